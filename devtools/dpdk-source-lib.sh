@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Shell functions, to be sourced: the Debian source package of the installed
+# DPDK. Downloads are kept in dpdk-source/ of the checkout (git-ignored), so a
+# second run needs no network. Nothing of the system's apt configuration or
+# state is changed: a temporary deb-src list is made from it, and apt is given
+# its own state and cache folders.
+
+mana_root=$(cd "$(dirname "$0")/.." && pwd)
+dpdk_cache=${DPDK_SOURCE_DIR:-$mana_root/dpdk-source}
+
+dpdk_die() {
+	echo "$(basename "$0"): $*" >&2
+	exit 1
+}
+
+dpdk_warn() {
+	echo "$(basename "$0"): warning: $*" >&2
+}
+
+# Version of the source package that libdpdk-dev was built from.
+dpdk_installed_version() {
+	dpkg-query -W -f '${source:Version}' libdpdk-dev 2>/dev/null ||
+		dpdk_die "libdpdk-dev is not installed from a Debian package." \
+			"Install it, or give the driver headers of your DPDK:" \
+			"meson setup -Ddpdk_driver_headers=FOLDER"
+}
+
+# Each source the system's apt knows, as a source of source packages.
+# $1: folder to write to.
+dpdk_deb_src_list() {
+	mkdir -p "$1"
+	eval "$(apt-config shell etc Dir::Etc/d main Dir::Etc::sourcelist/f \
+		parts Dir::Etc::sourceparts/d)"
+	: >"$1/from-lists.list"
+	for f in "$main" "$parts"/*.list; do
+		[ -r "$f" ] || continue
+		sed -n 's/^[[:space:]]*deb\(-src\)\{0,1\}[[:space:]]/deb-src /p' \
+			"$f" >>"$1/from-lists.list"
+	done
+	sort -u -o "$1/from-lists.list" "$1/from-lists.list"
+	for f in "$parts"/*.sources; do
+		[ -r "$f" ] || continue
+		sed 's/^[Tt][Yy][Pp][Ee][Ss]:.*/Types: deb-src/' "$f" \
+			>"$1/$(basename "$f")"
+	done
+}
+
+# apt with a private state. $1: private folder, the rest: program, arguments.
+dpdk_apt() {
+	dpdk_apt_dir=$1
+	dpdk_apt_tool=$2
+	shift 2
+	mkdir -p "$dpdk_apt_dir/state/lists/partial" \
+		"$dpdk_apt_dir/cache/archives/partial"
+	# Hooks of the system's configuration would work on its own folders.
+	cat >"$dpdk_apt_dir/apt.conf" <<EOF
+#clear APT::Update::Pre-Invoke;
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+Dir::Etc::sourcelist "/dev/null";
+Dir::Etc::sourceparts "$dpdk_apt_dir/sources.list.d";
+Dir::State "$dpdk_apt_dir/state";
+Dir::State::status "/var/lib/dpkg/status";
+Dir::Cache "$dpdk_apt_dir/cache";
+APT::Sandbox::User "$(id -un)";
+Acquire::Retries "3";
+EOF
+	"$dpdk_apt_tool" -c="$dpdk_apt_dir/apt.conf" "$@"
+}
+
+# Prints which of the versions on stdin to take for the wanted one, $1: the
+# same; else the nearest of the same upstream series (22.11 for 22.11.11-1).
+dpdk_nearest_version() {
+	/usr/bin/python3 -c '
+import re, sys
+def key(v):
+    return [int(x) for x in re.findall(r"\d+", v.split(":")[-1])]
+want = sys.argv[1]
+have = set(sys.stdin.read().split())
+if want in have:
+    print(want)
+    sys.exit()
+series = key(want)[:2]
+near = [v for v in have if key(v)[:2] == series]
+def distance(v):
+    return [abs(a - b) for a, b in zip(key(v)[2:], key(want)[2:])]
+if near:
+    print(min(sorted(near), key=distance))' "$1"
+}
+
+# Puts a .dsc and its tar files into the cache and prints the path of the .dsc.
+dpdk_source_download() {
+	want=$(dpdk_installed_version)
+	safe=$(printf '%s' "$want" | sed 's/^[0-9]*://')
+	dsc=$dpdk_cache/dpdk_$safe.dsc
+	if [ -e "$dsc.complete" ]; then
+		cat "$dsc.complete"
+		return
+	fi
+	command -v apt-get >/dev/null ||
+		dpdk_die "apt-get is needed to fetch the source of DPDK $want"
+	command -v dpkg-source >/dev/null ||
+		dpdk_die "dpkg-source is missing: apt-get install dpkg-dev"
+	mkdir -p "$dpdk_cache"
+	private=$(mktemp -d)
+	dpdk_deb_src_list "$private/sources.list.d"
+	echo "$(basename "$0"): looking for the source of DPDK $want" >&2
+	# One unreachable source of many is no reason to stop.
+	dpdk_apt "$private" apt-get -q update >"$private/log" 2>&1 ||
+		dpdk_warn "$(grep -m1 '^[EW]:' "$private/log" || echo update)"
+	got=$(dpdk_apt "$private" apt-cache showsrc --only-source dpdk \
+		2>/dev/null | sed -n 's/^Version: //p' |
+		dpdk_nearest_version "$want")
+	if [ -z "$got" ]; then
+		cat "$private/log" >&2
+		rm -rf "$private"
+		dpdk_die "no apt source offers the source of DPDK $want" \
+			"or of its series. Is the network there?"
+	fi
+	[ "$got" = "$want" ] ||
+		dpdk_warn "the source of DPDK $want is gone; using $got"
+	if ! (cd "$dpdk_cache" && dpdk_apt "$private" apt-get -q source \
+		--download-only "dpdk=$got") >"$private/log" 2>&1; then
+		cat "$private/log" >&2
+		rm -rf "$private"
+		dpdk_die "cannot download the source of DPDK $got"
+	fi
+	rm -rf "$private"
+	got_dsc=$dpdk_cache/dpdk_$(printf '%s' "$got" | sed 's/^[0-9]*://').dsc
+	[ -e "$got_dsc" ] || dpdk_die "apt left no $got_dsc"
+	echo "$got_dsc" >"$dsc.complete"
+	echo "$got_dsc"
+}
+
+# Unpacks the source into $1 (made here). DPDK's own net/mana is deleted at
+# once, unread, unless $2 is "rival".
+dpdk_source_unpack() {
+	dsc=$(dpdk_source_download)
+	dpkg-source -q --no-check --no-copy -x "$dsc" "$1" >/dev/null ||
+		dpdk_die "cannot unpack $dsc"
+	[ "${2:-}" = rival ] || rm -rf "$1/drivers/net/mana"
+}

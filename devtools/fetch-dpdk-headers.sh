@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Puts DPDK's driver headers into dpdk-headers/ of this checkout.
+#
+# A poll-mode driver includes some headers (ethdev_driver.h, ethdev_pci.h,
+# bus_pci_driver.h, dev_driver.h, ...) which no distribution's development
+# package has. They are taken from the source package of the DPDK that is
+# installed here. DPDK's own list, "driver_sdk_headers" in its meson.build
+# files, says which; what they include and the development package lacks is
+# added.
+#
+# usage: fetch-dpdk-headers.sh [folder]
+
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=devtools/dpdk-source-lib.sh
+. "$here/dpdk-source-lib.sh"
+
+out=${1:-$mana_root/dpdk-headers}
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 1' HUP INT TERM
+
+dpdk_source_unpack "$tmp/dpdk"
+
+rm -rf "$out.new"
+mkdir -p "$out.new"
+/usr/bin/python3 "$here/pick-driver-headers.py" "$tmp/dpdk" "$out.new" \
+	$(pkg-config --cflags-only-I libdpdk | sed 's/-I//g')
+cp "$tmp/dpdk/license/bsd-3-clause.txt" "$out.new/LICENSE" 2>/dev/null || :
+dpdk_installed_version >"$out.new/VERSION"
+rm -rf "$out"
+mv "$out.new" "$out"
+echo "$(basename "$0"): $(find "$out" -name '*.h' | wc -l) headers of DPDK" \
+	"$(cat "$tmp/dpdk/VERSION") in $out"

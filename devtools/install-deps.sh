@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Installs the Debian packages that are missing. With all of them there it
+# touches neither the network nor the system. As an ordinary user it prints what
+# root must run.
+#
+# usage: install-deps.sh [build|test]
+#   build  (default) to build everything and run the main job
+#   test   all of that, and what the tests use
+
+set -eu
+
+# compiler, build
+build="gcc libc6-dev meson ninja-build pkg-config python3 python3-pyelftools"
+# DPDK itself, its testpmd, and its source for the headers of drivers
+build="$build dpdk dpdk-dev libdpdk-dev dpkg-dev"
+# verbs of the driver; the user-space driver that they load
+build="$build libibverbs-dev ibverbs-providers"
+# the model: instruction decoding, JSON, netlink messages; its tests
+build="$build libcapstone-dev libjansson-dev libnl-3-dev libnl-route-3-dev"
+build="$build libcmocka-dev"
+
+# tests: ibv_devinfo; packets made and judged by others; kernel tools; compilers
+test="ibverbs-utils python3-scapy tshark iproute2 iputils-ping procps"
+test="$test util-linux clang lld git"
+
+case ${1:-build} in
+build) wanted=$build ;;
+test) wanted="$build $test" ;;
+*)
+	echo "usage: $0 [build|test]" >&2
+	exit 1
+	;;
+esac
+
+missing=
+for package in $wanted; do
+	dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null |
+		grep -qx installed || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" -ne 0 ]; then
+	echo "$(basename "$0"): packages are missing, as root run:" >&2
+	echo "  apt-get update && apt-get install --no-install-recommends$missing" >&2
+	exit 1
+fi
+
+echo "$(basename "$0"): installing$missing"
+export DEBIAN_FRONTEND=noninteractive
+apt-get -q update
+# shellcheck disable=SC2086 # a list of words
+apt-get -q -y --no-install-recommends install $missing
