@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "engine.h"
+#include "nic.h"
+
+enum engine_register {
+	ENGINE_SQ,
+	ENGINE_RQ,
+	ENGINE_CQ
+};
+
+/* What a store to the doorbell page of a context says. */
+struct engine_store {
+	uint32_t fn, page;
+	uint64_t value;
+	uint32_t size_bytes;
+	enum engine_register reg;
+	bool is_short;
+	struct hw_doorbell db;
+};
+
+/*
+ * Work of the device thread: SQs that were rung, in a list per process, linked
+ * by fn * CARD_NB_WQS + index + 1 (0 ends it).
+ */
+static struct wq *
+engine_pending_at(uint32_t link)
+{
+	struct device *card = segment_device();
+
+	link--;
+	return &card->functions[link / CARD_NB_WQS].wqs[link % CARD_NB_WQS];
+}
+
+static void
+engine_note(struct wq *sq)
+{
+	struct device *card = segment_device();
+	const uint32_t process = sq->ring.process;
+	const uint32_t link = sq->fn * CARD_NB_WQS +
+			      (uint32_t)(sq - card->functions[sq->fn].wqs) + 1;
+
+	if (sq->is_pending)
+		return;
+	sq->is_pending = true;
+	sq->next_pending = 0;
+	if (card->pending_first[process] == 0)
+		card->pending_first[process] = link;
+	else
+		engine_pending_at(card->pending_last[process])->next_pending =
+			link;
+	card->pending_last[process] = link;
+}
+
+/* Oldest first; NULL when there is none. */
+static struct wq *
+engine_take(uint32_t process)
+{
+	struct device *card = segment_device();
+	struct wq *sq;
+
+	if (card->pending_first[process] == 0)
+		return NULL;
+	sq = engine_pending_at(card->pending_first[process]);
+	card->pending_first[process] = sq->next_pending;
+	if (sq->next_pending == 0)
+		card->pending_last[process] = 0;
+	sq->is_pending = false;
+	sq->next_pending = 0;
+	return sq;
+}
+
+void
+engine_forget(struct wq *sq)
+{
+	struct device *card = segment_device();
+	const uint32_t process = sq->ring.process;
+	uint32_t link, last = 0;
+	uint32_t *at;
+
+	if (!sq->is_pending)
+		return;
+	at = &card->pending_first[process];
+	for (link = *at; link != 0; link = *at) {
+		struct wq *other = engine_pending_at(link);
+
+		if (other == sq) {
+			*at = sq->next_pending;
+			if (*at == 0)
+				card->pending_last[process] = last;
+			break;
+		}
+		last = link;
+		at = &other->next_pending;
+	}
+	sq->is_pending = false;
+}
+
+static void
+engine_violation(const struct engine_store *store, enum violation violation)
+{
+	static const enum ledger_queue kinds[] = {
+		[ENGINE_SQ] = LEDGER_SQ,
+		[ENGINE_RQ] = LEDGER_RQ,
+		[ENGINE_CQ] = LEDGER_CQ,
+	};
+	struct ledger_place place = {
+		.fn = store->fn,
+		.kind = kinds[store->reg],
+		.queue = store->db.id,
+	};
+
+	ledger_violation(violation, &place, &store->value, store->size_bytes);
+}
+
+/* Which register; false (and the violation) when there is none for it. */
+static bool
+engine_decode(uint32_t offset, struct engine_store *store)
+{
+	static const struct {
+		uint32_t offset, size_bytes;
+		enum engine_register reg;
+	} registers[] = {
+		{ HW_DB_SQ, 8, ENGINE_SQ },
+		{ HW_DB_RQ, 8, ENGINE_RQ },
+		{ HW_DB_CQ, 8, ENGINE_CQ },
+		{ HW_DB_SHORT_SQ, 4, ENGINE_SQ },
+		{ HW_DB_SHORT_RQ, 4, ENGINE_RQ },
+		{ HW_DB_SHORT_CQ, 4, ENGINE_CQ },
+	};
+	const uint32_t n = sizeof(registers) / sizeof(registers[0]);
+	struct ledger_place place = { .fn = store->fn, .index = offset };
+	uint32_t i;
+
+	for (i = 0; i < n && registers[i].offset != offset; i++)
+		;
+	if (i == n || registers[i].size_bytes != store->size_bytes) {
+		ledger_violation(i == n ? VIOLATION_doorbell_bad_offset :
+					  VIOLATION_doorbell_bad_width,
+				 &place, &store->value,
+				 store->size_bytes <= 8 ? store->size_bytes : 8);
+		return false;
+	}
+	store->reg = registers[i].reg;
+	store->is_short = store->size_bytes == 4;
+	if (store->is_short)
+		store->db = hw_doorbell_read_short((uint32_t)store->value,
+						   store->reg == ENGINE_CQ);
+	else
+		store->db = hw_doorbell_read(store->value,
+					     store->reg == ENGINE_CQ);
+	return true;
+}
+
+/* Reserved fields: named, and otherwise ignored as the hardware does. */
+static void
+engine_check_reserved(const struct engine_store *store)
+{
+	if (store->db.wqe_cnt != 0)
+		engine_violation(store, store->reg == ENGINE_RQ ?
+						VIOLATION_rq_doorbell_wqe_cnt :
+						VIOLATION_doorbell_reserved_bits);
+	if (store->db.reserved_bits)
+		engine_violation(store, VIOLATION_doorbell_reserved_bits);
+}
+
+static bool
+engine_check_owner(const struct engine_store *store, bool exists, uint32_t page)
+{
+	if (!exists) {
+		engine_violation(store, VIOLATION_doorbell_unknown_queue);
+		return false;
+	}
+	if (page != store->page) {
+		engine_violation(store, VIOLATION_doorbell_foreign_queue);
+		return false;
+	}
+	return true;
+}
+
+static void
+engine_ring_wq(const struct engine_store *store, struct card_function *f)
+{
+	struct wq *wq = store->reg == ENGINE_SQ ? card_sq(f, store->db.id) :
+						  card_rq(f, store->db.id);
+	uint32_t tail = store->db.tail, old_pi;
+
+	if (!engine_check_owner(store, wq != NULL, wq != NULL ? wq->page : 0) ||
+	    wq->is_disabled)
+		return;
+	old_pi = wq->pi;
+	if (store->is_short)
+		tail += old_pi;
+	if (!wq_doorbell(wq, tail))
+		return;
+	wq_check_outstanding(wq, &f->cqs[wq->cq], old_pi);
+	if (store->reg == ENGINE_RQ)
+		return;
+	if (segment_config()->mode == MODEL_MODE_SYNC) {
+		nic_tx_run(f, wq);
+		nic_rx_flush();
+	} else {
+		engine_note(wq);
+		kernel_kick_process(wq->ring.process);
+	}
+}
+
+static void
+engine_ring_cq(const struct engine_store *store, struct card_function *f)
+{
+	struct cq *cq = card_cq(f, store->db.id);
+	uint32_t tail = store->db.tail;
+
+	if (!engine_check_owner(store, cq != NULL, cq != NULL ? cq->page : 0))
+		return;
+	if (store->is_short)
+		tail = (tail + cq->rung_idx) % (HW_OWNER_LAPS * cq->nb_cqes);
+	if (cq_doorbell(cq, tail, store->db.arm))
+		kernel_completion_event(cq->fn, cq->id);
+}
+
+void
+device_doorbell(uint32_t fn, uint32_t page, uint32_t offset, uint64_t value,
+		uint32_t size_bytes)
+{
+	struct card_function *f = card_function(fn);
+	struct engine_store store = { .fn = fn,
+				      .page = page,
+				      .value = value,
+				      .size_bytes = size_bytes };
+	static const enum ledger_doorbell counters[] = {
+		[ENGINE_SQ] = LEDGER_DOORBELL_SQ,
+		[ENGINE_RQ] = LEDGER_DOORBELL_RQ,
+		[ENGINE_CQ] = LEDGER_DOORBELL_CQ,
+	};
+
+	if (f == NULL || !engine_decode(offset, &store))
+		return;
+	ledger_doorbell(segment_ledger(), store.db.arm ? LEDGER_DOORBELL_CQ_ARM :
+							 counters[store.reg]);
+	ledger_trace("doorbell fn %u page %u offset 0x%03x value 0x%0*llx", fn,
+		     page, offset, (int)size_bytes * 2,
+		     (unsigned long long)value);
+	engine_check_reserved(&store);
+	if (store.reg == ENGINE_CQ)
+		engine_ring_cq(&store, f);
+	else
+		engine_ring_wq(&store, f);
+}
+
+bool
+device_run(uint32_t process)
+{
+	struct device *card = segment_device();
+	bool worked = false;
+	struct wq *sq;
+
+	while ((sq = engine_take(process)) != NULL) {
+		nic_tx_run(&card->functions[sq->fn], sq);
+		worked = true;
+	}
+	nic_rx_flush();
+	return worked;
+}

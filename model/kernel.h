@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The kernel side of the modelled machine, as the preloaded surface and the
+ * launcher use it: contexts behind uverbs files, their objects, netdevs.
+ *
+ * Functions return 0 or a negative errno, as a system call inside the kernel
+ * does. They take the machine's lock themselves unless they say otherwise.
+ */
+
+#ifndef MODEL_KERNEL_H
+#define MODEL_KERNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Numbers of the modelled machine that user space sees. */
+#define KERNEL_UVERBS_MAJOR 231
+#define KERNEL_UVERBS_MINOR_BASE 192 /* + function */
+#define KERNEL_IFINDEX_BASE 10001    /* + n-th port of the machine */
+
+/* Launcher, once, after device_init(). */
+int kernel_init(void);
+
+/*
+ * open("/dev/infiniband/uverbs<fn>"): the new context's file in the run
+ * folder is opened with open_flags; returns the descriptor or -errno.
+ */
+int kernel_context_open(uint32_t fn, int open_flags);
+/*
+ * The context behind a file, by its identity; -1 when it is none of ours.
+ * Takes no lock: cheap enough for every fstat() of a program.
+ */
+int kernel_context_of(dev_t st_dev, ino_t st_ino);
+/*
+ * Function and doorbell page of a context, for the mapping and its stores.
+ * Takes no lock, safe in a signal handler. -EINVAL before the context has
+ * its doorbell page, -EIO after it is gone.
+ */
+int kernel_context_doorbell(uint32_t context, uint32_t *fn, uint32_t *page);
+/* Function of a context, or -EIO when it is gone. Takes no lock. */
+int kernel_context_fn(uint32_t context);
+/*
+ * A descriptor (is_close) or mapping of the context went away in this
+ * process: destroy the context if it was the last one in any process.
+ *
+ * Whether anybody still holds the file is answered by the real kernel: the
+ * context's open file description carries a flock(), which lives exactly as
+ * long as the last duplicate (dup, fork, SCM_RIGHTS) or mapping of it.
+ */
+void kernel_context_released(uint32_t context, bool is_close);
+/* Told of each event file that an ioctl opens here; NULL: nobody wants it. */
+extern void (*kernel_event_file_opened)(int fd);
+/* The last descriptor of this process for an event file is closed. */
+void kernel_event_file_closed(dev_t dev, ino_t ino);
+
+/*
+ * This process has replaced its program by exec(): what the old program held
+ * names memory that is gone. For segment_attach() having returned 1.
+ */
+void kernel_process_replaced(void);
+
+/*
+ * ioctl(fd, RDMA_VERBS_IOCTL, arg) in the calling process. The caller has a
+ * descriptor of the context that nobody else can close meanwhile.
+ */
+int kernel_uverbs_ioctl(uint32_t context, void *arg);
+
+/*
+ * Destroy every context whose file nobody holds any more, and free the
+ * process slots of dead processes that own nothing; what a program had not
+ * destroyed itself is added to the leak counts. Any process, any time; the
+ * launcher calls it when a child ends and on its tick.
+ */
+void kernel_reclaim_dead(void);
+
+struct kernel_leaks {
+	uint64_t pd, mr, cq, wq, qp, ind, fd;
+};
+void kernel_leaks(struct kernel_leaks *leaks);
+
+/* Objects that exist now, by the same kinds (for tests and the report). */
+void kernel_objects(struct kernel_leaks *objects);
+
+/*
+ * What the modelled programs may do. Both are granted at start, whatever
+ * the real user is: without net_raw raw QPs give EPERM, without ipc_lock
+ * RLIMIT_MEMLOCK of the program limits registration (ENOMEM).
+ */
+void kernel_set_privileges(bool net_raw, bool ipc_lock);
+
+/* netdevs of ports */
+struct kernel_netdev {
+	char name[16];
+	uint32_t ifindex;
+	uint32_t mtu, max_mtu;
+	bool is_up;
+	bool carrier;
+	uint8_t mac[6];
+	uint32_t fn, port; /* port from 0 */
+};
+int kernel_netdev_by_index(uint32_t ifindex, struct kernel_netdev *netdev);
+int kernel_netdev_by_name(const char *name, struct kernel_netdev *netdev);
+/* n-th netdev of the machine; -ENODEV past the end. */
+int kernel_netdev_nth(uint32_t n, struct kernel_netdev *netdev);
+int kernel_netdev_set_up(uint32_t ifindex, bool up); /* -EBUSY: vPort in use */
+int kernel_netdev_set_mtu(uint32_t ifindex, uint32_t mtu);
+
+/*
+ * Waking of device threads (thread mode). A thread reads the count, does its
+ * work, and sleeps unless the count has moved; kernel_kick_process() of
+ * device.h moves it. kernel_kick_launcher() writes a byte to <run>/kick.
+ */
+uint32_t kernel_kick_count(uint32_t process);
+void kernel_kick_wait(uint32_t process, uint32_t seen, uint32_t timeout_ms);
+
+#endif /* MODEL_KERNEL_H */

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "mem.h"
+#include "mem_copy.h"
+#include "segment.h"
+
+#define MEM_CHUNK_BYTES 4096u
+
+bool mem_own_through_kernel = MEM_COPY_GUARDED == 0;
+
+/* Another process's memory, or ours without a handler. 0 or -EFAULT. */
+static int
+mem_copy_kernel(long call, uint32_t process, uint64_t addr, void *buf,
+		size_t nb_bytes)
+{
+	const struct model_process *p = segment_process(process);
+	struct iovec local = { .iov_base = buf, .iov_len = nb_bytes };
+	struct iovec remote = { .iov_base = (void *)(uintptr_t)addr,
+				.iov_len = nb_bytes };
+	int saved = errno;
+	long n;
+
+	if (p == NULL || p->pid == 0)
+		return -EFAULT;
+	n = syscall(call, p->pid, &local, 1ul, &remote, 1ul, 0ul);
+	errno = saved;
+	return n == (long)nb_bytes ? 0 : -EFAULT;
+}
+
+static inline bool
+mem_is_direct(uint32_t process)
+{
+	return process == model_self && !mem_own_through_kernel;
+}
+
+int
+mem_read(uint32_t process, uint64_t addr, void *buf, size_t nb_bytes)
+{
+#if MEM_COPY_GUARDED
+	if (mem_is_direct(process))
+		return mem_copy_raw(buf, (const void *)(uintptr_t)addr,
+				    nb_bytes) == 0 ?
+			       0 :
+			       -EFAULT;
+#endif
+	return mem_copy_kernel(SYS_process_vm_readv, process, addr, buf,
+			       nb_bytes);
+}
+
+int
+mem_write(uint32_t process, uint64_t addr, const void *buf, size_t nb_bytes)
+{
+#if MEM_COPY_GUARDED
+	if (mem_is_direct(process))
+		return mem_copy_raw((void *)(uintptr_t)addr, buf, nb_bytes) == 0 ?
+			       0 :
+			       -EFAULT;
+#endif
+	return mem_copy_kernel(SYS_process_vm_writev, process, addr,
+			       (void *)(uintptr_t)buf, nb_bytes);
+}
+
+/* A 32-bit store that is not torn; addr is a multiple of 4. */
+static int
+mem_store32(uint32_t process, uint64_t addr, const void *word)
+{
+#if MEM_COPY_GUARDED
+	if (mem_is_direct(process)) {
+		uint32_t value;
+
+		memcpy(&value, word, sizeof(value));
+		return mem_store32_raw((void *)(uintptr_t)addr, value) == 0 ?
+			       0 :
+			       -EFAULT;
+	}
+#endif
+	/* ASSUMED: the kernel copies an aligned word in one go. */
+	return mem_copy_kernel(SYS_process_vm_writev, process, addr,
+			       (void *)(uintptr_t)word, sizeof(uint32_t));
+}
+
+int
+mem_write_last_word(uint32_t process, uint64_t addr, const void *buf,
+		    size_t nb_bytes)
+{
+	const size_t before = nb_bytes - sizeof(uint32_t);
+	int rc;
+
+	rc = mem_write(process, addr, buf, before);
+	if (rc < 0)
+		return rc;
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	return mem_store32(process, addr + before, (const uint8_t *)buf + before);
+}
+
+bool
+mem_is_ending(uint32_t process)
+{
+	return process != model_self && !segment_process_has_memory(process);
+}
+
+int
+mem_fill(uint32_t process, uint64_t addr, uint8_t byte, size_t nb_bytes)
+{
+	uint8_t chunk[MEM_CHUNK_BYTES];
+	size_t done, n;
+	int rc = 0;
+
+	memset(chunk, byte, sizeof(chunk));
+	for (done = 0; rc == 0 && done < nb_bytes; done += n) {
+		n = nb_bytes - done;
+		if (n > sizeof(chunk))
+			n = sizeof(chunk);
+		rc = mem_write(process, addr + done, chunk, n);
+	}
+	return rc;
+}
+
+int
+mem_is_zero(uint32_t process, uint64_t addr, size_t nb_bytes)
+{
+	uint8_t chunk[MEM_CHUNK_BYTES];
+	size_t done, i, n;
+
+	for (done = 0; done < nb_bytes; done += n) {
+		n = nb_bytes - done;
+		if (n > sizeof(chunk))
+			n = sizeof(chunk);
+		if (mem_read(process, addr + done, chunk, n) < 0)
+			return -EFAULT;
+		for (i = 0; i < n; i++)
+			if (chunk[i] != 0)
+				return 0;
+	}
+	return 1;
+}
+
+#define MEM_GENERATION_M ((1u << (32 - MEM_REGION_LOG_N)) - 1)
+
+int
+mem_region_create(struct mem_table *table, const struct mem_region *template,
+		  uint32_t *key)
+{
+	struct mem_region *r;
+	uint32_t generation, idx = table->first_free;
+
+	while (idx < MEM_NB_REGIONS && table->regions[idx].key != 0)
+		idx++;
+	if (idx == MEM_NB_REGIONS)
+		return -ENOSPC;
+	r = &table->regions[idx];
+	/* Never 0, so that key 0 is never valid. */
+	generation = (r->generation + 1) & MEM_GENERATION_M;
+	if (generation == 0)
+		generation = 1;
+	*r = *template;
+	r->generation = generation;
+	r->key = generation << MEM_REGION_LOG_N | idx;
+	table->first_free = idx + 1;
+	table->nb_used++;
+	*key = r->key;
+	return 0;
+}
+
+void
+mem_region_destroy(struct mem_table *table, uint32_t key)
+{
+	const uint32_t idx = key & (MEM_NB_REGIONS - 1);
+
+	if (mem_region_find(table, key) == NULL)
+		return;
+	table->regions[idx].key = 0;
+	table->nb_used--;
+	if (idx < table->first_free)
+		table->first_free = idx;
+}
+
+void
+mem_region_destroy_pd(struct mem_table *table, uint32_t pdn)
+{
+	uint32_t idx;
+
+	if (table->nb_used == 0)
+		return;
+	for (idx = 0; idx < MEM_NB_REGIONS; idx++)
+		if (table->regions[idx].key != 0 && table->regions[idx].pdn == pdn)
+			mem_region_destroy(table, table->regions[idx].key);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+
+#include "mem.h"
+#include "queue.h"
+
+bool
+ring_is_valid(uint64_t addr, uint64_t size_bytes)
+{
+	return size_bytes >= HW_RING_MIN_BYTES && size_bytes <= 1u << 30 &&
+	       (size_bytes & (size_bytes - 1)) == 0 &&
+	       addr % HW_RING_ALIGN_BYTES == 0;
+}
+
+int
+ring_read(const struct ring *ring, uint32_t pos, void *buf, uint32_t nb_bytes)
+{
+	uint32_t at = pos & (ring->size_bytes - 1);
+	uint32_t first = ring->size_bytes - at;
+
+	if (first >= nb_bytes)
+		return mem_read(ring->process, ring->addr + at, buf, nb_bytes);
+	if (mem_read(ring->process, ring->addr + at, buf, first) < 0)
+		return -EFAULT;
+	return mem_read(ring->process, ring->addr, (uint8_t *)buf + first,
+			nb_bytes - first);
+}
+
+void
+wq_violation(const struct wq *wq, enum violation violation, const void *bytes,
+	     size_t nb_bytes)
+{
+	const bool is_fault = violation == VIOLATION_wqe_memory_fault ||
+			      violation == VIOLATION_sge_memory_fault;
+	struct ledger_place place = {
+		.fn = wq->fn,
+		.kind = wq->is_sq ? LEDGER_SQ : LEDGER_RQ,
+		.queue = wq->id,
+		.index = wq->ci / HW_BU_BYTES,
+	};
+
+	if (is_fault && mem_is_ending(wq->ring.process))
+		return;
+	ledger_violation(violation, &place, bytes, nb_bytes);
+}
+
+void
+cq_violation(const struct cq *cq, enum violation violation, const void *bytes,
+	     size_t nb_bytes)
+{
+	struct ledger_place place = {
+		.fn = cq->fn,
+		.kind = LEDGER_CQ,
+		.queue = cq->id,
+		.index = cq->pi,
+	};
+
+	if (violation == VIOLATION_cq_memory_fault &&
+	    mem_is_ending(cq->ring.process))
+		return;
+	ledger_violation(violation, &place, bytes, nb_bytes);
+}
+
+void
+cq_reset(struct cq *cq)
+{
+	cq->nb_cqes = cq->ring.size_bytes / HW_CQE_BYTES;
+	cq->log_n = (uint32_t)__builtin_ctz(cq->nb_cqes);
+	cq->pi = cq->nb_cqes;
+	cq->ci = cq->nb_cqes;
+	cq->rung_pi = cq->pi;
+	cq->rung_idx = cq->pi;
+	cq->is_armed = true;
+	cq->is_stopped = false;
+	if (mem_is_zero(cq->ring.process, cq->ring.addr, cq->ring.size_bytes) == 0)
+		cq_violation(cq, VIOLATION_cq_memory_not_zero, NULL, 0);
+}
+
+/* Linux mana_en.c mana_cq_handler: ring within 8 laps of the ring. */
+static void
+cq_check_laps(struct cq *cq, bool strict)
+{
+	if (cq->pi - cq->rung_pi < HW_OWNER_LAPS * cq->nb_cqes)
+		return;
+	cq_violation(cq, VIOLATION_cq_no_doorbell_8_laps, NULL, 0);
+	cq->rung_pi = cq->pi; /* counted once per missed ring */
+	cq->is_stopped = strict;
+}
+
+bool
+cq_post(struct cq *cq, uint8_t cqe[HW_CQE_BYTES], uint32_t wq_id, bool is_sq,
+	bool strict)
+{
+	const uint32_t owner = cq->pi >> cq->log_n & HW_CQE_OWNER_M;
+	const uint32_t at = (cq->pi & (cq->nb_cqes - 1)) * HW_CQE_BYTES;
+	bool event;
+
+	cq_check_laps(cq, strict);
+	if (cq->is_stopped)
+		return false;
+	hw_put_le32(cqe + HW_CQE_TRAILER_OFF,
+		    (wq_id & HW_CQE_WQ_NUM_M) | (uint32_t)is_sq << HW_CQE_IS_SQ_S |
+			    owner << HW_CQE_OWNER_S);
+	if (mem_write_last_word(cq->ring.process, cq->ring.addr + at, cqe,
+				HW_CQE_BYTES) < 0) {
+		cq_violation(cq, VIOLATION_cq_memory_fault, cqe, HW_CQE_BYTES);
+		cq->is_stopped = true;
+		return false;
+	}
+	cq->pi++;
+	event = cq->is_armed;
+	cq->is_armed = false; /* one shot */
+	return event;
+}
+
+/*
+ * OpenVMM emu/queues.rs CqEq::doorbell, with one change: rdma-core arms again
+ * without having polled by an index ahead of the device's, and ships.
+ */
+bool
+cq_doorbell(struct cq *cq, uint32_t tail, bool arm)
+{
+	const uint32_t laps = HW_OWNER_LAPS * cq->nb_cqes;
+	uint32_t behind;
+
+	if (tail >= laps)
+		cq_violation(cq, VIOLATION_cq_doorbell_range, &tail,
+			     sizeof(tail));
+	cq->rung_pi = cq->pi;
+	cq->rung_idx = tail & (laps - 1);
+	behind = (cq->pi - tail) & (laps - 1);
+
+	if (behind <= cq->nb_cqes) {
+		cq->ci = cq->pi - behind;
+		cq->is_armed = arm && behind == 0;
+		return arm && behind != 0;
+	}
+	if (laps - behind <= cq->nb_cqes) {
+		if (!arm)
+			cq_violation(cq, VIOLATION_cq_doorbell_ahead, &tail,
+				     sizeof(tail));
+		cq->ci = cq->pi;
+		cq->is_armed = arm;
+		return false;
+	}
+	cq_violation(cq, VIOLATION_cq_overflow, &tail, sizeof(tail));
+	return false;
+}
+
+void
+wq_reset(struct wq *wq)
+{
+	wq->pi = 0;
+	wq->ci = 0;
+	wq->nb_wqes = 0;
+	wq->silent_bytes = 0;
+	wq->is_disabled = false;
+	wq->rx.nb_packets = 0;
+}
+
+/* OpenVMM emu/queues.rs Wq::doorbell. */
+bool
+wq_doorbell(struct wq *wq, uint32_t tail)
+{
+	const uint32_t posted = tail - wq->ci;
+
+	if (tail == wq->pi)
+		return false; /* nothing new: harmless */
+	if (tail % HW_BU_BYTES != 0) {
+		wq_violation(wq, VIOLATION_doorbell_misaligned, &tail,
+			     sizeof(tail));
+		return false;
+	}
+	if ((int32_t)(tail - wq->pi) < 0) {
+		wq_violation(wq, VIOLATION_doorbell_backwards, &tail,
+			     sizeof(tail));
+		return false;
+	}
+	if (posted > wq->ring.size_bytes) {
+		wq_violation(wq, VIOLATION_doorbell_beyond_ring, &tail,
+			     sizeof(tail));
+		return false;
+	}
+	wq->pi = tail;
+	return true;
+}
+
+/* Whole WQEs between two positions; stops where their sizes make no sense. */
+static uint32_t
+wq_count(const struct wq *wq, uint32_t from, uint32_t to)
+{
+	uint8_t header[HW_WQE_HEADER_BYTES];
+	struct hw_wqe wqe;
+	uint32_t n = 0;
+
+	while ((int32_t)(to - from) > 0) {
+		if (ring_read(&wq->ring, from, header, sizeof(header)) < 0)
+			break;
+		wqe = hw_wqe_read(header);
+		from += hw_wqe_bytes(&wqe);
+		n++;
+	}
+	return n;
+}
+
+void
+wq_check_outstanding(struct wq *wq, const struct cq *cq, uint32_t old_pi)
+{
+	/* Each WQE takes a BU at least. */
+	if (wq->ring.size_bytes / HW_BU_BYTES <= cq->nb_cqes)
+		return;
+	if (!wq->is_sq) {
+		wq->nb_wqes += wq_count(wq, old_pi, wq->pi);
+	} else {
+		/* Most often few are waiting: no need to look at them. */
+		if (wq_posted_bytes(wq) / HW_BU_BYTES <= cq->nb_cqes)
+			return;
+		wq->nb_wqes = wq_count(wq, wq->ci, wq->pi);
+	}
+	if (wq->nb_wqes > cq->nb_cqes)
+		wq_violation(wq, VIOLATION_cq_too_small, NULL, 0);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The device's side of its rings: work queues that it reads, completion
+ * queues that it writes, and what a doorbell does to either.
+ *
+ * Indices run free. Work queue positions are bytes modulo 2^32, as in the
+ * doorbell; CQ indices are CQEs and start at the ring size N, as in Linux
+ * gdma_main.c, so that zeroed memory is "empty".
+ */
+
+#ifndef MODEL_QUEUE_H
+#define MODEL_QUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hw.h"
+#include "ledger.h"
+
+#define QUEUE_NONE UINT32_MAX
+
+struct ring {
+	uint32_t process; /* whose memory */
+	uint32_t size_bytes;
+	uint64_t addr;
+};
+
+struct cq {
+	bool is_alive;
+	bool is_armed;
+	bool is_stopped; /* overran its doorbell, or its memory is gone */
+	bool is_used; /* by a work queue: one at most */
+	uint32_t id, fn, pdn, page;
+	struct ring ring;
+	uint32_t nb_cqes; /* N, a power of two */
+	uint32_t log_n;
+	uint32_t pi; /* next CQE to write; starts at N */
+	uint32_t ci; /* consumer, as far as doorbells told */
+	uint32_t rung_pi; /* pi when the doorbell was last rung */
+	uint32_t rung_idx; /* index of that doorbell, modulo 8 N */
+};
+
+/* Up to four packets that wait for a common CQE. */
+struct rx_open {
+	uint32_t nb_packets;
+	uint32_t flags;
+	uint32_t wqe_offset; /* of the first */
+	uint32_t len_bytes[HW_RX_CQE_NB_PPI];
+	uint32_t hash[HW_RX_CQE_NB_PPI];
+};
+
+struct wq {
+	bool is_alive;
+	bool is_sq;
+	bool is_disabled; /* after a GDMA error; only re-creation helps */
+	bool is_pending; /* in its process's list of work (device thread) */
+	uint32_t id, fn, port, pdn, page;
+	uint32_t cq; /* index of its CQ */
+	uint32_t counter; /* index of its record at the port */
+	struct ring ring;
+	uint32_t pi; /* bytes: tail of the last accepted doorbell */
+	uint32_t ci; /* bytes: next WQE to fetch */
+	/* Posted and not consumed, kept only where the CQ could be too small. */
+	uint32_t nb_wqes;
+	/* SQ: bytes of WQEs since the last one with a CQE. */
+	uint32_t silent_bytes;
+	uint32_t next_pending;
+	struct rx_open rx; /* RQ */
+};
+
+/* A ring the hardware takes: >= 4096, a power of two, 4096-aligned. */
+bool ring_is_valid(uint64_t addr, uint64_t size_bytes);
+
+/* nb_bytes at a free-running position, round the end. 0 or -EFAULT. */
+int ring_read(const struct ring *ring, uint32_t pos, void *buf,
+	      uint32_t nb_bytes);
+
+/* Violation at a queue, at its present index. */
+void wq_violation(const struct wq *wq, enum violation violation,
+		  const void *bytes, size_t nb_bytes);
+void cq_violation(const struct cq *cq, enum violation violation,
+		  const void *bytes, size_t nb_bytes);
+
+/* A new CQ, empty and armed (OpenVMM emu/queues.rs CqEq::new). */
+void cq_reset(struct cq *cq);
+
+/*
+ * Write one CQE, its last word last; the trailer is made here.
+ * strict: a CQ not rung for 8 laps stops.
+ * True when the CQ was armed and the event is now due.
+ */
+bool cq_post(struct cq *cq, uint8_t cqe[HW_CQE_BYTES], uint32_t wq_id,
+	     bool is_sq, bool strict);
+
+/*
+ * The CQ doorbell, tail modulo 8 N. True when it was armed behind the device,
+ * so that the event is due at once.
+ */
+bool cq_doorbell(struct cq *cq, uint32_t tail, bool arm);
+
+/* A new work queue: nothing posted. */
+void wq_reset(struct wq *wq);
+
+static inline uint32_t
+wq_posted_bytes(const struct wq *wq)
+{
+	return wq->pi - wq->ci;
+}
+
+/* The tail in bytes; false when the doorbell was refused or did nothing. */
+bool wq_doorbell(struct wq *wq, uint32_t tail);
+
+/*
+ * Keeps nb_wqes right after an accepted doorbell that moved pi from old_pi,
+ * and names the breach when the CQ has not an entry for each WQE.
+ */
+void wq_check_outstanding(struct wq *wq, const struct cq *cq, uint32_t old_pi);
+
+#endif /* MODEL_QUEUE_H */

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The one mapping that every process of a modelled machine shares.
+ *
+ * It is a sparse file made by the launcher.  It holds no pointers: memory of
+ * a program is named by (process slot, virtual address), everything else by
+ * index.  It may be mapped at a different address in each process.
+ */
+
+#ifndef MODEL_SEGMENT_H
+#define MODEL_SEGMENT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config.h"
+
+struct device; /* device.h: the card */
+struct kernel; /* kernel.h: what mana, mana_ib and ib_uverbs remember */
+struct ledger; /* ledger.h: violations, doorbell counts, trace */
+struct fault_plan; /* fault.h */
+
+/* Room for each part; sparse, so only what is touched costs memory. */
+#define SEGMENT_LEDGER_BYTES (1u << 20)
+#define SEGMENT_FAULT_BYTES  (1u << 16)
+#define SEGMENT_DEVICE_BYTES (64u << 20)
+#define SEGMENT_KERNEL_BYTES (64u << 20)
+
+/* Slot 0 is never used; the launcher has slot 1. */
+#define SEGMENT_LAUNCHER 1u
+
+/* One running program. */
+struct model_process {
+	int32_t pid; /* 0: slot free */
+	uint64_t start_time; /* field 22 of /proc/<pid>/stat: pids are reused */
+};
+
+/* Of this process; set by segment_create() or segment_attach(). */
+extern struct model_segment *model;
+extern uint32_t model_self; /* this process's slot */
+
+/*
+ * Create the segment file in run_dir (launcher only) / map the one that is
+ * there. Both register the calling process. 0 or -errno; segment_attach()
+ * returns 1 when the process is registered already, which means that it
+ * replaced its program by exec: what the old program held is to be reclaimed.
+ */
+int segment_create(const char *run_dir, const struct model_config *config);
+int segment_attach(const char *run_dir);
+
+/* Unmap; for tests that make many machines in one process. */
+void segment_detach(void);
+
+/* After fork() in a child that goes on using the machine. */
+int segment_register_self(void);
+
+const char *segment_run_dir(void);
+
+/*
+ * The machine's lock: robust, shared by all processes, not recursive. Code
+ * under it is async-signal-safe. When the holder died, the next one goes on
+ * with whatever state is there.
+ *
+ * The plain pair also blocks the thread's signals, so that no handler of the
+ * program can ring or call while the lock is held. The masked pair is for
+ * threads whose signals are blocked anyway (the doorbell trap, the device
+ * thread) and makes no system call.
+ */
+void segment_lock(void);
+void segment_unlock(void);
+void segment_lock_masked(void);
+void segment_unlock_masked(void);
+
+const struct model_config *segment_config(void);
+struct model_process *segment_process(uint32_t slot);
+/* True while the process of the slot exists (pid and start time agree). */
+bool segment_process_alive(uint32_t slot);
+/*
+ * False as soon as it has begun to end: its memory may be gone, though its
+ * descriptors are still open.
+ */
+bool segment_process_has_memory(uint32_t slot);
+/* Free the slot of a dead process; its objects must be gone. */
+void segment_process_release(uint32_t slot);
+
+/* Parts of the segment; never NULL once attached. */
+struct device *segment_device(void);
+struct kernel *segment_kernel(void);
+struct ledger *segment_ledger(void);
+struct fault_plan *segment_fault_plan(void);
+
+#endif /* MODEL_SEGMENT_H */

@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The card on its bench: what a correct driver sees. */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "nic.h"
+#include "rig.h"
+
+static struct device_port_counters
+counters(uint32_t port)
+{
+	struct device_port_counters c;
+
+	device_port_counters(0, port, &c);
+	return c;
+}
+
+static void
+test_identity(void **state)
+{
+	static const uint8_t mac[6] = { 0x00, 0x0d, 0x3a, 0, 0, 2 };
+	struct rig *rig = *state;
+	uint8_t got[6];
+
+	device_port_mac(0, 1, got);
+	assert_memory_equal(got, mac, 6);
+	assert_int_equal(rig->port[0].sq.id, 1008);
+	assert_int_equal(rig->port[1].sq.id, 1009);
+	assert_int_equal(rig->port[0].rq.id, 560);
+	assert_int_equal(rig->port[0].vp_offset, 5);
+	assert_int_equal(rig->port[1].vp_offset, 8);
+	assert_no_violation();
+}
+
+static void
+test_one_packet(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_port *a = &rig->port[0], *b = &rig->port[1];
+	uint32_t n = rig_frame(a->buf, NIC_PROTO_UDP, 22);
+	struct rig_wqe wqe = rig_tx_wqe(a, 0, n);
+	const uint8_t *cqe;
+
+	rig_fill_rq(rig, b, 4);
+	assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
+	cqe = rig_cqe(&b->rcq);
+	assert_non_null(cqe);
+	assert_int_equal(hw_le32(cqe), 0x41);
+	/* No RSS: no hash; IP and UDP good. */
+	assert_int_equal(hw_le32(cqe + 4), HW_RX_F_IP_OK | HW_RX_F_UDP_OK);
+	assert_int_equal(hw_le32(cqe + 8), n);
+	assert_int_equal(hw_le32(cqe + 16), 0);
+	assert_int_equal(hw_le32(cqe + 60), 1u << 29 | b->rq.id);
+	assert_memory_equal(rig_rx_buf(b, 0), a->buf, n);
+	assert_null(rig_cqe(&b->rcq));
+	assert_int_equal(counters(0).tx_packets, 1);
+	assert_int_equal(counters(0).tx_bytes, n);
+	assert_int_equal(counters(1).rx_packets, 1);
+	assert_int_equal(counters(1).rx_bytes, n);
+	assert_no_violation();
+}
+
+/* Ten laps of the rings, WQEs of changing size straddling the end. */
+static void
+test_wrap(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_port *a = &rig->port[0], *b = &rig->port[1];
+	uint32_t i, n, sent_pos = 0;
+	const uint8_t *cqe;
+
+	rig_fill_rq(rig, b, 200);
+	for (i = 0; i < 3000; i++) {
+		struct rig_wqe wqe = rig_tx_wqe(a, i % 61, 64);
+
+		a->buf[i % 61] = (uint8_t)i;
+		for (n = 1; n < 1 + i % 30; n++)
+			rig_tx_add_sge(a, &wqe, i % 61 + 64 * n, 1 + n);
+		if (i % 3 == 0 && n < 30)
+			rig_tx_long(a, &wqe);
+		rig_post(&a->sq, &wqe);
+		rig_ring_sq(rig, a);
+		cqe = rig_cqe(&a->scq);
+		assert_non_null(cqe);
+		assert_int_equal(cqe[0], 0x60);
+		/* The position of the WQE in BUs. */
+		assert_int_equal(hw_le32(cqe + 8) >> 5, sent_pos / 32);
+		sent_pos = a->sq.pos;
+		cqe = rig_cqe(&b->rcq);
+		assert_non_null(cqe);
+		assert_int_equal(hw_le32(cqe + 56), i * 32);
+		assert_int_equal(rig_rx_buf(b, i)[0], (uint8_t)i);
+		rig_fill_rq(rig, b, 1);
+		if (i % 100 == 0) {
+			rig_ring_cq(rig, a, &a->scq, false);
+			rig_ring_cq(rig, b, &b->rcq, false);
+		}
+	}
+	assert_no_violation();
+}
+
+/* The last BU of the ring holds header and OOB, the SGL is at its start. */
+static void
+test_long_oob_at_end(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_port *a = &rig->port[0], *b = &rig->port[1];
+	struct rig_wqe wqe;
+
+	rig_fill_rq(rig, b, 255);
+	while (a->sq.pos != a->sq.bytes - 32) {
+		wqe = rig_tx_wqe(a, 0, 60);
+		assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
+	}
+	wqe = rig_tx_wqe(a, 100, 60);
+	rig_tx_long(a, &wqe);
+	assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(a->sq.pos, a->sq.bytes + 32);
+	assert_no_violation();
+}
+
+static void
+test_gather_and_scatter(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_port *a = &rig->port[0], *b = &rig->port[1];
+	struct rig_wqe tx = rig_tx_wqe(a, 0, 14), rx = { .header[1] = 0x200 };
+	const uint8_t *cqe;
+	uint32_t i;
+
+	for (i = 0; i < 4096; i++)
+		a->buf[i] = (uint8_t)(i * 31 + i / 256);
+	a->buf[12] = 0x88;
+	a->buf[13] = 0xb5;
+	rig_tx_add_sge(a, &tx, 14, 1);
+	rig_tx_add_sge(a, &tx, 15, 1985);
+	rig_tx_add_sge(a, &tx, 2000, 1000);
+	for (i = 0; i < 15; i++)
+		rig_tx_add_sge(b, &rx, 100000 + i * 1000, 200);
+	rig_post(&b->rq, &rx);
+	rig_ring_rq(rig, b);
+	assert_int_equal(b->rq.pos, 256);
+	assert_int_equal(rig_send(rig, a, &tx), HW_CQE_TX_OKAY);
+	cqe = rig_cqe(&b->rcq);
+	assert_int_equal(hw_le32(cqe), 0x41); /* exactly full is good */
+	assert_int_equal(hw_le32(cqe + 8), 3000);
+	for (i = 0; i < 15; i++)
+		assert_memory_equal(b->buf + 100000 + i * 1000,
+				    a->buf + i * 200, 200);
+	/* One byte more does not fit. */
+	tx.sge[3].size_bytes++;
+	rig_post(&b->rq, &rx);
+	rig_ring_rq(rig, b);
+	assert_int_equal(rig_send(rig, a, &tx), HW_CQE_TX_OKAY);
+	cqe = rig_cqe(&b->rcq);
+	assert_int_equal(cqe[0] & 0x3f, HW_CQE_RX_TRUNCATED);
+	assert_int_equal(hw_le32(cqe + 8), 3001);
+	assert_int_equal(counters(1).rx_truncated, 1);
+	assert_int_equal(counters(1).rx_packets, 1);
+	assert_no_violation();
+}
+
+static void
+test_no_wqe(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_port *a = &rig->port[0], *b = &rig->port[1];
+	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct device_queue_counters queue;
+
+	rig_fill_rq(rig, b, 1);
+	assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(counters(1).rx_no_wqe, 1);
+	assert_non_null(rig_cqe(&b->rcq));
+	assert_null(rig_cqe(&b->rcq));
+	assert_true(device_port_queue(0, 1, 1, &queue));
+	assert_int_equal(queue.id, b->rq.id);
+	assert_false(queue.is_sq);
+	assert_true(queue.alive);
+	assert_int_equal(queue.packets, 1);
+	assert_int_equal(queue.no_wqe, 1);
+	assert_false(device_port_queue(0, 1, 2, &queue));
+	device_vport_disable_rx(0, 1);
+	assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(counters(1).rx_no_steering, 1);
+	device_rq_destroy(0, b->rq.id);
+	assert_true(device_port_queue(0, 1, 1, &queue));
+	assert_false(queue.alive);
+	assert_no_violation();
+}
+
+/* Bits of what arrives wrong, without a checksum, or in fragments. */
+static void
+test_rx_flags(void **state)
+{
+	static const struct {
+		uint32_t off;
+		uint8_t set[2];
+		uint32_t flags;
+	} cases[] = {
+		{ 24, { 1, 2 }, HW_RX_F_IP_FAIL | HW_RX_F_UDP_OK },
+		{ 50, { 1, 2 }, HW_RX_F_IP_OK | HW_RX_F_UDP_FAIL },
+		{ 40, { 0, 0 }, HW_RX_F_IP_OK },
+		{ 20, { 0x20, 0 }, HW_RX_F_IP_FAIL }, /* fragment */
+		{ 12, { 0x88, 0xb5 }, 0 },
+		{ 14, { 0x65, 0 }, 0 },
+	};
+	struct rig *rig = *state;
+	struct rig_port *a = &rig->port[0], *b = &rig->port[1];
+	uint32_t i;
+
+	rig_fill_rq(rig, b, 8);
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint32_t n = rig_frame(a->buf, NIC_PROTO_UDP, 22);
+		struct rig_wqe wqe = rig_tx_wqe(a, 0, n);
+
+		memcpy(a->buf + cases[i].off, cases[i].set, 2);
+		assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
+		assert_int_equal(hw_le32(rig_cqe(&b->rcq) + 4), cases[i].flags);
+	}
+	assert_no_violation();
+}
+
+static void
+test_cq_arm(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_port *a = &rig->port[0];
+	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+
+	/* Created armed: one event, then silence. */
+	rig_send(rig, a, &wqe);
+	assert_int_equal(rig_nb_events, 1);
+	assert_int_equal(rig_event_cq, a->scq.id);
+	rig_send(rig, a, &wqe);
+	assert_int_equal(rig_nb_events, 1);
+	/* Armed with nothing new: the next one. */
+	rig_ring_cq(rig, a, &a->scq, true);
+	assert_int_equal(rig_nb_events, 1);
+	rig_send(rig, a, &wqe);
+	assert_int_equal(rig_nb_events, 2);
+	/* Armed too late: at once. */
+	a->scq.pos--;
+	rig_ring_cq(rig, a, &a->scq, true);
+	assert_int_equal(rig_nb_events, 3);
+	a->scq.pos++;
+	/* Again without polling, by an index ahead (rdma-core). */
+	rig_ring_cq(rig, a, &a->scq, true);
+	a->scq.pos++;
+	rig_ring_cq(rig, a, &a->scq, true);
+	a->scq.pos--;
+	rig_send(rig, a, &wqe);
+	assert_int_equal(rig_nb_events, 4);
+	/* Unarmed disarms. */
+	rig_ring_cq(rig, a, &a->scq, true);
+	rig_ring_cq(rig, a, &a->scq, false);
+	rig_send(rig, a, &wqe);
+	assert_int_equal(rig_nb_events, 4);
+	assert_int_equal(segment_ledger()->doorbells[LEDGER_DOORBELL_CQ_ARM], 5);
+	assert_int_equal(segment_ledger()->doorbells[LEDGER_DOORBELL_CQ], 1);
+	assert_int_equal(segment_ledger()->doorbells[LEDGER_DOORBELL_SQ], 5);
+	assert_no_violation();
+}
+
+/* 32-bit doorbells ring increments. */
+static void
+test_short_doorbells(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_port *a = &rig->port[0], *b = &rig->port[1];
+	struct rig_wqe rx = { .header = { 0, 0x200 } };
+	struct rig_wqe tx = rig_tx_wqe(a, 0, 60);
+	uint32_t i;
+
+	rig_tx_add_sge(b, &rx, RIG_BUF_BYTES / 2, 2048);
+	for (i = 0; i < 700; i++) {
+		rig_post(&b->rq, &rx);
+		rig_doorbell(b, 0x410, b->rq.id << 16 | 32, 4);
+		rig_post(&a->sq, &tx);
+		rig_doorbell(a, 0x010, a->sq.id << 16 | 32, 4);
+		assert_non_null(rig_cqe(&a->scq));
+		assert_non_null(rig_cqe(&b->rcq));
+		rig_doorbell(a, 0x810, a->scq.id << 16 | 1, 4);
+		rig_doorbell(b, 0x810, 1u << 31 | b->rcq.id << 16 | 1, 4);
+	}
+	/* Each armed CQE of b gave an event, and the first two of all. */
+	assert_int_equal(rig_nb_events, 701);
+	assert_no_violation();
+}
+
+static void
+test_coalescing(void **state)
+{
+	static struct rig rig;
+	struct rig_port *a = &rig.port[0], *b = &rig.port[1];
+	uint32_t i, j;
+
+	(void)state;
+	rig_defaults(&rig);
+	rig.config.coalesce = true;
+	rig_start(&rig);
+	rig_fill_rq(&rig, b, 32);
+	/* 6 UDP, 1 not IP, 1 UDP: CQEs of 4, 2, 1, 1. */
+	for (i = 0; i < 8; i++) {
+		uint32_t n = rig_frame(a->buf + i * 256, NIC_PROTO_UDP, i);
+		struct rig_wqe wqe = rig_tx_wqe(a, i * 256, n);
+
+		if (i == 6)
+			a->buf[i * 256 + 12] = 0x99;
+		rig_post(&a->sq, &wqe);
+	}
+	rig_ring_sq(&rig, a);
+	for (i = 0; i < 4; i++) {
+		static const uint32_t want[] = { 4, 2, 1, 1 };
+		static const uint32_t first[] = { 0, 4, 6, 7 };
+		const uint8_t *cqe = rig_cqe(&b->rcq);
+
+		assert_non_null(cqe);
+		assert_int_equal(cqe[0], want[i] > 1 ? 0x42 : 0x41);
+		for (j = 0; j < 4; j++)
+			assert_int_equal(hw_le32(cqe + 8 + 12 * j),
+					 j < want[i] ? 42 + first[i] + j : 0);
+		assert_int_equal(hw_le32(cqe + 56), first[i] * 32);
+	}
+	assert_null(rig_cqe(&b->rcq));
+	assert_int_equal(counters(1).rx_packets, 8);
+	assert_no_violation();
+	rig_stop(&rig);
+}
+
+static void
+test_rss(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_port *a = &rig->port[0], *b = &rig->port[1];
+	struct rig_ring rq[4], rcq[4];
+	uint32_t ids[4], got[4] = { 0 }, i, q;
+	struct device_memory memory;
+
+	for (q = 0; q < 4; q++) {
+		rq[q] = b->rq;
+		rq[q].pos = 0;
+		rcq[q] = b->rcq;
+		rq[q].mem = aligned_alloc(4096, rq[q].bytes);
+		rcq[q].mem = aligned_alloc(4096, rcq[q].bytes);
+		memset(rcq[q].mem, 0, rcq[q].bytes);
+		memory = (struct device_memory){ model_self,
+						 (uintptr_t)rcq[q].mem,
+						 rcq[q].bytes };
+		assert_int_equal(device_cq_create(0, b->pdn, b->page, &memory,
+						  &rcq[q].id),
+				 0);
+		memory.addr = (uintptr_t)rq[q].mem;
+		memory.size = rq[q].bytes;
+		assert_int_equal(device_rq_create(0, 1, b->pdn, b->page,
+						  &memory, rcq[q].id, &rq[q].id),
+				 0);
+		ids[q] = rq[q].id;
+		b->rq = rq[q];
+		rig_fill_rq(rig, b, 200);
+		rq[q].pos = b->rq.pos;
+	}
+	rig_steer(rig, 1, true, ids, 4);
+	for (i = 0; i < 200; i++) {
+		uint32_t n = rig_frame(a->buf, NIC_PROTO_UDP, 20);
+		struct rig_wqe wqe = rig_tx_wqe(a, 0, n);
+
+		hw_put_be16(a->buf + 34, (uint16_t)(i * 257));
+		hw_put_be16(a->buf + 40, 0);
+		assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
+		for (q = 0; q < 4; q++) {
+			const uint8_t *cqe = rig_cqe(&rcq[q]);
+
+			if (cqe == NULL)
+				continue;
+			got[q]++;
+			assert_int_equal(hw_le32(cqe + 4) >> 16 & 0x1ff,
+					 HW_HASH_UDP_IPV4);
+			assert_int_equal(hw_le32(cqe + 16) % 4, q);
+			break;
+		}
+		assert_true(q < 4);
+	}
+	for (q = 0; q < 4; q++)
+		assert_true(got[q] > 20);
+	/* ARP: the default, which is the last of the table. */
+	a->buf[13] = 0x06;
+	{
+		struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+
+		assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
+	}
+	assert_non_null(rig_cqe(&rcq[3]));
+	for (q = 0; q < 4; q++) {
+		free(rq[q].mem);
+		free(rcq[q].mem);
+	}
+	b->rq.mem = NULL;
+	assert_no_violation();
+}
+
+static void
+test_thread_mode(void **state)
+{
+	static struct rig rig;
+	struct rig_port *a = &rig.port[0], *b = &rig.port[1];
+	struct rig_wqe wa, wb;
+
+	(void)state;
+	rig_defaults(&rig);
+	rig.config.mode = MODEL_MODE_THREAD;
+	rig_start(&rig);
+	rig_fill_rq(&rig, b, 4);
+	wa = rig_tx_wqe(a, 0, 60);
+	wb = rig_tx_wqe(b, 0, 60);
+	assert_int_equal(rig_send(&rig, a, &wa), -1);
+	assert_int_equal(rig_send(&rig, b, &wb), -1);
+	assert_int_equal(rig_send(&rig, a, &wa), -1);
+	assert_int_equal(rig_nb_kicks, 3);
+	segment_lock();
+	assert_true(device_run(model_self));
+	assert_false(device_run(model_self));
+	segment_unlock();
+	assert_non_null(rig_cqe(&a->scq));
+	assert_non_null(rig_cqe(&a->scq));
+	assert_non_null(rig_cqe(&b->scq));
+	assert_non_null(rig_cqe(&b->rcq));
+	/* Queues that go away take their place in the list with them. */
+	rig_send(&rig, a, &wa);
+	rig_send(&rig, b, &wb);
+	device_sq_destroy(0, b->sq.id);
+	segment_lock();
+	assert_true(device_run(model_self));
+	segment_unlock();
+	rig_send(&rig, a, &wa);
+	device_sq_destroy(0, a->sq.id);
+	segment_lock();
+	assert_false(device_run(model_self));
+	segment_unlock();
+	assert_no_violation();
+	rig_stop(&rig);
+}
+
+static void
+test_tap_ring(void **state)
+{
+	static struct rig rig;
+	struct rig_port *a = &rig.port[0], *b = &rig.port[1];
+	uint32_t fn, port, i;
+	uint8_t buf[2048];
+
+	(void)state;
+	rig_defaults(&rig);
+	rig.config.wire = MODEL_WIRE_TAP;
+	rig_start(&rig);
+	for (i = 0; i < 10000; i++) {
+		struct rig_wqe wqe = rig_tx_wqe(a, i % 100, 60 + i % 1400);
+
+		assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_OKAY);
+		wqe = rig_tx_wqe(b, 0, 61);
+		assert_int_equal(rig_send(&rig, b, &wqe), HW_CQE_TX_OKAY);
+		rig_ring_cq(&rig, a, &a->scq, false);
+		rig_ring_cq(&rig, b, &b->scq, false);
+		assert_int_equal(device_tap_next(&fn, &port, buf, sizeof(buf)),
+				 60 + i % 1400);
+		assert_int_equal(port, 0);
+		assert_memory_equal(buf, a->buf + i % 100, 60 + i % 1400);
+		assert_int_equal(device_tap_next(&fn, &port, buf, sizeof(buf)),
+				 61);
+		assert_int_equal(port, 1);
+		assert_int_equal(device_tap_next(&fn, &port, buf, sizeof(buf)),
+				 0);
+	}
+	assert_int_equal(rig_nb_kicks, 10000);
+	rig_fill_rq(&rig, b, 1);
+	device_port_receive(0, 1, a->buf, 100);
+	assert_non_null(rig_cqe(&b->rcq));
+	assert_no_violation();
+	rig_stop(&rig);
+}
+
+/* What the kernel driver would be refused. */
+static void
+test_refusals(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_port *a = &rig->port[0];
+	struct device_memory m = { model_self, (uintptr_t)a->sq.mem, 8192 };
+	uint32_t id;
+
+	m.size = 2048;
+	assert_int_equal(device_cq_create(0, a->pdn, a->page, &m, &id), -EPROTO);
+	m.size = 12288;
+	assert_int_equal(device_cq_create(0, a->pdn, a->page, &m, &id), -EPROTO);
+	m.size = 8192;
+	m.addr += 64;
+	assert_int_equal(device_cq_create(0, a->pdn, a->page, &m, &id), -EPROTO);
+	m.addr -= 64;
+	assert_int_equal(device_cq_create(0, 77, a->page, &m, &id), -EPROTO);
+	assert_int_equal(device_cq_create(0, a->pdn, 77, &m, &id), -EPROTO);
+	assert_int_equal(device_cq_create(9, a->pdn, a->page, &m, &id), -EPROTO);
+	/* One CQ, one queue. */
+	assert_int_equal(device_sq_create(0, 0, a->pdn, a->page, &m, a->scq.id,
+					  &id),
+			 -EPROTO);
+	assert_int_equal(device_sq_create(0, 0, a->pdn, a->page, &m, 4000, &id),
+			 -EPROTO);
+	assert_no_violation();
+}
+
+int
+main(void)
+{
+#define BENCH(test) \
+	cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
+	const struct CMUnitTest tests[] = {
+		BENCH(test_identity),
+		BENCH(test_one_packet),
+		BENCH(test_wrap),
+		BENCH(test_long_oob_at_end),
+		BENCH(test_gather_and_scatter),
+		BENCH(test_no_wqe),
+		BENCH(test_rx_flags),
+		BENCH(test_cq_arm),
+		BENCH(test_short_doorbells),
+		cmocka_unit_test(test_coalescing),
+		BENCH(test_rss),
+		cmocka_unit_test(test_thread_mode),
+		cmocka_unit_test(test_tap_ring),
+		BENCH(test_refusals),
+	};
+
+	return cmocka_run_group_tests_name("card", tests, NULL, NULL);
+}

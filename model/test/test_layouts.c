@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * hw.h against bytes written by hand from the public definitions (Linux
+ * gdma.h and mana.h); hash, checksums and parser against published values.
+ */
+
+#include <stdlib.h>
+
+#include "nic.h"
+#include "rig.h"
+
+/* TCP/IPv4 with checksums: SQ 0x1042, CQ 0x55, vport offset 3, L4 at 34. */
+static void
+test_short_wqe(void **state)
+{
+	static const uint8_t bytes[] = {
+		0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x00, 0x00,
+		0x34, 0x55, 0x00, 0x00, 0x22, 0x10, 0x00, 0x03,
+		0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,
+		0xdd, 0xcc, 0xbb, 0xaa, 0x42, 0x00, 0x00, 0x00,
+	};
+	struct hw_wqe wqe = hw_wqe_read(bytes);
+	struct hw_tx_oob oob = hw_tx_oob_read(bytes + 8, false);
+	struct hw_sge sge = hw_sge_read(bytes + hw_wqe_sgl_offset(&wqe));
+
+	(void)state;
+	assert_int_equal(wqe.nb_sge, 1);
+	assert_int_equal(wqe.oob_div4, 2);
+	assert_int_equal(hw_wqe_sgl_offset(&wqe), 16);
+	assert_int_equal(hw_wqe_bytes(&wqe), 32);
+	assert_false(wqe.oob_in_sgl);
+	assert_false(wqe.has_reserved_bits);
+	assert_int_equal(oob.pkt_fmt, 0);
+	assert_true(oob.is_ipv4 && oob.ip_csum && oob.tcp_csum);
+	assert_false(oob.is_ipv6 || oob.udp_csum || oob.suppress);
+	assert_int_equal(oob.vcq_num, 0x55);
+	assert_int_equal(oob.trans_off, 34);
+	assert_int_equal(oob.vsq_frame, 0x1042 >> 10);
+	assert_int_equal(oob.short_vp, 3);
+	assert_true(sge.addr == 0x1122334455667788ull);
+	assert_int_equal(sge.key, 0xaabbccdd);
+	assert_int_equal(sge.size_bytes, 0x42);
+}
+
+/* UDP/IPv4, VLAN tci 0x6064, SQ 0x30, CQ 0x41, vport offset 5. */
+static void
+test_long_wqe(void **state)
+{
+	static const uint8_t bytes[64] = {
+		0x00, 0x00, 0x00, 0x00, 0x01, 0x06, 0x00, 0x00,
+		0x45, 0x41, 0x00, 0x00, 0x22, 0x00, 0x00, 0x05,
+		0x08, 0x00, 0x43, 0x06, 0x00, 0x00, 0x05, 0x00,
+	};
+	struct hw_wqe wqe = hw_wqe_read(bytes);
+	struct hw_tx_oob oob = hw_tx_oob_read(bytes + 8, true);
+
+	(void)state;
+	assert_int_equal(wqe.oob_div4, 6);
+	assert_int_equal(hw_wqe_sgl_offset(&wqe), 32);
+	assert_int_equal(hw_wqe_bytes(&wqe), 64);
+	assert_int_equal(oob.pkt_fmt, 1);
+	assert_true(oob.is_ipv4 && oob.udp_csum && oob.inject_vlan);
+	assert_int_equal(oob.tci, 0x6064);
+	assert_int_equal(oob.long_vp, 5);
+	assert_int_equal(oob.short_vp, 5);
+	assert_false(oob.has_stray_bits);
+}
+
+/* LSO TCP/IPv4, header 66, MSS 1448, three SGEs. */
+static void
+test_lso_wqe(void **state)
+{
+	static const uint8_t bytes[] = {
+		0x00, 0x00, 0x00, 0x42, 0x03, 0x0a, 0xa8, 0x05,
+		0x34, 0x41, 0x00, 0x00, 0x22, 0x00, 0x00, 0x00,
+	};
+	struct hw_wqe wqe = hw_wqe_read(bytes);
+
+	(void)state;
+	assert_int_equal(wqe.last_vbytes, 66);
+	assert_int_equal(wqe.nb_sge, 3);
+	assert_true(wqe.oob_in_sgl);
+	assert_int_equal(wqe.client_data_unit, 1448);
+	assert_int_equal(hw_wqe_bytes(&wqe), 64);
+	assert_false(wqe.has_reserved_bits);
+}
+
+/* Each reserved bit of header and long OOB is seen; no other is. */
+static void
+test_reserved_bits(void **state)
+{
+	const uint32_t header1 = 0xc000f000, w2 = 0x0000fff0, w3 = 0xf0000000;
+	uint8_t bytes[64] = { 0 };
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 64; i++) {
+		bool want = i < 24 || (i >= 32 && (header1 >> (i - 32) & 1));
+
+		memset(bytes, 0, sizeof(bytes));
+		bytes[i / 8] = (uint8_t)(1u << i % 8);
+		assert_int_equal(hw_wqe_read(bytes).has_reserved_bits, want);
+	}
+	for (i = 64; i < 192; i++) {
+		bool want = i >= 128 || (i < 96 && (w2 >> (i - 64) & 1)) ||
+			    (i >= 96 && i < 128 && (w3 >> (i - 96) & 1));
+
+		/* Inner fields without is_encap, tag without inject. */
+		want |= i == 65 || i == 66 || (i >= 80 && i < 112);
+		memset(bytes, 0, sizeof(bytes));
+		bytes[i / 8] = (uint8_t)(1u << i % 8);
+		assert_int_equal(hw_tx_oob_read(bytes, true).has_stray_bits,
+				 want);
+	}
+}
+
+static void
+test_doorbells(void **state)
+{
+	struct hw_doorbell db = hw_doorbell_read(0x0000004000000030ull, false);
+
+	(void)state;
+	assert_int_equal(db.id, 0x30);
+	assert_int_equal(db.tail, 0x40);
+	assert_int_equal(db.wqe_cnt, 0);
+	db = hw_doorbell_read(0x8000012c00000041ull, true);
+	assert_int_equal(db.id, 0x41);
+	assert_int_equal(db.tail, 300);
+	assert_true(db.arm);
+	/* A work queue's tail has all 32 bits. */
+	db = hw_doorbell_read(0xffffffe005000030ull, false);
+	assert_int_equal(db.tail, 0xffffffe0);
+	assert_int_equal(db.wqe_cnt, 5);
+	assert_false(db.arm);
+	db = hw_doorbell_read_short(0x84560123, true);
+	assert_int_equal(db.id, 0x456);
+	assert_int_equal(db.tail, 0x123);
+	assert_true(db.arm);
+	assert_false(db.reserved_bits);
+	assert_true(hw_doorbell_read_short(0x10000000, true).reserved_bits);
+	assert_true(hw_doorbell_read_short(0x80000000, false).reserved_bits);
+}
+
+/* The verification suite of Microsoft's RSS specification. */
+static void
+test_toeplitz(void **state)
+{
+	static const uint8_t key[DEVICE_RSS_KEY_BYTES] = {
+		0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67,
+		0x25, 0x3d, 0x43, 0xa3, 0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb,
+		0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3, 0x80, 0x30,
+		0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa,
+	};
+	static const uint8_t v4[] = { 66,  9,  149,  187,  161,	 142,
+				      100, 80, 0x0a, 0xea, 0x06, 0xe6 };
+	static const uint8_t v4b[] = { 199, 92, 111,  2,    65,	  69,
+				       140, 83, 0x37, 0x96, 0x12, 0x83 };
+	static const uint8_t v6[] = {
+		0x3f, 0xfe, 0x25, 0x01, 0x02, 0x00, 0x1f, 0xff, 0,
+		0,    0,    0,	  0,	0,    0,    0x07, 0x3f, 0xfe,
+		0x25, 0x01, 0x02, 0x00, 0x00, 0x03, 0,	  0,	0,
+		0,    0,    0,	  0,	1,    0x0a, 0xea, 0x06, 0xe6,
+	};
+	static struct toeplitz toeplitz;
+
+	(void)state;
+	nic_hash_prepare(&toeplitz, key);
+	assert_int_equal(nic_hash(&toeplitz, v4, 8), 0x323e8fc2);
+	assert_int_equal(nic_hash(&toeplitz, v4, 12), 0x51ccc178);
+	assert_int_equal(nic_hash(&toeplitz, v4b, 8), 0xd718262a);
+	assert_int_equal(nic_hash(&toeplitz, v4b, 12), 0xc626b0ea);
+	assert_int_equal(nic_hash(&toeplitz, v6, 32), 0x2cc18cd5);
+	assert_int_equal(nic_hash(&toeplitz, v6, 36), 0x40207d3d);
+}
+
+/* RFC 1071 section 3; every length and alignment against a plain loop. */
+static void
+test_csum(void **state)
+{
+	static const uint8_t rfc[] = { 0x00, 0x01, 0xf2, 0x03,
+				       0xf4, 0xf5, 0xf6, 0xf7 };
+	uint8_t bytes[80], out[2];
+	uint32_t off, n, i, sum;
+	uint16_t folded;
+
+	(void)state;
+	folded = nic_csum_fold(nic_csum_add(0, rfc, sizeof(rfc)));
+	memcpy(out, &folded, 2);
+	assert_int_equal(hw_be16(out), 0xddf2);
+	for (i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(255 - i * 3);
+	for (off = 0; off < 8; off++) {
+		for (n = 0; n + off <= sizeof(bytes); n++) {
+			for (sum = 0, i = 0; i < n; i++)
+				sum += i % 2 ? bytes[off + i] :
+					       (uint32_t)bytes[off + i] << 8;
+			while (sum >> 16)
+				sum = (sum & 0xffff) + (sum >> 16);
+			folded = nic_csum_fold(nic_csum_add(0, bytes + off, n));
+			memcpy(out, &folded, 2);
+			assert_int_equal(hw_be16(out), sum);
+		}
+	}
+}
+
+static void
+test_parse(void **state)
+{
+	uint8_t frame[256];
+	struct nic_parsed parsed;
+	uint32_t n = rig_frame(frame, NIC_PROTO_UDP, 22);
+
+	(void)state;
+	nic_parse(frame, n, 0, &parsed);
+	assert_int_equal(parsed.l3, NIC_L3_IPV4);
+	assert_int_equal(parsed.l4_off, 34);
+	assert_int_equal(parsed.l4_bytes, 30);
+	assert_true(parsed.l4_fits);
+	assert_true(nic_csum_ipv4_ok(frame, &parsed));
+	assert_true(nic_csum_l4_ok(frame, &parsed));
+	/* Every cut of it: no byte beyond is looked at, nothing fits. */
+	while (--n >= NIC_ETH_BYTES) {
+		uint8_t *cut = malloc(n);
+
+		memcpy(cut, frame, n);
+		nic_parse(cut, n, 2, &parsed);
+		assert_false(parsed.l4_fits);
+		free(cut);
+	}
+	n = rig_frame6(frame, NIC_PROTO_TCP, 9);
+	nic_parse(frame, n, 0, &parsed);
+	assert_int_equal(parsed.l3, NIC_L3_IPV6);
+	assert_int_equal(parsed.l4_off, 54);
+	assert_true(nic_csum_l4_ok(frame, &parsed));
+	frame[20] = 44;
+	nic_parse(frame, n, 0, &parsed);
+	assert_true(parsed.is_fragment && parsed.has_ext);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_short_wqe),
+		cmocka_unit_test(test_long_wqe),
+		cmocka_unit_test(test_lso_wqe),
+		cmocka_unit_test(test_reserved_bits),
+		cmocka_unit_test(test_doorbells),
+		cmocka_unit_test(test_toeplitz),
+		cmocka_unit_test(test_csum),
+		cmocka_unit_test(test_parse),
+	};
+
+	return cmocka_run_group_tests_name("layouts", tests, NULL, NULL);
+}

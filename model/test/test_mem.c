@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Guarded copies, other processes' memory, regions; lock, faults, segment. */
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fault.h"
+#include "mem.h"
+#include "rig.h"
+
+#define PAGE 4096u
+
+static void
+test_copy_sizes(void **state)
+{
+	static uint8_t from[4096], to[4096];
+	uint32_t n, i;
+
+	(void)state;
+	for (i = 0; i < sizeof(from); i++)
+		from[i] = (uint8_t)(i * 131 + i / 256);
+	for (n = 0; n < 2100; n++) {
+		uint32_t off = n % 61;
+
+		memset(to, 0xaa, sizeof(to));
+		assert_int_equal(mem_write(model_self, (uintptr_t)to + off,
+					   from + n % 7, n),
+				 0);
+		assert_memory_equal(to + off, from + n % 7, n);
+		for (i = 0; i < off; i++)
+			assert_int_equal(to[i], 0xaa);
+		for (i = off + n; i < off + n + 64; i++)
+			assert_int_equal(to[i], 0xaa);
+	}
+}
+
+/* A fault at every size and place is an error, in both directions. */
+static void
+test_copy_faults(void **state)
+{
+	uint8_t *two = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t buf[PAGE] = { 0 };
+	uint32_t n, in;
+
+	(void)state;
+	assert_ptr_not_equal(two, MAP_FAILED);
+	rig_catch_faults();
+	munmap(two + PAGE, PAGE);
+	for (n = 1; n < 1500; n += n < 80 ? 1 : 97) {
+		for (in = 0; in < n; in += 1 + n / 9) {
+			uint64_t addr = (uintptr_t)two + PAGE - in;
+
+			assert_int_equal(mem_read(model_self, addr, buf, n),
+					 -EFAULT);
+			assert_int_equal(mem_write(model_self, addr, buf, n),
+					 -EFAULT);
+		}
+		assert_int_equal(mem_read(model_self, (uintptr_t)two + PAGE - n,
+					  buf, n),
+				 0);
+	}
+	assert_int_equal(mem_read(model_self, 0, buf, 8), -EFAULT);
+	assert_int_equal(mem_read(model_self, 0x8000000000000000ull, buf, 8),
+			 -EFAULT);
+	assert_int_equal(mem_write_last_word(model_self,
+					     (uintptr_t)two + PAGE - 60, buf, 64),
+			 -EFAULT);
+	assert_int_equal(mem_is_zero(model_self, (uintptr_t)two, PAGE), 1);
+	assert_int_equal(mem_fill(model_self, (uintptr_t)two, 7, 2 * PAGE),
+			 -EFAULT);
+	assert_int_equal(mem_is_zero(model_self, (uintptr_t)two, PAGE), 0);
+	mprotect(two, PAGE, PROT_READ);
+	assert_int_equal(mem_write(model_self, (uintptr_t)two, buf, 4), -EFAULT);
+	munmap(two, PAGE);
+}
+
+static void
+send_one(struct rig *rig)
+{
+	struct rig_wqe wqe = rig_tx_wqe(&rig->port[0], 0, 60);
+
+	assert_int_equal(rig_send(rig, &rig->port[0], &wqe), HW_CQE_TX_OKAY);
+}
+
+/*
+ * The child has a copy of everything of ours at the same addresses: make the
+ * queues of port 1 its own, and see that what arrives is seen there alone.
+ */
+static void
+packet_to_process(struct rig *rig, uint32_t slot)
+{
+	struct rig_port *b = &rig->port[1];
+	struct card_function *f = card_function(0);
+	struct wq *rq = card_rq(f, b->rq.id);
+	uint8_t got[64];
+
+	f->mem.regions[b->key % MEM_NB_REGIONS].process = slot;
+	rq->ring.process = slot;
+	card_cq(f, b->rcq.id)->ring.process = slot;
+	rig->port[0].buf[0] = 0x5a;
+	send_one(rig);
+	assert_null(rig_cqe(&b->rcq));
+	assert_int_equal(mem_read(slot, (uintptr_t)b->rcq.mem, got, 64), 0);
+	assert_int_equal(hw_le32(got + 60), 1u << 29 | b->rq.id);
+	assert_int_equal(mem_read(slot, (uintptr_t)rig_rx_buf(b, 0), got, 64), 0);
+	assert_int_equal(got[0], 0x5a);
+}
+
+/* The same calls reach a child's memory, and fail once it is gone. */
+static void
+test_other_process(void **state)
+{
+	struct rig *rig = *state;
+	static uint8_t shared[64];
+	uint8_t buf[64] = "parent";
+	uint32_t slot;
+	int go[2], done[2], status;
+	char c;
+	pid_t pid;
+
+	rig_fill_rq(rig, &rig->port[1], 2);
+	assert_int_equal(pipe(go), 0);
+	assert_int_equal(pipe(done), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+		strcpy((char *)shared, "child");
+		if (segment_register_self() != 0 || model_self == 1)
+			_exit(1);
+		c = (char)model_self;
+		if (write(done[1], &c, 1) != 1 || read(go[0], &c, 1) != 1)
+			_exit(2);
+		_exit(strcmp((char *)shared, "parent") == 0 ? 0 : 3);
+	}
+	assert_int_equal(read(done[0], &c, 1), 1);
+	slot = (uint32_t)c;
+	assert_int_equal(model_self, 1);
+	assert_int_equal(slot, 2);
+	assert_true(segment_process_alive(slot));
+	assert_int_equal(mem_read(slot, (uintptr_t)shared, buf, 6), 0);
+	assert_string_equal((char *)buf, "child");
+	strcpy((char *)buf, "parent");
+	assert_int_equal(mem_write_last_word(slot, (uintptr_t)shared, buf, 8), 0);
+	assert_int_equal(mem_read(slot, 16, buf, 6), -EFAULT);
+	/* A packet whose buffer, ring and CQ are the child's. */
+	packet_to_process(rig, slot);
+	assert_memory_equal(rig_rx_buf(&rig->port[1], 0), "\0\0\0\0", 4);
+	assert_int_equal(write(go[1], &c, 1), 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_false(segment_process_alive(slot));
+	assert_int_equal(mem_read(slot, (uintptr_t)shared, buf, 6), -EFAULT);
+	/* Its queues are still there, and nobody did wrong. */
+	send_one(rig);
+	assert_no_violation();
+	segment_process_release(slot);
+	assert_int_equal(mem_read(slot, (uintptr_t)shared, buf, 6), -EFAULT);
+	/* Registered already: as after exec. */
+	assert_int_equal(segment_register_self(), 1);
+	assert_int_equal(model_self, 1);
+	close(go[0]);
+	close(go[1]);
+	close(done[0]);
+	close(done[1]);
+}
+
+static void
+test_regions(void **state)
+{
+	static struct mem_table table;
+	struct mem_region region = { .pdn = 3,
+				     .process = 1,
+				     .addr = 0x1000,
+				     .size_bytes = 1ull << 33,
+				     .access = MEM_ACCESS_WRITE };
+	uint32_t key[3], process, i;
+
+	(void)state;
+	for (i = 0; i < 3; i++)
+		assert_int_equal(mem_region_create(&table, &region, &key[i]), 0);
+	assert_int_equal(table.nb_used, 3);
+	assert_int_equal(mem_region_check(&table, key[1], 3, 0x1000, 1ull << 33,
+					  2, &process),
+			 MEM_OK);
+	assert_int_equal(process, 1);
+	assert_int_equal(mem_region_check(&table, key[1], 3, 0xfff, 1, 0,
+					  &process),
+			 MEM_OUT_OF_RANGE);
+	assert_int_equal(mem_region_check(&table, key[1], 3, 0x1001, 1ull << 33,
+					  0, &process),
+			 MEM_OUT_OF_RANGE);
+	assert_int_equal(mem_region_check(&table, key[1], 3, UINT64_MAX, 2, 0,
+					  &process),
+			 MEM_OUT_OF_RANGE);
+	assert_int_equal(mem_region_check(&table, key[1], 4, 0x1000, 1, 0,
+					  &process),
+			 MEM_KEY_FOREIGN_PD);
+	assert_int_equal(mem_region_check(&table, 0, 3, 0x1000, 1, 0, &process),
+			 MEM_KEY_UNKNOWN);
+	assert_int_equal(mem_region_check(&table, key[1] + MEM_NB_REGIONS, 3,
+					  0x1000, 1, 0, &process),
+			 MEM_KEY_UNKNOWN);
+	/* The lowest free slot, under a key that was never used. */
+	mem_region_destroy(&table, key[0]);
+	region.access = 0;
+	assert_int_equal(mem_region_create(&table, &region, &process), 0);
+	assert_int_equal(process % MEM_NB_REGIONS, key[0] % MEM_NB_REGIONS);
+	assert_int_not_equal(process, key[0]);
+	key[0] = process;
+	assert_int_equal(mem_region_check(&table, key[0], 3, 0x1000, 1,
+					  MEM_ACCESS_WRITE, &process),
+			 MEM_NO_WRITE_ACCESS);
+	mem_region_destroy_pd(&table, 3);
+	assert_int_equal(table.nb_used, 0);
+	for (i = 0; i < MEM_NB_REGIONS; i++)
+		assert_int_equal(mem_region_create(&table, &region, &process), 0);
+	assert_int_equal(mem_region_create(&table, &region, &process), -ENOSPC);
+}
+
+static void
+test_fault_plan(void **state)
+{
+	static const char *const bad[] = { "reg_mr",	 "nothing:1",
+					   "reg_mr:",	 "reg_mr:0",
+					   "reg_mr:1:",	 "reg_mr:1:ENONSENSE",
+					   "reg_mr:1:0", "reg_mr:1x",
+					   "reg_mr:-1",	 ":1" };
+	char message[128];
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		message[0] = '\0';
+		assert_int_equal(fault_plan_add(bad[i], message, sizeof(message)),
+				 -EINVAL);
+		assert_non_null(strstr(message, bad[i]));
+	}
+	assert_int_equal(fault_plan_add("reg_mr:2:EPERM", message, 128), 0);
+	assert_int_equal(fault_plan_add("create_qp:1+:28", message, 128), 0);
+	assert_int_equal(fault_plan_add("any:7", message, 128), 0);
+	assert_int_equal(fault_check(FAULT_reg_mr), 0);
+	assert_int_equal(fault_check(FAULT_reg_mr), -EPERM);
+	assert_int_equal(fault_check(FAULT_reg_mr), 0);
+	assert_int_equal(fault_check(FAULT_create_qp), -ENOSPC);
+	assert_int_equal(fault_check(FAULT_create_qp), -ENOSPC);
+	assert_int_equal(fault_check(FAULT_alloc_pd), 0);
+	assert_int_equal(fault_check(FAULT_alloc_pd), -ENOMEM);
+	assert_int_equal(fault_check(FAULT_alloc_pd), 0);
+	assert_int_equal(segment_fault_plan()->nb_fired, 4);
+	fault_plan_clear();
+	assert_int_equal(fault_check(FAULT_create_qp), 0);
+}
+
+/* Who holds the lock is killed: the next one goes on. */
+static void
+test_robust_lock(void **state)
+{
+	int status;
+	pid_t pid;
+
+	(void)state;
+	pid = fork();
+	if (pid == 0) {
+		segment_lock();
+		raise(SIGKILL);
+	}
+	waitpid(pid, &status, 0);
+	assert_true(WIFSIGNALED(status));
+	segment_lock();
+	segment_unlock();
+	segment_lock_masked();
+	segment_unlock_masked();
+}
+
+/* Signals wait until the lock is given back. */
+static volatile sig_atomic_t got_signal;
+
+static void
+on_signal(int sig)
+{
+	(void)sig;
+	got_signal = 1;
+}
+
+static void
+test_lock_blocks_signals(void **state)
+{
+	(void)state;
+	signal(SIGUSR1, on_signal);
+	segment_lock();
+	raise(SIGUSR1);
+	assert_int_equal(got_signal, 0);
+	segment_unlock();
+	assert_int_equal(got_signal, 1);
+}
+
+static void
+test_fatal(void **state)
+{
+	static struct rig rig;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	rig_defaults(&rig);
+	rig.config.fatal_violations = true;
+	rig_start(&rig);
+	pid = fork();
+	if (pid == 0) {
+		signal(SIGABRT, SIG_DFL);
+		segment_register_self();
+		rig_doorbell(&rig.port[0], 0xff8, 0, 8);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	assert_true(segment_ledger()->is_fatal);
+	/* The launcher lives on. */
+	rig_doorbell(&rig.port[0], 0xff8, 0, 8);
+	assert_violation(doorbell_bad_offset, 2);
+	rig_stop(&rig);
+}
+
+static void
+test_attach(void **state)
+{
+	struct rig *rig = *state;
+	struct ledger *before = segment_ledger();
+	int status;
+	pid_t pid;
+
+	assert_int_equal(segment_attach(rig->dir), -EBUSY);
+	pid = fork();
+	if (pid == 0) {
+		segment_detach();
+		if (segment_attach("/nowhere") != -ENOENT)
+			_exit(1);
+		if (segment_attach(rig->dir) != 0 || model_self != 2)
+			_exit(2);
+		if (strcmp(segment_run_dir(), rig->dir) != 0)
+			_exit(3);
+		ledger_doorbell(segment_ledger(), LEDGER_DOORBELL_RQ);
+		segment_detach();
+		_exit(segment_attach(rig->dir) == 1 ? 0 : 4);
+	}
+	waitpid(pid, &status, 0);
+	assert_int_equal(status, 0);
+	assert_int_equal(before->doorbells[LEDGER_DOORBELL_RQ], 1);
+}
+
+static void
+test_trace(void **state)
+{
+	static struct rig rig;
+	struct rig_wqe wqe;
+	char text[8192];
+	size_t n;
+	FILE *f;
+
+	(void)state;
+	rig_defaults(&rig);
+	snprintf(rig.config.trace, sizeof(rig.config.trace),
+		 "/tmp/mana-rig-trace-%d", (int)getpid());
+	rig_start(&rig);
+	wqe = rig_tx_wqe(&rig.port[0], 0, 60);
+	rig_fill_rq(&rig, &rig.port[1], 1);
+	rig_send(&rig, &rig.port[0], &wqe);
+	f = fopen(rig.config.trace, "r");
+	assert_non_null(f);
+	n = fread(text, 1, sizeof(text) - 1, f);
+	text[n] = '\0';
+	fclose(f);
+	unlink(rig.config.trace);
+	ledger_trace_on = false;
+	assert_non_null(strstr(text, "doorbell fn 0 page 2 offset 0x400"));
+	assert_non_null(strstr(text, "wire fn 0 port 0 bytes 60"));
+	assert_non_null(strstr(text, "cqe fn 0 cq 304 pi 256 sq 1008 type 32"));
+	rig_stop(&rig);
+}
+
+int
+main(void)
+{
+#define BENCH(test) \
+	cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
+	const struct CMUnitTest tests[] = {
+		BENCH(test_copy_sizes),
+		BENCH(test_copy_faults),
+		BENCH(test_other_process),
+		cmocka_unit_test(test_regions),
+		BENCH(test_fault_plan),
+		BENCH(test_robust_lock),
+		BENCH(test_lock_blocks_signals),
+		cmocka_unit_test(test_fatal),
+		BENCH(test_attach),
+		cmocka_unit_test(test_trace),
+	};
+
+	return cmocka_run_group_tests_name("mem", tests, NULL, NULL);
+}
