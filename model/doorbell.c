@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * From a store to a doorbell page to an event of the device. See doorbell.h.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "attach.h"
+#include "decode.h"
+#include "device.h"
+#include "device_thread.h"
+#include "doorbell.h"
+#include "kernel.h"
+#include "ledger.h"
+#include "mem.h"
+#include "quiet.h"
+#include "segment.h"
+#include "signals.h"
+
+#define PAGE_BYTES ((uintptr_t)4096)
+
+/*
+ * The pages, hashed by address with linear probing. The trap reads without a
+ * lock: addr is written last when a page comes and first when it goes.
+ */
+#define NB_ENTRIES 4096u
+#define MAX_PAGES (NB_ENTRIES / 2)
+#define ADDR_FREE ((uintptr_t)0)
+#define ADDR_WAS_USED ((uintptr_t)1) /* a search goes on behind it */
+
+struct page {
+	uintptr_t addr;
+	uint32_t fn, page;
+};
+
+static struct page pages[NB_ENTRIES];
+static uint32_t nb_pages;
+static struct quiet_lock pages_lock;
+
+/* Instructions that ring, a few per thread. */
+#define NB_CACHED 16u
+struct cached {
+	uint64_t pc;
+	struct decode_insn insn;
+};
+static __thread struct cached cache[NB_CACHED];
+
+static uint32_t
+hash_of(uintptr_t addr)
+{
+	return (uint32_t)((addr / PAGE_BYTES) * 2654435761u) % NB_ENTRIES;
+}
+
+static struct page *
+find(uintptr_t addr)
+{
+	uint32_t at = hash_of(addr);
+
+	for (uint32_t i = 0; i < NB_ENTRIES; i++) {
+		struct page *p = &pages[(at + i) % NB_ENTRIES];
+		uintptr_t there = __atomic_load_n(&p->addr, __ATOMIC_ACQUIRE);
+
+		if (there == addr)
+			return p;
+		if (there == ADDR_FREE)
+			return NULL;
+	}
+	return NULL;
+}
+
+/* With the lock. */
+static int
+add(uintptr_t addr, uint32_t fn, uint32_t page)
+{
+	uint32_t at = hash_of(addr);
+
+	if (nb_pages == MAX_PAGES)
+		return -ENOMEM;
+	while (pages[at].addr > ADDR_WAS_USED)
+		at = (at + 1) % NB_ENTRIES;
+	pages[at].fn = fn;
+	pages[at].page = page;
+	__atomic_store_n(&pages[at].addr, addr, __ATOMIC_RELEASE);
+	__atomic_store_n(&nb_pages, nb_pages + 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static int
+forget(uintptr_t low, size_t length)
+{
+	int ret = -ENOENT;
+	uint64_t mask;
+
+	if (__atomic_load_n(&nb_pages, __ATOMIC_ACQUIRE) == 0)
+		return -ENOENT;
+	/* One page is asked for often: the usual munmap() of a program. */
+	if (length <= PAGE_BYTES && find(low) == NULL)
+		return -ENOENT;
+	mask = quiet_enter();
+	quiet_lock(&pages_lock);
+	for (uint32_t i = 0; i < NB_ENTRIES; i++) {
+		if (pages[i].addr <= ADDR_WAS_USED ||
+		    pages[i].addr - low >= length)
+			continue;
+		__atomic_store_n(&pages[i].addr, ADDR_WAS_USED,
+				 __ATOMIC_RELEASE);
+		__atomic_store_n(&nb_pages, nb_pages - 1, __ATOMIC_RELEASE);
+		ret = 0;
+	}
+	if (nb_pages == 0)
+		for (uint32_t i = 0; i < NB_ENTRIES; i++)
+			pages[i].addr = ADDR_FREE;
+	quiet_unlock(&pages_lock);
+	quiet_leave(mask);
+	return ret;
+}
+
+void
+doorbell_process_init(void)
+{
+	static pid_t initialised;
+	pid_t self = getpid();
+
+	if (initialised != 0 && initialised != self)
+		decode_after_fork();
+	initialised = self;
+	if (decode_init() != 0) {
+		ledger_log("no memory for the instruction decoder (capstone)");
+		abort();
+	}
+	signals_start();
+}
+
+int
+doorbell_map(void **addr, uint32_t context, size_t length)
+{
+	uint32_t fn, page;
+	uint64_t mask;
+	void *at;
+	int ret;
+
+	ret = kernel_context_doorbell(context, &fn, &page);
+	if (ret != 0)
+		return ret;
+	doorbell_process_init();
+	if (segment_config()->mode == MODEL_MODE_THREAD) {
+		ret = device_thread_start();
+		if (ret != 0)
+			return ret;
+	}
+	at = mmap(*addr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	mask = quiet_enter();
+	quiet_lock(&pages_lock);
+	ret = add((uintptr_t)at, fn, page);
+	quiet_unlock(&pages_lock);
+	quiet_leave(mask);
+	if (ret != 0)
+		munmap(at, length);
+	else
+		*addr = at;
+	return ret;
+}
+
+int
+doorbell_forget(void *addr, size_t length)
+{
+	return forget((uintptr_t)addr, length);
+}
+
+int
+doorbell_unmap(void *addr, size_t length)
+{
+	int ret = forget((uintptr_t)addr, length);
+
+	if (ret == 0)
+		munmap(addr, length);
+	return ret;
+}
+
+/* Up to DECODE_MAX_INSN_BYTES at pc; the page behind it may not be there. */
+static size_t
+fetch(uint64_t pc, uint8_t *bytes)
+{
+	size_t to_page_end = PAGE_BYTES - pc % PAGE_BYTES;
+	size_t first = to_page_end < DECODE_MAX_INSN_BYTES ?
+		       to_page_end : DECODE_MAX_INSN_BYTES;
+	size_t rest = DECODE_MAX_INSN_BYTES - first;
+
+	if (mem_read(model_self, pc, bytes, first) != 0)
+		return 0;
+	if (rest != 0 &&
+	    mem_read(model_self, pc + first, bytes + first, rest) != 0)
+		return first;
+	return DECODE_MAX_INSN_BYTES;
+}
+
+static const struct decode_insn *
+decoded(uint64_t pc)
+{
+	struct cached *c = &cache[(pc ^ (pc >> 6)) % NB_CACHED];
+	uint8_t bytes[DECODE_MAX_INSN_BYTES];
+	size_t nb_bytes;
+
+	/*
+	 * It was just executed, so its bytes can be read; another instruction
+	 * may have taken the place of the one that was cached.
+	 */
+	if (c->pc == pc && c->insn.length != 0 &&
+	    memcmp((const void *)(uintptr_t)pc, c->insn.bytes,
+		   c->insn.length) == 0)
+		return &c->insn;
+	nb_bytes = fetch(pc, bytes);
+	c->pc = pc;
+	decode_insn(bytes, nb_bytes, &c->insn);
+	return &c->insn;
+}
+
+static void
+violate(enum violation violation, const struct page *page,
+	const struct decode_insn *insn)
+{
+	struct ledger_place place = {.fn = page->fn};
+
+	segment_lock_masked();
+	ledger_violation(violation, &place, insn->bytes,
+			 insn->length != 0 ? insn->length :
+					     sizeof(insn->bytes));
+	segment_unlock_masked();
+}
+
+/* Going on would lose a doorbell. */
+static void
+refuse(const struct page *page, const struct decode_insn *insn, uint64_t pc)
+{
+	char text[3 * DECODE_MAX_INSN_BYTES + 1];
+
+	for (size_t i = 0; i < DECODE_MAX_INSN_BYTES; i++)
+		snprintf(text + 3 * i, 4, " %02x", insn->bytes[i]);
+	violate(VIOLATION_doorbell_undecoded, page, insn);
+	ledger_log("the doorbell page was written by an instruction that the "
+		   "model cannot decode, at 0x%llx:%s; use plain 4 or 8 byte "
+		   "stores, or teach decode_x86.c this one",
+		   (unsigned long long)pc, text);
+	abort();
+}
+
+enum doorbell_fault
+doorbell_trap(void *fault_addr, ucontext_t *uc)
+{
+	const uint32_t offset = (uintptr_t)fault_addr % PAGE_BYTES;
+	const struct page *page = find((uintptr_t)fault_addr - offset);
+	const struct decode_insn *insn;
+	uint64_t pc;
+
+	if (page == NULL)
+		return DOORBELL_FAULT_FOREIGN;
+	/* The child of a fork() rings as itself. */
+	if (!attach_is_attached())
+		attach_machine();
+	pc = decode_pc(uc);
+	insn = decoded(pc);
+	if (!decode_fault_is_write(uc) || insn->kind == DECODE_LOAD) {
+		violate(VIOLATION_doorbell_read, page, insn);
+		return DOORBELL_FAULT_KILL;
+	}
+	switch (insn->kind) {
+	case DECODE_WIDE:
+		violate(VIOLATION_doorbell_bad_width, page, insn);
+		break;
+	case DECODE_IMM:
+	case DECODE_GPR:
+	case DECODE_VECTOR:
+		segment_lock_masked();
+		device_doorbell(page->fn, page->page, offset,
+				decode_value(insn, uc), insn->size_bytes);
+		segment_unlock_masked();
+		break;
+	default:
+		refuse(page, insn, pc);
+	}
+	decode_skip(insn, uc);
+	return DOORBELL_FAULT_DONE;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+
+#include "event_file.h"
+#include "host.h"
+#include "object.h"
+
+#define PATH_BYTES (MODEL_MAX_PATH + 64)
+/* One read: under a FIFO's capacity, and little stack. */
+#define RETRACT_RECORDS 512
+
+void (*kernel_event_file_opened)(int fd);
+
+static void
+file_path(uint64_t serial, char path[PATH_BYTES])
+{
+	snprintf(path, PATH_BYTES, "%s/fd/event-%" PRIu64, segment_run_dir(),
+		 serial);
+}
+
+int
+event_file_create(uint32_t context, enum object_kind kind, uint32_t *handle)
+{
+	struct kernel *kernel = segment_kernel();
+	char path[PATH_BYTES];
+	struct object *object;
+	dev_t dev;
+	ino_t ino;
+	int fd, rc;
+
+	rc = object_new(context, handle);
+	if (rc < 0)
+		return rc;
+	object = object_at(*handle);
+	object->file.serial = ++kernel->serial;
+	object->file.process = model_self;
+
+	file_path(object->file.serial, path);
+	fd = host_mkfifo(path, 0600);
+	if (fd == 0)
+		fd = host_open(path, O_RDWR | O_CLOEXEC, 0);
+	rc = fd < 0 ? fd : host_identity(fd, &dev, &ino);
+	if (rc < 0) {
+		if (fd >= 0)
+			host_close(fd);
+		event_file_destroy(*handle);
+		return rc;
+	}
+	object->file.dev = dev;
+	object->file.ino = ino;
+	object_activate(*handle, kind);
+	if (kernel_event_file_opened != NULL)
+		kernel_event_file_opened(fd);
+	return fd;
+}
+
+uint32_t
+event_file_of(enum object_kind kind, uint32_t context, int fd)
+{
+	struct kernel *kernel = segment_kernel();
+	uint32_t idx;
+	dev_t dev;
+	ino_t ino;
+
+	if (host_identity(fd, &dev, &ino) < 0 || dev != kernel->fd_dev)
+		return KERNEL_NONE;
+	for (idx = 1; idx < kernel->nb_objects; idx++) {
+		const struct object *object = &kernel->object[idx];
+
+		if (object->kind == kind && object->context == context &&
+		    object->file.ino == ino)
+			return idx;
+	}
+	return KERNEL_NONE;
+}
+
+void
+event_file_destroy(uint32_t handle)
+{
+	char path[PATH_BYTES];
+
+	file_path(object_at(handle)->file.serial, path);
+	host_unlink(path);
+	object_free(handle);
+}
+
+void
+event_file_orphan(uint32_t handle)
+{
+	struct object *object = object_at(handle);
+
+	if (object->file.closed)
+		event_file_destroy(handle);
+	else
+		object->context = KERNEL_NONE;
+}
+
+bool
+event_file_post(uint32_t handle, const void *record, size_t nb_bytes)
+{
+	char path[PATH_BYTES];
+	ssize_t nb_written;
+	int fd;
+
+	file_path(object_at(handle)->file.serial, path);
+	fd = host_open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC, 0);
+	if (fd < 0)
+		return false;
+	nb_written = host_write(fd, record, nb_bytes);
+	host_close(fd);
+	return nb_written == (ssize_t)nb_bytes;
+}
+
+uint32_t
+event_file_retract(uint32_t handle, uint64_t value)
+{
+	uint64_t record[RETRACT_RECORDS];
+	uint32_t nb_retracted = 0, nb_left;
+	char path[PATH_BYTES];
+	int fd, nb_unread = 0;
+
+	file_path(object_at(handle)->file.serial, path);
+	fd = host_open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC, 0);
+	if (fd < 0)
+		return 0;
+	syscall(SYS_ioctl, fd, FIONREAD, &nb_unread);
+
+	/* Once round the queue: what stays goes to its end. */
+	nb_left = nb_unread / sizeof(record[0]);
+	while (nb_left > 0) {
+		uint32_t i, nb_kept = 0, nb = nb_left;
+		ssize_t len;
+
+		if (nb > RETRACT_RECORDS)
+			nb = RETRACT_RECORDS;
+		len = host_read(fd, record, nb * sizeof(record[0]));
+		if (len <= 0)
+			break;
+		nb = len / sizeof(record[0]);
+		nb_left -= nb;
+		for (i = 0; i < nb; i++) {
+			if (record[i] == value)
+				nb_retracted++;
+			else
+				record[nb_kept++] = record[i];
+		}
+		if (nb_kept > 0)
+			host_write(fd, record, nb_kept * sizeof(record[0]));
+	}
+	host_close(fd);
+	return nb_retracted;
+}

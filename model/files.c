@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "attach.h"
+#include "doorbell.h"
+#include "fds.h"
+#include "files.h"
+#include "fault.h"
+#include "host.h"
+#include "kernel.h"
+#include "nl_socket.h"
+#include "segment.h"
+
+int
+files_open(int node, int flags)
+{
+	int fd;
+
+	fd = kernel_context_open(node, flags);
+	if (fd >= 0)
+		fds_set(fd, FD_CONTEXT);
+	return fd;
+}
+
+int
+files_context(int fd)
+{
+	enum fd_kind kind = fds_kind(fd);
+	int context;
+	dev_t dev;
+	ino_t ino;
+
+	if (kind != FD_NONE && kind != FD_CONTEXT)
+		return -1;
+	if (host_identity(fd, &dev, &ino) < 0 || !attach_is_candidate(dev) ||
+	    !attach_machine())
+		return -1;
+	context = kernel_context_of(dev, ino);
+	if (context >= 0 && kind == FD_NONE)
+		fds_set(fd, FD_CONTEXT);
+	return context;
+}
+
+int
+files_ioctl(int context, int fd, void *arg)
+{
+	int own, rc;
+
+	/* Whatever other threads close, the context stays while we work. */
+	own = host_result(syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0));
+	if (own < 0)
+		return own;
+	rc = kernel_uverbs_ioctl(context, arg);
+	host_close(own);
+	return rc;
+}
+
+/* mana_ib_mmap() */
+static int
+check_mmap(size_t length, int flags, off_t offset)
+{
+	int rc;
+
+	segment_lock();
+	rc = fault_check(FAULT_mmap);
+	segment_unlock();
+	if (rc < 0)
+		return rc;
+	if (offset != 0 || length != (size_t)sysconf(_SC_PAGESIZE) ||
+	    (flags & MAP_TYPE) == MAP_PRIVATE)
+		return -EINVAL;
+	return 0;
+}
+
+int
+files_mmap(int context, int fd, void **addr, size_t length, int flags,
+	   off_t offset)
+{
+	void *wanted = *addr;
+	long rc;
+
+	rc = check_mmap(length, flags, offset);
+	if (rc < 0)
+		return rc;
+	rc = doorbell_map(addr, context, length);
+	if (rc < 0)
+		return rc;
+	/*
+	 * The trap has its page. Now the page becomes one of the context's
+	 * file, so that it keeps the context alive as a real mapping does.
+	 */
+	rc = syscall(SYS_mmap, *addr, length, PROT_NONE, MAP_SHARED | MAP_FIXED,
+		     fd, 0L);
+	if (rc != -1 && (flags & MAP_FIXED) != 0 && *addr != wanted)
+		rc = -1; /* elsewhere than asked for: not modelled */
+	if (rc == -1) {
+		doorbell_unmap(*addr, length);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+bool
+files_munmap(void *addr, size_t length)
+{
+	if (doorbell_unmap(addr, length) != 0)
+		return false;
+	kernel_reclaim_dead();
+	return true;
+}
+
+struct same_file {
+	int fd;
+	dev_t dev;
+	ino_t ino;
+	unsigned int nb_others;
+};
+
+static void
+count_same(int fd, enum fd_kind kind, void *arg)
+{
+	struct same_file *same = arg;
+	dev_t dev;
+	ino_t ino;
+
+	if (kind == FD_EVENT && fd != same->fd &&
+	    host_identity(fd, &dev, &ino) == 0 && dev == same->dev &&
+	    ino == same->ino)
+		same->nb_others++;
+}
+
+/* What a descriptor was, to be told to the kernel side once it is closed. */
+struct closing {
+	enum fd_kind kind;
+	int context;
+	struct same_file same;
+};
+
+static void
+begin_close(int fd, struct closing *closing)
+{
+	closing->kind = fds_kind(fd);
+	closing->context = -1;
+	closing->same = (struct same_file){ .fd = fd };
+	if (closing->kind == FD_CONTEXT)
+		closing->context = files_context(fd);
+	if (closing->kind == FD_EVENT &&
+	    host_identity(fd, &closing->same.dev, &closing->same.ino) == 0)
+		fds_for_each(0, ~0u, count_same, &closing->same);
+	fds_set(fd, FD_NONE);
+}
+
+static void
+end_close(const struct closing *closing, int fd)
+{
+	switch (closing->kind) {
+	case FD_CONTEXT:
+		if (closing->context >= 0)
+			kernel_context_released(closing->context, true);
+		break;
+	case FD_EVENT:
+		if (closing->same.nb_others == 0)
+			kernel_event_file_closed(closing->same.dev,
+						 closing->same.ino);
+		break;
+	default:
+		nl_socket_closed(fd);
+		break;
+	}
+}
+
+int
+files_close(int fd)
+{
+	struct closing closing;
+	int rc;
+
+	begin_close(fd, &closing);
+	rc = host_close(fd);
+	end_close(&closing, fd);
+	return rc;
+}
+
+void
+files_forget(int fd)
+{
+	if (fds_kind(fd) != FD_NONE)
+		files_close(fd);
+}
+
+void
+files_duplicated(int fd, int newfd)
+{
+	enum fd_kind kind = fds_kind(fd);
+
+	/* A netlink socket's answers wait under one number only. */
+	if (kind == FD_CONTEXT || kind == FD_EVENT)
+		fds_set(newfd, kind);
+}

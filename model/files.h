@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Emulated files in a program: uverbs contexts and event files. The results
+ * are those of the kernel: -errno on failure.
+ */
+
+#ifndef MODEL_FILES_H
+#define MODEL_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* open() of the node of a function. */
+int files_open(int node, int flags);
+
+/*
+ * The context behind a descriptor, also one that another process passed to
+ * this one; -1 when there is none.
+ */
+int files_context(int fd);
+
+/* ioctl(fd, RDMA_VERBS_IOCTL, arg) on a context. */
+int files_ioctl(int context, int fd, void *arg);
+
+/* mmap() of a context: its doorbell page. */
+int files_mmap(int context, int fd, void **addr, size_t length, int flags,
+	       off_t offset);
+/* munmap(): false when the range is none of ours and nothing was done. */
+bool files_munmap(void *addr, size_t length);
+
+/* close() of a descriptor of these kinds, really closing it. */
+int files_close(int fd);
+/* Before fd is closed by other means (dup2, close_range). */
+void files_forget(int fd);
+
+/* newfd was made a duplicate of fd. */
+void files_duplicated(int fd, int newfd);
+
+#endif /* MODEL_FILES_H */

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Netlink requests to the modelled kernel. Called without the lock, outside
+ * of signal handlers: messages are built with libnl, which allocates.
+ */
+
+#ifndef MODEL_NETLINK_H
+#define MODEL_NETLINK_H
+
+#include <linux/netlink.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct nl_msg;
+
+/* Where answers go, in order. The message stays the caller's. */
+struct netlink_sink {
+	void (*answer)(struct netlink_sink *sink, struct nl_msg *msg);
+};
+
+/* A request on a NETLINK_RDMA socket; always answered as its flags ask. */
+void rdma_netlink_request(const struct nlmsghdr *request,
+			  struct netlink_sink *sink);
+
+/*
+ * A request on a NETLINK_ROUTE socket. False: it is not about a modelled
+ * netdev, the real kernel is to answer.
+ */
+bool rtnetlink_request(const struct nlmsghdr *request,
+		       struct netlink_sink *sink);
+
+/* NLMSG_ERROR with this error, 0 or negative: an acknowledgement. */
+void netlink_answer_error(const struct nlmsghdr *request, int error,
+			  struct netlink_sink *sink);
+/*
+ * The end of a request: an error is always told, success only when the
+ * request asked for it.
+ */
+void netlink_finish(const struct nlmsghdr *request, int error,
+		    struct netlink_sink *sink);
+
+#endif /* MODEL_NETLINK_H */

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The real handler of SIGSEGV and SIGBUS, and the actions that the program
+ * believes to have installed. See signals.h.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "doorbell.h"
+#include "mem.h"
+#include "preload.h"
+#include "quiet.h"
+#include "signals.h"
+
+/* A signal that was taken over. */
+struct taken {
+	int signo;
+	bool is_taken;
+	struct sigaction program; /* as the program knows it */
+};
+
+static struct taken taken[] = {{.signo = SIGSEGV}, {.signo = SIGBUS}};
+#define NB_TAKEN (sizeof(taken) / sizeof(taken[0]))
+
+static struct quiet_lock actions_lock;
+
+static __thread siginfo_t pending_info;
+static __thread volatile sig_atomic_t is_pending;
+
+static struct taken *
+taken_of(int signo)
+{
+	for (size_t i = 0; i < NB_TAKEN; i++)
+		if (taken[i].signo == signo)
+			return &taken[i];
+	return NULL;
+}
+
+static bool
+set_has(const sigset_t *set, int signo)
+{
+	return (set->__val[0] & QUIET_BIT(signo)) != 0;
+}
+
+static void
+set_put(sigset_t *set, int signo, bool member)
+{
+	if (member)
+		set->__val[0] |= QUIET_BIT(signo);
+	else
+		set->__val[0] &= ~QUIET_BIT(signo);
+}
+
+void
+signals_set_to_real(sigset_t *set)
+{
+	set_put(set, SIGNALS_STAND_IN, set_has(set, SIGSEGV));
+	set_put(set, SIGSEGV, false);
+}
+
+void
+signals_set_to_program(sigset_t *set)
+{
+	set_put(set, SIGSEGV,
+		set_has(set, SIGSEGV) || set_has(set, SIGNALS_STAND_IN));
+	set_put(set, SIGNALS_STAND_IN, false);
+}
+
+bool
+signals_active(void)
+{
+	static int is_active = -1;
+	int known = __atomic_load_n(&is_active, __ATOMIC_RELAXED);
+
+	if (known < 0) {
+		/* Before the C library is ready there is no environment. */
+		if (environ == NULL)
+			return false;
+		known = getenv("MANA_MODEL_DIR") != NULL;
+		__atomic_store_n(&is_active, known, __ATOMIC_RELAXED);
+	}
+	return known == 1;
+}
+
+static void
+trap(int signo, siginfo_t *info, void *context)
+{
+	ucontext_t *uc = context;
+	int saved_errno;
+
+	if (mem_fault_fixup(uc))
+		return;
+	saved_errno = errno;
+	/* A code above 0 is the kernel's own: not kill() or sigqueue(). */
+	if (signo == SIGSEGV && info->si_code > 0) {
+		switch (doorbell_trap(info->si_addr, uc)) {
+		case DOORBELL_FAULT_DONE:
+			errno = saved_errno;
+			return;
+		case DOORBELL_FAULT_KILL:
+		case DOORBELL_FAULT_FOREIGN:
+			break;
+		}
+	}
+	signals_deliver(signo, info, uc);
+	errno = saved_errno;
+}
+
+static bool
+is_ours(const struct sigaction *act)
+{
+	return (act->sa_flags & SA_SIGINFO) != 0 && act->sa_sigaction == trap;
+}
+
+/* With the lock of the actions. */
+static void
+take(struct taken *t)
+{
+	__typeof__(&sigaction) real = MODEL_REAL(sigaction);
+	struct sigaction now, ours;
+
+	if (real(t->signo, NULL, &now) != 0 || is_ours(&now))
+		return;
+	memset(&ours, 0, sizeof(ours));
+	ours.sa_sigaction = trap;
+	/*
+	 * All else waits: the device works in here under the machine's lock. A
+	 * fault in here is a guarded copy that met a hole, hence SA_NODEFER.
+	 */
+	ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART;
+	ours.sa_mask.__val[0] = ~QUIET_NEVER_BLOCKED;
+	if (real(t->signo, &ours, NULL) != 0)
+		return;
+	signals_set_to_program(&now.sa_mask);
+	t->program = now;
+	t->is_taken = true;
+}
+
+void
+signals_start(void)
+{
+	uint64_t mask = quiet_enter();
+
+	quiet_lock(&actions_lock);
+	for (size_t i = 0; i < NB_TAKEN; i++)
+		take(&taken[i]);
+	quiet_unlock(&actions_lock);
+	signals_stack_ensure();
+	quiet_leave(mask);
+}
+
+bool
+signals_action(int signo, const struct sigaction *act, struct sigaction *old)
+{
+	struct taken *t = taken_of(signo);
+	struct sigaction wanted, before;
+	uint64_t mask;
+	bool is_taken;
+
+	if (t == NULL || !t->is_taken)
+		return false;
+	if (act != NULL)
+		wanted = *act;
+	mask = quiet_enter();
+	quiet_lock(&actions_lock);
+	is_taken = t->is_taken;
+	before = t->program;
+	if (is_taken && act != NULL)
+		t->program = wanted;
+	quiet_unlock(&actions_lock);
+	quiet_leave(mask);
+	if (is_taken && old != NULL)
+		*old = before;
+	return is_taken;
+}
+
+void
+signals_action_consume(int signo, struct sigaction *act)
+{
+	struct taken *t = taken_of(signo);
+
+	quiet_lock(&actions_lock);
+	*act = t->program;
+	if ((act->sa_flags & SA_RESETHAND) != 0)
+		t->program.sa_handler = SIG_DFL;
+	quiet_unlock(&actions_lock);
+}
+
+void
+signals_pend(const siginfo_t *info)
+{
+	if (is_pending)
+		return; /* as the kernel: one of a standard signal is kept */
+	pending_info = *info;
+	is_pending = 1;
+}
+
+bool
+signals_is_pending(void)
+{
+	return is_pending != 0;
+}
+
+static void
+send_to_self(int signo, siginfo_t *info)
+{
+	/* The kernel lets a process forge any code towards itself. */
+	syscall(SYS_rt_tgsigqueueinfo, getpid(), (pid_t)syscall(SYS_gettid),
+		signo, info);
+}
+
+void
+signals_repost(void)
+{
+	uint64_t mask = 0;
+
+	if (!is_pending)
+		return;
+	quiet_mask(SIG_BLOCK, NULL, &mask);
+	if ((mask & QUIET_BIT(SIGNALS_STAND_IN)) != 0)
+		return;
+	is_pending = 0;
+	send_to_self(SIGSEGV, &pending_info);
+}
+
+void
+signals_die(int signo, siginfo_t *info, ucontext_t *uc)
+{
+	struct sigaction dfl;
+
+	memset(&dfl, 0, sizeof(dfl));
+	dfl.sa_handler = SIG_DFL;
+	MODEL_REAL(sigaction)(signo, &dfl, NULL);
+	set_put(&uc->uc_sigmask, signo, false);
+	/*
+	 * A fault happens again at the same instruction, now with the default
+	 * action: the core shows the program as it was. A signal that was sent
+	 * is sent again; it waits until this handler returns.
+	 */
+	if (info->si_code <= 0) {
+		uint64_t bit = QUIET_BIT(signo);
+
+		quiet_mask(SIG_BLOCK, &bit, NULL);
+		send_to_self(signo, info);
+	}
+}
+
+/*
+ * A program may be started with SIGSEGV blocked: exec() keeps masks.
+ */
+__attribute__((constructor)) static void
+adopt_mask(void)
+{
+	uint64_t mask = 0, segv = QUIET_BIT(SIGSEGV);
+	uint64_t stand_in = QUIET_BIT(SIGNALS_STAND_IN);
+
+	if (!signals_active())
+		return;
+	quiet_mask(SIG_BLOCK, NULL, &mask);
+	if ((mask & segv) != 0) {
+		quiet_mask(SIG_BLOCK, &stand_in, NULL);
+		quiet_mask(SIG_UNBLOCK, &segv, NULL);
+	}
+	signals_stack_ensure();
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attach.h"
+#include "config.h"
+#include "device.h"
+#include "device_thread.h"
+#include "doorbell.h"
+#include "kernel.h"
+#include "ledger.h"
+#include "segment.h"
+#include "trap_stubs.h"
+
+#define TEST_CONTEXT 7
+
+volatile struct noted noted;
+void (*on_doorbell)(void);
+uint32_t model_self = 2;
+
+static int lock; /* recursive use would hang: the tests have a timeout */
+
+void
+segment_lock_masked(void)
+{
+	while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE) != 0)
+		sched_yield();
+}
+
+void
+segment_unlock_masked(void)
+{
+	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+}
+
+const struct model_config *
+segment_config(void)
+{
+	static const struct model_config config = {.mode = MODEL_MODE_SYNC};
+
+	return &config;
+}
+
+struct model_process *
+segment_process(uint32_t slot)
+{
+	static struct model_process self;
+
+	self.pid = slot == model_self ? getpid() : 0;
+	return &self;
+}
+
+bool
+segment_process_has_memory(uint32_t slot)
+{
+	return slot == model_self;
+}
+
+bool
+attach_is_attached(void)
+{
+	return true;
+}
+
+bool
+attach_machine(void)
+{
+	return true;
+}
+
+int
+device_thread_start(void)
+{
+	return 0;
+}
+
+int
+kernel_context_doorbell(uint32_t context, uint32_t *fn, uint32_t *page)
+{
+	if (context != TEST_CONTEXT)
+		return -EINVAL;
+	*fn = 3;
+	*page = 5;
+	return 0;
+}
+
+void
+device_doorbell(uint32_t fn, uint32_t page, uint32_t offset, uint64_t value,
+		uint32_t size_bytes)
+{
+	noted.fn = fn;
+	noted.page = page;
+	noted.offset = offset;
+	noted.value = value;
+	noted.size_bytes = size_bytes;
+	noted.nb_doorbells++;
+	if (on_doorbell != NULL)
+		on_doorbell();
+}
+
+void
+ledger_violation(enum violation violation, const struct ledger_place *place,
+		 const void *bytes, size_t nb_bytes)
+{
+	(void)place;
+	(void)bytes;
+	(void)nb_bytes;
+	noted.violation = violation;
+	noted.nb_violations++;
+}
+
+void
+ledger_log(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+void
+trap_stubs_init(char **argv)
+{
+	sigset_t segv;
+
+	if (getenv("MANA_MODEL_DIR") != NULL)
+		return;
+	/* A mask that stays over exec() is one more thing to cope with. */
+	sigemptyset(&segv);
+	sigaddset(&segv, SIGSEGV);
+	sigprocmask(SIG_BLOCK, &segv, NULL);
+	setenv("MANA_MODEL_DIR", "/nowhere", 1);
+	execv("/proc/self/exe", argv);
+	perror("cannot start again");
+	_exit(1);
+}
+
+volatile char *
+trap_stubs_map(void)
+{
+	void *addr = NULL;
+
+	if (doorbell_map(&addr, TEST_CONTEXT, 4096) != 0) {
+		fprintf(stderr, "no doorbell page\n");
+		abort();
+	}
+	return addr;
+}

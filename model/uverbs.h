@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Decoding of uverbs ioctls: one call, its attributes, its methods.
+ *
+ * The header and the attributes are copied from user space once; what they
+ * point to is copied once, when a method asks for it.
+ */
+
+#ifndef MODEL_UVERBS_H
+#define MODEL_UVERBS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+
+/* As many as a page holds: core/uverbs_ioctl.c refuses longer calls. */
+#define UVERBS_MAX_ATTRS 254
+
+struct uverbs_call {
+	uint32_t context;
+	uint64_t user; /* address of the header in the program */
+	uint32_t nb_attrs;
+	struct ib_uverbs_attr attr[UVERBS_MAX_ATTRS];
+	bool changed[UVERBS_MAX_ATTRS]; /* to be written back */
+};
+
+enum uverbs_attr_type {
+	UVERBS_IN,	   /* data of min..max bytes; longer only with zeros */
+	UVERBS_OUT,	   /* at least min bytes of room */
+	UVERBS_HANDLE,	   /* of an existing object */
+	UVERBS_NEW_HANDLE, /* receives that of the new object */
+	UVERBS_FD,
+	UVERBS_NEW_FD,
+};
+
+struct uverbs_attr_spec {
+	uint16_t id;
+	uint8_t type;
+	bool is_mandatory;
+	uint16_t min_bytes;
+	uint16_t max_bytes; /* of UVERBS_IN; 0: no limit */
+};
+
+#define UVERBS_MAX_SPECS 16
+
+struct uverbs_method {
+	uint16_t object, method;
+	bool needs_ucontext; /* GET_CONTEXT must have been done */
+	int (*run)(struct uverbs_call *call);
+	struct uverbs_attr_spec spec[UVERBS_MAX_SPECS]; /* ends with all zero */
+};
+
+/* Methods of the device object: uverbs_device.c; of the others. */
+extern const struct uverbs_method uverbs_device_methods[];
+extern const uint32_t uverbs_nb_device_methods;
+extern const struct uverbs_method uverbs_object_methods[];
+extern const uint32_t uverbs_nb_object_methods;
+
+/* An attribute that the program gave, or NULL. */
+struct ib_uverbs_attr *uverbs_attr(struct uverbs_call *call, uint16_t id);
+/*
+ * Copy an input; what the program did not give is zero. -EINVAL when it is
+ * shorter than min, -EOPNOTSUPP when it has something but zeros behind size,
+ * -ENOENT when it is not there.
+ */
+int uverbs_in(struct uverbs_call *call, uint16_t id, void *buf, size_t size,
+	      size_t min);
+/* A number of up to 8 bytes, or 0 when it is not there. */
+uint64_t uverbs_number(struct uverbs_call *call, uint16_t id);
+/* A handle, or 0, which never is one. */
+uint32_t uverbs_handle(struct uverbs_call *call, uint16_t id);
+/* Copy an output, cut to the room there is; 0 when it is not wanted. */
+int uverbs_out(struct uverbs_call *call, uint16_t id, const void *buf,
+	       size_t size);
+int uverbs_out_u32(struct uverbs_call *call, uint16_t id, uint32_t value);
+/* New handle or descriptor. */
+void uverbs_set(struct uverbs_call *call, uint16_t id, uint64_t value);
+
+#endif /* MODEL_UVERBS_H */

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The verbs as mana_ib and the verbs core carry them out: checks, references
+ * and commands to the card. They know nothing of how user space asks.
+ *
+ * The verbs_* functions with a context take the machine's lock themselves
+ * and return 0 or a negative errno; nothing has changed after a failure. The
+ * *_teardown functions end an object whatever its state, with the lock held.
+ */
+
+#ifndef MODEL_VERBS_H
+#define MODEL_VERBS_H
+
+#include "kernel_state.h"
+
+int verbs_get_context(uint32_t context);
+/* New event file: the descriptor in this process. */
+int verbs_alloc_async(uint32_t context);
+int verbs_create_comp_channel(uint32_t context);
+
+int verbs_alloc_pd(uint32_t context, uint32_t *handle);
+int verbs_dealloc_pd(uint32_t context, uint32_t handle);
+
+struct verbs_mr {
+	uint64_t start, length, iova;
+	uint32_t pd;
+	uint32_t access; /* IB_UVERBS_ACCESS_* */
+};
+int verbs_reg_mr(uint32_t context, const struct verbs_mr *mr,
+		 uint32_t *handle, uint32_t *key);
+int verbs_dereg_mr(uint32_t context, uint32_t handle);
+
+struct verbs_cq {
+	uint64_t user_handle;
+	uint64_t buf_addr;
+	uint32_t nb_cqe;
+	uint32_t comp_vector;
+	int channel_fd; /* -1: none */
+};
+int verbs_create_cq(uint32_t context, const struct verbs_cq *cq,
+		    uint32_t *handle);
+/* *nb_events: completion events that the program has read. */
+int verbs_destroy_cq(uint32_t context, uint32_t handle, uint32_t *nb_events);
+
+struct verbs_wq {
+	uint32_t pd, cq;
+	uint32_t type;
+	uint64_t buf_addr;
+	uint32_t buf_bytes;
+};
+int verbs_create_wq(uint32_t context, const struct verbs_wq *wq,
+		    uint32_t *handle);
+int verbs_destroy_wq(uint32_t context, uint32_t handle);
+
+/* wq[]: 1 << log_size handles. */
+int verbs_create_ind(uint32_t context, const uint32_t *wq, uint32_t log_size,
+		     uint32_t *handle);
+int verbs_destroy_ind(uint32_t context, uint32_t handle);
+
+struct verbs_qp {
+	uint32_t pd, send_cq, recv_cq;
+	uint32_t max_send_wr, max_send_sge;
+	uint64_t buf_addr;
+	uint32_t buf_bytes;
+	uint32_t port; /* from 1, as user space counts */
+};
+struct verbs_qp_result {
+	uint32_t handle;
+	uint32_t sq_id, cq_id, tx_vp_offset;
+};
+int verbs_create_qp(uint32_t context, const struct verbs_qp *qp,
+		    struct verbs_qp_result *result);
+
+struct verbs_rss {
+	uint32_t pd, ind;
+	uint32_t hash_function;
+	uint32_t key_bytes;
+	uint8_t key[DEVICE_RSS_KEY_BYTES];
+	uint32_t port; /* from 1 */
+};
+struct verbs_rss_result {
+	uint32_t handle;
+	uint32_t nb_entries;
+	struct {
+		uint32_t cq_id, wq_id;
+	} entry[DEVICE_RSS_TABLE_SIZE];
+};
+int verbs_create_rss(uint32_t context, const struct verbs_rss *rss,
+		     struct verbs_rss_result *result);
+int verbs_destroy_qp(uint32_t context, uint32_t handle);
+
+void verbs_pd_teardown(uint32_t handle);
+void verbs_mr_teardown(uint32_t handle);
+void verbs_cq_teardown(uint32_t handle);
+void verbs_wq_teardown(uint32_t handle);
+void verbs_ind_teardown(uint32_t handle);
+void verbs_qp_teardown(uint32_t handle);
+
+/*
+ * Between a queue pair and its CQs; lock held.
+ * Make the device CQ of a CQ object and enter it into the function's table.
+ * After a failure the CQ's region is used up if the device had taken it.
+ */
+int verbs_cq_bind(struct object *cq, uint32_t cq_handle, uint32_t fn,
+		  uint32_t pdn, uint32_t page);
+/* Take the device CQ away; the table entry stays until destroy_cq. */
+void verbs_cq_unbind(struct object *cq, uint32_t fn);
+void verbs_rss_teardown(uint32_t qp_handle);
+
+#endif /* MODEL_VERBS_H */

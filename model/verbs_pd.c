@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Contexts, event files, protection domains and memory regions. */
+
+#include <errno.h>
+
+#include <rdma/ib_user_ioctl_verbs.h>
+
+#include "context.h"
+#include "event_file.h"
+#include "fault.h"
+#include "object.h"
+#include "pin.h"
+#include "verbs.h"
+#include "vport.h"
+
+/* Linux 7.2 mana ib/mr.c VALID_MR_FLAGS; the last two came with Linux 6.15. */
+#define VALID_MR_FLAGS                                                  \
+	(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | \
+	 IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC |\
+	 IB_UVERBS_ACCESS_MW_BIND | IB_UVERBS_ACCESS_ZERO_BASED)
+#define NEEDS_LOCAL_WRITE \
+	(IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)
+
+int
+verbs_get_context(uint32_t context)
+{
+	int rc;
+
+	segment_lock();
+	rc = fault_check(FAULT_get_context);
+	if (rc == 0)
+		rc = context_at(context) == NULL ? -EIO :
+						   context_enable(context);
+	segment_unlock();
+	return rc;
+}
+
+static int
+create_event_file(uint32_t context, enum object_kind kind,
+		  enum fault_call call)
+{
+	uint32_t handle;
+	int rc;
+
+	segment_lock();
+	rc = fault_check(call);
+	if (rc == 0)
+		rc = event_file_create(context, kind, &handle);
+	segment_unlock();
+	return rc;
+}
+
+int
+verbs_alloc_async(uint32_t context)
+{
+	return create_event_file(context, OBJECT_ASYNC, FAULT_alloc_async);
+}
+
+int
+verbs_create_comp_channel(uint32_t context)
+{
+	return create_event_file(context, OBJECT_CHANNEL, FAULT_alloc_channel);
+}
+
+static int
+alloc_pd(uint32_t context, uint32_t *handle)
+{
+	struct object *object;
+	int rc;
+
+	rc = object_new(context, handle);
+	if (rc < 0)
+		return rc;
+	object = object_at(*handle);
+	object->pd.rss_qp = KERNEL_NONE;
+	rc = device_pd_create(context_at(context)->fn, &object->pd.pdn);
+	if (rc < 0)
+		object_free(*handle);
+	else
+		object_activate(*handle, OBJECT_PD);
+	return rc;
+}
+
+int
+verbs_alloc_pd(uint32_t context, uint32_t *handle)
+{
+	int rc;
+
+	segment_lock();
+	rc = fault_check(FAULT_alloc_pd);
+	if (rc == 0)
+		rc = alloc_pd(context, handle);
+	segment_unlock();
+	return rc;
+}
+
+void
+verbs_pd_teardown(uint32_t handle)
+{
+	struct object *object = object_at(handle);
+
+	vport_abandon(handle);
+	device_pd_destroy(context_at(object->context)->fn, object->pd.pdn);
+	object_free(handle);
+}
+
+int
+verbs_dealloc_pd(uint32_t context, uint32_t handle)
+{
+	struct object *object;
+	int rc;
+
+	segment_lock();
+	rc = fault_check(FAULT_dealloc_pd);
+	object = object_find(context, OBJECT_PD, handle);
+	if (rc == 0 && object == NULL)
+		rc = -ENOENT;
+	if (rc == 0 && object->nb_users > 0)
+		rc = -EBUSY;
+	if (rc == 0)
+		verbs_pd_teardown(handle);
+	segment_unlock();
+	return rc;
+}
+
+/* With the memory pinned. */
+static int
+create_mr(uint32_t context, const struct verbs_mr *mr, uint64_t nb_pinned,
+	  uint32_t *handle)
+{
+	struct device_memory memory = {
+		.process = model_self,
+		.addr = mr->start,
+		.size = mr->length,
+	};
+	uint32_t access = DEVICE_ACCESS_READ;
+	struct object *pd, *object;
+	int rc;
+
+	pd = object_find(context, OBJECT_PD, mr->pd);
+	if (pd == NULL)
+		return -ENOENT;
+	rc = object_new(context, handle);
+	if (rc < 0)
+		return rc;
+	object = object_at(*handle);
+	object->mr.pd = mr->pd;
+	object->mr.process = model_self;
+	object->mr.nb_pinned = nb_pinned;
+
+	if (mr->access & IB_UVERBS_ACCESS_LOCAL_WRITE)
+		access |= DEVICE_ACCESS_WRITE;
+	rc = device_mkey_create(context_at(context)->fn, pd->pd.pdn, &memory,
+				access, &object->mr.key);
+	if (rc < 0) {
+		object_free(*handle);
+		return rc;
+	}
+	object_get(mr->pd);
+	object_activate(*handle, OBJECT_MR);
+	return 0;
+}
+
+static int
+check_mr(const struct verbs_mr *mr)
+{
+	uint32_t access = mr->access &
+		~(uint32_t)IB_UVERBS_ACCESS_OPTIONAL_RANGE;
+
+	if ((mr->start ^ mr->iova) % KERNEL_PAGE_BYTES != 0)
+		return -EINVAL;
+	/* core: on-demand paging is a capability that mana does not have. */
+	if (access & IB_UVERBS_ACCESS_ON_DEMAND)
+		return -EOPNOTSUPP;
+	if ((access & NEEDS_LOCAL_WRITE) != 0 &&
+	    (access & IB_UVERBS_ACCESS_LOCAL_WRITE) == 0)
+		return -EINVAL;
+	if (access & ~VALID_MR_FLAGS)
+		return -EINVAL;
+	/* Of the model only: device addresses are the program's own. */
+	if (mr->start != mr->iova)
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+int
+verbs_reg_mr(uint32_t context, const struct verbs_mr *mr, uint32_t *handle,
+	     uint32_t *key)
+{
+	/* ib_umem_get(): remote rights too mean that the card may write. */
+	bool writable = mr->access &
+		(IB_UVERBS_ACCESS_LOCAL_WRITE | NEEDS_LOCAL_WRITE |
+		 IB_UVERBS_ACCESS_MW_BIND);
+	uint64_t nb_pinned;
+	int rc;
+
+	segment_lock();
+	rc = fault_check(FAULT_reg_mr);
+	if (rc == 0 && object_find(context, OBJECT_PD, mr->pd) == NULL)
+		rc = -ENOENT;
+	segment_unlock();
+	if (rc == 0)
+		rc = check_mr(mr);
+	if (rc == 0)
+		rc = pin_memory(mr->start, mr->length, writable, &nb_pinned);
+	if (rc < 0)
+		return rc;
+
+	segment_lock();
+	rc = create_mr(context, mr, nb_pinned, handle);
+	if (rc == 0)
+		*key = object_at(*handle)->mr.key;
+	else
+		pin_release(model_self, nb_pinned);
+	segment_unlock();
+	return rc;
+}
+
+void
+verbs_mr_teardown(uint32_t handle)
+{
+	struct object *object = object_at(handle);
+
+	device_mkey_destroy(context_at(object->context)->fn, object->mr.key);
+	pin_release(object->mr.process, object->mr.nb_pinned);
+	object_put(object->mr.pd);
+	object_free(handle);
+}
+
+int
+verbs_dereg_mr(uint32_t context, uint32_t handle)
+{
+	int rc;
+
+	segment_lock();
+	rc = fault_check(FAULT_dereg_mr);
+	if (rc == 0 && object_find(context, OBJECT_MR, handle) == NULL)
+		rc = -ENOENT;
+	if (rc == 0)
+		verbs_mr_teardown(handle);
+	segment_unlock();
+	return rc;
+}
