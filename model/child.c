@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <ctype.h>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "options.h"
+
+#define LIBRARY "libmana-model.so"
+#define GRACE_MS 1000 /* between asking the rest to end and making it */
+#define POLL_MS 5
+
+/* The folder of the launcher's own file holds the library too. */
+static int
+library_path(char *path, size_t path_bytes)
+{
+	ssize_t length = readlink("/proc/self/exe", path, path_bytes - 1);
+	char *slash;
+
+	if (length < 0)
+		return -errno;
+	path[length] = '\0';
+	slash = strrchr(path, '/');
+	if (slash == NULL ||
+	    (size_t)(slash - path) + 1 + sizeof(LIBRARY) > path_bytes)
+		return -ENAMETOOLONG;
+	strcpy(slash + 1, LIBRARY);
+	if (access(path, R_OK) != 0) {
+		options_complain("%s is missing: build it with ninja", path);
+		return -errno;
+	}
+	return 0;
+}
+
+/*
+ * A library that was built with AddressSanitizer wants its run-time to be the
+ * first of all libraries; so was this program then. "" for other builds.
+ */
+static const char *
+sanitizer_runtime(void)
+{
+	const void *init = dlsym(RTLD_DEFAULT, "__asan_init");
+	Dl_info info;
+
+	if (init == NULL || dladdr(init, &info) == 0 ||
+	    strstr(info.dli_fname, "libasan.so") == NULL)
+		return "";
+	return info.dli_fname;
+}
+
+/*
+ * What is preloaded already stays in front: it may have the same wish.
+ */
+static int
+set_environment(const char *run_dir)
+{
+	const char *before = getenv("LD_PRELOAD");
+	const char *runtime = sanitizer_runtime();
+	char library[PATH_MAX], *text = NULL;
+	int ret = library_path(library, sizeof(library));
+
+	if (ret != 0)
+		return ret;
+	if (strpbrk(library, " :") != NULL) {
+		options_complain("%s: the dynamic linker cannot preload from a "
+				 "path with a blank or a colon", library);
+		return -EINVAL;
+	}
+	if (before == NULL)
+		before = "";
+	if (strstr(before, "libasan.so") != NULL)
+		runtime = "";
+	ret = -ENOMEM;
+	if (asprintf(&text, "%s%s%s%s%s", runtime, runtime[0] != '\0' ? ":" : "",
+		     before, before[0] != '\0' ? ":" : "", library) >= 0) {
+		ret = setenv("LD_PRELOAD", text, 1) != 0 ? -errno : 0;
+		free(text);
+	}
+	if (ret == 0 && setenv("MANA_MODEL_DIR", run_dir, 1) != 0)
+		ret = -errno;
+	if (ret == 0 && asprintf(&text, "%s/sys", run_dir) >= 0) {
+		setenv("SYSFS_PATH", text, 1);
+		free(text);
+	}
+	if (ret == 0 && asprintf(&text, "%s/sys/bus/pci/devices", run_dir) >= 0) {
+		setenv("SYSFS_PCI_DEVICES", text, 1);
+		free(text);
+	}
+	return ret;
+}
+
+static void
+give_terminal(int terminal, pid_t group)
+{
+	sigset_t ttou, before;
+
+	if (terminal < 0)
+		return;
+	sigemptyset(&ttou);
+	sigaddset(&ttou, SIGTTOU);
+	sigprocmask(SIG_BLOCK, &ttou, &before);
+	tcsetpgrp(terminal, group);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+/* The terminal, when the launcher is in the foreground on it. */
+static int
+own_terminal(void)
+{
+	int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+
+	if (fd >= 0 && tcgetpgrp(fd) != getpgrp()) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static void __attribute__((noreturn))
+run_program(const struct child *child, char **argv, const sigset_t *mask,
+	    pid_t launcher, int error_fd)
+{
+	int error;
+
+	setpgid(0, 0);
+	give_terminal(child->terminal, getpgrp());
+	/* Nothing outlives the machine, were the launcher killed by force. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != launcher)
+		_exit(OPTIONS_EXIT_OWN_ERROR);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	execvp(argv[0], argv);
+	error = errno;
+	if (write(error_fd, &error, sizeof(error)) != sizeof(error))
+		_exit(OPTIONS_EXIT_OWN_ERROR);
+	_exit(OPTIONS_EXIT_OWN_ERROR);
+}
+
+int
+child_start(struct child *child, char **argv, const char *run_dir,
+	    const sigset_t *mask)
+{
+	pid_t launcher = getpid();
+	int fds[2], ret;
+
+	memset(child, 0, sizeof(*child));
+	child->terminal = -1;
+	ret = set_environment(run_dir);
+	if (ret != 0)
+		return ret;
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0 || pipe2(fds, O_CLOEXEC) != 0)
+		return -errno;
+	child->terminal = own_terminal();
+	fflush(NULL);
+	child->pid = fork();
+	if (child->pid == 0)
+		run_program(child, argv, mask, launcher, fds[1]);
+	ret = child->pid < 0 ? -errno : 0;
+	close(fds[1]);
+	if (ret == 0) {
+		setpgid(child->pid, child->pid);
+		if (read(fds[0], &child->exec_error,
+			 sizeof(child->exec_error)) > 0)
+			options_complain("cannot run %s: %s", argv[0],
+					 strerror(child->exec_error));
+	}
+	close(fds[0]);
+	return ret;
+}
+
+/* As a shell: stop with the program, go on with it. */
+static void
+stop_along(const struct child *child)
+{
+	if (child->terminal < 0)
+		return;
+	give_terminal(child->terminal, getpgrp());
+	raise(SIGSTOP);
+	if (tcgetpgrp(child->terminal) == getpgrp())
+		give_terminal(child->terminal, child->pid);
+	kill(-child->pid, SIGCONT);
+}
+
+void
+child_reap(struct child *child)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+		if (pid != child->pid)
+			continue;
+		if (WIFSTOPPED(status)) {
+			stop_along(child);
+			continue;
+		}
+		child->has_ended = true;
+		child->status = status;
+		give_terminal(child->terminal, getpgrp());
+	}
+}
+
+void
+child_signal(const struct child *child, int signo)
+{
+	if (child->pid <= 0 || child->has_ended)
+		return;
+	/* A terminal signals the group; a program may have left its own. */
+	if (kill(-child->pid, signo) != 0)
+		kill(child->pid, signo);
+}
+
+/* The parent of a process, from /proc/<pid>/stat (proc(5)); 0: not known. */
+static pid_t
+parent_of(const char *pid)
+{
+	char path[64], text[512], *p;
+	int parent = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%.16s/stat", pid);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return 0;
+	if (fgets(text, sizeof(text), file) != NULL) {
+		p = strrchr(text, ')'); /* the name may hold anything */
+		if (p != NULL && sscanf(p + 1, " %*c %d", &parent) != 1)
+			parent = 0;
+	}
+	fclose(file);
+	return (pid_t)parent;
+}
+
+static void
+signal_children(int signo)
+{
+	DIR *dir = opendir("/proc");
+	const struct dirent *entry;
+
+	if (dir == NULL)
+		return;
+	while ((entry = readdir(dir)) != NULL) {
+		if (isdigit((unsigned char)entry->d_name[0]) &&
+		    parent_of(entry->d_name) == getpid())
+			kill((pid_t)atoi(entry->d_name), signo);
+	}
+	closedir(dir);
+}
+
+/* True while there is any; sleeps a little. */
+static bool
+has_children(struct child *child)
+{
+	const struct timespec nap = {.tv_nsec = POLL_MS * 1000000L};
+
+	siginfo_t info;
+
+	child_reap(child);
+	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 &&
+	    errno == ECHILD)
+		return false;
+	nanosleep(&nap, NULL);
+	return true;
+}
+
+void
+child_end_all(struct child *child)
+{
+	int signo = SIGTERM;
+
+	if (!has_children(child))
+		return;
+	for (;;) {
+		signal_children(signo);
+		signal_children(SIGCONT); /* stopped ones would never hear it */
+		for (int ms = 0; ms < GRACE_MS; ms += POLL_MS) {
+			if (!has_children(child))
+				return;
+			/* Killed ones leave their children to us. */
+			if (signo == SIGKILL)
+				signal_children(signo);
+		}
+		signo = SIGKILL;
+	}
+}
+
+int
+child_exit_status(const struct child *child)
+{
+	if (child->exec_error != 0)
+		return child->exec_error == ENOENT ? 127 : 126;
+	if (WIFSIGNALED(child->status))
+		return 128 + WTERMSIG(child->status);
+	return WEXITSTATUS(child->status);
+}

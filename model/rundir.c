@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "options.h"
+#include "rundir.h"
+
+/*
+ * The launcher's lock on this file says that the machine lives. It is in
+ * place when the file has contents.
+ */
+#define OWNER_FILE "owner"
+/* A launcher needs less between making its folder and locking it. */
+#define BIRTH_SECONDS 10
+/* Waiting for a guardian, 20 ms each. */
+#define MAX_NAPS 250
+
+static const char *
+base_folder(void)
+{
+	const char *dir = getenv("MANA_MODEL_RUNDIR");
+
+	if (dir != NULL && dir[0] != '\0')
+		return dir;
+	return access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
+}
+
+static void
+prefix_of_user(char *prefix, size_t nb_bytes)
+{
+	snprintf(prefix, nb_bytes, "mana-model-%u-", (unsigned int)getuid());
+}
+
+int
+rundir_path(const char *name, char *path, size_t path_bytes)
+{
+	char prefix[32];
+
+	prefix_of_user(prefix, sizeof(prefix));
+	if ((size_t)snprintf(path, path_bytes, "%s/%s%s", base_folder(), prefix,
+			     name) >= path_bytes)
+		return -ENAMETOOLONG;
+	return 0;
+}
+
+static int
+remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	remove(path);
+	return 0;
+}
+
+void
+rundir_remove(const char *path)
+{
+	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Nobody holds the lock on it, nor is about to take it. */
+static bool
+is_stale(const char *path)
+{
+	char owner[MODEL_MAX_PATH + 16];
+	struct stat st;
+	bool is_free;
+	int fd;
+
+	if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) ||
+	    st.st_uid != getuid())
+		return false;
+	if (st.st_mtime < time(NULL) - BIRTH_SECONDS)
+		is_free = true;
+	else
+		is_free = false;
+	snprintf(owner, sizeof(owner), "%s/" OWNER_FILE, path);
+	fd = open(owner, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return is_free;
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+		is_free = false;
+	else if (fstat(fd, &st) == 0 && st.st_size != 0)
+		is_free = true;
+	close(fd);
+	return is_free;
+}
+
+/* What launchers left behind that were killed by force. */
+static void
+sweep(void)
+{
+	char prefix[32], path[MODEL_MAX_PATH];
+	DIR *dir = opendir(base_folder());
+	const struct dirent *entry;
+
+	if (dir == NULL)
+		return;
+	prefix_of_user(prefix, sizeof(prefix));
+	while ((entry = readdir(dir)) != NULL) {
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
+		    (size_t)snprintf(path, sizeof(path), "%s/%s", base_folder(),
+				     entry->d_name) >= sizeof(path))
+			continue;
+		if (is_stale(path))
+			rundir_remove(path);
+	}
+	closedir(dir);
+}
+
+static int
+take_ownership(const char *path)
+{
+	char owner[MODEL_MAX_PATH + 16], text[16];
+	int fd, length;
+
+	snprintf(owner, sizeof(owner), "%s/" OWNER_FILE, path);
+	fd = open(owner, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0)
+		return -1;
+	length = snprintf(text, sizeof(text), "%d\n", (int)getpid());
+	/* Stays open: the kernel drops the lock with the process. */
+	return write(fd, text, (size_t)length) == length ? 0 : -1;
+}
+
+static int
+fill(const char *path, int *kick_fd)
+{
+	char name[MODEL_MAX_PATH + 16];
+
+	if (take_ownership(path) != 0)
+		return -1;
+	snprintf(name, sizeof(name), "%s/fd", path);
+	if (mkdir(name, 0700) != 0)
+		return -1;
+	snprintf(name, sizeof(name), "%s/sys", path);
+	if (mkdir(name, 0700) != 0)
+		return -1;
+	snprintf(name, sizeof(name), "%s/kick", path);
+	if (mkfifo(name, 0600) != 0)
+		return -1;
+	/* Both ends, so that it never reports the end of the file. */
+	*kick_fd = open(name, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	return *kick_fd < 0 ? -1 : 0;
+}
+
+/* The folder's launcher was killed; its guardian is about to remove it. */
+static bool
+is_dying(const char *path)
+{
+	char owner[MODEL_MAX_PATH + 16];
+	int pid = 0;
+	FILE *file;
+
+	snprintf(owner, sizeof(owner), "%s/" OWNER_FILE, path);
+	file = fopen(owner, "re");
+	if (file == NULL)
+		return errno == ENOENT;
+	if (fscanf(file, "%d", &pid) != 1)
+		pid = 0;
+	fclose(file);
+	return pid > 0 && kill(pid, 0) != 0 && errno == ESRCH;
+}
+
+static int
+make_folder(const char *path)
+{
+	const struct timespec nap = {.tv_nsec = 20000000};
+	int ret = 0;
+
+	for (int i = 0; i < MAX_NAPS; i++) {
+		sweep();
+		ret = mkdir(path, 0700) == 0 ? 0 : -errno;
+		if (ret != -EEXIST || !is_dying(path))
+			break;
+		nanosleep(&nap, NULL);
+	}
+	return ret;
+}
+
+int
+rundir_create(const char *name, char *path, size_t path_bytes, int *kick_fd)
+{
+	int ret;
+
+	if (rundir_path(name, path, path_bytes) != 0) {
+		options_complain("the path of the run folder is too long: set "
+				 "MANA_MODEL_RUNDIR to a shorter one");
+		return -1;
+	}
+	ret = make_folder(path);
+	if (ret != 0) {
+		if (ret == -EEXIST)
+			options_complain("a machine named %s is running (%s): "
+					 "choose another --name", name, path);
+		else
+			options_complain("cannot make the run folder %s: %s; "
+					 "set MANA_MODEL_RUNDIR to a folder "
+					 "where you may", path,
+					 strerror(-ret));
+		return -1;
+	}
+	if (fill(path, kick_fd) != 0) {
+		options_complain("cannot fill the run folder %s: %s", path,
+				 strerror(errno));
+		rundir_remove(path);
+		return -1;
+	}
+	return 0;
+}

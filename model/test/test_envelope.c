@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The uverbs ioctl by hand: errors of the envelope, and bytes that no
+ * library would send. Run under mana-model.
+ */
+
+#include <fcntl.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+#include "verbs_rig.h"
+
+#define DRIVER_ID 20
+#define MAX_ATTRS 300
+#define UNKNOWN_ATTR 99
+
+/* struct ib_uverbs_ioctl_hdr, whose open end clang does not want inside. */
+struct header {
+	uint16_t length, object_id, method_id, num_attrs;
+	uint64_t reserved1;
+	uint32_t driver_id, reserved2;
+};
+
+struct call {
+	struct header hdr;
+	struct ib_uverbs_attr attr[MAX_ATTRS];
+};
+
+static struct call
+new_call(uint16_t object, uint16_t method)
+{
+	struct call call;
+
+	memset(&call, 0, sizeof(call));
+	call.hdr.object_id = object;
+	call.hdr.method_id = method;
+	call.hdr.driver_id = DRIVER_ID;
+	call.hdr.length = sizeof(call.hdr);
+	return call;
+}
+
+static struct ib_uverbs_attr *
+add(struct call *call, uint16_t id, uint16_t len, uint64_t data)
+{
+	struct ib_uverbs_attr *attr = &call->attr[call->hdr.num_attrs++];
+
+	attr->attr_id = id;
+	attr->len = len;
+	attr->flags = UVERBS_ATTR_F_MANDATORY;
+	attr->data = data;
+	call->hdr.length += sizeof(*attr);
+	return attr;
+}
+
+/* 0, or the errno. */
+static int
+run(int fd, struct call *call)
+{
+	return ioctl(fd, RDMA_VERBS_IOCTL, &call->hdr) == 0 ? 0 : errno;
+}
+
+static int
+open_context(void **state)
+{
+	struct call call = new_call(UVERBS_OBJECT_DEVICE,
+				    UVERBS_METHOD_GET_CONTEXT);
+	static int fd;
+	uint64_t support = 0;
+	uint32_t vectors = 0;
+
+	fd = open("/dev/infiniband/uverbs0", O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	add(&call, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, 4,
+	    (uintptr_t)&vectors);
+	add(&call, UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, 8,
+	    (uintptr_t)&support);
+	assert_int_equal(run(fd, &call), 0);
+	assert_int_equal(vectors, 64);
+	assert_int_equal(support, 1);
+	assert_true(call.attr[0].flags & UVERBS_ATTR_F_VALID_OUTPUT);
+	*state = &fd;
+	return 0;
+}
+
+static int
+close_context(void **state)
+{
+	assert_int_equal(close(*(int *)*state), 0);
+	assert_no_objects();
+	return 0;
+}
+
+static struct call
+command(uint32_t number, const void *in, uint16_t in_bytes, void *out,
+	uint16_t out_bytes)
+{
+	struct call call = new_call(UVERBS_OBJECT_DEVICE,
+				    UVERBS_METHOD_INVOKE_WRITE);
+
+	add(&call, UVERBS_ATTR_WRITE_CMD, 8, number);
+	if (in != NULL)
+		add(&call, UVERBS_ATTR_CORE_IN, in_bytes,
+		    in_bytes <= 8 ? *(const uint64_t *)in : (uintptr_t)in);
+	if (out != NULL)
+		add(&call, UVERBS_ATTR_CORE_OUT, out_bytes, (uintptr_t)out);
+	return call;
+}
+
+static uint32_t
+alloc_pd(int fd)
+{
+	uint64_t in = 0;
+	uint32_t handle = 0;
+	struct call call = command(3, &in, 8, &handle, 4);
+
+	assert_int_equal(run(fd, &call), 0);
+	return handle;
+}
+
+static void
+probe_is_answered_with_enospc(void **state)
+{
+	struct call call = command(1, NULL, 0, NULL, 0);
+	uint64_t in = 0;
+	uint16_t out;
+
+	(void)state;
+	assert_int_equal(run(*(int *)*state, &call), ENOSPC);
+	call = command(3, &in, 8, &out, 4);
+	call.attr[2].len = 4;
+	call = command(9, &in, 8, &out, 12); /* reg_mr needs 40 */
+	assert_int_equal(run(*(int *)*state, &call), ENOSPC);
+	call = command(200, &in, 8, &out, 4);
+	assert_int_equal(run(*(int *)*state, &call), EOPNOTSUPP);
+}
+
+static void
+envelope_is_checked(void **state)
+{
+	int fd = *(int *)*state;
+	struct call call = command(1, NULL, 0, NULL, 0);
+
+	call.hdr.length += 8;
+	assert_int_equal(run(fd, &call), EINVAL);
+	call = command(1, NULL, 0, NULL, 0);
+	while (call.hdr.num_attrs < 260)
+		add(&call, UNKNOWN_ATTR, 0, 0)->flags = 0;
+	assert_int_equal(run(fd, &call), EINVAL); /* more than a page */
+	call = command(1, NULL, 0, NULL, 0);
+	call.hdr.reserved1 = 1;
+	assert_int_equal(run(fd, &call), EPROTONOSUPPORT);
+	call = command(1, NULL, 0, NULL, 0);
+	call.hdr.reserved2 = 1;
+	assert_int_equal(run(fd, &call), EPROTONOSUPPORT);
+	call = command(1, NULL, 0, NULL, 0);
+	call.hdr.driver_id = 5;
+	assert_int_equal(run(fd, &call), EINVAL);
+	call = new_call(UVERBS_OBJECT_FLOW, 0);
+	assert_int_equal(run(fd, &call), EPROTONOSUPPORT);
+	call = new_call(UVERBS_OBJECT_CQ, 77);
+	assert_int_equal(run(fd, &call), EPROTONOSUPPORT);
+	assert_int_equal(ioctl(fd, RDMA_VERBS_IOCTL, 8), -1);
+	assert_int_equal(errno, EFAULT);
+	assert_int_equal(ioctl(fd, RDMA_VERBS_IOCTL + 1, &call), -1);
+	assert_int_equal(errno, ENOTTY);
+}
+
+static void
+attributes_are_checked(void **state)
+{
+	int fd = *(int *)*state;
+	uint32_t pd = alloc_pd(fd);
+	struct call call;
+
+	call = new_call(UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY);
+	assert_int_equal(run(fd, &call), EINVAL); /* no handle */
+	add(&call, UVERBS_ATTR_DESTROY_PD_HANDLE, 0, pd);
+	add(&call, UNKNOWN_ATTR, 0, 0);
+	assert_int_equal(run(fd, &call), EPROTONOSUPPORT);
+
+	call = new_call(UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY);
+	add(&call, UVERBS_ATTR_DESTROY_PD_HANDLE, 0, pd);
+	add(&call, UVERBS_ATTR_DESTROY_PD_HANDLE, 0, pd);
+	assert_int_equal(run(fd, &call), EINVAL);
+	call = new_call(UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY);
+	add(&call, UVERBS_ATTR_DESTROY_PD_HANDLE, 4, pd);
+	assert_int_equal(run(fd, &call), EINVAL);
+	call.attr[0].len = 0;
+	call.attr[0].data = (uint64_t)1 << 32 | pd;
+	assert_int_equal(run(fd, &call), ENOENT);
+	call.attr[0].data = 0;
+	assert_int_equal(run(fd, &call), ENOENT);
+	call.attr[0].data = pd;
+	/* An optional attribute that nobody knows is no harm. */
+	add(&call, UNKNOWN_ATTR, 0, 0)->flags = 0;
+	assert_int_equal(run(fd, &call), 0);
+	assert_int_equal(run(fd, &call), ENOENT);
+}
+
+static void
+handles_have_a_kind_and_a_context(void **state)
+{
+	int fd = *(int *)*state, *other;
+	uint32_t pd = alloc_pd(fd);
+	struct call call;
+	int first = fd;
+
+	call = new_call(UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY);
+	add(&call, UVERBS_ATTR_DESTROY_MR_HANDLE, 0, pd);
+	assert_int_equal(run(fd, &call), ENOENT);
+
+	open_context((void **)&other);
+	call = new_call(UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY);
+	add(&call, UVERBS_ATTR_DESTROY_PD_HANDLE, 0, pd);
+	assert_int_equal(run(*other, &call), ENOENT);
+	close(*other);
+	*(int *)*state = first;
+	assert_int_equal(run(fd, &call), 0);
+}
+
+static void
+nothing_works_before_get_context(void **state)
+{
+	uint64_t in = 0;
+	uint32_t out;
+	struct call call = command(3, &in, 8, &out, 4);
+	int fd;
+
+	(void)state;
+	fd = open("/dev/infiniband/uverbs0", O_RDWR);
+	assert_true(fd >= 0);
+	assert_int_equal(run(fd, &call), EINVAL);
+	assert_ptr_equal(mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, fd, 0),
+			 MAP_FAILED);
+	assert_int_equal(errno, EINVAL);
+	close(fd);
+}
+
+static void
+context_is_got_once(void **state)
+{
+	struct call call = new_call(UVERBS_OBJECT_DEVICE,
+				    UVERBS_METHOD_GET_CONTEXT);
+
+	assert_int_equal(run(*(int *)*state, &call), EINVAL);
+}
+
+static void
+doorbell_mapping_is_checked(void **state)
+{
+	int fd = *(int *)*state;
+	void *page;
+
+	assert_ptr_equal(mmap(NULL, 8192, PROT_WRITE, MAP_SHARED, fd, 0),
+			 MAP_FAILED);
+	assert_int_equal(errno, EINVAL);
+	assert_ptr_equal(mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, fd, 4096),
+			 MAP_FAILED);
+	assert_int_equal(errno, EINVAL);
+	assert_ptr_equal(mmap(NULL, 4096, PROT_WRITE, MAP_PRIVATE, fd, 0),
+			 MAP_FAILED);
+	assert_int_equal(errno, EINVAL);
+	page = mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_ptr_not_equal(page, MAP_FAILED);
+	assert_int_equal(munmap(page, 4096), 0);
+}
+
+static void
+answers_to_nowhere_undo_the_work(void **state)
+{
+	int fd = *(int *)*state;
+	uint64_t in = 0;
+	struct call call = command(3, &in, 8, (void *)16, 4);
+
+	assert_int_equal(run(fd, &call), EFAULT);
+	assert_int_equal(vrig_objects().pd, 0);
+	call = command(9, (void *)16, 40, &in, 12);
+	assert_int_equal(run(fd, &call), EFAULT);
+}
+
+static void
+newer_libraries_are_understood(void **state)
+{
+	int fd = *(int *)*state;
+	uint64_t uhw_in[2] = { 0, 0 }, more[3] = { 0, 0, 1 };
+	uint32_t uhw_out[2], cqe, events[2];
+	struct call call, destroy;
+	void *ring = aligned_alloc(4096, 4096);
+
+	memset(ring, 0, 4096);
+	uhw_in[0] = more[0] = (uintptr_t)ring;
+	call = new_call(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE);
+	add(&call, UVERBS_ATTR_CREATE_CQ_HANDLE, 0, 0);
+	add(&call, UVERBS_ATTR_CREATE_CQ_CQE, 4, 64);
+	add(&call, UVERBS_ATTR_CREATE_CQ_USER_HANDLE, 8, 0x1234);
+	add(&call, UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, 4, 0);
+	add(&call, UVERBS_ATTR_CREATE_CQ_RESP_CQE, 4, (uintptr_t)&cqe);
+	add(&call, UVERBS_ATTR_UHW_IN, 16, (uintptr_t)uhw_in);
+	add(&call, UVERBS_ATTR_UHW_OUT, 8, (uintptr_t)uhw_out);
+	assert_int_equal(run(fd, &call), 0);
+
+	destroy = new_call(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY);
+	add(&destroy, UVERBS_ATTR_DESTROY_CQ_HANDLE, 0, call.attr[0].data);
+	add(&destroy, UVERBS_ATTR_DESTROY_CQ_RESP, 8, (uintptr_t)events);
+	assert_int_equal(run(fd, &destroy), 0);
+	assert_int_equal(events[0], 0);
+
+	/* What is behind the known structure must be zero, ... */
+	call.attr[5].data = (uintptr_t)more;
+	call.attr[5].len = 24;
+	assert_int_equal(run(fd, &call), EOPNOTSUPP);
+	/* ... and a CQ of the other RDMA device is not to be had here. */
+	uhw_in[1] = 1;
+	call.attr[5].data = (uintptr_t)uhw_in;
+	call.attr[5].len = 16;
+	assert_int_equal(run(fd, &call), EINVAL);
+	call.attr[5].len = 4;
+	assert_int_equal(run(fd, &call), EINVAL);
+	free(ring);
+}
+
+/* Calls that would do, to be spoilt. */
+static struct call
+good_call(uint32_t which, uint64_t *data, uint32_t pd, void *ring)
+{
+	struct call call;
+
+	switch (which) {
+	case 0:
+		return command(3, data, 8, data, 4);
+	case 1:
+		data[1] = (uintptr_t)ring;
+		data[2] = 4096;
+		data[3] = data[1];
+		data[4] = pd | (uint64_t)1 << 32;
+		return command(9, data, 40, data + 8, 12);
+	case 2:
+		call = new_call(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE);
+		add(&call, UVERBS_ATTR_CREATE_CQ_HANDLE, 0, 0);
+		add(&call, UVERBS_ATTR_CREATE_CQ_CQE, 4, 64);
+		add(&call, UVERBS_ATTR_CREATE_CQ_USER_HANDLE, 8, 0);
+		add(&call, UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, 4, 0);
+		add(&call, UVERBS_ATTR_CREATE_CQ_RESP_CQE, 4, (uintptr_t)data);
+		add(&call, UVERBS_ATTR_UHW_IN, 8, (uintptr_t)ring);
+		return call;
+	case 3:
+		return command(17, data, 8, data, 4);
+	default:
+		call = new_call(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT);
+		add(&call, UVERBS_ATTR_QUERY_PORT_PORT_NUM, 8, 1);
+		add(&call, UVERBS_ATTR_QUERY_PORT_RESP, 48, (uintptr_t)data);
+		return call;
+	}
+}
+
+static void
+spoil(struct call *call, uint64_t *data)
+{
+	struct ib_uverbs_attr *attr =
+		&call->attr[rand() % call->hdr.num_attrs];
+
+	switch (rand() % 6) {
+	case 0:
+		attr->len = rand() % 600;
+		break;
+	case 1:
+		attr->data = rand() % 3 == 0 ? (uint64_t)rand() % 100 :
+					       (uintptr_t)data;
+		break;
+	case 2:
+		attr->attr_id = rand() % 20;
+		break;
+	case 3:
+		attr->flags = rand();
+		break;
+	case 4:
+		call->hdr.method_id = rand() % 8;
+		break;
+	default:
+		break; /* let it be */
+	}
+}
+
+static bool
+is_event_file(int fd)
+{
+	char link[64], path[256];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, path, sizeof(path) - 1);
+	path[len < 0 ? 0 : len] = '\0';
+	return strstr(path, "/fd/event-") != NULL;
+}
+
+/* No bytes whatsoever crash the kernel or leave anything behind. */
+static void
+noise_is_survived(void **state)
+{
+	void *ring = aligned_alloc(4096, 4096);
+	int fd = *(int *)*state;
+	uint32_t pd = alloc_pd(fd), round, i, nb_good = 0;
+	static uint64_t data[256];
+
+	memset(ring, 0, 4096);
+	srand(1);
+	for (round = 0; round < 20000; round++) {
+		struct call call;
+
+		for (i = 0; i < 256; i++)
+			data[i] = rand() % 4 == 0 ? (uint64_t)rand() : 0;
+		call = good_call(round % 5, data, pd, ring);
+		for (i = rand() % 4; i > 0; i--)
+			spoil(&call, data);
+		nb_good += run(fd, &call) == 0;
+		if (round % 100 != 99)
+			continue;
+		for (i = 3; i < 256; i++)
+			if (is_event_file(i))
+				close(i);
+	}
+	assert_in_range(nb_good, 1000, 15000);
+	assert_int_equal(vrig_objects().fd, 1);
+	free(ring);
+}
+
+int
+main(void)
+{
+#define T(test) cmocka_unit_test_setup_teardown(test, open_context, \
+						close_context)
+	const struct CMUnitTest tests[] = {
+		T(probe_is_answered_with_enospc),
+		T(envelope_is_checked),
+		T(attributes_are_checked),
+		T(handles_have_a_kind_and_a_context),
+		T(nothing_works_before_get_context),
+		T(context_is_got_once),
+		T(doorbell_mapping_is_checked),
+		T(answers_to_nowhere_undo_the_work),
+		T(newer_libraries_are_understood),
+		T(noise_is_survived),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

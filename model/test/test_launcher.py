@@ -1,0 +1,583 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""mana-model seen from outside: what it promises to whoever runs it.
+
+usage: test_launcher.py FOLDER [unittest arguments]
+FOLDER has mana-model, test/many_doorbells and test/odd_doorbell.
+"""
+
+import contextlib
+import json
+import os
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+FOLDER = os.path.abspath(sys.argv[1])
+MODEL = os.path.join(FOLDER, "mana-model")
+MANY = os.path.join(FOLDER, "test", "many_doorbells")
+ODD = os.path.join(FOLDER, "test", "odd_doorbell")
+NOBODY = 65534
+
+# Prints how often it got the signals, after a while without any.
+COUNT_SIGNALS = """
+import signal, sys, time
+seen = []
+for s in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
+    signal.signal(s, lambda n, f: seen.append(n))
+print('ready', flush=True)
+end = time.monotonic() + 20
+while not seen and time.monotonic() < end: time.sleep(0.02)
+time.sleep(0.5)
+print(len(seen), flush=True)
+"""
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
+
+
+def comm(pid):
+    with open(f"/proc/{pid}/comm", encoding="ascii") as file:
+        return file.read().strip()
+
+
+class Case(unittest.TestCase):
+    """A run folder of its own, which must be empty in the end."""
+
+    def setUp(self):
+        self.base = tempfile.mkdtemp(prefix="launcher-test-")
+        os.chmod(self.base, 0o777)
+        self.report_path = os.path.join(self.base, "report.json")
+        self.folders = os.path.join(self.base, "machines")
+        os.mkdir(self.folders)
+        os.chmod(self.folders, 0o777)
+        self.env = dict(os.environ, MANA_MODEL_RUNDIR=self.folders)
+        self.env.pop("LD_PRELOAD", None)
+        # A sanitizer's own handler would say exit status 1.
+        self.env["ASAN_OPTIONS"] = "detect_leaks=0:handle_segv=0"
+
+    def tearDown(self):
+        left = os.listdir(self.folders)
+        shutil.rmtree(self.base)
+        self.assertEqual(left, [], "run folders left behind")
+
+    def run_model(self, *args, prefix=(), timeout=60, **more):
+        return subprocess.run([*prefix, MODEL, *args], env=self.env,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, timeout=timeout, check=False, **more)
+
+    def start_model(self, *args, **more):
+        return subprocess.Popen([MODEL, *args], env=self.env, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                **more)
+
+    def report(self):
+        with open(self.report_path, encoding="utf-8") as file:
+            return json.load(file)
+
+
+class ExitStatus(Case):
+    def status(self, *program):
+        return self.run_model("--quiet", "--", *program).returncode
+
+    def test_of_the_program(self):
+        self.assertEqual(self.status("true"), 0)
+        self.assertEqual(self.status("sh", "-c", "exit 7"), 7)
+        self.assertEqual(self.status("sh", "-c", "kill -9 $$"), 137)
+        self.assertEqual(self.status("sh", "-c", "kill -TERM $$"), 143)
+        self.assertEqual(self.status("sh", "-c", "kill -SEGV $$"), 139)
+
+    def test_of_the_start(self):
+        done = self.run_model("--", "/no/such/program")
+        self.assertEqual(done.returncode, 127)
+        self.assertIn("/no/such/program", done.stderr)
+        self.assertEqual(self.status("/etc/passwd"), 126)
+
+    def test_fatal_violation(self):
+        for how, name in (("offset", "doorbell_bad_offset"),
+                          ("load", "doorbell_read")):
+            done = self.run_model("--fatal-violations", "--report",
+                                  self.report_path, "--", ODD, how)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn(name, done.stderr)
+            report = self.report()
+            self.assertTrue(report["fatal"])
+            self.assertEqual([v["name"] for v in report["violations"]], [name])
+        done = self.run_model("--fatal-violations", "--", ODD, "good")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class Options(Case):
+    def refused(self, args, *words):
+        done = self.run_model(*args, "--", "true")
+        self.assertEqual(done.returncode, 125, (args, done.stderr))
+        self.assertEqual(done.stdout, "")
+        for word in words:
+            self.assertIn(word, done.stderr)
+        self.assertTrue(done.stderr.startswith("mana-model: "), done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def test_wrong_values(self):
+        self.refused(["--functions", "0"], "--functions", "'0'", "1 to 16")
+        self.refused(["--functions", "17"], "1 to 16")
+        self.refused(["--functions", "-1"], "1 to 16")
+        self.refused(["--functions", "2x"], "1 to 16")
+        self.refused(["--functions", ""], "1 to 16")
+        self.refused(["--ports", "0"], "1 to 64")
+        self.refused(["--ports", "65"], "1 to 64")
+        self.refused(["--ports", "1,"], "--ports")
+        self.refused(["--ports", "1,2"], "2 numbers for 1 functions")
+        self.refused(["--functions", "3", "--ports", "1,2"],
+                     "2 numbers for 3 functions")
+        self.refused(["--ports", ",".join(["1"] * 17)], "at most 16")
+        self.refused(["--mac-base", "00:0d:3a:00:00"], "00:0d:3a:00:00:01")
+        self.refused(["--mac-base", "00:0d:3a:00:00:01:02"], "six bytes")
+        self.refused(["--mac-base", "01:0d:3a:00:00:01"], "unicast")
+        self.refused(["--mac-base", "00:00:00:00:00:00"], "unicast")
+        self.refused(["--mac-base", "00:0d:3a:ff:ff:ff"], "--mac-base", "lower")
+        self.refused(["--max-mtu", "67"], "68 to 9216")
+        self.refused(["--max-mtu", "9217"], "68 to 9216")
+        self.refused(["--wire", "ring"], "pair, loop, tap")
+        self.refused(["--mode", "fast"], "sync, thread")
+        self.refused(["--enforce", "sa,foo"], "sa, etype, vlan, dmac")
+        self.refused(["--enforce", ""], "sa, etype, vlan, dmac")
+        self.refused(["--cq-doorbell=loose"], "lax, strict")
+        self.refused(["--name", "a/b"], "--name")
+        self.refused(["--name", ""], "--name")
+        self.refused(["--name", "x" * 64], "--name")
+        self.refused(["--name", ".."], "--name")
+        self.refused(["--vp-offset", "4096"], "0 to 4095")
+        self.refused(["--seed", "x"], "--seed")
+        self.refused(["--trace", ""], "--trace")
+        self.refused(["--trace", "/no/such/folder/t"], "/no/such/folder/t")
+        self.refused(["--report", "/no/such/folder/r"], "/no/such/folder/r",
+                     "--report")
+        self.refused(["--report", ""], "--report")
+        self.refused(["--fault", "nonsense:1"], "--fault", "nonsense")
+        self.refused(["--fault", "reg_mr:0"], "--fault")
+        self.refused(["--fault", "reg_mr"], "--fault")
+
+    def test_wrong_options(self):
+        self.refused(["--nonsense"], "--nonsense", "--help")
+        self.refused(["-x"], "--help")
+        self.refused(["--coalesce=yes"], "--coalesce")
+        done = self.run_model("--functions")
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("--functions needs a value", done.stderr)
+        done = self.run_model()
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("no program", done.stderr)
+
+    def test_help(self):
+        done = self.run_model("--help")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for option in ("functions", "ports", "mac-base", "max-mtu", "wire",
+                       "mode", "coalesce", "enforce", "cq-doorbell",
+                       "fatal-violations", "report", "name", "trace",
+                       "vp-offset", "fault", "seed", "quiet", "help",
+                       "list-violations"):
+            self.assertIn(f"  --{option}", done.stdout)
+
+    def test_list_violations(self):
+        done = self.run_model("--list-violations")
+        lines = done.stdout.splitlines()
+        names = [re.fullmatch(r"([a-z0-9_]+) +(\S.*)", line).group(1)
+                 for line in lines]
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(len(set(names)), len(names))
+        self.assertIn("doorbell_read", names)
+
+    def test_all_valid_ones(self):
+        done = self.run_model(
+            "--functions=2", "--ports=1,3", "--mac-base=00:0d:3a:12:34:56",
+            "--max-mtu=9000", "--wire=loop", "--mode=thread", "--coalesce",
+            "--enforce=sa,etype,vlan,dmac", "--cq-doorbell=strict",
+            "--fatal-violations", "--name=all", "--vp-offset=300",
+            "--fault=reg_mr:3:ENOMEM", "--fault=any:100+", "--seed=42",
+            "--quiet", "--report", self.report_path, "--trace",
+            os.path.join(self.base, "trace"), "ibv_devinfo")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        report = self.report()
+        self.assertEqual(report["seed"], 42)
+        self.assertEqual(report["name"], "all")
+        self.assertEqual([(p["pci"], p["port"], p["mac"]) for p in report["ports"]],
+                         [("7870:00:00.0", 1, "00:0d:3a:12:34:56"),
+                          ("7871:00:00.0", 1, "00:0d:3a:12:34:57"),
+                          ("7871:00:00.0", 2, "00:0d:3a:12:34:58"),
+                          ("7871:00:00.0", 3, "00:0d:3a:12:34:59")])
+
+    def test_options_of_the_program(self):
+        done = self.run_model("--quiet", "echo", "--functions", "0")
+        self.assertEqual((done.returncode, done.stdout), (0, "--functions 0\n"))
+
+
+class Environment(Case):
+    def test_variables(self):
+        self.env["LD_PRELOAD"] = "libm.so.6"
+        done = self.run_model("--quiet", "--name", "e", "env")
+        if "ASan runtime does not come first" in done.stderr:
+            self.skipTest("a sanitizer wants to be first in the launcher too")
+        variables = dict(line.split("=", 1) for line in done.stdout.splitlines()
+                         if "=" in line)
+        run = os.path.join(self.folders, f"mana-model-{os.getuid()}-e")
+        self.assertEqual(variables["MANA_MODEL_DIR"], run)
+        self.assertEqual(variables["SYSFS_PATH"], run + "/sys")
+        self.assertEqual(variables["SYSFS_PCI_DEVICES"],
+                         run + "/sys/bus/pci/devices")
+        preloaded = variables["LD_PRELOAD"].split(":")
+        if "libasan" in preloaded[0]:
+            preloaded.pop(0)
+        self.assertEqual(preloaded, ["libm.so.6",
+                                     os.path.join(FOLDER, "libmana-model.so")])
+
+    def test_sysfs(self):
+        script = r"""
+            cd $SYSFS_PATH/class/infiniband/manae_1/device || exit 1
+            grep -x PCI_SLOT_NAME=7871:00:00.0 uevent || exit 2
+            cat net/*/address vendor device class
+            basename $(readlink driver)
+            cat net/*/dev_port
+            cat $SYSFS_PATH/class/infiniband_verbs/uverbs1/dev
+            ls $SYSFS_PCI_DEVICES
+            readlink -e $SYSFS_PATH/class/net/*/device | sort -u | wc -l
+            wc -l < resource
+            find $SYSFS_PATH -xtype l | wc -l
+        """
+        done = self.run_model("--quiet", "--functions=2", "sh", "-c", script)
+        self.assertEqual(done.stdout.split(), [
+            "PCI_SLOT_NAME=7871:00:00.0", "00:0d:3a:00:00:03", "00:0d:3a:00:00:04",
+            "0x1414", "0x00ba", "0x020000", "mana", "0", "1", "231:193",
+            "7870:00:00.0", "7871:00:00.0", "2", "13", "0"])
+
+    def test_summary(self):
+        done = self.run_model("true")
+        self.assertIn("7870:00:00.0 port 2 00:0d:3a:00:00:02", done.stderr)
+        self.assertEqual(self.run_model("--quiet", "true").stderr, "")
+
+    def test_input_and_output(self):
+        done = self.run_model("--quiet", "cat", input="through\n")
+        self.assertEqual(done.stdout, "through\n")
+
+
+class Reports(Case):
+    KINDS = {"pd", "mr", "cq", "wq", "qp", "ind", "fd"}
+
+    def test_form(self):
+        done = self.run_model("--quiet", "--report", self.report_path, "true")
+        self.assertEqual(done.returncode, 0)
+        report = self.report()
+        self.assertEqual(report["violations"], [])
+        self.assertEqual(report["doorbells"],
+                         {"sq": 0, "rq": 0, "cq": 0, "cq_arm": 0})
+        self.assertEqual(set(report["leaks"]), self.KINDS)
+        self.assertEqual(set(report["objects"]), self.KINDS)
+        self.assertEqual(report["seed"], 1)
+        self.assertEqual(len(report["ports"]), 2)
+        for port in report["ports"]:
+            for key in ("packets", "bytes", "no_wqe", "truncated"):
+                self.assertEqual(port["rx"][key], 0)
+            self.assertEqual((port["tx"]["packets"], port["tx"]["bytes"]), (0, 0))
+            self.assertEqual((port["tx"]["errors"], port["queues"]), ({}, []))
+
+    def test_places(self):
+        self.run_model("--quiet", "--report", "/dev/stderr", "true")
+        done = self.run_model("--quiet", "--report", "/dev/stdout", "true")
+        self.assertIn("ports", json.loads(done.stdout))
+        with open(self.report_path, "w", encoding="utf-8") as file:
+            file.write("old")
+        os.chmod(self.report_path, 0o640)
+        self.run_model("--report", self.report_path, "true")
+        self.assertIn("ports", self.report())
+        self.assertEqual(os.stat(self.report_path).st_mode & 0o777, 0o640)
+        self.assertEqual(os.listdir(self.base).count("report.json"), 1)
+        self.assertEqual(len(os.listdir(self.base)), 2)
+
+    def check_rung(self, done, queues):
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rung = json.loads(done.stdout)
+        report = self.report()
+        self.assertEqual(report["doorbells"]["sq"], rung["sq"])
+        self.assertEqual(report["doorbells"]["cq"], rung["cq"])
+        self.assertEqual(report["violations"], [])
+        self.assertFalse(any(report["leaks"].values()))
+        self.assertEqual(len(report["ports"][0]["queues"]), queues)
+        for queue in report["ports"][0]["queues"]:
+            self.assertEqual(queue["packets"], rung["sq"] // queues)
+            self.assertFalse(queue["alive"])
+
+    def test_doorbells(self):
+        for mode in ("sync", "thread"):
+            done = self.run_model("--quiet", "--mode", mode, "--fatal-violations",
+                                  "--cq-doorbell=strict", "--report",
+                                  self.report_path, MANY, "300", "4", "3")
+            self.check_rung(done, 12)
+
+    def test_killed_program(self):
+        model = self.start_model("--quiet", "--name", "killed", "--report",
+                                 self.report_path, MANY, "1000000000", "1", "2")
+        while self.live("killed")["doorbells"]["sq"] < 1000:
+            time.sleep(0.02)
+        program, = [pid for pid in children(model.pid) if "many" in comm(pid)]
+        os.kill(program, signal.SIGKILL)
+        model.communicate(timeout=20)
+        self.assertEqual(model.returncode, 137)
+        report = self.report()
+        self.assertGreaterEqual(report["doorbells"]["sq"], 1000)
+        for kind in ("pd", "mr", "cq", "qp"):
+            self.assertGreater(report["leaks"][kind], 0, kind)
+        self.assertFalse(any(report["objects"].values()), report["objects"])
+
+    def live(self, name):
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            done = self.run_model("ctl", name, "report")
+            if done.returncode == 0:
+                return json.loads(done.stdout)
+            time.sleep(0.05)
+        self.fail(done.stderr)
+
+    def test_ctl(self):
+        model = self.start_model("--quiet", "--name", "live", "cat",
+                                 stdin=subprocess.PIPE)
+        for _ in range(70):         # more than there are process slots
+            self.assertEqual(self.live("live")["name"], "live")
+        model.communicate("", timeout=20)
+        for args in (("ctl", "live", "report"), ("ctl", "live"),
+                     ("ctl", "live", "explode"), ("ctl", "a/b", "report")):
+            done = self.run_model(*args)
+            self.assertEqual((done.returncode, done.stdout), (125, ""))
+            self.assertTrue(done.stderr.startswith("mana-model: "))
+
+    def test_odd_doorbells(self):
+        names = {"narrow": ("doorbell_bad_width", 0),
+                 "wide": ("doorbell_bad_width", 0),
+                 "load": ("doorbell_read", 139),
+                 "modify": ("doorbell_read", 139),
+                 "string": ("doorbell_undecoded", 134),
+                 "offset": ("doorbell_bad_offset", 0)}
+        for how, (name, status) in names.items():
+            done = self.run_model("--quiet", "--report", self.report_path, ODD, how)
+            self.assertEqual(done.returncode, status, (how, done.stderr))
+            report = self.report()
+            self.assertEqual([(v["name"], v["count"]) for v in report["violations"]],
+                             [(name, 1)], how)
+            self.assertIn(name, done.stderr)
+
+
+class Signals(Case):
+    def test_forwarded_once(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
+            model = self.start_model("--quiet", "--", sys.executable, "-c",
+                                     COUNT_SIGNALS, start_new_session=True)
+            self.assertEqual(model.stdout.readline(), "ready\n")
+            model.send_signal(number)
+            out, err = model.communicate(timeout=30)
+            self.assertEqual((out, err, model.returncode), ("1\n", "", 0))
+
+    def test_timeout_sends_twice(self):
+        done = subprocess.run(["timeout", "1", MODEL, "--quiet", "--",
+                               sys.executable, "-c", COUNT_SIGNALS],
+                              env=self.env, stdout=subprocess.PIPE, text=True,
+                              timeout=30, check=False)
+        self.assertEqual(done.stdout, "ready\n1\n")
+
+    def test_terminal(self):
+        pid, master = pty.fork()
+        if pid == 0:
+            os.execve(MODEL, [MODEL, "--quiet", "--", sys.executable, "-c",
+                              COUNT_SIGNALS], self.env)
+        text = b""
+        while b"ready" not in text:
+            text += os.read(master, 100)
+        os.write(master, b"\x03")       # as somebody at the keyboard
+        with contextlib.suppress(OSError):      # EIO: all have closed it
+            while True:
+                text += os.read(master, 100)
+        self.assertTrue(text.replace(b"^C", b"").endswith(b"\n1\r\n"), text)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
+        os.close(master)
+
+    def test_stop_and_go_on(self):
+        """Under a shell with job control, by ^Z and fg."""
+        pid, master = pty.fork()
+        if pid == 0:
+            os.execve("/bin/bash", ["bash", "--norc", "--noprofile", "-i"],
+                      dict(self.env, PS1="$ ", TERM="dumb"))
+        os.write(master, f"{MODEL} --quiet sh -c 'echo read''y; read x; echo got $x'\n".encode())
+        self.expect(master, b"ready")
+        os.write(master, b"\x1a")
+        self.expect(master, b"Stopped")
+        os.write(master, b"fg\n")
+        self.expect(master, b"mana-model")
+        os.write(master, b"word\n")
+        self.expect(master, b"got word")
+        os.write(master, b"exit\n")
+        os.waitpid(pid, 0)
+        os.close(master)
+
+    def expect(self, master, what):
+        text, end = b"", time.monotonic() + 20
+        while what not in text:
+            self.assertLess(time.monotonic(), end, text)
+            text += os.read(master, 1000)
+
+    def test_terminated(self):
+        model = self.start_model("--quiet", "--report", self.report_path,
+                                 "sleep", "1000")
+        self.wait_for_child(model)
+        model.terminate()
+        model.communicate(timeout=20)
+        self.assertEqual(model.returncode, 143)
+        self.assertIn("ports", self.report())
+
+    def wait_for_child(self, model):
+        while "sleep" not in [comm(pid) for pid in children(model.pid)]:
+            time.sleep(0.02)
+
+    def test_terminated_at_once(self):
+        for delay in (0, 0.001, 0.003, 0.01, 0.02, 0.03):
+            model = self.start_model("--quiet", "sleep", "1000")
+            time.sleep(delay)
+            model.terminate()
+            model.communicate(timeout=20)
+            self.assertIn(model.returncode, (143, -15))
+
+
+class Leftovers(Case):
+    def gone(self, pid):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        return False
+
+    def test_processes(self):
+        script = ("sleep 1000 >&2 & echo $!; setsid sleep 1001 >&2 & echo $!;"
+                  "(trap '' TERM; sleep 1002 >&2 & echo $!; wait) & sleep 0.3")
+        done = self.run_model("--quiet", "sh", "-c", script)
+        pids = [int(word) for word in done.stdout.split()]
+        self.assertEqual(len(pids), 3)
+        for pid in pids:
+            self.assertTrue(self.gone(pid), pid)
+        self.assertEqual(done.returncode, 0)
+
+    def test_same_name(self):
+        model = self.start_model("--quiet", "--name", "same", "cat",
+                                 stdin=subprocess.PIPE)
+        folder = os.path.join(self.folders, f"mana-model-{os.getuid()}-same")
+        while not os.path.exists(folder + "/sys/class/net"):
+            time.sleep(0.02)
+        done = self.run_model("--name", "same", "true")
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("--name", done.stderr)
+        model.communicate("", timeout=20)
+        self.assertEqual(model.returncode, 0)
+
+    def start_sleeper(self, name):
+        """A machine with a script, a process in a session of its own, a daemon."""
+        model = self.start_model("--quiet", "--name", name, "sh", "-c",
+                                 "setsid sleep 1003 >&2 & echo $!; sleep 1004 >&2 &"
+                                 "echo $!; echo $$; wait")
+        return model, [int(model.stdout.readline()) for _ in range(3)]
+
+    def wait_for(self, condition):
+        end = time.monotonic() + 10
+        while not condition() and time.monotonic() < end:
+            time.sleep(0.02)
+        self.assertTrue(condition())
+
+    def test_killed_launcher(self):
+        model, pids = self.start_sleeper("dead")
+        folder = os.path.join(self.folders, f"mana-model-{os.getuid()}-dead")
+        self.assertTrue(os.path.exists(folder))
+        model.kill()
+        model.wait()
+        # The same name is free at once.
+        self.assertEqual(self.run_model("--name", "dead", "true").returncode, 0)
+        for pid in pids:
+            self.wait_for(lambda pid=pid: self.gone(pid))
+        self.assertFalse(os.path.exists(folder))
+        model.communicate(timeout=20)
+        self.assertEqual(self.run_model("ctl", "dead", "report").returncode, 125)
+
+    def test_killed_with_its_guardian(self):
+        model, pids = self.start_sleeper("both")
+        folder = os.path.join(self.folders, f"mana-model-{os.getuid()}-both")
+        for pid in children(model.pid):
+            if comm(pid) == "mana-guardian":
+                os.kill(pid, signal.SIGKILL)
+        model.kill()
+        model.wait()
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        model.communicate(timeout=20)
+        self.assertTrue(os.path.exists(folder))
+        # Any machine of the user clears up.
+        self.assertEqual(self.run_model("true").returncode, 0)
+        self.assertFalse(os.path.exists(folder))
+
+    def test_no_place(self):
+        self.env["MANA_MODEL_RUNDIR"] = "/no/such/folder"
+        done = self.run_model("true")
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("MANA_MODEL_RUNDIR", done.stderr)
+
+
+@unittest.skipUnless(os.getuid() == 0, "needs root, to become somebody else")
+class OrdinaryUser(Case):
+    PREFIX = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
+
+    def test_works(self):
+        path = os.path.join(self.base, "nobody.json")
+        done = self.run_model("--quiet", "--report", path, "--", MANY, "100", "2", "2",
+                              prefix=self.PREFIX)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["doorbells"]["sq"], 400)
+
+    def test_tap_is_refused(self):
+        done = self.run_model("--wire=tap", "true", prefix=self.PREFIX)
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("CAP_NET_ADMIN", done.stderr)
+
+
+@unittest.skipUnless(os.getuid() == 0 and os.path.exists("/dev/net/tun"),
+                     "needs root and /dev/net/tun")
+class Tap(Case):
+    def interfaces(self):
+        return [name for name in os.listdir("/sys/class/net")
+                if name.startswith("mtap")]
+
+    def test_come_and_go(self):
+        if self.interfaces():
+            self.skipTest("another machine has TAP interfaces")
+        done = self.run_model("--quiet", "--wire=tap", "--ports=3", "--max-mtu=4000",
+                              "--", "sh", "-c",
+                              "cat /sys/class/net/mtap[0-2]/mtu; ls -d /sys/class/net/mtap*")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.split(), ["4000"] * 3 + [
+            f"/sys/class/net/mtap{k}" for k in range(3)])
+        self.assertEqual(self.interfaces(), [])
+
+    def test_frames_arrive(self):
+        if self.interfaces():
+            self.skipTest("another machine has TAP interfaces")
+        received = "/sys/class/net/mtap0/statistics/rx_packets"
+        done = self.run_model(
+            "--quiet", "--wire=tap", "--", "sh", "-c",
+            f"{MANY} 100 1 1 >&2; for i in 1 2 3 4 5 6 7 8 9; do"
+            f" [ $(cat {received}) -ge 100 ] || sleep 0.2; done; cat {received}")
+        self.assertEqual(done.stdout, "100\n", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])

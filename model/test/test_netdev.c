@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * netdevs of the modelled ports: sysfs, rtnetlink, ethtool and socket ioctls,
+ * and that everything else still is the real kernel's. Run under mana-model
+ * with two functions of two ports and --max-mtu 9000.
+ */
+
+#include <linux/ethtool.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "verbs_rig.h"
+
+#define NAME "mana1p1" /* the fourth port of the machine */
+#define IFINDEX 10004
+
+struct request {
+	struct nlmsghdr hdr;
+	struct ifinfomsg info;
+	char attrs[256];
+};
+
+static struct request
+new_request(uint16_t type, uint32_t ifindex)
+{
+	static uint32_t seq = 100;
+	struct request request;
+
+	memset(&request, 0, sizeof(request));
+	request.hdr.nlmsg_len = NLMSG_LENGTH(sizeof(request.info));
+	request.hdr.nlmsg_type = type;
+	request.hdr.nlmsg_flags = NLM_F_REQUEST;
+	request.hdr.nlmsg_seq = ++seq;
+	request.info.ifi_index = ifindex;
+	return request;
+}
+
+static void
+add_attr(struct request *request, uint16_t type, const void *data, uint16_t len)
+{
+	struct rtattr *attr = (struct rtattr *)((char *)request +
+		NLMSG_ALIGN(request->hdr.nlmsg_len));
+
+	attr->rta_type = type;
+	attr->rta_len = RTA_LENGTH(len);
+	memcpy(RTA_DATA(attr), data, len);
+	request->hdr.nlmsg_len = NLMSG_ALIGN(request->hdr.nlmsg_len) +
+		RTA_ALIGN(attr->rta_len);
+}
+
+static int
+open_socket(void)
+{
+	int sock = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+
+	assert_true(sock >= 0);
+	return sock;
+}
+
+static char answer[16384];
+
+/* Send and receive one datagram; its length. */
+static ssize_t
+ask(int sock, struct request *request)
+{
+	struct pollfd pfd = { .fd = sock, .events = POLLIN };
+	struct nlmsghdr *hdr = (struct nlmsghdr *)answer;
+	ssize_t len;
+
+	assert_int_equal(send(sock, request, request->hdr.nlmsg_len, 0),
+			 request->hdr.nlmsg_len);
+	assert_int_equal(poll(&pfd, 1, 1000), 1);
+	len = recv(sock, NULL, 0, MSG_PEEK | MSG_TRUNC);
+	assert_true(len > 0);
+	assert_int_equal(recv(sock, answer, sizeof(answer), 0), len);
+	assert_int_equal(poll(&pfd, 1, 0), 0);
+	assert_int_equal(hdr->nlmsg_seq, request->hdr.nlmsg_seq);
+	return len;
+}
+
+/* An acknowledgement is asked for; its error, positive. */
+static int
+ask_ack(int sock, struct request *request)
+{
+	request->hdr.nlmsg_flags |= NLM_F_ACK;
+	ask(sock, request);
+	assert_int_equal(((struct nlmsghdr *)answer)->nlmsg_type, NLMSG_ERROR);
+	return -((struct nlmsgerr *)NLMSG_DATA((struct nlmsghdr *)answer))
+			->error;
+}
+
+static const void *
+find_attr(uint16_t type, ssize_t len)
+{
+	struct nlmsghdr *hdr = (struct nlmsghdr *)answer;
+	struct rtattr *attr = IFLA_RTA(NLMSG_DATA(hdr));
+	int left = len - NLMSG_SPACE(sizeof(struct ifinfomsg));
+
+	assert_int_equal(hdr->nlmsg_type, RTM_NEWLINK);
+	for (; RTA_OK(attr, left); attr = RTA_NEXT(attr, left))
+		if (attr->rta_type == type)
+			return RTA_DATA(attr);
+	fail_msg("no attribute %u", type);
+	return NULL;
+}
+
+static void
+link_is_told_by_index_and_by_name(void **state)
+{
+	static const uint8_t mac[] = { 0, 0x0d, 0x3a, 0, 0, 4 };
+	struct sockaddr_nl self = { 0 };
+	socklen_t self_len = sizeof(self);
+	struct request request;
+	struct ifinfomsg *info;
+	int sock = open_socket();
+	ssize_t len;
+
+	(void)state;
+	request = new_request(RTM_GETLINK, IFINDEX);
+	len = ask(sock, &request);
+	info = NLMSG_DATA((struct nlmsghdr *)answer);
+	assert_int_equal(info->ifi_index, IFINDEX);
+	assert_int_equal(info->ifi_flags & (IFF_UP | IFF_RUNNING), 0);
+	assert_string_equal(find_attr(IFLA_IFNAME, len), NAME);
+	assert_memory_equal(find_attr(IFLA_ADDRESS, len), mac, sizeof(mac));
+	assert_int_equal(*(const uint32_t *)find_attr(IFLA_MTU, len), 1500);
+	assert_int_equal(*(const uint32_t *)find_attr(IFLA_MIN_MTU, len), 68);
+	assert_int_equal(*(const uint32_t *)find_attr(IFLA_MAX_MTU, len), 9000);
+	assert_int_equal(*(const uint8_t *)find_attr(IFLA_CARRIER, len), 1);
+	assert_int_equal(getsockname(sock, (struct sockaddr *)&self,
+				     &self_len), 0);
+	assert_int_equal(((struct nlmsghdr *)answer)->nlmsg_pid, self.nl_pid);
+
+	request = new_request(RTM_GETLINK, 0);
+	add_attr(&request, IFLA_IFNAME, NAME, sizeof(NAME));
+	ask(sock, &request);
+	assert_int_equal(info->ifi_index, IFINDEX);
+	close(sock);
+}
+
+static void
+link_is_changed(void **state)
+{
+	uint32_t mtu = 4000;
+	struct request request;
+	int sock = open_socket();
+	uint32_t bad = 9001;
+	ssize_t len;
+
+	(void)state;
+	request = new_request(RTM_NEWLINK, IFINDEX);
+	add_attr(&request, IFLA_MTU, &mtu, 4);
+	assert_int_equal(ask_ack(sock, &request), 0);
+	request = new_request(RTM_NEWLINK, IFINDEX);
+	add_attr(&request, IFLA_MTU, &bad, 4);
+	assert_int_equal(ask_ack(sock, &request), EINVAL);
+	request = new_request(RTM_NEWLINK, IFINDEX);
+	request.info.ifi_change = request.info.ifi_flags = IFF_UP;
+	assert_int_equal(ask_ack(sock, &request), 0);
+
+	request = new_request(RTM_GETLINK, IFINDEX);
+	len = ask(sock, &request);
+	assert_int_equal(*(const uint32_t *)find_attr(IFLA_MTU, len), 4000);
+	assert_true(((struct ifinfomsg *)NLMSG_DATA(
+		(struct nlmsghdr *)answer))->ifi_flags & IFF_UP);
+
+	request = new_request(RTM_SETLINK, IFINDEX);
+	request.info.ifi_change = IFF_UP;
+	assert_int_equal(ask_ack(sock, &request), 0);
+	mtu = 1500;
+	request = new_request(RTM_SETLINK, IFINDEX);
+	add_attr(&request, IFLA_MTU, &mtu, 4);
+	assert_int_equal(ask_ack(sock, &request), 0);
+	request = new_request(RTM_SETLINK, IFINDEX);
+	add_attr(&request, IFLA_ADDRESS, "\2\2\2\2\2\2", 6);
+	assert_int_equal(ask_ack(sock, &request), EOPNOTSUPP);
+	close(sock);
+}
+
+static void
+other_links_are_the_real_kernels(void **state)
+{
+	struct request request, ours;
+	int sock = open_socket();
+	struct iovec iov[2];
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
+	struct nlmsghdr *hdr = (struct nlmsghdr *)answer;
+
+	(void)state;
+	request = new_request(RTM_GETLINK, 1);
+	assert_string_equal(find_attr(IFLA_IFNAME, ask(sock, &request)), "lo");
+	request = new_request(RTM_GETLINK, 10005);
+	assert_int_equal(ask_ack(sock, &request), ENODEV);
+
+	/* Both kinds in one datagram: answered in the order of asking. */
+	request = new_request(RTM_GETLINK, 1);
+	ours = new_request(RTM_GETLINK, IFINDEX);
+	iov[0] = (struct iovec){ &ours, ours.hdr.nlmsg_len };
+	iov[1] = (struct iovec){ &request, request.hdr.nlmsg_len };
+	assert_int_equal(sendmsg(sock, &msg, 0),
+			 ours.hdr.nlmsg_len + request.hdr.nlmsg_len);
+	assert_true(recv(sock, answer, sizeof(answer), 0) > 0);
+	assert_int_equal(hdr->nlmsg_seq, ours.hdr.nlmsg_seq);
+	assert_true(recv(sock, answer, sizeof(answer), 0) > 0);
+	assert_int_equal(hdr->nlmsg_seq, request.hdr.nlmsg_seq);
+	close(sock);
+}
+
+static void
+receiving_is_as_of_a_datagram(void **state)
+{
+	struct sockaddr_nl from = { .nl_pid = 1 };
+	struct request request;
+	char little[8];
+	struct iovec iov = { little, sizeof(little) };
+	struct msghdr msg = { .msg_name = &from, .msg_namelen = sizeof(from),
+			      .msg_iov = &iov, .msg_iovlen = 1 };
+	int sock = open_socket();
+
+	(void)state;
+	assert_int_equal(recv(sock, little, 8, MSG_DONTWAIT), -1);
+	assert_int_equal(errno, EAGAIN);
+	request = new_request(RTM_GETLINK, IFINDEX);
+	send(sock, &request, request.hdr.nlmsg_len, 0);
+	assert_int_equal(recvmsg(sock, &msg, 0), 8);
+	assert_true(msg.msg_flags & MSG_TRUNC);
+	assert_int_equal(from.nl_family, AF_NETLINK);
+	assert_int_equal(from.nl_pid, 0);
+	assert_int_equal(recv(sock, little, 8, MSG_DONTWAIT), -1);
+	assert_int_equal(errno, EAGAIN);
+	close(sock);
+}
+
+static struct ifreq
+named(const char *name)
+{
+	struct ifreq ifr;
+
+	memset(&ifr, 0, sizeof(ifr));
+	strcpy(ifr.ifr_name, name);
+	return ifr;
+}
+
+static void
+socket_ioctls_work(void **state)
+{
+	struct ifreq ifr = named(NAME);
+	int sock = socket(AF_INET, SOCK_DGRAM, 0);
+
+	(void)state;
+	assert_int_equal(ioctl(sock, SIOCGIFINDEX, &ifr), 0);
+	assert_int_equal(ifr.ifr_ifindex, IFINDEX);
+	memset(ifr.ifr_name, 0, IFNAMSIZ);
+	assert_int_equal(ioctl(sock, SIOCGIFNAME, &ifr), 0);
+	assert_string_equal(ifr.ifr_name, NAME);
+	assert_int_equal(ioctl(sock, SIOCGIFHWADDR, &ifr), 0);
+	assert_int_equal(ifr.ifr_hwaddr.sa_data[5], 4);
+	assert_int_equal(ioctl(sock, SIOCGIFMTU, &ifr), 0);
+	assert_int_equal(ifr.ifr_mtu, 1500);
+	ifr.ifr_mtu = 67;
+	assert_int_equal(ioctl(sock, SIOCSIFMTU, &ifr), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(ioctl(sock, SIOCSIFHWADDR, &ifr), -1);
+	assert_int_equal(errno, EOPNOTSUPP);
+	assert_int_equal(ioctl(sock, SIOCGIFFLAGS, &ifr), 0);
+	assert_int_equal(ifr.ifr_flags & IFF_UP, 0);
+	ifr = named("lo");
+	assert_int_equal(ioctl(sock, SIOCGIFINDEX, &ifr), 0);
+	assert_int_equal(ifr.ifr_ifindex, 1);
+	ifr = named("mana9p9");
+	assert_int_equal(ioctl(sock, SIOCGIFINDEX, &ifr), -1);
+	assert_int_equal(errno, ENODEV);
+	assert_int_equal(if_nametoindex(NAME), IFINDEX);
+	assert_int_equal(if_nametoindex("lo"), 1);
+	assert_int_equal(ioctl(sock, SIOCGIFMTU, (void *)8), -1);
+	assert_int_equal(errno, EFAULT);
+	close(sock);
+}
+
+static void
+netdev_and_queues_exclude_each_other(void **state)
+{
+	int sock = socket(AF_INET, SOCK_DGRAM, 0);
+	struct ibv_port_attr port;
+	struct ifreq ifr = named(NAME);
+	struct vrig rig = { 0 };
+
+	(void)state;
+	assert_int_equal(vrig_up(&rig, 1, 2, 1, 1), 0);
+	ifr.ifr_flags = IFF_UP;
+	assert_int_equal(ioctl(sock, SIOCSIFFLAGS, &ifr), -1);
+	assert_int_equal(errno, EBUSY);
+	/* The MTU is the netdev's own business, though. */
+	ifr.ifr_mtu = 9000;
+	assert_int_equal(ioctl(sock, SIOCSIFMTU, &ifr), 0);
+	assert_int_equal(ibv_query_port(rig.ctx, 2, &port), 0);
+	assert_int_equal(port.active_mtu, IBV_MTU_4096);
+	ifr.ifr_mtu = 1500;
+	assert_int_equal(ioctl(sock, SIOCSIFMTU, &ifr), 0);
+	assert_int_equal(vrig_close(&rig), 0);
+
+	ifr.ifr_flags = IFF_UP;
+	assert_int_equal(ioctl(sock, SIOCSIFFLAGS, &ifr), 0);
+	assert_int_equal(vrig_open(&rig, 1, 2), 0);
+	assert_int_equal(ibv_query_port(rig.ctx, 2, &port), 0);
+	assert_int_equal(port.state, IBV_PORT_ACTIVE);
+	assert_int_equal(vrig_add_tx(&rig), EBUSY);
+	assert_int_equal(vrig_close(&rig), 0);
+	ifr.ifr_flags = 0;
+	assert_int_equal(ioctl(sock, SIOCSIFFLAGS, &ifr), 0);
+	close(sock);
+	assert_no_objects();
+}
+
+static int
+ethtool(int sock, void *data)
+{
+	struct ifreq ifr = named(NAME);
+
+	ifr.ifr_data = data;
+	return ioctl(sock, SIOCETHTOOL, &ifr) == 0 ? 0 : errno;
+}
+
+static void
+ethtool_answers(void **state)
+{
+	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
+	struct ethtool_drvinfo driver = { .cmd = ETHTOOL_GDRVINFO };
+	struct ethtool_value other = { .cmd = ETHTOOL_GTSO };
+	uint32_t words[128] = { ETHTOOL_GLINKSETTINGS };
+	struct ethtool_link_settings *link = (void *)words;
+	int sock = socket(AF_INET, SOCK_DGRAM, 0);
+
+	(void)state;
+	assert_int_equal(ethtool(sock, &channels), 0);
+	assert_int_equal(channels.max_combined, 64);
+	assert_int_equal(ethtool(sock, &driver), 0);
+	assert_string_equal(driver.driver, "mana");
+	assert_string_equal(driver.bus_info, "7871:00:00.0");
+	assert_int_equal(ethtool(sock, link), 0);
+	assert_true(link->link_mode_masks_nwords < 0);
+	link->link_mode_masks_nwords *= -1;
+	assert_int_equal(ethtool(sock, link), 0);
+	assert_int_equal(link->speed, 200000);
+	assert_int_equal(link->duplex, DUPLEX_FULL);
+	assert_int_equal(ethtool(sock, &other), EOPNOTSUPP);
+	assert_int_equal(ethtool(sock, (void *)8), EFAULT);
+	close(sock);
+}
+
+static void
+sysfs_follows(void **state)
+{
+	char path[512], value[32] = "";
+	struct ifreq ifr = named(NAME);
+	int sock = socket(AF_INET, SOCK_DGRAM, 0);
+	FILE *file;
+
+	(void)state;
+	ifr.ifr_mtu = 1400;
+	assert_int_equal(ioctl(sock, SIOCSIFMTU, &ifr), 0);
+	snprintf(path, sizeof(path),
+		 "%s/class/infiniband/manae_1/device/net/" NAME "/mtu",
+		 getenv("SYSFS_PATH"));
+	file = fopen(path, "r");
+	assert_non_null(file);
+	assert_non_null(fgets(value, sizeof(value), file));
+	assert_string_equal(value, "1400\n");
+	fclose(file);
+	ifr.ifr_mtu = 1500;
+	assert_int_equal(ioctl(sock, SIOCSIFMTU, &ifr), 0);
+	close(sock);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(link_is_told_by_index_and_by_name),
+		cmocka_unit_test(link_is_changed),
+		cmocka_unit_test(other_links_are_the_real_kernels),
+		cmocka_unit_test(receiving_is_as_of_a_datagram),
+		cmocka_unit_test(socket_ioctls_work),
+		cmocka_unit_test(netdev_and_queues_exclude_each_other),
+		cmocka_unit_test(ethtool_answers),
+		cmocka_unit_test(sysfs_follows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Lifetimes across processes: who holds a context, what is left of a dead
+ * program, descriptors that are passed on. Run under mana-model.
+ */
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "../hw.h"
+#include "verbs_rig.h"
+
+extern char **environ;
+
+/* What a child reports when an assertion of its own fails. */
+#define CHILD_CHECK(condition) \
+	do {                           \
+		if (!(condition))      \
+			_exit(__LINE__ % 200 + 1); \
+	} while (0)
+
+static int
+setup(void **state)
+{
+	*state = calloc(1, sizeof(struct vrig));
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	vrig_close(*state);
+	free(*state);
+	assert_no_objects();
+	return 0;
+}
+
+static void
+wait_for(pid_t pid, int expected)
+{
+	int status;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, expected);
+}
+
+static void
+wait_byte(int fd)
+{
+	char c;
+
+	while (read(fd, &c, 1) < 0 && errno == EINTR)
+		continue;
+}
+
+static void
+killed_program_leaves_the_port_at_once(void **state)
+{
+	struct mana_model_objects before, after;
+	struct vrig *rig = *state;
+	int ready[2];
+	pid_t pid;
+	int i;
+
+	assert_int_equal(pipe(ready), 0);
+	for (i = 0; i < 10; i++) {
+		MODEL_CALL(mana_model_leaks)(&before);
+		pid = fork();
+		if (pid == 0) {
+			CHILD_CHECK(vrig_up(rig, 0, 1, 2, 2) == 0);
+			vrig_fill(rig, &rig->rx[0], 8);
+			CHILD_CHECK(write(ready[1], "r", 1) == 1);
+			for (;;)
+				pause();
+		}
+		wait_byte(ready[0]);
+		assert_int_equal(vrig_objects().qp, 3);
+		kill(pid, SIGKILL);
+		wait_for(pid, SIGKILL);
+
+		assert_int_equal(vrig_up(rig, 0, 1, 1, 1), 0);
+		assert_int_equal(vrig_objects().qp, 2);
+		MODEL_CALL(mana_model_leaks)(&after);
+		assert_int_equal(after.qp - before.qp, 3);
+		assert_int_equal(after.cq - before.cq, 4);
+		assert_int_equal(after.wq - before.wq, 2);
+		assert_int_equal(after.ind - before.ind, 1);
+		assert_int_equal(after.mr - before.mr, 1);
+		assert_int_equal(after.pd - before.pd, 1);
+		assert_int_equal(after.fd - before.fd, 2);
+		assert_int_equal(vrig_close(rig), 0);
+	}
+	close(ready[0]);
+	close(ready[1]);
+}
+
+static void
+killed_owner_frees_the_port_for_who_waits(void **state)
+{
+	struct vrig *rig = *state;
+	int ready[2];
+	pid_t pid;
+	int i;
+
+	assert_int_equal(pipe(ready), 0);
+	assert_int_equal(vrig_open(rig, 0, 1), 0);
+	for (i = 0; i < 20; i++) {
+		pid = fork();
+		if (pid == 0) {
+			struct vrig own = { 0 };
+
+			CHILD_CHECK(vrig_up(&own, 0, 1, 1, 1) == 0);
+			CHILD_CHECK(write(ready[1], "r", 1) == 1);
+			for (;;)
+				pause();
+		}
+		wait_byte(ready[0]);
+		assert_int_equal(MODEL_CALL(mana_model_netdev_set)("mana0p0",
+								   true),
+				 -EBUSY);
+		kill(pid, SIGKILL);
+		wait_for(pid, SIGKILL);
+		if (i % 2 == 0) {
+			assert_int_equal(MODEL_CALL(mana_model_netdev_set)(
+				"mana0p0", true), 0);
+			assert_int_equal(MODEL_CALL(mana_model_netdev_set)(
+				"mana0p0", false), 0);
+		}
+		assert_int_equal(vrig_add_tx(rig), 0);
+		assert_int_equal(ibv_destroy_qp(rig->tx[0].qp), 0);
+		assert_int_equal(ibv_destroy_cq(rig->tx[0].cq), 0);
+		memset(&rig->tx[0], 0, sizeof(rig->tx[0]));
+		rig->nb_tx = 0;
+	}
+	close(ready[0]);
+	close(ready[1]);
+}
+
+/* At any moment of its bring-up, traffic or tear-down. */
+static void
+killed_at_random_leaves_no_trace(void **state)
+{
+	struct vrig *rig = *state;
+	uint32_t i, k;
+	pid_t pid;
+
+	srand(1);
+	for (i = 0; i < 200; i++) {
+		pid = fork();
+		if (pid == 0) {
+			struct vrig own = { 0 };
+
+			for (;;) {
+				CHILD_CHECK(vrig_up(&own, 0, 1, 2, 2) == 0);
+				vrig_fill(&own, &own.rx[0], 8);
+				for (k = 0; k < 20; k++) {
+					vrig_send(&own, &own.tx[0], 0, 60);
+					own.tx[0].cq_head++;
+				}
+				vrig_ring_cq(&own, &own.tx[0], false);
+				CHILD_CHECK(vrig_close(&own) == 0);
+			}
+		}
+		usleep(rand() % 6000);
+		kill(pid, SIGKILL);
+		wait_for(pid, SIGKILL);
+		if (i % 20 != 0)
+			continue;
+		assert_int_equal(vrig_up(rig, 0, 1, 2, 2), 0);
+		assert_int_equal(vrig_close(rig), 0);
+		assert_no_objects();
+	}
+}
+
+static void
+check_alive(struct vrig *rig)
+{
+	const uint8_t *cqe;
+
+	vrig_send(rig, &rig->tx[0], 0, 60);
+	cqe = vrig_cqe(&rig->tx[0]);
+	assert_non_null(cqe);
+	assert_int_equal(cqe[0] & HW_CQE_TYPE_M, HW_CQE_TX_OKAY);
+	vrig_ring_cq(rig, &rig->tx[0], false);
+}
+
+static void
+children_do_no_harm(void **state)
+{
+	char name[] = "true";
+	char *const argv[] = { name, NULL };
+	struct vrig *rig = *state;
+	pid_t pid;
+
+	assert_int_equal(vrig_up(rig, 0, 1, 1, 1), 0);
+
+	/* One that closes everything it inherited. */
+	pid = fork();
+	if (pid == 0) {
+		close(rig->ctx->cmd_fd);
+		close(rig->ctx->async_fd);
+		closefrom(3);
+		_exit(0);
+	}
+	wait_for(pid, 0);
+	check_alive(rig);
+	/* One that just ends, one that runs a program. */
+	pid = fork();
+	if (pid == 0)
+		_exit(0);
+	wait_for(pid, 0);
+	check_alive(rig);
+	assert_int_equal(posix_spawnp(&pid, "true", NULL, NULL, argv, environ),
+			 0);
+	wait_for(pid, 0);
+	check_alive(rig);
+	/* One that uses the devices itself. */
+	assert_int_equal(system("ibv_devinfo > /dev/null"), 0);
+	check_alive(rig);
+	assert_int_equal(vrig_objects().qp, 2);
+	assert_int_equal(vrig_objects().fd, 2);
+}
+
+static void
+child_may_use_another_port(void **state)
+{
+	struct vrig *rig = *state, other = { 0 };
+	pid_t pid;
+
+	assert_int_equal(vrig_up(rig, 0, 1, 1, 1), 0);
+	pid = fork();
+	if (pid == 0) {
+		CHILD_CHECK(vrig_up(&other, 0, 1, 1, 0) == EBUSY);
+		CHILD_CHECK(vrig_close(&other) == 0);
+		CHILD_CHECK(vrig_up(&other, 0, 2, 1, 1) == 0);
+		vrig_send(&other, &other.tx[0], 0, 60);
+		CHILD_CHECK(vrig_cqe(&other.tx[0]) != NULL);
+		CHILD_CHECK(vrig_close(&other) == 0);
+		_exit(0);
+	}
+	/* Its frame comes to us, though it runs the device. */
+	vrig_fill(rig, &rig->rx[0], 4);
+	assert_non_null(vrig_cqe(&rig->rx[0]));
+	wait_for(pid, 0);
+	check_alive(rig);
+}
+
+static void
+mapping_holds_the_context(void **state)
+{
+	struct vrig *rig = *state;
+	volatile uint64_t *page;
+	int fd;
+
+	assert_int_equal(vrig_up(rig, 0, 1, 1, 0), 0);
+	page = mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, rig->ctx->cmd_fd, 0);
+	assert_ptr_not_equal(page, MAP_FAILED);
+	fd = dup(rig->ctx->cmd_fd);
+	/* Both mappings are the same page of the device. */
+	rig->doorbell = page;
+	check_alive(rig);
+
+	assert_int_equal(vrig_close(rig), 0);
+	assert_int_equal(vrig_objects().fd, 1);
+	assert_int_equal(close(fd), 0);
+	assert_int_equal(vrig_objects().fd, 1);
+	assert_int_equal(munmap((void *)(uintptr_t)page, 4096), 0);
+	assert_no_objects();
+}
+
+static void
+send_fd(int sock, int fd)
+{
+	union {
+		struct cmsghdr hdr;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { .hdr = { .cmsg_len = CMSG_LEN(sizeof(int)),
+			       .cmsg_level = SOL_SOCKET,
+			       .cmsg_type = SCM_RIGHTS } };
+	char byte = 'f';
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+
+	memcpy(CMSG_DATA(&control.hdr), &fd, sizeof(fd));
+	assert_int_equal(sendmsg(sock, &msg, 0), 1);
+}
+
+static int
+receive_fd(int sock)
+{
+	char byte, control[CMSG_SPACE(sizeof(int))];
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1,
+			      .msg_control = control,
+			      .msg_controllen = sizeof(control) };
+	int fd;
+
+	if (recvmsg(sock, &msg, 0) != 1)
+		return -1;
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+	return fd;
+}
+
+/* A process that knows nothing but the descriptor it is given. */
+static void
+secondary(int sock)
+{
+	volatile uint64_t *page;
+	uint64_t value;
+	int fd;
+
+	fd = receive_fd(sock);
+	CHILD_CHECK(fd >= 0);
+	page = mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, fd, 0);
+	CHILD_CHECK(page != MAP_FAILED);
+	CHILD_CHECK(close(fd) == 0);
+	CHILD_CHECK(write(sock, "m", 1) == 1);
+	/* Ring what the primary tells, then say so. */
+	while (read(sock, &value, sizeof(value)) == sizeof(value)) {
+		page[HW_DB_SQ / 8] = value;
+		CHILD_CHECK(write(sock, "d", 1) == 1);
+	}
+	_exit(0);
+}
+
+static void
+passed_descriptor_gives_the_same_page(void **state)
+{
+	struct vrig *rig = *state;
+	volatile uint64_t *own;
+	uint64_t dummy_page[512];
+	uint64_t value;
+	int sock[2];
+	pid_t pid;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sock), 0);
+	pid = fork();
+	if (pid == 0) {
+		close(sock[0]);
+		secondary(sock[1]);
+	}
+	close(sock[1]);
+	assert_int_equal(vrig_up(rig, 0, 1, 1, 0), 0);
+	send_fd(sock[0], rig->ctx->cmd_fd);
+	wait_byte(sock[0]);
+
+	/* Post without ringing: the doorbell goes to ordinary memory. */
+	own = rig->doorbell;
+	rig->doorbell = dummy_page;
+	vrig_send(rig, &rig->tx[0], 0, 60);
+	rig->doorbell = own;
+	value = rig->tx[0].id |
+		(uint64_t)(rig->tx[0].pi_bu * HW_BU_BYTES) << 32;
+	assert_int_equal(write(sock[0], &value, sizeof(value)), sizeof(value));
+	wait_byte(sock[0]);
+	assert_non_null(vrig_cqe(&rig->tx[0]));
+
+	/* While the other has it mapped, the context is not gone. */
+	assert_int_equal(vrig_close(rig), 0);
+	assert_int_equal(vrig_objects().fd, 1);
+	close(sock[0]);
+	wait_for(pid, 0);
+	MODEL_CALL(mana_model_leaks)(&(struct mana_model_objects){ 0 });
+	assert_no_objects();
+}
+
+static void
+dead_primary_stays_busy_while_mapped(void **state)
+{
+	struct vrig *rig = *state;
+	pid_t primary, other;
+	int sock[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sock), 0);
+	other = fork();
+	if (other == 0) {
+		close(sock[0]);
+		secondary(sock[1]);
+	}
+	close(sock[1]);
+	primary = fork();
+	if (primary == 0) {
+		CHILD_CHECK(vrig_up(rig, 0, 1, 1, 1) == 0);
+		send_fd(sock[0], rig->ctx->cmd_fd);
+		wait_byte(sock[0]);
+		kill(getpid(), SIGKILL);
+	}
+	wait_for(primary, SIGKILL);
+	assert_int_equal(vrig_open(rig, 0, 1), 0);
+	assert_int_equal(vrig_add_tx(rig), EBUSY);
+	vrig_close(rig);
+	close(sock[0]);
+	wait_for(other, 0);
+	assert_int_equal(vrig_up(rig, 0, 1, 1, 1), 0);
+}
+
+static void
+many_programs_in_turn(void **state)
+{
+	int i;
+
+	(void)state;
+	/* More than the machine has room for at one time. */
+	for (i = 0; i < 100; i++)
+		assert_int_equal(system("ibv_devices > /dev/null"), 0);
+}
+
+int
+main(void)
+{
+#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(killed_program_leaves_the_port_at_once),
+		T(killed_owner_frees_the_port_for_who_waits),
+		T(killed_at_random_leaves_no_trace),
+		T(children_do_no_harm),
+		T(child_may_use_another_port),
+		T(mapping_holds_the_context),
+		T(passed_descriptor_gives_the_same_page),
+		T(dead_primary_stays_busy_while_mapped),
+		T(many_programs_in_turn),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "../hw.h"
+#include "verbs_rig.h"
+
+#define PAGE_BYTES 4096
+#define RX_AREA (VRIG_BUF_BYTES / 2)
+
+uint32_t vrig_nb_rings;
+
+void *
+model_function(const char *name)
+{
+	void *found = dlsym(RTLD_DEFAULT, name);
+
+	if (found == NULL) {
+		fprintf(stderr, "%s: to be run under mana-model\n", name);
+		exit(1);
+	}
+	return found;
+}
+
+static void *
+ring_alloc(size_t size, void *data)
+{
+	void *ring = aligned_alloc(PAGE_BYTES,
+				   (size + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1ul));
+
+	(void)data;
+	if (ring != NULL) {
+		memset(ring, 0, size);
+		vrig_nb_rings++;
+	}
+	return ring;
+}
+
+static void
+ring_free(void *ring, void *data)
+{
+	(void)data;
+	if (ring == NULL)
+		return;
+	vrig_nb_rings--;
+	free(ring);
+}
+
+void
+vrig_set_allocators(struct ibv_context *ctx)
+{
+	struct manadv_ctx_allocators allocators = {
+		.alloc = ring_alloc,
+		.free = ring_free,
+	};
+
+	assert_int_equal(manadv_set_context_attr(ctx,
+		MANADV_CTX_ATTR_BUF_ALLOCATORS, &allocators), 0);
+}
+
+static int
+open_device(struct vrig *rig)
+{
+	struct ibv_device **list;
+	int nb = 0;
+
+	list = ibv_get_device_list(&nb);
+	if (list == NULL)
+		return errno;
+	errno = ENODEV;
+	if ((int)rig->device < nb)
+		rig->ctx = ibv_open_device(list[rig->device]);
+	nb = rig->ctx == NULL ? errno : 0;
+	ibv_free_device_list(list);
+	return nb;
+}
+
+int
+vrig_open(struct vrig *rig, uint32_t device, uint32_t port)
+{
+	struct ibv_parent_domain_init_attr attr = {
+		.pd_context = (void *)(uintptr_t)port,
+		.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT,
+	};
+	int rc;
+
+	rig->device = device;
+	rig->port = port;
+	rc = open_device(rig);
+	if (rc != 0)
+		return rc;
+	vrig_set_allocators(rig->ctx);
+
+	rig->pd = ibv_alloc_pd(rig->ctx);
+	if (rig->pd == NULL)
+		return errno;
+	attr.pd = rig->pd;
+	rig->parent = ibv_alloc_parent_domain(rig->ctx, &attr);
+	if (rig->parent == NULL)
+		return errno;
+	rig->buf = aligned_alloc(PAGE_BYTES, VRIG_BUF_BYTES);
+	memset(rig->buf, 0, VRIG_BUF_BYTES);
+	rig->mr = ibv_reg_mr(rig->pd, rig->buf, VRIG_BUF_BYTES,
+			     IBV_ACCESS_LOCAL_WRITE);
+	return rig->mr == NULL ? errno : 0;
+}
+
+struct ibv_qp_init_attr
+vrig_qp_attr(struct ibv_cq *cq)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = { .max_send_wr = VRIG_NB_WR, .max_send_sge = 30 },
+		.qp_type = IBV_QPT_RAW_PACKET,
+	};
+
+	return attr;
+}
+
+int
+vrig_add_tx(struct vrig *rig)
+{
+	struct vrig_queue *q = &rig->tx[rig->nb_tx];
+	struct ibv_qp_init_attr attr;
+	struct manadv_qp dv_qp;
+	struct manadv_cq dv_cq;
+	struct manadv_obj obj;
+
+	rig->nb_tx++;
+	q->cq = ibv_create_cq(rig->ctx, VRIG_NB_CQE, NULL, NULL, 0);
+	if (q->cq == NULL)
+		return errno;
+	attr = vrig_qp_attr(q->cq);
+	q->qp = ibv_create_qp(rig->parent, &attr);
+	if (q->qp == NULL)
+		return errno;
+
+	memset(&obj, 0, sizeof(obj));
+	obj.qp.in = q->qp;
+	obj.qp.out = &dv_qp;
+	obj.cq.in = q->cq;
+	obj.cq.out = &dv_cq;
+	assert_int_equal(manadv_init_obj(&obj, MANADV_OBJ_QP | MANADV_OBJ_CQ),
+			 0);
+	q->ring = dv_qp.sq_buf;
+	q->ring_bytes = dv_qp.sq_size;
+	q->id = dv_qp.sq_id;
+	q->vp_offset = dv_qp.tx_vp_offset;
+	q->cq_ring = dv_cq.buf;
+	q->cq_id = dv_cq.cq_id;
+	q->cq_head = VRIG_NB_CQE;
+	rig->doorbell = dv_qp.db_page;
+	return 0;
+}
+
+int
+vrig_add_rx(struct vrig *rig)
+{
+	struct vrig_queue *q = &rig->rx[rig->nb_rx];
+	struct ibv_wq_init_attr attr = {
+		.wq_type = IBV_WQT_RQ,
+		.max_wr = VRIG_NB_WR,
+		.max_sge = 1,
+		.pd = rig->parent,
+	};
+
+	rig->nb_rx++;
+	if (rig->has_channels) {
+		q->channel = ibv_create_comp_channel(rig->ctx);
+		if (q->channel == NULL)
+			return errno;
+	}
+	q->cq = ibv_create_cq(rig->ctx, VRIG_NB_CQE, NULL, q->channel, 0);
+	if (q->cq == NULL)
+		return errno;
+	attr.cq = q->cq;
+	q->wq = ibv_create_wq(rig->ctx, &attr);
+	return q->wq == NULL ? errno : 0;
+}
+
+struct ibv_qp_init_attr_ex
+vrig_rss_attr(struct vrig *rig)
+{
+	static uint8_t key[40] = { 0x6d, 0x5a, 0x56, 0xda };
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_RAW_PACKET,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_RX_HASH |
+			IBV_QP_INIT_ATTR_IND_TABLE,
+		.pd = rig->parent,
+		.rwq_ind_tbl = rig->ind,
+		.rx_hash_conf = {
+			.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ,
+			.rx_hash_key_len = sizeof(key),
+			.rx_hash_key = key,
+			.rx_hash_fields_mask = IBV_RX_HASH_SRC_IPV4 |
+				IBV_RX_HASH_DST_IPV4,
+		},
+	};
+
+	return attr;
+}
+
+int
+vrig_start_rx(struct vrig *rig)
+{
+	struct ibv_wq *wqs[VRIG_MAX_QUEUES];
+	struct ibv_rwq_ind_table_init_attr ind_attr = { .ind_tbl = wqs };
+	struct ibv_qp_init_attr_ex attr;
+	struct manadv_rwq dv_wq;
+	struct manadv_cq dv_cq;
+	struct manadv_obj obj;
+	uint32_t i;
+
+	while (1u << ind_attr.log_ind_tbl_size < rig->nb_rx)
+		ind_attr.log_ind_tbl_size++;
+	for (i = 0; i < rig->nb_rx; i++)
+		wqs[i] = rig->rx[i].wq;
+	rig->ind = ibv_create_rwq_ind_table(rig->ctx, &ind_attr);
+	if (rig->ind == NULL)
+		return errno;
+	attr = vrig_rss_attr(rig);
+	rig->rss = ibv_create_qp_ex(rig->ctx, &attr);
+	if (rig->rss == NULL)
+		return errno;
+
+	for (i = 0; i < rig->nb_rx; i++) {
+		struct vrig_queue *q = &rig->rx[i];
+
+		memset(&obj, 0, sizeof(obj));
+		obj.rwq.in = q->wq;
+		obj.rwq.out = &dv_wq;
+		obj.cq.in = q->cq;
+		obj.cq.out = &dv_cq;
+		assert_int_equal(manadv_init_obj(&obj, MANADV_OBJ_RWQ |
+						 MANADV_OBJ_CQ), 0);
+		q->ring = dv_wq.buf;
+		q->ring_bytes = dv_wq.size;
+		q->id = dv_wq.wq_id;
+		q->cq_ring = dv_cq.buf;
+		q->cq_id = dv_cq.cq_id;
+		q->cq_head = VRIG_NB_CQE;
+		rig->doorbell = dv_wq.db_page;
+	}
+	return 0;
+}
+
+int
+vrig_up(struct vrig *rig, uint32_t device, uint32_t port, uint32_t nb_tx,
+	uint32_t nb_rx)
+{
+	uint32_t i;
+	int rc;
+
+	rc = vrig_open(rig, device, port);
+	for (i = 0; i < nb_tx && rc == 0; i++)
+		rc = vrig_add_tx(rig);
+	for (i = 0; i < nb_rx && rc == 0; i++)
+		rc = vrig_add_rx(rig);
+	if (rc == 0 && nb_rx > 0)
+		rc = vrig_start_rx(rig);
+	return rc;
+}
+
+/* Destroy what a member holds, remember the first error. */
+#define TAKE_DOWN(member, destroy)                        \
+	do {                                              \
+		int err_ = 0;                             \
+		if ((member) != NULL)                     \
+			err_ = destroy(member);           \
+		(member) = NULL;                          \
+		if (rc == 0)                              \
+			rc = err_;                        \
+	} while (0)
+
+int
+vrig_stop_rx(struct vrig *rig)
+{
+	uint32_t i;
+	int rc = 0;
+
+	TAKE_DOWN(rig->rss, ibv_destroy_qp);
+	TAKE_DOWN(rig->ind, ibv_destroy_rwq_ind_table);
+	for (i = 0; i < rig->nb_rx; i++) {
+		TAKE_DOWN(rig->rx[i].wq, ibv_destroy_wq);
+		TAKE_DOWN(rig->rx[i].cq, ibv_destroy_cq);
+		TAKE_DOWN(rig->rx[i].channel, ibv_destroy_comp_channel);
+	}
+	rig->nb_rx = 0;
+	return rc;
+}
+
+int
+vrig_close(struct vrig *rig)
+{
+	uint32_t i;
+	int rc;
+
+	rc = vrig_stop_rx(rig);
+	for (i = 0; i < rig->nb_tx; i++) {
+		TAKE_DOWN(rig->tx[i].qp, ibv_destroy_qp);
+		TAKE_DOWN(rig->tx[i].cq, ibv_destroy_cq);
+	}
+	rig->nb_tx = 0;
+	TAKE_DOWN(rig->mr, ibv_dereg_mr);
+	TAKE_DOWN(rig->parent, ibv_dealloc_pd);
+	TAKE_DOWN(rig->pd, ibv_dealloc_pd);
+	TAKE_DOWN(rig->ctx, ibv_close_device);
+	free(rig->buf);
+	memset(rig, 0, sizeof(*rig));
+	return rc;
+}
+
+static void
+ring(struct vrig *rig, uint32_t offset, uint64_t value)
+{
+	volatile uint64_t *at = (volatile uint64_t *)
+		((uintptr_t)rig->doorbell + offset);
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	*at = value;
+}
+
+/* A WQE of one BU: header, short OOB, one SGE. */
+static void
+post(struct vrig *rig, struct vrig_queue *q, const uint32_t oob[2],
+     uint32_t off, uint32_t nb_bytes)
+{
+	uint32_t *wqe = (uint32_t *)(q->ring +
+		q->pi_bu * HW_BU_BYTES % q->ring_bytes);
+	uint64_t addr = (uintptr_t)rig->buf + off;
+
+	wqe[0] = 0;
+	wqe[1] = 1 | HW_OOB_DIV4_SHORT << HW_WQE_OOB_DIV4_S;
+	wqe[2] = oob[0];
+	wqe[3] = oob[1];
+	memcpy(&wqe[4], &addr, sizeof(addr));
+	wqe[6] = rig->mr->lkey;
+	wqe[7] = nb_bytes;
+	q->pi_bu++;
+}
+
+void
+vrig_send(struct vrig *rig, struct vrig_queue *q, uint32_t off,
+	  uint32_t nb_bytes)
+{
+	const uint32_t oob[2] = {
+		q->cq_id << HW_OOB_VCQ_NUM_S,
+		(q->id >> HW_VSQ_FRAME_SHIFT) << HW_OOB_VSQ_FRAME_S |
+			q->vp_offset << HW_OOB_SHORT_VP_S,
+	};
+
+	post(rig, q, oob, off, nb_bytes);
+	ring(rig, HW_DB_SQ, q->id | (uint64_t)(q->pi_bu * HW_BU_BYTES) << 32);
+}
+
+void
+vrig_fill(struct vrig *rig, struct vrig_queue *q, uint32_t n)
+{
+	const uint32_t oob[2] = { 0, 0 };
+	uint32_t slots = RX_AREA / VRIG_RX_BUF_BYTES;
+
+	while (n-- > 0)
+		post(rig, q, oob,
+		     RX_AREA + q->pi_bu % slots * VRIG_RX_BUF_BYTES,
+		     VRIG_RX_BUF_BYTES);
+	ring(rig, HW_DB_RQ, q->id | (uint64_t)(q->pi_bu * HW_BU_BYTES) << 32);
+}
+
+void
+vrig_ring_cq(struct vrig *rig, struct vrig_queue *q, bool arm)
+{
+	ring(rig, HW_DB_CQ, q->cq_id |
+	     (uint64_t)(q->cq_head % (HW_OWNER_LAPS * VRIG_NB_CQE)) << 32 |
+	     (uint64_t)arm << 63);
+}
+
+const uint8_t *
+vrig_cqe(struct vrig_queue *q)
+{
+	const struct timespec a_while = { .tv_nsec = 1000000 };
+	const uint8_t *cqe = q->cq_ring +
+		q->cq_head % VRIG_NB_CQE * HW_CQE_BYTES;
+	uint32_t lap = q->cq_head / VRIG_NB_CQE & HW_CQE_OWNER_M;
+	uint32_t i, trailer;
+
+	for (i = 0; i < 1000; i++) {
+		trailer = __atomic_load_n(
+			(const uint32_t *)(cqe + HW_CQE_TRAILER_OFF),
+			__ATOMIC_ACQUIRE);
+		if (trailer >> HW_CQE_OWNER_S == lap) {
+			q->cq_head++;
+			return cqe;
+		}
+		nanosleep(&a_while, NULL);
+	}
+	return NULL;
+}
+
+struct mana_model_objects
+vrig_objects(void)
+{
+	struct mana_model_objects objects;
+
+	/* The files of dead programs go when somebody looks. */
+	assert_int_equal(MODEL_CALL(mana_model_leaks)(&objects), 0);
+	assert_int_equal(MODEL_CALL(mana_model_objects)(&objects), 0);
+	return objects;
+}
+
+int
+vrig_setup(void **state)
+{
+	*state = calloc(1, sizeof(struct vrig));
+	assert_int_equal(vrig_nb_rings, 0);
+	return *state == NULL ? -1 : 0;
+}
+
+/* However the test went: nothing may be left, neither there nor here. */
+int
+vrig_teardown(void **state)
+{
+	struct vrig *rig = *state;
+
+	MODEL_CALL(mana_model_fault_disarm)();
+	MODEL_CALL(mana_model_privileges)(true, true);
+	vrig_close(rig);
+	free(rig);
+	assert_int_equal(vrig_nb_rings, 0);
+	assert_no_objects();
+	return 0;
+}
