@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+
+#include "bed.h"
+
+/* ---- Memory regions ---- */
+
+#define BED_NB_MR 64
+
+uint32_t bed_mr_generation;
+uint32_t bed_mr_calls;
+bool bed_mr_deny;
+
+static struct mana_mr_range bed_mr[BED_NB_MR];
+static uint32_t bed_nb_mr;
+
+void
+bed_mr_clear(void)
+{
+	bed_nb_mr = 0;
+	bed_mr_calls = 0;
+	bed_mr_deny = false;
+	bed_mr_generation++;
+}
+
+void
+bed_mr_add(const void *base, size_t len_bytes, uint32_t lkey)
+{
+	assert_true(bed_nb_mr < BED_NB_MR);
+	bed_mr[bed_nb_mr++] = (struct mana_mr_range){
+		.base = (uintptr_t)base,
+		.len_bytes = len_bytes,
+		.lkey = lkey,
+	};
+}
+
+static void
+bed_mr_add_chunk(struct rte_mempool *mp, void *lkey,
+		 struct rte_mempool_memhdr *chunk, unsigned int idx)
+{
+	(void)mp;
+	bed_mr_add(chunk->addr, chunk->len, *(uint32_t *)lkey + idx);
+}
+
+void
+bed_mr_add_pool(struct rte_mempool *mp, uint32_t lkey)
+{
+	rte_mempool_mem_iter(mp, bed_mr_add_chunk, &lkey);
+}
+
+static const struct mana_mr_range *
+bed_mr_find(uint64_t addr, uint32_t len_bytes)
+{
+	for (uint32_t i = 0; i < bed_nb_mr; i++)
+		if (addr >= bed_mr[i].base &&
+		    addr + len_bytes <= bed_mr[i].base + bed_mr[i].len_bytes)
+			return &bed_mr[i];
+	return NULL;
+}
+
+uint32_t
+bed_mr_expect(uint64_t addr, uint32_t len_bytes)
+{
+	const struct mana_mr_range *range = bed_mr_find(addr, len_bytes);
+
+	return range == NULL ? 0 : range->lkey;
+}
+
+/* The control path's part, played here. */
+int
+mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m,
+	     uintptr_t addr, uint32_t len_bytes, struct mana_mr_range *range)
+{
+	const struct mana_mr_range *found = bed_mr_find(addr, len_bytes);
+
+	(void)m;
+	assert_ptr_equal(cache->ctx, &bed_mr_calls);
+	bed_mr_calls++;
+	if (found == NULL || bed_mr_deny)
+		return -ENOENT;
+	*range = *found;
+	return 0;
+}
+
+/* ---- Start-up and pools ---- */
+
+void
+bed_eal_init(void)
+{
+	static char *argv[] = {
+		(char *)(uintptr_t)"unit", (char *)(uintptr_t)"--no-huge",
+		(char *)(uintptr_t)"--no-pci", (char *)(uintptr_t)"--no-shconf",
+		(char *)(uintptr_t)"--no-telemetry",
+		(char *)(uintptr_t)"--log-level=lib.*:error",
+		(char *)(uintptr_t)"-m", (char *)(uintptr_t)"128",
+		(char *)(uintptr_t)"-l", (char *)(uintptr_t)"0",
+	};
+
+	if (rte_eal_init(RTE_DIM(argv), argv) < 0) {
+		fprintf(stderr, "rte_eal_init: %s\n", rte_strerror(rte_errno));
+		exit(1);
+	}
+}
+
+static void
+bed_pool_paint(struct rte_mempool *mp, void *arg, void *obj, unsigned int idx)
+{
+	struct rte_mbuf *m = obj;
+
+	(void)mp;
+	(void)arg;
+	(void)idx;
+	memset(m->buf_addr, 0xa5, m->buf_len);
+}
+
+struct rte_mempool *
+bed_pool(const char *name, uint32_t nb, uint32_t room_bytes)
+{
+	struct rte_mempool *mp;
+
+	mp = rte_pktmbuf_pool_create(name, nb, 0, 0,
+				     room_bytes + RTE_PKTMBUF_HEADROOM, 0);
+	assert_non_null(mp);
+	rte_mempool_obj_iter(mp, bed_pool_paint, NULL);
+	return mp;
+}
+
+/* Memory of the pinned pools there are; a pool does not free it. */
+static struct {
+	struct rte_mempool *mp;
+	void *memory;
+} bed_pinned[4];
+
+static void
+bed_pinned_keep(struct rte_mempool *mp, void *memory)
+{
+	for (uint32_t i = 0; i < RTE_DIM(bed_pinned); i++)
+		if (bed_pinned[i].mp == NULL) {
+			bed_pinned[i].mp = mp;
+			bed_pinned[i].memory = memory;
+			return;
+		}
+	fail_msg("too many pinned pools");
+}
+
+void
+bed_pool_free(struct rte_mempool *mp)
+{
+	for (uint32_t i = 0; i < RTE_DIM(bed_pinned); i++)
+		if (bed_pinned[i].mp == mp) {
+			bed_pinned[i].mp = NULL;
+			free(bed_pinned[i].memory);
+		}
+	rte_mempool_free(mp);
+}
+
+struct rte_mempool *
+bed_pool_pinned(const char *name, uint32_t nb)
+{
+	const uint16_t elt = BED_ROOM_BYTES + RTE_PKTMBUF_HEADROOM;
+	struct rte_pktmbuf_extmem ext = {
+		.buf_ptr = bed_ring_alloc((size_t)elt * nb, 0xa5),
+		.buf_iova = RTE_BAD_IOVA,
+		.buf_len = (size_t)elt * nb,
+		.elt_size = elt,
+	};
+	struct rte_mempool *mp;
+
+	mp = rte_pktmbuf_pool_create_extbuf(name, nb, 0, 0, elt, 0, &ext, 1);
+	assert_non_null(mp);
+	bed_mr_add(ext.buf_ptr, ext.buf_len, 0x7001);
+	bed_pinned_keep(mp, ext.buf_ptr);
+	return mp;
+}
+
+uint32_t
+bed_pool_missing(const struct rte_mempool *mp, uint32_t nb)
+{
+	return nb - rte_mempool_avail_count(mp);
+}
+
+void *
+bed_ring_alloc(size_t bytes, int fill)
+{
+	void *ring = aligned_alloc(4096, RTE_ALIGN_CEIL(bytes, (size_t)4096));
+
+	assert_non_null(ring);
+	memset(ring, fill, bytes);
+	return ring;
+}
+
+/* ---- Completion queue ---- */
+
+void
+bed_cqe_write_owner(struct bed_cq *cq, const uint32_t data[15],
+		    uint32_t trailer, uint32_t owner)
+{
+	uint8_t *cqe = cq->ring +
+		       (size_t)(cq->pi & (cq->nb_cqe - 1)) * HW_CQE_BYTES;
+
+	for (uint32_t i = 0; i < 15; i++)
+		hw_put_le32(cqe + 4 * i, data[i]);
+	hw_put_le32(cqe + HW_CQE_TRAILER_OFF,
+		    trailer | (owner & HW_CQE_OWNER_M) << HW_CQE_OWNER_S);
+	cq->pi++;
+}
+
+void
+bed_cqe_write(struct bed_cq *cq, const uint32_t data[15], uint32_t trailer)
+{
+	bed_cqe_write_owner(cq, data, trailer, cq->pi / cq->nb_cqe);
+}
+
+struct rte_mbuf *
+bed_mbuf(struct rte_mempool *mp, uint32_t len_bytes, uint8_t seed)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(mp);
+	uint8_t *data;
+
+	assert_non_null(m);
+	data = (uint8_t *)rte_pktmbuf_append(m, len_bytes);
+	assert_non_null(data);
+	for (uint32_t i = 0; i < len_bytes; i++)
+		data[i] = seed + i;
+	return m;
+}
+
+struct rte_mbuf *
+bed_chain(struct rte_mempool *mp, uint32_t nb, uint32_t len_bytes, uint8_t seed)
+{
+	struct rte_mbuf *head = bed_mbuf(mp, len_bytes, seed);
+
+	for (uint32_t i = 1; i < nb; i++)
+		assert_int_equal(0, rte_pktmbuf_chain(head,
+			bed_mbuf(mp, len_bytes, seed + i * len_bytes)));
+	return head;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Ring arithmetic, at every wrap there is. No EAL. */
+
+#include "bed.h"
+
+static const uint32_t starts[] = {
+	0, 1, 127, 128, 0x7ffffff0, 0xffffff80, 0xfffffff0, 0xffffffff,
+};
+
+static void
+wq_wants_a_proper_ring(void **state)
+{
+	uint8_t *ring = bed_ring_alloc(16384, 0);
+	struct mana_wq wq = { .id = 77 };
+
+	(void)state;
+	assert_eq(mana_wq_init(&wq, ring, 4096, ring, 0), 0);
+	assert_eq(wq.mask_bu, 127);
+	wq.id = 77;
+	assert_int_equal(mana_wq_init(&wq, ring, 2048, ring, 0), -EINVAL);
+	assert_int_equal(mana_wq_init(&wq, ring, 4096 + 32, ring, 0), -EINVAL);
+	assert_int_equal(mana_wq_init(&wq, ring, 12288, ring, 0), -EINVAL);
+	assert_int_equal(mana_wq_init(&wq, ring, 0, ring, 0), -EINVAL);
+	assert_int_equal(mana_wq_init(&wq, ring, 1u << 31, ring, 0), -EINVAL);
+	assert_int_equal(mana_wq_init(&wq, ring + 64, 4096, ring, 0), -EINVAL);
+	assert_int_equal(mana_wq_init(&wq, NULL, 4096, ring, 0), -EINVAL);
+	assert_int_equal(mana_wq_init(&wq, ring, 4096, NULL, 0), -EINVAL);
+	assert_eq(wq.id, 77);
+	free(ring);
+}
+
+static void
+cq_wants_a_proper_ring(void **state)
+{
+	uint8_t *ring = bed_ring_alloc(16384, 0);
+	struct mana_cq cq = {0};
+
+	(void)state;
+	assert_eq(mana_cq_init(&cq, ring, 64, true, ring), 0);
+	assert_int_equal(mana_cq_init(&cq, ring, 32, true, ring), -EINVAL);
+	assert_int_equal(mana_cq_init(&cq, ring, 96, true, ring), -EINVAL);
+	assert_int_equal(mana_cq_init(&cq, ring, 0, true, ring), -EINVAL);
+	assert_int_equal(mana_cq_init(&cq, ring, UINT32_MAX, true, ring),
+			 -EINVAL);
+	assert_int_equal(mana_cq_init(&cq, ring + 64, 64, true, ring), -EINVAL);
+	assert_int_equal(mana_cq_init(&cq, NULL, 64, true, ring), -EINVAL);
+	assert_int_equal(mana_cq_init(&cq, ring, 64, true, NULL), -EINVAL);
+	free(ring);
+}
+
+/* Full, empty and the place of each BU, from any start, three times round. */
+static void
+wq_counts_and_places(void **state)
+{
+	uint8_t *ring = bed_ring_alloc(4096, 0);
+	struct mana_wq wq = {0};
+
+	(void)state;
+	for (size_t s = 0; s < RTE_DIM(starts); s++) {
+		assert_eq(mana_wq_init(&wq, ring, 4096, ring, 0), 0);
+		wq.pi = wq.ci = starts[s];
+		for (uint32_t i = 0; i < 3 * 128; i++) {
+			assert_eq(mana_wq_used_bu(&wq), 0);
+			assert_eq(mana_wq_free_bu(&wq), 128);
+			assert_ptr_equal(mana_wq_bu(&wq, wq.pi), ring +
+				((uint64_t)(starts[s] + i) * 32 & 4095));
+			wq.pi += 128;
+			assert_eq(mana_wq_used_bu(&wq), 128);
+			assert_eq(mana_wq_free_bu(&wq), 0);
+			wq.pi -= 127;
+			assert_eq(mana_wq_free_bu(&wq), 127);
+			wq.ci++;
+		}
+	}
+	free(ring);
+}
+
+/* The SQ and RQ tail is free running in bytes, modulo 2^32. */
+static void
+wq_doorbell_wraps_at_32_bits(void **state)
+{
+	uint8_t *ring = bed_ring_alloc(4096, 0);
+	uint8_t *page = bed_ring_alloc(4096, 0);
+	struct hw_doorbell db;
+	struct mana_wq wq = {0};
+
+	(void)state;
+	assert_eq(mana_wq_init(&wq, ring, 4096, page, GDMA_DB_SQ_OFFSET), 0);
+	mana_wq_open(&wq, 0xffffff);
+	for (size_t s = 0; s < RTE_DIM(starts); s++) {
+		wq.pi = starts[s];
+		mana_wq_ring(&wq);
+		db = hw_doorbell_read(hw_le64(page + HW_DB_SQ), false);
+		assert_eq(db.id, 0xffffff);
+		assert_eq(db.wqe_cnt, 0);
+		assert_eq(db.tail, (uint32_t)((uint64_t)starts[s] * 32));
+	}
+	free(ring);
+	free(page);
+}
+
+static void
+cq_open(struct mana_cq *cq, uint8_t *ring, uint32_t nb, bool is_sq,
+	uint32_t start, struct bed_cq *device)
+{
+	static uint8_t page[4096];
+
+	memset(ring, 0, nb * HW_CQE_BYTES);
+	assert_eq(mana_cq_init(cq, ring, nb, is_sq, page), 0);
+	mana_cq_open(cq, 5, 9);
+	*device = (struct bed_cq){ .ring = ring, .nb_cqe = nb, .pi = nb };
+	if (start == 0)
+		return;
+	cq->ci = cq->rung = device->pi = start & ~(nb - 1);
+	for (uint32_t i = 0; i < nb; i++)
+		hw_put_le32(ring + i * HW_CQE_BYTES + HW_CQE_TRAILER_OFF,
+			    (device->pi / nb - 1) << HW_CQE_OWNER_S);
+}
+
+static enum mana_cqe_state
+cq_state(const struct mana_cq *cq)
+{
+	return mana_cq_state(cq, cq->ci, mana_cq_trailer(cq, cq->ci));
+}
+
+static bool
+cq_is_ours(const struct mana_cq *cq)
+{
+	return mana_cq_is_ours(cq, cq->ci, mana_cq_trailer(cq, cq->ci));
+}
+
+/* 20 laps from any start: empty before, ours after, in every position. */
+static void
+cq_follows_the_owner_bits(void **state)
+{
+	const uint32_t data[15] = {0};
+	uint8_t *ring = bed_ring_alloc(16384, 0);
+	struct bed_cq device;
+	struct mana_cq cq = {0};
+
+	(void)state;
+	for (size_t s = 0; s < RTE_DIM(starts); s++) {
+		cq_open(&cq, ring, 64, true, starts[s], &device);
+		for (uint32_t i = 0; i < 20 * 64; i++) {
+			assert_false(cq_is_ours(&cq));
+			assert_int_equal(cq_state(&cq), MANA_CQE_EMPTY);
+			bed_cqe_write(&device, data, 9 | 1u << HW_CQE_IS_SQ_S);
+			assert_true(cq_is_ours(&cq));
+			cq.ci++;
+		}
+	}
+	free(ring);
+}
+
+/* Of the eight owners one is empty, one is valid, six are an overrun. */
+static void
+cq_tells_overrun_from_empty(void **state)
+{
+	const uint32_t data[15] = {0};
+	uint8_t *ring = bed_ring_alloc(4096, 0);
+	struct bed_cq device;
+	struct mana_cq cq = {0};
+	uint32_t lap, owner;
+
+	(void)state;
+	for (lap = 1; lap < 20; lap++) {
+		for (owner = 0; owner < 8; owner++) {
+			cq_open(&cq, ring, 64, false, lap * 64, &device);
+			bed_cqe_write_owner(&device, data, 9, owner);
+			assert_int_equal(cq_is_ours(&cq), owner == (lap & 7));
+			if (owner == ((lap - 1) & 7))
+				assert_int_equal(cq_state(&cq), MANA_CQE_EMPTY);
+			else if (owner != (lap & 7))
+				assert_int_equal(cq_state(&cq),
+						 MANA_CQE_OVERRUN);
+		}
+	}
+	free(ring);
+}
+
+static void
+cq_knows_its_work_queue(void **state)
+{
+	const uint32_t data[15] = {0};
+	uint8_t *ring = bed_ring_alloc(4096, 0);
+	struct bed_cq device;
+	struct mana_cq cq = {0};
+
+	(void)state;
+	cq_open(&cq, ring, 64, false, 0, &device);
+	bed_cqe_write(&device, data, 8); /* another queue */
+	bed_cqe_write(&device, data, 9 | 1u << HW_CQE_IS_SQ_S); /* an SQ */
+	bed_cqe_write(&device, data, 9 | 0xfu << 25); /* reserved bits: ours */
+	bed_cqe_write(&device, data, 0x800009);
+	assert_int_equal(cq_state(&cq), MANA_CQE_FOREIGN);
+	cq.ci++;
+	assert_int_equal(cq_state(&cq), MANA_CQE_FOREIGN);
+	cq.ci++;
+	assert_true(cq_is_ours(&cq));
+	cq.ci++;
+	assert_int_equal(cq_state(&cq), MANA_CQE_FOREIGN);
+	/* Closed: nothing matches, nothing is reported. */
+	cq.ci--;
+	mana_cq_close(&cq);
+	assert_false(cq_is_ours(&cq));
+	assert_int_equal(cq_state(&cq), MANA_CQE_EMPTY);
+	free(ring);
+}
+
+/* A queue whose identifiers are not known yet takes nothing for its own. */
+static void
+cq_is_closed_until_opened(void **state)
+{
+	const uint32_t data[15] = {0};
+	uint8_t *ring = bed_ring_alloc(4096, 0);
+	struct bed_cq device = { .ring = ring, .nb_cqe = 64, .pi = 64 };
+	struct mana_cq cq = {0};
+
+	(void)state;
+	assert_eq(mana_cq_init(&cq, ring, 64, false, ring), 0);
+	bed_cqe_write(&device, data, 0);
+	assert_false(cq_is_ours(&cq));
+	mana_cq_open(&cq, 3, 0);
+	assert_true(cq_is_ours(&cq));
+	free(ring);
+}
+
+/* Whatever the size of the bites, never more than a lap without a ring. */
+static void
+cq_rings_once_a_lap(void **state)
+{
+	static uint8_t page[4096];
+	uint8_t *ring = bed_ring_alloc(16384, 0);
+	const uint32_t nb = 64;
+	struct hw_doorbell db;
+	struct mana_cq cq = {0};
+	uint32_t bite, since, i;
+
+	(void)state;
+	for (bite = 1; bite <= 2 * nb; bite++) {
+		assert_eq(mana_cq_init(&cq, ring, nb, true, page), 0);
+		mana_cq_open(&cq, 11, 12);
+		cq.ci = cq.rung = 0xffffff00;
+		since = 0;
+		for (i = 0; i < 20 * nb; i++) {
+			uint32_t n = RTE_MIN(bite, mana_cq_credit(&cq));
+
+			assert_true(n > 0 && (bite > nb / 2 || n == bite));
+			cq.ci += n;
+			since += n;
+			assert_true(since <= nb);
+			memset(page, 0, sizeof(page));
+			mana_cq_update(&cq);
+			if (hw_le64(page + HW_DB_CQ) == 0)
+				continue;
+			db = hw_doorbell_read(hw_le64(page + HW_DB_CQ), true);
+			assert_eq(db.id, 11);
+			assert_eq(db.tail, cq.ci & (8 * nb - 1));
+			assert_false(db.arm);
+			since = 0;
+		}
+	}
+	free(ring);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(wq_wants_a_proper_ring),
+		cmocka_unit_test(cq_wants_a_proper_ring),
+		cmocka_unit_test(wq_counts_and_places),
+		cmocka_unit_test(wq_doorbell_wraps_at_32_bits),
+		cmocka_unit_test(cq_follows_the_owner_bits),
+		cmocka_unit_test(cq_tells_overrun_from_empty),
+		cmocka_unit_test(cq_knows_its_work_queue),
+		cmocka_unit_test(cq_is_closed_until_opened),
+		cmocka_unit_test(cq_rings_once_a_lap),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,596 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Checksum requests: what the device is told, what it finds in the frame, and
+ * whose bytes are written on the way.
+ */
+
+#include <sys/mman.h>
+
+#include <rte_errno.h>
+#include <rte_ip.h>
+
+#include "bed.h"
+
+static struct bed_tx_wqe wqe;
+
+struct shape {
+	bool ipv6;
+	uint8_t l4; /* 6, 17 or 0 */
+	bool ip_csum;
+	uint16_t l2_len;
+	uint16_t l3_len;
+};
+
+static uint16_t
+l4_bytes(const struct shape *s)
+{
+	return s->l4 == 6 ? 20 : s->l4 == 17 ? 8 : 0;
+}
+
+static uint16_t
+csum_at(const struct shape *s)
+{
+	return s->l2_len + s->l3_len + (s->l4 == 6 ? 16 : 6);
+}
+
+/* A frame of such a shape; its checksum fields hold nonsense. */
+static void
+frame_fill(const struct shape *s, uint8_t *frame, uint32_t len)
+{
+	uint8_t *ip = frame + s->l2_len;
+	uint32_t i;
+
+	for (i = 0; i < len; i++)
+		frame[i] = i * 13 + len;
+	if (s->ipv6) {
+		ip[0] = 0x60;
+		hw_put_be16(ip + 4, len - s->l2_len - 40);
+		ip[6] = s->l4;
+	} else {
+		ip[0] = 0x40 | s->l3_len / 4;
+		hw_put_be16(ip + 2, len - s->l2_len);
+		hw_put_be16(ip + 6, 0);
+		ip[9] = s->l4;
+		hw_put_be16(ip + 10, 0xbad1);
+	}
+	if (s->l4 != 0)
+		hw_put_be16(frame + csum_at(s), 0xbad2);
+}
+
+/* The sum of the pseudo header as RFC 793 and RFC 8200 have it, folded. */
+static uint16_t
+pseudo_sum(const struct shape *s, const uint8_t *frame, uint32_t len)
+{
+	const uint8_t *addr = frame + s->l2_len + (s->ipv6 ? 8 : 12);
+	uint32_t sum = s->l4 + len - s->l2_len - s->l3_len;
+
+	for (uint32_t i = 0; i < (s->ipv6 ? 32 : 8); i += 2)
+		sum += hw_be16(addr + i);
+	while (sum >> 16 != 0)
+		sum = (sum & 0xffff) + (sum >> 16);
+	assert_eq(rte_cpu_to_be_16(sum), s->ipv6 ?
+		  rte_ipv6_phdr_cksum((const void *)(frame + s->l2_len), 0) :
+		  rte_ipv4_phdr_cksum((const void *)(frame + s->l2_len), 0));
+	return sum;
+}
+
+static void
+mbuf_request(const struct shape *s, struct rte_mbuf *m)
+{
+	m->ol_flags |= s->ipv6 ? RTE_MBUF_F_TX_IPV6 : RTE_MBUF_F_TX_IPV4;
+	if (s->ip_csum)
+		m->ol_flags |= RTE_MBUF_F_TX_IP_CKSUM;
+	if (s->l4 == 6)
+		m->ol_flags |= RTE_MBUF_F_TX_TCP_CKSUM;
+	if (s->l4 == 17)
+		m->ol_flags |= RTE_MBUF_F_TX_UDP_CKSUM;
+	m->l2_len = s->l2_len;
+	m->l3_len = s->l3_len;
+	m->l4_len = l4_bytes(s);
+}
+
+static struct rte_mbuf *
+mbuf_of(struct bed_tx *bed, const struct shape *s, uint32_t len)
+{
+	struct rte_mbuf *m = bed_mbuf(bed->mp, len, 0);
+
+	frame_fill(s, rte_pktmbuf_mtod(m, uint8_t *), len);
+	mbuf_request(s, m);
+	return m;
+}
+
+/* The frame as the device must find it: that of frame_fill(), fields set. */
+static void
+frame_expected(const struct shape *s, uint8_t *frame, uint32_t len)
+{
+	frame_fill(s, frame, len);
+	if (s->ip_csum)
+		hw_put_be16(frame + s->l2_len + 10, 0);
+	if (s->l4 != 0)
+		hw_put_be16(frame + csum_at(s), pseudo_sum(s, frame, len));
+}
+
+static void
+check_oob(const struct shape *s)
+{
+	bool any = s->ip_csum || s->l4 != 0;
+
+	assert_int_equal(wqe.oob.ip_csum, s->ip_csum);
+	assert_int_equal(wqe.oob.tcp_csum, s->l4 == 6);
+	assert_int_equal(wqe.oob.udp_csum, s->l4 == 17);
+	if (!any)
+		return;
+	assert_int_equal(wqe.oob.is_ipv4, !s->ipv6);
+	assert_int_equal(wqe.oob.is_ipv6, s->ipv6);
+	assert_eq(wqe.oob.trans_off, s->l2_len + s->l3_len);
+}
+
+static void
+expect(struct bed_tx *bed, const struct shape *s, uint32_t len)
+{
+	static uint8_t want[65536];
+
+	assert_true(bed_tx_fetch(bed, &wqe));
+	check_oob(s);
+	assert_eq(wqe.bytes, len);
+	frame_expected(s, want, len);
+	for (uint32_t i = 0; i < len; i++)
+		if (wqe.frame[i] != want[i])
+			fail_msg("byte %u of %u: %02x, not %02x", i, len,
+				 wqe.frame[i], want[i]);
+}
+
+static const struct shape shapes[] = {
+	{ false, 6, true, 14, 20 }, { false, 6, false, 14, 20 },
+	{ false, 17, true, 14, 20 }, { false, 17, false, 14, 20 },
+	{ false, 0, true, 14, 20 }, { false, 0, false, 14, 20 },
+	{ true, 6, false, 14, 40 }, { true, 17, false, 14, 40 },
+	{ true, 0, false, 14, 40 },
+	{ false, 6, true, 18, 20 }, { false, 17, true, 18, 60 },
+	{ false, 6, true, 14, 24 }, { true, 6, false, 22, 40 },
+	{ false, 6, true, 127, 60 }, { true, 17, false, 127, 40 },
+};
+
+static uint32_t
+shape_min(const struct shape *s)
+{
+	return s->l2_len + s->l3_len + l4_bytes(s);
+}
+
+/* Every shape, with prepare and without, on every path. */
+static void
+every_shape(void **state)
+{
+	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
+	struct rte_mbuf *m;
+
+	(void)state;
+	for (uint32_t i = 0; i < RTE_DIM(shapes) * 8; i++) {
+		const struct shape *s = &shapes[i / 8];
+		uint32_t len = shape_min(s) + i % 90;
+
+		bed->burst = mana_tx_path_select(i % 4)->burst;
+		m = mbuf_of(bed, s, len);
+		if (i / 4 % 2)
+			assert_eq(mana_tx_pkt_prepare(bed->txq, &m, 1), 1);
+		assert_eq(bed->burst(bed->txq, &m, 1), 1);
+		expect(bed, s, len);
+		assert_eq(wqe.nb_sge, 1);
+		bed_tx_cqe(bed, HW_CQE_TX_OKAY);
+	}
+	assert_eq(bed->txq->stats.bounced, 0);
+	bed_tx_delete(bed);
+}
+
+static void
+checksum_and_vlan(void **state)
+{
+	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){
+		.vp_offset = 400 });
+	struct rte_mbuf *m = mbuf_of(bed, &shapes[0], 100);
+
+	(void)state;
+	m->ol_flags |= RTE_MBUF_F_TX_VLAN;
+	m->vlan_tci = 0x6064;
+	assert_eq(bed->burst(bed->txq, &m, 1), 1);
+	expect(bed, &shapes[0], 100);
+	assert_true(wqe.oob.inject_vlan);
+	assert_eq(wqe.oob.tci, 0x6064);
+	bed_tx_delete(bed);
+}
+
+/* The header cut at every byte, into up to three segments. */
+static void
+header_in_pieces(void **state)
+{
+	static const uint8_t which[] = { 0, 2, 6, 7, 10 };
+	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
+	struct rte_mbuf *m, *tail, *mid;
+	uint8_t frame[512];
+	uint64_t bounced;
+
+	(void)state;
+	for (uint32_t w = 0; w < RTE_DIM(which); w++) {
+		const struct shape *s = &shapes[which[w]];
+		uint32_t hdr = shape_min(s), len = hdr + 30;
+
+		frame_fill(s, frame, len);
+		for (uint32_t cut = 0; cut <= len; cut++) {
+			uint32_t second = RTE_MIN(7u, len - cut);
+
+			m = bed_mbuf(bed->mp, cut, 0);
+			memcpy(rte_pktmbuf_mtod(m, void *), frame, cut);
+			mid = bed_mbuf(bed->mp, second, 0);
+			memcpy(rte_pktmbuf_mtod(mid, void *), frame + cut,
+			       second);
+			tail = bed_mbuf(bed->mp, len - cut - second, 0);
+			memcpy(rte_pktmbuf_mtod(tail, void *),
+			       frame + cut + second, len - cut - second);
+			assert_eq(rte_pktmbuf_chain(m, mid), 0);
+			assert_eq(rte_pktmbuf_chain(m, tail), 0);
+			mbuf_request(s, m);
+			assert_eq(mana_tx_pkt_prepare(bed->txq, &m, 1), 1);
+			bounced = bed->txq->stats.bounced;
+			assert_eq(bed->burst(bed->txq, &m, 1), 1);
+			expect(bed, s, len);
+			assert_eq(bed->txq->stats.bounced - bounced, cut < hdr);
+			if (cut < hdr)
+				assert_eq(wqe.sge[0].size_bytes, hdr);
+			bed_tx_cqe(bed, HW_CQE_TX_OKAY);
+		}
+	}
+	assert_eq(bed_pool_missing(bed->bounce_mp, bed->nb_bounce), 0);
+	bed_tx_delete(bed);
+}
+
+/* Bytes that someone else sees are never written. */
+static void
+expect_untouched(const struct shape *s, const uint8_t *data, uint32_t len)
+{
+	uint8_t want[512];
+
+	frame_fill(s, want, len);
+	assert_memory_equal(data, want, len);
+}
+
+static void
+shared_header_is_copied(void **state)
+{
+	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
+	struct rte_mbuf *orig, *m;
+
+	(void)state;
+	for (uint32_t i = 0; i < RTE_DIM(shapes) * 4; i++) {
+		const struct shape *s = &shapes[i / 4];
+		bool writes = s->l4 != 0 || s->ip_csum;
+		uint64_t bounced = bed->txq->stats.bounced;
+
+		orig = mbuf_of(bed, s, 300);
+		if (i % 2) {
+			m = rte_pktmbuf_clone(orig, bed->mp);
+		} else {
+			rte_mbuf_refcnt_update(orig, 1);
+			m = orig;
+		}
+		bed->burst = mana_tx_path_select(i % 4)->burst;
+		assert_eq(mana_tx_pkt_prepare(bed->txq, &m, 1), 1);
+		assert_eq(bed->burst(bed->txq, &m, 1), 1);
+		expect(bed, s, 300);
+		expect_untouched(s, rte_pktmbuf_mtod(orig, uint8_t *), 300);
+		assert_eq(bed->txq->stats.bounced - bounced, writes);
+		bed_tx_cqe(bed, HW_CQE_TX_OKAY);
+		mana_txq_done_cleanup(bed->txq, 0);
+		rte_pktmbuf_free(orig);
+	}
+	bed_tx_delete(bed);
+}
+
+/* Two clones of one packet in a burst: two slots, two right frames. */
+static void
+slots_are_not_shared(void **state)
+{
+	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
+	struct rte_mbuf *orig = mbuf_of(bed, &shapes[0], 200), *pkts[64];
+
+	(void)state;
+	for (uint32_t turn = 0; turn < 5; turn++) {
+		for (uint32_t i = 0; i < 64; i++)
+			pkts[i] = rte_pktmbuf_clone(orig, bed->mp);
+		assert_eq(bed->burst(bed->txq, pkts, 64), 64);
+		for (uint32_t i = 0; i < 64; i++) {
+			expect(bed, &shapes[0], 200);
+			bed_tx_cqe(bed, HW_CQE_TX_OKAY);
+		}
+	}
+	mana_txq_done_cleanup(bed->txq, 0);
+	rte_pktmbuf_free(orig);
+	bed_tx_delete(bed);
+}
+
+static void
+ext_free(void *addr, void *opaque)
+{
+	(void)addr;
+	(void)opaque;
+}
+
+/* An external buffer may be a mapping without write permission. */
+static void
+read_only_header_is_copied(void **state)
+{
+	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
+	struct rte_mbuf_ext_shared_info shinfo = { .free_cb = ext_free };
+	uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct rte_mbuf *m;
+
+	(void)state;
+	frame_fill(&shapes[0], page, 200);
+	assert_eq(mprotect(page, 4096, PROT_READ), 0);
+	bed_mr_add(page, 4096, 0x5001);
+	for (uint32_t path = 0; path < 4; path++) {
+		rte_mbuf_ext_refcnt_set(&shinfo, 1);
+		m = rte_pktmbuf_alloc(bed->mp);
+		rte_pktmbuf_attach_extbuf(m, page, RTE_BAD_IOVA, 4096, &shinfo);
+		assert_non_null(rte_pktmbuf_append(m, 200));
+		mbuf_request(&shapes[0], m);
+		bed->burst = mana_tx_path_select(path)->burst;
+		assert_eq(mana_tx_pkt_prepare(bed->txq, &m, 1), 1);
+		assert_eq(bed->burst(bed->txq, &m, 1), 1);
+		expect(bed, &shapes[0], 200);
+		assert_eq(wqe.nb_sge, 2);
+		bed_tx_cqe(bed, HW_CQE_TX_OKAY);
+		mana_txq_done_cleanup(bed->txq, 0);
+	}
+	bed_tx_delete(bed);
+	munmap(page, 4096);
+}
+
+/* A shared header that is right as it is needs no copy. */
+static void
+finished_header_is_not_copied(void **state)
+{
+	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
+	struct rte_mbuf *m;
+
+	(void)state;
+	m = mbuf_of(bed, &shapes[0], 200);
+	assert_eq(mana_tx_pkt_prepare(bed->txq, &m, 1), 1);
+	rte_mbuf_refcnt_update(m, 1);
+	assert_eq(bed->burst(bed->txq, &m, 1), 1);
+	expect(bed, &shapes[0], 200);
+	assert_eq(wqe.nb_sge, 1);
+	assert_eq(bed->txq->stats.bounced, 0);
+	bed_tx_cqe(bed, HW_CQE_TX_OKAY);
+	mana_txq_done_cleanup(bed->txq, 0);
+	rte_pktmbuf_free(m);
+	bed_tx_delete(bed);
+}
+
+/* Mbufs with pinned buffers own their memory: written in place. */
+static void
+pinned_header_is_private(void **state)
+{
+	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
+	struct rte_mempool *pinned = bed_pool_pinned("pinned", 16);
+	struct rte_mbuf *m;
+
+	(void)state;
+	for (uint32_t path = 0; path < 4; path++) {
+		m = bed_mbuf(pinned, 200, 0);
+		frame_fill(&shapes[0], rte_pktmbuf_mtod(m, uint8_t *), 200);
+		mbuf_request(&shapes[0], m);
+		bed->burst = mana_tx_path_select(path)->burst;
+		assert_eq(bed->burst(bed->txq, &m, 1), 1);
+		expect(bed, &shapes[0], 200);
+		assert_eq(wqe.nb_sge, 1);
+		bed_tx_cqe(bed, HW_CQE_TX_OKAY);
+	}
+	mana_txq_done_cleanup(bed->txq, 0);
+	assert_eq(bed_pool_missing(pinned, 16), 0);
+	bed_tx_delete(bed);
+	bed_pool_free(pinned);
+}
+
+/* Without slots the whole packet is copied; without a pool it is dropped. */
+static void
+without_slots(void **state)
+{
+	struct rte_mbuf *orig, *m;
+
+	(void)state;
+	for (uint32_t kind = 0; kind < 2; kind++) {
+		struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){
+			.no_bounce_slots = true, .no_bounce_pool = kind == 1 });
+
+		orig = mbuf_of(bed, &shapes[0], 200);
+		m = rte_pktmbuf_clone(orig, bed->mp);
+		assert_eq(bed->burst(bed->txq, &m, 1), 1);
+		if (kind == 0) {
+			expect(bed, &shapes[0], 200);
+			assert_eq(bed->txq->stats.bounced, 1);
+		} else {
+			assert_false(bed_tx_fetch(bed, &wqe));
+			assert_eq(bed->txq->stats.drop_nomem, 1);
+		}
+		expect_untouched(&shapes[0], rte_pktmbuf_mtod(orig, uint8_t *),
+				 200);
+		mana_txq_release_mbufs(bed->txq);
+		rte_pktmbuf_free(orig);
+		bed_tx_delete(bed);
+	}
+}
+
+/* 30 segments and a header in its own SGE are 31: the whole is copied. */
+static void
+header_makes_one_segment_too_many(void **state)
+{
+	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
+	const uint32_t len = 29 * 20 + 100;
+	struct rte_mbuf *m, *orig;
+	uint8_t frame[1024];
+
+	(void)state;
+	frame_fill(&shapes[0], frame, len);
+	orig = bed_mbuf(bed->mp, 100, 0);
+	memcpy(rte_pktmbuf_mtod(orig, void *), frame, 100);
+	for (uint32_t i = 0; i < 29; i++) {
+		struct rte_mbuf *seg = bed_mbuf(bed->mp, 20, 0);
+
+		memcpy(rte_pktmbuf_mtod(seg, void *), frame + 100 + 20 * i, 20);
+		assert_eq(rte_pktmbuf_chain(orig, seg), 0);
+	}
+	m = rte_pktmbuf_clone(orig, bed->mp);
+	mbuf_request(&shapes[0], m);
+	assert_eq(bed->burst(bed->txq, &m, 1), 1);
+	expect(bed, &shapes[0], len);
+	assert_eq(wqe.nb_sge, 1);
+	mana_txq_release_mbufs(bed->txq);
+	rte_pktmbuf_free(orig);
+	bed_tx_delete(bed);
+}
+
+struct refusal {
+	uint64_t ol_flags;
+	uint16_t l2_len, l3_len;
+	uint32_t pkt_len;
+	int error;
+};
+
+#define V4 RTE_MBUF_F_TX_IPV4
+#define V6 RTE_MBUF_F_TX_IPV6
+#define TCP RTE_MBUF_F_TX_TCP_CKSUM
+#define UDP RTE_MBUF_F_TX_UDP_CKSUM
+#define IP RTE_MBUF_F_TX_IP_CKSUM
+
+static const struct refusal refusals[] = {
+	{ TCP, 14, 20, 100, EINVAL }, /* which IP? */
+	{ UDP, 14, 20, 100, EINVAL },
+	{ IP, 14, 20, 100, EINVAL },
+	{ IP | V6, 14, 40, 100, EINVAL },
+	{ TCP | V4 | V6, 14, 40, 100, EINVAL },
+	{ TCP | V4, 13, 20, 100, EINVAL },
+	{ TCP | V4, 0, 0, 100, EINVAL },
+	{ TCP | V4, 14, 16, 100, EINVAL },
+	{ TCP | V6, 14, 20, 100, EINVAL },
+	{ TCP | V6, 14, 48, 150, ENOTSUP }, /* extension header */
+	{ UDP | V6, 14, 80, 150, ENOTSUP },
+	{ TCP | V4, 14, 20, 53, EINVAL }, /* shorter than its header */
+	{ UDP | V4, 14, 20, 41, EINVAL },
+	{ IP | V4, 14, 20, 33, EINVAL },
+	{ TCP | V6, 14, 40, 73, EINVAL },
+	{ RTE_MBUF_F_TX_SCTP_CKSUM | V4, 14, 20, 100, ENOTSUP },
+	{ TCP | V4 | RTE_MBUF_F_TX_TUNNEL_GRE, 14, 20, 100, ENOTSUP },
+	{ 0, 0, 0, 13, EINVAL },
+};
+
+/* What prepare refuses, and why; what then comes anyway is dropped. */
+static void
+refused_by_prepare_dropped_by_burst(void **state)
+{
+	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
+	uint32_t notsup = 0, inval = 0;
+	struct rte_mbuf *pkts[2];
+
+	(void)state;
+	for (uint32_t i = 0; i < RTE_DIM(refusals) * 4; i++) {
+		const struct refusal *r = &refusals[i / 4];
+
+		pkts[0] = bed_mbuf(bed->mp, 60, 1);
+		pkts[1] = bed_mbuf(bed->mp, r->pkt_len, 1);
+		pkts[1]->ol_flags |= r->ol_flags;
+		pkts[1]->l2_len = r->l2_len;
+		pkts[1]->l3_len = r->l3_len;
+		bed->burst = mana_tx_path_select(i % 4)->burst;
+		rte_errno = 0;
+		assert_eq(mana_tx_pkt_prepare(bed->txq, pkts, 2), 1);
+		assert_int_equal(rte_errno, r->error);
+		assert_eq(bed->burst(bed->txq, pkts, 2), 2);
+		assert_true(bed_tx_fetch(bed, &wqe));
+		assert_false(bed_tx_fetch(bed, &wqe));
+		bed_tx_cqe(bed, HW_CQE_TX_OKAY);
+		notsup += r->error == ENOTSUP;
+		inval += r->error == EINVAL;
+		assert_eq(bed->txq->stats.drop_offload, notsup);
+		assert_eq(bed->txq->stats.drop_malformed, inval);
+	}
+	bed_tx_delete(bed);
+}
+
+/* Addresses of all ones and all zeros: every carry there is. */
+static void
+sums_that_carry(void **state)
+{
+	static const uint8_t fill[] = { 0x00, 0xff, 0xfe, 0x01, 0x80 };
+	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
+	struct rte_mbuf *m;
+	uint8_t *frame;
+
+	(void)state;
+	for (uint32_t i = 0; i < RTE_DIM(shapes) * RTE_DIM(fill); i++) {
+		const struct shape *s = &shapes[i / RTE_DIM(fill)];
+
+		if (s->l4 == 0)
+			continue;
+		m = mbuf_of(bed, s, 1000);
+		frame = rte_pktmbuf_mtod(m, uint8_t *);
+		memset(frame + s->l2_len + (s->ipv6 ? 8 : 12),
+		       fill[i % RTE_DIM(fill)], s->ipv6 ? 32 : 8);
+		assert_eq(bed->burst(bed->txq, &m, 1), 1);
+		assert_true(bed_tx_fetch(bed, &wqe));
+		assert_eq(hw_be16(wqe.frame + csum_at(s)),
+			  pseudo_sum(s, wqe.frame, 1000));
+		bed_tx_cqe(bed, HW_CQE_TX_OKAY);
+	}
+	bed_tx_delete(bed);
+}
+
+/* A length field that lies moves the sum, and nothing else. */
+static void
+lying_ip_length(void **state)
+{
+	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
+	const uint16_t lies[] = { 0, 1, 19, 65535 };
+	struct rte_mbuf *m;
+
+	(void)state;
+	for (uint32_t i = 0; i < RTE_DIM(lies); i++) {
+		m = mbuf_of(bed, &shapes[0], 100);
+		hw_put_be16(rte_pktmbuf_mtod(m, uint8_t *) + 16, lies[i]);
+		assert_eq(bed->burst(bed->txq, &m, 1), 1);
+		assert_true(bed_tx_fetch(bed, &wqe));
+		assert_eq(wqe.bytes, 100);
+	}
+	bed_tx_delete(bed);
+}
+
+static int
+group_setup(void **state)
+{
+	(void)state;
+	bed_eal_init();
+	return 0;
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_shape),
+		cmocka_unit_test(checksum_and_vlan),
+		cmocka_unit_test(header_in_pieces),
+		cmocka_unit_test(shared_header_is_copied),
+		cmocka_unit_test(slots_are_not_shared),
+		cmocka_unit_test(read_only_header_is_copied),
+		cmocka_unit_test(finished_header_is_not_copied),
+		cmocka_unit_test(pinned_header_is_private),
+		cmocka_unit_test(without_slots),
+		cmocka_unit_test(header_makes_one_segment_too_many),
+		cmocka_unit_test(refused_by_prepare_dropped_by_burst),
+		cmocka_unit_test(sums_that_carry),
+		cmocka_unit_test(lying_ip_length),
+	};
+
+	return cmocka_run_group_tests(tests, group_setup, NULL);
+}
