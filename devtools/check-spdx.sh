@@ -7,7 +7,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-if [ -d .git ] && command -v git >/dev/null; then
+if [ -e .git ] && command -v git >/dev/null; then
 	files=$(git -c safe.directory='*' ls-files --cached --others \
 		--exclude-standard)
 else

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <rte_byteorder.h>
+#include <rte_cycles.h>
+#include <rte_ether.h>
+#include <rte_ip.h>
+#include <rte_udp.h>
+
+#include "bench.h"
+
+/* In thread mode the device needs a moment; nothing takes longer than this. */
+#define PATIENCE_MS 2000
+
+int
+bench_configure(struct bench *bench, uint16_t port, const struct bench_config *config)
+{
+	uint16_t nb_rxq = config->nb_rxq != 0 ? config->nb_rxq : 1;
+	uint16_t nb_txq = config->nb_txq != 0 ? config->nb_txq : 1;
+	uint16_t nb_rxd = config->nb_rxd != 0 ? config->nb_rxd : 256;
+	uint16_t nb_txd = config->nb_txd != 0 ? config->nb_txd : 256;
+	struct rte_mempool *pool = config->rx_pool != NULL ? config->rx_pool : bench->pool;
+	struct rte_eth_conf conf = {
+		.rxmode = { .offloads = config->rx_offloads, .mtu = config->mtu },
+		.txmode = { .offloads = config->tx_offloads },
+	};
+	struct rte_eth_dev_info info;
+	int ret;
+
+	if (config->rss_hf != 0) {
+		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+		/* as applications do: what the device can of it */
+		ret = rte_eth_dev_info_get(port, &info);
+		if (ret != 0)
+			return ret;
+		conf.rx_adv_conf.rss_conf.rss_hf = config->rss_hf &
+						   info.flow_type_rss_offloads;
+		conf.rx_adv_conf.rss_conf.rss_key = config->rss_key;
+		conf.rx_adv_conf.rss_conf.rss_key_len = config->rss_key != NULL ? 40 : 0;
+	}
+	ret = rte_eth_dev_configure(port, nb_rxq, nb_txq, &conf);
+	for (uint16_t q = 0; ret == 0 && q < nb_txq; q++)
+		ret = rte_eth_tx_queue_setup(port, q, nb_txd, SOCKET_ID_ANY, NULL);
+	for (uint16_t q = 0; ret == 0 && q < nb_rxq; q++)
+		ret = rte_eth_rx_queue_setup(port, q, nb_rxd, SOCKET_ID_ANY, NULL, pool);
+	return ret;
+}
+
+void
+bench_start(struct bench *bench, const struct bench_config *config)
+{
+	for (unsigned int i = 0; i < BENCH_NB_PORTS; i++) {
+		assert_int_equal(bench_configure(bench, bench->port[i], config), 0);
+		assert_int_equal(bench_dev_start(bench, i), 0);
+	}
+}
+
+int
+bench_dev_start(struct bench *bench, unsigned int index)
+{
+	int ret = rte_eth_dev_start(bench->port[index]);
+
+	bench->is_started[index] = ret == 0;
+	return ret;
+}
+
+int
+bench_dev_stop(struct bench *bench, unsigned int index)
+{
+	bench->is_started[index] = false;
+	return rte_eth_dev_stop(bench->port[index]);
+}
+
+void
+bench_stop(struct bench *bench)
+{
+	for (unsigned int i = 0; i < BENCH_NB_PORTS; i++)
+		if (bench->is_started[i])
+			assert_int_equal(bench_dev_stop(bench, i), 0);
+}
+
+void
+bench_frame_bytes(uint8_t *bytes, uint32_t len_bytes, uint32_t seed)
+{
+	uint8_t frame[RTE_ETHER_HDR_LEN + sizeof(struct rte_ipv4_hdr) +
+		      sizeof(struct rte_udp_hdr)] = { 0 };
+	struct rte_ether_hdr *eth = (void *)frame;
+	struct rte_ipv4_hdr *ip = (void *)(eth + 1);
+	struct rte_udp_hdr *udp = (void *)(ip + 1);
+	uint16_t l3_bytes = len_bytes - sizeof(*eth);
+
+	memset(eth->dst_addr.addr_bytes, 0xff, RTE_ETHER_ADDR_LEN);
+	eth->src_addr.addr_bytes[0] = 0x02;
+	eth->ether_type = RTE_BE16(RTE_ETHER_TYPE_IPV4);
+	ip->version_ihl = RTE_IPV4_VHL_DEF;
+	ip->total_length = rte_cpu_to_be_16(l3_bytes);
+	ip->time_to_live = 64;
+	ip->next_proto_id = IPPROTO_UDP;
+	ip->src_addr = rte_cpu_to_be_32(RTE_IPV4(192u, 0, 2, 0) + (seed & 0xff));
+	ip->dst_addr = RTE_BE32(RTE_IPV4(198u, 51, 100, 2));
+	ip->hdr_checksum = rte_ipv4_cksum(ip);
+	udp->src_port = rte_cpu_to_be_16(1024 + (seed & 0x3fff));
+	udp->dst_port = RTE_BE16(9);
+	udp->dgram_len = rte_cpu_to_be_16(l3_bytes - sizeof(*ip));
+
+	for (uint32_t i = 0; i < len_bytes; i++)
+		bytes[i] = i < sizeof(frame) ? frame[i] : (uint8_t)(seed * 31 + i * 7);
+}
+
+struct rte_mbuf *
+bench_frame(struct rte_mempool *pool, uint32_t len_bytes, uint32_t seed)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+	char *data;
+
+	assert_non_null(m);
+	data = rte_pktmbuf_append(m, len_bytes);
+	assert_non_null(data);
+	bench_frame_bytes((uint8_t *)data, len_bytes, seed);
+	return m;
+}
+
+struct rte_mbuf *
+bench_chain(struct rte_mempool *pool, const uint8_t *bytes, uint32_t len_bytes,
+	    uint32_t seg_bytes)
+{
+	struct rte_mbuf *head = NULL;
+
+	for (uint32_t at = 0; at < len_bytes; at += seg_bytes) {
+		uint32_t part = RTE_MIN(seg_bytes, len_bytes - at);
+		struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+
+		assert_non_null(m);
+		memcpy(rte_pktmbuf_append(m, part), bytes + at, part);
+		if (head == NULL)
+			head = m;
+		else
+			assert_int_equal(rte_pktmbuf_chain(head, m), 0);
+	}
+	return head;
+}
+
+void
+bench_check_bytes(const struct rte_mbuf *m, const uint8_t *bytes, uint32_t len_bytes)
+{
+	const struct rte_mbuf *seg = m;
+	uint32_t at = 0;
+
+	rte_mbuf_sanity_check(m, 1);
+	assert_int_equal(rte_pktmbuf_pkt_len(m), len_bytes);
+	for (; seg != NULL; seg = seg->next) {
+		assert_memory_equal(rte_pktmbuf_mtod(seg, const uint8_t *), bytes + at,
+				    rte_pktmbuf_data_len(seg));
+		at += rte_pktmbuf_data_len(seg);
+	}
+	assert_int_equal(at, len_bytes);
+}
+
+static uint64_t
+deadline(void)
+{
+	return rte_get_timer_cycles() + PATIENCE_MS * (rte_get_timer_hz() / 1000);
+}
+
+void
+bench_send(uint16_t port, uint16_t queue, struct rte_mbuf **pkts, unsigned int nb)
+{
+	uint64_t end = deadline();
+	unsigned int sent = 0;
+
+	while (sent < nb) {
+		sent += rte_eth_tx_burst(port, queue, pkts + sent, nb - sent);
+		if (sent < nb && rte_get_timer_cycles() > end)
+			fail_msg("sent %u of %u", sent, nb);
+	}
+}
+
+unsigned int
+bench_receive(uint16_t port, uint16_t queue, struct rte_mbuf **pkts, unsigned int nb)
+{
+	uint64_t end = deadline();
+	unsigned int nb_got = 0;
+
+	while (nb_got < nb && rte_get_timer_cycles() < end)
+		nb_got += rte_eth_rx_burst(port, queue, pkts + nb_got, nb - nb_got);
+	return nb_got;
+}
+
+static unsigned int
+drain_queue(uint16_t port, uint16_t queue)
+{
+	struct rte_mbuf *pkts[BENCH_BURST];
+	unsigned int total = 0;
+	uint16_t nb;
+
+	while ((nb = rte_eth_rx_burst(port, queue, pkts, RTE_DIM(pkts))) != 0) {
+		rte_pktmbuf_free_bulk(pkts, nb);
+		total += nb;
+	}
+	return total;
+}
+
+/* Until two looks in a row, a moment apart, find nothing. */
+void
+bench_drain(struct bench *bench)
+{
+	unsigned int nb_empty = 0;
+
+	while (nb_empty < 2) {
+		unsigned int nb = 0;
+
+		for (unsigned int i = 0; i < BENCH_NB_PORTS; i++) {
+			struct rte_eth_dev_info info;
+
+			if (!bench->is_started[i])
+				continue;
+			assert_int_equal(rte_eth_dev_info_get(bench->port[i], &info), 0);
+			for (uint16_t q = 0; q < info.nb_rx_queues; q++)
+				nb += drain_queue(bench->port[i], q);
+		}
+		nb_empty = nb == 0 ? nb_empty + 1 : 0;
+		rte_delay_us_block(500);
+	}
+}
+
+static void
+pass(struct bench *bench, unsigned int from, unsigned int to)
+{
+	uint32_t len_bytes = 64 + 100 * from;
+	struct rte_mbuf *m = bench_frame(bench->pool, len_bytes, from);
+	uint8_t bytes[256];
+
+	bench_frame_bytes(bytes, len_bytes, from);
+	bench_send(bench->port[from], 0, &m, 1);
+	assert_int_equal(bench_receive(bench->port[to], 0, &m, 1), 1);
+	bench_check_bytes(m, bytes, len_bytes);
+	rte_pktmbuf_free(m);
+}
+
+void
+bench_pass_one(struct bench *bench)
+{
+	pass(bench, 0, 1);
+	pass(bench, 1, 0);
+}

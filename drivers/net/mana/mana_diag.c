@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <bus_pci_driver.h>
+
+#include "mana_diag.h"
+#include "mana_log.h"
+
+#define MODPROBE "modprobe -a mana mana_ib ib_uverbs"
+
+static bool
+pci_has(const char *pci_name, const char *file)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s/%s", rte_pci_get_sysfs_path(),
+		 pci_name, file);
+	return access(path, F_OK) == 0;
+}
+
+void
+mana_diag_no_rdma(const char *pci_name, int error)
+{
+	if (error == -ENOSYS)
+		MANA_DRV_LOG(ERR,
+			     "%s: this kernel has no RDMA user access (ib_uverbs); `" MODPROBE
+			     "`, kernel 6.2 or later",
+			     pci_name);
+	else if (error == -EPERM || error == -EACCES)
+		MANA_DRV_LOG(ERR,
+			     "%s: no permission to list RDMA devices; check /dev/infiniband/uverbs*",
+			     pci_name);
+	else
+		MANA_DRV_LOG(ERR, "%s: cannot list RDMA devices: %s", pci_name,
+			     strerror(-error));
+}
+
+void
+mana_diag_no_device(const char *pci_name, const char *refused)
+{
+	if (refused != NULL)
+		MANA_DRV_LOG(ERR,
+			     "%s: its only RDMA device %s is not an Ethernet one (no raw packets); module mana_ib has not made the Ethernet device",
+			     pci_name, refused);
+	else if (!pci_has(pci_name, "driver"))
+		MANA_DRV_LOG(ERR,
+			     "%s: no kernel driver owns the function; `" MODPROBE
+			     "` (it must stay with the kernel driver mana, not vfio or uio)",
+			     pci_name);
+	else if (pci_has(pci_name, "infiniband"))
+		MANA_DRV_LOG(ERR,
+			     "%s: the kernel has an RDMA device, but libibverbs does not list it; check that /dev/infiniband/uverbs* exist here and that rdma-core's provider libmana is installed (package ibverbs-providers, rdma-core 44 or later)",
+			     pci_name);
+	else if (pci_has(pci_name, "net"))
+		MANA_DRV_LOG(ERR,
+			     "%s: has a netdev but no RDMA device; `" MODPROBE
+			     "`, kernel 6.2 or later; kernels up to 6.12 also need an adapter with the RNIC function",
+			     pci_name);
+	else
+		MANA_DRV_LOG(ERR,
+			     "%s: no RDMA device and no netdev; `" MODPROBE
+			     "`, and check whether the netdev lives in another network namespace",
+			     pci_name);
+}
+
+void
+mana_diag_open(const char *pci_name, const char *device, int error)
+{
+	switch (error) {
+	case -EACCES:
+	case -EPERM:
+		MANA_DRV_LOG(ERR,
+			     "%s: no permission to use %s; check the owner and mode of /dev/infiniband/uverbs*",
+			     pci_name, device);
+		break;
+	case -ENOMEM:
+	case -EPROTO:
+		MANA_DRV_LOG(ERR,
+			     "%s: cannot open %s: %s; the adapter may have no doorbell page left, do other programs hold it open?",
+			     pci_name, device, strerror(-error));
+		break;
+	default:
+		MANA_DRV_LOG(ERR, "%s: cannot use %s: %s", pci_name, device,
+			     strerror(-error));
+	}
+}
+
+/* The vPort belongs to somebody else: the kernel's netdev or a program. */
+static void
+diag_busy(const char *name, const struct mana_netdev *netdev, const char *what)
+{
+	struct mana_netdev_state state;
+
+	if (mana_netdev_state_get(netdev, &state) == 0 && state.is_up)
+		MANA_PORT_LOG(ERR, name,
+			      "%s: netdev %s is up and owns the port; `ip link set dev %s down`",
+			      what, state.name, state.name);
+	else
+		MANA_PORT_LOG(ERR, name,
+			      "%s: the port of netdev %s is in use; another DPDK program has it, or the netdev is just changing its queues (then try again)",
+			      what, state.name);
+}
+
+void
+mana_diag_object(const char *name, const struct mana_netdev *netdev,
+		 const char *what, uint32_t id, int error)
+{
+	char object[64];
+
+	if (id == MANA_DIAG_NO_ID)
+		snprintf(object, sizeof(object), "%s", what);
+	else
+		snprintf(object, sizeof(object), "%s %u", what, id);
+	switch (error) {
+	case -ENODEV: /* Linux up to 6.12 */
+	case -EBUSY:
+		diag_busy(name, netdev, object);
+		break;
+	case -EPERM:
+		MANA_PORT_LOG(ERR, name,
+			      "%s: raw packet queues need CAP_NET_RAW (in the initial user namespace): run as root or `setcap cap_net_raw,cap_ipc_lock+ep <program>`",
+			      object);
+		break;
+	case -ENOMEM:
+		MANA_PORT_LOG(ERR, name,
+			      "%s: out of memory, or its ring cannot be pinned: raise RLIMIT_MEMLOCK (`ulimit -l unlimited`) or give the program CAP_IPC_LOCK",
+			      object);
+		break;
+	case -EIO:
+		MANA_PORT_LOG(ERR, name,
+			      "%s: the device is gone (reset or removed)",
+			      object);
+		break;
+	case -EPROTO:
+		MANA_PORT_LOG(ERR, name,
+			      "%s: the adapter refused it; it may have no queue left, use fewer",
+			      object);
+		break;
+	default:
+		MANA_PORT_LOG(ERR, name, "%s: %s", object, strerror(-error));
+	}
+}
+
+void
+mana_diag_mr(const char *name, uintptr_t addr, size_t len, int error)
+{
+	struct rlimit limit;
+
+	if (error == -ENOMEM && getrlimit(RLIMIT_MEMLOCK, &limit) == 0 &&
+	    limit.rlim_cur != RLIM_INFINITY)
+		MANA_PORT_LOG(ERR, name,
+			      "cannot register %zu bytes at 0x%" PRIxPTR
+			      ": RLIMIT_MEMLOCK is %" PRIu64
+			      " bytes; `ulimit -l unlimited` or give the program CAP_IPC_LOCK",
+			      len, addr, (uint64_t)limit.rlim_cur);
+	else
+		MANA_PORT_LOG(ERR, name,
+			      "cannot register %zu bytes at 0x%" PRIxPTR ": %s",
+			      len, addr, strerror(-error));
+}

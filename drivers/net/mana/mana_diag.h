@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What went wrong and what helps: turns an error of the kernel into one
+ * message that names cause and remedy. Each function logs at level ERR.
+ */
+
+#ifndef MANA_DIAG_H
+#define MANA_DIAG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mana_netdev.h"
+
+/* There is no list of RDMA devices at all. */
+void mana_diag_no_rdma(const char *pci_name, int error);
+/*
+ * No RDMA device belongs to the function, or only `refused`, which is not an
+ * Ethernet one (else NULL).
+ */
+void mana_diag_no_device(const char *pci_name, const char *refused);
+void mana_diag_open(const char *pci_name, const char *device, int error);
+/*
+ * An object of the port could not be created: "send queue" and its number, or
+ * MANA_DIAG_NO_ID.
+ */
+#define MANA_DIAG_NO_ID UINT32_MAX
+void mana_diag_object(const char *name, const struct mana_netdev *netdev,
+		      const char *what, uint32_t id, int error);
+/* Memory could not be registered. */
+void mana_diag_mr(const char *name, uintptr_t addr, size_t len, int error);
+
+#endif /* MANA_DIAG_H */

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The seam to the kernel: libibverbs and libmana behind opaque pointers.
+ *
+ * Every function returns 0 or a negative errno, takes and returns host types
+ * only, and belongs to the control path of the primary process. A destroy
+ * function accepts NULL and asks the kernel twice before it gives up. Nothing
+ * here allocates DPDK memory except the rings, which libmana asks for through
+ * the allocators of the context.
+ */
+
+#ifndef MANA_VERBS_H
+#define MANA_VERBS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ibv_comp_channel;
+struct ibv_context;
+struct ibv_cq;
+struct ibv_device;
+struct ibv_mr;
+struct ibv_pd;
+struct ibv_qp;
+struct ibv_rwq_ind_table;
+struct ibv_wq;
+
+/* Length of the RSS hash key: rdma-core refuses any other (providers/mana). */
+#define MANA_RSS_KEY_BYTES 40
+
+/* What the kernel reports of an RDMA device, negative values made 0. */
+struct mana_verbs_caps {
+	uint32_t vendor_part_id; /* 0 on older kernels, else the GDMA type */
+	uint32_t raw_packet_caps;
+	uint32_t nb_ports;
+	uint32_t max_qp;
+	uint32_t max_qp_wr; /* WQEs of a queue */
+	uint32_t max_cqe;
+	uint32_t max_sge; /* smaller one of send and receive */
+	uint32_t nb_comp_vectors;
+};
+
+/* A send queue with its CQ, as the device knows them. */
+struct mana_verbs_sq {
+	void *sq_ring;
+	uint32_t sq_bytes; /* power of two */
+	uint32_t sq_id;
+	uint32_t vp_offset; /* tx vPort offset that every WQE carries */
+	void *cq_ring;
+	uint32_t cq_id;
+	void *doorbell_page;
+};
+
+/* A receive queue with its CQ; the ids exist once the RSS QP does. */
+struct mana_verbs_rq {
+	void *rq_ring;
+	uint32_t rq_bytes; /* power of two */
+	uint32_t rq_id;
+	void *cq_ring;
+	uint32_t cq_id;
+	void *doorbell_page;
+};
+
+/* The rings of a context. */
+struct mana_verbs_rings {
+	int socket_id;
+	struct mana_verbs_ring *first;
+};
+
+/* The RDMA devices of the machine; empty is not an error. */
+int mana_verbs_list_get(struct ibv_device ***list, int *nb_devices);
+void mana_verbs_list_put(struct ibv_device **list);
+const char *mana_verbs_device_name(const struct ibv_device *device);
+/* Folder of the RDMA device in sysfs. */
+const char *mana_verbs_device_path(const struct ibv_device *device);
+
+int mana_verbs_open(struct ibv_device *device, struct ibv_context **ctx);
+int mana_verbs_close(struct ibv_context *ctx);
+int mana_verbs_query(struct ibv_context *ctx, struct mana_verbs_caps *caps);
+/* -ENOTSUP when the verbs port (from 1) is not Ethernet. */
+int mana_verbs_port_check(struct ibv_context *ctx, uint32_t port);
+
+/*
+ * Rings created from now on come from this NUMA socket (SOCKET_ID_ANY
+ * allowed). Must be called before the first create of a CQ, WQ or QP; rings
+ * (zeroed at first) must live as long as the context.
+ */
+int mana_verbs_rings_from(struct ibv_context *ctx,
+			  struct mana_verbs_rings *rings, int socket_id);
+/*
+ * After the close: frees the rings of objects that the kernel refused to
+ * destroy, as older ones do when the device is gone.
+ */
+void mana_verbs_rings_release(struct mana_verbs_rings *rings);
+
+/* The protection domain of a port and the parent domain that names it. */
+int mana_verbs_pd_create(struct ibv_context *ctx, uint32_t port,
+			 struct ibv_pd **pd, struct ibv_pd **parent);
+int mana_verbs_pd_destroy(struct ibv_pd *pd);
+
+/* The device may read, and write if asked, [addr, addr + len). */
+int mana_verbs_mr_create(struct ibv_pd *pd, uintptr_t addr, size_t len,
+			 bool is_writable, struct ibv_mr **mr, uint32_t *lkey);
+int mana_verbs_mr_destroy(struct ibv_mr *mr);
+
+/* nb_cqe: a power of two >= 64; channel may be NULL. */
+int mana_verbs_cq_create(struct ibv_context *ctx, uint32_t nb_cqe,
+			 struct ibv_comp_channel *channel, uint32_t vector,
+			 struct ibv_cq **cq);
+int mana_verbs_cq_destroy(struct ibv_cq *cq);
+
+/* A Tx queue; the first one of a parent domain takes the vPort. */
+int mana_verbs_sq_create(struct ibv_pd *parent, struct ibv_cq *cq,
+			 uint32_t nb_wqe, uint32_t nb_sge, struct ibv_qp **qp);
+int mana_verbs_sq_get(struct ibv_qp *qp, struct ibv_cq *cq,
+		      struct mana_verbs_sq *sq);
+
+int mana_verbs_wq_create(struct ibv_pd *parent, struct ibv_cq *cq,
+			 uint32_t nb_wqe, uint32_t nb_sge, struct ibv_wq **wq);
+int mana_verbs_wq_destroy(struct ibv_wq *wq);
+int mana_verbs_rq_get(struct ibv_wq *wq, struct ibv_cq *cq,
+		      struct mana_verbs_rq *rq);
+
+/* nb_wq: a power of two; all different. */
+int mana_verbs_ind_create(struct ibv_context *ctx, struct ibv_wq **wqs,
+			  uint32_t nb_wq, struct ibv_rwq_ind_table **ind);
+int mana_verbs_ind_destroy(struct ibv_rwq_ind_table *ind);
+
+/* Reception starts: the Tx queue that took the vPort must exist. */
+int mana_verbs_rss_create(struct ibv_pd *parent, struct ibv_rwq_ind_table *ind,
+			  const uint8_t key[MANA_RSS_KEY_BYTES],
+			  struct ibv_qp **qp);
+/* A Tx queue or the RSS object. */
+int mana_verbs_qp_destroy(struct ibv_qp *qp);
+
+#endif /* MANA_VERBS_H */
