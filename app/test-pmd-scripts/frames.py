@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Frames with right and wrong checksums, and what must become of them.
+
+Each frame has a source address of its own, by which it is found again.
+"""
+
+import logging
+
+logging.getLogger("scapy.runtime").setLevel(logging.ERROR)
+# pylint: disable=wrong-import-position
+from scapy.layers.inet import ICMP, IP, TCP, UDP  # noqa: E402
+from scapy.layers.inet6 import IPv6  # noqa: E402
+from scapy.layers.l2 import ARP, Ether  # noqa: E402
+from scapy.packet import Raw  # noqa: E402
+
+GOOD, BAD, UNKNOWN = "GOOD", "BAD", "UNKNOWN"
+V4 = {"src": "192.0.2.1", "dst": "198.51.100.2"}
+V6 = {"src": "2001:db8::1", "dst": "2001:db8:1::2"}
+
+
+class Case:
+    """One frame: how it is made, and the flags it must get on receive."""
+
+    def __init__(self, name, layers, ip, l4, spoil=(), bare_udp=False):
+        self.name = name
+        self.layers = layers
+        self.ip = ip                # IP checksum flag expected
+        self.l4 = l4                # L4 checksum flag expected
+        self.spoil = spoil          # layers whose checksum is made wrong
+        self.bare_udp = bare_udp    # UDP checksum 0: not computed by the sender
+
+    def frame(self, number, destination):
+        """The bytes, from the destination address on."""
+        frame = Ether(dst=destination, src=self.source(number)) / self.layers.copy()
+        if self.bare_udp:
+            frame[UDP].chksum = 0
+        frame = Ether(bytes(frame))     # all fields computed
+        for layer in self.spoil:
+            frame[layer].chksum ^= 0x5a5a
+        return bytes(frame)
+
+    @staticmethod
+    def source(number):
+        return f"02:00:00:00:aa:{number:02x}"
+
+
+def payload(nb_bytes):
+    return Raw(bytes(at * 7 & 0xff for at in range(nb_bytes)))
+
+
+TCP_UDP = {"sport": 1024, "dport": 2048}
+
+
+def cases():
+    """All of them. An odd number of bytes is a border of every checksum."""
+    tcp, udp = TCP(**TCP_UDP), UDP(**TCP_UDP)
+    found = [
+        Case("arp", ARP(psrc=V4["src"], pdst=V4["dst"]), UNKNOWN, UNKNOWN),
+        Case("icmp", IP(**V4) / ICMP() / payload(40), GOOD, UNKNOWN),
+        Case("icmp, wrong IP", IP(**V4) / ICMP() / payload(40), BAD, UNKNOWN, (IP,)),
+        Case("udp without checksum", IP(**V4) / udp / payload(64), GOOD, UNKNOWN,
+             bare_udp=True),
+        Case("first fragment", IP(flags="MF", **V4) / tcp / payload(64), GOOD, UNKNOWN),
+        Case("later fragment", IP(frag=10, **V4) / payload(64), GOOD, UNKNOWN),
+        Case("tcp, IP options", IP(options=b"\x01\x01\x01\x00", **V4) / tcp
+             / payload(64), GOOD, GOOD),
+    ]
+    for name, layer in (("tcp", tcp), ("udp", udp)):
+        kind = type(layer)
+        for size in (0, 1, 64, 333, 1400):
+            found += [
+                Case(f"v4 {name} {size}", IP(**V4) / layer / payload(size), GOOD, GOOD),
+                Case(f"v6 {name} {size}", IPv6(**V6) / layer / payload(size), GOOD, GOOD),
+            ]
+        found += [
+            Case(f"v4 {name}, wrong IP", IP(**V4) / layer / payload(100),
+                 BAD, GOOD, (IP,)),
+            Case(f"v4 {name}, wrong L4", IP(**V4) / layer / payload(101),
+                 GOOD, BAD, (kind,)),
+            Case(f"v4 {name}, both wrong", IP(**V4) / layer / payload(102),
+                 BAD, BAD, (IP, kind)),
+            Case(f"v6 {name}, wrong L4", IPv6(**V6) / layer / payload(103),
+                 GOOD, BAD, (kind,)),
+        ]
+    return found
+
+
+def recomputed(data):
+    """The same frame with every checksum computed by scapy."""
+    frame = Ether(data)
+    for layer in (IP, TCP, UDP):
+        if layer in frame:
+            del frame[layer].chksum
+    return bytes(frame)

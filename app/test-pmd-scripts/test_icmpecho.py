@@ -1,0 +1,60 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The kernel's own ping, answered by testpmd behind a TAP interface."""
+
+import re
+import subprocess
+
+import machine
+from harness import bench, check, check_equal, check_nothing_lost, main
+from model import mac, pci
+
+TAP = "mtap0"
+OURS = "192.0.2.1"      # the kernel's address on the TAP
+THEIRS = "192.0.2.2"    # answered by testpmd for any address
+PINGS = 1000
+
+
+def ip(*words):
+    return subprocess.run(["ip", *words], check=True, stdout=subprocess.PIPE,
+                          text=True).stdout
+
+
+def ping(size):
+    machine.in_private_namespaces()
+    machine.need_program("ping", "iputils-ping")
+    with bench("--ports", "1", "--wire", "tap") as run:
+        run.start(eal=["-a", f"{pci(0)},mac={mac(0)}"],
+                  app=["--forward-mode=icmpecho"])
+        ip("link", "set", TAP, "up")
+        ip("address", "add", f"{OURS}/24", "dev", TAP)
+        run.pmd.command("start")
+        done = subprocess.run(
+            ["ping", "-n", "-q", "-c", str(PINGS), "-i", "0.002", "-W", "2",
+             "-s", str(size), THEIRS],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            timeout=120, check=False)
+        print(done.stdout)
+        replies = re.search(r"(\d+) packets transmitted, (\d+) received", done.stdout)
+        check_equal("replies", replies.group(2), str(PINGS))
+        check("errors" not in done.stdout and "duplicates" not in done.stdout,
+              "ping complains")
+        neighbour = ip("neighbour", "show", THEIRS, "dev", TAP)
+        check(mac(0) in neighbour, f"ARP not resolved: {neighbour}")
+        run.pmd.command("stop")
+        report = run.finish()
+        check_nothing_lost(report)
+        port = report.port(0)
+        # each request, and at least one ARP request before the first; every
+        # one of them is answered, with a frame of the same length
+        for side in ("rx", "tx"):
+            check(port[side]["packets"] > PINGS, f"{side}: {port[side]}")
+            check(port[side]["bytes"] >= PINGS * (14 + 20 + 8 + size),
+                  f"{side}: {port[side]}")
+        check_equal("answers", port["tx"]["packets"], port["rx"]["packets"])
+
+
+VARIANTS = {"default": lambda: ping(56), "large": lambda: ping(1400)}
+
+if __name__ == "__main__":
+    main(VARIANTS)

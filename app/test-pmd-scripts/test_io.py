@@ -1,0 +1,175 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Forwarding between two ports of one function, in every way testpmd is run."""
+
+import re
+
+from harness import (bench, check, check_counters, check_equal,
+                     check_nothing_lost, check_pairs, check_report, main)
+from model import Model, mac, pci
+from programs import (check_result, end_testpmd, run_inside, run_programs,
+                      start_testpmd)
+from testpmd import Console, arguments, settled
+
+PAIR = ("--ports", "2", "--wire", "pair")
+TWO_PORTS = ["-a", f"{pci(0)},mac={mac(0)},mac={mac(1)}"]
+MILLION = 1_000_000
+FRAME = 64
+
+
+def received(stats):
+    return sum(port.rx_packets for port in stats.values())
+
+
+def forward(run, packets, first="start tx_first"):
+    """Forwards until so many packets were received, then empties the rings."""
+    run.pmd.command("set fwd io")
+    run.pmd.command(first)
+    run.pmd.wait_until(lambda stats: received(stats) >= packets,
+                       timeout=60 + packets / 20_000)
+    run.pmd.command("stop")
+    run.drain()
+
+
+def io(*options, packets=MILLION, app=(), eal=(), **testpmd):
+    """The whole round: forward, drain, nothing lost."""
+    with bench(*PAIR, *options) as run:
+        run.start(eal=TWO_PORTS + list(eal), app=app, **testpmd)
+        forward(run, packets)
+        report = run.finish()
+        check_nothing_lost(report)
+        check_pairs(report)
+        total = sum(port["rx"]["packets"] for port in report.ports.values())
+        check(total >= packets, f"the wire carried only {total} packets")
+        for port in report.ports.values():
+            check_equal("bytes per frame", port["tx"]["bytes"],
+                        port["tx"]["packets"] * FRAME)
+        check(report.doorbells["cq"] > 0, "no CQ doorbell was ever rung")
+        return report
+
+
+def batch():
+    """As a user starts it: not interactive, --tx-first, ended with a key."""
+    model = Model(*PAIR)
+    argv = arguments(eal=TWO_PORTS)
+    argv[argv.index("-i")] = "--tx-first"
+    pmd = Console(model.command(*argv), env=model.environment())
+    try:
+        pmd.wait_for("Press enter to exit")
+        while sum(port["rx"]["packets"]
+                  for port in model.live_report().ports.values()) < MILLION:
+            check(pmd.process.poll() is None, "testpmd ended early")
+        pmd.send("")
+        check_equal("exit status", pmd.wait(), 0)
+        report = model.report()
+        check_report(report)
+        check_nothing_lost(report)
+        check_pairs(report)
+        for number in (0, 1):
+            part = re.search(rf"Forward statistics for port {number}(?s:.*?)"
+                             r"RX-packets: (\d+)(?s:.*?)TX-packets: (\d+)\s+"
+                             r"TX-dropped: (\d+)", pmd.text)
+            rx, tx, dropped = (int(part.group(n)) for n in (1, 2, 3))
+            port = report.port(number)
+            check_equal("dropped at Tx", dropped, 0)
+            check_equal("Tx (testpmd, then wire)", tx, port["tx"]["packets"])
+            # one burst circulates: it may wait in the ring when testpmd ends
+            waiting = port["rx"]["packets"] - rx
+            check(0 <= waiting <= 32, f"{waiting} packets waiting in the ring")
+    except BaseException:
+        print(pmd.text)
+        raise
+    finally:
+        pmd.kill()
+
+
+def each_queue(report, nb_queues):
+    """Every queue of every port carried something."""
+    for port in report.ports.values():
+        for kind in ("sq", "rq"):
+            counts = [queue["packets"] for queue in port["queues"]
+                      if queue["kind"] == kind]
+            check_equal(f"number of {kind} queues of {port['mac']}",
+                        len(counts), nb_queues)
+            check(all(counts), f"an idle {kind} of {port['mac']}: {counts}")
+
+
+FOUR_QUEUES = ["--rxq=4", "--txq=4", "--txonly-multi-flow"]
+
+
+def queues():
+    """Flows of --txonly-multi-flow, forwarded round and round on four queues."""
+    each_queue(io(app=FOUR_QUEUES), 4)
+
+
+def txonly_multi_flow():
+    """The generator itself: a million packets of many flows, all accounted for."""
+    with bench(*PAIR) as run:
+        run.start(eal=TWO_PORTS, app=FOUR_QUEUES)
+        run.pmd.command("set fwd txonly")
+        run.pmd.command("start")
+        run.pmd.wait_until(lambda stats: stats[0].tx_packets >= MILLION)
+        run.pmd.command("stop")
+        run.drain()
+        report = run.finish()
+        check_pairs(report)
+        each_queue(report, 4)
+
+
+JUMBO = 9000    # bytes of a frame
+SIZES = "2048,2048,2048,2048,808"
+
+
+def jumbo():
+    """Chains of five segments from one program, to one large mbuf of another."""
+    report, result = run_programs("jumbo", *PAIR, "--max-mtu", "9000",
+                                  timeout=600)
+    check_result(report, result)
+    check_pairs(report)
+    for side, port in (("tx", report.port(0)), ("rx", report.port(1))):
+        check(port[side]["packets"] >= MILLION, f"{side}: {port[side]}")
+        check_equal(f"{side} bytes", port[side]["bytes"],
+                    port[side]["packets"] * JUMBO)
+    check_equal("truncated", report.port(1)["rx"]["truncated"], 0)
+
+
+def jumbo_inside(_model, programs):
+    # the data room of both is large: the sender's port could receive, too
+    large = ["--mbuf-size=9728", "--total-num-mbufs=8192", f"--max-pkt-len={JUMBO}"]
+    receiver = start_testpmd(
+        programs, eal=["-a", f"{pci(0)},mac={mac(1)}"], megabytes=256,
+        app=large + ["--forward-mode=rxonly"])
+    sender = start_testpmd(
+        programs, eal=["-a", f"{pci(0)},mac={mac(0)}"], megabytes=256,
+        app=large + ["--forward-mode=txonly", "--tx-offloads=0x8000",
+                     f"--txpkts={SIZES}"])
+    for program in (receiver, sender):
+        info = program.command("show port info 0")
+        check(re.search(rf"MTU: {JUMBO - 14}", info), f"MTU not set: {info}")
+    receiver.command("start")
+    sender.command("start")
+    receiver.wait_until(lambda stats: received(stats) >= MILLION, timeout=500)
+    sender.command("stop")
+    receiver.wait_until(settled())
+    receiver.command("stop")
+    said = ["Invalid Tx queue_id"]      # of --txpkts, before there are queues
+    return {**end_testpmd(sender, said), **end_testpmd(receiver)}
+
+
+VARIANTS = {
+    "ten-million": lambda: io(packets=10 * MILLION, memory="huge"),
+    "batch": batch,
+    "no-huge": lambda: io(memory="no-huge"),
+    "in-memory": lambda: io(memory="in-memory"),
+    "iova-va": lambda: io(memory="in-memory", eal=["--iova-mode=va"]),
+    "iova-pa": lambda: io(memory="in-memory", eal=["--iova-mode=pa"]),
+    "queues": queues,
+    "txonly-multi-flow": txonly_multi_flow,
+    "thread": lambda: io("--mode", "thread"),
+    "coalesce": lambda: io("--coalesce"),
+    "jumbo": jumbo,
+}
+
+if __name__ == "__main__":
+    run_inside({"jumbo": jumbo_inside})
+    main(VARIANTS)

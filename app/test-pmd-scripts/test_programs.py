@@ -1,0 +1,91 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Several programs on one machine: side by side, and one after another's death."""
+
+import os
+import signal
+
+from harness import check, check_equal, check_pairs, main
+from model import mac, pci
+from programs import (check_result, end_testpmd, run_inside, run_programs,
+                      start_testpmd)
+from testpmd import settled
+
+PAIR = ("--ports", "2", "--wire", "pair")
+ENOUGH = 200_000     # packets that each of two programs receives
+
+
+def one_port(number):
+    return ["-a", f"{pci(0)},mac={mac(number)}"]
+
+
+def side_by_side():
+    """Two programs, a port of the same function each, forward to each other."""
+    report, result = run_programs("side-by-side", *PAIR)
+    check_result(report, result)
+    check_pairs(report)
+    for number in (0, 1):
+        check(report.port(number)["rx"]["packets"] >= ENOUGH,
+              f"port {number}: {report.port(number)['rx']}")
+
+
+def side_by_side_inside(_model, programs):
+    pmds = [start_testpmd(programs, eal=one_port(number), megabytes=256)
+            for number in (0, 1)]
+    # io on one port sends back what it receives; enough of it circulates that
+    # neither waits for the other's turn on a processor
+    for pmd in pmds:
+        pmd.command("start tx_first 4")
+    for pmd in pmds:
+        pmd.wait_until(lambda stats: stats[0].rx_packets >= ENOUGH)
+    for pmd in pmds:
+        pmd.command("stop")
+    for pmd in pmds:
+        pmd.command("set fwd rxonly")
+        pmd.command("start")
+        pmd.wait_until(settled(), pause=0.3)
+    result = {}
+    for pmd in pmds:
+        pmd.command("stop")
+        result.update(end_testpmd(pmd))
+    return result
+
+
+def killed():
+    """kill -9 amid traffic: the next program starts at once, and forwards."""
+    report, result = run_programs("killed", *PAIR, leaks=True)
+    # exactly what the dead program held, nothing of its successor's
+    check_equal("left behind", report.leaks, result["held"])
+    for address, stats in result["stats"].items():
+        port = report.ports[address]
+        for side in ("rx", "tx"):
+            check_equal(f"{side} packets of {address}, second program",
+                        port[side]["packets"] - result["before"][address][side],
+                        stats[f"{side}_packets"])
+
+
+def killed_inside(model, programs):
+    both = ["-a", pci(0)]
+    victim = start_testpmd(programs, eal=both)
+    victim.command("start tx_first")
+    victim.wait_until(lambda stats: stats[0].rx_packets >= 100_000)
+    held = model.live_report().objects
+    os.kill(victim.process.pid, signal.SIGKILL)
+    victim.process.wait()
+    # at once: nothing waits for the launcher to notice
+    heir = start_testpmd(programs, eal=both)
+    before = {address: {side: port[side]["packets"] for side in ("rx", "tx")}
+              for address, port in model.live_report().ports.items()}
+    heir.command("start tx_first")
+    heir.wait_until(lambda stats: stats[0].rx_packets >= 100_000)
+    heir.command("stop")
+    heir.drain()
+    return {"held": {kind: count for kind, count in held.items() if count},
+            "before": before, "stats": end_testpmd(heir)}
+
+
+VARIANTS = {"side-by-side": side_by_side, "killed": killed}
+
+if __name__ == "__main__":
+    run_inside({"side-by-side": side_by_side_inside, "killed": killed_inside})
+    main(VARIANTS)

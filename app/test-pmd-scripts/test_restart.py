@@ -1,0 +1,162 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stop and start, detach and attach, again and again, with traffic around.
+
+After a warm-up nothing may grow: neither memory of the program, nor kernel
+objects, nor descriptors.
+"""
+
+import re
+
+import machine
+from harness import bench, check, check_equal, check_pairs, main
+from model import mac, pci
+from programs import (check_result, end_testpmd, run_inside, run_programs,
+                      start_testpmd)
+
+TIMES = 100
+WARM_UP = 10
+# What the C library keeps for itself moves by a few pages.
+TOLERANCE_KB = 512
+
+
+class Growth:
+    """What a program holds, now and after its warm-up."""
+
+    def __init__(self, pmd, model, pid):
+        self.pmd = pmd
+        self.model = model
+        self.pid = pid
+        self.before = None
+
+    def now(self):
+        heap = re.search(r"^Total .* alloc: ([\d.]+)\(.*\bcount alloc: (\d+)",
+                         self.pmd.command("dump_socket_mem"), re.MULTILINE).groups()
+        return {"memory": machine.resident_kb(self.pid),
+                "heap": heap,
+                "descriptors": machine.nb_descriptors(self.pid),
+                "objects": self.model.live_report().objects}
+
+    def round(self, number):
+        if number == WARM_UP:
+            self.before = self.now()
+
+    def end(self):
+        after = self.now()
+        print(f"after warm-up {self.before}, at the end {after}")
+        grown = after["memory"] - self.before["memory"]
+        check(grown <= TOLERANCE_KB, f"memory has grown by {grown} kB")
+        for what in ("heap", "descriptors", "objects"):
+            check_equal(what, after[what], self.before[what])
+
+
+def growth_of(run):
+    return Growth(run.pmd, run.model,
+                  machine.find_child(run.pmd.process.pid, "dpdk-testpmd"))
+
+
+def traffic_passes(pmd, packets=1000):
+    """Both ports receive."""
+    before = pmd.stats()
+    pmd.command("start tx_first")
+    pmd.wait_until(lambda stats: all(
+        stats[port].rx_packets >= before[port].rx_packets + packets
+        for port in (0, 1)), pause=0)
+    pmd.command("stop")
+
+
+def restart_forwarding():
+    """Both ports forward, stop with packets in the rings, start again."""
+    with bench("--ports", "2", "--wire", "pair") as run:
+        pmd = run.start(eal=["-a", pci(0)])
+        growth = growth_of(run)
+        for number in range(TIMES):
+            traffic_passes(run.pmd)
+            growth.round(number)
+            pmd.command("port stop all")
+            pmd.command("port start all")
+        traffic_passes(run.pmd)
+        growth.end()
+        # what waits in a ring when a port stops is lost: that is not an error, but
+        # the wire then counts more than the driver
+        report = run.finish(counters=False)
+        received_by_wire(run, report)
+
+
+def received_by_wire(run, report):
+    """The driver counts at most what arrived, and all that it sent."""
+    for number, stats in run.stats.items():
+        port = report.ports[run.macs[number]]
+        check_equal("Tx packets", stats.tx_packets, port["tx"]["packets"])
+        check(stats.rx_packets <= port["rx"]["packets"],
+              f"{stats.rx_packets} received of {port['rx']}")
+
+
+def restart_under_fire():
+    """One port stops and starts while its peer sends without a pause."""
+    with bench("--ports", "2", "--wire", "pair") as run:
+        pmd = run.start(eal=["-a", pci(0)])
+        pmd.command("set fwd txonly")
+        pmd.command("set portlist 0")
+        growth = growth_of(run)
+        pmd.command("start")
+        for number in range(TIMES):
+            before = pmd.stats()[0].tx_packets
+            pmd.wait_until(lambda stats, least=before: stats[0].tx_packets > least,
+                           pause=0)
+            growth.round(number)
+            pmd.command("port stop 1")
+            pmd.command("port start 1")
+        growth.end()
+        pmd.command("stop")
+        pmd.command("set portlist 0,1")
+        pmd.command("set fwd io")
+        traffic_passes(run.pmd)
+        run.finish(counters=False)
+
+
+def attach_detach():
+    """A function comes and goes in one program, while another one forwards."""
+    report, result = run_programs("attach-detach", "--functions", "2", "--ports",
+                                  "2,2", "--wire", "pair", timeout=600)
+    check_result(report, result)
+    check_pairs(report)
+
+
+def attach_detach_inside(model, programs):
+    neighbour = start_testpmd(programs, eal=["-a", pci(0)], megabytes=256)
+    neighbour.command("start tx_first")
+    pmd = start_testpmd(programs, eal=["-a", pci(1)], megabytes=256)
+    growth = Growth(pmd, model, pmd.process.pid)
+    for number in range(TIMES):
+        growth.round(number)
+        traffic_passes(pmd)
+        for port in (0, 1):
+            pmd.command(f"port stop {port}")
+        said = pmd.command("port detach 0")
+        check("Device is detached" in said, f"detach said: {said}")
+        before = neighbour.stats()
+        said = pmd.command(f"port attach {pci(1)},mac={mac(2)},mac={mac(3)}")
+        check("Port 0 is attached" in said and "Port 1 is attached" in said,
+              f"attach said: {said}")
+        pmd.command("port start all")
+        neighbour.wait_until(lambda stats, least=before: all(
+            stats[port].rx_packets > least[port].rx_packets for port in (0, 1)),
+                             pause=0)
+    growth.end()
+    traffic_passes(pmd)
+    end_testpmd(pmd)
+    neighbour.command("stop")
+    neighbour.drain()
+    return end_testpmd(neighbour)
+
+
+VARIANTS = {
+    "forwarding": restart_forwarding,
+    "under-fire": restart_under_fire,
+    "attach-detach": attach_detach,
+}
+
+if __name__ == "__main__":
+    run_inside({"attach-detach": attach_detach_inside})
+    main(VARIANTS)
