@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Builds DPDK's own net/mana, from the Debian source package of the installed
+# DPDK, as a plug-in: rival/build/drivers/librte_net_mana.so. It shows that the
+# model is one of MANA, not of our driver. It is built and run, never read:
+# nothing of it is part of this project, and the folder is git-ignored.
+#
+# Its one defect that keeps testpmd from forwarding is worked around without
+# touching its source: rival-queue-state.c.
+
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=devtools/dpdk-source-lib.sh
+. "$here/dpdk-source-lib.sh"
+
+rival=${1:-$mana_root/rival}
+plugin=$rival/build/drivers/librte_net_mana.so
+stamp=$(dpdk_installed_version)
+
+if [ -e "$plugin" ] && [ "$(cat "$rival/VERSION" 2>/dev/null)" = "$stamp" ] &&
+		[ "$plugin" -nt "$here/rival-queue-state.c" ]; then
+	echo "$plugin"
+	exit
+fi
+
+rm -rf "$rival"
+mkdir -p "$rival/tree/drivers/net"
+tree=$rival/tree
+
+dpdk_source_unpack "$rival/dpdk" rival
+mv "$rival/dpdk/drivers/net/mana" "$tree/drivers/net/mana"
+# It also includes a header of EAL that not even the driver SDK has.
+cp "$rival/dpdk/lib/eal/include/rte_eal_paging.h" "$tree/drivers/net/mana"
+rm -rf "$rival/dpdk"
+
+# Our glue takes any driver of DPDK's form.
+cp "$mana_root/meson.build" "$mana_root/meson_options.txt" \
+	"$mana_root/VERSION" "$tree"
+cp "$mana_root/drivers/meson.build" "$mana_root/drivers/version.map.in" \
+	"$tree/drivers"
+cp -r "$mana_root/devtools" "$tree/devtools"
+[ ! -d "$mana_root/dpdk-headers" ] ||
+	cp -r "$mana_root/dpdk-headers" "$tree/dpdk-headers"
+cp "$here/rival-queue-state.c" "$tree/drivers/net/mana/rival_queue_state.c"
+printf '\nsources += files(%s)\n' "'rival_queue_state.c'" \
+	>>"$tree/drivers/net/mana/meson.build"
+
+log=$rival/build.log
+if ! { DPDK_SOURCE_DIR=$dpdk_cache meson setup -Dtests=false -Dmodel=disabled \
+		-Dc_link_args=-Wl,--wrap=rte_eth_dev_probing_finish \
+		"$rival/build" "$tree" &&
+		ninja -C "$rival/build"; } >"$log" 2>&1; then
+	tail -n 30 "$log" >&2
+	dpdk_die "cannot build DPDK's own net/mana, see $log"
+fi
+[ -e "$plugin" ] || dpdk_die "no $plugin was built, see $log"
+echo "$stamp" >"$rival/VERSION"
+echo "$plugin"

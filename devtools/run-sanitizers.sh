@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Builds driver, model and tests with the address and undefined-behaviour
+# sanitizers and runs meson's tests with them. Any finding ends the program that
+# has it, so its test fails.
+#
+# testpmd and libibverbs are the distribution's, not instrumented: the sanitizers'
+# runtime libraries are preloaded, before the model's (the launcher keeps what is
+# in LD_PRELOAD first).
+#
+# usage: run-sanitizers.sh [build folder] [arguments of meson test]
+
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+build=${1:-$root/build-sanitizers}
+[ $# -eq 0 ] || shift
+
+runtime=
+for library in libasan.so libubsan.so; do
+	path=$(gcc -print-file-name=$library)
+	case $path in
+	/*) runtime=$runtime${runtime:+:}$(realpath "$path") ;;
+	*)
+		echo "FAIL sanitizers: gcc has no $library" >&2
+		exit 1
+		;;
+	esac
+done
+
+[ -e "$build/build.ninja" ] || CC=gcc meson setup "$build" "$root" \
+	-Db_sanitize=address,undefined -Db_lundef=false \
+	-Dbuildtype=debugoptimized -Dwerror=true
+ninja -C "$build"
+
+# Leaks are looked for in programs of ours, see with-sanitizers.sh.
+export MANA_SANITIZER_RUNTIME="$runtime"
+rm -f "$build"/meson-logs/testlog*
+status=0
+meson test -C "$build" --no-rebuild --print-errorlogs --timeout-multiplier 6 \
+	--wrapper "$root/devtools/with-sanitizers.sh" "$@" || status=$?
+
+# meson names the log after the wrapper.
+/usr/bin/python3 - "$build"/meson-logs/testlog*.json <<'EOF'
+import json
+import sys
+for line in open(sys.argv[1], encoding='utf-8'):
+    test = json.loads(line)
+    result = {'OK': 'PASS', 'EXPECTEDFAIL': 'PASS', 'SKIP': 'SKIP'}.get(
+        test['result'], 'FAIL')
+    print(result, 'sanitizers: ' + test['name'].split(' / ')[-1])
+EOF
+exit $status
