@@ -1,0 +1,115 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Counts what run-tests.sh has run.
+
+usage: count-tests.py LOGS
+
+LOGS has meson's testlog.json (one object a line), and NAME.log with NAME.status
+of each script. A test of meson counts as the cases that it says it has run
+(cmocka, unittest), or as one. A script counts its PASS, FAIL and SKIP lines, or
+as one.
+"""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+
+class Count:
+    """Passed, failed and skipped, with the names of those not passed."""
+
+    def __init__(self):
+        self.passed = 0
+        self.failed = []
+        self.skipped = []
+
+    def case(self, name, result, reason=''):
+        if result == 'PASS':
+            self.passed += 1
+        elif result == 'SKIP':
+            self.skipped.append(f'{name}: {reason}' if reason else name)
+        else:
+            self.failed.append(name)
+
+
+def cmocka_cases(output):
+    """[(name, result)] of a program that uses cmocka."""
+    words = {'OK': 'PASS', 'FAILED': 'FAIL', 'SKIPPED': 'SKIP'}
+    found = {}
+    # The names of those that failed are listed again at the end.
+    for word, name in re.findall(
+            r'\[\s+(OK|FAILED|SKIPPED)\s+\] (\w+)$', output, re.M):
+        found[name] = words[word]
+    return list(found.items())
+
+
+def unittest_cases(output):
+    """The same of a script that uses unittest, which names the failed ones."""
+    ran = re.search(r'^Ran (\d+) tests? in', output, re.M)
+    if ran is None:
+        return []
+    failed = re.findall(r'^(?:FAIL|ERROR): (\w+)', output, re.M)
+    cases = [(name, 'FAIL') for name in failed]
+    return cases + [('', 'PASS')] * (int(ran.group(1)) - len(failed))
+
+
+def skip_reason(output):
+    found = re.search(r'(?:SKIP|skipped)[:\s]+(.*)', output)
+    return found.group(1).strip() if found else ''
+
+
+def count_meson(logs, count):
+    for line in (logs / 'testlog.json').read_text().splitlines():
+        test = json.loads(line)
+        name = test['name'].split(' / ')[-1]
+        output = test.get('stdout') or ''
+        if test['result'] == 'SKIP':
+            count.case(name, 'SKIP', skip_reason(output))
+            continue
+        ok = test['result'] in ('OK', 'EXPECTEDFAIL')
+        cases = cmocka_cases(output) or \
+            unittest_cases(output + (test.get('stderr') or ''))
+        if not cases:
+            count.case(name, 'PASS' if ok else 'FAIL')
+            continue
+        for case, result in cases:
+            count.case(f'{name}: {case}', result)
+        if not ok and all(result != 'FAIL' for _, result in cases):
+            count.case(f"{name}: {test['result']}", 'FAIL')
+
+
+def count_script(status, count):
+    name = status.stem
+    ok = status.read_text().strip() == 'exit 0'
+    lines = re.findall(r'^(PASS|FAIL|SKIP):? (.*)$',
+                       status.with_suffix('.log').read_text(errors='replace'),
+                       re.M)
+    for result, text in lines:
+        count.case(text, result)
+    if not lines:
+        count.case(name, 'PASS' if ok else 'FAIL')
+    elif not ok and all(result != 'FAIL' for result, _ in lines):
+        count.case(f'{name}: ended early', 'FAIL')
+
+
+def main():
+    logs = Path(sys.argv[1])
+    count = Count()
+    if (logs / 'testlog.json').exists():
+        count_meson(logs, count)
+    else:
+        count.case('meson test has left no log', 'FAIL')
+    for status in sorted(logs.glob('*.status')):
+        count_script(status, count)
+    for name in count.skipped:
+        print('skipped:', name)
+    for name in count.failed:
+        print('failed:', name)
+    skipped = f', {len(count.skipped)} skipped' if count.skipped else ''
+    print(f'{count.passed} passed, {len(count.failed)} failed{skipped}')
+    sys.exit(1 if count.failed or not count.passed else 0)
+
+
+if __name__ == '__main__':
+    main()
