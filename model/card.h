@@ -81,8 +81,20 @@ struct card_wq_ref {
 	uint32_t fn, wq;
 };
 
+/*
+ * The CQE that is being written. Its writer may be killed when the program can
+ * see it and the card has not counted it yet: the queue may be another's.
+ */
+struct card_posting {
+	bool is_active;
+	uint32_t fn, wq; /* whose CQE */
+	uint32_t cq_pi; /* before */
+	uint32_t wq_ci; /* after */
+};
+
 struct device {
 	uint32_t nb_functions;
+	struct card_posting posting;
 	uint32_t nb_open;
 	struct card_wq_ref open[CARD_MAX_OPEN];
 	/* Per process: first and last SQ with work, as fn * NB_WQS + index + 1. */

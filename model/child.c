@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "loadable.h"
 #include "options.h"
 
 #define LIBRARY "libmana-model.so"
@@ -151,6 +152,7 @@ int
 child_start(struct child *child, char **argv, const char *run_dir,
 	    const sigset_t *mask)
 {
+	const char *why_not = loadable_why_not(argv[0]);
 	pid_t launcher = getpid();
 	int fds[2], ret;
 
@@ -159,6 +161,9 @@ child_start(struct child *child, char **argv, const char *run_dir,
 	ret = set_environment(run_dir);
 	if (ret != 0)
 		return ret;
+	if (why_not != NULL)
+		options_complain("%s will not see the modelled machine: %s",
+				 argv[0], why_not);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0 || pipe2(fds, O_CLOEXEC) != 0)
 		return -errno;
 	child->terminal = own_terminal();

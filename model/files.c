@@ -144,8 +144,12 @@ begin_close(int fd, struct closing *closing)
 	closing->kind = fds_kind(fd);
 	closing->context = -1;
 	closing->same = (struct same_file){ .fd = fd };
-	if (closing->kind == FD_CONTEXT)
+	if (closing->kind == FD_CONTEXT) {
 		closing->context = files_context(fd);
+		/* Now, or others that look for the dead find it left behind. */
+		if (closing->context >= 0)
+			kernel_context_released(closing->context, true);
+	}
 	if (closing->kind == FD_EVENT &&
 	    host_identity(fd, &closing->same.dev, &closing->same.ino) == 0)
 		fds_for_each(0, ~0u, count_same, &closing->same);
@@ -158,7 +162,7 @@ end_close(const struct closing *closing, int fd)
 	switch (closing->kind) {
 	case FD_CONTEXT:
 		if (closing->context >= 0)
-			kernel_context_released(closing->context, true);
+			kernel_context_released(closing->context, false);
 		break;
 	case FD_EVENT:
 		if (closing->same.nb_others == 0)

@@ -96,6 +96,18 @@ catch_signals(struct launcher *l)
 	return 0;
 }
 
+/* The guardian takes the machine down then. */
+static void
+on_bus_error(int signo)
+{
+	static const char text[] = "mana-model: " SEGMENT_FULL_MESSAGE "\n";
+
+	(void)signo;
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+		_exit(OPTIONS_EXIT_OWN_ERROR);
+	_exit(OPTIONS_EXIT_OWN_ERROR);
+}
+
 static int
 plan_faults(const struct options *options)
 {
@@ -135,6 +147,7 @@ make_machine(struct launcher *l)
 		return -1;
 	}
 	mem_own_through_kernel = true;
+	signal(SIGBUS, on_bus_error);
 	ret = segment_create(l->run_dir, config);
 	if (ret != 0) {
 		options_complain("cannot make the machine's memory in %s: %s",

@@ -70,9 +70,12 @@ uint32_t nic_hash(const struct toeplitz *toeplitz, const uint8_t *input,
 uint32_t nic_hash_frame(const struct toeplitz *toeplitz, const uint8_t *frame,
 			const struct nic_parsed *parsed, uint32_t *type);
 
-/* nic.c: a CQE of a work queue (but for its trailer), and its event. */
+/*
+ * nic.c: a CQE of a work queue (but for its trailer), and its event. With it
+ * the consumer index goes on by wqe_bytes.
+ */
 void nic_complete(struct card_function *f, struct wq *wq,
-		  uint8_t cqe[HW_CQE_BYTES]);
+		  uint8_t cqe[HW_CQE_BYTES], uint32_t wqe_bytes);
 
 /* nic_tx.c: send everything that is posted, until an error stops the queue. */
 void nic_tx_run(struct card_function *f, struct wq *sq);

@@ -203,7 +203,7 @@ nic_rx_scatter(const struct card_function *f, const struct wq *rq,
 
 static void
 nic_rx_write_cqe(struct card_function *f, struct wq *rq, enum hw_cqe_type type,
-		 const struct rx_open *rx)
+		 const struct rx_open *rx, uint32_t wqe_bytes)
 {
 	uint8_t cqe[HW_CQE_BYTES] = { 0 };
 	uint32_t i;
@@ -219,7 +219,7 @@ nic_rx_write_cqe(struct card_function *f, struct wq *rq, enum hw_cqe_type type,
 	}
 	/* Bytes, as OpenVMM emu/bnic.rs. */
 	hw_put_le32(cqe + HW_RX_CQE_WQE_OFFSET_OFF, rx->wqe_offset);
-	nic_complete(f, rq, cqe);
+	nic_complete(f, rq, cqe, wqe_bytes);
 }
 
 void
@@ -232,7 +232,7 @@ nic_rx_flush_queue(struct card_function *f, struct wq *rq)
 	nic_rx_write_cqe(f, rq,
 			 rx->nb_packets > 1 ? HW_CQE_RX_COALESCED_4 :
 					      HW_CQE_RX_OKAY,
-			 rx);
+			 rx, 0);
 	rx->nb_packets = 0;
 }
 
@@ -253,7 +253,7 @@ nic_rx_flush(void)
 /* One more packet for the open CQE; the flags word is common to all in it. */
 static void
 nic_rx_coalesce(struct card_function *f, struct wq *rq,
-		const struct nic_rx_frame *rx)
+		const struct nic_rx_frame *rx, uint32_t wqe_bytes)
 {
 	struct device *card = segment_device();
 	struct rx_open *open = &rq->rx;
@@ -272,6 +272,7 @@ nic_rx_coalesce(struct card_function *f, struct wq *rq,
 	}
 	open->len_bytes[open->nb_packets] = rx->nb_bytes;
 	open->hash[open->nb_packets] = rx->hash;
+	rq->ci += wqe_bytes;
 	if (++open->nb_packets == HW_RX_CQE_NB_PPI)
 		nic_rx_flush_queue(f, rq);
 }
@@ -295,18 +296,19 @@ nic_rx_done(struct card_function *f, struct card_port *port, struct wq *rq,
 		port->counters.rx_truncated++;
 		record->truncated++;
 		nic_rx_flush_queue(f, rq);
-		nic_rx_write_cqe(f, rq, HW_CQE_RX_TRUNCATED, &single);
+		nic_rx_write_cqe(f, rq, HW_CQE_RX_TRUNCATED, &single,
+				 wqe->wqe_bytes);
 	} else {
 		port->counters.rx_packets++;
 		port->counters.rx_bytes += rx->wire_bytes;
 		record->packets++;
 		record->bytes += rx->wire_bytes;
 		if (port->coalesce)
-			nic_rx_coalesce(f, rq, rx);
+			nic_rx_coalesce(f, rq, rx, wqe->wqe_bytes);
 		else
-			nic_rx_write_cqe(f, rq, HW_CQE_RX_OKAY, &single);
+			nic_rx_write_cqe(f, rq, HW_CQE_RX_OKAY, &single,
+					 wqe->wqe_bytes);
 	}
-	rq->ci += wqe->wqe_bytes;
 	if (rq->nb_wqes > 0)
 		rq->nb_wqes--;
 }

@@ -388,6 +388,7 @@ nic_tx_complete(struct nic_tx *tx, int type)
 		card_counters(tx->f, sq)->errors++;
 	} else if (tx->oob.suppress) {
 		sq->silent_bytes += tx->wqe_bytes;
+		sq->ci += tx->wqe_bytes;
 		return;
 	}
 	sq->silent_bytes = 0;
@@ -397,7 +398,9 @@ nic_tx_complete(struct nic_tx *tx, int type)
 	hw_put_le32(cqe + HW_TX_CQE_OFFSETS_OFF,
 		    (sq->ci / HW_BU_BYTES & HW_TX_WQE_OFFSET_M)
 			    << HW_TX_CQE_WQE_OFFSET_S);
-	nic_complete(tx->f, sq, cqe);
+	/* OpenVMM net_mana: GDMA_ERR means that the queue was disabled. */
+	sq->is_disabled = type == HW_CQE_TX_GDMA_ERR;
+	nic_complete(tx->f, sq, cqe, sq->is_disabled ? 0 : tx->wqe_bytes);
 }
 
 /* One WQE from ring to wire to CQE. */
@@ -417,11 +420,6 @@ nic_tx_one(struct nic_tx *tx)
 		     sq->id, sq->ci / HW_BU_BYTES, tx->wqe.nb_sge,
 		     (uint32_t)tx->total_bytes, type);
 	nic_tx_complete(tx, type);
-	/* OpenVMM net_mana: GDMA_ERR means that the queue was disabled. */
-	if (type == HW_CQE_TX_GDMA_ERR)
-		sq->is_disabled = true;
-	else
-		sq->ci += tx->wqe_bytes;
 }
 
 /* DPDK commit 823dbf2860: what silence between CQEs leads to. */

@@ -114,6 +114,19 @@ cq_post(struct cq *cq, uint8_t cqe[HW_CQE_BYTES], uint32_t wq_id, bool is_sq,
 	return event;
 }
 
+bool
+cq_is_written(const struct cq *cq)
+{
+	const uint32_t at = (cq->pi & (cq->nb_cqes - 1)) * HW_CQE_BYTES;
+	uint8_t trailer[sizeof(uint32_t)];
+
+	return mem_read(cq->ring.process,
+			cq->ring.addr + at + HW_CQE_TRAILER_OFF, trailer,
+			sizeof(trailer)) == 0 &&
+	       hw_le32(trailer) >> HW_CQE_OWNER_S ==
+		       (cq->pi >> cq->log_n & HW_CQE_OWNER_M);
+}
+
 /*
  * OpenVMM emu/queues.rs CqEq::doorbell, with one change: rdma-core arms again
  * without having polled by an index ahead of the device's, and ships.

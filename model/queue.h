@@ -99,6 +99,9 @@ bool cq_post(struct cq *cq, uint8_t cqe[HW_CQE_BYTES], uint32_t wq_id,
  */
 bool cq_doorbell(struct cq *cq, uint32_t tail, bool arm);
 
+/* Whether the program can see a CQE that was not counted yet. */
+bool cq_is_written(const struct cq *cq);
+
 /* A new work queue: nothing posted. */
 void wq_reset(struct wq *wq);
 

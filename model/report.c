@@ -91,6 +91,8 @@ one_port(uint32_t fn, uint32_t port)
 	json_object_set_new(rx, "no_wqe", number(c.rx_no_wqe));
 	json_object_set_new(rx, "truncated", number(c.rx_truncated));
 	json_object_set_new(rx, "no_steering", number(c.rx_no_steering));
+	json_object_set_new(rx, "filtered", number(c.rx_filtered));
+	json_object_set_new(rx, "errors", number(c.rx_errors));
 	json_object_set_new(tx, "packets", number(c.tx_packets));
 	json_object_set_new(tx, "bytes", number(c.tx_bytes));
 	json_object_set_new(tx, "errors", tx_errors(&c));
@@ -334,7 +336,8 @@ summarise_ports(const json_t *report, FILE *stream)
 		const json_t *rx = json_object_get(port, "rx");
 		const json_t *tx = json_object_get(port, "tx");
 		uint64_t dropped = get(rx, "no_wqe") + get(rx, "truncated") +
-				   get(rx, "no_steering");
+				   get(rx, "no_steering") +
+				   get(rx, "filtered") + get(rx, "errors");
 		uint64_t errors = 0;
 		const char *name;
 		json_t *n;

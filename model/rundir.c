@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,16 +27,24 @@
 #define OWNER_FILE "owner"
 /* A launcher needs less between making its folder and locking it. */
 #define BIRTH_SECONDS 10
+/*
+ * rdma-core util/sysfs.h IBV_SYSFS_PATH_MAX (256): of a longer path,
+ * libibverbs finds no devices and does not say why.
+ */
+#define MAX_PATH_BYTES (256 - sizeof("/sys/class/infiniband_verbs/uverbs15"))
 /* Waiting for a guardian, 20 ms each. */
 #define MAX_NAPS 250
 
+/* Absolute: programs may go to another folder before they look for it. */
 static const char *
 base_folder(void)
 {
+	static char absolute[PATH_MAX];
 	const char *dir = getenv("MANA_MODEL_RUNDIR");
 
 	if (dir != NULL && dir[0] != '\0')
-		return dir;
+		return dir[0] != '/' && realpath(dir, absolute) != NULL ?
+			       absolute : dir;
 	return access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
 }
 
@@ -198,7 +207,8 @@ rundir_create(const char *name, char *path, size_t path_bytes, int *kick_fd)
 {
 	int ret;
 
-	if (rundir_path(name, path, path_bytes) != 0) {
+	if (rundir_path(name, path, path_bytes) != 0 ||
+	    strlen(path) > MAX_PATH_BYTES) {
 		options_complain("the path of the run folder is too long: set "
 				 "MANA_MODEL_RUNDIR to a shorter one");
 		return -1;

@@ -104,6 +104,24 @@ segment_map(int fd)
 	return 0;
 }
 
+/*
+ * The file is sparse. What every machine needs is taken at once, so that a full
+ * file system is an error here, and not a SIGBUS at the first access.
+ */
+static int
+segment_make_room(int fd)
+{
+	const off_t needed = SEGMENT_HEAD_BYTES + SEGMENT_LEDGER_BYTES +
+			     SEGMENT_FAULT_BYTES;
+
+	if (syscall(SYS_ftruncate, fd, SEGMENT_BYTES) < 0)
+		return -errno;
+	if (syscall(SYS_fallocate, fd, 0, (off_t)0, needed) < 0 &&
+	    (errno == ENOSPC || errno == EDQUOT))
+		return -errno;
+	return 0; /* some file systems cannot tell */
+}
+
 static int
 segment_open(const char *run_dir, int flags)
 {
@@ -121,7 +139,7 @@ segment_open(const char *run_dir, int flags)
 	if (fd < 0)
 		return -errno;
 	if ((flags & O_CREAT) != 0)
-		rc = syscall(SYS_ftruncate, fd, SEGMENT_BYTES) < 0 ? -errno : 0;
+		rc = segment_make_room(fd);
 	else if (syscall(SYS_fstat, fd, &st) < 0)
 		rc = -errno;
 	else
@@ -224,9 +242,11 @@ segment_run_dir(void)
 void
 segment_lock_masked(void)
 {
-	/* The machine's invariants are restored by whoever reclaims. */
-	if (pthread_mutex_lock(&model->mutex) == EOWNERDEAD)
+	/* The dead process's own objects are left to whoever reclaims. */
+	if (pthread_mutex_lock(&model->mutex) == EOWNERDEAD) {
 		pthread_mutex_consistent(&model->mutex);
+		segment_holder_died();
+	}
 }
 
 void
@@ -298,8 +318,12 @@ segment_process_has_memory(uint32_t slot)
 {
 	struct segment_stat stat;
 
+	/*
+	 * Other threads that are left do not help: process_vm_readv(2) asks the
+	 * leader. When a program is killed, it often ends first.
+	 */
 	return segment_process_stat(slot, &stat) &&
-	       ((stat.flags & SEGMENT_PF_EXITING) == 0 || stat.nb_threads > 1);
+	       (stat.flags & SEGMENT_PF_EXITING) == 0;
 }
 
 void
@@ -309,6 +333,13 @@ segment_process_release(uint32_t slot)
 
 	if (p != NULL)
 		memset(p, 0, sizeof(*p));
+}
+
+bool
+segment_holds(const void *addr)
+{
+	return model != NULL &&
+	       (uintptr_t)addr - (uintptr_t)model < SEGMENT_BYTES;
 }
 
 static void *

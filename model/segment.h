@@ -61,14 +61,15 @@ const char *segment_run_dir(void);
 
 /*
  * The machine's lock: robust, shared by all processes, not recursive. Code
- * under it is async-signal-safe. When the holder died, the next one goes on
- * with whatever state is there.
+ * under it is async-signal-safe. When the holder died, the next one finishes
+ * what the card was about to do to queues of others, and goes on.
  *
  * The plain pair also blocks the thread's signals, so that no handler of the
  * program can ring or call while the lock is held. The masked pair is for
  * threads whose signals are blocked anyway (the doorbell trap, the device
  * thread) and makes no system call.
  */
+void segment_holder_died(void); /* provided by the card, with the lock */
 void segment_lock(void);
 void segment_unlock(void);
 void segment_lock_masked(void);
@@ -85,6 +86,15 @@ bool segment_process_alive(uint32_t slot);
 bool segment_process_has_memory(uint32_t slot);
 /* Free the slot of a dead process; its objects must be gone. */
 void segment_process_release(uint32_t slot);
+
+/*
+ * Whether an address is the segment's. A SIGBUS there: the file is sparse, and
+ * its file system is full.
+ */
+bool segment_holds(const void *addr);
+#define SEGMENT_FULL_MESSAGE                                          \
+	"the file system of the run folder is full: make room, or set " \
+	"MANA_MODEL_RUNDIR to a folder elsewhere"
 
 /* Parts of the segment; never NULL once attached. */
 struct device *segment_device(void);

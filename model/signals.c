@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 #include "doorbell.h"
+#include "ledger.h"
 #include "mem.h"
 #include "preload.h"
 #include "quiet.h"
+#include "segment.h"
 #include "signals.h"
 
 /* A signal that was taken over. */
@@ -95,6 +97,13 @@ trap(int signo, siginfo_t *info, void *context)
 	if (mem_fault_fixup(uc))
 		return;
 	saved_errno = errno;
+	if (signo == SIGBUS && info->si_code > 0 &&
+	    segment_holds(info->si_addr)) {
+		/* Not the program's fault, and nothing that it could mend. */
+		ledger_log(SEGMENT_FULL_MESSAGE);
+		signals_die(signo, info, uc);
+		return;
+	}
 	/* A code above 0 is the kernel's own: not kill() or sigqueue(). */
 	if (signo == SIGSEGV && info->si_code > 0) {
 		switch (doorbell_trap(info->si_addr, uc)) {

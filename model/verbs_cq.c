@@ -94,6 +94,29 @@ verbs_create_cq(uint32_t context, const struct verbs_cq *cq, uint32_t *handle)
 	return rc;
 }
 
+/*
+ * A device CQ. Its id may be one that another program, about to stop, has still
+ * in the kernel's table: then it gets another one.
+ */
+static int
+create_device_cq(const struct object *object, uint32_t fn, uint32_t pdn,
+		 uint32_t page, uint32_t *id)
+{
+	uint32_t first, other;
+	int rc;
+
+	rc = device_cq_create(fn, pdn, page, &object->cq.ring.memory, id);
+	if (rc < 0 || *id >= KERNEL_MAX_CQ_ID)
+		return rc;
+	other = segment_kernel()->cq_table[fn][*id];
+	if (other == 0 || object_at(other)->context == object->context)
+		return 0;
+	first = *id;
+	rc = create_device_cq(object, fn, pdn, page, id);
+	device_cq_destroy(fn, first);
+	return rc;
+}
+
 int
 verbs_cq_bind(struct object *object, uint32_t handle, uint32_t fn,
 	      uint32_t pdn, uint32_t page)
@@ -106,7 +129,7 @@ verbs_cq_bind(struct object *object, uint32_t handle, uint32_t fn,
 	/* The hardware refuses the invalid region of a CQ bound before. */
 	if (cq->ring.consumed)
 		return -EPROTO;
-	rc = device_cq_create(fn, pdn, page, &cq->ring.memory, &id);
+	rc = create_device_cq(object, fn, pdn, page, &id);
 	if (rc < 0)
 		return rc;
 	cq->ring.consumed = true;

@@ -444,6 +444,53 @@ test_thread_mode(void **state)
 	rig_stop(&rig);
 }
 
+/* Of the last packet of b: as if its writer had been killed in mid-air. */
+static void
+forget_last_packet(struct card_function *f, struct wq *rq, bool was_written)
+{
+	struct cq *cq = &f->cqs[rq->cq];
+	struct card_posting *posting = &segment_device()->posting;
+
+	posting->fn = 0;
+	posting->wq = (uint32_t)(rq - f->wqs);
+	posting->wq_ci = rq->ci + (was_written ? 0 : HW_BU_BYTES);
+	posting->cq_pi = cq->pi - was_written;
+	posting->is_active = true;
+	if (was_written) {
+		cq->pi--;
+		rq->ci -= HW_BU_BYTES;
+	}
+	segment_lock();
+	segment_holder_died();
+	segment_unlock();
+	assert_false(posting->is_active);
+}
+
+/* Another program's queues must not suffer when the lock's holder is killed. */
+static void
+test_holder_died(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_port *a = &rig->port[0], *b = &rig->port[1];
+	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct card_function *f = card_function(0);
+	struct wq *rq = card_rq(f, b->rq.id);
+	uint32_t i;
+
+	rig_fill_rq(rig, b, 8);
+	for (i = 0; i < 6; i++) {
+		memset(a->buf, (int)(i + 1), 60);
+		assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
+		forget_last_packet(f, rq, i % 2 == 0);
+		assert_non_null(rig_cqe(&b->rcq));
+		assert_null(rig_cqe(&b->rcq));
+		assert_memory_equal(rig_rx_buf(b, i), a->buf, 60);
+		rig_ring_cq(rig, b, &b->rcq, false);
+	}
+	assert_int_equal(rq->ci, 6 * HW_BU_BYTES);
+	assert_no_violation();
+}
+
 static void
 test_tap_ring(void **state)
 {
@@ -529,6 +576,7 @@ main(void)
 		cmocka_unit_test(test_coalescing),
 		BENCH(test_rss),
 		cmocka_unit_test(test_thread_mode),
+		BENCH(test_holder_died),
 		cmocka_unit_test(test_tap_ring),
 		BENCH(test_refusals),
 	};

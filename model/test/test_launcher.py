@@ -13,6 +13,7 @@ import pty
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -69,8 +70,9 @@ class Case(unittest.TestCase):
         shutil.rmtree(self.base)
         self.assertEqual(left, [], "run folders left behind")
 
-    def run_model(self, *args, prefix=(), timeout=60, **more):
-        return subprocess.run([*prefix, MODEL, *args], env=self.env,
+    def run_model(self, *args, prefix=(), timeout=60, without_model=False, **more):
+        model = () if without_model else (MODEL,)
+        return subprocess.run([*prefix, *model, *args], env=self.env,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True, timeout=timeout, check=False, **more)
 
@@ -372,6 +374,72 @@ class Reports(Case):
             self.assertIn(name, done.stderr)
 
 
+# An ELF64 file for x86-64 with a PT_LOAD only: exit(5).
+STATIC_PROGRAM = struct.pack(
+    "<4sBBBxQHHIQQQIHHHHHH" "IIQQQQQQ" "10s", b"\x7fELF", 2, 1, 1, 0, 2, 62, 1,
+    0x400078, 64, 0, 0, 64, 56, 1, 64, 0, 0,
+    1, 5, 0, 0x400000, 0x400000, 130, 130, 4096,
+    b"\x6a\x3c\x58\x6a\x05\x5f\x0f\x05\x90\x90")
+
+
+class OutOfReach(Case):
+    """Programs that the library cannot be loaded into: said, and run all the same."""
+
+    def test_static_program(self):
+        path = os.path.join(self.base, "static")
+        with open(path, "wb") as file:
+            file.write(STATIC_PROGRAM)
+        os.chmod(path, 0o755)
+        self.env["PATH"] += ":" + self.base
+        for name in (path, "static"):
+            done = self.run_model("--quiet", name)
+            self.assertEqual(done.returncode, 5)
+            self.assertIn(f"{name} will not see the modelled machine: it is "
+                          "statically linked", done.stderr)
+
+    @unittest.skipUnless(os.getuid() == 0, "needs root, to become somebody else")
+    def test_privileged_program(self):
+        path = os.path.join(self.base, "privileged")
+        shutil.copy(shutil.which("true"), path)
+        os.chmod(self.base, 0o777)
+        for mode, status in ((0o4755, "set-user-ID"), (0o2755, "set-group-ID"), (0o755, "")):
+            os.chmod(path, mode)
+            done = self.run_model("--quiet", path, prefix=OrdinaryUser.PREFIX)
+            self.assertEqual(done.returncode, 0)
+            self.assertIn(status, done.stderr)
+            self.assertEqual(done.stderr == "", status == "")
+
+
+@unittest.skipUnless(os.getuid() == 0, "needs root, to mount")
+class FullFileSystem(Case):
+    def run_in(self, size, *program):
+        return self.run_model(
+            "-c", f'mount -t tmpfs -o size={size} none "$MANA_MODEL_RUNDIR" || exit 99\n'
+            '"$@"; status=$?; for i in 1 2 3 4 5 6 7 8 9; do'
+            ' [ -z "$(ls -A "$MANA_MODEL_RUNDIR")" ] || sleep 0.2; done;'
+            ' ls -A "$MANA_MODEL_RUNDIR" >&2; exit $status', "sh",
+            MODEL, *program, prefix=("unshare", "--mount", "sh"), without_model=True)
+
+    def test_no_room_at_the_start(self):
+        for size in ("16k", "64k", "1m", "1300k"):
+            done = self.run_in(size, "true")
+            if done.returncode == 99:
+                self.skipTest("cannot mount")
+            self.assertEqual(done.returncode, 125, (size, done.stderr))
+            self.assertRegex(done.stderr, "^mana-model: .*No space left on device\n$")
+
+    def test_no_room_later(self):
+        done = self.run_in(
+            "3m", "--quiet", "sh", "-c", "cat /dev/zero > $MANA_MODEL_DIR/fill;"
+            f"{MANY} 100 2 2")
+        if done.returncode == 99:
+            self.skipTest("cannot mount")
+        self.assertNotEqual(done.returncode, 0)
+        # Of the program, and perhaps of the launcher; and nothing stays behind.
+        self.assertRegex(done.stderr, "mana-model: the file system of the run folder is full")
+        self.assertNotIn("mana-model-", done.stderr)
+
+
 class Signals(Case):
     def test_forwarded_once(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
@@ -524,6 +592,28 @@ class Leftovers(Case):
         # Any machine of the user clears up.
         self.assertEqual(self.run_model("true").returncode, 0)
         self.assertFalse(os.path.exists(folder))
+
+    def test_relative_place(self):
+        self.env["MANA_MODEL_RUNDIR"] = "machines"
+        done = self.run_model("--quiet", "--", "sh", "-c", "cd / && ibv_devinfo -l",
+                              cwd=self.base)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("manae_0", done.stdout)
+
+    def test_deep_place(self):
+        """libibverbs finds no devices, silently, if the path is too long."""
+        for length, status in ((219, 0), (220, 125)):
+            rest = length - len(self.folders) - len(f"//mana-model-{os.getuid()}-d")
+            self.env["MANA_MODEL_RUNDIR"] = os.path.join(self.folders, "x" * rest)
+            os.mkdir(self.env["MANA_MODEL_RUNDIR"])
+            done = self.run_model("--quiet", "--functions=16", "--name=d",
+                                  "ibv_devinfo", "-l")
+            os.rmdir(self.env["MANA_MODEL_RUNDIR"])
+            self.assertEqual(done.returncode, status, done.stderr)
+            if status == 0:
+                self.assertIn("manae_15", done.stdout)
+            else:
+                self.assertIn("MANA_MODEL_RUNDIR", done.stderr)
 
     def test_no_place(self):
         self.env["MANA_MODEL_RUNDIR"] = "/no/such/folder"

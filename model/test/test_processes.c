@@ -6,6 +6,7 @@
  */
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
@@ -16,6 +17,8 @@
 #include "verbs_rig.h"
 
 extern char **environ;
+
+static void check_alive(struct vrig *rig);
 
 /* What a child reports when an assertion of its own fails. */
 #define CHILD_CHECK(condition) \
@@ -177,6 +180,76 @@ killed_at_random_leaves_no_trace(void **state)
 	}
 }
 
+static void *
+sleep_on(void *arg)
+{
+	(void)arg;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+/* Frames go to it while it dies, and its threads do not die all at once. */
+static void
+killed_receiver_is_not_accused(void **state)
+{
+	uint64_t before = MODEL_CALL(mana_model_violations)(NULL);
+	struct vrig *rig = *state;
+	int i, k, status, ready[2];
+	pthread_t thread;
+	pid_t pid;
+
+	assert_int_equal(pipe(ready), 0);
+	assert_int_equal(vrig_up(rig, 0, 1, 1, 0), 0);
+	for (i = 0; i < 30; i++) {
+		pid = fork();
+		if (pid == 0) {
+			struct vrig own = { 0 };
+
+			for (k = 0; k < 40; k++)
+				pthread_create(&thread, NULL, sleep_on, NULL);
+			CHILD_CHECK(vrig_up(&own, 0, 2, 1, 1) == 0);
+			vrig_fill(&own, &own.rx[0], 64);
+			CHILD_CHECK(write(ready[1], "r", 1) == 1);
+			sleep_on(NULL);
+		}
+		wait_byte(ready[0]);
+		kill(pid, SIGKILL);
+		while (waitpid(pid, &status, WNOHANG) == 0) {
+			vrig_send(rig, &rig->tx[0], 0, 60);
+			assert_non_null(vrig_cqe(&rig->tx[0]));
+			vrig_ring_cq(rig, &rig->tx[0], false);
+		}
+		assert_int_equal(status, SIGKILL);
+		assert_int_equal(MODEL_CALL(mana_model_violations)(NULL),
+				 before);
+	}
+	close(ready[0]);
+	close(ready[1]);
+}
+
+/* Its id is still in the kernel's table, and free in the device. */
+static void
+half_stopped_program_is_in_nobodys_way(void **state)
+{
+	struct vrig *rig = *state, other = { 0 };
+	pid_t pid;
+
+	assert_int_equal(vrig_up(rig, 0, 1, 2, 0), 0);
+	assert_int_equal(ibv_destroy_qp(rig->tx[0].qp), 0);
+	assert_int_equal(ibv_destroy_qp(rig->tx[1].qp), 0);
+	rig->tx[0].qp = rig->tx[1].qp = NULL;
+	pid = fork();
+	if (pid == 0) {
+		CHILD_CHECK(vrig_up(&other, 0, 2, 1, 1) == 0);
+		CHILD_CHECK(other.tx[0].cq_id != rig->tx[0].cq_id);
+		check_alive(&other);
+		CHILD_CHECK(vrig_close(&other) == 0);
+		_exit(0);
+	}
+	wait_for(pid, 0);
+}
+
 static void
 check_alive(struct vrig *rig)
 {
@@ -233,6 +306,7 @@ child_may_use_another_port(void **state)
 	pid_t pid;
 
 	assert_int_equal(vrig_up(rig, 0, 1, 1, 1), 0);
+	vrig_fill(rig, &rig->rx[0], 4);
 	pid = fork();
 	if (pid == 0) {
 		CHILD_CHECK(vrig_up(&other, 0, 1, 1, 0) == EBUSY);
@@ -244,7 +318,6 @@ child_may_use_another_port(void **state)
 		_exit(0);
 	}
 	/* Its frame comes to us, though it runs the device. */
-	vrig_fill(rig, &rig->rx[0], 4);
 	assert_non_null(vrig_cqe(&rig->rx[0]));
 	wait_for(pid, 0);
 	check_alive(rig);
@@ -420,6 +493,8 @@ main(void)
 		T(killed_program_leaves_the_port_at_once),
 		T(killed_owner_frees_the_port_for_who_waits),
 		T(killed_at_random_leaves_no_trace),
+		T(killed_receiver_is_not_accused),
+		T(half_stopped_program_is_in_nobodys_way),
 		T(children_do_no_harm),
 		T(child_may_use_another_port),
 		T(mapping_holds_the_context),

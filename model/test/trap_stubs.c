@@ -65,6 +65,13 @@ segment_process_has_memory(uint32_t slot)
 }
 
 bool
+segment_holds(const void *addr)
+{
+	(void)addr;
+	return false;
+}
+
+bool
 attach_is_attached(void)
 {
 	return true;
