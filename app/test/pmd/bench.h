@@ -67,8 +67,10 @@ struct bench {
 	struct mana_model_port wire_before[BENCH_NB_PORTS];
 	bool is_probed;
 	bool is_started[BENCH_NB_PORTS];
-	/* Tags that the device inserted: the driver counts frames without them. */
+	/* Tags inserted by the device, by sender: the driver's counters leave them out. */
 	unsigned int nb_tags[BENCH_NB_PORTS];
+	/* Bytes of frames that a test makes the device refuse, by sender. */
+	uint64_t refused_bytes[BENCH_NB_PORTS];
 	/* A test may say that counters must not be compared when it ends. */
 	bool ignore_counters;
 };
@@ -142,7 +144,14 @@ void bench_send(uint16_t port, uint16_t queue, struct rte_mbuf **pkts,
 /* Receives nb packets of a queue; returns how many came. */
 unsigned int bench_receive(uint16_t port, uint16_t queue, struct rte_mbuf **pkts,
 			   unsigned int nb);
-/* Receives and frees whatever waits on all queues of all ports. */
+/* When patience with the device ends, in rte_get_timer_cycles(). */
+uint64_t bench_deadline(void);
+/* Waits until the device has sent all that was given to it. */
+void bench_settle(const struct bench *bench);
+/*
+ * Receives and frees whatever waits on all queues of all ports, once the
+ * device has sent all that was given to it.
+ */
 void bench_drain(struct bench *bench);
 /* One frame from port 0 to port 1 and one back, compared byte by byte. */
 void bench_pass_one(struct bench *bench);

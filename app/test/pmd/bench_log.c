@@ -33,7 +33,11 @@ log_write(void *cookie __rte_unused, const char *text, size_t size)
 		snprintf(lines[nb_lines].text, LOG_CHARS, "%.*s", (int)size, text);
 		nb_lines++;
 	}
-	if (level <= (int)RTE_LOG_ERR && unexpected[0] == '\0' &&
+	/* The driver also warns of what the kernel did not give back. */
+	if ((level <= (int)RTE_LOG_ERR ||
+	     (level <= (int)RTE_LOG_WARNING &&
+	      memmem(text, size, "MANA:", 5) != NULL)) &&
+	    unexpected[0] == '\0' &&
 	    (announced == NULL || memmem(text, size, announced, strlen(announced)) == NULL))
 		snprintf(unexpected, sizeof(unexpected), "%.*s", (int)size, text);
 	return size;

@@ -158,8 +158,8 @@ bench_check_bytes(const struct rte_mbuf *m, const uint8_t *bytes, uint32_t len_b
 	assert_int_equal(at, len_bytes);
 }
 
-static uint64_t
-deadline(void)
+uint64_t
+bench_deadline(void)
 {
 	return rte_get_timer_cycles() + PATIENCE_MS * (rte_get_timer_hz() / 1000);
 }
@@ -167,7 +167,7 @@ deadline(void)
 void
 bench_send(uint16_t port, uint16_t queue, struct rte_mbuf **pkts, unsigned int nb)
 {
-	uint64_t end = deadline();
+	uint64_t end = bench_deadline();
 	unsigned int sent = 0;
 
 	while (sent < nb) {
@@ -180,7 +180,7 @@ bench_send(uint16_t port, uint16_t queue, struct rte_mbuf **pkts, unsigned int n
 unsigned int
 bench_receive(uint16_t port, uint16_t queue, struct rte_mbuf **pkts, unsigned int nb)
 {
-	uint64_t end = deadline();
+	uint64_t end = bench_deadline();
 	unsigned int nb_got = 0;
 
 	while (nb_got < nb && rte_get_timer_cycles() < end)
@@ -202,13 +202,40 @@ drain_queue(uint16_t port, uint16_t queue)
 	return total;
 }
 
+/* All that the driver has counted is on the wire, or was refused. */
+static bool
+is_all_sent(const struct bench *bench)
+{
+	for (unsigned int i = 0; i < BENCH_NB_PORTS; i++) {
+		struct mana_model_port wire = bench_wire(bench, i);
+		struct rte_eth_stats stats;
+
+		if (bench->is_started[i] &&
+		    rte_eth_stats_get(bench->port[i], &stats) == 0 &&
+		    stats.opackets > wire.tx_packets + wire.tx_errors)
+			return false;
+	}
+	return true;
+}
+
+void
+bench_settle(const struct bench *bench)
+{
+	uint64_t end = bench_deadline();
+
+	while (!is_all_sent(bench) && rte_get_timer_cycles() < end)
+		rte_delay_us_sleep(100);
+}
+
 /* Until two looks in a row, a moment apart, find nothing. */
 void
 bench_drain(struct bench *bench)
 {
+	uint64_t end = bench_deadline();
 	unsigned int nb_empty = 0;
 
 	while (nb_empty < 2) {
+		bool is_last = is_all_sent(bench) || rte_get_timer_cycles() >= end;
 		unsigned int nb = 0;
 
 		for (unsigned int i = 0; i < BENCH_NB_PORTS; i++) {
@@ -220,7 +247,7 @@ bench_drain(struct bench *bench)
 			for (uint16_t q = 0; q < info.nb_rx_queues; q++)
 				nb += drain_queue(bench->port[i], q);
 		}
-		nb_empty = nb == 0 ? nb_empty + 1 : 0;
+		nb_empty = nb == 0 && is_last ? nb_empty + 1 : 0;
 		rte_delay_us_block(500);
 	}
 }

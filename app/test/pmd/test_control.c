@@ -196,6 +196,28 @@ test_wrong_offloads(void **state)
 	}
 }
 
+/* Modes that the device has not are refused, not ignored. */
+static void
+test_wrong_modes(void **state)
+{
+	static const struct rte_eth_conf wrong[] = {
+		{ .rxmode = { .mq_mode = RTE_ETH_MQ_RX_DCB } },
+		{ .rxmode = { .mq_mode = RTE_ETH_MQ_RX_VMDQ_ONLY } },
+		{ .txmode = { .mq_mode = RTE_ETH_MQ_TX_DCB } },
+		{ .txmode = { .mq_mode = RTE_ETH_MQ_TX_VMDQ_ONLY } },
+		{ .lpbk_mode = 1 },
+		{ .link_speeds = RTE_ETH_LINK_SPEED_FIXED | RTE_ETH_LINK_SPEED_10G },
+	};
+	struct bench *bench = *state;
+
+	bench_expect_error("");
+	for (unsigned int i = 0; i < RTE_DIM(wrong); i++)
+		assert_int_equal(rte_eth_dev_configure(bench->port[0], 1, 1, &wrong[i]),
+				 -ENOTSUP);
+	bench_start(bench, &plain);
+	bench_pass_one(bench);
+}
+
 static void
 test_pool_too_small_for_mtu(void **state)
 {
@@ -258,6 +280,7 @@ test_close_one_port(void **state)
 	bench->port[0] = RTE_MAX_ETHPORTS;
 	/* the other one works on; its frames meet nobody */
 	bench_send(bench->port[1], 0, &m, 1);
+	bench_settle(bench);
 	assert_int_equal(bench_wire(bench, 1).tx_packets, 2);
 }
 
@@ -337,6 +360,7 @@ main(void)
 		BENCH_TEST(test_wrong_offloads),
 		BENCH_TEST(test_pool_too_small_for_mtu),
 		BENCH_TEST(test_too_few_mbufs_at_start),
+		BENCH_TEST(test_wrong_modes),
 		BENCH_TEST(test_remove_while_started),
 		BENCH_TEST(test_close_one_port),
 		BENCH_TEST_BARE(test_devargs),

@@ -13,6 +13,7 @@
 #include <rte_bus_pci.h>
 #include <rte_dev.h>
 #include <rte_malloc.h>
+#include <rte_mbuf_pool_ops.h>
 #include <rte_memory.h>
 
 #include "bench.h"
@@ -225,6 +226,163 @@ test_refused_in_a_burst(void **state)
 	free(foreign);
 }
 
+/* Memory that nobody tells the end of: no key of it outlives its queue. */
+static void
+test_pinned_pool_replaced(void **state)
+{
+	const size_t len = 4 << 20;
+	struct bench *bench = *state;
+	struct rte_eth_conf conf = { 0 };
+	unsigned int before;
+
+	assert_int_equal(rte_eth_dev_configure(bench->port[0], 1, 1, &conf), 0);
+	assert_int_equal(rte_eth_tx_queue_setup(bench->port[0], 0, 64, SOCKET_ID_ANY,
+						NULL), 0);
+	before = nb_mrs();
+	for (unsigned int i = 0; i < 3; i++) {
+		struct rte_pktmbuf_extmem extmem = {
+			.buf_iova = RTE_BAD_IOVA,
+			.buf_len = len,
+			.elt_size = RTE_MBUF_DEFAULT_BUF_SIZE,
+		};
+		struct rte_mempool *pool;
+
+		/* Linux gives the same address again: a key would be of old pages */
+		extmem.buf_ptr = mmap(NULL, len, PROT_READ | PROT_WRITE,
+				      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		assert_true(extmem.buf_ptr != MAP_FAILED);
+		assert_int_equal(rte_extmem_register(extmem.buf_ptr, len, NULL, 0,
+						     4096), 0);
+		pool = rte_pktmbuf_pool_create_extbuf("pinned", 511, 0, 0,
+						      RTE_MBUF_DEFAULT_BUF_SIZE,
+						      SOCKET_ID_ANY, &extmem, 1);
+		assert_non_null(pool);
+		assert_int_equal(rte_eth_rx_queue_setup(bench->port[0], 0, 64,
+							SOCKET_ID_ANY, NULL, pool), 0);
+		assert_true(nb_mrs() > before);
+		assert_int_equal(rte_eth_rx_queue_setup(bench->port[0], 0, 64,
+							SOCKET_ID_ANY, NULL,
+							bench->pool), 0);
+		assert_int_equal(nb_mrs(), before);
+		rte_mempool_free(pool);
+		assert_int_equal(rte_extmem_unregister(extmem.buf_ptr, len), 0);
+		munmap(extmem.buf_ptr, len);
+	}
+}
+
+/* A pool of packets in one or two given pieces of memory. */
+static struct rte_mempool *
+pool_in(const char *name, unsigned int nb_mbufs, char *piece, char *other, size_t len)
+{
+	struct rte_pktmbuf_pool_private private = {
+		.mbuf_data_room_size = RTE_MBUF_DEFAULT_BUF_SIZE,
+	};
+	struct rte_mempool *pool;
+
+	pool = rte_mempool_create_empty(name, nb_mbufs,
+					sizeof(struct rte_mbuf) +
+						RTE_MBUF_DEFAULT_BUF_SIZE,
+					0, sizeof(private), SOCKET_ID_ANY, 0);
+	assert_non_null(pool);
+	assert_int_equal(rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(),
+						    NULL), 0);
+	rte_pktmbuf_pool_init(pool, &private);
+	assert_true(rte_mempool_populate_iova(pool, piece, (uintptr_t)piece, len, NULL,
+					      NULL) > 0);
+	if (other != NULL)
+		assert_true(rte_mempool_populate_iova(pool, other, (uintptr_t)other, len,
+						      NULL, NULL) > 0);
+	assert_int_equal(rte_mempool_avail_count(pool), nb_mbufs);
+	rte_mempool_obj_iter(pool, rte_pktmbuf_init, NULL);
+	return pool;
+}
+
+/* A pool between the pieces of another does not live from the other's key. */
+static void
+test_pool_within_another(void **state)
+{
+	const size_t len = 1 << 20;
+	struct bench *bench = *state;
+	struct bench_config config = { .nb_rxd = 64 };
+	char *memory = rte_malloc(NULL, 3 * len, 4096);
+	struct rte_mempool *around;
+
+	assert_non_null(memory);
+	around = pool_in("around", 500, memory, memory + 2 * len, len);
+	config.rx_pool = pool_in("within", 200, memory + len, NULL, len);
+	bench_start(bench, &config);
+	bench_pass_one(bench);
+	rte_mempool_free(around);
+	for (unsigned int i = 0; i < 200; i++)
+		bench_pass_one(bench);
+	bench_stop(bench);
+	bench->ignore_counters = true; /* they went with the ports */
+	bench_remove(bench);
+	rte_mempool_free(config.rx_pool);
+	rte_free(memory);
+}
+
+/* A piece of the heap between two addresses, if EAL gives one. */
+static char *
+malloc_between(char *from, char *to, size_t len)
+{
+	char *pieces[64], *found = NULL;
+	unsigned int nb = 0;
+
+	while (found == NULL && nb < RTE_DIM(pieces)) {
+		char *piece = rte_malloc(NULL, len, 4096);
+
+		if (piece == NULL)
+			break;
+		if (piece >= from && piece + len <= to)
+			found = piece;
+		else
+			pieces[nb++] = piece;
+	}
+	while (nb > 0)
+		rte_free(pieces[--nb]);
+	return found;
+}
+
+/*
+ * A pool on a page that a buffer reaches into, from pages that go before the
+ * pool does.
+ */
+static void
+test_pool_beside_heap(void **state)
+{
+	const size_t len = 1 << 19, page = RTE_PGSIZE_2M;
+	struct bench *bench = *state;
+	struct bench_config config = { .nb_rxd = 64 };
+	/* its first page is not full */
+	char *heap = rte_malloc(NULL, 10 * page - 2 * len, 0);
+	/* EAL takes from the end: what is left lies before it */
+	char *edge = RTE_PTR_ALIGN_CEIL(heap + 1024, page);
+	char *memory = malloc_between(edge - page, edge, len);
+	struct mana_model_port wire;
+
+	assert_non_null(heap);
+	if (memory == NULL) { /* there are no pages that go */
+		rte_free(heap);
+		skip();
+	}
+	bench_start(bench, &plain);
+	send_from(bench, edge - 1024, 1, true);
+	bench_stop(bench);
+	config.rx_pool = pool_in("beside", 128, memory, NULL, len);
+	bench_start(bench, &config);
+	rte_free(heap);
+	for (unsigned int i = 0; i < 200; i++)
+		bench_pass_one(bench);
+	wire = bench_wire(bench, 0);
+	assert_int_equal(wire.rx_packets, 200);
+	bench_stop(bench);
+	bench->ignore_counters = true; /* they went with the ports */
+	bench_remove(bench);
+	rte_mempool_free(config.rx_pool);
+	rte_free(memory);
+}
+
 int
 main(void)
 {
@@ -235,6 +393,9 @@ main(void)
 		BENCH_TEST(test_mapped_by_application),
 		BENCH_TEST(test_no_right_to_lock),
 		BENCH_TEST(test_refused_in_a_burst),
+		BENCH_TEST(test_pinned_pool_replaced),
+		BENCH_TEST(test_pool_within_another),
+		BENCH_TEST(test_pool_beside_heap),
 	};
 
 	return BENCH_RUN("memory", tests);

@@ -386,6 +386,7 @@ test_frame_above_mtu(void **state)
 	pkts[0] = bench_frame(bench->pool, 100, 0);
 	pkts[1] = bench_frame(bench->pool, 1600, 1);
 	pkts[2] = bench_frame(bench->pool, 102, 2);
+	bench->refused_bytes[0] = 1600;
 	bench_send(bench->port[0], 0, pkts, 3);
 	assert_int_equal(bench_receive(bench->port[1], 0, got, 2), 2);
 	rte_pktmbuf_free_bulk(got, 2);

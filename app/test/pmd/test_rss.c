@@ -6,6 +6,7 @@
 
 #include <rte_arp.h>
 #include <rte_byteorder.h>
+#include <rte_cycles.h>
 #include <rte_ether.h>
 #include <rte_ip.h>
 #include <rte_thash.h>
@@ -57,9 +58,10 @@ table_entry(uint16_t port, uint16_t reta_size, uint16_t index)
 static struct rte_mbuf *
 receive_anywhere(uint16_t port, uint16_t nb_rxq, uint16_t *queue)
 {
+	uint64_t end = bench_deadline();
 	struct rte_mbuf *m;
 
-	for (int turn = 0; turn < 1000; turn++)
+	while (rte_get_timer_cycles() < end)
 		for (uint16_t q = 0; q < nb_rxq; q++)
 			if (rte_eth_rx_burst(port, q, &m, 1) == 1) {
 				*queue = q;

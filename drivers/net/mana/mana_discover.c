@@ -137,8 +137,10 @@ mana_discover(const struct rte_pci_addr *addr, const char *pci_name,
 	      struct mana_function *function)
 {
 	const char *refused = NULL;
+	const char *failed = NULL;
 	struct rte_pci_addr found;
 	int nb_devices;
+	int error = 0;
 	int ret;
 	int i;
 
@@ -150,23 +152,29 @@ mana_discover(const struct rte_pci_addr *addr, const char *pci_name,
 		return ret;
 	}
 	ret = 1;
-	for (i = 0; i < nb_devices && ret > 0; i++) {
+	for (i = 0; i < nb_devices && ret != 0; i++) {
 		struct ibv_device *device = function->list[i];
 
 		if (rdma_pci_addr(device, &found) != 0 ||
 		    rte_pci_addr_cmp(addr, &found) != 0)
 			continue;
-		refused = mana_verbs_device_name(device);
 		ret = try_device(function, device);
-		if (ret < 0)
-			mana_diag_open(pci_name, refused, ret);
+		/* That may have been the RNIC: another one may be right. */
+		if (ret < 0) {
+			failed = mana_verbs_device_name(device);
+			error = ret;
+		} else if (ret > 0) {
+			refused = mana_verbs_device_name(device);
+		}
 	}
-	if (ret > 0) {
-		mana_diag_no_device(pci_name, refused);
-		ret = -ENODEV;
-	}
-	if (ret != 0)
+	if (ret != 0) {
+		ret = error != 0 ? error : -ENODEV;
+		if (error != 0)
+			mana_diag_open(pci_name, failed, error);
+		else
+			mana_diag_no_device(pci_name, refused);
 		mana_discover_release(function);
+	}
 	return ret;
 }
 

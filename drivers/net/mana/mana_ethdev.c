@@ -45,6 +45,8 @@ mana_dev_configure(struct rte_eth_dev *dev)
 		refused = "loopback mode";
 	else if ((conf->link_speeds & RTE_ETH_LINK_SPEED_FIXED) != 0)
 		refused = "way to set the link speed";
+	else if (conf->txmode.mq_mode != RTE_ETH_MQ_TX_NONE)
+		refused = "DCB or VMDq mode of send queues";
 	else if (conf->intr_conf.rxq != 0)
 		refused = "receive interrupt in this driver yet";
 	if (refused != NULL) {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <rte_cycles.h>
+#include <rte_eal.h>
 #include <rte_eal_memconfig.h>
 #include <rte_errno.h>
 #include <rte_mbuf.h>
@@ -24,13 +25,13 @@
 /* ---- Which memory to register ------------------------------------------ */
 
 /*
- * Memory of small pages that EAL owns is one mapping made at start, never
- * given back (--no-huge).
+ * Without huge pages EAL's memory is one mapping made at start, never given
+ * back. The size of pages does not tell: arm64 has huge ones of 64 KiB.
  */
 bool
 mana_mr_is_permanent(const struct rte_memseg_list *msl)
 {
-	return msl != NULL && !msl->external && msl->page_sz < RTE_PGSIZE_2M;
+	return msl != NULL && !msl->external && !rte_eal_has_hugepages();
 }
 
 static void

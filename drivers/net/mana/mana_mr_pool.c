@@ -114,8 +114,8 @@ mana_mr_pool_register(struct mana_mr_table *table, struct rte_mempool *mp,
 			.pool = mp,
 		};
 
-		if (mana_mr_table_lookup(table, region.base,
-					 region.end - region.base, NULL))
+		if (mana_mr_table_has_pool(table, region.base,
+					   region.end - region.base, mp))
 			continue;
 		ret = mana_mr_table_add(table, &region);
 		if (ret != 0)

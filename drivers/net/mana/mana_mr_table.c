@@ -29,18 +29,28 @@ upper_bound(const struct mana_mr_table *table, uintptr_t addr)
 	return low;
 }
 
+/*
+ * A pool's region (of this pool, unless it is NULL) before others: the device
+ * holds packets of a pool for long, and its own region lasts as long.
+ */
 static const struct mana_mr_region *
-find(const struct mana_mr_table *table, uintptr_t addr, size_t len)
+find(const struct mana_mr_table *table, uintptr_t addr, size_t len,
+     const struct rte_mempool *pool)
 {
+	const struct mana_mr_region *other = NULL;
 	uint32_t i = upper_bound(table, addr);
 
 	while (i-- > 0 && table->regions[i].max_end > addr) {
 		const struct mana_mr_region *region = &table->regions[i];
 
-		if (addr < region->end && len <= region->end - addr)
+		if (addr >= region->end || len > region->end - addr)
+			continue;
+		if (pool == NULL ? region->pool != NULL : region->pool == pool)
 			return region;
+		if (other == NULL)
+			other = region;
 	}
-	return NULL;
+	return pool == NULL ? other : NULL;
 }
 
 static void
@@ -135,7 +145,7 @@ bool
 mana_mr_table_lookup(const struct mana_mr_table *table, uintptr_t addr,
 		     size_t len, struct mana_mr_range *range)
 {
-	const struct mana_mr_region *region = find(table, addr, len);
+	const struct mana_mr_region *region = find(table, addr, len, NULL);
 
 	if (region == NULL)
 		return false;
@@ -146,4 +156,11 @@ mana_mr_table_lookup(const struct mana_mr_table *table, uintptr_t addr,
 			.lkey = region->lkey,
 		};
 	return true;
+}
+
+bool
+mana_mr_table_has_pool(const struct mana_mr_table *table, uintptr_t addr,
+		       size_t len, const struct rte_mempool *pool)
+{
+	return find(table, addr, len, pool) != NULL;
 }

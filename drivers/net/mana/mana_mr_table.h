@@ -73,6 +73,12 @@ uint32_t mana_mr_table_remove(struct mana_mr_table *table,
 /* Whether a region holds all of it; range may be NULL. */
 bool mana_mr_table_lookup(const struct mana_mr_table *table, uintptr_t addr,
 			  size_t len, struct mana_mr_range *range);
+/*
+ * Whether a region of the pool's own holds all of it. Any other one may go
+ * before the pool does.
+ */
+bool mana_mr_table_has_pool(const struct mana_mr_table *table, uintptr_t addr,
+			    size_t len, const struct rte_mempool *pool);
 
 /* ---- mana_mr.c ------------------------------------------------------------ */
 

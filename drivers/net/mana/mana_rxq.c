@@ -106,6 +106,8 @@ mana_rxq_release(struct mana_priv *priv, struct mana_rxq_ctl *ctl)
 	if (ctl == NULL)
 		return;
 	mana_stats_fold_rxq(priv, ctl);
+	/* Its pool may go now, and with it memory that nobody tells us of. */
+	mana_mr_remove_foreign(priv);
 	rte_free(ctl->idle_ring);
 	rte_free(ctl->mbufs);
 	rte_free(ctl);
@@ -216,8 +218,9 @@ mana_rxqs_stop(struct mana_priv *priv)
 		mana_rxq_close(&ctl->rxq);
 		wq_destroy(priv, ctl);
 		/* Better lost than written to by the device. */
-		if (is_gone)
-			mana_rxq_release_mbufs(&ctl->rxq);
+		if (!is_gone)
+			ctl->rxq.rq.ci = ctl->rxq.rq.pi;
+		mana_rxq_release_mbufs(&ctl->rxq);
 	}
 	priv->nb_wqs = 0;
 }

@@ -252,8 +252,9 @@ txq_stop(struct mana_priv *priv, struct mana_txq_ctl *ctl)
 {
 	mana_txq_close(&ctl->txq);
 	/* Better lost than used by two. */
-	if (sq_destroy(priv, ctl))
-		mana_txq_release_mbufs(&ctl->txq);
+	if (!sq_destroy(priv, ctl))
+		ctl->txq.ci = ctl->txq.pi;
+	mana_txq_release_mbufs(&ctl->txq);
 }
 
 /* Reception needs a vPort, which a Tx queue configures: one that sends nothing. */

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Which RDMA device of a PCI function is taken, with the kernel and the
+ * netdevs played by this file.
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <rte_common.h>
+
+#include "mana_diag.h"
+#include "mana_discover.h"
+
+#define GDMA_DEVICE_MANA 2
+#define GDMA_DEVICE_MANA_IB 3
+
+int mana_logtype_init;
+int mana_logtype_driver;
+
+/* An RDMA device as the kernel would describe it. */
+struct fake_device {
+	const char *name;
+	int open_error;
+	struct mana_verbs_caps caps;
+};
+
+static const struct fake_device *devices[4];
+static char dir[] = "/tmp/mana-discover-XXXXXX";
+static unsigned int nb_open;
+static int diag_error;
+
+static struct fake_device *
+fake_of(const void *device)
+{
+	return (struct fake_device *)(uintptr_t)device;
+}
+
+int
+mana_verbs_list_get(struct ibv_device ***list, int *nb_devices)
+{
+	*nb_devices = 0;
+	while (devices[*nb_devices] != NULL)
+		(*nb_devices)++;
+	*list = (struct ibv_device **)(uintptr_t)devices;
+	return 0;
+}
+
+void
+mana_verbs_list_put(struct ibv_device **list)
+{
+	RTE_SET_USED(list);
+}
+
+const char *
+mana_verbs_device_name(const struct ibv_device *device)
+{
+	return fake_of(device)->name;
+}
+
+const char *
+mana_verbs_device_path(const struct ibv_device *device)
+{
+	RTE_SET_USED(device);
+	return dir;
+}
+
+int
+mana_verbs_open(struct ibv_device *device, struct ibv_context **ctx)
+{
+	if (fake_of(device)->open_error != 0)
+		return fake_of(device)->open_error;
+	*ctx = (struct ibv_context *)device;
+	nb_open++;
+	return 0;
+}
+
+int
+mana_verbs_close(struct ibv_context *ctx)
+{
+	assert_non_null(ctx);
+	nb_open--;
+	return 0;
+}
+
+int
+mana_verbs_query(struct ibv_context *ctx, struct mana_verbs_caps *caps)
+{
+	*caps = fake_of(ctx)->caps;
+	return 0;
+}
+
+int
+mana_netdev_find(const char *ibdev_path, uint32_t port, struct mana_netdev *netdev)
+{
+	assert_string_equal(ibdev_path, dir);
+	netdev->ifindex = port;
+	return 0;
+}
+
+int
+mana_netdev_state_get(const struct mana_netdev *netdev, struct mana_netdev_state *state)
+{
+	RTE_SET_USED(netdev);
+	memset(state, 0, sizeof(*state));
+	return 0;
+}
+
+void
+mana_diag_no_rdma(const char *pci_name, int error)
+{
+	RTE_SET_USED(pci_name);
+	diag_error = error;
+}
+
+void
+mana_diag_no_device(const char *pci_name, const char *refused)
+{
+	RTE_SET_USED(pci_name);
+	RTE_SET_USED(refused);
+	diag_error = -ENODEV;
+}
+
+void
+mana_diag_open(const char *pci_name, const char *device, int error)
+{
+	RTE_SET_USED(pci_name);
+	RTE_SET_USED(device);
+	diag_error = error;
+}
+
+static const struct fake_device rnic = {
+	"mana_0", 0,
+	{ .vendor_part_id = GDMA_DEVICE_MANA_IB, .nb_ports = 1 },
+};
+static const struct fake_device rnic_locked = {
+	"mana_0", -EACCES,
+	{ .vendor_part_id = GDMA_DEVICE_MANA_IB, .nb_ports = 1 },
+};
+static const struct fake_device ethernet = {
+	"manae_0", 0,
+	{ .vendor_part_id = GDMA_DEVICE_MANA, .raw_packet_caps = 4, .nb_ports = 2 },
+};
+static const struct fake_device older = { "mana_0", 0, { .nb_ports = 3 } };
+
+static int
+discover(const struct fake_device *first, const struct fake_device *second,
+	 struct mana_function *function)
+{
+	const struct rte_pci_addr addr = { .domain = 0x7870 };
+	int ret;
+
+	devices[0] = first;
+	devices[1] = second;
+	devices[2] = NULL;
+	diag_error = 0;
+	ret = mana_discover(&addr, "7870:00:00.0", function);
+	assert_int_equal(nb_open, 0);
+	assert_int_equal(ret, diag_error);
+	return ret;
+}
+
+static void
+check_found(const struct fake_device *first, const struct fake_device *second,
+	    const struct fake_device *wanted)
+{
+	struct mana_function function;
+
+	assert_int_equal(discover(first, second, &function), 0);
+	assert_ptr_equal(function.device, wanted);
+	assert_int_equal(function.nb_ports, wanted->caps.nb_ports);
+	mana_discover_release(&function);
+}
+
+static void
+test_ethernet_is_found(void **state)
+{
+	RTE_SET_USED(state);
+	check_found(&ethernet, NULL, &ethernet);
+	check_found(&ethernet, &rnic, &ethernet);
+	check_found(&rnic, &ethernet, &ethernet);
+	check_found(&older, NULL, &older);
+}
+
+/* Nobody needs the right to use the RNIC. */
+static void
+test_rnic_that_cannot_be_opened(void **state)
+{
+	struct mana_function function;
+
+	RTE_SET_USED(state);
+	check_found(&rnic_locked, &ethernet, &ethernet);
+	assert_int_equal(discover(&rnic_locked, NULL, &function), -EACCES);
+}
+
+static void
+test_nothing_found(void **state)
+{
+	struct mana_function function;
+
+	RTE_SET_USED(state);
+	assert_int_equal(discover(NULL, NULL, &function), -ENODEV);
+	assert_int_equal(discover(&rnic, NULL, &function), -ENODEV);
+}
+
+/* <dir>/device/uevent, as in sysfs. */
+static int
+setup(void **state)
+{
+	char path[64];
+	FILE *f;
+
+	RTE_SET_USED(state);
+	if (mkdtemp(dir) == NULL)
+		return -1;
+	snprintf(path, sizeof(path), "%s/device", dir);
+	if (mkdir(path, 0700) != 0)
+		return -1;
+	snprintf(path, sizeof(path), "%s/device/uevent", dir);
+	f = fopen(path, "w");
+	if (f == NULL)
+		return -1;
+	fputs("DRIVER=mana\nPCI_SLOT_NAME=7870:00:00.0\n", f);
+	return fclose(f);
+}
+
+static int
+teardown(void **state)
+{
+	char path[64];
+
+	RTE_SET_USED(state);
+	snprintf(path, sizeof(path), "%s/device/uevent", dir);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/device", dir);
+	rmdir(path);
+	return rmdir(dir);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ethernet_is_found),
+		cmocka_unit_test(test_rnic_that_cannot_be_opened),
+		cmocka_unit_test(test_nothing_found),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
