@@ -21,9 +21,9 @@ class ConsoleError(AssertionError):
 
 
 class Console:
-    """One running program."""
+    """One running program; stderr goes where stdout does, or to the given file."""
 
-    def __init__(self, argv, env=None, own_session=True):
+    def __init__(self, argv, env=None, own_session=True, stderr=None):
         self.argv = list(argv)
         self._own_session = own_session
         self._text = ""
@@ -33,7 +33,7 @@ class Console:
         tty.setraw(slave)
         try:
             self.process = subprocess.Popen(
-                self.argv, stdin=subprocess.PIPE, stdout=slave, stderr=slave,
+                self.argv, stdin=subprocess.PIPE, stdout=slave, stderr=stderr or slave,
                 env=env, start_new_session=own_session)
         finally:
             os.close(slave)

@@ -9,10 +9,11 @@ equal to what crossed the wire, no error line that the script did not expect.
 import contextlib
 import signal
 import sys
+import tempfile
 import traceback
 
 from console import Console, ConsoleError  # noqa: F401 (for the scripts)
-from model import Model
+from model import Model, program_environment
 from testpmd import Testpmd, arguments
 
 
@@ -81,6 +82,9 @@ class Bench:
 
     def __init__(self, *options, strict=True):
         self.model = Model(*options, strict=strict)
+        # Messages of the model may come at any moment, even amid a prompt; in
+        # a strict run the first one is the last.
+        self.messages = None if strict else tempfile.TemporaryFile("w+")
         self.pmd = None
         self.macs = {}
         self.stats = {}
@@ -88,7 +92,7 @@ class Bench:
     def start(self, timeout=60, **testpmd):
         """Starts the machine and testpmd; keyword arguments as arguments() has."""
         self.pmd = Testpmd(self.model.command(*arguments(**testpmd)),
-                           env=self.model.environment())
+                           env=program_environment(), stderr=self.messages)
         self.pmd.start_up(timeout)
         self.macs = self.pmd.macs()
         return self.pmd
@@ -123,6 +127,9 @@ def bench(*options, strict=True):
             print("---- command:", " ".join(made.pmd.argv))
             print("---- output:")
             print(made.pmd.text)
+            if made.messages is not None:
+                made.messages.seek(0)
+                print(made.messages.read())
             print("----")
         raise
     finally:

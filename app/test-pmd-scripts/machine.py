@@ -91,6 +91,7 @@ def reserve_hugepages(wanted=HUGEPAGES_WANTED):
     fcntl.flock(lock, fcntl.LOCK_SH)
     atexit.register(_give_back, lock)
     if free < wanted:
+        _give_back(lock)
         skip(f"only {free} of {wanted} 2 MB pages can be reserved on this machine")
 
 
@@ -121,6 +122,33 @@ def in_private_namespaces(marker="MANA_TEST_IN_NAMESPACE"):
                environment)
 
 
+NOBODY = 65534
+
+
+def as_ordinary_user():
+    """The words that start a program without any privilege; [] when there is none."""
+    if os.geteuid() != 0:
+        return []
+    need_program("setpriv", "util-linux")
+    return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+            "--inh-caps=-all", "--bounding-set=-all"]
+
+
+def become_ordinary_user():
+    """Starts this script again as somebody without any privilege."""
+    words = as_ordinary_user()
+    if words:
+        os.execvp(words[0], words + [sys.executable] + sys.argv)
+
+
+@functools.lru_cache(maxsize=None)
+def runtime_folder():
+    """Where EAL of an ordinary user keeps its sockets: gone with this script."""
+    folder = tempfile.mkdtemp(prefix="mana-run-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 def mount_hugetlbfs():
     """A hugetlbfs of this script's own, until it ends."""
     need_root("mounting a hugetlbfs")
@@ -137,6 +165,11 @@ def resident_kb(pid):
     with open(f"/proc/{pid}/status", encoding="ascii") as file:
         fields = dict(line.split(":", 1) for line in file)
     return int(fields["RssAnon"].split()[0])
+
+
+def has_sanitizer(pid):
+    with open(f"/proc/{pid}/maps", encoding="ascii") as file:
+        return "libasan" in file.read()
 
 
 def nb_descriptors(pid):

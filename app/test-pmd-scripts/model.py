@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The modelled machine: how it is started, and its report."""
 
+import atexit
+import contextlib
 import glob
 import json
 import os
 import subprocess
 import tempfile
+
+import machine
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("MANA_BUILD", os.path.join(TOP, "build"))
@@ -66,6 +70,17 @@ class Report:
         return json.dumps(self.data, indent=1)
 
 
+def program_environment():
+    """With MANA_PRELOAD (a sanitizer's run-time) ahead of the model's library."""
+    environment = dict(os.environ)
+    preload = environment.pop("MANA_PRELOAD", "")
+    if preload:
+        environment["LD_PRELOAD"] = preload
+    if os.geteuid() != 0:
+        environment["XDG_RUNTIME_DIR"] = machine.runtime_folder()
+    return environment
+
+
 class Model:
     """One modelled machine: options, name, report file."""
 
@@ -75,19 +90,16 @@ class Model:
         self.name = name or f"test-{os.getpid()}"
         handle, self.report_path = tempfile.mkstemp(prefix="mana-report-")
         os.close(handle)
+        atexit.register(self._remove_report)
         self.options = list(options) + (list(self.STRICT) if strict else [])
+
+    def _remove_report(self):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.report_path)
 
     def command(self, *argv):
         return [MODEL, *self.options, "--name", self.name,
                 "--report", self.report_path, "--", *argv]
-
-    def environment(self):
-        """With MANA_PRELOAD (a sanitizer's run-time) ahead of the model's library."""
-        environment = dict(os.environ)
-        preload = environment.pop("MANA_PRELOAD", "")
-        if preload:
-            environment["LD_PRELOAD"] = preload
-        return environment
 
     def live_report(self):
         """The report of the machine while it runs."""
@@ -96,12 +108,9 @@ class Model:
         return Report(json.loads(done.stdout))
 
     def report(self):
-        """The report of a machine that has ended; may be asked for once."""
+        """The report of a machine that has ended."""
         left = glob.glob(f"/dev/shm/mana-model-*-{self.name}") + glob.glob(
             f"/tmp/mana-model-*-{self.name}")
         if left:
             raise AssertionError(f"the launcher left {left}")
-        try:
-            return Report.load(self.report_path)
-        finally:
-            os.unlink(self.report_path)
+        return Report.load(self.report_path)

@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 from console import Console
-from model import Model
+from model import Model, program_environment
 from testpmd import Testpmd, arguments
 from harness import check_equal, check_report
 
@@ -26,7 +26,7 @@ def run_programs(name, *options, strict=True, leaks=False, timeout=300):
     model = Model(*options, strict=strict)
     handle, path = tempfile.mkstemp(prefix="mana-result-")
     os.close(handle)
-    environment = dict(model.environment(), **{RESULT: path, NAME: model.name})
+    environment = dict(program_environment(), **{RESULT: path, NAME: model.name})
     outer = Console(model.command(sys.executable, sys.argv[0], "inside:" + name),
                     env=environment)
     try:
@@ -60,7 +60,6 @@ def run_inside(functions):
             print("----")
         raise
     finally:
-        os.unlink(model.report_path)
         for program in programs:
             program.kill()
     with open(os.environ[RESULT], "w", encoding="utf-8") as file:

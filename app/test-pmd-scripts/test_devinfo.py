@@ -2,22 +2,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Debian's ibv_devinfo lists the modelled devices, for root and for anybody."""
 
-import os
 import re
 import subprocess
 
 import machine
 from harness import check, check_equal, check_report, main
-from model import Model
+from model import Model, program_environment
 
-NOBODY = 65534
 OPTIONS = ("--quiet", "--functions", "2", "--ports", "2,8")
 
 
-def devinfo(model, *prefix):
+def devinfo(model):
     machine.need_program("ibv_devinfo", "ibverbs-utils")
-    done = subprocess.run([*prefix, *model.command("ibv_devinfo", "-v")],
-                          env=model.environment(), timeout=60, check=False,
+    done = subprocess.run(model.command("ibv_devinfo", "-v"),
+                          env=program_environment(), timeout=60, check=False,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     print(done.stdout, done.stderr, sep="\n")
     check_equal("exit status", done.returncode, 0)
@@ -50,13 +48,8 @@ def itself():
 
 
 def ordinary_user():
-    machine.need_root("becoming an ordinary user")
-    machine.need_program("setpriv", "util-linux")
-    model = Model(*OPTIONS)
-    os.chown(model.report_path, NOBODY, NOBODY)
-    check_devices(devinfo(model, "setpriv", f"--reuid={NOBODY}",
-                          f"--regid={NOBODY}", "--clear-groups",
-                          "--inh-caps=-all", "--bounding-set=-all"))
+    machine.become_ordinary_user()
+    itself()
 
 
 VARIANTS = {"itself": itself, "ordinary-user": ordinary_user}

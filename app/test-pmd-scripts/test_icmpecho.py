@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The kernel's own ping, answered by testpmd behind a TAP interface."""
 
+import os
 import re
+import signal
 import subprocess
 
 import machine
 from harness import bench, check, check_equal, check_nothing_lost, main
 from model import mac, pci
+from programs import end_testpmd, run_inside, run_programs, start_testpmd
 
 TAP = "mtap0"
 OURS = "192.0.2.1"      # the kernel's address on the TAP
@@ -54,7 +57,41 @@ def ping(size):
         check_equal("answers", port["tx"]["packets"], port["rx"]["packets"])
 
 
-VARIANTS = {"default": lambda: ping(56), "large": lambda: ping(1400)}
+def killed():
+    """kill -9 while the kernel goes on sending: the next program answers at once."""
+    machine.in_private_namespaces()
+    machine.need_program("ping", "iputils-ping")
+    report, _ = run_programs("killed", "--ports", "1", "--wire", "tap", leaks=True)
+    check(report.leaks, "the dead program left nothing behind?")
+
+
+def killed_inside(_model, programs):
+    allow = ["-a", f"{pci(0)},mac={mac(0)}"]
+    app = ["--forward-mode=icmpecho", "--auto-start"]
+    victim = start_testpmd(programs, eal=allow, app=app)
+    ip("link", "set", TAP, "up")
+    ip("address", "add", f"{OURS}/24", "dev", TAP)
+    flood = subprocess.Popen(["ping", "-n", "-q", "-f", THEIRS],
+                             stdout=subprocess.DEVNULL)
+    try:
+        victim.wait_until(lambda stats: stats[0].rx_packets > PINGS)
+        os.kill(victim.process.pid, signal.SIGKILL)
+        victim.process.wait()
+        heir = start_testpmd(programs, eal=allow, app=app)
+        heir.wait_until(lambda stats: stats[0].rx_packets > PINGS)
+    finally:
+        flood.kill()
+        flood.wait()
+    heir.command("stop")
+    end_testpmd(heir)
+
+
+VARIANTS = {
+    "default": lambda: ping(56),
+    "large": lambda: ping(1400),
+    "killed": killed,
+}
 
 if __name__ == "__main__":
+    run_inside({"killed": killed_inside})
     main(VARIANTS)

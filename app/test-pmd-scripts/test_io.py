@@ -4,9 +4,10 @@
 
 import re
 
+import machine
 from harness import (bench, check, check_counters, check_equal,
                      check_nothing_lost, check_pairs, check_report, main)
-from model import Model, mac, pci
+from model import Model, mac, pci, program_environment
 from programs import (check_result, end_testpmd, run_inside, run_programs,
                       start_testpmd)
 from testpmd import Console, arguments, settled
@@ -53,7 +54,7 @@ def batch():
     model = Model(*PAIR)
     argv = arguments(eal=TWO_PORTS)
     argv[argv.index("-i")] = "--tx-first"
-    pmd = Console(model.command(*argv), env=model.environment())
+    pmd = Console(model.command(*argv), env=program_environment())
     try:
         pmd.wait_for("Press enter to exit")
         while sum(port["rx"]["packets"]
@@ -81,6 +82,11 @@ def batch():
         raise
     finally:
         pmd.kill()
+
+
+def ordinary_user():
+    machine.become_ordinary_user()
+    io()
 
 
 def each_queue(report, nb_queues):
@@ -160,6 +166,7 @@ VARIANTS = {
     "ten-million": lambda: io(packets=10 * MILLION, memory="huge"),
     "batch": batch,
     "no-huge": lambda: io(memory="no-huge"),
+    "ordinary-user": ordinary_user,
     "in-memory": lambda: io(memory="in-memory"),
     "iova-va": lambda: io(memory="in-memory", eal=["--iova-mode=va"]),
     "iova-pa": lambda: io(memory="in-memory", eal=["--iova-mode=pa"]),

@@ -5,7 +5,7 @@
 import re
 
 from harness import bench, check, check_equal, main
-from model import Model, mac, pci
+from model import Model, mac, pci, program_environment
 from testpmd import Console, arguments
 
 MACHINE = ("--functions", "2", "--ports", "2,8")
@@ -56,7 +56,7 @@ def refused(devargs, *wanted):
     # non-interactive: testpmd ends by itself when it finds no port
     argv = arguments(eal=["-a", f"{pci(0)},{devargs}"])
     argv.remove("-i")
-    pmd = Console(model.command(*argv), env=model.environment())
+    pmd = Console(model.command(*argv), env=program_environment())
     try:
         # 22.11 goes on without the device
         forwarding = pmd.wait_for(r"packet forwarding - ports=(\d+)")

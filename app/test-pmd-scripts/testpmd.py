@@ -6,7 +6,7 @@ import re
 import time
 
 import machine
-from console import Console
+from console import Console, timeout_factor
 from model import PLUGIN
 
 PROMPT = "testpmd> "
@@ -108,7 +108,7 @@ class Testpmd(Console):
 
     def wait_until(self, reached, timeout=120, pause=0.2):
         """Waits until reached(stats) is true; returns the statistics."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + timeout * timeout_factor()
         while True:
             stats = self.stats()
             if reached(stats):
