@@ -8,12 +8,13 @@
 # reported for our own programs only: testpmd has its own.
 
 leaks=0
-segv=
+more=
 case $1 in
 */python3*|*.py|*.sh)
 	export MANA_PRELOAD="$MANA_SANITIZER_RUNTIME"
-	# Scripts look at the signal that ended a program.
-	segv=handle_segv=0:handle_abort=0:
+	# Scripts look at the signal that ended a program, and at the growth of
+	# its memory, to which freed memory in quarantine would add.
+	more=handle_segv=0:handle_abort=0:quarantine_size_mb=1:
 	;;
 *)
 	leaks=1
@@ -21,7 +22,7 @@ case $1 in
 	;;
 esac
 here=$(dirname "$0")
-export ASAN_OPTIONS="${segv}detect_leaks=$leaks:exitcode=99:strict_string_checks=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
+export ASAN_OPTIONS="${more}detect_leaks=$leaks:exitcode=99:strict_string_checks=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 export LSAN_OPTIONS="suppressions=$here/lsan.supp:print_suppressions=0"
 export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1${UBSAN_OPTIONS:+:$UBSAN_OPTIONS}"
 exec "$@"
