@@ -45,6 +45,21 @@ def children(pid):
         return [int(word) for word in file.read().split()]
 
 
+def wait_dead(pid, seconds=20):
+    """Until a process has let go of its files: gone, or a zombie."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+                state = file.read().rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return
+        if state in "ZX":
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"process {pid} lives on")
+
+
 def comm(pid):
     with open(f"/proc/{pid}/comm", encoding="ascii") as file:
         return file.read().strip()
@@ -579,15 +594,18 @@ class Leftovers(Case):
     def test_killed_with_its_guardian(self):
         model, pids = self.start_sleeper("both")
         folder = os.path.join(self.folders, f"mana-model-{os.getuid()}-both")
-        for pid in children(model.pid):
-            if comm(pid) == "mana-guardian":
-                os.kill(pid, signal.SIGKILL)
+        guardians = [pid for pid in children(model.pid)
+                     if comm(pid) == "mana-guardian"]
+        for pid in guardians:
+            os.kill(pid, signal.SIGKILL)
         model.kill()
         model.wait()
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         model.communicate(timeout=20)
+        for pid in guardians + pids:
+            wait_dead(pid)
         self.assertTrue(os.path.exists(folder))
         # Any machine of the user clears up.
         self.assertEqual(self.run_model("true").returncode, 0)
