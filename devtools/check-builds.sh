@@ -56,12 +56,13 @@ check_debug() {
 # A header includes what it needs.
 check_headers() {
 	broken=
-	for header in "$root"/drivers/net/mana/*.h "$root"/model/*.h; do
+	for header in "$root"/drivers/net/mana/*.h "$root"/model/*/*.h; do
 		# shellcheck disable=SC2046 # lists of words
 		gcc -fsyntax-only -x c -std=gnu11 -Wall -Wextra -Werror \
 			-Wno-unused-parameter -D_GNU_SOURCE -DALLOW_INTERNAL_API \
 			-DALLOW_EXPERIMENTAL_API $(pkg-config --cflags libdpdk) \
 			-isystem "$root/dpdk-headers" "-I$(dirname "$header")" \
+			"-I$root/model/base" "-I$root/model/card" "-I$root/model/kernel" \
 			-include "$header" /dev/null ||
 			broken="$broken $(basename "$header")"
 	done

@@ -15,39 +15,53 @@ driver=drivers/net/mana
 errors=$(mktemp)
 trap 'rm -f "$errors"' EXIT
 
-# $1: folder, $2: table
+# $1: root of the table's paths, $2: table. A path that ends in "/" stands for the
+# files of the folder which the table does not name.
 check_folder() {
-	ls "$1" | awk -v table="$2" -v folder="$1" '
+	(cd "$1" && find . -name '*.[ch]' ! -path './test/*') | sed 's,^\./,,' |
+		sort | awk -v table="$2" -v root="$1" '
+	function layer_of(path) {
+		if (path in layer)
+			return layer[path]
+		sub(/[^\/]*$/, "", path)
+		return path in layer ? layer[path] : ""
+	}
 	FILENAME == table {
 		if (NF && $1 !~ /^#/)
 			layer[$1] = $2
 		next
 	}
-	/\.[ch]$/ { there[$1] = 1 }
+	{
+		base = $1
+		sub(/.*\//, "", base)
+		if (base in path_of)
+			print root "/" $1 ": there is a " path_of[base]
+		path_of[base] = $1
+		there[$1] = 1
+		if (layer_of($1) == "")
+			print root "/" $1 ": not in the table " table
+	}
 	END {
-		for (file in there)
-			if (!(file in layer))
-				print folder "/" file ": not in the table " table
-		for (file in layer)
-			if (!(file in there))
-				print table ": there is no " folder "/" file
-	}' "$2" -
-	awk -v table="$2" '
-	FILENAME == table {
-		if (NF && $1 !~ /^#/)
-			layer[$1] = $2
-		next
+		for (path in layer)
+			if (path !~ /\/$/ && !(path in there))
+				print table ": there is no " root "/" path
+		for (path in there) {
+			file = root "/" path
+			while ((getline line <file) > 0)
+				if (line ~ /^[ \t]*#[ \t]*include[ \t]*"[^"]*"/) {
+					split(line, part, "\"")
+					check(file, layer_of(path), part[2])
+				}
+			close(file)
+		}
 	}
-	match($0, /^[ \t]*#[ \t]*include[ \t]*"[^"]*"/) {
-		split($0, part, "\"")
-		file = FILENAME
-		sub(/.*\//, "", file)
-		if (!(part[2] in layer))
-			print FILENAME ": \"" part[2] "\" is not in the table " table
-		else if (layer[part[2]] > layer[file])
-			print FILENAME " (L" layer[file] ") includes " part[2] \
-				" (L" layer[part[2]] ")"
-	}' "$2" "$1"/*.[ch]
+	function check(file, own, inc) {
+		if (!(inc in path_of))
+			print file ": \"" inc "\" is no file of " root
+		else if (layer_of(path_of[inc]) > own)
+			print file " (L" own ") includes " inc " (L" \
+				layer_of(path_of[inc]) ")"
+	}' "$2" -
 }
 
 # Headers of ethdev drivers not below L3, verbs in one file, the version of DPDK
@@ -82,7 +96,7 @@ check_driver() {
 # Nothing of the driver, nothing of DPDK.
 check_model() {
 	awk -v headers="$(cd $driver && echo *.h)" \
-			-v own="$(cd model && echo *.h)" '
+			-v own="$(find model -name '*.h' -printf '%f ')" '
 	BEGIN {
 		n = split(headers, name)
 		for (i = 1; i <= n; i++)
@@ -100,8 +114,8 @@ check_model() {
 			print FILENAME " includes " inc ": of the driver"
 		if (inc ~ /^(rte_|ethdev_)/)
 			print FILENAME " includes " inc ": of DPDK"
-	}' model/*.[ch] model/test/*.[ch]
-	if grep -n "$driver" model/meson.build model/test/meson.build; then
+	}' $(find model -name '*.[ch]')
+	if grep -rn --include=meson.build "$driver" model; then
 		echo "model: its build names the driver"
 	fi
 }

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "../hw.h"
+#include "../base/hw.h"
 #include "verbs_rig.h"
 
 extern char **environ;

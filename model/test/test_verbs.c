@@ -9,7 +9,7 @@
 #include <poll.h>
 #include <sys/stat.h>
 
-#include "../hw.h"
+#include "../base/hw.h"
 #include "verbs_rig.h"
 
 static void

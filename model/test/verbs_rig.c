@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "../hw.h"
+#include "../base/hw.h"
 #include "verbs_rig.h"
 
 #define PAGE_BYTES 4096

@@ -3,7 +3,7 @@
 /*
  * The test bed of the data path: queues laid over plain memory, and a device
  * that is played by hand. It reads WQEs and writes CQEs with the model's own
- * transcription of the hardware (model/hw.h), not with the driver's.
+ * transcription of the hardware (model/base/hw.h), not with the driver's.
  *
  * Every bed counts the mbufs of its pools when it is made and when it is torn
  * down: one that is lost or freed twice fails the test, whatever it is about.
