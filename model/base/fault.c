@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "fault.h"
-#include "ledger.h"
 #include "segment.h"
+#include "trace.h"
 
 static_assert(sizeof(struct fault_plan) <= SEGMENT_FAULT_BYTES, "fault plan");
 
@@ -26,14 +26,36 @@ fault_call_name(enum fault_call call)
 	return fault_names[call];
 }
 
+/* Of this thread; see fault_force(). */
+static __thread int forced_error __attribute__((tls_model("initial-exec")));
+
+void
+fault_force(int error)
+{
+	forced_error = error;
+}
+
+static __thread uint64_t slow_ns __attribute__((tls_model("initial-exec")));
+
+uint64_t
+fault_slow_take(void)
+{
+	const uint64_t ns = slow_ns;
+
+	slow_ns = 0;
+	return ns;
+}
+
 int
 fault_check(enum fault_call call)
 {
 	struct fault_plan *plan = segment_fault_plan();
 	uint64_t nth = ++plan->nb_calls[call];
 	uint64_t nth_any = ++plan->nb_calls[FAULT_any];
+	int forced;
 	uint32_t i;
 
+	slow_ns += plan->slow_ns[call] + plan->slow_ns[FAULT_any];
 	for (i = 0; i < plan->nb_rules; i++) {
 		const struct fault_rule *rule = &plan->rules[i];
 		uint64_t n = rule->call == FAULT_any ? nth_any : nth;
@@ -43,30 +65,33 @@ fault_check(enum fault_call call)
 		if (n != rule->nth && !(rule->and_later && n > rule->nth))
 			continue;
 		plan->nb_fired++;
-		ledger_trace("fault %s call %llu errno %d", fault_names[call],
-			     (unsigned long long)n, rule->error);
+		plan->nb_failed[call]++;
+		trace_event("kind=fault call=%s n=%llu errno=%s",
+			    fault_names[call], (unsigned long long)n,
+			    trace_result(-rule->error));
 		return -rule->error;
 	}
-	return 0;
+	forced = forced_error;
+	forced_error = 0;
+	return forced;
 }
 
-static int
-fault_parse_call(const char *text, size_t len, enum fault_call *call)
+int
+fault_call_read(const char *text, enum fault_call *call)
 {
 	int i;
 
 	for (i = 0; i < NB_FAULT_CALLS; i++) {
-		if (strlen(fault_names[i]) == len &&
-		    memcmp(fault_names[i], text, len) == 0) {
-			*call = i;
+		if (strcmp(fault_names[i], text) == 0) {
+			*call = (enum fault_call)i;
 			return 0;
 		}
 	}
 	return -EINVAL;
 }
 
-static int
-fault_parse_errno(const char *text, int *error)
+int
+fault_errno_read(const char *text, int *error)
 {
 	char *end;
 	long n = strtol(text, &end, 10);
@@ -87,17 +112,34 @@ fault_parse_errno(const char *text, int *error)
 	return -EINVAL;
 }
 
-/* NULL, or what is wrong with the text. */
+int
+fault_add(enum fault_call call, uint64_t nth, bool and_later, int error)
+{
+	struct fault_plan *plan = segment_fault_plan();
+
+	if (plan->nb_rules == FAULT_MAX_RULES)
+		return -ENOSPC;
+	plan->rules[plan->nb_rules++] = (struct fault_rule){
+		.call = call,
+		.nth = plan->nb_calls[call] + nth,
+		.error = error,
+		.and_later = and_later,
+	};
+	return 0;
+}
+
+/* NULL, or what is wrong with the text. rule->nth is counted from now. */
 static const char *
 fault_parse(const char *text, struct fault_rule *rule)
 {
 	const char *colon = strchr(text, ':');
-	char *end;
+	char name[32], *end;
 
 	*rule = (struct fault_rule){ .error = ENOMEM };
 	if (colon == NULL)
 		return "the form is CALL:N[+][:ERRNO]";
-	if (fault_parse_call(text, colon - text, &rule->call) < 0)
+	snprintf(name, sizeof(name), "%.*s", (int)(colon - text), text);
+	if (fault_call_read(name, &rule->call) < 0)
 		return "no such call";
 	if (colon[1] < '0' || colon[1] > '9')
 		return "N is a number from 1";
@@ -110,7 +152,7 @@ fault_parse(const char *text, struct fault_rule *rule)
 	}
 	if (*end == '\0')
 		return NULL;
-	if (*end != ':' || fault_parse_errno(end + 1, &rule->error) < 0)
+	if (*end != ':' || fault_errno_read(end + 1, &rule->error) < 0)
 		return "ERRNO is a name such as ENOMEM or a number";
 	return NULL;
 }
@@ -118,7 +160,6 @@ fault_parse(const char *text, struct fault_rule *rule)
 int
 fault_plan_add(const char *text, char *message, size_t message_bytes)
 {
-	struct fault_plan *plan = segment_fault_plan();
 	struct fault_rule rule;
 	const char *wrong = fault_parse(text, &rule);
 
@@ -126,18 +167,19 @@ fault_plan_add(const char *text, char *message, size_t message_bytes)
 		snprintf(message, message_bytes, "fault \"%s\": %s", text, wrong);
 		return -EINVAL;
 	}
-	if (plan->nb_rules == FAULT_MAX_RULES) {
+	if (fault_add(rule.call, rule.nth, rule.and_later, rule.error) < 0) {
 		snprintf(message, message_bytes,
 			 "fault \"%s\": more than %d rules", text,
 			 FAULT_MAX_RULES);
 		return -ENOSPC;
 	}
-	plan->rules[plan->nb_rules++] = rule;
 	return 0;
 }
 
 void
 fault_plan_clear(void)
 {
-	memset(segment_fault_plan(), 0, sizeof(struct fault_plan));
+	struct fault_plan *plan = segment_fault_plan();
+
+	plan->nb_rules = 0;
 }

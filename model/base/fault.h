@@ -3,8 +3,8 @@
 /*
  * The fault plan: which call of the kernel fails, and how.
  *
- * The plan lies in the segment; the launcher fills it from --fault, tests may
- * fill it too. With the machine's lock held.
+ * The plan lies in the segment; --fault, the command fail and tests fill it.
+ * With the machine's lock held; async-signal-safe.
  */
 
 #ifndef MODEL_FAULT_H
@@ -55,16 +55,19 @@ enum fault_call {
 
 struct fault_rule {
 	enum fault_call call;
-	uint64_t nth; /* counted from 1, from the start of the machine */
+	uint64_t nth; /* as nb_calls counts */
 	int error; /* positive errno */
 	bool and_later;
 };
 
 struct fault_plan {
-	uint64_t nb_calls[NB_FAULT_CALLS]; /* [FAULT_any]: all together */
-	uint64_t nb_fired; /* calls made to fail */
+	/* Since the machine was made; [FAULT_any]: all together. */
+	uint64_t nb_calls[NB_FAULT_CALLS];
+	uint64_t nb_failed[NB_FAULT_CALLS]; /* made to fail */
+	uint64_t nb_fired; /* the same, all together */
 	uint32_t nb_rules;
 	struct fault_rule rules[FAULT_MAX_RULES];
+	uint64_t slow_ns[NB_FAULT_CALLS]; /* what each takes on a slow host */
 };
 
 const char *fault_call_name(enum fault_call call);
@@ -75,6 +78,22 @@ const char *fault_call_name(enum fault_call call);
  */
 int fault_check(enum fault_call call);
 
+/* What users write: 0, or -EINVAL. An error is a name or a number. */
+int fault_call_read(const char *text, enum fault_call *call);
+int fault_errno_read(const char *text, int *error);
+
+/*
+ * The nth call from now on (1: the next) fails, and all later ones, if asked
+ * for. 0, or -ENOSPC: FAULT_MAX_RULES are there already.
+ */
+int fault_add(enum fault_call call, uint64_t nth, bool and_later, int error);
+
+/*
+ * The next fault_check() of this thread returns this (0 or -errno) when no rule
+ * says otherwise; 0 takes it back.
+ */
+void fault_force(int error);
+
 /*
  * Add the rule "CALL:N[+][:ERRNO]": the N-th call, with '+' all later ones
  * too; ERRNO a name or a number, ENOMEM when left out.
@@ -82,7 +101,13 @@ int fault_check(enum fault_call call);
  */
 int fault_plan_add(const char *rule, char *message, size_t message_bytes);
 
-/* Forget all rules and counts. */
+/*
+ * A slow host: the time that the calls counted by this thread take, since it was
+ * last asked for. No lock needed.
+ */
+uint64_t fault_slow_take(void);
+
+/* Forget all rules. */
 void fault_plan_clear(void);
 
 #endif /* MODEL_FAULT_H */

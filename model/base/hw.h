@@ -12,6 +12,7 @@
 #define MODEL_HW_H
 
 #include <assert.h>
+#include <endian.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -117,24 +118,28 @@
 #define HW_RX_PPI_HASH_OFF	 8
 #define HW_RX_CQE_WQE_OFFSET_OFF 56
 
-#define HW_RX_F_VLAN_ID_M   0xfffu
-#define HW_RX_F_VLAN	    (1u << 12)
-#define HW_RX_F_HASH_TYPE_S 16
-#define HW_RX_F_IP_OK	    (1u << 25)
-#define HW_RX_F_IP_FAIL	    (1u << 26)
-#define HW_RX_F_TCP_OK	    (1u << 27)
-#define HW_RX_F_TCP_FAIL    (1u << 28)
-#define HW_RX_F_UDP_OK	    (1u << 29)
-#define HW_RX_F_UDP_FAIL    (1u << 30)
+#define HW_RX_F_VLAN_ID_M     0xfffu
+#define HW_RX_F_VLAN	      (1u << 12)
+#define HW_RX_F_OUTER_IP_OK   (1u << 13)
+#define HW_RX_F_OUTER_IP_FAIL (1u << 14)
+#define HW_RX_F_HASH_TYPE_S   16
+#define HW_RX_F_IP_OK	      (1u << 25)
+#define HW_RX_F_IP_FAIL	      (1u << 26)
+#define HW_RX_F_TCP_OK	      (1u << 27)
+#define HW_RX_F_TCP_FAIL      (1u << 28)
+#define HW_RX_F_UDP_OK	      (1u << 29)
+#define HW_RX_F_UDP_FAIL      (1u << 30)
 
 /* Hash types: Linux mana.h NDIS_HASH_*. */
-#define HW_HASH_IPV4	 0x001u
-#define HW_HASH_TCP_IPV4 0x002u
-#define HW_HASH_UDP_IPV4 0x004u
-#define HW_HASH_IPV6	 0x008u
-#define HW_HASH_TCP_IPV6 0x010u
-#define HW_HASH_UDP_IPV6 0x020u
-#define HW_HASH_IPV6_EXT 0x040u
+#define HW_HASH_IPV4	     0x001u
+#define HW_HASH_TCP_IPV4     0x002u
+#define HW_HASH_UDP_IPV4     0x004u
+#define HW_HASH_IPV6	     0x008u
+#define HW_HASH_TCP_IPV6     0x010u
+#define HW_HASH_UDP_IPV6     0x020u
+#define HW_HASH_IPV6_EXT     0x040u
+#define HW_HASH_TCP_IPV6_EXT 0x080u
+#define HW_HASH_UDP_IPV6_EXT 0x100u
 
 /* CQE types: Linux mana.h enum mana_cqe_type; 42: OpenVMM defs/bnic.rs. */
 enum hw_cqe_type {
@@ -184,9 +189,13 @@ enum hw_cqe_type {
 #define HW_DB_SHORT_ARM_S      31
 #define HW_DB_PAGE_BYTES       4096u
 
-/* LSO: OpenVMM net_mana handle_tx; Linux mana_en.c mana_start_xmit. */
-#define HW_LSO_MAX_HEADER_BYTES 255u
-#define HW_LSO_MAX_BYTES	(512u << 10)
+/*
+ * LSO: OpenVMM net_mana handle_tx refuses headers over 255 bytes, emu/bnic.rs
+ * process_sqe those over 256; Linux mana_en.c netif_set_tso_max_size.
+ */
+#define HW_LSO_MAX_HEADER_BYTES	     255u
+#define HW_LSO_EMULATOR_HEADER_BYTES 256u
+#define HW_LSO_MAX_BYTES	     (512u << 10)
 
 static_assert(HW_WQE_HEADER_BYTES + HW_LONG_OOB_BYTES == HW_BU_BYTES,
 	      "the header and the long OOB fill a BU");
@@ -233,8 +242,8 @@ hw_put_le16(uint8_t *bytes, uint16_t value)
 static inline void
 hw_put_le32(uint8_t *bytes, uint32_t value)
 {
-	hw_put_le16(bytes, (uint16_t)value);
-	hw_put_le16(bytes + 2, (uint16_t)(value >> 16));
+	value = htole32(value);
+	memcpy(bytes, &value, sizeof(value));
 }
 
 static inline bool
@@ -243,6 +252,12 @@ hw_bit(uint32_t word, unsigned int shift)
 	return (word >> shift & 1) != 0;
 }
 
+/*
+ * What is taken apart below also says what its fields have in common. Compilers
+ * join tests of fields into one wider load, which must then wait until the
+ * narrow stores, and all those before them, have left the core.
+ */
+
 /* A WQE header, taken apart. */
 struct hw_wqe {
 	uint8_t last_vbytes;
@@ -250,6 +265,7 @@ struct hw_wqe {
 	uint8_t oob_div4;
 	bool oob_in_sgl; /* LSO */
 	uint16_t client_data_unit;
+	bool has_lso_fields; /* last_vbytes or client_data_unit */
 	bool has_reserved_bits;
 };
 
@@ -265,6 +281,10 @@ hw_wqe_read(const uint8_t *bytes)
 		.oob_in_sgl = hw_bit(w1, HW_WQE_OOB_IN_SGL_S),
 		.client_data_unit = w1 >> HW_WQE_CLIENT_DATA_UNIT_S &
 				    HW_WQE_CLIENT_DATA_UNIT_M,
+		.has_lso_fields =
+			((w0 & HW_WQE_LAST_VBYTES_M << HW_WQE_LAST_VBYTES_S) |
+			 (w1 & HW_WQE_CLIENT_DATA_UNIT_M
+					 << HW_WQE_CLIENT_DATA_UNIT_S)) != 0,
 		.has_reserved_bits = (w0 & HW_WQE_RESERVED0_M) != 0 ||
 				     (w1 & HW_WQE_RESERVED1_M) != 0,
 	};
@@ -308,7 +328,9 @@ hw_sge_read(const uint8_t *bytes)
 struct hw_tx_oob {
 	uint8_t pkt_fmt;
 	bool is_ipv4, is_ipv6;
+	bool is_ip; /* either */
 	bool ip_csum, tcp_csum, udp_csum;
+	bool wants_csum; /* any */
 	bool suppress;
 	uint32_t vcq_num;
 	uint16_t trans_off;
@@ -343,26 +365,43 @@ hw_tx_oob_read_long(const uint8_t *bytes, struct hw_tx_oob *oob)
 			      (oob->tci != 0 && !oob->inject_vlan);
 }
 
+/* In place, for the reason given above. */
+static inline void
+hw_tx_oob_take(const uint8_t *bytes, bool is_long, struct hw_tx_oob *oob)
+{
+	const uint32_t is_ip = 1u << HW_OOB_IS_IPV4_S | 1u << HW_OOB_IS_IPV6_S;
+	const uint32_t csum = 1u << HW_OOB_IP_CSUM_S | 1u << HW_OOB_TCP_CSUM_S |
+			      1u << HW_OOB_UDP_CSUM_S;
+	uint32_t w0 = hw_le32(bytes), w1 = hw_le32(bytes + 4);
+
+	oob->pkt_fmt = w0 >> HW_OOB_PKT_FMT_S & HW_OOB_PKT_FMT_M;
+	oob->is_ipv4 = hw_bit(w0, HW_OOB_IS_IPV4_S);
+	oob->is_ipv6 = hw_bit(w0, HW_OOB_IS_IPV6_S);
+	oob->is_ip = (w0 & is_ip) != 0;
+	oob->ip_csum = hw_bit(w0, HW_OOB_IP_CSUM_S);
+	oob->tcp_csum = hw_bit(w0, HW_OOB_TCP_CSUM_S);
+	oob->udp_csum = hw_bit(w0, HW_OOB_UDP_CSUM_S);
+	oob->wants_csum = (w0 & csum) != 0;
+	oob->suppress = hw_bit(w0, HW_OOB_SUPPRESS_S);
+	oob->vcq_num = w0 >> HW_OOB_VCQ_NUM_S & HW_OOB_VCQ_NUM_M;
+	oob->trans_off = w1 >> HW_OOB_TRANS_OFF_S & HW_OOB_TRANS_OFF_M;
+	oob->vsq_frame = w1 >> HW_OOB_VSQ_FRAME_S & HW_OOB_VSQ_FRAME_M;
+	oob->short_vp = w1 >> HW_OOB_SHORT_VP_S & HW_OOB_SHORT_VP_M;
+	oob->is_encap = false;
+	oob->inject_vlan = false;
+	oob->tci = 0;
+	oob->long_vp = 0;
+	oob->has_stray_bits = false;
+	if (is_long)
+		hw_tx_oob_read_long(bytes, oob);
+}
+
 static inline struct hw_tx_oob
 hw_tx_oob_read(const uint8_t *bytes, bool is_long)
 {
-	uint32_t w0 = hw_le32(bytes), w1 = hw_le32(bytes + 4);
-	struct hw_tx_oob oob = {
-		.pkt_fmt = w0 >> HW_OOB_PKT_FMT_S & HW_OOB_PKT_FMT_M,
-		.is_ipv4 = hw_bit(w0, HW_OOB_IS_IPV4_S),
-		.is_ipv6 = hw_bit(w0, HW_OOB_IS_IPV6_S),
-		.ip_csum = hw_bit(w0, HW_OOB_IP_CSUM_S),
-		.tcp_csum = hw_bit(w0, HW_OOB_TCP_CSUM_S),
-		.udp_csum = hw_bit(w0, HW_OOB_UDP_CSUM_S),
-		.suppress = hw_bit(w0, HW_OOB_SUPPRESS_S),
-		.vcq_num = w0 >> HW_OOB_VCQ_NUM_S & HW_OOB_VCQ_NUM_M,
-		.trans_off = w1 >> HW_OOB_TRANS_OFF_S & HW_OOB_TRANS_OFF_M,
-		.vsq_frame = w1 >> HW_OOB_VSQ_FRAME_S & HW_OOB_VSQ_FRAME_M,
-		.short_vp = w1 >> HW_OOB_SHORT_VP_S & HW_OOB_SHORT_VP_M,
-	};
+	struct hw_tx_oob oob;
 
-	if (is_long)
-		hw_tx_oob_read_long(bytes, &oob);
+	hw_tx_oob_take(bytes, is_long, &oob);
 	return oob;
 }
 

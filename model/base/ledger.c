@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 
 #include "ledger.h"
 #include "segment.h"
+#include "trace.h"
 
 static_assert(sizeof(struct ledger) <= SEGMENT_LEDGER_BYTES, "ledger");
 
@@ -33,9 +33,6 @@ static const char *const ledger_kind_names[] = {
 	[LEDGER_RQ] = " rq",
 	[LEDGER_CQ] = " cq",
 };
-
-bool ledger_trace_on;
-static int ledger_trace_fd = -1;
 
 const char *
 violation_name(enum violation violation)
@@ -80,35 +77,6 @@ ledger_log(const char *format, ...)
 	len += vsnprintf(line + len, sizeof(line) - len, format, args);
 	va_end(args);
 	ledger_write_line(STDERR_FILENO, line, len);
-}
-
-void
-ledger_trace_open(void)
-{
-	const char *path = segment_config()->trace;
-
-	if (path[0] == '\0')
-		return;
-	ledger_trace_fd = (int)syscall(SYS_openat, AT_FDCWD, path,
-				       O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
-				       0644);
-	if (ledger_trace_fd < 0)
-		ledger_log("cannot write the trace to %s: %s", path,
-			   strerrordesc_np(errno));
-	ledger_trace_on = ledger_trace_fd >= 0;
-}
-
-void
-ledger_trace_line(const char *format, ...)
-{
-	char line[LEDGER_LINE_BYTES];
-	va_list args;
-	int len;
-
-	va_start(args, format);
-	len = vsnprintf(line, sizeof(line), format, args);
-	va_end(args);
-	ledger_write_line(ledger_trace_fd, line, len);
 }
 
 /* The row of this violation at this queue; NULL when the table is full. */
@@ -180,8 +148,22 @@ ledger_violation_log(enum violation violation, const struct ledger_place *place,
 					   "",
 			      bytes[i]);
 	ledger_write_line(STDERR_FILENO, line.text, line.len);
-	if (ledger_trace_on)
-		ledger_trace_line("%.*s", line.len, line.text);
+}
+
+static void
+ledger_violation_trace(enum violation violation, const struct ledger_place *place,
+		       uint64_t count)
+{
+	struct trace_line line;
+
+	trace_begin(&line, TRACE_event);
+	trace_add(&line, " kind=violation name=%s fn=%u",
+		  violation_name(violation), place->fn);
+	if (place->kind != LEDGER_NONE)
+		trace_add(&line, " queue=%s id=%u",
+			  ledger_kind_names[place->kind] + 1, place->queue);
+	trace_add(&line, " index=%u count=%" PRIu64, place->index, count);
+	trace_end(&line);
 }
 
 void
@@ -204,6 +186,8 @@ ledger_violation(enum violation violation, const struct ledger_place *place,
 	if (row != NULL &&
 	    (count <= LEDGER_LOG_ALWAYS || (count & (count - 1)) == 0))
 		ledger_violation_log(violation, place, count, bytes, nb_bytes);
+	if (trace_is_on(TRACE_event))
+		ledger_violation_trace(violation, place, count);
 
 	if (!segment_config()->fatal_violations)
 		return;
@@ -213,6 +197,12 @@ ledger_violation(enum violation violation, const struct ledger_place *place,
 	/* A handler of SIGABRT may run, it must not find the lock held. */
 	segment_unlock_masked();
 	abort();
+}
+
+void
+ledger_trap(void)
+{
+	segment_ledger()->nb_traps++;
 }
 
 uint64_t

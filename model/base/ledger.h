@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What happened on the machine: violations, doorbell counts, the trace.
+ * What happened on the machine: violations, doorbell counts.
  *
  * All of it lies in the segment, so it survives the program. Functions are
  * called with the machine's lock held unless they say otherwise, and are
@@ -55,11 +55,13 @@ enum ledger_doorbell {
 
 struct ledger {
 	uint64_t doorbells[LEDGER_NB_DOORBELLS];
+	uint64_t nb_traps; /* stores that were trapped */
 	uint64_t nb_violations; /* all together */
 	uint32_t nb_rows;
 	uint64_t nb_unlisted; /* violations that found the table full */
 	/* --fatal-violations and there was one: exit status 3. */
 	bool is_fatal;
+	bool is_trace_cut; /* said that the trace is not complete */
 	struct ledger_row rows[LEDGER_MAX_ROWS];
 };
 
@@ -87,20 +89,8 @@ ledger_doorbell(struct ledger *ledger, enum ledger_doorbell which)
 	ledger->doorbells[which]++;
 }
 
-/*
- * The trace (--trace FILE): one line per event, written with write(2) to a
- * file opened with O_APPEND by each process. Nothing happens when it is off.
- * The format is that of printf; the line feed is added here.
- */
-extern bool ledger_trace_on;
-void ledger_trace_open(void); /* after segment_create() or segment_attach() */
-void ledger_trace_line(const char *format, ...)
-	__attribute__((format(printf, 1, 2)));
-#define ledger_trace(...)                               \
-	do {                                            \
-		if (ledger_trace_on)                    \
-			ledger_trace_line(__VA_ARGS__); \
-	} while (0)
+/* A store was trapped. */
+void ledger_trap(void);
 
 /* A line on stderr with the model's prefix. Needs no lock. */
 void ledger_log(const char *format, ...) __attribute__((format(printf, 1, 2)));

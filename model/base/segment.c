@@ -1,94 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include "segment.h"
+#include "segment_head.h"
 
 #define SEGMENT_MAGIC	   0x6d616e612d31ull /* layout version in the last byte */
-#define SEGMENT_HEAD_BYTES (1u << 16)
-#define SEGMENT_BYTES                                        \
-	((size_t)SEGMENT_HEAD_BYTES + SEGMENT_LEDGER_BYTES + \
-	 SEGMENT_FAULT_BYTES + SEGMENT_DEVICE_BYTES + SEGMENT_KERNEL_BYTES)
-
-struct model_segment {
-	uint64_t magic; /* written last */
-	pthread_mutex_t mutex;
-	struct model_config config;
-	struct model_process processes[MODEL_MAX_PROCESSES];
-};
-static_assert(sizeof(struct model_segment) <= SEGMENT_HEAD_BYTES,
-	      "the head of the segment holds its struct");
 
 struct model_segment *model;
 uint32_t model_self;
 
 static char segment_dir[MODEL_MAX_PATH];
-static __thread uint64_t segment_saved_mask
-	__attribute__((tls_model("initial-exec")));
-
-/*
- * System calls are made directly: in a modelled program the functions of libc
- * may be the model's own surface.
- */
-static int
-segment_sys_open(const char *path, int flags)
-{
-	return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0600);
-}
-
-static void
-segment_sys_close(int fd)
-{
-	syscall(SYS_close, fd);
-}
-
-#define SEGMENT_PF_EXITING 0x4u /* Linux sched.h */
-
-struct segment_stat {
-	char state;
-	unsigned int flags;
-	long nb_threads;
-	unsigned long long start_time;
-};
-
-/*
- * /proc/<pid>/stat (proc(5): fields 3, 9, 20, 22). False when there is none.
- */
-static bool
-segment_proc_stat(int32_t pid, struct segment_stat *stat)
-{
-	char path[32], buf[512], *p;
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = segment_sys_open(path, O_RDONLY);
-	if (fd < 0)
-		return false;
-	n = syscall(SYS_read, fd, buf, sizeof(buf) - 1);
-	segment_sys_close(fd);
-	if (n <= 0)
-		return false;
-	buf[n] = '\0';
-	p = strrchr(buf, ')'); /* the name may hold anything */
-	if (p == NULL)
-		return false;
-	return sscanf(p + 1,
-		      " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d "
-		      "%*d %*d %*d %ld %*d %llu",
-		      &stat->state, &stat->flags, &stat->nb_threads,
-		      &stat->start_time) == 4;
-}
 
 static int
 segment_map(int fd)
@@ -111,8 +36,7 @@ segment_map(int fd)
 static int
 segment_make_room(int fd)
 {
-	const off_t needed = SEGMENT_HEAD_BYTES + SEGMENT_LEDGER_BYTES +
-			     SEGMENT_FAULT_BYTES;
+	const off_t needed = SEGMENT_SCRIPT_AT;
 
 	if (syscall(SYS_ftruncate, fd, SEGMENT_BYTES) < 0)
 		return -errno;
@@ -200,139 +124,10 @@ segment_detach(void)
 	model_self = 0;
 }
 
-int
-segment_register_self(void)
-{
-	int32_t pid = (int32_t)syscall(SYS_getpid);
-	uint32_t slot, free_slot = 0;
-	struct segment_stat stat;
-	int rc;
-
-	if (!segment_proc_stat(pid, &stat))
-		return -ESRCH;
-	segment_lock();
-	for (slot = MODEL_MAX_PROCESSES - 1; slot >= SEGMENT_LAUNCHER; slot--) {
-		const struct model_process *p = &model->processes[slot];
-
-		if (p->pid == 0)
-			free_slot = slot;
-		else if (p->pid == pid && p->start_time == stat.start_time)
-			break;
-	}
-	rc = slot >= SEGMENT_LAUNCHER ? 1 : 0;
-	if (rc == 0)
-		slot = free_slot;
-	if (slot == 0) {
-		rc = -EAGAIN; /* MODEL_MAX_PROCESSES are running */
-	} else {
-		model->processes[slot].pid = pid;
-		model->processes[slot].start_time = stat.start_time;
-		model_self = slot;
-	}
-	segment_unlock();
-	return rc;
-}
-
 const char *
 segment_run_dir(void)
 {
 	return segment_dir;
-}
-
-void
-segment_lock_masked(void)
-{
-	/* The dead process's own objects are left to whoever reclaims. */
-	if (pthread_mutex_lock(&model->mutex) == EOWNERDEAD) {
-		pthread_mutex_consistent(&model->mutex);
-		segment_holder_died();
-	}
-}
-
-void
-segment_unlock_masked(void)
-{
-	pthread_mutex_unlock(&model->mutex);
-}
-
-#define SEGMENT_SIGNAL_BIT(sig) (1ull << ((sig)-1))
-
-void
-segment_lock(void)
-{
-	/* What an instruction itself raises cannot be put off. */
-	uint64_t mask =
-		~(SEGMENT_SIGNAL_BIT(SIGSEGV) | SEGMENT_SIGNAL_BIT(SIGBUS) |
-		  SEGMENT_SIGNAL_BIT(SIGILL) | SEGMENT_SIGNAL_BIT(SIGFPE) |
-		  SEGMENT_SIGNAL_BIT(SIGTRAP) | SEGMENT_SIGNAL_BIT(SIGSYS));
-	uint64_t saved;
-
-	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &mask, &saved, sizeof(mask));
-	segment_lock_masked();
-	segment_saved_mask = saved;
-}
-
-void
-segment_unlock(void)
-{
-	uint64_t saved = segment_saved_mask;
-
-	segment_unlock_masked();
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &saved, NULL, sizeof(saved));
-}
-
-const struct model_config *
-segment_config(void)
-{
-	return &model->config;
-}
-
-struct model_process *
-segment_process(uint32_t slot)
-{
-	return slot < MODEL_MAX_PROCESSES ? &model->processes[slot] : NULL;
-}
-
-/* The program of this slot, if it still is the one that registered. */
-static bool
-segment_process_stat(uint32_t slot, struct segment_stat *stat)
-{
-	const struct model_process *p = segment_process(slot);
-
-	return p != NULL && p->pid != 0 && segment_proc_stat(p->pid, stat) &&
-	       stat->start_time == p->start_time && stat->state != 'X';
-}
-
-bool
-segment_process_alive(uint32_t slot)
-{
-	struct segment_stat stat;
-
-	/* The leader is a zombie too when only it has ended. */
-	return segment_process_stat(slot, &stat) &&
-	       (stat.state != 'Z' || stat.nb_threads > 1);
-}
-
-bool
-segment_process_has_memory(uint32_t slot)
-{
-	struct segment_stat stat;
-
-	/*
-	 * Other threads that are left do not help: process_vm_readv(2) asks the
-	 * leader. When a program is killed, it often ends first.
-	 */
-	return segment_process_stat(slot, &stat) &&
-	       (stat.flags & SEGMENT_PF_EXITING) == 0;
-}
-
-void
-segment_process_release(uint32_t slot)
-{
-	struct model_process *p = segment_process(slot);
-
-	if (p != NULL)
-		memset(p, 0, sizeof(*p));
 }
 
 bool
@@ -351,25 +146,41 @@ segment_at(size_t offset)
 struct ledger *
 segment_ledger(void)
 {
-	return segment_at(SEGMENT_HEAD_BYTES);
+	return segment_at(SEGMENT_LEDGER_AT);
 }
 
 struct fault_plan *
 segment_fault_plan(void)
 {
-	return segment_at(SEGMENT_HEAD_BYTES + SEGMENT_LEDGER_BYTES);
+	return segment_at(SEGMENT_FAULT_AT);
 }
 
-struct device *
-segment_device(void)
+struct machine_clock *
+segment_clock(void)
 {
-	return segment_at(SEGMENT_HEAD_BYTES + SEGMENT_LEDGER_BYTES +
-			  SEGMENT_FAULT_BYTES);
+	return segment_at(SEGMENT_CLOCK_AT);
+}
+
+struct random_state *
+segment_random(void)
+{
+	return &model->random;
+}
+
+struct script *
+segment_script(void)
+{
+	return segment_at(SEGMENT_SCRIPT_AT);
 }
 
 struct kernel *
 segment_kernel(void)
 {
-	return segment_at((size_t)SEGMENT_HEAD_BYTES + SEGMENT_LEDGER_BYTES +
-			  SEGMENT_FAULT_BYTES + SEGMENT_DEVICE_BYTES);
+	return segment_at(SEGMENT_KERNEL_AT);
+}
+
+struct wires *
+segment_wires(void)
+{
+	return segment_at(SEGMENT_WIRES_AT);
 }

@@ -20,14 +20,21 @@
 
 struct device; /* device.h: the card */
 struct kernel; /* kernel.h: what mana, mana_ib and ib_uverbs remember */
-struct ledger; /* ledger.h: violations, doorbell counts, trace */
+struct ledger; /* ledger.h: violations, doorbell counts */
 struct fault_plan; /* fault.h */
+struct machine_clock; /* clock.h */
+struct random_state; /* random.h */
+struct script; /* script.h: what commands have asked for */
+struct wires; /* wire.h: frames on their way */
 
 /* Room for each part; sparse, so only what is touched costs memory. */
 #define SEGMENT_LEDGER_BYTES (1u << 20)
 #define SEGMENT_FAULT_BYTES  (1u << 16)
+#define SEGMENT_CLOCK_BYTES  (1u << 12)
+#define SEGMENT_SCRIPT_BYTES (1u << 20)
 #define SEGMENT_DEVICE_BYTES (64u << 20)
 #define SEGMENT_KERNEL_BYTES (64u << 20)
+#define SEGMENT_WIRES_BYTES  (64u << 20)
 
 /* Slot 0 is never used; the launcher has slot 1. */
 #define SEGMENT_LAUNCHER 1u
@@ -56,6 +63,8 @@ void segment_detach(void);
 
 /* After fork() in a child that goes on using the machine. */
 int segment_register_self(void);
+/* All slots are taken: release those of the dead. Provided by the kernel. */
+void segment_is_full(void);
 
 const char *segment_run_dir(void);
 
@@ -74,8 +83,12 @@ void segment_lock(void);
 void segment_unlock(void);
 void segment_lock_masked(void);
 void segment_unlock_masked(void);
+/*
+ * Polled mode, for the thread that takes the lock again and again: false when
+ * somebody else has it or wants it. Makes no system call.
+ */
+bool segment_trylock_last(void);
 
-const struct model_config *segment_config(void);
 struct model_process *segment_process(uint32_t slot);
 /* True while the process of the slot exists (pid and start time agree). */
 bool segment_process_alive(uint32_t slot);
@@ -96,10 +109,40 @@ bool segment_holds(const void *addr);
 	"the file system of the run folder is full: make room, or set " \
 	"MANA_MODEL_RUNDIR to a folder elsewhere"
 
+/*
+ * Where each part is; the first ones are taken at once, see segment_make_room()
+ * in segment.c, which has the head.
+ */
+#define SEGMENT_HEAD_BYTES (1u << 16)
+#define SEGMENT_CONFIG_AT  8u
+#define SEGMENT_LEDGER_AT SEGMENT_HEAD_BYTES
+#define SEGMENT_FAULT_AT  (SEGMENT_LEDGER_AT + SEGMENT_LEDGER_BYTES)
+#define SEGMENT_CLOCK_AT  (SEGMENT_FAULT_AT + SEGMENT_FAULT_BYTES)
+#define SEGMENT_SCRIPT_AT (SEGMENT_CLOCK_AT + SEGMENT_CLOCK_BYTES)
+#define SEGMENT_DEVICE_AT (SEGMENT_SCRIPT_AT + SEGMENT_SCRIPT_BYTES)
+#define SEGMENT_KERNEL_AT (SEGMENT_DEVICE_AT + SEGMENT_DEVICE_BYTES)
+#define SEGMENT_WIRES_AT  (SEGMENT_KERNEL_AT + SEGMENT_KERNEL_BYTES)
+#define SEGMENT_BYTES	  ((size_t)SEGMENT_WIRES_AT + SEGMENT_WIRES_BYTES)
+
 /* Parts of the segment; never NULL once attached. */
-struct device *segment_device(void);
+static inline const struct model_config *
+segment_config(void)
+{
+	return (const void *)((const uint8_t *)model + SEGMENT_CONFIG_AT);
+}
+
+static inline struct device *
+segment_device(void)
+{
+	return (void *)((uint8_t *)model + SEGMENT_DEVICE_AT);
+}
+
 struct kernel *segment_kernel(void);
 struct ledger *segment_ledger(void);
 struct fault_plan *segment_fault_plan(void);
+struct machine_clock *segment_clock(void);
+struct random_state *segment_random(void);
+struct script *segment_script(void);
+struct wires *segment_wires(void);
 
 #endif /* MODEL_SEGMENT_H */

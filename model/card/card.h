@@ -9,12 +9,14 @@
 #define MODEL_CARD_H
 
 #include "device.h"
+#include "inject.h"
 #include "mem.h"
 #include "queue.h"
 #include "segment.h"
+#include "watch.h"
 
 #define CARD_MAX_PDS	 1024
-#define CARD_MAX_PAGES	 1024
+#define CARD_MAX_PAGES	 200 /* ASSUMED; fewer than the kernel's contexts */
 #define CARD_NB_WQS	 (2 * DEVICE_MAX_QUEUES) /* SQs, then RQs */
 #define CARD_NB_CQS	 (2 * DEVICE_MAX_QUEUES)
 #define CARD_PORT_QUEUES 256
@@ -27,7 +29,13 @@
 #define CARD_FRAME_BYTES (64u << 10)
 /* Room before a frame, for a VLAN tag put in. */
 #define CARD_HEADROOM_BYTES 64u
-#define CARD_TAP_BYTES	    (4u << 20)
+
+/* Registers that are read from a doorbell page of plain memory: plain.c. */
+enum card_plain {
+	CARD_PLAIN_SQ,
+	CARD_PLAIN_RQ,
+	CARD_NB_PLAIN
+};
 
 #define TOEPLITZ_INPUT_BYTES 36 /* two IPv6 addresses and two ports */
 
@@ -39,8 +47,11 @@ struct toeplitz {
 struct card_port {
 	uint8_t mac[6];
 	uint32_t tx_vp_offset;
-	uint32_t peer_fn, peer_port; /* where the wire ends */
-	bool to_tap;
+	uint32_t wire; /* index of its wire, wire.h */
+	/* The wire does nothing but end at this port. */
+	bool has_plain_wire;
+	uint32_t peer_fn, peer_port;
+	bool is_link_down;
 
 	bool tx_enabled;
 	uint32_t tx_pdn, tx_page;
@@ -53,6 +64,7 @@ struct card_port {
 	struct toeplitz toeplitz;
 
 	struct device_port_counters counters;
+	uint64_t injected[2][NB_INJECT_KINDS]; /* Rx, Tx */
 	uint32_t nb_records;
 	/* One per id and kind; the last one takes what finds no room. */
 	struct device_queue_counters records[CARD_PORT_QUEUES];
@@ -60,22 +72,18 @@ struct card_port {
 
 struct card_function {
 	uint32_t nb_ports;
+	bool is_disabled; /* by its host */
 	bool pds[CARD_MAX_PDS];
 	bool pages[CARD_MAX_PAGES];
+	/* The last values taken from registers of plain memory. */
+	uint64_t plain_seen[CARD_MAX_PAGES][CARD_NB_PLAIN];
 	struct mem_table mem;
 	struct cq cqs[CARD_NB_CQS];
 	struct wq wqs[CARD_NB_WQS];
 	struct card_port ports[MODEL_MAX_PORTS_PER_FUNCTION];
 };
 
-/* Frames for the launcher: a ring of records, lost when it is full. */
-struct card_tap_ring {
-	uint32_t head, tail; /* bytes, free-running; tail is read next */
-	uint64_t nb_lost;
-	uint8_t bytes[CARD_TAP_BYTES];
-};
-
-/* RQs with an open CQE; each at most once, see rx.nb_packets. */
+/* RQs with an open CQE, see rx.is_listed. */
 #define CARD_MAX_OPEN 64
 struct card_wq_ref {
 	uint32_t fn, wq;
@@ -87,22 +95,33 @@ struct card_wq_ref {
  */
 struct card_posting {
 	bool is_active;
+	bool has_cqe; /* else a packet goes into the open CQE */
+	bool was_armed; /* the CQ, before */
 	uint32_t fn, wq; /* whose CQE */
 	uint32_t cq_pi; /* before */
 	uint32_t wq_ci; /* after */
+	uint32_t nb_open; /* packets in the open CQE, after */
+	uint32_t held_first; /* of the wq, after */
+	uint32_t held; /* not 0: it is not written but held, as this one */
+	bool is_posted; /* written and counted, whatever cq_pi says */
+	bool is_extra, is_bogus, is_wrong_owner; /* see struct inject_cqe */
 };
 
 struct device {
 	uint32_t nb_functions;
+	bool is_armed; /* a fault may be injected: see inject_card.h */
+	bool is_watched; /* packets are counted: see watch.h */
 	struct card_posting posting;
 	uint32_t nb_open;
 	struct card_wq_ref open[CARD_MAX_OPEN];
+	uint64_t coalesce_due_ns; /* of the first of them */
 	/* Per process: first and last SQ with work, as fn * NB_WQS + index + 1. */
 	uint32_t pending_first[MODEL_MAX_PROCESSES];
 	uint32_t pending_last[MODEL_MAX_PROCESSES];
-	struct card_tap_ring tap;
 	/* A frame being sent, and the segment that LSO cuts from it. */
-	uint8_t frame[CARD_HEADROOM_BYTES + CARD_FRAME_BYTES];
+	_Alignas(64) uint8_t frame[CARD_HEADROOM_BYTES + CARD_FRAME_BYTES];
+	struct inject inject;
+	struct watch watch;
 	struct card_function functions[MODEL_MAX_FUNCTIONS];
 };
 
@@ -147,6 +166,9 @@ card_rq(struct card_function *f, uint32_t id)
 
 	return i < DEVICE_MAX_QUEUES && rqs[i].is_alive ? &rqs[i] : NULL;
 }
+
+/* device.c: a queue goes, whose owner is gone, and steering that leads to it. */
+void card_wq_end(struct card_function *f, struct wq *wq);
 
 static inline struct device_queue_counters *
 card_counters(struct card_function *f, const struct wq *wq)

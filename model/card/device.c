@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "engine.h"
+#include "inject_card.h"
 #include "nic.h"
 #include "wire.h"
 
@@ -65,7 +66,7 @@ device_init(void)
 	return 0;
 }
 
-/* Lowest free number of a set, from 1. */
+/* Lowest free number of a set, from 1; -EPROTO: the command is refused. */
 static int
 device_number_take(bool *taken, uint32_t nb, uint32_t *number)
 {
@@ -78,7 +79,7 @@ device_number_take(bool *taken, uint32_t nb, uint32_t *number)
 			return 0;
 		}
 	}
-	return -ENOSPC;
+	return -EPROTO;
 }
 
 int
@@ -110,15 +111,6 @@ device_doorbell_page_create(uint32_t fn, uint32_t *page)
 			   device_number_take(f->pages, CARD_MAX_PAGES, page);
 }
 
-void
-device_doorbell_page_destroy(uint32_t fn, uint32_t page)
-{
-	struct card_function *f = card_function(fn);
-
-	if (f != NULL && page < CARD_MAX_PAGES)
-		f->pages[page] = false;
-}
-
 static bool
 device_pd_exists(const struct card_function *f, uint32_t pdn)
 {
@@ -141,7 +133,7 @@ device_mkey_create(uint32_t fn, uint32_t pdn, const struct device_memory *memory
 	if (f == NULL || !device_pd_exists(f, pdn) || memory->size == 0 ||
 	    memory->addr + memory->size < memory->addr)
 		return -EPROTO;
-	return mem_region_create(&f->mem, &region, key);
+	return mem_region_create(&f->mem, &region, key) < 0 ? -EPROTO : 0;
 }
 
 void
@@ -188,14 +180,16 @@ device_cq_create(uint32_t fn, uint32_t pdn, uint32_t page,
 		return -EPROTO;
 	cq = &f->cqs[i];
 	*cq = (struct cq){
-		.is_alive = true,
 		.id = CARD_FIRST_CQ_ID + i,
 		.fn = fn,
 		.pdn = pdn,
 		.page = page,
+		.is_unheard = config_is_plain(segment_config()),
 		.ring = device_ring(ring),
 	};
 	cq_reset(cq);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	cq->is_alive = true;
 	*cq_id = cq->id;
 	return 0;
 }
@@ -227,10 +221,11 @@ device_record(struct card_port *port, uint32_t id, bool is_sq)
 			id = DEVICE_NO_QUEUE;
 		if (i == CARD_PORT_QUEUES)
 			return i - 1;
-		port->nb_records++;
 		record = &port->records[i];
 		*record = (struct device_queue_counters){ .id = id,
 							  .is_sq = is_sq };
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		port->nb_records++;
 	}
 	port->records[i].alive = true;
 	return i;
@@ -275,9 +270,14 @@ device_wq_create(uint32_t fn, const struct wq *template,
 	if (wq->is_sq && device_wq_ring_fill(ring) < 0)
 		return -EPROTO;
 	wq->counter = device_record(&f->ports[wq->port], wq->id, wq->is_sq);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	wq->is_alive = true;
 	cq->is_used = true;
 	*id = wq->id;
+	trace_event("kind=queue_created fn=%u port=%u queue=%s id=%u bytes=%u "
+		    "cq=%u cqes=%u", fn, trace_port(fn, wq->port),
+		    wq->is_sq ? "sq" : "rq", wq->id, wq->ring.size_bytes,
+		    cq->id, cq->nb_cqes);
 	return 0;
 }
 
@@ -287,7 +287,11 @@ device_wq_destroy(struct card_function *f, struct wq *wq)
 	if (wq->is_sq)
 		engine_forget(wq);
 	else
-		nic_rx_flush_queue(f, wq);
+		nic_coalesce_flush_queue(f, wq);
+	inject_forget(f, wq);
+	trace_event("kind=queue_destroyed fn=%u port=%u queue=%s id=%u",
+		    wq->fn, trace_port(wq->fn, wq->port),
+		    wq->is_sq ? "sq" : "rq", wq->id);
 	card_counters(f, wq)->alive = false;
 	f->cqs[wq->cq].is_used = false;
 	wq->is_alive = false;
@@ -336,4 +340,39 @@ device_rq_destroy(uint32_t fn, uint32_t rq_id)
 
 	if (rq != NULL)
 		device_wq_destroy(f, rq);
+}
+
+void
+card_wq_end(struct card_function *f, struct wq *wq)
+{
+	struct card_port *port = &f->ports[wq->port];
+
+	if (!wq->is_sq && port->default_rq == wq->id)
+		port->rx_enabled = false;
+	device_wq_destroy(f, wq);
+}
+
+/* Queues that are still there belong to no object any more. */
+static void
+device_page_end_queues(struct card_function *f, uint32_t page)
+{
+	uint32_t i;
+
+	for (i = 0; i < CARD_NB_WQS; i++)
+		if (f->wqs[i].is_alive && f->wqs[i].page == page)
+			card_wq_end(f, &f->wqs[i]);
+	for (i = 0; i < CARD_NB_CQS; i++)
+		if (f->cqs[i].page == page)
+			f->cqs[i].is_alive = false;
+}
+
+void
+device_doorbell_page_destroy(uint32_t fn, uint32_t page)
+{
+	struct card_function *f = card_function(fn);
+
+	if (f == NULL || page >= CARD_MAX_PAGES || !f->pages[page])
+		return;
+	device_page_end_queues(f, page);
+	f->pages[page] = false;
 }

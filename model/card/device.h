@@ -39,6 +39,7 @@ int device_init(void);
 int device_pd_create(uint32_t fn, uint32_t *pdn);
 void device_pd_destroy(uint32_t fn, uint32_t pdn);
 int device_doorbell_page_create(uint32_t fn, uint32_t *page);
+/* With all queues that still use it. */
 void device_doorbell_page_destroy(uint32_t fn, uint32_t page);
 
 /* Memory regions. size is 64-bit; the key goes into SGEs. */
@@ -68,6 +69,24 @@ int device_rq_create(uint32_t fn, uint32_t port, uint32_t pdn, uint32_t page,
 		     uint32_t *rq_id);
 void device_rq_destroy(uint32_t fn, uint32_t rq_id);
 
+/*
+ * Somebody was killed while he made or destroyed what a function has: between
+ * begin and end the kernel claims what it knows of; what nobody claims is
+ * destroyed then, as are the traces of what is gone. Claiming something that is
+ * not there: false.
+ */
+enum device_thing {
+	DEVICE_PD,
+	DEVICE_PAGE,
+	DEVICE_KEY,
+	DEVICE_CQ,
+	DEVICE_SQ,
+	DEVICE_RQ,
+};
+void device_claim_begin(void);
+bool device_claim(uint32_t fn, enum device_thing thing, uint32_t id);
+void device_claim_end(uint32_t fn);
+
 /* vPort. Tx: gives the offset that every Tx WQE must carry. */
 int device_vport_enable_tx(uint32_t fn, uint32_t port, uint32_t pdn,
 			   uint32_t page, uint32_t *tx_vp_offset);
@@ -86,9 +105,23 @@ int device_vport_enable_rx(uint32_t fn, uint32_t port,
 void device_vport_disable_rx(uint32_t fn, uint32_t port);
 
 /*
+ * The function is disabled by its host, or enabled again: what is sent then
+ * ends in CQE_TX_VF_DISABLED, what arrives is dropped (rx_no_steering).
+ */
+void device_function_disable(uint32_t fn, bool is_disabled);
+
+/*
+ * MANA_FENCE_RQ (Linux mana_en.c mana_fence_rq): an RX_OBJECT_FENCE CQE after
+ * those of all packets that arrived before. It uses up no WQE.
+ */
+int device_rq_fence(uint32_t fn, uint32_t rq_id);
+/* The nth live RQ of a port, in the order of ids. 0 or -ENOENT. */
+int device_port_rq(uint32_t fn, uint32_t port, uint32_t nth, uint32_t *rq_id);
+
+/*
  * A store of size_bytes (4 or 8) to a doorbell page. Never fails: what the
- * hardware would ignore is ignored and recorded. In synchronous mode the
- * work is done on return; in thread mode it is only noted.
+ * hardware would ignore is ignored and recorded. The work is done on return;
+ * in thread mode it is only noted.
  */
 void device_doorbell(uint32_t fn, uint32_t page, uint32_t offset,
 		     uint64_t value, uint32_t size_bytes);
@@ -96,16 +129,61 @@ void device_doorbell(uint32_t fn, uint32_t page, uint32_t offset,
 /* Thread mode: do all noted work of queues of this process; true if any. */
 bool device_run(uint32_t process);
 
+/*
+ * Doorbell pages of plain memory (step and polled mode): registers is the
+ * caller's mapping of a page.
+ */
+struct device_page {
+	uint32_t fn, page;
+	const void *registers;
+};
+/* Whether there is something new. Without the lock: a guess. */
+bool device_pages_rung(const struct device_page *pages, uint32_t nb);
+/* Take what is new and do all work; the number of new register values. */
+uint32_t device_pages_run(const struct device_page *pages, uint32_t nb);
+/* A 32-bit register was used: its increments cannot be seen one by one. */
+bool device_page_is_short_rung(const struct device_page *page);
+/*
+ * Where the n-th queue of a process at a port is: its rings and ids; -ENOENT.
+ * And a memory region by its key.
+ */
+struct device_place {
+	uint64_t addr, cq_addr;
+	uint32_t size_bytes, nb_cqes;
+	uint32_t id, cq_id;
+	uint32_t page;
+	uint32_t vp_offset;
+};
+int device_queue_place(uint32_t fn, uint32_t port, bool is_sq, uint32_t n,
+		       uint32_t process, struct device_place *place);
+int device_region_place(uint32_t fn, uint32_t key, uint64_t *addr,
+			uint64_t *size_bytes);
+/* The register was set to 0, for a new queue; no work queue uses it. */
+void device_page_cleared(uint32_t fn, uint32_t page, bool is_sq);
+bool device_page_has_queue(uint32_t fn, uint32_t page, bool is_sq);
+
+/*
+ * Do what is due; what will be due later is told by clock_due(). See clock.h.
+ */
+void device_timers(uint64_t now_ns);
+/*
+ * A completion has waited long enough: device_run() writes it. A thread that
+ * is awake anyhow asks this often and spares the clock's timer, which comes
+ * later. Without the lock it is a guess.
+ */
+bool device_is_due(void);
+
+/*
+ * The link of a port: while it is down, frames towards and from it are lost, and
+ * counted. Work queues go on as if they were sent. False: it was so before.
+ */
+bool device_link_set(uint32_t fn, uint32_t port, bool up);
+
+bool device_link_is_up(uint32_t fn, uint32_t port);
+
 /* A frame that arrives at a port from its wire. frame is in our memory. */
 void device_port_receive(uint32_t fn, uint32_t port, const void *frame,
 			 uint32_t len_bytes);
-
-/*
- * TAP wire: frames sent by a port wait in the segment for the launcher. Copies
- * the next one into buf and returns its length, 0 when there is none.
- */
-uint32_t device_tap_next(uint32_t *fn, uint32_t *port, void *buf,
-			 uint32_t buf_bytes);
 
 /* Identity and counters, for the kernel's answers and the report. */
 void device_port_mac(uint32_t fn, uint32_t port, uint8_t mac[6]);
@@ -126,8 +204,9 @@ struct device_queue_counters {
 #define DEVICE_NB_TX_ERRORS 10
 struct device_port_counters {
 	uint64_t rx_packets, rx_bytes, rx_no_wqe, rx_truncated;
-	uint64_t rx_no_steering; /* arrived while Rx was disabled */
+	uint64_t rx_no_steering; /* arrived while Rx or the function was disabled */
 	uint64_t rx_filtered; /* --enforce=dmac: for somebody else */
+	uint64_t rx_link_down, tx_link_down; /* lost: the link was down */
 	uint64_t rx_errors; /* met a bad Rx WQE or a stopped queue */
 	uint64_t tx_packets, tx_bytes;
 	uint64_t tx_errors[DEVICE_NB_TX_ERRORS];
@@ -144,8 +223,12 @@ bool device_port_queue(uint32_t fn, uint32_t port, uint32_t index,
  * Defined by the kernel side (object.c).
  */
 void kernel_completion_event(uint32_t fn, uint32_t cq_id);
-/* Wake the device thread of a process / the launcher (TAP). Kernel side. */
+/* Who held the machine's lock was killed; the card is in order again. */
+void kernel_holder_died(void);
+/*
+ * Wake the device thread of a process. Kernel side; as is the waking of the
+ * launcher, see clock.h.
+ */
 void kernel_kick_process(uint32_t process);
-void kernel_kick_launcher(void);
 
 #endif /* MODEL_DEVICE_H */

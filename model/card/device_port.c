@@ -58,6 +58,7 @@ device_vport_enable_rx(uint32_t fn, uint32_t port_idx,
 	port->default_rq = steering->default_rq;
 	memcpy(port->table, steering->table, sizeof(port->table));
 	nic_hash_prepare(&port->toeplitz, steering->key);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	port->rx_enabled = true;
 	return 0;
 }
@@ -71,18 +72,74 @@ device_vport_disable_rx(uint32_t fn, uint32_t port_idx)
 		port->rx_enabled = false;
 }
 
+bool
+device_link_set(uint32_t fn, uint32_t port_idx, bool up)
+{
+	struct card_port *port = card_port(fn, port_idx);
+
+	if (port == NULL || port->is_link_down == !up)
+		return false;
+	port->is_link_down = !up;
+	return true;
+}
+
+bool
+device_link_is_up(uint32_t fn, uint32_t port_idx)
+{
+	const struct card_port *port = card_port(fn, port_idx);
+
+	return port != NULL && !port->is_link_down;
+}
+
+void
+device_function_disable(uint32_t fn, bool is_disabled)
+{
+	struct card_function *f = card_function(fn);
+
+	if (f == NULL)
+		return;
+	f->is_disabled = is_disabled;
+}
+
+int
+device_rq_fence(uint32_t fn, uint32_t rq_id)
+{
+	struct card_function *f = card_function(fn);
+	struct wq *rq = f != NULL ? card_rq(f, rq_id) : NULL;
+
+	if (rq == NULL)
+		return -EPROTO;
+	nic_rx_fence(f, rq);
+	return 0;
+}
+
+int
+device_port_rq(uint32_t fn, uint32_t port_idx, uint32_t nth, uint32_t *rq_id)
+{
+	struct card_function *f = card_function(fn);
+	uint32_t i;
+
+	for (i = 0; f != NULL && i < DEVICE_MAX_QUEUES; i++) {
+		const struct wq *rq = card_rq(f, CARD_FIRST_RQ_ID + i);
+
+		if (rq != NULL && rq->port == port_idx && nth-- == 0) {
+			*rq_id = rq->id;
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
 void
 device_port_receive(uint32_t fn, uint32_t port_idx, const void *frame,
 		    uint32_t len_bytes)
 {
-	nic_rx(fn, port_idx, frame, len_bytes);
-	nic_rx_flush();
-}
+	struct wire *wire = wire_of(fn, port_idx);
 
-uint32_t
-device_tap_next(uint32_t *fn, uint32_t *port, void *buf, uint32_t buf_bytes)
-{
-	return wire_tap_next(fn, port, buf, buf_bytes);
+	if (wire == NULL)
+		return;
+	wire_arrive(wire, frame, len_bytes);
+	nic_coalesce_flush();
 }
 
 void

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include "clock.h"
 #include "engine.h"
 #include "nic.h"
+#include "wire.h"
 
 enum engine_register {
 	ENGINE_SQ,
@@ -96,6 +98,31 @@ engine_forget(struct wq *sq)
 	sq->is_pending = false;
 }
 
+/*
+ * Whoever has something posted is listed: to look at one in vain does no harm.
+ */
+void
+engine_recover(void)
+{
+	struct device *card = segment_device();
+	uint32_t fn, i;
+
+	memset(card->pending_first, 0, sizeof(card->pending_first));
+	memset(card->pending_last, 0, sizeof(card->pending_last));
+	for (fn = 0; fn < card->nb_functions; fn++) {
+		for (i = 0; i < DEVICE_MAX_QUEUES; i++) {
+			struct wq *sq = &card->functions[fn].wqs[i];
+
+			sq->is_pending = false;
+			if (segment_config()->mode != MODEL_MODE_THREAD ||
+			    !sq->is_alive || wq_posted_bytes(sq) == 0)
+				continue;
+			engine_note(sq);
+			kernel_kick_process(sq->ring.process);
+		}
+	}
+}
+
 static void
 engine_violation(const struct engine_store *store, enum violation violation)
 {
@@ -178,6 +205,18 @@ engine_check_owner(const struct engine_store *store, bool exists, uint32_t page)
 	return true;
 }
 
+void
+engine_start(struct card_function *f, struct wq *sq)
+{
+	if (segment_config()->mode == MODEL_MODE_THREAD) {
+		engine_note(sq);
+		kernel_kick_process(sq->ring.process);
+	} else {
+		nic_tx_run(f, sq);
+		nic_coalesce_flush();
+	}
+}
+
 static void
 engine_ring_wq(const struct engine_store *store, struct card_function *f)
 {
@@ -193,16 +232,10 @@ engine_ring_wq(const struct engine_store *store, struct card_function *f)
 		tail += old_pi;
 	if (!wq_doorbell(wq, tail))
 		return;
+	ring_prefetch(&wq->ring, old_pi, wq->pi);
 	wq_check_outstanding(wq, &f->cqs[wq->cq], old_pi);
-	if (store->reg == ENGINE_RQ)
-		return;
-	if (segment_config()->mode == MODEL_MODE_SYNC) {
-		nic_tx_run(f, wq);
-		nic_rx_flush();
-	} else {
-		engine_note(wq);
-		kernel_kick_process(wq->ring.process);
-	}
+	if (store->reg == ENGINE_SQ)
+		engine_start(f, wq);
 }
 
 static void
@@ -215,8 +248,46 @@ engine_ring_cq(const struct engine_store *store, struct card_function *f)
 		return;
 	if (store->is_short)
 		tail = (tail + cq->rung_idx) % (HW_OWNER_LAPS * cq->nb_cqes);
-	if (cq_doorbell(cq, tail, store->db.arm))
+	if (cq_doorbell(cq, tail, store->db.arm,
+			segment_config()->quirks[QUIRK_CQ_INDEX_MUST_ADVANCE] != 0))
 		kernel_completion_event(cq->fn, cq->id);
+}
+
+/* How many WQEs are new; none when the doorbell is not one to be taken. */
+static uint32_t
+engine_nb_wqes(const struct engine_store *store, struct card_function *f)
+{
+	const struct wq *wq =
+		store->reg == ENGINE_SQ ? card_sq(f, store->db.id) :
+		store->reg == ENGINE_RQ ? card_rq(f, store->db.id) :
+					  NULL;
+	uint32_t tail = store->db.tail;
+
+	if (wq == NULL || wq->page != store->page || wq->is_disabled)
+		return 0;
+	if (store->is_short)
+		tail += wq->pi;
+	if (tail % HW_BU_BYTES != 0 || tail - wq->ci > wq->ring.size_bytes ||
+	    (int32_t)(tail - wq->pi) < 0)
+		return 0;
+	return wq_count(wq, wq->pi, tail);
+}
+
+static void
+engine_trace(const struct engine_store *store, struct card_function *f)
+{
+	static const char *const names[] = {
+		[ENGINE_SQ] = "sq",
+		[ENGINE_RQ] = "rq",
+		[ENGINE_CQ] = "cq",
+	};
+
+	trace_put(TRACE_doorbell,
+		  "fn=%u page=%u reg=%s short=%d id=%u tail=%u wqe_cnt=%u "
+		  "arm=%d wqes=%u",
+		  store->fn, store->page, names[store->reg], store->is_short,
+		  store->db.id, store->db.tail, store->db.wqe_cnt,
+		  store->db.arm, engine_nb_wqes(store, f));
 }
 
 void
@@ -234,13 +305,13 @@ device_doorbell(uint32_t fn, uint32_t page, uint32_t offset, uint64_t value,
 		[ENGINE_CQ] = LEDGER_DOORBELL_CQ,
 	};
 
+	clock_event();
 	if (f == NULL || !engine_decode(offset, &store))
 		return;
 	ledger_doorbell(segment_ledger(), store.db.arm ? LEDGER_DOORBELL_CQ_ARM :
 							 counters[store.reg]);
-	ledger_trace("doorbell fn %u page %u offset 0x%03x value 0x%0*llx", fn,
-		     page, offset, (int)size_bytes * 2,
-		     (unsigned long long)value);
+	if (trace_is_on(TRACE_doorbell))
+		engine_trace(&store, f);
 	engine_check_reserved(&store);
 	if (store.reg == ENGINE_CQ)
 		engine_ring_cq(&store, f);
@@ -259,6 +330,7 @@ device_run(uint32_t process)
 		nic_tx_run(&card->functions[sq->fn], sq);
 		worked = true;
 	}
-	nic_rx_flush();
-	return worked;
+	nic_coalesce_flush();
+	/* Not to sleep on an open CQE. */
+	return worked || card->nb_open != 0;
 }

@@ -33,56 +33,19 @@ mem_copy_kernel(long call, uint32_t process, uint64_t addr, void *buf,
 	return n == (long)nb_bytes ? 0 : -EFAULT;
 }
 
-static inline bool
-mem_is_direct(uint32_t process)
-{
-	return process == model_self && !mem_own_through_kernel;
-}
-
 int
-mem_read(uint32_t process, uint64_t addr, void *buf, size_t nb_bytes)
+mem_read_slow(uint32_t process, uint64_t addr, void *buf, size_t nb_bytes)
 {
-#if MEM_COPY_GUARDED
-	if (mem_is_direct(process))
-		return mem_copy_raw(buf, (const void *)(uintptr_t)addr,
-				    nb_bytes) == 0 ?
-			       0 :
-			       -EFAULT;
-#endif
 	return mem_copy_kernel(SYS_process_vm_readv, process, addr, buf,
 			       nb_bytes);
 }
 
 int
-mem_write(uint32_t process, uint64_t addr, const void *buf, size_t nb_bytes)
+mem_write_slow(uint32_t process, uint64_t addr, const void *buf,
+	       size_t nb_bytes)
 {
-#if MEM_COPY_GUARDED
-	if (mem_is_direct(process))
-		return mem_copy_raw((void *)(uintptr_t)addr, buf, nb_bytes) == 0 ?
-			       0 :
-			       -EFAULT;
-#endif
 	return mem_copy_kernel(SYS_process_vm_writev, process, addr,
 			       (void *)(uintptr_t)buf, nb_bytes);
-}
-
-/* A 32-bit store that is not torn; addr is a multiple of 4. */
-static int
-mem_store32(uint32_t process, uint64_t addr, const void *word)
-{
-#if MEM_COPY_GUARDED
-	if (mem_is_direct(process)) {
-		uint32_t value;
-
-		memcpy(&value, word, sizeof(value));
-		return mem_store32_raw((void *)(uintptr_t)addr, value) == 0 ?
-			       0 :
-			       -EFAULT;
-	}
-#endif
-	/* ASSUMED: the kernel copies an aligned word in one go. */
-	return mem_copy_kernel(SYS_process_vm_writev, process, addr,
-			       (void *)(uintptr_t)word, sizeof(uint32_t));
 }
 
 int
@@ -92,11 +55,18 @@ mem_write_last_word(uint32_t process, uint64_t addr, const void *buf,
 	const size_t before = nb_bytes - sizeof(uint32_t);
 	int rc;
 
+	/* Words as they were made (a wider load would wait), and in order. */
+	if (mem_is_direct(process))
+		return mem_copy_words_raw((void *)(uintptr_t)addr, buf,
+					  nb_bytes / sizeof(uint32_t)) == 0 ?
+			       0 :
+			       -EFAULT;
 	rc = mem_write(process, addr, buf, before);
 	if (rc < 0)
 		return rc;
-	__atomic_thread_fence(__ATOMIC_RELEASE);
-	return mem_store32(process, addr + before, (const uint8_t *)buf + before);
+	/* ASSUMED: the kernel copies an aligned word in one go. */
+	return mem_write(process, addr + before, (const uint8_t *)buf + before,
+			 sizeof(uint32_t));
 }
 
 bool
@@ -126,7 +96,7 @@ int
 mem_is_zero(uint32_t process, uint64_t addr, size_t nb_bytes)
 {
 	uint8_t chunk[MEM_CHUNK_BYTES];
-	size_t done, i, n;
+	size_t done, n;
 
 	for (done = 0; done < nb_bytes; done += n) {
 		n = nb_bytes - done;
@@ -134,9 +104,9 @@ mem_is_zero(uint32_t process, uint64_t addr, size_t nb_bytes)
 			n = sizeof(chunk);
 		if (mem_read(process, addr + done, chunk, n) < 0)
 			return -EFAULT;
-		for (i = 0; i < n; i++)
-			if (chunk[i] != 0)
-				return 0;
+		/* The first byte is zero, and each one is as the one before. */
+		if (chunk[0] != 0 || memcmp(chunk, chunk + 1, n - 1) != 0)
+			return 0;
 	}
 	return 1;
 }
@@ -147,7 +117,7 @@ int
 mem_region_create(struct mem_table *table, const struct mem_region *template,
 		  uint32_t *key)
 {
-	struct mem_region *r;
+	struct mem_region region, *r;
 	uint32_t generation, idx = table->first_free;
 
 	while (idx < MEM_NB_REGIONS && table->regions[idx].key != 0)
@@ -159,8 +129,10 @@ mem_region_create(struct mem_table *table, const struct mem_region *template,
 	generation = (r->generation + 1) & MEM_GENERATION_M;
 	if (generation == 0)
 		generation = 1;
-	*r = *template;
-	r->generation = generation;
+	region = *template;
+	region.generation = generation;
+	*r = region;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	r->key = generation << MEM_REGION_LOG_N | idx;
 	table->first_free = idx + 1;
 	table->nb_used++;
@@ -182,13 +154,32 @@ mem_region_destroy(struct mem_table *table, uint32_t key)
 }
 
 void
+mem_region_recount(struct mem_table *table)
+{
+	uint32_t idx;
+
+	table->nb_used = 0;
+	table->first_free = MEM_NB_REGIONS;
+	for (idx = 0; idx < MEM_NB_REGIONS; idx++) {
+		if (table->regions[idx].key != 0)
+			table->nb_used++;
+		else if (table->first_free == MEM_NB_REGIONS)
+			table->first_free = idx;
+		if (table->regions[idx].generation == 0)
+			break; /* and none above was ever used */
+	}
+}
+
+void
 mem_region_destroy_pd(struct mem_table *table, uint32_t pdn)
 {
 	uint32_t idx;
 
 	if (table->nb_used == 0)
 		return;
-	for (idx = 0; idx < MEM_NB_REGIONS; idx++)
+	/* Up to the first that was never used, as none above was. */
+	for (idx = 0; idx < MEM_NB_REGIONS && table->regions[idx].generation != 0;
+	     idx++)
 		if (table->regions[idx].key != 0 && table->regions[idx].pdn == pdn)
 			mem_region_destroy(table, table->regions[idx].key);
 }

@@ -14,9 +14,13 @@
 #ifndef MODEL_MEM_H
 #define MODEL_MEM_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "mem_copy.h"
+#include "segment.h"
 
 /*
  * For the handler of SIGSEGV and SIGBUS, first thing: when the fault happened
@@ -37,11 +41,39 @@ extern bool mem_own_through_kernel;
  * Copy bytes from or to the memory of a process. 0, or -EFAULT when any byte
  * could not be reached; how much was copied then is not known.
  */
-int mem_read(uint32_t process, uint64_t addr, void *buf, size_t nb_bytes);
-int mem_write(uint32_t process, uint64_t addr, const void *buf, size_t nb_bytes);
+int mem_read_slow(uint32_t process, uint64_t addr, void *buf, size_t nb_bytes);
+int mem_write_slow(uint32_t process, uint64_t addr, const void *buf,
+		   size_t nb_bytes);
+
+static inline bool
+mem_is_direct(uint32_t process)
+{
+	return MEM_COPY_GUARDED && process == model_self &&
+	       !mem_own_through_kernel;
+}
+
+static inline int
+mem_read(uint32_t process, uint64_t addr, void *buf, size_t nb_bytes)
+{
+	if (!mem_is_direct(process))
+		return mem_read_slow(process, addr, buf, nb_bytes);
+	return mem_copy_raw(buf, (const void *)(uintptr_t)addr, nb_bytes) == 0 ?
+		       0 :
+		       -EFAULT;
+}
+
+static inline int
+mem_write(uint32_t process, uint64_t addr, const void *buf, size_t nb_bytes)
+{
+	if (!mem_is_direct(process))
+		return mem_write_slow(process, addr, buf, nb_bytes);
+	return mem_copy_raw((void *)(uintptr_t)addr, buf, nb_bytes) == 0 ?
+		       0 :
+		       -EFAULT;
+}
 
 /*
- * Write nb_bytes (a multiple of 4) so that whoever sees the last 32-bit word
+ * Write nb_bytes (a multiple of 16) so that whoever sees the last 32-bit word
  * sees the rest too: all but that word, release fence, the word as one store.
  */
 int mem_write_last_word(uint32_t process, uint64_t addr, const void *buf,
@@ -97,6 +129,8 @@ int mem_region_create(struct mem_table *table,
 /* Unknown keys are ignored. */
 void mem_region_destroy(struct mem_table *table, uint32_t key);
 void mem_region_destroy_pd(struct mem_table *table, uint32_t pdn);
+/* Somebody was killed amid one of these. */
+void mem_region_recount(struct mem_table *table);
 
 static inline const struct mem_region *
 mem_region_find(const struct mem_table *table, uint32_t key)

@@ -12,12 +12,14 @@
 
 #if defined(__x86_64__)
 #define MEM_COPY_GUARDED 1
-
-/* 0, or -1 when an access faulted and the handler sent it to the exit. */
-int mem_copy_raw(void *dst, const void *src, size_t nb_bytes);
-int mem_store32_raw(void *dst, uint32_t value);
 #else
 #define MEM_COPY_GUARDED 0
 #endif
+
+/* Only where they are guarded. */
+/* 0, or -1 when an access faulted and the handler sent it to the exit. */
+int mem_copy_raw(void *dst, const void *src, size_t nb_bytes);
+/* The same in 32-bit words, from the first to the last; a multiple of 4. */
+int mem_copy_words_raw(void *dst, const void *src, size_t nb_words);
 
 #endif /* MODEL_MEM_COPY_H */

@@ -19,12 +19,21 @@ nic_csum_add(uint64_t sum, const void *bytes, uint32_t nb_bytes)
 {
 	const uint8_t *p = bytes;
 	uint64_t word, last = 0;
+	uint32_t half;
 
 	for (; nb_bytes >= sizeof(word); nb_bytes -= sizeof(word)) {
 		memcpy(&word, p, sizeof(word));
 		sum = nic_csum_carry(sum, word);
 		p += sizeof(word);
 	}
+	if (nb_bytes >= sizeof(half)) { /* as of an IPv4 header */
+		memcpy(&half, p, sizeof(half));
+		sum = nic_csum_carry(sum, half);
+		p += sizeof(half);
+		nb_bytes -= (uint32_t)sizeof(half);
+	}
+	if (nb_bytes == 0)
+		return sum;
 	/* The rest, with zeros behind it; only the last part may be odd. */
 	memcpy(&last, p, nb_bytes);
 	return nic_csum_carry(sum, last);

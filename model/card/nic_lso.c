@@ -25,11 +25,26 @@
 
 /* The headers of the whole, as the driver left them. */
 struct nic_lso_header {
-	uint8_t bytes[HW_LSO_MAX_HEADER_BYTES];
+	uint8_t bytes[HW_LSO_EMULATOR_HEADER_BYTES];
 	uint32_t nb_bytes;
 	struct nic_parsed parsed;
 	uint16_t seed; /* pseudo-header sum without a length */
 };
+
+/*
+ * The field has 8 bits. ASSUMED: 256 is written as 0; the emulator takes it,
+ * OpenVMM's driver never sends it.
+ */
+static bool
+nic_lso_header_size_ok(const struct nic_tx *tx)
+{
+	const uint32_t nb_bytes = hw_sge_read(tx->sgl).size_bytes;
+
+	if (nb_bytes == HW_LSO_EMULATOR_HEADER_BYTES)
+		return tx->wqe.last_vbytes == 0 &&
+		       !nic_quirk(QUIRK_LSO_HEADER_MAX_255);
+	return nb_bytes == tx->wqe.last_vbytes;
+}
 
 /* What makes the device disable the queue. */
 static enum violation
@@ -39,11 +54,12 @@ nic_lso_wqe_fault(const struct nic_tx *tx)
 
 	if (tx->wqe.nb_sge < 2 || tx->total_bytes == first.size_bytes)
 		return VIOLATION_lso_no_payload_sge;
-	if (first.size_bytes != tx->wqe.last_vbytes)
+	if (!nic_lso_header_size_ok(tx))
 		return VIOLATION_lso_header_size;
 	if (tx->wqe.client_data_unit == 0)
 		return VIOLATION_lso_mss;
-	if (tx->total_bytes > HW_LSO_MAX_BYTES)
+	if (tx->total_bytes > (nic_quirk(QUIRK_LSO_MAX_64K) ? UINT16_MAX :
+							      HW_LSO_MAX_BYTES))
 		return VIOLATION_lso_too_long;
 	return NB_VIOLATIONS;
 }
@@ -54,6 +70,9 @@ nic_lso_oob_ok(const struct nic_tx *tx)
 	const struct hw_tx_oob *oob = &tx->oob;
 
 	/* Of IPv6, Linux sets the bit and OpenVMM does not: no matter. */
+	if (oob->is_ipv6 && oob->ip_csum &&
+	    nic_quirk(QUIRK_LSO_IPV6_IP_CSUM_REFUSED))
+		return false;
 	return oob->tcp_csum && (oob->is_ipv4 || oob->is_ipv6) &&
 	       (oob->ip_csum || oob->is_ipv6);
 }
@@ -103,7 +122,7 @@ nic_lso_check_header(const struct nic_tx *tx, const struct nic_lso_header *heade
 		nic_tx_violation(tx, VIOLATION_oob_l4_mismatch);
 		return HW_CQE_TX_INVALID_OOB;
 	}
-	if (tx->oob.trans_off != parsed->l4_off) {
+	if (tx->oob.trans_off != nic_tx_trans_off(tx, parsed)) {
 		nic_tx_violation(tx, VIOLATION_oob_trans_off);
 		return HW_CQE_TX_INVALID_OOB;
 	}
@@ -112,8 +131,13 @@ nic_lso_check_header(const struct nic_tx *tx, const struct nic_lso_header *heade
 		nic_tx_violation(tx, VIOLATION_lso_header);
 		return HW_CQE_TX_INVALID_OOB;
 	}
-	if (!nic_lso_length_is_zero(header))
+	if (parsed->nb_tags > 0 && nic_quirk(QUIRK_LSO_INLINE_TAG_REFUSED))
+		return HW_CQE_TX_INVALID_OOB;
+	if (!nic_lso_length_is_zero(header)) {
 		nic_tx_violation(tx, VIOLATION_lso_length_not_zero);
+		if (nic_quirk(QUIRK_LSO_LENGTH_ZERO))
+			return HW_CQE_TX_INVALID_OOB;
+	}
 	return HW_CQE_TX_OKAY;
 }
 
@@ -217,7 +241,9 @@ nic_lso(struct nic_tx *tx)
 		tx->vendor_err = HW_VENDOR_TX_CORRUPT_WQE;
 		return HW_CQE_TX_GDMA_ERR;
 	}
-	header.nb_bytes = tx->wqe.last_vbytes;
+	header.nb_bytes = hw_sge_read(tx->sgl).size_bytes;
+	if (header.nb_bytes == HW_LSO_EMULATOR_HEADER_BYTES)
+		nic_tx_violation(tx, VIOLATION_lso_header_size);
 	if (!nic_lso_oob_ok(tx)) {
 		nic_tx_violation(tx, VIOLATION_lso_oob);
 		return HW_CQE_TX_INVALID_OOB;

@@ -8,7 +8,7 @@
 #define TCP_HEADER_BYTES  20u
 #define UDP_HEADER_BYTES  8u
 
-static bool
+bool
 nic_is_ipv6_ext(uint8_t proto)
 {
 	switch (proto) {

@@ -4,6 +4,7 @@
 
 #include "mem.h"
 #include "queue.h"
+#include "trace_queue.h"
 
 bool
 ring_is_valid(uint64_t addr, uint64_t size_bytes)
@@ -14,13 +15,12 @@ ring_is_valid(uint64_t addr, uint64_t size_bytes)
 }
 
 int
-ring_read(const struct ring *ring, uint32_t pos, void *buf, uint32_t nb_bytes)
+ring_read_wrapped(const struct ring *ring, uint32_t pos, void *buf,
+		  uint32_t nb_bytes)
 {
 	uint32_t at = pos & (ring->size_bytes - 1);
 	uint32_t first = ring->size_bytes - at;
 
-	if (first >= nb_bytes)
-		return mem_read(ring->process, ring->addr + at, buf, nb_bytes);
 	if (mem_read(ring->process, ring->addr + at, buf, first) < 0)
 		return -EFAULT;
 	return mem_read(ring->process, ring->addr, (uint8_t *)buf + first,
@@ -68,7 +68,6 @@ cq_reset(struct cq *cq)
 	cq->nb_cqes = cq->ring.size_bytes / HW_CQE_BYTES;
 	cq->log_n = (uint32_t)__builtin_ctz(cq->nb_cqes);
 	cq->pi = cq->nb_cqes;
-	cq->ci = cq->nb_cqes;
 	cq->rung_pi = cq->pi;
 	cq->rung_idx = cq->pi;
 	cq->is_armed = true;
@@ -81,16 +80,18 @@ cq_reset(struct cq *cq)
 static void
 cq_check_laps(struct cq *cq, bool strict)
 {
-	if (cq->pi - cq->rung_pi < HW_OWNER_LAPS * cq->nb_cqes)
+	if (cq->pi - cq->rung_pi < HW_OWNER_LAPS * cq->nb_cqes ||
+	    cq->is_unheard)
 		return;
 	cq_violation(cq, VIOLATION_cq_no_doorbell_8_laps, NULL, 0);
 	cq->rung_pi = cq->pi; /* counted once per missed ring */
 	cq->is_stopped = strict;
 }
 
+#define CQ_PREFETCH_BYTES (4 * HW_CQE_BYTES)
+
 bool
-cq_post(struct cq *cq, uint8_t cqe[HW_CQE_BYTES], uint32_t wq_id, bool is_sq,
-	bool strict)
+cq_post(struct cq *cq, uint8_t cqe[HW_CQE_BYTES], uint32_t trailer, bool strict)
 {
 	const uint32_t owner = cq->pi >> cq->log_n & HW_CQE_OWNER_M;
 	const uint32_t at = (cq->pi & (cq->nb_cqes - 1)) * HW_CQE_BYTES;
@@ -99,9 +100,11 @@ cq_post(struct cq *cq, uint8_t cqe[HW_CQE_BYTES], uint32_t wq_id, bool is_sq,
 	cq_check_laps(cq, strict);
 	if (cq->is_stopped)
 		return false;
-	hw_put_le32(cqe + HW_CQE_TRAILER_OFF,
-		    (wq_id & HW_CQE_WQ_NUM_M) | (uint32_t)is_sq << HW_CQE_IS_SQ_S |
-			    owner << HW_CQE_OWNER_S);
+	ring_prefetch_write(&cq->ring, at + CQ_PREFETCH_BYTES);
+	hw_put_le32(cqe + HW_CQE_TRAILER_OFF, trailer ^ owner << HW_CQE_OWNER_S);
+	/* First: whoever sees the CQE can find its line. */
+	if (trace_is_on(TRACE_cqe))
+		trace_cqe(cq, cqe);
 	if (mem_write_last_word(cq->ring.process, cq->ring.addr + at, cqe,
 				HW_CQE_BYTES) < 0) {
 		cq_violation(cq, VIOLATION_cq_memory_fault, cqe, HW_CQE_BYTES);
@@ -112,6 +115,14 @@ cq_post(struct cq *cq, uint8_t cqe[HW_CQE_BYTES], uint32_t wq_id, bool is_sq,
 	event = cq->is_armed;
 	cq->is_armed = false; /* one shot */
 	return event;
+}
+
+void
+cq_flooded(struct cq *cq)
+{
+	cq->is_flooded = true;
+	cq->flood_pi = cq->pi;
+	cq->rung_pi++; /* it does not count for the 8 laps */
 }
 
 bool
@@ -128,24 +139,30 @@ cq_is_written(const struct cq *cq)
 }
 
 /*
- * OpenVMM emu/queues.rs CqEq::doorbell, with one change: rdma-core arms again
- * without having polled by an index ahead of the device's, and ships.
+ * OpenVMM emu/queues.rs CqEq::doorbell, with two changes, as rdma-core ships
+ * (providers/mana/doorbells.h gdma_ring_cq_doorbell()): it arms again without
+ * having polled by an index ahead of the device's; and without arm its index is
+ * one behind what it has polled, so that a full CQ is N + 1 behind.
  */
 bool
-cq_doorbell(struct cq *cq, uint32_t tail, bool arm)
+cq_doorbell(struct cq *cq, uint32_t tail, bool arm, bool must_advance)
 {
 	const uint32_t laps = HW_OWNER_LAPS * cq->nb_cqes;
+	const uint32_t advance = (tail - cq->rung_idx) & (laps - 1);
 	uint32_t behind;
 
+	if (must_advance && (advance == 0 || advance > laps / 2))
+		return false;
 	if (tail >= laps)
 		cq_violation(cq, VIOLATION_cq_doorbell_range, &tail,
 			     sizeof(tail));
 	cq->rung_pi = cq->pi;
 	cq->rung_idx = tail & (laps - 1);
 	behind = (cq->pi - tail) & (laps - 1);
+	if (cq->is_flooded && (int32_t)(cq->pi - behind - cq->flood_pi) >= 0)
+		cq->is_flooded = false; /* the driver is past it */
 
-	if (behind <= cq->nb_cqes) {
-		cq->ci = cq->pi - behind;
+	if (behind <= cq->nb_cqes + !arm) {
 		cq->is_armed = arm && behind == 0;
 		return arm && behind != 0;
 	}
@@ -153,11 +170,11 @@ cq_doorbell(struct cq *cq, uint32_t tail, bool arm)
 		if (!arm)
 			cq_violation(cq, VIOLATION_cq_doorbell_ahead, &tail,
 				     sizeof(tail));
-		cq->ci = cq->pi;
 		cq->is_armed = arm;
 		return false;
 	}
-	cq_violation(cq, VIOLATION_cq_overflow, &tail, sizeof(tail));
+	if (!cq->is_flooded)
+		cq_violation(cq, VIOLATION_cq_overflow, &tail, sizeof(tail));
 	return false;
 }
 
@@ -170,6 +187,9 @@ wq_reset(struct wq *wq)
 	wq->silent_bytes = 0;
 	wq->is_disabled = false;
 	wq->rx.nb_packets = 0;
+	wq->held_first = wq->held_last = 0;
+	wq->nb_spurious = 0;
+	wq->is_misled = false;
 }
 
 /* OpenVMM emu/queues.rs Wq::doorbell. */
@@ -191,16 +211,16 @@ wq_doorbell(struct wq *wq, uint32_t tail)
 		return false;
 	}
 	if (posted > wq->ring.size_bytes) {
-		wq_violation(wq, VIOLATION_doorbell_beyond_ring, &tail,
-			     sizeof(tail));
+		if (!wq->is_misled)
+			wq_violation(wq, VIOLATION_doorbell_beyond_ring, &tail,
+				     sizeof(tail));
 		return false;
 	}
 	wq->pi = tail;
 	return true;
 }
 
-/* Whole WQEs between two positions; stops where their sizes make no sense. */
-static uint32_t
+uint32_t
 wq_count(const struct wq *wq, uint32_t from, uint32_t to)
 {
 	uint8_t header[HW_WQE_HEADER_BYTES];

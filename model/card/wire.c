@@ -1,132 +1,280 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <assert.h>
+
 #include "card.h"
+#include "clock.h"
 #include "nic.h"
+#include "trace.h"
+#include "trace_wire.h"
 #include "wire.h"
 
-/* Before each frame in the TAP ring; records are 8-byte aligned. */
-struct wire_record {
-	uint16_t fn, port;
-	uint32_t nb_bytes;
-};
+static_assert(sizeof(struct wires) <= SEGMENT_WIRES_BYTES, "struct wires");
 
-/* n-th port of the machine: functions in order, their ports in order. */
-static void
-wire_port_at(uint32_t n, uint32_t *fn, uint32_t *port)
+/* For one slow reader; the pool is for all. */
+#define OUTLET_BYTES (4u << 20)
+
+struct wire *
+wire_of(uint32_t fn, uint32_t port_idx)
 {
-	const struct device *card = segment_device();
+	const struct card_port *port = card_port(fn, port_idx);
 
-	*fn = 0;
-	while (n >= card->functions[*fn].nb_ports)
-		n -= card->functions[(*fn)++].nb_ports;
-	*port = n;
+	return port != NULL ? &segment_wires()->wires[port->wire] : NULL;
+}
+
+/*
+ * The other end: as told, or the neighbour, unless that one has another wire;
+ * without one, itself.
+ */
+static uint32_t
+wire_peer(uint32_t n)
+{
+	const struct model_port_wire *told = segment_config()->wires;
+	const struct wires *wires = segment_wires();
+	const uint32_t peer = told[n].kind == MODEL_WIRE_PAIR ? told[n].peer :
+								n ^ 1;
+
+	if (peer >= wires->nb_wires ||
+	    wires->wires[peer].kind != MODEL_WIRE_PAIR)
+		return n;
+	if (told[peer].kind == MODEL_WIRE_PAIR && told[peer].peer != n)
+		return n;
+	return told[n].kind == told[peer].kind ? peer : n;
+}
+
+/* Whether the frames that leave need no more than a port at the far end. */
+static void
+wire_set_plain(struct wire *wire)
+{
+	const struct wire *peer = &segment_wires()->wires[wire->peer];
+	struct card_port *port =
+		&segment_device()->functions[wire->fn].ports[wire->port];
+
+	port->has_plain_wire =
+		(wire->kind == MODEL_WIRE_PAIR || wire->kind == MODEL_WIRE_LOOP) &&
+		!wire->is_impaired && !peer->is_impaired;
+	port->peer_fn = peer->fn;
+	port->peer_port = peer->port;
+}
+
+static void
+wire_make(uint32_t n, uint32_t fn, uint32_t port)
+{
+	const struct model_config *config = segment_config();
+	struct wire *wire = &segment_wires()->wires[n];
+
+	wire->kind = config->wires[n].kind;
+	if (wire->kind == MODEL_WIRE_DEFAULT)
+		wire->kind = config->wire;
+	if (wire->kind == MODEL_WIRE_DEFAULT)
+		wire->kind = MODEL_WIRE_PAIR;
+	wire->fn = fn;
+	wire->port = port;
+	segment_device()->functions[fn].ports[port].wire = n;
+	for (uint32_t way = 0; way < NB_WIRE_WAYS; way++)
+		prng_seed(&wire->way[way].prng, config->seed,
+			  n * NB_WIRE_WAYS + way);
 }
 
 void
 wire_init(void)
 {
-	const struct model_config *config = segment_config();
-	struct device *card = segment_device();
-	uint32_t nb_ports = 0, fn, n, peer;
+	const struct device *card = segment_device();
+	struct wires *wires = segment_wires();
 
-	for (fn = 0; fn < card->nb_functions; fn++)
-		nb_ports += card->functions[fn].nb_ports;
-	for (n = 0; n < nb_ports; n++) {
-		struct card_port *port;
-		uint32_t port_idx;
+	for (uint32_t fn = 0; fn < card->nb_functions; fn++)
+		for (uint32_t p = 0; p < card->functions[fn].nb_ports; p++)
+			wire_make(wires->nb_wires++, fn, p);
+	for (uint32_t n = 0; n < wires->nb_wires; n++) {
+		struct wire *wire = &wires->wires[n];
 
-		wire_port_at(n, &fn, &port_idx);
-		port = &card->functions[fn].ports[port_idx];
-		peer = n;
-		if (config->wire == MODEL_WIRE_PAIR && (n ^ 1) < nb_ports)
-			peer = n ^ 1;
-		wire_port_at(peer, &port->peer_fn, &port->peer_port);
-		port->to_tap = config->wire == MODEL_WIRE_TAP;
+		wire->peer = wire->kind == MODEL_WIRE_PAIR ? wire_peer(n) : n;
 	}
+	for (uint32_t n = 0; n < wires->nb_wires; n++)
+		wire_set_plain(&wires->wires[n]);
+}
+
+void
+wire_set(struct wire *wire, const struct wire_settings *settings)
+{
+	static const struct wire_settings nothing;
+
+	wire->settings = *settings;
+	wire->is_impaired = memcmp(settings, &nothing, sizeof(nothing)) != 0;
+	/* What is on its way stays ahead of what follows. */
+	for (uint32_t way = 0; way < NB_WIRE_WAYS; way++)
+		if (wire->way[way].is_active)
+			wire->is_impaired = true;
+	wire_set_plain(wire);
+	wire_set_plain(&segment_wires()->wires[wire->peer]);
 }
 
 static void
-wire_ring_copy(struct card_tap_ring *ring, uint32_t pos, void *buf,
-	       uint32_t nb_bytes, bool to_ring)
+wire_outlet_put(struct wire *wire, const uint8_t *frame, uint32_t nb_bytes)
 {
-	uint8_t *p = buf;
-	uint32_t done, n;
+	struct wires *wires = segment_wires();
 
-	for (done = 0; done < nb_bytes; done += n) {
-		uint32_t at = (pos + done) % CARD_TAP_BYTES;
-
-		n = nb_bytes - done;
-		if (n > CARD_TAP_BYTES - at)
-			n = CARD_TAP_BYTES - at;
-		if (to_ring)
-			memcpy(ring->bytes + at, p + done, n);
-		else
-			memcpy(p + done, ring->bytes + at, n);
-	}
-}
-
-static uint32_t
-wire_record_bytes(uint32_t nb_bytes)
-{
-	return (uint32_t)sizeof(struct wire_record) + ((nb_bytes + 7) & ~7u);
-}
-
-static void
-wire_tap_put(uint32_t fn, uint32_t port, const uint8_t *frame, uint32_t nb_bytes)
-{
-	struct card_tap_ring *ring = &segment_device()->tap;
-	struct wire_record record = { .fn = (uint16_t)fn,
-				      .port = (uint16_t)port,
-				      .nb_bytes = nb_bytes };
-	const bool was_empty = ring->head == ring->tail;
-
-	if (wire_record_bytes(nb_bytes) >
-	    CARD_TAP_BYTES - (ring->head - ring->tail)) {
-		ring->nb_lost++;
+	if (wire->outlet.nb_bytes + nb_bytes > OUTLET_BYTES ||
+	    !frames_put(&wire->outlet, clock_now(), frame, nb_bytes)) {
+		wire->outlet_lost++;
 		return;
 	}
-	wire_ring_copy(ring, ring->head, &record, sizeof(record), true);
-	wire_ring_copy(ring, ring->head + sizeof(record),
-		       (void *)(uintptr_t)frame, nb_bytes, true);
-	ring->head += wire_record_bytes(nb_bytes);
 	/* Once awake the launcher takes all there are. */
-	if (was_empty)
+	if (wires->nb_outlet_frames++ == 0)
 		kernel_kick_launcher();
 }
 
 uint32_t
-wire_tap_next(uint32_t *fn, uint32_t *port, void *buf, uint32_t buf_bytes)
+wire_outlet_next(uint32_t *number, void *buf, uint32_t buf_bytes,
+		 uint64_t *at_ns)
 {
-	struct card_tap_ring *ring = &segment_device()->tap;
-	struct wire_record record;
-	uint32_t n;
+	struct wires *wires = segment_wires();
+	struct frame_info info;
+	uint32_t n = 0;
 
-	if (ring->head == ring->tail)
+	if (wires->nb_outlet_frames == 0)
 		return 0;
-	wire_ring_copy(ring, ring->tail, &record, sizeof(record), false);
-	/* A program could have written into the segment. */
-	if (record.nb_bytes > CARD_FRAME_BYTES ||
-	    wire_record_bytes(record.nb_bytes) > ring->head - ring->tail) {
-		ring->tail = ring->head;
-		return 0;
+	wires->is_busy = true;
+	for (uint32_t i = 0; i < wires->nb_wires && n == 0; i++) {
+		*number = wires->next_outlet;
+		wires->next_outlet = (*number + 1) % wires->nb_wires;
+		n = frames_take(&wires->wires[*number].outlet, buf, buf_bytes,
+				&info);
 	}
-	n = record.nb_bytes < buf_bytes ? record.nb_bytes : buf_bytes;
-	wire_ring_copy(ring, ring->tail + sizeof(record), buf, n, false);
-	ring->tail += wire_record_bytes(record.nb_bytes);
-	*fn = record.fn;
-	*port = record.port;
+	if (n != 0) {
+		wires->nb_outlet_frames--;
+		*at_ns = info.at_ns;
+	}
+	wires->is_busy = false;
 	return n;
+}
+
+static void
+wire_deliver(const struct wire *wire, const uint8_t *frame, uint32_t nb_bytes)
+{
+	nic_rx(wire->fn, wire->port, frame, nb_bytes);
+}
+
+static void
+wire_far_end(struct wire *wire, const uint8_t *frame, uint32_t nb_bytes)
+{
+	switch (wire->kind) {
+	case MODEL_WIRE_DEFAULT:
+	case MODEL_WIRE_PAIR:
+		if (wire->peer != (uint32_t)(wire - segment_wires()->wires)) {
+			wire_arrive(&segment_wires()->wires[wire->peer], frame,
+				    nb_bytes);
+			break;
+		}
+		/* fallthrough */
+	case MODEL_WIRE_LOOP: /* one wire: it is passed once */
+		wire_deliver(wire, frame, nb_bytes);
+		break;
+	case MODEL_WIRE_NONE:
+		wire->vanished++;
+		break;
+	case MODEL_WIRE_TAP:
+		wire_outlet_put(wire, frame, nb_bytes);
+		break;
+	}
+}
+
+void
+wire_released(struct wire *wire, enum wire_way way, const uint8_t *frame,
+	      uint32_t nb_bytes)
+{
+	if (way == WIRE_OUT)
+		wire_far_end(wire, frame, nb_bytes);
+	else
+		wire_deliver(wire, frame, nb_bytes);
+}
+
+/* Without impairments a frame goes straight on. */
+static void
+wire_pass(struct wire *wire, enum wire_way way, const uint8_t *frame,
+	  uint32_t nb_bytes)
+{
+	if (wire->is_impaired) {
+		wire_way_pass(wire, way, frame, nb_bytes);
+		return;
+	}
+	wire->way[way].counters.frames++;
+	wire_released(wire, way, frame, nb_bytes);
+}
+
+void
+wire_arrive(struct wire *wire, const uint8_t *frame, uint32_t nb_bytes)
+{
+	struct wires *wires = segment_wires();
+	const bool was_busy = wires->is_busy;
+
+	wires->is_busy = true;
+	wire_pass(wire, WIRE_IN, frame, nb_bytes);
+	wires->is_busy = was_busy;
 }
 
 void
 wire_send(uint32_t fn, uint32_t port_idx, const uint8_t *frame, uint32_t nb_bytes)
 {
-	const struct device *card = segment_device();
-	const struct card_port *port = &card->functions[fn].ports[port_idx];
+	struct device *card = segment_device();
+	struct card_port *port = &card->functions[fn].ports[port_idx];
+	struct wires *wires;
 
-	ledger_trace("wire fn %u port %u bytes %u", fn, port_idx, nb_bytes);
-	if (port->to_tap)
-		wire_tap_put(fn, port_idx, frame, nb_bytes);
-	else
+	if (trace_is_on(TRACE_wire))
+		trace_frame(fn, port_idx, true, frame, nb_bytes);
+	if (port->is_link_down) {
+		port->counters.tx_link_down++;
+		return;
+	}
+	if (port->has_plain_wire) {
 		nic_rx(port->peer_fn, port->peer_port, frame, nb_bytes);
+		return;
+	}
+	wires = segment_wires();
+	wires->is_busy = true;
+	wire_pass(&wires->wires[port->wire], WIRE_OUT, frame, nb_bytes);
+	wires->is_busy = false;
+}
+
+void
+wire_timers(uint64_t now_ns)
+{
+	struct wires *wires = segment_wires();
+
+	wires->is_busy = true;
+	wire_way_timers(now_ns);
+	wires->is_busy = false;
+}
+
+/*
+ * Queues may be in any state: all that wait are lost. It is what a wire may do,
+ * and nothing is delivered twice.
+ */
+void
+wire_recover(void)
+{
+	struct wires *wires = segment_wires();
+
+	if (!wires->is_busy)
+		return;
+	for (uint32_t n = 0; n < wires->nb_wires; n++) {
+		struct wire *wire = &wires->wires[n];
+		struct frame_queue *queues[] = {
+			&wire->outlet,
+			&wire->way[WIRE_OUT].queue, &wire->way[WIRE_OUT].held,
+			&wire->way[WIRE_IN].queue,  &wire->way[WIRE_IN].held,
+		};
+
+		for (size_t i = 0; i < sizeof(queues) / sizeof(queues[0]); i++) {
+			wires->swept += queues[i]->nb_frames;
+			memset(queues[i], 0, sizeof(*queues[i]));
+		}
+		wire->way[WIRE_OUT].is_active = false;
+		wire->way[WIRE_IN].is_active = false;
+	}
+	wires->nb_active = 0;
+	wires->nb_outlet_frames = 0;
+	wires->pool.first_free = 0;
+	wires->pool.nb_touched = 0;
+	wires->is_busy = false;
 }

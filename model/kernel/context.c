@@ -7,16 +7,17 @@
 #include <sys/file.h>
 
 #include "context.h"
-#include "event_file.h"
 #include "fault.h"
+#include "function.h"
 #include "host.h"
-#include "object.h"
-#include "vport.h"
-#include "verbs.h"
+#include "hw.h"
+#include "leaks.h"
+#include "machine.h"
+#include "verbs_trace.h"
 
-#define PATH_BYTES (MODEL_MAX_PATH + 64)
+#define PATH_BYTES CONTEXT_PATH_BYTES
 
-static void
+void
 context_path(uint64_t serial, char path[PATH_BYTES])
 {
 	snprintf(path, PATH_BYTES, "%s/fd/ctx-%" PRIu64, segment_run_dir(),
@@ -44,7 +45,7 @@ kernel_init(void)
 	segment_lock();
 	kernel->fd_dev = dev;
 	kernel->nb_objects = 1; /* handle 0 is never used */
-	vport_init();
+	function_init();
 	segment_unlock();
 	return 0;
 }
@@ -57,6 +58,14 @@ context_at(uint32_t context)
 	if (context >= KERNEL_MAX_CONTEXTS || !kernel->context[context].used)
 		return NULL;
 	return &kernel->context[context];
+}
+
+struct kernel_context *
+context_live(uint32_t context)
+{
+	struct kernel_context *ctx = context_at(context);
+
+	return ctx == NULL || ctx->is_dead ? NULL : ctx;
 }
 
 /* Make the context's file and open it; its flock() says that it is in use. */
@@ -75,6 +84,10 @@ open_file(struct kernel_context *ctx, int open_flags)
 	if (fd < 0)
 		return fd;
 	rc = host_flock(fd, LOCK_SH | LOCK_NB);
+	/* Now, so that a full file system is no SIGBUS of a store later. */
+	if (rc == 0 && config_is_plain(segment_config()))
+		rc = host_result(syscall(SYS_fallocate, fd, 0, 0l,
+					 (long)HW_DB_PAGE_BYTES));
 	if (rc == 0)
 		rc = host_identity(fd, &dev, &ino);
 	if (rc < 0) {
@@ -88,18 +101,20 @@ open_file(struct kernel_context *ctx, int open_flags)
 }
 
 int
-kernel_context_open(uint32_t fn, int open_flags)
+kernel_context_open(uint32_t number, int open_flags)
 {
 	struct kernel *kernel = segment_kernel();
 	struct kernel_context *ctx;
+	struct verbs_call call;
 	uint32_t i;
-	int rc;
+	int fn, rc;
 
-	if (fn >= segment_config()->nb_functions)
-		return -ENODEV;
-
+	verbs_begin(&call, KERNEL_NONE, "open", " uverbs=%u", number);
 	segment_lock();
 	rc = fault_check(FAULT_open);
+	if (rc < 0)
+		goto out;
+	fn = rc = kernel_uverbs_find(number);
 	if (rc < 0)
 		goto out;
 
@@ -114,13 +129,21 @@ kernel_context_open(uint32_t fn, int open_flags)
 	ctx = &kernel->context[i];
 	memset(ctx, 0, sizeof(*ctx));
 	ctx->fn = fn;
+	ctx->number = number;
+	ctx->is_rnic = function_at(fn)->rnic_number == number;
 	ctx->process = model_self;
 	ctx->serial = ++kernel->serial;
+	ctx->trace_number = ++kernel->nb_contexts[fn];
 	rc = open_file(ctx, open_flags);
 	if (rc >= 0)
 		__atomic_store_n(&ctx->used, 1, __ATOMIC_RELEASE);
+	verbs_add_result(&call, " function=%d context=%u", fn,
+			 ctx->trace_number);
 out:
 	segment_unlock();
+	verbs_end(&call, rc);
+	machine_slow();
+	machine_tick();
 	return rc;
 }
 
@@ -147,7 +170,7 @@ kernel_context_doorbell(uint32_t context, uint32_t *fn, uint32_t *page)
 {
 	const struct kernel_context *ctx = context_at(context);
 
-	if (ctx == NULL)
+	if (ctx == NULL || __atomic_load_n(&ctx->is_dead, __ATOMIC_ACQUIRE))
 		return -EIO;
 	if (!__atomic_load_n(&ctx->has_ucontext, __ATOMIC_ACQUIRE))
 		return -EINVAL;
@@ -161,55 +184,92 @@ kernel_context_fn(uint32_t context)
 {
 	const struct kernel_context *ctx = context_at(context);
 
-	return ctx == NULL ? -EIO : (int)ctx->fn;
+	return ctx == NULL || kernel_context_is_dead(context) ? -EIO :
+								(int)ctx->fn;
+}
+
+int
+kernel_context_number(uint32_t context)
+{
+	const struct kernel_context *ctx = context_at(context);
+
+	return ctx == NULL ? -EIO : (int)ctx->number;
+}
+
+bool
+kernel_context_is_dead(uint32_t context)
+{
+	return __atomic_load_n(&segment_kernel()->context[context].is_dead,
+			       __ATOMIC_ACQUIRE);
+}
+
+bool
+kernel_context_has_dummy_page(uint32_t context)
+{
+	return segment_kernel()->context[context].has_dummy_page;
+}
+
+int
+kernel_context_page_open(uint32_t context, uint64_t *serial)
+{
+	const struct kernel_context *ctx = context_at(context);
+	char path[PATH_BYTES];
+
+	if (ctx == NULL)
+		return -EIO;
+	if (ctx->process != model_self)
+		return -ENOENT;
+	*serial = ctx->serial;
+	context_path(ctx->serial, path);
+	return host_open(path, O_RDONLY | O_CLOEXEC, 0);
+}
+
+bool
+kernel_context_is(uint32_t context, uint64_t serial)
+{
+	const struct kernel_context *ctx = context_at(context);
+
+	return ctx != NULL && !ctx->is_dead && ctx->serial == serial;
+}
+
+int
+context_page_clear(const struct kernel_context *ctx, bool is_sq)
+{
+	const long offset = is_sq ? HW_DB_SQ : HW_DB_RQ;
+	const uint64_t zero = 0;
+	char path[PATH_BYTES];
+	int fd, rc;
+
+	context_path(ctx->serial, path);
+	fd = host_open(path, O_WRONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return fd;
+	rc = host_result(syscall(SYS_pwrite64, fd, &zero, sizeof(zero),
+				 offset));
+	host_close(fd);
+	if (rc < 0)
+		return rc;
+	device_page_cleared(ctx->fn, ctx->page, is_sq);
+	return 0;
 }
 
 int
 context_enable(uint32_t context)
 {
-	struct kernel_context *ctx = context_at(context);
+	struct kernel_context *ctx = context_live(context);
 	int rc;
 
+	if (ctx == NULL)
+		return -EIO;
 	if (ctx->has_ucontext)
 		return -EINVAL;
 	rc = device_doorbell_page_create(ctx->fn, &ctx->page);
 	if (rc < 0)
 		return rc;
+	device_page_cleared(ctx->fn, ctx->page, true);
+	device_page_cleared(ctx->fn, ctx->page, false);
 	__atomic_store_n(&ctx->has_ucontext, 1, __ATOMIC_RELEASE);
 	return 0;
-}
-
-/* Objects that need others go first, as uverbs_destroy_ufile_hw() has it. */
-static void
-destroy_objects(uint32_t context)
-{
-	static const struct {
-		enum object_kind kind;
-		void (*destroy)(uint32_t handle);
-	} order[] = {
-		{ OBJECT_UNFINISHED, object_free },
-		{ OBJECT_QP, verbs_qp_teardown },
-		{ OBJECT_IND, verbs_ind_teardown },
-		{ OBJECT_WQ, verbs_wq_teardown },
-		{ OBJECT_CQ, verbs_cq_teardown },
-		{ OBJECT_MR, verbs_mr_teardown },
-		{ OBJECT_PD, verbs_pd_teardown },
-		{ OBJECT_CHANNEL, event_file_orphan },
-		{ OBJECT_ASYNC, event_file_orphan },
-	};
-	uint32_t i, handle;
-
-	for (i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-		handle = 0;
-		while ((handle = object_next(context, order[i].kind, handle)) !=
-		       KERNEL_NONE) {
-			/* Files may still be closed by their program. */
-			if (order[i].destroy != event_file_orphan)
-				object_count(order[i].kind,
-					     &segment_kernel()->leaks);
-			order[i].destroy(handle++);
-		}
-	}
 }
 
 static void
@@ -219,9 +279,9 @@ context_destroy(uint32_t context)
 	struct kernel_context *ctx = &kernel->context[context];
 	char path[PATH_BYTES];
 
-	destroy_objects(context);
+	context_destroy_objects(context);
 	if (!ctx->fd_closed)
-		kernel->leaks.fd++;
+		leak_count(&ctx->is_counted, OBJECT_CHANNEL);
 	if (ctx->has_ucontext)
 		device_doorbell_page_destroy(ctx->fn, ctx->page);
 	context_path(ctx->serial, path);
@@ -261,6 +321,8 @@ kernel_context_released(uint32_t context, bool is_close)
 {
 	struct kernel_context *ctx;
 
+	if (is_close)
+		verbs_show(context, "close");
 	segment_lock();
 	ctx = context_at(context);
 	if (ctx != NULL) {
@@ -274,6 +336,7 @@ kernel_context_released(uint32_t context, bool is_close)
 void
 kernel_process_replaced(void)
 {
+	nl_event_forget_process();
 	struct kernel *kernel = segment_kernel();
 	uint32_t i;
 

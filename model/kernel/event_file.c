@@ -5,15 +5,19 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 
+#include <rdma/ib_user_verbs.h>
+
 #include "event_file.h"
 #include "host.h"
 #include "object.h"
+#include "trace.h"
 
+#define EVENT_DEVICE_FATAL 8 /* Linux ib_verbs.h IB_EVENT_DEVICE_FATAL */
 #define PATH_BYTES (MODEL_MAX_PATH + 64)
 /* One read: under a FIFO's capacity, and little stack. */
 #define RETRACT_RECORDS 512
 
-void (*kernel_event_file_opened)(int fd);
+void (*kernel_event_file_opened)(int fd, bool is_async);
 
 static void
 file_path(uint64_t serial, char path[PATH_BYTES])
@@ -32,7 +36,7 @@ event_file_create(uint32_t context, enum object_kind kind, uint32_t *handle)
 	ino_t ino;
 	int fd, rc;
 
-	rc = object_new(context, handle);
+	rc = object_new(context, kind, handle);
 	if (rc < 0)
 		return rc;
 	object = object_at(*handle);
@@ -52,9 +56,9 @@ event_file_create(uint32_t context, enum object_kind kind, uint32_t *handle)
 	}
 	object->file.dev = dev;
 	object->file.ino = ino;
-	object_activate(*handle, kind);
+	object_activate(*handle);
 	if (kernel_event_file_opened != NULL)
-		kernel_event_file_opened(fd);
+		kernel_event_file_opened(fd, kind == OBJECT_ASYNC);
 	return fd;
 }
 
@@ -89,6 +93,16 @@ event_file_destroy(uint32_t handle)
 }
 
 void
+event_file_end_unused(uint32_t handle)
+{
+	const struct object *object = object_at(handle);
+
+	/* CQs go on posting to a channel that nobody can read. */
+	if (object->file.closed && object->nb_users == 0)
+		event_file_destroy(handle);
+}
+
+void
 event_file_orphan(uint32_t handle)
 {
 	struct object *object = object_at(handle);
@@ -97,6 +111,61 @@ event_file_orphan(uint32_t handle)
 		event_file_destroy(handle);
 	else
 		object->context = KERNEL_NONE;
+}
+
+/* core/uverbs_std_types_async_fd.c uverbs_async_event_destroy_uobj(). */
+static void
+post_fatal(uint32_t number, uint32_t handle)
+{
+	const struct ib_uverbs_async_event_desc record = {
+		.event_type = EVENT_DEVICE_FATAL,
+	};
+
+	trace_event("kind=async async=%u type=%d", number, EVENT_DEVICE_FATAL);
+	event_file_post(handle, &record, sizeof(record));
+}
+
+void
+event_file_end(uint32_t handle)
+{
+	static const char end[KERNEL_CHANNEL_END_BYTES];
+	struct object *object = object_at(handle);
+
+	if (object->file.has_ended)
+		return;
+	/* First: who reads the last record is to know what it means. */
+	__atomic_store_n(&object->file.is_dead, 1, __ATOMIC_RELEASE);
+	if (object->kind == OBJECT_ASYNC)
+		post_fatal(object->number, handle);
+	else
+		event_file_post(handle, end, sizeof(end));
+	object->file.has_ended = true;
+}
+
+bool
+kernel_has_dead(void)
+{
+	return __atomic_load_n(&segment_kernel()->nb_dead, __ATOMIC_ACQUIRE);
+}
+
+bool
+kernel_channel_is_dead(int fd)
+{
+	const struct kernel *kernel = segment_kernel();
+	uint32_t idx;
+	dev_t dev;
+	ino_t ino;
+
+	if (!kernel_has_dead() || host_identity(fd, &dev, &ino) < 0 || dev != kernel->fd_dev)
+		return false;
+	for (idx = 1; idx < kernel->nb_objects; idx++) {
+		const struct object *object = &kernel->object[idx];
+
+		if (object->kind == OBJECT_CHANNEL && object->file.ino == ino)
+			return __atomic_load_n(&object->file.is_dead,
+					       __ATOMIC_ACQUIRE);
+	}
+	return false;
 }
 
 bool

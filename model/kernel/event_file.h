@@ -21,6 +21,13 @@ int event_file_create(uint32_t context, enum object_kind kind,
 uint32_t event_file_of(enum object_kind kind, uint32_t context, int fd);
 /* Remove the FIFO and the object. */
 void event_file_destroy(uint32_t handle);
+/* The same once the program has closed it and no CQ posts to it. */
+void event_file_end_unused(uint32_t handle);
+/*
+ * Its device is gone: an asynchronous file has one last record, DEVICE_FATAL;
+ * a completion channel is at its end.
+ */
+void event_file_end(uint32_t handle);
 /* Its context is gone: destroyed when the program closes it, or dies. */
 void event_file_orphan(uint32_t handle);
 

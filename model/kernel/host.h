@@ -21,11 +21,22 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-static inline int
-host_result(long rc)
-{
-	return rc < 0 ? -errno : (int)rc;
-}
+/*
+ * The result of a syscall(). errno is left alone: a function of libc that went
+ * well does not touch it, whatever had to be asked behind it.
+ */
+#define host_long(call)                                 \
+	__extension__({                                 \
+		int errno_ = errno;                     \
+		long rc_ = (call);                      \
+							\
+		if (rc_ < 0) {                          \
+			rc_ = -errno;                   \
+			errno = errno_;                 \
+		}                                       \
+		rc_;                                    \
+	})
+#define host_result(call) ((int)host_long(call))
 
 static inline int
 host_open(const char *path, int flags, mode_t mode)
@@ -51,6 +62,38 @@ host_unlink(const char *path)
 	return host_result(syscall(SYS_unlinkat, AT_FDCWD, path, 0));
 }
 
+/* The same below a folder that is open. */
+static inline int
+host_openat(int dir, const char *path, int flags, mode_t mode)
+{
+	return host_result(syscall(SYS_openat, dir, path, flags, mode));
+}
+
+static inline int
+host_mkdirat(int dir, const char *path, mode_t mode)
+{
+	return host_result(syscall(SYS_mkdirat, dir, path, mode));
+}
+
+static inline int
+host_symlinkat(const char *target, int dir, const char *path)
+{
+	return host_result(syscall(SYS_symlinkat, target, dir, path));
+}
+
+static inline int
+host_readlinkat(int dir, const char *path, char *buf, size_t len)
+{
+	return host_result(syscall(SYS_readlinkat, dir, path, buf, len));
+}
+
+/* flags: AT_REMOVEDIR or 0. */
+static inline int
+host_unlinkat(int dir, const char *path, int flags)
+{
+	return host_result(syscall(SYS_unlinkat, dir, path, flags));
+}
+
 static inline int
 host_mkfifo(const char *path, mode_t mode)
 {
@@ -60,17 +103,13 @@ host_mkfifo(const char *path, mode_t mode)
 static inline ssize_t
 host_read(int fd, void *buf, size_t len)
 {
-	long rc = syscall(SYS_read, fd, buf, len);
-
-	return rc < 0 ? -errno : rc;
+	return host_long(syscall(SYS_read, fd, buf, len));
 }
 
 static inline ssize_t
 host_write(int fd, const void *buf, size_t len)
 {
-	long rc = syscall(SYS_write, fd, buf, len);
-
-	return rc < 0 ? -errno : rc;
+	return host_long(syscall(SYS_write, fd, buf, len));
 }
 
 /* Identity of an open file. */

@@ -17,17 +17,24 @@
 
 /* Numbers of the modelled machine that user space sees. */
 #define KERNEL_UVERBS_MAJOR 231
-#define KERNEL_UVERBS_MINOR_BASE 192 /* + function */
-#define KERNEL_IFINDEX_BASE 10001    /* + n-th port of the machine */
+#define KERNEL_UVERBS_MINOR_BASE 192 /* + N of uverbs<N> */
+#define KERNEL_IFINDEX_BASE 10001    /* + n-th port of the machine, at first */
 
 /* Launcher, once, after device_init(). */
 int kernel_init(void);
+/* Whether the machine has come so far that it has its sysfs. */
+bool kernel_is_made(void);
 
 /*
- * open("/dev/infiniband/uverbs<fn>"): the new context's file in the run
+ * The function whose node is /dev/infiniband/uverbs<number>, or -ENOENT. Takes
+ * no lock; names and numbers change when devices go and come back.
+ */
+int kernel_uverbs_find(uint32_t number);
+/*
+ * open("/dev/infiniband/uverbs<number>"): the new context's file in the run
  * folder is opened with open_flags; returns the descriptor or -errno.
  */
-int kernel_context_open(uint32_t fn, int open_flags);
+int kernel_context_open(uint32_t number, int open_flags);
 /*
  * The context behind a file, by its identity; -1 when it is none of ours.
  * Takes no lock: cheap enough for every fstat() of a program.
@@ -39,8 +46,29 @@ int kernel_context_of(dev_t st_dev, ino_t st_ino);
  * its doorbell page, -EIO after it is gone.
  */
 int kernel_context_doorbell(uint32_t context, uint32_t *fn, uint32_t *page);
+/*
+ * Doorbell pages of plain memory: the page of a context is the start of its
+ * file. A descriptor that does not keep the context alive, to look at the
+ * page, and its serial number; -ENOENT when another process made the context,
+ * which looks at it then.
+ */
+int kernel_context_page_open(uint32_t context, uint64_t *serial);
+/* Whether it still is that one, with its device. With the machine's lock held. */
+bool kernel_context_is(uint32_t context, uint64_t serial);
 /* Function of a context, or -EIO when it is gone. Takes no lock. */
 int kernel_context_fn(uint32_t context);
+/* N of the uverbs<N> that was opened, which may be gone. Takes no lock. */
+int kernel_context_number(uint32_t context);
+/*
+ * Whether the device of a context is gone (core/uverbs_main.c
+ * ib_uverbs_free_hw_resources()). No lock, async-signal-safe.
+ */
+bool kernel_context_is_dead(uint32_t context);
+/*
+ * Whether its file has a page that takes stores instead of the doorbell page,
+ * once it is dead.
+ */
+bool kernel_context_has_dummy_page(uint32_t context);
 /*
  * A descriptor (is_close) or mapping of the context went away in this
  * process: destroy the context if it was the last one in any process.
@@ -51,7 +79,16 @@ int kernel_context_fn(uint32_t context);
  */
 void kernel_context_released(uint32_t context, bool is_close);
 /* Told of each event file that an ioctl opens here; NULL: nobody wants it. */
-extern void (*kernel_event_file_opened)(int fd);
+extern void (*kernel_event_file_opened)(int fd, bool is_async);
+/*
+ * Whether this is a completion channel whose device is gone. No lock; costs one
+ * load as long as no device has gone.
+ */
+bool kernel_channel_is_dead(int fd);
+/* Whether any context has lost its device so far. One load. */
+bool kernel_has_dead(void);
+/* What such a channel holds, so that who waits for it wakes up. */
+#define KERNEL_CHANNEL_END_BYTES 1
 /* The last descriptor of this process for an event file is closed. */
 void kernel_event_file_closed(dev_t dev, ino_t ino);
 
@@ -91,21 +128,60 @@ void kernel_objects(struct kernel_leaks *objects);
 void kernel_set_privileges(bool net_raw, bool ipc_lock);
 
 /* netdevs of ports */
+#define KERNEL_SPEED_UNKNOWN UINT32_MAX /* SPEED_UNKNOWN of ethtool */
+/* The network namespace that a netdev is in. */
+enum kernel_netdev_place {
+	KERNEL_NETDEV_HERE, /* where the programs are */
+	KERNEL_NETDEV_AWAY, /* another one */
+	KERNEL_NETDEV_AWAY_SEEN, /* the same, and /sys is of that other one */
+};
+
 struct kernel_netdev {
 	char name[16];
 	uint32_t ifindex;
 	uint32_t mtu, max_mtu;
-	bool is_up;
+	uint32_t speed_mbps; /* or KERNEL_SPEED_UNKNOWN */
+	bool is_up, was_up;
 	bool carrier;
+	uint32_t nb_carrier_up, nb_carrier_down;
+	uint32_t more_flags; /* IFF_MULTICAST and others that can be set */
+	uint32_t tx_queue_len;
+	uint32_t nb_channels, rx_ring, tx_ring; /* the netdev's own queues */
 	uint8_t mac[6];
 	uint32_t fn, port; /* port from 0 */
+	enum kernel_netdev_place place;
 };
+/* These know those of the programs' network namespace only. */
 int kernel_netdev_by_index(uint32_t ifindex, struct kernel_netdev *netdev);
 int kernel_netdev_by_name(const char *name, struct kernel_netdev *netdev);
 /* n-th netdev of the machine; -ENODEV past the end. */
 int kernel_netdev_nth(uint32_t n, struct kernel_netdev *netdev);
+/* The same in all namespaces; what changes a netdev finds it there, too. */
+int kernel_netdev_nth_anywhere(uint32_t n, struct kernel_netdev *netdev);
+/* Move it to another namespace or back: it goes down. Async-signal-safe. */
+int kernel_netdev_set_place(uint32_t ifindex, enum kernel_netdev_place place);
 int kernel_netdev_set_up(uint32_t ifindex, bool up); /* -EBUSY: vPort in use */
+/* Those IFF_* of flags that are in mask; what cannot be set is left alone. */
+int kernel_netdev_set_flags(uint32_t ifindex, uint32_t flags, uint32_t mask);
 int kernel_netdev_set_mtu(uint32_t ifindex, uint32_t mtu);
+int kernel_netdev_set_tx_queue_len(uint32_t ifindex, uint32_t nb_packets);
+/* What the card tells of the link; async-signal-safe. */
+int kernel_netdev_set_carrier(uint32_t ifindex, bool carrier);
+int kernel_netdev_set_speed(uint32_t ifindex, uint32_t speed_mbps);
+
+/*
+ * What has happened to a function as a whole: the end of its RDMA device
+ * (DEVICE_FATAL), whatever the cause; removals; services; returns.
+ */
+struct kernel_life {
+	uint64_t nb_fatal, nb_removed, nb_reset, nb_returned, nb_link_changes;
+};
+struct kernel_function_status {
+	bool has_pci, has_netdevs, has_rdma;
+	uint32_t rdma_number; /* the last one */
+	struct kernel_life life;
+};
+void kernel_function_status(uint32_t fn, struct kernel_function_status *status);
 
 /*
  * Waking of device threads (thread mode). A thread reads the count, does its

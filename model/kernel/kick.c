@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "clock.h"
 #include "host.h"
 #include "kernel_state.h"
 

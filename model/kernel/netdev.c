@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <errno.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "device.h"
 #include "fault.h"
-#include "host.h"
+#include "function.h"
 #include "kernel_state.h"
 #include "netdev.h"
+#include "sysfs.h"
+#include "traits.h"
+#include "uevent.h"
 #include "vport.h"
-
-#define PATH_BYTES (MODEL_MAX_PATH + 128)
-#define LOWER_UP (1u << 16) /* linux/if.h, not in net/if.h */
 
 void
 netdev_pci_address(uint32_t fn, char address[NETDEV_PCI_BYTES])
@@ -21,121 +22,134 @@ netdev_pci_address(uint32_t fn, char address[NETDEV_PCI_BYTES])
 	snprintf(address, NETDEV_PCI_BYTES, "787%x:00:00.0", fn & 0xf);
 }
 
-/* With or without the lock: names and numbers never change. */
-static void
-fill(uint32_t n, uint32_t fn, uint32_t p, struct kernel_netdev *netdev)
+void
+netdev_get(uint32_t fn, uint32_t p, struct kernel_netdev *netdev)
 {
 	const struct kernel_port *port = &segment_kernel()->port[fn][p];
 
 	memset(netdev, 0, sizeof(*netdev));
 	snprintf(netdev->name, sizeof(netdev->name), "mana%up%u",
 		 fn % MODEL_MAX_FUNCTIONS, p % MODEL_MAX_PORTS_PER_FUNCTION);
-	netdev->ifindex = KERNEL_IFINDEX_BASE + n;
+	netdev->ifindex = function_at(fn)->first_ifindex + p;
 	netdev->fn = fn;
 	netdev->port = p;
-
-	segment_lock();
 	netdev->mtu = port->mtu;
 	netdev->is_up = port->is_up;
+	/*
+	 * Follows link events, not the administrator (mana_link_state_handle);
+	 * before there were any, on in mana_open() and off in mana_close().
+	 */
+	netdev->carrier = kernel_traits()->carrier_is_link ? port->carrier :
+							     port->is_up;
+	netdev->speed_mbps = port->speed_mbps;
+	netdev->was_up = port->was_up;
+	netdev->nb_carrier_up = port->nb_carrier_up;
+	netdev->nb_carrier_down = port->nb_carrier_down;
+	netdev->more_flags = port->more_flags;
+	netdev->tx_queue_len = port->tx_queue_len;
+	netdev->nb_channels = port->nb_channels;
+	netdev->rx_ring = port->rx_ring;
+	netdev->tx_ring = port->tx_ring;
 	device_port_mac(fn, p, netdev->mac);
-	segment_unlock();
 	netdev->max_mtu = segment_config()->max_mtu;
-	/* Follows link events, not the administrator (mana_link_state_handle). */
-	netdev->carrier = true;
+	netdev->place = port->place;
+}
+
+/* Ports of a function that have a netdev now. */
+static uint32_t
+nb_netdevs(uint32_t fn)
+{
+	return function_at(fn)->has_netdevs ? segment_config()->nb_ports[fn] : 0;
+}
+
+static int
+find_nth(uint32_t n, bool anywhere, struct kernel_netdev *netdev)
+{
+	const uint32_t nb_functions = segment_config()->nb_functions;
+	int rc = -ENODEV;
+	uint32_t fn, p;
+
+	segment_lock();
+	for (fn = 0; fn < nb_functions && rc < 0; fn++) {
+		for (p = 0; p < nb_netdevs(fn) && rc < 0; p++) {
+			netdev_get(fn, p, netdev);
+			if ((anywhere || netdev->place == KERNEL_NETDEV_HERE) &&
+			    n-- == 0)
+				rc = 0;
+		}
+	}
+	segment_unlock();
+	return rc;
 }
 
 int
 kernel_netdev_nth(uint32_t n, struct kernel_netdev *netdev)
 {
-	const struct model_config *config = segment_config();
-	uint32_t fn, first = 0;
+	return find_nth(n, false, netdev);
+}
 
-	for (fn = 0; fn < config->nb_functions; fn++) {
-		if (n - first < config->nb_ports[fn]) {
-			fill(n, fn, n - first, netdev);
-			return 0;
+int
+kernel_netdev_nth_anywhere(uint32_t n, struct kernel_netdev *netdev)
+{
+	return find_nth(n, true, netdev);
+}
+
+static int
+find_index(uint32_t ifindex, struct kernel_netdev *netdev)
+{
+	const uint32_t nb_functions = segment_config()->nb_functions;
+	uint32_t fn;
+	int rc = -ENODEV;
+
+	segment_lock();
+	for (fn = 0; fn < nb_functions && rc < 0; fn++) {
+		uint32_t p = ifindex - function_at(fn)->first_ifindex;
+
+		if (p < nb_netdevs(fn)) {
+			netdev_get(fn, p, netdev);
+			rc = 0;
 		}
-		first += config->nb_ports[fn];
 	}
-	return -ENODEV;
+	segment_unlock();
+	return rc;
 }
 
 int
 kernel_netdev_by_index(uint32_t ifindex, struct kernel_netdev *netdev)
 {
-	if (ifindex < KERNEL_IFINDEX_BASE)
-		return -ENODEV;
-	return kernel_netdev_nth(ifindex - KERNEL_IFINDEX_BASE, netdev);
+	int rc = find_index(ifindex, netdev);
+
+	return rc == 0 && netdev->place != KERNEL_NETDEV_HERE ? -ENODEV : rc;
 }
 
 int
 kernel_netdev_by_name(const char *name, struct kernel_netdev *netdev)
 {
-	const struct model_config *config = segment_config();
-	uint32_t fn, p, i, first = 0;
-	char own[32];
+	uint32_t n = 0;
+	int rc;
 
-	if (sscanf(name, "mana%up%u", &fn, &p) != 2 ||
-	    fn >= config->nb_functions || p >= config->nb_ports[fn])
-		return -ENODEV;
-	/* sscanf() takes more than we print: "mana+0p00". */
-	snprintf(own, sizeof(own), "mana%up%u", fn, p);
-	if (strcmp(name, own) != 0)
-		return -ENODEV;
-	for (i = 0; i < fn; i++)
-		first += config->nb_ports[i];
-	fill(first + p, fn, p, netdev);
-	return 0;
-}
-
-/* An attribute file of the netdev, if the launcher has made it. */
-static void
-write_attribute(const struct kernel_netdev *netdev, const char *attribute,
-		const char *value)
-{
-	char path[PATH_BYTES], pci[NETDEV_PCI_BYTES];
-	int fd;
-
-	netdev_pci_address(netdev->fn, pci);
-	snprintf(path, sizeof(path), "%s/sys/bus/pci/devices/%s/net/%s/%s",
-		 segment_run_dir(), pci, netdev->name, attribute);
-	fd = host_open(path, O_WRONLY | O_TRUNC | O_CLOEXEC, 0);
-	if (fd < 0)
-		return;
-	host_write(fd, value, strlen(value));
-	host_close(fd);
-}
-
-static void
-publish(const struct kernel_netdev *netdev)
-{
-	char value[32];
-
-	snprintf(value, sizeof(value), "%u\n", netdev->mtu);
-	write_attribute(netdev, "mtu", value);
-	snprintf(value, sizeof(value), "0x%x\n",
-		 netdev_flags(netdev) & ~(IFF_RUNNING | LOWER_UP));
-	write_attribute(netdev, "flags", value);
-	write_attribute(netdev, "operstate", netdev->is_up ? "up\n" : "down\n");
+	while ((rc = kernel_netdev_nth(n++, netdev)) == 0)
+		if (strcmp(netdev->name, name) == 0)
+			break;
+	return rc;
 }
 
 uint32_t
 netdev_flags(const struct kernel_netdev *netdev)
 {
-	uint32_t flags = IFF_BROADCAST | IFF_MULTICAST;
+	uint32_t flags = IFF_BROADCAST | netdev->more_flags;
 
 	if (netdev->is_up)
 		flags |= IFF_UP;
 	if (netdev->is_up && netdev->carrier)
-		flags |= IFF_RUNNING | LOWER_UP;
+		flags |= IFF_RUNNING | NETDEV_LOWER_UP;
 	return flags;
 }
 
 /* mana_open() and mana_close(): the vPort has one user. */
 static int
-set_up(uint32_t fn, uint32_t p, bool up)
+set_up(struct kernel_port *port, const struct kernel_netdev *netdev, bool up)
 {
-	struct kernel_port *port = &segment_kernel()->port[fn][p];
 	int rc;
 
 	rc = fault_check(FAULT_ifflags);
@@ -143,47 +157,182 @@ set_up(uint32_t fn, uint32_t p, bool up)
 		return rc;
 	if (up == port->is_up)
 		return 0;
-	if (up && !vport_is_free(fn, p))
+	if (up && function_is_detached(netdev->fn)) /* core/dev.c __dev_open() */
+		return -ENODEV;
+	if (up && !vport_is_free(netdev->fn, netdev->port))
 		return -EBUSY;
 	port->owner_pd = up ? KERNEL_NETDEV_OWNER : KERNEL_NONE;
 	port->is_up = up;
+	port->was_up |= up;
 	return 0;
+}
+
+/* The netdev as it is, and its port, to be changed: then the lock is held. */
+static int
+begin(uint32_t ifindex, struct kernel_netdev *netdev, struct kernel_port **port)
+{
+	int rc;
+
+	rc = find_index(ifindex, netdev);
+	if (rc < 0)
+		return rc;
+	*port = &segment_kernel()->port[netdev->fn][netdev->port];
+	segment_lock();
+	netdev_get(netdev->fn, netdev->port, netdev);
+	if (nb_netdevs(netdev->fn) == 0 || netdev->ifindex != ifindex) {
+		segment_unlock();
+		return -ENODEV; /* it has gone meanwhile */
+	}
+	return 0;
+}
+
+/* Linux net/core/rtnetlink.c rtnetlink_event(): whether to tell is known. */
+static void
+end(struct kernel_netdev *netdev, bool is_changed, uint32_t change)
+{
+	netdev_get(netdev->fn, netdev->port, netdev);
+	segment_unlock();
+	if (is_changed)
+		netdev_announce(netdev, RTM_NEWLINK, change);
+}
+
+/* Linux net/core/dev.c __dev_change_flags(). */
+#define SETTABLE                                                        \
+	(IFF_DEBUG | IFF_NOTRAILERS | IFF_NOARP | IFF_DYNAMIC |         \
+	 IFF_MULTICAST | IFF_PORTSEL | IFF_AUTOMEDIA | IFF_PROMISC |    \
+	 IFF_ALLMULTI)
+
+int
+kernel_netdev_set_flags(uint32_t ifindex, uint32_t flags, uint32_t mask)
+{
+	struct kernel_netdev netdev;
+	struct kernel_port *port;
+	uint32_t change;
+	int rc;
+
+	rc = begin(ifindex, &netdev, &port);
+	if (rc < 0)
+		return rc;
+	port->more_flags = (port->more_flags & ~(mask & SETTABLE)) |
+		(flags & mask & SETTABLE);
+	change = port->more_flags ^ netdev.more_flags;
+	if ((mask & IFF_UP) != 0)
+		rc = set_up(port, &netdev, (flags & IFF_UP) != 0);
+	if (port->is_up != netdev.is_up)
+		change |= IFF_UP;
+	end(&netdev, change != 0, change);
+	return rc;
 }
 
 int
 kernel_netdev_set_up(uint32_t ifindex, bool up)
 {
-	struct kernel_netdev netdev;
-	int rc;
-
-	rc = kernel_netdev_by_index(ifindex, &netdev);
-	if (rc < 0)
-		return rc;
-	segment_lock();
-	rc = set_up(netdev.fn, netdev.port, up);
-	segment_unlock();
-	if (rc == 0) {
-		netdev.is_up = up;
-		publish(&netdev);
-	}
-	return rc;
+	return kernel_netdev_set_flags(ifindex, up ? IFF_UP : 0, IFF_UP);
 }
 
 int
 kernel_netdev_set_mtu(uint32_t ifindex, uint32_t mtu)
 {
 	struct kernel_netdev netdev;
+	struct kernel_port *port;
 	int rc;
 
-	rc = kernel_netdev_by_index(ifindex, &netdev);
+	rc = begin(ifindex, &netdev, &port);
 	if (rc < 0)
 		return rc;
 	if (mtu < NETDEV_MIN_MTU || mtu > netdev.max_mtu)
-		return -EINVAL;
-	segment_lock();
-	segment_kernel()->port[netdev.fn][netdev.port].mtu = mtu;
+		rc = -EINVAL;
+	else if (mtu != netdev.mtu && function_is_detached(netdev.fn))
+		rc = -ENODEV; /* core/dev.c netif_set_mtu_ext() */
+	else
+		port->mtu = mtu;
+	end(&netdev, rc == 0 && mtu != netdev.mtu, 0);
+	return rc;
+}
+
+int
+kernel_netdev_set_tx_queue_len(uint32_t ifindex, uint32_t nb_packets)
+{
+	struct kernel_netdev netdev;
+	struct kernel_port *port;
+	int rc;
+
+	rc = begin(ifindex, &netdev, &port);
+	if (rc < 0)
+		return rc;
+	port->tx_queue_len = nb_packets;
+	end(&netdev, nb_packets != netdev.tx_queue_len, 0);
+	return 0;
+}
+
+int
+kernel_netdev_set_carrier(uint32_t ifindex, bool carrier)
+{
+	struct kernel_netdev netdev;
+	struct kernel_port *port;
+	int rc;
+
+	if (!kernel_traits()->carrier_is_link)
+		return -EOPNOTSUPP; /* this kernel takes no link events */
+	rc = begin(ifindex, &netdev, &port);
+	if (rc < 0)
+		return rc;
+	if (carrier != netdev.carrier) {
+		port->carrier = carrier;
+		port->nb_carrier_up += carrier;
+		port->nb_carrier_down += !carrier;
+	}
+	end(&netdev, carrier != netdev.carrier, 0);
+	return 0;
+}
+
+int
+kernel_netdev_set_speed(uint32_t ifindex, uint32_t speed_mbps)
+{
+	struct kernel_netdev netdev;
+	struct kernel_port *port;
+	int rc;
+
+	rc = begin(ifindex, &netdev, &port);
+	if (rc < 0)
+		return rc;
+	port->speed_mbps = speed_mbps;
+	end(&netdev, false, 0); /* ethtool is asked, and tells nobody */
+	netdev_write_attributes(&netdev);
+	return 0;
+}
+
+/*
+ * Linux net/core/dev.c __dev_change_net_namespace(): the netdev is closed; the
+ * namespace that it leaves hears of its end, the one that it enters of a new
+ * one. Its number is the same where that is free.
+ */
+int
+kernel_netdev_set_place(uint32_t ifindex, enum kernel_netdev_place place)
+{
+	struct kernel_netdev before, after;
+	struct kernel_port *port;
+	int rc;
+
+	rc = begin(ifindex, &before, &port);
+	if (rc < 0)
+		return rc;
+	if (port->is_up)
+		port->owner_pd = KERNEL_NONE;
+	port->is_up = false;
+	port->place = place;
+	netdev_get(before.fn, before.port, &after);
+	if (place == KERNEL_NETDEV_AWAY)
+		sysfs_remove_netdev(&after);
+	else
+		sysfs_put_netdev(&after);
 	segment_unlock();
-	netdev.mtu = mtu;
-	publish(&netdev);
+	if (before.place == KERNEL_NETDEV_HERE && place != before.place) {
+		netdev_announce(&before, RTM_DELLINK, UINT32_MAX);
+		uevent_net(&before, "remove");
+	} else if (place == KERNEL_NETDEV_HERE && place != before.place) {
+		uevent_net(&after, "add");
+		netdev_announce(&after, RTM_NEWLINK, UINT32_MAX);
+	}
 	return 0;
 }

@@ -13,9 +13,11 @@
 #include "kernel.h"
 
 #define NETDEV_MIN_MTU 68 /* ETH_MIN_MTU */
-/* Queues of a port: MANA_MAX_NUM_QUEUES, MANA_DEF_NUM_QUEUES. */
+#define NETDEV_TX_QUEUE_LEN 1000 /* DEFAULT_TX_QUEUE_LEN */
+/* Queues of a port: MANA_MAX_NUM_QUEUES; it starts with traits.nb_channels. */
 #define NETDEV_MAX_CHANNELS 64
-#define NETDEV_DEF_CHANNELS 16
+#define NETDEV_DEF_RX_RING 1024 /* DEF_RX_BUFFERS_PER_QUEUE */
+#define NETDEV_DEF_TX_RING 256	/* DEF_TX_BUFFERS_PER_QUEUE */
 /* QoS-limited speed in Mb/s; what OpenVMM assumes of an unknown one. */
 #define NETDEV_SPEED_MBPS 200000
 
@@ -23,7 +25,21 @@
 #define NETDEV_PCI_BYTES 16
 void netdev_pci_address(uint32_t fn, char address[NETDEV_PCI_BYTES]);
 
-/* IFF_* flags as they are now. */
+/* The netdev of a port, whether its function is there or not; lock held. */
+void netdev_get(uint32_t fn, uint32_t port, struct kernel_netdev *netdev);
+
+/* Its files in sysfs. */
+void netdev_write_attributes(const struct kernel_netdev *netdev);
+/*
+ * It has come (RTM_NEWLINK), changed, or is about to go (RTM_DELLINK): tell
+ * sysfs and, where the programs are, all who listen to rtnetlink. change: the IFF_* that are new.
+ * With or without the lock; async-signal-safe.
+ */
+void netdev_announce(const struct kernel_netdev *netdev, uint16_t type,
+		     uint32_t change);
+
+/* IFF_* flags as they are now; IFF_LOWER_UP of linux/if.h among them. */
+#define NETDEV_LOWER_UP (1u << 16)
 uint32_t netdev_flags(const struct kernel_netdev *netdev);
 
 /*

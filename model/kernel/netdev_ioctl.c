@@ -9,9 +9,12 @@
 #include <string.h>
 
 #include "fault.h"
+#include "function.h"
+#include "machine.h"
 #include "mem.h"
 #include "netdev.h"
 #include "segment.h"
+#include "traits.h"
 
 #define MAC_BYTES 6
 /* Words of each of the three masks of link modes: as Linux 6.x needs. */
@@ -49,7 +52,7 @@ run_ioctl(const struct kernel_netdev *netdev, unsigned long request,
 		ifr->ifr_metric = 0;
 		return 0;
 	case SIOCGIFTXQLEN:
-		ifr->ifr_qlen = 1000;
+		ifr->ifr_qlen = (int)netdev->tx_queue_len;
 		return 0;
 	default:
 		break;
@@ -58,10 +61,16 @@ run_ioctl(const struct kernel_netdev *netdev, unsigned long request,
 	*answered = false;
 	switch (request) {
 	case SIOCSIFFLAGS:
-		return kernel_netdev_set_up(netdev->ifindex,
-					    (ifr->ifr_flags & IFF_UP) != 0);
+		/* Those that fit the short (dev_ifsioc()). */
+		return kernel_netdev_set_flags(netdev->ifindex,
+					       (uint16_t)ifr->ifr_flags,
+					       UINT16_MAX);
 	case SIOCSIFMTU:
 		return kernel_netdev_set_mtu(netdev->ifindex, ifr->ifr_mtu);
+	case SIOCSIFTXQLEN:
+		return ifr->ifr_qlen < 0 ? -EINVAL :
+			       kernel_netdev_set_tx_queue_len(netdev->ifindex,
+							      ifr->ifr_qlen);
 	case SIOCETHTOOL:
 		return netdev_ethtool(netdev, (uintptr_t)ifr->ifr_data);
 	case SIOCGIFADDR:
@@ -102,12 +111,13 @@ netdev_ioctl(unsigned long request, void *arg)
 	rc = run_ioctl(&netdev, request, &ifr, &answered);
 	if (rc == 0 && answered)
 		rc = mem_write(model_self, user, &ifr, sizeof(ifr));
+	machine_tick();
 	return rc;
 }
 
 /* include/uapi/linux/ethtool.h: first call asks for the size of the masks. */
 static int
-get_link_settings(uint64_t data)
+get_link_settings(const struct kernel_netdev *netdev, uint64_t data)
 {
 	static const uint32_t no_modes[3 * LINK_MODE_WORDS];
 	struct ethtool_link_settings settings;
@@ -123,7 +133,7 @@ get_link_settings(uint64_t data)
 	settings.link_mode_masks_nwords = -LINK_MODE_WORDS;
 	if (nb_words == LINK_MODE_WORDS) {
 		settings.link_mode_masks_nwords = LINK_MODE_WORDS;
-		settings.speed = NETDEV_SPEED_MBPS;
+		settings.speed = netdev->speed_mbps;
 		settings.duplex = DUPLEX_FULL;
 		settings.port = PORT_OTHER;
 		rc = mem_write(model_self, data + sizeof(settings), no_modes,
@@ -135,7 +145,7 @@ get_link_settings(uint64_t data)
 }
 
 static int
-get_settings(uint64_t data)
+get_settings(const struct kernel_netdev *netdev, uint64_t data)
 {
 	struct ethtool_cmd settings = {
 		.cmd = ETHTOOL_GSET,
@@ -143,7 +153,7 @@ get_settings(uint64_t data)
 		.port = PORT_OTHER,
 	};
 
-	ethtool_cmd_speed_set(&settings, NETDEV_SPEED_MBPS);
+	ethtool_cmd_speed_set(&settings, netdev->speed_mbps);
 	return mem_write(model_self, data, &settings, sizeof(settings));
 }
 
@@ -158,12 +168,12 @@ get_driver(const struct kernel_netdev *netdev, uint64_t data)
 }
 
 static int
-get_channels(uint64_t data)
+get_channels(const struct kernel_netdev *netdev, uint64_t data)
 {
 	struct ethtool_channels channels = {
 		.cmd = ETHTOOL_GCHANNELS,
 		.max_combined = NETDEV_MAX_CHANNELS,
-		.combined_count = NETDEV_DEF_CHANNELS,
+		.combined_count = netdev->nb_channels,
 	};
 
 	return mem_write(model_self, data, &channels, sizeof(channels));
@@ -208,6 +218,9 @@ netdev_ethtool(const struct kernel_netdev *netdev, uint64_t data)
 
 	segment_lock();
 	rc = fault_check(FAULT_ethtool);
+	/* net/ethtool/ioctl.c __dev_ethtool() */
+	if (rc == 0 && function_is_detached(netdev->fn))
+		rc = -ENODEV;
 	segment_unlock();
 	if (rc == 0)
 		rc = mem_read(model_self, data, &cmd, sizeof(cmd));
@@ -216,13 +229,15 @@ netdev_ethtool(const struct kernel_netdev *netdev, uint64_t data)
 
 	switch (cmd) {
 	case ETHTOOL_GLINKSETTINGS:
-		return get_link_settings(data);
 	case ETHTOOL_GSET:
-		return get_settings(data);
+		if (!kernel_traits()->has_link_settings)
+			return -EOPNOTSUPP;
+		return cmd == ETHTOOL_GSET ? get_settings(netdev, data) :
+					     get_link_settings(netdev, data);
 	case ETHTOOL_GDRVINFO:
 		return get_driver(netdev, data);
 	case ETHTOOL_GCHANNELS:
-		return get_channels(data);
+		return get_channels(netdev, data);
 	case ETHTOOL_GLINK:
 		return get_link(netdev, data);
 	case ETHTOOL_GPERMADDR:

@@ -1,23 +1,57 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include <netlink/msg.h>
+#include <stdlib.h>
 
 #include "netlink.h"
+#include "nl_write.h"
 
+#define TEXT_BYTES 256
+
+/* Linux net/netlink/af_netlink.c netlink_ack(). */
 void
 netlink_answer_error(const struct nlmsghdr *request, int error,
 		     struct netlink_sink *sink)
 {
-	struct nlmsgerr body = { .error = error, .msg = *request };
-	struct nl_msg *msg;
+	const struct nlmsgerr body = { .error = error, .msg = *request };
+	bool has_all = error != 0 && !sink->caps_acks;
+	bool has_text = sink->wants_text && error != 0 && sink->text != NULL;
+	size_t room = NLMSG_SPACE(sizeof(body)) + TEXT_BYTES +
+		(has_all ? NLMSG_ALIGN(request->nlmsg_len) : 0);
+	struct nl_write w = { .room = room };
+	struct nlmsghdr *hdr;
+	void *rest;
 
-	msg = nlmsg_alloc_simple(NLMSG_ERROR, NLM_F_CAPPED);
-	if (msg == NULL)
+	w.buf = malloc(room);
+	if (w.buf == NULL)
 		return; /* as when the real kernel has no memory */
-	nlmsg_hdr(msg)->nlmsg_seq = request->nlmsg_seq;
-	if (nlmsg_append(msg, &body, sizeof(body), NLMSG_ALIGNTO) == 0)
-		sink->answer(sink, msg);
-	nlmsg_free(msg);
+	hdr = nl_write_begin(&w, NLMSG_ERROR,
+			     (has_all ? 0 : NLM_F_CAPPED) |
+			     (has_text ? NLM_F_ACK_TLVS : 0),
+			     request->nlmsg_seq, &body, sizeof(body));
+	if (has_all) {
+		rest = nl_write_space(&w, request->nlmsg_len - NLMSG_HDRLEN);
+		if (rest != NULL)
+			memcpy(rest, request + 1,
+			       request->nlmsg_len - NLMSG_HDRLEN);
+	}
+	if (has_text)
+		nl_write_text(&w, NLMSGERR_ATTR_MSG, sink->text);
+	nl_write_end(&w, hdr);
+	sink->answer_raw(sink, w.buf, w.nb_bytes);
+	free(w.buf);
+}
+
+void
+netlink_answer_done(const struct nlmsghdr *request, struct netlink_sink *sink)
+{
+	char buf[NLMSG_SPACE(sizeof(int))] __attribute__((aligned(8)));
+	struct nl_write w = { .buf = buf, .room = sizeof(buf) };
+	const int error = 0;
+
+	nl_write_end(&w, nl_write_begin(&w, NLMSG_DONE, NLM_F_MULTI,
+					request->nlmsg_seq, &error,
+					sizeof(error)));
+	sink->answer_raw(sink, buf, w.nb_bytes);
 }
 
 void

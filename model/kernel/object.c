@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "context.h"
 #include "object.h"
 
 struct object *
@@ -44,13 +45,54 @@ object_count(enum object_kind kind, struct kernel_leaks *counts)
 	}
 }
 
+/* No name is 0, which may be somebody's. */
+static void
+clear_names(struct object *object)
+{
+	switch (object->making) {
+	case OBJECT_PD:
+		object->pd.pdn = KERNEL_NONE;
+		object->pd.rss_qp = KERNEL_NONE;
+		break;
+	case OBJECT_MR:
+		object->mr.pd = KERNEL_NONE;
+		break;
+	case OBJECT_CQ:
+		object->cq.channel = KERNEL_NONE;
+		object->cq.id = DEVICE_NO_QUEUE;
+		object->cq.qp = KERNEL_NONE;
+		break;
+	case OBJECT_WQ:
+		object->wq.pd = KERNEL_NONE;
+		object->wq.cq = KERNEL_NONE;
+		object->wq.id = DEVICE_NO_QUEUE;
+		object->wq.qp = KERNEL_NONE;
+		break;
+	case OBJECT_IND:
+		memset(object->ind.wq, 0xff, sizeof(object->ind.wq));
+		static_assert(KERNEL_NONE == UINT32_MAX, "memset");
+		break;
+	case OBJECT_QP:
+		object->qp.pd = KERNEL_NONE;
+		object->qp.cq = KERNEL_NONE;
+		object->qp.recv_cq = KERNEL_NONE;
+		object->qp.ind = KERNEL_NONE;
+		object->qp.sq_id = DEVICE_NO_QUEUE;
+		break;
+	default:
+		break;
+	}
+}
+
 int
-object_new(uint32_t context, uint32_t *handle)
+object_new(uint32_t context, enum object_kind kind, uint32_t *handle)
 {
 	struct kernel *kernel = segment_kernel();
 	struct object *object;
 	uint32_t idx = kernel->first_free;
 
+	if (context_live(context) == NULL)
+		return -EIO;
 	if (idx != 0)
 		kernel->first_free = kernel->object[idx].next_free;
 	else if (kernel->nb_objects < KERNEL_MAX_OBJECTS)
@@ -60,16 +102,26 @@ object_new(uint32_t context, uint32_t *handle)
 
 	object = &kernel->object[idx];
 	memset(object, 0, sizeof(*object));
-	object->kind = OBJECT_UNFINISHED;
 	object->context = context;
+	object->making = kind;
+	object->maker = model_self;
+	clear_names(object);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	object->kind = OBJECT_UNFINISHED;
 	*handle = idx;
 	return 0;
 }
 
 void
-object_activate(uint32_t handle, enum object_kind kind)
+object_activate(uint32_t handle)
 {
-	object_at(handle)->kind = kind;
+	struct kernel *kernel = segment_kernel();
+	struct object *object = object_at(handle);
+	const uint32_t fn = kernel->context[object->context].fn;
+
+	object->number = ++kernel->nb_made[fn][object->making];
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	object->kind = object->making;
 }
 
 void
@@ -83,8 +135,29 @@ object_free(uint32_t handle)
 	kernel->first_free = handle;
 }
 
+void
+object_end(uint32_t handle)
+{
+	struct object *object = object_at(handle);
+
+	if (object->kind == OBJECT_UNFINISHED || object->is_gone ||
+	    context_live(object->context) != NULL)
+		object_free(handle);
+	else
+		object->is_gone = true;
+}
+
+void
+object_destroy(uint32_t handle, void (*teardown)(uint32_t handle))
+{
+	if (object_at(handle)->is_gone)
+		object_free(handle);
+	else
+		teardown(handle);
+}
+
 struct object *
-object_find(uint32_t context, enum object_kind kind, uint32_t handle)
+object_find_any(uint32_t context, enum object_kind kind, uint32_t handle)
 {
 	struct kernel *kernel = segment_kernel();
 	struct object *object;
@@ -97,18 +170,28 @@ object_find(uint32_t context, enum object_kind kind, uint32_t handle)
 	return object;
 }
 
-void
-object_get(uint32_t handle)
+struct object *
+object_find(uint32_t context, enum object_kind kind, uint32_t handle)
 {
+	struct object *object = object_find_any(context, kind, handle);
+
+	return object == NULL || object->is_gone ? NULL : object;
+}
+
+void
+object_refer(uint32_t *name, uint32_t handle)
+{
+	*name = handle;
 	if (handle != KERNEL_NONE)
 		object_at(handle)->nb_users++;
 }
 
 void
-object_put(uint32_t handle)
+object_unrefer(uint32_t *name)
 {
-	if (handle != KERNEL_NONE)
-		object_at(handle)->nb_users--;
+	if (*name != KERNEL_NONE)
+		object_at(*name)->nb_users--;
+	*name = KERNEL_NONE;
 }
 
 uint32_t

@@ -60,7 +60,7 @@ populate(uint64_t first, uint64_t end, bool writable)
 
 /* core/umem.c: pinned_vm is charged first and compared then. */
 static int
-charge(uint64_t nb_pages)
+charge(uint64_t nb_pages, uint64_t *charged)
 {
 	struct kernel *kernel = segment_kernel();
 	uint64_t *nb_pinned = &kernel->nb_pinned[model_self];
@@ -70,12 +70,13 @@ charge(uint64_t nb_pages)
 	    limit.rlim_cur != RLIM_INFINITY &&
 	    *nb_pinned + nb_pages > limit.rlim_cur / KERNEL_PAGE_BYTES)
 		return -ENOMEM;
+	*charged = nb_pages;
 	*nb_pinned += nb_pages;
 	return 0;
 }
 
 int
-pin_memory(uint64_t addr, uint64_t size, bool writable, uint64_t *nb_pages)
+pin_memory(uint64_t addr, uint64_t size, bool writable, uint64_t *charged)
 {
 	uint64_t page = sysconf(_SC_PAGESIZE);
 	uint64_t first = addr & ~(page - 1);
@@ -86,10 +87,9 @@ pin_memory(uint64_t addr, uint64_t size, bool writable, uint64_t *nb_pages)
 	    __builtin_add_overflow(end, page - 1, &end))
 		return -EINVAL;
 	end &= ~(page - 1);
-	*nb_pages = (end - first) / KERNEL_PAGE_BYTES;
 
 	segment_lock();
-	rc = charge(*nb_pages);
+	rc = charge((end - first) / KERNEL_PAGE_BYTES, charged);
 	segment_unlock();
 	if (rc < 0)
 		return rc;
@@ -97,16 +97,17 @@ pin_memory(uint64_t addr, uint64_t size, bool writable, uint64_t *nb_pages)
 	rc = populate(first, end, writable);
 	if (rc < 0) {
 		segment_lock();
-		pin_release(model_self, *nb_pages);
+		pin_release(model_self, charged);
 		segment_unlock();
 	}
 	return rc;
 }
 
 void
-pin_release(uint32_t process, uint64_t nb_pages)
+pin_release(uint32_t process, uint64_t *charged)
 {
-	segment_kernel()->nb_pinned[process] -= nb_pages;
+	segment_kernel()->nb_pinned[process] -= *charged;
+	*charged = 0;
 }
 
 int
@@ -114,29 +115,21 @@ pin_ring(uint64_t addr, uint64_t size, struct object_ring *ring)
 {
 	int rc;
 
-	memset(ring, 0, sizeof(*ring));
-	rc = pin_memory(addr, size, true, &ring->nb_pinned);
-	if (rc < 0)
-		return rc;
 	ring->memory.process = model_self;
 	ring->memory.addr = addr;
 	ring->memory.size = size;
+	rc = pin_memory(addr, size, true, &ring->nb_pinned);
+	if (rc < 0)
+		return rc;
 	/*
 	 * mana_ib_create_zero_offset_dma_region(): no page size with which the
 	 * ring would start at offset 0.
 	 */
-	if (addr % KERNEL_PAGE_BYTES != 0) {
-		segment_lock();
-		pin_ring_release(ring);
-		segment_unlock();
-		return -EINVAL;
-	}
-	return 0;
+	return addr % KERNEL_PAGE_BYTES != 0 ? -EINVAL : 0;
 }
 
 void
 pin_ring_release(struct object_ring *ring)
 {
-	pin_release(ring->memory.process, ring->nb_pinned);
-	ring->nb_pinned = 0;
+	pin_release(ring->memory.process, &ring->nb_pinned);
 }

@@ -11,19 +11,21 @@
 #include "kernel_state.h"
 
 /*
- * Check and populate memory of the calling process and charge its pages.
+ * Check and populate memory of the calling process and charge its pages, which
+ * its object is told with it: *charged, which is 0 after a failure.
  * Takes the lock itself: populating may take long. 0; -EINVAL (no length, or
  * past the end of the address space), -EFAULT, -ENOMEM (memlock limit).
  */
 int pin_memory(uint64_t addr, uint64_t size, bool writable,
-	       uint64_t *nb_pages);
+	       uint64_t *charged);
 
-/* Give back; with the lock held. */
-void pin_release(uint32_t process, uint64_t nb_pages);
+/* Give back, and charge nothing any more; with the lock held. */
+void pin_release(uint32_t process, uint64_t *charged);
 
 /*
- * Pin a ring for a queue. On success *ring is filled (memory of this
- * process). -EINVAL when it is not aligned to a page, else as pin_memory().
+ * Pin a ring for a queue, a zero part of its object: it is filled (memory of
+ * this process). -EINVAL when it is not aligned to a page, else as pin_memory();
+ * it is to be released then, too.
  */
 int pin_ring(uint64_t addr, uint64_t size, struct object_ring *ring);
 void pin_ring_release(struct object_ring *ring); /* lock held */

@@ -5,6 +5,7 @@
  * core/nldev.c; rdma-core libibverbs/ibdev_nl.c).
  */
 
+#include <endian.h>
 #include <errno.h>
 #include <netlink/attr.h>
 #include <netlink/msg.h>
@@ -14,12 +15,13 @@
 
 #include "fault.h"
 #include "kernel.h"
+#include "machine.h"
 #include "mana_abi.h"
 #include "netlink.h"
+#include "rdma_device.h"
 #include "segment.h"
 
 #define NODE_TYPE_CA 1 /* RDMA_NODE_IB_CA */
-#define NAME_BYTES 32
 
 static int
 start_message(const struct nlmsghdr *request, int cmd, int flags,
@@ -33,21 +35,22 @@ start_message(const struct nlmsghdr *request, int cmd, int flags,
 }
 
 static int
-put_device(struct nl_msg *msg, uint32_t fn)
+put_device(struct nl_msg *msg, const struct rdma_device *device)
 {
-	char name[NAME_BYTES];
+	uint64_t guid;
 	int rc;
 
-	snprintf(name, sizeof(name), "manae_%u", fn);
-	rc = nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, fn);
+	memcpy(&guid, device->node_guid, sizeof(guid));
+	rc = nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, device->index);
 	if (rc == 0)
-		rc = nla_put_string(msg, RDMA_NLDEV_ATTR_DEV_NAME, name);
+		rc = nla_put_string(msg, RDMA_NLDEV_ATTR_DEV_NAME,
+				    device->name);
 	if (rc == 0)
 		rc = nla_put_u32(msg, RDMA_NLDEV_ATTR_PORT_INDEX,
-				 segment_config()->nb_ports[fn]);
-	/* The Ethernet device has no GUIDs in the newest kernel. */
+				 device->nb_ports);
 	if (rc == 0)
-		rc = nla_put_u64(msg, RDMA_NLDEV_ATTR_NODE_GUID, 0);
+		rc = nla_put_u64(msg, RDMA_NLDEV_ATTR_NODE_GUID,
+				 be64toh(guid));
 	if (rc == 0)
 		rc = nla_put_u64(msg, RDMA_NLDEV_ATTR_SYS_IMAGE_GUID, 0);
 	if (rc == 0)
@@ -57,8 +60,8 @@ put_device(struct nl_msg *msg, uint32_t fn)
 }
 
 static int
-answer_device(const struct nlmsghdr *request, uint32_t fn, int flags,
-	      struct netlink_sink *sink)
+answer_device(const struct nlmsghdr *request, const struct rdma_device *device,
+	      int flags, struct netlink_sink *sink)
 {
 	struct nl_msg *msg;
 	int rc;
@@ -66,7 +69,7 @@ answer_device(const struct nlmsghdr *request, uint32_t fn, int flags,
 	rc = start_message(request, RDMA_NLDEV_CMD_GET, flags, &msg);
 	if (rc < 0)
 		return rc;
-	rc = put_device(msg, fn);
+	rc = put_device(msg, device);
 	if (rc == 0)
 		sink->answer(sink, msg);
 	nlmsg_free(msg);
@@ -77,12 +80,13 @@ static int
 dump_devices(const struct nlmsghdr *request, struct netlink_sink *sink)
 {
 	const int32_t result = 0;
+	struct rdma_device device;
 	struct nl_msg *msg;
-	uint32_t fn;
+	uint32_t i;
 	int rc;
 
-	for (fn = 0; fn < segment_config()->nb_functions; fn++) {
-		rc = answer_device(request, fn, NLM_F_MULTI, sink);
+	for (i = 0; rdma_device_nth(i, &device); i++) {
+		rc = answer_device(request, &device, NLM_F_MULTI, sink);
 		if (rc < 0)
 			return rc;
 	}
@@ -99,26 +103,32 @@ dump_devices(const struct nlmsghdr *request, struct netlink_sink *sink)
 
 /* The device that DEV_INDEX names. */
 static int
-get_index(struct nlattr **attrs, uint32_t *fn)
+get_index(struct nlattr **attrs, struct rdma_device *device)
 {
+	uint32_t i, index;
+
 	if (attrs[RDMA_NLDEV_ATTR_DEV_INDEX] == NULL)
 		return -EINVAL;
-	*fn = nla_get_u32(attrs[RDMA_NLDEV_ATTR_DEV_INDEX]);
-	return *fn < segment_config()->nb_functions ? 0 : -ENODEV;
+	index = nla_get_u32(attrs[RDMA_NLDEV_ATTR_DEV_INDEX]);
+	for (i = 0; rdma_device_nth(i, device); i++)
+		if (device->index == index)
+			return 0;
+	return -ENODEV;
 }
 
 static int
 answer_chardev(const struct nlmsghdr *request, struct nlattr **attrs,
 	       struct netlink_sink *sink)
 {
-	uint32_t fn, minor;
-	char name[NAME_BYTES];
+	struct rdma_device device;
+	char name[RDMA_NAME_BYTES];
 	struct nl_msg *msg;
+	uint32_t minor;
 	int rc;
 
 	if (attrs[RDMA_NLDEV_ATTR_CHARDEV_TYPE] == NULL)
 		return -EINVAL;
-	rc = get_index(attrs, &fn);
+	rc = get_index(attrs, &device);
 	if (rc < 0)
 		return rc;
 	if (nla_strcmp(attrs[RDMA_NLDEV_ATTR_CHARDEV_TYPE], "uverbs") != 0)
@@ -127,8 +137,8 @@ answer_chardev(const struct nlmsghdr *request, struct nlattr **attrs,
 	if (rc < 0)
 		return rc;
 
-	snprintf(name, sizeof(name), "uverbs%u", fn);
-	minor = KERNEL_UVERBS_MINOR_BASE + fn;
+	snprintf(name, sizeof(name), "uverbs%u", device.number);
+	minor = KERNEL_UVERBS_MINOR_BASE + device.number;
 	rc = nla_put_string(msg, RDMA_NLDEV_ATTR_CHARDEV_NAME, name);
 	if (rc == 0)
 		rc = nla_put_u64(msg, RDMA_NLDEV_ATTR_CHARDEV_ABI,
@@ -175,7 +185,7 @@ run_request(const struct nlmsghdr *request, struct netlink_sink *sink)
 						   .maxlen = 128 },
 	};
 	struct nlattr *attrs[RDMA_NLDEV_ATTR_MAX];
-	uint32_t fn;
+	struct rdma_device device;
 	int rc;
 
 	segment_lock();
@@ -193,8 +203,8 @@ run_request(const struct nlmsghdr *request, struct netlink_sink *sink)
 	case RDMA_NLDEV_CMD_GET:
 		if (request->nlmsg_flags & NLM_F_DUMP)
 			return dump_devices(request, sink);
-		rc = get_index(attrs, &fn);
-		return rc < 0 ? rc : answer_device(request, fn, 0, sink);
+		rc = get_index(attrs, &device);
+		return rc < 0 ? rc : answer_device(request, &device, 0, sink);
 	case RDMA_NLDEV_CMD_GET_CHARDEV:
 		return answer_chardev(request, attrs, sink);
 	case RDMA_NLDEV_CMD_SYS_GET:
@@ -212,6 +222,7 @@ rdma_netlink_request(const struct nlmsghdr *request, struct netlink_sink *sink)
 	if ((request->nlmsg_flags & NLM_F_REQUEST) == 0)
 		return;
 	rc = run_request(request, sink);
+	machine_tick();
 	/* A dump that went well ends with NLMSG_DONE and nothing else. */
 	if (rc == 0 && (request->nlmsg_flags & NLM_F_DUMP) != 0)
 		return;

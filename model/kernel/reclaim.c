@@ -8,6 +8,7 @@
 
 #include "context.h"
 #include "event_file.h"
+#include "leaks.h"
 #include "object.h"
 
 /* Event files outlive their context until the program closes them. */
@@ -24,15 +25,15 @@ reap_event_files(uint32_t process)
 		     object->kind == OBJECT_ASYNC) &&
 		    object->context == KERNEL_NONE &&
 		    object->file.process == process) {
+			leak_count(&kernel->object[i].is_counted, OBJECT_CHANNEL);
 			event_file_destroy(i);
-			kernel->leaks.fd++;
 		}
 	}
 }
 
-/* The process whose memory an object names, or KERNEL_NONE. */
+/* The process whose memory or file an object is, or KERNEL_NONE. */
 static uint32_t
-memory_of(const struct object *object)
+process_of(const struct object *object)
 {
 	switch (object->kind) {
 	case OBJECT_MR:
@@ -43,6 +44,9 @@ memory_of(const struct object *object)
 		return object->wq.ring.memory.process;
 	case OBJECT_QP:
 		return object->qp.ring.memory.process;
+	case OBJECT_CHANNEL:
+	case OBJECT_ASYNC:
+		return object->file.process;
 	default:
 		return KERNEL_NONE;
 	}
@@ -60,9 +64,24 @@ is_referenced(uint32_t process)
 		    kernel->context[i].process == process)
 			return true;
 	for (i = 1; i < kernel->nb_objects; i++)
-		if (memory_of(&kernel->object[i]) == process)
+		if (process_of(&kernel->object[i]) == process)
 			return true;
 	return false;
+}
+
+/* What a program was making when it died, in a context that others hold. */
+static void
+abandon_unfinished(void)
+{
+	uint32_t i;
+
+	for (i = 1; i < segment_kernel()->nb_objects; i++) {
+		const struct object *object = object_at(i);
+
+		if (object->kind == OBJECT_UNFINISHED &&
+		    !segment_process_alive(object->maker))
+			context_abandon(i);
+	}
 }
 
 static void
@@ -82,6 +101,7 @@ kernel_reclaim_dead(void)
 
 	segment_lock();
 	context_reap();
+	abandon_unfinished();
 	for (slot = 1; slot < MODEL_MAX_PROCESSES; slot++) {
 		if (slot == SEGMENT_LAUNCHER ||
 		    segment_process(slot)->pid == 0 ||
@@ -90,6 +110,12 @@ kernel_reclaim_dead(void)
 		reap_process(slot);
 	}
 	segment_unlock();
+}
+
+void
+segment_is_full(void)
+{
+	kernel_reclaim_dead();
 }
 
 void
@@ -138,9 +164,7 @@ kernel_event_file_closed(dev_t dev, ino_t ino)
 		     object->kind != OBJECT_ASYNC) || object->file.ino != ino)
 			continue;
 		object->file.closed = true;
-		/* CQs go on posting to a channel that nobody can read. */
-		if (object->nb_users == 0)
-			event_file_destroy(i);
+		event_file_end_unused(i);
 		break;
 	}
 	segment_unlock();

@@ -1,123 +1,249 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* RTM_GETLINK, RTM_NEWLINK and RTM_SETLINK for the modelled netdevs. */
+/* RTM_GETLINK, RTM_NEWLINK, RTM_SETLINK, RTM_DELLINK of modelled netdevs. */
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
-#include <net/if_arp.h>
 #include <netlink/attr.h>
 #include <netlink/msg.h>
-#include <string.h>
 
 #include "fault.h"
+#include "link_message.h"
+#include "machine.h"
 #include "netdev.h"
 #include "netlink.h"
 #include "segment.h"
 
-#define MAC_BYTES 6
-#define TX_QUEUE_LEN 1000
-#define OPER_DOWN 2 /* RFC 2863 */
-#define OPER_UP 6
+#define ALT_NAME_BYTES 128 /* ALTIFNAMSIZ */
+/*
+ * Of a datagram of a dump: Linux begins with NLMSG_GOODSIZE (8192 less some
+ * hundred bytes), which every program has room for.
+ */
+#define DUMP_BYTES 7168
 
 static const struct nla_policy link_policy[IFLA_MAX + 1] = {
-	[IFLA_IFNAME] = { .type = NLA_NUL_STRING, .maxlen = IFNAMSIZ },
+	[IFLA_IFNAME] = { .type = NLA_STRING, .maxlen = IFNAMSIZ },
+	[IFLA_ALT_IFNAME] = { .type = NLA_STRING, .maxlen = ALT_NAME_BYTES },
 	[IFLA_MTU] = { .type = NLA_U32 },
+	[IFLA_TXQLEN] = { .type = NLA_U32 },
+	[IFLA_MASTER] = { .type = NLA_U32 },
+	[IFLA_EXT_MASK] = { .type = NLA_U32 },
 };
 
-/* What can fail only for lack of memory, chained. */
-#define PUT(rc, put) ((rc) = (rc) == 0 ? (put) : (rc))
-
-static int
-put_link(struct nl_msg *msg, const struct kernel_netdev *netdev)
+static uint32_t
+get_u32(struct nlattr **attrs, int type)
 {
-	static const uint8_t broadcast[MAC_BYTES] = {
-		0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
-	char pci[NETDEV_PCI_BYTES];
-	int rc = 0;
-
-	netdev_pci_address(netdev->fn, pci);
-	PUT(rc, nla_put_string(msg, IFLA_IFNAME, netdev->name));
-	PUT(rc, nla_put_u32(msg, IFLA_TXQLEN, TX_QUEUE_LEN));
-	PUT(rc, nla_put_u8(msg, IFLA_OPERSTATE,
-			   netdev->is_up ? OPER_UP : OPER_DOWN));
-	PUT(rc, nla_put_u8(msg, IFLA_LINKMODE, 0));
-	PUT(rc, nla_put_u32(msg, IFLA_MTU, netdev->mtu));
-	PUT(rc, nla_put_u32(msg, IFLA_MIN_MTU, NETDEV_MIN_MTU));
-	PUT(rc, nla_put_u32(msg, IFLA_MAX_MTU, netdev->max_mtu));
-	PUT(rc, nla_put_u32(msg, IFLA_GROUP, 0));
-	PUT(rc, nla_put_u32(msg, IFLA_PROMISCUITY, 0));
-	PUT(rc, nla_put_u32(msg, IFLA_NUM_TX_QUEUES, NETDEV_MAX_CHANNELS));
-	PUT(rc, nla_put_u32(msg, IFLA_NUM_RX_QUEUES, NETDEV_MAX_CHANNELS));
-	PUT(rc, nla_put_u8(msg, IFLA_CARRIER, netdev->carrier));
-	PUT(rc, nla_put(msg, IFLA_ADDRESS, MAC_BYTES, netdev->mac));
-	PUT(rc, nla_put(msg, IFLA_BROADCAST, MAC_BYTES, broadcast));
-	PUT(rc, nla_put(msg, IFLA_PERM_ADDRESS, MAC_BYTES, netdev->mac));
-	PUT(rc, nla_put_string(msg, IFLA_PARENT_DEV_NAME, pci));
-	PUT(rc, nla_put_string(msg, IFLA_PARENT_DEV_BUS_NAME, "pci"));
-	return rc < 0 ? -ENOMEM : 0;
+	return attrs[type] == NULL ? 0 : nla_get_u32(attrs[type]);
 }
 
+/* ---- telling ---- */
+
 static int
-answer_link(const struct nlmsghdr *request, const struct kernel_netdev *netdev,
-	    struct netlink_sink *sink)
+answer_link(const struct nlmsghdr *request, struct nlattr **attrs,
+	    const struct kernel_netdev *netdev, struct netlink_sink *sink)
 {
-	struct ifinfomsg info = {
-		.ifi_family = AF_UNSPEC,
-		.ifi_type = ARPHRD_ETHER,
-		.ifi_index = netdev->ifindex,
-		.ifi_flags = netdev_flags(netdev),
+	const struct link_message how = {
+		.type = RTM_NEWLINK,
+		.seq = request->nlmsg_seq,
+		.ext_mask = get_u32(attrs, IFLA_EXT_MASK),
 	};
-	struct nl_msg *msg;
+	char buf[LINK_MESSAGE_MAX_BYTES] __attribute__((aligned(8)));
+	struct nl_write w = { .buf = buf, .room = sizeof(buf) };
+
+	link_message_write(&w, &how, netdev);
+	sink->answer_raw(sink, buf, w.nb_bytes);
+	return 0;
+}
+
+static void
+dump_links(const struct nlmsghdr *request, struct nlattr **attrs,
+	   struct netlink_sink *sink)
+{
+	const struct link_message how = {
+		.type = RTM_NEWLINK,
+		.flags = NLM_F_MULTI,
+		.seq = request->nlmsg_seq,
+		.ext_mask = get_u32(attrs, IFLA_EXT_MASK),
+	};
+	char buf[DUMP_BYTES] __attribute__((aligned(8)));
+	struct nl_write w = { .buf = buf, .room = sizeof(buf) };
+	struct kernel_netdev netdev;
+	uint32_t n;
+
+	for (n = 0; kernel_netdev_nth(n, &netdev) == 0; n++) {
+		if (w.room - w.nb_bytes < LINK_MESSAGE_MAX_BYTES) {
+			sink->answer_raw(sink, buf, w.nb_bytes);
+			w.nb_bytes = 0;
+		}
+		link_message_write(&w, &how, &netdev);
+	}
+	if (w.nb_bytes > 0)
+		sink->answer_raw(sink, buf, w.nb_bytes);
+}
+
+/* Those of the real machine, then ours, as netdevs that have come later. */
+static bool
+run_dump(const struct nlmsghdr *request, const struct ifinfomsg *info,
+	 struct nlattr **attrs, struct netlink_sink *sink)
+{
 	int rc;
 
-	msg = nlmsg_alloc_simple(RTM_NEWLINK, 0);
-	if (msg == NULL)
-		return -ENOMEM;
-	nlmsg_hdr(msg)->nlmsg_seq = request->nlmsg_seq;
-	rc = nlmsg_append(msg, &info, sizeof(info), NLMSG_ALIGNTO);
-	if (rc == 0)
-		rc = put_link(msg, netdev);
-	if (rc == 0)
-		sink->answer(sink, msg);
-	nlmsg_free(msg);
-	return rc < 0 ? -ENOMEM : 0;
+	/* These two families tell other things than links. */
+	if (info->ifi_family == AF_BRIDGE || info->ifi_family == AF_INET6)
+		return false;
+	segment_lock();
+	rc = fault_check(FAULT_rtnetlink);
+	segment_unlock();
+	if (rc < 0) {
+		netlink_finish(request, rc, sink);
+		return true;
+	}
+	if (!sink->relay_dump(sink, request))
+		return true;
+	/* Ours have no master and are of no kind (link_dump_filtered()). */
+	if (get_u32(attrs, IFLA_MASTER) == 0 && attrs[IFLA_LINKINFO] == NULL)
+		dump_links(request, attrs, sink);
+	netlink_answer_done(request, sink);
+	return true;
+}
+
+/* ---- changing ---- */
+
+/* Attributes that mana_devops has no operation for (do_setlink()). */
+static const uint16_t refused[] = {
+	IFLA_ADDRESS, IFLA_MASTER, IFLA_CARRIER, IFLA_PROTO_DOWN,
+	IFLA_VFINFO_LIST, IFLA_VF_PORTS, IFLA_PORT_SELF, IFLA_MAP,
+};
+
+/* Those that Linux can do with any netdev, and the model cannot. */
+static const uint16_t not_modelled[] = {
+	IFLA_NET_NS_PID, IFLA_NET_NS_FD, IFLA_LINKINFO, IFLA_XDP,
+	IFLA_PROP_LIST,
+};
+
+static int
+check_attrs(struct nlattr **attrs, const struct kernel_netdev *netdev,
+	    const char **text)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		/* No master is what it has. */
+		if (attrs[refused[i]] != NULL &&
+		    (refused[i] != IFLA_MASTER || get_u32(attrs, IFLA_MASTER)))
+			return -EOPNOTSUPP;
+	*text = "mana-model: not modelled";
+	for (i = 0; i < sizeof(not_modelled) / sizeof(not_modelled[0]); i++)
+		if (attrs[not_modelled[i]] != NULL)
+			return -EOPNOTSUPP;
+	*text = "mana-model: a modelled netdev keeps its name";
+	if (attrs[IFLA_IFNAME] != NULL &&
+	    nla_strcmp(attrs[IFLA_IFNAME], netdev->name) != 0)
+		return -EOPNOTSUPP;
+	*text = NULL;
+	return 0;
+}
+
+/* dev_validate_mtu() */
+static int
+change_mtu(uint32_t mtu, const struct kernel_netdev *netdev, const char **text)
+{
+	if (mtu < NETDEV_MIN_MTU)
+		*text = "mtu less than device minimum";
+	else if (mtu > netdev->max_mtu)
+		*text = "mtu greater than device maximum";
+	return kernel_netdev_set_mtu(netdev->ifindex, mtu);
 }
 
 /* do_setlink(): the attributes first, the flags then. */
 static int
 change_link(const struct ifinfomsg *info, struct nlattr **attrs,
-	    const struct kernel_netdev *netdev)
+	    const struct kernel_netdev *netdev, const char **text)
 {
 	uint32_t change = info->ifi_change;
-	int rc = 0;
+	int rc;
 
-	/* mana_devops has none of the operations for these. */
-	if (attrs[IFLA_ADDRESS] != NULL || attrs[IFLA_MASTER] != NULL)
-		return -EOPNOTSUPP;
-	if (attrs[IFLA_MTU] != NULL)
-		rc = kernel_netdev_set_mtu(netdev->ifindex,
-					   nla_get_u32(attrs[IFLA_MTU]));
+	rc = check_attrs(attrs, netdev, text);
+	if (rc == 0 && attrs[IFLA_MTU] != NULL)
+		rc = change_mtu(get_u32(attrs, IFLA_MTU), netdev, text);
 	/* Old callers leave the change mask 0 and mean all flags. */
 	if (change == 0 && info->ifi_flags != 0)
 		change = UINT32_MAX;
-	if (rc == 0 && (change & IFF_UP) != 0)
-		rc = kernel_netdev_set_up(netdev->ifindex,
-					  (info->ifi_flags & IFF_UP) != 0);
+	if (rc == 0 && change != 0)
+		rc = kernel_netdev_set_flags(netdev->ifindex, info->ifi_flags,
+					     change);
+	if (rc == 0 && attrs[IFLA_TXQLEN] != NULL)
+		rc = kernel_netdev_set_tx_queue_len(
+			netdev->ifindex, get_u32(attrs, IFLA_TXQLEN));
 	return rc;
 }
 
-/* The netdev a request is about; false when it is not one of ours. */
+static int
+new_link(const struct nlmsghdr *request, const struct ifinfomsg *info,
+	 struct nlattr **attrs, const struct kernel_netdev *netdev,
+	 const char **text)
+{
+	/* __rtnl_newlink(): it is there. */
+	if ((request->nlmsg_flags & NLM_F_EXCL) != 0)
+		return -EEXIST;
+	if ((request->nlmsg_flags & NLM_F_REPLACE) != 0)
+		return -EOPNOTSUPP;
+	return change_link(info, attrs, netdev, text);
+}
+
+/* ---- which netdev ---- */
+
+static int
+by_name(struct nlattr *attr, struct kernel_netdev *netdev)
+{
+	char name[IFNAMSIZ];
+
+	if (attr == NULL || nla_len(attr) > (int)sizeof(name))
+		return -ENODEV;
+	nla_strlcpy(name, attr, sizeof(name));
+	return kernel_netdev_by_name(name, netdev);
+}
+
+/*
+ * The netdev a request is about; false when it is not one of ours. Linux looks
+ * for either attribute among the names and the alternative ones, which ours
+ * have none of (rtnl_dev_get()).
+ */
 static bool
 find_netdev(const struct ifinfomsg *info, struct nlattr **attrs,
 	    struct kernel_netdev *netdev)
 {
 	if (info->ifi_index > 0)
 		return kernel_netdev_by_index(info->ifi_index, netdev) == 0;
-	if (attrs[IFLA_IFNAME] != NULL)
-		return kernel_netdev_by_name(nla_get_string(attrs[IFLA_IFNAME]),
-					     netdev) == 0;
-	return false;
+	return by_name(attrs[IFLA_IFNAME], netdev) == 0 ||
+		by_name(attrs[IFLA_ALT_IFNAME], netdev) == 0;
+}
+
+static int
+run(const struct nlmsghdr *request, const struct ifinfomsg *info,
+    struct nlattr **attrs, struct netlink_sink *sink)
+{
+	struct kernel_netdev netdev;
+	int rc;
+
+	if (!find_netdev(info, attrs, &netdev))
+		return -ENODEV;
+	segment_lock();
+	rc = fault_check(FAULT_rtnetlink);
+	segment_unlock();
+	if (rc < 0)
+		return rc;
+	switch (request->nlmsg_type) {
+	case RTM_GETLINK:
+		return answer_link(request, attrs, &netdev, sink);
+	case RTM_NEWLINK:
+		return new_link(request, info, attrs, &netdev, &sink->text);
+	case RTM_SETLINK:
+		return change_link(info, attrs, &netdev, &sink->text);
+	default: /* RTM_DELLINK: it has no rtnl_link_ops */
+		return -EOPNOTSUPP;
+	}
 }
 
 bool
@@ -126,30 +252,23 @@ rtnetlink_request(const struct nlmsghdr *request, struct netlink_sink *sink)
 	struct nlattr *attrs[IFLA_MAX + 1];
 	const struct ifinfomsg *info;
 	struct kernel_netdev netdev;
-	int rc;
 
-	if (request->nlmsg_type != RTM_GETLINK &&
-	    request->nlmsg_type != RTM_NEWLINK &&
-	    request->nlmsg_type != RTM_SETLINK)
+	if ((request->nlmsg_flags & NLM_F_REQUEST) == 0)
 		return false;
-	if ((request->nlmsg_flags & NLM_F_REQUEST) == 0 ||
-	    (request->nlmsg_type == RTM_GETLINK &&
-	     (request->nlmsg_flags & NLM_F_DUMP) != 0))
-		return false;
+	if (request->nlmsg_type < RTM_NEWLINK ||
+	    request->nlmsg_type > RTM_SETLINK)
+		return rtnetlink_other_request(request, sink);
 	if (nlmsg_parse((struct nlmsghdr *)(uintptr_t)request, sizeof(*info),
 			attrs, IFLA_MAX, link_policy) < 0)
 		return false;
 	info = (const void *)((const char *)request + NLMSG_HDRLEN);
+	if (request->nlmsg_type == RTM_GETLINK &&
+	    (request->nlmsg_flags & NLM_F_DUMP) != 0)
+		return run_dump(request, info, attrs, sink);
 	if (!find_netdev(info, attrs, &netdev))
 		return false;
-
-	segment_lock();
-	rc = fault_check(FAULT_rtnetlink);
-	segment_unlock();
-	if (rc == 0 && request->nlmsg_type == RTM_GETLINK)
-		rc = answer_link(request, &netdev, sink);
-	else if (rc == 0)
-		rc = change_link(info, attrs, &netdev);
-	netlink_finish(request, rc, sink);
+	sink->text = NULL;
+	netlink_finish(request, run(request, info, attrs, sink), sink);
+	machine_tick();
 	return true;
 }

@@ -8,10 +8,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "clock.h"
 #include "kernel.h"
+#include "machine.h"
 #include "mana_abi.h"
 #include "mem.h"
 #include "segment.h"
+#include "traits.h"
 #include "uverbs.h"
 
 #define PAGE_BYTES 4096
@@ -29,6 +32,11 @@ find_method(uint16_t object, uint16_t method)
 		if (uverbs_object_methods[i].object == object &&
 		    uverbs_object_methods[i].method == method)
 			return &uverbs_object_methods[i];
+	for (i = 0; i < uverbs_nb_newer_methods; i++)
+		if (kernel_traits()->has_reg_mr_method &&
+		    uverbs_newer_methods[i].object == object &&
+		    uverbs_newer_methods[i].method == method)
+			return &uverbs_newer_methods[i];
 	return NULL;
 }
 
@@ -146,17 +154,64 @@ read_header(uint64_t user, struct ib_uverbs_ioctl_hdr *hdr)
 	return 0;
 }
 
-int
-kernel_uverbs_ioctl(uint32_t context, void *arg)
+/* What still works when the device is gone. */
+static bool
+is_destroy(const struct uverbs_method *method)
+{
+	switch (method->object) {
+	case UVERBS_OBJECT_PD:
+		return method->method == UVERBS_METHOD_PD_DESTROY;
+	case UVERBS_OBJECT_CQ:
+		return method->method == UVERBS_METHOD_CQ_DESTROY;
+	case UVERBS_OBJECT_QP:
+		return method->method == UVERBS_METHOD_QP_DESTROY;
+	case UVERBS_OBJECT_WQ:
+		return method->method == UVERBS_METHOD_WQ_DESTROY;
+	case UVERBS_OBJECT_MR:
+		return method->method == UVERBS_METHOD_MR_DESTROY;
+	case UVERBS_OBJECT_RWQ_IND_TBL:
+		return method->method == UVERBS_METHOD_RWQ_IND_TBL_DESTROY;
+	default:
+		return false;
+	}
+}
+
+/*
+ * All but destroying gives EIO after the device has gone, also when it goes
+ * just now (core/uverbs_cmd.c ib_uverbs_get_ucontext_file(), core/rdma_core.c
+ * rdma_lookup_get_uobject()).
+ */
+static int
+run_method(const struct uverbs_method *method, struct uverbs_call *call)
+{
+	uint32_t fn, page;
+	int rc = 0;
+
+	if (is_destroy(method) && kernel_context_is_dead(call->context)) {
+		rc = kernel_traits()->destroy_after_removal;
+		return rc < 0 ? rc : method->run(call);
+	}
+	if (method->needs_ucontext)
+		rc = kernel_context_doorbell(call->context, &fn, &page);
+	if (rc == 0)
+		rc = method->run(call);
+	if (rc < 0 && !is_destroy(method) &&
+	    kernel_context_is_dead(call->context))
+		rc = -EIO;
+	return rc;
+}
+
+static int
+run_ioctl(uint32_t context, uint64_t user)
 {
 	const struct uverbs_method *method;
 	struct ib_uverbs_ioctl_hdr hdr;
 	struct uverbs_call call;
-	uint32_t fn, page;
 	int rc;
 
 	call.context = context;
-	call.user = (uintptr_t)arg;
+	call.user = user;
+	call.shown.is_shown = false;
 	rc = read_header(call.user, &hdr);
 	if (rc < 0)
 		return rc;
@@ -170,11 +225,27 @@ kernel_uverbs_ioctl(uint32_t context, void *arg)
 		      call.nb_attrs * sizeof(call.attr[0]));
 	if (rc == 0)
 		rc = check_attrs(&call, method);
-	if (rc == 0 && method->needs_ucontext)
-		rc = kernel_context_doorbell(context, &fn, &page);
 	if (rc == 0)
-		rc = method->run(&call);
+		rc = run_method(method, &call);
 	if (rc == 0)
 		rc = write_back(&call);
+	if (!call.shown.is_shown)
+		uverbs_begin(&call, "ioctl", " object=%u method=%u",
+			     hdr.object_id, hdr.method_id);
+	verbs_end(&call.shown, rc);
+	return rc;
+}
+
+int
+kernel_uverbs_ioctl(uint32_t context, void *arg)
+{
+	int rc;
+
+	segment_lock();
+	clock_event();
+	segment_unlock();
+	rc = run_ioctl(context, (uintptr_t)arg);
+	machine_slow();
+	machine_tick();
 	return rc;
 }

@@ -17,6 +17,8 @@
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
+#include "verbs_trace.h"
+
 /* As many as a page holds: core/uverbs_ioctl.c refuses longer calls. */
 #define UVERBS_MAX_ATTRS 254
 
@@ -26,6 +28,7 @@ struct uverbs_call {
 	uint32_t nb_attrs;
 	struct ib_uverbs_attr attr[UVERBS_MAX_ATTRS];
 	bool changed[UVERBS_MAX_ATTRS]; /* to be written back */
+	struct verbs_call shown;
 };
 
 enum uverbs_attr_type {
@@ -59,6 +62,19 @@ extern const struct uverbs_method uverbs_device_methods[];
 extern const uint32_t uverbs_nb_device_methods;
 extern const struct uverbs_method uverbs_object_methods[];
 extern const uint32_t uverbs_nb_object_methods;
+/* Those that only the newest kernels have: uverbs_mr.c. */
+extern const struct uverbs_method uverbs_newer_methods[];
+extern const uint32_t uverbs_nb_newer_methods;
+
+/*
+ * What a method tells of its call, before it does it, and of its result; see
+ * verbs_trace.h. A call that comes not so far is told by its numbers.
+ */
+#define uverbs_begin(call, name, ...) \
+	verbs_begin(&(call)->shown, (call)->context, name, __VA_ARGS__)
+#define uverbs_result(call, ...) verbs_add_result(&(call)->shown, __VA_ARGS__)
+#define uverbs_object(call, kind, handle) \
+	verbs_number((call)->context, OBJECT_##kind, handle)
 
 /* An attribute that the program gave, or NULL. */
 struct ib_uverbs_attr *uverbs_attr(struct uverbs_call *call, uint16_t id);
@@ -69,6 +85,12 @@ struct ib_uverbs_attr *uverbs_attr(struct uverbs_call *call, uint16_t id);
  */
 int uverbs_in(struct uverbs_call *call, uint16_t id, void *buf, size_t size,
 	      size_t min);
+/*
+ * What the driver gets (UHW_IN), as this age of kernel checks it: at least
+ * min bytes, or all of size.
+ */
+int uverbs_driver_in(struct uverbs_call *call, void *buf, size_t size,
+		     size_t min);
 /* A number of up to 8 bytes, or 0 when it is not there. */
 uint64_t uverbs_number(struct uverbs_call *call, uint16_t id);
 /* A handle, or 0, which never is one. */

@@ -5,6 +5,7 @@
 
 #include "mem.h"
 #include "segment.h"
+#include "traits.h"
 #include "uverbs.h"
 
 /* Inputs of up to this many bytes lie in the attribute itself. */
@@ -48,6 +49,25 @@ uverbs_in(struct uverbs_call *call, uint16_t id, void *buf, size_t size,
 			return -EOPNOTSUPP;
 	}
 	return mem_read(model_self, attr->data, buf, len);
+}
+
+int
+uverbs_driver_in(struct uverbs_call *call, void *buf, size_t size, size_t min)
+{
+	const struct ib_uverbs_attr *attr = uverbs_attr(call, UVERBS_ATTR_UHW_IN);
+
+	memset(buf, 0, size);
+	if (attr == NULL)
+		return -EINVAL;
+	if (kernel_traits()->checks_driver_data)
+		return uverbs_in(call, UVERBS_ATTR_UHW_IN, buf, size, min);
+	/* ib_copy_from_udata() of what is known. */
+	if (attr->len < size)
+		return -EINVAL;
+	if (attr->len > INLINE_BYTES)
+		return mem_read(model_self, attr->data, buf, size);
+	memcpy(buf, &attr->data, size);
+	return 0;
 }
 
 uint64_t

@@ -9,10 +9,29 @@
 #include <rdma/ib_user_verbs.h>
 
 #include "mana_abi.h"
+#include "traits.h"
 #include "uverbs.h"
+#include "uverbs_methods.h"
 #include "verbs.h"
 
 #define ANY_ID UINT32_MAX /* numbers that mean nothing for raw objects */
+
+/*
+ * All three forms: 8 bytes in and none out; flags from Linux 6.11 on, which
+ * may be left out; checked in the manner of uverbs_driver_in() by the newest.
+ */
+static int
+create_cq_data(struct uverbs_call *call, struct mana_abi_create_cq *uhw)
+{
+	const struct ib_uverbs_attr *attr = uverbs_attr(call, UVERBS_ATTR_UHW_IN);
+	size_t known = kernel_traits()->create_cq_bytes;
+
+	memset(uhw, 0, sizeof(*uhw));
+	if (!kernel_traits()->checks_driver_data && attr != NULL &&
+	    attr->len >= MANA_ABI_CREATE_CQ_MIN && attr->len < known)
+		known = attr->len;
+	return uverbs_driver_in(call, uhw, known, MANA_ABI_CREATE_CQ_MIN);
+}
 
 static int
 cq_create(struct uverbs_call *call)
@@ -24,15 +43,11 @@ cq_create(struct uverbs_call *call)
 	uint32_t handle, unused;
 	int rc;
 
-	rc = uverbs_in(call, UVERBS_ATTR_UHW_IN, &uhw, sizeof(uhw),
-		       MANA_ABI_CREATE_CQ_MIN);
+	rc = create_cq_data(call, &uhw);
 	if (rc < 0)
-		return rc == -ENOENT ? -EINVAL : rc;
-	/* This is the Ethernet device; CQs of the RNIC are not for it. */
-	if (uhw.flags & MANA_ABI_CQ_RNIC)
-		return -EINVAL;
-
+		return rc;
 	memset(&cq, 0, sizeof(cq));
+	cq.has_rnic_flag = (uhw.flags & MANA_ABI_CQ_RNIC) != 0;
 	cq.buf_addr = uhw.buf_addr;
 	cq.nb_cqe = uverbs_number(call, UVERBS_ATTR_CREATE_CQ_CQE);
 	cq.user_handle = uverbs_number(call, UVERBS_ATTR_CREATE_CQ_USER_HANDLE);
@@ -44,12 +59,16 @@ cq_create(struct uverbs_call *call)
 	if (channel != NULL && cq.channel_fd < 0)
 		return -EBADF;
 
+	uverbs_begin(call, "create_cq", " cqe=%u vector=%u channel=%u",
+		     cq.nb_cqe, cq.comp_vector,
+		     verbs_channel_number(call->context, cq.channel_fd));
 	rc = verbs_create_cq(call->context, &cq, &handle);
 	if (rc < 0)
 		return rc;
+	uverbs_result(call, " cq=%u", uverbs_object(call, CQ, handle));
 	/* The driver does not set the size: the core's answer is 0. */
 	rc = uverbs_out_u32(call, UVERBS_ATTR_CREATE_CQ_RESP_CQE, 0);
-	if (rc == 0)
+	if (rc == 0 && kernel_traits()->has_create_cq_answer)
 		rc = uverbs_out(call, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
 	if (rc < 0)
 		verbs_destroy_cq(call->context, handle, &unused);
@@ -61,15 +80,16 @@ cq_create(struct uverbs_call *call)
 static int
 cq_destroy(struct uverbs_call *call)
 {
+	uint32_t cq = uverbs_handle(call, UVERBS_ATTR_DESTROY_CQ_HANDLE);
 	struct ib_uverbs_destroy_cq_resp resp = { 0 };
 	uint32_t nb_events;
 	int rc;
 
-	rc = verbs_destroy_cq(call->context,
-			      uverbs_handle(call, UVERBS_ATTR_DESTROY_CQ_HANDLE),
-			      &nb_events);
+	uverbs_begin(call, "destroy_cq", " cq=%u", uverbs_object(call, CQ, cq));
+	rc = verbs_destroy_cq(call->context, cq, &nb_events);
 	if (rc < 0)
 		return rc;
+	uverbs_result(call, " events=%u", nb_events);
 	resp.comp_events_reported = nb_events;
 	return uverbs_out(call, UVERBS_ATTR_DESTROY_CQ_RESP, &resp,
 			  sizeof(resp));
@@ -83,19 +103,27 @@ wq_create(struct uverbs_call *call)
 	uint32_t handle;
 	int rc;
 
-	rc = uverbs_in(call, UVERBS_ATTR_UHW_IN, &uhw, sizeof(uhw),
-		       MANA_ABI_CREATE_WQ_MIN);
+	rc = uverbs_driver_in(call, &uhw, sizeof(uhw), MANA_ABI_CREATE_WQ_MIN);
 	if (rc < 0)
-		return rc == -ENOENT ? -EINVAL : rc;
+		return rc;
 
 	wq.pd = uverbs_handle(call, UVERBS_ATTR_CREATE_WQ_PD_HANDLE);
 	wq.cq = uverbs_handle(call, UVERBS_ATTR_CREATE_WQ_CQ_HANDLE);
 	wq.type = uverbs_number(call, UVERBS_ATTR_CREATE_WQ_TYPE);
 	wq.buf_addr = uhw.wq_buf_addr;
 	wq.buf_bytes = uhw.wq_buf_size;
+	uverbs_begin(call, "create_wq",
+		     " pd=%u cq=%u type=%u max_wr=%u max_sge=%u bytes=%u",
+		     uverbs_object(call, PD, wq.pd),
+		     uverbs_object(call, CQ, wq.cq), wq.type,
+		     (uint32_t)uverbs_number(call, UVERBS_ATTR_CREATE_WQ_MAX_WR),
+		     (uint32_t)uverbs_number(call,
+					     UVERBS_ATTR_CREATE_WQ_MAX_SGE),
+		     wq.buf_bytes);
 	rc = verbs_create_wq(call->context, &wq, &handle);
 	if (rc < 0)
 		return rc;
+	uverbs_result(call, " wq=%u", uverbs_object(call, WQ, handle));
 
 	rc = uverbs_out_u32(call, UVERBS_ATTR_CREATE_WQ_RESP_MAX_WR,
 			    uverbs_number(call, UVERBS_ATTR_CREATE_WQ_MAX_WR));
@@ -114,151 +142,43 @@ wq_create(struct uverbs_call *call)
 static int
 wq_destroy(struct uverbs_call *call)
 {
+	uint32_t wq = uverbs_handle(call, UVERBS_ATTR_DESTROY_WQ_HANDLE);
 	int rc;
 
-	rc = verbs_destroy_wq(call->context,
-		uverbs_handle(call, UVERBS_ATTR_DESTROY_WQ_HANDLE));
+	uverbs_begin(call, "destroy_wq", " wq=%u", uverbs_object(call, WQ, wq));
+	rc = verbs_destroy_wq(call->context, wq);
 	if (rc < 0)
 		return rc;
 	return uverbs_out_u32(call, UVERBS_ATTR_DESTROY_WQ_RESP, 0);
 }
 
-/* What both kinds of QP answer; the QP goes again when it cannot. */
-static int
-qp_answer(struct uverbs_call *call, uint32_t handle, const void *uhw,
-	  size_t uhw_bytes)
-{
-	struct ib_uverbs_qp_cap cap;
-	int rc;
-
-	rc = uverbs_in(call, UVERBS_ATTR_CREATE_QP_CAP, &cap, sizeof(cap), 0);
-	if (rc == 0)
-		rc = uverbs_out(call, UVERBS_ATTR_CREATE_QP_RESP_CAP, &cap,
-				sizeof(cap));
-	if (rc == 0)
-		rc = uverbs_out_u32(call, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, 0);
-	if (rc == 0)
-		rc = uverbs_out(call, UVERBS_ATTR_UHW_OUT, uhw, uhw_bytes);
-	if (rc < 0)
-		verbs_destroy_qp(call->context, handle);
-	else
-		uverbs_set(call, UVERBS_ATTR_CREATE_QP_HANDLE, handle);
-	return rc;
-}
-
-static int
-qp_create_rss(struct uverbs_call *call, const struct ib_uverbs_qp_cap *cap)
-{
-	struct mana_abi_create_rss_resp resp = { 0 };
-	struct mana_abi_create_rss uhw;
-	struct verbs_rss_result result;
-	struct verbs_rss rss;
-	uint32_t i;
-	int rc;
-
-	if (cap->max_recv_wr != 0 || cap->max_recv_sge != 0 ||
-	    uverbs_attr(call, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE) != NULL ||
-	    uverbs_attr(call, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE) != NULL)
-		return -EINVAL;
-	rc = uverbs_in(call, UVERBS_ATTR_UHW_IN, &uhw, sizeof(uhw),
-		       sizeof(uhw));
-	if (rc < 0)
-		return rc == -ENOENT ? -EINVAL : rc;
-
-	rss.pd = uverbs_handle(call, UVERBS_ATTR_CREATE_QP_PD_HANDLE);
-	rss.ind = uverbs_handle(call, UVERBS_ATTR_CREATE_QP_IND_TABLE_HANDLE);
-	rss.hash_function = uhw.rx_hash_function;
-	rss.key_bytes = uhw.rx_hash_key_len;
-	memcpy(rss.key, uhw.rx_hash_key, sizeof(rss.key));
-	rss.port = uhw.port;
-	rc = verbs_create_rss(call->context, &rss, &result);
-	if (rc < 0)
-		return rc;
-
-	resp.num_entries = result.nb_entries;
-	for (i = 0; i < result.nb_entries; i++) {
-		resp.entries[i].cqid = result.entry[i].cq_id;
-		resp.entries[i].wqid = result.entry[i].wq_id;
-	}
-	return qp_answer(call, result.handle, &resp, sizeof(resp));
-}
-
-static int
-qp_create(struct uverbs_call *call)
-{
-	struct mana_abi_create_qp_resp resp = { 0 };
-	struct verbs_qp_result result;
-	struct mana_abi_create_qp uhw;
-	struct ib_uverbs_qp_cap cap;
-	struct verbs_qp qp;
-	int rc;
-
-	rc = uverbs_in(call, UVERBS_ATTR_CREATE_QP_CAP, &cap, sizeof(cap),
-		       sizeof(cap));
-	if (rc < 0)
-		return rc;
-	/* The Ethernet device makes no other queue pairs. */
-	if (uverbs_number(call, UVERBS_ATTR_CREATE_QP_TYPE) !=
-	    IB_UVERBS_QPT_RAW_PACKET)
-		return -EINVAL;
-	if (uverbs_number(call, UVERBS_ATTR_CREATE_QP_FLAGS) != 0)
-		return -EINVAL;
-	if (uverbs_attr(call, UVERBS_ATTR_CREATE_QP_IND_TABLE_HANDLE) != NULL)
-		return qp_create_rss(call, &cap);
-
-	rc = uverbs_in(call, UVERBS_ATTR_UHW_IN, &uhw, sizeof(uhw),
-		       sizeof(uhw));
-	if (rc < 0)
-		return rc == -ENOENT ? -EINVAL : rc;
-	qp.pd = uverbs_handle(call, UVERBS_ATTR_CREATE_QP_PD_HANDLE);
-	qp.send_cq = uverbs_handle(call, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE);
-	qp.recv_cq = uverbs_handle(call, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE);
-	qp.max_send_wr = cap.max_send_wr;
-	qp.max_send_sge = cap.max_send_sge;
-	qp.buf_addr = uhw.sq_buf_addr;
-	qp.buf_bytes = uhw.sq_buf_size;
-	qp.port = uhw.port;
-	rc = verbs_create_qp(call->context, &qp, &result);
-	if (rc < 0)
-		return rc;
-
-	resp.sqid = result.sq_id;
-	resp.cqid = result.cq_id;
-	resp.tx_vp_offset = result.tx_vp_offset;
-	return qp_answer(call, result.handle, &resp, sizeof(resp));
-}
-
-static int
-qp_destroy(struct uverbs_call *call)
-{
-	int rc;
-
-	rc = verbs_destroy_qp(call->context,
-		uverbs_handle(call, UVERBS_ATTR_DESTROY_QP_HANDLE));
-	if (rc < 0)
-		return rc;
-	return uverbs_out_u32(call, UVERBS_ATTR_DESTROY_QP_RESP, 0);
-}
-
 static int
 pd_destroy(struct uverbs_call *call)
 {
-	return verbs_dealloc_pd(call->context,
-		uverbs_handle(call, UVERBS_ATTR_DESTROY_PD_HANDLE));
+	uint32_t pd = uverbs_handle(call, UVERBS_ATTR_DESTROY_PD_HANDLE);
+
+	uverbs_begin(call, "dealloc_pd", " pd=%u", uverbs_object(call, PD, pd));
+	return verbs_dealloc_pd(call->context, pd);
 }
 
 static int
 mr_destroy(struct uverbs_call *call)
 {
-	return verbs_dereg_mr(call->context,
-		uverbs_handle(call, UVERBS_ATTR_DESTROY_MR_HANDLE));
+	uint32_t mr = uverbs_handle(call, UVERBS_ATTR_DESTROY_MR_HANDLE);
+
+	uverbs_begin(call, "dereg_mr", " mr=%u", uverbs_object(call, MR, mr));
+	return verbs_dereg_mr(call->context, mr);
 }
 
 static int
 ind_destroy(struct uverbs_call *call)
 {
-	return verbs_destroy_ind(call->context,
-		uverbs_handle(call, UVERBS_ATTR_DESTROY_RWQ_IND_TBL_HANDLE));
+	uint32_t ind =
+		uverbs_handle(call, UVERBS_ATTR_DESTROY_RWQ_IND_TBL_HANDLE);
+
+	uverbs_begin(call, "destroy_ind", " ind=%u",
+		     uverbs_object(call, IND, ind));
+	return verbs_destroy_ind(call->context, ind);
 }
 
 static int
@@ -266,6 +186,7 @@ async_alloc(struct uverbs_call *call)
 {
 	int fd;
 
+	uverbs_begin(call, "alloc_async", "%s", "");
 	fd = verbs_alloc_async(call->context);
 	if (fd < 0)
 		return fd;
@@ -317,7 +238,8 @@ const struct uverbs_method uverbs_object_methods[] = {
 	{ UVERBS_OBJECT_WQ, UVERBS_METHOD_WQ_DESTROY, true, wq_destroy, {
 		HANDLE(UVERBS_ATTR_DESTROY_WQ_HANDLE),
 		OUT(UVERBS_ATTR_DESTROY_WQ_RESP, 4) } },
-	{ UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, true, qp_create, {
+	{ UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, true,
+	  uverbs_create_qp, {
 		NEW(UVERBS_ATTR_CREATE_QP_HANDLE),
 		HANDLE_OPT(UVERBS_ATTR_CREATE_QP_PD_HANDLE),
 		HANDLE_OPT(UVERBS_ATTR_CREATE_QP_SRQ_HANDLE),
@@ -334,7 +256,8 @@ const struct uverbs_method uverbs_object_methods[] = {
 		    sizeof(struct ib_uverbs_qp_cap)),
 		OUT(UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, 4),
 		UHW } },
-	{ UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, true, qp_destroy, {
+	{ UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, true,
+	  uverbs_destroy_qp, {
 		HANDLE(UVERBS_ATTR_DESTROY_QP_HANDLE),
 		OUT(UVERBS_ATTR_DESTROY_QP_RESP, 4) } },
 	{ UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, true, pd_destroy, {

@@ -6,7 +6,8 @@
  *
  * The verbs_* functions with a context take the machine's lock themselves
  * and return 0 or a negative errno; nothing has changed after a failure. The
- * *_teardown functions end an object whatever its state, with the lock held.
+ * *_teardown functions end an object whatever its state, with the lock held:
+ * also one that was never finished, or that somebody died tearing down.
  */
 
 #ifndef MODEL_VERBS_H
@@ -37,6 +38,7 @@ struct verbs_cq {
 	uint32_t nb_cqe;
 	uint32_t comp_vector;
 	int channel_fd; /* -1: none */
+	bool has_rnic_flag; /* MANA_IB_CREATE_RNIC_CQ */
 };
 int verbs_create_cq(uint32_t context, const struct verbs_cq *cq,
 		    uint32_t *handle);
@@ -99,13 +101,16 @@ void verbs_qp_teardown(uint32_t handle);
 
 /*
  * Between a queue pair and its CQs; lock held.
- * Make the device CQ of a CQ object and enter it into the function's table.
- * After a failure the CQ's region is used up if the device had taken it.
+ * Make the device CQ of a CQ object for a QP object and enter it into the
+ * function's table. After a failure the CQ's region is used up if the device
+ * had taken it.
  */
-int verbs_cq_bind(struct object *cq, uint32_t cq_handle, uint32_t fn,
-		  uint32_t pdn, uint32_t page);
-/* Take the device CQ away; the table entry stays until destroy_cq. */
-void verbs_cq_unbind(struct object *cq, uint32_t fn);
+int verbs_cq_bind(uint32_t cq, uint32_t qp, uint32_t pdn);
+/*
+ * Take the device CQ away, if it was made for this QP; the table entry stays
+ * until destroy_cq.
+ */
+void verbs_cq_unbind(uint32_t cq, uint32_t qp);
 void verbs_rss_teardown(uint32_t qp_handle);
 
 #endif /* MODEL_VERBS_H */

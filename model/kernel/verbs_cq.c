@@ -9,13 +9,34 @@
 #include "fault.h"
 #include "object.h"
 #include "pin.h"
+#include "traits.h"
+#include "trace.h"
 #include "verbs.h"
+
+/* One whose ring belongs to the RNIC at once: mana_ib_create_cq(). */
+static bool
+is_of_rnic(uint32_t context, const struct verbs_cq *cq)
+{
+	switch (kernel_traits()->cq_kind) {
+	case KERNEL_CQ_BY_FLAG:
+		return cq->has_rnic_flag;
+	case KERNEL_CQ_BY_DEVICE:
+		return context_at(context)->is_rnic;
+	case KERNEL_CQ_ALL_RAW:
+	default:
+		return false;
+	}
+}
 
 static int
 check_cq(uint32_t context, const struct verbs_cq *cq, uint32_t *channel)
 {
+	const struct kernel_traits *traits = kernel_traits();
+
 	*channel = KERNEL_NONE;
-	if (cq->comp_vector >= KERNEL_NB_COMP_VECTORS)
+	if (context_at(context) == NULL)
+		return -EIO;
+	if (cq->comp_vector >= traits->nb_comp_vectors)
 		return -EINVAL;
 	if (cq->channel_fd >= 0) {
 		*channel = event_file_of(OBJECT_CHANNEL, context,
@@ -24,72 +45,59 @@ check_cq(uint32_t context, const struct verbs_cq *cq, uint32_t *channel)
 			return -EBADF;
 	}
 	/* The core refuses 0, the driver more than its queue limit. */
-	if (cq->nb_cqe == 0 || cq->nb_cqe > KERNEL_MAX_QP_WR)
+	if (cq->nb_cqe == 0 || cq->nb_cqe > UINT32_MAX / KERNEL_CQE_BYTES ||
+	    (!is_of_rnic(context, cq) && cq->nb_cqe > traits->raw.max_qp_wr))
 		return -EINVAL;
 	return 0;
 }
 
-/* With the ring pinned and the channel held. */
+/* The handle, before the ring is pinned. */
 static int
-create_cq(uint32_t context, const struct verbs_cq *cq, uint32_t channel,
-	  const struct object_ring *ring, uint32_t *handle)
+begin_cq(uint32_t context, const struct verbs_cq *cq, uint32_t *handle)
 {
 	struct object *object;
+	uint32_t channel = KERNEL_NONE;
 	int rc;
 
-	rc = object_new(context, handle);
+	rc = fault_check(FAULT_create_cq);
+	if (rc == 0)
+		rc = check_cq(context, cq, &channel);
+	if (rc == 0)
+		rc = object_new(context, OBJECT_CQ, handle);
 	if (rc < 0)
 		return rc;
 	object = object_at(*handle);
-	object->cq.ring = *ring;
 	object->cq.user_handle = cq->user_handle;
 	object->cq.nb_cqe = cq->nb_cqe;
 	object->cq.comp_vector = cq->comp_vector;
-	object->cq.channel = channel;
-	object->cq.id = DEVICE_NO_QUEUE;
-	object_activate(*handle, OBJECT_CQ);
+	/* A raw QP has no use for it any more. */
+	object->cq.ring.consumed = is_of_rnic(context, cq);
+	object_refer(&object->cq.channel, channel);
 	return 0;
-}
-
-/* One CQ less; the channel goes with the last if nobody can read it. */
-static void
-put_channel(uint32_t channel)
-{
-	object_put(channel);
-	if (channel != KERNEL_NONE && object_at(channel)->file.closed &&
-	    object_at(channel)->nb_users == 0)
-		event_file_destroy(channel);
 }
 
 int
 verbs_create_cq(uint32_t context, const struct verbs_cq *cq, uint32_t *handle)
 {
-	uint32_t channel = KERNEL_NONE;
-	struct object_ring ring;
 	int rc;
 
 	segment_lock();
-	rc = fault_check(FAULT_create_cq);
-	if (rc == 0)
-		rc = check_cq(context, cq, &channel);
-	if (rc == 0)
-		object_get(channel);
+	rc = begin_cq(context, cq, handle);
 	segment_unlock();
 	if (rc < 0)
 		return rc;
 
 	/* mana_ib_create_cq(): no rounding up of what was asked for. */
 	rc = pin_ring(cq->buf_addr, (uint64_t)cq->nb_cqe * KERNEL_CQE_BYTES,
-		      &ring);
+		      &object_at(*handle)->cq.ring);
 
 	segment_lock();
-	if (rc == 0) {
-		rc = create_cq(context, cq, channel, &ring, handle);
-		if (rc < 0)
-			pin_ring_release(&ring);
-	}
-	if (rc < 0)
-		put_channel(channel);
+	if (rc == 0 && context_live(context) == NULL)
+		rc = -EIO;
+	if (rc == 0)
+		object_activate(*handle);
+	else
+		context_abandon(*handle);
 	segment_unlock();
 	return rc;
 }
@@ -118,10 +126,12 @@ create_device_cq(const struct object *object, uint32_t fn, uint32_t pdn,
 }
 
 int
-verbs_cq_bind(struct object *object, uint32_t handle, uint32_t fn,
-	      uint32_t pdn, uint32_t page)
+verbs_cq_bind(uint32_t handle, uint32_t qp, uint32_t pdn)
 {
 	struct kernel *kernel = segment_kernel();
+	struct object *object = object_at(handle);
+	const struct kernel_context *ctx = context_at(object->context);
+	const uint32_t fn = ctx->fn;
 	struct object_cq *cq = &object->cq;
 	uint32_t id;
 	int rc;
@@ -129,31 +139,54 @@ verbs_cq_bind(struct object *object, uint32_t handle, uint32_t fn,
 	/* The hardware refuses the invalid region of a CQ bound before. */
 	if (cq->ring.consumed)
 		return -EPROTO;
-	rc = create_device_cq(object, fn, pdn, page, &id);
+	rc = create_device_cq(object, fn, pdn, ctx->page, &id);
 	if (rc < 0)
 		return rc;
 	cq->ring.consumed = true;
 
 	/* mana_ib_install_cq_cb() */
-	if (id >= KERNEL_MAX_CQ_ID || kernel->cq_table[fn][id] != 0) {
-		device_cq_destroy(fn, id);
-		return -EINVAL;
+	if (kernel_traits()->has_cq_table) {
+		if (id >= KERNEL_MAX_CQ_ID || kernel->cq_table[fn][id] != 0) {
+			device_cq_destroy(fn, id);
+			return -EINVAL;
+		}
+		kernel->cq_table[fn][id] = handle;
 	}
-	kernel->cq_table[fn][id] = handle;
+	cq->qp = qp;
 	cq->id = id;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	cq->alive = true;
 	return 0;
 }
 
-void
-verbs_cq_unbind(struct object *object, uint32_t fn)
+static void
+unbind(struct object *object)
 {
 	struct object_cq *cq = &object->cq;
 
 	if (!cq->alive)
 		return;
-	device_cq_destroy(fn, cq->id);
+	device_cq_destroy(context_at(object->context)->fn, cq->id);
 	cq->alive = false;
+}
+
+void
+verbs_cq_unbind(uint32_t handle, uint32_t qp)
+{
+	if (handle != KERNEL_NONE && object_at(handle)->cq.qp == qp)
+		unbind(object_at(handle));
+}
+
+/*
+ * Events that nobody has read are no more, and were never reported (core/
+ * uverbs_main.c ib_uverbs_release_ucq()).
+ */
+static void
+retract_events(struct object_cq *cq)
+{
+	if (cq->channel != KERNEL_NONE)
+		cq->nb_events -= event_file_retract(cq->channel,
+						    cq->user_handle);
 }
 
 void
@@ -165,13 +198,16 @@ verbs_cq_teardown(uint32_t handle)
 	uint32_t channel = cq->channel;
 	uint32_t fn = context_at(object->context)->fn;
 
-	verbs_cq_unbind(object, fn);
-	if (cq->id != DEVICE_NO_QUEUE)
+	retract_events(cq);
+	unbind(object);
+	if (cq->id != DEVICE_NO_QUEUE && kernel_traits()->has_cq_table)
 		kernel->cq_table[fn][cq->id] = 0;
 	pin_ring_release(&cq->ring);
-	object_free(handle);
-
-	put_channel(channel);
+	object_unrefer(&cq->channel);
+	object_end(handle);
+	/* The channel goes with the last if nobody can read it. */
+	if (channel != KERNEL_NONE)
+		event_file_end_unused(channel);
 }
 
 int
@@ -182,17 +218,15 @@ verbs_destroy_cq(uint32_t context, uint32_t handle, uint32_t *nb_events)
 
 	segment_lock();
 	rc = fault_check(FAULT_destroy_cq);
-	object = object_find(context, OBJECT_CQ, handle);
+	object = object_find_any(context, OBJECT_CQ, handle);
 	if (rc == 0 && object == NULL)
 		rc = -ENOENT;
 	if (rc == 0 && object->nb_users > 0)
 		rc = -EBUSY;
 	if (rc == 0) {
+		retract_events(&object->cq);
 		*nb_events = object->cq.nb_events;
-		if (object->cq.channel != KERNEL_NONE)
-			*nb_events -= event_file_retract(object->cq.channel,
-				object->cq.user_handle);
-		verbs_cq_teardown(handle);
+		object_destroy(handle, verbs_cq_teardown);
 	}
 	segment_unlock();
 	return rc;
@@ -210,6 +244,9 @@ kernel_completion_event(uint32_t fn, uint32_t cq_id)
 		return;
 	handle = kernel->cq_table[fn][cq_id];
 	cq = &object_at(handle)->cq;
+	trace_event("kind=completion fn=%u cq=%u channel=%u", fn, cq_id,
+		    cq->channel == KERNEL_NONE ?
+			    0 : object_at(cq->channel)->number);
 	if (cq->channel == KERNEL_NONE)
 		return;
 	if (event_file_post(cq->channel, &cq->user_handle,

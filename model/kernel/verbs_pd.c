@@ -11,14 +11,11 @@
 #include "fault.h"
 #include "object.h"
 #include "pin.h"
+#include "plain_queues.h"
+#include "traits.h"
 #include "verbs.h"
 #include "vport.h"
 
-/* Linux 7.2 mana ib/mr.c VALID_MR_FLAGS; the last two came with Linux 6.15. */
-#define VALID_MR_FLAGS                                                  \
-	(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | \
-	 IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC |\
-	 IB_UVERBS_ACCESS_MW_BIND | IB_UVERBS_ACCESS_ZERO_BASED)
 #define NEEDS_LOCAL_WRITE \
 	(IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)
 
@@ -30,8 +27,7 @@ verbs_get_context(uint32_t context)
 	segment_lock();
 	rc = fault_check(FAULT_get_context);
 	if (rc == 0)
-		rc = context_at(context) == NULL ? -EIO :
-						   context_enable(context);
+		rc = context_enable(context);
 	segment_unlock();
 	return rc;
 }
@@ -45,6 +41,8 @@ create_event_file(uint32_t context, enum object_kind kind,
 
 	segment_lock();
 	rc = fault_check(call);
+	if (rc == 0 && kind == OBJECT_CHANNEL)
+		rc = plain_refuse_channel();
 	if (rc == 0)
 		rc = event_file_create(context, kind, &handle);
 	segment_unlock();
@@ -69,16 +67,15 @@ alloc_pd(uint32_t context, uint32_t *handle)
 	struct object *object;
 	int rc;
 
-	rc = object_new(context, handle);
+	rc = object_new(context, OBJECT_PD, handle);
 	if (rc < 0)
 		return rc;
 	object = object_at(*handle);
-	object->pd.rss_qp = KERNEL_NONE;
 	rc = device_pd_create(context_at(context)->fn, &object->pd.pdn);
 	if (rc < 0)
-		object_free(*handle);
+		context_abandon(*handle);
 	else
-		object_activate(*handle, OBJECT_PD);
+		object_activate(*handle);
 	return rc;
 }
 
@@ -102,7 +99,7 @@ verbs_pd_teardown(uint32_t handle)
 
 	vport_abandon(handle);
 	device_pd_destroy(context_at(object->context)->fn, object->pd.pdn);
-	object_free(handle);
+	object_end(handle);
 }
 
 int
@@ -113,53 +110,15 @@ verbs_dealloc_pd(uint32_t context, uint32_t handle)
 
 	segment_lock();
 	rc = fault_check(FAULT_dealloc_pd);
-	object = object_find(context, OBJECT_PD, handle);
+	object = object_find_any(context, OBJECT_PD, handle);
 	if (rc == 0 && object == NULL)
 		rc = -ENOENT;
 	if (rc == 0 && object->nb_users > 0)
 		rc = -EBUSY;
 	if (rc == 0)
-		verbs_pd_teardown(handle);
+		object_destroy(handle, verbs_pd_teardown);
 	segment_unlock();
 	return rc;
-}
-
-/* With the memory pinned. */
-static int
-create_mr(uint32_t context, const struct verbs_mr *mr, uint64_t nb_pinned,
-	  uint32_t *handle)
-{
-	struct device_memory memory = {
-		.process = model_self,
-		.addr = mr->start,
-		.size = mr->length,
-	};
-	uint32_t access = DEVICE_ACCESS_READ;
-	struct object *pd, *object;
-	int rc;
-
-	pd = object_find(context, OBJECT_PD, mr->pd);
-	if (pd == NULL)
-		return -ENOENT;
-	rc = object_new(context, handle);
-	if (rc < 0)
-		return rc;
-	object = object_at(*handle);
-	object->mr.pd = mr->pd;
-	object->mr.process = model_self;
-	object->mr.nb_pinned = nb_pinned;
-
-	if (mr->access & IB_UVERBS_ACCESS_LOCAL_WRITE)
-		access |= DEVICE_ACCESS_WRITE;
-	rc = device_mkey_create(context_at(context)->fn, pd->pd.pdn, &memory,
-				access, &object->mr.key);
-	if (rc < 0) {
-		object_free(*handle);
-		return rc;
-	}
-	object_get(mr->pd);
-	object_activate(*handle, OBJECT_MR);
-	return 0;
 }
 
 static int
@@ -176,12 +135,55 @@ check_mr(const struct verbs_mr *mr)
 	if ((access & NEEDS_LOCAL_WRITE) != 0 &&
 	    (access & IB_UVERBS_ACCESS_LOCAL_WRITE) == 0)
 		return -EINVAL;
-	if (access & ~VALID_MR_FLAGS)
+	if (access & ~kernel_traits()->mr_access) /* VALID_MR_FLAGS */
 		return -EINVAL;
 	/* Of the model only: device addresses are the program's own. */
 	if (mr->start != mr->iova)
 		return -EOPNOTSUPP;
 	return 0;
+}
+
+/* The handle, before the memory is pinned. */
+static int
+begin_mr(uint32_t context, const struct verbs_mr *mr, uint32_t *handle)
+{
+	int rc = fault_check(FAULT_reg_mr);
+
+	if (rc == 0 && object_find(context, OBJECT_PD, mr->pd) == NULL)
+		rc = -ENOENT;
+	if (rc == 0)
+		rc = check_mr(mr);
+	if (rc == 0)
+		rc = object_new(context, OBJECT_MR, handle);
+	if (rc < 0)
+		return rc;
+	object_at(*handle)->mr.process = model_self;
+	object_refer(&object_at(*handle)->mr.pd, mr->pd);
+	return 0;
+}
+
+/* With the memory pinned. */
+static int
+create_mr(uint32_t context, const struct verbs_mr *mr, uint32_t handle)
+{
+	struct device_memory memory = {
+		.process = model_self,
+		.addr = mr->start,
+		.size = mr->length,
+	};
+	uint32_t access = DEVICE_ACCESS_READ;
+	const struct kernel_context *ctx = context_live(context);
+	int rc;
+
+	if (ctx == NULL)
+		return -EIO;
+	if (mr->access & IB_UVERBS_ACCESS_LOCAL_WRITE)
+		access |= DEVICE_ACCESS_WRITE;
+	rc = device_mkey_create(ctx->fn, object_at(mr->pd)->pd.pdn, &memory,
+				access, &object_at(handle)->mr.key);
+	if (rc == 0)
+		object_activate(handle);
+	return rc;
 }
 
 int
@@ -192,27 +194,24 @@ verbs_reg_mr(uint32_t context, const struct verbs_mr *mr, uint32_t *handle,
 	bool writable = mr->access &
 		(IB_UVERBS_ACCESS_LOCAL_WRITE | NEEDS_LOCAL_WRITE |
 		 IB_UVERBS_ACCESS_MW_BIND);
-	uint64_t nb_pinned;
 	int rc;
 
 	segment_lock();
-	rc = fault_check(FAULT_reg_mr);
-	if (rc == 0 && object_find(context, OBJECT_PD, mr->pd) == NULL)
-		rc = -ENOENT;
+	rc = begin_mr(context, mr, handle);
 	segment_unlock();
-	if (rc == 0)
-		rc = check_mr(mr);
-	if (rc == 0)
-		rc = pin_memory(mr->start, mr->length, writable, &nb_pinned);
 	if (rc < 0)
 		return rc;
 
+	rc = pin_memory(mr->start, mr->length, writable,
+			&object_at(*handle)->mr.nb_pinned);
+
 	segment_lock();
-	rc = create_mr(context, mr, nb_pinned, handle);
+	if (rc == 0)
+		rc = create_mr(context, mr, *handle);
 	if (rc == 0)
 		*key = object_at(*handle)->mr.key;
 	else
-		pin_release(model_self, nb_pinned);
+		context_abandon(*handle);
 	segment_unlock();
 	return rc;
 }
@@ -223,9 +222,9 @@ verbs_mr_teardown(uint32_t handle)
 	struct object *object = object_at(handle);
 
 	device_mkey_destroy(context_at(object->context)->fn, object->mr.key);
-	pin_release(object->mr.process, object->mr.nb_pinned);
-	object_put(object->mr.pd);
-	object_free(handle);
+	pin_release(object->mr.process, &object->mr.nb_pinned);
+	object_unrefer(&object->mr.pd);
+	object_end(handle);
 }
 
 int
@@ -235,10 +234,10 @@ verbs_dereg_mr(uint32_t context, uint32_t handle)
 
 	segment_lock();
 	rc = fault_check(FAULT_dereg_mr);
-	if (rc == 0 && object_find(context, OBJECT_MR, handle) == NULL)
+	if (rc == 0 && object_find_any(context, OBJECT_MR, handle) == NULL)
 		rc = -ENOENT;
 	if (rc == 0)
-		verbs_mr_teardown(handle);
+		object_destroy(handle, verbs_mr_teardown);
 	segment_unlock();
 	return rc;
 }

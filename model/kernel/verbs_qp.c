@@ -8,72 +8,57 @@
 #include "fault.h"
 #include "object.h"
 #include "pin.h"
+#include "plain_queues.h"
+#include "traits.h"
 #include "verbs.h"
 #include "vport.h"
 
 /* The vPort is ours: make the device queues. */
 static int
-create_queues(struct object *object, uint32_t fn, uint32_t page)
+create_queues(uint32_t handle)
 {
+	struct object *object = object_at(handle);
+	const struct kernel_context *ctx = context_live(object->context);
 	struct object_qp *qp = &object->qp;
-	struct object *cq = object_at(qp->cq);
 	uint32_t pdn = object_at(qp->pd)->pd.pdn;
 	int rc;
 
-	rc = verbs_cq_bind(cq, qp->cq, fn, pdn, page);
+	if (ctx == NULL)
+		return -EIO;
+	rc = plain_prepare_queues(ctx, true, 1);
+	if (rc == 0)
+		rc = verbs_cq_bind(qp->cq, handle, pdn);
 	if (rc < 0)
 		return rc;
-	rc = device_sq_create(fn, qp->port, pdn, page, &qp->ring.memory,
-			      cq->cq.id, &qp->sq_id);
-	if (rc < 0)
-		verbs_cq_unbind(cq, fn);
-	return rc;
+	return device_sq_create(ctx->fn, qp->port, pdn, ctx->page,
+				&qp->ring.memory, object_at(qp->cq)->cq.id,
+				&qp->sq_id);
 }
 
 static int
-create_qp(uint32_t context, const struct verbs_qp *qp,
-	  const struct object_ring *ring, struct verbs_qp_result *result)
+create_qp(struct verbs_qp_result *result)
 {
-	const struct kernel_context *ctx = context_at(context);
-	struct object *object;
+	const struct object_qp *qp = &object_at(result->handle)->qp;
 	int rc;
 
-	if (object_find(context, OBJECT_PD, qp->pd) == NULL ||
-	    object_find(context, OBJECT_CQ, qp->send_cq) == NULL ||
-	    object_find(context, OBJECT_CQ, qp->recv_cq) == NULL)
-		return -ENOENT;
-	rc = object_new(context, &result->handle);
+	rc = create_queues(result->handle);
 	if (rc < 0)
 		return rc;
-	object = object_at(result->handle);
-	object->qp.ring = *ring;
-	object->qp.pd = qp->pd;
-	object->qp.port = qp->port - 1;
-	object->qp.cq = qp->send_cq;
-	object->qp.recv_cq = qp->recv_cq;
-	object->qp.ind = KERNEL_NONE;
+	object_activate(result->handle);
 
-	rc = create_queues(object, ctx->fn, ctx->page);
-	if (rc < 0) {
-		object_free(result->handle);
-		return rc;
-	}
-	object_get(qp->pd);
-	object_get(qp->send_cq);
-	object_get(qp->recv_cq);
-	object_activate(result->handle, OBJECT_QP);
-
-	result->sq_id = object->qp.sq_id;
-	result->cq_id = object_at(qp->send_cq)->cq.id;
+	result->sq_id = qp->sq_id;
+	result->cq_id = object_at(qp->cq)->cq.id;
 	result->tx_vp_offset = object_at(qp->pd)->pd.tx_vp_offset;
 	return 0;
 }
 
-/* Up to the vPort, in the order of mana_ib_create_qp_raw(). */
+/* In the order of mana_ib_create_qp_raw(). */
 static int
-prepare_qp(uint32_t context, const struct verbs_qp *qp)
+check_qp(uint32_t context, const struct verbs_qp *qp)
 {
-	const struct kernel_context *ctx = context_at(context);
+	const struct kernel_context *ctx = context_live(context);
+	const struct kernel_traits *traits = kernel_traits();
+	const struct kernel_limits *limits;
 	int rc;
 
 	rc = fault_check(FAULT_create_qp);
@@ -81,46 +66,69 @@ prepare_qp(uint32_t context, const struct verbs_qp *qp)
 		return rc;
 	if (ctx == NULL)
 		return -EIO;
+	limits = ctx->is_rnic ? &traits->rnic : &traits->raw;
 	if (object_find(context, OBJECT_PD, qp->pd) == NULL ||
 	    object_find(context, OBJECT_CQ, qp->send_cq) == NULL ||
 	    object_find(context, OBJECT_CQ, qp->recv_cq) == NULL)
 		return -ENOENT;
 	if (segment_kernel()->no_net_raw)
 		return -EPERM;
-	if (qp->max_send_wr > KERNEL_MAX_QP_WR ||
+	if (qp->max_send_wr > limits->max_qp_wr ||
 	    qp->max_send_sge > KERNEL_MAX_SEND_SGE)
 		return -EINVAL;
 	if (qp->port == 0 || qp->port > segment_config()->nb_ports[ctx->fn])
 		return -EINVAL;
-	return vport_get(qp->pd, ctx->fn, qp->port - 1, ctx->page);
+	return 0;
+}
+
+/* The handle and the vPort, before the ring is pinned. */
+static int
+begin_qp(uint32_t context, const struct verbs_qp *qp, uint32_t *handle)
+{
+	const struct kernel_context *ctx = context_at(context);
+	struct object *object;
+	int rc;
+
+	rc = check_qp(context, qp);
+	if (rc == 0)
+		rc = object_new(context, OBJECT_QP, handle);
+	if (rc < 0)
+		return rc;
+	object = object_at(*handle);
+	object->qp.port = qp->port - 1;
+	object_refer(&object->qp.pd, qp->pd);
+	object_refer(&object->qp.cq, qp->send_cq);
+	object_refer(&object->qp.recv_cq, qp->recv_cq);
+	rc = vport_get(qp->pd, ctx->fn, qp->port - 1, ctx->page);
+	if (rc == 0) {
+		object->qp.has_vport = true;
+		return 0;
+	}
+	context_abandon(*handle);
+	return kernel_traits()->vport_error != 0 ?
+		       kernel_traits()->vport_error : rc;
 }
 
 int
 verbs_create_qp(uint32_t context, const struct verbs_qp *qp,
 		struct verbs_qp_result *result)
 {
-	struct object_ring ring;
 	int rc;
 
 	segment_lock();
-	rc = prepare_qp(context, qp);
-	if (rc == 0)
-		object_get(qp->pd); /* it stays while the lock is free */
+	rc = begin_qp(context, qp, &result->handle);
 	segment_unlock();
 	if (rc < 0)
 		return rc;
 
-	rc = pin_ring(qp->buf_addr, qp->buf_bytes, &ring);
+	rc = pin_ring(qp->buf_addr, qp->buf_bytes,
+		      &object_at(result->handle)->qp.ring);
 
 	segment_lock();
-	object_put(qp->pd);
-	if (rc == 0) {
-		rc = create_qp(context, qp, &ring, result);
-		if (rc < 0)
-			pin_ring_release(&ring);
-	}
+	if (rc == 0)
+		rc = create_qp(result);
 	if (rc < 0)
-		vport_put(qp->pd);
+		context_abandon(result->handle);
 	segment_unlock();
 	return rc;
 }
@@ -130,16 +138,22 @@ raw_teardown(uint32_t handle)
 {
 	struct object *object = object_at(handle);
 	struct object_qp *qp = &object->qp;
-	uint32_t fn = context_at(object->context)->fn;
+	const struct kernel_context *ctx = context_at(object->context);
 
-	device_sq_destroy(fn, qp->sq_id);
-	verbs_cq_unbind(object_at(qp->cq), fn);
-	vport_put(qp->pd);
+	if (qp->sq_id != DEVICE_NO_QUEUE) {
+		device_sq_destroy(ctx->fn, qp->sq_id);
+		qp->sq_id = DEVICE_NO_QUEUE;
+		plain_end_queues(ctx, true);
+	}
+	verbs_cq_unbind(qp->cq, handle);
+	if (qp->has_vport)
+		vport_put(qp->pd);
+	qp->has_vport = false;
 	pin_ring_release(&qp->ring);
-	object_put(qp->pd);
-	object_put(qp->cq);
-	object_put(qp->recv_cq);
-	object_free(handle);
+	object_unrefer(&qp->pd);
+	object_unrefer(&qp->cq);
+	object_unrefer(&qp->recv_cq);
+	object_end(handle);
 }
 
 void
@@ -158,10 +172,10 @@ verbs_destroy_qp(uint32_t context, uint32_t handle)
 
 	segment_lock();
 	rc = fault_check(FAULT_destroy_qp);
-	if (rc == 0 && object_find(context, OBJECT_QP, handle) == NULL)
+	if (rc == 0 && object_find_any(context, OBJECT_QP, handle) == NULL)
 		rc = -ENOENT;
 	if (rc == 0)
-		verbs_qp_teardown(handle);
+		object_destroy(handle, verbs_qp_teardown);
 	segment_unlock();
 	return rc;
 }

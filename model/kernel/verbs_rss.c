@@ -8,60 +8,66 @@
 #include "context.h"
 #include "fault.h"
 #include "object.h"
+#include "plain_queues.h"
+#include "traits.h"
 #include "verbs.h"
 
 #define HASH_TOEPLITZ 1 /* MANA_IB_RX_HASH_FUNC_TOEPLITZ */
 
 /* One device RQ with its CQ for a WQ of the table. */
 static int
-create_rq(const struct object_qp *qp, struct object *wq,
+create_rq(uint32_t handle, struct object_wq *wq,
 	  const struct kernel_context *ctx)
 {
-	struct object *cq = object_at(wq->wq.cq);
+	const struct object_qp *qp = &object_at(handle)->qp;
 	uint32_t pdn = object_at(qp->pd)->pd.pdn;
 	int rc;
 
-	if (wq->wq.ring.consumed)
+	/* It may be another QP's: not ours to destroy. */
+	if (wq->ring.consumed)
 		return -EPROTO;
-	rc = verbs_cq_bind(cq, wq->wq.cq, ctx->fn, pdn, ctx->page);
-	if (rc < 0)
-		return rc;
-	rc = device_rq_create(ctx->fn, qp->port, pdn, ctx->page,
-			      &wq->wq.ring.memory, cq->cq.id, &wq->wq.id);
-	if (rc < 0) {
-		wq->wq.id = DEVICE_NO_QUEUE;
-		verbs_cq_unbind(cq, ctx->fn);
-		return rc;
-	}
-	wq->wq.ring.consumed = true;
-	return 0;
+	wq->qp = handle;
+	rc = verbs_cq_bind(wq->cq, handle, pdn);
+	if (rc == 0)
+		rc = device_rq_create(ctx->fn, qp->port, pdn, ctx->page,
+				      &wq->ring.memory,
+				      object_at(wq->cq)->cq.id, &wq->id);
+	if (rc == 0)
+		wq->ring.consumed = true;
+	return rc;
 }
 
-/* Whatever of the table's queues exists; safe on a half-built one. */
+/* Whatever this QP has of the table's queues; safe on a half-built one. */
 static void
-destroy_rqs(const struct object_ind *ind, uint32_t nb, uint32_t fn)
+destroy_rqs(uint32_t handle, const struct object_ind *ind,
+	    const struct kernel_context *ctx)
 {
+	bool has_queues = false;
 	uint32_t i;
 
-	for (i = 0; i < nb; i++) {
-		struct object *wq = object_at(ind->wq[i]);
+	for (i = 0; i < 1u << ind->log_size; i++) {
+		struct object_wq *wq = &object_at(ind->wq[i])->wq;
 
-		if (wq->wq.id == DEVICE_NO_QUEUE)
+		if (wq->qp != handle)
 			continue;
-		device_rq_destroy(fn, wq->wq.id);
-		wq->wq.id = DEVICE_NO_QUEUE;
-		verbs_cq_unbind(object_at(wq->wq.cq), fn);
+		has_queues = has_queues || wq->id != DEVICE_NO_QUEUE;
+		device_rq_destroy(ctx->fn, wq->id);
+		wq->id = DEVICE_NO_QUEUE;
+		verbs_cq_unbind(wq->cq, handle);
+		wq->qp = KERNEL_NONE;
 	}
+	if (has_queues)
+		plain_end_queues(ctx, false);
 }
 
 /* mana_ib_cfg_vport_steering() */
 static int
-enable_rx(const struct object_qp *qp, const struct verbs_rss *rss,
-	  uint32_t fn)
+enable_rx(struct object_qp *qp, const struct verbs_rss *rss, uint32_t fn)
 {
 	const struct object_ind *ind = &object_at(qp->ind)->ind;
 	uint32_t i, nb = 1u << ind->log_size;
 	struct device_steering steering;
+	int rc;
 
 	memset(&steering, 0, sizeof(steering));
 	steering.rss_enable = nb > 1;
@@ -71,28 +77,33 @@ enable_rx(const struct object_qp *qp, const struct verbs_rss *rss,
 		steering.table[i] = object_at(ind->wq[i % nb])->wq.id;
 	/* A key of no length means the kernel's own random one: zeros here. */
 	memcpy(steering.key, rss->key, rss->key_bytes);
-	return device_vport_enable_rx(fn, qp->port, &steering);
+	qp->has_rx = true;
+	rc = device_vport_enable_rx(fn, qp->port, &steering);
+	if (rc < 0)
+		qp->has_rx = false;
+	return rc;
 }
 
 static int
-create_queues(struct object_qp *qp, const struct verbs_rss *rss,
-	      const struct kernel_context *ctx, struct verbs_rss_result *result)
+create_queues(const struct verbs_rss *rss, const struct kernel_context *ctx,
+	      struct verbs_rss_result *result)
 {
+	struct object_qp *qp = &object_at(result->handle)->qp;
 	const struct object_ind *ind = &object_at(qp->ind)->ind;
 	uint32_t i, nb = 1u << ind->log_size;
-	int rc = 0;
+	int rc = plain_prepare_queues(ctx, false, nb);
 
 	for (i = 0; i < nb && rc == 0; i++) {
-		struct object *wq = object_at(ind->wq[i]);
+		struct object_wq *wq = &object_at(ind->wq[i])->wq;
 
-		rc = create_rq(qp, wq, ctx);
-		result->entry[i].wq_id = wq->wq.id;
-		result->entry[i].cq_id = object_at(wq->wq.cq)->cq.id;
+		rc = create_rq(result->handle, wq, ctx);
+		if (rc < 0)
+			break;
+		result->entry[i].wq_id = wq->id;
+		result->entry[i].cq_id = object_at(wq->cq)->cq.id;
 	}
 	if (rc == 0)
 		rc = enable_rx(qp, rss, ctx->fn);
-	if (rc < 0)
-		destroy_rqs(ind, i, ctx->fn);
 	result->nb_entries = nb;
 	return rc;
 }
@@ -105,25 +116,21 @@ create_qp(uint32_t context, const struct verbs_rss *rss,
 	struct object *object;
 	int rc;
 
-	rc = object_new(context, &result->handle);
+	rc = object_new(context, OBJECT_QP, &result->handle);
 	if (rc < 0)
 		return rc;
 	object = object_at(result->handle);
-	object->qp.pd = rss->pd;
 	object->qp.port = rss->port - 1;
-	object->qp.cq = KERNEL_NONE;
-	object->qp.recv_cq = KERNEL_NONE;
-	object->qp.ind = rss->ind;
+	object_refer(&object->qp.pd, rss->pd);
+	object_refer(&object->qp.ind, rss->ind);
 
-	rc = create_queues(&object->qp, rss, ctx, result);
+	rc = create_queues(rss, ctx, result);
 	if (rc < 0) {
-		object_free(result->handle);
+		context_abandon(result->handle);
 		return rc;
 	}
-	object_get(rss->pd);
-	object_get(rss->ind);
 	object_at(rss->pd)->pd.rss_qp = result->handle;
-	object_activate(result->handle, OBJECT_QP);
+	object_activate(result->handle);
 	return 0;
 }
 
@@ -131,7 +138,8 @@ create_qp(uint32_t context, const struct verbs_rss *rss,
 static int
 check_rss(uint32_t context, const struct verbs_rss *rss)
 {
-	const struct kernel_context *ctx = context_at(context);
+	const struct kernel_context *ctx = context_live(context);
+	const struct kernel_traits *traits = kernel_traits();
 	struct object *pd, *ind;
 	int rc;
 
@@ -153,10 +161,10 @@ check_rss(uint32_t context, const struct verbs_rss *rss)
 	if (rss->port == 0 || rss->port > segment_config()->nb_ports[ctx->fn])
 		return -EINVAL;
 	/* A Tx QP of the same PD must have configured the vPort. */
-	if (pd->pd.vport_use_count == 0 ||
-	    pd->pd.vport_port != rss->port - 1)
+	if (traits->rss_after_tx && (pd->pd.vport_use_count == 0 ||
+				     pd->pd.vport_port != rss->port - 1))
 		return -EINVAL;
-	if (pd->pd.rss_qp != KERNEL_NONE)
+	if (traits->rss_is_alone && pd->pd.rss_qp != KERNEL_NONE)
 		return -EBUSY;
 	return 0;
 }
@@ -182,13 +190,16 @@ verbs_rss_teardown(uint32_t handle)
 	struct object *object = object_at(handle);
 	struct object_qp *qp = &object->qp;
 	const struct object_ind *ind = &object_at(qp->ind)->ind;
-	uint32_t fn = context_at(object->context)->fn;
+	const struct kernel_context *ctx = context_at(object->context);
 
 	/* Rx is disabled first: mana_ib_destroy_qp_rss(). */
-	device_vport_disable_rx(fn, qp->port);
-	destroy_rqs(ind, 1u << ind->log_size, fn);
-	object_at(qp->pd)->pd.rss_qp = KERNEL_NONE;
-	object_put(qp->pd);
-	object_put(qp->ind);
-	object_free(handle);
+	if (qp->has_rx)
+		device_vport_disable_rx(ctx->fn, qp->port);
+	qp->has_rx = false;
+	destroy_rqs(handle, ind, ctx);
+	if (qp->pd != KERNEL_NONE && object->kind == OBJECT_QP)
+		object_at(qp->pd)->pd.rss_qp = KERNEL_NONE;
+	object_unrefer(&qp->pd);
+	object_unrefer(&qp->ind);
+	object_end(handle);
 }

@@ -14,57 +14,50 @@
 
 #define WQ_TYPE_RQ 0 /* IB_WQT_RQ */
 
-/* With the ring pinned. */
+/* The handle, before the ring is pinned. */
 static int
-create_wq(uint32_t context, const struct verbs_wq *wq,
-	  const struct object_ring *ring, uint32_t *handle)
+begin_wq(uint32_t context, const struct verbs_wq *wq, uint32_t *handle)
 {
-	struct object *object;
-	int rc;
+	int rc = fault_check(FAULT_create_wq);
 
-	if (object_find(context, OBJECT_PD, wq->pd) == NULL ||
-	    object_find(context, OBJECT_CQ, wq->cq) == NULL)
-		return -ENOENT;
-	rc = device_wq_ring_fill(&ring->memory);
+	if (rc == 0 && (object_find(context, OBJECT_PD, wq->pd) == NULL ||
+			object_find(context, OBJECT_CQ, wq->cq) == NULL))
+		rc = -ENOENT;
+	if (rc == 0 && wq->type != WQ_TYPE_RQ)
+		rc = -EINVAL;
+	if (rc == 0)
+		rc = object_new(context, OBJECT_WQ, handle);
 	if (rc < 0)
 		return rc;
-	rc = object_new(context, handle);
-	if (rc < 0)
-		return rc;
-	object = object_at(*handle);
-	object->wq.ring = *ring;
-	object->wq.pd = wq->pd;
-	object->wq.cq = wq->cq;
-	object->wq.id = DEVICE_NO_QUEUE;
-	object_get(wq->pd);
-	object_get(wq->cq);
-	object_activate(*handle, OBJECT_WQ);
+	object_refer(&object_at(*handle)->wq.pd, wq->pd);
+	object_refer(&object_at(*handle)->wq.cq, wq->cq);
 	return 0;
 }
 
 int
 verbs_create_wq(uint32_t context, const struct verbs_wq *wq, uint32_t *handle)
 {
-	struct object_ring ring;
+	struct object_ring *ring;
 	int rc;
 
 	segment_lock();
-	rc = fault_check(FAULT_create_wq);
-	if (rc == 0 && (object_find(context, OBJECT_PD, wq->pd) == NULL ||
-			object_find(context, OBJECT_CQ, wq->cq) == NULL))
-		rc = -ENOENT;
+	rc = begin_wq(context, wq, handle);
 	segment_unlock();
-	if (rc == 0 && wq->type != WQ_TYPE_RQ)
-		rc = -EINVAL;
-	if (rc == 0)
-		rc = pin_ring(wq->buf_addr, wq->buf_bytes, &ring);
 	if (rc < 0)
 		return rc;
 
+	ring = &object_at(*handle)->wq.ring;
+	rc = pin_ring(wq->buf_addr, wq->buf_bytes, ring);
+
 	segment_lock();
-	rc = create_wq(context, wq, &ring, handle);
-	if (rc < 0)
-		pin_ring_release(&ring);
+	if (rc == 0 && context_live(context) == NULL)
+		rc = -EIO;
+	if (rc == 0)
+		rc = device_wq_ring_fill(&ring->memory);
+	if (rc == 0)
+		object_activate(*handle);
+	else
+		context_abandon(*handle);
 	segment_unlock();
 	return rc;
 }
@@ -75,9 +68,9 @@ verbs_wq_teardown(uint32_t handle)
 	struct object *object = object_at(handle);
 
 	pin_ring_release(&object->wq.ring);
-	object_put(object->wq.pd);
-	object_put(object->wq.cq);
-	object_free(handle);
+	object_unrefer(&object->wq.pd);
+	object_unrefer(&object->wq.cq);
+	object_end(handle);
 }
 
 int
@@ -88,13 +81,13 @@ verbs_destroy_wq(uint32_t context, uint32_t handle)
 
 	segment_lock();
 	rc = fault_check(FAULT_destroy_wq);
-	object = object_find(context, OBJECT_WQ, handle);
+	object = object_find_any(context, OBJECT_WQ, handle);
 	if (rc == 0 && object == NULL)
 		rc = -ENOENT;
 	if (rc == 0 && object->nb_users > 0)
 		rc = -EBUSY;
 	if (rc == 0)
-		verbs_wq_teardown(handle);
+		object_destroy(handle, verbs_wq_teardown);
 	segment_unlock();
 	return rc;
 }
@@ -110,16 +103,14 @@ create_ind(uint32_t context, const uint32_t *wq, uint32_t log_size,
 	for (i = 0; i < 1u << log_size; i++)
 		if (object_find(context, OBJECT_WQ, wq[i]) == NULL)
 			return -ENOENT;
-	rc = object_new(context, handle);
+	rc = object_new(context, OBJECT_IND, handle);
 	if (rc < 0)
 		return rc;
 	object = object_at(*handle);
 	object->ind.log_size = log_size;
-	for (i = 0; i < 1u << log_size; i++) {
-		object->ind.wq[i] = wq[i];
-		object_get(wq[i]);
-	}
-	object_activate(*handle, OBJECT_IND);
+	for (i = 0; i < 1u << log_size; i++)
+		object_refer(&object->ind.wq[i], wq[i]);
+	object_activate(*handle);
 	return 0;
 }
 
@@ -147,8 +138,8 @@ verbs_ind_teardown(uint32_t handle)
 	uint32_t i;
 
 	for (i = 0; i < 1u << object->ind.log_size; i++)
-		object_put(object->ind.wq[i]);
-	object_free(handle);
+		object_unrefer(&object->ind.wq[i]);
+	object_end(handle);
 }
 
 int
@@ -159,13 +150,13 @@ verbs_destroy_ind(uint32_t context, uint32_t handle)
 
 	segment_lock();
 	rc = fault_check(FAULT_destroy_ind);
-	object = object_find(context, OBJECT_IND, handle);
+	object = object_find_any(context, OBJECT_IND, handle);
 	if (rc == 0 && object == NULL)
 		rc = -ENOENT;
 	if (rc == 0 && object->nb_users > 0)
 		rc = -EBUSY;
 	if (rc == 0)
-		verbs_ind_teardown(handle);
+		object_destroy(handle, verbs_ind_teardown);
 	segment_unlock();
 	return rc;
 }

@@ -1,29 +1,43 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <errno.h>
+#include <net/if.h>
 
 #include "context.h"
+#include "netdev.h"
 #include "object.h"
+#include "traits.h"
 #include "vport.h"
 
 #define DEFAULT_MTU 1500
 
 void
-vport_init(void)
+vport_init(uint32_t fn)
 {
 	const struct model_config *config = segment_config();
-	uint32_t fn, p;
+	uint32_t p;
 
-	for (fn = 0; fn < config->nb_functions; fn++) {
-		for (p = 0; p < config->nb_ports[fn]; p++) {
-			struct kernel_port *port =
-				&segment_kernel()->port[fn][p];
+	for (p = 0; p < config->nb_ports[fn]; p++) {
+		struct kernel_port *port = &segment_kernel()->port[fn][p];
 
-			port->owner_pd = KERNEL_NONE;
-			port->is_up = false;
-			port->mtu = config->max_mtu < DEFAULT_MTU ?
-				config->max_mtu : DEFAULT_MTU;
-		}
+		port->owner_pd = KERNEL_NONE;
+		port->is_up = false;
+		/*
+		 * On from probe (Linux mana_en.c mana_probe_port). ASSUMED: the
+		 * card tells again that its link is down.
+		 */
+		port->carrier = device_link_is_up(fn, p);
+		port->nb_carrier_up = 1;
+		port->nb_carrier_down = 0;
+		port->was_up = false;
+		port->speed_mbps = NETDEV_SPEED_MBPS;
+		port->more_flags = IFF_MULTICAST; /* ether_setup() */
+		port->tx_queue_len = NETDEV_TX_QUEUE_LEN;
+		port->nb_channels = kernel_traits()->nb_channels;
+		port->rx_ring = NETDEV_DEF_RX_RING;
+		port->tx_ring = NETDEV_DEF_TX_RING;
+		port->mtu = config->max_mtu < DEFAULT_MTU ? config->max_mtu :
+							    DEFAULT_MTU;
 	}
 }
 
@@ -47,7 +61,8 @@ vport_get(uint32_t pd_handle, uint32_t fn, uint32_t p, uint32_t page)
 	int rc;
 
 	if (pd->vport_use_count > 0) {
-		if (pd->vport_port != p)
+		/* Without the check the other vPort stays unconfigured. */
+		if (pd->vport_port != p && kernel_traits()->pd_has_one_port)
 			return -EINVAL;
 		pd->vport_use_count++;
 		return 0;
@@ -58,9 +73,14 @@ vport_get(uint32_t pd_handle, uint32_t fn, uint32_t p, uint32_t page)
 	rc = device_vport_enable_tx(fn, p, pd->pdn, page, &pd->tx_vp_offset);
 	if (rc < 0)
 		return rc;
-	port->owner_pd = pd_handle;
+	/*
+	 * A program may be killed in between: the PD that counts a use is looked
+	 * at when it goes, and gives back what it is the owner of.
+	 */
 	pd->vport_port = p;
 	pd->vport_use_count = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	port->owner_pd = pd_handle;
 	return 0;
 }
 
@@ -70,11 +90,18 @@ vport_put(uint32_t pd_handle)
 	struct object *object = object_at(pd_handle);
 	uint32_t fn = context_at(object->context)->fn;
 	struct object_pd *pd = &object->pd;
+	struct kernel_port *port;
 
-	if (--pd->vport_use_count > 0)
+	/* Taken away when the device went. */
+	if (pd->vport_use_count == 0)
 		return;
-	segment_kernel()->port[fn][pd->vport_port].owner_pd = KERNEL_NONE;
-	device_vport_disable_tx(fn, pd->vport_port);
+	port = &segment_kernel()->port[fn][pd->vport_port];
+	if (pd->vport_use_count == 1 && port->owner_pd == pd_handle) {
+		device_vport_disable_tx(fn, pd->vport_port);
+		port->owner_pd = KERNEL_NONE;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	}
+	pd->vport_use_count--;
 }
 
 void

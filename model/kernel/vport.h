@@ -10,14 +10,15 @@
 
 #include "kernel_state.h"
 
-void vport_init(void);
+/* The ports of a function as its driver's probe leaves them. */
+void vport_init(uint32_t fn);
 
 /* Whether neither the netdev nor a PD of a living program uses it. */
 bool vport_is_free(uint32_t fn, uint32_t port);
 
 /*
  * One more raw QP of this PD on the port. -EINVAL: the PD is at work on
- * another port. -EBUSY: the netdev is up, or another PD has the vPort.
+ * another port, if this age of kernel looks. -EBUSY: the netdev is up, or another PD has the vPort.
  */
 int vport_get(uint32_t pd_handle, uint32_t fn, uint32_t port, uint32_t page);
 void vport_put(uint32_t pd_handle);

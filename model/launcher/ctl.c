@@ -10,13 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command.h"
 #include "config.h"
 #include "ctl.h"
+#include "kernel.h"
 #include "mem.h"
 #include "options.h"
 #include "report.h"
 #include "rundir.h"
 #include "segment.h"
+#include "trace.h"
 
 static void
 leave(void)
@@ -27,16 +30,53 @@ leave(void)
 	segment_detach();
 }
 
+static int
+print_report(void)
+{
+	char *text = report_text();
+	int ret = 0;
+
+	if (text == NULL || puts(text) < 0 || fflush(stdout) != 0) {
+		options_complain("cannot print the report: %s",
+				 text == NULL ? "no memory" : strerror(errno));
+		ret = OPTIONS_EXIT_OWN_ERROR;
+	}
+	free(text);
+	return ret;
+}
+
+static int
+run_command(char **words)
+{
+	char line[COMMAND_MAX_LINE] = "", message[256];
+	size_t at = 0;
+
+	for (; *words != NULL && at < sizeof(line); words++)
+		at += (size_t)snprintf(line + at, sizeof(line) - at, "%s%s",
+				       at == 0 ? "" : " ", *words);
+	if (at >= sizeof(line)) {
+		options_complain("the request is longer than %d bytes",
+				 COMMAND_MAX_LINE - 1);
+		return OPTIONS_EXIT_OWN_ERROR;
+	}
+	if (command_run(line, message, sizeof(message)) < 0) {
+		options_complain("ctl: %s", message);
+		return OPTIONS_EXIT_OWN_ERROR;
+	}
+	return 0;
+}
+
 int
-ctl_report(const char *name)
+ctl_run(const char *name, char **request)
 {
 	char path[MODEL_MAX_PATH];
-	char *text;
 	int ret = rundir_path(name, path, sizeof(path));
 
 	if (ret == 0)
 		ret = segment_attach(path);
-	if (ret == 0 && !segment_process_alive(SEGMENT_LAUNCHER)) {
+	/* Dead, or not quite there. */
+	if (ret == 0 && (!segment_process_alive(SEGMENT_LAUNCHER) ||
+			 !kernel_is_made())) {
 		leave();
 		ret = -ENOENT;
 	}
@@ -46,14 +86,9 @@ ctl_report(const char *name)
 		return OPTIONS_EXIT_OWN_ERROR;
 	}
 	mem_own_through_kernel = true;
-	text = report_text();
+	trace_open();
+	ret = strcmp(request[0], "report") == 0 && request[1] == NULL ?
+		      print_report() : run_command(request);
 	leave();
-	if (text == NULL || puts(text) < 0 || fflush(stdout) != 0) {
-		options_complain("cannot print the report: %s",
-				 text == NULL ? "no memory" : strerror(errno));
-		free(text);
-		return OPTIONS_EXIT_OWN_ERROR;
-	}
-	free(text);
-	return 0;
+	return ret;
 }

@@ -3,7 +3,10 @@
 #ifndef MODEL_CTL_H
 #define MODEL_CTL_H
 
-/* mana-model ctl NAME report: the exit status. */
-int ctl_report(const char *name);
+/*
+ * mana-model ctl NAME request: "report", or a command (command.h), in words.
+ * The exit status.
+ */
+int ctl_run(const char *name, char **request);
 
 #endif /* MODEL_CTL_H */

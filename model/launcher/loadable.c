@@ -52,6 +52,16 @@ has_linker(int fd, const Elf64_Ehdr *elf)
 	return false;
 }
 
+/* ld.so(8) run as a program: it loads the library for the one it is given. */
+static bool
+is_linker(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strncmp(slash != NULL ? slash + 1 : path, "ld", 2) == 0 &&
+	       strstr(slash != NULL ? slash : path, ".so") != NULL;
+}
+
 /* ld.so(8), secure-execution mode: the path of our library is left out. */
 static bool
 gains_privileges(int fd, const char *path)
@@ -87,7 +97,7 @@ loadable_why_not(const char *program)
 		 memcmp(elf.e_ident, ELFMAG, SELFMAG) == 0) {
 		if (elf.e_ident[EI_CLASS] != ELFCLASS64)
 			why = "it is no 64-bit program";
-		else if (!has_linker(fd, &elf))
+		else if (!has_linker(fd, &elf) && !is_linker(path))
 			why = "it is statically linked: link it dynamically";
 	}
 	close(fd);

@@ -1,342 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "options.h"
+#include "options_parse.h"
+#include "traits.h"
 
-enum option_code {
-	OPT_FUNCTIONS = 256,
-	OPT_PORTS,
-	OPT_MAC_BASE,
-	OPT_MAX_MTU,
-	OPT_WIRE,
-	OPT_MODE,
-	OPT_COALESCE,
-	OPT_ENFORCE,
-	OPT_CQ_DOORBELL,
-	OPT_FATAL,
-	OPT_REPORT,
-	OPT_NAME,
-	OPT_TRACE,
-	OPT_VP_OFFSET,
-	OPT_FAULT,
-	OPT_SEED,
-	OPT_QUIET,
-	OPT_LIST,
-	OPT_HELP,
+#define MAX_OPTIONS 128
+
+static const struct options_row *const tables[] = {
+	options_machine,
+	options_wire,
+	options_device,
+	options_quirks,
+	options_output,
 };
+#define NB_TABLES (sizeof(tables) / sizeof(tables[0]))
 
-static const struct option long_options[] = {
-	{"functions", required_argument, NULL, OPT_FUNCTIONS},
-	{"ports", required_argument, NULL, OPT_PORTS},
-	{"mac-base", required_argument, NULL, OPT_MAC_BASE},
-	{"max-mtu", required_argument, NULL, OPT_MAX_MTU},
-	{"wire", required_argument, NULL, OPT_WIRE},
-	{"mode", required_argument, NULL, OPT_MODE},
-	{"coalesce", no_argument, NULL, OPT_COALESCE},
-	{"enforce", required_argument, NULL, OPT_ENFORCE},
-	{"cq-doorbell", required_argument, NULL, OPT_CQ_DOORBELL},
-	{"fatal-violations", no_argument, NULL, OPT_FATAL},
-	{"report", required_argument, NULL, OPT_REPORT},
-	{"name", required_argument, NULL, OPT_NAME},
-	{"trace", required_argument, NULL, OPT_TRACE},
-	{"vp-offset", required_argument, NULL, OPT_VP_OFFSET},
-	{"fault", required_argument, NULL, OPT_FAULT},
-	{"seed", required_argument, NULL, OPT_SEED},
-	{"quiet", no_argument, NULL, OPT_QUIET},
-	{"list-violations", no_argument, NULL, OPT_LIST},
-	{"help", no_argument, NULL, OPT_HELP},
-	{NULL, 0, NULL, 0},
-};
-
-/* What a parser of one value says about it; NULL: fine. */
-typedef const char *(*option_parser)(struct options *options,
-				     const char *value);
-
-static char reason[160];
-
-static const char *
-explain(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(reason, sizeof(reason), format, args);
-	va_end(args);
-	return reason;
-}
-
-static const char *
-parse_number(const char *value, uint64_t min, uint64_t max, uint64_t *number)
-{
-	char *end;
-	unsigned long long n;
-
-	errno = 0;
-	n = strtoull(value, &end, 0);
-	if (!isdigit((unsigned char)value[0]) || *end != '\0' || errno != 0 ||
-	    n < min || n > max)
-		return explain("give a number from %llu to %llu",
-			       (unsigned long long)min,
-			       (unsigned long long)max);
-	*number = n;
-	return NULL;
-}
-
-struct choice {
-	const char *name;
-	uint32_t value;
-};
-
-static const char *
-parse_choice(const char *value, const struct choice *choices, uint32_t *chosen)
-{
-	size_t at;
-
-	for (const struct choice *c = choices; c->name != NULL; c++) {
-		if (strcmp(c->name, value) == 0) {
-			*chosen = c->value;
-			return NULL;
-		}
-	}
-	at = (size_t)snprintf(reason, sizeof(reason), "give one of");
-	for (const struct choice *c = choices; c->name != NULL; c++)
-		at += (size_t)snprintf(reason + at, sizeof(reason) - at, "%s %s",
-				       c == choices ? "" : ",", c->name);
-	return reason;
-}
-
-static const char *
-parse_functions(struct options *options, const char *value)
-{
-	uint64_t n = 0;
-	const char *wrong = parse_number(value, 1, MODEL_MAX_FUNCTIONS, &n);
-
-	options->config.nb_functions = (uint32_t)n;
-	return wrong;
-}
-
-/* One number for all functions, or one each: settled by finish(). */
-static const char *
-parse_ports(struct options *options, const char *value)
-{
-	char copy[256], *next = copy, *item;
-	uint32_t nb = 0;
-
-	memset(options->config.nb_ports, 0, sizeof(options->config.nb_ports));
-	if (strlen(value) >= sizeof(copy))
-		return explain("the list is too long");
-	strcpy(copy, value);
-	while ((item = strsep(&next, ",")) != NULL) {
-		uint64_t n = 0;
-		const char *wrong = parse_number(
-			item, 1, MODEL_MAX_PORTS_PER_FUNCTION, &n);
-
-		if (wrong != NULL)
-			return wrong;
-		if (nb == MODEL_MAX_FUNCTIONS)
-			return explain("at most %d functions",
-				       MODEL_MAX_FUNCTIONS);
-		options->config.nb_ports[nb++] = (uint32_t)n;
-	}
-	return NULL;
-}
-
-static const char *
-parse_mac_base(struct options *options, const char *value)
-{
-	uint8_t *mac = options->config.mac_base;
-	uint8_t any = 0;
-	int nb_read = 0;
-
-	if (sscanf(value, "%2hhx:%2hhx:%2hhx:%2hhx:%2hhx:%2hhx%n", &mac[0],
-		   &mac[1], &mac[2], &mac[3], &mac[4], &mac[5], &nb_read) != 6 ||
-	    value[nb_read] != '\0' || strlen(value) != 17)
-		return explain("give six bytes as 00:0d:3a:00:00:01");
-	for (size_t i = 0; i < 6; i++)
-		any |= mac[i];
-	if ((mac[0] & 1) != 0 || any == 0)
-		return explain("give a unicast address: the first byte is even "
-			       "and not all bytes are 0");
-	return NULL;
-}
-
-static const char *
-parse_max_mtu(struct options *options, const char *value)
-{
-	uint64_t n = 0;
-	const char *wrong = parse_number(value, OPTIONS_MIN_MTU, OPTIONS_MAX_MTU, &n);
-
-	options->config.max_mtu = (uint32_t)n;
-	return wrong;
-}
-
-static const char *
-parse_wire(struct options *options, const char *value)
-{
-	static const struct choice choices[] = {
-		{"pair", MODEL_WIRE_PAIR},
-		{"loop", MODEL_WIRE_LOOP},
-		{"tap", MODEL_WIRE_TAP},
-		{NULL, 0},
-	};
-	uint32_t chosen = 0;
-	const char *wrong = parse_choice(value, choices, &chosen);
-
-	options->config.wire = (enum model_wire)chosen;
-	return wrong;
-}
-
-static const char *
-parse_mode(struct options *options, const char *value)
-{
-	static const struct choice choices[] = {
-		{"sync", MODEL_MODE_SYNC},
-		{"thread", MODEL_MODE_THREAD},
-		{NULL, 0},
-	};
-	uint32_t chosen = 0;
-	const char *wrong = parse_choice(value, choices, &chosen);
-
-	options->config.mode = (enum model_mode)chosen;
-	return wrong;
-}
-
-static const char *
-parse_enforce(struct options *options, const char *value)
-{
-	static const struct choice choices[] = {
-		{"sa", MODEL_ENFORCE_SA},
-		{"etype", MODEL_ENFORCE_ETYPE},
-		{"vlan", MODEL_ENFORCE_VLAN},
-		{"dmac", MODEL_ENFORCE_DMAC},
-		{NULL, 0},
-	};
-	char copy[64], *next = copy, *item;
-
-	if (strlen(value) >= sizeof(copy))
-		return explain("the list is too long");
-	strcpy(copy, value);
-	while ((item = strsep(&next, ",")) != NULL) {
-		uint32_t chosen = 0;
-		const char *wrong = parse_choice(item, choices, &chosen);
-
-		if (wrong != NULL)
-			return wrong;
-		options->config.enforce |= chosen;
-	}
-	return NULL;
-}
-
-static const char *
-parse_cq_doorbell(struct options *options, const char *value)
-{
-	static const struct choice choices[] = {
-		{"lax", false}, {"strict", true}, {NULL, 0}};
-	uint32_t chosen = 0;
-	const char *wrong = parse_choice(value, choices, &chosen);
-
-	options->config.cq_doorbell_strict = chosen != 0;
-	return wrong;
-}
-
-static const char *
-parse_name(struct options *options, const char *value)
-{
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
-				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-	size_t length = strlen(value);
-
-	if (length == 0 || length >= sizeof(options->config.name) ||
-	    value[0] == '.' || strspn(value, allowed) != length)
-		return explain("give 1 to %d letters, digits, '.', '_' or '-', "
-			       "not starting with '.'", MODEL_MAX_NAME - 1);
-	strcpy(options->config.name, value);
-	return NULL;
-}
-
-/* Programs may change their folder: they get an absolute path. */
-static const char *
-parse_trace(struct options *options, const char *value)
-{
-	char *path = options->config.trace;
-	const size_t room = sizeof(options->config.trace);
-	char folder[PATH_MAX] = "";
-
-	if (value[0] != '/' && getcwd(folder, sizeof(folder)) == NULL)
-		return explain("the current folder has no path: give an "
-			       "absolute one");
-	if (value[0] == '\0' ||
-	    (size_t)snprintf(path, room, "%s%s%s", folder,
-			     folder[0] != '\0' ? "/" : "", value) >= room)
-		return explain("give a file name of less than %zu bytes", room);
-	return NULL;
-}
-
-static const char *
-parse_vp_offset(struct options *options, const char *value)
-{
-	uint64_t n = 0;
-	const char *wrong = parse_number(value, 0, OPTIONS_MAX_VP_OFFSET, &n);
-
-	options->config.vp_offset_base = (uint32_t)n;
-	return wrong;
-}
-
-static const char *
-parse_seed(struct options *options, const char *value)
-{
-	return parse_number(value, 0, UINT64_MAX, &options->config.seed);
-}
-
-/* Checked when the plan is made: that needs the machine. */
-static const char *
-parse_fault(struct options *options, const char *value)
-{
-	if (options->nb_faults == FAULT_MAX_RULES)
-		return explain("at most %d of these", FAULT_MAX_RULES);
-	options->faults[options->nb_faults++] = value;
-	return NULL;
-}
-
-static const char *
-parse_report(struct options *options, const char *value)
-{
-	if (value[0] == '\0')
-		return explain("give a file name");
-	options->report = value;
-	return NULL;
-}
-
-static option_parser
-parser_of(int opt)
-{
-	switch (opt) {
-	case OPT_FUNCTIONS: return parse_functions;
-	case OPT_PORTS: return parse_ports;
-	case OPT_MAC_BASE: return parse_mac_base;
-	case OPT_MAX_MTU: return parse_max_mtu;
-	case OPT_WIRE: return parse_wire;
-	case OPT_MODE: return parse_mode;
-	case OPT_ENFORCE: return parse_enforce;
-	case OPT_CQ_DOORBELL: return parse_cq_doorbell;
-	case OPT_REPORT: return parse_report;
-	case OPT_NAME: return parse_name;
-	case OPT_TRACE: return parse_trace;
-	case OPT_VP_OFFSET: return parse_vp_offset;
-	case OPT_FAULT: return parse_fault;
-	case OPT_SEED: return parse_seed;
-	default: return NULL;
-	}
-}
+/* For getopt_long(); val is the index, beyond those of characters. */
+#define FIRST_VAL 256
+static struct option long_options[MAX_OPTIONS + 1];
+static const struct options_row *rows[MAX_OPTIONS];
 
 void
 options_complain(const char *format, ...)
@@ -349,6 +37,25 @@ options_complain(const char *format, ...)
 	vfprintf(stderr, format, args);
 	va_end(args);
 	fputc('\n', stderr);
+}
+
+const char *
+options_remedy(int error)
+{
+	switch (error) {
+	case EMFILE:
+		return "; allow more descriptors (ulimit -n)";
+	case EFBIG:
+		return "; allow larger files (ulimit -f)";
+	case ENOMEM:
+		return "; allow more memory (ulimit -v)";
+	case ENOSPC:
+	case EDQUOT:
+		return "; make room there, or set MANA_MODEL_RUNDIR to a folder "
+		       "that has some";
+	default:
+		return "";
+	}
 }
 
 uint32_t
@@ -375,6 +82,7 @@ set_defaults(struct options *options)
 	config->max_mtu = OPTIONS_DEFAULT_MTU;
 	config->vp_offset_base = OPTIONS_DEFAULT_VP_OFFSET;
 	config->seed = OPTIONS_DEFAULT_SEED;
+	config->core = MODEL_ANY_CORE;
 }
 
 /* What only the whole line tells. False after a complaint. */
@@ -396,107 +104,133 @@ finish(struct options *options)
 				 "(--functions)", nb, config->nb_functions);
 		return false;
 	}
+	if (kernel_traits_of(config->kernel)->raw_needs_rnic && !config->rnic)
+		options_complain("note: Linux %s makes no RDMA device on an "
+				 "adapter without an RNIC: add --rnic for one",
+				 kernel_traits_of(config->kernel)->version);
+	/* Time that stands still while there is no doorbell: see model.rst. */
+	if (!options->has_coalesce_ns)
+		config->coalesce_ns = config_is_virtual_time(config) ?
+					      0 :
+					      OPTIONS_DEFAULT_COALESCE_NS;
 	for (size_t i = 0; i < 6; i++)
 		last_mac = last_mac << 8 | config->mac_base[i];
 	last_mac += options_nb_ports(config) - 1;
+	if (config->core != MODEL_ANY_CORE &&
+	    config->mode != MODEL_MODE_POLLED) {
+		options_complain("--core is for the thread of --mode polled: "
+				 "give that too");
+		return false;
+	}
 	if ((last_mac & 0xffffff) < options_nb_ports(config) - 1) {
 		options_complain("--mac-base: the addresses of %u ports would "
 				 "leave the vendor part: give a lower address",
 				 options_nb_ports(config));
 		return false;
 	}
-	return true;
+	return options_finish_wires(options);
 }
 
-/* mana-model ctl NAME report */
+/* mana-model ctl NAME report, or a command */
 static enum options_action
 parse_ctl(int argc, char **argv, struct options *options)
 {
 	const char *wrong;
 
-	if (argc != 4 || strcmp(argv[3], "report") != 0) {
+	if (argc < 4) {
 		options_complain("ctl takes a machine and a request: "
-				 "mana-model ctl NAME report");
+				 "mana-model ctl NAME report, or a command of "
+				 "those that mana-model --help lists");
 		return OPTIONS_WRONG;
 	}
-	wrong = parse_name(options, argv[2]);
+	wrong = options_parse_name(options, argv[2]);
 	if (wrong != NULL) {
 		options_complain("ctl: '%s' is no name of a machine: %s",
 				 argv[2], wrong);
 		return OPTIONS_WRONG;
 	}
-	return OPTIONS_CTL_REPORT;
+	options->program = argv + 3;
+	return OPTIONS_CTL;
+}
+
+static void
+make_long_options(void)
+{
+	int nb = 0;
+
+	for (size_t i = 0; i < NB_TABLES; i++) {
+		for (const struct options_row *r = tables[i]; r->name != NULL;
+		     r++) {
+			if (nb == MAX_OPTIONS ||
+			    (r != tables[i] && strcmp(r[-1].name, r->name) == 0))
+				continue;
+			rows[nb] = r;
+			long_options[nb].name = r->name;
+			long_options[nb].has_arg = r->value != NULL;
+			long_options[nb].val = FIRST_VAL + nb;
+			nb++;
+		}
+	}
 }
 
 /* One option that getopt_long() gave back. */
 static bool
-take(struct options *options, int opt, int index, char **argv)
+take(struct options *options, int opt, char **argv)
 {
-	option_parser parser = parser_of(opt);
 	const char *wrong;
 
-	if (parser != NULL) {
-		wrong = parser(options, optarg);
+	if (opt >= FIRST_VAL) {
+		wrong = rows[opt - FIRST_VAL]->parse(options, optarg);
 		if (wrong == NULL)
 			return true;
 		options_complain("--%s: '%s' will not do: %s",
-				 long_options[index].name, optarg, wrong);
+				 rows[opt - FIRST_VAL]->name, optarg, wrong);
 		return false;
 	}
-	switch (opt) {
-	case OPT_COALESCE:
-		options->config.coalesce = true;
-		return true;
-	case OPT_FATAL:
-		options->config.fatal_violations = true;
-		return true;
-	case OPT_QUIET:
-		options->is_quiet = true;
-		return true;
-	case OPT_LIST:
-		options->action = OPTIONS_LIST_VIOLATIONS;
-		return true;
-	case OPT_HELP:
-		options->action = OPTIONS_HELP;
-		return true;
-	case ':':
+	if (opt == ':')
 		options_complain("%s needs a value; see mana-model --help",
 				 argv[optind - 1]);
-		return false;
-	default:
+	else
 		options_complain("there is no option '%s'; see mana-model "
 				 "--help, and put -- before the program",
 				 argv[optind - 1]);
-		return false;
+	return false;
+}
+
+/* What the options leave to say. */
+static enum options_action
+check_rest(struct options *options)
+{
+	if (options->action == OPTIONS_RUN && !finish(options))
+		return OPTIONS_WRONG;
+	if (options->program[0] == NULL) {
+		options_complain("no program to run: mana-model [options] -- "
+				 "program arguments...; see mana-model --help");
+		return OPTIONS_WRONG;
 	}
+	return options->action;
 }
 
 void
 options_parse(int argc, char **argv, struct options *options)
 {
-	int opt, index = 0;
+	int opt;
 
 	set_defaults(options);
 	if (argc > 1 && strcmp(argv[1], "ctl") == 0) {
 		options->action = parse_ctl(argc, argv, options);
 		return;
 	}
+	make_long_options();
 	opterr = 0;
 	/* '+': the first word that is no option is the program. */
-	while ((opt = getopt_long(argc, argv, "+:", long_options, &index)) != -1) {
-		if (!take(options, opt, index, argv)) {
+	while ((opt = getopt_long(argc, argv, "+:", long_options, NULL)) != -1) {
+		if (!take(options, opt, argv)) {
 			options->action = OPTIONS_WRONG;
 			return;
 		}
 	}
-	if (options->action != OPTIONS_RUN)
-		return;
 	options->program = argv + optind;
-	if (!finish(options)) {
-		options->action = OPTIONS_WRONG;
-	} else if (options->program[0] == NULL) {
-		options_complain("no program to run: mana-model [options] -- "
-				 "program arguments...; see mana-model --help");
-		options->action = OPTIONS_WRONG;
-	}
+	if (options->action == OPTIONS_RUN)
+		options->action = check_rest(options);
 }

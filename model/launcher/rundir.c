@@ -25,6 +25,8 @@
  * place when the file has contents.
  */
 #define OWNER_FILE "owner"
+/* Sockets elsewhere that go with the machine: inode and path, in lines. */
+#define LEFT_FILE "elsewhere"
 /* A launcher needs less between making its folder and locking it. */
 #define BIRTH_SECONDS 10
 /*
@@ -32,6 +34,8 @@
  * libibverbs finds no devices and does not say why.
  */
 #define MAX_PATH_BYTES (256 - sizeof("/sys/class/infiniband_verbs/uverbs15"))
+/* Open at once while one is removed: there may be few descriptors. */
+#define MAX_FOLDERS 1
 /* Waiting for a guardian, 20 ms each. */
 #define MAX_NAPS 250
 
@@ -77,9 +81,43 @@ remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 }
 
 void
+rundir_leave(const char *path, const char *file, ino_t ino)
+{
+	char name[MODEL_MAX_PATH + 16];
+	FILE *list;
+
+	snprintf(name, sizeof(name), "%s/" LEFT_FILE, path);
+	list = fopen(name, "ae");
+	if (list == NULL)
+		return;
+	fprintf(list, "%llu %s\n", (unsigned long long)ino, file);
+	fclose(list);
+}
+
+static void
+remove_left(const char *path)
+{
+	char name[MODEL_MAX_PATH + 16], file[MODEL_MAX_PATH];
+	unsigned long long ino;
+	struct stat st;
+	FILE *list;
+
+	snprintf(name, sizeof(name), "%s/" LEFT_FILE, path);
+	list = fopen(name, "re");
+	if (list == NULL)
+		return;
+	while (fscanf(list, "%llu %1023[^\n]", &ino, file) == 2)
+		if (lstat(file, &st) == 0 && S_ISSOCK(st.st_mode) &&
+		    st.st_ino == ino)
+			unlink(file);
+	fclose(list);
+}
+
+void
 rundir_remove(const char *path)
 {
-	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	remove_left(path);
+	nftw(path, remove_one, MAX_FOLDERS, FTW_DEPTH | FTW_PHYS);
 }
 
 /* Nobody holds the lock on it, nor is about to take it. */
@@ -168,6 +206,20 @@ fill(const char *path, int *kick_fd)
 	return *kick_fd < 0 ? -1 : 0;
 }
 
+/* What fill() has made so far, without a descriptor: there may be none left. */
+static void
+empty(const char *path)
+{
+	static const char *const made[] = { "kick", "sys", "fd", OWNER_FILE };
+	char name[MODEL_MAX_PATH + 16];
+
+	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
+		snprintf(name, sizeof(name), "%s/%s", path, made[i]);
+		remove(name);
+	}
+	rmdir(path);
+}
+
 /* The folder's launcher was killed; its guardian is about to remove it. */
 static bool
 is_dying(const char *path)
@@ -226,9 +278,9 @@ rundir_create(const char *name, char *path, size_t path_bytes, int *kick_fd)
 		return -1;
 	}
 	if (fill(path, kick_fd) != 0) {
-		options_complain("cannot fill the run folder %s: %s", path,
-				 strerror(errno));
-		rundir_remove(path);
+		options_complain("cannot fill the run folder %s: %s%s", path,
+				 strerror(errno), options_remedy(errno));
+		empty(path);
 		return -1;
 	}
 	return 0;

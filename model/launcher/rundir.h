@@ -8,6 +8,7 @@
 #define MODEL_RUNDIR_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 /* Where a machine of this user and name is or would be. 0 or -errno. */
 int rundir_path(const char *name, char *path, size_t path_bytes);
@@ -22,5 +23,11 @@ int rundir_create(const char *name, char *path, size_t path_bytes,
 
 /* Remove it and all in it. */
 void rundir_remove(const char *path);
+
+/*
+ * A socket outside of the folder, with this inode, is removed with it, even
+ * when the launcher is killed.
+ */
+void rundir_leave(const char *path, const char *file, ino_t ino);
 
 #endif /* MODEL_RUNDIR_H */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+/* Outlets that are Linux TAP interfaces: mtap<k> for port k, from 0. */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/if.h>
@@ -11,23 +13,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "device.h"
 #include "options.h"
+#include "outlet.h"
 #include "segment.h"
-#include "tap.h"
-
-#define MAX_FRAME_BYTES 65536
-/* Frames of one interface in a row, so that the others have their turn. */
-#define BURST 32
-
-struct tap {
-	int fd;
-	uint32_t fn, port;
-};
-
-static struct tap *taps;
-static uint32_t nb_taps;
-static uint8_t frame[MAX_FRAME_BYTES];
 
 /* MTU and IFF_UP, by a socket. */
 static int
@@ -70,117 +58,67 @@ remedy(int error)
 }
 
 static int
-open_one(uint32_t k, struct tap *tap)
+tap_open(struct outlet *outlet, const char *args)
 {
 	struct ifreq ifr;
 	int ret = 0;
 
+	(void)args;
 	memset(&ifr, 0, sizeof(ifr));
 	ifr.ifr_flags = IFF_TAP | IFF_NO_PI;
-	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "mtap%u", k);
-	tap->fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	if (tap->fd < 0 || ioctl(tap->fd, TUNSETIFF, &ifr) != 0)
+	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "mtap%u", outlet->number);
+	outlet->fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	if (outlet->fd < 0 || ioctl(outlet->fd, TUNSETIFF, &ifr) != 0)
 		ret = -errno;
 	if (ret == 0)
 		ret = bring_up(&ifr);
-	if (ret != 0)
-		options_complain("cannot make the interface mtap%u: %s; %s", k,
-				 strerror(-ret), remedy(-ret));
-	return ret;
-}
-
-int
-tap_open(void)
-{
-	const struct model_config *config = segment_config();
-
-	taps = calloc(options_nb_ports(config), sizeof(*taps));
-	if (taps == NULL) {
-		options_complain("no memory for the TAP interfaces");
-		return -1;
-	}
-	for (uint32_t fn = 0; fn < config->nb_functions; fn++) {
-		for (uint32_t port = 0; port < config->nb_ports[fn]; port++) {
-			struct tap *tap = &taps[nb_taps];
-
-			tap->fn = fn;
-			tap->port = port;
-			nb_taps++;
-			if (open_one(nb_taps - 1, tap) != 0) {
-				tap_close();
-				return -1;
-			}
-		}
-	}
-	return 0;
+	if (ret == 0)
+		return 0;
+	options_complain("cannot make the interface mtap%u: %s; %s",
+			 outlet->number, strerror(-ret), remedy(-ret));
+	return -1;
 }
 
 /* The kernel removes an interface with its descriptor. */
-void
-tap_close(void)
+static void
+tap_close(struct outlet *outlet)
 {
-	for (uint32_t k = 0; k < nb_taps; k++)
-		if (taps[k].fd >= 0)
-			close(taps[k].fd);
-	free(taps);
-	taps = NULL;
-	nb_taps = 0;
+	if (outlet->fd >= 0)
+		close(outlet->fd);
 }
 
-uint32_t
-tap_pollfds(struct pollfd *fds)
+static void
+tap_pollfds(const struct outlet *outlet, struct pollfd *fds)
 {
-	for (uint32_t k = 0; fds != NULL && k < nb_taps; k++) {
-		fds[k].fd = taps[k].fd;
-		fds[k].events = POLLIN;
-	}
-	return nb_taps;
+	fds[0].fd = outlet->fd;
 }
 
-void
-tap_receive(const struct pollfd *fds)
+static uint32_t
+tap_receive(struct outlet *outlet, void *buf, uint32_t buf_bytes)
 {
-	for (uint32_t k = 0; k < nb_taps; k++) {
-		if ((fds[k].revents & POLLIN) == 0)
-			continue;
-		for (int i = 0; i < BURST; i++) {
-			ssize_t length = read(taps[k].fd, frame, sizeof(frame));
+	const ssize_t n = read(outlet->fd, buf, buf_bytes);
 
-			if (length <= 0)
-				break;
-			segment_lock();
-			device_port_receive(taps[k].fn, taps[k].port, frame,
-					    (uint32_t)length);
-			segment_unlock();
-		}
-	}
+	return n > 0 ? (uint32_t)n : 0;
 }
 
-static const struct tap *
-tap_of(uint32_t fn, uint32_t port)
+/* An interface that is down or full drops, as any other. */
+static bool
+tap_transmit(struct outlet *outlet, const void *frame, uint32_t nb_bytes,
+	     uint64_t at_ns)
 {
-	for (uint32_t k = 0; k < nb_taps; k++)
-		if (taps[k].fn == fn && taps[k].port == port)
-			return &taps[k];
-	return NULL;
+	ssize_t n;
+
+	(void)at_ns;
+	do
+		n = write(outlet->fd, frame, nb_bytes);
+	while (n < 0 && errno == EINTR);
+	return n >= 0;
 }
 
-void
-tap_transmit(void)
-{
-	for (;;) {
-		const struct tap *tap;
-		uint32_t fn, port, length;
-
-		segment_lock();
-		length = device_tap_next(&fn, &port, frame, sizeof(frame));
-		segment_unlock();
-		if (length == 0)
-			return;
-		tap = tap_of(fn, port);
-		/* An interface that is down or full drops, as any other. */
-		if (tap != NULL && write(tap->fd, frame, length) < 0 &&
-		    errno == EINTR)
-			continue;
-	}
-}
+const struct outlet_ops outlet_tap = {
+	.open = tap_open,
+	.pollfds = tap_pollfds,
+	.receive = tap_receive,
+	.transmit = tap_transmit,
+	.close = tap_close,
+};

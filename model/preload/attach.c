@@ -15,15 +15,16 @@
 #include "ledger.h"
 #include "nl_socket.h"
 #include "segment.h"
+#include "trace.h"
 
 static pthread_mutex_t attach_mutex = PTHREAD_MUTEX_INITIALIZER;
 static bool is_attached;
 static bool has_failed;
 
 static void
-event_file_opened(int fd)
+event_file_opened(int fd, bool is_async)
 {
-	fds_set(fd, FD_EVENT);
+	fds_set(fd, is_async ? FD_ASYNC : FD_CHANNEL);
 }
 
 /* The child of a fork() is a new process, should it ever use the machine. */
@@ -54,7 +55,7 @@ attach(const char *run_dir)
 		kernel_event_file_opened = event_file_opened;
 		pthread_atfork(NULL, NULL, after_fork);
 	}
-	ledger_trace_open();
+	trace_open();
 	doorbell_process_init();
 	return 0;
 }

@@ -2,11 +2,12 @@
 
 /*
  * Runs what doorbells of this process's queues have left to do. The stores
- * themselves only note it and wake this thread.
+ * themselves only note it and wake this thread. Or, in polled mode, looks for it.
  */
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <unistd.h>
@@ -14,10 +15,13 @@
 #include "device.h"
 #include "device_thread.h"
 #include "kernel.h"
+#include "machine.h"
+#include "plain_pages.h"
 #include "quiet.h"
 #include "segment.h"
 
 #define IDLE_MS 1000
+#define IDLE_LOOKS 100000u
 #define STACK_BYTES ((size_t)256 << 10)
 
 static struct quiet_lock lock;
@@ -36,15 +40,64 @@ run(void *arg)
 		segment_lock_masked();
 		has_worked = device_run(model_self);
 		segment_unlock_masked();
+		machine_tick();
 		if (!has_worked)
 			kernel_kick_wait(model_self, seen, IDLE_MS);
 	}
 	return NULL;
 }
 
+/* Nobody can tell how long the program will be silent: other threads may go on. */
+static void
+rest(uint32_t nb_idle)
+{
+	if (nb_idle < IDLE_LOOKS)
+		__builtin_ia32_pause();
+	else
+		sched_yield();
+}
+
+static void *
+run_polled(void *arg)
+{
+	uint32_t nb_idle = 0;
+
+	(void)arg;
+	pthread_setname_np(pthread_self(), "mana-device");
+	for (;;) {
+		nb_idle = plain_pages_run(false) != 0 ? 0 : nb_idle + 1;
+		if (device_is_due()) {
+			segment_lock_masked();
+			device_run(model_self);
+			segment_unlock_masked();
+		}
+		machine_tick();
+		if (nb_idle != 0)
+			rest(nb_idle);
+	}
+	return NULL;
+}
+
+/* Where the thread may run: not only where the program's thread may. */
+static int
+place(pthread_attr_t *attr)
+{
+	const struct model_process *launcher = segment_process(SEGMENT_LAUNCHER);
+	const uint32_t core = segment_config()->core;
+	cpu_set_t cores;
+
+	CPU_ZERO(&cores);
+	if (core != MODEL_ANY_CORE)
+		CPU_SET(core, &cores);
+	else if (sched_getaffinity(launcher->pid, sizeof(cores), &cores) < 0)
+		return 0;
+	return pthread_attr_setaffinity_np(attr, sizeof(cores), &cores);
+}
+
 static int
 start(void)
 {
+	const bool is_polled = segment_config()->mode == MODEL_MODE_POLLED;
 	pthread_attr_t attr;
 	pthread_t thread;
 	int ret = pthread_attr_init(&attr);
@@ -53,7 +106,10 @@ start(void)
 		return -ret;
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	ret = pthread_create(&thread, &attr, run, NULL);
+	ret = is_polled ? place(&attr) : 0;
+	if (ret == 0)
+		ret = pthread_create(&thread, &attr,
+				     is_polled ? run_polled : run, NULL);
 	pthread_attr_destroy(&attr);
 	return -ret;
 }

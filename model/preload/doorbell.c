@@ -18,6 +18,7 @@
 #include "doorbell.h"
 #include "kernel.h"
 #include "ledger.h"
+#include "machine.h"
 #include "mem.h"
 #include "quiet.h"
 #include "segment.h"
@@ -36,6 +37,7 @@
 
 struct page {
 	uintptr_t addr;
+	uint32_t context; /* the mapping keeps it, or what is left of it */
 	uint32_t fn, page;
 };
 
@@ -66,17 +68,18 @@ find(uintptr_t addr)
 		struct page *p = &pages[(at + i) % NB_ENTRIES];
 		uintptr_t there = __atomic_load_n(&p->addr, __ATOMIC_ACQUIRE);
 
-		if (there == addr)
-			return p;
+		/* First: no page is at 0, where a program may well fault. */
 		if (there == ADDR_FREE)
 			return NULL;
+		if (there == addr)
+			return p;
 	}
 	return NULL;
 }
 
 /* With the lock. */
 static int
-add(uintptr_t addr, uint32_t fn, uint32_t page)
+add(uintptr_t addr, uint32_t context, uint32_t fn, uint32_t page)
 {
 	uint32_t at = hash_of(addr);
 
@@ -84,6 +87,7 @@ add(uintptr_t addr, uint32_t fn, uint32_t page)
 		return -ENOMEM;
 	while (pages[at].addr > ADDR_WAS_USED)
 		at = (at + 1) % NB_ENTRIES;
+	pages[at].context = context;
 	pages[at].fn = fn;
 	pages[at].page = page;
 	__atomic_store_n(&pages[at].addr, addr, __ATOMIC_RELEASE);
@@ -159,7 +163,7 @@ doorbell_map(void **addr, uint32_t context, size_t length)
 		return -errno;
 	mask = quiet_enter();
 	quiet_lock(&pages_lock);
-	ret = add((uintptr_t)at, fn, page);
+	ret = add((uintptr_t)at, context, fn, page);
 	quiet_unlock(&pages_lock);
 	quiet_leave(mask);
 	if (ret != 0)
@@ -252,6 +256,44 @@ refuse(const struct page *page, const struct decode_insn *insn, uint64_t pc)
 	abort();
 }
 
+/*
+ * The device is gone: from now on the mapping is plain memory that nobody looks
+ * at (Linux core/uverbs_main.c rdma_umap_fault()). The instruction is executed
+ * again. It is the context's file still, so that all mappings of it see the same
+ * page, and keep what is left of the context.
+ */
+static void
+give_dummy_page(const struct page *page)
+{
+	const int rw = PROT_READ | PROT_WRITE;
+	int saved_errno = errno;
+
+	if (kernel_context_has_dummy_page(page->context))
+		syscall(SYS_mprotect, page->addr, PAGE_BYTES, rw);
+	else
+		syscall(SYS_mmap, page->addr, PAGE_BYTES, rw,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0L);
+	errno = saved_errno;
+}
+
+/* False: there is no device any more. */
+static bool
+ring(const struct page *page, uint32_t offset, uint64_t value,
+     uint32_t size_bytes)
+{
+	bool is_dead;
+
+	segment_lock_masked();
+	is_dead = kernel_context_is_dead(page->context);
+	if (!is_dead) {
+		ledger_trap();
+		device_doorbell(page->fn, page->page, offset, value,
+				size_bytes);
+	}
+	segment_unlock_masked();
+	return !is_dead;
+}
+
 enum doorbell_fault
 doorbell_trap(void *fault_addr, ucontext_t *uc)
 {
@@ -265,6 +307,10 @@ doorbell_trap(void *fault_addr, ucontext_t *uc)
 	/* The child of a fork() rings as itself. */
 	if (!attach_is_attached())
 		attach_machine();
+	if (kernel_context_is_dead(page->context)) {
+		give_dummy_page(page);
+		return DOORBELL_FAULT_DONE;
+	}
 	pc = decode_pc(uc);
 	insn = decoded(pc);
 	if (!decode_fault_is_write(uc) || insn->kind == DECODE_LOAD) {
@@ -278,10 +324,12 @@ doorbell_trap(void *fault_addr, ucontext_t *uc)
 	case DECODE_IMM:
 	case DECODE_GPR:
 	case DECODE_VECTOR:
-		segment_lock_masked();
-		device_doorbell(page->fn, page->page, offset,
-				decode_value(insn, uc), insn->size_bytes);
-		segment_unlock_masked();
+		if (!ring(page, offset, decode_value(insn, uc),
+			  insn->size_bytes)) {
+			give_dummy_page(page);
+			return DOORBELL_FAULT_DONE;
+		}
+		machine_tick();
 		break;
 	default:
 		refuse(page, insn, pc);

@@ -61,7 +61,10 @@ fds_for_each(unsigned int first, unsigned int last,
 void
 fds_after_fork(void)
 {
-	memset(kinds, FD_NONE, nb_used);
-	nb_used = 0;
+	uint32_t fd;
+
+	for (fd = 0; fd < nb_used; fd++)
+		if (!fds_is_netlink(kinds[fd]))
+			kinds[fd] = FD_NONE;
 	owner = getpid();
 }

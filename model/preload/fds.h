@@ -8,27 +8,48 @@
 #ifndef MODEL_FDS_H
 #define MODEL_FDS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum fd_kind {
 	FD_NONE,
 	FD_CONTEXT,	  /* an uverbs file */
-	FD_EVENT,	  /* completion channel or asynchronous events */
+	FD_CHANNEL,	  /* completion events */
+	FD_ASYNC,	  /* asynchronous events */
 	FD_NETLINK_RDMA,
 	FD_NETLINK_ROUTE,
+	FD_NETLINK_UEVENT,
+	FD_NETLINK_GENERIC,
 };
+
+static inline bool
+fds_is_netlink(enum fd_kind kind)
+{
+	return kind == FD_NETLINK_RDMA || kind == FD_NETLINK_ROUTE ||
+		kind == FD_NETLINK_UEVENT || kind == FD_NETLINK_GENERIC;
+}
 
 /*
  * Kind of a descriptor of this process. A child made by vfork() or clone(),
  * which may share our memory, has none.
  */
 enum fd_kind fds_kind(int fd);
+
+static inline int
+fds_is_event(enum fd_kind kind)
+{
+	return kind == FD_CHANNEL || kind == FD_ASYNC;
+}
+
 void fds_set(int fd, enum fd_kind kind);
 /* Call for each known descriptor in the range. */
 void fds_for_each(unsigned int first, unsigned int last,
 		  void (*visit)(int fd, enum fd_kind kind, void *arg),
 		  void *arg);
-/* In the child: what it inherited is no concern of the machine's. */
+/*
+ * In the child: what it inherited is no concern of the machine's, except for
+ * netlink sockets, which it may use in the parent's place (daemons do).
+ */
 void fds_after_fork(void);
 
 #endif /* MODEL_FDS_H */

@@ -10,8 +10,11 @@
 #include "fault.h"
 #include "host.h"
 #include "kernel.h"
+#include "machine.h"
 #include "nl_socket.h"
+#include "plain_pages.h"
 #include "segment.h"
+#include "verbs_trace.h"
 
 int
 files_open(int node, int flags)
@@ -59,31 +62,37 @@ files_ioctl(int context, int fd, void *arg)
 
 /* mana_ib_mmap() */
 static int
-check_mmap(size_t length, int flags, off_t offset)
+check_mmap(int context, size_t length, int flags, off_t offset)
 {
 	int rc;
 
 	segment_lock();
 	rc = fault_check(FAULT_mmap);
 	segment_unlock();
+	machine_tick();
 	if (rc < 0)
 		return rc;
+	/* ib_uverbs_mmap() looks for the device before the driver's checks. */
+	if (kernel_context_is_dead(context))
+		return -EIO;
 	if (offset != 0 || length != (size_t)sysconf(_SC_PAGESIZE) ||
 	    (flags & MAP_TYPE) == MAP_PRIVATE)
 		return -EINVAL;
 	return 0;
 }
 
-int
-files_mmap(int context, int fd, void **addr, size_t length, int flags,
-	   off_t offset)
+static int
+map_page(int context, int fd, void **addr, size_t length, int flags,
+	 off_t offset)
 {
 	void *wanted = *addr;
 	long rc;
 
-	rc = check_mmap(length, flags, offset);
+	rc = check_mmap(context, length, flags, offset);
 	if (rc < 0)
 		return rc;
+	if (config_is_plain(segment_config()))
+		return plain_pages_map(addr, context, fd, length, flags);
 	rc = doorbell_map(addr, context, length);
 	if (rc < 0)
 		return rc;
@@ -100,6 +109,20 @@ files_mmap(int context, int fd, void **addr, size_t length, int flags,
 		return -ENOMEM;
 	}
 	return 0;
+}
+
+int
+files_mmap(int context, int fd, void **addr, size_t length, int flags,
+	   off_t offset)
+{
+	struct verbs_call call;
+	int rc;
+
+	verbs_begin(&call, (uint32_t)context, "mmap", "%s", "");
+	rc = map_page(context, fd, addr, length, flags, offset);
+	verbs_end(&call, rc);
+	machine_slow();
+	return rc;
 }
 
 bool
@@ -125,7 +148,7 @@ count_same(int fd, enum fd_kind kind, void *arg)
 	dev_t dev;
 	ino_t ino;
 
-	if (kind == FD_EVENT && fd != same->fd &&
+	if (fds_is_event(kind) && fd != same->fd &&
 	    host_identity(fd, &dev, &ino) == 0 && dev == same->dev &&
 	    ino == same->ino)
 		same->nb_others++;
@@ -150,7 +173,7 @@ begin_close(int fd, struct closing *closing)
 		if (closing->context >= 0)
 			kernel_context_released(closing->context, true);
 	}
-	if (closing->kind == FD_EVENT &&
+	if (fds_is_event(closing->kind) &&
 	    host_identity(fd, &closing->same.dev, &closing->same.ino) == 0)
 		fds_for_each(0, ~0u, count_same, &closing->same);
 	fds_set(fd, FD_NONE);
@@ -164,7 +187,8 @@ end_close(const struct closing *closing, int fd)
 		if (closing->context >= 0)
 			kernel_context_released(closing->context, false);
 		break;
-	case FD_EVENT:
+	case FD_CHANNEL:
+	case FD_ASYNC:
 		if (closing->same.nb_others == 0)
 			kernel_event_file_closed(closing->same.dev,
 						 closing->same.ino);
@@ -200,6 +224,6 @@ files_duplicated(int fd, int newfd)
 	enum fd_kind kind = fds_kind(fd);
 
 	/* A netlink socket's answers wait under one number only. */
-	if (kind == FD_CONTEXT || kind == FD_EVENT)
+	if (kind == FD_CONTEXT || fds_is_event(kind))
 		fds_set(newfd, kind);
 }

@@ -5,15 +5,23 @@
 #include <string.h>
 
 #include "attach.h"
+#include "command.h"
 #include "device.h"
 #include "fault.h"
+#include "inject.h"
 #include "kernel.h"
 #include "ledger.h"
+#include "machine.h"
 #include "mana_model.h"
+#include "plain_pages.h"
+#include "plain_queues.h"
+#include "quiet.h"
 #include "segment.h"
 
 /* Hits are counted from the last arming. */
 static uint64_t hits_at_arming;
+/* Of the pages of plain memory, in step mode: one thread at a time. */
+static struct quiet_lock step_lock;
 
 static void
 copy_objects(struct mana_model_objects *to, const struct kernel_leaks *from)
@@ -149,6 +157,127 @@ mana_model_netdev_set(const char *name, bool up)
 		return -ENODEV;
 	rc = kernel_netdev_by_name(name, &netdev);
 	return rc < 0 ? rc : kernel_netdev_set_up(netdev.ifindex, up);
+}
+
+int
+mana_model_command(const char *line, char *message, size_t message_bytes)
+{
+	if (!attach_machine()) {
+		snprintf(message, message_bytes, "this program does not run on "
+			 "a modelled machine");
+		return -ENODEV;
+	}
+	return command_run(line, message, message_bytes);
+}
+
+int
+mana_model_queue(uint32_t fn, uint32_t port, bool is_tx, uint32_t n,
+		 struct mana_model_queue *queue)
+{
+	struct device_place place;
+	uint64_t mask;
+	int rc;
+
+	if (!attach_machine())
+		return -ENODEV;
+	segment_lock();
+	rc = device_queue_place(fn, port, is_tx, n, model_self, &place);
+	segment_unlock();
+	if (rc < 0)
+		return rc;
+	*queue = (struct mana_model_queue){
+		.ring = (void *)(uintptr_t)place.addr,
+		.ring_bytes = place.size_bytes,
+		.id = place.id,
+		.cq_ring = (void *)(uintptr_t)place.cq_addr,
+		.nb_cqes = place.nb_cqes,
+		.cq_id = place.cq_id,
+		.vp_offset = place.vp_offset,
+	};
+	if (segment_config()->mode != MODEL_MODE_STEP)
+		return 0;
+	mask = quiet_enter();
+	quiet_lock(&step_lock);
+	queue->doorbells = plain_pages_registers(fn, place.page);
+	quiet_unlock(&step_lock);
+	quiet_leave(mask);
+	return 0;
+}
+
+int
+mana_model_region(uint32_t fn, uint32_t key, uint64_t *addr,
+		  uint64_t *size_bytes)
+{
+	int rc;
+
+	if (!attach_machine())
+		return -ENODEV;
+	segment_lock();
+	rc = device_region_place(fn, key, addr, size_bytes);
+	segment_unlock();
+	return rc;
+}
+
+static bool is_by_hand;
+
+int
+mana_model_by_hand(bool by_hand)
+{
+	if (!attach_machine())
+		return -ENODEV;
+	if (segment_config()->mode != MODEL_MODE_STEP)
+		return -EINVAL;
+	segment_lock();
+	is_by_hand = by_hand;
+	plain_by_hand(by_hand);
+	segment_unlock();
+	return 0;
+}
+
+int
+mana_model_step(void)
+{
+	uint32_t nb_taken;
+	uint64_t mask;
+
+	if (!attach_machine())
+		return -ENODEV;
+	if (segment_config()->mode != MODEL_MODE_STEP)
+		return -EINVAL;
+	if (is_by_hand)
+		return -EBUSY;
+	mask = quiet_enter();
+	quiet_lock(&step_lock);
+	nb_taken = plain_pages_run(true);
+	if (machine_step(nb_taken == 0) && nb_taken == 0)
+		nb_taken = 1;
+	quiet_unlock(&step_lock);
+	quiet_leave(mask);
+	return (int)nb_taken;
+}
+
+uint64_t
+mana_model_traps(void)
+{
+	return attach_machine() ? segment_ledger()->nb_traps : 0;
+}
+
+uint64_t
+mana_model_injected(uint32_t fn, uint32_t port, bool is_tx, const char *name)
+{
+	uint64_t count = 0;
+	int kind;
+
+	if (!attach_machine())
+		return 0;
+	segment_lock();
+	for (kind = 0; kind < NB_INJECT_KINDS; kind++)
+		if (name == NULL ||
+		    strcmp(name, inject_kind_name((enum inject_kind)kind)) == 0)
+			count += inject_count(fn, port, is_tx,
+					      (enum inject_kind)kind);
+	segment_unlock();
+	return count;
 }
 
 int

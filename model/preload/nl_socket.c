@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <linux/netlink.h>
 #include <netlink/msg.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,25 +10,16 @@
 #include "attach.h"
 #include "fds.h"
 #include "host.h"
+#include "machine.h"
 #include "mem.h"
 #include "netlink.h"
+#include "nl_answers.h"
+#include "nl_event.h"
+#include "nl_relay.h"
 #include "nl_socket.h"
 #include "segment.h"
 
 #define MAX_REQUEST_BYTES 65536
-
-/* An answer that waits for its placeholder to be received. */
-struct answer {
-	struct answer *next;
-	int fd;
-	uint32_t placeholder; /* sequence number of the NLMSG_NOOP */
-	uint32_t nb_bytes;
-	char data[];
-};
-
-static pthread_mutex_t answers_mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct answer *answers; /* oldest first */
-static uint32_t last_placeholder = 0x4d4e0000;
 
 /* For one request. */
 struct socket_sink {
@@ -47,102 +37,177 @@ real_sendto(int fd, const void *buf, size_t len, int flags)
 				   sizeof(to_kernel)));
 }
 
+static enum fd_kind
+kind_of(int protocol)
+{
+	switch (protocol) {
+	case NETLINK_ROUTE:
+		return FD_NETLINK_ROUTE;
+	case NETLINK_RDMA:
+		return FD_NETLINK_RDMA;
+	case NETLINK_KOBJECT_UEVENT:
+		return FD_NETLINK_UEVENT;
+	case NETLINK_GENERIC:
+		return FD_NETLINK_GENERIC;
+	default:
+		return FD_NONE;
+	}
+}
+
+bool
+nl_socket_is_one(int fd)
+{
+	return fds_is_netlink(fds_kind(fd));
+}
+
 int
 nl_socket_open(int type, int protocol)
 {
-	int fd;
+	enum fd_kind kind = kind_of(protocol);
+	int real = protocol, fd;
 
-	if (protocol == NETLINK_RDMA && !attach_machine())
-		return host_result(syscall(SYS_socket, AF_NETLINK, type,
-					   protocol));
-	fd = host_result(syscall(SYS_socket, AF_NETLINK, type, NETLINK_ROUTE));
+	if (kind == FD_NETLINK_RDMA || kind == FD_NETLINK_UEVENT) {
+		if (attach_machine())
+			real = NETLINK_ROUTE;
+		else
+			kind = FD_NONE;
+	}
+	fd = host_result(syscall(SYS_socket, AF_NETLINK, type, real));
 	if (fd >= 0)
-		fds_set(fd, protocol == NETLINK_RDMA ? FD_NETLINK_RDMA :
-						       FD_NETLINK_ROUTE);
+		fds_set(fd, kind);
 	return fd;
 }
 
-static void
-append(struct answer *answer)
-{
-	struct answer **last;
+/* ---- groups ---- */
 
-	pthread_mutex_lock(&answers_mutex);
-	answer->placeholder = ++last_placeholder;
-	for (last = &answers; *last != NULL; last = &(*last)->next)
-		continue;
-	*last = answer;
-	pthread_mutex_unlock(&answers_mutex);
+/* The real kernel's groups of a socket mean what they say. */
+static bool
+has_own_groups(int fd)
+{
+	return fds_kind(fd) == FD_NETLINK_ROUTE ||
+		fds_kind(fd) == FD_NETLINK_GENERIC;
 }
 
-/* Take an answer out of the list, or only look at it. */
-static struct answer *
-find(int fd, uint32_t placeholder, bool take)
+int
+nl_socket_join(int fd, uint32_t groups)
 {
-	struct answer **at, *found;
+	enum fd_kind kind = fds_kind(fd);
 
-	pthread_mutex_lock(&answers_mutex);
-	for (at = &answers; *at != NULL; at = &(*at)->next)
-		if ((*at)->fd == fd && (*at)->placeholder == placeholder)
-			break;
-	found = *at;
-	if (found != NULL && take)
-		*at = found->next;
-	pthread_mutex_unlock(&answers_mutex);
-	return found;
+	if (groups == 0 || (kind != FD_NETLINK_ROUTE &&
+			    kind != FD_NETLINK_UEVENT) || !attach_machine())
+		return 0;
+	return nl_event_join(fd, kind == FD_NETLINK_UEVENT ?
+					 NETLINK_KOBJECT_UEVENT : NETLINK_ROUTE,
+			     groups);
+}
+
+int
+nl_socket_bind(int fd, const struct sockaddr_nl *addr)
+{
+	struct sockaddr_nl own = *addr;
+	int rc;
+
+	/* Groups of others are not those of the socket that carries them. */
+	if (!has_own_groups(fd))
+		own.nl_groups = 0;
+	rc = host_result(syscall(SYS_bind, fd, &own, sizeof(own)));
+	return rc < 0 ? rc : nl_socket_join(fd, addr->nl_groups);
+}
+
+int
+nl_socket_membership(int fd, uint32_t group, bool joins)
+{
+	uint32_t bit = group >= 1 && group <= 32 ? 1u << (group - 1) : 0;
+	int rc = 0;
+
+	if (has_own_groups(fd))
+		rc = host_result(syscall(SYS_setsockopt, fd, SOL_NETLINK,
+					 joins ? NETLINK_ADD_MEMBERSHIP :
+						 NETLINK_DROP_MEMBERSHIP,
+					 &group, sizeof(group)));
+	if (rc < 0 || joins)
+		return rc < 0 ? rc : nl_socket_join(fd, bit);
+	if (attach_is_attached())
+		nl_event_leave(fd, bit);
+	return 0;
 }
 
 void
 nl_socket_closed(int fd)
 {
-	struct answer **at, *gone;
-
-	pthread_mutex_lock(&answers_mutex);
-	for (at = &answers; *at != NULL;) {
-		if ((*at)->fd != fd) {
-			at = &(*at)->next;
-			continue;
-		}
-		gone = *at;
-		*at = gone->next;
-		free(gone);
-	}
-	pthread_mutex_unlock(&answers_mutex);
+	nl_answers_drop(fd);
+	if (model != NULL)
+		nl_event_leave(fd, ~0u);
 }
 
-/* What waits is for the parent's sockets. */
 void
 nl_socket_after_fork(void)
 {
-	pthread_mutex_init(&answers_mutex, NULL);
-	answers = NULL;
+	nl_answers_after_fork();
+	if (model != NULL)
+		nl_event_after_fork();
 }
 
+/* ---- requests ---- */
+
+/* One datagram of the modelled kernel. */
 static void
-answer(struct netlink_sink *sink, struct nl_msg *msg)
+answer_raw(struct netlink_sink *sink, void *messages, size_t nb_bytes)
 {
 	struct socket_sink *to = (struct socket_sink *)sink;
-	struct nlmsghdr *hdr = nlmsg_hdr(msg);
 	struct nlmsghdr noop = {
 		.nlmsg_len = sizeof(noop),
 		.nlmsg_type = NLMSG_NOOP,
 		.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK,
 	};
-	struct answer *new;
+	struct nlmsghdr *hdr = messages;
+	struct nl_answer *new;
+	int left = (int)nb_bytes;
 
-	hdr->nlmsg_pid = to->port_id;
-	new = malloc(sizeof(*new) + hdr->nlmsg_len);
+	for (; NLMSG_OK(hdr, (unsigned int)left); hdr = NLMSG_NEXT(hdr, left))
+		hdr->nlmsg_pid = to->port_id;
+	new = nl_answers_add(to->fd, messages, nb_bytes);
 	if (new == NULL)
 		return;
-	new->next = NULL;
-	new->fd = to->fd;
-	new->nb_bytes = hdr->nlmsg_len;
-	memcpy(new->data, hdr, hdr->nlmsg_len);
-	append(new);
-
 	noop.nlmsg_seq = new->placeholder;
 	if (real_sendto(to->fd, &noop, sizeof(noop), 0) < 0)
-		free(find(to->fd, noop.nlmsg_seq, true));
+		free(nl_answers_find(to->fd, noop.nlmsg_seq, true));
+}
+
+static void
+answer(struct netlink_sink *sink, struct nl_msg *msg)
+{
+	answer_raw(sink, nlmsg_hdr(msg), nlmsg_hdr(msg)->nlmsg_len);
+}
+
+static void
+pass_on(void *arg, void *messages, size_t nb_bytes)
+{
+	answer_raw(arg, messages, nb_bytes);
+}
+
+static bool
+relay_dump(struct netlink_sink *sink, const struct nlmsghdr *request)
+{
+	struct socket_sink *to = (struct socket_sink *)sink;
+	bool is_whole;
+	int error;
+
+	is_whole = nl_relay_dump(to->fd, request, pass_on, sink, &error);
+	if (error < 0)
+		netlink_answer_error(request, error, sink);
+	return is_whole;
+}
+
+/* Whether an option of the program's netlink socket is set. */
+static bool
+has_option(int fd, int option)
+{
+	socklen_t len = sizeof(int);
+	int value = 0;
+
+	syscall(SYS_getsockopt, fd, SOL_NETLINK, option, &value, &len);
+	return value != 0;
 }
 
 /* The port id; binds the socket if that was not done. */
@@ -171,43 +236,34 @@ send_one(struct socket_sink *to, enum fd_kind kind, const struct nlmsghdr *hdr,
 		rdma_netlink_request(hdr, &to->sink);
 		return 0;
 	}
-	if (rtnetlink_request(hdr, &to->sink))
+	if (kind == FD_NETLINK_GENERIC ? genl_request(hdr, &to->sink) :
+					 rtnetlink_request(hdr, &to->sink))
 		return 0;
 	return real_sendto(to->fd, hdr, hdr->nlmsg_len, flags);
-}
-
-static bool
-is_link_request(const struct nlmsghdr *hdr)
-{
-	return hdr->nlmsg_type >= 16 && hdr->nlmsg_type <= 19;
-}
-
-/* Whether the model has anything to do with a message at all. */
-static bool
-concerns_us(enum fd_kind kind, void *buf, int len)
-{
-	struct nlmsghdr *hdr;
-
-	if (kind == FD_NETLINK_RDMA)
-		return true;
-	for (hdr = buf; NLMSG_OK(hdr, (unsigned int)len);
-	     hdr = NLMSG_NEXT(hdr, len))
-		if (is_link_request(hdr))
-			return attach_machine();
-	return false;
 }
 
 static ssize_t
 send_all(int fd, void *buf, size_t nb_bytes, int flags)
 {
 	enum fd_kind kind = fds_kind(fd);
-	struct socket_sink to = { { answer }, fd, port_id_of(fd) };
+	struct socket_sink to = {
+		.sink = {
+			.answer = answer,
+			.answer_raw = answer_raw,
+			.relay_dump = relay_dump,
+			.wants_text = has_option(fd, NETLINK_EXT_ACK),
+			.caps_acks = has_option(fd, NETLINK_CAP_ACK),
+		},
+		.fd = fd,
+		.port_id = port_id_of(fd),
+	};
 	struct nlmsghdr *hdr;
 	int len = nb_bytes;
 	ssize_t rc;
 
-	for (hdr = buf; NLMSG_OK(hdr, (unsigned int)len);
-	     hdr = NLMSG_NEXT(hdr, len)) {
+	/* Behind a last one of odd length, less than nothing is left. */
+	for (hdr = buf; len >= (int)sizeof(*hdr) &&
+	     NLMSG_OK(hdr, (unsigned int)len); hdr = NLMSG_NEXT(hdr, len)) {
 		rc = send_one(&to, kind, hdr, flags);
 		if (rc < 0)
 			return rc;
@@ -250,98 +306,20 @@ gather(const struct msghdr *msg, size_t *nb_bytes, ssize_t *rc)
 ssize_t
 nl_socket_send(int fd, const struct msghdr *msg, int flags)
 {
-	enum fd_kind kind = fds_kind(fd);
-	bool is_ours = false;
 	size_t nb_bytes;
 	ssize_t rc = 0;
 	void *buf;
 
+	/* No program may speak as the kernel or as udev (uevent_net_rcv()). */
+	if (fds_kind(fd) == FD_NETLINK_UEVENT)
+		return -EPERM;
 	/* Guarded copies need the machine; without it nothing is modelled. */
-	if (attach_machine()) {
-		buf = gather(msg, &nb_bytes, &rc);
-		is_ours = buf != NULL && concerns_us(kind, buf, nb_bytes);
-		if (is_ours)
-			rc = send_all(fd, buf, nb_bytes, flags);
-		free(buf);
-	}
-	if (is_ours)
-		return rc;
-	return host_result(syscall(SYS_sendmsg, fd, msg, flags));
-}
-
-/* The placeholder at the head of the socket's queue: its number, or 0. */
-static ssize_t
-peek(int fd, int flags, uint32_t *placeholder)
-{
-	struct {
-		struct nlmsghdr hdr;
-		struct nlmsgerr err;
-	} head;
-	ssize_t len;
-
-	*placeholder = 0;
-	len = syscall(SYS_recvfrom, fd, &head, sizeof(head),
-		      MSG_PEEK | (flags & MSG_DONTWAIT), NULL, NULL);
-	if (len < 0)
-		return -errno;
-	if ((size_t)len >= sizeof(head) && head.hdr.nlmsg_type == NLMSG_ERROR &&
-	    head.err.error == 0 && head.err.msg.nlmsg_type == NLMSG_NOOP)
-		*placeholder = head.err.msg.nlmsg_seq;
-	return 0;
-}
-
-/* As recvmsg() of a datagram from the kernel. */
-static ssize_t
-deliver(const struct answer *from, struct msghdr *msg, int flags)
-{
-	const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
-	size_t i, at = 0;
-
-	for (i = 0; i < msg->msg_iovlen && at < from->nb_bytes; i++) {
-		size_t len = msg->msg_iov[i].iov_len;
-
-		if (len > from->nb_bytes - at)
-			len = from->nb_bytes - at;
-		if (mem_write(model_self, (uintptr_t)msg->msg_iov[i].iov_base,
-			      from->data + at, len) < 0)
-			return -EFAULT;
-		at += len;
-	}
-	if (msg->msg_name != NULL) {
-		memcpy(msg->msg_name, &kernel,
-		       msg->msg_namelen < sizeof(kernel) ? msg->msg_namelen :
-							   sizeof(kernel));
-		msg->msg_namelen = sizeof(kernel);
-	}
-	msg->msg_controllen = 0;
-	msg->msg_flags = at < from->nb_bytes ? MSG_TRUNC : 0;
-	return (flags & MSG_TRUNC) != 0 ? (ssize_t)from->nb_bytes : (ssize_t)at;
-}
-
-ssize_t
-nl_socket_receive(int fd, struct msghdr *msg, int flags)
-{
-	bool take = (flags & MSG_PEEK) == 0;
-	struct answer *found;
-	uint32_t placeholder;
-	char dummy;
-	ssize_t rc;
-
-	if (__atomic_load_n(&answers, __ATOMIC_ACQUIRE) == NULL)
-		goto native;
-	rc = peek(fd, flags, &placeholder);
-	if (rc < 0)
-		return rc;
-	found = placeholder == 0 ? NULL : find(fd, placeholder, take);
-	if (found == NULL)
-		goto native;
-	if (take)
-		syscall(SYS_recvfrom, fd, &dummy, sizeof(dummy), MSG_DONTWAIT,
-			NULL, NULL);
-	rc = deliver(found, msg, flags);
-	if (take)
-		free(found);
+	if (!attach_machine())
+		return host_result(syscall(SYS_sendmsg, fd, msg, flags));
+	buf = gather(msg, &nb_bytes, &rc);
+	if (buf != NULL)
+		rc = send_all(fd, buf, nb_bytes, flags);
+	free(buf);
+	machine_slow();
 	return rc;
-native:
-	return host_result(syscall(SYS_recvmsg, fd, msg, flags));
 }

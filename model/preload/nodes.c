@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -8,42 +10,60 @@
 #include "attach.h"
 #include "kernel.h"
 #include "nodes.h"
-#include "segment.h"
 
 #define FOLDER "/dev/infiniband"
-#define NODE_BYTES 40
+#define NODES FOLDER "/uverbs"
+#define BY_NUMBER "/dev/char/231:"
+
+static bool
+starts_with(const char *path, const char *start)
+{
+	return strncmp(path, start, strlen(start)) == 0;
+}
+
+/* As the kernel writes it: no sign, no leading zeros, nothing behind it. */
+static bool
+read_number(const char *text, uint32_t *number)
+{
+	char own[16];
+
+	*number = (uint32_t)strtoul(text, NULL, 10);
+	snprintf(own, sizeof(own), "%u", *number);
+	return strcmp(text, own) == 0;
+}
 
 int
 nodes_find(const char *path)
 {
-	char node[NODE_BYTES], number[NODE_BYTES];
-	uint32_t fn;
+	uint32_t number;
 
 	if (path == NULL || strncmp(path, "/dev/", 5) != 0 ||
 	    (path[5] != 'i' && path[5] != 'c'))
 		return NODES_NONE;
-	if (strncmp(path, FOLDER, strlen(FOLDER)) != 0 &&
-	    strncmp(path, "/dev/char/231:", 14) != 0)
+	if (!starts_with(path, FOLDER) && !starts_with(path, BY_NUMBER))
 		return NODES_NONE;
 	if (!attach_machine())
 		return NODES_NONE;
 	if (strcmp(path, FOLDER) == 0 || strcmp(path, FOLDER "/") == 0)
 		return NODES_FOLDER;
 
-	for (fn = 0; fn < segment_config()->nb_functions; fn++) {
-		snprintf(node, sizeof(node), FOLDER "/uverbs%u", fn);
-		snprintf(number, sizeof(number), "/dev/char/%u:%u",
-			 KERNEL_UVERBS_MAJOR, KERNEL_UVERBS_MINOR_BASE + fn);
-		if (strcmp(path, node) == 0 || strcmp(path, number) == 0)
-			return fn;
+	if (starts_with(path, NODES)) {
+		if (!read_number(path + strlen(NODES), &number))
+			return NODES_NONE;
+	} else if (starts_with(path, BY_NUMBER)) {
+		if (!read_number(path + strlen(BY_NUMBER), &number))
+			return NODES_NONE;
+		number -= KERNEL_UVERBS_MINOR_BASE;
+	} else {
+		return NODES_NONE;
 	}
-	return NODES_NONE;
+	return kernel_uverbs_find(number) < 0 ? NODES_NONE : (int)number;
 }
 
 uint64_t
-nodes_rdev(uint32_t fn)
+nodes_rdev(uint32_t number)
 {
-	return makedev(KERNEL_UVERBS_MAJOR, KERNEL_UVERBS_MINOR_BASE + fn);
+	return makedev(KERNEL_UVERBS_MAJOR, KERNEL_UVERBS_MINOR_BASE + number);
 }
 
 uint32_t

@@ -13,13 +13,14 @@
 #define NODES_FOLDER -2 /* /dev/infiniband itself */
 
 /*
- * The function whose node a path names, NODES_FOLDER, or NODES_NONE. Attaches
- * the process when the path looks like one; cheap when it does not.
+ * N of the /dev/infiniband/uverbs<N> that is there and that a path names,
+ * NODES_FOLDER, or NODES_NONE. Attaches the process when the path looks like
+ * one; cheap when it does not.
  */
 int nodes_find(const char *path);
 
 /* Identity of a node: number as of makedev(), and mode. */
-uint64_t nodes_rdev(uint32_t fn);
+uint64_t nodes_rdev(uint32_t number);
 uint32_t nodes_mode(int node);
 
 #endif /* MODEL_NODES_H */

@@ -25,9 +25,11 @@
 #include "fault.h"
 #include "fds.h"
 #include "files.h"
+#include "machine.h"
 #include "netdev.h"
 #include "nodes.h"
 #include "preload.h"
+#include "sysfs_path.h"
 
 /* Result of the emulation as that of a C library function. */
 static int
@@ -62,11 +64,15 @@ open_node(int node, int flags)
 	MODEL_EXPORT int name(const char *path, int flags, ...);        \
 	int name(const char *path, int flags, ...)                      \
 	{                                                               \
-		int node = nodes_find(path);                            \
+		char to[SYSFS_PATH_BYTES];                              \
+		int node = nodes_find(path), rc;                        \
 		OPEN_MODE(mode, flags)                                  \
 									\
 		if (node != NODES_NONE)                                 \
 			return open_node(node, flags);                  \
+		rc = sysfs_open(&path, flags, to);                      \
+		if (rc != SYSFS_GO_ON)                                  \
+			return result(rc);                              \
 		return MODEL_REAL(name)(path, flags, mode);             \
 	}
 
@@ -74,11 +80,15 @@ open_node(int node, int flags)
 	MODEL_EXPORT int name(int dir, const char *path, int flags, ...); \
 	int name(int dir, const char *path, int flags, ...)             \
 	{                                                               \
-		int node = nodes_find(path);                            \
+		char to[SYSFS_PATH_BYTES];                              \
+		int node = nodes_find(path), rc;                        \
 		OPEN_MODE(mode, flags)                                  \
 									\
 		if (node != NODES_NONE)                                 \
 			return open_node(node, flags);                  \
+		rc = sysfs_open(&path, flags, to);                      \
+		if (rc != SYSFS_GO_ON)                                  \
+			return result(rc);                              \
 		return MODEL_REAL(name)(dir, path, flags, mode);        \
 	}
 
@@ -87,10 +97,14 @@ open_node(int node, int flags)
 	MODEL_EXPORT int name(const char *path, int flags);             \
 	int name(const char *path, int flags)                           \
 	{                                                               \
-		int node = nodes_find(path);                            \
+		char to[SYSFS_PATH_BYTES];                              \
+		int node = nodes_find(path), rc;                        \
 									\
 		if (node != NODES_NONE)                                 \
 			return open_node(node, flags);                  \
+		rc = sysfs_open(&path, flags, to);                      \
+		if (rc != SYSFS_GO_ON)                                  \
+			return result(rc);                              \
 		return MODEL_REAL(name)(path, flags);                   \
 	}
 
@@ -98,10 +112,14 @@ open_node(int node, int flags)
 	MODEL_EXPORT int name(int dir, const char *path, int flags);    \
 	int name(int dir, const char *path, int flags)                  \
 	{                                                               \
-		int node = nodes_find(path);                            \
+		char to[SYSFS_PATH_BYTES];                              \
+		int node = nodes_find(path), rc;                        \
 									\
 		if (node != NODES_NONE)                                 \
 			return open_node(node, flags);                  \
+		rc = sysfs_open(&path, flags, to);                      \
+		if (rc != SYSFS_GO_ON)                                  \
+			return result(rc);                              \
 		return MODEL_REAL(name)(dir, path, flags);              \
 	}
 
@@ -227,6 +245,7 @@ ioctl(int fd, unsigned long request, ...)
 	} else if (_IOC_TYPE(request) == SOCKET_IOCTL_TYPE &&
 		   request > SIOCRTMSG && attach_machine()) {
 		rc = netdev_ioctl(request, arg);
+		machine_slow();
 		if (rc != NETDEV_NOT_OURS)
 			return result(rc);
 	}

@@ -10,10 +10,13 @@
 #include <errno.h>
 #include <linux/netlink.h>
 #include <net/if.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "attach.h"
+#include "events.h"
 #include "fds.h"
 #include "kernel.h"
 #include "nl_socket.h"
@@ -31,16 +34,15 @@ result(ssize_t rc)
 static bool
 is_netlink(int fd)
 {
-	enum fd_kind kind = fds_kind(fd);
-
-	return kind == FD_NETLINK_RDMA || kind == FD_NETLINK_ROUTE;
+	return nl_socket_is_one(fd);
 }
 
 MODEL_EXPORT int
 socket(int domain, int type, int protocol)
 {
 	if (domain == AF_NETLINK &&
-	    (protocol == NETLINK_RDMA || protocol == NETLINK_ROUTE))
+	    (protocol == NETLINK_RDMA || protocol == NETLINK_ROUTE ||
+	     protocol == NETLINK_KOBJECT_UEVENT || protocol == NETLINK_GENERIC))
 		return result(nl_socket_open(type, protocol));
 	return MODEL_REAL(socket)(domain, type, protocol);
 }
@@ -50,12 +52,23 @@ bind(int fd, const struct sockaddr *addr, socklen_t len)
 {
 	struct sockaddr_nl nl;
 
-	if (fds_kind(fd) != FD_NETLINK_RDMA || len < sizeof(nl))
+	if (!is_netlink(fd) || len < sizeof(nl))
 		return MODEL_REAL(bind)(fd, addr, len);
-	/* Groups of RDMA are not those of the socket that carries it. */
 	memcpy(&nl, addr, sizeof(nl));
-	nl.nl_groups = 0;
-	return MODEL_REAL(bind)(fd, (struct sockaddr *)&nl, sizeof(nl));
+	return result(nl_socket_bind(fd, &nl));
+}
+
+MODEL_EXPORT int
+setsockopt(int fd, int level, int name, const void *value, socklen_t len)
+{
+	uint32_t group;
+
+	if (level != SOL_NETLINK || !is_netlink(fd) || len < sizeof(group) ||
+	    (name != NETLINK_ADD_MEMBERSHIP && name != NETLINK_DROP_MEMBERSHIP))
+		return MODEL_REAL(setsockopt)(fd, level, name, value, len);
+	memcpy(&group, value, sizeof(group));
+	return result(nl_socket_membership(fd, group,
+					   name == NETLINK_ADD_MEMBERSHIP));
 }
 
 MODEL_EXPORT ssize_t
@@ -153,6 +166,26 @@ __recvfrom_chk(int fd, void *buf, size_t len, size_t size, int flags,
 					  addr_len);
 }
 
+/* Of a datagram, read() is recv() without flags. */
+MODEL_EXPORT ssize_t
+read(int fd, void *buf, size_t len)
+{
+	if (is_netlink(fd))
+		return recvfrom(fd, buf, len, 0, NULL, NULL);
+	if (fds_is_event(fds_kind(fd)))
+		return result(events_read(fd, buf, len));
+	return MODEL_REAL(read)(fd, buf, len);
+}
+
+MODEL_EXPORT ssize_t __read_chk(int fd, void *buf, size_t len, size_t size);
+ssize_t
+__read_chk(int fd, void *buf, size_t len, size_t size)
+{
+	if (len <= size)
+		return read(fd, buf, len);
+	return MODEL_REAL(__read_chk)(fd, buf, len, size);
+}
+
 MODEL_EXPORT unsigned int
 if_nametoindex(const char *name)
 {
@@ -162,6 +195,43 @@ if_nametoindex(const char *name)
 	    kernel_netdev_by_name(name, &netdev) == 0)
 		return netdev.ifindex;
 	return MODEL_REAL(if_nametoindex)(name);
+}
+
+/* The real ones and ours, in memory that if_freenameindex() can free. */
+static struct if_nameindex *
+with_ours(struct if_nameindex *real)
+{
+	struct if_nameindex *all, *next;
+	struct kernel_netdev netdev;
+	size_t nb = 0, nb_ours = 0;
+
+	while (real[nb].if_index != 0 || real[nb].if_name != NULL)
+		nb++;
+	while (kernel_netdev_nth(nb_ours, &netdev) == 0)
+		nb_ours++;
+	all = realloc(real, (nb + nb_ours + 1) * sizeof(*all));
+	if (all == NULL)
+		return real;
+	next = all + nb;
+	for (size_t n = 0; n < nb_ours; n++) {
+		if (kernel_netdev_nth(n, &netdev) != 0)
+			break;
+		next->if_name = strdup(netdev.name);
+		next->if_index = netdev.ifindex;
+		if (next->if_name == NULL)
+			break;
+		next++;
+	}
+	*next = (struct if_nameindex){ 0, NULL };
+	return all;
+}
+
+MODEL_EXPORT struct if_nameindex *
+if_nameindex(void)
+{
+	struct if_nameindex *real = MODEL_REAL(if_nameindex)();
+
+	return real == NULL || !attach_machine() ? real : with_ours(real);
 }
 
 MODEL_EXPORT char *

@@ -23,6 +23,7 @@
 #include "kernel.h"
 #include "nodes.h"
 #include "preload.h"
+#include "sysfs_path.h"
 
 /* struct stat and struct stat64 have the same members. */
 #define FILL_NODE(buf, node)                                            \
@@ -36,7 +37,7 @@
 		}                                                       \
 	} while (0)
 
-/* Function of the uverbs file behind a descriptor, or NODES_NONE. */
+/* N of the uverbs file behind a descriptor, or NODES_NONE. */
 static int
 node_of_fd(int fd)
 {
@@ -46,17 +47,19 @@ node_of_fd(int fd)
 		context = files_context(fd);
 	if (context < 0)
 		return NODES_NONE;
-	context = kernel_context_fn(context);
+	context = kernel_context_number(context);
 	return context < 0 ? NODES_NONE : context;
 }
 
 #define DEFINE_STAT(name, type)                                         \
 	MODEL_EXPORT int name(const char *path, struct type *buf)       \
 	{                                                               \
+		char to[SYSFS_PATH_BYTES];                              \
 		int node = nodes_find(path);                            \
 									\
 		if (node == NODES_NONE)                                 \
-			return MODEL_REAL(name)(path, buf);             \
+			return MODEL_REAL(name)(sysfs_path(path, to),   \
+						buf);                   \
 		FILL_NODE(buf, node);                                   \
 		return 0;                                               \
 	}
@@ -76,8 +79,10 @@ node_of_fd(int fd)
 	MODEL_EXPORT int name(int dir, const char *path,                \
 			      struct type *buf, int flags)              \
 	{                                                               \
+		char to[SYSFS_PATH_BYTES];                              \
 		int node, rc;                                           \
 									\
+		path = sysfs_path(path, to);                            \
 		node = nodes_find(path);                                \
 		if (node != NODES_NONE) {                               \
 			FILL_NODE(buf, node);                           \
@@ -140,8 +145,10 @@ MODEL_EXPORT int
 statx(int dir, const char *path, int flags, unsigned int mask,
       struct statx *buf)
 {
+	char to[SYSFS_PATH_BYTES];
 	int node, rc;
 
+	path = sysfs_path(path, to);
 	node = nodes_find(path);
 	if (node == NODES_NONE) {
 		rc = MODEL_REAL(statx)(dir, path, flags, mask, buf);
@@ -165,15 +172,19 @@ statx(int dir, const char *path, int flags, unsigned int mask,
 MODEL_EXPORT int
 access(const char *path, int mode)
 {
+	char to[SYSFS_PATH_BYTES];
+
 	if (nodes_find(path) != NODES_NONE)
 		return 0;
-	return MODEL_REAL(access)(path, mode);
+	return MODEL_REAL(access)(sysfs_path(path, to), mode);
 }
 
 MODEL_EXPORT int
 faccessat(int dir, const char *path, int mode, int flags)
 {
+	char to[SYSFS_PATH_BYTES];
+
 	if (nodes_find(path) != NODES_NONE)
 		return 0;
-	return MODEL_REAL(faccessat)(dir, path, mode, flags);
+	return MODEL_REAL(faccessat)(dir, sysfs_path(path, to), mode, flags);
 }

@@ -15,6 +15,7 @@
 #include <sys/select.h>
 #include <threads.h>
 
+#include "events.h"
 #include "preload.h"
 #include "quiet.h"
 #include "signals.h"
@@ -220,9 +221,14 @@ MODEL_EXPORT int
 ppoll(struct pollfd *fds, nfds_t nb_fds, const struct timespec *timeout,
       const sigset_t *set)
 {
+	static const struct timespec now;
 	sigset_t room;
 
-	return MODEL_REAL(ppoll)(fds, nb_fds, timeout, to_real(set, &room));
+	if (events_poll_is_due(fds, nb_fds))
+		timeout = &now;
+	return events_poll_done(fds, nb_fds,
+				MODEL_REAL(ppoll)(fds, nb_fds, timeout,
+						  to_real(set, &room)));
 }
 
 /* The form that _FORTIFY_SOURCE calls. */
@@ -235,6 +241,8 @@ __ppoll_chk(struct pollfd *fds, nfds_t nb_fds, const struct timespec *timeout,
 {
 	sigset_t room;
 
+	if (fds_bytes / sizeof(*fds) >= nb_fds)
+		return ppoll(fds, nb_fds, timeout, set);
 	return MODEL_REAL(__ppoll_chk)(fds, nb_fds, timeout,
 				       to_real(set, &room), fds_bytes);
 }
@@ -256,8 +264,10 @@ epoll_pwait(int epfd, struct epoll_event *events, int nb_events, int timeout,
 {
 	sigset_t room;
 
-	return MODEL_REAL(epoll_pwait)(epfd, events, nb_events, timeout,
-				       to_real(set, &room));
+	return events_epoll_done(epfd, events,
+				 MODEL_REAL(epoll_pwait)(epfd, events,
+							 nb_events, timeout,
+							 to_real(set, &room)));
 }
 
 MODEL_EXPORT int
@@ -266,8 +276,10 @@ epoll_pwait2(int epfd, struct epoll_event *events, int nb_events,
 {
 	sigset_t room;
 
-	return MODEL_REAL(epoll_pwait2)(epfd, events, nb_events, timeout,
-					to_real(set, &room));
+	return events_epoll_done(epfd, events,
+				 MODEL_REAL(epoll_pwait2)(epfd, events,
+							  nb_events, timeout,
+							  to_real(set, &room)));
 }
 
 MODEL_EXPORT int

@@ -8,9 +8,12 @@
 
 #include "mem.h"
 #include "nic.h"
+#include "clock.h"
 #include "rig.h"
+#include "trace.h"
 
 uint32_t rig_nb_events, rig_event_cq, rig_nb_kicks;
+uint32_t *rig_shared_events;
 
 /* The kernel's side, as far as the card needs it. */
 void
@@ -19,6 +22,13 @@ kernel_completion_event(uint32_t fn, uint32_t cq_id)
 	(void)fn;
 	rig_nb_events++;
 	rig_event_cq = cq_id;
+	if (rig_shared_events != NULL)
+		(*rig_shared_events)++;
+}
+
+void
+kernel_holder_died(void)
+{
 }
 
 void
@@ -26,6 +36,11 @@ kernel_kick_process(uint32_t process)
 {
 	(void)process;
 	rig_nb_kicks++;
+}
+
+void
+segment_is_full(void)
+{
 }
 
 void
@@ -43,10 +58,12 @@ rig_on_fault(int sig, siginfo_t *info, void *ucontext)
 }
 
 static void *
-rig_map(uint32_t nb_bytes)
+rig_map(const struct rig *rig, uint32_t nb_bytes)
 {
 	void *p = mmap(NULL, nb_bytes, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		       (rig->is_shared ? MAP_SHARED : MAP_PRIVATE) |
+			       MAP_ANONYMOUS,
+		       -1, 0);
 
 	assert_ptr_not_equal(p, MAP_FAILED);
 	return p;
@@ -77,15 +94,13 @@ rig_defaults(struct rig *rig)
 	rig->cq_bytes = 256 * HW_CQE_BYTES;
 }
 
+/* A work queue and its CQ, whose rings are mapped. */
 static void
 rig_queue(struct rig_port *p, uint32_t port, struct rig_ring *wq,
 	  struct rig_ring *cq, bool is_sq)
 {
-	struct device_memory memory;
+	struct device_memory memory = rig_memory(cq);
 
-	cq->mem = rig_map(cq->bytes);
-	wq->mem = rig_map(wq->bytes);
-	memory = rig_memory(cq);
 	assert_int_equal(device_cq_create(0, p->pdn, p->page, &memory, &cq->id),
 			 0);
 	cq->pos = cq->bytes / HW_CQE_BYTES;
@@ -102,6 +117,36 @@ rig_queue(struct rig_port *p, uint32_t port, struct rig_ring *wq,
 }
 
 static void
+rig_port_queues(struct rig *rig, uint32_t port)
+{
+	struct rig_port *p = &rig->port[port];
+
+	rig_queue(p, port, &p->sq, &p->scq, true);
+	rig_queue(p, port, &p->rq, &p->rcq, false);
+}
+
+void
+rig_renew(struct rig *rig)
+{
+	uint32_t port;
+
+	for (port = 0; port < RIG_PORTS; port++) {
+		struct rig_port *p = &rig->port[port];
+		const uint32_t rq_id = p->rq.id;
+
+		device_sq_destroy(0, p->sq.id);
+		device_rq_destroy(0, p->rq.id);
+		device_cq_destroy(0, p->scq.id);
+		device_cq_destroy(0, p->rcq.id);
+		memset(p->scq.mem, 0, p->scq.bytes);
+		memset(p->rcq.mem, 0, p->rcq.bytes);
+		rig_port_queues(rig, port);
+		/* The steering names it. */
+		assert_int_equal(p->rq.id, rq_id);
+	}
+}
+
+static void
 rig_port_start(struct rig *rig, uint32_t port)
 {
 	struct rig_port *p = &rig->port[port];
@@ -109,7 +154,7 @@ rig_port_start(struct rig *rig, uint32_t port)
 
 	assert_int_equal(device_pd_create(0, &p->pdn), 0);
 	assert_int_equal(device_doorbell_page_create(0, &p->page), 0);
-	p->buf = rig_map(RIG_BUF_BYTES);
+	p->buf = rig_map(rig, RIG_BUF_BYTES);
 	memory = (struct device_memory){ .process = model_self,
 					 .addr = (uintptr_t)p->buf,
 					 .size = RIG_BUF_BYTES };
@@ -119,8 +164,11 @@ rig_port_start(struct rig *rig, uint32_t port)
 	p->sq.bytes = rig->sq_bytes;
 	p->rq.bytes = rig->rq_bytes;
 	p->scq.bytes = p->rcq.bytes = rig->cq_bytes;
-	rig_queue(p, port, &p->sq, &p->scq, true);
-	rig_queue(p, port, &p->rq, &p->rcq, false);
+	p->sq.mem = rig_map(rig, p->sq.bytes);
+	p->scq.mem = rig_map(rig, p->scq.bytes);
+	p->rq.mem = rig_map(rig, p->rq.bytes);
+	p->rcq.mem = rig_map(rig, p->rcq.bytes);
+	rig_port_queues(rig, port);
 	assert_int_equal(device_vport_enable_tx(0, port, p->pdn, p->page,
 						&p->vp_offset),
 			 0);
@@ -146,7 +194,8 @@ rig_start(struct rig *rig)
 	strcpy(rig->dir, "/tmp/mana-rig-XXXXXX");
 	assert_non_null(mkdtemp(rig->dir));
 	assert_int_equal(segment_create(rig->dir, &rig->config), 0);
-	ledger_trace_open();
+	assert_int_equal(trace_create(), 0);
+	clock_init(config_is_virtual_time(&rig->config));
 	assert_int_equal(device_init(), 0);
 	rig_nb_events = rig_nb_kicks = 0;
 	for (port = 0; port < RIG_PORTS; port++)
@@ -168,6 +217,7 @@ rig_stop(struct rig *rig)
 		munmap(p->rq.mem, p->rq.bytes);
 		munmap(p->rcq.mem, p->rcq.bytes);
 	}
+	trace_close();
 	segment_detach();
 	snprintf(path, sizeof(path), "%s/segment", rig->dir);
 	unlink(path);

@@ -47,6 +47,7 @@ struct rig {
 	struct model_config config; /* change before rig_start() */
 	char dir[64];
 	uint32_t sq_bytes, rq_bytes, cq_bytes;
+	bool is_shared; /* rings and buffers, with children */
 	uint32_t nb_rqs; /* RQs of port 1: only the first has its own struct */
 	struct rig_port port[RIG_PORTS];
 };
@@ -54,11 +55,15 @@ struct rig {
 extern uint32_t rig_nb_events; /* kernel_completion_event() calls */
 extern uint32_t rig_event_cq;
 extern uint32_t rig_nb_kicks;
+/* If set, counts the events of children, too. */
+extern uint32_t *rig_shared_events;
 
 /* Defaults into *rig, without starting. */
 void rig_defaults(struct rig *rig);
 void rig_start(struct rig *rig);
 void rig_stop(struct rig *rig);
+/* New queues in place of the old ones, whatever had become of those. */
+void rig_renew(struct rig *rig);
 
 /*
  * Faults of guarded copies come back as errors. rig_start() does it; cmocka
@@ -112,6 +117,17 @@ const uint8_t *rig_cqe(struct rig_ring *cq);
 /* An Ethernet/IPv4/TCP or UDP frame with right checksums; returns its size. */
 uint32_t rig_frame(uint8_t *frame, uint8_t proto, uint32_t payload);
 uint32_t rig_frame6(uint8_t *frame, uint8_t proto, uint32_t payload);
+
+/*
+ * rig_offload.c: at the start of buf a frame with checksum requests, or an LSO
+ * with this payload in segments of 1000, rightly prepared.
+ */
+struct rig_wqe rig_csum_wqe(const struct rig_port *p, uint8_t proto, bool v6);
+struct rig_wqe rig_lso_wqe(const struct rig_port *p, bool v6, uint32_t payload);
+/* The same with a VLAN tag, written into the frame and its offsets. */
+void rig_add_tag(const struct rig_port *p, struct rig_wqe *wqe, uint16_t tci);
+/* The long form, with a VLAN tag that the device inserts. */
+void rig_insert_tag(const struct rig_port *p, struct rig_wqe *wqe, uint16_t tci);
 
 /* Exactly these many violations of this name and none of any other. */
 #define assert_violation(name, n) \

@@ -6,62 +6,13 @@
  */
 
 #include <fcntl.h>
-#include <rdma/ib_user_ioctl_cmds.h>
-#include <rdma/rdma_user_ioctl_cmds.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 
+#include "uverbs_calls.h"
 #include "verbs_rig.h"
 
-#define DRIVER_ID 20
-#define MAX_ATTRS 300
 #define UNKNOWN_ATTR 99
-
-/* struct ib_uverbs_ioctl_hdr, whose open end clang does not want inside. */
-struct header {
-	uint16_t length, object_id, method_id, num_attrs;
-	uint64_t reserved1;
-	uint32_t driver_id, reserved2;
-};
-
-struct call {
-	struct header hdr;
-	struct ib_uverbs_attr attr[MAX_ATTRS];
-};
-
-static struct call
-new_call(uint16_t object, uint16_t method)
-{
-	struct call call;
-
-	memset(&call, 0, sizeof(call));
-	call.hdr.object_id = object;
-	call.hdr.method_id = method;
-	call.hdr.driver_id = DRIVER_ID;
-	call.hdr.length = sizeof(call.hdr);
-	return call;
-}
-
-static struct ib_uverbs_attr *
-add(struct call *call, uint16_t id, uint16_t len, uint64_t data)
-{
-	struct ib_uverbs_attr *attr = &call->attr[call->hdr.num_attrs++];
-
-	attr->attr_id = id;
-	attr->len = len;
-	attr->flags = UVERBS_ATTR_F_MANDATORY;
-	attr->data = data;
-	call->hdr.length += sizeof(*attr);
-	return attr;
-}
-
-/* 0, or the errno. */
-static int
-run(int fd, struct call *call)
-{
-	return ioctl(fd, RDMA_VERBS_IOCTL, &call->hdr) == 0 ? 0 : errno;
-}
 
 static int
 open_context(void **state)
@@ -92,22 +43,6 @@ close_context(void **state)
 	assert_int_equal(close(*(int *)*state), 0);
 	assert_no_objects();
 	return 0;
-}
-
-static struct call
-command(uint32_t number, const void *in, uint16_t in_bytes, void *out,
-	uint16_t out_bytes)
-{
-	struct call call = new_call(UVERBS_OBJECT_DEVICE,
-				    UVERBS_METHOD_INVOKE_WRITE);
-
-	add(&call, UVERBS_ATTR_WRITE_CMD, 8, number);
-	if (in != NULL)
-		add(&call, UVERBS_ATTR_CORE_IN, in_bytes,
-		    in_bytes <= 8 ? *(const uint64_t *)in : (uintptr_t)in);
-	if (out != NULL)
-		add(&call, UVERBS_ATTR_CORE_OUT, out_bytes, (uintptr_t)out);
-	return call;
 }
 
 static uint32_t
@@ -313,14 +248,78 @@ newer_libraries_are_understood(void **state)
 	call.attr[5].data = (uintptr_t)more;
 	call.attr[5].len = 24;
 	assert_int_equal(run(fd, &call), EOPNOTSUPP);
-	/* ... and a CQ of the other RDMA device is not to be had here. */
+	/* ... and whose CQ it is follows from the device, not from a flag. */
 	uhw_in[1] = 1;
 	call.attr[5].data = (uintptr_t)uhw_in;
 	call.attr[5].len = 16;
-	assert_int_equal(run(fd, &call), EINVAL);
+	assert_int_equal(run(fd, &call), 0);
+	destroy.attr[0].data = call.attr[0].data;
+	assert_int_equal(run(fd, &destroy), 0);
 	call.attr[5].len = 4;
 	assert_int_equal(run(fd, &call), EINVAL);
 	free(ring);
+}
+
+/* include/uapi/rdma/ib_user_ioctl_cmds.h of Linux 6.17. */
+#define METHOD_REG_MR 5
+#define REG_MR_HANDLE 0
+#define REG_MR_PD 1
+#define REG_MR_IOVA 3
+#define REG_MR_ADDR 4
+#define REG_MR_LENGTH 5
+#define REG_MR_ACCESS 6
+#define REG_MR_FD 7
+#define REG_MR_FD_OFFSET 8
+#define REG_MR_LKEY 9
+#define REG_MR_RKEY 10
+
+static void
+memory_has_a_method_of_its_own(void **state)
+{
+	uint32_t lkey = 0, rkey = 1, pd;
+	int fd = *(int *)*state;
+	struct call call, destroy;
+	void *memory = aligned_alloc(4096, 8192);
+
+	pd = alloc_pd(fd);
+	memset(memory, 0, 8192);
+	call = new_call(UVERBS_OBJECT_MR, METHOD_REG_MR);
+	add(&call, REG_MR_HANDLE, 0, 0);
+	add(&call, REG_MR_PD, 0, pd);
+	add(&call, REG_MR_IOVA, 8, (uintptr_t)memory);
+	add(&call, REG_MR_LENGTH, 8, 8192);
+	add(&call, REG_MR_ACCESS, 4, IBV_ACCESS_LOCAL_WRITE);
+	add(&call, REG_MR_LKEY, 4, (uintptr_t)&lkey);
+	add(&call, REG_MR_RKEY, 4, (uintptr_t)&rkey);
+	assert_int_equal(run(fd, &call), EINVAL); /* neither address nor file */
+	add(&call, REG_MR_ADDR, 8, (uintptr_t)memory);
+	assert_int_equal(run(fd, &call), 0);
+	assert_int_not_equal(lkey, 0);
+	assert_int_equal(lkey, rkey);
+	assert_int_equal(vrig_objects().mr, 1);
+	destroy = new_call(UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY);
+	add(&destroy, UVERBS_ATTR_DESTROY_MR_HANDLE, 0, call.attr[0].data);
+	assert_int_equal(run(fd, &destroy), 0);
+
+	call.attr[4].data |= (uint64_t)IBV_ACCESS_RELAXED_ORDERING;
+	assert_int_equal(run(fd, &call), 0);
+	destroy.attr[0].data = call.attr[0].data;
+	assert_int_equal(run(fd, &destroy), 0);
+	call.attr[2].data += 64; /* another offset in its page */
+	assert_int_equal(run(fd, &call), EINVAL);
+	call.attr[2].data -= 64;
+	call.attr[1].data = 0x7777;
+	assert_int_equal(run(fd, &call), ENOENT);
+	call.attr[1].data = pd;
+	add(&call, REG_MR_FD_OFFSET, 8, 0);
+	assert_int_equal(run(fd, &call), EINVAL);
+	add(&call, REG_MR_FD, 0, 0);
+	assert_int_equal(run(fd, &call), EINVAL); /* both */
+	call.attr[7].attr_id = UNKNOWN_ATTR; /* no address, then */
+	call.attr[7].flags = 0;
+	assert_int_equal(run(fd, &call), EOPNOTSUPP);
+	assert_int_equal(vrig_objects().mr, 0);
+	free(memory);
 }
 
 /* Calls that would do, to be spoilt. */
@@ -443,6 +442,7 @@ main(void)
 		T(doorbell_mapping_is_checked),
 		T(answers_to_nowhere_undo_the_work),
 		T(newer_libraries_are_understood),
+		T(memory_has_a_method_of_its_own),
 		T(noise_is_survived),
 	};
 

@@ -16,12 +16,11 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-FOLDER = os.path.abspath(sys.argv[1])
-MODEL = os.path.join(FOLDER, "mana-model")
+from model_test import FOLDER, MODEL, Case as ModelCase
+
 MANY = os.path.join(FOLDER, "test", "many_doorbells")
 ODD = os.path.join(FOLDER, "test", "odd_doorbell")
 NOBODY = 65534
@@ -65,31 +64,12 @@ def comm(pid):
         return file.read().strip()
 
 
-class Case(unittest.TestCase):
-    """A run folder of its own, which must be empty in the end."""
+class Case(ModelCase):
+    """Programs of which the report is looked at."""
 
     def setUp(self):
-        self.base = tempfile.mkdtemp(prefix="launcher-test-")
-        os.chmod(self.base, 0o777)
-        self.report_path = os.path.join(self.base, "report.json")
-        self.folders = os.path.join(self.base, "machines")
-        os.mkdir(self.folders)
-        os.chmod(self.folders, 0o777)
-        self.env = dict(os.environ, MANA_MODEL_RUNDIR=self.folders)
-        self.env.pop("LD_PRELOAD", None)
-        # A sanitizer's own handler would say exit status 1.
-        self.env["ASAN_OPTIONS"] = "detect_leaks=0:handle_segv=0"
-
-    def tearDown(self):
-        left = os.listdir(self.folders)
-        shutil.rmtree(self.base)
-        self.assertEqual(left, [], "run folders left behind")
-
-    def run_model(self, *args, prefix=(), timeout=60, without_model=False, **more):
-        model = () if without_model else (MODEL,)
-        return subprocess.run([*prefix, *model, *args], env=self.env,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True, timeout=timeout, check=False, **more)
+        super().setUp()
+        self.report_path = self.path("report.json")
 
     def start_model(self, *args, **more):
         return subprocess.Popen([MODEL, *args], env=self.env, text=True,
@@ -163,7 +143,25 @@ class Options(Case):
         self.refused(["--max-mtu", "67"], "68 to 9216")
         self.refused(["--max-mtu", "9217"], "68 to 9216")
         self.refused(["--wire", "ring"], "pair, loop, tap")
+        self.refused(["--wire", "3=loop"], "no port 3", "--ports")
+        self.refused(["--wire", "0=loop"], "N=KIND")
+        self.refused(["--wire", "1=ring"], "pair, loop, tap")
+        self.refused(["--wire", "1=loop:x"], "loop takes no")
+        self.refused(["--wire", "1=pair"], "needs more")
+        self.refused(["--wire", "1=pair:1"], "use loop")
+        self.refused(["--wire", "1=pair:x"], "other port")
+        self.refused(["--wire", "1=pair:3"], "no port 3")
+        self.refused(["--wire", "1=loop", "--wire", "2=pair:1"], "port 1 has another")
+        self.refused(["--link", "1"], "--link", "1:delay=20us")
+        self.refused(["--link", "3:loss=1%"], "--link", "fewer ports")
+        self.refused(["--link", "1:loss=1"], "--link", "0% to 100%")
+        self.refused(["--link", "1:loss=101%"], "0% to 100%")
+        self.refused(["--link", "1:bandwidth=10X"], "10G")
+        self.refused(["--link", "1:delay=20"], "20us")
+        self.refused(["--link", "1:speed=20"], "speed")
         self.refused(["--mode", "fast"], "sync, thread")
+        self.refused(["--mode", "polled", "--core", "1023"], "may not run there")
+        self.refused(["--core", "0"], "--mode polled")
         self.refused(["--enforce", "sa,foo"], "sa, etype, vlan, dmac")
         self.refused(["--enforce", ""], "sa, etype, vlan, dmac")
         self.refused(["--cq-doorbell=loose"], "lax, strict")
@@ -181,6 +179,11 @@ class Options(Case):
         self.refused(["--fault", "nonsense:1"], "--fault", "nonsense")
         self.refused(["--fault", "reg_mr:0"], "--fault")
         self.refused(["--fault", "reg_mr"], "--fault")
+        self.refused(["--quirk", "nonsense=1"], "--quirk", "--help")
+        self.refused(["--quirk", "runts"], "taken|padded|refused")
+        self.refused(["--quirk", "runts="], "taken|padded|refused")
+        self.refused(["--quirk", "runts=pad"], "taken|padded|refused")
+        self.refused(["--quirk", "runts=taken|padded"], "taken|padded|refused")
 
     def test_wrong_options(self):
         self.refused(["--nonsense"], "--nonsense", "--help")
@@ -197,9 +200,9 @@ class Options(Case):
         done = self.run_model("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         for option in ("functions", "ports", "mac-base", "max-mtu", "wire",
-                       "mode", "coalesce", "enforce", "cq-doorbell",
+                       "mode", "coalesce", "coalesce-ns", "enforce", "cq-doorbell",
                        "fatal-violations", "report", "name", "trace",
-                       "vp-offset", "fault", "seed", "quiet", "help",
+                       "vp-offset", "fault", "quirk", "seed", "quiet", "help",
                        "list-violations"):
             self.assertIn(f"  --{option}", done.stdout)
 
@@ -217,6 +220,7 @@ class Options(Case):
             "--functions=2", "--ports=1,3", "--mac-base=00:0d:3a:12:34:56",
             "--max-mtu=9000", "--wire=loop", "--mode=thread", "--coalesce",
             "--enforce=sa,etype,vlan,dmac", "--cq-doorbell=strict",
+            "--quirk=runts=refused", "--quirk=tx-wqe-offset=zero",
             "--fatal-violations", "--name=all", "--vp-offset=300",
             "--fault=reg_mr:3:ENOMEM", "--fault=any:100+", "--seed=42",
             "--quiet", "--report", self.report_path, "--trace",
@@ -224,6 +228,8 @@ class Options(Case):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         report = self.report()
         self.assertEqual(report["seed"], 42)
+        self.assertEqual(report["quirks"],
+                         {"runts": "refused", "tx-wqe-offset": "zero"})
         self.assertEqual(report["name"], "all")
         self.assertEqual([(p["pci"], p["port"], p["mac"]) for p in report["ports"]],
                          [("7870:00:00.0", 1, "00:0d:3a:12:34:56"),
@@ -293,7 +299,7 @@ class Reports(Case):
         report = self.report()
         self.assertEqual(report["violations"], [])
         self.assertEqual(report["doorbells"],
-                         {"sq": 0, "rq": 0, "cq": 0, "cq_arm": 0})
+                         {"sq": 0, "rq": 0, "cq": 0, "cq_arm": 0, "traps": 0})
         self.assertEqual(set(report["leaks"]), self.KINDS)
         self.assertEqual(set(report["objects"]), self.KINDS)
         self.assertEqual(report["seed"], 1)
@@ -373,6 +379,50 @@ class Reports(Case):
             self.assertEqual((done.returncode, done.stdout), (125, ""))
             self.assertTrue(done.stderr.startswith("mana-model: "))
 
+    def test_the_age_of_the_kernel_is_told(self):
+        path = os.path.join(self.base, "report.json")
+        for options, kernel, rnic in (((), "7.2", False),
+                                      (("--kernel", "6.12", "--rnic"), "6.12", True),
+                                      (("--kernel=6.2",), "6.2", False)):
+            done = self.run_model("--quiet", *options, "--report", path, "true")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            with open(path) as f:
+                report = json.load(f)
+            self.assertEqual((report["kernel"], report["rnic"]), (kernel, rnic))
+        done = self.run_model("--kernel", "6.3", "true")
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("give one of 7.2, 6.12, 6.2", done.stderr)
+        done = self.run_model("--quiet", "--kernel", "6.12", "true")
+        self.assertIn("add --rnic", done.stderr)
+
+    def test_ctl_commands(self):
+        model = self.start_model("--quiet", "--name", "told", "cat",
+                                 stdin=subprocess.PIPE)
+        self.live("told")
+        flags = os.path.join(self.folders, f"mana-model-{os.getuid()}-told",
+                             "sys/class/net/mana0p1/flags")
+        for words, expected in ((["netdev", "port=2", "up"], "0x1003"),
+                                (["netdev", "down", "port=2"], "0x1002")):
+            done = self.run_model("ctl", "told", *words)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            with open(flags) as f:
+                self.assertEqual(f.read().strip(), expected)
+        for words, message in (
+                (["explode"], "no command 'explode'"),
+                (["netdev", "up"], "which port?"),
+                (["netdev", "port=3", "up"], "fewer ports"),
+                (["netdev", "port=0", "up"], "from 1 to"),
+                (["netdev", "port=1x", "up"], "from 1 to"),
+                (["netdev", "port=1"], "up or down"),
+                (["netdev", "port=1", "up", "now"], "what is 'now'?"),
+                (["mtu", "port=1", "mtu=9000"], "largest is 1500"),
+                (["mtu", "port=1"], "give mtu=N"),
+                (["mtu", "x" * 300], "longer than")):
+            done = self.run_model("ctl", "told", *words)
+            self.assertEqual((done.returncode, done.stdout), (125, ""))
+            self.assertIn(message, done.stderr)
+        model.communicate("", timeout=20)
+
     def test_odd_doorbells(self):
         names = {"narrow": ("doorbell_bad_width", 0),
                  "wide": ("doorbell_bad_width", 0),
@@ -428,12 +478,13 @@ class OutOfReach(Case):
 @unittest.skipUnless(os.getuid() == 0, "needs root, to mount")
 class FullFileSystem(Case):
     def run_in(self, size, *program):
-        return self.run_model(
-            "-c", f'mount -t tmpfs -o size={size} none "$MANA_MODEL_RUNDIR" || exit 99\n'
+        script = (
+            f'mount -t tmpfs -o size={size} none "$MANA_MODEL_RUNDIR" || exit 99\n'
             '"$@"; status=$?; for i in 1 2 3 4 5 6 7 8 9; do'
             ' [ -z "$(ls -A "$MANA_MODEL_RUNDIR")" ] || sleep 0.2; done;'
-            ' ls -A "$MANA_MODEL_RUNDIR" >&2; exit $status', "sh",
-            MODEL, *program, prefix=("unshare", "--mount", "sh"), without_model=True)
+            ' ls -A "$MANA_MODEL_RUNDIR" >&2; exit $status')
+        return self.run_model(
+            *program, prefix=("unshare", "--mount", "sh", "-c", script, "sh"))
 
     def test_no_room_at_the_start(self):
         for size in ("16k", "64k", "1m", "1300k"):
@@ -441,7 +492,8 @@ class FullFileSystem(Case):
             if done.returncode == 99:
                 self.skipTest("cannot mount")
             self.assertEqual(done.returncode, 125, (size, done.stderr))
-            self.assertRegex(done.stderr, "^mana-model: .*No space left on device\n$")
+            self.assertRegex(done.stderr, "^mana-model: .*No space left on device; make "
+                                 "room there, .*\n$")
 
     def test_no_room_later(self):
         done = self.run_in(
@@ -640,6 +692,30 @@ class Leftovers(Case):
         self.assertIn("MANA_MODEL_RUNDIR", done.stderr)
 
 
+class Wires(Case):
+    def test_told_by_port(self):
+        done = self.run_model(
+            "--ports=7", "--wire=1=pair:4", "--wire=2=none", "--wire=7=loop",
+            "--link=1:bandwidth=2.5M,loss=0.5%", "--report", self.report_path,
+            "--name=wires", "--", "sh", "-c",
+            f"{MODEL} ctl wires wire port=5 loss=100% && {MANY} 100 1 1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([(p["wire"]["kind"], p["wire"].get("peer"))
+                          for p in self.report()["ports"]],
+                         [("pair", 4), ("none", None), ("pair", 3), ("pair", 1),
+                          ("pair", 6), ("pair", 5), ("loop", None)])
+
+    def test_changes_while_it_runs(self):
+        done = self.run_model(
+            "--wire=none", "--report", self.report_path, "--name=wires", "--", "sh", "-c",
+            f"{MANY} 100 1 1 && {MODEL} ctl wires wire port=1 loss=100% && {MANY} 70 1 1 &&"
+            f"{MODEL} ctl wires wire port=1 clear && {MANY} 30 1 1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        wire = self.report()["ports"][0]["wire"]
+        self.assertEqual((wire["vanished"], wire["out"]["lost"]), (130, 70))
+        self.assertIn("wire: out lost 70, vanished 130", done.stderr)
+
+
 @unittest.skipUnless(os.getuid() == 0, "needs root, to become somebody else")
 class OrdinaryUser(Case):
     PREFIX = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
@@ -685,6 +761,16 @@ class Tap(Case):
             f"{MANY} 100 1 1 >&2; for i in 1 2 3 4 5 6 7 8 9; do"
             f" [ $(cat {received}) -ge 100 ] || sleep 0.2; done; cat {received}")
         self.assertEqual(done.stdout, "100\n", done.stderr)
+
+    @unittest.skipUnless(shutil.which("ip"), "needs ip(8)")
+    def test_down(self):
+        if self.interfaces():
+            self.skipTest("another machine has TAP interfaces")
+        done = self.run_model(
+            "--quiet", "--wire=1=tap", "--report", self.report_path, "--", "sh", "-c",
+            f"env -u LD_PRELOAD ip link set mtap0 down && {MANY} 100 1 1 >&2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.report()["ports"][0]["wire"]["outlet_lost"], 100)
 
 
 if __name__ == "__main__":

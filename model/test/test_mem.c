@@ -357,36 +357,6 @@ test_attach(void **state)
 	assert_int_equal(before->doorbells[LEDGER_DOORBELL_RQ], 1);
 }
 
-static void
-test_trace(void **state)
-{
-	static struct rig rig;
-	struct rig_wqe wqe;
-	char text[8192];
-	size_t n;
-	FILE *f;
-
-	(void)state;
-	rig_defaults(&rig);
-	snprintf(rig.config.trace, sizeof(rig.config.trace),
-		 "/tmp/mana-rig-trace-%d", (int)getpid());
-	rig_start(&rig);
-	wqe = rig_tx_wqe(&rig.port[0], 0, 60);
-	rig_fill_rq(&rig, &rig.port[1], 1);
-	rig_send(&rig, &rig.port[0], &wqe);
-	f = fopen(rig.config.trace, "r");
-	assert_non_null(f);
-	n = fread(text, 1, sizeof(text) - 1, f);
-	text[n] = '\0';
-	fclose(f);
-	unlink(rig.config.trace);
-	ledger_trace_on = false;
-	assert_non_null(strstr(text, "doorbell fn 0 page 2 offset 0x400"));
-	assert_non_null(strstr(text, "wire fn 0 port 0 bytes 60"));
-	assert_non_null(strstr(text, "cqe fn 0 cq 304 pi 256 sq 1008 type 32"));
-	rig_stop(&rig);
-}
-
 int
 main(void)
 {
@@ -402,7 +372,6 @@ main(void)
 		BENCH(test_lock_blocks_signals),
 		cmocka_unit_test(test_fatal),
 		BENCH(test_attach),
-		cmocka_unit_test(test_trace),
 	};
 
 	return cmocka_run_group_tests_name("mem", tests, NULL, NULL);

@@ -15,100 +15,11 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "nl_rig.h"
 #include "verbs_rig.h"
 
 #define NAME "mana1p1" /* the fourth port of the machine */
 #define IFINDEX 10004
-
-struct request {
-	struct nlmsghdr hdr;
-	struct ifinfomsg info;
-	char attrs[256];
-};
-
-static struct request
-new_request(uint16_t type, uint32_t ifindex)
-{
-	static uint32_t seq = 100;
-	struct request request;
-
-	memset(&request, 0, sizeof(request));
-	request.hdr.nlmsg_len = NLMSG_LENGTH(sizeof(request.info));
-	request.hdr.nlmsg_type = type;
-	request.hdr.nlmsg_flags = NLM_F_REQUEST;
-	request.hdr.nlmsg_seq = ++seq;
-	request.info.ifi_index = ifindex;
-	return request;
-}
-
-static void
-add_attr(struct request *request, uint16_t type, const void *data, uint16_t len)
-{
-	struct rtattr *attr = (struct rtattr *)((char *)request +
-		NLMSG_ALIGN(request->hdr.nlmsg_len));
-
-	attr->rta_type = type;
-	attr->rta_len = RTA_LENGTH(len);
-	memcpy(RTA_DATA(attr), data, len);
-	request->hdr.nlmsg_len = NLMSG_ALIGN(request->hdr.nlmsg_len) +
-		RTA_ALIGN(attr->rta_len);
-}
-
-static int
-open_socket(void)
-{
-	int sock = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-
-	assert_true(sock >= 0);
-	return sock;
-}
-
-static char answer[16384];
-
-/* Send and receive one datagram; its length. */
-static ssize_t
-ask(int sock, struct request *request)
-{
-	struct pollfd pfd = { .fd = sock, .events = POLLIN };
-	struct nlmsghdr *hdr = (struct nlmsghdr *)answer;
-	ssize_t len;
-
-	assert_int_equal(send(sock, request, request->hdr.nlmsg_len, 0),
-			 request->hdr.nlmsg_len);
-	assert_int_equal(poll(&pfd, 1, 1000), 1);
-	len = recv(sock, NULL, 0, MSG_PEEK | MSG_TRUNC);
-	assert_true(len > 0);
-	assert_int_equal(recv(sock, answer, sizeof(answer), 0), len);
-	assert_int_equal(poll(&pfd, 1, 0), 0);
-	assert_int_equal(hdr->nlmsg_seq, request->hdr.nlmsg_seq);
-	return len;
-}
-
-/* An acknowledgement is asked for; its error, positive. */
-static int
-ask_ack(int sock, struct request *request)
-{
-	request->hdr.nlmsg_flags |= NLM_F_ACK;
-	ask(sock, request);
-	assert_int_equal(((struct nlmsghdr *)answer)->nlmsg_type, NLMSG_ERROR);
-	return -((struct nlmsgerr *)NLMSG_DATA((struct nlmsghdr *)answer))
-			->error;
-}
-
-static const void *
-find_attr(uint16_t type, ssize_t len)
-{
-	struct nlmsghdr *hdr = (struct nlmsghdr *)answer;
-	struct rtattr *attr = IFLA_RTA(NLMSG_DATA(hdr));
-	int left = len - NLMSG_SPACE(sizeof(struct ifinfomsg));
-
-	assert_int_equal(hdr->nlmsg_type, RTM_NEWLINK);
-	for (; RTA_OK(attr, left); attr = RTA_NEXT(attr, left))
-		if (attr->rta_type == type)
-			return RTA_DATA(attr);
-	fail_msg("no attribute %u", type);
-	return NULL;
-}
 
 static void
 link_is_told_by_index_and_by_name(void **state)
@@ -318,42 +229,6 @@ netdev_and_queues_exclude_each_other(void **state)
 	assert_no_objects();
 }
 
-static int
-ethtool(int sock, void *data)
-{
-	struct ifreq ifr = named(NAME);
-
-	ifr.ifr_data = data;
-	return ioctl(sock, SIOCETHTOOL, &ifr) == 0 ? 0 : errno;
-}
-
-static void
-ethtool_answers(void **state)
-{
-	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
-	struct ethtool_drvinfo driver = { .cmd = ETHTOOL_GDRVINFO };
-	struct ethtool_value other = { .cmd = ETHTOOL_GTSO };
-	uint32_t words[128] = { ETHTOOL_GLINKSETTINGS };
-	struct ethtool_link_settings *link = (void *)words;
-	int sock = socket(AF_INET, SOCK_DGRAM, 0);
-
-	(void)state;
-	assert_int_equal(ethtool(sock, &channels), 0);
-	assert_int_equal(channels.max_combined, 64);
-	assert_int_equal(ethtool(sock, &driver), 0);
-	assert_string_equal(driver.driver, "mana");
-	assert_string_equal(driver.bus_info, "7871:00:00.0");
-	assert_int_equal(ethtool(sock, link), 0);
-	assert_true(link->link_mode_masks_nwords < 0);
-	link->link_mode_masks_nwords *= -1;
-	assert_int_equal(ethtool(sock, link), 0);
-	assert_int_equal(link->speed, 200000);
-	assert_int_equal(link->duplex, DUPLEX_FULL);
-	assert_int_equal(ethtool(sock, &other), EOPNOTSUPP);
-	assert_int_equal(ethtool(sock, (void *)8), EFAULT);
-	close(sock);
-}
-
 static void
 sysfs_follows(void **state)
 {
@@ -378,6 +253,83 @@ sysfs_follows(void **state)
 	close(sock);
 }
 
+static void
+command(const char *line)
+{
+	char message[256] = "";
+
+	if (MODEL_CALL(mana_model_command)(line, message, sizeof(message)) != 0)
+		fail_msg("%s: %s", line, message);
+}
+
+static bool
+is_in_sysfs(const char *link)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s", getenv("SYSFS_PATH"), link);
+	return access(path, F_OK) == 0;
+}
+
+#define DEVICE_NET "class/infiniband/manae_1/device/net"
+
+static void
+check_is_here(int sock, int route, bool here)
+{
+	struct request request = new_request(RTM_GETLINK, IFINDEX);
+	struct ifreq ifr = named(NAME);
+
+	ask(route, &request);
+	assert_int_equal(((struct nlmsghdr *)answer)->nlmsg_type,
+			 here ? RTM_NEWLINK : NLMSG_ERROR);
+	assert_int_equal(ioctl(sock, SIOCGIFFLAGS, &ifr), here ? 0 : -1);
+	if (!here)
+		assert_int_equal(errno, ENODEV);
+}
+
+/* Moved to another network namespace, the netdev is nowhere, the port works. */
+static void
+netdev_moves_to_another_namespace(void **state)
+{
+	int sock = socket(AF_INET, SOCK_DGRAM, 0);
+	struct ifreq ifr = named(NAME);
+	int route = open_socket();
+	struct vrig rig = { 0 };
+
+	(void)state;
+	ifr.ifr_flags = IFF_UP;
+	assert_int_equal(ioctl(sock, SIOCSIFFLAGS, &ifr), 0);
+	check_is_here(sock, route, true);
+	command("netns port=4 away");
+	check_is_here(sock, route, false);
+	assert_false(is_in_sysfs(DEVICE_NET "/" NAME));
+	assert_false(is_in_sysfs("class/net/" NAME));
+	/* the folder is of no namespace, and the other port's netdev stayed */
+	assert_true(is_in_sysfs(DEVICE_NET "/mana1p0"));
+	/* it went down: the port is free, until somebody there takes it up */
+	assert_int_equal(vrig_open(&rig, 1, 2), 0);
+	assert_int_equal(vrig_add_tx(&rig), 0);
+	assert_int_equal(vrig_close(&rig), 0);
+	command("netdev port=4 up");
+	assert_int_equal(vrig_open(&rig, 1, 2), 0);
+	assert_int_equal(vrig_add_tx(&rig), EBUSY);
+	assert_int_equal(vrig_close(&rig), 0);
+
+	command("netns port=4 away sysfs");
+	check_is_here(sock, route, false);
+	assert_true(is_in_sysfs(DEVICE_NET "/" NAME "/dev_port"));
+	command("netns port=4 home");
+	check_is_here(sock, route, true);
+	assert_true(is_in_sysfs(DEVICE_NET "/" NAME));
+	assert_true(is_in_sysfs("class/net/" NAME));
+	ifr = named(NAME);
+	assert_int_equal(ioctl(sock, SIOCGIFFLAGS, &ifr), 0);
+	assert_int_equal(ifr.ifr_flags & IFF_UP, 0);
+	close(route);
+	close(sock);
+	assert_no_objects();
+}
+
 int
 main(void)
 {
@@ -388,8 +340,8 @@ main(void)
 		cmocka_unit_test(receiving_is_as_of_a_datagram),
 		cmocka_unit_test(socket_ioctls_work),
 		cmocka_unit_test(netdev_and_queues_exclude_each_other),
-		cmocka_unit_test(ethtool_answers),
 		cmocka_unit_test(sysfs_follows),
+		cmocka_unit_test(netdev_moves_to_another_namespace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

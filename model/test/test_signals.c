@@ -476,6 +476,23 @@ test_load_is_a_violation(void **state)
 	assert_ptr_equal(seen.addr, (void *)(uintptr_t)page);
 }
 
+/* A null pointer is the program's own affair. */
+static void
+test_null_is_no_page(void **state)
+{
+	uint64_t nb_before = noted.nb_violations;
+
+	(void)state;
+	set_action(SIGSEGV, see_and_leave, 0);
+	if (sigsetjmp(seen.env, 1) == 0) {
+		/* Behind the compiler's back: its sanitizer would stop it. */
+		__asm__ volatile("mov (%0), %%rax" : : "r"(0L) : "rax", "memory");
+		fail();
+	}
+	assert_int_equal(noted.nb_violations, nb_before);
+	assert_null(seen.addr);
+}
+
 static void
 test_sent_when_blocked(void **state)
 {
@@ -792,6 +809,7 @@ main(int argc, char **argv)
 		cmocka_unit_test_setup(test_blocked, setup),
 		cmocka_unit_test_setup(test_deaths, setup),
 		cmocka_unit_test_setup(test_load_is_a_violation, setup),
+		cmocka_unit_test_setup(test_null_is_no_page, setup),
 		cmocka_unit_test_setup(test_sent_when_blocked, setup),
 		cmocka_unit_test_setup(test_ring_in_other_handler, setup),
 		cmocka_unit_test_setup(test_signal_during_trap, setup),

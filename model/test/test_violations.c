@@ -30,7 +30,7 @@ send_expect(const struct rig_wqe *wqe, int type)
 	assert_int_equal(rig_send(rig, a, wqe), -1);
 }
 
-/* Provoked through the preloaded surface, in another test. */
+/* Provoked through the preloaded surface, in test_launcher.py. */
 static const enum violation elsewhere[] = {
 	VIOLATION_doorbell_read,
 	VIOLATION_doorbell_undecoded,
@@ -240,11 +240,12 @@ main(void)
 						rig_teardown),
 		cmocka_unit_test(test_all_covered),
 	};
-	static struct CMUnitTest tests[NB_VIOLATIONS + 16];
+	static struct CMUnitTest tests[NB_VIOLATIONS + 64];
 	uint32_t n = 0;
 
 	n += add_cases(tests + n, ring_cases, nb_ring_cases);
 	n += add_cases(tests + n, tx_cases, nb_tx_cases);
+	n += add_cases(tests + n, more_cases, nb_more_cases);
 	memcpy(tests + n, others, sizeof(others));
 	n += sizeof(others) / sizeof(others[0]);
 	return _cmocka_run_group_tests("violations", tests, n, NULL, NULL);

@@ -15,8 +15,10 @@
 #include "device.h"
 #include "device_thread.h"
 #include "doorbell.h"
+#include "events.h"
 #include "kernel.h"
 #include "ledger.h"
+#include "machine.h"
 #include "segment.h"
 #include "trap_stubs.h"
 
@@ -25,6 +27,10 @@
 volatile struct noted noted;
 void (*on_doorbell)(void);
 uint32_t model_self = 2;
+
+/* All zero: synchronous mode. */
+static uint64_t head[(SEGMENT_CONFIG_AT + sizeof(struct model_config)) / 8 + 1];
+struct model_segment *model = (struct model_segment *)head;
 
 static int lock; /* recursive use would hang: the tests have a timeout */
 
@@ -39,14 +45,6 @@ void
 segment_unlock_masked(void)
 {
 	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
-}
-
-const struct model_config *
-segment_config(void)
-{
-	static const struct model_config config = {.mode = MODEL_MODE_SYNC};
-
-	return &config;
 }
 
 struct model_process *
@@ -69,6 +67,11 @@ segment_holds(const void *addr)
 {
 	(void)addr;
 	return false;
+}
+
+void
+ledger_trap(void)
+{
 }
 
 bool
@@ -97,6 +100,42 @@ kernel_context_doorbell(uint32_t context, uint32_t *fn, uint32_t *page)
 	*fn = 3;
 	*page = 5;
 	return 0;
+}
+
+bool
+kernel_context_is_dead(uint32_t context)
+{
+	return context != TEST_CONTEXT;
+}
+
+bool
+kernel_context_has_dummy_page(uint32_t context)
+{
+	return context != TEST_CONTEXT;
+}
+
+bool
+events_poll_is_due(struct pollfd *fds, nfds_t nb_fds)
+{
+	(void)fds;
+	(void)nb_fds;
+	return false;
+}
+
+int
+events_poll_done(struct pollfd *fds, nfds_t nb_fds, int rc)
+{
+	(void)fds;
+	(void)nb_fds;
+	return rc;
+}
+
+int
+events_epoll_done(int epoll, struct epoll_event *events, int rc)
+{
+	(void)epoll;
+	(void)events;
+	return rc;
 }
 
 void
@@ -133,6 +172,11 @@ ledger_log(const char *format, ...)
 	vfprintf(stderr, format, args);
 	va_end(args);
 	fputc('\n', stderr);
+}
+
+void
+machine_tick(void)
+{
 }
 
 void

@@ -8,7 +8,6 @@
 #include "verbs_rig.h"
 
 #define PAGE_BYTES 4096
-#define RX_AREA (VRIG_BUF_BYTES / 2)
 
 uint32_t vrig_nb_rings;
 
@@ -33,7 +32,7 @@ ring_alloc(size_t size, void *data)
 	(void)data;
 	if (ring != NULL) {
 		memset(ring, 0, size);
-		vrig_nb_rings++;
+		__atomic_add_fetch(&vrig_nb_rings, 1, __ATOMIC_RELAXED);
 	}
 	return ring;
 }
@@ -44,7 +43,7 @@ ring_free(void *ring, void *data)
 	(void)data;
 	if (ring == NULL)
 		return;
-	vrig_nb_rings--;
+	__atomic_sub_fetch(&vrig_nb_rings, 1, __ATOMIC_RELAXED);
 	free(ring);
 }
 
@@ -88,6 +87,12 @@ vrig_open(struct vrig *rig, uint32_t device, uint32_t port)
 
 	rig->device = device;
 	rig->port = port;
+	if (rig->nb_cqe == 0)
+		rig->nb_cqe = VRIG_NB_CQE;
+	if (rig->nb_wr == 0)
+		rig->nb_wr = VRIG_NB_WR;
+	if (rig->buf_bytes == 0)
+		rig->buf_bytes = VRIG_BUF_BYTES;
 	rc = open_device(rig);
 	if (rc != 0)
 		return rc;
@@ -100,9 +105,9 @@ vrig_open(struct vrig *rig, uint32_t device, uint32_t port)
 	rig->parent = ibv_alloc_parent_domain(rig->ctx, &attr);
 	if (rig->parent == NULL)
 		return errno;
-	rig->buf = aligned_alloc(PAGE_BYTES, VRIG_BUF_BYTES);
-	memset(rig->buf, 0, VRIG_BUF_BYTES);
-	rig->mr = ibv_reg_mr(rig->pd, rig->buf, VRIG_BUF_BYTES,
+	rig->buf = aligned_alloc(PAGE_BYTES, rig->buf_bytes);
+	memset(rig->buf, 0, rig->buf_bytes);
+	rig->mr = ibv_reg_mr(rig->pd, rig->buf, rig->buf_bytes,
 			     IBV_ACCESS_LOCAL_WRITE);
 	return rig->mr == NULL ? errno : 0;
 }
@@ -130,10 +135,11 @@ vrig_add_tx(struct vrig *rig)
 	struct manadv_obj obj;
 
 	rig->nb_tx++;
-	q->cq = ibv_create_cq(rig->ctx, VRIG_NB_CQE, NULL, NULL, 0);
+	q->cq = ibv_create_cq(rig->ctx, rig->nb_cqe, NULL, NULL, 0);
 	if (q->cq == NULL)
 		return errno;
 	attr = vrig_qp_attr(q->cq);
+	attr.cap.max_send_wr = rig->nb_wr;
 	q->qp = ibv_create_qp(rig->parent, &attr);
 	if (q->qp == NULL)
 		return errno;
@@ -151,7 +157,8 @@ vrig_add_tx(struct vrig *rig)
 	q->vp_offset = dv_qp.tx_vp_offset;
 	q->cq_ring = dv_cq.buf;
 	q->cq_id = dv_cq.cq_id;
-	q->cq_head = VRIG_NB_CQE;
+	q->nb_cqe = rig->nb_cqe;
+	q->cq_head = rig->nb_cqe;
 	rig->doorbell = dv_qp.db_page;
 	return 0;
 }
@@ -162,7 +169,7 @@ vrig_add_rx(struct vrig *rig)
 	struct vrig_queue *q = &rig->rx[rig->nb_rx];
 	struct ibv_wq_init_attr attr = {
 		.wq_type = IBV_WQT_RQ,
-		.max_wr = VRIG_NB_WR,
+		.max_wr = rig->nb_wr,
 		.max_sge = 1,
 		.pd = rig->parent,
 	};
@@ -173,7 +180,7 @@ vrig_add_rx(struct vrig *rig)
 		if (q->channel == NULL)
 			return errno;
 	}
-	q->cq = ibv_create_cq(rig->ctx, VRIG_NB_CQE, NULL, q->channel, 0);
+	q->cq = ibv_create_cq(rig->ctx, rig->nb_cqe, NULL, q->channel, 0);
 	if (q->cq == NULL)
 		return errno;
 	attr.cq = q->cq;
@@ -241,7 +248,8 @@ vrig_start_rx(struct vrig *rig)
 		q->id = dv_wq.wq_id;
 		q->cq_ring = dv_cq.buf;
 		q->cq_id = dv_cq.cq_id;
-		q->cq_head = VRIG_NB_CQE;
+		q->nb_cqe = rig->nb_cqe;
+		q->cq_head = rig->nb_cqe;
 		rig->doorbell = dv_wq.db_page;
 	}
 	return 0;
@@ -343,8 +351,8 @@ post(struct vrig *rig, struct vrig_queue *q, const uint32_t oob[2],
 }
 
 void
-vrig_send(struct vrig *rig, struct vrig_queue *q, uint32_t off,
-	  uint32_t nb_bytes)
+vrig_post_send(struct vrig *rig, struct vrig_queue *q, uint32_t off,
+	       uint32_t nb_bytes)
 {
 	const uint32_t oob[2] = {
 		q->cq_id << HW_OOB_VCQ_NUM_S,
@@ -353,18 +361,32 @@ vrig_send(struct vrig *rig, struct vrig_queue *q, uint32_t off,
 	};
 
 	post(rig, q, oob, off, nb_bytes);
+}
+
+void
+vrig_ring_send(struct vrig *rig, struct vrig_queue *q)
+{
 	ring(rig, HW_DB_SQ, q->id | (uint64_t)(q->pi_bu * HW_BU_BYTES) << 32);
+}
+
+void
+vrig_send(struct vrig *rig, struct vrig_queue *q, uint32_t off,
+	  uint32_t nb_bytes)
+{
+	vrig_post_send(rig, q, off, nb_bytes);
+	vrig_ring_send(rig, q);
 }
 
 void
 vrig_fill(struct vrig *rig, struct vrig_queue *q, uint32_t n)
 {
 	const uint32_t oob[2] = { 0, 0 };
-	uint32_t slots = RX_AREA / VRIG_RX_BUF_BYTES;
+	uint32_t area = rig->buf_bytes / 2;
+	uint32_t slots = area / VRIG_RX_BUF_BYTES;
 
 	while (n-- > 0)
 		post(rig, q, oob,
-		     RX_AREA + q->pi_bu % slots * VRIG_RX_BUF_BYTES,
+		     area + q->pi_bu % slots * VRIG_RX_BUF_BYTES,
 		     VRIG_RX_BUF_BYTES);
 	ring(rig, HW_DB_RQ, q->id | (uint64_t)(q->pi_bu * HW_BU_BYTES) << 32);
 }
@@ -373,7 +395,7 @@ void
 vrig_ring_cq(struct vrig *rig, struct vrig_queue *q, bool arm)
 {
 	ring(rig, HW_DB_CQ, q->cq_id |
-	     (uint64_t)(q->cq_head % (HW_OWNER_LAPS * VRIG_NB_CQE)) << 32 |
+	     (uint64_t)(q->cq_head % (HW_OWNER_LAPS * q->nb_cqe)) << 32 |
 	     (uint64_t)arm << 63);
 }
 
@@ -382,8 +404,8 @@ vrig_cqe(struct vrig_queue *q)
 {
 	const struct timespec a_while = { .tv_nsec = 1000000 };
 	const uint8_t *cqe = q->cq_ring +
-		q->cq_head % VRIG_NB_CQE * HW_CQE_BYTES;
-	uint32_t lap = q->cq_head / VRIG_NB_CQE & HW_CQE_OWNER_M;
+		q->cq_head % q->nb_cqe * HW_CQE_BYTES;
+	uint32_t lap = q->cq_head / q->nb_cqe & HW_CQE_OWNER_M;
 	uint32_t i, trailer;
 
 	for (i = 0; i < 1000; i++) {

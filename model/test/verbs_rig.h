@@ -31,7 +31,7 @@
 void *model_function(const char *name);
 #define MODEL_CALL(name) ((__typeof__(&name))model_function(#name))
 
-#define VRIG_MAX_QUEUES 8
+#define VRIG_MAX_QUEUES 16
 #define VRIG_NB_CQE 64
 #define VRIG_NB_WR 64
 #define VRIG_BUF_BYTES 65536u
@@ -46,13 +46,16 @@ struct vrig_queue {
 	uint32_t ring_bytes;
 	uint32_t id, cq_id;
 	uint32_t vp_offset;
-	uint32_t pi_bu, cq_head;
+	uint32_t pi_bu, cq_head, nb_cqe;
 };
 
 struct vrig {
 	uint32_t device; /* in the list of libibverbs */
 	uint32_t port;	 /* from 1 */
 	bool has_channels;
+	/* 0 when it opens: VRIG_NB_CQE, VRIG_NB_WR, VRIG_BUF_BYTES. */
+	uint32_t nb_cqe, nb_wr;
+	uint32_t buf_bytes; /* the second half for receiving */
 
 	struct ibv_context *ctx;
 	struct ibv_pd *pd, *parent;
@@ -100,6 +103,10 @@ void vrig_fill(struct vrig *rig, struct vrig_queue *q, uint32_t n);
 void vrig_ring_cq(struct vrig *rig, struct vrig_queue *q, bool arm);
 /* The next CQE by the owner rule, or NULL; waits up to a second for it. */
 const uint8_t *vrig_cqe(struct vrig_queue *q);
+/* Several frames at once, and one doorbell. */
+void vrig_post_send(struct vrig *rig, struct vrig_queue *q, uint32_t off,
+		    uint32_t nb_bytes);
+void vrig_ring_send(struct vrig *rig, struct vrig_queue *q);
 
 /* errno of a verb that is to return NULL. */
 #define assert_fails(call, error)              \

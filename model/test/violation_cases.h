@@ -22,8 +22,9 @@ struct violation_case {
 		VIOLATION_##name, LEDGER_##kind, v_##name \
 	}
 
-extern const struct violation_case ring_cases[], tx_cases[];
-extern const uint32_t nb_ring_cases, nb_tx_cases;
+/* One for each name; and other ways to them. */
+extern const struct violation_case ring_cases[], tx_cases[], more_cases[];
+extern const uint32_t nb_ring_cases, nb_tx_cases, nb_more_cases;
 
 /* The machine of the running case, and its two ports. */
 extern struct rig *rig;
@@ -34,7 +35,16 @@ void case_use(struct rig *bench);
 void send_expect(const struct rig_wqe *wqe, int type);
 
 /* A frame with checksum request, and an LSO of 3 x 1000, rightly prepared. */
-struct rig_wqe csum_wqe(uint8_t proto);
-struct rig_wqe lso_wqe(void);
+static inline struct rig_wqe
+csum_wqe(uint8_t proto)
+{
+	return rig_csum_wqe(a, proto, false);
+}
+
+static inline struct rig_wqe
+lso_wqe(void)
+{
+	return rig_lso_wqe(a, false, 3000);
+}
 
 #endif /* MODEL_TEST_VIOLATION_CASES_H */

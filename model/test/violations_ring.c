@@ -87,7 +87,7 @@ v_cq_overflow(void)
 		rig_post(&a->sq, &wqe);
 		rig_ring_sq(rig, a);
 	}
-	rig_ring_cq(rig, a, &a->scq, false);
+	rig_ring_cq(rig, a, &a->scq, true);
 }
 
 static void

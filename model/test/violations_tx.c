@@ -4,46 +4,6 @@
 
 #include "violation_cases.h"
 
-struct rig_wqe
-csum_wqe(uint8_t proto)
-{
-	uint32_t n = rig_frame(a->buf, proto, 30);
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, n);
-	struct nic_parsed parsed;
-	uint16_t seed;
-
-	nic_parse(a->buf, n, 0, &parsed);
-	seed = nic_csum_fold(nic_csum_pseudo(a->buf, &parsed, n - 34));
-	memcpy(a->buf + 34 + (proto == NIC_PROTO_TCP ? 16 : 6), &seed, 2);
-	memset(a->buf + 24, 0, 2);
-	wqe.oob[0] |= 1u << 2 | 1u << 4 |
-		      (proto == NIC_PROTO_TCP ? 1u << 5 : 1u << 6);
-	wqe.oob[1] |= 34;
-	return wqe;
-}
-
-struct rig_wqe
-lso_wqe(void)
-{
-	struct rig_wqe wqe;
-	struct nic_parsed parsed;
-	uint16_t seed;
-
-	rig_frame(a->buf, NIC_PROTO_TCP, 3000);
-	nic_parse(a->buf, 54, 0, &parsed);
-	seed = nic_csum_fold(nic_csum_pseudo(a->buf, &parsed, 0));
-	memcpy(a->buf + 50, &seed, 2);
-	memset(a->buf + 24, 0, 2);
-	memset(a->buf + 16, 0, 2);
-	wqe = rig_tx_wqe(a, 0, 54);
-	rig_tx_add_sge(a, &wqe, 54, 3000);
-	wqe.header[0] = 54u << 24;
-	wqe.header[1] |= 1u << 11 | 1000u << 16;
-	wqe.oob[0] |= 1u << 2 | 1u << 4 | 1u << 5;
-	wqe.oob[1] |= 34;
-	return wqe;
-}
-
 static void
 v_oob_reserved_bits(void)
 {
@@ -173,8 +133,8 @@ v_lso_header_size(void)
 {
 	struct rig_wqe wqe = lso_wqe();
 
-	wqe.sge[0].size_bytes = 256;
-	wqe.header[0] = 0;
+	wqe.sge[0].size_bytes = 257;
+	wqe.header[0] = 1u << 24;
 	send_expect(&wqe, TX_DEAD);
 }
 

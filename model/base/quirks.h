@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What no source tells about the card: each open question is a switch, so that
+ * a driver can be tried against every answer (--quirk NAME=VALUE).
+ *
+ * MODEL_QUIRKS(X) calls X(ID, name, values, help) for each. The first value is
+ * the default and has number 0; ID names what the others bring about.
+ */
+
+#ifndef MODEL_QUIRKS_H
+#define MODEL_QUIRKS_H
+
+#define MODEL_QUIRKS(X)                                                        \
+	X(TX_WQE_OFFSET_ZERO, "tx-wqe-offset", "filled|zero",                  \
+	  "Tx completions tell the position of their WQE")                     \
+	X(LONG_VP_OFFSET, "long-vp-offset", "either|short|long",               \
+	  "the field of the long OOB that holds the vPort offset")             \
+	X(RX_SCATTER_OFF, "rx-scatter", "on|off",                              \
+	  "a packet fills the SGEs of an Rx WQE in order, or only the first")  \
+	X(IPV6_IP_FLAG_CLEAR, "ipv6-ip-flag", "set|clear",                     \
+	  "received IPv6 packets have a good IP checksum")                     \
+	X(CQ_INDEX_MUST_ADVANCE, "cq-index", "any|must-advance",               \
+	  "a CQ doorbell counts only when its index has advanced")             \
+	X(HASH_WITHOUT_RSS, "hash-without-rss", "none|reported",               \
+	  "the hash of packets when RSS is off")                               \
+	X(TRANS_OFF_WITH_TAG, "trans-off-inserted-tag", "excluded|included",   \
+	  "trans_off counts the VLAN tag that the device inserts")             \
+	X(LSO_HEADER_MAX_255, "lso-header-max", "256|255",                     \
+	  "the largest LSO header; 256 is written 0 in last_vbytes")           \
+	X(LSO_MAX_64K, "lso-max", "512k|64k",                                  \
+	  "the largest LSO, headers included")                                 \
+	X(UDP_ZERO_CSUM_SENT, "udp-zero-csum", "ffff|zero",                    \
+	  "what is sent for a UDP checksum that comes out as 0")               \
+	X(UDP_TRANS_OFF_NEEDED, "udp-trans-off", "ignored|needed",             \
+	  "a UDP checksum takes a right trans_off")                            \
+	X(RX_WQE_OFFSET_BU, "rx-wqe-offset", "bytes|bu",                       \
+	  "the unit of rx_wqe_offset")                                         \
+	X(RX_OUTER_FLAGS_SET, "rx-outer-flags", "zero|set",                    \
+	  "the outer IP checksum flags of plain packets")                      \
+	X(SHORT_OOB_SGES_30, "short-oob-sges", "31|30",                        \
+	  "the most SGEs with the short OOB")                                  \
+	X(SHORT_VP_FORM_REFUSED, "short-vp-form", "allowed|refused",           \
+	  "the vPort takes the short OOB; else TX_INVALID_OOB")                \
+	X(LSO_INLINE_TAG_REFUSED, "lso-inline-tag", "allowed|refused",         \
+	  "LSO headers may have a VLAN tag; else TX_INVALID_OOB")              \
+	X(RUNTS, "runts", "taken|padded|refused",                              \
+	  "frames under 60 bytes: as they are, filled up with zeros, or "      \
+	  "TX_HDR_PROCESSING_ERROR")                                           \
+	X(LSO_IPV6_IP_CSUM_REFUSED, "lso-ipv6-ip-csum", "ignored|refused",     \
+	  "comp_iphdr_csum with an IPv6 LSO; else TX_INVALID_OOB")             \
+	X(LSO_LENGTH_ZERO, "lso-length", "any|zero",                           \
+	  "the length in the IP header of an LSO; else TX_INVALID_OOB")        \
+	X(FRAGMENT_HASH_NONE, "fragment-hash", "addresses|none",               \
+	  "the hash of IP fragments")                                          \
+	X(OTHER_HASH_NONE, "other-hash", "addresses|none",                     \
+	  "the hash of IP packets that are neither TCP nor UDP")               \
+	X(IPV6_EXT_HASH_PORTS, "ipv6-ext-hash", "addresses|ports",             \
+	  "the hash of IPv6 packets with extension headers before TCP or UDP") \
+	X(RX_FRAGMENT_FLAGS_FAIL, "rx-fragment-flags", "none|fail",            \
+	  "the L4 checksum flag of received fragments")                        \
+	X(RX_UDP_ZERO_OK, "rx-udp-zero", "none|ok",                            \
+	  "the L4 checksum flag of received UDP without a checksum")           \
+	X(RX_SECOND_TAG_PARSED, "rx-second-tag", "opaque|parsed",              \
+	  "the device looks behind a second VLAN tag of a received frame")     \
+	X(RX_EXACT_FIT_TRUNCATED, "rx-exact-fit", "good|truncated",            \
+	  "a packet that just fills its buffer")
+
+enum quirk {
+#define MODEL_QUIRK_ENUM(id, name, values, help) QUIRK_##id,
+	MODEL_QUIRKS(MODEL_QUIRK_ENUM)
+#undef MODEL_QUIRK_ENUM
+	NB_QUIRKS
+};
+
+/* Values of those that have more than two. */
+enum {
+	LONG_VP_OFFSET_EITHER,
+	LONG_VP_OFFSET_SHORT,
+	LONG_VP_OFFSET_LONG
+};
+
+enum {
+	RUNTS_TAKEN,
+	RUNTS_PADDED,
+	RUNTS_REFUSED
+};
+
+#endif /* MODEL_QUIRKS_H */

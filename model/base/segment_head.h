@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The head of the segment, for the files of segment.h only.
+ */
+
+#ifndef MODEL_SEGMENT_HEAD_H
+#define MODEL_SEGMENT_HEAD_H
+
+#include <assert.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "random.h"
+#include "segment.h"
+
+struct model_segment {
+	uint64_t magic; /* written last */
+	struct model_config config;
+	pthread_mutex_t mutex;
+	uint32_t is_wanted; /* polled mode: of the mutex */
+	struct model_process processes[MODEL_MAX_PROCESSES];
+	struct random_state random;
+};
+static_assert(offsetof(struct model_segment, config) == SEGMENT_CONFIG_AT,
+	      "config");
+static_assert(sizeof(struct model_segment) <= SEGMENT_HEAD_BYTES,
+	      "the head of the segment holds its struct");
+
+/*
+ * System calls are made directly: in a modelled program the functions of libc
+ * may be the model's own surface.
+ */
+static inline int
+segment_sys_open(const char *path, int flags)
+{
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0600);
+}
+
+static inline void
+segment_sys_close(int fd)
+{
+	syscall(SYS_close, fd);
+}
+
+#endif /* MODEL_SEGMENT_HEAD_H */

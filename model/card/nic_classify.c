@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* What the device finds out about a received frame. */
+
+#include "nic.h"
+
+#define UDP_CSUM_OFF 6
+#define RX_MAX_TAGS  2
+
+/* Checksum bits of TCP or UDP; 0 when nothing can be said. */
+static uint32_t
+nic_classify_l4(const uint8_t *frame, const struct nic_parsed *parsed)
+{
+	const bool is_tcp = parsed->proto == NIC_PROTO_TCP;
+	const uint32_t ok = is_tcp ? HW_RX_F_TCP_OK : HW_RX_F_UDP_OK;
+	const uint32_t fail = is_tcp ? HW_RX_F_TCP_FAIL : HW_RX_F_UDP_FAIL;
+
+	if (!is_tcp && parsed->proto != NIC_PROTO_UDP)
+		return 0;
+	if (parsed->is_fragment)
+		return nic_quirk(QUIRK_RX_FRAGMENT_FLAGS_FAIL) ? fail : 0;
+	if (!parsed->l4_fits)
+		return 0;
+	if (!is_tcp && hw_be16(frame + parsed->l4_off + UDP_CSUM_OFF) == 0)
+		return nic_quirk(QUIRK_RX_UDP_ZERO_OK) ? ok : 0;
+	return nic_csum_l4_ok(frame, parsed) ? ok : fail;
+}
+
+/*
+ * ASSUMED: no L4 bit for fragments and for UDP without a checksum; the IP bit
+ * is "good" for IPv6 too, for Linux mana_en.c mana_rx_skb asks for it with
+ * every L4 bit; the outer bits are for tunnels.
+ */
+static uint32_t
+nic_classify_csums(const uint8_t *frame, const struct nic_parsed *parsed)
+{
+	uint32_t flags = HW_RX_F_IP_OK;
+
+	if (parsed->l3 == NIC_L3_NONE)
+		return 0;
+	if (parsed->l3 == NIC_L3_IPV6 && nic_quirk(QUIRK_IPV6_IP_FLAG_CLEAR))
+		flags = 0;
+	else if (parsed->l3 == NIC_L3_IPV4 && !nic_csum_ipv4_ok(frame, parsed))
+		flags = HW_RX_F_IP_FAIL;
+	if (nic_quirk(QUIRK_RX_OUTER_FLAGS_SET))
+		flags |= flags == HW_RX_F_IP_OK	  ? HW_RX_F_OUTER_IP_OK :
+			 flags == HW_RX_F_IP_FAIL ? HW_RX_F_OUTER_IP_FAIL :
+						    0;
+	return flags | nic_classify_l4(frame, parsed);
+}
+
+/* Linux mana.h: 12 bits of the tag, pcp and dei are lost. */
+static void
+nic_classify_strip(const uint8_t *frame, uint32_t nb_bytes, bool is_tagged,
+		   struct nic_rx_frame *rx)
+{
+	rx->wire_bytes = nb_bytes;
+	rx->piece[0] = frame;
+	rx->piece_bytes[0] = nb_bytes;
+	rx->piece_bytes[1] = 0;
+	if (is_tagged) {
+		rx->flags |= HW_RX_F_VLAN | (hw_be16(frame + NIC_ETH_BYTES) &
+					     HW_RX_F_VLAN_ID_M);
+		rx->piece_bytes[0] = 12;
+		rx->piece[1] = frame + 12 + NIC_VLAN_BYTES;
+		rx->piece_bytes[1] = nb_bytes - 12 - NIC_VLAN_BYTES;
+	}
+	rx->nb_bytes = rx->piece_bytes[0] + rx->piece_bytes[1];
+}
+
+uint32_t
+nic_classify(const struct card_port *port, const uint8_t *frame,
+	     uint32_t nb_bytes, struct nic_rx_frame *rx)
+{
+	const bool is_tagged = nb_bytes >= NIC_ETH_BYTES + NIC_VLAN_BYTES &&
+			       hw_be16(frame + 12) == NIC_ETHERTYPE_VLAN;
+	struct nic_parsed parsed;
+	uint32_t type = 0, max_tags = 0;
+
+	if (is_tagged)
+		max_tags = nic_quirk(QUIRK_RX_SECOND_TAG_PARSED) ? RX_MAX_TAGS :
+								   1;
+	nic_parse(frame, nb_bytes, max_tags, &parsed);
+	rx->flags = nic_classify_csums(frame, &parsed);
+	nic_classify_strip(frame, nb_bytes, is_tagged, rx);
+	rx->hash = 0;
+	if (port->rss_enable || nic_quirk(QUIRK_HASH_WITHOUT_RSS)) {
+		rx->hash = nic_hash_frame(&port->toeplitz, frame, nb_bytes,
+					  &parsed, &type);
+		rx->flags |= type << HW_RX_F_HASH_TYPE_S;
+	}
+	if (!port->rss_enable || type == 0)
+		return port->default_rq;
+	return port->table[rx->hash % DEVICE_RSS_TABLE_SIZE];
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "clock.h"
+#include "engine.h"
+#include "watch.h"
+
+static struct watch *
+state(void)
+{
+	return &segment_device()->watch;
+}
+
+uint64_t
+watch_count_all(void)
+{
+	return state()->nb;
+}
+
+uint64_t
+watch_count(uint32_t fn, uint32_t port)
+{
+	return state()->port[fn][port].nb;
+}
+
+static void
+set_next(uint64_t *next, uint64_t nth)
+{
+	if (*next == 0 || nth < *next)
+		*next = nth;
+	segment_device()->is_watched = true;
+}
+
+void
+watch_all(uint64_t nth)
+{
+	set_next(&state()->next, nth);
+}
+
+void
+watch_port(uint32_t fn, uint32_t port, uint64_t nth)
+{
+	set_next(&state()->port[fn][port].next, nth);
+}
+
+void
+watch_nothing(void)
+{
+	struct device *card = segment_device();
+	uint32_t fn, port;
+
+	if (!card->is_watched)
+		return;
+	card->watch.next = 0;
+	for (fn = 0; fn < card->nb_functions; fn++)
+		for (port = 0; port < card->functions[fn].nb_ports; port++)
+			card->watch.port[fn][port].next = 0;
+	/* A stop that nobody has seen yet stays one. */
+	card->is_watched = card->watch.is_paused;
+}
+
+bool
+watch_packet(const struct wq *sq)
+{
+	struct watch *watch = state();
+	const uint64_t nb = ++watch->nb;
+	const uint64_t nb_port = ++watch->port[sq->fn][sq->port].nb;
+
+	if (nb != watch->next && nb_port != watch->port[sq->fn][sq->port].next)
+		return false;
+	watch->is_paused = true;
+	clock_due(clock_now()); /* for who only looks at the clock */
+	return true;
+}
+
+bool
+watch_go(void)
+{
+	struct device *card = segment_device();
+	uint32_t fn, i;
+
+	if (!card->watch.is_paused)
+		return false;
+	card->watch.is_paused = false;
+	for (fn = 0; fn < card->nb_functions; fn++) {
+		struct card_function *f = &card->functions[fn];
+
+		for (i = 0; i < DEVICE_MAX_QUEUES; i++)
+			if (f->wqs[i].is_alive && !card->watch.is_paused &&
+			    wq_posted_bytes(&f->wqs[i]) > 0)
+				engine_start(f, &f->wqs[i]);
+	}
+	return card->watch.is_paused;
+}

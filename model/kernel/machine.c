@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "device.h"
+#include "fault.h"
+#include "machine.h"
+#include "segment.h"
+
+/* With the lock. */
+static void
+run_timers(void)
+{
+	const uint64_t now = clock_take();
+
+	device_timers(now);
+}
+
+void
+machine_tick(void)
+{
+	const bool is_due = clock_is_due() &&
+			    segment_config()->mode != MODEL_MODE_STEP;
+
+	if (!is_due)
+		return;
+	segment_lock();
+	run_timers();
+	segment_unlock();
+}
+
+static void
+sleep_ns(uint64_t ns)
+{
+	struct timespec left = {
+		.tv_sec = (time_t)(ns / 1000000000u),
+		.tv_nsec = (long)(ns % 1000000000u),
+	};
+
+	/* A kernel at work does not look for signals. */
+	while (syscall(SYS_nanosleep, &left, &left) < 0 && errno == EINTR)
+		;
+}
+
+void
+machine_slow(void)
+{
+	const uint64_t ns = fault_slow_take();
+	const int saved_errno = errno;
+
+	if (ns == 0)
+		return;
+	if (segment_clock()->is_virtual) {
+		segment_lock();
+		clock_pass(ns);
+		segment_unlock();
+	} else {
+		sleep_ns(ns);
+	}
+	errno = saved_errno;
+}
+
+bool
+machine_step(bool is_idle)
+{
+	bool is_due;
+
+	segment_lock();
+	if (is_idle)
+		clock_skip();
+	is_due = clock_is_due();
+	if (is_due)
+		run_timers();
+	segment_unlock();
+	return is_due;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "command.h"
+#include "device.h"
+#include "fault.h"
+#include "kernel.h"
+#include "making.h"
+#include "mem.h"
+#include "outlet.h"
+#include "rundir.h"
+#include "segment.h"
+#include "sysfs.h"
+#include "trace.h"
+
+/* The guardian takes the machine down then. */
+static void
+on_bus_error(int signo)
+{
+	static const char text[] = "mana-model: " SEGMENT_FULL_MESSAGE "\n";
+
+	(void)signo;
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+		_exit(OPTIONS_EXIT_OWN_ERROR);
+	_exit(OPTIONS_EXIT_OWN_ERROR);
+}
+
+static int
+plan_faults(const struct options *options)
+{
+	char message[256] = "";
+
+	for (uint32_t i = 0; i < options->nb_faults; i++) {
+		int ret;
+
+		segment_lock();
+		ret = fault_plan_add(options->faults[i], message,
+				     sizeof(message));
+		segment_unlock();
+		if (ret != 0) {
+			options_complain("--fault: '%s' will not do: %s",
+					 options->faults[i], message);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* What options say in the language of commands. */
+static int
+prepare(const struct options *options)
+{
+	char message[256];
+
+	for (uint32_t i = 0; i < options->nb_commands; i++) {
+		const struct options_command *c = &options->commands[i];
+
+		if (command_run(c->line, message, sizeof(message)) < 0) {
+			options_complain("--%s: '%s' will not do: %s", c->option,
+					 c->value, message);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int
+make_device(const struct model_config *config)
+{
+	int ret;
+
+	segment_lock();
+	clock_init(config_is_virtual_time(config));
+	ret = device_init();
+	segment_unlock();
+	if (ret == 0)
+		ret = kernel_init();
+	if (ret == 0)
+		return 0;
+	options_complain("cannot make the device: %s", strerror(-ret));
+	return -1;
+}
+
+int
+making_machine(struct making *m, const struct options *options)
+{
+	const struct model_config *config = &options->config;
+	char where[256];
+	int ret;
+
+	if (rundir_create(config->name, m->run_dir, sizeof(m->run_dir),
+			  &m->kick_fd) != 0)
+		return -1;
+	m->has_run_dir = true;
+	ret = guardian_start(&m->guardian, m->run_dir);
+	if (ret != 0) {
+		options_complain("cannot start the guardian of %s: %s%s",
+				 m->run_dir, strerror(-ret),
+				 options_remedy(-ret));
+		return -1;
+	}
+	mem_own_through_kernel = true;
+	signal(SIGBUS, on_bus_error);
+	ret = segment_create(m->run_dir, config);
+	if (ret != 0) {
+		options_complain("cannot make the machine's memory in %s: %s%s",
+				 m->run_dir, strerror(-ret),
+				 options_remedy(-ret));
+		return -1;
+	}
+	ret = trace_create();
+	if (ret != 0) {
+		options_complain("cannot write the trace to %s: %s; give "
+				 "--trace a file where you may write",
+				 config->trace, strerror(-ret));
+		return -1;
+	}
+	if (make_device(config) != 0)
+		return -1;
+	if (plan_faults(options) != 0 || prepare(options) != 0)
+		return -1;
+	ret = sysfs_create(where, sizeof(where));
+	if (ret != 0) {
+		options_complain("cannot write sys/%s in %s: %s%s", where,
+				 m->run_dir, strerror(-ret),
+				 options_remedy(-ret));
+		return -1;
+	}
+	return outlets_open(options);
+}
+
+void
+making_undo(struct making *m)
+{
+	guardian_dismiss(&m->guardian);
+	if (m->has_run_dir) {
+		close(m->kick_fd); /* removing needs one, of perhaps few */
+		rundir_remove(m->run_dir);
+	}
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "device.h"
+#include "device_thread.h"
+#include "doorbell.h"
+#include "host.h"
+#include "hw.h"
+#include "kernel.h"
+#include "ledger.h"
+#include "plain_pages.h"
+#include "quiet.h"
+#include "segment.h"
+
+#define MAX_VIEWS 256 /* as many as there are contexts */
+
+/* What the device looks at. */
+struct view {
+	uint32_t context;
+	uint64_t serial; /* of the context */
+	bool has_complained;
+};
+
+static struct quiet_lock lock; /* of all but running and page[] */
+static pid_t owner; /* views do not pass to a child */
+static uint32_t nb_views;
+static struct view views[MAX_VIEWS];
+static struct device_page pages[MAX_VIEWS]; /* in the order of views[] */
+
+/* New views, not yet among those that are run. */
+static uint32_t nb_fresh;
+static struct view fresh_views[MAX_VIEWS];
+static struct device_page fresh_pages[MAX_VIEWS];
+
+static void
+unmap(const struct device_page *page)
+{
+	munmap((void *)(uintptr_t)page->registers, HW_DB_PAGE_BYTES);
+}
+
+/* In the child of a fork(): its parent goes on looking at these. */
+static void
+forget_parents(void)
+{
+	if (owner == getpid())
+		return;
+	for (uint32_t i = 0; i < nb_views; i++)
+		unmap(&pages[i]);
+	for (uint32_t i = 0; i < nb_fresh; i++)
+		unmap(&fresh_pages[i]);
+	nb_views = 0;
+	nb_fresh = 0;
+	owner = getpid();
+}
+
+/* 0 also when it is looked at already, or by another process. */
+static int
+add_view(uint32_t context, uint32_t fn, uint32_t page)
+{
+	struct view view = { .context = context };
+	void *at;
+	int fd;
+
+	fd = kernel_context_page_open(context, &view.serial);
+	if (fd == -ENOENT)
+		return 0;
+	if (fd < 0)
+		return fd;
+	for (uint32_t i = 0; i < nb_views; i++)
+		if (views[i].serial == view.serial)
+			goto known;
+	for (uint32_t i = 0; i < nb_fresh; i++)
+		if (fresh_views[i].serial == view.serial)
+			goto known;
+	at = MAP_FAILED;
+	if (nb_fresh < MAX_VIEWS)
+		at = (void *)syscall(SYS_mmap, NULL, (size_t)HW_DB_PAGE_BYTES,
+				     PROT_READ, MAP_SHARED, fd, 0L);
+	host_close(fd);
+	if (at == MAP_FAILED)
+		return -ENOMEM;
+	fresh_views[nb_fresh] = view;
+	fresh_pages[nb_fresh] = (struct device_page){
+		.fn = fn,
+		.page = page,
+		.registers = at,
+	};
+	__atomic_store_n(&nb_fresh, nb_fresh + 1, __ATOMIC_RELEASE);
+	return 0;
+known:
+	host_close(fd);
+	return 0;
+}
+
+int
+plain_pages_map(void **addr, uint32_t context, int fd, size_t length, int flags)
+{
+	uint32_t fn, page;
+	uint64_t mask;
+	void *at;
+	int rc;
+
+	rc = kernel_context_doorbell(context, &fn, &page);
+	if (rc < 0)
+		return rc;
+	doorbell_process_init();
+	at = (void *)syscall(SYS_mmap, *addr, length, PROT_READ | PROT_WRITE,
+			     flags, fd, 0L);
+	if (at == MAP_FAILED)
+		return -errno;
+	mask = quiet_enter();
+	quiet_lock(&lock);
+	forget_parents();
+	rc = add_view(context, fn, page);
+	quiet_unlock(&lock);
+	quiet_leave(mask);
+	if (rc == 0 && segment_config()->mode == MODEL_MODE_POLLED)
+		rc = device_thread_start();
+	if (rc < 0)
+		syscall(SYS_munmap, at, length);
+	else
+		*addr = at;
+	return rc;
+}
+
+/* With the machine's lock: a page's number may be another context's by now. */
+static void
+drop_dead(void)
+{
+	uint32_t i = 0;
+
+	while (i < nb_views) {
+		if (kernel_context_is(views[i].context, views[i].serial)) {
+			i++;
+			continue;
+		}
+		unmap(&pages[i]);
+		nb_views--;
+		views[i] = views[nb_views];
+		pages[i] = pages[nb_views];
+	}
+}
+
+static void
+take_fresh(void)
+{
+	uint64_t mask = quiet_enter();
+
+	quiet_lock(&lock);
+	segment_lock_masked();
+	drop_dead();
+	segment_unlock_masked();
+	while (nb_fresh > 0 && nb_views < MAX_VIEWS) {
+		nb_fresh--;
+		views[nb_views] = fresh_views[nb_fresh];
+		pages[nb_views] = fresh_pages[nb_fresh];
+		nb_views++;
+	}
+	quiet_unlock(&lock);
+	quiet_leave(mask);
+}
+
+static void
+check_short(void)
+{
+	for (uint32_t i = 0; i < nb_views; i++) {
+		if (views[i].has_complained ||
+		    !device_page_is_short_rung(&pages[i]))
+			continue;
+		views[i].has_complained = true;
+		ledger_log("function %u page %u: a 32-bit doorbell was stored; "
+			   "it adds to the last one, and plain memory loses "
+			   "what is stored in between: use the 64-bit ones, or "
+			   "--mode sync or thread", pages[i].fn, pages[i].page);
+	}
+}
+
+uint32_t
+plain_pages_run(bool is_patient)
+{
+	uint32_t nb_taken;
+
+	if (is_patient) /* the program's own thread: perhaps of a child */
+		forget_parents();
+	if (__atomic_load_n(&nb_fresh, __ATOMIC_ACQUIRE) != 0)
+		take_fresh();
+	if (!device_pages_rung(pages, nb_views)) {
+		check_short();
+		return 0;
+	}
+	if (is_patient)
+		segment_lock_masked();
+	else if (!segment_trylock_last())
+		return 0;
+	drop_dead();
+	nb_taken = device_pages_run(pages, nb_views);
+	segment_unlock_masked();
+	return nb_taken;
+}
+
+const volatile void *
+plain_pages_registers(uint32_t fn, uint32_t page)
+{
+	forget_parents();
+	take_fresh();
+	for (uint32_t i = 0; i < nb_views; i++)
+		if (pages[i].fn == fn && pages[i].page == page)
+			return pages[i].registers;
+	return NULL;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+
+#include "attach.h"
+#include "host.h"
+#include "kernel.h"
+#include "segment.h"
+#include "sysfs_path.h"
+#include "traits.h"
+
+/* Folders that have devices of both machines. */
+static const char *const shared[] = {
+	"/sys/class/net", "/sys/class/infiniband", "/sys/class/infiniband_verbs",
+	"/sys/bus/pci/devices", "/sys/bus/pci/drivers", "/sys/devices",
+};
+
+static bool
+exists(const char *path)
+{
+	struct statx stx;
+
+	return syscall(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW,
+		       STATX_TYPE, &stx) == 0;
+}
+
+/* The shared folder a path is in or is; *rest is what follows, "" or "/...". */
+static const char *
+shared_folder(const char *path, const char **rest)
+{
+	size_t i, len;
+
+	if (path == NULL || strncmp(path, "/sys/", 5) != 0)
+		return NULL;
+	for (i = 0; i < sizeof(shared) / sizeof(shared[0]); i++) {
+		len = strlen(shared[i]);
+		*rest = path + len;
+		if (strncmp(path, shared[i], len) == 0 &&
+		    (**rest == '\0' || **rest == '/'))
+			return attach_machine() ? shared[i] : NULL;
+	}
+	return NULL;
+}
+
+/* "", "/", "//" */
+static bool
+is_only_slashes(const char *rest)
+{
+	return rest[strspn(rest, "/")] == '\0';
+}
+
+const char *
+sysfs_path(const char *path, char buf[SYSFS_PATH_BYTES])
+{
+	const char *rest, *folder = shared_folder(path, &rest);
+	char device[SYSFS_PATH_BYTES];
+	size_t len;
+
+	if (folder == NULL)
+		return path;
+	if (is_only_slashes(rest)) {
+		/* Without such hardware the real machine lacks the folder. */
+		if (exists(folder))
+			return path;
+	} else {
+		rest += strspn(rest, "/");
+		len = strcspn(rest, "/");
+		if (snprintf(device, sizeof(device), "%s%s/%.*s",
+			     segment_run_dir(), folder, (int)len, rest) >=
+			    (int)sizeof(device) || !exists(device))
+			return path;
+	}
+	if (snprintf(buf, SYSFS_PATH_BYTES, "%s%s", segment_run_dir(), path) >=
+	    SYSFS_PATH_BYTES)
+		return path;
+	return buf;
+}
+
+/* ---- folders of both ---- */
+
+/* A link in the folder for each entry of from. */
+static void
+link_all(int folder, const char *from)
+{
+	int fd = host_open(from, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	char target[SYSFS_PATH_BYTES];
+	const struct dirent *entry;
+
+	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+		if (entry->d_name[0] == '.' ||
+		    snprintf(target, sizeof(target), "%s/%s", from,
+			     entry->d_name) >= (int)sizeof(target))
+			continue;
+		host_symlinkat(target, folder, entry->d_name);
+	}
+	if (dir != NULL)
+		closedir(dir);
+	else if (fd >= 0)
+		host_close(fd);
+}
+
+/* Links to what is gone. */
+static void
+unlink_dead(const char *path)
+{
+	int fd = host_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+
+	while (dir != NULL && (entry = readdir(dir)) != NULL)
+		if (entry->d_name[0] != '.' &&
+		    syscall(SYS_faccessat, fd, entry->d_name, F_OK) != 0)
+			host_unlinkat(fd, entry->d_name, 0);
+	if (dir != NULL)
+		closedir(dir);
+	else if (fd >= 0)
+		host_close(fd);
+}
+
+const char *
+sysfs_folder(const char *path, char buf[SYSFS_PATH_BYTES])
+{
+	const char *rest, *folder = shared_folder(path, &rest);
+	char ours[SYSFS_PATH_BYTES];
+	int fd;
+
+	/* Below /sys/devices are many things besides devices. */
+	if (folder == NULL || !is_only_slashes(rest) ||
+	    strcmp(folder, "/sys/devices") == 0 || !exists(folder))
+		return sysfs_path(path, buf);
+
+	snprintf(ours, sizeof(ours), "%s%s", segment_run_dir(), folder);
+	snprintf(buf, SYSFS_PATH_BYTES, "%s/list", segment_run_dir());
+	host_mkdirat(AT_FDCWD, buf, 0700);
+	strcat(buf, "/");
+	strcat(buf, strrchr(folder, '/') + 1);
+	host_mkdirat(AT_FDCWD, buf, 0700);
+	fd = host_open(buf, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return path;
+	host_flock(fd, LOCK_EX);
+	unlink_dead(buf);
+	link_all(fd, ours);
+	link_all(fd, folder);
+	host_close(fd);
+	return buf;
+}
+
+bool
+sysfs_name(char *path)
+{
+	const char *run_dir;
+	size_t len;
+
+	if (!attach_is_attached())
+		return false;
+	run_dir = segment_run_dir();
+	len = strlen(run_dir);
+	if (strncmp(path, run_dir, len) != 0 ||
+	    strncmp(path + len, "/sys/", 5) != 0)
+		return false;
+	memmove(path, path + len, strlen(path + len) + 1);
+	return true;
+}
+
+/* ---- attributes ---- */
+
+/* The netdev whose attribute a path in the run folder is. */
+static bool
+netdev_of(const char *path, struct kernel_netdev *netdev)
+{
+	const char *end = strrchr(path, '/'), *start = end;
+	char name[sizeof(netdev->name)];
+
+	while (start > path && start[-1] != '/')
+		start--;
+	if ((size_t)(end - start) >= sizeof(name))
+		return false;
+	memcpy(name, start, end - start);
+	name[end - start] = '\0';
+	return kernel_netdev_by_name(name, netdev) == 0;
+}
+
+/*
+ * Attributes that give EINVAL when they are read, though they can be opened
+ * (Linux net/core/net-sysfs.c carrier_show(), speed_show(), duplex_show()).
+ */
+static bool
+is_unreadable(const char *path)
+{
+	const char *end = strrchr(path, '/');
+	struct kernel_netdev netdev;
+
+	if (end == NULL || (strcmp(end, "/carrier") != 0 &&
+			    strcmp(end, "/speed") != 0 &&
+			    strcmp(end, "/duplex") != 0))
+		return false;
+	if (!attach_machine() ||
+	    strncmp(path, segment_run_dir(), strlen(segment_run_dir())) != 0 ||
+	    !netdev_of(path, &netdev))
+		return false;
+	return !netdev.is_up || (strcmp(end, "/carrier") != 0 &&
+				 !kernel_traits()->has_link_settings);
+}
+
+int
+sysfs_open(const char **path, int flags, char buf[SYSFS_PATH_BYTES])
+{
+	const char *to = sysfs_folder(*path, buf);
+	bool is_moved = to != *path;
+
+	*path = to;
+	if (to == NULL)
+		return SYSFS_GO_ON;
+	/* Writing does nothing here; "ip" and "ethtool" do. */
+	if (is_moved && (flags & O_ACCMODE) != O_RDONLY)
+		return -EACCES;
+	/* An epoll file can be opened, polled and stat'ed, and gives EINVAL. */
+	if (is_unreadable(to))
+		return host_result(syscall(SYS_epoll_create1,
+					   flags & O_CLOEXEC));
+	return SYSFS_GO_ON;
+}

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What differs from one age of kernel to another, as a program sees it through
+ * libibverbs, libmana and ethtool. The expectations are written down here
+ * again, apart from the model's table.
+ *
+ * usage: mana-model --functions 2 --ports 2 --kernel AGE [--rnic] -- this AGE
+ */
+
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "../base/hw.h"
+#include "verbs_rig.h"
+
+#define NAME "mana0p0"
+
+struct age {
+	const char *version;
+	const char *names[5]; /* of all RDMA devices, in order */
+	uint32_t vendor_id, part_id, raw_caps;
+	int max_qp, max_qp_wr, max_cq, max_cqe, max_mr, max_pd;
+	uint64_t page_sizes;
+	bool has_guid;
+	uint8_t link_layer, state, max_mtu;
+	int nb_gids, width, speed; /* of port 1 */
+	int width2;		   /* of port 2 */
+	int nb_vectors;
+	bool has_events;
+	int busy;	 /* vPort in use */
+	int second_port; /* a PD at work on another port */
+	int rss_first, rss_second;
+	int id_in_table; /* a CQ id that another CQ has had */
+	int remote_atomic;
+	bool carrier_is_link;
+	int link_settings;
+	uint32_t nb_channels;
+};
+
+static const struct age ages[] = {
+	{
+		.version = "7.2",
+		.names = { "manae_0", "mana_0", "manae_1", "mana_1" },
+		.vendor_id = 0x1414, .part_id = 2, .raw_caps = 4,
+		.max_qp = 1024, .max_qp_wr = 2048, .max_cq = 2048,
+		.max_cqe = 2048, .max_mr = 16384, .max_pd = 0x6000,
+		.page_sizes = 0x3ff000,
+		.link_layer = IBV_LINK_LAYER_ETHERNET, .state = IBV_PORT_DOWN,
+		.max_mtu = IBV_MTU_4096,
+		.nb_vectors = 64, .has_events = true,
+		.busy = EBUSY, .second_port = EINVAL,
+		.rss_first = EINVAL, .rss_second = EBUSY,
+		.id_in_table = EINVAL,
+		.carrier_is_link = true, .nb_channels = 16,
+	}, {
+		.version = "6.12",
+		.names = { "mana_0", "mana_1" },
+		.max_qp = 1024, .max_qp_wr = 8192, .max_cq = 2048,
+		.max_cqe = 8192, .max_mr = 16384, .max_pd = 0x6000,
+		.page_sizes = 0x3ff000, .has_guid = true,
+		.link_layer = IBV_LINK_LAYER_ETHERNET, .state = IBV_PORT_DOWN,
+		.max_mtu = IBV_MTU_4096,
+		.nb_gids = 16, .width = 1, .speed = 1,
+		.nb_vectors = 64, .has_events = true,
+		.busy = ENODEV, .id_in_table = EINVAL,
+		.remote_atomic = EINVAL,
+		.link_settings = EOPNOTSUPP, .nb_channels = 64,
+	}, {
+		.version = "6.2",
+		.names = { "mana_0", "mana_1" },
+		.max_qp = 64, .max_qp_wr = 256, .max_cqe = 256,
+		.max_mr = 0xffffff,
+		.link_layer = IBV_LINK_LAYER_INFINIBAND,
+		.nb_vectors = 1,
+		.busy = ENODEV, .remote_atomic = EINVAL,
+		.link_settings = EOPNOTSUPP, .nb_channels = 64,
+	},
+};
+
+static const struct age *age;
+static bool has_rnic;
+
+/* Of the list: the n-th that makes raw QPs. */
+static uint32_t
+raw_device(uint32_t n)
+{
+	return has_rnic && age == &ages[0] ? 2 * n : n;
+}
+
+static void
+devices_have_their_names(void **state)
+{
+	const char *const no_rnic[] = { "manae_0", "manae_1", NULL };
+	const char *const *names = age->names;
+	struct ibv_device **list;
+	uint32_t i;
+	int nb = 0;
+
+	(void)state;
+	if (!has_rnic && age == &ages[0])
+		names = no_rnic;
+	list = ibv_get_device_list(&nb);
+	assert_non_null(list);
+	for (i = 0; names[i] != NULL && !(age == &ages[1] && !has_rnic); i++) {
+		char node[16];
+
+		assert_true((int)i < nb);
+		assert_string_equal(ibv_get_device_name(list[i]), names[i]);
+		snprintf(node, sizeof(node), "uverbs%u", i);
+		assert_string_equal(list[i]->dev_name, node);
+	}
+	assert_int_equal(nb, i);
+	ibv_free_device_list(list);
+}
+
+/* Both RDMA devices of a function are that PCI device's, and its netdevs'. */
+static void
+devices_belong_to_a_pci_function(void **state)
+{
+	struct ibv_device **list;
+	int nb = 0, i;
+
+	(void)state;
+	list = ibv_get_device_list(&nb);
+	for (i = 0; i < nb; i++) {
+		char path[512], text[512] = "", slot[64];
+		FILE *file;
+
+		snprintf(path, sizeof(path), "%s/device/uevent",
+			 list[i]->ibdev_path);
+		file = fopen(path, "r");
+		assert_non_null(file);
+		assert_in_range(fread(text, 1, sizeof(text) - 1, file), 1, 511);
+		fclose(file);
+		snprintf(slot, sizeof(slot), "PCI_SLOT_NAME=787%u:00:00.0\n",
+			 nb == 4 ? i / 2 : i);
+		assert_non_null(strstr(text, slot));
+		snprintf(path, sizeof(path), "%s/device/net/mana%up1/dev_port",
+			 list[i]->ibdev_path, nb == 4 ? i / 2 : i);
+		assert_int_equal(access(path, R_OK), 0);
+	}
+	ibv_free_device_list(list);
+}
+
+static void
+device_tells_its_limits(void **state)
+{
+	const uint8_t guid[8] = { 0x02, 0x0d, 0x3a, 0xff, 0xfe, 0, 0, 1 };
+	const uint8_t none[8] = { 0 };
+	struct vrig *rig = *state;
+	struct ibv_device_attr_ex ex;
+	struct ibv_device_attr *attr = &ex.orig_attr;
+
+	assert_int_equal(vrig_open(rig, raw_device(0), 1), 0);
+	assert_int_equal(ibv_query_device_ex(rig->ctx, NULL, &ex), 0);
+	assert_int_equal(attr->vendor_id, age->vendor_id);
+	assert_int_equal(attr->vendor_part_id, age->part_id);
+	assert_int_equal(ex.raw_packet_caps, age->raw_caps);
+	assert_int_equal(attr->max_qp, age->max_qp);
+	assert_int_equal(attr->max_qp_wr, age->max_qp_wr);
+	assert_int_equal(attr->max_sge, 15);
+	assert_int_equal(attr->max_cq, age->max_cq);
+	assert_int_equal(attr->max_cqe, age->max_cqe);
+	assert_int_equal(attr->max_mr, age->max_mr);
+	assert_int_equal(attr->max_pd, age->max_pd);
+	assert_int_equal(attr->max_mr_size, UINT64_MAX);
+	assert_int_equal(attr->page_size_cap, age->page_sizes);
+	assert_int_equal(attr->phys_port_cnt, 2);
+	assert_memory_equal(&attr->node_guid, age->has_guid ? guid : none, 8);
+	assert_int_equal(ex.rss_caps.max_rwq_indirection_table_size, 0);
+	assert_int_equal(ex.max_wq_type_rq, 0);
+	assert_int_equal(rig->ctx->num_comp_vectors, age->nb_vectors);
+	assert_fails(ibv_create_cq(rig->ctx, 64, NULL, NULL, age->nb_vectors),
+		     EINVAL);
+}
+
+static void
+port_tells_its_state(void **state)
+{
+	struct vrig *rig = *state;
+	struct ibv_port_attr port;
+
+	assert_int_equal(vrig_open(rig, raw_device(0), 1), 0);
+	assert_int_equal(ibv_query_port(rig->ctx, 1, &port), 0);
+	assert_int_equal(port.link_layer, age->link_layer);
+	assert_int_equal(port.state, age->state);
+	assert_int_equal(port.max_mtu, age->max_mtu);
+	assert_int_equal(port.active_mtu, age->max_mtu ? IBV_MTU_1024 : 0);
+	assert_int_equal(port.gid_tbl_len, age->nb_gids);
+	assert_int_equal(port.active_width, age->width);
+	assert_int_equal(port.active_speed, age->speed);
+	assert_int_equal(ibv_query_port(rig->ctx, 2, &port), 0);
+	assert_int_equal(port.active_width, age->width2);
+	assert_int_equal(ibv_query_port(rig->ctx, 3, &port), EINVAL);
+
+	assert_int_equal(MODEL_CALL(mana_model_netdev_set)(NAME, true), 0);
+	assert_int_equal(ibv_query_port(rig->ctx, 1, &port), 0);
+	assert_int_equal(port.state, age->state ? IBV_PORT_ACTIVE : 0);
+	assert_int_equal(MODEL_CALL(mana_model_netdev_set)(NAME, false), 0);
+}
+
+static void
+port_in_use_is_busy(void **state)
+{
+	struct vrig *rig = *state, other = { 0 };
+
+	assert_int_equal(vrig_up(rig, raw_device(0), 1, 1, 0), 0);
+	assert_int_equal(vrig_open(&other, raw_device(0), 1), 0);
+	assert_int_equal(vrig_add_tx(&other), age->busy);
+	assert_int_equal(vrig_close(&other), 0);
+	assert_int_equal(vrig_close(rig), 0);
+
+	assert_int_equal(MODEL_CALL(mana_model_netdev_set)(NAME, true), 0);
+	assert_int_equal(vrig_open(rig, raw_device(0), 1), 0);
+	assert_int_equal(vrig_add_tx(rig), age->busy);
+	assert_int_equal(MODEL_CALL(mana_model_netdev_set)(NAME, false), 0);
+	assert_int_equal(vrig_add_tx(rig), 0);
+	assert_int_equal(MODEL_CALL(mana_model_netdev_set)(NAME, true), -EBUSY);
+}
+
+static void
+domain_at_work_on_another_port(void **state)
+{
+	struct ibv_parent_domain_init_attr parent_attr = {
+		.pd_context = (void *)(uintptr_t)2,
+		.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT,
+	};
+	struct vrig *rig = *state;
+	struct ibv_qp_init_attr attr;
+	struct ibv_pd *other;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+
+	assert_int_equal(vrig_up(rig, raw_device(0), 1, 1, 0), 0);
+	parent_attr.pd = rig->pd;
+	other = ibv_alloc_parent_domain(rig->ctx, &parent_attr);
+	cq = ibv_create_cq(rig->ctx, 64, NULL, NULL, 0);
+	attr = vrig_qp_attr(cq);
+	errno = 0;
+	qp = ibv_create_qp(other, &attr);
+	assert_int_equal(qp == NULL ? errno : 0, age->second_port);
+	if (qp != NULL)
+		assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+	assert_int_equal(ibv_dealloc_pd(other), 0);
+}
+
+static void
+receiving_before_sending(void **state)
+{
+	struct vrig *rig = *state;
+
+	assert_int_equal(vrig_open(rig, raw_device(0), 1), 0);
+	assert_int_equal(vrig_add_rx(rig), 0);
+	assert_int_equal(vrig_start_rx(rig), age->rss_first);
+	assert_int_equal(vrig_stop_rx(rig), 0);
+	assert_int_equal(vrig_add_tx(rig), 0);
+	assert_int_equal(vrig_add_rx(rig), 0);
+	assert_int_equal(vrig_start_rx(rig), 0);
+}
+
+static void
+second_receiver_of_a_port(void **state)
+{
+	struct vrig *rig = *state, saved;
+
+	assert_int_equal(vrig_up(rig, raw_device(0), 1, 1, 1), 0);
+	saved = *rig;
+	rig->nb_rx = 0;
+	memset(rig->rx, 0, sizeof(rig->rx));
+	rig->ind = NULL;
+	rig->rss = NULL;
+	assert_int_equal(vrig_add_rx(rig), 0);
+	assert_int_equal(vrig_start_rx(rig), age->rss_second);
+	assert_int_equal(vrig_stop_rx(rig), 0);
+
+	rig->nb_rx = saved.nb_rx;
+	memcpy(rig->rx, saved.rx, sizeof(rig->rx));
+	rig->ind = saved.ind;
+	rig->rss = saved.rss;
+}
+
+/* What fails takes nothing of the one that is there with it. */
+static void
+second_receiver_of_a_table(void **state)
+{
+	struct vrig *rig = *state, sender = { 0 };
+	struct ibv_qp_init_attr_ex attr;
+	const uint8_t *cqe;
+
+	assert_int_equal(vrig_up(rig, raw_device(0), 1, 1, 1), 0);
+	attr = vrig_rss_attr(rig);
+	assert_fails(ibv_create_qp_ex(rig->ctx, &attr),
+		     age->rss_second != 0 ? age->rss_second : EPROTO);
+
+	assert_int_equal(vrig_up(&sender, raw_device(0), 2, 1, 0), 0);
+	vrig_fill(rig, &rig->rx[0], 4);
+	memset(sender.buf, 0x55, 60);
+	vrig_send(&sender, &sender.tx[0], 0, 60);
+	cqe = vrig_cqe(&rig->rx[0]);
+	assert_non_null(cqe);
+	assert_int_equal(cqe[0] & 0x3f, 1); /* RX_OKAY */
+	assert_int_equal(vrig_close(&sender), 0);
+}
+
+static void
+number_of_a_queue_lives_on(void **state)
+{
+	struct vrig *rig = *state;
+
+	assert_int_equal(vrig_up(rig, raw_device(0), 1, 1, 0), 0);
+	assert_int_equal(ibv_destroy_qp(rig->tx[0].qp), 0);
+	rig->tx[0].qp = NULL;
+	assert_int_equal(vrig_add_tx(rig), age->id_in_table);
+}
+
+static void
+memory_has_rights(void **state)
+{
+	struct vrig *rig = *state;
+	struct ibv_mr *mr;
+
+	assert_int_equal(vrig_open(rig, raw_device(0), 1), 0);
+	errno = 0;
+	mr = ibv_reg_mr(rig->pd, rig->buf, 4096, IBV_ACCESS_LOCAL_WRITE |
+			IBV_ACCESS_REMOTE_ATOMIC);
+	assert_int_equal(mr == NULL ? errno : 0, age->remote_atomic);
+	if (mr != NULL)
+		assert_int_equal(ibv_dereg_mr(mr), 0);
+	/* What is optional is left out where it is not known. */
+	mr = ibv_reg_mr(rig->pd, rig->buf, 4096, IBV_ACCESS_LOCAL_WRITE |
+			IBV_ACCESS_RELAXED_ORDERING);
+	assert_non_null(mr);
+	assert_int_equal(ibv_dereg_mr(mr), 0);
+}
+
+/* Frames cross at all ages; whether they are told of is another matter. */
+static void
+packets_and_events(void **state)
+{
+	struct vrig *rig = *state, other = { .has_channels = true };
+	const uint32_t len = 200;
+	const uint8_t *cqe;
+	struct ibv_cq *cq;
+	struct pollfd pfd;
+	void *context;
+	uint32_t i;
+
+	assert_int_equal(vrig_up(rig, raw_device(0), 1, 1, 1), 0);
+	assert_int_equal(vrig_up(&other, raw_device(0), 2, 1, 1), 0);
+	for (i = 0; i < len; i++)
+		rig->buf[i] = i < 6 ? 0xff : i;
+	vrig_fill(&other, &other.rx[0], 4);
+	vrig_ring_cq(&other, &other.rx[0], true);
+	vrig_send(rig, &rig->tx[0], 0, len);
+	cqe = vrig_cqe(&other.rx[0]);
+	assert_non_null(cqe);
+	assert_int_equal(cqe[0] & HW_CQE_TYPE_M, HW_CQE_RX_OKAY);
+	assert_memory_equal(other.buf + VRIG_BUF_BYTES / 2, rig->buf, len);
+	assert_non_null(vrig_cqe(&rig->tx[0]));
+
+	pfd.fd = other.rx[0].channel->fd;
+	pfd.events = POLLIN;
+	assert_int_equal(poll(&pfd, 1, age->has_events ? 1000 : 0),
+			 age->has_events);
+	if (age->has_events) {
+		assert_int_equal(ibv_get_cq_event(other.rx[0].channel, &cq,
+						  &context), 0);
+		ibv_ack_cq_events(cq, 1);
+	}
+	assert_int_equal(vrig_close(&other), 0);
+}
+
+static int
+ethtool(void *data)
+{
+	int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), rc;
+	struct ifreq ifr = { .ifr_name = NAME };
+
+	ifr.ifr_data = data;
+	rc = ioctl(sock, SIOCETHTOOL, &ifr) == 0 ? 0 : errno;
+	close(sock);
+	return rc;
+}
+
+static int
+carrier(void)
+{
+	struct ethtool_value link = { .cmd = ETHTOOL_GLINK };
+
+	assert_int_equal(ethtool(&link), 0);
+	return link.data;
+}
+
+static void
+netdev_tells_of_its_link(void **state)
+{
+	/* struct ethtool_link_settings, and room for its masks. */
+	uint32_t link[128] = { ETHTOOL_GLINKSETTINGS };
+	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
+
+	(void)state;
+	assert_int_equal(ethtool(link), age->link_settings);
+	assert_int_equal(ethtool(&channels), 0);
+	assert_int_equal(channels.combined_count, age->nb_channels);
+	assert_int_equal(channels.max_combined, 64);
+	assert_int_equal(MODEL_CALL(mana_model_netdev_set)(NAME, true), 0);
+	assert_int_equal(carrier(), 1);
+	assert_int_equal(MODEL_CALL(mana_model_netdev_set)(NAME, false), 0);
+	assert_int_equal(carrier(), 0);
+}
+
+/* Of 7.2, next to the Ethernet one: refused, as the accept rule has it. */
+static void
+rnic_makes_no_raw_queue_pair(void **state)
+{
+	struct vrig *rig = *state;
+	struct ibv_device_attr_ex attr;
+	struct ibv_port_attr port;
+
+	assert_int_equal(vrig_open(rig, 1, 1), 0);
+	assert_int_equal(ibv_query_device_ex(rig->ctx, NULL, &attr), 0);
+	assert_int_equal(attr.orig_attr.vendor_id, 0x1414);
+	assert_int_equal(attr.orig_attr.vendor_part_id, 3);
+	assert_int_equal(attr.raw_packet_caps, 0);
+	assert_int_equal(attr.orig_attr.phys_port_cnt, 1);
+	assert_int_not_equal(attr.orig_attr.node_guid, 0);
+	assert_int_equal(ibv_query_port(rig->ctx, 1, &port), 0);
+	assert_int_equal(port.gid_tbl_len, 16);
+	assert_int_equal(ibv_query_port(rig->ctx, 2, &port), EINVAL);
+	assert_int_equal(vrig_add_tx(rig), EPROTO);
+}
+
+int
+main(int argc, char **argv)
+{
+#define T(test) \
+	cmocka_unit_test_setup_teardown(test, vrig_setup, vrig_teardown)
+	const struct CMUnitTest tests[] = {
+		T(devices_have_their_names),
+		T(devices_belong_to_a_pci_function),
+		T(netdev_tells_of_its_link),
+		/* All others need a device: last without one. */
+		T(device_tells_its_limits),
+		T(port_tells_its_state),
+		T(port_in_use_is_busy),
+		T(domain_at_work_on_another_port),
+		T(receiving_before_sending),
+		T(second_receiver_of_a_port),
+		T(second_receiver_of_a_table),
+		T(number_of_a_queue_lives_on),
+		T(memory_has_rights),
+		T(packets_and_events),
+	};
+	const struct CMUnitTest second_device[] = {
+		T(rnic_makes_no_raw_queue_pair),
+	};
+	uint32_t i;
+
+	for (i = 0; argc > 1 && i < sizeof(ages) / sizeof(ages[0]); i++)
+		if (strcmp(ages[i].version, argv[1]) == 0)
+			age = &ages[i];
+	if (age == NULL)
+		return 1;
+	has_rnic = argc > 2 && strcmp(argv[2], "rnic") == 0;
+	if (age == &ages[1] && !has_rnic) {
+		const struct CMUnitTest few[] = { tests[0], tests[2] };
+
+		return cmocka_run_group_tests(few, NULL, NULL);
+	}
+	if (age == &ages[0] && has_rnic &&
+	    cmocka_run_group_tests(second_device, NULL, NULL) != 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Each answer to an open question, by what it changes. */
+
+#include "nic.h"
+#include "rig.h"
+
+static struct rig rig;
+static struct rig_port *const a = &rig.port[0], *const b = &rig.port[1];
+
+static void
+start(enum quirk quirk, uint32_t value)
+{
+	rig_defaults(&rig);
+	rig.config.quirks[quirk] = (uint8_t)value;
+	rig_start(&rig);
+	rig_fill_rq(&rig, b, 8);
+}
+
+/* What port b receives next: its CQE must be there. */
+static const uint8_t *
+received(void)
+{
+	const uint8_t *cqe = rig_cqe(&b->rcq);
+
+	assert_non_null(cqe);
+	return cqe;
+}
+
+static uint32_t
+rx_flags(void)
+{
+	return hw_le32(received() + 4);
+}
+
+/* Send the frame of n bytes that is in buf; its Rx CQE. */
+static const uint8_t *
+pass(uint32_t n)
+{
+	struct rig_wqe wqe = rig_tx_wqe(a, 0, n);
+
+	assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_OKAY);
+	return received();
+}
+
+static void
+q_tx_wqe_offset(uint32_t value)
+{
+	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+
+	rig_send(&rig, a, &wqe);
+	rig_post(&a->sq, &wqe);
+	rig_ring_sq(&rig, a);
+	assert_int_equal(hw_le32(rig_cqe(&a->scq) + 8), value == 0 ? 1u << 5 : 0);
+}
+
+static void
+q_long_vp_offset(uint32_t value)
+{
+	/* By value: only the short, only the long, both fields filled. */
+	static const int want[3][3] = {
+		{ HW_CQE_TX_OKAY, HW_CQE_TX_OKAY, HW_CQE_TX_OKAY },
+		{ HW_CQE_TX_OKAY, HW_CQE_TX_VPORT_IDX_OUT_OF_RANGE,
+		  HW_CQE_TX_OKAY },
+		{ HW_CQE_TX_VPORT_IDX_OUT_OF_RANGE, HW_CQE_TX_OKAY,
+		  HW_CQE_TX_OKAY },
+	};
+	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	uint32_t i;
+
+	for (i = 0; i < 3; i++) {
+		rig_tx_long(a, &wqe);
+		wqe.oob[1] = (a->sq.id >> 10) << 10;
+		if (i != 1)
+			wqe.oob[1] |= a->vp_offset << 24;
+		if (i == 0)
+			wqe.oob[3] = 0;
+		assert_int_equal(rig_send(&rig, a, &wqe), want[value][i]);
+	}
+}
+
+static void
+q_rx_scatter(uint32_t value)
+{
+	struct rig_wqe tx = rig_tx_wqe(a, 0, 100), rx = { { 0, 0x200 } };
+
+	/* Behind the buffers that are there already. */
+	while (b->rx_slot-- > 0)
+		pass(60);
+	rig_tx_add_sge(b, &rx, 4096, 64);
+	rig_tx_add_sge(b, &rx, 8192, 64);
+	rig_post(&b->rq, &rx);
+	rig_ring_rq(&rig, b);
+	memset(a->buf, 0x5a, 100);
+	assert_int_equal(rig_send(&rig, a, &tx), HW_CQE_TX_OKAY);
+	assert_int_equal(received()[0] & 0x3f,
+			 value == 0 ? HW_CQE_RX_OKAY : HW_CQE_RX_TRUNCATED);
+	assert_int_equal(b->buf[8192], value == 0 ? 0x5a : 0);
+}
+
+static void
+q_ipv6_ip_flag(uint32_t value)
+{
+	const uint32_t n = rig_frame6(a->buf, NIC_PROTO_TCP, 9);
+
+	assert_int_equal(hw_le32(pass(n) + 4),
+			 HW_RX_F_TCP_OK | (value == 0 ? HW_RX_F_IP_OK : 0));
+}
+
+static void
+q_cq_index(uint32_t value)
+{
+	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+
+	rig_send(&rig, a, &wqe);
+	rig_ring_cq(&rig, a, &a->scq, false);
+	rig_nb_events = 0;
+	/* Armed at the index of the unarmed doorbell before it. */
+	rig_ring_cq(&rig, a, &a->scq, true);
+	rig_send(&rig, a, &wqe);
+	assert_int_equal(rig_nb_events, value == 0);
+	rig_ring_cq(&rig, a, &a->scq, true);
+	/* A step back is no advance either: else it disarms. */
+	a->scq.pos--;
+	rig_ring_cq(&rig, a, &a->scq, false);
+	a->scq.pos++;
+	rig_send(&rig, a, &wqe);
+	assert_int_equal(rig_nb_events, 1);
+}
+
+static void
+q_hash_without_rss(uint32_t value)
+{
+	const uint32_t n = rig_frame(a->buf, NIC_PROTO_UDP, 30);
+	const uint8_t *cqe = pass(n);
+
+	assert_int_equal(hw_le32(cqe + 4) >> 16 & 0x1ff,
+			 value == 0 ? 0 : HW_HASH_UDP_IPV4);
+	assert_int_equal(hw_le32(cqe + 16) != 0, value);
+}
+
+static void
+q_trans_off_with_tag(uint32_t value)
+{
+	struct rig_wqe wqe = rig_csum_wqe(a, NIC_PROTO_TCP, false);
+
+	rig_insert_tag(a, &wqe, 5);
+	assert_int_equal(rig_send(&rig, a, &wqe),
+			 value == 0 ? HW_CQE_TX_OKAY : HW_CQE_TX_INVALID_OOB);
+	wqe.oob[1] += 4;
+	assert_int_equal(rig_send(&rig, a, &wqe),
+			 value == 0 ? HW_CQE_TX_INVALID_OOB : HW_CQE_TX_OKAY);
+	wqe = rig_lso_wqe(a, false, 3000);
+	rig_insert_tag(a, &wqe, 5);
+	wqe.oob[1] += value == 0 ? 0 : 4;
+	assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_OKAY);
+	/* Without an inserted tag there is nothing to count. */
+	wqe = rig_csum_wqe(a, NIC_PROTO_TCP, false);
+	assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_OKAY);
+}
+
+/* An LSO with an SGE 0 of n bytes. */
+static struct rig_wqe
+big_header_lso(uint32_t n)
+{
+	struct rig_wqe wqe = rig_lso_wqe(a, true, 3000);
+	uint32_t i;
+
+	wqe.sge[0].size_bytes = n;
+	wqe.header[0] = n << 24;
+	for (i = 1; i < wqe.nb_sge; i++)
+		wqe.sge[i].addr += n - 74;
+	return wqe;
+}
+
+static void
+q_lso_header_max(uint32_t value)
+{
+	struct rig_wqe wqe = big_header_lso(255);
+
+	/* 255 and 256 bytes that are not all header: refused as such. */
+	assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_INVALID_OOB);
+	wqe = big_header_lso(256);
+	assert_int_equal(rig_send(&rig, a, &wqe),
+			 value == 0 ? HW_CQE_TX_INVALID_OOB : HW_CQE_TX_GDMA_ERR);
+	assert_int_equal(ledger_count(VIOLATION_lso_header_size), 1);
+}
+
+static void
+q_lso_max(uint32_t value)
+{
+	struct rig_wqe wqe = rig_lso_wqe(a, false, 65535 - 54);
+
+	assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_OKAY);
+	wqe = rig_lso_wqe(a, false, 65535 - 53);
+	assert_int_equal(rig_send(&rig, a, &wqe),
+			 value == 0 ? HW_CQE_TX_OKAY : HW_CQE_TX_GDMA_ERR);
+}
+
+static void
+q_udp_zero_csum(uint32_t value)
+{
+	struct rig_wqe wqe;
+	uint32_t sum, n = rig_frame(a->buf, NIC_PROTO_UDP, 30);
+
+	/* What the sum lacks, the payload adds: then its complement is 0. */
+	sum = hw_be16(a->buf + 40) + hw_be16(a->buf + 42);
+	sum = (sum & 0xffff) + (sum >> 16);
+	wqe = rig_csum_wqe(a, NIC_PROTO_UDP, false);
+	hw_put_be16(a->buf + 42, (uint16_t)sum);
+	assert_int_equal(wqe.sge[0].size_bytes, n);
+	assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(hw_be16(rig_rx_buf(b, 0) + 40), value == 0 ? 0xffff : 0);
+}
+
+static void
+q_udp_trans_off(uint32_t value)
+{
+	struct rig_wqe wqe = rig_csum_wqe(a, NIC_PROTO_UDP, false);
+
+	assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_OKAY);
+	wqe = rig_csum_wqe(a, NIC_PROTO_UDP, false);
+	wqe.oob[1] &= ~0x3ffu;
+	assert_int_equal(rig_send(&rig, a, &wqe),
+			 value == 0 ? HW_CQE_TX_OKAY : HW_CQE_TX_INVALID_OOB);
+	assert_int_equal(ledger_count(VIOLATION_oob_trans_off), value);
+}
+
+static void
+q_rx_wqe_offset(uint32_t value)
+{
+	pass(60);
+	assert_int_equal(hw_le32(pass(60) + 56), value == 0 ? 32 : 1);
+}
+
+static void
+q_rx_outer_flags(uint32_t value)
+{
+	uint32_t n = rig_frame(a->buf, NIC_PROTO_UDP, 30);
+
+	assert_int_equal(hw_le32(pass(n) + 4) & 3u << 13,
+			 value == 0 ? 0 : 1u << 13);
+	a->buf[24] ^= 1;
+	assert_int_equal(hw_le32(pass(n) + 4) & 3u << 13,
+			 value == 0 ? 0 : 1u << 14);
+	a->buf[12] = 0x99;
+	assert_int_equal(hw_le32(pass(n) + 4), 0);
+}
+
+static void
+q_short_oob_sges(uint32_t value)
+{
+	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+
+	while (wqe.nb_sge < 30)
+		rig_tx_add_sge(a, &wqe, 60, 1);
+	assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_OKAY);
+	rig_tx_add_sge(a, &wqe, 60, 1);
+	assert_int_equal(rig_send(&rig, a, &wqe),
+			 value == 0 ? HW_CQE_TX_OKAY : HW_CQE_TX_GDMA_ERR);
+}
+
+static void
+q_short_vp_form(uint32_t value)
+{
+	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+
+	assert_int_equal(rig_send(&rig, a, &wqe),
+			 value == 0 ? HW_CQE_TX_OKAY : HW_CQE_TX_INVALID_OOB);
+	rig_tx_long(a, &wqe);
+	assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_OKAY);
+	assert_no_violation();
+}
+
+static void
+q_lso_inline_tag(uint32_t value)
+{
+	struct rig_wqe wqe = rig_lso_wqe(a, true, 3000);
+
+	rig_add_tag(a, &wqe, 7);
+	assert_int_equal(rig_send(&rig, a, &wqe),
+			 value == 0 ? HW_CQE_TX_OKAY : HW_CQE_TX_INVALID_OOB);
+	wqe = rig_lso_wqe(a, true, 3000);
+	rig_insert_tag(a, &wqe, 7);
+	assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_OKAY);
+	assert_no_violation();
+}
+
+static void
+q_runts(uint32_t value)
+{
+	static const uint8_t zeros[17];
+	struct rig_wqe wqe = rig_tx_wqe(a, 0, 43);
+	const uint8_t *cqe;
+
+	memset(a->buf, 0x77, 100);
+	memset(rig_rx_buf(b, 0), 0x33, 100);
+	assert_int_equal(rig_send(&rig, a, &wqe),
+			 value == RUNTS_REFUSED ? HW_CQE_TX_HDR_PROCESSING_ERROR :
+						  HW_CQE_TX_OKAY);
+	if (value == RUNTS_REFUSED) {
+		assert_null(rig_cqe(&b->rcq));
+		wqe = rig_tx_wqe(a, 0, 60);
+		assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_OKAY);
+		return;
+	}
+	cqe = received();
+	assert_int_equal(hw_le32(cqe + 8), value == RUNTS_PADDED ? 60 : 43);
+	assert_memory_equal(rig_rx_buf(b, 0), a->buf, 43);
+	if (value == RUNTS_PADDED)
+		assert_memory_equal(rig_rx_buf(b, 0) + 43, zeros, 17);
+	else
+		assert_int_equal(rig_rx_buf(b, 0)[43], 0x33);
+}
+
+static void
+q_lso_ipv6_ip_csum(uint32_t value)
+{
+	struct rig_wqe wqe = rig_lso_wqe(a, true, 3000);
+
+	assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_OKAY);
+	wqe.oob[0] |= 1u << 4;
+	assert_int_equal(rig_send(&rig, a, &wqe),
+			 value == 0 ? HW_CQE_TX_OKAY : HW_CQE_TX_INVALID_OOB);
+}
+
+static void
+q_lso_length(uint32_t value)
+{
+	struct rig_wqe wqe = rig_lso_wqe(a, false, 3000);
+
+	a->buf[16] = 1;
+	assert_int_equal(rig_send(&rig, a, &wqe),
+			 value == 0 ? HW_CQE_TX_OKAY : HW_CQE_TX_INVALID_OOB);
+	assert_violation(lso_length_not_zero, 1);
+}
+
+/* Steer by hash and return the type of the frame of n bytes in buf. */
+static uint32_t
+hash_type(uint32_t n)
+{
+	rig_steer(&rig, 1, true, &b->rq.id, 1);
+	return hw_le32(pass(n) + 4) >> 16 & 0x1ff;
+}
+
+static void
+q_fragment_hash(uint32_t value)
+{
+	uint32_t n = rig_frame(a->buf, NIC_PROTO_UDP, 30);
+
+	hw_put_be16(a->buf + 20, 0x2000);
+	assert_int_equal(hash_type(n), value == 0 ? HW_HASH_IPV4 : 0);
+	n = rig_frame6(a->buf, NIC_PROTO_UDP, 30);
+	a->buf[20] = 44;
+	assert_int_equal(hash_type(n), value == 0 ? HW_HASH_IPV6_EXT : 0);
+	n = rig_frame(a->buf, NIC_PROTO_UDP, 30);
+	assert_int_equal(hash_type(n), HW_HASH_UDP_IPV4);
+}
+
+static void
+q_other_hash(uint32_t value)
+{
+	uint32_t n = rig_frame(a->buf, NIC_PROTO_UDP, 30);
+
+	a->buf[23] = 132; /* SCTP */
+	assert_int_equal(hash_type(n), value == 0 ? HW_HASH_IPV4 : 0);
+	n = rig_frame6(a->buf, NIC_PROTO_UDP, 30);
+	a->buf[20] = 58;
+	assert_int_equal(hash_type(n), value == 0 ? HW_HASH_IPV6 : 0);
+}
+
+/* Hop-by-hop options (8 bytes), authentication (16), then L4 of this kind. */
+static uint32_t
+frame6_ext(uint8_t proto)
+{
+	uint32_t n = rig_frame6(a->buf, proto, 30);
+
+	memmove(a->buf + 54 + 24, a->buf + 54, n - 54);
+	memset(a->buf + 54, 0, 24);
+	a->buf[20] = 0;
+	a->buf[54] = 51;
+	a->buf[62] = proto;
+	a->buf[63] = 2;
+	hw_put_be16(a->buf + 18, (uint16_t)(n - 54 + 24));
+	return n + 24;
+}
+
+static void
+q_ipv6_ext_hash(uint32_t value)
+{
+	uint32_t n = frame6_ext(NIC_PROTO_TCP), first;
+
+	assert_int_equal(hash_type(n),
+			 value == 0 ? HW_HASH_IPV6_EXT : HW_HASH_TCP_IPV6_EXT);
+	n = frame6_ext(NIC_PROTO_UDP);
+	assert_int_equal(hash_type(n),
+			 value == 0 ? HW_HASH_IPV6_EXT : HW_HASH_UDP_IPV6_EXT);
+	first = hw_le32(pass(n) + 16);
+	a->buf[78]++; /* the source port */
+	assert_int_equal(hw_le32(pass(n) + 16) != first, value);
+	/* Cut short, or leading nowhere: by addresses. */
+	assert_int_equal(hash_type(78 + 3), HW_HASH_IPV6_EXT);
+	a->buf[63] = 255;
+	assert_int_equal(hash_type(n), HW_HASH_IPV6_EXT);
+	a->buf[54] = 44;
+	assert_int_equal(hash_type(n), HW_HASH_IPV6_EXT);
+}
+
+static void
+q_rx_fragment_flags(uint32_t value)
+{
+	uint32_t n = rig_frame(a->buf, NIC_PROTO_TCP, 30);
+
+	hw_put_be16(a->buf + 20, 0x2000);
+	assert_int_equal(hw_le32(pass(n) + 4),
+			 HW_RX_F_IP_FAIL | (value == 0 ? 0 : HW_RX_F_TCP_FAIL));
+}
+
+static void
+q_rx_udp_zero(uint32_t value)
+{
+	uint32_t n = rig_frame(a->buf, NIC_PROTO_UDP, 30);
+
+	hw_put_be16(a->buf + 40, 0);
+	assert_int_equal(hw_le32(pass(n) + 4),
+			 HW_RX_F_IP_OK | (value == 0 ? 0 : HW_RX_F_UDP_OK));
+}
+
+static void
+q_rx_second_tag(uint32_t value)
+{
+	struct rig_wqe wqe = rig_csum_wqe(a, NIC_PROTO_TCP, false);
+
+	rig_add_tag(a, &wqe, 5);
+	rig_add_tag(a, &wqe, 6);
+	assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_OKAY);
+	/* The outer one is stripped, the inner one stays. */
+	assert_int_equal(rx_flags(),
+			 HW_RX_F_VLAN | 6 |
+				 (value == 0 ? 0 :
+					       HW_RX_F_IP_OK | HW_RX_F_TCP_OK));
+	assert_int_equal(hw_le32(rig_rx_buf(b, 0) + 12), 0x05000081);
+}
+
+static void
+q_rx_exact_fit(uint32_t value)
+{
+	assert_int_equal(pass(RIG_RX_BUF_BYTES - 1)[0] & 0x3f, HW_CQE_RX_OKAY);
+	assert_int_equal(pass(RIG_RX_BUF_BYTES)[0] & 0x3f,
+			 value == 0 ? HW_CQE_RX_OKAY : HW_CQE_RX_TRUNCATED);
+	assert_int_equal(pass(RIG_RX_BUF_BYTES + 1)[0] & 0x3f,
+			 HW_CQE_RX_TRUNCATED);
+}
+
+static void (*const quirk_tests[NB_QUIRKS])(uint32_t value) = {
+#define Q(id, function) [QUIRK_##id] = function
+	Q(TX_WQE_OFFSET_ZERO, q_tx_wqe_offset),
+	Q(LONG_VP_OFFSET, q_long_vp_offset),
+	Q(RX_SCATTER_OFF, q_rx_scatter),
+	Q(IPV6_IP_FLAG_CLEAR, q_ipv6_ip_flag),
+	Q(CQ_INDEX_MUST_ADVANCE, q_cq_index),
+	Q(HASH_WITHOUT_RSS, q_hash_without_rss),
+	Q(TRANS_OFF_WITH_TAG, q_trans_off_with_tag),
+	Q(LSO_HEADER_MAX_255, q_lso_header_max),
+	Q(LSO_MAX_64K, q_lso_max),
+	Q(UDP_ZERO_CSUM_SENT, q_udp_zero_csum),
+	Q(UDP_TRANS_OFF_NEEDED, q_udp_trans_off),
+	Q(RX_WQE_OFFSET_BU, q_rx_wqe_offset),
+	Q(RX_OUTER_FLAGS_SET, q_rx_outer_flags),
+	Q(SHORT_OOB_SGES_30, q_short_oob_sges),
+	Q(SHORT_VP_FORM_REFUSED, q_short_vp_form),
+	Q(LSO_INLINE_TAG_REFUSED, q_lso_inline_tag),
+	Q(RUNTS, q_runts),
+	Q(LSO_IPV6_IP_CSUM_REFUSED, q_lso_ipv6_ip_csum),
+	Q(LSO_LENGTH_ZERO, q_lso_length),
+	Q(FRAGMENT_HASH_NONE, q_fragment_hash),
+	Q(OTHER_HASH_NONE, q_other_hash),
+	Q(IPV6_EXT_HASH_PORTS, q_ipv6_ext_hash),
+	Q(RX_FRAGMENT_FLAGS_FAIL, q_rx_fragment_flags),
+	Q(RX_UDP_ZERO_OK, q_rx_udp_zero),
+	Q(RX_SECOND_TAG_PARSED, q_rx_second_tag),
+	Q(RX_EXACT_FIT_TRUNCATED, q_rx_exact_fit),
+};
+
+static const char *const quirk_values[] = {
+#define VALUES(id, name, values, help) values,
+	MODEL_QUIRKS(VALUES)
+};
+
+static void
+test_quirk(void **state)
+{
+	const uint32_t quirk = (uint32_t)(uintptr_t)*state;
+	const char *values = quirk_values[quirk];
+	uint32_t value = 0;
+
+	assert_non_null(quirk_tests[quirk]);
+	do {
+		start((enum quirk)quirk, value);
+		quirk_tests[quirk](value++);
+		rig_stop(&rig);
+		values = strchr(values, '|');
+	} while (values++ != NULL);
+	assert_true(value >= 2);
+}
+
+int
+main(void)
+{
+#define TEST(id, name, values, help) \
+	{ name, test_quirk, NULL, NULL, (void *)(uintptr_t)QUIRK_##id },
+	static const struct CMUnitTest tests[] = { MODEL_QUIRKS(TEST) };
+
+	return cmocka_run_group_tests_name("quirks", tests, NULL, NULL);
+}

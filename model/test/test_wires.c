@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Wires on the bench: what they do to frames, on the machine's clock. */
+
+#include <stdlib.h>
+
+#include "clock.h"
+#include "nic.h"
+#include "rig.h"
+#include "wire.h"
+
+#define FRAME_BYTES 100u
+#define CHANCE(percent) ((uint32_t)(PRNG_ALWAYS / 100 * (percent)))
+
+static struct rig bench;
+static uint32_t slot[RIG_PORTS]; /* of the next receive buffer */
+
+static struct wire *
+wire(uint32_t port)
+{
+	return wire_of(0, port);
+}
+
+/* Two ports, whose wires are of these kinds. */
+static void
+start(enum model_wire first, enum model_wire second)
+{
+	memset(&bench, 0, sizeof(bench));
+	rig_defaults(&bench);
+	bench.config.wires[0].kind = (uint8_t)first;
+	bench.config.wires[0].peer = 1;
+	bench.config.wires[1].kind = (uint8_t)second;
+	rig_start(&bench);
+	memset(slot, 0, sizeof(slot));
+	rig_catch_faults();
+}
+
+/* A frame whose first bytes of payload are a number. */
+static void
+send_number(uint32_t port, uint32_t n)
+{
+	struct rig_port *p = &bench.port[port];
+	struct rig_wqe wqe = rig_tx_wqe(p, 0, FRAME_BYTES);
+
+	memset(p->buf, 0, FRAME_BYTES);
+	hw_put_le32(p->buf + NIC_ETH_BYTES, n);
+	assert_int_equal(rig_send(&bench, p, &wqe), HW_CQE_TX_OKAY);
+	rig_ring_cq(&bench, p, &p->scq, false);
+}
+
+/* What arrived at a port: the number in its frame; -1: nothing. */
+static int64_t
+received_number(uint32_t port)
+{
+	struct rig_port *p = &bench.port[port];
+	const uint8_t *cqe = rig_cqe(&p->rcq);
+
+	if (cqe == NULL)
+		return -1;
+	assert_int_equal(hw_le32(cqe + 8), FRAME_BYTES);
+	return hw_le32(rig_rx_buf(p, slot[port]++) + NIC_ETH_BYTES);
+}
+
+static void
+run_until(uint64_t ns)
+{
+	segment_clock()->virtual_ns = ns;
+	while (clock_is_due())
+		device_timers(clock_take());
+}
+
+static void
+test_kinds(void **state)
+{
+	(void)state;
+	start(MODEL_WIRE_NONE, MODEL_WIRE_LOOP);
+	rig_fill_rq(&bench, &bench.port[0], 4);
+	rig_fill_rq(&bench, &bench.port[1], 4);
+	send_number(0, 7);
+	assert_int_equal(received_number(0), -1);
+	assert_int_equal(received_number(1), -1);
+	assert_int_equal(wire(0)->vanished, 1);
+	send_number(1, 8);
+	assert_int_equal(received_number(0), -1);
+	assert_int_equal(received_number(1), 8);
+	rig_stop(&bench);
+	/* The neighbour has another wire: looped. */
+	start(MODEL_WIRE_DEFAULT, MODEL_WIRE_NONE);
+	rig_fill_rq(&bench, &bench.port[0], 4);
+	send_number(0, 9);
+	assert_int_equal(received_number(0), 9);
+	assert_no_violation();
+	rig_stop(&bench);
+}
+
+static void
+test_delay(void **state)
+{
+	const struct wire_settings late = { .delay_ns = 20000 };
+	uint64_t now;
+
+	(void)state;
+	start(MODEL_WIRE_DEFAULT, MODEL_WIRE_DEFAULT);
+	rig_fill_rq(&bench, &bench.port[1], 8);
+	wire_set(wire(0), &late);
+	now = clock_now();
+	send_number(0, 1);
+	run_until(now + 20000); /* the doorbell took its own microsecond */
+	assert_int_equal(received_number(1), -1);
+	run_until(now + 21000);
+	assert_int_equal(received_number(1), 1);
+	/* The other way, too: this port's wire is passed on the way in. */
+	rig_fill_rq(&bench, &bench.port[0], 8);
+	send_number(1, 2);
+	assert_int_equal(received_number(0), -1);
+	run_until(clock_now() + 21000);
+	assert_int_equal(received_number(0), 2);
+	/* A shorter delay overtakes nothing. */
+	send_number(0, 3);
+	wire_set(wire(0), &(struct wire_settings){ 0 });
+	send_number(0, 4);
+	assert_int_equal(received_number(1), -1);
+	run_until(clock_now() + 21000);
+	assert_int_equal(received_number(1), 3);
+	assert_int_equal(received_number(1), 4);
+	rig_stop(&bench);
+}
+
+/* 100 + 24 bytes take 992 ns at 1 Gbit/s. */
+static void
+test_bandwidth(void **state)
+{
+	const struct wire_settings slow = { .bits_per_s = 1000000000 };
+	uint64_t first;
+
+	(void)state;
+	start(MODEL_WIRE_DEFAULT, MODEL_WIRE_DEFAULT);
+	rig_fill_rq(&bench, &bench.port[1], 64);
+	wire_set(wire(0), &slow);
+	segment_clock()->virtual_ns = first = 1000000;
+	for (uint32_t i = 0; i < 10; i++) {
+		wire_send(0, 0, bench.port[0].buf, FRAME_BYTES);
+		assert_int_equal(wire(0)->way[WIRE_OUT].queue.nb_frames, i + 1);
+	}
+	for (uint32_t i = 0; i < 10; i++) {
+		run_until(first + (i + 1) * 992 - 1);
+		assert_int_equal(received_number(1), -1);
+		run_until(first + (i + 1) * 992);
+		assert_int_not_equal(received_number(1), -1);
+	}
+	rig_stop(&bench);
+}
+
+static void
+test_tail_drop(void **state)
+{
+	const struct wire_settings slow = { .delay_ns = 1000000,
+					    .queue_frames = 5 };
+
+	(void)state;
+	start(MODEL_WIRE_DEFAULT, MODEL_WIRE_DEFAULT);
+	rig_fill_rq(&bench, &bench.port[1], 64);
+	wire_set(wire(0), &slow);
+	for (uint32_t i = 0; i < 9; i++)
+		send_number(0, i);
+	assert_int_equal(wire(0)->way[WIRE_OUT].counters.overflow, 4);
+	run_until(clock_now() + 1000000);
+	for (uint32_t i = 0; i < 5; i++)
+		assert_int_equal(received_number(1), i);
+	assert_int_equal(received_number(1), -1);
+	rig_stop(&bench);
+}
+
+/* All of the pool: nothing is lost that is not counted, and it comes back. */
+static void
+test_full_pool(void **state)
+{
+	static uint8_t frame[9000];
+	const struct wire_settings late = { .delay_ns = 1000000 };
+	struct wire_direction *out;
+	uint64_t nb[2];
+
+	(void)state;
+	start(MODEL_WIRE_NONE, MODEL_WIRE_DEFAULT);
+	wire_set(wire(0), &late);
+	out = &wire(0)->way[WIRE_OUT];
+	for (int round = 0; round < 2; round++) {
+		wire(0)->vanished = 0;
+		out->counters = (struct wire_counters){ 0 };
+		for (uint32_t i = 0; i < 12000; i++)
+			wire_send(0, 0, frame, 1 + i % sizeof(frame));
+		assert_true(out->counters.overflow != 0);
+		run_until(clock_now() + 1000000);
+		nb[round] = wire(0)->vanished;
+		assert_int_equal(nb[round] + out->counters.overflow, 12000);
+	}
+	assert_int_equal(nb[0], nb[1]);
+	rig_stop(&bench);
+}
+
+static void
+test_loss_by_seed(void **state)
+{
+	const struct wire_settings lossy = { .loss = CHANCE(50) };
+	int64_t seen[3][61];
+
+	(void)state;
+	for (uint64_t round = 0; round < 3; round++) {
+		memset(&bench, 0, sizeof(bench));
+		rig_defaults(&bench);
+		bench.config.seed = round / 2; /* 0, 0, 1 */
+		rig_start(&bench);
+		memset(slot, 0, sizeof(slot));
+		wire_set(wire(0), &lossy);
+		rig_fill_rq(&bench, &bench.port[1], 60);
+		for (uint32_t i = 0; i < 60; i++)
+			send_number(0, i);
+		for (uint32_t i = 0; i < 61; i++)
+			seen[round][i] = received_number(1);
+		rig_stop(&bench);
+	}
+	assert_int_not_equal(seen[0][0], -1);
+	assert_int_equal(seen[0][60], -1);
+	assert_memory_equal(seen[0], seen[1], sizeof(seen[0]));
+	assert_memory_not_equal(seen[0], seen[2], sizeof(seen[0]));
+}
+
+/* The shares, over many frames that nobody receives. */
+static void
+test_shares(void **state)
+{
+	const struct wire_settings settings = { .loss = CHANCE(20),
+						.duplicate = CHANCE(10),
+						.corrupt = CHANCE(5) };
+	const struct wire_counters *c;
+	uint8_t frame[FRAME_BYTES] = { 0 };
+	const uint64_t n = 100000;
+
+	(void)state;
+	start(MODEL_WIRE_NONE, MODEL_WIRE_DEFAULT);
+	wire_set(wire(0), &settings);
+	for (uint32_t i = 0; i < n; i++)
+		wire_send(0, 0, frame, sizeof(frame));
+	c = &wire(0)->way[WIRE_OUT].counters;
+	assert_int_equal(c->frames, n);
+	assert_in_range(c->lost, 19000, 21000);
+	assert_in_range(c->duplicated, 7200, 8800);
+	assert_in_range(c->corrupted, 3500, 4500);
+	assert_int_equal(wire(0)->vanished, n - c->lost + c->duplicated);
+	rig_stop(&bench);
+}
+
+static void
+test_duplicate_reorder_corrupt(void **state)
+{
+	struct wire_settings settings = { .duplicate = PRNG_ALWAYS };
+	const uint8_t *bytes;
+	uint32_t bits = 0;
+
+	(void)state;
+	start(MODEL_WIRE_DEFAULT, MODEL_WIRE_DEFAULT);
+	rig_fill_rq(&bench, &bench.port[1], 64);
+	wire_set(wire(0), &settings);
+	send_number(0, 1);
+	assert_int_equal(received_number(1), 1);
+	assert_int_equal(received_number(1), 1);
+	assert_int_equal(received_number(1), -1);
+	/* Each second one lets its follower pass. */
+	settings = (struct wire_settings){ .reorder = PRNG_ALWAYS };
+	wire_set(wire(0), &settings);
+	for (uint32_t i = 2; i < 7; i++)
+		send_number(0, i);
+	assert_int_equal(received_number(1), 3);
+	assert_int_equal(received_number(1), 2);
+	assert_int_equal(received_number(1), 5);
+	assert_int_equal(received_number(1), 4);
+	assert_int_equal(received_number(1), -1);
+	/* None follows. */
+	run_until(clock_now() + 2000000);
+	assert_int_equal(received_number(1), 6);
+	assert_int_equal(wire(0)->way[WIRE_OUT].counters.reordered, 3);
+	settings = (struct wire_settings){ .corrupt = PRNG_ALWAYS };
+	wire_set(wire(0), &settings);
+	send_number(0, 0);
+	assert_non_null(rig_cqe(&bench.port[1].rcq));
+	bytes = rig_rx_buf(&bench.port[1], 7);
+	for (uint32_t i = 0; i < FRAME_BYTES; i++)
+		bits += (uint32_t)__builtin_popcount(bytes[i] ^
+						     bench.port[0].buf[i]);
+	assert_int_equal(bits, 1);
+	rig_stop(&bench);
+}
+
+/* What a slow reader has no room for is lost, and no other wire suffers. */
+static void
+test_full_outlet(void **state)
+{
+	static uint8_t frame[9000], buf[9000];
+	uint32_t number, nb_first = 0, nb_second = 0, n;
+	uint64_t at_ns;
+
+	(void)state;
+	start(MODEL_WIRE_TAP, MODEL_WIRE_TAP);
+	for (uint32_t i = 0; i < 1000; i++) {
+		hw_put_le32(frame, i);
+		wire_send(0, 0, frame, sizeof(frame));
+		if (i % 10 == 0)
+			wire_send(0, 1, frame, 100);
+	}
+	assert_true(wire(0)->outlet_lost > 0);
+	assert_int_equal(wire(1)->outlet_lost, 0);
+	while ((n = wire_outlet_next(&number, buf, sizeof(buf), &at_ns)) != 0) {
+		if (number == 0) {
+			assert_int_equal(n, sizeof(frame));
+			assert_int_equal(hw_le32(buf), nb_first++);
+		} else {
+			assert_int_equal(n, 100);
+			assert_int_equal(hw_le32(buf), 10 * nb_second++);
+		}
+	}
+	assert_int_equal(nb_first + wire(0)->outlet_lost, 1000);
+	assert_int_equal(nb_second, 100);
+	rig_stop(&bench);
+}
+
+/* A holder of the lock that died amid a change of queues. */
+static void
+test_recover(void **state)
+{
+	const struct wire_settings late = { .delay_ns = 1000 };
+
+	(void)state;
+	start(MODEL_WIRE_DEFAULT, MODEL_WIRE_TAP);
+	wire_set(wire(0), &late);
+	for (uint32_t i = 0; i < 10; i++) {
+		wire_send(0, 0, bench.port[0].buf, FRAME_BYTES);
+		wire_send(0, 1, bench.port[1].buf, FRAME_BYTES);
+	}
+	wire_recover();
+	assert_int_equal(segment_wires()->swept, 0);
+	segment_wires()->is_busy = true;
+	segment_wires()->pool.first_free = 12345; /* anything */
+	segment_holder_died();
+	assert_int_equal(segment_wires()->swept, 20);
+	rig_fill_rq(&bench, &bench.port[0], 4);
+	send_number(0, 5); /* looped: its neighbour has a TAP */
+	run_until(clock_now() + 1000000);
+	assert_int_equal(received_number(0), 5);
+	rig_stop(&bench);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_delay),
+		cmocka_unit_test(test_bandwidth),
+		cmocka_unit_test(test_tail_drop),
+		cmocka_unit_test(test_full_pool),
+		cmocka_unit_test(test_loss_by_seed),
+		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_duplicate_reorder_corrupt),
+		cmocka_unit_test(test_full_outlet),
+		cmocka_unit_test(test_recover),
+	};
+
+	return cmocka_run_group_tests_name("wires", tests, NULL, NULL);
+}
