@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A program is killed at some instruction while it delivers a packet to another
+ * one, or lets go what is held for it, or while others have work waiting: the
+ * others' queues must not suffer.
+ */
+
+#include <sys/mman.h>
+
+#include "clock.h"
+#include "inject_hold.h"
+#include "kill_rig.h"
+#include "nic.h"
+#include "rig.h"
+
+#define FRAME_BYTES 60u
+#define NB_KILLS    30
+
+static struct rig bench;
+
+/* Shared with the program that is killed. */
+static struct {
+	uint32_t nb_events;
+} *shared;
+
+static struct kill_rig *victim;
+
+static void
+deliver(uint32_t nth)
+{
+	uint8_t frame[FRAME_BYTES];
+
+	memset(frame, (int)nth, sizeof(frame));
+	nic_rx(0, 1, frame, sizeof(frame));
+}
+
+static void
+deliver_alive(uint32_t nth)
+{
+	segment_lock();
+	deliver(nth);
+	segment_unlock();
+}
+
+static void
+prepare(void *arg)
+{
+	(void)arg;
+	segment_lock();
+}
+
+static void
+deliver_nth(void *arg)
+{
+	deliver(*(uint32_t *)arg);
+}
+
+static void
+let_go(void *arg)
+{
+	(void)arg;
+	inject_release(CLOCK_NEVER, UINT32_MAX, UINT32_MAX);
+}
+
+static struct {
+	bool coalesce;
+	uint32_t nb_before; /* packets, in the open CQE if there is such a thing */
+	bool is_held; /* each of them, and what comes */
+	void (*work)(void *arg); /* of who is killed */
+	uint32_t nb_new; /* packets by it */
+} scene;
+
+/* By a program that is killed, or done by then. */
+static void
+work_and_die(uint64_t nb_steps)
+{
+	uint32_t nth = scene.nb_before + 1;
+
+	victim->prepare = prepare;
+	victim->work = scene.work;
+	victim->arg = &nth;
+	kill_rig_run(victim, nb_steps);
+}
+
+static void
+hold_all(void)
+{
+	const struct inject_rule rule = { .kind = INJECT_DELAY,
+					  .port = 1,
+					  .queue = INJECT_ANY_QUEUE,
+					  .for_ns = 1000000000,
+					  .first = 1,
+					  .every = 1,
+					  .chance = 100 };
+
+	segment_lock();
+	assert_int_equal(inject_add(&rule), 0);
+	segment_unlock();
+}
+
+/* All of them, and none is held any more. */
+static void
+let_go_of_all(void)
+{
+	const struct inject *inject = &segment_device()->inject;
+	uint32_t link, nb_free = 0;
+
+	segment_lock();
+	inject_clear();
+	assert_int_equal(inject->nb_queues, 0);
+	for (link = inject->free; link != 0 && nb_free <= inject->nb_fresh;
+	     link = inject->held[link - 1].next)
+		nb_free++;
+	assert_int_equal(nb_free, inject->nb_fresh);
+	segment_unlock();
+}
+
+/* As many packets as WQEs are gone, each in its own buffer. */
+static void
+check_queue(struct wq *rq, uint64_t nb_steps)
+{
+	struct rig_port *b = &bench.port[1];
+	const struct cq *cq = &card_function(0)->cqs[rq->cq];
+	const uint8_t *cqe;
+	uint32_t n = 0, i;
+
+	segment_lock(); /* the holder died */
+	segment_unlock();
+	if (cq->pi != cq->nb_cqes && shared->nb_events == 0)
+		fail_msg("no event, killed after %llu",
+			 (unsigned long long)nb_steps);
+	let_go_of_all();
+	segment_lock();
+	nic_coalesce_flush_queue(card_function(0), rq);
+	segment_unlock();
+	while ((cqe = rig_cqe(&b->rcq)) != NULL)
+		for (i = 0; i < HW_RX_CQE_NB_PPI; i++)
+			n += hw_le32(cqe + 8 + 12 * i) != 0;
+	if (n != rq->ci / HW_BU_BYTES || n < scene.nb_before ||
+	    n > scene.nb_before + scene.nb_new)
+		fail_msg("%u packets for %u WQEs, killed after %llu", n,
+			 rq->ci / HW_BU_BYTES, (unsigned long long)nb_steps);
+	for (i = 0; i < n; i++)
+		assert_int_equal(*rig_rx_buf(b, i), i + 1);
+	assert_no_violation();
+}
+
+static void
+start(enum model_mode mode)
+{
+	memset(&bench, 0, sizeof(bench));
+	rig_defaults(&bench);
+	bench.config.mode = mode;
+	bench.config.coalesce = scene.coalesce;
+	bench.config.coalesce_ns = scene.coalesce ? 1000000 : 0;
+	bench.is_shared = true;
+	rig_start(&bench);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(shared, MAP_FAILED);
+	victim = kill_rig_new();
+	rig_shared_events = &shared->nb_events;
+}
+
+static void
+stop(void)
+{
+	rig_shared_events = NULL;
+	kill_rig_free(victim);
+	munmap(shared, sizeof(*shared));
+	rig_stop(&bench);
+}
+
+/* What is before it, and the work, of who is killed or not. */
+static void
+set_scene(uint64_t nb_steps)
+{
+	struct rig_port *b = &bench.port[1];
+	struct wq *rq;
+	uint32_t i;
+
+	rig_renew(&bench);
+	b->rx_slot = 0;
+	rig_fill_rq(&bench, b, 8);
+	if (scene.is_held)
+		hold_all();
+	for (i = 1; i <= scene.nb_before; i++)
+		deliver_alive(i);
+	shared->nb_events = 0;
+	rq = card_rq(card_function(0), b->rq.id);
+	if (!scene.coalesce)
+		rig_ring_cq(&bench, b, &b->rcq, true);
+	work_and_die(nb_steps);
+	check_queue(rq, nb_steps);
+}
+
+static void
+kill_everywhere(enum model_mode mode, void (*run)(uint64_t nb_steps))
+{
+	uint64_t n, nb_all;
+
+	start(mode);
+	run(KILL_RIG_NEVER);
+	nb_all = victim->nb_steps;
+	print_message("%llu instructions\n", (unsigned long long)nb_all);
+	for (n = 0; n < nb_all; n += kill_rig_stride(nb_all, NB_KILLS))
+		run(n);
+	stop();
+}
+
+static void
+kill_delivery(bool coalesce, bool is_held, uint32_t nb_before)
+{
+	scene.coalesce = coalesce;
+	scene.is_held = is_held;
+	scene.nb_before = nb_before;
+	scene.work = deliver_nth;
+	scene.nb_new = 1;
+	kill_everywhere(MODEL_MODE_SYNC, set_scene);
+}
+
+static void
+test_alone(void **state)
+{
+	(void)state;
+	kill_delivery(false, false, 0);
+}
+
+static void
+test_opens(void **state)
+{
+	(void)state;
+	kill_delivery(true, false, 0);
+}
+
+static void
+test_joins(void **state)
+{
+	(void)state;
+	kill_delivery(true, false, 1);
+}
+
+static void
+test_fills(void **state)
+{
+	(void)state;
+	kill_delivery(true, false, 3);
+}
+
+static void
+test_holds(void **state)
+{
+	(void)state;
+	kill_delivery(false, true, 0);
+	kill_delivery(false, true, 2);
+}
+
+static void
+test_lets_go(void **state)
+{
+	(void)state;
+	memset(&scene, 0, sizeof(scene));
+	scene.is_held = true;
+	scene.nb_before = 3;
+	scene.work = let_go;
+	kill_everywhere(MODEL_MODE_SYNC, set_scene);
+}
+
+/* ---- work of the device thread ---- */
+
+static void
+ring_second(void *arg)
+{
+	const struct rig_port *p = &bench.port[1];
+
+	(void)arg;
+	device_doorbell(0, p->page, 0, (uint64_t)p->sq.pos << 32 | p->sq.id, 8);
+}
+
+static void
+post_one(struct rig_port *p)
+{
+	const struct rig_wqe wqe = rig_tx_wqe(p, 0, FRAME_BYTES);
+
+	rig_post(&p->sq, &wqe);
+}
+
+/* Each SQ that was rung is done, the first one in any case. */
+static void
+check_rung(uint64_t nb_steps)
+{
+	struct card_function *f = card_function(0);
+	const struct wq *first = card_sq(f, bench.port[0].sq.id);
+	const struct wq *second = card_sq(f, bench.port[1].sq.id);
+
+	segment_lock(); /* the holder died */
+	device_run(model_self);
+	segment_unlock();
+	if (first->pi == 0 || first->ci != first->pi ||
+	    second->ci != second->pi)
+		fail_msg("%u and %u bytes are done, killed after %llu",
+			 first->ci, second->ci, (unsigned long long)nb_steps);
+	assert_false(first->is_pending || second->is_pending);
+	assert_no_violation();
+}
+
+static void
+note_second(uint64_t nb_steps)
+{
+	rig_renew(&bench);
+	post_one(&bench.port[0]);
+	post_one(&bench.port[1]);
+	rig_ring_sq(&bench, &bench.port[0]);
+	work_and_die(nb_steps);
+	check_rung(nb_steps);
+}
+
+static void
+test_notes(void **state)
+{
+	(void)state;
+	memset(&scene, 0, sizeof(scene));
+	scene.work = ring_second;
+	kill_everywhere(MODEL_MODE_THREAD, note_second);
+}
+
+/* The arguments are those of kill_rig.h. */
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_opens),
+		cmocka_unit_test(test_joins),
+		cmocka_unit_test(test_fills),
+		cmocka_unit_test(test_holds),
+		cmocka_unit_test(test_lets_go),
+		cmocka_unit_test(test_notes),
+	};
+
+	kill_rig_arguments(argc, argv);
+	return cmocka_run_group_tests_name("killed", tests, NULL, NULL);
+}
