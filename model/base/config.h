@@ -28,6 +28,7 @@ enum model_wire {
 	MODEL_WIRE_LOOP, /* to itself */
 	MODEL_WIRE_NONE, /* to nowhere */
 	MODEL_WIRE_TAP, /* to a Linux TAP interface */
+	MODEL_WIRE_GEN, /* to a tester, which generates and checks frames */
 };
 
 /* What was said of the wire of one port. */
@@ -70,6 +71,7 @@ struct model_config {
 	uint32_t vp_offset_base; /* tx vPort offset of the first port */
 	enum model_wire wire; /* of the ports without one of their own */
 	struct model_port_wire wires[MODEL_MAX_PORTS]; /* in order */
+	bool sink; /* all wires are checked, as MODEL_WIRE_GEN is */
 	enum model_mode mode;
 	uint32_t core; /* of the polling thread; MODEL_ANY_CORE */
 	enum model_kernel kernel;

@@ -52,6 +52,7 @@ struct card_port {
 	bool has_plain_wire;
 	uint32_t peer_fn, peer_port;
 	bool is_link_down;
+	bool has_generator; /* which waits for WQEs */
 
 	bool tx_enabled;
 	uint32_t tx_pdn, tx_page;

@@ -39,6 +39,17 @@ device_rq_is_of_port(uint32_t fn, uint32_t port_idx, uint32_t id)
 	return rq != NULL && rq->port == port_idx;
 }
 
+/* Somebody at the wire may have waited for the port. */
+static void
+device_rx_ready(uint32_t fn, uint32_t port_idx)
+{
+	struct card_function *f = card_function(fn);
+	const struct wq *rq = card_rq(f, f->ports[port_idx].default_rq);
+
+	if (wire_rx_ready(fn, port_idx) && rq != NULL)
+		kernel_kick_process(rq->ring.process);
+}
+
 int
 device_vport_enable_rx(uint32_t fn, uint32_t port_idx,
 		       const struct device_steering *steering)
@@ -60,6 +71,7 @@ device_vport_enable_rx(uint32_t fn, uint32_t port_idx,
 	nic_hash_prepare(&port->toeplitz, steering->key);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	port->rx_enabled = true;
+	device_rx_ready(fn, port_idx);
 	return 0;
 }
 
@@ -80,6 +92,8 @@ device_link_set(uint32_t fn, uint32_t port_idx, bool up)
 	if (port == NULL || port->is_link_down == !up)
 		return false;
 	port->is_link_down = !up;
+	if (up)
+		device_rx_ready(fn, port_idx);
 	return true;
 }
 
@@ -95,10 +109,13 @@ void
 device_function_disable(uint32_t fn, bool is_disabled)
 {
 	struct card_function *f = card_function(fn);
+	uint32_t port;
 
 	if (f == NULL)
 		return;
 	f->is_disabled = is_disabled;
+	for (port = 0; port < f->nb_ports && !is_disabled; port++)
+		device_rx_ready(fn, port);
 }
 
 int

@@ -217,6 +217,14 @@ engine_start(struct card_function *f, struct wq *sq)
 	}
 }
 
+/* Somebody may have waited for WQEs. */
+static void
+engine_ring_rq(const struct engine_store *store, const struct wq *rq)
+{
+	if (wire_rx_ready(store->fn, rq->port))
+		kernel_kick_process(rq->ring.process);
+}
+
 static void
 engine_ring_wq(const struct engine_store *store, struct card_function *f)
 {
@@ -234,8 +242,11 @@ engine_ring_wq(const struct engine_store *store, struct card_function *f)
 		return;
 	ring_prefetch(&wq->ring, old_pi, wq->pi);
 	wq_check_outstanding(wq, &f->cqs[wq->cq], old_pi);
-	if (store->reg == ENGINE_SQ)
-		engine_start(f, wq);
+	if (store->reg == ENGINE_RQ) {
+		engine_ring_rq(store, wq);
+		return;
+	}
+	engine_start(f, wq);
 }
 
 static void
@@ -323,7 +334,7 @@ bool
 device_run(uint32_t process)
 {
 	struct device *card = segment_device();
-	bool worked = false;
+	bool worked = generator_run();
 	struct wq *sq;
 
 	while ((sq = engine_take(process)) != NULL) {

@@ -177,6 +177,13 @@ void nic_rx_fence(struct card_function *f, struct wq *rq);
 void nic_rx_write_cqe(struct card_function *f, struct wq *rq,
 		      enum hw_cqe_type type, const struct rx_open *rx,
 		      uint32_t wqe_bytes);
+/*
+ * nic_room.c: whether it would find a WQE, when nb_waiting others are on their
+ * way to the port.
+ */
+bool nic_rx_has_room(uint32_t fn, uint32_t port, const uint8_t *frame,
+		     uint32_t nb_bytes, uint32_t nb_waiting);
+
 /* nic_coalesce.c: one more packet for the open CQE of an RQ. */
 void nic_coalesce_add(struct card_function *f, struct wq *rq,
 		      const struct nic_rx_frame *rx, uint32_t wqe_bytes);

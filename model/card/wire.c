@@ -52,7 +52,8 @@ wire_set_plain(struct wire *wire)
 
 	port->has_plain_wire =
 		(wire->kind == MODEL_WIRE_PAIR || wire->kind == MODEL_WIRE_LOOP) &&
-		!wire->is_impaired && !peer->is_impaired;
+		!wire->is_impaired && !peer->is_impaired &&
+		!segment_config()->sink;
 	port->peer_fn = peer->fn;
 	port->peer_port = peer->port;
 }
@@ -155,9 +156,18 @@ wire_deliver(const struct wire *wire, const uint8_t *frame, uint32_t nb_bytes)
 	nic_rx(wire->fn, wire->port, frame, nb_bytes);
 }
 
+/* Whether frames are checked that leave the wire at its far end. */
+static bool
+wire_is_checked(const struct wire *wire)
+{
+	return wire->kind == MODEL_WIRE_GEN || segment_config()->sink;
+}
+
 static void
 wire_far_end(struct wire *wire, const uint8_t *frame, uint32_t nb_bytes)
 {
+	if (wire_is_checked(wire))
+		sink_receive(&wire->sink, frame, nb_bytes);
 	switch (wire->kind) {
 	case MODEL_WIRE_DEFAULT:
 	case MODEL_WIRE_PAIR:
@@ -172,6 +182,8 @@ wire_far_end(struct wire *wire, const uint8_t *frame, uint32_t nb_bytes)
 		break;
 	case MODEL_WIRE_NONE:
 		wire->vanished++;
+		break;
+	case MODEL_WIRE_GEN: /* was checked */
 		break;
 	case MODEL_WIRE_TAP:
 		wire_outlet_put(wire, frame, nb_bytes);
@@ -243,7 +255,19 @@ wire_timers(uint64_t now_ns)
 
 	wires->is_busy = true;
 	wire_way_timers(now_ns);
+	generator_timers(now_ns);
 	wires->is_busy = false;
+}
+
+bool
+wire_rx_ready(uint32_t fn, uint32_t port_idx)
+{
+	const struct card_port *port = card_port(fn, port_idx);
+
+	if (!port->has_generator)
+		return false;
+	generator_port_ready(&segment_wires()->wires[port->wire]);
+	return segment_wires()->is_generator_ready;
 }
 
 /*
@@ -260,7 +284,7 @@ wire_recover(void)
 	for (uint32_t n = 0; n < wires->nb_wires; n++) {
 		struct wire *wire = &wires->wires[n];
 		struct frame_queue *queues[] = {
-			&wire->outlet,
+			&wire->outlet,		   &wire->source,
 			&wire->way[WIRE_OUT].queue, &wire->way[WIRE_OUT].held,
 			&wire->way[WIRE_IN].queue,  &wire->way[WIRE_IN].held,
 		};

@@ -16,8 +16,10 @@
 
 #include "config.h"
 #include "frames.h"
+#include "generator.h"
 #include "prng.h"
 #include "segment.h"
+#include "sink.h"
 
 enum wire_way {
 	WIRE_OUT, /* sent by the port */
@@ -59,6 +61,9 @@ struct wire {
 	struct frame_queue outlet; /* for the launcher */
 	uint64_t outlet_lost; /* found no room there, or not outside */
 	uint64_t vanished; /* MODEL_WIRE_NONE */
+	struct generator generator;
+	struct frame_queue source; /* what it is fed with */
+	struct sink_counters sink;
 };
 
 struct wires {
@@ -69,9 +74,15 @@ struct wires {
 	uint32_t active[NB_WIRE_WAYS * MODEL_MAX_PORTS]; /* wire * 2 + way */
 	uint32_t nb_outlet_frames; /* that wait for the launcher */
 	uint32_t next_outlet; /* it takes from the wires in turn */
+	uint32_t nb_generators;
+	uint32_t generators[MODEL_MAX_PORTS]; /* wires */
+	bool is_generator_ready; /* one of them, noted for the device thread */
+	uint32_t next_stream; /* that nobody has */
 	uint64_t swept; /* frames lost with a program that was killed */
 	/* A frame at work, for each direction: one leads to the other. */
 	uint8_t frame[NB_WIRE_WAYS][64u << 10];
+	uint8_t made[64u << 10]; /* the frame of a generator */
+	struct sink_streams streams;
 	struct frame_pool pool;
 };
 
@@ -87,6 +98,12 @@ void wire_send(uint32_t fn, uint32_t port, const uint8_t *frame,
 void wire_arrive(struct wire *wire, const uint8_t *frame, uint32_t nb_bytes);
 /* Let out what is due. */
 void wire_timers(uint64_t now_ns);
+
+/*
+ * The port can receive now, or has got more WQEs for it. True when a device
+ * thread has work by that.
+ */
+bool wire_rx_ready(uint32_t fn, uint32_t port);
 
 /* The wire of a port, or NULL. */
 struct wire *wire_of(uint32_t fn, uint32_t port);

@@ -10,7 +10,7 @@
 
 #include "options_parse.h"
 
-enum wire_args { ARGS_NONE, ARGS_MUST };
+enum wire_args { ARGS_NONE, ARGS_MAY, ARGS_MUST };
 
 static const struct wire_kind {
 	const char *name;
@@ -22,6 +22,8 @@ static const struct wire_kind {
 	{"loop", MODEL_WIRE_LOOP, true, ARGS_NONE},
 	{"tap", MODEL_WIRE_TAP, true, ARGS_NONE},
 	{"none", MODEL_WIRE_NONE, true, ARGS_NONE},
+	{"gen", MODEL_WIRE_GEN, false, ARGS_MAY},
+	{"sink", MODEL_WIRE_GEN, true, ARGS_NONE},
 	{NULL},
 };
 
@@ -126,6 +128,13 @@ parse_port_wire(struct options *options, const char *value)
 		return options_explain("%s needs more: see mana-model --help",
 				       kind->name);
 	options->wire_args[n] = args;
+	if (strcmp(kind->name, "gen") == 0) {
+		const char *wrong = add_wire_command(options, "wire", value,
+						     "gen", n + 1, args);
+
+		if (wrong != NULL)
+			return wrong;
+	}
 	if (kind->kind == MODEL_WIRE_PAIR)
 		return parse_pair(options, (uint32_t)n, args);
 	return set_wire(options, (uint32_t)n, kind->kind, 0);
@@ -158,6 +167,14 @@ parse_link(struct options *options, const char *value)
 	return add_wire_command(options, "link", value, "wire", n, end + 1);
 }
 
+static const char *
+parse_sink(struct options *options, const char *value)
+{
+	(void)value;
+	options->config.sink = true;
+	return NULL;
+}
+
 bool
 options_finish_wires(struct options *options)
 {
@@ -182,9 +199,15 @@ const struct options_row options_wire[] = {
 	 "port k is the Linux interface mtap<k>, from 0 (needs CAP_NET_ADMIN)"},
 	{"wire", "none", parse_wire, "what ports send vanishes"},
 	{"wire", "N=KIND[:..]", parse_wire,
-	 "port N, from 1, has a wire of its own: loop, tap, none, or this "
-	 "one:"},
+	 "port N, from 1, has a wire of its own: loop, tap, none, or one of "
+	 "these:"},
 	{"wire", "N=pair:M", parse_wire, "ports N and M are connected"},
+	{"wire", "N=gen[:k=v,..]", parse_wire,
+	 "port N receives from a generator, as the command gen says it: "
+	 "rate=full,size=imix,flows=100,count=1000000; what it sends is checked"},
+	{"wire", "N=sink", parse_wire,
+	 "what port N sends is checked: lost, duplicated, reordered, corrupted"},
+	{"sink", NULL, parse_sink, "what any port sends is checked so"},
 	{"link", "N:k=v[,k=v..]", parse_link,
 	 "what happens on the wire of port N, as the command wire says it: "
 	 "bandwidth=10G,delay=20us,loss=1%,duplicate=1%,reorder=1%,"

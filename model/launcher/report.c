@@ -125,6 +125,7 @@ report_text(void)
 	json_object_set_new(report, "fatal",
 			    json_boolean(segment_ledger()->is_fatal));
 	json_object_set_new(report, "failed_calls", report_failed_calls());
+	json_object_set_new(report, "streams", report_streams());
 	json_object_set_new(report, "swept_frames", report_swept());
 	segment_unlock();
 	json_object_set_new(report, "leaks", kinds(&leaks));

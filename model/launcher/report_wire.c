@@ -10,6 +10,7 @@
 static const char *const kinds[] = {
 	[MODEL_WIRE_PAIR] = "pair", [MODEL_WIRE_LOOP] = "loop",
 	[MODEL_WIRE_NONE] = "none", [MODEL_WIRE_TAP] = "tap",
+	[MODEL_WIRE_GEN] = "gen",
 };
 
 static void
@@ -33,6 +34,43 @@ direction(const struct wire_direction *d)
 	return object;
 }
 
+/* All streams of a generator together. */
+static json_t *
+generator(const struct wire *wire, uint32_t number)
+{
+	const struct sink_streams *all = &segment_wires()->streams;
+	uint64_t received = 0, lost = 0;
+	json_t *object = json_object();
+
+	for (uint32_t i = 0; i < all->nb_listed; i++) {
+		const struct stream *s = &all->streams[all->listed[i]];
+
+		if (!s->is_ours || s->wire != number)
+			continue;
+		received += s->received;
+		lost += stream_lost(s);
+	}
+	add(object, "sent", wire->generator.sent);
+	add(object, "bytes", wire->generator.bytes);
+	add(object, "malformed", wire->generator.malformed);
+	add(object, "received", received);
+	add(object, "lost", lost);
+	return object;
+}
+
+static json_t *
+sink(const struct sink_counters *c)
+{
+	json_t *object = json_object();
+
+	add(object, "received", c->received);
+	add(object, "duplicated", c->duplicated);
+	add(object, "reordered", c->reordered);
+	add(object, "corrupted", c->corrupted);
+	add(object, "foreign", c->foreign);
+	return object;
+}
+
 json_t *
 report_swept(void)
 {
@@ -40,9 +78,35 @@ report_swept(void)
 }
 
 json_t *
+report_streams(void)
+{
+	const struct sink_streams *all = &segment_wires()->streams;
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < all->nb_listed; i++) {
+		const struct stream *s = &all->streams[all->listed[i]];
+		json_t *object = json_object();
+
+		add(object, "stream", all->listed[i]);
+		json_object_set_new(object, "port", !s->is_ours ?
+				    json_null() :
+				    json_integer((json_int_t)s->wire + 1));
+		add(object, "sent", s->sent);
+		add(object, "received", s->received);
+		add(object, "lost", stream_lost(s));
+		add(object, "duplicated", s->duplicated);
+		add(object, "reordered", s->reordered);
+		add(object, "corrupted", s->corrupted);
+		json_array_append_new(list, object);
+	}
+	return list;
+}
+
+json_t *
 report_wire(uint32_t fn, uint32_t port)
 {
 	const struct wire *wire = wire_of(fn, port);
+	const uint32_t number = (uint32_t)(wire - segment_wires()->wires);
 	json_t *object = json_object();
 
 	json_object_set_new(object, "kind", json_string(kinds[wire->kind]));
@@ -52,6 +116,11 @@ report_wire(uint32_t fn, uint32_t port)
 	json_object_set_new(object, "in", direction(&wire->way[WIRE_IN]));
 	add(object, "outlet_lost", wire->outlet_lost);
 	add(object, "vanished", wire->vanished);
+	if (wire->generator.is_on || wire->generator.sent != 0)
+		json_object_set_new(object, "generator",
+				    generator(wire, number));
+	if (wire->kind == MODEL_WIRE_GEN || segment_config()->sink)
+		json_object_set_new(object, "sink", sink(&wire->sink));
 	return object;
 }
 
@@ -81,6 +150,10 @@ report_wire_summary(const json_t *wire, FILE *stream)
 	has_any = print_counts(json_object_get(wire, "out"), "out ", has_any,
 			       stream);
 	has_any = print_counts(json_object_get(wire, "in"), "in ", has_any,
+			       stream);
+	has_any = print_counts(json_object_get(wire, "generator"), "generated ",
+			       has_any, stream);
+	has_any = print_counts(json_object_get(wire, "sink"), "sink ", has_any,
 			       stream);
 	has_any = print_counts(wire, "", has_any, stream);
 	if (has_any)
