@@ -13,6 +13,7 @@
 #include "trace.h"
 
 static const struct command *const tables[] = {
+	commands_life,
 	commands_gen,
 	commands_net,
 	commands_nic,

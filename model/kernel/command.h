@@ -52,6 +52,7 @@ struct command {
 
 /* Each ends with an entry without a name. */
 extern const struct command commands_fault[];
+extern const struct command commands_life[];
 extern const struct command commands_gen[];
 extern const struct command commands_net[];
 extern const struct command commands_nic[];

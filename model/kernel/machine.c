@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "device.h"
 #include "fault.h"
+#include "life.h"
 #include "machine.h"
 #include "segment.h"
 
@@ -18,6 +19,7 @@ run_timers(void)
 	const uint64_t now = clock_take();
 
 	device_timers(now);
+	life_timers(now);
 }
 
 void

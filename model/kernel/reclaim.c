@@ -9,6 +9,7 @@
 #include "context.h"
 #include "event_file.h"
 #include "leaks.h"
+#include "life.h"
 #include "object.h"
 
 /* Event files outlive their context until the program closes them. */
@@ -100,6 +101,7 @@ kernel_reclaim_dead(void)
 	uint32_t slot;
 
 	segment_lock();
+	life_repair();
 	context_reap();
 	abandon_unfinished();
 	for (slot = 1; slot < MODEL_MAX_PROCESSES; slot++) {

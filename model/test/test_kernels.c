@@ -416,6 +416,42 @@ netdev_tells_of_its_link(void **state)
 	assert_int_equal(carrier(), 0);
 }
 
+static void
+command(const char *line)
+{
+	char message[256] = "";
+
+	if (MODEL_CALL(mana_model_command)(line, message, sizeof(message)) != 0)
+		fail_msg("%s: %s", line, message);
+}
+
+/* However often a function comes back, with a new name and number each time. */
+static void
+names_are_not_given_twice(void **state)
+{
+	struct ibv_device **list;
+	int nb = 0, i, k;
+	uint32_t n;
+
+	(void)state;
+	for (n = 0; n < 150; n++) {
+		command("remove fn=1");
+		command("return fn=1");
+		list = ibv_get_device_list(&nb);
+		assert_non_null(list);
+		assert_in_range(nb, 2, 4);
+		for (i = 0; i < nb; i++) {
+			for (k = 0; k < i; k++) {
+				assert_string_not_equal(list[i]->name,
+							list[k]->name);
+				assert_string_not_equal(list[i]->dev_name,
+							list[k]->dev_name);
+			}
+		}
+		ibv_free_device_list(list);
+	}
+}
+
 /* Of 7.2, next to the Ethernet one: refused, as the accept rule has it. */
 static void
 rnic_makes_no_raw_queue_pair(void **state)
@@ -457,6 +493,7 @@ main(int argc, char **argv)
 		T(number_of_a_queue_lives_on),
 		T(memory_has_rights),
 		T(packets_and_events),
+		T(names_are_not_given_twice),
 	};
 	const struct CMUnitTest second_device[] = {
 		T(rnic_makes_no_raw_queue_pair),

@@ -1,0 +1,725 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Devices that go and come back: DEVICE_FATAL and what is left of a context,
+ * removal, return, services, links. Run under mana-model with one port on the
+ * first function, joined to the first of two on the second.
+ */
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "../base/hw.h"
+#include "lifecycle_rig.h"
+
+static int
+setup(void **state)
+{
+	command("link port=1 up");
+	command("link port=2 up");
+	return vrig_setup(state);
+}
+
+/* Whatever a test has taken away is there for the next. */
+static int
+teardown(void **state)
+{
+	char message[256];
+	int rc = vrig_teardown(state);
+
+	MODEL_CALL(mana_model_command)("return fn=0", message, sizeof(message));
+	MODEL_CALL(mana_model_command)("return fn=1", message, sizeof(message));
+	return rc;
+}
+
+/* Places in the list of libibverbs change. */
+static uint32_t
+place(unsigned int fn)
+{
+	struct function function;
+
+	look_at(fn, &function);
+	return device_of(&function);
+}
+
+static int
+up(struct vrig *rig, unsigned int fn, uint32_t port, uint32_t nb_tx,
+   uint32_t nb_rx)
+{
+	return vrig_up(rig, place(fn), port, nb_tx, nb_rx);
+}
+
+/* ---- the asynchronous file ---- */
+
+static void
+fatal_is_the_last_event(void **state)
+{
+	struct ib_async_record {
+		uint64_t element;
+		uint32_t type, reserved;
+	} record = { 1, 1, 1 };
+	struct vrig *rig = *state;
+	struct pollfd pollfd;
+	uint8_t more[64];
+	int fd;
+
+	assert_int_equal(up(rig, 0, 1, 1, 1), 0);
+	fd = rig->ctx->async_fd;
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	pollfd = (struct pollfd){ .fd = fd, .events = POLLIN };
+	assert_int_equal(poll(&pollfd, 1, 0), 0);
+	assert_int_equal(read(fd, more, sizeof(more)), -1);
+	assert_int_equal(errno, EAGAIN);
+
+	command("fatal fn=0");
+	assert_int_equal(poll(&pollfd, 1, 0), 1);
+	assert_int_equal(pollfd.revents, POLLIN);
+	assert_int_equal(read(fd, more, 15), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(read(fd, &record, sizeof(record)), sizeof(record));
+	assert_int_equal(record.element, 0);
+	assert_int_equal(record.type, IBV_EVENT_DEVICE_FATAL);
+	assert_int_equal(record.reserved, 0);
+
+	/* No end of file, no error: silence. */
+	assert_int_equal(read(fd, more, sizeof(more)), -1);
+	assert_int_equal(errno, EAGAIN);
+	pollfd.events = POLLIN | POLLPRI;
+	assert_int_equal(poll(&pollfd, 1, 0), 0);
+	command("return fn=0");
+	command("remove fn=0");
+	assert_int_equal(poll(&pollfd, 1, 0), 0);
+}
+
+static void
+every_context_of_the_function_is_told(void **state)
+{
+	struct vrig *rig = *state, second = { 0 }, other = { 0 };
+	struct ibv_async_event event;
+	struct pollfd pollfd;
+
+	assert_int_equal(up(rig, 0, 1, 1, 0), 0);
+	assert_int_equal(vrig_open(&second, place(0), 1), 0);
+	assert_int_equal(up(&other, 1, 1, 1, 0), 0);
+	command("fatal fn=0");
+	assert_int_equal(ibv_get_async_event(rig->ctx, &event), 0);
+	assert_int_equal(event.event_type, IBV_EVENT_DEVICE_FATAL);
+	ibv_ack_async_event(&event);
+	assert_int_equal(ibv_get_async_event(second.ctx, &event), 0);
+	assert_int_equal(event.event_type, IBV_EVENT_DEVICE_FATAL);
+	ibv_ack_async_event(&event);
+
+	pollfd = (struct pollfd){ .fd = other.ctx->async_fd, .events = POLLIN };
+	assert_int_equal(poll(&pollfd, 1, 0), 0);
+	check_sends(&other);
+	assert_int_equal(vrig_close(&second), 0);
+	assert_int_equal(vrig_close(&other), 0);
+}
+
+/* ---- completion channels ---- */
+
+static void
+check_channel_is_dead(int fd)
+{
+	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
+	const struct timespec never = { .tv_sec = 1000 };
+	struct epoll_event event = { .events = EPOLLIN, .data.u64 = 77 };
+	uint64_t record;
+	int epoll;
+
+	assert_int_equal(poll(&pollfd, 1, -1), 1);
+	assert_int_equal(pollfd.revents, POLLERR);
+	pollfd.events = 0;
+	pollfd.revents = 0;
+	assert_int_equal(ppoll(&pollfd, 1, &never, NULL), 1);
+	assert_int_equal(pollfd.revents, POLLERR);
+
+	epoll = epoll_create1(EPOLL_CLOEXEC);
+	assert_int_equal(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event), 0);
+	memset(&event, 0, sizeof(event));
+	assert_int_equal(epoll_wait(epoll, &event, 1, -1), 1);
+	assert_int_equal(event.events, EPOLLERR);
+	assert_int_equal(event.data.u64, 77);
+	assert_int_equal(epoll_pwait(epoll, &event, 1, -1, NULL), 1);
+	assert_int_equal(event.events, EPOLLERR);
+	close(epoll);
+
+	/* Whether it may block or not. */
+	fcntl(fd, F_SETFL, 0);
+	assert_int_equal(read(fd, &record, sizeof(record)), -1);
+	assert_int_equal(errno, EIO);
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	assert_int_equal(read(fd, &record, sizeof(record)), -1);
+	assert_int_equal(errno, EIO);
+	assert_int_equal(read(fd, &record, 1), -1);
+	assert_int_equal(errno, EIO);
+}
+
+static void
+channels_end_with_an_error(void **state)
+{
+	struct vrig *rig = *state;
+	struct pollfd pollfd;
+	struct ibv_cq *cq;
+	void *context;
+	int fd;
+
+	rig->has_channels = true;
+	assert_int_equal(up(rig, 0, 1, 1, 1), 0);
+	fd = rig->rx[0].channel->fd;
+	pollfd = (struct pollfd){ .fd = fd, .events = POLLIN };
+	assert_int_equal(poll(&pollfd, 1, 0), 0);
+	command("remove fn=0");
+	check_channel_is_dead(fd);
+	assert_int_equal(ibv_get_cq_event(rig->rx[0].channel, &cq, &context),
+			 -1);
+	command("return fn=0");
+	check_channel_is_dead(fd);
+}
+
+/* Linux ib_uverbs_release_ucq(): with the CQ go its events. */
+static void
+unread_events_are_gone(void **state)
+{
+	struct vrig *rig = *state, from = { 0 };
+	struct pollfd pollfd;
+	uint64_t record;
+
+	rig->has_channels = true;
+	assert_int_equal(up(rig, 1, 1, 1, 1), 0);
+	assert_int_equal(up(&from, 0, 1, 1, 0), 0);
+	vrig_fill(rig, &rig->rx[0], 8);
+	vrig_ring_cq(rig, &rig->rx[0], true);
+	check_sends(&from);
+	pollfd = (struct pollfd){ .fd = rig->rx[0].channel->fd,
+				  .events = POLLIN };
+	assert_int_equal(poll(&pollfd, 1, -1), 1);
+	assert_int_equal(pollfd.revents, POLLIN);
+
+	command("fatal fn=1");
+	check_channel_is_dead(rig->rx[0].channel->fd);
+	assert_int_equal(read(rig->rx[0].channel->fd, &record, 8), -1);
+	/* The library waits for the events that were told of, not more. */
+	assert_int_equal(vrig_close(rig), 0);
+	assert_int_equal(vrig_close(&from), 0);
+}
+
+static void *
+read_channel(void *arg)
+{
+	struct waiter *waiter = arg;
+	uint64_t record;
+
+	waiter_starts(waiter);
+	waiter->rc = read(waiter->fd, &record, sizeof(record));
+	waiter->error = errno;
+	return NULL;
+}
+
+static void *
+poll_channel(void *arg)
+{
+	struct waiter *waiter = arg;
+	struct pollfd pollfd = { .fd = waiter->fd, .events = POLLIN };
+
+	waiter_starts(waiter);
+	waiter->rc = poll(&pollfd, 1, -1);
+	waiter->error = pollfd.revents;
+	return NULL;
+}
+
+static void *
+epoll_channel(void *arg)
+{
+	struct waiter *waiter = arg;
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+	int epoll = epoll_create1(EPOLL_CLOEXEC);
+
+	event.data.fd = waiter->fd;
+	epoll_ctl(epoll, EPOLL_CTL_ADD, waiter->fd, &event);
+	waiter_starts(waiter);
+	waiter->rc = epoll_wait(epoll, &event, 1, -1);
+	waiter->error = (int)event.events;
+	close(epoll);
+	return NULL;
+}
+
+static void
+who_waits_wakes_up(void **state)
+{
+	struct waiter readers[3] = { 0 }, poller = { 0 }, epoller = { 0 };
+	struct vrig *rig = *state;
+	int fd, i;
+
+	rig->has_channels = true;
+	assert_int_equal(up(rig, 0, 1, 1, 1), 0);
+	fd = rig->rx[0].channel->fd;
+	for (i = 0; i < 3; i++)
+		waiter_start(&readers[i], fd, read_channel);
+	waiter_start(&poller, fd, poll_channel);
+	waiter_start(&epoller, fd, epoll_channel);
+	command("remove fn=0");
+	for (i = 0; i < 3; i++) {
+		waiter_join(&readers[i]);
+		assert_int_equal(readers[i].rc, -1);
+		assert_int_equal(readers[i].error, EIO);
+	}
+	waiter_join(&poller);
+	assert_int_equal(poller.rc, 1);
+	assert_int_equal(poller.error, POLLERR);
+	waiter_join(&epoller);
+	assert_int_equal(epoller.rc, 1);
+	assert_int_equal(epoller.error, EPOLLERR);
+}
+
+/* Of live channels each read() gives one record, however much is asked for. */
+static void
+a_read_gives_one_record(void **state)
+{
+	struct vrig *rig = *state, from = { 0 };
+	uint64_t records[4];
+	int i, fd;
+
+	rig->has_channels = true;
+	assert_int_equal(up(rig, 1, 1, 1, 1), 0);
+	assert_int_equal(up(&from, 0, 1, 1, 0), 0);
+	vrig_fill(rig, &rig->rx[0], 8);
+	fd = rig->rx[0].channel->fd;
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	assert_int_equal(read(fd, records, 7), -1);
+	assert_int_equal(errno, EAGAIN);
+	for (i = 0; i < 2; i++) {
+		vrig_ring_cq(rig, &rig->rx[0], true);
+		check_sends(&from);
+		assert_non_null(vrig_cqe(&rig->rx[0]));
+	}
+	assert_int_equal(read(fd, records, 7), -1);
+	assert_int_equal(errno, EINVAL);
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(read(fd, records, sizeof(records)), 8);
+		assert_ptr_equal(records[0], rig->rx[0].cq);
+	}
+	assert_int_equal(read(fd, records, sizeof(records)), -1);
+	assert_int_equal(errno, EAGAIN);
+	ibv_ack_cq_events(rig->rx[0].cq, 2);
+	assert_int_equal(vrig_close(&from), 0);
+}
+
+/* ---- commands, mappings, doorbells ---- */
+
+static void
+commands_give_eio(void **state)
+{
+	struct ibv_device_attr_ex attr;
+	struct vrig *rig = *state;
+	struct ibv_port_attr port;
+	struct ibv_qp_init_attr qp_attr;
+	struct ibv_wq_init_attr wq_attr = { .wq_type = IBV_WQT_RQ,
+					    .max_wr = 64, .max_sge = 1 };
+
+	assert_int_equal(up(rig, 0, 1, 1, 1), 0);
+	command("fatal fn=0");
+	assert_int_equal(ibv_query_device_ex(rig->ctx, NULL, &attr), EIO);
+	assert_int_equal(ibv_query_port(rig->ctx, 1, &port), EIO);
+	assert_fails(ibv_alloc_pd(rig->ctx), EIO);
+	assert_fails(ibv_reg_mr(rig->pd, rig->buf, 4096,
+				IBV_ACCESS_LOCAL_WRITE), EIO);
+	assert_fails(ibv_create_comp_channel(rig->ctx), EIO);
+	assert_fails(ibv_create_cq(rig->ctx, 64, NULL, NULL, 0), EIO);
+	qp_attr = vrig_qp_attr(rig->tx[0].cq);
+	assert_fails(ibv_create_qp(rig->parent, &qp_attr), EIO);
+	wq_attr.pd = rig->parent;
+	wq_attr.cq = rig->rx[0].cq;
+	assert_fails(ibv_create_wq(rig->ctx, &wq_attr), EIO);
+	assert_ptr_equal(mmap(NULL, 4096, PROT_WRITE, MAP_SHARED,
+			      rig->ctx->cmd_fd, 0), MAP_FAILED);
+	assert_int_equal(errno, EIO);
+	/* Also one that is wrong otherwise. */
+	assert_ptr_equal(mmap(NULL, 4096, PROT_WRITE, MAP_SHARED,
+			      rig->ctx->cmd_fd, 4096), MAP_FAILED);
+	assert_int_equal(errno, EIO);
+	assert_int_equal(vrig_close(rig), 0);
+}
+
+/* The hardware side is gone, so nothing is in use by anything. */
+static void
+destroying_works_in_any_order(void **state)
+{
+	struct vrig *rig = *state;
+	struct mana_model_objects objects;
+	uint32_t pd_handle;
+
+	assert_int_equal(up(rig, 0, 1, 2, 2), 0);
+	objects = vrig_objects();
+	command("remove fn=0");
+	/* Handles stay the program's. */
+	assert_int_equal(vrig_objects().qp, objects.qp);
+	assert_int_equal(vrig_objects().pd, 1);
+	assert_int_equal(ibv_destroy_cq(rig->tx[0].cq), 0);
+	rig->tx[0].cq = NULL;
+	assert_int_equal(ibv_dealloc_pd(rig->parent), 0);
+	rig->parent = NULL;
+	pd_handle = rig->pd->handle;
+	assert_int_equal(ibv_dealloc_pd(rig->pd), 0);
+	rig->pd = NULL;
+	assert_int_equal(vrig_objects().pd, 0);
+	assert_int_equal(destroy_pd(rig->ctx->cmd_fd, pd_handle), ENOENT);
+	assert_int_equal(vrig_close(rig), 0);
+	assert_no_objects();
+}
+
+static void
+the_port_is_free_for_the_next(void **state)
+{
+	struct vrig *rig = *state, next = { 0 };
+
+	assert_int_equal(up(rig, 0, 1, 2, 2), 0);
+	command("fatal fn=0");
+	command("return fn=0");
+	/* The old objects are there, and in nobody's way. */
+	assert_int_equal(up(&next, 0, 1, 2, 2), 0);
+	check_sends(&next);
+	assert_int_equal(vrig_close(rig), 0);
+	check_sends(&next);
+	assert_int_equal(vrig_close(&next), 0);
+}
+
+static void
+doorbells_ring_no_more(void **state)
+{
+	const uint64_t before = MODEL_CALL(mana_model_violations)(NULL);
+	struct vrig *rig = *state, next = { 0 };
+	volatile uint64_t *page, *other;
+	uint32_t i;
+
+	assert_int_equal(up(rig, 0, 1, 1, 1), 0);
+	other = mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, rig->ctx->cmd_fd, 0);
+	assert_ptr_not_equal(other, MAP_FAILED);
+	command("fatal fn=0");
+	page = rig->doorbell;
+	vrig_send(rig, &rig->tx[0], 0, 60);
+	vrig_ring_cq(rig, &rig->tx[0], true);
+	for (i = 0; i < 512; i++)
+		page[i] = i + 1; /* registers that there are not, too */
+	*(volatile uint8_t *)page = 0x11;
+	/* One page for all mappings of the file. */
+	assert_int_equal(page[511], 512);
+	assert_int_equal(other[511], 512);
+	other[3] = 99;
+	assert_int_equal(page[3], 99);
+	assert_int_equal(munmap((void *)(uintptr_t)other, 4096), 0);
+
+	/* Nor those of the next one, which has the same number. */
+	command("return fn=0");
+	assert_int_equal(up(&next, 0, 1, 1, 1), 0);
+	assert_int_equal(next.tx[0].id, rig->tx[0].id);
+	vrig_send(rig, &rig->tx[0], 0, 60);
+	assert_int_equal(MODEL_CALL(mana_model_violations)(NULL), before);
+	check_sends(&next);
+	assert_int_equal(vrig_close(&next), 0);
+}
+
+static void
+memory_is_not_touched_any_more(void **state)
+{
+	struct vrig *rig = *state, from = { 0 };
+	uint8_t before[VRIG_BUF_BYTES];
+	uint32_t i;
+
+	assert_int_equal(up(rig, 1, 1, 1, 1), 0);
+	assert_int_equal(up(&from, 0, 1, 1, 0), 0);
+	vrig_fill(rig, &rig->rx[0], 8);
+	memcpy(before, rig->buf, sizeof(before));
+	command("fatal fn=1");
+	for (i = 0; i < 4; i++)
+		check_sends(&from);
+	assert_memory_equal(rig->buf, before, sizeof(before));
+	for (i = 0; i < VRIG_NB_CQE * HW_CQE_BYTES; i++)
+		assert_int_equal(rig->rx[0].cq_ring[i], 0);
+	assert_int_equal(vrig_close(&from), 0);
+}
+
+/* ---- what can be found of a function ---- */
+
+static void
+only_the_rdma_device_goes_with_fatal(void **state)
+{
+	struct function before, after;
+
+	(void)state;
+	look_at(0, &before);
+	assert_true(before.has_pci && before.has_rdma && before.has_net);
+	command("fatal fn=0");
+	look_at(0, &after);
+	assert_true(after.has_pci);
+	assert_false(after.has_rdma);
+	assert_true(after.has_net);
+	assert_int_equal(after.ifindex, before.ifindex);
+	refused("fatal fn=0");
+	command("return fn=0");
+	look_at(0, &after);
+	assert_true(after.has_rdma);
+	assert_int_equal(after.ifindex, before.ifindex);
+	assert_string_not_equal(after.rdma, before.rdma);
+	refused("return fn=0");
+}
+
+static void
+a_removed_function_is_not_to_be_found(void **state)
+{
+	struct function before, after, other, other_after;
+	struct vrig *rig = *state;
+	struct stat st;
+	char path[64];
+
+	look_at(0, &before);
+	look_at(1, &other);
+	command("remove fn=0");
+	look_at(0, &after);
+	assert_false(after.has_pci || after.has_rdma || after.has_net);
+	assert_int_equal(if_nametoindex(before.netdev), 0);
+	snprintf(path, sizeof(path), "/dev/infiniband/%s", before.uverbs);
+	assert_int_equal(open(path, O_RDWR), -1);
+	assert_int_equal(errno, ENOENT);
+	assert_int_equal(stat(path, &st), -1);
+	assert_int_equal(errno, ENOENT);
+	look_at(1, &other_after);
+	assert_memory_equal(&other, &other_after, sizeof(other));
+	refused("remove fn=0");
+	refused("fatal fn=0");
+	refused("reset fn=0");
+	refused("netdev port=1 up");
+
+	command("return fn=0");
+	look_at(0, &after);
+	assert_true(after.has_pci && after.has_rdma && after.has_net);
+	assert_string_not_equal(after.rdma, before.rdma);
+	assert_string_not_equal(after.uverbs, before.uverbs);
+	assert_int_not_equal(after.ifindex, before.ifindex);
+	assert_string_equal(after.mac, before.mac);
+	assert_int_equal(after.dev_port, before.dev_port);
+	assert_string_equal(after.netdev, before.netdev);
+	assert_int_equal(up(rig, 0, 1, 1, 1), 0);
+	check_sends(rig);
+}
+
+/* A file that is open shows the number that it had. */
+static void
+an_open_file_stays_what_it_was(void **state)
+{
+	struct vrig *rig = *state;
+	struct stat before, after;
+
+	assert_int_equal(vrig_open(rig, place(0), 1), 0);
+	assert_int_equal(fstat(rig->ctx->cmd_fd, &before), 0);
+	command("remove fn=0");
+	assert_int_equal(fstat(rig->ctx->cmd_fd, &after), 0);
+	assert_true(S_ISCHR(after.st_mode));
+	assert_int_equal(after.st_rdev, before.st_rdev);
+	command("return fn=0");
+	assert_int_equal(fstat(rig->ctx->cmd_fd, &after), 0);
+	assert_int_equal(after.st_rdev, before.st_rdev);
+}
+
+static void
+an_interface_comes_back_down(void **state)
+{
+	struct vrig *rig = *state;
+
+	assert_int_equal(MODEL_CALL(mana_model_netdev_set)("mana0p0", true), 0);
+	assert_int_equal(up(rig, 0, 1, 1, 0), EBUSY);
+	command("remove fn=0");
+	assert_int_equal(MODEL_CALL(mana_model_netdev_set)("mana0p0", true),
+			 -ENODEV);
+	vrig_close(rig);
+	command("return fn=0");
+	assert_int_equal(up(rig, 0, 1, 1, 0), 0);
+}
+
+/* ---- services ---- */
+
+static void
+a_reset_ends_by_itself(void **state)
+{
+	struct function before, after;
+	struct ibv_async_event event;
+	struct vrig *rig = *state;
+
+	look_at(0, &before);
+	assert_int_equal(up(rig, 0, 1, 1, 1), 0);
+	command("reset fn=0 outage=300ms");
+	look_at(0, &after);
+	assert_int_equal(ibv_get_async_event(rig->ctx, &event), 0);
+	assert_int_equal(event.event_type, IBV_EVENT_DEVICE_FATAL);
+	ibv_ack_async_event(&event);
+	wait_for_device(0, &after);
+	assert_string_not_equal(after.rdma, before.rdma);
+	assert_int_equal(after.ifindex, before.ifindex);
+	assert_int_equal(vrig_close(rig), 0);
+	assert_int_equal(up(rig, 0, 1, 1, 1), 0);
+	check_sends(rig);
+}
+
+/* core/dev.c: what is detached can be asked, and set down, and no more. */
+static void
+netdevs_are_detached_meanwhile(void **state)
+{
+	struct function now;
+	char message[256];
+	int i, mtu, up_again;
+
+	(void)state;
+	/* Virtual time may go on at once when nobody does anything. */
+	for (i = 0; i < 100; i++) {
+		command("netdev port=1 up");
+		command("reset fn=0 outage=1000s");
+		mtu = MODEL_CALL(mana_model_command)("mtu port=1 mtu=1000",
+						     message, sizeof(message));
+		command("mtu port=1 mtu=1500");
+		command("netdev port=1 up");
+		command("netdev port=1 down");
+		up_again = MODEL_CALL(mana_model_netdev_set)("mana0p0", true);
+		look_at(0, &now);
+		if (!now.has_rdma)
+			break;
+		command("netdev port=1 down");
+	}
+	assert_true(i < 100);
+	assert_int_equal(mtu, -ENODEV);
+	assert_int_equal(up_again, -ENODEV);
+	assert_true(now.has_pci && now.has_net);
+	MODEL_CALL(mana_model_command)("return fn=0", message, sizeof(message));
+	command("mtu port=1 mtu=1000");
+	command("mtu port=1 mtu=1500");
+}
+
+static void
+a_reset_may_take_the_function_away(void **state)
+{
+	struct function before, after;
+
+	(void)state;
+	look_at(1, &before);
+	command("reset fn=1 outage=300ms pci");
+	wait_for_device(1, &after);
+	assert_true(after.has_pci && after.has_net);
+	assert_string_not_equal(after.rdma, before.rdma);
+	assert_int_not_equal(after.ifindex, before.ifindex);
+	assert_string_equal(after.mac, before.mac);
+}
+
+static void
+a_removal_ends_a_reset(void **state)
+{
+	struct function now;
+
+	(void)state;
+	command("reset fn=0 outage=1s");
+	command("remove fn=0");
+	command("return fn=0");
+	look_at(0, &now);
+	assert_true(now.has_pci && now.has_rdma && now.has_net);
+	refused("reset fn=0 outage=1");
+	refused("reset fn=0 outage=1s often");
+	refused("reset fn=7 outage=1s");
+}
+
+/* ---- links ---- */
+
+static void
+a_link_is_that_of_the_function(void **state)
+{
+	struct mana_model_port before, after;
+	struct vrig *rig = *state, from = { 0 };
+	struct function now;
+
+	assert_int_equal(up(rig, 1, 1, 1, 1), 0);
+	assert_int_equal(up(&from, 0, 1, 1, 0), 0);
+	vrig_fill(rig, &rig->rx[0], 8);
+	command("link port=3 down"); /* the other port of the function */
+	look_at(1, &now);
+	assert_int_equal(netdev_carrier("mana1p0"), 0);
+	assert_int_equal(netdev_carrier("mana1p1"), 0);
+	assert_int_equal(netdev_carrier("mana0p0"), 1);
+	command("netdev port=3 up"); /* or its carrier is not told */
+	assert_int_equal(sysfs_number("class/net/mana1p1/carrier"), 0);
+	assert_int_equal(MODEL_CALL(mana_model_port)(1, 0, &before), 0);
+	check_sends(&from); /* the sender cannot tell */
+	check_sends(rig);
+	command("link port=2 up");
+	assert_int_equal(netdev_carrier("mana1p1"), 1);
+	assert_int_equal(sysfs_number("class/net/mana1p1/carrier"), 1);
+	command("netdev port=3 down");
+	assert_int_equal(MODEL_CALL(mana_model_port)(1, 0, &after), 0);
+	assert_int_equal(after.rx_packets, before.rx_packets);
+	assert_int_equal(after.tx_packets, before.tx_packets + 1);
+	assert_int_equal(rig->rx[0].cq_ring[HW_CQE_TRAILER_OFF], 0);
+
+	check_sends(&from);
+	assert_non_null(vrig_cqe(&rig->rx[0]));
+	refused("link port=2");
+	refused("link port=4 up");
+	assert_int_equal(vrig_close(&from), 0);
+}
+
+/* ---- a slow host ---- */
+
+/* So slow that a service ends during one call. */
+static void
+a_call_may_take_its_time(void **state)
+{
+	struct function now;
+	struct vrig *rig = *state;
+	struct ibv_pd *pd;
+
+	assert_int_equal(up(rig, 1, 1, 1, 0), 0);
+	command("slow calls=alloc_pd for=60ms");
+	command("reset fn=0 outage=50ms");
+	pd = ibv_alloc_pd(rig->ctx);
+	look_at(0, &now);
+	assert_true(now.has_rdma);
+	assert_non_null(pd);
+	assert_int_equal(ibv_dealloc_pd(pd), 0);
+	command("slow off");
+	refused("slow calls=alloc_pd");
+	refused("slow calls=nothing for=1ms");
+	refused("slow calls=any for=1");
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(fatal_is_the_last_event),
+		TEST(every_context_of_the_function_is_told),
+		TEST(channels_end_with_an_error),
+		TEST(unread_events_are_gone),
+		TEST(who_waits_wakes_up),
+		TEST(a_read_gives_one_record),
+		TEST(commands_give_eio),
+		TEST(destroying_works_in_any_order),
+		TEST(the_port_is_free_for_the_next),
+		TEST(doorbells_ring_no_more),
+		TEST(memory_is_not_touched_any_more),
+		TEST(only_the_rdma_device_goes_with_fatal),
+		TEST(a_removed_function_is_not_to_be_found),
+		TEST(an_open_file_stays_what_it_was),
+		TEST(an_interface_comes_back_down),
+		TEST(a_reset_ends_by_itself),
+		TEST(netdevs_are_detached_meanwhile),
+		TEST(a_reset_may_take_the_function_away),
+		TEST(a_removal_ends_a_reset),
+		TEST(a_link_is_that_of_the_function),
+		TEST(a_call_may_take_its_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
