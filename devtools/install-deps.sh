@@ -17,9 +17,10 @@ build="gcc libc6-dev meson ninja-build pkg-config python3 python3-pyelftools"
 build="$build dpdk dpdk-dev libdpdk-dev dpkg-dev"
 # verbs of the driver; the user-space driver that they load
 build="$build libibverbs-dev ibverbs-providers"
-# the model: instruction decoding, JSON, netlink messages; its tests
+# the model: instruction decoding, JSON, netlink messages, files of frames; its
+# tests
 build="$build libcapstone-dev libjansson-dev libnl-3-dev libnl-route-3-dev"
-build="$build libcmocka-dev"
+build="$build libpcap-dev libcmocka-dev"
 
 # tests: ibv_devinfo; packets made and judged by others; kernel tools; compilers
 test="ibverbs-utils python3-scapy tshark iproute2 iputils-ping procps"

@@ -28,6 +28,8 @@ enum model_wire {
 	MODEL_WIRE_LOOP, /* to itself */
 	MODEL_WIRE_NONE, /* to nowhere */
 	MODEL_WIRE_TAP, /* to a Linux TAP interface */
+	MODEL_WIRE_PCAP, /* from a file and to a file */
+	MODEL_WIRE_LINK, /* to a port of another machine */
 	MODEL_WIRE_GEN, /* to a tester, which generates and checks frames */
 };
 
@@ -35,6 +37,13 @@ enum model_wire {
 struct model_port_wire {
 	uint8_t kind; /* enum model_wire */
 	uint16_t peer; /* of a pair: number of the port, from 0 */
+};
+
+/* Where frames are captured. */
+enum model_capture {
+	MODEL_CAPTURE_NONE,
+	MODEL_CAPTURE_FILE, /* all ports in one file */
+	MODEL_CAPTURE_FOLDER, /* a file for each port */
 };
 
 enum model_mode {
@@ -72,6 +81,8 @@ struct model_config {
 	enum model_wire wire; /* of the ports without one of their own */
 	struct model_port_wire wires[MODEL_MAX_PORTS]; /* in order */
 	bool sink; /* all wires are checked, as MODEL_WIRE_GEN is */
+	enum model_capture capture;
+	char capture_path[MODEL_MAX_PATH]; /* absolute */
 	enum model_mode mode;
 	uint32_t core; /* of the polling thread; MODEL_ANY_CORE */
 	enum model_kernel kernel;

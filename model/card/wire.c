@@ -53,7 +53,8 @@ wire_set_plain(struct wire *wire)
 	port->has_plain_wire =
 		(wire->kind == MODEL_WIRE_PAIR || wire->kind == MODEL_WIRE_LOOP) &&
 		!wire->is_impaired && !peer->is_impaired &&
-		!segment_config()->sink;
+		!segment_config()->sink &&
+		segment_config()->capture == MODEL_CAPTURE_NONE;
 	port->peer_fn = peer->fn;
 	port->peer_port = peer->port;
 }
@@ -153,6 +154,8 @@ wire_outlet_next(uint32_t *number, void *buf, uint32_t buf_bytes,
 static void
 wire_deliver(const struct wire *wire, const uint8_t *frame, uint32_t nb_bytes)
 {
+	if (segment_config()->capture != MODEL_CAPTURE_NONE)
+		capture_frame(wire, false, frame, nb_bytes);
 	nic_rx(wire->fn, wire->port, frame, nb_bytes);
 }
 
@@ -186,6 +189,8 @@ wire_far_end(struct wire *wire, const uint8_t *frame, uint32_t nb_bytes)
 	case MODEL_WIRE_GEN: /* was checked */
 		break;
 	case MODEL_WIRE_TAP:
+	case MODEL_WIRE_PCAP:
+	case MODEL_WIRE_LINK:
 		wire_outlet_put(wire, frame, nb_bytes);
 		break;
 	}
@@ -243,6 +248,8 @@ wire_send(uint32_t fn, uint32_t port_idx, const uint8_t *frame, uint32_t nb_byte
 		return;
 	}
 	wires = segment_wires();
+	if (segment_config()->capture != MODEL_CAPTURE_NONE)
+		capture_frame(&wires->wires[port->wire], true, frame, nb_bytes);
 	wires->is_busy = true;
 	wire_pass(&wires->wires[port->wire], WIRE_OUT, frame, nb_bytes);
 	wires->is_busy = false;

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "capture.h"
 #include "config.h"
 #include "frames.h"
 #include "generator.h"
@@ -82,6 +83,7 @@ struct wires {
 	/* A frame at work, for each direction: one leads to the other. */
 	uint8_t frame[NB_WIRE_WAYS][64u << 10];
 	uint8_t made[64u << 10]; /* the frame of a generator */
+	struct capture capture;
 	struct sink_streams streams;
 	struct frame_pool pool;
 };

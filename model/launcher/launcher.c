@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "capture.h"
 #include "child.h"
 #include "clock.h"
 #include "config.h"
@@ -214,6 +215,7 @@ run(struct launcher *l)
 	child_end_all(&l->child);
 	kernel_reclaim_dead();
 	outlets_transmit(); /* the last ones */
+	capture_finish();
 	status = child_exit_status(&l->child);
 	segment_lock();
 	if (segment_ledger()->is_fatal)

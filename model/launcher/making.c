@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capture.h"
 #include "clock.h"
 #include "command.h"
 #include "device.h"
@@ -70,6 +71,24 @@ prepare(const struct options *options)
 }
 
 static int
+open_captures(void)
+{
+	char path[MODEL_MAX_PATH + 32] = "";
+	int ret;
+
+	segment_lock();
+	ret = capture_create(path, sizeof(path));
+	segment_unlock();
+	if (ret == 0)
+		return 0;
+	options_complain("cannot write the capture %s: %s; give --capture a "
+			 "file or a folder where you may write", path,
+			 ret == -EINVAL ? "it is no regular file" :
+					  strerror(-ret));
+	return -1;
+}
+
+static int
 make_device(const struct model_config *config)
 {
 	int ret;
@@ -122,7 +141,8 @@ making_machine(struct making *m, const struct options *options)
 	}
 	if (make_device(config) != 0)
 		return -1;
-	if (plan_faults(options) != 0 || prepare(options) != 0)
+	if (plan_faults(options) != 0 || prepare(options) != 0 ||
+	    open_captures() != 0)
 		return -1;
 	ret = sysfs_create(where, sizeof(where));
 	if (ret != 0) {

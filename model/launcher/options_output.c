@@ -51,6 +51,26 @@ parse_trace(struct options *options, const char *value)
 
 /* A folder is there already, or is meant by the "/" at the end. */
 static const char *
+parse_capture(struct options *options, const char *value)
+{
+	struct model_config *config = &options->config;
+	const size_t length = strlen(value);
+	struct stat st;
+
+	config->capture = MODEL_CAPTURE_FILE;
+	if (length != 0 && value[length - 1] == '/') {
+		if (mkdir(value, 0777) != 0 && errno != EEXIST)
+			return options_explain("cannot make the folder: %s",
+					       strerror(errno));
+		config->capture = MODEL_CAPTURE_FOLDER;
+	} else if (stat(value, &st) == 0 && S_ISDIR(st.st_mode)) {
+		config->capture = MODEL_CAPTURE_FOLDER;
+	}
+	return make_absolute(value, config->capture_path,
+			     sizeof(config->capture_path));
+}
+
+static const char *
 parse_trace_classes(struct options *options, const char *value)
 {
 	struct options_choice choices[NB_TRACE_CLASSES + 1] = { 0 };
@@ -129,6 +149,9 @@ const struct options_row options_output[] = {
 	 "print their names and meanings and exit"},
 	{"report", "FILE", parse_report,
 	 "write the machine's report to FILE (JSON) at the end"},
+	{"capture", "FILE|FOLDER/", parse_capture,
+	 "write what is on the wires to FILE (pcapng, for wireshark and tshark), "
+	 "or to a file for each port in FOLDER"},
 	{"trace", "FILE", parse_trace,
 	 "write a line to FILE, or to standard error for -, for each verbs "
 	 "call, doorbell, WQE, CQE, packet and event"},

@@ -24,6 +24,8 @@ static const struct wire_kind {
 	{"none", MODEL_WIRE_NONE, true, ARGS_NONE},
 	{"gen", MODEL_WIRE_GEN, false, ARGS_MAY},
 	{"sink", MODEL_WIRE_GEN, true, ARGS_NONE},
+	{"pcap", MODEL_WIRE_PCAP, false, ARGS_MUST},
+	{"link", MODEL_WIRE_LINK, false, ARGS_MUST},
 	{NULL},
 };
 
@@ -207,6 +209,12 @@ const struct options_row options_wire[] = {
 	 "rate=full,size=imix,flows=100,count=1000000; what it sends is checked"},
 	{"wire", "N=sink", parse_wire,
 	 "what port N sends is checked: lost, duplicated, reordered, corrupted"},
+	{"wire", "N=pcap:in=FILE,out=FILE", parse_wire,
+	 "port N receives the frames of a file, and what it sends is written to "
+	 "one; rate=full|1M|10Gbps and loop=K (0: for ever) are of in"},
+	{"wire", "N=link:PATH", parse_wire,
+	 "port N is joined to the port of another machine that has the same "
+	 "PATH, a Unix socket"},
 	{"sink", NULL, parse_sink, "what any port sends is checked so"},
 	{"link", "N:k=v[,k=v..]", parse_link,
 	 "what happens on the wire of port N, as the command wire says it: "

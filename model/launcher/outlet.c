@@ -22,6 +22,10 @@ ops_of(enum model_wire kind)
 	switch (kind) {
 	case MODEL_WIRE_TAP:
 		return &outlet_tap;
+	case MODEL_WIRE_PCAP:
+		return &outlet_pcap;
+	case MODEL_WIRE_LINK:
+		return &outlet_link;
 	default:
 		return NULL;
 	}

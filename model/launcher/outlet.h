@@ -34,7 +34,7 @@ struct outlet_ops {
 	void (*close)(struct outlet *outlet);
 };
 
-extern const struct outlet_ops outlet_tap;
+extern const struct outlet_ops outlet_tap, outlet_link, outlet_pcap;
 
 struct outlet {
 	const struct outlet_ops *ops;

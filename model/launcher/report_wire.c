@@ -10,6 +10,7 @@
 static const char *const kinds[] = {
 	[MODEL_WIRE_PAIR] = "pair", [MODEL_WIRE_LOOP] = "loop",
 	[MODEL_WIRE_NONE] = "none", [MODEL_WIRE_TAP] = "tap",
+	[MODEL_WIRE_PCAP] = "pcap", [MODEL_WIRE_LINK] = "link",
 	[MODEL_WIRE_GEN] = "gen",
 };
 
@@ -116,6 +117,7 @@ report_wire(uint32_t fn, uint32_t port)
 	json_object_set_new(object, "in", direction(&wire->way[WIRE_IN]));
 	add(object, "outlet_lost", wire->outlet_lost);
 	add(object, "vanished", wire->vanished);
+	add(object, "capture_lost", segment_wires()->capture.nb_lost[number]);
 	if (wire->generator.is_on || wire->generator.sent != 0)
 		json_object_set_new(object, "generator",
 				    generator(wire, number));
