@@ -19,7 +19,9 @@ static const struct command *const tables[] = {
 	commands_nic,
 	commands_uevent,
 	commands_fault,
+	commands_inject,
 	commands_wire,
+	commands_later,
 };
 #define NB_TABLES (sizeof(tables) / sizeof(tables[0]))
 

@@ -52,8 +52,10 @@ struct command {
 
 /* Each ends with an entry without a name. */
 extern const struct command commands_fault[];
+extern const struct command commands_inject[];
 extern const struct command commands_life[];
 extern const struct command commands_gen[];
+extern const struct command commands_later[];
 extern const struct command commands_net[];
 extern const struct command commands_nic[];
 extern const struct command commands_uevent[];

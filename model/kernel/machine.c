@@ -10,6 +10,7 @@
 #include "fault.h"
 #include "life.h"
 #include "machine.h"
+#include "script.h"
 #include "segment.h"
 
 /* With the lock. */
@@ -20,6 +21,7 @@ run_timers(void)
 
 	device_timers(now);
 	life_timers(now);
+	script_due();
 }
 
 void
@@ -28,11 +30,14 @@ machine_tick(void)
 	const bool is_due = clock_is_due() &&
 			    segment_config()->mode != MODEL_MODE_STEP;
 
-	if (!is_due)
+	if (!is_due && !script_is_due())
 		return;
-	segment_lock();
-	run_timers();
-	segment_unlock();
+	if (is_due) {
+		segment_lock();
+		run_timers();
+		segment_unlock();
+	}
+	script_run();
 }
 
 static void
@@ -78,5 +83,7 @@ machine_step(bool is_idle)
 	if (is_due)
 		run_timers();
 	segment_unlock();
+	if (is_due)
+		script_run();
 	return is_due;
 }

@@ -69,7 +69,7 @@ print_commands(void)
 	const struct command *command;
 	uint32_t n = 0;
 
-	printf("\nCommands, for ctl:\n"
+	printf("\nCommands, for ctl and scenarios:\n"
 	       "  %-*s the report of the running machine as it is now\n",
 	       MARGIN - 3, "report");
 	while ((command = command_nth(n++)) != NULL) {

@@ -185,7 +185,8 @@ static int
 check_files(const struct options *options)
 {
 	if (file_check("--report", options->report) != 0 ||
-	    file_check("--trace", options->config.trace) != 0)
+	    file_check("--trace", options->config.trace) != 0 ||
+	    file_check("--scenario", options->scenario) != 0)
 		return -1;
 	/* Before the work is done, not after. */
 	return options->report == NULL ? 0 : report_check(options->report);

@@ -15,6 +15,7 @@
 #include "mem.h"
 #include "outlet.h"
 #include "rundir.h"
+#include "scenario.h"
 #include "segment.h"
 #include "sysfs.h"
 #include "trace.h"
@@ -143,6 +144,9 @@ making_machine(struct making *m, const struct options *options)
 		return -1;
 	if (plan_faults(options) != 0 || prepare(options) != 0 ||
 	    open_captures() != 0)
+		return -1;
+	if (options->scenario != NULL &&
+	    scenario_load(options->scenario) != 0)
 		return -1;
 	ret = sysfs_create(where, sizeof(where));
 	if (ret != 0) {

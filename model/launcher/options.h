@@ -53,6 +53,7 @@ struct options {
 	struct options_command *commands;
 	uint32_t nb_commands;
 	const char *wire_args[MODEL_MAX_PORTS]; /* what follows KIND: */
+	const char *scenario; /* file, or NULL */
 	/* And its arguments, NULL at the end; for ctl the request, in words. */
 	char **program;
 };

@@ -90,6 +90,17 @@ parse_fault(struct options *options, const char *value)
 }
 
 static const char *
+parse_scenario(struct options *options, const char *value)
+{
+	if (value[0] == '\0')
+		return options_explain("give a file name");
+	if (options->scenario != NULL)
+		return options_explain("one scenario is enough");
+	options->scenario = value;
+	return NULL;
+}
+
+static const char *
 parse_seed(struct options *options, const char *value)
 {
 	return options_number(value, 0, UINT64_MAX, &options->config.seed);
@@ -143,6 +154,9 @@ const struct options_row options_device[] = {
 	 "the N-th kernel call of that kind, with + the later ones too, fails; "
 	 "ERRNO is ENOMEM when left out. May be repeated; the kinds of calls "
 	 "are listed below"},
+	{"scenario", "FILE", parse_scenario,
+	 "commands of those below, one per line, with the time or event at which "
+	 "each runs: at 1.5ms netdev port=1 down"},
 	{"seed", "N", parse_seed, "seed of whatever is random (1)"},
 	{NULL},
 };

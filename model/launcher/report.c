@@ -127,6 +127,7 @@ report_text(void)
 	json_object_set_new(report, "failed_calls", report_failed_calls());
 	json_object_set_new(report, "streams", report_streams());
 	json_object_set_new(report, "swept_frames", report_swept());
+	json_object_set_new(report, "scenario", report_scenario());
 	segment_unlock();
 	json_object_set_new(report, "leaks", kinds(&leaks));
 	json_object_set_new(report, "objects", kinds(&objects));

@@ -23,5 +23,7 @@ json_t *report_functions(void);
 json_t *report_failed_calls(void);
 json_t *report_injected(uint32_t fn, uint32_t port, bool is_tx);
 
+/* report_scenario.c: its lines. */
+json_t *report_scenario(void);
 
 #endif /* MODEL_REPORT_PARTS_H */

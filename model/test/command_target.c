@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What commands do their work on: ports 1 and 2, N packets from the one to the
+ * other, and what came of them, printed.
+ *
+ * usage: command_target [--wait] [--run LINE]... N NB_TX NB_RX
+ * NB_TX, NB_RX: so many completions are waited for. Before any of it: "ready"
+ * and, with --wait, until a line comes on stdin.
+ */
+
+#include <stdio.h>
+
+#include "hw.h"
+#include "verbs_rig.h"
+
+#define FRAME_BYTES 64u
+
+static struct vrig ports[2];
+
+static const uint8_t *
+next_slot(const struct vrig_queue *q, uint32_t *owner, uint32_t *lap)
+{
+	const uint8_t *cqe = q->cq_ring +
+			     q->cq_head % VRIG_NB_CQE * HW_CQE_BYTES;
+
+	*owner = hw_le32(cqe + HW_CQE_TRAILER_OFF) >> HW_CQE_OWNER_S;
+	*lap = q->cq_head / VRIG_NB_CQE & HW_CQE_OWNER_M;
+	return cqe;
+}
+
+static void
+print_cqe(const struct vrig_queue *q, const uint8_t *cqe, bool is_tx)
+{
+	const uint32_t trailer = hw_le32(cqe + HW_CQE_TRAILER_OFF);
+
+	printf(" %u", cqe[0] & HW_CQE_TYPE_M);
+	if (!is_tx)
+		printf(":%u", hw_le32(cqe + HW_RX_CQE_PPI_OFF) & 0xffff);
+	if (hw_le32(cqe) >> HW_CQE_VENDOR_ERR_S != 0)
+		printf("e%x", hw_le32(cqe) >> HW_CQE_VENDOR_ERR_S);
+	if ((trailer & HW_CQE_WQ_NUM_M) != q->id)
+		printf("q");
+	if ((trailer >> HW_CQE_IS_SQ_S & 1) != is_tx)
+		printf("s");
+}
+
+/* nb are waited for; what is there besides is printed too. */
+static void
+print_queue(const char *name, struct vrig_queue *q, uint32_t nb, bool is_tx)
+{
+	const uint8_t *cqe;
+	uint32_t owner, lap;
+
+	printf("%s", name);
+	for (; nb > 0 && (cqe = vrig_cqe(q)) != NULL; nb--)
+		print_cqe(q, cqe, is_tx);
+	if (nb > 0)
+		printf(" missing");
+	for (;;) {
+		cqe = next_slot(q, &owner, &lap);
+		if (owner != lap)
+			break;
+		q->cq_head++;
+		print_cqe(q, cqe, is_tx);
+	}
+	if (owner != ((lap - 1) & HW_CQE_OWNER_M))
+		printf(" owner+%u", (owner - lap) & HW_CQE_OWNER_M);
+	printf("\n");
+}
+
+/* The sum over all kinds is what there is of all. */
+static unsigned long long
+injected(uint32_t port, bool is_tx)
+{
+	static const char *const kinds[] = {
+		"cqe", "truncate", "lose", "delay", "reorder", "stall",
+		"overflow", "long", "zero", "type", "wrong-queue",
+		"wrong-owner", "wrong-is-sq", "duplicate", "spurious",
+		"replayed", "vendor", "random", "no-such-kind" };
+	uint64_t all = MODEL_CALL(mana_model_injected)(0, port, is_tx, NULL);
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		sum += MODEL_CALL(mana_model_injected)(0, port, is_tx, kinds[i]);
+	assert_int_equal(sum, all);
+	return all;
+}
+
+static int
+traffic(uint32_t n, uint32_t nb_tx, uint32_t nb_rx)
+{
+	struct vrig *a = &ports[0], *b = &ports[1];
+	struct ibv_pd *pd;
+	uint32_t i;
+
+	if (vrig_up(a, 0, 1, 1, 1) != 0 || vrig_up(b, 0, 2, 1, 1) != 0) {
+		perror("bring-up");
+		return 1;
+	}
+	for (i = 0; i < 2; i++) {
+		errno = 0;
+		pd = ibv_alloc_pd(a->ctx);
+		printf("pd %d\n", pd == NULL ? errno : 0);
+		if (pd != NULL)
+			ibv_dealloc_pd(pd);
+	}
+	vrig_fill(b, &b->rx[0], 32);
+	memset(a->buf, 0xff, 12);
+	for (i = 0; i < n; i++)
+		vrig_send(a, &a->tx[0], 0, FRAME_BYTES);
+	print_queue("tx", &a->tx[0], nb_tx, true);
+	print_queue("rx", &b->rx[0], nb_rx, false);
+	printf("injected %llu %llu\n", injected(0, true), injected(1, false));
+	vrig_close(a);
+	vrig_close(b);
+	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	char message[256], line[256];
+	bool waits = false, is_refused = false;
+	int at = 1;
+
+	if (argc > at && strcmp(argv[at], "--wait") == 0) {
+		waits = true;
+		at++;
+	}
+	printf("ready\n");
+	fflush(stdout);
+	if (waits && fgets(line, sizeof(line), stdin) == NULL)
+		return 1;
+	for (; at + 1 < argc && strcmp(argv[at], "--run") == 0; at += 2) {
+		message[0] = '\0';
+		if (MODEL_CALL(mana_model_command)(argv[at + 1], message,
+						   sizeof(message)) < 0) {
+			printf("refused: %s\n", message);
+			is_refused = true;
+		}
+	}
+	if (is_refused)
+		return 2;
+	if (argc != at + 3)
+		return 1;
+	return traffic((uint32_t)atoi(argv[at]), (uint32_t)atoi(argv[at + 1]),
+		       (uint32_t)atoi(argv[at + 2]));
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A program that does a fixed amount of work with one thread: brings a port up,
+ * sends packets to itself, one after the other, and prints each CQE that it
+ * reads. For tests of the trace and of its replay.
+ *
+ * usage: fixed_work PACKETS [waste] [COMMAND...]
+ * waste: take memory first, so that all addresses are others. Commands are those
+ * of mana-model ctl.
+ */
+
+#include <stdio.h>
+
+#include "../base/hw.h"
+#include "verbs_rig.h"
+
+#define NB_RX 32
+#define MIN_BYTES 60
+#define STEP_BYTES 37
+
+/* The owner and the id of the queue are left out: replay has its own. */
+static void
+print_cqe(const char *what, const uint8_t *cqe)
+{
+	uint32_t i;
+
+	printf("%s", what);
+	for (i = 0; cqe != NULL && i < HW_CQE_TRAILER_OFF; i += 4)
+		printf(" %08x", hw_le32(cqe + i));
+	printf("\n");
+}
+
+/* What a driver that believes its CQE would read. */
+static void
+print_data(const struct vrig *rig, uint32_t slot, const uint8_t *cqe)
+{
+	const uint8_t *data = rig->buf + VRIG_BUF_BYTES / 2 +
+			      slot % (VRIG_BUF_BYTES / 2 / VRIG_RX_BUF_BYTES) *
+				      VRIG_RX_BUF_BYTES;
+	uint32_t n = hw_le32(cqe + HW_RX_CQE_PPI_OFF) & 0xffff, sum = 0, i;
+
+	for (i = 0; i < n && i < VRIG_RX_BUF_BYTES; i++)
+		sum = sum * 31 + data[i];
+	printf("data %u %08x\n", n, sum);
+}
+
+static bool
+one_packet(struct vrig *rig, uint32_t n)
+{
+	const uint32_t nb_bytes = MIN_BYTES + n * STEP_BYTES % 1400;
+	const uint8_t *cqe;
+	uint32_t i;
+
+	for (i = 0; i < nb_bytes; i++)
+		rig->buf[i] = (uint8_t)(i * 7 + n);
+	vrig_send(rig, &rig->tx[0], 0, nb_bytes);
+	cqe = vrig_cqe(&rig->tx[0]);
+	print_cqe("tx", cqe);
+	if (cqe == NULL)
+		return false;
+	vrig_ring_cq(rig, &rig->tx[0], false);
+	cqe = vrig_cqe(&rig->rx[0]);
+	print_cqe("rx", cqe);
+	if (cqe == NULL)
+		return false;
+	print_data(rig, n, cqe);
+	vrig_fill(rig, &rig->rx[0], 1);
+	vrig_ring_cq(rig, &rig->rx[0], true);
+	return true;
+}
+
+static bool
+prepare(const char *what)
+{
+	char message[256];
+
+	if (strcmp(what, "waste") == 0)
+		return malloc(12345678) != NULL;
+	if (MODEL_CALL(mana_model_command)(what, message, sizeof(message)) == 0)
+		return true;
+	fprintf(stderr, "%s: %s\n", what, message);
+	return false;
+}
+
+int
+main(int argc, char **argv)
+{
+	const uint32_t nb = argc > 1 ? (uint32_t)atoi(argv[1]) : 1;
+	struct vrig rig = { 0 };
+	uint32_t n;
+	int rc, i;
+
+	for (i = 2; i < argc; i++)
+		if (!prepare(argv[i]))
+			return 1;
+	rc = vrig_up(&rig, 0, 1, 1, 1);
+	printf("up %s\n", rc == 0 ? "0" : strerrorname_np(rc));
+	if (rc == 0) {
+		vrig_fill(&rig, &rig.rx[0], NB_RX);
+		for (n = 0; n < nb && one_packet(&rig, n); n++)
+			;
+	}
+	rc = vrig_close(&rig);
+	printf("down %s\n", rc == 0 ? "0" : strerrorname_np(rc));
+	return 0;
+}

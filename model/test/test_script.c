@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Commands for later, when processes die and lines compete. */
+
+/* cmocka.h wants these before it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "device.h"
+#include "inject.h"
+#include "kernel.h"
+#include "machine.h"
+#include "script.h"
+#include "segment.h"
+
+static char dir[64];
+
+static int
+set_up(void **state)
+{
+	const struct model_config config = { .name = "script",
+					     .nb_functions = 1,
+					     .nb_ports = { 2 },
+					     .mac_base = { 0, 0xd, 0x3a, 0, 0, 1 },
+					     .max_mtu = 1500,
+					     .vp_offset_base = 5 };
+
+	(void)state;
+	strcpy(dir, "/tmp/mana-script-XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(segment_create(dir, &config), 0);
+	segment_lock();
+	clock_init(true);
+	assert_int_equal(device_init(), 0);
+	segment_unlock();
+	return 0;
+}
+
+static int
+tear_down(void **state)
+{
+	char path[128];
+
+	(void)state;
+	segment_detach();
+	snprintf(path, sizeof(path), "%s/segment", dir);
+	unlink(path);
+	rmdir(dir);
+	return 0;
+}
+
+static void
+add(const char *text, uint32_t line)
+{
+	char message[128] = "";
+
+	assert_int_equal(script_add(text, line, false, message, sizeof(message)),
+			 0);
+}
+
+static void
+advance(uint64_t ns)
+{
+	segment_lock();
+	segment_clock()->virtual_ns += ns;
+	segment_unlock();
+	machine_tick();
+}
+
+static const struct script_entry *
+entry_of(uint32_t line)
+{
+	const struct script *script = segment_script();
+
+	for (uint32_t i = 0; i < script->nb_entries; i++)
+		if (script->entries[i].line == line)
+			return &script->entries[i];
+	fail();
+	return NULL;
+}
+
+/* Stalls that were counted: each line of these adds one. */
+static uint64_t
+nb_stalls(void)
+{
+	return inject_count(0, 0, true, INJECT_STALL);
+}
+
+static void
+test_times(void **state)
+{
+	(void)state;
+	add("at 20us inject off", 1);
+	add("at 10us stall port=1 tx", 2);
+	add("every 15us stall port=1 tx", 3);
+	add("in 12us every 1us stall port=1 tx", 4);
+	advance(9999);
+	assert_int_equal(nb_stalls(), 0);
+	advance(1);
+	assert_int_equal(nb_stalls(), 1);
+	assert_int_equal(entry_of(2)->state, SCRIPT_DONE);
+	advance(15000);
+	/* What was missed is not made up for. */
+	assert_int_equal(entry_of(3)->nb_runs, 1);
+	assert_int_equal(entry_of(3)->at, 30000);
+	assert_int_equal(entry_of(4)->nb_runs, 1);
+	assert_int_equal(entry_of(1)->time_ns, 25000);
+	assert_int_equal(nb_stalls(), 2);
+	advance(1000);
+	assert_int_equal(nb_stalls(), 3); /* of the one that line 4 made */
+}
+
+/* Who runs an entry is killed: it is not run again, and the others are. */
+static void
+test_killed(void **state)
+{
+	struct script *script = segment_script();
+	int status;
+	pid_t pid;
+
+	(void)state;
+	add("at 10us stall port=1 tx", 1);
+	add("at 10us stall port=1 tx", 2);
+	pid = fork();
+	if (pid == 0) {
+		if (segment_register_self() != 0)
+			_exit(1);
+		segment_lock();
+		script->runner = model_self;
+		script->runner_start_time =
+			segment_process(model_self)->start_time;
+		script->entries[0].state = SCRIPT_RUNNING;
+		script->entries[0].nb_runs = 1;
+		segment_unlock();
+		pause();
+	}
+	while (__atomic_load_n(&script->entries[0].nb_runs, __ATOMIC_ACQUIRE) == 0)
+		usleep(1000);
+	/* It is alive: nobody else begins. */
+	advance(10000);
+	assert_int_equal(nb_stalls(), 0);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	advance(1);
+	assert_int_equal(nb_stalls(), 1);
+	assert_int_equal(entry_of(1)->state, SCRIPT_RUNNING);
+	assert_int_equal(entry_of(2)->state, SCRIPT_DONE);
+}
+
+/* The room of those that are done is used again; of a scenario's it is not. */
+static void
+test_full(void **state)
+{
+	char message[128];
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 3 * SCRIPT_MAX_ENTRIES; i++) {
+		add("in 1us inject off", 0);
+		advance(1000);
+	}
+	assert_int_equal(segment_script()->nb_entries, 1);
+	for (i = 0; i < SCRIPT_MAX_ENTRIES; i++)
+		add("in 1us inject off", i + 1);
+	assert_true(script_add("in 1us inject off", 9, false, message,
+			       sizeof(message)) < 0);
+	assert_non_null(strstr(message, "2000"));
+	advance(1000);
+	assert_int_equal(entry_of(SCRIPT_MAX_ENTRIES)->state, SCRIPT_DONE);
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(test_times),
+		TEST(test_killed),
+		TEST(test_full),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
