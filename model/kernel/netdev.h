@@ -50,5 +50,8 @@ uint32_t netdev_flags(const struct kernel_netdev *netdev);
 int netdev_ioctl(unsigned long request, void *arg);
 /* SIOCETHTOOL: data is what the program's ifr_data points to. */
 int netdev_ethtool(const struct kernel_netdev *netdev, uint64_t data);
+/* A part of it: what no driver asks for. */
+int netdev_ethtool_more(const struct kernel_netdev *netdev, uint32_t cmd,
+			uint64_t data);
 
 #endif /* MODEL_NETDEV_H */

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "ethtool_sets.h"
 #include "fault.h"
 #include "function.h"
 #include "machine.h"
@@ -163,6 +164,9 @@ get_driver(const struct kernel_netdev *netdev, uint64_t data)
 	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
 
 	strcpy(info.driver, "mana");
+	info.n_stats = (uint32_t)ethtool_set_count(netdev, ETH_SS_STATS);
+	info.n_priv_flags =
+		(uint32_t)ethtool_set_count(netdev, ETH_SS_PRIV_FLAGS);
 	netdev_pci_address(netdev->fn, info.bus_info);
 	return mem_write(model_self, data, &info, sizeof(info));
 }
@@ -243,6 +247,6 @@ netdev_ethtool(const struct kernel_netdev *netdev, uint64_t data)
 	case ETHTOOL_GPERMADDR:
 		return get_address(netdev, data);
 	default:
-		return -EOPNOTSUPP;
+		return netdev_ethtool_more(netdev, cmd, data);
 	}
 }

@@ -194,16 +194,30 @@ socket_ioctls_work(void **state)
 	close(sock);
 }
 
+static int
+ethtool(int sock, void *data)
+{
+	struct ifreq ifr = named(NAME);
+
+	ifr.ifr_data = data;
+	return ioctl(sock, SIOCETHTOOL, &ifr) == 0 ? 0 : errno;
+}
+
 static void
 netdev_and_queues_exclude_each_other(void **state)
 {
 	int sock = socket(AF_INET, SOCK_DGRAM, 0);
+	struct ethtool_channels channels = { .cmd = ETHTOOL_SCHANNELS,
+					     .combined_count = 8 };
 	struct ibv_port_attr port;
 	struct ifreq ifr = named(NAME);
 	struct vrig rig = { 0 };
 
 	(void)state;
 	assert_int_equal(vrig_up(&rig, 1, 2, 1, 1), 0);
+	assert_int_equal(ethtool(sock, &channels), EBUSY);
+	channels.combined_count = 16; /* as it is */
+	assert_int_equal(ethtool(sock, &channels), 0);
 	ifr.ifr_flags = IFF_UP;
 	assert_int_equal(ioctl(sock, SIOCSIFFLAGS, &ifr), -1);
 	assert_int_equal(errno, EBUSY);

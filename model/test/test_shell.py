@@ -1,0 +1,326 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A shell on the modelled machine: what an administrator's tools say.
+
+usage: test_shell.py FOLDER [unittest arguments]
+FOLDER has mana-model.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+FOLDER = os.path.abspath(sys.argv[1])
+MODEL = os.path.join(FOLDER, "mana-model")
+DONE = "--done--"
+
+
+class Shell:
+    """An interactive session: one shell, a command at a time."""
+
+    def __init__(self, env, options=()):
+        self.process = subprocess.Popen(
+            [MODEL, "--quiet", "--functions=2", "--max-mtu=9000", *options,
+             "--", "sh"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, env=env, text=True, bufsize=1)
+
+    def run(self, command):
+        """Its exit status and what it printed, both streams."""
+        self.process.stdin.write(f"{command}\necho {DONE} $?\n")
+        lines = []
+        for line in self.process.stdout:
+            if DONE in line:
+                # What came before may lack a line feed.
+                text, _, status = line.partition(DONE)
+                return int(status), "".join(lines) + text
+            lines.append(line)
+        raise AssertionError("the shell has ended: " + "".join(lines))
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        return self.process.wait()
+
+
+class Case(unittest.TestCase):
+    options = ()
+
+    def setUp(self):
+        # Thousands of files in sysfs: memory is faster than a disk.
+        self.folder = tempfile.mkdtemp(
+            prefix="shell-test-",
+            dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+        env = dict(os.environ, MANA_MODEL_RUNDIR=self.folder, LC_ALL="C")
+        env.pop("LD_PRELOAD", None)
+        # Of the programs here, none is built for it.
+        env["ASAN_OPTIONS"] = ":".join(
+            [env.get("ASAN_OPTIONS", ""), "handle_segv=0"]).strip(":")
+        self.shell = Shell(env, self.options)
+
+    def tearDown(self):
+        self.assertEqual(self.shell.close(), 0)
+        self.assertEqual(os.listdir(self.folder), [])
+        shutil.rmtree(self.folder)
+
+    def good(self, command):
+        status, text = self.shell.run(command)
+        self.assertEqual(status, 0, text)
+        return text
+
+    def bad(self, command):
+        status, text = self.shell.run(command)
+        self.assertNotEqual(status, 0, text)
+        return text
+
+    def link(self, name):
+        return json.loads(self.good(f"ip -j -d link show dev {name}"))[0]
+
+
+class Ip(Case):
+    def test_down_up_and_mtu_act_on_the_netdev(self):
+        link = self.link("mana0p0")
+        self.assertEqual(link["ifindex"], 10001)
+        self.assertEqual(link["operstate"], "DOWN")
+        self.assertEqual(link["address"], "00:0d:3a:00:00:01")
+        self.assertEqual(link["min_mtu"], 68)
+        self.assertEqual(link["max_mtu"], 9000)
+        self.assertEqual(link["num_tx_queues"], 64)
+        self.assertEqual(link["parentbus"], "pci")
+        self.assertEqual(link["parentdev"], "7870:00:00.0")
+        self.good("ip link set mana0p0 up mtu 4000 txqueuelen 7 promisc on")
+        link = self.link("mana0p0")
+        self.assertEqual((link["operstate"], link["mtu"], link["txqlen"],
+                          link["promiscuity"]), ("UP", 4000, 7, 1))
+        self.assertLessEqual({"UP", "LOWER_UP", "PROMISC"},
+                             set(link["flags"]))
+        self.good("ip link set mana0p0 down")
+        self.assertNotIn("UP", self.link("mana0p0")["flags"])
+        self.assertEqual(self.link("mana0p1")["mtu"], 1500)
+
+    def test_all_links_are_listed_after_the_real_ones(self):
+        names = [link["ifname"]
+                 for link in json.loads(self.good("ip -j link show"))]
+        self.assertEqual(names[-4:],
+                         ["mana0p0", "mana0p1", "mana1p0", "mana1p1"])
+        self.assertEqual(names[0], "lo")
+        self.good("ip link set mana1p0 up")
+        names = [link["ifname"]
+                 for link in json.loads(self.good("ip -j link show up"))
+                 if link]
+        self.assertIn("mana1p0", names)
+        self.assertNotIn("mana1p1", names)
+        self.assertNotIn("mana", self.good("ip link show type bond"))
+
+    def test_addresses_and_routes_are_none(self):
+        addresses = json.loads(self.good("ip -j addr show dev mana0p0"))
+        self.assertEqual(addresses[0]["addr_info"], [])
+        self.assertEqual(self.good("ip route show dev mana0p0"), "")
+        self.assertEqual(self.good("ip neigh show dev mana0p0"), "")
+        self.assertIn("no network stack",
+                      self.bad("ip addr add 192.0.2.1/24 dev mana0p0"))
+        stats = json.loads(self.good("ip -j -s link show mana0p0"))
+        self.assertEqual(stats[0]["stats64"]["rx"]["packets"], 0)
+
+    def test_refusals_are_those_of_linux(self):
+        self.assertIn("mtu greater than device maximum",
+                      self.bad("ip link set mana0p0 mtu 9001"))
+        self.assertIn("mtu less than device minimum",
+                      self.bad("ip link set mana0p0 mtu 67"))
+        self.assertIn("not supported",
+                      self.bad("ip link set mana0p0 address 2:0:0:0:0:1"))
+        self.assertIn("not supported", self.bad("ip link del mana0p0"))
+        self.assertIn("keeps its name",
+                      self.bad("ip link set mana0p0 name eth9"))
+        self.assertIn("does not exist", self.bad("ip link show mana0p2"))
+
+    def test_batch(self):
+        self.good("printf 'link set mana0p0 mtu 1000\\n"
+                  "link set mana0p1 mtu 1001\\nlink show mana0p1\\n' | "
+                  "ip -batch -")
+        self.assertEqual(self.link("mana0p0")["mtu"], 1000)
+        self.assertEqual(self.link("mana0p1")["mtu"], 1001)
+
+    def test_monitor_in_another_process_hears_of_changes(self):
+        # It is ready once it tells of a change; only then is it counted on.
+        self.good("mkfifo $MANA_MODEL_DIR/events; "
+                  "ip -o monitor link >$MANA_MODEL_DIR/events & "
+                  "exec 7<$MANA_MODEL_DIR/events; monitor=$!; "
+                  "sh -c 'while :; do ip link set mana0p0 mtu 1000; "
+                  "ip link set mana0p0 mtu 1001; done' & setter=$!; "
+                  "read first <&7; kill $setter; wait $setter; "
+                  "ip link set mana1p1 up; "
+                  "while read line <&7; do "
+                  "case $line in *mana1p1*) break;; esac; done")
+        line = self.good("echo $line")
+        self.assertIn("10004: mana1p1: <BROADCAST,MULTICAST,UP,LOWER_UP>",
+                      line)
+        self.assertIn("state UP", line)
+        self.assertIn("mana0p0", self.good("echo $first"))
+        self.good("kill $monitor; wait $monitor; exec 7<&-; "
+                  "rm $MANA_MODEL_DIR/events")
+
+
+class Many(Case):
+    options = ("--functions=16", "--ports=64")
+
+    def test_a_dump_has_many_parts(self):
+        names = [link["ifname"]
+                 for link in json.loads(self.good("ip -j link show"))
+                 if link["ifname"].startswith("mana")]
+        self.assertEqual(names, [f"mana{fn}p{port}" for fn in range(16)
+                                 for port in range(64)])
+
+
+class Ethtool(Case):
+    def test_link_and_driver(self):
+        text = self.good("ethtool mana0p0")
+        for line in ("Speed: 200000Mb/s", "Duplex: Full", "Port: Other",
+                     "Link detected: no"):
+            self.assertIn(line, text)
+        self.good("ip link set mana0p0 up")
+        self.assertIn("Link detected: yes", self.good("ethtool mana0p0"))
+        text = self.good("ethtool -i mana0p0")
+        self.assertIn("driver: mana\n", text)
+        self.assertIn("bus-info: 7870:00:00.0\n", text)
+        self.assertIn("00:0d:3a:00:00:01", self.good("ethtool -P mana0p0"))
+
+    def test_channels_rings_and_features(self):
+        self.assertRegex(self.good("ethtool -l mana0p0"),
+                         r"(?s)maximums.*Combined:\t+64.*Combined:\t+16")
+        self.good("ethtool -L mana0p0 combined 3")
+        self.assertRegex(self.good("ethtool -l mana0p0"),
+                         r"(?s)settings.*Combined:\t+3\n")
+        self.assertIn("Invalid", self.bad("ethtool -L mana0p0 combined 65"))
+        self.good("ethtool -G mana0p0 rx 200")
+        self.assertRegex(self.good("ethtool -g mana0p0"),
+                         r"(?s)settings.*RX:\t+256\n.*TX:\t+256\n")
+        features = self.good("ethtool -k mana0p0")
+        for line in ("rx-checksumming: on", "tcp-segmentation-offload: on",
+                     "rx-vlan-offload: on [fixed]", "receive-hashing: on",
+                     "large-receive-offload: off [fixed]"):
+            self.assertIn(line, features)
+        # Of 3 channels.
+        statistics = self.good("ethtool -S mana0p0")
+        self.assertIn("hc_tx_err_mtu_violation: 0", statistics)
+        self.assertIn("rx_2_packets: 0", statistics)
+        self.assertNotIn("rx_3_packets", statistics)
+        self.assertIn("full-page-rx: off",
+                      self.good("ethtool --show-priv-flags mana0p0"))
+
+    def test_real_netdevs_go_on_being_asked(self):
+        self.assertIn("Link detected: yes", self.good("ethtool lo"))
+
+
+class OldKernel(Case):
+    options = ("--kernel=6.12", "--rnic")
+
+    def test_it_has_no_link_settings(self):
+        self.assertNotIn("Speed:", self.shell.run("ethtool mana0p0")[1])
+
+
+class Sysfs(Case):
+    def test_attributes_follow_the_netdev(self):
+        def read(name):
+            return self.good(f"cat /sys/class/net/mana0p0/{name}")
+        self.assertEqual(read("mtu"), "1500\n")
+        self.assertEqual(read("dev_port"), "0\n")
+        self.assertIn("Invalid argument",
+                      self.bad("cat /sys/class/net/mana0p0/carrier"))
+        self.assertIn("Invalid argument",
+                      self.bad("cat /sys/class/net/mana0p0/speed"))
+        self.good("ip link set mana0p0 up mtu 1400")
+        self.assertEqual([read(name) for name in
+                          ("mtu", "carrier", "speed", "duplex", "operstate",
+                           "flags")],
+                         ["1400\n", "1\n", "200000\n", "full\n", "up\n",
+                          "0x1003\n"])
+        # The shell itself reads and tests, too.
+        self.assertEqual(self.good("read mtu </sys/class/net/mana0p0/mtu; "
+                                   "echo $mtu"), "1400\n")
+        self.good("[ -d /sys/class/net/mana0p0/ ]")
+        self.bad("[ -e /sys/class/net/mana0p2 ]")
+        self.assertIn("Permission denied",
+                      self.bad("echo 9 >/sys/class/net/mana0p0/mtu"))
+
+    def test_folders_have_devices_of_both_machines(self):
+        names = self.good("ls /sys/class/net").split()
+        self.assertLessEqual({"lo", "mana0p0", "mana1p1"}, set(names))
+        self.assertEqual(len(names), len(set(names)))
+        real = [name for name in names if not name.startswith("mana")]
+        self.assertLessEqual(set(real), set(os.listdir("/sys/class/net")))
+        self.assertLessEqual({"7870:00:00.0", "7871:00:00.0"}, set(
+            self.good("ls /sys/bus/pci/devices").split()))
+        self.assertLessEqual({"uverbs0", "uverbs1"}, set(
+            self.good("ls /sys/class/infiniband_verbs").split()))
+        self.assertNotIn("such file", self.good("ls -l /sys/class/net"))
+        self.assertEqual(
+            self.good("cd /sys/class/net && cat mana1p0/dev_port && cd /"),
+            "0\n")
+
+    def test_links_lead_to_the_device(self):
+        self.assertEqual(
+            self.good("readlink /sys/class/net/mana1p1"),
+            "../../devices/pci7871:00/7871:00:00.0/net/mana1p1\n")
+        self.assertEqual(
+            self.good("readlink -f /sys/class/net/mana1p1/device"),
+            "/sys/devices/pci7871:00/7871:00:00.0\n")
+        self.assertIn("PCI_SLOT_NAME=7870:00:00.0\n", self.good(
+            "cat /sys/bus/pci/devices/7870:00:00.0/uevent"))
+
+    def test_other_programs_than_the_shells(self):
+        script = ("import os, socket; "
+                  "n='/sys/class/net/mana0p1/'; "
+                  "print(open(n + 'ifindex').read().strip(), "
+                  "'mana0p1' in os.listdir('/sys/class/net'), "
+                  "os.path.realpath(n), os.stat(n + 'mtu').st_size, "
+                  "socket.if_nametoindex('mana0p1'), "
+                  "socket.if_nameindex()[-1][1])")
+        self.assertEqual(
+            self.good(f'{sys.executable} -c "{script}"').split(),
+            ["10002", "True",
+             "/sys/devices/pci7870:00/7870:00:00.0/net/mana0p1", "5",
+             "10002", "mana1p1"])
+
+    def test_many_short_programs(self):
+        # More than the machine has room for at a time.
+        self.good("i=0; while [ $i -lt 70 ]; do "
+                  "ip link set mana0p0 mtu $((1000 + i)) || exit 1; "
+                  "i=$((i + 1)); done")
+        self.assertEqual(self.good("cat /sys/class/net/mana0p0/mtu"),
+                         "1069\n")
+
+
+class Verbs(Case):
+    def test_devinfo_sees_what_ip_does(self):
+        self.assertIn("PORT_DOWN", self.good("ibv_devinfo -d manae_0"))
+        self.good("ip link set mana0p0 up")
+        text = self.good("ibv_devinfo -d manae_0 -i 1")
+        self.assertIn("PORT_ACTIVE", text)
+        self.assertIn("PORT_DOWN", self.good("ibv_devinfo -d manae_0 -i 2"))
+
+
+@unittest.skipUnless(shutil.which("udevadm"), "no udevadm")
+class Udev(Case):
+    def test_udevadm_hears_of_devices(self):
+        model = os.path.join(FOLDER, "mana-model")
+        self.good("mkfifo $MANA_MODEL_DIR/events; "
+                  "udevadm monitor --kernel >$MANA_MODEL_DIR/events & "
+                  "exec 7<$MANA_MODEL_DIR/events; monitor=$!; "
+                  "name=${MANA_MODEL_DIR##*-}; "
+                  f"(while :; do {model} ctl $name uevent fn=1 change; "
+                  "done) & setter=$!; "
+                  "while read line <&7; do "
+                  "case $line in KERNEL*change*) break;; esac; done; "
+                  "kill $setter $monitor; wait $setter $monitor; "
+                  "exec 7<&-; rm $MANA_MODEL_DIR/events")
+        self.assertIn("/devices/pci7871:00/7871:00:00.0 (pci)",
+                      self.good("echo $line"))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])
