@@ -20,6 +20,7 @@
 #include "ctl.h"
 #include "file_check.h"
 #include "idle.h"
+#include "join.h"
 #include "kernel.h"
 #include "ledger.h"
 #include "machine.h"
@@ -214,6 +215,7 @@ run(struct launcher *l)
 	watch(l);
 	guardian_dismiss(&l->making.guardian); /* it is a child, too */
 	child_end_all(&l->child);
+	join_end_all();
 	kernel_reclaim_dead();
 	outlets_transmit(); /* the last ones */
 	capture_finish();
@@ -249,6 +251,8 @@ act(struct launcher *l)
 		return 0;
 	case OPTIONS_CTL:
 		return ctl_run(l->options.config.name, l->options.program);
+	case OPTIONS_JOIN:
+		return join_run(&l->options);
 	case OPTIONS_WRONG:
 		return OPTIONS_EXIT_OWN_ERROR;
 	case OPTIONS_RUN:

@@ -199,8 +199,13 @@ take(struct options *options, int opt, char **argv)
 
 /* What the options leave to say. */
 static enum options_action
-check_rest(struct options *options)
+check_rest(struct options *options, int nb_options)
 {
+	if (options->action == OPTIONS_JOIN && nb_options > 1) {
+		options_complain("--join: the machine is there already, no other "
+				 "option goes with it");
+		return OPTIONS_WRONG;
+	}
 	if (options->action == OPTIONS_RUN && !finish(options))
 		return OPTIONS_WRONG;
 	if (options->program[0] == NULL) {
@@ -214,7 +219,7 @@ check_rest(struct options *options)
 void
 options_parse(int argc, char **argv, struct options *options)
 {
-	int opt;
+	int opt, nb_options = 0;
 
 	set_defaults(options);
 	if (argc > 1 && strcmp(argv[1], "ctl") == 0) {
@@ -229,8 +234,9 @@ options_parse(int argc, char **argv, struct options *options)
 			options->action = OPTIONS_WRONG;
 			return;
 		}
+		nb_options++;
 	}
 	options->program = argv + optind;
-	if (options->action == OPTIONS_RUN)
-		options->action = check_rest(options);
+	if (options->action == OPTIONS_RUN || options->action == OPTIONS_JOIN)
+		options->action = check_rest(options, nb_options);
 }

@@ -31,6 +31,7 @@
 enum options_action {
 	OPTIONS_RUN,
 	OPTIONS_CTL,
+	OPTIONS_JOIN,
 	OPTIONS_LIST_VIOLATIONS,
 	OPTIONS_HELP,
 	OPTIONS_WRONG, /* a message was printed */

@@ -127,6 +127,13 @@ parse_quiet(struct options *options, const char *value)
 }
 
 static const char *
+parse_join(struct options *options, const char *value)
+{
+	options->action = OPTIONS_JOIN;
+	return options_parse_name(options, value);
+}
+
+static const char *
 parse_list(struct options *options, const char *value)
 {
 	(void)value;
@@ -159,6 +166,9 @@ const struct options_row options_output[] = {
 	 "only lines of these classes: verbs,doorbell,wqe,cqe,wire,event"},
 	{"name", "NAME", options_parse_name,
 	 "name of the machine (the launcher's process id)"},
+	{"join", "NAME", parse_join,
+	 "make no machine: run the program on the one of this name, until it "
+	 "is switched off. No other option goes with it"},
 	{"quiet", NULL, parse_quiet, "no summary at the end"},
 	{"help", NULL, parse_help, "print this and exit"},
 	{NULL},
