@@ -73,6 +73,7 @@ struct model_config {
 	/* File of the trace, "" for none, "-" for stderr; 0: all classes. */
 	char trace[MODEL_MAX_PATH];
 	uint32_t trace_classes; /* bits by enum trace_class */
+	uint32_t replay; /* what of a recording: bits REPLAY_* */
 	uint32_t nb_functions;
 	uint32_t nb_ports[MODEL_MAX_FUNCTIONS];
 	uint8_t mac_base[6];

@@ -8,6 +8,7 @@
 #include "engine.h"
 #include "inject_card.h"
 #include "nic.h"
+#include "replay_card.h"
 #include "wire.h"
 
 static_assert(sizeof(struct device) <= SEGMENT_DEVICE_BYTES, "struct device");
@@ -274,6 +275,8 @@ device_wq_create(uint32_t fn, const struct wq *template,
 	wq->is_alive = true;
 	cq->is_used = true;
 	*id = wq->id;
+	if (replay_is_on(REPLAY_COMPLETIONS))
+		replay_queue_created(wq);
 	trace_event("kind=queue_created fn=%u port=%u queue=%s id=%u bytes=%u "
 		    "cq=%u cqes=%u", fn, trace_port(fn, wq->port),
 		    wq->is_sq ? "sq" : "rq", wq->id, wq->ring.size_bytes,
@@ -292,6 +295,8 @@ device_wq_destroy(struct card_function *f, struct wq *wq)
 	trace_event("kind=queue_destroyed fn=%u port=%u queue=%s id=%u",
 		    wq->fn, trace_port(wq->fn, wq->port),
 		    wq->is_sq ? "sq" : "rq", wq->id);
+	if (replay_is_on(REPLAY_COMPLETIONS))
+		replay_queue_destroyed(wq);
 	card_counters(f, wq)->alive = false;
 	f->cqs[wq->cq].is_used = false;
 	wq->is_alive = false;

@@ -3,6 +3,7 @@
 #include "clock.h"
 #include "engine.h"
 #include "nic.h"
+#include "replay_card.h"
 #include "wire.h"
 
 enum engine_register {
@@ -242,6 +243,10 @@ engine_ring_wq(const struct engine_store *store, struct card_function *f)
 		return;
 	ring_prefetch(&wq->ring, old_pi, wq->pi);
 	wq_check_outstanding(wq, &f->cqs[wq->cq], old_pi);
+	if (replay_is_on(REPLAY_COMPLETIONS)) {
+		replay_posted(wq, old_pi);
+		return;
+	}
 	if (store->reg == ENGINE_RQ) {
 		engine_ring_rq(store, wq);
 		return;

@@ -8,6 +8,7 @@
 #define MODEL_NIC_H
 
 #include "card.h"
+#include "replay.h"
 #include "trace_queue.h"
 #include "trace_wire.h"
 

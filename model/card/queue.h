@@ -73,6 +73,7 @@ struct wq {
 	/* SQ: bytes of WQEs since the last one with a CQE. */
 	uint32_t silent_bytes;
 	uint32_t next_pending;
+	uint32_t replay; /* queue of the recording + 1 */
 	struct rx_open rx; /* RQ */
 	/* Injected: CQEs that are held, extra ones to come, and whether the
 	 * driver may have been told of WQEs that are not done. */

@@ -18,6 +18,7 @@
 
 struct verbs_call {
 	bool is_shown; /* begun, and somebody looks */
+	uint32_t replay; /* number of the recorded call */
 	uint32_t nb_result;
 	struct trace_line line;
 	char result[VERBS_RESULT_BYTES]; /* what comes after result= */
@@ -31,7 +32,8 @@ verbs_is_shown(void)
 }
 
 /*
- * Before anything is done; arguments are " key=value" each.
+ * Before anything is done; arguments are " key=value" each. In a replay, when
+ * the call is recorded to fail, its fault_check() will say so.
  */
 #define verbs_begin(call, context, name, ...)                               \
 	do {                                                                \

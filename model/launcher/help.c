@@ -85,6 +85,7 @@ options_help(void)
 	fputs(
 "usage: mana-model [options] [--] program [arguments...]\n"
 "       mana-model ctl NAME report | COMMAND\n"
+"       mana-model replay [--verbs | --completions] FILE [options] -- program\n"
 "       mana-model --list-violations\n"
 "\n"
 "Runs a program on a modelled machine with MANA adapters. The machine is\n"
@@ -101,8 +102,9 @@ options_help(void)
 	fputs(
 "\n"
 "Exit status: the program's; 128 + n if signal n ended it; 3 if a violation\n"
-"was fatal; 125 if mana-model itself failed, 126 if the program could not be\n"
-"started, 127 if it was not found.\n"
+"was fatal; 4 if the program differed from what was replayed; 125 if\n"
+"mana-model itself failed, 126 if the program could not be started, 127 if it\n"
+"was not found.\n"
 "\n"
 "The run folder is made in $MANA_MODEL_RUNDIR, else in /dev/shm, else in /tmp.\n",
 	      stdout);

@@ -28,10 +28,12 @@
 #include "options.h"
 #include "outlet.h"
 #include "relay.h"
+#include "replay.h"
 #include "report.h"
 #include "segment.h"
 
 #define EXIT_FATAL_VIOLATION 3
+#define EXIT_DIFFERS 4 /* from what is replayed */
 #define TICK_MS 100
 
 /* Everything the launcher holds; zero is "not there". */
@@ -187,7 +189,8 @@ check_files(const struct options *options)
 {
 	if (file_check("--report", options->report) != 0 ||
 	    file_check("--trace", options->config.trace) != 0 ||
-	    file_check("--scenario", options->scenario) != 0)
+	    file_check("--scenario", options->scenario) != 0 ||
+	    file_check("replay", options->replay) != 0)
 		return -1;
 	/* Before the work is done, not after. */
 	return options->report == NULL ? 0 : report_check(options->report);
@@ -200,7 +203,8 @@ run(struct launcher *l)
 
 	if (check_files(&l->options) != 0)
 		return OPTIONS_EXIT_OWN_ERROR;
-	if (relay_open(&l->relay) != 0 ||
+	if (making_read(&l->making, &l->options) != 0 ||
+	    relay_open(&l->relay) != 0 ||
 	    making_machine(&l->making, &l->options) != 0 ||
 	    make_pollfds(l) != 0)
 		return OPTIONS_EXIT_OWN_ERROR;
@@ -221,6 +225,8 @@ run(struct launcher *l)
 	capture_finish();
 	status = child_exit_status(&l->child);
 	segment_lock();
+	if (replay_finish() > 0)
+		status = EXIT_DIFFERS;
 	if (segment_ledger()->is_fatal)
 		status = EXIT_FATAL_VIOLATION;
 	segment_unlock();

@@ -14,6 +14,8 @@
 #include "making.h"
 #include "mem.h"
 #include "outlet.h"
+#include "replay.h"
+#include "replay_read.h"
 #include "rundir.h"
 #include "scenario.h"
 #include "segment.h"
@@ -90,6 +92,20 @@ open_captures(void)
 }
 
 static int
+hand_over_recording(const struct making *m)
+{
+	int ret = replay_write(m->recording, m->run_dir);
+
+	if (ret == 0)
+		ret = replay_open();
+	if (ret == 0)
+		return 0;
+	options_complain("cannot write the recording to %s: %s", m->run_dir,
+			 strerror(-ret));
+	return -1;
+}
+
+static int
 make_device(const struct model_config *config)
 {
 	int ret;
@@ -104,6 +120,15 @@ make_device(const struct model_config *config)
 		return 0;
 	options_complain("cannot make the device: %s", strerror(-ret));
 	return -1;
+}
+
+int
+making_read(struct making *m, const struct options *options)
+{
+	if (options->replay == NULL)
+		return 0;
+	m->recording = replay_read(options->replay, options->config.replay);
+	return m->recording != NULL ? 0 : -1;
 }
 
 int
@@ -133,6 +158,8 @@ making_machine(struct making *m, const struct options *options)
 				 options_remedy(-ret));
 		return -1;
 	}
+	if (m->recording != NULL && hand_over_recording(m) != 0)
+		return -1;
 	ret = trace_create();
 	if (ret != 0) {
 		options_complain("cannot write the trace to %s: %s; give "
@@ -166,4 +193,5 @@ making_undo(struct making *m)
 		close(m->kick_fd); /* removing needs one, of perhaps few */
 		rundir_remove(m->run_dir);
 	}
+	replay_free(m->recording);
 }

@@ -16,9 +16,13 @@
 struct making {
 	char run_dir[MODEL_MAX_PATH];
 	bool has_run_dir;
+	struct recording_file *recording; /* to be replayed */
 	struct guardian guardian;
 	int kick_fd;
 };
+
+/* The recording, if one is to be replayed. 0, or -1 after a complaint. */
+int making_read(struct making *making, const struct options *options);
 
 /* 0, or -1 after a complaint; the half-made one is left to making_undo(). */
 int making_machine(struct making *making, const struct options *options);

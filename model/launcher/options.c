@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "options_parse.h"
+#include "replay.h"
+#include "replay_read.h"
 #include "traits.h"
 
 #define MAX_OPTIONS 128
@@ -108,6 +110,11 @@ finish(struct options *options)
 		options_complain("note: Linux %s makes no RDMA device on an "
 				 "adapter without an RNIC: add --rnic for one",
 				 kernel_traits_of(config->kernel)->version);
+	if (options->replay != NULL && config->mode != MODEL_MODE_SYNC) {
+		options_complain("--mode: a recording is replayed in the mode "
+				 "sync only");
+		return false;
+	}
 	/* Time that stands still while there is no doorbell: see model.rst. */
 	if (!options->has_coalesce_ns)
 		config->coalesce_ns = config_is_virtual_time(config) ?
@@ -151,6 +158,34 @@ parse_ctl(int argc, char **argv, struct options *options)
 	}
 	options->program = argv + 3;
 	return OPTIONS_CTL;
+}
+
+/*
+ * mana-model replay [--verbs | --completions] FILE, then as for a run. The
+ * machine is that of the recording, unless options say otherwise. The words
+ * that were taken, or 0 after a complaint.
+ */
+static int
+parse_replay(int argc, char **argv, struct options *options)
+{
+	int at = 2;
+
+	options->config.replay = REPLAY_VERBS | REPLAY_COMPLETIONS;
+	if (at < argc && strcmp(argv[at], "--verbs") == 0) {
+		options->config.replay = REPLAY_VERBS;
+		at++;
+	} else if (at < argc && strcmp(argv[at], "--completions") == 0) {
+		options->config.replay = REPLAY_COMPLETIONS;
+		at++;
+	}
+	if (at >= argc || argv[at][0] == '-') {
+		options_complain("replay takes a trace: mana-model replay "
+				 "[--verbs|--completions] FILE [options] -- "
+				 "program arguments...");
+		return 0;
+	}
+	options->replay = argv[at];
+	return replay_read_header(argv[at], &options->config) ? at : 0;
 }
 
 static void
@@ -225,6 +260,16 @@ options_parse(int argc, char **argv, struct options *options)
 	if (argc > 1 && strcmp(argv[1], "ctl") == 0) {
 		options->action = parse_ctl(argc, argv, options);
 		return;
+	}
+	if (argc > 1 && strcmp(argv[1], "replay") == 0) {
+		int taken = parse_replay(argc, argv, options);
+
+		if (taken == 0) {
+			options->action = OPTIONS_WRONG;
+			return;
+		}
+		argc -= taken;
+		argv += taken;
 	}
 	make_long_options();
 	opterr = 0;

@@ -47,6 +47,7 @@ struct options {
 	enum options_action action;
 	struct model_config config;
 	const char *report; /* file, or NULL */
+	const char *replay; /* trace to be replayed, or NULL */
 	bool is_quiet;
 	bool has_coalesce_ns; /* it was given */
 	const char *faults[FAULT_MAX_RULES];

@@ -14,6 +14,7 @@
 #include "kernel.h"
 #include "ledger.h"
 #include "nl_socket.h"
+#include "replay.h"
 #include "segment.h"
 #include "trace.h"
 
@@ -56,6 +57,9 @@ attach(const char *run_dir)
 		pthread_atfork(NULL, NULL, after_fork);
 	}
 	trace_open();
+	rc = replay_open();
+	if (rc < 0)
+		return rc;
 	doorbell_process_init();
 	return 0;
 }
