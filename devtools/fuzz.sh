@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Fuzzes a part of the model with libFuzzer, under the address and
+# undefined-behaviour sanitizers.
+#
+# usage: fuzz.sh TARGET SECONDS [argument of libFuzzer...]
+#   TARGET: wqe (bytes in work queues, doorbells, frames) or ioctl (calls on an
+#           uverbs file)
+#
+# The corpus is model/test/fuzz/corpus/TARGET; inputs found are kept in
+# build-fuzz/, from where "fuzz.sh TARGET merge" takes those into the corpus that
+# reach something new. A finding is kept in build-fuzz/ too, and named.
+
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+build=$root/build-fuzz
+
+usage() {
+	sed -n 's/^# \{0,1\}//p' "$0" | sed -n '/^usage/,/^ *uverbs/p' >&2
+	exit 2
+}
+
+[ $# -ge 2 ] || usage
+target=$1
+seconds=$2
+shift 2
+case $target in
+wqe|ioctl) ;;
+*) usage ;;
+esac
+command -v clang >/dev/null || {
+	echo "fuzz.sh: there is no clang: run devtools/install-deps.sh test" >&2
+	exit 1
+}
+
+[ -e "$build/build.ninja" ] || CC=clang meson setup "$build" "$root" \
+	-Dfuzz=enabled -Db_sanitize=address,undefined -Db_lundef=false \
+	-Dbuildtype=debugoptimized >"$root/build-fuzz.log" 2>&1 || {
+	cat "$root/build-fuzz.log" >&2
+	exit 1
+}
+rm -f "$root/build-fuzz.log"
+ninja -C "$build" "model/test/fuzz/fuzz_$target" >&2
+
+corpus=$root/model/test/fuzz/corpus/$target
+found=$build/found-$target
+TMPDIR=$(mktemp -d)
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
+mkdir -p "$corpus" "$found"
+export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+# A program may ask for any length of memory.
+export ASAN_OPTIONS=handle_segv=0:handle_sigbus=0:allocator_may_return_null=1
+
+if [ "$seconds" = merge ]; then
+	"$build/model/test/fuzz/fuzz_$target" -merge=1 "$@" "$corpus" "$found"
+	exit
+fi
+# What programs would see on their standard error is of no interest here.
+"$build/model/test/fuzz/fuzz_$target" -max_total_time="$seconds" -timeout=60 \
+	-print_final_stats=1 -close_fd_mask=2 -artifact_prefix="$build/finding-$target-" \
+	"$@" "$found" "$corpus"

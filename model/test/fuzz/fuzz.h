@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Reading an input of libFuzzer: bytes, and zeros when there are no more.
+ */
+
+#ifndef MODEL_TEST_FUZZ_H
+#define MODEL_TEST_FUZZ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct fuzz_input {
+	const uint8_t *bytes;
+	size_t nb_left;
+};
+
+static inline void
+fuzz_read(struct fuzz_input *in, void *buf, size_t nb_bytes)
+{
+	const size_t n = nb_bytes < in->nb_left ? nb_bytes : in->nb_left;
+
+	memset(buf, 0, nb_bytes);
+	memcpy(buf, in->bytes, n);
+	in->bytes += n;
+	in->nb_left -= n;
+}
+
+static inline uint8_t
+fuzz_u8(struct fuzz_input *in)
+{
+	uint8_t value;
+
+	fuzz_read(in, &value, sizeof(value));
+	return value;
+}
+
+static inline uint64_t
+fuzz_u64(struct fuzz_input *in)
+{
+	uint64_t value;
+
+	fuzz_read(in, &value, sizeof(value));
+	return value;
+}
+
+/* What must always hold. */
+#define FUZZ_CHECK(condition)                                          \
+	do {                                                           \
+		if (!(condition)) {                                    \
+			fprintf(stderr, "%s:%d: does not hold: %s\n",  \
+				__FILE__, __LINE__, #condition);       \
+			abort();                                       \
+		}                                                      \
+	} while (0)
+
+/* Provided by each target, called by libFuzzer. */
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t nb_bytes);
+
+#endif /* MODEL_TEST_FUZZ_H */

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * ioctl() calls on an uverbs file, whatever their bytes: an error or a result,
+ * and when the file is closed nothing is left of it.
+ *
+ * An input is a list of calls. Addresses cannot be guessed: an attribute says
+ * what its data is to be (see attribute_data()).
+ */
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <rdma/rdma_user_ioctl_cmds.h>
+
+#include "clock.h"
+#include "device.h"
+#include "fault.h"
+#include "fuzz.h"
+#include "kernel.h"
+#include "kernel_state.h"
+#include "ledger.h"
+#include "mana_abi.h"
+#include "mem.h"
+
+#define MAX_ATTRS   20
+#define MAX_CALLS   24
+#define ARENA_BYTES (16u << 10)
+#define RINGS_BYTES (128u << 10)
+#define PAGE	    4096u
+
+struct call {
+	struct ib_uverbs_ioctl_hdr header;
+	struct ib_uverbs_attr attr[MAX_ATTRS];
+};
+
+static uint8_t *arena; /* data of attributes; a page without rights behind */
+static uint32_t arena_used;
+static uint8_t *rings; /* memory to register and for rings */
+static int event_fds[2 * MAX_CALLS];
+static uint32_t nb_event_fds;
+
+static void
+on_fault(int sig, siginfo_t *info, void *ucontext)
+{
+	(void)info;
+	if (!mem_fault_fixup(ucontext))
+		signal(sig, SIG_DFL);
+}
+
+static void
+event_file_opened(int fd)
+{
+	FUZZ_CHECK(nb_event_fds < sizeof(event_fds) / sizeof(event_fds[0]));
+	event_fds[nb_event_fds++] = fd;
+}
+
+static uint8_t *
+map(size_t nb_bytes)
+{
+	uint8_t *p = mmap(NULL, nb_bytes + PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	FUZZ_CHECK(p != MAP_FAILED);
+	mprotect(p + nb_bytes, PAGE, PROT_NONE);
+	return p;
+}
+
+/* A piece that ends where the last one began; the first one at the guard page. */
+static uint8_t *
+arena_take(uint32_t nb_bytes)
+{
+	if (nb_bytes > ARENA_BYTES - arena_used)
+		return arena;
+	arena_used += nb_bytes;
+	return arena + ARENA_BYTES - arena_used;
+}
+
+/*
+ * libFuzzer finds addresses of this program and puts them into inputs. To write
+ * there is what a program asks for that gives such an address, and would end the
+ * fuzzer: only the memory meant for it is named rightly.
+ */
+static uint64_t
+harmless(uint64_t value)
+{
+	const bool is_address = value >> 40 != 0 && value >> 47 == 0;
+
+	if (is_address && value - (uintptr_t)rings >= RINGS_BYTES)
+		value |= UINT64_C(1) << 62;
+	return value;
+}
+
+static void
+make_harmless(uint8_t *piece, uint32_t nb_bytes)
+{
+	uint64_t value;
+
+	for (uint32_t at = 0; at + sizeof(value) <= nb_bytes;
+	     at += sizeof(value)) {
+		memcpy(&value, piece + at, sizeof(value));
+		value = harmless(value);
+		memcpy(piece + at, &value, sizeof(value));
+	}
+}
+
+/* buf_addr, size, port: the driver's part of create_qp and create_wq. */
+static void
+put_ring(uint8_t *to, uint32_t room, struct fuzz_input *in)
+{
+	struct mana_abi_create_qp ring = {
+		.sq_buf_addr = (uintptr_t)rings + fuzz_u8(in) * PAGE,
+		.sq_buf_size = PAGE << (fuzz_u8(in) & 7),
+		.port = fuzz_u8(in),
+	};
+
+	memset(to, 0, room);
+	memcpy(to, &ring, room < sizeof(ring) ? room : sizeof(ring));
+}
+
+/* What the 8 bytes of an attribute are, by the low bits of kind. */
+static uint64_t
+attribute_data(uint8_t kind, uint16_t len, struct fuzz_input *in)
+{
+	const uint64_t bad[] = { 0, 1, (uintptr_t)arena + ARENA_BYTES,
+				 (uintptr_t)arena + ARENA_BYTES - 4 };
+	uint64_t shift = (uintptr_t)rings, number;
+	uint8_t *piece;
+
+	switch (kind & 7) {
+	case 0: /* as it comes */
+		return harmless(fuzz_u64(in));
+	case 1: /* a small number, a handle */
+		return fuzz_u8(in);
+	case 2: /* points to bytes; with 8, two addresses in them made right */
+		piece = arena_take(len);
+		fuzz_read(in, piece, len);
+		make_harmless(piece, len);
+		for (uint32_t at = 8; (kind & 8) != 0 && at <= 24 && at + 8 <= len;
+		     at += 16) {
+			memcpy(&number, piece + at, sizeof(number));
+			number = number % RINGS_BYTES + shift;
+			memcpy(piece + at, &number, sizeof(number));
+		}
+		return (uintptr_t)piece;
+	case 3: /* room for an answer */
+		return (uintptr_t)arena_take(len);
+	case 4: /* nowhere */
+		return bad[fuzz_u8(in) & 3];
+	case 5: /* a descriptor */
+		number = fuzz_u8(in);
+		return number < nb_event_fds ? (uint64_t)event_fds[number] :
+					       number;
+	case 6: /* address of a ring */
+		return (uintptr_t)rings + fuzz_u8(in) * PAGE;
+	default:
+		piece = arena_take(len);
+		put_ring(piece, len, in);
+		return (uintptr_t)piece;
+	}
+}
+
+static void
+make_call(struct call *call, struct fuzz_input *in)
+{
+	const uint8_t how = fuzz_u8(in);
+
+	memset(call, 0, sizeof(*call));
+	call->header.object_id = fuzz_u8(in);
+	call->header.method_id = fuzz_u8(in);
+	call->header.num_attrs = fuzz_u8(in) % (MAX_ATTRS + 1);
+	call->header.driver_id = MANA_ABI_DRIVER_ID;
+	call->header.length = (uint16_t)(sizeof(call->header) +
+					 call->header.num_attrs *
+						 sizeof(call->attr[0]));
+	for (uint32_t i = 0; i < call->header.num_attrs; i++) {
+		struct ib_uverbs_attr *attr = &call->attr[i];
+		const uint8_t id = fuzz_u8(in), kind = fuzz_u8(in);
+
+		attr->attr_id = id < 0x80 ? id : 0x1000 + (id & 0x7f);
+		attr->len = fuzz_u8(in);
+		if ((kind & 0x40) != 0)
+			attr->len = (uint16_t)(attr->len << 4);
+		attr->flags = kind >> 7;
+		attr->data = attribute_data(kind, attr->len, in);
+	}
+	/* Seldom: a header that is wrong. */
+	if (how >= 0xf0) {
+		call->header.length ^= how & 1;
+		call->header.reserved1 = how >> 1 & 1;
+		call->header.driver_id ^= how >> 2 & 1;
+		call->header.reserved2 = how >> 3 & 1;
+	}
+}
+
+static void
+run_calls(uint32_t context, struct fuzz_input *in)
+{
+	/* At the guard page: nothing behind it is to be read. */
+	struct call *call;
+
+	for (uint32_t n = 0; in->nb_left > 0 && n < MAX_CALLS; n++) {
+		arena_used = 0;
+		call = (struct call *)(void *)(arena_take(sizeof(*call)));
+		make_call(call, in);
+		FUZZ_CHECK(kernel_uverbs_ioctl(context, call) <= 0);
+	}
+}
+
+/* As close() of the shim: the real one, then the kernel is told. */
+static void
+close_event_file(int fd)
+{
+	struct stat st;
+
+	FUZZ_CHECK(fstat(fd, &st) == 0);
+	close(fd);
+	kernel_event_file_closed(st.st_dev, st.st_ino);
+}
+
+int
+LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	static const struct model_config config = {
+		.name = "fuzz",
+		.nb_functions = 1,
+		.nb_ports = { 2 },
+		.mac_base = { 0x00, 0x0d, 0x3a, 0, 0, 1 },
+		.max_mtu = 1500,
+		.vp_offset_base = 5,
+	};
+	struct sigaction action = { .sa_sigaction = on_fault,
+				    .sa_flags = SA_SIGINFO | SA_NODEFER };
+	const char *tmp = getenv("TMPDIR");
+	char dir[256], path[300];
+
+	(void)argc;
+	(void)argv;
+	sigaction(SIGSEGV, &action, NULL);
+	sigaction(SIGBUS, &action, NULL);
+	arena = map(ARENA_BYTES);
+	rings = map(RINGS_BYTES);
+	/* devtools/fuzz.sh removes it. */
+	snprintf(dir, sizeof(dir), "%s/mana-fuzz-XXXXXX",
+		 tmp != NULL ? tmp : "/tmp");
+	FUZZ_CHECK(mkdtemp(dir) != NULL);
+	snprintf(path, sizeof(path), "%s/fd", dir);
+	FUZZ_CHECK(mkdir(path, 0700) == 0);
+	FUZZ_CHECK(segment_create(dir, &config) == 0);
+	clock_init(true);
+	FUZZ_CHECK(device_init() == 0 && kernel_init() == 0);
+	kernel_event_file_opened = event_file_opened;
+	return 0;
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t nb_bytes)
+{
+	struct fuzz_input in = { .bytes = data, .nb_left = nb_bytes };
+	struct kernel_leaks objects;
+	const struct kernel_leaks nothing = { 0 };
+	struct stat st;
+	int fd, context;
+
+	/* Nothing of an earlier input. */
+	memset(arena, 0, ARENA_BYTES);
+	memset(rings, 0, RINGS_BYTES);
+	segment_ledger()->nb_rows = 0;
+	nb_event_fds = 0;
+	fd = kernel_context_open(0, O_CLOEXEC);
+	FUZZ_CHECK(fd >= 0 && fstat(fd, &st) == 0);
+	context = kernel_context_of(st.st_dev, st.st_ino);
+	FUZZ_CHECK(context >= 0);
+	run_calls((uint32_t)context, &in);
+	close(fd);
+	kernel_context_released((uint32_t)context, true);
+	while (nb_event_fds > 0)
+		close_event_file(event_fds[--nb_event_fds]);
+	kernel_objects(&objects);
+	FUZZ_CHECK(memcmp(&objects, &nothing, sizeof(objects)) == 0);
+	FUZZ_CHECK(segment_kernel()->nb_pinned[model_self] == 0);
+	return 0;
+}
