@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_dev.h>
@@ -48,18 +49,31 @@ find_model(void)
 	model_symbol("mana_model_violations", &bench_model.violations);
 	model_symbol("mana_model_netdev_set", &bench_model.netdev_set);
 	model_symbol("mana_model_privileges", &bench_model.privileges);
+	model_symbol("mana_model_command", &bench_model.command);
+}
+
+/* EAL's interrupt thread makes its epoll set anew, at any time after a change. */
+static bool
+is_epoll_set(int dir_fd, const char *name)
+{
+	char target[32] = "";
+
+	if (readlinkat(dir_fd, name, target, sizeof(target) - 1) < 0)
+		return false;
+	return strcmp(target, "anon_inode:[eventpoll]") == 0;
 }
 
 static unsigned int
 count_fds(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
+	const struct dirent *entry;
 	unsigned int nb = 0;
 
 	if (dir == NULL)
 		return 0;
-	while (readdir(dir) != NULL)
-		nb++;
+	while ((entry = readdir(dir)) != NULL)
+		nb += !is_epoll_set(dirfd(dir), entry->d_name);
 	closedir(dir);
 	return nb;
 }
@@ -100,6 +114,15 @@ bench_check_held(const struct bench_holdings *before, const char *when)
 	check_kind(when, "descriptors", before->nb_fds, now.nb_fds);
 	check_kind(when, "heap elements", before->heap_allocs, now.heap_allocs);
 	check_kind(when, "heap bytes", before->heap_bytes, now.heap_bytes);
+}
+
+void
+bench_tell(const char *line)
+{
+	char message[256] = "";
+
+	if (bench_model.command(line, message, sizeof(message)) != 0)
+		fail_msg("%s: %s", line, message);
 }
 
 int

@@ -48,6 +48,7 @@ struct bench_model {
 	uint64_t (*violations)(const char *name_or_null);
 	int (*netdev_set)(const char *name, bool up);
 	int (*privileges)(bool net_raw, bool ipc_lock);
+	int (*command)(const char *line, char *message, size_t message_bytes);
 };
 extern struct bench_model bench_model;
 
@@ -101,6 +102,9 @@ void bench_hold(struct bench_holdings *holdings);
 /* Fails the test, naming what differs. */
 void bench_check_held(const struct bench_holdings *before, const char *when);
 
+/* One command to the model, as mana-model ctl has them; fails the test if refused. */
+void bench_tell(const char *line);
+
 /* How ports are brought up; zero means the plain default. */
 struct bench_config {
 	uint16_t nb_rxq, nb_txq;	     /* 0: 1 */
@@ -110,6 +114,7 @@ struct bench_config {
 	uint64_t rss_hf;		     /* not 0: mq_mode RSS */
 	uint8_t *rss_key;		     /* 40 bytes or NULL */
 	struct rte_mempool *rx_pool;	     /* NULL: the bench's */
+	struct rte_eth_intr_conf intr;
 };
 
 int bench_configure(struct bench *bench, uint16_t port,

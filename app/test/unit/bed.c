@@ -84,6 +84,33 @@ mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m,
 	return 0;
 }
 
+static void
+bed_mr_find_chunk(struct rte_mempool *mp, void *arg,
+		  struct rte_mempool_memhdr *chunk, unsigned int idx)
+{
+	const struct mana_mr_range *found = bed_mr_find((uintptr_t)chunk->addr,
+							chunk->len);
+	uint32_t *lkey = arg;
+
+	(void)mp;
+	/* All in one region, or in none. */
+	if (found == NULL || (idx != 0 && *lkey != found->lkey))
+		*lkey = 0;
+	else if (idx == 0)
+		*lkey = found->lkey;
+}
+
+bool
+mana_mr_pool_key(struct mana_mr_cache *cache, struct rte_mempool *mp,
+		 uint32_t *lkey)
+{
+	assert_ptr_equal(cache->ctx, &bed_mr_calls);
+	bed_mr_calls++;
+	*lkey = 0;
+	rte_mempool_mem_iter(mp, bed_mr_find_chunk, lkey);
+	return *lkey != 0 && !bed_mr_deny;
+}
+
 /* ---- Start-up and pools ---- */
 
 void
@@ -102,6 +129,14 @@ bed_eal_init(void)
 		fprintf(stderr, "rte_eal_init: %s\n", rte_strerror(rte_errno));
 		exit(1);
 	}
+}
+
+int
+bed_group_setup(void **state)
+{
+	(void)state;
+	bed_eal_init();
+	return 0;
 }
 
 static void
@@ -127,11 +162,25 @@ bed_pool(const char *name, uint32_t nb, uint32_t room_bytes)
 	return mp;
 }
 
+struct rte_mempool *
+bed_pool_cached(const char *name, uint32_t nb, uint32_t nb_cache,
+		const char *ops)
+{
+	struct rte_mempool *mp;
+
+	mp = rte_pktmbuf_pool_create_by_ops(name, nb, nb_cache, 0,
+					    BED_ROOM_BYTES + RTE_PKTMBUF_HEADROOM,
+					    0, ops);
+	assert_non_null(mp);
+	rte_mempool_obj_iter(mp, bed_pool_paint, NULL);
+	return mp;
+}
+
 /* Memory of the pinned pools there are; a pool does not free it. */
 static struct {
 	struct rte_mempool *mp;
 	void *memory;
-} bed_pinned[4];
+} bed_pinned[BED_MAX_SEGS];
 
 static void
 bed_pinned_keep(struct rte_mempool *mp, void *memory)

@@ -13,9 +13,11 @@
 #include <cmocka.h>
 
 #include <rte_common.h>
+#include <rte_vect.h>
 
 #include "mana_devargs.h"
 #include "mana_log.h"
+#include "mana_rxtx.h"
 
 /* The probe's. */
 int mana_logtype_init;
@@ -28,18 +30,90 @@ test_taken(void **state)
 
 	(void)state;
 	assert_int_equal(mana_devargs_parse(NULL, &args), 0);
-	assert_int_equal(args.nb_macs, 0);
+	assert_int_equal(args.nb_selects, 0);
 	assert_int_equal(mana_devargs_parse("", &args), 0);
-	assert_int_equal(args.nb_macs, 0);
+	assert_int_equal(args.nb_selects, 0);
 	assert_int_equal(mana_devargs_parse("mac=00:0d:3a:00:00:01,mac=00:0D:3A:Ff:fe:0a",
 					    &args), 0);
-	assert_int_equal(args.nb_macs, 2);
-	assert_memory_equal(args.macs[0].addr_bytes, "\x00\x0d\x3a\x00\x00\x01", 6);
-	assert_memory_equal(args.macs[1].addr_bytes, "\x00\x0d\x3a\xff\xfe\x0a", 6);
+	assert_int_equal(args.nb_selects, 2);
+	assert_memory_equal(args.selects[0].mac.addr_bytes, "\x00\x0d\x3a\x00\x00\x01", 6);
+	assert_memory_equal(args.selects[1].mac.addr_bytes, "\x00\x0d\x3a\xff\xfe\x0a", 6);
 	/* EAL's own keys, from "class=eth,driver=net_mana". */
 	assert_int_equal(mana_devargs_parse("driver=net_mana,mac=00:0d:3a:00:00:01",
 					    &args), 0);
-	assert_int_equal(args.nb_macs, 1);
+	assert_int_equal(args.nb_selects, 1);
+	assert_int_equal(args.select_by, MANA_SELECT_MAC);
+}
+
+static void
+test_other_names_of_ports(void **state)
+{
+	struct mana_devargs args;
+
+	(void)state;
+	assert_int_equal(mana_devargs_parse("netdev=eth1,netdev=123456789012345", &args),
+			 0);
+	assert_int_equal(args.select_by, MANA_SELECT_NETDEV);
+	assert_int_equal(args.nb_selects, 2);
+	assert_string_equal(args.selects[0].netdev, "eth1");
+	assert_string_equal(args.selects[1].netdev, "123456789012345");
+	assert_int_equal(mana_devargs_parse("port=1,port=255,port=010", &args), 0);
+	assert_int_equal(args.select_by, MANA_SELECT_PORT);
+	assert_int_equal(args.nb_selects, 3);
+	assert_int_equal(args.selects[0].port, 1);
+	assert_int_equal(args.selects[1].port, 255);
+	assert_int_equal(args.selects[2].port, 10);
+}
+
+static void
+test_options(void **state)
+{
+	struct mana_devargs args;
+
+	(void)state;
+	assert_int_equal(mana_devargs_parse("", &args), 0);
+	assert_false(args.netdev_down);
+	assert_false(args.reject_promisc);
+	assert_int_equal(mana_devargs_parse("netdev_down=1,port=1,promisc=reject", &args),
+			 0);
+	assert_true(args.netdev_down);
+	assert_true(args.reject_promisc);
+	assert_int_equal(args.nb_selects, 1);
+	assert_int_equal(mana_devargs_parse("netdev_down=0", &args), 0);
+	assert_false(args.netdev_down);
+}
+
+/* Keys of the paths' tables; the scalar ones are everywhere. */
+static void
+test_paths(void **state)
+{
+	const struct mana_path *path;
+	struct mana_devargs args;
+	char text[32];
+
+	(void)state;
+	assert_int_equal(mana_devargs_parse("port=1", &args), 0);
+	assert_null(args.rx_path);
+	assert_null(args.tx_path);
+	assert_int_equal(mana_devargs_parse("rx_path=scalar", &args), 0);
+	assert_string_equal(args.rx_path, "scalar");
+	assert_null(args.tx_path);
+	assert_int_equal(mana_devargs_parse("tx_path=scalar,port=1", &args), 0);
+	assert_string_equal(args.tx_path, "scalar");
+	assert_null(args.rx_path);
+
+	/* What there is with vectors depends on their width. */
+	for (path = mana_rx_paths; path < mana_rx_paths + mana_rx_nb_paths; path++) {
+		snprintf(text, sizeof(text), "rx_path=%s", path->key);
+		assert_int_equal(rte_vect_set_max_simd_bitwidth(
+					 RTE_VECT_SIMD_DISABLED), 0);
+		assert_int_equal(mana_devargs_parse(text, &args),
+				 path->simd_bits == 0 ? 0 : -EINVAL);
+		assert_int_equal(rte_vect_set_max_simd_bitwidth(
+					 RTE_VECT_SIMD_MAX), 0);
+		assert_int_equal(mana_devargs_parse(text, &args),
+				 mana_path_is_allowed(path) ? 0 : -EINVAL);
+	}
 }
 
 static void
@@ -54,6 +128,28 @@ test_refused(void **state)
 		"mac=00:00:00:00:00:00", /* nobody's */
 		"mac=ff:ff:ff:ff:ff:ff", "mac=01:0d:3a:00:00:01", /* multicast */
 		"mac=00:0d:3a:00:00:01,mac=00:0D:3A:00:00:01", /* twice */
+		"netdev=", "netdev", "netdev=a-name-of-16-chr", "netdev=a/b", "netdev=a b",
+		"netdev=a:b", "netdev=a,netdev=a",
+		"port=", "port", "port=0", "port=256", "port=1000", "port=4294967297",
+		"port=-1", "port=+1", "port= 1", "port=1 ", "port=0x1", "port=1x", "port=x",
+		"port=1,port=2,port=1", "port=1,port=01",
+		/* in two ways */
+		"port=1,netdev=eth1", "netdev=eth1,mac=00:0d:3a:00:00:01",
+		"mac=00:0d:3a:00:00:01,port=1",
+		"netdev_down", "netdev_down=", "netdev_down=2", "netdev_down=on",
+		"netdev_down=01", "netdev_down=1,netdev_down=1",
+		"promisc", "promisc=", "promisc=accept", "promisc=Reject",
+		"promisc=reject,promisc=reject",
+		"rx_path", "rx_path=", "rx_path=Scalar", "rx_path=scalar ",
+		"rx_path=avx512", "rx_path=scalar,rx_path=scalar",
+		"rx_path=a-name-that-is-longer-than-all-of-them",
+		"tx_path", "tx_path=", "tx_path=scalar1", "tx_path=vector",
+		"tx_path=scalar,tx_path=scalar",
+#ifdef RTE_ARCH_X86
+		"rx_path=neon", "tx_path=neon",
+#else
+		"rx_path=sse", "rx_path=avx2", "tx_path=sse", "tx_path=avx2",
+#endif
 		"macs=00:0d:3a:00:00:01", "MAC=00:0d:3a:00:00:01", "promisc=1",
 		"mac=00:0d:3a:00:00:01,x=1", "=", ",,,x",
 	};
@@ -83,6 +179,9 @@ test_number(void **state)
 		assert_int_equal(mana_devargs_parse(text, &args),
 				 i <= 8 ? 0 : -E2BIG);
 	}
+	assert_int_equal(mana_devargs_parse("port=1,port=2,port=3,port=4,port=5,"
+					    "port=6,port=7,port=8,port=9", &args),
+			 -E2BIG);
 }
 
 int
@@ -90,6 +189,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_taken),
+		cmocka_unit_test(test_other_names_of_ports),
+		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_number),
 	};

@@ -133,6 +133,14 @@ mana_diag_no_device(const char *pci_name, const char *refused)
 }
 
 void
+mana_diag_no_netdev(const char *pci_name, uint32_t port, int error)
+{
+	RTE_SET_USED(pci_name);
+	RTE_SET_USED(port);
+	diag_error = error;
+}
+
+void
 mana_diag_open(const char *pci_name, const char *device, int error)
 {
 	RTE_SET_USED(pci_name);

@@ -26,11 +26,11 @@ short_oob(uint32_t cq, uint32_t sq, uint32_t vp, uint32_t trans_off,
 	  uint32_t bits)
 {
 	return rte_cpu_to_le_64(bits |
-		RTE_SHIFT_VAL64(cq, MANA_TX_OOB_VCQ_S) |
-		RTE_SHIFT_VAL64(trans_off, MANA_TX_OOB_TRANS_OFF_S) |
-		RTE_SHIFT_VAL64(sq >> MANA_TX_VSQ_FRAME_OF_SQ_S,
-				MANA_TX_OOB_VSQ_FRAME_S) |
-		RTE_SHIFT_VAL64(vp, MANA_TX_OOB_SHORT_VP_S));
+		MANA_SHIFT_VAL64(cq, MANA_TX_OOB_VCQ_S) |
+		MANA_SHIFT_VAL64(trans_off, MANA_TX_OOB_TRANS_OFF_S) |
+		MANA_SHIFT_VAL64(sq >> MANA_TX_VSQ_FRAME_OF_SQ_S,
+				 MANA_TX_OOB_VSQ_FRAME_S) |
+		MANA_SHIFT_VAL64(vp, MANA_TX_OOB_SHORT_VP_S));
 }
 
 static void
@@ -62,7 +62,7 @@ tx_vlan_insert(void **state)
 			  1u << MANA_TX_OOB_IPV4_S |
 			  1u << MANA_TX_OOB_UDP_CSUM_S),
 		rte_cpu_to_le_64(MANA_TX_LOOB_VLAN(0x6064) |
-				 RTE_SHIFT_VAL64(5, MANA_TX_LOOB_LONG_VP_S)),
+				 MANA_SHIFT_VAL64(5, MANA_TX_LOOB_LONG_VP_S)),
 		0,
 	};
 
@@ -77,9 +77,9 @@ tx_lso(void **state)
 	const uint32_t want[] = { 0x42000000, 0x05a80a03, 0x00004134, 0x00000022 };
 	uint64_t got[2] = {
 		rte_cpu_to_le_64(GDMA_WQE_HEADER(3, GDMA_OOB_SHORT_DIV4) |
-			RTE_SHIFT_VAL64(66, GDMA_WQE_LAST_VBYTES_S) |
-			RTE_SHIFT_VAL64(1, GDMA_WQE_OOB_IN_SGL_S) |
-			RTE_SHIFT_VAL64(1448, GDMA_WQE_CLIENT_UNIT_S)),
+			MANA_SHIFT_VAL64(66, GDMA_WQE_LAST_VBYTES_S) |
+			MANA_SHIFT_VAL64(1, GDMA_WQE_OOB_IN_SGL_S) |
+			MANA_SHIFT_VAL64(1448, GDMA_WQE_CLIENT_UNIT_S)),
 		short_oob(0x41, 0x30, 0, 34, 1u << MANA_TX_OOB_IPV4_S |
 			  1u << MANA_TX_OOB_IP_CSUM_S |
 			  1u << MANA_TX_OOB_TCP_CSUM_S),
@@ -184,7 +184,7 @@ doorbells(void **state)
 	assert_eq(hw_le64(page + HW_DB_CQ), UINT64_C(0x8000012c00000041));
 	cq.ci = 8 * 256 + 5;
 	mana_cq_ring(&cq, false);
-	assert_eq(hw_le64(page + HW_DB_CQ), UINT64_C(0x0000000500000041));
+	assert_eq(hw_le64(page + HW_DB_CQ), UINT64_C(0x0000000400000041));
 	free(page);
 	free(ring);
 }
@@ -200,16 +200,17 @@ model_reads_wqe_fields(void **state)
 	(w = rte_cpu_to_le_64(value), hw_wqe_read((const uint8_t *)&w))
 	assert_eq(READ_HEADER(GDMA_WQE_HEADER(0xff, 0)).nb_sge, 0xff);
 	assert_eq(READ_HEADER(GDMA_WQE_HEADER(0, 7)).oob_div4, 7);
-	assert_eq(READ_HEADER(RTE_SHIFT_VAL64(GDMA_WQE_LAST_VBYTES_M,
+	assert_eq(READ_HEADER(MANA_SHIFT_VAL64(GDMA_WQE_LAST_VBYTES_M,
 		GDMA_WQE_LAST_VBYTES_S)).last_vbytes, 0xff);
-	assert_true(READ_HEADER(RTE_SHIFT_VAL64(1,
+	assert_true(READ_HEADER(MANA_SHIFT_VAL64(1,
 		GDMA_WQE_OOB_IN_SGL_S)).oob_in_sgl);
-	assert_eq(READ_HEADER(RTE_SHIFT_VAL64(GDMA_WQE_CLIENT_UNIT_M,
+	assert_eq(READ_HEADER(MANA_SHIFT_VAL64(GDMA_WQE_CLIENT_UNIT_M,
 		GDMA_WQE_CLIENT_UNIT_S)).client_data_unit, 0x3fff);
 	assert_false(READ_HEADER(GDMA_WQE_HEADER(0xff, 7) |
-		RTE_SHIFT_VAL64(GDMA_WQE_LAST_VBYTES_M, GDMA_WQE_LAST_VBYTES_S) |
-		RTE_SHIFT_VAL64(1, GDMA_WQE_OOB_IN_SGL_S) |
-		RTE_SHIFT_VAL64(GDMA_WQE_CLIENT_UNIT_M, GDMA_WQE_CLIENT_UNIT_S)
+		MANA_SHIFT_VAL64(GDMA_WQE_LAST_VBYTES_M,
+				 GDMA_WQE_LAST_VBYTES_S) |
+		MANA_SHIFT_VAL64(1, GDMA_WQE_OOB_IN_SGL_S) |
+		MANA_SHIFT_VAL64(GDMA_WQE_CLIENT_UNIT_M, GDMA_WQE_CLIENT_UNIT_S)
 		).has_reserved_bits);
 #undef READ_HEADER
 	assert_eq(GDMA_BU_BYTES, HW_BU_BYTES);
@@ -243,7 +244,7 @@ model_reads_oob_fields(void **state)
 #define READ_OOB(first, second) \
 	(w[0] = rte_cpu_to_le_64(first), w[1] = rte_cpu_to_le_64(second), \
 	 w[2] = 0, hw_tx_oob_read((const uint8_t *)w, true))
-#define BIT(shift) RTE_SHIFT_VAL64(1, shift)
+#define BIT(shift) MANA_SHIFT_VAL64(1, shift)
 	assert_eq(READ_OOB(BIT(MANA_TX_OOB_PKT_FMT_S), 0).pkt_fmt, 1);
 	assert_true(READ_OOB(BIT(MANA_TX_OOB_IPV4_S), 0).is_ipv4);
 	assert_true(READ_OOB(BIT(MANA_TX_OOB_IPV6_S), 0).is_ipv6);
@@ -251,24 +252,24 @@ model_reads_oob_fields(void **state)
 	assert_true(READ_OOB(BIT(MANA_TX_OOB_TCP_CSUM_S), 0).tcp_csum);
 	assert_true(READ_OOB(BIT(MANA_TX_OOB_UDP_CSUM_S), 0).udp_csum);
 	assert_true(READ_OOB(BIT(MANA_TX_OOB_NO_CQE_S), 0).suppress);
-	assert_eq(READ_OOB(RTE_SHIFT_VAL64(MANA_TX_OOB_VCQ_M,
+	assert_eq(READ_OOB(MANA_SHIFT_VAL64(MANA_TX_OOB_VCQ_M,
 		MANA_TX_OOB_VCQ_S), 0).vcq_num, 0xffffff);
-	assert_eq(READ_OOB(RTE_SHIFT_VAL64(MANA_TX_OOB_TRANS_OFF_M,
+	assert_eq(READ_OOB(MANA_SHIFT_VAL64(MANA_TX_OOB_TRANS_OFF_M,
 		MANA_TX_OOB_TRANS_OFF_S), 0).trans_off, 0x3ff);
-	assert_eq(READ_OOB(RTE_SHIFT_VAL64(MANA_TX_OOB_VSQ_FRAME_M,
+	assert_eq(READ_OOB(MANA_SHIFT_VAL64(MANA_TX_OOB_VSQ_FRAME_M,
 		MANA_TX_OOB_VSQ_FRAME_S), 0).vsq_frame, 0x3fff);
-	assert_eq(READ_OOB(RTE_SHIFT_VAL64(MANA_TX_OOB_SHORT_VP_M,
+	assert_eq(READ_OOB(MANA_SHIFT_VAL64(MANA_TX_OOB_SHORT_VP_M,
 		MANA_TX_OOB_SHORT_VP_S), 0).short_vp, 0xff);
 	assert_true(READ_OOB(0, BIT(MANA_TX_LOOB_ENCAP_S)).is_encap);
 	assert_true(READ_OOB(0, BIT(MANA_TX_LOOB_VLAN_INSERT_S)).inject_vlan);
 	assert_eq(READ_OOB(0, MANA_TX_LOOB_VLAN(0xffffu)).tci, 0xffff);
 	assert_eq(READ_OOB(0, MANA_TX_LOOB_VLAN(0xe000u)).tci, 0xe000);
 	assert_eq(READ_OOB(0, MANA_TX_LOOB_VLAN(0x1000u)).tci, 0x1000);
-	assert_eq(READ_OOB(0, RTE_SHIFT_VAL64(MANA_TX_LOOB_LONG_VP_M,
+	assert_eq(READ_OOB(0, MANA_SHIFT_VAL64(MANA_TX_LOOB_LONG_VP_M,
 		MANA_TX_LOOB_LONG_VP_S)).long_vp, 0xfff);
 	assert_false(READ_OOB(UINT64_MAX, MANA_TX_LOOB_VLAN(0xffffu) |
-		RTE_SHIFT_VAL64(MANA_TX_LOOB_LONG_VP_M,
-				MANA_TX_LOOB_LONG_VP_S)).has_stray_bits);
+		MANA_SHIFT_VAL64(MANA_TX_LOOB_LONG_VP_M,
+				 MANA_TX_LOOB_LONG_VP_S)).has_stray_bits);
 	/* Each of these means something only inside of a tunnel. */
 	assert_true(READ_OOB(0, BIT(MANA_TX_LOOB_INNER_IPV6_S)).has_stray_bits);
 	assert_true(READ_OOB(0, BIT(MANA_TX_LOOB_INNER_TCP_OPT_S)).has_stray_bits);

@@ -2,6 +2,8 @@
 
 /* The receive ring is full again as soon as it can be, whatever happened. */
 
+#include <pthread.h>
+
 #include "bed.h"
 
 static uint16_t
@@ -252,6 +254,157 @@ memory_without_key(void **state)
 	bed_rx_delete(bed);
 }
 
+static void
+pool_span(struct rte_mempool *mp, void *span, struct rte_mempool_memhdr *chunk,
+	  unsigned int idx)
+{
+	(void)mp;
+	assert_eq(idx, 0);
+	((uintptr_t *)span)[0] = (uintptr_t)chunk->addr;
+	((uintptr_t *)span)[1] = (uintptr_t)chunk->addr + chunk->len;
+}
+
+/* Keys of the upper part are for buffers there. */
+static void
+check_keys(const struct bed_rx *bed, uint32_t upper_key, uintptr_t base)
+{
+	for (uint32_t i = bed->rxq->rq.ci; i != bed->rxq->rq.pi; i++) {
+		const uint64_t *wqe = mana_wq_bu(&bed->rxq->rq, i);
+
+		if ((uint32_t)rte_le_to_cpu_64(wqe[3]) == upper_key)
+			assert_true(rte_le_to_cpu_64(wqe[2]) >= base);
+	}
+}
+
+/* Received, and freed or kept. */
+static void
+receive(struct bed_rx *bed, uint32_t nb, struct rte_mbuf **kept)
+{
+	struct rte_mbuf *m;
+
+	for (; nb > 0; nb--) {
+		bed_rx_cqe(bed, HW_CQE_RX_OKAY, 60);
+		assert_eq(poll_rx(bed, &m, 1), 1);
+		if (kept != NULL)
+			*kept++ = m;
+		else
+			rte_pktmbuf_free(m);
+	}
+}
+
+/*
+ * Two regions hold a part of the pool. What is posted while the pool runs dry
+ * is looked up, and may get the key of the smaller one: the slot of the ring
+ * must not keep it for buffers that are elsewhere.
+ */
+static void
+keys_hold_for_every_buffer(void **state)
+{
+	struct bed_rx *bed = bed_rx_new(&(struct bed_rx_opts){ .nb_pool = 4096 });
+	static struct rte_mbuf *low[4096], *high[4096];
+	uint32_t generation = bed_mr_generation;
+	uint32_t nb_low = 0, nb_high = 0, nb_kept, i;
+	uintptr_t span[2] = { 0, 0 }, base;
+	struct rte_mbuf *m, *kept[64];
+
+	(void)state;
+	receive(bed, 400, NULL);
+	assert_eq(bed->rxq->flat, MANA_RX_FLAT_YES);
+	rte_mempool_mem_iter(bed->mp, pool_span, span);
+	base = span[0] + (span[1] - span[0]) / 2;
+	bed_mr_clear();
+	bed_mr_generation = generation;
+	bed_mr_add((void *)base, span[1] - base, 0x5001);
+	bed_mr_add_pool(bed->mp, 0x1001);
+
+	while (rte_mempool_get(bed->mp, (void **)&m) == 0) {
+		if ((uintptr_t)m < base)
+			low[nb_low++] = m;
+		else
+			high[nb_high++] = m;
+	}
+	nb_kept = mana_rxq_nb_posted(bed->rxq);
+	receive(bed, nb_kept, kept);
+	/* Buffers of the upper half, one by one. */
+	for (i = 0; i < 33; i++) {
+		rte_mempool_put(bed->mp, high[--nb_high]);
+		assert_eq(poll_rx(bed, NULL, 0), 0);
+		assert_eq(mana_rxq_nb_posted(bed->rxq), i + 1);
+	}
+	assert_true(bed_mr_calls > 0);
+	check_keys(bed, 0x5001, base);
+	/* A lap and more of the lower half. */
+	rte_mempool_put_bulk(bed->mp, (void **)low, nb_low);
+	for (i = 0; i < 300; i++) {
+		receive(bed, 1, NULL);
+		check_keys(bed, 0x5001, base);
+	}
+	rte_mempool_put_bulk(bed->mp, (void **)high, nb_high);
+	rte_mempool_put_bulk(bed->mp, (void **)kept, nb_kept);
+	bed_rx_delete(bed);
+}
+
+/* Turns of any size; in some the pool has little, or nothing. */
+static void *
+receive_of_any_pool(void *arg)
+{
+	struct bed_rx *bed = arg;
+	static struct rte_mbuf *pkts[64], *hoard[2048];
+	uint32_t nb, nb_hoard, i;
+
+	for (uint32_t turn = 0; turn < 300; turn++) {
+		nb_hoard = 0;
+		if (turn % 8 == 5)
+			while (nb_hoard < bed->nb_mbufs - 64 - turn % 40 &&
+			       rte_mempool_get(bed->mp, (void **)
+					       &hoard[nb_hoard]) == 0)
+				nb_hoard++;
+		nb = RTE_MIN(1 + turn * 37 % 64, bed_rx_available(bed));
+		for (i = 0; i < nb; i++)
+			bed_rx_okay(bed, 60 + turn, 0);
+		assert_eq(poll_rx(bed, pkts, 64), nb);
+		assert_eq(bed_pool_missing(bed->mp, bed->nb_mbufs),
+			  nb_hoard + nb + mana_rxq_nb_posted(bed->rxq));
+		for (i = 0; i < nb; i++)
+			bed_rx_check(bed, pkts[i], 60 + turn, 0, 0);
+		if (nb_hoard != 0)
+			rte_mempool_put_bulk(bed->mp, (void **)hoard, nb_hoard);
+		(void)poll_rx(bed, pkts, 0);
+	}
+	assert_true(bed_rx_available(bed) > 32);
+	assert_eq(bed_pool_missing(bed->mp, bed->nb_mbufs),
+		  mana_rxq_nb_posted(bed->rxq));
+	return NULL;
+}
+
+/* With and without a cache, of other ops, in a thread that has no cache. */
+static void
+pools_of_every_kind(void **state)
+{
+	static const uint32_t caches[] = { 0, 1, 31, 64, 500 };
+	static const char *const ops[] = { NULL, "ring_sp_sc", "stack" };
+
+	(void)state;
+	for (uint32_t i = 0; i < RTE_DIM(caches) * RTE_DIM(ops) * 2; i++) {
+		struct bed_rx *bed = bed_rx_new(&(struct bed_rx_opts){
+			.nb_pool = i % 4 == 3 ? 2047 : 800,
+			.nb_cache = caches[i / 2 % RTE_DIM(caches)],
+			.ops = ops[i / 2 / RTE_DIM(caches)],
+			.start = i % 3 == 1 ? 0xffffff00 : 0 });
+		pthread_t thread;
+
+		if (i % 2 == 0) {
+			receive_of_any_pool(bed);
+		} else {
+			assert_eq(pthread_create(&thread, NULL,
+						 receive_of_any_pool, bed), 0);
+			assert_eq(pthread_join(thread, NULL), 0);
+		}
+		assert_eq(bed->rxq->flat, MANA_RX_FLAT_YES);
+		bed_rx_delete(bed);
+	}
+}
+
 /* A queue that is lost or closed does not swallow buffers. */
 static void
 closed_queue_takes_no_buffers(void **state)
@@ -269,7 +422,7 @@ closed_queue_takes_no_buffers(void **state)
 	/* Emptied without being closed: the same. */
 	bed = bed_rx_new(&(struct bed_rx_opts){0});
 	bed_rx_okay(bed, 60, 0);
-	mana_rxq_release_mbufs(bed->rxq);
+	mana_rxq_release_mbufs(bed->rxq, true);
 	assert_eq(mana_rxq_nb_waiting(bed->rxq), 0);
 	assert_eq(poll_rx(bed, pkts, 64), 0);
 	assert_eq(mana_rxq_nb_posted(bed->rxq), 0);
@@ -283,18 +436,56 @@ zeroed_queue_is_harmless(void **state)
 	static struct mana_rxq rxq;
 
 	(void)state;
-	mana_rxq_release_mbufs(&rxq);
+	mana_rxq_release_mbufs(&rxq, true);
 	mana_rxq_close(&rxq);
 	assert_eq(mana_rxq_nb_waiting(&rxq), 0);
 	assert_eq(mana_rxq_nb_posted(&rxq), 0);
 }
 
-static int
-group_setup(void **state)
+/* nb_cqe completions of nb_each packets, then all of them polled by 32. */
+static void
+let_wait(struct bed_rx *bed, uint32_t nb_cqe, uint32_t nb_each)
+{
+	const uint32_t len_bytes[4] = { 60, 60, 60, 60 };
+	struct rte_mbuf *pkts[32];
+	uint32_t i, got = 0, nb;
+
+	for (i = 0; i < nb_cqe; i++)
+		bed_rx_coalesced(bed, len_bytes, nb_each, 0);
+	do {
+		nb = poll_rx(bed, pkts, RTE_DIM(pkts));
+		got += nb;
+		for (i = 0; i < nb; i++)
+			bed_rx_check(bed, pkts[i], 60, 0, 0);
+	} while (nb != 0);
+	assert_eq(got, nb_cqe * nb_each);
+}
+
+/* All buffers used up before anybody looked, however the CQEs are made up. */
+static void
+counts_a_ring_that_ran_empty(void **state)
 {
 	(void)state;
-	bed_eal_init();
-	return 0;
+	for (uint32_t nb_each = 1; nb_each <= 4; nb_each *= 2) {
+		struct bed_rx *bed = bed_rx_new(&(struct bed_rx_opts){
+			.nb_desc = 64, .nb_pool = 1024 });
+
+		for (uint32_t turn = 1; turn <= 40; turn++) {
+			let_wait(bed, 64 / nb_each, nb_each);
+			assert_eq(bed->rxq->stats.ring_empty, turn);
+			assert_eq(bed_rx_available(bed), 64);
+			/* one buffer short of it is no such case */
+			let_wait(bed, 64 / nb_each - 1, nb_each);
+			assert_eq(bed->rxq->stats.ring_empty, turn);
+			/* to the next refill */
+			let_wait(bed, (64 - bed_rx_available(bed)) / nb_each,
+				 nb_each);
+			assert_eq(bed->rxq->stats.ring_empty, turn);
+			while (bed_rx_available(bed) != 64)
+				let_wait(bed, 1, nb_each);
+		}
+		bed_rx_delete(bed);
+	}
 }
 
 int
@@ -311,9 +502,12 @@ main(void)
 		cmocka_unit_test(refills_by_threshold),
 		cmocka_unit_test(threshold_fits_the_ring),
 		cmocka_unit_test(memory_without_key),
+		cmocka_unit_test(keys_hold_for_every_buffer),
+		cmocka_unit_test(pools_of_every_kind),
+		cmocka_unit_test(counts_a_ring_that_ran_empty),
 		cmocka_unit_test(closed_queue_takes_no_buffers),
 		cmocka_unit_test(zeroed_queue_is_harmless),
 	};
 
-	return cmocka_run_group_tests(tests, group_setup, NULL);
+	return cmocka_run_group_tests(tests, bed_group_setup, NULL);
 }

@@ -107,7 +107,7 @@ disabled_queue_takes_nothing(void **state)
 	for (uint32_t i = 0; i < 10; i++)
 		assert_eq(post(bed, 8), 0);
 	assert_eq(hw_le64(bed->db_page + HW_DB_SQ), db);
-	assert_eq(bed->txq->packets, 20);
+	assert_eq(mana_txq_packets(bed->txq), 20);
 	assert_eq(bed_pool_missing(bed->mp, bed->nb_mbufs), 15);
 	mana_txq_release_mbufs(bed->txq);
 	assert_eq(bed_pool_missing(bed->mp, bed->nb_mbufs), 0);
@@ -224,23 +224,23 @@ acknowledges_every_lap(void **state)
 {
 	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){
 		.nb_cqe = 64, .nb_desc = 64 });
-	uint32_t done = 64, last = 64, turn;
+	uint32_t last = 64, turn;
 	struct hw_doorbell db;
 
 	(void)state;
 	for (turn = 0; turn < 60; turn++) {
 		assert_eq(post(bed, 1 + turn % 64), 1 + turn % 64);
-		done += bed_tx_complete_all(bed);
+		bed_tx_complete_all(bed);
 		mana_txq_done_cleanup(bed->txq, 0);
 		db = hw_doorbell_read(hw_le64(bed->db_page + HW_DB_CQ), true);
 		if (db.id != 0) {
 			assert_eq(db.id, BED_TX_CQ_ID);
 			assert_false(db.arm);
-			assert_eq(db.tail, bed->txq->cq.ci & 511);
+			assert_eq(db.tail, (bed->txq->cq.ci - 1) & 511);
 			last = bed->txq->cq.ci;
 			memset(bed->db_page + HW_DB_CQ, 0, 8);
 		}
-		assert_true(done - last <= 64);
+		assert_true(bed->cq.pi - last <= 64);
 	}
 	bed_tx_delete(bed);
 }
@@ -333,14 +333,6 @@ any_bytes(void **state)
 	}
 }
 
-static int
-group_setup(void **state)
-{
-	(void)state;
-	bed_eal_init();
-	return 0;
-}
-
 int
 main(void)
 {
@@ -360,5 +352,5 @@ main(void)
 		cmocka_unit_test(any_bytes),
 	};
 
-	return cmocka_run_group_tests(tests, group_setup, NULL);
+	return cmocka_run_group_tests(tests, bed_group_setup, NULL);
 }

@@ -565,14 +565,6 @@ lying_ip_length(void **state)
 	bed_tx_delete(bed);
 }
 
-static int
-group_setup(void **state)
-{
-	(void)state;
-	bed_eal_init();
-	return 0;
-}
-
 int
 main(void)
 {
@@ -592,5 +584,5 @@ main(void)
 		cmocka_unit_test(lying_ip_length),
 	};
 
-	return cmocka_run_group_tests(tests, group_setup, NULL);
+	return cmocka_run_group_tests(tests, bed_group_setup, NULL);
 }

@@ -16,12 +16,24 @@
 #include <rte_version.h>
 #include <rte_common.h>
 #include <rte_bitops.h>
+#include <rte_spinlock.h>
 
-#ifndef RTE_SHIFT_VAL32 /* 24.03 */
-#define RTE_SHIFT_VAL32(val, nr) ((uint32_t)(val) << (nr))
+/* RTE_SHIFT_VAL32/64 came with 24.03, and took only literals until 26.03. */
+#define MANA_SHIFT_VAL32(val, nr) ((uint32_t)(val) << (nr))
+#define MANA_SHIFT_VAL64(val, nr) ((uint64_t)(val) << (nr))
+
+/* Of the driver's own files alone: no detour by a table of addresses. */
+#define MANA_HIDDEN __attribute__((visibility("hidden")))
+
+/* Who holds a lock, for clang's analysis: since 23.03, so named since 25.03. */
+#ifndef __rte_try_acquire_capability
+#ifdef __rte_exclusive_trylock_function
+#define __rte_try_acquire_capability __rte_exclusive_trylock_function
+#define __rte_release_capability __rte_unlock_function
+#else
+#define __rte_try_acquire_capability(...)
+#define __rte_release_capability(...)
 #endif
-#ifndef RTE_SHIFT_VAL64 /* 24.03 */
-#define RTE_SHIFT_VAL64(val, nr) ((uint64_t)(val) << (nr))
 #endif
 
 /* Counters shared by threads: <rte_stdatomic.h> came with 23.11. */
@@ -45,6 +57,11 @@
 typedef uint64_t __rte_may_alias mana_alias64_t;
 #define MANA_MBUF_REARM(m) ((mana_alias64_t *)(uintptr_t)&(m)->rearm_data)
 
+/* Mempools that count or check each get: the counters were renamed in 23.03. */
+#if defined(RTE_LIBRTE_MEMPOOL_STATS) || defined(RTE_LIBRTE_MEMPOOL_DEBUG)
+#define MANA_MEMPOOL_COUNTS
+#endif
+
 /* Per-queue counters moved out of struct rte_eth_stats with 25.11. */
 #if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
 #define MANA_QSTATS_PARAM , struct eth_queue_stats *qstats
@@ -61,6 +78,27 @@ typedef uint64_t __rte_may_alias mana_alias64_t;
 #else
 #define MANA_PTYPES_PARAM
 #define MANA_PTYPES_NB_SET(nb) ((void)(nb))
+#endif
+
+/* A 64-bit value in telemetry: renamed with 23.03. */
+#if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
+#define mana_tel_dict_u64 rte_tel_data_add_dict_uint
+#else
+#define mana_tel_dict_u64 rte_tel_data_add_dict_u64
+#endif
+
+/* What rx_queue_count returns is signed since 25.11. */
+#if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
+typedef int mana_queue_count_t;
+#else
+typedef uint32_t mana_queue_count_t;
+#endif
+
+/* ethdev asks how full a send queue is since 24.03. */
+#if RTE_VERSION >= RTE_VERSION_NUM(24, 3, 0, 0)
+#define MANA_TX_QUEUE_COUNT_SET(dev, fn) ((dev)->tx_queue_count = (fn))
+#else
+#define MANA_TX_QUEUE_COUNT_SET(dev, fn) ((void)(dev), (void)(fn))
 #endif
 
 #endif /* MANA_COMPAT_H */

@@ -57,7 +57,7 @@ mana_diag_no_device(const char *pci_name, const char *refused)
 			     pci_name);
 	else if (pci_has(pci_name, "infiniband"))
 		MANA_DRV_LOG(ERR,
-			     "%s: the kernel has an RDMA device, but libibverbs does not list it; check that /dev/infiniband/uverbs* exist here and that rdma-core's provider libmana is installed (package ibverbs-providers, rdma-core 44 or later)",
+			     "%s: the kernel has an RDMA device, but libibverbs does not list it; check that /dev/infiniband/uverbs* exist here, that rdma-core's provider libmana is installed (package ibverbs-providers, rdma-core 44 or later), and that the device is in this network namespace (`rdma system` says `netns shared`)",
 			     pci_name);
 	else if (pci_has(pci_name, "net"))
 		MANA_DRV_LOG(ERR,
@@ -69,6 +69,27 @@ mana_diag_no_device(const char *pci_name, const char *refused)
 			     "%s: no RDMA device and no netdev; `" MODPROBE
 			     "`, and check whether the netdev lives in another network namespace",
 			     pci_name);
+}
+
+void
+mana_diag_no_netdev(const char *pci_name, uint32_t port, int error)
+{
+	switch (error) {
+	case -ENODEV:
+		MANA_DRV_LOG(ERR,
+			     "%s port %u: its netdev is in another network namespace; run the program there (`ip netns exec <name> <program>`), or move it here: `ip link set dev <netdev> netns <this one>` there",
+			     pci_name, port);
+		break;
+	case -ENOENT:
+		MANA_DRV_LOG(ERR,
+			     "%s port %u: it has no netdev; `" MODPROBE
+			     "`, or wait until the kernel has reset the adapter",
+			     pci_name, port);
+		break;
+	default:
+		MANA_DRV_LOG(ERR, "%s port %u: cannot find its netdev: %s",
+			     pci_name, port, strerror(-error));
+	}
 }
 
 void
@@ -98,8 +119,14 @@ static void
 diag_busy(const char *name, const struct mana_netdev *netdev, const char *what)
 {
 	struct mana_netdev_state state;
+	int ret;
 
-	if (mana_netdev_state_get(netdev, &state) == 0 && state.is_up)
+	ret = mana_netdev_state_get(netdev, &state);
+	if (ret == -ENODEV)
+		MANA_PORT_LOG(ERR, name,
+			      "%s: the port is in use; its netdev %s is in another network namespace, and owns the port if it is up there: `ip link set dev %s down` there, or another DPDK program has it",
+			      what, state.name, state.name);
+	else if (ret == 0 && state.is_up)
 		MANA_PORT_LOG(ERR, name,
 			      "%s: netdev %s is up and owns the port; `ip link set dev %s down`",
 			      what, state.name, state.name);
@@ -146,6 +173,27 @@ mana_diag_object(const char *name, const struct mana_netdev *netdev,
 		break;
 	default:
 		MANA_PORT_LOG(ERR, name, "%s: %s", object, strerror(-error));
+	}
+}
+
+void
+mana_diag_netdev_down(const char *name, const char *netdev, int error)
+{
+	switch (error) {
+	case -EPERM:
+		MANA_PORT_LOG(ERR, name,
+			      "netdev_down=1: no permission to take netdev %s down; give the program CAP_NET_ADMIN (`setcap cap_net_admin,cap_net_raw,cap_ipc_lock+ep <program>`), or `ip link set dev %s down` before",
+			      netdev, netdev);
+		break;
+	case -ENODEV:
+		MANA_PORT_LOG(ERR, name,
+			      "netdev_down=1: netdev %s is not in this program's network namespace; `ip link set dev %s down` there, without netdev_down=1 here",
+			      netdev, netdev);
+		break;
+	default:
+		MANA_PORT_LOG(ERR, name,
+			      "netdev_down=1: cannot take netdev %s down: %s; `ip link set dev %s down` before",
+			      netdev, strerror(-error), netdev);
 	}
 }
 

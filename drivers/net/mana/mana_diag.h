@@ -20,6 +20,8 @@ void mana_diag_no_rdma(const char *pci_name, int error);
  * Ethernet one (else NULL).
  */
 void mana_diag_no_device(const char *pci_name, const char *refused);
+/* The netdev of a port was not found: what mana_netdev_find() returned. */
+void mana_diag_no_netdev(const char *pci_name, uint32_t port, int error);
 void mana_diag_open(const char *pci_name, const char *device, int error);
 /*
  * An object of the port could not be created: "send queue" and its number, or
@@ -28,6 +30,8 @@ void mana_diag_open(const char *pci_name, const char *device, int error);
 #define MANA_DIAG_NO_ID UINT32_MAX
 void mana_diag_object(const char *name, const struct mana_netdev *netdev,
 		      const char *what, uint32_t id, int error);
+/* netdev_down=1: the interface could not be taken down. */
+void mana_diag_netdev_down(const char *name, const char *netdev, int error);
 /* Memory could not be registered. */
 void mana_diag_mr(const char *name, uintptr_t addr, size_t len, int error);
 

@@ -96,8 +96,8 @@ read_ports(struct mana_function *function, uint32_t nb_ports)
 		struct mana_port_info *info = &function->ports[i];
 
 		info->port = i + 1;
-		info->is_visible = mana_netdev_find(path, info->port,
-						    &info->netdev) == 0;
+		info->netdev_error =
+			mana_netdev_find(path, info->port, &info->netdev);
 	}
 	return 0;
 }
@@ -196,10 +196,9 @@ mana_discover_log_ports(const struct mana_function *function)
 		const uint8_t *mac = info->netdev.mac.addr_bytes;
 		struct mana_netdev_state state;
 
-		if (!info->is_visible) {
-			MANA_INIT_LOG(ERR,
-				      "%s port %u: its netdev is not visible; if it is in another network namespace, run the program there or give it back (`ip link set dev <netdev> netns 1`)",
-				      function->pci_name, info->port);
+		if (info->netdev_error != 0) {
+			mana_diag_no_netdev(function->pci_name, info->port,
+					    info->netdev_error);
 			continue;
 		}
 		(void)mana_netdev_state_get(&info->netdev, &state);

@@ -5,7 +5,6 @@
 #ifndef MANA_DISCOVER_H
 #define MANA_DISCOVER_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include <rte_pci.h>
@@ -15,7 +14,7 @@
 
 struct mana_port_info {
 	uint32_t port; /* verbs port, from 1 */
-	bool is_visible; /* its netdev was found */
+	int netdev_error; /* 0, or why mana_netdev_find() failed */
 	struct mana_netdev netdev;
 };
 

@@ -126,7 +126,7 @@ mana_wqe_bu(uint32_t sgl_bytes, uint32_t nb_sge)
  * it on x86; on arm64 it takes a dsb (rdma-core util/udma_barrier.h,
  * mmio_flush_writes), rte_wmb() being a dmb only.
  */
-static inline void
+static __rte_always_inline void
 mana_wc_flush(void)
 {
 #ifdef RTE_ARCH_ARM64
@@ -142,6 +142,10 @@ mana_wc_flush(void)
  * on x86 (rte_io_wmb() would not do), and this one may linger in the buffer
  * (rdma-core providers/mana/doorbells.h). There is no other store fence in
  * the driver.
+ *
+ * On arm64 rte_wmb() is a dmb oshst, as in libmana (util/udma_barrier.h,
+ * udma_to_device_barrier) and before each of Linux's register stores
+ * (arch/arm64/include/asm/io.h, __io_bw).
  */
 static inline void
 mana_db_ring(volatile void *db, uint64_t value)
@@ -156,7 +160,7 @@ static inline void
 mana_wq_ring(const struct mana_wq *wq)
 {
 	mana_db_ring(wq->db,
-		     RTE_SHIFT_VAL64(wq->pi << GDMA_BU_SHIFT, GDMA_DB_TAIL_S) |
+		     MANA_SHIFT_VAL64(wq->pi << GDMA_BU_SHIFT, GDMA_DB_TAIL_S) |
 		     wq->id);
 }
 
@@ -180,7 +184,8 @@ mana_cq_init(struct mana_cq *cq, void *ring, uint32_t nb_cqe, bool is_sq,
 	cq->db = (volatile uint8_t *)db_page + GDMA_DB_CQ_OFFSET;
 	cq->mask = nb_cqe - 1;
 	cq->lap_shift = GDMA_CQE_OWNER_S - rte_bsf32(nb_cqe);
-	cq->trailer = RTE_SHIFT_VAL32(is_sq, GDMA_CQE_IS_SQ_S) | MANA_CQ_CLOSED;
+	cq->trailer = MANA_SHIFT_VAL32(is_sq, GDMA_CQE_IS_SQ_S) |
+		      MANA_CQ_CLOSED;
 	cq->ci = nb_cqe;
 	cq->rung = nb_cqe;
 	cq->id = 0;
@@ -228,11 +233,14 @@ mana_cq_owner(const struct mana_cq *cq, uint32_t idx)
 	return (idx << cq->lap_shift) & MANA_CQ_OWNER_M;
 }
 
-/* One load of a word that the device writes; words are little endian. */
+/*
+ * One load of a word that the device writes; words are little endian. Rings
+ * are ordinary memory: no accessor of registers, which arm64 gives no offset.
+ */
 static inline uint32_t
 mana_cqe_load(const uint32_t *word)
 {
-	return rte_le_to_cpu_32(rte_read32_relaxed(word));
+	return rte_le_to_cpu_32(*(const volatile uint32_t *)word);
 }
 
 /*
@@ -257,6 +265,17 @@ mana_cq_is_ours(const struct mana_cq *cq, uint32_t idx, uint32_t trailer)
 		return false;
 	rte_io_rmb();
 	return true;
+}
+
+/*
+ * The next question, when it is not: is it still that of the lap before? Not
+ * asked of a queue that is closed.
+ */
+static inline bool
+mana_cq_is_empty(const struct mana_cq *cq, uint32_t idx, uint32_t trailer)
+{
+	return ((trailer + (UINT32_C(1) << GDMA_CQE_OWNER_S)) ^
+		(idx << cq->lap_shift)) < UINT32_C(1) << GDMA_CQE_OWNER_S;
 }
 
 enum mana_cqe_state {
@@ -288,8 +307,30 @@ mana_cq_credit(const struct mana_cq *cq)
 	return mana_cq_size(cq) - (cq->ci - cq->rung);
 }
 
+/*
+ * Tell the device how far we have read: up to idx. Behind the doorbell it may
+ * overwrite these CQEs, and only stores are fenced, which an earlier load may
+ * still pass on arm64. But what was loaded of a CQE has been stored to an mbuf
+ * or to the queue, or has decided a branch, before: no store behind these,
+ * fenced or on the branch, is seen earlier (Arm ARM, B2.3: data and control
+ * dependencies).
+ */
+static inline void
+mana_cq_ring_at(struct mana_cq *cq, uint32_t idx, bool arm)
+{
+	uint32_t tail = idx & (mana_cq_size(cq) * 8 - 1);
+
+	cq->rung = cq->ci;
+	mana_db_ring(cq->db, MANA_SHIFT_VAL64(arm, GDMA_DB_CQ_ARM_S) |
+			     MANA_SHIFT_VAL64(tail, GDMA_DB_TAIL_S) | cq->id);
+}
+
 /**
  * Tell the device how far we have read.
+ *
+ * Without arm one CQE less, as rdma-core does (providers/mana/doorbells.h): a
+ * device that takes no index twice then takes the arm that may follow before
+ * another CQE has come.
  *
  * @param arm
  *   Ask for one event at the next CQE (or at once, when there is one).
@@ -297,24 +338,29 @@ mana_cq_credit(const struct mana_cq *cq)
 static inline void
 mana_cq_ring(struct mana_cq *cq, bool arm)
 {
-	uint32_t tail = cq->ci & (mana_cq_size(cq) * 8 - 1);
+	mana_cq_ring_at(cq, arm ? cq->ci : cq->ci - 1, arm);
+}
 
-	cq->rung = cq->ci;
-	mana_db_ring(cq->db, RTE_SHIFT_VAL64(arm, GDMA_DB_CQ_ARM_S) |
-			     RTE_SHIFT_VAL64(tail, GDMA_DB_TAIL_S) | cq->id);
+/* Ask for an event now, CQE or not: the device sees one that is not read. */
+static inline void
+mana_cq_ring_event(struct mana_cq *cq)
+{
+	mana_cq_ring_at(cq, cq->ci - 1, true);
 }
 
 /*
  * The owner bits count 8 laps, and the device learns our position only here
  * (Linux mana_en.c mana_cq_handler): ring at least once a lap, unarmed. Half a
  * lap is the mark, so that a burst of ordinary size never meets the bound of
- * mana_cq_credit().
+ * mana_cq_credit(). Returns whether it has rung.
  */
-static inline void
+static inline bool
 mana_cq_update(struct mana_cq *cq)
 {
-	if (unlikely(cq->ci - cq->rung > cq->mask >> 1))
-		mana_cq_ring(cq, false);
+	if (likely(cq->ci - cq->rung <= cq->mask >> 1))
+		return false;
+	mana_cq_ring(cq, false);
+	return true;
 }
 
 #endif /* MANA_GDMA_H */

@@ -211,6 +211,7 @@ enum mana_cqe_type {
 
 /* Packets in a coalesced CQE. Linux mana.h MANA_RXCOMP_OOB_NUM_PPI. */
 #define MANA_RX_CQE_NB_PPI 4
+#define MANA_RX_CQE_PPI_SHIFT 2 /* log2 of it */
 
 /* Rx flags word. Linux mana.h struct mana_rxcomp_oob. */
 #define MANA_RX_CQE_VLAN_ID_S 0

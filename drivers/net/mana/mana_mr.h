@@ -19,6 +19,7 @@
 #include "mana_compat.h"
 
 struct rte_mbuf;
+struct rte_mempool;
 
 /* A registered region, or the part of it that a queue may rely on. */
 struct mana_mr_range {
@@ -42,9 +43,9 @@ struct mana_mr_cache {
 	 */
 	const MANA_ATOMIC(uint32_t) *generation;
 	uint32_t generation_seen;
-	uint32_t nb_misses; /* calls of mana_mr_miss() */
-	uint32_t nb_failures; /* of these, without a region */
+	uint32_t nb_failures; /* misses that found no region */
 	void *ctx; /* for mana_mr_miss(): the port */
+	uint64_t nb_misses; /* calls of mana_mr_miss() */
 	struct mana_mr_range slot[MANA_MR_CACHE_N];
 };
 
@@ -67,6 +68,19 @@ int mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m,
 		 uintptr_t addr, uint32_t len_bytes,
 		 struct mana_mr_range *range);
 
+/**
+ * The key of all memory of a pool. Like mana_mr_miss() this may lock and enter
+ * the kernel.
+ *
+ * @param[out] lkey
+ *   Valid until the generation is bumped; that happens before the pool goes.
+ * @return
+ *   False when the pool's memory is not, or will not stay, in one region of
+ *   its own, or its packets are elsewhere.
+ */
+bool mana_mr_pool_key(struct mana_mr_cache *cache, struct rte_mempool *mp,
+		      uint32_t *lkey);
+
 /* Control path: an empty cache. ctx is handed to mana_mr_miss(). */
 static inline void
 mana_mr_cache_init(struct mana_mr_cache *cache,
@@ -79,9 +93,16 @@ mana_mr_cache_init(struct mana_mr_cache *cache,
 }
 
 /*
- * Forget everything if a region has gone since the last burst. Once a burst
- * is enough: memory of which a burst holds buffers is not freed under it.
+ * Has a region gone since the last burst? To ask once a burst is enough:
+ * memory of which a burst holds buffers is not freed under it.
  */
+static inline bool
+mana_mr_cache_is_stale(const struct mana_mr_cache *cache)
+{
+	return mana_atomic_load(cache->generation) != cache->generation_seen;
+}
+
+/* Forget everything if it has. */
 static inline void
 mana_mr_cache_sync(struct mana_mr_cache *cache)
 {

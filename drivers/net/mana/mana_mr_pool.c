@@ -114,8 +114,8 @@ mana_mr_pool_register(struct mana_mr_table *table, struct rte_mempool *mp,
 			.pool = mp,
 		};
 
-		if (mana_mr_table_has_pool(table, region.base,
-					   region.end - region.base, mp))
+		if (mana_mr_table_find_pool(table, region.base,
+					    region.end - region.base, mp) != NULL)
 			continue;
 		ret = mana_mr_table_add(table, &region);
 		if (ret != 0)
@@ -182,6 +182,33 @@ is_packet_pool(struct rte_mempool *mp)
 	return private->mbuf_data_room_size != 0 &&
 	       mp->elt_size >= sizeof(struct rte_mbuf) + private->mbuf_priv_size +
 				       private->mbuf_data_room_size;
+}
+
+bool
+mana_mr_pool_key(struct mana_mr_cache *cache, struct rte_mempool *mp,
+		 uint32_t *lkey)
+{
+	struct mana_priv *priv = cache->ctx;
+	const struct mana_mr_region *region = NULL;
+	struct mana_mr_span failed;
+	struct chunk_list list;
+
+	/* Buffers elsewhere, or memory that is yet to come. */
+	if (!is_packet_pool(mp) || mp->populated_size != mp->size ||
+	    (rte_pktmbuf_priv_flags(mp) & RTE_PKTMBUF_POOL_F_PINNED_EXT_BUF) != 0 ||
+	    mana_mr_pool_register(priv->mrs, mp, &failed) != 0)
+		return false;
+	if (pool_chunks(mp, &list) == 0 && list.nb == 1) {
+		pthread_mutex_lock(&priv->mrs->lock);
+		region = mana_mr_table_find_pool(priv->mrs, list.chunks[0].base,
+						 list.chunks[0].end -
+						 list.chunks[0].base, mp);
+		if (region != NULL)
+			*lkey = region->lkey;
+		pthread_mutex_unlock(&priv->mrs->lock);
+	}
+	free(list.chunks);
+	return region != NULL;
 }
 
 static void

@@ -104,6 +104,7 @@ mana_mr_table_add(struct mana_mr_table *table, struct mana_mr_region *region)
 		(table->nb_regions - i) * sizeof(*region));
 	table->regions[i] = *region;
 	table->nb_regions++;
+	table->priv->counters.mr_registrations++;
 	update_max_end(table, i);
 	MANA_PORT_LOG(DEBUG, table->priv->data->name,
 		      "registered %zu bytes at 0x%" PRIxPTR ", key %#x", len,
@@ -130,12 +131,13 @@ mana_mr_table_remove(struct mana_mr_table *table, mana_mr_match_t match,
 		if (removed++ == 0)
 			mana_atomic_add(&table->priv->mr_generation, 1);
 		ret = mana_verbs_mr_destroy(region->mr);
-		if (ret != 0)
+		if (ret != 0 && !mana_is_gone(table->priv))
 			MANA_PORT_LOG(WARNING, table->priv->data->name,
 				      "cannot deregister key %#x: %s",
 				      region->lkey, strerror(-ret));
 	}
 	table->nb_regions -= removed;
+	table->priv->counters.mr_deregistrations += removed;
 	if (removed != 0)
 		update_max_end(table, 0);
 	return removed;
@@ -158,9 +160,9 @@ mana_mr_table_lookup(const struct mana_mr_table *table, uintptr_t addr,
 	return true;
 }
 
-bool
-mana_mr_table_has_pool(const struct mana_mr_table *table, uintptr_t addr,
-		       size_t len, const struct rte_mempool *pool)
+const struct mana_mr_region *
+mana_mr_table_find_pool(const struct mana_mr_table *table, uintptr_t addr,
+			size_t len, const struct rte_mempool *pool)
 {
-	return find(table, addr, len, pool) != NULL;
+	return find(table, addr, len, pool);
 }

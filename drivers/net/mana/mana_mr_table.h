@@ -74,11 +74,12 @@ uint32_t mana_mr_table_remove(struct mana_mr_table *table,
 bool mana_mr_table_lookup(const struct mana_mr_table *table, uintptr_t addr,
 			  size_t len, struct mana_mr_range *range);
 /*
- * Whether a region of the pool's own holds all of it. Any other one may go
- * before the pool does.
+ * The region of the pool's own that holds all of it, or NULL. Any other one may
+ * go before the pool does.
  */
-bool mana_mr_table_has_pool(const struct mana_mr_table *table, uintptr_t addr,
-			    size_t len, const struct rte_mempool *pool);
+const struct mana_mr_region *
+mana_mr_table_find_pool(const struct mana_mr_table *table, uintptr_t addr,
+			size_t len, const struct rte_mempool *pool);
 
 /* ---- mana_mr.c ------------------------------------------------------------ */
 

@@ -109,7 +109,7 @@ mana_netdev_find(const char *ibdev_path, uint32_t port, struct mana_netdev *netd
 		return -ENAMETOOLONG;
 	d = opendir(dir);
 	if (d == NULL)
-		return errno == ENOENT ? -ENODEV : -errno;
+		return -errno;
 	while (ret != 0 && (entry = readdir(d)) != NULL) {
 		if (entry->d_name[0] == '.')
 			continue;
@@ -121,10 +121,65 @@ mana_netdev_find(const char *ibdev_path, uint32_t port, struct mana_netdev *netd
 	return ret;
 }
 
+/* A socket of rtnetlink, or NULL. */
+static struct nl_sock *
+route_open(void)
+{
+	struct nl_sock *sock = nl_socket_alloc();
+
+	if (sock != NULL && nl_connect(sock, NETLINK_ROUTE) != 0) {
+		nl_socket_free(sock);
+		sock = NULL;
+	}
+	return sock;
+}
+
+/* Of what libnl returns: 0 or a negative errno. */
+static int
+route_error(int ret)
+{
+	if (ret >= 0)
+		return 0;
+	switch (-ret) {
+	case NLE_NODEV:
+	case NLE_OBJ_NOTFOUND:
+		return -ENODEV;
+	case NLE_PERM:
+	case NLE_NOACCESS:
+		return -EPERM;
+	case NLE_BUSY:
+		return -EBUSY;
+	case NLE_NOMEM:
+		return -ENOMEM;
+	case NLE_INVAL:
+		return -EINVAL;
+	case NLE_RANGE:
+		return -ERANGE;
+	case NLE_OPNOTSUPP:
+		return -ENOTSUP;
+	default:
+		return -EIO;
+	}
+}
+
 struct link_query {
+	const struct mana_netdev *netdev;
 	struct mana_netdev_state *state;
 	bool is_answered;
+	bool is_another;
 };
+
+/*
+ * Numbers of interfaces count in each network namespace, and /sys may be that
+ * of another one: the same number may be somebody else's here.
+ */
+static bool
+is_another(const struct nlattr *address, const struct mana_netdev *netdev)
+{
+	return address != NULL &&
+	       (nla_len(address) != RTE_ETHER_ADDR_LEN ||
+		memcmp(nla_data(address), &netdev->mac, RTE_ETHER_ADDR_LEN) != 0);
+}
 
 /* libnl calls this for the RTM_NEWLINK that answers the question. */
 static int
@@ -138,6 +193,10 @@ link_parse(struct nl_msg *msg, void *arg)
 	if (header->nlmsg_type != RTM_NEWLINK ||
 	    nlmsg_parse(header, sizeof(*info), attr, IFLA_MAX, NULL) < 0)
 		return NL_SKIP;
+	query->is_answered = true;
+	query->is_another = is_another(attr[IFLA_ADDRESS], query->netdev);
+	if (query->is_another)
+		return NL_OK;
 	info = nlmsg_data(header);
 	query->state->is_up = (info->ifi_flags & IFF_UP) != 0;
 	if (attr[IFLA_IFNAME] != NULL)
@@ -149,7 +208,6 @@ link_parse(struct nl_msg *msg, void *arg)
 		query->state->mtu = nla_get_u32(attr[IFLA_MTU]);
 	if (attr[IFLA_MAX_MTU] != NULL && nla_len(attr[IFLA_MAX_MTU]) >= 4)
 		query->state->max_mtu = nla_get_u32(attr[IFLA_MAX_MTU]);
-	query->is_answered = true;
 	return NL_OK;
 }
 
@@ -161,27 +219,75 @@ mana_netdev_state_get(const struct mana_netdev *netdev,
 		.ifi_family = AF_UNSPEC,
 		.ifi_index = netdev->ifindex,
 	};
-	struct link_query query = { .state = state };
+	struct link_query query = { .netdev = netdev, .state = state };
 	struct nl_sock *sock;
 	int ret;
 
 	memset(state, 0, sizeof(*state));
 	rte_strscpy(state->name, netdev->name, sizeof(state->name));
-	sock = nl_socket_alloc();
+	sock = route_open();
 	if (sock == NULL)
 		return -ENOMEM;
 	nl_socket_disable_auto_ack(sock);
 	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, link_parse, &query);
-	ret = nl_connect(sock, NETLINK_ROUTE);
-	if (ret == 0)
-		ret = nl_send_simple(sock, RTM_GETLINK, 0, &info, sizeof(info));
+	ret = nl_send_simple(sock, RTM_GETLINK, 0, &info, sizeof(info));
 	if (ret >= 0)
 		ret = nl_recvmsgs_default(sock);
 	nl_socket_free(sock);
-	if (ret < 0)
-		return ret == -NLE_NODEV || ret == -NLE_OBJ_NOTFOUND ? -ENODEV :
-								       -EIO;
-	return query.is_answered ? 0 : -EIO;
+	ret = route_error(ret);
+	if (ret == 0 && query.is_another)
+		ret = -ENODEV;
+	return ret == 0 && !query.is_answered ? -EIO : ret;
+}
+
+/* Sets flags, and the MTU unless it is 0. */
+static int
+link_change(const struct ifinfomsg *info, uint32_t mtu)
+{
+	struct nl_sock *sock;
+	struct nl_msg *msg;
+	int ret = -NLE_NOMEM;
+
+	sock = route_open();
+	if (sock == NULL)
+		return -ENOMEM;
+	msg = nlmsg_alloc_simple(RTM_NEWLINK, 0);
+	if (msg != NULL)
+		ret = nlmsg_append(msg, (void *)(uintptr_t)info, sizeof(*info),
+				   NLMSG_ALIGNTO);
+	if (ret >= 0 && mtu != 0)
+		ret = nla_put_u32(msg, IFLA_MTU, mtu);
+	if (ret >= 0)
+		ret = nl_send_auto(sock, msg);
+	if (ret >= 0)
+		ret = nl_wait_for_ack(sock);
+	nlmsg_free(msg);
+	nl_socket_free(sock);
+	return route_error(ret);
+}
+
+int
+mana_netdev_up_set(const struct mana_netdev *netdev, bool is_up)
+{
+	struct ifinfomsg info = {
+		.ifi_family = AF_UNSPEC,
+		.ifi_index = netdev->ifindex,
+		.ifi_flags = is_up ? IFF_UP : 0,
+		.ifi_change = IFF_UP,
+	};
+
+	return link_change(&info, 0);
+}
+
+int
+mana_netdev_mtu_set(const struct mana_netdev *netdev, uint32_t mtu)
+{
+	struct ifinfomsg info = {
+		.ifi_family = AF_UNSPEC,
+		.ifi_index = netdev->ifindex,
+	};
+
+	return link_change(&info, mtu);
 }
 
 /* One SIOCETHTOOL request on the interface, by its name of now. */
@@ -193,7 +299,9 @@ ethtool(const struct mana_netdev *netdev, void *request)
 	int ret = 0;
 	int fd;
 
-	(void)mana_netdev_state_get(netdev, &state);
+	/* The name may be somebody else's here: see is_another(). */
+	if (mana_netdev_state_get(netdev, &state) == -ENODEV)
+		return -ENODEV;
 	rte_strscpy(ifr.ifr_name, state.name, sizeof(ifr.ifr_name));
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)

@@ -11,21 +11,37 @@
 #include "mana.h"
 #include "mana_diag.h"
 #include "mana_log.h"
+#include "mana_registry.h"
 
-/* A ring is at most 1 MiB, a Tx WQE 512 bytes (Linux mana_eth_query_adapter_caps). */
-#define MAX_DESC 2048
+/* A ring is at most 1 MiB (Linux mana_eth_query_adapter_caps). */
+#define MAX_RING_BYTES (UINT32_C(1) << 20)
+/* More CQEs the kernel has never taken (mana_ib_create_cq: max_qp_wr). */
+#define MAX_CQE 2048
+
+/* A first CQ: what fails for another reason than its size fails for good. */
+static int
+limit_diag(const struct mana_priv *priv, const char *what, int error)
+{
+	if (error != -EINVAL)
+		mana_diag_object(priv->data->name, &priv->netdev, what,
+				 MANA_DIAG_NO_ID, error);
+	else
+		MANA_PORT_LOG(ERR, priv->data->name,
+			      "kernel and rdma-core accept no %s of %d descriptors",
+			      what, MANA_MIN_CQE);
+	return error;
+}
 
 /*
- * The largest queue that kernel and rdma-core accept: the kernel says what it
+ * The largest CQ that kernel and rdma-core accept: the kernel says what it
  * does, rdma-core 44 to 48 refuse more than 256 and no one can ask them.
  */
 static int
-find_max_desc(struct mana_priv *priv)
+find_max_cqe(struct mana_priv *priv)
 {
-	const char *name = priv->data->name;
 	struct ibv_cq *cq;
-	uint32_t nb = MAX_DESC;
-	int ret;
+	uint32_t nb = MAX_CQE;
+	int ret = -EINVAL;
 
 	if (priv->caps.max_qp_wr != 0)
 		nb = RTE_MIN(nb, priv->caps.max_qp_wr);
@@ -34,19 +50,63 @@ find_max_desc(struct mana_priv *priv)
 	for (nb = rte_align32prevpow2(nb); nb >= MANA_MIN_CQE; nb /= 2) {
 		ret = mana_verbs_cq_create(priv->ctx, nb, NULL, 0, &cq);
 		if (ret == 0) {
-			priv->max_desc = nb;
+			priv->max_cqe = nb;
 			return mana_verbs_cq_destroy(cq);
 		}
-		if (ret != -EINVAL) {
-			mana_diag_object(name, &priv->netdev, "first CQ",
-					 MANA_DIAG_NO_ID, ret);
-			return ret;
-		}
+		if (ret != -EINVAL)
+			break;
 	}
-	MANA_PORT_LOG(ERR, name,
-		      "kernel and rdma-core accept no queue of %d descriptors",
-		      MANA_MIN_CQE);
-	return -EINVAL;
+	return limit_diag(priv, "first CQ", ret);
+}
+
+static int
+wq_try(struct mana_priv *priv, uint32_t nb_wqe)
+{
+	struct ibv_cq *cq = NULL;
+	struct ibv_wq *wq = NULL;
+	int ret, error;
+
+	ret = mana_verbs_cq_create(priv->ctx, MANA_MIN_CQE, NULL, 0, &cq);
+	if (ret != 0)
+		return ret == -EINVAL ? -EIO : ret; /* not for the WQ's size */
+	ret = mana_verbs_wq_create(priv->parent, cq, nb_wqe, 1, &wq);
+	error = mana_verbs_wq_destroy(wq);
+	if (error == 0)
+		error = mana_verbs_cq_destroy(cq);
+	return ret != 0 ? ret : error;
+}
+
+/* Of receive queues: a WQ of that size, and a CQE for each of its WQEs. */
+static int
+find_max_rx_desc(struct mana_priv *priv)
+{
+	uint32_t nb;
+	int ret = -EINVAL;
+
+	for (nb = priv->max_cqe; nb >= MANA_MIN_DESC; nb /= 2) {
+		ret = wq_try(priv, nb);
+		if (ret != -EINVAL)
+			break;
+	}
+	if (ret != 0)
+		return limit_diag(priv, "receive queue", ret);
+	priv->max_rx_desc = nb;
+	return 0;
+}
+
+/*
+ * Of send queues: no trial, which would take the vPort from whom it belongs
+ * to. rdma-core has the same limit of its own for WQEs as for CQEs.
+ */
+static void
+find_max_tx_desc(struct mana_priv *priv)
+{
+	uint32_t wqe_bytes = mana_wqe_bu(GDMA_BU_BYTES, priv->tx_max_sge) *
+			     GDMA_BU_BYTES;
+
+	priv->max_tx_desc =
+		RTE_MIN(priv->max_cqe, rte_align32prevpow2(MAX_RING_BYTES /
+							   wqe_bytes));
 }
 
 static void
@@ -54,6 +114,7 @@ find_netdev_limits(struct mana_priv *priv)
 {
 	struct mana_netdev_state state;
 	uint32_t max_queues;
+	int ret;
 
 	priv->max_queues = MANA_MAX_RXQ;
 	if (priv->caps.max_qp != 0)
@@ -62,7 +123,12 @@ find_netdev_limits(struct mana_priv *priv)
 		priv->max_queues = RTE_MIN(priv->max_queues, max_queues);
 
 	priv->max_mtu = RTE_ETHER_MTU;
-	if (mana_netdev_state_get(&priv->netdev, &state) != 0)
+	ret = mana_netdev_state_get(&priv->netdev, &state);
+	if (ret == -ENODEV)
+		MANA_PORT_LOG(NOTICE, priv->data->name,
+			      "netdev %s is in another network namespace: it must be down there before the start, and its largest MTU is not known (%u is taken)",
+			      state.name, priv->max_mtu);
+	if (ret != 0)
 		return;
 	if (state.max_mtu >= RTE_ETHER_MIN_MTU)
 		priv->max_mtu = RTE_MIN(state.max_mtu,
@@ -118,9 +184,17 @@ mana_port_open(struct mana_priv *priv, struct ibv_device *device, uint32_t port,
 	priv->wants_ptypes = true;
 	ret = open_objects(priv, device);
 	if (ret == 0)
-		ret = find_max_desc(priv);
+		ret = mana_takeover(priv);
 	if (ret == 0)
+		ret = find_max_cqe(priv);
+	if (ret == 0)
+		ret = find_max_rx_desc(priv);
+	if (ret == 0) {
+		find_max_tx_desc(priv);
 		find_netdev_limits(priv);
+		ret = mana_registry_add(priv);
+	}
+	mana_event_add(&priv->events, MANA_EVENT_PROBE, port, 0, ret);
 	return ret;
 }
 
@@ -145,6 +219,8 @@ mana_port_close(struct mana_priv *priv)
 {
 	int ret;
 
+	mana_event_add(&priv->events, MANA_EVENT_CLOSE, 0, 0, 0);
+	mana_registry_remove(priv);
 	mana_queues_stop(priv);
 	release_queues(priv);
 	rte_mempool_free(priv->bounce_mp);
@@ -162,7 +238,8 @@ mana_port_close(struct mana_priv *priv)
 		(void)mana_verbs_close(priv->ctx);
 	priv->ctx = NULL;
 	mana_verbs_rings_release(&priv->rings);
-	if (ret != 0)
+	mana_takeover_end(priv);
+	if (ret != 0 && !mana_is_gone(priv))
 		MANA_PORT_LOG(WARNING, priv->data->name,
 			      "the kernel does not let go of the device: %s",
 			      strerror(-ret));

@@ -17,6 +17,7 @@
 
 #include "mana.h"
 #include "mana_devargs.h"
+#include "mana_diag.h"
 #include "mana_discover.h"
 #include "mana_ethdev.h"
 #include "mana_log.h"
@@ -60,7 +61,8 @@ port_destroy(struct rte_eth_dev *dev)
 
 static int
 port_create(struct rte_pci_device *pci_dev, struct ibv_device *device,
-	    const struct mana_port_info *info, struct rte_eth_dev **out)
+	    const struct mana_port_info *info,
+	    const struct mana_devargs *devargs, struct rte_eth_dev **out)
 {
 	char name[RTE_ETH_NAME_MAX_LEN];
 	struct rte_eth_dev *dev;
@@ -78,8 +80,8 @@ port_create(struct rte_pci_device *pci_dev, struct ibv_device *device,
 	dev->dev_ops = &mana_dev_ops;
 	dev->rx_pkt_burst = rte_eth_pkt_burst_dummy;
 	dev->tx_pkt_burst = rte_eth_pkt_burst_dummy;
+	mana_status_ops_set(dev);
 	rte_eth_copy_pci_info(dev, pci_dev);
-	dev->data->dev_flags |= RTE_ETH_DEV_AUTOFILL_QUEUE_XSTATS;
 	priv = rte_zmalloc_socket(name, sizeof(*priv), RTE_CACHE_LINE_SIZE,
 				  pci_dev->device.numa_node);
 	if (priv == NULL) {
@@ -88,7 +90,13 @@ port_create(struct rte_pci_device *pci_dev, struct ibv_device *device,
 	}
 	dev->data->dev_private = priv;
 	priv->data = dev->data;
+	priv->netdev_down = devargs->netdev_down;
+	priv->reject_promisc = devargs->reject_promisc;
+	priv->rx_path = devargs->rx_path;
+	priv->tx_path = devargs->tx_path;
 	ret = mana_port_open(priv, device, info->port, &info->netdev);
+	if (ret == 0)
+		ret = mana_events_open(dev);
 	if (ret != 0) {
 		port_destroy(dev);
 		return ret;
@@ -100,16 +108,17 @@ port_create(struct rte_pci_device *pci_dev, struct ibv_device *device,
 
 /* ---- Which ports --------------------------------------------------------- */
 
-static const struct mana_port_info *
-port_of_mac(const struct mana_function *function, const struct rte_ether_addr *mac)
+static bool
+select_holds(enum mana_select_by by, const struct mana_select *select,
+	     const struct mana_port_info *info)
 {
-	unsigned int i;
-
-	for (i = 0; i < function->nb_ports; i++)
-		if (function->ports[i].is_visible &&
-		    rte_is_same_ether_addr(&function->ports[i].netdev.mac, mac))
-			return &function->ports[i];
-	return NULL;
+	if (by == MANA_SELECT_PORT)
+		return info->port == select->port;
+	if (info->netdev_error != 0)
+		return false;
+	if (by == MANA_SELECT_MAC)
+		return rte_is_same_ether_addr(&info->netdev.mac, &select->mac);
+	return strcmp(info->netdev.name, select->netdev) == 0;
 }
 
 static bool
@@ -117,29 +126,52 @@ is_selected(const struct mana_devargs *devargs, const struct mana_port_info *inf
 {
 	unsigned int i;
 
-	for (i = 0; i < devargs->nb_macs; i++)
-		if (rte_is_same_ether_addr(&devargs->macs[i], &info->netdev.mac))
+	for (i = 0; i < devargs->nb_selects; i++)
+		if (select_holds(devargs->select_by, &devargs->selects[i], info))
 			return true;
-	return devargs->nb_macs == 0;
+	return devargs->nb_selects == 0;
 }
 
+/* A select as it was given. */
+static void
+select_format(char *text, size_t size, enum mana_select_by by,
+	      const struct mana_select *select)
+{
+	const uint8_t *mac = select->mac.addr_bytes;
+
+	if (by == MANA_SELECT_MAC)
+		snprintf(text, size, "%s=" RTE_ETHER_ADDR_PRT_FMT,
+			 MANA_DEVARG_MAC, mac[0], mac[1], mac[2], mac[3],
+			 mac[4], mac[5]);
+	else if (by == MANA_SELECT_NETDEV)
+		snprintf(text, size, "%s=%s", MANA_DEVARG_NETDEV,
+			 select->netdev);
+	else
+		snprintf(text, size, "%s=%u", MANA_DEVARG_PORT, select->port);
+}
+
+/* Each port that the arguments name is there and can be used. */
 static int
 devargs_check(const struct mana_devargs *devargs,
 	      const struct mana_function *function)
 {
 	unsigned int i;
+	unsigned int p;
 	int ret = 0;
 
-	for (i = 0; i < devargs->nb_macs; i++) {
-		const uint8_t *mac = devargs->macs[i].addr_bytes;
+	for (i = 0; i < devargs->nb_selects; i++) {
+		const struct mana_select *select = &devargs->selects[i];
+		char text[64];
 
-		if (port_of_mac(function, &devargs->macs[i]) != NULL)
+		for (p = 0; p < function->nb_ports; p++)
+			if (select_holds(devargs->select_by, select,
+					 &function->ports[p]))
+				break;
+		if (p < function->nb_ports && function->ports[p].netdev_error == 0)
 			continue;
-		MANA_INIT_LOG(ERR,
-			      "%s: %s=" RTE_ETHER_ADDR_PRT_FMT
-			      " is none of its ports:",
-			      function->pci_name, MANA_DEVARG_MAC, mac[0],
-			      mac[1], mac[2], mac[3], mac[4], mac[5]);
+		select_format(text, sizeof(text), devargs->select_by, select);
+		MANA_INIT_LOG(ERR, "%s: %s is none of its ports that can be used:",
+			      function->pci_name, text);
 		ret = -ENODEV;
 	}
 	if (ret != 0)
@@ -170,15 +202,11 @@ ports_create(struct rte_pci_device *pci_dev, const struct mana_function *functio
 	for (i = 0; i < function->nb_ports; i++) {
 		const struct mana_port_info *info = &function->ports[i];
 
-		if (!is_selected(devargs, info) || is_probed(pci_dev, info->port))
+		if (!is_selected(devargs, info) || info->netdev_error != 0 ||
+		    is_probed(pci_dev, info->port))
 			continue;
-		if (!info->is_visible) {
-			MANA_INIT_LOG(WARNING,
-				      "%s: port %u is left out: its netdev is not visible (is it in another network namespace?)",
-				      function->pci_name, info->port);
-			continue;
-		}
-		ret = port_create(pci_dev, function->device, info, &devs[nb]);
+		ret = port_create(pci_dev, function->device, info, devargs,
+				  &devs[nb]);
 		if (ret != 0) {
 			MANA_INIT_LOG(ERR, "%s: port %u: %s", function->pci_name,
 				      info->port, strerror(-ret));
@@ -189,6 +217,24 @@ ports_create(struct rte_pci_device *pci_dev, const struct mana_function *functio
 		nb++;
 	}
 	return nb;
+}
+
+/* Of all ports, some may lack what they need: said where others are used. */
+static void
+log_left_out(const struct mana_function *function)
+{
+	unsigned int i;
+
+	for (i = 0; i < function->nb_ports; i++) {
+		const struct mana_port_info *info = &function->ports[i];
+
+		if (info->netdev_error == 0)
+			continue;
+		MANA_INIT_LOG(WARNING, "%s: port %u is left out:",
+			      function->pci_name, info->port);
+		mana_diag_no_netdev(function->pci_name, info->port,
+				    info->netdev_error);
+	}
 }
 
 /* Why there was nothing to do. */
@@ -232,6 +278,8 @@ function_probe(struct rte_pci_device *pci_dev, const struct mana_devargs *devarg
 	/* Announced when all of them work, so nothing is half-probed. */
 	for (i = 0; i < nb; i++)
 		rte_eth_dev_probing_finish(devs[i]);
+	if (nb > 0 && devargs->nb_selects == 0)
+		log_left_out(&function);
 	if (nb == 0)
 		nb = no_ports(pci_dev, &function);
 	free(devs);
@@ -325,7 +373,8 @@ mana_dma_map(struct rte_pci_device *pci_dev, void *addr, uint64_t iova, size_t l
 static struct rte_pci_driver mana_pci_driver = {
 	.id_table = mana_pci_ids,
 	/* No mapping: the kernel driver keeps the function. */
-	.drv_flags = RTE_PCI_DRV_PROBE_AGAIN,
+	.drv_flags = RTE_PCI_DRV_PROBE_AGAIN | RTE_PCI_DRV_INTR_LSC |
+		     RTE_PCI_DRV_INTR_RMV,
 	.probe = mana_pci_probe,
 	.remove = mana_pci_remove,
 	.dma_map = mana_dma_map,
@@ -335,4 +384,4 @@ static struct rte_pci_driver mana_pci_driver = {
 RTE_PMD_REGISTER_PCI(net_mana, mana_pci_driver);
 RTE_PMD_REGISTER_PCI_TABLE(net_mana, mana_pci_ids);
 RTE_PMD_REGISTER_KMOD_DEP(net_mana, "* ib_uverbs & mana_ib");
-RTE_PMD_REGISTER_PARAM_STRING(net_mana, MANA_DEVARG_MAC "=<mac_addr>");
+RTE_PMD_REGISTER_PARAM_STRING(net_mana, MANA_DEVARGS_HELP);

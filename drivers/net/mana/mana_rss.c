@@ -21,9 +21,8 @@ static const uint8_t default_key[MANA_RSS_KEY_BYTES] = {
 	0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa,
 };
 
-/* Takes key and hash types of the configuration. */
-static int
-rss_conf_take(struct mana_priv *priv, const struct rte_eth_rss_conf *conf)
+int
+mana_rss_conf_check(struct mana_priv *priv, const struct rte_eth_rss_conf *conf)
 {
 	const char *name = priv->data->name;
 
@@ -48,19 +47,53 @@ rss_conf_take(struct mana_priv *priv, const struct rte_eth_rss_conf *conf)
 			(uint64_t)MANA_RSS_TYPES);
 		priv->is_rss_types_noted = true;
 	}
-	memcpy(priv->rss_key, conf->rss_key != NULL ? conf->rss_key : default_key,
-	       MANA_RSS_KEY_BYTES);
 	return 0;
+}
+
+uint32_t
+mana_rss_nb_wqs(const struct mana_priv *priv)
+{
+	uint32_t nb_rxq = priv->data->nb_rx_queues;
+
+	return priv->has_rss && nb_rxq != 0 ? rte_align32pow2(nb_rxq) :
+					      RTE_MIN(nb_rxq, 1u);
+}
+
+uint16_t
+mana_rss_queue_of(const struct mana_priv *priv, uint32_t entry)
+{
+	return mana_rx_slot_owner(priv, priv->reta[entry]);
+}
+
+/*
+ * What has no hash (ARP and other protocols) goes to the WQ of the last
+ * entry (Linux mana_ib_create_qp_rss), and shall arrive on queue 0.
+ */
+static uint32_t
+default_slot(uint32_t entry, uint32_t nb_wqs)
+{
+	return (entry + 1) & (nb_wqs - 1);
+}
+
+static void
+reta_reset(struct mana_priv *priv, uint32_t nb_wqs)
+{
+	uint32_t i;
+
+	for (i = 0; i < RTE_MIN(nb_wqs, RTE_DIM(priv->reta)); i++)
+		priv->reta[i] = default_slot(i, nb_wqs);
 }
 
 int
 mana_rss_configure(struct mana_priv *priv)
 {
 	const struct rte_eth_conf *conf = &priv->data->dev_conf;
-	uint16_t nb_rxq = priv->data->nb_rx_queues;
+	const struct rte_eth_rss_conf *rss_conf = &conf->rx_adv_conf.rss_conf;
+	int ret;
 
 	memcpy(priv->rss_key, default_key, sizeof(default_key));
 	priv->has_rss = false;
+	reta_reset(priv, 1);
 	if ((conf->rxmode.mq_mode & ~RTE_ETH_MQ_RX_RSS) != 0) {
 		MANA_PORT_LOG(ERR, priv->data->name,
 			      "receive mode %#x: the device spreads packets by RSS or not at all",
@@ -71,32 +104,24 @@ mana_rss_configure(struct mana_priv *priv)
 	if ((conf->rxmode.mq_mode & RTE_ETH_MQ_RX_RSS_FLAG) == 0 ||
 	    conf->rx_adv_conf.rss_conf.rss_hf == 0)
 		return 0;
-	if (nb_rxq != 0 && !rte_is_power_of_2(nb_rxq)) {
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "%u receive queues: the device's RSS needs a power of two",
-			      nb_rxq);
-		return -EINVAL;
-	}
 	priv->has_rss = true;
-	return rss_conf_take(priv, &conf->rx_adv_conf.rss_conf);
+	reta_reset(priv, mana_rss_nb_wqs(priv));
+	ret = mana_rss_conf_check(priv, rss_conf);
+	if (ret == 0 && rss_conf->rss_key != NULL)
+		memcpy(priv->rss_key, rss_conf->rss_key, MANA_RSS_KEY_BYTES);
+	return ret;
 }
 
-uint32_t
-mana_rss_nb_wqs(const struct mana_priv *priv)
+int
+mana_rss_table_create(struct mana_priv *priv, struct ibv_wq *const *by_slot,
+		      struct ibv_rwq_ind_table **ind)
 {
-	uint32_t nb_rxq = priv->data->nb_rx_queues;
+	struct ibv_wq *wqs[MANA_MAX_RXQ];
+	uint32_t i;
 
-	return priv->has_rss ? nb_rxq : RTE_MIN(nb_rxq, 1u);
-}
-
-/*
- * What has no hash (ARP and other protocols) goes to the WQ of the last
- * entry (Linux mana_ib_create_qp_rss), and shall arrive on queue 0.
- */
-uint16_t
-mana_rss_queue_of(uint32_t entry, uint32_t nb_wqs)
-{
-	return (entry + 1) & (nb_wqs - 1);
+	for (i = 0; i < priv->nb_wqs; i++)
+		wqs[i] = by_slot[priv->reta[i]];
+	return mana_verbs_ind_create(priv->ctx, wqs, priv->nb_wqs, ind);
 }
 
 int
@@ -106,14 +131,9 @@ mana_rss_create(struct mana_priv *priv)
 	uint32_t i;
 	int ret;
 
-	if (priv->nb_wqs > RTE_DIM(wqs))
-		return -EINVAL;
-	for (i = 0; i < priv->nb_wqs; i++) {
-		uint16_t queue_id = mana_rss_queue_of(i, priv->nb_wqs);
-
-		wqs[i] = mana_rxq_ctl_of(priv->data->rx_queues[queue_id])->wq;
-	}
-	ret = mana_verbs_ind_create(priv->ctx, wqs, priv->nb_wqs, &priv->ind);
+	for (i = 0; i < priv->nb_wqs; i++)
+		wqs[i] = priv->slots[i]->wq;
+	ret = mana_rss_table_create(priv, wqs, &priv->ind);
 	if (ret == 0)
 		ret = mana_verbs_rss_create(priv->parent, priv->ind,
 					    priv->rss_key, &priv->rss_qp);

@@ -21,20 +21,11 @@
 	TABLE64(entry, 192), TABLE64(entry, 256), TABLE64(entry, 320), \
 	TABLE64(entry, 384), TABLE64(entry, 448)
 
-/*
- * Good and bad at once says nothing: unknown. The L4 result stands by itself:
- * Linux wants a good IP header too, OpenVMM does not, and whether the device
- * reports one for IPv6 is not known.
- */
-#define VERDICT(bits, ok, bad, f_ok, f_bad) \
-	(((bits) & (ok)) && !((bits) & (bad)) ? (f_ok) : \
-	 ((bits) & (bad)) && !((bits) & (ok)) ? (f_bad) : 0)
-
 #define CSUM(bits) \
-	(uint16_t)(VERDICT(bits, MANA_RX_CSUM_IP_OK, MANA_RX_CSUM_IP_BAD, \
+	(uint16_t)(MANA_RX_VERDICT(bits, MANA_RX_CSUM_IP_OK, MANA_RX_CSUM_IP_BAD, \
 			   RTE_MBUF_F_RX_IP_CKSUM_GOOD, \
 			   RTE_MBUF_F_RX_IP_CKSUM_BAD) | \
-		   VERDICT(bits, MANA_RX_CSUM_TCP_OK | MANA_RX_CSUM_UDP_OK, \
+		   MANA_RX_VERDICT(bits, MANA_RX_CSUM_TCP_OK | MANA_RX_CSUM_UDP_OK, \
 			   MANA_RX_CSUM_TCP_BAD | MANA_RX_CSUM_UDP_BAD, \
 			   RTE_MBUF_F_RX_L4_CKSUM_GOOD, \
 			   RTE_MBUF_F_RX_L4_CKSUM_BAD))
@@ -43,9 +34,7 @@ const uint16_t mana_rx_csum_flags[MANA_RX_CQE_CSUM_M + 1] = {
 	TABLE64(CSUM, 0)
 };
 
-static_assert(((RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_IP_CKSUM_BAD |
-		RTE_MBUF_F_RX_L4_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_BAD) >>
-	       16) == 0, "checksum flags fit the table");
+static_assert(MANA_RX_CSUM_FLAGS >> 16 == 0, "checksum flags fit the table");
 
 /*
  * The hash type is a bit mask. Without a hash nothing is known of the packet,
@@ -59,9 +48,9 @@ static_assert(((RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_IP_CKSUM_BAD |
 #define PTYPE(type) \
 	((type) == 0 ? RTE_PTYPE_UNKNOWN : \
 	 RTE_PTYPE_L2_ETHER | \
-	 VERDICT(type, HASH_V4, HASH_V6, RTE_PTYPE_L3_IPV4_EXT_UNKNOWN, \
+	 MANA_RX_VERDICT(type, HASH_V4, HASH_V6, RTE_PTYPE_L3_IPV4_EXT_UNKNOWN, \
 		 RTE_PTYPE_L3_IPV6_EXT_UNKNOWN) | \
-	 VERDICT(type, HASH_TCP, HASH_UDP, RTE_PTYPE_L4_TCP, RTE_PTYPE_L4_UDP))
+	 MANA_RX_VERDICT(type, HASH_TCP, HASH_UDP, RTE_PTYPE_L4_TCP, RTE_PTYPE_L4_UDP))
 
 const uint32_t mana_rx_ptype[MANA_RX_CQE_HASH_TYPE_M + 1] = {
 	TABLE512(PTYPE)

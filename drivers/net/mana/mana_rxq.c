@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Receive queues: their memory (setup, release) and their kernel objects
- * (start, stop).
+ * A receive queue: its memory (setup, release) and its kernel objects. All of
+ * them together are in mana_rxq_start.c.
  */
 
 #include <errno.h>
 #include <string.h>
 
-#include <rte_cycles.h>
 #include <rte_malloc.h>
 
 #include "mana.h"
@@ -18,46 +17,56 @@
 
 /* ---- Setup and release -------------------------------------------------- */
 
-uint32_t
-mana_rx_buf_bytes(const struct rte_mempool *mp)
+struct rte_mbuf **
+mana_rxq_mbufs_alloc(const struct mana_priv *priv,
+		     const struct mana_rxq_ctl *ctl)
 {
-	uint32_t room =
-		rte_pktmbuf_data_room_size((struct rte_mempool *)(uintptr_t)mp);
+	size_t nb = (size_t)ctl->nb_mbufs *
+		    mana_rx_shape_max_segs(priv, &ctl->shape);
 
-	return room > RTE_PKTMBUF_HEADROOM ? room - RTE_PKTMBUF_HEADROOM : 0;
+	return mana_queue_alloc("mana_rxq", nb * sizeof(*ctl->mbufs),
+				ctl->socket_id);
 }
 
-int
-mana_rx_mtu_check(const struct mana_priv *priv, uint16_t mtu,
-		  const struct rte_mempool *mp)
+struct mana_rxq_ctl *
+mana_rxq_alloc(struct mana_priv *priv, enum mana_rxq_kind kind, uint16_t owner,
+	       uint16_t nb_desc, int socket_id,
+	       const struct mana_rx_shape *shape)
 {
-	uint32_t frame_bytes = (uint32_t)mtu + MANA_FRAME_OVERHEAD;
+	struct mana_rxq_ctl *ctl;
 
-	if (mana_rx_buf_bytes(mp) >= frame_bytes)
-		return 0;
-	MANA_PORT_LOG(ERR, priv->data->name,
-		      "MTU %u needs buffers of %u bytes, those of mempool %s have %u: make the pool with data_room_size %u or more",
-		      mtu, frame_bytes, mp->name, mana_rx_buf_bytes(mp),
-		      frame_bytes + RTE_PKTMBUF_HEADROOM);
-	return -EINVAL;
+	ctl = mana_queue_alloc("mana_rxq", sizeof(*ctl), socket_id);
+	if (ctl == NULL)
+		return NULL;
+	ctl->kind = kind;
+	ctl->owner = owner;
+	ctl->rxq.ctl = ctl;
+	ctl->rxq.port_id = priv->data->port_id;
+	ctl->rxq.queue_id = owner;
+	ctl->rxq.is_sink = kind == MANA_RXQ_SINK;
+	mana_mr_cache_init(&ctl->rxq.mr, &priv->mr_generation, priv);
+	ctl->shape = *shape;
+	ctl->mp = shape->segs[0].mp;
+	ctl->nb_desc = nb_desc;
+	ctl->nb_cqe = mana_queue_nb_cqe(priv, nb_desc, 1);
+	ctl->socket_id = socket_id;
+	ctl->nb_mbufs = rte_align32pow2(nb_desc);
+	ctl->mbufs = mana_rxq_mbufs_alloc(priv, ctl);
+	if (ctl->mbufs == NULL) {
+		rte_free(ctl);
+		return NULL;
+	}
+	return ctl;
 }
 
-static int
-rxconf_check(const struct mana_priv *priv, const struct rte_eth_rxconf *conf,
-	     const struct rte_mempool *mp)
+void
+mana_rxq_free(struct mana_rxq_ctl *ctl)
 {
-	if (mp == NULL) {
-		MANA_PORT_LOG(
-			ERR, priv->data->name,
-			"a receive queue needs a mempool; split into several is not supported");
-		return -EINVAL;
-	}
-	if (conf->rx_deferred_start) {
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "deferred start of a receive queue is not supported");
-		return -ENOTSUP;
-	}
-	return mana_rx_mtu_check(priv, priv->data->mtu, mp);
+	if (ctl == NULL)
+		return;
+	rte_free(ctl->rxq.more.backlog);
+	rte_free(ctl->mbufs);
+	rte_free(ctl);
 }
 
 int
@@ -65,37 +74,31 @@ mana_rxq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 	       unsigned int socket_id, const struct rte_eth_rxconf *conf,
 	       struct rte_mempool *mp)
 {
+	uint64_t offloads = conf->offloads |
+			    priv->data->dev_conf.rxmode.offloads;
+	struct mana_rx_shape shape;
 	struct mana_rxq_ctl *ctl;
 	int ret;
 
-	ret = rxconf_check(priv, conf, mp);
+	ret = mana_rx_shape_take(priv, conf, offloads, mp, &shape);
+	if (ret == 0)
+		ret = mana_rx_shape_check(priv, &shape, priv->data->mtu);
 	if (ret != 0)
 		return ret;
-	ctl = mana_queue_alloc("mana_rxq", sizeof(*ctl), socket_id);
+	ctl = mana_rxq_alloc(priv, MANA_RXQ_ETHDEV, queue_id, nb_desc,
+			     socket_id, &shape);
 	if (ctl == NULL)
 		return -ENOMEM;
-	ctl->rxq.ctl = ctl;
-	ctl->rxq.port_id = priv->data->port_id;
-	ctl->rxq.queue_id = queue_id;
-	mana_mr_cache_init(&ctl->rxq.mr, &priv->mr_generation, priv);
-	ctl->mp = mp;
-	ctl->nb_desc = nb_desc;
-	ctl->nb_cqe = mana_queue_nb_cqe(priv, nb_desc, 1);
 	ctl->free_thresh = conf->rx_free_thresh;
-	ctl->offloads = conf->offloads | priv->data->dev_conf.rxmode.offloads;
-	ctl->socket_id = socket_id;
-	ctl->nb_mbufs = rte_align32pow2(nb_desc);
-	ctl->mbufs = mana_queue_alloc("mana_rxq",
-				      ctl->nb_mbufs * sizeof(*ctl->mbufs),
-				      socket_id);
-	if (ctl->mbufs == NULL)
-		ret = -ENOMEM;
-	else
-		ret = mana_mr_add_pool(priv, mp);
+	ctl->is_deferred = conf->rx_deferred_start;
+	ctl->offloads = offloads;
+	ret = mana_rx_shape_add_pools(priv, &shape);
 	if (ret != 0) {
-		mana_rxq_release(priv, ctl);
+		mana_rxq_free(ctl);
 		return ret;
 	}
+	if (priv->idle_ring != NULL)
+		mana_rxq_idle(priv, ctl);
 	priv->data->rx_queues[queue_id] = &ctl->rxq;
 	return 0;
 }
@@ -107,51 +110,84 @@ mana_rxq_release(struct mana_priv *priv, struct mana_rxq_ctl *ctl)
 		return;
 	mana_stats_fold_rxq(priv, ctl);
 	/* Its pool may go now, and with it memory that nobody tells us of. */
-	mana_mr_remove_foreign(priv);
-	rte_free(ctl->idle_ring);
-	rte_free(ctl->mbufs);
-	rte_free(ctl);
+	if (!priv->data->dev_started)
+		mana_mr_remove_foreign(priv);
+	mana_rxq_free(ctl);
 }
 
-/* ---- Start and stop ------------------------------------------------------ */
+/* ---- Kernel objects ------------------------------------------------------ */
 
-static void
-wq_destroy(const struct mana_priv *priv, struct mana_rxq_ctl *ctl)
+void
+mana_rxq_destroy(const struct mana_priv *priv, struct ibv_cq *cq,
+		 struct ibv_wq *wq)
 {
 	int ret;
 
-	ret = mana_verbs_wq_destroy(ctl->wq);
+	ret = mana_verbs_wq_destroy(wq);
 	(void)mana_queue_is_gone(priv, "receive queue", ret);
-	ret = mana_verbs_cq_destroy(ctl->cq);
+	ret = mana_verbs_cq_destroy(cq);
 	(void)mana_queue_is_gone(priv, "CQ", ret);
-	ctl->wq = NULL;
-	ctl->cq = NULL;
 }
 
+/* The buffers of its WQEs, as mana_rx_shape_get(). A sink takes any frame. */
 static int
-wq_create(struct mana_priv *priv, struct mana_rxq_ctl *ctl)
+rxq_shape(const struct mana_priv *priv, const struct mana_rxq_ctl *ctl,
+	  struct mana_rx_seg *segs, uint16_t *nb_segs)
+{
+	*nb_segs = 0;
+	if (ctl->kind == MANA_RXQ_SINK)
+		return 0;
+	return mana_rx_shape_get(priv, &ctl->shape, priv->data->mtu, segs,
+				 nb_segs);
+}
+
+int
+mana_rxq_create(struct mana_priv *priv, const struct mana_rxq_ctl *ctl,
+		struct ibv_cq **cq, struct ibv_wq **wq)
 {
 	uint32_t vectors = RTE_MAX(priv->caps.nb_comp_vectors, 1u);
+	struct ibv_comp_channel *channel = NULL;
+	struct mana_rx_seg segs[GDMA_RQ_WQE_MAX_SGE];
+	uint16_t nb_segs;
 	int ret;
 
-	ret = mana_verbs_rings_from(priv->ctx, &priv->rings, ctl->socket_id);
+	/* A sink wakes nobody. */
+	if (priv->rx_intrs != NULL && ctl->kind != MANA_RXQ_SINK)
+		channel = priv->rx_intrs[ctl->owner].channel;
+
+	*cq = NULL;
+	*wq = NULL;
+	ret = rxq_shape(priv, ctl, segs, &nb_segs);
 	if (ret == 0)
-		ret = mana_verbs_cq_create(priv->ctx, ctl->nb_cqe, NULL,
-					   ctl->rxq.queue_id % vectors, &ctl->cq);
+		ret = mana_verbs_rings_from(priv->ctx, &priv->rings,
+					    ctl->socket_id);
 	if (ret == 0)
-		ret = mana_verbs_wq_create(priv->parent, ctl->cq, ctl->nb_desc,
-					   1, &ctl->wq);
+		ret = mana_verbs_cq_create(priv->ctx, ctl->nb_cqe, channel,
+					   ctl->owner % vectors, cq);
+	if (ret == 0)
+		ret = mana_verbs_wq_create(priv->parent, *cq, ctl->nb_desc,
+					   RTE_MAX(nb_segs, 1), wq);
+	if (ret != 0) {
+		mana_rxq_destroy(priv, *cq, *wq);
+		*cq = NULL;
+		*wq = NULL;
+	}
 	return ret;
 }
 
-static int
-rxq_init(struct mana_rxq_ctl *ctl)
+int
+mana_rxq_lay(const struct mana_priv *priv, const struct mana_rxq_ctl *ctl,
+	     struct mana_rxq *rxq, struct ibv_cq *cq, struct ibv_wq *wq)
 {
+	struct mana_rx_seg segs[GDMA_RQ_WQE_MAX_SGE];
 	struct mana_rxq_conf conf;
 	struct mana_verbs_rq rq;
+	uint16_t nb_segs;
 	int ret;
 
-	ret = mana_verbs_rq_get(ctl->wq, ctl->cq, &rq);
+	ret = rxq_shape(priv, ctl, segs, &nb_segs);
+	if (ret == 0)
+		ret = mana_verbs_rq_get(wq, cq, &rq);
 	if (ret != 0)
 		return ret;
 	conf = (struct mana_rxq_conf){
@@ -161,6 +197,8 @@ rxq_init(struct mana_rxq_ctl *ctl)
 		.nb_cqe = ctl->nb_cqe,
 		.db_page = rq.doorbell_page,
 		.mp = ctl->mp,
+		.segs = segs,
+		.nb_segs = nb_segs,
 		.mbufs = ctl->mbufs,
 		.nb_mbufs = ctl->nb_mbufs,
 		.nb_desc = ctl->nb_desc,
@@ -168,148 +206,72 @@ rxq_init(struct mana_rxq_ctl *ctl)
 		.port_id = ctl->rxq.port_id,
 		.queue_id = ctl->rxq.queue_id,
 		.vlan_strip = (ctl->offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP) != 0,
+		.csum = (ctl->offloads & RTE_ETH_RX_OFFLOAD_CHECKSUM) != 0,
 	};
-	ret = mana_rxq_init(&ctl->rxq, &conf);
+	ret = mana_rxq_init(rxq, &conf);
 	/* Written now, so that a lack of mbufs is found before traffic flows. */
-	return ret != 0 ? ret : mana_rxq_fill(&ctl->rxq);
+	return ret != 0 ? ret : mana_rxq_fill(rxq);
 }
 
-static void
-rxq_diag(const struct mana_priv *priv, const struct mana_rxq_ctl *ctl, int error)
+int
+mana_rxq_enable(struct mana_rxq *rxq, struct ibv_cq *cq, struct ibv_wq *wq)
 {
-	if (ctl->wq != NULL && error == -ENOMEM)
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "receive queue %u: mempool %s has too few mbufs left: it wants %u, %u are there",
-			      ctl->rxq.queue_id, ctl->mp->name, ctl->rxq.limit,
-			      mana_rxq_nb_posted(&ctl->rxq) +
-				      rte_mempool_avail_count(ctl->mp));
-	else
-		mana_diag_object(priv->data->name, &priv->netdev,
-				 "receive queue", ctl->rxq.queue_id, error);
-}
-
-static int
-rxq_start(struct mana_priv *priv, struct mana_rxq_ctl *ctl)
-{
+	struct mana_verbs_rq rq;
 	int ret;
 
-	ret = wq_create(priv, ctl);
+	ret = mana_verbs_rq_get(wq, cq, &rq);
 	if (ret == 0)
-		ret = rxq_init(ctl);
-	if (ret != 0)
-		rxq_diag(priv, ctl, ret);
+		mana_rxq_open(rxq, rq.rq_id, rq.cq_id);
 	return ret;
 }
 
-void
-mana_rxqs_stop(struct mana_priv *priv)
+/* Of the pools of a queue's WQEs that with the fewest mbufs left. */
+static void
+diag_pool(const struct mana_priv *priv, const struct mana_rxq_ctl *ctl,
+	  uint32_t nb_posted)
 {
-	bool is_gone;
+	const struct mana_rx_scatter *scatter = &ctl->rxq.scatter;
+	struct rte_mempool *mp = ctl->mp;
+	uint32_t per_wqe = scatter->nb_segs == 0;
 	uint16_t i;
 
-	/* Reception ends here; then the objects it stands on. */
-	is_gone = mana_rss_destroy(priv);
-	for (i = 0; i < priv->data->nb_rx_queues; i++) {
-		struct mana_rxq_ctl *ctl =
-			mana_rxq_ctl_of(priv->data->rx_queues[i]);
-
-		if (ctl == NULL)
-			continue;
-		mana_rxq_close(&ctl->rxq);
-		wq_destroy(priv, ctl);
-		/* Better lost than written to by the device. */
-		if (!is_gone)
-			ctl->rxq.rq.ci = ctl->rxq.rq.pi;
-		mana_rxq_release_mbufs(&ctl->rxq);
-	}
-	priv->nb_wqs = 0;
+	for (i = 0; i < scatter->nb_segs; i++)
+		if (rte_mempool_avail_count(scatter->segs[i].mp) <
+		    rte_mempool_avail_count(mp))
+			mp = scatter->segs[i].mp;
+	for (i = 0; i < scatter->nb_segs; i++)
+		per_wqe += scatter->segs[i].mp == mp;
+	MANA_PORT_LOG(ERR, priv->data->name,
+		      "receive queue %u: mempool %s has too few mbufs left: it wants %u, %u are there",
+		      ctl->owner, mp->name, ctl->nb_desc * per_wqe,
+		      nb_posted * per_wqe + rte_mempool_avail_count(mp));
 }
 
-/* Tells the queues their ids, which the RSS QP has brought. */
-static int
-rxqs_open(struct mana_priv *priv)
+void
+mana_rxq_diag(const struct mana_priv *priv, const struct mana_rxq_ctl *ctl,
+	      uint32_t nb_posted, bool is_fill, int error)
 {
-	uint32_t i;
-
-	for (i = 0; i < priv->nb_wqs; i++) {
-		struct mana_rxq_ctl *ctl =
-			mana_rxq_ctl_of(priv->data->rx_queues[i]);
-		struct mana_verbs_rq rq;
-		int ret;
-
-		ret = mana_verbs_rq_get(ctl->wq, ctl->cq, &rq);
-		if (ret != 0)
-			return ret;
-		mana_rxq_open(&ctl->rxq, rq.rq_id, rq.cq_id);
-	}
-	return 0;
+	if (is_fill && error == -ENOMEM)
+		diag_pool(priv, ctl, nb_posted);
+	else
+		mana_diag_object(priv->data->name, &priv->netdev,
+				 "receive queue", ctl->owner, error);
 }
 
-/* A queue that gets no traffic: a closed CQ over an empty ring, no WQEs. */
-static int
-rxq_idle(struct mana_rxq_ctl *ctl)
+void
+mana_rxq_idle(const struct mana_priv *priv, struct mana_rxq_ctl *ctl)
 {
 	struct mana_rxq *rxq = &ctl->rxq;
 
-	if (ctl->idle_ring == NULL)
-		ctl->idle_ring =
-			rte_zmalloc_socket("mana_rxq", GDMA_RING_MIN_BYTES,
-					   GDMA_RING_MIN_BYTES, ctl->socket_id);
-	if (ctl->idle_ring == NULL)
-		return -ENOMEM;
 	memset(&rxq->rq, 0, sizeof(rxq->rq));
 	rxq->mp = ctl->mp;
 	rxq->limit = 0;
 	rxq->refill_thresh = 1;
+	rxq->rest = (struct mana_rx_rest){0};
+	rxq->odd.rest = 0;
+	rxq->odd.hungry = 0;
+	rxq->fate = MANA_QUEUE_ALIVE;
 	/* Nothing is ever rung on it: any address will do as doorbell page. */
-	return mana_cq_init(&rxq->cq, ctl->idle_ring, MANA_MIN_CQE, false,
-			    ctl->idle_ring);
-}
-
-static int
-rxqs_try_start(struct mana_priv *priv)
-{
-	uint32_t i;
-	int ret;
-
-	priv->nb_wqs = mana_rss_nb_wqs(priv);
-	for (i = 0; i < priv->nb_wqs; i++) {
-		ret = rxq_start(priv, mana_rxq_ctl_of(priv->data->rx_queues[i]));
-		if (ret != 0)
-			return ret;
-	}
-	for (ret = 0; ret == 0 && i < priv->data->nb_rx_queues; i++)
-		ret = rxq_idle(mana_rxq_ctl_of(priv->data->rx_queues[i]));
-	return ret;
-}
-
-int
-mana_rxqs_start(struct mana_priv *priv)
-{
-	unsigned int tries = 0;
-	int ret;
-
-	if (priv->data->nb_rx_queues == 0)
-		return 0;
-	for (;;) {
-		ret = rxqs_try_start(priv);
-		if (ret != 0)
-			return ret;
-		ret = mana_rss_create(priv);
-		if (ret == 0)
-			ret = rxqs_open(priv);
-		/*
-		 * As for a send queue: an id may still be taken. A CQ or WQ
-		 * that was part of a failed attempt is used up.
-		 */
-		if (ret != -EINVAL || tries++ > 0)
-			break;
-		mana_rxqs_stop(priv);
-		rte_delay_us_sleep(MANA_QUEUE_RETRY_US);
-	}
-	if (ret != 0)
-		mana_diag_object(priv->data->name, &priv->netdev,
-				 "RSS over the receive queues", MANA_DIAG_NO_ID,
-				 ret);
-	return ret;
+	(void)mana_cq_init(&rxq->cq, priv->idle_ring, MANA_MIN_CQE, false,
+			   priv->idle_ring);
 }

@@ -6,8 +6,11 @@
  * caller's. No packet is skipped without deciding which.
  *
  * A packet of one segment with the short OOB is exactly one BU: header, OOB,
- * SGE; four words, and it cannot wrap. That is the fast part; whatever else
- * comes goes the general way, mana_tx_put_any(), in every path.
+ * SGE; four words, and it cannot wrap. Of such packets, when they are plain
+ * and of one pool, which lies in one memory region, a run is posted at once:
+ * up to where a ring ends, so that nothing has to be masked in between.
+ * Plain chains, tags and the long OOB go the wide way, mana_tx_wide_run();
+ * whatever else comes goes the general way, mana_tx_put_any(), in every path.
  *
  * A queue that is dead (disabled by the device, or overrun) takes nothing:
  * the burst returns 0, as ethdev's own function for stopped ports does, and
@@ -18,122 +21,261 @@
 #include <rte_mbuf.h>
 
 #include "mana_tx.h"
+#include "mana_tx_done.h"
 
-/* What the fast part needs to know of a packet; false: the general way. */
-static inline bool
-mana_tx_is_fast(const struct mana_txq *txq, struct rte_mbuf *m, uint64_t *oob,
-		const uint32_t f)
+/* Two words of a WQE at once. */
+typedef uint64_t mana_u64x2 __attribute__((vector_size(16), may_alias));
+
+typedef uint16_t (*mana_tx_rest_t)(struct mana_txq *txq, struct rte_mbuf **pkts,
+				   uint16_t nb_pkts, uint32_t nb_run);
+
+/* Entries before a ring ends. */
+static inline uint32_t
+mana_tx_run_left(const struct mana_txq *txq)
 {
-	struct mana_tx_csum csum;
-
-	if (unlikely(m->nb_segs != 1 || m->data_len < MANA_TX_MIN_BYTES))
-		return false;
-	if (likely((m->ol_flags & MANA_TX_OL_REQUEST) == txq->plain_match))
-		return true;
-	if (!(f & MANA_TX_F_CSUM))
-		return false;
-	if (unlikely((m->ol_flags & MANA_TX_OL_REQUEST & ~MANA_TX_OL_CSUM) !=
-		     txq->plain_match))
-		return false;
-	if (unlikely(mana_tx_csum_check(m, &csum) != 0 ||
-		     m->data_len < csum.hdr_bytes ||
-		     !mana_tx_hdr_is_private(m)))
-		return false;
-	mana_tx_hdr_fix(rte_pktmbuf_mtod(m, uint8_t *), m, true);
-	*oob |= csum.oob;
-	return true;
+	return RTE_MIN(txq->sq.mask_bu + 1 - (txq->sq.pi & txq->sq.mask_bu),
+		       txq->mbuf_mask + 1 - (txq->mbuf_pi & txq->mbuf_mask));
 }
 
-/* Header, OOB and SGE of a one-BU packet. */
-static inline void
-mana_tx_put_one(struct mana_txq *txq, struct rte_mbuf *m, uint64_t oob,
-		uint32_t lkey)
+/* Packets of one BU for which there is room before a ring ends. */
+static inline uint32_t
+mana_tx_ring_room(const struct mana_txq *txq)
 {
-	uint64_t *wqe = mana_wq_bu(&txq->sq, txq->sq.pi++);
+	uint32_t nb_posted = mana_txq_nb_posted(txq);
+	uint32_t room;
 
-	wqe[0] = rte_cpu_to_le_64(GDMA_WQE_HEADER(1, GDMA_OOB_SHORT_DIV4));
-	wqe[1] = rte_cpu_to_le_64(oob);
-	wqe[2] = rte_cpu_to_le_64(rte_pktmbuf_mtod(m, uintptr_t));
-	wqe[3] = rte_cpu_to_le_64(GDMA_SGE_WORD(lkey, m->data_len));
-	mana_tx_record(txq, txq->pi++, m, 1);
+	if (unlikely(nb_posted >= txq->limit))
+		return 0;
+	room = RTE_MIN(txq->limit - nb_posted, mana_wq_free_bu(&txq->sq));
+	return RTE_MIN(room, mana_tx_run_left(txq));
+}
+
+/* Whether a burst fits as one run and one group; not one of 0 packets. */
+static inline bool
+mana_tx_fits(const struct mana_txq *txq, uint32_t nb)
+{
+	return nb - 1 < txq->run_left && nb <= txq->run_max &&
+	       nb + mana_txq_nb_posted(txq) <= txq->limit &&
+	       nb <= mana_wq_free_bu(&txq->sq);
+}
+
+/*
+ * Write packets as long as they are of the simple kind: WQEs from sq.pi and
+ * mbuf entries from mbuf_pi on.
+ *
+ * @param nb
+ *   At most, no more than there is room for.
+ * @return
+ *   Packets that are ready to be posted.
+ */
+static __rte_always_inline uint32_t
+mana_tx_run(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb,
+	    const uint32_t f)
+{
+	uint64_t *wqe = mana_wq_bu(&txq->sq, txq->sq.pi);
+	struct rte_mbuf **mbufs = &txq->mbufs[txq->mbuf_pi & txq->mbuf_mask];
+	const struct rte_mempool *mp = txq->mp;
+	const uint64_t lkey = txq->lkey;
+	const uint64_t queue_oob = txq->oob | txq->no_cqe;
+	const mana_u64x2 head = {
+		rte_cpu_to_le_64(GDMA_WQE_HEADER(1, GDMA_OOB_SHORT_DIV4)),
+		rte_cpu_to_le_64(queue_oob),
+	};
+	uint64_t bytes = 0;
+	uint32_t n;
+
+	for (n = 0; n < nb; n++, wqe += GDMA_BU_WORDS) {
+		struct rte_mbuf *m = pkts[n];
+		uint64_t oob = queue_oob;
+		uint64_t len = m->data_len;
+
+		if (unlikely(!mana_tx_is_alone(m) || m->pool != mp ||
+			     len < MANA_TX_MIN_BYTES))
+			break;
+		if (f & MANA_TX_F_CSUM ?
+		    unlikely(!mana_tx_csum_run(m, &oob)) :
+		    unlikely((m->ol_flags & MANA_TX_OL_ODD) != 0))
+			break;
+		*(mana_u64x2 *)wqe = head;
+		if (f & MANA_TX_F_CSUM)
+			wqe[1] = rte_cpu_to_le_64(oob);
+		mana_wqe_set(&wqe[2], rte_pktmbuf_mtod(m, uintptr_t));
+		mana_wqe_set(&wqe[3], GDMA_SGE_WORD(lkey, len));
+		mbufs[n] = m;
+		bytes += len;
+	}
+	txq->bytes += bytes;
+	return n;
+}
+
+/* Post a run that is the whole burst, and a group of its own. */
+static inline void
+mana_tx_run_post_all(struct mana_txq *txq, uint32_t nb)
+{
+	struct mana_tx_group *group =
+		&txq->groups[txq->group_pi++ & txq->mask];
+	uint32_t bu_end = txq->sq.pi + nb;
+
+	txq->pi += nb;
+	txq->sq.pi = bu_end;
+	txq->mbuf_pi += nb;
+	mana_tx_want_cqe(txq, bu_end - 1);
+	group->mp = txq->mp;
+	group->wqe_end = txq->pi;
+	group->mbuf_end = txq->mbuf_pi;
+	group->bu_end = bu_end;
+	group->bu_at = bu_end - 1;
+	txq->run_left -= nb;
+	if (unlikely(txq->run_left == 0))
+		txq->run_left = mana_tx_run_left(txq);
+}
+
+/* Post a run among others. */
+static inline void
+mana_tx_run_post(struct mana_txq *txq, uint32_t nb)
+{
+	for (; nb > 0; nb--)
+		mana_tx_post(txq, 1, 1, txq->mp);
+}
+
+/* What of a run fits the group that is being filled. */
+static inline uint32_t
+mana_tx_group_room(const struct mana_txq *txq)
+{
+	if (txq->is_long)
+		return 0;
+	if (txq->no_cqe == 0)
+		return UINT32_MAX;
+	return RTE_MIN(txq->group_wqes - ((uint32_t)txq->pi - txq->open_pi),
+		       txq->group_bu - (txq->sq.pi - txq->open_bu));
+}
+
+/*
+ * Packets of which the first one is not of the simple kind, or of another
+ * pool: some of them are done with, or may be simple now.
+ *
+ * @return
+ *   Packets posted or dropped; -EAGAIN: there is no room.
+ */
+static __rte_noinline int
+mana_tx_put_odd(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb)
+{
+	uint32_t n;
+	int ret;
+
+	if (mana_txq_nb_posted(txq) >= txq->limit)
+		return -EAGAIN;
+	if (pkts[0]->pool != txq->mp && mana_tx_pool_use(txq, pkts[0]->pool))
+		return 0;
+	n = mana_tx_wide_run(txq, pkts, nb);
+	if (n != 0)
+		return n;
+	ret = mana_tx_put_any(txq, pkts[0]);
+	if (ret < 0)
+		return ret;
+	txq->bytes += ret;
+	return 1;
+}
+
+/* The burst, when it is not one run: nb_run packets of it are written. */
+static __rte_always_inline uint16_t
+mana_tx_rest_tmpl(struct mana_txq *txq, struct rte_mbuf **pkts,
+		  uint16_t nb_pkts, uint32_t nb_run, const uint32_t f)
+{
+	const uint64_t start = txq->pi;
+	uint32_t i = nb_run;
+
+	txq->open_pi = txq->pi;
+	txq->open_bu = txq->sq.pi;
+	mana_tx_run_post(txq, nb_run);
+	while (i < nb_pkts) {
+		uint32_t room = RTE_MIN(mana_tx_ring_room(txq),
+					mana_tx_group_room(txq));
+		uint32_t n;
+		int ret;
+
+		room = RTE_MIN(room, nb_pkts - i);
+		n = mana_tx_run(txq, pkts + i, room, f);
+		mana_tx_run_post(txq, n);
+		i += n;
+		if (n == room && n != 0)
+			continue;
+		ret = mana_tx_put_odd(txq, pkts + i, nb_pkts - i);
+		if (ret < 0)
+			break;
+		i += ret;
+	}
+	if (txq->pi == start)
+		return i;
+	if ((uint32_t)txq->pi != txq->open_pi)
+		mana_tx_group_close(txq);
+	txq->run_left = mana_tx_run_left(txq);
+	mana_wq_ring(&txq->sq);
+	txq->sq_doorbells++;
+	return i;
 }
 
 static __rte_always_inline uint16_t
 mana_tx_burst_tmpl(struct mana_txq *txq, struct rte_mbuf **pkts,
-		   uint16_t nb_pkts, const uint32_t f)
+		   uint16_t nb_pkts, mana_tx_rest_t rest, const uint32_t f)
 {
-	const uint32_t start = txq->pi;
-	uint64_t bytes = 0;
-	uint16_t i;
+	uint32_t n;
 
-	mana_mr_cache_sync(&txq->mr);
-	mana_tx_reap(txq, UINT32_MAX);
+	if (unlikely(mana_mr_cache_is_stale(&txq->mr)))
+		mana_tx_pools_forget(txq);
+	mana_tx_reap(txq);
 
-	for (i = 0; i < nb_pkts; i++) {
-		struct rte_mbuf *m = pkts[i];
-		uint64_t oob = txq->oob;
-		uint32_t lkey;
-		int ret;
-
-		if (unlikely(mana_txq_nb_posted(txq) >= txq->limit))
-			break;
-		if (likely(mana_tx_is_fast(txq, m, &oob, f) &&
-			   mana_wq_free_bu(&txq->sq) != 0 &&
-			   mana_mr_lkey(&txq->mr, m,
-					rte_pktmbuf_mtod(m, uintptr_t),
-					m->data_len, &lkey))) {
-			mana_tx_put_one(txq, m, oob, lkey);
-			bytes += m->data_len;
-			continue;
-		}
-		ret = mana_tx_put_any(txq, m);
-		if (unlikely(ret < 0))
-			break;
-		bytes += ret;
-	}
-
-	if (likely(txq->pi != start)) {
-		mana_wq_ring(&txq->sq);
-		txq->packets += txq->pi - start;
-		txq->bytes += bytes;
-	}
-	return i;
+	if (unlikely(!mana_tx_fits(txq, nb_pkts)))
+		return rest(txq, pkts, nb_pkts, 0);
+	n = mana_tx_run(txq, pkts, nb_pkts, f);
+	if (unlikely(n != nb_pkts))
+		return rest(txq, pkts, nb_pkts, n);
+	mana_tx_run_post_all(txq, n);
+	mana_wq_ring(&txq->sq);
+	txq->sq_doorbells++;
+	return n;
 }
 
 #define MANA_TX_BURST(name, flags) \
+static __rte_noinline uint16_t \
+mana_tx_rest_##name(struct mana_txq *txq, struct rte_mbuf **pkts, \
+		    uint16_t nb_pkts, uint32_t nb_run) \
+{ \
+	return mana_tx_rest_tmpl(txq, pkts, nb_pkts, nb_run, flags); \
+} \
 static uint16_t \
 mana_tx_burst_##name(void *txq, struct rte_mbuf **pkts, uint16_t nb_pkts) \
 { \
-	return mana_tx_burst_tmpl(txq, pkts, nb_pkts, flags); \
+	return mana_tx_burst_tmpl(txq, pkts, nb_pkts, mana_tx_rest_##name, \
+				  flags); \
 }
 
 MANA_TX_BURST(plain, 0)
 MANA_TX_BURST(csum, MANA_TX_F_CSUM)
 
 /* The cheapest first; the last one covers all. */
-static const struct mana_path mana_tx_paths[] = {
-	{ "Scalar", MANA_TX_F_WIDE, mana_tx_burst_plain },
-	{ "Scalar Checksum", MANA_TX_F_WIDE | MANA_TX_F_CSUM, mana_tx_burst_csum },
+const struct mana_path mana_tx_paths[] = {
+	{
+		.name = "Scalar", .key = "scalar",
+		.flags = MANA_TX_F_WIDE,
+		.burst = mana_tx_burst_plain,
+	}, {
+		.name = "Scalar Checksum", .key = "scalar",
+		.flags = MANA_TX_F_WIDE | MANA_TX_F_CSUM,
+		.burst = mana_tx_burst_csum,
+	},
 };
+
+const uint32_t mana_tx_nb_paths = RTE_DIM(mana_tx_paths);
 
 const struct mana_path *
 mana_tx_path_select(uint32_t flags)
 {
-	uint32_t i;
-
-	for (i = 0; i < RTE_DIM(mana_tx_paths) - 1; i++)
-		if ((flags & ~mana_tx_paths[i].flags) == 0)
-			break;
-	return &mana_tx_paths[i];
+	return mana_path_select(mana_tx_paths, mana_tx_nb_paths, flags, NULL);
 }
 
 const struct mana_path *
 mana_tx_path_find(mana_burst_t burst)
 {
-	uint32_t i;
-
-	for (i = 0; i < RTE_DIM(mana_tx_paths); i++)
-		if (mana_tx_paths[i].burst == burst)
-			return &mana_tx_paths[i];
-	return NULL;
+	return mana_path_find(mana_tx_paths, mana_tx_nb_paths, burst);
 }

@@ -23,14 +23,25 @@
 
 /* Checksums that the device computes. */
 #define MANA_TX_OL_CSUM (RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK)
+/* The packet is a tunnel's: all other lengths and flags speak of the inside. */
+#define MANA_TX_OL_TUNNEL \
+	(RTE_MBUF_F_TX_OUTER_IPV4 | RTE_MBUF_F_TX_OUTER_IPV6 | \
+	 RTE_MBUF_F_TX_TUNNEL_MASK)
+/* Checksums of the outer headers of a tunnel. */
+#define MANA_TX_OL_OUTER_CSUM \
+	(RTE_MBUF_F_TX_OUTER_IP_CKSUM | RTE_MBUF_F_TX_OUTER_UDP_CKSUM)
 /* Flags that describe a packet and ask for nothing by themselves. */
 #define MANA_TX_OL_INFO \
-	(RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IPV6 | RTE_MBUF_F_TX_OUTER_IPV4 | \
-	 RTE_MBUF_F_TX_OUTER_IPV6 | RTE_MBUF_F_TX_TUNNEL_MASK)
+	(RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IPV6 | MANA_TX_OL_TUNNEL)
 /* All requests, and those that are refused. */
 #define MANA_TX_OL_REQUEST (RTE_MBUF_F_TX_OFFLOAD_MASK & ~MANA_TX_OL_INFO)
 #define MANA_TX_OL_REFUSED \
-	(MANA_TX_OL_REQUEST & ~(MANA_TX_OL_CSUM | RTE_MBUF_F_TX_VLAN))
+	(MANA_TX_OL_REQUEST & ~(MANA_TX_OL_CSUM | MANA_TX_OL_OUTER_CSUM | \
+				RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_VLAN))
+
+/* What keeps a packet from the run: requests, and bytes that are elsewhere. */
+#define MANA_TX_OL_NOT_DIRECT (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL)
+#define MANA_TX_OL_ODD (MANA_TX_OL_REQUEST | MANA_TX_OL_NOT_DIRECT)
 
 /*
  * Shortest frame that has a meaning. Not padded: no driver does (Linux posts
@@ -55,7 +66,20 @@ extern const uint8_t mana_tx_csum_bits[MANA_TX_CSUM_INDEX_M + 1];
 static_assert((1u << RTE_MBUF_L2_LEN_BITS) + (1u << RTE_MBUF_L3_LEN_BITS) - 2 <=
 	      MANA_TX_OOB_TRANS_OFF_M, "trans_off");
 
-/* A checksum request in the device's terms. */
+/* A checksum request in the mbuf's terms. */
+struct mana_tx_ask {
+	uint64_t ol_flags;
+	uint32_t l2_len;
+	uint32_t l3_len;
+};
+
+static inline struct mana_tx_ask
+mana_tx_ask_of(const struct rte_mbuf *m)
+{
+	return (struct mana_tx_ask){ m->ol_flags, m->l2_len, m->l3_len };
+}
+
+/* The same in the device's terms. */
 struct mana_tx_csum {
 	uint64_t oob; /* bits to add to the short OOB */
 	uint32_t hdr_bytes; /* frame bytes that are read or written; 0: none */
@@ -71,37 +95,37 @@ struct mana_tx_csum {
  *   0; -ENOTSUP; -EINVAL when lengths or flags contradict each other.
  */
 static inline int
-mana_tx_csum_check(const struct rte_mbuf *m, struct mana_tx_csum *csum)
+mana_tx_csum_check(const struct mana_tx_ask *ask, struct mana_tx_csum *csum)
 {
-	uint64_t ol_flags = m->ol_flags;
+	uint64_t ol_flags = ask->ol_flags;
 	uint32_t bits = mana_tx_csum_bits[ol_flags >> MANA_TX_CSUM_INDEX_S &
 					  MANA_TX_CSUM_INDEX_M];
-	uint32_t l4_off = m->l2_len + m->l3_len;
+	uint32_t l4_off = ask->l2_len + ask->l3_len;
 	uint32_t l4_bytes = 0;
 
 	csum->oob = 0;
 	csum->hdr_bytes = 0;
 	if ((ol_flags & MANA_TX_OL_CSUM) == 0)
 		return 0;
-	if (unlikely((ol_flags & RTE_MBUF_F_TX_TUNNEL_MASK) != 0 ||
+	if (unlikely((ol_flags & MANA_TX_OL_TUNNEL) != 0 ||
 		     (ol_flags & RTE_MBUF_F_TX_L4_MASK) ==
 		     RTE_MBUF_F_TX_SCTP_CKSUM))
 		return -ENOTSUP;
 	if (unlikely(bits == MANA_TX_CSUM_REFUSED ||
-		     m->l2_len < RTE_ETHER_HDR_LEN))
+		     ask->l2_len < RTE_ETHER_HDR_LEN))
 		return -EINVAL;
 	if (ol_flags & RTE_MBUF_F_TX_IPV4) {
-		if (unlikely(m->l3_len < sizeof(struct rte_ipv4_hdr)))
+		if (unlikely(ask->l3_len < sizeof(struct rte_ipv4_hdr)))
 			return -EINVAL;
-	} else if (unlikely(m->l3_len != sizeof(struct rte_ipv6_hdr))) {
-		return m->l3_len < sizeof(struct rte_ipv6_hdr) ? -EINVAL :
-								 -ENOTSUP;
+	} else if (unlikely(ask->l3_len != sizeof(struct rte_ipv6_hdr))) {
+		return ask->l3_len < sizeof(struct rte_ipv6_hdr) ? -EINVAL :
+								   -ENOTSUP;
 	}
 	if (bits & 1u << MANA_TX_OOB_TCP_CSUM_S)
 		l4_bytes = sizeof(struct rte_tcp_hdr);
 	else if (bits & 1u << MANA_TX_OOB_UDP_CSUM_S)
 		l4_bytes = sizeof(struct rte_udp_hdr);
-	csum->oob = bits | RTE_SHIFT_VAL64(l4_off, MANA_TX_OOB_TRANS_OFF_S);
+	csum->oob = bits | MANA_SHIFT_VAL64(l4_off, MANA_TX_OOB_TRANS_OFF_S);
 	csum->hdr_bytes = l4_off + l4_bytes;
 	return 0;
 }
@@ -119,10 +143,20 @@ mana_tx_sum(const uint8_t *data, uint32_t nb_words, uint64_t sum)
 		memcpy(&word, data + i * sizeof(word), sizeof(word));
 		sum += word;
 	}
-	sum = (sum & UINT32_MAX) + (sum >> 32);
-	sum = (sum & UINT32_MAX) + (sum >> 32);
-	sum = (sum & UINT16_MAX) + (sum >> 16);
-	return (sum & UINT16_MAX) + (sum >> 16);
+	/* Both halves, and the carry: they meet in the upper one. */
+	sum = (sum + (sum << 32 | sum >> 32)) >> 32;
+	word = sum;
+	return (word + (word << 16 | word >> 16)) >> 16;
+}
+
+/* The addresses in the IP header. */
+static inline uint16_t
+mana_tx_addr_sum(const uint8_t *l3, const struct mana_tx_ask *ask, uint64_t sum)
+{
+	if (ask->ol_flags & RTE_MBUF_F_TX_IPV4)
+		return mana_tx_sum(l3 + offsetof(struct rte_ipv4_hdr, src_addr),
+				   2, sum);
+	return mana_tx_sum(l3 + offsetof(struct rte_ipv6_hdr, src_addr), 8, sum);
 }
 
 /*
@@ -130,38 +164,33 @@ mana_tx_sum(const uint8_t *data, uint32_t nb_words, uint64_t sum)
  * rte_ipv6_phdr_cksum() give, in a fifth of the instructions.
  */
 static inline uint16_t
-mana_tx_pseudo_sum(const uint8_t *l3, const struct rte_mbuf *m)
+mana_tx_pseudo_sum(const uint8_t *l3, const struct mana_tx_ask *ask)
 {
-	bool is_tcp = (m->ol_flags & RTE_MBUF_F_TX_L4_MASK) ==
+	bool is_tcp = (ask->ol_flags & RTE_MBUF_F_TX_L4_MASK) ==
 		      RTE_MBUF_F_TX_TCP_CKSUM;
 	uint64_t sum = rte_cpu_to_be_16(is_tcp ? IPPROTO_TCP : IPPROTO_UDP);
 	uint16_t len;
 
-	if (m->ol_flags & RTE_MBUF_F_TX_IPV4) {
+	if (ask->ol_flags & RTE_MBUF_F_TX_IPV4) {
 		memcpy(&len, l3 + offsetof(struct rte_ipv4_hdr, total_length),
 		       sizeof(len));
-		len = rte_cpu_to_be_16(rte_be_to_cpu_16(len) - m->l3_len);
-		return mana_tx_sum(l3 + offsetof(struct rte_ipv4_hdr, src_addr),
-				   2, sum + len);
+		len = rte_cpu_to_be_16(rte_be_to_cpu_16(len) - ask->l3_len);
+	} else {
+		memcpy(&len, l3 + offsetof(struct rte_ipv6_hdr, payload_len),
+		       sizeof(len));
 	}
-	memcpy(&len, l3 + offsetof(struct rte_ipv6_hdr, payload_len),
-	       sizeof(len));
-	return mana_tx_sum(l3 + offsetof(struct rte_ipv6_hdr, src_addr), 8,
-			   sum + len);
+	return mana_tx_addr_sum(l3, ask, sum + len);
 }
 
-/* Set a checksum field. False when it differs and may not be written. */
+/* Set a 16-bit field. False when it differs and may not be written. */
 static inline bool
 mana_tx_field_set(uint8_t *field, uint16_t value, bool may_write)
 {
-	uint16_t now;
-
-	memcpy(&now, field, sizeof(now)); /* at any address */
-	if (now == value)
-		return true;
-	if (may_write)
-		memcpy(field, &value, sizeof(value));
-	return may_write;
+	/* At any address. */
+	if (!may_write)
+		return memcmp(field, &value, sizeof(value)) == 0;
+	memcpy(field, &value, sizeof(value));
+	return true;
 }
 
 /**
@@ -176,11 +205,11 @@ mana_tx_field_set(uint8_t *field, uint16_t value, bool may_write)
  *   Whether the fields are right now.
  */
 static inline bool
-mana_tx_hdr_fix(uint8_t *frame, const struct rte_mbuf *m, bool may_write)
+mana_tx_hdr_fix(uint8_t *frame, const struct mana_tx_ask *ask, bool may_write)
 {
-	uint64_t ol_flags = m->ol_flags;
-	uint8_t *l3 = frame + m->l2_len;
-	uint8_t *l4 = l3 + m->l3_len;
+	uint64_t ol_flags = ask->ol_flags;
+	uint8_t *l3 = frame + ask->l2_len;
+	uint8_t *l4 = l3 + ask->l3_len;
 	bool ok = true;
 
 	if (ol_flags & RTE_MBUF_F_TX_IP_CKSUM)
@@ -192,7 +221,7 @@ mana_tx_hdr_fix(uint8_t *frame, const struct rte_mbuf *m, bool may_write)
 		l4 += offsetof(struct rte_tcp_hdr, cksum);
 	else
 		l4 += offsetof(struct rte_udp_hdr, dgram_cksum);
-	return mana_tx_field_set(l4, mana_tx_pseudo_sum(l3, m), may_write) &&
+	return mana_tx_field_set(l4, mana_tx_pseudo_sum(l3, ask), may_write) &&
 	       ok;
 }
 
@@ -209,30 +238,223 @@ mana_tx_hdr_is_private(const struct rte_mbuf *m)
 }
 
 /*
- * Remember what was posted. An mbuf that is alone, direct and only ours needs
- * no look when its completion comes: whoever does not hold a reference now
- * cannot get one. These go back to one pool in bulk.
+ * An mbuf that is alone, direct and only ours needs no look when its
+ * completion comes: whoever does not hold a reference now cannot get one. It
+ * goes back to its pool as it is.
+ */
+static inline bool
+mana_tx_is_plain(const struct rte_mbuf *m)
+{
+	return m->nb_segs == 1 && rte_mbuf_refcnt_read(m) == 1 &&
+	       RTE_MBUF_DIRECT(m);
+}
+
+/*
+ * A word of a WQE. A plain store: paired in vectors by the compiler they cost
+ * more.
  */
 static inline void
-mana_tx_record(struct mana_txq *txq, uint32_t idx, struct rte_mbuf *m,
-	       uint32_t nb_bu)
+mana_wqe_set(uint64_t *word, uint64_t value)
 {
-	uint32_t info = nb_bu;
-
-	if (likely(m->nb_segs == 1 && rte_mbuf_refcnt_read(m) == 1 &&
-		   RTE_MBUF_DIRECT(m))) {
-		/* Another pool may take over when nothing is left of the last. */
-		if (unlikely(m->pool != txq->mp) &&
-		    (int32_t)(txq->ci - txq->last_plain) >= 0)
-			txq->mp = m->pool;
-		if (likely(m->pool == txq->mp)) {
-			info |= MANA_TX_INFO_PLAIN;
-			txq->last_plain = idx + 1;
-		}
-	}
-	txq->mbufs[idx & txq->mask] = m;
-	txq->info[idx & txq->mask] = info;
+	*(volatile uint64_t *)word = rte_cpu_to_le_64(value);
 }
+
+/* The only reference is ours; a plain load. */
+static inline bool
+mana_tx_is_ours(const struct rte_mbuf *m)
+{
+	uint16_t refcnt;
+
+	memcpy(&refcnt, RTE_PTR_ADD(m, offsetof(struct rte_mbuf, refcnt)),
+	       sizeof(refcnt));
+	return refcnt == 1;
+}
+
+/* RTE_MBUF_DIRECT() by one byte. */
+static inline bool
+mana_tx_is_direct(const struct rte_mbuf *m)
+{
+	return ((uint8_t)(m->ol_flags >> 56) & MANA_TX_OL_NOT_DIRECT >> 56) == 0;
+}
+
+/* One reference, one segment: two halves of a word. */
+static inline void
+mana_tx_set_alone(struct rte_mbuf *m)
+{
+	uint32_t word = 0x00010001;
+
+	memcpy(RTE_PTR_ADD(m, offsetof(struct rte_mbuf, refcnt)), &word,
+	       sizeof(word));
+}
+
+static inline bool
+mana_tx_is_alone(const struct rte_mbuf *m)
+{
+	uint32_t word;
+
+	memcpy(&word, RTE_PTR_ADD(m, offsetof(struct rte_mbuf, refcnt)),
+	       sizeof(word));
+	return word == 0x00010001;
+}
+static_assert(offsetof(struct rte_mbuf, nb_segs) ==
+	      offsetof(struct rte_mbuf, refcnt) + sizeof(uint16_t), "rte_mbuf");
+
+/*
+ * Checksum requests of the most usual kind, TCP or UDP over IPv4, by the same
+ * index: what is needed to meet them; 0 when it is of another kind.
+ */
+struct mana_tx_usual {
+	uint8_t oob; /* bits of the OOB */
+	uint8_t l4_bytes; /* the least */
+	uint8_t field; /* of the L4 header */
+	uint8_t ip_csum; /* the IPv4 one, too */
+	uint32_t proto; /* as the pseudo header has it */
+};
+extern const struct mana_tx_usual mana_tx_usual[MANA_TX_CSUM_INDEX_M + 1];
+
+/* The same as below for any request. */
+bool mana_tx_csum_unusual(struct rte_mbuf *m, uint64_t *oob);
+
+/*
+ * The checksum request of a packet that is plain, for the run: header in
+ * place, device's terms in *oob. False: there is more to it.
+ */
+static __rte_always_inline bool
+mana_tx_csum_run(struct rte_mbuf *m, uint64_t *oob)
+{
+	const struct mana_tx_usual *usual;
+	uint64_t ol_flags = m->ol_flags, addrs, sum;
+	uint32_t l2_len, l3_len;
+	uint8_t *l3;
+	uint16_t len, field;
+	uint32_t word;
+
+	if ((ol_flags & MANA_TX_OL_ODD) == 0)
+		return true;
+	usual = &mana_tx_usual[ol_flags >> MANA_TX_CSUM_INDEX_S &
+			       MANA_TX_CSUM_INDEX_M];
+	l2_len = m->l2_len;
+	l3_len = m->l3_len;
+	if (unlikely((ol_flags & ((MANA_TX_OL_ODD & ~MANA_TX_OL_CSUM) |
+				  MANA_TX_OL_TUNNEL)) != 0 ||
+		     usual->oob == 0 || l2_len < RTE_ETHER_HDR_LEN ||
+		     l3_len < sizeof(struct rte_ipv4_hdr) ||
+		     l2_len + l3_len + usual->l4_bytes > m->data_len))
+		return mana_tx_csum_unusual(m, oob);
+	*oob |= usual->oob | MANA_SHIFT_VAL64(l2_len + l3_len,
+					      MANA_TX_OOB_TRANS_OFF_S);
+	l3 = rte_pktmbuf_mtod_offset(m, uint8_t *, l2_len);
+	if (usual->ip_csum)
+		mana_tx_field_set(l3 + offsetof(struct rte_ipv4_hdr,
+						hdr_checksum), 0, true);
+	memcpy(&addrs, l3 + offsetof(struct rte_ipv4_hdr, src_addr),
+	       sizeof(addrs));
+	memcpy(&len, l3 + offsetof(struct rte_ipv4_hdr, total_length),
+	       sizeof(len));
+	len = rte_cpu_to_be_16(rte_be_to_cpu_16(len) - l3_len);
+	/* As mana_tx_sum() does. */
+	sum = (addrs & UINT32_MAX) + (addrs >> 32) + len + usual->proto;
+	sum = (sum >> 16) + (sum & UINT16_MAX);
+	word = sum;
+	field = (word + (word << 16 | word >> 16)) >> 16;
+	memcpy(l3 + l3_len + usual->field, &field, sizeof(field));
+	return true;
+}
+static_assert(offsetof(struct rte_ipv4_hdr, dst_addr) ==
+	      offsetof(struct rte_ipv4_hdr, src_addr) + sizeof(uint32_t),
+	      "two addresses in a word");
+
+/* The WQE at bu, which is not the device's yet, asks for a CQE. */
+static inline void
+mana_tx_want_cqe(struct mana_txq *txq, uint32_t bu)
+{
+	mana_wq_bu(&txq->sq, bu)[1] &=
+		~rte_cpu_to_le_64(UINT64_C(1) << MANA_TX_OOB_NO_CQE_S);
+}
+
+/*
+ * The group that is being filled is full, or the burst ends: its last WQE
+ * asks for a CQE.
+ */
+static inline void
+mana_tx_group_close(struct mana_txq *txq)
+{
+	struct mana_tx_group *group =
+		&txq->groups[txq->group_pi++ & txq->mask];
+
+	mana_tx_want_cqe(txq, txq->last_bu);
+	group->mp = txq->open_mp;
+	group->wqe_end = txq->pi;
+	group->mbuf_end = txq->mbuf_pi;
+	group->bu_end = txq->sq.pi;
+	group->bu_at = txq->last_bu;
+	txq->open_pi = txq->pi;
+	txq->open_bu = txq->sq.pi;
+}
+
+/*
+ * A WQE of nb_bu has been written at sq.pi, with txq->no_cqe in its OOB, and
+ * nb_mbufs entries behind the last one of the mbuf ring: it is posted.
+ *
+ * @param mp
+ *   The pool of all these mbufs, each of them plain; NULL: look at them.
+ */
+static inline void
+mana_tx_post(struct mana_txq *txq, uint32_t nb_bu, uint32_t nb_mbufs,
+	     struct rte_mempool *mp)
+{
+	uint32_t pi = txq->pi;
+
+	if (pi == txq->open_pi)
+		txq->open_mp = mp;
+	else if (txq->open_mp != mp)
+		txq->open_mp = NULL;
+	txq->info[pi & txq->mask] = MANA_TX_INFO(nb_bu, nb_mbufs);
+	txq->last_bu = txq->sq.pi;
+	txq->sq.pi += nb_bu;
+	txq->mbuf_pi += nb_mbufs;
+	txq->pi++;
+	if (pi + 1 - txq->open_pi >= txq->group_wqes ||
+	    txq->sq.pi - txq->open_bu >= txq->group_bu)
+		mana_tx_group_close(txq);
+}
+
+/*
+ * Post a WQE of nb_bu that has been written at sq.pi, with txq->no_cqe in its
+ * OOB: sq.pi and pi move. The packet is freed when it has completed, as
+ * rte_pktmbuf_free() does.
+ */
+static inline void
+mana_tx_record(struct mana_txq *txq, struct rte_mbuf *m, uint32_t nb_bu)
+{
+	txq->mbufs[txq->mbuf_pi & txq->mbuf_mask] = m;
+	mana_tx_post(txq, nb_bu, 1, mana_tx_is_plain(m) ? m->pool : NULL);
+}
+
+/**
+ * Make this pool that of the run and of the wide way: txq->mp, txq->lkey.
+ *
+ * @return
+ *   False when the pool is not in one memory region, or too many of them take
+ *   turns.
+ */
+bool mana_tx_pool_use(struct mana_txq *txq, struct rte_mempool *mp);
+/* A region has gone: no key is known any more. */
+void mana_tx_pools_forget(struct mana_txq *txq);
+
+/**
+ * Post packets whose segments are plain mbufs of txq->mp, with VLAN tag and
+ * checksum request, in the short or the long OOB, as long as there is room.
+ * Each chain is undone: each segment is freed for itself, with the pool's
+ * others.
+ *
+ * @param nb
+ *   Packets at most; the queue has room for one WQE at least.
+ * @return
+ *   Packets posted. The next one is as it was.
+ */
+uint32_t mana_tx_wide_run(struct mana_txq *txq, struct rte_mbuf **pkts,
+			  uint32_t nb);
 
 /**
  * Post one packet of any shape: the general way.
@@ -243,13 +465,5 @@ mana_tx_record(struct mana_txq *txq, uint32_t idx, struct rte_mbuf *m,
  *   changed, the packet is still the caller's.
  */
 int mana_tx_put_any(struct mana_txq *txq, struct rte_mbuf *m);
-
-/**
- * Look at completions and free what they release.
- *
- * @return
- *   Packets released.
- */
-uint32_t mana_tx_reap(struct mana_txq *txq, uint32_t max);
 
 #endif /* MANA_TX_H */

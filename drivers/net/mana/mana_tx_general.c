@@ -2,26 +2,27 @@
 
 /*
  * The general way of a packet into the send queue: chains, VLAN tags, long
- * OOB, headers that are not ours to write, and what cannot be sent at all.
+ * OOB, TSO, headers that are not ours to write, and what cannot be sent at all.
  *
  * In this order: survey the packet, decide, look for room, find the keys; only
  * then write, and advance the indices last. So a packet that does not make it
- * leaves nothing behind in the ring.
+ * leaves nothing behind in the ring, and is itself as it was.
  */
 
 #include <string.h>
 
 #include <rte_mbuf.h>
 
-#include "mana_tx.h"
+#include "mana_tx_request.h"
 
 /* What is known of a packet before anything is written. */
 struct mana_tx_plan {
+	struct mana_tx_request req;
 	uint64_t oob;
 	uint64_t loob;
-	uint32_t bytes; /* of the frame */
 	uint32_t nb_sge;
-	uint32_t hdr_bytes; /* first bytes, sent from the bounce slot; or 0 */
+	uint32_t hdr_bytes; /* first bytes, in an SGE of their own; or 0 */
+	bool is_bounced; /* and they are sent from the bounce slot */
 	bool is_long;
 	struct {
 		uint64_t addr;
@@ -49,19 +50,11 @@ mana_tx_survey(const struct rte_mbuf *m, uint32_t skip, uint32_t *bytes,
 	return 0;
 }
 
-/* Offload requests to OOB words. */
-static int
-mana_tx_plan_offloads(const struct mana_txq *txq, const struct rte_mbuf *m,
-		      struct mana_tx_plan *plan, struct mana_tx_csum *csum)
+static void
+mana_tx_plan_oob(const struct mana_txq *txq, const struct rte_mbuf *m,
+		 struct mana_tx_plan *plan)
 {
-	int ret;
-
-	if (unlikely((m->ol_flags & MANA_TX_OL_REFUSED) != 0))
-		return -ENOTSUP;
-	ret = mana_tx_csum_check(m, csum);
-	if (unlikely(ret != 0))
-		return ret;
-	plan->oob = txq->oob | csum->oob;
+	plan->oob = txq->oob | plan->req.csum.oob;
 	plan->loob = txq->loob;
 	plan->is_long = txq->is_long;
 	if (m->ol_flags & RTE_MBUF_F_TX_VLAN) {
@@ -70,25 +63,25 @@ mana_tx_plan_offloads(const struct mana_txq *txq, const struct rte_mbuf *m,
 	}
 	if (plan->is_long)
 		plan->oob |= UINT64_C(1) << MANA_TX_OOB_PKT_FMT_S;
-	return 0;
 }
 
 /*
- * The header's checksum fields, in place if they are right already or ours to
- * write. Otherwise the header goes to the bounce slot of this descriptor.
+ * Where the header is sent from: where it is, if its fields are right already
+ * or ours to write; otherwise the bounce slot of this descriptor. It has an
+ * SGE of its own there, and always for segmentation.
  */
 static void
-mana_tx_plan_header(struct rte_mbuf *m, struct mana_tx_plan *plan,
-		    const struct mana_tx_csum *csum)
+mana_tx_plan_header(struct rte_mbuf *m, struct mana_tx_plan *plan)
 {
-	plan->hdr_bytes = 0;
-	if (csum->hdr_bytes == 0)
-		return;
-	if (likely(m->data_len >= csum->hdr_bytes) &&
-	    mana_tx_hdr_fix(rte_pktmbuf_mtod(m, uint8_t *), m,
-			    mana_tx_hdr_is_private(m)))
-		return;
-	plan->hdr_bytes = csum->hdr_bytes;
+	const struct mana_tx_request *req = &plan->req;
+	uint32_t bytes = req->csum.hdr_bytes;
+
+	plan->is_bounced = bytes != 0 &&
+		(m->data_len < bytes ||
+		 (!mana_tx_hdr_is_private(m) &&
+		  !mana_tx_request_fix(rte_pktmbuf_mtod(m, uint8_t *), req,
+				       false)));
+	plan->hdr_bytes = plan->is_bounced || req->mss_bytes != 0 ? bytes : 0;
 }
 
 static bool
@@ -114,19 +107,34 @@ mana_tx_bounce_slot(const struct mana_txq *txq)
 
 /* Copy the header to the slot and finish it there. */
 static void
-mana_tx_bounce_header(const struct mana_txq *txq, const struct rte_mbuf *m,
-		      uint32_t hdr_bytes)
+mana_tx_bounce_header(struct mana_txq *txq, const struct rte_mbuf *m,
+		      const struct mana_tx_request *req)
 {
 	uint8_t *slot = mana_tx_bounce_slot(txq);
 	const struct rte_mbuf *seg;
 	uint32_t at, len;
 
 	/* By data_len, as everything here: pkt_len is the caller's word. */
-	for (seg = m, at = 0; at < hdr_bytes; seg = seg->next, at += len) {
-		len = RTE_MIN((uint32_t)seg->data_len, hdr_bytes - at);
+	for (seg = m, at = 0; at < req->csum.hdr_bytes;
+	     seg = seg->next, at += len) {
+		len = RTE_MIN((uint32_t)seg->data_len,
+			      req->csum.hdr_bytes - at);
 		memcpy(slot + at, rte_pktmbuf_mtod(seg, void *), len);
 	}
-	mana_tx_hdr_fix(slot, m, true);
+	mana_tx_request_fix(slot, req, true);
+	txq->stats.bounced++;
+}
+
+/* Now that nothing can fail: the header's fields. */
+static void
+mana_tx_write_header(struct mana_txq *txq, struct rte_mbuf *m,
+		     const struct mana_tx_plan *plan)
+{
+	if (plan->is_bounced)
+		mana_tx_bounce_header(txq, m, &plan->req);
+	else if (plan->req.csum.hdr_bytes != 0 && mana_tx_hdr_is_private(m))
+		mana_tx_request_fix(rte_pktmbuf_mtod(m, uint8_t *), &plan->req,
+				    true);
 }
 
 /* Keys for all pieces; segments without bytes are left out. */
@@ -138,10 +146,15 @@ mana_tx_plan_sgl(struct mana_txq *txq, const struct rte_mbuf *m,
 	uint32_t left = m->nb_segs;
 
 	plan->nb_sge = 0;
-	if (skip != 0 &&
-	    !mana_tx_plan_sge(txq, plan, NULL,
-			      (uintptr_t)mana_tx_bounce_slot(txq), skip))
-		return -EFAULT;
+	if (plan->is_bounced) {
+		if (!mana_tx_plan_sge(txq, plan, NULL,
+				      (uintptr_t)mana_tx_bounce_slot(txq), skip))
+			return -EFAULT;
+	} else if (skip != 0) {
+		if (!mana_tx_plan_sge(txq, plan, m,
+				      rte_pktmbuf_mtod(m, uintptr_t), skip))
+			return -EFAULT;
+	}
 	for (; left > 0; left--, m = m->next) {
 		uint32_t len = m->data_len;
 
@@ -170,8 +183,9 @@ mana_tx_write(const struct mana_txq *txq, const struct mana_tx_plan *plan)
 	uint32_t at, i;
 
 	wqe[0] = rte_cpu_to_le_64(GDMA_WQE_HEADER(plan->nb_sge,
-		plan->is_long ? GDMA_OOB_LONG_DIV4 : GDMA_OOB_SHORT_DIV4));
-	wqe[1] = rte_cpu_to_le_64(plan->oob);
+		plan->is_long ? GDMA_OOB_LONG_DIV4 : GDMA_OOB_SHORT_DIV4) |
+		mana_tx_request_header(&plan->req));
+	wqe[1] = rte_cpu_to_le_64(plan->oob | txq->no_cqe);
 	at = 2;
 	if (plan->is_long) {
 		wqe[2] = rte_cpu_to_le_64(plan->loob);
@@ -201,53 +215,71 @@ mana_tx_plan_bu(const struct mana_tx_plan *plan, uint32_t nb_sge)
 }
 
 /*
- * Post a packet as it is, header bounced where needed. -E2BIG: it takes a
- * copy of the whole, more segments than a WQE may have, or a header beyond
- * the slot.
+ * Decide how a packet is sent as it is. -E2BIG: more segments than a WQE may
+ * have; -ENOBUFS: a header that the slot cannot hold. Either takes a copy of
+ * the whole.
  */
+static int
+mana_tx_plan_make(const struct mana_txq *txq, struct rte_mbuf *m,
+		  struct mana_tx_plan *plan)
+{
+	uint32_t bytes;
+	int ret;
+
+	ret = mana_tx_survey(m, 0, &bytes, &plan->nb_sge);
+	if (likely(ret == 0))
+		ret = mana_tx_request_check(m, bytes, &plan->req);
+	if (unlikely(ret != 0))
+		return ret;
+	mana_tx_plan_oob(txq, m, plan);
+	mana_tx_plan_header(m, plan);
+	if (plan->hdr_bytes != 0) {
+		if (plan->is_bounced && (txq->bounce == NULL ||
+					 plan->hdr_bytes > MANA_TX_BOUNCE_BYTES))
+			return -ENOBUFS;
+		mana_tx_survey(m, plan->hdr_bytes, &bytes, &plan->nb_sge);
+		plan->nb_sge++;
+	}
+	return likely(plan->nb_sge <= txq->max_sge) ? 0 : -E2BIG;
+}
+
+/* Post a packet as it is, header bounced where needed. */
 static int
 mana_tx_put_as_is(struct mana_txq *txq, struct rte_mbuf *m)
 {
-	struct mana_tx_csum csum;
 	struct mana_tx_plan plan;
 	uint32_t nb_bu;
 	int ret;
 
-	ret = mana_tx_plan_offloads(txq, m, &plan, &csum);
+	ret = mana_tx_plan_make(txq, m, &plan);
 	if (unlikely(ret != 0))
 		return ret;
-	ret = mana_tx_survey(m, 0, &plan.bytes, &plan.nb_sge);
-	if (unlikely(ret != 0 || plan.bytes < csum.hdr_bytes))
-		return -EINVAL;
-	mana_tx_plan_header(m, &plan, &csum);
-	if (plan.hdr_bytes != 0) {
-		if (txq->bounce == NULL || plan.hdr_bytes > MANA_TX_BOUNCE_BYTES)
-			return -E2BIG;
-		mana_tx_survey(m, plan.hdr_bytes, &plan.bytes, &plan.nb_sge);
-		plan.nb_sge++;
-	}
-	if (unlikely(plan.nb_sge > txq->max_sge))
-		return -E2BIG;
 	if (mana_tx_plan_bu(&plan, plan.nb_sge) > mana_wq_free_bu(&txq->sq))
 		return -EAGAIN;
 	ret = mana_tx_plan_sgl(txq, m, &plan);
 	if (unlikely(ret != 0))
 		return ret;
 
-	if (plan.hdr_bytes != 0) {
-		mana_tx_bounce_header(txq, m, plan.hdr_bytes);
-		txq->stats.bounced++;
-	}
+	mana_tx_write_header(txq, m, &plan);
 	nb_bu = mana_tx_write(txq, &plan);
-	mana_tx_record(txq, txq->pi, m, nb_bu);
-	txq->sq.pi += nb_bu;
-	txq->pi++;
-	return plan.bytes;
+	mana_tx_record(txq, m, nb_bu);
+	return plan.req.bytes;
+}
+
+/*
+ * No mbuf for a copy: -EAGAIN when a copy of ours is on its way, that is,
+ * there will be some.
+ */
+static int
+mana_tx_copy_failed(const struct mana_txq *txq)
+{
+	return txq->copy_end - 1 - txq->ci < mana_txq_nb_posted(txq) ? -EAGAIN :
+								       -ENOMEM;
 }
 
 /* Post a copy in mbufs of the driver's own; the original is freed. */
 static __rte_noinline int
-mana_tx_put_copy(struct mana_txq *txq, struct rte_mbuf *m)
+mana_tx_put_copy(struct mana_txq *txq, struct rte_mbuf *m, int reason)
 {
 	struct rte_mbuf *copy;
 	uint32_t bytes, nb_sge;
@@ -264,13 +296,14 @@ mana_tx_put_copy(struct mana_txq *txq, struct rte_mbuf *m)
 		return -ENOMEM;
 	copy = rte_pktmbuf_copy(m, txq->bounce_mp, 0, UINT32_MAX);
 	if (copy == NULL)
-		return -ENOMEM;
+		return mana_tx_copy_failed(txq);
 	ret = mana_tx_put_as_is(txq, copy);
 	if (ret <= 0) {
 		rte_pktmbuf_free(copy);
 		return ret == -E2BIG ? -ENOMEM : ret;
 	}
-	if (nb_sge > txq->max_sge)
+	txq->copy_end = txq->pi;
+	if (reason == -E2BIG)
 		txq->stats.linearized++;
 	else
 		txq->stats.bounced++;
@@ -304,8 +337,8 @@ mana_tx_put_any(struct mana_txq *txq, struct rte_mbuf *m)
 {
 	int ret = mana_tx_put_as_is(txq, m);
 
-	if (unlikely(ret == -E2BIG))
-		ret = mana_tx_put_copy(txq, m);
+	if (unlikely(ret == -E2BIG || ret == -ENOBUFS))
+		ret = mana_tx_put_copy(txq, m, ret);
 	if (unlikely(ret < 0 && ret != -EAGAIN)) {
 		mana_tx_drop(txq, m, ret);
 		return 0;

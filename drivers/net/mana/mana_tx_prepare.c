@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * tx_pkt_prepare, and the table of checksum requests.
+ * tx_pkt_prepare, the table of checksum requests, and requests beside it.
  */
 
 #include <rte_errno.h>
 #include <rte_mbuf.h>
 
-#include "mana_tx.h"
+#include "mana_tx_request.h"
 
 /*
  * The index is five bits of ol_flags: L4 type 2, IP checksum 1, IPv4 1,
@@ -46,24 +46,90 @@ const uint8_t mana_tx_csum_bits[MANA_TX_CSUM_INDEX_M + 1] = {
 	ENTRY4(16), ENTRY4(20), ENTRY4(24), ENTRY4(28),
 };
 
+#define IS_USUAL(i) \
+	(!IS_REFUSED(i) && ((i) & F_V4) && \
+	 (((i) & F_L4) == F_TCP || ((i) & F_L4) == F_UDP))
+#define USUAL(i) { \
+	.oob = IS_USUAL(i) ? OOB_BITS(i) : 0, \
+	.l4_bytes = ((i) & F_L4) == F_TCP ? sizeof(struct rte_tcp_hdr) : \
+					    sizeof(struct rte_udp_hdr), \
+	.field = ((i) & F_L4) == F_TCP ? \
+			 offsetof(struct rte_tcp_hdr, cksum) : \
+			 offsetof(struct rte_udp_hdr, dgram_cksum), \
+	.ip_csum = ((i) & F_IP) != 0, \
+	.proto = RTE_BE16(((i) & F_L4) == F_TCP ? IPPROTO_TCP : IPPROTO_UDP), \
+}
+#define USUAL4(i) USUAL(i), USUAL((i) + 1), USUAL((i) + 2), USUAL((i) + 3)
+
+const struct mana_tx_usual mana_tx_usual[MANA_TX_CSUM_INDEX_M + 1] = {
+	USUAL4(0), USUAL4(4), USUAL4(8), USUAL4(12),
+	USUAL4(16), USUAL4(20), USUAL4(24), USUAL4(28),
+};
+
+__rte_noinline bool
+mana_tx_csum_unusual(struct rte_mbuf *m, uint64_t *oob)
+{
+	struct mana_tx_ask ask = mana_tx_ask_of(m);
+	struct mana_tx_csum csum;
+
+	if ((ask.ol_flags & MANA_TX_OL_ODD & ~MANA_TX_OL_CSUM) != 0 ||
+	    mana_tx_csum_check(&ask, &csum) != 0 ||
+	    m->data_len < csum.hdr_bytes)
+		return false;
+	mana_tx_hdr_fix(rte_pktmbuf_mtod(m, uint8_t *), &ask, true);
+	*oob |= csum.oob;
+	return true;
+}
+
+/* The outer flags are those of a plain packet, at another place. */
+#define OUTER_S 4
+static_assert(RTE_MBUF_F_TX_OUTER_IP_CKSUM >> OUTER_S ==
+	      RTE_MBUF_F_TX_IP_CKSUM &&
+	      RTE_MBUF_F_TX_OUTER_IPV4 >> OUTER_S == RTE_MBUF_F_TX_IPV4 &&
+	      RTE_MBUF_F_TX_OUTER_IPV6 >> OUTER_S == RTE_MBUF_F_TX_IPV6,
+	      "outer flags");
+static_assert(RTE_MBUF_OUTL2_LEN_BITS <= RTE_MBUF_L2_LEN_BITS &&
+	      RTE_MBUF_OUTL3_LEN_BITS <= RTE_MBUF_L3_LEN_BITS, "trans_off");
+
+/*
+ * The outer headers of a tunnel are to the device those of a plain packet. It
+ * computes one set of checksums: so none inside at the same time.
+ */
+static int
+mana_tx_outer_check(const struct rte_mbuf *m, struct mana_tx_request *req)
+{
+	if ((m->ol_flags & (MANA_TX_OL_CSUM | RTE_MBUF_F_TX_TCP_SEG)) != 0)
+		return -ENOTSUP;
+	req->ask.ol_flags = m->ol_flags >> OUTER_S &
+			    (RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_IPV4 |
+			     RTE_MBUF_F_TX_IPV6);
+	if (m->ol_flags & RTE_MBUF_F_TX_OUTER_UDP_CKSUM)
+		req->ask.ol_flags |= RTE_MBUF_F_TX_UDP_CKSUM;
+	req->ask.l2_len = m->outer_l2_len;
+	req->ask.l3_len = m->outer_l3_len;
+	return 0;
+}
+
+__rte_noinline int
+mana_tx_request_rare(const struct rte_mbuf *m, struct mana_tx_request *req)
+{
+	if (m->ol_flags & MANA_TX_OL_OUTER_CSUM)
+		return mana_tx_outer_check(m, req);
+	return mana_tx_tso_check(m, req);
+}
+
 static int
 mana_tx_prepare_one(struct rte_mbuf *m)
 {
-	struct mana_tx_csum csum;
+	struct mana_tx_request req;
 	int ret;
 
-	if ((m->ol_flags & MANA_TX_OL_REFUSED) != 0)
-		return -ENOTSUP;
-	if (m->pkt_len < MANA_TX_MIN_BYTES)
-		return -EINVAL;
-	ret = mana_tx_csum_check(m, &csum);
+	ret = mana_tx_request_check(m, m->pkt_len, &req);
 	if (ret != 0)
 		return ret;
-	if (m->pkt_len < csum.hdr_bytes)
-		return -EINVAL;
-	if (csum.hdr_bytes != 0 && m->data_len >= csum.hdr_bytes &&
+	if (req.csum.hdr_bytes != 0 && m->data_len >= req.csum.hdr_bytes &&
 	    mana_tx_hdr_is_private(m))
-		mana_tx_hdr_fix(rte_pktmbuf_mtod(m, uint8_t *), m, true);
+		mana_tx_request_fix(rte_pktmbuf_mtod(m, uint8_t *), &req, true);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <rte_cycles.h>
 #include <rte_errno.h>
@@ -21,15 +22,32 @@
 /* The last owner of a vPort may be on its way out for so many tries. */
 #define NB_BUSY_TRIES 5
 
+/* So long a queue that stops waits for completions, so often it looks. */
+#define WAIT_MS 20
+#define WAIT_STEP_US 50
+
+/* Room for segments that are freed in bulk; where chains are to be expected. */
+#define MBUFS_PER_WQE 2
+#define MBUFS_PER_WQE_CHAINS 4
+
+/* And of a packet where they are not: one, and a header that was copied. */
+#define SGES_OF_ONE_SEG 2
+
 /* ---- Setup and release -------------------------------------------------- */
+
+/*
+ * A copy of 64 KiB for segmentation has to fit a WQE, the header of which
+ * takes one more SGE than its segments.
+ */
+#define MIN_COPY_BYTES (UINT16_MAX / (GDMA_SQ_WQE_MAX_SGE - 1) + 1)
 
 /* Copies of frames that cannot be sent as they are; made when first needed. */
 static int
 bounce_pool_make(struct mana_priv *priv)
 {
 	char name[RTE_MEMPOOL_NAMESIZE];
-	uint32_t room = RTE_PKTMBUF_HEADROOM + MANA_FRAME_OVERHEAD +
-			RTE_VLAN_HLEN + priv->max_mtu;
+	uint32_t frame = MANA_FRAME_OVERHEAD + RTE_VLAN_HLEN + priv->max_mtu;
+	uint32_t room = RTE_PKTMBUF_HEADROOM + RTE_MAX(frame, MIN_COPY_BYTES);
 
 	if (priv->bounce_mp != NULL)
 		return 0;
@@ -54,15 +72,32 @@ txq_alloc(struct mana_txq_ctl *ctl)
 				      ctl->nb_mbufs * sizeof(*ctl->mbufs),
 				      ctl->socket_id);
 	ctl->info = mana_queue_alloc("mana_txq",
-				     ctl->nb_mbufs * sizeof(*ctl->info),
+				     ctl->nb_wqes * sizeof(*ctl->info),
 				     ctl->socket_id);
+	ctl->groups = mana_queue_alloc("mana_txq",
+				       ctl->nb_wqes * sizeof(*ctl->groups),
+				       ctl->socket_id);
 	ctl->bounce =
 		mana_queue_alloc("mana_txq",
-				 (size_t)ctl->nb_mbufs * MANA_TX_BOUNCE_BYTES,
+				 (size_t)ctl->nb_wqes * MANA_TX_BOUNCE_BYTES,
 				 ctl->socket_id);
-	return ctl->mbufs != NULL && ctl->info != NULL && ctl->bounce != NULL ?
+	return ctl->mbufs != NULL && ctl->info != NULL &&
+			       ctl->groups != NULL && ctl->bounce != NULL ?
 		       0 :
 		       -ENOMEM;
+}
+
+/* A queue that takes nothing: a closed CQ over an empty ring. */
+static void
+txq_idle(const struct mana_priv *priv, struct mana_txq_ctl *ctl)
+{
+	struct mana_txq *txq = &ctl->txq;
+
+	txq->limit = 0;
+	memset(&txq->sq, 0, sizeof(txq->sq));
+	/* Nothing is ever rung on it: any address will do as doorbell page. */
+	(void)mana_cq_init(&txq->cq, priv->idle_ring, MANA_MIN_CQE, true,
+			   priv->idle_ring);
 }
 
 int
@@ -72,11 +107,6 @@ mana_txq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 	struct mana_txq_ctl *ctl;
 	int ret;
 
-	if (conf->tx_deferred_start) {
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "deferred start of a send queue is not supported");
-		return -ENOTSUP;
-	}
 	ret = bounce_pool_make(priv);
 	if (ret != 0)
 		return ret;
@@ -90,15 +120,23 @@ mana_txq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 	ctl->nb_desc = nb_desc;
 	ctl->nb_cqe = mana_queue_nb_cqe(priv, nb_desc, 0);
 	ctl->free_thresh = conf->tx_free_thresh;
+	ctl->is_deferred = conf->tx_deferred_start;
 	ctl->offloads = conf->offloads | priv->data->dev_conf.txmode.offloads;
 	ctl->socket_id = socket_id;
-	ctl->nb_mbufs = rte_align32pow2(nb_desc);
+	ctl->nb_wqes = rte_align32pow2(nb_desc);
+	/* Beyond it, chains are freed by their heads: slower, not wrong. */
+	ctl->nb_mbufs = ctl->nb_wqes *
+			((ctl->offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0 ?
+				 MBUFS_PER_WQE_CHAINS :
+				 MBUFS_PER_WQE);
 	ret = txq_alloc(ctl);
 	if (ret != 0) {
 		mana_txq_release(priv, ctl);
 		return ret;
 	}
 	mana_mr_track_pools(priv);
+	if (priv->idle_ring != NULL)
+		txq_idle(priv, ctl);
 	priv->data->tx_queues[queue_id] = &ctl->txq;
 	return 0;
 }
@@ -110,6 +148,7 @@ mana_txq_release(struct mana_priv *priv, struct mana_txq_ctl *ctl)
 		return;
 	mana_stats_fold_txq(priv, ctl);
 	rte_free(ctl->bounce);
+	rte_free(ctl->groups);
 	rte_free(ctl->info);
 	rte_free(ctl->mbufs);
 	rte_free(ctl);
@@ -134,6 +173,20 @@ sq_destroy(const struct mana_priv *priv, struct mana_txq_ctl *ctl)
 	return is_gone;
 }
 
+/*
+ * The ring has room for so many segments in each packet, and packets walk
+ * through all of it whatever they have: without chains a small one stays in
+ * the cache. What has more segments all the same is copied together.
+ */
+static uint16_t
+sq_max_sge(const struct mana_priv *priv, const struct mana_txq_ctl *ctl)
+{
+	if ((ctl->offloads & (RTE_ETH_TX_OFFLOAD_MULTI_SEGS |
+			      RTE_ETH_TX_OFFLOAD_TCP_TSO)) != 0)
+		return priv->tx_max_sge;
+	return RTE_MIN(priv->tx_max_sge, SGES_OF_ONE_SEG);
+}
+
 static int
 sq_create(struct mana_priv *priv, struct mana_txq_ctl *ctl)
 {
@@ -145,7 +198,7 @@ sq_create(struct mana_priv *priv, struct mana_txq_ctl *ctl)
 					   &ctl->cq);
 	if (ret == 0)
 		ret = mana_verbs_sq_create(priv->parent, ctl->cq, ctl->nb_desc,
-					   priv->tx_max_sge, &ctl->qp);
+					   sq_max_sge(priv, ctl), &ctl->qp);
 	if (ret != 0)
 		(void)sq_destroy(priv, ctl);
 	return ret;
@@ -221,12 +274,14 @@ txq_init(struct mana_priv *priv, struct mana_txq_ctl *ctl)
 		.cq_id = sq.cq_id,
 		.vp_offset = sq.vp_offset,
 		.mbufs = ctl->mbufs,
-		.info = ctl->info,
 		.nb_mbufs = ctl->nb_mbufs,
+		.info = ctl->info,
+		.groups = ctl->groups,
+		.nb_wqes = ctl->nb_wqes,
 		.bounce = ctl->bounce,
 		.bounce_mp = priv->bounce_mp,
 		.nb_desc = ctl->nb_desc,
-		.max_sge = priv->tx_max_sge,
+		.max_sge = sq_max_sge(priv, ctl),
 		.port_id = ctl->txq.port_id,
 		.queue_id = ctl->txq.queue_id,
 	};
@@ -234,7 +289,7 @@ txq_init(struct mana_priv *priv, struct mana_txq_ctl *ctl)
 }
 
 static int
-txq_start(struct mana_priv *priv, struct mana_txq_ctl *ctl)
+txq_objects_start(struct mana_priv *priv, struct mana_txq_ctl *ctl)
 {
 	int ret;
 
@@ -244,38 +299,75 @@ txq_start(struct mana_priv *priv, struct mana_txq_ctl *ctl)
 	if (ret != 0)
 		mana_diag_object(priv->data->name, &priv->netdev, "send queue",
 				 ctl->txq.queue_id, ret);
+	if (ret != 0)
+		(void)sq_destroy(priv, ctl);
 	return ret;
 }
 
+/*
+ * What has been given to the device is sent in a moment, unless the device is
+ * stuck: then it is freed unsent, or sent unseen.
+ */
 static void
-txq_stop(struct mana_priv *priv, struct mana_txq_ctl *ctl)
+txq_wait(struct mana_txq *txq, uint64_t end)
 {
-	mana_txq_close(&ctl->txq);
-	/* Better lost than used by two. */
-	if (!sq_destroy(priv, ctl))
-		ctl->txq.ci = ctl->txq.pi;
-	mana_txq_release_mbufs(&ctl->txq);
+	while (mana_txq_nb_posted(txq) != 0 && txq->fate == MANA_QUEUE_ALIVE &&
+	       !mana_cq_is_closed(&txq->cq)) {
+		(void)mana_txq_done_cleanup(txq, 0);
+		if (rte_get_timer_cycles() >= end)
+			break;
+		rte_delay_us_sleep(WAIT_STEP_US);
+	}
 }
 
-/* Reception needs a vPort, which a Tx queue configures: one that sends nothing. */
+static uint64_t
+wait_end(void)
+{
+	return rte_get_timer_cycles() + rte_get_timer_hz() / 1000 * WAIT_MS;
+}
+
+static void
+txq_objects_stop(struct mana_priv *priv, struct mana_txq_ctl *ctl)
+{
+	mana_txq_close(&ctl->txq);
+	ctl->txq.stats.unfinished += mana_txq_nb_posted(&ctl->txq);
+	if (sq_destroy(priv, ctl))
+		mana_txq_release_mbufs(&ctl->txq);
+	else
+		mana_txq_forget_mbufs(&ctl->txq);
+	if (priv->idle_ring != NULL)
+		txq_idle(priv, ctl);
+}
+
+/* ---- The vPort without a send queue ------------------------------------- */
+
+/*
+ * A Tx queue configures the vPort. Reception needs it, and a running port without
+ * it would lose it to its netdev: there is one that sends nothing.
+ */
 static int
 hidden_txq_start(struct mana_priv *priv)
 {
 	struct mana_txq_ctl *ctl;
 	int ret;
 
+	if (priv->hidden_txq != NULL)
+		return 0;
 	ctl = mana_queue_alloc("mana_txq", sizeof(*ctl), priv->data->numa_node);
 	if (ctl == NULL)
 		return -ENOMEM;
-	priv->hidden_txq = ctl;
 	ctl->nb_desc = MANA_MIN_DESC;
 	ctl->nb_cqe = mana_queue_nb_cqe(priv, ctl->nb_desc, 0);
 	ctl->socket_id = priv->data->numa_node;
 	ret = sq_create_retried(priv, ctl);
-	if (ret != 0)
+	if (ret != 0) {
 		mana_diag_object(priv->data->name, &priv->netdev,
 				 "internal send queue", MANA_DIAG_NO_ID, ret);
-	return ret;
+		rte_free(ctl);
+		return ret;
+	}
+	priv->hidden_txq = ctl;
+	return 0;
 }
 
 static void
@@ -288,29 +380,90 @@ hidden_txq_stop(struct mana_priv *priv)
 	priv->hidden_txq = NULL;
 }
 
-int
-mana_txqs_start(struct mana_priv *priv)
+static uint16_t
+nb_with_objects(const struct mana_priv *priv)
 {
-	uint16_t i;
+	uint16_t i, nb = 0;
+
+	for (i = 0; i < priv->data->nb_tx_queues; i++) {
+		const struct mana_txq_ctl *ctl = priv->data->tx_queues[i];
+
+		nb += ctl != NULL && ctl->qp != NULL;
+	}
+	return nb;
+}
+
+/* ---- Start and stop of queues ------------------------------------------- */
+
+int
+mana_txq_start(struct mana_priv *priv, uint16_t queue_id)
+{
 	int ret;
 
-	if (priv->data->nb_tx_queues == 0 && priv->data->nb_rx_queues != 0)
-		return hidden_txq_start(priv);
-	for (i = 0; i < priv->data->nb_tx_queues; i++) {
-		ret = txq_start(priv, mana_txq_ctl_of(priv->data->tx_queues[i]));
+	if (priv->data->tx_queues[queue_id] == NULL) {
+		MANA_PORT_LOG(ERR, priv->data->name,
+			      "send queue %u was not set up", queue_id);
+		return -EINVAL;
+	}
+	ret = txq_objects_start(priv, mana_txq_ctl_of(priv->data->tx_queues[queue_id]));
+	if (ret == 0)
+		hidden_txq_stop(priv);
+	return ret;
+}
+
+int
+mana_txq_stop(struct mana_priv *priv, uint16_t queue_id)
+{
+	struct mana_txq_ctl *ctl = priv->data->tx_queues[queue_id];
+	int ret;
+
+	if (ctl == NULL)
+		return -EINVAL;
+	/* The vPort, and reception with it, goes with its last send queue. */
+	if (nb_with_objects(priv) == 1) {
+		ret = hidden_txq_start(priv);
 		if (ret != 0)
 			return ret;
 	}
+	txq_wait(&ctl->txq, wait_end());
+	txq_objects_stop(priv, ctl);
 	return 0;
+}
+
+int
+mana_txqs_start(struct mana_priv *priv)
+{
+	const struct rte_eth_dev_data *data = priv->data;
+	int ret = 0;
+	uint16_t i;
+
+	for (i = 0; i < data->nb_tx_queues; i++) {
+		struct mana_txq_ctl *ctl = mana_txq_ctl_of(data->tx_queues[i]);
+
+		if (data->tx_queue_state[i] == RTE_ETH_QUEUE_STATE_STARTED)
+			ret = txq_objects_start(priv, ctl);
+		else
+			txq_idle(priv, ctl);
+		if (ret != 0)
+			return ret;
+	}
+	return nb_with_objects(priv) == 0 ? hidden_txq_start(priv) : 0;
 }
 
 void
 mana_txqs_stop(struct mana_priv *priv)
 {
+	uint64_t end = wait_end();
 	uint16_t i;
 
-	for (i = 0; i < priv->data->nb_tx_queues; i++)
-		if (priv->data->tx_queues[i] != NULL)
-			txq_stop(priv, mana_txq_ctl_of(priv->data->tx_queues[i]));
+	for (i = 0; i < priv->data->nb_tx_queues; i++) {
+		struct mana_txq_ctl *ctl = priv->data->tx_queues[i];
+
+		if (ctl == NULL)
+			continue;
+		if (ctl->qp != NULL)
+			txq_wait(&ctl->txq, end);
+		txq_objects_stop(priv, ctl);
+	}
 	hidden_txq_stop(priv);
 }

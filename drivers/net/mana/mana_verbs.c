@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -72,6 +73,12 @@ mana_verbs_close(struct ibv_context *ctx)
 	return ibv_close_device(ctx) == 0 ? 0 : last_error();
 }
 
+const char *
+mana_verbs_context_name(const struct ibv_context *ctx)
+{
+	return ctx->device->name;
+}
+
 int
 mana_verbs_query(struct ibv_context *ctx, struct mana_verbs_caps *caps)
 {
@@ -105,7 +112,48 @@ mana_verbs_port_check(struct ibv_context *ctx, uint32_t port)
 	ret = ibv_query_port(ctx, port, &attr);
 	if (ret != 0)
 		return -abs(ret);
-	return attr.link_layer == IBV_LINK_LAYER_ETHERNET ? 0 : -ENOTSUP;
+	/*
+	 * Its link layer tells nothing: mana_ib of Linux 6.2 has no
+	 * get_link_layer(), and the core then takes a port for InfiniBand
+	 * (core/verbs.c rdma_port_get_link_layer). What is not the Ethernet
+	 * device was refused by its capabilities.
+	 */
+	return 0;
+}
+
+static int
+set_nonblocking(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0)
+		return last_error();
+	return 0;
+}
+
+int
+mana_verbs_events_open(struct ibv_context *ctx, int *fd)
+{
+	*fd = ctx->async_fd;
+	return set_nonblocking(ctx->async_fd);
+}
+
+int
+mana_verbs_event_get(struct ibv_context *ctx, enum mana_verbs_event *event,
+		     const char **name)
+{
+	struct ibv_async_event async;
+
+	errno = 0;
+	if (ibv_get_async_event(ctx, &async) != 0)
+		return last_error();
+	*event = async.event_type == IBV_EVENT_DEVICE_FATAL ?
+			 MANA_VERBS_EVENT_FATAL :
+			 MANA_VERBS_EVENT_OTHER;
+	*name = ibv_event_type_str(async.event_type);
+	/* A destroy waits until all events of its object are acknowledged. */
+	ibv_ack_async_event(&async);
+	return 0;
 }
 
 /* Remembered apart from the ring, which is all pages. */
@@ -241,6 +289,55 @@ mana_verbs_mr_destroy(struct ibv_mr *mr)
 	if (mr == NULL || ibv_dereg_mr(mr) == 0)
 		return 0;
 	return -abs(ibv_dereg_mr(mr));
+}
+
+int
+mana_verbs_channel_create(struct ibv_context *ctx,
+			  struct ibv_comp_channel **channel)
+{
+	int ret;
+
+	errno = 0;
+	*channel = ibv_create_comp_channel(ctx);
+	if (*channel == NULL)
+		return last_error();
+	ret = set_nonblocking((*channel)->fd);
+	if (ret != 0) {
+		mana_verbs_channel_destroy(*channel);
+		*channel = NULL;
+	}
+	return ret;
+}
+
+void
+mana_verbs_channel_destroy(struct ibv_comp_channel *channel)
+{
+	/* Refused when the kernel has kept one of its CQs: nobody asks again. */
+	if (channel != NULL && ibv_destroy_comp_channel(channel) != 0)
+		(void)close(channel->fd);
+}
+
+int
+mana_verbs_channel_fd(const struct ibv_comp_channel *channel)
+{
+	return channel->fd;
+}
+
+int
+mana_verbs_channel_drain(struct ibv_comp_channel *channel)
+{
+	struct ibv_cq *cq;
+	void *cq_context;
+	int nb = 0;
+
+	errno = 0;
+	while (ibv_get_cq_event(channel, &cq, &cq_context) == 0) {
+		/* At once: the CQ's destroy waits until all are. */
+		ibv_ack_cq_events(cq, 1);
+		nb++;
+		errno = 0;
+	}
+	return errno == EAGAIN || errno == EINTR ? nb : last_error();
 }
 
 int

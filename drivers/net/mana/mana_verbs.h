@@ -78,9 +78,27 @@ const char *mana_verbs_device_path(const struct ibv_device *device);
 
 int mana_verbs_open(struct ibv_device *device, struct ibv_context **ctx);
 int mana_verbs_close(struct ibv_context *ctx);
+/* Name of the RDMA device, valid until the close. */
+const char *mana_verbs_context_name(const struct ibv_context *ctx);
 int mana_verbs_query(struct ibv_context *ctx, struct mana_verbs_caps *caps);
-/* -ENOTSUP when the verbs port (from 1) is not Ethernet. */
+/* Whether there is such a verbs port (from 1): -EINVAL when not. */
 int mana_verbs_port_check(struct ibv_context *ctx, uint32_t port);
+
+/* What the kernel tells of a device at any moment. */
+enum mana_verbs_event {
+	MANA_VERBS_EVENT_OTHER,
+	/* The device is gone for this context: the last event there is. */
+	MANA_VERBS_EVENT_FATAL,
+};
+
+/* The descriptor on which events come; reading it never blocks from now on. */
+int mana_verbs_events_open(struct ibv_context *ctx, int *fd);
+/*
+ * The next event, and its name for messages; -EAGAIN: none. Any thread, one
+ * at a time.
+ */
+int mana_verbs_event_get(struct ibv_context *ctx, enum mana_verbs_event *event,
+			 const char **name);
 
 /*
  * Rings created from now on come from this NUMA socket (SOCKET_ID_ANY
@@ -104,6 +122,21 @@ int mana_verbs_pd_destroy(struct ibv_pd *pd);
 int mana_verbs_mr_create(struct ibv_pd *pd, uintptr_t addr, size_t len,
 			 bool is_writable, struct ibv_mr **mr, uint32_t *lkey);
 int mana_verbs_mr_destroy(struct ibv_mr *mr);
+
+/*
+ * A channel tells of events of the CQs made with it: its descriptor is
+ * readable, or in error when the device is gone.
+ */
+int mana_verbs_channel_create(struct ibv_context *ctx,
+			      struct ibv_comp_channel **channel);
+/* After its CQs; NULL allowed. The descriptor is closed in any case. */
+void mana_verbs_channel_destroy(struct ibv_comp_channel *channel);
+int mana_verbs_channel_fd(const struct ibv_comp_channel *channel);
+/*
+ * Takes all events there are, without waiting: their number, or a negative
+ * errno. Any thread, while the CQs of the channel exist.
+ */
+int mana_verbs_channel_drain(struct ibv_comp_channel *channel);
 
 /* nb_cqe: a power of two >= 64; channel may be NULL. */
 int mana_verbs_cq_create(struct ibv_context *ctx, uint32_t nb_cqe,

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Arming: rare, but of the datapath. An ethdev queue has the CQs of its
+ * chain, which report to the same completion channel. A sink is not armed:
+ * its packets are not worth a wake-up.
+ */
+
+#include <errno.h>
+
+#include "mana_rx.h"
+#include "mana_rxtx.h"
+
+/* One CQ. event: something waits that the device does not know of. */
+static int
+mana_rx_arm_one(struct mana_rxq *rxq, bool event)
+{
+	/* A lost queue's CQ is closed, and so is that of one without traffic. */
+	if (rxq->fate != MANA_QUEUE_ALIVE)
+		return -EIO;
+	if (mana_cq_is_closed(&rxq->cq))
+		return 0;
+	/* Polling would refill it some day; who sleeps does not poll. */
+	if (mana_wq_used_bu(&rxq->rq) == 0)
+		mana_rx_replenish(rxq);
+	if (event || rxq->odd.rest != 0)
+		mana_cq_ring_event(&rxq->cq);
+	else
+		mana_cq_ring(&rxq->cq, true);
+	rxq->stats.cq_doorbells++;
+	return mana_wq_used_bu(&rxq->rq) != 0 ? 0 : -ENOMEM;
+}
+
+static int
+mana_rx_disarm_one(struct mana_rxq *rxq, bool event)
+{
+	RTE_SET_USED(event);
+	if (mana_cq_is_closed(&rxq->cq))
+		return 0;
+	mana_cq_ring(&rxq->cq, false);
+	rxq->stats.cq_doorbells++;
+	return 0;
+}
+
+/*
+ * The queue and those that are polled with it, as long as it is not held.
+ * The worst of their results.
+ */
+static int
+mana_rx_walk(struct mana_rxq *rxq, const volatile uint8_t *held,
+	     int (*one)(struct mana_rxq *rxq, bool event))
+{
+	struct mana_rxq *at = rxq;
+	int worst = 0, ret;
+
+	while (!*held && at != NULL) {
+		rte_compiler_barrier();
+		ret = 0;
+		if (!at->is_sink)
+			ret = one(at, mana_rxq_nb_backlog(at) != 0);
+		if (ret != 0)
+			worst = ret;
+		at = rxq->more.turn != NULL ? at->chain_next : NULL;
+		if (at == rxq)
+			break;
+	}
+	return worst;
+}
+
+static int
+mana_rx_each(struct mana_rxq *rxq, int (*one)(struct mana_rxq *rxq, bool event))
+{
+	int worst;
+
+	mana_burst_enter(&rxq->more.is_busy);
+	worst = mana_rx_walk(rxq, &rxq->odd.held, one);
+	mana_burst_leave(&rxq->more.is_busy);
+	return worst;
+}
+
+int
+mana_rxq_arm(struct mana_rxq *rxq)
+{
+	return mana_rx_each(rxq, mana_rx_arm_one);
+}
+
+void
+mana_rxq_disarm(struct mana_rxq *rxq)
+{
+	(void)mana_rx_each(rxq, mana_rx_disarm_one);
+}
+
+void
+mana_rxq_arm_held(struct mana_rxq *rxq)
+{
+	const uint8_t not_held = 0;
+
+	(void)mana_rx_walk(rxq, &not_held, mana_rx_arm_one);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Completions, as a burst meets them. The rest is in mana_tx_done.c. */
+
+#ifndef MANA_TX_DONE_H
+#define MANA_TX_DONE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#include "mana_rxtx.h"
+
+/* What is read of a CQE, each word once. */
+struct mana_tx_cqe {
+	uint32_t type;
+	uint32_t position; /* of its WQE in BU, if the device tells */
+};
+
+static inline struct mana_tx_cqe
+mana_tx_cqe_read(const struct mana_cq *cq, uint32_t idx)
+{
+	const struct gdma_cqe *cqe = mana_cq_cqe(cq, idx);
+
+	return (struct mana_tx_cqe){
+		.type = mana_cqe_load(&cqe->tx.header) & MANA_CQE_TYPE_M,
+		.position = mana_cqe_load(&cqe->tx.offsets) >>
+			    MANA_TX_CQE_WQE_OFFSET_S,
+	};
+}
+
+/* A good CQE of the oldest group, with nothing to wonder about. */
+static inline bool
+mana_tx_cqe_is_expected(const struct mana_txq *txq, struct mana_tx_cqe cqe,
+			const struct mana_tx_group *group)
+{
+	return cqe.type == MANA_CQE_TX_OKAY &&
+	       ((cqe.position ^ group->bu_at) & txq->trust_mask) ==
+	       txq->trust_want;
+}
+
+/* A place in the queue. */
+struct mana_tx_place {
+	uint32_t wqe;
+	uint32_t bu;
+};
+
+/**
+ * Move a place to behind what a CQE completes.
+ *
+ * @param group
+ *   The oldest one that is not wholly done, and in it
+ * @param[in,out] place
+ *   the oldest such WQE.
+ * @return
+ *   Whether the place is sure. Else only the oldest WQE is done for sure:
+ *   that is where it is.
+ */
+bool mana_tx_cqe_follow(const struct mana_txq *txq, struct mana_tx_cqe cqe,
+			const struct mana_tx_group *group,
+			struct mana_tx_place *place);
+
+/* A queue that starts knows nothing of its device. */
+void mana_tx_trust_reset(struct mana_txq *txq);
+void mana_txq_die(struct mana_txq *txq, enum mana_queue_fate fate);
+
+/* Free the mbufs up to an index of their ring; mp as in struct mana_tx_group. */
+void mana_tx_free_to(struct mana_txq *txq, struct rte_mempool *mp,
+		     uint32_t end);
+
+/*
+ * The next entry of the CQ is not empty, and not a good CQE of the oldest
+ * group or not of a group of this size. True when another look may help.
+ *
+ * @param trailer
+ *   Its trailer. When that is ours,
+ * @param cqe
+ *   the rest of it.
+ */
+bool mana_tx_reap_odd(struct mana_txq *txq, uint32_t trailer,
+		      struct mana_tx_cqe cqe);
+
+/* The same; here when they are a pool's, and do not wrap. */
+static __rte_always_inline void
+mana_tx_put_to(struct mana_txq *txq, struct rte_mempool *mp, uint32_t end)
+{
+	uint32_t nb = end - txq->mbuf_ci;
+	uint32_t at = txq->mbuf_ci & txq->mbuf_mask;
+
+	if (unlikely(mp == NULL || nb > txq->mbuf_mask + 1 - at)) {
+		mana_tx_free_to(txq, mp, end);
+		return;
+	}
+	txq->mbuf_ci = end;
+	rte_mempool_put_bulk(mp, (void **)&txq->mbufs[at], nb);
+}
+
+/*
+ * Take good CQEs as they are expected, each for a group, and free what they
+ * release. False when the next one is to be looked at closer, and what it
+ * has is in *trailer and *cqe.
+ *
+ * @param max
+ *   WQEs to release at most, in whole groups.
+ */
+static __rte_always_inline bool
+mana_tx_reap_good(struct mana_txq *txq, const uint32_t max, uint32_t *trailer,
+		  struct mana_tx_cqe *cqe)
+{
+	struct mana_cq *cq = &txq->cq;
+	const uint32_t first = txq->group_ci;
+	const uint32_t left = txq->group_pi - first;
+	uint32_t nb = 0;
+	const struct mana_tx_group *group, *last = NULL;
+	bool is_good = true;
+
+	for (;; nb++) {
+		uint32_t idx = cq->ci + nb;
+
+		*trailer = mana_cq_trailer(cq, idx);
+		if (!mana_cq_is_ours(cq, idx, *trailer)) {
+			is_good = mana_cq_is_empty(cq, idx, *trailer);
+			break;
+		}
+		*cqe = mana_tx_cqe_read(cq, idx);
+		group = &txq->groups[(first + nb) & txq->mask];
+		if (unlikely(nb == left ||
+			     !mana_tx_cqe_is_expected(txq, *cqe, group) ||
+			     (max != UINT32_MAX &&
+			      group->wqe_end - txq->ci > max))) {
+			is_good = false;
+			break;
+		}
+		/* Of several pools: one after the other. */
+		if (unlikely(last != NULL && last->mp != group->mp))
+			mana_tx_free_to(txq, last->mp, last->mbuf_end);
+		last = group;
+	}
+	if (likely(last != NULL)) {
+		txq->ci = last->wqe_end;
+		txq->sq.ci = last->bu_end;
+		txq->group_ci = first + nb;
+		cq->ci += nb;
+		mana_tx_put_to(txq, last->mp, last->mbuf_end);
+		if (mana_cq_update(cq))
+			txq->stats.cq_doorbells++;
+	}
+	return is_good;
+}
+
+/* Look at completions and free all that they release. */
+static __rte_always_inline void
+mana_tx_reap(struct mana_txq *txq)
+{
+	struct mana_tx_cqe cqe;
+	uint32_t trailer, i;
+
+	/* Bounded, should a device write them faster than we read. */
+	for (i = 0; i <= txq->cq.mask; i++)
+		if (likely(mana_tx_reap_good(txq, UINT32_MAX, &trailer, &cqe)) ||
+		    !mana_tx_reap_odd(txq, trailer, cqe))
+			break;
+}
+
+#endif /* MANA_TX_DONE_H */

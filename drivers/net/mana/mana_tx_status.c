@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Where a send queue stands, for whoever asks beside the bursts: nothing is
+ * freed here.
+ */
+
+#include "mana_tx_done.h"
+
+/*
+ * Packets whose completions were not looked at, up to max or somewhat more.
+ * Bounded whatever a burst on another core does meanwhile.
+ */
+static uint32_t
+mana_tx_nb_done(const struct mana_txq *txq, uint32_t max)
+{
+	const struct mana_cq *cq = &txq->cq;
+	uint32_t start = txq->ci, posted = mana_txq_nb_posted(txq);
+	struct mana_tx_place place = { start, txq->sq.ci };
+	uint32_t g = txq->group_ci, end = txq->group_pi;
+	uint32_t i, idx;
+
+	/* Closed: the ring may be gone. */
+	if (cq->ring == NULL || mana_cq_is_closed(cq))
+		return 0;
+	for (i = 0; i < mana_cq_size(cq) && g != end &&
+	     place.wqe - start < max; i++) {
+		const struct mana_tx_group *group = &txq->groups[g & txq->mask];
+
+		idx = cq->ci + i;
+		if (!mana_cq_is_ours(cq, idx, mana_cq_trailer(cq, idx)))
+			break;
+		(void)mana_tx_cqe_follow(txq, mana_tx_cqe_read(cq, idx), group,
+					 &place);
+		if (place.wqe == group->wqe_end)
+			g++;
+	}
+	return RTE_MIN(place.wqe - start, posted);
+}
+
+uint32_t
+mana_txq_nb_done(const struct mana_txq *txq)
+{
+	return mana_tx_nb_done(txq, UINT32_MAX);
+}
+
+uint32_t
+mana_txq_count(const struct mana_txq *txq)
+{
+	return mana_txq_nb_posted(txq) - mana_txq_nb_done(txq);
+}
+
+enum mana_desc_state
+mana_txq_desc_state(const struct mana_txq *txq, uint32_t offset)
+{
+	uint32_t posted = mana_txq_nb_posted(txq);
+	uint32_t nb_free;
+
+	/* The free ones first, then those outstanding, the oldest first. */
+	if (offset >= txq->limit)
+		return MANA_DESC_NONE;
+	nb_free = txq->limit - posted;
+	if (offset < nb_free)
+		return MANA_DESC_DONE;
+	offset -= nb_free;
+	return offset < mana_tx_nb_done(txq, offset + 1) ? MANA_DESC_DONE :
+							   MANA_DESC_POSTED;
+}
