@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <rte_common.h>
 #include <rte_errno.h>
+#include <rte_interrupts.h>
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
 
@@ -94,6 +96,25 @@ hook_pool_create(const char *name, unsigned int n, unsigned int cache,
 		rte_pktmbuf_pool_create(name, n, cache, priv, room, socket);
 }
 
+static struct rte_intr_handle *
+hook_intr_alloc(uint32_t flags)
+{
+	return strikes() ? NULL : rte_intr_instance_alloc(flags);
+}
+
+static int
+hook_intr_register(const struct rte_intr_handle *handle, rte_intr_callback_fn cb,
+		   void *arg)
+{
+	return strikes() ? -ENOMEM : rte_intr_callback_register(handle, cb, arg);
+}
+
+static int
+hook_socket(int domain, int type, int protocol)
+{
+	return strikes() ? -1 : socket(domain, type, protocol);
+}
+
 #define HOOK(name, function) { name, (uintptr_t)(function) }
 
 static const struct {
@@ -106,6 +127,9 @@ static const struct {
 	HOOK("rte_zmalloc", hook_zmalloc),
 	HOOK("rte_zmalloc_socket", hook_zmalloc_socket),
 	HOOK("rte_pktmbuf_pool_create", hook_pool_create),
+	HOOK("socket", hook_socket),
+	HOOK("rte_intr_instance_alloc", hook_intr_alloc),
+	HOOK("rte_intr_callback_register", hook_intr_register),
 };
 
 /* Read-only after relocation: open the page for the moment. */

@@ -30,6 +30,16 @@ static const struct bench_config several = {
 	.rss_hf = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_UDP,
 };
 
+/* With all that can be listened to. */
+static const struct bench_config woken = {
+	.nb_rxq = 3,
+	.nb_txq = 1,
+	.nb_rxd = 64,
+	.nb_txd = 64,
+	.rss_hf = RTE_ETH_RSS_IPV4,
+	.intr = { .lsc = 1, .rxq = 1, .rmv = 1 },
+};
+
 struct operation {
 	const char *name;
 	/* the state from which the operation starts */
@@ -163,6 +173,38 @@ test_probe(void **state)
 }
 
 static void
+netdevs_up(struct bench *bench)
+{
+	nothing(bench);
+	assert_int_equal(bench_model.netdev_set("mana0p0", true), 0);
+	assert_int_equal(bench_model.netdev_set("mana0p1", true), 0);
+}
+
+static int
+run_takeover(struct bench *bench)
+{
+	return bench_probe(bench, "netdev_down=1");
+}
+
+static void
+undo_takeover(struct bench *bench)
+{
+	bench_remove(bench);
+	assert_int_equal(bench_model.netdev_set("mana0p0", false), 0);
+	assert_int_equal(bench_model.netdev_set("mana0p1", false), 0);
+}
+
+static void
+test_takeover(void **state)
+{
+	static const struct operation operation = {
+		"takeover", netdevs_up, run_takeover, undo_takeover,
+	};
+
+	walk(*state, &operation);
+}
+
+static void
 probed(struct bench *bench)
 {
 	struct rte_eth_conf conf = {
@@ -219,6 +261,106 @@ test_start(void **state)
 	};
 
 	walk(*state, &operation);
+}
+
+/* Send queues of a running port. */
+static void
+one_txq_stopped(struct bench *bench)
+{
+	configured(bench);
+	assert_int_equal(bench_dev_start(bench, 0), 0);
+	assert_int_equal(rte_eth_dev_tx_queue_stop(bench->port[0], 1), 0);
+}
+
+static int
+run_txq_start(struct bench *bench)
+{
+	return rte_eth_dev_tx_queue_start(bench->port[0], 1);
+}
+
+static void
+test_txq_start(void **state)
+{
+	static const struct operation operation = {
+		"Tx queue start", one_txq_stopped, run_txq_start, bench_stop,
+	};
+
+	walk(*state, &operation);
+}
+
+static void
+configured_to_wake(struct bench *bench)
+{
+	assert_int_equal(bench_probe(bench, ""), 0);
+	assert_int_equal(bench_configure(bench, bench->port[0], &woken), 0);
+}
+
+static void
+test_start_with_interrupts(void **state)
+{
+	static const struct operation operation = {
+		"start with interrupts", configured_to_wake, run_start, bench_stop,
+	};
+
+	walk(*state, &operation);
+}
+
+/* Receive queues of a running port, each allocation of a change failing once. */
+static int
+stop_rxq(struct bench *bench)
+{
+	return rte_eth_dev_rx_queue_stop(bench->port[0], 2);
+}
+
+static int
+start_rxq(struct bench *bench)
+{
+	return rte_eth_dev_rx_queue_start(bench->port[0], 2);
+}
+
+/* Returns false when the operation has fewer allocations than n. */
+static bool
+fail_nth_allocation(struct bench *bench, int (*run)(struct bench *bench), unsigned int n)
+{
+	struct bench_holdings before, now;
+	unsigned int hits;
+	int ret;
+
+	bench_hold(&before);
+	imports_arm(n);
+	ret = run(bench);
+	hits = imports_hits();
+	imports_disarm();
+	if (ret == 0)
+		return hits > 0;
+	assert_true(hits > 0);
+	bench_hold(&now);
+	/* an element of the heap may be a little larger than asked for */
+	before.heap_bytes = now.heap_bytes;
+	bench_check_held(&before, "after the refused change");
+	assert_int_equal(run(bench), 0);
+	return true;
+}
+
+static void
+test_rxq_changes(void **state)
+{
+	struct bench *bench = *state;
+	unsigned int nb_done = 0;
+
+	bench_expect_error("");
+	bench->ignore_counters = true;
+	assert_true(imports_hook(getenv("MANA_PLUGIN")) > 0);
+	configured(bench);
+	assert_int_equal(bench_dev_start(bench, 0), 0);
+	for (bool is_any = true; is_any; nb_done++) {
+		assert_true(nb_done < MAX_CALLS);
+		is_any = fail_nth_allocation(bench, stop_rxq, nb_done + 1);
+		is_any |= fail_nth_allocation(bench, start_rxq, nb_done + 1);
+	}
+	assert_true(nb_done > 10);
+	bench_stop(bench);
+	works(bench, &(struct operation){ .name = "Rx queue changes" });
 }
 
 /* The second port of a function starts while the first one runs. */
@@ -320,8 +462,12 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		BENCH_TEST_BARE(test_probe),
+		BENCH_TEST_BARE(test_takeover),
 		BENCH_TEST_BARE(test_rx_queue_setup),
 		BENCH_TEST_BARE(test_start),
+		BENCH_TEST_BARE(test_txq_start),
+		BENCH_TEST_BARE(test_start_with_interrupts),
+		BENCH_TEST_BARE(test_rxq_changes),
 		BENCH_TEST_BARE(test_second_start),
 		BENCH_TEST_BARE(test_stop_and_close),
 		BENCH_TEST_BARE(test_mbufs_run_out_at_start),

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* TCP segmentation: every segment that arrives on the other side, byte by byte. */
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_byteorder.h>
+#include <rte_errno.h>
+#include <rte_ether.h>
+#include <rte_ip.h>
+#include <rte_tcp.h>
+
+#include "bench.h"
+
+#define FIRST_SEQ 0xfffff000u /* it wraps */
+#define FIRST_ID 0xfff0u
+#define TCI (5u << 13 | 100)
+/* In one packet; the receive ring holds no more. */
+#define MAX_SEGMENTS 250
+
+static const struct bench_config tso_config = {
+	.rx_offloads = RTE_ETH_RX_OFFLOAD_CHECKSUM | RTE_ETH_RX_OFFLOAD_VLAN_STRIP,
+	.tx_offloads = RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_IPV4_CKSUM |
+		RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_VLAN_INSERT |
+		RTE_ETH_TX_OFFLOAD_MULTI_SEGS,
+};
+
+enum tag {
+	NO_TAG,
+	TAG_INSIDE, /* in the frame */
+	TAG_INSERTED /* by the device */
+};
+
+struct shape {
+	bool is_v6;
+	enum tag tag;
+	uint16_t l4_len;
+	uint16_t segsz;
+	uint32_t payload;
+	uint32_t mbuf_bytes; /* of each segment of the mbuf chain */
+};
+
+static uint32_t
+l2_bytes(const struct shape *s)
+{
+	return RTE_ETHER_HDR_LEN + (s->tag == TAG_INSIDE ? RTE_VLAN_HLEN : 0);
+}
+
+static uint32_t
+l3_bytes(const struct shape *s)
+{
+	return s->is_v6 ? sizeof(struct rte_ipv6_hdr) : sizeof(struct rte_ipv4_hdr);
+}
+
+static uint32_t
+header_bytes(const struct shape *s)
+{
+	return l2_bytes(s) + l3_bytes(s) + s->l4_len;
+}
+
+static uint8_t
+payload_byte(uint32_t at)
+{
+	return (uint8_t)(at * 7 + (at >> 8));
+}
+
+/* Without tag: what a stripping port delivers. Checksum fields are zero. */
+static void
+make_header(const struct shape *s, uint8_t *bytes, uint32_t payload)
+{
+	struct rte_ether_hdr *eth = (void *)bytes;
+	uint8_t *l3 = (uint8_t *)(eth + 1);
+	struct rte_tcp_hdr *tcp = (void *)(l3 + l3_bytes(s));
+	uint16_t l4_total = s->l4_len + payload;
+
+	memset(bytes, 0, sizeof(*eth) + l3_bytes(s));
+	memset(tcp, 1, s->l4_len); /* options: no operation */
+	memset(eth->dst_addr.addr_bytes, 0xff, RTE_ETHER_ADDR_LEN);
+	eth->src_addr.addr_bytes[0] = 0x02;
+	eth->ether_type = rte_cpu_to_be_16(s->is_v6 ? RTE_ETHER_TYPE_IPV6 :
+						      RTE_ETHER_TYPE_IPV4);
+	if (s->is_v6) {
+		struct rte_ipv6_hdr *ip = (void *)l3;
+
+		ip->vtc_flow = RTE_BE32(0x60000000);
+		ip->payload_len = rte_cpu_to_be_16(l4_total);
+		ip->proto = IPPROTO_TCP;
+		ip->hop_limits = 64;
+		l3[8] = l3[24] = 0x20; /* addresses */
+	} else {
+		struct rte_ipv4_hdr *ip = (void *)l3;
+
+		ip->version_ihl = RTE_IPV4_VHL_DEF;
+		ip->total_length = rte_cpu_to_be_16(sizeof(*ip) + l4_total);
+		ip->packet_id = RTE_BE16(FIRST_ID);
+		ip->time_to_live = 64;
+		ip->next_proto_id = IPPROTO_TCP;
+		ip->src_addr = RTE_BE32(RTE_IPV4(192u, 0, 2, 1));
+		ip->dst_addr = RTE_BE32(RTE_IPV4(198u, 51, 100, 2));
+	}
+	tcp->sent_seq = RTE_BE32(FIRST_SEQ);
+	tcp->data_off = s->l4_len / 4 << 4;
+	tcp->tcp_flags = RTE_TCP_ACK_FLAG | RTE_TCP_PSH_FLAG | RTE_TCP_FIN_FLAG |
+			 RTE_TCP_CWR_FLAG;
+	tcp->cksum = 0;
+}
+
+/* The whole, cut into mbufs; checksum fields hold rubbish. */
+static struct rte_mbuf *
+make_mbuf(struct bench *bench, const struct shape *s)
+{
+	static uint8_t bytes[UINT16_MAX + 1];
+	uint32_t hdr = header_bytes(s), len = hdr + s->payload;
+	struct rte_mbuf *m;
+
+	make_header(s, bytes, s->payload);
+	if (s->tag == TAG_INSIDE) {
+		memmove(bytes + 16, bytes + 12, hdr - 16);
+		bytes[12] = RTE_ETHER_TYPE_VLAN >> 8;
+		bytes[13] = RTE_ETHER_TYPE_VLAN & 0xff;
+		bytes[14] = TCI >> 8;
+		bytes[15] = TCI & 0xff;
+	}
+	for (uint32_t i = 0; i < s->payload; i++)
+		bytes[hdr + i] = payload_byte(i);
+	bytes[hdr - s->l4_len + 16] = 0x5a;
+	m = bench_chain(bench->pool, bytes, len, s->mbuf_bytes);
+	m->ol_flags |= RTE_MBUF_F_TX_TCP_SEG | (s->is_v6 ? RTE_MBUF_F_TX_IPV6 :
+		RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM);
+	m->l2_len = l2_bytes(s);
+	m->l3_len = l3_bytes(s);
+	m->l4_len = s->l4_len;
+	m->tso_segsz = s->segsz;
+	if (s->tag == TAG_INSERTED) {
+		m->ol_flags |= RTE_MBUF_F_TX_VLAN;
+		m->vlan_tci = TCI;
+	}
+	return m;
+}
+
+/* Segment nth, whose payload starts at offset; returns its payload. */
+static uint32_t
+check_segment(const struct rte_mbuf *m, const struct shape *s, uint32_t nth,
+	      uint32_t offset)
+{
+	const bool is_last = s->payload - offset <= s->segsz;
+	const uint32_t payload = is_last ? s->payload - offset : s->segsz;
+	const uint32_t hdr = RTE_ETHER_HDR_LEN + l3_bytes(s) + s->l4_len;
+	uint8_t want[2048], got[2048];
+	uint8_t *l3 = got + RTE_ETHER_HDR_LEN;
+	struct rte_ipv4_hdr *ip = (void *)(want + RTE_ETHER_HDR_LEN);
+	struct rte_tcp_hdr *tcp = (void *)((uint8_t *)ip + l3_bytes(s));
+
+	assert_int_equal(m->pkt_len, hdr + payload);
+	memcpy(got, rte_pktmbuf_mtod(m, void *), m->pkt_len);
+	make_header(s, want, payload);
+	if (!s->is_v6)
+		ip->packet_id = rte_cpu_to_be_16(FIRST_ID + nth);
+	tcp->sent_seq = rte_cpu_to_be_32(FIRST_SEQ + offset);
+	if (!is_last)
+		tcp->tcp_flags &= ~(RTE_TCP_PSH_FLAG | RTE_TCP_FIN_FLAG);
+	if (nth > 0)
+		tcp->tcp_flags &= ~RTE_TCP_CWR_FLAG;
+	for (uint32_t i = 0; i < payload; i++)
+		want[hdr + i] = payload_byte(offset + i);
+
+	/* as DPDK computes it, then out of the comparison */
+	if (s->is_v6) {
+		assert_int_equal(rte_ipv6_udptcp_cksum_verify((void *)l3,
+							      l3 + l3_bytes(s)), 0);
+	} else {
+		assert_int_equal(rte_ipv4_udptcp_cksum_verify((void *)l3,
+							      l3 + l3_bytes(s)), 0);
+		assert_int_equal(rte_raw_cksum(l3, l3_bytes(s)), 0xffff);
+		memset(l3 + 10, 0, 2);
+	}
+	memset(got + ((uint8_t *)&tcp->cksum - want), 0, 2);
+	assert_memory_equal(got, want, m->pkt_len);
+	assert_int_equal(m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK,
+			 RTE_MBUF_F_RX_L4_CKSUM_GOOD);
+	assert_int_equal(m->ol_flags & RTE_MBUF_F_RX_VLAN,
+			 s->tag == NO_TAG ? 0 : RTE_MBUF_F_RX_VLAN);
+	if (s->tag != NO_TAG)
+		assert_int_equal(m->vlan_tci, TCI & 0xfff);
+	return payload;
+}
+
+/* All segments of one packet; frees them. */
+static void
+check_all(struct bench *bench, const struct shape *s)
+{
+	unsigned int nb = s->payload == 0 ? 1 : (s->payload + s->segsz - 1) / s->segsz;
+	struct rte_mbuf *got[MAX_SEGMENTS + BENCH_BURST];
+	uint32_t offset = 0;
+
+	assert_true(nb <= MAX_SEGMENTS);
+	assert_int_equal(bench_receive(bench->port[1], 0, got, nb), nb);
+	for (unsigned int i = 0; i < nb; i++)
+		offset += check_segment(got[i], s, i, offset);
+	assert_int_equal(offset, s->payload);
+	rte_pktmbuf_free_bulk(got, nb);
+}
+
+static void
+test_segments(void **state)
+{
+	static const struct {
+		uint16_t segsz;
+		uint32_t payload;
+	} sizes[] = {
+		{ 1000, 0 }, { 1000, 1 }, { 1000, 999 }, { 1000, 1000 },
+		{ 1000, 1001 }, { 1000, 2000 }, { 1000, 5001 }, { 1, 2 }, { 1, 200 },
+		{ 1400, 20000 }, { 536, 60000 },
+	};
+	static const uint16_t mbuf_bytes[] = { 2000, 1999, 54, 74, 100, 30 };
+	struct bench *bench = *state;
+
+	bench->ignore_counters = true;
+	bench_start(bench, &tso_config);
+	for (unsigned int i = 0; i < RTE_DIM(sizes) * RTE_DIM(mbuf_bytes) * 12; i++) {
+		unsigned int way = i % 12, size = i / 12 % RTE_DIM(sizes);
+		struct shape s = {
+			.is_v6 = way & 1,
+			.tag = way / 4,
+			.l4_len = way & 2 ? 32 : 20,
+			.segsz = sizes[size].segsz,
+			.payload = sizes[size].payload,
+			.mbuf_bytes = mbuf_bytes[i / 12 / RTE_DIM(sizes)],
+		};
+		struct rte_mbuf *m;
+
+		/* more pieces than a copy takes are another test's */
+		if (s.mbuf_bytes < 200 && s.payload > 2000)
+			continue;
+		m = make_mbuf(bench, &s);
+		if (i / 12 % 2)
+			assert_int_equal(rte_eth_tx_prepare(bench->port[0], 0, &m, 1), 1);
+		bench_send(bench->port[0], 0, &m, 1);
+		check_all(bench, &s);
+	}
+}
+
+/* The largest packet in ordinary mbufs has more of them than a WQE can name. */
+static void
+test_largest(void **state)
+{
+	static const uint32_t mbuf_bytes[] = { 2048, 1000, 500, 60 };
+	struct bench *bench = *state;
+	struct rte_eth_stats stats;
+
+	bench->ignore_counters = true;
+	bench_start(bench, &tso_config);
+	for (unsigned int i = 0; i < RTE_DIM(mbuf_bytes) * 6; i++) {
+		struct shape s = {
+			.is_v6 = i & 1,
+			.tag = i / 2 % 3,
+			.l4_len = 32,
+			.segsz = 1400,
+			.mbuf_bytes = mbuf_bytes[i / 6],
+		};
+		struct rte_mbuf *m;
+
+		s.payload = UINT16_MAX - header_bytes(&s);
+		m = make_mbuf(bench, &s);
+		bench_send(bench->port[0], 0, &m, 1);
+		check_all(bench, &s);
+	}
+	assert_int_equal(rte_eth_stats_get(bench->port[0], &stats), 0);
+	/* an mbuf counts once, and no copy was missing */
+	assert_int_equal(stats.opackets, RTE_DIM(mbuf_bytes) * 6);
+	assert_int_equal(stats.obytes, RTE_DIM(mbuf_bytes) * 6 * UINT16_MAX);
+	assert_int_equal(stats.oerrors, 0);
+}
+
+/* Clones share the header: what is prepared for one does not show in others. */
+static void
+test_shared_headers(void **state)
+{
+	struct bench *bench = *state;
+	struct shape s = { .l4_len = 20, .segsz = 700, .mbuf_bytes = 1800 };
+
+	bench->ignore_counters = true;
+	bench_start(bench, &tso_config);
+	for (unsigned int i = 0; i < 24; i++) {
+		struct rte_mbuf *m, *clone;
+
+		s.is_v6 = i & 1;
+		s.payload = i & 2 ? 5000 : 600;
+		s.tag = i / 4 % 3;
+		m = make_mbuf(bench, &s);
+		clone = rte_pktmbuf_clone(m, bench->pool);
+		assert_non_null(clone);
+		/* the clone first, twice prepared, then the other */
+		for (unsigned int n = 0; n < 2; n++)
+			assert_int_equal(rte_eth_tx_prepare(bench->port[0], 0, &clone, 1), 1);
+		bench_send(bench->port[0], 0, &clone, 1);
+		check_all(bench, &s);
+		bench_send(bench->port[0], 0, &m, 1);
+		check_all(bench, &s);
+	}
+}
+
+/* One refused packet among others, and the queue goes on. */
+static void
+refuse(struct bench *bench, struct rte_mbuf *bad, unsigned int nb_before)
+{
+	struct rte_mbuf *pkts[3] = {
+		bench_frame(bench->pool, 100, 1), bad, bench_frame(bench->pool, 101, 2),
+	};
+	struct rte_mbuf *got[3];
+	struct rte_eth_stats stats;
+
+	assert_int_equal(rte_eth_tx_prepare(bench->port[0], 0, pkts, 3), 1);
+	assert_true(rte_errno == ENOTSUP || rte_errno == EINVAL);
+	/* an application that does not listen */
+	bench_send(bench->port[0], 0, pkts, 3);
+	assert_int_equal(bench_receive(bench->port[1], 0, got, 2), 2);
+	assert_int_equal(got[0]->pkt_len, 100);
+	assert_int_equal(got[1]->pkt_len, 101);
+	rte_pktmbuf_free_bulk(got, 2);
+	assert_int_equal(rte_eth_stats_get(bench->port[0], &stats), 0);
+	assert_int_equal(stats.oerrors, nb_before + 1);
+}
+
+static void
+test_refused(void **state)
+{
+	static const struct shape s = {
+		.l4_len = 20, .segsz = 700, .payload = 3000, .mbuf_bytes = 2000 };
+	static const struct shape huge = {
+		.l4_len = 20, .segsz = 1400, .payload = UINT16_MAX - 54, .mbuf_bytes = 2048 };
+	struct bench *bench = *state;
+	unsigned int nb = 0;
+	struct rte_mbuf *m;
+
+	bench_start(bench, &tso_config);
+	m = make_mbuf(bench, &s);
+	m->tso_segsz = 0;
+	refuse(bench, m, nb++);
+	m = make_mbuf(bench, &s);
+	m->tso_segsz = 16384;
+	refuse(bench, m, nb++);
+	m = make_mbuf(bench, &s);
+	m->l4_len = 19;
+	refuse(bench, m, nb++);
+	m = make_mbuf(bench, &s);
+	m->l4_len = 255;
+	refuse(bench, m, nb++);
+	m = make_mbuf(bench, &s);
+	m->ol_flags |= RTE_MBUF_F_TX_IPV6;
+	refuse(bench, m, nb++);
+	m = make_mbuf(bench, &s);
+	m->ol_flags &= ~RTE_MBUF_F_TX_IPV4;
+	refuse(bench, m, nb++);
+	m = make_mbuf(bench, &s);
+	m->ol_flags |= RTE_MBUF_F_TX_TUNNEL_VXLAN;
+	refuse(bench, m, nb++);
+	m = make_mbuf(bench, &s);
+	m->ol_flags |= RTE_MBUF_F_TX_UDP_SEG;
+	refuse(bench, m, nb++);
+	m = make_mbuf(bench, &s); /* shorter than its header */
+	rte_pktmbuf_free(m->next);
+	m->next = NULL;
+	m->nb_segs = 1;
+	m->data_len = m->pkt_len = 53;
+	refuse(bench, m, nb++);
+	m = make_mbuf(bench, &huge); /* one byte too many */
+	assert_int_equal(rte_pktmbuf_chain(m, bench_frame(bench->pool, 64, 0)), 0);
+	refuse(bench, m, nb++);
+	bench_pass_one(bench);
+	assert_int_equal(bench_wire(bench, 0).tx_errors, 0);
+}
+
+/* With a tunnel the checksums of the outer headers, and nothing inside. */
+static void
+test_outer_checksums(void **state)
+{
+	static const struct bench_config config = {
+		.rx_offloads = RTE_ETH_RX_OFFLOAD_CHECKSUM,
+		.tx_offloads = RTE_ETH_TX_OFFLOAD_OUTER_IPV4_CKSUM |
+			RTE_ETH_TX_OFFLOAD_OUTER_UDP_CKSUM,
+	};
+	struct bench *bench = *state;
+
+	bench_start(bench, &config);
+	for (unsigned int i = 0; i < 8; i++) {
+		struct rte_mbuf *m = bench_frame(bench->pool, 300 + i, i);
+		uint8_t *ip = rte_pktmbuf_mtod_offset(m, uint8_t *, RTE_ETHER_HDR_LEN);
+		uint8_t payload[300];
+
+		memcpy(payload, ip + 28, 258 + i);
+		ip[10] ^= 0x5a;
+		ip[27] ^= i; /* UDP checksum */
+		m->outer_l2_len = RTE_ETHER_HDR_LEN;
+		m->outer_l3_len = sizeof(struct rte_ipv4_hdr);
+		m->l2_len = 8 + 8 + RTE_ETHER_HDR_LEN;
+		m->l3_len = sizeof(struct rte_ipv4_hdr);
+		m->ol_flags |= RTE_MBUF_F_TX_TUNNEL_VXLAN | RTE_MBUF_F_TX_OUTER_IPV4 |
+			RTE_MBUF_F_TX_OUTER_IP_CKSUM | RTE_MBUF_F_TX_OUTER_UDP_CKSUM;
+		if (i & 1)
+			assert_int_equal(rte_eth_tx_prepare(bench->port[0], 0, &m, 1), 1);
+		bench_send(bench->port[0], 0, &m, 1);
+		assert_int_equal(bench_receive(bench->port[1], 0, &m, 1), 1);
+		ip = rte_pktmbuf_mtod_offset(m, uint8_t *, RTE_ETHER_HDR_LEN);
+		assert_int_equal(rte_raw_cksum(ip, 20), 0xffff);
+		assert_true(ip[26] != 0 || ip[27] != 0);
+		assert_int_equal(rte_ipv4_udptcp_cksum_verify((void *)ip, ip + 20), 0);
+		assert_memory_equal(ip + 28, payload, 258 + i);
+		rte_pktmbuf_free(m);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		BENCH_TEST(test_segments),
+		BENCH_TEST(test_largest),
+		BENCH_TEST(test_shared_headers),
+		BENCH_TEST(test_refused),
+		BENCH_TEST(test_outer_checksums),
+	};
+
+	return BENCH_RUN("tso", tests);
+}
