@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Every receive path against the scalar one: two queues, the same CQEs, byte
+ * by byte the same mbufs, statistics, indices and doorbells after every burst.
+ *
+ * The CQEs are any: lists of all that can be listed, then by chance, by a seed
+ * that is printed (MANA_SEED gives it). Nothing is a frame here, so a buffer is
+ * known by its position in the ring: the twin's must have the same.
+ */
+
+#include <time.h>
+
+#include "bed.h"
+
+#define ALL (MANA_RX_F_CSUM | MANA_RX_F_HASH | MANA_RX_F_VLAN)
+#define HDR(type) ((type) | HW_CQE_CLIENT_ETHERNET << HW_CQE_CLIENT_S)
+#define MAX_BURST 70
+#define HOARD 4096
+
+/* One of the two. */
+struct side {
+	struct bed_rx *bed;
+	mana_burst_t burst;
+	struct rte_mbuf *pkts[MAX_BURST];
+	/* What the pool may not give: taken away. */
+	struct rte_mbuf *hoard[HOARD];
+	uint32_t nb_hoard;
+};
+
+struct twins {
+	struct side a, b; /* scalar; the path in question */
+	const char *name;
+	uint64_t seed;
+};
+
+static uint64_t
+chance(uint64_t *seed)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 7;
+	*seed ^= *seed << 17;
+	return *seed;
+}
+
+static void
+twins_make(struct twins *twins, const struct mana_path *path,
+	   const struct bed_rx_opts *opts)
+{
+	twins->name = path->name;
+	twins->a.bed = bed_rx_new(opts);
+	twins->b.bed = bed_rx_new_beside(opts);
+	twins->a.burst = mana_rx_paths[mana_rx_nb_paths - 1].burst;
+	for (uint32_t i = 0; i < mana_rx_nb_paths; i++)
+		if (strcmp(mana_rx_paths[i].name, "Scalar") == 0)
+			twins->a.burst = mana_rx_paths[i].burst;
+	twins->b.burst = path->burst;
+	twins->a.nb_hoard = twins->b.nb_hoard = 0;
+}
+
+static void
+twins_end(struct twins *twins)
+{
+	rte_pktmbuf_free_bulk(twins->a.hoard, twins->a.nb_hoard);
+	rte_pktmbuf_free_bulk(twins->b.hoard, twins->b.nb_hoard);
+	bed_rx_delete(twins->a.bed);
+	bed_rx_delete(twins->b.bed);
+}
+
+static void
+write_both(struct twins *twins, const uint32_t data[15], uint32_t trailer,
+	   uint32_t owner)
+{
+	bed_cqe_write_owner(&twins->a.bed->cq, data, trailer, owner);
+	bed_cqe_write_owner(&twins->b.bed->cq, data, trailer, owner);
+}
+
+/* One of ours, in the right lap. */
+static void
+write_ours(struct twins *twins, const uint32_t data[15])
+{
+	write_both(twins, data, BED_RQ_ID,
+		   twins->a.bed->cq.pi / twins->a.bed->cq.nb_cqe);
+}
+
+/*
+ * The bytes that a path writes, 32 from data_off on, are all compared: the
+ * twin's mbuf has the same history.
+ */
+static void
+compare_mbuf(const struct twins *twins, const struct rte_mbuf *a,
+	     const struct rte_mbuf *b)
+{
+	assert_memory_equal(&a->data_off, &b->data_off, 32);
+	assert_eq(a->vlan_tci_outer, b->vlan_tci_outer);
+	assert_ptr_equal(a->pool, twins->a.bed->mp);
+	assert_ptr_equal(b->pool, twins->b.bed->mp);
+	assert_null(a->next);
+	assert_null(b->next);
+	assert_memory_equal(rte_pktmbuf_mtod(a, void *),
+			    rte_pktmbuf_mtod(b, void *),
+			    RTE_MIN(a->data_len, 32));
+	assert_eq(a->buf_len, b->buf_len);
+}
+
+static void
+compare_queues(const struct twins *twins)
+{
+	const struct mana_rxq *a = twins->a.bed->rxq, *b = twins->b.bed->rxq;
+	const struct mana_rxq_stats *sa = &a->stats, *sb = &b->stats;
+
+	assert_memory_equal(sa, sb, sizeof(*sa));
+	assert_eq(a->packets, b->packets);
+	assert_eq(a->bytes, b->bytes);
+	assert_eq(a->cq.ci, b->cq.ci);
+	assert_eq(a->cq.rung, b->cq.rung);
+	assert_eq(a->rq.ci, b->rq.ci);
+	assert_eq(a->rq.pi, b->rq.pi);
+	assert_eq(a->odd.any, b->odd.any);
+	assert_eq(a->fate, b->fate);
+	assert_eq(a->is_busy, 0);
+	assert_eq(b->is_busy, 0);
+	assert_memory_equal(twins->a.bed->db_page, twins->b.bed->db_page,
+			    HW_DB_PAGE_BYTES);
+}
+
+/* A burst on both. Returns the packets of each. */
+static uint32_t
+poll_both(struct twins *twins, uint16_t nb_pkts)
+{
+	struct side *a = &twins->a, *b = &twins->b;
+	uint32_t na, nb;
+
+	na = a->burst(a->bed->rxq, a->pkts, nb_pkts);
+	nb = b->burst(b->bed->rxq, b->pkts, nb_pkts);
+	if (na != nb)
+		fail_msg("%s: %u packets, not %u", twins->name, nb, na);
+	assert_true(na <= nb_pkts);
+	for (uint32_t i = 0; i < na; i++) {
+		compare_mbuf(twins, a->pkts[i], b->pkts[i]);
+		rte_pktmbuf_free(a->pkts[i]);
+		rte_pktmbuf_free(b->pkts[i]);
+	}
+	compare_queues(twins);
+	return na;
+}
+
+static void
+drain_both(struct twins *twins, uint16_t nb_pkts)
+{
+	uint32_t ci;
+
+	do {
+		ci = twins->a.bed->rxq->cq.ci;
+	} while (poll_both(twins, nb_pkts) != 0 ||
+		 ci != twins->a.bed->rxq->cq.ci);
+}
+
+/* Takes mbufs out of both pools, all but some, or gives them back. */
+static void
+starve_both(struct twins *twins, uint32_t leave)
+{
+	struct side *side[] = { &twins->a, &twins->b };
+
+	for (uint32_t i = 0; i < 2; i++) {
+		struct side *s = side[i];
+
+		rte_pktmbuf_free_bulk(s->hoard, s->nb_hoard);
+		s->nb_hoard = 0;
+		while (leave != UINT32_MAX && s->nb_hoard < HOARD &&
+		       rte_mempool_avail_count(s->bed->mp) > leave)
+			s->hoard[s->nb_hoard++] = rte_pktmbuf_alloc(s->bed->mp);
+	}
+}
+
+/* Words of a packet: length, reserved, hash. */
+static void
+fill_ppi(uint32_t data[15], uint32_t i, uint32_t len, uint64_t *seed)
+{
+	data[2 + 3 * i] = len | (uint32_t)chance(seed) << 16;
+	data[3 + 3 * i] = chance(seed);
+	data[4 + 3 * i] = chance(seed);
+}
+
+static void
+for_each_path(void (*test)(const struct mana_path *path, uint64_t seed))
+{
+	const char *given = getenv("MANA_SEED");
+	uint64_t seed = given != NULL ? strtoull(given, NULL, 0) :
+					(uint64_t)time(NULL) * 2654435761u | 1;
+
+	print_message("MANA_SEED=%#llx\n", (unsigned long long)seed);
+	for (uint32_t i = 0; i < mana_rx_nb_paths; i++)
+		if (mana_path_is_allowed(&mana_rx_paths[i]) &&
+		    (mana_rx_paths[i].flags & ALL) == ALL &&
+		    (mana_rx_paths[i].flags & MANA_RX_F_PARSE) == 0)
+			test(&mana_rx_paths[i], seed);
+}
+
+/* Every type, every length there is to try, in each of four places. */
+static void
+types_and_lengths(const struct mana_path *path, uint64_t seed)
+{
+	static const uint32_t lens[] = {
+		0, 1, 2, 63, BED_ROOM_BYTES - 1, BED_ROOM_BYTES,
+		BED_ROOM_BYTES + 1, 32767, 32768, 65535,
+	};
+	uint32_t data[15];
+
+	for (uint32_t type = 0; type < 64; type++) {
+		struct twins twins;
+
+		twins_make(&twins, path, &(struct bed_rx_opts){0});
+		for (uint32_t l = 0; l < RTE_DIM(lens) * 4; l++) {
+			for (uint32_t i = 0; i < 4; i++) {
+				uint32_t len = i == l % 4 ? lens[l / 4] : 60 + i;
+
+				memset(data, 0, sizeof(data));
+				data[0] = HDR(i == l % 4 ? type : HW_CQE_RX_OKAY) |
+					  (uint32_t)chance(&seed) << 8;
+				data[1] = chance(&seed);
+				for (uint32_t k = 0; k < 4; k++)
+					fill_ppi(data, k, len, &seed);
+				write_ours(&twins, data);
+			}
+			drain_both(&twins, 32);
+		}
+		twins_end(&twins);
+	}
+}
+
+static void
+every_type_and_length(void **state)
+{
+	(void)state;
+	for_each_path(types_and_lengths);
+}
+
+/* All checksum bits and hash types, reserved bits, tags, with and without. */
+static void
+flags_of_all_kinds(const struct mana_path *path, uint64_t seed)
+{
+	for (uint32_t kind = 0; kind < 4; kind++) {
+		struct bed_rx_opts opts = {
+			.vlan_keep = kind & 1, .no_csum = kind & 2,
+		};
+		struct twins twins;
+		uint32_t data[15];
+
+		twins_make(&twins, path, &opts);
+		for (uint32_t i = 0; i < 65536; i++) {
+			uint32_t coalesced = (i >> 2) % 3 == 1;
+
+			memset(data, 0, sizeof(data));
+			data[0] = HDR(coalesced ? HW_CQE_RX_COALESCED_4 :
+						  HW_CQE_RX_OKAY);
+			data[1] = i << 16 | (i % 5 == 0 ? chance(&seed) & 0xffff :
+							  i & 0x6fff);
+			for (uint32_t k = 0; k < 4; k++)
+				fill_ppi(data, k, 20 + i % 99, &seed);
+			write_ours(&twins, data);
+			if (i % 8 == 7)
+				drain_both(&twins, 32);
+		}
+		assert_eq(twins.a.bed->rxq->stats.oversize, 0);
+		twins_end(&twins);
+	}
+}
+
+static void
+every_flag(void **state)
+{
+	(void)state;
+	for_each_path(flags_of_all_kinds);
+}
+
+/* Plain traffic, every burst size, every number of CQEs, from every place. */
+static void
+sizes_and_places(const struct mana_path *path, uint64_t seed)
+{
+	static const uint32_t starts[] = { 0, 0xffffff00, 0xffffffc1 };
+
+	for (uint32_t s = 0; s < RTE_DIM(starts); s++)
+		for (uint32_t burst = 0; burst <= MAX_BURST; burst++) {
+			struct bed_rx_opts opts = {
+				.start = starts[s], .free_thresh = 1 + burst % 32,
+				.pinned = burst % 16 == 5,
+			};
+			struct twins twins;
+			uint32_t data[15];
+
+			twins_make(&twins, path, &opts);
+			for (uint32_t turn = 0; turn < 60; turn++) {
+				uint32_t nb = chance(&seed) % 40;
+				uint32_t mode = turn / 8 % 3;
+
+				for (uint32_t i = 0; i < nb && nb <= 64; i++) {
+					bool four = mode == 1 ||
+						    (mode == 2 && chance(&seed) % 2);
+					uint32_t last = 4 - (four && i % 3 == 0) *
+							(chance(&seed) % 4);
+
+					memset(data, 0, sizeof(data));
+					data[0] = HDR(four ? HW_CQE_RX_COALESCED_4 :
+							     HW_CQE_RX_OKAY);
+					data[1] = chance(&seed) & ~(1u << 12);
+					for (uint32_t k = 0; k < last; k++)
+						fill_ppi(data, k, 1 + chance(&seed) %
+							 BED_ROOM_BYTES, &seed);
+					if (mana_rxq_nb_posted(twins.a.bed->rxq) >
+					    4 * i + 4)
+						write_ours(&twins, data);
+				}
+				for (uint32_t k = 0; k < 3; k++)
+					(void)poll_both(&twins, burst);
+				if (burst == 0 || turn % 4 == 3)
+					drain_both(&twins, 16);
+			}
+			twins_end(&twins);
+		}
+}
+
+static void
+every_size_and_place(void **state)
+{
+	(void)state;
+	for_each_path(sizes_and_places);
+}
+
+/* Anything: bad ones of all kinds among good ones, pools that run dry. */
+static void
+anything_one(const struct mana_path *path, uint64_t *seed)
+{
+	struct bed_rx_opts opts = {
+		.nb_desc = 1 + chance(seed) % 128, .nb_cqe = 128,
+		.start = chance(seed) % 2 ? 0 : 0 - (uint32_t)chance(seed) % 600,
+		.vlan_keep = chance(seed) % 2, .nb_pool = 300,
+		.free_thresh = chance(seed) % 40,
+	};
+	struct twins twins;
+
+	twins_make(&twins, path, &opts);
+	for (uint32_t turn = 0; turn < 120; turn++) {
+		uint32_t nb = chance(seed) % 30;
+
+		while (nb-- > 0 && twins.a.bed->cq.pi - twins.a.bed->rxq->cq.ci < 100) {
+			uint64_t r = chance(seed);
+			uint32_t trailer = BED_RQ_ID, data[15];
+
+			for (uint32_t i = 0; i < 15; i++)
+				data[i] = chance(seed);
+			data[0] = r % 16 != 0 ? HDR(1 + (r >> 8) % 2) : data[0];
+			if (r % 64 == 1) /* as good as never twice: that ends it */
+				data[0] = HDR(HW_CQE_RX_TRUNCATED);
+			else if (r % 16 == 0)
+				data[0] = HDR(3 + r / 16 % 2);
+			for (uint32_t i = 0; i < 4; i++)
+				data[2 + 3 * i] = (data[2 + 3 * i] & 0xffff0000) |
+						  (r >> (16 + i) & 1 && r % 4 == 0 ?
+						   data[2 + 3 * i] & 0xffff :
+						   1 + data[3 + 3 * i] % 200);
+			if (r % 32 == 2)
+				trailer = chance(seed) & 0x1ffffff;
+			write_both(&twins, data, trailer | (r & 15) << 25,
+				   twins.a.bed->cq.pi / 128);
+		}
+		if (turn % 16 == 5)
+			starve_both(&twins, chance(seed) % 20);
+		else if (turn % 16 == 9)
+			starve_both(&twins, UINT32_MAX);
+		if (turn % 32 == 20)
+			bed_mr_generation++;
+		(void)poll_both(&twins, chance(seed) % (MAX_BURST + 1));
+	}
+	drain_both(&twins, 32);
+	twins_end(&twins);
+}
+
+static void
+anything_often(const struct mana_path *path, uint64_t seed)
+{
+	for (uint32_t round = 0; round < 150; round++)
+		anything_one(path, &seed);
+}
+
+static void
+anything(void **state)
+{
+	(void)state;
+	for_each_path(anything_often);
+}
+
+/* The ends of a queue: CQEs of another lap, unknown types, twice. */
+static void
+ends_of_a_queue(const struct mana_path *path, uint64_t seed)
+{
+	for (uint32_t kind = 0; kind < 16; kind++)
+		for (uint32_t place = 0; place < 12; place++) {
+			struct twins twins;
+			uint32_t data[15] = { 0 };
+
+			twins_make(&twins, path, &(struct bed_rx_opts){0});
+			for (uint32_t i = 0; i < 16; i++) {
+				bool here = i == place || i == place + 2;
+
+				fill_ppi(data, 0, 60, &seed);
+				data[0] = HDR(here && kind >= 8 ? kind :
+					      HW_CQE_RX_OKAY);
+				write_both(&twins, data, BED_RQ_ID,
+					   here && kind < 8 ? kind : 1);
+			}
+			drain_both(&twins, 32);
+			twins_end(&twins);
+		}
+}
+
+static void
+ends(void **state)
+{
+	(void)state;
+	for_each_path(ends_of_a_queue);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_type_and_length),
+		cmocka_unit_test(every_flag),
+		cmocka_unit_test(every_size_and_place),
+		cmocka_unit_test(anything),
+		cmocka_unit_test(ends),
+	};
+
+	return cmocka_run_group_tests(tests, bed_group_setup, NULL);
+}
