@@ -16,6 +16,18 @@ struct mana_priv;
 
 extern const struct eth_dev_ops mana_dev_ops;
 
+/* ---- mana_dump.c -------------------------------------------------------- */
+
+/*
+ * -EINVAL also when the queue has no rings (stopped), or fewer descriptors;
+ * -EBUSY when they are just being replaced.
+ */
+int mana_rx_descriptor_dump(const struct rte_eth_dev *dev, uint16_t queue_id,
+			    uint16_t offset, uint16_t num, FILE *file);
+int mana_tx_descriptor_dump(const struct rte_eth_dev *dev, uint16_t queue_id,
+			    uint16_t offset, uint16_t num, FILE *file);
+int mana_dev_priv_dump(struct rte_eth_dev *dev, FILE *file);
+
 /* ---- mana_events.c ----------------------------------------------------- */
 
 /*
