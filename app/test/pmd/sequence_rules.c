@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The state machine of a port: which operation is valid when. */
+
+#include <string.h>
+
+#include <rte_ether.h>
+
+#include "sequence.h"
+
+bool
+seq_fits(const struct rte_mempool *pool, uint32_t mtu)
+{
+	uint16_t room = rte_pktmbuf_data_room_size((struct rte_mempool *)(uintptr_t)pool);
+
+	return (uint32_t)room - RTE_PKTMBUF_HEADROOM >= mtu + RTE_ETHER_HDR_LEN;
+}
+
+bool
+seq_scatters(const struct seq_port *port)
+{
+	return (port->rx_offloads & RTE_ETH_RX_OFFLOAD_SCATTER) != 0;
+}
+
+/* How many buffers a frame of the MTU takes: those beyond the first have no headroom. */
+static uint32_t
+nb_buffers(const struct rte_mempool *pool, uint32_t mtu)
+{
+	uint32_t room = rte_pktmbuf_data_room_size((struct rte_mempool *)(uintptr_t)pool);
+
+	return (mtu + RTE_ETHER_HDR_LEN + RTE_PKTMBUF_HEADROOM + room - 1) / room;
+}
+
+/* Frames that do not fit are scattered, by a port that does so since its start. */
+static bool
+has_room(const struct seq_port *port, const struct rte_mempool *pool,
+	 bool can_scatter, uint16_t mtu)
+{
+	return seq_fits(pool, mtu) ||
+	       (can_scatter && (!port->is_started || port->is_scattered));
+}
+
+static bool
+queue_has_room(const struct seq_port *port, uint16_t queue, uint16_t mtu)
+{
+	const struct seq_queue *rxq = &port->rxq[queue];
+
+	return has_room(port, rxq->pool, rxq->can_scatter, mtu);
+}
+
+/* Work queues: with RSS a power of two, else one. */
+static uint32_t
+nb_rings(const struct seq_port *port)
+{
+	return port->has_rss && port->nb_rxq != 0 ? rte_align32pow2(port->nb_rxq) :
+						    RTE_MIN(port->nb_rxq, 1u);
+}
+
+/* Mbufs that the rings of a queue take. */
+static uint32_t
+nb_wanted_by(const struct seq_port *port, uint16_t queue)
+{
+	const struct seq_queue *rxq = &port->rxq[queue];
+	uint32_t nb = 0;
+
+	for (uint32_t ring = queue; ring < nb_rings(port); ring += port->nb_rxq)
+		nb += rxq->nb_desc * nb_buffers(rxq->pool, port->mtu);
+	return nb;
+}
+
+enum seq_verdict
+seq_may_configure(const struct seq_port *port, const struct seq_conf *conf)
+{
+	if (!port->is_open || port->is_started || conf->wrong != NULL)
+		return SEQ_REFUSED;
+	if (conf->nb_rxq > port->max_rxq || conf->nb_txq > port->max_txq)
+		return SEQ_REFUSED;
+	if (conf->mtu != 0 && (conf->mtu < port->min_mtu || conf->mtu > port->max_mtu))
+		return SEQ_REFUSED;
+	/* ethdev: who wants the hash wants RSS */
+	if (!conf->has_rss && (conf->rx_offloads & RTE_ETH_RX_OFFLOAD_RSS_HASH) != 0)
+		return SEQ_REFUSED;
+	return SEQ_OK;
+}
+
+void
+seq_configured(struct seq_port *port, const struct seq_conf *conf)
+{
+	bool is_default = conf->nb_rxq == 0 && conf->nb_txq == 0;
+
+	port->is_configured = true;
+	/* ethdev takes the driver's preference then */
+	port->nb_rxq = is_default ? 1 : conf->nb_rxq;
+	port->nb_txq = is_default ? 1 : conf->nb_txq;
+	port->has_rss = conf->has_rss;
+	port->mtu = conf->mtu != 0 ? conf->mtu : RTE_ETHER_MTU;
+	port->rx_offloads = conf->rx_offloads;
+	port->tx_offloads = conf->tx_offloads;
+}
+
+enum seq_verdict
+seq_may_setup_rx(const struct seq_port *port, uint16_t queue, uint16_t nb_desc,
+		 struct rte_mempool *pool)
+{
+	if (!port->is_open || queue >= port->nb_rxq || nb_desc < port->min_desc ||
+	    nb_desc > port->max_rxd)
+		return SEQ_REFUSED;
+	if (port->is_started && port->rxq[queue].is_on)
+		return SEQ_REFUSED;
+	return has_room(port, pool, seq_scatters(port), port->mtu) ? SEQ_OK : SEQ_REFUSED;
+}
+
+enum seq_verdict
+seq_may_setup_tx(const struct seq_port *port, uint16_t queue, uint16_t nb_desc)
+{
+	if (!port->is_open || queue >= port->nb_txq || nb_desc < port->min_desc ||
+	    nb_desc > port->max_txd)
+		return SEQ_REFUSED;
+	return port->is_started && port->txq[queue].is_on ? SEQ_REFUSED : SEQ_OK;
+}
+
+/* There must be mbufs for all rings; queues may share a pool. */
+static enum seq_verdict
+may_fill(const struct seq_port *port)
+{
+	for (uint16_t q = 0; q < port->nb_rxq; q++) {
+		const struct rte_mempool *pool = port->rxq[q].pool;
+		uint32_t nb_wanted = 0;
+
+		/* those that do not start with the port have rings of their own */
+		for (uint16_t other = 0; other < port->nb_rxq; other++)
+			if (port->rxq[other].pool == pool && !port->rxq[other].is_deferred)
+				nb_wanted += nb_wanted_by(port, other);
+		if (rte_mempool_avail_count(pool) < nb_wanted)
+			return SEQ_REFUSED;
+	}
+	return SEQ_OK;
+}
+
+enum seq_verdict
+seq_may_start(const struct seq_port *port)
+{
+	if (!port->is_open || !port->is_configured)
+		return SEQ_REFUSED;
+	if (port->is_started)
+		return SEQ_OK;
+	for (uint16_t q = 0; q < port->nb_txq; q++)
+		if (!port->txq[q].is_set)
+			return SEQ_REFUSED;
+	for (uint16_t q = 0; q < port->nb_rxq; q++)
+		if (!port->rxq[q].is_set)
+			return SEQ_REFUSED;
+	for (uint16_t q = 0; q < port->nb_rxq; q++)
+		if (!queue_has_room(port, q, port->mtu))
+			return SEQ_REFUSED;
+	return may_fill(port);
+}
+
+static void
+set_queues(struct seq_queue *queues, uint16_t nb, bool is_on)
+{
+	for (uint16_t q = 0; q < SEQ_MAX_QUEUES; q++)
+		queues[q].is_on = is_on && q < nb && !queues[q].is_deferred;
+}
+
+void
+seq_started(struct seq_port *port)
+{
+	if (!port->is_started) {
+		set_queues(port->rxq, port->nb_rxq, true);
+		set_queues(port->txq, port->nb_txq, true);
+		port->is_scattered = false;
+		for (uint16_t q = 0; q < port->nb_rxq; q++)
+			if (!seq_fits(port->rxq[q].pool, port->mtu))
+				port->is_scattered = true;
+	}
+	port->is_started = true;
+}
+
+void
+seq_stopped(struct seq_port *port)
+{
+	port->is_started = false;
+	set_queues(port->rxq, port->nb_rxq, false);
+	set_queues(port->txq, port->nb_txq, false);
+}
+
+enum seq_verdict
+seq_may_close(const struct seq_port *port)
+{
+	return port->is_open && !port->is_started ? SEQ_OK : SEQ_REFUSED;
+}
+
+enum seq_verdict
+seq_may_set_mtu(const struct seq_port *port, uint16_t mtu)
+{
+	if (!port->is_open || !port->is_configured || mtu < port->min_mtu ||
+	    mtu > port->max_mtu)
+		return SEQ_REFUSED;
+	/* of a port that is stopped the start looks at the pools */
+	if (!port->is_started)
+		return SEQ_OK;
+	for (uint16_t q = 0; q < port->nb_rxq; q++)
+		if (port->rxq[q].is_set && !queue_has_room(port, q, mtu))
+			return SEQ_REFUSED;
+	/* rings that were made for a smaller MTU do not grow */
+	return port->is_scattered && mtu > port->mtu ? SEQ_EITHER : SEQ_OK;
+}
+
+enum seq_verdict
+seq_may_update_rss(const struct seq_port *port)
+{
+	if (!port->is_open)
+		return SEQ_REFUSED;
+	/* a configuration that failed leaves it open */
+	if (!port->is_configured)
+		return SEQ_EITHER;
+	return port->has_rss ? SEQ_OK : SEQ_REFUSED;
+}
+
+enum seq_verdict
+seq_may_toggle(const struct seq_port *port, bool is_rx, uint16_t queue, bool is_on)
+{
+	const struct seq_queue *queues = is_rx ? port->rxq : port->txq;
+
+	if (!port->is_open || queue >= (is_rx ? port->nb_rxq : port->nb_txq) ||
+	    !queues[queue].is_set)
+		return SEQ_REFUSED;
+	/* ethdev starts queues of running ports only, but stops any */
+	if (!port->is_started)
+		return is_on ? SEQ_REFUSED : SEQ_OK;
+	if (!is_rx || !is_on || queues[queue].is_on)
+		return SEQ_OK;
+	if (!queue_has_room(port, queue, port->mtu))
+		return SEQ_REFUSED;
+	return rte_mempool_avail_count(queues[queue].pool) < nb_wanted_by(port, queue) ?
+		       SEQ_REFUSED : SEQ_OK;
+}
