@@ -85,6 +85,44 @@ def cases():
     return found
 
 
+def tcp_cases():
+    """TCP to be cut into segments, or not: with 200 bytes each from 1 to 7 of them."""
+    tcp = TCP(flags="PAFC", seq=0xffffff00, options=[("Timestamp", (1, 2))], **TCP_UDP)
+    found = []
+    for size in (0, 1, 199, 200, 201, 400, 777, 1400):
+        found += [
+            Case(f"v4 {size}", IP(id=0xfffe, **V4) / tcp / payload(size), GOOD, GOOD),
+            Case(f"v6 {size}", IPv6(**V6) / tcp / payload(size), GOOD, GOOD),
+            Case(f"v4 {size}, IP options", IP(options=b"\x01\x01\x01\x00", **V4) / tcp
+                 / payload(min(size, 1300)), GOOD, GOOD),
+        ]
+    return found
+
+
+def segments(data, nb_bytes):
+    """What an adapter makes of a TCP packet, nb_bytes of payload in each."""
+    load = bytes(Ether(data)[TCP].payload)
+    made = []
+    for nth, at in enumerate(range(0, max(len(load), 1), nb_bytes)):
+        frame = Ether(data)
+        tcp = frame[TCP]
+        tcp.remove_payload()
+        frame /= Raw(load[at:at + nb_bytes])
+        tcp = frame[TCP]
+        tcp.seq = (tcp.seq + at) % (1 << 32)
+        if at + nb_bytes < len(load):
+            tcp.flags = int(tcp.flags) & ~0x09      # PSH and FIN: the last one
+        if nth > 0:
+            tcp.flags = int(tcp.flags) & ~0x80      # CWR: the first one
+        if IP in frame:
+            frame[IP].id = (frame[IP].id + nth) % (1 << 16)
+            del frame[IP].len
+        else:
+            del frame[IPv6].plen
+        made.append(recomputed(bytes(frame)))
+    return made
+
+
 def recomputed(data):
     """The same frame with every checksum computed by scapy."""
     frame = Ether(data)

@@ -37,10 +37,10 @@ def need_program(name, package):
     return path
 
 
-def lcores():
-    """Two EAL threads that float over the processors this test may use."""
+def lcores(number=2):
+    """EAL threads that float over the processors this test may use."""
     cpus = ",".join(str(cpu) for cpu in sorted(os.sched_getaffinity(0)))
-    return f"--lcores=0@({cpus}),1@({cpus})"
+    return "--lcores=" + ",".join(f"{at}@({cpus})" for at in range(number))
 
 
 def _read_number(path):
@@ -142,6 +142,14 @@ def become_ordinary_user():
 
 
 @functools.lru_cache(maxsize=None)
+def scratch_folder():
+    """For files of this script: gone with it."""
+    folder = tempfile.mkdtemp(prefix="mana-test-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+@functools.lru_cache(maxsize=None)
 def runtime_folder():
     """Where EAL of an ordinary user keeps its sockets: gone with this script."""
     folder = tempfile.mkdtemp(prefix="mana-run-")
@@ -149,6 +157,7 @@ def runtime_folder():
     return folder
 
 
+@functools.lru_cache(maxsize=None)      # processes may share it
 def mount_hugetlbfs():
     """A hugetlbfs of this script's own, until it ends."""
     need_root("mounting a hugetlbfs")
@@ -173,7 +182,13 @@ def has_sanitizer(pid):
 
 
 def nb_descriptors(pid):
-    return len(os.listdir(f"/proc/{pid}/fd"))
+    folder = f"/proc/{pid}/fd"
+    targets = []
+    for name in os.listdir(folder):
+        with contextlib.suppress(FileNotFoundError):
+            targets.append(os.readlink(f"{folder}/{name}"))
+    # EAL's interrupt thread makes its epoll set anew, at any time after a change
+    return sum(target != "anon_inode:[eventpoll]" for target in targets)
 
 
 def children(pid):

@@ -8,8 +8,10 @@ import json
 import os
 import subprocess
 import tempfile
+import time
 
 import machine
+from console import timeout_factor
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("MANA_BUILD", os.path.join(TOP, "build"))
@@ -101,11 +103,41 @@ class Model:
         return [MODEL, *self.options, "--name", self.name,
                 "--report", self.report_path, "--", *argv]
 
+    def join_command(self, *argv):
+        """A further program on the machine, once it runs."""
+        return [MODEL, "--join", self.name, "--", *argv]
+
+    def tell(self, *words):
+        """One command to the running machine."""
+        done = subprocess.run([MODEL, "ctl", self.name, *words], check=False,
+                              capture_output=True, text=True, timeout=30)
+        if done.returncode != 0:
+            raise AssertionError(f"ctl {' '.join(words)}: {done.stderr}")
+
     def live_report(self):
         """The report of the machine while it runs."""
         done = subprocess.run([MODEL, "ctl", self.name, "report"], check=True,
-                              stdout=subprocess.PIPE, timeout=30)
+                              capture_output=True, timeout=30)
         return Report(json.loads(done.stdout))
+
+    def wait_until(self, reached, program, timeout=60, pause=0.1):
+        """
+        Waits until reached(report of the running machine) is true; the report. The
+        machine is there when its program, a Console, has been started.
+        """
+        end = time.monotonic() + timeout * timeout_factor()
+        report = None
+        while True:
+            with contextlib.suppress(subprocess.CalledProcessError):
+                report = self.live_report()
+                if reached(report):
+                    return report
+            if program.process.poll() is not None:
+                raise AssertionError("the program ended before that")
+            if time.monotonic() > end:
+                raise AssertionError(f"not reached in {timeout} s: "
+                                     f"{report and report.ports}")
+            time.sleep(pause)
 
     def report(self):
         """The report of a machine that has ended."""

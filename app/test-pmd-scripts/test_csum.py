@@ -40,13 +40,13 @@ def wanted_flags(case, more=()):
             "RTE_MBUF_F_RX_OUTER_L4_CKSUM_UNKNOWN", *more}
 
 
-def receive(offload):
+def receive(offload, strict=True, **testpmd):
     """Exact flags of each frame; none at all when the offload is not asked for."""
     machine.in_private_namespaces()
     frames, sendrecv = load_scapy()
     app = ["--forward-mode=rxonly"] + (["--enable-rx-cksum"] if offload else [])
-    with bench(*TAP) as run:
-        run.start(eal=TWO_PORTS, app=app)
+    with bench(*TAP, strict=strict) as run:
+        run.start(eal=TWO_PORTS, app=app, **testpmd)
         for tap in ("mtap0", "mtap1"):
             ip("link", "set", tap, "up")
         run.pmd.command("set verbose 1")
@@ -78,35 +78,42 @@ def bad_counts(text):
     return tuple(int(part.group(at)) for at in (1, 2))
 
 
-def offload_to_hardware(run):
+LAYERS = ("ip", "tcp", "udp")
+
+
+def offload_to_hardware(run, layers):
     run.pmd.command("port stop all")
     for port in (0, 1):
-        for layer in ("ip", "tcp", "udp"):
+        for layer in layers:
             said = run.pmd.command(f"csum set {layer} hw {port}")
             check("hw" in said and "error" not in said.lower(), said)
     run.pmd.command("port start all")
 
 
-def forward():
+def forward(layers=LAYERS, strict=True, **testpmd):
     """csum engine: whatever the checksums were, right ones leave on the other side."""
     machine.in_private_namespaces()
     frames, sendrecv = load_scapy()
-    with bench(*TAP) as run:
+    with bench(*TAP, strict=strict) as run:
         run.start(eal=TWO_PORTS,
-                  app=["--forward-mode=csum", "--enable-rx-cksum"])
-        offload_to_hardware(run)
+                  app=["--forward-mode=csum", "--enable-rx-cksum"], **testpmd)
+        offload_to_hardware(run, layers)
         for tap in ("mtap0", "mtap1"):
             ip("link", "set", tap, "up")
         run.pmd.command("start")
         # testpmd asks for a TCP checksum of a fragment, too: not its frames
         cases = [case for case in frames.cases() if "fragment" not in case.name]
+        if layers != LAYERS:
+            part = {"ip": "v4"}.get(layers[0], layers[0])
+            cases = [case for case in cases if part in case.name]
         sniffer = sendrecv.AsyncSniffer(iface="mtap1", store=True)
         sniffer.start()
         time.sleep(0.5)
         sent = [case.frame(number, mac(0)) for number, case in enumerate(cases)]
         sendrecv.sendp([frames.Ether(data) for data in sent], iface="mtap0",
                        verbose=False)
-        run.pmd.wait_until(lambda stats: stats[1].tx_packets >= len(sent))
+        run.wait_for_wire(lambda report: report.port(1)["tx"]["packets"]
+                          >= len(sent))
         time.sleep(0.5)
         caught = [bytes(packet) for packet in sniffer.stop()]
         check_equal("frames caught", len(caught), len(sent))
@@ -132,10 +139,53 @@ def check_frame(frames, case, before, after):
     check_equal(f"source of {case.name}", after[6:12].hex(":"), mac(1))
 
 
+SEGMENT_BYTES = 200
+
+
+def segmentation():
+    """csum engine with TSO: every TCP frame leaves in segments, right to the last bit."""
+    machine.in_private_namespaces()
+    frames, sendrecv = load_scapy()
+    with bench(*TAP) as run:
+        run.start(eal=TWO_PORTS, app=["--forward-mode=csum", "--enable-rx-cksum"])
+        offload_to_hardware(run, LAYERS)
+        run.pmd.command("port stop all")
+        for port in (0, 1):
+            run.pmd.command(f"tso set {SEGMENT_BYTES} {port}")
+            said = run.pmd.command(f"tso show {port}")
+            check(str(SEGMENT_BYTES) in said, said)
+        run.pmd.command("port start all")
+        for tap in ("mtap0", "mtap1"):
+            ip("link", "set", tap, "up")
+        run.pmd.command("start")
+        sent = [case.frame(number, mac(0))
+                for number, case in enumerate(frames.tcp_cases())]
+        wanted = [segment for data in sent
+                  for segment in frames.segments(data, SEGMENT_BYTES)]
+        sniffer = sendrecv.AsyncSniffer(iface="mtap1", store=True)
+        sniffer.start()
+        time.sleep(0.5)
+        sendrecv.sendp([frames.Ether(data) for data in sent], iface="mtap0",
+                       verbose=False)
+        run.wait_for_wire(lambda report: report.port(1)["tx"]["packets"]
+                          >= len(wanted))
+        time.sleep(0.5)
+        caught = [bytes(packet) for packet in sniffer.stop()]
+        check_equal("segments caught", len(caught), len(wanted))
+        for number, (got, want) in enumerate(zip(caught, wanted)):
+            check_equal(f"segment {number}", got[12:].hex(), want[12:].hex())
+        stats = run.drain()
+        check_equal("packets that the driver has sent", stats[1].tx_packets, len(sent))
+        run.pmd.command("stop")
+        # the wire has counted segments
+        check_nothing_lost(run.finish(counters=False))
+
+
 VARIANTS = {
     "receive": lambda: receive(True),
     "receive-without-offload": lambda: receive(False),
     "forward": forward,
+    "segmentation": segmentation,
 }
 
 if __name__ == "__main__":

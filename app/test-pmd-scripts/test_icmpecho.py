@@ -23,10 +23,10 @@ def ip(*words):
                           text=True).stdout
 
 
-def ping(size):
+def ping(size, *options):
     machine.in_private_namespaces()
     machine.need_program("ping", "iputils-ping")
-    with bench("--ports", "1", "--wire", "tap") as run:
+    with bench("--ports", "1", "--wire", "tap", *options) as run:
         run.start(eal=["-a", f"{pci(0)},mac={mac(0)}"],
                   app=["--forward-mode=icmpecho"])
         ip("link", "set", TAP, "up")
@@ -89,6 +89,7 @@ def killed_inside(_model, programs):
 VARIANTS = {
     "default": lambda: ping(56),
     "large": lambda: ping(1400),
+    "polled": lambda: ping(1400, "--mode", "polled"),
     "killed": killed,
 }
 

@@ -10,7 +10,7 @@ from harness import (bench, check, check_counters, check_equal,
 from model import Model, mac, pci, program_environment
 from programs import (check_result, end_testpmd, run_inside, run_programs,
                       start_testpmd)
-from testpmd import Console, arguments, settled
+from testpmd import Console, Testpmd, arguments, settled
 
 PAIR = ("--ports", "2", "--wire", "pair")
 TWO_PORTS = ["-a", f"{pci(0)},mac={mac(0)},mac={mac(1)}"]
@@ -32,7 +32,7 @@ def forward(run, packets, first="start tx_first"):
     run.drain()
 
 
-def io(*options, packets=MILLION, app=(), eal=(), **testpmd):
+def io(*options, packets=MILLION, app=(), eal=(), cq_doorbells=True, **testpmd):
     """The whole round: forward, drain, nothing lost."""
     with bench(*PAIR, *options) as run:
         run.start(eal=TWO_PORTS + list(eal), app=app, **testpmd)
@@ -45,7 +45,7 @@ def io(*options, packets=MILLION, app=(), eal=(), **testpmd):
         for port in report.ports.values():
             check_equal("bytes per frame", port["tx"]["bytes"],
                         port["tx"]["packets"] * FRAME)
-        check(report.doorbells["cq"] > 0, "no CQ doorbell was ever rung")
+        check_equal("CQ doorbells were rung", report.doorbells["cq"] > 0, cq_doorbells)
         return report
 
 
@@ -162,6 +162,24 @@ def jumbo_inside(_model, programs):
     return {**end_testpmd(sender, said), **end_testpmd(receiver)}
 
 
+def polled():
+    """The doorbell pages are plain memory: no store is trapped, and none is lost."""
+    report = io("--mode", "polled", cq_doorbells=False)
+    check_equal("stores that were trapped", report.doorbells["traps"], 0)
+    check(report.doorbells["sq"] > 0, "no doorbell was seen")
+
+
+def polled_refusal():
+    """A second queue of a kind is refused, and everybody says why."""
+    with bench("--ports", "2", "--mode", "polled", strict=False) as run:
+        pmd = Testpmd(run.model.command(*arguments(
+            eal=TWO_PORTS, app=["--rxq=2", "--txq=2"])),
+            env=program_environment())
+        run.pmd = pmd
+        pmd.wait_for(r"^mana-model: second send queue refused: --mode polled")
+        pmd.wait_for(r"^MANA: .*send queue 1: Operation not supported")
+
+
 VARIANTS = {
     "ten-million": lambda: io(packets=10 * MILLION, memory="huge"),
     "batch": batch,
@@ -173,6 +191,8 @@ VARIANTS = {
     "queues": queues,
     "txonly-multi-flow": txonly_multi_flow,
     "thread": lambda: io("--mode", "thread"),
+    "polled": polled,
+    "polled-refusal": polled_refusal,
     "coalesce": lambda: io("--coalesce"),
     "jumbo": jumbo,
 }

@@ -39,6 +39,17 @@ def subset():
     ports([allow], [(1, 0), (1, 4), (1, 7)])
 
 
+def by_netdev():
+    """The same by the names of their interfaces; and by their numbers."""
+    ports([f"{pci(1)},netdev=mana1p0,netdev=mana1p4,netdev=mana1p7"],
+          [(1, 0), (1, 4), (1, 7)])
+
+
+def by_number():
+    ports([f"{pci(1)},port=1,port=5,port=8", f"{pci(0)},port=2"],
+          [(1, 0), (1, 4), (1, 7), (0, 1)])
+
+
 def both_functions():
     ports([f"{pci(0)},mac={mac(1)}", f"{pci(1)},mac={mac(3)},mac={mac(4)}"],
           [(0, 1), (1, 1), (1, 2)])
@@ -50,11 +61,11 @@ def eight():
     ports([allow], [(1, n) for n in range(8)])
 
 
-def refused(devargs, *wanted):
+def refused(devargs, *wanted, eal=()):
     """The probe fails with these words, and leaves nothing behind."""
     model = Model(*MACHINE)
     # non-interactive: testpmd ends by itself when it finds no port
-    argv = arguments(eal=["-a", f"{pci(0)},{devargs}"])
+    argv = arguments(eal=["-a", f"{pci(0)},{devargs}", *eal])
     argv.remove("-i")
     pmd = Console(model.command(*argv), env=program_environment())
     try:
@@ -85,13 +96,22 @@ def bad_devargs():
     refused("mac=00:0d:3a:00:00:0g", "00:0d:3a:00:00:0g")
     refused(ninth, r"(?i)\b8\b|eight")
     refused("colour=blue", "colour")
-    refused(f"mac={mac(0)},colour=blue", "colour")
+    refused(f"mac={mac(0)},colour=blue", "colour", "netdev_down=<0|1>")
+    refused("netdev=a-name-of-16-chr", "a-name-of-16-chr.*1 to 15")
+    refused("port=0", "port=0.*from 1")
+    refused("port=1,netdev=mana0p0", "netdev=mana0p0: .*port= already")
+    refused("port=1,port=1", "port=1 is given twice")
+    refused("netdev_down=maybe", "netdev_down=maybe: give 0 or 1")
+    refused("promisc=1", "promisc=1: .*reject")
+    refused("rx_path=scalar,tx_path=", "tx_path=: .*; give one of ")
 
 
 def no_such_port():
     """A MAC of no port: the ports that there are, with netdev and state."""
     words = [rf"(?i){mac(n)}.*\bmana0p{n}\b.*\bdown\b" for n in (0, 1)]
     refused("mac=02:00:00:00:00:99", "(?i)02:00:00:00:00:99", *words)
+    refused("netdev=mana1p0", "netdev=mana1p0 is none", *words)
+    refused("port=3", "port=3 is none", *words)
     # one of two is wrong: nothing is half probed
     refused(f"mac={mac(0)},mac=02:00:00:00:00:99", "02:00:00:00:00:99")
 
@@ -100,6 +120,8 @@ VARIANTS = {
     "all-ports": all_ports,
     "unlisted": unlisted,
     "subset": subset,
+    "by-netdev": by_netdev,
+    "by-number": by_number,
     "both-functions": both_functions,
     "eight": eight,
     "bad-devargs": bad_devargs,

@@ -5,11 +5,11 @@
 import os
 import signal
 
-from harness import check, check_equal, check_pairs, main
-from model import mac, pci
+from harness import bench, check, check_equal, check_pairs, main
+from model import mac, pci, program_environment
 from programs import (check_result, end_testpmd, run_inside, run_programs,
                       start_testpmd)
-from testpmd import settled
+from testpmd import Testpmd, arguments, settled
 
 PAIR = ("--ports", "2", "--wire", "pair")
 ENOUGH = 200_000     # packets that each of two programs receives
@@ -84,7 +84,38 @@ def killed_inside(model, programs):
             "before": before, "stats": end_testpmd(heir)}
 
 
-VARIANTS = {"side-by-side": side_by_side, "killed": killed}
+def secondary():
+    """A secondary process gets no port and is told why; the primary forwards on."""
+    with bench(*PAIR) as run:
+        primary = run.start(eal=["-a", pci(0), "--proc-type=primary"], memory="huge",
+                            app=["--num-procs=2", "--proc-id=0"])
+        primary.command("start tx_first")
+        argv = arguments(eal=["-a", pci(0), "--proc-type=secondary"], memory="huge",
+                         app=["--num-procs=2", "--proc-id=1"])
+        second = Testpmd(run.model.join_command(*argv), env=program_environment())
+        try:
+            second.start_up()
+            check("only a primary process can use its ports; secondary processes "
+                  "are not supported" in second.text, "not told why")
+            check_equal("ports of the secondary", second.ports(), {})
+            check_equal("exit status of the secondary", second.quit(), 0)
+        except BaseException:
+            print(second.text)
+            raise
+        finally:
+            second.kill()
+        before = primary.stats()
+        primary.wait_until(lambda stats: all(
+            stats[port].rx_packets > before[port].rx_packets + 10_000
+            for port in (0, 1)))
+        check_equal("ports of the primary", sorted(primary.macs().values()),
+                    [mac(0), mac(1)])
+        primary.command("stop")
+        run.drain()
+        run.finish()
+
+
+VARIANTS = {"side-by-side": side_by_side, "killed": killed, "secondary": secondary}
 
 if __name__ == "__main__":
     run_inside({"side-by-side": side_by_side_inside, "killed": killed_inside})

@@ -57,7 +57,10 @@ def memory_arguments(memory, megabytes=512):
     machine.reserve_hugepages()
     if memory == "in-memory":
         return ["--in-memory"]
+    # A secondary process maps it all where the primary has it: an address that
+    # is free in every process, also below the address sanitizer.
     return ["--huge-dir", machine.mount_hugetlbfs(),
+            "--base-virtaddr=0x200000000000",
             f"--file-prefix=mana{os.getpid()}"]
 
 
@@ -115,6 +118,17 @@ class Testpmd(Console):
                 return stats
             if time.monotonic() > end:
                 raise AssertionError(f"still {stats} after {timeout} s")
+            time.sleep(pause)
+
+    def wait_for_command(self, line, pattern, timeout=60, pause=0.1):
+        """Repeats a command until its output has the pattern; the output."""
+        end = time.monotonic() + timeout * timeout_factor()
+        while True:
+            text = self.command(line)
+            if re.search(pattern, text):
+                return text
+            if time.monotonic() > end:
+                raise AssertionError(f"no /{pattern}/ within {timeout} s: {text}")
             time.sleep(pause)
 
     def drain(self):

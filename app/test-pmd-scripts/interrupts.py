@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""rx_interrupt, a program that receives with interrupts, on a modelled machine."""
+
+import os
+import re
+
+from console import Console, timeout_factor
+from harness import check, check_equal
+from model import BUILD, PLUGIN, Model, mac, pci, program_environment
+from testpmd import memory_arguments
+
+PROGRAM = os.path.join(BUILD, "app", "test-pmd-scripts", "rx_interrupt")
+LIMIT_MS = 30_000       # of a sleep; only a lost wake-up waits for it
+
+
+def receive(frames, *options, own=False, limit_ms=LIMIT_MS, strict=True,
+            plugin=PLUGIN, log="*:error"):
+    """Its counts, by name, and the machine's report."""
+    model = Model("--ports", "1", *options, strict=strict)
+    argv = [PROGRAM, "-d", plugin, f"--log-level={log}",
+            *memory_arguments("no-huge", 128), "-a", f"{pci(0)},mac={mac(0)}",
+            "--", str(frames), str(int(limit_ms * timeout_factor()))]
+    program = Console(model.command(*argv, *(["own"] if own else [])),
+                      env=program_environment())
+    try:
+        check_equal("exit status", program.wait(120), 0)
+        counts = {name: int(number) for name, number in
+                  re.findall(r"^(\w+) (\d+)$", program.text, re.MULTILINE)}
+        return counts, model.report()
+    except BaseException:
+        print(program.text)
+        raise
+    finally:
+        program.kill()
+
+
+def check_each_woken(frames, counts, report, own=False):
+    """
+    All frames came, and no wake-up was lost. It looks at the queue only when woken,
+    so it cannot have polled for them: there is an arming for each sleep. What came
+    while it got no processor and the ring was full is missing in the end, when it
+    waits in vain; of a lost wake-up some frames would still be in the ring.
+    """
+    dropped = report.port(0)["rx"]["no_wqe"]
+    check_equal("frames, and those dropped for a full ring",
+                counts["frames"] + dropped, frames)
+    check_equal("lost wake-ups", counts["lost"], int(dropped > 0))
+    check_equal("wrong frames", counts["wrong"], 0)
+    check_equal("sent", counts["sent"], frames if own else 0)
+    check_equal("wake-ups", counts["wakeups"] + counts["lost"], counts["sleeps"])
+    check_equal("armed", report.doorbells["cq_arm"], counts["sleeps"])
+    check_equal("on the wire", report.port(0)["rx"]["packets"],
+                counts["frames"])
+    # a sleep is ended by 4 own frames at most
+    check(counts["wakeups"] >= (frames // 4 if own else 1), f"{counts}")
+
+
+def check_woken(frames, *options, own=False, **keywords):
+    counts, report = receive(frames, *options, own=own, **keywords)
+    check_each_woken(frames, counts, report, own)
+    return counts
+
+
+def check_interrupts(**keywords):
+    """Each way in which a frame can meet an armed queue; for any driver."""
+    loop = ("--wire", "loop")
+    check_woken(4000, *loop, own=True, **keywords)
+    check_woken(4000, *loop, "--mode=thread", own=True, **keywords)
+    # On virtual time each frame comes alone: one wake-up for each.
+    alone = check_woken(3000, "--wire", "1=gen:count=3000,rate=10k,size=64",
+                        **keywords)
+    check_equal("wake-ups for frames that come alone", alone["wakeups"], 3000)
+    # They come while it polls, while it arms, while it sleeps.
+    check_woken(4000, "--wire", "1=gen:count=4000,rate=20k,size=64",
+                "--mode=thread", **keywords)

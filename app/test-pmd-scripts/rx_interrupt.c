@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Receives with interrupts: it sleeps until a queue has something, takes all that
+ * there is, arms the queue and sleeps again. It never looks at a queue that has not
+ * told, so a frame whose wake-up is lost is found only by a time limit.
+ *
+ * rx_interrupt EAL... -- FRAMES LIMIT [own]
+ *
+ * Port 0 receives FRAMES frames from its wire; with "own" it sends them itself, one
+ * to four for each sleep, now before and now after it arms, and its wire must be a
+ * loop. A sleep of LIMIT milliseconds is a lost wake-up, and the last one: it must be
+ * far beyond what a loaded machine takes. In the end it prints what it counted, a
+ * name and a number in a line.
+ */
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_interrupts.h>
+#include <rte_mbuf.h>
+
+#define PORT 0
+#define QUEUE 0
+#define NB_DESC 256
+#define NB_MBUFS 2047
+#define BURST 32
+#define NB_OWN_MAX 4
+#define FRAME_BYTES 60
+
+static struct {
+	uint64_t frames; /* received */
+	uint64_t sent;
+	uint64_t sleeps;
+	uint64_t wakeups; /* sleeps that ended with an event of the queue */
+	uint64_t empty; /* wake-ups that found nothing */
+	uint64_t lost; /* sleeps that ended with the time limit */
+	uint64_t polls; /* calls of rte_eth_rx_burst() */
+	uint64_t wrong; /* frames that are not those sent, or out of order */
+} counts;
+
+static struct rte_mempool *pool;
+
+static void
+need(int ret, const char *what)
+{
+	if (ret >= 0)
+		return;
+	printf("refused: %s: %s\n", what, rte_strerror(-ret));
+	exit(EXIT_FAILURE);
+}
+
+static void
+start_port(void)
+{
+	struct rte_eth_conf conf = { .intr_conf.rxq = 1 };
+
+	if (rte_eth_dev_count_avail() == 0) {
+		printf("no port\n");
+		exit(EXIT_FAILURE);
+	}
+	pool = rte_pktmbuf_pool_create("rx_interrupt", NB_MBUFS, BURST, 0,
+		RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	need(pool == NULL ? -rte_errno : 0, "mbuf pool");
+	need(rte_eth_dev_configure(PORT, 1, 1, &conf), "configure");
+	need(rte_eth_rx_queue_setup(PORT, QUEUE, NB_DESC, SOCKET_ID_ANY, NULL,
+		pool), "Rx queue");
+	need(rte_eth_tx_queue_setup(PORT, QUEUE, NB_DESC, SOCKET_ID_ANY, NULL),
+		"Tx queue");
+	need(rte_eth_dev_start(PORT), "start");
+	need(rte_eth_dev_rx_intr_ctl_q(PORT, QUEUE, RTE_EPOLL_PER_THREAD,
+		RTE_INTR_EVENT_ADD, NULL), "event of the queue");
+}
+
+/* A frame to and from this port, with its number as payload. */
+static struct rte_mbuf *
+own_frame(void)
+{
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
+	struct rte_ether_hdr *header;
+	char *data;
+
+	need(mbuf == NULL ? -ENOMEM : 0, "mbuf");
+	data = rte_pktmbuf_append(mbuf, FRAME_BYTES);
+	memset(data, 0, FRAME_BYTES);
+	header = (struct rte_ether_hdr *)data;
+	need(rte_eth_macaddr_get(PORT, &header->dst_addr), "address");
+	header->src_addr = header->dst_addr;
+	header->ether_type = rte_cpu_to_be_16(0x88b5); /* for experiments */
+	memcpy(header + 1, &counts.sent, sizeof(counts.sent));
+	counts.sent++;
+	return mbuf;
+}
+
+static void
+send_own(uint64_t nb)
+{
+	struct rte_mbuf *mbuf;
+
+	while (nb-- > 0) {
+		mbuf = own_frame();
+		while (rte_eth_tx_burst(PORT, QUEUE, &mbuf, 1) == 0)
+			;
+	}
+}
+
+static void
+check_own(const struct rte_mbuf *mbuf)
+{
+	uint64_t number;
+
+	memcpy(&number, rte_pktmbuf_mtod_offset(mbuf, const void *,
+		sizeof(struct rte_ether_hdr)), sizeof(number));
+	if (rte_pktmbuf_pkt_len(mbuf) != FRAME_BYTES || number != counts.frames)
+		counts.wrong++;
+}
+
+/* Takes all that is there. */
+static bool
+receive(bool own)
+{
+	struct rte_mbuf *mbufs[BURST];
+	uint64_t before = counts.frames;
+	uint16_t nb, i;
+
+	do {
+		nb = rte_eth_rx_burst(PORT, QUEUE, mbufs, BURST);
+		counts.polls++;
+		for (i = 0; i < nb; i++) {
+			if (own)
+				check_own(mbufs[i]);
+			counts.frames++;
+			rte_pktmbuf_free(mbufs[i]);
+		}
+	} while (nb > 0);
+	return counts.frames > before;
+}
+
+static void
+sleep_once(int limit_ms, bool own)
+{
+	struct rte_epoll_event event;
+	int nb;
+
+	counts.sleeps++;
+	nb = rte_epoll_wait(RTE_EPOLL_PER_THREAD, &event, 1, limit_ms);
+	need(nb, "sleep");
+	if (nb == 0) {
+		counts.lost++;
+		return;
+	}
+	counts.wakeups++;
+	need(rte_eth_dev_rx_intr_disable(PORT, QUEUE), "disarm");
+	if (!receive(own))
+		counts.empty++;
+}
+
+static void
+receive_all(uint64_t nb_frames, int limit_ms, bool own)
+{
+	uint64_t round, nb = 0;
+
+	for (round = 0; counts.frames < nb_frames && counts.lost == 0; round++) {
+		/* Those of the last round may still be on their way: none is
+		 * sent then, so that each sleep has a frame of its own to end it.
+		 */
+		if (own && counts.frames == counts.sent)
+			nb = RTE_MIN(1 + round % NB_OWN_MAX,
+				nb_frames - counts.sent);
+		else
+			nb = 0;
+		if (round / NB_OWN_MAX % 2 == 0)
+			send_own(nb);
+		need(rte_eth_dev_rx_intr_enable(PORT, QUEUE), "arm");
+		if (round / NB_OWN_MAX % 2 != 0)
+			send_own(nb);
+		sleep_once(limit_ms, own);
+	}
+}
+
+static void
+print_counts(void)
+{
+	printf("frames %" PRIu64 "\nsent %" PRIu64 "\nsleeps %" PRIu64
+		"\nwakeups %" PRIu64 "\nempty %" PRIu64 "\nlost %" PRIu64
+		"\npolls %" PRIu64 "\nwrong %" PRIu64 "\n",
+		counts.frames, counts.sent, counts.sleeps, counts.wakeups,
+		counts.empty, counts.lost, counts.polls, counts.wrong);
+}
+
+int
+main(int argc, char **argv)
+{
+	int nb_eal = rte_eal_init(argc, argv);
+	bool own;
+
+	need(nb_eal < 0 ? -rte_errno : 0, "EAL");
+	argc -= nb_eal;
+	argv += nb_eal;
+	own = argc == 4 && strcmp(argv[3], "own") == 0;
+	if (argc < 3 || argc > 4 || (argc == 4 && !own)) {
+		printf("usage: rx_interrupt EAL... -- FRAMES LIMIT [own]\n");
+		return EXIT_FAILURE;
+	}
+	start_port();
+	receive_all(strtoull(argv[1], NULL, 10), atoi(argv[2]), own);
+	print_counts();
+	need(rte_eth_dev_stop(PORT), "stop");
+	need(rte_eth_dev_close(PORT), "close");
+	need(rte_eal_cleanup(), "cleanup");
+	return EXIT_SUCCESS;
+}

@@ -1,0 +1,126 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Frames of the model's generator are forwarded and come back as they were."""
+
+from harness import bench, check, check_equal, main
+from model import mac, pci
+from testpmd import settled
+
+TWO_PORTS = ["-a", f"{pci(0)},mac={mac(0)},mac={mac(1)}"]
+FLOWS = 8
+
+
+def wire(report, port):
+    return report.port(port)["wire"]
+
+
+def all_sent(packets):
+    return lambda stats: stats[1].tx_packets >= packets
+
+
+def forward(mode, traffic, packets, *options, app=(), until=all_sent, flows=FLOWS,
+            **testpmd):
+    """From port 1 to port 2 and into the sink there; the report."""
+    with bench("--wire", f"1=gen:count={packets},flows={flows},{traffic}",
+               "--wire", "2=sink", *options) as run:
+        # else testpmd throws away what came before it forwards
+        run.start(eal=TWO_PORTS, app=["--no-flush-rx", *app], **testpmd)
+        run.pmd.command(f"set fwd {mode}")
+        run.pmd.command("start")
+        run.pmd.wait_until(until(packets))
+        run.pmd.command("stop")
+        return run.finish()
+
+
+def check_all_came(report, packets):
+    check_equal("sink", wire(report, 1)["sink"],
+                {"received": packets, "duplicated": 0, "reordered": 0,
+                 "corrupted": 0, "foreign": 0})
+    generator = wire(report, 0)["generator"]
+    check_equal("generated", (generator["sent"], generator["lost"]), (packets, 0))
+    streams = report.data["streams"]
+    check_equal("streams", len(streams), FLOWS)
+    for stream in streams:
+        check_equal("of a stream", (stream["sent"], stream["received"]),
+                    (packets // FLOWS, packets // FLOWS))
+
+
+def unharmed(mode, traffic, packets=40_000, *options, **more):
+    report = forward(mode, traffic, packets, *options, **more)
+    check_all_came(report, packets)
+    return report
+
+
+def mixed():
+    """All kinds of flows and sizes."""
+    report = unharmed("mac", "size=imix,ip=mix,l4=mix")
+    # 7:4:1 of 60, 590 and 1514 bytes, the small ones as small as headers allow
+    mean = report.port(0)["rx"]["bytes"] / report.port(0)["rx"]["packets"]
+    check(340 < mean < 400, f"{mean} bytes on average")
+
+
+def malformed():
+    """Broken frames pass, too, and nothing else suffers from them."""
+    packets = 40_000
+    report = forward("io", "malformed=20%,vlan=10%,size=imix,ip=mix,l4=mix", packets)
+    generator, sink = wire(report, 0)["generator"], wire(report, 1)["sink"]
+    check(0.19 * packets < generator["malformed"] < 0.21 * packets, f"{generator}")
+    check_equal("sink", sink,
+                {"received": packets - generator["malformed"], "duplicated": 0,
+                 "reordered": 0, "corrupted": 0, "foreign": generator["malformed"]})
+    check_equal("lost", generator["lost"], 0)
+
+
+def thread():
+    """The device may be slower than testpmd, which drops what it cannot send."""
+    packets = 20_000
+    report = forward("io", "size=random:60-1514", packets, "--mode=thread",
+                     until=lambda packets: settled())
+    sent = report.port(1)["tx"]["packets"]
+    check_equal("sink", wire(report, 1)["sink"],
+                {"received": sent, "duplicated": 0, "reordered": 0,
+                 "corrupted": 0, "foreign": 0})
+    check_equal("received", report.port(0)["rx"]["packets"], packets)
+    check_equal("lost", wire(report, 0)["generator"]["lost"], packets - sent)
+
+
+def reordered():
+    """What the wire does is found by the sink: each kind, and its number."""
+    packets = 40_000
+    report = forward("io", "rate=full", packets, "--link",
+                     "2:reorder=1%,duplicate=1%", flows=1)
+    out, sink = wire(report, 1)["out"], wire(report, 1)["sink"]
+    check(out["duplicated"] > 0 and out["reordered"] > 0, f"nothing happened: {out}")
+    check_equal("duplicated", sink["duplicated"], out["duplicated"])
+    check_equal("received", sink["received"], packets - out["in_flight"])
+    check_equal("reordered", sink["reordered"], out["reordered"] - out["in_flight"])
+
+
+def lossy():
+    packets = 40_000
+    report = forward("io", "size=1000", packets, "--link", "2:loss=1%,corrupt=1%")
+    out, sink = wire(report, 1)["out"], wire(report, 1)["sink"]
+    check(out["lost"] > 0 and out["corrupted"] > 0, f"nothing happened: {out}")
+    # A wrong bit in the headers is not seen by a sink; in the magic it
+    # makes a stranger of the frame.
+    check(0.8 * out["corrupted"] < sink["corrupted"] <= out["corrupted"],
+          f"{sink} of {out}")
+    generator = wire(report, 0)["generator"]
+    check(0 <= generator["lost"] - out["lost"] <= sink["foreign"] + 20,
+          f"{generator}, {sink} of {out}")
+
+
+VARIANTS = {
+    "io": lambda: unharmed("io", "rate=full,size=64", 200_000),
+    "io-sizes": lambda: unharmed("io", "size=60-1514,ip=mix,l4=mix"),
+    "macswap": lambda: unharmed("macswap", "size=random:60-1514"),
+    "mixed": mixed,
+    "malformed": malformed,
+    "thread": thread,
+    "queues": lambda: unharmed("io", "ip=mix", 40_000, app=["--rxq=4", "--txq=4"]),
+    "reordered": reordered,
+    "lossy": lossy,
+}
+
+if __name__ == "__main__":
+    main(VARIANTS)

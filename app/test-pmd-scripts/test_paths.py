@@ -1,0 +1,105 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Burst functions by the width of vectors, and by device argument: each moves data right."""
+
+import platform
+import re
+
+from harness import bench, check, check_equal, main
+from model import mac, pci
+from test_ports import refused
+
+PORTS = f"mac={mac(0)},mac={mac(1)}"
+PACKETS = 20_000
+# Width that EAL is told: key of the path that is then the best.
+WIDTHS = {"x86_64": {64: "scalar", 128: "sse", 256: "avx2"},
+          "aarch64": {64: "scalar", 128: "neon", 256: "neon"}}
+NAMES = {"scalar": "Scalar", "sse": "Vector SSE", "avx2": "Vector AVX2",
+         "neon": "Vector NEON"}
+
+
+def keys_by_width():
+    """What this processor has, by the kernel's word."""
+    keys = dict(WIDTHS[platform.machine()])
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        has_avx2 = re.search(r"^flags\s*:.*\bavx2\b", file.read(), re.MULTILINE)
+    if keys[256] == "avx2" and not has_avx2:
+        keys[256] = keys[128]
+    return keys
+
+
+def modes(pmd):
+    """Names of the receive and the send function."""
+    return tuple(re.search(r"^Burst mode: (.*?)\s*$",
+                           pmd.command(f"show {side} info 0 0"), re.MULTILINE).group(1)
+                 for side in ("rxq", "txq"))
+
+
+def forward(devargs, eal=(), wire="", machine=(), app=()):
+    """Frames from a generator through testpmd to a sink; the names of the functions."""
+    with bench("--wire", f"1=gen:count={PACKETS},flows=8,rate=full,{wire}",
+               "--wire", "2=sink", *machine) as run:
+        run.start(eal=["-a", f"{pci(0)},{PORTS}{devargs}", *eal],
+                  app=["--no-flush-rx", *app])
+        names = modes(run.pmd)
+        run.pmd.command("set fwd io")
+        run.pmd.command("start")
+        run.pmd.wait_until(lambda stats: stats[1].tx_packets >= PACKETS)
+        run.pmd.command("stop")
+        report = run.finish()
+        check_equal("sink", report.port(1)["wire"]["sink"],
+                    {"received": PACKETS, "duplicated": 0, "reordered": 0,
+                     "corrupted": 0, "foreign": 0})
+        return names
+
+
+def each_width(*machine):
+    keys = keys_by_width()
+    seen = {}
+    for width, key in keys.items():
+        seen[width] = forward("", ["--force-max-simd-bitwidth=" + str(width)],
+                              "size=random:60-1514,ip=mix,l4=mix", machine)
+        print(f"{width}: {seen[width]}")
+        check_equal(f"receive function with {width} bits", seen[width][0], NAMES[key])
+    check_equal("different receive functions", len({rx for rx, _ in seen.values()}),
+                len(set(keys.values())))
+
+
+SCATTER = ["--mbuf-size=1024", "--enable-scatter"]
+
+
+def forced():
+    """Each one there is, alone and where it does not do all that is wanted."""
+    keys = sorted(set(keys_by_width().values()))
+    for key in keys:
+        names = forward(f",rx_path={key},tx_path=scalar", wire="size=random:60-1514")
+        print(f"{key}: {names}")
+        check_equal(f"receive function with rx_path={key}", names[0], NAMES[key])
+        check(names[1].startswith("Scalar"), f"tx_path=scalar is {names[1]}")
+        names = forward(f",rx_path={key}", wire="size=random:60-1514", app=SCATTER)
+        print(f"{key}, scattered: {names}")
+        check(names[0] in ("Scalar Scattered", f"{NAMES[key]} Scattered"),
+              f"receive function with scatter: {names[0]}")
+
+
+def refusals():
+    """What the build has not, and what EAL forbids; and what there is instead."""
+    keys = list(dict.fromkeys(keys_by_width().values()))
+    missing = next(key for key in NAMES if key not in WIDTHS[platform.machine()].values())
+    refused(f"rx_path={missing}", f"rx_path={missing}: this build has no such burst "
+            f"function; give one of {', '.join(reversed(keys))}, or leave it out")
+    for side in ("rx", "tx"):
+        refused(f"{side}_path=best", f"{side}_path=best: .*give one of ")
+    refused(f"rx_path={keys[1]}", f"rx_path={keys[1]}: .*--force-max-simd-bitwidth "
+            "forbids them; give one of scalar, or", eal=["--force-max-simd-bitwidth=64"])
+
+
+VARIANTS = {
+    "forced": forced,
+    "refused": refusals,
+    "simd-widths": each_width,
+    "simd-widths-coalesced": lambda: each_width("--coalesce"),
+}
+
+if __name__ == "__main__":
+    main(VARIANTS)

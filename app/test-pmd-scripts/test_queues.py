@@ -1,0 +1,206 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Queues that start, stop and are set up, and RSS that changes, under traffic."""
+
+import re
+
+from harness import bench, check, check_equal, main
+from model import mac, pci
+
+TWO_PORTS = ["-a", f"{pci(0)},mac={mac(0)},mac={mac(1)}"]
+PACKETS = 20_000
+FLOWS = 32
+OTHER_KEY = "5a6d" * 20
+
+
+def xstat(pmd, port, name):
+    found = re.search(rf"^{name}: (\d+)", pmd.command(f"show port xstats {port}"),
+                      re.MULTILINE)
+    return int(found.group(1))
+
+
+def state(pmd, direction, queue):
+    """What testpmd says of a queue of port 0."""
+    said = pmd.command(f"show {direction}q info 0 {queue}")
+    return re.search(r"^\w+ queue state: (\w+)", said, re.MULTILINE).group(1)
+
+
+def table(pmd, size):
+    said = pmd.command(f"show port 0 rss reta {size} (0x{(1 << size) - 1:x})")
+    return [int(queue) for queue in
+            re.findall(r"RSS RETA configuration: hash index=\d+, queue=(\d+)", said)]
+
+
+def key(pmd):
+    return re.search(r"RSS key:\s*\n?(\w+)",
+                     pmd.command("show port 0 rss-hash key")).group(1).lower()
+
+
+class Traffic:
+    """Flows of the model's generator into port 0, out of port 1 into a sink."""
+
+    def __init__(self, run):
+        self.run = run
+        self.pmd = run.pmd
+
+    def set_off(self):
+        self.pmd.command("set fwd io")
+        self.pmd.command("start")
+        self.pmd.wait_until(lambda stats: stats[1].tx_packets > 0, pause=0)
+
+    def sent(self):
+        report = self.run.model.live_report()
+        return report.port(0)["wire"]["generator"]["sent"]
+
+    def has_gone_on(self):
+        """Some frames come after all that was done."""
+        before = self.sent()
+        self.run.wait_for_wire(lambda _: self.sent() > before + FLOWS)
+
+    def end(self):
+        """All that came is accounted for; the report."""
+        pmd = self.pmd
+        # how many come in a second of real time is the machine's affair
+        self.run.model.tell("gen", "port=1", "stop")
+        sent = self.sent()
+        pmd.wait_until(lambda stats: stats[0].rx_packets == stats[1].tx_packets)
+        pmd.command("stop")
+        self.run.drain()
+        stopped = xstat(pmd, 0, "rx_drop_stopped")
+        report = self.run.finish(counters=False)
+        rx = report.port(0)["rx"]
+        stats = self.run.stats
+        # in the gaps the card drops what comes, and nothing else is lost
+        check_equal("arrived", rx["packets"] + rx["no_wqe"] + rx.get("no_steering", 0),
+                    sent)
+        check_equal("received by testpmd", stats[0].rx_packets + stopped, rx["packets"])
+        check_equal("Rx errors", stats[0].rx_errors, 0)
+        check_equal("sent on", report.port(1)["tx"]["packets"], stats[1].tx_packets)
+        sink = report.port(1)["wire"]["sink"]
+        check_equal("sink", (sink["received"], sink["corrupted"], sink["duplicated"]),
+                    (stats[1].tx_packets, 0, 0))
+        return report, stopped
+
+
+def traffic(change, *app):
+    """Runs change(pmd, the traffic) while it flows."""
+    with bench("--wire", f"1=gen:flows={FLOWS},rate=2k,l4=mix",
+               "--wire", "2=sink") as run:
+        run.start(eal=TWO_PORTS, app=["--no-flush-rx", *app])
+        flows = Traffic(run)
+        flows.set_off()
+        change(run.pmd)
+        flows.has_gone_on()
+        return flows.end()
+
+
+def start_stop():
+    """Each receive queue stops and starts; the other three go on."""
+    def change(pmd):
+        for queue in range(4):
+            # testpmd's rule: the card goes on meanwhile
+            pmd.command("stop")
+            pmd.command(f"port 0 rxq {queue} stop")
+            check_equal("state", state(pmd, "rx", queue), "stopped")
+            pmd.command("start")
+            before = pmd.stats()[0].rx_packets
+            pmd.wait_until(lambda stats, least=before: stats[0].rx_packets > least,
+                           pause=0)
+            dropped = xstat(pmd, 0, "rx_drop_stopped")
+            pmd.wait_until(lambda _, least=dropped:
+                           xstat(pmd, 0, "rx_drop_stopped") > least, pause=0)
+            pmd.command("stop")
+            pmd.command(f"port 0 rxq {queue} start")
+            check_equal("state", state(pmd, "rx", queue), "started")
+            pmd.command("start")
+
+    _, stopped = traffic(change, "--rxq=4", "--txq=4")
+    check(stopped > 0, "nothing came for the stopped queues")
+
+
+def reta_and_key():
+    """The table in other orders, another key, while all queues are polled."""
+    def change(pmd):
+        check_equal("table", table(pmd, 4), [1, 2, 3, 0])
+        for order in ([3, 2, 1, 0], [0, 1, 2, 3], [2, 0, 3, 1]):
+            pairs = ",".join(f"({entry},{queue})" for entry, queue in enumerate(order))
+            pmd.command(f"port config 0 rss reta {pairs}")
+            check_equal("table", table(pmd, 4), order)
+        pmd.command(f"port config 0 rss-hash-key ipv4 {OTHER_KEY}")
+        check_equal("key", key(pmd), OTHER_KEY)
+
+    report, stopped = traffic(change, "--rxq=4", "--txq=4")
+    check_equal("dropped by name", stopped, 0)
+    by_queue = [queue["packets"] for queue in report.port(0)["queues"]
+                if queue["kind"] == "rq"]
+    check(sum(nb > 0 for nb in by_queue) >= 4, f"packets by queue: {by_queue}")
+
+
+def three_queues():
+    """A number that is no power of two; all flows come through."""
+    with bench("--wire", f"1=gen:count={PACKETS},flows={FLOWS},l4=mix",
+               "--wire", "2=sink") as run:
+        pmd = run.start(eal=TWO_PORTS, app=["--no-flush-rx", "--disable-device-start"])
+        pmd.command("port config all rxq 3")
+        pmd.command("port config all txq 3")
+        pmd.command("port start all")
+        pmd.command("set fwd io")
+        pmd.command("start")
+        pmd.wait_until(lambda stats: stats[1].tx_packets > PACKETS // 2)
+        # three queues, four entries
+        check_equal("table", sorted(table(pmd, 4)), [0, 0, 1, 2])
+        pmd.command("stop")
+        run.drain()
+        report = run.finish()
+        rings = [queue for queue in report.port(0)["queues"]
+                 if queue["kind"] == "rq" and queue["packets"] > 0]
+        check_equal("receive rings in use", len(rings), 4)
+
+
+def deferred():
+    """Queues that do not start with the port, and start later."""
+    with bench("--ports", "2", "--wire", "pair") as run:
+        pmd = run.start(eal=["-a", pci(0)], app=["--rxq=2", "--txq=2"])
+        pmd.command("port stop all")
+        for direction in ("rx", "tx"):
+            pmd.command(f"port 0 {direction}q 1 deferred_start on")
+        pmd.command("port start all")
+        for direction in ("rx", "tx"):
+            check_equal("first", state(pmd, direction, 0), "started")
+            check_equal("deferred", state(pmd, direction, 1), "stopped")
+            pmd.command(f"port 0 {direction}q 1 start")
+            check_equal("deferred", state(pmd, direction, 1), "started")
+        pmd.command("start tx_first")
+        pmd.wait_until(lambda stats: all(stats[port].rx_packets > 1000
+                                         for port in (0, 1)), pause=0)
+        pmd.command("stop")
+        run.drain()
+        run.finish()
+
+
+def set_up():
+    """Queues get another size while the port runs."""
+    with bench("--ports", "2", "--wire", "pair") as run:
+        pmd = run.start(eal=["-a", pci(0)], app=["--rxq=2", "--txq=2"])
+        for direction, what in (("rx", "RXDs"), ("tx", "TXDs")):
+            for size in (128, 100, 256):
+                pmd.command(f"port config 0 {direction}q 1 ring_size {size}")
+                for step in ("stop", "setup", "start"):
+                    pmd.command(f"port 0 {direction}q 1 {step}")
+                said = pmd.command(f"show {direction}q info 0 1")
+                check(re.search(rf"Number of {what}: {size}\b", said),
+                      f"not {size}: {said}")
+                check_equal("state", state(pmd, direction, 1), "started")
+        pmd.command("start tx_first")
+        pmd.wait_until(lambda stats: all(stats[port].rx_packets > 1000
+                                         for port in (0, 1)), pause=0)
+        pmd.command("stop")
+        run.drain()
+        run.finish()
+
+
+VARIANTS = {"start-stop": start_stop, "reta-and-key": reta_and_key,
+            "three": three_queues, "deferred": deferred, "set-up": set_up}
+
+if __name__ == "__main__":
+    main(VARIANTS)

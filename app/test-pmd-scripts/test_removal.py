@@ -1,0 +1,90 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The function goes while testpmd forwards, and comes back."""
+
+from harness import bench, check, check_equal, main
+from model import mac, pci
+
+MACHINE = ("--ports", "2", "--wire", "pair")
+GONE = r"MANA: .* the RDMA device "      # what the driver says of it
+
+
+def forward(pmd, packets):
+    pmd.command("start tx_first")
+    pmd.wait_until(lambda stats: sum(
+        port.rx_packets for port in stats.values()) >= packets)
+    pmd.command("stop")
+
+
+def comes_back(run):
+    """Attached again by the same address; both ports work as before."""
+    run.model.tell("return", "fn=0")
+    text = run.pmd.command(f"port attach {pci(0)}")
+    check("is attached" in text, f"port attach said: {text}")
+    check_equal("addresses", sorted(run.pmd.macs().values()), [mac(0), mac(1)])
+    run.pmd.command("port start all")
+    forward(run.pmd, 1000)
+    run.drain()
+
+
+def told(app=(), expected_errors=()):
+    """Testpmd is told of it by events of the ports, and detaches them."""
+    with bench(*MACHINE) as run:
+        run.start(app=app)
+        run.pmd.command("start tx_first")
+        run.pmd.wait_until(lambda stats: stats[0].rx_packets >= 1000)
+        mark = run.pmd.mark()
+        run.model.tell("remove", "fn=0")
+        run.pmd.wait_for("Now total ports is 0", since=mark)
+        # it starts to forward again, between no ports: its output is over then
+        run.pmd.wait_for(r"nb forwarding ports=0\s", since=mark)
+        run.pmd.command("stop")
+        comes_back(run)
+        # the wire has counted both lives
+        run.finish(expected_errors=[GONE, *expected_errors], counters=False)
+
+
+def event():
+    told()
+
+
+def hot_plug():
+    """
+    With EAL's monitor of devices and its handler of SIGBUS: the first looks for a port
+    with the name of the PCI function, which none has; the second has nothing to do.
+    testpmd's word that the device is back may still come, and is an error to it.
+    """
+    told(app=["--hot-plug"], expected_errors=[
+        "EAL: Can not handle hot-unplug for device",
+        "EAL: can not get port by device",
+        "EAL: The device: .* has been added!"])
+
+
+def untold():
+    """Nobody asked to be told: it forwards nothing, can be closed, comes back."""
+    with bench(*MACHINE) as run:
+        run.start(app=["--no-rmv-interrupt"])
+        run.pmd.command("start tx_first")
+        run.pmd.wait_until(lambda stats: stats[0].rx_packets >= 1000)
+        mark = run.pmd.mark()
+        run.model.tell("fatal", "fn=0")
+        for port in (1, 2):
+            run.pmd.wait_for(f"_port{port}: the kernel took the RDMA device away",
+                             since=mark)
+        run.pmd.command("stop")
+        text = run.pmd.command("show port info 0")
+        check("Link status: down" in text, text)
+        run.pmd.command("port stop all")
+        text = run.pmd.command("port start all")
+        check("the RDMA device is gone" in text, f"port start said: {text}")
+        run.pmd.command("port close all")
+        text = run.pmd.command(f"device detach {pci(0)}")
+        check("is detached" in text, f"device detach said: {text}")
+        comes_back(run)
+        run.finish(expected_errors=[GONE, r"^Fail"], counters=False)
+
+
+VARIANTS = {"event": event, "hot-plug": hot_plug, "untold": untold}
+
+if __name__ == "__main__":
+    main(VARIANTS)

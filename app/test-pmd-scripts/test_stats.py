@@ -1,0 +1,246 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Statistics and queue status as testpmd's commands show them, against the wire."""
+
+import os
+import re
+import time
+
+from console import timeout_factor
+from harness import bench, check, check_equal, main
+from model import TOP, mac, pci
+
+PAIR = ("--ports", "2", "--wire", "pair")
+TWO_PORTS = ["-a", f"{pci(0)},mac={mac(0)},mac={mac(1)}"]
+GUIDE = os.path.join(TOP, "doc", "guides", "nics", "mana.rst")
+ETHDEV = {"rx_good_packets", "tx_good_packets", "rx_good_bytes", "tx_good_bytes",
+          "rx_missed_errors", "rx_errors", "tx_errors", "rx_mbuf_allocation_errors"}
+
+
+def xstats(run, port):
+    """{name: value}, no name twice."""
+    rows = re.findall(r"^(\w+): (\d+)$", run.pmd.command(f"show port xstats {port}"),
+                      re.MULTILINE)
+    check_equal("different names", len(dict(rows)), len(rows))
+    return {name: int(value) for name, value in rows}
+
+
+def await_xstat(run, port, name, wanted, timeout=30):
+    end = time.monotonic() + timeout * timeout_factor()
+    while (got := xstats(run, port)[name]) != wanted:
+        check(time.monotonic() < end, f"{name} of port {port}: {got}, not {wanted}")
+        time.sleep(0.1)
+
+
+def check_wire(run, report):
+    """The laws of the guide, for the ports, and the doorbells of both."""
+    totals = {"sq": 0, "rq": 0, "cq": 0}
+    for port in (0, 1):
+        counted = xstats(run, port)
+        wire = report.port(port)
+        check_equal("went out", wire["tx"]["packets"],
+                    counted["tx_good_packets"] - counted["tx_cqe_errors"]
+                    - counted["tx_unfinished"])
+        check_equal("came in", wire["rx"]["packets"] + wire["rx"]["truncated"],
+                    counted["rx_good_packets"] + counted["rx_cqe_truncated"]
+                    + counted["rx_cqe_oversize"] + counted["rx_drop_stopped"])
+        check_equal("tx_errors", counted["tx_errors"],
+                    counted["tx_cqe_errors"] + counted["tx_unfinished"]
+                    + counted["tx_drops"])
+        check_equal("missed, which nobody can see", counted["rx_missed_errors"], 0)
+        totals["sq"] += counted["tx_sq_doorbells"]
+        totals["rq"] += counted["rx_rq_doorbells"]
+        totals["cq"] += counted["rx_cq_doorbells"] + counted["tx_cq_doorbells"]
+    for kind, total in totals.items():
+        check_equal(f"{kind} doorbells", total, report.doorbells[kind])
+
+
+def names():
+    """Every name is in the guide, and each of the guide's exists."""
+    with open(GUIDE, encoding="utf-8") as file:
+        guide = file.read()
+    documented = {}
+    for name, where in re.findall(r"^((?:[rt]x_|mr_|rss_)\w+|resets) +(port|queue|port, queue)  ",
+                                  guide, re.MULTILINE):
+        documented[name] = where
+    check(len(documented) > 40, f"the guide has only {len(documented)} names")
+    with bench(*PAIR) as run:
+        run.start(eal=TWO_PORTS, app=["--rxq=2", "--txq=2"])
+        there = set(xstats(run, 0))
+        wanted = set(ETHDEV)
+        for name, where in documented.items():
+            plain = name.replace("_qN_", "_")
+            if "port" in where:
+                wanted.add(plain)
+            if "queue" in where:
+                wanted.update(re.sub("_", f"_q{queue}_", plain, count=1)
+                              for queue in (0, 1))
+        check_equal("not in the guide", there - wanted, set())
+        check_equal("in the guide only", wanted - there, set())
+        run.finish()
+
+
+NB_QUEUES = 32
+
+
+def queues():
+    """More queues than ethdev's basic statistics know, each against the wire's."""
+    with bench(*PAIR) as run:
+        run.start(eal=TWO_PORTS, app=[f"--rxq={NB_QUEUES}", f"--txq={NB_QUEUES}",
+                                      "--rxd=64", "--txd=64", "--txonly-multi-flow"])
+        run.pmd.command("set fwd txonly")
+        run.pmd.command("start")
+        run.pmd.wait_until(lambda stats: stats[0].tx_packets >= 200_000)
+        run.pmd.command("stop")
+        run.drain()
+        report = run.model.live_report()
+        check_wire(run, report)
+        for port in (0, 1):
+            counted = xstats(run, port)
+            for side, kind in (("rx", "rq"), ("tx", "sq")):
+                rows = [queue for queue in report.port(port)["queues"]
+                        if queue["kind"] == kind]
+                check_equal(f"{kind}s", len(rows), NB_QUEUES)
+                for number, row in enumerate(rows):
+                    check_equal(f"{side} of queue {number} of port {port}",
+                                counted[f"{side}_q{number}_packets"], row["packets"])
+                for what in ("packets", "bytes"):
+                    check_equal(f"sum of {side} {what}",
+                                sum(counted[f"{side}_q{number}_{what}"]
+                                    for number in range(NB_QUEUES)),
+                                counted[f"{side}_good_{what}"])
+        # nobody polled while they were sent
+        check(xstats(run, 1)["rx_ring_empty"] > 0, "no ring ran empty")
+        run.finish()
+
+
+REASONS = ["sa_drop", "mtu_drop", "invalid_oob", "invalid_eth_type",
+           "hdr_processing_error", "vf_disabled", "vport_idx_out_of_range",
+           "vport_disabled", "vlan_tagging_violation"]
+
+
+def errors():
+    """Each completion that loses a packet, while others go round."""
+    with bench(*PAIR) as run:
+        run.start(eal=TWO_PORTS)
+        run.pmd.command("set fwd io")
+        run.pmd.command("start tx_first 2")
+        for number, reason in enumerate(REASONS):
+            run.model.tell("cqe", "port=1", "tx", f"type={33 + number}")
+            await_xstat(run, 0, f"tx_cqe_{reason}", 1)
+        for command, name in ((["truncate", "port=2", "bytes=20"], "rx_cqe_truncated"),
+                              (["bogus", "port=2", "rx", "what=long"], "rx_cqe_oversize")):
+            run.model.tell(*command)
+            await_xstat(run, 1, name, 1)
+        run.model.tell("cqe", "port=1", "tx", "type=42")
+        await_xstat(run, 0, "tx_cqe_gdma_err", 1)
+        run.pmd.command("stop")
+        run.drain()
+        counted = xstats(run, 0)
+        check_equal("refused", counted["tx_cqe_errors"], len(REASONS) + 1)
+        check_equal("of queue 0", counted["tx_q0_cqe_errors"], len(REASONS) + 1)
+        check_equal("shown in the basic ones", run.pmd.stats()[0].tx_errors,
+                    len(REASONS) + 1)
+        check_equal("of the receiver", run.pmd.stats()[1].rx_errors, 2)
+        # a new start, a new queue: it works, and nothing is forgotten
+        run.pmd.command("port stop 0")
+        run.pmd.command("port start 0")
+        run.pmd.command("set fwd io")
+        run.pmd.command("start tx_first")
+        sent = counted["tx_good_packets"]
+        run.pmd.wait_until(lambda stats: stats[0].tx_packets > sent + 1000)
+        run.pmd.command("stop")
+        run.drain()
+        check_equal("still", xstats(run, 0)["tx_cqe_errors"], len(REASONS) + 1)
+        check_wire(run, run.model.live_report())
+        # the ordinary law does not know of what went wrong on purpose
+        run.finish(counters=False)
+
+
+def reset():
+    """clear port xstats, clear port stats: all counters, and only of that port."""
+    with bench(*PAIR) as run:
+        run.start(eal=TWO_PORTS, app=["--rxq=2", "--txq=2"])
+        for command in ("clear port xstats 0", "clear port stats 0"):
+            run.pmd.command("set fwd io")
+            run.pmd.command("start tx_first")
+            run.pmd.wait_until(lambda stats: stats[1].rx_packets >= 1000)
+            run.pmd.command("stop")
+            run.drain()
+            run.pmd.command(command)
+            check_equal(command, {name: value for name, value in xstats(run, 0).items()
+                                  if value}, {})
+            check(xstats(run, 1)["rx_good_packets"] >= 1000, "the other port's are gone")
+            run.pmd.command("clear port xstats 1")
+        run.finish(counters=False)
+
+
+def shows(run, command, pattern):
+    text = run.pmd.command(command)
+    check(re.search(pattern, text), f"{command}: {text}")
+
+
+def status():
+    """Descriptors and their number in a full ring, an empty one, and a stalled one."""
+    with bench(*PAIR) as run:
+        run.start(eal=TWO_PORTS)
+        shows(run, "show port 1 rxq 0 desc used count", r"count = 0\b")
+        shows(run, "show port 1 rxq 0 desc 3 status", r"= AVAILABLE\b")
+        run.pmd.command("set fwd txonly")
+        run.pmd.command("start")
+        run.pmd.wait_until(lambda stats: stats[0].tx_packets >= 1000)
+        run.pmd.command("stop")
+        # of 256 CQEs one is to spare
+        shows(run, "show port 1 rxq 0 desc used count", r"count = 255\b")
+        shows(run, "show port 1 rxq 0 desc 254 status", r"= DONE\b")
+        shows(run, "show port 1 rxq 0 desc 255 status", r"= UNAVAILABLE\b")
+        shows(run, "show port 1 rxq 0 desc 256 status", r"Invalid input")
+        run.drain()
+        shows(run, "show port 1 rxq 0 desc used count", r"count = 0\b")
+        check_equal("found empty", xstats(run, 1)["rx_ring_empty"], 1)
+
+        run.model.tell("stall", "port=1", "tx")
+        run.pmd.command("set fwd txonly")
+        run.pmd.command("start")
+        run.wait_for_wire(lambda report: xstats(run, 0)["tx_good_packets"]
+                          == report.port(0)["tx"]["packets"] + 256)
+        run.pmd.command("stop")
+        shows(run, "show port 0 txq 0 desc 3 status", r"= FULL\b")
+        shows(run, "port cleanup 0 txq 0 0", r"mbuf nums: 0\b")
+        run.model.tell("resume", "port=1", "tx")
+        run.wait_for_wire(lambda report: xstats(run, 0)["tx_good_packets"]
+                          == report.port(0)["tx"]["packets"])
+        shows(run, "show port 0 txq 0 desc 3 status", r"= DONE\b")
+        shows(run, "port cleanup 0 txq 0 100", r"mbuf nums: 100\b")
+        shows(run, "port cleanup 0 txq 0 0", r"mbuf nums: 156\b")
+        run.drain()
+        run.finish(expected_errors=["Invalid input: queue id = 0, desc id = 256"])
+
+
+def info():
+    """show rxq info, show txq info."""
+    with bench(*PAIR) as run:
+        run.start(eal=TWO_PORTS, app=["--rxd=128", "--txd=64", "--rxfreet=16",
+                                      "--enable-rx-cksum"])
+        shows(run, "show rxq info 0 0",
+              r"Mempool: mb_pool_0(?s:.*)RX free threshold: 16\s(?s:.*)"
+              r"RX drop packets: on(?s:.*)RX deferred start: off(?s:.*)"
+              r"Rx queue state: started(?s:.*)RX buffer size: 2048(?s:.*)"
+              r"Number of RXDs: 128(?s:.*)Burst mode: (Vector|Scalar)")
+        shows(run, "show txq info 0 0",
+              r"TX deferred start: off(?s:.*)Number of TXDs: 64(?s:.*)"
+              r"Tx queue state: started(?s:.*)Burst mode: Scalar")
+        run.finish()
+
+
+VARIANTS = {
+    "names": names,
+    "queues": queues,
+    "errors": errors,
+    "reset": reset,
+    "status": status,
+    "info": info,
+}
+
+if __name__ == "__main__":
+    main(VARIANTS)

@@ -1,0 +1,296 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What dpdk-telemetry.py shows of MANA ports while testpmd runs."""
+
+import os
+import re
+import threading
+import time
+
+from console import timeout_factor
+from harness import bench, check, check_equal, main
+from model import mac, pci
+from telemetry import Telemetry
+
+PREFIX = f"manatel{os.getpid()}"
+PORTS = ("--ports", "2", "--wire", "pair")
+QUEUES = ("--rxq=2", "--txq=2", "--rxd=128", "--txd=64")
+COMMANDS = ("list", "port", "queue", "mr", "events")
+
+
+def start(run, memory="no-huge", eal=(), app=QUEUES):
+    # which does not hear of --file-prefix with the other kinds of memory
+    run.start(memory=memory, eal=["-a", pci(0), f"--file-prefix={PREFIX}", *eal],
+              app=app)
+    return Telemetry(PREFIX)
+
+
+def check_items(what, got, wanted):
+    for name, value in wanted.items():
+        check_equal(f"{name} of {what}", got.get(name), value)
+
+
+def contents(memory="no-huge"):
+    with bench(*PORTS) as run:
+        telemetry = start(run, memory)
+        check_equal("/mana/list", telemetry.one("/mana/list"), [0, 1])
+        check_ports(telemetry)
+        check_paths(run, telemetry)
+        check_queues(run, telemetry)
+        check_regions(telemetry)
+        run.pmd.command("port stop 0")
+        check_items("stopped port", telemetry.one("/mana/port,0"),
+                    {"state": "stopped", "rx_path": "none", "tx_path": "none"})
+        check_equal("state", telemetry.one("/mana/queue,0,rx,1")["state"], "stopped")
+        check_equal("posted", telemetry.one("/mana/queue,0,rx,1")["nb_posted"], 0)
+        run.pmd.command("port stop 1")
+        run.pmd.command("port config all rxq 1")
+        run.pmd.command("port start all")
+        check_equal("queues", telemetry.one("/mana/queue,0"), {"rx": [0], "tx": [0, 1]})
+        check("error" in telemetry.one("/mana/queue,0,rx,1"), "the queue is still there")
+        run.finish()
+
+
+def in_memory():
+    contents("in-memory")
+
+
+def check_ports(telemetry):
+    for number in (0, 1):
+        port = telemetry.one(f"/mana/port,{number}")
+        check_items(f"port {number}", port, {
+            "port_id": number, "name": f"{pci(0)}_port{number + 1}", "pci": pci(0),
+            "rdma_device": "manae_0", "verbs_port": number + 1, "state": "started",
+            "nb_rxq": 2, "nb_txq": 2, "mtu": 1500, "max_mtu": 1500, "rss": 1,
+            "netdev": f"mana0p{number}", "netdev_state": "down", "netdev_taken": 0})
+        check_equal("address", port["mac"].lower(), mac(number))
+        for name in ("max_queues", "max_rx_desc", "max_tx_desc",
+                     "max_tx_segs", "netdev_ifindex"):
+            check(port[name] > 0, f"{name}: {port[name]}")
+
+
+def check_paths(run, telemetry):
+    """The names of the burst functions are those that testpmd is told."""
+    shown = telemetry.one("/mana/port,0")
+    for name, side in (("rx_path", "rxq"), ("tx_path", "txq")):
+        mode = re.search(r"^Burst mode: (.*?)\s*$",
+                         run.pmd.command(f"show {side} info 0 0"), re.MULTILINE)
+        check_equal(name, shown[name], mode.group(1))
+
+
+def check_queues(run, telemetry):
+    """Numbers of queues, and their counters, which are testpmd's."""
+    check_equal("queues", telemetry.one("/mana/queue,1"), {"rx": [0, 1], "tx": [0, 1]})
+    run.pmd.command("start tx_first")
+    run.pmd.wait_until(lambda stats: stats[0].rx_packets > 1000)
+    run.pmd.command("stop")
+    stats = run.drain()
+    packets = {"rx": 0, "tx": 0}
+    for direction, nb_desc in (("rx", 128), ("tx", 64)):
+        for queue in (0, 1):
+            shown = telemetry.one(f"/mana/queue,0,{direction},{queue}")
+            check_items(f"{direction} queue {queue}", shown, {
+                "port_id": 0, "direction": direction, "queue": queue,
+                "state": "started", "fate": "alive", "nb_desc": nb_desc,
+                "errors": 0, "mr_failures": 0})
+            check(shown["nb_cqe"] >= nb_desc, f"nb_cqe {shown['nb_cqe']}")
+            check(0 < shown["nb_posted"] <= nb_desc or direction == "tx",
+                  f"nb_posted {shown['nb_posted']} of {direction}")
+            check(int(shown["offloads"], 16) >= 0, shown["offloads"])
+            if direction == "rx":
+                check("mb_pool" in shown["mempool"], shown["mempool"])
+            packets[direction] += shown["packets"]
+    check_equal("received", packets["rx"], stats[0].rx_packets)
+    check_equal("sent", packets["tx"], stats[0].tx_packets)
+
+
+def check_regions(telemetry):
+    shown = telemetry.one("/mana/mr,0")
+    check_equal("port", shown["port_id"], 0)
+    regions = shown["regions"]
+    check_equal("regions", len(regions), min(shown["nb_regions"], 64))
+    pools = [region for region in regions.values() if region["kind"] == "mempool"]
+    check(any("mb_pool" in pool["mempool"] for pool in pools), f"pools: {regions}")
+    for region in regions.values():
+        check(int(region["address"], 16) > 0 and int(region["key"], 16) > 0
+              and region["bytes"] > 0, f"region {region}")
+    if shown["nb_regions"] <= 64:
+        check_equal("bytes", sum(region["bytes"] for region in regions.values()),
+                    shown["bytes"])
+    # the rest of a long table, from a number on
+    names = sorted(regions, key=int)
+    rest = telemetry.one(f"/mana/mr,0,{int(names[-1])}")["regions"]
+    check_equal("the last one", rest[names[-1]], regions[names[-1]])
+    check_equal("beyond", telemetry.one("/mana/mr,0,1000000")["regions"], {})
+
+
+def all_events(telemetry, port=0):
+    """All that the log holds, part by part."""
+    found = []
+    number = 0
+    while True:
+        reply = telemetry.one(f"/mana/events,{port},{number}")
+        part = reply["events"]
+        check(len(part) <= 64, f"{len(part)} events at a time")
+        if not part:
+            check_equal("newest", reply["newest"], number)
+            return found
+        first = int(next(iter(part)))
+        check(first == number + 1 or number == 0, f"{first} after {number}")
+        check_equal("numbers", list(part),
+                    [str(first + at) for at in range(len(part))])
+        number = first + len(part) - 1
+        found += part.values()
+
+
+def check_clocks(events, since_ns):
+    for before, after in zip(events, events[1:]):
+        check(before["monotonic_ns"] <= after["monotonic_ns"], f"{before} {after}")
+    check(since_ns <= events[0]["time_ns"] <= time.time_ns(), events[0])
+
+
+def events():
+    since_ns = time.time_ns()
+    with bench(*PORTS) as run:
+        telemetry = start(run)
+        shown = all_events(telemetry)
+        check_equal("events", [event["event"] for event in shown],
+                    ["probe", "configure", "txq_setup", "txq_setup", "rxq_setup",
+                     "rxq_setup", "start"])
+        check_clocks(shown, since_ns)
+        check_items("probe", shown[0], {"port": 1, "error": 0})
+        check_items("configure", shown[1], {"nb_rxq": 2, "nb_txq": 2, "error": 0})
+        check_items("rxq_setup", shown[5], {"queue": 1, "nb_desc": 128, "error": 0})
+        # an error is told with its number
+        run.pmd.command("port stop 0")
+        run.model.tell("netdev", "port=1", "up")
+        run.pmd.command("port start 0")
+        run.model.tell("netdev", "port=1", "down")
+        newest = telemetry.one("/mana/events,0")
+        check_items("failed start", newest["events"][str(newest["newest"])], {"event": "start", "error": 16})
+        # more than the log holds: the last 256, in parts
+        for number in range(300):
+            run.pmd.command(f"port config mtu 0 {1300 + number % 100}")
+        shown = all_events(telemetry)
+        check_equal("events kept", len(shown), 256)
+        check_clocks(shown, since_ns)
+        check_items("last", shown[-1], {"event": "mtu", "mtu": 1399})
+        check_equal("the last", list(telemetry.one("/mana/events,0")["events"].values()),
+                    shown[-64:])
+        run.finish(expected_errors=["ip link set", "Fail", "busy"])
+
+
+def bad_parameters():
+    """Each is answered with what would be right; help is there."""
+    with bench(*PORTS) as run:
+        telemetry = start(run)
+        for command in COMMANDS[1:]:
+            for wrong in ("", ",", ",x", ",-1", ",0x0", ",2", ",99999999999999999999",
+                          ",4294967296", ",0x"):
+                reply = telemetry.one(f"/mana/{command}{wrong}")
+                check("error" in reply and "/mana/list" in reply["error"],
+                      f"/mana/{command}{wrong}: {reply}")
+        for wrong in ("/mana/port,0,x", "/mana/port,0,",
+                      "/mana/queue,0,rx", "/mana/queue,0,up,0", "/mana/queue,0,rx,x",
+                      "/mana/queue,0,rx,2", "/mana/queue,0,tx,65536",
+                      "/mana/queue,0,rx,0,0", "/mana/mr,0,x", "/mana/mr,0,0,0",
+                      "/mana/events,0,x", "/mana/events,0,1,1"):
+            reply = telemetry.one(wrong)
+            check("error" in reply, f"{wrong}: {reply}")
+        for command in COMMANDS:
+            text = telemetry.one(f"/help,/mana/{command}")[f"/mana/{command}"]
+            check("arameters" in text, f"help of {command}: {text}")
+        run.finish()
+
+
+def removed():
+    """The adapter goes: the port can still be asked, and says it."""
+    with bench(*PORTS) as run:
+        # else testpmd closes the ports by itself
+        telemetry = start(run, app=(*QUEUES, "--no-rmv-interrupt"))
+        run.model.tell("fatal", "fn=0")
+        end = time.monotonic() + 60 * timeout_factor()
+        while telemetry.one("/mana/port,0")["state"] != "removed":
+            check(time.monotonic() < end, "not removed")
+        newest = telemetry.one("/mana/events,0")["events"].values()
+        check("removed" in [event["event"] for event in newest], f"events: {newest}")
+        check_equal("state", telemetry.one("/mana/queue,0,rx,0")["state"], "started")
+        run.pmd.command("port stop all")
+        run.pmd.command("port close all")
+        check_equal("/mana/list", telemetry.one("/mana/list"), [])
+        run.finish(counters=False,
+                   expected_errors=["took the RDMA device away"])
+
+
+class Caller(threading.Thread):
+    """Asks everything, again and again, until it is told to stop."""
+
+    def __init__(self, telemetry):
+        super().__init__()
+        self.connection = telemetry.connect()
+        self.is_ending = False
+        self.nb_replies = 0
+        self.nb_errors = 0
+        self.wrong = None
+
+    def run(self):
+        while not self.is_ending and self.wrong is None:
+            for command in ("/mana/list", "/mana/port,0", "/mana/port,1",
+                            "/mana/queue,0", "/mana/queue,0,rx,1", "/mana/queue,1,tx,0",
+                            "/mana/mr,0", "/mana/mr,1,1", "/mana/events,0",
+                            "/mana/events,1,0"):
+                reply = self.connection.ask(command)
+                self.nb_replies += 1
+                if reply is None:
+                    self.wrong = command
+                elif "error" in reply:
+                    self.nb_errors += 1
+
+    def end(self):
+        self.is_ending = True
+        self.join()
+        self.connection.close()
+        check(self.wrong is None, f"no reply to {self.wrong}")
+        check(self.nb_replies > 0, "no replies")
+        return self.nb_errors
+
+
+def under_fire():
+    """Ports stop, start, close and come back while callers ask."""
+    with bench(*PORTS) as run:
+        telemetry = start(run)
+        callers = [Caller(telemetry) for _ in range(3)]
+        for caller in callers:
+            caller.start()
+        for _ in range(10):
+            run.pmd.command("start tx_first")
+            run.pmd.command("stop")
+            for direction in ("rxq", "txq"):
+                for step in ("stop", "setup", "start"):
+                    run.pmd.command(f"port 0 {direction} 1 {step}")
+            run.pmd.command("port stop all")
+            run.pmd.command("port config all rxq 1")
+            run.pmd.command("port start all")
+            run.pmd.command("port stop all")
+            run.pmd.command("port config all rxq 2")
+            run.pmd.command("port close all")
+            run.pmd.command(f"device detach {pci(0)}")
+            run.pmd.command(f"port attach {pci(0)}")
+            run.pmd.command("port start all")
+        nb_errors = sum(caller.end() for caller in callers)
+        check(nb_errors > 0, "nobody asked while the ports were away")
+        check_equal("/mana/list", telemetry.one("/mana/list"), [0, 1])
+        run.finish(counters=False)
+
+
+VARIANTS = {
+    "contents": contents,
+    "in-memory": in_memory,
+    "events": events,
+    "bad-parameters": bad_parameters,
+    "removed": removed,
+    "under-fire": under_fire,
+}
+
+if __name__ == "__main__":
+    main(VARIANTS)
