@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Any program of DPDK's, other than testpmd, on a modelled machine of its own."""
+
+import contextlib
+import os
+import re
+import signal
+
+import machine
+from console import Console
+from harness import check, check_equal, check_queues, check_report
+from model import PLUGIN, Model, program_environment
+from testpmd import ERROR_LINE, memory_arguments
+
+
+def eal_arguments(*more, nb_lcores=2, memory="no-huge", megabytes=256,
+                  log="*:error"):
+    """What every program of DPDK's takes before its own arguments."""
+    return [machine.lcores(nb_lcores), "-d", PLUGIN, "--no-telemetry",
+            f"--log-level={log}", *memory_arguments(memory, megabytes), *more]
+
+
+class Application(Console):
+    """The program on its machine."""
+
+    def __init__(self, argv, *options, strict=True):
+        self.model = Model(*options, strict=strict)
+        self.name = os.path.basename(argv[0])
+        super().__init__(self.model.command(*argv), env=program_environment())
+
+    def wait_until(self, reached, timeout=60):
+        """Waits until reached(report of the running machine) is true; the report."""
+        return self.model.wait_until(reached, self, timeout)
+
+    def pid(self):
+        """The program's own process, below the launcher's."""
+        return machine.find_child(self.process.pid, self.name)
+
+    def signal(self, number):
+        os.kill(self.pid(), number)
+
+    def interrupt(self):
+        """As Ctrl-C does; returns the exit status that the launcher passes on."""
+        self.signal(signal.SIGINT)
+        return self.wait()
+
+    def finish(self, status=0, leaks=False, expected_errors=()):
+        """After its end: its exit status and the laws of every run; the report."""
+        check_equal(f"exit status of {self.name}", self.wait(), status)
+        report = self.model.report()
+        check_report(report, leaks)
+        for port in report.ports.values():
+            check_queues(port)
+        errors = [line.group(0) for line in ERROR_LINE.finditer(self.text)
+                  if not any(re.search(pattern, line.group(0))
+                             for pattern in expected_errors)]
+        check(not errors, "unexpected error lines: " + "\n  ".join(errors))
+        return report
+
+
+@contextlib.contextmanager
+def application(argv, *options, **keywords):
+    """An Application that ends with the block, and shows its output on failure."""
+    made = Application(argv, *options, **keywords)
+    try:
+        yield made
+    except BaseException:
+        print("---- command:", " ".join(made.argv))
+        print("---- output:")
+        print(made.text)
+        print("----")
+        raise
+    finally:
+        made.kill()

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Open vSwitch on a modelled machine, and two hosts behind its ports' TAP interfaces.
+
+Its processes are run by hand in a folder of their own: no service of the system, none
+of its files. The interfaces are in namespaces that end with the script.
+"""
+
+import contextlib
+import os
+import re
+import subprocess
+import tempfile
+import time
+
+import machine
+from application import Application
+from console import Console, timeout_factor
+from harness import check, check_equal, check_queues, check_report
+from model import PLUGIN, mac, pci
+
+VSWITCHD = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk"
+SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
+DATAPATH = "netdev@ovs-netdev"
+BRIDGE = "br0"
+# of a queue that the rdma-core of Debian 12 makes
+DESCRIPTORS = 256
+
+
+class Host:
+    """A network namespace with the TAP interface of a port."""
+
+    def __init__(self, number):
+        self.tap = f"mtap{number}"
+        self.address = f"192.0.2.{number + 1}"
+        self.holder = subprocess.Popen(
+            ["unshare", "--net", "sh", "-c", "echo && exec sleep infinity"],
+            stdout=subprocess.PIPE)
+        self.holder.stdout.readline()
+        subprocess.run(["ip", "link", "set", self.tap, "netns", str(self.holder.pid)],
+                       check=True)
+        # no interface says anything on its own account
+        self.run("sh", "-c", "echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6;"
+                 f"echo 1 > /proc/sys/net/ipv6/conf/{self.tap}/disable_ipv6")
+        self.run("ip", "address", "add", f"{self.address}/24", "dev", self.tap)
+        self.run("ip", "link", "set", self.tap, "up")
+
+    def run(self, *words):
+        return subprocess.run(["nsenter", "-t", str(self.holder.pid), "-n", *words],
+                              check=False, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True).stdout
+
+    def ping(self, other, count, *options):
+        """All are answered, once."""
+        said = self.run("ping", "-n", "-q", "-c", str(count), "-i", "0.002", "-W", "10",
+                        *options, other.address)
+        counts = re.search(r"(\d+) packets transmitted, (\d+) received", said)
+        check(counts, f"ping: {said}")
+        check_equal("replies", counts.groups(), (str(count), str(count)))
+        check("errors" not in said and "duplicates" not in said, f"ping: {said}")
+
+    def start_flood(self, other):
+        """Pings without pause, until it is killed."""
+        return subprocess.Popen(
+            ["nsenter", "-t", str(self.holder.pid), "-n", "ping", "-n", "-q", "-f",
+             other.address], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def start_sink(self, port):
+        """Takes what one TCP connection brings; prints the digest of it."""
+        program = ("import hashlib, socket\n"
+                   f"server = socket.create_server(('', {port}))\n"
+                   "print('ready', flush=True)\n"
+                   "taken, digest = server.accept()[0], hashlib.sha256()\n"
+                   "while (part := taken.recv(1 << 16)):\n"
+                   "    digest.update(part)\n"
+                   "print(digest.hexdigest(), flush=True)\n")
+        sink = subprocess.Popen(["nsenter", "-t", str(self.holder.pid), "-n",
+                                 "/usr/bin/python3", "-c", program],
+                                stdout=subprocess.PIPE, text=True)
+        check_equal("sink", sink.stdout.readline(), "ready\n")
+        return sink
+
+    def end(self):
+        self.holder.kill()
+        self.holder.wait()
+
+
+class Switch(Application):
+    """ovs-vswitchd with its database; function 0 and 1 have a port each."""
+
+    process = None      # until it runs
+    database = None
+
+    def __init__(self, folder, *options, config=()):
+        self.folder = folder
+        self.hosts = []
+        try:
+            self._start(*options, config=config)
+        except BaseException:
+            print(self.text if self.process is not None else "not started")
+            self.kill()
+            raise
+
+    def _start(self, *options, config):
+        self.run("ovsdb-tool", "create", self.file("conf.db"), SCHEMA)
+        self.database = Console(
+            ["ovsdb-server", self.file("conf.db"), "--remote=punix:" + self.file("db"),
+             "--unixctl=" + self.file("ovsdb.ctl"), "--no-chdir"],
+            env=self.environment(), own_session=False)
+        self.wait_for_file("db")
+        processor = max(os.sched_getaffinity(0))
+        self.vsctl("--no-wait", "init", "--", "set", "Open_vSwitch", ".",
+                   "other_config:dpdk-init=true", "other_config:per-port-memory=true",
+                   f"other_config:pmd-cpu-mask={1 << processor:#x}",
+                   f"other_config:dpdk-extra=-d {PLUGIN} --no-huge --legacy-mem "
+                   f"--no-shconf -m 512 --no-telemetry -a {pci(0)} -a {pci(1)}",
+                   *config)
+        os.environ.update(self.environment())
+        super().__init__([VSWITCHD, "unix:" + self.file("db"), "--no-chdir",
+                          "--unixctl=" + self.file("vswitchd.ctl"), "-vconsole:info"],
+                         "--functions", "2", "--ports", "1,1", "--wire", "tap", *options)
+        self.wait_for(r"\(Open vSwitch\)")
+        for number in (0, 1):
+            self.hosts.append(Host(number))
+
+    def file(self, name):
+        return os.path.join(self.folder, name)
+
+    def environment(self):
+        places = ("RUNDIR", "LOGDIR", "DBDIR", "SYSCONFDIR")
+        return dict(os.environ, **{"OVS_" + place: self.folder for place in places})
+
+    def wait_for_file(self, name):
+        end = time.monotonic() + 30 * timeout_factor()
+        while not os.path.exists(self.file(name)):
+            check(time.monotonic() < end, f"no {name}: {self.database.text}")
+            time.sleep(0.05)
+
+    def run(self, *words):
+        done = subprocess.run(words, env=self.environment(), check=False, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        check_equal(" ".join(words) + ": " + done.stdout, done.returncode, 0)
+        return done.stdout
+
+    def vsctl(self, *words):
+        """Changes the configuration, and waits until the switch has taken it."""
+        return self.run("ovs-vsctl", "--db=unix:" + self.file("db"),
+                        f"--timeout={int(30 * timeout_factor())}", *words)
+
+    def appctl(self, *words):
+        return self.run("ovs-appctl", "-t", self.file("vswitchd.ctl"), *words)
+
+    def add_bridge(self):
+        """With both ports: one named by its address, one by the PCI function."""
+        self.vsctl("add-br", BRIDGE, "--", "set", "bridge", BRIDGE,
+                   "datapath_type=netdev")
+        for name, devargs in (("p0", f"class=eth,mac={mac(0)}"), ("p1", pci(1))):
+            self.vsctl("add-port", BRIDGE, name, "--", "set", "Interface", name,
+                       "type=dpdk", f'options:dpdk-devargs="{devargs}"',
+                       f"options:n_rxq_desc={DESCRIPTORS}",
+                       f"options:n_txq_desc={DESCRIPTORS}")
+
+    def port_line(self, name):
+        """What is configured of a port."""
+        shown = self.appctl("dpctl/show", DATAPATH)
+        return re.search(rf"port \d+: {name} \((.*)\)", shown).group(1)
+
+    def counters(self, name):
+        """Packets (received, sent) of a port as the switch shows them."""
+        shown = self.appctl("dpctl/show", "-s", DATAPATH)
+        counts = re.search(rf"port \d+: {name} .*\n\s+RX packets:(\d+).*\n"
+                           r"\s+TX packets:(\d+)", shown)
+        return tuple(int(count) for count in counts.groups())
+
+    def end(self):
+        """Without its ports; the report. It leaves nothing behind."""
+        self.vsctl("del-br", BRIDGE)
+        for function in (0, 1):
+            self.appctl("netdev-dpdk/detach", pci(function))
+        self.appctl("exit", "--cleanup")
+        check_equal("exit status", self.wait(), 0)
+        errors = re.findall(r"^.*\|(?:ERR|EMER)\|.*$", self.text, re.MULTILINE)
+        check(not errors, "unexpected: " + "\n  ".join(errors))
+        report = self.model.report()
+        check_report(report)
+        for port in report.ports.values():
+            check_queues(port)
+        return report
+
+    def kill(self):
+        if self.process is not None:
+            super().kill()
+        if self.database is not None:
+            self.database.kill()
+        for host in self.hosts:
+            host.end()
+
+
+@contextlib.contextmanager
+def switch(*options, config=()):
+    """
+    A Switch that ends with the block, and shows what it said on failure: options of
+    the model, configuration of Open_vSwitch.
+    """
+    machine.in_private_namespaces()
+    for program, package in ((VSWITCHD, "openvswitch-switch-dpdk"),
+                             ("ovsdb-server", "openvswitch-switch"),
+                             ("ping", "iputils-ping")):
+        machine.need_program(program, package)
+    with tempfile.TemporaryDirectory(prefix="mana-ovs-") as folder:
+        made = None
+        try:
+            made = Switch(folder, *options, config=config)
+            yield made
+        except BaseException:
+            if made is not None:
+                print(made.text)
+            raise
+        finally:
+            if made is not None:
+                made.kill()

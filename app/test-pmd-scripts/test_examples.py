@@ -1,0 +1,353 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""DPDK's examples, unchanged: what comes out at the far end, not that they start."""
+
+import os
+import re
+import signal
+import subprocess
+import tempfile
+
+from application import application, eal_arguments
+from harness import check, check_equal, check_nothing_lost, main
+from frames import IP, UDP, Ether, IPv6, payload
+from model import TOP, mac, pci
+from scapy.layers.inet import defragment, fragment
+from scapy.layers.inet6 import IPv6ExtHdrFragment, defragment6, fragment6
+from scapy.utils import rdpcap, wrpcap
+
+PACKETS = 96_000
+FLOWS = 8
+PORTS = ["-a", f"{pci(0)},mac={mac(0)},mac={mac(1)}"]
+INTERRUPTED = 128 + signal.SIGINT
+
+
+def example(name, program=None):
+    """Its path; built when this was not done before."""
+    subprocess.run([os.path.join(TOP, "devtools", "build-examples.sh")], check=True)
+    return os.path.join(TOP, "dpdk-examples", name, "build", program or name)
+
+
+def sink(report, port):
+    return report.port(port)["wire"]["sink"]
+
+
+def check_all_came(report, port, packets):
+    """At the far end of this port, each once, in order, undamaged."""
+    check_equal(f"sink of port {port}", sink(report, port),
+                {"received": packets, "duplicated": 0, "reordered": 0,
+                 "corrupted": 0, "foreign": 0})
+
+
+def generator(port, traffic, packets=PACKETS):
+    return ("--wire", f"{port + 1}=gen:count={packets},flows={FLOWS},{traffic}")
+
+
+def both_ways(argv, traffic, *options, packets=PACKETS, killed=False):
+    """Each port sends on what the other one received; the report."""
+    with application(argv, *generator(0, traffic, packets),
+                     *generator(1, traffic + f",stream={FLOWS}", packets),
+                     *options) as run:
+        run.wait_until(lambda report: all(
+            sink(report, port)["received"] >= packets for port in (0, 1)))
+        status = run.interrupt()
+        check_equal("exit status", status, INTERRUPTED if killed else 0)
+        report = run.finish(status, leaks=killed)
+    for port in (0, 1):
+        check_all_came(report, port, packets)
+    check_nothing_lost(report)
+    return report
+
+
+def skeleton():
+    """It has no end of its own: what it held is left to the kernel."""
+    argv = [example("skeleton", "basicfwd"), *eal_arguments(*PORTS, nb_lcores=1)]
+    report = both_ways(argv, "size=imix,ip=mix,l4=mix,vlan=10%", killed=True)
+    check(report.leaks, "the killed program left nothing behind?")
+
+
+def rxtx_callbacks():
+    """A time is put in each mbuf that is received, and read when it is sent."""
+    argv = [example("rxtx_callbacks"), *eal_arguments(*PORTS, nb_lcores=1)]
+    both_ways(argv, "size=imix,ip=mix,l4=mix", killed=True)
+
+
+def l2fwd():
+    """A thread for each port, which sends on the other one's queue."""
+    argv = [example("l2fwd"), *eal_arguments(*PORTS), "--", "-p", "3", "-T", "0"]
+    both_ways(argv, "size=60-1514,ip=mix,l4=mix")
+
+
+def captured(path):
+    """Frames of a file that the model may be writing."""
+    return [bytes(frame) for frame in rdpcap(path)] if os.path.getsize(path) else []
+
+
+def check_frames(got, wanted):
+    check_equal("number of frames", len(got), len(wanted))
+    for number, (one, other) in enumerate(zip(got, wanted)):
+        check(one == other,
+              f"frame {number}:\n{one.hex(' ')}\nexpected\n{other.hex(' ')}")
+
+
+def through_files(argv_of, frames, expected, status=0, *options):
+    """
+    Frames of a file go in at port 0; when so many as expected have gone out at
+    port 1, what they are.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        given, got = (os.path.join(folder, name) for name in ("in.pcap", "out.pcap"))
+        wrpcap(given, [Ether(frame) for frame in frames])
+        with application(argv_of(folder), "--wire", f"1=pcap:in={given}",
+                         "--wire", f"2=pcap:out={got}", *options) as run:
+            run.wait_until(
+                lambda report: report.port(1)["tx"]["packets"] >= expected)
+            check_equal("exit status", run.interrupt(), status)
+            report = run.finish(status, leaks=status != 0)
+        check_nothing_lost(report)
+        check_equal("sent", report.port(1)["tx"]["packets"], expected)
+        return captured(got)
+
+
+def l3fwd_rules(folder):
+    """Route files for the generators' networks, and for frames of our own."""
+    files = []
+    for version, rules in (("v4", ["R198.19.0.0/21 1", "R198.19.0.8/29 0"]),
+                           ("v6", ["R2001:2:0:100::/64 1"])):
+        path = os.path.join(folder, version)
+        with open(path, "w", encoding="ascii") as file:
+            file.write("\n".join(rules) + "\n")
+        files.append(f"--rule_ip{version}={path}")
+    return files
+
+
+def l3fwd_arguments(folder, *config):
+    return [example("l3fwd"), *eal_arguments(*PORTS, megabytes=512), "--", "-p", "3",
+            "-P", "--config=" + ",".join(config), *l3fwd_rules(folder)]
+
+
+def l3fwd():
+    """By routes, two queues a port: each flow stays in order."""
+    with tempfile.TemporaryDirectory() as folder:
+        argv = l3fwd_arguments(folder, "(0,0,0)", "(0,1,1)", "(1,0,0)", "(1,1,1)")
+        report = both_ways(argv, "size=60-1514,l4=mix")
+    for port in report.ports.values():
+        used = [queue for queue in port["queues"]
+                if queue["kind"] == "rq" and queue["packets"]]
+        check_equal("receive queues in use", len(used), 2)
+
+
+def l3fwd_headers():
+    """
+    The next hop's addresses, a TTL less with a right checksum. What has no route goes
+    back to where it came from.
+    """
+    flows = [IP(src="198.51.100.7", dst=f"198.19.0.{last}", ttl=ttl)
+             / UDP(sport=5, dport=6) / payload(size)
+             for last, ttl, size in ((1, 64, 26), (2, 2, 301), (3, 255, 1472))]
+    flows += [IPv6(src="2001:db8::7", dst="2001:2:0:100::5", hlim=9)
+              / UDP(sport=7, dport=8) / payload(77)]
+    astray = IP(dst="203.0.113.1") / UDP() / payload(30)
+    astray, *flows = [Ether(src="02:00:00:00:00:99", dst=mac(0)) / packet
+                      for packet in [astray] + flows]
+
+    got = through_files(lambda folder: l3fwd_arguments(folder, "(0,0,0)", "(1,0,1)"),
+                        [bytes(frame) for frame in [astray] + flows], len(flows))
+    for frame in flows:
+        frame.dst, frame.src = "02:00:00:00:00:01", mac(1)
+        if IP in frame:
+            frame[IP].ttl -= 1      # it leaves IPv6 as it is
+    check_frames(got, [bytes(frame) for frame in flows])
+
+
+def l3fwd_power():
+    """
+    It sleeps until a queue interrupts it. Frames come one by one; what has no route
+    goes back, so that each port's sink has what its generator made.
+    """
+    packets = 300
+    argv = [example("l3fwd-power"), *eal_arguments(*PORTS, "--log-level=user1:info"), "--",
+            "-p", "3", "-P", "--interrupt-only", "--no-numa",
+            "--config=(0,0,0),(0,1,1),(1,0,0),(1,1,1)"]
+    traffic = "size=60-1514,l4=mix,rate=2k"
+    with application(argv, *generator(0, traffic, packets),
+                     *generator(1, traffic + f",stream={FLOWS}", packets)) as run:
+        run.wait_until(lambda report: all(
+            sink(report, port)["received"] >= packets for port in (0, 1)))
+        check_equal("exit status", run.interrupt(), 0)
+        report = run.finish()
+        for port in (0, 1):
+            check_all_came(report, port, packets)
+            for queue in (0, 1):
+                check(f"is waked up from rx interrupt on port {port} queue {queue}"
+                      in run.text, f"port {port} queue {queue} woke nobody")
+        check(report.doorbells["cq_arm"] > packets / 10, f"{report.doorbells}")
+
+
+def datagram(number, nb_bytes, version):
+    """To port 1 by the routes that the two IP examples have."""
+    packet = (IP(src="192.0.2.9", dst=f"100.20.0.{number}", id=number)
+              if version == 4 else
+              IPv6(src="2001:db8::9", dst="201:101:101::5"))
+    return packet / UDP(sport=number, dport=9) / payload(nb_bytes)
+
+
+def without_ids(packets):
+    """Datagrams as they were: an identification is a fragment's."""
+    packets = list(packets)
+    for packet in packets:
+        if IP in packet:
+            packet[IP].id = 0
+            packet[IP].chksum = None
+    return [bytes(packet) for packet in packets]
+
+
+def ip_reassembly():
+    """Fragments of several datagrams come mixed; each datagram goes out whole."""
+    whole = [datagram(number, nb_bytes, version) for number, nb_bytes, version in
+             ((1, 900, 4), (2, 1472, 4), (3, 1001, 6), (4, 1400, 6), (5, 200, 4))]
+    pieces = []
+    for number, packet in enumerate(whole):
+        if IP in packet:
+            pieces += fragment(packet, fragsize=400)
+            continue
+        header = IPv6(src=packet.src, dst=packet.dst) / IPv6ExtHdrFragment(id=number)
+        pieces += fragment6(header / packet.payload, 500)
+    pieces = pieces[::2] + pieces[1::2]
+    frames = [bytes(Ether(src="02:00:00:00:00:99", dst=mac(0)) / piece)
+              for piece in pieces]
+    check(len(frames) >= 12, f"only {len(frames)} fragments")
+
+    # it cannot end while a second thread is in its loop
+    argv = [example("ip_reassembly"), *eal_arguments(*PORTS, nb_lcores=1,
+                                                     megabytes=512),
+            "--", "-p", "3", "-q", "2", "--maxflows=64", "--flowttl=60s"]
+    got = [Ether(frame) for frame in
+           through_files(lambda _: argv, frames, len(whole))]
+    for frame in got:
+        check_equal("addresses", (frame.dst, frame.src), ("02:00:00:00:00:01", mac(1)))
+        wanted = frame[IP].chksum if IP in frame else None
+        if wanted is not None:
+            frame[IP].chksum = None
+            check_equal("IP checksum", wanted, Ether(bytes(frame))[IP].chksum)
+    check_frames(sorted(without_ids(frame.payload for frame in got)),
+                 sorted(without_ids(Ether(bytes(Ether() / packet)).payload
+                                    for packet in whole)))
+
+
+def ip_fragmentation():
+    """Datagrams longer than 1500 bytes, in several buffers each, go out in pieces."""
+    whole = [datagram(number, nb_bytes, version) for number, nb_bytes, version in
+             ((1, 1472, 4), (2, 1473, 4), (3, 5000, 4), (4, 1452, 6), (5, 4001, 6),
+              (6, 8000, 4))]
+    frames = [bytes(Ether(src="02:00:00:00:00:99", dst=mac(0)) / packet)
+              for packet in whole]
+    argv = [example("ip_fragmentation"), *eal_arguments(*PORTS, megabytes=512), "--",
+            "-p", "3"]
+    # headers of 20 bytes in a piece of 1500, or of 48; data in units of 8
+    pieces = sum(1 if len(packet) <= 1500
+                 else -(-(len(packet) - 20) // 1480) if IP in packet
+                 else -(-(len(packet) - 40) // 1448) for packet in whole)
+    got = [Ether(frame) for frame in
+           through_files(lambda _: argv, frames, pieces, INTERRUPTED,
+                         "--max-mtu", "9000")]
+    for frame in got:
+        check_equal("addresses", (frame.dst, frame.src), ("02:00:00:00:00:01", mac(1)))
+        check(len(frame.payload) <= 1500, f"a piece of {len(frame.payload)} bytes")
+        if IP in frame:
+            wanted = frame[IP].chksum
+            frame[IP].chksum = None
+            check_equal("IP checksum", Ether(bytes(frame))[IP].chksum, wanted)
+    pieces_v6 = [frame[IPv6] for frame in got if IPv6ExtHdrFragment in frame]
+    rejoined = [*defragment([frame[IP] for frame in got if IP in frame]),
+                *[frame[IPv6] for frame in got
+                  if IPv6 in frame and IPv6ExtHdrFragment not in frame],
+                defragment6(pieces_v6)]
+    check_frames(sorted(without_ids(rejoined)),
+                 sorted(without_ids(Ether(frame).payload for frame in frames)))
+
+
+def link_status_interrupt():
+    """The program is told when a link goes and comes; frames flow again after it."""
+    argv = [example("link_status_interrupt"),
+            *eal_arguments("-a", pci(0), "-a", pci(1)), "--", "-p", "3", "-T", "0"]
+    packets = PACKETS // 4
+    with application(argv, "--functions", "2", "--ports", "1,1",
+                     *generator(0, "ip=mix", packets),
+                     *generator(1, f"ip=mix,stream={FLOWS}", packets)) as run:
+        def all_came(rounds):
+            run.wait_until(lambda report: all(
+                sink(report, port)["received"] >= rounds * packets for port in (0, 1)))
+
+        all_came(1)
+        for port in (0, 1):
+            for state in ("down", "up"):
+                mark = run.mark()
+                run.model.tell("link", f"port={port + 1}", state)
+                run.wait_for(rf"Event type: LSC interrupt\nPort {port} Link {state}",
+                             since=mark)
+        for port in (0, 1):
+            run.model.tell("gen", f"port={port + 1}", f"count={packets}",
+                           f"flows={FLOWS}", f"stream={100 + port * FLOWS}")
+        all_came(2)
+        check_equal("exit status", run.interrupt(), INTERRUPTED)
+        report = run.finish(INTERRUPTED, leaks=True)
+    for port in (0, 1):
+        check_all_came(report, port, 2 * packets)
+        check_equal("events", re.findall(
+            rf"LSC interrupt\nPort {port} Link (up|down)", run.text), ["down", "up"])
+
+
+def packet_ordering():
+    """
+    Rx, worker and Tx threads. Its Tx thread sends bursts of 32 and keeps a rest; what
+    is under way never exceeds its reorder window.
+    """
+    packets = 8192
+    argv = [example("packet_ordering"), *eal_arguments(*PORTS, nb_lcores=3,
+                                                       megabytes=512), "--", "-p", "3"]
+    with application(argv, *generator(0, "size=60-1514", packets),
+                     "--wire", "2=sink") as run:
+        run.wait_until(lambda report: sink(report, 1)["received"] >= packets)
+        check_equal("exit status", run.interrupt(), 0)
+        report = run.finish()
+        check_all_came(report, 1, packets)
+        check_nothing_lost(report)
+        for what, number in (("Pkts rxd", packets), ("Ro Pkts transmitted", packets),
+                             ("Ro Pkts tx failed", 0)):
+            check(f"{what}:" in run.text and re.search(
+                rf"{what}:\s+{number}$", run.text, re.MULTILINE), f"not {number} {what}")
+        # its own figures of the ports are the driver's
+        check_equal("Pkts in, of port 0 and 1", re.findall(r"Pkts in:\s+(\d+)", run.text),
+                    [str(packets), "0"])
+        check_equal("Pkts out", re.findall(r"Pkts out:\s+(\d+)", run.text),
+                    ["0", str(packets)])
+
+
+def l2fwd_headers():
+    """The addresses of the next hop; the rest is as it was."""
+    frames = [bytes(Ether(src="02:00:00:00:00:99", dst=mac(0)) / IP(dst="192.0.2.7")
+                    / UDP(sport=number) / payload(18 + number))
+              for number in range(64)]
+    argv = [example("l2fwd"), *eal_arguments(*PORTS), "--", "-p", "3", "-T", "0"]
+    got = through_files(lambda _: argv, frames, len(frames))
+    next_hop = bytes.fromhex("020000000001") + bytes.fromhex(mac(1).replace(":", ""))
+    check_frames(got, [next_hop + frame[12:] for frame in frames])
+
+
+VARIANTS = {
+    "skeleton": skeleton,
+    "rxtx-callbacks": rxtx_callbacks,
+    "l2fwd": l2fwd,
+    "l2fwd-headers": l2fwd_headers,
+    "l3fwd": l3fwd,
+    "l3fwd-headers": l3fwd_headers,
+    "l3fwd-power": l3fwd_power,
+    "ip-reassembly": ip_reassembly,
+    "ip-fragmentation": ip_fragmentation,
+    "link-status-interrupt": link_status_interrupt,
+    "packet-ordering": packet_ordering,
+}
+
+if __name__ == "__main__":
+    main(VARIANTS)

@@ -1,0 +1,85 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Open vSwitch with two of our ports in a bridge: hosts behind them reach each other."""
+
+import hashlib
+import socket
+
+from harness import check, check_equal, main
+from openvswitch import BRIDGE, switch
+from test_icmpecho import ip
+
+PINGS = 1000
+TCP_BYTES = 4 << 20
+TCP_PORT = 5001
+
+
+def ping():
+    """None is lost; what the switch counts is what passed the wire."""
+    with switch() as run:
+        run.add_bridge()
+        run.hosts[0].ping(run.hosts[1], PINGS)
+        run.hosts[1].ping(run.hosts[0], PINGS, "-s", "1400")
+        live = run.model.live_report()
+        for number in (0, 1):
+            port = live.port(number)
+            check_equal(f"packets of port {number} (switch, then wire)",
+                        run.counters(f"p{number}"),
+                        (port["rx"]["packets"], port["tx"]["packets"]))
+            check(port["rx"]["packets"] >= 2 * PINGS, f"{port['rx']}")
+        run.end()
+
+
+def reconfigure():
+    """Queues, descriptors and MTU change under traffic; it flows again each time."""
+    with switch("--max-mtu", "9000") as run:
+        run.add_bridge()
+        for words, shown, size in (
+                (["options:n_rxq=2"], "configured_rx_queues=2", 56),
+                (["options:n_rxq=4", "options:n_rxq_desc=128"],
+                 "configured_rxq_descriptors=128", 56),
+                (["options:n_txq_desc=64"], "configured_txq_descriptors=64", 56),
+                (["mtu_request=1400"], "mtu=1400", 1372),
+                (["mtu_request=9000"], "mtu=9000", 8972),
+                (["mtu_request=1500", "options:n_rxq=1"], "mtu=1500", 1472)):
+            # meanwhile frames come, of which some are lost
+            flood = run.hosts[1].start_flood(run.hosts[0])
+            for name in ("p0", "p1"):
+                run.vsctl("set", "Interface", name, *words)
+            flood.kill()
+            flood.wait()
+            for number, host in enumerate(run.hosts):
+                configured = run.port_line(f"p{number}")
+                check(shown in configured, f"not {shown}: {configured}")
+                host.run("ip", "link", "set", host.tap, "mtu", str(max(size + 28, 576)))
+            run.hosts[0].ping(run.hosts[1], 200, "-s", str(size))
+        run.end()
+
+
+def segmentation():
+    """
+    The kernel's TCP behind the bridge's own interface leaves segmentation to the
+    switch, and that to us: a host receives every byte, in frames of its MTU.
+    """
+    with switch(config=["other_config:userspace-tso-enable=true"]) as run:
+        run.add_bridge()
+        ip("address", "add", "192.0.2.100/24", "dev", BRIDGE)
+        ip("link", "set", BRIDGE, "up")
+        data = bytes(at * 7 >> 3 & 0xff for at in range(1 << 16)) * (TCP_BYTES >> 16)
+        sink = run.hosts[0].start_sink(TCP_PORT)
+        with socket.create_connection((run.hosts[0].address, TCP_PORT), 30) as source:
+            source.sendall(data)
+        check_equal("digest of what has arrived", sink.communicate(timeout=60)[0].strip(),
+                    hashlib.sha256(data).hexdigest())
+        on_wire = run.model.live_report().port(0)["tx"]
+        check(on_wire["bytes"] >= TCP_BYTES, f"{on_wire}")
+        sent = run.counters("p0")[1]
+        check(sent * 2 < on_wire["packets"],
+              f"{sent} packets, {on_wire['packets']} segments")
+        run.end()
+
+
+VARIANTS = {"ping": ping, "reconfigure": reconfigure, "segmentation": segmentation}
+
+if __name__ == "__main__":
+    main(VARIANTS)

@@ -1,0 +1,157 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""DPDK's own virtual drivers on top of our ports: bonding, rings."""
+
+import contextlib
+import tempfile
+
+from harness import bench, check, check_counters, check_equal, check_nothing_lost, main
+from model import mac, pci
+
+PACKETS = 20_000
+FLOWS = 4
+TRAFFIC = (f"flows={FLOWS}", "size=60-1514", "ip=mix", "l4=mix")
+# A link is a function's, so each port has a function of its own.
+APART = ("--functions", "3", "--ports", "1,1,1")
+# ports of testpmd: 0 and 1 are the bond's, 2 the other side
+BOND = 3
+
+
+def bond_arguments(mode):
+    allow = [word for function in range(3) for word in ("-a", pci(function))]
+    return [*allow, "--vdev", f"net_bonding0,mode={mode},slave={pci(0)},"
+            f"slave={pci(1)},primary={pci(0)}"]
+
+
+def sink(report, port):
+    return report.port(port)["wire"]["sink"]
+
+
+def check_sinks(report, ports, packets):
+    """All came, each once, in order, whole, at one of these ports."""
+    for port in ports:
+        seen = dict(sink(report, port), received=0)
+        check_equal(f"sink of port {port}", set(seen.values()), {0})
+    check_equal("received", sum(sink(report, port)["received"] for port in ports),
+                packets)
+
+
+def generate(run, port, packets, stream):
+    run.model.tell("gen", f"port={port + 1}", f"count={packets}", f"stream={stream}", *TRAFFIC)
+
+
+def forward(run, source, sinks, stream):
+    """PACKETS more from the generator at source arrive at the sinks."""
+    before = sum(sink(run.model.live_report(), port)["received"] for port in sinks)
+    generate(run, source, PACKETS, stream)
+    run.wait_for_wire(lambda report: sum(
+        sink(report, port)["received"] for port in sinks) >= before + PACKETS)
+
+
+def finish(run, expected_errors=()):
+    """Our ports' counters are the wire's, whatever is above them."""
+    run.pmd.command("stop")
+    stats = run.pmd.stats()
+    report = run.finish(counters=False, expected_errors=expected_errors)
+    check_counters(report, {run.macs[number]: stats[number] for number in run.macs
+                            if run.macs[number] in report.ports and number < 3})
+    check_nothing_lost(report)
+    return report
+
+
+def start_bond(run, mode, forward_mode="io"):
+    # the bond has our limits, but not our default
+    run.start(eal=bond_arguments(mode), app=["--no-flush-rx", "--rxd=256", "--txd=256"])
+    run.pmd.command(f"set fwd {forward_mode}")
+    run.pmd.command(f"set portlist {BOND},2")
+    run.pmd.command("start")
+
+
+@contextlib.contextmanager
+def quiet_bench(nb_ports, *options):
+    """A generator at each port, which waits for its command."""
+    with tempfile.NamedTemporaryFile("w", encoding="ascii") as scenario:
+        scenario.write("".join(f"gen port={port + 1} stop\n"
+                               for port in range(nb_ports)))
+        scenario.flush()
+        wires = [word for port in range(nb_ports)
+                 for word in ("--wire", f"{port + 1}=gen")]
+        with bench(*options, *wires, "--scenario", scenario.name) as run:
+            yield run
+
+
+def active_backup():
+    """One port works; when its link fails the other one does, and back again."""
+    with quiet_bench(3, *APART) as run:
+        start_bond(run, 1)
+        forward(run, 0, [2], stream=0)
+        forward(run, 2, [0], stream=100)
+        run.model.tell("link", "port=1", "down")
+        run.pmd.wait_for_command(f"show bonding config {BOND}", r"Active Slaves.*\[1\]")
+        forward(run, 1, [2], stream=200)
+        forward(run, 2, [1], stream=300)
+        run.model.tell("link", "port=1", "up")
+        run.pmd.wait_for_command(f"show bonding config {BOND}",
+                                 r"Active Slaves \(2\)")
+        forward(run, 0, [2], stream=400)
+        forward(run, 2, [0], stream=500)
+        # the address moves with the primary port, but ours stay
+        report = finish(run, ["MAC address"])
+    check_sinks(report, [2], 3 * PACKETS)
+    check_sinks(report, [0], 2 * PACKETS)
+    check_sinks(report, [1], PACKETS)
+
+
+def transmit_balance():
+    """Both ports send, each from its own address; one of them receives."""
+    with quiet_bench(3, *APART) as run:
+        start_bond(run, 5, "mac")
+        forward(run, 0, [2], stream=0)
+        for stream in range(100, 600, 100):
+            forward(run, 2, [0, 1], stream=stream)
+        report = finish(run, ["MAC address"])
+    check_sinks(report, [2], PACKETS)
+    check_sinks(report, [0, 1], 5 * PACKETS)
+    for number in (0, 1):
+        check_equal(f"of a foreign address from port {number}",
+                    report.port(number)["tx"]["foreign_sa"], 0)
+
+
+def one_address():
+    """A mode in which all ports have the bond's address is refused, with the reason."""
+    with quiet_bench(3, *APART) as run:
+        run.start(eal=bond_arguments(0), app=["--rxd=256", "--txd=256",
+                                              "--disable-device-start"])
+        said = run.pmd.command("port start all")
+        check("the MAC address belongs to the vPort" in said, f"start said: {said}")
+        check(f"Fail to start port {BOND}" in said, f"start said: {said}")
+        run.finish(expected_errors=["MAC address", "Fail"], counters=False)
+
+
+def rings():
+    """From port 0 through two ring ports and out of port 1; from there to port 0."""
+    vdevs = [word for name in ("net_ring0", "net_ring1") for word in ("--vdev", name)]
+    with quiet_bench(2, "--ports", "2") as run:
+        run.start(eal=["-a", pci(0), *vdevs], app=["--no-flush-rx", "--rxd=256",
+                                                   "--txd=256",
+                                                   "--port-topology=chained"])
+        run.pmd.command("set fwd io")
+        # each sends to the next one; what is sent into a ring is received from it
+        run.pmd.command("set portlist 0,2,3,1")
+        run.pmd.command("start")
+        forward(run, 0, [1], stream=0)
+        forward(run, 1, [0], stream=100)
+        report = finish(run)
+    check_sinks(report, [1], PACKETS)
+    check_sinks(report, [0], PACKETS)
+
+
+VARIANTS = {
+    "bonding-active-backup": active_backup,
+    "bonding-transmit-balance": transmit_balance,
+    "bonding-one-address": one_address,
+    "rings": rings,
+}
+
+if __name__ == "__main__":
+    main(VARIANTS)

@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Builds some of DPDK's examples, unchanged and by their own makefiles, from the
+# Debian source package of the installed DPDK, into dpdk-examples/ of the checkout
+# (git-ignored): the example NAME is dpdk-examples/NAME/build/PROGRAM. Scripts run
+# them on the model. Does nothing when all are there.
+
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=devtools/dpdk-source-lib.sh
+. "$here/dpdk-source-lib.sh"
+
+examples="skeleton l2fwd l3fwd l3fwd-power ip_fragmentation ip_reassembly"
+examples="$examples link_status_interrupt rxtx_callbacks packet_ordering"
+
+out=${1:-$mana_root/dpdk-examples}
+stamp="$(dpdk_installed_version) $examples"
+[ "$(cat "$out/VERSION" 2>/dev/null)" != "$stamp" ] || exit 0
+
+rm -rf "$out"
+mkdir -p "$out"
+dpdk_source_unpack "$out/dpdk"
+# shellcheck disable=SC2086 # a list of words
+(cd "$out/dpdk/examples" && mv common $examples "$out")
+rm -rf "$out/dpdk"
+
+# shellcheck disable=SC2086 # a list of words
+if ! printf '%s\n' $examples | xargs -P 2 -I '{}' \
+		make -C "$out/{}" shared >"$out/build.log" 2>&1; then
+	tail -n 30 "$out/build.log" >&2
+	dpdk_die "cannot build DPDK's examples, see $out/build.log"
+fi
+echo "$stamp" >"$out/VERSION"
