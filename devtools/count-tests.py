@@ -10,10 +10,11 @@ of each script. A test of meson counts as the cases that it says it has run
 as one.
 """
 
-import json
 import re
 import sys
 from pathlib import Path
+
+import testlog
 
 
 class Count:
@@ -33,17 +34,6 @@ class Count:
             self.failed.append(name)
 
 
-def cmocka_cases(output):
-    """[(name, result)] of a program that uses cmocka."""
-    words = {'OK': 'PASS', 'FAILED': 'FAIL', 'SKIPPED': 'SKIP'}
-    found = {}
-    # The names of those that failed are listed again at the end.
-    for word, name in re.findall(
-            r'\[\s+(OK|FAILED|SKIPPED)\s+\] (\w+)$', output, re.M):
-        found[name] = words[word]
-    return list(found.items())
-
-
 def unittest_cases(output):
     """The same of a script that uses unittest, which names the failed ones."""
     ran = re.search(r'^Ran (\d+) tests? in', output, re.M)
@@ -60,23 +50,19 @@ def skip_reason(output):
 
 
 def count_meson(logs, count):
-    for line in (logs / 'testlog.json').read_text().splitlines():
-        test = json.loads(line)
-        name = test['name'].split(' / ')[-1]
-        output = test.get('stdout') or ''
-        if test['result'] == 'SKIP':
+    for name, result, output, errors in testlog.tests(logs / 'testlog.json'):
+        if result == 'SKIP':
             count.case(name, 'SKIP', skip_reason(output))
             continue
-        ok = test['result'] in ('OK', 'EXPECTEDFAIL')
-        cases = cmocka_cases(output) or \
-            unittest_cases(output + (test.get('stderr') or ''))
+        ok = result in ('OK', 'EXPECTEDFAIL')
+        cases = testlog.cmocka_cases(output) or unittest_cases(output + errors)
         if not cases:
             count.case(name, 'PASS' if ok else 'FAIL')
             continue
-        for case, result in cases:
-            count.case(f'{name}: {case}', result)
-        if not ok and all(result != 'FAIL' for _, result in cases):
-            count.case(f"{name}: {test['result']}", 'FAIL')
+        for case, verdict in cases:
+            count.case(f'{name}: {case}', verdict)
+        if not ok and all(verdict != 'FAIL' for _, verdict in cases):
+            count.case(f'{name}: {result}', 'FAIL')
 
 
 def count_script(status, count):

@@ -1,0 +1,142 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Each row of the driver's feature matrix has a test, which exists and passed.
+
+usage: check-features.py BUILD [TESTLOG]
+
+Compares doc/guides/nics/features/mana.ini with app/test/features.map, with
+the rows that DPDK knows (devtools/features.txt) and with the tests of the
+build folder BUILD. With TESTLOG, a testlog.json of meson, the tests named
+must be in it and have passed, down to the case. Prints a line for each row
+that is wrong, and one PASS or FAIL line of run-tests.sh at the end of all.
+"""
+
+import json
+import platform
+import re
+import sys
+from pathlib import Path
+
+import testlog
+
+ROOT = Path(__file__).resolve().parent.parent
+INI = ROOT / 'doc/guides/nics/features/mana.ini'
+GUIDE = ROOT / 'doc/guides/nics/mana.rst'
+MAP = ROOT / 'app/test/features.map'
+KNOWN = ROOT / 'devtools/features.txt'
+TEST_SOURCES = ROOT / 'app'
+# "" (not supported) is a row that says nothing: it is left out instead.
+VALUES = ('Y', 'P')
+# Rows that the machine itself proves, where it is of that kind.
+MACHINES = {'x86-64': 'x86_64', 'ARMv8': 'aarch64'}
+
+
+class WrongLine(Exception):
+    """A file which is not to be read at all."""
+
+
+def assignments(path, comment):
+    """{left: right} of the lines of a file, without sections."""
+    found = {}
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        line = line.strip()
+        if not line or line.startswith(comment) or line.startswith('['):
+            continue
+        if '=' not in line:
+            raise WrongLine(f'{path.name}:{number}: no "="')
+        left, right = (part.strip() for part in line.split('=', 1))
+        if left in found:
+            raise WrongLine(f'{path.name}:{number}: "{left}" is there twice')
+        found[left] = right
+    return found
+
+
+def tests_of(text):
+    """[(test, case or None)] of "test, test:case"."""
+    found = []
+    for word in text.split(','):
+        test, _, case = word.strip().partition(':')
+        if test:
+            found.append((test, case or None))
+    return found
+
+
+def cases_in_sources():
+    """Every name of a function of the tests' sources."""
+    names = set()
+    for path in TEST_SOURCES.rglob('*.c'):
+        names.update(re.findall(r'\btest_\w+', path.read_text()))
+    return names
+
+
+def check_rows(rows, proofs):
+    """Rows, and what proves them, without looking at any test."""
+    known = [line for line in KNOWN.read_text().splitlines()
+             if line and not line.startswith('#')]
+    for row, value in rows.items():
+        if row not in known:
+            yield f'{row}: no row of DPDK\'s default.ini'
+        if value not in VALUES:
+            yield f'{row}: "{value}" is none of {", ".join(VALUES)}'
+        if not tests_of(proofs.get(row, '')):
+            yield f'{row}: no test in {MAP.name}'
+    for row in proofs:
+        if row not in rows:
+            yield f'{row}: in {MAP.name}, but no row of {INI.name}'
+    if 'Usage doc' in rows and not GUIDE.exists():
+        yield f'Usage doc: there is no {GUIDE.name}'
+
+
+def check_tests_exist(build, proofs):
+    text = (build / 'meson-info/intro-tests.json').read_text()
+    there = {test['name'] for test in json.loads(text)}
+    cases = cases_in_sources()
+    for row, text in proofs.items():
+        for test, case in tests_of(text):
+            if test not in there:
+                yield f'{row}: there is no test {test}'
+            elif case is not None and case not in cases:
+                yield f'{row}: {test} has no case {case}'
+
+
+def results_of(log):
+    """{test: (result, {case: result})} of a testlog.json."""
+    return {name: (result, dict(testlog.cmocka_cases(output)))
+            for name, result, output, _ in testlog.tests(log)}
+
+
+def check_results(log, proofs):
+    results = results_of(log)
+    for row, text in proofs.items():
+        for test, case in tests_of(text):
+            result, cases = results.get(test, ('not run', {}))
+            if result != 'OK':
+                yield f'{row}: {test}: {result}'
+            elif case is not None and cases.get(case) != 'PASS':
+                yield f'{row}: {test}: {case}: {cases.get(case, "not run")}'
+        machine = MACHINES.get(row, platform.machine())
+        if machine != platform.machine():
+            yield f'{row}: tested on {platform.machine()} only'
+
+
+def main():
+    build = Path(sys.argv[1])
+    log = Path(sys.argv[2]) if len(sys.argv) > 2 else None
+    try:
+        rows = assignments(INI, ';')
+        proofs = assignments(MAP, '#')
+        wrong = list(check_rows(rows, proofs))
+        wrong += check_tests_exist(build, proofs)
+        if log is not None:
+            wrong += check_results(log, proofs)
+    except (WrongLine, OSError) as error:
+        wrong = [str(error)]
+    for text in wrong:
+        print('FAIL features:', text)
+    if not wrong:
+        print(f'PASS features: {len(rows)} rows')
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == '__main__':
+    main()

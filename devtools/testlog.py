@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reads meson's testlog.json: an object a line, a test each."""
+
+import json
+import re
+
+
+def tests(path):
+    """Yields (name, result, output, errors) of each test of the log."""
+    for line in path.read_text().splitlines():
+        test = json.loads(line)
+        yield (test['name'].split(' / ')[-1], test['result'],
+               test.get('stdout') or '', test.get('stderr') or '')
+
+
+def cmocka_cases(output):
+    """[(name, result)] of a program that uses cmocka."""
+    words = {'OK': 'PASS', 'FAILED': 'FAIL', 'SKIPPED': 'SKIP'}
+    found = {}
+    # The names of those that failed are listed again at the end.
+    for word, name in re.findall(
+            r'\[\s+(OK|FAILED|SKIPPED)\s+\] (\w+)$', output, re.M):
+        found[name] = words[word]
+    return list(found.items())
