@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hand.h"
+
+static __typeof__(&mana_model_queue) model_queue;
+static __typeof__(&mana_model_region) model_region;
+
+void
+hand_fail(const char *format, ...)
+{
+	va_list args;
+
+	fflush(stdout);
+	fprintf(stderr, "FAIL ");
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fprintf(stderr, "\n");
+	_Exit(EXIT_FAILURE);
+}
+
+void
+hand_begin(void)
+{
+	__typeof__(&mana_model_by_hand) model_by_hand;
+	void *by_hand = dlsym(RTLD_DEFAULT, "mana_model_by_hand");
+	void *queue = dlsym(RTLD_DEFAULT, "mana_model_queue");
+	void *region = dlsym(RTLD_DEFAULT, "mana_model_region");
+
+	if (queue == NULL || region == NULL || by_hand == NULL)
+		hand_fail("not on a modelled machine: run under mana-model --mode step");
+	memcpy(&model_queue, &queue, sizeof(queue));
+	memcpy(&model_region, &region, sizeof(region));
+	memcpy(&model_by_hand, &by_hand, sizeof(by_hand));
+	if (model_by_hand(true) != 0)
+		hand_fail("the doorbell page is not plain memory: mana-model --mode step");
+}
+
+static uint32_t
+wqe_word(const struct hand *hand, uint32_t pos_bytes)
+{
+	return hw_le32((const uint8_t *)hand->at.ring +
+		       (pos_bytes & (hand->at.ring_bytes - 1)));
+}
+
+/* A CQ is rung in each lap of its ring at least, and not ahead of what is written. */
+static void
+ring_cq(struct hand *hand, uint64_t word)
+{
+	const uint32_t n = hand->at.nb_cqes;
+	const uint32_t tail = word >> HW_DB_TAIL_S & HW_DB_CQ_TAIL_M;
+
+	if ((word & HW_DB_ID_M) != hand->at.cq_id)
+		return; /* of another one */
+	hand->nb_cq_rung++;
+	if (((hand->cq_pi - tail) & (8 * n - 1)) > 2 * n)
+		hand_fail("%s: the CQ doorbell says %u, %u are written", hand->who,
+			  tail, hand->cq_pi);
+}
+
+void
+hand_ring(struct hand *hand, const struct hand_registers *before,
+	  const struct hand_registers *now)
+{
+	const uint64_t word = hand->is_tx ? now->sq : now->rq;
+
+	if (now->cq != before->cq)
+		ring_cq(hand, now->cq);
+	if (word == (hand->is_tx ? before->sq : before->rq))
+		return;
+	if ((word & HW_DB_ID_M) != hand->at.id)
+		hand_fail("%s: doorbell of queue %" PRIu64 ", not %u", hand->who,
+			  word & HW_DB_ID_M, hand->at.id);
+	hand->nb_rung++;
+	hand->rung_bytes = (uint32_t)(word >> HW_DB_TAIL_S);
+}
+
+struct sge {
+	uint64_t addr;
+	uint32_t key, size_bytes;
+};
+
+static struct sge
+sge_at(const struct hand *hand, uint32_t pos)
+{
+	return (struct sge){
+		.addr = wqe_word(hand, pos) | (uint64_t)wqe_word(hand, pos + 4) << 32,
+		.key = wqe_word(hand, pos + HW_SGE_KEY_OFF),
+		.size_bytes = wqe_word(hand, pos + HW_SGE_SIZE_OFF),
+	};
+}
+
+/* Whether its key reaches it. */
+static bool
+is_reached(struct hand *hand, const struct sge *sge)
+{
+	if (sge->key != hand->key || hand->key_bytes == 0) {
+		if (model_region(hand->fn, sge->key, &hand->key_addr,
+				 &hand->key_bytes) != 0)
+			return false;
+		hand->key = sge->key;
+	}
+	return sge->addr >= hand->key_addr && sge->size_bytes <= hand->key_bytes &&
+	       sge->addr - hand->key_addr <= hand->key_bytes - sge->size_bytes;
+}
+
+static struct sge
+read_sge(struct hand *hand, uint32_t pos)
+{
+	const struct sge sge = sge_at(hand, pos);
+
+	if (!is_reached(hand, &sge))
+		hand_fail("%s: %#" PRIx64 ", %u bytes, is not reached by key %#x",
+			  hand->who, sge.addr, sge.size_bytes, sge.key);
+	return sge;
+}
+
+/* Header; then where the SGL is. Bits that nobody sets here are 0. */
+static uint32_t
+check_header(const struct hand *hand, uint32_t pos, uint32_t nb_sge)
+{
+	const uint32_t word = wqe_word(hand, pos + 4);
+	const uint32_t div4 = word >> HW_WQE_OOB_DIV4_S & HW_WQE_OOB_DIV4_M;
+
+	if (wqe_word(hand, pos) != 0 ||
+	    word != (nb_sge << HW_WQE_NUM_SGE_S | div4 << HW_WQE_OOB_DIV4_S) ||
+	    (div4 != HW_OOB_DIV4_SHORT && div4 != HW_OOB_DIV4_LONG))
+		hand_fail("%s: WQE header %#x %#x with %u SGEs", hand->who,
+			  wqe_word(hand, pos), word, nb_sge);
+	return HW_WQE_HEADER_BYTES + 4 * div4;
+}
+
+static void
+add_wqe(struct hand *hand, struct hand_wqe wqe, uint32_t tail_bytes)
+{
+	if (tail_bytes - hand->tail_bytes < wqe.nb_bytes)
+		hand_fail("%s: the doorbell tells of half a WQE", hand->who);
+	if (hand_nb_posted(hand) == HAND_MAX_WQES)
+		hand_fail("%s: too many WQEs", hand->who);
+	hand->wqes[hand->last++ % HAND_MAX_WQES] = wqe;
+	hand->tail_bytes += wqe.nb_bytes;
+	if (hand->first != hand->last &&
+	    hand->tail_bytes - hand->wqes[hand->first % HAND_MAX_WQES].pos_bytes >
+	    hand->at.ring_bytes)
+		hand_fail("%s: more was posted than the ring holds", hand->who);
+}
+
+static uint32_t
+wqe_bytes(uint32_t sgl_bytes, uint32_t nb_sge)
+{
+	return (sgl_bytes + nb_sge * HW_SGE_BYTES + HW_BU_BYTES - 1) &
+		~(HW_BU_BYTES - 1);
+}
+
+void
+hand_take_rx(struct hand *hand, uint32_t len_bytes)
+{
+	const uint32_t tail = hand->rung_bytes;
+
+	while (hand->tail_bytes != tail) {
+		const uint32_t pos = hand->tail_bytes;
+		const uint32_t sgl = check_header(hand, pos, 1);
+		const struct sge sge = read_sge(hand, pos + sgl);
+
+		if (sge.size_bytes < len_bytes)
+			hand_fail("%s: a buffer of %u bytes", hand->who, sge.size_bytes);
+		add_wqe(hand, (struct hand_wqe){
+			.pos_bytes = pos,
+			.nb_bytes = wqe_bytes(sgl, 1),
+			.addr = sge.addr,
+		}, tail);
+	}
+}
+
+static void
+check_tx_oob(const struct hand *hand, uint32_t pos, const struct hand_tx_packet *p)
+{
+	const uint32_t word0 = wqe_word(hand, pos), word1 = wqe_word(hand, pos + 4);
+
+	if ((word0 >> HW_OOB_VCQ_NUM_S & HW_OOB_VCQ_NUM_M) != hand->at.cq_id ||
+	    (word1 >> HW_OOB_VSQ_FRAME_S & HW_OOB_VSQ_FRAME_M) != hand->at.id >> 10 ||
+	    (word1 >> HW_OOB_SHORT_VP_S & HW_OOB_SHORT_VP_M) != hand->at.vp_offset)
+		hand_fail("%s: Tx OOB %#x %#x names CQ, SQ frame or vPort wrongly",
+			  hand->who, word0, word1);
+	if (hw_bit(word0, HW_OOB_IP_CSUM_S) != p->has_csum ||
+	    hw_bit(word0, HW_OOB_TCP_CSUM_S) != p->has_csum ||
+	    hw_bit(word0, HW_OOB_UDP_CSUM_S))
+		hand_fail("%s: Tx OOB %#x asks for wrong checksums", hand->who, word0);
+	if (!p->has_csum)
+		return;
+	if (!hw_bit(word0, HW_OOB_IS_IPV4_S) || hw_bit(word0, HW_OOB_IS_IPV6_S) ||
+	    (word1 >> HW_OOB_TRANS_OFF_S & HW_OOB_TRANS_OFF_M) != p->trans_off)
+		hand_fail("%s: Tx OOB %#x %#x describes the frame wrongly", hand->who,
+			  word0, word1);
+	if (memcmp(p->tcp_csum, &p->pseudo_sum, sizeof(p->pseudo_sum)) != 0)
+		hand_fail("%s: no sum of the pseudo header in the TCP header", hand->who);
+}
+
+/* Else mbufs are held for ever, or the ring stays full. */
+static void
+check_asked(struct hand *hand, bool is_last)
+{
+	const struct hand_wqe *wqe = &hand->wqes[(hand->last - 1) % HAND_MAX_WQES];
+
+	if (wqe->wants_cqe)
+		hand->asked_bytes = hand->tail_bytes;
+	else if (is_last)
+		hand_fail("%s: the last WQE of a burst asks for no CQE", hand->who);
+	if (hand->tail_bytes - hand->asked_bytes > hand->at.ring_bytes / 4)
+		hand_fail("%s: no CQE is asked for in a quarter of the ring",
+			  hand->who);
+}
+
+void
+hand_take_tx(struct hand *hand, const struct hand_tx_packet *packets, uint32_t nb,
+	     uint16_t burst)
+{
+	const uint32_t tail = hand->rung_bytes;
+
+	for (uint32_t i = 0; i < nb; i++) {
+		const struct hand_tx_packet *p = &packets[i];
+		const uint32_t pos = hand->tail_bytes;
+		uint32_t sgl;
+
+		if (pos == tail)
+			hand_fail("%s: the doorbell tells of %u packets of %u", hand->who,
+				  i, nb);
+		sgl = check_header(hand, pos, p->nb_segs);
+		check_tx_oob(hand, pos + HW_WQE_HEADER_BYTES, p);
+		for (uint32_t k = 0; k < p->nb_segs; k++) {
+			const struct sge sge = read_sge(hand, pos + sgl + k * HW_SGE_BYTES);
+
+			if (sge.addr != p->addr[k] || sge.size_bytes != p->len_bytes[k])
+				hand_fail("%s: packet %u, SGE %u is not the segment",
+					  hand->who, i, k);
+		}
+		add_wqe(hand, (struct hand_wqe){
+			.pos_bytes = pos,
+			.nb_bytes = wqe_bytes(sgl, p->nb_segs),
+			.addr = p->addr[0],
+			.wants_cqe = !hw_bit(wqe_word(hand, pos + HW_WQE_HEADER_BYTES),
+					     HW_OOB_SUPPRESS_S),
+		}, tail);
+		check_asked(hand, (i + 1) % burst == 0);
+	}
+	if (hand->tail_bytes != tail)
+		hand_fail("%s: the doorbell tells of more than %u packets", hand->who, nb);
+}
+
+/* The next CQE as words, cleared but for the last one, and that one for its lap. */
+static uint32_t *
+next_cqe(struct hand *hand, uint32_t *trailer)
+{
+	const uint32_t n = hand->at.nb_cqes;
+	uint32_t *cqe = (uint32_t *)hand->at.cq_ring +
+		(hand->cq_pi & (n - 1)) * (HW_CQE_BYTES / 4);
+
+	*trailer = hand->at.id << HW_CQE_WQ_NUM_S |
+		(uint32_t)hand->is_tx << HW_CQE_IS_SQ_S |
+		(hand->cq_pi / n & HW_CQE_OWNER_M) << HW_CQE_OWNER_S;
+	memset(cqe, 0, HW_CQE_TRAILER_OFF);
+	hand->cq_pi++;
+	hand->nb_cqes_written++;
+	return cqe;
+}
+
+static uint32_t
+cqe_header(enum hw_cqe_type type)
+{
+	return (uint32_t)type << HW_CQE_TYPE_S |
+		HW_CQE_CLIENT_ETHERNET << HW_CQE_CLIENT_S;
+}
+
+/* As the hardware: whole words, the last one last. */
+static void
+show(uint32_t *word, uint32_t value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+void
+hand_receive(struct hand *hand, struct hand_rx_packet *packets, uint32_t nb,
+	     uint32_t len_bytes, bool coalesced)
+{
+	const uint32_t nb_in_cqe = coalesced ? HW_RX_CQE_NB_PPI : 1;
+
+	if (hand_nb_posted(hand) < nb)
+		hand_fail("%s: %u buffers are posted, %u are needed", hand->who,
+			  hand_nb_posted(hand), nb);
+	for (uint32_t i = 0; i < nb; i += nb_in_cqe) {
+		uint32_t trailer;
+		uint32_t *cqe = next_cqe(hand, &trailer);
+
+		cqe[0] = cqe_header(coalesced ? HW_CQE_RX_COALESCED_4 : HW_CQE_RX_OKAY);
+		cqe[HW_RX_CQE_FLAGS_OFF / 4] = HAND_RX_FLAGS;
+		cqe[HW_RX_CQE_WQE_OFFSET_OFF / 4] =
+			hand->wqes[hand->first % HAND_MAX_WQES].pos_bytes;
+		for (uint32_t k = 0; k < nb_in_cqe; k++) {
+			struct hand_rx_packet *p = &packets[i + k];
+			uint32_t *ppi = cqe + (HW_RX_CQE_PPI_OFF +
+					       k * HW_RX_CQE_PPI_BYTES) / 4;
+
+			p->addr = hand->wqes[hand->first++ % HAND_MAX_WQES].addr;
+			p->hash = hand->first * 0x9e3779b9u;
+			ppi[HW_RX_PPI_LEN_OFF / 4] = len_bytes;
+			ppi[HW_RX_PPI_HASH_OFF / 4] = p->hash;
+		}
+		show(&cqe[HW_CQE_TRAILER_OFF / 4], trailer);
+	}
+}
+
+bool
+hand_stage_tx(struct hand *hand, uint32_t **word, uint32_t *value,
+	      uint32_t *nb_completed)
+{
+	uint32_t i = hand->first;
+	const struct hand_wqe *wqe;
+	uint32_t *cqe;
+
+	while (i != hand->last && !hand->wqes[i % HAND_MAX_WQES].wants_cqe)
+		i++;
+	if (i == hand->last)
+		return false;
+	wqe = &hand->wqes[i % HAND_MAX_WQES];
+	cqe = next_cqe(hand, value);
+	cqe[0] = cqe_header(HW_CQE_TX_OKAY);
+	cqe[HW_TX_CQE_OFFSETS_OFF / 4] = hand->no_offsets ? 0 :
+		(wqe->pos_bytes / HW_BU_BYTES & HW_TX_WQE_OFFSET_M) <<
+		HW_TX_CQE_WQE_OFFSET_S;
+	*word = &cqe[HW_CQE_TRAILER_OFF / 4];
+	*nb_completed = i + 1 - hand->first;
+	hand->first = i + 1;
+	return true;
+}
+
+void
+hand_flush_cqes(const struct hand *hand, uint32_t nb)
+{
+	const uint32_t n = hand->at.nb_cqes;
+
+	for (uint32_t i = 1; i <= nb; i++)
+		__builtin_ia32_clflush((const uint8_t *)hand->at.cq_ring +
+				       ((hand->cq_pi - i) & (n - 1)) * HW_CQE_BYTES);
+	__builtin_ia32_mfence();
+}
+
+/*
+ * Where the receive WQEs end that were posted at the start. The register tells of one
+ * queue only; but a new ring is full of ones.
+ */
+static uint32_t
+posted_bytes(struct hand *hand)
+{
+	uint32_t pos = 0;
+
+	while (pos < hand->at.ring_bytes && wqe_word(hand, pos) == 0) {
+		const uint32_t div4 = wqe_word(hand, pos + 4) >> HW_WQE_OOB_DIV4_S &
+			HW_WQE_OOB_DIV4_M;
+		const uint32_t sgl_bytes = HW_WQE_HEADER_BYTES + 4 * div4;
+		const struct sge sge = sge_at(hand, pos + sgl_bytes);
+
+		if (!is_reached(hand, &sge))
+			break;
+		pos += wqe_bytes(sgl_bytes, 1);
+	}
+	return pos;
+}
+
+void
+hand_start(struct hand *hand, const char *who, uint32_t fn, bool is_tx, uint32_t nth)
+{
+	uint64_t word;
+	int ret;
+
+	memset(hand, 0, sizeof(*hand));
+	hand->fn = fn;
+	hand->is_tx = is_tx;
+	hand->who = who;
+	ret = model_queue(fn, 0, is_tx, nth, &hand->at);
+	if (ret != 0)
+		hand_fail("%s: the model has no such %s queue of function %u: %s", who,
+			  is_tx ? "send" : "receive", fn, strerror(-ret));
+	hand->cq_pi = hand->at.nb_cqes;
+	if (is_tx)
+		return;
+	hand->rung_bytes = posted_bytes(hand);
+	word = hand_registers(hand).rq;
+	if ((word & HW_DB_ID_M) == hand->at.id &&
+	    (uint32_t)(word >> HW_DB_TAIL_S) != hand->rung_bytes)
+		hand_fail("%s: %u bytes are posted, the doorbell tells of %" PRIu64, who,
+			  hand->rung_bytes, word >> HW_DB_TAIL_S);
+}

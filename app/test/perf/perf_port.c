@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* A driver from its plug-in to a port that runs, by public means. */
+
+#include <dlfcn.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <bus_pci_driver.h>
+#include <rte_dev.h>
+#include <rte_errno.h>
+#include <rte_malloc.h>
+#include <rte_vect.h>
+
+#include "perf.h"
+
+#define TX_OFFLOADS \
+	(RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM)
+
+static uint16_t simd_bits; /* that EAL was started with */
+
+static void
+check(const struct perf_sut *sut, const char *what, int ret)
+{
+	if (ret < 0)
+		hand_fail("%s: %s: %s", sut->name, what, rte_strerror(-ret));
+}
+
+uint16_t
+perf_port_max_ring(const struct perf_sut *sut)
+{
+	struct rte_eth_dev_info info;
+
+	check(sut, "info", rte_eth_dev_info_get(sut->port, &info));
+	return RTE_MIN(info.rx_desc_lim.nb_max, info.tx_desc_lim.nb_max);
+}
+
+/* One queue each way: what the next row takes of memory is seen from there. */
+static void
+shrink(const struct perf_sut *sut)
+{
+	const struct rte_eth_conf conf = { 0 };
+
+	check(sut, "configure", rte_eth_dev_configure(sut->port, 1, 1, &conf));
+	check(sut, "receive queue",
+	      rte_eth_rx_queue_setup(sut->port, 0, 64, SOCKET_ID_ANY, NULL, sut->pool));
+	check(sut, "send queue",
+	      rte_eth_tx_queue_setup(sut->port, 0, 64, SOCKET_ID_ANY, NULL));
+}
+
+void
+perf_port_probe(struct perf_sut *sut)
+{
+	char address[32], name[RTE_ETH_NAME_MAX_LEN];
+	struct rte_eth_dev_info info;
+	uint16_t port;
+
+	/* Its constructor registers the PCI driver, the only one for now. */
+	if (dlopen(sut->plugin, RTLD_NOW | RTLD_LOCAL) == NULL)
+		hand_fail("%s: %s", sut->name, dlerror());
+	snprintf(address, sizeof(address), "%04x:00:00.0", 0x7870 + sut->fn);
+	check(sut, "probe", rte_eal_hotplug_add("pci", address, ""));
+	sut->port = RTE_MAX_ETHPORTS;
+	RTE_ETH_FOREACH_DEV(port)
+		if (rte_eth_dev_get_name_by_port(port, name) == 0 &&
+		    strncmp(name, address, strlen(address)) == 0)
+			sut->port = port;
+	check(sut, "port", rte_eth_dev_info_get(sut->port, &info));
+	if (simd_bits == 0)
+		simd_bits = rte_vect_get_max_simd_bitwidth();
+	/* Its port goes on; the next function is for the next driver. */
+	rte_pci_unregister((struct rte_pci_driver *)((uintptr_t)info.device->driver -
+		offsetof(struct rte_pci_driver, driver)));
+
+	snprintf(name, sizeof(name), "perf_%s", sut->name);
+	sut->pool = rte_pktmbuf_pool_create(name, PERF_NB_MBUFS, PERF_CACHE_MBUFS, 0,
+					    RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	if (sut->pool == NULL)
+		hand_fail("%s: no pool: %s", sut->name, rte_strerror(rte_errno));
+	shrink(sut);
+}
+
+static struct rte_eth_conf
+port_conf(const struct perf_sut *sut, const struct perf_row *row)
+{
+	struct rte_eth_conf conf = { 0 };
+	struct rte_eth_dev_info info;
+
+	check(sut, "info", rte_eth_dev_info_get(sut->port, &info));
+	if (row->offload) {
+		conf.rxmode.offloads = RTE_ETH_RX_OFFLOAD_CHECKSUM &
+			info.rx_offload_capa;
+		conf.txmode.offloads = TX_OFFLOADS & info.tx_offload_capa;
+	}
+	/* testpmd has packet types and no hash with one queue, or a hash with more. */
+	if (row->offload && !row->ptypes)
+		conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_RSS_HASH &
+			info.rx_offload_capa;
+	if (row->nb_queues > 1 || (row->offload && !row->ptypes)) {
+		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+		conf.rx_adv_conf.rss_conf.rss_hf = info.flow_type_rss_offloads;
+	}
+	if (row->nb_segs > 1)
+		conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS &
+			info.tx_offload_capa;
+	return conf;
+}
+
+static void
+configure(struct perf_sut *sut, const struct perf_row *row)
+{
+	const struct rte_eth_conf conf = port_conf(sut, row);
+
+	check(sut, "configure", 
+	      rte_eth_dev_configure(sut->port, row->nb_queues, row->nb_queues, &conf));
+	/* As testpmd does, unless told otherwise. */
+	check(sut, "packet types",
+	      rte_eth_dev_set_ptypes(sut->port, row->ptypes ? RTE_PTYPE_ALL_MASK :
+				     RTE_PTYPE_UNKNOWN, NULL, 0));
+}
+
+/* In use of DPDK's and of the C library's heaps. */
+static uint64_t
+heap_bytes(void)
+{
+	const struct mallinfo2 c = mallinfo2();
+	uint64_t bytes = c.uordblks + c.hblkhd;
+	struct rte_malloc_socket_stats stats;
+
+	for (unsigned int i = 0; i < rte_socket_count(); i++)
+		if (rte_malloc_get_socket_stats(rte_socket_id_by_idx(i), &stats) == 0)
+			bytes += stats.heap_allocsz_bytes;
+	return bytes;
+}
+
+void
+perf_port_start(struct perf_sut *sut, const struct perf_row *row, bool is_watched)
+{
+	struct rte_eth_fp_ops *ops = &rte_eth_fp_ops[sut->port];
+	struct rte_eth_dev_info info;
+	struct rte_eth_rxconf rxconf;
+
+	check(sut, "info", rte_eth_dev_info_get(sut->port, &info));
+	rxconf = info.default_rxconf;
+	rxconf.rx_free_thresh = row->rx_thresh;
+	check(sut, "SIMD width", rte_vect_set_max_simd_bitwidth(
+		row->simd_bits != 0 ? row->simd_bits : simd_bits));
+	sut->heap_bytes = 0 - heap_bytes();
+	configure(sut, row);
+	for (uint16_t q = 0; q < row->nb_queues; q++) {
+		check(sut, "receive queue",
+		      rte_eth_rx_queue_setup(sut->port, q, row->ring, SOCKET_ID_ANY,
+					     &rxconf, sut->pool));
+		check(sut, "send queue",
+		      rte_eth_tx_queue_setup(sut->port, q, row->ring, SOCKET_ID_ANY,
+					     NULL));
+	}
+	check(sut, "start", rte_eth_dev_start(sut->port));
+	sut->heap_bytes += heap_bytes();
+	sut->rx_burst = ops->rx_pkt_burst;
+	sut->tx_burst = ops->tx_pkt_burst;
+	sut->nb_queues = row->nb_queues;
+	for (uint16_t q = 0; q < row->nb_queues; q++) {
+		struct perf_queue *queue = &sut->queues[q];
+
+		queue->rxq = ops->rxq.data[q];
+		queue->txq = ops->txq.data[q];
+		hand_start(&queue->rx, sut->name, sut->fn, false, q);
+		hand_start(&queue->tx, sut->name, sut->fn, true, q);
+		queue->tx.no_offsets = row->no_offsets;
+	}
+	sut->seen = hand_registers(&sut->queues[0].rx);
+	sut->is_watched = is_watched || row->nb_queues > 1;
+}
+
+static uint32_t
+nb_away(const struct rte_mempool *pool)
+{
+	return pool == NULL ? 0 : pool->size - rte_mempool_avail_count(pool);
+}
+
+static void
+check_pool(const struct perf_sut *sut, const struct rte_mempool *pool)
+{
+	if (nb_away(pool) != 0)
+		hand_fail("%s: %u mbufs of %u are not back in pool %s", sut->name,
+			  nb_away(pool), pool->size, pool->name);
+}
+
+/*
+ * DPDK's own driver of 22.11 leaves what it had posted for receiving, for good.
+ * That it is no more and no less is checked; then the harness frees it.
+ */
+static void
+take_back_posted(struct perf_sut *sut)
+{
+	uint32_t nb_posted = 0;
+
+	for (uint16_t q = 0; q < sut->nb_queues; q++)
+		nb_posted += hand_nb_posted(&sut->queues[q].rx);
+	if (nb_away(sut->pool) != nb_posted)
+		return;
+	for (uint16_t q = 0; q < sut->nb_queues; q++) {
+		struct hand *rx = &sut->queues[q].rx;
+
+		for (; rx->first != rx->last; rx->first++)
+			rte_pktmbuf_free_seg(perf_mbuf_at(sut,
+				rx->wqes[rx->first % HAND_MAX_WQES].addr));
+	}
+}
+
+void
+perf_port_stop(struct perf_sut *sut)
+{
+	for (uint16_t q = 0; q < sut->nb_queues; q++)
+		hand_take_rx(&sut->queues[q].rx, 0);
+	check(sut, "stop", rte_eth_dev_stop(sut->port));
+	if (sut->leaves_posted)
+		take_back_posted(sut);
+	check_pool(sut, sut->pool);
+	for (unsigned int i = 0; i < RTE_DIM(sut->more); i++)
+		check_pool(sut, sut->more[i]);
+	shrink(sut);
+}
+
+void
+perf_port_close(struct perf_sut *sut)
+{
+	check(sut, "close", rte_eth_dev_close(sut->port));
+	check_pool(sut, sut->pool);
+}
+
+void
+perf_port_path(const struct perf_sut *sut, enum perf_kind kind, char *path,
+	       size_t path_bytes)
+{
+	struct rte_eth_burst_mode rx = { 0 }, tx = { 0 };
+
+	if (rte_eth_rx_burst_mode_get(sut->port, 0, &rx) != 0)
+		snprintf(rx.info, sizeof(rx.info), "?");
+	if (rte_eth_tx_burst_mode_get(sut->port, 0, &tx) != 0)
+		snprintf(tx.info, sizeof(tx.info), "?");
+	if (kind == PERF_FWD)
+		snprintf(path, path_bytes, "%s + %s", rx.info, tx.info);
+	else
+		snprintf(path, path_bytes, "%s", kind == PERF_TX ? tx.info : rx.info);
+}
+
+void
+perf_port_testpmd(const struct perf_sut *sut, const struct perf_row *row, char *words,
+		  size_t words_bytes)
+{
+	const struct rte_eth_conf conf = port_conf(sut, row);
+	const unsigned int nb_queues = conf.rxmode.mq_mode == RTE_ETH_MQ_RX_RSS ?
+		RTE_MAX(row->nb_queues, 2) : row->nb_queues;
+
+	snprintf(words, words_bytes, "--force-max-simd-bitwidth=%u -- --rxq=%u --txq=%u "
+		 "--rxd=%u --txd=%u --rx-offloads=%#" PRIx64 " --tx-offloads=%#" PRIx64
+		 " --rxfreet=%u%s", rte_vect_get_max_simd_bitwidth(), nb_queues,
+		 nb_queues, row->ring, row->ring, conf.rxmode.offloads,
+		 conf.txmode.offloads, row->rx_thresh, row->ptypes ? " types" : "");
+}
