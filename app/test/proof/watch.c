@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "steps.h"
+#include "watch.h"
+
+bool watch_is_count;
+
+#define TRAILER (HW_CQE_TRAILER_OFF / 4)
+
+/* Code of this program, not of libraries. */
+extern const char __executable_start[], etext[];
+
+void
+watch_init(struct watch *watch, const struct bed_cq *cq, uint8_t *db_page)
+{
+	assert_true(cq->nb_cqe <= WATCH_MAX_CQE);
+	memset(watch, 0, sizeof(*watch));
+	watch->cq = cq;
+	watch->db_page = db_page;
+	watch->seen_pi = cq->pi;
+}
+
+void
+watch_device(struct watch *watch)
+{
+	for (; watch->seen_pi != watch->cq->pi; watch->seen_pi++) {
+		uint32_t at = watch->seen_pi & (watch->cq->nb_cqe - 1);
+
+		memset(&watch->slot[at], 0, sizeof(watch->slot[at]));
+		watch->slot[at].is_written = true;
+	}
+}
+
+static void __attribute__((format(printf, 3, 4)))
+fault(struct watch *watch, const struct steps_insn *insn, const char *format, ...)
+{
+	va_list args;
+	int len;
+
+	if (watch->fault[0] != '\0')
+		return;
+	len = snprintf(watch->fault, sizeof(watch->fault), "%s at %#lx: ",
+		       insn->text, insn->pc - (uintptr_t)__executable_start);
+	va_start(args, format);
+	vsnprintf(watch->fault + len, sizeof(watch->fault) - len, format, args);
+	va_end(args);
+}
+
+static void
+on_load(struct watch *watch, const struct steps_insn *insn, uint32_t word)
+{
+	uint32_t at = word / WATCH_NB_WORDS, i = word % WATCH_NB_WORDS;
+
+	if (watch_is_count)
+		return;
+	watch->nb_loads++;
+	/* Looked at for the next lap: this one's CQE is done with. */
+	if (i == TRAILER && watch->slot[at].is_taken)
+		watch->slot[at].is_written = false;
+	if (!watch->slot[at].is_written)
+		return;
+	if (i == TRAILER) {
+		watch->slot[at].is_matched = true;
+		/* A burst that left it began with its trailer, and so does this one. */
+		if (watch->slot[at].nb_loads[TRAILER] == 0)
+			memset(watch->slot[at].nb_loads, 0,
+			       sizeof(watch->slot[at].nb_loads));
+	} else if (!watch->slot[at].is_matched) {
+		return; /* it cannot be believed: it must be loaded again */
+	}
+	watch->slot[at].nb_loads[i]++;
+	if (i != TRAILER && watch->slot[at].nb_loads[i] > 1)
+		fault(watch, insn, "word %u of CQE %u is loaded again", i, at);
+}
+
+static void
+on_cqe(struct watch *watch, const struct steps_insn *insn, uint32_t offset,
+       uint32_t bytes, bool is_store)
+{
+	if (is_store) {
+		fault(watch, insn, "a store to a CQE");
+		return;
+	}
+	for (uint32_t word = offset / 4; word <= (offset + bytes - 1) / 4; word++)
+		on_load(watch, insn, word);
+}
+
+static void
+on_store(struct watch *watch, const struct steps_insn *insn, uintptr_t addr,
+	 uint32_t bytes)
+{
+	if (addr - (uintptr_t)watch->db_page >= HW_DB_PAGE_BYTES) {
+		if (watch->doorbell == WATCH_RUNG && watch->is_whole)
+			fault(watch, insn, "no fence behind a doorbell");
+		watch->doorbell = WATCH_NO_FENCE;
+		return;
+	}
+	if (bytes != 8)
+		fault(watch, insn, "a doorbell of %u bytes", bytes);
+	if (watch->doorbell != WATCH_FENCED && watch->is_whole)
+		fault(watch, insn, "no fence in front of a doorbell");
+	watch->doorbell = WATCH_RUNG;
+	watch->nb_doorbells++;
+}
+
+static void
+on_kind(struct watch *watch, const struct steps_insn *insn)
+{
+	static const char *const what[] = {
+		[STEPS_FULL_FENCE] = "a full fence",
+		[STEPS_LOCKED] = "locked",
+		[STEPS_DIVISION] = "a division",
+		[STEPS_SYSCALL] = "a system call",
+	};
+
+	if (insn->kind == STEPS_UNKNOWN)
+		fault(watch, insn, "not understood");
+	else if (insn->kind == STEPS_SFENCE)
+		watch->doorbell = WATCH_FENCED;
+	else if (insn->kind != STEPS_PLAIN &&
+		 insn->pc - (uintptr_t)__executable_start <
+		 (uintptr_t)(etext - __executable_start))
+		fault(watch, insn, "%s", what[insn->kind]);
+}
+
+static void
+on_insn(const struct steps_insn *insn, void *arg)
+{
+	struct watch *watch = arg;
+	const size_t ring_bytes = (size_t)watch->cq->nb_cqe * HW_CQE_BYTES;
+
+	on_kind(watch, insn);
+	for (uint32_t i = 0; i < insn->nb_accesses; i++) {
+		uintptr_t addr = insn->access[i].addr;
+		uint32_t bytes = insn->access[i].bytes;
+
+		if (addr - (uintptr_t)watch->cq->ring < ring_bytes)
+			on_cqe(watch, insn, addr - (uintptr_t)watch->cq->ring,
+			       bytes, insn->access[i].stores);
+		else if (insn->access[i].stores && !insn->access[i].is_stack)
+			on_store(watch, insn, addr, bytes);
+		else if (addr - (uintptr_t)watch->db_page < HW_DB_PAGE_BYTES)
+			fault(watch, insn, "a doorbell is read");
+	}
+}
+
+void
+watch_begin(struct watch *watch)
+{
+	const struct steps_region regions[] = {
+		{ watch->cq->ring, watch->cq->nb_cqe * HW_CQE_BYTES },
+		{ watch->db_page, HW_DB_PAGE_BYTES },
+	};
+
+	for (uint32_t i = 0; i < watch->cq->nb_cqe; i++)
+		watch->slot[i].nb_loads[TRAILER] = 0;
+	watch->doorbell = WATCH_NO_FENCE;
+	if (watch->is_whole)
+		steps_begin(on_insn, watch);
+	else
+		steps_begin_at(regions, RTE_DIM(regions), on_insn, watch);
+}
+
+void
+watch_end(struct watch *watch)
+{
+	steps_end();
+	if (watch->doorbell == WATCH_RUNG && watch->is_whole && watch->fault[0] == '\0')
+		strcpy(watch->fault, "no fence behind the last doorbell");
+}
+
+void
+watch_taken(struct watch *watch, uint32_t ci, uint32_t end)
+{
+	for (; ci != end && watch->fault[0] == '\0'; ci++) {
+		uint32_t at = ci & (watch->cq->nb_cqe - 1);
+		uint32_t nb = watch->slot[at].nb_loads[TRAILER];
+
+		if (!watch->slot[at].is_written || !watch->slot[at].is_matched)
+			snprintf(watch->fault, sizeof(watch->fault),
+				 "CQE %u was taken without a look at its owner", at);
+		else if (nb != 1)
+			snprintf(watch->fault, sizeof(watch->fault),
+				 "trailer of CQE %u was loaded %u times", at, nb);
+		watch->slot[at].is_taken = true;
+	}
+}
