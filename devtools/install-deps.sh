@@ -22,9 +22,14 @@ build="$build libibverbs-dev ibverbs-providers"
 build="$build libcapstone-dev libjansson-dev libnl-3-dev libnl-route-3-dev"
 build="$build libpcap-dev libcmocka-dev"
 
-# tests: ibv_devinfo; packets made and judged by others; kernel tools; compilers
-test="ibverbs-utils python3-scapy tshark iproute2 iputils-ping procps"
-test="$test util-linux clang lld git"
+# tests: ibv_devinfo; packets made and judged by others; kernel tools; compilers;
+# DPDK's examples; a root of a newer Debian; a switch, which is run by hand; a
+# cache for the same files compiled again and again; counted instructions,
+# layouts of structs; arm64
+test="ibverbs-utils python3-scapy tshark iproute2 ethtool iputils-ping procps"
+test="$test udev util-linux clang libclang-rt-dev lld git gcovr make debootstrap"
+test="$test openvswitch-switch-dpdk ccache valgrind dwarves"
+test="$test gcc-aarch64-linux-gnu qemu-user"
 
 case ${1:-build} in
 build) wanted=$build ;;
@@ -51,5 +56,12 @@ fi
 echo "$(basename "$0"): installing$missing"
 export DEBIAN_FRONTEND=noninteractive
 apt-get -q update
+# No daemon of a package (the switch's) shall start: the tests run their own.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+	trap 'rm -f "$policy"' EXIT
+	printf '#!/bin/sh\nexit 101\n' >"$policy"
+	chmod 755 "$policy"
+fi
 # shellcheck disable=SC2086 # a list of words
 apt-get -q -y --no-install-recommends install $missing

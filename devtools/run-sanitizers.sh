@@ -10,11 +10,13 @@
 # in LD_PRELOAD first).
 #
 # usage: run-sanitizers.sh [build folder] [arguments of meson test]
+#   without arguments all suites but soak, which would show nothing more
 
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${1:-$root/build-sanitizers}
 [ $# -eq 0 ] || shift
+[ $# -ne 0 ] || set -- --no-suite soak
 
 runtime=
 for library in libasan.so libubsan.so; do

@@ -21,6 +21,8 @@ case $1 in
 	export LD_PRELOAD="$MANA_SANITIZER_RUNTIME${LD_PRELOAD:+:$LD_PRELOAD}"
 	;;
 esac
+# Everything takes longer, the model's device too.
+export MANA_TEST_PATIENCE_MS=20000
 here=$(dirname "$0")
 export ASAN_OPTIONS="${more}detect_leaks=$leaks:exitcode=99:strict_string_checks=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 export LSAN_OPTIONS="suppressions=$here/lsan.supp:print_suppressions=0"
