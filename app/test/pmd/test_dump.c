@@ -226,7 +226,7 @@ test_port(void **state)
 	assert_int_equal(nb_texts("    RQ: id "), 4);
 	assert_int_equal(nb_texts("    SQ: id "), 2);
 	assert_int_equal(nb_texts("    CQ: id "), 6);
-	expect_text("posted 64 of 64, buffers of 2048 bytes, refill at 32");
+	expect_text("posted 64 of 64, buffers of 2048 bytes, refill at 16");
 	expect_text(": start nb_rxq 3 nb_txq 2 (0)\n");
 	bench_stop(bench);
 	assert_int_equal(dump(NULL, bench->port[0], 0, 0, 0), 0);

@@ -345,7 +345,7 @@ test_queue_info(void **state)
 	assert_int_equal(rxq.scattered_rx, 0);
 	assert_int_equal(rxq.queue_state, RTE_ETH_QUEUE_STATE_STOPPED);
 	assert_int_equal(rte_eth_rx_queue_info_get(port, 1, &rxq), 0);
-	assert_int_equal(rxq.conf.rx_free_thresh, 32);
+	assert_int_equal(rxq.conf.rx_free_thresh, 64);
 	assert_int_equal(rxq.conf.offloads, RTE_ETH_RX_OFFLOAD_IPV4_CKSUM);
 
 	assert_int_equal(rte_eth_tx_queue_info_get(port, 0, &txq), 0);

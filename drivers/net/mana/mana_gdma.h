@@ -299,12 +299,15 @@ mana_cq_state(const struct mana_cq *cq, uint32_t idx, uint32_t trailer)
 
 /*
  * CQEs that may be read until a whole lap has passed since the last doorbell:
- * the bound of any walk. mana_cq_update() keeps it above half a ring.
+ * the bound of a walk that has no other. mana_cq_update() keeps it above half a
+ * ring.
  */
 static inline uint32_t
 mana_cq_credit(const struct mana_cq *cq)
 {
-	return mana_cq_size(cq) - (cq->ci - cq->rung);
+	uint32_t nb_read = cq->ci - cq->rung;
+
+	return mana_cq_size(cq) - RTE_MIN(nb_read, mana_cq_size(cq));
 }
 
 /*
@@ -350,9 +353,10 @@ mana_cq_ring_event(struct mana_cq *cq)
 
 /*
  * The owner bits count 8 laps, and the device learns our position only here
- * (Linux mana_en.c mana_cq_handler): ring at least once a lap, unarmed. Half a
- * lap is the mark, so that a burst of ordinary size never meets the bound of
- * mana_cq_credit(). Returns whether it has rung.
+ * (Linux mana_en.c mana_cq_handler): ring about once a lap, unarmed. Half a lap
+ * is the mark: who asks this after at most half a lap of small bursts rings in
+ * each lap, and with bursts as large as the ring in each second one. Returns
+ * whether it has rung.
  */
 static inline bool
 mana_cq_update(struct mana_cq *cq)

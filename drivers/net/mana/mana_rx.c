@@ -254,6 +254,7 @@ mana_rx_take_ahead(struct mana_rxq *rxq, struct mana_rx_ahead *ahead,
 		const uint32_t idx = rxq->cq.ci;
 		const struct gdma_cqe *cqe = mana_cq_cqe(&rxq->cq, idx);
 		struct mana_rx_head head;
+		uint32_t nb_taken = 0;
 
 		if (!mana_cq_is_ours(&rxq->cq, idx, ahead->trailers[i])) {
 			ahead->more = mana_rx_skip(rxq, ahead->trailers[i]);
@@ -263,13 +264,14 @@ mana_rx_take_ahead(struct mana_rxq *rxq, struct mana_rx_ahead *ahead,
 			rxq->cq.ci = idx + 1;
 			head = i < ahead->nb_heads ? ahead->heads[i] :
 						     mana_rx_head_load(cqe);
-			nb += mana_rx_take(rxq, cqe, &head,
-					   i == 0 && ahead->has_parts ?
-						   ahead->parts : NULL,
-					   &pkts[nb], nb_pkts - nb,
-					   &ahead->bytes);
+			nb_taken = mana_rx_take(rxq, cqe, &head,
+						i == 0 && ahead->has_parts ?
+							ahead->parts : NULL,
+						&pkts[nb], nb_pkts - nb,
+						&ahead->bytes);
 		}
-		ahead->budget--;
+		nb += nb_taken;
+		ahead->budget -= nb_taken == 0;
 	}
 	return nb;
 }

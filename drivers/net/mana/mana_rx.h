@@ -31,8 +31,15 @@ struct mana_rxq_conf;
 	((uint32_t)(RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_IP_CKSUM_BAD | \
 		    RTE_MBUF_F_RX_L4_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_BAD))
 extern const uint16_t mana_rx_csum_flags[MANA_RX_CQE_CSUM_M + 1] MANA_HIDDEN;
-/* Packet type by the hash type of a CQE. */
-extern const uint32_t mana_rx_ptype[MANA_RX_CQE_HASH_TYPE_M + 1] MANA_HIDDEN;
+/* What the hash type of a CQE, MANA_RX_HASH_TYPE(), tells of a packet. */
+struct mana_rx_hash {
+	uint32_t ptype;
+	uint32_t ol_flags;
+};
+extern const struct mana_rx_hash
+	mana_rx_hash[MANA_RX_CQE_HASH_TYPE_M + 1] MANA_HIDDEN;
+#define MANA_RX_HASH_TYPE(flags) \
+	((flags) >> MANA_RX_CQE_HASH_TYPE_S & MANA_RX_CQE_HASH_TYPE_M)
 
 /*
  * The packet type by what the frame says itself, len bytes of it at hand.
@@ -43,11 +50,16 @@ uint32_t mana_rx_ptype_by_headers(const void *frame, uint32_t len);
 #define MANA_RX_PTYPE_BYTES 58u
 
 /*
- * Post as many buffers as the pool gives, then ring. What an empty pool denied
- * is tried again by each later poll, whether a completion came or not: the
- * queue is hungry (union mana_rx_odd).
+ * What is due now and then: tell the device how far its CQEs were read, post
+ * as many buffers as the pool gives, then ring. What an empty pool denied is
+ * tried again by each later poll, whether a completion came or not: the queue
+ * is hungry (union mana_rx_odd).
+ *
+ * may_lag: there may be CQEs that were not looked at. The second: of a queue
+ * with several buffers a WQE.
  */
-void mana_rx_replenish(struct mana_rxq *rxq);
+void mana_rx_replenish(struct mana_rxq *rxq, bool may_lag);
+void mana_rx_scatter_replenish(struct mana_rxq *rxq, bool may_lag);
 
 /* data_off, refcnt, nb_segs and port of a packet, as the mbuf holds them. */
 uint64_t mana_rx_rearm(uint16_t port_id, uint16_t data_off);
@@ -81,9 +93,9 @@ struct mana_rx_ahead {
 	uint32_t nb_heads; /* of these what they say, too: they are ours, */
 	bool has_parts; /* and all packets of the first one, a coalesced CQE */
 	bool more; /* out: there may be another CQE behind them */
-	uint32_t budget; /* in, out: CQEs that may be taken */
+	uint32_t budget; /* in, out: CQEs without packet that may be taken */
 	uint64_t bytes; /* in, out: delivered */
-	uint32_t trailers[MANA_RX_NB_AHEAD];
+	alignas(16) uint32_t trailers[MANA_RX_NB_AHEAD];
 	alignas(16) struct mana_rx_head heads[MANA_RX_NB_AHEAD];
 	struct mana_rx_head parts[MANA_RX_CQE_NB_PPI]; /* len, hash */
 };
@@ -104,9 +116,12 @@ uint32_t mana_rx_rest_deliver(struct mana_rxq *rxq, struct rte_mbuf **pkts,
 uint16_t mana_rx_work_scalar(struct mana_rxq *rxq, struct rte_mbuf **pkts,
 			     uint32_t nb_pkts, uint32_t trailer);
 
-/* The same for bursts of one where nothing is odd. */
+/*
+ * The same for bursts of one where nothing is odd. in_lap: trailer of the next
+ * CQE as mana_rx_trailer_in_lap().
+ */
 uint16_t mana_rx_work_one(struct mana_rxq *rxq, struct rte_mbuf **pkts,
-			  uint32_t nb_pkts, uint32_t trailer);
+			  const struct gdma_cqe *cqe, uint32_t in_lap);
 
 uint16_t mana_rx_burst_scalar(void *rxq, struct rte_mbuf **pkts,
 			      uint16_t nb_pkts);

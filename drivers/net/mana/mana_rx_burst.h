@@ -52,23 +52,19 @@ mana_rx_get(const struct mana_rxq *rxq, struct mana_rx_at *at)
 
 /**
  * A kernel: deliver packets of the most common kinds until something else
- * comes, or a ring ends.
+ * comes, or a ring ends. Each CQE that it takes has a packet at least, and
+ * nb_pkts and what is posted bound these.
  *
  * @param pkts, nb_pkts
  *   Room for packets, from the next one on, not 0.
- * @param nb_cqe
- *   CQEs it may take at most, not 0.
  * @param trailer
  *   That of the next CQE.
  * @param[out] ahead
  *   What was loaded and not taken. Nothing only where something was taken.
- * @return
- *   CQEs taken.
  */
-typedef uint32_t (*mana_rx_kernel_t)(struct mana_rxq *rxq, struct mana_rx_at *at,
-				     struct rte_mbuf **pkts, uint32_t nb_pkts,
-				     uint32_t nb_cqe, uint32_t trailer,
-				     struct mana_rx_ahead *ahead);
+typedef void (*mana_rx_kernel_t)(struct mana_rxq *rxq, struct mana_rx_at *at,
+				 struct rte_mbuf **pkts, uint32_t nb_pkts,
+				 uint32_t trailer, struct mana_rx_ahead *ahead);
 
 /* The trailer of a CQE in the lap of this one, when it is ours. Closed: none. */
 static __rte_always_inline uint32_t
@@ -83,6 +79,13 @@ mana_rx_trailer_is(uint32_t trailer, uint32_t want)
 	return (trailer & MANA_CQ_TRAILER_M) == want;
 }
 
+static inline void
+mana_rx_cq_update(struct mana_rxq *rxq)
+{
+	if (mana_cq_update(&rxq->cq))
+		rxq->stats.cq_doorbells++;
+}
+
 /* Packets that can be delivered before the ring of mbufs ends. */
 static __rte_always_inline uint32_t
 mana_rx_run_pkts(const struct mana_rxq *rxq, uint32_t rq, uint32_t nb_pkts)
@@ -93,26 +96,40 @@ mana_rx_run_pkts(const struct mana_rxq *rxq, uint32_t rq, uint32_t nb_pkts)
 
 /* CQEs before the ring of them ends. */
 static __rte_always_inline uint32_t
-mana_rx_run_cqes(const struct mana_cq *cq, uint32_t idx, uint32_t nb_cqe)
+mana_rx_run_cqes(const struct mana_cq *cq, uint32_t idx)
 {
-	return RTE_MIN(nb_cqe, (~idx & cq->mask) + 1);
+	return (~idx & cq->mask) + 1;
+}
+
+/* Of what comes next a trailer was loaded, and no more. */
+static __rte_always_inline void
+mana_rx_ahead_one(struct mana_rx_ahead *ahead, uint32_t trailer)
+{
+	ahead->nb = 1;
+	ahead->nb_heads = 0;
+	ahead->has_parts = false;
+	ahead->trailers[0] = trailer;
+}
+
+/* mbuf flags by what a CQE says of checksums. */
+static __rte_always_inline uint32_t
+mana_rx_csum_told(const struct mana_rxq *rxq, uint32_t flags)
+{
+	return mana_rx_csum_flags[flags >> MANA_RX_CQE_CSUM_S &
+				  MANA_RX_CQE_CSUM_M] & rxq->told_flags;
 }
 
 static __rte_always_inline struct mana_rx_meta
 mana_rx_meta(const struct mana_rxq *rxq, uint32_t flags)
 {
-	uint32_t type = flags >> MANA_RX_CQE_HASH_TYPE_S & MANA_RX_CQE_HASH_TYPE_M;
-	struct mana_rx_meta meta = {
-		.ol_flags = rxq->ol_flags,
-		.ptype = mana_rx_ptype[type],
+	const struct mana_rx_hash *hash = &mana_rx_hash[MANA_RX_HASH_TYPE(flags)];
+
+	return (struct mana_rx_meta){
+		.ol_flags = rxq->ol_flags | hash->ol_flags |
+			    mana_rx_csum_told(rxq, flags),
+		.ptype = hash->ptype,
 		.flags = flags,
 	};
-
-	meta.ol_flags |= mana_rx_csum_flags[flags >> MANA_RX_CQE_CSUM_S &
-					    MANA_RX_CQE_CSUM_M] &
-			 rxq->told_flags;
-	meta.ol_flags |= type != 0 ? RTE_MBUF_F_RX_RSS_HASH : 0;
-	return meta;
 }
 
 /*
@@ -137,42 +154,71 @@ mana_rx_deliver(const struct mana_rxq *rxq, struct rte_mbuf *m,
 	return len;
 }
 
-/* The end of a burst that has found something, or was to refill. */
+/*
+ * The end of a burst that has found something, or was to refill.
+ *
+ * @param nb_pkts
+ *   Packets wanted. When so many came, there may be more.
+ * @param has_odd
+ *   There were CQEs that may not have taken a WQE: how far they were read is
+ *   told now. Else a refill does it, and one is due when half the limit was
+ *   read, or earlier.
+ */
 static __rte_always_inline void
 mana_rx_finish(struct mana_rxq *rxq, const struct mana_rx_at *at,
-	       const bool is_scatter)
+	       uint32_t nb_pkts, bool has_odd, const bool is_scatter)
 {
+	const bool is_full = at->nb == nb_pkts;
+
 	mana_rx_put(rxq, at);
 	rxq->packets += at->nb;
 	rxq->bytes += at->bytes;
-	if (mana_cq_update(&rxq->cq))
-		rxq->stats.cq_doorbells++;
+	if (unlikely(has_odd))
+		mana_rx_cq_update(rxq);
 	if (is_scatter) {
 		if (rxq->limit - mana_rxq_nb_posted(rxq) >= rxq->refill_thresh)
-			mana_rx_replenish(rxq);
+			mana_rx_scatter_replenish(rxq, is_full);
 	} else if (rxq->limit - mana_wq_used_bu(&rxq->rq) >= rxq->refill_thresh) {
-		mana_rx_replenish(rxq);
+		mana_rx_replenish(rxq, is_full);
 	}
 	mana_burst_leave(&rxq->is_busy);
 }
 
+/*
+ * A trailer with its owner bits less those of the lap of idx: as that of the
+ * queue, when the CQE is ours; these bits all set, when it is still that of the
+ * lap before.
+ */
+static __rte_always_inline uint32_t
+mana_rx_trailer_in_lap(const struct mana_cq *cq, uint32_t idx, uint32_t trailer)
+{
+	return trailer - mana_cq_owner(cq, idx);
+}
+
 /* Not yet written, the most common answer of mana_cq_state(). */
+static __rte_always_inline bool
+mana_rx_is_empty_in_lap(uint32_t in_lap)
+{
+	return in_lap >= MANA_CQ_OWNER_M;
+}
+
 static __rte_always_inline bool
 mana_rx_is_empty(const struct mana_cq *cq, uint32_t idx, uint32_t trailer)
 {
-	return ((mana_cq_owner(cq, idx - mana_cq_size(cq)) ^ trailer) &
-		MANA_CQ_OWNER_M) == 0;
+	return mana_rx_is_empty_in_lap(mana_rx_trailer_in_lap(cq, idx, trailer));
 }
 
 /*
- * What a kernel has left. False when there is no more: no CQE, no room, or
- * the queue is lost.
+ * What a kernel has left, in steps. The budget bounds those that bring no
+ * packet: as many as packets are wanted, and at most to the end of a lap without
+ * doorbell. False when there is no more: no CQE, no room, or the queue is lost.
  */
 static __rte_always_inline bool
 mana_rx_go_on(struct mana_rxq *rxq, struct mana_rx_at *at, uint32_t *budget,
 	      struct mana_rx_ahead *ahead, struct rte_mbuf **pkts,
 	      uint32_t nb_pkts)
 {
+	uint32_t max;
 	bool more = true;
 
 	if (ahead->nb != 0) {
@@ -180,16 +226,17 @@ mana_rx_go_on(struct mana_rxq *rxq, struct mana_rx_at *at, uint32_t *budget,
 					    ahead->trailers[0])))
 			return false;
 		mana_rx_put(rxq, at);
-		ahead->budget = *budget;
+		max = RTE_MIN(*budget, mana_cq_credit(&rxq->cq));
+		ahead->budget = max;
 		ahead->bytes = 0;
 		at->nb += mana_rx_take_ahead(rxq, ahead, &pkts[at->nb],
 					     nb_pkts - at->nb);
 		at->bytes += ahead->bytes;
-		*budget = ahead->budget;
-		more = ahead->more;
+		*budget -= max - ahead->budget;
+		more = ahead->more && ahead->budget > 0;
 		mana_rx_get(rxq, at);
 	}
-	return more && *budget > 0 && at->nb < nb_pkts;
+	return more && at->nb < nb_pkts;
 }
 
 /*
@@ -203,7 +250,7 @@ mana_rx_work_tmpl(struct mana_rxq *rxq, struct rte_mbuf **pkts,
 {
 	struct mana_rx_at at = { .nb = 0 };
 	struct mana_rx_ahead ahead;
-	uint32_t budget;
+	uint32_t budget = nb_pkts;
 
 	if (unlikely(rxq->odd.rest != 0)) {
 		ahead.bytes = 0;
@@ -211,12 +258,10 @@ mana_rx_work_tmpl(struct mana_rxq *rxq, struct rte_mbuf **pkts,
 		at.bytes = ahead.bytes;
 	}
 	mana_rx_get(rxq, &at);
-	/* CQEs to look at: one for each packet wanted, at most a lap. */
-	budget = RTE_MIN(nb_pkts, mana_cq_credit(&rxq->cq));
-	if (likely(budget > 0 && at.nb < nb_pkts)) {
+	if (likely(at.nb < nb_pkts)) {
 		for (;;) {
-			budget -= kernel(rxq, &at, &pkts[at.nb], nb_pkts - at.nb,
-					 budget, trailer, &ahead);
+			kernel(rxq, &at, &pkts[at.nb], nb_pkts - at.nb, trailer,
+			       &ahead);
 			if (likely(at.nb == nb_pkts) ||
 			    !mana_rx_go_on(rxq, &at, &budget, &ahead, pkts,
 					   nb_pkts))
@@ -224,7 +269,7 @@ mana_rx_work_tmpl(struct mana_rxq *rxq, struct rte_mbuf **pkts,
 			trailer = mana_cq_trailer(&rxq->cq, at.cq);
 		}
 	}
-	mana_rx_finish(rxq, &at, is_scatter);
+	mana_rx_finish(rxq, &at, nb_pkts, budget != nb_pkts, is_scatter);
 	return at.nb;
 }
 
@@ -255,7 +300,8 @@ mana_rx_burst_tmpl(struct mana_rxq *rxq, struct rte_mbuf **pkts,
 				    uint32_t nb_pkts, uint32_t trailer),
 		   const uint32_t nb_step)
 {
-	uint32_t odd, trailer;
+	const struct gdma_cqe *cqe;
+	uint32_t odd, idx, trailer, in_lap;
 
 	mana_burst_enter(&rxq->is_busy);
 	odd = mana_rxq_odd(rxq);
@@ -263,13 +309,16 @@ mana_rx_burst_tmpl(struct mana_rxq *rxq, struct rte_mbuf **pkts,
 		mana_burst_leave(&rxq->is_busy);
 		return mana_rx_odd_burst(rxq, pkts, nb_pkts, self);
 	}
-	trailer = mana_cq_trailer(&rxq->cq, rxq->cq.ci);
-	if (likely(mana_rx_is_empty(&rxq->cq, rxq->cq.ci, trailer)) && likely(odd == 0)) {
+	idx = rxq->cq.ci;
+	cqe = mana_cq_cqe(&rxq->cq, idx);
+	trailer = mana_cqe_load(&cqe->trailer);
+	in_lap = mana_rx_trailer_in_lap(&rxq->cq, idx, trailer);
+	if (likely(mana_rx_is_empty_in_lap(in_lap)) && likely(odd == 0)) {
 		mana_burst_leave(&rxq->is_busy);
 		return 0;
 	}
 	if (nb_step != 0 && nb_pkts == 1 && odd == 0)
-		return mana_rx_work_one(rxq, pkts, nb_pkts, trailer);
+		return mana_rx_work_one(rxq, pkts, cqe, in_lap);
 	if (nb_step > 1 && nb_pkts < nb_step)
 		return mana_rx_work_scalar(rxq, pkts, nb_pkts, trailer);
 	return work(rxq, pkts, nb_pkts, trailer);

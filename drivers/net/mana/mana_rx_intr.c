@@ -21,8 +21,12 @@ mana_rx_arm_one(struct mana_rxq *rxq, bool event)
 	if (mana_cq_is_closed(&rxq->cq))
 		return 0;
 	/* Polling would refill it some day; who sleeps does not poll. */
-	if (mana_wq_used_bu(&rxq->rq) == 0)
-		mana_rx_replenish(rxq);
+	if (mana_wq_used_bu(&rxq->rq) == 0) {
+		if (rxq->scatter.nb_segs != 0)
+			mana_rx_scatter_replenish(rxq, false);
+		else
+			mana_rx_replenish(rxq, false);
+	}
 	if (event || rxq->odd.rest != 0)
 		mana_cq_ring_event(&rxq->cq);
 	else

@@ -159,6 +159,15 @@ mana_rx_detach(struct mana_rxq *rxq)
 	rxq->refill_thresh = UINT32_MAX;
 }
 
+/* A burst of such a queue, which no refill frees of its bounds. */
+static uint16_t
+mana_rx_detached_burst(struct mana_rxq *rxq, mana_burst_t burst,
+		       struct rte_mbuf **pkts)
+{
+	rxq->cq.rung = rxq->cq.ci;
+	return burst(rxq, pkts, MANA_RX_TAKE_BURST);
+}
+
 uint32_t
 mana_rxq_take(struct mana_rxq *rxq, mana_burst_t burst, struct rte_mbuf **pkts)
 {
@@ -171,7 +180,7 @@ mana_rxq_take(struct mana_rxq *rxq, mana_burst_t burst, struct rte_mbuf **pkts)
 	mana_rx_detach(rxq);
 	do {
 		ci = rxq->cq.ci;
-		nb = burst(rxq, pkts + total, MANA_RX_TAKE_BURST);
+		nb = mana_rx_detached_burst(rxq, burst, pkts + total);
 		total += nb;
 	} while (nb != 0 || rxq->cq.ci != ci);
 	rxq->packets = packets;
@@ -192,7 +201,7 @@ mana_rxq_discard(struct mana_rxq *rxq, mana_burst_t burst)
 	mana_rx_detach(rxq);
 	do {
 		ci = rxq->cq.ci;
-		nb = burst(rxq, pkts, RTE_DIM(pkts));
+		nb = mana_rx_detached_burst(rxq, burst, pkts);
 		rte_pktmbuf_free_bulk(pkts, nb);
 		rxq->stats.stopped += nb;
 	} while (nb != 0 || rxq->cq.ci != ci);

@@ -146,8 +146,9 @@ mana_rxq_init(struct mana_rxq *rxq, const struct mana_rxq_conf *conf)
 	rxq->told_flags = ~(conf->csum ? 0 : MANA_RX_CSUM_FLAGS);
 	/* Each WQE may give a CQE, and a fence needs one more. */
 	rxq->limit = RTE_MIN((uint32_t)conf->nb_desc, conf->nb_cqe - 1);
-	thresh = conf->free_thresh != 0 ? conf->free_thresh :
-					  MANA_RX_REFILL_THRESH;
+	thresh = conf->free_thresh != 0 ?
+			 conf->free_thresh :
+			 MANA_RX_REFILL_THRESH(conf->nb_desc);
 	thresh = RTE_MIN(thresh, rxq->limit / 2);
 	rxq->refill_thresh = RTE_MAX(1u, thresh);
 	rxq->rest = (struct mana_rx_rest){0};

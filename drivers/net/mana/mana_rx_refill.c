@@ -18,10 +18,12 @@
 #include <rte_mempool.h>
 
 #include "mana_rx.h"
+#include "mana_rx_burst.h"
 #include "mana_rxtx.h"
 #include "mana_vec.h"
 
 #define MANA_RX_REFILL_MAX 64 /* mbufs taken from the pool at a time */
+#define MANA_RX_REFILL_STEP 8 /* WQEs written at a time, where it goes fast */
 
 /* ---- Any pool -------------------------------------------------------------- */
 
@@ -101,32 +103,42 @@ mana_rx_flatten(struct mana_rxq *rxq, const struct rte_mbuf *m)
 	rxq->is_keyed = false;
 }
 
-/* A WQE for each mbuf, of which all but the address is there already. */
+/* The WQEs of two mbufs, of which all but the address is there already. */
+static __rte_always_inline void
+mana_rx_patch_two(uint64_t *wqe, struct rte_mbuf **mbufs,
+		  struct rte_mbuf *const *from, mana_vec_t delta)
+{
+	mana_vec_t two = mana_vec_load(from);
+
+	mana_vec_store(mbufs, two);
+	two = mana_vec_add64(two, delta);
+	mana_vec_store_lo64(&wqe[2], two);
+	mana_vec_store_hi64(&wqe[2 + GDMA_BU_WORDS], two);
+}
+
+/* A WQE for each mbuf, likewise. */
 static inline void
 mana_rx_patch(uint64_t *wqe, struct rte_mbuf **mbufs,
 	      struct rte_mbuf *const *from, uint32_t nb, uint64_t delta)
 {
 	const mana_vec_t delta2 = mana_vec_of64(delta, delta);
-	const size_t nb_fours = nb & ~3u;
-	size_t i;
+	struct rte_mbuf *const *const end = from + nb;
 
-	for (i = 0; i != nb_fours; i += 4) {
-		mana_vec_t lo = mana_vec_load(&from[i]);
-		mana_vec_t hi = mana_vec_load(&from[i + 2]);
-
-		mana_vec_store(&mbufs[i], lo);
-		mana_vec_store(&mbufs[i + 2], hi);
-		lo = mana_vec_add64(lo, delta2);
-		hi = mana_vec_add64(hi, delta2);
-		mana_vec_store_lo64(&wqe[2], lo);
-		mana_vec_store_hi64(&wqe[2 + GDMA_BU_WORDS], lo);
-		mana_vec_store_lo64(&wqe[2 + 2 * GDMA_BU_WORDS], hi);
-		mana_vec_store_hi64(&wqe[2 + 3 * GDMA_BU_WORDS], hi);
-		wqe += 4 * GDMA_BU_WORDS;
+	for (; nb >= MANA_RX_REFILL_STEP; nb -= MANA_RX_REFILL_STEP) {
+		mana_rx_patch_two(wqe, mbufs, from, delta2);
+		mana_rx_patch_two(wqe + 2 * GDMA_BU_WORDS, mbufs + 2, from + 2,
+				  delta2);
+		mana_rx_patch_two(wqe + 4 * GDMA_BU_WORDS, mbufs + 4, from + 4,
+				  delta2);
+		mana_rx_patch_two(wqe + 6 * GDMA_BU_WORDS, mbufs + 6, from + 6,
+				  delta2);
+		wqe += MANA_RX_REFILL_STEP * GDMA_BU_WORDS;
+		mbufs += MANA_RX_REFILL_STEP;
+		from += MANA_RX_REFILL_STEP;
 	}
-	for (; i < nb; i++) {
-		mbufs[i] = from[i];
-		wqe[2] = rte_cpu_to_le_64((uintptr_t)from[i] + delta);
+	for (; from != end; from++) {
+		*mbufs++ = *from;
+		wqe[2] = rte_cpu_to_le_64((uintptr_t)*from + delta);
 		wqe += GDMA_BU_WORDS;
 	}
 }
@@ -231,24 +243,20 @@ mana_rx_fill(struct mana_rxq *rxq)
 	return 0;
 }
 
-/* Forget what is known of memory regions, if one has gone. */
-static inline void
-mana_rx_regions_sync(struct mana_rxq *rxq)
+/* A region has gone: nothing is known of any. */
+static __rte_noinline __rte_cold void
+mana_rx_regions_forget(struct mana_rxq *rxq)
 {
-	uint32_t seen = rxq->mr.generation_seen;
-
 	mana_mr_cache_sync(&rxq->mr);
-	if (unlikely(rxq->mr.generation_seen != seen))
-		rxq->flat = MANA_RX_FLAT_UNKNOWN;
+	rxq->flat = MANA_RX_FLAT_UNKNOWN;
 }
 
 /* Is what is missing enough for the next poll to try again? */
 static inline void
-mana_rx_feel_hungry(struct mana_rxq *rxq, int error)
+mana_rx_feel_hungry(struct mana_rxq *rxq)
 {
-	rxq->odd.hungry = error != 0 &&
-			  rxq->limit - mana_rxq_nb_posted(rxq) >=
-				  rxq->refill_thresh;
+	rxq->odd.hungry = rxq->limit - mana_rxq_nb_posted(rxq) >=
+			  rxq->refill_thresh;
 }
 
 int
@@ -256,10 +264,13 @@ mana_rxq_fill(struct mana_rxq *rxq)
 {
 	int ret;
 
-	mana_rx_regions_sync(rxq);
+	if (mana_mr_cache_is_stale(&rxq->mr))
+		mana_rx_regions_forget(rxq);
 	ret = rxq->scatter.nb_segs != 0 ? mana_rx_scatter_fill(rxq) :
 					  mana_rx_fill(rxq);
-	mana_rx_feel_hungry(rxq, ret);
+	rxq->odd.hungry = 0;
+	if (ret != 0)
+		mana_rx_feel_hungry(rxq);
 	return ret;
 }
 
@@ -273,18 +284,17 @@ mana_rx_is_written(const struct mana_rxq *rxq, uint32_t idx)
 
 /*
  * Whether the device may have used all that is posted: with up to four
- * packets a CQE, no fewer CQEs than a quarter of it wait. Two loads at most,
- * the second only when the application lags behind. That a CQE may have four
- * is known when one had.
+ * packets a CQE, no fewer CQEs than a quarter of it wait. One load at most,
+ * and only when the application may lag behind. That a CQE may have four is
+ * known when one had.
  */
 static inline bool
-mana_rx_may_be_empty(const struct mana_rxq *rxq, uint32_t posted)
+mana_rx_may_be_empty(const struct mana_rxq *rxq, uint32_t posted, bool may_lag)
 {
-	uint32_t ci = rxq->cq.ci;
-
 	return posted == 0 ||
-	       (mana_rx_is_written(rxq, ci) &&
-		mana_rx_is_written(rxq, ci + ((posted - 1) >> rxq->ppi_shift)));
+	       (may_lag &&
+		mana_rx_is_written(rxq, rxq->cq.ci +
+					((posted - 1) >> rxq->ppi_shift)));
 }
 
 /*
@@ -305,23 +315,39 @@ mana_rx_look_empty(struct mana_rxq *rxq)
 	rxq->look_ci = ci + RTE_MAX(nb, 1u);
 }
 
-__rte_noinline void
-mana_rx_replenish(struct mana_rxq *rxq)
+static __rte_always_inline void
+mana_rx_replenish_tmpl(struct mana_rxq *rxq, bool may_lag, const bool is_scatter)
 {
 	const uint32_t pi = rxq->rq.pi;
-	const uint32_t posted = mana_rxq_nb_posted(rxq);
+	uint32_t posted = is_scatter ? mana_rxq_nb_posted(rxq) :
+				       mana_wq_used_bu(&rxq->rq);
 	int ret;
 
 	if (unlikely(mana_cq_is_closed(&rxq->cq)))
 		return;
-	if (unlikely(mana_rx_may_be_empty(rxq, posted)))
+	mana_rx_cq_update(rxq);
+	if (unlikely(mana_rx_may_be_empty(rxq, posted, may_lag)))
 		mana_rx_look_empty(rxq);
-	mana_rx_regions_sync(rxq);
-	ret = rxq->scatter.nb_segs != 0 ? mana_rx_scatter_fill(rxq) :
-					  mana_rx_fill(rxq);
-	mana_rx_feel_hungry(rxq, ret);
-	if (rxq->rq.pi == pi)
+	if (unlikely(mana_mr_cache_is_stale(&rxq->mr)))
+		mana_rx_regions_forget(rxq);
+	ret = is_scatter ? mana_rx_scatter_fill(rxq) : mana_rx_fill(rxq);
+	rxq->odd.hungry = 0;
+	if (unlikely(ret != 0))
+		mana_rx_feel_hungry(rxq);
+	if (unlikely(rxq->rq.pi == pi))
 		return;
 	mana_wq_ring(&rxq->rq);
 	rxq->stats.rq_doorbells++;
+}
+
+__rte_noinline void
+mana_rx_replenish(struct mana_rxq *rxq, bool may_lag)
+{
+	mana_rx_replenish_tmpl(rxq, may_lag, false);
+}
+
+__rte_noinline void
+mana_rx_scatter_replenish(struct mana_rxq *rxq, bool may_lag)
+{
+	mana_rx_replenish_tmpl(rxq, may_lag, true);
 }

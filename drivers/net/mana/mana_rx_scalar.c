@@ -12,10 +12,10 @@
 #include "mana_rxtx.h"
 
 /* One packet a CQE, one CQE at a time: see mana_rx_kernel_t. */
-static __rte_always_inline uint32_t
+static __rte_always_inline void
 mana_rx_scalar_kernel(struct mana_rxq *rxq, struct mana_rx_at *at,
-		      struct rte_mbuf **pkts, uint32_t nb_pkts, uint32_t nb_cqe,
-		      uint32_t trailer, struct mana_rx_ahead *ahead)
+		      struct rte_mbuf **pkts, uint32_t nb_pkts, uint32_t trailer,
+		      struct mana_rx_ahead *ahead)
 {
 	const uint32_t want = mana_rx_trailer_wanted(&rxq->cq, at->cq);
 	const struct gdma_cqe *cqe = mana_cq_cqe(&rxq->cq, at->cq);
@@ -27,8 +27,7 @@ mana_rx_scalar_kernel(struct mana_rxq *rxq, struct mana_rx_at *at,
 	ahead->nb_heads = 0;
 	ahead->has_parts = false;
 	nb_pkts = mana_rx_run_pkts(rxq, at->rq, nb_pkts);
-	end = mbufs + mana_rx_run_cqes(&rxq->cq, at->cq,
-				       RTE_MIN(nb_pkts, nb_cqe));
+	end = mbufs + RTE_MIN(nb_pkts, mana_rx_run_cqes(&rxq->cq, at->cq));
 	while (likely(mana_rx_trailer_is(trailer, want) && mbufs != end)) {
 		uint32_t header, flags, len, hash;
 		struct mana_rx_meta meta;
@@ -61,7 +60,6 @@ mana_rx_scalar_kernel(struct mana_rxq *rxq, struct mana_rx_at *at,
 	at->cq += nb;
 	at->rq += nb;
 	at->nb += nb;
-	return nb;
 }
 
 __rte_noinline uint16_t
@@ -72,11 +70,12 @@ mana_rx_work_scalar(struct mana_rxq *rxq, struct rte_mbuf **pkts,
 				 mana_rx_scalar_kernel, false);
 }
 
-/* A CQE that is not for mana_rx_work_one() after all. */
+/* A CQE of ours that is not for mana_rx_work_one() after all. */
 static __rte_noinline uint16_t
-mana_rx_left_one(struct mana_rxq *rxq, struct rte_mbuf **pkts, uint32_t trailer,
+mana_rx_left_one(struct mana_rxq *rxq, struct rte_mbuf **pkts, uint32_t in_lap,
 		 struct mana_rx_head head)
 {
+	const uint32_t trailer = in_lap + mana_cq_owner(&rxq->cq, rxq->cq.ci);
 	struct mana_rx_ahead ahead = {
 		.nb = 1, .nb_heads = 1, .budget = 1,
 		.trailers = { trailer }, .heads = { head },
@@ -86,22 +85,24 @@ mana_rx_left_one(struct mana_rxq *rxq, struct rte_mbuf **pkts, uint32_t trailer,
 	at.nb = mana_rx_take_ahead(rxq, &ahead, pkts, 1);
 	at.bytes = ahead.bytes;
 	mana_rx_get(rxq, &at);
-	mana_rx_finish(rxq, &at, false);
+	mana_rx_finish(rxq, &at, 1, ahead.budget == 0, false);
 	return at.nb;
 }
 
 __rte_noinline uint16_t
-mana_rx_work_one(struct mana_rxq *rxq, struct rte_mbuf **pkts, uint32_t nb_pkts,
-		 uint32_t trailer)
+mana_rx_work_one(struct mana_rxq *rxq, struct rte_mbuf **pkts,
+		 const struct gdma_cqe *cqe, uint32_t in_lap)
 {
-	const uint32_t idx = rxq->cq.ci, rq = rxq->rq.ci;
-	const struct gdma_cqe *cqe = mana_cq_cqe(&rxq->cq, idx);
+	const uint32_t rq = rxq->rq.ci;
 	uint32_t header, flags, len, hash;
 	struct mana_rx_meta meta;
 	struct rte_mbuf *m;
 
-	if (unlikely(!mana_cq_is_ours(&rxq->cq, idx, trailer)))
-		return mana_rx_work_scalar(rxq, pkts, nb_pkts, trailer);
+	if (unlikely((in_lap & MANA_CQ_TRAILER_M) != rxq->cq.trailer))
+		return mana_rx_work_scalar(rxq, pkts, 1,
+					   in_lap + mana_cq_owner(&rxq->cq,
+								  rxq->cq.ci));
+	rte_io_rmb();
 	header = mana_cqe_load(&cqe->rx.header);
 	flags = mana_cqe_load(&cqe->rx.flags);
 	len = mana_cqe_load(&cqe->rx.ppi[0].len);
@@ -109,20 +110,18 @@ mana_rx_work_one(struct mana_rxq *rxq, struct rte_mbuf **pkts, uint32_t nb_pkts,
 	if (unlikely((header & MANA_CQE_TYPE_M) != MANA_CQE_RX_OKAY ||
 		     (len & UINT16_MAX) - 1 >= rxq->buf_bytes ||
 		     rxq->rq.pi == rq))
-		return mana_rx_left_one(rxq, pkts, trailer,
+		return mana_rx_left_one(rxq, pkts, in_lap,
 					(struct mana_rx_head){
 						header, flags, len, hash });
 	meta = mana_rx_meta(rxq, flags);
 	m = rxq->mbufs[rq & rxq->mbuf_mask];
 	*pkts = m;
-	rxq->cq.ci = idx + 1;
+	rxq->cq.ci++;
 	rxq->rq.ci = rq + 1;
 	rxq->packets++;
 	rxq->bytes += mana_rx_deliver(rxq, m, &meta, len & UINT16_MAX, hash);
-	if (unlikely(mana_cq_update(&rxq->cq)))
-		rxq->stats.cq_doorbells++;
 	if (rxq->limit - mana_wq_used_bu(&rxq->rq) >= rxq->refill_thresh)
-		mana_rx_replenish(rxq);
+		mana_rx_replenish(rxq, true);
 	mana_burst_leave(&rxq->is_busy);
 	return 1;
 }
@@ -135,21 +134,16 @@ mana_rx_burst_scalar(void *rxq, struct rte_mbuf **pkts, uint16_t nb_pkts)
 }
 
 /* Of a queue with several buffers a WQE all is left to the steps. */
-static __rte_always_inline uint32_t
+static __rte_always_inline void
 mana_rx_no_kernel(struct mana_rxq *rxq, struct mana_rx_at *at,
-		  struct rte_mbuf **pkts, uint32_t nb_pkts, uint32_t nb_cqe,
-		  uint32_t trailer, struct mana_rx_ahead *ahead)
+		  struct rte_mbuf **pkts, uint32_t nb_pkts, uint32_t trailer,
+		  struct mana_rx_ahead *ahead)
 {
 	RTE_SET_USED(rxq);
 	RTE_SET_USED(at);
 	RTE_SET_USED(pkts);
 	RTE_SET_USED(nb_pkts);
-	RTE_SET_USED(nb_cqe);
-	ahead->nb = 1;
-	ahead->nb_heads = 0;
-	ahead->has_parts = false;
-	ahead->trailers[0] = trailer;
-	return 0;
+	mana_rx_ahead_one(ahead, trailer);
 }
 
 /*

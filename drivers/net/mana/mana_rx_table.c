@@ -52,6 +52,8 @@ static_assert(MANA_RX_CSUM_FLAGS >> 16 == 0, "checksum flags fit the table");
 		 RTE_PTYPE_L3_IPV6_EXT_UNKNOWN) | \
 	 MANA_RX_VERDICT(type, HASH_TCP, HASH_UDP, RTE_PTYPE_L4_TCP, RTE_PTYPE_L4_UDP))
 
-const uint32_t mana_rx_ptype[MANA_RX_CQE_HASH_TYPE_M + 1] = {
-	TABLE512(PTYPE)
+#define HASH(type) { PTYPE(type), (type) == 0 ? 0 : RTE_MBUF_F_RX_RSS_HASH }
+
+const struct mana_rx_hash mana_rx_hash[MANA_RX_CQE_HASH_TYPE_M + 1] = {
+	TABLE512(HASH)
 };

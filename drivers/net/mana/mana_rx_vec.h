@@ -81,21 +81,13 @@ struct mana_rx_vec_const {
 	uint32_t type_len[4];
 	uint32_t hash_type[4]; /* of a flags word */
 	uint32_t hash_flag[4]; /* of an mbuf's flags */
-	uint32_t trailers[4]; /* what counts of three of them */
+	uint32_t trailers[4]; /* what counts of them */
 	uint32_t tag[4]; /* of a flags word */
 	uint32_t coalesced[4]; /* of a head: this bit, and not RX_OKAY's */
+	uint8_t tci[16]; /* of a head: its flags' low half to vlan_tci */
 };
 extern const struct mana_rx_vec_const mana_rx_vec_const MANA_HIDDEN;
-#define MANA_RX_VEC(name) mana_vec_load(mana_rx_vec_const.name)
-
-/* What a kernel needs of its queue, in vectors. */
-struct mana_rx_vec_queue {
-	mana_vec_t rearm; /* and the flags of all mbufs */
-	mana_vec_t bound; /* 0, then bytes of a buffer less 1, and so on */
-	mana_vec_t bound_lo; /* the other way round */
-	mana_vec_t told; /* ol_flags that are wanted */
-	mana_vec_t want; /* a trailer, four times */
-};
+#define MANA_RX_VEC(name) mana_vec_load_16(mana_rx_vec_const.name)
 
 /* The first 32 bytes of an mbuf behind its addresses. */
 static __rte_always_inline void
@@ -125,8 +117,9 @@ mana_rx_vec_deliver(struct rte_mbuf **pkts, struct rte_mbuf *const *mbufs,
 }
 
 /*
- * mbuf flags by four flags words, hash their hash types in place. All that come from them are below bit 9 and
- * above bit 0: a byte of a table has them shifted by one.
+ * mbuf flags by four flags words, hash their hash types in place. All that
+ * come from them are below bit 9 and above bit 0: a byte of a table has them
+ * shifted by one.
  */
 static __rte_always_inline mana_vec_t
 mana_rx_vec_flags(mana_vec_t flags, mana_vec_t hash)
@@ -145,7 +138,7 @@ mana_rx_vec_flags(mana_vec_t flags, mana_vec_t hash)
 /* The packet type of hash type i, the high half of word i, into a packet. */
 #define MANA_RX_VEC_PTYPE(packet, hash_types, i) \
 	mana_vec_set32(packet, \
-		       mana_rx_ptype[mana_vec_get16(hash_types, 2 * (i) + 1)], 0)
+		       mana_rx_hash[mana_vec_get16(hash_types, 2 * (i) + 1)].ptype, 0)
 static_assert(MANA_RX_CQE_HASH_TYPE_S == 16, "the high half of a flags word");
 
 /*
@@ -153,9 +146,10 @@ static_assert(MANA_RX_CQE_HASH_TYPE_S == 16, "the high half of a flags word");
  * be: nothing has happened then.
  */
 static __rte_always_inline bool
-mana_rx_vec_okay(const struct mana_rx_vec_queue *q, const mana_vec_t v[MANA_RX_VEC_N],
-		 struct rte_mbuf **pkts, struct rte_mbuf *const *mbufs,
-		 mana_vec_t *bytes, mana_vec_t *tags)
+mana_rx_vec_okay(const struct mana_rxq *rxq, mana_vec_t queue_rearm,
+		 const mana_vec_t v[MANA_RX_VEC_N], struct rte_mbuf **pkts,
+		 struct rte_mbuf *const *mbufs, mana_vec_t *bytes,
+		 mana_vec_t *tags)
 {
 	const mana_vec_t shuffle = MANA_RX_VEC(okay);
 	mana_vec_t p[MANA_RX_VEC_N], rearm[MANA_RX_VEC_N];
@@ -170,7 +164,7 @@ mana_rx_vec_okay(const struct mana_rx_vec_queue *q, const mana_vec_t v[MANA_RX_V
 	/* Half words type and length: type - 1 is 0, length - 1 in bounds. */
 	check = mana_vec_and(mana_vec_zip_lo64(lo, hi), MANA_RX_VEC(type_len));
 	check = mana_vec_add16(check, mana_vec_dup32(UINT32_MAX));
-	check = mana_vec_subs16(check, q->bound);
+	check = mana_vec_subs16(check, mana_vec_load_16(rxq->vec_bound_hi));
 	if (unlikely(!mana_vec_is_zero(check)))
 		return false;
 	*bytes = mana_vec_add32(*bytes, mana_vec_zip_hi64(lo, hi));
@@ -179,38 +173,55 @@ mana_rx_vec_okay(const struct mana_rx_vec_queue *q, const mana_vec_t v[MANA_RX_V
 				  mana_vec_zip_lo32(v[2], v[3]));
 	*tags = mana_vec_or(*tags, flags);
 	hash = mana_vec_and(flags, MANA_RX_VEC(hash_type));
-	ol_flags = mana_vec_and(mana_rx_vec_flags(flags, hash), q->told);
+	ol_flags = mana_vec_and(mana_rx_vec_flags(flags, hash),
+				mana_vec_load_16(rxq->vec_told));
 	p[0] = MANA_RX_VEC_PTYPE(p[0], hash, 0);
 	p[1] = MANA_RX_VEC_PTYPE(p[1], hash, 1);
 	p[2] = MANA_RX_VEC_PTYPE(p[2], hash, 2);
 	p[3] = MANA_RX_VEC_PTYPE(p[3], hash, 3);
-	rearm[0] = mana_vec_copy32(q->rearm, 2, ol_flags, 0);
-	rearm[1] = mana_vec_copy32(q->rearm, 2, ol_flags, 1);
-	rearm[2] = mana_vec_copy32(q->rearm, 2, ol_flags, 2);
-	rearm[3] = mana_vec_copy32(q->rearm, 2, ol_flags, 3);
+	rearm[0] = mana_vec_copy32(queue_rearm, 2, ol_flags, 0);
+	rearm[1] = mana_vec_copy32(queue_rearm, 2, ol_flags, 1);
+	rearm[2] = mana_vec_copy32(queue_rearm, 2, ol_flags, 2);
+	rearm[3] = mana_vec_copy32(queue_rearm, 2, ol_flags, 3);
 	mana_rx_vec_deliver(pkts, mbufs, rearm, p);
 	return true;
 }
 static_assert(MANA_CQE_RX_OKAY == 1, "type - 1 is 0");
 
+/* A coalesced CQE, v its head, is left to the steps. */
+static __rte_noinline __rte_cold void
+mana_rx_vec_leave_parts(struct mana_rx_ahead *ahead, uint32_t trailer,
+			mana_vec_t v, mana_vec_t p1, mana_vec_t p2,
+			mana_vec_t p3)
+{
+	mana_rx_ahead_one(ahead, trailer);
+	ahead->nb_heads = 1;
+	ahead->has_parts = true;
+	mana_vec_store(&ahead->heads[0], v);
+	mana_vec_store(&ahead->parts[1], p1);
+	mana_vec_store(&ahead->parts[2], p2);
+	mana_vec_store(&ahead->parts[3], p3);
+}
+
 /*
  * One CQE with four packets, v its head. False when it has fewer, or a length
- * is out of bounds: its packets are in parts then, nothing else has happened.
+ * is out of bounds: it is ahead then, nothing else has happened.
  */
 static __rte_always_inline bool
-mana_rx_vec_coalesced(const struct mana_rxq *rxq, const struct mana_rx_vec_queue *q,
+mana_rx_vec_coalesced(const struct mana_rxq *rxq, mana_vec_t queue_rearm,
 		      const struct gdma_cqe *cqe, mana_vec_t v,
 		      struct rte_mbuf **pkts, struct rte_mbuf *const *mbufs,
-		      mana_vec_t *bytes, struct mana_rx_head parts[MANA_RX_VEC_N])
+		      mana_vec_t *bytes, uint32_t *tag, uint32_t trailer,
+		      struct mana_rx_ahead *ahead)
 {
 	const mana_vec_t mid = MANA_RX_VEC(mid);
 	const uint32_t flags = mana_vec_get32(v, 1);
+	const struct mana_rx_hash *hash = &mana_rx_hash[MANA_RX_HASH_TYPE(flags)];
 	const mana_vec_t b = mana_vec_load(&cqe->rx.ppi[1]);
 	const mana_vec_t c = mana_vec_load(&cqe->rx.ppi[2].reserved);
 	const mana_vec_t d = mana_vec_set32(c, cqe->rx.ppi[3].hash, 0);
 	mana_vec_t p[MANA_RX_VEC_N], rearm[MANA_RX_VEC_N];
 	mana_vec_t len, check, shared;
-	struct mana_rx_meta meta;
 	uint32_t i;
 
 	rte_compiler_barrier();
@@ -221,16 +232,18 @@ mana_rx_vec_coalesced(const struct mana_rxq *rxq, const struct mana_rx_vec_queue
 	len = mana_vec_zip_hi64(mana_vec_zip_lo32(p[0], p[1]),
 				mana_vec_zip_lo32(p[2], p[3]));
 	check = mana_vec_add16(len, mana_vec_dup32(UINT16_MAX));
-	check = mana_vec_subs16(check, q->bound_lo);
+	check = mana_vec_subs16(check, mana_vec_load_16(rxq->vec_bound));
 	if (unlikely(!mana_vec_is_zero(check))) {
-		for (i = 0; i < MANA_RX_VEC_N; i++)
-			mana_vec_store(&parts[i], p[i]);
+		mana_rx_vec_leave_parts(ahead, trailer, v, p[1], p[2], p[3]);
 		return false;
 	}
 	*bytes = mana_vec_add32(*bytes, len);
-	meta = mana_rx_meta(rxq, flags);
-	shared = mana_vec_of64(meta.ptype, (uint64_t)(flags & UINT16_MAX) << 16);
-	rearm[0] = mana_vec_of64(rxq->rearm, meta.ol_flags);
+	*tag |= flags;
+	shared = mana_vec_set32(mana_vec_shuffle(v, MANA_RX_VEC(tci)),
+				hash->ptype, 0);
+	rearm[0] = mana_vec_set32(queue_rearm,
+				  hash->ol_flags | mana_rx_csum_told(rxq, flags),
+				  2);
 	for (i = 0; i < MANA_RX_VEC_N; i++) {
 		p[i] = mana_vec_or(p[i], shared);
 		rearm[i] = rearm[0];
@@ -259,51 +272,66 @@ mana_rx_vec_tagged(const struct mana_rxq *rxq, struct rte_mbuf **pkts,
 	return more;
 }
 
-/* Are the three CQEs behind this one ours, too? Keeps what it has loaded. */
-static __rte_always_inline bool
-mana_rx_vec_ours(const struct mana_rx_vec_queue *q, const struct gdma_cqe *cqe,
-		 struct mana_rx_ahead *ahead)
+/* One head is loaded, and left to the steps. */
+static __rte_always_inline void
+mana_rx_vec_leave_one(struct mana_rx_ahead *ahead, uint32_t trailer,
+		      mana_vec_t v)
 {
-	mana_vec_t trailers = mana_vec_from32(cqe[1].trailer);
-
-	trailers = mana_vec_set32(trailers, cqe[2].trailer, 1);
-	trailers = mana_vec_set32(trailers, cqe[3].trailer, 2);
-	rte_io_rmb();
-	if (likely(mana_vec_is_zero_in(mana_vec_xor(trailers, q->want),
-				       MANA_RX_VEC(trailers))))
-		return true;
-	ahead->nb = MANA_RX_VEC_N;
-	ahead->trailers[1] = mana_vec_get32(trailers, 0);
-	ahead->trailers[2] = mana_vec_get32(trailers, 1);
-	ahead->trailers[3] = mana_vec_get32(trailers, 2);
-	return false;
+	mana_rx_ahead_one(ahead, trailer);
+	ahead->nb_heads = 1;
+	mana_vec_store(&ahead->heads[0], v);
 }
 
-/* nb heads are loaded, and left to the steps. */
+/* The same of four. */
 static __rte_always_inline void
-mana_rx_vec_leave(struct mana_rx_ahead *ahead, uint32_t trailer,
-		  const mana_vec_t v[MANA_RX_VEC_N], uint32_t nb)
+mana_rx_vec_leave_four(struct mana_rx_ahead *ahead, uint32_t trailer,
+		       const mana_vec_t v[MANA_RX_VEC_N])
 {
-	uint32_t i;
+	mana_rx_ahead_one(ahead, trailer);
+	ahead->nb = MANA_RX_VEC_N;
+	ahead->nb_heads = MANA_RX_VEC_N;
+	mana_vec_store(&ahead->heads[0], v[0]);
+	mana_vec_store(&ahead->heads[1], v[1]);
+	mana_vec_store(&ahead->heads[2], v[2]);
+	mana_vec_store(&ahead->heads[3], v[3]);
+	/* Those bits that matter are equal. */
+	ahead->trailers[1] = trailer;
+	ahead->trailers[2] = trailer;
+	ahead->trailers[3] = trailer;
+}
 
-	ahead->nb_heads = nb;
-	for (i = 0; i < nb; i++)
-		mana_vec_store(&ahead->heads[i], v[i]);
-	if (nb == 1)
-		return;
-	ahead->nb = nb;
-	for (i = 1; i < nb; i++)
-		ahead->trailers[i] = trailer; /* those that matter are equal */
+/*
+ * Are the three CQEs behind this one, v its head, ours, too? If not, what was
+ * loaded is ahead.
+ */
+static __rte_always_inline bool
+mana_rx_vec_ours(mana_vec_t want, const struct gdma_cqe *cqe, uint32_t trailer,
+		 mana_vec_t v, struct mana_rx_ahead *ahead)
+{
+	mana_vec_t trailers = mana_vec_from32(trailer);
+
+	/* Each is used once, so that no compiler has reason to load it twice. */
+	trailers = mana_vec_set32(trailers, cqe[1].trailer, 1);
+	trailers = mana_vec_set32(trailers, cqe[2].trailer, 2);
+	trailers = mana_vec_set32(trailers, cqe[3].trailer, 3);
+	rte_io_rmb();
+	if (likely(mana_vec_is_zero_in(mana_vec_xor(trailers, want),
+				       MANA_RX_VEC(trailers))))
+		return true;
+	mana_rx_vec_leave_one(ahead, trailer, v);
+	ahead->nb = MANA_RX_VEC_N;
+	mana_vec_store(ahead->trailers, trailers);
+	return false;
 }
 
 /*
  * See mana_rx_kernel_t. The owner bits are the same for all, since the ring
  * does not end within.
  */
-static __rte_always_inline uint32_t
+static __rte_always_inline void
 mana_rx_vec_kernel(struct mana_rxq *rxq, struct mana_rx_at *at,
-		   struct rte_mbuf **pkts, uint32_t nb_pkts, uint32_t nb_cqe,
-		   uint32_t trailer, struct mana_rx_ahead *ahead)
+		   struct rte_mbuf **pkts, uint32_t nb_pkts, uint32_t trailer,
+		   struct mana_rx_ahead *ahead)
 {
 	const uint32_t want = mana_rx_trailer_wanted(&rxq->cq, at->cq);
 	const struct gdma_cqe *first = mana_cq_cqe(&rxq->cq, at->cq);
@@ -311,60 +339,50 @@ mana_rx_vec_kernel(struct mana_rxq *rxq, struct mana_rx_at *at,
 	struct rte_mbuf **mbufs = &rxq->mbufs[at->rq & rxq->mbuf_mask];
 	struct rte_mbuf **const mbufs_first = mbufs;
 	uintptr_t cqe_last, mbufs_last; /* where four more are to be had */
+	const mana_vec_t rearm = mana_vec_load_16(&rxq->rearm);
+	const mana_vec_t wants = mana_vec_dup32(want);
 	mana_vec_t bytes = mana_vec_zero(), tags = mana_vec_zero();
-	struct mana_rx_vec_queue q = {
-		.rearm = mana_vec_load(&rxq->rearm),
-		.bound = mana_vec_load(rxq->vec_bound_hi),
-		.bound_lo = mana_vec_load(rxq->vec_bound),
-		.told = mana_vec_load(rxq->vec_told),
-		.want = mana_vec_dup32(want),
-	};
-	uint32_t nb, tag = 0;
+	uint32_t nb_cqe, nb, tag = 0;
 
-	ahead->nb = 1;
-	ahead->nb_heads = 0;
-	ahead->has_parts = false;
-	ahead->trailers[0] = trailer;
 	nb_pkts = mana_rx_run_pkts(rxq, at->rq, nb_pkts);
-	nb_cqe = mana_rx_run_cqes(&rxq->cq, at->cq, nb_cqe);
-	if (unlikely(nb_pkts < MANA_RX_VEC_N || nb_cqe < MANA_RX_VEC_N))
-		return 0;
+	nb_cqe = mana_rx_run_cqes(&rxq->cq, at->cq);
+	if (unlikely(nb_pkts < MANA_RX_VEC_N || nb_cqe < MANA_RX_VEC_N)) {
+		mana_rx_ahead_one(ahead, trailer);
+		return;
+	}
 	cqe_last = (uintptr_t)(cqe + nb_cqe - MANA_RX_VEC_N);
 	mbufs_last = (uintptr_t)(mbufs + nb_pkts - MANA_RX_VEC_N);
-	while (likely(mana_rx_trailer_is(trailer, want))) {
+	for (;;) {
 		mana_vec_t v[MANA_RX_VEC_N];
 
+		if (unlikely(!mana_rx_trailer_is(trailer, want))) {
+			mana_rx_ahead_one(ahead, trailer);
+			break;
+		}
 		rte_io_rmb();
 		v[0] = mana_rx_vec_head(cqe);
 		if (!mana_vec_is_zero_in(v[0], MANA_RX_VEC(coalesced))) {
 			if (unlikely((mana_vec_get32(v[0], 0) &
 				      MANA_CQE_TYPE_M) !=
 				     MANA_CQE_RX_COALESCED_4)) {
-				mana_rx_vec_leave(ahead, trailer, v, 1);
+				mana_rx_vec_leave_one(ahead, trailer, v[0]);
 				break;
 			}
-			if (!mana_rx_vec_coalesced(rxq, &q, cqe, v[0], pkts,
-						   mbufs, &bytes,
-						   ahead->parts)) {
-				ahead->has_parts = true;
-				mana_rx_vec_leave(ahead, trailer, v, 1);
+			if (!mana_rx_vec_coalesced(rxq, rearm, cqe, v[0], pkts,
+						   mbufs, &bytes, &tag,
+						   trailer, ahead))
 				break;
-			}
-			tag |= mana_vec_get32(v[0], 1);
 			cqe++;
 		} else {
-			if (!mana_rx_vec_ours(&q, cqe, ahead)) {
-				mana_rx_vec_leave(ahead, trailer, v, 1);
+			if (!mana_rx_vec_ours(wants, cqe, trailer, v[0], ahead))
 				break;
-			}
 			v[1] = mana_rx_vec_head(&cqe[1]);
 			v[2] = mana_rx_vec_head(&cqe[2]);
 			v[3] = mana_rx_vec_head(&cqe[3]);
 			rte_compiler_barrier();
-			if (!mana_rx_vec_okay(&q, v, pkts, mbufs, &bytes,
-					      &tags)) {
-				mana_rx_vec_leave(ahead, trailer, v,
-						  MANA_RX_VEC_N);
+			if (!mana_rx_vec_okay(rxq, rearm, v, pkts, mbufs,
+					      &bytes, &tags)) {
+				mana_rx_vec_leave_four(ahead, trailer, v);
 				break;
 			}
 			cqe += MANA_RX_VEC_N;
@@ -378,21 +396,19 @@ mana_rx_vec_kernel(struct mana_rxq *rxq, struct mana_rx_at *at,
 		}
 		trailer = mana_cqe_load(&cqe->trailer);
 	}
-	ahead->trailers[0] = trailer;
 	nb = mbufs - mbufs_first;
 	if (nb == 0)
-		return 0;
+		return;
 	if (cqe - first != nb)
 		rxq->ppi_shift = MANA_RX_CQE_PPI_SHIFT;
 	at->cq += cqe - first;
 	at->rq += nb;
 	at->nb += nb;
+	/* UINT16_MAX packets of UINT16_MAX bytes at most. */
 	at->bytes += mana_vec_sum32(bytes);
-	tag &= RTE_BIT32(MANA_RX_CQE_VLAN_S);
-	if (unlikely(!mana_vec_is_zero_in(
-		    mana_vec_or(tags, mana_vec_from32(tag)), MANA_RX_VEC(tag))))
+	if (unlikely((tag & RTE_BIT32(MANA_RX_CQE_VLAN_S)) != 0 ||
+		     !mana_vec_is_zero_in(tags, MANA_RX_VEC(tag))))
 		at->bytes += mana_rx_vec_tagged(rxq, pkts - nb, nb);
-	return cqe - first;
 }
 
 #endif /* MANA_RX_VEC_H */

@@ -37,7 +37,8 @@ const struct mana_rx_vec_const mana_rx_vec_const = {
 	.type_len = SAME(UINT32_C(0xffff0000) | MANA_CQE_TYPE_M),
 	.hash_type = SAME(MANA_RX_CQE_HASH_TYPE_M << MANA_RX_CQE_HASH_TYPE_S),
 	.hash_flag = SAME(RTE_MBUF_F_RX_RSS_HASH),
-	.trailers = { MANA_CQ_TRAILER_M, MANA_CQ_TRAILER_M, MANA_CQ_TRAILER_M, 0 },
+	.trailers = SAME(MANA_CQ_TRAILER_M),
 	.tag = SAME(RTE_BIT32(MANA_RX_CQE_VLAN_S)),
 	.coalesced = { MANA_CQE_RX_COALESCED_4, 0, 0, 0 },
+	.tci = { Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, 4, 5, Z, Z, Z, Z },
 };

@@ -237,7 +237,7 @@ struct mana_rxq {
 	uint64_t data_delta; /* where it starts, from its mbuf on */
 	uint32_t told_flags; /* of what completions tell, wanted in ol_flags */
 	/* The same, and a length's bound less 1, as the kernels want them. */
-	uint32_t vec_told[4];
+	alignas(16) uint32_t vec_told[4];
 	uint32_t vec_bound[4]; /* low half words */
 	uint32_t vec_bound_hi[4]; /* high ones */
 	uint32_t keyed_from; /* index from which on all slots have sge_word */
@@ -302,7 +302,8 @@ struct mana_rxq_conf {
 	bool csum; /* tell of checksums */
 };
 
-#define MANA_RX_REFILL_THRESH 32 /* WQEs a doorbell, unless told otherwise */
+/* WQEs a doorbell, unless told otherwise: a quarter of a ring of nb_desc. */
+#define MANA_RX_REFILL_THRESH(nb_desc) RTE_MIN(64u, (nb_desc) / 4u)
 
 /**
  * Lay the rings of a receive queue. rxq->mr must have been set up by

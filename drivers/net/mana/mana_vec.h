@@ -24,6 +24,8 @@ typedef __m128i mana_vec_t;
 
 #define mana_vec_zero() _mm_setzero_si128()
 #define mana_vec_load(ptr) _mm_loadu_si128((const __m128i *)(ptr))
+/* From an address that is a multiple of 16 */
+#define mana_vec_load_16(ptr) _mm_load_si128((const __m128i *)(ptr))
 #define mana_vec_store(ptr, v) _mm_storeu_si128((__m128i *)(ptr), v)
 #define mana_vec_store_lo64(ptr, v) _mm_storel_epi64((__m128i *)(ptr), v)
 #define mana_vec_store_hi64(ptr, v) \
@@ -80,6 +82,7 @@ typedef uint32x4_t mana_vec_t;
 #define mana_vec_zero() vdupq_n_u32(0)
 #define mana_vec_load(ptr) \
 	MANA_VEC_OF_8(vld1q_u8((const uint8_t *)(ptr)))
+#define mana_vec_load_16(ptr) mana_vec_load(ptr)
 #define mana_vec_store(ptr, v) vst1q_u8((uint8_t *)(ptr), MANA_VEC_8(v))
 #define mana_vec_store_lo64(ptr, v) vst1q_lane_u64(ptr, MANA_VEC_64(v), 0)
 #define mana_vec_store_hi64(ptr, v) vst1q_lane_u64(ptr, MANA_VEC_64(v), 1)
@@ -123,12 +126,12 @@ typedef uint32x4_t mana_vec_t;
 
 #endif
 
-/* The sum of the lanes, which are below 2^30. */
-static __rte_always_inline uint64_t
+/* The sum of the lanes, modulo 2^32. */
+static __rte_always_inline uint32_t
 mana_vec_sum32(mana_vec_t v)
 {
-	return (uint64_t)mana_vec_get32(v, 0) + mana_vec_get32(v, 1) +
-	       mana_vec_get32(v, 2) + mana_vec_get32(v, 3);
+	v = mana_vec_add32(v, mana_vec_zip_hi64(v, v));
+	return mana_vec_get32(v, 0) + mana_vec_get32(v, 1);
 }
 
 /* 32 bytes from here to there */
