@@ -64,27 +64,27 @@ mana_tx_fits(const struct mana_txq *txq, uint32_t nb)
  * mbuf entries from mbuf_pi on.
  *
  * @param nb
- *   At most, no more than there is room for.
+ *   At most, no more than there is room for; not 0.
  * @return
  *   Packets that are ready to be posted.
  */
 static __rte_always_inline uint32_t
-mana_tx_run(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb,
+mana_tx_run(struct mana_txq *txq, struct rte_mbuf **pkts, size_t nb,
 	    const uint32_t f)
 {
 	uint64_t *wqe = mana_wq_bu(&txq->sq, txq->sq.pi);
 	struct rte_mbuf **mbufs = &txq->mbufs[txq->mbuf_pi & txq->mbuf_mask];
 	const struct rte_mempool *mp = txq->mp;
-	const uint64_t lkey = txq->lkey;
+	const uint32_t lkey = txq->lkey;
 	const uint64_t queue_oob = txq->oob | txq->no_cqe;
 	const mana_u64x2 head = {
 		rte_cpu_to_le_64(GDMA_WQE_HEADER(1, GDMA_OOB_SHORT_DIV4)),
 		rte_cpu_to_le_64(queue_oob),
 	};
 	uint64_t bytes = 0;
-	uint32_t n;
+	size_t n = 0;
 
-	for (n = 0; n < nb; n++, wqe += GDMA_BU_WORDS) {
+	do {
 		struct rte_mbuf *m = pkts[n];
 		uint64_t oob = queue_oob;
 		uint64_t len = m->data_len;
@@ -94,16 +94,18 @@ mana_tx_run(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb,
 			break;
 		if (f & MANA_TX_F_CSUM ?
 		    unlikely(!mana_tx_csum_run(m, &oob)) :
-		    unlikely((m->ol_flags & MANA_TX_OL_ODD) != 0))
+		    unlikely((mana_tx_flags(m) &
+			      MANA_TX_OL_HALF(MANA_TX_OL_ODD)) != 0))
 			break;
 		*(mana_u64x2 *)wqe = head;
 		if (f & MANA_TX_F_CSUM)
 			wqe[1] = rte_cpu_to_le_64(oob);
-		mana_wqe_set(&wqe[2], rte_pktmbuf_mtod(m, uintptr_t));
-		mana_wqe_set(&wqe[3], GDMA_SGE_WORD(lkey, len));
+		mana_sge_set(&wqe[2], rte_pktmbuf_mtod(m, uintptr_t), lkey,
+			     len);
 		mbufs[n] = m;
 		bytes += len;
-	}
+		wqe += GDMA_BU_WORDS;
+	} while (++n < nb);
 	txq->bytes += bytes;
 	return n;
 }
@@ -195,11 +197,13 @@ mana_tx_rest_tmpl(struct mana_txq *txq, struct rte_mbuf **pkts,
 		int ret;
 
 		room = RTE_MIN(room, nb_pkts - i);
-		n = mana_tx_run(txq, pkts + i, room, f);
-		mana_tx_run_post(txq, n);
-		i += n;
-		if (n == room && n != 0)
-			continue;
+		if (room != 0) {
+			n = mana_tx_run(txq, pkts + i, room, f);
+			mana_tx_run_post(txq, n);
+			i += n;
+			if (n == room)
+				continue;
+		}
 		ret = mana_tx_put_odd(txq, pkts + i, nb_pkts - i);
 		if (ret < 0)
 			break;

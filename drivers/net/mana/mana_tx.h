@@ -259,6 +259,20 @@ mana_wqe_set(uint64_t *word, uint64_t value)
 	*(volatile uint64_t *)word = rte_cpu_to_le_64(value);
 }
 
+/* Half a word of a WQE. */
+typedef uint32_t mana_u32 __attribute__((may_alias));
+
+/* An SGE. Key and size are stored each: putting them together costs more. */
+static inline void
+mana_sge_set(uint64_t *sge, uint64_t addr, uint32_t key, uint32_t size_bytes)
+{
+	volatile mana_u32 *halves = (volatile mana_u32 *)&sge[1];
+
+	mana_wqe_set(sge, addr);
+	halves[0] = rte_cpu_to_le_32(key);
+	halves[1] = rte_cpu_to_le_32(size_bytes);
+}
+
 /* The only reference is ours; a plain load. */
 static inline bool
 mana_tx_is_ours(const struct rte_mbuf *m)
@@ -275,6 +289,17 @@ static inline bool
 mana_tx_is_direct(const struct rte_mbuf *m)
 {
 	return ((uint8_t)(m->ol_flags >> 56) & MANA_TX_OL_NOT_DIRECT >> 56) == 0;
+}
+
+/* The flags of sending are all in the upper half of ol_flags. */
+#define MANA_TX_OL_HALF(flags) ((uint32_t)((flags) >> 32))
+static_assert(((MANA_TX_OL_ODD | MANA_TX_OL_INFO) & UINT32_MAX) == 0,
+	      "upper half");
+
+static inline uint32_t
+mana_tx_flags(const struct rte_mbuf *m)
+{
+	return MANA_TX_OL_HALF(m->ol_flags);
 }
 
 /* One reference, one segment: two halves of a word. */
@@ -323,24 +348,31 @@ static __rte_always_inline bool
 mana_tx_csum_run(struct rte_mbuf *m, uint64_t *oob)
 {
 	const struct mana_tx_usual *usual;
-	uint64_t ol_flags = m->ol_flags, addrs, sum;
+	uint32_t flags = mana_tx_flags(m);
+	uint64_t addrs, sum;
 	uint32_t l2_len, l3_len;
 	uint8_t *l3;
 	uint16_t len, field;
 	uint32_t word;
 
-	if ((ol_flags & MANA_TX_OL_ODD) == 0)
+	if ((flags & MANA_TX_OL_HALF(MANA_TX_OL_ODD)) == 0)
 		return true;
-	usual = &mana_tx_usual[ol_flags >> MANA_TX_CSUM_INDEX_S &
+	usual = &mana_tx_usual[flags >> (MANA_TX_CSUM_INDEX_S - 32) &
 			       MANA_TX_CSUM_INDEX_M];
 	l2_len = m->l2_len;
 	l3_len = m->l3_len;
-	if (unlikely((ol_flags & ((MANA_TX_OL_ODD & ~MANA_TX_OL_CSUM) |
-				  MANA_TX_OL_TUNNEL)) != 0 ||
+	if (unlikely((flags & MANA_TX_OL_HALF((MANA_TX_OL_ODD & ~MANA_TX_OL_CSUM) |
+					      MANA_TX_OL_TUNNEL)) != 0 ||
 		     usual->oob == 0 || l2_len < RTE_ETHER_HDR_LEN ||
 		     l3_len < sizeof(struct rte_ipv4_hdr) ||
-		     l2_len + l3_len + usual->l4_bytes > m->data_len))
-		return mana_tx_csum_unusual(m, oob);
+		     l2_len + l3_len + usual->l4_bytes > m->data_len)) {
+		/* Not by oob: it stays in a register. */
+		uint64_t unusual = *oob;
+		bool is_fixed = mana_tx_csum_unusual(m, &unusual);
+
+		*oob = unusual;
+		return is_fixed;
+	}
 	*oob |= usual->oob | MANA_SHIFT_VAL64(l2_len + l3_len,
 					      MANA_TX_OOB_TRANS_OFF_S);
 	l3 = rte_pktmbuf_mtod_offset(m, uint8_t *, l2_len);

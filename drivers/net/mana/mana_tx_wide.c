@@ -155,7 +155,7 @@ wide_run_any(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb)
  * nothing.
  */
 static inline uint32_t
-chain_write(const struct rte_mempool *mp, uint64_t lkey, struct rte_mbuf *m,
+chain_write(const struct rte_mempool *mp, uint32_t lkey, struct rte_mbuf *m,
 	    uint64_t *sge, struct rte_mbuf **entry, struct rte_mbuf **end)
 {
 	struct rte_mbuf **first = entry;
@@ -167,8 +167,7 @@ chain_write(const struct rte_mempool *mp, uint64_t lkey, struct rte_mbuf *m,
 		if (unlikely(!mana_tx_is_ours(m) || !mana_tx_is_direct(m) ||
 			     m->pool != mp || len == 0))
 			return 0;
-		mana_wqe_set(&sge[0], rte_pktmbuf_mtod(m, uintptr_t));
-		mana_wqe_set(&sge[1], GDMA_SGE_WORD(lkey, len));
+		mana_sge_set(sge, rte_pktmbuf_mtod(m, uintptr_t), lkey, len);
 		sge += 2;
 		*entry++ = m;
 		bytes += len;
@@ -248,7 +247,7 @@ wide_run_chains(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb)
 	const uint64_t oob = txq->oob | txq->no_cqe;
 	const struct rte_mempool *mp = txq->mp;
 	const uint32_t max_sge = txq->max_sge, mask = txq->mask;
-	const uint64_t lkey = txq->lkey;
+	const uint32_t lkey = txq->lkey;
 	uint32_t left = txq->limit - mana_txq_nb_posted(txq);
 	uint32_t pi = txq->pi, n;
 	uint16_t *info = txq->info;
@@ -270,7 +269,8 @@ wide_run_chains(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb)
 		uint64_t *next = run.wqe + nb_bu * GDMA_BU_WORDS;
 		uint32_t len;
 
-		if (unlikely((m->ol_flags & MANA_TX_OL_ODD) != 0 ||
+		if (unlikely((mana_tx_flags(m) &
+			      MANA_TX_OL_HALF(MANA_TX_OL_ODD)) != 0 ||
 			     nb_segs - 1 >= max_sge ||
 			     nb_segs > run.room))
 			break;
