@@ -586,7 +586,8 @@ struct mana_txq {
 	uint64_t pi;
 	uint64_t bytes;
 	uint32_t ci;
-	uint32_t limit; /* WQEs outstanding at most; 0: dead or closed */
+	/* WQEs outstanding at most; 0: dead or closed, and run_room is 0, too. */
+	uint32_t limit;
 
 	struct mana_wq sq;
 	uint64_t oob; /* queue's part of the short OOB */
@@ -616,10 +617,10 @@ struct mana_txq {
 	uint32_t group_bu;
 	/*
 	 * One-BU packets that may be posted at once, a burst that is a group;
-	 * 0: none. And until one of the rings ends.
+	 * 0: none. And until something has to be looked at; 0: now.
 	 */
 	uint32_t run_max;
-	uint32_t run_left;
+	uint32_t run_room;
 	uint64_t loob; /* queue's part of the long OOB's second word */
 	uint64_t sq_doorbells;
 	uint16_t max_sge;

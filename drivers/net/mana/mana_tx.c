@@ -16,6 +16,11 @@
  * the burst returns 0, as ethdev's own function for stopped ports does, and
  * the packets stay with the caller. Nothing is lost silently, and what was
  * posted is freed when the queue is stopped.
+ *
+ * Completions are not looked at in each burst: to take many at once is cheaper,
+ * and a pool takes many mbufs as cheaply as one. How many packets may go before
+ * the next look is known (run_room); then, or when the newest CQE that is due
+ * is there, all that have come are taken. See mana_tx_done.h.
  */
 
 #include <rte_mbuf.h>
@@ -28,6 +33,9 @@ typedef uint64_t mana_u64x2 __attribute__((vector_size(16), may_alias));
 
 typedef uint16_t (*mana_tx_rest_t)(struct mana_txq *txq, struct rte_mbuf **pkts,
 				   uint16_t nb_pkts, uint32_t nb_run);
+
+/* Completions are looked at after so many packets, if not before. */
+#define REAP_EVERY 32u
 
 /* Entries before a ring ends. */
 static inline uint32_t
@@ -50,13 +58,28 @@ mana_tx_ring_room(const struct mana_txq *txq)
 	return RTE_MIN(room, mana_tx_run_left(txq));
 }
 
-/* Whether a burst fits as one run and one group; not one of 0 packets. */
+/*
+ * Whether a burst fits as one run and one group, and needs no look at
+ * completions for that; not one of 0 packets.
+ */
 static inline bool
-mana_tx_fits(const struct mana_txq *txq, uint32_t nb)
+mana_tx_fits(const struct mana_txq *txq, size_t nb)
 {
-	return nb - 1 < txq->run_left && nb <= txq->run_max &&
-	       nb + mana_txq_nb_posted(txq) <= txq->limit &&
-	       nb <= mana_wq_free_bu(&txq->sq);
+	return nb - 1 < txq->run_room && nb <= txq->run_max;
+}
+
+/*
+ * Look at completions, then say how many packets may go before the next look.
+ * Whether the burst fits now. On its own, so that bursts that do not come here
+ * have fewer registers to save.
+ */
+static __rte_noinline bool
+mana_tx_refresh(struct mana_txq *txq, size_t nb)
+{
+	mana_tx_reap_inline(txq);
+	txq->run_room = RTE_MIN(mana_tx_ring_room(txq),
+				RTE_MAX(nb, REAP_EVERY));
+	return mana_tx_fits(txq, nb);
 }
 
 /*
@@ -112,7 +135,7 @@ mana_tx_run(struct mana_txq *txq, struct rte_mbuf **pkts, size_t nb,
 
 /* Post a run that is the whole burst, and a group of its own. */
 static inline void
-mana_tx_run_post_all(struct mana_txq *txq, uint32_t nb)
+mana_tx_run_post_all(struct mana_txq *txq, size_t nb)
 {
 	struct mana_tx_group *group =
 		&txq->groups[txq->group_pi++ & txq->mask];
@@ -127,9 +150,7 @@ mana_tx_run_post_all(struct mana_txq *txq, uint32_t nb)
 	group->mbuf_end = txq->mbuf_pi;
 	group->bu_end = bu_end;
 	group->bu_at = bu_end - 1;
-	txq->run_left -= nb;
-	if (unlikely(txq->run_left == 0))
-		txq->run_left = mana_tx_run_left(txq);
+	txq->run_room -= nb;
 }
 
 /* Post a run among others. */
@@ -179,14 +200,27 @@ mana_tx_put_odd(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb)
 	return 1;
 }
 
+/* There was no room, and completions have not been looked at in this burst. */
+static __rte_noinline void
+mana_tx_rest_reap(struct mana_txq *txq)
+{
+	/* What follows may be trusted otherwise. */
+	if ((uint32_t)txq->pi != txq->open_pi)
+		mana_tx_group_close(txq);
+	mana_tx_reap(txq);
+}
+
 /* The burst, when it is not one run: nb_run packets of it are written. */
 static __rte_always_inline uint16_t
 mana_tx_rest_tmpl(struct mana_txq *txq, struct rte_mbuf **pkts,
 		  uint16_t nb_pkts, uint32_t nb_run, const uint32_t f)
 {
 	const uint64_t start = txq->pi;
+	/* A burst that did not fit has been here for that. */
+	bool is_reaped = !mana_tx_fits(txq, nb_pkts);
 	uint32_t i = nb_run;
 
+	txq->run_room = 0;
 	txq->open_pi = txq->pi;
 	txq->open_bu = txq->sq.pi;
 	mana_tx_run_post(txq, nb_run);
@@ -205,15 +239,19 @@ mana_tx_rest_tmpl(struct mana_txq *txq, struct rte_mbuf **pkts,
 				continue;
 		}
 		ret = mana_tx_put_odd(txq, pkts + i, nb_pkts - i);
-		if (ret < 0)
+		if (ret < 0 && is_reaped)
 			break;
+		if (ret < 0) {
+			mana_tx_rest_reap(txq);
+			is_reaped = true;
+			continue;
+		}
 		i += ret;
 	}
 	if (txq->pi == start)
 		return i;
 	if ((uint32_t)txq->pi != txq->open_pi)
 		mana_tx_group_close(txq);
-	txq->run_left = mana_tx_run_left(txq);
 	mana_wq_ring(&txq->sq);
 	txq->sq_doorbells++;
 	return i;
@@ -223,21 +261,21 @@ static __rte_always_inline uint16_t
 mana_tx_burst_tmpl(struct mana_txq *txq, struct rte_mbuf **pkts,
 		   uint16_t nb_pkts, mana_tx_rest_t rest, const uint32_t f)
 {
+	const size_t nb = nb_pkts;
 	uint32_t n;
 
 	if (unlikely(mana_mr_cache_is_stale(&txq->mr)))
 		mana_tx_pools_forget(txq);
-	mana_tx_reap(txq);
-
-	if (unlikely(!mana_tx_fits(txq, nb_pkts)))
+	if (unlikely(!mana_tx_fits(txq, nb) || mana_tx_newest_is_done(txq)) &&
+	    !mana_tx_refresh(txq, nb))
 		return rest(txq, pkts, nb_pkts, 0);
-	n = mana_tx_run(txq, pkts, nb_pkts, f);
-	if (unlikely(n != nb_pkts))
+	n = mana_tx_run(txq, pkts, nb, f);
+	if (unlikely(n != nb))
 		return rest(txq, pkts, nb_pkts, n);
-	mana_tx_run_post_all(txq, n);
+	mana_tx_run_post_all(txq, nb);
 	mana_wq_ring(&txq->sq);
 	txq->sq_doorbells++;
-	return n;
+	return nb;
 }
 
 #define MANA_TX_BURST(name, flags) \

@@ -37,8 +37,9 @@ trust_set(struct mana_txq *txq, enum mana_tx_trust trust)
 	/* In a quarter of the ring at least one WQE asks. */
 	txq->group_wqes = is_full ? RTE_MAX(txq->limit / 4, 1u) : 1;
 	txq->group_bu = (txq->sq.mask_bu + 1) / 4;
-	txq->run_max = is_full && !txq->is_long ?
-			       RTE_MIN(txq->group_wqes, txq->group_bu) : 0;
+	txq->run_max = txq->is_long ? 0 :
+				      RTE_MIN(txq->group_wqes, txq->group_bu);
+	txq->run_room = 0;
 	txq->no_cqe = (uint64_t)is_full << MANA_TX_OOB_NO_CQE_S;
 	txq->trust_mask = is_full ? txq->sq.mask_bu : 0;
 	txq->trust_want = trust == MANA_TX_TRUST_LEARNING ||
@@ -197,6 +198,7 @@ mana_txq_die(struct mana_txq *txq, enum mana_queue_fate fate)
 {
 	txq->fate = fate;
 	txq->limit = 0;
+	txq->run_room = 0;
 }
 
 /* The packet of this CQE was not sent, but it is done with. */
@@ -348,6 +350,19 @@ mana_tx_reap_odd(struct mana_txq *txq, uint32_t trailer, struct mana_tx_cqe cqe)
 	if (mana_cq_update(&txq->cq))
 		txq->stats.cq_doorbells++;
 	return true;
+}
+
+__rte_noinline void
+mana_tx_reap(struct mana_txq *txq)
+{
+	struct mana_tx_cqe cqe;
+	uint32_t trailer, i;
+
+	/* Bounded, should a device write them faster than we read. */
+	for (i = 0; i <= txq->cq.mask; i++)
+		if (mana_tx_reap_good(txq, UINT32_MAX, &trailer, &cqe) ||
+		    !mana_tx_reap_odd(txq, trailer, cqe))
+			break;
 }
 
 /* ---- Cleanup ---------------------------------------------------------------- */

@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Completions, as a burst meets them. The rest is in mana_tx_done.c. */
+/*
+ * Completions, as a burst meets them. The rest is in mana_tx_done.c.
+ *
+ * When what has completed is freed:
+ * - all of it by a burst of no packets, by one that does not fit otherwise, and
+ *   by mana_txq_done_cleanup();
+ * - all of it by any burst when the newest packet before it has completed, so a
+ *   queue that falls idle holds nothing behind the next poll;
+ * - else by a burst, 32 packets after the last time at the latest. So no more
+ *   than 32 packets are held that have a CQE, or one burst if it is larger.
+ * An error, or an overrun, is noticed then, too.
+ */
 
 #ifndef MANA_TX_DONE_H
 #define MANA_TX_DONE_H
@@ -110,7 +121,8 @@ static __rte_always_inline bool
 mana_tx_reap_good(struct mana_txq *txq, const uint32_t max, uint32_t *trailer,
 		  struct mana_tx_cqe *cqe)
 {
-	struct mana_cq *cq = &txq->cq;
+	/* Copies: each load of a CQE has the compiler forget what is in memory. */
+	const struct mana_cq cq = txq->cq;
 	const uint32_t first = txq->group_ci;
 	const uint32_t left = txq->group_pi - first;
 	uint32_t nb = 0;
@@ -118,14 +130,14 @@ mana_tx_reap_good(struct mana_txq *txq, const uint32_t max, uint32_t *trailer,
 	bool is_good = true;
 
 	for (;; nb++) {
-		uint32_t idx = cq->ci + nb;
+		uint32_t idx = cq.ci + nb;
 
-		*trailer = mana_cq_trailer(cq, idx);
-		if (!mana_cq_is_ours(cq, idx, *trailer)) {
-			is_good = mana_cq_is_empty(cq, idx, *trailer);
+		*trailer = mana_cq_trailer(&cq, idx);
+		if (!mana_cq_is_ours(&cq, idx, *trailer)) {
+			is_good = mana_cq_is_empty(&cq, idx, *trailer);
 			break;
 		}
-		*cqe = mana_tx_cqe_read(cq, idx);
+		*cqe = mana_tx_cqe_read(&cq, idx);
 		group = &txq->groups[(first + nb) & txq->mask];
 		if (unlikely(nb == left ||
 			     !mana_tx_cqe_is_expected(txq, *cqe, group) ||
@@ -143,26 +155,41 @@ mana_tx_reap_good(struct mana_txq *txq, const uint32_t max, uint32_t *trailer,
 		txq->ci = last->wqe_end;
 		txq->sq.ci = last->bu_end;
 		txq->group_ci = first + nb;
-		cq->ci += nb;
+		txq->cq.ci += nb;
 		mana_tx_put_to(txq, last->mp, last->mbuf_end);
-		if (mana_cq_update(cq))
+		if (mana_cq_update(&txq->cq))
 			txq->stats.cq_doorbells++;
 	}
 	return is_good;
 }
 
+/*
+ * Whether the CQE is there that the newest group is to have: then all before
+ * are. Nothing is believed of this look but that another one is due. With CQEs
+ * before it that came unasked it is at an older one, and true too early. With no
+ * group at all it is at one that was taken, and true.
+ */
+static inline bool
+mana_tx_newest_is_done(const struct mana_txq *txq)
+{
+	uint32_t idx = txq->cq.ci + (txq->group_pi - txq->group_ci) - 1;
+
+	return !mana_cq_is_empty(&txq->cq, idx, mana_cq_trailer(&txq->cq, idx));
+}
+
 /* Look at completions and free all that they release. */
+void mana_tx_reap(struct mana_txq *txq);
+
+/* The same, inlined as far as they are good. */
 static __rte_always_inline void
-mana_tx_reap(struct mana_txq *txq)
+mana_tx_reap_inline(struct mana_txq *txq)
 {
 	struct mana_tx_cqe cqe;
-	uint32_t trailer, i;
+	uint32_t trailer;
 
-	/* Bounded, should a device write them faster than we read. */
-	for (i = 0; i <= txq->cq.mask; i++)
-		if (likely(mana_tx_reap_good(txq, UINT32_MAX, &trailer, &cqe)) ||
-		    !mana_tx_reap_odd(txq, trailer, cqe))
-			break;
+	if (unlikely(!mana_tx_reap_good(txq, UINT32_MAX, &trailer, &cqe)) &&
+	    mana_tx_reap_odd(txq, trailer, cqe))
+		mana_tx_reap(txq);
 }
 
 #endif /* MANA_TX_DONE_H */

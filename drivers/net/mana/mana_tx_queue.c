@@ -79,7 +79,6 @@ mana_txq_init(struct mana_txq *txq, const struct mana_txq_conf *conf)
 	txq->open_bu = 0;
 	/* Each outstanding WQE may give a CQE. */
 	txq->limit = RTE_MIN((uint32_t)conf->nb_desc, conf->nb_cqe);
-	txq->run_left = 0;
 	mana_txq_set_oob(txq, conf);
 	mana_tx_trust_reset(txq);
 	mana_tx_pools_forget(txq);
@@ -96,6 +95,7 @@ void
 mana_txq_close(struct mana_txq *txq)
 {
 	txq->limit = 0;
+	txq->run_room = 0;
 	mana_cq_close(&txq->cq);
 }
 

@@ -94,6 +94,7 @@ txq_idle(const struct mana_priv *priv, struct mana_txq_ctl *ctl)
 	struct mana_txq *txq = &ctl->txq;
 
 	txq->limit = 0;
+	txq->run_room = 0;
 	memset(&txq->sq, 0, sizeof(txq->sq));
 	/* Nothing is ever rung on it: any address will do as doorbell page. */
 	(void)mana_cq_init(&txq->cq, priv->idle_ring, MANA_MIN_CQE, true,
