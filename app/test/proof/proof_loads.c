@@ -209,8 +209,6 @@ tx_bursts(const struct mana_path *path, const struct bed_tx_opts *opts,
 					     any_packet(bed, &seed);
 		ci = txq->cq.ci;
 		nb_doorbells -= txq->sq_doorbells + txq->stats.cq_doorbells;
-		if (i % 8 != 7 && nb - 1u < txq->run_room && nb <= txq->run_max)
-			watch_hint(&watch, ci + txq->group_pi - txq->group_ci - 1);
 		watch_begin(&watch);
 		if (i % 8 == 7) {
 			mana_txq_done_cleanup(txq, 0);

@@ -18,13 +18,6 @@ watch_init(struct watch *watch, const struct bed_cq *cq, uint8_t *db_page)
 	watch->cq = cq;
 	watch->db_page = db_page;
 	watch->seen_pi = cq->pi;
-	watch->hint = WATCH_NO_HINT;
-}
-
-void
-watch_hint(struct watch *watch, uint32_t idx)
-{
-	watch->hint = idx & (watch->cq->nb_cqe - 1);
 }
 
 void
@@ -61,12 +54,6 @@ on_load(struct watch *watch, const struct steps_insn *insn, uint32_t word)
 	if (watch_is_count)
 		return;
 	watch->nb_loads++;
-	if (watch->hint != WATCH_NO_HINT) {
-		if (word != watch->hint * WATCH_NB_WORDS + TRAILER)
-			fault(watch, insn, "not the newest is looked at first");
-		watch->hint = WATCH_NO_HINT;
-		return;
-	}
 	/* Looked at for the next lap: this one's CQE is done with. */
 	if (i == TRAILER && watch->slot[at].is_taken)
 		watch->slot[at].is_written = false;
@@ -178,8 +165,6 @@ void
 watch_end(struct watch *watch)
 {
 	steps_end();
-	if (watch->hint != WATCH_NO_HINT && watch->fault[0] == '\0')
-		strcpy(watch->fault, "the newest was not looked at");
 	if (watch->doorbell == WATCH_RUNG && watch->is_whole && watch->fault[0] == '\0')
 		strcpy(watch->fault, "no fence behind the last doorbell");
 }

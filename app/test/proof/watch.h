@@ -33,17 +33,10 @@ struct watch {
 		WATCH_FENCED, /* a store fence, then no store */
 		WATCH_RUNG, /* a doorbell, then no store */
 	} doorbell;
-	/*
-	 * The CQE whose trailer the burst looks at first of all, to know whether to
-	 * look at any: it believes nothing of that look. WATCH_NO_HINT: it does not.
-	 */
-	uint32_t hint;
 	uint32_t nb_doorbells;
 	uint64_t nb_loads; /* of words of CQEs */
 	char fault[256]; /* the first one; empty: none */
 };
-
-#define WATCH_NO_HINT UINT32_MAX
 
 void watch_init(struct watch *watch, const struct bed_cq *cq,
 		uint8_t *db_page);
@@ -54,8 +47,6 @@ void watch_device(struct watch *watch);
  * believes nothing of them.
  */
 extern bool watch_is_count;
-/* The next burst begins with a look at the trailer of the CQE at this index. */
-void watch_hint(struct watch *watch, uint32_t idx);
 /* The burst is between these. CQEs from ci to end were taken in it. */
 void watch_begin(struct watch *watch);
 void watch_end(struct watch *watch);

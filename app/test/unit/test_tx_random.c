@@ -211,6 +211,27 @@ check_released(const struct completions *c)
 }
 
 /*
+ * Packets that may go without a look: there is room for them before any ring
+ * ends, and a group whose CQE has not been taken tells when to look.
+ */
+static void
+check_room(const struct mana_txq *txq)
+{
+	uint32_t room = txq->run_room;
+	uint32_t nb_groups = txq->group_pi - txq->group_ci;
+
+	assert_true(nb_groups <= mana_txq_nb_posted(txq));
+	if (room == 0)
+		return;
+	assert_true(nb_groups != 0);
+	assert_true(room + mana_txq_nb_posted(txq) <= txq->limit);
+	assert_true(room <= mana_wq_free_bu(&txq->sq));
+	assert_true(room + (txq->sq.pi & txq->sq.mask_bu) <= txq->sq.mask_bu + 1);
+	assert_true(room + (txq->mbuf_pi & txq->mbuf_mask) <= txq->mbuf_mask + 1);
+	assert_true(room + txq->mbuf_pi - txq->mbuf_ci <= txq->mbuf_mask + 1);
+}
+
+/*
  * Positions that are right, that become wrong, that are wrong now and then:
  * no mbuf is freed before its WQE is done or twice, whoever looks and however
  * little tx_done_cleanup is to free.
@@ -256,6 +277,7 @@ random_completion_order(void **state)
 				mana_txq_done_cleanup(bed->txq, 0);
 			}
 			check_released(&c);
+			check_room(bed->txq);
 		}
 		while (c.ci != (uint32_t)bed->txq->pi)
 			random_completions(&c, bad_in);

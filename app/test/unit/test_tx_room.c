@@ -171,6 +171,7 @@ cleanup_frees_at_once(void **state)
 		assert_eq(mana_txq_done_cleanup(bed->txq, 1), 1);
 		mana_txq_done_cleanup(bed->txq, 0);
 		assert_eq(missing(bed), 5);
+		assert_eq(bed->txq->run_room, 0);
 		/* Bursts go on behind it as if they had looked. */
 		assert_eq(post(bed, 1), 1);
 		assert_eq(missing(bed), 6);

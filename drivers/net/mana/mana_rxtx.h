@@ -630,6 +630,7 @@ struct mana_txq {
 	uint8_t nb_right; /* while learning */
 	uint8_t nb_unsure; /* groups that may be over without a good CQE */
 	uint32_t last_right; /* position, while learning */
+	uint32_t look_pi; /* pi when a burst last looked at completions */
 
 	uint8_t *bounce; /* a slot for each WQE index; may be NULL */
 	struct rte_mempool *bounce_mp; /* for copies; may be NULL */

@@ -68,15 +68,29 @@ mana_tx_fits(const struct mana_txq *txq, size_t nb)
 	return nb - 1 < txq->run_room && nb <= txq->run_max;
 }
 
+/* Whether completions have to be looked at, and what was seen of them for that. */
+static inline bool
+mana_tx_look_is_due(const struct mana_txq *txq, size_t nb,
+		    struct mana_tx_seen *seen)
+{
+	if (likely(mana_tx_fits(txq, nb)))
+		return mana_tx_newest_is_done(txq, seen);
+	*seen = mana_tx_seen_none(txq);
+	return true;
+}
+
 /*
  * Look at completions, then say how many packets may go before the next look.
  * Whether the burst fits now. On its own, so that bursts that do not come here
  * have fewer registers to save.
  */
 static __rte_noinline bool
-mana_tx_refresh(struct mana_txq *txq, size_t nb)
+mana_tx_refresh(struct mana_txq *txq, size_t nb, uint32_t seen_idx,
+		uint32_t seen_trailer)
 {
-	mana_tx_reap_inline(txq);
+	mana_tx_reap_inline(txq, (struct mana_tx_seen){ seen_idx,
+							 seen_trailer });
+	txq->look_pi = txq->pi;
 	txq->run_room = RTE_MIN(mana_tx_ring_room(txq),
 				RTE_MAX(nb, REAP_EVERY));
 	return mana_tx_fits(txq, nb);
@@ -207,7 +221,7 @@ mana_tx_rest_reap(struct mana_txq *txq)
 	/* What follows may be trusted otherwise. */
 	if ((uint32_t)txq->pi != txq->open_pi)
 		mana_tx_group_close(txq);
-	mana_tx_reap(txq);
+	mana_tx_reap(txq, mana_tx_seen_none(txq));
 }
 
 /* The burst, when it is not one run: nb_run packets of it are written. */
@@ -216,8 +230,8 @@ mana_tx_rest_tmpl(struct mana_txq *txq, struct rte_mbuf **pkts,
 		  uint16_t nb_pkts, uint32_t nb_run, const uint32_t f)
 {
 	const uint64_t start = txq->pi;
-	/* A burst that did not fit has been here for that. */
-	bool is_reaped = !mana_tx_fits(txq, nb_pkts);
+	/* In this burst: once is enough. */
+	bool is_reaped = txq->look_pi == (uint32_t)start;
 	uint32_t i = nb_run;
 
 	txq->run_room = 0;
@@ -262,12 +276,13 @@ mana_tx_burst_tmpl(struct mana_txq *txq, struct rte_mbuf **pkts,
 		   uint16_t nb_pkts, mana_tx_rest_t rest, const uint32_t f)
 {
 	const size_t nb = nb_pkts;
+	struct mana_tx_seen seen;
 	uint32_t n;
 
 	if (unlikely(mana_mr_cache_is_stale(&txq->mr)))
 		mana_tx_pools_forget(txq);
-	if (unlikely(!mana_tx_fits(txq, nb) || mana_tx_newest_is_done(txq)) &&
-	    !mana_tx_refresh(txq, nb))
+	if (unlikely(mana_tx_look_is_due(txq, nb, &seen)) &&
+	    !mana_tx_refresh(txq, nb, seen.idx, seen.trailer))
 		return rest(txq, pkts, nb_pkts, 0);
 	n = mana_tx_run(txq, pkts, nb, f);
 	if (unlikely(n != nb))

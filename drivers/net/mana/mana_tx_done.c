@@ -353,14 +353,14 @@ mana_tx_reap_odd(struct mana_txq *txq, uint32_t trailer, struct mana_tx_cqe cqe)
 }
 
 __rte_noinline void
-mana_tx_reap(struct mana_txq *txq)
+mana_tx_reap(struct mana_txq *txq, struct mana_tx_seen seen)
 {
 	struct mana_tx_cqe cqe;
 	uint32_t trailer, i;
 
 	/* Bounded, should a device write them faster than we read. */
 	for (i = 0; i <= txq->cq.mask; i++)
-		if (mana_tx_reap_good(txq, UINT32_MAX, &trailer, &cqe) ||
+		if (mana_tx_reap_good(txq, UINT32_MAX, seen, &trailer, &cqe) ||
 		    !mana_tx_reap_odd(txq, trailer, cqe))
 			break;
 }
@@ -391,6 +391,7 @@ uint32_t
 mana_txq_done_cleanup(struct mana_txq *txq, uint32_t max)
 {
 	const uint32_t start = txq->ci;
+	const struct mana_tx_seen none = mana_tx_seen_none(txq);
 	struct mana_tx_cqe cqe;
 	uint32_t trailer, left, i;
 
@@ -399,9 +400,11 @@ mana_txq_done_cleanup(struct mana_txq *txq, uint32_t max)
 		return 0;
 	if (max == 0)
 		max = UINT32_MAX;
+	/* There may be no group left whose CQE the next burst could look at. */
+	txq->run_room = 0;
 	for (i = 0; i <= txq->cq.mask; i++) {
 		left = max - (txq->ci - start);
-		if (mana_tx_reap_good(txq, left, &trailer, &cqe))
+		if (mana_tx_reap_good(txq, left, none, &trailer, &cqe))
 			break;
 		left = max - (txq->ci - start);
 		if ((mana_cq_is_ours(&txq->cq, txq->cq.ci, trailer) &&

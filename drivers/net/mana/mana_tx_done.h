@@ -25,6 +25,21 @@
 
 #include "mana_rxtx.h"
 
+/*
+ * A trailer that was loaded ahead. No word of a CQE is loaded again once it is
+ * there: this one is used when it is that CQE's turn.
+ */
+struct mana_tx_seen {
+	uint32_t idx; /* of its CQE; before cq.ci: there is none */
+	uint32_t trailer;
+};
+
+static inline struct mana_tx_seen
+mana_tx_seen_none(const struct mana_txq *txq)
+{
+	return (struct mana_tx_seen){ .idx = txq->cq.ci - 1 };
+}
+
 /* What is read of a CQE, each word once. */
 struct mana_tx_cqe {
 	uint32_t type;
@@ -32,10 +47,8 @@ struct mana_tx_cqe {
 };
 
 static inline struct mana_tx_cqe
-mana_tx_cqe_read(const struct mana_cq *cq, uint32_t idx)
+mana_tx_cqe_read(const struct gdma_cqe *cqe)
 {
-	const struct gdma_cqe *cqe = mana_cq_cqe(cq, idx);
-
 	return (struct mana_tx_cqe){
 		.type = mana_cqe_load(&cqe->tx.header) & MANA_CQE_TYPE_M,
 		.position = mana_cqe_load(&cqe->tx.offsets) >>
@@ -118,7 +131,8 @@ mana_tx_put_to(struct mana_txq *txq, struct rte_mempool *mp, uint32_t end)
  *   WQEs to release at most, in whole groups.
  */
 static __rte_always_inline bool
-mana_tx_reap_good(struct mana_txq *txq, const uint32_t max, uint32_t *trailer,
+mana_tx_reap_good(struct mana_txq *txq, const uint32_t max,
+		  const struct mana_tx_seen seen, uint32_t *trailer,
 		  struct mana_tx_cqe *cqe)
 {
 	/* Copies: each load of a CQE has the compiler forget what is in memory. */
@@ -131,13 +145,16 @@ mana_tx_reap_good(struct mana_txq *txq, const uint32_t max, uint32_t *trailer,
 
 	for (;; nb++) {
 		uint32_t idx = cq.ci + nb;
+		const struct gdma_cqe *entry = mana_cq_cqe(&cq, idx);
 
-		*trailer = mana_cq_trailer(&cq, idx);
+		*trailer = likely(idx != seen.idx) ?
+				   mana_cqe_load(&entry->trailer) :
+				   seen.trailer;
 		if (!mana_cq_is_ours(&cq, idx, *trailer)) {
 			is_good = mana_cq_is_empty(&cq, idx, *trailer);
 			break;
 		}
-		*cqe = mana_tx_cqe_read(&cq, idx);
+		*cqe = mana_tx_cqe_read(entry);
 		group = &txq->groups[(first + nb) & txq->mask];
 		if (unlikely(nb == left ||
 			     !mana_tx_cqe_is_expected(txq, *cqe, group) ||
@@ -165,31 +182,36 @@ mana_tx_reap_good(struct mana_txq *txq, const uint32_t max, uint32_t *trailer,
 
 /*
  * Whether the CQE is there that the newest group is to have: then all before
- * are. Nothing is believed of this look but that another one is due. With CQEs
- * before it that came unasked it is at an older one, and true too early. With no
- * group at all it is at one that was taken, and true.
+ * are. This look decides only that all are due; it is kept for when they have
+ * come to this one. With CQEs before it that came unasked it is at an older one,
+ * and true too early.
+ *
+ * There is a group: where there is none, no packets may go without a look.
  */
 static inline bool
-mana_tx_newest_is_done(const struct mana_txq *txq)
+mana_tx_newest_is_done(const struct mana_txq *txq, struct mana_tx_seen *seen)
 {
 	uint32_t idx = txq->cq.ci + (txq->group_pi - txq->group_ci) - 1;
 
-	return !mana_cq_is_empty(&txq->cq, idx, mana_cq_trailer(&txq->cq, idx));
+	seen->idx = idx;
+	seen->trailer = mana_cq_trailer(&txq->cq, idx);
+	return !mana_cq_is_empty(&txq->cq, idx, seen->trailer);
 }
 
 /* Look at completions and free all that they release. */
-void mana_tx_reap(struct mana_txq *txq);
+void mana_tx_reap(struct mana_txq *txq, struct mana_tx_seen seen);
 
 /* The same, inlined as far as they are good. */
 static __rte_always_inline void
-mana_tx_reap_inline(struct mana_txq *txq)
+mana_tx_reap_inline(struct mana_txq *txq, const struct mana_tx_seen seen)
 {
 	struct mana_tx_cqe cqe;
 	uint32_t trailer;
 
-	if (unlikely(!mana_tx_reap_good(txq, UINT32_MAX, &trailer, &cqe)) &&
+	if (unlikely(!mana_tx_reap_good(txq, UINT32_MAX, seen, &trailer,
+					&cqe)) &&
 	    mana_tx_reap_odd(txq, trailer, cqe))
-		mana_tx_reap(txq);
+		mana_tx_reap(txq, seen);
 }
 
 #endif /* MANA_TX_DONE_H */

@@ -30,8 +30,9 @@ mana_tx_nb_done(const struct mana_txq *txq, uint32_t max)
 		idx = cq->ci + i;
 		if (!mana_cq_is_ours(cq, idx, mana_cq_trailer(cq, idx)))
 			break;
-		(void)mana_tx_cqe_follow(txq, mana_tx_cqe_read(cq, idx), group,
-					 &place);
+		(void)mana_tx_cqe_follow(txq,
+					 mana_tx_cqe_read(mana_cq_cqe(cq, idx)),
+					 group, &place);
 		if (place.wqe == group->wqe_end)
 			g++;
 	}
