@@ -2,8 +2,9 @@
 
 /*
  * When completions are looked at: not in each burst, but soon enough that a ring
- * never stalls, that no more than REAP_EVERY packets are held that have
- * completed, and that a queue which falls idle holds nothing behind the next poll.
+ * never stalls, that what has completed is held while no more than REAP_EVERY
+ * packets are sent, and that a queue which falls idle holds nothing behind the
+ * next poll.
  */
 
 #include "bed.h"
@@ -102,6 +103,27 @@ little_is_held(void **state)
 		}
 }
 
+/* Many complete at once, but never the newest: all are freed soon. */
+static void
+many_are_freed_soon(void **state)
+{
+	(void)state;
+	for (uint32_t size = 1; size <= 64; size += 1 + size / 4) {
+		struct bed_tx *bed = trusted_bed(256, 0xffffff80);
+		uint32_t nb = 0;
+
+		while (mana_txq_nb_posted(bed->txq) + 2 * size <= 200)
+			assert_eq(post(bed, size), size);
+		do {
+			complete(bed, nb_out(bed) - 1);
+			assert_eq(post(bed, size), size);
+			nb += size;
+			assert_true(nb <= REAP_EVERY + size);
+		} while (missing(bed) > 2 * size);
+		bed_tx_delete(bed);
+	}
+}
+
 /* The newest has completed: one poll frees all, with a packet or without. */
 static void
 idle_queue_frees_all(void **state)
@@ -156,6 +178,35 @@ idle_queue_frees_all_behind_odd_cqes(void **state)
 		}
 }
 
+/*
+ * The same when the CQE of a group was taken for another one's: it may never come,
+ * and is not waited for to look at those that have.
+ */
+static void
+idle_queue_frees_all_that_is_sure(void **state)
+{
+	(void)state;
+	for (uint32_t nb = 2; nb < 40; nb++) {
+		struct bed_tx *bed = trusted_bed(256, 0xfffffe10);
+
+		assert_eq(post(bed, nb), nb);
+		bed->zero_position = true;
+		complete(bed, nb - 1);
+		bed_tx_cqe(bed, HW_CQE_TX_MTU_DROP);
+		assert_eq(mana_txq_done_cleanup(bed->txq, 0), 1);
+		assert_eq(missing(bed), nb - 1);
+		for (uint32_t turn = 0; turn < 10; turn++) {
+			for (uint32_t i = 0; i < 10; i++)
+				assert_eq(post(bed, 1), 1);
+			complete(bed, 10);
+			assert_eq(post(bed, 1), 1);
+			assert_eq(missing(bed), 1 + 1);
+			complete(bed, 1);
+		}
+		bed_tx_delete(bed);
+	}
+}
+
 /* What waits for a look is freed by whoever asks, in part or all. */
 static void
 cleanup_frees_at_once(void **state)
@@ -202,6 +253,39 @@ full_ring_takes_what_fits(void **state)
 			assert_eq(post(bed, turn * 2), turn * 2);
 			assert_eq(missing(bed), turn * 2);
 			complete(bed, turn * 2);
+		}
+		bed_tx_delete(bed);
+	}
+}
+
+/* The largest burst: as many as there is room for, no packet behind is touched. */
+static void
+burst_of_any_size(void **state)
+{
+	static struct rte_mbuf *pkts[UINT16_MAX];
+
+	(void)state;
+	for (uint32_t kind = 0; kind < 4; kind++) {
+		uint32_t start = kind & 1 ? 0xffffff80 : 0;
+		struct bed_tx *bed = kind < 2 ? trusted_bed(256, start) :
+						untrusted_bed(256, start);
+
+		for (uint32_t held = 0; held < 300; held += 1 + held / 3) {
+			uint32_t done = held / 2, left;
+
+			for (uint32_t i = 0; i < held % 256; i++)
+				assert_eq(post(bed, 1), 1);
+			done = RTE_MIN(done, nb_out(bed));
+			left = nb_out(bed) - done;
+			complete(bed, done);
+			for (uint32_t i = 0; i < 256 - left; i++)
+				pkts[i] = bed_mbuf(bed->mp, 60, i);
+			assert_eq(bed->burst(bed->txq, pkts, UINT16_MAX), 256 - left);
+			memset(pkts, 0, sizeof(pkts));
+			assert_eq(missing(bed), 256);
+			complete(bed, 256);
+			assert_eq(bed->burst(bed->txq, NULL, 0), 0);
+			assert_eq(missing(bed), 0);
 		}
 		bed_tx_delete(bed);
 	}
@@ -333,6 +417,43 @@ errors_among_what_waits(void **state)
 	}
 }
 
+/*
+ * The same one by one: runs of one packet tell nothing of their WQEs, and there
+ * is what chains have left of the last lap. Each frees what it has posted.
+ */
+static void
+errors_among_runs_of_one(void **state)
+{
+	(void)state;
+	for (uint32_t at = 0; at < 40; at++) {
+		struct bed_tx *bed = at % 2 ? trusted_bed(64, 0xffffff40) :
+					      untrusted_bed(64, 0xffffff40);
+		uint32_t held = 0;
+
+		for (uint32_t i = 0; i < 64; i++) {
+			assert_eq(post_chains(bed, 1, 3), 1);
+			bed_tx_complete_all(bed);
+		}
+		assert_eq(post(bed, 0), 0);
+		assert_eq(missing(bed), 0);
+		for (uint32_t i = 0; i < 20; i++) {
+			assert_eq(post_chains(bed, 1, i % 3 == 1 ? 3 : 1), 1);
+			held += i % 3 == 1 ? 3 : 1;
+		}
+		for (uint32_t i = 0; i < 20; i++) {
+			bed_tx_cqe(bed, i == at / 2 ? HW_CQE_TX_MTU_DROP :
+						      HW_CQE_TX_OKAY);
+			assert_eq(mana_txq_nb_done(bed->txq), 1);
+			assert_eq(mana_txq_done_cleanup(bed->txq, 0), 1);
+			held -= i % 3 == 1 ? 3 : 1;
+			assert_eq(missing(bed), held);
+		}
+		assert_eq(mana_txq_errors(bed->txq), 1);
+		assert_eq(bed->txq->nb_unsure, 0);
+		bed_tx_delete(bed);
+	}
+}
+
 /* There is room for small packets yet, not for a large one, unless one looks. */
 static void
 large_packet_finds_room(void **state)
@@ -407,15 +528,19 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(little_is_held),
+		cmocka_unit_test(many_are_freed_soon),
 		cmocka_unit_test(idle_queue_frees_all),
 		cmocka_unit_test(idle_queue_frees_all_behind_odd_cqes),
+		cmocka_unit_test(idle_queue_frees_all_that_is_sure),
 		cmocka_unit_test(cleanup_frees_at_once),
 		cmocka_unit_test(full_ring_takes_what_fits),
+		cmocka_unit_test(burst_of_any_size),
 		cmocka_unit_test(small_rings_never_stall),
 		cmocka_unit_test(closed_queue_takes_nothing),
 		cmocka_unit_test(dead_queue_takes_nothing),
 		cmocka_unit_test(room_ends_with_trust),
 		cmocka_unit_test(errors_among_what_waits),
+		cmocka_unit_test(errors_among_runs_of_one),
 		cmocka_unit_test(large_packet_finds_room),
 		cmocka_unit_test(doorbell_in_each_lap),
 	};

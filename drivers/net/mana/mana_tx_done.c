@@ -37,8 +37,9 @@ trust_set(struct mana_txq *txq, enum mana_tx_trust trust)
 	/* In a quarter of the ring at least one WQE asks. */
 	txq->group_wqes = is_full ? RTE_MAX(txq->limit / 4, 1u) : 1;
 	txq->group_bu = (txq->sq.mask_bu + 1) / 4;
-	txq->run_max = txq->is_long ? 0 :
-				      RTE_MIN(txq->group_wqes, txq->group_bu);
+	/* Groups may be over without a CQE: which is the newest's is unsure. */
+	txq->run_max = txq->is_long || txq->nb_unsure != 0 ?
+			       0 : RTE_MIN(txq->group_wqes, txq->group_bu);
 	txq->run_room = 0;
 	txq->no_cqe = (uint64_t)is_full << MANA_TX_OOB_NO_CQE_S;
 	txq->trust_mask = is_full ? txq->sq.mask_bu : 0;

@@ -8,8 +8,9 @@
  *   by mana_txq_done_cleanup();
  * - all of it by any burst when the newest packet before it has completed, so a
  *   queue that falls idle holds nothing behind the next poll;
- * - else by a burst, 32 packets after the last time at the latest. So no more
- *   than 32 packets are held that have a CQE, or one burst if it is larger.
+ * - all of it by each burst while it is unsure which CQE is the newest one's;
+ * - else by a burst, 32 packets after the last time at the latest, or one burst
+ *   if it is larger.
  * An error, or an overrun, is noticed then, too.
  */
 
