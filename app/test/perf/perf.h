@@ -147,6 +147,12 @@ uint64_t perf_run_batch(struct perf_sut *sut, const struct perf_row *row,
  * drivers make them in any order. Nothing was received before.
  */
 void perf_match_queues(struct perf_sut *sut);
+/*
+ * One burst of every second queue: from then on not all of them refill in the same
+ * round, which would ask more of the pool's cache than it has, and seldom happens.
+ */
+void perf_stagger(struct perf_sut *sut, const struct perf_row *row,
+		  unsigned int lcore);
 /* The device learns what the registers said after a call. */
 void perf_ring(struct perf_sut *sut, struct perf_queue *queue,
 	       const struct hand_registers *now);

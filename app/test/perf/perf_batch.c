@@ -313,6 +313,23 @@ perf_run_batch(struct perf_sut *sut, const struct perf_row *row, unsigned int lc
 	return ticks;
 }
 
+void
+perf_stagger(struct perf_sut *sut, const struct perf_row *row, unsigned int lcore)
+{
+	if (row->kind != PERF_RX && row->kind != PERF_FWD)
+		return;
+	for (uint16_t q = 1; q < row->nb_queues; q += 2) {
+		struct perf_queue *queue = &sut->queues[q];
+
+		prepare(sut, queue, row, lcore);
+		sut->calls[0] = (struct perf_call){ .queue = queue };
+		run_calls(sut, row, 1);
+		if (row->kind == PERF_FWD)
+			hand_take_tx(&queue->tx, queue->tx_expected, row->burst,
+				     row->burst);
+	}
+}
+
 /* A packet of each is sent: that is when drivers look regions up. */
 void
 perf_use_more_pools(struct perf_sut *sut, const struct perf_row *row)

@@ -241,8 +241,10 @@ run_row(const struct perf_row *row, unsigned int nb_suts, const struct options *
 		perf_port_start(&suts[s], row, options->instructions);
 		perf_use_more_pools(&suts[s], row);
 		warm_cache(&suts[s]);
-		if (row->is_scale)
+		if (row->is_scale) {
 			perf_match_queues(&suts[s]);
+			perf_stagger(&suts[s], row, lcore);
+		}
 	}
 	if (options->instructions)
 		for (unsigned int s = 0; s < nb_suts; s++)
