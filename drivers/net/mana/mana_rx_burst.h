@@ -160,26 +160,29 @@ mana_rx_deliver(const struct mana_rxq *rxq, struct rte_mbuf *m,
  * @param nb_pkts
  *   Packets wanted. When so many came, there may be more.
  * @param has_odd
- *   There were CQEs that may not have taken a WQE: how far they were read is
- *   told now. Else a refill does it, and one is due when half the limit was
- *   read, or earlier.
+ *   There were CQEs without a packet. They count for what the burst may take,
+ *   so there may be more, too; and they may not have taken a WQE: how far they
+ *   were read is told now. Else a refill does it, and one is due when half the
+ *   limit was read, or earlier.
  */
 static __rte_always_inline void
 mana_rx_finish(struct mana_rxq *rxq, const struct mana_rx_at *at,
 	       uint32_t nb_pkts, bool has_odd, const bool is_scatter)
 {
-	const bool is_full = at->nb == nb_pkts;
+	bool may_lag = at->nb == nb_pkts;
 
 	mana_rx_put(rxq, at);
 	rxq->packets += at->nb;
 	rxq->bytes += at->bytes;
-	if (unlikely(has_odd))
+	if (unlikely(has_odd)) {
 		mana_rx_cq_update(rxq);
+		may_lag = true;
+	}
 	if (is_scatter) {
 		if (rxq->limit - mana_rxq_nb_posted(rxq) >= rxq->refill_thresh)
-			mana_rx_scatter_replenish(rxq, is_full);
+			mana_rx_scatter_replenish(rxq, may_lag);
 	} else if (rxq->limit - mana_wq_used_bu(&rxq->rq) >= rxq->refill_thresh) {
-		mana_rx_replenish(rxq, is_full);
+		mana_rx_replenish(rxq, may_lag);
 	}
 	mana_burst_leave(&rxq->is_busy);
 }
