@@ -49,7 +49,7 @@ run_script features /usr/bin/python3 "$root/devtools/check-features.py" \
 
 if [ "$quick" != quick ]; then
 	run_script instructions env "MANA_BUILD=$build" \
-		"$root/devtools/bench.sh" --ours --goals --check-ceilings --skip
+		"$root/devtools/bench.sh" --ours --goals --check --check-ceilings --skip
 	run_script in-tree "$root/devtools/build-in-tree.sh"
 	run_script builds "$root/devtools/check-builds.sh"
 	run_script sanitizers "$root/devtools/run-sanitizers.sh"
