@@ -89,6 +89,16 @@ mana_rx_left_one(struct mana_rxq *rxq, struct rte_mbuf **pkts, uint32_t in_lap,
 	return at.nb;
 }
 
+/* Its end when a refill is due. */
+static __rte_noinline uint16_t
+mana_rx_refill_one(struct mana_rxq *rxq)
+{
+	mana_rx_replenish(rxq, true);
+	mana_burst_leave(&rxq->is_busy);
+	return 1;
+}
+
+/* Calls nothing but as its last deed: so it has no registers to save. */
 __rte_noinline uint16_t
 mana_rx_work_one(struct mana_rxq *rxq, struct rte_mbuf **pkts,
 		 const struct gdma_cqe *cqe, uint32_t in_lap)
@@ -108,6 +118,7 @@ mana_rx_work_one(struct mana_rxq *rxq, struct rte_mbuf **pkts,
 	len = mana_cqe_load(&cqe->rx.ppi[0].len);
 	hash = mana_cqe_load(&cqe->rx.ppi[0].hash);
 	if (unlikely((header & MANA_CQE_TYPE_M) != MANA_CQE_RX_OKAY ||
+		     (flags & RTE_BIT32(MANA_RX_CQE_VLAN_S)) != 0 ||
 		     (len & UINT16_MAX) - 1 >= rxq->buf_bytes ||
 		     rxq->rq.pi == rq))
 		return mana_rx_left_one(rxq, pkts, in_lap,
@@ -120,8 +131,9 @@ mana_rx_work_one(struct mana_rxq *rxq, struct rte_mbuf **pkts,
 	rxq->rq.ci = rq + 1;
 	rxq->packets++;
 	rxq->bytes += mana_rx_deliver(rxq, m, &meta, len & UINT16_MAX, hash);
-	if (rxq->limit - mana_wq_used_bu(&rxq->rq) >= rxq->refill_thresh)
-		mana_rx_replenish(rxq, true);
+	if (unlikely(rxq->limit - mana_wq_used_bu(&rxq->rq) >=
+		     rxq->refill_thresh))
+		return mana_rx_refill_one(rxq);
 	mana_burst_leave(&rxq->is_busy);
 	return 1;
 }
