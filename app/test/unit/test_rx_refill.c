@@ -514,6 +514,35 @@ counts_a_ring_that_dropped_frames_emptied(void **state)
 	}
 }
 
+/* A lap without a doorbell ends no burst, and hides no empty ring. */
+static void
+burst_goes_on_behind_a_lap(void **state)
+{
+	struct bed_rx *bed = bed_rx_new(&(struct bed_rx_opts){
+		.nb_desc = 63, .nb_cqe = 64 });
+	struct rte_mbuf *pkts[64];
+	uint32_t left, nb;
+
+	(void)state;
+	/* As far as it gets without a doorbell of the CQ. */
+	for (nb = 0; nb < 44; nb++) {
+		bed_rx_okay(bed, 60, 0);
+		assert_eq(poll_rx(bed, pkts, 1), 1);
+		bed_rx_check(bed, pkts[0], 60, 0, 0);
+	}
+	assert_eq(bed->rxq->stats.cq_doorbells, 0);
+	left = bed_rx_available(bed);
+	for (nb = 0; nb < left; nb++)
+		bed_rx_okay(bed, 60, 0);
+	assert_true(left + 44 > 64);
+	assert_eq(poll_rx(bed, pkts, RTE_DIM(pkts)), left);
+	for (nb = 0; nb < left; nb++)
+		bed_rx_check(bed, pkts[nb], 60, 0, 0);
+	assert_eq(bed->rxq->stats.cq_doorbells, 1);
+	assert_eq(bed->rxq->stats.ring_empty, 1);
+	bed_rx_delete(bed);
+}
+
 int
 main(void)
 {
@@ -532,6 +561,7 @@ main(void)
 		cmocka_unit_test(pools_of_every_kind),
 		cmocka_unit_test(counts_a_ring_that_ran_empty),
 		cmocka_unit_test(counts_a_ring_that_dropped_frames_emptied),
+		cmocka_unit_test(burst_goes_on_behind_a_lap),
 		cmocka_unit_test(closed_queue_takes_no_buffers),
 		cmocka_unit_test(zeroed_queue_is_harmless),
 	};

@@ -229,6 +229,9 @@ mana_rx_go_on(struct mana_rxq *rxq, struct mana_rx_at *at, uint32_t *budget,
 					    ahead->trailers[0])))
 			return false;
 		mana_rx_put(rxq, at);
+		/* No refill has told of this lap: a burst does not end with it. */
+		if (unlikely(mana_cq_credit(&rxq->cq) == 0))
+			mana_rx_cq_update(rxq);
 		max = RTE_MIN(*budget, mana_cq_credit(&rxq->cq));
 		ahead->budget = max;
 		ahead->bytes = 0;
