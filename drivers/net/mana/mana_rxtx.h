@@ -266,6 +266,8 @@ struct mana_rxq {
 };
 static_assert(offsetof(struct mana_rxq, ol_flags) ==
 	      offsetof(struct mana_rxq, rearm) + 8, "mana_rxq: as in an mbuf");
+static_assert(offsetof(struct mana_rxq, rearm) % 16 == 0,
+	      "mana_rxq: rearm is loaded as a vector");
 static_assert(offsetof(struct mana_rxq, rq) == 1 * RTE_CACHE_LINE_SIZE ||
 	      RTE_CACHE_LINE_SIZE != 64, "mana_rxq: rq starts a line");
 static_assert(offsetof(struct mana_rxq, bytes) == 2 * RTE_CACHE_LINE_SIZE ||
