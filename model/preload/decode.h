@@ -36,8 +36,6 @@ struct decode_insn {
 
 /* Make ready, outside of signal handlers: allocates. 0 or -ENOMEM. */
 int decode_init(void);
-/* In a child after fork(): another thread may have been in here. */
-void decode_after_fork(void);
 
 /*
  * Decode the instruction in bytes[0, nb_bytes). Async-signal-safe, from any

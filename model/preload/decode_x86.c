@@ -17,7 +17,6 @@
 
 static csh handle;
 static cs_insn *room; /* protected by the lock */
-static struct quiet_lock lock;
 
 /* Where XSAVE keeps registers 16..31 (Intel SDM vol. 1, 13.5.8: state 7). */
 #define XSAVE_HI16_ZMM 7
@@ -71,12 +70,6 @@ decode_init(void)
 	}
 	cs_disasm_iter(handle, &code, &nb_bytes, &addr, room);
 	return 0;
-}
-
-void
-decode_after_fork(void)
-{
-	quiet_unlock(&lock);
 }
 
 static bool
@@ -231,10 +224,10 @@ decode_insn(const uint8_t *bytes, size_t nb_bytes, struct decode_insn *insn)
 	memset(insn, 0, sizeof(*insn));
 	memcpy(insn->bytes, bytes,
 	       nb_bytes < sizeof(insn->bytes) ? nb_bytes : sizeof(insn->bytes));
-	quiet_lock(&lock);
+	quiet_lock(QUIET_DECODE);
 	if (room != NULL && cs_disasm_iter(handle, &code, &left, &addr, room))
 		classify(room, insn);
-	quiet_unlock(&lock);
+	quiet_unlock(QUIET_DECODE);
 }
 
 static uint64_t

@@ -24,7 +24,6 @@
 #define IDLE_LOOKS 100000u
 #define STACK_BYTES ((size_t)256 << 10)
 
-static struct quiet_lock lock;
 static pid_t started_by; /* threads do not survive fork() */
 
 static void *
@@ -120,13 +119,13 @@ device_thread_start(void)
 	uint64_t mask = quiet_enter();
 	int ret = 0;
 
-	quiet_lock(&lock);
+	quiet_lock(QUIET_THREAD);
 	if (started_by != getpid()) {
 		ret = start(); /* with the mask of this moment */
 		if (ret == 0)
 			started_by = getpid();
 	}
-	quiet_unlock(&lock);
+	quiet_unlock(QUIET_THREAD);
 	quiet_leave(mask);
 	return ret;
 }

@@ -43,7 +43,6 @@ struct page {
 
 static struct page pages[NB_ENTRIES];
 static uint32_t nb_pages;
-static struct quiet_lock pages_lock;
 
 /* Instructions that ring, a few per thread. */
 #define NB_CACHED 16u
@@ -95,6 +94,26 @@ add(uintptr_t addr, uint32_t context, uint32_t fn, uint32_t page)
 	return 0;
 }
 
+static bool
+is_within(const struct page *page, uintptr_t low, size_t length)
+{
+	uintptr_t addr = __atomic_load_n(&page->addr, __ATOMIC_RELAXED);
+
+	return addr > ADDR_WAS_USED && addr - low < length;
+}
+
+/* One page is asked for often: the usual munmap() of a program. */
+static bool
+has_any_within(uintptr_t low, size_t length)
+{
+	if (length <= PAGE_BYTES)
+		return find(low) != NULL;
+	for (uint32_t i = 0; i < NB_ENTRIES; i++)
+		if (is_within(&pages[i], low, length))
+			return true;
+	return false;
+}
+
 static int
 forget(uintptr_t low, size_t length)
 {
@@ -103,14 +122,13 @@ forget(uintptr_t low, size_t length)
 
 	if (__atomic_load_n(&nb_pages, __ATOMIC_ACQUIRE) == 0)
 		return -ENOENT;
-	/* One page is asked for often: the usual munmap() of a program. */
-	if (length <= PAGE_BYTES && find(low) == NULL)
+	/* Without the lock: an allocator unmaps its own pages under its own. */
+	if (!has_any_within(low, length))
 		return -ENOENT;
 	mask = quiet_enter();
-	quiet_lock(&pages_lock);
+	quiet_lock(QUIET_PAGES);
 	for (uint32_t i = 0; i < NB_ENTRIES; i++) {
-		if (pages[i].addr <= ADDR_WAS_USED ||
-		    pages[i].addr - low >= length)
+		if (!is_within(&pages[i], low, length))
 			continue;
 		__atomic_store_n(&pages[i].addr, ADDR_WAS_USED,
 				 __ATOMIC_RELEASE);
@@ -120,7 +138,7 @@ forget(uintptr_t low, size_t length)
 	if (nb_pages == 0)
 		for (uint32_t i = 0; i < NB_ENTRIES; i++)
 			pages[i].addr = ADDR_FREE;
-	quiet_unlock(&pages_lock);
+	quiet_unlock(QUIET_PAGES);
 	quiet_leave(mask);
 	return ret;
 }
@@ -128,12 +146,6 @@ forget(uintptr_t low, size_t length)
 void
 doorbell_process_init(void)
 {
-	static pid_t initialised;
-	pid_t self = getpid();
-
-	if (initialised != 0 && initialised != self)
-		decode_after_fork();
-	initialised = self;
 	if (decode_init() != 0) {
 		ledger_log("no memory for the instruction decoder (capstone)");
 		abort();
@@ -162,9 +174,9 @@ doorbell_map(void **addr, uint32_t context, size_t length)
 	if (at == MAP_FAILED)
 		return -errno;
 	mask = quiet_enter();
-	quiet_lock(&pages_lock);
+	quiet_lock(QUIET_PAGES);
 	ret = add((uintptr_t)at, context, fn, page);
-	quiet_unlock(&pages_lock);
+	quiet_unlock(QUIET_PAGES);
 	quiet_leave(mask);
 	if (ret != 0)
 		munmap(at, length);

@@ -24,7 +24,6 @@ struct watch {
 
 static struct watch watches[NB_WATCHES];
 static uint32_t nb_watches; /* one more than the highest ever used */
-static struct quiet_lock watches_lock;
 
 static bool
 is_at_end(int fd)
@@ -145,7 +144,7 @@ events_watch(int epoll, int op, int fd, const struct epoll_event *event)
 	if (fds_kind(fd) != FD_CHANNEL)
 		return;
 	mask = quiet_enter();
-	quiet_lock(&watches_lock);
+	quiet_lock(QUIET_WATCHES);
 	watch = find_watch(epoll, fd);
 	if (op == EPOLL_CTL_DEL) {
 		if (watch != NULL)
@@ -157,7 +156,7 @@ events_watch(int epoll, int op, int fd, const struct epoll_event *event)
 			*watch = (struct watch){ true, epoll, fd,
 						 event->data.u64 };
 	}
-	quiet_unlock(&watches_lock);
+	quiet_unlock(QUIET_WATCHES);
 	quiet_leave(mask);
 }
 
@@ -168,11 +167,11 @@ watch_is_at_end(int epoll, uint64_t data)
 	uint64_t mask;
 
 	mask = quiet_enter();
-	quiet_lock(&watches_lock);
+	quiet_lock(QUIET_WATCHES);
 	for (uint32_t i = 0; i < nb_watches && !found; i++)
 		found = watches[i].used && watches[i].epoll == epoll &&
 			watches[i].data == data && is_at_end(watches[i].fd);
-	quiet_unlock(&watches_lock);
+	quiet_unlock(QUIET_WATCHES);
 	quiet_leave(mask);
 	return found;
 }

@@ -20,8 +20,6 @@
 
 /* Hits are counted from the last arming. */
 static uint64_t hits_at_arming;
-/* Of the pages of plain memory, in step mode: one thread at a time. */
-static struct quiet_lock step_lock;
 
 static void
 copy_objects(struct mana_model_objects *to, const struct kernel_leaks *from)
@@ -197,9 +195,9 @@ mana_model_queue(uint32_t fn, uint32_t port, bool is_tx, uint32_t n,
 	if (segment_config()->mode != MODEL_MODE_STEP)
 		return 0;
 	mask = quiet_enter();
-	quiet_lock(&step_lock);
+	quiet_lock(QUIET_STEP);
 	queue->doorbells = plain_pages_registers(fn, place.page);
-	quiet_unlock(&step_lock);
+	quiet_unlock(QUIET_STEP);
 	quiet_leave(mask);
 	return 0;
 }
@@ -247,11 +245,11 @@ mana_model_step(void)
 	if (is_by_hand)
 		return -EBUSY;
 	mask = quiet_enter();
-	quiet_lock(&step_lock);
+	quiet_lock(QUIET_STEP);
 	nb_taken = plain_pages_run(true);
 	if (machine_step(nb_taken == 0) && nb_taken == 0)
 		nb_taken = 1;
-	quiet_unlock(&step_lock);
+	quiet_unlock(QUIET_STEP);
 	quiet_leave(mask);
 	return (int)nb_taken;
 }

@@ -25,7 +25,7 @@ struct view {
 	bool has_complained;
 };
 
-static struct quiet_lock lock; /* of all but running and page[] */
+/* All of this is changed with QUIET_PLAIN. */
 static pid_t owner; /* views do not pass to a child */
 static uint32_t nb_views;
 static struct view views[MAX_VIEWS];
@@ -42,7 +42,7 @@ unmap(const struct device_page *page)
 	munmap((void *)(uintptr_t)page->registers, HW_DB_PAGE_BYTES);
 }
 
-/* In the child of a fork(): its parent goes on looking at these. */
+/* With the lock. In a child of fork(): its parent goes on looking at these. */
 static void
 forget_parents(void)
 {
@@ -55,6 +55,15 @@ forget_parents(void)
 	nb_views = 0;
 	nb_fresh = 0;
 	owner = getpid();
+}
+
+/* The program's own thread: perhaps of a child. */
+static void
+be_owner(void)
+{
+	quiet_lock(QUIET_PLAIN);
+	forget_parents();
+	quiet_unlock(QUIET_PLAIN);
 }
 
 /* 0 also when it is looked at already, or by another process. */
@@ -113,10 +122,10 @@ plain_pages_map(void **addr, uint32_t context, int fd, size_t length, int flags)
 	if (at == MAP_FAILED)
 		return -errno;
 	mask = quiet_enter();
-	quiet_lock(&lock);
+	quiet_lock(QUIET_PLAIN);
 	forget_parents();
 	rc = add_view(context, fn, page);
-	quiet_unlock(&lock);
+	quiet_unlock(QUIET_PLAIN);
 	quiet_leave(mask);
 	if (rc == 0 && segment_config()->mode == MODEL_MODE_POLLED)
 		rc = device_thread_start();
@@ -127,7 +136,7 @@ plain_pages_map(void **addr, uint32_t context, int fd, size_t length, int flags)
 	return rc;
 }
 
-/* With the machine's lock: a page's number may be another context's by now. */
+/* With both locks: a page's number may be another context's by now. */
 static void
 drop_dead(void)
 {
@@ -150,7 +159,7 @@ take_fresh(void)
 {
 	uint64_t mask = quiet_enter();
 
-	quiet_lock(&lock);
+	quiet_lock(QUIET_PLAIN);
 	segment_lock_masked();
 	drop_dead();
 	segment_unlock_masked();
@@ -160,7 +169,7 @@ take_fresh(void)
 		pages[nb_views] = fresh_pages[nb_fresh];
 		nb_views++;
 	}
-	quiet_unlock(&lock);
+	quiet_unlock(QUIET_PLAIN);
 	quiet_leave(mask);
 }
 
@@ -179,24 +188,38 @@ check_short(void)
 	}
 }
 
+/* False: others have it, or want it. */
+static bool
+lock_machine(bool is_patient)
+{
+	bool is_locked = true;
+
+	quiet_lock(QUIET_PLAIN);
+	if (is_patient)
+		segment_lock_masked();
+	else
+		is_locked = segment_trylock_last();
+	if (is_locked)
+		drop_dead();
+	quiet_unlock(QUIET_PLAIN);
+	return is_locked;
+}
+
 uint32_t
 plain_pages_run(bool is_patient)
 {
 	uint32_t nb_taken;
 
-	if (is_patient) /* the program's own thread: perhaps of a child */
-		forget_parents();
+	if (is_patient)
+		be_owner();
 	if (__atomic_load_n(&nb_fresh, __ATOMIC_ACQUIRE) != 0)
 		take_fresh();
 	if (!device_pages_rung(pages, nb_views)) {
 		check_short();
 		return 0;
 	}
-	if (is_patient)
-		segment_lock_masked();
-	else if (!segment_trylock_last())
+	if (!lock_machine(is_patient))
 		return 0;
-	drop_dead();
 	nb_taken = device_pages_run(pages, nb_views);
 	segment_unlock_masked();
 	return nb_taken;
@@ -205,7 +228,7 @@ plain_pages_run(bool is_patient)
 const volatile void *
 plain_pages_registers(uint32_t fn, uint32_t page)
 {
-	forget_parents();
+	be_owner();
 	take_fresh();
 	for (uint32_t i = 0; i < nb_views; i++)
 		if (pages[i].fn == fn && pages[i].page == page)

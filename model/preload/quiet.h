@@ -48,22 +48,41 @@ quiet_leave(uint64_t old)
 	quiet_mask(SIG_SETMASK, &old, NULL);
 }
 
-struct quiet_lock {
-	int held;
+/*
+ * The locks of this process, in the order in which they nest. fork() copies
+ * one thread only: a lock that another one holds at that moment would never be
+ * free in the child, and what it protects could be half written there.
+ */
+enum quiet_name {
+	/* Free in a child, which begins anew with what they protect. */
+	QUIET_STEP,   /* step mode: one thread at a time plays the device */
+	QUIET_THREAD, /* the device's is started */
+	/*
+	 * fork() waits for these. Nobody allocates while he holds one, or takes
+	 * one while he holds an allocator's lock.
+	 */
+	QUIET_PLAIN,   /* views of doorbell pages of plain memory */
+	QUIET_PAGES,   /* doorbell pages that trap */
+	QUIET_WATCHES, /* event files in epoll sets */
+	QUIET_ACTIONS, /* of signals that are taken over */
+	QUIET_DECODE,
+	NB_QUIET,
 };
+
+extern int quiet_held[NB_QUIET];
 
 /* For callers that have entered, or whose signals are blocked anyway. */
 static inline void
-quiet_lock(struct quiet_lock *lock)
+quiet_lock(enum quiet_name name)
 {
-	while (__atomic_exchange_n(&lock->held, 1, __ATOMIC_ACQUIRE) != 0)
+	while (__atomic_exchange_n(&quiet_held[name], 1, __ATOMIC_ACQUIRE) != 0)
 		sched_yield();
 }
 
 static inline void
-quiet_unlock(struct quiet_lock *lock)
+quiet_unlock(enum quiet_name name)
 {
-	__atomic_store_n(&lock->held, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&quiet_held[name], 0, __ATOMIC_RELEASE);
 }
 
 #endif /* MODEL_QUIET_H */

@@ -28,8 +28,6 @@ struct taken {
 static struct taken taken[] = {{.signo = SIGSEGV}, {.signo = SIGBUS}};
 #define NB_TAKEN (sizeof(taken) / sizeof(taken[0]))
 
-static struct quiet_lock actions_lock;
-
 static __thread siginfo_t pending_info;
 static __thread volatile sig_atomic_t is_pending;
 
@@ -154,10 +152,10 @@ signals_start(void)
 {
 	uint64_t mask = quiet_enter();
 
-	quiet_lock(&actions_lock);
+	quiet_lock(QUIET_ACTIONS);
 	for (size_t i = 0; i < NB_TAKEN; i++)
 		take(&taken[i]);
-	quiet_unlock(&actions_lock);
+	quiet_unlock(QUIET_ACTIONS);
 	signals_stack_ensure();
 	quiet_leave(mask);
 }
@@ -175,12 +173,12 @@ signals_action(int signo, const struct sigaction *act, struct sigaction *old)
 	if (act != NULL)
 		wanted = *act;
 	mask = quiet_enter();
-	quiet_lock(&actions_lock);
+	quiet_lock(QUIET_ACTIONS);
 	is_taken = t->is_taken;
 	before = t->program;
 	if (is_taken && act != NULL)
 		t->program = wanted;
-	quiet_unlock(&actions_lock);
+	quiet_unlock(QUIET_ACTIONS);
 	quiet_leave(mask);
 	if (is_taken && old != NULL)
 		*old = before;
@@ -192,11 +190,11 @@ signals_action_consume(int signo, struct sigaction *act)
 {
 	struct taken *t = taken_of(signo);
 
-	quiet_lock(&actions_lock);
+	quiet_lock(QUIET_ACTIONS);
 	*act = t->program;
 	if ((act->sa_flags & SA_RESETHAND) != 0)
 		t->program.sa_handler = SIG_DFL;
-	quiet_unlock(&actions_lock);
+	quiet_unlock(QUIET_ACTIONS);
 }
 
 void
