@@ -36,9 +36,8 @@ plain_is_new(const struct device_page *page, enum card_plain which)
 }
 
 static uint32_t
-plain_take(const struct device_page *page, enum card_plain which)
+plain_take(const struct device_page *page, enum card_plain which, uint64_t value)
 {
-	const uint64_t value = plain_read(page, which);
 	uint64_t *seen = plain_seen(page, which);
 
 	if (value == *seen)
@@ -52,13 +51,13 @@ plain_take(const struct device_page *page, enum card_plain which)
 }
 
 static uint32_t
-plain_take_all(const struct device_page *pages, uint32_t nb,
-	       enum card_plain which)
+plain_take_rqs(const struct device_page *pages, uint32_t nb)
 {
 	uint32_t i, nb_taken = 0;
 
 	for (i = 0; i < nb; i++)
-		nb_taken += plain_take(&pages[i], which);
+		nb_taken += plain_take(&pages[i], CARD_PLAIN_RQ,
+				       plain_read(&pages[i], CARD_PLAIN_RQ));
 	return nb_taken;
 }
 
@@ -78,15 +77,20 @@ uint32_t
 device_pages_run(const struct device_page *pages, uint32_t nb)
 {
 	uint32_t i, nb_taken = 0;
+	uint64_t sent;
 
 	for (i = 0; i < nb; i++) {
-		if (!plain_is_new(&pages[i], CARD_PLAIN_SQ))
+		sent = plain_read(&pages[i], CARD_PLAIN_SQ);
+		if (sent == *plain_seen(&pages[i], CARD_PLAIN_SQ))
 			continue;
-		/* Buffers that were posted before the packets were sent. */
-		nb_taken += plain_take_all(pages, nb, CARD_PLAIN_RQ);
-		nb_taken += plain_take(&pages[i], CARD_PLAIN_SQ);
+		/*
+		 * Buffers that were posted before the packets were sent; those
+		 * that are sent by now may have buffers that are posted by now.
+		 */
+		nb_taken += plain_take_rqs(pages, nb);
+		nb_taken += plain_take(&pages[i], CARD_PLAIN_SQ, sent);
 	}
-	return nb_taken + plain_take_all(pages, nb, CARD_PLAIN_RQ);
+	return nb_taken + plain_take_rqs(pages, nb);
 }
 
 bool

@@ -98,7 +98,13 @@ add_view(uint32_t context, uint32_t fn, uint32_t page)
 		.page = page,
 		.registers = at,
 	};
+	/*
+	 * Not amid a run, which does not look at it and could still find the
+	 * doorbell of a packet that was sent after a buffer was posted here.
+	 */
+	segment_lock_masked();
 	__atomic_store_n(&nb_fresh, nb_fresh + 1, __ATOMIC_RELEASE);
+	segment_unlock_masked();
 	return 0;
 known:
 	host_close(fd);
@@ -154,23 +160,16 @@ drop_dead(void)
 	}
 }
 
+/* With both locks. */
 static void
 take_fresh(void)
 {
-	uint64_t mask = quiet_enter();
-
-	quiet_lock(QUIET_PLAIN);
-	segment_lock_masked();
-	drop_dead();
-	segment_unlock_masked();
 	while (nb_fresh > 0 && nb_views < MAX_VIEWS) {
 		nb_fresh--;
 		views[nb_views] = fresh_views[nb_fresh];
 		pages[nb_views] = fresh_pages[nb_fresh];
 		nb_views++;
 	}
-	quiet_unlock(QUIET_PLAIN);
-	quiet_leave(mask);
 }
 
 static void
@@ -188,7 +187,7 @@ check_short(void)
 	}
 }
 
-/* False: others have it, or want it. */
+/* And look at all pages that there are. False: others have it, or want it. */
 static bool
 lock_machine(bool is_patient)
 {
@@ -199,8 +198,10 @@ lock_machine(bool is_patient)
 		segment_lock_masked();
 	else
 		is_locked = segment_trylock_last();
-	if (is_locked)
+	if (is_locked) {
 		drop_dead();
+		take_fresh();
+	}
 	quiet_unlock(QUIET_PLAIN);
 	return is_locked;
 }
@@ -212,9 +213,8 @@ plain_pages_run(bool is_patient)
 
 	if (is_patient)
 		be_owner();
-	if (__atomic_load_n(&nb_fresh, __ATOMIC_ACQUIRE) != 0)
-		take_fresh();
-	if (!device_pages_rung(pages, nb_views)) {
+	if (__atomic_load_n(&nb_fresh, __ATOMIC_ACQUIRE) == 0 &&
+	    !device_pages_rung(pages, nb_views)) {
 		check_short();
 		return 0;
 	}
@@ -229,7 +229,8 @@ const volatile void *
 plain_pages_registers(uint32_t fn, uint32_t page)
 {
 	be_owner();
-	take_fresh();
+	lock_machine(true);
+	segment_unlock_masked();
 	for (uint32_t i = 0; i < nb_views; i++)
 		if (pages[i].fn == fn && pages[i].page == page)
 			return pages[i].registers;

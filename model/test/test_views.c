@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The views of doorbell pages of plain memory, alone: what is below is a stub.
+ * A page that the program maps while the device is about to look at the others
+ * is looked at with them, or the device has looked by then: a buffer that is
+ * posted there precedes the packets that are sent after.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "device.h"
+#include "device_thread.h"
+#include "doorbell.h"
+#include "kernel.h"
+#include "ledger.h"
+#include "plain_pages.h"
+#include "segment.h"
+
+#define PAGE_BYTES 4096u
+#define FIRST 1u  /* contexts, and their pages */
+#define SECOND 2u
+/* How long a mapping may take that need not wait. */
+#define MAPPING_US 50000
+
+/* All zero: not the mode in which mapping starts the thread. */
+static uint64_t head[(SEGMENT_CONFIG_AT + sizeof(struct model_config)) / 8 + 1];
+struct model_segment *model = (struct model_segment *)head;
+uint32_t model_self;
+
+static pthread_mutex_t machine = PTHREAD_MUTEX_INITIALIZER;
+static int file;
+static bool maps_before_run, maps_in_run;
+static pthread_t mapper;
+static bool has_mapped, had_mapped_in_run;
+static uint32_t nb_looked_at;
+
+void
+segment_lock_masked(void)
+{
+	pthread_mutex_lock(&machine);
+}
+
+bool
+segment_trylock_last(void)
+{
+	return pthread_mutex_trylock(&machine) == 0;
+}
+
+void
+segment_unlock_masked(void)
+{
+	pthread_mutex_unlock(&machine);
+}
+
+void
+doorbell_process_init(void)
+{
+}
+
+int
+device_thread_start(void)
+{
+	return 0;
+}
+
+int
+kernel_context_doorbell(uint32_t context, uint32_t *fn, uint32_t *page)
+{
+	*fn = 0;
+	*page = context;
+	return 0;
+}
+
+int
+kernel_context_page_open(uint32_t context, uint64_t *serial)
+{
+	*serial = context;
+	return dup(file);
+}
+
+bool
+kernel_context_is(uint32_t context, uint64_t serial)
+{
+	return context == serial;
+}
+
+void
+ledger_log(const char *format, ...)
+{
+	(void)format;
+}
+
+bool
+device_page_is_short_rung(const struct device_page *page)
+{
+	(void)page;
+	return false;
+}
+
+static void
+map(uint32_t context)
+{
+	void *addr = NULL;
+
+	if (plain_pages_map(&addr, context, file, PAGE_BYTES, MAP_SHARED) == 0)
+		__atomic_store_n(&has_mapped, true, __ATOMIC_RELEASE);
+}
+
+static void *
+map_second(void *arg)
+{
+	map(SECOND);
+	return arg;
+}
+
+bool
+device_pages_rung(const struct device_page *pages, uint32_t nb)
+{
+	(void)pages;
+	if (nb != 0 && maps_before_run) {
+		maps_before_run = false;
+		map(SECOND);
+	}
+	return nb != 0;
+}
+
+uint32_t
+device_pages_run(const struct device_page *pages, uint32_t nb)
+{
+	(void)pages;
+	nb_looked_at = nb;
+	if (maps_in_run) {
+		maps_in_run = false;
+		pthread_create(&mapper, NULL, map_second, NULL);
+		usleep(MAPPING_US);
+		had_mapped_in_run =
+			__atomic_load_n(&has_mapped, __ATOMIC_ACQUIRE);
+	}
+	return 1;
+}
+
+/* Each test is a process of its own: views stay. */
+static void
+look_at_first(void)
+{
+	file = memfd_create("page", MFD_CLOEXEC);
+	assert_return_code(ftruncate(file, PAGE_BYTES), errno);
+	map(FIRST);
+	assert_true(has_mapped);
+	has_mapped = false;
+	plain_pages_run(false);
+	assert_int_equal(nb_looked_at, 1);
+}
+
+static void
+page_mapped_before_a_run_is_in_it(void **state)
+{
+	(void)state;
+	look_at_first();
+	maps_before_run = true;
+	assert_int_equal(plain_pages_run(false), 1);
+	assert_true(has_mapped);
+	assert_int_equal(nb_looked_at, 2);
+}
+
+static void
+page_is_not_mapped_amid_a_run(void **state)
+{
+	(void)state;
+	look_at_first();
+	maps_in_run = true;
+	assert_int_equal(plain_pages_run(false), 1);
+	assert_int_equal(nb_looked_at, 1);
+	assert_int_equal(pthread_join(mapper, NULL), 0);
+	assert_true(has_mapped);
+	assert_false(had_mapped_in_run);
+	assert_int_equal(plain_pages_run(false), 1);
+	assert_int_equal(nb_looked_at, 2);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest before[] = {
+		cmocka_unit_test(page_mapped_before_a_run_is_in_it),
+	};
+	const struct CMUnitTest amid[] = {
+		cmocka_unit_test(page_is_not_mapped_amid_a_run),
+	};
+
+	if (argc == 2 && strcmp(argv[1], "amid") == 0)
+		return cmocka_run_group_tests(amid, NULL, NULL);
+	return cmocka_run_group_tests(before, NULL, NULL);
+}
