@@ -39,8 +39,21 @@ tail -n 12 "$build/coverage-test.log" | grep -E '^(Ok|Fail|Timeout)' || :
 set -- "$@" ""
 html=
 [ "${2:-}" != html ] || html="--html-details $3/index.html"
+# A program that writes its counters while another of its threads runs may leave
+# a sum below zero: gcovr 5.2 does not read such a line. It is left out and shown;
+# a line that it does not read for any other cause is an error.
 # Doorbell decoders see what compilers make of stores; tests are not counted.
+unread=$build/coverage-unread.log
+status=0
 # shellcheck disable=SC2086 # nothing, or two words
 gcovr --root "$root" --object-directory "$build" --filter "$root/model/" \
 	--exclude "$root/model/test/" --fail-under-line "$least" \
-	--print-summary $html
+	--gcov-ignore-parse-errors --print-summary $html 2>"$unread" || status=$?
+cat "$unread" >&2
+awk '/Exception during parsing/ && getline > 0 &&
+	!/ (taken|returned|called) -[0-9]|UnknownLineType: +-[0-9]+[*]?:/ { print; bad = 1 }
+	END { exit bad }' "$unread" || {
+	echo "coverage.sh: gcovr did not read the lines above" >&2
+	status=1
+}
+exit "$status"
