@@ -214,6 +214,19 @@ class Options(Case):
                        "list-violations"):
             self.assertIn(f"  --{option}", done.stdout)
 
+    def test_open_questions(self):
+        """The guide names each switch with its values, and no others."""
+        guide = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                             "../../doc/guides/model-behaviour.rst")
+        with open(guide, encoding="utf-8") as file:
+            section = re.search(r"\nOpen questions\n-+\n(.*?)\n\n\n",
+                                file.read(), re.DOTALL).group(1)
+        told = re.findall(r"``([a-z][a-z0-9-]*=[a-z0-9|-]+\|[a-z0-9|-]+)``", section)
+        had = re.findall(r"^  --quirk (\S+)", self.run_model("--help").stdout,
+                         re.MULTILINE)
+        self.assertGreater(len(had), 25)
+        self.assertEqual(sorted(told), sorted(had))
+
     def test_list_violations(self):
         done = self.run_model("--list-violations")
         lines = done.stdout.splitlines()
