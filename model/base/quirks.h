@@ -36,6 +36,9 @@
 	  "a UDP checksum takes a right trans_off")                            \
 	X(RX_WQE_OFFSET_BU, "rx-wqe-offset", "bytes|bu",                       \
 	  "the unit of rx_wqe_offset")                                         \
+	X(RX_UNKNOWN_TYPE_KEEPS, "rx-unknown-type", "consumes|keeps",          \
+	  "a receive completion of unknown type, which only the bogus "        \
+	  "command makes, uses up its WQE, or leaves it for the next packet")  \
 	X(RX_OUTER_FLAGS_SET, "rx-outer-flags", "zero|set",                    \
 	  "the outer IP checksum flags of plain packets")                      \
 	X(SHORT_OOB_SGES_30, "short-oob-sges", "31|30",                        \
@@ -61,6 +64,11 @@
 	  "the L4 checksum flag of received fragments")                        \
 	X(RX_UDP_ZERO_OK, "rx-udp-zero", "none|ok",                            \
 	  "the L4 checksum flag of received UDP without a checksum")           \
+	X(RX_IPV4_OPTIONS_NONE, "rx-ipv4-options", "checked|none",             \
+	  "the checksum flags of received IPv4 packets with options")          \
+	X(RX_L4_CSUM, "rx-l4-csum", "unchanged|zeroed|computed",               \
+	  "the L4 checksum field of a received packet whose checksum the "     \
+	  "device has looked at: as it came, 0, or what is right")             \
 	X(RX_SECOND_TAG_PARSED, "rx-second-tag", "opaque|parsed",              \
 	  "the device looks behind a second VLAN tag of a received frame")     \
 	X(RX_EXACT_FIT_TRUNCATED, "rx-exact-fit", "good|truncated",            \
@@ -78,6 +86,12 @@ enum {
 	LONG_VP_OFFSET_EITHER,
 	LONG_VP_OFFSET_SHORT,
 	LONG_VP_OFFSET_LONG
+};
+
+enum {
+	RX_L4_CSUM_UNCHANGED,
+	RX_L4_CSUM_ZEROED,
+	RX_L4_CSUM_COMPUTED
 };
 
 enum {

@@ -150,6 +150,17 @@ inject_tx(struct card_function *f, struct wq *sq, uint32_t *vendor_err)
 	return (int)struck.rule[0].value;
 }
 
+/* Of a type that nobody knows, in the place of the packet's own: QUIRK_... */
+static bool
+keeps_wqe(const struct inject_rule *rule)
+{
+	const bool is_known = rule->value >= HW_CQE_RX_OKAY &&
+			      rule->value <= HW_CQE_RX_TRUNCATED;
+
+	return rule->kind == INJECT_TYPE && !rule->is_extra && !is_known &&
+	       nic_quirk(QUIRK_RX_UNKNOWN_TYPE_KEEPS);
+}
+
 struct inject_rx
 inject_rx(struct card_function *f, struct wq *rq)
 {
@@ -163,6 +174,7 @@ inject_rx(struct card_function *f, struct wq *rq)
 	for (i = 0; i < struck.nb; i++) {
 		const struct inject_rule *rule = &struck.rule[i];
 
+		what.keeps_wqe = what.keeps_wqe || keeps_wqe(rule);
 		if ((1u << rule->kind & PACKET_KINDS) == 0)
 			continue;
 		what.is_truncated = true;

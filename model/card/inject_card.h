@@ -28,6 +28,7 @@ void inject_tx_drained(struct card_function *f, struct wq *sq);
 struct inject_rx {
 	bool is_struck; /* its CQE is its own */
 	bool is_truncated;
+	bool keeps_wqe; /* its CQE does not use up its WQE */
 	uint32_t nb_bytes; /* at most, of a truncated one */
 };
 struct inject_rx inject_rx(struct card_function *f, struct wq *rq);

@@ -4,8 +4,20 @@
 
 #include "nic.h"
 
-#define UDP_CSUM_OFF 6
-#define RX_MAX_TAGS  2
+#define IPV4_HEADER_BYTES 20u
+#define TCP_CSUM_OFF	  16
+#define UDP_CSUM_OFF	  6
+#define RX_MAX_TAGS	  2
+
+#define RX_F_L4 \
+	(HW_RX_F_TCP_OK | HW_RX_F_TCP_FAIL | HW_RX_F_UDP_OK | HW_RX_F_UDP_FAIL)
+
+static uint32_t
+nic_classify_csum_off(const struct nic_parsed *parsed)
+{
+	return parsed->l4_off +
+	       (parsed->proto == NIC_PROTO_TCP ? TCP_CSUM_OFF : UDP_CSUM_OFF);
+}
 
 /* Checksum bits of TCP or UDP; 0 when nothing can be said. */
 static uint32_t
@@ -21,7 +33,7 @@ nic_classify_l4(const uint8_t *frame, const struct nic_parsed *parsed)
 		return nic_quirk(QUIRK_RX_FRAGMENT_FLAGS_FAIL) ? fail : 0;
 	if (!parsed->l4_fits)
 		return 0;
-	if (!is_tcp && hw_be16(frame + parsed->l4_off + UDP_CSUM_OFF) == 0)
+	if (!is_tcp && hw_be16(frame + nic_classify_csum_off(parsed)) == 0)
 		return nic_quirk(QUIRK_RX_UDP_ZERO_OK) ? ok : 0;
 	return nic_csum_l4_ok(frame, parsed) ? ok : fail;
 }
@@ -38,6 +50,10 @@ nic_classify_csums(const uint8_t *frame, const struct nic_parsed *parsed)
 
 	if (parsed->l3 == NIC_L3_NONE)
 		return 0;
+	if (parsed->l3 == NIC_L3_IPV4 &&
+	    parsed->l4_off > parsed->l3_off + IPV4_HEADER_BYTES &&
+	    nic_quirk(QUIRK_RX_IPV4_OPTIONS_NONE))
+		return 0;
 	if (parsed->l3 == NIC_L3_IPV6 && nic_quirk(QUIRK_IPV6_IP_FLAG_CLEAR))
 		flags = 0;
 	else if (parsed->l3 == NIC_L3_IPV4 && !nic_csum_ipv4_ok(frame, parsed))
@@ -47,6 +63,36 @@ nic_classify_csums(const uint8_t *frame, const struct nic_parsed *parsed)
 			 flags == HW_RX_F_IP_FAIL ? HW_RX_F_OUTER_IP_FAIL :
 						    0;
 	return flags | nic_classify_l4(frame, parsed);
+}
+
+/*
+ * The frame with the L4 checksum field as the device leaves it: of all packets
+ * that it has summed up, good or bad. A copy: others have the frame, too.
+ */
+static const uint8_t *
+nic_classify_alter(const uint8_t *frame, uint32_t nb_bytes,
+		   const struct nic_parsed *parsed, uint32_t flags)
+{
+	static uint8_t altered[CARD_FRAME_BYTES];
+	const uint32_t off = nic_classify_csum_off(parsed);
+	const uint8_t *l4 = altered + parsed->l4_off;
+	uint16_t sum = 0;
+	uint64_t pseudo;
+
+	if ((flags & RX_F_L4) == 0 || parsed->is_fragment ||
+	    nb_bytes > sizeof(altered) ||
+	    (parsed->proto == NIC_PROTO_UDP && hw_be16(frame + off) == 0))
+		return frame;
+	memcpy(altered, frame, nb_bytes);
+	memset(altered + off, 0, sizeof(sum));
+	if (nic_quirk(QUIRK_RX_L4_CSUM) == RX_L4_CSUM_COMPUTED) {
+		pseudo = nic_csum_pseudo(altered, parsed, parsed->l4_bytes);
+		sum = ~nic_csum_fold(nic_csum_add(pseudo, l4, parsed->l4_bytes));
+		if (parsed->proto == NIC_PROTO_UDP && sum == 0)
+			sum = 0xffff; /* RFC 768: 0 means none */
+		memcpy(altered + off, &sum, sizeof(sum));
+	}
+	return altered;
 }
 
 /* Linux mana.h: 12 bits of the tag, pcp and dei are lost. */
@@ -82,6 +128,8 @@ nic_classify(const struct card_port *port, const uint8_t *frame,
 								   1;
 	nic_parse(frame, nb_bytes, max_tags, &parsed);
 	rx->flags = nic_classify_csums(frame, &parsed);
+	if (nic_quirk(QUIRK_RX_L4_CSUM) != RX_L4_CSUM_UNCHANGED)
+		frame = nic_classify_alter(frame, nb_bytes, &parsed, rx->flags);
 	nic_classify_strip(frame, nb_bytes, is_tagged, rx);
 	rx->hash = 0;
 	if (port->rss_enable || nic_quirk(QUIRK_HASH_WITHOUT_RSS)) {

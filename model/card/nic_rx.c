@@ -201,8 +201,9 @@ nic_rx_fence(struct card_function *f, struct wq *rq)
 static void
 nic_rx_done(struct card_function *f, struct card_port *port, struct wq *rq,
 	    const struct nic_rx_wqe *wqe, const struct nic_rx_frame *rx,
-	    bool is_truncated, bool is_alone)
+	    bool is_truncated, const struct inject_rx *inject)
 {
+	const uint32_t wqe_bytes = inject->keeps_wqe ? 0 : wqe->wqe_bytes;
 	struct device_queue_counters *record = card_counters(f, rq);
 	struct rx_open single = {
 		.nb_packets = 1,
@@ -217,19 +218,19 @@ nic_rx_done(struct card_function *f, struct card_port *port, struct wq *rq,
 		record->truncated++;
 		nic_coalesce_flush_queue(f, rq);
 		nic_rx_write_cqe(f, rq, HW_CQE_RX_TRUNCATED, &single,
-				 wqe->wqe_bytes);
+				 wqe_bytes);
 	} else {
 		port->counters.rx_packets++;
 		port->counters.rx_bytes += rx->wire_bytes;
 		record->packets++;
 		record->bytes += rx->wire_bytes;
-		if (port->coalesce && !is_alone)
-			nic_coalesce_add(f, rq, rx, wqe->wqe_bytes);
+		if (port->coalesce && !inject->is_struck)
+			nic_coalesce_add(f, rq, rx, wqe_bytes);
 		else
 			nic_rx_write_cqe(f, rq, HW_CQE_RX_OKAY, &single,
-					 wqe->wqe_bytes);
+					 wqe_bytes);
 	}
-	if (rq->nb_wqes > 0)
+	if (rq->nb_wqes > 0 && !inject->keeps_wqe)
 		rq->nb_wqes--;
 }
 
@@ -272,8 +273,7 @@ nic_rx_deliver(struct card_function *f, struct card_port *port, struct wq *rq,
 	if (nic_quirk(QUIRK_RX_EXACT_FIT_TRUNCATED))
 		room--;
 	nic_rx_done(f, port, rq, &wqe, rx,
-		    room < rx->nb_bytes || inject.is_truncated,
-		    inject.is_struck);
+		    room < rx->nb_bytes || inject.is_truncated, &inject);
 }
 
 /* --enforce=dmac: what a switch would not have sent here. */

@@ -2,6 +2,7 @@
 
 /* Each answer to an open question, by what it changes. */
 
+#include "inject.h"
 #include "nic.h"
 #include "rig.h"
 
@@ -233,6 +234,62 @@ q_rx_wqe_offset(uint32_t value)
 	assert_int_equal(hw_le32(pass(60) + 56), value == 0 ? 32 : 1);
 }
 
+/* What is at that slot of port b, which holds frames of one byte each. */
+static void
+assert_buffer(uint32_t slot, uint8_t byte)
+{
+	assert_int_equal(rig_rx_buf(b, slot)[20], byte);
+}
+
+static void
+pass_byte(uint8_t byte)
+{
+	memset(a->buf, byte & ~1, 60);
+	pass(60);
+}
+
+static void
+q_rx_unknown_type(uint32_t value)
+{
+	struct inject_rule rule = { .kind = INJECT_TYPE,
+				    .port = 1,
+				    .queue = INJECT_ANY_QUEUE,
+				    .value = 63,
+				    .first = 1,
+				    .every = 1,
+				    .count = 1,
+				    .chance = 100 };
+
+	for (uint32_t i = 0; i < 8; i++)
+		memset(rig_rx_buf(b, i), 0, 60);
+	segment_lock();
+	inject_add(&rule);
+	segment_unlock();
+	pass_byte(2);
+	pass_byte(4);
+	assert_buffer(0, value == 0 ? 2 : 4);
+	assert_buffer(1, value == 0 ? 4 : 0);
+	/* One besides the packet's own has no WQE; a known type has its own. */
+	rule.is_extra = true;
+	rule.count = 2;
+	rule.every = 2;
+	segment_lock();
+	inject_add(&rule);
+	rule.is_extra = false;
+	rule.first = 2;
+	rule.value = HW_CQE_RX_OBJECT_FENCE;
+	inject_add(&rule);
+	segment_unlock();
+	pass_byte(6);
+	received();
+	pass_byte(8);
+	pass_byte(10);
+	assert_buffer(value == 0 ? 2 : 1, 6);
+	assert_buffer(value == 0 ? 3 : 2, 8);
+	assert_buffer(value == 0 ? 4 : 3, 10);
+	assert_no_violation();
+}
+
 static void
 q_rx_outer_flags(uint32_t value)
 {
@@ -427,6 +484,75 @@ q_rx_udp_zero(uint32_t value)
 }
 
 static void
+q_rx_ipv4_options(uint32_t value)
+{
+	uint32_t n = rig_frame(a->buf, NIC_PROTO_UDP, 30);
+
+	assert_int_equal(hw_le32(pass(n) + 4), HW_RX_F_IP_OK | HW_RX_F_UDP_OK);
+	/* Four bytes of no operation; the sums go on without them. */
+	memmove(a->buf + 38, a->buf + 34, n - 34);
+	memset(a->buf + 34, 1, 4);
+	a->buf[14]++;
+	hw_put_be16(a->buf + 16, (uint16_t)(n - 14 + 4));
+	assert_int_equal(hw_le32(pass(n + 4) + 4),
+			 value == 0 ? HW_RX_F_IP_FAIL | HW_RX_F_UDP_OK : 0);
+}
+
+/* A frame of n bytes goes out with this L4 checksum: what is there then. */
+static uint32_t
+csum_received(uint32_t n, uint32_t off, uint32_t sent, uint32_t flags)
+{
+	const uint8_t *cqe;
+
+	hw_put_be16(a->buf + off, (uint16_t)sent);
+	cqe = pass(n);
+	assert_int_equal(hw_le32(cqe + 4) &
+				 (HW_RX_F_TCP_OK | HW_RX_F_TCP_FAIL |
+				  HW_RX_F_UDP_OK | HW_RX_F_UDP_FAIL),
+			 flags);
+	return hw_be16(rig_rx_buf(b, hw_le32(cqe + 56) / HW_BU_BYTES) + off);
+}
+
+/* The card has looked at it: the value that comes instead of the one sent. */
+static uint32_t
+altered(uint32_t value, uint32_t sent, uint32_t right)
+{
+	return value == RX_L4_CSUM_UNCHANGED ? sent :
+	       value == RX_L4_CSUM_ZEROED    ? 0 :
+					       right;
+}
+
+static void
+q_rx_l4_csum(uint32_t value)
+{
+	uint32_t n = rig_frame(a->buf, NIC_PROTO_TCP, 30);
+	uint32_t right = hw_be16(a->buf + 50);
+
+	assert_int_equal(csum_received(n, 50, right, HW_RX_F_TCP_OK),
+			 altered(value, right, right));
+	assert_int_equal(csum_received(n, 50, 7, HW_RX_F_TCP_FAIL),
+			 altered(value, 7, right));
+	n = rig_frame6(a->buf, NIC_PROTO_UDP, 30);
+	right = hw_be16(a->buf + 60);
+	assert_int_equal(csum_received(n, 60, right + 1, HW_RX_F_UDP_FAIL),
+			 altered(value, right + 1, right));
+	/* A sum that comes out as 0 is written as the other zero. */
+	n = rig_frame(a->buf, NIC_PROTO_UDP, 30);
+	right = hw_be16(a->buf + 40) + hw_be16(a->buf + 42);
+	hw_put_be16(a->buf + 42, (uint16_t)((right & 0xffff) + (right >> 16)));
+	assert_int_equal(csum_received(n, 40, 0xffff, HW_RX_F_UDP_OK),
+			 altered(value, 0xffff, 0xffff));
+	/* No checksum, or one that is of more than this: not looked at. */
+	assert_int_equal(csum_received(n, 40, 0, 0), 0);
+	n = rig_frame(a->buf, NIC_PROTO_TCP, 30);
+	hw_put_be16(a->buf + 20, 0x2000);
+	assert_int_equal(csum_received(n, 50, 7, 0), 7);
+	/* What the sender has, and what comes after the field, is as it was. */
+	assert_int_equal(hw_be16(a->buf + 50), 7);
+	assert_memory_equal(rig_rx_buf(b, 5) + 52, a->buf + 52, n - 52);
+}
+
+static void
 q_rx_second_tag(uint32_t value)
 {
 	struct rig_wqe wqe = rig_csum_wqe(a, NIC_PROTO_TCP, false);
@@ -466,6 +592,7 @@ static void (*const quirk_tests[NB_QUIRKS])(uint32_t value) = {
 	Q(UDP_ZERO_CSUM_SENT, q_udp_zero_csum),
 	Q(UDP_TRANS_OFF_NEEDED, q_udp_trans_off),
 	Q(RX_WQE_OFFSET_BU, q_rx_wqe_offset),
+	Q(RX_UNKNOWN_TYPE_KEEPS, q_rx_unknown_type),
 	Q(RX_OUTER_FLAGS_SET, q_rx_outer_flags),
 	Q(SHORT_OOB_SGES_30, q_short_oob_sges),
 	Q(SHORT_VP_FORM_REFUSED, q_short_vp_form),
@@ -478,6 +605,8 @@ static void (*const quirk_tests[NB_QUIRKS])(uint32_t value) = {
 	Q(IPV6_EXT_HASH_PORTS, q_ipv6_ext_hash),
 	Q(RX_FRAGMENT_FLAGS_FAIL, q_rx_fragment_flags),
 	Q(RX_UDP_ZERO_OK, q_rx_udp_zero),
+	Q(RX_IPV4_OPTIONS_NONE, q_rx_ipv4_options),
+	Q(RX_L4_CSUM, q_rx_l4_csum),
 	Q(RX_SECOND_TAG_PARSED, q_rx_second_tag),
 	Q(RX_EXACT_FIT_TRUNCATED, q_rx_exact_fit),
 };
