@@ -62,6 +62,12 @@ enum model_kernel {
 	MODEL_KERNEL_6_2,
 };
 
+/* PCI device ids: Linux gdma.h MANA_VF_DEVICE_ID, _PF_ and _PF2_. */
+#define MODEL_PCI_VENDOR 0x1414
+#define MODEL_PCI_VF	 0x00ba
+#define MODEL_PCI_PF	 0x00b9
+#define MODEL_PCI_PF2	 0x00c1
+
 /* Policies of the virtual network, off unless asked for (bits). */
 #define MODEL_ENFORCE_SA    (1u << 0)
 #define MODEL_ENFORCE_ETYPE (1u << 1)
@@ -87,6 +93,7 @@ struct model_config {
 	enum model_mode mode;
 	uint32_t core; /* of the polling thread; MODEL_ANY_CORE */
 	enum model_kernel kernel;
+	uint16_t pci_device; /* id of the functions: MODEL_PCI_* */
 	bool rnic; /* the adapter has an RNIC function too */
 	bool coalesce; /* up to four packets in one Rx CQE */
 	uint32_t coalesce_ns; /* which waits so long for them; 0: a burst */

@@ -72,7 +72,9 @@
 	X(RX_SECOND_TAG_PARSED, "rx-second-tag", "opaque|parsed",              \
 	  "the device looks behind a second VLAN tag of a received frame")     \
 	X(RX_EXACT_FIT_TRUNCATED, "rx-exact-fit", "good|truncated",            \
-	  "a packet that just fills its buffer")
+	  "a packet that just fills its buffer")                               \
+	X(PF2_VERBS_REFUSED, "pf2-verbs", "taken|refused",                     \
+	  "verbs can have a vPort of an adapter with --device-id c1")
 
 enum quirk {
 #define MODEL_QUIRK_ENUM(id, name, values, help) QUIRK_##id,

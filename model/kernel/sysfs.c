@@ -20,10 +20,6 @@
 #include "sysfs.h"
 #include "sysfs_tree.h"
 
-/* Linux gdma_main.c mana_id_table; OpenVMM gdma/src/lib.rs hardware ids. */
-#define PCI_VENDOR 0x1414
-#define PCI_DEVICE 0x00ba
-#define PCI_CLASS  0x020000
 #define PCI_DOMAIN 0x7870 /* as a Hyper-V VM numbers them */
 
 #define BAR0_BYTES 0x8000000u /* registers and doorbell pages */
@@ -34,18 +30,19 @@
 static void
 put_pci_config(struct tree *tree, const char *dir)
 {
+	const uint16_t device = segment_config()->pci_device;
 	uint8_t config[256] = {
-		[0x00] = PCI_VENDOR & 0xff,
-		[0x01] = PCI_VENDOR >> 8,
-		[0x02] = PCI_DEVICE & 0xff,
-		[0x03] = PCI_DEVICE >> 8,
+		[0x00] = MODEL_PCI_VENDOR & 0xff,
+		[0x01] = MODEL_PCI_VENDOR >> 8,
+		[0x02] = device & 0xff,
+		[0x03] = device >> 8,
 		[0x04] = 0x06, /* memory space, bus master */
-		[0x0a] = (PCI_CLASS >> 8) & 0xff,
-		[0x0b] = PCI_CLASS >> 16,
-		[0x2c] = PCI_VENDOR & 0xff,
-		[0x2d] = PCI_VENDOR >> 8,
-		[0x2e] = PCI_DEVICE & 0xff,
-		[0x2f] = PCI_DEVICE >> 8,
+		[0x0a] = (SYSFS_PCI_CLASS >> 8) & 0xff,
+		[0x0b] = SYSFS_PCI_CLASS >> 16,
+		[0x2c] = MODEL_PCI_VENDOR & 0xff,
+		[0x2d] = MODEL_PCI_VENDOR >> 8,
+		[0x2e] = device & 0xff,
+		[0x2f] = device >> 8,
 	};
 
 	tree_bytes(tree, dir, "config", config, sizeof(config));
@@ -74,18 +71,31 @@ put_pci_resources(struct tree *tree, const char *dir, uint32_t fn)
 	tree_text(tree, dir, "resource", "%s", text);
 }
 
+void
+sysfs_pci_modalias(char modalias[SYSFS_MODALIAS_BYTES])
+{
+	const unsigned int device = segment_config()->pci_device;
+
+	snprintf(modalias, SYSFS_MODALIAS_BYTES,
+		 "pci:v%08Xd%08Xsv%08Xsd%08Xbc%02Xsc%02Xi%02X",
+		 MODEL_PCI_VENDOR, device, MODEL_PCI_VENDOR, device,
+		 SYSFS_PCI_CLASS >> 16, SYSFS_PCI_CLASS >> 8 & 0xff,
+		 SYSFS_PCI_CLASS & 0xff);
+}
+
 static void
 put_pci(struct tree *tree, uint32_t fn, const char *slot, const char *dir)
 {
-	static const char modalias[] =
-		"pci:v00001414d000000BAsv00001414sd000000BAbc02sc00i00";
+	const unsigned int device = segment_config()->pci_device;
+	char modalias[SYSFS_MODALIAS_BYTES];
 
+	sysfs_pci_modalias(modalias);
 	tree_dirs(tree, dir);
-	tree_text(tree, dir, "vendor", "0x%04x\n", PCI_VENDOR);
-	tree_text(tree, dir, "device", "0x%04x\n", PCI_DEVICE);
-	tree_text(tree, dir, "subsystem_vendor", "0x%04x\n", PCI_VENDOR);
-	tree_text(tree, dir, "subsystem_device", "0x%04x\n", PCI_DEVICE);
-	tree_text(tree, dir, "class", "0x%06x\n", PCI_CLASS);
+	tree_text(tree, dir, "vendor", "0x%04x\n", MODEL_PCI_VENDOR);
+	tree_text(tree, dir, "device", "0x%04x\n", device);
+	tree_text(tree, dir, "subsystem_vendor", "0x%04x\n", MODEL_PCI_VENDOR);
+	tree_text(tree, dir, "subsystem_device", "0x%04x\n", device);
+	tree_text(tree, dir, "class", "0x%06x\n", SYSFS_PCI_CLASS);
 	tree_text(tree, dir, "revision", "0x00\n");
 	tree_text(tree, dir, "irq", "0\n");
 	tree_text(tree, dir, "enable", "1\n");
@@ -95,8 +105,8 @@ put_pci(struct tree *tree, uint32_t fn, const char *slot, const char *dir)
 	tree_text(tree, dir, "uevent",
 		  "DRIVER=mana\nPCI_CLASS=%X\nPCI_ID=%04X:%04X\n"
 		  "PCI_SUBSYS_ID=%04X:%04X\nPCI_SLOT_NAME=%s\nMODALIAS=%s\n",
-		  PCI_CLASS, PCI_VENDOR, PCI_DEVICE, PCI_VENDOR, PCI_DEVICE,
-		  slot, modalias);
+		  SYSFS_PCI_CLASS, MODEL_PCI_VENDOR, device, MODEL_PCI_VENDOR,
+		  device, slot, modalias);
 	put_pci_resources(tree, dir, fn);
 	put_pci_config(tree, dir);
 	tree_link(tree, dir, "driver", "bus/pci/drivers/mana");

@@ -33,6 +33,11 @@ void sysfs_put_netdev(const struct kernel_netdev *netdev);
 void sysfs_remove_netdev(const struct kernel_netdev *netdev);
 
 /* Folder of a function below sys/. */
+#define SYSFS_PCI_CLASS 0x020000 /* Ethernet */
+#define SYSFS_MODALIAS_BYTES 64
+/* "pci:v...": of all functions. */
+void sysfs_pci_modalias(char modalias[SYSFS_MODALIAS_BYTES]);
+
 #define SYSFS_PCI_DIR_BYTES 64
 void sysfs_pci_dir(uint32_t fn, char dir[SYSFS_PCI_DIR_BYTES]);
 

@@ -14,7 +14,6 @@
 #include "mana_abi.h"
 #include "traits.h"
 
-#define PCI_VENDOR_MICROSOFT 0x1414
 /* GDMA device types: vendor_part_id (gdma.h). */
 #define GDMA_DEVICE_MANA 2
 #define GDMA_DEVICE_MANA_IB 3
@@ -112,11 +111,12 @@ static const struct kernel_traits ages[] = {
 	},
 	[MODEL_KERNEL_7_2] = {
 		.version = "7.2",
+		.takes_pf2 = true,
 		.raw_name = "manae_%u",
 		.rnic_is_apart = true,
 		/* mana_eth_query_adapter_caps() */
 		.raw = {
-			.vendor_id = PCI_VENDOR_MICROSOFT,
+			.vendor_id = MODEL_PCI_VENDOR,
 			.vendor_part_id = GDMA_DEVICE_MANA,
 			.raw_packet_caps = IP_CSUM,
 			.page_size_cap = PAGES_4K_TO_2M,
@@ -140,7 +140,7 @@ static const struct kernel_traits ages[] = {
 		},
 		/* mana_ib_gd_query_adapter_caps(); ASSUMED values. */
 		.rnic = {
-			.vendor_id = PCI_VENDOR_MICROSOFT,
+			.vendor_id = MODEL_PCI_VENDOR,
 			.vendor_part_id = GDMA_DEVICE_MANA_IB,
 			.page_size_cap = PAGES_4K_TO_2M,
 			.device_cap_flags = RC_RNR_NAK_GEN,

@@ -50,6 +50,8 @@ enum kernel_cq_kind {
 struct kernel_traits {
 	const char *version; /* as --kernel has it */
 
+	bool takes_pf2; /* mana_id_table has MANA_PF2_DEVICE_ID */
+
 	/* RDMA devices of a PCI function. */
 	const char *raw_name;	 /* the one for raw QPs; %u is its number */
 	bool raw_needs_rnic;	 /* it exists only on an adapter with an RNIC */

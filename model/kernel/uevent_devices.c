@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "netdev.h"
+#include "segment.h"
 #include "sysfs.h"
 #include "uevent.h"
 
@@ -23,21 +24,29 @@ pci_devpath(uint32_t fn, char path[DEVPATH_BYTES])
 void
 uevent_pci(uint32_t fn, const char *action, const char *first)
 {
+	const unsigned int device = segment_config()->pci_device;
 	char path[DEVPATH_BYTES], slot[LINE_BYTES], pci[NETDEV_PCI_BYTES];
+	char class[LINE_BYTES], id[LINE_BYTES], subsystem[LINE_BYTES];
+	char modalias[SYSFS_MODALIAS_BYTES], alias[LINE_BYTES];
 	const char *extra[MAX_LINES];
 	uint32_t nb = 0;
 
 	pci_devpath(fn, path);
 	netdev_pci_address(fn, pci);
 	snprintf(slot, sizeof(slot), "PCI_SLOT_NAME=%s", pci);
+	snprintf(class, sizeof(class), "PCI_CLASS=%X", SYSFS_PCI_CLASS);
+	snprintf(id, sizeof(id), "PCI_ID=%04X:%04X", MODEL_PCI_VENDOR, device);
+	snprintf(subsystem, sizeof(subsystem), "PCI_SUBSYS_ID=%04X:%04X",
+		 MODEL_PCI_VENDOR, device);
+	sysfs_pci_modalias(modalias);
+	snprintf(alias, sizeof(alias), "MODALIAS=%s", modalias);
 	if (first != NULL)
 		extra[nb++] = first;
-	extra[nb++] = "PCI_CLASS=20000";
-	extra[nb++] = "PCI_ID=1414:00BA";
-	extra[nb++] = "PCI_SUBSYS_ID=1414:00BA";
+	extra[nb++] = class;
+	extra[nb++] = id;
+	extra[nb++] = subsystem;
 	extra[nb++] = slot;
-	extra[nb++] = "MODALIAS=pci:v00001414d000000BAsv00001414sd000000BA"
-		      "bc02sc00i00";
+	extra[nb++] = alias;
 	extra[nb] = NULL;
 	kernel_uevent(action, path, "pci", extra);
 }

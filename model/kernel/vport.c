@@ -69,6 +69,10 @@ vport_get(uint32_t pd_handle, uint32_t fn, uint32_t p, uint32_t page)
 	}
 	if (!vport_is_free(fn, p))
 		return -EBUSY;
+	/* ASSUMED: a status of the card, which becomes this (mana_ib main.c). */
+	if (segment_config()->pci_device == MODEL_PCI_PF2 &&
+	    segment_config()->quirks[QUIRK_PF2_VERBS_REFUSED] != 0)
+		return -EPROTO;
 
 	rc = device_vport_enable_tx(fn, p, pd->pdn, page, &pd->tx_vp_offset);
 	if (rc < 0)

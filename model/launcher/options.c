@@ -85,6 +85,7 @@ set_defaults(struct options *options)
 	config->vp_offset_base = OPTIONS_DEFAULT_VP_OFFSET;
 	config->seed = OPTIONS_DEFAULT_SEED;
 	config->core = MODEL_ANY_CORE;
+	config->pci_device = MODEL_PCI_VF;
 }
 
 /* What only the whole line tells. False after a complaint. */
@@ -110,6 +111,13 @@ finish(struct options *options)
 		options_complain("note: Linux %s makes no RDMA device on an "
 				 "adapter without an RNIC: add --rnic for one",
 				 kernel_traits_of(config->kernel)->version);
+	if (config->pci_device == MODEL_PCI_PF2 &&
+	    !kernel_traits_of(config->kernel)->takes_pf2) {
+		options_complain("--device-id c1: mana of Linux %s does not "
+				 "know it; leave --kernel out",
+				 kernel_traits_of(config->kernel)->version);
+		return false;
+	}
 	if (options->replay != NULL && config->mode != MODEL_MODE_SYNC) {
 		options_complain("--mode: a recording is replayed in the mode "
 				 "sync only");

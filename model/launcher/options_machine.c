@@ -100,6 +100,22 @@ parse_kernel(struct options *options, const char *value)
 }
 
 static const char *
+parse_device_id(struct options *options, const char *value)
+{
+	static const struct options_choice choices[] = {
+		{"ba", MODEL_PCI_VF},
+		{"b9", MODEL_PCI_PF},
+		{"c1", MODEL_PCI_PF2},
+		{NULL, 0},
+	};
+	uint32_t chosen = MODEL_PCI_VF;
+	const char *wrong = options_choice(value, choices, &chosen);
+
+	options->config.pci_device = (uint16_t)chosen;
+	return wrong;
+}
+
+static const char *
 parse_rnic(struct options *options, const char *value)
 {
 	(void)value;
@@ -122,6 +138,11 @@ const struct options_row options_machine[] = {
 	 "what mana and mana_ib of that Linux say and do (default)"},
 	{"kernel", "6.12", parse_kernel, "needs --rnic for any RDMA device"},
 	{"kernel", "6.2", parse_kernel, "the first one that has mana_ib"},
+	{"device-id", "ba", parse_device_id,
+	 "PCI device id of the functions: 1414:00ba, the virtual one (default)"},
+	{"device-id", "b9", parse_device_id, "1414:00b9, the physical one"},
+	{"device-id", "c1", parse_device_id,
+	 "1414:00c1, the second physical one; needs --kernel 7.2"},
 	{"rnic", NULL, parse_rnic,
 	 "the adapter has an RNIC function too; with --kernel 7.2 that is a "
 	 "second RDMA device, which makes no raw QPs"},

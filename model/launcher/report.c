@@ -133,6 +133,9 @@ report_text(void)
 	json_object_set_new(report, "objects", kinds(&objects));
 	json_object_set_new(report, "kernel",
 			    json_string(kernel_traits()->version));
+	json_object_set_new(report, "pci_id",
+			    json_sprintf("%04x:%04x", MODEL_PCI_VENDOR,
+					 config->pci_device));
 	json_object_set_new(report, "rnic", json_boolean(config->rnic));
 	json_object_set_new(report, "seed", report_number(config->seed));
 	json_object_set_new(report, "quirks", quirks(config));

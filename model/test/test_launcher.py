@@ -128,6 +128,8 @@ class Options(Case):
         self.refused(["--functions", "-1"], "1 to 16")
         self.refused(["--functions", "2x"], "1 to 16")
         self.refused(["--functions", ""], "1 to 16")
+        self.refused(["--device-id", "bb"], "ba, b9, c1")
+        self.refused(["--device-id", "c1", "--kernel", "6.12", "--rnic"], "c1", "6.12")
         self.refused(["--ports", "0"], "1 to 64")
         self.refused(["--ports", "65"], "1 to 64")
         self.refused(["--ports", "1,"], "--ports")
@@ -207,7 +209,7 @@ class Options(Case):
     def test_help(self):
         done = self.run_model("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for option in ("functions", "ports", "mac-base", "max-mtu", "wire",
+        for option in ("functions", "ports", "mac-base", "max-mtu", "device-id", "wire",
                        "mode", "coalesce", "coalesce-ns", "enforce", "cq-doorbell",
                        "fatal-violations", "report", "name", "trace",
                        "vp-offset", "fault", "quirk", "seed", "quiet", "help",
@@ -300,6 +302,25 @@ class Environment(Case):
             "PCI_SLOT_NAME=7871:00:00.0", "00:0d:3a:00:00:03", "00:0d:3a:00:00:04",
             "0x1414", "0x00ba", "0x020000", "mana", "0", "1", "231:193",
             "7870:00:00.0", "7871:00:00.0", "2", "13", "0"])
+
+    def test_device_ids(self):
+        for option, device in (([], "00ba"), (["--device-id=b9"], "00b9"),
+                               (["--device-id=c1"], "00c1")):
+            done = self.run_model(
+                "--quiet", *option, "--report", self.report_path, "sh", "-c",
+                "cd /sys/bus/pci/devices/7870:00:00.0 && cat vendor device "
+                "subsystem_device modalias && grep PCI uevent && "
+                "od -An -tx1 -N4 config && od -An -tx1 -j46 -N2 config")
+            low = device[2:]
+            self.assertEqual(done.stdout.split(), [
+                "0x1414", f"0x{device}", f"0x{device}",
+                f"pci:v00001414d000000{low.upper()}sv00001414"
+                f"sd000000{low.upper()}bc02sc00i00",
+                "PCI_CLASS=20000", f"PCI_ID=1414:{device.upper()}",
+                f"PCI_SUBSYS_ID=1414:{device.upper()}",
+                "PCI_SLOT_NAME=7870:00:00.0",
+                "14", "14", low, "00", low, "00"])
+            self.assertEqual(self.report()["pci_id"], f"1414:{device}")
 
     def test_summary(self):
         done = self.run_model("true")

@@ -578,6 +578,13 @@ q_rx_exact_fit(uint32_t value)
 			 HW_CQE_RX_TRUNCATED);
 }
 
+/* The kernel's answer, not the card's: test_pf2.c has it. */
+static void
+q_of_the_kernel(uint32_t value)
+{
+	(void)value;
+}
+
 static void (*const quirk_tests[NB_QUIRKS])(uint32_t value) = {
 #define Q(id, function) [QUIRK_##id] = function
 	Q(TX_WQE_OFFSET_ZERO, q_tx_wqe_offset),
@@ -609,6 +616,7 @@ static void (*const quirk_tests[NB_QUIRKS])(uint32_t value) = {
 	Q(RX_L4_CSUM, q_rx_l4_csum),
 	Q(RX_SECOND_TAG_PARSED, q_rx_second_tag),
 	Q(RX_EXACT_FIT_TRUNCATED, q_rx_exact_fit),
+	Q(PF2_VERBS_REFUSED, q_of_the_kernel),
 };
 
 static const char *const quirk_values[] = {

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * An adapter with the second physical id, whose card may refuse verbs a vPort.
+ *
+ * usage: mana-model --ports 2 --device-id c1 --quirk pf2-verbs=ANSWER -- this
+ *        ANSWER
+ */
+
+#include <linux/netlink.h>
+#include <sys/socket.h>
+
+#include "verbs_rig.h"
+
+static bool is_refused;
+
+static void
+all_but_the_vport_works(void **state)
+{
+	struct vrig *rig = *state;
+	struct ibv_device_attr_ex attr;
+
+	assert_int_equal(vrig_open(rig, 0, 2), 0);
+	assert_int_equal(ibv_query_device_ex(rig->ctx, NULL, &attr), 0);
+	assert_int_equal(attr.phys_port_cnt_ex, 2);
+	assert_int_equal(vrig_add_rx(rig), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(vrig_add_tx(rig), is_refused ? EPROTO : 0);
+	if (!is_refused) {
+		assert_int_equal(vrig_start_rx(rig), 0);
+		vrig_fill(rig, &rig->rx[0], 1);
+	}
+	assert_int_equal(vrig_close(rig), 0);
+	assert_no_objects();
+}
+
+/* Nobody has it then: the kernel may use it for its netdev. */
+static void
+refused_vport_is_free(void **state)
+{
+	struct vrig *rig = *state;
+
+	assert_int_equal(vrig_open(rig, 0, 1), 0);
+	assert_int_equal(vrig_add_tx(rig), is_refused ? EPROTO : 0);
+	assert_int_equal(MODEL_CALL(mana_model_netdev_set)("mana0p0", true),
+			 is_refused ? 0 : -EBUSY);
+	if (is_refused)
+		assert_int_equal(MODEL_CALL(mana_model_netdev_set)("mana0p0",
+								   false), 0);
+}
+
+static bool
+has_line(const char *text, ssize_t len, const char *wanted)
+{
+	const char *line;
+
+	for (line = text; line < text + len; line += strlen(line) + 1)
+		if (strcmp(line, wanted) == 0)
+			return true;
+	return false;
+}
+
+static void
+events_tell_the_id(void **state)
+{
+	struct sockaddr_nl addr = { .nl_family = AF_NETLINK, .nl_groups = 1 };
+	int sock = socket(PF_NETLINK, SOCK_RAW | SOCK_NONBLOCK,
+			  NETLINK_KOBJECT_UEVENT);
+	char text[2048], message[64] = "";
+	ssize_t len;
+
+	(void)state;
+	assert_true(sock >= 0);
+	assert_int_equal(bind(sock, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	assert_int_equal(MODEL_CALL(mana_model_command)("uevent fn=0 change",
+							message,
+							sizeof(message)), 0);
+	len = recv(sock, text, sizeof(text), 0);
+	assert_true(len > 0);
+	assert_true(has_line(text, len, "PCI_ID=1414:00C1"));
+	assert_true(has_line(text, len, "PCI_SUBSYS_ID=1414:00C1"));
+	assert_true(has_line(text, len, "MODALIAS=pci:v00001414d000000C1"
+					"sv00001414sd000000C1bc02sc00i00"));
+	close(sock);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(all_but_the_vport_works,
+						vrig_setup, vrig_teardown),
+		cmocka_unit_test(events_tell_the_id),
+		cmocka_unit_test_setup_teardown(refused_vport_is_free,
+						vrig_setup, vrig_teardown),
+	};
+
+	if (argc != 2)
+		return 2;
+	is_refused = strcmp(argv[1], "refused") == 0;
+	return cmocka_run_group_tests_name("pf2", tests, NULL, NULL);
+}
