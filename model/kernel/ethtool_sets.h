@@ -9,13 +9,11 @@
 
 #define ETHTOOL_NAME_BYTES 32 /* ETH_GSTRING_LEN */
 
-/* Number of names of a set (ETH_SS_*), or -EOPNOTSUPP. */
+/* Number of names of a set (ETH_SS_*), or -EINVAL. */
 int ethtool_set_count(const struct kernel_netdev *netdev, uint32_t set);
 /* Name n of a set, filled up with zeros. */
 void ethtool_set_name(const struct kernel_netdev *netdev, uint32_t set,
 		      uint32_t n, char name[ETHTOOL_NAME_BYTES]);
-/* Value n of ETH_SS_STATS. */
-uint64_t ethtool_statistic(const struct kernel_netdev *netdev, uint32_t n);
 
 /* Bits of features, numbered as their names are (netdev_features.h). */
 #define ETHTOOL_NB_FEATURES 64

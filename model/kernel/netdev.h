@@ -16,7 +16,6 @@
 #define NETDEV_TX_QUEUE_LEN 1000 /* DEFAULT_TX_QUEUE_LEN */
 /* Queues of a port: MANA_MAX_NUM_QUEUES; it starts with traits.nb_channels. */
 #define NETDEV_MAX_CHANNELS 64
-#define NETDEV_DEF_RX_RING 1024 /* DEF_RX_BUFFERS_PER_QUEUE */
 #define NETDEV_DEF_TX_RING 256	/* DEF_TX_BUFFERS_PER_QUEUE */
 /* QoS-limited speed in Mb/s; what OpenVMM assumes of an unknown one. */
 #define NETDEV_SPEED_MBPS 200000

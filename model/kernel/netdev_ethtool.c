@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ethtool_sets.h"
+#include "ethtool_stats.h"
 #include "function.h"
 #include "mem.h"
 #include "netdev.h"
@@ -87,7 +88,7 @@ get_statistics(const struct kernel_netdev *netdev, uint64_t data)
 	head.n_stats = (uint32_t)ethtool_set_count(netdev, ETH_SS_STATS);
 	rc = COPY_OUT(data, head);
 	for (n = 0; rc == 0 && n < head.n_stats; n++) {
-		value = ethtool_statistic(netdev, n);
+		value = ethtool_stats_value(netdev, n);
 		rc = COPY_OUT(data + sizeof(head) + n * sizeof(value), value);
 	}
 	return rc;

@@ -165,8 +165,7 @@ get_driver(const struct kernel_netdev *netdev, uint64_t data)
 
 	strcpy(info.driver, "mana");
 	info.n_stats = (uint32_t)ethtool_set_count(netdev, ETH_SS_STATS);
-	info.n_priv_flags =
-		(uint32_t)ethtool_set_count(netdev, ETH_SS_PRIV_FLAGS);
+	info.n_priv_flags = kernel_traits()->has_private_flags;
 	netdev_pci_address(netdev->fn, info.bus_info);
 	return mem_write(model_self, data, &info, sizeof(info));
 }
@@ -214,6 +213,29 @@ get_address(const struct kernel_netdev *netdev, uint64_t data)
 	return rc;
 }
 
+/* Without the operation there is no such command: net/ethtool/ioctl.c. */
+static bool
+has_command(uint32_t cmd)
+{
+	const struct kernel_traits *traits = kernel_traits();
+
+	switch (cmd) {
+	case ETHTOOL_GLINKSETTINGS:
+	case ETHTOOL_GSET:
+	case ETHTOOL_GLINK:
+		return traits->has_link_settings;
+	case ETHTOOL_GRINGPARAM:
+	case ETHTOOL_SRINGPARAM:
+		return traits->has_rings;
+	case ETHTOOL_GCOALESCE:
+		return traits->has_coalescing;
+	case ETHTOOL_GPFLAGS:
+		return traits->has_private_flags;
+	default:
+		return true;
+	}
+}
+
 int
 netdev_ethtool(const struct kernel_netdev *netdev, uint64_t data)
 {
@@ -228,16 +250,16 @@ netdev_ethtool(const struct kernel_netdev *netdev, uint64_t data)
 	segment_unlock();
 	if (rc == 0)
 		rc = mem_read(model_self, data, &cmd, sizeof(cmd));
+	if (rc == 0 && !has_command(cmd))
+		rc = -EOPNOTSUPP;
 	if (rc < 0)
 		return rc;
 
 	switch (cmd) {
 	case ETHTOOL_GLINKSETTINGS:
+		return get_link_settings(netdev, data);
 	case ETHTOOL_GSET:
-		if (!kernel_traits()->has_link_settings)
-			return -EOPNOTSUPP;
-		return cmd == ETHTOOL_GSET ? get_settings(netdev, data) :
-					     get_link_settings(netdev, data);
+		return get_settings(netdev, data);
 	case ETHTOOL_GDRVINFO:
 		return get_driver(netdev, data);
 	case ETHTOOL_GCHANNELS:

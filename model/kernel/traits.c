@@ -65,6 +65,7 @@ static const struct kernel_traits ages[] = {
 		/* qp.c: attached_eq = GDMA_CQ_NO_EQ. */
 		.has_cq_table = false,
 		.vport_error = -ENODEV,
+		.statistics = ethtool_stats_6_2,
 		.nb_channels = 64,
 	},
 	[MODEL_KERNEL_6_12] = {
@@ -107,6 +108,9 @@ static const struct kernel_traits ages[] = {
 		.nb_comp_vectors = KERNEL_NB_COMP_VECTORS,
 		.has_cq_table = true,
 		.vport_error = -ENODEV,
+		.has_rings = true,
+		.rx_ring = 512,
+		.statistics = ethtool_stats_6_12,
 		.nb_channels = 64,
 	},
 	[MODEL_KERNEL_7_2] = {
@@ -180,6 +184,11 @@ static const struct kernel_traits ages[] = {
 		.rss_is_alone = true,
 		.carrier_is_link = true,
 		.has_link_settings = true,
+		.has_rings = true,
+		.rx_ring = 1024,
+		.has_coalescing = true,
+		.has_private_flags = true,
+		.statistics = ethtool_stats_7_2,
 		.channels_are_busy = true,
 		.nb_channels = 16, /* MANA_DEF_NUM_QUEUES */
 	},

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "config.h"
+#include "ethtool_stats.h"
 
 /* What mana_ib answers to query_device; what is not named here is 0. */
 struct kernel_limits {
@@ -92,7 +93,13 @@ struct kernel_traits {
 
 	/* Netdevs */
 	bool carrier_is_link;	/* else it follows up and down */
-	bool has_link_settings; /* ETHTOOL_GLINKSETTINGS; else EOPNOTSUPP */
+	/* mana_ethtool_ops: else EOPNOTSUPP. */
+	bool has_link_settings; /* get_link_ksettings, and with it get_link */
+	bool has_rings;		/* get_ringparam, set_ringparam */
+	uint32_t rx_ring;	/* of a new netdev: DEF_RX_BUFFERS_PER_QUEUE */
+	bool has_coalescing;	/* get_coalesce */
+	bool has_private_flags;
+	const struct ethtool_stats_group *statistics;
 	bool channels_are_busy; /* ETHTOOL_SCHANNELS with raw QPs: EBUSY */
 	uint32_t nb_channels;	/* of a new netdev */
 };

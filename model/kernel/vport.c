@@ -34,7 +34,7 @@ vport_init(uint32_t fn)
 		port->more_flags = IFF_MULTICAST; /* ether_setup() */
 		port->tx_queue_len = NETDEV_TX_QUEUE_LEN;
 		port->nb_channels = kernel_traits()->nb_channels;
-		port->rx_ring = NETDEV_DEF_RX_RING;
+		port->rx_ring = kernel_traits()->rx_ring;
 		port->tx_ring = NETDEV_DEF_TX_RING;
 		port->mtu = config->max_mtu < DEFAULT_MTU ? config->max_mtu :
 							    DEFAULT_MTU;

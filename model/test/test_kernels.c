@@ -39,7 +39,12 @@ struct age {
 	int id_in_table; /* a CQ id that another CQ has had */
 	int remote_atomic;
 	bool carrier_is_link;
-	int link_settings;
+	int link_settings; /* and ethtool's link */
+	int rings;
+	uint32_t rx_ring;
+	int coalescing, private_flags;
+	uint32_t nb_statistics; /* of nb_channels channels */
+	const char *statistics[3]; /* the third, the fourth from the end, the last */
 	uint32_t nb_channels;
 };
 
@@ -58,6 +63,10 @@ static const struct age ages[] = {
 		.rss_first = EINVAL, .rss_second = EBUSY,
 		.id_in_table = EINVAL,
 		.carrier_is_link = true, .nb_channels = 16,
+		.rx_ring = 1024,
+		.nb_statistics = 83 + 16 * 20,
+		.statistics = { "tx_cq_err", "tx_15_long_pkt_fmt",
+				"tx_15_mana_map_err" },
 	}, {
 		.version = "6.12",
 		.names = { "mana_0", "mana_1" },
@@ -71,6 +80,11 @@ static const struct age ages[] = {
 		.busy = ENODEV, .id_in_table = EINVAL,
 		.remote_atomic = EINVAL,
 		.link_settings = EOPNOTSUPP, .nb_channels = 64,
+		.rx_ring = 512,
+		.coalescing = EOPNOTSUPP, .private_flags = EOPNOTSUPP,
+		.nb_statistics = 33 + 64 * 16,
+		.statistics = { "hc_rx_discards_no_wqe", "tx_63_long_pkt_fmt",
+				"tx_63_mana_map_err" },
 	}, {
 		.version = "6.2",
 		.names = { "mana_0", "mana_1" },
@@ -80,6 +94,11 @@ static const struct age ages[] = {
 		.nb_vectors = 1,
 		.busy = ENODEV, .remote_atomic = EINVAL,
 		.link_settings = EOPNOTSUPP, .nb_channels = 64,
+		.rings = EOPNOTSUPP,
+		.coalescing = EOPNOTSUPP, .private_flags = EOPNOTSUPP,
+		.nb_statistics = 2 + 64 * 8,
+		.statistics = { "rx_0_packets", "tx_62_xdp_xmit",
+				"tx_63_xdp_xmit" },
 	},
 };
 
@@ -389,13 +408,22 @@ ethtool(void *data)
 	return rc;
 }
 
+/* As ethtool tells it, where it does. */
 static int
 carrier(void)
 {
 	struct ethtool_value link = { .cmd = ETHTOOL_GLINK };
+	int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq ifr = { .ifr_name = NAME };
+	bool is_running;
 
-	assert_int_equal(ethtool(&link), 0);
-	return link.data;
+	assert_int_equal(ioctl(sock, SIOCGIFFLAGS, &ifr), 0);
+	close(sock);
+	is_running = (ifr.ifr_flags & IFF_RUNNING) != 0;
+	assert_int_equal(ethtool(&link), age->link_settings);
+	if (age->link_settings == 0)
+		assert_int_equal(link.data, is_running);
+	return is_running;
 }
 
 static void
@@ -414,6 +442,61 @@ netdev_tells_of_its_link(void **state)
 	assert_int_equal(carrier(), 1);
 	assert_int_equal(MODEL_CALL(mana_model_netdev_set)(NAME, false), 0);
 	assert_int_equal(carrier(), 0);
+}
+
+/* Names of the statistics of the netdev; the caller frees it. */
+static struct ethtool_gstrings *
+statistics(void)
+{
+	struct ethtool_gstrings *names =
+		calloc(1, sizeof(*names) + 4096 * ETH_GSTRING_LEN);
+
+	assert_non_null(names);
+	names->cmd = ETHTOOL_GSTRINGS;
+	names->string_set = ETH_SS_STATS;
+	assert_int_equal(ethtool(names), 0);
+	return names;
+}
+
+static const char *
+name_at(const struct ethtool_gstrings *names, uint32_t n)
+{
+	return (const char *)names->data + n * ETH_GSTRING_LEN;
+}
+
+static void
+ethtool_has_what_that_age_had(void **state)
+{
+	struct ethtool_ringparam rings = { .cmd = ETHTOOL_GRINGPARAM };
+	struct ethtool_coalesce coalesce = { .cmd = ETHTOOL_GCOALESCE };
+	struct ethtool_value flags = { .cmd = ETHTOOL_GPFLAGS };
+	struct ethtool_drvinfo driver = { .cmd = ETHTOOL_GDRVINFO };
+	struct ethtool_gstrings *names = statistics(), private_names = {
+		.cmd = ETHTOOL_GSTRINGS,
+		.string_set = ETH_SS_PRIV_FLAGS,
+	};
+
+	(void)state;
+	assert_int_equal(ethtool(&rings), age->rings);
+	assert_int_equal(rings.rx_pending, age->rx_ring);
+	rings = (struct ethtool_ringparam){ .cmd = ETHTOOL_SRINGPARAM,
+					    .rx_pending = 2048,
+					    .tx_pending = 256 };
+	assert_int_equal(ethtool(&rings), age->rings);
+	assert_int_equal(ethtool(&coalesce), age->coalescing);
+	assert_int_equal(ethtool(&flags), age->private_flags);
+	assert_int_equal(ethtool(&driver), 0);
+	assert_int_equal(driver.n_priv_flags, age->private_flags == 0);
+	if (age->private_flags != 0)
+		assert_int_equal(ethtool(&private_names), EINVAL);
+
+	assert_int_equal(driver.n_stats, age->nb_statistics);
+	assert_int_equal(names->len, age->nb_statistics);
+	assert_string_equal(name_at(names, 0), "stop_queue");
+	assert_string_equal(name_at(names, 2), age->statistics[0]);
+	assert_string_equal(name_at(names, names->len - 4), age->statistics[1]);
+	assert_string_equal(name_at(names, names->len - 1), age->statistics[2]);
+	free(names);
 }
 
 static void
@@ -482,6 +565,7 @@ main(int argc, char **argv)
 		T(devices_have_their_names),
 		T(devices_belong_to_a_pci_function),
 		T(netdev_tells_of_its_link),
+		T(ethtool_has_what_that_age_had),
 		/* All others need a device: last without one. */
 		T(device_tells_its_limits),
 		T(port_tells_its_state),

@@ -220,7 +220,23 @@ class OldKernel(Case):
     options = ("--kernel=6.12", "--rnic")
 
     def test_it_has_no_link_settings(self):
-        self.assertNotIn("Speed:", self.shell.run("ethtool mana0p0")[1])
+        text = self.shell.run("ethtool mana0p0")[1]
+        self.assertNotIn("Speed:", text)
+        self.assertNotIn("Link detected:", text)
+        self.assertRegex(self.good("ethtool -g mana0p0"),
+                         r"(?s)settings.*RX:\t+512\n")
+        self.assertIn("hc_tx_bytes: 0", self.good("ethtool -S mana0p0"))
+        for what in ("-c", "--show-priv-flags"):
+            self.bad(f"ethtool {what} mana0p0")
+
+
+class OldestKernel(Case):
+    options = ("--kernel=6.2",)
+
+    def test_it_has_no_rings(self):
+        self.assertIn("not supported", self.bad("ethtool -g mana0p0"))
+        self.assertIn("not supported", self.bad("ethtool -G mana0p0 rx 512"))
+        self.assertNotIn("hc_", self.good("ethtool -S mana0p0"))
 
 
 class Sysfs(Case):
