@@ -103,6 +103,8 @@ void kernel_process_replaced(void);
  * descriptor of the context that nobody else can close meanwhile.
  */
 int kernel_uverbs_ioctl(uint32_t context, void *arg);
+/* The same for write(): how much was written, which is all of it. */
+ssize_t kernel_uverbs_write(uint32_t context, const void *buf, size_t nb_bytes);
 
 /*
  * Destroy every context whose file nobody holds any more, and free the

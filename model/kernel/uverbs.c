@@ -201,6 +201,12 @@ run_method(const struct uverbs_method *method, struct uverbs_call *call)
 	return rc;
 }
 
+int
+uverbs_run(struct uverbs_call *call, uint16_t object, uint16_t method)
+{
+	return run_method(find_method(object, method), call);
+}
+
 static int
 run_ioctl(uint32_t context, uint64_t user)
 {

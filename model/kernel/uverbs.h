@@ -76,6 +76,9 @@ extern const uint32_t uverbs_nb_newer_methods;
 #define uverbs_object(call, kind, handle) \
 	verbs_number((call)->context, OBJECT_##kind, handle)
 
+/* Run a method on the attributes of a call, which are taken to be right. */
+int uverbs_run(struct uverbs_call *call, uint16_t object, uint16_t method);
+
 /* An attribute that the program gave, or NULL. */
 struct ib_uverbs_attr *uverbs_attr(struct uverbs_call *call, uint16_t id);
 /*

@@ -138,23 +138,64 @@ cmd_create_ind(struct uverbs_call *call)
 
 #define EX(cmd) (IB_USER_VERBS_CMD_FLAG_EXTENDED | (cmd))
 
+/* Those without a method, and those that libibverbs sends in place of one. */
 static const struct {
 	uint32_t command;
-	uint16_t in_bytes, out_bytes;
+	struct uverbs_command_bytes core;
+	bool needs_ucontext; /* itself: else its method sees to it */
 	int (*run)(struct uverbs_call *call);
 } commands[] = {
-	{ IB_USER_VERBS_CMD_QUERY_DEVICE, 8,
-	  sizeof(struct ib_uverbs_query_device_resp), uverbs_query_device },
-	{ EX(IB_USER_VERBS_CMD_QUERY_DEVICE), 8,
-	  sizeof(struct ib_uverbs_query_device_resp) + 8,
+	{ IB_USER_VERBS_CMD_GET_CONTEXT, { 8, 8 }, false,
+	  uverbs_legacy_get_context },
+	{ IB_USER_VERBS_CMD_QUERY_DEVICE,
+	  { 8, sizeof(struct ib_uverbs_query_device_resp) }, true,
+	  uverbs_query_device },
+	{ EX(IB_USER_VERBS_CMD_QUERY_DEVICE),
+	  { 8, sizeof(struct ib_uverbs_query_device_resp) + 8 }, true,
 	  uverbs_query_device_ex },
-	{ IB_USER_VERBS_CMD_ALLOC_PD, 8, 4, cmd_alloc_pd },
-	{ IB_USER_VERBS_CMD_REG_MR, 40, 12, cmd_reg_mr },
-	{ IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, 8, 4,
+	{ IB_USER_VERBS_CMD_QUERY_PORT,
+	  { 16, sizeof(struct ib_uverbs_query_port_resp) }, false,
+	  uverbs_legacy_query_port },
+	{ IB_USER_VERBS_CMD_ALLOC_PD, { 8, 4 }, true, cmd_alloc_pd },
+	{ IB_USER_VERBS_CMD_DEALLOC_PD, { 4, 0 }, false,
+	  uverbs_legacy_destroy },
+	{ IB_USER_VERBS_CMD_REG_MR, { 40, 12 }, true, cmd_reg_mr },
+	{ IB_USER_VERBS_CMD_DEREG_MR, { 4, 0 }, false,
+	  uverbs_legacy_destroy },
+	{ IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, { 8, 4 }, true,
 	  cmd_create_comp_channel },
-	{ EX(IB_USER_VERBS_EX_CMD_CREATE_RWQ_IND_TBL), 8, 16,
+	{ IB_USER_VERBS_CMD_CREATE_CQ, { 32, 8 }, false,
+	  uverbs_legacy_create_cq },
+	{ IB_USER_VERBS_CMD_DESTROY_CQ, { 16, 8 }, false,
+	  uverbs_legacy_destroy },
+	{ IB_USER_VERBS_CMD_CREATE_QP, { 56, 32 }, false,
+	  uverbs_legacy_create_qp },
+	{ EX(IB_USER_VERBS_EX_CMD_CREATE_QP), { 64, 40 }, false,
+	  uverbs_legacy_create_qp_ex },
+	{ IB_USER_VERBS_CMD_DESTROY_QP, { 16, 4 }, false,
+	  uverbs_legacy_destroy },
+	{ EX(IB_USER_VERBS_EX_CMD_CREATE_WQ), { 40, 24 }, false,
+	  uverbs_legacy_create_wq },
+	{ EX(IB_USER_VERBS_EX_CMD_DESTROY_WQ), { 8, 16 }, false,
+	  uverbs_legacy_destroy },
+	{ EX(IB_USER_VERBS_EX_CMD_CREATE_RWQ_IND_TBL), { 8, 16 }, true,
 	  cmd_create_ind },
+	{ EX(IB_USER_VERBS_EX_CMD_DESTROY_RWQ_IND_TBL), { 8, 0 }, false,
+	  uverbs_legacy_destroy },
 };
+
+#define NB_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+bool
+uverbs_command_bytes(uint32_t command, struct uverbs_command_bytes *bytes)
+{
+	for (uint32_t i = 0; i < NB_COMMANDS; i++)
+		if (commands[i].command == command) {
+			*bytes = commands[i].core;
+			return true;
+		}
+	return false;
+}
 
 static uint32_t
 attr_bytes(struct uverbs_call *call, uint16_t id)
@@ -171,15 +212,17 @@ invoke_write(struct uverbs_call *call)
 	uint32_t i, fn, page;
 	int rc;
 
-	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+	for (i = 0; i < NB_COMMANDS; i++) {
 		if (commands[i].command != command)
 			continue;
 		if (attr_bytes(call, UVERBS_ATTR_CORE_IN) <
-			    commands[i].in_bytes ||
+			    commands[i].core.in ||
 		    attr_bytes(call, UVERBS_ATTR_CORE_OUT) <
-			    commands[i].out_bytes)
+			    commands[i].core.out)
 			return -ENOSPC;
-		rc = kernel_context_doorbell(call->context, &fn, &page);
+		rc = commands[i].needs_ucontext ?
+			     kernel_context_doorbell(call->context, &fn, &page) :
+			     0;
 		return rc < 0 ? rc : commands[i].run(call);
 	}
 	return -EOPNOTSUPP;

@@ -46,16 +46,34 @@ files_context(int fd)
 	return context;
 }
 
+/* Whatever other threads close, the context stays while we work. */
+static int
+hold(int fd)
+{
+	return host_result(syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0));
+}
+
 int
 files_ioctl(int context, int fd, void *arg)
 {
-	int own, rc;
+	int own = hold(fd), rc;
 
-	/* Whatever other threads close, the context stays while we work. */
-	own = host_result(syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0));
 	if (own < 0)
 		return own;
 	rc = kernel_uverbs_ioctl(context, arg);
+	host_close(own);
+	return rc;
+}
+
+ssize_t
+files_write(int context, int fd, const void *buf, size_t nb_bytes)
+{
+	int own = hold(fd);
+	ssize_t rc;
+
+	if (own < 0)
+		return own;
+	rc = kernel_uverbs_write(context, buf, nb_bytes);
 	host_close(own);
 	return rc;
 }

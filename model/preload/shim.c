@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The preloaded surface, part 1: open, close, dup, ioctl, mmap. No logic:
+ * The preloaded surface, part 1: open, close, dup, ioctl, write, mmap. No logic:
  * each function asks whether the thing is emulated, and either calls the
  * emulation or the next definition.
  */
@@ -250,6 +250,23 @@ ioctl(int fd, unsigned long request, ...)
 			return result(rc);
 	}
 	return MODEL_REAL(ioctl)(fd, request, arg);
+}
+
+/* ---- write ---- */
+
+MODEL_EXPORT ssize_t
+write(int fd, const void *buf, size_t nb_bytes)
+{
+	int context = fds_kind(fd) == FD_CONTEXT ? files_context(fd) : -1;
+	ssize_t rc;
+
+	if (context < 0)
+		return MODEL_REAL(write)(fd, buf, nb_bytes);
+	rc = files_write(context, fd, buf, nb_bytes);
+	if (rc >= 0)
+		return rc;
+	errno = (int)-rc;
+	return -1;
 }
 
 /* ---- mmap ---- */

@@ -119,6 +119,12 @@ class Trixie(Case):
             self.run_there(["--functions", "2", "--kernel", age, "--rnic"],
                            self.build("errors", *more), age, "newer")
 
+    def test_second_choices(self):
+        for age, rnic in (("7.2", ()), ("6.12", ("--rnic",)), ("6.2", ())):
+            for how in ("write", "invoke"):
+                self.run_there(["--functions", "2", "--wire", "pair", "--kernel", age, *rnic],
+                               self.build("legacy"), how)
+
     def test_netdevs(self):
         self.run_there(["--functions", "2", "--max-mtu", "9000"], self.build("netdev"))
 

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * write() on an uverbs file: a header, a command, what is for the driver. It
+ * becomes a call of INVOKE_WRITE, which has the same parts as attributes. The
+ * checks are those of Linux core/uverbs_main.c ib_uverbs_write().
+ */
+
+#include <errno.h>
+#include <string.h>
+
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/ib_user_verbs.h>
+
+#include "clock.h"
+#include "kernel.h"
+#include "machine.h"
+#include "mem.h"
+#include "segment.h"
+#include "uverbs.h"
+#include "uverbs_methods.h"
+
+/* What lies in an attribute itself, when it is no longer than that. */
+#define INLINE_BYTES sizeof(uint64_t)
+
+static void
+add_number(struct uverbs_call *call, uint16_t id, uint64_t value)
+{
+	call->attr[call->nb_attrs++] = (struct ib_uverbs_attr){
+		.attr_id = id,
+		.len = sizeof(value),
+		.data = value,
+	};
+}
+
+static int
+add_in(struct uverbs_call *call, uint16_t id, uint64_t from, size_t nb_bytes)
+{
+	struct ib_uverbs_attr *attr = &call->attr[call->nb_attrs];
+
+	if (nb_bytes == 0)
+		return 0;
+	*attr = (struct ib_uverbs_attr){
+		.attr_id = id,
+		.len = (uint16_t)nb_bytes,
+		.data = from,
+	};
+	call->nb_attrs++;
+	return nb_bytes > INLINE_BYTES ? 0 :
+		       mem_read(model_self, from, &attr->data, nb_bytes);
+}
+
+static void
+add_out(struct uverbs_call *call, uint16_t id, uint64_t to, size_t nb_bytes)
+{
+	if (nb_bytes == 0)
+		return;
+	call->attr[call->nb_attrs++] = (struct ib_uverbs_attr){
+		.attr_id = id,
+		.len = (uint16_t)nb_bytes,
+		.data = to,
+	};
+}
+
+/* The first word of the command says where the answer goes. */
+static int
+split(struct uverbs_call *call, const struct ib_uverbs_cmd_hdr *hdr,
+      uint64_t user, size_t nb_bytes)
+{
+	const uint64_t from = user + sizeof(*hdr);
+	const size_t in_bytes = nb_bytes - sizeof(*hdr);
+	const size_t out_bytes = hdr->out_words * 4u;
+	struct uverbs_command_bytes core;
+	uint64_t answer = 0;
+	int rc;
+
+	if (hdr->in_words * 4u != nb_bytes)
+		return -EINVAL;
+	if (!uverbs_command_bytes(hdr->command, &core))
+		return -EOPNOTSUPP;
+	if (in_bytes < core.in || out_bytes < core.out)
+		return -ENOSPC;
+	rc = add_in(call, UVERBS_ATTR_CORE_IN, from, core.in);
+	if (rc == 0)
+		rc = add_in(call, UVERBS_ATTR_UHW_IN, from + core.in,
+			    in_bytes - core.in);
+	if (rc == 0 && core.out > 0)
+		rc = mem_read(model_self, from, &answer, sizeof(answer));
+	if (rc < 0 || core.out == 0)
+		return rc;
+	add_out(call, UVERBS_ATTR_CORE_OUT, answer, core.out);
+	add_out(call, UVERBS_ATTR_UHW_OUT, answer + core.out,
+		out_bytes - core.out);
+	return 0;
+}
+
+/* An extended command has a second header, which says that. */
+static int
+split_ex(struct uverbs_call *call, const struct ib_uverbs_cmd_hdr *hdr,
+	 uint64_t user, size_t nb_bytes)
+{
+	const size_t in_bytes = hdr->in_words * 8u;
+	const size_t out_bytes = hdr->out_words * 8u;
+	struct ib_uverbs_ex_cmd_hdr ex;
+	struct uverbs_command_bytes core;
+	uint64_t from = user + sizeof(*hdr) + sizeof(ex);
+	int rc;
+
+	if (nb_bytes < sizeof(*hdr) + sizeof(ex))
+		return -EINVAL;
+	rc = mem_read(model_self, user + sizeof(*hdr), &ex, sizeof(ex));
+	if (rc < 0)
+		return rc;
+	if (in_bytes + ex.provider_in_words * 8u !=
+		    nb_bytes - sizeof(*hdr) - sizeof(ex) ||
+	    ex.cmd_hdr_reserved != 0)
+		return -EINVAL;
+	/* An answer goes somewhere, and nowhere goes none. */
+	if ((ex.response != 0) !=
+	    (hdr->out_words != 0 || ex.provider_out_words != 0))
+		return -EINVAL;
+	if (!uverbs_command_bytes(hdr->command, &core))
+		return -EOPNOTSUPP;
+	rc = add_in(call, UVERBS_ATTR_CORE_IN, from, in_bytes);
+	if (rc == 0)
+		rc = add_in(call, UVERBS_ATTR_UHW_IN, from + in_bytes,
+			    ex.provider_in_words * 8u);
+	if (rc < 0)
+		return rc;
+	add_out(call, UVERBS_ATTR_CORE_OUT, ex.response, out_bytes);
+	add_out(call, UVERBS_ATTR_UHW_OUT, ex.response + out_bytes,
+		ex.provider_out_words * 8u);
+	return 0;
+}
+
+static int
+run_write(uint32_t context, uint64_t user, size_t nb_bytes)
+{
+	struct ib_uverbs_cmd_hdr hdr;
+	struct uverbs_call call;
+	int rc;
+
+	if (nb_bytes < sizeof(hdr))
+		return -EINVAL;
+	rc = mem_read(model_self, user, &hdr, sizeof(hdr));
+	if (rc < 0)
+		return rc;
+	call.context = context;
+	call.user = user;
+	call.nb_attrs = 0;
+	call.shown.is_shown = false;
+	memset(call.changed, 0, sizeof(call.changed));
+	add_number(&call, UVERBS_ATTR_WRITE_CMD, hdr.command);
+	rc = (hdr.command & IB_USER_VERBS_CMD_FLAG_EXTENDED) != 0 ?
+		     split_ex(&call, &hdr, user, nb_bytes) :
+		     split(&call, &hdr, user, nb_bytes);
+	if (rc == 0)
+		rc = uverbs_run(&call, UVERBS_OBJECT_DEVICE,
+				UVERBS_METHOD_INVOKE_WRITE);
+	if (!call.shown.is_shown)
+		uverbs_begin(&call, "write", " command=0x%x", hdr.command);
+	verbs_end(&call.shown, rc);
+	return rc;
+}
+
+ssize_t
+kernel_uverbs_write(uint32_t context, const void *buf, size_t nb_bytes)
+{
+	int rc;
+
+	segment_lock();
+	clock_event();
+	segment_unlock();
+	rc = run_write(context, (uintptr_t)buf, nb_bytes);
+	machine_slow();
+	machine_tick();
+	return rc < 0 ? rc : (ssize_t)nb_bytes;
+}
