@@ -139,8 +139,13 @@ struct device_page {
 };
 /* Whether there is something new. Without the lock: a guess. */
 bool device_pages_rung(const struct device_page *pages, uint32_t nb);
-/* Take what is new and do all work; the number of new register values. */
-uint32_t device_pages_run(const struct device_page *pages, uint32_t nb);
+/*
+ * Take what is new and do all work; the number of new register values. others:
+ * pages that somebody else looks at. What is posted there for receiving is
+ * taken before packets are sent, and not counted.
+ */
+uint32_t device_pages_run(const struct device_page *pages, uint32_t nb,
+			  const struct device_page *others, uint32_t nb_others);
 /* A 32-bit register was used: its increments cannot be seen one by one. */
 bool device_page_is_short_rung(const struct device_page *page);
 /*

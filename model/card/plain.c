@@ -74,7 +74,8 @@ device_pages_rung(const struct device_page *pages, uint32_t nb)
 }
 
 uint32_t
-device_pages_run(const struct device_page *pages, uint32_t nb)
+device_pages_run(const struct device_page *pages, uint32_t nb,
+		 const struct device_page *others, uint32_t nb_others)
 {
 	uint32_t i, nb_taken = 0;
 	uint64_t sent;
@@ -88,6 +89,7 @@ device_pages_run(const struct device_page *pages, uint32_t nb)
 		 * that are sent by now may have buffers that are posted by now.
 		 */
 		nb_taken += plain_take_rqs(pages, nb);
+		plain_take_rqs(others, nb_others);
 		nb_taken += plain_take(&pages[i], CARD_PLAIN_SQ, sent);
 	}
 	return nb_taken + plain_take_rqs(pages, nb);

@@ -209,19 +209,37 @@ kernel_context_has_dummy_page(uint32_t context)
 	return segment_kernel()->context[context].has_dummy_page;
 }
 
-int
-kernel_context_page_open(uint32_t context, uint64_t *serial)
+static int
+open_page(uint32_t context, bool is_own, uint64_t *serial)
 {
 	const struct kernel_context *ctx = context_at(context);
 	char path[PATH_BYTES];
 
 	if (ctx == NULL)
 		return -EIO;
-	if (ctx->process != model_self)
+	if ((ctx->process == model_self) != is_own)
 		return -ENOENT;
 	*serial = ctx->serial;
 	context_path(ctx->serial, path);
 	return host_open(path, O_RDONLY | O_CLOEXEC, 0);
+}
+
+int
+kernel_context_page_open(uint32_t context, uint64_t *serial)
+{
+	return open_page(context, true, serial);
+}
+
+int
+kernel_context_other_page_open(uint32_t context, uint64_t *serial)
+{
+	return open_page(context, false, serial);
+}
+
+uint64_t
+kernel_context_nb_pages(void)
+{
+	return segment_kernel()->nb_pages;
 }
 
 bool
@@ -269,6 +287,7 @@ context_enable(uint32_t context)
 	device_page_cleared(ctx->fn, ctx->page, true);
 	device_page_cleared(ctx->fn, ctx->page, false);
 	__atomic_store_n(&ctx->has_ucontext, 1, __ATOMIC_RELEASE);
+	segment_kernel()->nb_pages++;
 	return 0;
 }
 

@@ -53,6 +53,13 @@ int kernel_context_doorbell(uint32_t context, uint32_t *fn, uint32_t *page);
  * which looks at it then.
  */
 int kernel_context_page_open(uint32_t context, uint64_t *serial);
+/*
+ * The same of a context that another process made, to see what is posted there:
+ * -ENOENT for one of our own.
+ */
+int kernel_context_other_page_open(uint32_t context, uint64_t *serial);
+/* How many doorbell pages were ever given to contexts. With the lock held. */
+uint64_t kernel_context_nb_pages(void);
 /* Whether it still is that one, with its device. With the machine's lock held. */
 bool kernel_context_is(uint32_t context, uint64_t serial);
 /* Function of a context, or -EIO when it is gone. Takes no lock. */

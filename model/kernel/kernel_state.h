@@ -220,6 +220,7 @@ struct kernel {
 	bool no_net_raw, no_ipc_lock; /* privileges taken away */
 	uint64_t fd_dev;   /* st_dev of <run>/fd: quick test, no lock */
 	uint64_t serial;   /* last one given to a file */
+	uint64_t nb_pages; /* doorbell pages ever given to contexts */
 	struct kernel_leaks leaks;
 	struct kernel_leak leak;
 	uint64_t nb_pinned[MODEL_MAX_PROCESSES]; /* pages, by process */

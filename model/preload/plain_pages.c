@@ -25,21 +25,66 @@ struct view {
 	bool has_complained;
 };
 
+struct views {
+	uint32_t nb;
+	struct view view[MAX_VIEWS];
+	struct device_page page[MAX_VIEWS]; /* in the order of view[] */
+};
+
 /* All of this is changed with QUIET_PLAIN. */
 static pid_t owner; /* views do not pass to a child */
-static uint32_t nb_views;
-static struct view views[MAX_VIEWS];
-static struct device_page pages[MAX_VIEWS]; /* in the order of views[] */
-
-/* New views, not yet among those that are run. */
-static uint32_t nb_fresh;
-static struct view fresh_views[MAX_VIEWS];
-static struct device_page fresh_pages[MAX_VIEWS];
+static struct views own;
+/* New ones, not yet among those that are run. */
+static struct views fresh;
+/*
+ * Of contexts of other processes, which run them: what is posted there precedes
+ * the packets that we send afterwards.
+ */
+static struct views others;
+static uint64_t nb_pages_seen; /* kernel_context_nb_pages() of these */
 
 static void
 unmap(const struct device_page *page)
 {
 	munmap((void *)(uintptr_t)page->registers, HW_DB_PAGE_BYTES);
+}
+
+static void
+unmap_all(struct views *views)
+{
+	while (views->nb > 0)
+		unmap(&views->page[--views->nb]);
+}
+
+static bool
+is_among(const struct views *views, uint64_t serial)
+{
+	for (uint32_t i = 0; i < views->nb; i++)
+		if (views->view[i].serial == serial)
+			return true;
+	return false;
+}
+
+/* Map the page behind fd, which is closed, as the one after the last. */
+static int
+append(struct views *views, int fd, const struct view *view, uint32_t fn,
+       uint32_t page)
+{
+	void *at = MAP_FAILED;
+
+	if (views->nb < MAX_VIEWS)
+		at = (void *)syscall(SYS_mmap, NULL, (size_t)HW_DB_PAGE_BYTES,
+				     PROT_READ, MAP_SHARED, fd, 0L);
+	host_close(fd);
+	if (at == MAP_FAILED)
+		return -ENOMEM;
+	views->view[views->nb] = *view;
+	views->page[views->nb] = (struct device_page){
+		.fn = fn,
+		.page = page,
+		.registers = at,
+	};
+	return 0;
 }
 
 /* With the lock. In a child of fork(): its parent goes on looking at these. */
@@ -48,12 +93,10 @@ forget_parents(void)
 {
 	if (owner == getpid())
 		return;
-	for (uint32_t i = 0; i < nb_views; i++)
-		unmap(&pages[i]);
-	for (uint32_t i = 0; i < nb_fresh; i++)
-		unmap(&fresh_pages[i]);
-	nb_views = 0;
-	nb_fresh = 0;
+	unmap_all(&own);
+	unmap_all(&fresh);
+	unmap_all(&others);
+	nb_pages_seen = 0;
 	owner = getpid();
 }
 
@@ -71,43 +114,27 @@ static int
 add_view(uint32_t context, uint32_t fn, uint32_t page)
 {
 	struct view view = { .context = context };
-	void *at;
-	int fd;
+	int fd, rc;
 
 	fd = kernel_context_page_open(context, &view.serial);
 	if (fd == -ENOENT)
 		return 0;
 	if (fd < 0)
 		return fd;
-	for (uint32_t i = 0; i < nb_views; i++)
-		if (views[i].serial == view.serial)
-			goto known;
-	for (uint32_t i = 0; i < nb_fresh; i++)
-		if (fresh_views[i].serial == view.serial)
-			goto known;
-	at = MAP_FAILED;
-	if (nb_fresh < MAX_VIEWS)
-		at = (void *)syscall(SYS_mmap, NULL, (size_t)HW_DB_PAGE_BYTES,
-				     PROT_READ, MAP_SHARED, fd, 0L);
-	host_close(fd);
-	if (at == MAP_FAILED)
-		return -ENOMEM;
-	fresh_views[nb_fresh] = view;
-	fresh_pages[nb_fresh] = (struct device_page){
-		.fn = fn,
-		.page = page,
-		.registers = at,
-	};
+	if (is_among(&own, view.serial) || is_among(&fresh, view.serial)) {
+		host_close(fd);
+		return 0;
+	}
+	rc = append(&fresh, fd, &view, fn, page);
+	if (rc < 0)
+		return rc;
 	/*
 	 * Not amid a run, which does not look at it and could still find the
 	 * doorbell of a packet that was sent after a buffer was posted here.
 	 */
 	segment_lock_masked();
-	__atomic_store_n(&nb_fresh, nb_fresh + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&fresh.nb, fresh.nb + 1, __ATOMIC_RELEASE);
 	segment_unlock_masked();
-	return 0;
-known:
-	host_close(fd);
 	return 0;
 }
 
@@ -144,19 +171,20 @@ plain_pages_map(void **addr, uint32_t context, int fd, size_t length, int flags)
 
 /* With both locks: a page's number may be another context's by now. */
 static void
-drop_dead(void)
+drop_dead(struct views *views)
 {
 	uint32_t i = 0;
 
-	while (i < nb_views) {
-		if (kernel_context_is(views[i].context, views[i].serial)) {
+	while (i < views->nb) {
+		if (kernel_context_is(views->view[i].context,
+				      views->view[i].serial)) {
 			i++;
 			continue;
 		}
-		unmap(&pages[i]);
-		nb_views--;
-		views[i] = views[nb_views];
-		pages[i] = pages[nb_views];
+		unmap(&views->page[i]);
+		views->nb--;
+		views->view[i] = views->view[views->nb];
+		views->page[i] = views->page[views->nb];
 	}
 }
 
@@ -164,26 +192,55 @@ drop_dead(void)
 static void
 take_fresh(void)
 {
-	while (nb_fresh > 0 && nb_views < MAX_VIEWS) {
-		nb_fresh--;
-		views[nb_views] = fresh_views[nb_fresh];
-		pages[nb_views] = fresh_pages[nb_fresh];
-		nb_views++;
+	while (fresh.nb > 0 && own.nb < MAX_VIEWS) {
+		fresh.nb--;
+		own.view[own.nb] = fresh.view[fresh.nb];
+		own.page[own.nb] = fresh.page[fresh.nb];
+		own.nb++;
+	}
+}
+
+/*
+ * With both locks: a context that gets its page now can have posted nothing
+ * yet. One that cannot be looked at has only its own process.
+ */
+static void
+take_others(void)
+{
+	const uint64_t nb_pages = kernel_context_nb_pages();
+
+	if (nb_pages == nb_pages_seen)
+		return;
+	nb_pages_seen = nb_pages;
+	for (uint32_t context = 0; context < MAX_VIEWS; context++) {
+		struct view view = { .context = context };
+		uint32_t fn, page;
+		int fd;
+
+		if (kernel_context_doorbell(context, &fn, &page) < 0)
+			continue;
+		fd = kernel_context_other_page_open(context, &view.serial);
+		if (fd < 0)
+			continue;
+		if (is_among(&others, view.serial))
+			host_close(fd);
+		else if (append(&others, fd, &view, fn, page) == 0)
+			others.nb++;
 	}
 }
 
 static void
 check_short(void)
 {
-	for (uint32_t i = 0; i < nb_views; i++) {
-		if (views[i].has_complained ||
-		    !device_page_is_short_rung(&pages[i]))
+	for (uint32_t i = 0; i < own.nb; i++) {
+		if (own.view[i].has_complained ||
+		    !device_page_is_short_rung(&own.page[i]))
 			continue;
-		views[i].has_complained = true;
+		own.view[i].has_complained = true;
 		ledger_log("function %u page %u: a 32-bit doorbell was stored; "
 			   "it adds to the last one, and plain memory loses "
 			   "what is stored in between: use the 64-bit ones, or "
-			   "--mode sync or thread", pages[i].fn, pages[i].page);
+			   "--mode sync or thread", own.page[i].fn, own.page[i].page);
 	}
 }
 
@@ -199,8 +256,10 @@ lock_machine(bool is_patient)
 	else
 		is_locked = segment_trylock_last();
 	if (is_locked) {
-		drop_dead();
+		drop_dead(&own);
+		drop_dead(&others);
 		take_fresh();
+		take_others();
 	}
 	quiet_unlock(QUIET_PLAIN);
 	return is_locked;
@@ -213,14 +272,15 @@ plain_pages_run(bool is_patient)
 
 	if (is_patient)
 		be_owner();
-	if (__atomic_load_n(&nb_fresh, __ATOMIC_ACQUIRE) == 0 &&
-	    !device_pages_rung(pages, nb_views)) {
+	if (__atomic_load_n(&fresh.nb, __ATOMIC_ACQUIRE) == 0 &&
+	    !device_pages_rung(own.page, own.nb)) {
 		check_short();
 		return 0;
 	}
 	if (!lock_machine(is_patient))
 		return 0;
-	nb_taken = device_pages_run(pages, nb_views);
+	nb_taken = device_pages_run(own.page, own.nb, others.page,
+				    others.nb);
 	segment_unlock_masked();
 	return nb_taken;
 }
@@ -231,8 +291,8 @@ plain_pages_registers(uint32_t fn, uint32_t page)
 	be_owner();
 	lock_machine(true);
 	segment_unlock_masked();
-	for (uint32_t i = 0; i < nb_views; i++)
-		if (pages[i].fn == fn && pages[i].page == page)
-			return pages[i].registers;
+	for (uint32_t i = 0; i < own.nb; i++)
+		if (own.page[i].fn == fn && own.page[i].page == page)
+			return own.page[i].registers;
 	return NULL;
 }

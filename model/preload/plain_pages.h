@@ -4,7 +4,8 @@
  * Doorbell pages as plain memory (--mode step, polled): a mapping of the start
  * of the context's file, to which the program stores, and another one through
  * which the device looks at it. The device works in the process that opened
- * the context, whoever else has the page mapped.
+ * the context, whoever else has the page mapped; but what is posted there for
+ * receiving is taken by any process that is about to send.
  */
 
 #ifndef MODEL_PLAIN_PAGES_H

@@ -78,7 +78,23 @@ run(void)
 	uint32_t nb_taken;
 
 	segment_lock();
-	nb_taken = device_pages_run(pages, 3);
+	nb_taken = device_pages_run(pages, 3, NULL, 0);
+	segment_unlock();
+	return nb_taken;
+}
+
+/* Port b is another process's, which has not looked at its page yet. */
+static uint32_t
+run_of_sender(void)
+{
+	const struct device_page page = { .page = a->page,
+					  .registers = registers[1] };
+	const struct device_page other = { .page = b->page,
+					   .registers = registers[0] };
+	uint32_t nb_taken;
+
+	segment_lock();
+	nb_taken = device_pages_run(&page, 1, &other, 1);
 	segment_unlock();
 	return nb_taken;
 }
@@ -108,12 +124,35 @@ buffer_posted_amid_a_look_is_there_for_its_packet(void **state)
 		munmap(registers[i], PAGE_BYTES);
 }
 
+static void
+buffer_of_another_process_is_there_for_a_packet(void **state)
+{
+	struct device_port_counters counters;
+
+	rig = *state;
+	a = &rig->port[0];
+	b = &rig->port[1];
+	map_registers();
+	post_buffer();
+	assert_int_equal(run_of_sender(), 0);
+	post_packet();
+	assert_int_equal(run_of_sender(), 1);
+	device_port_counters(0, 1, &counters);
+	assert_int_equal(counters.rx_packets, 1);
+	assert_int_equal(counters.rx_no_wqe, 0);
+	for (int i = 0; i < 3; i++)
+		munmap(registers[i], PAGE_BYTES);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			buffer_posted_amid_a_look_is_there_for_its_packet,
+			rig_setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(
+			buffer_of_another_process_is_there_for_a_packet,
 			rig_setup, rig_teardown),
 	};
 

@@ -448,6 +448,46 @@ processes_look_at_their_own_pages(void **state)
 	close(requests[1]);
 }
 
+/*
+ * A process posts a buffer and stands still; another sends to it then. The
+ * device has heard of the buffer first, whoever does its work.
+ */
+static void
+buffer_of_another_process_is_there(void **state)
+{
+	struct vrig *rig = *state;
+	struct mana_model_port before, after;
+	int ready[2], status;
+	pid_t pid;
+	char c;
+
+	assert_int_equal(pipe(ready), 0);
+	assert_int_equal(MODEL_CALL(mana_model_port)(0, 1, &before), 0);
+	pid = fork();
+	if (pid == 0) {
+		if (vrig_up(&other, 0, 2, 1, 1) != 0)
+			_exit(1);
+		vrig_fill(&other, &other.rx[0], 1);
+		if (write(ready[1], "r", 1) != 1)
+			_exit(2);
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	close(ready[1]);
+	assert_int_equal(vrig_up(rig, 0, 1, 1, 1), 0);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	make_frame(rig, 0, 7);
+	vrig_send(rig, &rig->tx[0], 0, FRAME_BYTES);
+	work();
+	take_cqe(&rig->tx[0], HW_CQE_TX_OKAY);
+	assert_int_equal(MODEL_CALL(mana_model_port)(0, 1, &after), 0);
+	assert_int_equal(after.rx_packets - before.rx_packets, 1);
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	close(ready[0]);
+}
+
 int
 main(void)
 {
@@ -467,6 +507,7 @@ main(void)
 		T(kernel_calls_get_through),
 		T(killed_program_leaves_the_lock),
 		T(page_that_a_child_shares_is_one),
+		T(buffer_of_another_process_is_there),
 	};
 
 	if (is_step() && cmocka_run_group_tests(told, NULL, NULL) != 0)

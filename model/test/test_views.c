@@ -90,6 +90,25 @@ kernel_context_page_open(uint32_t context, uint64_t *serial)
 	return dup(file);
 }
 
+/* Which context is another process's; 0: none. */
+static uint32_t others_context;
+static uint32_t nb_others_looked_at;
+
+int
+kernel_context_other_page_open(uint32_t context, uint64_t *serial)
+{
+	*serial = context;
+	return context == others_context ? dup(file) : -ENOENT;
+}
+
+static uint64_t nb_pages_made;
+
+uint64_t
+kernel_context_nb_pages(void)
+{
+	return nb_pages_made;
+}
+
 bool
 kernel_context_is(uint32_t context, uint64_t serial)
 {
@@ -137,10 +156,14 @@ device_pages_rung(const struct device_page *pages, uint32_t nb)
 }
 
 uint32_t
-device_pages_run(const struct device_page *pages, uint32_t nb)
+device_pages_run(const struct device_page *pages, uint32_t nb,
+		 const struct device_page *others, uint32_t nb_others)
 {
 	(void)pages;
 	nb_looked_at = nb;
+	nb_others_looked_at = nb_others;
+	if (nb_others > 0)
+		assert_int_equal(others[0].page, others_context);
 	if (maps_in_run) {
 		maps_in_run = false;
 		pthread_create(&mapper, NULL, map_second, NULL);
@@ -190,6 +213,23 @@ page_is_not_mapped_amid_a_run(void **state)
 	assert_int_equal(nb_looked_at, 2);
 }
 
+/* Once it has a page, though nobody of this process maps it. */
+static void
+page_of_another_process_is_looked_at(void **state)
+{
+	(void)state;
+	look_at_first();
+	assert_int_equal(nb_others_looked_at, 0);
+	others_context = SECOND;
+	nb_pages_made++;
+	assert_int_equal(plain_pages_run(false), 1);
+	assert_int_equal(nb_looked_at, 1);
+	assert_int_equal(nb_others_looked_at, 1);
+	nb_pages_made++;
+	assert_int_equal(plain_pages_run(false), 1);
+	assert_int_equal(nb_others_looked_at, 1);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -200,6 +240,12 @@ main(int argc, char **argv)
 		cmocka_unit_test(page_is_not_mapped_amid_a_run),
 	};
 
+	const struct CMUnitTest other[] = {
+		cmocka_unit_test(page_of_another_process_is_looked_at),
+	};
+
+	if (argc == 2 && strcmp(argv[1], "other") == 0)
+		return cmocka_run_group_tests(other, NULL, NULL);
 	if (argc == 2 && strcmp(argv[1], "amid") == 0)
 		return cmocka_run_group_tests(amid, NULL, NULL);
 	return cmocka_run_group_tests(before, NULL, NULL);
