@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The same packets twice: from a pool whose key the queue knows, so that runs,
+ * chains and the wide way post what they can; and from one without a key of its
+ * own, so that each packet goes the general way. The device must find the same.
+ */
+
+#include "bed.h"
+
+#define NB_POOL 4095
+#define MAX_BURST 40
+
+static struct bed_tx_wqe wqe;
+static uint64_t seed;
+
+static uint32_t
+chance(void)
+{
+	seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return seed >> 33;
+}
+
+/* True once in nb. */
+static bool
+seldom(uint32_t nb)
+{
+	return chance() % nb == 0;
+}
+
+/* A reference beside the queue's. */
+struct held {
+	struct rte_mbuf *m;
+	void (*release)(struct rte_mbuf *m);
+};
+
+/* One of the two ways. */
+struct way {
+	struct bed_tx *bed;
+	struct rte_mempool *mp, *other;
+	struct held held[MAX_BURST];
+	uint32_t nb_held;
+	uint64_t *outcomes; /* the first way's, which the second is held against */
+	uint32_t nb_outcomes;
+	bool is_first;
+};
+
+#define MAX_OUTCOMES (1u << 20)
+
+static void
+outcome(struct way *way, uint64_t value)
+{
+	assert_true(way->nb_outcomes < MAX_OUTCOMES);
+	if (way->is_first)
+		way->outcomes[way->nb_outcomes] = value;
+	else
+		assert_eq(value, way->outcomes[way->nb_outcomes]);
+	way->nb_outcomes++;
+}
+
+static uint64_t
+hash_bytes(uint64_t hash, const void *data, uint32_t bytes)
+{
+	const uint8_t *at = data;
+
+	while (bytes-- > 0)
+		hash = (hash ^ *at++) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+static uint64_t
+hash_word(uint64_t hash, uint64_t word)
+{
+	return hash_bytes(hash, &word, sizeof(word));
+}
+
+/* ---- Packets -------------------------------------------------------------- */
+
+struct request {
+	uint64_t ol_flags;
+	uint16_t l2_len, l3_len, l4_len;
+};
+
+static const struct request requests[] = {
+	{ 0, 14, 20, 20 },
+	{ RTE_MBUF_F_TX_IPV4, 14, 20, 20 },
+	{ RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_TCP_CKSUM,
+	  14, 20, 20 },
+	{ RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_TCP_CKSUM,
+	  14, 20, 32 },
+	{ RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_TCP_CKSUM, 14, 20, 20 },
+	{ RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_UDP_CKSUM,
+	  14, 20, 8 },
+	{ RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM, 14, 20, 0 },
+	{ RTE_MBUF_F_TX_IPV6 | RTE_MBUF_F_TX_TCP_CKSUM, 14, 40, 20 },
+	{ RTE_MBUF_F_TX_IPV6 | RTE_MBUF_F_TX_UDP_CKSUM, 18, 40, 8 },
+	/* a tag in the frame, options */
+	{ RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_TCP_CKSUM,
+	  18, 20, 20 },
+	{ RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_UDP_CKSUM,
+	  14, 60, 8 },
+	/* refused */
+	{ RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_SCTP_CKSUM, 14, 20, 12 },
+	{ RTE_MBUF_F_TX_TCP_CKSUM, 14, 20, 20 },
+	{ RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_TCP_CKSUM, 13, 20, 20 },
+	{ RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_TCP_CKSUM, 14, 19, 20 },
+	{ RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_TCP_CKSUM |
+	  RTE_MBUF_F_TX_TUNNEL_VXLAN, 14, 20, 20 },
+};
+
+static struct rte_mbuf *
+random_segment(struct rte_mempool *mp, uint32_t len_bytes)
+{
+	struct rte_mbuf *m = bed_mbuf(mp, len_bytes, chance());
+
+	/* Sums that carry. */
+	if (seldom(8))
+		memset(rte_pktmbuf_mtod(m, void *), -(int)(chance() % 2),
+		       len_bytes);
+	return m;
+}
+
+static void
+random_request(struct rte_mbuf *m, const struct request *r)
+{
+	m->ol_flags |= r->ol_flags;
+	m->l2_len = r->l2_len;
+	m->l3_len = r->l3_len;
+	m->l4_len = r->l4_len;
+	if (seldom(8)) {
+		m->ol_flags |= RTE_MBUF_F_TX_VLAN;
+		m->vlan_tci = chance();
+	}
+	if ((r->ol_flags & RTE_MBUF_F_TX_TCP_CKSUM) && seldom(6)) {
+		m->ol_flags |= RTE_MBUF_F_TX_TCP_SEG;
+		m->tso_segsz = 1 + chance() % 300;
+	}
+}
+
+/* Someone else holds a segment, or the whole is a clone. */
+static struct rte_mbuf *
+random_share(struct way *way, struct rte_mbuf *m, struct rte_mbuf *last)
+{
+	struct rte_mbuf *shared = seldom(2) ? m : last;
+
+	if (seldom(3)) {
+		way->held[way->nb_held++] = (struct held){ m, rte_pktmbuf_free };
+		return rte_pktmbuf_clone(m, way->mp);
+	}
+	rte_mbuf_refcnt_update(shared, 1);
+	way->held[way->nb_held++] =
+		(struct held){ shared, rte_pktmbuf_free_seg };
+	return m;
+}
+
+/* is_calm: nothing that keeps it from a run of chains. */
+static struct rte_mbuf *
+random_packet(struct way *way, bool is_calm)
+{
+	const struct request *r = &requests[chance() % (is_calm ? 7 :
+							RTE_DIM(requests))];
+	uint32_t hdr_bytes = r->l2_len + r->l3_len + r->l4_len;
+	uint32_t nb_more = seldom(3) ? 0 : !is_calm && seldom(6) ?
+				   chance() % 40 : 1 + chance() % 3;
+	struct rte_mbuf *m, *last;
+
+	/* The header in pieces. */
+	last = m = random_segment(way->mp, !is_calm && seldom(8) ?
+				  chance() % hdr_bytes : hdr_bytes + chance() % 99);
+	for (; nb_more > 0; nb_more--) {
+		last = random_segment(!is_calm && seldom(30) ? way->other :
+							       way->mp,
+				      !is_calm && seldom(20) ? 0 :
+							       1 + chance() % 99);
+		assert_eq(rte_pktmbuf_chain(m, last), 0);
+	}
+	random_request(m, r);
+	if (is_calm)
+		m->ol_flags &= ~(RTE_MBUF_F_TX_VLAN | RTE_MBUF_F_TX_TCP_SEG);
+	else if (seldom(10))
+		m = random_share(way, m, last);
+	else if (seldom(40))
+		m->nb_segs += 1; /* a lie */
+	return m;
+}
+
+static uint64_t
+packet_hash(const struct rte_mbuf *m)
+{
+	uint64_t hash = hash_word(hash_word(0, m->nb_segs), m->ol_flags);
+
+	for (; m != NULL; m = m->next) {
+		hash = hash_word(hash, (uintptr_t)m);
+		hash = hash_word(hash, rte_mbuf_refcnt_read(m));
+		hash = hash_bytes(hash, rte_pktmbuf_mtod(m, void *), m->data_len);
+	}
+	return hash;
+}
+
+/* ---- What the device finds ------------------------------------------------ */
+
+static uint64_t
+wqe_hash(void)
+{
+	const struct hw_wqe *header = &wqe.header;
+	const struct hw_tx_oob *oob = &wqe.oob;
+	const uint64_t words[] = {
+		header->last_vbytes, header->oob_div4, header->oob_in_sgl,
+		header->client_data_unit, oob->is_ipv4, oob->is_ipv6,
+		oob->ip_csum, oob->tcp_csum, oob->udp_csum, oob->trans_off,
+		oob->is_encap, oob->inject_vlan, oob->tci, wqe.nb_sge,
+	};
+	uint64_t hash = hash_bytes(0, words, sizeof(words));
+
+	for (uint32_t i = 0; i < wqe.nb_sge; i++)
+		hash = hash_word(hash, wqe.sge[i].size_bytes);
+	return hash_bytes(hash, wqe.frame, wqe.bytes);
+}
+
+static void
+random_burst(struct way *way)
+{
+	struct rte_mbuf *pkts[MAX_BURST];
+	uint64_t hashes[MAX_BURST];
+	uint32_t nb = 1 + chance() % MAX_BURST, sent;
+	bool is_calm = seldom(2);
+
+	way->nb_held = 0;
+	for (uint32_t i = 0; i < nb; i++)
+		pkts[i] = random_packet(way, is_calm || !seldom(4));
+	for (uint32_t i = 0; i < nb; i++)
+		hashes[i] = packet_hash(pkts[i]);
+	sent = way->bed->burst(way->bed->txq, pkts, nb);
+	outcome(way, sent);
+	while (bed_tx_fetch(way->bed, &wqe))
+		outcome(way, wqe_hash());
+	/* Of these there is nothing in the queue, nor a byte different. */
+	for (uint32_t i = sent; i < nb; i++) {
+		assert_eq(packet_hash(pkts[i]), hashes[i]);
+		rte_pktmbuf_free(pkts[i]);
+	}
+	for (uint32_t i = 0; i < way->nb_held; i++)
+		way->held[i].release(way->held[i].m);
+}
+
+static void
+random_completions(struct way *way, uint32_t *done)
+{
+	uint32_t nb = (uint32_t)way->bed->txq->pi - *done;
+
+	/* The rest stays: rings that are almost full are common. */
+	for (nb = chance() % (nb + 1); nb > 0; nb--, ++*done)
+		bed_tx_cqe(way->bed, HW_CQE_TX_OKAY);
+}
+
+/* All of a pool's memory is in the region but for its last byte. */
+static void
+add_all_but_a_byte(struct rte_mempool *mp, void *lkey,
+		   struct rte_mempool_memhdr *chunk, unsigned int idx)
+{
+	(void)mp;
+	bed_mr_add(chunk->addr, chunk->len - 1, *(uint32_t *)lkey + idx);
+}
+
+/* Positions in CQEs: always right; wrong from some burst on; never told. */
+enum positions { RIGHT, BECOME_WRONG, ZERO, NB_POSITIONS };
+
+static void
+one_way(struct way *way, uint32_t round)
+{
+	enum positions positions = round % NB_POSITIONS;
+	uint32_t lkey = 0x5001, done;
+	struct mana_txq_stats *stats;
+
+	seed = round;
+	way->nb_outcomes = 0;
+	way->bed = bed_tx_new(&(struct bed_tx_opts){
+		.nb_desc = 33 + chance() % 200, .nb_cqe = 256,
+		.nb_bounce = 2047,
+		.sq_bytes = 4096 << chance() % 4,
+		.max_sge = seldom(4) ? 3 : 30,
+		.vp_offset = seldom(6) ? 300 : 3,
+		.start = UINT32_MAX - chance() % 500,
+		.mbufs_per_wqe = 1 << chance() % 3,
+		.no_bounce_slots = seldom(8),
+		.zero_position = positions == ZERO });
+	way->mp = bed_pool("this", NB_POOL, BED_ROOM_BYTES);
+	if (way->is_first)
+		bed_mr_add_pool(way->mp, lkey);
+	else
+		rte_mempool_mem_iter(way->mp, add_all_but_a_byte, &lkey);
+	way->other = bed_pool("other", NB_POOL, BED_ROOM_BYTES);
+	bed_mr_add_pool(way->other, 0x7001);
+	done = way->bed->txq->ci;
+	for (uint32_t i = 0; i < 150; i++) {
+		if (positions == BECOME_WRONG && i == 100)
+			way->bed->zero_position = true;
+		if (!seldom(4))
+			random_completions(way, &done);
+		random_burst(way);
+	}
+	/* It is what it is meant to be. */
+	assert_int_equal(way->bed->txq->mp == way->mp, way->is_first);
+	stats = &way->bed->txq->stats;
+	outcome(way, stats->drop_offload);
+	outcome(way, stats->drop_malformed);
+	outcome(way, stats->drop_nomem);
+	outcome(way, stats->drop_mr);
+	outcome(way, stats->bounced);
+	outcome(way, stats->linearized);
+	assert_eq(stats->drop_mr, 0);
+	mana_txq_release_mbufs(way->bed->txq);
+	assert_eq(bed_pool_missing(way->mp, NB_POOL), 0);
+	assert_eq(bed_pool_missing(way->other, NB_POOL), 0);
+	bed_tx_delete(way->bed);
+	bed_pool_free(way->mp);
+	bed_pool_free(way->other);
+}
+
+static void
+every_way_gives_the_same(void **state)
+{
+	static uint64_t outcomes[MAX_OUTCOMES];
+	uint32_t nb;
+
+	(void)state;
+	for (uint32_t round = 0; round < 90; round++) {
+		struct way way = { .outcomes = outcomes, .is_first = true };
+
+		one_way(&way, round);
+		nb = way.nb_outcomes;
+		way.is_first = false;
+		one_way(&way, round);
+		assert_eq(way.nb_outcomes, nb);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_way_gives_the_same),
+	};
+
+	return cmocka_run_group_tests(tests, bed_group_setup, NULL);
+}
