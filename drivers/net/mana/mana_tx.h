@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdalign.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -326,46 +327,96 @@ static_assert(offsetof(struct rte_mbuf, nb_segs) ==
 
 /*
  * Checksum requests of the most usual kind, TCP or UDP over IPv4, by the same
- * index: what is needed to meet them; 0 when it is of another kind.
+ * index: what is needed to meet them. For headers of the usual lengths: without
+ * tag and options.
  */
 struct mana_tx_usual {
-	uint8_t oob; /* bits of the OOB */
-	uint8_t l4_bytes; /* the least */
-	uint8_t field; /* of the L4 header */
-	uint8_t ip_csum; /* the IPv4 one, too */
+	alignas(32) uint64_t oob; /* bits of the OOB */
+	uint32_t hdr_bytes; /* the least; UINT32_MAX: it is of another kind */
 	uint32_t proto; /* as the pseudo header has it */
+	uint16_t field; /* the checksum's place in the L4 header */
+	uint16_t ip_keep; /* mask of the IPv4 checksum: 0 where it is asked for */
 };
 extern const struct mana_tx_usual mana_tx_usual[MANA_TX_CSUM_INDEX_M + 1];
+
+/* Their lengths, and where these are in tx_offload. */
+#define MANA_TX_USUAL_L3 (uint32_t)sizeof(struct rte_ether_hdr)
+#define MANA_TX_USUAL_L4 (MANA_TX_USUAL_L3 + (uint32_t)sizeof(struct rte_ipv4_hdr))
+#define MANA_TX_LENS(l2_len, l3_len) \
+	((uint64_t)(l2_len) << RTE_MBUF_L2_LEN_OFS | \
+	 (uint64_t)(l3_len) << RTE_MBUF_L3_LEN_OFS)
+#define MANA_TX_LENS_M \
+	MANA_TX_LENS((1u << RTE_MBUF_L2_LEN_BITS) - 1, \
+		     (1u << RTE_MBUF_L3_LEN_BITS) - 1)
+#define MANA_TX_LENS_USUAL \
+	MANA_TX_LENS(MANA_TX_USUAL_L3, MANA_TX_USUAL_L4 - MANA_TX_USUAL_L3)
+
+/* In one's complement; the words may be two of 16 bits each. */
+static inline uint32_t
+mana_tx_sum_of(uint32_t a, uint32_t b)
+{
+	uint32_t sum = a + b;
+
+	return sum + (sum < b);
+}
+
+/* The entry for the flags of a packet that may be of that kind. */
+static inline const struct mana_tx_usual *
+mana_tx_usual_of(uint32_t flags)
+{
+	return &mana_tx_usual[flags >> (MANA_TX_CSUM_INDEX_S - 32) &
+			      MANA_TX_CSUM_INDEX_M];
+}
+
+/* Whether flags ask for more than checksums of a plain packet. */
+static inline bool
+mana_tx_asks_more(uint32_t flags)
+{
+	return (flags & MANA_TX_OL_HALF((MANA_TX_OL_ODD & ~MANA_TX_OL_CSUM) |
+					MANA_TX_OL_TUNNEL)) != 0;
+}
+
+/* mana_tx_hdr_fix() of such a request. */
+static __rte_always_inline void
+mana_tx_usual_fix(uint8_t *l3, uint32_t l3_len, const struct mana_tx_usual *usual)
+{
+	uint8_t *ip_csum = l3 + offsetof(struct rte_ipv4_hdr, hdr_checksum);
+	uint32_t src, dst, sum;
+	uint16_t len, field;
+
+	memcpy(&field, ip_csum, sizeof(field));
+	field &= usual->ip_keep;
+	memcpy(ip_csum, &field, sizeof(field));
+	memcpy(&src, l3 + offsetof(struct rte_ipv4_hdr, src_addr), sizeof(src));
+	memcpy(&dst, l3 + offsetof(struct rte_ipv4_hdr, dst_addr), sizeof(dst));
+	memcpy(&len, l3 + offsetof(struct rte_ipv4_hdr, total_length),
+	       sizeof(len));
+	len = rte_cpu_to_be_16(rte_be_to_cpu_16(len) - l3_len);
+	sum = mana_tx_sum_of(mana_tx_sum_of(src, dst), len + usual->proto);
+	field = (sum + (sum << 16 | sum >> 16)) >> 16;
+	memcpy(l3 + l3_len + usual->field, &field, sizeof(field));
+}
 
 /* The same as below for any request. */
 bool mana_tx_csum_unusual(struct rte_mbuf *m, uint64_t *oob);
 
 /*
- * The checksum request of a packet that is plain, for the run: header in
- * place, device's terms in *oob. False: there is more to it.
+ * The checksum request of a packet whose first segment is plain, for the run:
+ * header in place, device's terms in *oob. False: there is more to it, and
+ * nothing has changed.
  */
 static __rte_always_inline bool
 mana_tx_csum_run(struct rte_mbuf *m, uint64_t *oob)
 {
 	const struct mana_tx_usual *usual;
 	uint32_t flags = mana_tx_flags(m);
-	uint64_t addrs, sum;
-	uint32_t l2_len, l3_len;
-	uint8_t *l3;
-	uint16_t len, field;
-	uint32_t word;
 
 	if ((flags & MANA_TX_OL_HALF(MANA_TX_OL_ODD)) == 0)
 		return true;
-	usual = &mana_tx_usual[flags >> (MANA_TX_CSUM_INDEX_S - 32) &
-			       MANA_TX_CSUM_INDEX_M];
-	l2_len = m->l2_len;
-	l3_len = m->l3_len;
-	if (unlikely((flags & MANA_TX_OL_HALF((MANA_TX_OL_ODD & ~MANA_TX_OL_CSUM) |
-					      MANA_TX_OL_TUNNEL)) != 0 ||
-		     usual->oob == 0 || l2_len < RTE_ETHER_HDR_LEN ||
-		     l3_len < sizeof(struct rte_ipv4_hdr) ||
-		     l2_len + l3_len + usual->l4_bytes > m->data_len)) {
+	usual = mana_tx_usual_of(flags);
+	if (unlikely(mana_tx_asks_more(flags) ||
+		     (m->tx_offload & MANA_TX_LENS_M) != MANA_TX_LENS_USUAL ||
+		     m->data_len < usual->hdr_bytes)) {
 		/* Not by oob: it stays in a register. */
 		uint64_t unusual = *oob;
 		bool is_fixed = mana_tx_csum_unusual(m, &unusual);
@@ -373,28 +424,12 @@ mana_tx_csum_run(struct rte_mbuf *m, uint64_t *oob)
 		*oob = unusual;
 		return is_fixed;
 	}
-	*oob |= usual->oob | MANA_SHIFT_VAL64(l2_len + l3_len,
-					      MANA_TX_OOB_TRANS_OFF_S);
-	l3 = rte_pktmbuf_mtod_offset(m, uint8_t *, l2_len);
-	if (usual->ip_csum)
-		mana_tx_field_set(l3 + offsetof(struct rte_ipv4_hdr,
-						hdr_checksum), 0, true);
-	memcpy(&addrs, l3 + offsetof(struct rte_ipv4_hdr, src_addr),
-	       sizeof(addrs));
-	memcpy(&len, l3 + offsetof(struct rte_ipv4_hdr, total_length),
-	       sizeof(len));
-	len = rte_cpu_to_be_16(rte_be_to_cpu_16(len) - l3_len);
-	/* As mana_tx_sum() does. */
-	sum = (addrs & UINT32_MAX) + (addrs >> 32) + len + usual->proto;
-	sum = (sum >> 16) + (sum & UINT16_MAX);
-	word = sum;
-	field = (word + (word << 16 | word >> 16)) >> 16;
-	memcpy(l3 + l3_len + usual->field, &field, sizeof(field));
+	*oob |= usual->oob;
+	mana_tx_usual_fix(rte_pktmbuf_mtod_offset(m, uint8_t *,
+						  MANA_TX_USUAL_L3),
+			  MANA_TX_USUAL_L4 - MANA_TX_USUAL_L3, usual);
 	return true;
 }
-static_assert(offsetof(struct rte_ipv4_hdr, dst_addr) ==
-	      offsetof(struct rte_ipv4_hdr, src_addr) + sizeof(uint32_t),
-	      "two addresses in a word");
 
 /* The WQE at bu, which is not the device's yet, asks for a CQE. */
 static inline void

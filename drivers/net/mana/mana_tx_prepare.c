@@ -49,15 +49,19 @@ const uint8_t mana_tx_csum_bits[MANA_TX_CSUM_INDEX_M + 1] = {
 #define IS_USUAL(i) \
 	(!IS_REFUSED(i) && ((i) & F_V4) && \
 	 (((i) & F_L4) == F_TCP || ((i) & F_L4) == F_UDP))
+#define USUAL_L4_BYTES(i) \
+	(((i) & F_L4) == F_TCP ? sizeof(struct rte_tcp_hdr) : \
+				 sizeof(struct rte_udp_hdr))
 #define USUAL(i) { \
-	.oob = IS_USUAL(i) ? OOB_BITS(i) : 0, \
-	.l4_bytes = ((i) & F_L4) == F_TCP ? sizeof(struct rte_tcp_hdr) : \
-					    sizeof(struct rte_udp_hdr), \
+	.oob = OOB_BITS(i) | \
+	       MANA_SHIFT_VAL64(MANA_TX_USUAL_L4, MANA_TX_OOB_TRANS_OFF_S), \
+	.hdr_bytes = IS_USUAL(i) ? MANA_TX_USUAL_L4 + USUAL_L4_BYTES(i) : \
+				   UINT32_MAX, \
+	.proto = RTE_BE16(((i) & F_L4) == F_TCP ? IPPROTO_TCP : IPPROTO_UDP), \
 	.field = ((i) & F_L4) == F_TCP ? \
 			 offsetof(struct rte_tcp_hdr, cksum) : \
 			 offsetof(struct rte_udp_hdr, dgram_cksum), \
-	.ip_csum = ((i) & F_IP) != 0, \
-	.proto = RTE_BE16(((i) & F_L4) == F_TCP ? IPPROTO_TCP : IPPROTO_UDP), \
+	.ip_keep = (i) & F_IP ? 0 : UINT16_MAX, \
 }
 #define USUAL4(i) USUAL(i), USUAL((i) + 1), USUAL((i) + 2), USUAL((i) + 3)
 
@@ -66,8 +70,28 @@ const struct mana_tx_usual mana_tx_usual[MANA_TX_CSUM_INDEX_M + 1] = {
 	USUAL4(16), USUAL4(20), USUAL4(24), USUAL4(28),
 };
 
-__rte_noinline bool
-mana_tx_csum_unusual(struct rte_mbuf *m, uint64_t *oob)
+/* Headers of other lengths, with all else as usual. */
+static inline bool
+csum_longer(struct rte_mbuf *m, uint64_t *oob)
+{
+	const struct mana_tx_usual *usual = mana_tx_usual_of(mana_tx_flags(m));
+	uint32_t l2_len = m->l2_len, l3_len = m->l3_len;
+	int64_t more_bytes = (int64_t)l2_len + l3_len - MANA_TX_USUAL_L4;
+
+	if (mana_tx_asks_more(mana_tx_flags(m)) || l2_len < MANA_TX_USUAL_L3 ||
+	    l3_len < sizeof(struct rte_ipv4_hdr) ||
+	    m->data_len < usual->hdr_bytes + more_bytes)
+		return false;
+	*oob |= usual->oob + MANA_SHIFT_VAL64(more_bytes,
+					      MANA_TX_OOB_TRANS_OFF_S);
+	mana_tx_usual_fix(rte_pktmbuf_mtod_offset(m, uint8_t *, l2_len), l3_len,
+			  usual);
+	return true;
+}
+
+/* On its own: what comes before has no registers to save. */
+static __rte_noinline bool
+csum_any(struct rte_mbuf *m, uint64_t *oob)
 {
 	struct mana_tx_ask ask = mana_tx_ask_of(m);
 	struct mana_tx_csum csum;
@@ -79,6 +103,12 @@ mana_tx_csum_unusual(struct rte_mbuf *m, uint64_t *oob)
 	mana_tx_hdr_fix(rte_pktmbuf_mtod(m, uint8_t *), &ask, true);
 	*oob |= csum.oob;
 	return true;
+}
+
+__rte_noinline bool
+mana_tx_csum_unusual(struct rte_mbuf *m, uint64_t *oob)
+{
+	return csum_longer(m, oob) || csum_any(m, oob);
 }
 
 /* The outer flags are those of a plain packet, at another place. */
