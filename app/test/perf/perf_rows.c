@@ -90,8 +90,10 @@ const struct perf_row perf_rows[] = {
 	ROW("tx-32-4seg", PERF_TX, .nb_segs = 4),
 	ROW("tx-32-2seg-r512", PERF_TX, .nb_segs = 2, .ring = 512),
 	ROW("tx-32-4seg-r512", PERF_TX, .nb_segs = 4, .ring = 512),
-	ROW("tx-32-2seg-csum-r512", PERF_TX, OFFLOAD, .nb_segs = 2, .ring = 512,
+	ROW("tx-32-2seg-csum", PERF_TX, OFFLOAD, .nb_segs = 2,
 	    .len_bytes = 128), /* headers in the first */
+	ROW("tx-32-2seg-csum-r512", PERF_TX, OFFLOAD, .nb_segs = 2, .ring = 512,
+	    .len_bytes = 128),
 	ROW("tx-32-mbufs-flushed", PERF_TX, .place = PERF_MBUFS_FLUSHED),
 	ROW("fwd-1", PERF_FWD, BURST(1)),
 	ROW("fwd-4", PERF_FWD, BURST(4)),

@@ -183,6 +183,63 @@ every_shape(void **state)
 	bed_tx_delete(bed);
 }
 
+/* A frame of such a shape: the header in the first segment, the rest in nb_more. */
+static struct rte_mbuf *
+chain_of(struct bed_tx *bed, const struct shape *s, uint32_t nb_more,
+	 uint32_t len)
+{
+	uint32_t hdr_bytes = shape_min(s), piece = (len - hdr_bytes) / nb_more;
+	struct rte_mbuf *m = bed_mbuf(bed->mp, hdr_bytes, 0), *seg;
+	uint8_t frame[512];
+
+	frame_fill(s, frame, len);
+	memcpy(rte_pktmbuf_mtod(m, void *), frame, hdr_bytes);
+	for (uint32_t at = hdr_bytes; nb_more > 0; nb_more--, at += piece) {
+		if (nb_more == 1)
+			piece = len - at;
+		seg = bed_mbuf(bed->mp, piece, 0);
+		memcpy(rte_pktmbuf_mtod(seg, void *), frame + at, piece);
+		assert_eq(rte_pktmbuf_chain(m, seg), 0);
+	}
+	mbuf_request(s, m);
+	return m;
+}
+
+/* Bursts of chains of every shape, on a queue that asks for few CQEs. */
+static void
+chains_of_every_shape(void **state)
+{
+	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
+	struct rte_mbuf *pkts[RTE_DIM(shapes)];
+	uint32_t len, i;
+
+	(void)state;
+	bed_tx_earn_trust(bed);
+	for (uint32_t nb_more = 1; nb_more < 6; nb_more++) {
+		/* Of one shape, then of all in turn. */
+		for (uint32_t k = 0; k <= RTE_DIM(shapes); k++) {
+			for (i = 0; i < RTE_DIM(pkts); i++) {
+				const struct shape *s =
+					&shapes[k < RTE_DIM(shapes) ? k : i];
+
+				len = shape_min(s) + 40 + i;
+				pkts[i] = chain_of(bed, s, nb_more, len);
+			}
+			assert_eq(bed->burst(bed->txq, pkts, i), i);
+			for (i = 0; i < RTE_DIM(pkts); i++) {
+				const struct shape *s =
+					&shapes[k < RTE_DIM(shapes) ? k : i];
+
+				expect(bed, s, shape_min(s) + 40 + i);
+				assert_eq(wqe.nb_sge, 1 + nb_more);
+				bed_tx_cqe(bed, HW_CQE_TX_OKAY);
+			}
+		}
+	}
+	assert_eq(bed->txq->stats.bounced, 0);
+	bed_tx_delete(bed);
+}
+
 static void
 checksum_and_vlan(void **state)
 {
@@ -570,6 +627,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_shape),
+		cmocka_unit_test(chains_of_every_shape),
 		cmocka_unit_test(checksum_and_vlan),
 		cmocka_unit_test(header_in_pieces),
 		cmocka_unit_test(shared_header_is_copied),

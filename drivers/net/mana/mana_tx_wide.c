@@ -150,13 +150,14 @@ wide_run_any(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb)
 }
 
 /*
- * A chain without request whose WQE and mbuf entries do not wrap: SGEs, and
- * entries up to end. Bytes; 0: it is not for us, and what was written means
- * nothing.
+ * A chain whose WQE and mbuf entries do not wrap, and which asks for checksums
+ * at most: SGEs, entries up to end, its request in *oob. Bytes; 0: it is not
+ * for us, and what was written means nothing.
  */
-static inline uint32_t
+static __rte_always_inline uint32_t
 chain_write(const struct rte_mempool *mp, uint32_t lkey, struct rte_mbuf *m,
-	    uint64_t *sge, struct rte_mbuf **entry, struct rte_mbuf **end)
+	    uint64_t *sge, struct rte_mbuf **entry, struct rte_mbuf **end,
+	    uint64_t *oob, const uint32_t f)
 {
 	struct rte_mbuf **first = entry;
 	uint32_t bytes = 0;
@@ -178,6 +179,9 @@ chain_write(const struct rte_mempool *mp, uint32_t lkey, struct rte_mbuf *m,
 			return 0;
 	}
 	if (unlikely(m != NULL || bytes < MANA_TX_MIN_BYTES))
+		return 0;
+	/* The first segment is ours to write, and nothing can fail behind this. */
+	if ((f & MANA_TX_F_CSUM) && unlikely(!mana_tx_csum_run(*first, oob)))
 		return 0;
 	do {
 		m = *--entry;
@@ -238,13 +242,15 @@ chain_run_end(struct mana_txq *txq, const struct chain_run *run, uint32_t nb,
 }
 
 /*
- * Chains without request, in the short OOB, in the group that is being filled:
- * as many as there is room for before any ring ends.
+ * Chains in the short OOB, in the group that is being filled: as many as there
+ * is room for before any ring ends. f: with checksum request or without; else
+ * without only.
  */
-static uint32_t
-wide_run_chains(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb)
+static __rte_always_inline uint32_t
+wide_run_chains(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb,
+		const uint32_t f)
 {
-	const uint64_t oob = txq->oob | txq->no_cqe;
+	const uint64_t queue_oob = txq->oob | txq->no_cqe;
 	const struct rte_mempool *mp = txq->mp;
 	const uint32_t max_sge = txq->max_sge, mask = txq->mask;
 	const uint32_t lkey = txq->lkey;
@@ -267,10 +273,12 @@ wide_run_chains(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb)
 		uint64_t nb_segs = m->nb_segs;
 		uint64_t nb_bu = nb_segs / 2 + 1;
 		uint64_t *next = run.wqe + nb_bu * GDMA_BU_WORDS;
+		uint64_t oob = queue_oob;
 		uint32_t len;
 
-		if (unlikely((mana_tx_flags(m) &
-			      MANA_TX_OL_HALF(MANA_TX_OL_ODD)) != 0 ||
+		if (unlikely((!(f & MANA_TX_F_CSUM) &&
+			      (mana_tx_flags(m) &
+			       MANA_TX_OL_HALF(MANA_TX_OL_ODD)) != 0) ||
 			     nb_segs - 1 >= max_sge ||
 			     nb_segs > run.room))
 			break;
@@ -278,7 +286,7 @@ wide_run_chains(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb)
 		mana_wqe_set(&next[-2], 0);
 		mana_wqe_set(&next[-1], 0);
 		len = chain_write(mp, lkey, m, run.wqe + 2, run.entries,
-				  run.entries + nb_segs);
+				  run.entries + nb_segs, &oob, f);
 		if (unlikely(len == 0))
 			break;
 		mana_wqe_set(&run.wqe[0],
@@ -296,10 +304,27 @@ wide_run_chains(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb)
 static_assert(GDMA_WQE_SGL_SHORT_BYTES + 2 * GDMA_SGE_BYTES ==
 	      GDMA_BU_BYTES + GDMA_SGE_BYTES, "one SGE in the first BU");
 
+static __rte_noinline uint32_t
+wide_run_plain(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb)
+{
+	return wide_run_chains(txq, pkts, nb, 0);
+}
+
+static __rte_noinline uint32_t
+wide_run_csum(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb)
+{
+	return wide_run_chains(txq, pkts, nb, MANA_TX_F_CSUM);
+}
+
 __rte_noinline uint32_t
 mana_tx_wide_run(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb)
 {
-	uint32_t n = wide_run_chains(txq, pkts, nb);
+	uint32_t flags = mana_tx_flags(pkts[0]);
+	uint32_t n = 0;
 
+	if ((flags & MANA_TX_OL_HALF(MANA_TX_OL_ODD)) == 0)
+		n = wide_run_plain(txq, pkts, nb);
+	else if (!mana_tx_asks_more(flags))
+		n = wide_run_csum(txq, pkts, nb);
 	return n != 0 ? n : wide_run_any(txq, pkts, 1);
 }
