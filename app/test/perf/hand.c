@@ -122,15 +122,19 @@ read_sge(struct hand *hand, uint32_t pos)
 	return sge;
 }
 
-/* Header; then where the SGL is. Bits that nobody sets here are 0. */
+/*
+ * Header; then where the SGL is. Bits that nobody sets here are 0; more: of the
+ * second word, beside the usual ones.
+ */
 static uint32_t
-check_header(const struct hand *hand, uint32_t pos, uint32_t nb_sge)
+check_header(const struct hand *hand, uint32_t pos, uint32_t nb_sge,
+	     uint32_t first, uint32_t more)
 {
 	const uint32_t word = wqe_word(hand, pos + 4);
 	const uint32_t div4 = word >> HW_WQE_OOB_DIV4_S & HW_WQE_OOB_DIV4_M;
 
-	if (wqe_word(hand, pos) != 0 ||
-	    word != (nb_sge << HW_WQE_NUM_SGE_S | div4 << HW_WQE_OOB_DIV4_S) ||
+	if (wqe_word(hand, pos) != first ||
+	    word != (nb_sge << HW_WQE_NUM_SGE_S | div4 << HW_WQE_OOB_DIV4_S | more) ||
 	    (div4 != HW_OOB_DIV4_SHORT && div4 != HW_OOB_DIV4_LONG))
 		hand_fail("%s: WQE header %#x %#x with %u SGEs", hand->who,
 			  wqe_word(hand, pos), word, nb_sge);
@@ -166,7 +170,7 @@ hand_take_rx(struct hand *hand, uint32_t len_bytes)
 
 	while (hand->tail_bytes != tail) {
 		const uint32_t pos = hand->tail_bytes;
-		const uint32_t sgl = check_header(hand, pos, 1);
+		const uint32_t sgl = check_header(hand, pos, 1, 0, 0);
 		const struct sge sge = read_sge(hand, pos + sgl);
 
 		if (sge.size_bytes < len_bytes)
@@ -177,6 +181,24 @@ hand_take_rx(struct hand *hand, uint32_t len_bytes)
 			.addr = sge.addr,
 		}, tail);
 	}
+}
+
+/* With what segmentation adds. */
+static uint32_t
+check_tx_header(const struct hand *hand, uint32_t pos, const struct hand_tx_packet *p)
+{
+	static const uint8_t zeros[2];
+
+	if (p->lso_segsz_bytes == 0)
+		return check_header(hand, pos, p->nb_segs, 0, 0);
+	if (p->len_bytes[0] != p->lso_hdr_bytes)
+		hand_fail("%s: the first segment is not the headers", hand->who);
+	if (memcmp(p->ip_len, zeros, sizeof(zeros)) != 0)
+		hand_fail("%s: the length of IP is not 0", hand->who);
+	return check_header(hand, pos, p->nb_segs,
+			    (uint32_t)p->lso_hdr_bytes << HW_WQE_LAST_VBYTES_S,
+			    1u << HW_WQE_OOB_IN_SGL_S |
+			    (uint32_t)p->lso_segsz_bytes << HW_WQE_CLIENT_DATA_UNIT_S);
 }
 
 static void
@@ -232,7 +254,7 @@ hand_take_tx(struct hand *hand, const struct hand_tx_packet *packets, uint32_t n
 		if (pos == tail)
 			hand_fail("%s: the doorbell tells of %u packets of %u", hand->who,
 				  i, nb);
-		sgl = check_header(hand, pos, p->nb_segs);
+		sgl = check_tx_header(hand, pos, p);
 		check_tx_oob(hand, pos + HW_WQE_HEADER_BYTES, p);
 		for (uint32_t k = 0; k < p->nb_segs; k++) {
 			const struct sge sge = read_sge(hand, pos + sgl + k * HW_SGE_BYTES);

@@ -66,6 +66,9 @@ struct hand_tx_packet {
 	uint16_t trans_off;
 	uint16_t pseudo_sum; /* that is to lie in the TCP header */
 	const void *tcp_csum;
+	uint8_t lso_hdr_bytes; /* of segmentation: all headers, the first segment */
+	uint16_t lso_segsz_bytes; /* payload of a segment; 0: none is asked for */
+	const void *ip_len; /* and where the length of IP is to be 0 */
 };
 
 __attribute__((noreturn, format(printf, 1, 2))) void hand_fail(const char *format, ...);

@@ -49,6 +49,7 @@ struct perf_row {
 	uint16_t ring; /* descriptors */
 	uint16_t len_bytes;
 	uint16_t nb_segs;
+	uint16_t tso_segsz; /* of segmentation, the headers a segment; 0: none */
 	uint16_t nb_queues; /* each call goes to the next one */
 	bool is_scale; /* a burst for each queue in a batch, however many they are */
 	uint16_t nb_more_pools; /* regions that the driver gets to know */

@@ -51,7 +51,8 @@ now(void)
 }
 
 static void
-write_headers(struct rte_mbuf *m, uint32_t seed, struct hand_tx_packet *p)
+write_headers(struct rte_mbuf *m, uint32_t seed, uint16_t tso_segsz,
+	      struct hand_tx_packet *p)
 {
 	struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, struct rte_ether_hdr *);
 	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(eth + 1);
@@ -71,10 +72,27 @@ write_headers(struct rte_mbuf *m, uint32_t seed, struct hand_tx_packet *p)
 	m->l2_len = sizeof(*eth);
 	m->l3_len = sizeof(*ip);
 	m->l4_len = sizeof(*tcp);
+	if (tso_segsz != 0) {
+		m->ol_flags |= RTE_MBUF_F_TX_TCP_SEG;
+		m->tso_segsz = tso_segsz;
+		p->lso_hdr_bytes = HEADERS_BYTES;
+		p->lso_segsz_bytes = tso_segsz;
+		p->ip_len = &ip->total_length;
+	}
 	p->has_csum = true;
 	p->trans_off = sizeof(*eth) + sizeof(*ip);
 	p->pseudo_sum = rte_ipv4_phdr_cksum(ip, m->ol_flags);
 	p->tcp_csum = &tcp->cksum;
+}
+
+/* Bytes of the nth segment. */
+static uint16_t
+segment_bytes(const struct perf_row *row, uint32_t nth)
+{
+	if (row->tso_segsz == 0)
+		return row->len_bytes / row->nb_segs;
+	return nth == 0 ? HEADERS_BYTES :
+			  (row->len_bytes - HEADERS_BYTES) / (row->nb_segs - 1);
 }
 
 /* Packets to be sent, and what their WQEs must say: from the first-th on. */
@@ -91,15 +109,16 @@ make_packets(struct perf_sut *sut, struct perf_queue *queue, const struct perf_r
 		memset(p, 0, sizeof(*p));
 		p->nb_segs = row->nb_segs;
 		for (uint32_t s = 0; s < row->nb_segs; s++) {
-			segs[s]->data_len = row->len_bytes / row->nb_segs;
+			segs[s]->data_len = segment_bytes(row, s);
 			segs[s]->next = s + 1 < row->nb_segs ? segs[s + 1] : NULL;
 			p->addr[s] = rte_pktmbuf_mtod(segs[s], uintptr_t);
 			p->len_bytes[s] = segs[s]->data_len;
 		}
 		segs[0]->nb_segs = row->nb_segs;
-		segs[0]->pkt_len = segs[0]->data_len * row->nb_segs;
+		segs[0]->pkt_len = segs[0]->data_len +
+			segment_bytes(row, 1) * (row->nb_segs - 1);
 		if (row->offload)
-			write_headers(segs[0], i, p);
+			write_headers(segs[0], i, row->tso_segsz, p);
 		queue->pkts[i] = segs[0];
 	}
 }
@@ -184,7 +203,7 @@ static void
 prepare(struct perf_sut *sut, struct perf_queue *queue, const struct perf_row *row,
 	unsigned int lcore)
 {
-	hand_take_rx(&queue->rx, row->len_bytes);
+	hand_take_rx(&queue->rx, row->kind == PERF_TX ? 0 : row->len_bytes);
 	if (row->kind == PERF_RX || row->kind == PERF_FWD)
 		prepare_receive(sut, queue, row, lcore);
 	if (row->kind == PERF_TX && row->place == PERF_MBUFS_FLUSHED)

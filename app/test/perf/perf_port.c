@@ -101,6 +101,9 @@ port_conf(const struct perf_sut *sut, const struct perf_row *row)
 		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
 		conf.rx_adv_conf.rss_conf.rss_hf = info.flow_type_rss_offloads;
 	}
+	if (row->tso_segsz != 0)
+		conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_TCP_TSO &
+			info.tx_offload_capa;
 	if (row->nb_segs > 1)
 		conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS &
 			info.tx_offload_capa;

@@ -19,6 +19,9 @@
 #define SSE .simd_bits = RTE_VECT_SIMD_128
 #define THRESH(n) .rx_thresh = n
 #define COALESCED .coalesced = true, .ours_only = true
+/* Headers in a segment, three segments of payload, which make three frames. */
+#define TSO OFFLOAD, .tso_segsz = 1448, .nb_segs = 4, .len_bytes = 54 + 3 * 1448, \
+	.ours_only = true
 /* A row for each number of queues. */
 #define Q(name_, kind_, nb_, ...) \
 	ROW(name_, kind_, .nb_queues = nb_, .is_scale = true, ##__VA_ARGS__)
@@ -94,6 +97,8 @@ const struct perf_row perf_rows[] = {
 	    .len_bytes = 128), /* headers in the first */
 	ROW("tx-32-2seg-csum-r512", PERF_TX, OFFLOAD, .nb_segs = 2, .ring = 512,
 	    .len_bytes = 128),
+	ROW("tx-32-tso", PERF_TX, TSO),
+	ROW("tx-32-tso-r512", PERF_TX, TSO, .ring = 512),
 	ROW("tx-32-mbufs-flushed", PERF_TX, .place = PERF_MBUFS_FLUSHED),
 	ROW("fwd-1", PERF_FWD, BURST(1)),
 	ROW("fwd-4", PERF_FWD, BURST(4)),

@@ -90,7 +90,11 @@ static const struct {
 	ROW(8, "tx-32", PERF_TX, 32),
 	ROW(5, "tx-32-no-offset", PERF_TX, 32, .no_offsets = true),
 	ROW(5, "tx-32-csum", PERF_TX, 32, .offload = true),
-	ROW(4, "tx-4seg", PERF_TX, 4, .nb_segs = 4),
+	ROW(2, "tx-4seg", PERF_TX, 4, .nb_segs = 4),
+	ROW(1, "tx-2seg-csum", PERF_TX, 4, .nb_segs = 2, .len_bytes = 128,
+	    .offload = true),
+	ROW(1, "tx-tso", PERF_TX, 4, .nb_segs = 4, .len_bytes = 4398, .offload = true,
+	    .tso_segsz = 1448),
 };
 
 static struct perf_sut sut = { .name = "ours", .tells_ptypes = true };
