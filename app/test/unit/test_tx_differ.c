@@ -99,6 +99,8 @@ static const struct request requests[] = {
 	  18, 20, 20 },
 	{ RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_UDP_CKSUM,
 	  14, 60, 8 },
+	/* too short for segmentation */
+	{ RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_TCP_CKSUM, 14, 20, 16 },
 	/* refused */
 	{ RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_SCTP_CKSUM, 14, 20, 12 },
 	{ RTE_MBUF_F_TX_TCP_CKSUM, 14, 20, 20 },
@@ -120,20 +122,36 @@ random_segment(struct rte_mempool *mp, uint32_t len_bytes)
 	return m;
 }
 
+/* What the packets of a burst are like. */
+enum mood {
+	CALM, /* a run of chains takes them all */
+	SEGMENTED, /* and most of TCP ask for segmentation */
+	WILD, /* anything */
+	NB_MOODS
+};
+#define NB_CALM 11 /* requests[] that are */
+
 static void
-random_request(struct rte_mbuf *m, const struct request *r)
+random_request(struct rte_mbuf *m, const struct request *r, enum mood mood)
 {
+	bool is_tcp = (r->ol_flags & RTE_MBUF_F_TX_L4_MASK) ==
+		      RTE_MBUF_F_TX_TCP_CKSUM;
+
 	m->ol_flags |= r->ol_flags;
 	m->l2_len = r->l2_len;
 	m->l3_len = r->l3_len;
 	m->l4_len = r->l4_len;
-	if (seldom(8)) {
+	if (mood == WILD && seldom(8)) {
 		m->ol_flags |= RTE_MBUF_F_TX_VLAN;
 		m->vlan_tci = chance();
 	}
-	if ((r->ol_flags & RTE_MBUF_F_TX_TCP_CKSUM) && seldom(6)) {
+	if (is_tcp && mood != CALM && !seldom(mood == WILD ? 2 : 6)) {
 		m->ol_flags |= RTE_MBUF_F_TX_TCP_SEG;
-		m->tso_segsz = 1 + chance() % 300;
+		m->tso_segsz = seldom(20) ? chance() % 3 * 0x4000 :
+					    1 + chance() % 300;
+		/* implied */
+		if (seldom(3))
+			m->ol_flags &= ~RTE_MBUF_F_TX_TCP_CKSUM;
 	}
 }
 
@@ -153,33 +171,33 @@ random_share(struct way *way, struct rte_mbuf *m, struct rte_mbuf *last)
 	return m;
 }
 
-/* is_calm: nothing that keeps it from a run of chains. */
 static struct rte_mbuf *
-random_packet(struct way *way, bool is_calm)
+random_packet(struct way *way, enum mood mood)
 {
-	const struct request *r = &requests[chance() % (is_calm ? 7 :
-							RTE_DIM(requests))];
+	bool is_wild = mood == WILD;
+	const struct request *r = &requests[chance() % (is_wild ?
+							RTE_DIM(requests) :
+							NB_CALM)];
 	uint32_t hdr_bytes = r->l2_len + r->l3_len + r->l4_len;
-	uint32_t nb_more = seldom(3) ? 0 : !is_calm && seldom(6) ?
+	uint32_t nb_more = seldom(3) ? 0 : is_wild && seldom(6) ?
 				   chance() % 40 : 1 + chance() % 3;
 	struct rte_mbuf *m, *last;
 
-	/* The header in pieces. */
-	last = m = random_segment(way->mp, !is_calm && seldom(8) ?
-				  chance() % hdr_bytes : hdr_bytes + chance() % 99);
+	/* The header in pieces, alone, with payload. */
+	last = m = random_segment(way->mp, is_wild && seldom(8) ?
+				  chance() % hdr_bytes :
+				  hdr_bytes + (seldom(2) ? 0 : chance() % 99));
 	for (; nb_more > 0; nb_more--) {
-		last = random_segment(!is_calm && seldom(30) ? way->other :
-							       way->mp,
-				      !is_calm && seldom(20) ? 0 :
-							       1 + chance() % 99);
+		last = random_segment(is_wild && seldom(30) ? way->other :
+							      way->mp,
+				      is_wild && seldom(20) ? 0 :
+							      1 + chance() % 199);
 		assert_eq(rte_pktmbuf_chain(m, last), 0);
 	}
-	random_request(m, r);
-	if (is_calm)
-		m->ol_flags &= ~(RTE_MBUF_F_TX_VLAN | RTE_MBUF_F_TX_TCP_SEG);
-	else if (seldom(10))
+	random_request(m, r, mood);
+	if (is_wild && seldom(10))
 		m = random_share(way, m, last);
-	else if (seldom(40))
+	else if (is_wild && seldom(40))
 		m->nb_segs += 1; /* a lie */
 	return m;
 }
@@ -223,11 +241,11 @@ random_burst(struct way *way)
 	struct rte_mbuf *pkts[MAX_BURST];
 	uint64_t hashes[MAX_BURST];
 	uint32_t nb = 1 + chance() % MAX_BURST, sent;
-	bool is_calm = seldom(2);
+	enum mood mood = chance() % NB_MOODS;
 
 	way->nb_held = 0;
 	for (uint32_t i = 0; i < nb; i++)
-		pkts[i] = random_packet(way, is_calm || !seldom(4));
+		pkts[i] = random_packet(way, seldom(8) ? WILD : mood);
 	for (uint32_t i = 0; i < nb; i++)
 		hashes[i] = packet_hash(pkts[i]);
 	sent = way->bed->burst(way->bed->txq, pkts, nb);

@@ -52,16 +52,20 @@ golden_wqe(void **state)
 	bed_pool_free(big);
 }
 
-/* Every size of header that there can be, on every path, prepared or not. */
+/*
+ * Every size of header that there can be, on every path, prepared or not.
+ * is_trusted: by a run of chains.
+ */
 static void
-every_header(void **state)
+every_header_on(bool is_trusted)
 {
 	static const uint16_t l2[] = { 14, 18, 22, 127 }, l3[] = { 20, 24, 60 };
 	static const uint16_t l4[] = { 20, 24, 32, 60 };
 	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
 	struct rte_mbuf *m;
 
-	(void)state;
+	if (is_trusted)
+		bed_tx_earn_trust(bed);
 	for (uint32_t i = 0; i < 4 * 4 * 4 * 8; i++) {
 		struct bed_tso s = { i / 8 % 4 == 3, l2[i / 32 % 4],
 				     l3[i / 8 % 4 % 3], l4[i / 128], 100 + i };
@@ -84,6 +88,14 @@ every_header(void **state)
 	}
 	assert_eq(bed->txq->stats.bounced, 0);
 	bed_tx_delete(bed);
+}
+
+static void
+every_header(void **state)
+{
+	(void)state;
+	every_header_on(false);
+	every_header_on(true);
 }
 
 static const struct bed_tso v4 = { false, 14, 20, 20, 100 };
@@ -113,16 +125,20 @@ cut_mbuf(struct bed_tx *bed, const struct bed_tso *s, uint32_t len,
 	return head;
 }
 
-/* The header cut at every byte: bounced unless it is in the first segment. */
+/*
+ * The header cut at every byte: bounced unless it is in the first segment.
+ * is_trusted: by a run of chains, where one can.
+ */
 static void
-header_in_pieces(void **state)
+header_in_pieces_on(bool is_trusted)
 {
 	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
 	const struct bed_tso *shapes[] = { &v4, &v6 };
 	uint64_t bounced;
 	struct rte_mbuf *m;
 
-	(void)state;
+	if (is_trusted)
+		bed_tx_earn_trust(bed);
 	for (uint32_t w = 0; w < 2; w++) {
 		const struct bed_tso *s = shapes[w];
 		uint32_t hdr = bed_tso_header(s), len = hdr + 300;
@@ -144,6 +160,14 @@ header_in_pieces(void **state)
 	}
 	assert_eq(bed_pool_missing(bed->bounce_mp, bed->nb_bounce), 0);
 	bed_tx_delete(bed);
+}
+
+static void
+header_in_pieces(void **state)
+{
+	(void)state;
+	header_in_pieces_on(false);
+	header_in_pieces_on(true);
 }
 
 static void

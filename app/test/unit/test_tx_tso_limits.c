@@ -84,6 +84,8 @@ struct border {
 static const struct border borders[] = {
 	/* header of 54 to 255 bytes */
 	{ .shape = { false, 14, 20, 20, 1 }, .len = 54 + 2 },
+	{ .shape = { false, 14, 20, 221, 100 }, .len = 1000 },
+	{ .shape = { false, 14, 20, 222, 100 }, .len = 1000, .error = ENOTSUP },
 	{ .shape = { false, 127, 60, 68, 100 }, .len = 1000 },
 	{ .shape = { false, 127, 60, 69, 100 }, .len = 1000, .error = ENOTSUP },
 	{ .shape = { true, 127, 40, 88, 100 }, .len = 1000 },
@@ -164,15 +166,17 @@ border_mbuf(const struct border *b, struct rte_mempool *mp)
 /*
  * What is refused by prepare and dropped by the burst; what is sent. A packet
  * that the application did not let prepare see is never posted if refused.
+ * is_trusted: by a run of chains, where one can.
  */
 static void
-every_border(void **state)
+every_border_on(bool is_trusted)
 {
 	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
 	struct rte_mempool *big = bed_pool("big", 32, 8192);
 	uint32_t notsup = 0, inval = 0;
 
-	(void)state;
+	if (is_trusted)
+		bed_tx_earn_trust(bed);
 	bed_mr_add_pool(big, 0x6001);
 	for (uint32_t i = 0; i < RTE_DIM(borders) * 4; i++) {
 		const struct border *b = &borders[i / 4];
@@ -206,14 +210,26 @@ every_border(void **state)
 	bed_pool_free(big);
 }
 
-/* Up to one segment of payload it is an ordinary packet with real lengths. */
 static void
-one_segment_is_ordinary(void **state)
+every_border(void **state)
+{
+	(void)state;
+	every_border_on(false);
+	every_border_on(true);
+}
+
+/*
+ * Up to one segment of payload it is an ordinary packet with real lengths.
+ * is_trusted: by a run of chains.
+ */
+static void
+one_segment_is_ordinary_on(bool is_trusted)
 {
 	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
 	static const uint32_t payloads[] = { 0, 1, 99, 100, 101 };
 
-	(void)state;
+	if (is_trusted)
+		bed_tx_earn_trust(bed);
 	for (uint32_t i = 0; i < RTE_DIM(payloads) * 8; i++) {
 		const struct bed_tso *s = i & 1 ? &v4 : &v6;
 		uint32_t hdr = bed_tso_header(s);
@@ -230,6 +246,14 @@ one_segment_is_ordinary(void **state)
 		bed_tx_cqe(bed, HW_CQE_TX_OKAY);
 	}
 	bed_tx_delete(bed);
+}
+
+static void
+one_segment_is_ordinary(void **state)
+{
+	(void)state;
+	one_segment_is_ordinary_on(false);
+	one_segment_is_ordinary_on(true);
 }
 
 /* What pads a short frame is no payload: the length stays. */

@@ -131,6 +131,22 @@ mana_tx_csum_check(const struct mana_tx_ask *ask, struct mana_tx_csum *csum)
 	return 0;
 }
 
+/* In one's complement; the words may be two of 16 bits each. */
+static inline uint32_t
+mana_tx_sum_of(uint32_t a, uint32_t b)
+{
+	uint32_t sum = a + b;
+
+	return sum + (sum < b);
+}
+
+/* To 16 bits. */
+static inline uint16_t
+mana_tx_fold(uint32_t sum)
+{
+	return (sum + (sum << 16 | sum >> 16)) >> 16;
+}
+
 /*
  * Sum of 32-bit words in the order of memory, folded to 16 bits: the one's
  * complement sum does not mind how it is cut.
@@ -146,8 +162,7 @@ mana_tx_sum(const uint8_t *data, uint32_t nb_words, uint64_t sum)
 	}
 	/* Both halves, and the carry: they meet in the upper one. */
 	sum = (sum + (sum << 32 | sum >> 32)) >> 32;
-	word = sum;
-	return (word + (word << 16 | word >> 16)) >> 16;
+	return mana_tx_fold(sum);
 }
 
 /* The addresses in the IP header. */
@@ -351,15 +366,6 @@ extern const struct mana_tx_usual mana_tx_usual[MANA_TX_CSUM_INDEX_M + 1];
 #define MANA_TX_LENS_USUAL \
 	MANA_TX_LENS(MANA_TX_USUAL_L3, MANA_TX_USUAL_L4 - MANA_TX_USUAL_L3)
 
-/* In one's complement; the words may be two of 16 bits each. */
-static inline uint32_t
-mana_tx_sum_of(uint32_t a, uint32_t b)
-{
-	uint32_t sum = a + b;
-
-	return sum + (sum < b);
-}
-
 /* The entry for the flags of a packet that may be of that kind. */
 static inline const struct mana_tx_usual *
 mana_tx_usual_of(uint32_t flags)
@@ -393,7 +399,7 @@ mana_tx_usual_fix(uint8_t *l3, uint32_t l3_len, const struct mana_tx_usual *usua
 	       sizeof(len));
 	len = rte_cpu_to_be_16(rte_be_to_cpu_16(len) - l3_len);
 	sum = mana_tx_sum_of(mana_tx_sum_of(src, dst), len + usual->proto);
-	field = (sum + (sum << 16 | sum >> 16)) >> 16;
+	field = mana_tx_fold(sum);
 	memcpy(l3 + l3_len + usual->field, &field, sizeof(field));
 }
 
@@ -511,9 +517,9 @@ void mana_tx_pools_forget(struct mana_txq *txq);
 
 /**
  * Post packets whose segments are plain mbufs of txq->mp, with VLAN tag and
- * checksum request, in the short or the long OOB, as long as there is room.
- * Each chain is undone: each segment is freed for itself, with the pool's
- * others.
+ * checksum request, in the short or the long OOB, or with segmentation in the
+ * short one, as long as there is room. Each chain is undone: each segment is
+ * freed for itself, with the pool's others.
  *
  * @param nb
  *   Packets at most; the queue has room for one WQE at least.

@@ -2,8 +2,8 @@
 
 /*
  * What a packet asks for, whatever it is: checksums, those of a tunnel's outer
- * headers, TCP segmentation. For tx_pkt_prepare and the general way; the fast
- * one knows plain checksums only.
+ * headers, TCP segmentation. For tx_pkt_prepare and the general way, and for
+ * segmentation in a run of chains; the fastest knows plain checksums only.
  */
 
 #ifndef MANA_TX_REQUEST_H
@@ -98,15 +98,22 @@ mana_tx_request_fix(uint8_t *frame, const struct mana_tx_request *req,
 	return mana_tx_hdr_fix(frame, &req->ask, may_write);
 }
 
+/* What segmentation adds to the first word of the WQE. */
+static inline uint64_t
+mana_tx_lso_header(uint32_t hdr_bytes, uint32_t mss_bytes)
+{
+	return MANA_SHIFT_VAL64(hdr_bytes, GDMA_WQE_LAST_VBYTES_S) |
+	       UINT64_C(1) << GDMA_WQE_OOB_IN_SGL_S |
+	       MANA_SHIFT_VAL64(mss_bytes, GDMA_WQE_CLIENT_UNIT_S);
+}
+
 /* Bits to add to the first word of the WQE. */
 static inline uint64_t
 mana_tx_request_header(const struct mana_tx_request *req)
 {
 	if (likely(req->mss_bytes == 0))
 		return 0;
-	return MANA_SHIFT_VAL64(req->csum.hdr_bytes, GDMA_WQE_LAST_VBYTES_S) |
-	       UINT64_C(1) << GDMA_WQE_OOB_IN_SGL_S |
-	       MANA_SHIFT_VAL64(req->mss_bytes, GDMA_WQE_CLIENT_UNIT_S);
+	return mana_tx_lso_header(req->csum.hdr_bytes, req->mss_bytes);
 }
 
 #endif /* MANA_TX_REQUEST_H */
