@@ -98,6 +98,8 @@ def check_queues(run, telemetry):
                   f"nb_posted {shown['nb_posted']} of {direction}")
             check(int(shown["offloads"], 16) >= 0, shown["offloads"])
             if direction == "rx":
+                # what is in effect where nothing was asked for
+                check_equal("free_thresh", shown["free_thresh"], nb_desc // 4)
                 check("mb_pool" in shown["mempool"], shown["mempool"])
             packets[direction] += shown["packets"]
     check_equal("received", packets["rx"], stats[0].rx_packets)

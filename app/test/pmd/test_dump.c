@@ -231,6 +231,7 @@ test_port(void **state)
 	bench_stop(bench);
 	assert_int_equal(dump(NULL, bench->port[0], 0, 0, 0), 0);
 	expect_text("rx queue 0: closed, alive");
+	assert_int_equal(nb_texts("refill at 16"), 3);
 	bench_expect_error("");
 	assert_int_equal(rte_eth_dev_priv_dump(bench->port[0], NULL), -EINVAL);
 }

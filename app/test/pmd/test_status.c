@@ -322,14 +322,17 @@ test_queue_info(void **state)
 		.offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS,
 		.tx_deferred_start = 1,
 	};
+	struct rte_eth_rxconf greedy = { .rx_free_thresh = NB_DESC - 1 };
 	struct rte_eth_rxq_info rxq;
 	struct rte_eth_txq_info txq;
 	uint16_t port = bench->port[0];
 
-	assert_int_equal(rte_eth_dev_configure(port, 2, 2, &conf), 0);
+	assert_int_equal(rte_eth_dev_configure(port, 3, 2, &conf), 0);
 	assert_int_equal(rte_eth_rx_queue_setup(port, 0, NB_DESC, SOCKET_ID_ANY, &rxconf,
 						bench->pool), 0);
 	assert_int_equal(rte_eth_rx_queue_setup(port, 1, 256, SOCKET_ID_ANY, NULL,
+						bench->pool), 0);
+	assert_int_equal(rte_eth_rx_queue_setup(port, 2, NB_DESC, SOCKET_ID_ANY, &greedy,
 						bench->pool), 0);
 	assert_int_equal(rte_eth_tx_queue_setup(port, 0, NB_DESC, SOCKET_ID_ANY, &txconf), 0);
 	assert_int_equal(rte_eth_tx_queue_setup(port, 1, 256, SOCKET_ID_ANY, NULL), 0);
@@ -347,6 +350,9 @@ test_queue_info(void **state)
 	assert_int_equal(rte_eth_rx_queue_info_get(port, 1, &rxq), 0);
 	assert_int_equal(rxq.conf.rx_free_thresh, 64);
 	assert_int_equal(rxq.conf.offloads, RTE_ETH_RX_OFFLOAD_IPV4_CKSUM);
+	/* What is in effect, half the ring, not what was asked for. */
+	assert_int_equal(rte_eth_rx_queue_info_get(port, 2, &rxq), 0);
+	assert_int_equal(rxq.conf.rx_free_thresh, NB_DESC / 2);
 
 	assert_int_equal(rte_eth_tx_queue_info_get(port, 0, &txq), 0);
 	assert_int_equal(txq.nb_desc, NB_DESC);

@@ -192,7 +192,7 @@ refills_by_threshold(void **state)
 {
 	struct bed_rx *bed = bed_rx_new(&(struct bed_rx_opts){
 		.nb_desc = 128, .nb_cqe = 256 });
-	const uint32_t thresh = MANA_RX_REFILL_THRESH(128);
+	const uint32_t thresh = mana_rx_refill_thresh(0, 128, 256);
 	uint32_t i, rung = 0;
 	struct rte_mbuf *m;
 	uint64_t db, last;

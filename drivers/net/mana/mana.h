@@ -101,7 +101,7 @@ struct mana_rxq_ctl {
 	uint32_t nb_mbufs; /* WQEs that mbufs has room for, a power of two */
 	uint32_t nb_cqe;
 	uint16_t nb_desc;
-	uint16_t free_thresh;
+	uint16_t free_thresh; /* as it is in effect */
 	int socket_id;
 	uint64_t offloads;
 

@@ -185,7 +185,7 @@ rxq_write(struct mana_rxq_ctl *ctl, FILE *file)
 	fprintf(file,
 		"    posted %u of %u, buffers of %u bytes, refill at %u, offloads 0x%" PRIx64 "\n",
 		mana_rxq_nb_posted(rxq), rxq->limit, rxq->buf_bytes,
-		rxq->refill_thresh, ctl->offloads);
+		ctl->free_thresh, ctl->offloads);
 	wq_write("RQ", &rxq->rq, file);
 	cq_write(&rxq->cq, file);
 }

@@ -123,7 +123,6 @@ mana_rxq_init(struct mana_rxq *rxq, const struct mana_rxq_conf *conf)
 {
 	struct mana_cq cq;
 	struct mana_wq rq;
-	uint32_t thresh;
 	int ret;
 
 	ret = mana_rxq_conf_check(conf);
@@ -144,13 +143,9 @@ mana_rxq_init(struct mana_rxq *rxq, const struct mana_rxq_conf *conf)
 	rxq->queue_id = conf->queue_id;
 	rxq->vlan_strip = conf->vlan_strip;
 	rxq->told_flags = ~(conf->csum ? 0 : MANA_RX_CSUM_FLAGS);
-	/* Each WQE may give a CQE, and a fence needs one more. */
-	rxq->limit = RTE_MIN((uint32_t)conf->nb_desc, conf->nb_cqe - 1);
-	thresh = conf->free_thresh != 0 ?
-			 conf->free_thresh :
-			 MANA_RX_REFILL_THRESH(conf->nb_desc);
-	thresh = RTE_MIN(thresh, rxq->limit / 2);
-	rxq->refill_thresh = RTE_MAX(1u, thresh);
+	rxq->limit = mana_rx_limit(conf->nb_desc, conf->nb_cqe);
+	rxq->refill_thresh = mana_rx_refill_thresh(conf->free_thresh,
+						   conf->nb_desc, conf->nb_cqe);
 	rxq->rest = (struct mana_rx_rest){0};
 	rxq->odd.rest = 0;
 	rxq->odd.hungry = 0;

@@ -49,6 +49,7 @@ mana_rxq_alloc(struct mana_priv *priv, enum mana_rxq_kind kind, uint16_t owner,
 	ctl->mp = shape->segs[0].mp;
 	ctl->nb_desc = nb_desc;
 	ctl->nb_cqe = mana_queue_nb_cqe(priv, nb_desc, 1);
+	ctl->free_thresh = mana_rx_refill_thresh(0, nb_desc, ctl->nb_cqe);
 	ctl->socket_id = socket_id;
 	ctl->nb_mbufs = rte_align32pow2(nb_desc);
 	ctl->mbufs = mana_rxq_mbufs_alloc(priv, ctl);
@@ -89,7 +90,8 @@ mana_rxq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 			     socket_id, &shape);
 	if (ctl == NULL)
 		return -ENOMEM;
-	ctl->free_thresh = conf->rx_free_thresh;
+	ctl->free_thresh = mana_rx_refill_thresh(conf->rx_free_thresh, nb_desc,
+						 ctl->nb_cqe);
 	ctl->is_deferred = conf->rx_deferred_start;
 	ctl->offloads = offloads;
 	ret = mana_rx_shape_add_pools(priv, &shape);

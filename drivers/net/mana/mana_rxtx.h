@@ -304,8 +304,25 @@ struct mana_rxq_conf {
 	bool csum; /* tell of checksums */
 };
 
-/* WQEs a doorbell, unless told otherwise: a quarter of a ring of nb_desc. */
-#define MANA_RX_REFILL_THRESH(nb_desc) RTE_MIN(64u, (nb_desc) / 4u)
+/* WQEs that may be posted: each may give a CQE, and a fence needs one more. */
+static inline uint32_t
+mana_rx_limit(uint16_t nb_desc, uint32_t nb_cqe)
+{
+	return RTE_MIN((uint32_t)nb_desc, nb_cqe - 1);
+}
+
+/*
+ * WQEs a doorbell, of what is asked for (0: a quarter of the ring): at most
+ * half of what may be posted. What it returns it returns when asked for it.
+ */
+static inline uint32_t
+mana_rx_refill_thresh(uint32_t asked, uint16_t nb_desc, uint32_t nb_cqe)
+{
+	uint32_t thresh = asked != 0 ? asked : RTE_MIN(64u, nb_desc / 4u);
+
+	thresh = RTE_MIN(thresh, mana_rx_limit(nb_desc, nb_cqe) / 2);
+	return RTE_MAX(1u, thresh);
+}
 
 /**
  * Lay the rings of a receive queue. rxq->mr must have been set up by

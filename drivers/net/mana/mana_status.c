@@ -20,9 +20,7 @@ mana_rxq_info_get(struct rte_eth_dev *dev, uint16_t queue_id,
 	info->mp = ctl->shape.is_split ? NULL : ctl->mp;
 	info->nb_desc = ctl->nb_desc;
 	info->rx_buf_size = ctl->shape.segs[0].bytes;
-	info->conf.rx_free_thresh = ctl->free_thresh != 0 ?
-					    ctl->free_thresh :
-					    MANA_RX_REFILL_THRESH(ctl->nb_desc);
+	info->conf.rx_free_thresh = ctl->free_thresh;
 	/* Without a buffer the device drops: there is no way to wait. */
 	info->conf.rx_drop_en = 1;
 	info->conf.rx_deferred_start = ctl->is_deferred;
