@@ -47,6 +47,12 @@ def parameters():
     explained = re.findall(r"^- ``(\w+)`` \(", text, re.MULTILINE)
     check_equal("parameters in the guide", explained, [name for name, _ in shown])
     check(all(value for _, value in shown), f"values: {shown}")
+    for name, value in shown:
+        if not name.endswith("_path"):
+            continue
+        told = re.search(rf"^- ``{name}`` \((.*)\)$", text, re.MULTILINE).group(1)
+        for word in value.strip("<>").split("|"):
+            check(f"``{word}``" in told, f"{name}: {word} is not in the guide: {told}")
 
 
 VARIANTS = {"itself": itself, "parameters": parameters}

@@ -116,6 +116,57 @@ test_paths(void **state)
 	}
 }
 
+/* Whether the word is one of those between bars. */
+static bool
+is_among(const char *words, const char *word, size_t len)
+{
+	for (; *words != '\0'; words += strcspn(words, "|"), words += *words == '|')
+		if (strcspn(words, "|") == len && memcmp(words, word, len) == 0)
+			return true;
+	return false;
+}
+
+/* What is told of the words and the table that takes them are the same. */
+static void
+check_words(const char *key, const char *words, const struct mana_path *paths,
+	    uint32_t nb_paths)
+{
+	char text[128];
+	const char *at;
+	uint32_t i;
+
+	for (i = 0; i < nb_paths; i++)
+		if (!is_among(words, paths[i].key, strlen(paths[i].key)))
+			fail_msg("%s takes %s and does not tell", key, paths[i].key);
+	for (at = words; *at != '\0'; at += strcspn(at, "|"), at += *at == '|') {
+		size_t len = strcspn(at, "|");
+
+		assert_true(len < sizeof(text));
+		memcpy(text, at, len);
+		text[len] = '\0';
+#ifndef CC_AVX2_SUPPORT
+		if (strcmp(text, "avx2") == 0)
+			continue;
+#endif
+		if (mana_path_of_key(paths, nb_paths, text) == NULL)
+			fail_msg("%s tells of %s and has none", key, text);
+	}
+	/* One word stands alone, several between brackets. */
+	snprintf(text, sizeof(text), strchr(words, '|') == NULL ? "%s=%s" : "%s=<%s>",
+		 key, words);
+	assert_non_null(strstr(MANA_DEVARGS_HELP, text));
+}
+
+static void
+test_words_told(void **state)
+{
+	(void)state;
+	check_words("rx_path", MANA_DEVARG_RX_PATHS, mana_rx_paths,
+		    mana_rx_nb_paths);
+	check_words("tx_path", MANA_DEVARG_TX_PATHS, mana_tx_paths,
+		    mana_tx_nb_paths);
+}
+
 static void
 test_refused(void **state)
 {
@@ -192,6 +243,7 @@ main(void)
 		cmocka_unit_test(test_other_names_of_ports),
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_words_told),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_number),
 	};

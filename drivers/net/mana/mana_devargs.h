@@ -19,6 +19,14 @@
 #define MANA_DEVARG_RX_PATH "rx_path"
 #define MANA_DEVARG_TX_PATH "tx_path"
 
+/* The keys of mana_rx_paths and mana_tx_paths. */
+#ifdef RTE_ARCH_X86_64
+#define MANA_DEVARG_RX_PATHS "scalar|sse|avx2"
+#else
+#define MANA_DEVARG_RX_PATHS "scalar|neon"
+#endif
+#define MANA_DEVARG_TX_PATHS "scalar"
+
 /* All of them, as RTE_PMD_REGISTER_PARAM_STRING wants it and messages name it. */
 #define MANA_DEVARGS_HELP \
 	MANA_DEVARG_MAC "=<mac_addr> " \
@@ -26,8 +34,8 @@
 	MANA_DEVARG_PORT "=<1-255> " \
 	MANA_DEVARG_NETDEV_DOWN "=<0|1> " \
 	MANA_DEVARG_PROMISC "=reject " \
-	MANA_DEVARG_RX_PATH "=<scalar|sse|avx2|neon> " \
-	MANA_DEVARG_TX_PATH "=<scalar|sse|avx2|neon>"
+	MANA_DEVARG_RX_PATH "=<" MANA_DEVARG_RX_PATHS "> " \
+	MANA_DEVARG_TX_PATH "=" MANA_DEVARG_TX_PATHS
 
 #define MANA_DEVARGS_MAX_SELECTS 8
 
