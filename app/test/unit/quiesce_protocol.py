@@ -11,6 +11,9 @@ both a store is seen by all at once, and no store runs ahead of a branch.
 membarrier() stops the other thread between two of its instructions: those before are
 complete, those behind have not begun (what was loaded ahead is loaded again).
 
+An interrupt is enabled while the control path holds the queue and lets go: the queue
+is armed in the end, by one of the two.
+
 Then the same with one thing of the protocol left out, or in another order: a run in
 which it fails must be found, or the thing is not needed.
 """
@@ -61,6 +64,36 @@ def control(without=()):
                   (CHECK, "ci", "ci_after", None)],
         "third membarrier": [(BARRIER, None, None, None)],
         "let go": [(STORE, "held", 0, None)],
+    }
+    return [one for name, part in parts.items() if name not in without
+            for one in part]
+
+
+def enable(without=()):
+    """mana_rxq_arm(): noted, then done unless the queue is held."""
+    note = [(STORE, "is_none_due", 0, None)]
+    look = [(LOAD, "held", "held", None)]
+    done = [(STORE, "is_armed", 1, "held"), (STORE, "is_none_due", 1, "held")]
+    if "note before look" in without:
+        # nothing is noted that was done
+        note, look = look, [(STORE, "is_none_due", 0, None)]
+    if "note" in without:
+        note = []
+    return ([(STORE, "is_busy", 1, None)] + note + look + done +
+            [(STORE, "is_busy", 0, None)])
+
+
+def hold_and_let_go(without=()):
+    """mana_quiesce_rx() that gives up, and mana_quiesce_end()."""
+    parts = {
+        "hold": [(STORE, "held", 1, None), (BARRIER, None, None, None)],
+        "let go": [(BARRIER, None, None, None), (STORE, "held", 0, None)],
+        "fourth membarrier": [(BARRIER, None, None, None)],
+        "look for notes": [(LOAD, "is_none_due", "none", None)],
+        "arm": [(STORE, "held", 1, "none"), (BARRIER, None, None, None),
+                (WAIT, "is_busy", None, "none"), (BARRIER, None, None, None),
+                (STORE, "is_none_due", 1, "none"), (STORE, "is_armed", 1, "none"),
+                (BARRIER, None, None, None), (STORE, "held", 0, "none")],
     }
     return [one for name, part in parts.items() if name not in without
             for one in part]
@@ -172,10 +205,11 @@ def replace(pair, at, value):
     return tuple(value if i == at else one for i, one in enumerate(pair))
 
 
-def failure(programs, is_tso):
+def failure(programs, is_tso, at_end):
     """(What goes wrong in some run, or None; the number of states)."""
     threads = [Thread(program, is_tso) for program in programs]
-    memory = {"is_busy": 0, "held": 0, "ring_a": 1, "ring_b": 1, "ring_ci": 0}
+    memory = {"is_busy": 0, "held": 0, "ring_a": 1, "ring_b": 1, "ring_ci": 0,
+              "is_none_due": 1, "is_armed": 0}
     start = (tuple(sorted(memory.items())), (frozenset(), frozenset()), ((), ()))
     seen = {start}
     todo = [start]
@@ -189,6 +223,9 @@ def failure(programs, is_tso):
                          for d, t in zip(state[1], threads))
             if not is_end and not any(True for _ in steps(threads, state)):
                 raise Failure("nothing can go on")
+            for var in at_end if is_end else ():
+                if dict(state[0])[var] != at_end[var]:
+                    raise Failure(f"{var} is not {at_end[var]} in the end")
     except Failure as fail:
         return str(fail), len(seen)
     return None, len(seen)
@@ -208,19 +245,40 @@ BROKEN = {
 }
 
 
-def main():
+BROKEN_ARMING = {
+    "note": {"tso", "weak"},
+    "note before look": {"tso", "weak"},
+    "fourth membarrier": {"tso", "weak"},
+    "arm": {"tso", "weak"},
+}
+
+
+def try_all(name, make, broken, at_end):
+    """The number of variants whose runs do not go as expected."""
     wrong = 0
-    for without, expected in [((), set())] + [((k,), v) for k, v in BROKEN.items()]:
-        # one poll is enough for each failure, and quicker
-        polls = burst(1, without) + (burst(2) if not without else [])
-        programs = (polls, control(without))
+    for without, expected in [((), set())] + [((k,), v) for k, v in broken.items()]:
         for kind in ("tso", "weak"):
-            what, nb_states = failure(programs, kind == "tso")
+            what, nb_states = failure(make(without), kind == "tso", at_end)
             is_right = (what is not None) == (kind in expected)
             wrong += not is_right
-            print(f"{'ok   ' if is_right else 'WRONG'} {kind:5}"
+            print(f"{'ok   ' if is_right else 'WRONG'} {kind:5}{name:8}"
                   f"{'without ' + without[0] if without else 'as it is':28}"
                   f"{nb_states:8} states  {what or 'no run fails'}")
+    return wrong
+
+
+def polling(without):
+    # one poll is enough for each failure, and quicker
+    return (burst(1, without) + (burst(2) if not without else []), control(without))
+
+
+def arming(without):
+    return enable(without), hold_and_let_go(without)
+
+
+def main():
+    wrong = try_all("polls", polling, BROKEN, {})
+    wrong += try_all("arming", arming, BROKEN_ARMING, {"is_armed": 1})
     return wrong != 0
 
 

@@ -31,14 +31,73 @@ all_threads_barrier(void)
 	return -errno;
 }
 
+/* ---- One queue --------------------------------------------------------- */
+
 static void
-hold(const struct mana_priv *priv, uint8_t held)
+hold(struct mana_rxq *rxq, uint8_t held)
+{
+	*(volatile uint8_t *)&rxq->odd.held = held;
+}
+
+static bool
+is_busy(struct mana_rxq *rxq)
+{
+	return mana_atomic_load(&rxq->is_busy) != 0 ||
+	       mana_atomic_load(&rxq->more.is_busy) != 0 ||
+	       rte_spinlock_is_locked(&rxq->more.look);
+}
+
+static uint64_t
+patience_end(void)
+{
+	return rte_get_timer_cycles() + PATIENCE_S * rte_get_timer_hz();
+}
+
+/*
+ * Arms a queue of ethdev whose interrupt was enabled while it was held. Its
+ * chain is polled by its own bursts alone, so it is held by itself: no other
+ * queue's burst is waited for.
+ */
+static void
+arm_due(const struct mana_priv *priv, struct mana_rxq *rxq)
+{
+	uint64_t end = patience_end();
+
+	while (mana_rxq_is_arm_due(rxq)) {
+		bool is_late = rte_get_timer_cycles() > end;
+
+		hold(rxq, 1);
+		(void)all_threads_barrier();
+		if (!is_busy(rxq)) {
+			(void)all_threads_barrier();
+			if (mana_rxq_is_arm_due(rxq))
+				mana_rxq_arm_held(rxq);
+			is_late = false;
+		}
+		(void)all_threads_barrier();
+		hold(rxq, 0);
+		(void)all_threads_barrier();
+		if (is_late) {
+			MANA_PORT_LOG(ERR, priv->data->name,
+				      "receive queue %u: its interrupt was not enabled, for a burst of it has not ended for %d s",
+				      rxq->queue_id, PATIENCE_S);
+			return;
+		}
+		if (mana_rxq_is_arm_due(rxq))
+			rte_delay_us_sleep(WAIT_US);
+	}
+}
+
+/* ---- All of them --------------------------------------------------------- */
+
+static void
+hold_all(const struct mana_priv *priv, uint8_t held)
 {
 	struct mana_rxq_ctl *ctl;
 	uint32_t at = 0;
 
 	while ((ctl = mana_rxq_next(priv, &at)) != NULL)
-		*(volatile uint8_t *)&ctl->rxq.odd.held = held;
+		hold(&ctl->rxq, held);
 }
 
 static bool
@@ -48,9 +107,7 @@ is_any_busy(const struct mana_priv *priv)
 	uint32_t at = 0;
 
 	while ((ctl = mana_rxq_next(priv, &at)) != NULL)
-		if (mana_atomic_load(&ctl->rxq.is_busy) != 0 ||
-		    mana_atomic_load(&ctl->rxq.more.is_busy) != 0 ||
-		    rte_spinlock_is_locked(&ctl->rxq.more.look))
+		if (is_busy(&ctl->rxq))
 			return true;
 	return false;
 }
@@ -58,7 +115,7 @@ is_any_busy(const struct mana_priv *priv)
 int
 mana_quiesce_rx(struct mana_priv *priv)
 {
-	uint64_t end = rte_get_timer_cycles() + PATIENCE_S * rte_get_timer_hz();
+	uint64_t end = patience_end();
 	int ret;
 
 	/*
@@ -68,7 +125,7 @@ mana_quiesce_rx(struct mana_priv *priv)
 	ret = all_threads_barrier();
 	if (ret != 0)
 		goto forbidden;
-	hold(priv, 1);
+	hold_all(priv, 1);
 	ret = all_threads_barrier();
 	while (ret == 0 && is_any_busy(priv)) {
 		if (rte_get_timer_cycles() > end)
@@ -79,7 +136,7 @@ mana_quiesce_rx(struct mana_priv *priv)
 		ret = all_threads_barrier();
 	if (ret == 0)
 		return 0;
-	hold(priv, 0);
+	mana_quiesce_end(priv);
 	if (ret == -EBUSY) {
 		MANA_PORT_LOG(ERR, priv->data->name,
 			      "a receive burst has not ended for %d s: try again",
@@ -96,8 +153,13 @@ forbidden:
 void
 mana_quiesce_end(struct mana_priv *priv)
 {
+	uint16_t i;
+
 	/* It has worked a moment ago. */
 	(void)all_threads_barrier();
-	hold(priv, 0);
+	hold_all(priv, 0);
 	(void)all_threads_barrier();
+	for (i = 0; i < priv->data->nb_rx_queues; i++)
+		if (priv->data->rx_queues[i] != NULL)
+			arm_due(priv, priv->data->rx_queues[i]);
 }

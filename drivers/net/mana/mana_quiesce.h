@@ -48,7 +48,10 @@
  *   has changed then, a message says which.
  */
 int mana_quiesce_rx(struct mana_priv *priv);
-/* What a thread did before it found a queue held is visible on return. */
+/*
+ * Lets bursts in again. Interrupts that were enabled while a queue was held,
+ * also by a mana_quiesce_rx() that gave up, are armed.
+ */
 void mana_quiesce_end(struct mana_priv *priv);
 
 #endif /* MANA_QUIESCE_H */

@@ -311,39 +311,19 @@ rss_make_again(struct rx_change *change)
 /* ---- Interrupts ---------------------------------------------------------- */
 
 /*
- * The CQs, new ones or not, of queues whose interrupt is enabled and that are
- * not in done yet. The queues are held.
+ * Lets bursts in again, the CQs of queues whose interrupt is enabled being
+ * armed: they may be new ones.
  */
-static void
-arm_held(struct mana_priv *priv, uint64_t *done)
-{
-	uint16_t i;
-
-	for (i = 0; priv->rx_intrs != NULL && i < priv->data->nb_rx_queues; i++) {
-		if (mana_atomic_load(&priv->rx_intrs[i].is_armed) == 0 ||
-		    (*done & RTE_BIT64(i)) != 0)
-			continue;
-		mana_rxq_arm_held(priv->data->rx_queues[i]);
-		*done |= RTE_BIT64(i);
-	}
-}
-
-/* Lets bursts in again. Who enabled an interrupt meanwhile found it held. */
 static void
 release_armed(struct mana_priv *priv)
 {
-	uint64_t done = 0;
 	uint16_t i;
 
-	arm_held(priv, &done);
+	for (i = 0; priv->rx_intrs != NULL && i < priv->data->nb_rx_queues; i++)
+		if (mana_atomic_load(&priv->rx_intrs[i].is_armed) != 0 &&
+		    priv->data->rx_queues[i] != NULL)
+			mana_rxq_arm_held(priv->data->rx_queues[i]);
 	mana_quiesce_end(priv);
-	for (i = 0; priv->rx_intrs != NULL && i < priv->data->nb_rx_queues; i++) {
-		if (mana_atomic_load(&priv->rx_intrs[i].is_armed) == 0 ||
-		    (done & RTE_BIT64(i)) != 0 || mana_quiesce_rx(priv) != 0)
-			continue;
-		arm_held(priv, &done);
-		mana_quiesce_end(priv);
-	}
 }
 
 /* ---- After it -------------------------------------------------------------- */

@@ -47,57 +47,70 @@ mana_rx_disarm_one(struct mana_rxq *rxq, bool event)
 }
 
 /*
- * The queue and those that are polled with it, as long as it is not held.
- * The worst of their results.
+ * The queue and those that are polled with it, up to where it is found held.
+ * Returns whether that was the end of them; worst: of their results.
  */
-static int
+static bool
 mana_rx_walk(struct mana_rxq *rxq, const volatile uint8_t *held,
-	     int (*one)(struct mana_rxq *rxq, bool event))
+	     int (*one)(struct mana_rxq *rxq, bool event), int *worst)
 {
 	struct mana_rxq *at = rxq;
-	int worst = 0, ret;
+	int ret;
 
-	while (!*held && at != NULL) {
+	*worst = 0;
+	while (at != NULL) {
+		if (*held)
+			return false;
 		rte_compiler_barrier();
 		ret = 0;
 		if (!at->is_sink)
 			ret = one(at, mana_rxq_nb_backlog(at) != 0);
 		if (ret != 0)
-			worst = ret;
+			*worst = ret;
 		at = rxq->more.turn != NULL ? at->chain_next : NULL;
 		if (at == rxq)
 			break;
 	}
-	return worst;
+	return true;
 }
 
-static int
-mana_rx_each(struct mana_rxq *rxq, int (*one)(struct mana_rxq *rxq, bool event))
+/*
+ * Noted before the first look at held, and the control path looks for notes
+ * when it has let go: one of the two sees the other's store.
+ */
+int
+mana_rxq_arm(struct mana_rxq *rxq)
 {
 	int worst;
 
 	mana_burst_enter(&rxq->more.is_busy);
-	worst = mana_rx_walk(rxq, &rxq->odd.held, one);
+	mana_atomic_store(&rxq->more.is_arm_due, 1);
+	rte_compiler_barrier();
+	if (mana_rx_walk(rxq, &rxq->odd.held, mana_rx_arm_one, &worst))
+		mana_atomic_store(&rxq->more.is_arm_due, 0);
 	mana_burst_leave(&rxq->more.is_busy);
 	return worst;
-}
-
-int
-mana_rxq_arm(struct mana_rxq *rxq)
-{
-	return mana_rx_each(rxq, mana_rx_arm_one);
 }
 
 void
 mana_rxq_disarm(struct mana_rxq *rxq)
 {
-	(void)mana_rx_each(rxq, mana_rx_disarm_one);
+	int worst;
+
+	mana_burst_enter(&rxq->more.is_busy);
+	mana_atomic_store(&rxq->more.is_arm_due, 0);
+	(void)mana_rx_walk(rxq, &rxq->odd.held, mana_rx_disarm_one, &worst);
+	mana_burst_leave(&rxq->more.is_busy);
 }
 
 void
 mana_rxq_arm_held(struct mana_rxq *rxq)
 {
 	const uint8_t not_held = 0;
+	int worst;
 
-	(void)mana_rx_walk(rxq, &not_held, mana_rx_arm_one);
+	/* What is noted from here on may have come too late for this. */
+	mana_atomic_store(&rxq->more.is_arm_due, 0);
+	rte_compiler_barrier();
+	(void)mana_rx_walk(rxq, &not_held, mana_rx_arm_one, &worst);
 }

@@ -175,6 +175,8 @@ static_assert(sizeof(union mana_rx_odd) == sizeof(uint32_t),
  */
 struct mana_rx_more {
 	MANA_ATOMIC(uint32_t) is_busy; /* as mana_rxq's */
+	/* An arming has met a queue that is held: whoever lets go of it arms. */
+	MANA_ATOMIC(uint32_t) is_arm_due;
 	/* Packets taken off a completion queue that is gone; first of all. */
 	uint32_t backlog_next;
 	uint32_t backlog_nb;
@@ -454,7 +456,7 @@ mana_rxq_nb_backlog(const struct mana_rxq *rxq)
 /**
  * Ask for one event of the queue's completion channel when there is something
  * to poll, also what is there already; nothing on a queue without traffic.
- * Datapath of this queue; while it is held nothing is done.
+ * Datapath of this queue; while it is held it is noted, for who lets go.
  *
  * @return
  *   0; -EIO when the queue is lost; -ENOMEM when it has no buffer in which
@@ -462,8 +464,14 @@ mana_rxq_nb_backlog(const struct mana_rxq *rxq)
  */
 int mana_rxq_arm(struct mana_rxq *rxq);
 
-/* The same for the control path, which holds the queue. */
+/* The same for the control path, which holds the queue: nothing is due then. */
 void mana_rxq_arm_held(struct mana_rxq *rxq);
+/* Whether an arming was noted since. */
+static inline bool
+mana_rxq_is_arm_due(const struct mana_rxq *rxq)
+{
+	return mana_atomic_load(&rxq->more.is_arm_due) != 0;
+}
 
 /* The event is not wanted any more; it may still come. As mana_rxq_arm(). */
 void mana_rxq_disarm(struct mana_rxq *rxq);

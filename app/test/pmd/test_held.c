@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A change of reception that is given up, since a burst of another queue does
+ * not end: who has enabled an interrupt meanwhile is woken all the same.
+ */
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_errno.h>
+#include <rte_mempool.h>
+#include <rte_ring.h>
+
+#include "bench.h"
+
+#define LIMIT_MS 20000 /* of a sleep that must end; only a defect waits for it */
+#define NB_RXD 64
+#define NB_MBUFS 255
+
+/* ---- A pool whose gate can be shut --------------------------------------------- */
+
+/* 0: open; 1: shut; 2: somebody stands before it. */
+static uint32_t gate;
+
+static int
+gated_alloc(struct rte_mempool *mp)
+{
+	mp->pool_data = rte_ring_create("gated", rte_align32pow2(mp->size + 1),
+					mp->socket_id, 0);
+	return mp->pool_data != NULL ? 0 : -rte_errno;
+}
+
+static void
+gated_free(struct rte_mempool *mp)
+{
+	rte_ring_free(mp->pool_data);
+}
+
+static int
+gated_enqueue(struct rte_mempool *mp, void *const *objs, unsigned int n)
+{
+	return rte_ring_enqueue_bulk(mp->pool_data, objs, n, NULL) == 0 ?
+		       -ENOBUFS : 0;
+}
+
+static int
+gated_dequeue(struct rte_mempool *mp, void **objs, unsigned int n)
+{
+	while (__atomic_load_n(&gate, __ATOMIC_ACQUIRE) != 0) {
+		__atomic_store_n(&gate, 2, __ATOMIC_RELEASE);
+		while (__atomic_load_n(&gate, __ATOMIC_ACQUIRE) == 2)
+			rte_delay_us_sleep(100);
+	}
+	return rte_ring_dequeue_bulk(mp->pool_data, objs, n, NULL) == 0 ?
+		       -ENOENT : 0;
+}
+
+static unsigned int
+gated_count(const struct rte_mempool *mp)
+{
+	return rte_ring_count(mp->pool_data);
+}
+
+static const struct rte_mempool_ops gated_ops = {
+	.name = "gated",
+	.alloc = gated_alloc,
+	.free = gated_free,
+	.enqueue = gated_enqueue,
+	.dequeue = gated_dequeue,
+	.get_count = gated_count,
+};
+
+RTE_MEMPOOL_REGISTER_OPS(gated_ops);
+
+/* ---- Two queues, of which one gets stuck ------------------------------------------- */
+
+static void
+send_one(struct bench *bench, uint32_t seed)
+{
+	struct rte_mbuf *m = bench_frame(bench->pool, 100, seed);
+
+	bench_send(bench->port[0], 0, &m, 1);
+}
+
+/* The queue at which this frame arrives. */
+static uint16_t
+queue_of(struct bench *bench, uint32_t seed)
+{
+	uint64_t end = bench_deadline();
+	struct rte_mbuf *m;
+	uint16_t q;
+
+	send_one(bench, seed);
+	for (q = 0; rte_eth_rx_burst(bench->port[1], q, &m, 1) == 0; q = !q)
+		assert_true(rte_get_timer_cycles() < end);
+	rte_pktmbuf_free(m);
+	return q;
+}
+
+static uint32_t
+seed_of(struct bench *bench, uint16_t queue)
+{
+	uint32_t seed = 0;
+
+	while (queue_of(bench, seed) != queue)
+		seed++;
+	return seed;
+}
+
+static void
+setup_queues(struct bench *bench, uint16_t port, struct rte_mempool *gated)
+{
+	struct rte_eth_conf conf = {
+		.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS,
+		.rx_adv_conf.rss_conf.rss_hf = BENCH_RSS,
+		.intr_conf.rxq = 1,
+	};
+
+	assert_int_equal(rte_eth_dev_configure(port, 2, 1, &conf), 0);
+	assert_int_equal(rte_eth_rx_queue_setup(port, 0, NB_RXD, SOCKET_ID_ANY, NULL,
+						bench->pool), 0);
+	assert_int_equal(rte_eth_rx_queue_setup(port, 1, NB_RXD, SOCKET_ID_ANY, NULL,
+						gated), 0);
+	assert_int_equal(rte_eth_tx_queue_setup(port, 0, NB_RXD, SOCKET_ID_ANY, NULL), 0);
+}
+
+/* Polls queue 1 until the burst that stands at the gate has ended. */
+static void *
+poll_until_stuck(void *arg)
+{
+	const struct bench *bench = arg;
+	struct rte_mbuf *pkts[BENCH_BURST];
+	uint16_t nb;
+
+	do {
+		nb = rte_eth_rx_burst(bench->port[1], 1, pkts, RTE_DIM(pkts));
+		rte_pktmbuf_free_bulk(pkts, nb);
+	} while (__atomic_load_n(&gate, __ATOMIC_ACQUIRE) != 0);
+	return NULL;
+}
+
+/* Another key: all queues are held for it. */
+static void *
+change_key(void *arg)
+{
+	const struct bench *bench = arg;
+	uint8_t key[40] = { 1 };
+	struct rte_eth_rss_conf conf = { .rss_key = key, .rss_key_len = sizeof(key),
+					 .rss_hf = BENCH_RSS };
+
+	return (void *)(intptr_t)rte_eth_dev_rss_hash_update(bench->port[1], &conf);
+}
+
+/* Nothing may be looked at where bursts are held off. */
+static void
+await_held(uint16_t port)
+{
+	uint64_t end = bench_deadline();
+	FILE *null = fopen("/dev/null", "w");
+
+	assert_non_null(null);
+	while (rte_eth_rx_descriptor_dump(port, 0, 0, 1, null) != -EBUSY)
+		assert_true(rte_get_timer_cycles() < end);
+	fclose(null);
+}
+
+static void
+test_enabled_and_given_up(void **state)
+{
+	struct bench *bench = *state;
+	struct rte_epoll_event event;
+	uint16_t port = bench->port[1];
+	uint32_t seeds[2];
+	pthread_t poller, changer;
+	struct rte_mempool *gated;
+	struct rte_mbuf *m;
+	uint64_t end;
+	void *changed;
+	int nb;
+
+	bench_expect_error("");
+	gated = rte_pktmbuf_pool_create_by_ops("gated", NB_MBUFS, 0, 0,
+					       RTE_MBUF_DEFAULT_BUF_SIZE,
+					       SOCKET_ID_ANY, "gated");
+	assert_non_null(gated);
+	assert_int_equal(bench_configure(bench, bench->port[0],
+					 &(struct bench_config){ 0 }), 0);
+	setup_queues(bench, port, gated);
+	assert_int_equal(bench_dev_start(bench, 0), 0);
+	assert_int_equal(bench_dev_start(bench, 1), 0);
+	for (uint16_t q = 0; q < 2; q++)
+		seeds[q] = seed_of(bench, q);
+	assert_int_equal(rte_eth_dev_rx_intr_ctl_q(port, 0, RTE_EPOLL_PER_THREAD,
+						   RTE_INTR_EVENT_ADD, NULL), 0);
+
+	__atomic_store_n(&gate, 1, __ATOMIC_RELEASE);
+	assert_int_equal(pthread_create(&poller, NULL, poll_until_stuck, bench), 0);
+	for (end = bench_deadline(); __atomic_load_n(&gate, __ATOMIC_ACQUIRE) != 2;
+	     send_one(bench, seeds[1]))
+		assert_true(rte_get_timer_cycles() < end);
+	assert_int_equal(pthread_create(&changer, NULL, change_key, bench), 0);
+	await_held(port);
+	/* The CQ is created armed: that event is taken before. */
+	assert_int_equal(rte_eth_dev_rx_intr_disable(port, 0), 0);
+	assert_int_equal(rte_eth_dev_rx_intr_enable(port, 0), 0);
+	assert_int_equal(pthread_join(changer, &changed), 0);
+	assert_int_equal((int)(intptr_t)changed, -EBUSY);
+	assert_int_equal(bench_nb_logged(RTE_LOG_ERR, "has not ended"), 1);
+	send_one(bench, seeds[0]);
+	nb = rte_epoll_wait(RTE_EPOLL_PER_THREAD, &event, 1, LIMIT_MS);
+	__atomic_store_n(&gate, 0, __ATOMIC_RELEASE);
+	assert_int_equal(pthread_join(poller, NULL), 0);
+	if (nb != 1)
+		fail_msg("the frame woke nobody");
+	assert_int_equal(rte_eth_dev_rx_intr_disable(port, 0), 0);
+	assert_int_equal(bench_receive(port, 0, &m, 1), 1);
+	rte_pktmbuf_free(m);
+	/* And now it can be done. */
+	assert_int_equal((intptr_t)change_key(bench), 0);
+	bench_drain(bench);
+	bench_stop(bench);
+	assert_int_equal(rte_eth_dev_configure(port, 1, 1, &(struct rte_eth_conf){ 0 }), 0);
+	bench->ignore_counters = true;
+	rte_mempool_free(gated);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		BENCH_TEST(test_enabled_and_given_up),
+	};
+
+	return BENCH_RUN("held", tests);
+}
