@@ -55,7 +55,7 @@ rx_write(struct mana_rxq *rxq, uint16_t offset, uint16_t num, FILE *file)
 	if (rxq->cq.ring == NULL || mana_cq_is_closed(&rxq->cq))
 		return -EINVAL;
 	waiting = mana_rxq_nb_waiting(rxq);
-	posted = mana_rxq_nb_posted(rxq);
+	posted = mana_rxq_look_posted(rxq);
 	idx = rxq->rq.ci;
 	for (i = 0; i < (uint32_t)offset + num; i++) {
 		if (i < offset && i < posted) {
@@ -102,7 +102,7 @@ mana_rx_descriptor_dump(const struct rte_eth_dev *dev, uint16_t queue_id,
 static void
 tx_write(const struct mana_txq *txq, uint16_t offset, uint16_t num, FILE *file)
 {
-	uint32_t posted = mana_txq_nb_posted(txq);
+	uint32_t posted = mana_txq_look_posted(txq);
 	/* A dead queue takes none. */
 	uint32_t nb_free = txq->limit > posted ? txq->limit - posted : 0;
 	uint32_t done = mana_txq_nb_done(txq);
@@ -184,7 +184,7 @@ rxq_write(struct mana_rxq_ctl *ctl, FILE *file)
 		mana_queue_fate_name(rxq->fate), ctl->nb_desc, ctl->mp->name);
 	fprintf(file,
 		"    posted %u of %u, buffers of %u bytes, refill at %u, offloads 0x%" PRIx64 "\n",
-		mana_rxq_nb_posted(rxq), rxq->limit, rxq->buf_bytes,
+		mana_rxq_look_posted(rxq), rxq->limit, rxq->buf_bytes,
 		ctl->free_thresh, ctl->offloads);
 	wq_write("RQ", &rxq->rq, file);
 	cq_write(&rxq->cq, file);
@@ -200,7 +200,7 @@ txq_write(const struct mana_txq_ctl *ctl, FILE *file)
 		mana_queue_fate_name(txq->fate), ctl->nb_desc);
 	fprintf(file,
 		"    posted %u of %u, %u segments, %s OOB, offloads 0x%" PRIx64 "\n",
-		mana_txq_nb_posted(txq), txq->limit, txq->max_sge,
+		mana_txq_look_posted(txq), txq->limit, txq->max_sge,
 		txq->is_long ? "long" : "short", ctl->offloads);
 	wq_write("SQ", &txq->sq, file);
 	cq_write(&txq->cq, file);

@@ -7,6 +7,21 @@
 
 #include "mana_rxtx.h"
 
+uint32_t
+mana_rxq_look_posted(const struct mana_rxq *rxq)
+{
+	bool is_scatter = rxq->scatter.nb_segs != 0;
+	/* ci first, as of a send queue (mana_txq_look_posted). */
+	uint32_t ci = *(const volatile uint32_t *)(is_scatter ? &rxq->scatter.ci :
+								&rxq->rq.ci);
+	uint32_t pi;
+
+	rte_io_rmb();
+	pi = *(const volatile uint32_t *)(is_scatter ? &rxq->scatter.pi :
+						       &rxq->rq.pi);
+	return RTE_MIN(pi - ci, rxq->limit);
+}
+
 /*
  * Descriptors that are done and were not polled, up to max. Each packet has
  * one, dropped or not; a CQE may bring up to four.
@@ -36,7 +51,7 @@ mana_rx_nb_done(const struct mana_rxq *rxq, uint32_t max)
 				nb++;
 	}
 	nb = RTE_MIN(nb, max);
-	return RTE_MIN(nb, mana_rxq_nb_posted(rxq));
+	return RTE_MIN(nb, mana_rxq_look_posted(rxq));
 }
 
 uint32_t
@@ -95,7 +110,7 @@ mana_rxq_desc_state(struct mana_rxq *rxq, uint32_t offset)
 {
 	if (offset < mana_rxq_nb_done(rxq, offset + 1))
 		return MANA_DESC_DONE;
-	if (mana_cq_is_closed(&rxq->cq) || offset >= mana_rxq_nb_posted(rxq))
+	if (mana_cq_is_closed(&rxq->cq) || offset >= mana_rxq_look_posted(rxq))
 		return MANA_DESC_NONE;
 	return MANA_DESC_POSTED;
 }

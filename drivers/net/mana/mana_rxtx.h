@@ -506,6 +506,9 @@ mana_rxq_nb_posted(const struct mana_rxq *rxq)
 					   mana_wq_used_bu(&rxq->rq);
 }
 
+/* The same from any thread: of those that the ring has, a snapshot. */
+uint32_t mana_rxq_look_posted(const struct mana_rxq *rxq);
+
 /* Packets lost to errors: ethdev's ierrors. */
 static inline uint64_t
 mana_rxq_stats_errors(const struct mana_rxq_stats *stats)
@@ -765,6 +768,9 @@ mana_txq_nb_posted(const struct mana_txq *txq)
 {
 	return (uint32_t)txq->pi - txq->ci;
 }
+
+/* The same from any thread: of those that the ring has, a snapshot. */
+uint32_t mana_txq_look_posted(const struct mana_txq *txq);
 
 /* Packets posted since the queue was made. */
 static inline uint64_t

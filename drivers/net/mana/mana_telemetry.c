@@ -232,7 +232,7 @@ add_rxq(struct rte_tel_data *d, const struct mana_priv *priv, uint16_t queue_id,
 	add_queue_state(d, priv->data->rx_queue_state[queue_id], rxq->fate);
 	rte_tel_data_add_dict_int(d, "nb_desc", ctl->nb_desc);
 	rte_tel_data_add_dict_int(d, "nb_cqe", ctl->nb_cqe);
-	mana_tel_dict_u64(d, "nb_posted", mana_rxq_nb_posted(rxq));
+	mana_tel_dict_u64(d, "nb_posted", mana_rxq_look_posted(rxq));
 	rte_tel_data_add_dict_int(d, "free_thresh", ctl->free_thresh);
 	rte_tel_data_add_dict_string(d, "mempool", queue->mempool);
 	rte_tel_data_add_dict_int(d, "socket", ctl->socket_id);
@@ -253,7 +253,7 @@ add_txq(struct rte_tel_data *d, const struct mana_priv *priv, uint16_t queue_id,
 	add_queue_state(d, priv->data->tx_queue_state[queue_id], txq->fate);
 	rte_tel_data_add_dict_int(d, "nb_desc", ctl->nb_desc);
 	rte_tel_data_add_dict_int(d, "nb_cqe", ctl->nb_cqe);
-	mana_tel_dict_u64(d, "nb_posted", mana_txq_nb_posted(txq));
+	mana_tel_dict_u64(d, "nb_posted", mana_txq_look_posted(txq));
 	rte_tel_data_add_dict_int(d, "free_thresh", ctl->free_thresh);
 	rte_tel_data_add_dict_int(d, "socket", ctl->socket_id);
 	mana_tel_add_hex(d, "offloads", ctl->offloads);

@@ -7,6 +7,22 @@
 
 #include "mana_tx_done.h"
 
+uint32_t
+mana_txq_look_posted(const struct mana_txq *txq)
+{
+	/*
+	 * ci first: what a burst does between the loads makes too much of it,
+	 * which the limit bounds (0: the queue is dead), and never too little.
+	 */
+	uint32_t ci = *(const volatile uint32_t *)&txq->ci;
+	uint32_t limit, nb;
+
+	rte_io_rmb();
+	nb = (uint32_t)*(const volatile uint64_t *)&txq->pi - ci;
+	limit = *(const volatile uint32_t *)&txq->limit;
+	return RTE_MIN(nb, limit != 0 ? limit : txq->mask + 1);
+}
+
 /*
  * Packets whose completions were not looked at, up to max or somewhat more.
  * Bounded whatever a burst on another core does meanwhile.
@@ -15,7 +31,7 @@ static uint32_t
 mana_tx_nb_done(const struct mana_txq *txq, uint32_t max)
 {
 	const struct mana_cq *cq = &txq->cq;
-	uint32_t start = txq->ci, posted = mana_txq_nb_posted(txq);
+	uint32_t start = txq->ci, posted = mana_txq_look_posted(txq);
 	struct mana_tx_place place = { start, txq->sq.ci };
 	uint32_t g = txq->group_ci, end = txq->group_pi;
 	uint32_t i, idx;
@@ -48,19 +64,23 @@ mana_txq_nb_done(const struct mana_txq *txq)
 uint32_t
 mana_txq_count(const struct mana_txq *txq)
 {
-	return mana_txq_nb_posted(txq) - mana_txq_nb_done(txq);
+	uint32_t posted = mana_txq_look_posted(txq);
+	uint32_t done = mana_txq_nb_done(txq);
+
+	return posted > done ? posted - done : 0;
 }
 
 enum mana_desc_state
 mana_txq_desc_state(const struct mana_txq *txq, uint32_t offset)
 {
-	uint32_t posted = mana_txq_nb_posted(txq);
+	uint32_t posted = mana_txq_look_posted(txq);
+	uint32_t limit = *(const volatile uint32_t *)&txq->limit;
 	uint32_t nb_free;
 
 	/* The free ones first, then those outstanding, the oldest first. */
-	if (offset >= txq->limit)
+	if (offset >= limit)
 		return MANA_DESC_NONE;
-	nb_free = txq->limit - posted;
+	nb_free = limit - RTE_MIN(posted, limit);
 	if (offset < nb_free)
 		return MANA_DESC_DONE;
 	offset -= nb_free;
