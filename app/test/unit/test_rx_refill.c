@@ -430,6 +430,30 @@ closed_queue_takes_no_buffers(void **state)
 	bed_rx_delete(bed);
 }
 
+/* Nor does one that is lost try at each poll to get those it had wanted. */
+static void
+lost_queue_is_not_hungry(void **state)
+{
+	struct bed_rx *bed = bed_rx_new(&(struct bed_rx_opts){ .nb_pool = 64 });
+	struct rte_mbuf *pkts[64];
+	uint32_t nb;
+
+	(void)state;
+	for (nb = 0; nb < 32; nb++)
+		bed_rx_okay(bed, 60, 0);
+	assert_eq(poll_rx(bed, pkts, 32), 32);
+	assert_eq(bed->rxq->odd.hungry, 1);
+	bed_rx_cqe(bed, 50, 60);
+	bed_rx_cqe(bed, 50, 60);
+	assert_eq(poll_rx(bed, &pkts[32], 32), 0);
+	assert_eq(bed->rxq->fate, MANA_QUEUE_UNKNOWN_CQE);
+	/* A poll finds nothing at its first look. */
+	assert_eq(bed->rxq->odd.any, 0);
+	for (nb = 0; nb < 32; nb++)
+		bed_rx_check(bed, pkts[nb], 60, 0, 0);
+	bed_rx_delete(bed);
+}
+
 /* Release and count on a queue that never was. */
 static void
 zeroed_queue_is_harmless(void **state)
@@ -443,23 +467,29 @@ zeroed_queue_is_harmless(void **state)
 	assert_eq(mana_rxq_nb_posted(&rxq), 0);
 }
 
-/* nb_cqe completions of nb_each packets, then all of them polled by 32. */
+/* nb_cqe completions of nb_each packets, then all of them polled by size. */
 static void
-let_wait(struct bed_rx *bed, uint32_t nb_cqe, uint32_t nb_each)
+let_wait_by(struct bed_rx *bed, uint32_t nb_cqe, uint32_t nb_each, uint32_t size)
 {
 	const uint32_t len_bytes[4] = { 60, 60, 60, 60 };
-	struct rte_mbuf *pkts[32];
+	struct rte_mbuf *pkts[64];
 	uint32_t i, got = 0, nb;
 
 	for (i = 0; i < nb_cqe; i++)
 		bed_rx_coalesced(bed, len_bytes, nb_each, 0);
 	do {
-		nb = poll_rx(bed, pkts, RTE_DIM(pkts));
+		nb = poll_rx(bed, pkts, size);
 		got += nb;
 		for (i = 0; i < nb; i++)
 			bed_rx_check(bed, pkts[i], 60, 0, 0);
 	} while (nb != 0);
 	assert_eq(got, nb_cqe * nb_each);
+}
+
+static void
+let_wait(struct bed_rx *bed, uint32_t nb_cqe, uint32_t nb_each)
+{
+	let_wait_by(bed, nb_cqe, nb_each, 32);
 }
 
 /* All buffers used up before anybody looked, however the CQEs are made up. */
@@ -484,6 +514,27 @@ counts_a_ring_that_ran_empty(void **state)
 			assert_eq(bed->rxq->stats.ring_empty, turn);
 			while (bed_rx_available(bed) != 64)
 				let_wait(bed, 1, nb_each);
+		}
+		bed_rx_delete(bed);
+	}
+}
+
+/* Bursts of all sizes: most refills come where a rest of a CQE is not delivered. */
+static void
+counts_it_with_a_rest_left(void **state)
+{
+	(void)state;
+	for (uint32_t size = 1; size <= 64; size++) {
+		struct bed_rx *bed = bed_rx_new(&(struct bed_rx_opts){
+			.nb_desc = 64, .nb_pool = 1024 });
+
+		for (uint32_t turn = 1; turn <= 20; turn++) {
+			let_wait_by(bed, 16, 4, size);
+			if (bed->rxq->stats.ring_empty != turn)
+				fail_msg("bursts of %u: %lu, not %u", size,
+					 bed->rxq->stats.ring_empty, turn);
+			while (bed_rx_available(bed) != 64)
+				let_wait_by(bed, 1, 1, size);
 		}
 		bed_rx_delete(bed);
 	}
@@ -560,9 +611,11 @@ main(void)
 		cmocka_unit_test(keys_hold_for_every_buffer),
 		cmocka_unit_test(pools_of_every_kind),
 		cmocka_unit_test(counts_a_ring_that_ran_empty),
+		cmocka_unit_test(counts_it_with_a_rest_left),
 		cmocka_unit_test(counts_a_ring_that_dropped_frames_emptied),
 		cmocka_unit_test(burst_goes_on_behind_a_lap),
 		cmocka_unit_test(closed_queue_takes_no_buffers),
+		cmocka_unit_test(lost_queue_is_not_hungry),
 		cmocka_unit_test(zeroed_queue_is_harmless),
 	};
 

@@ -74,6 +74,8 @@ mana_rx_lose(struct mana_rxq *rxq, enum mana_queue_fate fate)
 {
 	rxq->fate = fate;
 	mana_cq_close(&rxq->cq);
+	/* It gets no buffer any more: polls need not try. */
+	rxq->odd.hungry = 0;
 }
 
 /* What is neither of the two types that bring packets. */

@@ -284,17 +284,18 @@ mana_rx_is_written(const struct mana_rxq *rxq, uint32_t idx)
 
 /*
  * Whether the device may have used all that is posted: with up to four
- * packets a CQE, no fewer CQEs than a quarter of it wait. One load at most,
- * and only when the application may lag behind. That a CQE may have four is
- * known when one had.
+ * packets a CQE, and up to three in the rest of one that was taken, no fewer
+ * CQEs than a quarter of it wait, rounded down. One load at most, and only when
+ * the application may lag behind. That a CQE may have four is known when one
+ * had. Where none need wait it is the last one taken, which is written.
  */
 static inline bool
 mana_rx_may_be_empty(const struct mana_rxq *rxq, uint32_t posted, bool may_lag)
 {
 	return posted == 0 ||
 	       (may_lag &&
-		mana_rx_is_written(rxq, rxq->cq.ci +
-					((posted - 1) >> rxq->ppi_shift)));
+		mana_rx_is_written(rxq, rxq->cq.ci - 1 +
+						(posted >> rxq->ppi_shift)));
 }
 
 /*
