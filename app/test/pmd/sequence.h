@@ -34,6 +34,9 @@ struct seq_queue {
 	bool can_scatter; /* frames that do not fit, as its port could at the set-up */
 	uint16_t nb_desc;
 	struct rte_mempool *pool; /* of a receive queue */
+	/* Buffer split: so many bytes of a frame go to a buffer of another; or 0. */
+	uint16_t split_bytes;
+	struct rte_mempool *split_pool;
 };
 
 /* A port, as it should be. */
@@ -116,7 +119,7 @@ enum seq_verdict seq_may_configure(const struct seq_port *port,
 				   const struct seq_conf *conf);
 void seq_configured(struct seq_port *port, const struct seq_conf *conf);
 enum seq_verdict seq_may_setup_rx(const struct seq_port *port, uint16_t queue,
-				  uint16_t nb_desc, struct rte_mempool *pool);
+				  const struct seq_queue *wanted);
 enum seq_verdict seq_may_setup_tx(const struct seq_port *port, uint16_t queue,
 				  uint16_t nb_desc);
 enum seq_verdict seq_may_start(const struct seq_port *port);

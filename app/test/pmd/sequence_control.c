@@ -16,6 +16,8 @@ static const uint16_t mtus[] = { 67, 68, 400, 1000, 1400, 1499, 1500, 1501, 9000
 
 /* Of seq.pools: its buffers are smaller than most frames. */
 #define SMALL_POOL 2
+/* That fit the first buffer of a frame, whatever pool it is from. */
+#define MAX_SPLIT_BYTES 512
 
 #define ANY_OF(seq, array) ((array)[seq_random(seq, RTE_DIM(array))])
 
@@ -198,27 +200,58 @@ run_configure(struct seq *seq, unsigned int index)
 		look_at_queues(port, id);
 }
 
+/* A receive queue of any pool, or of two: frames are split. */
 static void
-setup_rx(struct seq *seq, unsigned int index, uint16_t queue, uint16_t nb_desc)
+choose_rxq(struct seq *seq, const struct seq_port *port, uint16_t nb_desc, bool is_split,
+	   struct seq_queue *rxq)
+{
+	*rxq = (struct seq_queue){
+		.is_set = true, .nb_desc = nb_desc, .is_deferred = seq_one_in(seq, 4),
+		.pool = ANY_OF(seq, seq->pools), .can_scatter = seq_scatters(port),
+	};
+	if (!is_split)
+		return;
+	rxq->can_scatter = true;
+	rxq->split_pool = ANY_OF(seq, seq->pools);
+	rxq->split_bytes = 1 + seq_random(seq, MAX_SPLIT_BYTES);
+}
+
+static void
+setup_rx_as(struct seq *seq, unsigned int index, uint16_t queue,
+	    const struct seq_queue *rxq)
 {
 	struct seq_port *port = &seq->port[index];
 	uint16_t id = seq->bench->port[index];
-	unsigned int nb = seq_random(seq, SEQ_NB_POOLS);
-	struct rte_eth_rxconf conf = { .rx_deferred_start = seq_one_in(seq, 4) };
+	union rte_eth_rxseg segs[] = {
+		{ .split = { .mp = rxq->split_pool, .length = rxq->split_bytes } },
+		{ .split = { .mp = rxq->pool } },
+	};
+	struct rte_eth_rxconf conf = { .rx_deferred_start = rxq->is_deferred };
 	int ret;
 
-	seq_note(seq, " %u: %u, pool %u%s", queue, nb_desc, nb,
-		 conf.rx_deferred_start ? ", deferred" : "");
-	ret = rte_eth_rx_queue_setup(id, queue, nb_desc, SOCKET_ID_ANY, &conf,
-				     seq->pools[nb]);
-	if (seq_judge(seq, seq_may_setup_rx(port, queue, nb_desc, seq->pools[nb]), ret)) {
-		port->rxq[queue] = (struct seq_queue){
-			.is_set = true, .nb_desc = nb_desc, .pool = seq->pools[nb],
-			.is_deferred = conf.rx_deferred_start, .can_scatter = seq_scatters(port),
-		};
+	seq_note(seq, " %u: %u, pool %s%s", queue, rxq->nb_desc, rxq->pool->name,
+		 rxq->is_deferred ? ", deferred" : "");
+	if (rxq->split_bytes != 0) {
+		seq_note(seq, ", %u bytes to %s", rxq->split_bytes, rxq->split_pool->name);
+		conf.offloads = RTE_ETH_RX_OFFLOAD_BUFFER_SPLIT;
+		conf.rx_seg = segs;
+		conf.rx_nseg = RTE_DIM(segs);
 	}
+	ret = rte_eth_rx_queue_setup(id, queue, rxq->nb_desc, SOCKET_ID_ANY, &conf,
+				     rxq->split_bytes != 0 ? NULL : rxq->pool);
+	if (seq_judge(seq, seq_may_setup_rx(port, queue, rxq), ret))
+		port->rxq[queue] = *rxq;
 	if (port->is_open)
 		look_at_queues(port, id);
+}
+
+static void
+setup_rx(struct seq *seq, unsigned int index, uint16_t queue, uint16_t nb_desc)
+{
+	struct seq_queue rxq;
+
+	choose_rxq(seq, &seq->port[index], nb_desc, seq_one_in(seq, 4), &rxq);
+	setup_rx_as(seq, index, queue, &rxq);
 }
 
 static void
@@ -332,7 +365,8 @@ run_bring_up(struct seq *seq, unsigned int index)
 	struct seq_port *port = &seq->port[index];
 	uint16_t nb_rxq = 1 + seq_random(seq, SEQ_MAX_QUEUES - 1);
 	uint16_t nb_txq = 1 + seq_random(seq, SEQ_MAX_QUEUES - 1);
-	bool is_scattered = seq_one_in(seq, 4);
+	bool is_scattered = seq_one_in(seq, 4), is_split = seq_one_in(seq, 4);
+	struct seq_queue rxq;
 	struct seq_conf conf = {
 		.nb_rxq = nb_rxq, .nb_txq = nb_txq, .has_rss = true,
 		.rx_offloads = is_scattered ? RTE_ETH_RX_OFFLOAD_SCATTER : 0,
@@ -360,6 +394,10 @@ run_bring_up(struct seq *seq, unsigned int index)
 						   .can_scatter = is_scattered };
 	for (uint16_t q = 0; q < nb_txq; q++)
 		port->txq[q] = (struct seq_queue){ .is_set = true, .nb_desc = 64 };
+	for (uint16_t q = 0; is_split && q < nb_rxq; q++) {
+		choose_rxq(seq, port, 64, seq_random(seq, 2), &rxq);
+		setup_rx_as(seq, index, q, &rxq);
+	}
 	run_start(seq, index);
 }
 

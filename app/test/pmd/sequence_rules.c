@@ -22,30 +22,45 @@ seq_scatters(const struct seq_port *port)
 	return (port->rx_offloads & RTE_ETH_RX_OFFLOAD_SCATTER) != 0;
 }
 
-/* How many buffers a frame of the MTU takes: those beyond the first have no headroom. */
+/*
+ * How many buffers of this pool a frame of the MTU takes, of a split one behind
+ * the first: those beyond the first have no headroom.
+ */
 static uint32_t
-nb_buffers(const struct rte_mempool *pool, uint32_t mtu)
+nb_buffers(const struct seq_queue *rxq, const struct rte_mempool *pool, uint32_t mtu)
 {
-	uint32_t room = rte_pktmbuf_data_room_size((struct rte_mempool *)(uintptr_t)pool);
+	uint32_t room = rte_pktmbuf_data_room_size(rxq->pool);
+	uint32_t bytes = mtu + RTE_ETHER_HDR_LEN, nb = 0;
 
-	return (mtu + RTE_ETHER_HDR_LEN + RTE_PKTMBUF_HEADROOM + room - 1) / room;
+	if (rxq->split_bytes != 0 && rxq->split_pool == pool)
+		nb++;
+	if (rxq->pool != pool)
+		return nb;
+	if (rxq->split_bytes == 0)
+		bytes += RTE_PKTMBUF_HEADROOM;
+	else
+		bytes -= RTE_MIN(bytes - 1, (uint32_t)rxq->split_bytes);
+	return nb + (bytes + room - 1) / room;
+}
+
+static bool
+is_scattered(const struct seq_queue *rxq, uint16_t mtu)
+{
+	return rxq->split_bytes != 0 || !seq_fits(rxq->pool, mtu);
 }
 
 /* Frames that do not fit are scattered, by a port that does so since its start. */
 static bool
-has_room(const struct seq_port *port, const struct rte_mempool *pool,
-	 bool can_scatter, uint16_t mtu)
+has_room(const struct seq_port *port, const struct seq_queue *rxq, uint16_t mtu)
 {
-	return seq_fits(pool, mtu) ||
-	       (can_scatter && (!port->is_started || port->is_scattered));
+	return !is_scattered(rxq, mtu) ||
+	       (rxq->can_scatter && (!port->is_started || port->is_scattered));
 }
 
 static bool
 queue_has_room(const struct seq_port *port, uint16_t queue, uint16_t mtu)
 {
-	const struct seq_queue *rxq = &port->rxq[queue];
-
-	return has_room(port, rxq->pool, rxq->can_scatter, mtu);
+	return has_room(port, &port->rxq[queue], mtu);
 }
 
 /* Work queues: with RSS a power of two, else one. */
@@ -56,15 +71,15 @@ nb_rings(const struct seq_port *port)
 						    RTE_MIN(port->nb_rxq, 1u);
 }
 
-/* Mbufs that the rings of a queue take. */
+/* Mbufs of the pool that the rings of a queue take. */
 static uint32_t
-nb_wanted_by(const struct seq_port *port, uint16_t queue)
+nb_wanted_by(const struct seq_port *port, uint16_t queue, const struct rte_mempool *pool)
 {
 	const struct seq_queue *rxq = &port->rxq[queue];
 	uint32_t nb = 0;
 
 	for (uint32_t ring = queue; ring < nb_rings(port); ring += port->nb_rxq)
-		nb += rxq->nb_desc * nb_buffers(rxq->pool, port->mtu);
+		nb += rxq->nb_desc * nb_buffers(rxq, pool, port->mtu);
 	return nb;
 }
 
@@ -99,15 +114,15 @@ seq_configured(struct seq_port *port, const struct seq_conf *conf)
 }
 
 enum seq_verdict
-seq_may_setup_rx(const struct seq_port *port, uint16_t queue, uint16_t nb_desc,
-		 struct rte_mempool *pool)
+seq_may_setup_rx(const struct seq_port *port, uint16_t queue,
+		 const struct seq_queue *wanted)
 {
-	if (!port->is_open || queue >= port->nb_rxq || nb_desc < port->min_desc ||
-	    nb_desc > port->max_rxd)
+	if (!port->is_open || queue >= port->nb_rxq || wanted->nb_desc < port->min_desc ||
+	    wanted->nb_desc > port->max_rxd)
 		return SEQ_REFUSED;
 	if (port->is_started && port->rxq[queue].is_on)
 		return SEQ_REFUSED;
-	return has_room(port, pool, seq_scatters(port), port->mtu) ? SEQ_OK : SEQ_REFUSED;
+	return has_room(port, wanted, port->mtu) ? SEQ_OK : SEQ_REFUSED;
 }
 
 enum seq_verdict
@@ -119,22 +134,37 @@ seq_may_setup_tx(const struct seq_port *port, uint16_t queue, uint16_t nb_desc)
 	return port->is_started && port->txq[queue].is_on ? SEQ_REFUSED : SEQ_OK;
 }
 
+static bool
+may_fill_from(const struct seq_port *port, const struct rte_mempool *pool)
+{
+	uint32_t nb_wanted = 0;
+
+	/* those that do not start with the port have rings of their own */
+	for (uint16_t q = 0; q < port->nb_rxq; q++)
+		if (!port->rxq[q].is_deferred)
+			nb_wanted += nb_wanted_by(port, q, pool);
+	return rte_mempool_avail_count(pool) >= nb_wanted;
+}
+
 /* There must be mbufs for all rings; queues may share a pool. */
 static enum seq_verdict
 may_fill(const struct seq_port *port)
 {
 	for (uint16_t q = 0; q < port->nb_rxq; q++) {
-		const struct rte_mempool *pool = port->rxq[q].pool;
-		uint32_t nb_wanted = 0;
+		const struct seq_queue *rxq = &port->rxq[q];
 
-		/* those that do not start with the port have rings of their own */
-		for (uint16_t other = 0; other < port->nb_rxq; other++)
-			if (port->rxq[other].pool == pool && !port->rxq[other].is_deferred)
-				nb_wanted += nb_wanted_by(port, other);
-		if (rte_mempool_avail_count(pool) < nb_wanted)
+		if (!may_fill_from(port, rxq->pool) ||
+		    (rxq->split_bytes != 0 && !may_fill_from(port, rxq->split_pool)))
 			return SEQ_REFUSED;
 	}
 	return SEQ_OK;
+}
+
+static bool
+may_fill_alone(const struct seq_port *port, uint16_t queue, const struct rte_mempool *pool)
+{
+	return pool == NULL ||
+	       rte_mempool_avail_count(pool) >= nb_wanted_by(port, queue, pool);
 }
 
 enum seq_verdict
@@ -171,7 +201,7 @@ seq_started(struct seq_port *port)
 		set_queues(port->txq, port->nb_txq, true);
 		port->is_scattered = false;
 		for (uint16_t q = 0; q < port->nb_rxq; q++)
-			if (!seq_fits(port->rxq[q].pool, port->mtu))
+			if (is_scattered(&port->rxq[q], port->mtu))
 				port->is_scattered = true;
 	}
 	port->is_started = true;
@@ -233,6 +263,7 @@ seq_may_toggle(const struct seq_port *port, bool is_rx, uint16_t queue, bool is_
 		return SEQ_OK;
 	if (!queue_has_room(port, queue, port->mtu))
 		return SEQ_REFUSED;
-	return rte_mempool_avail_count(queues[queue].pool) < nb_wanted_by(port, queue) ?
-		       SEQ_REFUSED : SEQ_OK;
+	return may_fill_alone(port, queue, queues[queue].pool) &&
+			       may_fill_alone(port, queue, queues[queue].split_pool) ?
+		       SEQ_OK : SEQ_REFUSED;
 }

@@ -63,10 +63,12 @@ static void
 check_frame(const struct rte_mbuf *m)
 {
 	uint8_t expected[MAX_FRAME_BYTES];
-	const struct rte_udp_hdr *udp = rte_pktmbuf_mtod_offset(
-		m, const void *, RTE_ETHER_HDR_LEN + sizeof(struct rte_ipv4_hdr));
+	const struct rte_udp_hdr *udp;
+	struct rte_udp_hdr in_pieces;
 
 	assert_in_range(m->pkt_len, MIN_FRAME_BYTES, MAX_FRAME_BYTES);
+	udp = rte_pktmbuf_read(m, RTE_ETHER_HDR_LEN + sizeof(struct rte_ipv4_hdr),
+			       sizeof(*udp), &in_pieces);
 	bench_frame_bytes(expected, m->pkt_len,
 			  rte_be_to_cpu_16(udp->src_port) - FIRST_PORT);
 	bench_check_bytes(m, expected, m->pkt_len);

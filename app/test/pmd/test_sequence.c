@@ -24,7 +24,7 @@
 #define NB_SMALL_MBUFS 1023
 #define SMALL_BUFFER 512
 #define MAX_RANGES 512
-#define LINE_BYTES 192
+#define LINE_BYTES 384
 #define NB_LINES 40 /* that a failure shows */
 
 static struct {
