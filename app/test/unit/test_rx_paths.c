@@ -6,7 +6,9 @@
  *
  * The CQEs are any: lists of all that can be listed, then by chance, by a seed
  * that is printed (MANA_SEED gives it). Nothing is a frame here, so a buffer is
- * known by its position in the ring: the twin's must have the same.
+ * known by its position in the ring: the twin's must have the same. A queue that
+ * splits frames over several buffers has a twin with one: the same packets, in
+ * pieces.
  */
 
 #include <time.h>
@@ -44,18 +46,25 @@ chance(uint64_t *seed)
 }
 
 static void
-twins_make(struct twins *twins, const struct mana_path *path,
-	   const struct bed_rx_opts *opts)
+twins_make_unlike(struct twins *twins, const struct mana_path *path,
+		  const struct bed_rx_opts *a, const struct bed_rx_opts *b)
 {
 	twins->name = path->name;
-	twins->a.bed = bed_rx_new(opts);
-	twins->b.bed = bed_rx_new_beside(opts);
+	twins->a.bed = bed_rx_new(a);
+	twins->b.bed = bed_rx_new_beside(b);
 	twins->a.burst = mana_rx_paths[mana_rx_nb_paths - 1].burst;
 	for (uint32_t i = 0; i < mana_rx_nb_paths; i++)
 		if (strcmp(mana_rx_paths[i].name, "Scalar") == 0)
 			twins->a.burst = mana_rx_paths[i].burst;
 	twins->b.burst = path->burst;
 	twins->a.nb_hoard = twins->b.nb_hoard = 0;
+}
+
+static void
+twins_make(struct twins *twins, const struct mana_path *path,
+	   const struct bed_rx_opts *opts)
+{
+	twins_make_unlike(twins, path, opts, opts);
 }
 
 static void
@@ -83,6 +92,12 @@ write_ours(struct twins *twins, const uint32_t data[15])
 		   twins->a.bed->cq.pi / twins->a.bed->cq.nb_cqe);
 }
 
+static bool
+is_split(const struct twins *twins)
+{
+	return twins->b.bed->nb_segs != 1;
+}
+
 /*
  * The bytes that a path writes, 32 from data_off on, are all compared: the
  * twin's mbuf has the same history.
@@ -103,25 +118,64 @@ compare_mbuf(const struct twins *twins, const struct rte_mbuf *a,
 	assert_eq(a->buf_len, b->buf_len);
 }
 
+/* The same packet, each piece as long as its buffer, but for the last one. */
+static void
+compare_pieces(const struct twins *twins, const struct rte_mbuf *a,
+	       const struct rte_mbuf *b)
+{
+	const struct bed_rx *bed = twins->b.bed;
+	/* A tag that was put back is in front of the first buffer. */
+	uint32_t left = b->pkt_len, more = bed->segs[0].offset - b->data_off;
+	const struct rte_mbuf *seg;
+	uint32_t i = 0, part;
+
+	assert_eq(a->pkt_len, b->pkt_len);
+	assert_eq(a->ol_flags, b->ol_flags);
+	assert_eq(a->packet_type, b->packet_type);
+	assert_eq(a->hash.rss, b->hash.rss);
+	assert_eq(a->vlan_tci, b->vlan_tci);
+	assert_eq(a->port, b->port);
+	assert_eq(a->data_off, b->data_off);
+	for (seg = b; seg != NULL; seg = seg->next, i++, more = 0) {
+		part = RTE_MIN(left, bed->segs[i].bytes + more);
+		assert_eq(seg->data_len, part);
+		assert_ptr_equal(seg->pool, bed->segs[i].mp);
+		assert_eq(rte_mbuf_refcnt_read(seg), 1);
+		left -= part;
+	}
+	assert_eq(left, 0);
+	assert_eq(b->nb_segs, i);
+}
+
+static void
+compare_rings(const struct twins *twins)
+{
+	const struct mana_rxq *a = twins->a.bed->rxq, *b = twins->b.bed->rxq;
+
+	assert_eq(a->rq.ci, b->rq.ci);
+	assert_eq(a->rq.pi, b->rq.pi);
+	assert_memory_equal(twins->a.bed->db_page, twins->b.bed->db_page,
+			    HW_DB_PAGE_BYTES);
+}
+
+/* All of them, and of twins with as many buffers a WQE their rings. */
 static void
 compare_queues(const struct twins *twins)
 {
 	const struct mana_rxq *a = twins->a.bed->rxq, *b = twins->b.bed->rxq;
-	const struct mana_rxq_stats *sa = &a->stats, *sb = &b->stats;
 
-	assert_memory_equal(sa, sb, sizeof(*sa));
+	assert_memory_equal(&a->stats, &b->stats, sizeof(a->stats));
 	assert_eq(a->packets, b->packets);
 	assert_eq(a->bytes, b->bytes);
 	assert_eq(a->cq.ci, b->cq.ci);
 	assert_eq(a->cq.rung, b->cq.rung);
-	assert_eq(a->rq.ci, b->rq.ci);
-	assert_eq(a->rq.pi, b->rq.pi);
+	assert_eq(mana_rxq_nb_posted(a), mana_rxq_nb_posted(b));
 	assert_eq(a->odd.any, b->odd.any);
 	assert_eq(a->fate, b->fate);
 	assert_eq(a->is_busy, 0);
 	assert_eq(b->is_busy, 0);
-	assert_memory_equal(twins->a.bed->db_page, twins->b.bed->db_page,
-			    HW_DB_PAGE_BYTES);
+	if (!is_split(twins))
+		compare_rings(twins);
 }
 
 /* A burst on both. Returns the packets of each. */
@@ -137,7 +191,8 @@ poll_both(struct twins *twins, uint16_t nb_pkts)
 		fail_msg("%s: %u packets, not %u", twins->name, nb, na);
 	assert_true(na <= nb_pkts);
 	for (uint32_t i = 0; i < na; i++) {
-		compare_mbuf(twins, a->pkts[i], b->pkts[i]);
+		(is_split(twins) ? compare_pieces : compare_mbuf)(
+			twins, a->pkts[i], b->pkts[i]);
 		rte_pktmbuf_free(a->pkts[i]);
 		rte_pktmbuf_free(b->pkts[i]);
 	}
@@ -327,11 +382,29 @@ every_size_and_place(void **state)
 	for_each_path(sizes_and_places);
 }
 
+/* Two to four buffers that hold together what one does. */
+static void
+choose_split(struct bed_rx_opts *opts, uint64_t *seed)
+{
+	uint32_t left = BED_ROOM_BYTES;
+
+	opts->nb_segs = 2 + chance(seed) % 3;
+	opts->seg_pools = chance(seed) % 2;
+	for (uint32_t i = 0; i + 1 < opts->nb_segs; i++) {
+		opts->seg_bytes[i] = 1 + chance(seed) % (i == 0 ? 100 : 300);
+		left -= opts->seg_bytes[i];
+	}
+	opts->seg_bytes[opts->nb_segs - 1] = left;
+	/* Each buffer of a WQE is one of a pool that all of them share. */
+	if (!opts->seg_pools)
+		opts->nb_pool *= opts->nb_segs;
+}
+
 /* Anything: bad ones of all kinds among good ones, pools that run dry. */
 static void
-anything_one(const struct mana_path *path, uint64_t *seed)
+anything_one(const struct mana_path *path, uint64_t *seed, bool is_split)
 {
-	struct bed_rx_opts opts = {
+	struct bed_rx_opts split, opts = {
 		.nb_desc = 1 + chance(seed) % 128, .nb_cqe = 128,
 		.start = chance(seed) % 2 ? 0 : 0 - (uint32_t)chance(seed) % 600,
 		.vlan_keep = chance(seed) % 2, .nb_pool = 300,
@@ -339,7 +412,10 @@ anything_one(const struct mana_path *path, uint64_t *seed)
 	};
 	struct twins twins;
 
-	twins_make(&twins, path, &opts);
+	split = opts;
+	if (is_split)
+		choose_split(&split, seed);
+	twins_make_unlike(&twins, path, &opts, &split);
 	for (uint32_t turn = 0; turn < 120; turn++) {
 		uint32_t nb = chance(seed) % 30;
 
@@ -364,7 +440,8 @@ anything_one(const struct mana_path *path, uint64_t *seed)
 			write_both(&twins, data, trailer | (r & 15) << 25,
 				   twins.a.bed->cq.pi / 128);
 		}
-		if (turn % 16 == 5)
+		/* How many WQEs some mbufs give depends on what one takes. */
+		if (turn % 16 == 5 && !is_split)
 			starve_both(&twins, chance(seed) % 20);
 		else if (turn % 16 == 9)
 			starve_both(&twins, UINT32_MAX);
@@ -380,7 +457,15 @@ static void
 anything_often(const struct mana_path *path, uint64_t seed)
 {
 	for (uint32_t round = 0; round < 150; round++)
-		anything_one(path, &seed);
+		anything_one(path, &seed, false);
+}
+
+static void
+anything_split_often(const struct mana_path *path, uint64_t seed)
+{
+	for (uint32_t round = 0; round < 400; round++)
+		if ((path->flags & MANA_RX_F_SCATTER) != 0)
+			anything_one(path, &seed, true);
 }
 
 static void
@@ -388,6 +473,13 @@ anything(void **state)
 {
 	(void)state;
 	for_each_path(anything_often);
+}
+
+static void
+anything_split(void **state)
+{
+	(void)state;
+	for_each_path(anything_split_often);
 }
 
 /* The ends of a queue: CQEs of another lap, unknown types, twice. */
@@ -429,6 +521,7 @@ main(void)
 		cmocka_unit_test(every_flag),
 		cmocka_unit_test(every_size_and_place),
 		cmocka_unit_test(anything),
+		cmocka_unit_test(anything_split),
 		cmocka_unit_test(ends),
 	};
 
