@@ -69,6 +69,12 @@ struct mana_verbs_rings {
 	struct mana_verbs_ring *first;
 };
 
+/*
+ * Why a verb has failed that returns a pointer: they leave it in errno, some do
+ * not. For the files of this seam.
+ */
+int mana_verbs_last_error(void);
+
 /* The RDMA devices of the machine; empty is not an error. */
 int mana_verbs_list_get(struct ibv_device ***list, int *nb_devices);
 void mana_verbs_list_put(struct ibv_device **list);
