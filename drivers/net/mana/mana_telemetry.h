@@ -32,6 +32,7 @@ int mana_tel_fail_port(struct rte_tel_data *d, uint64_t port_id);
 void mana_tel_add_hex(struct rte_tel_data *d, const char *name, uint64_t value);
 
 /* Commands. */
+int mana_tel_queue(const char *cmd, const char *params, struct rte_tel_data *d);
 int mana_tel_mr(const char *cmd, const char *params, struct rte_tel_data *d);
 int mana_tel_events(const char *cmd, const char *params, struct rte_tel_data *d);
 
