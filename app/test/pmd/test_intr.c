@@ -168,6 +168,71 @@ test_disabled_is_quiet(void **state)
 	assert_null(sleep_on(RTE_EPOLL_PER_THREAD, QUIET_MS));
 }
 
+/* A frame that goes to this work queue of four: by entry of the table, hash & 3. */
+static uint32_t
+seed_of(struct bench *bench, uint16_t port, uint32_t entry)
+{
+	struct rte_mbuf *m;
+	uint64_t end = bench_deadline();
+	uint32_t seed, hash;
+
+	for (seed = 0;; seed++) {
+		send_one(bench, seed);
+		for (uint16_t q = 0; rte_eth_rx_burst(port, q, &m, 1) == 0; q = (q + 1) % 3)
+			assert_true(rte_get_timer_cycles() < end);
+		hash = m->hash.rss;
+		rte_pktmbuf_free(m);
+		if (hash % 4 == entry)
+			return seed;
+	}
+}
+
+/*
+ * Queue 0 of three has two of the device's four work queues. One of them has
+ * made the event; disabled, the other one makes none.
+ */
+static void
+test_disabled_is_quiet_for_all(void **state)
+{
+	static const struct bench_config config = {
+		.nb_rxq = 3, .nb_txq = 1, .nb_rxd = 64, .rss_hf = BENCH_RSS,
+		.rx_offloads = RTE_ETH_RX_OFFLOAD_RSS_HASH,
+		.intr = { .rxq = 1 },
+	};
+	struct bench *bench = *state;
+	uint16_t port = bench->port[1];
+	struct rte_eth_rss_reta_entry64 reta = { .mask = UINT64_MAX };
+	uint32_t seeds[2], nb = 0, before;
+
+	bench_start(bench, &config);
+	assert_int_equal(rte_eth_dev_rss_reta_query(port, &reta, 4), 0);
+	for (uint32_t entry = 0; entry < 4; entry++)
+		if (reta.reta[entry] == 0)
+			seeds[nb++] = seed_of(bench, port, entry);
+	assert_int_equal(nb, 2);
+	listen_to(port, 0, RTE_EPOLL_PER_THREAD);
+	/* Both CQs are created armed: their events are taken before. */
+	for (unsigned int i = 0; i < 2; i++) {
+		enable(port, 0);
+		disable(port, 0);
+	}
+	while (sleep_on(RTE_EPOLL_PER_THREAD, 0) != NULL)
+		disable(port, 0);
+	for (unsigned int first = 0; first < 2; first++) {
+		enable(port, 0);
+		send_one(bench, seeds[first]);
+		assert_ptr_equal(sleep_on(RTE_EPOLL_PER_THREAD, LIMIT_MS),
+				 data_of(port, 0));
+		disable(port, 0);
+		assert_int_equal(take_all(port, 0), 1);
+		before = bench_wire(bench, 1).rx_packets;
+		send_one(bench, seeds[!first]);
+		wait_waiting(bench, before + 1);
+		assert_null(sleep_on(RTE_EPOLL_PER_THREAD, QUIET_MS));
+		assert_int_equal(take_all(port, 0), 1);
+	}
+}
+
 /* A burst smaller than what waits: the rest makes the event, too. */
 static void
 test_arming_with_packets_left(void **state)
@@ -525,6 +590,7 @@ main(void)
 		BENCH_TEST(test_change_while_asleep),
 		BENCH_TEST(test_enabled_while_held),
 		BENCH_TEST(test_disabled_is_quiet),
+		BENCH_TEST(test_disabled_is_quiet_for_all),
 		BENCH_TEST(test_arming_with_packets_left),
 		BENCH_TEST(test_queues_in_one_set),
 		BENCH_TEST(test_descriptor),

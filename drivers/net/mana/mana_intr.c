@@ -138,8 +138,12 @@ mana_rx_queue_intr_disable(struct rte_eth_dev *dev, uint16_t queue_id)
 	ret = mana_verbs_channel_drain(intr->channel);
 	if (ret < 0)
 		return ret;
-	/* An event is given once. Without one the CQs are still armed. */
-	if (ret == 0 && was_armed != 0)
+	/*
+	 * A CQ gives an event once: who has given one is not armed any more.
+	 * Where there was none, or where there are several CQs, some are.
+	 */
+	if (was_armed != 0 &&
+	    (ret == 0 || mana_rxq_has_chain(dev->data->rx_queues[queue_id])))
 		mana_rxq_disarm(dev->data->rx_queues[queue_id]);
 	return 0;
 }

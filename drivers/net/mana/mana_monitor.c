@@ -39,7 +39,7 @@ mana_get_monitor_addr(void *queue, struct rte_power_monitor_cond *pmc)
 	if (rxq == NULL)
 		return -EINVAL;
 	/* One address cannot stand for several CQs. */
-	if (rxq->more.turn != NULL)
+	if (mana_rxq_has_chain(rxq))
 		return -ENOTSUP;
 	if (!mana_rxq_look_begin(rxq))
 		return -EBUSY;

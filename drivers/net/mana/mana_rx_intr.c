@@ -67,7 +67,7 @@ mana_rx_walk(struct mana_rxq *rxq, const volatile uint8_t *held,
 			ret = one(at, mana_rxq_nb_backlog(at) != 0);
 		if (ret != 0)
 			*worst = ret;
-		at = rxq->more.turn != NULL ? at->chain_next : NULL;
+		at = mana_rxq_has_chain(rxq) ? at->chain_next : NULL;
 		if (at == rxq)
 			break;
 	}

@@ -22,7 +22,7 @@
 static bool
 mana_rx_has_more(const struct mana_rxq *rxq)
 {
-	return rxq->more.turn != NULL || mana_rxq_nb_backlog(rxq) != 0;
+	return mana_rxq_has_chain(rxq) || mana_rxq_nb_backlog(rxq) != 0;
 }
 
 /* A stopped queue's packets: they are counted by the burst, and freed. */

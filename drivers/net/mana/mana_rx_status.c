@@ -94,7 +94,7 @@ mana_rxq_nb_done(struct mana_rxq *rxq, uint32_t max)
 		if (nb < max && !at->is_sink)
 			nb += mana_rx_nb_done(at, max - nb);
 		at = at->chain_next;
-	} while (rxq->more.turn != NULL && at != rxq);
+	} while (mana_rxq_has_chain(rxq) && at != rxq);
 	mana_rxq_look_end(rxq);
 	return nb;
 }

@@ -447,6 +447,13 @@ void mana_rxq_backlog(struct mana_rxq *rxq, struct rte_mbuf **backlog,
 /* Frees the backlog's packets, too. Returns how many they were. */
 uint32_t mana_rxq_backlog_free(struct mana_rxq *rxq);
 
+/* Whether polls of the queue bring packets of other work queues, too. */
+static inline bool
+mana_rxq_has_chain(const struct mana_rxq *rxq)
+{
+	return rxq->more.turn != NULL;
+}
+
 static inline uint32_t
 mana_rxq_nb_backlog(const struct mana_rxq *rxq)
 {
