@@ -17,7 +17,7 @@
 
 #include "mana_devargs.h"
 #include "mana_log.h"
-#include "mana_rxtx.h"
+#include "mana_path.h"
 
 /* The probe's. */
 int mana_logtype_init;

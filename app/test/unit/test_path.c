@@ -14,7 +14,7 @@
 #include <rte_cpuflags.h>
 #include <rte_vect.h>
 
-#include "mana_rxtx.h"
+#include "mana_path.h"
 
 #define A 1u
 #define B 2u

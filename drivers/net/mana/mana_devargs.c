@@ -12,7 +12,7 @@
 
 #include "mana_devargs.h"
 #include "mana_log.h"
-#include "mana_rxtx.h"
+#include "mana_path.h"
 
 /* The port number of verbs has 8 bits (ibv_query_port). */
 #define MAX_PORT 255

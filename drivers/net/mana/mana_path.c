@@ -9,7 +9,7 @@
 #include <rte_cpuflags.h>
 #include <rte_vect.h>
 
-#include "mana_rxtx.h"
+#include "mana_path.h"
 
 /*
  * Vectors of 128 bits are part of what DPDK asks of a processor on the
