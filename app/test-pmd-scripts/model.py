@@ -19,6 +19,9 @@ MODEL = os.path.join(BUILD, "model", "mana-model")
 PLUGIN = os.environ.get(
     "MANA_PLUGIN", os.path.join(BUILD, "drivers", "librte_net_mana.so.23.0"))
 
+# A test that is killed leaves no machine behind.
+os.environ["MANA_MODEL_END_WITH_PARENT"] = "1"
+
 MAC_BASE = 0x000d3a000001
 
 

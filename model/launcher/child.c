@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include <ctype.h>
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +15,7 @@
 #include "child.h"
 #include "loadable.h"
 #include "options.h"
+#include "proc.h"
 
 #define LIBRARY "libmana-model.so"
 #define GRACE_MS 1000 /* between asking the rest to end and making it */
@@ -226,41 +225,16 @@ child_signal(const struct child *child, int signo)
 		kill(child->pid, signo);
 }
 
-/* The parent of a process, from /proc/<pid>/stat (proc(5)); 0: not known. */
-static pid_t
-parent_of(const char *pid)
-{
-	char path[64], text[512], *p;
-	int parent = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%.16s/stat", pid);
-	file = fopen(path, "re");
-	if (file == NULL)
-		return 0;
-	if (fgets(text, sizeof(text), file) != NULL) {
-		p = strrchr(text, ')'); /* the name may hold anything */
-		if (p != NULL && sscanf(p + 1, " %*c %d", &parent) != 1)
-			parent = 0;
-	}
-	fclose(file);
-	return (pid_t)parent;
-}
-
 static void
-signal_children(int signo)
+signal_children(int signo, pid_t spared)
 {
-	DIR *dir = opendir("/proc");
-	const struct dirent *entry;
+	size_t nb;
+	struct proc *list = proc_list(&nb);
 
-	if (dir == NULL)
-		return;
-	while ((entry = readdir(dir)) != NULL) {
-		if (isdigit((unsigned char)entry->d_name[0]) &&
-		    parent_of(entry->d_name) == getpid())
-			kill((pid_t)atoi(entry->d_name), signo);
-	}
-	closedir(dir);
+	for (size_t i = 0; i < nb; i++)
+		if (list[i].parent == getpid() && list[i].pid != spared)
+			kill(list[i].pid, signo);
+	free(list);
 }
 
 /* True while there is any; sleeps a little. */
@@ -280,21 +254,21 @@ has_children(struct child *child)
 }
 
 void
-child_end_all(struct child *child)
+child_end_all(struct child *child, pid_t spared)
 {
 	int signo = SIGTERM;
 
 	if (!has_children(child))
 		return;
 	for (;;) {
-		signal_children(signo);
-		signal_children(SIGCONT); /* stopped ones would never hear it */
+		signal_children(signo, spared);
+		signal_children(SIGCONT, spared); /* stopped ones would never hear it */
 		for (int ms = 0; ms < GRACE_MS; ms += POLL_MS) {
 			if (!has_children(child))
 				return;
 			/* Killed ones leave their children to us. */
 			if (signo == SIGKILL)
-				signal_children(signo);
+				signal_children(signo, spared);
 		}
 		signo = SIGKILL;
 	}

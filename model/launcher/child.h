@@ -33,8 +33,11 @@ void child_reap(struct child *child);
 /* Pass on a signal that was sent to the launcher. */
 void child_signal(const struct child *child, int signo);
 
-/* The machine is switched off: end every descendant that is left. */
-void child_end_all(struct child *child);
+/*
+ * The machine is switched off: end every descendant that is left, but for one
+ * that wait() does not see (guardian.h; 0: none).
+ */
+void child_end_all(struct child *child, pid_t spared);
 
 /* The launcher's exit status for the program's. */
 int child_exit_status(const struct child *child);

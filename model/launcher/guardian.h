@@ -11,6 +11,8 @@
 
 #include <sys/types.h>
 
+#define GUARDIAN_NAME "mana-guardian" /* in ps */
+
 struct guardian {
 	pid_t pid; /* 0: none */
 	int pipe;  /* its end closes with the launcher */

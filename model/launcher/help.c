@@ -89,7 +89,8 @@ options_help(void)
 "       mana-model --list-violations\n"
 "\n"
 "Runs a program on a modelled machine with MANA adapters. The machine is\n"
-"switched off, and whatever still runs on it ended, when the program ends.\n",
+"switched off, and whatever still runs on it ended, when the program ends, or\n"
+"when mana-model itself is killed.\n",
 	      stdout);
 	print_rows("The machine", options_machine);
 	print_rows("The wires", options_wire);
@@ -106,6 +107,8 @@ options_help(void)
 "mana-model itself failed, 126 if the program could not be started, 127 if it\n"
 "was not found.\n"
 "\n"
-"The run folder is made in $MANA_MODEL_RUNDIR, else in /dev/shm, else in /tmp.\n",
+"The run folder is made in $MANA_MODEL_RUNDIR, else in /dev/shm, else in /tmp.\n"
+"With MANA_MODEL_END_WITH_PARENT=1 the machine is switched off, too, when the\n"
+"process ends that has started mana-model.\n",
 	      stdout);
 }

@@ -103,7 +103,7 @@ join_run(const struct options *options)
 		return OPTIONS_EXIT_OWN_ERROR;
 	}
 	watch(&relay, &child, machine_fd, name);
-	child_end_all(&child);
+	child_end_all(&child, 0);
 	leave();
 	close(machine_fd);
 	return child_exit_status(&child);

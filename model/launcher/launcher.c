@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #include "ctl.h"
 #include "file_check.h"
 #include "idle.h"
+#include "inhabitants.h"
 #include "join.h"
 #include "kernel.h"
 #include "ledger.h"
@@ -217,9 +219,10 @@ run(struct launcher *l)
 		return OPTIONS_EXIT_OWN_ERROR;
 	}
 	watch(l);
-	guardian_dismiss(&l->making.guardian); /* it is a child, too */
-	child_end_all(&l->child);
+	/* On guard to the end: whoever ends a test kills us amid this. */
+	child_end_all(&l->child, l->making.guardian.pid);
 	join_end_all();
+	inhabitants_end(l->making.run_dir); /* of launchers that were killed */
 	kernel_reclaim_dead();
 	outlets_transmit(); /* the last ones */
 	capture_finish();
@@ -269,6 +272,20 @@ act(struct launcher *l)
 	return status;
 }
 
+/*
+ * A test that is killed cannot end what it has started. Ours alone, not of the
+ * program. The guardian does the rest.
+ */
+static void
+end_with_parent(void)
+{
+	const char *wanted = getenv("MANA_MODEL_END_WITH_PARENT");
+
+	if (wanted != NULL && strcmp(wanted, "1") == 0)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	unsetenv("MANA_MODEL_END_WITH_PARENT");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -276,6 +293,7 @@ main(int argc, char **argv)
 	int status;
 
 	memset(&launcher, 0, sizeof(launcher));
+	end_with_parent();
 	options_parse(argc, argv, &launcher.options);
 	status = act(&launcher);
 	options_release(&launcher.options);

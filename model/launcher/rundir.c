@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "inhabitants.h"
 #include "options.h"
 #include "rundir.h"
 
@@ -164,8 +165,10 @@ sweep(void)
 		    (size_t)snprintf(path, sizeof(path), "%s/%s", base_folder(),
 				     entry->d_name) >= sizeof(path))
 			continue;
-		if (is_stale(path))
-			rundir_remove(path);
+		if (!is_stale(path))
+			continue;
+		inhabitants_end(path);
+		rundir_remove(path);
 	}
 	closedir(dir);
 }

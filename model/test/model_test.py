@@ -11,6 +11,9 @@ import sys
 import tempfile
 import unittest
 
+# A test that is killed leaves no machine behind.
+os.environ["MANA_MODEL_END_WITH_PARENT"] = "1"
+
 FOLDER = os.path.abspath(sys.argv[1])
 MODEL = os.path.join(FOLDER, "mana-model")
 

@@ -54,7 +54,8 @@ class Join(unittest.TestCase):
         self.folder = tempfile.mkdtemp(prefix="mana-join-")
         # What a killed launcher leaves is just being removed.
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.environment = dict(os.environ, MANA_MODEL_RUNDIR=self.folder)
+        self.environment = dict(os.environ, MANA_MODEL_END_WITH_PARENT="1",
+                                MANA_MODEL_RUNDIR=self.folder)
         self.socket = os.path.join(self.folder, "s")
         self.path = os.path.join(self.folder, "report")
         self.started = []

@@ -28,7 +28,8 @@ class Case(unittest.TestCase):
         self.base = tempfile.mkdtemp(prefix="rough-")
         self.folders = os.path.join(self.base, "machines")
         os.mkdir(self.folders)
-        self.env = dict(os.environ, MANA_MODEL_RUNDIR=self.folders)
+        self.env = dict(os.environ, MANA_MODEL_END_WITH_PARENT="1",
+                        MANA_MODEL_RUNDIR=self.folders)
         self.env.pop("LD_PRELOAD", None)
         self.env["ASAN_OPTIONS"] = "detect_leaks=0:handle_segv=0"
 

@@ -55,7 +55,8 @@ class Case(unittest.TestCase):
         self.folder = tempfile.mkdtemp(
             prefix="shell-test-",
             dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
-        env = dict(os.environ, MANA_MODEL_RUNDIR=self.folder, LC_ALL="C")
+        env = dict(os.environ, MANA_MODEL_END_WITH_PARENT="1",
+                   MANA_MODEL_RUNDIR=self.folder, LC_ALL="C")
         env.pop("LD_PRELOAD", None)
         # Of the programs here, none is built for it.
         env["ASAN_OPTIONS"] = ":".join(

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The processes of the system, as proc(5) tells.
+ */
+
+#ifndef MODEL_PROC_H
+#define MODEL_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct proc {
+	pid_t pid;
+	pid_t parent; /* 0: not known, it may have ended meanwhile */
+	bool is_marked; /* the caller's; false at first */
+};
+
+/* All there are, to be freed; NULL: they cannot be read. */
+struct proc *proc_list(size_t *nb);
+
+#endif /* MODEL_PROC_H */
