@@ -10,22 +10,24 @@
 #            known-WAY or known-WAY.CASE; the last line counts ways, of which one is
 #            detected when all its breakages are
 #
-# The copy and its build stay in build-broken/ (git-ignored), so that only what
-# a breakage touches is compiled again.
+# Each processor has a copy and a build of its own, which stay in build-broken/
+# (git-ignored), so that only what a breakage touches and its tests need is
+# compiled again. JOBS: how many, not as many as there are processors.
 
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/.." && pwd)
 table=$here/broken.txt
 work=$root/build-broken
-tree=$work/tree
-build=$work/build
 log=$work/log
+jobs=${JOBS:-$(nproc)}
+python=/usr/bin/python3
 rm -rf "$log"
-mkdir -p "$tree" "$log"
+mkdir -p "$log"
+# Nothing is compiled twice here.
+export CCACHE_DISABLE=1
+export PYTHONDONTWRITEBYTECODE=1
 
-nb=0
-nb_detected=0
 known=
 case ${1:-} in
 --known)
@@ -37,15 +39,12 @@ case ${1:-} in
 	exit 2
 	;;
 esac
+names_wanted=$*
 
 # Brings the copy to the state of the tree. What is copied is new to ninja, what has
 # not changed keeps its time.
 copy_tree() {
-	(cd "$root" && find . -type f ! -path './.git/*' ! -path './build*' \
-		! -path './rival/*' ! -path './in-tree/*' \
-		! -path './dpdk-source/*' ! -path './dpdk-examples/*' \
-		! -path './trixie-root*' ! -path './.cache/*' \
-		! -name '*.pyc') >"$work/files"
+	mkdir -p "$tree"
 	while read -r f; do
 		cmp -s "$root/$f" "$tree/$f" && continue
 		mkdir -p "$tree/$(dirname "$f")"
@@ -56,18 +55,37 @@ copy_tree() {
 	done
 }
 
-# $1: log. Compiling takes most of the time: no optimization; and where the tests
-# of the known ways are all, only they.
-build_copy() {
+list_files() {
+	(cd "$root" && find . -type f ! -path './.git/*' ! -path './build*' \
+		! -path './rival/*' ! -path './in-tree/*' \
+		! -path './dpdk-source/*' ! -path './dpdk-examples/*' \
+		! -path './trixie-root*' ! -path './.cache/*' \
+		! -name '*.pyc')
+}
+
+# $1: log. Compiling takes most of the time: no optimization.
+set_up_copy() {
 	[ -e "$build/build.ninja" ] ||
-		meson setup -Doptimization=0 "$build" "$tree" >"$1" 2>&1 ||
+		CC=gcc meson setup -Doptimization=0 "$build" "$tree" >"$1" 2>&1 ||
 		return 1
-	# shellcheck disable=SC2086 # nothing, or a word
-	ninja -C "$build" ${known:+known-tests} >>"$1" 2>&1
+	# An earlier one may know of other tests and targets.
+	ninja -C "$build" build.ninja >>"$1" 2>&1 || return 1
+	"$python" "$here/precompile.py" "$build" >>"$1" 2>&1
+}
+
+# $1: log, the rest: tests. Only what they need.
+build_copy() {
+	to=$1
+	shift
+	targets=$("$python" "$here/test-targets.py" "$build" "$@" 2>>"$to") ||
+		return 1
+	# A test may be a script that needs nothing; build.ninja may be out of date.
+	# shellcheck disable=SC2086 # a list of words
+	ninja -C "$build" -j 1 ${targets:-build.ninja} >>"$to" 2>&1
 }
 
 # $1: log, $2: argument of meson test, then names of tests, or suites as
-# suite:NAME.
+# suite:NAME. The other copies' work is no reason to run out of time.
 run_tests() {
 	to=$1
 	how=$2
@@ -81,13 +99,14 @@ run_tests() {
 		esac
 	done
 	# shellcheck disable=SC2086 # lists of words
+	set -- -C "$build" --no-rebuild --num-processes 1 \
+		--timeout-multiplier "$((jobs < 3 ? jobs + 1 : 4))" "$how"
+	# shellcheck disable=SC2086 # lists of words
 	if [ -n "$suites" ]; then
-		meson test -C "$build" --no-rebuild "$how" $suites \
-			>>"$to" 2>&1 || return 1
+		meson test "$@" $suites >>"$to" 2>&1 || return 1
 	fi
 	# shellcheck disable=SC2086 # lists of words
-	[ -z "$names" ] || meson test -C "$build" --no-rebuild "$how" \
-		$names >>"$to" 2>&1
+	[ -z "$names" ] || meson test "$@" $names >>"$to" 2>&1
 }
 
 # The known way of a breakage, from its first test; nothing: none.
@@ -102,7 +121,7 @@ way_of() {
 
 # Of the ways that have tests those of which every breakage was detected.
 count_ways() {
-	meson test -C "$build" --no-rebuild --list 2>/dev/null |
+	meson test -C "$work/1/build" --no-rebuild --list 2>/dev/null |
 		sed -nE 's,.* / known-([^.]*).*,\1,p' | sort -u >"$work/ways"
 	nb_ways=$(wc -l <"$work/ways")
 	nb_ways_detected=0
@@ -120,29 +139,47 @@ count_ways() {
 one_breakage() {
 	name=$1 file=$2 expression=$3 tests=$4
 	to=$log/$name
+	whole=$work/$copy/whole
 	# shellcheck disable=SC2086 # a list of words
 	way=$(way_of $tests)
 	echo "$way" >>"$work/ways-tried"
-	nb=$((nb + 1))
-	cp -p "$tree/$file" "$work/whole"
+	echo "$name" >>"$work/tried"
+	cp -p "$tree/$file" "$whole"
 	sed -E -i "$expression" "$tree/$file"
 	touch "$tree/$file"
-	if cmp -s "$work/whole" "$tree/$file"; then
+	# shellcheck disable=SC2086 # a list of words
+	if cmp -s "$whole" "$tree/$file"; then
 		echo "FAIL broken: $name: the expression changes nothing in $file"
-	elif ! build_copy "$to"; then
+	elif ! build_copy "$to" $tests; then
 		echo "FAIL broken: $name: does not compile, see $to"
 	elif run_tests "$to" --maxfail=1 $tests; then
 		echo "FAIL broken: $name: $tests passed"
 	elif ! grep -Eq '^(Fail|Timeout): +[1-9]' "$to"; then
 		echo "FAIL broken: $name: no test has run, see $to"
+	elif ! is_by_breakage "$to" && ! whole_again "$to" $tests; then
+		echo "FAIL broken: $name: $tests fail without it, too, see $to"
 	else
-		nb_detected=$((nb_detected + 1))
+		echo "$name" >>"$work/detected"
 		echo "$way" >>"$work/ways-detected"
 		echo "PASS broken: $name, noticed by $(sed -nE \
 			's,^ *[0-9]+/[0-9]+ (.*[^ ]) +(FAIL|TIMEOUT|ERROR).*,\1,p' \
 			"$to" | sed 's/.* //' | sort -u | tr '\n' ' ')"
 	fi
-	cp "$work/whole" "$tree/$file"
+	cp "$whole" "$tree/$file"
+}
+
+# $1: log. Not by a test that ran out of time or a model that could not start (its
+# exit status 125), which may have another cause.
+is_by_breakage() {
+	grep -E '(FAIL|ERROR)  ' "$1" | grep -Evq 'exit status 125'
+}
+
+# $1: log, the rest: tests. With the file as it was.
+whole_again() {
+	to=$1
+	shift
+	cp "$whole" "$tree/$file"
+	build_copy "$to" "$@" && run_tests "$to" --maxfail=0 "$@"
 }
 
 # $1: name, $2: tests
@@ -156,29 +193,99 @@ wanted() {
 	return 1
 }
 
-names_wanted=$*
-copy_tree
-: >"$work/ways-tried"
-: >"$work/ways-detected"
+# The rows that are wanted. First those that need no model, and those of a file
+# together: what a copy builds is for the next row, too.
+list_rows() {
+	while IFS='|' read -r name file expression tests; do
+		case $name in
+		''|'#'*) continue ;;
+		esac
+		wanted "$name" "$tests" || continue
+		case $tests in
+		*pmd-*) kind=2 ;;
+		unit-*|known-*|check-*|proof-loads) kind=1 ;;
+		*) kind=2 ;;
+		esac
+		printf "%s\n" "$kind|$tests|$file|$name|$expression"
+	done <"$table" | sort
+}
 
-# The whole tree passes what the broken ones must not.
-every=$(grep -v '^#' "$table" | while IFS='|' read -r name _ _ tests; do
-	[ -z "$name" ] || ! wanted "$name" "$tests" || printf '%s\n' $tests
-done | sort -u)
-if ! build_copy "$log/whole" || ! run_tests "$log/whole" --maxfail=0 $every; then
-	echo "FAIL broken: the tree fails without being broken, see $log/whole"
-	exit 1
-fi
+# The next row, of the first copy from the top, of the others from the end.
+take_row() {
+	(
+		flock 9
+		[ ! -e "$work/stop" ] && [ -s "$work/rows" ] || exit 1
+		if [ "$copy" -eq 1 ]; then
+			head -n 1 "$work/rows"
+			sed -i 1d "$work/rows"
+		else
+			tail -n 1 "$work/rows"
+			sed -i '$d' "$work/rows"
+		fi
+	) 9>"$work/lock"
+}
 
-while IFS='|' read -r name file expression tests <&3; do
-	case $name in
-	''|'#'*) continue ;;
-	esac
-	wanted "$name" "$tests" || continue
-	one_breakage "$name" "$file" "$expression" "$tests"
-done 3<"$table"
+# The whole tree passes what the broken ones must not: of the rows' tests, a share
+# of those that the copy is about to need.
+whole_passes() {
+	from=1
+	to=2
+	[ "$jobs" -eq 1 ] || from=$((copy == 1 ? 1 : 2)) to=$from
+	every=$(sed -nE "s/^[$from$to]\\|([^|]*)\\|.*/\\1/p" "$work/all-rows" |
+		tr ' ' '\n' | sort -u)
+	[ "$copy" -le 2 ] && [ -n "$every" ] || return 0
+	# shellcheck disable=SC2086 # a list of words
+	build_copy "$log/whole-$copy" $every &&
+		run_tests "$log/whole-$copy" --maxfail=0 $every
+}
 
+# $1: number of the copy
+work_on() {
+	copy=$1
+	tree=$work/$copy/tree
+	build=$work/$copy/build
+	copy_tree
+	if ! set_up_copy "$log/whole-$copy" || ! whole_passes; then
+		echo "FAIL broken: the tree fails without being broken, see" \
+			"$log/whole-$copy"
+		touch "$work/stop"
+		return
+	fi
+	while row=$(take_row); do
+		IFS='|' read -r _ tests file name expression <<-EOF
+		$row
+		EOF
+		one_breakage "$name" "$file" "$expression" "$tests"
+	done
+}
+
+# An earlier layout.
+rm -rf "$work/tree" "$work/build"
+rm -f "$work/stop"
+list_files >"$work/files"
+list_rows >"$work/all-rows"
+nb=$(wc -l <"$work/all-rows")
+[ "$jobs" -le "$nb" ] || jobs=$nb
+cp "$work/all-rows" "$work/rows"
+for list in tried detected ways-tried ways-detected; do
+	: >"$work/$list"
+done
+
+copies=
 status=0
+trap 'touch "$work/stop"; kill $copies; exit 130' INT TERM
+for n in $(seq "$jobs"); do
+	work_on "$n" &
+	copies="$copies $!"
+done
+for copy in $copies; do
+	wait "$copy" || {
+		echo "FAIL broken: a copy ended early"
+		status=1
+	}
+done
+[ ! -e "$work/stop" ] || exit 1
+nb_detected=$(wc -l <"$work/detected")
 [ "$nb_detected" -eq "$nb" ] && [ "$nb" -gt 0 ] || status=1
 if [ -z "$names_wanted" ]; then
 	count_ways
