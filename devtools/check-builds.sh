@@ -121,7 +121,7 @@ arm64_unit_tests() {
 	nb=0
 	nb_failed=0
 	meson test -C "$work/build-$1" --no-rebuild --suite unit \
-		--num-processes "$jobs" --timeout-multiplier 5 \
+		--num-processes "$jobs" --timeout-multiplier 30 \
 		--print-errorlogs >"$log" 2>&1 || ok=no
 	# " 1/16 dpdk-mana:fast+unit / unit-mr   OK   0.10s"; failed ones twice
 	sed -n 's|^ *[0-9]*/[0-9]* .* / \([^ ]*\) *\([A-Z]*\) .*|\2 \1|p' \

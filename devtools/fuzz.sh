@@ -34,14 +34,18 @@ command -v clang >/dev/null || {
 	exit 1
 }
 
+# Of two at a time, one builds.
+mkdir -p "$build"
+exec 9>"$build/lock"
+flock 9
 [ -e "$build/build.ninja" ] || CC=clang meson setup "$build" "$root" \
 	-Dfuzz=enabled -Db_sanitize=address,undefined -Db_lundef=false \
-	-Dbuildtype=debugoptimized >"$root/build-fuzz.log" 2>&1 || {
-	cat "$root/build-fuzz.log" >&2
+	-Dbuildtype=debugoptimized >"$build/setup.log" 2>&1 || {
+	cat "$build/setup.log" >&2
 	exit 1
 }
-rm -f "$root/build-fuzz.log"
 ninja -C "$build" "model/test/fuzz/fuzz_$target" >&2
+exec 9>&-
 
 corpus=$root/model/test/fuzz/corpus/$target
 found=$build/found-$target

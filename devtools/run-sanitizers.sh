@@ -9,11 +9,17 @@
 # runtime libraries are preloaded, before the model's (the launcher keeps what is
 # in LD_PRELOAD first).
 #
-# usage: run-sanitizers.sh [build folder] [arguments of meson test]
+# usage: run-sanitizers.sh [--build] [build folder] [arguments of meson test]
+#   --build: builds only
 #   without arguments all suites but soak, which would show nothing more
 
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
+only_build=
+if [ "${1:-}" = --build ]; then
+	only_build=yes
+	shift
+fi
 build=${1:-$root/build-sanitizers}
 [ $# -eq 0 ] || shift
 [ $# -ne 0 ] || set -- --no-suite soak
@@ -34,6 +40,7 @@ done
 	-Db_sanitize=address,undefined -Db_lundef=false \
 	-Dbuildtype=debugoptimized -Dwerror=true
 ninja -C "$build"
+[ -z "$only_build" ] || exit 0
 
 # Leaks are looked for in programs of ours, see with-sanitizers.sh.
 export MANA_SANITIZER_RUNTIME="$runtime"
