@@ -135,6 +135,7 @@ mana_rx_queue_intr_disable(struct rte_eth_dev *dev, uint16_t queue_id)
 		return -EINVAL;
 	was_armed = mana_atomic_load(&intr->is_armed);
 	mana_atomic_store(&intr->is_armed, 0);
+	mana_rxq_arm_forget(dev->data->rx_queues[queue_id]);
 	ret = mana_verbs_channel_drain(intr->channel);
 	if (ret < 0)
 		return ret;

@@ -50,7 +50,7 @@
 int mana_quiesce_rx(struct mana_priv *priv);
 /*
  * Lets bursts in again. Interrupts that were enabled while a queue was held,
- * also by a mana_quiesce_rx() that gave up, are armed.
+ * also by a mana_quiesce_rx() that gave up, and not disabled again, are armed.
  */
 void mana_quiesce_end(struct mana_priv *priv);
 

@@ -87,7 +87,7 @@ mana_rxq_arm(struct mana_rxq *rxq)
 	mana_atomic_store(&rxq->more.is_arm_due, 1);
 	rte_compiler_barrier();
 	if (mana_rx_walk(rxq, &rxq->odd.held, mana_rx_arm_one, &worst))
-		mana_atomic_store(&rxq->more.is_arm_due, 0);
+		mana_rxq_arm_forget(rxq);
 	mana_burst_leave(&rxq->more.is_busy);
 	return worst;
 }
@@ -98,7 +98,7 @@ mana_rxq_disarm(struct mana_rxq *rxq)
 	int worst;
 
 	mana_burst_enter(&rxq->more.is_busy);
-	mana_atomic_store(&rxq->more.is_arm_due, 0);
+	mana_rxq_arm_forget(rxq);
 	(void)mana_rx_walk(rxq, &rxq->odd.held, mana_rx_disarm_one, &worst);
 	mana_burst_leave(&rxq->more.is_busy);
 }
@@ -110,7 +110,7 @@ mana_rxq_arm_held(struct mana_rxq *rxq)
 	int worst;
 
 	/* What is noted from here on may have come too late for this. */
-	mana_atomic_store(&rxq->more.is_arm_due, 0);
+	mana_rxq_arm_forget(rxq);
 	rte_compiler_barrier();
 	(void)mana_rx_walk(rxq, &not_held, mana_rx_arm_one, &worst);
 }

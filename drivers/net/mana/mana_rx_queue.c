@@ -175,7 +175,7 @@ void
 mana_rxq_close(struct mana_rxq *rxq)
 {
 	mana_cq_close(&rxq->cq);
-	mana_atomic_store(&rxq->more.is_arm_due, 0);
+	mana_rxq_arm_forget(rxq);
 	rxq->rest = (struct mana_rx_rest){0};
 	rxq->odd.rest = 0;
 	rxq->odd.hungry = 0;

@@ -430,6 +430,12 @@ mana_rxq_is_arm_due(const struct mana_rxq *rxq)
 {
 	return mana_atomic_load(&rxq->more.is_arm_due) != 0;
 }
+/* What was noted while the queue was held is not wanted any more. */
+static inline void
+mana_rxq_arm_forget(struct mana_rxq *rxq)
+{
+	mana_atomic_store(&rxq->more.is_arm_due, 0);
+}
 
 /* The event is not wanted any more; it may still come. As mana_rxq_arm(). */
 void mana_rxq_disarm(struct mana_rxq *rxq);
