@@ -206,9 +206,12 @@ test_disabled_is_quiet_for_all(void **state)
 
 	bench_start(bench, &config);
 	assert_int_equal(rte_eth_dev_rss_reta_query(port, &reta, 4), 0);
-	for (uint32_t entry = 0; entry < 4; entry++)
-		if (reta.reta[entry] == 0)
-			seeds[nb++] = seed_of(bench, port, entry);
+	for (uint32_t entry = 0; entry < 4; entry++) {
+		if (reta.reta[entry] != 0)
+			continue;
+		assert_true(nb < RTE_DIM(seeds));
+		seeds[nb++] = seed_of(bench, port, entry);
+	}
 	assert_int_equal(nb, 2);
 	listen_to(port, 0, RTE_EPOLL_PER_THREAD);
 	/* Both CQs are created armed: their events are taken before. */

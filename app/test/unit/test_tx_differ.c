@@ -171,6 +171,18 @@ random_share(struct way *way, struct rte_mbuf *m, struct rte_mbuf *last)
 	return m;
 }
 
+/*
+ * Who says one segment is believed, without a look at next: what follows is
+ * the application's to lose.
+ */
+static uint16_t
+random_lie(uint16_t nb_segs)
+{
+	if (seldom(3))
+		return 0;
+	return nb_segs > 2 && seldom(2) ? nb_segs - 1 : nb_segs + 1;
+}
+
 static struct rte_mbuf *
 random_packet(struct way *way, enum mood mood)
 {
@@ -198,7 +210,7 @@ random_packet(struct way *way, enum mood mood)
 	if (is_wild && seldom(10))
 		m = random_share(way, m, last);
 	else if (is_wild && seldom(40))
-		m->nb_segs += 1; /* a lie */
+		m->nb_segs = random_lie(m->nb_segs);
 	return m;
 }
 

@@ -374,6 +374,42 @@ copies_wait_for_copies(void **state)
 	bed_tx_delete(bed);
 }
 
+/* Whatever the packet says of its segments: all but one BU are the device's. */
+static void
+wrong_count_touches_nothing(void **state)
+{
+	static const uint16_t counts[] = { 0, 1, 3, UINT16_MAX };
+	uint8_t before[4096];
+
+	(void)state;
+	for (uint32_t i = 0; i < RTE_DIM(counts); i++) {
+		struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){
+			.nb_desc = 128, .nb_cqe = 256,
+			.sq_bytes = sizeof(before) });
+		struct rte_mbuf *m;
+		uint32_t free_bu;
+
+		bed_tx_earn_trust(bed);
+		while (mana_txq_nb_posted(bed->txq) < 127) {
+			m = bed_mbuf(bed->mp, 60, 0);
+			assert_eq(bed->burst(bed->txq, &m, 1), 1);
+		}
+		m = bed_tso_mbuf(bed, &v4, 554);
+		assert_eq(rte_pktmbuf_chain(m, bed_mbuf(bed->mp, 100, 0)), 0);
+		m->nb_segs = counts[i];
+		memcpy(before, bed->sq_ring, sizeof(before));
+		/* Dropped, or left to whoever sends it. */
+		if (bed->burst(bed->txq, &m, 1) == 0)
+			rte_pktmbuf_free(m);
+		free_bu = bed->txq->sq.pi & bed->txq->sq.mask_bu;
+		memcpy(before + free_bu * GDMA_BU_BYTES,
+		       bed->sq_ring + free_bu * GDMA_BU_BYTES, GDMA_BU_BYTES);
+		assert_memory_equal(bed->sq_ring, before, sizeof(before));
+		assert_eq(mana_txq_nb_posted(bed->txq), 127);
+		bed_tx_delete(bed);
+	}
+}
+
 int
 main(void)
 {
@@ -385,6 +421,7 @@ main(void)
 		cmocka_unit_test(one_segment_is_ordinary),
 		cmocka_unit_test(padding_is_no_payload),
 		cmocka_unit_test(no_room_changes_nothing),
+		cmocka_unit_test(wrong_count_touches_nothing),
 		cmocka_unit_test(no_region),
 	};
 

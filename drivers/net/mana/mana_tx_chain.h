@@ -100,7 +100,8 @@ mana_tx_chain_may_ask(uint32_t flags, const uint32_t f)
 
 /*
  * Bytes of the headers when they have to leave the first segment, for an SGE of
- * their own; else 0.
+ * their own; else 0, also for a packet that says it has no segment: there is no
+ * SGE for that then, and the run refuses it.
  */
 static __rte_always_inline uint32_t
 mana_tx_chain_split(const struct rte_mbuf *m, const uint32_t f)
@@ -111,7 +112,7 @@ mana_tx_chain_split(const struct rte_mbuf *m, const uint32_t f)
 	    (mana_tx_flags(m) & MANA_TX_OL_HALF(RTE_MBUF_F_TX_TCP_SEG)) == 0)
 		return 0;
 	hdr_bytes = mana_tx_tso_header(m);
-	return m->data_len > hdr_bytes ? hdr_bytes : 0;
+	return m->data_len > hdr_bytes && m->nb_segs != 0 ? hdr_bytes : 0;
 }
 
 /* The first two words of the WQE, and the header's fields. */
