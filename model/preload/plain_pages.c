@@ -41,7 +41,8 @@ static struct views fresh;
  * the packets that we send afterwards.
  */
 static struct views others;
-static uint64_t nb_pages_seen; /* kernel_context_nb_pages() of these */
+/* kernel_context_nb_pages() when all of these could be looked at. */
+static uint64_t nb_pages_seen;
 
 static void
 unmap(const struct device_page *page)
@@ -200,18 +201,26 @@ take_fresh(void)
 	}
 }
 
+/* What may pass, as files that others close; all else stays as it is. */
+static bool
+is_passing(int rc)
+{
+	return rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM;
+}
+
 /*
  * With both locks: a context that gets its page now can have posted nothing
- * yet. One that cannot be looked at has only its own process.
+ * yet. One that cannot be looked at has only its own process, unless that may
+ * pass: then the next time is another chance.
  */
 static void
 take_others(void)
 {
 	const uint64_t nb_pages = kernel_context_nb_pages();
+	bool has_all = true;
 
 	if (nb_pages == nb_pages_seen)
 		return;
-	nb_pages_seen = nb_pages;
 	for (uint32_t context = 0; context < MAX_VIEWS; context++) {
 		struct view view = { .context = context };
 		uint32_t fn, page;
@@ -221,12 +230,16 @@ take_others(void)
 			continue;
 		fd = kernel_context_other_page_open(context, &view.serial);
 		if (fd < 0)
-			continue;
-		if (is_among(&others, view.serial))
+			has_all &= !is_passing(fd);
+		else if (is_among(&others, view.serial))
 			host_close(fd);
 		else if (append(&others, fd, &view, fn, page) == 0)
 			others.nb++;
+		else
+			has_all = false;
 	}
+	if (has_all)
+		nb_pages_seen = nb_pages;
 }
 
 static void

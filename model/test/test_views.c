@@ -92,12 +92,15 @@ kernel_context_page_open(uint32_t context, uint64_t *serial)
 
 /* Which context is another process's; 0: none. */
 static uint32_t others_context;
+static int others_error; /* why it cannot be opened */
 static uint32_t nb_others_looked_at;
 
 int
 kernel_context_other_page_open(uint32_t context, uint64_t *serial)
 {
 	*serial = context;
+	if (context == others_context && others_error != 0)
+		return others_error;
 	return context == others_context ? dup(file) : -ENOENT;
 }
 
@@ -230,6 +233,22 @@ page_of_another_process_is_looked_at(void **state)
 	assert_int_equal(nb_others_looked_at, 1);
 }
 
+/* No page is made afterwards, which would be one more occasion to look. */
+static void
+page_that_could_not_be_opened_is_tried_again(void **state)
+{
+	(void)state;
+	look_at_first();
+	others_context = SECOND;
+	others_error = -EMFILE;
+	nb_pages_made++;
+	assert_int_equal(plain_pages_run(false), 1);
+	assert_int_equal(nb_others_looked_at, 0);
+	others_error = 0;
+	assert_int_equal(plain_pages_run(false), 1);
+	assert_int_equal(nb_others_looked_at, 1);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -244,6 +263,12 @@ main(int argc, char **argv)
 		cmocka_unit_test(page_of_another_process_is_looked_at),
 	};
 
+	const struct CMUnitTest again[] = {
+		cmocka_unit_test(page_that_could_not_be_opened_is_tried_again),
+	};
+
+	if (argc == 2 && strcmp(argv[1], "again") == 0)
+		return cmocka_run_group_tests(again, NULL, NULL);
 	if (argc == 2 && strcmp(argv[1], "other") == 0)
 		return cmocka_run_group_tests(other, NULL, NULL);
 	if (argc == 2 && strcmp(argv[1], "amid") == 0)
