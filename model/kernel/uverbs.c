@@ -217,6 +217,7 @@ run_ioctl(uint32_t context, uint64_t user)
 
 	call.context = context;
 	call.user = user;
+	call.is_by_write = false;
 	call.shown.is_shown = false;
 	rc = read_header(call.user, &hdr);
 	if (rc < 0)

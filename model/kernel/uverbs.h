@@ -25,6 +25,7 @@
 struct uverbs_call {
 	uint32_t context;
 	uint64_t user; /* address of the header in the program */
+	bool is_by_write; /* write(): the sizes of a command are checked */
 	uint32_t nb_attrs;
 	struct ib_uverbs_attr attr[UVERBS_MAX_ATTRS];
 	bool changed[UVERBS_MAX_ATTRS]; /* to be written back */

@@ -68,9 +68,13 @@ cmd_reg_mr(struct uverbs_call *call)
 static int
 cmd_create_comp_channel(struct uverbs_call *call)
 {
-	int fd;
+	int fd, rc;
 
 	uverbs_begin(call, "create_comp_channel", "%s", "");
+	/* First, so that no file stays of which the program does not know. */
+	rc = uverbs_out_u32(call, UVERBS_ATTR_CORE_OUT, 0);
+	if (rc < 0)
+		return rc;
 	fd = verbs_create_comp_channel(call->context);
 	if (fd < 0)
 		return fd;
@@ -170,11 +174,12 @@ static const struct {
 	  uverbs_legacy_destroy },
 	{ IB_USER_VERBS_CMD_CREATE_QP, { 56, 32 }, false,
 	  uverbs_legacy_create_qp },
-	{ EX(IB_USER_VERBS_EX_CMD_CREATE_QP), { 64, 40 }, false,
+	/* Up to comp_mask, and below up to max_sge: the rest came later. */
+	{ EX(IB_USER_VERBS_EX_CMD_CREATE_QP), { 52, 40 }, false,
 	  uverbs_legacy_create_qp_ex },
 	{ IB_USER_VERBS_CMD_DESTROY_QP, { 16, 4 }, false,
 	  uverbs_legacy_destroy },
-	{ EX(IB_USER_VERBS_EX_CMD_CREATE_WQ), { 40, 24 }, false,
+	{ EX(IB_USER_VERBS_EX_CMD_CREATE_WQ), { 32, 24 }, false,
 	  uverbs_legacy_create_wq },
 	{ EX(IB_USER_VERBS_EX_CMD_DESTROY_WQ), { 8, 16 }, false,
 	  uverbs_legacy_destroy },
@@ -215,10 +220,11 @@ invoke_write(struct uverbs_call *call)
 	for (i = 0; i < NB_COMMANDS; i++) {
 		if (commands[i].command != command)
 			continue;
-		if (attr_bytes(call, UVERBS_ATTR_CORE_IN) <
-			    commands[i].core.in ||
-		    attr_bytes(call, UVERBS_ATTR_CORE_OUT) <
-			    commands[i].core.out)
+		if (!call->is_by_write &&
+		    (attr_bytes(call, UVERBS_ATTR_CORE_IN) <
+			     commands[i].core.in ||
+		     attr_bytes(call, UVERBS_ATTR_CORE_OUT) <
+			     commands[i].core.out))
 			return -ENOSPC;
 		rc = commands[i].needs_ucontext ?
 			     kernel_context_doorbell(call->context, &fn, &page) :

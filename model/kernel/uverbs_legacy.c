@@ -35,6 +35,7 @@ static_assert(offsetof(struct ib_uverbs_create_qp_resp, max_inline_data) -
 struct translation {
 	struct uverbs_call *call;
 	uint64_t answer;
+	bool has_answer; /* else an extended command that wants none */
 	uint32_t nb_attrs;
 	struct ib_uverbs_attr attr[MAX_ATTRS];
 };
@@ -65,7 +66,8 @@ add_number(struct translation *t, uint16_t id, uint64_t value)
 static void
 add_answer(struct translation *t, uint16_t id, size_t at, uint16_t len)
 {
-	add(t, id, len, t->answer + at);
+	if (t->has_answer)
+		add(t, id, len, t->answer + at);
 }
 
 /* What the driver gets and gives is the same in both forms. */
@@ -82,7 +84,10 @@ add_driver_data(struct translation *t)
 	}
 }
 
-/* Read the command; the answer is made all zeros, which must be possible. */
+/*
+ * Read the command, which is long enough, and may lack what came later; the
+ * answer is made all zeros, which must be possible.
+ */
 static int
 begin(struct translation *t, struct uverbs_call *call, void *cmd,
       size_t cmd_bytes, size_t answer_bytes)
@@ -93,9 +98,10 @@ begin(struct translation *t, struct uverbs_call *call, void *cmd,
 	int rc;
 
 	t->call = call;
-	t->answer = out != NULL ? out->data : 0;
+	t->has_answer = out != NULL;
+	t->answer = t->has_answer ? out->data : 0;
 	t->nb_attrs = 0;
-	rc = uverbs_in(call, UVERBS_ATTR_CORE_IN, cmd, cmd_bytes, cmd_bytes);
+	rc = uverbs_in(call, UVERBS_ATTR_CORE_IN, cmd, cmd_bytes, 0);
 	return rc < 0 ? rc : uverbs_out(call, UVERBS_ATTR_CORE_OUT, &zeros,
 					answer_bytes);
 }
@@ -120,6 +126,14 @@ run(struct translation *t, uint16_t object, uint16_t method)
 	return rc;
 }
 
+/* Of the answer, if it is wanted. */
+static int
+put_word(const struct translation *t, size_t at, uint32_t word)
+{
+	return !t->has_answer ? 0 : mem_write(model_self, t->answer + at, &word,
+					      sizeof(word));
+}
+
 /* The same of one that makes an object: the first of the list is its handle. */
 static int
 run_new(struct translation *t, uint16_t object, uint16_t method, size_t at)
@@ -130,27 +144,21 @@ run_new(struct translation *t, uint16_t object, uint16_t method, size_t at)
 	if (rc < 0)
 		return rc;
 	handle = (uint32_t)t->attr[0].data;
-	return mem_write(model_self, t->answer + at, &handle, sizeof(handle));
-}
-
-/* Of an extended command. */
-static int
-put_length(const struct translation *t, size_t at, uint32_t bytes)
-{
-	return mem_write(model_self, t->answer + at, &bytes, sizeof(bytes));
+	return put_word(t, at, handle);
 }
 
 /* ib_uverbs_get_context(): with the file of asynchronous events. */
 int
 uverbs_legacy_get_context(struct uverbs_call *call)
 {
-	struct ib_uverbs_get_context_resp resp;
+	struct ib_uverbs_get_context_resp resp = { 0 };
 	int rc;
 
 	uverbs_begin(call, "get_context", "%s", "");
-	rc = verbs_get_context(call->context);
+	/* First, so that a context is not half made when it cannot be told. */
+	rc = uverbs_out(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 	if (rc == 0)
-		rc = verbs_alloc_async(call->context);
+		rc = verbs_get_context_async(call->context);
 	if (rc < 0)
 		return rc;
 	resp.async_fd = (uint32_t)rc;
@@ -232,6 +240,9 @@ uverbs_legacy_create_qp(struct uverbs_call *call)
 
 	if (rc < 0)
 		return rc;
+	/* There are no shared receive queues that it could name. */
+	if (cmd.is_srq)
+		return -EINVAL;
 	add_handle(&t, UVERBS_ATTR_CREATE_QP_HANDLE, 0);
 	add_handle(&t, UVERBS_ATTR_CREATE_QP_PD_HANDLE, cmd.pd_handle);
 	add_handle(&t, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE, cmd.send_cq_handle);
@@ -254,7 +265,7 @@ uverbs_legacy_create_qp_ex(struct uverbs_call *call)
 	if (rc < 0)
 		return rc;
 	if ((cmd.comp_mask & ~(uint32_t)IB_UVERBS_CREATE_QP_MASK_IND_TABLE) != 0 ||
-	    cmd.reserved != 0)
+	    cmd.reserved != 0 || cmd.is_srq)
 		return -EINVAL;
 	add_handle(&t, UVERBS_ATTR_CREATE_QP_HANDLE, 0);
 	add_handle(&t, UVERBS_ATTR_CREATE_QP_PD_HANDLE, cmd.pd_handle);
@@ -267,17 +278,15 @@ uverbs_legacy_create_qp_ex(struct uverbs_call *call)
 		add_handle(&t, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE,
 			   cmd.recv_cq_handle);
 	}
-	if (cmd.is_srq)
-		add_handle(&t, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE, cmd.srq_handle);
 	add_number(&t, UVERBS_ATTR_CREATE_QP_TYPE, cmd.qp_type);
 	add_number(&t, UVERBS_ATTR_CREATE_QP_FLAGS, cmd.create_flags);
 	add_qp_limits(&t, offsetof(struct ib_uverbs_ex_create_qp, max_send_wr));
 	add_qp_answer(&t);
 	rc = run_new(&t, UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE,
 		     offsetof(struct ib_uverbs_create_qp_resp, qp_handle));
-	return rc < 0 ? rc : put_length(&t, offsetof(struct ib_uverbs_ex_create_qp_resp,
-						     response_length),
-					sizeof(struct ib_uverbs_ex_create_qp_resp));
+	return rc < 0 ? rc :
+			put_word(&t, offsetof(struct ib_uverbs_ex_create_qp_resp, response_length),
+				 sizeof(struct ib_uverbs_ex_create_qp_resp));
 }
 
 int
@@ -310,9 +319,9 @@ uverbs_legacy_create_wq(struct uverbs_call *call)
 	add_driver_data(&t);
 	rc = run_new(&t, UVERBS_OBJECT_WQ, UVERBS_METHOD_WQ_CREATE,
 		     offsetof(struct ib_uverbs_ex_create_wq_resp, wq_handle));
-	return rc < 0 ? rc : put_length(&t, offsetof(struct ib_uverbs_ex_create_wq_resp,
-						     response_length),
-					sizeof(struct ib_uverbs_ex_create_wq_resp));
+	return rc < 0 ? rc :
+			put_word(&t, offsetof(struct ib_uverbs_ex_create_wq_resp, response_length),
+				 sizeof(struct ib_uverbs_ex_create_wq_resp));
 }
 
 #define EX(cmd) (IB_USER_VERBS_CMD_FLAG_EXTENDED | (cmd))
@@ -369,5 +378,5 @@ uverbs_legacy_destroy(struct uverbs_call *call)
 			   (uint16_t)(what->answer_bytes - head_bytes));
 	rc = run(&t, what->object, what->method);
 	return rc < 0 || head_bytes == 0 || what->answer_bytes == 0 ? rc :
-		       put_length(&t, sizeof(uint32_t), what->answer_bytes);
+		       put_word(&t, sizeof(uint32_t), what->answer_bytes);
 }

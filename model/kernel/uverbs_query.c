@@ -217,6 +217,8 @@ uverbs_query_device_ex(struct uverbs_call *call)
 	memset(&resp, 0, sizeof(resp));
 	fill_device(&device, limits_of(&device), &resp.base);
 	out = uverbs_attr(call, UVERBS_ATTR_CORE_OUT);
+	if (out == NULL)
+		return 0;
 	resp.response_length = out->len < sizeof(resp) ? out->len :
 							 sizeof(resp);
 	resp.raw_packet_caps = limits_of(&device)->raw_packet_caps;

@@ -3,7 +3,7 @@
 /*
  * write() on an uverbs file: a header, a command, what is for the driver. It
  * becomes a call of INVOKE_WRITE, which has the same parts as attributes. The
- * checks are those of Linux core/uverbs_main.c ib_uverbs_write().
+ * checks are those of Linux core/uverbs_main.c ib_uverbs_write(), verify_hdr().
  */
 
 #include <errno.h>
@@ -22,6 +22,18 @@
 
 /* What lies in an attribute itself, when it is no longer than that. */
 #define INLINE_BYTES sizeof(uint64_t)
+
+/*
+ * A header counts words, and an attribute has 16 bits for bytes. No command and
+ * no driver has so many: what is behind these would be looked at for zeros only.
+ */
+#define MAX_ATTR_BYTES 0xfff8u
+
+static uint16_t
+attr_len(size_t nb_bytes)
+{
+	return nb_bytes < MAX_ATTR_BYTES ? (uint16_t)nb_bytes : MAX_ATTR_BYTES;
+}
 
 static void
 add_number(struct uverbs_call *call, uint16_t id, uint64_t value)
@@ -42,7 +54,7 @@ add_in(struct uverbs_call *call, uint16_t id, uint64_t from, size_t nb_bytes)
 		return 0;
 	*attr = (struct ib_uverbs_attr){
 		.attr_id = id,
-		.len = (uint16_t)nb_bytes,
+		.len = attr_len(nb_bytes),
 		.data = from,
 	};
 	call->nb_attrs++;
@@ -57,7 +69,7 @@ add_out(struct uverbs_call *call, uint16_t id, uint64_t to, size_t nb_bytes)
 		return;
 	call->attr[call->nb_attrs++] = (struct ib_uverbs_attr){
 		.attr_id = id,
-		.len = (uint16_t)nb_bytes,
+		.len = attr_len(nb_bytes),
 		.data = to,
 	};
 }
@@ -112,15 +124,21 @@ split_ex(struct uverbs_call *call, const struct ib_uverbs_cmd_hdr *hdr,
 	if (rc < 0)
 		return rc;
 	if (in_bytes + ex.provider_in_words * 8u !=
-		    nb_bytes - sizeof(*hdr) - sizeof(ex) ||
-	    ex.cmd_hdr_reserved != 0)
+	    nb_bytes - sizeof(*hdr) - sizeof(ex))
+		return -EINVAL;
+	if (!uverbs_command_bytes(hdr->command, &core))
+		return -EOPNOTSUPP;
+	if (in_bytes < core.in)
+		return -ENOSPC;
+	if (ex.cmd_hdr_reserved != 0)
 		return -EINVAL;
 	/* An answer goes somewhere, and nowhere goes none. */
 	if ((ex.response != 0) !=
 	    (hdr->out_words != 0 || ex.provider_out_words != 0))
 		return -EINVAL;
-	if (!uverbs_command_bytes(hdr->command, &core))
-		return -EOPNOTSUPP;
+	/* Who wants none at all need not have room for it. */
+	if (ex.response != 0 && out_bytes < core.out)
+		return -ENOSPC;
 	rc = add_in(call, UVERBS_ATTR_CORE_IN, from, in_bytes);
 	if (rc == 0)
 		rc = add_in(call, UVERBS_ATTR_UHW_IN, from + in_bytes,
@@ -148,6 +166,7 @@ run_write(uint32_t context, uint64_t user, size_t nb_bytes)
 	call.context = context;
 	call.user = user;
 	call.nb_attrs = 0;
+	call.is_by_write = true;
 	call.shown.is_shown = false;
 	memset(call.changed, 0, sizeof(call.changed));
 	add_number(&call, UVERBS_ATTR_WRITE_CMD, hdr.command);

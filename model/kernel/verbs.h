@@ -16,6 +16,8 @@
 #include "kernel_state.h"
 
 int verbs_get_context(uint32_t context);
+/* The same with the file of asynchronous events: its descriptor. */
+int verbs_get_context_async(uint32_t context);
 /* New event file: the descriptor in this process. */
 int verbs_alloc_async(uint32_t context);
 int verbs_create_comp_channel(uint32_t context);

@@ -10,12 +10,16 @@
  */
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <net/if.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "verbs_rig.h"
 
@@ -137,7 +141,7 @@ raw_write(int fd, const void *buf, size_t nb_bytes)
 	return write(fd, buf, nb_bytes) < 0 ? errno : 0;
 }
 
-/* Linux core/uverbs_main.c ib_uverbs_write(). */
+/* Linux core/uverbs_main.c ib_uverbs_write(), verify_hdr(). */
 static void
 headers_are_checked(void **state)
 {
@@ -171,17 +175,221 @@ headers_are_checked(void **state)
 	pd.hdr.command = IB_USER_VERBS_CMD_CREATE_AH;
 	assert_int_equal(raw_write(fd, &pd, sizeof(pd)), EOPNOTSUPP);
 
-	assert_int_equal(raw_write(fd, &query, sizeof(query)), ENOSPC);
+	/* No answer is wanted: no room is needed for it. */
+	assert_int_equal(raw_write(fd, &query, sizeof(query)), 0);
 	query.hdr.out_words = 16;
 	assert_int_equal(raw_write(fd, &query, sizeof(query)), EINVAL);
 	query.ex.response = (uintptr_t)answer;
+	assert_int_equal(raw_write(fd, &query, sizeof(query)), ENOSPC);
 	query.ex.cmd_hdr_reserved = 1;
 	assert_int_equal(raw_write(fd, &query, sizeof(query)), EINVAL);
+	/* That the command is too short is looked at before. */
+	query.hdr.in_words = 0;
+	assert_int_equal(raw_write(fd, &query, sizeof(query) - 8), ENOSPC);
+	query.hdr.in_words = 1;
 	query.ex.cmd_hdr_reserved = 0;
 	query.ex.provider_in_words = 1;
 	assert_int_equal(raw_write(fd, &query, sizeof(query)), EINVAL);
 	/* Nothing of all this has left anything. */
 	assert_int_equal(vrig_objects().pd, 1);
+}
+
+/* The lowest number that a new descriptor would get. */
+static int
+next_fd(void)
+{
+	int fd = dup(STDIN_FILENO);
+
+	assert_return_code(fd, errno);
+	close(fd);
+	return fd;
+}
+
+/* Descriptors below this number only. */
+static void
+limit_fds(rlim_t nb)
+{
+	struct rlimit limit;
+
+	assert_return_code(getrlimit(RLIMIT_NOFILE, &limit), errno);
+	limit.rlim_cur = nb == 0 ? limit.rlim_max : nb;
+	assert_return_code(setrlimit(RLIMIT_NOFILE, &limit), errno);
+}
+
+/* A context, or a channel, is there with its file and its answer, or not. */
+static void
+failed_files_leave_nothing(void **state)
+{
+	struct vrig *rig = *state;
+	struct ib_uverbs_get_context_resp answer = { 0 };
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_get_context cmd;
+	} get = { { IB_USER_VERBS_CMD_GET_CONTEXT, 4, 2 }, { 8 } };
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_create_comp_channel cmd;
+	} channel = { { IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, 4, 1 }, { 8 } };
+	char path[64];
+	int fd, async_fd, next;
+
+	assert_int_equal(vrig_open(rig, 0, 1), 0);
+	snprintf(path, sizeof(path), "/dev/infiniband/%.32s",
+		 rig->ctx->device->dev_name);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_return_code(fd, errno);
+	next = next_fd();
+	assert_int_equal(raw_write(fd, &get, sizeof(get)), EFAULT);
+	assert_int_equal(next_fd(), next);
+
+	get.cmd.response = (uintptr_t)&answer;
+	limit_fds((rlim_t)next + 1); /* one to hold the context meanwhile */
+	assert_int_equal(raw_write(fd, &get, sizeof(get)), EMFILE);
+	limit_fds(0);
+	assert_int_equal(raw_write(fd, &channel, sizeof(channel)), EINVAL);
+	assert_int_equal(raw_write(fd, &get, sizeof(get)), 0);
+	async_fd = (int)answer.async_fd;
+	assert_true(async_fd > 2);
+	assert_int_equal(raw_write(fd, &get, sizeof(get)), EINVAL);
+
+	next = next_fd();
+	assert_int_equal(raw_write(fd, &channel, sizeof(channel)), EFAULT);
+	assert_int_equal(next_fd(), next);
+	close(async_fd);
+	close(fd);
+}
+
+#define CQ_BYTES 4096u /* 64 CQEs */
+#define LONG_BYTES 65536u
+
+/* More than the 16 bits of an attribute: the driver reads what it knows. */
+static void
+driver_data_may_be_long(void **state)
+{
+	struct vrig *rig = *state;
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_create_cq cmd; /* and the driver's data */
+	} *cq;
+	const size_t nb_bytes = sizeof(*cq) + LONG_BYTES + 8;
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_destroy_cq cmd;
+	} end = { { IB_USER_VERBS_CMD_DESTROY_CQ, 6, 2 }, { 0 } };
+	uint32_t answer[4];
+	void *ring;
+
+	assert_int_equal(vrig_open(rig, 0, 1), 0);
+	ring = mmap(NULL, CQ_BYTES, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(ring, MAP_FAILED);
+	cq = calloc(1, nb_bytes);
+	assert_non_null(cq);
+	cq->hdr.command = IB_USER_VERBS_CMD_CREATE_CQ;
+	cq->hdr.out_words = 4;
+	cq->cmd.response = (uintptr_t)answer;
+	cq->cmd.cqe = 64;
+	cq->cmd.comp_channel = -1;
+	cq->cmd.driver_data[0] = (uintptr_t)ring;
+	end.cmd.response = (uintptr_t)answer;
+	for (size_t nb = nb_bytes - 8; nb <= nb_bytes; nb += 8) {
+		cq->hdr.in_words = (uint16_t)(nb / 4);
+		assert_int_equal(raw_write(rig->ctx->cmd_fd, cq, nb), 0);
+		assert_int_equal(vrig_objects().cq, 1);
+		end.cmd.cq_handle = answer[0];
+		assert_int_equal(raw_write(rig->ctx->cmd_fd, &end, sizeof(end)),
+				 0);
+	}
+	free(cq);
+	munmap(ring, CQ_BYTES);
+}
+
+/* An extended command of so many bytes and without an answer, by write(). */
+static int
+ex_write(struct vrig *rig, uint32_t command, size_t nb_bytes)
+{
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_ex_cmd_hdr ex;
+		uint8_t cmd[64];
+	} ex = { { IB_USER_VERBS_CMD_FLAG_EXTENDED | command,
+		   (uint16_t)(nb_bytes / 8), 0 }, { 0, 0, 0, 0 }, { 0 } };
+
+	return raw_write(rig->ctx->cmd_fd, &ex,
+			 sizeof(ex.hdr) + sizeof(ex.ex) + nb_bytes);
+}
+
+/* As long as they were at first; they name nothing that there is. */
+static void
+commands_may_be_old(void **state)
+{
+	struct vrig *rig = *state;
+
+	assert_int_equal(vrig_open(rig, 0, 1), 0);
+	assert_int_equal(ex_write(rig, IB_USER_VERBS_EX_CMD_CREATE_QP, 48),
+			 ENOSPC);
+	assert_int_equal(ex_write(rig, IB_USER_VERBS_EX_CMD_CREATE_QP, 56),
+			 EINVAL);
+	assert_int_equal(ex_write(rig, IB_USER_VERBS_EX_CMD_CREATE_WQ, 24),
+			 ENOSPC);
+	assert_int_equal(ex_write(rig, IB_USER_VERBS_EX_CMD_CREATE_WQ, 32),
+			 EINVAL);
+}
+
+/* A QP by the plain command, which has no shared receive queue. */
+static void
+no_shared_receive_queue(void **state)
+{
+	struct vrig *rig = *state;
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_create_qp cmd; /* and the driver's data */
+	} *qp;
+	struct {
+		uint64_t ring;
+		uint32_t ring_bytes, port;
+	} driver;
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_destroy_qp cmd;
+	} end = { { IB_USER_VERBS_CMD_DESTROY_QP, 6, 1 }, { 0 } };
+	const size_t nb_bytes = sizeof(*qp) + sizeof(driver);
+	uint32_t answer[12];
+	struct ibv_cq *cq;
+	void *ring;
+	int fd;
+
+	assert_int_equal(vrig_up(rig, 0, 1, 1, 0), 0);
+	fd = rig->ctx->cmd_fd;
+	cq = ibv_create_cq(rig->ctx, 64, NULL, NULL, 0);
+	assert_non_null(cq);
+	ring = mmap(NULL, rig->tx[0].ring_bytes, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(ring, MAP_FAILED);
+	qp = calloc(1, nb_bytes);
+	assert_non_null(qp);
+	qp->hdr.command = IB_USER_VERBS_CMD_CREATE_QP;
+	qp->hdr.in_words = (uint16_t)(nb_bytes / 4);
+	qp->hdr.out_words = 12;
+	qp->cmd.response = end.cmd.response = (uintptr_t)answer;
+	qp->cmd.pd_handle = rig->pd->handle;
+	qp->cmd.send_cq_handle = qp->cmd.recv_cq_handle = cq->handle;
+	qp->cmd.max_send_wr = VRIG_NB_WR;
+	qp->cmd.max_send_sge = 1;
+	qp->cmd.qp_type = IBV_QPT_RAW_PACKET;
+	driver.ring = (uintptr_t)ring;
+	driver.ring_bytes = rig->tx[0].ring_bytes;
+	driver.port = 1;
+	memcpy(qp->cmd.driver_data, &driver, sizeof(driver));
+	qp->cmd.is_srq = 1;
+	assert_int_equal(raw_write(fd, qp, nb_bytes), EINVAL);
+	qp->cmd.is_srq = 0;
+	assert_int_equal(raw_write(fd, qp, nb_bytes), 0);
+	end.cmd.qp_handle = answer[0];
+	assert_int_equal(raw_write(fd, &end, sizeof(end)), 0);
+	free(qp);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+	munmap(ring, rig->tx[0].ring_bytes);
 }
 
 int
@@ -195,6 +403,10 @@ main(int argc, char **argv)
 		T(packets_pass),
 		T(errors_are_the_same),
 		T(headers_are_checked),
+		T(failed_files_leave_nothing),
+		T(driver_data_may_be_long),
+		T(commands_may_be_old),
+		T(no_shared_receive_queue),
 	};
 
 	if (argc != 2)
