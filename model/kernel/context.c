@@ -209,6 +209,14 @@ kernel_context_has_dummy_page(uint32_t context)
 	return segment_kernel()->context[context].has_dummy_page;
 }
 
+bool
+kernel_context_is_own(uint32_t context)
+{
+	const struct kernel_context *ctx = context_at(context);
+
+	return ctx != NULL && ctx->process == model_self;
+}
+
 static int
 open_page(uint32_t context, bool is_own, uint64_t *serial)
 {

@@ -64,6 +64,8 @@ uint64_t kernel_context_nb_pages(void);
 bool kernel_context_is(uint32_t context, uint64_t serial);
 /* Function of a context, or -EIO when it is gone. Takes no lock. */
 int kernel_context_fn(uint32_t context);
+/* Whether this process opened it, and was not passed it. Takes no lock. */
+bool kernel_context_is_own(uint32_t context);
 /* N of the uverbs<N> that was opened, which may be gone. Takes no lock. */
 int kernel_context_number(uint32_t context);
 /*
@@ -110,7 +112,10 @@ void kernel_process_replaced(void);
  * descriptor of the context that nobody else can close meanwhile.
  */
 int kernel_uverbs_ioctl(uint32_t context, void *arg);
-/* The same for write(): how much was written, which is all of it. */
+/*
+ * The same for write(): how much was written, which is all of it. -EACCES in a
+ * process that did not open the context.
+ */
 ssize_t kernel_uverbs_write(uint32_t context, const void *buf, size_t nb_bytes);
 
 /*

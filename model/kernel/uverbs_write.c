@@ -158,6 +158,9 @@ run_write(uint32_t context, uint64_t user, size_t nb_bytes)
 	struct uverbs_call call;
 	int rc;
 
+	/* ib_safe_file_access(): a child, too, has credentials of its own. */
+	if (!kernel_context_is_own(context))
+		return -EACCES;
 	if (nb_bytes < sizeof(hdr))
 		return -EINVAL;
 	rc = mem_read(model_self, user, &hdr, sizeof(hdr));

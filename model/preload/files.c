@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "attach.h"
@@ -44,6 +47,26 @@ files_context(int fd)
 	if (context >= 0 && kind == FD_NONE)
 		fds_set(fd, FD_CONTEXT);
 	return context;
+}
+
+bool
+files_is_anothers_context(int fd)
+{
+	char link[32], path[MODEL_MAX_PATH + 64];
+	dev_t dev;
+	ino_t ino;
+	int rc;
+
+	if (fd < 0 || host_identity(fd, &dev, &ino) < 0 ||
+	    !attach_is_candidate(dev))
+		return false;
+	/* Of many files of that file system it is one: by the name it has. */
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	rc = host_readlinkat(AT_FDCWD, link, path, sizeof(path) - 1);
+	if (rc < 0)
+		return false;
+	path[rc] = '\0';
+	return strstr(path, "/fd/ctx-") != NULL;
 }
 
 /* Whatever other threads close, the context stays while we work. */

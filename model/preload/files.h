@@ -21,6 +21,12 @@ int files_open(int node, int flags);
  */
 int files_context(int fd);
 
+/*
+ * Whether it is a context's file that this process knows nothing of: one that
+ * it inherited or was passed. Joins no machine, async-signal-safe.
+ */
+bool files_is_anothers_context(int fd);
+
 /* ioctl(fd, RDMA_VERBS_IOCTL, arg) and write() on a context. */
 int files_ioctl(int context, int fd, void *arg);
 ssize_t files_write(int context, int fd, const void *buf, size_t nb_bytes);

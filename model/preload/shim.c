@@ -257,12 +257,16 @@ ioctl(int fd, unsigned long request, ...)
 MODEL_EXPORT ssize_t
 write(int fd, const void *buf, size_t nb_bytes)
 {
-	int context = fds_kind(fd) == FD_CONTEXT ? files_context(fd) : -1;
+	const enum fd_kind kind = fds_kind(fd);
+	int context = kind == FD_CONTEXT ? files_context(fd) : -1;
 	ssize_t rc;
 
-	if (context < 0)
+	if (context >= 0)
+		rc = files_write(context, fd, buf, nb_bytes);
+	else if (kind == FD_NONE && files_is_anothers_context(fd))
+		rc = -EACCES; /* and no bytes for its doorbell page */
+	else
 		return MODEL_REAL(write)(fd, buf, nb_bytes);
-	rc = files_write(context, fd, buf, nb_bytes);
 	if (rc >= 0)
 		return rc;
 	errno = (int)-rc;

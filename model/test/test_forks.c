@@ -6,6 +6,7 @@
  */
 
 #include <pthread.h>
+#include <rdma/ib_user_verbs.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -79,6 +80,43 @@ child_opens_whatever_other_threads_did(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* By write() to a context; 0 or the errno. */
+static int
+write_alloc_pd(int fd)
+{
+	uint32_t answer = 0;
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_alloc_pd cmd;
+	} pd = { { IB_USER_VERBS_CMD_ALLOC_PD, 4, 1 }, { (uintptr_t)&answer } };
+
+	return write(fd, &pd, sizeof(pd)) < 0 ? errno : 0;
+}
+
+/* Linux ib_safe_file_access(): the one who opened it, and no other. */
+static void
+child_writes_no_commands(void **state)
+{
+	struct vrig *rig = *state;
+	int fd, errors[2];
+	pid_t pid;
+
+	assert_int_equal(vrig_open(rig, 0, 1), 0);
+	fd = rig->ctx->cmd_fd;
+	pid = fork();
+	if (pid == 0) {
+		errors[0] = write_alloc_pd(fd);
+		/* By then the model knows the descriptor. */
+		if (mmap(NULL, PAGE_BYTES, PROT_WRITE, MAP_SHARED, fd, 0) ==
+		    MAP_FAILED)
+			_exit(2);
+		errors[1] = write_alloc_pd(fd);
+		_exit(errors[0] != EACCES || errors[1] != EACCES);
+	}
+	assert_int_equal(end_of(pid), 0);
+	assert_int_equal(write_alloc_pd(fd), 0);
+}
+
 int
 main(void)
 {
@@ -86,6 +124,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(
 			child_opens_whatever_other_threads_did, vrig_setup,
 			vrig_teardown),
+		cmocka_unit_test_setup_teardown(child_writes_no_commands,
+						vrig_setup, vrig_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
