@@ -37,8 +37,8 @@
 #define MAX_PATH_BYTES (256 - sizeof("/sys/class/infiniband_verbs/uverbs15"))
 /* Open at once while one is removed: there may be few descriptors. */
 #define MAX_FOLDERS 1
-/* Waiting for a guardian, 20 ms each. */
-#define MAX_NAPS 250
+/* Waiting for a guardian, 20 ms each: longer than inhabitants_end() takes. */
+#define MAX_NAPS 600
 
 /* Absolute: programs may go to another folder before they look for it. */
 static const char *
@@ -121,15 +121,20 @@ rundir_remove(const char *path)
 	nftw(path, remove_one, MAX_FOLDERS, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Nobody holds the lock on it, nor is about to take it. */
+/*
+ * Nobody holds the lock on it, nor is about to take it. We do then, if there is
+ * one, by *owner_fd (else -1): another launcher would remove the folder as well
+ * and make a new one of that name, which we would take for the old one.
+ */
 static bool
-is_stale(const char *path)
+is_stale(const char *path, int *owner_fd)
 {
 	char owner[MODEL_MAX_PATH + 16];
 	struct stat st;
 	bool is_free;
 	int fd;
 
+	*owner_fd = -1;
 	if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) ||
 	    st.st_uid != getuid())
 		return false;
@@ -139,13 +144,19 @@ is_stale(const char *path)
 		is_free = false;
 	snprintf(owner, sizeof(owner), "%s/" OWNER_FILE, path);
 	fd = open(owner, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	/* That we have no descriptor left says nothing of it. */
 	if (fd < 0)
-		return is_free;
+		return is_free && errno == ENOENT;
 	if (flock(fd, LOCK_EX | LOCK_NB) != 0)
 		is_free = false;
-	else if (fstat(fd, &st) == 0 && st.st_size != 0)
+	else if (fstat(fd, &st) != 0 || st.st_nlink == 0)
+		is_free = false; /* who had it before us has removed it */
+	else if (st.st_size != 0)
 		is_free = true;
-	close(fd);
+	if (is_free)
+		*owner_fd = fd;
+	else
+		close(fd);
 	return is_free;
 }
 
@@ -156,6 +167,7 @@ sweep(void)
 	char prefix[32], path[MODEL_MAX_PATH];
 	DIR *dir = opendir(base_folder());
 	const struct dirent *entry;
+	int owner_fd;
 
 	if (dir == NULL)
 		return;
@@ -165,10 +177,12 @@ sweep(void)
 		    (size_t)snprintf(path, sizeof(path), "%s/%s", base_folder(),
 				     entry->d_name) >= sizeof(path))
 			continue;
-		if (!is_stale(path))
+		if (!is_stale(path, &owner_fd))
 			continue;
 		inhabitants_end(path);
 		rundir_remove(path);
+		if (owner_fd >= 0)
+			close(owner_fd);
 	}
 	closedir(dir);
 }
@@ -181,7 +195,8 @@ take_ownership(const char *path)
 
 	snprintf(owner, sizeof(owner), "%s/" OWNER_FILE, path);
 	fd = open(owner, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0)
+	/* Another launcher that looks at it has it for a moment only. */
+	if (fd < 0 || flock(fd, LOCK_EX) != 0)
 		return -1;
 	length = snprintf(text, sizeof(text), "%d\n", (int)getpid());
 	/* Stays open: the kernel drops the lock with the process. */

@@ -82,11 +82,22 @@ class Leftovers(ModelCase):
         self.pids += pids
         return pids
 
-    def wait_until(self, condition, what):
+    def wait_until(self, condition, what, nap=0.01):
         end = time.monotonic() + 20
         while not condition():
             self.assertLess(time.monotonic(), end, what)
-            time.sleep(0.01)
+            time.sleep(nap)
+
+    def leave_all(self, name, script):
+        """A dead machine that nobody has cleared up yet; its program's number."""
+        model = self.start_model(name, script)
+        left, = self.read_pids(model, 1)
+        guardian, = [pid for pid in children(model.pid) if comm(pid) == "mana-guardian"]
+        os.kill(guardian, signal.SIGKILL)
+        model.kill()
+        model.wait()
+        self.wait_until(lambda: not lives(guardian), "the guardian lives on")
+        return left
 
     def all_end(self):
         """All whose numbers were read; and the folders go."""
@@ -116,14 +127,25 @@ class Leftovers(ModelCase):
 
     def test_killed_with_its_guardian(self):
         """The next machine of the user clears up."""
-        model = self.start_model("both", 'setsid sh -c "$DEAF" & wait')
-        self.read_pids(model, 1)
-        guardian, = [pid for pid in children(model.pid) if comm(pid) == "mana-guardian"]
-        os.kill(guardian, signal.SIGKILL)
-        model.kill()
-        model.wait()
-        self.wait_until(lambda: not lives(guardian), "the guardian lives on")
+        self.leave_all("both", 'setsid sh -c "$DEAF" & wait')
         self.assertEqual(self.run_model("--quiet", "true").returncode, 0)
+        self.all_end()
+
+    def test_two_that_clear_up(self):
+        """A new machine of that name starts when the old one is gone."""
+        left = self.leave_all("dead", 'setsid sh -c "$DEAF" & wait')
+        slow = self.start_model("slow", "exec sleep 0.1")
+        self.wait_until(lambda: not lives(left), "it is not cleared up", 0.001)
+        slow.send_signal(signal.SIGSTOP)  # amid it
+        model = self.start_model("dead", "echo $$; exec sleep 1000")
+        time.sleep(0.5)
+        slow.send_signal(signal.SIGCONT)
+        program, = self.read_pids(model, 1)
+        self.assertEqual(slow.wait(), 0)
+        self.assertTrue(lives(program))
+        self.assertEqual(os.listdir(self.folders), [f"mana-model-{os.getuid()}-dead"])
+        model.terminate()
+        model.wait()
         self.all_end()
 
     def test_killed_launcher_that_joined(self):
