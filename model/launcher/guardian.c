@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -11,7 +13,10 @@
 
 #include "guardian.h"
 #include "inhabitants.h"
+#include "proc.h"
 #include "rundir.h"
+
+#define NAME "mana-guardian" /* in ps */
 
 /*
  * As fork(), but its end sends no SIGCHLD, nor is it among the children that
@@ -34,14 +39,14 @@ guard(int from_launcher, const char *run_dir)
 	setsid();
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	prctl(PR_SET_NAME, GUARDIAN_NAME);
+	prctl(PR_SET_NAME, NAME);
 	/* Whoever reads the launcher's output is not to wait for us. */
 	for (int fd = 0; fd <= 2; fd++)
 		dup2(null, fd);
 	/* A byte dismisses us; the end of the file is the launcher's. */
 	if (read(from_launcher, &byte, 1) == 1)
 		_exit(0);
-	inhabitants_end(run_dir);
+	inhabitants_end(run_dir, true);
 	rundir_remove(run_dir);
 	_exit(0);
 }
@@ -81,4 +86,20 @@ guardian_dismiss(struct guardian *guardian)
 		waitpid(guardian->pid, NULL, __WCLONE);
 	close(guardian->pipe);
 	guardian->pid = 0;
+}
+
+bool
+guardian_is(pid_t pid)
+{
+	char path[64], name[32] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return false;
+	if (fgets(name, sizeof(name), file) == NULL)
+		name[0] = '\0';
+	fclose(file);
+	return strcmp(name, NAME "\n") == 0 && proc_is_mana_model(pid);
 }

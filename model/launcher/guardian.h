@@ -9,9 +9,8 @@
 #ifndef MODEL_GUARDIAN_H
 #define MODEL_GUARDIAN_H
 
+#include <stdbool.h>
 #include <sys/types.h>
-
-#define GUARDIAN_NAME "mana-guardian" /* in ps */
 
 struct guardian {
 	pid_t pid; /* 0: none */
@@ -22,5 +21,8 @@ struct guardian {
 int guardian_start(struct guardian *guardian, const char *run_dir);
 /* Not needed any more; idempotent. */
 void guardian_dismiss(struct guardian *guardian);
+
+/* Of whatever machine: it ends that when its launcher is killed. */
+bool guardian_is(pid_t pid);
 
 #endif /* MODEL_GUARDIAN_H */

@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +21,20 @@
 #define ROUNDS 500
 #define ROUND_MS 20
 #define MAX_ENVIRONMENT_BYTES (1u << 20)
+
+/* A line of /proc/<pid>/maps. */
+struct mapping {
+	unsigned long from, to;
+	unsigned int major, minor;
+	unsigned long ino;
+};
+
+struct machine {
+	const char *run_dir;
+	struct stat folder;
+	bool has_folder;
+	struct mapping segment; /* ino 0: not looked for, or none */
+};
 
 /* The whole of /proc/<pid>/environ, with a zero byte before and behind. */
 static size_t
@@ -43,7 +59,41 @@ read_environment(pid_t pid, char *buf, size_t buf_bytes)
 }
 
 static bool
-was_started_on(pid_t pid, const char *run_dir, char *buf)
+is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static bool
+shares(pid_t pid, const char *what)
+{
+	struct stat other, own;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, what);
+	if (stat(path, &other) != 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/%s", what);
+	return stat(path, &own) == 0 && is_same(&other, &own);
+}
+
+/* In a container, another machine may have that path. */
+static bool
+sees_folder(pid_t pid, const struct machine *machine)
+{
+	char path[MODEL_MAX_PATH + 32];
+	struct stat st;
+
+	/* Removed by hand; it was at that path. */
+	if (!machine->has_folder)
+		return shares(pid, "ns/mnt") && shares(pid, "root");
+	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid,
+		 machine->run_dir);
+	return stat(path, &st) == 0 && is_same(&st, &machine->folder);
+}
+
+static bool
+was_started_on(pid_t pid, const struct machine *machine, char *buf)
 {
 	char wanted[MODEL_MAX_PATH + 32];
 	size_t nb_bytes = read_environment(pid, buf, MAX_ENVIRONMENT_BYTES);
@@ -51,63 +101,91 @@ was_started_on(pid_t pid, const char *run_dir, char *buf)
 
 	/* With the zero bytes around it, so that nothing else matches. */
 	length = snprintf(wanted, sizeof(wanted), "%cMANA_MODEL_DIR=%s", '\0',
-			  run_dir) + 1;
-	return memmem(buf, nb_bytes, wanted, (size_t)length) != NULL;
+			  machine->run_dir) + 1;
+	return memmem(buf, nb_bytes, wanted, (size_t)length) != NULL &&
+	       sees_folder(pid, machine);
 }
 
-/* The same program, that is, in whatever part. */
+/* Line by line of /proc/<pid>/maps; false at the end. */
 static bool
-is_mana_model(pid_t pid)
+next_mapping(FILE *maps, struct mapping *mapping)
 {
-	struct stat other, own;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	return stat(path, &other) == 0 && stat("/proc/self/exe", &own) == 0 &&
-	       other.st_dev == own.st_dev && other.st_ino == own.st_ino;
-}
-
-/* Of a machine on this machine: it ends that when its launcher is killed. */
-static bool
-is_guardian(pid_t pid)
-{
-	char path[64], name[32] = "";
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-	file = fopen(path, "re");
-	if (file == NULL)
-		return false;
-	if (fgets(name, sizeof(name), file) == NULL)
-		name[0] = '\0';
-	fclose(file);
-	return strcmp(name, GUARDIAN_NAME "\n") == 0 && is_mana_model(pid);
-}
-
-/* A program may have written over its environment, to show a title in ps. */
-static bool
-has_mapped(pid_t pid, const char *run_dir)
-{
-	char path[64], wanted[MODEL_MAX_PATH + 8];
 	char *line = NULL;
 	size_t line_bytes = 0;
+	bool is_mapping = false;
+
+	while (!is_mapping && getline(&line, &line_bytes, maps) > 0)
+		is_mapping = sscanf(line, "%lx-%lx %*s %*x %x:%x %lu",
+				    &mapping->from, &mapping->to,
+				    &mapping->major, &mapping->minor,
+				    &mapping->ino) == 5;
+	free(line);
+	return is_mapping;
+}
+
+/*
+ * A program may have written over its environment, to show a title in ps. The
+ * path of a file that it has mapped may be of another machine, in a container.
+ */
+static bool
+has_mapped(pid_t pid, const struct machine *machine)
+{
+	const struct mapping *segment = &machine->segment;
+	struct mapping mapping;
+	char path[64];
 	bool has = false;
 	FILE *maps;
 
+	if (segment->ino == 0)
+		return false;
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	maps = fopen(path, "re");
 	if (maps == NULL)
 		return false;
-	snprintf(wanted, sizeof(wanted), " %s/", run_dir);
-	while (!has && getline(&line, &line_bytes, maps) > 0)
-		has = strstr(line, wanted) != NULL;
-	free(line);
+	while (!has && next_mapping(maps, &mapping))
+		has = mapping.ino == segment->ino &&
+		      mapping.major == segment->major &&
+		      mapping.minor == segment->minor;
 	fclose(maps);
 	/* A launcher that has joined, and ctl, see the end themselves. */
-	return has && !is_mana_model(pid);
+	return has && !proc_is_mana_model(pid);
 }
 
-/* What those have started who run on it does, too, in whatever environment. */
+/*
+ * As maps of other processes will tell of it: of some file systems (btrfs,
+ * overlayfs) these name another device than stat().
+ */
+static void
+learn_segment(struct machine *machine)
+{
+	struct mapping mapping;
+	char path[MODEL_MAX_PATH + 16];
+	void *page;
+	FILE *maps;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/segment", machine->run_dir);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return;
+	page = mmap(NULL, 1, PROT_READ, MAP_SHARED, fd, 0);
+	close(fd);
+	if (page == MAP_FAILED)
+		return;
+	maps = fopen("/proc/self/maps", "re");
+	while (maps != NULL && next_mapping(maps, &mapping))
+		if ((uintptr_t)page >= mapping.from &&
+		    (uintptr_t)page < mapping.to)
+			machine->segment = mapping;
+	if (maps != NULL)
+		fclose(maps);
+	munmap(page, 1);
+}
+
+/*
+ * What those have started who run on it does, too, in whatever environment, but
+ * for ourselves: a shell that is left of a dead machine may have started us.
+ */
 static void
 mark_descendants(struct proc *list, size_t nb)
 {
@@ -122,7 +200,8 @@ mark_descendants(struct proc *list, size_t nb)
 			       (!list[k].is_marked ||
 				list[k].pid != list[i].parent))
 				k++;
-			if (list[i].is_marked || k == nb)
+			if (list[i].is_marked || k == nb ||
+			    list[i].pid == getpid())
 				continue;
 			list[i].is_marked = true;
 			was_any = true;
@@ -130,9 +209,15 @@ mark_descendants(struct proc *list, size_t nb)
 	} while (was_any);
 }
 
+static bool
+runs_on(pid_t pid, const struct machine *machine, char *buf)
+{
+	return was_started_on(pid, machine, buf) || has_mapped(pid, machine);
+}
+
 /* One round: a process that is about to fork may escape it. */
 static bool
-kill_all(const char *run_dir)
+kill_all(const struct machine *machine)
 {
 	char *buf = malloc(MAX_ENVIRONMENT_BYTES);
 	bool was_any = false;
@@ -140,28 +225,30 @@ kill_all(const char *run_dir)
 	struct proc *list = proc_list(&nb);
 
 	for (size_t i = 0; buf != NULL && i < nb; i++) {
-		list[i].is_marked =
-			list[i].pid != getpid() &&
-			(was_started_on(list[i].pid, run_dir, buf) ||
-			 has_mapped(list[i].pid, run_dir)) &&
-			!is_guardian(list[i].pid);
+		list[i].is_marked = list[i].pid != getpid() &&
+				    runs_on(list[i].pid, machine, buf) &&
+				    !guardian_is(list[i].pid);
 		was_any |= list[i].is_marked;
 	}
 	free(buf);
 	if (was_any)
 		mark_descendants(list, nb);
 	for (size_t i = 0; i < nb; i++)
-		if (list[i].is_marked && !is_guardian(list[i].pid))
+		if (list[i].is_marked && !guardian_is(list[i].pid))
 			kill(list[i].pid, SIGKILL);
 	free(list);
 	return was_any;
 }
 
 void
-inhabitants_end(const char *run_dir)
+inhabitants_end(const char *run_dir, bool was_killed)
 {
 	const struct timespec nap = { .tv_nsec = ROUND_MS * 1000000L };
+	struct machine machine = { .run_dir = run_dir };
 
-	for (int i = 0; i < ROUNDS && kill_all(run_dir); i++)
+	machine.has_folder = stat(run_dir, &machine.folder) == 0;
+	if (was_killed)
+		learn_segment(&machine);
+	for (int i = 0; i < ROUNDS && kill_all(&machine); i++)
 		nanosleep(&nap, NULL);
 }

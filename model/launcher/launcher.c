@@ -222,7 +222,7 @@ run(struct launcher *l)
 	/* On guard to the end: whoever ends a test kills us amid this. */
 	child_end_all(&l->child, l->making.guardian.pid);
 	join_end_all();
-	inhabitants_end(l->making.run_dir); /* of launchers that were killed */
+	inhabitants_end(l->making.run_dir, false); /* of launchers that were killed */
 	kernel_reclaim_dead();
 	outlets_transmit(); /* the last ones */
 	capture_finish();

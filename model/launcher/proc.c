@@ -2,9 +2,12 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "proc.h"
 
@@ -31,10 +34,57 @@ parent_of(const char *pid)
 	return (pid_t)parent;
 }
 
+static bool
+is_of_own_namespace(void)
+{
+	char text[16];
+	ssize_t length = readlink("/proc/self", text, sizeof(text) - 1);
+
+	if (length < 0)
+		return false;
+	text[length] = '\0';
+	return atoi(text) == (int)getpid();
+}
+
+static bool
+has_own_file(pid_t pid)
+{
+	struct stat other, own;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	return stat(path, &other) == 0 && stat("/proc/self/exe", &own) == 0 &&
+	       other.st_dev == own.st_dev && other.st_ino == own.st_ino;
+}
+
+/* Another build, or one that was linked anew since it was started. */
+static bool
+has_file_of_that_name(pid_t pid)
+{
+	char path[64], file[PATH_MAX];
+	const char *name;
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	length = readlink(path, file, sizeof(file) - 1);
+	if (length < 0)
+		return false;
+	file[length] = '\0';
+	name = strrchr(file, '/');
+	return name != NULL && (strcmp(name, "/mana-model") == 0 ||
+				strcmp(name, "/mana-model (deleted)") == 0);
+}
+
+bool
+proc_is_mana_model(pid_t pid)
+{
+	return has_own_file(pid) || has_file_of_that_name(pid);
+}
+
 struct proc *
 proc_list(size_t *nb)
 {
-	DIR *dir = opendir("/proc");
+	DIR *dir = is_of_own_namespace() ? opendir("/proc") : NULL;
 	const struct dirent *entry;
 	struct proc *list = NULL, *more;
 

@@ -17,7 +17,13 @@ struct proc {
 	bool is_marked; /* the caller's; false at first */
 };
 
-/* All there are, to be freed; NULL: they cannot be read. */
+/*
+ * All there are, to be freed. NULL: they cannot be read, or /proc is of another
+ * pid namespace: its numbers are not those that kill() takes.
+ */
 struct proc *proc_list(size_t *nb);
+
+/* Of this program, that is, in whatever part and of whatever build. */
+bool proc_is_mana_model(pid_t pid);
 
 #endif /* MODEL_PROC_H */

@@ -179,7 +179,7 @@ sweep(void)
 			continue;
 		if (!is_stale(path, &owner_fd))
 			continue;
-		inhabitants_end(path);
+		inhabitants_end(path, true);
 		rundir_remove(path);
 		if (owner_fd >= 0)
 			close(owner_fd);

@@ -7,6 +7,7 @@ usage: test_leftovers.py FOLDER [unittest arguments]
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -131,6 +132,45 @@ class Leftovers(ModelCase):
         self.assertEqual(self.run_model("--quiet", "true").returncode, 0)
         self.all_end()
 
+    def test_same_folder_in_a_container(self):
+        """Its path is that of a killed machine, but the folder is another."""
+        enter = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
+                 'mount -t tmpfs none "$MANA_MODEL_RUNDIR" && exec "$0" "$@"']
+        if subprocess.run([*enter, "true"], env=self.env, stderr=subprocess.DEVNULL,
+                          check=False).returncode != 0:
+            self.skipTest("no namespaces for this user")
+        other = self.start(
+            *enter, MODEL, "--quiet", "--name", "twin", "--",
+            "sh", "-c", f'{sys.executable} -c "$TITLED" & echo $$; wait')
+        others = [int(other.stdout.readline()) for _ in range(2)]
+        self.assertEqual(os.listdir(self.folders), [])
+        model = self.start_model("twin", 'setsid sh -c "$DEAF" & echo $$; wait')
+        self.read_pids(model, 2)
+        model.kill()
+        self.all_end()
+        self.assertEqual([pid for pid in others if not lives(pid)], [])
+        self.assertIsNone(other.poll())
+        self.pids += others
+        other.terminate()
+        other.wait()
+        self.all_end()
+
+    def test_ctl_of_another_build(self):
+        """Joined launchers of other files tell of the end, too."""
+        build = self.path("build")
+        os.mkdir(build)
+        for name in ("mana-model", "libmana-model.so"):
+            shutil.copy(os.path.join(FOLDER, name), build)
+        model = self.start_model("host", "echo $$; exec sleep 1000")
+        self.read_pids(model, 1)
+        guest = self.start(os.path.join(build, "mana-model"), "--join", "host",
+                           "--", "sh", "-c", DEAF, stderr=subprocess.PIPE)
+        self.read_pids(guest, 1)
+        model.kill()
+        self.assertIn("the machine host was switched off", guest.communicate()[1])
+        self.assertEqual(guest.returncode, 128 + signal.SIGKILL)
+        self.all_end()
+
     def test_two_that_clear_up(self):
         """A new machine of that name starts when the old one is gone."""
         left = self.leave_all("dead", 'setsid sh -c "$DEAF" & wait')
@@ -148,17 +188,30 @@ class Leftovers(ModelCase):
         model.wait()
         self.all_end()
 
+    def test_machine_from_a_shell_left_over(self):
+        """It clears up what started it, and lives."""
+        fifo = self.path("fifo")
+        os.mkfifo(fifo)
+        self.leave_all(
+            "dead", f"setsid sh -c 'echo $$; read line <{fifo};"
+            f" {MODEL} --quiet -- sh -c \"echo \\$\\$\"; :' & wait")
+        with open(fifo, "w", encoding="ascii") as file:
+            file.write("go\n")
+        self.read_pids(self.started[0], 1)
+        self.all_end()
+
     def test_killed_launcher_that_joined(self):
         """What it leaves ends with the machine, in good order or not."""
         for how in (signal.SIGTERM, signal.SIGKILL):
             model = self.start_model("host", "echo $$; exec sleep 1000")
             self.read_pids(model, 1)
-            guest = self.start_model(None, 'setsid sh -c "$DEAF" & wait',
-                                     "--join", "host")
-            left, = self.read_pids(guest, 1)
+            guest = self.start_model(
+                None, f'setsid {sys.executable} -c "$TITLED" & setsid sh -c "$DEAF" & wait',
+                "--join", "host")
+            left = self.read_pids(guest, 2)
             guest.kill()
             guest.wait()
-            self.assertTrue(lives(left))
+            self.assertTrue(all(lives(pid) for pid in left))
             model.send_signal(how)
             model.wait()
             self.all_end()
