@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "guardian.h"
 #include "loadable.h"
 #include "options.h"
 #include "proc.h"
@@ -20,6 +21,8 @@
 #define LIBRARY "libmana-model.so"
 #define GRACE_MS 1000 /* between asking the rest to end and making it */
 #define POLL_MS 5
+/* What hangs in a system call is not waited for longer than a guardian works. */
+#define MAX_KILL_MS 12000
 
 /* The folder of the launcher's own file holds the library too. */
 static int
@@ -225,6 +228,7 @@ child_signal(const struct child *child, int signo)
 		kill(child->pid, signo);
 }
 
+/* A guardian whose launcher was killed has come to us, and ends its machine. */
 static void
 signal_children(int signo, pid_t spared)
 {
@@ -232,46 +236,47 @@ signal_children(int signo, pid_t spared)
 	struct proc *list = proc_list(&nb);
 
 	for (size_t i = 0; i < nb; i++)
-		if (list[i].parent == getpid() && list[i].pid != spared)
+		if (list[i].parent == getpid() && list[i].pid != spared &&
+		    (signo != SIGKILL || !guardian_is(list[i].pid)))
 			kill(list[i].pid, signo);
 	free(list);
 }
 
-/* True while there is any; sleeps a little. */
 static bool
 has_children(struct child *child)
 {
-	const struct timespec nap = {.tv_nsec = POLL_MS * 1000000L};
-
 	siginfo_t info;
 
 	child_reap(child);
-	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 &&
-	    errno == ECHILD)
-		return false;
-	nanosleep(&nap, NULL);
-	return true;
+	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 ||
+	       errno != ECHILD;
+}
+
+/* Ask them all to end, or make them; false: there is none any more. */
+static bool
+end_children(struct child *child, int signo, pid_t spared, int max_ms)
+{
+	const struct timespec nap = {.tv_nsec = POLL_MS * 1000000L};
+
+	signal_children(signo, spared);
+	signal_children(SIGCONT, spared); /* stopped ones would never hear it */
+	for (int ms = 0; ms < max_ms; ms += POLL_MS) {
+		if (!has_children(child))
+			return false;
+		nanosleep(&nap, NULL);
+		/* Killed ones leave their children to us. */
+		if (signo == SIGKILL)
+			signal_children(signo, spared);
+	}
+	return has_children(child);
 }
 
 void
 child_end_all(struct child *child, pid_t spared)
 {
-	int signo = SIGTERM;
-
-	if (!has_children(child))
-		return;
-	for (;;) {
-		signal_children(signo, spared);
-		signal_children(SIGCONT, spared); /* stopped ones would never hear it */
-		for (int ms = 0; ms < GRACE_MS; ms += POLL_MS) {
-			if (!has_children(child))
-				return;
-			/* Killed ones leave their children to us. */
-			if (signo == SIGKILL)
-				signal_children(signo, spared);
-		}
-		signo = SIGKILL;
-	}
+	if (has_children(child) &&
+	    end_children(child, SIGTERM, spared, GRACE_MS))
+		end_children(child, SIGKILL, spared, MAX_KILL_MS);
 }
 
 int

@@ -35,7 +35,8 @@ void child_signal(const struct child *child, int signo);
 
 /*
  * The machine is switched off: end every descendant that is left, but for one
- * that wait() does not see (guardian.h; 0: none).
+ * that wait() does not see (guardian.h; 0: none). Guardians of machines on this
+ * one are waited for.
  */
 void child_end_all(struct child *child, pid_t spared);
 

@@ -155,6 +155,16 @@ class Leftovers(ModelCase):
         other.wait()
         self.all_end()
 
+    def test_guardian_below_another_machine(self):
+        """It works on when the outer machine ends all that runs on it."""
+        model = self.start_model(
+            "outer", f"{MODEL} --quiet --name inner -- sh -c '"
+            "setsid sh -c \"$DEAF\" & exec sh -c \"$DEAF\"' & exec sleep 1000")
+        self.read_pids(model, 2)
+        model.terminate()
+        model.wait()
+        self.all_end()
+
     def test_ctl_of_another_build(self):
         """Joined launchers of other files tell of the end, too."""
         build = self.path("build")
