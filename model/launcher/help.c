@@ -109,6 +109,6 @@ options_help(void)
 "\n"
 "The run folder is made in $MANA_MODEL_RUNDIR, else in /dev/shm, else in /tmp.\n"
 "With MANA_MODEL_END_WITH_PARENT=1 the machine is switched off, too, when the\n"
-"process ends that has started mana-model.\n",
+"thread ends that has started mana-model; a wrapper that ends counts.\n",
 	      stdout);
 }

@@ -280,9 +280,14 @@ static void
 end_with_parent(void)
 {
 	const char *wanted = getenv("MANA_MODEL_END_WITH_PARENT");
+	const pid_t parent = getppid();
 
-	if (wanted != NULL && strcmp(wanted, "1") == 0)
+	if (wanted != NULL && strcmp(wanted, "1") == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		/* It may have ended just before that. */
+		if (getppid() != parent)
+			raise(SIGKILL);
+	}
 	unsetenv("MANA_MODEL_END_WITH_PARENT");
 }
 
