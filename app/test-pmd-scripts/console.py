@@ -16,6 +16,20 @@ import time
 import tty
 
 
+MAX_AMID = 8    # lines
+
+
+def interruptible(text):
+    """
+    A pattern of what the program writes piece by piece, as an echo: another thread
+    may write lines amid it, once.
+    """
+    amid = rf"(?:[^\n]*\n){{1,{MAX_AMID}}}?"
+    ways = [re.escape(text)] + [re.escape(text[:at]) + amid + re.escape(text[at:])
+                                for at in range(1, len(text) + 1)]
+    return f"(?:{'|'.join(ways)})"
+
+
 class ConsoleError(AssertionError):
     """The program did not do what was waited for."""
 

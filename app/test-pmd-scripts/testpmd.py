@@ -6,7 +6,7 @@ import re
 import time
 
 import machine
-from console import Console, timeout_factor
+from console import Console, interruptible, timeout_factor
 from model import PLUGIN
 
 PROMPT = "testpmd> "
@@ -87,8 +87,8 @@ class Testpmd(Console):
         at = self.mark()
         self.send(line)
         # the echo of the line first, then its output, then the next prompt
-        end = self.wait_for(re.escape(line) + r"\s*\n(?s:(.*?))" +
-                            re.escape(PROMPT), timeout, at)
+        end = self.wait_for(interruptible(line) + r"\s*\n(?s:(.*?))" +
+                            interruptible(PROMPT), timeout, at)
         return end.group(1)
 
     def stats(self):
