@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The libraries and headers of this system's own distribution for arm64,
-# unpacked into a folder: for cross compilers' --sysroot and for qemu's -L.
-# Nothing of this system is changed. Made once; prints a line when it is made.
+# Unpacks the libraries and headers of this distribution for arm64 into a folder,
+# for --sysroot of cross compilers and -L of qemu. Changes nothing of this system.
+# The folder is created once; the script then prints a line.
 #
 # usage: arm64-root.sh folder
 
 set -eu
 packages="libdpdk-dev libibverbs-dev libc6-dev libgcc-12-dev libcmocka-dev"
 root=${1:?usage: arm64-root.sh folder}
-made=$root/.made-of # what it was made of; written last
+made=$root/.made-of # packages it contains; written last
 private=$root.apt
 new=$root.new
 
@@ -45,8 +45,7 @@ Dir::State "$private/state";
 Dir::State::status "$private/status";
 Dir::Cache "$private/cache";
 CONF
-# Clearing comes last in apt's order of configuration: -c. One unreachable
-# source of many is no reason to stop.
+# apt applies "clear" last, hence -c. One unreachable source of many is no error.
 apt-get -c="$private/apt.conf" -q update || :
 # shellcheck disable=SC2086 # a list of words
 apt-get -c="$private/apt.conf" -q -y --no-install-recommends \

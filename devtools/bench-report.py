@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of bench.sh, from what mana-perf and callgrind wrote.
+"""The table of bench.sh, from the output of mana-perf and callgrind.
 
 usage: bench-report.py [--json FILE] [--check goals|ceilings]... [--write-ceilings]
                        PERF_FOLDER RESULTS_FOLDER
 
-RESULTS_FOLDER has, for each build, BUILD.rows (the output of mana-perf) and,
-where instructions were counted, BUILD.callgrind.N. Instructions per packet are
-exact; where there are none, there is no check.
+RESULTS_FOLDER has, for each build, BUILD.cycles.rows or BUILD.instructions.rows
+(the output of mana-perf) or both, and with the latter BUILD.instructions.callgrind.N.
+Instructions per packet are exact; rows without them are not checked.
 """
 
 import argparse
@@ -19,8 +19,10 @@ import sys
 
 COST = re.compile(r'^[-+*0-9]\S* (\d+)$')
 NAME = re.compile(r'^c?fn=\((\d+)\)(?: (.*))?$')
-# What a rebuild by another patch release of the compiler may add.
+# Tolerance for another patch release of the compiler.
 MARGIN_PERCENT = 3
+# Drivers, with mana-perf's names.
+WHO = ('ours', 'rival', 'floor')
 
 
 def read_dump(path):
@@ -47,7 +49,7 @@ def read_dump(path):
                 skip = False
             else:
                 cost = COST.match(line)
-                # The harness's own loop is not the driver's.
+                # the harness's own loop does not count
                 if cost and current.startswith('perf_timed_'):
                     harness += int(cost.group(1))
                 elif cost:
@@ -71,72 +73,102 @@ def read_table(path):
     return table
 
 
+def read_counts(folder, build):
+    """{(row, driver): instructions per packet}."""
+    counts = {}
+    for dump in glob.glob(os.path.join(folder, build + '.*.callgrind.*')):
+        counted = read_dump(dump)
+        if counted:
+            counts[counted[:2]] = counted[2]
+    return counts
+
+
 def read_results(folder):
-    """A list of rows, as --json writes them, and cycles besides."""
-    rows = []
+    """A list of rows as --json writes them: with cycles, instructions or both."""
+    rows = {}
+    # Cycles first: more rows have them.
     for path in sorted(glob.glob(os.path.join(folder, '*.rows'))):
-        build = os.path.basename(path)[:-len('.rows')]
-        counts = {}
-        for dump in glob.glob(os.path.join(folder, build + '.callgrind.*')):
-            counted = read_dump(dump)
-            if counted:
-                counts[counted[:2]] = counted[2]
+        build = os.path.basename(path).split('.')[0]
+        counts = read_counts(folder, build)
         with open(path, encoding='utf-8') as lines:
             for line in lines:
                 if not line.startswith('ROW '):
                     continue
-                row = json.loads(line[len('ROW '):])
+                read = json.loads(line[len('ROW '):])
+                row = rows.setdefault((build, read['row']), {})
+                # Pools are reported without callgrind, too: keep the first.
+                row.update({key: value for key, value in read.items()
+                            if key not in row})
                 row['build'] = build
-                row['ours'] = counts.get((row['row'], 'ours'))
-                row['rival'] = counts.get((row['row'], 'rival'))
-                rows.append(row)
-    return rows
+                for who in WHO:
+                    row[who] = counts.get((row['row'], who))
+    return list(rows.values())
 
 
 def shown(value, form='{:.1f}'):
-    """A figure, or a dash."""
+    """A number, or a dash."""
     return '-' if value is None else form.format(value)
+
+
+def inverse(value):
+    """The inverse of a ratio, or None."""
+    return 1 / value if value else None
+
+
+def cycles(row):
+    """Columns of cycles."""
+    return ([shown(row.get(f'cycles_{who}')) for who in WHO] +
+            [shown(row.get('cycles_ratio_rival'), '{:.2f}'),
+             shown(inverse(row.get('cycles_ratio_floor')), '{:.2f}')])
 
 
 def instructions(row):
     """Columns of counted instructions."""
-    ratio = row['rival'] / row['ours'] if row['rival'] else None
+    def ratio(over, under):
+        return row[over] / row[under] if row[over] and row[under] else None
+
     verdict = '-'
-    if row['goal'] is not None:
+    if row['goal'] is not None and row['ours']:
         verdict = 'reached' if row['ours'] <= row['goal'] else 'missed'
-    return [shown(row['ours']), shown(row['rival']), shown(ratio, '{:.2f}'),
-            shown(row['goal'], '{:.0f}'), verdict,
-            shown(row['doorbells_ours'], '{:.3f}'),
-            shown(row.get('doorbells_rival'), '{:.3f}')]
+    return ([shown(row[who]) for who in WHO] +
+            [shown(ratio('rival', 'ours'), '{:.2f}'),
+             shown(ratio('ours', 'floor'), '{:.2f}'),
+             shown(row['goal'], '{:.0f}'), verdict,
+             shown(row.get('doorbells_ours'), '{:.3f}'),
+             shown(row.get('doorbells_rival'), '{:.3f}')])
 
 
 def print_table(rows):
-    """One table for each build."""
-    counted = any(row['ours'] for row in rows)
-    head = ['row', 'path', 'ours', 'rival', 'rival/ours']
-    if counted:
-        head += ['goal', '', 'doorbells', 'rival']
+    """Prints one table per build."""
+    head = ['row', 'path']
+    columns = []
+    if any('cycles_ours' in row for row in rows):
+        columns.append(cycles)
+        head += ['cycles', 'rival', 'floor', 'rival/ours', 'ours/floor']
+    if any(row['ours'] for row in rows):
+        columns.append(instructions)
+        head += ['instructions', 'rival', 'floor', 'rival/ours', 'ours/floor', 'goal',
+                 '', 'doorbells', 'rival']
     for build in sorted({row['build'] for row in rows}):
-        lines = [head]
-        for row in rows:
-            if row['build'] != build:
-                continue
-            lines.append([row['row'], row['path']] + (
-                instructions(row) if counted else
-                [shown(row['cycles_ours']), shown(row.get('cycles_rival')),
-                 shown(row.get('cycles_ratio'), '{:.2f}')]))
+        lines = [head] + [
+            [row['row'], row['path']] + [text for column in columns
+                                         for text in column(row)]
+            for row in rows if row['build'] == build]
         widths = [max(len(line[i]) for line in lines)
                   for i in range(len(head))]
-        print(f'\n{build}: {"instructions" if counted else "cycles"} '
-              'per packet')
+        speeds = [row['core_mhz'] for row in rows
+                  if row['build'] == build and 'core_mhz' in row]
+        print(f'\n{build}: per packet' +
+              (f', of a core of {min(speeds):.0f} to {max(speeds):.0f} MHz'
+               if speeds else ''))
         for line in lines:
             print('  '.join(
-                word.ljust(width) if i < 2 or i == 6 else word.rjust(width)
+                word.ljust(width) if i < 2 else word.rjust(width)
                 for i, (word, width) in enumerate(zip(line, widths))).rstrip())
 
 
 def print_memory(rows):
-    """What a pair of queues takes, without mbufs: from the rows of 1 and more."""
+    """Memory of a pair of queues without mbufs, from the rows of 1 and more."""
     by_name = {(row['build'], row['row']): row for row in rows}
     shown_of = set()
     for row in rows:
@@ -149,15 +181,15 @@ def print_memory(rows):
                 more = row[f'heap_bytes_{who}'] - one[f'heap_bytes_{who}']
                 print(f"{row['row']}, {row['build']}, {who}: "
                       f"{more / (row['queues'] - 1):.0f} bytes of memory for each "
-                      f"more receive and send queue of {row['ring']} descriptors, "
+                      f"more Rx and Tx queue of {row['ring']} descriptors, "
                       f"{row[f'rings_bytes_{who}']} of these for rings")
 
 
 def write_ceilings(path, rows):
-    """What is reached now, and a margin."""
+    """Writes the current counts with a margin."""
     with open(path, 'w', encoding='utf-8') as to:
         print('# SPDX-License-Identifier: BSD-3-Clause', file=to)
-        print('# Instructions per packet that were reached, and '
+        print('# Current instructions per packet plus '
               f'{MARGIN_PERCENT} %:', file=to)
         print('# build, row, ceiling. bench.sh --write-ceilings', file=to)
         for row in rows:
@@ -167,7 +199,7 @@ def write_ceilings(path, rows):
 
 
 def missed(rows, what, ceilings):
-    """Lines about rows that are above their goal or ceiling."""
+    """Lines for rows above their goal or ceiling."""
     lines = []
     for row in rows:
         limit = row['goal']
@@ -180,7 +212,7 @@ def missed(rows, what, ceilings):
 
 
 def missed_others(rows, goals):
-    """Lines about goals that are not of instructions: see goals.txt."""
+    """Lines for goals other than instructions: see goals.txt."""
     lines = []
     by_name = {(row['build'], row['row']): row for row in rows}
     for row in rows:
@@ -202,7 +234,7 @@ def missed_others(rows, goals):
 
 
 def main():
-    """Prints, writes, checks."""
+    """Prints the tables, writes files, checks limits."""
     parser = argparse.ArgumentParser()
     parser.add_argument('--json')
     parser.add_argument('--check', choices=['goals', 'ceilings'],

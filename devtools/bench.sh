@@ -1,34 +1,40 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What a packet costs in our driver and in DPDK's own of the installed release,
-# in one process: app/test/perf/README.
+# Measures the cost of a packet in this driver, in DPDK's own driver of the installed
+# release (rival), and in the floor, in one process: app/test/perf/README. Prints cycles
+# and instructions per packet, and the ratios.
 #
 # usage: bench.sh [option...] [row...]      (default: all rows, both builds)
-#   --instructions    exact counts, by callgrind, in place of cycles
-#   --check           fail where instructions miss a goal (goals.txt)
-#   --check-ceilings  fail where they are more than they were (ceilings.txt)
-#   --write-ceilings  make that file anew
-#   --json FILE       write the rows, too: a list of objects with
+#   --cycles          measure cycles only
+#   --instructions    count instructions only: exact counts, by callgrind
+#   --check           fail if the instructions of a row exceed its goal (goals.txt)
+#   --check-ceilings  fail if they exceed the current count (ceilings.txt)
+#   --write-ceilings  write ceilings.txt
+#   --json FILE       also write the rows: a list of objects with
 #                       row, build, burst, ring, segments, queues
-#                       path       the name that burst_mode_get tells
-#                       ours, rival, goal   instructions per packet, or null
+#                       path       the name that rte_eth_*_burst_mode_get() returns
+#                       ours, rival, floor, goal   instructions per packet, or null
 #                       testpmd    the same settings for testpmd
-#                     and for who is ours or rival, where it was measured
-#                       cycles_WHO, cycles_ratio      per packet, of the rival to ours
+#                     and, for WHO = ours, rival, floor, if measured
+#                       cycles_WHO          per packet
+#                       cycles_ratio_WHO    its cycles divided by ours
+#                       core_mhz   calibrated core frequency
 #                       doorbells_WHO, cq_doorbells_WHO, cqes_WHO    per packet
 #                       heap_bytes_WHO, rings_bytes_WHO    of all queues, of one pair
-#   --build NAME      one build alone: O3, or debian (flags of its packages)
-#   --trixie          with the C library and rdma-core of Debian 13, fetched by
-#                     trixie-root.sh: rows with rings of more than 256, too
-#   --goals           the rows that have a goal, and no others
-#   --repeat N        repetitions: for cycles (200), end to end (5)
-#   --ours            our driver alone
-#   --skip            say SKIP where there is no valgrind, and do not fail
-#   --end-to-end      instead, packets a second of testpmd io on the model in polled
-#                     mode: the two drivers in turn, and the ratio of medians
-# A row is a name of app/test/perf/perf_rows.c, with * and ?. MANA_BUILD names the
-# build folder of model and harness, build/ without it.
+#   --build NAME      one build: O3, or debian (compiler flags of Debian's packages)
+#   --trixie          use the C library and rdma-core of Debian 13, fetched by
+#                     trixie-root.sh: also rows with rings of more than 256
+#   --goals           only rows that have a goal
+#   --repeat N        number of repetitions: cycles (200), end to end (5)
+#   --ours            this driver only
+#   --against FILE    another plug-in in place of the rival: a build of this driver
+#   --no-rival        this driver and the floor
+#   --skip            print SKIP and succeed if valgrind is missing
+#   --end-to-end      measure packets per second of testpmd io on the model in the mode
+#                     polled instead, with both drivers in turn: the ratio of medians
+# A row is a name of app/test/perf/perf_rows.c and may contain * and ?. MANA_BUILD is
+# the build folder of model and harness (default: build/).
 
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -39,9 +45,11 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$mana_root
 build=${MANA_BUILD:-$root/build}
 builds="O3 debian"
-count=
+measures="cycles instructions"
 repeat=
 rival=1
+floor=1
+against=
 skip=
 end_to_end=
 goals=
@@ -50,14 +58,17 @@ report=
 
 while [ $# -gt 0 ]; do
 	case $1 in
-	--instructions) count=1 ;;
-	--check) report="$report --check goals" count=1 ;;
-	--check-ceilings) report="$report --check ceilings" count=1 ;;
-	--write-ceilings) report="$report --write-ceilings" count=1 ;;
+	--cycles) measures=cycles ;;
+	--instructions) measures=instructions ;;
+	--check) report="$report --check goals" measures=instructions ;;
+	--check-ceilings) report="$report --check ceilings" measures=instructions ;;
+	--write-ceilings) report="$report --write-ceilings" measures=instructions ;;
 	--json) report="$report --json $2"; shift ;;
 	--build) builds=$2; shift ;;
 	--repeat) repeat=$2; shift ;;
-	--ours) rival= ;;
+	--ours) rival='' floor='' ;;
+	--against) against=$(realpath "$2"); shift ;;
+	--no-rival) rival='' ;;
 	--goals) goals=1 ;;
 	--trixie) trixie=1 ;;
 	--skip) skip=1 ;;
@@ -72,9 +83,10 @@ while [ $# -gt 0 ]; do
 	shift
 done
 
-if [ -n "$count" ] && ! command -v valgrind >/dev/null; then
+if [ "$measures" != cycles ] && [ -z "$end_to_end" ] &&
+		! command -v valgrind >/dev/null; then
 	[ -z "$skip" ] || { echo "SKIP instructions: no valgrind"; exit; }
-	dpdk_die "no valgrind: install-deps.sh test"
+	dpdk_die "no valgrind: install-deps.sh test, or --cycles"
 fi
 
 work=$(mktemp -d)
@@ -109,22 +121,32 @@ plugin() {
 	quietly ninja -C "$to"
 }
 
-# perf NAME [option...]: mana-perf on the drivers of that build
+# perf NAME cycles|instructions [row...]: mana-perf on the drivers of that build
 perf() {
 	drivers=$root/build-bench/$1
-	results=$work/results/$1
-	shift
+	results=$work/results/$1.$2
+	measure=$2
+	shift 2
+	# callgrind does not support huge pages, which do not change counts.
+	if [ "$measure" = instructions ]; then
+		eal="--no-huge -m 384 -l ${cores%%,*}"
+		set -- -i "$@"
+	else
+		eal="$memory -l $cores"
+		set -- -R "${repeat:-200}" "$@"
+	fi
+	[ -z "$floor" ] || set -- -f "$@"
 	[ -z "$rival" ] ||
-		set -- -r "$drivers/rival/drivers/librte_net_mana.so" "$@"
-	# shellcheck disable=SC2086 # a list of words
-	set -- $loader "$build/app/test/perf/mana-perf" $memory --no-shconf \
-		--no-telemetry -a ffff:ff:1f.7 -l "$cores" \
+		set -- -r "${against:-$drivers/rival/drivers/librte_net_mana.so}" "$@"
+	# shellcheck disable=SC2086 # lists of words
+	set -- $loader "$build/app/test/perf/mana-perf" $eal --no-shconf \
+		--no-telemetry -a ffff:ff:1f.7 \
 		-- -o "$drivers/ours/drivers/librte_net_mana.so" "$@"
-	[ -z "$count" ] || set -- valgrind --tool=callgrind --collect-atstart=no \
+	[ "$measure" = cycles ] || set -- valgrind --tool=callgrind --collect-atstart=no \
 		"--callgrind-out-file=$results.callgrind" \
 		--toggle-collect=perf_timed_rx --toggle-collect=perf_timed_tx \
 		--toggle-collect=perf_timed_fwd --toggle-collect=perf_timed_poll "$@"
-	if ! "$build/model/mana-model" --mode step --functions 2 --ports 1 \
+	if ! "$build/model/mana-model" --mode step --functions 2 --ports 1 --max-mtu 9000 \
 			--quiet --fatal-violations -- "$@" \
 			>"$results.rows" 2>"$results.log"; then
 		tail -n 30 "$results.log" "$results.rows" >&2
@@ -133,7 +155,7 @@ perf() {
 	grep '^SKIP' "$results.rows" || true
 }
 
-# rate NAME ours|rival: one more of its rates, in packets a second of both ports
+# rate NAME ours|rival: measures one more rate, in packets per second of both ports
 rate() {
 	MANA_PLUGIN=$root/build-bench/$1/$2/drivers/librte_net_mana.so \
 		"$here/model-speed.sh" -b 2 "$build" >"$work/rate"
@@ -153,7 +175,7 @@ medians() {
 		        rates = sorted(int(float(line)) for line in file)
 		    medians.append(statistics.median(rates))
 		    print(f"{sys.argv[1]}, {path.rsplit('.', 1)[1]}: {medians[-1]:.0f} "
-		          f"packets a second, median of {rates}")
+		          f"packets per second, median of {rates}")
 		if len(medians) > 1:
 		    print(f"{sys.argv[1]}: ours/rival {medians[0] / medians[1]:.2f}")
 	EOF
@@ -162,10 +184,10 @@ medians() {
 [ -e "$build/build.ninja" ] || quietly meson setup "$build" "$root"
 quietly ninja -C "$build" app/test/perf/mana-perf model/mana-model \
 	model/libmana-model.so
-[ -z "$rival" ] || quietly "$here/build-rival.sh"
+[ -z "$rival" ] || [ -n "$against" ] || quietly "$here/build-rival.sh"
 for name in $builds; do
 	plugin "$name" ours
-	[ -z "$rival" ] || plugin "$name" rival
+	[ -z "$rival" ] || [ -n "$against" ] || plugin "$name" rival
 done
 
 if [ -n "$end_to_end" ]; then
@@ -181,7 +203,7 @@ if [ -n "$end_to_end" ]; then
 	exit
 fi
 
-# Of rows for many queues, the first and the last; large rings with --trixie alone.
+# The first and the last row for many queues; large rings only with --trixie.
 # shellcheck disable=SC2046 # a list of words
 [ -z "$goals" ] || set -- "$@" $(sed 's/#.*//' "$root/app/test/perf/goals.txt" |
 	awk -v trixie="$trixie" '!trixie && /-r(512|1024)/ { next }
@@ -196,21 +218,19 @@ if [ -n "$trixie" ]; then
 	loader="$newer/ld-linux-x86-64.so.2 --library-path $newer:$newer/libibverbs"
 fi
 
-# Callgrind does not know huge pages, nor does a count depend on them.
-memory="--no-huge -m 256"
-[ -n "$count" ] || { hugepages_reserve 256; echo "memory: $memory"; }
+if [ "$measures" != instructions ]; then
+	hugepages_reserve 384
+	echo "memory: $memory"
+fi
 
 mkdir "$work/results"
-# The second core writes CQEs in some rows.
+# The second core writes CQEs and mbufs in some rows.
 cores=$(/usr/bin/python3 -c \
 	'import os; print(*sorted(os.sched_getaffinity(0))[:2], sep=",")')
-[ -z "$count" ] || cores=${cores%%,*}
 for name in $builds; do
-	if [ -n "$count" ]; then
-		perf "$name" -i "$@"
-	else
-		perf "$name" -R "${repeat:-200}" "$@"
-	fi
+	for measure in $measures; do
+		perf "$name" "$measure" "$@"
+	done
 done
 # shellcheck disable=SC2086 # a list of words
 PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$here/bench-report.py" $report \

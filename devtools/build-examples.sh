@@ -3,8 +3,8 @@
 #
 # Builds some of DPDK's examples, unchanged and by their own makefiles, from the
 # Debian source package of the installed DPDK, into dpdk-examples/ of the checkout
-# (git-ignored): the example NAME is dpdk-examples/NAME/build/PROGRAM. Scripts run
-# them on the model. Does nothing when all are there.
+# (git-ignored): the example NAME is dpdk-examples/NAME/build/PROGRAM. Tests run
+# them on the model. Does nothing if all exist.
 
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,6 +15,9 @@ examples="skeleton l2fwd l3fwd l3fwd-power ip_fragmentation ip_reassembly"
 examples="$examples link_status_interrupt rxtx_callbacks packet_ordering"
 
 out=${1:-$mana_root/dpdk-examples}
+# Parallel tests: only one builds.
+exec 9<"$0"
+flock 9
 stamp="$(dpdk_installed_version) $examples"
 [ "$(cat "$out/VERSION" 2>/dev/null)" != "$stamp" ] || exit 0
 

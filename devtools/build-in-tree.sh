@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The driver's folder, copied over that of a DPDK source tree, builds there with
-# DPDK's own meson, and nothing else of the tree changes. Shown on the Debian
-# source package of the installed DPDK, with only the libraries and drivers that
-# are needed: the plug-in, the static library, and a testpmd of each kind.
+# Copies the driver's folder over that of a DPDK source tree and builds it with
+# DPDK's own meson; nothing else in the tree changes. Uses the Debian source package
+# of the installed DPDK and only the needed libraries and drivers. Builds the
+# plug-in, the static library, and a testpmd with each.
 #
 # usage: build-in-tree.sh [work folder]     (default: in-tree/, git-ignored)
 
@@ -36,7 +36,7 @@ if [ "$(cat "$work/VERSION" 2>/dev/null)" != "$stamp" ]; then
 fi
 dpdk=$work/dpdk
 
-# Only what changed: what was built before is built no second time.
+# Copies only changed files, for an incremental build.
 mkdir -p "$dpdk/drivers/net/mana"
 (cd "$mana_root/drivers/net/mana" && find . -type f) | while read -r f; do
 	mkdir -p "$dpdk/drivers/net/mana/$(dirname "$f")"

@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Builds DPDK's own net/mana, from the Debian source package of the installed
-# DPDK, as a plug-in: rival/build/drivers/librte_net_mana.so. It shows that the
-# model is one of MANA, not of our driver. It is built and run, never read:
-# nothing of it is part of this project, and the folder is git-ignored.
+# Builds DPDK's own net/mana ("rival"), from the Debian source package of the
+# installed DPDK, as a plug-in: rival/build/drivers/librte_net_mana.so. Running it
+# shows that the model imitates MANA, and not only what this driver expects. It is
+# built and run, never read: nothing of it is part of this project, and the folder is
+# git-ignored.
 #
-# Its one defect that keeps testpmd from forwarding is worked around without
-# touching its source: rival-queue-state.c.
+# rival-queue-state.c works around the one defect that keeps testpmd from
+# forwarding, without a change of the driver's source.
 
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -30,11 +31,11 @@ tree=$rival/tree
 
 dpdk_source_unpack "$rival/dpdk" rival
 mv "$rival/dpdk/drivers/net/mana" "$tree/drivers/net/mana"
-# It also includes a header of EAL that not even the driver SDK has.
+# The driver includes a header of EAL that is not in the driver SDK.
 cp "$rival/dpdk/lib/eal/include/rte_eal_paging.h" "$tree/drivers/net/mana"
 rm -rf "$rival/dpdk"
 
-# Our glue takes any driver of DPDK's form.
+# Headers and build rules of this project, for any DPDK driver.
 cp "$mana_root/meson.build" "$mana_root/meson_options.txt" \
 	"$mana_root/VERSION" "$tree"
 cp "$mana_root/drivers/meson.build" "$mana_root/drivers/version.map.in" \

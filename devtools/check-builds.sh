@@ -1,10 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Builds everything in the other ways it must build: with clang, for debugging,
-# each header alone, with driver headers in another folder, and the driver for
-# arm64 against Debian's arm64 packages, where its unit tests run, too, on an
-# emulated processor. Warnings are errors.
+# Builds all further configurations: clang, debug, each header alone, driver headers
+# in another folder, and the driver for arm64 with Debian's arm64 packages, whose
+# unit tests run on an emulated processor. Warnings are errors.
 #
 # usage: check-builds.sh [clang|debug|headers|sdk|arm64]...    (default: all)
 
@@ -23,7 +22,7 @@ failed() {
 	status=1
 }
 
-# $1: name, $2: build folder, the rest: arguments of meson setup.
+# $1: name, $2: build folder, others: arguments of meson setup.
 build() {
 	name=$1
 	folder=$2
@@ -54,17 +53,18 @@ check_debug() {
 	CC=gcc build debug "$root/build-debug" --buildtype=debug || :
 }
 
-# A header includes what it needs.
+# Each header includes what it needs.
 check_headers() {
 	broken=
-	for header in "$root"/drivers/net/mana/*.h $(find "$root/model" -name '*.h'); do
+	for header in $(find "$root/drivers/net/mana" "$root/model" -name '*.h'); do
 		# shellcheck disable=SC2046 # lists of words
 		gcc -fsyntax-only -x c -std=gnu11 -Wall -Wextra -Werror \
 			-Wno-unused-parameter -D_GNU_SOURCE -DALLOW_INTERNAL_API \
 			-DALLOW_EXPERIMENTAL_API $(pkg-config --cflags libdpdk) \
 			-isystem "$root/dpdk-headers" "-I$(dirname "$header")" \
-			"-I$root/model/base" "-I$root/model/card" "-I$root/model/kernel" \
-			"-I$root/model/test" \
+			"-I$root/drivers/net/mana/base" "-I$root/drivers/net/mana/rxtx" \
+			"-I$root/drivers/net/mana/ctrl" \
+			$(find "$root/model" -type d -printf '-I%p ') \
 			-include "$header" /dev/null ||
 			broken="$broken $(basename "$header")"
 	done
@@ -75,7 +75,7 @@ check_headers() {
 	fi
 }
 
-# DPDK installed with -Denable_driver_sdk=true has the headers elsewhere.
+# DPDK with -Denable_driver_sdk=true installs the headers elsewhere.
 check_sdk() {
 	elsewhere=$(mktemp -d)
 	cp "$root"/dpdk-headers/*.h "$elsewhere"
@@ -86,7 +86,7 @@ check_sdk() {
 	rm -rf "$elsewhere" "$root/build-sdk"
 }
 
-# $1: clang or gcc; $2: the compiler's words; $3: lines for the other tools.
+# $1: clang or gcc; $2: compiler command; $3: lines for the other tools.
 arm64_cross_file() {
 	lib=$sysroot/usr/lib/aarch64-linux-gnu
 	cat >"$work/cross-$1.new" <<EOF
@@ -105,12 +105,12 @@ sys_root = '$sysroot'
 needs_exe_wrapper = true
 pkg_config_libdir = '$lib/pkgconfig:$sysroot/usr/share/pkgconfig'
 EOF
-	# meson reads it once only.
+	# Meson reads it only once.
 	cmp -s "$work/cross-$1.new" "$work/cross-$1" || rm -rf "$work/build-$1"
 	mv "$work/cross-$1.new" "$work/cross-$1"
 }
 
-# The unit tests, which need no device. Each program is a test here.
+# Runs the unit tests, which need no device; each program counts as a test.
 arm64_unit_tests() {
 	if ! command -v qemu-aarch64 >/dev/null; then
 		echo "SKIP build: arm64, $1: unit tests: no qemu-aarch64"
@@ -123,7 +123,7 @@ arm64_unit_tests() {
 	meson test -C "$work/build-$1" --no-rebuild --suite unit \
 		--num-processes "$jobs" --timeout-multiplier 30 \
 		--print-errorlogs >"$log" 2>&1 || ok=no
-	# " 1/16 dpdk-mana:fast+unit / unit-mr   OK   0.10s"; failed ones twice
+	# " 1/16 dpdk-mana:fast+unit / unit-mr   OK   0.10s"; failed tests appear twice
 	sed -n 's|^ *[0-9]*/[0-9]* .* / \([^ ]*\) *\([A-Z]*\) .*|\2 \1|p' \
 		"$log" | sort -u >"$log.list"
 	while read -r result name; do
@@ -155,19 +155,19 @@ arm64_build() {
 	arm64_unit_tests "$1"
 }
 
-# With the packages of the distribution for arm64. The tests show that what
-# arm64's instructions compute is right, the vector ones' too. They do not show
-# in which order a device or another processor sees it: that is this machine's.
+# With the distribution's arm64 packages. The tests show that arm64's instructions, also
+# vector ones, compute correct results. They do not show memory ordering, because the
+# emulation has that of this machine.
 check_arm64() {
 	work=$root/build-arm64
 	sysroot=$work/root
 	mkdir -p "$work"
 	if ! "$here/arm64-root.sh" "$sysroot" >"$work/root.log" 2>&1; then
 		tail -n 20 "$work/root.log" >&2
-		echo "SKIP build: arm64: its packages cannot be had"
+		echo "SKIP build: arm64: its packages are not available"
 		return
 	fi
-	# Built with the libraries that were there before.
+	# The build used the previous libraries.
 	[ ! -s "$work/root.log" ] || rm -rf "$work"/build-*
 	if command -v clang >/dev/null && command -v ld.lld >/dev/null; then
 		arm64_cross_file clang "'clang', '--target=aarch64-linux-gnu'" \

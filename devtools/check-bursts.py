@@ -1,18 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """
-Looks at the instructions of the burst functions of a plug-in (x86-64, with
-debug lines): those of the tables of paths, tx_pkt_prepare, and every function
-of the plug-in that they reach by calls, jumps, or by its address, cold parts
-and rare ways included. The ways end at BORDERS and at the functions of other
-libraries, which are in IMPORTS.
+Checks the instructions of the burst functions of a plug-in (x86-64, with debug
+lines): those in the tables of paths, tx_pkt_prepare, and every function of the
+plug-in that they reach by calls, jumps, or address, with rare paths. The check ends
+at BORDERS and at functions of other libraries, which must be in IMPORTS.
 
-- No locked instruction, no exchange with memory, no mfence or lfence, no
-  division, no system call. Exceptions are in INLINED: what headers of DPDK bring
-  along, told by the debug lines.
-- A store fence opens or closes a doorbell: in one straight piece an sfence, one
-  store of 8 bytes from a register, an sfence. No MMIO store (rte_io.h) is
-  elsewhere.
+- No locked instruction, exchange with memory, mfence, lfence, division or system
+  call. Exceptions are lines of the DPDK headers in INLINED.
+- Store fences only frame doorbells: without a branch between them an sfence, one
+  8-byte store from a register, an sfence. There is no other MMIO store (rte_io.h).
 
 usage: check-bursts.py [--verbose] PLUG-IN
 """
@@ -24,34 +21,35 @@ import sys
 
 from elftools.elf.elffile import ELFFile
 
-TABLE = re.compile(r'^mana_(rx|tx)_\w*paths$')
-BURST = re.compile(r'^mana_(rx|tx)_burst_(?!mode_get$)\w+$')
-MORE_ROOTS = ['mana_tx_pkt_prepare']
+TABLE = re.compile(r'^mana_rx_\w*paths$')
+BURST = re.compile(r'^mana_(rx|tx)_burst_(?!(mode_get|name)$)\w+$')
+MORE_ROOTS = ['mana_tx_burst', 'mana_tx_pkt_prepare']
 
-# Here the control path's work begins: a region, or a pool, that is not yet known.
+# Here the control path begins: an unknown region or pool.
 BORDERS = {'mana_mr_miss', 'mana_mr_pool_key'}
 
-# What of other libraries may be called. That they make no system call and
-# allocate nothing while they are is for the test proof-quiet to show.
+# Permitted functions of other libraries. The test proof-quiet shows that they make no
+# system call and no allocation in bursts.
 IMPORTS = {
     'memcmp', 'memcpy', 'memmove', 'memset', '__memcpy_chk', '__memmove_chk',
     '__memset_chk', '__tls_get_addr',
     # do not return
     '__stack_chk_fail', '__rte_panic',
-    # of segments, rare: chains that cannot be taken apart; copies; a header
-    # that lies in pieces
+    # rare: chains with shared segments; copies; headers in several segments
     'rte_pktmbuf_free_bulk', 'rte_pktmbuf_copy', '__rte_pktmbuf_read',
-    # the chunks of a pool, when regions of memory have gone since
+    # packet types from headers, if the application enables them
+    'rte_net_get_ptype',
+    # the chunks of a pool, after regions were deregistered
     'rte_mempool_mem_iter',
 }
 
-# DPDK's headers whose own lines may bring a locked instruction along: the counter
-# of an mbuf, or of its data, which has several owners. One owner is a plain store,
-# and the fast ways see no other.
+# Headers of DPDK that may contain a locked instruction: the reference count of an mbuf,
+# or of its data, with several owners. A single owner is a plain store, and the fast
+# paths have no other.
 INLINED = {'rte_mbuf.h'}
-# Trace points of the fast path are off in DPDK's build configuration; a compiler
-# that optimizes leaves nothing of them.
-DEAD = 'rte_trace_point.h'
+# DPDK's default build disables fast-path trace points; an optimizing compiler removes
+# them.
+TRACE_POINTS = 'rte_trace_point.h'
 
 LABEL = re.compile(r'^([0-9a-f]+) <(.+)>:$')
 INSN = re.compile(r'^ *([0-9a-f]+):\t(.*\S)')
@@ -82,11 +80,16 @@ class Insn:
         self.operands = ' '.join(words[1:])
 
     def last_operand(self):
-        """AT&T: the destination. Commas inside of an address do not part."""
+        """
+        The last operand, in AT&T syntax the destination. Ignores commas within an
+        address.
+        """
         return re.split(r',(?![^(]*\))', self.operands)[-1]
 
     def is_store(self):
-        """To memory that is no stack slot: unoptimized code keeps all there."""
+        """
+        A store to memory other than the stack, where unoptimized code keeps everything.
+        """
         where = self.last_operand()
         return MEMORY.search(where) is not None and \
             not re.search(r'\(%r[bs]p[,)]', where) and \
@@ -103,8 +106,8 @@ class Insn:
     def allowed(self):
         return self.files()[:1] and self.files()[0] in INLINED
 
-    def sin(self):
-        """What this instruction must not do, or None."""
+    def violation(self):
+        """The forbidden property of this instruction, or None."""
         if self.name in SYSTEM:
             return 'not for a burst'
         if DIVISION.match(self.name):
@@ -125,7 +128,7 @@ class Function:
 
 
 def disassemble(plugin):
-    """Functions by address, in order."""
+    """Functions in the order of addresses."""
     text = subprocess.run(
         ['objdump', '-d', '-l', '--inlines', '--no-show-raw-insn', '-w',
          '-j', '.text', plugin], check=True, text=True,
@@ -153,14 +156,14 @@ def disassemble(plugin):
             continue
         m = INLINER.match(line)
         if m:
-            # The line itself is not told again when it is the same.
+            # the line is not repeated if unchanged
             stack = (stack[:1] if is_new else stack) + [(m[1], m[2])]
             is_new = False
     return functions
 
 
 def roots_of(plugin):
-    """Addresses of the burst functions, from the tables' relocations."""
+    """Addresses of the burst functions, from the relocations of the tables."""
     with open(plugin, 'rb') as f:
         elf = ELFFile(f)
         symtab = elf.get_section_by_name('.symtab')
@@ -184,9 +187,8 @@ def roots_of(plugin):
                 if reloc['r_offset'] in where and reloc['r_addend'] in code:
                     roots.add(reloc['r_addend'])
                     nb[name] += 1
-    for way in ('rx', 'tx'):
-        if not any(name.startswith(f'mana_{way}') and n for name, n in nb.items()):
-            sys.exit(f'{plugin}: no table of {way} paths')
+    if not any(nb.values()):
+        sys.exit(f'{plugin}: no table of Rx paths')
     for name in MORE_ROOTS:
         if name not in more.values():
             sys.exit(f'{plugin}: there is no {name}')
@@ -194,7 +196,7 @@ def roots_of(plugin):
 
 
 def references(insn, functions):
-    """(functions of the plug-in, imports) that an instruction refers to."""
+    """(functions of the plug-in, imports) that the instruction refers to."""
     own, imports = [], []
     for target, symbol in TARGET.findall(insn.text):
         if symbol.endswith('@plt'):
@@ -204,7 +206,7 @@ def references(insn, functions):
         elif int(target, 16) in functions:
             own.append(int(target, 16))
         elif JUMP.match(insn.name):
-            # into the middle: a loop, or a part that was split off
+            # into a function: a loop, or a split part
             below = [a for a in functions if a <= int(target, 16)]
             if below:
                 own.append(max(below))
@@ -212,7 +214,7 @@ def references(insn, functions):
 
 
 def reach(roots, functions, faults):
-    """The functions that bursts reach, in order of their addresses."""
+    """The functions reachable from bursts, in the order of addresses."""
     seen, todo = set(), list(roots)
     while todo:
         addr = todo.pop()
@@ -220,7 +222,7 @@ def reach(roots, functions, faults):
             continue
         seen.add(addr)
         for insn in functions[addr].insns:
-            if DEAD in insn.files():
+            if TRACE_POINTS in insn.files():
                 continue
             own, imports = references(insn, functions)
             todo += own
@@ -231,7 +233,7 @@ def reach(roots, functions, faults):
 
 
 def check_doorbells(function, faults):
-    """sfence, store, sfence, in one piece. Returns their number."""
+    """Checks sfence, store, sfence in one piece. Returns the number of doorbells."""
     targets = {int(t, 16) for i in function.insns if JUMP.match(i.name)
                for t, _ in TARGET.findall(i.text)}
     nb, opened, stores = 0, None, []
@@ -275,10 +277,10 @@ def main():
                            f'{name}: a burst function of no table'))
     for function in reached:
         for insn in function.insns:
-            sin = insn.sin()
-            if sin is not None:
-                faults.append((function, insn, sin))
-            nb_allowed += 'lock' in insn.prefixes and sin is None
+            violation = insn.violation()
+            if violation is not None:
+                faults.append((function, insn, violation))
+            nb_allowed += 'lock' in insn.prefixes and violation is None
             nb_own += any('net/mana/' in f for f, _ in insn.stack)
         nb = check_doorbells(function, faults)
         nb_doorbells += nb

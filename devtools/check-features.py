@@ -1,14 +1,18 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each row of the driver's feature matrix has a test, which exists and passed.
+"""Checks that each row of the driver's feature matrix has a test, which passed.
 
 usage: check-features.py BUILD [TESTLOG]
+       check-features.py --ini RELEASE
+
+The second form prints the driver's file for that release of DPDK ("22.11"),
+without the rows unknown to it.
 
 Compares doc/guides/nics/features/mana.ini with app/test/features.map, with
-the rows that DPDK knows (devtools/features.txt) and with the tests of the
-build folder BUILD. With TESTLOG, a testlog.json of meson, the tests named
-must be in it and have passed, down to the case. Prints a line for each row
-that is wrong, and one PASS or FAIL line of run-tests.sh at the end of all.
+DPDK's rows (devtools/features.txt) and with the tests of the build folder BUILD.
+With TESTLOG, a testlog.json of meson, it must contain the named tests and cases as
+passed, except for rows unknown to the DPDK of the build. Prints a line for each
+wrong row, and at the end one PASS or FAIL line for run-tests.sh.
 """
 
 import json
@@ -25,18 +29,18 @@ GUIDE = ROOT / 'doc/guides/nics/mana.rst'
 MAP = ROOT / 'app/test/features.map'
 KNOWN = ROOT / 'devtools/features.txt'
 TEST_SOURCES = ROOT / 'app'
-# "" (not supported) is a row that says nothing: it is left out instead.
+# Rows with "" (not supported) are omitted instead.
 VALUES = ('Y', 'P')
-# Rows that the machine itself proves, where it is of that kind.
+# Rows that need no test on a machine of this kind.
 MACHINES = {'x86-64': 'x86_64', 'ARMv8': 'aarch64'}
 
 
 class WrongLine(Exception):
-    """A file which is not to be read at all."""
+    """A file that cannot be parsed."""
 
 
 def assignments(path, comment):
-    """{left: right} of the lines of a file, without sections."""
+    """{left: right} of a file's lines, without sections."""
     found = {}
     for number, line in enumerate(path.read_text().splitlines(), 1):
         line = line.strip()
@@ -62,17 +66,53 @@ def tests_of(text):
 
 
 def cases_in_sources():
-    """Every name of a function of the tests' sources."""
+    """Names of all functions in the tests' sources."""
     names = set()
     for path in TEST_SOURCES.rglob('*.c'):
         names.update(re.findall(r'\btest_\w+', path.read_text()))
     return names
 
 
+def release_of(version):
+    """(22, 11) of "22.11.5"."""
+    return tuple(int(number) for number in version.split('.')[:2])
+
+
+def known_rows():
+    """{row: first release with this row, or (0,)}."""
+    rows = {}
+    for line in KNOWN.read_text().splitlines():
+        if line and not line.startswith('#'):
+            row, _, since = line.partition(' since ')
+            rows[row] = release_of(since) if since else (0,)
+    return rows
+
+
+def later_rows(rows, release):
+    """Rows unknown to this release."""
+    known = known_rows()
+    return [row for row in rows if known.get(row, (0,)) > release]
+
+
+def build_release(build):
+    text = (build / 'meson-info/intro-dependencies.json').read_text()
+    versions = [found['version'] for found in json.loads(text)
+                if found['name'] == 'libdpdk']
+    if not versions:
+        raise WrongLine(f'{build}: no libdpdk among its dependencies')
+    return release_of(versions[0])
+
+
+def print_ini(release):
+    later = later_rows(assignments(INI, ';'), release)
+    for line in INI.read_text().splitlines():
+        if line.split('=')[0].strip() not in later:
+            print(line)
+
+
 def check_rows(rows, proofs):
-    """Rows, and what proves them, without looking at any test."""
-    known = [line for line in KNOWN.read_text().splitlines()
-             if line and not line.startswith('#')]
+    """Checks rows and their tests' names, not the results."""
+    known = known_rows()
     for row, value in rows.items():
         if row not in known:
             yield f'{row}: no row of DPDK\'s default.ini'
@@ -120,6 +160,9 @@ def check_results(log, proofs):
 
 
 def main():
+    if len(sys.argv) == 3 and sys.argv[1] == '--ini':
+        print_ini(release_of(sys.argv[2]))
+        return
     build = Path(sys.argv[1])
     log = Path(sys.argv[2]) if len(sys.argv) > 2 else None
     try:
@@ -127,14 +170,17 @@ def main():
         proofs = assignments(MAP, '#')
         wrong = list(check_rows(rows, proofs))
         wrong += check_tests_exist(build, proofs)
+        later = later_rows(rows, build_release(build))
         if log is not None:
-            wrong += check_results(log, proofs)
+            wrong += check_results(log, {row: text for row, text in proofs.items()
+                                         if row not in later})
     except (WrongLine, OSError) as error:
         wrong = [str(error)]
     for text in wrong:
         print('FAIL features:', text)
     if not wrong:
-        print(f'PASS features: {len(rows)} rows')
+        note = f', {len(later)} of them of a later DPDK' if later else ''
+        print(f'PASS features: {len(rows)} rows{note}')
     sys.exit(1 if wrong else 0)
 
 

@@ -1,9 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A source file includes its own layer and those below, never above. The tables
-# devtools/layers.txt (drivers/net/mana) and devtools/model-layers.txt (model)
-# give each file its layer. Some includes have one place only, see below.
+# Checks that a source file includes only its own layer and those below, and that no
+# files include each other in a circle. The tables devtools/layers.txt
+# (drivers/net/mana) and devtools/model-layers.txt (model) give the layer of each
+# folder or file. Some includes are limited to one place, see below.
+#
+# The constants below limit the files per folder of the driver, and its number of
+# __rte_always_inline.
 #
 # usage: check-layers.sh [tree]
 
@@ -12,11 +16,13 @@ devtools=$(cd "$(dirname "$0")" && pwd)
 cd "${1:-$devtools/..}"
 
 driver=drivers/net/mana
+max_files=25
+max_always_inline=15
 errors=$(mktemp)
 trap 'rm -f "$errors"' EXIT
 
-# $1: root of the table's paths, $2: table. A path that ends in "/" stands for the
-# files of the folder which the table does not name.
+# $1: root of the table's paths, $2: table. A path ending in "/" covers all files of the
+# folder and its subfolders that the table does not name; "./" covers only the root.
 check_folder() {
 	(cd "$1" && find . -name '*.[ch]' ! -path './test/*') | sed 's,^\./,,' |
 		sort | awk -v table="$2" -v root="$1" '
@@ -24,6 +30,10 @@ check_folder() {
 		if (path in layer)
 			return layer[path]
 		sub(/[^\/]*$/, "", path)
+		if (path == "")
+			path = "./"
+		while (!(path in layer) && sub(/[^\/]+\/$/, "", path))
+			;
 		return path in layer ? layer[path] : ""
 	}
 	FILENAME == table {
@@ -64,25 +74,31 @@ check_folder() {
 	}' "$2" -
 }
 
-# Headers of ethdev drivers not below L3, verbs in one file, the version of DPDK
-# in another, and no word of the model.
+# $1: root. File names are unique there: check_folder() checks this.
+check_circles() {
+	find "$1" -name '*.[ch]' ! -path '*/test/*' | xargs awk '
+	match($0, /^[ \t]*#[ \t]*include[ \t]*"[^"]*"/) {
+		split($0, part, "\"")
+		file = FILENAME
+		sub(/.*\//, "", file)
+		print file, part[2]
+	}' | tsort 2>&1 >/dev/null | sed "s,^tsort: -,$1: includes,"
+}
+
+# ethdev driver headers not in base and rxtx, verbs only in mana_verbs.[ch], the DPDK
+# version in one file, and no mention of the model.
 check_driver() {
-	table=$devtools/layers.txt
-	awk -v table="$table" '
-	FILENAME == table {
-		layer[$1] = $2
-		next
-	}
+	awk '
 	FNR == 1 {
 		file = FILENAME
 		sub(/.*\//, "", file)
 	}
 	/^[ \t]*#[ \t]*include.*(ethdev_driver|ethdev_pci|bus_pci_driver)\.h/ &&
-			layer[file] <= 2 {
-		print FILENAME " (L" layer[file] ") includes a header of drivers: " $0
+			FILENAME ~ /\/(base|rxtx)\// {
+		print FILENAME " includes a header of drivers: " $0
 	}
-	/^[ \t]*#[ \t]*include.*infiniband\// && file !~ /^mana_verbs(_queue)?\.c$/ {
-		print FILENAME " includes verbs, which are for mana_verbs*.c: " $0
+	/^[ \t]*#[ \t]*include.*infiniband\// && file !~ /^mana_verbs\.[ch]$/ {
+		print FILENAME " includes verbs, which are for mana_verbs.[ch]: " $0
 	}
 	/RTE_VERSION|RTE_VER_/ && file != "mana_compat.h" {
 		print FILENAME " looks at the version of DPDK, which is for " \
@@ -90,12 +106,24 @@ check_driver() {
 	}
 	tolower($0) ~ /mana[_-]model|#[ \t]*include.*model/ {
 		print FILENAME " knows of the model: " $0
-	}' "$table" $driver/*.[ch]
+	}' $(find $driver -name '*.[ch]')
 }
 
-# Nothing of the driver, nothing of DPDK.
+# Limits for files per folder and for functions with forced inlining.
+check_size() {
+	find $driver -name '*.[ch]' -printf '%h\n' | sort | uniq -c |
+		while read -r nb folder; do
+			[ "$nb" -le $max_files ] ||
+				echo "$folder: $nb files, at most $max_files"
+		done
+	nb=$(grep -rho --include='*.[ch]' __rte_always_inline $driver | wc -l)
+	[ "$nb" -le $max_always_inline ] || echo "$driver: $nb" \
+		"__rte_always_inline, at most $max_always_inline: for templates and inner loops"
+}
+
+# The model uses neither the driver nor DPDK.
 check_model() {
-	awk -v headers="$(cd $driver && echo *.h)" \
+	awk -v headers="$(find $driver -name '*.h' -printf '%f ')" \
 			-v own="$(find model -name '*.h' -printf '%f ')" '
 	BEGIN {
 		n = split(headers, name)
@@ -122,8 +150,11 @@ check_model() {
 
 {
 	check_folder $driver "$devtools/layers.txt"
+	check_circles $driver
 	check_driver
+	check_size
 	check_folder model "$devtools/model-layers.txt"
+	check_circles model
 	check_model
 } >"$errors"
 

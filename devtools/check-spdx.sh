@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Every file of the project names its licence in its first lines. Files that
-# cannot hold a comment are listed here.
+# Checks that every file of the project names its license in its first lines. This
+# script lists the files that cannot contain a comment.
 
 set -eu
 cd "$(dirname "$0")/.."

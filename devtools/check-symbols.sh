@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A plug-in exports nothing: only its version node may be in the dynamic symbol
-# table. Also checks its soname, and that the PMD information is in it.
+# Checks that the plug-in exports no symbol except its version node, has the right
+# soname, and contains the PMD information.
 #
 # usage: check-symbols.sh PLUG-IN
 

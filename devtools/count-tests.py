@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Counts what run-tests.sh has run.
+"""Counts the tests of a run of run-tests.sh.
 
 usage: count-tests.py LOGS
 
-LOGS has meson's testlog.json (one object a line), and NAME.log with NAME.status
-of each script. A test of meson counts as the cases that it says it has run
-(cmocka, unittest), or as one. A script counts its PASS, FAIL and SKIP lines, or
-as one.
+LOGS contains meson's testlog.json (one object per line), and NAME.log with
+NAME.status of each script. A test of meson counts as the number of cases it
+reports (cmocka, unittest), or as one; a script as the number of its PASS, FAIL and
+SKIP lines, or as one.
 """
 
 import re
@@ -18,7 +18,7 @@ import testlog
 
 
 class Count:
-    """Passed, failed and skipped, with the names of those not passed."""
+    """Numbers of passed, failed and skipped tests, and names of those not passed."""
 
     def __init__(self):
         self.passed = 0
@@ -35,7 +35,7 @@ class Count:
 
 
 def unittest_cases(output):
-    """The same of a script that uses unittest, which names the failed ones."""
+    """The same for a script with unittest, which names failed cases."""
     ran = re.search(r'^Ran (\d+) tests? in', output, re.M)
     if ran is None:
         return []

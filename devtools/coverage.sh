@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Which lines the tests reach: runs a suite in a build that counts them, and
-# prints a table per file and the sum. Fails below 90 % of lines.
+# Measures which lines the tests reach: runs a suite in a build that counts lines, and
+# prints a table per file and the sum. Fails below 90 % of the lines.
 #
 # usage: coverage.sh model [html FOLDER]
-#        coverage.sh build      (only that)
+#        coverage.sh build      (build only)
 
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -24,7 +24,7 @@ command -v gcovr >/dev/null || {
 	exit 1
 }
 
-# Counters of threads must not be lost; -O0 so that each line is itself.
+# Atomic counters for threads; -O0 so that lines stay separate.
 [ -e "$build/build.ninja" ] || CC=gcc meson setup "$build" "$root" \
 	-Db_coverage=true -Dbuildtype=debug -Doptimization=0 \
 	-Dc_args=-fprofile-update=atomic >/dev/null
@@ -32,8 +32,8 @@ ninja -C "$build" >/dev/null
 [ "$1" != build ] || exit 0
 find "$build" -name '*.gcda' -delete
 
-# Here lines count: the ordinary build judges the tests. Some that limit files or
-# look at all of stderr cannot hold here, where each program writes its counters.
+# Here only lines count: the normal build judges the tests. Tests that limit files or
+# check all of stderr may fail here, because programs write counters.
 meson test -C "$build" --no-rebuild --suite model --timeout-multiplier 5 \
 	>"$build/coverage-test.log" 2>&1 || :
 tail -n 12 "$build/coverage-test.log" | grep -E '^(Ok|Fail|Timeout)' || :
@@ -41,10 +41,10 @@ tail -n 12 "$build/coverage-test.log" | grep -E '^(Ok|Fail|Timeout)' || :
 set -- "$@" ""
 html=
 [ "${2:-}" != html ] || html="--html-details $3/index.html"
-# A program that writes its counters while another of its threads runs may leave
-# a sum below zero: gcovr 5.2 does not read such a line. It is left out and shown;
-# a line that it does not read for any other cause is an error.
-# Doorbell decoders see what compilers make of stores; tests are not counted.
+# A program that writes counters while another thread runs may store a negative sum, and
+# gcovr 5.2 rejects such a line. The line is left out and shown; a line rejected for any
+# other reason is an error. Doorbell decoders depend on the compiler's stores, and tests
+# are not counted.
 unread=$build/coverage-unread.log
 status=0
 # shellcheck disable=SC2086 # nothing, or two words

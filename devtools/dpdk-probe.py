@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tells meson about an installed DPDK.
+"""Prints properties of an installed DPDK for meson.
 
 usage: dpdk-probe.py LIBDIR INCLUDEDIR
 
@@ -32,7 +32,7 @@ def abi(libdir):
 def main():
     libdir, includedir = Path(sys.argv[1]), Path(sys.argv[2])
     print('abi', *abi(libdir))
-    # Debian keeps what depends on the architecture apart.
+    # Debian keeps architecture-dependent headers in another folder.
     for header in [includedir / 'rte_build_config.h',
                    includedir.parent / libdir.name / includedir.name
                    / 'rte_build_config.h']:

@@ -2,9 +2,9 @@
 #
 # Shell functions, to be sourced: the Debian source package of the installed
 # DPDK. Downloads are kept in dpdk-source/ of the checkout (git-ignored), so a
-# second run needs no network. Nothing of the system's apt configuration or
-# state is changed: a temporary deb-src list is made from it, and apt is given
-# its own state and cache folders.
+# second run needs no network. The functions change neither configuration nor
+# state of the system's apt: they derive a temporary deb-src list and give apt its
+# own state and cache folders.
 
 mana_root=$(cd "$(dirname "$0")/.." && pwd)
 dpdk_cache=${DPDK_SOURCE_DIR:-$mana_root/dpdk-source}
@@ -18,7 +18,7 @@ dpdk_warn() {
 	echo "$(basename "$0"): warning: $*" >&2
 }
 
-# Version of the source package that libdpdk-dev was built from.
+# Version of the source package of the installed libdpdk-dev.
 dpdk_installed_version() {
 	dpkg-query -W -f '${source:Version}' libdpdk-dev 2>/dev/null ||
 		dpdk_die "libdpdk-dev is not installed from a Debian package." \
@@ -26,8 +26,7 @@ dpdk_installed_version() {
 			"meson setup -Ddpdk_driver_headers=FOLDER"
 }
 
-# Each source the system's apt knows, as a source of source packages.
-# $1: folder to write to.
+# The system's apt sources as source-package entries. $1: output folder.
 dpdk_deb_src_list() {
 	mkdir -p "$1"
 	eval "$(apt-config shell etc Dir::Etc/d main Dir::Etc::sourcelist/f \
@@ -46,14 +45,14 @@ dpdk_deb_src_list() {
 	done
 }
 
-# apt with a private state. $1: private folder, the rest: program, arguments.
+# Runs apt with private state. $1: private folder, others: program, arguments.
 dpdk_apt() {
 	dpdk_apt_dir=$1
 	dpdk_apt_tool=$2
 	shift 2
 	mkdir -p "$dpdk_apt_dir/state/lists/partial" \
 		"$dpdk_apt_dir/cache/archives/partial"
-	# Hooks of the system's configuration would work on its own folders.
+	# Hooks of the system configuration would act on the system's folders.
 	cat >"$dpdk_apt_dir/apt.conf" <<EOF
 #clear APT::Update::Pre-Invoke;
 #clear APT::Update::Post-Invoke;
@@ -69,8 +68,8 @@ EOF
 	"$dpdk_apt_tool" -c="$dpdk_apt_dir/apt.conf" "$@"
 }
 
-# Prints which of the versions on stdin to take for the wanted one, $1: the
-# same; else the nearest of the same upstream series (22.11 for 22.11.11-1).
+# Selects a version from stdin for the wanted one, $1: the same; else the nearest of the
+# same upstream series (22.11 for 22.11.11-1).
 dpdk_nearest_version() {
 	/usr/bin/python3 -c '
 import re, sys
@@ -89,7 +88,7 @@ if near:
     print(min(sorted(near), key=distance))' "$1"
 }
 
-# Puts a .dsc and its tar files into the cache and prints the path of the .dsc.
+# Downloads a .dsc and its tar files to the cache. Prints the path of the .dsc.
 dpdk_source_download() {
 	want=$(dpdk_installed_version)
 	safe=$(printf '%s' "$want" | sed 's/^[0-9]*://')
@@ -106,7 +105,7 @@ dpdk_source_download() {
 	private=$(mktemp -d)
 	dpdk_deb_src_list "$private/sources.list.d"
 	echo "$(basename "$0"): looking for the source of DPDK $want" >&2
-	# One unreachable source of many is no reason to stop.
+	# One unreachable source of many is no error.
 	dpdk_apt "$private" apt-get -q update >"$private/log" 2>&1 ||
 		dpdk_warn "$(grep -m1 '^[EW]:' "$private/log" || echo update)"
 	got=$(dpdk_apt "$private" apt-cache showsrc --only-source dpdk \
@@ -133,8 +132,8 @@ dpdk_source_download() {
 	echo "$got_dsc"
 }
 
-# Unpacks the source into $1 (made here). DPDK's own net/mana is deleted at
-# once, unread, unless $2 is "rival".
+# Unpacks the source into $1, which it creates. DPDK's own net/mana is deleted at once,
+# unread, unless $2 is "rival".
 dpdk_source_unpack() {
 	dsc=$(dpdk_source_download)
 	dpkg-source -q --no-check --no-copy -x "$dsc" "$1" >/dev/null ||

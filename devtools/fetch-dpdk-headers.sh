@@ -3,12 +3,11 @@
 #
 # Puts DPDK's driver headers into dpdk-headers/ of this checkout.
 #
-# A poll-mode driver includes some headers (ethdev_driver.h, ethdev_pci.h,
-# bus_pci_driver.h, dev_driver.h, ...) which no distribution's development
-# package has. They are taken from the source package of the DPDK that is
-# installed here. DPDK's own list, "driver_sdk_headers" in its meson.build
-# files, says which; what they include and the development package lacks is
-# added.
+# A poll mode driver includes headers (ethdev_driver.h, ethdev_pci.h,
+# bus_pci_driver.h, dev_driver.h, ...) that no distribution's development package
+# contains. This script takes them from the source package of the installed DPDK:
+# the headers in DPDK's own list ("driver_sdk_headers" in its meson.build files), and
+# the headers that these include and the development package lacks.
 #
 # usage: fetch-dpdk-headers.sh [folder]
 

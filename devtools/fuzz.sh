@@ -9,8 +9,9 @@
 #           uverbs file)
 #
 # The corpus is model/test/fuzz/corpus/TARGET; inputs found are kept in
-# build-fuzz/, from where "fuzz.sh TARGET merge" takes those into the corpus that
-# reach something new. A finding is kept in build-fuzz/ too, and named.
+# build-fuzz/. "fuzz.sh TARGET merge" rebuilds the corpus from both: the inputs
+# seed-*, and other inputs that reach new code. A finding is also stored in
+# build-fuzz/, and its name printed.
 
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -34,7 +35,7 @@ command -v clang >/dev/null || {
 	exit 1
 }
 
-# Of two at a time, one builds.
+# Parallel runs: only one builds.
 mkdir -p "$build"
 exec 9>"$build/lock"
 flock 9
@@ -54,14 +55,20 @@ export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 mkdir -p "$corpus" "$found"
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
-# A program may ask for any length of memory.
+# The fuzzed input may request any amount of memory.
 export ASAN_OPTIONS=handle_segv=0:handle_sigbus=0:allocator_may_return_null=1
 
 if [ "$seconds" = merge ]; then
-	"$build/model/test/fuzz/fuzz_$target" -merge=1 "$@" "$corpus" "$found"
+	mkdir "$TMPDIR/new"
+	cp "$corpus"/seed-* "$TMPDIR/new"
+	# Keeps no input for higher execution counts of reached code: about 100 files.
+	"$build/model/test/fuzz/fuzz_$target" -use_counters=0 -merge=1 "$@" \
+		"$TMPDIR/new" "$corpus" "$found"
+	rm -rf "$corpus"
+	cp -r "$TMPDIR/new" "$corpus"
 	exit
 fi
-# What programs would see on their standard error is of no interest here.
+# Discards the messages that programs would get.
 "$build/model/test/fuzz/fuzz_$target" -max_total_time="$seconds" -timeout=60 \
 	-print_final_stats=1 -close_fd_mask=2 -artifact_prefix="$build/finding-$target-" \
 	"$@" "$found" "$corpus"

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=sh
 #
-# To be sourced: huge pages for a run, without which a good part of the time is spent
-# on page tables.
+# To be sourced: reserves huge pages for a run. Without them, page tables take a large
+# part of the time.
 
 hugepages=/proc/sys/vm/nr_hugepages
 hugepages_before=
 
-# hugepages_reserve MB: prints nothing; sets memory to EAL's options for that much. Where
-# there are no huge pages, and none can be had, it is ordinary memory.
+# hugepages_reserve MB: sets $memory to the EAL options for this much memory, in huge
+# pages if enough are free or can be reserved, otherwise in normal pages.
 hugepages_reserve() {
 	memory="--no-huge -m $1"
 	[ "$(id -u)" -eq 0 ] && [ -w "$hugepages" ] || return 0
@@ -21,11 +21,11 @@ hugepages_reserve() {
 		hugepages_before=$before
 		free=$(awk '/^HugePages_Free:/ { print $2 }' /proc/meminfo)
 	fi
-	# shellcheck disable=SC2034 # for whoever sources this
+	# shellcheck disable=SC2034 # used by the sourcing script
 	[ "$free" -lt "$wanted" ] || memory="--in-memory -m $1"
 }
 
-# For the end of the script.
+# Called at the end of the script.
 hugepages_give_back() {
 	[ -z "$hugepages_before" ] || echo "$hugepages_before" >"$hugepages"
 }

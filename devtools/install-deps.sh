@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Installs the Debian packages that are missing. With all of them there it
-# touches neither the network nor the system. As an ordinary user it prints what
-# root must run.
+# Installs missing Debian packages. If none is missing, it uses no network and
+# changes nothing. As an ordinary user it prints the command for root.
 #
 # usage: install-deps.sh [build|test]
 #   build  (default) to build everything and run the main job
@@ -15,17 +14,16 @@ set -eu
 build="gcc libc6-dev meson ninja-build pkg-config python3 python3-pyelftools"
 # DPDK itself, its testpmd, and its source for the headers of drivers
 build="$build dpdk dpdk-dev libdpdk-dev dpkg-dev"
-# verbs of the driver; the user-space driver that they load
+# verbs for the driver, and their user-space driver
 build="$build libibverbs-dev ibverbs-providers"
 # the model: instruction decoding, JSON, netlink messages, files of frames; its
 # tests
 build="$build libcapstone-dev libjansson-dev libnl-3-dev libnl-route-3-dev"
 build="$build libpcap-dev libcmocka-dev"
 
-# tests: ibv_devinfo; packets made and judged by others; kernel tools; compilers;
-# DPDK's examples; a root of a newer Debian; a switch, which is run by hand; a
-# cache for the same files compiled again and again; counted instructions,
-# layouts of structs; arm64
+# tests: ibv_devinfo; packets built and checked by scapy; kernel tools; compilers;
+# DPDK's examples; a root of a newer Debian; Open vSwitch; a compiler cache;
+# instruction counts; layouts of structs; arm64
 test="ibverbs-utils python3-scapy tshark iproute2 ethtool iputils-ping procps"
 test="$test udev util-linux clang libclang-rt-dev lld git gcovr make debootstrap"
 test="$test openvswitch-switch-dpdk ccache valgrind dwarves"
@@ -56,7 +54,7 @@ fi
 echo "$(basename "$0"): installing$missing"
 export DEBIAN_FRONTEND=noninteractive
 apt-get -q update
-# No daemon of a package (the switch's) shall start: the tests run their own.
+# No daemon of a package (Open vSwitch) may start: the tests run their own.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
 	trap 'rm -f "$policy"' EXIT

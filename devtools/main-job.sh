@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The main job: Debian's dpdk-testpmd forwards packets between two MANA ports of
-# the model through the plug-in, shows the rate each second, and ends with the
-# figures of testpmd and of the model.
+# The main job: Debian's dpdk-testpmd forwards packets between two modelled MANA
+# ports through the plug-in and prints the rate every second. At the end testpmd and
+# the model print their totals.
 #
 # usage: main-job.sh [seconds] [build folder]
 
@@ -27,8 +27,8 @@ free_mb() {
 		END { printf "%d\n", n * kb / 1024 }' /proc/meminfo
 }
 
-# Huge pages if there are enough or if some can be reserved for the time; no
-# huge pages otherwise. --in-memory needs no mounted hugetlbfs.
+# Use huge pages if enough are free or can be reserved for this run, otherwise
+# normal pages. --in-memory needs no mounted hugetlbfs.
 memory="--no-huge -m $wanted_mb"
 if [ "$(id -u)" -eq 0 ] && [ -w "$hugepages" ]; then
 	if [ "$(free_mb)" -lt "$wanted_mb" ]; then
@@ -42,7 +42,7 @@ if [ "$(id -u)" -eq 0 ] && [ -w "$hugepages" ]; then
 	[ "$(free_mb)" -lt "$wanted_mb" ] || memory="--in-memory"
 fi
 
-# Two EAL threads, which may share what processors there are.
+# Two EAL threads, which may share the available processors.
 cpus=$(/usr/bin/python3 -c \
 	'import os; print(*sorted(os.sched_getaffinity(0)), sep=",")')
 
@@ -53,9 +53,9 @@ set -- dpdk-testpmd "--lcores=0@($cpus),1@($cpus)" $memory \
 	-- --forward-mode=io --tx-first --stats-period=1 --no-mlockall \
 	--total-num-mbufs=16384
 
-echo "Two modelled ports, joined by a wire, for $seconds seconds:"
+echo "Two modelled ports, connected by a wire, for $seconds seconds:"
 echo "  mana-model --ports=2 --wire=pair -- $*"
-# testpmd's summary comes first, the model's when it has ended.
+# testpmd prints its totals first, the model when testpmd has ended.
 "$build/model/mana-model" --ports=2 --wire=pair --fatal-violations \
 	--cq-doorbell=strict -- \
 	timeout --preserve-status --signal=INT --kill-after=20 "$seconds" "$@"

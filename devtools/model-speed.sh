@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# How fast the model is: testpmd forwards 64-byte packets between two ports of
-# the model in bursts of 32, and the rate of both ports together is printed, for
-# the synchronous mode and for the polled mode with driver and device on a core
-# each. For reading: the figures are those of this machine and of what else it
-# does. The exit status tells whether the goals are reached.
+# Measures the speed of the model: testpmd forwards 64-byte packets between two ports
+# of the model in bursts of 32. Prints the rate of both ports together, for the mode
+# sync, and for the mode polled with driver and adapter on a core each. The rate
+# depends on the machine and its load. The exit status is 0 if the goals are
+# reached.
 #
 # usage: model-speed.sh [-n] [-p | -b] [seconds] [build folder]
-#   -n  print the figures and do not judge them
-#   -p  the polled mode alone
-#   -b  its figure alone, for scripts
-# MANA_PLUGIN names another driver than that of the build folder.
+#   -n  print the rates, ignore the goals
+#   -p  the mode polled only
+#   -b  the same, and print only the number, for scripts
+# MANA_PLUGIN is the driver to use (default: that of the build folder).
 
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -44,8 +44,8 @@ trap at_exit EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# Two cores that this shell may use; the driver's one, and the device's one.
-# shellcheck disable=SC2046 # words are wanted
+# Two available cores, one for the driver and one for the device.
+# shellcheck disable=SC2046 # a list of words
 set -- $(/usr/bin/python3 -c \
 	'import os; print(*sorted(os.sched_getaffinity(0))[:2])')
 driver_core=$1
@@ -53,12 +53,12 @@ device_core=${2:-}
 
 hugepages_reserve 256
 
-# measure MODE BURSTS [option of mana-model...]: packets a second
+# measure MODE BURSTS [option of mana-model...]: packets per second
 measure() {
 	mode=$1
 	bursts=$2
 	shift 2
-	# testpmd is told to start when it is there, which its prompt says.
+	# Sends "start" after testpmd's prompt.
 	mkfifo "$work/commands"
 	# shellcheck disable=SC2086 # $memory is a list of words
 	"$build/model/mana-model" --ports=2 --wire=pair --mode="$mode" "$@" \
@@ -77,7 +77,7 @@ measure() {
 		sleep 0.1
 	done
 	sleep 0.5
-	# The rate is the one since the figures were last shown.
+	# The rate is that since the last output.
 	echo "show port stats all" >&3
 	sleep "$seconds"
 	echo "show port stats all" >&3
@@ -90,7 +90,7 @@ measure() {
 		exit 1
 	fi
 	rm "$work/commands"
-	# Two ports, shown twice: the last two lines.
+	# Two ports, printed twice: the last two lines.
 	awk '/Rx-pps:/ { previous = last; last = $2 }
 		END { print previous + last }' "$work/out"
 }
@@ -103,7 +103,7 @@ report() {
 		verdict=missed
 		missed="$missed $1"
 	fi
-	printf '%-7s %9d packets a second, both ports (goal %d: %s)\n' \
+	printf '%-7s %9d packets per second, both ports (goal %d: %s)\n' \
 		"$1" "$2" "$3" "$verdict"
 }
 
@@ -120,7 +120,7 @@ echo "64-byte packets, testpmd io forwarding, bursts of 32, $memory:"
 if [ -z "$device_core" ]; then
 	echo "polled  needs two cores, and this shell may use one only"
 else
-	# Some bursts in flight, so that driver and device work at a time.
+	# Several bursts in flight, so that driver and device work in parallel.
 	report polled "$(measure polled 6 --core "$device_core")" "$polled_goal"
 fi
 if [ -z "$polled_only" ] && [ -x "$build/model/test/bench_card" ]; then

@@ -4,9 +4,9 @@
 
 usage: pick-driver-headers.py SOURCE DESTINATION INSTALLED...
 
-DESTINATION gets, flat, the headers that DPDK would install with
--Denable_driver_sdk=true (its meson.build files name them), and whatever they
-include that is neither in one of the INSTALLED folders nor of the system.
+DESTINATION gets, without subfolders, the headers that DPDK would install with
+-Denable_driver_sdk=true (listed in its meson.build files), and the headers they
+include that are neither in an INSTALLED folder nor in the system's.
 """
 
 import re
@@ -14,13 +14,13 @@ import shutil
 import sys
 from pathlib import Path
 
-# Part of the driver SDK of later releases; in 22.11 still plain headers.
+# Part of the driver SDK in later releases, plain headers in 22.11.
 ALWAYS = ['ethdev_driver.h', 'ethdev_pci.h', 'bus_pci_driver.h',
           'dev_driver.h']
 
 
 def sdk_headers(source):
-    """Names in the driver_sdk_headers lists, to the file each stands for."""
+    """{name in a driver_sdk_headers list: its file}."""
     found = {}
     folders = list((source / 'lib').glob('**/meson.build'))
     folders += list((source / 'drivers' / 'bus').glob('*/meson.build'))

@@ -4,12 +4,11 @@
 
 usage: pmdinfogen.py OBJECTS OUTPUT
 
-OBJECTS is an object file or an archive of such. Each driver in it that was
-registered with RTE_PMD_EXPORT_NAME has left a symbol this_pmd_name<N> with its
-name, and beside it symbols <name>_<tag>_export with a string each and
-<name>_pci_tbl_export with the name of its table of PCI ids. OUTPUT becomes a C
-file with one string PMD_INFO_STRING= {JSON} per driver: what dpdk-pmdinfo.py
-looks for in a plug-in.
+OBJECTS is an object file or an archive. RTE_PMD_EXPORT_NAME creates for each driver
+a symbol this_pmd_name<N> with its name, symbols <name>_<tag>_export with a string
+each, and <name>_pci_tbl_export with the name of its table of PCI ids. OUTPUT is a C
+file with one string PMD_INFO_STRING= {JSON} per driver, which dpdk-pmdinfo.py
+reads from a plug-in.
 """
 
 import io
@@ -43,7 +42,7 @@ class Object:
                     self.symbols[symbol.name] = symbol
 
     def data(self, symbol):
-        """Bytes from the place of a symbol to the end of its section."""
+        """Bytes from a symbol to the end of its section."""
         section = self.elf.get_section(symbol['st_shndx'])
         return section.data()[symbol['st_value']:]
 
@@ -94,7 +93,7 @@ def members(path):
     names = subprocess.run(['ar', 't', path], check=True, text=True,
                            stdout=subprocess.PIPE).stdout.split()
     if data.startswith(b'!<thin>\n'):
-        # ar prints the names from where it stands.
+        # ar prints names relative to its working directory
         return [Path(name).read_bytes() for name in names]
     return [subprocess.run(['ar', 'p', path, name], check=True,
                            stdout=subprocess.PIPE).stdout for name in names]

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Precompiles DPDK's headers for builds of the driver that are made over and over.
+"""Precompiles DPDK's headers for repeated builds of the driver.
 
 usage: precompile.py BUILD
 
-Each file of the driver takes most of its time to read the same headers. DPDK's
-flags begin with "-include rte_config.h", which gcc looks for in the folder of the
-objects first: a rte_config.h.gch there is taken in its place, by all files with
-the same flags. Where flags differ gcc ignores it. Another compiler than gcc does
-so in any case.
+Most of the compile time goes into the same headers. DPDK's flags begin with
+"-include rte_config.h", which gcc first searches in the folder of the objects: it
+uses a rte_config.h.gch there for all files with the same flags. gcc ignores it for
+other flags; other compilers always ignore it.
 """
 
 import json
@@ -21,12 +20,12 @@ HEADERS = ("rte_config.h", "errno.h", "inttypes.h", "stdio.h", "stdlib.h", "stri
            "unistd.h", "ethdev_driver.h", "ethdev_pci.h", "rte_ip.h", "rte_malloc.h",
            "rte_mbuf.h", "rte_tcp.h", "rte_udp.h", "rte_vect.h",
            "infiniband/verbs.h", "infiniband/manadv.h")
-FEW = 8     # objects, for which it is not worth it
+FEW = 8     # objects, below which it does not pay
 DRIVER = os.sep + os.path.join("drivers", "net", "mana", "")
 
 
 def flags_of(command):
-    """The words of a compiler's command, without ccache, files and dependencies."""
+    """The words of a compiler command without ccache, files and dependencies."""
     words = [word for word in shlex.split(command["command"]) if word != "ccache"]
     flags, with_value = [], ("-o", "-MQ", "-MF")
     at = 0

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Compiled into DPDK's own net/mana by build-rival.sh. In 22.11 that driver
- * leaves the states of its queues unset when a port starts, and testpmd of
- * 22.11 then forwards nothing on them. So the start and stop of each port that
- * it finishes to probe are wrapped: the linker (--wrap) sends the call of
- * rte_eth_dev_probing_finish here. Nothing else of that driver is changed.
+ * build-rival.sh compiles this file into DPDK's own net/mana. In 22.11 that driver
+ * does not set the state of its queues when a port starts, and testpmd of 22.11
+ * then forwards nothing on them. This file wraps the start and stop of each port:
+ * the linker (--wrap) redirects the driver's call of rte_eth_dev_probing_finish()
+ * to it. Nothing else of the driver is changed.
  */
 
 #include <ethdev_driver.h>

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Runs everything that can be checked, and counts. Last line of the output:
+# Runs all checks and tests and counts them. Last line of the output:
 # N passed, N failed, N skipped.
 #
 # usage: run-tests.sh [build folder] [quick|builds]
-#   quick: only what meson knows, without the other builds (sanitizers, DPDK's
-#          tree, broken copies)
+#   quick: the main job and meson's suites fast and quick, which take minutes
+#          and need no other builds
 #   builds: only the other builds; how this script calls itself
 
 set -u
@@ -15,26 +15,30 @@ build=$(cd "${1:-$root/build}" && pwd) || exit 1
 what=${2:-all}
 logs=$build/test-logs
 
-# A script prints a line "PASS name" or "FAIL name" (or "SKIP name: reason") per
-# test. One that prints none counts as one test by its exit status.
+# A script prints a line "PASS name", "FAIL name" or "SKIP name: reason" per test. A
+# script without such lines counts as one test, by its exit status. These lines and
+# meson's are shown immediately.
 run_script() {
 	name=$1
 	shift
-	echo "== $name"
-	status=0
-	"$@" >"$logs/$name.log" 2>&1 || status=$?
-	echo "exit $status" >"$logs/$name.status"
-	if [ "$status" -eq 0 ]; then
-		grep -E '^(PASS|FAIL|SKIP)' "$logs/$name.log" || echo "PASS $name"
-	else
+	echo "== $name ($(date +%H:%M:%S))"
+	{
+		status=0
+		"$@" || status=$?
+		echo "exit $status" >"$logs/$name.status"
+	} 2>&1 | tee "$logs/$name.log" |
+		grep --line-buffered -E '^(PASS|FAIL|SKIP)|^ *[0-9]+/[0-9]+ '
+	status=$(cat "$logs/$name.status")
+	if [ "$status" != "exit 0" ]; then
 		tail -n 60 "$logs/$name.log"
-		echo "FAIL $name (exit $status)"
+		echo "FAIL $name ($status)"
+	elif ! grep -qE '^(PASS|FAIL|SKIP)' "$logs/$name.log"; then
+		echo "PASS $name"
 	fi
 }
 
-# What computes, beside the tests, most of which wait: it has the processors only
-# when they are idle. Where the kernel weighs sessions (sched(7), autogroup), a
-# process alone is not enough.
+# Runs a computing command with the lowest priority, because most tests wait for events.
+# With autogroup scheduling (sched(7)) the priority of a process alone is not enough.
 start_builds() {
 	setsid sh -c '{ echo 19 >/proc/self/autogroup; } 2>/dev/null
 		exec nice -n 19 "$@"' sh "$root/devtools/run-tests.sh" "$build" builds \
@@ -47,7 +51,7 @@ finish_builds() {
 	wait "$builds"
 	trap - INT TERM
 	cat "$logs/builds.txt"
-	# Whatever has ended them is counted.
+	# Counted however they end.
 	for name in in-tree builds; do
 		[ ! -e "$logs/$name.status" ] || continue
 		echo "FAIL $name: ended early" | tee "$logs/$name.log"
@@ -58,21 +62,25 @@ finish_builds() {
 run_builds() {
 	run_script in-tree "$root/devtools/build-in-tree.sh"
 	run_script builds "$root/devtools/check-builds.sh"
-	# Whether these fail is told by the scripts that need them.
+	# If these fail, the scripts that need them report it.
 	"$root/devtools/run-sanitizers.sh" --build >/dev/null 2>&1
 	"$root/devtools/coverage.sh" build >/dev/null 2>&1
 }
 
 run_meson() {
-	echo "== meson test"
+	echo "== meson test ($(date +%H:%M:%S))"
 	rm -f "$build/meson-logs/testlog.json"
-	meson test -C "$build" --no-rebuild --print-errorlogs
+	# A time limit ends hanging tests only; a busy machine must not fail.
+	meson test -C "$build" --no-rebuild --print-errorlogs --timeout-multiplier 4 "$@"
 	cp "$build/meson-logs/testlog.txt" "$build/meson-logs/testlog.json" "$logs"
+}
+
+run_features() {
 	run_script features /usr/bin/python3 "$root/devtools/check-features.py" \
 		"$build" "$logs/testlog.json"
 }
 
-# Each for a minute, on a processor of its own.
+# A minute each, in parallel.
 run_fuzzers() {
 	run_script fuzz-ioctl "$root/devtools/fuzz.sh" ioctl 60 >"$logs/fuzz.txt" &
 	run_script fuzz-wqe "$root/devtools/fuzz.sh" wqe 60
@@ -87,22 +95,26 @@ fi
 
 rm -rf "$logs"
 mkdir -p "$logs"
-# DPDK's own driver, for the test that runs it on the model.
-run_script build-rival "$root/devtools/build-rival.sh"
-# DPDK's examples, which run on the model; a test would do it, but in its time.
-run_script build-examples "$root/devtools/build-examples.sh"
+if [ "$what" = all ]; then
+	# DPDK's own driver, for tests that run it on the model.
+	run_script build-rival "$root/devtools/build-rival.sh"
+	# DPDK's examples; else a test would build them within its time limit.
+	run_script build-examples "$root/devtools/build-examples.sh"
+fi
 run_script main-job "$root/devtools/main-job.sh" 10 "$build"
 tail -n 40 "$logs/main-job.log"
 
 if [ "$what" = quick ]; then
-	run_meson
+	run_meson --suite fast --suite quick
 else
 	start_builds
 	run_meson
+	run_features
 	run_script instructions env "MANA_BUILD=$build" \
 		"$root/devtools/bench.sh" --ours --goals --check --check-ceilings --skip
 	finish_builds
 	run_script sanitizers "$root/devtools/run-sanitizers.sh"
+	run_script thread-sanitizer "$root/devtools/run-tsan.sh" "$build"
 	run_script broken "$root/devtools/test-broken.sh"
 	run_script coverage "$root/devtools/coverage.sh" model
 	run_fuzzers

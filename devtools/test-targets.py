@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ninja must build for tests of meson, and no more.
+"""Prints the targets that tests of meson need.
 
 usage: test-targets.py BUILD NAME...     NAME: of a test, or suite:NAME
 
@@ -18,7 +18,7 @@ def load(build, what):
 
 
 def names_of(test):
-    """The test's own name, and those of its suites without the project's."""
+    """The test's name, and its suites without the project's prefix."""
     return {test["name"]} | {"suite:" + suite.partition(":")[2] for suite in test["suite"]}
 
 

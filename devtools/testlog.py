@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads meson's testlog.json: an object a line, a test each."""
+"""Reads meson's testlog.json: one object per line and test."""
 
 import json
 import re
 
 
 def tests(path):
-    """Yields (name, result, output, errors) of each test of the log."""
+    """Yields (name, result, output, errors) of each test."""
     for line in path.read_text().splitlines():
         test = json.loads(line)
         yield (test['name'].split(' / ')[-1], test['result'],
@@ -14,10 +14,10 @@ def tests(path):
 
 
 def cmocka_cases(output):
-    """[(name, result)] of a program that uses cmocka."""
+    """[(name, result)] of a cmocka program."""
     words = {'OK': 'PASS', 'FAILED': 'FAIL', 'SKIPPED': 'SKIP'}
     found = {}
-    # The names of those that failed are listed again at the end.
+    # The end of the output repeats the names of failed tests.
     for word, name in re.findall(
             r'\[\s+(OK|FAILED|SKIPPED)\s+\] (\w+)$', output, re.M):
         found[name] = words[word]

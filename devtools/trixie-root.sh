@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A root of Debian 13 (trixie) with its rdma-core, for tests against newer
-# libraries than the installed ones. Made once; fetched packages are kept.
+# Creates a root file system of Debian 13 (trixie) with its rdma-core, for tests
+# with newer libraries than the installed ones. It is created once; fetched packages
+# are kept.
 #
 # usage: trixie-root.sh [--refresh] [folder]
 #   folder     (default trixie-root in the checkout)
-#   --refresh  make it anew, even if it is there
-# environment: TRIXIE_MIRROR (the mirror that apt has the installed Debian from)
+#   --refresh  create it again, even if it exists
+# environment: TRIXIE_MIRROR (default: the mirror of the installed Debian)
 
 set -eu
 me=$(basename "$0")
@@ -30,14 +31,14 @@ case ${1:-} in
 esac
 root=${1:-$checkout/trixie-root}
 cache=$checkout/.cache/trixie
-made=$root/.made-of # what it was made of; written last
+made=$root/.made-of # packages it contains; written last
 
 if [ -z "$refresh" ] && [ "$(cat "$made" 2>/dev/null)" = "$packages" ]; then
 	exit 0
 fi
 [ "$(id -u)" -eq 0 ] ||
 	die "debootstrap needs root: run '$0 $root' as root once"
-# The archive of the installed release itself, not those of its updates.
+# The archive of the installed release, not of its updates.
 archive() {
 	# shellcheck disable=SC2016 # a format of apt-get
 	apt-get indextargets --format '$(CODENAME) $(REPO_URI)' \
@@ -53,12 +54,12 @@ fi
 	die "apt knows no mirror: run apt-get update, or set TRIXIE_MIRROR"
 command -v debootstrap >/dev/null ||
 	die "debootstrap is missing: apt-get install debootstrap"
-# Not to be removed by mistake.
+# Never remove a folder of another origin.
 if [ -e "$root" ] && [ ! -e "$made" ]; then
-	die "$root is there and was not made by this script: remove it"
+	die "$root exists and is not from this script: remove it"
 fi
 
-# Beside its place, so that what is in its place is complete.
+# Build in a temporary folder, so that the final one is complete.
 new=$root.new.$$
 at_exit() {
 	rm -rf --one-file-system "$new"
@@ -73,7 +74,7 @@ if ! debootstrap --variant=minbase --cache-dir="$cache" \
 	--include="$packages" trixie "$new" "$mirror" >"$new.log" 2>&1; then
 	tail -n 5 "$new.log" >&2
 	rm -f "$new.log"
-	die "debootstrap failed: is there a way to $mirror? (TRIXIE_MIRROR)"
+	die "debootstrap failed: is $mirror reachable? (TRIXIE_MIRROR)"
 fi
 rm -f "$new.log"
 rm -rf "$new"/var/cache/apt/archives/*.deb "$new"/usr/share/doc \

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What a test inside a modelled program may ask and do.
+ * Interface for tests that run inside a modelled program.
  *
- * The functions live in the preloaded libmana-model.so and are found with
- * dlsym(RTLD_DEFAULT, "mana_model_..."): a test needs no link to the model
- * and can tell that it is not running on a modelled machine. Functions and
- * ports are counted from 0. Each returns 0 or a negative errno unless stated.
+ * The preloaded libmana-model.so contains the functions. A test finds them with
+ * dlsym(RTLD_DEFAULT, "mana_model_..."), so it need not be linked to the model, and
+ * finds none outside of a modelled machine. PCI functions and ports are numbered
+ * from 0. Each function returns 0 or a negative errno unless stated otherwise.
  */
 
 #ifndef MANA_MODEL_H
@@ -29,13 +29,13 @@ MANA_MODEL_API int mana_model_objects(struct mana_model_objects *objects);
 MANA_MODEL_API int mana_model_leaks(struct mana_model_objects *leaks);
 
 /*
- * Make the nth coming kernel call (1: the next) of this name fail with err (a
- * positive errno). The names are those of MODEL_FAULT_CALLS in fault.h, which
- * --fault knows too; "any" counts them all. Arming forgets what was armed.
+ * Make the nth kernel call of this name from now on (1: the next) fail with err, a
+ * positive errno. The names are those of MODEL_FAULT_CALLS in fault.h, as with
+ * --fault; "any" counts all calls. A new fault replaces the previous one.
  */
 MANA_MODEL_API int mana_model_fault_arm(const char *call, unsigned int nth, int err);
 MANA_MODEL_API void mana_model_fault_disarm(void);
-/* How often an armed fault has struck since the last arming. */
+/* The number of calls that failed since mana_model_fault_arm(). */
 MANA_MODEL_API unsigned int mana_model_fault_hits(void);
 
 struct mana_model_port {
@@ -44,70 +44,72 @@ struct mana_model_port {
 };
 MANA_MODEL_API int mana_model_port(uint32_t fn, uint32_t port, struct mana_model_port *counters);
 
-/* Violations so far on the whole machine: all, or of one name. */
+/* The number of violations so far on the machine: all, or those of one name. */
 MANA_MODEL_API uint64_t mana_model_violations(const char *name_or_null);
 
-/* ip link set NAME up|down, without the need for any privilege. */
+/* ip link set NAME up|down, without privileges. */
 MANA_MODEL_API int mana_model_netdev_set(const char *name, bool up);
 
 /*
- * Run one command of those that mana-model --help lists, as mana-model ctl does.
- * When it fails, message says why and what to do.
+ * Run a command that mana-model --help lists, as mana-model ctl does. If it fails,
+ * message contains the reason and the remedy.
  */
 MANA_MODEL_API int mana_model_command(const char *line, char *message, size_t message_bytes);
 
 /*
- * --mode step: let the device work, in this thread, on what the program has
- * stored to doorbell pages of the contexts that it opened; one thread at a
- * time, not from a signal handler. Returns the number of doorbell registers
- * that had a new value; when none had, 1 if something else was due (a frame
- * on its way, a scenario: the clock has moved there), else 0. -EINVAL in
- * another mode, -ENODEV when this is no modelled machine.
+ * --mode step: let the adapter process, in this thread, the program's stores to the
+ * doorbell pages of its contexts. Call it from one thread at a time, and not from a
+ * signal handler. Returns the number of doorbell registers with a new value. If
+ * there are none, returns 1 if something else was due (a frame in flight, a
+ * scenario; the clock has moved there), else 0. -EINVAL in another mode, -ENODEV if
+ * this is no modelled machine.
  */
 MANA_MODEL_API int mana_model_step(void);
 
 /*
- * Where the queues of a port are, for a program that plays the device by hand in
- * --mode step (and then never lets it step). Addresses are this process's.
+ * The location of a queue, for a program that acts as the adapter itself in
+ * --mode step (and never calls mana_model_step()). Addresses are those of this
+ * process.
  */
 struct mana_model_queue {
 	void *ring; /* of WQEs */
 	uint32_t ring_bytes;
 	uint32_t id;
 	void *cq_ring;
-	uint32_t nb_cqes; /* the ring's: a power of two */
+	uint32_t nb_cqes; /* size of the ring: a power of two */
 	uint32_t cq_id;
-	uint32_t vp_offset; /* that send WQEs carry */
+	uint32_t vp_offset; /* in Tx WQEs */
 	/*
-	 * The doorbell page as the device sees it, to be read only: NULL in any
-	 * other mode.
+	 * The doorbell page as the adapter sees it, read-only; NULL in any other
+	 * mode.
 	 */
 	const volatile void *doorbells;
 };
 /*
- * The n-th (from 0) receive or send queue of a port that this process made, by
- * rising id. -ENODEV: no such port; -ENOENT: no such queue.
+ * The n-th Rx or Tx queue of a port (from 0, by rising id) that this process
+ * created. -ENODEV: no such port; -ENOENT: no such queue.
  */
 MANA_MODEL_API int mana_model_queue(uint32_t fn, uint32_t port, bool is_tx, uint32_t n, struct mana_model_queue *queue);
 /*
- * Whether this process plays the device by hand (at first: no). It then may have
- * several queues of a kind on a doorbell page, as it looks at the page whenever
- * one rings; mana_model_step() is refused with -EBUSY. -EINVAL in another mode.
+ * Set whether this process acts as the adapter itself (default: no). It may then
+ * have several queues of a kind on a doorbell page, because it reads the page after
+ * each doorbell. mana_model_step() then returns -EBUSY. -EINVAL in another mode.
  */
 MANA_MODEL_API int mana_model_by_hand(bool by_hand);
-/* What a memory key of a function reaches, or -ENOENT. */
+/* The memory region of a key, or -ENOENT. */
 MANA_MODEL_API int mana_model_region(uint32_t fn, uint32_t key, uint64_t *addr, uint64_t *size_bytes);
 
-/* Stores that were trapped so far: none with --mode step and polled. */
+/* The number of trapped stores so far: 0 with --mode step and polled. */
 MANA_MODEL_API uint64_t mana_model_traps(void);
 
 /*
- * How many faults commands have put into what a port sends (is_tx) or receives:
- * of one kind, as the report names them, or all. An unknown kind has none.
+ * The number of faults that commands have injected into the packets that a port sends
+ * (is_tx) or receives: of one kind, with the name in the report, or all. 0 for an
+ * unknown kind.
  */
 MANA_MODEL_API uint64_t mana_model_injected(uint32_t fn, uint32_t port, bool is_tx, const char *kind_or_null);
 
-/* Whether programs have CAP_NET_RAW and CAP_IPC_LOCK (at first: both). */
+/* Set whether programs have CAP_NET_RAW and CAP_IPC_LOCK (default: both). */
 MANA_MODEL_API int mana_model_privileges(bool net_raw, bool ipc_lock);
 
 #endif /* MANA_MODEL_H */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Any program of DPDK's, other than testpmd, on a modelled machine of its own."""
+"""A DPDK program other than testpmd, on a modelled machine of its own."""
 
 import contextlib
 import os
@@ -9,13 +9,13 @@ import signal
 import machine
 from console import Console
 from harness import check, check_equal, check_queues, check_report
-from model import PLUGIN, Model, program_environment
+from model import PLUGIN, Model, find_child, program_environment
 from testpmd import ERROR_LINE, memory_arguments
 
 
 def eal_arguments(*more, nb_lcores=2, memory="no-huge", megabytes=256,
                   log="*:error"):
-    """What every program of DPDK's takes before its own arguments."""
+    """EAL arguments of a DPDK program."""
     return [machine.lcores(nb_lcores), "-d", PLUGIN, "--no-telemetry",
             f"--log-level={log}", *memory_arguments(memory, megabytes), *more]
 
@@ -33,19 +33,19 @@ class Application(Console):
         return self.model.wait_until(reached, self, timeout)
 
     def pid(self):
-        """The program's own process, below the launcher's."""
-        return machine.find_child(self.process.pid, self.name)
+        """The process id of the program, below the launcher."""
+        return find_child(self.process.pid, self.name)
 
     def signal(self, number):
         os.kill(self.pid(), number)
 
     def interrupt(self):
-        """As Ctrl-C does; returns the exit status that the launcher passes on."""
+        """Interrupts the program as Ctrl-C does; returns the launcher's exit status."""
         self.signal(signal.SIGINT)
         return self.wait()
 
     def finish(self, status=0, leaks=False, expected_errors=()):
-        """After its end: its exit status and the laws of every run; the report."""
+        """Checks the exit status and the rules of every run. Returns the report."""
         check_equal(f"exit status of {self.name}", self.wait(), status)
         report = self.model.report()
         check_report(report, leaks)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A program that is driven through its standard input and watched on a terminal.
+"""A program with a pipe as standard input and a pseudo-terminal as output.
 
-The output side is a pseudo-terminal, so that the program's C library writes
-line by line; the input side is a pipe, so that nothing is echoed twice.
+On a terminal the program's C library writes line by line; the pipe causes no echo.
 """
 
 import contextlib
@@ -15,27 +14,26 @@ import threading
 import time
 import tty
 
+from model import timeout_factor
 
-MAX_AMID = 8    # lines
+MAX_BETWEEN = 8    # log lines at one place
 
 
 def interruptible(text):
     """
-    A pattern of what the program writes piece by piece, as an echo: another thread
-    may write lines amid it, once.
+    A pattern for text that the program writes character by character, as an echo: other
+    threads may write lines between two characters.
     """
-    amid = rf"(?:[^\n]*\n){{1,{MAX_AMID}}}?"
-    ways = [re.escape(text)] + [re.escape(text[:at]) + amid + re.escape(text[at:])
-                                for at in range(1, len(text) + 1)]
-    return f"(?:{'|'.join(ways)})"
+    between = rf"(?:[^\n]*\n){{0,{MAX_BETWEEN}}}?"
+    return f"(?:{''.join(re.escape(c) + between for c in text)})"
 
 
 class ConsoleError(AssertionError):
-    """The program did not do what was waited for."""
+    """The expected output or event did not happen."""
 
 
 class Console:
-    """One running program; stderr goes where stdout does, or to the given file."""
+    """A running program; stderr goes with stdout or to the given file."""
 
     def __init__(self, argv, env=None, own_session=True, stderr=None):
         self.argv = list(argv)
@@ -77,7 +75,7 @@ class Console:
             return self._text
 
     def mark(self):
-        """A position from which wait_for() can look."""
+        """A position for wait_for()."""
         with self._grown:
             return len(self._text)
 
@@ -112,9 +110,9 @@ class Console:
         return status
 
     def kill(self):
-        """Ends the program and what it started; harmless when it is gone."""
+        """Ends the program and its children, if it runs."""
         if self.process.poll() is None:
-            # Politely first: the launcher ends its program and cleans up.
+            # SIGTERM first, so that the launcher ends its program and cleans up.
             self.process.terminate()
             try:
                 self.process.wait(5)
@@ -127,8 +125,3 @@ class Console:
         if not self.process.stdin.closed:
             with contextlib.suppress(BrokenPipeError):
                 self.process.stdin.close()
-
-
-def timeout_factor():
-    """Sanitizers and slow machines stretch every time limit."""
-    return float(os.environ.get("MANA_TIMEOUT_FACTOR", "1"))

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Frames with right and wrong checksums, and what must become of them.
+"""Frames with correct and wrong checksums, and the expected result of each.
 
-Each frame has a source address of its own, by which it is found again.
+Each frame is identified by its source address.
 """
 
 import logging
+import threading
+import time
+
+from model import timeout_factor, wait_until
 
 logging.getLogger("scapy.runtime").setLevel(logging.ERROR)
 # pylint: disable=wrong-import-position
@@ -12,6 +16,7 @@ from scapy.layers.inet import ICMP, IP, TCP, UDP  # noqa: E402
 from scapy.layers.inet6 import IPv6  # noqa: E402
 from scapy.layers.l2 import ARP, Ether  # noqa: E402
 from scapy.packet import Raw  # noqa: E402
+from scapy.sendrecv import AsyncSniffer, sendp  # noqa: E402
 
 GOOD, BAD, UNKNOWN = "GOOD", "BAD", "UNKNOWN"
 V4 = {"src": "192.0.2.1", "dst": "198.51.100.2"}
@@ -19,18 +24,18 @@ V6 = {"src": "2001:db8::1", "dst": "2001:db8:1::2"}
 
 
 class Case:
-    """One frame: how it is made, and the flags it must get on receive."""
+    """A frame: its layers, and the expected Rx flags."""
 
     def __init__(self, name, layers, ip, l4, spoil=(), bare_udp=False):
         self.name = name
         self.layers = layers
-        self.ip = ip                # IP checksum flag expected
-        self.l4 = l4                # L4 checksum flag expected
-        self.spoil = spoil          # layers whose checksum is made wrong
+        self.ip = ip                # expected IP checksum flag
+        self.l4 = l4                # expected L4 checksum flag
+        self.spoil = spoil          # layers with a wrong checksum
         self.bare_udp = bare_udp    # UDP checksum 0: not computed by the sender
 
     def frame(self, number, destination):
-        """The bytes, from the destination address on."""
+        """The bytes of the frame."""
         frame = Ether(dst=destination, src=self.source(number)) / self.layers.copy()
         if self.bare_udp:
             frame[UDP].chksum = 0
@@ -52,7 +57,7 @@ TCP_UDP = {"sport": 1024, "dport": 2048}
 
 
 def cases():
-    """All of them. An odd number of bytes is a border of every checksum."""
+    """All frames. An odd number of bytes is an edge case of every checksum."""
     tcp, udp = TCP(**TCP_UDP), UDP(**TCP_UDP)
     found = [
         Case("arp", ARP(psrc=V4["src"], pdst=V4["dst"]), UNKNOWN, UNKNOWN),
@@ -86,7 +91,7 @@ def cases():
 
 
 def tcp_cases():
-    """TCP to be cut into segments, or not: with 200 bytes each from 1 to 7 of them."""
+    """TCP packets for 1 to 7 segments of 200 bytes."""
     tcp = TCP(flags="PAFC", seq=0xffffff00, options=[("Timestamp", (1, 2))], **TCP_UDP)
     found = []
     for size in (0, 1, 199, 200, 201, 400, 777, 1400):
@@ -100,7 +105,7 @@ def tcp_cases():
 
 
 def segments(data, nb_bytes):
-    """What an adapter makes of a TCP packet, nb_bytes of payload in each."""
+    """The segments of a TCP packet, with nb_bytes of payload in each."""
     load = bytes(Ether(data)[TCP].payload)
     made = []
     for nth, at in enumerate(range(0, max(len(load), 1), nb_bytes)):
@@ -111,9 +116,9 @@ def segments(data, nb_bytes):
         tcp = frame[TCP]
         tcp.seq = (tcp.seq + at) % (1 << 32)
         if at + nb_bytes < len(load):
-            tcp.flags = int(tcp.flags) & ~0x09      # PSH and FIN: the last one
+            tcp.flags = int(tcp.flags) & ~0x09      # PSH and FIN: only in the last
         if nth > 0:
-            tcp.flags = int(tcp.flags) & ~0x80      # CWR: the first one
+            tcp.flags = int(tcp.flags) & ~0x80      # CWR: only in the first
         if IP in frame:
             frame[IP].id = (frame[IP].id + nth) % (1 << 16)
             del frame[IP].len
@@ -130,3 +135,30 @@ def recomputed(data):
         if layer in frame:
             del frame[layer].chksum
     return bytes(frame)
+
+
+def exchange(sent, nb_wanted, is_ours=lambda data: True, meanwhile=lambda: None):
+    """
+    Sends frames into port 0's TAP interface. Returns nb_wanted frames from port 1, and
+    checks that no more arrive. Calls meanwhile() after sending.
+    """
+    caught = []
+    ready = threading.Event()
+
+    def keep(packet):
+        if is_ours(bytes(packet)):
+            caught.append(bytes(packet))
+
+    sniffer = AsyncSniffer(iface="mtap1", store=False, prn=keep,
+                           started_callback=ready.set)
+    sniffer.start()
+    assert ready.wait(60 * timeout_factor()), "the sniffer does not start"
+    sendp([Ether(frame) if isinstance(frame, bytes) else frame for frame in sent],
+          iface="mtap0", verbose=False)
+    meanwhile()
+    wait_until(lambda: len(caught) >= nb_wanted,
+               lambda: f"{len(caught)} frames out, not {nb_wanted}")
+    time.sleep(0.2)     # time for unexpected frames
+    sniffer.stop()
+    assert len(caught) == nb_wanted, f"{len(caught)} frames out, not {nb_wanted}"
+    return caught

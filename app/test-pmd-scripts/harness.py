@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The fixture of all scripts: a machine, testpmd on it, and the laws.
+"""Fixture of all scripts: a machine, testpmd on it, and the rules of every run.
 
-A script asserts what is particular to it; what must hold in every run is checked here,
-from the model's report: no violation, nothing left behind, testpmd's counters
-equal to what crossed the wire, no error line that the script did not expect.
+A script checks its subject. The fixture checks after every run, from the model's
+report: no violation, no leak, testpmd's counters equal to those of the wire, no
+unexpected error line.
 """
 
 import contextlib
@@ -12,7 +12,6 @@ import sys
 import tempfile
 import traceback
 
-from console import Console, ConsoleError  # noqa: F401 (for the scripts)
 from model import Model, program_environment
 from testpmd import Testpmd, arguments
 
@@ -27,8 +26,19 @@ def check_equal(name, got, wanted):
         raise AssertionError(f"{name}: {got}, expected {wanted}")
 
 
+def reta_swap(order, first, second):
+    """Swaps two queues in order, the adapter's first entries. Returns testpmd's
+    argument.
+
+    All 64 entries would exceed a word of testpmd (128 characters).
+    """
+    order[first], order[second] = order[second], order[first]
+    return ",".join(f"({entry},{order[entry % len(order)]})" for entry in range(64)
+                    if entry % len(order) in (first, second))
+
+
 def check_report(report, leaks=False):
-    """No violations; nothing left behind unless leaks is set."""
+    """Checks that there are no violations and, unless leaks is set, no leaks."""
     check(not report.violations, f"violations: {report.violations}")
     if not leaks:
         check(not report.leaks, f"left behind: {report.leaks}")
@@ -42,7 +52,7 @@ def print_breaches(report):
 
 
 def check_counters(report, stats_by_mac):
-    """Testpmd's counters, port by port, are those of the wire."""
+    """Testpmd's counters of each port equal those of the wire."""
     for address, stats in stats_by_mac.items():
         port = report.ports[address]
         for name, got, wanted in (
@@ -55,7 +65,7 @@ def check_counters(report, stats_by_mac):
 
 
 def check_queues(port):
-    """The queues of a port add up to the port."""
+    """The counters of the queues add up to those of the port."""
     for direction, is_sq in (("rx", False), ("tx", True)):
         packets = sum(queue["packets"] for queue in port["queues"]
                       if (queue["kind"] == "sq") == is_sq)
@@ -64,7 +74,7 @@ def check_queues(port):
 
 
 def check_nothing_lost(report):
-    """No frame was dropped for want of a buffer, nor refused."""
+    """No frame was dropped for lack of a buffer or rejected."""
     for address, port in report.ports.items():
         check_equal(f"no_wqe of {address}", port["rx"]["no_wqe"], 0)
         check_equal(f"truncated of {address}", port["rx"]["truncated"], 0)
@@ -73,7 +83,9 @@ def check_nothing_lost(report):
 
 
 def check_pairs(report):
-    """What one end of a pair sent, the other received or counted as dropped."""
+    """
+    Each end of a pair received, or counted as dropped, all frames sent by the other.
+    """
     ports = list(report.ports.values())
     for left, right in zip(ports[0::2], ports[1::2]):
         for sender, receiver in ((left, right), (right, left)):
@@ -84,21 +96,21 @@ def check_pairs(report):
                 + rx.get("no_steering", 0), sender["tx"]["packets"])
 
 
-class Bench:
-    """A testpmd on a machine of its own."""
+class Fixture:
+    """Testpmd on its own machine."""
 
     def __init__(self, *options, strict=True):
         self.model = Model(*options, strict=strict)
         self.strict = strict
-        # Messages of the model may come at any moment, even amid a prompt; in
-        # a strict run the first one is the last.
+        # The model may write messages at any time, even within a prompt. In a strict
+        # run the first message ends the program.
         self.messages = None if strict else tempfile.TemporaryFile("w+")
         self.pmd = None
         self.macs = {}
         self.stats = {}
 
     def start(self, timeout=60, **testpmd):
-        """Starts the machine and testpmd; keyword arguments as arguments() has."""
+        """Starts the machine and testpmd; keyword arguments as for arguments()."""
         self.pmd = Testpmd(self.model.command(*arguments(**testpmd)),
                            env=program_environment(), stderr=self.messages)
         self.pmd.start_up(timeout)
@@ -115,8 +127,8 @@ class Bench:
 
     def finish(self, expected_errors=(), leaks=False, counters=True):
         """
-        Ends testpmd, checks the laws, returns the report. When not strict (another
-        driver), what is known to break them is printed only.
+        Ends testpmd, checks the rules of every run, returns the report. If not strict
+        (another driver), known violations are only printed.
         """
         counters = counters and self.strict
         if counters and not self.stats:
@@ -136,9 +148,9 @@ class Bench:
 
 
 @contextlib.contextmanager
-def bench(*options, strict=True):
-    """A Bench that ends with the block, and shows its output on failure."""
-    made = Bench(*options, strict=strict)
+def fixture(*options, strict=True):
+    """Yields a Fixture and ends it; shows its output on failure."""
+    made = Fixture(*options, strict=strict)
     try:
         yield made
     except BaseException:
@@ -157,8 +169,8 @@ def bench(*options, strict=True):
 
 
 def main(variants):
-    """Runs the variants that the command line names; without one, all."""
-    # ended by a time limit: what was started is ended, too
+    """Runs the variants named on the command line, or all."""
+    # a time limit also ends started programs
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
     names = sys.argv[1:] or list(variants)
     unknown = [name for name in names if name not in variants]
@@ -168,7 +180,7 @@ def main(variants):
         print(f"== {name}", flush=True)
         try:
             variants[name]()
-        except Exception:       # shown whole: the output above explains it
+        except Exception:       # print the whole trace
             traceback.print_exc(file=sys.stdout)
             print(f"FAILED: {name}")
             sys.exit(1)

@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""rx_interrupt, a program that receives with interrupts, on a modelled machine."""
+"""rx_interrupt.c, a program with Rx interrupts, on a modelled machine."""
 
 import os
 import re
 
-from console import Console, timeout_factor
+from console import Console
 from harness import check, check_equal
-from model import BUILD, PLUGIN, Model, mac, pci, program_environment
+from model import (BUILD, PLUGIN, Model, mac, pci, program_environment,
+                   timeout_factor)
 from testpmd import memory_arguments
 
 PROGRAM = os.path.join(BUILD, "app", "test-pmd-scripts", "rx_interrupt")
-LIMIT_MS = 30_000       # of a sleep; only a lost wake-up waits for it
+LIMIT_MS = 30_000       # of a sleep; reached only by a lost wake-up
 
 
 def receive(frames, *options, own=False, limit_ms=LIMIT_MS, strict=True,
             plugin=PLUGIN, log="*:error"):
-    """Its counts, by name, and the machine's report."""
+    """Returns its counts by name, and the machine's report."""
     model = Model("--ports", "1", *options, strict=strict)
     argv = [PROGRAM, "-d", plugin, f"--log-level={log}",
             *memory_arguments("no-huge", 128), "-a", f"{pci(0)},mac={mac(0)}",
@@ -36,10 +37,10 @@ def receive(frames, *options, own=False, limit_ms=LIMIT_MS, strict=True,
 
 def check_each_woken(frames, counts, report, own=False):
     """
-    All frames came, and no wake-up was lost. It looks at the queue only when woken,
-    so it cannot have polled for them: there is an arming for each sleep. What came
-    while it got no processor and the ring was full is missing in the end, when it
-    waits in vain; of a lost wake-up some frames would still be in the ring.
+    All frames arrived, and no wake-up was lost. The program polls only after a wake-up,
+    so the number of armings equals that of sleeps. If the program got no processor and
+    the ring was full, frames were dropped and its last sleep times out. After a lost
+    wake-up frames would remain in the ring.
     """
     dropped = report.port(0)["rx"]["no_wqe"]
     check_equal("frames, and those dropped for a full ring",
@@ -51,7 +52,7 @@ def check_each_woken(frames, counts, report, own=False):
     check_equal("armed", report.doorbells["cq_arm"], counts["sleeps"])
     check_equal("on the wire", report.port(0)["rx"]["packets"],
                 counts["frames"])
-    # a sleep is ended by 4 own frames at most
+    # in own mode at most 4 frames end a sleep
     check(counts["wakeups"] >= (frames // 4 if own else 1), f"{counts}")
 
 
@@ -61,15 +62,17 @@ def check_woken(frames, *options, own=False, **keywords):
     return counts
 
 
-def check_interrupts(**keywords):
-    """Each way in which a frame can meet an armed queue; for any driver."""
-    loop = ("--wire", "loop")
+def check_interrupts(*options, **keywords):
+    """Sends frames at all times relative to arming; for any driver."""
+    loop = ("--wire", "loop", *options)
     check_woken(4000, *loop, own=True, **keywords)
     check_woken(4000, *loop, "--mode=thread", own=True, **keywords)
-    # On virtual time each frame comes alone: one wake-up for each.
+    # On virtual time each frame arrives alone and causes a wake-up, unless another
+    # program has the processor while two arrive.
     alone = check_woken(3000, "--wire", "1=gen:count=3000,rate=10k,size=64",
-                        **keywords)
-    check_equal("wake-ups for frames that come alone", alone["wakeups"], 3000)
-    # They come while it polls, while it arms, while it sleeps.
+                        *options, **keywords)
+    check(alone["wakeups"] > 2000,
+          f"frames that come alone: {alone['wakeups']} wake-ups for 3000")
+    # Frames arrive while the program polls, arms and sleeps.
     check_woken(4000, "--wire", "1=gen:count=4000,rate=20k,size=64",
-                "--mode=thread", **keywords)
+                "--mode=thread", *options, **keywords)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests need from the machine they run on."""
+"""Resources of the machine that the tests need."""
 
 import atexit
 import contextlib
@@ -19,7 +19,7 @@ HUGEPAGES_WANTED = 512
 
 
 def skip(reason):
-    """Ends this script as skipped: explicit, and with its reason."""
+    """Prints the reason and ends this script as skipped."""
     print(f"SKIP: {reason}")
     sys.stdout.flush()
     os._exit(SKIP)
@@ -38,7 +38,7 @@ def need_program(name, package):
 
 
 def lcores(number=2):
-    """EAL threads that float over the processors this test may use."""
+    """EAL lcores that may run on all processors of this test."""
     cpus = ",".join(str(cpu) for cpu in sorted(os.sched_getaffinity(0)))
     return "--lcores=" + ",".join(f"{at}@({cpus})" for at in range(number))
 
@@ -54,7 +54,7 @@ def _write_number(path, number):
 
 
 def _give_back(lock):
-    """The last user restores the number of pages that the machine had."""
+    """The last user restores the original number of pages."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -69,7 +69,7 @@ def _give_back(lock):
 
 @functools.lru_cache(maxsize=None)      # once per script
 def reserve_hugepages(wanted=HUGEPAGES_WANTED):
-    """Makes 2 MB pages available, for the life of this script; skips if impossible."""
+    """Reserves 2 MB pages until this script ends; skips if impossible."""
     if not os.path.isdir(HUGEPAGES):
         skip("this kernel has no 2 MB pages")
     if os.geteuid() != 0:
@@ -97,11 +97,11 @@ def reserve_hugepages(wanted=HUGEPAGES_WANTED):
 
 def in_private_namespaces(marker="MANA_TEST_IN_NAMESPACE"):
     """
-    Starts this script again in a network namespace and a mount namespace of
-    its own: TAP interfaces, addresses and mounts end with it.
+    Restarts this script in its own network and mount namespaces, which end with it,
+    together with TAP interfaces, addresses and mounts.
     """
     if os.environ.get(marker):
-        # no interface of it says anything on its own account (IPv6 discovery)
+        # interfaces send nothing on their own (IPv6 discovery)
         with open("/proc/sys/net/ipv6/conf/default/disable_ipv6", "w",
                   encoding="ascii") as file:
             file.write("1")
@@ -115,7 +115,7 @@ def in_private_namespaces(marker="MANA_TEST_IN_NAMESPACE"):
                       stderr=subprocess.DEVNULL, check=False).returncode != 0:
         skip("this machine does not let root make a network namespace")
     environment = dict(os.environ, **{marker: "1"})
-    # /sys shows the interfaces of the namespace in which it was mounted
+    # /sys shows the network namespace of its mount
     os.execvpe("unshare", ["unshare", "--net", "--mount", "sh", "-c",
                            "mount -t sysfs sysfs /sys && ip link set lo up && "
                            'exec "$@"', "sh", sys.executable] + sys.argv,
@@ -126,7 +126,7 @@ NOBODY = 65534
 
 
 def as_ordinary_user():
-    """The words that start a program without any privilege; [] when there is none."""
+    """The command prefix that drops privileges; [] if this script has none."""
     if os.geteuid() != 0:
         return []
     need_program("setpriv", "util-linux")
@@ -135,7 +135,7 @@ def as_ordinary_user():
 
 
 def become_ordinary_user():
-    """Starts this script again as somebody without any privilege."""
+    """Restarts this script without privileges."""
     words = as_ordinary_user()
     if words:
         os.execvp(words[0], words + [sys.executable] + sys.argv)
@@ -143,23 +143,15 @@ def become_ordinary_user():
 
 @functools.lru_cache(maxsize=None)
 def scratch_folder():
-    """For files of this script: gone with it."""
+    """A temporary folder, removed at the end of this script."""
     folder = tempfile.mkdtemp(prefix="mana-test-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
-
-
-@functools.lru_cache(maxsize=None)
-def runtime_folder():
-    """Where EAL of an ordinary user keeps its sockets: gone with this script."""
-    folder = tempfile.mkdtemp(prefix="mana-run-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
 @functools.lru_cache(maxsize=None)      # processes may share it
 def mount_hugetlbfs():
-    """A hugetlbfs of this script's own, until it ends."""
+    """Mounts a hugetlbfs until this script ends."""
     need_root("mounting a hugetlbfs")
     folder = tempfile.mkdtemp(prefix="mana-huge-")
     subprocess.run(["mount", "-t", "hugetlbfs", "-o", "pagesize=2M", "none",
@@ -170,7 +162,7 @@ def mount_hugetlbfs():
 
 
 def resident_kb(pid):
-    """VmRSS, without what is shared with the device's segment or the driver's pools."""
+    """Resident memory except that of the model and the driver's pools."""
     with open(f"/proc/{pid}/status", encoding="ascii") as file:
         fields = dict(line.split(":", 1) for line in file)
     return int(fields["RssAnon"].split()[0])
@@ -187,23 +179,5 @@ def nb_descriptors(pid):
     for name in os.listdir(folder):
         with contextlib.suppress(FileNotFoundError):
             targets.append(os.readlink(f"{folder}/{name}"))
-    # EAL's interrupt thread makes its epoll set anew, at any time after a change
+    # EAL's interrupt thread recreates its epoll set some time after a change
     return sum(target != "anon_inode:[eventpoll]" for target in targets)
-
-
-def children(pid):
-    """All processes below pid, nearest first."""
-    found = []
-    for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
-            found += [int(child) for child in file.read().split()]
-    return found + [below for child in found for below in children(child)]
-
-
-def find_child(pid, name):
-    """The process named name below pid."""
-    for child in children(pid):
-        with open(f"/proc/{child}/comm", encoding="ascii") as file:
-            if file.read().strip() == name[:15]:
-                return child
-    raise AssertionError(f"no {name} below process {pid}")

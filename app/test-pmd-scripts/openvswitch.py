@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Open vSwitch on a modelled machine, and two hosts behind its ports' TAP interfaces.
 
-Its processes are run by hand in a folder of their own: no service of the system, none
-of its files. The interfaces are in namespaces that end with the script.
+The script runs the processes of Open vSwitch in its own folder, without the system's
+services and files. The interfaces are in namespaces that end with the script.
 """
 
 import contextlib
@@ -10,19 +10,18 @@ import os
 import re
 import subprocess
 import tempfile
-import time
 
 import machine
 from application import Application
-from console import Console, timeout_factor
+from console import Console
 from harness import check, check_equal, check_queues, check_report
-from model import PLUGIN, mac, pci
+from model import PLUGIN, mac, pci, timeout_factor, wait_until
 
 VSWITCHD = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk"
 SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 DATAPATH = "netdev@ovs-netdev"
 BRIDGE = "br0"
-# of a queue that the rdma-core of Debian 12 makes
+# the maximum of Debian 12's rdma-core
 DESCRIPTORS = 256
 
 
@@ -38,7 +37,7 @@ class Host:
         self.holder.stdout.readline()
         subprocess.run(["ip", "link", "set", self.tap, "netns", str(self.holder.pid)],
                        check=True)
-        # no interface says anything on its own account
+        # interfaces send nothing on their own
         self.run("sh", "-c", "echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6;"
                  f"echo 1 > /proc/sys/net/ipv6/conf/{self.tap}/disable_ipv6")
         self.run("ip", "address", "add", f"{self.address}/24", "dev", self.tap)
@@ -50,22 +49,22 @@ class Host:
                               stderr=subprocess.STDOUT, text=True).stdout
 
     def ping(self, other, count, *options):
-        """All are answered, once."""
-        said = self.run("ping", "-n", "-q", "-c", str(count), "-i", "0.002", "-W", "10",
+        """Checks that each ping has exactly one reply."""
+        output = self.run("ping", "-n", "-q", "-c", str(count), "-i", "0.002", "-W", "10",
                         *options, other.address)
-        counts = re.search(r"(\d+) packets transmitted, (\d+) received", said)
-        check(counts, f"ping: {said}")
+        counts = re.search(r"(\d+) packets transmitted, (\d+) received", output)
+        check(counts, f"ping: {output}")
         check_equal("replies", counts.groups(), (str(count), str(count)))
-        check("errors" not in said and "duplicates" not in said, f"ping: {said}")
+        check("errors" not in output and "duplicates" not in output, f"ping: {output}")
 
     def start_flood(self, other):
-        """Pings without pause, until it is killed."""
+        """Pings continuously until it is killed."""
         return subprocess.Popen(
             ["nsenter", "-t", str(self.holder.pid), "-n", "ping", "-n", "-q", "-f",
              other.address], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def start_sink(self, port):
-        """Takes what one TCP connection brings; prints the digest of it."""
+        """Receives the data of one TCP connection and prints its digest."""
         program = ("import hashlib, socket\n"
                    f"server = socket.create_server(('', {port}))\n"
                    "print('ready', flush=True)\n"
@@ -85,9 +84,9 @@ class Host:
 
 
 class Switch(Application):
-    """ovs-vswitchd with its database; function 0 and 1 have a port each."""
+    """ovs-vswitchd with its database; functions 0 and 1 have a port each."""
 
-    process = None      # until it runs
+    process = None      # set by start
     database = None
 
     def __init__(self, folder, *options, config=()):
@@ -130,10 +129,8 @@ class Switch(Application):
         return dict(os.environ, **{"OVS_" + place: self.folder for place in places})
 
     def wait_for_file(self, name):
-        end = time.monotonic() + 30 * timeout_factor()
-        while not os.path.exists(self.file(name)):
-            check(time.monotonic() < end, f"no {name}: {self.database.text}")
-            time.sleep(0.05)
+        wait_until(lambda: os.path.exists(self.file(name)),
+                   lambda: f"no {name}: {self.database.text}")
 
     def run(self, *words):
         done = subprocess.run(words, env=self.environment(), check=False, text=True,
@@ -142,7 +139,7 @@ class Switch(Application):
         return done.stdout
 
     def vsctl(self, *words):
-        """Changes the configuration, and waits until the switch has taken it."""
+        """Changes the configuration and waits until the switch has applied it."""
         return self.run("ovs-vsctl", "--db=unix:" + self.file("db"),
                         f"--timeout={int(30 * timeout_factor())}", *words)
 
@@ -150,7 +147,7 @@ class Switch(Application):
         return self.run("ovs-appctl", "-t", self.file("vswitchd.ctl"), *words)
 
     def add_bridge(self):
-        """With both ports: one named by its address, one by the PCI function."""
+        """Adds one port by its MAC address, the other by the PCI function."""
         self.vsctl("add-br", BRIDGE, "--", "set", "bridge", BRIDGE,
                    "datapath_type=netdev")
         for name, devargs in (("p0", f"class=eth,mac={mac(0)}"), ("p1", pci(1))):
@@ -160,19 +157,19 @@ class Switch(Application):
                        f"options:n_txq_desc={DESCRIPTORS}")
 
     def port_line(self, name):
-        """What is configured of a port."""
+        """The configuration of a port."""
         shown = self.appctl("dpctl/show", DATAPATH)
         return re.search(rf"port \d+: {name} \((.*)\)", shown).group(1)
 
     def counters(self, name):
-        """Packets (received, sent) of a port as the switch shows them."""
+        """Packets (received, sent) of a port, as shown by the switch."""
         shown = self.appctl("dpctl/show", "-s", DATAPATH)
         counts = re.search(rf"port \d+: {name} .*\n\s+RX packets:(\d+).*\n"
                            r"\s+TX packets:(\d+)", shown)
         return tuple(int(count) for count in counts.groups())
 
     def end(self):
-        """Without its ports; the report. It leaves nothing behind."""
+        """Removes the ports, ends the switch, checks for leaks. Returns the report."""
         self.vsctl("del-br", BRIDGE)
         for function in (0, 1):
             self.appctl("netdev-dpdk/detach", pci(function))
@@ -198,8 +195,8 @@ class Switch(Application):
 @contextlib.contextmanager
 def switch(*options, config=()):
     """
-    A Switch that ends with the block, and shows what it said on failure: options of
-    the model, configuration of Open_vSwitch.
+    Yields a Switch and ends it; shows its messages on failure. options are for the
+    model, config for Open_vSwitch.
     """
     machine.in_private_namespaces()
     for program, package in ((VSWITCHD, "openvswitch-switch-dpdk"),

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Several programs on one machine.
 
-The machine's program is then this Python script once more, with the argument
-inside:NAME; there it starts testpmd as often as it likes. What the function
-returns inside is handed to the outer script, which compares it with the report.
+The machine's program is this script again with the argument inside:NAME, which starts
+testpmd any number of times. The outer script gets the function's result and compares it
+with the report.
 """
 
 import json
@@ -22,7 +22,7 @@ NAME = "MANA_TEST_MACHINE"
 
 
 def run_programs(name, *options, strict=True, leaks=False, timeout=300):
-    """Runs inside:name on a new machine; returns (report, its result)."""
+    """Runs inside:name on a new machine. Returns (report, its result)."""
     model = Model(*options, strict=strict)
     handle, path = tempfile.mkstemp(prefix="mana-result-")
     os.close(handle)
@@ -45,7 +45,7 @@ def run_programs(name, *options, strict=True, leaks=False, timeout=300):
 
 
 def run_inside(functions):
-    """In main: if this is the inner script, runs its function and ends."""
+    """In the inner script: runs its function and exits."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
     if len(sys.argv) != 2 or not sys.argv[1].startswith("inside:"):
         return
@@ -68,7 +68,7 @@ def run_inside(functions):
 
 
 def start_testpmd(programs, timeout=60, eal=(), **keywords):
-    """One more testpmd on this machine."""
+    """Starts another testpmd on this machine."""
     prefix = f"--file-prefix=mana{os.getpid()}n{len(programs)}"
     pmd = Testpmd(arguments(eal=[*eal, prefix], **keywords), own_session=False)
     programs.append(pmd)
@@ -77,7 +77,7 @@ def start_testpmd(programs, timeout=60, eal=(), **keywords):
 
 
 def end_testpmd(pmd, expected_errors=()):
-    """Quits, without an error; returns the counters it had, by address."""
+    """Quits without error. Returns the counters by MAC address."""
     stats = pmd.stats()
     macs = pmd.macs()
     check_equal("exit status of testpmd", pmd.quit(), 0)
@@ -86,7 +86,7 @@ def end_testpmd(pmd, expected_errors=()):
 
 
 def check_result(report, result):
-    """The programs' counters (by address) are those of the wire."""
+    """The programs' counters by MAC address equal those of the wire."""
     for address, stats in result.items():
         port = report.ports[address]
         for side in ("rx", "tx"):

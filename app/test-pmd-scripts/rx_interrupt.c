@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Receives with interrupts: it sleeps until a queue has something, takes all that
- * there is, arms the queue and sleeps again. It never looks at a queue that has not
- * told, so a frame whose wake-up is lost is found only by a time limit.
+ * Receives with interrupts: it sleeps until an event of the queue, receives all
+ * packets, arms the queue and sleeps again. It polls only after an event, so a
+ * frame without wake-up is found only after the time limit.
  *
  * rx_interrupt EAL... -- FRAMES LIMIT [own]
  *
- * Port 0 receives FRAMES frames from its wire; with "own" it sends them itself, one
- * to four for each sleep, now before and now after it arms, and its wire must be a
- * loop. A sleep of LIMIT milliseconds is a lost wake-up, and the last one: it must be
- * far beyond what a loaded machine takes. In the end it prints what it counted, a
- * name and a number in a line.
+ * Port 0 receives FRAMES frames from its wire. With "own" it sends them itself,
+ * one to four per sleep, before or after it arms; the wire must be a loop. A
+ * sleep of LIMIT milliseconds counts as a lost wake-up and ends the program, so
+ * LIMIT must be far above any delay of a loaded machine. At the end the program
+ * prints its counters, one name and number per line.
  */
 
 #include <inttypes.h>
@@ -38,11 +38,11 @@ static struct {
 	uint64_t frames; /* received */
 	uint64_t sent;
 	uint64_t sleeps;
-	uint64_t wakeups; /* sleeps that ended with an event of the queue */
-	uint64_t empty; /* wake-ups that found nothing */
-	uint64_t lost; /* sleeps that ended with the time limit */
+	uint64_t wakeups; /* sleeps ended by an event of the queue */
+	uint64_t empty; /* wake-ups without packets */
+	uint64_t lost; /* sleeps ended by the time limit */
 	uint64_t polls; /* calls of rte_eth_rx_burst() */
-	uint64_t wrong; /* frames that are not those sent, or out of order */
+	uint64_t wrong; /* wrong or misordered frames */
 } counts;
 
 static struct rte_mempool *pool;
@@ -78,7 +78,7 @@ start_port(void)
 		RTE_INTR_EVENT_ADD, NULL), "event of the queue");
 }
 
-/* A frame to and from this port, with its number as payload. */
+/* A frame from this port to itself, with its number as payload. */
 static struct rte_mbuf *
 own_frame(void)
 {
@@ -121,7 +121,7 @@ check_own(const struct rte_mbuf *mbuf)
 		counts.wrong++;
 }
 
-/* Takes all that is there. */
+/* Receives all packets. */
 static bool
 receive(bool own)
 {
@@ -167,8 +167,9 @@ receive_all(uint64_t nb_frames, int limit_ms, bool own)
 	uint64_t round, nb = 0;
 
 	for (round = 0; counts.frames < nb_frames && counts.lost == 0; round++) {
-		/* Those of the last round may still be on their way: none is
-		 * sent then, so that each sleep has a frame of its own to end it.
+		/*
+		 * Frames of the last round may still be in flight: send none
+		 * then, so that each sleep is ended by its own frame.
 		 */
 		if (own && counts.frames == counts.sent)
 			nb = RTE_MIN(1 + round % NB_OWN_MAX,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Asking a running DPDK program: Debian's dpdk-telemetry.py, and its socket."""
+"""Telemetry of a running DPDK program: Debian's dpdk-telemetry.py and the socket."""
 
 import json
 import os
@@ -13,14 +13,14 @@ MAX_REPLY = 16384       # MAX_OUTPUT_LEN of DPDK
 
 
 class Telemetry:
-    """What a program with this file prefix answers."""
+    """Queries for the program with this file prefix."""
 
     def __init__(self, prefix):
         self.prefix = prefix
         self.environment = program_environment()
 
     def ask(self, *commands):
-        """Replies of dpdk-telemetry.py, without the command's name around them."""
+        """Replies of dpdk-telemetry.py without the surrounding command name."""
         program = machine.need_program("dpdk-telemetry.py", "dpdk-dev")
         done = subprocess.run([program, "-f", self.prefix], check=True, timeout=60,
                               input="\n".join(commands) + "\n",
@@ -33,7 +33,7 @@ class Telemetry:
         return self.ask(command)[0]
 
     def connect(self):
-        """A Connection, for many questions."""
+        """A Connection for many queries."""
         base = "/var/run" if os.geteuid() == 0 else self.environment["XDG_RUNTIME_DIR"]
         return Connection(os.path.join(base, "dpdk", self.prefix, "dpdk_telemetry.v2"))
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The harness itself: a command's output is found whatever is written amid it."""
+"""The harness itself: it finds a command's output between other lines."""
 
 from console import ConsoleError
 from harness import check, check_equal, main
@@ -9,12 +9,12 @@ from testpmd import PROMPT, Testpmd
 LINE = "show port info 1"
 LOG = "EAL: a thread of its own\\nand a line of it\\n"
 
-# A testpmd of few words: reads a line, writes what its arguments say.
+# A testpmd replacement: reads a line, writes its argument.
 STUB = ["sh", "-c", "read line; printf \"$0\"; read line"]
 
 
 def output_of(written, timeout=10):
-    """What command() makes of it."""
+    """Result of command()."""
     stub = Testpmd(STUB[:2] + [STUB[2], written])
     try:
         return stub.command(LINE, timeout)
@@ -23,11 +23,16 @@ def output_of(written, timeout=10):
 
 
 def interrupted():
-    """At each place of the echo, and of the prompt."""
+    """Lines within the echo and within the prompt."""
     check_equal("whole", output_of(LINE + "\\nanswer\\n" + PROMPT), "answer\n")
     for at in range(1, len(LINE) + 1):
         check_equal(f"echo cut at {at}",
                     output_of(LINE[:at] + LOG + LINE[at:] + "\\nanswer\\n" + PROMPT),
+                    "answer\n")
+    for at in range(1, len(LINE)):
+        check_equal(f"echo cut at {at} and behind the next character",
+                    output_of(LINE[:at] + "\\n" + LINE[at:at + 1] + LOG +
+                              LINE[at + 1:] + "\\nanswer\\n" + PROMPT),
                     "answer\n")
     for at in range(1, len(PROMPT)):
         check_equal(f"prompt cut at {at}",
@@ -36,7 +41,7 @@ def interrupted():
 
 
 def silent():
-    """Neither another command's echo nor an answer without a prompt will do."""
+    """Another command's echo, or output without a prompt, is no result."""
     for written in ("show port info 2\\nanswer\\n" + PROMPT,
                     LINE + "\\nanswer\\n" + PROMPT[:-1]):
         try:

@@ -1,12 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checksums, received and sent: the kernel's TAP and scapy are the other side."""
+"""Rx and Tx checksums, with the kernel's TAP interface and scapy."""
 
 import re
-import time
 
 import machine
-from harness import bench, check, check_equal, check_nothing_lost, main
+from harness import check, check_equal, check_nothing_lost, fixture, main
 from model import mac, pci
 from test_icmpecho import ip
 
@@ -15,17 +14,16 @@ TAP = ("--ports", "2", "--wire", "tap")
 
 
 def load_scapy():
-    """In the namespace: scapy looks at the interfaces when it is loaded."""
+    """Imports scapy in the namespace, because it reads the interfaces on import."""
     try:
         import frames
-        import scapy.sendrecv
     except ImportError:
         machine.skip("python3-scapy is not installed")
-    return frames, scapy.sendrecv
+    return frames
 
 
 def flags_by_source(text):
-    """{source address: set of flags} of what rxonly printed with verbose 1."""
+    """{source address: set of flags} from rxonly with verbose 1."""
     found = {}
     for source, flags in re.findall(
             r"src=([0-9A-F:]{17}) - (?s:.*?)ol_flags: (.*)", text):
@@ -41,11 +39,11 @@ def wanted_flags(case, more=()):
 
 
 def receive(offload, strict=True, **testpmd):
-    """Exact flags of each frame; none at all when the offload is not asked for."""
+    """Each frame has exactly the expected flags; none without the offload."""
     machine.in_private_namespaces()
-    frames, sendrecv = load_scapy()
+    frames = load_scapy()
     app = ["--forward-mode=rxonly"] + (["--enable-rx-cksum"] if offload else [])
-    with bench(*TAP, strict=strict) as run:
+    with fixture(*TAP, strict=strict) as run:
         run.start(eal=TWO_PORTS, app=app, **testpmd)
         for tap in ("mtap0", "mtap1"):
             ip("link", "set", tap, "up")
@@ -53,11 +51,10 @@ def receive(offload, strict=True, **testpmd):
         run.pmd.command("start")
         cases = frames.cases()
         mark = run.pmd.mark()
-        sendrecv.sendp([frames.Ether(case.frame(number, mac(0)))
-                        for number, case in enumerate(cases)],
-                       iface="mtap0", verbose=False)
+        frames.sendp([frames.Ether(case.frame(number, mac(0)))
+                      for number, case in enumerate(cases)],
+                     iface="mtap0", verbose=False)
         run.pmd.wait_until(lambda stats: stats[0].rx_packets >= len(cases))
-        time.sleep(0.2)
         run.pmd.command("stop")
         found = flags_by_source(run.pmd.text[mark:])
         check_equal("frames received", len(found), len(cases))
@@ -85,39 +82,29 @@ def offload_to_hardware(run, layers):
     run.pmd.command("port stop all")
     for port in (0, 1):
         for layer in layers:
-            said = run.pmd.command(f"csum set {layer} hw {port}")
-            check("hw" in said and "error" not in said.lower(), said)
+            reply = run.pmd.command(f"csum set {layer} hw {port}")
+            check("hw" in reply and "error" not in reply.lower(), reply)
     run.pmd.command("port start all")
 
 
 def forward(layers=LAYERS, strict=True, **testpmd):
-    """csum engine: whatever the checksums were, right ones leave on the other side."""
+    """csum engine: every frame leaves with correct checksums."""
     machine.in_private_namespaces()
-    frames, sendrecv = load_scapy()
-    with bench(*TAP, strict=strict) as run:
+    frames = load_scapy()
+    with fixture(*TAP, strict=strict) as run:
         run.start(eal=TWO_PORTS,
                   app=["--forward-mode=csum", "--enable-rx-cksum"], **testpmd)
         offload_to_hardware(run, layers)
         for tap in ("mtap0", "mtap1"):
             ip("link", "set", tap, "up")
         run.pmd.command("start")
-        # testpmd asks for a TCP checksum of a fragment, too: not its frames
+        # testpmd also requests a TCP checksum for a fragment, which is not tested
         cases = [case for case in frames.cases() if "fragment" not in case.name]
         if layers != LAYERS:
             part = {"ip": "v4"}.get(layers[0], layers[0])
             cases = [case for case in cases if part in case.name]
-        sniffer = sendrecv.AsyncSniffer(iface="mtap1", store=True)
-        sniffer.start()
-        time.sleep(0.5)
         sent = [case.frame(number, mac(0)) for number, case in enumerate(cases)]
-        sendrecv.sendp([frames.Ether(data) for data in sent], iface="mtap0",
-                       verbose=False)
-        run.wait_for_wire(lambda report: report.port(1)["tx"]["packets"]
-                          >= len(sent))
-        time.sleep(0.5)
-        caught = [bytes(packet) for packet in sniffer.stop()]
-        check_equal("frames caught", len(caught), len(sent))
-        for case, before, after in zip(cases, sent, caught):
+        for case, before, after in zip(cases, sent, frames.exchange(sent, len(sent))):
             check_frame(frames, case, before, after)
         text = run.pmd.command("stop")
         check_equal("bad checksums that testpmd counted", bad_counts(text),
@@ -128,8 +115,8 @@ def forward(layers=LAYERS, strict=True, **testpmd):
 
 
 def check_frame(frames, case, before, after):
-    """Right checksums, and not a byte else changed behind the addresses."""
-    # testpmd does not recompute a UDP checksum that was not there
+    """The checksums are correct, and no other byte after the addresses has changed."""
+    # testpmd does not compute a UDP checksum that was 0
     wanted = before
     if case.l4 != frames.UNKNOWN:
         wanted = frames.recomputed(before)
@@ -143,17 +130,17 @@ SEGMENT_BYTES = 200
 
 
 def segmentation():
-    """csum engine with TSO: every TCP frame leaves in segments, right to the last bit."""
+    """csum engine with TSO: each TCP packet leaves as correct segments."""
     machine.in_private_namespaces()
-    frames, sendrecv = load_scapy()
-    with bench(*TAP) as run:
+    frames = load_scapy()
+    with fixture(*TAP) as run:
         run.start(eal=TWO_PORTS, app=["--forward-mode=csum", "--enable-rx-cksum"])
         offload_to_hardware(run, LAYERS)
         run.pmd.command("port stop all")
         for port in (0, 1):
             run.pmd.command(f"tso set {SEGMENT_BYTES} {port}")
-            said = run.pmd.command(f"tso show {port}")
-            check(str(SEGMENT_BYTES) in said, said)
+            reply = run.pmd.command(f"tso show {port}")
+            check(str(SEGMENT_BYTES) in reply, reply)
         run.pmd.command("port start all")
         for tap in ("mtap0", "mtap1"):
             ip("link", "set", tap, "up")
@@ -162,22 +149,13 @@ def segmentation():
                 for number, case in enumerate(frames.tcp_cases())]
         wanted = [segment for data in sent
                   for segment in frames.segments(data, SEGMENT_BYTES)]
-        sniffer = sendrecv.AsyncSniffer(iface="mtap1", store=True)
-        sniffer.start()
-        time.sleep(0.5)
-        sendrecv.sendp([frames.Ether(data) for data in sent], iface="mtap0",
-                       verbose=False)
-        run.wait_for_wire(lambda report: report.port(1)["tx"]["packets"]
-                          >= len(wanted))
-        time.sleep(0.5)
-        caught = [bytes(packet) for packet in sniffer.stop()]
-        check_equal("segments caught", len(caught), len(wanted))
+        caught = frames.exchange(sent, len(wanted))
         for number, (got, want) in enumerate(zip(caught, wanted)):
             check_equal(f"segment {number}", got[12:].hex(), want[12:].hex())
         stats = run.drain()
         check_equal("packets that the driver has sent", stats[1].tx_packets, len(sent))
         run.pmd.command("stop")
-        # the wire has counted segments
+        # the wire counts segments
         check_nothing_lost(run.finish(counters=False))
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Debian's ibv_devinfo lists the modelled devices, for root and for anybody."""
+"""Debian's ibv_devinfo lists the modelled devices, for root and an ordinary user."""
 
 import re
 import subprocess
@@ -25,7 +25,7 @@ def devinfo(model):
 
 
 def check_devices(text):
-    """Two devices with the ports that were asked for, as MANA shows them."""
+    """Two devices with the requested ports and MANA's properties."""
     devices = re.split(r"^hca_id:\s*", text, flags=re.MULTILINE)[1:]
     check_equal("devices", [device.split()[0] for device in devices],
                 ["manae_0", "manae_1"])
@@ -38,7 +38,7 @@ def check_devices(text):
                     nb_ports)
         layers = re.findall(r"link_layer:\s*(\w+)", device)
         check_equal("link layers", layers, ["Ethernet"] * nb_ports)
-        # the netdevs are down, and with them the ports: a driver needs it so
+        # the netdevs and thus the ports are down, as a DPDK driver needs them
         states = re.findall(r"\bstate:\s*(\w+)", device)
         check_equal("states", states, ["PORT_DOWN"] * nb_ports)
 

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Debian's dpdk-test: those of DPDK's own tests that take a port, or mind one.
+"""Debian's dpdk-test: DPDK's tests that use a port, or that a port could disturb.
 
-The tests of ports want more descriptors than the rdma-core of Debian 12 has to give:
-they run with the libraries of Debian 13 (devtools/trixie-root.sh).
+The tests of ports need more descriptors than rdma-core of Debian 12 provides: they run
+with the libraries of Debian 13 (devtools/trixie-root.sh).
 """
 
 import os
@@ -18,13 +18,13 @@ from model import TOP, mac, pci
 PROGRAM = "/usr/bin/dpdk-test"
 PORT = ["-a", f"{pci(0)},mac={mac(0)}"]
 PROMPT = "RTE>>"
-# of no port: it must not mind that there is one
+# use no port, and must work while there is one
 OTHERS = ["ethdev_link_status", "ring_pmd_autotest", "latencystats_autotest",
           "bitratestats_autotest", "pdump_autotest"]
 
 
 def with_newer_libraries(argv):
-    """The words that run a program with the C library and rdma-core of Debian 13."""
+    """The command that uses the C library and rdma-core of Debian 13."""
     root = os.environ.get("TRIXIE_ROOT", os.path.join(TOP, "trixie-root"))
     made = subprocess.run([os.path.join(TOP, "devtools", "trixie-root.sh"), root],
                           stderr=subprocess.PIPE, text=True, check=False)
@@ -36,23 +36,23 @@ def with_newer_libraries(argv):
 
 
 def run_test(run, name, *settings, timeout=120):
-    """What it said; it must have passed, all of it."""
+    """Checks that all tests passed. Returns the output."""
     for setting in settings:
         run.send(setting)
     at = run.mark()
     run.send(name)
     run.wait_for(rf"{name}\n(?s:.*?)^Test (OK|Failed)$", timeout, at)
-    said = run.text[at:]
-    check("Test OK" in said, f"{name}: {said}")
-    for left_out in re.findall(r"Tests (?:Skipped|Unsupported|Failed) *: *(\d+)", said):
+    reply = run.text[at:]
+    check("Test OK" in reply, f"{name}: {reply}")
+    for left_out in re.findall(r"Tests (?:Skipped|Unsupported|Failed) *: *(\d+)", reply):
         check_equal(f"not passed of {name}", int(left_out), 0)
-    return said
+    return reply
 
 
 def perf():
-    """pmd_perf on a loop: what goes out comes in, again and again."""
+    """pmd_perf on a looped wire: each sent packet is received."""
     argv = with_newer_libraries([PROGRAM, *eal_arguments(*PORT)])
-    # it sends for two seconds of the link's speed
+    # it sends for two seconds at the link speed
     with application(argv, "--ports", "1", "--wire", "loop", "--scenario",
                      scenario("speed port=1 mbps=10")) as run:
         run.wait_for(PROMPT)
@@ -60,17 +60,17 @@ def perf():
         for settings in (("set_rxtx_mode vector", "set_rxtx_anchor rxtx"),
                          ("set_rxtx_mode scalar", "set_rxtx_anchor rxonly"),
                          ("set_rxtx_mode hybrid", "set_rxtx_anchor txonly")):
-            said = run_test(run, "pmd_perf_autotest", *settings)
-            packets, dropped = re.search(r"(\d+) packet, (\d+) drop", said).groups()
+            reply = run_test(run, "pmd_perf_autotest", *settings)
+            packets, dropped = re.search(r"(\d+) packet, (\d+) drop", reply).groups()
             check_equal("dropped", dropped, "0")
-            wanted = int(re.search(r"at least (\d+) packets", said).group(1))
+            wanted = int(re.search(r"at least (\d+) packets", reply).group(1))
             check(int(packets) >= wanted > 10_000, f"{packets} of {wanted} packets")
             least += int(packets)
         run.send("quit")
         report = run.finish()
     port = report.port(0)
     check(port["rx"]["packets"] >= least, f"{port}, {least} received")
-    # the first burst is twice what is posted
+    # the first burst is twice the posted buffers
     check_equal("sent and received", port["tx"]["packets"],
                 port["rx"]["packets"] + port["rx"]["no_wqe"])
 
@@ -82,14 +82,14 @@ def scenario(line):
     return path
 
 
-def event_rx_adapter(name):
+def event_rx_adapter(name, *options):
     """64 queues of a port feed an event device."""
     argv = with_newer_libraries([PROGRAM, *eal_arguments(*PORT, megabytes=3072)])
-    with application(argv, "--ports", "1") as run:
+    with application(argv, "--ports", "1", *options) as run:
         run.wait_for(PROMPT)
         run_test(run, name)
         run.send("quit")
-        # it asks for what is not there on purpose
+        # it deliberately uses invalid ids
         run.finish(expected_errors=["EVENTDEV", "event device", "Invalid port_id"])
 
 
@@ -107,6 +107,8 @@ VARIANTS = {
     "event-rx-adapter": lambda: event_rx_adapter("event_eth_rx_adapter_autotest"),
     "event-rx-adapter-interrupts": lambda: event_rx_adapter(
         "event_eth_rx_intr_adapter_autotest"),
+    "event-rx-adapter-interrupts-must-advance": lambda: event_rx_adapter(
+        "event_eth_rx_intr_adapter_autotest", "--quirk", "cq-index=must-advance"),
     "others": others,
 }
 

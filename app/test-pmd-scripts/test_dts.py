@@ -2,18 +2,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Cases of DPDK's own test suites (dts/tests of its source tree).
 
-What these suites do with a traffic generator is done by tester.py. Which suite
-and case is found where is in the README.
+tester.py replaces their traffic generator. The README lists the suites and cases.
 """
 
 import re
 
-from harness import bench, check, check_equal, main
+from harness import check, check_equal, fixture, main, reta_swap
 from model import mac, pci
 from tester import tester
-from testpmd import PROMPT
 
-COUNTERS = {"counters": False}   # frames of the kernel, and lost at a stop
+COUNTERS = {"counters": False}   # frames of the kernel; frames lost at a stop
 
 
 def finish(made, **more):
@@ -22,7 +20,7 @@ def finish(made, **more):
 
 
 def port_info(pmd, port=0):
-    """What `show port info` prints: {title: text}."""
+    """Output of `show port info` as {title: text}."""
     text = pmd.command(f"show port info {port}")
     return {title.strip(): value.strip()
             for title, value in re.findall(r"^([^:\n]+): ?(.*)$", text, re.MULTILINE)}
@@ -77,14 +75,14 @@ def port_stats():
 # ---- port_restart_config_persistency --------------------------------------------------
 
 def restart_persistence():
-    """port_configuration_persistence: a restart changes nothing of the port."""
+    """port_configuration_persistence: a restart does not change the port."""
     settings = ["port config mtu 0 1500", "port config mtu 0 1400", "vlan set strip on 0",
                 "set promisc 0 off", "set promisc 0 on", "set allmulti 0 on"]
     with tester() as made:
         pmd = made.pmd
         for setting in settings:
-            said = pmd.command(setting)
-            check(not re.search("fail|error|cannot", said, re.I), f"{setting}: {said}")
+            reply = pmd.command(setting)
+            check(not re.search("fail|error|cannot", reply, re.I), f"{setting}: {reply}")
             before = port_info(pmd)
             pmd.command("port stop 0")
             pmd.command("port start 0")
@@ -119,23 +117,23 @@ def l2fwd():
 
 def mtu():
     """runtime_mtu_updating_and_forwarding: frames up to the MTU are forwarded."""
-    # what is longer is dropped by the network, not by a vPort
+    # the network, not a vPort, drops longer frames
     with tester("--max-mtu", "9000", mtu=9000,
                 app=["--mbuf-size=9216", "--total-num-mbufs=4096"]) as made:
         pmd = made.pmd
         for size in (1500, 2400, 4800, 9000):
             pmd.command("port stop all")
             for port in (0, 1):
-                said = pmd.command(f"port config mtu {port} {size}")
-                check("fail" not in said.lower(), said)
+                reply = pmd.command(f"port config mtu {port} {size}")
+                check("fail" not in reply.lower(), reply)
                 check_equal("MTU", port_info(pmd, port)["MTU"], str(size))
             pmd.command("port start all")
             pmd.command("start")
             for length in {1491, 1500, size - 9, size}:
                 made.pass_all(2, size=length + 14)
             pmd.command("stop")
-        said = pmd.command("port config mtu 0 9001")
-        check("max MTU" in said, f"an MTU too large: {said}")
+        reply = pmd.command("port config mtu 0 9001")
+        check("max MTU" in reply, f"an MTU too large: {reply}")
         check_equal("MTU", port_info(pmd)["MTU"], "9000")
         made.run.finish(counters=False, expected_errors=["9001", "MTU"])
 
@@ -143,12 +141,12 @@ def mtu():
 # ---- pmd_buffer_scatter ----------------------------------------------------------------
 
 def scatter():
-    """scatter_mbuf_2048: frames around a buffer's end, whole, from several mbufs."""
+    """scatter_mbuf_2048: frames around the size of a buffer arrive whole in several mbufs."""
     with tester("--max-mtu", "9000", mtu=9000,
                 app=["--mbuf-size=2048", "--enable-scatter",
                      "--max-pkt-len=9014"]) as made:
-        said = made.pmd.command("show rxq info 0 0")
-        check(re.search("RX scattered packets: on", said), said)
+        reply = made.pmd.command("show rxq info 0 0")
+        check(re.search("RX scattered packets: on", reply), reply)
         made.pmd.command("start")
         room = 2048 - 128
         for size in (room - 1, room, room + 1, room + 4, room + 5, room + 2048, 9014):
@@ -159,17 +157,18 @@ def scatter():
 # ---- rss -------------------------------------------------------------------------------
 
 def rss_update():
-    """Another key, other orders of the table, of ports that run: all still passes."""
-    with tester(app=["--rxq=4", "--txq=4", "--rss-udp"]) as made:
+    """A new RSS key and other tables on running ports: no packet is lost."""
+    with tester(app=["--rxq=8", "--txq=8", "--rss-udp"]) as made:
         pmd = made.pmd
         pmd.command("start")
-        for order in ([3, 2, 1, 0], [1, 3, 0, 2]):
-            pairs = ",".join(f"({entry},{queue})" for entry, queue in enumerate(order))
-            said = pmd.command(f"port config 0 rss reta {pairs}")
-            check("fail" not in said.lower() and "error" not in said.lower(), said)
-            shown = pmd.command("show port 0 rss reta 4 (0xf)")
+        order = [1, 2, 3, 4, 5, 6, 7, 0]
+        for pair in ((0, 3), (5, 6)):
+            reply = pmd.command("port config 0 rss reta " + reta_swap(order, *pair))
+            check("fail" not in reply.lower() and "error" not in reply.lower(), reply)
+            shown = pmd.command("show port 0 rss reta 64 (0xffffffffffffffff)")
             check_equal("table", [int(queue) for queue in
-                                  re.findall(r"hash index=\d+, queue=(\d+)", shown)], order)
+                                  re.findall(r"hash index=\d+, queue=(\d+)", shown)],
+                        order * 8)
             made.pass_all(100)
         key = "5a6d" * 20
         pmd.command(f"port config 0 rss-hash-key ipv4 {key}")
@@ -181,7 +180,7 @@ def rss_update():
 # ---- queue_toggle, dynamic_queue_conf --------------------------------------------------------
 
 def queue_toggle(port, queues, offload):
-    """A queue without which nothing passes: stopped, started, then deferred."""
+    """The queue with the only traffic stops, starts, then starts deferred."""
     with tester() as made:
         pmd = made.pmd
 
@@ -196,7 +195,7 @@ def queue_toggle(port, queues, offload):
         passes(True)
         pmd.command("port stop all")
         pmd.command(f"port {port} {queues} 0 deferred_start on")
-        # testpmd applies it when it sets up the queue again
+        # testpmd applies it at the next queue setup
         pmd.command(f"port config {port} {offload} on")
         pmd.command("port start all")
         passes(False)
@@ -216,14 +215,14 @@ def tx_queue_toggle():
 
 
 def queue_conf(port, queues, ring):
-    """Three of eight queues, at run time."""
+    """Setup of three of eight queues at run time."""
     with tester(app=["--rxq=8", "--txq=8", "--rss-udp"]) as made:
         pmd = made.pmd
         for queue in (1, 3, 6):
             pmd.command(f"port {port} {queues} {queue} stop")
             pmd.command(f"port config {port} {queues} {queue} ring_size 128")
-            said = pmd.command(f"port {port} {queues} {queue} setup")
-            check("fail" not in said.lower(), said)
+            reply = pmd.command(f"port {port} {queues} {queue} setup")
+            check("fail" not in reply.lower(), reply)
         sizes = {queue: int(re.search(rf"Number of {ring}: (\d+)", pmd.command(
             f"show {queues} info {port} {queue}")).group(1)) for queue in (1, 3, 6)}
         check_equal("ring sizes", sizes, {1: 128, 3: 128, 6: 128})
@@ -247,7 +246,7 @@ def tx_queue_conf():
 # ---- rx_tx_offload --------------------------------------------------------------------------
 
 def offloads(pmd, port=0):
-    """Transmit offloads in use: of the port, of each queue."""
+    """Enabled Tx offloads of the port and of each queue."""
     text = pmd.command(f"show port {port} tx_offload configuration")
     return [re.findall(r"\w+", found) for found in
             re.findall(r"^  (?:Port|Queue\[ *\d+\]) :(.*)$", text, re.MULTILINE)]
@@ -282,21 +281,21 @@ def fast_free():
 # ---- unified_packet --------------------------------------------------------------------------
 
 def packet_types():
-    """l2_packet_detect, l3_l4_packet_detect, ipv6_l4_packet_detect: what MANA tells."""
+    """l2_packet_detect, l3_l4_packet_detect, ipv6_l4_packet_detect, as MANA reports them."""
     with tester(forward="rxonly") as made:
         frames, pmd = made.frames, made.pmd
         v4, v6 = {"src": "192.0.2.1", "dst": "192.0.2.2"}, {"src": "2001:db8::1"}
         ports = {"sport": 1024, "dport": 9}
         cases = [
             (frames.ARP(), set()),
-            (frames.IP(**v4) / frames.UDP(**ports), {"L3_IPV4_EXT_UNKNOWN", "L4_UDP"}),
-            (frames.IP(**v4) / frames.TCP(**ports), {"L3_IPV4_EXT_UNKNOWN", "L4_TCP"}),
-            (frames.IP(**v4) / frames.ICMP(), {"L3_IPV4_EXT_UNKNOWN"}),
-            (frames.IP(frag=5, **v4) / frames.TCP(**ports), {"L3_IPV4_EXT_UNKNOWN"}),
-            (frames.IPv6(**v6) / frames.UDP(**ports), {"L3_IPV6_EXT_UNKNOWN", "L4_UDP"}),
-            (frames.IPv6(**v6) / frames.TCP(**ports), {"L3_IPV6_EXT_UNKNOWN", "L4_TCP"}),
+            (frames.IP(**v4) / frames.UDP(**ports), {"L3_IPV4", "L4_UDP"}),
+            (frames.IP(**v4) / frames.TCP(**ports), {"L3_IPV4", "L4_TCP"}),
+            (frames.IP(**v4) / frames.ICMP(), {"L3_IPV4"}),
+            (frames.IP(frag=5, **v4) / frames.TCP(**ports), {"L3_IPV4"}),
+            (frames.IPv6(**v6) / frames.UDP(**ports), {"L3_IPV6", "L4_UDP"}),
+            (frames.IPv6(**v6) / frames.TCP(**ports), {"L3_IPV6", "L4_TCP"}),
         ]
-        # testpmd asks for no types unless told
+        # testpmd requests no packet types by default
         pmd.command("port stop 0")
         pmd.command("set port 0 ptype_mask 0x0fffffff")
         pmd.command("port start 0")
@@ -304,7 +303,7 @@ def packet_types():
         pmd.command("start")
         mark = pmd.mark()
         made.exchange([made.packet(layers=layers) for layers, _ in cases], 0)
-        # forwarding has ended when the prompt of this is there
+        # the next prompt shows that forwarding has ended
         pmd.command("stop")
         shown = re.findall(r"src=02:00:00:00:AA:01 .*?(?:hw ptype: ([A-Z0-9_ ]+?)  ?- )?"
                            "sw ptype", pmd.text[mark:])
@@ -320,7 +319,7 @@ def packet_types():
 # ---- dynamic_config, promisc_support ------------------------------------------------------------
 
 def promiscuous():
-    """MANA has no receive filter: what the switch delivers comes in either mode."""
+    """MANA has no Rx filter: all delivered packets arrive in both modes."""
     unknown, group, everybody = ("00:00:00:00:00:01", "01:00:5e:00:00:01",
                                  "ff:ff:ff:ff:ff:ff")
     with tester(forward="io") as made:
@@ -340,7 +339,7 @@ def promiscuous():
 # ---- vlan ----------------------------------------------------------------------------------------
 
 def vlan_insertion():
-    """vlan_header_insertion: all that leaves port 1 has the tag."""
+    """Each frame leaves port 1 with the tag."""
     with tester() as made:
         pmd = made.pmd
         pmd.command("port stop all")
@@ -353,12 +352,12 @@ def vlan_insertion():
 
 
 def vlan_filter():
-    """vlan_no_receipt: no filter; said at once, and nothing is filtered."""
+    """vlan_no_receipt: no filter exists; the command fails and nothing is filtered."""
     with tester() as made:
         pmd = made.pmd
-        said = pmd.command("vlan set filter on 0")
-        check("error" in said.lower() or "fail" in said.lower()
-              or "Invalid" in pmd.text, f"a filter: {said}")
+        reply = pmd.command("vlan set filter on 0")
+        check("error" in reply.lower() or "fail" in reply.lower()
+              or "Invalid" in pmd.text, f"a filter: {reply}")
         pmd.command("start")
         made.pass_all()
         finish(made, expected_errors=[".*"])
@@ -369,7 +368,7 @@ def vlan_filter():
 def blocklist():
     """no_blocklisted, one_port_blocklisted, all_but_one_port_blocklisted."""
     for blocked in ((), (1,), (0, 1)):
-        with bench("--functions", "3", "--ports", "1,1,1") as run:
+        with fixture("--functions", "3", "--ports", "1,1,1") as run:
             run.start(eal=[word for function in blocked
                            for word in ("-b", pci(function))])
             check_equal(f"without {blocked}",

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""DPDK's examples, unchanged: what comes out at the far end, not that they start."""
+"""DPDK's examples, unchanged; the frames are checked at the far end."""
 
 import os
 import re
@@ -23,7 +23,7 @@ INTERRUPTED = 128 + signal.SIGINT
 
 
 def example(name, program=None):
-    """Its path; built when this was not done before."""
+    """Builds the example if necessary. Returns its path."""
     subprocess.run([os.path.join(TOP, "devtools", "build-examples.sh")], check=True)
     return os.path.join(TOP, "dpdk-examples", name, "build", program or name)
 
@@ -33,7 +33,7 @@ def sink(report, port):
 
 
 def check_all_came(report, port, packets):
-    """At the far end of this port, each once, in order, undamaged."""
+    """Each frame arrived once, in order and intact, at the far end of this port."""
     check_equal(f"sink of port {port}", sink(report, port),
                 {"received": packets, "duplicated": 0, "reordered": 0,
                  "corrupted": 0, "foreign": 0})
@@ -44,7 +44,7 @@ def generator(port, traffic, packets=PACKETS):
 
 
 def both_ways(argv, traffic, *options, packets=PACKETS, killed=False):
-    """Each port sends on what the other one received; the report."""
+    """Each port forwards the frames received by the other. Returns the report."""
     with application(argv, *generator(0, traffic, packets),
                      *generator(1, traffic + f",stream={FLOWS}", packets),
                      *options) as run:
@@ -60,26 +60,26 @@ def both_ways(argv, traffic, *options, packets=PACKETS, killed=False):
 
 
 def skeleton():
-    """It has no end of its own: what it held is left to the kernel."""
+    """The example never ends: the kernel frees its resources."""
     argv = [example("skeleton", "basicfwd"), *eal_arguments(*PORTS, nb_lcores=1)]
     report = both_ways(argv, "size=imix,ip=mix,l4=mix,vlan=10%", killed=True)
     check(report.leaks, "the killed program left nothing behind?")
 
 
 def rxtx_callbacks():
-    """A time is put in each mbuf that is received, and read when it is sent."""
+    """The example stores a time in each received mbuf and reads it when it sends."""
     argv = [example("rxtx_callbacks"), *eal_arguments(*PORTS, nb_lcores=1)]
     both_ways(argv, "size=imix,ip=mix,l4=mix", killed=True)
 
 
 def l2fwd():
-    """A thread for each port, which sends on the other one's queue."""
+    """Each port has a thread, which sends on a queue of the other port."""
     argv = [example("l2fwd"), *eal_arguments(*PORTS), "--", "-p", "3", "-T", "0"]
     both_ways(argv, "size=60-1514,ip=mix,l4=mix")
 
 
 def captured(path):
-    """Frames of a file that the model may be writing."""
+    """Frames in a file that the model may be writing."""
     return [bytes(frame) for frame in rdpcap(path)] if os.path.getsize(path) else []
 
 
@@ -92,8 +92,8 @@ def check_frames(got, wanted):
 
 def through_files(argv_of, frames, expected, status=0, *options):
     """
-    Frames of a file go in at port 0; when so many as expected have gone out at
-    port 1, what they are.
+    Sends frames of a file into port 0. Returns the expected number of frames sent by
+    port 1.
     """
     with tempfile.TemporaryDirectory() as folder:
         given, got = (os.path.join(folder, name) for name in ("in.pcap", "out.pcap"))
@@ -110,7 +110,7 @@ def through_files(argv_of, frames, expected, status=0, *options):
 
 
 def l3fwd_rules(folder):
-    """Route files for the generators' networks, and for frames of our own."""
+    """Route files for the generators' networks, and for the test's frames."""
     files = []
     for version, rules in (("v4", ["R198.19.0.0/21 1", "R198.19.0.8/29 0"]),
                            ("v6", ["R2001:2:0:100::/64 1"])):
@@ -127,20 +127,20 @@ def l3fwd_arguments(folder, *config):
 
 
 def l3fwd():
-    """By routes, two queues a port: each flow stays in order."""
+    """Forwards by routes with two queues per port: each flow stays in order."""
     with tempfile.TemporaryDirectory() as folder:
         argv = l3fwd_arguments(folder, "(0,0,0)", "(0,1,1)", "(1,0,0)", "(1,1,1)")
         report = both_ways(argv, "size=60-1514,l4=mix")
     for port in report.ports.values():
         used = [queue for queue in port["queues"]
                 if queue["kind"] == "rq" and queue["packets"]]
-        check_equal("receive queues in use", len(used), 2)
+        check_equal("Rx queues in use", len(used), 2)
 
 
 def l3fwd_headers():
     """
-    The next hop's addresses, a TTL less with a right checksum. What has no route goes
-    back to where it came from.
+    Frames leave with the next hop's addresses, decremented TTL and correct checksum.
+    Frames without route return to their port.
     """
     flows = [IP(src="198.51.100.7", dst=f"198.19.0.{last}", ttl=ttl)
              / UDP(sport=5, dport=6) / payload(size)
@@ -156,14 +156,14 @@ def l3fwd_headers():
     for frame in flows:
         frame.dst, frame.src = "02:00:00:00:00:01", mac(1)
         if IP in frame:
-            frame[IP].ttl -= 1      # it leaves IPv6 as it is
+            frame[IP].ttl -= 1      # the example does not change IPv6
     check_frames(got, [bytes(frame) for frame in flows])
 
 
 def l3fwd_power():
     """
-    It sleeps until a queue interrupts it. Frames come one by one; what has no route
-    goes back, so that each port's sink has what its generator made.
+    The example sleeps until an interrupt. Frames arrive singly; without route they
+    return, so that each port's sink receives the frames of its generator.
     """
     packets = 300
     argv = [example("l3fwd-power"), *eal_arguments(*PORTS, "--log-level=user1:info"), "--",
@@ -180,12 +180,12 @@ def l3fwd_power():
             check_all_came(report, port, packets)
             for queue in (0, 1):
                 check(f"is waked up from rx interrupt on port {port} queue {queue}"
-                      in run.text, f"port {port} queue {queue} woke nobody")
+                      in run.text, f"port {port} queue {queue} caused no wake-up")
         check(report.doorbells["cq_arm"] > packets / 10, f"{report.doorbells}")
 
 
 def datagram(number, nb_bytes, version):
-    """To port 1 by the routes that the two IP examples have."""
+    """A datagram for port 1 by the routes of both IP examples."""
     packet = (IP(src="192.0.2.9", dst=f"100.20.0.{number}", id=number)
               if version == 4 else
               IPv6(src="2001:db8::9", dst="201:101:101::5"))
@@ -193,7 +193,7 @@ def datagram(number, nb_bytes, version):
 
 
 def without_ids(packets):
-    """Datagrams as they were: an identification is a fragment's."""
+    """The datagrams without identification, which only fragments have."""
     packets = list(packets)
     for packet in packets:
         if IP in packet:
@@ -203,7 +203,7 @@ def without_ids(packets):
 
 
 def ip_reassembly():
-    """Fragments of several datagrams come mixed; each datagram goes out whole."""
+    """Fragments of several datagrams arrive interleaved; whole datagrams leave."""
     whole = [datagram(number, nb_bytes, version) for number, nb_bytes, version in
              ((1, 900, 4), (2, 1472, 4), (3, 1001, 6), (4, 1400, 6), (5, 200, 4))]
     pieces = []
@@ -218,7 +218,7 @@ def ip_reassembly():
               for piece in pieces]
     check(len(frames) >= 12, f"only {len(frames)} fragments")
 
-    # it cannot end while a second thread is in its loop
+    # the example cannot end while a second thread is in its loop
     argv = [example("ip_reassembly"), *eal_arguments(*PORTS, nb_lcores=1,
                                                      megabytes=512),
             "--", "-p", "3", "-q", "2", "--maxflows=64", "--flowttl=60s"]
@@ -236,7 +236,7 @@ def ip_reassembly():
 
 
 def ip_fragmentation():
-    """Datagrams longer than 1500 bytes, in several buffers each, go out in pieces."""
+    """Datagrams above 1500 bytes, in several segments, leave in fragments."""
     whole = [datagram(number, nb_bytes, version) for number, nb_bytes, version in
              ((1, 1472, 4), (2, 1473, 4), (3, 5000, 4), (4, 1452, 6), (5, 4001, 6),
               (6, 8000, 4))]
@@ -244,7 +244,7 @@ def ip_fragmentation():
               for packet in whole]
     argv = [example("ip_fragmentation"), *eal_arguments(*PORTS, megabytes=512), "--",
             "-p", "3"]
-    # headers of 20 bytes in a piece of 1500, or of 48; data in units of 8
+    # headers of 20 bytes in a fragment of 1500, or of 48; data in units of 8
     pieces = sum(1 if len(packet) <= 1500
                  else -(-(len(packet) - 20) // 1480) if IP in packet
                  else -(-(len(packet) - 40) // 1448) for packet in whole)
@@ -268,7 +268,7 @@ def ip_fragmentation():
 
 
 def link_status_interrupt():
-    """The program is told when a link goes and comes; frames flow again after it."""
+    """The example gets link events; frames flow again afterwards."""
     argv = [example("link_status_interrupt"),
             *eal_arguments("-a", pci(0), "-a", pci(1)), "--", "-p", "3", "-T", "0"]
     packets = PACKETS // 4
@@ -300,8 +300,8 @@ def link_status_interrupt():
 
 def packet_ordering():
     """
-    Rx, worker and Tx threads. Its Tx thread sends bursts of 32 and keeps a rest; what
-    is under way never exceeds its reorder window.
+    Rx, worker and Tx threads. The Tx thread sends bursts of 32 and keeps a remainder;
+    its reorder window limits the frames in flight.
     """
     packets = 8192
     argv = [example("packet_ordering"), *eal_arguments(*PORTS, nb_lcores=3,
@@ -317,7 +317,7 @@ def packet_ordering():
                              ("Ro Pkts tx failed", 0)):
             check(f"{what}:" in run.text and re.search(
                 rf"{what}:\s+{number}$", run.text, re.MULTILINE), f"not {number} {what}")
-        # its own figures of the ports are the driver's
+        # its port statistics are the driver's
         check_equal("Pkts in, of port 0 and 1", re.findall(r"Pkts in:\s+(\d+)", run.text),
                     [str(packets), "0"])
         check_equal("Pkts out", re.findall(r"Pkts out:\s+(\d+)", run.text),
@@ -325,7 +325,7 @@ def packet_ordering():
 
 
 def l2fwd_headers():
-    """The addresses of the next hop; the rest is as it was."""
+    """Frames leave with the next hop's addresses and otherwise unchanged."""
     frames = [bytes(Ether(src="02:00:00:00:00:99", dst=mac(0)) / IP(dst="192.0.2.7")
                     / UDP(sport=number) / payload(18 + number))
               for number in range(64)]

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Frames of the model's generator are forwarded and come back as they were."""
+"""Frames of the model's generator are forwarded and return unchanged."""
 
-from harness import bench, check, check_equal, main
+from harness import check, check_equal, fixture, main
 from model import mac, pci
 from testpmd import settled
 
@@ -20,10 +20,10 @@ def all_sent(packets):
 
 def forward(mode, traffic, packets, *options, app=(), until=all_sent, flows=FLOWS,
             **testpmd):
-    """From port 1 to port 2 and into the sink there; the report."""
-    with bench("--wire", f"1=gen:count={packets},flows={flows},{traffic}",
-               "--wire", "2=sink", *options) as run:
-        # else testpmd throws away what came before it forwards
+    """Forwards from port 1 to port 2 and its sink. Returns the report."""
+    with fixture("--wire", f"1=gen:count={packets},flows={flows},{traffic}",
+                 "--wire", "2=sink", *options) as run:
+        # testpmd would drop frames that arrived before it forwards
         run.start(eal=TWO_PORTS, app=["--no-flush-rx", *app], **testpmd)
         run.pmd.command(f"set fwd {mode}")
         run.pmd.command("start")
@@ -54,13 +54,13 @@ def unharmed(mode, traffic, packets=40_000, *options, **more):
 def mixed():
     """All kinds of flows and sizes."""
     report = unharmed("mac", "size=imix,ip=mix,l4=mix")
-    # 7:4:1 of 60, 590 and 1514 bytes, the small ones as small as headers allow
+    # 7:4:1 of 60, 590 and 1514 bytes; small frames are limited by their headers
     mean = report.port(0)["rx"]["bytes"] / report.port(0)["rx"]["packets"]
     check(340 < mean < 400, f"{mean} bytes on average")
 
 
 def malformed():
-    """Broken frames pass, too, and nothing else suffers from them."""
+    """Malformed frames pass, too, and do not affect others."""
     packets = 40_000
     report = forward("io", "malformed=20%,vlan=10%,size=imix,ip=mix,l4=mix", packets)
     generator, sink = wire(report, 0)["generator"], wire(report, 1)["sink"]
@@ -72,7 +72,7 @@ def malformed():
 
 
 def thread():
-    """The device may be slower than testpmd, which drops what it cannot send."""
+    """testpmd drops what a slower device cannot send."""
     packets = 20_000
     report = forward("io", "size=random:60-1514", packets, "--mode=thread",
                      until=lambda packets: settled())
@@ -85,7 +85,7 @@ def thread():
 
 
 def reordered():
-    """What the wire does is found by the sink: each kind, and its number."""
+    """The sink detects each kind of wire fault, and counts it."""
     packets = 40_000
     report = forward("io", "rate=full", packets, "--link",
                      "2:reorder=1%,duplicate=1%", flows=1)
@@ -101,8 +101,7 @@ def lossy():
     report = forward("io", "size=1000", packets, "--link", "2:loss=1%,corrupt=1%")
     out, sink = wire(report, 1)["out"], wire(report, 1)["sink"]
     check(out["lost"] > 0 and out["corrupted"] > 0, f"nothing happened: {out}")
-    # A wrong bit in the headers is not seen by a sink; in the magic it
-    # makes a stranger of the frame.
+    # A sink ignores wrong header bits; a wrong magic makes the frame foreign.
     check(0.8 * out["corrupted"] < sink["corrupted"] <= out["corrupted"],
           f"{sink} of {out}")
     generator = wire(report, 0)["generator"]

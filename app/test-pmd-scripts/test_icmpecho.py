@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The kernel's own ping, answered by testpmd behind a TAP interface."""
+"""The kernel's ping, answered by testpmd behind a TAP interface."""
 
 import os
 import re
@@ -8,12 +8,12 @@ import signal
 import subprocess
 
 import machine
-from harness import bench, check, check_equal, check_nothing_lost, main
+from harness import check, check_equal, check_nothing_lost, fixture, main
 from model import mac, pci
 from programs import end_testpmd, run_inside, run_programs, start_testpmd
 
 TAP = "mtap0"
-OURS = "192.0.2.1"      # the kernel's address on the TAP
+OURS = "192.0.2.1"      # the kernel's address of the TAP interface
 THEIRS = "192.0.2.2"    # answered by testpmd for any address
 PINGS = 1000
 
@@ -26,7 +26,7 @@ def ip(*words):
 def ping(size, *options):
     machine.in_private_namespaces()
     machine.need_program("ping", "iputils-ping")
-    with bench("--ports", "1", "--wire", "tap", *options) as run:
+    with fixture("--ports", "1", "--wire", "tap", *options) as run:
         run.start(eal=["-a", f"{pci(0)},mac={mac(0)}"],
                   app=["--forward-mode=icmpecho"])
         ip("link", "set", TAP, "up")
@@ -48,8 +48,8 @@ def ping(size, *options):
         report = run.finish()
         check_nothing_lost(report)
         port = report.port(0)
-        # each request, and at least one ARP request before the first; every
-        # one of them is answered, with a frame of the same length
+        # each request, and at least one ARP request before the first, has a reply of
+        # the same length
         for side in ("rx", "tx"):
             check(port[side]["packets"] > PINGS, f"{side}: {port[side]}")
             check(port[side]["bytes"] >= PINGS * (14 + 20 + 8 + size),
@@ -58,7 +58,7 @@ def ping(size, *options):
 
 
 def killed():
-    """kill -9 while the kernel goes on sending: the next program answers at once."""
+    """kill -9 while the kernel sends: the next program answers at once."""
     machine.in_private_namespaces()
     machine.need_program("ping", "iputils-ping")
     report, _ = run_programs("killed", "--ports", "1", "--wire", "tap", leaks=True)

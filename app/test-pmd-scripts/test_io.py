@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Forwarding between two ports of one function, in every way testpmd is run."""
+"""Forwarding between two ports of one function, with all ways to run testpmd."""
 
 import re
 
 import machine
-from harness import (bench, check, check_counters, check_equal,
-                     check_nothing_lost, check_pairs, check_report, main)
+from harness import (check, check_equal, check_nothing_lost, check_pairs, check_report,
+                     fixture, main)
 from model import Model, mac, pci, program_environment
 from programs import (check_result, end_testpmd, run_inside, run_programs,
                       start_testpmd)
@@ -23,7 +23,7 @@ def received(stats):
 
 
 def forward(run, packets, first="start tx_first"):
-    """Forwards until so many packets were received, then empties the rings."""
+    """Forwards until this number of packets was received, then empties the rings."""
     run.pmd.command("set fwd io")
     run.pmd.command(first)
     run.pmd.wait_until(lambda stats: received(stats) >= packets,
@@ -33,8 +33,8 @@ def forward(run, packets, first="start tx_first"):
 
 
 def io(*options, packets=MILLION, app=(), eal=(), cq_doorbells=True, **testpmd):
-    """The whole round: forward, drain, nothing lost."""
-    with bench(*PAIR, *options) as run:
+    """Forwards, drains, and checks that no packet was lost."""
+    with fixture(*PAIR, *options) as run:
         run.start(eal=TWO_PORTS + list(eal), app=app, **testpmd)
         forward(run, packets)
         report = run.finish()
@@ -50,7 +50,7 @@ def io(*options, packets=MILLION, app=(), eal=(), cq_doorbells=True, **testpmd):
 
 
 def batch():
-    """As a user starts it: not interactive, --tx-first, ended with a key."""
+    """Not interactive, with --tx-first; a key ends it."""
     model = Model(*PAIR)
     argv = arguments(eal=TWO_PORTS)
     argv[argv.index("-i")] = "--tx-first"
@@ -74,7 +74,7 @@ def batch():
             port = report.port(number)
             check_equal("dropped at Tx", dropped, 0)
             check_equal("Tx (testpmd, then wire)", tx, port["tx"]["packets"])
-            # one burst circulates: it may wait in the ring when testpmd ends
+            # one burst circulates and may be in the ring when testpmd ends
             waiting = port["rx"]["packets"] - rx
             check(0 <= waiting <= 32, f"{waiting} packets waiting in the ring")
     except BaseException:
@@ -90,7 +90,7 @@ def ordinary_user():
 
 
 def each_queue(report, nb_queues):
-    """Every queue of every port carried something."""
+    """Every queue of every port had traffic."""
     for port in report.ports.values():
         for kind in ("sq", "rq"):
             counts = [queue["packets"] for queue in port["queues"]
@@ -104,13 +104,13 @@ FOUR_QUEUES = ["--rxq=4", "--txq=4", "--txonly-multi-flow"]
 
 
 def queues():
-    """Flows of --txonly-multi-flow, forwarded round and round on four queues."""
+    """Flows of --txonly-multi-flow circulate on four queues."""
     each_queue(io(app=FOUR_QUEUES), 4)
 
 
 def txonly_multi_flow():
-    """The generator itself: a million packets of many flows, all accounted for."""
-    with bench(*PAIR) as run:
+    """The generator itself: a million packets of many flows, all counted."""
+    with fixture(*PAIR) as run:
         run.start(eal=TWO_PORTS, app=FOUR_QUEUES)
         run.pmd.command("set fwd txonly")
         run.pmd.command("start")
@@ -122,12 +122,14 @@ def txonly_multi_flow():
         each_queue(report, 4)
 
 
-JUMBO = 9000    # bytes of a frame
+JUMBO = 9000    # bytes per frame
 SIZES = "2048,2048,2048,2048,808"
 
 
 def jumbo():
-    """Chains of five segments from one program, to one large mbuf of another."""
+    """
+    One program sends chains of five segments; another receives into one large mbuf.
+    """
     report, result = run_programs("jumbo", *PAIR, "--max-mtu", "9000",
                                   timeout=600)
     check_result(report, result)
@@ -140,7 +142,7 @@ def jumbo():
 
 
 def jumbo_inside(_model, programs):
-    # the data room of both is large: the sender's port could receive, too
+    # both have large mbufs, because the sender's port could receive, too
     large = ["--mbuf-size=9728", "--total-num-mbufs=8192", f"--max-pkt-len={JUMBO}"]
     receiver = start_testpmd(
         programs, eal=["-a", f"{pci(0)},mac={mac(1)}"], megabytes=256,
@@ -158,26 +160,26 @@ def jumbo_inside(_model, programs):
     sender.command("stop")
     receiver.wait_until(settled())
     receiver.command("stop")
-    said = ["Invalid Tx queue_id"]      # of --txpkts, before there are queues
-    return {**end_testpmd(sender, said), **end_testpmd(receiver)}
+    reply = ["Invalid Tx queue_id"]      # from --txpkts before queues exist
+    return {**end_testpmd(sender, reply), **end_testpmd(receiver)}
 
 
 def polled():
-    """The doorbell pages are plain memory: no store is trapped, and none is lost."""
+    """The doorbell pages are plain memory: no store is trapped or lost."""
     report = io("--mode", "polled", cq_doorbells=False)
     check_equal("stores that were trapped", report.doorbells["traps"], 0)
     check(report.doorbells["sq"] > 0, "no doorbell was seen")
 
 
 def polled_refusal():
-    """A second queue of a kind is refused, and everybody says why."""
-    with bench("--ports", "2", "--mode", "polled", strict=False) as run:
+    """A second queue of a kind is rejected; model and driver give the reason."""
+    with fixture("--ports", "2", "--mode", "polled", strict=False) as run:
         pmd = Testpmd(run.model.command(*arguments(
             eal=TWO_PORTS, app=["--rxq=2", "--txq=2"])),
             env=program_environment())
         run.pmd = pmd
-        pmd.wait_for(r"^mana-model: second send queue refused: --mode polled")
-        pmd.wait_for(r"^MANA: .*send queue 1: Operation not supported")
+        pmd.wait_for(r"^mana-model: second Tx queue refused: --mode polled")
+        pmd.wait_for(r"^MANA: .*Tx queue 1: Operation not supported")
 
 
 VARIANTS = {

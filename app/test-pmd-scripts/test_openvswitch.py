@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Open vSwitch with two of our ports in a bridge: hosts behind them reach each other."""
+"""Open vSwitch with two MANA ports in a bridge: hosts behind them reach each other."""
 
 import hashlib
 import socket
@@ -15,7 +15,7 @@ TCP_PORT = 5001
 
 
 def ping():
-    """None is lost; what the switch counts is what passed the wire."""
+    """No ping is lost; the switch's counters equal those of the wire."""
     with switch() as run:
         run.add_bridge()
         run.hosts[0].ping(run.hosts[1], PINGS)
@@ -31,7 +31,7 @@ def ping():
 
 
 def reconfigure():
-    """Queues, descriptors and MTU change under traffic; it flows again each time."""
+    """Queues, descriptors and MTU change under traffic, which continues each time."""
     with switch("--max-mtu", "9000") as run:
         run.add_bridge()
         for words, shown, size in (
@@ -42,7 +42,7 @@ def reconfigure():
                 (["mtu_request=1400"], "mtu=1400", 1372),
                 (["mtu_request=9000"], "mtu=9000", 8972),
                 (["mtu_request=1500", "options:n_rxq=1"], "mtu=1500", 1472)):
-            # meanwhile frames come, of which some are lost
+            # frames that arrive meanwhile may be lost
             flood = run.hosts[1].start_flood(run.hosts[0])
             for name in ("p0", "p1"):
                 run.vsctl("set", "Interface", name, *words)
@@ -58,8 +58,8 @@ def reconfigure():
 
 def segmentation():
     """
-    The kernel's TCP behind the bridge's own interface leaves segmentation to the
-    switch, and that to us: a host receives every byte, in frames of its MTU.
+    The bridge's interface leaves TCP segmentation to the switch, and the switch to the
+    driver: a host receives every byte, in frames of its MTU.
     """
     with switch(config=["other_config:userspace-tso-enable=true"]) as run:
         run.add_bridge()

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Debian's dpdk-pmdinfo.py finds in the plug-in: ids, parameters, modules."""
+"""Output of Debian's dpdk-pmdinfo.py for the plug-in: ids, parameters, modules."""
 
 import json
 import os
@@ -24,23 +24,25 @@ def pmdinfo():
 
 
 def itself():
-    """The ids that the kernel's driver takes, and the modules that must be there."""
+    """The ids of the kernel's driver, and the required modules."""
     driver = pmdinfo()
     check_equal("ids", sorted((one["vendor"], one["device"])
                               for one in driver["pci_ids"]),
                 [("1414", "00b9"), ("1414", "00ba"), ("1414", "00c1")])
     for one in driver["pci_ids"]:
-        # any subsystem
+        # any subsystem id
         check_equal("ids", set(one), {"vendor", "device"})
     check_equal("kernel modules", driver["kmod"], "* ib_uverbs & mana_ib")
 
 
 def parameters():
-    """The parameters are those of the guide."""
+    """The parameters equal those of the guide."""
     shown = re.findall(r"(\w+)=(\S+)", pmdinfo()["params"])
     check_equal("parameters", [name for name, _ in shown],
-                ["mac", "netdev", "port", "netdev_down", "promisc", "rx_path",
-                 "tx_path"])
+                ["mac", "netdev", "port", "netdev_down", "netdev_mtu", "promisc",
+                 "foreign_mem", "rx_path", "tx_outer", "tx_suppress",
+                 "rx_intr", "hw_rxq", "tx_oob", "tx_vport",
+                 "max_desc", "max_send_sge"])
     with open(GUIDE, encoding="utf-8") as file:
         text = file.read().split("\nRuntime configuration\n")[1]
     text = text.split("\n---\n")[0].split("\n\n\n")[0]

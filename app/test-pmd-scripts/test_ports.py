@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which ports appear, for which devargs; and what is said about bad ones."""
+"""Which ports appear for which devargs, and the messages for wrong ones."""
 
+import os
 import re
+import tempfile
 
-from harness import bench, check, check_equal, main
+from harness import check, check_equal, fixture, main
 from model import Model, mac, pci, program_environment
 from testpmd import Console, arguments
 
@@ -15,8 +17,8 @@ NB_PORTS = (2, 8)
 
 
 def ports(allow, wanted):
-    """Exactly the wanted ports (function, port) appear, and nothing is left."""
-    with bench(*MACHINE) as run:
+    """Exactly the wanted ports (function, port) appear, without leaks."""
+    with fixture(*MACHINE) as run:
         run.start(eal=[word for one in allow for word in ("-a", one)])
         expected = sorted((mac(sum(NB_PORTS[:fn]) + port), f"{pci(fn)}_port{port + 1}")
                           for fn, port in wanted)
@@ -29,7 +31,7 @@ def all_ports():
 
 
 def unlisted():
-    """Without -a the whole bus is taken."""
+    """Without -a all devices of the bus are probed."""
     ports([], [(0, 0), (0, 1)] + [(1, n) for n in range(8)])
 
 
@@ -40,7 +42,7 @@ def subset():
 
 
 def by_netdev():
-    """The same by the names of their interfaces; and by their numbers."""
+    """The same by netdev names, and by port numbers."""
     ports([f"{pci(1)},netdev=mana1p0,netdev=mana1p4,netdev=mana1p7"],
           [(1, 0), (1, 4), (1, 7)])
 
@@ -56,22 +58,27 @@ def both_functions():
 
 
 def eight():
-    """The most that mac= may be given."""
+    """The maximum number of mac= arguments."""
     allow = ",".join([pci(1)] + [f"mac={mac(2 + n)}" for n in range(8)])
     ports([allow], [(1, n) for n in range(8)])
 
 
 def refused(devargs, *wanted, eal=()):
-    """The probe fails with these words, and leaves nothing behind."""
+    """The probe fails with these words and without leaks."""
+    no_port(f"{pci(0)},{devargs}", wanted, eal=eal)
+
+
+def no_port(allowed, wanted, before=(), eal=()):
+    """testpmd finds no port, prints this message, and leaks nothing."""
     model = Model(*MACHINE)
-    # non-interactive: testpmd ends by itself when it finds no port
-    argv = arguments(eal=["-a", f"{pci(0)},{devargs}", *eal])
+    # non-interactive testpmd exits without ports
+    argv = arguments(eal=["-a", allowed, *eal])
     argv.remove("-i")
-    pmd = Console(model.command(*argv), env=program_environment())
+    pmd = Console(model.command(*before, *argv), env=program_environment())
     try:
-        # 22.11 goes on without the device
+        # 22.11 continues without the device
         forwarding = pmd.wait_for(r"packet forwarding - ports=(\d+)")
-        check_equal(f"ports with {devargs}", forwarding.group(1), "0")
+        check_equal(f"ports with {allowed}", forwarding.group(1), "0")
         pmd.wait_for("Press enter to exit")
         pmd.send("")
         pmd.wait()
@@ -79,12 +86,13 @@ def refused(devargs, *wanted, eal=()):
         check_equal("left behind", report.leaks, {})
         check_equal("violations", report.violations, [])
         for words in wanted:
-            check(re.search(words, pmd.text), f"{devargs}: no word of /{words}/")
+            check(re.search(words, pmd.text), f"{allowed}: no word of /{words}/")
     except BaseException:
         print(pmd.text)
         raise
     finally:
         pmd.kill()
+    return pmd.text
 
 
 def bad_devargs():
@@ -99,21 +107,42 @@ def bad_devargs():
     refused(f"mac={mac(0)},colour=blue", "colour", "netdev_down=<0|1>")
     refused("netdev=a-name-of-16-chr", "a-name-of-16-chr.*1 to 15")
     refused("port=0", "port=0.*from 1")
-    refused("port=1,netdev=mana0p0", "netdev=mana0p0: .*port= already")
+    refused("port=1,netdev=mana0p0", "netdev=mana0p0: .*already selected by port=")
     refused("port=1,port=1", "port=1 is given twice")
     refused("netdev_down=maybe", "netdev_down=maybe: give 0 or 1")
     refused("promisc=1", "promisc=1: .*reject")
-    refused("rx_path=scalar,tx_path=", "tx_path=: .*; give one of ")
+    refused("tx_path=scalar", "unknown device argument 'tx_path'")
 
 
 def no_such_port():
-    """A MAC of no port: the ports that there are, with netdev and state."""
+    """A MAC address without port: the message lists the ports with netdev and state."""
     words = [rf"(?i){mac(n)}.*\bmana0p{n}\b.*\bdown\b" for n in (0, 1)]
     refused("mac=02:00:00:00:00:99", "(?i)02:00:00:00:00:99", *words)
-    refused("netdev=mana1p0", "netdev=mana1p0 is none", *words)
-    refused("port=3", "port=3 is none", *words)
-    # one of two is wrong: nothing is half probed
+    refused("netdev=mana1p0", "no usable port matches netdev=mana1p0", *words)
+    refused("port=3", "no usable port matches port=3", *words)
+    # one of two is wrong: no port remains
     refused(f"mac={mac(0)},mac=02:00:00:00:00:99", "02:00:00:00:00:99")
+
+
+def function_of_another_driver():
+    """A function bound to vfio, or to no driver; EAL ignores the latter."""
+    address = "7879:00:00.0"
+    files = {"vendor": "0x1414", "device": "0x00ba", "subsystem_vendor": "0x1414",
+             "subsystem_device": "0x00ba", "class": "0x020000", "numa_node": "0",
+             "max_vfs": "0", "resource": "0x0 0x0 0x0\n" * 6}
+    with tempfile.TemporaryDirectory() as top:
+        folder = os.path.join(top, "devices", address)
+        os.makedirs(folder)
+        for name, text in files.items():
+            with open(os.path.join(folder, name), "w", encoding="ascii") as file:
+                file.write(text + "\n")
+        # the model sets the variable for its own devices
+        sysfs = ["env", "SYSFS_PCI_DEVICES=" + os.path.dirname(folder)]
+        text = no_port(address, [], before=sysfs)
+        check("Probe PCI driver" not in text and "MANA" not in text, text)
+        os.mkdir(os.path.join(top, "vfio-pci"))
+        os.symlink(os.path.join(top, "vfio-pci"), os.path.join(folder, "driver"))
+        no_port(address, ["belongs to the kernel driver vfio-pci.*mana"], before=sysfs)
 
 
 VARIANTS = {
@@ -126,6 +155,7 @@ VARIANTS = {
     "eight": eight,
     "bad-devargs": bad_devargs,
     "no-such-port": no_such_port,
+    "of-another-driver": function_of_another_driver,
 }
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Queues that start, stop and are set up, and RSS that changes, under traffic."""
+"""Start, stop and setup of queues, and RSS changes, under traffic."""
 
 import re
 
-from harness import bench, check, check_equal, main
+from harness import check, check_equal, fixture, main, reta_swap
 from model import mac, pci
 
 TWO_PORTS = ["-a", f"{pci(0)},mac={mac(0)},mac={mac(1)}"]
@@ -20,15 +20,15 @@ def xstat(pmd, port, name):
 
 
 def state(pmd, direction, queue):
-    """What testpmd says of a queue of port 0."""
-    said = pmd.command(f"show {direction}q info 0 {queue}")
-    return re.search(r"^\w+ queue state: (\w+)", said, re.MULTILINE).group(1)
+    """testpmd's output for a queue of port 0."""
+    reply = pmd.command(f"show {direction}q info 0 {queue}")
+    return re.search(r"^\w+ queue state: (\w+)", reply, re.MULTILINE).group(1)
 
 
 def table(pmd, size):
-    said = pmd.command(f"show port 0 rss reta {size} (0x{(1 << size) - 1:x})")
+    reply = pmd.command(f"show port 0 rss reta {size} (0x{(1 << size) - 1:x})")
     return [int(queue) for queue in
-            re.findall(r"RSS RETA configuration: hash index=\d+, queue=(\d+)", said)]
+            re.findall(r"RSS RETA configuration: hash index=\d+, queue=(\d+)", reply)]
 
 
 def key(pmd):
@@ -37,7 +37,7 @@ def key(pmd):
 
 
 class Traffic:
-    """Flows of the model's generator into port 0, out of port 1 into a sink."""
+    """Flows from the model's generator into port 0, from port 1 into a sink."""
 
     def __init__(self, run):
         self.run = run
@@ -53,27 +53,28 @@ class Traffic:
         return report.port(0)["wire"]["generator"]["sent"]
 
     def has_gone_on(self):
-        """Some frames come after all that was done."""
+        """Waits for frames after the changes."""
         before = self.sent()
         self.run.wait_for_wire(lambda _: self.sent() > before + FLOWS)
 
     def end(self):
-        """All that came is accounted for; the report."""
+        """Checks that each received frame is counted. Returns the report."""
         pmd = self.pmd
-        # how many come in a second of real time is the machine's affair
+        # the number of frames per second of real time depends on the machine
         self.run.model.tell("gen", "port=1", "stop")
         sent = self.sent()
         pmd.wait_until(lambda stats: stats[0].rx_packets == stats[1].tx_packets)
         pmd.command("stop")
         self.run.drain()
         stopped = xstat(pmd, 0, "rx_drop_stopped")
+        freed = stopped + xstat(pmd, 0, "rx_drop_reconfig")
         report = self.run.finish(counters=False)
         rx = report.port(0)["rx"]
         stats = self.run.stats
-        # in the gaps the card drops what comes, and nothing else is lost
+        # while rings are replaced the card drops frames; no other frame is lost
         check_equal("arrived", rx["packets"] + rx["no_wqe"] + rx.get("no_steering", 0),
                     sent)
-        check_equal("received by testpmd", stats[0].rx_packets + stopped, rx["packets"])
+        check_equal("received by testpmd", stats[0].rx_packets + freed, rx["packets"])
         check_equal("Rx errors", stats[0].rx_errors, 0)
         check_equal("sent on", report.port(1)["tx"]["packets"], stats[1].tx_packets)
         sink = report.port(1)["wire"]["sink"]
@@ -83,9 +84,9 @@ class Traffic:
 
 
 def traffic(change, *app):
-    """Runs change(pmd, the traffic) while it flows."""
-    with bench("--wire", f"1=gen:flows={FLOWS},rate=2k,l4=mix",
-               "--wire", "2=sink") as run:
+    """Runs change(pmd, traffic) under traffic."""
+    with fixture("--wire", f"1=gen:flows={FLOWS},rate=2k,l4=mix",
+                 "--wire", "2=sink") as run:
         run.start(eal=TWO_PORTS, app=["--no-flush-rx", *app])
         flows = Traffic(run)
         flows.set_off()
@@ -95,22 +96,23 @@ def traffic(change, *app):
 
 
 def start_stop():
-    """Each receive queue stops and starts; the other three go on."""
+    """Each Rx queue stops and starts; the other three continue."""
     def change(pmd):
         for queue in range(4):
-            # testpmd's rule: the card goes on meanwhile
+            # testpmd requires it; the card continues
             pmd.command("stop")
             pmd.command(f"port 0 rxq {queue} stop")
             check_equal("state", state(pmd, "rx", queue), "stopped")
             pmd.command("start")
-            before = pmd.stats()[0].rx_packets
-            pmd.wait_until(lambda stats, least=before: stats[0].rx_packets > least,
+            # frames for the stopped queue arrive meanwhile
+            least = pmd.stats()[0].rx_packets + 100
+            pmd.wait_until(lambda stats, least=least: stats[0].rx_packets >= least,
                            pause=0)
             dropped = xstat(pmd, 0, "rx_drop_stopped")
-            pmd.wait_until(lambda _, least=dropped:
-                           xstat(pmd, 0, "rx_drop_stopped") > least, pause=0)
             pmd.command("stop")
+            # its rings are full: the start drains them
             pmd.command(f"port 0 rxq {queue} start")
+            check(xstat(pmd, 0, "rx_drop_stopped") > dropped, "nothing was drained")
             check_equal("state", state(pmd, "rx", queue), "started")
             pmd.command("start")
 
@@ -119,27 +121,41 @@ def start_stop():
 
 
 def reta_and_key():
-    """The table in other orders, another key, while all queues are polled."""
+    """Other RSS tables and another key while all queues are polled."""
     def change(pmd):
-        check_equal("table", table(pmd, 4), [1, 2, 3, 0])
-        for order in ([3, 2, 1, 0], [0, 1, 2, 3], [2, 0, 3, 1]):
-            pairs = ",".join(f"({entry},{queue})" for entry, queue in enumerate(order))
-            pmd.command(f"port config 0 rss reta {pairs}")
-            check_equal("table", table(pmd, 4), order)
+        order = [1, 2, 3, 4, 5, 6, 7, 0]
+        check_equal("table", table(pmd, 64), order * 8)
+        for pair in ((0, 1), (1, 7), (4, 2)):
+            pmd.command("port config 0 rss reta " + reta_swap(order, *pair))
+            check_equal("table", table(pmd, 64), order * 8)
         pmd.command(f"port config 0 rss-hash-key ipv4 {OTHER_KEY}")
         check_equal("key", key(pmd), OTHER_KEY)
 
-    report, stopped = traffic(change, "--rxq=4", "--txq=4")
+    report, stopped = traffic(change, "--rxq=8", "--txq=8")
     check_equal("dropped by name", stopped, 0)
     by_queue = [queue["packets"] for queue in report.port(0)["queues"]
                 if queue["kind"] == "rq"]
-    check(sum(nb > 0 for nb in by_queue) >= 4, f"packets by queue: {by_queue}")
+    check(sum(nb > 0 for nb in by_queue) >= 8, f"packets by queue: {by_queue}")
+
+
+def one_of_two():
+    """All traffic moves to one of two queues without loss."""
+    def change(pmd):
+        pmd.command("port config 0 rss reta (0,1),(1,1)")
+        check_equal("table", table(pmd, 64), [1] * 64)
+        before = xstat(pmd, 0, "rx_q0_packets")
+        least = xstat(pmd, 0, "rx_q1_packets")
+        pmd.wait_until(lambda _: xstat(pmd, 0, "rx_q1_packets") > least, pause=0)
+        check_equal("of queue 0", xstat(pmd, 0, "rx_q0_packets"), before)
+        check_equal("outages", xstat(pmd, 0, "rx_outages"), 0)
+
+    traffic(change, "--rxq=2", "--txq=2")
 
 
 def three_queues():
-    """A number that is no power of two; all flows come through."""
-    with bench("--wire", f"1=gen:count={PACKETS},flows={FLOWS},l4=mix",
-               "--wire", "2=sink") as run:
+    """Three queues, no power of two: all flows arrive."""
+    with fixture("--wire", f"1=gen:count={PACKETS},flows={FLOWS},l4=mix",
+                 "--wire", "2=sink") as run:
         pmd = run.start(eal=TWO_PORTS, app=["--no-flush-rx", "--disable-device-start"])
         pmd.command("port config all rxq 3")
         pmd.command("port config all txq 3")
@@ -147,8 +163,10 @@ def three_queues():
         pmd.command("set fwd io")
         pmd.command("start")
         pmd.wait_until(lambda stats: stats[1].tx_packets > PACKETS // 2)
-        # three queues, four entries
-        check_equal("table", sorted(table(pmd, 4)), [0, 0, 1, 2])
+        # three queues, four table entries
+        entries = table(pmd, 64)
+        check_equal("table", entries, entries[:4] * 16)
+        check_equal("queues", sorted(entries[:4]), [0, 0, 1, 2])
         pmd.command("stop")
         run.drain()
         report = run.finish()
@@ -158,8 +176,8 @@ def three_queues():
 
 
 def deferred():
-    """Queues that do not start with the port, and start later."""
-    with bench("--ports", "2", "--wire", "pair") as run:
+    """Deferred queues are started later than the port."""
+    with fixture("--ports", "2", "--wire", "pair") as run:
         pmd = run.start(eal=["-a", pci(0)], app=["--rxq=2", "--txq=2"])
         pmd.command("port stop all")
         for direction in ("rx", "tx"):
@@ -179,17 +197,17 @@ def deferred():
 
 
 def set_up():
-    """Queues get another size while the port runs."""
-    with bench("--ports", "2", "--wire", "pair") as run:
+    """The size of queues changes while the port runs."""
+    with fixture("--ports", "2", "--wire", "pair") as run:
         pmd = run.start(eal=["-a", pci(0)], app=["--rxq=2", "--txq=2"])
         for direction, what in (("rx", "RXDs"), ("tx", "TXDs")):
             for size in (128, 100, 256):
                 pmd.command(f"port config 0 {direction}q 1 ring_size {size}")
                 for step in ("stop", "setup", "start"):
                     pmd.command(f"port 0 {direction}q 1 {step}")
-                said = pmd.command(f"show {direction}q info 0 1")
-                check(re.search(rf"Number of {what}: {size}\b", said),
-                      f"not {size}: {said}")
+                reply = pmd.command(f"show {direction}q info 0 1")
+                check(re.search(rf"Number of {what}: {size}\b", reply),
+                      f"not {size}: {reply}")
                 check_equal("state", state(pmd, direction, 1), "started")
         pmd.command("start tx_first")
         pmd.wait_until(lambda stats: all(stats[port].rx_packets > 1000
@@ -200,7 +218,7 @@ def set_up():
 
 
 VARIANTS = {"start-stop": start_stop, "reta-and-key": reta_and_key,
-            "three": three_queues, "deferred": deferred, "set-up": set_up}
+            "one-of-two": one_of_two, "three": three_queues, "deferred": deferred, "set-up": set_up}
 
 if __name__ == "__main__":
     main(VARIANTS)

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The function goes while testpmd forwards, and comes back."""
+"""The function is removed while testpmd forwards, and returns."""
 
-from harness import bench, check, check_equal, main
+from harness import check, check_equal, fixture, main
 from model import mac, pci
 
 MACHINE = ("--ports", "2", "--wire", "pair")
-GONE = r"MANA: .* the RDMA device "      # what the driver says of it
+GONE = r"MANA: .* the RDMA device "      # from the driver
 
 
 def forward(pmd, packets):
@@ -17,10 +17,10 @@ def forward(pmd, packets):
 
 
 def comes_back(run):
-    """Attached again by the same address; both ports work as before."""
+    """Attaches the function by the same address; both ports work as before."""
     run.model.tell("return", "fn=0")
     text = run.pmd.command(f"port attach {pci(0)}")
-    check("is attached" in text, f"port attach said: {text}")
+    check("is attached" in text, f"port attach: {text}")
     check_equal("addresses", sorted(run.pmd.macs().values()), [mac(0), mac(1)])
     run.pmd.command("port start all")
     forward(run.pmd, 1000)
@@ -28,19 +28,19 @@ def comes_back(run):
 
 
 def told(app=(), expected_errors=()):
-    """Testpmd is told of it by events of the ports, and detaches them."""
-    with bench(*MACHINE) as run:
+    """testpmd gets removal events and detaches the ports."""
+    with fixture(*MACHINE) as run:
         run.start(app=app)
         run.pmd.command("start tx_first")
         run.pmd.wait_until(lambda stats: stats[0].rx_packets >= 1000)
         mark = run.pmd.mark()
         run.model.tell("remove", "fn=0")
         run.pmd.wait_for("Now total ports is 0", since=mark)
-        # it starts to forward again, between no ports: its output is over then
+        # its output ends when it starts to forward between no ports
         run.pmd.wait_for(r"nb forwarding ports=0\s", since=mark)
         run.pmd.command("stop")
         comes_back(run)
-        # the wire has counted both lives
+        # the wire counts both lives
         run.finish(expected_errors=[GONE, *expected_errors], counters=False)
 
 
@@ -50,9 +50,9 @@ def event():
 
 def hot_plug():
     """
-    With EAL's monitor of devices and its handler of SIGBUS: the first looks for a port
-    with the name of the PCI function, which none has; the second has nothing to do.
-    testpmd's word that the device is back may still come, and is an error to it.
+    With EAL's device monitor, which looks for a port with the PCI function's name and
+    finds none, and its SIGBUS handler, which has nothing to do. testpmd may still
+    report the returned device as an error.
     """
     told(app=["--hot-plug"], expected_errors=[
         "EAL: Can not handle hot-unplug for device",
@@ -61,25 +61,27 @@ def hot_plug():
 
 
 def untold():
-    """Nobody asked to be told: it forwards nothing, can be closed, comes back."""
-    with bench(*MACHINE) as run:
+    """
+    Without events testpmd forwards nothing; the ports can be closed and attached again.
+    """
+    with fixture(*MACHINE) as run:
         run.start(app=["--no-rmv-interrupt"])
         run.pmd.command("start tx_first")
         run.pmd.wait_until(lambda stats: stats[0].rx_packets >= 1000)
         mark = run.pmd.mark()
         run.model.tell("fatal", "fn=0")
         for port in (1, 2):
-            run.pmd.wait_for(f"_port{port}: the kernel took the RDMA device away",
+            run.pmd.wait_for(f"_port{port}: the kernel removed the RDMA device",
                              since=mark)
         run.pmd.command("stop")
         text = run.pmd.command("show port info 0")
         check("Link status: down" in text, text)
         run.pmd.command("port stop all")
         text = run.pmd.command("port start all")
-        check("the RDMA device is gone" in text, f"port start said: {text}")
+        check("the RDMA device was removed" in text, f"port start: {text}")
         run.pmd.command("port close all")
         text = run.pmd.command(f"device detach {pci(0)}")
-        check("is detached" in text, f"device detach said: {text}")
+        check("is detached" in text, f"device detach: {text}")
         comes_back(run)
         run.finish(expected_errors=[GONE, r"^Fail"], counters=False)
 

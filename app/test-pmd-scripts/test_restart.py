@@ -1,31 +1,31 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stop and start, detach and attach, again and again, with traffic around.
+"""Repeated stop and start, detach and attach, under traffic.
 
-After a warm-up nothing may grow: neither memory of the program, nor kernel
-objects, nor descriptors.
+After a warm-up neither memory, nor kernel objects, nor descriptors of the program may
+grow.
 """
 
 import re
 
 import machine
-from harness import bench, check, check_equal, check_pairs, main
-from model import mac, pci
+from harness import check, check_equal, check_pairs, fixture, main
+from model import find_child, mac, pci
 from programs import (check_result, end_testpmd, run_inside, run_programs,
                       start_testpmd)
 
 TIMES = 100
 WARM_UP = 20
-# Telemetry starts a thread for each caller, and any DPDK program that starts calls.
+# Telemetry starts a thread per client, and any DPDK program that starts is a client.
 NO_CALLERS = "--no-telemetry"
-# Few, so that the warm-up has touched every one of them.
+# Few mbufs, so that the warm-up touches all of them.
 FEW_MBUFS = ["--total-num-mbufs=4096"]
-# What the C library keeps for itself moves by a few pages.
+# The C library's own memory varies by a few pages.
 TOLERANCE_KB = 512
 
 
 class Growth:
-    """What a program holds, now and after its warm-up."""
+    """Resources of a program, now and after its warm-up."""
 
     def __init__(self, pmd, model, pid):
         self.pmd = pmd
@@ -37,7 +37,9 @@ class Growth:
         heap = re.search(r"^Total .* alloc: ([\d.]+)\(.*\bcount alloc: (\d+)",
                          self.pmd.command("dump_socket_mem"), re.MULTILINE).groups()
         return {"memory": machine.resident_kb(self.pid),
-                "heap": heap,
+                # a heap element may be rounded up
+                "heap megabytes": float(heap[0]),
+                "heap elements": int(heap[1]),
                 "descriptors": machine.nb_descriptors(self.pid),
                 "objects": self.model.live_report().objects}
 
@@ -49,16 +51,17 @@ class Growth:
         after = self.now()
         print(f"after warm-up {self.before}, at the end {after}")
         grown = after["memory"] - self.before["memory"]
-        # the address sanitizer keeps what was freed
+        # the address sanitizer keeps freed memory
         check(grown <= TOLERANCE_KB or machine.has_sanitizer(self.pid),
               f"memory has grown by {grown} kB")
-        for what in ("heap", "descriptors", "objects"):
+        grown = after["heap megabytes"] - self.before["heap megabytes"]
+        check(grown < 0.01, f"the heap has grown by {grown} MB")
+        for what in ("heap elements", "descriptors", "objects"):
             check_equal(what, after[what], self.before[what])
 
 
 def growth_of(run):
-    return Growth(run.pmd, run.model,
-                  machine.find_child(run.pmd.process.pid, "dpdk-testpmd"))
+    return Growth(run.pmd, run.model, find_child(run.pmd.process.pid, "dpdk-testpmd"))
 
 
 def traffic_passes(pmd, packets=1000):
@@ -72,8 +75,8 @@ def traffic_passes(pmd, packets=1000):
 
 
 def restart_forwarding():
-    """Both ports forward, stop with packets in the rings, start again."""
-    with bench("--ports", "2", "--wire", "pair") as run:
+    """Both ports forward, stop with packets in the rings, and start again."""
+    with fixture("--ports", "2", "--wire", "pair") as run:
         pmd = run.start(eal=["-a", pci(0), NO_CALLERS], app=FEW_MBUFS)
         growth = growth_of(run)
         for number in range(TIMES):
@@ -83,14 +86,14 @@ def restart_forwarding():
             pmd.command("port start all")
         traffic_passes(run.pmd)
         growth.end()
-        # what waits in a ring when a port stops is lost: that is not an error, but
-        # the wire then counts more than the driver
+        # packets in the rings are lost at a stop: no error, but the wire then counts
+        # more than the driver
         report = run.finish(counters=False)
         received_by_wire(run, report)
 
 
 def received_by_wire(run, report):
-    """The driver counts at most what arrived, and all that it sent."""
+    """The driver counts no more than what arrived, and everything that it sent."""
     for number, stats in run.stats.items():
         port = report.ports[run.macs[number]]
         check_equal("Tx packets", stats.tx_packets, port["tx"]["packets"])
@@ -99,8 +102,8 @@ def received_by_wire(run, report):
 
 
 def restart_under_fire():
-    """One port stops and starts while its peer sends without a pause."""
-    with bench("--ports", "2", "--wire", "pair") as run:
+    """A port stops and starts while its peer sends continuously."""
+    with fixture("--ports", "2", "--wire", "pair") as run:
         pmd = run.start(eal=["-a", pci(0), NO_CALLERS], app=FEW_MBUFS)
         pmd.command("set fwd txonly")
         pmd.command("set portlist 0")
@@ -122,7 +125,7 @@ def restart_under_fire():
 
 
 def attach_detach():
-    """A function comes and goes in one program, while another one forwards."""
+    """A program attaches and detaches a function while another forwards."""
     report, result = run_programs("attach-detach", "--functions", "2", "--ports",
                                   "2,2", "--wire", "pair", timeout=600)
     check_result(report, result)
@@ -140,12 +143,12 @@ def attach_detach_inside(model, programs):
         traffic_passes(pmd)
         for port in (0, 1):
             pmd.command(f"port stop {port}")
-        said = pmd.command("port detach 0")
-        check("Device is detached" in said, f"detach said: {said}")
+        reply = pmd.command("port detach 0")
+        check("Device is detached" in reply, f"detach: {reply}")
         before = neighbour.stats()
-        said = pmd.command(f"port attach {pci(1)},mac={mac(2)},mac={mac(3)}")
-        check("Port 0 is attached" in said and "Port 1 is attached" in said,
-              f"attach said: {said}")
+        reply = pmd.command(f"port attach {pci(1)},mac={mac(2)},mac={mac(3)}")
+        check("Port 0 is attached" in reply and "Port 1 is attached" in reply,
+              f"attach: {reply}")
         pmd.command("port start all")
         neighbour.wait_until(lambda stats, least=before: all(
             stats[port].rx_packets > least[port].rx_packets for port in (0, 1)),

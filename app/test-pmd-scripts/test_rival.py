@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Another driver for the same device, on the same model.
 
-DPDK's own driver, as devtools/build-rival.sh builds it, forwards too. It never rings
-a CQ and breaks other rules: its violations are printed, not fatal.
+DPDK's own driver, as built by devtools/build-rival.sh, forwards, too. It never rings a
+CQ and breaks other rules: its violations are printed, not fatal.
 """
 
 import os
@@ -12,8 +12,8 @@ import re
 import interrupts
 import machine
 import test_csum
-from harness import (bench, check, check_equal, check_nothing_lost,
-                     check_pairs, check_queues, main)
+from harness import (check, check_equal, check_nothing_lost, check_pairs, check_queues,
+                     fixture, main)
 from model import TOP, mac, pci, program_environment
 from testpmd import Testpmd, arguments
 
@@ -21,7 +21,7 @@ MILLION = 1_000_000
 
 
 def rival():
-    """The plug-in's path: MANA_RIVAL, or where the script puts it."""
+    """The plug-in's path: MANA_RIVAL, or the script's default."""
     path = os.environ.get("MANA_RIVAL", os.path.join(
         TOP, "rival", "build", "drivers", "librte_net_mana.so"))
     if not os.path.exists(path):
@@ -30,7 +30,7 @@ def rival():
 
 
 def other():
-    """What arguments() of testpmd.py are with that driver."""
+    """Arguments of testpmd.py's arguments() for that driver."""
     return {"plugin": rival(), "log": "*:critical"}
 
 
@@ -42,14 +42,14 @@ def start(run, app=()):
 
 
 def check_received(report, address, stats):
-    """It counts as sent what was completed, and a burst late: not compared."""
+    """It counts a packet as sent when it completes, a burst late: not compared."""
     rx = report.ports[address]["rx"]
     check_equal(f"received by {address} (driver, then wire)",
                 (stats.rx_packets, stats.rx_bytes), (rx["packets"], rx["bytes"]))
 
 
 def forward():
-    with bench("--ports", "2", "--wire", "pair", strict=False) as run:
+    with fixture("--ports", "2", "--wire", "pair", strict=False) as run:
         start(run)
         run.pmd.command("start tx_first")
         run.pmd.wait_until(lambda stats: sum(
@@ -66,8 +66,8 @@ def forward():
 
 
 def link():
-    """Link status and speed: always the same, whatever the card says."""
-    with bench("--ports", "2", strict=False) as run:
+    """Link status and speed never change, whatever the card reports."""
+    with fixture("--ports", "2", strict=False) as run:
         start(run)
         for words in ((), ("speed", "port=1", "mbps=40000"),
                       ("link", "port=1", "down")):
@@ -80,8 +80,8 @@ def link():
 
 
 def statistics():
-    """Its counters are those of the wire; the extended ones by queue."""
-    with bench("--ports", "2", "--wire", "pair", strict=False) as run:
+    """Its counters equal those of the wire; extended statistics per queue."""
+    with fixture("--ports", "2", "--wire", "pair", strict=False) as run:
         start(run, app=["--rxq=4", "--txq=4"])
         run.pmd.command("start tx_first 8")
         run.pmd.wait_until(lambda stats: stats[0].rx_packets >= 10000)
@@ -97,7 +97,7 @@ def statistics():
 
 def rss():
     """Flows go to several queues."""
-    with bench("--ports", "2", "--wire", "pair", strict=False) as run:
+    with fixture("--ports", "2", "--wire", "pair", strict=False) as run:
         start(run, app=["--rxq=4", "--txq=4", "--txonly-multi-flow"])
         run.pmd.command("set fwd txonly")
         run.pmd.command("start")
@@ -107,7 +107,7 @@ def rss():
         for port in run.finish().ports.values():
             used = [queue for queue in port["queues"]
                     if queue["kind"] == "rq" and queue["packets"]]
-            check_equal("receive queues in use", len(used), 4)
+            check_equal("Rx queues in use", len(used), 4)
             check_queues(port)
 
 
@@ -120,7 +120,7 @@ def checksum_send(layer):
 
 
 def checksum_ip():
-    """It leaves the old checksum in the header, over which the card sums."""
+    """It leaves the old checksum in the header, which the card adds to the sum."""
     try:
         checksum_send("ip")
     except AssertionError as error:
@@ -130,8 +130,8 @@ def checksum_ip():
 
 
 def hash_of_udp():
-    """It gives no hash to frames that the card has hashed as UDP."""
-    with bench("--ports", "2", "--wire", "pair", strict=False) as run:
+    """It sets no hash for frames that the card has hashed as UDP."""
+    with fixture("--ports", "2", "--wire", "pair", strict=False) as run:
         start(run, app=["--rxq=4", "--txq=4", "--txonly-multi-flow",
                         "--rx-offloads=0x80000"])
         run.pmd.command("set fwd txonly")
@@ -147,21 +147,21 @@ def hash_of_udp():
 
 
 def removal():
-    """The function goes: testpmd is told, and lets go of both ports."""
-    with bench("--ports", "2", "--wire", "pair", strict=False) as run:
+    """The function is removed: testpmd gets events and releases both ports."""
+    with fixture("--ports", "2", "--wire", "pair", strict=False) as run:
         start(run)
         run.pmd.command("start tx_first")
         mark = run.pmd.mark()
         run.model.tell("remove", "fn=0")
         run.pmd.wait_for("Now total ports is 0", since=mark)
-        # it starts to forward again, between no ports: its output is over then
+        # its output ends when it starts to forward between no ports
         run.pmd.wait_for(r"nb forwarding ports=0\s", since=mark)
         run.finish()
 
 
 def multi_process():
-    """A secondary process maps the doorbell page by the primary's descriptor."""
-    with bench("--ports", "2", "--wire", "pair", strict=False) as run:
+    """A secondary process maps the doorbell page with the primary's descriptor."""
+    with fixture("--ports", "2", "--wire", "pair", strict=False) as run:
         run.start(eal=EAL + ["--proc-type=primary"], memory="huge",
                   app=["--num-procs=2", "--proc-id=0", "--rxq=2", "--txq=2"],
                   **other())
@@ -171,7 +171,7 @@ def multi_process():
         second = Testpmd(run.model.join_command(*argv), env=program_environment())
         try:
             second.start_up()
-            # it tells no link there
+            # it reports no link there
             check("Number of available ports: 2" in
                   second.command("show port summary all"), second.text)
             check_equal("statistics in the secondary", second.stats(),
@@ -187,12 +187,12 @@ def multi_process():
 
 
 def rx_interrupt():
-    """It sleeps until a frame comes, and none is forgotten."""
+    """It sleeps until a frame arrives, and misses none."""
     interrupts.check_interrupts(strict=False, **other())
 
 
 def rx_interrupt_without_events():
-    """Linux 6.2 has no completion events; it arms, and sleeps for ever."""
+    """Linux 6.2 has no completion events: it arms, and sleeps for ever."""
     counts, _ = interrupts.receive(100, "--wire", "loop", "--kernel", "6.2",
                                    own=True, limit_ms=1000, strict=False, **other())
     check_equal("wake-ups", (counts["wakeups"], counts["lost"]), (0, 1))
@@ -202,8 +202,8 @@ QUEUE_COMMANDS = ("rxq 1 stop", "rxq 1 start", "txq 1 stop", "txq 1 start")
 
 
 def queue_start_stop():
-    """Claimed, and refused: it has no such operation."""
-    with bench("--ports", "2", "--wire", "pair", strict=False) as run:
+    """Advertised, but rejected: it lacks the operation."""
+    with fixture("--ports", "2", "--wire", "pair", strict=False) as run:
         start(run, app=["--rxq=2", "--txq=2"])
         for words in QUEUE_COMMANDS:
             run.pmd.command("port 0 " + words)
@@ -216,8 +216,8 @@ def queue_start_stop():
 
 
 def mtu():
-    """It has the MTU of 1500 alone, whatever the port could do."""
-    with bench("--ports", "2", "--max-mtu", "9000", strict=False) as run:
+    """Its only MTU is 1500."""
+    with fixture("--ports", "2", "--max-mtu", "9000", strict=False) as run:
         start(run)
         run.pmd.command("port stop all")
         run.pmd.command("port config mtu 0 9000")

@@ -1,28 +1,28 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""DPDK's own driver between generator and sink, and when the card reports errors.
+"""DPDK's own driver between generator and sink, and with errors of the card.
 
-What it does about an error is asserted here and told in the guide of the model: when
-another version does better, both are to be changed.
+This file asserts its reaction to an error, and the guide of the model describes it: if
+another version improves, change both.
 """
 
 import contextlib
 
-from harness import bench, check, check_equal, main
+from harness import check, check_equal, fixture, main
 from test_generator import check_all_came, wire
 from test_rival import start
 from testpmd import settled
 
 PACKETS = 40_000
 FEW = 4_000
-AT = 1000       # the packet that meets a fault
+AT = 1000       # the packet with a fault
 
 
 @contextlib.contextmanager
 def between(packets, traffic, *options, app=()):
     """Testpmd between generator (port 1) and sink (port 2)."""
-    with bench("--wire", f"1=gen:count={packets},flows=8,{traffic}",
-               "--wire", "2=sink", *options, strict=False) as run:
+    with fixture("--wire", f"1=gen:count={packets},flows=8,{traffic}",
+                 "--wire", "2=sink", *options, strict=False) as run:
         start(run, app=["--no-flush-rx", *app])
         yield run
 
@@ -32,7 +32,7 @@ def sink(report):
 
 
 def forward(run):
-    """Until nothing moves any more; the report so far."""
+    """Forwards until no packet moves. Returns the report so far."""
     run.pmd.command("start")
     run.pmd.wait_until(settled(), pause=0.4)
     run.pmd.command("stop")
@@ -48,7 +48,7 @@ def unharmed(traffic, *options, packets=PACKETS, app=()):
 
 
 def thread():
-    """The device may be slower than testpmd, which drops what it cannot send."""
+    """testpmd drops what a slower device cannot send."""
     with between(PACKETS // 2, "size=random:60-1514", "--mode=thread") as run:
         forward(run)
         report = run.finish()
@@ -67,11 +67,11 @@ def kernels():
 
 
 def restart(run):
-    """Ports that are stopped and started forward again, and all."""
+    """Ports forward again after a stop and start."""
     run.model.tell("inject", "off")
     run.pmd.command("port stop all")
     run.pmd.command("port start all")
-    # what the generator still has comes out first
+    # frames left in the generator come first
     at = sink(forward(run))
     run.model.tell("gen", "port=1", f"count={FEW}")
     run.pmd.command("start")
@@ -80,7 +80,7 @@ def restart(run):
 
 
 def faulted(*command):
-    """What became of FEW frames after the command: (testpmd's counters, report)."""
+    """Result of FEW frames after the command: (testpmd's counters, report)."""
     with between(FEW, "size=64") as run:
         run.model.tell(*command)
         report = forward(run)
@@ -91,7 +91,7 @@ def faulted(*command):
 
 
 def coalesce():
-    """It takes none of several packets in a completion, and posts no more buffers."""
+    """It accepts no coalesced completion, and posts no more buffers."""
     with between(FEW, "size=64", "--coalesce") as run:
         report = forward(run)
         stats = run.pmd.stats()
@@ -110,7 +110,7 @@ def tx_errors():
 
 
 def tx_disabled():
-    """After GDMA_ERR the queue sends no more, until the port is started again."""
+    """After GDMA_ERR the queue sends nothing until the port restarts."""
     stats, report = faulted("cqe", "port=2", "tx", "type=42", f"packet={AT}")
     check_equal("Tx errors", stats[1].tx_errors, 1)
     check_equal("sink", sink(report), AT - 1)
@@ -125,7 +125,7 @@ def truncated():
 
 
 def too_long():
-    """It believes a length beyond its buffer."""
+    """It accepts a length beyond its buffer."""
     stats, report = faulted("bogus", "port=1", "rx", "what=long", f"packet={AT}")
     check_equal("received", (stats[0].rx_packets, stats[0].rx_bytes),
                 (FEW, (FEW - 1) * 64 + 65535))
@@ -134,12 +134,12 @@ def too_long():
 
 
 def too_many():
-    """It receives no more after one that no buffer of it belongs to."""
+    """It receives nothing after a completion without buffer."""
     for what in ("wrong-queue", "zero", "spurious"):
         stats, report = faulted("bogus", "port=1", "rx", f"what={what}",
                                 f"packet={AT}")
         check(AT <= stats[0].rx_packets < FEW,
-              f"{what}: {stats}: if it goes on, tell so in the guide")
+              f"{what}: {stats}: if it continues, change the guide")
         check_equal("sink", sink(report), stats[0].rx_packets)
 
 

@@ -1,15 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What dpdk-telemetry.py shows of MANA ports while testpmd runs."""
+"""dpdk-telemetry.py for MANA ports while testpmd runs."""
 
 import os
 import re
 import threading
 import time
 
-from console import timeout_factor
-from harness import bench, check, check_equal, main
-from model import mac, pci
+from harness import check, check_equal, fixture, main
+from model import mac, pci, wait_until
 from telemetry import Telemetry
 
 PREFIX = f"manatel{os.getpid()}"
@@ -19,7 +18,7 @@ COMMANDS = ("list", "port", "queue", "mr", "events")
 
 
 def start(run, memory="no-huge", eal=(), app=QUEUES):
-    # which does not hear of --file-prefix with the other kinds of memory
+    # other kinds of memory do not use --file-prefix
     run.start(memory=memory, eal=["-a", pci(0), f"--file-prefix={PREFIX}", *eal],
               app=app)
     return Telemetry(PREFIX)
@@ -31,7 +30,7 @@ def check_items(what, got, wanted):
 
 
 def contents(memory="no-huge"):
-    with bench(*PORTS) as run:
+    with fixture(*PORTS) as run:
         telemetry = start(run, memory)
         check_equal("/mana/list", telemetry.one("/mana/list"), [0, 1])
         check_ports(telemetry)
@@ -70,7 +69,7 @@ def check_ports(telemetry):
 
 
 def check_paths(run, telemetry):
-    """The names of the burst functions are those that testpmd is told."""
+    """The burst functions have the names that testpmd prints."""
     shown = telemetry.one("/mana/port,0")
     for name, side in (("rx_path", "rxq"), ("tx_path", "txq")):
         mode = re.search(r"^Burst mode: (.*?)\s*$",
@@ -79,7 +78,7 @@ def check_paths(run, telemetry):
 
 
 def check_queues(run, telemetry):
-    """Numbers of queues, and their counters, which are testpmd's."""
+    """Numbers of queues, and their counters, equal testpmd's."""
     check_equal("queues", telemetry.one("/mana/queue,1"), {"rx": [0, 1], "tx": [0, 1]})
     run.pmd.command("start tx_first")
     run.pmd.wait_until(lambda stats: stats[0].rx_packets > 1000)
@@ -91,14 +90,14 @@ def check_queues(run, telemetry):
             shown = telemetry.one(f"/mana/queue,0,{direction},{queue}")
             check_items(f"{direction} queue {queue}", shown, {
                 "port_id": 0, "direction": direction, "queue": queue,
-                "state": "started", "fate": "alive", "nb_desc": nb_desc,
+                "state": "started", "failure": "none", "nb_desc": nb_desc,
                 "errors": 0, "mr_failures": 0})
             check(shown["nb_cqe"] >= nb_desc, f"nb_cqe {shown['nb_cqe']}")
             check(0 < shown["nb_posted"] <= nb_desc or direction == "tx",
                   f"nb_posted {shown['nb_posted']} of {direction}")
             check(int(shown["offloads"], 16) >= 0, shown["offloads"])
             if direction == "rx":
-                # what is in effect where nothing was asked for
+                # effective values of defaults
                 check_equal("free_thresh", shown["free_thresh"], nb_desc // 4)
                 check("mb_pool" in shown["mempool"], shown["mempool"])
             packets[direction] += shown["packets"]
@@ -119,7 +118,7 @@ def check_regions(telemetry):
     if shown["nb_regions"] <= 64:
         check_equal("bytes", sum(region["bytes"] for region in regions.values()),
                     shown["bytes"])
-    # the rest of a long table, from a number on
+    # the rest of a long table from a given number on
     names = sorted(regions, key=int)
     rest = telemetry.one(f"/mana/mr,0,{int(names[-1])}")["regions"]
     check_equal("the last one", rest[names[-1]], regions[names[-1]])
@@ -127,7 +126,7 @@ def check_regions(telemetry):
 
 
 def all_events(telemetry, port=0):
-    """All that the log holds, part by part."""
+    """Reads the whole event log in parts."""
     found = []
     number = 0
     while True:
@@ -153,7 +152,7 @@ def check_clocks(events, since_ns):
 
 def events():
     since_ns = time.time_ns()
-    with bench(*PORTS) as run:
+    with fixture(*PORTS) as run:
         telemetry = start(run)
         shown = all_events(telemetry)
         check_equal("events", [event["event"] for event in shown],
@@ -163,14 +162,14 @@ def events():
         check_items("probe", shown[0], {"port": 1, "error": 0})
         check_items("configure", shown[1], {"nb_rxq": 2, "nb_txq": 2, "error": 0})
         check_items("rxq_setup", shown[5], {"queue": 1, "nb_desc": 128, "error": 0})
-        # an error is told with its number
+        # an error has its number
         run.pmd.command("port stop 0")
         run.model.tell("netdev", "port=1", "up")
         run.pmd.command("port start 0")
         run.model.tell("netdev", "port=1", "down")
         newest = telemetry.one("/mana/events,0")
         check_items("failed start", newest["events"][str(newest["newest"])], {"event": "start", "error": 16})
-        # more than the log holds: the last 256, in parts
+        # the log keeps the last 256, read in parts
         for number in range(300):
             run.pmd.command(f"port config mtu 0 {1300 + number % 100}")
         shown = all_events(telemetry)
@@ -183,8 +182,8 @@ def events():
 
 
 def bad_parameters():
-    """Each is answered with what would be right; help is there."""
-    with bench(*PORTS) as run:
+    """Each wrong parameter is answered with the correct form; each command has help."""
+    with fixture(*PORTS) as run:
         telemetry = start(run)
         for command in COMMANDS[1:]:
             for wrong in ("", ",", ",x", ",-1", ",0x0", ",2", ",99999999999999999999",
@@ -206,14 +205,13 @@ def bad_parameters():
 
 
 def removed():
-    """The adapter goes: the port can still be asked, and says it."""
-    with bench(*PORTS) as run:
-        # else testpmd closes the ports by itself
+    """After the adapter's removal the port still answers and reports the removal."""
+    with fixture(*PORTS) as run:
+        # else testpmd closes the ports
         telemetry = start(run, app=(*QUEUES, "--no-rmv-interrupt"))
         run.model.tell("fatal", "fn=0")
-        end = time.monotonic() + 60 * timeout_factor()
-        while telemetry.one("/mana/port,0")["state"] != "removed":
-            check(time.monotonic() < end, "not removed")
+        wait_until(lambda: telemetry.one("/mana/port,0")["state"] == "removed",
+                   "not removed")
         newest = telemetry.one("/mana/events,0")["events"].values()
         check("removed" in [event["event"] for event in newest], f"events: {newest}")
         check_equal("state", telemetry.one("/mana/queue,0,rx,0")["state"], "started")
@@ -221,11 +219,11 @@ def removed():
         run.pmd.command("port close all")
         check_equal("/mana/list", telemetry.one("/mana/list"), [])
         run.finish(counters=False,
-                   expected_errors=["took the RDMA device away"])
+                   expected_errors=["removed the RDMA device"])
 
 
 class Caller(threading.Thread):
-    """Asks everything, again and again, until it is told to stop."""
+    """Repeats all queries until stopped."""
 
     def __init__(self, telemetry):
         super().__init__()
@@ -258,8 +256,8 @@ class Caller(threading.Thread):
 
 
 def under_fire():
-    """Ports stop, start, close and come back while callers ask."""
-    with bench(*PORTS) as run:
+    """Ports stop, start, close and are attached while clients query."""
+    with fixture(*PORTS) as run:
         telemetry = start(run)
         callers = [Caller(telemetry) for _ in range(3)]
         for caller in callers:
@@ -280,7 +278,7 @@ def under_fire():
             run.pmd.command(f"port attach {pci(0)}")
             run.pmd.command("port start all")
         nb_errors = sum(caller.end() for caller in callers)
-        check(nb_errors > 0, "nobody asked while the ports were away")
+        check(nb_errors > 0, "no query while the ports were removed")
         check_equal("/mana/list", telemetry.one("/mana/list"), [0, 1])
         run.finish(counters=False)
 

@@ -1,19 +1,20 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""DPDK's own virtual drivers on top of our ports: bonding, rings."""
+"""DPDK's virtual drivers on MANA ports: bonding, rings."""
 
 import contextlib
 import tempfile
 
-from harness import bench, check, check_counters, check_equal, check_nothing_lost, main
-from model import mac, pci
+from harness import (check, check_counters, check_equal, check_nothing_lost, fixture,
+                     main)
+from model import pci
 
 PACKETS = 20_000
 FLOWS = 4
 TRAFFIC = (f"flows={FLOWS}", "size=60-1514", "ip=mix", "l4=mix")
-# A link is a function's, so each port has a function of its own.
+# The link belongs to the function, so each port has its own function.
 APART = ("--functions", "3", "--ports", "1,1,1")
-# ports of testpmd: 0 and 1 are the bond's, 2 the other side
+# testpmd's ports 0 and 1 are in the bond, 2 is the other side
 BOND = 3
 
 
@@ -28,7 +29,7 @@ def sink(report, port):
 
 
 def check_sinks(report, ports, packets):
-    """All came, each once, in order, whole, at one of these ports."""
+    """Each frame arrived once, in order and intact, at one of these ports."""
     for port in ports:
         seen = dict(sink(report, port), received=0)
         check_equal(f"sink of port {port}", set(seen.values()), {0})
@@ -41,7 +42,7 @@ def generate(run, port, packets, stream):
 
 
 def forward(run, source, sinks, stream):
-    """PACKETS more from the generator at source arrive at the sinks."""
+    """Another PACKETS frames from the generator at source arrive at the sinks."""
     before = sum(sink(run.model.live_report(), port)["received"] for port in sinks)
     generate(run, source, PACKETS, stream)
     run.wait_for_wire(lambda report: sum(
@@ -49,7 +50,7 @@ def forward(run, source, sinks, stream):
 
 
 def finish(run, expected_errors=()):
-    """Our ports' counters are the wire's, whatever is above them."""
+    """The counters of the MANA ports equal the wire's."""
     run.pmd.command("stop")
     stats = run.pmd.stats()
     report = run.finish(counters=False, expected_errors=expected_errors)
@@ -60,7 +61,7 @@ def finish(run, expected_errors=()):
 
 
 def start_bond(run, mode, forward_mode="io"):
-    # the bond has our limits, but not our default
+    # the bond has the ports' limits, but not their defaults
     run.start(eal=bond_arguments(mode), app=["--no-flush-rx", "--rxd=256", "--txd=256"])
     run.pmd.command(f"set fwd {forward_mode}")
     run.pmd.command(f"set portlist {BOND},2")
@@ -69,19 +70,19 @@ def start_bond(run, mode, forward_mode="io"):
 
 @contextlib.contextmanager
 def quiet_bench(nb_ports, *options):
-    """A generator at each port, which waits for its command."""
+    """A generator at each port, started by command."""
     with tempfile.NamedTemporaryFile("w", encoding="ascii") as scenario:
         scenario.write("".join(f"gen port={port + 1} stop\n"
                                for port in range(nb_ports)))
         scenario.flush()
         wires = [word for port in range(nb_ports)
                  for word in ("--wire", f"{port + 1}=gen")]
-        with bench(*options, *wires, "--scenario", scenario.name) as run:
+        with fixture(*options, *wires, "--scenario", scenario.name) as run:
             yield run
 
 
 def active_backup():
-    """One port works; when its link fails the other one does, and back again."""
+    """One port is active; if its link fails, the other becomes active."""
     with quiet_bench(3, *APART) as run:
         start_bond(run, 1)
         forward(run, 0, [2], stream=0)
@@ -95,7 +96,7 @@ def active_backup():
                                  r"Active Slaves \(2\)")
         forward(run, 0, [2], stream=400)
         forward(run, 2, [0], stream=500)
-        # the address moves with the primary port, but ours stay
+        # the address moves with the primary port; MANA ports keep theirs
         report = finish(run, ["MAC address"])
     check_sinks(report, [2], 3 * PACKETS)
     check_sinks(report, [0], 2 * PACKETS)
@@ -103,7 +104,7 @@ def active_backup():
 
 
 def transmit_balance():
-    """Both ports send, each from its own address; one of them receives."""
+    """Both ports send, each with its own address; one receives."""
     with quiet_bench(3, *APART) as run:
         start_bond(run, 5, "mac")
         forward(run, 0, [2], stream=0)
@@ -118,25 +119,25 @@ def transmit_balance():
 
 
 def one_address():
-    """A mode in which all ports have the bond's address is refused, with the reason."""
+    """A mode that needs one address on all ports is rejected with the reason."""
     with quiet_bench(3, *APART) as run:
         run.start(eal=bond_arguments(0), app=["--rxd=256", "--txd=256",
                                               "--disable-device-start"])
-        said = run.pmd.command("port start all")
-        check("the MAC address belongs to the vPort" in said, f"start said: {said}")
-        check(f"Fail to start port {BOND}" in said, f"start said: {said}")
+        reply = run.pmd.command("port start all")
+        check("the MAC address belongs to the vPort" in reply, f"start: {reply}")
+        check(f"Fail to start port {BOND}" in reply, f"start: {reply}")
         run.finish(expected_errors=["MAC address", "Fail"], counters=False)
 
 
 def rings():
-    """From port 0 through two ring ports and out of port 1; from there to port 0."""
+    """Forwards from port 0 through two ring ports to port 1, and back to port 0."""
     vdevs = [word for name in ("net_ring0", "net_ring1") for word in ("--vdev", name)]
     with quiet_bench(2, "--ports", "2") as run:
         run.start(eal=["-a", pci(0), *vdevs], app=["--no-flush-rx", "--rxd=256",
                                                    "--txd=256",
                                                    "--port-topology=chained"])
         run.pmd.command("set fwd io")
-        # each sends to the next one; what is sent into a ring is received from it
+        # each port sends to the next; a ring returns what is sent into it
         run.pmd.command("set portlist 0,2,3,1")
         run.pmd.command("start")
         forward(run, 0, [1], stream=0)

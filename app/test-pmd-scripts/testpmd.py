@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Debian's dpdk-testpmd, driven by its command line."""
+"""Debian's dpdk-testpmd, controlled by its command line."""
 
 import os
 import re
-import time
 
 import machine
-from console import Console, interruptible, timeout_factor
-from model import PLUGIN
+from console import Console, interruptible
+from model import PLUGIN, wait_until
 
 PROMPT = "testpmd> "
 
-# Lines of EAL, of the libraries, of the driver, of testpmd and of the launcher that
-# tell of an error. EAL is started with log level "error", so any line of a
-# library or of the driver is one.
+# Error lines of EAL, libraries, driver, testpmd and launcher. EAL's log level is
+# "error", so any line of a library or the driver is one.
 ERROR_LINE = re.compile(
     r"^(EAL|ETHDEV|MEMPOOL|RING|MBUF|PMD|PCI_BUS|CMDLINE|USER1|mana\w*|MANA\w*)"
     r"(\(\))?: .*|^(Fail|Error|Failed|Cannot|Invalid)\b.*|^mana-model: (?!machine ).*",
@@ -21,7 +19,7 @@ ERROR_LINE = re.compile(
 
 
 class PortStats:
-    """What `show port stats` prints of one port."""
+    """Output of `show port stats` for one port."""
 
     FIELDS = {"rx_packets": "RX-packets", "rx_missed": "RX-missed",
               "rx_bytes": "RX-bytes", "rx_errors": "RX-errors",
@@ -41,7 +39,7 @@ class PortStats:
 
 
 def settled():
-    """For wait_until(): true when the counters stand still."""
+    """For wait_until(): true when the counters stop changing."""
     before = []
 
     def still(stats):
@@ -57,8 +55,8 @@ def memory_arguments(memory, megabytes=512):
     machine.reserve_hugepages()
     if memory == "in-memory":
         return ["--in-memory"]
-    # A secondary process maps it all where the primary has it: an address that
-    # is free in every process, also below the address sanitizer.
+    # A secondary process maps it at the same address: one that is free in every
+    # process, also below the address sanitizer.
     return ["--huge-dir", machine.mount_hugetlbfs(),
             "--base-virtaddr=0x200000000000",
             f"--file-prefix=mana{os.getpid()}"]
@@ -83,10 +81,10 @@ class Testpmd(Console):
             raise AssertionError("a port did not start")
 
     def command(self, line, timeout=60):
-        """Runs one command, returns what it printed."""
+        """Runs a command. Returns its output."""
         at = self.mark()
         self.send(line)
-        # the echo of the line first, then its output, then the next prompt
+        # the echo of the line, its output, then the next prompt
         end = self.wait_for(interruptible(line) + r"\s*\n(?s:(.*?))" +
                             interruptible(PROMPT), timeout, at)
         return end.group(1)
@@ -110,29 +108,25 @@ class Testpmd(Console):
         return {number: address for number, (address, _) in self.ports().items()}
 
     def wait_until(self, reached, timeout=120, pause=0.2):
-        """Waits until reached(stats) is true; returns the statistics."""
-        end = time.monotonic() + timeout * timeout_factor()
-        while True:
+        """Waits until reached(stats) is true. Returns the statistics."""
+        stats = None
+
+        def is_reached():
+            nonlocal stats
             stats = self.stats()
-            if reached(stats):
-                return stats
-            if time.monotonic() > end:
-                raise AssertionError(f"still {stats} after {timeout} s")
-            time.sleep(pause)
+            return reached(stats)
+        wait_until(is_reached, lambda: f"still {stats}", timeout, pause)
+        return stats
 
     def wait_for_command(self, line, pattern, timeout=60, pause=0.1):
-        """Repeats a command until its output has the pattern; the output."""
-        end = time.monotonic() + timeout * timeout_factor()
-        while True:
+        """Repeats a command until its output matches pattern. Returns the output."""
+        def output():
             text = self.command(line)
-            if re.search(pattern, text):
-                return text
-            if time.monotonic() > end:
-                raise AssertionError(f"no /{pattern}/ within {timeout} s: {text}")
-            time.sleep(pause)
+            return text if re.search(pattern, text) else None
+        return wait_until(output, f"no /{pattern}/ in the output of {line}", timeout, pause)
 
     def drain(self):
-        """Receives what is still in the rings, sends nothing."""
+        """Receives the packets in the rings without sending."""
         self.command("set fwd rxonly")
         self.command("start")
         self.wait_until(settled(), pause=0.3)
@@ -146,7 +140,7 @@ class Testpmd(Console):
         return self.wait(timeout)
 
     def errors(self, expected=()):
-        """Error lines that are not matched by one of the expected patterns."""
+        """Error lines that match none of the expected patterns."""
         return [match.group(0) for match in ERROR_LINE.finditer(self.text)
                 if not any(re.search(pattern, match.group(0))
                            for pattern in expected)]

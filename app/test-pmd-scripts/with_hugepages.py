@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs a command that needs huge pages; skips where none can be had."""
+"""Runs a command that needs huge pages; skips without."""
 
 import subprocess
 import sys

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "clock.h"
+#include "platform.h"
 #include "segment.h"
 
 static_assert(sizeof(struct machine_clock) <= SEGMENT_CLOCK_BYTES, "clock");
@@ -67,7 +68,7 @@ clock_due(uint64_t at_ns)
 	__atomic_store_n(&clock->due_ns, at_ns, __ATOMIC_RELAXED);
 	if (at_ns < clock->watch_ns) {
 		clock->watch_ns = 0; /* once is enough */
-		kernel_kick_launcher();
+		platform.wake_owner();
 	}
 }
 
@@ -98,7 +99,7 @@ clock_skip(void)
 		clock->virtual_ns = clock->due_ns;
 }
 
-/* Virtual time: what the launcher saw when it last looked. */
+/* Virtual time: nb_events, and its real time, when clock_watch() saw it. */
 static uint64_t seen_events, seen_ns;
 
 static uint64_t
@@ -140,7 +141,7 @@ clock_watch(bool programs_wait)
 	uint64_t now;
 
 	if (segment_config()->mode == MODEL_MODE_STEP)
-		return CLOCK_NEVER; /* the program moves it */
+		return CLOCK_NEVER; /* the program advances the clock */
 	if (clock->is_virtual)
 		return watch_virtual(clock, programs_wait);
 	now = clock_now();

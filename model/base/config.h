@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What the user chose and how large the modelled machine may be.
- * Filled by the launcher before any program starts, read-only afterwards.
+ * The machine's configuration and its limits. The launcher writes it before any
+ * program starts; it is read-only afterwards.
  */
 
 #ifndef MODEL_CONFIG_H
@@ -19,24 +19,24 @@
 #define MODEL_MAX_PROCESSES	     64
 #define MODEL_MAX_NAME		     64
 #define MODEL_MAX_PATH		     1024
-/* The Rx completion has 16 bits for a length; a frame has 18 more bytes. */
+/* Rx completions have a 16-bit length; frames are MTU + 18 bytes at most. */
 #define MODEL_MAX_MTU 65500
 
 enum model_wire {
-	MODEL_WIRE_DEFAULT, /* of one port: as all are; of all: pair */
+	MODEL_WIRE_DEFAULT, /* for one port: as the machine; for the machine: pair */
 	MODEL_WIRE_PAIR, /* port 2k <-> port 2k + 1; an odd last port is looped */
-	MODEL_WIRE_LOOP, /* to itself */
-	MODEL_WIRE_NONE, /* to nowhere */
+	MODEL_WIRE_LOOP, /* frames return to the port */
+	MODEL_WIRE_NONE, /* frames are dropped */
 	MODEL_WIRE_TAP, /* to a Linux TAP interface */
-	MODEL_WIRE_PCAP, /* from a file and to a file */
+	MODEL_WIRE_PCAP, /* frames are read from a file and written to a file */
 	MODEL_WIRE_LINK, /* to a port of another machine */
-	MODEL_WIRE_GEN, /* to a tester, which generates and checks frames */
+	MODEL_WIRE_GEN, /* to a traffic generator and checker */
 };
 
-/* What was said of the wire of one port. */
+/* The configured wire of one port. */
 struct model_port_wire {
 	uint8_t kind; /* enum model_wire */
-	uint16_t peer; /* of a pair: number of the port, from 0 */
+	uint16_t peer; /* of a pair: the other port's number, from 0 */
 };
 
 /* Where frames are captured. */
@@ -47,7 +47,7 @@ enum model_capture {
 };
 
 enum model_mode {
-	MODEL_MODE_SYNC, /* the device works inside the doorbell store */
+	MODEL_MODE_SYNC, /* the device works during the doorbell store */
 	MODEL_MODE_THREAD, /* a device thread per program works */
 	/* For measuring; doorbell pages are plain memory. */
 	MODEL_MODE_STEP, /* the device works when the program says so */
@@ -55,7 +55,7 @@ enum model_mode {
 };
 
 #define MODEL_ANY_CORE UINT32_MAX
-/* The age of the kernel: traits.h says what each says and does. */
+/* The emulated Linux version; kernel_version.h lists the differences. */
 enum model_kernel {
 	MODEL_KERNEL_7_2, /* the newest, and the default */
 	MODEL_KERNEL_6_12,
@@ -68,7 +68,7 @@ enum model_kernel {
 #define MODEL_PCI_PF	 0x00b9
 #define MODEL_PCI_PF2	 0x00c1
 
-/* Policies of the virtual network, off unless asked for (bits). */
+/* Policies of the virtual network (bits), off by default. */
 #define MODEL_ENFORCE_SA    (1u << 0)
 #define MODEL_ENFORCE_ETYPE (1u << 1)
 #define MODEL_ENFORCE_VLAN  (1u << 2)
@@ -79,34 +79,37 @@ struct model_config {
 	/* File of the trace, "" for none, "-" for stderr; 0: all classes. */
 	char trace[MODEL_MAX_PATH];
 	uint32_t trace_classes; /* bits by enum trace_class */
-	uint32_t replay; /* what of a recording: bits REPLAY_* */
+	uint32_t replay; /* parts of a recording to replay: bits REPLAY_* */
 	uint32_t nb_functions;
 	uint32_t nb_ports[MODEL_MAX_FUNCTIONS];
 	uint8_t mac_base[6];
 	uint32_t max_mtu; /* bytes, without the 14-byte Ethernet header */
 	uint32_t vp_offset_base; /* tx vPort offset of the first port */
-	enum model_wire wire; /* of the ports without one of their own */
+	enum model_wire wire; /* of ports that have no entry in wires */
 	struct model_port_wire wires[MODEL_MAX_PORTS]; /* in order */
-	bool sink; /* all wires are checked, as MODEL_WIRE_GEN is */
+	bool sink; /* check frames on all wires as on MODEL_WIRE_GEN */
 	enum model_capture capture;
 	char capture_path[MODEL_MAX_PATH]; /* absolute */
 	enum model_mode mode;
 	uint32_t core; /* of the polling thread; MODEL_ANY_CORE */
 	enum model_kernel kernel;
 	uint16_t pci_device; /* id of the functions: MODEL_PCI_* */
+	int32_t numa_node; /* of the functions; -1: none */
 	bool rnic; /* the adapter has an RNIC function too */
+	bool netvsc; /* netdevs are slaves of hv_netvsc netdevs */
 	bool coalesce; /* up to four packets in one Rx CQE */
-	uint32_t coalesce_ns; /* which waits so long for them; 0: a burst */
-	bool cq_doorbell_strict; /* a CQ not rung within 8 laps stops */
+	/* A coalesced CQE stays open this long; 0: until the burst ends. */
+	uint32_t coalesce_ns;
+	bool cq_doorbell_strict; /* a CQ without a doorbell for 8 laps stops */
 	bool fatal_violations;
 	uint32_t enforce; /* MODEL_ENFORCE_* */
-	uint8_t quirks[NB_QUIRKS]; /* numbers of values */
+	uint8_t quirks[NB_QUIRKS]; /* index of the chosen value */
 	uint64_t seed;
 };
 
-/* Stores to a doorbell page are not seen one by one: its registers are read. */
+/* The device polls doorbell registers instead of trapping each store. */
 static inline bool
-config_is_plain(const struct model_config *config)
+config_polls_doorbells(const struct model_config *config)
 {
 	return config->mode == MODEL_MODE_STEP ||
 	       config->mode == MODEL_MODE_POLLED;

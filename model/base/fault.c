@@ -26,7 +26,7 @@ fault_call_name(enum fault_call call)
 	return fault_names[call];
 }
 
-/* Of this thread; see fault_force(). */
+/* See fault_force(). */
 static __thread int forced_error __attribute__((tls_model("initial-exec")));
 
 void
@@ -128,7 +128,7 @@ fault_add(enum fault_call call, uint64_t nth, bool and_later, int error)
 	return 0;
 }
 
-/* NULL, or what is wrong with the text. rule->nth is counted from now. */
+/* NULL, or what is wrong with the text. rule->nth counts from now on. */
 static const char *
 fault_parse(const char *text, struct fault_rule *rule)
 {

@@ -3,8 +3,8 @@
 /*
  * The fault plan: which call of the kernel fails, and how.
  *
- * The plan lies in the segment; --fault, the command fail and tests fill it.
- * With the machine's lock held; async-signal-safe.
+ * The plan is in the segment; --fault, the command fail and tests add rules.
+ * Call these with the machine's lock held; they are async-signal-safe.
  */
 
 #ifndef MODEL_FAULT_H
@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 /*
- * X(name): the kernel calls that can be made to fail; name is what the user
- * writes. "any" stands for all of them, counted together.
+ * X(name): the kernel calls that can be made to fail, as users name them. "any"
+ * stands for all of them, counted together.
  */
 #define MODEL_FAULT_CALLS(X) \
 	X(any)               \
@@ -61,53 +61,47 @@ struct fault_rule {
 };
 
 struct fault_plan {
-	/* Since the machine was made; [FAULT_any]: all together. */
+	/* Since the machine was created; [FAULT_any]: sum over all calls. */
 	uint64_t nb_calls[NB_FAULT_CALLS];
 	uint64_t nb_failed[NB_FAULT_CALLS]; /* made to fail */
-	uint64_t nb_fired; /* the same, all together */
+	uint64_t nb_fired; /* sum of nb_failed */
 	uint32_t nb_rules;
 	struct fault_rule rules[FAULT_MAX_RULES];
-	uint64_t slow_ns[NB_FAULT_CALLS]; /* what each takes on a slow host */
+	uint64_t slow_ns[NB_FAULT_CALLS]; /* time that a call takes on a slow host */
 };
 
 const char *fault_call_name(enum fault_call call);
 
-/*
- * Count one call of this kind (not FAULT_any).
- * Returns 0, or the -errno with which the call is to fail.
- */
+/* Count a call (not FAULT_any). Returns 0, or the -errno with which to fail. */
 int fault_check(enum fault_call call);
 
-/* What users write: 0, or -EINVAL. An error is a name or a number. */
+/* Parse the name of a call; an errno by name or number. 0 or -EINVAL. */
 int fault_call_read(const char *text, enum fault_call *call);
 int fault_errno_read(const char *text, int *error);
 
 /*
- * The nth call from now on (1: the next) fails, and all later ones, if asked
- * for. 0, or -ENOSPC: FAULT_MAX_RULES are there already.
+ * Make the nth call from now on (1: the next) fail, and all later ones if
+ * and_later. 0, or -ENOSPC if there are FAULT_MAX_RULES rules already.
  */
 int fault_add(enum fault_call call, uint64_t nth, bool and_later, int error);
 
-/*
- * The next fault_check() of this thread returns this (0 or -errno) when no rule
- * says otherwise; 0 takes it back.
- */
+/* This thread's next fault_check() gives error (0: none) if no rule applies. */
 void fault_force(int error);
 
 /*
- * Add the rule "CALL:N[+][:ERRNO]": the N-th call, with '+' all later ones
- * too; ERRNO a name or a number, ENOMEM when left out.
- * Returns 0, or -EINVAL / -ENOSPC with the reason in message.
+ * Add the rule "CALL:N[+][:ERRNO]": the N-th call fails, with '+' all later
+ * ones, too. ERRNO is a name or a number, by default ENOMEM. Returns 0, or
+ * -EINVAL / -ENOSPC with the reason in message.
  */
 int fault_plan_add(const char *rule, char *message, size_t message_bytes);
 
 /*
- * A slow host: the time that the calls counted by this thread take, since it was
- * last asked for. No lock needed.
+ * A slow host: the time that this thread's calls take, summed up since the last
+ * call of this function. Needs no lock.
  */
 uint64_t fault_slow_take(void);
 
-/* Forget all rules. */
+/* Remove all rules. */
 void fault_plan_clear(void);
 
 #endif /* MODEL_FAULT_H */

@@ -2,8 +2,8 @@
 
 /*
  * The hardware's layouts as the device reads and writes them: positions in
- * little-endian 32-bit words, and readers of bytes. Transcribed on its own,
- * apart from any driver, so that a slip of either side shows.
+ * little-endian 32-bit words, and readers of bytes. Transcribed independently
+ * of any driver, so that tests find errors of either side.
  *
  * _S is a shift, _M a mask after the shift; _OFF and _BYTES are bytes.
  */
@@ -116,6 +116,12 @@
 #define HW_RX_CQE_NB_PPI	 4
 #define HW_RX_PPI_LEN_OFF	 0
 #define HW_RX_PPI_HASH_OFF	 8
+/* Two packets per info in RX_COALESCED_8: Linux 7.3 mana_rxcomp_perpkt_info. */
+#define HW_RX_CQE_8_NB_PKTS	 8
+#define HW_RX_PPI_8_HASH_0_OFF	 0
+#define HW_RX_PPI_8_LEN_0_OFF	 4
+#define HW_RX_PPI_8_LEN_1_OFF	 6
+#define HW_RX_PPI_8_HASH_1_OFF	 8
 #define HW_RX_CQE_WQE_OFFSET_OFF 56
 
 #define HW_RX_F_VLAN_ID_M     0xfffu
@@ -147,6 +153,7 @@ enum hw_cqe_type {
 	HW_CQE_RX_COALESCED_4 = 2,
 	HW_CQE_RX_OBJECT_FENCE = 3,
 	HW_CQE_RX_TRUNCATED = 4,
+	HW_CQE_RX_COALESCED_8 = 7,
 	HW_CQE_TX_OKAY = 32,
 	HW_CQE_TX_SA_DROP = 33,
 	HW_CQE_TX_MTU_DROP = 34,
@@ -253,12 +260,12 @@ hw_bit(uint32_t word, unsigned int shift)
 }
 
 /*
- * What is taken apart below also says what its fields have in common. Compilers
- * join tests of fields into one wider load, which must then wait until the
- * narrow stores, and all those before them, have left the core.
+ * The decoded structs below also have fields that combine others. Compilers
+ * merge tests of several fields into one wider load, which must then wait until
+ * the narrow stores, and all earlier ones, have left the core.
  */
 
-/* A WQE header, taken apart. */
+/* A decoded WQE header. */
 struct hw_wqe {
 	uint8_t last_vbytes;
 	uint8_t nb_sge;
@@ -324,7 +331,7 @@ hw_sge_read(const uint8_t *bytes)
 	};
 }
 
-/* A Tx OOB, taken apart; the long part is zero in the short form. */
+/* A decoded Tx OOB; the long part is zero in the short form. */
 struct hw_tx_oob {
 	uint8_t pkt_fmt;
 	bool is_ipv4, is_ipv6;
@@ -340,7 +347,7 @@ struct hw_tx_oob {
 	bool inject_vlan;
 	uint16_t tci; /* pcp, dei and id as on the wire */
 	uint16_t long_vp;
-	/* Bits set that mean nothing: reserved, inner without is_encap, ... */
+	/* Meaningless bits are set: reserved, inner without is_encap, ... */
 	bool has_stray_bits;
 };
 
@@ -365,7 +372,7 @@ hw_tx_oob_read_long(const uint8_t *bytes, struct hw_tx_oob *oob)
 			      (oob->tci != 0 && !oob->inject_vlan);
 }
 
-/* In place, for the reason given above. */
+/* Inline, for the reason given above. */
 static inline void
 hw_tx_oob_take(const uint8_t *bytes, bool is_long, struct hw_tx_oob *oob)
 {
@@ -405,7 +412,7 @@ hw_tx_oob_read(const uint8_t *bytes, bool is_long)
 	return oob;
 }
 
-/* A doorbell store, taken apart; tail means what the register says. */
+/* A decoded doorbell store; the meaning of tail depends on the register. */
 struct hw_doorbell {
 	uint32_t id;
 	uint32_t tail; /* bytes (SQ, RQ) or CQEs; an increment if short */

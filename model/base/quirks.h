@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What no source tells about the card: each open question is a switch, so that
- * a driver can be tried against every answer (--quirk NAME=VALUE).
+ * Behaviour of the card that no source documents. Each open question is a
+ * switch, so that a driver can be tested with every answer (--quirk
+ * NAME=VALUE).
  *
  * MODEL_QUIRKS(X) calls X(ID, name, values, help) for each. The first value is
- * the default and has number 0; ID names what the others bring about.
+ * the default and has number 0; ID describes the effect of the other values.
  */
 
 #ifndef MODEL_QUIRKS_H
@@ -13,11 +14,14 @@
 
 #define MODEL_QUIRKS(X)                                                        \
 	X(TX_WQE_OFFSET_ZERO, "tx-wqe-offset", "filled|zero",                  \
-	  "Tx completions tell the position of their WQE")                     \
+	  "Tx completions have the position of their WQE")                     \
+	X(TX_SUPPRESS_IGNORED, "tx-suppress", "honoured|ignored",              \
+	  "a good Tx WQE with a suppressed completion has none")               \
 	X(LONG_VP_OFFSET, "long-vp-offset", "either|short|long",               \
 	  "the field of the long OOB that holds the vPort offset")             \
-	X(RX_SCATTER_OFF, "rx-scatter", "on|off",                              \
-	  "a packet fills the SGEs of an Rx WQE in order, or only the first")  \
+	X(RX_SCATTER, "rx-scatter", "on|off|silent",                           \
+	  "a packet fills the SGEs of an Rx WQE in order, or only the "        \
+	  "first and is truncated, or only the first without an error")        \
 	X(IPV6_IP_FLAG_CLEAR, "ipv6-ip-flag", "set|clear",                     \
 	  "received IPv6 packets have a good IP checksum")                     \
 	X(CQ_INDEX_MUST_ADVANCE, "cq-index", "any|must-advance",               \
@@ -33,12 +37,17 @@
 	X(UDP_ZERO_CSUM_SENT, "udp-zero-csum", "ffff|zero",                    \
 	  "what is sent for a UDP checksum that comes out as 0")               \
 	X(UDP_TRANS_OFF_NEEDED, "udp-trans-off", "ignored|needed",             \
-	  "a UDP checksum takes a right trans_off")                            \
-	X(RX_WQE_OFFSET_BU, "rx-wqe-offset", "bytes|bu",                       \
-	  "the unit of rx_wqe_offset")                                         \
+	  "a UDP checksum needs a correct trans_off")                          \
+	X(IP_TRANS_OFF_ZERO, "ip-trans-off", "any|zero",                       \
+	  "trans_off with the IPv4 header checksum alone; else "               \
+	  "TX_INVALID_OOB")                                                    \
+	X(RX_WQE_OFFSET, "rx-wqe-offset", "bytes|bu|zero",                     \
+	  "the unit of rx_wqe_offset, or it is always 0")                      \
+	X(RX_COALESCED_8, "rx-coalesced", "4|8",                               \
+	  "the most packets in an Rx completion, with --coalesce")             \
 	X(RX_UNKNOWN_TYPE_KEEPS, "rx-unknown-type", "consumes|keeps",          \
-	  "a receive completion of unknown type, which only the bogus "        \
-	  "command makes, uses up its WQE, or leaves it for the next packet")  \
+	  "an Rx completion of unknown type, which only the command bogus "    \
+	  "writes, consumes its WQE, or leaves it for the next packet")        \
 	X(RX_OUTER_FLAGS_SET, "rx-outer-flags", "zero|set",                    \
 	  "the outer IP checksum flags of plain packets")                      \
 	X(SHORT_OOB_SGES_30, "short-oob-sges", "31|30",                        \
@@ -48,7 +57,7 @@
 	X(LSO_INLINE_TAG_REFUSED, "lso-inline-tag", "allowed|refused",         \
 	  "LSO headers may have a VLAN tag; else TX_INVALID_OOB")              \
 	X(RUNTS, "runts", "taken|padded|refused",                              \
-	  "frames under 60 bytes: as they are, filled up with zeros, or "      \
+	  "frames under 60 bytes: sent as they are, padded with zeros, or "    \
 	  "TX_HDR_PROCESSING_ERROR")                                           \
 	X(LSO_IPV6_IP_CSUM_REFUSED, "lso-ipv6-ip-csum", "ignored|refused",     \
 	  "comp_iphdr_csum with an IPv6 LSO; else TX_INVALID_OOB")             \
@@ -68,13 +77,16 @@
 	  "the checksum flags of received IPv4 packets with options")          \
 	X(RX_L4_CSUM, "rx-l4-csum", "unchanged|zeroed|computed",               \
 	  "the L4 checksum field of a received packet whose checksum the "     \
-	  "device has looked at: as it came, 0, or what is right")             \
+	  "device has verified: unchanged, 0, or the correct value")           \
 	X(RX_SECOND_TAG_PARSED, "rx-second-tag", "opaque|parsed",              \
-	  "the device looks behind a second VLAN tag of a received frame")     \
+	  "the device parses behind a second VLAN tag of a received frame")    \
 	X(RX_EXACT_FIT_TRUNCATED, "rx-exact-fit", "good|truncated",            \
 	  "a packet that just fills its buffer")                               \
+	X(RING_MAX, "ring-max", "any|8k",                                      \
+	  "the largest ring of a queue in bytes; the device refuses larger "   \
+	  "ones")                                                              \
 	X(PF2_VERBS_REFUSED, "pf2-verbs", "taken|refused",                     \
-	  "verbs can have a vPort of an adapter with --device-id c1")
+	  "verbs can use a vPort of an adapter with --device-id c1")
 
 enum quirk {
 #define MODEL_QUIRK_ENUM(id, name, values, help) QUIRK_##id,
@@ -83,11 +95,23 @@ enum quirk {
 	NB_QUIRKS
 };
 
-/* Values of those that have more than two. */
+/* Values of quirks that have more than two. */
 enum {
 	LONG_VP_OFFSET_EITHER,
 	LONG_VP_OFFSET_SHORT,
 	LONG_VP_OFFSET_LONG
+};
+
+enum {
+	RX_SCATTER_ON,
+	RX_SCATTER_OFF,
+	RX_SCATTER_SILENT
+};
+
+enum {
+	RX_WQE_OFFSET_BYTES,
+	RX_WQE_OFFSET_BU,
+	RX_WQE_OFFSET_ZERO
 };
 
 enum {

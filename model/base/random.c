@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "prng.h"
 #include "random.h"
 #include "segment.h"
 
@@ -18,7 +17,7 @@ random_next(enum random_subject subject)
 	return prng_next(&prng);
 }
 
-/* The upper half of a product: Lemire's way, but for its last rejection. */
+/* The upper half of a product: Lemire's method without its final rejection. */
 uint64_t
 random_below(enum random_subject subject, uint64_t n)
 {

@@ -9,16 +9,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "ledger.h"
 #include "replay.h"
 #include "segment.h"
 #include "trace.h"
+#include "violation_log.h"
 
-/* How far the next call is looked for when one differs. */
+/* After a difference, the range in which the next call is searched. */
 #define LOOK_AHEAD 64
-/* Further ones are only counted. */
+/* Differences that are logged; further ones are only counted. */
 #define MAX_SAID 20
-/* Of a call's text in a message. */
+/* Limit of a call's text in a message. */
 #define SAID_BYTES 160
 
 struct replay *recording;
@@ -86,12 +86,12 @@ is_same(const struct replay_call *call, const char *text, size_t nb_bytes)
 	       memcmp(call_text(call), text, nb_bytes) == 0;
 }
 
-/* Whether one more difference is to be told. */
+/* Count a difference. True if it is to be logged. */
 static bool
 differs(void)
 {
 	if (++recording->nb_differences == MAX_SAID + 1)
-		ledger_log("replay: further differences are only counted");
+		model_log("replay: further differences are only counted");
 	return recording->nb_differences <= MAX_SAID;
 }
 
@@ -101,12 +101,12 @@ say_missing(uint32_t number)
 	const struct replay_call *call = replay_call(number);
 
 	if (differs())
-		ledger_log("replay: call %u is missing: recorded (line %u) "
-			   "\"%.*s\"", number + 1, call->line, SAID_BYTES,
-			   call_text(call));
+		model_log("replay: call %u is missing: recorded (line %u) "
+			  "\"%.*s\"", number + 1, call->line, SAID_BYTES,
+			  call_text(call));
 }
 
-/* "fn=0 ctx=1 call=NAME": do both make the same call? */
+/* Whether both texts, "fn=0 ctx=1 call=NAME", name the same call. */
 static bool
 is_same_name(const struct replay_call *call, const char *text)
 {
@@ -121,7 +121,7 @@ is_same_name(const struct replay_call *call, const char *text)
 	       memcmp(recorded, made, length) == 0;
 }
 
-/* Where in the recording the program is now; REPLAY_NO_CALL: in none. */
+/* The recorded call that matches the program's; REPLAY_NO_CALL: none. */
 static uint32_t
 find(const char *text, size_t nb_bytes)
 {
@@ -138,15 +138,15 @@ find(const char *text, size_t nb_bytes)
 	}
 	if (first == recording->nb_calls || !is_same_name(replay_call(first), text)) {
 		if (differs())
-			ledger_log("replay: call %u is not recorded: made "
-				   "\"%.*s\"", first + 1, SAID_BYTES, text);
+			model_log("replay: call %u is not recorded: made "
+				  "\"%.*s\"", first + 1, SAID_BYTES, text);
 		return REPLAY_NO_CALL;
 	}
 	if (differs())
-		ledger_log("replay: call %u differs: recorded (line %u) "
-			   "\"%.*s\", made \"%.*s\"", first + 1,
-			   replay_call(first)->line, SAID_BYTES,
-			   call_text(replay_call(first)), SAID_BYTES, text);
+		model_log("replay: call %u differs: recorded (line %u) "
+			  "\"%.*s\", made \"%.*s\"", first + 1,
+			  replay_call(first)->line, SAID_BYTES,
+			  call_text(replay_call(first)), SAID_BYTES, text);
 	return first;
 }
 
@@ -175,9 +175,9 @@ replay_call_ends(uint32_t number, int rc)
 	if (call->error == (rc < 0 ? -rc : 0) || !differs())
 		return;
 	snprintf(recorded, sizeof(recorded), "%s", trace_result(-call->error));
-	ledger_log("replay: call %u ends otherwise: recorded (line %u) "
-		   "result=%s, now result=%s: \"%.*s\"", number + 1, call->line,
-		   recorded, trace_result(rc), SAID_BYTES, call_text(call));
+	model_log("replay: call %u ends differently: recorded (line %u) result=%s, "
+		  "now result=%s: \"%.*s\"", number + 1, call->line,
+		  recorded, trace_result(rc), SAID_BYTES, call_text(call));
 }
 
 static void
@@ -188,8 +188,8 @@ finish_calls(void)
 	if (nb == 0)
 		return;
 	recording->nb_differences += nb - 1;
-	ledger_log("replay: the last %u of %u recorded calls were not made", nb,
-		   recording->nb_calls);
+	model_log("replay: the last %u of %u recorded calls were not made", nb,
+		  recording->nb_calls);
 	say_missing(recording->next_call);
 }
 
@@ -208,11 +208,11 @@ finish_completions(void)
 	if (nb == 0)
 		return;
 	recording->nb_differences += nb;
-	ledger_log("replay: %u recorded completions were not written: %s", nb,
-		   first == 0 ? "their queues were gone" :
-				"the program did not post as much");
+	model_log("replay: %u recorded completions were not written: %s", nb,
+		  first == 0 ? "their queues were destroyed" :
+				"the program posted fewer WQEs");
 	if (first != 0)
-		ledger_log("replay: the first of them is in line %u", first);
+		model_log("replay: the first of them is in line %u", first);
 }
 
 uint32_t

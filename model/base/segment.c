@@ -23,15 +23,15 @@ segment_map(int fd)
 
 	if (p == MAP_FAILED)
 		return -errno;
-	/* A core file of a program need not hold the machine. */
+	/* Keep the machine out of core files of programs. */
 	madvise(p, SEGMENT_BYTES, MADV_DONTDUMP);
 	model = p;
 	return 0;
 }
 
 /*
- * The file is sparse. What every machine needs is taken at once, so that a full
- * file system is an error here, and not a SIGBUS at the first access.
+ * The file is sparse. Allocate the parts that every machine needs now, so that
+ * a full file system gives an error here instead of SIGBUS at the first access.
  */
 static int
 segment_make_room(int fd)
@@ -43,7 +43,7 @@ segment_make_room(int fd)
 	if (syscall(SYS_fallocate, fd, 0, (off_t)0, needed) < 0 &&
 	    (errno == ENOSPC || errno == EDQUOT))
 		return -errno;
-	return 0; /* some file systems cannot tell */
+	return 0; /* the file system does not support it */
 }
 
 static int
@@ -100,19 +100,38 @@ segment_create(const char *run_dir, const struct model_config *config)
 }
 
 int
-segment_attach(const char *run_dir)
+segment_map_only(const char *run_dir)
 {
-	int rc;
+	const int rc = segment_open(run_dir, O_RDWR);
 
-	rc = segment_open(run_dir, O_RDWR);
 	if (rc < 0)
 		return rc;
-	rc = -EINVAL;
 	if (__atomic_load_n(&model->magic, __ATOMIC_ACQUIRE) == SEGMENT_MAGIC)
-		rc = segment_register_self();
+		return 0;
+	segment_detach();
+	return -EINVAL;
+}
+
+int
+segment_attach(const char *run_dir)
+{
+	int rc = segment_map_only(run_dir);
+
+	if (rc < 0)
+		return rc;
+	rc = segment_register_self();
 	if (rc < 0)
 		segment_detach();
 	return rc;
+}
+
+void
+segment_leave(void)
+{
+	segment_lock();
+	segment_process_release(model_self);
+	segment_unlock();
+	segment_detach();
 }
 
 void
@@ -143,10 +162,10 @@ segment_at(size_t offset)
 	return (uint8_t *)model + offset;
 }
 
-struct ledger *
-segment_ledger(void)
+struct violation_log *
+segment_violation_log(void)
 {
-	return segment_at(SEGMENT_LEDGER_AT);
+	return segment_at(SEGMENT_VIOLATIONS_AT);
 }
 
 struct fault_plan *

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * The head of the segment, for the files of segment.h only.
- */
+/* The head of the segment. Only segment*.c include this. */
 
 #ifndef MODEL_SEGMENT_HEAD_H
 #define MODEL_SEGMENT_HEAD_H
@@ -20,7 +18,7 @@ struct model_segment {
 	uint64_t magic; /* written last */
 	struct model_config config;
 	pthread_mutex_t mutex;
-	uint32_t is_wanted; /* polled mode: of the mutex */
+	uint32_t is_wanted; /* polled mode: a thread waits for the mutex */
 	struct model_process processes[MODEL_MAX_PROCESSES];
 	struct random_state random;
 };
@@ -29,10 +27,7 @@ static_assert(offsetof(struct model_segment, config) == SEGMENT_CONFIG_AT,
 static_assert(sizeof(struct model_segment) <= SEGMENT_HEAD_BYTES,
 	      "the head of the segment holds its struct");
 
-/*
- * System calls are made directly: in a modelled program the functions of libc
- * may be the model's own surface.
- */
+/* Direct system calls: the preload library may interpose libc's functions. */
 static inline int
 segment_sys_open(const char *path, int flags)
 {

@@ -11,11 +11,11 @@
 static __thread uint64_t segment_saved_mask
 	__attribute__((tls_model("initial-exec")));
 
-/* What pthread_mutex_[try]lock() said, and the lock is ours. */
+/* This thread has the lock; rc is from pthread_mutex_[try]lock(). */
 static void
 segment_locked(int rc)
 {
-	/* The dead process's own objects are left to whoever reclaims. */
+	/* kernel_reclaim_dead() destroys objects of the dead process. */
 	if (rc == EOWNERDEAD) {
 		pthread_mutex_consistent(&model->mutex);
 		segment_holder_died();
@@ -23,10 +23,10 @@ segment_locked(int rc)
 }
 
 /*
- * A thread that takes the lock again and again would hardly ever let in who
- * sleeps for it (the mutex is not fair), and would have to wake him by a
- * system call. So who wants it says so until he has it; nothing is left behind
- * when he is killed meanwhile but one short pause of that thread.
+ * The mutex is not fair: a thread that takes it in a loop would starve threads
+ * that sleep on it, and would need a system call to wake them. So a thread that
+ * wants the lock polls, and sets is_wanted until it has the lock. If it is
+ * killed meanwhile, the only effect is one short pause of the polling thread.
  */
 static int
 segment_lock_wanted(void)
@@ -40,7 +40,7 @@ segment_lock_wanted(void)
 	return rc;
 }
 
-#define SEGMENT_PAUSES 200u /* some microseconds */
+#define SEGMENT_PAUSES 200u /* a few microseconds */
 
 bool
 segment_trylock_last(void)
@@ -79,7 +79,7 @@ segment_unlock_masked(void)
 void
 segment_lock(void)
 {
-	/* What an instruction itself raises cannot be put off. */
+	/* Signals raised by an instruction cannot be deferred. */
 	uint64_t mask =
 		~(SEGMENT_SIGNAL_BIT(SIGSEGV) | SEGMENT_SIGNAL_BIT(SIGBUS) |
 		  SEGMENT_SIGNAL_BIT(SIGILL) | SEGMENT_SIGNAL_BIT(SIGFPE) |

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The programs of the machine: who is registered, and who of them lives. */
+/* The process table: registered processes, and whether they are alive. */
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/uio.h>
 
+#include "platform.h"
 #include "segment_head.h"
 
 #define SEGMENT_PF_EXITING 0x4u /* Linux sched.h */
@@ -17,9 +19,7 @@ struct segment_stat {
 	unsigned long long start_time;
 };
 
-/*
- * /proc/<pid>/stat (proc(5): fields 3, 9, 20, 22). False when there is none.
- */
+/* /proc/<pid>/stat (proc(5): fields 3, 9, 20, 22). False: no such process. */
 static bool
 segment_proc_stat(int32_t pid, struct segment_stat *stat)
 {
@@ -36,7 +36,7 @@ segment_proc_stat(int32_t pid, struct segment_stat *stat)
 	if (n <= 0)
 		return false;
 	buf[n] = '\0';
-	p = strrchr(buf, ')'); /* the name may hold anything */
+	p = strrchr(buf, ')'); /* the name may contain ')' */
 	if (p == NULL)
 		return false;
 	return sscanf(p + 1,
@@ -46,7 +46,7 @@ segment_proc_stat(int32_t pid, struct segment_stat *stat)
 		      &stat->start_time) == 4;
 }
 
-/* 1: registered already. */
+/* 0, 1 if registered already, or a negative errno. */
 static int
 register_in_free_slot(void)
 {
@@ -85,9 +85,9 @@ segment_register_self(void)
 {
 	int rc = register_in_free_slot();
 
-	/* The dead, of many short programs, are seen to now and then only. */
+	/* Slots of dead processes are freed only at times: free them now. */
 	if (rc == -EAGAIN) {
-		segment_is_full();
+		platform.free_slots();
 		rc = register_in_free_slot();
 	}
 	return rc;
@@ -99,7 +99,7 @@ segment_process(uint32_t slot)
 	return slot < MODEL_MAX_PROCESSES ? &model->processes[slot] : NULL;
 }
 
-/* The program of this slot, if it still is the one that registered. */
+/* False unless the process that registered in this slot still exists. */
 static bool
 segment_process_stat(uint32_t slot, struct segment_stat *stat)
 {
@@ -114,7 +114,7 @@ segment_process_alive(uint32_t slot)
 {
 	struct segment_stat stat;
 
-	/* The leader is a zombie too when only it has ended. */
+	/* The leader is a zombie even if other threads of it still run. */
 	return segment_process_stat(slot, &stat) &&
 	       (stat.state != 'Z' || stat.nb_threads > 1);
 }
@@ -125,11 +125,43 @@ segment_process_has_memory(uint32_t slot)
 	struct segment_stat stat;
 
 	/*
-	 * Other threads that are left do not help: process_vm_readv(2) asks the
-	 * leader. When a program is killed, it often ends first.
+	 * process_vm_readv(2) uses the leader's memory, so remaining threads do
+	 * not help. In a killed program the leader often ends first.
 	 */
 	return segment_process_stat(slot, &stat) &&
 	       (stat.flags & SEGMENT_PF_EXITING) == 0;
+}
+
+/* 0 or -EFAULT. */
+static int
+copy(long call, uint32_t slot, uint64_t addr, void *buf, size_t nb_bytes)
+{
+	const struct model_process *p = segment_process(slot);
+	struct iovec local = { .iov_base = buf, .iov_len = nb_bytes };
+	struct iovec remote = { .iov_base = (void *)(uintptr_t)addr,
+				.iov_len = nb_bytes };
+	int saved = errno;
+	long n;
+
+	if (p == NULL || p->pid == 0)
+		return -EFAULT;
+	n = syscall(call, p->pid, &local, 1ul, &remote, 1ul, 0ul);
+	errno = saved;
+	return n == (long)nb_bytes ? 0 : -EFAULT;
+}
+
+int
+segment_process_read(uint32_t slot, uint64_t addr, void *buf, size_t nb_bytes)
+{
+	return copy(SYS_process_vm_readv, slot, addr, buf, nb_bytes);
+}
+
+int
+segment_process_write(uint32_t slot, uint64_t addr, const void *buf,
+		      size_t nb_bytes)
+{
+	return copy(SYS_process_vm_writev, slot, addr, (void *)(uintptr_t)buf,
+		    nb_bytes);
 }
 
 void

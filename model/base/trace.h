@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The trace (--trace FILE): one line of text per event, in a form that does not
- * change; doc/guides/model-trace.rst describes it. A line is
+ * The trace (--trace FILE): one line of text per event, in a stable format that
+ * doc/guides/model-trace.rst describes. A line is
  *
- *	TIME CLASS key=value key=value ...
+ * 	TIME CLASS key=value key=value ...
  *
- * It goes out with one write(2) to a file opened with O_APPEND: lines of several
- * processes do not mix, and nothing is lost when a program is killed.
+ * Each line is one write(2) to a file opened with O_APPEND, so that lines of
+ * several processes do not mix and none is lost if a program is killed.
  *
- * No raw address, handle, descriptor or process id is ever in a line, so that
- * two runs can be compared. All functions are async-signal-safe; the machine's
- * lock may be held or not.
+ * Lines contain no raw address, handle, descriptor or process id, so that two
+ * runs can be compared. All functions are async-signal-safe and may be called
+ * with or without the machine's lock.
  */
 
 #ifndef MODEL_TRACE_H
@@ -39,7 +39,7 @@ enum trace_class {
 	NB_TRACE_CLASSES
 };
 
-/* A bit per class that is written; 0: the trace is off. */
+/* Bits of the classes that are written; 0: the trace is off. */
 extern uint32_t trace_on;
 
 static inline bool
@@ -52,25 +52,25 @@ trace_is_on(enum trace_class class)
 const char *trace_class_name(enum trace_class class);
 
 /*
- * Launcher, after segment_create(): start the file anew, with its first line.
- * 0 or a negative errno; 0 when no trace is wanted.
+ * For the launcher, after segment_create(): empty the file and write its first
+ * line. 0, also if no trace is configured, or a negative errno.
  */
 int trace_create(void);
 /*
- * Programs, after segment_attach(). A file that cannot be opened is told once,
- * and the program runs on.
+ * For programs, after segment_attach(). If the file cannot be opened, the
+ * program logs it once and continues.
  */
 void trace_open(void);
-/* Kernel calls are looked at for another reason, too. */
+/* Build the text of kernel calls even if only replay needs it. */
 void trace_show_verbs(void);
-#define TRACE_SHOW_VERBS NB_TRACE_CLASSES /* its bit */
-/* For tests that make many machines in one process. */
+#define TRACE_SHOW_VERBS NB_TRACE_CLASSES /* bit set by it */
+/* For tests that create several machines in one process. */
 void trace_close(void);
 
-/* Longer ones end in "...": none that the model writes does. */
+/* Longer lines would end in "..."; the model writes none. */
 #define TRACE_LINE_BYTES 4096u
 
-/* A line in the making. */
+/* A line under construction. */
 struct trace_line {
 	uint32_t len;
 	char text[TRACE_LINE_BYTES];
@@ -82,7 +82,7 @@ void trace_add(struct trace_line *line, const char *format, ...)
 /* Write it. */
 void trace_end(struct trace_line *line);
 
-/* A line of one call: what follows the class word. */
+/* Write a whole line; format gives the text behind the class. */
 void trace_put(enum trace_class class, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 #define trace_event(...)                                    \
@@ -91,16 +91,13 @@ void trace_put(enum trace_class class, const char *format, ...)
 			trace_put(TRACE_event, __VA_ARGS__); \
 	} while (0)
 
-/* 0 or the name of an errno; rc is 0 or negative. */
+/* "0" or the name of an errno; rc is 0 or negative. */
 const char *trace_result(int rc);
 
-/* Text from outside as a value, with quotes: what could end it becomes '?'. */
+/* Add untrusted text, quoted: characters that would end it become '?'. */
 void trace_add_text(struct trace_line *line, const char *key, const char *text);
 
-/*
- * A field of a layout of the hardware: bits of a little-endian word. Arrays end
- * with an entry without a name.
- */
+/* Bits of a little-endian word. Arrays end with an entry without a name. */
 struct trace_field {
 	const char *name;
 	uint8_t word, shift, nb_bits;
@@ -112,11 +109,25 @@ void trace_field_set(const struct trace_field *field, uint8_t *bytes,
 		     uint32_t value);
 void trace_add_fields(struct trace_line *line, const struct trace_field *fields,
 		      const uint8_t *bytes);
-/* raw=, the last of a line: words of eight hexadecimal digits. */
+/* Add raw=, the last value of a line: words of eight hexadecimal digits. */
 void trace_add_raw(struct trace_line *line, const uint8_t *bytes,
 		   uint32_t nb_bytes);
 
-/* Content of a frame: FNV-1a of 64 bits. */
+/* 64-bit FNV-1a hash of a frame's bytes. */
 uint64_t trace_hash(const void *bytes, size_t nb_bytes);
+
+/*
+ * The trace file and this process's descriptor for it. The program does not
+ * know the descriptor: it may close it, for instance with closefrom(), or use
+ * its number for another file. The file is then opened again.
+ *
+ * 0 or a negative errno, also in errno. is_new: empty the file.
+ */
+int trace_file_open(bool is_new);
+void trace_file_close(void);
+/* Write all bytes. 0 or a negative errno. */
+int trace_file_write(const char *bytes, size_t nb_bytes);
+/* Log (once per machine) the incomplete trace; stop it in this process. */
+void trace_file_failed(int error);
 
 #endif /* MODEL_TRACE_H */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Every breach of the device's rules that the model can name.
+ * The violations of the device's rules that the model detects.
  *
  * MODEL_VIOLATIONS(X) calls X(name, meaning, source) for each, in the order of
  * enum violation. The names are an interface: reports and tests use them.
  *
- * A violation is something that a driver did. What the contents of a packet
- * bring about by themselves (a frame over the MTU, a policy of the network)
- * is an error completion and is only counted.
+ * A violation is an error of a driver. An error that only depends on a packet's
+ * contents (a frame above the MTU, a policy of the network) gives an error
+ * completion and is only counted.
  */
 
 #ifndef MODEL_VIOLATIONS_H
@@ -41,6 +41,9 @@
 	X(cq_doorbell_range, "the CQ index is 8 laps or more",                 \
 	  "Linux gdma_main.c mana_gd_ring_cq: modulo 8 N")                     \
 	X(cq_doorbell_ahead, "an unarmed CQ doorbell is ahead of the device",  \
+	  "rdma-core providers/mana/doorbells.h gdma_ring_cq_doorbell")        \
+	X(cq_doorbell_backwards, "the CQ index is behind an earlier doorbell", \
+	  "no shipping driver does it: Linux mana_en.c mana_cq_handler, "      \
 	  "rdma-core providers/mana/doorbells.h gdma_ring_cq_doorbell")        \
 	/* Completion queues. */                                               \
 	X(cq_overflow, "the device overtook the consumer of the CQ",           \
@@ -123,7 +126,11 @@
 	X(sq_last_wqe_suppressed, "the last WQE before a doorbell asks for no CQE", \
 	  "DPDK commit 823dbf2860: its buffers would wait")                    \
 	X(sq_quarter_without_cqe, "no WQE of a quarter of the SQ asks for a CQE", \
-	  "DPDK commit 823dbf2860: a full SQ would stall")
+	  "DPDK commit 823dbf2860: a full SQ would stall")                     \
+	/* The kernel. */                                                      \
+	X(netdev_change_under_raw_qps,                                         \
+	  "MTU or rings of an interface changed while its port has raw QPs",   \
+	  "Linux 7.3 mana_en.c mana_change_mtu, mana_destroy_eq: it crashes later")
 
 enum violation {
 #define MODEL_VIOLATION_ENUM(name, meaning, source) VIOLATION_##name,

@@ -1,180 +1,224 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The card's state in the segment: functions, their queues, keys and ports.
- * Zero is the state before device_init(). Guarded by the machine's lock.
+ * The card's interface to its caller, which is the imitated kernel or a PCI
+ * function used by a real kernel: create and destroy objects, ring doorbells,
+ * run, count. platform.h declares what the card calls: events, guest memory,
+ * waking.
+ *
+ * All functions are called with the machine's lock held and return 0 or a
+ * negative errno; -EPROTO means that the hardware refused the command (the
+ * kernel driver maps every non-zero hardware status to EPROTO). Functions and
+ * ports are numbered from 0. An object belongs to a function; its identifier is
+ * the lowest free one of the function.
  */
 
 #ifndef MODEL_CARD_H
 #define MODEL_CARD_H
 
-#include "device.h"
-#include "inject.h"
-#include "mem.h"
-#include "queue.h"
-#include "segment.h"
-#include "watch.h"
+#include <stdbool.h>
+#include <stdint.h>
 
-#define CARD_MAX_PDS	 1024
-#define CARD_MAX_PAGES	 200 /* ASSUMED; fewer than the kernel's contexts */
-#define CARD_NB_WQS	 (2 * DEVICE_MAX_QUEUES) /* SQs, then RQs */
-#define CARD_NB_CQS	 (2 * DEVICE_MAX_QUEUES)
-#define CARD_PORT_QUEUES 256
+#define CARD_RSS_TABLE_SIZE 64
+#define CARD_RSS_KEY_BYTES  40
+#define CARD_MAX_QUEUES     1024 /* SQs, and RQs, of a function */
+#define CARD_NO_QUEUE	      UINT32_MAX
 
-/* Not all the same, and SQs on both sides of a multiple of 1024: vsq_frame. */
-#define CARD_FIRST_CQ_ID 304u
-#define CARD_FIRST_RQ_ID 560u
-#define CARD_FIRST_SQ_ID 1008u
-
-#define CARD_FRAME_BYTES (64u << 10)
-/* Room before a frame, for a VLAN tag put in. */
-#define CARD_HEADROOM_BYTES 64u
-
-/* Registers that are read from a doorbell page of plain memory: plain.c. */
-enum card_plain {
-	CARD_PLAIN_SQ,
-	CARD_PLAIN_RQ,
-	CARD_NB_PLAIN
+/* Guest memory (platform.h): the card copies it, keeping no pointer to it. */
+struct card_memory {
+	uint32_t process; /* address space */
+	uint64_t addr;
+	uint64_t size; /* bytes */
 };
 
-#define TOEPLITZ_INPUT_BYTES 36 /* two IPv6 addresses and two ports */
+#define CARD_ACCESS_READ  (1u << 0) /* always granted */
+#define CARD_ACCESS_WRITE (1u << 1) /* IBV_ACCESS_LOCAL_WRITE */
 
-/* The part of the hash that each value of each half byte adds. */
-struct toeplitz {
-	uint32_t part[TOEPLITZ_INPUT_BYTES * 2][16];
-};
+/* Set up functions, ports and wires; called once, by the launcher. */
+int card_init(void);
 
-struct card_port {
-	uint8_t mac[6];
-	uint32_t tx_vp_offset;
-	uint32_t wire; /* index of its wire, wire.h */
-	/* The wire does nothing but end at this port. */
-	bool has_plain_wire;
-	uint32_t peer_fn, peer_port;
-	bool is_link_down;
-	bool has_generator; /* which waits for WQEs */
+/* Protection domains and doorbell pages. */
+int card_pd_create(uint32_t fn, uint32_t *pdn);
+void card_pd_destroy(uint32_t fn, uint32_t pdn);
+int card_doorbell_page_create(uint32_t fn, uint32_t *page);
+/* Destroys all queues that still use the page, too. */
+void card_doorbell_page_destroy(uint32_t fn, uint32_t page);
 
-	bool tx_enabled;
-	uint32_t tx_pdn, tx_page;
-
-	bool rx_enabled;
-	bool rss_enable;
-	bool coalesce;
-	uint32_t default_rq; /* RQ ids */
-	uint32_t table[DEVICE_RSS_TABLE_SIZE];
-	struct toeplitz toeplitz;
-
-	struct device_port_counters counters;
-	uint64_t injected[2][NB_INJECT_KINDS]; /* Rx, Tx */
-	uint32_t nb_records;
-	/* One per id and kind; the last one takes what finds no room. */
-	struct device_queue_counters records[CARD_PORT_QUEUES];
-};
-
-struct card_function {
-	uint32_t nb_ports;
-	bool is_disabled; /* by its host */
-	bool pds[CARD_MAX_PDS];
-	bool pages[CARD_MAX_PAGES];
-	/* The last values taken from registers of plain memory. */
-	uint64_t plain_seen[CARD_MAX_PAGES][CARD_NB_PLAIN];
-	struct mem_table mem;
-	struct cq cqs[CARD_NB_CQS];
-	struct wq wqs[CARD_NB_WQS];
-	struct card_port ports[MODEL_MAX_PORTS_PER_FUNCTION];
-};
-
-/* RQs with an open CQE, see rx.is_listed. */
-#define CARD_MAX_OPEN 64
-struct card_wq_ref {
-	uint32_t fn, wq;
-};
+/* Memory regions. SGEs name a region by its key. */
+int card_mkey_create(uint32_t fn, uint32_t pdn,
+		     const struct card_memory *memory, uint32_t access,
+		     uint32_t *key);
+void card_mkey_destroy(uint32_t fn, uint32_t key);
 
 /*
- * The CQE that is being written. Its writer may be killed when the program can
- * see it and the card has not counted it yet: the queue may be another's.
+ * Queues. A ring is 4096-aligned and a power of two >= 4096 bytes, else
+ * -EPROTO. The card accepts doorbells for the queue from ring->process only.
+ * The memory of a completion queue must be zero, else a violation is recorded.
+ * A work queue is filled with 0xff, which shows what a driver forgets to write:
+ * an SQ when it is created, an RQ when its ring is registered, because a driver
+ * may write Rx WQEs before the RQ has an identifier.
  */
-struct card_posting {
-	bool is_active;
-	bool has_cqe; /* else a packet goes into the open CQE */
-	bool was_armed; /* the CQ, before */
-	uint32_t fn, wq; /* whose CQE */
-	uint32_t cq_pi; /* before */
-	uint32_t wq_ci; /* after */
-	uint32_t nb_open; /* packets in the open CQE, after */
-	uint32_t held_first; /* of the wq, after */
-	uint32_t held; /* not 0: it is not written but held, as this one */
-	bool is_posted; /* written and counted, whatever cq_pi says */
-	bool is_extra, is_bogus, is_wrong_owner; /* see struct inject_cqe */
+int card_wq_ring_fill(const struct card_memory *ring);
+int card_cq_create(uint32_t fn, uint32_t pdn, uint32_t page,
+		   const struct card_memory *ring, uint32_t *cq_id);
+void card_cq_destroy(uint32_t fn, uint32_t cq_id);
+int card_sq_create(uint32_t fn, uint32_t port, uint32_t pdn, uint32_t page,
+		   const struct card_memory *ring, uint32_t cq_id,
+		   uint32_t *sq_id);
+void card_sq_destroy(uint32_t fn, uint32_t sq_id);
+int card_rq_create(uint32_t fn, uint32_t port, uint32_t pdn, uint32_t page,
+		   const struct card_memory *ring, uint32_t cq_id,
+		   uint32_t *rq_id);
+void card_rq_destroy(uint32_t fn, uint32_t rq_id);
+
+/*
+ * Repair after a process was killed while it created or destroyed objects of a
+ * function. Between begin and end the kernel claims each object that it knows;
+ * card_claim() returns false if the object does not exist. card_claim_end()
+ * destroys all objects that were not claimed, and all references to objects that
+ * no longer exist.
+ */
+enum card_thing {
+	CARD_PD,
+	CARD_PAGE,
+	CARD_KEY,
+	CARD_CQ,
+	CARD_SQ,
+	CARD_RQ,
+};
+void card_claim_begin(void);
+bool card_claim(uint32_t fn, enum card_thing thing, uint32_t id);
+void card_claim_end(uint32_t fn);
+
+/* vPort. *tx_vp_offset is the value that every Tx WQE must contain. */
+int card_vport_enable_tx(uint32_t fn, uint32_t port, uint32_t pdn,
+			 uint32_t page, uint32_t *tx_vp_offset);
+void card_vport_disable_tx(uint32_t fn, uint32_t port);
+
+/* Rx steering, like "configure vPort Rx" version 2 (Linux mana.h). */
+struct card_steering {
+	bool rss_enable;
+	bool coalescing_enable; /* effective only with --coalesce */
+	uint32_t default_rq;
+	uint32_t table[CARD_RSS_TABLE_SIZE]; /* RQ ids */
+	uint8_t key[CARD_RSS_KEY_BYTES];
+};
+int card_vport_enable_rx(uint32_t fn, uint32_t port,
+			 const struct card_steering *steering);
+void card_vport_disable_rx(uint32_t fn, uint32_t port);
+
+/*
+ * The host disables or enables the function. While it is disabled, packets sent
+ * complete with CQE_TX_VF_DISABLED, received ones drop (rx_no_steering).
+ */
+void card_function_disable(uint32_t fn, bool is_disabled);
+
+/*
+ * MANA_FENCE_RQ (Linux mana_en.c mana_fence_rq): write an RX_OBJECT_FENCE CQE
+ * behind the CQEs of all packets received so far. It consumes no WQE.
+ */
+int card_rq_fence(uint32_t fn, uint32_t rq_id);
+/* The nth existing RQ of a port, by rising id. 0 or -ENOENT. */
+int card_port_rq(uint32_t fn, uint32_t port, uint32_t nth, uint32_t *rq_id);
+
+/*
+ * A store of size_bytes (4 or 8) to a doorbell page. Never fails: a store that
+ * the hardware would ignore is ignored and recorded. The card has processed the
+ * queue on return; in thread mode the store only marks the queue as pending.
+ */
+void card_doorbell(uint32_t fn, uint32_t page, uint32_t offset,
+		   uint64_t value, uint32_t size_bytes);
+
+/* Thread mode: process this process's pending queues; true if any. */
+bool card_run(uint32_t process);
+
+/* A doorbell page of plain memory (step, polled mode), as its user maps it. */
+struct card_page {
+	uint32_t fn, page;
+	const void *registers;
+};
+/* Whether a register has a new value. Needs no lock; may be outdated. */
+bool card_pages_rung(const struct card_page *pages, uint32_t nb);
+/*
+ * Read the registers and process the queues; returns the number of new register
+ * values. others: pages that another process polls. The card reads their RQ
+ * registers before it sends packets, but does not count them.
+ */
+uint32_t card_pages_run(const struct card_page *pages, uint32_t nb,
+			const struct card_page *others, uint32_t nb_others);
+/* A 32-bit register was written: its increments are lost in plain memory. */
+bool card_page_is_short_rung(const struct card_page *page);
+/*
+ * Addresses, sizes and ids of the n-th queue that a process has at a port, and
+ * of a memory region by its key. 0 or -ENOENT.
+ */
+struct card_place {
+	uint64_t addr, cq_addr;
+	uint32_t size_bytes, nb_cqes;
+	uint32_t id, cq_id;
+	uint32_t page;
+	uint32_t vp_offset;
+};
+int card_queue_place(uint32_t fn, uint32_t port, bool is_sq, uint32_t n,
+		     uint32_t process, struct card_place *place);
+int card_region_place(uint32_t fn, uint32_t key, uint64_t *addr,
+		      uint64_t *size_bytes);
+/* The kernel has set the register to 0: no work queue of the page uses it. */
+void card_page_cleared(uint32_t fn, uint32_t page, bool is_sq);
+bool card_page_has_queue(uint32_t fn, uint32_t page, bool is_sq);
+
+/* Do what is due now and announce later work with clock_due(), see clock.h. */
+void card_timers(uint64_t now_ns);
+/*
+ * An open coalesced completion is due: card_run() writes it. Polling threads
+ * ask this, as the clock's timer fires later. Needs no lock; may be outdated.
+ */
+bool card_is_due(void);
+
+/*
+ * The port's link. While it is down, its frames are lost and counted, and WQEs
+ * complete as if sent. False: the link was in this state already.
+ */
+bool card_link_set(uint32_t fn, uint32_t port, bool up);
+
+bool card_link_is_up(uint32_t fn, uint32_t port);
+
+/* A frame, in the calling process's memory, arrives from the port's wire. */
+void card_port_receive(uint32_t fn, uint32_t port, const void *frame,
+		       uint32_t len_bytes);
+
+/* Address and counters, for the kernel's answers and the report. */
+void card_port_mac(uint32_t fn, uint32_t port, uint8_t mac[6]);
+
+/*
+ * Frames are counted as they are on the wire: an LSO WQE counts as several
+ * frames, and a VLAN tag adds to the bytes. The sum over the queues of a port
+ * is the port's count. If the port uses the id of a queue again, the new queue
+ * continues its counters.
+ */
+struct card_queue_counters {
+	uint32_t id; /* CARD_NO_QUEUE: sum of queues without a record */
+	bool is_sq;
+	bool alive; /* exists now */
+	uint64_t packets, bytes, no_wqe, truncated, errors;
 };
 
-struct device {
-	uint32_t nb_functions;
-	bool is_armed; /* a fault may be injected: see inject_card.h */
-	bool is_watched; /* packets are counted: see watch.h */
-	struct card_posting posting;
-	uint32_t nb_open;
-	struct card_wq_ref open[CARD_MAX_OPEN];
-	uint64_t coalesce_due_ns; /* of the first of them */
-	/* Per process: first and last SQ with work, as fn * NB_WQS + index + 1. */
-	uint32_t pending_first[MODEL_MAX_PROCESSES];
-	uint32_t pending_last[MODEL_MAX_PROCESSES];
-	/* A frame being sent, and the segment that LSO cuts from it. */
-	_Alignas(64) uint8_t frame[CARD_HEADROOM_BYTES + CARD_FRAME_BYTES];
-	struct inject inject;
-	struct watch watch;
-	struct card_function functions[MODEL_MAX_FUNCTIONS];
+/* Tx error CQE types 33..42 by index type - 33. */
+#define CARD_NB_TX_ERRORS 10
+struct card_port_counters {
+	uint64_t rx_packets, rx_bytes, rx_no_wqe, rx_truncated;
+	uint64_t rx_no_steering; /* received while Rx or the function was disabled */
+	uint64_t rx_filtered; /* --enforce=dmac: other destination address */
+	uint64_t rx_link_down, tx_link_down; /* dropped: the link was down */
+	uint64_t rx_errors; /* bad Rx WQE or stopped queue */
+	uint64_t tx_packets, tx_bytes;
+	uint64_t tx_errors[CARD_NB_TX_ERRORS];
+	uint64_t tx_foreign_sa; /* source address not the vPort's, sent */
 };
-
-static inline struct card_function *
-card_function(uint32_t fn)
-{
-	struct device *card = segment_device();
-
-	return fn < card->nb_functions ? &card->functions[fn] : NULL;
-}
-
-static inline struct card_port *
-card_port(uint32_t fn, uint32_t port)
-{
-	struct card_function *f = card_function(fn);
-
-	return f != NULL && port < f->nb_ports ? &f->ports[port] : NULL;
-}
-
-/* Live queues by id, or NULL. */
-static inline struct cq *
-card_cq(struct card_function *f, uint32_t id)
-{
-	const uint32_t i = id - CARD_FIRST_CQ_ID;
-
-	return i < CARD_NB_CQS && f->cqs[i].is_alive ? &f->cqs[i] : NULL;
-}
-
-static inline struct wq *
-card_sq(struct card_function *f, uint32_t id)
-{
-	const uint32_t i = id - CARD_FIRST_SQ_ID;
-
-	return i < DEVICE_MAX_QUEUES && f->wqs[i].is_alive ? &f->wqs[i] : NULL;
-}
-
-static inline struct wq *
-card_rq(struct card_function *f, uint32_t id)
-{
-	const uint32_t i = id - CARD_FIRST_RQ_ID;
-	struct wq *rqs = &f->wqs[DEVICE_MAX_QUEUES];
-
-	return i < DEVICE_MAX_QUEUES && rqs[i].is_alive ? &rqs[i] : NULL;
-}
-
-/* device.c: a queue goes, whose owner is gone, and steering that leads to it. */
-void card_wq_end(struct card_function *f, struct wq *wq);
-
-static inline struct device_queue_counters *
-card_counters(struct card_function *f, const struct wq *wq)
-{
-	return &f->ports[wq->port].records[wq->counter];
-}
+void card_port_counters(uint32_t fn, uint32_t port,
+			struct card_port_counters *counters);
+/* Counters of the index-th queue that the port ever had; false past the end. */
+bool card_port_queue(uint32_t fn, uint32_t port, uint32_t index,
+		     struct card_queue_counters *counters);
 
 #endif /* MODEL_CARD_H */

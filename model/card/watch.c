@@ -7,7 +7,7 @@
 static struct watch *
 state(void)
 {
-	return &segment_device()->watch;
+	return &segment_card()->watch;
 }
 
 uint64_t
@@ -27,7 +27,7 @@ set_next(uint64_t *next, uint64_t nth)
 {
 	if (*next == 0 || nth < *next)
 		*next = nth;
-	segment_device()->is_watched = true;
+	segment_card()->is_watched = true;
 }
 
 void
@@ -45,7 +45,7 @@ watch_port(uint32_t fn, uint32_t port, uint64_t nth)
 void
 watch_nothing(void)
 {
-	struct device *card = segment_device();
+	struct card *card = segment_card();
 	uint32_t fn, port;
 
 	if (!card->is_watched)
@@ -54,7 +54,7 @@ watch_nothing(void)
 	for (fn = 0; fn < card->nb_functions; fn++)
 		for (port = 0; port < card->functions[fn].nb_ports; port++)
 			card->watch.port[fn][port].next = 0;
-	/* A stop that nobody has seen yet stays one. */
+	/* Keep a stop that the waiting command has not seen yet. */
 	card->is_watched = card->watch.is_paused;
 }
 
@@ -68,14 +68,14 @@ watch_packet(const struct wq *sq)
 	if (nb != watch->next && nb_port != watch->port[sq->fn][sq->port].next)
 		return false;
 	watch->is_paused = true;
-	clock_due(clock_now()); /* for who only looks at the clock */
+	clock_due(clock_now()); /* for threads that only watch the clock */
 	return true;
 }
 
 bool
 watch_go(void)
 {
-	struct device *card = segment_device();
+	struct card *card = segment_card();
 	uint32_t fn, i;
 
 	if (!card->watch.is_paused)
@@ -84,7 +84,7 @@ watch_go(void)
 	for (fn = 0; fn < card->nb_functions; fn++) {
 		struct card_function *f = &card->functions[fn];
 
-		for (i = 0; i < DEVICE_MAX_QUEUES; i++)
+		for (i = 0; i < CARD_MAX_QUEUES; i++)
 			if (f->wqs[i].is_alive && !card->watch.is_paused &&
 			    wq_posted_bytes(&f->wqs[i]) > 0)
 				engine_start(f, &f->wqs[i]);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Packets counted for who waits for the n-th: then the card stops between two
- * packets, until watch_go(). A packet is a WQE of an SQ. With the
- * machine's lock held; async-signal-safe.
+ * Count packets and stop the card after the n-th one, for commands that wait
+ * for it. The card stops between two packets, until watch_go() is called. A
+ * packet is a WQE of an SQ. Call these with the machine's lock held; they are
+ * async-signal-safe.
  */
 
 #ifndef MODEL_WATCH_H
@@ -16,24 +17,24 @@
 
 struct watch {
 	bool is_paused;
-	/* next 0: nobody waits. */
+	/* Stop after packet number next; 0: do not stop. */
 	uint64_t nb, next;
 	struct {
 		uint64_t nb, next;
 	} port[MODEL_MAX_FUNCTIONS][MODEL_MAX_PORTS_PER_FUNCTION];
 };
 
-/* Packets so far, as far as anybody watched. */
+/* Packets counted so far; the card counts only while a watch is set. */
 uint64_t watch_count_all(void);
 uint64_t watch_count(uint32_t fn, uint32_t port);
 
-/* Stop after the nth packet: the earliest counts. */
+/* Stop after the nth packet. Of several requests the earliest applies. */
 void watch_all(uint64_t nth);
 void watch_port(uint32_t fn, uint32_t port, uint64_t nth);
-/* Forget what was asked for. */
+/* Cancel all requests. */
 void watch_nothing(void);
 
-/* Go on if the card has stopped. True: it has stopped again. */
+/* Continue if the card has stopped. True: it has stopped again. */
 bool watch_go(void);
 
 #endif /* MODEL_WATCH_H */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * System calls to the real machine.
+ * System calls to the real kernel.
  *
- * The preload library interposes open(), close(), fstat() and others, so the
- * kernel side must not reach them through libc: it would meet itself. These
- * are also async-signal-safe. They return a negative errno.
+ * The preload library interposes open(), close(), fstat() and other functions
+ * of libc, so the kernel side uses direct system calls instead. They are
+ * async-signal-safe and return a negative errno.
  */
 
 #ifndef MODEL_HOST_H
@@ -22,8 +22,9 @@
 #include <unistd.h>
 
 /*
- * The result of a syscall(). errno is left alone: a function of libc that went
- * well does not touch it, whatever had to be asked behind it.
+ * The result of a syscall(), as a negative errno. Preserves errno: a libc
+ * function that succeeds must not change it, although its interposed version
+ * makes other system calls.
  */
 #define host_long(call)                                 \
 	__extension__({                                 \
@@ -62,7 +63,7 @@ host_unlink(const char *path)
 	return host_result(syscall(SYS_unlinkat, AT_FDCWD, path, 0));
 }
 
-/* The same below a folder that is open. */
+/* The same, relative to an open folder. */
 static inline int
 host_openat(int dir, const char *path, int flags, mode_t mode)
 {

@@ -5,21 +5,21 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "card.h"
 #include "clock.h"
-#include "device.h"
 #include "fault.h"
 #include "life.h"
 #include "machine.h"
 #include "script.h"
 #include "segment.h"
 
-/* With the lock. */
+/* With the lock held. */
 static void
 run_timers(void)
 {
 	const uint64_t now = clock_take();
 
-	device_timers(now);
+	card_timers(now);
 	life_timers(now);
 	script_due();
 }
@@ -48,7 +48,7 @@ sleep_ns(uint64_t ns)
 		.tv_nsec = (long)(ns % 1000000000u),
 	};
 
-	/* A kernel at work does not look for signals. */
+	/* Kernel calls are not interrupted by signals here. */
 	while (syscall(SYS_nanosleep, &left, &left) < 0 && errno == EINTR)
 		;
 }

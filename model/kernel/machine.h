@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * What the machine does by itself as time goes by.
- */
+/* Work of the machine that depends on time. */
 
 #ifndef MODEL_MACHINE_H
 #define MODEL_MACHINE_H
@@ -10,22 +8,22 @@
 #include <stdbool.h>
 
 /*
- * Do what is due: the card's timers and the scenario. After each doorbell and
- * kernel call, in the device thread's loop, and by the launcher. Without the
- * machine's lock; async-signal-safe. Cheap when nothing is due.
+ * Do what is due: the card's timers and the scenario. Called after each
+ * doorbell and kernel call, in the device thread's loop, and by the launcher,
+ * without the machine's lock. Async-signal-safe. Cheap if nothing is due.
  */
 void machine_tick(void);
 
 /*
- * Step mode, where machine_tick() does nothing: do what is due, and when the
- * machine is idle move the clock to it. False when nothing is.
+ * Step mode, where machine_tick() does nothing: do what is due; if the machine
+ * is idle, advance the clock to the next timer first. False if nothing is due.
  */
 bool machine_step(bool is_idle);
 
 /*
- * A slow host: take the time that the kernel call of this thread takes. At its
- * end, without the lock, before machine_tick(). Virtual time goes on and
- * nobody sleeps.
+ * A slow host: spend the configured time of this thread's kernel call. Called
+ * at its end, without the lock, before machine_tick(). Virtual time is
+ * advanced; no thread sleeps.
  */
 void machine_slow(void);
 

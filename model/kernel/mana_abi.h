@@ -18,7 +18,7 @@
 
 struct mana_abi_create_cq {
 	uint64_t buf_addr;
-	/* From here on only newer libraries. */
+	/* From here on in newer libraries only. */
 	uint16_t flags;
 	uint16_t reserved0;
 	uint32_t reserved1;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * Requests to a running machine. They need no help of its launcher: all state
- * is in the segment.
- */
+/* Requests to a running machine, through the segment, not its launcher. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,24 +8,13 @@
 #include <string.h>
 
 #include "command.h"
-#include "config.h"
-#include "ctl.h"
 #include "kernel.h"
+#include "launcher.h"
 #include "mem.h"
-#include "options.h"
 #include "report.h"
 #include "rundir.h"
 #include "segment.h"
 #include "trace.h"
-
-static void
-leave(void)
-{
-	segment_lock();
-	segment_process_release(model_self);
-	segment_unlock();
-	segment_detach();
-}
 
 static int
 print_report(void)
@@ -74,10 +60,10 @@ ctl_run(const char *name, char **request)
 
 	if (ret == 0)
 		ret = segment_attach(path);
-	/* Dead, or not quite there. */
+	/* The machine is dead, or not set up yet. */
 	if (ret == 0 && (!segment_process_alive(SEGMENT_LAUNCHER) ||
 			 !kernel_is_made())) {
-		leave();
+		segment_leave();
 		ret = -ENOENT;
 	}
 	if (ret != 0) {
@@ -89,6 +75,6 @@ ctl_run(const char *name, char **request)
 	trace_open();
 	ret = strcmp(request[0], "report") == 0 && request[1] == NULL ?
 		      print_report() : run_command(request);
-	leave();
+	segment_leave();
 	return ret;
 }

@@ -11,14 +11,11 @@
 #include <dirent.h>
 
 #include "clock.h"
-#include "idle.h"
-#include "ledger.h"
+#include "launcher.h"
 #include "segment.h"
+#include "violation_log.h"
 
-/*
- * A program that has not rung a doorbell yet is starting: more of its time is
- * its own than that of one that polls.
- */
+/* A program without a doorbell yet is still starting: it computes more. */
 #define POLL_NS	 (CLOCK_IDLE_MS * UINT64_C(1000000))
 #define START_NS (10 * POLL_NS)
 #define MAX_DEPTH 64
@@ -28,7 +25,7 @@ struct tree {
 	bool has_running;
 };
 
-/* CPU time of all threads of a process, in ns. */
+/* CPU time of a process, over all threads, in ns. */
 static uint64_t
 cpu_time(pid_t pid)
 {
@@ -41,7 +38,7 @@ cpu_time(pid_t pid)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* R runs, or would like to; D waits for a disk: proc(5). */
+/* R: running or runnable; D: waits for a disk (proc(5)). */
 static bool
 thread_is_running(pid_t pid, pid_t tid)
 {
@@ -109,11 +106,11 @@ look_at(pid_t pid, struct tree *tree, int depth)
 static bool
 has_rung(void)
 {
-	const struct ledger *ledger = segment_ledger();
+	const struct violation_log *log = segment_violation_log();
 	uint64_t n = 0;
 
-	for (int i = 0; i < LEDGER_NB_DOORBELLS; i++)
-		n += ledger->doorbells[i];
+	for (int i = 0; i < NB_DOORBELL_COUNTS; i++)
+		n += log->doorbells[i];
 	return n != 0;
 }
 
@@ -125,7 +122,7 @@ idle_programs_wait(void)
 	struct tree tree = { 0 };
 
 	look_at(getpid(), &tree, 0);
-	/* A process that has ended takes its time with it. */
+	/* The sum falls when a process ends. */
 	if (nb_events != seen_events || tree.cpu_ns < seen_cpu_ns) {
 		seen_events = nb_events;
 		seen_cpu_ns = tree.cpu_ns;

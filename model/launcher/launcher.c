@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * mana-model: makes a machine, runs a program on it, watches, switches off.
- */
+/* mana-model: create a machine, run a program, watch it, switch it off. */
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,56 +11,42 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backend.h"
 #include "capture.h"
 #include "child.h"
 #include "clock.h"
-#include "config.h"
-#include "ctl.h"
-#include "file_check.h"
-#include "idle.h"
-#include "inhabitants.h"
-#include "join.h"
 #include "kernel.h"
-#include "ledger.h"
+#include "launcher.h"
 #include "machine.h"
-#include "making.h"
-#include "options.h"
-#include "outlet.h"
-#include "relay.h"
+#include "processes.h"
 #include "replay.h"
 #include "report.h"
 #include "segment.h"
+#include "violation_log.h"
 
 #define EXIT_FATAL_VIOLATION 3
-#define EXIT_DIFFERS 4 /* from what is replayed */
+#define EXIT_DIFFERS 4 /* the replay had differences */
 #define TICK_MS 100
 
-/* Everything the launcher holds; zero is "not there". */
+/* All resources of the launcher; zero: not acquired. */
 struct launcher {
 	struct options options;
-	struct making making;
+	struct machine_setup setup;
 	struct relay relay;
 	struct pollfd *fds;
 	uint32_t nb_fds;
 	struct child child;
-	bool was_aborted; /* the program, for a violation seen in here */
+	/* The program was aborted for a violation found in the launcher. */
+	bool was_aborted;
 	uint64_t last_tick_ms;
 };
 
 enum { FD_SIGNALS, FD_KICK, NB_OWN_FDS };
 
-static void
-list_violations(void)
-{
-	for (int v = 0; v < NB_VIOLATIONS; v++)
-		printf("%-24s %s\n", violation_name((enum violation)v),
-		       violation_meaning((enum violation)v));
-}
-
 static int
 make_pollfds(struct launcher *l)
 {
-	l->nb_fds = NB_OWN_FDS + outlets_pollfds(NULL);
+	l->nb_fds = NB_OWN_FDS + backends_pollfds(NULL);
 	l->fds = calloc(l->nb_fds, sizeof(*l->fds));
 	if (l->fds == NULL) {
 		options_complain("no memory");
@@ -71,7 +54,7 @@ make_pollfds(struct launcher *l)
 	}
 	l->fds[FD_SIGNALS].fd = l->relay.fd;
 	l->fds[FD_SIGNALS].events = POLLIN;
-	l->fds[FD_KICK].fd = l->making.kick_fd;
+	l->fds[FD_KICK].fd = l->setup.kick_fd;
 	l->fds[FD_KICK].events = POLLIN;
 	return 0;
 }
@@ -80,7 +63,7 @@ static void
 take_signals(struct launcher *l)
 {
 	if (relay_signals(&l->relay, &l->child))
-		l->last_tick_ms = 0; /* now */
+		l->last_tick_ms = 0; /* run it at once */
 }
 
 static void
@@ -88,11 +71,11 @@ drain_kicks(const struct launcher *l)
 {
 	char bytes[512];
 
-	while (read(l->making.kick_fd, bytes, sizeof(bytes)) == sizeof(bytes))
+	while (read(l->setup.kick_fd, bytes, sizeof(bytes)) == sizeof(bytes))
 		;
 }
 
-/* A violation that the launcher itself met has no program to abort. */
+/* Abort the program for a violation that the launcher has found. */
 static void
 check_fatal(struct launcher *l)
 {
@@ -101,7 +84,7 @@ check_fatal(struct launcher *l)
 	if (l->was_aborted)
 		return;
 	segment_lock();
-	is_fatal = segment_ledger()->is_fatal;
+	is_fatal = segment_violation_log()->is_fatal;
 	segment_unlock();
 	if (!is_fatal)
 		return;
@@ -109,7 +92,7 @@ check_fatal(struct launcher *l)
 	child_signal(&l->child, SIGABRT);
 }
 
-/* Every 100 ms, and when a child has ended. */
+/* Run every 100 ms, and when a child has ended. */
 static void
 tick(struct launcher *l)
 {
@@ -123,7 +106,7 @@ tick(struct launcher *l)
 	check_fatal(l);
 }
 
-/* How long nothing is due. */
+/* The time until the next timer. */
 static struct timespec
 idle_time(void)
 {
@@ -146,28 +129,28 @@ watch(struct launcher *l)
 		struct timespec idle = idle_time();
 		int nb;
 
-		outlets_pollfds(l->fds + NB_OWN_FDS);
+		backends_pollfds(l->fds + NB_OWN_FDS);
 		nb = ppoll(l->fds, l->nb_fds, &idle, NULL);
 		if (nb > 0) {
 			if (l->fds[FD_SIGNALS].revents != 0)
 				take_signals(l);
 			if (l->fds[FD_KICK].revents != 0)
 				drain_kicks(l);
-			outlets_receive(l->fds + NB_OWN_FDS);
+			backends_receive(l->fds + NB_OWN_FDS);
 		}
 		/*
-		 * Whose doorbell or call has moved virtual time does what is
-		 * due then, at that place; we do it where we have moved it.
+		 * A doorbell or call that advances virtual time does what is
+		 * due; the launcher does so only after advancing the clock.
 		 */
 		if (!segment_clock()->is_virtual || idle.tv_nsec == 0)
 			machine_tick();
-		outlets_transmit();
-		outlets_tick();
+		backends_transmit();
+		backends_tick();
 		tick(l);
 	}
 }
 
-/* What the machine has to tell, once nobody runs on it any more. */
+/* Write the report. All processes of the machine have ended. */
 static void
 tell(struct launcher *l, int *status)
 {
@@ -191,10 +174,9 @@ check_files(const struct options *options)
 {
 	if (file_check("--report", options->report) != 0 ||
 	    file_check("--trace", options->config.trace) != 0 ||
-	    file_check("--scenario", options->scenario) != 0 ||
-	    file_check("replay", options->replay) != 0)
+	    file_check("--scenario", options->scenario) != 0)
 		return -1;
-	/* Before the work is done, not after. */
+	/* Check this before the run, not after it. */
 	return options->report == NULL ? 0 : report_check(options->report);
 }
 
@@ -205,13 +187,12 @@ run(struct launcher *l)
 
 	if (check_files(&l->options) != 0)
 		return OPTIONS_EXIT_OWN_ERROR;
-	if (making_read(&l->making, &l->options) != 0 ||
-	    relay_open(&l->relay) != 0 ||
-	    making_machine(&l->making, &l->options) != 0 ||
+	if (relay_open(&l->relay) != 0 ||
+	    machine_setup_make(&l->setup, &l->options) != 0 ||
 	    make_pollfds(l) != 0)
 		return OPTIONS_EXIT_OWN_ERROR;
-	machine_tick(); /* what is to be before the program */
-	ret = child_start(&l->child, l->options.program, l->making.run_dir,
+	machine_tick(); /* scenario lines that precede the program */
+	ret = child_start(&l->child, l->options.program, l->setup.run_dir,
 			  &l->relay.program_mask);
 	if (ret != 0) {
 		options_complain("cannot start %s: %s",
@@ -219,30 +200,31 @@ run(struct launcher *l)
 		return OPTIONS_EXIT_OWN_ERROR;
 	}
 	watch(l);
-	/* On guard to the end: whoever ends a test kills us amid this. */
-	child_end_all(&l->child, l->making.guardian.pid);
-	join_end_all();
-	inhabitants_end(l->making.run_dir, false); /* of launchers that were killed */
+	/*
+	 * Keep the guardian to the end: a test runner may kill the launcher
+	 * here.
+	 */
+	processes_end(l->setup.run_dir, &l->child);
 	kernel_reclaim_dead();
-	outlets_transmit(); /* the last ones */
+	backends_transmit(); /* the last frames */
 	capture_finish();
 	status = child_exit_status(&l->child);
 	segment_lock();
 	if (replay_finish() > 0)
 		status = EXIT_DIFFERS;
-	if (segment_ledger()->is_fatal)
+	if (segment_violation_log()->is_fatal)
 		status = EXIT_FATAL_VIOLATION;
 	segment_unlock();
 	tell(l, &status);
 	return status;
 }
 
-/* Takes a half-made one too. */
+/* Accepts a partly created one. */
 static void
 destroy(struct launcher *l)
 {
-	outlets_close();
-	making_undo(&l->making);
+	backends_close();
+	machine_setup_undo(&l->setup);
 	free(l->fds);
 }
 
@@ -251,30 +233,19 @@ act(struct launcher *l)
 {
 	int status;
 
-	switch (l->options.action) {
-	case OPTIONS_HELP:
-		options_help();
-		return 0;
-	case OPTIONS_LIST_VIOLATIONS:
-		list_violations();
-		return 0;
-	case OPTIONS_CTL:
+	if (l->options.action == OPTIONS_CTL)
 		return ctl_run(l->options.config.name, l->options.program);
-	case OPTIONS_JOIN:
+	if (l->options.action == OPTIONS_JOIN)
 		return join_run(&l->options);
-	case OPTIONS_WRONG:
-		return OPTIONS_EXIT_OWN_ERROR;
-	case OPTIONS_RUN:
-		break;
-	}
 	status = run(l);
 	destroy(l);
 	return status;
 }
 
 /*
- * A test that is killed cannot end what it has started. Ours alone, not of the
- * program. The guardian does the rest.
+ * For tests: a killed test cannot end the launcher, so the kernel does it when
+ * the parent ends. This setting is not for the program; remove it from the
+ * environment. The guardian does the rest.
  */
 static void
 end_with_parent(void)
@@ -284,7 +255,7 @@ end_with_parent(void)
 
 	if (wanted != NULL && strcmp(wanted, "1") == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		/* It may have ended just before that. */
+		/* The parent may have ended just before. */
 		if (getppid() != parent)
 			raise(SIGKILL);
 	}

@@ -7,14 +7,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "launcher.h"
 #include "options.h"
-#include "scenario.h"
 #include "script.h"
 
-/* Any file that is no scenario is soon found out. */
+/* Limit for files that are no scenario. */
 #define MAX_LINES 100000u
 
-/* Blanks and comments off; a '#' begins one where a word could begin. */
+/* Remove blanks at the ends and a comment: '#' at the start of a word. */
 static char *
 strip(char *line)
 {
@@ -40,7 +40,7 @@ take_line(const char *path, uint32_t number, char *line, size_t length)
 	char message[256] = "";
 
 	if (strlen(line) != length) {
-		options_complain("%s:%u: there is a zero byte: a scenario is "
+		options_complain("%s:%u: the line has a zero byte: a scenario is "
 				 "text", path, number);
 		return -1;
 	}
@@ -50,6 +50,14 @@ take_line(const char *path, uint32_t number, char *line, size_t length)
 	if (script_add(line, number, false, message, sizeof(message)) == 0)
 		return 0;
 	options_complain("%s:%u: %s", path, number, message);
+	return -1;
+}
+
+static int
+cannot_read(const char *path)
+{
+	options_complain("cannot read the scenario %s: %s; give --scenario a "
+			 "readable file", path, strerror(errno));
 	return -1;
 }
 
@@ -71,12 +79,8 @@ take_lines(const char *path, FILE *file)
 			ret = take_line(path, number, line, (size_t)length);
 		}
 	}
-	if (ret == 0 && !feof(file)) {
-		options_complain("cannot read the scenario %s: %s; give "
-				 "--scenario a file that you may read", path,
-				 strerror(errno));
-		ret = -1;
-	}
+	if (ret == 0 && !feof(file))
+		ret = cannot_read(path);
 	free(line);
 	return ret;
 }
@@ -89,13 +93,9 @@ scenario_load(const char *path)
 	int ret;
 
 	file = fopen(path, "re");
-	if (file == NULL) {
-		options_complain("cannot read the scenario %s: %s; give "
-				 "--scenario a file that you may read", path,
-				 strerror(errno));
-		return -1;
-	}
-	/* Without end, and getline() would wait or never see a line. */
+	if (file == NULL)
+		return cannot_read(path);
+	/* Refuse devices: getline() would wait or read without end. */
 	if (fstat(fileno(file), &st) == 0 && S_ISCHR(st.st_mode)) {
 		options_complain("the scenario %s is a device: give a file",
 				 path);

@@ -7,16 +7,16 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "attach.h"
 #include "doorbell.h"
 #include "fds.h"
 #include "host.h"
 #include "kernel.h"
-#include "ledger.h"
 #include "nl_socket.h"
+#include "preload.h"
 #include "replay.h"
 #include "segment.h"
 #include "trace.h"
+#include "violation_log.h"
 
 static pthread_mutex_t attach_mutex = PTHREAD_MUTEX_INITIALIZER;
 static bool is_attached;
@@ -28,7 +28,7 @@ event_file_opened(int fd, bool is_async)
 	fds_set(fd, is_async ? FD_ASYNC : FD_CHANNEL);
 }
 
-/* The child of a fork() is a new process, should it ever use the machine. */
+/* After fork() the child attaches, as a new process, if it uses the machine. */
 static void
 after_fork(void)
 {
@@ -44,7 +44,7 @@ attach(const char *run_dir)
 	static bool is_prepared;
 	int rc;
 
-	/* Other processes of the machine reach into this one's queues. */
+	/* Let other processes of the machine access this one's queues. */
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 	rc = model != NULL ? segment_register_self() : segment_attach(run_dir);
 	if (rc < 0)
@@ -83,8 +83,8 @@ attach_machine(void)
 		rc = attach(run_dir);
 		if (rc < 0) {
 			has_failed = true;
-			ledger_log("pid %d cannot join the machine in %s: %s",
-				   getpid(), run_dir, strerror(-rc));
+			model_log("pid %d cannot join the machine in %s: %s",
+				  getpid(), run_dir, strerror(-rc));
 		} else {
 			__atomic_store_n(&is_attached, true, __ATOMIC_RELEASE);
 		}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Runs what doorbells of this process's queues have left to do. The stores
- * themselves only note it and wake this thread. Or, in polled mode, looks for it.
+ * The device thread. In thread mode doorbells mark queues as pending and wake
+ * it to process them. In polled mode it polls the doorbell pages.
  */
 
 #include <errno.h>
@@ -12,32 +12,32 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "device.h"
-#include "device_thread.h"
+#include "card.h"
 #include "kernel.h"
 #include "machine.h"
-#include "plain_pages.h"
-#include "quiet.h"
+#include "polled_pages.h"
+#include "preload.h"
+#include "process_lock.h"
 #include "segment.h"
 
 #define IDLE_MS 1000
 #define IDLE_LOOKS 100000u
 #define STACK_BYTES ((size_t)256 << 10)
 
-static pid_t started_by; /* threads do not survive fork() */
+static pid_t started_by; /* a child of fork() has no device thread */
 
 static void *
 run(void *arg)
 {
 	(void)arg;
 	pthread_setname_np(pthread_self(), "mana-device");
-	/* Every signal is the program's business, and blocked from birth. */
+	/* All signals are for the program and blocked here from the start. */
 	for (;;) {
 		uint32_t seen = kernel_kick_count(model_self);
 		bool has_worked;
 
 		segment_lock_masked();
-		has_worked = device_run(model_self);
+		has_worked = card_run(model_self);
 		segment_unlock_masked();
 		machine_tick();
 		if (!has_worked)
@@ -46,7 +46,7 @@ run(void *arg)
 	return NULL;
 }
 
-/* Nobody can tell how long the program will be silent: other threads may go on. */
+/* After long idle time, let other threads use the core. */
 static void
 rest(uint32_t nb_idle)
 {
@@ -64,10 +64,10 @@ run_polled(void *arg)
 	(void)arg;
 	pthread_setname_np(pthread_self(), "mana-device");
 	for (;;) {
-		nb_idle = plain_pages_run(false) != 0 ? 0 : nb_idle + 1;
-		if (device_is_due()) {
+		nb_idle = polled_pages_run(false) != 0 ? 0 : nb_idle + 1;
+		if (card_is_due()) {
 			segment_lock_masked();
-			device_run(model_self);
+			card_run(model_self);
 			segment_unlock_masked();
 		}
 		machine_tick();
@@ -77,7 +77,7 @@ run_polled(void *arg)
 	return NULL;
 }
 
-/* Where the thread may run: not only where the program's thread may. */
+/* Set the thread's cores: not just those of the program's thread. */
 static int
 place(pthread_attr_t *attr)
 {
@@ -116,16 +116,16 @@ start(void)
 int
 device_thread_start(void)
 {
-	uint64_t mask = quiet_enter();
+	uint64_t mask = signals_block_all();
 	int ret = 0;
 
-	quiet_lock(QUIET_THREAD);
+	process_lock(PROCESS_LOCK_THREAD);
 	if (started_by != getpid()) {
-		ret = start(); /* with the mask of this moment */
+		ret = start(); /* with the present signal mask */
 		if (ret == 0)
 			started_by = getpid();
 	}
-	quiet_unlock(QUIET_THREAD);
-	quiet_leave(mask);
+	process_unlock(PROCESS_LOCK_THREAD);
+	signals_restore_all(mask);
 	return ret;
 }

@@ -6,15 +6,14 @@
 
 #include <rdma/ib_user_verbs.h>
 
-#include "attach.h"
 #include "events.h"
 #include "fds.h"
 #include "host.h"
 #include "kernel.h"
 #include "preload.h"
-#include "quiet.h"
+#include "process_lock.h"
 
-/* Event files in epoll sets of this process; more are left as they are. */
+/* Maximum of event files in epoll sets; further ones are not corrected. */
 #define NB_WATCHES 1024
 struct watch {
 	bool used;
@@ -23,7 +22,7 @@ struct watch {
 };
 
 static struct watch watches[NB_WATCHES];
-static uint32_t nb_watches; /* one more than the highest ever used */
+static uint32_t nb_watches; /* highest used index + 1 */
 
 static bool
 is_at_end(int fd)
@@ -31,7 +30,7 @@ is_at_end(int fd)
 	return fds_kind(fd) == FD_CHANNEL && kernel_channel_is_dead(fd);
 }
 
-/* core/uverbs_main.c ib_uverbs_event_read(): waits, and then refuses. */
+/* core/uverbs_main.c ib_uverbs_event_read(): waits, then fails. */
 static ssize_t
 read_too_little(int fd)
 {
@@ -63,15 +62,15 @@ events_read(int fd, void *buf, size_t nb_bytes)
 	if (nb_bytes < record)
 		return read_too_little(fd);
 	rc = host_read(fd, buf, record);
-	/* More than one: who was killed over it has left one, too. */
+	/* There may be several end bytes: a killed process has left one. */
 	if (rc <= 0 || (size_t)rc == record)
 		return rc;
-	/* It came to its end while we waited. Others may wait, too. */
+	/* The end came while waiting. Write the byte back for other waiters. */
 	host_write(fd, end, sizeof(end));
 	return -EIO;
 }
 
-/* Whether a device of the machine has ever gone. */
+/* Whether a device of the machine was ever removed. */
 static bool
 has_ends(void)
 {
@@ -128,7 +127,7 @@ free_watch(void)
 	for (uint32_t i = 0; i < NB_WATCHES; i++) {
 		if (i == nb_watches)
 			nb_watches++;
-		/* Those of closed files are for the taking. */
+		/* Entries of closed files are free. */
 		if (!watches[i].used || fds_kind(watches[i].fd) != FD_CHANNEL)
 			return &watches[i];
 	}
@@ -143,8 +142,8 @@ events_watch(int epoll, int op, int fd, const struct epoll_event *event)
 
 	if (fds_kind(fd) != FD_CHANNEL)
 		return;
-	mask = quiet_enter();
-	quiet_lock(QUIET_WATCHES);
+	mask = signals_block_all();
+	process_lock(PROCESS_LOCK_WATCHES);
 	watch = find_watch(epoll, fd);
 	if (op == EPOLL_CTL_DEL) {
 		if (watch != NULL)
@@ -156,8 +155,8 @@ events_watch(int epoll, int op, int fd, const struct epoll_event *event)
 			*watch = (struct watch){ true, epoll, fd,
 						 event->data.u64 };
 	}
-	quiet_unlock(QUIET_WATCHES);
-	quiet_leave(mask);
+	process_unlock(PROCESS_LOCK_WATCHES);
+	signals_restore_all(mask);
 }
 
 static bool
@@ -166,13 +165,13 @@ watch_is_at_end(int epoll, uint64_t data)
 	bool found = false;
 	uint64_t mask;
 
-	mask = quiet_enter();
-	quiet_lock(QUIET_WATCHES);
+	mask = signals_block_all();
+	process_lock(PROCESS_LOCK_WATCHES);
 	for (uint32_t i = 0; i < nb_watches && !found; i++)
 		found = watches[i].used && watches[i].epoll == epoll &&
 			watches[i].data == data && is_at_end(watches[i].fd);
-	quiet_unlock(QUIET_WATCHES);
-	quiet_leave(mask);
+	process_unlock(PROCESS_LOCK_WATCHES);
+	signals_restore_all(mask);
 	return found;
 }
 

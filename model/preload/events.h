@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Event files as the kernel's: one record for each read(), and the end of a
- * completion channel whose device is gone. The file is a FIFO, which knows no
- * POLLERR: at its end it is readable for ever, and what the program is told of
- * that is put right here.
+ * The kernel's semantics of event files: one record per read(), and the end of
+ * a completion channel after removal of its device. The file is a FIFO, which
+ * cannot report POLLERR: after the end it stays readable, and these functions
+ * correct the results that the program sees.
  */
 
 #ifndef MODEL_EVENTS_H
@@ -16,23 +16,23 @@
 #include <sys/epoll.h>
 #include <sys/types.h>
 
-/* read() of an event file: bytes or -errno. */
+/* read() of an event file. Bytes or -errno. */
 ssize_t events_read(int fd, void *buf, size_t nb_bytes);
 
 /*
- * Whether poll() has something to tell at once, without waiting. Cheap as long
- * as no device of the machine has ever gone; as are those below.
+ * Whether poll() must return at once. This and the functions below are cheap
+ * until the first removal of a device.
  */
 bool events_poll_is_due(struct pollfd *fds, nfds_t nb_fds);
-/* What poll() has found, as it is to be told: the new result. */
+/* Correct the results of poll(); returns the new result. */
 int events_poll_done(struct pollfd *fds, nfds_t nb_fds, int rc);
 
-/* poll(): the result of the real one, put right. */
+/* poll(), with corrected results. */
 int events_poll(struct pollfd *fds, nfds_t nb_fds, int timeout);
 
-/* After an epoll_ctl() that went well. */
+/* Call after a successful epoll_ctl(). */
 void events_watch(int epoll, int op, int fd, const struct epoll_event *event);
-/* What epoll_wait() has found, its result being rc, which is returned. */
+/* Correct the events of an epoll_wait() that returned rc; returns rc. */
 int events_epoll_done(int epoll, struct epoll_event *events, int rc);
 
 #endif /* MODEL_EVENTS_H */

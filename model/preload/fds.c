@@ -6,10 +6,10 @@
 
 #include "fds.h"
 
-#define NB_FDS 65536u /* higher ones are left to the real kernel */
+#define NB_FDS 65536u /* higher descriptors are not emulated */
 
 static uint8_t kinds[NB_FDS];
-static uint32_t nb_used; /* one more than the highest ever set */
+static uint32_t nb_used; /* highest set descriptor + 1 */
 static pid_t owner;
 
 enum fd_kind

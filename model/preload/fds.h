@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * Which descriptors of this process are emulated ones. Lookups take no lock
- * and cost one load for a descriptor of no interest.
- */
+/* Emulated descriptors. Lookup takes no lock; other descriptors cost a load. */
 
 #ifndef MODEL_FDS_H
 #define MODEL_FDS_H
@@ -30,8 +27,8 @@ fds_is_netlink(enum fd_kind kind)
 }
 
 /*
- * Kind of a descriptor of this process. A child made by vfork() or clone(),
- * which may share our memory, has none.
+ * Kind of a descriptor of this process. A child of vfork() or clone(), which
+ * may share memory with its parent, has none.
  */
 enum fd_kind fds_kind(int fd);
 
@@ -42,13 +39,13 @@ fds_is_event(enum fd_kind kind)
 }
 
 void fds_set(int fd, enum fd_kind kind);
-/* Call for each known descriptor in the range. */
+/* Call the function for each emulated descriptor in the range. */
 void fds_for_each(unsigned int first, unsigned int last,
 		  void (*visit)(int fd, enum fd_kind kind, void *arg),
 		  void *arg);
 /*
- * In the child: what it inherited is no concern of the machine's, except for
- * netlink sockets, which it may use in the parent's place (daemons do).
+ * Call in the child: forget inherited descriptors, except for netlink sockets,
+ * which the child may use instead of its parent (daemons do).
  */
 void fds_after_fork(void);
 

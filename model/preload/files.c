@@ -6,16 +6,16 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "attach.h"
 #include "doorbell.h"
+#include "fault.h"
 #include "fds.h"
 #include "files.h"
-#include "fault.h"
 #include "host.h"
 #include "kernel.h"
 #include "machine.h"
 #include "nl_socket.h"
-#include "plain_pages.h"
+#include "polled_pages.h"
+#include "preload.h"
 #include "segment.h"
 #include "verbs_trace.h"
 
@@ -60,7 +60,7 @@ files_is_anothers_context(int fd)
 	if (fd < 0 || host_identity(fd, &dev, &ino) < 0 ||
 	    !attach_is_candidate(dev))
 		return false;
-	/* Of many files of that file system it is one: by the name it has. */
+	/* Check the name, since the file system has many other files. */
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	rc = host_readlinkat(AT_FDCWD, link, path, sizeof(path) - 1);
 	if (rc < 0)
@@ -69,7 +69,7 @@ files_is_anothers_context(int fd)
 	return strstr(path, "/fd/ctx-") != NULL;
 }
 
-/* Whatever other threads close, the context stays while we work. */
+/* Keep the context while this call runs, even if another thread closes fd. */
 static int
 hold(int fd)
 {
@@ -113,7 +113,7 @@ check_mmap(int context, size_t length, int flags, off_t offset)
 	machine_tick();
 	if (rc < 0)
 		return rc;
-	/* ib_uverbs_mmap() looks for the device before the driver's checks. */
+	/* ib_uverbs_mmap() checks the device before the driver's checks. */
 	if (kernel_context_is_dead(context))
 		return -EIO;
 	if (offset != 0 || length != (size_t)sysconf(_SC_PAGESIZE) ||
@@ -132,19 +132,19 @@ map_page(int context, int fd, void **addr, size_t length, int flags,
 	rc = check_mmap(context, length, flags, offset);
 	if (rc < 0)
 		return rc;
-	if (config_is_plain(segment_config()))
-		return plain_pages_map(addr, context, fd, length, flags);
+	if (config_polls_doorbells(segment_config()))
+		return polled_pages_map(addr, context, fd, length, flags);
 	rc = doorbell_map(addr, context, length);
 	if (rc < 0)
 		return rc;
 	/*
-	 * The trap has its page. Now the page becomes one of the context's
-	 * file, so that it keeps the context alive as a real mapping does.
+	 * The trap knows the page. Map the context's file there, which keeps
+	 * the context alive like a real mapping.
 	 */
 	rc = syscall(SYS_mmap, *addr, length, PROT_NONE, MAP_SHARED | MAP_FIXED,
 		     fd, 0L);
 	if (rc != -1 && (flags & MAP_FIXED) != 0 && *addr != wanted)
-		rc = -1; /* elsewhere than asked for: not modelled */
+		rc = -1; /* not at the requested address: not modelled */
 	if (rc == -1) {
 		doorbell_unmap(*addr, length);
 		return -ENOMEM;
@@ -195,7 +195,7 @@ count_same(int fd, enum fd_kind kind, void *arg)
 		same->nb_others++;
 }
 
-/* What a descriptor was, to be told to the kernel side once it is closed. */
+/* A descriptor being closed, to report to the kernel side afterwards. */
 struct closing {
 	enum fd_kind kind;
 	int context;
@@ -210,7 +210,7 @@ begin_close(int fd, struct closing *closing)
 	closing->same = (struct same_file){ .fd = fd };
 	if (closing->kind == FD_CONTEXT) {
 		closing->context = files_context(fd);
-		/* Now, or others that look for the dead find it left behind. */
+		/* Report now, before others treat the context as leaked. */
 		if (closing->context >= 0)
 			kernel_context_released(closing->context, true);
 	}
@@ -264,7 +264,7 @@ files_duplicated(int fd, int newfd)
 {
 	enum fd_kind kind = fds_kind(fd);
 
-	/* A netlink socket's answers wait under one number only. */
+	/* Netlink duplicates are not emulated: answers queue by descriptor. */
 	if (kind == FD_CONTEXT || fds_is_event(kind))
 		fds_set(newfd, kind);
 }

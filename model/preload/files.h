@@ -15,15 +15,12 @@
 /* open() of the node of a function. */
 int files_open(int node, int flags);
 
-/*
- * The context behind a descriptor, also one that another process passed to
- * this one; -1 when there is none.
- */
+/* The context of a descriptor, also of a passed one; -1: none. */
 int files_context(int fd);
 
 /*
- * Whether it is a context's file that this process knows nothing of: one that
- * it inherited or was passed. Joins no machine, async-signal-safe.
+ * Whether fd is a context's file that this process inherited or was passed
+ * without attaching. Does not attach; async-signal-safe.
  */
 bool files_is_anothers_context(int fd);
 
@@ -34,15 +31,15 @@ ssize_t files_write(int context, int fd, const void *buf, size_t nb_bytes);
 /* mmap() of a context: its doorbell page. */
 int files_mmap(int context, int fd, void **addr, size_t length, int flags,
 	       off_t offset);
-/* munmap(): false when the range is none of ours and nothing was done. */
+/* munmap(). False: the range has no emulated page, and nothing was done. */
 bool files_munmap(void *addr, size_t length);
 
-/* close() of a descriptor of these kinds, really closing it. */
+/* close() of an emulated descriptor. */
 int files_close(int fd);
-/* Before fd is closed by other means (dup2, close_range). */
+/* Call before fd is closed in another way (dup2, close_range). */
 void files_forget(int fd);
 
-/* newfd was made a duplicate of fd. */
+/* newfd has become a duplicate of fd. */
 void files_duplicated(int fd, int newfd);
 
 #endif /* MODEL_FILES_H */

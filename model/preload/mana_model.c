@@ -4,21 +4,21 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "attach.h"
+#include "card.h"
 #include "command.h"
-#include "device.h"
 #include "fault.h"
 #include "inject.h"
 #include "kernel.h"
-#include "ledger.h"
 #include "machine.h"
 #include "mana_model.h"
-#include "plain_pages.h"
-#include "plain_queues.h"
-#include "quiet.h"
+#include "polled_pages.h"
+#include "preload.h"
+#include "process_lock.h"
 #include "segment.h"
+#include "verbs.h"
+#include "violation_log.h"
 
-/* Hits are counted from the last arming. */
+/* Hits are counted from the last mana_model_fault_arm(). */
 static uint64_t hits_at_arming;
 
 static void
@@ -104,13 +104,13 @@ has_port(uint32_t fn, uint32_t port)
 int
 mana_model_port(uint32_t fn, uint32_t port, struct mana_model_port *to)
 {
-	struct device_port_counters from;
+	struct card_port_counters from;
 	uint32_t i;
 
 	if (!attach_machine() || !has_port(fn, port))
 		return -ENODEV;
 	segment_lock();
-	device_port_counters(fn, port, &from);
+	card_port_counters(fn, port, &from);
 	segment_unlock();
 	memset(to, 0, sizeof(*to));
 	to->rx_packets = from.rx_packets;
@@ -119,7 +119,7 @@ mana_model_port(uint32_t fn, uint32_t port, struct mana_model_port *to)
 	to->rx_truncated = from.rx_truncated;
 	to->tx_packets = from.tx_packets;
 	to->tx_bytes = from.tx_bytes;
-	for (i = 0; i < DEVICE_NB_TX_ERRORS; i++)
+	for (i = 0; i < CARD_NB_TX_ERRORS; i++)
 		to->tx_errors += from.tx_errors[i];
 	return 0;
 }
@@ -127,20 +127,20 @@ mana_model_port(uint32_t fn, uint32_t port, struct mana_model_port *to)
 uint64_t
 mana_model_violations(const char *name)
 {
-	const struct ledger *ledger;
+	const struct violation_log *log;
 	uint64_t count = 0;
 	uint32_t i;
 
 	if (!attach_machine())
 		return 0;
 	segment_lock();
-	ledger = segment_ledger();
+	log = segment_violation_log();
 	if (name == NULL)
-		count = ledger->nb_violations;
-	for (i = 0; name != NULL && i < ledger->nb_rows; i++)
-		if (strcmp(violation_name(ledger->rows[i].violation),
+		count = log->nb_violations;
+	for (i = 0; name != NULL && i < log->nb_rows; i++)
+		if (strcmp(violation_name(log->rows[i].violation),
 			   name) == 0)
-			count += ledger->rows[i].count;
+			count += log->rows[i].count;
 	segment_unlock();
 	return count;
 }
@@ -172,14 +172,14 @@ int
 mana_model_queue(uint32_t fn, uint32_t port, bool is_tx, uint32_t n,
 		 struct mana_model_queue *queue)
 {
-	struct device_place place;
+	struct card_place place;
 	uint64_t mask;
 	int rc;
 
 	if (!attach_machine())
 		return -ENODEV;
 	segment_lock();
-	rc = device_queue_place(fn, port, is_tx, n, model_self, &place);
+	rc = card_queue_place(fn, port, is_tx, n, model_self, &place);
 	segment_unlock();
 	if (rc < 0)
 		return rc;
@@ -194,11 +194,11 @@ mana_model_queue(uint32_t fn, uint32_t port, bool is_tx, uint32_t n,
 	};
 	if (segment_config()->mode != MODEL_MODE_STEP)
 		return 0;
-	mask = quiet_enter();
-	quiet_lock(QUIET_STEP);
-	queue->doorbells = plain_pages_registers(fn, place.page);
-	quiet_unlock(QUIET_STEP);
-	quiet_leave(mask);
+	mask = signals_block_all();
+	process_lock(PROCESS_LOCK_STEP);
+	queue->doorbells = polled_pages_registers(fn, place.page);
+	process_unlock(PROCESS_LOCK_STEP);
+	signals_restore_all(mask);
 	return 0;
 }
 
@@ -211,7 +211,7 @@ mana_model_region(uint32_t fn, uint32_t key, uint64_t *addr,
 	if (!attach_machine())
 		return -ENODEV;
 	segment_lock();
-	rc = device_region_place(fn, key, addr, size_bytes);
+	rc = card_region_place(fn, key, addr, size_bytes);
 	segment_unlock();
 	return rc;
 }
@@ -227,7 +227,7 @@ mana_model_by_hand(bool by_hand)
 		return -EINVAL;
 	segment_lock();
 	is_by_hand = by_hand;
-	plain_by_hand(by_hand);
+	polled_queues_by_hand(by_hand);
 	segment_unlock();
 	return 0;
 }
@@ -244,20 +244,20 @@ mana_model_step(void)
 		return -EINVAL;
 	if (is_by_hand)
 		return -EBUSY;
-	mask = quiet_enter();
-	quiet_lock(QUIET_STEP);
-	nb_taken = plain_pages_run(true);
+	mask = signals_block_all();
+	process_lock(PROCESS_LOCK_STEP);
+	nb_taken = polled_pages_run(true);
 	if (machine_step(nb_taken == 0) && nb_taken == 0)
 		nb_taken = 1;
-	quiet_unlock(QUIET_STEP);
-	quiet_leave(mask);
+	process_unlock(PROCESS_LOCK_STEP);
+	signals_restore_all(mask);
 	return (int)nb_taken;
 }
 
 uint64_t
 mana_model_traps(void)
 {
-	return attach_machine() ? segment_ledger()->nb_traps : 0;
+	return attach_machine() ? segment_violation_log()->nb_traps : 0;
 }
 
 uint64_t

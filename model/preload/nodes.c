@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "attach.h"
 #include "kernel.h"
 #include "nodes.h"
+#include "preload.h"
 
 #define FOLDER "/dev/infiniband"
 #define NODES FOLDER "/uverbs"
@@ -21,7 +21,7 @@ starts_with(const char *path, const char *start)
 	return strncmp(path, start, strlen(start)) == 0;
 }
 
-/* As the kernel writes it: no sign, no leading zeros, nothing behind it. */
+/* A number as the kernel writes it: no sign, leading zero or suffix. */
 static bool
 read_number(const char *text, uint32_t *number)
 {
@@ -58,6 +58,15 @@ nodes_find(const char *path)
 		return NODES_NONE;
 	}
 	return kernel_uverbs_find(number) < 0 ? NODES_NONE : (int)number;
+}
+
+bool
+nodes_is_hidden(const char *path)
+{
+	if (path == NULL || (!starts_with(path, FOLDER "/") &&
+			     !starts_with(path, BY_NUMBER)))
+		return false;
+	return nodes_find(path) == NODES_NONE && attach_machine();
 }
 
 uint64_t

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The preloaded surface, part 1: open, close, dup, ioctl, write, mmap. No logic:
- * each function asks whether the thing is emulated, and either calls the
- * emulation or the next definition.
+ * Interposed functions, part 1: open, close, dup, ioctl, write, mmap. Each
+ * calls the emulation for an emulated file, else the next definition.
  */
 
-/* Both names of each function are defined here: the headers must not alias. */
+/* Both names of each function are defined here: headers must not alias them. */
 #undef _FILE_OFFSET_BITS
 #undef _FORTIFY_SOURCE
 
@@ -20,7 +19,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "attach.h"
 #include "doorbell.h"
 #include "fault.h"
 #include "fds.h"
@@ -31,7 +29,7 @@
 #include "preload.h"
 #include "sysfs_path.h"
 
-/* Result of the emulation as that of a C library function. */
+/* Convert the emulation's result to that of a C library function. */
 static int
 result(int rc)
 {
@@ -60,68 +58,35 @@ open_node(int node, int flags)
 		va_end(args);                                           \
 	}
 
+/* next: the arguments of the next definition, for files of the real kernel. */
+#define DEFINE_OPEN_WITH(name, parameters, get_mode, next)              \
+	MODEL_EXPORT int name parameters;                               \
+	int name parameters                                             \
+	{                                                               \
+		char to[SYSFS_PATH_BYTES];                              \
+		int node = nodes_find(path), rc;                        \
+		get_mode                                                \
+									\
+		if (node != NODES_NONE)                                 \
+			return open_node(node, flags);                  \
+		rc = sysfs_open(&path, flags, to);                      \
+		if (rc != SYSFS_GO_ON)                                  \
+			return result(rc);                              \
+		return MODEL_REAL(name) next;                           \
+	}
+
 #define DEFINE_OPEN(name)                                               \
-	MODEL_EXPORT int name(const char *path, int flags, ...);        \
-	int name(const char *path, int flags, ...)                      \
-	{                                                               \
-		char to[SYSFS_PATH_BYTES];                              \
-		int node = nodes_find(path), rc;                        \
-		OPEN_MODE(mode, flags)                                  \
-									\
-		if (node != NODES_NONE)                                 \
-			return open_node(node, flags);                  \
-		rc = sysfs_open(&path, flags, to);                      \
-		if (rc != SYSFS_GO_ON)                                  \
-			return result(rc);                              \
-		return MODEL_REAL(name)(path, flags, mode);             \
-	}
-
+	DEFINE_OPEN_WITH(name, (const char *path, int flags, ...),      \
+			 OPEN_MODE(mode, flags), (path, flags, mode))
 #define DEFINE_OPENAT(name)                                             \
-	MODEL_EXPORT int name(int dir, const char *path, int flags, ...); \
-	int name(int dir, const char *path, int flags, ...)             \
-	{                                                               \
-		char to[SYSFS_PATH_BYTES];                              \
-		int node = nodes_find(path), rc;                        \
-		OPEN_MODE(mode, flags)                                  \
-									\
-		if (node != NODES_NONE)                                 \
-			return open_node(node, flags);                  \
-		rc = sysfs_open(&path, flags, to);                      \
-		if (rc != SYSFS_GO_ON)                                  \
-			return result(rc);                              \
-		return MODEL_REAL(name)(dir, path, flags, mode);        \
-	}
-
-/* What _FORTIFY_SOURCE makes of an open() without a mode. */
+	DEFINE_OPEN_WITH(name, (int dir, const char *path, int flags, ...), \
+			 OPEN_MODE(mode, flags), (dir, path, flags, mode))
+/* The _FORTIFY_SOURCE variants without a mode. */
 #define DEFINE_OPEN_2(name)                                             \
-	MODEL_EXPORT int name(const char *path, int flags);             \
-	int name(const char *path, int flags)                           \
-	{                                                               \
-		char to[SYSFS_PATH_BYTES];                              \
-		int node = nodes_find(path), rc;                        \
-									\
-		if (node != NODES_NONE)                                 \
-			return open_node(node, flags);                  \
-		rc = sysfs_open(&path, flags, to);                      \
-		if (rc != SYSFS_GO_ON)                                  \
-			return result(rc);                              \
-		return MODEL_REAL(name)(path, flags);                   \
-	}
-
+	DEFINE_OPEN_WITH(name, (const char *path, int flags), , (path, flags))
 #define DEFINE_OPENAT_2(name)                                           \
-	MODEL_EXPORT int name(int dir, const char *path, int flags);    \
-	int name(int dir, const char *path, int flags)                  \
-	{                                                               \
-		char to[SYSFS_PATH_BYTES];                              \
-		int node = nodes_find(path), rc;                        \
-									\
-		if (node != NODES_NONE)                                 \
-			return open_node(node, flags);                  \
-		rc = sysfs_open(&path, flags, to);                      \
-		if (rc != SYSFS_GO_ON)                                  \
-			return result(rc);                              \
-		return MODEL_REAL(name)(dir, path, flags);              \
-	}
+	DEFINE_OPEN_WITH(name, (int dir, const char *path, int flags), , \
+			 (dir, path, flags))
 
 DEFINE_OPEN(open)
 DEFINE_OPEN(open64)
@@ -201,7 +166,7 @@ dup3(int fd, int newfd, int flags)
 	return rc;
 }
 
-/* Commands of fcntl() take nothing, an int or a pointer: all fit a pointer. */
+/* fcntl() has no argument, an int or a pointer: all fit a pointer. */
 #define DEFINE_FCNTL(name)                                              \
 	MODEL_EXPORT int name(int fd, int cmd, ...);                    \
 	int name(int fd, int cmd, ...)                                  \
@@ -264,7 +229,7 @@ write(int fd, const void *buf, size_t nb_bytes)
 	if (context >= 0)
 		rc = files_write(context, fd, buf, nb_bytes);
 	else if (kind == FD_NONE && files_is_anothers_context(fd))
-		rc = -EACCES; /* and no bytes for its doorbell page */
+		rc = -EACCES; /* do not store bytes to its doorbell page */
 	else
 		return MODEL_REAL(write)(fd, buf, nb_bytes);
 	if (rc >= 0)

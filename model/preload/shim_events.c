@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * The preloaded surface, part 4: waiting for event files. Reading them is in
- * shim_net.c, with the other files that read() is about.
- */
+/* Interposed functions, part 4: waiting for events. read(): shim_net.c. */
 
-/* The C library's fortified headers redirect what is defined here. */
+/* The C library's fortified headers redirect functions defined here. */
 #undef _FORTIFY_SOURCE
 
 #include <poll.h>
@@ -14,7 +11,7 @@
 #include "events.h"
 #include "preload.h"
 
-/* ppoll() and epoll_pwait() are in signals_interpose.c: they have masks, too. */
+/* ppoll() and epoll_pwait(), which have masks: signals_interpose.c. */
 MODEL_EXPORT int
 poll(struct pollfd *fds, nfds_t nb_fds, int timeout)
 {

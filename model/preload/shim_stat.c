@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The preloaded surface, part 2: what files look like. The nodes of the
- * modelled devices are character devices that no file system has; an open
- * uverbs file is a character device too, whatever it is in the run folder.
+ * Interposed functions, part 2: file status. Nodes of modelled devices are
+ * character devices that exist in no file system. An open uverbs file appears
+ * as a character device, too, although it is a regular file in the run folder.
  */
 
-/* Both names of each function are defined here: the headers must not alias. */
+/* Both names of each function are defined here: headers must not alias them. */
 #undef _FILE_OFFSET_BITS
 #undef _FORTIFY_SOURCE
 
@@ -17,7 +17,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "attach.h"
 #include "fds.h"
 #include "files.h"
 #include "kernel.h"
@@ -37,7 +36,7 @@
 		}                                                       \
 	} while (0)
 
-/* N of the uverbs file behind a descriptor, or NODES_NONE. */
+/* N of the uverbs<N> that a descriptor has open, or NODES_NONE. */
 static int
 node_of_fd(int fd)
 {
@@ -134,7 +133,7 @@ DEFINE_XSTAT(__lxstat64, lstat64, stat64)
 DEFINE_FXSTAT(__fxstat, fstat, stat)
 DEFINE_FXSTAT(__fxstat64, fstat64, stat64)
 
-/* Newer kernels take NULL for "", the declaration of statx() does not. */
+/* Newer kernels accept NULL for "", but the declaration of statx() does not. */
 static int
 names_nothing(const char *path)
 {

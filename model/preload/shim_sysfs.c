@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The preloaded surface, part 5: what else takes a path in /sys. The C library
- * does not call itself through the names that are defined here, so that
- * fopen() and opendir() are there besides open().
+ * Interposed functions, part 5: others with a path in /sys. fopen() and
+ * opendir() of the C library do not call the interposed open().
  */
 
-/* Both names of each function are defined here: the headers must not alias. */
+/* Both names of each function are defined here: headers must not alias them. */
 #undef _FILE_OFFSET_BITS
 #undef _FORTIFY_SOURCE
 
@@ -23,7 +22,7 @@
 #include "preload.h"
 #include "sysfs_path.h"
 
-/* For the mode of fopen(): r, r+ and so on. */
+/* Flags for a mode of fopen(): r, r+ and so on. */
 static int
 flags_of(const char *mode)
 {
@@ -106,7 +105,7 @@ readlinkat(int dir, const char *path, char *buf, size_t len)
 	return MODEL_REAL(readlinkat)(dir, sysfs_path(path, to), buf, len);
 }
 
-/* The name is that of /sys again, if it was asked for one. */
+/* For a path in /sys the result is a path in /sys again. */
 MODEL_EXPORT char *
 realpath(const char *path, char *resolved)
 {
@@ -146,7 +145,7 @@ __realpath_chk(const char *path, char *resolved, size_t size)
 DEFINE_ACCESS(eaccess)
 DEFINE_ACCESS(euidaccess)
 
-/* ls -l asks for them. */
+/* ls -l calls these. */
 #define DEFINE_GETXATTR(name)                                           \
 	MODEL_EXPORT ssize_t name(const char *path, const char *attr,   \
 				  void *value, size_t size)             \

@@ -7,14 +7,15 @@
 #include <string.h>
 #include <sys/file.h>
 
-#include "attach.h"
 #include "host.h"
 #include "kernel.h"
+#include "kernel_version.h"
+#include "nodes.h"
+#include "preload.h"
 #include "segment.h"
 #include "sysfs_path.h"
-#include "traits.h"
 
-/* Folders that have devices of both machines. */
+/* Folders with devices of both machines. */
 static const char *const shared[] = {
 	"/sys/class/net", "/sys/class/infiniband", "/sys/class/infiniband_verbs",
 	"/sys/bus/pci/devices", "/sys/bus/pci/drivers", "/sys/devices",
@@ -29,7 +30,7 @@ exists(const char *path)
 		       STATX_TYPE, &stx) == 0;
 }
 
-/* The shared folder a path is in or is; *rest is what follows, "" or "/...". */
+/* The shared folder that path is or is in; *rest is "" or "/...". */
 static const char *
 shared_folder(const char *path, const char **rest)
 {
@@ -54,6 +55,9 @@ is_only_slashes(const char *rest)
 	return rest[strspn(rest, "/")] == '\0';
 }
 
+/* A path that exists on no host and cannot be created. */
+static const char nowhere[] = "/proc/self/no-node-of-the-modelled-machine";
+
 const char *
 sysfs_path(const char *path, char buf[SYSFS_PATH_BYTES])
 {
@@ -61,10 +65,12 @@ sysfs_path(const char *path, char buf[SYSFS_PATH_BYTES])
 	char device[SYSFS_PATH_BYTES];
 	size_t len;
 
+	if (nodes_is_hidden(path))
+		return nowhere;
 	if (folder == NULL)
 		return path;
 	if (is_only_slashes(rest)) {
-		/* Without such hardware the real machine lacks the folder. */
+		/* A host without such hardware does not have the folder. */
 		if (exists(folder))
 			return path;
 	} else {
@@ -81,9 +87,9 @@ sysfs_path(const char *path, char buf[SYSFS_PATH_BYTES])
 	return buf;
 }
 
-/* ---- folders of both ---- */
+/* ---- shared folders ---- */
 
-/* A link in the folder for each entry of from. */
+/* Create a link in the folder for each entry of from. */
 static void
 link_all(int folder, const char *from)
 {
@@ -105,7 +111,7 @@ link_all(int folder, const char *from)
 		host_close(fd);
 }
 
-/* Links to what is gone. */
+/* Remove dangling links. */
 static void
 unlink_dead(const char *path)
 {
@@ -130,7 +136,10 @@ sysfs_folder(const char *path, char buf[SYSFS_PATH_BYTES])
 	char ours[SYSFS_PATH_BYTES];
 	int fd;
 
-	/* Below /sys/devices are many things besides devices. */
+	/* The nodes' folder cannot be listed. */
+	if (nodes_find(path) == NODES_FOLDER)
+		return nowhere;
+	/* /sys/devices has other files besides devices. */
 	if (folder == NULL || !is_only_slashes(rest) ||
 	    strcmp(folder, "/sys/devices") == 0 || !exists(folder))
 		return sysfs_path(path, buf);
@@ -171,7 +180,7 @@ sysfs_name(char *path)
 
 /* ---- attributes ---- */
 
-/* The netdev whose attribute a path in the run folder is. */
+/* Find the netdev to which an attribute in the run folder belongs. */
 static bool
 netdev_of(const char *path, struct kernel_netdev *netdev)
 {
@@ -188,8 +197,8 @@ netdev_of(const char *path, struct kernel_netdev *netdev)
 }
 
 /*
- * Attributes that give EINVAL when they are read, though they can be opened
- * (Linux net/core/net-sysfs.c carrier_show(), speed_show(), duplex_show()).
+ * Attributes that can be opened, but give EINVAL when read (Linux
+ * net/core/net-sysfs.c carrier_show(), speed_show(), duplex_show()).
  */
 static bool
 is_unreadable(const char *path)
@@ -206,7 +215,7 @@ is_unreadable(const char *path)
 	    !netdev_of(path, &netdev))
 		return false;
 	return !netdev.is_up || (strcmp(end, "/carrier") != 0 &&
-				 !kernel_traits()->has_link_settings);
+				 !kernel_version()->has_link_settings);
 }
 
 int
@@ -216,12 +225,12 @@ sysfs_open(const char **path, int flags, char buf[SYSFS_PATH_BYTES])
 	bool is_moved = to != *path;
 
 	*path = to;
-	if (to == NULL)
+	if (to == NULL || to == nowhere)
 		return SYSFS_GO_ON;
-	/* Writing does nothing here; "ip" and "ethtool" do. */
+	/* Attributes cannot be written; use ip(8) and ethtool(8). */
 	if (is_moved && (flags & O_ACCMODE) != O_RDONLY)
 		return -EACCES;
-	/* An epoll file can be opened, polled and stat'ed, and gives EINVAL. */
+	/* An epoll file opens, polls, has a status, and reads as EINVAL. */
 	if (is_unreadable(to))
 		return host_result(syscall(SYS_epoll_create1,
 					   flags & O_CLOEXEC));

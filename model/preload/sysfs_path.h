@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * /sys as programs of the machine see it: what belongs to modelled devices
- * lies in the run folder, all else is the real one. Only absolute paths that
- * begin with /sys/ are looked at; all is cheap for others.
+ * /sys for programs of the machine: files of modelled devices are in the run
+ * folder, all others are the real ones. Nodes of RDMA devices that only the
+ * host has do not exist. Only absolute paths that begin with /sys/ or with the
+ * nodes' folders are translated; for others these functions are cheap.
  */
 
 #ifndef MODEL_SYSFS_PATH_H
@@ -15,22 +16,19 @@
 
 #define SYSFS_PATH_BYTES (MODEL_MAX_PATH + 256)
 
-/* Where path really is: path itself, or in buf. */
+/* The real path: path itself, or a path in buf. */
 const char *sysfs_path(const char *path, char buf[SYSFS_PATH_BYTES]);
 /*
- * The same for a folder that is to be listed, or gone to: one that has devices
- * of both machines is made of links to them, as they are now.
+ * The same for a folder to list or to enter. For a folder with devices of both
+ * machines, this creates a folder of links to the present ones.
  */
 const char *sysfs_folder(const char *path, char buf[SYSFS_PATH_BYTES]);
 
-/*
- * Before path is opened: SYSFS_GO_ON with *path changed where needed, or the
- * result, a descriptor or -errno.
- */
+/* Before open(): SYSFS_GO_ON, *path translated; or a descriptor or -errno. */
 #define SYSFS_GO_ON (-4095)
 int sysfs_open(const char **path, int flags, char buf[SYSFS_PATH_BYTES]);
 
-/* A path in the run folder as programs call it: the other way round. */
+/* Translate a path in the run folder back to the program's view. */
 bool sysfs_name(char *path);
 
 #endif /* MODEL_SYSFS_PATH_H */

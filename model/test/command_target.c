@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What commands do their work on: ports 1 and 2, N packets from the one to the
- * other, and what came of them, printed.
+ * Target program for tests of commands: sends N packets from port 1 to port 2
+ * and prints the completions and data.
  *
- * usage: command_target [--wait] [--run LINE]... N NB_TX NB_RX
- * NB_TX, NB_RX: so many completions are waited for. Before any of it: "ready"
- * and, with --wait, until a line comes on stdin.
+ * usage: command_target [--wait] [--run LINE]... N NB_TX NB_RX NB_TX, NB_RX:
+ * number of completions to wait for. First it prints "ready" and, with --wait,
+ * waits for a line on stdin.
  */
 
 #include <stdio.h>
 
 #include "hw.h"
-#include "verbs_rig.h"
+#include "verbs_fixture.h"
 
 #define FRAME_BYTES 64u
 
-static struct vrig ports[2];
+static struct fixture ports[2];
 
 static const uint8_t *
-next_slot(const struct vrig_queue *q, uint32_t *owner, uint32_t *lap)
+next_slot(const struct fx_queue *q, uint32_t *owner, uint32_t *lap)
 {
 	const uint8_t *cqe = q->cq_ring +
-			     q->cq_head % VRIG_NB_CQE * HW_CQE_BYTES;
+			     q->cq_head % FX_NB_CQE * HW_CQE_BYTES;
 
 	*owner = hw_le32(cqe + HW_CQE_TRAILER_OFF) >> HW_CQE_OWNER_S;
-	*lap = q->cq_head / VRIG_NB_CQE & HW_CQE_OWNER_M;
+	*lap = q->cq_head / FX_NB_CQE & HW_CQE_OWNER_M;
 	return cqe;
 }
 
 static void
-print_cqe(const struct vrig_queue *q, const uint8_t *cqe, bool is_tx)
+print_cqe(const struct fx_queue *q, const uint8_t *cqe, bool is_tx)
 {
 	const uint32_t trailer = hw_le32(cqe + HW_CQE_TRAILER_OFF);
 
@@ -45,15 +45,15 @@ print_cqe(const struct vrig_queue *q, const uint8_t *cqe, bool is_tx)
 		printf("s");
 }
 
-/* nb are waited for; what is there besides is printed too. */
+/* Wait for nb completions; print these and any further ones. */
 static void
-print_queue(const char *name, struct vrig_queue *q, uint32_t nb, bool is_tx)
+print_queue(const char *name, struct fx_queue *q, uint32_t nb, bool is_tx)
 {
 	const uint8_t *cqe;
 	uint32_t owner, lap;
 
 	printf("%s", name);
-	for (; nb > 0 && (cqe = vrig_cqe(q)) != NULL; nb--)
+	for (; nb > 0 && (cqe = fx_cqe(q)) != NULL; nb--)
 		print_cqe(q, cqe, is_tx);
 	if (nb > 0)
 		printf(" missing");
@@ -69,7 +69,7 @@ print_queue(const char *name, struct vrig_queue *q, uint32_t nb, bool is_tx)
 	printf("\n");
 }
 
-/* The sum over all kinds is what there is of all. */
+/* Check that the sum over all kinds is the total. */
 static unsigned long long
 injected(uint32_t port, bool is_tx)
 {
@@ -90,11 +90,11 @@ injected(uint32_t port, bool is_tx)
 static int
 traffic(uint32_t n, uint32_t nb_tx, uint32_t nb_rx)
 {
-	struct vrig *a = &ports[0], *b = &ports[1];
+	struct fixture *a = &ports[0], *b = &ports[1];
 	struct ibv_pd *pd;
 	uint32_t i;
 
-	if (vrig_up(a, 0, 1, 1, 1) != 0 || vrig_up(b, 0, 2, 1, 1) != 0) {
+	if (fx_up(a, 0, 1, 1, 1) != 0 || fx_up(b, 0, 2, 1, 1) != 0) {
 		perror("bring-up");
 		return 1;
 	}
@@ -105,15 +105,15 @@ traffic(uint32_t n, uint32_t nb_tx, uint32_t nb_rx)
 		if (pd != NULL)
 			ibv_dealloc_pd(pd);
 	}
-	vrig_fill(b, &b->rx[0], 32);
+	fx_fill(b, &b->rx[0], 32);
 	memset(a->buf, 0xff, 12);
 	for (i = 0; i < n; i++)
-		vrig_send(a, &a->tx[0], 0, FRAME_BYTES);
+		fx_send(a, &a->tx[0], 0, FRAME_BYTES);
 	print_queue("tx", &a->tx[0], nb_tx, true);
 	print_queue("rx", &b->rx[0], nb_rx, false);
 	printf("injected %llu %llu\n", injected(0, true), injected(1, false));
-	vrig_close(a);
-	vrig_close(b);
+	fx_close(a);
+	fx_close(b);
 	return 0;
 }
 

@@ -1,36 +1,42 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Each row of the tables of what a verb refuses: how it is produced, and the
- * errno at each age of kernel.
+ * Tables of verb errors: how to cause each, and its errno in each kernel
+ * version.
  */
 
 #ifndef MODEL_TEST_ERROR_CASES_H
 #define MODEL_TEST_ERROR_CASES_H
 
 #include "uverbs_calls.h"
-#include "verbs_rig.h"
+#include "verbs_fixture.h"
 
 enum { AGE_7_2, AGE_6_12, AGE_6_2, NB_AGES };
 extern uint32_t error_age;
 
-/* The rig is open on port 1; what is left is taken down. Gives the errno. */
+/*
+ * Runs with the fixture open on port 1, and returns the errno. The caller
+ * closes the fixture.
+ */
 struct error_case {
 	const char *what;
-	int (*run)(struct vrig *rig);
+	int (*run)(struct fixture *fx);
 	int expected[NB_AGES];
 };
 #define SAME(error) { error, error, error }
 
-/* Each ends with an entry without a name. */
+/* Each ends with an entry whose name is NULL. */
 extern const struct error_case errors_memory[]; /* open, PD, MR */
 extern const struct error_case errors_cq_wq[];
-extern const struct error_case errors_old_libmana[]; /* its own, up to 48 */
+/* libmana's own, up to version 48. */
+extern const struct error_case errors_old_libmana[];
 extern const struct error_case errors_qp[];
 extern const struct error_case errors_rss[];
 extern const struct error_case errors_objects[]; /* handles, references */
 
-/* errno of a verb that returns a pointer; what it gave is destroyed. */
+/*
+ * errno of a verb that returns a pointer; destroys the object that it returned.
+ */
 #define ERRNO_OF(verb, destroy)                             \
 	__extension__({                                     \
 		__auto_type made_ = (errno = 0, (verb));    \
@@ -40,13 +46,13 @@ extern const struct error_case errors_objects[]; /* handles, references */
 		error_;                                     \
 	})
 
-/* Allocators whose rings are all at one place, and the usual ones again. */
-void errors_ring_at(struct vrig *rig, void *where);
-#define ELSEWHERE ((void *)0x10000) /* nothing is mapped there */
+/* Let allocators return rings at this address; back to the usual allocators. */
+void errors_ring_at(struct fixture *fx, void *where);
+#define ELSEWHERE ((void *)0x10000) /* unmapped */
 
-/* Without the right to lock memory, and 64 KiB of it. */
-void errors_limit_memory(struct vrig *rig);
-/* The next call of this name fails. */
+/* Remove CAP_IPC_LOCK and set RLIMIT_MEMLOCK to 64 KiB. */
+void errors_limit_memory(struct fixture *fx);
+/* Make the next call of this name fail. */
 void errors_fail(const char *call, int error);
 
 #endif /* MODEL_TEST_ERROR_CASES_H */

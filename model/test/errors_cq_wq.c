@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* create_cq, create_wq, tables of WQs, and their ends. */
+/* Errors of CQs, WQs and indirection tables: create and destroy. */
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -8,28 +8,28 @@
 #include "error_cases.h"
 
 static int
-cq_of(struct vrig *rig, int nb, int vector)
+cq_of(struct fixture *fx, int nb, int vector)
 {
-	return ERRNO_OF(ibv_create_cq(rig->ctx, nb, NULL, NULL, vector),
+	return ERRNO_OF(ibv_create_cq(fx->ctx, nb, NULL, NULL, vector),
 			ibv_destroy_cq);
 }
 
 static int
-cq_without_entries(struct vrig *rig)
+cq_without_entries(struct fixture *fx)
 {
-	return cq_of(rig, 0, 0);
+	return cq_of(fx, 0, 0);
 }
 
 static int
-cq_of_too_high_vector(struct vrig *rig)
+cq_of_too_high_vector(struct fixture *fx)
 {
-	assert_int_equal(cq_of(rig, 64, rig->ctx->num_comp_vectors - 1), 0);
-	return cq_of(rig, 64, rig->ctx->num_comp_vectors);
+	assert_int_equal(cq_of(fx, 64, fx->ctx->num_comp_vectors - 1), 0);
+	return cq_of(fx, 64, fx->ctx->num_comp_vectors);
 }
 
-/* Without libmana, which up to 48 has a limit of its own. */
+/* Without libmana, which has its own limit up to version 48. */
 static int
-cq_by_hand(struct vrig *rig, uint32_t nb, uint32_t uhw_bytes)
+cq_by_hand(struct fixture *fx, uint32_t nb, uint32_t uhw_bytes)
 {
 	const size_t bytes = (size_t)nb * 64 + 4096;
 	uint64_t uhw[4] = { 0 };
@@ -42,7 +42,7 @@ cq_by_hand(struct vrig *rig, uint32_t nb, uint32_t uhw_bytes)
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(ring, MAP_FAILED);
 	uhw[0] = (uintptr_t)ring;
-	uhw[2] = uhw_bytes > 16; /* something where nobody knows a field */
+	uhw[2] = uhw_bytes > 16; /* a non-zero byte in an unknown field */
 	call = new_call(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE);
 	add(&call, UVERBS_ATTR_CREATE_CQ_HANDLE, 0, 0);
 	add(&call, UVERBS_ATTR_CREATE_CQ_CQE, 4, nb);
@@ -52,33 +52,33 @@ cq_by_hand(struct vrig *rig, uint32_t nb, uint32_t uhw_bytes)
 	if (uhw_bytes > 0)
 		add(&call, UVERBS_ATTR_UHW_IN, uhw_bytes,
 		    uhw_bytes <= 8 ? uhw[0] : (uintptr_t)uhw);
-	error = run(rig->ctx->cmd_fd, &call);
+	error = run(fx->ctx->cmd_fd, &call);
 	if (error == 0) {
 		destroy = new_call(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY);
 		add(&destroy, UVERBS_ATTR_DESTROY_CQ_HANDLE, 0,
 		    call.attr[0].data);
 		add(&destroy, UVERBS_ATTR_DESTROY_CQ_RESP, 8,
 		    (uintptr_t)events);
-		assert_int_equal(run(rig->ctx->cmd_fd, &destroy), 0);
+		assert_int_equal(run(fx->ctx->cmd_fd, &destroy), 0);
 	}
 	munmap(ring, bytes);
 	return error;
 }
 
 static int
-cq_larger_than_a_queue(struct vrig *rig)
+cq_larger_than_a_queue(struct fixture *fx)
 {
 	static const uint32_t most[NB_AGES] = { 2048, 8192, 256 };
 
-	assert_int_equal(cq_by_hand(rig, most[error_age], 8), 0);
-	return cq_by_hand(rig, most[error_age] + 1, 8);
+	assert_int_equal(cq_by_hand(fx, most[error_age], 8), 0);
+	return cq_by_hand(fx, most[error_age] + 1, 8);
 }
 
 #define CQ_DATA(name, nb_bytes)                         \
 	static int                                      \
-	name(struct vrig *rig)                          \
+	name(struct fixture *fx)                        \
 	{                                               \
-		return cq_by_hand(rig, 64, nb_bytes);   \
+		return cq_by_hand(fx, 64, nb_bytes);    \
 	}
 CQ_DATA(cq_without_data, 0)
 CQ_DATA(cq_of_half_an_address, 4)
@@ -87,63 +87,63 @@ CQ_DATA(cq_of_16_bytes, 16)
 CQ_DATA(cq_of_more_bytes, 24)
 
 static int
-cq_without_allocators(struct vrig *rig)
+cq_without_allocators(struct fixture *fx)
 {
 	struct manadv_ctx_allocators none = { 0 };
 
-	assert_int_equal(manadv_set_context_attr(rig->ctx,
+	assert_int_equal(manadv_set_context_attr(fx->ctx,
 		MANADV_CTX_ATTR_BUF_ALLOCATORS, &none), 0);
-	return cq_of(rig, 64, 0);
+	return cq_of(fx, 64, 0);
 }
 
 static int
-cq_at(struct vrig *rig, void *where)
+cq_at(struct fixture *fx, void *where)
 {
-	errors_ring_at(rig, where);
-	return cq_of(rig, 64, 0);
+	errors_ring_at(fx, where);
+	return cq_of(fx, 64, 0);
 }
 
 static int
-cq_not_aligned(struct vrig *rig)
+cq_not_aligned(struct fixture *fx)
 {
-	return cq_at(rig, rig->buf + 64);
+	return cq_at(fx, fx->buf + 64);
 }
 
 static int
-cq_not_mapped(struct vrig *rig)
+cq_not_mapped(struct fixture *fx)
 {
-	return cq_at(rig, ELSEWHERE);
+	return cq_at(fx, ELSEWHERE);
 }
 
 static int
-cq_without_ring(struct vrig *rig)
+cq_without_ring(struct fixture *fx)
 {
-	return cq_at(rig, NULL);
+	return cq_at(fx, NULL);
 }
 
 static int
-cq_beyond_memlock(struct vrig *rig)
+cq_beyond_memlock(struct fixture *fx)
 {
-	errors_limit_memory(rig);
-	return cq_of(rig, 64, 0);
+	errors_limit_memory(fx);
+	return cq_of(fx, 64, 0);
 }
 
 static int
-cq_refused_by_card(struct vrig *rig)
+cq_refused_by_card(struct fixture *fx)
 {
 	errors_fail("create_cq", EPROTO);
-	return cq_of(rig, 64, 0);
+	return cq_of(fx, 64, 0);
 }
 
-/* The channel of another program, or no channel at all. */
+/* A descriptor that is no channel of this context. */
 static int
-cq_of_no_channel(struct vrig *rig)
+cq_of_no_channel(struct fixture *fx)
 {
 	struct ibv_comp_channel channel = {
-		.context = rig->ctx,
+		.context = fx->ctx,
 		.fd = open("/dev/null", O_RDWR),
 	};
-	int error = ERRNO_OF(ibv_create_cq(rig->ctx, 64, NULL, &channel, 0),
+	int error = ERRNO_OF(ibv_create_cq(fx->ctx, 64, NULL, &channel, 0),
 			     ibv_destroy_cq);
 
 	close(channel.fd);
@@ -151,76 +151,76 @@ cq_of_no_channel(struct vrig *rig)
 }
 
 static int
-channel_refused(struct vrig *rig)
+channel_refused(struct fixture *fx)
 {
 	errors_fail("alloc_channel", ENOMEM);
-	return ERRNO_OF(ibv_create_comp_channel(rig->ctx),
+	return ERRNO_OF(ibv_create_comp_channel(fx->ctx),
 			ibv_destroy_comp_channel);
 }
 
-/* With a CQ, and what may be wrong with the WQ. */
+/* Create a WQ with a CQ and these attributes. */
 static int
-wq_of(struct vrig *rig, enum ibv_wq_type type, uint32_t nb, uint32_t nb_sge,
-      void (*spoil)(struct vrig *rig))
+wq_of(struct fixture *fx, enum ibv_wq_type type, uint32_t nb, uint32_t nb_sge,
+      void (*spoil)(struct fixture *fx))
 {
 	struct ibv_wq_init_attr attr = {
 		.wq_type = type,
 		.max_wr = nb,
 		.max_sge = nb_sge,
-		.pd = rig->parent,
-		.cq = ibv_create_cq(rig->ctx, 64, NULL, NULL, 0),
+		.pd = fx->parent,
+		.cq = ibv_create_cq(fx->ctx, 64, NULL, NULL, 0),
 	};
 	int error;
 
 	assert_non_null(attr.cq);
 	if (spoil != NULL)
-		spoil(rig);
-	error = ERRNO_OF(ibv_create_wq(rig->ctx, &attr), ibv_destroy_wq);
+		spoil(fx);
+	error = ERRNO_OF(ibv_create_wq(fx->ctx, &attr), ibv_destroy_wq);
 	MODEL_CALL(mana_model_fault_disarm)();
-	vrig_set_allocators(rig->ctx);
+	fx_set_allocators(fx->ctx);
 	assert_int_equal(ibv_destroy_cq(attr.cq), 0);
 	return error;
 }
 
 static void
-spoil_alignment(struct vrig *rig)
+spoil_alignment(struct fixture *fx)
 {
-	errors_ring_at(rig, rig->buf + 64);
+	errors_ring_at(fx, fx->buf + 64);
 }
 
 static void
-spoil_mapping(struct vrig *rig)
+spoil_mapping(struct fixture *fx)
 {
-	errors_ring_at(rig, ELSEWHERE);
+	errors_ring_at(fx, ELSEWHERE);
 }
 
 static void
-spoil_ring(struct vrig *rig)
+spoil_ring(struct fixture *fx)
 {
-	errors_ring_at(rig, NULL);
+	errors_ring_at(fx, NULL);
 }
 
 static void
-spoil_card(struct vrig *rig)
+spoil_card(struct fixture *fx)
 {
-	(void)rig;
+	(void)fx;
 	errors_fail("create_wq", EPROTO);
 }
 
 static void
-spoil_allocators(struct vrig *rig)
+spoil_allocators(struct fixture *fx)
 {
 	struct manadv_ctx_allocators none = { 0 };
 
-	manadv_set_context_attr(rig->ctx, MANADV_CTX_ATTR_BUF_ALLOCATORS,
+	manadv_set_context_attr(fx->ctx, MANADV_CTX_ATTR_BUF_ALLOCATORS,
 				&none);
 }
 
 #define WQ(name, type, nb, nb_sge, spoil)                           \
 	static int                                                  \
-	name(struct vrig *rig)                                      \
+	name(struct fixture *fx)                                    \
 	{                                                           \
-		return wq_of(rig, type, nb, nb_sge, spoil);         \
+		return wq_of(fx, type, nb, nb_sge, spoil);          \
 	}
 WQ(wq_that_sends, (enum ibv_wq_type)7, 64, 1, NULL)
 WQ(wq_of_many_segments, IBV_WQT_RQ, 64, 15, NULL)

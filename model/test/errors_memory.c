@@ -10,9 +10,9 @@
 #define PAGE 4096
 #define MANY 2000 /* more than the card has domains */
 
-/* Another context of the same device. */
+/* Open a second context of the device. */
 static int
-open_again(struct vrig *rig)
+open_again(struct fixture *fx)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	struct ibv_context *ctx;
@@ -20,7 +20,7 @@ open_again(struct vrig *rig)
 
 	assert_non_null(list);
 	errno = 0;
-	ctx = ibv_open_device(list[rig->device]);
+	ctx = ibv_open_device(list[fx->device]);
 	error = ctx == NULL ? errno : 0;
 	if (ctx != NULL)
 		assert_int_equal(ibv_close_device(ctx), 0);
@@ -30,18 +30,18 @@ open_again(struct vrig *rig)
 
 #define OPEN_FAILS(name, call, error)        \
 	static int                           \
-	name(struct vrig *rig)               \
+	name(struct fixture *fx)             \
 	{                                    \
 		errors_fail(call, error);    \
-		return open_again(rig);      \
+		return open_again(fx);       \
 	}
 OPEN_FAILS(open_without_memory, "get_context", ENOMEM)
 OPEN_FAILS(open_without_mapping, "mmap", EINVAL)
 OPEN_FAILS(open_when_gone, "get_context", EIO)
 
-/* Each context has a page of the function's. */
+/* Open contexts until the function has no doorbell page left. */
 static int
-open_without_doorbell_page(struct vrig *rig)
+open_without_doorbell_page(struct fixture *fx)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	static struct ibv_context *all[MANY];
@@ -50,12 +50,12 @@ open_without_doorbell_page(struct vrig *rig)
 
 	errno = 0;
 	while (nb < MANY &&
-	       (all[nb] = ibv_open_device(list[rig->device])) != NULL)
+	       (all[nb] = ibv_open_device(list[fx->device])) != NULL)
 		nb++;
 	error = errno;
 	assert_in_range(nb, 100, MANY - 1);
 	assert_int_equal(ibv_close_device(all[--nb]), 0);
-	assert_int_equal(open_again(rig), 0);
+	assert_int_equal(open_again(fx), 0);
 	while (nb > 0)
 		assert_int_equal(ibv_close_device(all[--nb]), 0);
 	ibv_free_device_list(list);
@@ -63,14 +63,14 @@ open_without_doorbell_page(struct vrig *rig)
 }
 
 static int
-pd_that_is_one_too_many(struct vrig *rig)
+pd_that_is_one_too_many(struct fixture *fx)
 {
 	static struct ibv_pd *pds[MANY];
 	uint32_t nb = 0;
 	int error;
 
 	errno = 0;
-	while (nb < MANY && (pds[nb] = ibv_alloc_pd(rig->ctx)) != NULL)
+	while (nb < MANY && (pds[nb] = ibv_alloc_pd(fx->ctx)) != NULL)
 		nb++;
 	error = errno;
 	assert_in_range(nb, 100, MANY - 1);
@@ -80,89 +80,89 @@ pd_that_is_one_too_many(struct vrig *rig)
 }
 
 static int
-pd_refused_by_card(struct vrig *rig)
+pd_refused_by_card(struct fixture *fx)
 {
 	errors_fail("alloc_pd", EPROTO);
-	return ERRNO_OF(ibv_alloc_pd(rig->ctx), ibv_dealloc_pd);
+	return ERRNO_OF(ibv_alloc_pd(fx->ctx), ibv_dealloc_pd);
 }
 
 static int
-pd_while_channel_is_dead(struct vrig *rig)
+pd_while_channel_is_dead(struct fixture *fx)
 {
 	errors_fail("alloc_pd", ETIMEDOUT);
-	return ERRNO_OF(ibv_alloc_pd(rig->ctx), ibv_dealloc_pd);
+	return ERRNO_OF(ibv_alloc_pd(fx->ctx), ibv_dealloc_pd);
 }
 
 static int
-parent_with_other_bits(struct vrig *rig)
+parent_with_other_bits(struct fixture *fx)
 {
 	struct ibv_parent_domain_init_attr attr = {
-		.pd = rig->pd,
+		.pd = fx->pd,
 		.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS,
 	};
-	int error = ERRNO_OF(ibv_alloc_parent_domain(rig->ctx, &attr),
+	int error = ERRNO_OF(ibv_alloc_parent_domain(fx->ctx, &attr),
 			     ibv_dealloc_pd);
 
-	/* libmana from 57 on has another one. */
+	/* libmana has another errno from version 57 on. */
 	return error == EOPNOTSUPP ? EINVAL : error;
 }
 
 static int
-reg(struct vrig *rig, void *addr, size_t len, int access)
+reg(struct fixture *fx, void *addr, size_t len, int access)
 {
-	return ERRNO_OF(ibv_reg_mr(rig->pd, addr, len, access), ibv_dereg_mr);
+	return ERRNO_OF(ibv_reg_mr(fx->pd, addr, len, access), ibv_dereg_mr);
 }
 
 #define REG(name, addr, len, access)                        \
 	static int                                          \
-	name(struct vrig *rig)                              \
+	name(struct fixture *fx)                            \
 	{                                                   \
-		return reg(rig, addr, len, access);         \
+		return reg(fx, addr, len, access);          \
 	}
 #define LOCAL IBV_ACCESS_LOCAL_WRITE
-REG(mr_of_remote_rights, rig->buf, PAGE, LOCAL | IBV_ACCESS_REMOTE_WRITE |
+REG(mr_of_remote_rights, fx->buf, PAGE, LOCAL | IBV_ACCESS_REMOTE_WRITE |
     IBV_ACCESS_REMOTE_READ)
-REG(mr_of_atomics, rig->buf, PAGE, LOCAL | IBV_ACCESS_REMOTE_ATOMIC)
-REG(mr_of_windows, rig->buf, PAGE, LOCAL | IBV_ACCESS_MW_BIND)
-REG(mr_from_zero, rig->buf, PAGE, LOCAL | IBV_ACCESS_ZERO_BASED)
-REG(mr_on_demand, rig->buf, PAGE, LOCAL | IBV_ACCESS_ON_DEMAND)
-REG(mr_of_huge_pages, rig->buf, PAGE, LOCAL | IBV_ACCESS_HUGETLB)
-REG(mr_relaxed, rig->buf, PAGE, LOCAL | IBV_ACCESS_RELAXED_ORDERING)
-REG(mr_remote_not_local, rig->buf, PAGE, IBV_ACCESS_REMOTE_WRITE)
-REG(mr_of_nothing, rig->buf, 0, LOCAL)
+REG(mr_of_atomics, fx->buf, PAGE, LOCAL | IBV_ACCESS_REMOTE_ATOMIC)
+REG(mr_of_windows, fx->buf, PAGE, LOCAL | IBV_ACCESS_MW_BIND)
+REG(mr_from_zero, fx->buf, PAGE, LOCAL | IBV_ACCESS_ZERO_BASED)
+REG(mr_on_demand, fx->buf, PAGE, LOCAL | IBV_ACCESS_ON_DEMAND)
+REG(mr_of_huge_pages, fx->buf, PAGE, LOCAL | IBV_ACCESS_HUGETLB)
+REG(mr_relaxed, fx->buf, PAGE, LOCAL | IBV_ACCESS_RELAXED_ORDERING)
+REG(mr_remote_not_local, fx->buf, PAGE, IBV_ACCESS_REMOTE_WRITE)
+REG(mr_of_nothing, fx->buf, 0, LOCAL)
 REG(mr_around_the_end, (void *)~4095ul, 2 * PAGE, LOCAL)
 REG(mr_elsewhere, ELSEWHERE, PAGE, LOCAL)
-REG(mr_half_elsewhere, rig->buf, (size_t)1 << 40, LOCAL)
+REG(mr_half_elsewhere, fx->buf, (size_t)1 << 40, LOCAL)
 
 static int
-mr_at_other_offset(struct vrig *rig)
+mr_at_other_offset(struct fixture *fx)
 {
-	return ERRNO_OF(ibv_reg_mr_iova(rig->pd, rig->buf, PAGE,
-					(uintptr_t)rig->buf + 64, LOCAL),
+	return ERRNO_OF(ibv_reg_mr_iova(fx->pd, fx->buf, PAGE,
+					(uintptr_t)fx->buf + 64, LOCAL),
 			ibv_dereg_mr);
 }
 
 static int
-mr_read_only(struct vrig *rig)
+mr_read_only(struct fixture *fx)
 {
 	void *page = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS,
 			  -1, 0);
-	int error = reg(rig, page, PAGE, LOCAL);
+	int error = reg(fx, page, PAGE, LOCAL);
 
-	assert_int_equal(reg(rig, page, PAGE, 0), 0);
+	assert_int_equal(reg(fx, page, PAGE, 0), 0);
 	munmap(page, PAGE);
 	return error;
 }
 
 static int
-mr_beyond_memlock(struct vrig *rig)
+mr_beyond_memlock(struct fixture *fx)
 {
-	errors_limit_memory(rig);
-	return reg(rig, rig->buf, 4 * PAGE, LOCAL);
+	errors_limit_memory(fx);
+	return reg(fx, fx->buf, 4 * PAGE, LOCAL);
 }
 
 static int
-mr_that_is_one_too_many(struct vrig *rig)
+mr_that_is_one_too_many(struct fixture *fx)
 {
 	const uint32_t at_most = 1 << 20;
 	struct ibv_device_attr attr;
@@ -172,11 +172,11 @@ mr_that_is_one_too_many(struct vrig *rig)
 
 	errno = 0;
 	while (nb < at_most &&
-	       (mrs[nb] = ibv_reg_mr(rig->pd, rig->buf, 64, LOCAL)) != NULL)
+	       (mrs[nb] = ibv_reg_mr(fx->pd, fx->buf, 64, LOCAL)) != NULL)
 		nb++;
 	error = errno;
-	/* As many as query_device promises, with that of the rig. */
-	assert_int_equal(ibv_query_device(rig->ctx, &attr), 0);
+	/* The limit of query_device includes the fixture's domain. */
+	assert_int_equal(ibv_query_device(fx->ctx, &attr), 0);
 	if (error_age != AGE_6_2)
 		assert_int_equal(nb + 1, attr.max_mr);
 	while (nb > 0)
@@ -186,33 +186,33 @@ mr_that_is_one_too_many(struct vrig *rig)
 }
 
 static int
-mr_refused(struct vrig *rig, int error)
+mr_refused(struct fixture *fx, int error)
 {
 	errors_fail("reg_mr", error);
-	return reg(rig, rig->buf, PAGE, LOCAL);
+	return reg(fx, fx->buf, PAGE, LOCAL);
 }
 
 static int
-mr_refused_by_card(struct vrig *rig)
+mr_refused_by_card(struct fixture *fx)
 {
-	return mr_refused(rig, EPROTO);
+	return mr_refused(fx, EPROTO);
 }
 
 static int
-mr_without_space(struct vrig *rig)
+mr_without_space(struct fixture *fx)
 {
-	return mr_refused(rig, ENOSPC);
+	return mr_refused(fx, ENOSPC);
 }
 
 static int
-mr_not_given_back(struct vrig *rig)
+mr_not_given_back(struct fixture *fx)
 {
 	int error;
 
 	errors_fail("dereg_mr", EPROTO);
-	error = ibv_dereg_mr(rig->mr);
-	assert_int_equal(ibv_dereg_mr(rig->mr), 0); /* it is still there */
-	rig->mr = NULL;
+	error = ibv_dereg_mr(fx->mr);
+	assert_int_equal(ibv_dereg_mr(fx->mr), 0); /* it still exists */
+	fx->mr = NULL;
 	return error;
 }
 

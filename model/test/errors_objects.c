@@ -8,9 +8,9 @@
 
 #define NO_HANDLE 0x7777
 
-/* A destroy command for a handle that nobody has. */
+/* A destroy command for an unused handle. */
 static int
-destroy_unknown(struct vrig *rig, uint16_t object, uint16_t method,
+destroy_unknown(struct fixture *fx, uint16_t object, uint16_t method,
 		uint16_t handle_id, uint16_t answer_bytes)
 {
 	struct call call = new_call(object, method);
@@ -19,14 +19,14 @@ destroy_unknown(struct vrig *rig, uint16_t object, uint16_t method,
 	add(&call, handle_id, 0, NO_HANDLE);
 	if (answer_bytes != 0)
 		add(&call, 1, answer_bytes, (uintptr_t)&answer);
-	return run(rig->ctx->cmd_fd, &call);
+	return run(fx->ctx->cmd_fd, &call);
 }
 
 #define UNKNOWN(name, object, bytes)                                     \
 	static int                                                       \
-	name(struct vrig *rig)                                           \
+	name(struct fixture *fx)                                         \
 	{                                                                \
-		return destroy_unknown(rig, UVERBS_OBJECT_##object,      \
+		return destroy_unknown(fx, UVERBS_OBJECT_##object,       \
 			UVERBS_METHOD_##object##_DESTROY,                \
 			UVERBS_ATTR_DESTROY_##object##_HANDLE, bytes);   \
 	}
@@ -37,165 +37,165 @@ UNKNOWN(unknown_wq, WQ, 4)
 UNKNOWN(unknown_qp, QP, 4)
 UNKNOWN(unknown_table, RWQ_IND_TBL, 0)
 
-/* A handle of another context of the same program is none here. */
+/* A handle is not valid in another context of the same program. */
 static int
-pd_of_another_context(struct vrig *rig)
+pd_of_another_context(struct fixture *fx)
 {
-	struct vrig other = { 0 };
+	struct fixture other = { 0 };
 	struct call call = new_call(UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY);
 	int error;
 
-	assert_int_equal(vrig_open(&other, 0, 2), 0);
+	assert_int_equal(fx_open(&other, 0, 2), 0);
 	add(&call, UVERBS_ATTR_DESTROY_PD_HANDLE, 0, other.pd->handle);
-	error = run(rig->ctx->cmd_fd, &call);
-	assert_int_equal(vrig_close(&other), 0);
+	error = run(fx->ctx->cmd_fd, &call);
+	assert_int_equal(fx_close(&other), 0);
 	return error;
 }
 
 static int
-cq_taken_for_a_pd(struct vrig *rig)
+cq_taken_for_a_pd(struct fixture *fx)
 {
-	struct ibv_cq *cq = ibv_create_cq(rig->ctx, 64, NULL, NULL, 0);
+	struct ibv_cq *cq = ibv_create_cq(fx->ctx, 64, NULL, NULL, 0);
 	struct call call = new_call(UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY);
 	int error;
 
 	add(&call, UVERBS_ATTR_DESTROY_PD_HANDLE, 0, cq->handle);
-	error = run(rig->ctx->cmd_fd, &call);
+	error = run(fx->ctx->cmd_fd, &call);
 	assert_int_equal(ibv_destroy_cq(cq), 0);
 	return error;
 }
 
 static int
-mr_of_unknown_pd(struct vrig *rig)
+mr_of_unknown_pd(struct fixture *fx)
 {
-	uint64_t in[5] = { 0, (uintptr_t)rig->buf, 4096, (uintptr_t)rig->buf,
+	uint64_t in[5] = { 0, (uintptr_t)fx->buf, 4096, (uintptr_t)fx->buf,
 			   NO_HANDLE | (uint64_t)1 << 32 };
 	uint32_t out[3];
 	struct call call = command(9, in, 40, out, 12);
 
-	return run(rig->ctx->cmd_fd, &call);
+	return run(fx->ctx->cmd_fd, &call);
 }
 
 static int
-pd_with_a_region(struct vrig *rig)
+pd_with_a_region(struct fixture *fx)
 {
 	struct call call = new_call(UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY);
 
-	add(&call, UVERBS_ATTR_DESTROY_PD_HANDLE, 0, rig->pd->handle);
-	return run(rig->ctx->cmd_fd, &call);
+	add(&call, UVERBS_ATTR_DESTROY_PD_HANDLE, 0, fx->pd->handle);
+	return run(fx->ctx->cmd_fd, &call);
 }
 
 static int
-pd_with_a_queue_pair(struct vrig *rig)
+pd_with_a_queue_pair(struct fixture *fx)
 {
-	assert_int_equal(vrig_add_tx(rig), 0);
-	assert_int_equal(ibv_dereg_mr(rig->mr), 0);
-	rig->mr = NULL;
-	return pd_with_a_region(rig);
+	assert_int_equal(fx_add_tx(fx), 0);
+	assert_int_equal(ibv_dereg_mr(fx->mr), 0);
+	fx->mr = NULL;
+	return pd_with_a_region(fx);
 }
 
 static int
-pd_with_a_wq(struct vrig *rig)
+pd_with_a_wq(struct fixture *fx)
 {
-	assert_int_equal(vrig_add_rx(rig), 0);
-	assert_int_equal(ibv_dereg_mr(rig->mr), 0);
-	rig->mr = NULL;
-	return pd_with_a_region(rig);
+	assert_int_equal(fx_add_rx(fx), 0);
+	assert_int_equal(ibv_dereg_mr(fx->mr), 0);
+	fx->mr = NULL;
+	return pd_with_a_region(fx);
 }
 
 static int
-cq_with_a_queue_pair(struct vrig *rig)
+cq_with_a_queue_pair(struct fixture *fx)
 {
-	assert_int_equal(vrig_add_tx(rig), 0);
-	return ibv_destroy_cq(rig->tx[0].cq);
+	assert_int_equal(fx_add_tx(fx), 0);
+	return ibv_destroy_cq(fx->tx[0].cq);
 }
 
 static int
-cq_with_a_wq(struct vrig *rig)
+cq_with_a_wq(struct fixture *fx)
 {
-	assert_int_equal(vrig_add_rx(rig), 0);
-	return ibv_destroy_cq(rig->rx[0].cq);
+	assert_int_equal(fx_add_rx(fx), 0);
+	return ibv_destroy_cq(fx->rx[0].cq);
 }
 
 static int
-wq_with_a_table(struct vrig *rig)
+wq_with_a_table(struct fixture *fx)
 {
-	assert_int_equal(vrig_add_tx(rig), 0);
-	assert_int_equal(vrig_add_rx(rig), 0);
-	assert_int_equal(vrig_start_rx(rig), 0);
-	return ibv_destroy_wq(rig->rx[0].wq);
+	assert_int_equal(fx_add_tx(fx), 0);
+	assert_int_equal(fx_add_rx(fx), 0);
+	assert_int_equal(fx_start_rx(fx), 0);
+	return ibv_destroy_wq(fx->rx[0].wq);
 }
 
 static int
-table_with_a_queue_pair(struct vrig *rig)
+table_with_a_queue_pair(struct fixture *fx)
 {
-	assert_int_equal(wq_with_a_table(rig), EBUSY);
-	return ibv_destroy_rwq_ind_table(rig->ind);
+	assert_int_equal(wq_with_a_table(fx), EBUSY);
+	return ibv_destroy_rwq_ind_table(fx->ind);
 }
 
 static int
-channel_with_a_cq(struct vrig *rig)
+channel_with_a_cq(struct fixture *fx)
 {
-	rig->has_channels = true;
-	assert_int_equal(vrig_add_rx(rig), 0);
-	return ibv_destroy_comp_channel(rig->rx[0].channel);
+	fx->has_channels = true;
+	assert_int_equal(fx_add_rx(fx), 0);
+	return ibv_destroy_comp_channel(fx->rx[0].channel);
 }
 
 static int
-channel_without_event(struct vrig *rig)
+channel_without_event(struct fixture *fx)
 {
 	struct ibv_cq *cq;
 	void *context;
 	int error;
 
-	rig->has_channels = true;
-	assert_int_equal(vrig_add_rx(rig), 0);
-	fcntl(rig->rx[0].channel->fd, F_SETFL, O_NONBLOCK);
+	fx->has_channels = true;
+	assert_int_equal(fx_add_rx(fx), 0);
+	fcntl(fx->rx[0].channel->fd, F_SETFL, O_NONBLOCK);
 	errno = 0;
-	error = ibv_get_cq_event(rig->rx[0].channel, &cq, &context);
+	error = ibv_get_cq_event(fx->rx[0].channel, &cq, &context);
 	assert_int_equal(error, -1);
 	return errno;
 }
 
-/* The order of a tear-down that a failed command interrupts. */
+/* A failed destroy command leaves the object, and a second one succeeds. */
 #define STAYS(name, kind, member, destroy)                           \
 	static int                                                   \
-	name(struct vrig *rig)                                       \
+	name(struct fixture *fx)                                     \
 	{                                                            \
 		int error;                                           \
 								     \
-		assert_int_equal(vrig_add_tx(rig), 0);               \
-		assert_int_equal(vrig_add_rx(rig), 0);               \
-		assert_int_equal(vrig_start_rx(rig), 0);             \
+		assert_int_equal(fx_add_tx(fx), 0);                  \
+		assert_int_equal(fx_add_rx(fx), 0);                  \
+		assert_int_equal(fx_start_rx(fx), 0);                \
 		errors_fail(kind, EPROTO);                           \
-		error = destroy(rig->member);                        \
-		assert_int_equal(destroy(rig->member), 0);           \
-		rig->member = NULL;                                  \
+		error = destroy(fx->member);                         \
+		assert_int_equal(destroy(fx->member), 0);            \
+		fx->member = NULL;                                   \
 		return error;                                        \
 	}
 STAYS(rss_not_destroyed, "destroy_qp", rss, ibv_destroy_qp)
 STAYS(qp_not_destroyed, "destroy_qp", tx[0].qp, ibv_destroy_qp)
 
 static int
-table_not_destroyed(struct vrig *rig)
+table_not_destroyed(struct fixture *fx)
 {
-	assert_int_equal(rss_not_destroyed(rig), EPROTO);
+	assert_int_equal(rss_not_destroyed(fx), EPROTO);
 	errors_fail("destroy_ind", ETIMEDOUT);
-	return ibv_destroy_rwq_ind_table(rig->ind);
+	return ibv_destroy_rwq_ind_table(fx->ind);
 }
 
 static int
-wq_not_destroyed(struct vrig *rig)
+wq_not_destroyed(struct fixture *fx)
 {
-	assert_int_equal(vrig_add_rx(rig), 0);
+	assert_int_equal(fx_add_rx(fx), 0);
 	errors_fail("destroy_wq", EPROTO);
-	return ibv_destroy_wq(rig->rx[0].wq);
+	return ibv_destroy_wq(fx->rx[0].wq);
 }
 
 static int
-cq_not_destroyed(struct vrig *rig)
+cq_not_destroyed(struct fixture *fx)
 {
-	struct ibv_cq *cq = ibv_create_cq(rig->ctx, 64, NULL, NULL, 0);
+	struct ibv_cq *cq = ibv_create_cq(fx->ctx, 64, NULL, NULL, 0);
 	int error;
 
 	errors_fail("destroy_cq", EPROTO);
@@ -205,9 +205,9 @@ cq_not_destroyed(struct vrig *rig)
 }
 
 static int
-pd_not_destroyed(struct vrig *rig)
+pd_not_destroyed(struct fixture *fx)
 {
-	struct ibv_pd *pd = ibv_alloc_pd(rig->ctx);
+	struct ibv_pd *pd = ibv_alloc_pd(fx->ctx);
 	int error;
 
 	errors_fail("dealloc_pd", EPROTO);
@@ -217,21 +217,21 @@ pd_not_destroyed(struct vrig *rig)
 }
 
 static int
-port_that_does_not_exist(struct vrig *rig)
+port_that_does_not_exist(struct fixture *fx)
 {
 	struct ibv_port_attr port;
 
-	assert_int_equal(ibv_query_port(rig->ctx, 0, &port), EINVAL);
-	return ibv_query_port(rig->ctx, 3, &port);
+	assert_int_equal(ibv_query_port(fx->ctx, 0, &port), EINVAL);
+	return ibv_query_port(fx->ctx, 3, &port);
 }
 
 static int
-device_does_not_answer(struct vrig *rig)
+device_does_not_answer(struct fixture *fx)
 {
 	struct ibv_device_attr_ex attr;
 
 	errors_fail("query_device", EIO);
-	return ibv_query_device_ex(rig->ctx, NULL, &attr);
+	return ibv_query_device_ex(fx->ctx, NULL, &attr);
 }
 
 const struct error_case errors_objects[] = {

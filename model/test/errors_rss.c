@@ -1,109 +1,109 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Tables of WQs and create_qp for receiving. */
+/* Indirection tables and create_qp for Rx. */
 
 #include "error_cases.h"
 
-/* Send queue, WQs and table are there; the QP is to be made. */
+/* Create all objects except for the RSS QP. */
 static void
-prepare(struct vrig *rig, uint32_t nb_rx)
+prepare(struct fixture *fx, uint32_t nb_rx)
 {
-	struct ibv_wq *wqs[VRIG_MAX_QUEUES];
+	struct ibv_wq *wqs[FX_MAX_QUEUES];
 	struct ibv_rwq_ind_table_init_attr attr = { .ind_tbl = wqs };
 	uint32_t i;
 
-	assert_int_equal(vrig_add_tx(rig), 0);
+	assert_int_equal(fx_add_tx(fx), 0);
 	for (i = 0; i < nb_rx; i++) {
-		assert_int_equal(vrig_add_rx(rig), 0);
-		wqs[i] = rig->rx[i].wq;
+		assert_int_equal(fx_add_rx(fx), 0);
+		wqs[i] = fx->rx[i].wq;
 	}
 	while (1u << attr.log_ind_tbl_size < nb_rx)
 		attr.log_ind_tbl_size++;
-	rig->ind = ibv_create_rwq_ind_table(rig->ctx, &attr);
-	assert_non_null(rig->ind);
+	fx->ind = ibv_create_rwq_ind_table(fx->ctx, &attr);
+	assert_non_null(fx->ind);
 }
 
 static int
-rss_with(struct vrig *rig, void (*spoil)(struct vrig *rig,
-					 struct ibv_qp_init_attr_ex *attr))
+rss_with(struct fixture *fx, void (*spoil)(struct fixture *fx,
+					   struct ibv_qp_init_attr_ex *attr))
 {
 	struct ibv_qp_init_attr_ex attr;
 
-	prepare(rig, 2);
-	attr = vrig_rss_attr(rig);
+	prepare(fx, 2);
+	attr = fx_rss_attr(fx);
 	if (spoil != NULL)
-		spoil(rig, &attr);
-	return ERRNO_OF(ibv_create_qp_ex(rig->ctx, &attr), ibv_destroy_qp);
+		spoil(fx, &attr);
+	return ERRNO_OF(ibv_create_qp_ex(fx->ctx, &attr), ibv_destroy_qp);
 }
 
 static void
-base_domain(struct vrig *rig, struct ibv_qp_init_attr_ex *attr)
+base_domain(struct fixture *fx, struct ibv_qp_init_attr_ex *attr)
 {
-	attr->pd = rig->pd;
+	attr->pd = fx->pd;
 }
 
 static void
-short_key(struct vrig *rig, struct ibv_qp_init_attr_ex *attr)
+short_key(struct fixture *fx, struct ibv_qp_init_attr_ex *attr)
 {
-	(void)rig;
+	(void)fx;
 	attr->rx_hash_conf.rx_hash_key_len = 39;
 }
 
 static void
-other_function(struct vrig *rig, struct ibv_qp_init_attr_ex *attr)
+other_function(struct fixture *fx, struct ibv_qp_init_attr_ex *attr)
 {
-	(void)rig;
+	(void)fx;
 	attr->rx_hash_conf.rx_hash_function = 2;
 }
 
 static void
-no_privilege(struct vrig *rig, struct ibv_qp_init_attr_ex *attr)
+no_privilege(struct fixture *fx, struct ibv_qp_init_attr_ex *attr)
 {
-	(void)rig;
+	(void)fx;
 	(void)attr;
 	MODEL_CALL(mana_model_privileges)(false, true);
 }
 
 static void
-receive_entries(struct vrig *rig, struct ibv_qp_init_attr_ex *attr)
+receive_entries(struct fixture *fx, struct ibv_qp_init_attr_ex *attr)
 {
-	(void)rig;
+	(void)fx;
 	attr->cap.max_recv_wr = 1;
 }
 
 static void
-receive_segments(struct vrig *rig, struct ibv_qp_init_attr_ex *attr)
+receive_segments(struct fixture *fx, struct ibv_qp_init_attr_ex *attr)
 {
-	(void)rig;
+	(void)fx;
 	attr->cap.max_recv_sge = 1;
 }
 
 static void
-receive_cq(struct vrig *rig, struct ibv_qp_init_attr_ex *attr)
+receive_cq(struct fixture *fx, struct ibv_qp_init_attr_ex *attr)
 {
-	attr->recv_cq = rig->rx[0].cq;
+	attr->recv_cq = fx->rx[0].cq;
 }
 
 static void
-steering_refused(struct vrig *rig, struct ibv_qp_init_attr_ex *attr)
+steering_refused(struct fixture *fx, struct ibv_qp_init_attr_ex *attr)
 {
-	(void)rig;
+	(void)fx;
 	(void)attr;
 	errors_fail("create_qp", EPROTO);
 }
 
 static void
-table_gone(struct vrig *rig, struct ibv_qp_init_attr_ex *attr)
+table_gone(struct fixture *fx, struct ibv_qp_init_attr_ex *attr)
 {
-	(void)rig;
+	(void)fx;
 	attr->rwq_ind_tbl->ind_tbl_handle += 1000;
 }
 
 #define RSS(name, spoil)                        \
 	static int                              \
-	name(struct vrig *rig)                  \
+	name(struct fixture *fx)                \
 	{                                       \
-		return rss_with(rig, spoil);    \
+		return rss_with(fx, spoil);     \
 	}
 RSS(rss_that_is_good, NULL)
 RSS(rss_without_parent, base_domain)
@@ -116,17 +116,17 @@ RSS(rss_of_receive_cq, receive_cq)
 RSS(rss_refused, steering_refused)
 
 static int
-rss_of_no_table(struct vrig *rig)
+rss_of_no_table(struct fixture *fx)
 {
-	int error = rss_with(rig, table_gone);
+	int error = rss_with(fx, table_gone);
 
-	rig->ind->ind_tbl_handle -= 1000;
+	fx->ind->ind_tbl_handle -= 1000;
 	return error;
 }
 
-/* Below the libraries: the key's length is the kernel's word then. */
+/* By ioctl: then the kernel checks the key's length. */
 static int
-rss_by_hand(struct vrig *rig, uint32_t key_bytes, uint32_t port,
+rss_by_hand(struct fixture *fx, uint32_t key_bytes, uint32_t port,
 	    uint16_t uhw_bytes)
 {
 	struct {
@@ -144,9 +144,9 @@ rss_by_hand(struct vrig *rig, uint32_t key_bytes, uint32_t port,
 
 	call = new_call(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE);
 	add(&call, UVERBS_ATTR_CREATE_QP_HANDLE, 0, 0);
-	add(&call, UVERBS_ATTR_CREATE_QP_PD_HANDLE, 0, rig->pd->handle);
+	add(&call, UVERBS_ATTR_CREATE_QP_PD_HANDLE, 0, fx->pd->handle);
 	add(&call, UVERBS_ATTR_CREATE_QP_IND_TABLE_HANDLE, 0,
-	    rig->ind->ind_tbl_handle);
+	    fx->ind->ind_tbl_handle);
 	add(&call, UVERBS_ATTR_CREATE_QP_TYPE, 8, IBV_QPT_RAW_PACKET);
 	add(&call, UVERBS_ATTR_CREATE_QP_USER_HANDLE, 8, 0);
 	add(&call, UVERBS_ATTR_CREATE_QP_CAP, sizeof(cap), (uintptr_t)cap);
@@ -155,24 +155,24 @@ rss_by_hand(struct vrig *rig, uint32_t key_bytes, uint32_t port,
 	add(&call, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, 4, (uintptr_t)&number);
 	add(&call, UVERBS_ATTR_UHW_IN, uhw_bytes, (uintptr_t)&uhw);
 	add(&call, UVERBS_ATTR_UHW_OUT, sizeof(answer), (uintptr_t)answer);
-	error = run(rig->ctx->cmd_fd, &call);
+	error = run(fx->ctx->cmd_fd, &call);
 	if (error == 0) {
 		destroy = new_call(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY);
 		add(&destroy, UVERBS_ATTR_DESTROY_QP_HANDLE, 0,
 		    call.attr[0].data);
 		add(&destroy, UVERBS_ATTR_DESTROY_QP_RESP, 4,
 		    (uintptr_t)&reported);
-		assert_int_equal(run(rig->ctx->cmd_fd, &destroy), 0);
+		assert_int_equal(run(fx->ctx->cmd_fd, &destroy), 0);
 	}
 	return error;
 }
 
 #define BY_HAND(name, key_bytes, port, uhw_bytes)                       \
 	static int                                                      \
-	name(struct vrig *rig)                                          \
+	name(struct fixture *fx)                                        \
 	{                                                               \
-		prepare(rig, 1);                                        \
-		return rss_by_hand(rig, key_bytes, port, uhw_bytes);    \
+		prepare(fx, 1);                                         \
+		return rss_by_hand(fx, key_bytes, port, uhw_bytes);     \
 	}
 BY_HAND(rss_without_key, 0, 1, 64)
 BY_HAND(rss_of_half_a_key, 20, 1, 64)
@@ -183,148 +183,148 @@ BY_HAND(rss_of_less_data, 40, 1, 60)
 BY_HAND(rss_of_more_data, 40, 1, 72)
 
 static int
-rss_before_sending(struct vrig *rig)
+rss_before_sending(struct fixture *fx)
 {
-	assert_int_equal(vrig_add_rx(rig), 0);
-	return vrig_start_rx(rig);
+	assert_int_equal(fx_add_rx(fx), 0);
+	return fx_start_rx(fx);
 }
 
 static int
-rss_a_second_time(struct vrig *rig)
+rss_a_second_time(struct fixture *fx)
 {
-	struct vrig second;
+	struct fixture second;
 	int error;
 
-	assert_int_equal(vrig_add_tx(rig), 0);
-	assert_int_equal(vrig_add_rx(rig), 0);
-	assert_int_equal(vrig_start_rx(rig), 0);
-	second = *rig;
+	assert_int_equal(fx_add_tx(fx), 0);
+	assert_int_equal(fx_add_rx(fx), 0);
+	assert_int_equal(fx_start_rx(fx), 0);
+	second = *fx;
 	second.ind = NULL;
 	second.rss = NULL;
 	second.nb_rx = 0;
 	memset(second.rx, 0, sizeof(second.rx));
-	assert_int_equal(vrig_add_rx(&second), 0);
-	error = vrig_start_rx(&second);
-	assert_int_equal(vrig_stop_rx(&second), 0);
+	assert_int_equal(fx_add_rx(&second), 0);
+	error = fx_start_rx(&second);
+	assert_int_equal(fx_stop_rx(&second), 0);
 	return error;
 }
 
 static int
-wq_twice_in_a_table(struct vrig *rig)
+wq_twice_in_a_table(struct fixture *fx)
 {
 	int error;
 
-	assert_int_equal(vrig_add_tx(rig), 0);
-	assert_int_equal(vrig_add_rx(rig), 0);
-	rig->rx[1] = rig->rx[0];
-	rig->nb_rx = 2;
-	error = vrig_start_rx(rig);
-	rig->nb_rx = 1;
+	assert_int_equal(fx_add_tx(fx), 0);
+	assert_int_equal(fx_add_rx(fx), 0);
+	fx->rx[1] = fx->rx[0];
+	fx->nb_rx = 2;
+	error = fx_start_rx(fx);
+	fx->nb_rx = 1;
 	return error;
 }
 
 static int
-wq_used_before(struct vrig *rig)
+wq_used_before(struct fixture *fx)
 {
-	assert_int_equal(rss_that_is_good(rig), 0);
-	return rss_by_hand(rig, 40, 1, 64);
+	assert_int_equal(rss_that_is_good(fx), 0);
+	return rss_by_hand(fx, 40, 1, 64);
 }
 
 static int
-cq_of_two_wqs(struct vrig *rig)
+cq_of_two_wqs(struct fixture *fx)
 {
 	struct ibv_wq_init_attr attr = {
 		.wq_type = IBV_WQT_RQ,
 		.max_wr = 64,
 		.max_sge = 1,
-		.pd = rig->parent,
+		.pd = fx->parent,
 	};
 	struct ibv_wq *first, *wqs[2];
 	struct ibv_rwq_ind_table_init_attr ind = { 1, wqs, 0 };
 	int error;
 
-	assert_int_equal(vrig_add_tx(rig), 0);
-	assert_int_equal(vrig_add_rx(rig), 0);
-	first = rig->rx[0].wq;
-	attr.cq = rig->rx[0].cq;
+	assert_int_equal(fx_add_tx(fx), 0);
+	assert_int_equal(fx_add_rx(fx), 0);
+	first = fx->rx[0].wq;
+	attr.cq = fx->rx[0].cq;
 	wqs[0] = first;
-	wqs[1] = ibv_create_wq(rig->ctx, &attr);
+	wqs[1] = ibv_create_wq(fx->ctx, &attr);
 	assert_non_null(wqs[1]);
-	rig->ind = ibv_create_rwq_ind_table(rig->ctx, &ind);
-	assert_non_null(rig->ind);
-	error = rss_by_hand(rig, 40, 1, 64);
-	assert_int_equal(ibv_destroy_rwq_ind_table(rig->ind), 0);
-	rig->ind = NULL;
+	fx->ind = ibv_create_rwq_ind_table(fx->ctx, &ind);
+	assert_non_null(fx->ind);
+	error = rss_by_hand(fx, 40, 1, 64);
+	assert_int_equal(ibv_destroy_rwq_ind_table(fx->ind), 0);
+	fx->ind = NULL;
 	assert_int_equal(ibv_destroy_wq(wqs[1]), 0);
 	return error;
 }
 
 static int
-table_of(struct vrig *rig, uint32_t log_size, bool makes_qp)
+table_of(struct fixture *fx, uint32_t log_size, bool makes_qp)
 {
 	static struct ibv_wq *wqs[1 << 14];
 	struct ibv_rwq_ind_table_init_attr attr = { log_size, wqs, 0 };
 	struct ibv_qp_init_attr_ex qp_attr;
 	uint32_t i;
 
-	assert_int_equal(vrig_add_tx(rig), 0);
-	assert_int_equal(vrig_add_rx(rig), 0);
+	assert_int_equal(fx_add_tx(fx), 0);
+	assert_int_equal(fx_add_rx(fx), 0);
 	for (i = 0; i < 1u << log_size; i++)
-		wqs[i] = rig->rx[0].wq;
+		wqs[i] = fx->rx[0].wq;
 	if (!makes_qp)
-		return ERRNO_OF(ibv_create_rwq_ind_table(rig->ctx, &attr),
+		return ERRNO_OF(ibv_create_rwq_ind_table(fx->ctx, &attr),
 				ibv_destroy_rwq_ind_table);
-	rig->ind = ibv_create_rwq_ind_table(rig->ctx, &attr);
-	assert_non_null(rig->ind);
-	qp_attr = vrig_rss_attr(rig);
-	return ERRNO_OF(ibv_create_qp_ex(rig->ctx, &qp_attr), ibv_destroy_qp);
+	fx->ind = ibv_create_rwq_ind_table(fx->ctx, &attr);
+	assert_non_null(fx->ind);
+	qp_attr = fx_rss_attr(fx);
+	return ERRNO_OF(ibv_create_qp_ex(fx->ctx, &qp_attr), ibv_destroy_qp);
 }
 
 static int
-rss_of_128(struct vrig *rig)
+rss_of_128(struct fixture *fx)
 {
-	return table_of(rig, 7, true);
+	return table_of(fx, 7, true);
 }
 
 static int
-table_refused(struct vrig *rig)
+table_refused(struct fixture *fx)
 {
 	errors_fail("create_ind", ENOMEM);
-	return table_of(rig, 0, false);
+	return table_of(fx, 0, false);
 }
 
-/* The second of two is one that does not exist. */
+/* A table whose second WQ does not exist. */
 static int
-table_of_unknown_wq(struct vrig *rig)
+table_of_unknown_wq(struct fixture *fx)
 {
 	uint32_t in[4] = { 0, 1, 0, 0x7777 }, out[4];
 	struct call call = command(0x80000037, in, 16, out, 16);
 
-	assert_int_equal(vrig_add_rx(rig), 0);
-	in[2] = rig->rx[0].wq->handle;
-	return run(rig->ctx->cmd_fd, &call);
+	assert_int_equal(fx_add_rx(fx), 0);
+	in[2] = fx->rx[0].wq->handle;
+	return run(fx->ctx->cmd_fd, &call);
 }
 
 static int
-table_shorter_than_it_says(struct vrig *rig)
+table_shorter_than_it_says(struct fixture *fx)
 {
 	uint32_t in[4] = { 0, 3, 0, 0 }, out[4];
 	struct call call = command(0x80000037, in, 16, out, 16);
 
-	assert_int_equal(vrig_add_rx(rig), 0);
-	in[2] = in[3] = rig->rx[0].wq->handle;
-	return run(rig->ctx->cmd_fd, &call);
+	assert_int_equal(fx_add_rx(fx), 0);
+	in[2] = in[3] = fx->rx[0].wq->handle;
+	return run(fx->ctx->cmd_fd, &call);
 }
 
 static int
-table_of_other_mask(struct vrig *rig)
+table_of_other_mask(struct fixture *fx)
 {
 	uint32_t in[4] = { 1, 0, 0, 0 }, out[4];
 	struct call call = command(0x80000037, in, 16, out, 16);
 
-	assert_int_equal(vrig_add_rx(rig), 0);
-	in[2] = rig->rx[0].wq->handle;
-	return run(rig->ctx->cmd_fd, &call);
+	assert_int_equal(fx_add_rx(fx), 0);
+	in[2] = fx->rx[0].wq->handle;
+	return run(fx->ctx->cmd_fd, &call);
 }
 
 const struct error_case errors_rss[] = {

@@ -5,21 +5,20 @@
  * sends packets to itself, one after the other, and prints each CQE that it
  * reads. For tests of the trace and of its replay.
  *
- * usage: fixed_work PACKETS [waste] [COMMAND...]
- * waste: take memory first, so that all addresses are others. Commands are those
- * of mana-model ctl.
+ * usage: fixed_work PACKETS [waste] [COMMAND...] waste: allocate memory first,
+ * so that all addresses differ. Commands are those of mana-model ctl.
  */
 
 #include <stdio.h>
 
 #include "../base/hw.h"
-#include "verbs_rig.h"
+#include "verbs_fixture.h"
 
 #define NB_RX 32
 #define MIN_BYTES 60
 #define STEP_BYTES 37
 
-/* The owner and the id of the queue are left out: replay has its own. */
+/* Print a CQE without owner bits and queue id, which differ in a replay. */
 static void
 print_cqe(const char *what, const uint8_t *cqe)
 {
@@ -31,42 +30,42 @@ print_cqe(const char *what, const uint8_t *cqe)
 	printf("\n");
 }
 
-/* What a driver that believes its CQE would read. */
+/* Print the data that a driver would read according to the CQE. */
 static void
-print_data(const struct vrig *rig, uint32_t slot, const uint8_t *cqe)
+print_data(const struct fixture *fx, uint32_t slot, const uint8_t *cqe)
 {
-	const uint8_t *data = rig->buf + VRIG_BUF_BYTES / 2 +
-			      slot % (VRIG_BUF_BYTES / 2 / VRIG_RX_BUF_BYTES) *
-				      VRIG_RX_BUF_BYTES;
+	const uint8_t *data = fx->buf + FX_BUF_BYTES / 2 +
+			      slot % (FX_BUF_BYTES / 2 / FX_RX_BUF_BYTES) *
+				      FX_RX_BUF_BYTES;
 	uint32_t n = hw_le32(cqe + HW_RX_CQE_PPI_OFF) & 0xffff, sum = 0, i;
 
-	for (i = 0; i < n && i < VRIG_RX_BUF_BYTES; i++)
+	for (i = 0; i < n && i < FX_RX_BUF_BYTES; i++)
 		sum = sum * 31 + data[i];
 	printf("data %u %08x\n", n, sum);
 }
 
 static bool
-one_packet(struct vrig *rig, uint32_t n)
+one_packet(struct fixture *fx, uint32_t n)
 {
 	const uint32_t nb_bytes = MIN_BYTES + n * STEP_BYTES % 1400;
 	const uint8_t *cqe;
 	uint32_t i;
 
 	for (i = 0; i < nb_bytes; i++)
-		rig->buf[i] = (uint8_t)(i * 7 + n);
-	vrig_send(rig, &rig->tx[0], 0, nb_bytes);
-	cqe = vrig_cqe(&rig->tx[0]);
+		fx->buf[i] = (uint8_t)(i * 7 + n);
+	fx_send(fx, &fx->tx[0], 0, nb_bytes);
+	cqe = fx_cqe(&fx->tx[0]);
 	print_cqe("tx", cqe);
 	if (cqe == NULL)
 		return false;
-	vrig_ring_cq(rig, &rig->tx[0], false);
-	cqe = vrig_cqe(&rig->rx[0]);
+	fx_ring_cq(fx, &fx->tx[0], false);
+	cqe = fx_cqe(&fx->rx[0]);
 	print_cqe("rx", cqe);
 	if (cqe == NULL)
 		return false;
-	print_data(rig, n, cqe);
-	vrig_fill(rig, &rig->rx[0], 1);
-	vrig_ring_cq(rig, &rig->rx[0], true);
+	print_data(fx, n, cqe);
+	fx_fill(fx, &fx->rx[0], 1);
+	fx_ring_cq(fx, &fx->rx[0], true);
 	return true;
 }
 
@@ -87,21 +86,21 @@ int
 main(int argc, char **argv)
 {
 	const uint32_t nb = argc > 1 ? (uint32_t)atoi(argv[1]) : 1;
-	struct vrig rig = { 0 };
+	struct fixture fx = { 0 };
 	uint32_t n;
 	int rc, i;
 
 	for (i = 2; i < argc; i++)
 		if (!prepare(argv[i]))
 			return 1;
-	rc = vrig_up(&rig, 0, 1, 1, 1);
+	rc = fx_up(&fx, 0, 1, 1, 1);
 	printf("up %s\n", rc == 0 ? "0" : strerrorname_np(rc));
 	if (rc == 0) {
-		vrig_fill(&rig, &rig.rx[0], NB_RX);
-		for (n = 0; n < nb && one_packet(&rig, n); n++)
+		fx_fill(&fx, &fx.rx[0], NB_RX);
+		for (n = 0; n < nb && one_packet(&fx, n); n++)
 			;
 	}
-	rc = vrig_close(&rig);
+	rc = fx_close(&fx);
 	printf("down %s\n", rc == 0 ? "0" : strerrorname_np(rc));
 	return 0;
 }

@@ -4,35 +4,35 @@
  * A program that forwards frames from one port to another (which may be the
  * same), through the real libibverbs and libmana.
  *
- * usage: forward FROM TO NUMBER
- * Ports count from 1. Says "ready" when it can receive; ends when it has
- * forwarded so many frames, or with status 1 when none comes for a while.
+ * usage: forward FROM TO NUMBER Port numbers start at 1. Prints "ready" when it
+ * can receive. Ends after NUMBER frames, or with status 1 if it receives none
+ * for a while.
  */
 
 #include <stdio.h>
 
 #include "hw.h"
-#include "verbs_rig.h"
+#include "verbs_fixture.h"
 
-#define NB_WQES 48u /* fewer than CQEs */
-#define PATIENCE 20 /* times that of vrig_cqe() */
+#define NB_WQES 48u /* fewer than there are CQEs */
+#define PATIENCE 20 /* times that of fx_cqe() */
 
 static const uint8_t *
-next_cqe(struct vrig_queue *q)
+next_cqe(struct fx_queue *q)
 {
 	const uint8_t *cqe = NULL;
 
 	for (int i = 0; i < PATIENCE && cqe == NULL; i++)
-		cqe = vrig_cqe(q);
+		cqe = fx_cqe(q);
 	return cqe;
 }
 
 static int
-forward(struct vrig *from, struct vrig *to, unsigned long nb)
+forward(struct fixture *from, struct fixture *to, unsigned long nb)
 {
-	struct vrig_queue *rx = &from->rx[0], *tx = &to->tx[0];
+	struct fx_queue *rx = &from->rx[0], *tx = &to->tx[0];
 	const uint32_t area = from->buf_bytes / 2;
-	const uint32_t slots = area / VRIG_RX_BUF_BYTES;
+	const uint32_t slots = area / FX_RX_BUF_BYTES;
 
 	for (uint32_t n = 0; n < nb; n++) {
 		const uint8_t *cqe = next_cqe(rx);
@@ -45,17 +45,17 @@ forward(struct vrig *from, struct vrig *to, unsigned long nb)
 		nb_bytes = cqe[HW_RX_CQE_PPI_OFF] |
 			   cqe[HW_RX_CQE_PPI_OFF + 1] << 8;
 		memcpy(to->buf, from->buf + area +
-					n % slots * VRIG_RX_BUF_BYTES,
+					n % slots * FX_RX_BUF_BYTES,
 		       nb_bytes);
-		vrig_ring_cq(from, rx, false);
-		vrig_fill(from, rx, 1);
-		vrig_send(to, tx, 0, nb_bytes);
+		fx_ring_cq(from, rx, false);
+		fx_fill(from, rx, 1);
+		fx_send(to, tx, 0, nb_bytes);
 		cqe = next_cqe(tx);
 		if (cqe == NULL || (cqe[0] & HW_CQE_TYPE_M) != HW_CQE_TX_OKAY) {
 			fprintf(stderr, "frame %u was not sent\n", n);
 			return 1;
 		}
-		vrig_ring_cq(to, tx, false);
+		fx_ring_cq(to, tx, false);
 	}
 	return 0;
 }
@@ -63,26 +63,26 @@ forward(struct vrig *from, struct vrig *to, unsigned long nb)
 int
 main(int argc, char **argv)
 {
-	static struct vrig from, other;
-	struct vrig *to = &other;
+	static struct fixture from, other;
+	struct fixture *to = &other;
 	int status = 2;
 
 	if (argc != 4)
 		return 2;
 	/* A buffer for each WQE. */
-	from.buf_bytes = 4 * NB_WQES * VRIG_RX_BUF_BYTES;
+	from.buf_bytes = 4 * NB_WQES * FX_RX_BUF_BYTES;
 	if (strcmp(argv[1], argv[2]) == 0)
 		to = &from;
-	else if (vrig_up(&other, 0, (uint32_t)atoi(argv[2]), 1, 1) != 0)
+	else if (fx_up(&other, 0, (uint32_t)atoi(argv[2]), 1, 1) != 0)
 		return 2;
-	if (vrig_up(&from, 0, (uint32_t)atoi(argv[1]), 1, 1) == 0) {
-		vrig_fill(&from, &from.rx[0], NB_WQES);
+	if (fx_up(&from, 0, (uint32_t)atoi(argv[1]), 1, 1) == 0) {
+		fx_fill(&from, &from.rx[0], NB_WQES);
 		puts("ready");
 		fflush(stdout);
 		status = forward(&from, to, strtoul(argv[3], NULL, 10));
 	}
-	vrig_close(&from);
+	fx_close(&from);
 	if (to != &from)
-		vrig_close(to);
+		fx_close(to);
 	return status;
 }

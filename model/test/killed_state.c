@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* cmocka.h wants these before it. */
+/* cmocka.h needs these before it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "card.h"
+#include "card_state.h"
 #include "kernel_state.h"
 #include "killed_state.h"
 
@@ -67,7 +67,7 @@ see_wq(uint32_t id, bool is_sq)
 {
 	const struct wq *wq = is_sq ? card_sq(card(), id) : card_rq(card(), id);
 
-	if (id == DEVICE_NO_QUEUE)
+	if (id == CARD_NO_QUEUE)
 		return;
 	CHECK(wq != NULL, "queue %u is none", id);
 	named.wq[wq - card()->wqs]++;
@@ -80,7 +80,7 @@ see_cq(const struct object_cq *object, uint32_t handle)
 
 	see_ring(&object->ring);
 	see_user(object->channel);
-	if (object->id != DEVICE_NO_QUEUE)
+	if (object->id != CARD_NO_QUEUE)
 		CHECK(segment_kernel()->cq_table[0][object->id] == handle,
 		      "CQ %u is another's in the table", object->id);
 	if (!object->alive)

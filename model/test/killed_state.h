@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Whether the machine's state is whole. */
+/*
+ * Consistency of the machine's state.
+ */
 
 #ifndef MODEL_TEST_KILLED_STATE_H
 #define MODEL_TEST_KILLED_STATE_H
 
 #include <stdint.h>
 
-/* For the messages: what was killed, and when. */
+/* For messages: the killed work, and the number of steps. */
 void killed_state_name(const char *name, uint64_t nb_steps);
 
 /*
- * Everything in the card is named by one object and every name is right;
- * references, charges, vPorts and lists are what the objects say. Fails
- * otherwise. Nobody else may be at work.
+ * Check that exactly one object refers to each object of the card, that all
+ * references are valid, and that reference counts, charges, vPorts and lists
+ * agree with the objects. No other process may work meanwhile.
  */
 void killed_state_check(void);
 

@@ -2,8 +2,8 @@
 
 /*
  * Threads with several Tx queues each, over the real libibverbs and libmana;
- * each doorbell stands for one WQE. What was rung is printed, for comparison
- * with what the machine counted.
+ * each doorbell is for one WQE. Prints its own counts, to compare them with the
+ * machine's.
  *
  * usage: many_doorbells PER_QUEUE [THREADS [QUEUES_PER_THREAD]]
  */
@@ -146,7 +146,7 @@ post(struct queue *q)
 	q->nb_sq++;
 }
 
-/* Take the completions that there are; all are of good packets. */
+/* Poll the completions, all of which must be of good packets. */
 static void
 reap(struct queue *q)
 {
@@ -276,7 +276,7 @@ main(int argc, char **argv)
 	frame = ring_alloc(4096, NULL);
 	if (parent == NULL || frame == NULL)
 		die("alloc_pd");
-	frame[0] = 2; /* a unicast address; no Ethertype that is looked into */
+	frame[0] = 2; /* a unicast address; an unknown Ethertype */
 	mr = ibv_reg_mr(pd, frame, 4096, IBV_ACCESS_LOCAL_WRITE);
 	if (mr == NULL)
 		die("reg_mr");

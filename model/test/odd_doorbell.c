@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * One access to a real doorbell page that is no doorbell, by name. A second
- * mapping of the context is used, as a secondary process makes one.
+ * One access to a real doorbell page that is no valid doorbell, chosen by name.
+ * It uses a second mapping of the context, as a secondary process does.
  *
  * usage: odd_doorbell narrow|wide|load|modify|string|offset|good
  */
@@ -55,7 +55,7 @@ offset(void)
 	*(volatile uint64_t *)(page + 0x20) = 1;
 }
 
-/* Nothing odd: a map and an unmap. */
+/* No access: map and unmap only. */
 static void
 good(void)
 {

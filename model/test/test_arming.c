@@ -1,49 +1,51 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What the device makes of each doorbell: accepted, ignored, armed, and whose
- * it is. The cases are those of OpenVMM emu/queues.rs, and rdma-core's.
+ * Effects of doorbells: accepted, ignored, armed; and for which queue. The
+ * cases are from OpenVMM emu/queues.rs and rdma-core.
  */
 
 #include "nic.h"
-#include "rig.h"
+#include "fixture.h"
 
-static struct rig *rig;
-static struct rig_port *a, *b;
+static struct fixture *fx;
+static struct fx_port *a, *b;
 
 static int
 start(void **state)
 {
-	const int ret = rig_setup(state);
+	const int ret = fx_setup(state);
 
-	rig = *state;
-	a = &rig->port[0];
-	b = &rig->port[1];
+	fx = *state;
+	a = &fx->port[0];
+	b = &fx->port[1];
 	return ret;
 }
 
-/* n CQEs of a's SQ; how many events came with them. */
+/* Let a's SQ write n CQEs; returns the number of events. */
 static uint32_t
 send(uint32_t n)
 {
-	const uint32_t before = rig_nb_events;
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	const uint32_t before = fx_nb_events;
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
 	while (n-- > 0)
-		assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
-	return rig_nb_events - before;
+		assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
+	return fx_nb_events - before;
 }
 
-/* The CQ doorbell at an index relative to what was polled; events at once. */
+/*
+ * Ring the CQ doorbell relative to the polled index; returns immediate events.
+ */
 static uint32_t
 ring_cq_at(int32_t ahead, bool arm)
 {
-	const uint32_t before = rig_nb_events, pos = a->scq.pos;
+	const uint32_t before = fx_nb_events, pos = a->scq.pos;
 
 	a->scq.pos += (uint32_t)ahead;
-	rig_ring_cq(rig, a, &a->scq, arm);
+	fx_ring_cq(fx, a, &a->scq, arm);
 	a->scq.pos = pos;
-	return rig_nb_events - before;
+	return fx_nb_events - before;
 }
 
 static void
@@ -73,9 +75,9 @@ test_arm_behind(void **state)
 
 	(void)state;
 	send(256);
-	for (behind = 1; behind <= 256; behind++) {
+	for (behind = 256; behind > 0; behind--) {
 		assert_int_equal(ring_cq_at(-(int32_t)behind, true), 1);
-		assert_int_equal(rig_event_cq, a->scq.id);
+		assert_int_equal(fx_event_cq, a->scq.id);
 	}
 	assert_int_equal(send(1), 0);
 	assert_no_violation();
@@ -93,7 +95,7 @@ test_arm_overflow(void **state)
 	assert_int_equal(ring_cq_at(0, true), 0);
 	assert_int_equal(ring_cq_at(-258, false), 0);
 	assert_violation(cq_overflow, 2);
-	assert_int_equal(send(1), 1); /* was armed, though not by that */
+	assert_int_equal(send(1), 1); /* was still armed from before */
 }
 
 /* rdma-core's index of an unarmed doorbell is one behind, of a full CQ, too. */
@@ -101,11 +103,12 @@ static void
 test_unarmed_full(void **state)
 {
 	(void)state;
-	assert_int_equal(ring_cq_at(0, true), 0);
+	assert_int_equal(send(1), 1);
+	assert_int_equal(ring_cq_at(-1, false), 0);
 	send(256);
 	assert_int_equal(ring_cq_at(-257, false), 0);
 	assert_no_violation();
-	assert_int_equal(send(1), 0); /* disarmed by it */
+	assert_int_equal(send(1), 0);
 	assert_int_equal(ring_cq_at(0, true), 0);
 	assert_no_violation();
 	assert_int_equal(send(1), 1);
@@ -134,11 +137,31 @@ test_unarmed_disarms(void **state)
 	(void)state;
 	assert_int_equal(ring_cq_at(0, false), 0);
 	assert_int_equal(send(1), 0);
-	assert_int_equal(ring_cq_at(0, true), 0);
-	/* rdma-core's index of an unarmed doorbell is one behind. */
-	assert_int_equal(ring_cq_at(-1, false), 0);
-	assert_int_equal(send(1), 0);
 	assert_no_violation();
+}
+
+/*
+ * A step back is a violation, and disarms. Repeating an index is none, also at
+ * the start of a lap: the index counts modulo 8 N.
+ */
+static void
+test_backwards(void **state)
+{
+	uint32_t lap;
+
+	(void)state;
+	for (lap = 0; lap < 20; lap++) {
+		send(256);
+		assert_int_equal(ring_cq_at(-1, false), 0);
+		assert_int_equal(ring_cq_at(0, true), 0);
+		assert_int_equal(ring_cq_at(0, true), 0);
+		assert_no_violation();
+	}
+	assert_int_equal(ring_cq_at(-1, false), 0);
+	assert_violation(cq_doorbell_backwards, 1);
+	assert_int_equal(send(1), 0);
+	assert_int_equal(ring_cq_at(-1, true), 1);
+	assert_violation(cq_doorbell_backwards, 1);
 }
 
 /* The index is taken modulo 8 N, in each of the laps. */
@@ -158,7 +181,7 @@ test_arm_in_each_lap(void **state)
 	assert_no_violation();
 }
 
-/* A doorbell of any kind within 8 laps will do; its event is no CQE. */
+/* Any doorbell within 8 laps is enough. */
 static void
 test_eight_laps(void **state)
 {
@@ -176,7 +199,7 @@ test_eight_laps(void **state)
 	assert_violation(cq_no_doorbell_8_laps, 1);
 }
 
-/* Refused tails leave the queue as it was; the next right one is taken. */
+/* Refused tails do not change the queue; the next valid one is accepted. */
 static void
 test_refused_tails(void **state)
 {
@@ -195,22 +218,22 @@ test_refused_tails(void **state)
 	(void)state;
 	send(1);
 	for (i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
-		const uint64_t before = ledger_count(tails[i].violation);
+		const uint64_t before = violation_count(tails[i].violation);
 
-		rig_doorbell(a, 0x000, (uint64_t)tails[i].tail << 32 | a->sq.id,
-			     8);
-		assert_int_equal(ledger_count(tails[i].violation), before + 1);
-		assert_null(rig_cqe(&a->scq));
+		fx_doorbell(a, 0x000, (uint64_t)tails[i].tail << 32 | a->sq.id,
+			    8);
+		assert_int_equal(violation_count(tails[i].violation), before + 1);
+		assert_null(fx_cqe(&a->scq));
 	}
-	assert_int_equal(segment_ledger()->nb_violations, i);
+	assert_int_equal(segment_violation_log()->nb_violations, i);
 	send(1);
 	/* The whole ring at once. */
-	rig_doorbell(b, 0x400, (uint64_t)8192 << 32 | b->rq.id, 8);
-	assert_int_equal(segment_ledger()->nb_violations, i);
+	fx_doorbell(b, 0x400, (uint64_t)8192 << 32 | b->rq.id, 8);
+	assert_int_equal(segment_violation_log()->nb_violations, i);
 	assert_int_equal(card_rq(card_function(0), b->rq.id)->pi, 8192);
 }
 
-/* Positions run free: over the end of 32 bits too. */
+/* Positions run free and wrap at 32 bits. */
 static void
 test_tail_wraps(void **state)
 {
@@ -223,47 +246,47 @@ test_tail_wraps(void **state)
 	assert_no_violation();
 }
 
-/* Queues of each kind are deaf to other pages, and to ids of other kinds. */
+/* Queues ignore other pages, and ids of other kinds. */
 static void
 test_isolation(void **state)
 {
 	const uint32_t ids[] = { b->sq.id, b->rq.id, b->scq.id };
 	static const uint32_t offsets[] = { 0x000, 0x400, 0x800 };
 	static const uint32_t short_offsets[] = { 0x010, 0x410, 0x810 };
-	struct rig_wqe wqe = rig_tx_wqe(b, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(b, 0, 60);
 	uint32_t i, j, n = 0, unknown = 0;
 
 	(void)state;
-	rig_post(&b->sq, &wqe);
+	fx_post(&b->sq, &wqe);
 	for (i = 0; i < 3; i++) {
-		rig_doorbell(a, offsets[i], UINT64_C(32) << 32 | ids[i], 8);
-		rig_doorbell(a, short_offsets[i], ids[i] << 16 | 32, 4);
+		fx_doorbell(a, offsets[i], UINT64_C(32) << 32 | ids[i], 8);
+		fx_doorbell(a, short_offsets[i], ids[i] << 16 | 32, 4);
 		n += 2;
-		assert_int_equal(ledger_count(VIOLATION_doorbell_foreign_queue),
+		assert_int_equal(violation_count(VIOLATION_doorbell_foreign_queue),
 				 n);
 		for (j = 0; j < 3; j++) {
 			if (i == j)
 				continue;
-			rig_doorbell(b, offsets[j], ids[i], 8);
-			assert_int_equal(ledger_count(
+			fx_doorbell(b, offsets[j], ids[i], 8);
+			assert_int_equal(violation_count(
 						 VIOLATION_doorbell_unknown_queue),
 					 ++unknown);
 		}
 	}
-	assert_null(rig_cqe(&b->scq));
+	assert_null(fx_cqe(&b->scq));
 	assert_int_equal(card_rq(card_function(0), b->rq.id)->pi, 0);
-	assert_int_equal(segment_ledger()->nb_violations, n + unknown);
-	/* A CQ of another domain cannot be had for one's queue. */
+	assert_int_equal(segment_violation_log()->nb_violations, n + unknown);
+	/* A queue cannot use a CQ of another domain. */
 	{
-		struct device_memory m = { model_self, (uintptr_t)a->sq.mem,
+		struct card_memory m = { model_self, (uintptr_t)a->sq.mem,
 					   a->sq.bytes };
-		struct device_memory cq = { model_self, (uintptr_t)b->buf, 4096 };
+		struct card_memory cq = { model_self, (uintptr_t)b->buf, 4096 };
 		uint32_t cq_id, sq_id;
 
-		assert_int_equal(device_cq_create(0, b->pdn, b->page, &cq, &cq_id),
+		assert_int_equal(card_cq_create(0, b->pdn, b->page, &cq, &cq_id),
 				 0);
-		assert_int_equal(device_sq_create(0, 0, a->pdn, a->page, &m,
-						  cq_id, &sq_id),
+		assert_int_equal(card_sq_create(0, 0, a->pdn, a->page, &m,
+						cq_id, &sq_id),
 				 -71); /* EPROTO */
 	}
 }
@@ -272,31 +295,34 @@ test_isolation(void **state)
 static void
 test_short_increments(void **state)
 {
-	struct rig_wqe tx = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe tx = fx_tx_wqe(a, 0, 60);
 	uint32_t i;
 
 	(void)state;
 	for (i = 0; i < 200; i++)
-		rig_post(&a->sq, &tx);
-	rig_doorbell(a, 0x010, a->sq.id << 16 | 150 * 32, 4);
+		fx_post(&a->sq, &tx);
+	fx_doorbell(a, 0x010, a->sq.id << 16 | 150 * 32, 4);
 	for (i = 0; i < 150; i++)
-		assert_non_null(rig_cqe(&a->scq));
-	assert_null(rig_cqe(&a->scq));
-	rig_doorbell(a, 0x010, a->sq.id << 16 | 50 * 32, 4);
+		assert_non_null(fx_cqe(&a->scq));
+	assert_null(fx_cqe(&a->scq));
+	fx_doorbell(a, 0x010, a->sq.id << 16 | 50 * 32, 4);
 	for (i = 0; i < 50; i++)
-		assert_non_null(rig_cqe(&a->scq));
-	/* Nothing new, and no register for EQs, which are the kernel's. */
-	rig_doorbell(a, 0x010, a->sq.id << 16, 4);
+		assert_non_null(fx_cqe(&a->scq));
+	/*
+	 * No new value; and there is no register for EQs, which belong to the
+	 * kernel.
+	 */
+	fx_doorbell(a, 0x010, a->sq.id << 16, 4);
 	assert_no_violation();
-	rig_doorbell(a, 0xff0, 0, 4);
+	fx_doorbell(a, 0xff0, 0, 4);
 	assert_violation(doorbell_bad_offset, 1);
 	/* Unarmed by 100, armed by 100: the index is the sum. */
-	rig_nb_events = 0;
-	rig_doorbell(a, 0x810, a->scq.id << 16 | 100, 4);
-	rig_doorbell(a, 0x810, 1u << 31 | a->scq.id << 16 | 100, 4);
-	assert_int_equal(rig_nb_events, 0);
+	fx_nb_events = 0;
+	fx_doorbell(a, 0x810, a->scq.id << 16 | 100, 4);
+	fx_doorbell(a, 0x810, 1u << 31 | a->scq.id << 16 | 100, 4);
+	assert_int_equal(fx_nb_events, 0);
 	assert_int_equal(send(1), 1);
-	/* And 64-bit ones go on from there. */
+	/* 64-bit doorbells continue from there. */
 	assert_int_equal(ring_cq_at(0, true), 0);
 	assert_int_equal(send(1), 1);
 }
@@ -304,15 +330,15 @@ test_short_increments(void **state)
 int
 main(void)
 {
-#define BENCH(test) cmocka_unit_test_setup_teardown(test, start, rig_teardown)
+#define FX_TEST(test) cmocka_unit_test_setup_teardown(test, start, fx_teardown)
 	const struct CMUnitTest tests[] = {
-		BENCH(test_created_armed),   BENCH(test_arm_in_time),
-		BENCH(test_arm_behind),	     BENCH(test_arm_overflow),
-		BENCH(test_arm_behind),	     BENCH(test_unarmed_full),
-		BENCH(test_arm_ahead),	     BENCH(test_unarmed_disarms),
-		BENCH(test_arm_in_each_lap), BENCH(test_eight_laps),
-		BENCH(test_refused_tails),   BENCH(test_tail_wraps),
-		BENCH(test_isolation),	     BENCH(test_short_increments),
+		FX_TEST(test_created_armed),   FX_TEST(test_arm_in_time),
+		FX_TEST(test_arm_behind),	     FX_TEST(test_arm_overflow),
+		FX_TEST(test_backwards),	     FX_TEST(test_unarmed_full),
+		FX_TEST(test_arm_ahead),	     FX_TEST(test_unarmed_disarms),
+		FX_TEST(test_arm_in_each_lap), FX_TEST(test_eight_laps),
+		FX_TEST(test_refused_tails),   FX_TEST(test_tail_wraps),
+		FX_TEST(test_isolation),	     FX_TEST(test_short_increments),
 	};
 
 	return cmocka_run_group_tests_name("arming", tests, NULL, NULL);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The card on its bench: what a correct driver sees. */
+/* The card without a kernel, with a correct driver. */
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "nic.h"
-#include "rig.h"
+#include "fixture.h"
 #include "wire.h"
 
-static struct device_port_counters
+static struct card_port_counters
 counters(uint32_t port)
 {
-	struct device_port_counters c;
+	struct card_port_counters c;
 
-	device_port_counters(0, port, &c);
+	card_port_counters(0, port, &c);
 	return c;
 }
 
@@ -22,31 +22,31 @@ static void
 test_identity(void **state)
 {
 	static const uint8_t mac[6] = { 0x00, 0x0d, 0x3a, 0, 0, 2 };
-	struct rig *rig = *state;
+	struct fixture *fx = *state;
 	uint8_t got[6];
 
-	device_port_mac(0, 1, got);
+	card_port_mac(0, 1, got);
 	assert_memory_equal(got, mac, 6);
-	assert_int_equal(rig->port[0].sq.id, 1008);
-	assert_int_equal(rig->port[1].sq.id, 1009);
-	assert_int_equal(rig->port[0].rq.id, 560);
-	assert_int_equal(rig->port[0].vp_offset, 5);
-	assert_int_equal(rig->port[1].vp_offset, 8);
+	assert_int_equal(fx->port[0].sq.id, 1008);
+	assert_int_equal(fx->port[1].sq.id, 1009);
+	assert_int_equal(fx->port[0].rq.id, 560);
+	assert_int_equal(fx->port[0].vp_offset, 5);
+	assert_int_equal(fx->port[1].vp_offset, 8);
 	assert_no_violation();
 }
 
 static void
 test_one_packet(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0], *b = &rig->port[1];
-	uint32_t n = rig_frame(a->buf, NIC_PROTO_UDP, 22);
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, n);
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
+	uint32_t n = fx_frame(a->buf, NIC_PROTO_UDP, 22);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, n);
 	const uint8_t *cqe;
 
-	rig_fill_rq(rig, b, 4);
-	assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
-	cqe = rig_cqe(&b->rcq);
+	fx_fill_rq(fx, b, 4);
+	assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
+	cqe = fx_cqe(&b->rcq);
 	assert_non_null(cqe);
 	assert_int_equal(hw_le32(cqe), 0x41);
 	/* No RSS: no hash; IP and UDP good. */
@@ -54,8 +54,8 @@ test_one_packet(void **state)
 	assert_int_equal(hw_le32(cqe + 8), n);
 	assert_int_equal(hw_le32(cqe + 16), 0);
 	assert_int_equal(hw_le32(cqe + 60), 1u << 29 | b->rq.id);
-	assert_memory_equal(rig_rx_buf(b, 0), a->buf, n);
-	assert_null(rig_cqe(&b->rcq));
+	assert_memory_equal(fx_rx_buf(b, 0), a->buf, n);
+	assert_null(fx_cqe(&b->rcq));
 	assert_int_equal(counters(0).tx_packets, 1);
 	assert_int_equal(counters(0).tx_bytes, n);
 	assert_int_equal(counters(1).rx_packets, 1);
@@ -67,36 +67,36 @@ test_one_packet(void **state)
 static void
 test_wrap(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0], *b = &rig->port[1];
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
 	uint32_t i, n, sent_pos = 0;
 	const uint8_t *cqe;
 
-	rig_fill_rq(rig, b, 200);
+	fx_fill_rq(fx, b, 200);
 	for (i = 0; i < 3000; i++) {
-		struct rig_wqe wqe = rig_tx_wqe(a, i % 61, 64);
+		struct fx_wqe wqe = fx_tx_wqe(a, i % 61, 64);
 
 		a->buf[i % 61] = (uint8_t)i;
 		for (n = 1; n < 1 + i % 30; n++)
-			rig_tx_add_sge(a, &wqe, i % 61 + 64 * n, 1 + n);
+			fx_tx_add_sge(a, &wqe, i % 61 + 64 * n, 1 + n);
 		if (i % 3 == 0 && n < 30)
-			rig_tx_long(a, &wqe);
-		rig_post(&a->sq, &wqe);
-		rig_ring_sq(rig, a);
-		cqe = rig_cqe(&a->scq);
+			fx_tx_long(a, &wqe);
+		fx_post(&a->sq, &wqe);
+		fx_ring_sq(fx, a);
+		cqe = fx_cqe(&a->scq);
 		assert_non_null(cqe);
 		assert_int_equal(cqe[0], 0x60);
 		/* The position of the WQE in BUs. */
 		assert_int_equal(hw_le32(cqe + 8) >> 5, sent_pos / 32);
 		sent_pos = a->sq.pos;
-		cqe = rig_cqe(&b->rcq);
+		cqe = fx_cqe(&b->rcq);
 		assert_non_null(cqe);
 		assert_int_equal(hw_le32(cqe + 56), i * 32);
-		assert_int_equal(rig_rx_buf(b, i)[0], (uint8_t)i);
-		rig_fill_rq(rig, b, 1);
+		assert_int_equal(fx_rx_buf(b, i)[0], (uint8_t)i);
+		fx_fill_rq(fx, b, 1);
 		if (i % 100 == 0) {
-			rig_ring_cq(rig, a, &a->scq, false);
-			rig_ring_cq(rig, b, &b->rcq, false);
+			fx_ring_cq(fx, a, &a->scq, false);
+			fx_ring_cq(fx, b, &b->rcq, false);
 		}
 	}
 	assert_no_violation();
@@ -106,18 +106,18 @@ test_wrap(void **state)
 static void
 test_long_oob_at_end(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0], *b = &rig->port[1];
-	struct rig_wqe wqe;
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
+	struct fx_wqe wqe;
 
-	rig_fill_rq(rig, b, 255);
+	fx_fill_rq(fx, b, 255);
 	while (a->sq.pos != a->sq.bytes - 32) {
-		wqe = rig_tx_wqe(a, 0, 60);
-		assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
+		wqe = fx_tx_wqe(a, 0, 60);
+		assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
 	}
-	wqe = rig_tx_wqe(a, 100, 60);
-	rig_tx_long(a, &wqe);
-	assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
+	wqe = fx_tx_wqe(a, 100, 60);
+	fx_tx_long(a, &wqe);
+	assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
 	assert_int_equal(a->sq.pos, a->sq.bytes + 32);
 	assert_no_violation();
 }
@@ -125,9 +125,9 @@ test_long_oob_at_end(void **state)
 static void
 test_gather_and_scatter(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0], *b = &rig->port[1];
-	struct rig_wqe tx = rig_tx_wqe(a, 0, 14), rx = { .header[1] = 0x200 };
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
+	struct fx_wqe tx = fx_tx_wqe(a, 0, 14), rx = { .header[1] = 0x200 };
 	const uint8_t *cqe;
 	uint32_t i;
 
@@ -135,16 +135,16 @@ test_gather_and_scatter(void **state)
 		a->buf[i] = (uint8_t)(i * 31 + i / 256);
 	a->buf[12] = 0x88;
 	a->buf[13] = 0xb5;
-	rig_tx_add_sge(a, &tx, 14, 1);
-	rig_tx_add_sge(a, &tx, 15, 1985);
-	rig_tx_add_sge(a, &tx, 2000, 1000);
+	fx_tx_add_sge(a, &tx, 14, 1);
+	fx_tx_add_sge(a, &tx, 15, 1985);
+	fx_tx_add_sge(a, &tx, 2000, 1000);
 	for (i = 0; i < 15; i++)
-		rig_tx_add_sge(b, &rx, 100000 + i * 1000, 200);
-	rig_post(&b->rq, &rx);
-	rig_ring_rq(rig, b);
+		fx_tx_add_sge(b, &rx, 100000 + i * 1000, 200);
+	fx_post(&b->rq, &rx);
+	fx_ring_rq(fx, b);
 	assert_int_equal(b->rq.pos, 256);
-	assert_int_equal(rig_send(rig, a, &tx), HW_CQE_TX_OKAY);
-	cqe = rig_cqe(&b->rcq);
+	assert_int_equal(fx_send(fx, a, &tx), HW_CQE_TX_OKAY);
+	cqe = fx_cqe(&b->rcq);
 	assert_int_equal(hw_le32(cqe), 0x41); /* exactly full is good */
 	assert_int_equal(hw_le32(cqe + 8), 3000);
 	for (i = 0; i < 15; i++)
@@ -152,10 +152,10 @@ test_gather_and_scatter(void **state)
 				    a->buf + i * 200, 200);
 	/* One byte more does not fit. */
 	tx.sge[3].size_bytes++;
-	rig_post(&b->rq, &rx);
-	rig_ring_rq(rig, b);
-	assert_int_equal(rig_send(rig, a, &tx), HW_CQE_TX_OKAY);
-	cqe = rig_cqe(&b->rcq);
+	fx_post(&b->rq, &rx);
+	fx_ring_rq(fx, b);
+	assert_int_equal(fx_send(fx, a, &tx), HW_CQE_TX_OKAY);
+	cqe = fx_cqe(&b->rcq);
 	assert_int_equal(cqe[0] & 0x3f, HW_CQE_RX_TRUNCATED);
 	assert_int_equal(hw_le32(cqe + 8), 3001);
 	assert_int_equal(counters(1).rx_truncated, 1);
@@ -166,34 +166,34 @@ test_gather_and_scatter(void **state)
 static void
 test_no_wqe(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0], *b = &rig->port[1];
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
-	struct device_queue_counters queue;
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
+	struct card_queue_counters queue;
 
-	rig_fill_rq(rig, b, 1);
-	assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
-	assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
+	fx_fill_rq(fx, b, 1);
+	assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
 	assert_int_equal(counters(1).rx_no_wqe, 1);
-	assert_non_null(rig_cqe(&b->rcq));
-	assert_null(rig_cqe(&b->rcq));
-	assert_true(device_port_queue(0, 1, 1, &queue));
+	assert_non_null(fx_cqe(&b->rcq));
+	assert_null(fx_cqe(&b->rcq));
+	assert_true(card_port_queue(0, 1, 1, &queue));
 	assert_int_equal(queue.id, b->rq.id);
 	assert_false(queue.is_sq);
 	assert_true(queue.alive);
 	assert_int_equal(queue.packets, 1);
 	assert_int_equal(queue.no_wqe, 1);
-	assert_false(device_port_queue(0, 1, 2, &queue));
-	device_vport_disable_rx(0, 1);
-	assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
+	assert_false(card_port_queue(0, 1, 2, &queue));
+	card_vport_disable_rx(0, 1);
+	assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
 	assert_int_equal(counters(1).rx_no_steering, 1);
-	device_rq_destroy(0, b->rq.id);
-	assert_true(device_port_queue(0, 1, 1, &queue));
+	card_rq_destroy(0, b->rq.id);
+	assert_true(card_port_queue(0, 1, 1, &queue));
 	assert_false(queue.alive);
 	assert_no_violation();
 }
 
-/* Bits of what arrives wrong, without a checksum, or in fragments. */
+/* Flags of frames that are damaged, fragmented, or without a checksum. */
 static void
 test_rx_flags(void **state)
 {
@@ -209,18 +209,18 @@ test_rx_flags(void **state)
 		{ 12, { 0x88, 0xb5 }, 0 },
 		{ 14, { 0x65, 0 }, 0 },
 	};
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0], *b = &rig->port[1];
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
 	uint32_t i;
 
-	rig_fill_rq(rig, b, 8);
+	fx_fill_rq(fx, b, 8);
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		uint32_t n = rig_frame(a->buf, NIC_PROTO_UDP, 22);
-		struct rig_wqe wqe = rig_tx_wqe(a, 0, n);
+		uint32_t n = fx_frame(a->buf, NIC_PROTO_UDP, 22);
+		struct fx_wqe wqe = fx_tx_wqe(a, 0, n);
 
 		memcpy(a->buf + cases[i].off, cases[i].set, 2);
-		assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
-		assert_int_equal(hw_le32(rig_cqe(&b->rcq) + 4), cases[i].flags);
+		assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
+		assert_int_equal(hw_le32(fx_cqe(&b->rcq) + 4), cases[i].flags);
 	}
 	assert_no_violation();
 }
@@ -228,78 +228,78 @@ test_rx_flags(void **state)
 static void
 test_cq_arm(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0];
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0];
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
 	/* Created armed: one event, then silence. */
-	rig_send(rig, a, &wqe);
-	assert_int_equal(rig_nb_events, 1);
-	assert_int_equal(rig_event_cq, a->scq.id);
-	rig_send(rig, a, &wqe);
-	assert_int_equal(rig_nb_events, 1);
+	fx_send(fx, a, &wqe);
+	assert_int_equal(fx_nb_events, 1);
+	assert_int_equal(fx_event_cq, a->scq.id);
+	fx_send(fx, a, &wqe);
+	assert_int_equal(fx_nb_events, 1);
 	/* Armed with nothing new: the next one. */
-	rig_ring_cq(rig, a, &a->scq, true);
-	assert_int_equal(rig_nb_events, 1);
-	rig_send(rig, a, &wqe);
-	assert_int_equal(rig_nb_events, 2);
-	/* Armed too late: at once. */
+	fx_ring_cq(fx, a, &a->scq, true);
+	assert_int_equal(fx_nb_events, 1);
+	fx_send(fx, a, &wqe);
+	assert_int_equal(fx_nb_events, 2);
+	/* Armed too late: the event comes at once. */
 	a->scq.pos--;
-	rig_ring_cq(rig, a, &a->scq, true);
-	assert_int_equal(rig_nb_events, 3);
+	fx_ring_cq(fx, a, &a->scq, true);
+	assert_int_equal(fx_nb_events, 3);
 	a->scq.pos++;
 	/* Again without polling, by an index ahead (rdma-core). */
-	rig_ring_cq(rig, a, &a->scq, true);
+	fx_ring_cq(fx, a, &a->scq, true);
 	a->scq.pos++;
-	rig_ring_cq(rig, a, &a->scq, true);
+	fx_ring_cq(fx, a, &a->scq, true);
 	a->scq.pos--;
-	rig_send(rig, a, &wqe);
-	assert_int_equal(rig_nb_events, 4);
+	fx_send(fx, a, &wqe);
+	assert_int_equal(fx_nb_events, 4);
 	/* Unarmed disarms. */
-	rig_ring_cq(rig, a, &a->scq, true);
-	rig_ring_cq(rig, a, &a->scq, false);
-	rig_send(rig, a, &wqe);
-	assert_int_equal(rig_nb_events, 4);
-	assert_int_equal(segment_ledger()->doorbells[LEDGER_DOORBELL_CQ_ARM], 5);
-	assert_int_equal(segment_ledger()->doorbells[LEDGER_DOORBELL_CQ], 1);
-	assert_int_equal(segment_ledger()->doorbells[LEDGER_DOORBELL_SQ], 5);
+	fx_ring_cq(fx, a, &a->scq, true);
+	fx_ring_cq(fx, a, &a->scq, false);
+	fx_send(fx, a, &wqe);
+	assert_int_equal(fx_nb_events, 4);
+	assert_int_equal(segment_violation_log()->doorbells[DOORBELL_COUNT_CQ_ARM], 5);
+	assert_int_equal(segment_violation_log()->doorbells[DOORBELL_COUNT_CQ], 1);
+	assert_int_equal(segment_violation_log()->doorbells[DOORBELL_COUNT_SQ], 5);
 	assert_no_violation();
 }
 
-/* 32-bit doorbells ring increments. */
+/* 32-bit doorbells contain increments. */
 static void
 test_short_doorbells(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0], *b = &rig->port[1];
-	struct rig_wqe rx = { .header = { 0, 0x200 } };
-	struct rig_wqe tx = rig_tx_wqe(a, 0, 60);
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
+	struct fx_wqe rx = { .header = { 0, 0x200 } };
+	struct fx_wqe tx = fx_tx_wqe(a, 0, 60);
 	uint32_t i;
 
-	rig_tx_add_sge(b, &rx, RIG_BUF_BYTES / 2, 2048);
+	fx_tx_add_sge(b, &rx, FX_BUF_BYTES / 2, 2048);
 	for (i = 0; i < 700; i++) {
-		rig_post(&b->rq, &rx);
-		rig_doorbell(b, 0x410, b->rq.id << 16 | 32, 4);
-		rig_post(&a->sq, &tx);
-		rig_doorbell(a, 0x010, a->sq.id << 16 | 32, 4);
-		assert_non_null(rig_cqe(&a->scq));
-		assert_non_null(rig_cqe(&b->rcq));
-		rig_doorbell(a, 0x810, a->scq.id << 16 | 1, 4);
-		rig_doorbell(b, 0x810, 1u << 31 | b->rcq.id << 16 | 1, 4);
+		fx_post(&b->rq, &rx);
+		fx_doorbell(b, 0x410, b->rq.id << 16 | 32, 4);
+		fx_post(&a->sq, &tx);
+		fx_doorbell(a, 0x010, a->sq.id << 16 | 32, 4);
+		assert_non_null(fx_cqe(&a->scq));
+		assert_non_null(fx_cqe(&b->rcq));
+		fx_doorbell(a, 0x810, a->scq.id << 16 | 1, 4);
+		fx_doorbell(b, 0x810, 1u << 31 | b->rcq.id << 16 | 1, 4);
 	}
 	/* Each armed CQE of b gave an event, and the first two of all. */
-	assert_int_equal(rig_nb_events, 701);
+	assert_int_equal(fx_nb_events, 701);
 	assert_no_violation();
 }
 
 static void
 test_rss(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0], *b = &rig->port[1];
-	struct rig_ring rq[4], rcq[4];
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
+	struct fx_ring rq[4], rcq[4];
 	uint32_t ids[4], got[4] = { 0 }, i, q;
-	struct device_memory memory;
+	struct card_memory memory;
 
 	for (q = 0; q < 4; q++) {
 		rq[q] = b->rq;
@@ -308,32 +308,32 @@ test_rss(void **state)
 		rq[q].mem = aligned_alloc(4096, rq[q].bytes);
 		rcq[q].mem = aligned_alloc(4096, rcq[q].bytes);
 		memset(rcq[q].mem, 0, rcq[q].bytes);
-		memory = (struct device_memory){ model_self,
+		memory = (struct card_memory){ model_self,
 						 (uintptr_t)rcq[q].mem,
 						 rcq[q].bytes };
-		assert_int_equal(device_cq_create(0, b->pdn, b->page, &memory,
-						  &rcq[q].id),
+		assert_int_equal(card_cq_create(0, b->pdn, b->page, &memory,
+						&rcq[q].id),
 				 0);
 		memory.addr = (uintptr_t)rq[q].mem;
 		memory.size = rq[q].bytes;
-		assert_int_equal(device_rq_create(0, 1, b->pdn, b->page,
-						  &memory, rcq[q].id, &rq[q].id),
+		assert_int_equal(card_rq_create(0, 1, b->pdn, b->page,
+						&memory, rcq[q].id, &rq[q].id),
 				 0);
 		ids[q] = rq[q].id;
 		b->rq = rq[q];
-		rig_fill_rq(rig, b, 200);
+		fx_fill_rq(fx, b, 200);
 		rq[q].pos = b->rq.pos;
 	}
-	rig_steer(rig, 1, true, ids, 4);
+	fx_steer(fx, 1, true, ids, 4);
 	for (i = 0; i < 200; i++) {
-		uint32_t n = rig_frame(a->buf, NIC_PROTO_UDP, 20);
-		struct rig_wqe wqe = rig_tx_wqe(a, 0, n);
+		uint32_t n = fx_frame(a->buf, NIC_PROTO_UDP, 20);
+		struct fx_wqe wqe = fx_tx_wqe(a, 0, n);
 
 		hw_put_be16(a->buf + 34, (uint16_t)(i * 257));
 		hw_put_be16(a->buf + 40, 0);
-		assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
+		assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
 		for (q = 0; q < 4; q++) {
-			const uint8_t *cqe = rig_cqe(&rcq[q]);
+			const uint8_t *cqe = fx_cqe(&rcq[q]);
 
 			if (cqe == NULL)
 				continue;
@@ -347,14 +347,14 @@ test_rss(void **state)
 	}
 	for (q = 0; q < 4; q++)
 		assert_true(got[q] > 20);
-	/* ARP: the default, which is the last of the table. */
+	/* ARP goes to the default queue, the last of the table. */
 	a->buf[13] = 0x06;
 	{
-		struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+		struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
-		assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
+		assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
 	}
-	assert_non_null(rig_cqe(&rcq[3]));
+	assert_non_null(fx_cqe(&rcq[3]));
 	for (q = 0; q < 4; q++) {
 		free(rq[q].mem);
 		free(rcq[q].mem);
@@ -366,51 +366,54 @@ test_rss(void **state)
 static void
 test_thread_mode(void **state)
 {
-	static struct rig rig;
-	struct rig_port *a = &rig.port[0], *b = &rig.port[1];
-	struct rig_wqe wa, wb;
+	static struct fixture fx;
+	struct fx_port *a = &fx.port[0], *b = &fx.port[1];
+	struct fx_wqe wa, wb;
 
 	(void)state;
-	rig_defaults(&rig);
-	rig.config.mode = MODEL_MODE_THREAD;
-	rig_start(&rig);
-	rig_fill_rq(&rig, b, 4);
-	wa = rig_tx_wqe(a, 0, 60);
-	wb = rig_tx_wqe(b, 0, 60);
-	assert_int_equal(rig_send(&rig, a, &wa), -1);
-	assert_int_equal(rig_send(&rig, b, &wb), -1);
-	assert_int_equal(rig_send(&rig, a, &wa), -1);
-	assert_int_equal(rig_nb_kicks, 3);
+	fx_defaults(&fx);
+	fx.config.mode = MODEL_MODE_THREAD;
+	fx_start(&fx);
+	fx_fill_rq(&fx, b, 4);
+	wa = fx_tx_wqe(a, 0, 60);
+	wb = fx_tx_wqe(b, 0, 60);
+	assert_int_equal(fx_send(&fx, a, &wa), -1);
+	assert_int_equal(fx_send(&fx, b, &wb), -1);
+	assert_int_equal(fx_send(&fx, a, &wa), -1);
+	assert_int_equal(fx_nb_kicks, 3);
 	segment_lock();
-	assert_true(device_run(model_self));
-	assert_false(device_run(model_self));
+	assert_true(card_run(model_self));
+	assert_false(card_run(model_self));
 	segment_unlock();
-	assert_non_null(rig_cqe(&a->scq));
-	assert_non_null(rig_cqe(&a->scq));
-	assert_non_null(rig_cqe(&b->scq));
-	assert_non_null(rig_cqe(&b->rcq));
-	/* Queues that go away take their place in the list with them. */
-	rig_send(&rig, a, &wa);
-	rig_send(&rig, b, &wb);
-	device_sq_destroy(0, b->sq.id);
+	assert_non_null(fx_cqe(&a->scq));
+	assert_non_null(fx_cqe(&a->scq));
+	assert_non_null(fx_cqe(&b->scq));
+	assert_non_null(fx_cqe(&b->rcq));
+	/* Destroyed queues leave the pending list. */
+	fx_send(&fx, a, &wa);
+	fx_send(&fx, b, &wb);
+	card_sq_destroy(0, b->sq.id);
 	segment_lock();
-	assert_true(device_run(model_self));
+	assert_true(card_run(model_self));
 	segment_unlock();
-	rig_send(&rig, a, &wa);
-	device_sq_destroy(0, a->sq.id);
+	fx_send(&fx, a, &wa);
+	card_sq_destroy(0, a->sq.id);
 	segment_lock();
-	assert_false(device_run(model_self));
+	assert_false(card_run(model_self));
 	segment_unlock();
 	assert_no_violation();
-	rig_stop(&rig);
+	fx_stop(&fx);
 }
 
-/* Of the last packet of b: as if its writer had been killed in mid-air. */
+/*
+ * Undo the counts of b's last packet, as if its writer had been killed
+ * meanwhile.
+ */
 static void
 forget_last_packet(struct card_function *f, struct wq *rq, bool was_written)
 {
 	struct cq *cq = &f->cqs[rq->cq];
-	struct card_posting *posting = &segment_device()->posting;
+	struct card_posting *posting = &segment_card()->posting;
 
 	posting->fn = 0;
 	posting->wq = (uint32_t)(rq - f->wqs);
@@ -427,116 +430,116 @@ forget_last_packet(struct card_function *f, struct wq *rq, bool was_written)
 	assert_false(posting->is_active);
 }
 
-/* Another program's queues must not suffer when the lock's holder is killed. */
+/* Queues of other programs stay correct when the lock's holder is killed. */
 static void
 test_holder_died(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0], *b = &rig->port[1];
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 	struct card_function *f = card_function(0);
 	struct wq *rq = card_rq(f, b->rq.id);
 	uint32_t i;
 
-	rig_fill_rq(rig, b, 8);
+	fx_fill_rq(fx, b, 8);
 	for (i = 0; i < 6; i++) {
 		memset(a->buf, (int)(i + 1), 60);
-		assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
+		assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
 		forget_last_packet(f, rq, i % 2 == 0);
-		assert_non_null(rig_cqe(&b->rcq));
-		assert_null(rig_cqe(&b->rcq));
-		assert_memory_equal(rig_rx_buf(b, i), a->buf, 60);
-		rig_ring_cq(rig, b, &b->rcq, false);
+		assert_non_null(fx_cqe(&b->rcq));
+		assert_null(fx_cqe(&b->rcq));
+		assert_memory_equal(fx_rx_buf(b, i), a->buf, 60);
+		fx_ring_cq(fx, b, &b->rcq, false);
 	}
 	assert_int_equal(rq->ci, 6 * HW_BU_BYTES);
 	assert_no_violation();
 }
 
 /*
- * A program was killed when it had made queues that none of its objects names:
- * they go with its doorbell page.
+ * A program was killed after it created queues that no object refers to:
+ * destroying its doorbell page destroys them.
  */
 static void
 test_page_takes_queues(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *b = &rig->port[1];
+	struct fixture *fx = *state;
+	struct fx_port *b = &fx->port[1];
 
-	rig_fill_rq(rig, b, 4);
-	device_doorbell_page_destroy(0, b->page);
+	fx_fill_rq(fx, b, 4);
+	card_doorbell_page_destroy(0, b->page);
 	assert_null(card_rq(card_function(0), b->rq.id));
 	assert_null(card_sq(card_function(0), b->sq.id));
 	assert_null(card_cq(card_function(0), b->rcq.id));
 	assert_null(card_cq(card_function(0), b->scq.id));
-	assert_non_null(card_sq(card_function(0), rig->port[0].sq.id));
+	assert_non_null(card_sq(card_function(0), fx->port[0].sq.id));
 	assert_false(card_port(0, 1)->rx_enabled);
 	assert_true(card_port(0, 0)->rx_enabled);
 }
 
 static void
-test_outlets(void **state)
+test_backends(void **state)
 {
-	static struct rig rig;
-	struct rig_port *a = &rig.port[0], *b = &rig.port[1];
+	static struct fixture fx;
+	struct fx_port *a = &fx.port[0], *b = &fx.port[1];
 	uint32_t port, i;
 	uint8_t buf[2048];
 	uint64_t at_ns;
 
 	(void)state;
-	rig_defaults(&rig);
-	rig.config.wire = MODEL_WIRE_TAP;
-	rig_start(&rig);
+	fx_defaults(&fx);
+	fx.config.wire = MODEL_WIRE_TAP;
+	fx_start(&fx);
 	for (i = 0; i < 10000; i++) {
-		struct rig_wqe wqe = rig_tx_wqe(a, i % 100, 60 + i % 1400);
+		struct fx_wqe wqe = fx_tx_wqe(a, i % 100, 60 + i % 1400);
 
-		assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_OKAY);
-		wqe = rig_tx_wqe(b, 0, 61);
-		assert_int_equal(rig_send(&rig, b, &wqe), HW_CQE_TX_OKAY);
-		rig_ring_cq(&rig, a, &a->scq, false);
-		rig_ring_cq(&rig, b, &b->scq, false);
-		assert_int_equal(wire_outlet_next(&port, buf, sizeof(buf), &at_ns),
+		assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
+		wqe = fx_tx_wqe(b, 0, 61);
+		assert_int_equal(fx_send(&fx, b, &wqe), HW_CQE_TX_OKAY);
+		fx_ring_cq(&fx, a, &a->scq, false);
+		fx_ring_cq(&fx, b, &b->scq, false);
+		assert_int_equal(wire_backend_next(&port, buf, sizeof(buf), &at_ns),
 				 60 + i % 1400);
 		assert_int_equal(port, 0);
 		assert_memory_equal(buf, a->buf + i % 100, 60 + i % 1400);
-		assert_int_equal(wire_outlet_next(&port, buf, sizeof(buf), &at_ns),
+		assert_int_equal(wire_backend_next(&port, buf, sizeof(buf), &at_ns),
 				 61);
 		assert_int_equal(port, 1);
-		assert_int_equal(wire_outlet_next(&port, buf, sizeof(buf), &at_ns),
+		assert_int_equal(wire_backend_next(&port, buf, sizeof(buf), &at_ns),
 				 0);
 	}
-	assert_int_equal(rig_nb_kicks, 10000);
-	rig_fill_rq(&rig, b, 1);
-	device_port_receive(0, 1, a->buf, 100);
-	assert_non_null(rig_cqe(&b->rcq));
+	assert_int_equal(fx_nb_kicks, 10000);
+	fx_fill_rq(&fx, b, 1);
+	card_port_receive(0, 1, a->buf, 100);
+	assert_non_null(fx_cqe(&b->rcq));
 	assert_no_violation();
-	rig_stop(&rig);
+	fx_stop(&fx);
 }
 
-/* What the kernel driver would be refused. */
+/* Commands that the card refuses. */
 static void
 test_refusals(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0];
-	struct device_memory m = { model_self, (uintptr_t)a->sq.mem, 8192 };
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0];
+	struct card_memory m = { model_self, (uintptr_t)a->sq.mem, 8192 };
 	uint32_t id;
 
 	m.size = 2048;
-	assert_int_equal(device_cq_create(0, a->pdn, a->page, &m, &id), -EPROTO);
+	assert_int_equal(card_cq_create(0, a->pdn, a->page, &m, &id), -EPROTO);
 	m.size = 12288;
-	assert_int_equal(device_cq_create(0, a->pdn, a->page, &m, &id), -EPROTO);
+	assert_int_equal(card_cq_create(0, a->pdn, a->page, &m, &id), -EPROTO);
 	m.size = 8192;
 	m.addr += 64;
-	assert_int_equal(device_cq_create(0, a->pdn, a->page, &m, &id), -EPROTO);
+	assert_int_equal(card_cq_create(0, a->pdn, a->page, &m, &id), -EPROTO);
 	m.addr -= 64;
-	assert_int_equal(device_cq_create(0, 77, a->page, &m, &id), -EPROTO);
-	assert_int_equal(device_cq_create(0, a->pdn, 77, &m, &id), -EPROTO);
-	assert_int_equal(device_cq_create(9, a->pdn, a->page, &m, &id), -EPROTO);
-	/* One CQ, one queue. */
-	assert_int_equal(device_sq_create(0, 0, a->pdn, a->page, &m, a->scq.id,
-					  &id),
+	assert_int_equal(card_cq_create(0, 77, a->page, &m, &id), -EPROTO);
+	assert_int_equal(card_cq_create(0, a->pdn, 77, &m, &id), -EPROTO);
+	assert_int_equal(card_cq_create(9, a->pdn, a->page, &m, &id), -EPROTO);
+	/* A CQ serves one queue. */
+	assert_int_equal(card_sq_create(0, 0, a->pdn, a->page, &m, a->scq.id,
+					&id),
 			 -EPROTO);
-	assert_int_equal(device_sq_create(0, 0, a->pdn, a->page, &m, 4000, &id),
+	assert_int_equal(card_sq_create(0, 0, a->pdn, a->page, &m, 4000, &id),
 			 -EPROTO);
 	assert_no_violation();
 }
@@ -544,24 +547,24 @@ test_refusals(void **state)
 int
 main(void)
 {
-#define BENCH(test) \
-	cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
+#define FX_TEST(test) \
+	cmocka_unit_test_setup_teardown(test, fx_setup, fx_teardown)
 	const struct CMUnitTest tests[] = {
-		BENCH(test_identity),
-		BENCH(test_one_packet),
-		BENCH(test_wrap),
-		BENCH(test_long_oob_at_end),
-		BENCH(test_gather_and_scatter),
-		BENCH(test_no_wqe),
-		BENCH(test_rx_flags),
-		BENCH(test_cq_arm),
-		BENCH(test_short_doorbells),
-		BENCH(test_rss),
+		FX_TEST(test_identity),
+		FX_TEST(test_one_packet),
+		FX_TEST(test_wrap),
+		FX_TEST(test_long_oob_at_end),
+		FX_TEST(test_gather_and_scatter),
+		FX_TEST(test_no_wqe),
+		FX_TEST(test_rx_flags),
+		FX_TEST(test_cq_arm),
+		FX_TEST(test_short_doorbells),
+		FX_TEST(test_rss),
 		cmocka_unit_test(test_thread_mode),
-		BENCH(test_holder_died),
-		BENCH(test_page_takes_queues),
-		cmocka_unit_test(test_outlets),
-		BENCH(test_refusals),
+		FX_TEST(test_holder_died),
+		FX_TEST(test_page_takes_queues),
+		cmocka_unit_test(test_backends),
+		FX_TEST(test_refusals),
 	};
 
 	return cmocka_run_group_tests_name("card", tests, NULL, NULL);

@@ -1,29 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Commands, the three ways: from a scenario, by ctl, and by the program itself.
+"""Commands from a scenario, by ctl, and from the program itself.
 
-usage: test_commands.py FOLDER [unittest arguments]
-FOLDER has mana-model and test/command_target.
+usage: test_commands.py [unittest arguments]      (see model_test.py)
 """
 
 import os
 import re
 import signal
 import subprocess
-import sys
-import time
 import unittest
 
-from model_test import FOLDER
-from test_launcher import Case
+from model_test import PATIENCE_S, Case, main, program, wait_until
 
-TARGET = os.path.join(FOLDER, "test", "command_target")
+TARGET = program("command_target")
 OK4 = "32 32 32 32"
 RX4 = "1:64 1:64 1:64 1:64"
 FINE = ("0 0", OK4, RX4)
 
-# Commands; what comes of four packets: errors of two alloc_pd, completions of
-# port 1's Tx and port 2's Rx queue; what the report has besides.
+# Commands; results of four packets: errors of two alloc_pd, completions of port 1's
+# Tx and port 2's Rx queue; further parts of the report.
 TABLE = [
     (["fail call=alloc_pd nth=4 errno=EPERM"], ("0 1", OK4, RX4),
      {"failed_calls": {"alloc_pd": 1}}),
@@ -88,7 +84,7 @@ TABLE = [
 
 
 def numbers(text):
-    """How many completions a text stands for."""
+    """The number of completions in a text."""
     return str(len([w for w in text.split() if not w.startswith("owner")]))
 
 
@@ -98,7 +94,7 @@ class ThreeWays(Case):
     def counts(self, want):
         if want is None:
             return ["4", "5", "4"]
-        # An overtaken reader sees nothing.
+        # A reader that the device has overtaken finds no CQE.
         return ["4", numbers(want[1]), numbers(want[2])]
 
     def by_scenario(self, lines, counts):
@@ -123,11 +119,11 @@ class ThreeWays(Case):
             done = self.run_model("ctl", "three", *line.split())
             if done.returncode != 0:
                 model.stdin.close()
-                model.wait(timeout=60)
+                model.wait(timeout=PATIENCE_S)
                 model.stdout.close()
                 model.stderr.close()
                 return done
-        out, err = model.communicate("go\n", timeout=60)
+        out, err = model.communicate("go\n", timeout=PATIENCE_S)
         return subprocess.CompletedProcess([], model.returncode, first + out, err)
 
     ways = (by_scenario, by_program, by_ctl)
@@ -160,7 +156,7 @@ class ThreeWays(Case):
             self.assertEqual(len(set(texts)), 1, lines)
 
     def refuse_all(self, lines):
-        """What each line is told by scenario, by ctl, and by the program."""
+        """The reply to each line from a scenario, from ctl, and from the program."""
         told = []
         model = self.start_model("--quiet", "--name", "three", "--", TARGET,
                                  "--wait", "0", "0", "0", stdin=subprocess.PIPE)
@@ -173,7 +169,7 @@ class ThreeWays(Case):
                 self.assertIn("/scenario:3: ", done.stderr)
                 self.assertEqual(done.stdout + ctl.stdout, "")
                 told.append([done.stderr, ctl.stderr])
-        model.communicate("go\n", timeout=60)
+        model.communicate("go\n", timeout=PATIENCE_S)
         self.assertEqual(model.returncode, 0)
         done = self.by_program(lines, ["0", "0", "0"])
         self.assertEqual(done.returncode, 2)
@@ -203,7 +199,7 @@ class ThreeWays(Case):
                  ("fail call=mmap errno=ENOTHING", "ENOTHING"),
                  ("fail call=mmap nth=0", "from 1"),
                  ("stall port=1 queue=x", "queue=x"),
-                 ("at", "when"), ("at 5ms", "no command"),
+                 ("at", "time or event"), ("at 5ms", "command is missing"),
                  ("at 5 lose port=1 tx", "1.5ms"),
                  ("at 5ms frobnicate", "frobnicate"),
                  ("at 5ms lose port=1", "tx or rx"),
@@ -223,8 +219,8 @@ class ThreeWays(Case):
                     self.assertIn(word, text)
 
     def test_every_verb_refuses(self):
-        """Whatever the verb: an argument that it does not know."""
-        helped = self.run_model("--help").stdout.partition("\nCommands")[2]
+        """Each verb refuses an unknown argument."""
+        helped = self.run_model("--help").stdout.partition("\n Commands")[2]
         verbs = set(re.findall(r"^  ([a-z-]+) ", helped, re.M)) - {"report"}
         tried = {line.split()[0] for lines, _, _ in TABLE for line in lines}
         self.assertGreaterEqual(verbs, tried)
@@ -232,7 +228,7 @@ class ThreeWays(Case):
 
 
 class Scenario(ThreeWays):
-    """What only a file has."""
+    """Errors of scenario files."""
     test_effects = test_refusals = test_every_verb_refuses = None
 
     def run_text(self, text, *counts, **more):
@@ -283,7 +279,7 @@ class Scenario(ThreeWays):
             self.assertIn(word, done.stderr)
             self.assertNotIn("ready", done.stdout)
 
-    # Instrumented programs compute so long that they are taken to wait.
+    # Instrumented programs compute so long that the launcher takes them for polling ones.
     @unittest.skipIf(os.environ.get("MANA_PRELOAD"), "times are of a plain build")
     def test_twice_the_same(self):
         text = (b"at doorbell=4 lose port=1 tx\nat packet=5 bogus port=2 rx what=random\n"
@@ -317,7 +313,7 @@ class Scenario(ThreeWays):
         self.assertEqual(self.report()["seed"], 4711)
 
     def test_time_goes_by(self):
-        """Of a program that only waits; and in real time."""
+        """The clock of a program that only waits, and in real time."""
         for mode in ("sync", "thread"):
             path = os.path.join(self.base, "scenario")
             with open(path, "w", encoding="utf-8") as file:
@@ -325,17 +321,13 @@ class Scenario(ThreeWays):
             model = self.start_model("--quiet", "--mode", mode, "--name", "wait",
                                      "--report", self.report_path, "--scenario",
                                      path, "--", "sleep", "1000")
-            end = time.monotonic() + 60
-            runs = 0
-            while runs < 3 and time.monotonic() < end:
-                done = self.run_model("ctl", "wait", "report")
-                found = re.search(r'"runs": (\d+)', done.stdout)
-                runs = int(found.group(1)) if found else 0
+            wait_until(lambda: int((re.findall(
+                r'"runs": (\d+)', self.run_model("ctl", "wait", "report").stdout)
+                or [0])[0]) >= 3, "3 runs of the line")
             model.send_signal(signal.SIGTERM)
-            model.communicate(timeout=60)
-            self.assertGreaterEqual(runs, 3)
+            model.communicate(timeout=PATIENCE_S)
             self.assertGreaterEqual(self.report()["scenario"][0]["time_ns"], 9000000)
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
+    main()

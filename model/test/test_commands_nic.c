@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Commands on queues and functions. Run under mana-model with 2 x 2 ports. */
+/* Commands for queues and functions. Run under mana-model with 2 x 2 ports. */
 
 #include "../base/hw.h"
-#include "verbs_rig.h"
+#include "verbs_fixture.h"
 
 static char message[256];
 
@@ -16,39 +16,39 @@ command(const char *line)
 static void
 fence_comes_behind_packets(void **state)
 {
-	struct vrig *rig = *state, other = { 0 };
+	struct fixture *fx = *state, other = { 0 };
 	const uint8_t *cqe;
 	uint32_t i;
 
-	assert_int_equal(vrig_up(rig, 0, 1, 1, 1), 0);
-	assert_int_equal(vrig_up(&other, 0, 2, 1, 2), 0);
-	/* Without RSS fields both tables lead somewhere: fill both queues. */
-	vrig_fill(&other, &other.rx[0], 4);
-	vrig_fill(&other, &other.rx[1], 4);
-	memset(rig->buf, 0xff, 60); /* not IP: the last of the table */
+	assert_int_equal(fx_up(fx, 0, 1, 1, 1), 0);
+	assert_int_equal(fx_up(&other, 0, 2, 1, 2), 0);
+	/* Without RSS a packet may use either queue: fill both. */
+	fx_fill(&other, &other.rx[0], 4);
+	fx_fill(&other, &other.rx[1], 4);
+	memset(fx->buf, 0xff, 60); /* not IP: the last of the table */
 	for (i = 0; i < 2; i++)
-		vrig_send(rig, &rig->tx[0], 0, 60);
+		fx_send(fx, &fx->tx[0], 0, 60);
 	for (i = 0; i < 2; i++)
-		assert_non_null(vrig_cqe(&other.rx[1]));
+		assert_non_null(fx_cqe(&other.rx[1]));
 	assert_int_equal(command("fence port=2 queue=1"), 0);
-	cqe = vrig_cqe(&other.rx[1]);
+	cqe = fx_cqe(&other.rx[1]);
 	assert_non_null(cqe);
 	assert_int_equal(cqe[0], 0x43);
 	assert_int_equal(hw_le32(cqe + 60) & 0x1ffffff, other.rx[1].id);
-	/* No WQE was used: two more fit. */
+	/* No WQE was consumed: two more packets fit. */
 	for (i = 0; i < 2; i++)
-		vrig_send(rig, &rig->tx[0], 0, 60);
+		fx_send(fx, &fx->tx[0], 0, 60);
 	for (i = 0; i < 2; i++)
-		assert_int_equal(vrig_cqe(&other.rx[1])[0], 0x41);
+		assert_int_equal(fx_cqe(&other.rx[1])[0], 0x41);
 	assert_int_equal(command("fence port=2 queue=0"), 0);
-	assert_int_equal(vrig_cqe(&other.rx[0])[0], 0x43);
+	assert_int_equal(fx_cqe(&other.rx[0])[0], 0x43);
 	assert_int_equal(command("fence port=2 queue=2"), -ENOENT);
-	assert_non_null(strstr(message, "no receive queue 2"));
+	assert_non_null(strstr(message, "no Rx queue 2"));
 	assert_int_equal(command("fence port=2"), -EINVAL);
 	assert_non_null(strstr(message, "queue=N"));
 	assert_int_equal(command("fence queue=0"), -EINVAL);
 	assert_int_equal(command("fence port=2 queue=0 now"), -EINVAL);
-	assert_int_equal(vrig_close(&other), 0);
+	assert_int_equal(fx_close(&other), 0);
 	assert_int_equal(command("fence port=2 queue=0"), -ENOENT);
 	assert_int_equal(MODEL_CALL(mana_model_violations)(NULL), 0);
 }
@@ -56,29 +56,29 @@ fence_comes_behind_packets(void **state)
 static void
 disabled_function_sends_nothing(void **state)
 {
-	struct vrig *rig = *state, other = { 0 };
+	struct fixture *fx = *state, other = { 0 };
 
-	assert_int_equal(vrig_up(rig, 0, 1, 1, 1), 0);
-	assert_int_equal(vrig_up(&other, 0, 2, 1, 1), 0);
-	vrig_fill(&other, &other.rx[0], 4);
+	assert_int_equal(fx_up(fx, 0, 1, 1, 1), 0);
+	assert_int_equal(fx_up(&other, 0, 2, 1, 1), 0);
+	fx_fill(&other, &other.rx[0], 4);
 	assert_int_equal(command("vf fn=0"), -EINVAL);
 	assert_int_equal(command("vf fn=0 disable enable"), -EINVAL);
 	assert_int_equal(command("vf fn=0 disable please"), -EINVAL);
 	assert_int_equal(command("vf fn=7 disable"), -EINVAL);
 	assert_int_equal(command("vf fn=1 disable"), 0);
-	vrig_send(rig, &rig->tx[0], 0, 60);
-	assert_int_equal(vrig_cqe(&rig->tx[0])[0] & 0x3f, HW_CQE_TX_OKAY);
-	assert_int_equal(vrig_cqe(&other.rx[0])[0] & 0x3f, HW_CQE_RX_OKAY);
+	fx_send(fx, &fx->tx[0], 0, 60);
+	assert_int_equal(fx_cqe(&fx->tx[0])[0] & 0x3f, HW_CQE_TX_OKAY);
+	assert_int_equal(fx_cqe(&other.rx[0])[0] & 0x3f, HW_CQE_RX_OKAY);
 	assert_int_equal(command("vf fn=0 disable"), 0);
-	vrig_send(rig, &rig->tx[0], 0, 60);
-	assert_int_equal(vrig_cqe(&rig->tx[0])[0] & 0x3f,
+	fx_send(fx, &fx->tx[0], 0, 60);
+	assert_int_equal(fx_cqe(&fx->tx[0])[0] & 0x3f,
 			 HW_CQE_TX_VF_DISABLED);
 	assert_int_equal(command("vf fn=0 enable"), 0);
 	assert_int_equal(command("vf fn=1 enable"), 0);
-	vrig_send(rig, &rig->tx[0], 0, 60);
-	assert_int_equal(vrig_cqe(&rig->tx[0])[0] & 0x3f, HW_CQE_TX_OKAY);
-	assert_int_equal(vrig_cqe(&other.rx[0])[0] & 0x3f, HW_CQE_RX_OKAY);
-	assert_int_equal(vrig_close(&other), 0);
+	fx_send(fx, &fx->tx[0], 0, 60);
+	assert_int_equal(fx_cqe(&fx->tx[0])[0] & 0x3f, HW_CQE_TX_OKAY);
+	assert_int_equal(fx_cqe(&other.rx[0])[0] & 0x3f, HW_CQE_RX_OKAY);
+	assert_int_equal(fx_close(&other), 0);
 	assert_int_equal(MODEL_CALL(mana_model_violations)(NULL), 0);
 }
 
@@ -86,7 +86,7 @@ int
 main(void)
 {
 #define T(test) \
-	cmocka_unit_test_setup_teardown(test, vrig_setup, vrig_teardown)
+	cmocka_unit_test_setup_teardown(test, fx_setup, fx_teardown)
 	const struct CMUnitTest tests[] = {
 		T(fence_comes_behind_packets),
 		T(disabled_function_sends_nothing),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Each form of a store that a compiler may choose for a doorbell, done for
- * real on a page that traps.
+ * Each store instruction that a compiler may use for a doorbell, executed on a
+ * trapping page.
  */
 
 #include <cpuid.h>
@@ -37,7 +37,7 @@ check(uint64_t nb_before, uint32_t offset, uint64_t value, uint32_t size_bytes)
 	assert_int_equal(noted.size_bytes, size_bytes);
 }
 
-/* One instruction; %0 is the place, %1 the value's register. */
+/* One instruction; %0 is the memory, %1 the value's register. */
 #define STORE(offset, insn, value, expected, size)                             \
 	do {                                                                   \
 		uint64_t nb_before_ = noted.nb_doorbells;                      \
@@ -212,7 +212,7 @@ test_wide(void **state)
 	}
 }
 
-/* Everything but memory and the instruction pointer is left as it was. */
+/* The trap changes only memory and the instruction pointer. */
 static void
 test_state_is_kept(void **state)
 {
@@ -235,7 +235,7 @@ test_state_is_kept(void **state)
 	assert_int_equal(xmm, VALUE);
 }
 
-/* What capstone allocates from the first doorbell page on. */
+/* Allocations from the first doorbell page on. */
 static int nb_allocations;
 
 static void *
@@ -289,7 +289,9 @@ run_code(char *at, const uint8_t *code, size_t nb_bytes, uint32_t size)
 	      size == 8 ? VALUE : (uint32_t)VALUE, size);
 }
 
-/* The same address runs another instruction: the cache must see it. */
+/*
+ * The program replaces the instruction at an address: the cache must detect it.
+ */
 static void
 test_code_changes(void **state)
 {
@@ -304,7 +306,7 @@ test_code_changes(void **state)
 	munmap(code, 4096);
 }
 
-/* Fewer bytes than the longest instruction has, up to a hole. */
+/* An instruction near the end of mapped memory. */
 static void
 test_code_at_the_end(void **state)
 {

@@ -2,27 +2,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """8 threads with 8 Tx queues each: the model counts every doorbell.
 
-usage: test_doorbells.py FOLDER PER_QUEUE [launcher options]
+usage: test_doorbells.py PER_QUEUE [launcher options]      (see model_test.py)
 """
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
+
+from model_test import MODEL, program
 
 THREADS, QUEUES_EACH = 8, 8
 
 
 def main():
-    folder, per_queue, *options = sys.argv[1:]
+    per_queue, *options = sys.argv[1:]
     per_queue = int(per_queue)
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         done = subprocess.run(
-            [os.path.join(folder, "mana-model"), "--fatal-violations",
+            [MODEL, "--fatal-violations",
              "--cq-doorbell=strict", "--report", file.name, *options, "--",
-             os.path.join(folder, "test", "many_doorbells"),
-             str(per_queue), str(THREADS), str(QUEUES_EACH)],
+             program("many_doorbells"), str(per_queue), str(THREADS), str(QUEUES_EACH)],
             stdout=subprocess.PIPE, text=True, check=True)
         with open(file.name, encoding="utf-8") as report_file:
             report = json.load(report_file)

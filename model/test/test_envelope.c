@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The uverbs ioctl by hand: errors of the envelope, and bytes that no
- * library would send. Run under mana-model.
+ * uverbs ioctls without a library: errors of header and attributes, and inputs
+ * that no library would send. Run under mana-model.
  */
 
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 #include "uverbs_calls.h"
-#include "verbs_rig.h"
+#include "verbs_fixture.h"
 
 #define UNKNOWN_ATTR 99
 
@@ -130,7 +130,7 @@ attributes_are_checked(void **state)
 	call.attr[0].data = 0;
 	assert_int_equal(run(fd, &call), ENOENT);
 	call.attr[0].data = pd;
-	/* An optional attribute that nobody knows is no harm. */
+	/* An unknown optional attribute is ignored. */
 	add(&call, UNKNOWN_ATTR, 0, 0)->flags = 0;
 	assert_int_equal(run(fd, &call), 0);
 	assert_int_equal(run(fd, &call), ENOENT);
@@ -212,7 +212,7 @@ answers_to_nowhere_undo_the_work(void **state)
 	struct call call = command(3, &in, 8, (void *)16, 4);
 
 	assert_int_equal(run(fd, &call), EFAULT);
-	assert_int_equal(vrig_objects().pd, 0);
+	assert_int_equal(fx_objects().pd, 0);
 	call = command(9, (void *)16, 40, &in, 12);
 	assert_int_equal(run(fd, &call), EFAULT);
 }
@@ -244,11 +244,13 @@ newer_libraries_are_understood(void **state)
 	assert_int_equal(run(fd, &destroy), 0);
 	assert_int_equal(events[0], 0);
 
-	/* What is behind the known structure must be zero, ... */
+	/* Bytes beyond the known structure must be zero, ... */
 	call.attr[5].data = (uintptr_t)more;
 	call.attr[5].len = 24;
 	assert_int_equal(run(fd, &call), EOPNOTSUPP);
-	/* ... and whose CQ it is follows from the device, not from a flag. */
+	/*
+	 * ... and the device, not a flag, decides whether the CQ is the RNIC's.
+	 */
 	uhw_in[1] = 1;
 	call.attr[5].data = (uintptr_t)uhw_in;
 	call.attr[5].len = 16;
@@ -296,7 +298,7 @@ memory_has_a_method_of_its_own(void **state)
 	assert_int_equal(run(fd, &call), 0);
 	assert_int_not_equal(lkey, 0);
 	assert_int_equal(lkey, rkey);
-	assert_int_equal(vrig_objects().mr, 1);
+	assert_int_equal(fx_objects().mr, 1);
 	destroy = new_call(UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY);
 	add(&destroy, UVERBS_ATTR_DESTROY_MR_HANDLE, 0, call.attr[0].data);
 	assert_int_equal(run(fd, &destroy), 0);
@@ -318,11 +320,11 @@ memory_has_a_method_of_its_own(void **state)
 	call.attr[7].attr_id = UNKNOWN_ATTR; /* no address, then */
 	call.attr[7].flags = 0;
 	assert_int_equal(run(fd, &call), EOPNOTSUPP);
-	assert_int_equal(vrig_objects().mr, 0);
+	assert_int_equal(fx_objects().mr, 0);
 	free(memory);
 }
 
-/* Calls that would do, to be spoilt. */
+/* Valid calls, which the test then changes. */
 static struct call
 good_call(uint32_t which, uint64_t *data, uint32_t pd, void *ring)
 {
@@ -380,7 +382,7 @@ spoil(struct call *call, uint64_t *data)
 		call->hdr.method_id = rand() % 8;
 		break;
 	default:
-		break; /* let it be */
+		break; /* unchanged */
 	}
 }
 
@@ -396,7 +398,7 @@ is_event_file(int fd)
 	return strstr(path, "/fd/event-") != NULL;
 }
 
-/* No bytes whatsoever crash the kernel or leave anything behind. */
+/* No input crashes the kernel or leaks objects. */
 static void
 noise_is_survived(void **state)
 {
@@ -423,7 +425,7 @@ noise_is_survived(void **state)
 				close(i);
 	}
 	assert_in_range(nb_good, 1000, 15000);
-	assert_int_equal(vrig_objects().fd, 1);
+	assert_int_equal(fx_objects().fd, 1);
 	free(ring);
 }
 

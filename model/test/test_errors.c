@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Every verb, every error: tables in errors_*.c, one test for each row.
+ * All errors of all verbs: tables in errors_*.c, one test per row.
  *
  * usage: mana-model --functions 2 --ports 2 --kernel AGE --rnic -- this AGE
- *	[newer]: the libraries are those of rdma-core 49 or later
+ * 	[newer]: the libraries are those of rdma-core 49 or later
  */
 
 #include <stdio.h>
@@ -33,23 +33,23 @@ place_free(void *ring, void *data)
 }
 
 void
-errors_ring_at(struct vrig *rig, void *where)
+errors_ring_at(struct fixture *fx, void *where)
 {
 	struct manadv_ctx_allocators allocators = { place_alloc, place_free,
 						    NULL };
 
 	ring_place = where;
-	assert_int_equal(manadv_set_context_attr(rig->ctx,
+	assert_int_equal(manadv_set_context_attr(fx->ctx,
 		MANADV_CTX_ATTR_BUF_ALLOCATORS, &allocators), 0);
 }
 
 void
-errors_limit_memory(struct vrig *rig)
+errors_limit_memory(struct fixture *fx)
 {
 	struct rlimit limit = usual_limit;
 
-	/* What the rig has pinned already is more than that. */
-	(void)rig;
+	/* The fixture has pinned more than that already. */
+	(void)fx;
 	limit.rlim_cur = 4096;
 	assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
 	MODEL_CALL(mana_model_privileges)(true, false);
@@ -65,18 +65,18 @@ static void
 run_case(void **state)
 {
 	const struct error_case *row = *state;
-	struct vrig rig = { 0 };
+	struct fixture fx = { 0 };
 	int error;
 
-	assert_int_equal(vrig_open(&rig, 0, 1), 0);
-	error = row->run(&rig);
+	assert_int_equal(fx_open(&fx, 0, 1), 0);
+	error = row->run(&fx);
 	MODEL_CALL(mana_model_fault_disarm)();
 	MODEL_CALL(mana_model_privileges)(true, true);
 	setrlimit(RLIMIT_MEMLOCK, &usual_limit);
-	if (rig.ctx != NULL)
-		vrig_set_allocators(rig.ctx);
-	assert_int_equal(vrig_close(&rig), 0);
-	assert_int_equal(vrig_nb_rings, 0);
+	if (fx.ctx != NULL)
+		fx_set_allocators(fx.ctx);
+	assert_int_equal(fx_close(&fx), 0);
+	assert_int_equal(fx_nb_rings, 0);
 	assert_no_objects();
 	assert_int_equal(error, row->expected[error_age]);
 }
@@ -102,7 +102,10 @@ main(int argc, char **argv)
 	if (argc > 2 && strcmp(argv[2], "newer") == 0)
 		nb_tables--;
 	getrlimit(RLIMIT_MEMLOCK, &usual_limit);
-	/* The first device of 7.2, and all others, make raw queue pairs. */
+	/*
+	 * The fixture opens the first device, which has raw queue pairs in all
+	 * versions.
+	 */
 	for (i = 0; i < nb_tables; i++)
 		for (row = tables[i]; row->what != NULL; row++)
 			tests[nb++] = (struct CMUnitTest){

@@ -11,7 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "verbs_rig.h"
+#include "verbs_fixture.h"
 
 #define NAME "mana1p1" /* the fourth port of the machine */
 
@@ -96,11 +96,11 @@ channels_and_rings_are_changed(void **state)
 	close(sock);
 }
 
-/* Each statistic has a name of its own, and a value. */
+/* Each statistic has a unique name, and a value. */
 static void
 statistics_have_names(void **state)
 {
-	/* With room for what its open end holds: a count for each set. */
+	/* With room for the flexible array: a count per set. */
 	struct ethtool_sset_info *sets =
 		calloc(1, sizeof(*sets) + 2 * sizeof(uint32_t));
 	int sock = socket(AF_INET, SOCK_DGRAM, 0);
@@ -143,7 +143,7 @@ statistics_have_names(void **state)
 	close(sock);
 }
 
-/* What the card says of its link, told by the machine's commands. */
+/* The link speed, as set by a command. */
 static void
 speed_is_what_the_card_says(void **state)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Notifications of the kernel: that each socket which listens hears them once,
- * in order, in whatever process, and nobody else does. Run under mana-model
- * with two functions of two ports.
+ * Notifications of the kernel: each listening socket, in any process, receives
+ * them once and in order; others receive none. Run under mana-model with two
+ * functions of two ports.
  */
 
 #include <linux/netlink.h>
@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "verbs_rig.h"
+#include "verbs_fixture.h"
 
 #define MODALIAS "pci:v00001414d000000BAsv00001414sd000000BAbc02sc00i00"
 
@@ -212,7 +212,7 @@ each_process_hears_it(void **state)
 		    recv(pfd.fd, text, sizeof(text), 0) < 0 ||
 		    strncmp(text, "unbind@", 7) != 0)
 			_exit(1);
-		/* And the other way round. */
+		/* And in the other direction. */
 		if (command("uevent fn=1 bind") != 0)
 			_exit(2);
 		_exit(0);
@@ -232,7 +232,7 @@ each_process_hears_it(void **state)
 	close(to_child[1]);
 }
 
-/* As of a program that becomes a daemon. */
+/* Like a program that becomes a daemon. */
 static void
 a_child_has_the_parents_socket(void **state)
 {
@@ -247,7 +247,9 @@ a_child_has_the_parents_socket(void **state)
 	if (pid == 0) {
 		struct pollfd pfd = { .fd = sock, .events = POLLIN };
 
-		/* Both have it: each event is there once. */
+		/*
+		 * Both processes share the socket: it receives each event once.
+		 */
 		if (recv(sock, text, sizeof(text), 0) <= 0 ||
 		    strncmp(text, "add@", 4) != 0)
 			_exit(1);
@@ -278,7 +280,7 @@ a_child_has_the_parents_socket(void **state)
 	close(to_parent[0]);
 }
 
-/* More than the machine has room for at a time, closed or killed. */
+/* More listeners than the machine has room for at a time, closed or killed. */
 static void
 listeners_that_go_leave_no_trace(void **state)
 {

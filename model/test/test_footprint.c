@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What a port with 16 queues of either kind costs in memory: the blocks of the
- * machine's segment, and what the program grows by beyond its own rings and
- * buffers.
+ * Memory of a port with 16 Tx and 16 Rx queues: the blocks of the machine's
+ * segment, and the program's growth beyond its own rings and buffers.
  */
 
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "verbs_rig.h"
+#include "verbs_fixture.h"
 
 #define NB_QUEUES 16
 #define ROUNDS	  8
@@ -28,7 +27,7 @@ segment_used_bytes(void)
 	return (uint64_t)st.st_blocks * BLOCK_BYTES;
 }
 
-/* Anonymous memory: files, the segment among them, do not count. */
+/* Anonymous memory, without files such as the segment. */
 static uint64_t
 anonymous_bytes(void)
 {
@@ -46,39 +45,39 @@ anonymous_bytes(void)
 }
 
 static void
-send_and_drop(struct vrig *rig, struct vrig_queue *q)
+send_and_drop(struct fixture *fx, struct fx_queue *q)
 {
-	/* Whatever a broadcast of no protocol is to whoever gets it. */
-	memset(rig->buf, 0xff, 6);
+	/* A broadcast of an unknown protocol. */
+	memset(fx->buf, 0xff, 6);
 	for (uint32_t n = 0; n < NB_FRAMES; n++) {
-		vrig_send(rig, q, 0, 1514);
-		assert_non_null(vrig_cqe(q));
-		vrig_ring_cq(rig, q, false);
+		fx_send(fx, q, 0, 1514);
+		assert_non_null(fx_cqe(q));
+		fx_ring_cq(fx, q, false);
 	}
 }
 
 static void
 test_port_of_16_queues(void **state)
 {
-	static struct vrig rig;
+	static struct fixture fx;
 	const uint64_t before = anonymous_bytes();
 	uint64_t own, segment;
 
 	(void)state;
-	/* Two buffers of 2 KiB for each receive WQE, and as much to send. */
-	rig.buf_bytes = 4 * NB_FRAMES * VRIG_RX_BUF_BYTES;
-	assert_int_equal(vrig_up(&rig, 0, 1, NB_QUEUES, NB_QUEUES), 0);
+	/* Two buffers of 2 KiB for each Rx WQE, and the same for Tx. */
+	fx.buf_bytes = 4 * NB_FRAMES * FX_RX_BUF_BYTES;
+	assert_int_equal(fx_up(&fx, 0, 1, NB_QUEUES, NB_QUEUES), 0);
 	for (uint32_t i = 0; i < NB_QUEUES; i++)
-		vrig_fill(&rig, &rig.rx[i], NB_FRAMES);
+		fx_fill(&fx, &fx.rx[i], NB_FRAMES);
 	for (uint32_t round = 0; round < ROUNDS; round++)
 		for (uint32_t i = 0; i < NB_QUEUES; i++)
-			send_and_drop(&rig, &rig.tx[i]);
+			send_and_drop(&fx, &fx.tx[i]);
 	segment = segment_used_bytes();
 	own = anonymous_bytes() - before;
 	printf("a port of %d queues: segment %.1f MiB, program %.1f MiB\n",
 	       NB_QUEUES, (double)segment / 1048576, (double)own / 1048576);
 	assert_true(segment + own < LIMIT_BYTES);
-	assert_int_equal(vrig_close(&rig), 0);
+	assert_int_equal(fx_close(&fx), 0);
 }
 
 int

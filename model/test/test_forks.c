@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * fork() while another thread of the program is inside the model: its child is
- * free to use the machine. Run under mana-model, in any mode.
+ * fork() while another thread of the program is inside the model: the child
+ * must be able to use the machine. Run under mana-model, in any mode.
  */
 
 #include <pthread.h>
@@ -11,34 +11,34 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "verbs_rig.h"
+#include "verbs_fixture.h"
 
 #define PAGE_BYTES 4096
 #define NB_CHILDREN 100
-#define CHILD_MS 10000 /* it needs some milliseconds */
+#define CHILD_MS 10000 /* it needs a few milliseconds */
 
 static bool is_mapping;
 
 /*
- * Not libibverbs, which has locks of its own that do not survive fork(). Any
- * page that is mapped is one more for the model to know.
+ * Without libibverbs, whose own locks do not survive fork(). Each mapped page
+ * is registered with the model.
  */
 static void *
 map_all_the_time(void *arg)
 {
-	const struct vrig *rig = arg;
+	const struct fixture *fx = arg;
 	void *page;
 
 	while (__atomic_load_n(&is_mapping, __ATOMIC_RELAXED)) {
 		page = mmap(NULL, PAGE_BYTES, PROT_WRITE, MAP_SHARED,
-			    rig->ctx->cmd_fd, 0);
+			    fx->ctx->cmd_fd, 0);
 		if (page == MAP_FAILED || munmap(page, PAGE_BYTES) != 0)
 			return arg;
 	}
 	return NULL;
 }
 
-/* Its wait status. One that hangs would do so for ever, and busily. */
+/* The wait status of the child, which is killed if it hangs. */
 static int
 end_of(pid_t pid)
 {
@@ -57,21 +57,21 @@ end_of(pid_t pid)
 static void
 child_opens_whatever_other_threads_did(void **state)
 {
-	struct vrig *rig = *state, own = { 0 };
+	struct fixture *fx = *state, own = { 0 };
 	int i, status = 0;
 	pthread_t thread;
 	void *failed;
 	pid_t pid;
 
-	assert_int_equal(vrig_open(rig, 0, 1), 0);
+	assert_int_equal(fx_open(fx, 0, 1), 0);
 	is_mapping = true;
-	assert_int_equal(pthread_create(&thread, NULL, map_all_the_time, rig),
+	assert_int_equal(pthread_create(&thread, NULL, map_all_the_time, fx),
 			 0);
 	for (i = 0; i < NB_CHILDREN && status == 0; i++) {
 		pid = fork();
 		if (pid == 0)
-			_exit(vrig_open(&own, 0, 2) != 0 ||
-			      vrig_close(&own) != 0);
+			_exit(fx_open(&own, 0, 2) != 0 ||
+			      fx_close(&own) != 0);
 		status = pid < 0 ? -1 : end_of(pid);
 	}
 	__atomic_store_n(&is_mapping, false, __ATOMIC_RELAXED);
@@ -80,7 +80,7 @@ child_opens_whatever_other_threads_did(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* By write() to a context; 0 or the errno. */
+/* alloc_pd by write() to a context. 0 or errno. */
 static int
 write_alloc_pd(int fd)
 {
@@ -93,20 +93,22 @@ write_alloc_pd(int fd)
 	return write(fd, &pd, sizeof(pd)) < 0 ? errno : 0;
 }
 
-/* Linux ib_safe_file_access(): the one who opened it, and no other. */
+/*
+ * Linux ib_safe_file_access(): only the process that opened the file may write.
+ */
 static void
 child_writes_no_commands(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	int fd, errors[2];
 	pid_t pid;
 
-	assert_int_equal(vrig_open(rig, 0, 1), 0);
-	fd = rig->ctx->cmd_fd;
+	assert_int_equal(fx_open(fx, 0, 1), 0);
+	fd = fx->ctx->cmd_fd;
 	pid = fork();
 	if (pid == 0) {
 		errors[0] = write_alloc_pd(fd);
-		/* By then the model knows the descriptor. */
+		/* Now the model knows the descriptor. */
 		if (mmap(NULL, PAGE_BYTES, PROT_WRITE, MAP_SHARED, fd, 0) ==
 		    MAP_FAILED)
 			_exit(2);
@@ -122,10 +124,10 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
-			child_opens_whatever_other_threads_did, vrig_setup,
-			vrig_teardown),
+			child_opens_whatever_other_threads_did, fx_setup,
+			fx_teardown),
 		cmocka_unit_test_setup_teardown(child_writes_no_commands,
-						vrig_setup, vrig_teardown),
+						fx_setup, fx_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

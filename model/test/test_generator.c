@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Generators and sinks on the bench. */
+/* Generators and sinks on the card without a kernel. */
 
 #include <stdlib.h>
 
 #include "clock.h"
 #include "nic.h"
-#include "rig.h"
+#include "fixture.h"
 #include "signature.h"
 #include "wire.h"
 
-static struct rig bench;
-static uint32_t slot; /* next receive buffer of port 0 */
+static struct fixture fixture;
+static uint32_t slot; /* next Rx buffer of port 0 */
 
 static struct wire *
 wire(uint32_t port)
@@ -34,14 +34,14 @@ defaults(void)
 static void
 start(enum model_mode mode)
 {
-	memset(&bench, 0, sizeof(bench));
-	rig_defaults(&bench);
-	bench.config.mode = mode;
-	bench.config.seed = 42;
-	bench.config.wires[0].kind = MODEL_WIRE_GEN;
-	bench.config.wires[1].kind = MODEL_WIRE_GEN;
-	rig_start(&bench);
-	rig_catch_faults();
+	memset(&fixture, 0, sizeof(fixture));
+	fx_defaults(&fixture);
+	fixture.config.mode = mode;
+	fixture.config.seed = 42;
+	fixture.config.wires[0].kind = MODEL_WIRE_GEN;
+	fixture.config.wires[1].kind = MODEL_WIRE_GEN;
+	fx_start(&fixture);
+	fx_catch_faults();
 	slot = 0;
 }
 
@@ -50,24 +50,24 @@ run_until(uint64_t ns)
 {
 	segment_clock()->virtual_ns = ns;
 	while (clock_is_due())
-		device_timers(clock_take());
+		card_timers(clock_take());
 }
 
-/* What came to port 0: its bytes, in the buffer; 0: nothing. */
+/* Receive on port 0: returns the length of the frame in the buffer; 0: none. */
 static uint32_t
 take(const uint8_t **frame)
 {
-	struct rig_port *p = &bench.port[0];
-	const uint8_t *cqe = rig_cqe(&p->rcq);
+	struct fx_port *p = &fixture.port[0];
+	const uint8_t *cqe = fx_cqe(&p->rcq);
 
 	if (cqe == NULL)
 		return 0;
-	*frame = rig_rx_buf(p, slot++);
-	rig_ring_cq(&bench, p, &p->rcq, false);
+	*frame = fx_rx_buf(p, slot++);
+	fx_ring_cq(&fixture, p, &p->rcq, false);
 	return hw_le32(cqe + 8) & 0xffff;
 }
 
-/* Out of port 1, into the sink. */
+/* Send from port 1 to the sink. */
 static void
 give(const uint8_t *frame, uint32_t nb_bytes)
 {
@@ -93,7 +93,7 @@ stream(uint32_t number)
 	return &segment_wires()->streams.streams[number];
 }
 
-/* One frame for each receive WQE, never one more. */
+/* Exactly one frame per Rx WQE. */
 static void
 test_full_rate(void **state)
 {
@@ -110,8 +110,8 @@ test_full_rate(void **state)
 		assert_true(generator_start(wire(0), &settings));
 		assert_int_equal(take(&frame), 0);
 		for (nb = 0; nb < 40; nb += n) {
-			rig_fill_rq(&bench, &bench.port[0], 10);
-			device_run(model_self);
+			fx_fill_rq(&fixture, &fixture.port[0], 10);
+			card_run(model_self);
 			for (n = 0; take(&frame) == 64; n++) {
 				assert_int_equal(hw_be16(frame + 10),
 						 (nb + n) % 3);
@@ -127,13 +127,13 @@ test_full_rate(void **state)
 		assert_int_equal(stream(2)->received, 8);
 		assert_int_equal(stream_lost(stream(0)), 0);
 		assert_no_violation();
-		rig_stop(&bench);
+		fx_stop(&fixture);
 	}
 }
 
 /*
- * A driver whose ring is full rings no more: whatever held the generator up
- * starts it again.
+ * A driver with a full ring rings no doorbell: the end of the obstacle restarts
+ * the generator.
  */
 static void
 test_function_disabled(void **state)
@@ -146,20 +146,20 @@ test_function_disabled(void **state)
 	for (enum model_mode mode = MODEL_MODE_SYNC; mode <= MODEL_MODE_THREAD;
 	     mode++) {
 		start(mode);
-		device_function_disable(0, true);
+		card_function_disable(0, true);
 		assert_true(generator_start(wire(0), &settings));
-		rig_fill_rq(&bench, &bench.port[0], 10);
-		device_run(model_self);
+		fx_fill_rq(&fixture, &fixture.port[0], 10);
+		card_run(model_self);
 		assert_int_equal(take(&frame), 0);
-		rig_nb_kicks = 0;
-		device_function_disable(0, false);
-		assert_int_equal(rig_nb_kicks > 0, mode == MODEL_MODE_THREAD);
-		device_run(model_self);
+		fx_nb_kicks = 0;
+		card_function_disable(0, false);
+		assert_int_equal(fx_nb_kicks > 0, mode == MODEL_MODE_THREAD);
+		card_run(model_self);
 		for (n = 0; take(&frame) == 64; n++)
 			;
 		assert_int_equal(n, 10);
 		assert_no_violation();
-		rig_stop(&bench);
+		fx_stop(&fixture);
 	}
 }
 
@@ -171,14 +171,14 @@ test_rates(void **state)
 
 	(void)state;
 	start(MODEL_MODE_SYNC);
-	rig_fill_rq(&bench, &bench.port[0], 100);
+	fx_fill_rq(&fixture, &fixture.port[0], 100);
 	run_until(1000000);
 	settings.rate_kind = GENERATOR_FRAMES;
 	settings.rate = 1000000;
 	assert_true(generator_start(wire(0), &settings));
 	now = clock_now();
 	run_until(now + 10000);
-	assert_int_equal(wire(0)->generator.sent, 11); /* the first at once */
+	assert_int_equal(wire(0)->generator.sent, 11); /* the first one at once */
 	run_until(now + 10999);
 	assert_int_equal(wire(0)->generator.sent, 11);
 	run_until(now + 11000);
@@ -193,13 +193,13 @@ test_rates(void **state)
 	assert_true(generator_start(wire(0), &settings));
 	run_until(clock_now() + 20000);
 	assert_int_equal(wire(0)->generator.sent, 12 + 21);
-	/* Without WQEs frames are lost as on a real wire. */
+	/* Without WQEs frames are dropped, as on a real wire. */
 	run_until(clock_now() + 200000);
 	assert_int_equal(wire(0)->generator.sent, 12 + 221);
-	rig_stop(&bench);
+	fx_stop(&fixture);
 }
 
-/* What the sink must tell apart, done by hand. */
+/* All kinds of frames that the sink distinguishes. */
 static void
 test_sink(void **state)
 {
@@ -212,7 +212,7 @@ test_sink(void **state)
 	settings.count = 20;
 	settings.min_bytes = settings.max_bytes = 100;
 	generator_start(wire(0), &settings);
-	rig_fill_rq(&bench, &bench.port[0], 20);
+	fx_fill_rq(&fixture, &fixture.port[0], 20);
 	for (uint32_t i = 0; i < 20; i++) {
 		assert_int_equal(take(&frame), 100);
 		memcpy(copy[i], frame, 100);
@@ -224,23 +224,23 @@ test_sink(void **state)
 	give(copy[4], 100);
 	give(copy[3], 100);
 	assert_sink(4, 1, 1, 0, 0);
-	/* Other headers are not the sink's business: 2 is late. */
+	/* The sink ignores changed headers; 2 is late. */
 	memset(copy[2], 0x5a, 12);
 	copy[2][22]--;
 	copy[2][24] ^= 1;
 	give(copy[2], 100);
 	assert_sink(5, 1, 2, 0, 0);
-	/* A bit of the pattern; it is not lost. */
+	/* A bit of the pattern: the frame is corrupt, but not lost. */
 	copy[5][99] ^= 0x80;
 	give(copy[5], 100);
 	assert_sink(5, 1, 2, 1, 0);
-	/* A bit of the sequence number: whose it was is not known. */
+	/* A bit of the sequence number: the stream is unknown. */
 	copy[6][42 + 7] ^= 1;
 	give(copy[6], 100);
 	assert_sink(5, 1, 2, 2, 0);
 	give(copy[7], 99);
 	assert_sink(5, 1, 2, 3, 0);
-	/* Longer than it was, or with a tag. */
+	/* Longer than sent, or with a tag. */
 	memset(copy[8] + 100, 0, 20);
 	give(copy[8], 120);
 	memmove(copy[9] + 16, copy[9] + 12, 88);
@@ -257,10 +257,10 @@ test_sink(void **state)
 	assert_int_equal(stream(0)->corrupted, 2);
 	assert_int_equal(stream(0)->duplicated, 1);
 	assert_int_equal(stream(0)->reordered, 2);
-	rig_stop(&bench);
+	fx_stop(&fixture);
 }
 
-/* Every single bit of the payload counts. */
+/* Each bit of the payload is checked. */
 static void
 test_each_bit(void **state)
 {
@@ -283,7 +283,9 @@ test_each_bit(void **state)
 	}
 }
 
-/* Sequence numbers wrap at 32 bits, the count goes on; the window is finite. */
+/*
+ * Sequence numbers wrap at 32 bits, the count does not; the window is finite.
+ */
 static void
 test_long_stream(void **state)
 {
@@ -306,7 +308,7 @@ test_long_stream(void **state)
 	s->sent += 3 * SINK_WINDOW;
 	assert_int_equal(stream_lost(s), 3 * SINK_WINDOW / 10);
 	assert_int_equal(s->duplicated + s->reordered, 0);
-	/* A late one comes, and comes again. */
+	/* A late frame, and its duplicate. */
 	for (uint32_t i = 0; i < 2; i++) {
 		signature_write(&(struct signature){
 					5, (uint32_t)first + 3 * SINK_WINDOW - 9 },
@@ -316,10 +318,10 @@ test_long_stream(void **state)
 	assert_int_equal(s->reordered, 1);
 	assert_int_equal(s->duplicated, 1);
 	assert_int_equal(stream_lost(s), 3 * SINK_WINDOW / 10 - 1);
-	rig_stop(&bench);
+	fx_stop(&fixture);
 }
 
-/* Every frame is a right one: headers, lengths, checksums. */
+/* All frames are valid: headers, lengths, checksums. */
 static void
 test_frames(void **state)
 {
@@ -360,10 +362,10 @@ test_frames(void **state)
 	assert_int_equal(nb_v6, 1500);
 	assert_int_equal(nb_tcp, 1500);
 	assert_in_range(nb_tags, 1400, 1600);
-	rig_stop(&bench);
+	fx_stop(&fixture);
 }
 
-/* Each kind of malformed frame is one, and the device bears them all. */
+/* Each kind of malformed frame is malformed, and the device handles it. */
 static void
 test_malformed(void **state)
 {
@@ -397,18 +399,18 @@ test_malformed(void **state)
 				  !nic_csum_l4_ok(frame, &parsed);
 		}
 	}
-	/* A random length may be the right one. */
+	/* A random length may be correct. */
 	assert_in_range(nb_bad, 2990, 3000);
 	assert_in_range(nb_runts, 900, 1000);
 	settings.malformed = PRNG_ALWAYS / 2;
 	settings.malformed_kinds = GENERATOR_ALL_KINDS;
 	settings.count = 60;
 	generator_start(wire(0), &settings);
-	rig_fill_rq(&bench, &bench.port[0], 60);
+	fx_fill_rq(&fixture, &fixture.port[0], 60);
 	assert_int_equal(wire(0)->generator.sent, 60);
 	assert_int_equal(stream(0)->sent, 60 - wire(0)->generator.malformed);
 	assert_no_violation();
-	rig_stop(&bench);
+	fx_stop(&fixture);
 }
 
 /* Same seed, same frames. */
@@ -421,11 +423,11 @@ test_seed(void **state)
 	(void)state;
 	memset(seen, 0, sizeof(seen));
 	for (uint32_t round = 0; round < 3; round++) {
-		memset(&bench, 0, sizeof(bench));
-		rig_defaults(&bench);
-		bench.config.seed = round / 2;
-		bench.config.wires[0].kind = MODEL_WIRE_GEN;
-		rig_start(&bench);
+		memset(&fixture, 0, sizeof(fixture));
+		fx_defaults(&fixture);
+		fixture.config.seed = round / 2;
+		fixture.config.wires[0].kind = MODEL_WIRE_GEN;
+		fx_start(&fixture);
 		settings.size_kind = GENERATOR_RANDOM;
 		settings.max_bytes = 1514;
 		settings.malformed = settings.vlan = PRNG_ALWAYS / 4;
@@ -437,13 +439,13 @@ test_seed(void **state)
 			generator_frame(wire(0), seen[round][i], &number,
 					&is_malformed);
 		}
-		rig_stop(&bench);
+		fx_stop(&fixture);
 	}
 	assert_memory_equal(seen[0], seen[1], sizeof(seen[0]));
 	assert_memory_not_equal(seen[0], seen[2], sizeof(seen[0]));
 }
 
-/* Full rate over a slow wire: nothing is made that has no WQE to come to. */
+/* Full rate over a slow wire: no frame is generated without a WQE for it. */
 static void
 test_slow_wire(void **state)
 {
@@ -455,23 +457,23 @@ test_slow_wire(void **state)
 	start(MODEL_MODE_SYNC);
 	wire_set(wire(0), &slow);
 	generator_start(wire(0), &settings);
-	rig_fill_rq(&bench, &bench.port[0], 50);
+	fx_fill_rq(&fixture, &fixture.port[0], 50);
 	for (uint32_t i = 0; i < 50; i++) {
-		struct device_port_counters c;
+		struct card_port_counters c;
 		const uint8_t *frame = NULL;
 
 		run_until(clock_now() + 60000);
 		while (take(&frame) != 0) {
 			give(frame, 64);
-			rig_fill_rq(&bench, &bench.port[0], 1);
+			fx_fill_rq(&fixture, &fixture.port[0], 1);
 		}
-		device_port_counters(0, 0, &c);
+		card_port_counters(0, 0, &c);
 		assert_int_equal(c.rx_no_wqe, 0);
 	}
 	assert_true(wire(1)->sink.received > 100);
 	assert_sink(wire(1)->sink.received, 0, 0, 0, 0);
 	assert_no_violation();
-	rig_stop(&bench);
+	fx_stop(&fixture);
 }
 
 int

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Every layout against bytes written by hand: each field alone, bit by bit,
- * and whole completions as the card writes them. The bits are those of Linux
- * gdma.h and mana.h, and are not taken from hw.h.
+ * All layouts against constant bytes: each field bit by bit, and whole
+ * completions of the card. The bits are from Linux gdma.h and mana.h,
+ * independent of hw.h.
  */
 
 #include <stdlib.h>
 
 #include "nic.h"
-#include "rig.h"
+#include "fixture.h"
 
 /* One field: its first bit in the bytes, its width, and how hw.h reads it. */
 struct field {
@@ -165,7 +165,10 @@ static const struct field short_doorbell_fields[] = {
 	{ "arm", 31, 1, short_arm },
 };
 
-/* Each bit of the bytes shows in its field, at its place, and in no other. */
+/*
+ * Each bit of the bytes changes the correct bit of its field, and no other
+ * field.
+ */
 static void
 check_fields(const struct field *fields, uint32_t nb_fields, uint32_t nb_bytes)
 {
@@ -247,7 +250,7 @@ test_rx_wqe(void **state)
 	assert_false(wqe.has_reserved_bits);
 }
 
-/* round_up(8 + OOB + 16 x SGEs, 32) for each number of SGEs there can be. */
+/* round_up(8 + OOB + 16 x SGEs, 32) for each possible number of SGEs. */
 static void
 test_wqe_sizes(void **state)
 {
@@ -264,7 +267,7 @@ test_wqe_sizes(void **state)
 		assert_int_equal(hw_wqe_bytes(&wqe),
 				 (32 + 16 * n + 31) / 32 * 32);
 	}
-	/* Codes that Ethernet does not use: OpenVMM rounds to an SGE. */
+	/* Codes unused by Ethernet: OpenVMM rounds to an SGE. */
 	wqe.oob_div4 = 0;
 	assert_int_equal(hw_wqe_sgl_offset(&wqe), 16);
 	wqe.oob_div4 = 3;
@@ -273,12 +276,12 @@ test_wqe_sizes(void **state)
 	assert_int_equal(hw_wqe_sgl_offset(&wqe), 48);
 }
 
-/* A bench whose queues have the ids of the examples: SQ 0x30, RQ 0x31. */
-static struct rig rig;
-static struct rig_port *const a = &rig.port[0], *const b = &rig.port[1];
+/* A fixture whose queues have the ids of the examples: SQ 0x30, RQ 0x31. */
+static struct fixture fx;
+static struct fx_port *const a = &fx.port[0], *const b = &fx.port[1];
 
 /* The verification key of Microsoft's RSS specification. */
-static const uint8_t rss_key[DEVICE_RSS_KEY_BYTES] = {
+static const uint8_t rss_key[CARD_RSS_KEY_BYTES] = {
 	0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67,
 	0x25, 0x3d, 0x43, 0xa3, 0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb,
 	0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3, 0x80, 0x30,
@@ -288,20 +291,20 @@ static const uint8_t rss_key[DEVICE_RSS_KEY_BYTES] = {
 static int
 start(void **state)
 {
-	struct device_steering steering = { .rss_enable = true,
+	struct card_steering steering = { .rss_enable = true,
 					    .coalescing_enable = true };
 	uint32_t i;
 
 	(void)state;
-	rig_defaults(&rig);
-	rig.config.coalesce = true;
-	rig_start(&rig);
-	rig_fill_rq(&rig, b, 8);
+	fx_defaults(&fx);
+	fx.config.coalesce = true;
+	fx_start(&fx);
+	fx_fill_rq(&fx, b, 8);
 	steering.default_rq = b->rq.id;
-	for (i = 0; i < DEVICE_RSS_TABLE_SIZE; i++)
+	for (i = 0; i < CARD_RSS_TABLE_SIZE; i++)
 		steering.table[i] = b->rq.id;
 	memcpy(steering.key, rss_key, sizeof(rss_key));
-	assert_int_equal(device_vport_enable_rx(0, 1, &steering), 0);
+	assert_int_equal(card_vport_enable_rx(0, 1, &steering), 0);
 	card_rq(card_function(0), b->rq.id)->id = 0x31;
 	return 0;
 }
@@ -310,7 +313,7 @@ static int
 stop(void **state)
 {
 	(void)state;
-	rig_stop(&rig);
+	fx_stop(&fx);
 	return 0;
 }
 
@@ -319,7 +322,7 @@ static uint32_t
 put_frame(uint8_t *frame, uint8_t proto, uint32_t payload)
 {
 	static const uint8_t addresses[] = { 66, 9, 149, 187, 161, 142, 100, 80 };
-	uint32_t i, sum, n = rig_frame(frame, proto, payload);
+	uint32_t i, sum, n = fx_frame(frame, proto, payload);
 	uint8_t *field = frame + (proto == NIC_PROTO_TCP ? 50 : 40);
 
 	memcpy(frame + 26, addresses, sizeof(addresses));
@@ -339,7 +342,7 @@ put_frame(uint8_t *frame, uint8_t proto, uint32_t payload)
 	return n;
 }
 
-/* Send so that the completions are those of SQ 0x30. */
+/* Send so that the completions are from SQ 0x30. */
 static void
 send_as_0x30(void)
 {
@@ -367,22 +370,22 @@ test_tx_cqes(void **state)
 	static const uint8_t third[64] = {
 		0x6a, 0x06, 0x02, [8] = 0x60, [60] = 0x30, [63] = 0x21
 	};
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
 	(void)state;
 	wqe.oob[1] = a->vp_offset << 24; /* vsq_frame of 0x30 */
-	rig_tx_add_sge(a, &wqe, 100, 1);
-	rig_post(&a->sq, &wqe);
+	fx_tx_add_sge(a, &wqe, 100, 1);
+	fx_post(&a->sq, &wqe);
 	wqe.nb_sge = 1;
 	wqe.header[1] = 0x201;
-	rig_post(&a->sq, &wqe);
+	fx_post(&a->sq, &wqe);
 	wqe.sge[0].key = 0;
-	rig_post(&a->sq, &wqe);
+	fx_post(&a->sq, &wqe);
 	send_as_0x30();
-	assert_memory_equal(rig_cqe(&a->scq), first, 64);
-	assert_memory_equal(rig_cqe(&a->scq), second, 64);
-	assert_memory_equal(rig_cqe(&a->scq), third, 64);
-	assert_null(rig_cqe(&a->scq));
+	assert_memory_equal(fx_cqe(&a->scq), first, 64);
+	assert_memory_equal(fx_cqe(&a->scq), second, 64);
+	assert_memory_equal(fx_cqe(&a->scq), third, 64);
+	assert_null(fx_cqe(&a->scq));
 }
 
 /* 14 + 20 + 20 + 6 bytes of TCP/IPv4, all good. */
@@ -394,12 +397,12 @@ test_rx_cqe(void **state)
 		0x3c, 0x00, 0x00, 0x00, 0x00,	     0x00,	  0x00, 0x00,
 		0x78, 0xc1, 0xcc, 0x51, [60] = 0x31, [63] = 0x20,
 	};
-	struct rig_wqe wqe = rig_tx_wqe(a, 0,
-					put_frame(a->buf, NIC_PROTO_TCP, 6));
+	struct fx_wqe wqe = fx_tx_wqe(a, 0,
+				      put_frame(a->buf, NIC_PROTO_TCP, 6));
 
 	(void)state;
-	assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_OKAY);
-	assert_memory_equal(rig_cqe(&b->rcq), want, 64);
+	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_memory_equal(fx_cqe(&b->rcq), want, 64);
 	assert_no_violation();
 }
 
@@ -421,30 +424,30 @@ test_rx_coalesced_cqe(void **state)
 		0xcc, 0x51, [56] = 0x60, [60] = 0x31, [63] = 0x20,
 	};
 	static const uint8_t fence[64] = { 0x43, [60] = 0x31, [63] = 0x20 };
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 	uint32_t n;
 
 	(void)state;
 	/* A packet ahead, so that rx_wqe_offset is not 0. */
-	assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_OKAY);
-	assert_int_equal(rig_cqe(&b->rcq)[0], 0x41);
+	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_cqe(&b->rcq)[0], 0x41);
 	for (n = 0; n < 2; n++) {
-		wqe = rig_tx_wqe(a, n * 512,
-				 put_frame(a->buf + n * 512, NIC_PROTO_UDP,
-					   n == 0 ? 18 : 258));
-		rig_insert_tag(a, &wqe, 0x6064);
-		rig_post(&a->sq, &wqe);
+		wqe = fx_tx_wqe(a, n * 512,
+				put_frame(a->buf + n * 512, NIC_PROTO_UDP,
+					  n == 0 ? 18 : 258));
+		fx_insert_tag(a, &wqe, 0x6064);
+		fx_post(&a->sq, &wqe);
 	}
-	rig_ring_sq(&rig, a);
-	assert_memory_equal(rig_cqe(&b->rcq), want, 64);
+	fx_ring_sq(&fx, a);
+	assert_memory_equal(fx_cqe(&b->rcq), want, 64);
 	/* 3000 bytes in 2048. */
-	wqe = rig_tx_wqe(a, 0, put_frame(a->buf, NIC_PROTO_UDP, 2958));
-	rig_post(&a->sq, &wqe);
-	rig_ring_sq(&rig, a);
-	assert_memory_equal(rig_cqe(&b->rcq), truncated, 64);
-	assert_int_equal(device_rq_fence(0, b->rq.id), 0);
-	assert_memory_equal(rig_cqe(&b->rcq), fence, 64);
-	assert_null(rig_cqe(&b->rcq));
+	wqe = fx_tx_wqe(a, 0, put_frame(a->buf, NIC_PROTO_UDP, 2958));
+	fx_post(&a->sq, &wqe);
+	fx_ring_sq(&fx, a);
+	assert_memory_equal(fx_cqe(&b->rcq), truncated, 64);
+	assert_int_equal(card_rq_fence(0, b->rq.id), 0);
+	assert_memory_equal(fx_cqe(&b->rcq), fence, 64);
+	assert_null(fx_cqe(&b->rcq));
 	assert_no_violation();
 }
 
@@ -452,7 +455,7 @@ test_rx_coalesced_cqe(void **state)
 static void
 test_owner_bits(void **state)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 	uint32_t i;
 
 	(void)state;
@@ -460,11 +463,11 @@ test_owner_bits(void **state)
 		const uint8_t *cqe = a->scq.mem + i % 256 * 64;
 
 		assert_int_equal(cqe[63] >> 5, (i / 256 - 1) & 7);
-		assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_OKAY);
+		assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
 		assert_int_equal(cqe[63] >> 5, (i / 256) & 7);
 		assert_int_equal(cqe[63] & 0x1f, 1);
 		if (i % 256 == 0)
-			rig_ring_cq(&rig, a, &a->scq, false);
+			fx_ring_cq(&fx, a, &a->scq, false);
 	}
 	assert_no_violation();
 }
@@ -472,16 +475,16 @@ test_owner_bits(void **state)
 int
 main(void)
 {
-#define BENCH(test) cmocka_unit_test_setup_teardown(test, start, stop)
+#define FX_TEST(test) cmocka_unit_test_setup_teardown(test, start, stop)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_bit),
 		cmocka_unit_test(test_lso_wqe),
 		cmocka_unit_test(test_rx_wqe),
 		cmocka_unit_test(test_wqe_sizes),
-		BENCH(test_tx_cqes),
-		BENCH(test_rx_cqe),
-		BENCH(test_rx_coalesced_cqe),
-		BENCH(test_owner_bits),
+		FX_TEST(test_tx_cqes),
+		FX_TEST(test_rx_cqe),
+		FX_TEST(test_rx_coalesced_cqe),
+		FX_TEST(test_owner_bits),
 	};
 
 	return cmocka_run_group_tests_name("golden", tests, NULL, NULL);

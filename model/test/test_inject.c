@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Faults put into packets and completions, on the bench. */
+/* Injected faults of packets and completions, on the card without a kernel. */
 
 #include <errno.h>
 
 #include "clock.h"
 #include "inject.h"
 #include "nic.h"
-#include "rig.h"
+#include "fixture.h"
 
 #define FRAME_BYTES 80u
 
-/* Every packet of port 1's SQ or port 2's RQ, without end. */
+/* A rule for all packets of port 1's SQ or port 2's RQ. */
 static struct inject_rule
 always(enum inject_kind kind, bool is_tx)
 {
@@ -24,7 +24,7 @@ always(enum inject_kind kind, bool is_tx)
 				     .chance = 100 };
 }
 
-/* The first packet only. */
+/* A rule for the first packet only. */
 static struct inject_rule
 once(enum inject_kind kind, bool is_tx)
 {
@@ -42,12 +42,12 @@ add(const struct inject_rule *rule)
 	segment_unlock();
 }
 
-static struct device_port_counters
+static struct card_port_counters
 counters(uint32_t port)
 {
-	struct device_port_counters c;
+	struct card_port_counters c;
 
-	device_port_counters(0, port, &c);
+	card_port_counters(0, port, &c);
 	return c;
 }
 
@@ -59,22 +59,22 @@ injected(enum inject_kind kind, bool is_tx)
 
 /* Post n frames and ring once. */
 static void
-post(struct rig *rig, uint32_t n)
+post(struct fixture *fx, uint32_t n)
 {
-	struct rig_port *a = &rig->port[0];
-	const struct rig_wqe wqe = rig_tx_wqe(a, 0, FRAME_BYTES);
+	struct fx_port *a = &fx->port[0];
+	const struct fx_wqe wqe = fx_tx_wqe(a, 0, FRAME_BYTES);
 
-	rig_frame(a->buf, NIC_PROTO_UDP, FRAME_BYTES - 42);
+	fx_frame(a->buf, NIC_PROTO_UDP, FRAME_BYTES - 42);
 	while (n-- > 0)
-		rig_post(&a->sq, &wqe);
-	rig_ring_sq(rig, a);
+		fx_post(&a->sq, &wqe);
+	fx_ring_sq(fx, a);
 }
 
 static void
-no_more(struct rig *rig)
+no_more(struct fixture *fx)
 {
-	assert_null(rig_cqe(&rig->port[0].scq));
-	assert_null(rig_cqe(&rig->port[1].rcq));
+	assert_null(fx_cqe(&fx->port[0].scq));
+	assert_null(fx_cqe(&fx->port[1].rcq));
 }
 
 static uint32_t
@@ -84,13 +84,13 @@ type_of(const uint8_t *cqe)
 }
 
 static void
-assert_types(struct rig_ring *cq, const uint32_t *types, uint32_t n)
+assert_types(struct fx_ring *cq, const uint32_t *types, uint32_t n)
 {
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		assert_int_equal(type_of(rig_cqe(cq)), types[i]);
-	assert_null(rig_cqe(cq));
+		assert_int_equal(type_of(fx_cqe(cq)), types[i]);
+	assert_null(fx_cqe(cq));
 }
 #define assert_cqes(cq, ...)                                            \
 	assert_types(cq, (const uint32_t[]){ __VA_ARGS__ },             \
@@ -100,91 +100,91 @@ assert_types(struct rig_ring *cq, const uint32_t *types, uint32_t n)
 static void
 test_tx_error(void **state)
 {
-	struct rig *rig = *state;
+	struct fixture *fx = *state;
 	struct inject_rule rule = once(INJECT_CQE, true);
 
-	rig_fill_rq(rig, &rig->port[1], 16);
+	fx_fill_rq(fx, &fx->port[1], 16);
 	rule.first = 2;
 	for (rule.value = HW_CQE_TX_SA_DROP; rule.value < HW_CQE_TX_GDMA_ERR;
 	     rule.value++) {
 		add(&rule);
-		post(rig, 3);
-		assert_cqes(&rig->port[0].scq, HW_CQE_TX_OKAY, rule.value,
+		post(fx, 3);
+		assert_cqes(&fx->port[0].scq, HW_CQE_TX_OKAY, rule.value,
 			    HW_CQE_TX_OKAY);
-		assert_cqes(&rig->port[1].rcq, HW_CQE_RX_OKAY, HW_CQE_RX_OKAY);
+		assert_cqes(&fx->port[1].rcq, HW_CQE_RX_OKAY, HW_CQE_RX_OKAY);
 		assert_int_equal(counters(0).tx_errors[rule.value - 33], 1);
-		rig_fill_rq(rig, &rig->port[1], 2);
+		fx_fill_rq(fx, &fx->port[1], 2);
 	}
 	assert_int_equal(counters(0).tx_packets, 18);
 	assert_int_equal(injected(INJECT_CQE, true), 9);
-	assert_false(segment_device()->is_armed);
+	assert_false(segment_card()->is_armed);
 	assert_no_violation();
 }
 
-/* 42 stops the queue, and what was posted after it stays. */
+/* 42 stops the queue; WQEs posted after it stay. */
 static void
 test_tx_gdma_error(void **state)
 {
-	struct rig *rig = *state;
+	struct fixture *fx = *state;
 	struct inject_rule rule = once(INJECT_CQE, true);
 
-	rig_fill_rq(rig, &rig->port[1], 4);
+	fx_fill_rq(fx, &fx->port[1], 4);
 	rule.value = HW_CQE_TX_GDMA_ERR;
 	add(&rule);
-	post(rig, 3);
-	assert_cqes(&rig->port[0].scq, HW_CQE_TX_GDMA_ERR);
-	post(rig, 1);
-	no_more(rig);
+	post(fx, 3);
+	assert_cqes(&fx->port[0].scq, HW_CQE_TX_GDMA_ERR);
+	post(fx, 1);
+	no_more(fx);
 	assert_int_equal(counters(0).tx_packets, 0);
 	assert_int_equal(counters(0).tx_errors[9], 1);
 	assert_no_violation();
 }
 
-/* A WQE whose completion is suppressed has one when it fails. */
+/* A WQE with a suppressed completion has one if it fails. */
 static void
 test_suppressed(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0];
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0];
 	struct inject_rule rule = once(INJECT_CQE, true);
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, FRAME_BYTES);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, FRAME_BYTES);
 
-	rig_frame(a->buf, NIC_PROTO_UDP, FRAME_BYTES - 42);
+	fx_frame(a->buf, NIC_PROTO_UDP, FRAME_BYTES - 42);
 	rule.value = HW_CQE_TX_VF_DISABLED;
 	add(&rule);
 	wqe.oob[0] |= 1u << HW_OOB_SUPPRESS_S;
-	rig_post(&a->sq, &wqe);
+	fx_post(&a->sq, &wqe);
 	wqe.oob[0] &= ~(1u << HW_OOB_SUPPRESS_S);
-	rig_post(&a->sq, &wqe);
-	rig_ring_sq(rig, a);
+	fx_post(&a->sq, &wqe);
+	fx_ring_sq(fx, a);
 	assert_cqes(&a->scq, HW_CQE_TX_VF_DISABLED, HW_CQE_TX_OKAY);
 }
 
 static void
 test_truncate(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *b = &rig->port[1];
+	struct fixture *fx = *state;
+	struct fx_port *b = &fx->port[1];
 	struct inject_rule rule = once(INJECT_TRUNCATE, false);
 	struct inject_rule full = once(INJECT_CQE, false);
 	const uint8_t *cqe;
 
-	memset(rig_rx_buf(b, 0), 0xaa, 4 * RIG_RX_BUF_BYTES);
-	rig_fill_rq(rig, b, 3);
+	memset(fx_rx_buf(b, 0), 0xaa, 4 * FX_RX_BUF_BYTES);
+	fx_fill_rq(fx, b, 3);
 	rule.value = 20;
 	full.value = HW_CQE_RX_TRUNCATED;
 	full.first = 2;
 	add(&rule);
 	add(&full);
-	post(rig, 3);
-	cqe = rig_cqe(&b->rcq);
+	post(fx, 3);
+	cqe = fx_cqe(&b->rcq);
 	assert_int_equal(type_of(cqe), HW_CQE_RX_TRUNCATED);
 	assert_int_equal(hw_le32(cqe + 8), FRAME_BYTES);
-	assert_int_equal(rig_rx_buf(b, 0)[20], 0xaa);
-	assert_int_equal(rig_rx_buf(b, 0)[12], 0x08);
+	assert_int_equal(fx_rx_buf(b, 0)[20], 0xaa);
+	assert_int_equal(fx_rx_buf(b, 0)[12], 0x08);
 	assert_cqes(&b->rcq, HW_CQE_RX_TRUNCATED, HW_CQE_RX_OKAY);
-	assert_int_equal(rig_rx_buf(b, 1)[FRAME_BYTES], 0xaa);
-	assert_int_not_equal(rig_rx_buf(b, 1)[FRAME_BYTES - 2], 0xaa);
+	assert_int_equal(fx_rx_buf(b, 1)[FRAME_BYTES], 0xaa);
+	assert_int_not_equal(fx_rx_buf(b, 1)[FRAME_BYTES - 2], 0xaa);
 	assert_int_equal(counters(1).rx_truncated, 2);
 	assert_int_equal(counters(1).rx_packets, 1);
 	assert_int_equal(injected(INJECT_TRUNCATE, false), 1);
@@ -196,11 +196,11 @@ test_truncate(void **state)
 static void
 test_lose(void **state)
 {
-	struct rig *rig = *state;
+	struct fixture *fx = *state;
 	struct inject_rule rule = always(INJECT_LOSE, false);
 	uint32_t i;
 
-	rig_fill_rq(rig, &rig->port[1], 12);
+	fx_fill_rq(fx, &fx->port[1], 12);
 	rule.first = 3;
 	rule.every = 2;
 	rule.count = 3;
@@ -208,27 +208,27 @@ test_lose(void **state)
 	rule = once(INJECT_LOSE, true);
 	rule.first = 5;
 	add(&rule);
-	post(rig, 12);
+	post(fx, 12);
 	for (i = 0; i < 11; i++)
-		assert_int_equal(type_of(rig_cqe(&rig->port[0].scq)),
+		assert_int_equal(type_of(fx_cqe(&fx->port[0].scq)),
 				 HW_CQE_TX_OKAY);
 	for (i = 0; i < 9; i++)
-		assert_int_equal(type_of(rig_cqe(&rig->port[1].rcq)),
+		assert_int_equal(type_of(fx_cqe(&fx->port[1].rcq)),
 				 HW_CQE_RX_OKAY);
-	no_more(rig);
-	/* They were sent and received. */
+	no_more(fx);
+	/* The packets were sent and received. */
 	assert_int_equal(counters(0).tx_packets, 12);
 	assert_int_equal(counters(1).rx_packets, 12);
 	assert_int_equal(injected(INJECT_LOSE, false), 3);
 	assert_int_equal(injected(INJECT_LOSE, true), 1);
-	assert_false(segment_device()->is_armed);
-	/* The WQEs are used up. */
-	post(rig, 1);
+	assert_false(segment_card()->is_armed);
+	/* The WQEs are consumed. */
+	post(fx, 1);
 	assert_int_equal(counters(1).rx_no_wqe, 1);
 	assert_no_violation();
 }
 
-/* A driver that believes a bogus completion posts more than there is room for. */
+/* A driver that trusts a bogus completion posts more than there is room for. */
 static void
 test_believer(void **state)
 {
@@ -237,21 +237,21 @@ test_believer(void **state)
 		INJECT_REPLAYED,
 		INJECT_TYPE,
 	};
-	struct rig *rig = *state;
-	struct rig_port *b = &rig->port[1];
+	struct fixture *fx = *state;
+	struct fx_port *b = &fx->port[1];
 	const uint32_t nb_wqes = b->rq.bytes / HW_BU_BYTES;
 	uint32_t i;
 
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		struct inject_rule rule = once(kinds[i], false);
 
-		rig_renew(rig);
-		rig_fill_rq(rig, b, nb_wqes);
+		fx_renew(fx);
+		fx_fill_rq(fx, b, nb_wqes);
 		rule.value = HW_CQE_RX_COALESCED_4;
 		add(&rule);
-		post(rig, 1);
+		post(fx, 1);
 		/* "Four packets". */
-		rig_fill_rq(rig, b, 4);
+		fx_fill_rq(fx, b, 4);
 		assert_no_violation();
 	}
 }
@@ -262,39 +262,39 @@ advance(uint64_t ns)
 	segment_lock();
 	segment_clock()->virtual_ns += ns;
 	if (clock_is_due())
-		device_timers(clock_take());
+		card_timers(clock_take());
 	segment_unlock();
 }
 
-/* The packets behind wait too, and all come in order. */
+/* Later packets wait, too, and all completions come in order. */
 static void
 test_delay(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0];
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0];
 	struct inject_rule rule = once(INJECT_DELAY, true);
 	const uint8_t *cqe;
 	uint32_t i;
 
-	rig_fill_rq(rig, &rig->port[1], 8);
+	fx_fill_rq(fx, &fx->port[1], 8);
 	rule.first = 2;
 	rule.for_ns = 50000;
 	add(&rule);
-	post(rig, 4);
+	post(fx, 4);
 	assert_cqes(&a->scq, HW_CQE_TX_OKAY);
 	advance(40000);
-	assert_null(rig_cqe(&a->scq));
-	post(rig, 1);
-	assert_null(rig_cqe(&a->scq));
+	assert_null(fx_cqe(&a->scq));
+	post(fx, 1);
+	assert_null(fx_cqe(&a->scq));
 	advance(10000);
 	for (i = 1; i < 5; i++) {
-		cqe = rig_cqe(&a->scq);
+		cqe = fx_cqe(&a->scq);
 		assert_int_equal(type_of(cqe), HW_CQE_TX_OKAY);
 		assert_int_equal(hw_le32(cqe + 8) >> 5, i);
 	}
-	assert_null(rig_cqe(&a->scq));
+	assert_null(fx_cqe(&a->scq));
 	assert_int_equal(counters(1).rx_packets, 5);
-	assert_false(segment_device()->is_armed);
+	assert_false(segment_card()->is_armed);
 	assert_no_violation();
 }
 
@@ -302,26 +302,26 @@ test_delay(void **state)
 static void
 test_reorder(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0];
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0];
 	struct inject_rule rule = once(INJECT_REORDER, true);
 
-	rig_fill_rq(rig, &rig->port[1], 1);
+	fx_fill_rq(fx, &fx->port[1], 1);
 	rule.for_ns = 1000000;
 	add(&rule);
-	post(rig, 1); /* its own Rx CQE was before */
-	assert_cqes(&rig->port[1].rcq, HW_CQE_RX_OKAY);
-	assert_null(rig_cqe(&a->scq));
-	post(rig, 1); /* dropped, for want of a WQE */
-	assert_null(rig_cqe(&a->scq));
-	rig_fill_rq(rig, &rig->port[1], 1);
-	post(rig, 1);
-	assert_cqes(&rig->port[1].rcq, HW_CQE_RX_OKAY);
+	post(fx, 1); /* its own Rx CQE came before */
+	assert_cqes(&fx->port[1].rcq, HW_CQE_RX_OKAY);
+	assert_null(fx_cqe(&a->scq));
+	post(fx, 1); /* dropped: no WQE */
+	assert_null(fx_cqe(&a->scq));
+	fx_fill_rq(fx, &fx->port[1], 1);
+	post(fx, 1);
+	assert_cqes(&fx->port[1].rcq, HW_CQE_RX_OKAY);
 	assert_cqes(&a->scq, HW_CQE_TX_OKAY, HW_CQE_TX_OKAY, HW_CQE_TX_OKAY);
-	/* Nobody else completes: after a time it comes all the same. */
+	/* No other queue completes: it is written after the timeout. */
 	add(&rule);
-	post(rig, 1);
-	assert_null(rig_cqe(&a->scq));
+	post(fx, 1);
+	assert_null(fx_cqe(&a->scq));
 	advance(1000000);
 	assert_cqes(&a->scq, HW_CQE_TX_OKAY);
 	assert_no_violation();
@@ -330,19 +330,19 @@ test_reorder(void **state)
 static void
 test_stall_tx(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0];
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0];
 	struct inject_rule rule = always(INJECT_STALL, true);
 
-	rig_fill_rq(rig, &rig->port[1], 4);
-	rule.queue = 1; /* there is none */
+	fx_fill_rq(fx, &fx->port[1], 4);
+	rule.queue = 1; /* no such queue */
 	add(&rule);
-	post(rig, 1);
+	post(fx, 1);
 	assert_cqes(&a->scq, HW_CQE_TX_OKAY);
 	rule.queue = 0;
 	add(&rule);
-	post(rig, 2);
-	assert_null(rig_cqe(&a->scq));
+	post(fx, 2);
+	assert_null(fx_cqe(&a->scq));
 	assert_int_equal(counters(0).tx_packets, 1);
 	segment_lock();
 	assert_int_equal(inject_resume(0, 0, 0, true), 0);
@@ -351,28 +351,28 @@ test_stall_tx(void **state)
 	segment_unlock();
 	assert_cqes(&a->scq, HW_CQE_TX_OKAY, HW_CQE_TX_OKAY);
 	assert_int_equal(counters(1).rx_packets, 3);
-	assert_false(segment_device()->is_armed);
+	assert_false(segment_card()->is_armed);
 	assert_no_violation();
 }
 
-/* Packets go on into buffers until there are no more. */
+/* Packets fill buffers until there are none left. */
 static void
 test_stall_rx(void **state)
 {
-	struct rig *rig = *state;
+	struct fixture *fx = *state;
 	struct inject_rule rule = always(INJECT_STALL, false);
 
-	rig_fill_rq(rig, &rig->port[1], 2);
+	fx_fill_rq(fx, &fx->port[1], 2);
 	add(&rule);
-	post(rig, 3);
-	assert_null(rig_cqe(&rig->port[1].rcq));
+	post(fx, 3);
+	assert_null(fx_cqe(&fx->port[1].rcq));
 	assert_int_equal(counters(1).rx_packets, 2);
 	assert_int_equal(counters(1).rx_no_wqe, 1);
 	segment_lock();
 	inject_clear();
 	segment_unlock();
-	assert_cqes(&rig->port[1].rcq, HW_CQE_RX_OKAY, HW_CQE_RX_OKAY);
-	assert_false(segment_device()->is_armed);
+	assert_cqes(&fx->port[1].rcq, HW_CQE_RX_OKAY, HW_CQE_RX_OKAY);
+	assert_false(segment_card()->is_armed);
 	assert_no_violation();
 }
 
@@ -389,23 +389,23 @@ test_bogus_rx(void **state)
 		{ INJECT_WRONG_IS_SQ, 0, true }, { INJECT_DUPLICATE, 0, true },
 		{ INJECT_VENDOR, 0x123456, false },
 	};
-	struct rig *rig = *state;
-	struct rig_port *b = &rig->port[1];
+	struct fixture *fx = *state;
+	struct fx_port *b = &fx->port[1];
 	const uint8_t *first, *second;
 	uint32_t i, trailer;
 
-	rig_fill_rq(rig, b, 16);
+	fx_fill_rq(fx, b, 16);
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct inject_rule rule = once(cases[i].kind, false);
 
 		rule.value = cases[i].value;
 		rule.is_extra = cases[i].is_extra;
 		add(&rule);
-		post(rig, 1);
-		first = rig_cqe(&b->rcq);
-		second = cases[i].is_extra ? rig_cqe(&b->rcq) : first;
+		post(fx, 1);
+		first = fx_cqe(&b->rcq);
+		second = cases[i].is_extra ? fx_cqe(&b->rcq) : first;
 		assert_non_null(second);
-		assert_null(rig_cqe(&b->rcq));
+		assert_null(fx_cqe(&b->rcq));
 		trailer = hw_le32(second + 60) & 0x1ffffff;
 		if (first != second) {
 			assert_int_equal(type_of(first), HW_CQE_RX_OKAY);
@@ -424,104 +424,104 @@ test_bogus_rx(void **state)
 					 cases[i].kind != INJECT_WRONG_IS_SQ);
 		assert_int_equal(injected(cases[i].kind, false), 1);
 	}
-	/* Each packet took one WQE. */
+	/* Each packet consumes one WQE. */
 	assert_int_equal(counters(1).rx_packets, i);
 	assert_int_equal(hw_le32(second + 56), (i - 1) * 32);
 	assert_no_violation();
 }
 
-/* It lies in the next slot; what comes then takes its place. */
+/* It is in the next slot; the next completion overwrites it. */
 static void
 test_wrong_owner(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0];
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0];
 	struct inject_rule rule = once(INJECT_WRONG_OWNER, true);
 	const uint8_t *next;
 
 	rule.is_extra = true;
 	add(&rule);
-	post(rig, 1);
-	assert_int_equal(type_of(rig_cqe(&a->scq)), HW_CQE_TX_OKAY);
-	next = a->scq.mem + (a->scq.pos & (rig->cq_bytes / 64 - 1)) * 64;
+	post(fx, 1);
+	assert_int_equal(type_of(fx_cqe(&a->scq)), HW_CQE_TX_OKAY);
+	next = a->scq.mem + (a->scq.pos & (fx->cq_bytes / 64 - 1)) * 64;
 	assert_int_equal(next[63] >> 5, 1 ^ 4);
-	post(rig, 1);
+	post(fx, 1);
 	assert_cqes(&a->scq, HW_CQE_TX_OKAY);
-	/* In its place: the reader cannot go past it. */
+	/* Instead of the packet's own: the reader cannot pass it. */
 	rule.is_extra = false;
 	add(&rule);
-	post(rig, 2);
-	next = a->scq.mem + (a->scq.pos & (rig->cq_bytes / 64 - 1)) * 64;
+	post(fx, 2);
+	next = a->scq.mem + (a->scq.pos & (fx->cq_bytes / 64 - 1)) * 64;
 	assert_int_equal(next[63] >> 5, 1 ^ 4);
 	assert_int_equal(next[64 + 63] >> 5, 1);
 	assert_no_violation();
 }
 
-/* After all that was posted has its own. */
+/* After all posted WQEs have completed. */
 static void
 test_spurious(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0];
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0];
 	struct inject_rule rule = once(INJECT_SPURIOUS, true);
 	const uint8_t *cqe;
 	uint32_t i;
 
 	rule.is_extra = true;
 	add(&rule);
-	post(rig, 3);
+	post(fx, 3);
 	for (i = 0; i < 4; i++) {
-		cqe = rig_cqe(&a->scq);
+		cqe = fx_cqe(&a->scq);
 		assert_int_equal(type_of(cqe), HW_CQE_TX_OKAY);
 		assert_int_equal(hw_le32(cqe + 8) >> 5, i);
 	}
-	assert_null(rig_cqe(&a->scq));
+	assert_null(fx_cqe(&a->scq));
 	assert_no_violation();
 }
 
-/* Old ones come from the ring, and are drawn from the seed. */
+/* Old completions of the ring, selected by the seed. */
 static void
 test_replayed(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0];
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0];
 	struct inject_rule rule = once(INJECT_REPLAYED, true);
 	const uint8_t *cqe;
 
 	rule.is_extra = true;
 	rule.first = 9;
 	add(&rule);
-	post(rig, 10);
+	post(fx, 10);
 	for (uint32_t i = 0; i < 11; i++) {
 		uint32_t nth = i < 9 ? i : i - 1;
 
-		cqe = rig_cqe(&a->scq);
+		cqe = fx_cqe(&a->scq);
 		if (i == 9)
 			assert_true(hw_le32(cqe + 8) >> 5 < 8);
 		else
 			assert_int_equal(hw_le32(cqe + 8) >> 5, nth);
 	}
-	assert_null(rig_cqe(&a->scq));
+	assert_null(fx_cqe(&a->scq));
 	assert_no_violation();
 }
 
-/* Random ones are the same again with the same seed, and only then. */
+/* Random completions are equal if and only if the seed is. */
 static void
 random_cqe(uint64_t seed, uint8_t cqe[HW_CQE_BYTES])
 {
 	struct inject_rule rule = once(INJECT_RANDOM, true);
-	struct rig rig;
+	struct fixture fx;
 
-	rig_defaults(&rig);
-	rig.config.seed = seed;
-	rig_start(&rig);
+	fx_defaults(&fx);
+	fx.config.seed = seed;
+	fx_start(&fx);
 	rule.is_extra = true;
 	add(&rule);
-	post(&rig, 1);
-	assert_non_null(rig_cqe(&rig.port[0].scq));
-	memcpy(cqe, rig_cqe(&rig.port[0].scq), HW_CQE_BYTES);
+	post(&fx, 1);
+	assert_non_null(fx_cqe(&fx.port[0].scq));
+	memcpy(cqe, fx_cqe(&fx.port[0].scq), HW_CQE_BYTES);
 	assert_no_violation();
-	rig_stop(&rig);
+	fx_stop(&fx);
 }
 
 static void
@@ -537,48 +537,48 @@ test_random(void **state)
 	assert_memory_not_equal(a, c, HW_CQE_TRAILER_OFF);
 }
 
-/* The driver rings what it has seen: no overflow of its own making. */
+/* The driver rings the doorbell correctly: it causes no overflow. */
 static void
 test_overflow(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0];
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0];
 	struct inject_rule rule = once(INJECT_OVERFLOW, true);
-	const uint32_t n = rig->cq_bytes / HW_CQE_BYTES;
+	const uint32_t n = fx->cq_bytes / HW_CQE_BYTES;
 	const uint8_t *slot = a->scq.mem;
 
 	add(&rule);
-	post(rig, 1);
-	/* At the reader's index there is the next lap already. */
+	post(fx, 1);
+	/* At the reader's index is a CQE of the next lap. */
 	assert_int_equal(slot[63] >> 5, 2);
 	assert_int_equal(slot[64 * (n - 1) + 63] >> 5, 1);
-	rig_ring_cq(rig, a, &a->scq, true);
+	fx_ring_cq(fx, a, &a->scq, true);
 	assert_no_violation();
-	/* Once it is past it, the rule is the driver's again. */
+	/* After it, an overflow is the driver's fault again. */
 	a->scq.pos = 2 * n + 1;
-	rig_ring_cq(rig, a, &a->scq, false);
+	fx_ring_cq(fx, a, &a->scq, false);
 	a->scq.pos = n;
-	rig_ring_cq(rig, a, &a->scq, true);
+	fx_ring_cq(fx, a, &a->scq, true);
 	assert_violation(cq_overflow, 1);
 }
 
-/* Coalesced packets: only the struck one is alone. */
+/* Coalesced packets: only the hit one has its own CQE. */
 static void
 coalesced(struct inject_rule *rule, uint32_t nb_cqes, uint32_t nb_packets)
 {
-	struct rig rig;
-	struct rig_port *b = &rig.port[1];
+	struct fixture fx;
+	struct fx_port *b = &fx.port[1];
 	const uint8_t *cqe;
 	uint32_t i;
 
-	rig_defaults(&rig);
-	rig.config.coalesce = true;
-	rig_start(&rig);
-	rig_fill_rq(&rig, b, 9);
+	fx_defaults(&fx);
+	fx.config.coalesce = true;
+	fx_start(&fx);
+	fx_fill_rq(&fx, b, 9);
 	rule->first = 6;
 	add(rule);
-	post(&rig, 9);
-	while ((cqe = rig_cqe(&b->rcq)) != NULL) {
+	post(&fx, 9);
+	while ((cqe = fx_cqe(&b->rcq)) != NULL) {
 		nb_cqes--;
 		for (i = 0; i < 4 && hw_le32(cqe + 8 + 12 * i) != 0; i++)
 			nb_packets--;
@@ -587,7 +587,7 @@ coalesced(struct inject_rule *rule, uint32_t nb_cqes, uint32_t nb_packets)
 	assert_int_equal(nb_packets, 0);
 	assert_int_equal(counters(1).rx_packets, 9);
 	assert_no_violation();
-	rig_stop(&rig);
+	fx_stop(&fx);
 }
 
 static void
@@ -602,45 +602,45 @@ test_coalesced(void **state)
 	coalesced(&twice, 5, 10); /* 4, 1, 1, 1, 3 */
 }
 
-/* Queues and ids are used again: nothing of the old one comes. */
+/* Queues and ids are reused: completions of the old queue do not appear. */
 static void
 test_destroyed(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0];
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0];
 	struct inject_rule rule = once(INJECT_DELAY, true);
-	struct device_memory memory = { .process = model_self,
+	struct card_memory memory = { .process = model_self,
 					.addr = (uintptr_t)a->sq.mem,
 					.size = a->sq.bytes };
 	uint32_t id;
 
 	rule.for_ns = 1000;
 	add(&rule);
-	post(rig, 3);
+	post(fx, 3);
 	segment_lock();
-	device_sq_destroy(0, a->sq.id);
-	assert_int_equal(device_sq_create(0, 0, a->pdn, a->page, &memory,
-					  a->scq.id, &id),
+	card_sq_destroy(0, a->sq.id);
+	assert_int_equal(card_sq_create(0, 0, a->pdn, a->page, &memory,
+					a->scq.id, &id),
 			 0);
 	segment_unlock();
 	assert_int_equal(id, a->sq.id);
 	a->sq.pos = 0;
 	advance(1000);
-	assert_null(rig_cqe(&a->scq));
-	assert_int_equal(segment_device()->inject.nb_queues, 0);
-	post(rig, 1);
+	assert_null(fx_cqe(&a->scq));
+	assert_int_equal(segment_card()->inject.nb_queues, 0);
+	post(fx, 1);
 	assert_cqes(&a->scq, HW_CQE_TX_OKAY);
 	assert_no_violation();
 }
 
-/* More rules than there is room for, and more CQEs than can be held. */
+/* Too many rules, and too many held CQEs. */
 static void
 test_full(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0];
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0];
 	struct inject_rule rule = always(INJECT_STALL, false);
-	struct inject *inject = &segment_device()->inject;
+	struct inject *inject = &segment_card()->inject;
 	uint32_t i;
 
 	for (i = 0; i < INJECT_MAX_RULES; i++)
@@ -653,14 +653,14 @@ test_full(void **state)
 	rule.for_ns = 1000000000;
 	add(&rule);
 	inject->nb_fresh = INJECT_MAX_HELD - 2;
-	post(rig, 4);
+	post(fx, 4);
 	for (i = 0; i < 3; i++) {
-		const uint8_t *cqe = rig_cqe(&a->scq);
+		const uint8_t *cqe = fx_cqe(&a->scq);
 
 		assert_int_equal(type_of(cqe), HW_CQE_TX_OKAY);
 		assert_int_equal(hw_le32(cqe + 8) >> 5, i);
 	}
-	assert_null(rig_cqe(&a->scq));
+	assert_null(fx_cqe(&a->scq));
 	segment_lock();
 	inject_clear();
 	segment_unlock();
@@ -668,20 +668,20 @@ test_full(void **state)
 	assert_no_violation();
 }
 
-/* Half of a thousand, as the seed wants it. */
+/* About half of a thousand, selected by the seed. */
 static void
 test_chance(void **state)
 {
-	struct rig *rig = *state;
+	struct fixture *fx = *state;
 	struct inject_rule rule = always(INJECT_LOSE, true);
 	uint32_t i, nb_came = 0;
 
 	rule.chance = 50;
 	add(&rule);
 	for (i = 0; i < 1000; i++) {
-		post(rig, 1);
-		nb_came += rig_cqe(&rig->port[0].scq) != NULL;
-		rig_ring_cq(rig, &rig->port[0], &rig->port[0].scq, false);
+		post(fx, 1);
+		nb_came += fx_cqe(&fx->port[0].scq) != NULL;
+		fx_ring_cq(fx, &fx->port[0], &fx->port[0].scq, false);
 	}
 	assert_int_equal(injected(INJECT_LOSE, true), 1000 - nb_came);
 	assert_in_range(nb_came, 400, 600);
@@ -692,17 +692,17 @@ test_chance(void **state)
 static void
 test_watch(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0];
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0];
 
 	segment_lock();
 	watch_port(0, 0, 4);
 	watch_all(7);
 	segment_unlock();
-	post(rig, 9);
+	post(fx, 9);
 	assert_cqes(&a->scq, 32, 32, 32, 32);
-	post(rig, 1);
-	assert_null(rig_cqe(&a->scq));
+	post(fx, 1);
+	assert_null(fx_cqe(&a->scq));
 	segment_lock();
 	assert_int_equal(watch_count(0, 0), 4);
 	assert_true(watch_go());
@@ -715,23 +715,23 @@ test_watch(void **state)
 	assert_no_violation();
 }
 
-/* A driver that rings in time is not blamed for what it did not ask for. */
+/* A correct driver has no violation for injected completions. */
 static void
 test_no_blame(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0];
-	const uint32_t n = rig->cq_bytes / HW_CQE_BYTES;
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0];
+	const uint32_t n = fx->cq_bytes / HW_CQE_BYTES;
 	struct inject_rule rule = always(INJECT_DUPLICATE, true);
 	uint32_t i, k;
 
 	rule.is_extra = true;
 	add(&rule);
-	/* Just not 8 laps, without the duplicates. */
+	/* Almost 8 laps, without the duplicates. */
 	for (i = 0; i < 8 * n - 1; i++) {
-		post(rig, 1);
+		post(fx, 1);
 		for (k = 0; k < 2; k++)
-			assert_non_null(rig_cqe(&a->scq));
+			assert_non_null(fx_cqe(&a->scq));
 	}
 	assert_no_violation();
 }
@@ -739,7 +739,7 @@ test_no_blame(void **state)
 int
 main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fx_setup, fx_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_tx_error),
 		TEST(test_tx_gdma_error),

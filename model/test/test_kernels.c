@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What differs from one age of kernel to another, as a program sees it through
- * libibverbs, libmana and ethtool. The expectations are written down here
- * again, apart from the model's table.
+ * Differences between kernel versions, as seen by libibverbs, libmana and
+ * ethtool. The expected values are written down independently of the model's
+ * table.
  *
  * usage: mana-model --functions 2 --ports 2 --kernel AGE [--rnic] -- this AGE
  */
@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 
 #include "../base/hw.h"
-#include "verbs_rig.h"
+#include "verbs_fixture.h"
 
 #define NAME "mana0p0"
 
@@ -34,12 +34,12 @@ struct age {
 	int nb_vectors;
 	bool has_events;
 	int busy;	 /* vPort in use */
-	int second_port; /* a PD at work on another port */
+	int second_port; /* PD in use by another port */
 	int rss_first, rss_second;
-	int id_in_table; /* a CQ id that another CQ has had */
+	int id_in_table; /* a CQ id that another CQ had */
 	int remote_atomic;
 	bool carrier_is_link;
-	int link_settings; /* and ethtool's link */
+	int link_settings; /* and ETHTOOL_GLINK */
 	int rings;
 	uint32_t rx_ring;
 	int coalescing, private_flags;
@@ -105,7 +105,7 @@ static const struct age ages[] = {
 static const struct age *age;
 static bool has_rnic;
 
-/* Of the list: the n-th that makes raw QPs. */
+/* The index of the n-th device with raw QPs. */
 static uint32_t
 raw_device(uint32_t n)
 {
@@ -138,7 +138,7 @@ devices_have_their_names(void **state)
 	ibv_free_device_list(list);
 }
 
-/* Both RDMA devices of a function are that PCI device's, and its netdevs'. */
+/* Both RDMA devices of a function belong to its PCI device and netdevs. */
 static void
 devices_belong_to_a_pci_function(void **state)
 {
@@ -172,12 +172,12 @@ device_tells_its_limits(void **state)
 {
 	const uint8_t guid[8] = { 0x02, 0x0d, 0x3a, 0xff, 0xfe, 0, 0, 1 };
 	const uint8_t none[8] = { 0 };
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct ibv_device_attr_ex ex;
 	struct ibv_device_attr *attr = &ex.orig_attr;
 
-	assert_int_equal(vrig_open(rig, raw_device(0), 1), 0);
-	assert_int_equal(ibv_query_device_ex(rig->ctx, NULL, &ex), 0);
+	assert_int_equal(fx_open(fx, raw_device(0), 1), 0);
+	assert_int_equal(ibv_query_device_ex(fx->ctx, NULL, &ex), 0);
 	assert_int_equal(attr->vendor_id, age->vendor_id);
 	assert_int_equal(attr->vendor_part_id, age->part_id);
 	assert_int_equal(ex.raw_packet_caps, age->raw_caps);
@@ -194,19 +194,19 @@ device_tells_its_limits(void **state)
 	assert_memory_equal(&attr->node_guid, age->has_guid ? guid : none, 8);
 	assert_int_equal(ex.rss_caps.max_rwq_indirection_table_size, 0);
 	assert_int_equal(ex.max_wq_type_rq, 0);
-	assert_int_equal(rig->ctx->num_comp_vectors, age->nb_vectors);
-	assert_fails(ibv_create_cq(rig->ctx, 64, NULL, NULL, age->nb_vectors),
+	assert_int_equal(fx->ctx->num_comp_vectors, age->nb_vectors);
+	assert_fails(ibv_create_cq(fx->ctx, 64, NULL, NULL, age->nb_vectors),
 		     EINVAL);
 }
 
 static void
 port_tells_its_state(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct ibv_port_attr port;
 
-	assert_int_equal(vrig_open(rig, raw_device(0), 1), 0);
-	assert_int_equal(ibv_query_port(rig->ctx, 1, &port), 0);
+	assert_int_equal(fx_open(fx, raw_device(0), 1), 0);
+	assert_int_equal(ibv_query_port(fx->ctx, 1, &port), 0);
 	assert_int_equal(port.link_layer, age->link_layer);
 	assert_int_equal(port.state, age->state);
 	assert_int_equal(port.max_mtu, age->max_mtu);
@@ -214,12 +214,12 @@ port_tells_its_state(void **state)
 	assert_int_equal(port.gid_tbl_len, age->nb_gids);
 	assert_int_equal(port.active_width, age->width);
 	assert_int_equal(port.active_speed, age->speed);
-	assert_int_equal(ibv_query_port(rig->ctx, 2, &port), 0);
+	assert_int_equal(ibv_query_port(fx->ctx, 2, &port), 0);
 	assert_int_equal(port.active_width, age->width2);
-	assert_int_equal(ibv_query_port(rig->ctx, 3, &port), EINVAL);
+	assert_int_equal(ibv_query_port(fx->ctx, 3, &port), EINVAL);
 
 	assert_int_equal(MODEL_CALL(mana_model_netdev_set)(NAME, true), 0);
-	assert_int_equal(ibv_query_port(rig->ctx, 1, &port), 0);
+	assert_int_equal(ibv_query_port(fx->ctx, 1, &port), 0);
 	assert_int_equal(port.state, age->state ? IBV_PORT_ACTIVE : 0);
 	assert_int_equal(MODEL_CALL(mana_model_netdev_set)(NAME, false), 0);
 }
@@ -227,19 +227,19 @@ port_tells_its_state(void **state)
 static void
 port_in_use_is_busy(void **state)
 {
-	struct vrig *rig = *state, other = { 0 };
+	struct fixture *fx = *state, other = { 0 };
 
-	assert_int_equal(vrig_up(rig, raw_device(0), 1, 1, 0), 0);
-	assert_int_equal(vrig_open(&other, raw_device(0), 1), 0);
-	assert_int_equal(vrig_add_tx(&other), age->busy);
-	assert_int_equal(vrig_close(&other), 0);
-	assert_int_equal(vrig_close(rig), 0);
+	assert_int_equal(fx_up(fx, raw_device(0), 1, 1, 0), 0);
+	assert_int_equal(fx_open(&other, raw_device(0), 1), 0);
+	assert_int_equal(fx_add_tx(&other), age->busy);
+	assert_int_equal(fx_close(&other), 0);
+	assert_int_equal(fx_close(fx), 0);
 
 	assert_int_equal(MODEL_CALL(mana_model_netdev_set)(NAME, true), 0);
-	assert_int_equal(vrig_open(rig, raw_device(0), 1), 0);
-	assert_int_equal(vrig_add_tx(rig), age->busy);
+	assert_int_equal(fx_open(fx, raw_device(0), 1), 0);
+	assert_int_equal(fx_add_tx(fx), age->busy);
 	assert_int_equal(MODEL_CALL(mana_model_netdev_set)(NAME, false), 0);
-	assert_int_equal(vrig_add_tx(rig), 0);
+	assert_int_equal(fx_add_tx(fx), 0);
 	assert_int_equal(MODEL_CALL(mana_model_netdev_set)(NAME, true), -EBUSY);
 }
 
@@ -250,17 +250,17 @@ domain_at_work_on_another_port(void **state)
 		.pd_context = (void *)(uintptr_t)2,
 		.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT,
 	};
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct ibv_qp_init_attr attr;
 	struct ibv_pd *other;
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
 
-	assert_int_equal(vrig_up(rig, raw_device(0), 1, 1, 0), 0);
-	parent_attr.pd = rig->pd;
-	other = ibv_alloc_parent_domain(rig->ctx, &parent_attr);
-	cq = ibv_create_cq(rig->ctx, 64, NULL, NULL, 0);
-	attr = vrig_qp_attr(cq);
+	assert_int_equal(fx_up(fx, raw_device(0), 1, 1, 0), 0);
+	parent_attr.pd = fx->pd;
+	other = ibv_alloc_parent_domain(fx->ctx, &parent_attr);
+	cq = ibv_create_cq(fx->ctx, 64, NULL, NULL, 0);
+	attr = fx_qp_attr(cq);
 	errno = 0;
 	qp = ibv_create_qp(other, &attr);
 	assert_int_equal(qp == NULL ? errno : 0, age->second_port);
@@ -273,97 +273,97 @@ domain_at_work_on_another_port(void **state)
 static void
 receiving_before_sending(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 
-	assert_int_equal(vrig_open(rig, raw_device(0), 1), 0);
-	assert_int_equal(vrig_add_rx(rig), 0);
-	assert_int_equal(vrig_start_rx(rig), age->rss_first);
-	assert_int_equal(vrig_stop_rx(rig), 0);
-	assert_int_equal(vrig_add_tx(rig), 0);
-	assert_int_equal(vrig_add_rx(rig), 0);
-	assert_int_equal(vrig_start_rx(rig), 0);
+	assert_int_equal(fx_open(fx, raw_device(0), 1), 0);
+	assert_int_equal(fx_add_rx(fx), 0);
+	assert_int_equal(fx_start_rx(fx), age->rss_first);
+	assert_int_equal(fx_stop_rx(fx), 0);
+	assert_int_equal(fx_add_tx(fx), 0);
+	assert_int_equal(fx_add_rx(fx), 0);
+	assert_int_equal(fx_start_rx(fx), 0);
 }
 
 static void
 second_receiver_of_a_port(void **state)
 {
-	struct vrig *rig = *state, saved;
+	struct fixture *fx = *state, saved;
 
-	assert_int_equal(vrig_up(rig, raw_device(0), 1, 1, 1), 0);
-	saved = *rig;
-	rig->nb_rx = 0;
-	memset(rig->rx, 0, sizeof(rig->rx));
-	rig->ind = NULL;
-	rig->rss = NULL;
-	assert_int_equal(vrig_add_rx(rig), 0);
-	assert_int_equal(vrig_start_rx(rig), age->rss_second);
-	assert_int_equal(vrig_stop_rx(rig), 0);
+	assert_int_equal(fx_up(fx, raw_device(0), 1, 1, 1), 0);
+	saved = *fx;
+	fx->nb_rx = 0;
+	memset(fx->rx, 0, sizeof(fx->rx));
+	fx->ind = NULL;
+	fx->rss = NULL;
+	assert_int_equal(fx_add_rx(fx), 0);
+	assert_int_equal(fx_start_rx(fx), age->rss_second);
+	assert_int_equal(fx_stop_rx(fx), 0);
 
-	rig->nb_rx = saved.nb_rx;
-	memcpy(rig->rx, saved.rx, sizeof(rig->rx));
-	rig->ind = saved.ind;
-	rig->rss = saved.rss;
+	fx->nb_rx = saved.nb_rx;
+	memcpy(fx->rx, saved.rx, sizeof(fx->rx));
+	fx->ind = saved.ind;
+	fx->rss = saved.rss;
 }
 
-/* What fails takes nothing of the one that is there with it. */
+/* The failed one does not affect the existing one. */
 static void
 second_receiver_of_a_table(void **state)
 {
-	struct vrig *rig = *state, sender = { 0 };
+	struct fixture *fx = *state, sender = { 0 };
 	struct ibv_qp_init_attr_ex attr;
 	const uint8_t *cqe;
 
-	assert_int_equal(vrig_up(rig, raw_device(0), 1, 1, 1), 0);
-	attr = vrig_rss_attr(rig);
-	assert_fails(ibv_create_qp_ex(rig->ctx, &attr),
+	assert_int_equal(fx_up(fx, raw_device(0), 1, 1, 1), 0);
+	attr = fx_rss_attr(fx);
+	assert_fails(ibv_create_qp_ex(fx->ctx, &attr),
 		     age->rss_second != 0 ? age->rss_second : EPROTO);
 
-	assert_int_equal(vrig_up(&sender, raw_device(0), 2, 1, 0), 0);
-	vrig_fill(rig, &rig->rx[0], 4);
+	assert_int_equal(fx_up(&sender, raw_device(0), 2, 1, 0), 0);
+	fx_fill(fx, &fx->rx[0], 4);
 	memset(sender.buf, 0x55, 60);
-	vrig_send(&sender, &sender.tx[0], 0, 60);
-	cqe = vrig_cqe(&rig->rx[0]);
+	fx_send(&sender, &sender.tx[0], 0, 60);
+	cqe = fx_cqe(&fx->rx[0]);
 	assert_non_null(cqe);
 	assert_int_equal(cqe[0] & 0x3f, 1); /* RX_OKAY */
-	assert_int_equal(vrig_close(&sender), 0);
+	assert_int_equal(fx_close(&sender), 0);
 }
 
 static void
 number_of_a_queue_lives_on(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 
-	assert_int_equal(vrig_up(rig, raw_device(0), 1, 1, 0), 0);
-	assert_int_equal(ibv_destroy_qp(rig->tx[0].qp), 0);
-	rig->tx[0].qp = NULL;
-	assert_int_equal(vrig_add_tx(rig), age->id_in_table);
+	assert_int_equal(fx_up(fx, raw_device(0), 1, 1, 0), 0);
+	assert_int_equal(ibv_destroy_qp(fx->tx[0].qp), 0);
+	fx->tx[0].qp = NULL;
+	assert_int_equal(fx_add_tx(fx), age->id_in_table);
 }
 
 static void
 memory_has_rights(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct ibv_mr *mr;
 
-	assert_int_equal(vrig_open(rig, raw_device(0), 1), 0);
+	assert_int_equal(fx_open(fx, raw_device(0), 1), 0);
 	errno = 0;
-	mr = ibv_reg_mr(rig->pd, rig->buf, 4096, IBV_ACCESS_LOCAL_WRITE |
+	mr = ibv_reg_mr(fx->pd, fx->buf, 4096, IBV_ACCESS_LOCAL_WRITE |
 			IBV_ACCESS_REMOTE_ATOMIC);
 	assert_int_equal(mr == NULL ? errno : 0, age->remote_atomic);
 	if (mr != NULL)
 		assert_int_equal(ibv_dereg_mr(mr), 0);
-	/* What is optional is left out where it is not known. */
-	mr = ibv_reg_mr(rig->pd, rig->buf, 4096, IBV_ACCESS_LOCAL_WRITE |
+	/* Optional access flags are dropped if unknown. */
+	mr = ibv_reg_mr(fx->pd, fx->buf, 4096, IBV_ACCESS_LOCAL_WRITE |
 			IBV_ACCESS_RELAXED_ORDERING);
 	assert_non_null(mr);
 	assert_int_equal(ibv_dereg_mr(mr), 0);
 }
 
-/* Frames cross at all ages; whether they are told of is another matter. */
+/* Packets pass in all versions; events depend on the version. */
 static void
 packets_and_events(void **state)
 {
-	struct vrig *rig = *state, other = { .has_channels = true };
+	struct fixture *fx = *state, other = { .has_channels = true };
 	const uint32_t len = 200;
 	const uint8_t *cqe;
 	struct ibv_cq *cq;
@@ -371,18 +371,18 @@ packets_and_events(void **state)
 	void *context;
 	uint32_t i;
 
-	assert_int_equal(vrig_up(rig, raw_device(0), 1, 1, 1), 0);
-	assert_int_equal(vrig_up(&other, raw_device(0), 2, 1, 1), 0);
+	assert_int_equal(fx_up(fx, raw_device(0), 1, 1, 1), 0);
+	assert_int_equal(fx_up(&other, raw_device(0), 2, 1, 1), 0);
 	for (i = 0; i < len; i++)
-		rig->buf[i] = i < 6 ? 0xff : i;
-	vrig_fill(&other, &other.rx[0], 4);
-	vrig_ring_cq(&other, &other.rx[0], true);
-	vrig_send(rig, &rig->tx[0], 0, len);
-	cqe = vrig_cqe(&other.rx[0]);
+		fx->buf[i] = i < 6 ? 0xff : i;
+	fx_fill(&other, &other.rx[0], 4);
+	fx_ring_cq(&other, &other.rx[0], true);
+	fx_send(fx, &fx->tx[0], 0, len);
+	cqe = fx_cqe(&other.rx[0]);
 	assert_non_null(cqe);
 	assert_int_equal(cqe[0] & HW_CQE_TYPE_M, HW_CQE_RX_OKAY);
-	assert_memory_equal(other.buf + VRIG_BUF_BYTES / 2, rig->buf, len);
-	assert_non_null(vrig_cqe(&rig->tx[0]));
+	assert_memory_equal(other.buf + FX_BUF_BYTES / 2, fx->buf, len);
+	assert_non_null(fx_cqe(&fx->tx[0]));
 
 	pfd.fd = other.rx[0].channel->fd;
 	pfd.events = POLLIN;
@@ -393,7 +393,7 @@ packets_and_events(void **state)
 						  &context), 0);
 		ibv_ack_cq_events(cq, 1);
 	}
-	assert_int_equal(vrig_close(&other), 0);
+	assert_int_equal(fx_close(&other), 0);
 }
 
 static int
@@ -408,7 +408,7 @@ ethtool(void *data)
 	return rc;
 }
 
-/* As ethtool tells it, where it does. */
+/* By ethtool, if supported. */
 static int
 carrier(void)
 {
@@ -508,7 +508,7 @@ command(const char *line)
 		fail_msg("%s: %s", line, message);
 }
 
-/* However often a function comes back, with a new name and number each time. */
+/* A function returns many times, with a new name and number each time. */
 static void
 names_are_not_given_twice(void **state)
 {
@@ -535,38 +535,38 @@ names_are_not_given_twice(void **state)
 	}
 }
 
-/* Of 7.2, next to the Ethernet one: refused, as the accept rule has it. */
+/* The RNIC's device of 7.2, beside the Ethernet one, refuses raw QPs. */
 static void
 rnic_makes_no_raw_queue_pair(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct ibv_device_attr_ex attr;
 	struct ibv_port_attr port;
 
-	assert_int_equal(vrig_open(rig, 1, 1), 0);
-	assert_int_equal(ibv_query_device_ex(rig->ctx, NULL, &attr), 0);
+	assert_int_equal(fx_open(fx, 1, 1), 0);
+	assert_int_equal(ibv_query_device_ex(fx->ctx, NULL, &attr), 0);
 	assert_int_equal(attr.orig_attr.vendor_id, 0x1414);
 	assert_int_equal(attr.orig_attr.vendor_part_id, 3);
 	assert_int_equal(attr.raw_packet_caps, 0);
 	assert_int_equal(attr.orig_attr.phys_port_cnt, 1);
 	assert_int_not_equal(attr.orig_attr.node_guid, 0);
-	assert_int_equal(ibv_query_port(rig->ctx, 1, &port), 0);
+	assert_int_equal(ibv_query_port(fx->ctx, 1, &port), 0);
 	assert_int_equal(port.gid_tbl_len, 16);
-	assert_int_equal(ibv_query_port(rig->ctx, 2, &port), EINVAL);
-	assert_int_equal(vrig_add_tx(rig), EPROTO);
+	assert_int_equal(ibv_query_port(fx->ctx, 2, &port), EINVAL);
+	assert_int_equal(fx_add_tx(fx), EPROTO);
 }
 
 int
 main(int argc, char **argv)
 {
 #define T(test) \
-	cmocka_unit_test_setup_teardown(test, vrig_setup, vrig_teardown)
+	cmocka_unit_test_setup_teardown(test, fx_setup, fx_teardown)
 	const struct CMUnitTest tests[] = {
 		T(devices_have_their_names),
 		T(devices_belong_to_a_pci_function),
 		T(netdev_tells_of_its_link),
 		T(ethtool_has_what_that_age_had),
-		/* All others need a device: last without one. */
+		/* The others need a device; this one runs last, without one. */
 		T(device_tells_its_limits),
 		T(port_tells_its_state),
 		T(port_in_use_is_busy),

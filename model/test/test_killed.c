@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A program is killed at some instruction while it delivers a packet to another
- * one, or lets go what is held for it, or while others have work waiting: the
- * others' queues must not suffer.
+ * A program is killed at any instruction while it delivers a packet to another
+ * program, writes held completions of it, or while other programs have pending
+ * work: their queues must stay correct.
  */
 
 #include <sys/mman.h>
 
 #include "clock.h"
-#include "inject_hold.h"
-#include "kill_rig.h"
+#include "inject_card.h"
+#include "kill_run.h"
 #include "nic.h"
-#include "rig.h"
+#include "fixture.h"
 
 #define FRAME_BYTES 60u
 #define NB_KILLS    30
 
-static struct rig bench;
+static struct fixture fixture;
 
 /* Shared with the program that is killed. */
 static struct {
 	uint32_t nb_events;
 } *shared;
 
-static struct kill_rig *victim;
+static struct kill_run *victim;
 
 static void
 deliver(uint32_t nth)
@@ -65,13 +65,13 @@ let_go(void *arg)
 
 static struct {
 	bool coalesce;
-	uint32_t nb_before; /* packets, in the open CQE if there is such a thing */
-	bool is_held; /* each of them, and what comes */
-	void (*work)(void *arg); /* of who is killed */
-	uint32_t nb_new; /* packets by it */
+	uint32_t nb_before; /* packets, in the open CQE if there is one */
+	bool is_held; /* all completions, also later ones */
+	void (*work)(void *arg); /* of the killed process */
+	uint32_t nb_new; /* packets that it delivers */
 } scene;
 
-/* By a program that is killed, or done by then. */
+/* Run the work in a program that is killed, unless it is done before. */
 static void
 work_and_die(uint64_t nb_steps)
 {
@@ -80,7 +80,7 @@ work_and_die(uint64_t nb_steps)
 	victim->prepare = prepare;
 	victim->work = scene.work;
 	victim->arg = &nth;
-	kill_rig_run(victim, nb_steps);
+	kill_run_try(victim, nb_steps);
 }
 
 static void
@@ -99,11 +99,11 @@ hold_all(void)
 	segment_unlock();
 }
 
-/* All of them, and none is held any more. */
+/* Write all held completions. */
 static void
 let_go_of_all(void)
 {
-	const struct inject *inject = &segment_device()->inject;
+	const struct inject *inject = &segment_card()->inject;
 	uint32_t link, nb_free = 0;
 
 	segment_lock();
@@ -116,16 +116,16 @@ let_go_of_all(void)
 	segment_unlock();
 }
 
-/* As many packets as WQEs are gone, each in its own buffer. */
+/* One packet per consumed WQE, each in its own buffer. */
 static void
 check_queue(struct wq *rq, uint64_t nb_steps)
 {
-	struct rig_port *b = &bench.port[1];
+	struct fx_port *b = &fixture.port[1];
 	const struct cq *cq = &card_function(0)->cqs[rq->cq];
 	const uint8_t *cqe;
 	uint32_t n = 0, i;
 
-	segment_lock(); /* the holder died */
+	segment_lock(); /* its holder has died */
 	segment_unlock();
 	if (cq->pi != cq->nb_cqes && shared->nb_events == 0)
 		fail_msg("no event, killed after %llu",
@@ -134,7 +134,7 @@ check_queue(struct wq *rq, uint64_t nb_steps)
 	segment_lock();
 	nic_coalesce_flush_queue(card_function(0), rq);
 	segment_unlock();
-	while ((cqe = rig_cqe(&b->rcq)) != NULL)
+	while ((cqe = fx_cqe(&b->rcq)) != NULL)
 		for (i = 0; i < HW_RX_CQE_NB_PPI; i++)
 			n += hw_le32(cqe + 8 + 12 * i) != 0;
 	if (n != rq->ci / HW_BU_BYTES || n < scene.nb_before ||
@@ -142,47 +142,47 @@ check_queue(struct wq *rq, uint64_t nb_steps)
 		fail_msg("%u packets for %u WQEs, killed after %llu", n,
 			 rq->ci / HW_BU_BYTES, (unsigned long long)nb_steps);
 	for (i = 0; i < n; i++)
-		assert_int_equal(*rig_rx_buf(b, i), i + 1);
+		assert_int_equal(*fx_rx_buf(b, i), i + 1);
 	assert_no_violation();
 }
 
 static void
 start(enum model_mode mode)
 {
-	memset(&bench, 0, sizeof(bench));
-	rig_defaults(&bench);
-	bench.config.mode = mode;
-	bench.config.coalesce = scene.coalesce;
-	bench.config.coalesce_ns = scene.coalesce ? 1000000 : 0;
-	bench.is_shared = true;
-	rig_start(&bench);
+	memset(&fixture, 0, sizeof(fixture));
+	fx_defaults(&fixture);
+	fixture.config.mode = mode;
+	fixture.config.coalesce = scene.coalesce;
+	fixture.config.coalesce_ns = scene.coalesce ? 1000000 : 0;
+	fixture.is_shared = true;
+	fx_start(&fixture);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(shared, MAP_FAILED);
-	victim = kill_rig_new();
-	rig_shared_events = &shared->nb_events;
+	victim = kill_run_new();
+	fx_shared_events = &shared->nb_events;
 }
 
 static void
 stop(void)
 {
-	rig_shared_events = NULL;
-	kill_rig_free(victim);
+	fx_shared_events = NULL;
+	kill_run_free(victim);
 	munmap(shared, sizeof(*shared));
-	rig_stop(&bench);
+	fx_stop(&fixture);
 }
 
-/* What is before it, and the work, of who is killed or not. */
+/* Prepare the machine and run the work, killed or not. */
 static void
 set_scene(uint64_t nb_steps)
 {
-	struct rig_port *b = &bench.port[1];
+	struct fx_port *b = &fixture.port[1];
 	struct wq *rq;
 	uint32_t i;
 
-	rig_renew(&bench);
+	fx_renew(&fixture);
 	b->rx_slot = 0;
-	rig_fill_rq(&bench, b, 8);
+	fx_fill_rq(&fixture, b, 8);
 	if (scene.is_held)
 		hold_all();
 	for (i = 1; i <= scene.nb_before; i++)
@@ -190,7 +190,7 @@ set_scene(uint64_t nb_steps)
 	shared->nb_events = 0;
 	rq = card_rq(card_function(0), b->rq.id);
 	if (!scene.coalesce)
-		rig_ring_cq(&bench, b, &b->rcq, true);
+		fx_ring_cq(&fixture, b, &b->rcq, true);
 	work_and_die(nb_steps);
 	check_queue(rq, nb_steps);
 }
@@ -201,10 +201,10 @@ kill_everywhere(enum model_mode mode, void (*run)(uint64_t nb_steps))
 	uint64_t n, nb_all;
 
 	start(mode);
-	run(KILL_RIG_NEVER);
+	run(KILL_RUN_NEVER);
 	nb_all = victim->nb_steps;
 	print_message("%llu instructions\n", (unsigned long long)nb_all);
-	for (n = 0; n < nb_all; n += kill_rig_stride(nb_all, NB_KILLS))
+	for (n = 0; n < nb_all; n += kill_run_stride(nb_all, NB_KILLS))
 		run(n);
 	stop();
 }
@@ -272,30 +272,30 @@ test_lets_go(void **state)
 static void
 ring_second(void *arg)
 {
-	const struct rig_port *p = &bench.port[1];
+	const struct fx_port *p = &fixture.port[1];
 
 	(void)arg;
-	device_doorbell(0, p->page, 0, (uint64_t)p->sq.pos << 32 | p->sq.id, 8);
+	card_doorbell(0, p->page, 0, (uint64_t)p->sq.pos << 32 | p->sq.id, 8);
 }
 
 static void
-post_one(struct rig_port *p)
+post_one(struct fx_port *p)
 {
-	const struct rig_wqe wqe = rig_tx_wqe(p, 0, FRAME_BYTES);
+	const struct fx_wqe wqe = fx_tx_wqe(p, 0, FRAME_BYTES);
 
-	rig_post(&p->sq, &wqe);
+	fx_post(&p->sq, &wqe);
 }
 
-/* Each SQ that was rung is done, the first one in any case. */
+/* All SQs with a doorbell are processed, the first one in any case. */
 static void
 check_rung(uint64_t nb_steps)
 {
 	struct card_function *f = card_function(0);
-	const struct wq *first = card_sq(f, bench.port[0].sq.id);
-	const struct wq *second = card_sq(f, bench.port[1].sq.id);
+	const struct wq *first = card_sq(f, fixture.port[0].sq.id);
+	const struct wq *second = card_sq(f, fixture.port[1].sq.id);
 
-	segment_lock(); /* the holder died */
-	device_run(model_self);
+	segment_lock(); /* its holder has died */
+	card_run(model_self);
 	segment_unlock();
 	if (first->pi == 0 || first->ci != first->pi ||
 	    second->ci != second->pi)
@@ -308,10 +308,10 @@ check_rung(uint64_t nb_steps)
 static void
 note_second(uint64_t nb_steps)
 {
-	rig_renew(&bench);
-	post_one(&bench.port[0]);
-	post_one(&bench.port[1]);
-	rig_ring_sq(&bench, &bench.port[0]);
+	fx_renew(&fixture);
+	post_one(&fixture.port[0]);
+	post_one(&fixture.port[1]);
+	fx_ring_sq(&fixture, &fixture.port[0]);
 	work_and_die(nb_steps);
 	check_rung(nb_steps);
 }
@@ -325,7 +325,7 @@ test_notes(void **state)
 	kill_everywhere(MODEL_MODE_THREAD, note_second);
 }
 
-/* The arguments are those of kill_rig.h. */
+/* The arguments are those of kill_run.h. */
 int
 main(int argc, char **argv)
 {
@@ -339,6 +339,6 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_notes),
 	};
 
-	kill_rig_arguments(argc, argv);
+	kill_run_arguments(argc, argv);
 	return cmocka_run_group_tests_name("killed", tests, NULL, NULL);
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A program is killed at some instruction of a verb, or of the end of its
- * context: all that is left is whole, found and counted, and whoever comes then
- * can make the same again. The first argument is that of kill_rig.h; with a
- * second one: cases of no more than so many instructions only.
+ * A program is killed at any instruction of a verb, or of the end of its
+ * context. The remaining state must be consistent and counted, and another
+ * program must be able to create the same objects. The first argument is that
+ * of kill_run.h; the second limits the cases to those with at most so many
+ * instructions.
  */
 
-/* cmocka.h wants these before it. */
+/* cmocka.h needs these before it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +27,7 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "kill_rig.h"
+#include "kill_run.h"
 #include "killed_state.h"
 #include "trace.h"
 #include "verbs.h"
@@ -40,7 +41,7 @@
 static uint64_t nb_most = UINT64_MAX;
 static char dir[64];
 
-/* A program with one of each kind, or two; all that it knows of them. */
+/* A program with one or two objects of each kind, and its state. */
 struct program {
 	uint32_t port; /* from 1 */
 	int fd, channel_fd;
@@ -50,7 +51,7 @@ struct program {
 	struct {
 		uint32_t sq, scq, rq[NB_RXQS], rcq[NB_RXQS], key;
 	} id;
-	/* Others hold the context, too. */
+	/* Shared: other processes hold the context, too. */
 	uint8_t (*ring)[RING_BYTES];
 };
 enum { RING_MR, RING_SCQ, RING_SQ, RING_RCQ, RING_RQ = RING_RCQ + NB_RXQS,
@@ -187,7 +188,7 @@ create_rss(struct program *p)
 	const struct verbs_rss rss = { .pd = p->pd,
 				       .ind = p->ind,
 				       .hash_function = 1,
-				       .key_bytes = DEVICE_RSS_KEY_BYTES,
+				       .key_bytes = CARD_RSS_KEY_BYTES,
 				       .key = { 0x6d, 0x5a },
 				       .port = p->port };
 	struct verbs_rss_result result;
@@ -214,7 +215,7 @@ destroy_ind(struct program *p)
 	return verbs_destroy_ind(p->context, p->ind);
 }
 
-/* The first error but ENOENT, which is for who tries again. */
+/* The first error, ignoring ENOENT, which repeated attempts get. */
 static int
 first_error(int rc, int next)
 {
@@ -342,11 +343,11 @@ program_run(struct program *p, uint32_t first, uint32_t end)
 	}
 }
 
-/* ---- the machine, with one program that nobody harms ---- */
+/* ---- the machine, with one program that stays ---- */
 
 static struct program bystander;
 static struct kernel_leaks own; /* the bystander's objects */
-static struct program reference; /* what a new program is given */
+static struct program reference; /* ids that a new program gets */
 
 static void
 start(void)
@@ -366,7 +367,7 @@ start(void)
 	assert_int_equal(segment_create(dir, &config), 0);
 	assert_int_equal(trace_create(), 0);
 	clock_init(true);
-	assert_int_equal(device_init(), 0);
+	assert_int_equal(card_init(), 0);
 	assert_int_equal(kernel_init(), 0);
 	program_init(&bystander, 1);
 	program_run(&bystander, 0, NB_MAKING);
@@ -393,15 +394,15 @@ stop(void)
 	nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* ---- who is killed ---- */
+/* ---- the killed program ---- */
 
 #define NB_COUNTS (sizeof(struct kernel_leaks) / sizeof(uint64_t))
 
 struct victim {
 	struct program program;
 	uint32_t step;
-	bool is_forked; /* of a program that lives on */
-	/* What it had, and has brought upon the counts by then. */
+	bool is_forked; /* forked from a program that stays */
+	/* Counts of objects before the work, and after it. */
 	struct kernel_leaks before, after;
 };
 
@@ -441,7 +442,7 @@ victim_work(void *arg)
 		_exit(2);
 }
 
-/* The end of all at once: its last descriptor is closed, by the program. */
+/* The program closes its last descriptor, which destroys everything. */
 static void
 victim_close(void *arg)
 {
@@ -455,7 +456,7 @@ victim_reap(void *arg)
 	kernel_reclaim_dead();
 }
 
-/* ---- what must be true then ---- */
+/* ---- checks ---- */
 
 static void
 check_leaks(const struct victim *victim, const char *name, uint64_t nb_steps)
@@ -478,7 +479,7 @@ check_leaks(const struct victim *victim, const char *name, uint64_t nb_steps)
 				 (unsigned long long)nb_steps);
 }
 
-/* A new program has everything, under the numbers of the first one. */
+/* A new program can create everything, with the same ids as the first one. */
 static void
 check_new_program(struct program *p)
 {
@@ -489,7 +490,7 @@ check_new_program(struct program *p)
 	p->channel_fd = NO_FD;
 	program_run(p, 0, NB_MAKING);
 	killed_state_check();
-	/* Of a key only the place. */
+	/* Compare only the index of a key. */
 	p->id.key = reference.id.key = 0;
 	assert_memory_equal(&p->id, &reference.id, sizeof(p->id));
 	program_run(p, NB_MAKING, NB_STEPS);
@@ -503,7 +504,7 @@ check_new_program(struct program *p)
 static void
 check_repaired(void)
 {
-	segment_lock(); /* the holder died */
+	segment_lock(); /* its holder has died */
 	killed_state_check();
 	segment_unlock();
 }
@@ -522,12 +523,12 @@ check_after(struct victim *victim, const char *name, uint64_t nb_steps)
 	check_new_program(&victim->program);
 }
 
-/* A program that is killed after a run in which nobody was. */
+/* Programs that are killed, after a complete run. */
 struct victims {
-	struct kill_rig *rig;
-	struct victim *victim; /* shared with it; and another one */
+	struct kill_run *fx;
+	struct victim *victim; /* shared with it, and a second one */
 	const char *name;
-	/* In this process, if not NULL. */
+	/* Called in this process, if not NULL. */
 	void (*before)(struct victim *victim);
 	void (*after)(struct victim *victim);
 };
@@ -537,16 +538,16 @@ victims_begin(struct victims *victims, const char *name)
 {
 	victims->name = name;
 	victims->before = victims->after = NULL;
-	victims->rig = kill_rig_new();
+	victims->fx = kill_run_new();
 	victims->victim = mmap(NULL, 2 * sizeof(*victims->victim),
 			       PROT_READ | PROT_WRITE,
 			       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(victims->victim, MAP_FAILED);
 	memset(victims->victim, 0, sizeof(*victims->victim));
 	program_init(&victims->victim->program, 2);
-	victims->rig->prepare = victim_prepare;
-	victims->rig->work = victim_work;
-	victims->rig->arg = victims->victim;
+	victims->fx->prepare = victim_prepare;
+	victims->fx->work = victim_work;
+	victims->fx->arg = victims->victim;
 }
 
 static bool
@@ -559,7 +560,7 @@ victims_run(struct victims *victims, uint64_t nb_steps)
 	p->channel_fd = NO_FD;
 	if (victims->before != NULL)
 		victims->before(victims->victim);
-	was_killed = kill_rig_run(victims->rig, nb_steps);
+	was_killed = kill_run_try(victims->fx, nb_steps);
 	killed_state_name(victims->name, nb_steps);
 	if (victims->after != NULL)
 		victims->after(victims->victim);
@@ -571,7 +572,7 @@ victims_end(struct victims *victims)
 {
 	munmap(victims->victim->program.ring, NB_RINGS * RING_BYTES);
 	munmap(victims->victim, 2 * sizeof(*victims->victim));
-	kill_rig_free(victims->rig);
+	kill_run_free(victims->fx);
 }
 
 static void
@@ -580,15 +581,15 @@ kill_everywhere(struct victims *victims)
 	struct victim *victim = victims->victim;
 	uint64_t n, nb_all;
 
-	victims_run(victims, KILL_RIG_NEVER);
-	nb_all = victims->rig->nb_steps;
+	victims_run(victims, KILL_RUN_NEVER);
+	nb_all = victims->fx->nb_steps;
 	count_all(&victim->after);
-	check_after(victim, victims->name, KILL_RIG_NEVER);
+	check_after(victim, victims->name, KILL_RUN_NEVER);
 	print_message("%s: %llu instructions\n", victims->name,
 		      (unsigned long long)nb_all);
 	for (n = 0; n < nb_all && nb_all <= nb_most; 
-	     n += kill_rig_stride(nb_all, NB_KILLS)) {
-		/* As many more of each as in the first run. */
+	     n += kill_run_stride(nb_all, NB_KILLS)) {
+		/* The same differences as in the first run. */
 		const struct kernel_leaks first = victim->before;
 		const uint64_t *was = (const uint64_t *)&first;
 		uint64_t *now = (uint64_t *)&victim->before;
@@ -619,7 +620,7 @@ test_verbs(void **state)
 	stop();
 }
 
-/* The context is this process's, and stays. */
+/* The context is of this process and stays. */
 static int own_channel_fd;
 
 static void
@@ -639,7 +640,7 @@ share_end(struct victim *victim)
 	kernel_reclaim_dead();
 	killed_state_check();
 	if (victim->step < NB_MAKING) {
-		/* Its descriptors are no leak; its objects are. */
+		/* Its objects are leaks, its descriptors are not. */
 		close_context(p);
 		victim->before.fd--;
 		p->channel_fd = own_channel_fd;
@@ -649,7 +650,7 @@ share_end(struct victim *victim)
 		}
 		return;
 	}
-	/* Torn down by then, or not at all. */
+	/* The object is destroyed, or unchanged. */
 	rc = steps[victim->step].run(p);
 	if (rc != 0 && rc != -ENOENT)
 		fail_msg("%s again: %d", steps[victim->step].name, rc);
@@ -685,27 +686,27 @@ test_end_of_context(void **state)
 	start();
 	victims_begin(&victims, "end of the context");
 	victims.victim->step = NB_MAKING;
-	victims.rig->work = victim_close;
+	victims.fx->work = victim_close;
 	kill_everywhere(&victims);
 	victims_end(&victims);
 	stop();
 }
 
-/* Another one makes everything, and is killed; this one finds it. */
+/* Another process creates everything and is killed; this one destroys it. */
 static void
 die_with_all(struct victim *victim)
 {
-	struct kill_rig *rig = kill_rig_new();
+	struct kill_run *fx = kill_run_new();
 	struct victim *other = victim + 1;
 
 	*other = *victim;
 	other->is_forked = false;
 	other->step = NB_MAKING;
-	rig->prepare = victim_prepare;
-	rig->work = victim_reap;
-	rig->arg = other;
-	kill_rig_run(rig, 0);
-	kill_rig_free(rig);
+	fx->prepare = victim_prepare;
+	fx->work = victim_reap;
+	fx->arg = other;
+	kill_run_try(fx, 0);
+	kill_run_free(fx);
 }
 
 static void
@@ -718,33 +719,33 @@ test_reaper(void **state)
 	victims_begin(&victims, "reaper");
 	victims.before = die_with_all;
 	victims.victim->is_forked = true;
-	victims.rig->work = victim_reap;
+	victims.fx->work = victim_reap;
 	kill_everywhere(&victims);
 	victims_end(&victims);
 	stop();
 }
 
-/* Another one is killed amid a verb. */
+/* Another process is killed during a verb. */
 static uint32_t half_step;
 
 static void
 die_half_way(struct victim *victim)
 {
-	struct kill_rig *rig = kill_rig_new();
+	struct kill_run *fx = kill_run_new();
 	struct victim *other = victim + 1;
 
 	*other = *victim;
 	other->is_forked = false;
 	other->step = half_step;
-	rig->prepare = victim_prepare;
-	rig->work = victim_work;
-	rig->arg = other;
-	kill_rig_run(rig, KILL_RIG_NEVER);
+	fx->prepare = victim_prepare;
+	fx->work = victim_work;
+	fx->arg = other;
+	kill_run_try(fx, KILL_RUN_NEVER);
 	kernel_reclaim_dead();
 	memset(other->program.ring, 0, NB_RINGS * RING_BYTES);
-	kill_rig_run(rig, rig->nb_steps / 2);
+	kill_run_try(fx, fx->nb_steps / 2);
 	victim->before = other->before;
-	kill_rig_free(rig);
+	kill_run_free(fx);
 }
 
 static void
@@ -768,8 +769,8 @@ test_repairer(void **state)
 		half_step = step;
 		victims.before = die_half_way;
 		victims.victim->is_forked = true;
-		victims.rig->prepare = NULL;
-		victims.rig->work = victim_repair;
+		victims.fx->prepare = NULL;
+		victims.fx->work = victim_repair;
 		kill_everywhere(&victims);
 		victims_end(&victims);
 	}
@@ -787,7 +788,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_repairer),
 	};
 
-	kill_rig_arguments(argc, argv);
+	kill_run_arguments(argc, argv);
 	if (argc > 2)
 		nb_most = strtoull(argv[2], NULL, 0);
 	return cmocka_run_group_tests_name("killed verbs", tests, NULL, NULL);

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""mana-model seen from outside: what it promises to whoever runs it.
+"""The behaviour of mana-model as documented for its users.
 
-usage: test_launcher.py FOLDER [unittest arguments]
-FOLDER has mana-model, test/many_doorbells and test/odd_doorbell.
+usage: test_launcher.py [unittest arguments]      (see model_test.py)
 """
 
 import contextlib
@@ -11,6 +10,7 @@ import json
 import os
 import pty
 import re
+import select
 import shutil
 import signal
 import struct
@@ -19,13 +19,14 @@ import sys
 import time
 import unittest
 
-from model_test import FOLDER, MODEL, Case as ModelCase
+from model_test import (FOLDER, MODEL, PATIENCE_S, Case, children, comm, find_child,
+                        lives, main, program, wait_until)
 
-MANY = os.path.join(FOLDER, "test", "many_doorbells")
-ODD = os.path.join(FOLDER, "test", "odd_doorbell")
+MANY = program("many_doorbells")
+ODD = program("odd_doorbell")
 NOBODY = 65534
 
-# Prints how often it got the signals, after a while without any.
+# Prints the counts of signals, after some time without any.
 COUNT_SIGNALS = """
 import signal, sys, time
 seen = []
@@ -37,48 +38,6 @@ while not seen and time.monotonic() < end: time.sleep(0.02)
 time.sleep(0.5)
 print(len(seen), flush=True)
 """
-
-
-def children(pid):
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-        return [int(word) for word in file.read().split()]
-
-
-def wait_dead(pid, seconds=20):
-    """Until a process has let go of its files: gone, or a zombie."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        try:
-            with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-                state = file.read().rpartition(")")[2].split()[0]
-        except (FileNotFoundError, ProcessLookupError):
-            return
-        if state in "ZX":
-            return
-        time.sleep(0.01)
-    raise AssertionError(f"process {pid} lives on")
-
-
-def comm(pid):
-    with open(f"/proc/{pid}/comm", encoding="ascii") as file:
-        return file.read().strip()
-
-
-class Case(ModelCase):
-    """Programs of which the report is looked at."""
-
-    def setUp(self):
-        super().setUp()
-        self.report_path = self.path("report.json")
-
-    def start_model(self, *args, **more):
-        return subprocess.Popen([MODEL, *args], env=self.env, text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                **more)
-
-    def report(self):
-        with open(self.report_path, encoding="utf-8") as file:
-            return json.load(file)
 
 
 class ExitStatus(Case):
@@ -113,14 +72,14 @@ class ExitStatus(Case):
 
 
 class Options(Case):
-    def refused(self, args, *words):
+    def refused(self, args, *words, nb_lines=1):
         done = self.run_model(*args, "--", "true")
         self.assertEqual(done.returncode, 125, (args, done.stderr))
         self.assertEqual(done.stdout, "")
         for word in words:
             self.assertIn(word, done.stderr)
         self.assertTrue(done.stderr.startswith("mana-model: "), done.stderr)
-        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertEqual(done.stderr.count("\n"), nb_lines, done.stderr)
 
     def test_wrong_values(self):
         self.refused(["--functions", "0"], "--functions", "'0'", "1 to 16")
@@ -129,6 +88,7 @@ class Options(Case):
         self.refused(["--functions", "2x"], "1 to 16")
         self.refused(["--functions", ""], "1 to 16")
         self.refused(["--device-id", "bb"], "ba, b9, c1")
+        self.refused(["--numa-node", "1024"], "--numa-node", "0 to 1023")
         self.refused(["--device-id", "c1", "--kernel", "6.12", "--rnic"], "c1", "6.12")
         self.refused(["--ports", "0"], "1 to 64")
         self.refused(["--ports", "65"], "1 to 64")
@@ -196,12 +156,12 @@ class Options(Case):
         self.refused(["--quirk", "runts=taken|padded"], "taken|padded|refused")
 
     def test_wrong_options(self):
-        self.refused(["--nonsense"], "--nonsense", "--help")
-        self.refused(["-x"], "--help")
-        self.refused(["--coalesce=yes"], "--coalesce")
+        self.refused(["--nonsense"], "--nonsense", "--help", nb_lines=2)
+        self.refused(["-x"], "--help", nb_lines=2)
+        self.refused(["--coalesce=yes"], "--coalesce", nb_lines=2)
         done = self.run_model("--functions")
         self.assertEqual(done.returncode, 125)
-        self.assertIn("--functions needs a value", done.stderr)
+        self.assertIn("'--functions' requires an argument", done.stderr)
         done = self.run_model()
         self.assertEqual(done.returncode, 125)
         self.assertIn("no program", done.stderr)
@@ -209,12 +169,12 @@ class Options(Case):
     def test_help(self):
         done = self.run_model("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for option in ("functions", "ports", "mac-base", "max-mtu", "device-id", "wire",
-                       "mode", "coalesce", "coalesce-ns", "enforce", "cq-doorbell",
+        for option in ("functions", "ports", "mac-base", "max-mtu", "device-id", "numa-node",
+                       "wire", "mode", "coalesce", "coalesce-ns", "enforce", "cq-doorbell",
                        "fatal-violations", "report", "name", "trace",
                        "vp-offset", "fault", "quirk", "seed", "quiet", "help",
                        "list-violations"):
-            self.assertIn(f"  --{option}", done.stdout)
+            self.assertIn(f" --{option}", done.stdout)
 
     def test_open_questions(self):
         """The guide names each switch with its values, and no others."""
@@ -224,8 +184,9 @@ class Options(Case):
             section = re.search(r"\nOpen questions\n-+\n(.*?)\n\n\n",
                                 file.read(), re.DOTALL).group(1)
         told = re.findall(r"``([a-z][a-z0-9-]*=[a-z0-9|-]+\|[a-z0-9|-]+)``", section)
-        had = re.findall(r"^  --quirk (\S+)", self.run_model("--help").stdout,
-                         re.MULTILINE)
+        had = ["=".join(quirk) for quirk in
+               re.findall(r"^  --quirk=(\S+) +(\S+):", self.run_model("--help").stdout,
+                          re.MULTILINE)]
         self.assertGreater(len(had), 25)
         self.assertEqual(sorted(told), sorted(had))
 
@@ -273,7 +234,7 @@ class Environment(Case):
             self.skipTest("a sanitizer wants to be first in the launcher too")
         variables = dict(line.split("=", 1) for line in done.stdout.splitlines()
                          if "=" in line)
-        run = os.path.join(self.folders, f"mana-model-{os.getuid()}-e")
+        run = self.machine_folder("e")
         self.assertEqual(variables["MANA_MODEL_DIR"], run)
         self.assertEqual(variables["SYSFS_PATH"], run + "/sys")
         self.assertEqual(variables["SYSFS_PCI_DEVICES"],
@@ -302,6 +263,13 @@ class Environment(Case):
             "PCI_SLOT_NAME=7871:00:00.0", "00:0d:3a:00:00:03", "00:0d:3a:00:00:04",
             "0x1414", "0x00ba", "0x020000", "mana", "0", "1", "231:193",
             "7870:00:00.0", "7871:00:00.0", "2", "13", "0"])
+
+    def test_numa_node(self):
+        for option, node in (([], "0"), (["--numa-node=3"], "3"),
+                             (["--numa-node=none"], "-1")):
+            done = self.run_model("--quiet", *option, "cat",
+                                  "/sys/bus/pci/devices/7870:00:00.0/numa_node")
+            self.assertEqual(done.stdout.strip(), node)
 
     def test_device_ids(self):
         for option, device in (([], "00ba"), (["--device-id=b9"], "00b9"),
@@ -388,11 +356,9 @@ class Reports(Case):
     def test_killed_program(self):
         model = self.start_model("--quiet", "--name", "killed", "--report",
                                  self.report_path, MANY, "1000000000", "1", "2")
-        while self.live("killed")["doorbells"]["sq"] < 1000:
-            time.sleep(0.02)
-        program, = [pid for pid in children(model.pid) if "many" in comm(pid)]
-        os.kill(program, signal.SIGKILL)
-        model.communicate(timeout=20)
+        wait_until(lambda: self.live("killed")["doorbells"]["sq"] >= 1000, "doorbells")
+        os.kill(find_child(model.pid, "many_doorbells"), signal.SIGKILL)
+        model.communicate(timeout=PATIENCE_S)
         self.assertEqual(model.returncode, 137)
         report = self.report()
         self.assertGreaterEqual(report["doorbells"]["sq"], 1000)
@@ -401,20 +367,17 @@ class Reports(Case):
         self.assertFalse(any(report["objects"].values()), report["objects"])
 
     def live(self, name):
-        end = time.monotonic() + 20
-        while time.monotonic() < end:
+        def answers():
             done = self.run_model("ctl", name, "report")
-            if done.returncode == 0:
-                return json.loads(done.stdout)
-            time.sleep(0.05)
-        self.fail(done.stderr)
+            return done.stdout if done.returncode == 0 else None
+        return json.loads(wait_until(answers, f"no report of {name}"))
 
     def test_ctl(self):
         model = self.start_model("--quiet", "--name", "live", "cat",
                                  stdin=subprocess.PIPE)
         for _ in range(70):         # more than there are process slots
             self.assertEqual(self.live("live")["name"], "live")
-        model.communicate("", timeout=20)
+        model.communicate("", timeout=PATIENCE_S)
         for args in (("ctl", "live", "report"), ("ctl", "live"),
                      ("ctl", "live", "explode"), ("ctl", "a/b", "report")):
             done = self.run_model(*args)
@@ -441,8 +404,7 @@ class Reports(Case):
         model = self.start_model("--quiet", "--name", "told", "cat",
                                  stdin=subprocess.PIPE)
         self.live("told")
-        flags = os.path.join(self.folders, f"mana-model-{os.getuid()}-told",
-                             "sys/class/net/mana0p1/flags")
+        flags = os.path.join(self.machine_folder("told"), "sys/class/net/mana0p1/flags")
         for words, expected in ((["netdev", "port=2", "up"], "0x1003"),
                                 (["netdev", "down", "port=2"], "0x1002")):
             done = self.run_model("ctl", "told", *words)
@@ -451,19 +413,19 @@ class Reports(Case):
                 self.assertEqual(f.read().strip(), expected)
         for words, message in (
                 (["explode"], "no command 'explode'"),
-                (["netdev", "up"], "which port?"),
+                (["netdev", "up"], "the port is missing"),
                 (["netdev", "port=3", "up"], "fewer ports"),
                 (["netdev", "port=0", "up"], "from 1 to"),
                 (["netdev", "port=1x", "up"], "from 1 to"),
                 (["netdev", "port=1"], "up or down"),
-                (["netdev", "port=1", "up", "now"], "what is 'now'?"),
+                (["netdev", "port=1", "up", "now"], "unknown argument 'now'"),
                 (["mtu", "port=1", "mtu=9000"], "largest is 1500"),
                 (["mtu", "port=1"], "give mtu=N"),
                 (["mtu", "x" * 300], "longer than")):
             done = self.run_model("ctl", "told", *words)
             self.assertEqual((done.returncode, done.stdout), (125, ""))
             self.assertIn(message, done.stderr)
-        model.communicate("", timeout=20)
+        model.communicate("", timeout=PATIENCE_S)
 
     def test_odd_doorbells(self):
         names = {"narrow": ("doorbell_bad_width", 0),
@@ -490,7 +452,7 @@ STATIC_PROGRAM = struct.pack(
 
 
 class OutOfReach(Case):
-    """Programs that the library cannot be loaded into: said, and run all the same."""
+    """Programs that cannot load the library: reported, but run."""
 
     def test_static_program(self):
         path = os.path.join(self.base, "static")
@@ -501,7 +463,7 @@ class OutOfReach(Case):
         for name in (path, "static"):
             done = self.run_model("--quiet", name)
             self.assertEqual(done.returncode, 5)
-            self.assertIn(f"{name} will not see the modelled machine: it is "
+            self.assertIn(f"{name} cannot use the modelled machine: it is "
                           "statically linked", done.stderr)
 
     @unittest.skipUnless(os.getuid() == 0, "needs root, to become somebody else")
@@ -534,8 +496,8 @@ class FullFileSystem(Case):
             if done.returncode == 99:
                 self.skipTest("cannot mount")
             self.assertEqual(done.returncode, 125, (size, done.stderr))
-            self.assertRegex(done.stderr, "^mana-model: .*No space left on device; make "
-                                 "room there, .*\n$")
+            self.assertRegex(done.stderr, "^mana-model: .*No space left on device; free "
+                                 "some space there, .*\n$")
 
     def test_no_room_later(self):
         done = self.run_in(
@@ -544,7 +506,7 @@ class FullFileSystem(Case):
         if done.returncode == 99:
             self.skipTest("cannot mount")
         self.assertNotEqual(done.returncode, 0)
-        # Of the program, and perhaps of the launcher; and nothing stays behind.
+        # Errors of the program, and maybe of the launcher; nothing is left.
         self.assertRegex(done.stderr, "mana-model: the file system of the run folder is full")
         self.assertNotIn("mana-model-", done.stderr)
 
@@ -556,14 +518,14 @@ class Signals(Case):
                                      COUNT_SIGNALS, start_new_session=True)
             self.assertEqual(model.stdout.readline(), "ready\n")
             model.send_signal(number)
-            out, err = model.communicate(timeout=30)
+            out, err = model.communicate(timeout=PATIENCE_S)
             self.assertEqual((out, err, model.returncode), ("1\n", "", 0))
 
     def test_timeout_sends_twice(self):
         done = subprocess.run(["timeout", "1", MODEL, "--quiet", "--",
                                sys.executable, "-c", COUNT_SIGNALS],
                               env=self.env, stdout=subprocess.PIPE, text=True,
-                              timeout=30, check=False)
+                              timeout=PATIENCE_S, check=False)
         self.assertEqual(done.stdout, "ready\n1\n")
 
     def test_terminal(self):
@@ -574,7 +536,7 @@ class Signals(Case):
         text = b""
         while b"ready" not in text:
             text += os.read(master, 100)
-        os.write(master, b"\x03")       # as somebody at the keyboard
+        os.write(master, b"\x03")       # as from the keyboard
         with contextlib.suppress(OSError):      # EIO: all have closed it
             while True:
                 text += os.read(master, 100)
@@ -601,41 +563,30 @@ class Signals(Case):
         os.close(master)
 
     def expect(self, master, what):
-        text, end = b"", time.monotonic() + 20
+        text = b""
         while what not in text:
-            self.assertLess(time.monotonic(), end, text)
+            self.assertTrue(select.select([master], [], [], PATIENCE_S)[0], text)
             text += os.read(master, 1000)
 
     def test_terminated(self):
         model = self.start_model("--quiet", "--report", self.report_path,
                                  "sleep", "1000")
-        self.wait_for_child(model)
+        find_child(model.pid, "sleep")
         model.terminate()
-        model.communicate(timeout=20)
+        model.communicate(timeout=PATIENCE_S)
         self.assertEqual(model.returncode, 143)
         self.assertIn("ports", self.report())
-
-    def wait_for_child(self, model):
-        while "sleep" not in [comm(pid) for pid in children(model.pid)]:
-            time.sleep(0.02)
 
     def test_terminated_at_once(self):
         for delay in (0, 0.001, 0.003, 0.01, 0.02, 0.03):
             model = self.start_model("--quiet", "sleep", "1000")
             time.sleep(delay)
             model.terminate()
-            model.communicate(timeout=20)
+            model.communicate(timeout=PATIENCE_S)
             self.assertIn(model.returncode, (143, -15))
 
 
 class Leftovers(Case):
-    def gone(self, pid):
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return True
-        return False
-
     def test_processes(self):
         script = ("sleep 1000 >&2 & echo $!; setsid sleep 1001 >&2 & echo $!;"
                   "(trap '' TERM; sleep 1002 >&2 & echo $!; wait) & sleep 0.3")
@@ -643,51 +594,44 @@ class Leftovers(Case):
         pids = [int(word) for word in done.stdout.split()]
         self.assertEqual(len(pids), 3)
         for pid in pids:
-            self.assertTrue(self.gone(pid), pid)
+            self.assertFalse(lives(pid), pid)
         self.assertEqual(done.returncode, 0)
 
     def test_same_name(self):
         model = self.start_model("--quiet", "--name", "same", "cat",
                                  stdin=subprocess.PIPE)
-        folder = os.path.join(self.folders, f"mana-model-{os.getuid()}-same")
-        while not os.path.exists(folder + "/sys/class/net"):
-            time.sleep(0.02)
+        wait_until(lambda: os.path.exists(self.machine_folder("same") + "/sys/class/net"),
+                   "no sysfs")
         done = self.run_model("--name", "same", "true")
         self.assertEqual(done.returncode, 125)
         self.assertIn("--name", done.stderr)
-        model.communicate("", timeout=20)
+        model.communicate("", timeout=PATIENCE_S)
         self.assertEqual(model.returncode, 0)
 
     def start_sleeper(self, name):
-        """A machine with a script, a process in a session of its own, a daemon."""
+        """A machine with a script, a process in another session, and a daemon."""
         model = self.start_model("--quiet", "--name", name, "sh", "-c",
                                  "setsid sleep 1003 >&2 & echo $!; sleep 1004 >&2 &"
                                  "echo $!; echo $$; wait")
         return model, [int(model.stdout.readline()) for _ in range(3)]
 
-    def wait_for(self, condition):
-        end = time.monotonic() + 10
-        while not condition() and time.monotonic() < end:
-            time.sleep(0.02)
-        self.assertTrue(condition())
-
     def test_killed_launcher(self):
         model, pids = self.start_sleeper("dead")
-        folder = os.path.join(self.folders, f"mana-model-{os.getuid()}-dead")
+        folder = self.machine_folder("dead")
         self.assertTrue(os.path.exists(folder))
         model.kill()
         model.wait()
-        # The same name is free at once.
+        # The same name can be used at once.
         self.assertEqual(self.run_model("--name", "dead", "true").returncode, 0)
         for pid in pids:
-            self.wait_for(lambda pid=pid: self.gone(pid))
+            wait_until(lambda pid=pid: not lives(pid), f"{pid} lives on")
         self.assertFalse(os.path.exists(folder))
-        model.communicate(timeout=20)
+        model.communicate(timeout=PATIENCE_S)
         self.assertEqual(self.run_model("ctl", "dead", "report").returncode, 125)
 
     def test_killed_with_its_guardian(self):
         model, pids = self.start_sleeper("both")
-        folder = os.path.join(self.folders, f"mana-model-{os.getuid()}-both")
+        folder = self.machine_folder("both")
         guardians = [pid for pid in children(model.pid)
                      if comm(pid) == "mana-guardian"]
         for pid in guardians:
@@ -697,11 +641,11 @@ class Leftovers(Case):
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        model.communicate(timeout=20)
+        model.communicate(timeout=PATIENCE_S)
         for pid in guardians + pids:
-            wait_dead(pid)
+            wait_until(lambda pid=pid: not lives(pid), f"{pid} lives on")
         self.assertTrue(os.path.exists(folder))
-        # Any machine of the user clears up.
+        # The user's next machine cleans up.
         self.assertEqual(self.run_model("true").returncode, 0)
         self.assertFalse(os.path.exists(folder))
 
@@ -816,4 +760,4 @@ class Tap(Case):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
+    main()

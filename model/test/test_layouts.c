@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * hw.h against bytes written by hand from the public definitions (Linux
- * gdma.h and mana.h); hash, checksums and parser against published values.
+ * hw.h against constant bytes from the public definitions (Linux gdma.h and
+ * mana.h); hash, checksums and parser against published values.
  */
 
 #include <stdlib.h>
 
 #include "nic.h"
-#include "rig.h"
+#include "fixture.h"
 
 /* TCP/IPv4 with checksums: SQ 0x1042, CQ 0x55, vport offset 3, L4 at 34. */
 static void
@@ -86,7 +86,7 @@ test_lso_wqe(void **state)
 	assert_false(wqe.has_reserved_bits);
 }
 
-/* Each reserved bit of header and long OOB is seen; no other is. */
+/* Each reserved bit of header and long OOB is detected, and no other bit. */
 static void
 test_reserved_bits(void **state)
 {
@@ -146,7 +146,7 @@ test_doorbells(void **state)
 static void
 test_toeplitz(void **state)
 {
-	static const uint8_t key[DEVICE_RSS_KEY_BYTES] = {
+	static const uint8_t key[CARD_RSS_KEY_BYTES] = {
 		0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67,
 		0x25, 0x3d, 0x43, 0xa3, 0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb,
 		0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3, 0x80, 0x30,
@@ -195,7 +195,7 @@ test_toeplitz(void **state)
 	}
 }
 
-/* RFC 1071 section 3; every length and alignment against a plain loop. */
+/* RFC 1071 section 3; each length and alignment against a simple loop. */
 static void
 test_csum(void **state)
 {
@@ -230,7 +230,7 @@ test_parse(void **state)
 {
 	uint8_t frame[256];
 	struct nic_parsed parsed;
-	uint32_t n = rig_frame(frame, NIC_PROTO_UDP, 22);
+	uint32_t n = fx_frame(frame, NIC_PROTO_UDP, 22);
 
 	(void)state;
 	nic_parse(frame, n, 0, &parsed);
@@ -240,7 +240,7 @@ test_parse(void **state)
 	assert_true(parsed.l4_fits);
 	assert_true(nic_csum_ipv4_ok(frame, &parsed));
 	assert_true(nic_csum_l4_ok(frame, &parsed));
-	/* Every cut of it: no byte beyond is looked at, nothing fits. */
+	/* Truncate it at each length: the parser reads no byte beyond. */
 	while (--n >= NIC_ETH_BYTES) {
 		uint8_t *cut = malloc(n);
 
@@ -249,7 +249,7 @@ test_parse(void **state)
 		assert_false(parsed.l4_fits);
 		free(cut);
 	}
-	n = rig_frame6(frame, NIC_PROTO_TCP, 9);
+	n = fx_frame6(frame, NIC_PROTO_TCP, 9);
 	nic_parse(frame, n, 0, &parsed);
 	assert_int_equal(parsed.l3, NIC_L3_IPV6);
 	assert_int_equal(parsed.l4_off, 54);

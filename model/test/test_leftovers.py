@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Nothing outlives the machine it runs on, whoever is killed, and when.
+"""No process or file outlives its machine, whichever process is killed, at any time.
 
-usage: test_leftovers.py FOLDER [unittest arguments]
+usage: test_leftovers.py [unittest arguments]      (see model_test.py)
 """
 
 import contextlib
@@ -12,15 +12,13 @@ import signal
 import subprocess
 import sys
 import time
-import unittest
 
-from model_test import FOLDER, MODEL, Case as ModelCase
-from test_launcher import children, comm
+from model_test import (FOLDER, MODEL, Case, find_child, lives, main, wait_until)
 
-# Does not end when it is asked to; says its number.
+# Ignores SIGTERM and prints its pid.
 DEAF = 'trap "" TERM; echo $$; while :; do sleep 0.1; done >&2'
 
-# As programs do that show a title in ps: the environment is written over.
+# Like programs that show a title in ps, overwrites its environment.
 TITLED = """
 import ctypes, os, sys, time
 open("/sys/class/infiniband_verbs/uverbs0/dev").close()
@@ -30,7 +28,7 @@ at = 0
 while first[at] is not None:
     ctypes.memset(first[at], ord("x"), len(ctypes.string_at(first[at])))
     at += 1
-print(os.getpid(), flush=True)
+os.write(1, b"%d%c" % (os.getpid(), 10))  # at one go, whatever PYTHONUNBUFFERED
 time.sleep(1000)
 """
 
@@ -39,40 +37,22 @@ KILLED_TEST = """
 import subprocess, sys, time
 import model_test
 subprocess.Popen([model_test.MODEL, "--quiet", "--name", "orphan", "--", "sh", "-c",
-                  sys.argv[2]], start_new_session=True)
+                  sys.argv[1]], start_new_session=True)
 time.sleep(1000)
 """
 
 
-def lives(pid):
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-            return file.read().rpartition(")")[2].split()[0] not in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-class Leftovers(ModelCase):
+class Leftovers(Case):
     def setUp(self):
         super().setUp()
         self.env.update(DEAF=DEAF, TITLED=TITLED)
         self.pids = []
-        self.started = []
 
     def tearDown(self):
         for pid in self.pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        for process in self.started:
-            process.kill()
-            process.communicate()
         super().tearDown()
-
-    def start(self, *argv, **more):
-        process = subprocess.Popen(argv, env=self.env, text=True,
-                                   stdout=subprocess.PIPE, **more)
-        self.started.append(process)
-        return process
 
     def start_model(self, name, script, *options):
         return self.start(MODEL, *(options or ["--quiet", "--name", name]), "--",
@@ -83,42 +63,36 @@ class Leftovers(ModelCase):
         self.pids += pids
         return pids
 
-    def wait_until(self, condition, what, nap=0.01):
-        end = time.monotonic() + 20
-        while not condition():
-            self.assertLess(time.monotonic(), end, what)
-            time.sleep(nap)
-
     def leave_all(self, name, script):
-        """A dead machine that nobody has cleared up yet; its program's number."""
+        """A killed machine that has not been cleaned up; the pid of its program."""
         model = self.start_model(name, script)
         left, = self.read_pids(model, 1)
-        guardian, = [pid for pid in children(model.pid) if comm(pid) == "mana-guardian"]
+        guardian = find_child(model.pid, "mana-guardian")
         os.kill(guardian, signal.SIGKILL)
         model.kill()
         model.wait()
-        self.wait_until(lambda: not lives(guardian), "the guardian lives on")
+        wait_until(lambda: not lives(guardian), "the guardian lives on")
         return left
 
     def all_end(self):
-        """All whose numbers were read; and the folders go."""
+        """All processes whose pids were read have ended, and the folders are gone."""
         for pid in self.pids:
-            self.wait_until(lambda pid=pid: not lives(pid), f"{pid} lives on")
-        self.wait_until(lambda: os.listdir(self.folders) == [], "folders are left")
+            wait_until(lambda pid=pid: not lives(pid), f"{pid} lives on")
+        wait_until(lambda: os.listdir(self.folders) == [], "folders are left")
 
     def test_killed_while_it_ends(self):
-        """Asked to end, then killed: as whoever ends a test does."""
+        """Sends SIGTERM, then SIGKILL, as a test runner does."""
         model = self.start_model("ending", 'setsid sh -c "$DEAF" & echo $$; wait')
         pids = self.read_pids(model, 2)
         program = [pid for pid in pids if os.getsid(pid) == os.getsid(0)]
         self.assertEqual(len(program), 1)
         model.terminate()
-        self.wait_until(lambda: not lives(program[0]), "the program lives on")
+        wait_until(lambda: not lives(program[0]), "the program lives on")
         model.kill()
         self.all_end()
 
     def test_killed_launcher(self):
-        """Also who has hidden the environment; also a machine on it."""
+        """Also ends a process without the environment, and a nested machine."""
         model = self.start_model(
             "killed", f'setsid {sys.executable} -c "$TITLED" & echo $$;'
             f"{MODEL} --quiet --name inner -- sh -c 'setsid sh -c \"$DEAF\"' & wait")
@@ -127,13 +101,13 @@ class Leftovers(ModelCase):
         self.all_end()
 
     def test_killed_with_its_guardian(self):
-        """The next machine of the user clears up."""
+        """The user's next machine cleans up."""
         self.leave_all("both", 'setsid sh -c "$DEAF" & wait')
         self.assertEqual(self.run_model("--quiet", "true").returncode, 0)
         self.all_end()
 
     def test_same_folder_in_a_container(self):
-        """Its path is that of a killed machine, but the folder is another."""
+        """The path is that of a killed machine, but the folder is another one."""
         enter = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
                  'mount -t tmpfs none "$MANA_MODEL_RUNDIR" && exec "$0" "$@"']
         if subprocess.run([*enter, "true"], env=self.env, stderr=subprocess.DEVNULL,
@@ -156,7 +130,7 @@ class Leftovers(ModelCase):
         self.all_end()
 
     def test_guardian_below_another_machine(self):
-        """It works on when the outer machine ends all that runs on it."""
+        """It continues while the outer machine ends everything that runs on it."""
         model = self.start_model(
             "outer", f"{MODEL} --quiet --name inner -- sh -c '"
             "setsid sh -c \"$DEAF\" & exec sh -c \"$DEAF\"' & exec sleep 1000")
@@ -166,7 +140,7 @@ class Leftovers(ModelCase):
         self.all_end()
 
     def test_ctl_of_another_build(self):
-        """Joined launchers of other files tell of the end, too."""
+        """Joined launchers with other files also report the end."""
         build = self.path("build")
         os.mkdir(build)
         for name in ("mana-model", "libmana-model.so"):
@@ -182,11 +156,11 @@ class Leftovers(ModelCase):
         self.all_end()
 
     def test_two_that_clear_up(self):
-        """A new machine of that name starts when the old one is gone."""
+        """A new machine with this name starts after the old one has ended."""
         left = self.leave_all("dead", 'setsid sh -c "$DEAF" & wait')
         slow = self.start_model("slow", "exec sleep 0.1")
-        self.wait_until(lambda: not lives(left), "it is not cleared up", 0.001)
-        slow.send_signal(signal.SIGSTOP)  # amid it
+        wait_until(lambda: not lives(left), "it is not cleared up", pause=0.001)
+        slow.send_signal(signal.SIGSTOP)  # meanwhile
         model = self.start_model("dead", "echo $$; exec sleep 1000")
         time.sleep(0.5)
         slow.send_signal(signal.SIGCONT)
@@ -199,7 +173,7 @@ class Leftovers(ModelCase):
         self.all_end()
 
     def test_machine_from_a_shell_left_over(self):
-        """It clears up what started it, and lives."""
+        """It cleans up the machine that started it, and continues."""
         fifo = self.path("fifo")
         os.mkfifo(fifo)
         self.leave_all(
@@ -211,7 +185,7 @@ class Leftovers(ModelCase):
         self.all_end()
 
     def test_killed_launcher_that_joined(self):
-        """What it leaves ends with the machine, in good order or not."""
+        """What it leaves behind ends with the machine, in any case."""
         for how in (signal.SIGTERM, signal.SIGKILL):
             model = self.start_model("host", "echo $$; exec sleep 1000")
             self.read_pids(model, 1)
@@ -227,7 +201,7 @@ class Leftovers(ModelCase):
             self.all_end()
 
     def test_killed_test(self):
-        test = self.start(sys.executable, "-c", KILLED_TEST, FOLDER, DEAF,
+        test = self.start(sys.executable, "-c", KILLED_TEST, DEAF,
                           cwd=os.path.dirname(os.path.abspath(__file__)))
         self.read_pids(test, 1)
         test.kill()
@@ -235,4 +209,4 @@ class Leftovers(ModelCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
+    main()

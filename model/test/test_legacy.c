@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Verbs as libibverbs sends them when a kernel refuses what it tries first:
- * ioctl() as a whole, then by write(); or each method but INVOKE_WRITE, then
- * as a command through that.
+ * Verbs as libibverbs sends them if the kernel refuses its first attempt: if it
+ * refuses ioctl(), by write(); if it refuses all methods but INVOKE_WRITE, as a
+ * command through that.
  *
  * usage: mana-model --functions 2 --ports 2 --kernel AGE [--rnic] -- this
  *        write|invoke
@@ -21,7 +21,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "verbs_rig.h"
+#include "verbs_fixture.h"
 
 #define FRAME 100
 
@@ -35,7 +35,7 @@ is_command(const struct ib_uverbs_ioctl_hdr *header)
 	       header->method_id == UVERBS_METHOD_INVOKE_WRITE;
 }
 
-/* In the place of the one that the libraries would find. */
+/* Replaces the ioctl() that the libraries would find. */
 __attribute__((visibility("default"))) int ioctl(int fd, unsigned long request,
 						 ...);
 int
@@ -61,77 +61,77 @@ ioctl(int fd, unsigned long request, ...)
 static void
 queries(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct ibv_device_attr device;
 	struct ibv_port_attr port;
 
-	assert_int_equal(vrig_open(rig, 0, 1), 0);
+	assert_int_equal(fx_open(fx, 0, 1), 0);
 	assert_true(nb_refused > 0);
-	assert_true(rig->ctx->async_fd > 2);
-	assert_true(rig->ctx->num_comp_vectors >= 1);
-	assert_int_equal(ibv_query_device(rig->ctx, &device), 0);
+	assert_true(fx->ctx->async_fd > 2);
+	assert_true(fx->ctx->num_comp_vectors >= 1);
+	assert_int_equal(ibv_query_device(fx->ctx, &device), 0);
 	assert_int_equal(device.phys_port_cnt, 2);
-	assert_int_equal(ibv_query_port(rig->ctx, 2, &port), 0);
-	assert_int_equal(ibv_query_port(rig->ctx, 3, &port), EINVAL);
+	assert_int_equal(ibv_query_port(fx->ctx, 2, &port), 0);
+	assert_int_equal(ibv_query_port(fx->ctx, 3, &port), EINVAL);
 }
 
-/* All that a driver makes, twice; each kind of object is there, and goes. */
+/* Create and destroy all objects of a driver, twice. */
 static void
 objects_come_and_go(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 
 	for (int i = 0; i < 2; i++) {
-		rig->has_channels = i == 1;
-		assert_int_equal(vrig_up(rig, 0, 1, 2, 2), 0);
-		assert_int_equal(vrig_objects().qp, 3);
-		assert_int_equal(vrig_objects().wq, 2);
-		assert_int_equal(vrig_objects().cq, 4);
-		assert_int_equal(vrig_objects().ind, 1);
-		assert_int_equal(vrig_objects().mr, 1);
-		assert_int_equal(vrig_close(rig), 0);
+		fx->has_channels = i == 1;
+		assert_int_equal(fx_up(fx, 0, 1, 2, 2), 0);
+		assert_int_equal(fx_objects().qp, 3);
+		assert_int_equal(fx_objects().wq, 2);
+		assert_int_equal(fx_objects().cq, 4);
+		assert_int_equal(fx_objects().ind, 1);
+		assert_int_equal(fx_objects().mr, 1);
+		assert_int_equal(fx_close(fx), 0);
 		assert_no_objects();
 	}
 }
 
-/* What the driver part of the answers says is right. */
+/* The driver data of the answers is correct. */
 static void
 packets_pass(void **state)
 {
-	struct vrig *from = *state, to = { 0 };
+	struct fixture *from = *state, to = { 0 };
 	const uint8_t *cqe;
 
-	assert_int_equal(vrig_up(from, 0, 1, 1, 1), 0);
-	assert_int_equal(vrig_up(&to, 0, 2, 1, 1), 0);
-	vrig_fill(&to, &to.rx[0], 4);
+	assert_int_equal(fx_up(from, 0, 1, 1, 1), 0);
+	assert_int_equal(fx_up(&to, 0, 2, 1, 1), 0);
+	fx_fill(&to, &to.rx[0], 4);
 	memset(from->buf, 0x5a, FRAME);
 	from->buf[0] = 0;
-	vrig_send(from, &from->tx[0], 0, FRAME);
-	assert_non_null(vrig_cqe(&from->tx[0]));
-	cqe = vrig_cqe(&to.rx[0]);
+	fx_send(from, &from->tx[0], 0, FRAME);
+	assert_non_null(fx_cqe(&from->tx[0]));
+	cqe = fx_cqe(&to.rx[0]);
 	assert_non_null(cqe);
-	assert_memory_equal(from->buf, to.buf + VRIG_BUF_BYTES / 2, FRAME);
-	assert_int_equal(vrig_close(&to), 0);
+	assert_memory_equal(from->buf, to.buf + FX_BUF_BYTES / 2, FRAME);
+	assert_int_equal(fx_close(&to), 0);
 }
 
-/* Refusals have the same errors as ever. */
+/* Refusals have the same errors as with ioctl methods. */
 static void
 errors_are_the_same(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct ibv_qp_init_attr attr;
 	struct ibv_cq *cq;
 
-	assert_int_equal(vrig_up(rig, 0, 1, 1, 1), 0);
-	assert_fails(ibv_create_cq(rig->ctx, 64, NULL, NULL, 1000), EINVAL);
-	assert_fails(ibv_reg_mr(rig->pd, (void *)0x10000, 4096, 0), EFAULT);
-	assert_int_equal(ibv_destroy_cq(rig->tx[0].cq), EBUSY);
-	assert_int_equal(ibv_dealloc_pd(rig->pd), EBUSY);
-	cq = ibv_create_cq(rig->ctx, 64, NULL, NULL, 0);
+	assert_int_equal(fx_up(fx, 0, 1, 1, 1), 0);
+	assert_fails(ibv_create_cq(fx->ctx, 64, NULL, NULL, 1000), EINVAL);
+	assert_fails(ibv_reg_mr(fx->pd, (void *)0x10000, 4096, 0), EFAULT);
+	assert_int_equal(ibv_destroy_cq(fx->tx[0].cq), EBUSY);
+	assert_int_equal(ibv_dealloc_pd(fx->pd), EBUSY);
+	cq = ibv_create_cq(fx->ctx, 64, NULL, NULL, 0);
 	assert_non_null(cq);
-	attr = vrig_qp_attr(cq);
+	attr = fx_qp_attr(cq);
 	attr.cap.max_send_sge = 31;
-	assert_fails(ibv_create_qp(rig->parent, &attr), EINVAL);
+	assert_fails(ibv_create_qp(fx->parent, &attr), EINVAL);
 	assert_int_equal(ibv_destroy_cq(cq), 0);
 }
 
@@ -145,7 +145,7 @@ raw_write(int fd, const void *buf, size_t nb_bytes)
 static void
 headers_are_checked(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	uint64_t answer[16];
 	struct {
 		struct ib_uverbs_cmd_hdr hdr;
@@ -162,8 +162,8 @@ headers_are_checked(void **state)
 	static const void *volatile nowhere = (void *)8;
 	int fd;
 
-	assert_int_equal(vrig_open(rig, 0, 1), 0);
-	fd = rig->ctx->cmd_fd;
+	assert_int_equal(fx_open(fx, 0, 1), 0);
+	fd = fx->ctx->cmd_fd;
 	assert_int_equal(raw_write(fd, &pd, 4), EINVAL);
 	assert_int_equal(raw_write(fd, &pd, sizeof(pd) - 4), EINVAL);
 	assert_int_equal(raw_write(fd, nowhere, 8), EFAULT);
@@ -175,7 +175,7 @@ headers_are_checked(void **state)
 	pd.hdr.command = IB_USER_VERBS_CMD_CREATE_AH;
 	assert_int_equal(raw_write(fd, &pd, sizeof(pd)), EOPNOTSUPP);
 
-	/* No answer is wanted: no room is needed for it. */
+	/* Without an answer no room is needed. */
 	assert_int_equal(raw_write(fd, &query, sizeof(query)), 0);
 	query.hdr.out_words = 16;
 	assert_int_equal(raw_write(fd, &query, sizeof(query)), EINVAL);
@@ -183,18 +183,18 @@ headers_are_checked(void **state)
 	assert_int_equal(raw_write(fd, &query, sizeof(query)), ENOSPC);
 	query.ex.cmd_hdr_reserved = 1;
 	assert_int_equal(raw_write(fd, &query, sizeof(query)), EINVAL);
-	/* That the command is too short is looked at before. */
+	/* The kernel first checks that the command is long enough. */
 	query.hdr.in_words = 0;
 	assert_int_equal(raw_write(fd, &query, sizeof(query) - 8), ENOSPC);
 	query.hdr.in_words = 1;
 	query.ex.cmd_hdr_reserved = 0;
 	query.ex.provider_in_words = 1;
 	assert_int_equal(raw_write(fd, &query, sizeof(query)), EINVAL);
-	/* Nothing of all this has left anything. */
-	assert_int_equal(vrig_objects().pd, 1);
+	/* None of these has leaked an object. */
+	assert_int_equal(fx_objects().pd, 1);
 }
 
-/* The lowest number that a new descriptor would get. */
+/* The number that a new descriptor would get. */
 static int
 next_fd(void)
 {
@@ -205,7 +205,7 @@ next_fd(void)
 	return fd;
 }
 
-/* Descriptors below this number only. */
+/* Allow only descriptors below this number. */
 static void
 limit_fds(rlim_t nb)
 {
@@ -216,11 +216,11 @@ limit_fds(rlim_t nb)
 	assert_return_code(setrlimit(RLIMIT_NOFILE, &limit), errno);
 }
 
-/* A context, or a channel, is there with its file and its answer, or not. */
+/* A context or a channel is created completely, or not at all. */
 static void
 failed_files_leave_nothing(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct ib_uverbs_get_context_resp answer = { 0 };
 	struct {
 		struct ib_uverbs_cmd_hdr hdr;
@@ -233,9 +233,9 @@ failed_files_leave_nothing(void **state)
 	char path[64];
 	int fd, async_fd, next;
 
-	assert_int_equal(vrig_open(rig, 0, 1), 0);
+	assert_int_equal(fx_open(fx, 0, 1), 0);
 	snprintf(path, sizeof(path), "/dev/infiniband/%.32s",
-		 rig->ctx->device->dev_name);
+		 fx->ctx->device->dev_name);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	assert_return_code(fd, errno);
 	next = next_fd();
@@ -243,7 +243,7 @@ failed_files_leave_nothing(void **state)
 	assert_int_equal(next_fd(), next);
 
 	get.cmd.response = (uintptr_t)&answer;
-	limit_fds((rlim_t)next + 1); /* one to hold the context meanwhile */
+	limit_fds((rlim_t)next + 1); /* one more holds the context meanwhile */
 	assert_int_equal(raw_write(fd, &get, sizeof(get)), EMFILE);
 	limit_fds(0);
 	assert_int_equal(raw_write(fd, &channel, sizeof(channel)), EINVAL);
@@ -262,14 +262,14 @@ failed_files_leave_nothing(void **state)
 #define CQ_BYTES 4096u /* 64 CQEs */
 #define LONG_BYTES 65536u
 
-/* More than the 16 bits of an attribute: the driver reads what it knows. */
+/* More than 16 bits of length: the driver reads only the known bytes. */
 static void
 driver_data_may_be_long(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct {
 		struct ib_uverbs_cmd_hdr hdr;
-		struct ib_uverbs_create_cq cmd; /* and the driver's data */
+		struct ib_uverbs_create_cq cmd; /* followed by driver data */
 	} *cq;
 	const size_t nb_bytes = sizeof(*cq) + LONG_BYTES + 8;
 	struct {
@@ -279,7 +279,7 @@ driver_data_may_be_long(void **state)
 	uint32_t answer[4];
 	void *ring;
 
-	assert_int_equal(vrig_open(rig, 0, 1), 0);
+	assert_int_equal(fx_open(fx, 0, 1), 0);
 	ring = mmap(NULL, CQ_BYTES, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(ring, MAP_FAILED);
@@ -294,19 +294,19 @@ driver_data_may_be_long(void **state)
 	end.cmd.response = (uintptr_t)answer;
 	for (size_t nb = nb_bytes - 8; nb <= nb_bytes; nb += 8) {
 		cq->hdr.in_words = (uint16_t)(nb / 4);
-		assert_int_equal(raw_write(rig->ctx->cmd_fd, cq, nb), 0);
-		assert_int_equal(vrig_objects().cq, 1);
+		assert_int_equal(raw_write(fx->ctx->cmd_fd, cq, nb), 0);
+		assert_int_equal(fx_objects().cq, 1);
 		end.cmd.cq_handle = answer[0];
-		assert_int_equal(raw_write(rig->ctx->cmd_fd, &end, sizeof(end)),
+		assert_int_equal(raw_write(fx->ctx->cmd_fd, &end, sizeof(end)),
 				 0);
 	}
 	free(cq);
 	munmap(ring, CQ_BYTES);
 }
 
-/* An extended command of so many bytes and without an answer, by write(). */
+/* Send an extended command of this size, without answer, by write(). */
 static int
-ex_write(struct vrig *rig, uint32_t command, size_t nb_bytes)
+ex_write(struct fixture *fx, uint32_t command, size_t nb_bytes)
 {
 	struct {
 		struct ib_uverbs_cmd_hdr hdr;
@@ -315,24 +315,24 @@ ex_write(struct vrig *rig, uint32_t command, size_t nb_bytes)
 	} ex = { { IB_USER_VERBS_CMD_FLAG_EXTENDED | command,
 		   (uint16_t)(nb_bytes / 8), 0 }, { 0, 0, 0, 0 }, { 0 } };
 
-	return raw_write(rig->ctx->cmd_fd, &ex,
+	return raw_write(fx->ctx->cmd_fd, &ex,
 			 sizeof(ex.hdr) + sizeof(ex.ex) + nb_bytes);
 }
 
-/* As long as they were at first; they name nothing that there is. */
+/* Commands in their first, shortest form, with unknown handles. */
 static void
 commands_may_be_old(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 
-	assert_int_equal(vrig_open(rig, 0, 1), 0);
-	assert_int_equal(ex_write(rig, IB_USER_VERBS_EX_CMD_CREATE_QP, 48),
+	assert_int_equal(fx_open(fx, 0, 1), 0);
+	assert_int_equal(ex_write(fx, IB_USER_VERBS_EX_CMD_CREATE_QP, 48),
 			 ENOSPC);
-	assert_int_equal(ex_write(rig, IB_USER_VERBS_EX_CMD_CREATE_QP, 56),
+	assert_int_equal(ex_write(fx, IB_USER_VERBS_EX_CMD_CREATE_QP, 56),
 			 EINVAL);
-	assert_int_equal(ex_write(rig, IB_USER_VERBS_EX_CMD_CREATE_WQ, 24),
+	assert_int_equal(ex_write(fx, IB_USER_VERBS_EX_CMD_CREATE_WQ, 24),
 			 ENOSPC);
-	assert_int_equal(ex_write(rig, IB_USER_VERBS_EX_CMD_CREATE_WQ, 32),
+	assert_int_equal(ex_write(fx, IB_USER_VERBS_EX_CMD_CREATE_WQ, 32),
 			 EINVAL);
 }
 
@@ -340,10 +340,10 @@ commands_may_be_old(void **state)
 static void
 no_shared_receive_queue(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct {
 		struct ib_uverbs_cmd_hdr hdr;
-		struct ib_uverbs_create_qp cmd; /* and the driver's data */
+		struct ib_uverbs_create_qp cmd; /* followed by driver data */
 	} *qp;
 	struct {
 		uint64_t ring;
@@ -359,11 +359,11 @@ no_shared_receive_queue(void **state)
 	void *ring;
 	int fd;
 
-	assert_int_equal(vrig_up(rig, 0, 1, 1, 0), 0);
-	fd = rig->ctx->cmd_fd;
-	cq = ibv_create_cq(rig->ctx, 64, NULL, NULL, 0);
+	assert_int_equal(fx_up(fx, 0, 1, 1, 0), 0);
+	fd = fx->ctx->cmd_fd;
+	cq = ibv_create_cq(fx->ctx, 64, NULL, NULL, 0);
 	assert_non_null(cq);
-	ring = mmap(NULL, rig->tx[0].ring_bytes, PROT_READ | PROT_WRITE,
+	ring = mmap(NULL, fx->tx[0].ring_bytes, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(ring, MAP_FAILED);
 	qp = calloc(1, nb_bytes);
@@ -372,13 +372,13 @@ no_shared_receive_queue(void **state)
 	qp->hdr.in_words = (uint16_t)(nb_bytes / 4);
 	qp->hdr.out_words = 12;
 	qp->cmd.response = end.cmd.response = (uintptr_t)answer;
-	qp->cmd.pd_handle = rig->pd->handle;
+	qp->cmd.pd_handle = fx->pd->handle;
 	qp->cmd.send_cq_handle = qp->cmd.recv_cq_handle = cq->handle;
-	qp->cmd.max_send_wr = VRIG_NB_WR;
+	qp->cmd.max_send_wr = FX_NB_WR;
 	qp->cmd.max_send_sge = 1;
 	qp->cmd.qp_type = IBV_QPT_RAW_PACKET;
 	driver.ring = (uintptr_t)ring;
-	driver.ring_bytes = rig->tx[0].ring_bytes;
+	driver.ring_bytes = fx->tx[0].ring_bytes;
 	driver.port = 1;
 	memcpy(qp->cmd.driver_data, &driver, sizeof(driver));
 	qp->cmd.is_srq = 1;
@@ -389,14 +389,14 @@ no_shared_receive_queue(void **state)
 	assert_int_equal(raw_write(fd, &end, sizeof(end)), 0);
 	free(qp);
 	assert_int_equal(ibv_destroy_cq(cq), 0);
-	munmap(ring, rig->tx[0].ring_bytes);
+	munmap(ring, fx->tx[0].ring_bytes);
 }
 
 int
 main(int argc, char **argv)
 {
 #define T(test) \
-	cmocka_unit_test_setup_teardown(test, vrig_setup, vrig_teardown)
+	cmocka_unit_test_setup_teardown(test, fx_setup, fx_teardown)
 	const struct CMUnitTest tests[] = {
 		T(queries),
 		T(objects_come_and_go),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Devices that go and come back: DEVICE_FATAL and what is left of a context,
- * removal, return, services, links. Run under mana-model with one port on the
- * first function, joined to the first of two on the second.
+ * Removal and return of devices: DEVICE_FATAL and the rest of a context,
+ * resets, links. Run under mana-model with one port on the first function,
+ * joined to the first of two on the second.
  */
 
 #include <dirent.h>
@@ -17,29 +17,29 @@
 #include <sys/stat.h>
 
 #include "../base/hw.h"
-#include "lifecycle_rig.h"
+#include "lifecycle_fixture.h"
 
 static int
 setup(void **state)
 {
 	command("link port=1 up");
 	command("link port=2 up");
-	return vrig_setup(state);
+	return fx_setup(state);
 }
 
-/* Whatever a test has taken away is there for the next. */
+/* Restore all devices for the next test. */
 static int
 teardown(void **state)
 {
 	char message[256];
-	int rc = vrig_teardown(state);
+	int rc = fx_teardown(state);
 
 	MODEL_CALL(mana_model_command)("return fn=0", message, sizeof(message));
 	MODEL_CALL(mana_model_command)("return fn=1", message, sizeof(message));
 	return rc;
 }
 
-/* Places in the list of libibverbs change. */
+/* Indices in the list of libibverbs change. */
 static uint32_t
 place(unsigned int fn)
 {
@@ -50,10 +50,10 @@ place(unsigned int fn)
 }
 
 static int
-up(struct vrig *rig, unsigned int fn, uint32_t port, uint32_t nb_tx,
+up(struct fixture *fx, unsigned int fn, uint32_t port, uint32_t nb_tx,
    uint32_t nb_rx)
 {
-	return vrig_up(rig, place(fn), port, nb_tx, nb_rx);
+	return fx_up(fx, place(fn), port, nb_tx, nb_rx);
 }
 
 /* ---- the asynchronous file ---- */
@@ -65,13 +65,13 @@ fatal_is_the_last_event(void **state)
 		uint64_t element;
 		uint32_t type, reserved;
 	} record = { 1, 1, 1 };
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct pollfd pollfd;
 	uint8_t more[64];
 	int fd;
 
-	assert_int_equal(up(rig, 0, 1, 1, 1), 0);
-	fd = rig->ctx->async_fd;
+	assert_int_equal(up(fx, 0, 1, 1, 1), 0);
+	fd = fx->ctx->async_fd;
 	fcntl(fd, F_SETFL, O_NONBLOCK);
 	pollfd = (struct pollfd){ .fd = fd, .events = POLLIN };
 	assert_int_equal(poll(&pollfd, 1, 0), 0);
@@ -88,7 +88,7 @@ fatal_is_the_last_event(void **state)
 	assert_int_equal(record.type, IBV_EVENT_DEVICE_FATAL);
 	assert_int_equal(record.reserved, 0);
 
-	/* No end of file, no error: silence. */
+	/* Neither end of file nor an error. */
 	assert_int_equal(read(fd, more, sizeof(more)), -1);
 	assert_int_equal(errno, EAGAIN);
 	pollfd.events = POLLIN | POLLPRI;
@@ -101,15 +101,15 @@ fatal_is_the_last_event(void **state)
 static void
 every_context_of_the_function_is_told(void **state)
 {
-	struct vrig *rig = *state, second = { 0 }, other = { 0 };
+	struct fixture *fx = *state, second = { 0 }, other = { 0 };
 	struct ibv_async_event event;
 	struct pollfd pollfd;
 
-	assert_int_equal(up(rig, 0, 1, 1, 0), 0);
-	assert_int_equal(vrig_open(&second, place(0), 1), 0);
+	assert_int_equal(up(fx, 0, 1, 1, 0), 0);
+	assert_int_equal(fx_open(&second, place(0), 1), 0);
 	assert_int_equal(up(&other, 1, 1, 1, 0), 0);
 	command("fatal fn=0");
-	assert_int_equal(ibv_get_async_event(rig->ctx, &event), 0);
+	assert_int_equal(ibv_get_async_event(fx->ctx, &event), 0);
 	assert_int_equal(event.event_type, IBV_EVENT_DEVICE_FATAL);
 	ibv_ack_async_event(&event);
 	assert_int_equal(ibv_get_async_event(second.ctx, &event), 0);
@@ -119,8 +119,8 @@ every_context_of_the_function_is_told(void **state)
 	pollfd = (struct pollfd){ .fd = other.ctx->async_fd, .events = POLLIN };
 	assert_int_equal(poll(&pollfd, 1, 0), 0);
 	check_sends(&other);
-	assert_int_equal(vrig_close(&second), 0);
-	assert_int_equal(vrig_close(&other), 0);
+	assert_int_equal(fx_close(&second), 0);
+	assert_int_equal(fx_close(&other), 0);
 }
 
 /* ---- completion channels ---- */
@@ -151,7 +151,7 @@ check_channel_is_dead(int fd)
 	assert_int_equal(event.events, EPOLLERR);
 	close(epoll);
 
-	/* Whether it may block or not. */
+	/* Also if it may block. */
 	fcntl(fd, F_SETFL, 0);
 	assert_int_equal(read(fd, &record, sizeof(record)), -1);
 	assert_int_equal(errno, EIO);
@@ -165,50 +165,50 @@ check_channel_is_dead(int fd)
 static void
 channels_end_with_an_error(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct pollfd pollfd;
 	struct ibv_cq *cq;
 	void *context;
 	int fd;
 
-	rig->has_channels = true;
-	assert_int_equal(up(rig, 0, 1, 1, 1), 0);
-	fd = rig->rx[0].channel->fd;
+	fx->has_channels = true;
+	assert_int_equal(up(fx, 0, 1, 1, 1), 0);
+	fd = fx->rx[0].channel->fd;
 	pollfd = (struct pollfd){ .fd = fd, .events = POLLIN };
 	assert_int_equal(poll(&pollfd, 1, 0), 0);
 	command("remove fn=0");
 	check_channel_is_dead(fd);
-	assert_int_equal(ibv_get_cq_event(rig->rx[0].channel, &cq, &context),
+	assert_int_equal(ibv_get_cq_event(fx->rx[0].channel, &cq, &context),
 			 -1);
 	command("return fn=0");
 	check_channel_is_dead(fd);
 }
 
-/* Linux ib_uverbs_release_ucq(): with the CQ go its events. */
+/* Linux ib_uverbs_release_ucq(): destroying the CQ removes its events. */
 static void
 unread_events_are_gone(void **state)
 {
-	struct vrig *rig = *state, from = { 0 };
+	struct fixture *fx = *state, from = { 0 };
 	struct pollfd pollfd;
 	uint64_t record;
 
-	rig->has_channels = true;
-	assert_int_equal(up(rig, 1, 1, 1, 1), 0);
+	fx->has_channels = true;
+	assert_int_equal(up(fx, 1, 1, 1, 1), 0);
 	assert_int_equal(up(&from, 0, 1, 1, 0), 0);
-	vrig_fill(rig, &rig->rx[0], 8);
-	vrig_ring_cq(rig, &rig->rx[0], true);
+	fx_fill(fx, &fx->rx[0], 8);
+	fx_ring_cq(fx, &fx->rx[0], true);
 	check_sends(&from);
-	pollfd = (struct pollfd){ .fd = rig->rx[0].channel->fd,
+	pollfd = (struct pollfd){ .fd = fx->rx[0].channel->fd,
 				  .events = POLLIN };
 	assert_int_equal(poll(&pollfd, 1, -1), 1);
 	assert_int_equal(pollfd.revents, POLLIN);
 
 	command("fatal fn=1");
-	check_channel_is_dead(rig->rx[0].channel->fd);
-	assert_int_equal(read(rig->rx[0].channel->fd, &record, 8), -1);
-	/* The library waits for the events that were told of, not more. */
-	assert_int_equal(vrig_close(rig), 0);
-	assert_int_equal(vrig_close(&from), 0);
+	check_channel_is_dead(fx->rx[0].channel->fd);
+	assert_int_equal(read(fx->rx[0].channel->fd, &record, 8), -1);
+	/* The library waits for the reported events only. */
+	assert_int_equal(fx_close(fx), 0);
+	assert_int_equal(fx_close(&from), 0);
 }
 
 static void *
@@ -255,12 +255,12 @@ static void
 who_waits_wakes_up(void **state)
 {
 	struct waiter readers[3] = { 0 }, poller = { 0 }, epoller = { 0 };
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	int fd, i;
 
-	rig->has_channels = true;
-	assert_int_equal(up(rig, 0, 1, 1, 1), 0);
-	fd = rig->rx[0].channel->fd;
+	fx->has_channels = true;
+	assert_int_equal(up(fx, 0, 1, 1, 1), 0);
+	fd = fx->rx[0].channel->fd;
 	for (i = 0; i < 3; i++)
 		waiter_start(&readers[i], fd, read_channel);
 	waiter_start(&poller, fd, poll_channel);
@@ -279,37 +279,37 @@ who_waits_wakes_up(void **state)
 	assert_int_equal(epoller.error, EPOLLERR);
 }
 
-/* Of live channels each read() gives one record, however much is asked for. */
+/* On a channel with a device each read() gives one record, for any size. */
 static void
 a_read_gives_one_record(void **state)
 {
-	struct vrig *rig = *state, from = { 0 };
+	struct fixture *fx = *state, from = { 0 };
 	uint64_t records[4];
 	int i, fd;
 
-	rig->has_channels = true;
-	assert_int_equal(up(rig, 1, 1, 1, 1), 0);
+	fx->has_channels = true;
+	assert_int_equal(up(fx, 1, 1, 1, 1), 0);
 	assert_int_equal(up(&from, 0, 1, 1, 0), 0);
-	vrig_fill(rig, &rig->rx[0], 8);
-	fd = rig->rx[0].channel->fd;
+	fx_fill(fx, &fx->rx[0], 8);
+	fd = fx->rx[0].channel->fd;
 	fcntl(fd, F_SETFL, O_NONBLOCK);
 	assert_int_equal(read(fd, records, 7), -1);
 	assert_int_equal(errno, EAGAIN);
 	for (i = 0; i < 2; i++) {
-		vrig_ring_cq(rig, &rig->rx[0], true);
+		fx_ring_cq(fx, &fx->rx[0], true);
 		check_sends(&from);
-		assert_non_null(vrig_cqe(&rig->rx[0]));
+		assert_non_null(fx_cqe(&fx->rx[0]));
 	}
 	assert_int_equal(read(fd, records, 7), -1);
 	assert_int_equal(errno, EINVAL);
 	for (i = 0; i < 2; i++) {
 		assert_int_equal(read(fd, records, sizeof(records)), 8);
-		assert_ptr_equal(records[0], rig->rx[0].cq);
+		assert_ptr_equal(records[0], fx->rx[0].cq);
 	}
 	assert_int_equal(read(fd, records, sizeof(records)), -1);
 	assert_int_equal(errno, EAGAIN);
-	ibv_ack_cq_events(rig->rx[0].cq, 2);
-	assert_int_equal(vrig_close(&from), 0);
+	ibv_ack_cq_events(fx->rx[0].cq, 2);
+	assert_int_equal(fx_close(&from), 0);
 }
 
 /* ---- commands, mappings, doorbells ---- */
@@ -318,96 +318,96 @@ static void
 commands_give_eio(void **state)
 {
 	struct ibv_device_attr_ex attr;
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct ibv_port_attr port;
 	struct ibv_qp_init_attr qp_attr;
 	struct ibv_wq_init_attr wq_attr = { .wq_type = IBV_WQT_RQ,
 					    .max_wr = 64, .max_sge = 1 };
 
-	assert_int_equal(up(rig, 0, 1, 1, 1), 0);
+	assert_int_equal(up(fx, 0, 1, 1, 1), 0);
 	command("fatal fn=0");
-	assert_int_equal(ibv_query_device_ex(rig->ctx, NULL, &attr), EIO);
-	assert_int_equal(ibv_query_port(rig->ctx, 1, &port), EIO);
-	assert_fails(ibv_alloc_pd(rig->ctx), EIO);
-	assert_fails(ibv_reg_mr(rig->pd, rig->buf, 4096,
+	assert_int_equal(ibv_query_device_ex(fx->ctx, NULL, &attr), EIO);
+	assert_int_equal(ibv_query_port(fx->ctx, 1, &port), EIO);
+	assert_fails(ibv_alloc_pd(fx->ctx), EIO);
+	assert_fails(ibv_reg_mr(fx->pd, fx->buf, 4096,
 				IBV_ACCESS_LOCAL_WRITE), EIO);
-	assert_fails(ibv_create_comp_channel(rig->ctx), EIO);
-	assert_fails(ibv_create_cq(rig->ctx, 64, NULL, NULL, 0), EIO);
-	qp_attr = vrig_qp_attr(rig->tx[0].cq);
-	assert_fails(ibv_create_qp(rig->parent, &qp_attr), EIO);
-	wq_attr.pd = rig->parent;
-	wq_attr.cq = rig->rx[0].cq;
-	assert_fails(ibv_create_wq(rig->ctx, &wq_attr), EIO);
+	assert_fails(ibv_create_comp_channel(fx->ctx), EIO);
+	assert_fails(ibv_create_cq(fx->ctx, 64, NULL, NULL, 0), EIO);
+	qp_attr = fx_qp_attr(fx->tx[0].cq);
+	assert_fails(ibv_create_qp(fx->parent, &qp_attr), EIO);
+	wq_attr.pd = fx->parent;
+	wq_attr.cq = fx->rx[0].cq;
+	assert_fails(ibv_create_wq(fx->ctx, &wq_attr), EIO);
 	assert_ptr_equal(mmap(NULL, 4096, PROT_WRITE, MAP_SHARED,
-			      rig->ctx->cmd_fd, 0), MAP_FAILED);
+			      fx->ctx->cmd_fd, 0), MAP_FAILED);
 	assert_int_equal(errno, EIO);
-	/* Also one that is wrong otherwise. */
+	/* Also for otherwise wrong arguments. */
 	assert_ptr_equal(mmap(NULL, 4096, PROT_WRITE, MAP_SHARED,
-			      rig->ctx->cmd_fd, 4096), MAP_FAILED);
+			      fx->ctx->cmd_fd, 4096), MAP_FAILED);
 	assert_int_equal(errno, EIO);
-	assert_int_equal(vrig_close(rig), 0);
+	assert_int_equal(fx_close(fx), 0);
 }
 
-/* The hardware side is gone, so nothing is in use by anything. */
+/* The device objects no longer exist, so there are no references. */
 static void
 destroying_works_in_any_order(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct mana_model_objects objects;
 	uint32_t pd_handle;
 
-	assert_int_equal(up(rig, 0, 1, 2, 2), 0);
-	objects = vrig_objects();
+	assert_int_equal(up(fx, 0, 1, 2, 2), 0);
+	objects = fx_objects();
 	command("remove fn=0");
-	/* Handles stay the program's. */
-	assert_int_equal(vrig_objects().qp, objects.qp);
-	assert_int_equal(vrig_objects().pd, 1);
-	assert_int_equal(ibv_destroy_cq(rig->tx[0].cq), 0);
-	rig->tx[0].cq = NULL;
-	assert_int_equal(ibv_dealloc_pd(rig->parent), 0);
-	rig->parent = NULL;
-	pd_handle = rig->pd->handle;
-	assert_int_equal(ibv_dealloc_pd(rig->pd), 0);
-	rig->pd = NULL;
-	assert_int_equal(vrig_objects().pd, 0);
-	assert_int_equal(destroy_pd(rig->ctx->cmd_fd, pd_handle), ENOENT);
-	assert_int_equal(vrig_close(rig), 0);
+	/* Handles stay until the program destroys them. */
+	assert_int_equal(fx_objects().qp, objects.qp);
+	assert_int_equal(fx_objects().pd, 1);
+	assert_int_equal(ibv_destroy_cq(fx->tx[0].cq), 0);
+	fx->tx[0].cq = NULL;
+	assert_int_equal(ibv_dealloc_pd(fx->parent), 0);
+	fx->parent = NULL;
+	pd_handle = fx->pd->handle;
+	assert_int_equal(ibv_dealloc_pd(fx->pd), 0);
+	fx->pd = NULL;
+	assert_int_equal(fx_objects().pd, 0);
+	assert_int_equal(destroy_pd(fx->ctx->cmd_fd, pd_handle), ENOENT);
+	assert_int_equal(fx_close(fx), 0);
 	assert_no_objects();
 }
 
 static void
 the_port_is_free_for_the_next(void **state)
 {
-	struct vrig *rig = *state, next = { 0 };
+	struct fixture *fx = *state, next = { 0 };
 
-	assert_int_equal(up(rig, 0, 1, 2, 2), 0);
+	assert_int_equal(up(fx, 0, 1, 2, 2), 0);
 	command("fatal fn=0");
 	command("return fn=0");
-	/* The old objects are there, and in nobody's way. */
+	/* The old objects do not disturb new ones. */
 	assert_int_equal(up(&next, 0, 1, 2, 2), 0);
 	check_sends(&next);
-	assert_int_equal(vrig_close(rig), 0);
+	assert_int_equal(fx_close(fx), 0);
 	check_sends(&next);
-	assert_int_equal(vrig_close(&next), 0);
+	assert_int_equal(fx_close(&next), 0);
 }
 
 static void
 doorbells_ring_no_more(void **state)
 {
 	const uint64_t before = MODEL_CALL(mana_model_violations)(NULL);
-	struct vrig *rig = *state, next = { 0 };
+	struct fixture *fx = *state, next = { 0 };
 	volatile uint64_t *page, *other;
 	uint32_t i;
 
-	assert_int_equal(up(rig, 0, 1, 1, 1), 0);
-	other = mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, rig->ctx->cmd_fd, 0);
+	assert_int_equal(up(fx, 0, 1, 1, 1), 0);
+	other = mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, fx->ctx->cmd_fd, 0);
 	assert_ptr_not_equal(other, MAP_FAILED);
 	command("fatal fn=0");
-	page = rig->doorbell;
-	vrig_send(rig, &rig->tx[0], 0, 60);
-	vrig_ring_cq(rig, &rig->tx[0], true);
+	page = fx->doorbell;
+	fx_send(fx, &fx->tx[0], 0, 60);
+	fx_ring_cq(fx, &fx->tx[0], true);
 	for (i = 0; i < 512; i++)
-		page[i] = i + 1; /* registers that there are not, too */
+		page[i] = i + 1; /* also at offsets without a register */
 	*(volatile uint8_t *)page = 0x11;
 	/* One page for all mappings of the file. */
 	assert_int_equal(page[511], 512);
@@ -416,37 +416,37 @@ doorbells_ring_no_more(void **state)
 	assert_int_equal(page[3], 99);
 	assert_int_equal(munmap((void *)(uintptr_t)other, 4096), 0);
 
-	/* Nor those of the next one, which has the same number. */
+	/* Nor those of the next device, which has the same number. */
 	command("return fn=0");
 	assert_int_equal(up(&next, 0, 1, 1, 1), 0);
-	assert_int_equal(next.tx[0].id, rig->tx[0].id);
-	vrig_send(rig, &rig->tx[0], 0, 60);
+	assert_int_equal(next.tx[0].id, fx->tx[0].id);
+	fx_send(fx, &fx->tx[0], 0, 60);
 	assert_int_equal(MODEL_CALL(mana_model_violations)(NULL), before);
 	check_sends(&next);
-	assert_int_equal(vrig_close(&next), 0);
+	assert_int_equal(fx_close(&next), 0);
 }
 
 static void
 memory_is_not_touched_any_more(void **state)
 {
-	struct vrig *rig = *state, from = { 0 };
-	uint8_t before[VRIG_BUF_BYTES];
+	struct fixture *fx = *state, from = { 0 };
+	uint8_t before[FX_BUF_BYTES];
 	uint32_t i;
 
-	assert_int_equal(up(rig, 1, 1, 1, 1), 0);
+	assert_int_equal(up(fx, 1, 1, 1, 1), 0);
 	assert_int_equal(up(&from, 0, 1, 1, 0), 0);
-	vrig_fill(rig, &rig->rx[0], 8);
-	memcpy(before, rig->buf, sizeof(before));
+	fx_fill(fx, &fx->rx[0], 8);
+	memcpy(before, fx->buf, sizeof(before));
 	command("fatal fn=1");
 	for (i = 0; i < 4; i++)
 		check_sends(&from);
-	assert_memory_equal(rig->buf, before, sizeof(before));
-	for (i = 0; i < VRIG_NB_CQE * HW_CQE_BYTES; i++)
-		assert_int_equal(rig->rx[0].cq_ring[i], 0);
-	assert_int_equal(vrig_close(&from), 0);
+	assert_memory_equal(fx->buf, before, sizeof(before));
+	for (i = 0; i < FX_NB_CQE * HW_CQE_BYTES; i++)
+		assert_int_equal(fx->rx[0].cq_ring[i], 0);
+	assert_int_equal(fx_close(&from), 0);
 }
 
-/* ---- what can be found of a function ---- */
+/* ---- what programs find of a function ---- */
 
 static void
 only_the_rdma_device_goes_with_fatal(void **state)
@@ -475,7 +475,7 @@ static void
 a_removed_function_is_not_to_be_found(void **state)
 {
 	struct function before, after, other, other_after;
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct stat st;
 	char path[64];
 
@@ -506,68 +506,68 @@ a_removed_function_is_not_to_be_found(void **state)
 	assert_string_equal(after.mac, before.mac);
 	assert_int_equal(after.dev_port, before.dev_port);
 	assert_string_equal(after.netdev, before.netdev);
-	assert_int_equal(up(rig, 0, 1, 1, 1), 0);
-	check_sends(rig);
+	assert_int_equal(up(fx, 0, 1, 1, 1), 0);
+	check_sends(fx);
 }
 
-/* A file that is open shows the number that it had. */
+/* An open file keeps its number. */
 static void
 an_open_file_stays_what_it_was(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct stat before, after;
 
-	assert_int_equal(vrig_open(rig, place(0), 1), 0);
-	assert_int_equal(fstat(rig->ctx->cmd_fd, &before), 0);
+	assert_int_equal(fx_open(fx, place(0), 1), 0);
+	assert_int_equal(fstat(fx->ctx->cmd_fd, &before), 0);
 	command("remove fn=0");
-	assert_int_equal(fstat(rig->ctx->cmd_fd, &after), 0);
+	assert_int_equal(fstat(fx->ctx->cmd_fd, &after), 0);
 	assert_true(S_ISCHR(after.st_mode));
 	assert_int_equal(after.st_rdev, before.st_rdev);
 	command("return fn=0");
-	assert_int_equal(fstat(rig->ctx->cmd_fd, &after), 0);
+	assert_int_equal(fstat(fx->ctx->cmd_fd, &after), 0);
 	assert_int_equal(after.st_rdev, before.st_rdev);
 }
 
 static void
 an_interface_comes_back_down(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 
 	assert_int_equal(MODEL_CALL(mana_model_netdev_set)("mana0p0", true), 0);
-	assert_int_equal(up(rig, 0, 1, 1, 0), EBUSY);
+	assert_int_equal(up(fx, 0, 1, 1, 0), EBUSY);
 	command("remove fn=0");
 	assert_int_equal(MODEL_CALL(mana_model_netdev_set)("mana0p0", true),
 			 -ENODEV);
-	vrig_close(rig);
+	fx_close(fx);
 	command("return fn=0");
-	assert_int_equal(up(rig, 0, 1, 1, 0), 0);
+	assert_int_equal(up(fx, 0, 1, 1, 0), 0);
 }
 
-/* ---- services ---- */
+/* ---- resets ---- */
 
 static void
 a_reset_ends_by_itself(void **state)
 {
 	struct function before, after;
 	struct ibv_async_event event;
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 
 	look_at(0, &before);
-	assert_int_equal(up(rig, 0, 1, 1, 1), 0);
+	assert_int_equal(up(fx, 0, 1, 1, 1), 0);
 	command("reset fn=0 outage=300ms");
 	look_at(0, &after);
-	assert_int_equal(ibv_get_async_event(rig->ctx, &event), 0);
+	assert_int_equal(ibv_get_async_event(fx->ctx, &event), 0);
 	assert_int_equal(event.event_type, IBV_EVENT_DEVICE_FATAL);
 	ibv_ack_async_event(&event);
 	wait_for_device(0, &after);
 	assert_string_not_equal(after.rdma, before.rdma);
 	assert_int_equal(after.ifindex, before.ifindex);
-	assert_int_equal(vrig_close(rig), 0);
-	assert_int_equal(up(rig, 0, 1, 1, 1), 0);
-	check_sends(rig);
+	assert_int_equal(fx_close(fx), 0);
+	assert_int_equal(up(fx, 0, 1, 1, 1), 0);
+	check_sends(fx);
 }
 
-/* core/dev.c: what is detached can be asked, and set down, and no more. */
+/* core/dev.c: a detached netdev only answers queries, and can be set down. */
 static void
 netdevs_are_detached_meanwhile(void **state)
 {
@@ -576,7 +576,7 @@ netdevs_are_detached_meanwhile(void **state)
 	int i, mtu, up_again;
 
 	(void)state;
-	/* Virtual time may go on at once when nobody does anything. */
+	/* Virtual time may advance at once on an idle machine. */
 	for (i = 0; i < 100; i++) {
 		command("netdev port=1 up");
 		command("reset fn=0 outage=1000s");
@@ -637,22 +637,22 @@ static void
 a_link_is_that_of_the_function(void **state)
 {
 	struct mana_model_port before, after;
-	struct vrig *rig = *state, from = { 0 };
+	struct fixture *fx = *state, from = { 0 };
 	struct function now;
 
-	assert_int_equal(up(rig, 1, 1, 1, 1), 0);
+	assert_int_equal(up(fx, 1, 1, 1, 1), 0);
 	assert_int_equal(up(&from, 0, 1, 1, 0), 0);
-	vrig_fill(rig, &rig->rx[0], 8);
+	fx_fill(fx, &fx->rx[0], 8);
 	command("link port=3 down"); /* the other port of the function */
 	look_at(1, &now);
 	assert_int_equal(netdev_carrier("mana1p0"), 0);
 	assert_int_equal(netdev_carrier("mana1p1"), 0);
 	assert_int_equal(netdev_carrier("mana0p0"), 1);
-	command("netdev port=3 up"); /* or its carrier is not told */
+	command("netdev port=3 up"); /* else its carrier is not reported */
 	assert_int_equal(sysfs_number("class/net/mana1p1/carrier"), 0);
 	assert_int_equal(MODEL_CALL(mana_model_port)(1, 0, &before), 0);
-	check_sends(&from); /* the sender cannot tell */
-	check_sends(rig);
+	check_sends(&from); /* the sender does not notice */
+	check_sends(fx);
 	command("link port=2 up");
 	assert_int_equal(netdev_carrier("mana1p1"), 1);
 	assert_int_equal(sysfs_number("class/net/mana1p1/carrier"), 1);
@@ -660,29 +660,29 @@ a_link_is_that_of_the_function(void **state)
 	assert_int_equal(MODEL_CALL(mana_model_port)(1, 0, &after), 0);
 	assert_int_equal(after.rx_packets, before.rx_packets);
 	assert_int_equal(after.tx_packets, before.tx_packets + 1);
-	assert_int_equal(rig->rx[0].cq_ring[HW_CQE_TRAILER_OFF], 0);
+	assert_int_equal(fx->rx[0].cq_ring[HW_CQE_TRAILER_OFF], 0);
 
 	check_sends(&from);
-	assert_non_null(vrig_cqe(&rig->rx[0]));
+	assert_non_null(fx_cqe(&fx->rx[0]));
 	refused("link port=2");
 	refused("link port=4 up");
-	assert_int_equal(vrig_close(&from), 0);
+	assert_int_equal(fx_close(&from), 0);
 }
 
 /* ---- a slow host ---- */
 
-/* So slow that a service ends during one call. */
+/* A call so slow that a reset ends during it. */
 static void
 a_call_may_take_its_time(void **state)
 {
 	struct function now;
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct ibv_pd *pd;
 
-	assert_int_equal(up(rig, 1, 1, 1, 0), 0);
+	assert_int_equal(up(fx, 1, 1, 1, 0), 0);
 	command("slow calls=alloc_pd for=60ms");
 	command("reset fn=0 outage=50ms");
-	pd = ibv_alloc_pd(rig->ctx);
+	pd = ibv_alloc_pd(fx->ctx);
 	look_at(0, &now);
 	assert_true(now.has_rdma);
 	assert_non_null(pd);

@@ -1,22 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Devices that go and come back, seen by programs that know of no model.
+"""Devices that are removed and return, seen by ordinary programs.
 
-usage: test_lifecycle.py FOLDER [unittest arguments]
-FOLDER has mana-model.
+usage: test_lifecycle.py [unittest arguments]      (see model_test.py)
 """
 
-import json
 import os
 import subprocess
 import sys
-import unittest
 
-from model_test import MODEL, Case as ModelCase
+from model_test import MODEL, PATIENCE_S, Case, main, wait_until
 
 NAME = "life"
 
-# Prints the uevents that it hears, without their numbers, until the last.
+# Prints the uevents that it receives, without their numbers, up to the last.
 LISTEN = """
 import socket, sys
 s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 15)
@@ -43,24 +40,15 @@ for line in sys.stdin:
 PCI = "/devices/pci7870:00/7870:00:00.0"
 
 
-class Case(ModelCase):
-    def setUp(self):
-        super().setUp()
-        self.report_path = self.path("report.json")
-        self.process = None
+class Programs(Case):
+    process = None
 
-    def tearDown(self):
-        if self.process is not None:
-            self.process.kill()
-            self.process.communicate()
-        super().tearDown()
-
-    def start(self, *program):
-        self.process = subprocess.Popen(
-            [MODEL, "--name", NAME, "--ports", "1", "--functions", "2",
-             "--report", self.report_path, "--", *program],
-            env=self.env, text=True, stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    def start(self, *argv, **more):
+        """The machine's program."""
+        self.process = super().start(
+            MODEL, "--name", NAME, "--ports", "1", "--functions", "2",
+            "--report", self.report_path, "--", *argv,
+            stdin=subprocess.PIPE, stderr=subprocess.PIPE, **more)
         return self.process
 
     def line(self):
@@ -76,27 +64,18 @@ class Case(ModelCase):
     def end(self):
         """The report of a program that ends by itself."""
         self.process.stdin.close()
-        self.process.wait(timeout=60)
-        for stream in (self.process.stdout, self.process.stderr):
-            stream.close()
-        self.assertEqual(self.process.returncode, 0)
-        self.process = None
-        with open(self.report_path, encoding="utf-8") as file:
-            return json.load(file)
+        self.assertEqual(self.process.wait(timeout=PATIENCE_S), 0)
+        return self.report()
 
 
-class FromOutside(Case):
+class FromOutside(Programs):
     def test_ibv_asyncwatch_tells_of_it(self):
         self.start("stdbuf", "-oL", "ibv_asyncwatch", "-d", "manae_0")
         self.assertRegex(self.line(), "manae_0")
         self.command("fatal", "fn=0")
         self.assertIn("IBV_EVENT_DEVICE_FATAL (8)", self.line())
         self.process.terminate()
-        self.process.wait(timeout=60)
-        for stream in (self.process.stdin, self.process.stdout,
-                       self.process.stderr):
-            stream.close()
-        self.process = None
+        self.process.wait(timeout=PATIENCE_S)
 
     def devices(self):
         self.process.stdin.write("\n")
@@ -129,12 +108,10 @@ class FromOutside(Case):
 
     def test_refusals_say_what_to_do(self):
         self.start("cat")
-        while not os.path.exists(os.path.join(
-                self.folders, f"mana-model-{os.getuid()}-{NAME}", "sys", "class",
-                "infiniband", "manae_1")):
-            self.assertIsNone(self.process.poll())
+        wait_until(lambda: os.path.exists(os.path.join(
+            self.machine_folder(NAME), "sys/class/infiniband/manae_1")), "no manae_1")
         for words, reason in (
-                (("return", "fn=0"), "is there"),
+                (("return", "fn=0"), "is present"),
                 (("remove", "fn=2"), "fn=2"),
                 (("link", "port=1"), "up or down"),
                 (("reset", "fn=0", "outage=3"), "time"),
@@ -169,4 +146,4 @@ class FromOutside(Case):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
+    main()

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Devices that go while somebody is at work on them: threads, other processes,
- * and who is killed over it. Run as test_lifecycle.c.
+ * Removal of devices in use by threads and other processes, and processes
+ * killed meanwhile. Run like test_lifecycle.c.
  */
 
 #include <fcntl.h>
@@ -14,16 +14,16 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "lifecycle_rig.h"
+#include "lifecycle_fixture.h"
 
-/* What a child reports when an assertion of its own fails. */
+/* A child's assertion, which it reports by its exit status. */
 #define CHILD_CHECK(condition) \
 	do {                           \
 		if (!(condition))      \
 			_exit(__LINE__ % 200 + 1); \
 	} while (0)
 
-/* As a command may be refused when another was quicker. */
+/* Run a command that may be refused if another one was faster. */
 static void
 try_command(const char *line)
 {
@@ -36,7 +36,7 @@ static int
 teardown(void **state)
 {
 	struct function function;
-	int rc = vrig_teardown(state);
+	int rc = fx_teardown(state);
 
 	try_command("return fn=0");
 	try_command("return fn=1");
@@ -46,19 +46,19 @@ teardown(void **state)
 }
 
 static void
-bring_up(struct vrig *rig, unsigned int fn, uint32_t nb_tx, uint32_t nb_rx)
+bring_up(struct fixture *fx, unsigned int fn, uint32_t nb_tx, uint32_t nb_rx)
 {
 	struct function function;
 
 	look_at(fn, &function);
-	assert_int_equal(vrig_up(rig, device_of(&function), 1, nb_tx, nb_rx), 0);
+	assert_int_equal(fx_up(fx, device_of(&function), 1, nb_tx, nb_rx), 0);
 }
 
 /* ---- threads ---- */
 
 static volatile bool is_over;
 
-/* Comes up as far as it gets, rings and goes down, over and over. */
+/* Bring a port up as far as possible, ring, and close it, repeatedly. */
 static void *
 use_ports(void *arg)
 {
@@ -66,15 +66,15 @@ use_ports(void *arg)
 	uint32_t k;
 
 	while (!is_over) {
-		struct vrig rig = { .has_channels = true };
+		struct fixture fx = { .has_channels = true };
 
-		if (vrig_up(&rig, device, 1, 2, 2) == 0) {
-			vrig_fill(&rig, &rig.rx[0], 8);
+		if (fx_up(&fx, device, 1, 2, 2) == 0) {
+			fx_fill(&fx, &fx.rx[0], 8);
 			for (k = 0; k < 20; k++)
-				vrig_send(&rig, &rig.tx[0], 0, 60);
-			vrig_ring_cq(&rig, &rig.tx[0], false);
+				fx_send(&fx, &fx.tx[0], 0, 60);
+			fx_ring_cq(&fx, &fx.tx[0], false);
 		}
-		vrig_close(&rig);
+		fx_close(&fx);
 	}
 	return NULL;
 }
@@ -84,7 +84,7 @@ threads_bear_it_at_any_moment(void **state)
 {
 	const uint64_t before = MODEL_CALL(mana_model_violations)(NULL);
 	pthread_t threads[3];
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	uintptr_t i;
 
 	is_over = false;
@@ -106,20 +106,20 @@ threads_bear_it_at_any_moment(void **state)
 		pthread_join(threads[i], NULL);
 	assert_int_equal(MODEL_CALL(mana_model_violations)(NULL), before);
 	assert_no_objects();
-	bring_up(rig, 0, 2, 2);
-	check_sends(rig);
+	bring_up(fx, 0, 2, 2);
+	check_sends(fx);
 }
 
-/* One ioctl that takes long, while the device goes. */
+/* A slow ioctl, while the device is removed. */
 static void *
 register_slowly(void *arg)
 {
-	struct vrig *rig = arg;
+	struct fixture *fx = arg;
 	uint32_t i;
 
 	for (i = 0; i < 200 && !is_over; i++) {
-		struct ibv_mr *mr = ibv_reg_mr(rig->pd, rig->buf,
-					       VRIG_BUF_BYTES,
+		struct ibv_mr *mr = ibv_reg_mr(fx->pd, fx->buf,
+					       FX_BUF_BYTES,
 					       IBV_ACCESS_LOCAL_WRITE);
 
 		if (mr == NULL)
@@ -132,23 +132,23 @@ register_slowly(void *arg)
 static void
 a_call_on_its_way_gets_eio(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	pthread_t thread;
 	void *error;
 	int i;
 
 	for (i = 0; i < 20; i++) {
-		bring_up(rig, 0, 1, 0);
+		bring_up(fx, 0, 1, 0);
 		is_over = false;
 		assert_int_equal(pthread_create(&thread, NULL, register_slowly,
-						rig), 0);
+						fx), 0);
 		usleep(200);
 		command("fatal fn=0");
 		pthread_join(thread, &error);
-		/* Or it was through before. */
+		/* Or it ended before. */
 		if (error != NULL)
 			assert_int_equal((intptr_t)error, EIO);
-		assert_int_equal(vrig_close(rig), 0);
+		assert_int_equal(fx_close(fx), 0);
 		command("return fn=0");
 	}
 }
@@ -202,7 +202,7 @@ receive_fd(int socket)
 	return fd;
 }
 
-/* A secondary process of a driver: maps the page by a passed descriptor. */
+/* A secondary process of a driver: it maps the page by a passed descriptor. */
 static void
 second_process(int socket)
 {
@@ -213,7 +213,7 @@ second_process(int socket)
 	page = mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, fd, 0);
 	CHILD_CHECK(page != MAP_FAILED);
 	CHILD_CHECK(write(socket, "m", 1) == 1);
-	CHILD_CHECK(read(socket, &byte, 1) == 1); /* it is gone */
+	CHILD_CHECK(read(socket, &byte, 1) == 1); /* the device is removed */
 	page[0] = 0x123456789;
 	page[100] = 7;
 	CHILD_CHECK(page[0] == 0x123456789);
@@ -232,7 +232,7 @@ another_process_may_have_the_page(void **state)
 {
 	const uint64_t before = MODEL_CALL(mana_model_violations)(NULL);
 	volatile uint64_t *page;
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	int sockets[2];
 	char byte;
 	pid_t pid;
@@ -244,9 +244,9 @@ another_process_may_have_the_page(void **state)
 		second_process(sockets[1]);
 	}
 	close(sockets[1]);
-	bring_up(rig, 0, 1, 1);
-	page = rig->doorbell;
-	send_fd(sockets[0], rig->ctx->cmd_fd);
+	bring_up(fx, 0, 1, 1);
+	page = fx->doorbell;
+	send_fd(sockets[0], fx->ctx->cmd_fd);
 	assert_int_equal(read(sockets[0], &byte, 1), 1);
 	command("remove fn=0");
 	assert_int_equal(write(sockets[0], "g", 1), 1);
@@ -259,19 +259,19 @@ another_process_may_have_the_page(void **state)
 	assert_int_equal(MODEL_CALL(mana_model_violations)(NULL), before);
 }
 
-/* Its page is inherited; it uses it before and after. */
+/* A child uses the inherited page before and after the removal. */
 static void
 a_forked_child_may_ring_on(void **state)
 {
 	const uint64_t before = MODEL_CALL(mana_model_violations)(NULL);
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	volatile uint64_t *page;
 	int to_child[2];
 	pid_t pid;
 	char byte;
 
-	bring_up(rig, 0, 1, 1);
-	page = rig->doorbell;
+	bring_up(fx, 0, 1, 1);
+	page = fx->doorbell;
 	assert_int_equal(pipe(to_child), 0);
 	pid = fork();
 	if (pid == 0) {
@@ -289,13 +289,13 @@ a_forked_child_may_ring_on(void **state)
 	assert_int_equal(MODEL_CALL(mana_model_violations)(NULL), before);
 }
 
-/* ---- killed over it ---- */
+/* ---- killed processes ---- */
 
 static void
 who_is_killed_over_it_leaves_no_ruins(void **state)
 {
 	struct function function;
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	unsigned int i;
 	pid_t pid;
 
@@ -303,30 +303,30 @@ who_is_killed_over_it_leaves_no_ruins(void **state)
 	for (i = 0; i < 100; i++) {
 		pid = fork();
 		if (pid == 0) {
-			struct vrig own = { 0 };
+			struct fixture own = { 0 };
 
 			for (;;) {
 				try_command("remove fn=0");
 				try_command("return fn=0");
-				if (vrig_up(&own, 0, 1, 1, 1) == 0)
-					vrig_fill(&own, &own.rx[0], 8);
+				if (fx_up(&own, 0, 1, 1, 1) == 0)
+					fx_fill(&own, &own.rx[0], 8);
 				try_command("fatal fn=0");
-				vrig_close(&own);
+				fx_close(&own);
 			}
 		}
 		usleep((unsigned int)rand() % 5000);
 		kill(pid, SIGKILL);
 		wait_for(pid, SIGKILL);
-		vrig_objects(); /* somebody looks after the dead */
-		look_at(0, &function); /* all ways to find it agree */
+		fx_objects(); /* reclaims objects of dead processes */
+		look_at(0, &function); /* sysfs and libibverbs agree */
 		try_command("return fn=0");
 		look_at(0, &function);
 		assert_true(function.has_pci && function.has_rdma &&
 			    function.has_net);
 	}
-	bring_up(rig, 0, 2, 2);
-	check_sends(rig);
-	assert_int_equal(vrig_close(rig), 0);
+	bring_up(fx, 0, 2, 2);
+	check_sends(fx);
+	assert_int_equal(fx_close(fx), 0);
 	assert_no_objects();
 }
 
@@ -359,20 +359,20 @@ a_hundred_removals_leak_nothing(void **state)
 	const char *machine = getenv("MANA_MODEL_DIR");
 	struct mana_model_objects before, after;
 	unsigned int nb_machine, nb_fds, i;
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 
 	MODEL_CALL(mana_model_leaks)(&before);
 	nb_machine = files_below(machine);
 	nb_fds = files_below("/proc/self/fd");
 	for (i = 0; i < 100; i++) {
-		rig->has_channels = true;
-		bring_up(rig, 0, 2, 4);
-		vrig_fill(rig, &rig->rx[0], 8);
+		fx->has_channels = true;
+		bring_up(fx, 0, 2, 4);
+		fx_fill(fx, &fx->rx[0], 8);
 		command(i % 2 == 0 ? "remove fn=0" : "fatal fn=0");
 		if (i % 3 == 0)
-			assert_int_equal(vrig_close(rig), 0);
+			assert_int_equal(fx_close(fx), 0);
 		command("return fn=0");
-		assert_int_equal(vrig_close(rig), 0);
+		assert_int_equal(fx_close(fx), 0);
 	}
 	assert_no_objects();
 	MODEL_CALL(mana_model_leaks)(&after);
@@ -384,7 +384,7 @@ a_hundred_removals_leak_nothing(void **state)
 int
 main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, vrig_setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fx_setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(threads_bear_it_at_any_moment),
 		TEST(a_call_on_its_way_gets_eio),

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * rtnetlink beyond the single request: dumps, notifications, what hangs on a
- * netdev, what an error says. Run under mana-model with two functions of two
- * ports.
+ * rtnetlink dumps, notifications, addresses and routes of a netdev, error
+ * messages. Run under mana-model with two functions of two ports.
  */
 
 #include <net/if.h>
 #include <sys/wait.h>
 
-#include "nl_rig.h"
+#include "nl_request.h"
 
 #define FIRST_IFINDEX 10001
 #define NB_NETDEVS 4
 
-/* What a dump has told. */
+/* Contents of a dump. */
 struct dump {
 	uint32_t nb_real, nb_ours;
-	bool is_sorted; /* ours last, in their order, with the right names */
+	bool is_sorted; /* modelled netdevs last, in order, with the correct names */
 	int error;
 };
 
@@ -88,12 +87,12 @@ dump_has_the_real_links_and_then_ours(void **state)
 	assert_true(dump.is_sorted);
 	assert_int_equal(dump.error, 0);
 
-	/* Ours have no master. */
+	/* Modelled netdevs have no master. */
 	request = new_request(RTM_GETLINK, 0);
 	add_attr(&request, IFLA_MASTER, &(uint32_t){ 1 }, 4);
 	assert_int_equal(run_dump(sock, &request).nb_ours, 0);
 
-	/* The real kernel checks what it is asked, once it is told to. */
+	/* With this option the real kernel checks requests strictly. */
 	assert_int_equal(setsockopt(sock, SOL_NETLINK, NETLINK_GET_STRICT_CHK,
 				    &one, sizeof(one)), 0);
 	request = new_request(RTM_GETLINK, 0);
@@ -106,7 +105,7 @@ dump_has_the_real_links_and_then_ours(void **state)
 	close(sock);
 }
 
-/* A listener that would not wait. */
+/* A non-blocking listener. */
 static int
 open_listener(void)
 {
@@ -120,7 +119,7 @@ open_listener(void)
 	return sock;
 }
 
-/* The next notification of ours; its length, 0 when there is none. */
+/* The next notification about a modelled netdev; its length, or 0. */
 static ssize_t
 next_event(int sock)
 {
@@ -170,7 +169,7 @@ changes_are_told(void **state)
 	assert_string_equal(find_attr(IFLA_IFNAME, len), "mana0p1");
 	assert_int_equal(*(const uint8_t *)find_attr(IFLA_OPERSTATE, len), 6);
 	assert_int_equal(next_event(sock), 0);
-	/* What changes nothing is not told. */
+	/* Without a change there is no notification. */
 	assert_int_equal(command("netdev port=2 up"), 0);
 	assert_int_equal(next_event(sock), 0);
 
@@ -187,6 +186,75 @@ changes_are_told(void **state)
 	assert_int_equal(command("mtu port=2 mtu=1500"), 0);
 	assert_true(next_event(sock) > 0);
 	assert_int_equal(next_event(sock), 0);
+	close(sock);
+}
+
+/*
+ * The next message must be about this netdev, with this carrier and IFLA_EVENT.
+ */
+static void
+check_link_event(int sock, uint32_t ifindex, bool carrier, uint32_t event)
+{
+	struct ifinfomsg *info = NLMSG_DATA((struct nlmsghdr *)answer);
+	ssize_t len = next_event(sock);
+	const uint32_t *told;
+
+	assert_true(len > 0);
+	assert_int_equal(info->ifi_index, ifindex);
+	assert_int_equal(*(const uint8_t *)find_attr(IFLA_CARRIER, len), carrier);
+	told = seek_attr(IFLA_EVENT, len);
+	assert_int_equal(told == NULL ? IFLA_EVENT_NONE : *told, event);
+}
+
+static bool
+carrier_of(uint32_t ifindex)
+{
+	struct request request = new_request(RTM_GETLINK, ifindex);
+	int sock = open_socket();
+	ssize_t len = ask(sock, &request);
+
+	close(sock);
+	return *(const uint8_t *)find_attr(IFLA_CARRIER, len);
+}
+
+/*
+ * For an interface that is down Linux announces each link up, but no link down.
+ */
+static void
+link_events_are_announced_as_by_linux(void **state)
+{
+	int sock = open_listener();
+
+	(void)state;
+	assert_int_equal(command("link port=2 down"), 0);
+	assert_int_equal(next_event(sock), 0);
+	assert_false(carrier_of(FIRST_IFINDEX));
+	assert_false(carrier_of(FIRST_IFINDEX + 1));
+	for (unsigned int i = 0; i < 2; i++) { /* it may be up already */
+		assert_int_equal(command("link port=2 up"), 0);
+		for (unsigned int p = 0; p < 2; p++) {
+			check_link_event(sock, FIRST_IFINDEX + p, true,
+					 IFLA_EVENT_NOTIFY_PEERS);
+			check_link_event(sock, FIRST_IFINDEX + p, true,
+					 IFLA_EVENT_IGMP_RESEND);
+		}
+		assert_int_equal(next_event(sock), 0);
+	}
+
+	assert_int_equal(command("netdev port=2 up"), 0);
+	assert_true(next_event(sock) > 0);
+	assert_int_equal(command("link port=2 down"), 0);
+	check_link_event(sock, FIRST_IFINDEX + 1, false, IFLA_EVENT_NONE);
+	assert_int_equal(next_event(sock), 0);
+	assert_int_equal(command("link port=1 up"), 0);
+	check_link_event(sock, FIRST_IFINDEX, true, IFLA_EVENT_NOTIFY_PEERS);
+	check_link_event(sock, FIRST_IFINDEX, true, IFLA_EVENT_IGMP_RESEND);
+	check_link_event(sock, FIRST_IFINDEX + 1, true, IFLA_EVENT_NOTIFY_PEERS);
+	check_link_event(sock, FIRST_IFINDEX + 1, true, IFLA_EVENT_IGMP_RESEND);
+	check_link_event(sock, FIRST_IFINDEX + 1, true, IFLA_EVENT_NONE);
+	assert_int_equal(next_event(sock), 0);
+	assert_int_equal(command("netdev port=2 down"), 0);
+	assert_true(next_event(sock) > 0);
 	close(sock);
 }
 
@@ -214,7 +282,7 @@ changes_of_other_processes_are_told(void **state)
 	close(pfd.fd);
 }
 
-/* An error repeats the request, and says more to who wants it. */
+/* An error repeats the request, and has a message on request. */
 static void
 errors_say_what_is_wrong(void **state)
 {
@@ -301,7 +369,7 @@ nothing_hangs_on_a_modelled_netdev(void **state)
 	assert_int_equal(hdr->nlmsg_type, NLMSG_ERROR);
 	assert_int_equal(((struct nlmsgerr *)NLMSG_DATA(hdr))->error,
 			 -EOPNOTSUPP);
-	/* The real kernel's are its own. */
+	/* Requests about real netdevs go to the real kernel. */
 	request.hdr.nlmsg_type = RTM_GETADDR;
 	request.hdr.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
 	request.addr.ifa_index = 1;
@@ -316,6 +384,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(dump_has_the_real_links_and_then_ours),
 		cmocka_unit_test(changes_are_told),
+		cmocka_unit_test(link_events_are_announced_as_by_linux),
 		cmocka_unit_test(changes_of_other_processes_are_told),
 		cmocka_unit_test(errors_say_what_is_wrong),
 		cmocka_unit_test(what_linux_refuses_is_refused),

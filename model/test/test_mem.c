@@ -13,7 +13,7 @@
 
 #include "fault.h"
 #include "mem.h"
-#include "rig.h"
+#include "fixture.h"
 
 #define PAGE 4096u
 
@@ -41,7 +41,7 @@ test_copy_sizes(void **state)
 	}
 }
 
-/* A fault at every size and place is an error, in both directions. */
+/* A fault at any size and offset is an error, in both directions. */
 static void
 test_copy_faults(void **state)
 {
@@ -52,7 +52,7 @@ test_copy_faults(void **state)
 
 	(void)state;
 	assert_ptr_not_equal(two, MAP_FAILED);
-	rig_catch_faults();
+	fx_catch_faults();
 	munmap(two + PAGE, PAGE);
 	for (n = 1; n < 1500; n += n < 80 ? 1 : 97) {
 		for (in = 0; in < n; in += 1 + n / 9) {
@@ -83,21 +83,21 @@ test_copy_faults(void **state)
 }
 
 static void
-send_one(struct rig *rig)
+send_one(struct fixture *fx)
 {
-	struct rig_wqe wqe = rig_tx_wqe(&rig->port[0], 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(&fx->port[0], 0, 60);
 
-	assert_int_equal(rig_send(rig, &rig->port[0], &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(fx, &fx->port[0], &wqe), HW_CQE_TX_OKAY);
 }
 
 /*
- * The child has a copy of everything of ours at the same addresses: make the
- * queues of port 1 its own, and see that what arrives is seen there alone.
+ * The child has a copy of this process's memory at the same addresses: assign
+ * the queues of port 1 to it, and check that received data appears only there.
  */
 static void
-packet_to_process(struct rig *rig, uint32_t slot)
+packet_to_process(struct fixture *fx, uint32_t slot)
 {
-	struct rig_port *b = &rig->port[1];
+	struct fx_port *b = &fx->port[1];
 	struct card_function *f = card_function(0);
 	struct wq *rq = card_rq(f, b->rq.id);
 	uint8_t got[64];
@@ -105,20 +105,20 @@ packet_to_process(struct rig *rig, uint32_t slot)
 	f->mem.regions[b->key % MEM_NB_REGIONS].process = slot;
 	rq->ring.process = slot;
 	card_cq(f, b->rcq.id)->ring.process = slot;
-	rig->port[0].buf[0] = 0x5a;
-	send_one(rig);
-	assert_null(rig_cqe(&b->rcq));
+	fx->port[0].buf[0] = 0x5a;
+	send_one(fx);
+	assert_null(fx_cqe(&b->rcq));
 	assert_int_equal(mem_read(slot, (uintptr_t)b->rcq.mem, got, 64), 0);
 	assert_int_equal(hw_le32(got + 60), 1u << 29 | b->rq.id);
-	assert_int_equal(mem_read(slot, (uintptr_t)rig_rx_buf(b, 0), got, 64), 0);
+	assert_int_equal(mem_read(slot, (uintptr_t)fx_rx_buf(b, 0), got, 64), 0);
 	assert_int_equal(got[0], 0x5a);
 }
 
-/* The same calls reach a child's memory, and fail once it is gone. */
+/* The same calls access a child's memory, and fail after its end. */
 static void
 test_other_process(void **state)
 {
-	struct rig *rig = *state;
+	struct fixture *fx = *state;
 	static uint8_t shared[64];
 	uint8_t buf[64] = "parent";
 	uint32_t slot;
@@ -126,7 +126,7 @@ test_other_process(void **state)
 	char c;
 	pid_t pid;
 
-	rig_fill_rq(rig, &rig->port[1], 2);
+	fx_fill_rq(fx, &fx->port[1], 2);
 	assert_int_equal(pipe(go), 0);
 	assert_int_equal(pipe(done), 0);
 	pid = fork();
@@ -151,20 +151,20 @@ test_other_process(void **state)
 	strcpy((char *)buf, "parent");
 	assert_int_equal(mem_write_last_word(slot, (uintptr_t)shared, buf, 8), 0);
 	assert_int_equal(mem_read(slot, 16, buf, 6), -EFAULT);
-	/* A packet whose buffer, ring and CQ are the child's. */
-	packet_to_process(rig, slot);
-	assert_memory_equal(rig_rx_buf(&rig->port[1], 0), "\0\0\0\0", 4);
+	/* A packet to buffer, ring and CQ of the child. */
+	packet_to_process(fx, slot);
+	assert_memory_equal(fx_rx_buf(&fx->port[1], 0), "\0\0\0\0", 4);
 	assert_int_equal(write(go[1], &c, 1), 1);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	assert_false(segment_process_alive(slot));
 	assert_int_equal(mem_read(slot, (uintptr_t)shared, buf, 6), -EFAULT);
-	/* Its queues are still there, and nobody did wrong. */
-	send_one(rig);
+	/* Its queues still exist, and there is no violation. */
+	send_one(fx);
 	assert_no_violation();
 	segment_process_release(slot);
 	assert_int_equal(mem_read(slot, (uintptr_t)shared, buf, 6), -EFAULT);
-	/* Registered already: as after exec. */
+	/* Registered already: like after exec. */
 	assert_int_equal(segment_register_self(), 1);
 	assert_int_equal(model_self, 1);
 	close(go[0]);
@@ -209,7 +209,7 @@ test_regions(void **state)
 	assert_int_equal(mem_region_check(&table, key[1] + MEM_NB_REGIONS, 3,
 					  0x1000, 1, 0, &process),
 			 MEM_KEY_UNKNOWN);
-	/* The lowest free slot, under a key that was never used. */
+	/* The lowest free index, with a new key. */
 	mem_region_destroy(&table, key[0]);
 	region.access = 0;
 	assert_int_equal(mem_region_create(&table, &region, &process), 0);
@@ -260,7 +260,7 @@ test_fault_plan(void **state)
 	assert_int_equal(fault_check(FAULT_create_qp), 0);
 }
 
-/* Who holds the lock is killed: the next one goes on. */
+/* The lock's holder is killed: the next one continues. */
 static void
 test_robust_lock(void **state)
 {
@@ -281,7 +281,7 @@ test_robust_lock(void **state)
 	segment_unlock_masked();
 }
 
-/* Signals wait until the lock is given back. */
+/* Signals are deferred until the lock is released. */
 static volatile sig_atomic_t got_signal;
 
 static void
@@ -306,72 +306,72 @@ test_lock_blocks_signals(void **state)
 static void
 test_fatal(void **state)
 {
-	static struct rig rig;
+	static struct fixture fx;
 	int status;
 	pid_t pid;
 
 	(void)state;
-	rig_defaults(&rig);
-	rig.config.fatal_violations = true;
-	rig_start(&rig);
+	fx_defaults(&fx);
+	fx.config.fatal_violations = true;
+	fx_start(&fx);
 	pid = fork();
 	if (pid == 0) {
 		signal(SIGABRT, SIG_DFL);
 		segment_register_self();
-		rig_doorbell(&rig.port[0], 0xff8, 0, 8);
+		fx_doorbell(&fx.port[0], 0xff8, 0, 8);
 		_exit(0);
 	}
 	waitpid(pid, &status, 0);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
-	assert_true(segment_ledger()->is_fatal);
-	/* The launcher lives on. */
-	rig_doorbell(&rig.port[0], 0xff8, 0, 8);
+	assert_true(segment_violation_log()->is_fatal);
+	/* The launcher survives. */
+	fx_doorbell(&fx.port[0], 0xff8, 0, 8);
 	assert_violation(doorbell_bad_offset, 2);
-	rig_stop(&rig);
+	fx_stop(&fx);
 }
 
 static void
 test_attach(void **state)
 {
-	struct rig *rig = *state;
-	struct ledger *before = segment_ledger();
+	struct fixture *fx = *state;
+	struct violation_log *before = segment_violation_log();
 	int status;
 	pid_t pid;
 
-	assert_int_equal(segment_attach(rig->dir), -EBUSY);
+	assert_int_equal(segment_attach(fx->dir), -EBUSY);
 	pid = fork();
 	if (pid == 0) {
 		segment_detach();
 		if (segment_attach("/nowhere") != -ENOENT)
 			_exit(1);
-		if (segment_attach(rig->dir) != 0 || model_self != 2)
+		if (segment_attach(fx->dir) != 0 || model_self != 2)
 			_exit(2);
-		if (strcmp(segment_run_dir(), rig->dir) != 0)
+		if (strcmp(segment_run_dir(), fx->dir) != 0)
 			_exit(3);
-		ledger_doorbell(segment_ledger(), LEDGER_DOORBELL_RQ);
+		doorbell_count(segment_violation_log(), DOORBELL_COUNT_RQ);
 		segment_detach();
-		_exit(segment_attach(rig->dir) == 1 ? 0 : 4);
+		_exit(segment_attach(fx->dir) == 1 ? 0 : 4);
 	}
 	waitpid(pid, &status, 0);
 	assert_int_equal(status, 0);
-	assert_int_equal(before->doorbells[LEDGER_DOORBELL_RQ], 1);
+	assert_int_equal(before->doorbells[DOORBELL_COUNT_RQ], 1);
 }
 
 int
 main(void)
 {
-#define BENCH(test) \
-	cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
+#define FX_TEST(test) \
+	cmocka_unit_test_setup_teardown(test, fx_setup, fx_teardown)
 	const struct CMUnitTest tests[] = {
-		BENCH(test_copy_sizes),
-		BENCH(test_copy_faults),
-		BENCH(test_other_process),
+		FX_TEST(test_copy_sizes),
+		FX_TEST(test_copy_faults),
+		FX_TEST(test_other_process),
 		cmocka_unit_test(test_regions),
-		BENCH(test_fault_plan),
-		BENCH(test_robust_lock),
-		BENCH(test_lock_blocks_signals),
+		FX_TEST(test_fault_plan),
+		FX_TEST(test_robust_lock),
+		FX_TEST(test_lock_blocks_signals),
 		cmocka_unit_test(test_fatal),
-		BENCH(test_attach),
+		FX_TEST(test_attach),
 	};
 
 	return cmocka_run_group_tests_name("mem", tests, NULL, NULL);

@@ -2,8 +2,8 @@
 
 /*
  * netdevs of the modelled ports: sysfs, rtnetlink, ethtool and socket ioctls,
- * and that everything else still is the real kernel's. Run under mana-model
- * with two functions of two ports and --max-mtu 9000.
+ * and that all other requests go to the real kernel. Run under mana-model with
+ * two functions of two ports and --max-mtu 9000.
  */
 
 #include <linux/ethtool.h>
@@ -15,8 +15,8 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "nl_rig.h"
-#include "verbs_rig.h"
+#include "nl_request.h"
+#include "verbs_fixture.h"
 
 #define NAME "mana1p1" /* the fourth port of the machine */
 #define IFINDEX 10004
@@ -109,7 +109,7 @@ other_links_are_the_real_kernels(void **state)
 	request = new_request(RTM_GETLINK, 10005);
 	assert_int_equal(ask_ack(sock, &request), ENODEV);
 
-	/* Both kinds in one datagram: answered in the order of asking. */
+	/* Both kinds in one datagram: answered in order. */
 	request = new_request(RTM_GETLINK, 1);
 	ours = new_request(RTM_GETLINK, IFINDEX);
 	iov[0] = (struct iovec){ &ours, ours.hdr.nlmsg_len };
@@ -211,34 +211,87 @@ netdev_and_queues_exclude_each_other(void **state)
 					     .combined_count = 8 };
 	struct ibv_port_attr port;
 	struct ifreq ifr = named(NAME);
-	struct vrig rig = { 0 };
+	struct fixture fx = { 0 };
 
 	(void)state;
-	assert_int_equal(vrig_up(&rig, 1, 2, 1, 1), 0);
+	assert_int_equal(fx_up(&fx, 1, 2, 1, 1), 0);
 	assert_int_equal(ethtool(sock, &channels), EBUSY);
-	channels.combined_count = 16; /* as it is */
+	channels.combined_count = 16; /* unchanged */
 	assert_int_equal(ethtool(sock, &channels), 0);
 	ifr.ifr_flags = IFF_UP;
 	assert_int_equal(ioctl(sock, SIOCSIFFLAGS, &ifr), -1);
 	assert_int_equal(errno, EBUSY);
-	/* The MTU is the netdev's own business, though. */
-	ifr.ifr_mtu = 9000;
-	assert_int_equal(ioctl(sock, SIOCSIFMTU, &ifr), 0);
-	assert_int_equal(ibv_query_port(rig.ctx, 2, &port), 0);
-	assert_int_equal(port.active_mtu, IBV_MTU_4096);
-	ifr.ifr_mtu = 1500;
-	assert_int_equal(ioctl(sock, SIOCSIFMTU, &ifr), 0);
-	assert_int_equal(vrig_close(&rig), 0);
+	assert_int_equal(fx_close(&fx), 0);
 
 	ifr.ifr_flags = IFF_UP;
 	assert_int_equal(ioctl(sock, SIOCSIFFLAGS, &ifr), 0);
-	assert_int_equal(vrig_open(&rig, 1, 2), 0);
-	assert_int_equal(ibv_query_port(rig.ctx, 2, &port), 0);
+	assert_int_equal(fx_open(&fx, 1, 2), 0);
+	assert_int_equal(ibv_query_port(fx.ctx, 2, &port), 0);
 	assert_int_equal(port.state, IBV_PORT_ACTIVE);
-	assert_int_equal(vrig_add_tx(&rig), EBUSY);
-	assert_int_equal(vrig_close(&rig), 0);
+	assert_int_equal(fx_add_tx(&fx), EBUSY);
+	assert_int_equal(fx_close(&fx), 0);
 	ifr.ifr_flags = 0;
 	assert_int_equal(ioctl(sock, SIOCSIFFLAGS, &ifr), 0);
+	close(sock);
+	assert_no_objects();
+}
+
+static uint64_t
+nb_changes_under_qps(void)
+{
+	return MODEL_CALL(mana_model_violations)("netdev_change_under_raw_qps");
+}
+
+/* Linux accepts the change, and crashes when the last raw QP is destroyed. */
+static void
+changes_under_raw_qps_are_named(void **state)
+{
+	struct ethtool_ringparam rings = { .cmd = ETHTOOL_SRINGPARAM,
+					   .rx_pending = 1024,
+					   .tx_pending = 256 };
+	int sock = socket(AF_INET, SOCK_DGRAM, 0);
+	struct ifreq ifr = named(NAME), other = named("mana1p0");
+	struct ibv_port_attr port;
+	struct fixture fx = { 0 };
+
+	(void)state;
+	assert_int_equal(fx_open(&fx, 1, 2), 0);
+	/* a context and a PD are no raw QP */
+	ifr.ifr_mtu = 1400;
+	assert_int_equal(ioctl(sock, SIOCSIFMTU, &ifr), 0);
+	assert_int_equal(ethtool(sock, &rings), 0);
+	assert_int_equal(nb_changes_under_qps(), 0);
+
+	assert_int_equal(fx_add_tx(&fx), 0);
+	assert_int_equal(ioctl(sock, SIOCSIFMTU, &ifr), 0); /* unchanged */
+	other.ifr_mtu = 9000;
+	assert_int_equal(ioctl(sock, SIOCSIFMTU, &other), 0);
+	other.ifr_mtu = 1500;
+	assert_int_equal(ioctl(sock, SIOCSIFMTU, &other), 0);
+	ifr.ifr_mtu = 9001; /* refused */
+	assert_int_equal(ioctl(sock, SIOCSIFMTU, &ifr), -1);
+	assert_int_equal(nb_changes_under_qps(), 0);
+	ifr.ifr_mtu = 9000;
+	assert_int_equal(ioctl(sock, SIOCSIFMTU, &ifr), 0);
+	assert_int_equal(nb_changes_under_qps(), 1);
+	assert_int_equal(ibv_query_port(fx.ctx, 2, &port), 0);
+	assert_int_equal(port.active_mtu, IBV_MTU_4096);
+	assert_int_equal(ethtool(sock, &rings), 0);
+	assert_int_equal(nb_changes_under_qps(), 2);
+	assert_int_equal(fx_close(&fx), 0);
+
+	ifr.ifr_mtu = 1500;
+	assert_int_equal(ioctl(sock, SIOCSIFMTU, &ifr), 0);
+	/* Nor with the interface up, which has the vPort itself. */
+	ifr.ifr_flags = IFF_UP;
+	assert_int_equal(ioctl(sock, SIOCSIFFLAGS, &ifr), 0);
+	ifr.ifr_mtu = 1400;
+	assert_int_equal(ioctl(sock, SIOCSIFMTU, &ifr), 0);
+	ifr.ifr_mtu = 1500;
+	assert_int_equal(ioctl(sock, SIOCSIFMTU, &ifr), 0);
+	ifr.ifr_flags = 0;
+	assert_int_equal(ioctl(sock, SIOCSIFFLAGS, &ifr), 0);
+	assert_int_equal(nb_changes_under_qps(), 2);
 	close(sock);
 	assert_no_objects();
 }
@@ -301,14 +354,17 @@ check_is_here(int sock, int route, bool here)
 		assert_int_equal(errno, ENODEV);
 }
 
-/* Moved to another network namespace, the netdev is nowhere, the port works. */
+/*
+ * Moved to another network namespace, the netdev disappears, but the port
+ * works.
+ */
 static void
 netdev_moves_to_another_namespace(void **state)
 {
 	int sock = socket(AF_INET, SOCK_DGRAM, 0);
 	struct ifreq ifr = named(NAME);
 	int route = open_socket();
-	struct vrig rig = { 0 };
+	struct fixture fx = { 0 };
 
 	(void)state;
 	ifr.ifr_flags = IFF_UP;
@@ -318,16 +374,16 @@ netdev_moves_to_another_namespace(void **state)
 	check_is_here(sock, route, false);
 	assert_false(is_in_sysfs(DEVICE_NET "/" NAME));
 	assert_false(is_in_sysfs("class/net/" NAME));
-	/* the folder is of no namespace, and the other port's netdev stayed */
+	/* The folder has no namespace, and the other port's netdev stays. */
 	assert_true(is_in_sysfs(DEVICE_NET "/mana1p0"));
-	/* it went down: the port is free, until somebody there takes it up */
-	assert_int_equal(vrig_open(&rig, 1, 2), 0);
-	assert_int_equal(vrig_add_tx(&rig), 0);
-	assert_int_equal(vrig_close(&rig), 0);
+	/* It went down, so the port is free until it is set up there. */
+	assert_int_equal(fx_open(&fx, 1, 2), 0);
+	assert_int_equal(fx_add_tx(&fx), 0);
+	assert_int_equal(fx_close(&fx), 0);
 	command("netdev port=4 up");
-	assert_int_equal(vrig_open(&rig, 1, 2), 0);
-	assert_int_equal(vrig_add_tx(&rig), EBUSY);
-	assert_int_equal(vrig_close(&rig), 0);
+	assert_int_equal(fx_open(&fx, 1, 2), 0);
+	assert_int_equal(fx_add_tx(&fx), EBUSY);
+	assert_int_equal(fx_close(&fx), 0);
 
 	command("netns port=4 away sysfs");
 	check_is_here(sock, route, false);
@@ -354,6 +410,7 @@ main(void)
 		cmocka_unit_test(receiving_is_as_of_a_datagram),
 		cmocka_unit_test(socket_ioctls_work),
 		cmocka_unit_test(netdev_and_queues_exclude_each_other),
+		cmocka_unit_test(changes_under_raw_qps_are_named),
 		cmocka_unit_test(sysfs_follows),
 		cmocka_unit_test(netdev_moves_to_another_namespace),
 	};

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Doorbell pages of plain memory whose program goes on while the device looks
- * at one after the other: a buffer that was posted before a packet was sent is
- * there for it, as a real device hears of it first.
+ * Doorbell pages of plain memory: the program continues while the device polls
+ * one page after the other. A packet must find buffers that were posted before
+ * it was sent, as with a real device.
  */
 
 #include <signal.h>
 #include <sys/mman.h>
 
-#include "rig.h"
+#include "fixture.h"
 
 #define PAGE_BYTES 4096u
 #define FRAME_BYTES 60u
-#define NO_PAGE 199u /* of no port */
+#define NO_PAGE 199u /* of no queue */
 
-static struct rig *rig;
-static struct rig_port *a, *b;
-static uint64_t *registers[3]; /* of b, of a, of nobody */
+static struct fixture *fx;
+static struct fx_port *a, *b;
+static uint64_t *registers[3]; /* of b, of a, of none */
 
 static void
-ring(uint64_t *page, uint32_t offset, const struct rig_ring *queue)
+ring(uint64_t *page, uint32_t offset, const struct fx_ring *queue)
 {
 	__atomic_store_n(page + offset / 8,
 			 (uint64_t)queue->pos << 32 | queue->id,
@@ -30,24 +30,24 @@ ring(uint64_t *page, uint32_t offset, const struct rig_ring *queue)
 static void
 post_buffer(void)
 {
-	struct rig_wqe wqe = { .header = { 0, 0x200 } };
+	struct fx_wqe wqe = { .header = { 0, 0x200 } };
 
-	rig_tx_add_sge(b, &wqe, (uint32_t)(rig_rx_buf(b, b->rx_slot++) - b->buf),
-		       RIG_RX_BUF_BYTES);
-	rig_post(&b->rq, &wqe);
+	fx_tx_add_sge(b, &wqe, (uint32_t)(fx_rx_buf(b, b->rx_slot++) - b->buf),
+		      FX_RX_BUF_BYTES);
+	fx_post(&b->rq, &wqe);
 	ring(registers[0], HW_DB_RQ, &b->rq);
 }
 
 static void
 post_packet(void)
 {
-	const struct rig_wqe wqe = rig_tx_wqe(a, 0, FRAME_BYTES);
+	const struct fx_wqe wqe = fx_tx_wqe(a, 0, FRAME_BYTES);
 
-	rig_post(&a->sq, &wqe);
+	fx_post(&a->sq, &wqe);
 	ring(registers[1], HW_DB_SQ, &a->sq);
 }
 
-/* The device is at the last page: it has looked for buffers in the others. */
+/* The device reads the last page, after the RQ registers of the others. */
 static void
 go_on(int signo)
 {
@@ -70,7 +70,7 @@ map_registers(void)
 static uint32_t
 run(void)
 {
-	const struct device_page pages[] = {
+	const struct card_page pages[] = {
 		{ .page = b->page, .registers = registers[0] },
 		{ .page = a->page, .registers = registers[1] },
 		{ .page = NO_PAGE, .registers = registers[2] },
@@ -78,23 +78,23 @@ run(void)
 	uint32_t nb_taken;
 
 	segment_lock();
-	nb_taken = device_pages_run(pages, 3, NULL, 0);
+	nb_taken = card_pages_run(pages, 3, NULL, 0);
 	segment_unlock();
 	return nb_taken;
 }
 
-/* Port b is another process's, which has not looked at its page yet. */
+/* Port b belongs to another process, which has not polled its page yet. */
 static uint32_t
 run_of_sender(void)
 {
-	const struct device_page page = { .page = a->page,
+	const struct card_page page = { .page = a->page,
 					  .registers = registers[1] };
-	const struct device_page other = { .page = b->page,
+	const struct card_page other = { .page = b->page,
 					   .registers = registers[0] };
 	uint32_t nb_taken;
 
 	segment_lock();
-	nb_taken = device_pages_run(&page, 1, &other, 1);
+	nb_taken = card_pages_run(&page, 1, &other, 1);
 	segment_unlock();
 	return nb_taken;
 }
@@ -102,11 +102,11 @@ run_of_sender(void)
 static void
 buffer_posted_amid_a_look_is_there_for_its_packet(void **state)
 {
-	struct device_port_counters counters;
+	struct card_port_counters counters;
 
-	rig = *state;
-	a = &rig->port[0];
-	b = &rig->port[1];
+	fx = *state;
+	a = &fx->port[0];
+	b = &fx->port[1];
 	map_registers();
 	post_buffer();
 	post_packet();
@@ -114,10 +114,10 @@ buffer_posted_amid_a_look_is_there_for_its_packet(void **state)
 	assert_int_equal(mprotect(registers[2], PAGE_BYTES, PROT_NONE), 0);
 	while (run() != 0)
 		;
-	rig_catch_faults();
-	device_port_counters(0, 0, &counters);
+	fx_catch_faults();
+	card_port_counters(0, 0, &counters);
 	assert_int_equal(counters.tx_packets, 2);
-	device_port_counters(0, 1, &counters);
+	card_port_counters(0, 1, &counters);
 	assert_int_equal(counters.rx_packets, 2);
 	assert_int_equal(counters.rx_no_wqe, 0);
 	for (int i = 0; i < 3; i++)
@@ -127,17 +127,17 @@ buffer_posted_amid_a_look_is_there_for_its_packet(void **state)
 static void
 buffer_of_another_process_is_there_for_a_packet(void **state)
 {
-	struct device_port_counters counters;
+	struct card_port_counters counters;
 
-	rig = *state;
-	a = &rig->port[0];
-	b = &rig->port[1];
+	fx = *state;
+	a = &fx->port[0];
+	b = &fx->port[1];
 	map_registers();
 	post_buffer();
 	assert_int_equal(run_of_sender(), 0);
 	post_packet();
 	assert_int_equal(run_of_sender(), 1);
-	device_port_counters(0, 1, &counters);
+	card_port_counters(0, 1, &counters);
 	assert_int_equal(counters.rx_packets, 1);
 	assert_int_equal(counters.rx_no_wqe, 0);
 	for (int i = 0; i < 3; i++)
@@ -150,10 +150,10 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			buffer_posted_amid_a_look_is_there_for_its_packet,
-			rig_setup, rig_teardown),
+			fx_setup, fx_teardown),
 		cmocka_unit_test_setup_teardown(
 			buffer_of_another_process_is_there_for_a_packet,
-			rig_setup, rig_teardown),
+			fx_setup, fx_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,38 +10,38 @@
 #include <linux/netlink.h>
 #include <sys/socket.h>
 
-#include "verbs_rig.h"
+#include "verbs_fixture.h"
 
 static bool is_refused;
 
 static void
 all_but_the_vport_works(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct ibv_device_attr_ex attr;
 
-	assert_int_equal(vrig_open(rig, 0, 2), 0);
-	assert_int_equal(ibv_query_device_ex(rig->ctx, NULL, &attr), 0);
+	assert_int_equal(fx_open(fx, 0, 2), 0);
+	assert_int_equal(ibv_query_device_ex(fx->ctx, NULL, &attr), 0);
 	assert_int_equal(attr.phys_port_cnt_ex, 2);
-	assert_int_equal(vrig_add_rx(rig), 0);
+	assert_int_equal(fx_add_rx(fx), 0);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(vrig_add_tx(rig), is_refused ? EPROTO : 0);
+		assert_int_equal(fx_add_tx(fx), is_refused ? EPROTO : 0);
 	if (!is_refused) {
-		assert_int_equal(vrig_start_rx(rig), 0);
-		vrig_fill(rig, &rig->rx[0], 1);
+		assert_int_equal(fx_start_rx(fx), 0);
+		fx_fill(fx, &fx->rx[0], 1);
 	}
-	assert_int_equal(vrig_close(rig), 0);
+	assert_int_equal(fx_close(fx), 0);
 	assert_no_objects();
 }
 
-/* Nobody has it then: the kernel may use it for its netdev. */
+/* Then the vPort is free for the netdev. */
 static void
 refused_vport_is_free(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 
-	assert_int_equal(vrig_open(rig, 0, 1), 0);
-	assert_int_equal(vrig_add_tx(rig), is_refused ? EPROTO : 0);
+	assert_int_equal(fx_open(fx, 0, 1), 0);
+	assert_int_equal(fx_add_tx(fx), is_refused ? EPROTO : 0);
 	assert_int_equal(MODEL_CALL(mana_model_netdev_set)("mana0p0", true),
 			 is_refused ? 0 : -EBUSY);
 	if (is_refused)
@@ -89,10 +89,10 @@ main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(all_but_the_vport_works,
-						vrig_setup, vrig_teardown),
+						fx_setup, fx_teardown),
 		cmocka_unit_test(events_tell_the_id),
 		cmocka_unit_test_setup_teardown(refused_vport_is_free,
-						vrig_setup, vrig_teardown),
+						fx_setup, fx_teardown),
 	};
 
 	if (argc != 2)

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What each verb refuses, and with which error: libmana's own checks and
- * those of the modelled kernel. Run under mana-model with two functions of
- * two ports.
+ * Errors of each verb: checks of libmana and of the modelled kernel. Run under
+ * mana-model with two functions of two ports.
  */
 
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "verbs_rig.h"
+#include "verbs_fixture.h"
 
-#define ELSEWHERE ((void *)0x10000) /* nothing is mapped there */
+#define ELSEWHERE ((void *)0x10000) /* unmapped */
 
 static void
 create_cq_checks(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct ibv_cq *cq;
 
-	assert_int_equal(vrig_open(rig, 0, 1), 0);
-	assert_fails(ibv_create_cq(rig->ctx, 64, NULL, NULL, 64), EINVAL);
-	assert_fails(ibv_create_cq(rig->ctx, 0, NULL, NULL, 0), EINVAL);
-	assert_fails(ibv_create_cq(rig->ctx, 512, NULL, NULL, 0), EINVAL);
-	cq = ibv_create_cq(rig->ctx, 64, NULL, NULL, 63);
+	assert_int_equal(fx_open(fx, 0, 1), 0);
+	assert_fails(ibv_create_cq(fx->ctx, 64, NULL, NULL, 64), EINVAL);
+	assert_fails(ibv_create_cq(fx->ctx, 0, NULL, NULL, 0), EINVAL);
+	assert_fails(ibv_create_cq(fx->ctx, 512, NULL, NULL, 0), EINVAL);
+	cq = ibv_create_cq(fx->ctx, 64, NULL, NULL, 63);
 	assert_non_null(cq);
 	assert_int_equal(ibv_destroy_cq(cq), 0);
 }
@@ -50,59 +49,59 @@ rings_must_be_aligned_and_mapped(void **state)
 {
 	struct manadv_ctx_allocators allocators = { fixed_alloc, fixed_free,
 						    NULL };
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct ibv_wq_init_attr attr = { .wq_type = IBV_WQT_RQ, .max_wr = 64,
 					 .max_sge = 1 };
 	struct ibv_qp_init_attr qp_attr;
 	struct ibv_cq *cq;
 
-	assert_int_equal(vrig_open(rig, 0, 1), 0);
-	cq = ibv_create_cq(rig->ctx, 64, NULL, NULL, 0);
+	assert_int_equal(fx_open(fx, 0, 1), 0);
+	cq = ibv_create_cq(fx->ctx, 64, NULL, NULL, 0);
 	assert_non_null(cq);
-	manadv_set_context_attr(rig->ctx, MANADV_CTX_ATTR_BUF_ALLOCATORS,
+	manadv_set_context_attr(fx->ctx, MANADV_CTX_ATTR_BUF_ALLOCATORS,
 				&allocators);
-	attr.pd = rig->parent;
+	attr.pd = fx->parent;
 	attr.cq = cq;
-	qp_attr = vrig_qp_attr(cq);
+	qp_attr = fx_qp_attr(cq);
 
-	ring_of_test = rig->buf + 64;
-	assert_fails(ibv_create_cq(rig->ctx, 64, NULL, NULL, 0), EINVAL);
-	assert_fails(ibv_create_wq(rig->ctx, &attr), EINVAL);
-	assert_fails(ibv_create_qp(rig->parent, &qp_attr), EINVAL);
+	ring_of_test = fx->buf + 64;
+	assert_fails(ibv_create_cq(fx->ctx, 64, NULL, NULL, 0), EINVAL);
+	assert_fails(ibv_create_wq(fx->ctx, &attr), EINVAL);
+	assert_fails(ibv_create_qp(fx->parent, &qp_attr), EINVAL);
 	ring_of_test = ELSEWHERE;
-	assert_fails(ibv_create_cq(rig->ctx, 64, NULL, NULL, 0), EFAULT);
-	assert_fails(ibv_create_wq(rig->ctx, &attr), EFAULT);
-	assert_fails(ibv_create_qp(rig->parent, &qp_attr), EFAULT);
+	assert_fails(ibv_create_cq(fx->ctx, 64, NULL, NULL, 0), EFAULT);
+	assert_fails(ibv_create_wq(fx->ctx, &attr), EFAULT);
+	assert_fails(ibv_create_qp(fx->parent, &qp_attr), EFAULT);
 
-	vrig_set_allocators(rig->ctx);
+	fx_set_allocators(fx->ctx);
 	assert_int_equal(ibv_destroy_cq(cq), 0);
 }
 
 static void
 reg_mr_checks(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	char *read_only;
 
-	assert_int_equal(vrig_open(rig, 0, 1), 0);
-	assert_fails(ibv_reg_mr(rig->pd, ELSEWHERE, 4096,
+	assert_int_equal(fx_open(fx, 0, 1), 0);
+	assert_fails(ibv_reg_mr(fx->pd, ELSEWHERE, 4096,
 				IBV_ACCESS_LOCAL_WRITE), EFAULT);
-	assert_fails(ibv_reg_mr(rig->pd, rig->buf, 0, IBV_ACCESS_LOCAL_WRITE),
+	assert_fails(ibv_reg_mr(fx->pd, fx->buf, 0, IBV_ACCESS_LOCAL_WRITE),
 		     EINVAL);
-	assert_fails(ibv_reg_mr(rig->pd, (void *)~4095ul, 8192,
+	assert_fails(ibv_reg_mr(fx->pd, (void *)~4095ul, 8192,
 				IBV_ACCESS_LOCAL_WRITE), EINVAL);
-	assert_fails(ibv_reg_mr(rig->pd, rig->buf, 4096,
+	assert_fails(ibv_reg_mr(fx->pd, fx->buf, 4096,
 				IBV_ACCESS_REMOTE_WRITE), EINVAL);
-	assert_fails(ibv_reg_mr(rig->pd, rig->buf, 4096, IBV_ACCESS_HUGETLB),
+	assert_fails(ibv_reg_mr(fx->pd, fx->buf, 4096, IBV_ACCESS_HUGETLB),
 		     EINVAL);
 
 	read_only = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS,
 			 -1, 0);
-	assert_fails(ibv_reg_mr(rig->pd, read_only, 4096,
+	assert_fails(ibv_reg_mr(fx->pd, read_only, 4096,
 				IBV_ACCESS_LOCAL_WRITE), EFAULT);
-	assert_int_equal(ibv_dereg_mr(rig->mr), 0);
-	rig->mr = ibv_reg_mr(rig->pd, read_only, 4096, 0);
-	assert_non_null(rig->mr);
+	assert_int_equal(ibv_dereg_mr(fx->mr), 0);
+	fx->mr = ibv_reg_mr(fx->pd, read_only, 4096, 0);
+	assert_non_null(fx->mr);
 	munmap(read_only, 4096);
 }
 
@@ -110,10 +109,10 @@ static void
 memlock_limits_registration(void **state)
 {
 	struct rlimit limit = { 65536, 65536 }, before;
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	void *buf;
 
-	assert_int_equal(vrig_open(rig, 0, 1), 0);
+	assert_int_equal(fx_open(fx, 0, 1), 0);
 	buf = aligned_alloc(4096, 1 << 20);
 	memset(buf, 0, 1 << 20);
 	assert_int_equal(getrlimit(RLIMIT_MEMLOCK, &before), 0);
@@ -121,12 +120,12 @@ memlock_limits_registration(void **state)
 		limit.rlim_max = before.rlim_max;
 	assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
 	MODEL_CALL(mana_model_privileges)(true, false);
-	assert_fails(ibv_reg_mr(rig->pd, buf, 1 << 20, IBV_ACCESS_LOCAL_WRITE),
+	assert_fails(ibv_reg_mr(fx->pd, buf, 1 << 20, IBV_ACCESS_LOCAL_WRITE),
 		     ENOMEM);
 	MODEL_CALL(mana_model_privileges)(true, true);
-	assert_int_equal(ibv_dereg_mr(rig->mr), 0);
-	rig->mr = ibv_reg_mr(rig->pd, buf, 1 << 20, IBV_ACCESS_LOCAL_WRITE);
-	assert_non_null(rig->mr);
+	assert_int_equal(ibv_dereg_mr(fx->mr), 0);
+	fx->mr = ibv_reg_mr(fx->pd, buf, 1 << 20, IBV_ACCESS_LOCAL_WRITE);
+	assert_non_null(fx->mr);
 	setrlimit(RLIMIT_MEMLOCK, &before);
 	free(buf);
 }
@@ -134,86 +133,86 @@ memlock_limits_registration(void **state)
 static void
 create_qp_checks(void **state)
 {
-	struct vrig *rig = *state, bad_port = { 0 };
+	struct fixture *fx = *state, bad_port = { 0 };
 	struct ibv_qp_init_attr attr;
 	struct ibv_cq *cq;
 
-	assert_int_equal(vrig_open(rig, 0, 1), 0);
-	cq = ibv_create_cq(rig->ctx, 64, NULL, NULL, 0);
+	assert_int_equal(fx_open(fx, 0, 1), 0);
+	cq = ibv_create_cq(fx->ctx, 64, NULL, NULL, 0);
 	assert_non_null(cq);
 
 	MODEL_CALL(mana_model_privileges)(false, true);
-	attr = vrig_qp_attr(cq);
-	assert_fails(ibv_create_qp(rig->parent, &attr), EPERM);
+	attr = fx_qp_attr(cq);
+	assert_fails(ibv_create_qp(fx->parent, &attr), EPERM);
 	MODEL_CALL(mana_model_privileges)(true, true);
 
-	/* One more than the card takes; libmana's own limit is 512 bytes. */
-	attr = vrig_qp_attr(cq);
+	/* One more than the card supports; libmana's own limit is 512 bytes. */
+	attr = fx_qp_attr(cq);
 	attr.cap.max_send_sge = 31;
-	assert_fails(ibv_create_qp(rig->parent, &attr), EINVAL);
-	/* Rings below a page are refused by the hardware. */
-	attr = vrig_qp_attr(cq);
+	assert_fails(ibv_create_qp(fx->parent, &attr), EINVAL);
+	/* The hardware refuses rings smaller than a page. */
+	attr = fx_qp_attr(cq);
 	attr.cap.max_send_wr = 0;
-	assert_null(ibv_create_qp(rig->parent, &attr));
+	assert_null(ibv_create_qp(fx->parent, &attr));
 	assert_int_equal(ibv_destroy_cq(cq), 0);
 
-	assert_int_equal(vrig_open(&bad_port, 0, 3), 0);
-	assert_int_equal(vrig_add_tx(&bad_port), EINVAL);
-	assert_int_equal(vrig_close(&bad_port), 0);
+	assert_int_equal(fx_open(&bad_port, 0, 3), 0);
+	assert_int_equal(fx_add_tx(&bad_port), EINVAL);
+	assert_int_equal(fx_close(&bad_port), 0);
 }
 
 static void
 completion_queue_is_bound_once(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct ibv_qp_init_attr attr;
 
-	assert_int_equal(vrig_up(rig, 0, 1, 2, 0), 0);
-	attr = vrig_qp_attr(rig->tx[0].cq);
-	assert_fails(ibv_create_qp(rig->parent, &attr), EPROTO);
-	/* Not even when its QP is gone. */
-	assert_int_equal(ibv_destroy_qp(rig->tx[0].qp), 0);
-	rig->tx[0].qp = NULL;
-	assert_fails(ibv_create_qp(rig->parent, &attr), EPROTO);
+	assert_int_equal(fx_up(fx, 0, 1, 2, 0), 0);
+	attr = fx_qp_attr(fx->tx[0].cq);
+	assert_fails(ibv_create_qp(fx->parent, &attr), EPROTO);
+	/* Not even after its QP is destroyed. */
+	assert_int_equal(ibv_destroy_qp(fx->tx[0].qp), 0);
+	fx->tx[0].qp = NULL;
+	assert_fails(ibv_create_qp(fx->parent, &attr), EPROTO);
 }
 
 static void
 id_of_a_completion_queue_lives_until_destroy(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 
-	assert_int_equal(vrig_up(rig, 0, 1, 1, 0), 0);
-	assert_int_equal(ibv_destroy_qp(rig->tx[0].qp), 0);
-	rig->tx[0].qp = NULL;
-	/* The device hands the id out again, the kernel still has it. */
-	assert_int_equal(vrig_add_tx(rig), EINVAL);
-	assert_int_equal(ibv_destroy_cq(rig->tx[0].cq), 0);
-	rig->tx[0].cq = NULL;
-	assert_int_equal(vrig_add_tx(rig), 0);
+	assert_int_equal(fx_up(fx, 0, 1, 1, 0), 0);
+	assert_int_equal(ibv_destroy_qp(fx->tx[0].qp), 0);
+	fx->tx[0].qp = NULL;
+	/* The device reuses the id, which is still in the kernel's table. */
+	assert_int_equal(fx_add_tx(fx), EINVAL);
+	assert_int_equal(ibv_destroy_cq(fx->tx[0].cq), 0);
+	fx->tx[0].cq = NULL;
+	assert_int_equal(fx_add_tx(fx), 0);
 }
 
 static void
 vport_has_one_owner(void **state)
 {
-	struct vrig *rig = *state, second = { 0 }, third = { 0 };
+	struct fixture *fx = *state, second = { 0 }, third = { 0 };
 
-	assert_int_equal(vrig_up(rig, 0, 1, 1, 1), 0);
-	assert_int_equal(vrig_open(&second, 0, 1), 0);
-	assert_int_equal(vrig_add_tx(&second), EBUSY);
-	assert_int_equal(vrig_close(&second), 0);
-	/* Another function's port 1 is another one. */
-	assert_int_equal(vrig_up(&third, 1, 1, 1, 1), 0);
-	assert_int_equal(vrig_close(&third), 0);
+	assert_int_equal(fx_up(fx, 0, 1, 1, 1), 0);
+	assert_int_equal(fx_open(&second, 0, 1), 0);
+	assert_int_equal(fx_add_tx(&second), EBUSY);
+	assert_int_equal(fx_close(&second), 0);
+	/* Port 1 of another function is another port. */
+	assert_int_equal(fx_up(&third, 1, 1, 1, 1), 0);
+	assert_int_equal(fx_close(&third), 0);
 
 	assert_int_equal(MODEL_CALL(mana_model_netdev_set)("mana0p0", true),
 			 -EBUSY);
-	assert_int_equal(vrig_close(rig), 0);
+	assert_int_equal(fx_close(fx), 0);
 	assert_int_equal(MODEL_CALL(mana_model_netdev_set)("mana0p0", true), 0);
-	assert_int_equal(vrig_open(rig, 0, 1), 0);
-	assert_int_equal(vrig_add_tx(rig), EBUSY);
+	assert_int_equal(fx_open(fx, 0, 1), 0);
+	assert_int_equal(fx_add_tx(fx), EBUSY);
 	assert_int_equal(MODEL_CALL(mana_model_netdev_set)("mana0p0", false),
 			 0);
-	assert_int_equal(vrig_add_tx(rig), 0);
+	assert_int_equal(fx_add_tx(fx), 0);
 }
 
 static void
@@ -223,17 +222,17 @@ domain_stays_with_its_port(void **state)
 		.pd_context = (void *)(uintptr_t)2,
 		.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT,
 	};
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct ibv_qp_init_attr attr;
 	struct ibv_pd *other;
 	struct ibv_cq *cq;
 
-	assert_int_equal(vrig_up(rig, 0, 1, 1, 0), 0);
-	parent_attr.pd = rig->pd;
-	other = ibv_alloc_parent_domain(rig->ctx, &parent_attr);
+	assert_int_equal(fx_up(fx, 0, 1, 1, 0), 0);
+	parent_attr.pd = fx->pd;
+	other = ibv_alloc_parent_domain(fx->ctx, &parent_attr);
 	assert_non_null(other);
-	cq = ibv_create_cq(rig->ctx, 64, NULL, NULL, 0);
-	attr = vrig_qp_attr(cq);
+	cq = ibv_create_cq(fx->ctx, 64, NULL, NULL, 0);
+	attr = fx_qp_attr(cq);
 	assert_fails(ibv_create_qp(other, &attr), EINVAL);
 	assert_int_equal(ibv_destroy_cq(cq), 0);
 	assert_int_equal(ibv_dealloc_pd(other), 0);
@@ -242,56 +241,56 @@ domain_stays_with_its_port(void **state)
 static void
 rss_needs_a_send_queue_and_is_alone(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct ibv_qp_init_attr_ex attr;
 
-	assert_int_equal(vrig_open(rig, 0, 1), 0);
-	assert_int_equal(vrig_add_rx(rig), 0);
-	assert_int_equal(vrig_start_rx(rig), EINVAL);
-	assert_int_equal(ibv_destroy_rwq_ind_table(rig->ind), 0);
-	assert_int_equal(vrig_add_tx(rig), 0);
-	assert_int_equal(vrig_start_rx(rig), 0);
-	attr = vrig_rss_attr(rig);
-	assert_fails(ibv_create_qp_ex(rig->ctx, &attr), EBUSY);
-	/* And its queues cannot be used a second time. */
-	assert_int_equal(ibv_destroy_qp(rig->rss), 0);
-	rig->rss = NULL;
-	assert_fails(ibv_create_qp_ex(rig->ctx, &attr), EPROTO);
+	assert_int_equal(fx_open(fx, 0, 1), 0);
+	assert_int_equal(fx_add_rx(fx), 0);
+	assert_int_equal(fx_start_rx(fx), EINVAL);
+	assert_int_equal(ibv_destroy_rwq_ind_table(fx->ind), 0);
+	assert_int_equal(fx_add_tx(fx), 0);
+	assert_int_equal(fx_start_rx(fx), 0);
+	attr = fx_rss_attr(fx);
+	assert_fails(ibv_create_qp_ex(fx->ctx, &attr), EBUSY);
+	/* Its queues cannot be used again. */
+	assert_int_equal(ibv_destroy_qp(fx->rss), 0);
+	fx->rss = NULL;
+	assert_fails(ibv_create_qp_ex(fx->ctx, &attr), EPROTO);
 }
 
 static void
 rss_checks(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct ibv_qp_init_attr_ex attr;
 
-	assert_int_equal(vrig_up(rig, 0, 1, 1, 1), 0);
-	assert_int_equal(ibv_destroy_qp(rig->rss), 0);
-	rig->rss = NULL;
+	assert_int_equal(fx_up(fx, 0, 1, 1, 1), 0);
+	assert_int_equal(ibv_destroy_qp(fx->rss), 0);
+	fx->rss = NULL;
 
 	MODEL_CALL(mana_model_privileges)(false, true);
-	attr = vrig_rss_attr(rig);
-	assert_fails(ibv_create_qp_ex(rig->ctx, &attr), EPERM);
+	attr = fx_rss_attr(fx);
+	assert_fails(ibv_create_qp_ex(fx->ctx, &attr), EPERM);
 	MODEL_CALL(mana_model_privileges)(true, true);
 	attr.rx_hash_conf.rx_hash_function = 2;
-	assert_fails(ibv_create_qp_ex(rig->ctx, &attr), EINVAL);
-	attr = vrig_rss_attr(rig);
+	assert_fails(ibv_create_qp_ex(fx->ctx, &attr), EINVAL);
+	attr = fx_rss_attr(fx);
 	attr.rx_hash_conf.rx_hash_key_len = 39;
-	assert_fails(ibv_create_qp_ex(rig->ctx, &attr), EINVAL);
+	assert_fails(ibv_create_qp_ex(fx->ctx, &attr), EINVAL);
 }
 
 static void
 work_queue_is_once_in_a_table(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 
-	assert_int_equal(vrig_open(rig, 0, 1), 0);
-	assert_int_equal(vrig_add_tx(rig), 0);
-	assert_int_equal(vrig_add_rx(rig), 0);
-	rig->rx[1] = rig->rx[0];
-	rig->nb_rx = 2;
-	assert_int_equal(vrig_start_rx(rig), EPROTO);
-	rig->nb_rx = 1;
+	assert_int_equal(fx_open(fx, 0, 1), 0);
+	assert_int_equal(fx_add_tx(fx), 0);
+	assert_int_equal(fx_add_rx(fx), 0);
+	fx->rx[1] = fx->rx[0];
+	fx->nb_rx = 2;
+	assert_int_equal(fx_start_rx(fx), EPROTO);
+	fx->nb_rx = 1;
 }
 
 static void
@@ -301,25 +300,25 @@ table_of_more_than_64_makes_no_qp(void **state)
 	struct ibv_rwq_ind_table_init_attr ind_attr = {
 		.log_ind_tbl_size = 7, .ind_tbl = wqs };
 	struct ibv_qp_init_attr_ex attr;
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	uint32_t i;
 
-	assert_int_equal(vrig_open(rig, 0, 1), 0);
-	assert_int_equal(vrig_add_tx(rig), 0);
-	assert_int_equal(vrig_add_rx(rig), 0);
+	assert_int_equal(fx_open(fx, 0, 1), 0);
+	assert_int_equal(fx_add_tx(fx), 0);
+	assert_int_equal(fx_add_rx(fx), 0);
 	for (i = 0; i < 128; i++)
-		wqs[i] = rig->rx[0].wq;
-	rig->ind = ibv_create_rwq_ind_table(rig->ctx, &ind_attr);
-	assert_non_null(rig->ind);
-	attr = vrig_rss_attr(rig);
-	assert_fails(ibv_create_qp_ex(rig->ctx, &attr), EINVAL);
+		wqs[i] = fx->rx[0].wq;
+	fx->ind = ibv_create_rwq_ind_table(fx->ctx, &ind_attr);
+	assert_non_null(fx->ind);
+	attr = fx_rss_attr(fx);
+	assert_fails(ibv_create_qp_ex(fx->ctx, &attr), EINVAL);
 }
 
 int
 main(void)
 {
 #define T(test) \
-	cmocka_unit_test_setup_teardown(test, vrig_setup, vrig_teardown)
+	cmocka_unit_test_setup_teardown(test, fx_setup, fx_teardown)
 	const struct CMUnitTest tests[] = {
 		T(create_cq_checks),
 		T(rings_must_be_aligned_and_mapped),

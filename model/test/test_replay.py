@@ -2,23 +2,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """mana-model replay: a recorded trace drives a program.
 
-usage: test_replay.py FOLDER [unittest arguments]
-FOLDER has mana-model and test/fixed_work.
+usage: test_replay.py [unittest arguments]      (see model_test.py)
 """
 
 import os
 import re
-import sys
-import unittest
 
-from model_test import FOLDER, Case as ModelCase
+from model_test import Case as ModelCase, main, program
 
-WORK = os.path.join(FOLDER, "test", "fixed_work")
+WORK = program("fixed_work")
 MAC = bytes.fromhex("000d3a000001")
 
 
 def data_line(nb_bytes):
-    """What fixed_work prints of a packet that replay has made up."""
+    """The output of fixed_work for a packet that replay has generated."""
     data = (MAC + bytes.fromhex("02000000000188b5") +
             bytes(i & 0xff for i in range(14, nb_bytes)))
     total = 0
@@ -61,7 +58,7 @@ class Completions(Case):
     def test_same_words(self):
         recorded = self.record(args=("70",))
         self.assertEqual(len(cqes(recorded)), 140)
-        # No wire brings anything: all is from the recording.
+        # No frame comes from a wire: all are from the recording.
         done = self.replay("--wire=pair", args=("70", "waste"))
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(cqes(done.stdout), cqes(recorded))
@@ -103,7 +100,7 @@ class Completions(Case):
         seen = cqes(done.stdout)
         recorded[6] = recorded[6].replace("tx 00000060", "tx 00020661")
         recorded[11] = recorded[11].replace("rx 00000041", "rx 00000044")
-        # Three lines are not what they were, so the seventh is the eighth.
+        # The first edit has removed a TX_OKAY, so the seventh left is the eighth.
         recorded[14] = recorded[14].replace("tx 00000060", "tx 0000007f")
         changed = [i for i, (a, b) in enumerate(zip(seen, recorded)) if a != b]
         self.assertEqual(changed, [17])
@@ -126,7 +123,7 @@ class Completions(Case):
         number = self.edit(1, "type=TX_OKAY", "type=TX_SA_DROP", keep_raw=True)
         done = self.replay()
         self.assertEqual((done.returncode, done.stdout), (125, ""))
-        self.assertIn(f"{self.recorded}:{number}: type= and raw= do not agree",
+        self.assertIn(f"{self.recorded}:{number}: type= and raw= disagree",
                       done.stderr)
 
     def test_without_verbs(self):
@@ -143,12 +140,12 @@ class Completions(Case):
         done = self.replay(args=("4",), parts=("--completions",))
         self.assertEqual(done.returncode, 4)
         self.assertIn("replay: 12 recorded completions were not written: their "
-                      "queues were gone", done.stderr)
+                      "queues were destroyed", done.stderr)
         done = self.run_model("replay", "--completions", self.recorded, "--quiet",
                               "--", "true")
         self.assertEqual(done.returncode, 4)
         self.assertIn("20 recorded completions were not written: the program "
-                      "did not post as much", done.stderr)
+                      "posted fewer WQEs", done.stderr)
 
     def test_machine_of_the_recording(self):
         recorded = self.record("--functions=2", "--ports=1,3", "--max-mtu=9000",
@@ -164,7 +161,7 @@ class Completions(Case):
         self.record()
         done = self.replay("--mode=thread")
         self.assertEqual(done.returncode, 125)
-        self.assertIn("in the mode sync only", done.stderr)
+        self.assertIn("in mode sync only", done.stderr)
 
 
 class Verbs(Case):
@@ -185,7 +182,7 @@ class Verbs(Case):
             lines[at] = re.sub(" result=.*", f" result={error}", lines[at])
             self.write(lines)
             done = self.replay(parts=("--verbs",))
-            # A failed bring-up makes other calls afterwards: differences.
+            # After a failed bring-up the program makes other calls: differences.
             self.assertEqual(done.returncode, 4, done.stderr)
             self.assertTrue(done.stdout.startswith("up E"), done.stdout)
             if call not in ("call=open ", "call=mmap "):
@@ -217,7 +214,7 @@ class Verbs(Case):
         self.record()
         done = self.replay("--fault=create_cq:2:EMFILE", parts=("--verbs",))
         self.assertEqual(done.returncode, 4)
-        self.assertIn("ends otherwise", done.stderr)
+        self.assertIn("ends differently", done.stderr)
         self.assertIn("result=0, now result=EMFILE", done.stderr)
 
 
@@ -253,13 +250,13 @@ class Malformed(Case):
         cases = (
             (" cqe ", "type=TX_OKAY", "type=TX_GOOD", "type=TX_GOOD"),
             (" cqe ", "type=RX_OKAY", "type=RX_GOOD", "type=RX_GOOD"),
-            (" cqe ", " cq=", " cq=9", "tells of the making of CQ 9"),
-            (" cqe ", " cq=", " xx=", "there is no cq="),
+            (" cqe ", " cq=", " cq=9", "creates CQ 9"),
+            (" cqe ", " cq=", " xx=", "the line has no cq="),
             (" cqe ", " raw=0", " raw=x", "16 words"),
             (" cqe ", ",", ",,", "16 words"),
             (" doorbell ", "reg=", "reg=x", "sq or rq"),
             (" doorbell ", "wqes=", "wqes=-", "wqes=-"),
-            (" wqe ", " id=", " id=99", "tells of the making of"),
+            (" wqe ", " id=", " id=99", "creates SQ"),
             (" wqe ", " fn=0", " fn=99", "fn=99"),
             (" verbs ", " result=", " rseult=", "result="),
             (" verbs ", " result=0", " result=EFOO", "EFOO"),
@@ -274,12 +271,12 @@ class Malformed(Case):
         self.refused(good + ["5 nonsense a=b"], len(good) + 1, "'nonsense'")
         self.refused(good + ["cqe a=b"], len(good) + 1, "time")
         self.refused(good + ["9 cq"], len(good) + 1, "ends within", end="")
-        # What somebody writes into it is no error.
+        # Comments and empty lines are allowed.
         self.write([good[0], "# the first try", "", *good[1:]])
         self.assertEqual(self.replay().returncode, 0)
 
     def test_any_cut(self):
-        """Wherever a file ends, there is a message or a replay, no crash."""
+        """A file cut at any place gives a message or a replay, no crash."""
         self.record(args=("2",))
         with open(self.recorded, "rb") as file:
             text = file.read()
@@ -292,4 +289,4 @@ class Malformed(Case):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
+    main()

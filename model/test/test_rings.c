@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Rings of every size that a program can have, filled to the last entry, lap
- * after lap: with libmana before 49 up to 256 entries, with later ones up to
- * what the kernel allows. Run under mana-model with two ports and --kernel 7.2.
+ * Rings of all possible sizes, filled to the last entry, for several laps: with
+ * libmana before 49 up to 256 entries, with later ones up to what the kernel
+ * allows. Run under mana-model with two ports and --kernel 7.2.
  *
  * usage: test_model_rings [largest]
  */
@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "../base/hw.h"
-#include "verbs_rig.h"
+#include "verbs_fixture.h"
 
 #define NB_LAPS 20 /* owner bits count 8 */
 #define FRAME_BYTES 1024u
@@ -19,7 +19,7 @@
 
 static uint32_t largest = 256;
 
-/* No two in a row are alike, nor the same place of two laps. */
+/* Data that differs between neighbours and between laps. */
 static uint32_t
 frame_bytes(uint32_t n)
 {
@@ -37,33 +37,33 @@ write_frame(uint8_t *frame, uint32_t n)
 }
 
 static void
-send_lap(struct vrig *rig, uint32_t nb, uint32_t first)
+send_lap(struct fixture *fx, uint32_t nb, uint32_t first)
 {
 	uint32_t i;
 
 	for (i = 0; i < nb; i++) {
-		write_frame(rig->buf + i * FRAME_BYTES, first + i);
-		vrig_post_send(rig, &rig->tx[0], i * FRAME_BYTES,
-			       frame_bytes(first + i));
+		write_frame(fx->buf + i * FRAME_BYTES, first + i);
+		fx_post_send(fx, &fx->tx[0], i * FRAME_BYTES,
+			     frame_bytes(first + i));
 	}
-	vrig_ring_send(rig, &rig->tx[0]);
+	fx_ring_send(fx, &fx->tx[0]);
 	for (i = 0; i < nb; i++) {
-		const uint8_t *cqe = vrig_cqe(&rig->tx[0]);
+		const uint8_t *cqe = fx_cqe(&fx->tx[0]);
 
 		assert_non_null(cqe);
 		assert_int_equal(cqe[0] & HW_CQE_TYPE_M, HW_CQE_TX_OKAY);
 	}
-	vrig_ring_cq(rig, &rig->tx[0], false);
+	fx_ring_cq(fx, &fx->tx[0], false);
 }
 
 static void
-receive_lap(struct vrig *rig, uint32_t nb, uint32_t first)
+receive_lap(struct fixture *fx, uint32_t nb, uint32_t first)
 {
 	uint8_t expected[FRAME_BYTES];
 	uint32_t i;
 
 	for (i = 0; i < nb; i++) {
-		const uint8_t *cqe = vrig_cqe(&rig->rx[0]);
+		const uint8_t *cqe = fx_cqe(&fx->rx[0]);
 		uint16_t len;
 
 		assert_non_null(cqe);
@@ -71,20 +71,20 @@ receive_lap(struct vrig *rig, uint32_t nb, uint32_t first)
 		memcpy(&len, cqe + HW_RX_CQE_PPI_OFF, sizeof(len));
 		assert_int_equal(len, frame_bytes(first + i));
 		write_frame(expected, first + i);
-		assert_memory_equal(rig->buf + rig->buf_bytes / 2 +
-				    (first + i) % nb * VRIG_RX_BUF_BYTES,
+		assert_memory_equal(fx->buf + fx->buf_bytes / 2 +
+				    (first + i) % nb * FX_RX_BUF_BYTES,
 				    expected, len);
 	}
-	vrig_ring_cq(rig, &rig->rx[0], false);
+	fx_ring_cq(fx, &fx->rx[0], false);
 }
 
 static void
-run_laps(struct vrig *from, struct vrig *to, uint32_t nb)
+run_laps(struct fixture *from, struct fixture *to, uint32_t nb)
 {
 	uint32_t lap;
 
 	for (lap = 0; lap < NB_LAPS; lap++) {
-		vrig_fill(to, &to->rx[0], nb);
+		fx_fill(to, &to->rx[0], nb);
 		send_lap(from, nb, lap * nb);
 		receive_lap(to, nb, lap * nb);
 	}
@@ -93,60 +93,60 @@ run_laps(struct vrig *from, struct vrig *to, uint32_t nb)
 static void
 full_rings_carry_packets(void **state)
 {
-	struct vrig *rig = *state, other = { 0 };
+	struct fixture *fx = *state, other = { 0 };
 	uint32_t nb;
 
 	for (nb = 128; nb <= largest; nb *= 2) {
-		rig->nb_cqe = rig->nb_wr = nb;
-		rig->buf_bytes = nb * VRIG_RX_BUF_BYTES * 2;
+		fx->nb_cqe = fx->nb_wr = nb;
+		fx->buf_bytes = nb * FX_RX_BUF_BYTES * 2;
 		other.nb_cqe = other.nb_wr = nb;
-		other.buf_bytes = rig->buf_bytes;
-		assert_int_equal(vrig_up(rig, 0, 1, 1, 1), 0);
-		assert_int_equal(vrig_up(&other, 0, 2, 1, 1), 0);
-		run_laps(rig, &other, nb);
-		run_laps(&other, rig, nb);
-		assert_int_equal(vrig_close(&other), 0);
-		assert_int_equal(vrig_close(rig), 0);
+		other.buf_bytes = fx->buf_bytes;
+		assert_int_equal(fx_up(fx, 0, 1, 1, 1), 0);
+		assert_int_equal(fx_up(&other, 0, 2, 1, 1), 0);
+		run_laps(fx, &other, nb);
+		run_laps(&other, fx, nb);
+		assert_int_equal(fx_close(&other), 0);
+		assert_int_equal(fx_close(fx), 0);
 		printf("%u entries: %u packets each way\n", nb, NB_LAPS * nb);
 	}
 	assert_int_equal(MODEL_CALL(mana_model_violations)(NULL), 0);
 }
 
-/* One step further: libmana's word up to 48, the kernel's from 49 on. */
+/* The next size: refused by libmana up to 48, by the kernel from 49 on. */
 static void
 larger_rings_are_refused(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct ibv_qp_init_attr attr;
 	struct ibv_cq *cq;
 
-	assert_int_equal(vrig_open(rig, 0, 1), 0);
-	assert_fails(ibv_create_cq(rig->ctx, 2 * largest, NULL, NULL, 0),
+	assert_int_equal(fx_open(fx, 0, 1), 0);
+	assert_fails(ibv_create_cq(fx->ctx, 2 * largest, NULL, NULL, 0),
 		     EINVAL);
-	cq = ibv_create_cq(rig->ctx, largest, NULL, NULL, 0);
+	cq = ibv_create_cq(fx->ctx, largest, NULL, NULL, 0);
 	assert_non_null(cq);
-	attr = vrig_qp_attr(cq);
+	attr = fx_qp_attr(cq);
 	attr.cap.max_send_wr = 2 * largest;
-	assert_fails(ibv_create_qp(rig->parent, &attr), EINVAL);
+	assert_fails(ibv_create_qp(fx->parent, &attr), EINVAL);
 	assert_int_equal(ibv_destroy_cq(cq), 0);
 }
 
-/* The table of sizes of rdma-core qp.c. */
+/* Sizes as in the table of rdma-core qp.c. */
 static void
 sizes_are_those_of_libmana(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct manadv_qp out;
 	struct manadv_obj obj;
 
-	rig->nb_wr = largest;
-	assert_int_equal(vrig_up(rig, 0, 1, 1, 0), 0);
+	fx->nb_wr = largest;
+	assert_int_equal(fx_up(fx, 0, 1, 1, 0), 0);
 	memset(&obj, 0, sizeof(obj));
-	obj.qp.in = rig->tx[0].qp;
+	obj.qp.in = fx->tx[0].qp;
 	obj.qp.out = &out;
 	assert_int_equal(manadv_init_obj(&obj, MANADV_OBJ_QP), 0);
 	assert_int_equal(out.sq_count, largest);
-	/* 30 SGEs: 512 bytes a WQE. */
+	/* 30 SGEs: 512 bytes per WQE. */
 	assert_int_equal(out.sq_size, largest * 512);
 }
 
@@ -154,7 +154,7 @@ int
 main(int argc, char **argv)
 {
 #define T(test) \
-	cmocka_unit_test_setup_teardown(test, vrig_setup, vrig_teardown)
+	cmocka_unit_test_setup_teardown(test, fx_setup, fx_teardown)
 	const struct CMUnitTest tests[] = {
 		T(full_rings_carry_packets),
 		T(larger_rings_are_refused),

@@ -1,55 +1,31 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""mana-model under rough treatment: clear words, no hang, nothing left.
+"""mana-model with scarce resources and bad input: clear errors, no hang, no leftovers.
 
-usage: test_rough.py FOLDER [unittest arguments]
-FOLDER has mana-model and test/fixed_work.
+usage: test_rough.py [unittest arguments]      (see model_test.py)
 """
 
 import os
 import resource
-import shutil
 import signal
 import subprocess
-import sys
-import tempfile
 import unittest
 
-FOLDER = os.path.abspath(sys.argv[1])
-MODEL = os.path.join(FOLDER, "mana-model")
-WORK = os.path.join(FOLDER, "test", "fixed_work")
+from model_test import MODEL, PATIENCE_S, Case as ModelCase, main, program, wait_until
+
+WORK = program("fixed_work")
 OWN_ERROR = 125
 
 
-class Case(unittest.TestCase):
-    """Folders of its own; that of the machines must be empty in the end."""
+class Case(ModelCase):
+    """Runs a program in the test's own folder, with limits and empty input."""
 
-    def setUp(self):
-        self.base = tempfile.mkdtemp(prefix="rough-")
-        self.folders = os.path.join(self.base, "machines")
-        os.mkdir(self.folders)
-        self.env = dict(os.environ, MANA_MODEL_END_WITH_PARENT="1",
-                        MANA_MODEL_RUNDIR=self.folders)
-        self.env.pop("LD_PRELOAD", None)
-        self.env["ASAN_OPTIONS"] = "detect_leaks=0:handle_segv=0"
-
-    def tearDown(self):
-        left = os.listdir(self.folders)
-        shutil.rmtree(self.base)
-        self.assertEqual(left, [], "run folders left behind")
-
-    def path(self, name):
-        return os.path.join(self.base, name)
-
-    def run_model(self, *args, limits=()):
+    def run_model(self, *args, limits=(), **more):
         def set_limits():
             for which, value in limits:
                 resource.setrlimit(which, (value, value))
-        return subprocess.run([MODEL, "--quiet", *args], env=self.env,
-                              cwd=self.base, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True, timeout=60, check=False,
-                              preexec_fn=set_limits)
+        return super().run_model("--quiet", *args, cwd=self.base,
+                                 stdin=subprocess.DEVNULL, preexec_fn=set_limits, **more)
 
     def refused(self, *args, says, **more):
         done = self.run_model(*args, "--", "true", **more)
@@ -86,14 +62,13 @@ class Limits(Case):
         for number in range(4, 17):
             done = self.run_model("--", "true",
                                   limits=[(resource.RLIMIT_NOFILE, number)])
-            # Less than the dynamic linker needs: it says so with 127.
+            # Less than the dynamic linker needs, which then exits with 127.
             if done.returncode not in (0, 127):
                 self.assertEqual(done.returncode, OWN_ERROR, done.stderr)
                 self.assertIn("Too many open files", done.stderr)
             statuses.add(done.returncode)
             self.assertEqual(os.listdir(self.folders), [], number)
         self.assertIn(0, statuses)
-
 
     def test_small_files(self):
         for size in 0, 1 << 10, 1 << 20:
@@ -114,10 +89,9 @@ class Ends(Case):
                 [MODEL, "--quiet", "--", "sh", "-c", "echo $$; kill -STOP $$"],
                 env=self.env, stdout=subprocess.PIPE, text=True) as launcher:
             pid = int(launcher.stdout.readline())
-            while self.state(pid) != "T":
-                pass
+            wait_until(lambda: self.state(pid) == "T", "it is not stopped")
             launcher.terminate()
-            self.assertEqual(launcher.wait(30), 128 + signal.SIGTERM)
+            self.assertEqual(launcher.wait(PATIENCE_S), 128 + signal.SIGTERM)
 
     @staticmethod
     def state(pid):
@@ -134,7 +108,7 @@ class Ends(Case):
              'echo old >report; cat /dev/zero >fill 2>&-;'
              '"$0" --quiet --report report -- true; echo $?; cat report', MODEL],
             env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True, timeout=60, check=False)
+            text=True, timeout=PATIENCE_S, check=False)
         if done.returncode == 99:
             self.skipTest("cannot mount")
         self.assertEqual(done.stdout, f"{OWN_ERROR}\nold\n", done.stderr)
@@ -174,10 +148,10 @@ class OddFiles(Case):
             ["bash", "-c", f"""{MODEL} --quiet --report >(cat >&2) \
              --scenario <(echo link port=2 down) -- true; exit $?"""],
             env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True, timeout=60, check=False)
+            text=True, timeout=PATIENCE_S, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn('"link port=2 down"', done.stderr)
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0]] + sys.argv[2:])
+    main()

@@ -1,72 +1,72 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Receive WQEs of several SGEs, good and bad, and what there is no room for. */
+/* Rx WQEs with several SGEs, valid and invalid, and packets without room. */
 
 #include <sys/mman.h>
 
 #include "nic.h"
-#include "rig.h"
+#include "fixture.h"
 
 #define RX_OFF 65536u /* in b's buf */
 
-static struct rig *rig;
-static struct rig_port *a, *b;
+static struct fixture *fx;
+static struct fx_port *a, *b;
 
 static int
 start(void **state)
 {
-	const int ret = rig_setup(state);
+	const int ret = fx_setup(state);
 	uint32_t i;
 
-	rig = *state;
-	a = &rig->port[0];
-	b = &rig->port[1];
+	fx = *state;
+	a = &fx->port[0];
+	b = &fx->port[1];
 	for (i = 0; i < 8192; i++)
 		a->buf[i] = (uint8_t)(i * 13 + i / 256);
-	memset(b->buf, 0xee, RIG_BUF_BYTES);
+	memset(b->buf, 0xee, FX_BUF_BYTES);
 	return ret;
 }
 
-static struct device_port_counters
+static struct card_port_counters
 counters(void)
 {
-	struct device_port_counters c;
+	struct card_port_counters c;
 
-	device_port_counters(0, 1, &c);
+	card_port_counters(0, 1, &c);
 	return c;
 }
 
-/* A WQE of SGEs of these sizes, a page apart; 0 ends. */
-static struct rig_wqe
+/* A WQE with SGEs of these sizes, a page apart; 0 ends the list. */
+static struct fx_wqe
 rx_wqe(const uint32_t *sizes)
 {
-	struct rig_wqe wqe = { .header = { 0, 0x200 } };
+	struct fx_wqe wqe = { .header = { 0, 0x200 } };
 
 	for (; *sizes != 0; sizes++)
-		rig_tx_add_sge(b, &wqe, RX_OFF + 4096 * wqe.nb_sge, *sizes);
+		fx_tx_add_sge(b, &wqe, RX_OFF + 4096 * wqe.nb_sge, *sizes);
 	return wqe;
 }
 
 static void
-post(const struct rig_wqe *wqe)
+post(const struct fx_wqe *wqe)
 {
-	rig_post(&b->rq, wqe);
-	rig_ring_rq(rig, b);
+	fx_post(&b->rq, wqe);
+	fx_ring_rq(fx, b);
 }
 
-/* nb_bytes from a to b; the Rx CQE or NULL. */
+/* Send nb_bytes from a to b; returns the Rx CQE or NULL. */
 static const uint8_t *
 pass(uint32_t nb_bytes)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, nb_bytes);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, nb_bytes);
 
-	assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
-	return rig_cqe(&b->rcq);
+	assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
+	return fx_cqe(&b->rcq);
 }
 
-/* The first nb_bytes of the frame lie in the SGEs, and nothing beyond. */
+/* Assert that the SGEs contain the first nb_bytes of the frame, and no more. */
 static void
-assert_scattered(const struct rig_wqe *wqe, uint32_t nb_bytes)
+assert_scattered(const struct fx_wqe *wqe, uint32_t nb_bytes)
 {
 	uint32_t i, n, done = 0;
 
@@ -90,7 +90,7 @@ test_every_number_of_sges(void **state)
 	(void)state;
 	for (n = 1; n <= 15; n++) {
 		uint32_t sizes[16] = { 0 }, room = 0;
-		struct rig_wqe wqe;
+		struct fx_wqe wqe;
 		const uint8_t *cqe;
 
 		for (i = 0; i < n; i++)
@@ -99,9 +99,9 @@ test_every_number_of_sges(void **state)
 		if (room < 60)
 			wqe.sge[n - 1].size_bytes += 60 - room;
 		room = room < 60 ? 60 : room;
-		/* Just full, then one byte less. */
+		/* An exact fit, then one byte less. */
 		for (i = 0; i < 2 && room - i >= 60; i++) {
-			memset(b->buf, 0xee, RIG_BUF_BYTES);
+			memset(b->buf, 0xee, FX_BUF_BYTES);
 			post(&wqe);
 			cqe = pass(room - i);
 			assert_non_null(cqe);
@@ -113,12 +113,15 @@ test_every_number_of_sges(void **state)
 	assert_no_violation();
 }
 
-/* All SGEs are filled; the length is the packet's; the next WQE is next. */
+/*
+ * All SGEs are filled, the CQE has the packet's length, and the next packet
+ * gets the next WQE.
+ */
 static void
 test_truncated(void **state)
 {
 	static const uint32_t sizes[] = { 20, 1, 100, 7, 0 };
-	const struct rig_wqe wqe = rx_wqe(sizes);
+	const struct fx_wqe wqe = rx_wqe(sizes);
 	const uint8_t *cqe;
 
 	(void)state;
@@ -137,7 +140,7 @@ test_truncated(void **state)
 	assert_no_violation();
 }
 
-/* An empty SGE is skipped, wherever it is, and named. */
+/* An empty SGE is skipped at any position, with a violation. */
 static void
 test_zero_size(void **state)
 {
@@ -146,9 +149,9 @@ test_zero_size(void **state)
 
 	(void)state;
 	for (i = 0; i < 3; i++) {
-		struct rig_wqe wqe = rx_wqe(sizes);
+		struct fx_wqe wqe = rx_wqe(sizes);
 
-		memset(b->buf, 0xee, RIG_BUF_BYTES);
+		memset(b->buf, 0xee, FX_BUF_BYTES);
 		wqe.sge[i] = (struct hw_sge){ .addr = 1 };
 		post(&wqe);
 		assert_int_equal(pass(100)[0], 0x41);
@@ -158,7 +161,10 @@ test_zero_size(void **state)
 	}
 }
 
-/* A bad SGE in the middle: no CQE, the queue stops, also when not needed. */
+/*
+ * A bad SGE in the middle: no CQE, and the queue stops, even if the packet does
+ * not need the SGE.
+ */
 static void
 test_bad_sge(void **state)
 {
@@ -173,16 +179,19 @@ test_bad_sge(void **state)
 
 	(void)state;
 	for (kind = 0; kind < 4; kind++) {
-		/* 60 bytes do not reach the second SGE, a fault must. */
+		/*
+		 * 60 bytes do not need the second SGE; a memory fault needs
+		 * more.
+		 */
 		for (size = kind == 3 ? 150 : 60; size <= 150; size += 90) {
-			struct rig_wqe wqe;
-			static struct rig bench;
+			struct fx_wqe wqe;
+			static struct fixture fixture;
 
-			rig_defaults(&bench);
-			rig = &bench;
-			a = &rig->port[0];
-			b = &rig->port[1];
-			rig_start(rig);
+			fx_defaults(&fixture);
+			fx = &fixture;
+			a = &fx->port[0];
+			b = &fx->port[1];
+			fx_start(fx);
 			wqe = rx_wqe(sizes);
 			if (kind == 0)
 				wqe.sge[1].key += 1u << 14;
@@ -190,16 +199,16 @@ test_bad_sge(void **state)
 				wqe.sge[1].key = a->key;
 			else if (kind == 2)
 				wqe.sge[1].addr = (uintptr_t)b->buf +
-						  RIG_BUF_BYTES - 79;
+						  FX_BUF_BYTES - 79;
 			else
 				mprotect(b->buf + RX_OFF + 4096, 4096, PROT_READ);
 			post(&wqe);
-			rig_fill_rq(rig, b, 1);
+			fx_fill_rq(fx, b, 1);
 			assert_null(pass(size));
 			assert_null(pass(60));
-			rig_assert_violation(names[kind], 1, "bad sge", kind);
+			fx_assert_violation(names[kind], 1, "bad sge", kind);
 			assert_int_equal(counters().rx_errors, 2);
-			rig_stop(rig);
+			fx_stop(fx);
 		}
 	}
 }
@@ -213,10 +222,10 @@ test_overload(void **state)
 	(void)state;
 	for (i = 0; i < 500; i++) {
 		if (i % 10 == 0)
-			rig_fill_rq(rig, b, 1);
+			fx_fill_rq(fx, b, 1);
 		got += pass(60) != NULL;
-		rig_ring_cq(rig, a, &a->scq, false);
-		rig_ring_cq(rig, b, &b->rcq, false);
+		fx_ring_cq(fx, a, &a->scq, false);
+		fx_ring_cq(fx, b, &b->rcq, false);
 	}
 	assert_int_equal(got, 50);
 	assert_int_equal(counters().rx_packets, 50);
@@ -224,7 +233,7 @@ test_overload(void **state)
 	assert_no_violation();
 }
 
-/* WQEs that straddle the ring's end, whatever their size. */
+/* WQEs of all sizes across the ring's end. */
 static void
 test_wrap(void **state)
 {
@@ -233,7 +242,7 @@ test_wrap(void **state)
 	(void)state;
 	for (i = 0; i < 500; i++) {
 		uint32_t sizes[16] = { 0 };
-		struct rig_wqe wqe;
+		struct fx_wqe wqe;
 		const uint8_t *cqe;
 
 		for (n = 0; n < 1 + i % 15; n++)
@@ -244,8 +253,8 @@ test_wrap(void **state)
 		assert_int_equal(cqe[0], 0x41);
 		assert_memory_equal((void *)(uintptr_t)wqe.sge[n - 1].addr,
 				    a->buf + 100 * (n - 1), 100 - i % 30);
-		rig_ring_cq(rig, a, &a->scq, false);
-		rig_ring_cq(rig, b, &b->rcq, false);
+		fx_ring_cq(fx, a, &a->scq, false);
+		fx_ring_cq(fx, b, &b->rcq, false);
 	}
 	assert_no_violation();
 }
@@ -271,22 +280,22 @@ test_hash_types(void **state)
 	uint32_t i, n;
 
 	(void)state;
-	rig_steer(rig, 1, true, &b->rq.id, 1);
-	rig_fill_rq(rig, b, 32);
+	fx_steer(fx, 1, true, &b->rq.id, 1);
+	fx_fill_rq(fx, b, 32);
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		const bool is_udp = kinds[i].proto == NIC_PROTO_UDP;
 		const uint8_t l4 = is_udp ? NIC_PROTO_UDP : NIC_PROTO_TCP;
 		const uint8_t *cqe;
 		uint32_t hash;
 
-		n = kinds[i].v6 ? rig_frame6(a->buf, l4, 30) :
-				  rig_frame(a->buf, l4, 30);
+		n = kinds[i].v6 ? fx_frame6(a->buf, l4, 30) :
+				  fx_frame(a->buf, l4, 30);
 		a->buf[kinds[i].v6 ? 20 : 23] = kinds[i].proto;
 		cqe = pass(n);
 		assert_int_equal(hw_le32(cqe + 4) >> 16 & 0x1ff, kinds[i].type);
 		hash = hw_le32(cqe + 16);
 		assert_int_not_equal(hash, 0);
-		/* The ports count in the types of L4 alone. */
+		/* Only L4 hash types depend on ports. */
 		a->buf[kinds[i].v6 ? 55 : 35]++;
 		cqe = pass(n);
 		assert_int_equal(hw_le32(cqe + 16) != hash,
@@ -297,44 +306,44 @@ test_hash_types(void **state)
 	assert_no_violation();
 }
 
-/* 802.1Q alone is stripped, and its id may be 0. */
+/* Only 802.1Q tags are stripped; the id may be 0. */
 static void
 test_tags(void **state)
 {
 	const uint32_t good = HW_RX_F_IP_OK | HW_RX_F_TCP_OK;
-	struct rig_wqe wqe = rig_csum_wqe(a, NIC_PROTO_TCP, false);
+	struct fx_wqe wqe = fx_csum_wqe(a, NIC_PROTO_TCP, false);
 	const uint8_t *cqe;
 
 	(void)state;
-	rig_fill_rq(rig, b, 2);
-	rig_add_tag(a, &wqe, 0xe000);
-	assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
-	cqe = rig_cqe(&b->rcq);
+	fx_fill_rq(fx, b, 2);
+	fx_add_tag(a, &wqe, 0xe000);
+	assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
+	cqe = fx_cqe(&b->rcq);
 	assert_int_equal(hw_le32(cqe + 4), HW_RX_F_VLAN | good);
 	assert_int_equal(hw_le32(cqe + 8), 84);
-	assert_int_equal(hw_be16(rig_rx_buf(b, 0) + 12), NIC_ETHERTYPE_IPV4);
+	assert_int_equal(hw_be16(fx_rx_buf(b, 0) + 12), NIC_ETHERTYPE_IPV4);
 	hw_put_be16(a->buf + 12, NIC_ETHERTYPE_QINQ);
-	assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
-	cqe = rig_cqe(&b->rcq);
+	assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
+	cqe = fx_cqe(&b->rcq);
 	assert_int_equal(hw_le32(cqe + 4), 0);
 	assert_int_equal(hw_le32(cqe + 8), 88);
-	assert_int_equal(hw_be16(rig_rx_buf(b, 1) + 12), NIC_ETHERTYPE_QINQ);
+	assert_int_equal(hw_be16(fx_rx_buf(b, 1) + 12), NIC_ETHERTYPE_QINQ);
 	assert_no_violation();
 }
 
 int
 main(void)
 {
-#define BENCH(test) cmocka_unit_test_setup_teardown(test, start, rig_teardown)
+#define FX_TEST(test) cmocka_unit_test_setup_teardown(test, start, fx_teardown)
 	const struct CMUnitTest tests[] = {
-		BENCH(test_every_number_of_sges),
-		BENCH(test_truncated),
-		BENCH(test_zero_size),
+		FX_TEST(test_every_number_of_sges),
+		FX_TEST(test_truncated),
+		FX_TEST(test_zero_size),
 		cmocka_unit_test(test_bad_sge),
-		BENCH(test_overload),
-		BENCH(test_wrap),
-		BENCH(test_hash_types),
-		BENCH(test_tags),
+		FX_TEST(test_overload),
+		FX_TEST(test_wrap),
+		FX_TEST(test_hash_types),
+		FX_TEST(test_tags),
 	};
 
 	return cmocka_run_group_tests_name("rx", tests, NULL, NULL);

@@ -33,7 +33,7 @@ class Card:
         self.violations = 0
 
     def send(self, frame, oob0, trans_off, tci=-1, header=0, mss=0, sizes="0"):
-        """What leaves the port, and the type of the completion."""
+        """The frames that leave the port, and the type of the completion."""
         self.tool.stdin.write(f"{oob0:x} {trans_off} {tci} {header} {mss} "
                               f"{sizes} {frame.hex()}\n")
         self.tool.stdin.flush()
@@ -79,7 +79,7 @@ class Shape:
         self.l4 = l4
 
     def built(self, payload, l3=None, l4=None):
-        """With lengths and checksums of scapy's."""
+        """The frame with lengths and checksums computed by scapy."""
         return bytes(self.l2 / (l3 or self.l3) / (l4 or self.l4) / Raw(payload))
 
     @property
@@ -91,8 +91,8 @@ class Shape:
         return 14 + 4 * len(self.tags)
 
     def prepared(self, payload, is_lso):
-        """As a driver leaves it: seeds in place of the checksums."""
-        # Scapy knows no lengths over 64 KiB: an LSO has none.
+        """The frame as a driver posts it, with seeds in place of checksums."""
+        # scapy has no lengths above 64 KiB: an LSO has length 0.
         frame = bytearray(self.built(b"" if is_lso else payload))
         l4_off, l3_off = self.trans_off, self.l3_off
         is_tcp = isinstance(self.l4, TCP)
@@ -123,7 +123,7 @@ def insert_tag(frame, tci):
 
 
 def segments(shape, payload, mss, tci):
-    """What TSO means, in scapy's words."""
+    """The expected segments of TSO, built with scapy."""
     frames = []
     for nth, at in enumerate(range(0, len(payload), mss)):
         part = payload[at:at + mss]
@@ -178,7 +178,7 @@ class Checksums(Case):
         self.assertEqual(self.card.violations, 0)
 
     def test_only_one_of_them(self):
-        """Each checksum by itself; the others stay as they are."""
+        """Each checksum alone; the others do not change."""
         shape = Shape(False, TCP(flags="A"))
         payload = self.payload(100)
         whole = shape.built(payload)
@@ -235,7 +235,7 @@ class Segmentation(Case):
         self.assertEqual((sent, cqe), ([], -1))
 
     def test_wrong_headers(self):
-        """SGE 0 one byte off, trans_off two, the other IP, no TCP request."""
+        """Wrong requests: SGE 0 off by 1 byte, trans_off by 2, wrong IP version, no TCP."""
         shape = Shape(True, TCP(flags="A", options=TCP_OPTIONS[1]), TAGS[1])
         frame = shape.prepared(self.payload(5000), True)
         header, off = len(shape.built(b"")), shape.trans_off
@@ -262,7 +262,7 @@ class Segmentation(Case):
         self.assertEqual(self.card.violations, 0)
 
     def test_payload_that_fits(self):
-        """One segment; the driver ought to have sent it as a packet."""
+        """A single segment, which a driver should send as a packet."""
         shape = Shape(True, TCP(flags="FPA"))
         for n in (1, 1000):
             self.check(shape, self.payload(n), 1000)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Commands for later, when processes die and lines compete. */
+/* Scripts when processes die and lines compete. */
 
-/* cmocka.h wants these before it. */
+/* cmocka.h needs these before it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "device.h"
+#include "card.h"
 #include "inject.h"
 #include "kernel.h"
 #include "machine.h"
@@ -43,7 +43,7 @@ set_up(void **state)
 	assert_int_equal(segment_create(dir, &config), 0);
 	segment_lock();
 	clock_init(true);
-	assert_int_equal(device_init(), 0);
+	assert_int_equal(card_init(), 0);
 	segment_unlock();
 	return 0;
 }
@@ -91,7 +91,7 @@ entry_of(uint32_t line)
 	return NULL;
 }
 
-/* Stalls that were counted: each line of these adds one. */
+/* The count of stalls: each such line adds one. */
 static uint64_t
 nb_stalls(void)
 {
@@ -112,17 +112,20 @@ test_times(void **state)
 	assert_int_equal(nb_stalls(), 1);
 	assert_int_equal(entry_of(2)->state, SCRIPT_DONE);
 	advance(15000);
-	/* What was missed is not made up for. */
+	/* Missed periods are skipped. */
 	assert_int_equal(entry_of(3)->nb_runs, 1);
 	assert_int_equal(entry_of(3)->at, 30000);
 	assert_int_equal(entry_of(4)->nb_runs, 1);
 	assert_int_equal(entry_of(1)->time_ns, 25000);
 	assert_int_equal(nb_stalls(), 2);
 	advance(1000);
-	assert_int_equal(nb_stalls(), 3); /* of the one that line 4 made */
+	assert_int_equal(nb_stalls(), 3); /* including the one of line 4 */
 }
 
-/* Who runs an entry is killed: it is not run again, and the others are. */
+/*
+ * The process that runs an entry is killed: the entry does not run again, the
+ * others run.
+ */
 static void
 test_killed(void **state)
 {
@@ -148,7 +151,7 @@ test_killed(void **state)
 	}
 	while (__atomic_load_n(&script->entries[0].nb_runs, __ATOMIC_ACQUIRE) == 0)
 		usleep(1000);
-	/* It is alive: nobody else begins. */
+	/* It is alive: no other process runs entries. */
 	advance(10000);
 	assert_int_equal(nb_stalls(), 0);
 	kill(pid, SIGKILL);
@@ -159,7 +162,7 @@ test_killed(void **state)
 	assert_int_equal(entry_of(2)->state, SCRIPT_DONE);
 }
 
-/* The room of those that are done is used again; of a scenario's it is not. */
+/* Entries of finished commands are reused; those of a scenario are not. */
 static void
 test_full(void **state)
 {

@@ -1,21 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A shell on the modelled machine: what an administrator's tools say.
+"""A shell on the modelled machine: the output of an administrator's tools.
 
-usage: test_shell.py FOLDER [unittest arguments]
-FOLDER has mana-model.
+usage: test_shell.py [unittest arguments]      (see model_test.py)
 """
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
-FOLDER = os.path.abspath(sys.argv[1])
-MODEL = os.path.join(FOLDER, "mana-model")
+from model_test import MODEL, Case as ModelCase, main
+
 DONE = "--done--"
 
 
@@ -30,12 +29,12 @@ class Shell:
             stderr=subprocess.STDOUT, env=env, text=True, bufsize=1)
 
     def run(self, command):
-        """Its exit status and what it printed, both streams."""
+        """The exit status and both output streams."""
         self.process.stdin.write(f"{command}\necho {DONE} $?\n")
         lines = []
         for line in self.process.stdout:
             if DONE in line:
-                # What came before may lack a line feed.
+                # Earlier output may lack a line feed.
                 text, _, status = line.partition(DONE)
                 return int(status), "".join(lines) + text
             lines.append(line)
@@ -47,26 +46,18 @@ class Shell:
         return self.process.wait()
 
 
-class Case(unittest.TestCase):
+class Case(ModelCase):
     options = ()
+    # Thousands of files in sysfs: memory is faster than a disk.
+    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
     def setUp(self):
-        # Thousands of files in sysfs: memory is faster than a disk.
-        self.folder = tempfile.mkdtemp(
-            prefix="shell-test-",
-            dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
-        env = dict(os.environ, MANA_MODEL_END_WITH_PARENT="1",
-                   MANA_MODEL_RUNDIR=self.folder, LC_ALL="C")
-        env.pop("LD_PRELOAD", None)
-        # Of the programs here, none is built for it.
-        env["ASAN_OPTIONS"] = ":".join(
-            [env.get("ASAN_OPTIONS", ""), "handle_segv=0"]).strip(":")
-        self.shell = Shell(env, self.options)
+        super().setUp()
+        self.shell = Shell(dict(self.env, LC_ALL="C"), self.options)
 
     def tearDown(self):
         self.assertEqual(self.shell.close(), 0)
-        self.assertEqual(os.listdir(self.folder), [])
-        shutil.rmtree(self.folder)
+        super().tearDown()
 
     def good(self, command):
         status, text = self.shell.run(command)
@@ -147,7 +138,7 @@ class Ip(Case):
         self.assertEqual(self.link("mana0p1")["mtu"], 1001)
 
     def test_monitor_in_another_process_hears_of_changes(self):
-        # It is ready once it tells of a change; only then is it counted on.
+        # The monitor is ready once it reports a change.
         self.good("mkfifo $MANA_MODEL_DIR/events; "
                   "ip -o monitor link >$MANA_MODEL_DIR/events & "
                   "exec 7<$MANA_MODEL_DIR/events; monitor=$!; "
@@ -217,6 +208,22 @@ class Ethtool(Case):
         self.assertIn("Link detected: yes", self.good("ethtool lo"))
 
 
+class Netvsc(Case):
+    options = ("--netvsc",)
+
+    def test_netdevs_are_slaves(self):
+        link = json.loads(self.good("ip -j link show dev mana0p1"))[0]
+        self.assertIn("SLAVE", link["flags"])
+        self.assertIn("driver: hv_netvsc\n", self.good("ethtool -i hv0p1"))
+        # no list has the modelled masters, so that ip invents names
+        index = re.match(r"if(\d+)$", link["master"])
+        self.assertNotEqual(index, None, link["master"])
+        names = self.good("ip -j link show")
+        self.assertNotIn('"hv0p1"', names)
+        self.bad("ip link set hv0p1 up")
+        self.bad("ethtool hv0p9")
+
+
 class OldKernel(Case):
     options = ("--kernel=6.12", "--rnic")
 
@@ -256,7 +263,7 @@ class Sysfs(Case):
                            "flags")],
                          ["1400\n", "1\n", "200000\n", "full\n", "up\n",
                           "0x1003\n"])
-        # The shell itself reads and tests, too.
+        # The shell's own read and test work, too.
         self.assertEqual(self.good("read mtu </sys/class/net/mana0p0/mtu; "
                                    "echo $mtu"), "1400\n")
         self.good("[ -d /sys/class/net/mana0p0/ ]")
@@ -324,12 +331,11 @@ class Verbs(Case):
 @unittest.skipUnless(shutil.which("udevadm"), "no udevadm")
 class Udev(Case):
     def test_udevadm_hears_of_devices(self):
-        model = os.path.join(FOLDER, "mana-model")
         self.good("mkfifo $MANA_MODEL_DIR/events; "
                   "udevadm monitor --kernel >$MANA_MODEL_DIR/events & "
                   "exec 7<$MANA_MODEL_DIR/events; monitor=$!; "
                   "name=${MANA_MODEL_DIR##*-}; "
-                  f"(while :; do {model} ctl $name uevent fn=1 change; "
+                  f"(while :; do {MODEL} ctl $name uevent fn=1 change; "
                   "done) & setter=$!; "
                   "while read line <&7; do "
                   "case $line in KERNEL*change*) break;; esac; done; "
@@ -340,4 +346,4 @@ class Udev(Case):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[2:])
+    main()

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * A program with its own use of SIGSEGV and a doorbell page, side by side.
- */
+/* A program that uses SIGSEGV itself and has a doorbell page. */
 
 #include <errno.h>
 #include <pthread.h>
@@ -150,7 +148,7 @@ test_handler_leaves(void **state)
 	set_action(SIGSEGV, see_and_leave, 0);
 	if (sigsetjmp(seen.env, 1) != 0)
 		nb++;
-	/* The mask is as it was, or the second fault would kill. */
+	/* The mask is restored, else the second fault would kill. */
 	sigprocmask(SIG_BLOCK, NULL, &now);
 	assert_int_equal(sigismember(&now, SIGSEGV), 0);
 	check_rings();
@@ -159,7 +157,9 @@ test_handler_leaves(void **state)
 	assert_int_equal(nb, 3);
 }
 
-/* As by the kernel: the signal itself and sa_mask are blocked in it. */
+/*
+ * Like in the kernel, the signal itself and sa_mask are blocked in the handler.
+ */
 static void
 test_mask_in_handler(void **state)
 {
@@ -205,7 +205,7 @@ test_alternate_stack(void **state)
 	stack_t before, now;
 
 	(void)state;
-	/* A sanitizer may have set one: it wants it back. */
+	/* Keep the stack of a sanitizer, to restore it. */
 	assert_int_equal(sigaltstack(NULL, &before), 0);
 	assert_int_equal(before.ss_flags & ~SS_DISABLE, 0);
 	assert_int_equal(sigaltstack(&ss, NULL), 0);
@@ -272,7 +272,7 @@ overflow(int depth)
 	return depth <= 0 ? room[0] : overflow(depth - 1) + room[0];
 }
 
-/* On a thread, whose stack has an end near by. */
+/* On a thread with a small stack. */
 static void *
 overflow_thread(void *arg)
 {
@@ -335,7 +335,7 @@ test_blocked(void **state)
 	assert_int_equal(sigismember(&old, SIGSEGV), 0);
 }
 
-/* The signal that ends a child that does this; 0: it exits by itself. */
+/* The signal that kills a child that calls act; 0: it exits. */
 static int
 death_of(void (*act)(void))
 {
@@ -345,7 +345,7 @@ death_of(void (*act)(void))
 
 	if (pid == 0) {
 		setrlimit(RLIMIT_CORE, &no_core);
-		/* cmocka has handlers of its own while a test runs. */
+		/* Remove cmocka's handlers. */
 		signal(SIGSEGV, SIG_DFL);
 		signal(SIGABRT, SIG_DFL);
 		act();
@@ -476,7 +476,7 @@ test_load_is_a_violation(void **state)
 	assert_ptr_equal(seen.addr, (void *)(uintptr_t)page);
 }
 
-/* A null pointer is the program's own affair. */
+/* A null pointer access is the program's own fault. */
 static void
 test_null_is_no_page(void **state)
 {
@@ -485,7 +485,7 @@ test_null_is_no_page(void **state)
 	(void)state;
 	set_action(SIGSEGV, see_and_leave, 0);
 	if (sigsetjmp(seen.env, 1) == 0) {
-		/* Behind the compiler's back: its sanitizer would stop it. */
+		/* In assembly, because a sanitizer would stop it. */
 		__asm__ volatile("mov (%0), %%rax" : : "r"(0L) : "rax", "memory");
 		fail();
 	}
@@ -549,7 +549,10 @@ raise_in_device(void)
 	kill(getpid(), SIGUSR1);
 }
 
-/* A signal comes while the device works: its handler rings too, later. */
+/*
+ * A signal arrives while the device works: its handler runs later and rings,
+ * too.
+ */
 static void
 test_signal_during_trap(void **state)
 {
@@ -573,7 +576,7 @@ copy_in_device(void)
 	copied = mem_read(model_self, (uintptr_t)hole, buf, sizeof(buf));
 }
 
-/* The device reads what is not there; and a doorbell page, as memory. */
+/* The device reads unmapped memory, and a doorbell page as memory. */
 static void
 test_guarded_copy(void **state)
 {
@@ -598,7 +601,7 @@ on_alarm(int signo)
 	ring();
 }
 
-/* Waiting with everything but SIGALRM blocked, and a handler that rings. */
+/* A wait with all signals but SIGALRM blocked, and a handler that rings. */
 static void
 test_waits(void **state)
 {
@@ -636,7 +639,7 @@ look_at_thread(void *arg)
 	return NULL;
 }
 
-/* The least stack that there is: less than a trap takes. */
+/* The smallest stack, which is smaller than a trap needs. */
 static void
 test_thread_small_stack(void **state)
 {
@@ -714,7 +717,9 @@ test_threads(void **state)
 	assert_int_equal(noted.nb_doorbells, nb_before + NB_THREADS * NB_RINGS);
 }
 
-/* What the kernel's own interface takes; the C library's is replaced. */
+/*
+ * The structure of the raw system call; the C library's function is interposed.
+ */
 struct kernel_action {
 	void (*handler)(int signo, siginfo_t *info, void *uc);
 	unsigned long flags;
@@ -729,7 +734,7 @@ test_raw_sigaction(void **state)
 	struct sigaction old;
 
 	(void)state;
-	/* Ours, with its restorer, and another handler in it. */
+	/* The model's action, with its restorer, but another handler. */
 	assert_int_equal(syscall(SYS_rt_sigaction, SIGSEGV, NULL, &act, 8), 0);
 	act.handler = see_and_skip;
 	assert_int_equal(syscall(SYS_rt_sigaction, SIGSEGV, &act, NULL, 8), 0);
@@ -781,7 +786,10 @@ test_vectors_survive(void **state)
 	assert_int_equal(after, value);
 }
 
-/* Blocked before exec(): the program sees it so, the doorbell rings. */
+/*
+ * SIGSEGV blocked before exec(): the program sees it blocked, and doorbells
+ * work.
+ */
 static int
 check_start(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The lines of the trace against lines written by hand from the specification:
- * positions of fields, names, order.
+ * Lines of the trace against constant lines from the specification: positions
+ * of fields, names, order.
  */
 
 #include <errno.h>
@@ -14,49 +14,49 @@
 #include <unistd.h>
 
 #include "nic.h"
-#include "rig.h"
+#include "fixture.h"
 #include "trace.h"
 #include "trace_layout.h"
 
 #define MAX_TEXT (1u << 20)
 
-static struct rig rig;
+static struct fixture fx;
 static char text[MAX_TEXT];
 
-/* A rig that writes these classes (0: all) to a file of its own. */
+/* Start a fixture that writes these classes (0: all) to a new file. */
 static void
 start(uint32_t classes)
 {
-	rig_defaults(&rig);
-	snprintf(rig.config.trace, sizeof(rig.config.trace),
-		 "/tmp/mana-rig-trace-%d", (int)getpid());
-	rig.config.trace_classes = classes;
-	rig.config.seed = 7;
-	rig_start(&rig);
+	fx_defaults(&fx);
+	snprintf(fx.config.trace, sizeof(fx.config.trace),
+		 "/tmp/mana-test-trace-%d", (int)getpid());
+	fx.config.trace_classes = classes;
+	fx.config.seed = 7;
+	fx_start(&fx);
 }
 
 static int
 stop(void **state)
 {
 	(void)state;
-	unlink(rig.config.trace);
-	rig_stop(&rig);
+	unlink(fx.config.trace);
+	fx_stop(&fx);
 	return 0;
 }
 
-/* What was written since the last call. */
+/* The text written since the last call. */
 static char *
 news(void)
 {
 	static off_t seen;
 	struct stat st;
 	ssize_t n;
-	int fd = open(rig.config.trace, O_RDONLY);
+	int fd = open(fx.config.trace, O_RDONLY);
 
 	assert_true(fd >= 0);
 	assert_int_equal(fstat(fd, &st), 0);
 	if (st.st_size < seen || strncmp(text, "0 trace", 7) != 0)
-		seen = 0; /* another file */
+		seen = 0; /* a new file */
 	n = pread(fd, text + seen, sizeof(text) - 1 - (size_t)seen, seen);
 	assert_true(n >= 0);
 	close(fd);
@@ -95,16 +95,16 @@ first_lines(void **state)
 static void
 one_packet(void **state)
 {
-	struct rig_wqe wqe;
+	struct fx_wqe wqe;
 
 	(void)state;
 	start(0);
 	forget();
-	rig_frame(rig.port[0].buf + 64, NIC_PROTO_UDP, 18);
-	rig_fill_rq(&rig, &rig.port[1], 3);
-	wqe = rig_tx_wqe(&rig.port[0], 64, 60);
-	assert_int_equal(rig_send(&rig, &rig.port[0], &wqe), HW_CQE_TX_OKAY);
-	rig_ring_cq(&rig, &rig.port[0], &rig.port[0].scq, true);
+	fx_frame(fx.port[0].buf + 64, NIC_PROTO_UDP, 18);
+	fx_fill_rq(&fx, &fx.port[1], 3);
+	wqe = fx_tx_wqe(&fx.port[0], 64, 60);
+	assert_int_equal(fx_send(&fx, &fx.port[0], &wqe), HW_CQE_TX_OKAY);
+	fx_ring_cq(&fx, &fx.port[0], &fx.port[0].scq, true);
 	assert_string_equal(news(),
 		"1000 doorbell fn=0 page=2 reg=rq short=0 id=561 tail=96 "
 		"wqe_cnt=0 arm=0 wqes=3\n"
@@ -163,18 +163,18 @@ one_packet(void **state)
 static void
 long_oob(void **state)
 {
-	struct rig_wqe wqe;
+	struct fx_wqe wqe;
 
 	(void)state;
 	start(1u << TRACE_wqe);
 	forget();
-	rig_frame(rig.port[0].buf, NIC_PROTO_UDP, 18);
-	wqe = rig_tx_wqe(&rig.port[0], 0, 60);
-	rig_tx_long(&rig.port[0], &wqe);
+	fx_frame(fx.port[0].buf, NIC_PROTO_UDP, 18);
+	wqe = fx_tx_wqe(&fx.port[0], 0, 60);
+	fx_tx_long(&fx.port[0], &wqe);
 	wqe.oob[0] |= 0x44; /* IPv4, UDP checksum */
 	wqe.oob[1] |= 34;
 	wqe.oob[2] = 0x06430008;
-	rig_send(&rig, &rig.port[0], &wqe);
+	fx_send(&fx, &fx.port[0], &wqe);
 	assert_string_equal(news(),
 		"1000 wqe fn=0 port=1 queue=sq id=1008 pos=0 bytes=64 "
 		"reserved=0x0 last_vbytes=0 num_sge=1 "
@@ -196,13 +196,13 @@ long_oob(void **state)
 static void
 all_bits(void **state)
 {
-	struct rig_wqe wqe;
+	struct fx_wqe wqe;
 
 	(void)state;
 	start(1u << TRACE_wqe);
 	forget();
-	wqe = rig_tx_wqe(&rig.port[0], 0, 60);
-	rig_tx_long(&rig.port[0], &wqe);
+	wqe = fx_tx_wqe(&fx.port[0], 0, 60);
+	fx_tx_long(&fx.port[0], &wqe);
 	wqe.header[0] = 0xfedcba98;
 	wqe.header[1] = 0xabcdfe01;
 	wqe.oob[0] = 0x12345679;
@@ -212,7 +212,7 @@ all_bits(void **state)
 	wqe.oob[4] = 0xffffffff;
 	wqe.oob[5] = 1;
 	wqe.sge[0].key = 0x777;
-	rig_send(&rig, &rig.port[0], &wqe);
+	fx_send(&fx, &fx.port[0], &wqe);
 	assert_string_equal(news(),
 		"1000 wqe fn=0 port=1 queue=sq id=1008 pos=0 bytes=64 "
 		"reserved=0xdcba98 last_vbytes=254 num_sge=1 "
@@ -270,7 +270,7 @@ layouts(void **state)
 					i == 2 || i == 5 || i == 8 || i == 11 ?
 						0xffff :
 						UINT32_MAX);
-	/* What is set comes back, and nothing beside it. */
+	/* A value that is set is read back, and other bits are unchanged. */
 	trace_field_set(&trace_cqe_tx[2], bytes, 0x7ffffff);
 	assert_int_equal(hw_le32(bytes + 8), 0xffffffe0);
 	trace_field_set(&trace_cqe_tx[2], bytes, 1);
@@ -284,14 +284,14 @@ layouts(void **state)
 static void
 unknown_key(void **state)
 {
-	struct rig_wqe wqe;
+	struct fx_wqe wqe;
 
 	(void)state;
 	start(1u << TRACE_cqe | 1u << TRACE_event);
 	forget();
-	wqe = rig_tx_wqe(&rig.port[0], 0, 60);
+	wqe = fx_tx_wqe(&fx.port[0], 0, 60);
 	wqe.sge[0].key = 0x777;
-	rig_send(&rig, &rig.port[0], &wqe);
+	fx_send(&fx, &fx.port[0], &wqe);
 	assert_string_equal(news(),
 		"1000 event kind=violation name=sge_key_unknown fn=0 "
 		"queue=sq id=1008 index=0 count=1\n"
@@ -308,24 +308,24 @@ unknown_key(void **state)
 static void
 coalesced(void **state)
 {
-	struct rig_wqe wqe;
+	struct fx_wqe wqe;
 	uint32_t i;
 
 	(void)state;
 	start(1u << TRACE_cqe);
-	rig_stop(&rig);
-	rig.config.coalesce = true;
-	rig_start(&rig);
+	fx_stop(&fx);
+	fx.config.coalesce = true;
+	fx_start(&fx);
 	forget();
-	rig_frame(rig.port[0].buf, NIC_PROTO_UDP, 18);
-	rig_fill_rq(&rig, &rig.port[1], 4);
+	fx_frame(fx.port[0].buf, NIC_PROTO_UDP, 18);
+	fx_fill_rq(&fx, &fx.port[1], 4);
 	for (i = 0; i < 2; i++) {
-		wqe = rig_tx_wqe(&rig.port[0], 0, 60);
-		rig_tx_long(&rig.port[0], &wqe);
+		wqe = fx_tx_wqe(&fx.port[0], 0, 60);
+		fx_tx_long(&fx.port[0], &wqe);
 		wqe.oob[2] = 0x06430008;
-		rig_post(&rig.port[0].sq, &wqe);
+		fx_post(&fx.port[0].sq, &wqe);
 	}
-	rig_ring_sq(&rig, &rig.port[0]);
+	fx_ring_sq(&fx, &fx.port[0]);
 	assert_non_null(strstr(news(),
 		"2000 cqe fn=0 cq=307 index=256 type=RX_COALESCED_4 "
 		"client_type=1 vendor_err=0x0 rx_vlan_id=100 "
@@ -346,15 +346,15 @@ coalesced(void **state)
 static void
 doorbells(void **state)
 {
-	struct rig_port *p = &rig.port[0];
+	struct fx_port *p = &fx.port[0];
 
 	(void)state;
 	start(1u << TRACE_doorbell | 1u << TRACE_event);
 	forget();
-	rig_doorbell(p, 0x810, 0x80000000u | 0x130 << 16 | 5, 4);
-	rig_doorbell(p, 0x400, UINT64_C(0x0000002003000230), 8);
-	rig_doorbell(p, 0x000, UINT64_C(0x0000000000000999), 8);
-	rig_doorbell(p, 0x020, 1, 8);
+	fx_doorbell(p, 0x810, 0x80000000u | 0x130 << 16 | 5, 4);
+	fx_doorbell(p, 0x400, UINT64_C(0x0000002003000230), 8);
+	fx_doorbell(p, 0x000, UINT64_C(0x0000000000000999), 8);
+	fx_doorbell(p, 0x020, 1, 8);
 	assert_string_equal(news(),
 		"1000 doorbell fn=0 page=1 reg=cq short=1 id=304 tail=5 "
 		"wqe_cnt=0 arm=1 wqes=0\n"
@@ -370,19 +370,19 @@ doorbells(void **state)
 		"index=32 count=1\n");
 }
 
-/* No class but the chosen ones, and no file when nothing is asked for. */
+/* Only the chosen classes; no file without a trace. */
 static void
 classes(void **state)
 {
-	struct rig_wqe wqe;
+	struct fx_wqe wqe;
 	uint32_t class;
 	char *line;
 
 	(void)state;
 	for (class = TRACE_doorbell; class < NB_TRACE_CLASSES; class++) {
 		start(1u << class);
-		wqe = rig_tx_wqe(&rig.port[0], 0, 60);
-		rig_send(&rig, &rig.port[0], &wqe);
+		wqe = fx_tx_wqe(&fx.port[0], 0, 60);
+		fx_send(&fx, &fx.port[0], &wqe);
 		memset(text, 0, sizeof(text));
 		line = strchr(news(), '\n') + 1;
 		assert_int_not_equal(*line, '\0');
@@ -401,33 +401,33 @@ classes(void **state)
 static void
 off(void **state)
 {
-	struct rig_wqe wqe;
+	struct fx_wqe wqe;
 
 	(void)state;
-	rig_defaults(&rig);
-	rig_start(&rig);
+	fx_defaults(&fx);
+	fx_start(&fx);
 	for (enum trace_class class = 0; class < NB_TRACE_CLASSES; class++)
 		assert_false(trace_is_on(class));
-	wqe = rig_tx_wqe(&rig.port[0], 0, 60);
-	assert_int_equal(rig_send(&rig, &rig.port[0], &wqe), HW_CQE_TX_OKAY);
+	wqe = fx_tx_wqe(&fx.port[0], 0, 60);
+	assert_int_equal(fx_send(&fx, &fx.port[0], &wqe), HW_CQE_TX_OKAY);
 }
 
-/* The longest WQE fits a line; what does not fit is marked. */
+/* The longest WQE fits into a line; truncation is marked. */
 static void
 long_lines(void **state)
 {
-	struct rig_wqe wqe;
+	struct fx_wqe wqe;
 	uint32_t i;
 	char *line;
 
 	(void)state;
 	start(1u << TRACE_wqe);
 	forget();
-	wqe = rig_tx_wqe(&rig.port[0], 0, 100);
+	wqe = fx_tx_wqe(&fx.port[0], 0, 100);
 	for (i = 1; i < 31; i++)
-		rig_tx_add_sge(&rig.port[0], &wqe, RIG_BUF_BYTES - 65536 + i,
-			       2000 + i);
-	rig_send(&rig, &rig.port[0], &wqe);
+		fx_tx_add_sge(&fx.port[0], &wqe, FX_BUF_BYTES - 65536 + i,
+			      2000 + i);
+	fx_send(&fx, &fx.port[0], &wqe);
 	line = news();
 	assert_non_null(strstr(line, " sge30=0x4000+0xf001e:2030 raw="));
 	assert_null(strstr(line, "..."));
@@ -444,7 +444,7 @@ long_lines(void **state)
 #define NB_WRITERS 3
 #define NB_LINES   2000
 
-/* Each line of each process is whole, and none is missing. */
+/* All lines of all processes are complete. */
 static void
 several_writers(void **state)
 {
@@ -480,7 +480,7 @@ several_writers(void **state)
 		assert_int_equal(next[i], NB_LINES);
 }
 
-/* A program closes all descriptors, or has the number for itself. */
+/* A program closes all descriptors, or reuses the number. */
 static void
 stolen_descriptor(void **state)
 {
@@ -494,7 +494,7 @@ stolen_descriptor(void **state)
 	trace_event("n=1");
 	assert_string_equal(news(), "0 event n=1\n");
 
-	snprintf(other, sizeof(other), "/tmp/mana-rig-other-%d", (int)getpid());
+	snprintf(other, sizeof(other), "/tmp/mana-test-other-%d", (int)getpid());
 	fd = open(other, O_RDWR | O_CREAT | O_TRUNC, 0600);
 	for (i = 900; i < 1024; i++)
 		if (fcntl(i, F_GETFD) >= 0)
@@ -528,7 +528,7 @@ quoting(void **state)
 	assert_true(trace_hash("foobar", 6) == UINT64_C(0x85944171f73967e8));
 }
 
-/* Whoever reads of the pipe has gone: told once, and the program runs on. */
+/* The pipe has no reader any more: logged once, and the program continues. */
 static void
 reader_gone(void **state)
 {
@@ -539,9 +539,9 @@ reader_gone(void **state)
 	assert_int_equal(pipe(fds), 0);
 	assert_int_equal(pipe(err), 0);
 	dup2(fds[1], STDERR_FILENO);
-	rig_defaults(&rig);
-	strcpy(rig.config.trace, "-");
-	rig_start(&rig);
+	fx_defaults(&fx);
+	strcpy(fx.config.trace, "-");
+	fx_start(&fx);
 	close(fds[0]);
 	dup2(err[1], STDERR_FILENO);
 	trace_event("n=1");
@@ -561,7 +561,7 @@ static int
 stop_alone(void **state)
 {
 	(void)state;
-	rig_stop(&rig);
+	fx_stop(&fx);
 	return 0;
 }
 

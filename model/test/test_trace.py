@@ -1,19 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The trace as users see it: options, files, and two runs that agree.
+"""The trace for users: options, files, and identical traces of two runs.
 
-usage: test_trace.py FOLDER [unittest arguments]
-FOLDER has mana-model and test/fixed_work.
+usage: test_trace.py [unittest arguments]      (see model_test.py)
 """
 
 import os
 import re
-import sys
-import unittest
 
-from model_test import FOLDER, MODEL, Case as ModelCase
+from model_test import MODEL, Case as ModelCase, main, program
 
-WORK = os.path.join(FOLDER, "test", "fixed_work")
+WORK = program("fixed_work")
 CLASSES = ("verbs", "doorbell", "wqe", "cqe", "wire", "event")
 LINE = re.compile(r"[0-9]+ (" + "|".join(CLASSES) +
                   r")( [a-z_0-9.]+=(\"[^\"]*\"|[^ ]*))+")
@@ -48,7 +45,7 @@ class Options(Case):
         done = self.run_model("--trace", self.trace_path, "--trace-classes", "cqe,x",
                               "--", "true")
         self.assertEqual(done.returncode, 125)
-        self.assertIn("--trace-classes: 'cqe,x' will not do: give one of verbs, "
+        self.assertIn("--trace-classes: 'cqe,x' is refused: give one of verbs, "
                       "doorbell, wqe, cqe, wire, event", done.stderr)
 
     def test_off(self):
@@ -96,7 +93,7 @@ class Files(Case):
         self.assertEqual((done.returncode, done.stdout), (0, "ran\n"), done.stderr)
         said = [line for line in done.stderr.splitlines() if "the trace" in line]
         self.assertEqual(len(said), 1, done.stderr)
-        self.assertIn("is not complete: File too large; the run goes on", said[0])
+        self.assertIn("is not complete: File too large; the run continues", said[0])
         self.assertLessEqual(os.path.getsize(self.trace_path), 2048)
 
     def test_two_programs(self):
@@ -112,7 +109,7 @@ class Files(Case):
         self.assertEqual(sum("call=query_device" in line for line in lines), 10)
 
     def test_killed(self):
-        # Nothing of what the program saw may be missing.
+        # The trace must have everything that the program has seen.
         script = (f"{WORK} 20000 > {self.base}/seen & pid=$!; "
                   f"while ! grep -q '^rx' {self.base}/seen; do sleep 0.01; done; "
                   "kill -9 $pid; wait $pid; true")
@@ -186,7 +183,7 @@ class Repeated(Case):
         self.assertNotEqual(first, self.trace("c"))
 
     def test_same_with_what_is_random(self):
-        # What the line about the seed says is left out.
+        # Without the line that has the seed.
         def body(*args, seed="1"):
             options = ("--seed", seed, "--link",
                        "1:corrupt=10%,duplicate=10%")
@@ -219,4 +216,4 @@ class Repeated(Case):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
+    main()

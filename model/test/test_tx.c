@@ -1,46 +1,46 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What the card makes of a Tx WQE: offloads, LSO, suppression, policies. */
+/* Processing of Tx WQEs: offloads, LSO, suppression, policies. */
 
 #include "nic.h"
-#include "rig.h"
+#include "fixture.h"
 
-static struct device_port_counters
+static struct card_port_counters
 counters(uint32_t port)
 {
-	struct device_port_counters c;
+	struct card_port_counters c;
 
-	device_port_counters(0, port, &c);
+	card_port_counters(0, port, &c);
 	return c;
 }
 
-/* VLAN put in on one side is stripped on the other, pcp and dei lost. */
+/* A VLAN tag is inserted on Tx and stripped on Rx; pcp and dei are lost. */
 static void
 test_vlan(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0], *b = &rig->port[1];
-	uint32_t n = rig_frame(a->buf, NIC_PROTO_TCP, 40);
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, n);
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
+	uint32_t n = fx_frame(a->buf, NIC_PROTO_TCP, 40);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, n);
 	const uint8_t *cqe;
 
-	rig_fill_rq(rig, b, 4);
-	rig_tx_long(a, &wqe);
+	fx_fill_rq(fx, b, 4);
+	fx_tx_long(a, &wqe);
 	wqe.oob[2] = 3u << 16 | 1u << 19 | 100u << 20 | 8;
-	assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
-	cqe = rig_cqe(&b->rcq);
+	assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
+	cqe = fx_cqe(&b->rcq);
 	assert_int_equal(hw_le32(cqe + 4),
 			 100 | HW_RX_F_VLAN | HW_RX_F_IP_OK | HW_RX_F_TCP_OK);
 	assert_int_equal(hw_le32(cqe + 8), n);
-	assert_memory_equal(rig_rx_buf(b, 0), a->buf, n);
+	assert_memory_equal(fx_rx_buf(b, 0), a->buf, n);
 	assert_int_equal(counters(0).tx_bytes, n + 4);
 	assert_int_equal(counters(1).rx_bytes, n + 4);
-	/* The frame in memory is not touched. */
+	/* The frame in memory is unchanged. */
 	assert_int_equal(hw_be16(a->buf + 12), 0x0800);
 	assert_no_violation();
 }
 
-/* Seeds as rte_ipv4_phdr_cksum() and rte_ipv6_phdr_cksum() give them. */
+/* Seeds like those of rte_ipv4_phdr_cksum() and rte_ipv6_phdr_cksum(). */
 static void
 put_seed(uint8_t *frame, uint32_t l3, bool v6, uint8_t proto, uint32_t l4_bytes)
 {
@@ -58,20 +58,20 @@ put_seed(uint8_t *frame, uint32_t l3, bool v6, uint8_t proto, uint32_t l4_bytes)
 static void
 test_checksums(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0], *b = &rig->port[1];
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
 	uint8_t want[256];
 	uint32_t i;
 
-	rig_fill_rq(rig, b, 8);
+	fx_fill_rq(fx, b, 8);
 	for (i = 0; i < 8; i++) {
 		const bool v6 = i & 1, tcp = i & 2;
 		const uint8_t proto = tcp ? NIC_PROTO_TCP : NIC_PROTO_UDP;
 		/* odd sizes too */
-		uint32_t n = v6 ? rig_frame6(want, proto, 21 + (i >> 2)) :
-				  rig_frame(want, proto, 21 + (i >> 2));
+		uint32_t n = v6 ? fx_frame6(want, proto, 21 + (i >> 2)) :
+				  fx_frame(want, proto, 21 + (i >> 2));
 		const uint32_t l4 = v6 ? 54 : 34;
-		struct rig_wqe wqe = rig_tx_wqe(a, 0, n);
+		struct fx_wqe wqe = fx_tx_wqe(a, 0, n);
 		const uint8_t *cqe;
 
 		memcpy(a->buf, want, n);
@@ -79,9 +79,9 @@ test_checksums(void **state)
 		wqe.oob[0] |= v6 ? 1u << 3 : 1u << 2 | 1u << 4;
 		wqe.oob[0] |= tcp ? 1u << 5 : 1u << 6;
 		wqe.oob[1] |= l4;
-		assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
-		assert_memory_equal(rig_rx_buf(b, i), want, n);
-		cqe = rig_cqe(&b->rcq);
+		assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
+		assert_memory_equal(fx_rx_buf(b, i), want, n);
+		cqe = fx_cqe(&b->rcq);
 		assert_int_equal(hw_le32(cqe + 4),
 				 HW_RX_F_IP_OK | (tcp ? HW_RX_F_TCP_OK :
 							HW_RX_F_UDP_OK));
@@ -93,21 +93,21 @@ test_checksums(void **state)
 static void
 test_udp_zero(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0], *b = &rig->port[1];
-	uint32_t n = rig_frame(a->buf, NIC_PROTO_UDP, 2);
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, n);
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
+	uint32_t n = fx_frame(a->buf, NIC_PROTO_UDP, 2);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, n);
 	uint32_t sum = hw_be16(a->buf + 40);
 
-	rig_fill_rq(rig, b, 1);
-	/* What the complement lacks, the payload adds: then it is 0. */
+	fx_fill_rq(fx, b, 1);
+	/* Adjust the payload so that the checksum becomes 0. */
 	sum += hw_be16(a->buf + 42);
 	hw_put_be16(a->buf + 42, (uint16_t)((sum & 0xffff) + (sum >> 16)));
 	put_seed(a->buf, 14, false, NIC_PROTO_UDP, 10);
 	wqe.oob[0] |= 1u << 2 | 1u << 4 | 1u << 6;
-	assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
-	assert_int_equal(hw_be16(rig_rx_buf(b, 0) + 40), 0xffff);
-	assert_int_equal(hw_le32(rig_cqe(&b->rcq) + 4),
+	assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(hw_be16(fx_rx_buf(b, 0) + 40), 0xffff);
+	assert_int_equal(hw_le32(fx_cqe(&b->rcq) + 4),
 			 HW_RX_F_IP_OK | HW_RX_F_UDP_OK);
 	assert_no_violation();
 }
@@ -124,7 +124,7 @@ plain_sum(uint32_t sum, const uint8_t *p, uint32_t n)
 	return (uint16_t)sum;
 }
 
-/* One arrived segment of an LSO, field by field. */
+/* Check a received segment of an LSO, field by field. */
 static void
 check_segment(const uint8_t *f, bool v6, uint32_t nth, uint32_t offset,
 	      uint32_t payload, bool last)
@@ -149,40 +149,40 @@ check_segment(const uint8_t *f, bool v6, uint32_t nth, uint32_t offset,
 }
 
 static void
-send_lso(struct rig *rig, bool v6, bool vlan)
+send_lso(struct fixture *fx, bool v6, bool vlan)
 {
-	struct rig_port *a = &rig->port[0], *b = &rig->port[1];
+	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
 	const uint32_t hdr = v6 ? 74 : 54, mss = 1000, payload = 3500;
 	const uint32_t first_slot = b->rx_slot;
 	uint32_t off = 0, n, nth;
-	struct rig_wqe wqe;
+	struct fx_wqe wqe;
 
 	if (v6)
-		rig_frame6(a->buf, NIC_PROTO_TCP, payload);
+		fx_frame6(a->buf, NIC_PROTO_TCP, payload);
 	else
-		rig_frame(a->buf, NIC_PROTO_TCP, payload);
+		fx_frame(a->buf, NIC_PROTO_TCP, payload);
 	/* seq 0xffffff00: wraps within; FIN, PSH, ACK */
 	memcpy(a->buf + hdr - 16, "\xff\xff\xff\x00", 4);
 	a->buf[hdr - 7] = 0x19;
 	put_seed(a->buf, 14, v6, NIC_PROTO_TCP, 0);
 	memset(a->buf + (v6 ? 18 : 16), 0, 2);
-	wqe = rig_tx_wqe(a, 0, hdr);
-	rig_tx_add_sge(a, &wqe, hdr, 1234);
-	rig_tx_add_sge(a, &wqe, hdr + 1234, payload - 1234);
+	wqe = fx_tx_wqe(a, 0, hdr);
+	fx_tx_add_sge(a, &wqe, hdr, 1234);
+	fx_tx_add_sge(a, &wqe, hdr + 1234, payload - 1234);
 	if (vlan) {
-		rig_tx_long(a, &wqe);
+		fx_tx_long(a, &wqe);
 		wqe.oob[2] = 7u << 20 | 8;
 	}
 	wqe.header[0] = hdr << 24;
 	wqe.header[1] |= 1u << 11 | mss << 16;
 	wqe.oob[0] |= 1u << 5 | (v6 ? 1u << 3 : 1u << 2 | 1u << 4);
 	wqe.oob[1] |= hdr - 20;
-	rig_fill_rq(rig, b, 4);
-	assert_int_equal(rig_send(rig, a, &wqe), HW_CQE_TX_OKAY);
-	assert_null(rig_cqe(&a->scq));
+	fx_fill_rq(fx, b, 4);
+	assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_null(fx_cqe(&a->scq));
 	for (nth = 0; nth < 4; nth++, off += n) {
-		const uint8_t *f = rig_rx_buf(b, first_slot + nth);
-		const uint8_t *cqe = rig_cqe(&b->rcq);
+		const uint8_t *f = fx_rx_buf(b, first_slot + nth);
+		const uint8_t *cqe = fx_cqe(&b->rcq);
 
 		n = nth < 3 ? mss : 500;
 		assert_non_null(cqe);
@@ -193,48 +193,48 @@ send_lso(struct rig *rig, bool v6, bool vlan)
 		check_segment(f, v6, nth, off, n, nth == 3);
 		assert_memory_equal(f + hdr, a->buf + hdr + off, n);
 	}
-	assert_null(rig_cqe(&b->rcq));
+	assert_null(fx_cqe(&b->rcq));
 }
 
 static void
 test_lso(void **state)
 {
-	struct rig *rig = *state;
+	struct fixture *fx = *state;
 
-	send_lso(rig, false, false);
-	send_lso(rig, true, false);
-	send_lso(rig, false, true);
-	send_lso(rig, true, true);
+	send_lso(fx, false, false);
+	send_lso(fx, true, false);
+	send_lso(fx, false, true);
+	send_lso(fx, true, true);
 	assert_int_equal(counters(0).tx_packets, 16);
 	assert_int_equal(counters(1).rx_packets, 16);
 	assert_no_violation();
 }
 
-/* Suppressed WQEs: silent when good, a CQE when not. */
+/* Suppressed WQEs have a CQE only if they fail. */
 static void
 test_suppression(void **state)
 {
-	struct rig *rig = *state;
-	struct rig_port *a = &rig->port[0];
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
-	struct rig_wqe big = rig_tx_wqe(a, 0, 9015);
+	struct fixture *fx = *state;
+	struct fx_port *a = &fx->port[0];
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
+	struct fx_wqe big = fx_tx_wqe(a, 0, 9015);
 	const uint8_t *cqe;
 
 	wqe.oob[0] |= 1u << 7;
 	big.oob[0] |= 1u << 7;
-	rig_post(&a->sq, &wqe);
-	rig_post(&a->sq, &big);
-	rig_post(&a->sq, &wqe);
+	fx_post(&a->sq, &wqe);
+	fx_post(&a->sq, &big);
+	fx_post(&a->sq, &wqe);
 	wqe.oob[0] &= ~(1u << 7);
-	rig_post(&a->sq, &wqe);
-	rig_ring_sq(rig, a);
-	cqe = rig_cqe(&a->scq);
+	fx_post(&a->sq, &wqe);
+	fx_ring_sq(fx, a);
+	cqe = fx_cqe(&a->scq);
 	assert_int_equal(cqe[0] & 0x3f, HW_CQE_TX_MTU_DROP);
 	assert_int_equal(hw_le32(cqe + 8) >> 5, 1);
-	cqe = rig_cqe(&a->scq);
+	cqe = fx_cqe(&a->scq);
 	assert_int_equal(cqe[0] & 0x3f, HW_CQE_TX_OKAY);
 	assert_int_equal(hw_le32(cqe + 8) >> 5, 3);
-	assert_null(rig_cqe(&a->scq));
+	assert_null(fx_cqe(&a->scq));
 	assert_int_equal(counters(0).tx_errors[1], 1);
 	assert_no_violation();
 }
@@ -242,56 +242,56 @@ test_suppression(void **state)
 static void
 test_policies(void **state)
 {
-	static struct rig rig;
-	struct rig_port *a = &rig.port[0];
-	struct rig_wqe wqe;
+	static struct fixture fx;
+	struct fx_port *a = &fx.port[0];
+	struct fx_wqe wqe;
 
 	(void)state;
-	rig_defaults(&rig);
-	rig.config.enforce = MODEL_ENFORCE_SA | MODEL_ENFORCE_ETYPE |
+	fx_defaults(&fx);
+	fx.config.enforce = MODEL_ENFORCE_SA | MODEL_ENFORCE_ETYPE |
 			     MODEL_ENFORCE_VLAN | MODEL_ENFORCE_DMAC;
-	rig.config.max_mtu = 1500;
-	rig_start(&rig);
-	rig_frame(a->buf, NIC_PROTO_UDP, 1472);
-	wqe = rig_tx_wqe(a, 0, 1514);
-	assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_OKAY);
-	wqe = rig_tx_wqe(a, 0, 1515);
-	assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_MTU_DROP);
-	wqe = rig_tx_wqe(a, 0, 100000);
-	assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_MTU_DROP);
-	wqe = rig_tx_wqe(a, 0, 60);
+	fx.config.max_mtu = 1500;
+	fx_start(&fx);
+	fx_frame(a->buf, NIC_PROTO_UDP, 1472);
+	wqe = fx_tx_wqe(a, 0, 1514);
+	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
+	wqe = fx_tx_wqe(a, 0, 1515);
+	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_MTU_DROP);
+	wqe = fx_tx_wqe(a, 0, 100000);
+	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_MTU_DROP);
+	wqe = fx_tx_wqe(a, 0, 60);
 	a->buf[11]++;
-	assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_SA_DROP);
+	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_SA_DROP);
 	a->buf[11]--;
 	a->buf[12] = 0x77;
-	assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_INVALID_ETH_TYPE);
+	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_INVALID_ETH_TYPE);
 	a->buf[12] = 0x81;
-	assert_int_equal(rig_send(&rig, a, &wqe),
+	assert_int_equal(fx_send(&fx, a, &wqe),
 			 HW_CQE_TX_VLAN_TAGGING_VIOLATION);
-	rig_frame(a->buf, NIC_PROTO_UDP, 20);
-	rig_tx_long(a, &wqe);
+	fx_frame(a->buf, NIC_PROTO_UDP, 20);
+	fx_tx_long(a, &wqe);
 	wqe.oob[2] = 8 | 5u << 20;
-	assert_int_equal(rig_send(&rig, a, &wqe),
+	assert_int_equal(fx_send(&fx, a, &wqe),
 			 HW_CQE_TX_VLAN_TAGGING_VIOLATION);
 	a->buf[5] = 9;
-	wqe = rig_tx_wqe(a, 0, 60);
-	assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_OKAY);
+	wqe = fx_tx_wqe(a, 0, 60);
+	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
 	assert_int_equal(counters(1).rx_filtered, 1);
-	device_vport_disable_tx(0, 0);
-	assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_VPORT_DISABLED);
+	card_vport_disable_tx(0, 0);
+	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_VPORT_DISABLED);
 	assert_no_violation();
-	rig_stop(&rig);
+	fx_stop(&fx);
 }
 
 int
 main(void)
 {
-#define BENCH(test) \
-	cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
+#define FX_TEST(test) \
+	cmocka_unit_test_setup_teardown(test, fx_setup, fx_teardown)
 	const struct CMUnitTest tests[] = {
-		BENCH(test_vlan),	 BENCH(test_checksums),
-		BENCH(test_udp_zero),	 BENCH(test_lso),
-		BENCH(test_suppression), cmocka_unit_test(test_policies),
+		FX_TEST(test_vlan),	 FX_TEST(test_checksums),
+		FX_TEST(test_udp_zero),	 FX_TEST(test_lso),
+		FX_TEST(test_suppression), cmocka_unit_test(test_policies),
 	};
 
 	return cmocka_run_group_tests_name("tx", tests, NULL, NULL);

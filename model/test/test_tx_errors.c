@@ -1,113 +1,113 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Each error completion of the send side by what causes it, asked for or
- * suppressed, alone or among good ones.
+ * Each Tx error completion by its cause, requested or suppressed, alone or
+ * among good packets.
  */
 
 #include <stdio.h>
 
 #include "nic.h"
-#include "rig.h"
+#include "fixture.h"
 
-static struct rig rig;
-static struct rig_port *const a = &rig.port[0];
+static struct fixture fx;
+static struct fx_port *const a = &fx.port[0];
 
-static struct rig_wqe
+static struct fx_wqe
 good(void)
 {
-	rig_frame(a->buf, NIC_PROTO_UDP, 30);
-	return rig_tx_wqe(a, 0, 72);
+	fx_frame(a->buf, NIC_PROTO_UDP, 30);
+	return fx_tx_wqe(a, 0, 72);
 }
 
-/* Frames at 1024, so that the good ones stay. */
-static struct rig_wqe
+/* Frames at 1024, so that the good ones stay valid. */
+static struct fx_wqe
 elsewhere(uint32_t nb_bytes)
 {
-	rig_frame(a->buf + 1024, NIC_PROTO_UDP, 30);
-	return rig_tx_wqe(a, 1024, nb_bytes);
+	fx_frame(a->buf + 1024, NIC_PROTO_UDP, 30);
+	return fx_tx_wqe(a, 1024, nb_bytes);
 }
 
-static struct rig_wqe
+static struct fx_wqe
 foreign_source(void)
 {
-	struct rig_wqe wqe = elsewhere(72);
+	struct fx_wqe wqe = elsewhere(72);
 
 	a->buf[1024 + 11]++;
 	return wqe;
 }
 
-static struct rig_wqe
+static struct fx_wqe
 over_mtu(void)
 {
 	return elsewhere(1515);
 }
 
-static struct rig_wqe
+static struct fx_wqe
 not_that_protocol(void)
 {
-	struct rig_wqe wqe = elsewhere(72);
+	struct fx_wqe wqe = elsewhere(72);
 
-	wqe.oob[0] |= 1u << 2 | 1u << 5; /* TCP, it is UDP */
+	wqe.oob[0] |= 1u << 2 | 1u << 5; /* TCP requested for UDP */
 	wqe.oob[1] |= 34;
 	return wqe;
 }
 
-static struct rig_wqe
+static struct fx_wqe
 foreign_ethertype(void)
 {
-	struct rig_wqe wqe = elsewhere(72);
+	struct fx_wqe wqe = elsewhere(72);
 
 	hw_put_be16(a->buf + 1024 + 12, 0x88b5);
 	return wqe;
 }
 
-static struct rig_wqe
+static struct fx_wqe
 broken_header(void)
 {
-	struct rig_wqe wqe = elsewhere(72);
+	struct fx_wqe wqe = elsewhere(72);
 
 	a->buf[1024 + 14] = 0x43; /* an IPv4 header of 12 bytes */
 	wqe.oob[0] |= 1u << 2 | 1u << 4;
 	return wqe;
 }
 
-static struct rig_wqe
+static struct fx_wqe
 function_disabled(void)
 {
-	device_function_disable(0, true);
+	card_function_disable(0, true);
 	return elsewhere(72);
 }
 
-static struct rig_wqe
+static struct fx_wqe
 wrong_vp_offset(void)
 {
-	struct rig_wqe wqe = elsewhere(72);
+	struct fx_wqe wqe = elsewhere(72);
 
 	wqe.oob[1] += 1u << 24;
 	return wqe;
 }
 
-static struct rig_wqe
+static struct fx_wqe
 vport_disabled(void)
 {
-	device_vport_disable_tx(0, 0);
+	card_vport_disable_tx(0, 0);
 	return elsewhere(72);
 }
 
-static struct rig_wqe
+static struct fx_wqe
 tagged(void)
 {
-	struct rig_wqe wqe = elsewhere(72);
+	struct fx_wqe wqe = elsewhere(72);
 
-	rig_insert_tag(a, &wqe, 5);
+	fx_insert_tag(a, &wqe, 5);
 	return wqe;
 }
 
-static struct rig_wqe
+static struct fx_wqe
 unknown_key(void)
 {
-	struct rig_wqe wqe = elsewhere(72);
+	struct fx_wqe wqe = elsewhere(72);
 
 	wqe.sge[0].key ^= 0x5555;
 	return wqe;
@@ -116,8 +116,8 @@ unknown_key(void)
 static const struct error_case {
 	int type;
 	uint32_t enforce, vendor_err;
-	bool for_all; /* not for one packet only */
-	struct rig_wqe (*cause)(void);
+	bool for_all; /* for all packets, not just one */
+	struct fx_wqe (*cause)(void);
 } cases[] = {
 	{ HW_CQE_TX_SA_DROP, MODEL_ENFORCE_SA, 0, false, foreign_source },
 	{ HW_CQE_TX_MTU_DROP, 0, 0, false, over_mtu },
@@ -136,25 +136,25 @@ static const struct error_case {
 static void
 start(const struct error_case *c)
 {
-	rig_defaults(&rig);
-	rig.config.max_mtu = 1500;
-	rig.config.enforce = c->enforce;
-	rig_start(&rig);
+	fx_defaults(&fx);
+	fx.config.max_mtu = 1500;
+	fx.config.enforce = c->enforce;
+	fx_start(&fx);
 }
 
 static uint64_t
 nb_errors(int type)
 {
-	struct device_port_counters counters;
+	struct card_port_counters counters;
 
-	device_port_counters(0, 0, &counters);
+	card_port_counters(0, 0, &counters);
 	return counters.tx_errors[type - HW_CQE_TX_SA_DROP];
 }
 
 static void
 assert_cqe(const struct error_case *c, int type, uint32_t position)
 {
-	const uint8_t *cqe = rig_cqe(&a->scq);
+	const uint8_t *cqe = fx_cqe(&a->scq);
 	const uint32_t vendor_err = type == c->type ? c->vendor_err : 0;
 
 	assert_non_null(cqe);
@@ -163,16 +163,16 @@ assert_cqe(const struct error_case *c, int type, uint32_t position)
 	assert_int_equal(hw_le32(cqe + 60) & 0x1ffffff, 1u << 24 | a->sq.id);
 }
 
-/* Whether what follows the error is sent. */
+/* Assert whether packets after the error are sent. */
 static void
 assert_aftermath(const struct error_case *c, uint32_t position)
 {
-	struct rig_wqe wqe = good();
+	struct fx_wqe wqe = good();
 
-	rig_post(&a->sq, &wqe);
-	rig_ring_sq(&rig, a);
+	fx_post(&a->sq, &wqe);
+	fx_ring_sq(&fx, a);
 	if (c->type == HW_CQE_TX_GDMA_ERR)
-		assert_null(rig_cqe(&a->scq)); /* disabled */
+		assert_null(fx_cqe(&a->scq)); /* disabled */
 	else
 		assert_cqe(c, c->for_all ? c->type : HW_CQE_TX_OKAY, position);
 }
@@ -181,61 +181,64 @@ static void
 test_cause(void **state)
 {
 	const struct error_case *c = *state;
-	struct rig_wqe wqe;
+	struct fx_wqe wqe;
 
 	start(c);
 	wqe = good();
-	rig_post(&a->sq, &wqe);
-	rig_ring_sq(&rig, a);
+	fx_post(&a->sq, &wqe);
+	fx_ring_sq(&fx, a);
 	assert_cqe(c, HW_CQE_TX_OKAY, 0);
 	wqe = c->cause();
-	rig_post(&a->sq, &wqe);
-	rig_ring_sq(&rig, a);
+	fx_post(&a->sq, &wqe);
+	fx_ring_sq(&fx, a);
 	assert_cqe(c, c->type, 1);
 	assert_int_equal(nb_errors(c->type), 1);
 	assert_aftermath(c, a->sq.pos / HW_BU_BYTES);
-	rig_stop(&rig);
-	/* A policy that is not enforced is no cause. */
+	fx_stop(&fx);
+	/* Without enforcement a policy causes no error. */
 	if (c->enforce == 0)
 		return;
 	start(&(struct error_case){ 0 });
 	wqe = c->cause();
-	assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
 	assert_no_violation();
-	rig_stop(&rig);
+	fx_stop(&fx);
 }
 
-/* Four with completions suppressed, the third is bad: a CQE for that one. */
+/*
+ * Of four WQEs with suppressed completions the third is bad: only that one has
+ * a CQE.
+ */
 static void
 test_suppressed(void **state)
 {
 	const struct error_case *c = *state;
-	struct rig_wqe bad, fine;
+	struct fx_wqe bad, fine;
 	uint32_t position;
 
 	if (c->for_all && c->type != HW_CQE_TX_GDMA_ERR)
-		return; /* for the others see test_all_suppressed() */
+		return; /* see test_all_suppressed() for the others */
 	start(c);
 	fine = good();
 	bad = c->cause();
 	bad.oob[0] |= 1u << 7;
 	fine.oob[0] |= 1u << 7;
-	rig_post(&a->sq, &fine);
-	rig_post(&a->sq, &fine);
-	rig_post(&a->sq, &bad);
+	fx_post(&a->sq, &fine);
+	fx_post(&a->sq, &fine);
+	fx_post(&a->sq, &bad);
 	position = a->sq.pos / HW_BU_BYTES;
 	fine.oob[0] &= ~(1u << 7);
-	rig_post(&a->sq, &fine);
-	rig_ring_sq(&rig, a);
+	fx_post(&a->sq, &fine);
+	fx_ring_sq(&fx, a);
 	assert_cqe(c, c->type, 2);
 	if (c->type != HW_CQE_TX_GDMA_ERR)
 		assert_cqe(c, HW_CQE_TX_OKAY, position);
-	assert_null(rig_cqe(&a->scq));
+	assert_null(fx_cqe(&a->scq));
 	assert_int_equal(nb_errors(c->type), 1);
-	rig_stop(&rig);
+	fx_stop(&fx);
 }
 
-/* Where all fail, each has its CQE, asked for or not. */
+/* If all fail, each has a CQE, requested or not. */
 static void
 test_all_suppressed(void **state)
 {
@@ -244,7 +247,7 @@ test_all_suppressed(void **state)
 	(void)state;
 	for (i = 0; i < NB_CASES; i++) {
 		const struct error_case *c = &cases[i];
-		struct rig_wqe wqe;
+		struct fx_wqe wqe;
 
 		if (!c->for_all || c->type == HW_CQE_TX_GDMA_ERR)
 			continue;
@@ -252,131 +255,131 @@ test_all_suppressed(void **state)
 		wqe = c->cause();
 		wqe.oob[0] |= 1u << 7;
 		for (n = 0; n < 3; n++)
-			rig_post(&a->sq, &wqe);
-		rig_ring_sq(&rig, a);
+			fx_post(&a->sq, &wqe);
+		fx_ring_sq(&fx, a);
 		for (n = 0; n < 3; n++)
 			assert_cqe(c, c->type, n);
-		assert_null(rig_cqe(&a->scq));
+		assert_null(fx_cqe(&a->scq));
 		assert_no_violation();
-		rig_stop(&rig);
+		fx_stop(&fx);
 	}
 }
 
-/* Only making it anew brings a queue back that the device has disabled. */
+/* A queue that the device has disabled must be created again. */
 static void
 test_gdma_err_is_final(void **state)
 {
-	struct device_memory memory, cq_memory;
-	struct rig_wqe wqe;
+	struct card_memory memory, cq_memory;
+	struct fx_wqe wqe;
 
 	(void)state;
 	start(&cases[NB_CASES - 1]);
 	wqe = unknown_key();
-	assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_GDMA_ERR);
+	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_GDMA_ERR);
 	wqe = good();
-	assert_int_equal(rig_send(&rig, a, &wqe), -1);
-	/* Neither the key's coming back nor the vPort's does. */
-	device_vport_disable_tx(0, 0);
-	assert_int_equal(device_vport_enable_tx(0, 0, a->pdn, a->page,
-						&a->vp_offset),
+	assert_int_equal(fx_send(&fx, a, &wqe), -1);
+	/* Restoring the key or the vPort is not enough. */
+	card_vport_disable_tx(0, 0);
+	assert_int_equal(card_vport_enable_tx(0, 0, a->pdn, a->page,
+					      &a->vp_offset),
 			 0);
-	device_function_disable(0, true);
-	device_function_disable(0, false);
-	assert_int_equal(rig_send(&rig, a, &wqe), -1);
+	card_function_disable(0, true);
+	card_function_disable(0, false);
+	assert_int_equal(fx_send(&fx, a, &wqe), -1);
 	assert_int_equal(nb_errors(HW_CQE_TX_GDMA_ERR), 1);
 
-	device_sq_destroy(0, a->sq.id);
-	device_cq_destroy(0, a->scq.id);
+	card_sq_destroy(0, a->sq.id);
+	card_cq_destroy(0, a->scq.id);
 	memset(a->scq.mem, 0, a->scq.bytes);
-	cq_memory = (struct device_memory){ model_self, (uintptr_t)a->scq.mem,
+	cq_memory = (struct card_memory){ model_self, (uintptr_t)a->scq.mem,
 					    a->scq.bytes };
-	memory = (struct device_memory){ model_self, (uintptr_t)a->sq.mem,
+	memory = (struct card_memory){ model_self, (uintptr_t)a->sq.mem,
 					 a->sq.bytes };
-	assert_int_equal(device_cq_create(0, a->pdn, a->page, &cq_memory,
-					  &a->scq.id),
+	assert_int_equal(card_cq_create(0, a->pdn, a->page, &cq_memory,
+					&a->scq.id),
 			 0);
-	assert_int_equal(device_sq_create(0, 0, a->pdn, a->page, &memory,
-					  a->scq.id, &a->sq.id),
+	assert_int_equal(card_sq_create(0, 0, a->pdn, a->page, &memory,
+					a->scq.id, &a->sq.id),
 			 0);
 	a->sq.pos = 0;
 	a->scq.pos = a->scq.bytes / HW_CQE_BYTES;
 	wqe = good();
-	assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_OKAY);
-	rig_stop(&rig);
+	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
+	fx_stop(&fx);
 }
 
 /* A disabled function does not receive. */
 static void
 test_disabled_function_is_deaf(void **state)
 {
-	struct device_port_counters counters;
-	struct rig_wqe wqe;
+	struct card_port_counters counters;
+	struct fx_wqe wqe;
 
 	(void)state;
 	start(&(struct error_case){ 0 });
-	rig_fill_rq(&rig, a, 2);
+	fx_fill_rq(&fx, a, 2);
 	wqe = good();
-	device_port_receive(0, 0, a->buf, 72);
-	assert_non_null(rig_cqe(&a->rcq));
-	device_function_disable(0, true);
-	device_port_receive(0, 0, a->buf, 72);
-	assert_null(rig_cqe(&a->rcq));
-	device_port_counters(0, 0, &counters);
+	card_port_receive(0, 0, a->buf, 72);
+	assert_non_null(fx_cqe(&a->rcq));
+	card_function_disable(0, true);
+	card_port_receive(0, 0, a->buf, 72);
+	assert_null(fx_cqe(&a->rcq));
+	card_port_counters(0, 0, &counters);
 	assert_int_equal(counters.rx_no_steering, 1);
-	device_function_disable(0, false);
-	device_port_receive(0, 0, a->buf, 72);
-	assert_non_null(rig_cqe(&a->rcq));
+	card_function_disable(0, false);
+	card_port_receive(0, 0, a->buf, 72);
+	assert_non_null(fx_cqe(&a->rcq));
 	assert_int_equal(wqe.nb_sge, 1);
-	device_function_disable(9, true); /* no such function */
+	card_function_disable(9, true); /* no such function */
 	assert_no_violation();
-	rig_stop(&rig);
+	fx_stop(&fx);
 }
 
-/* The vPort is another protection domain's: its SQ alone sends. */
+/* The vPort belongs to another protection domain: only SQs of that one send. */
 static void
 test_foreign_vport(void **state)
 {
-	struct rig_wqe wqe;
+	struct fx_wqe wqe;
 	uint32_t pdn, vp_offset;
 
 	(void)state;
 	start(&(struct error_case){ 0 });
-	assert_int_equal(device_pd_create(0, &pdn), 0);
-	assert_int_equal(device_vport_enable_tx(0, 0, pdn, a->page, &vp_offset),
+	assert_int_equal(card_pd_create(0, &pdn), 0);
+	assert_int_equal(card_vport_enable_tx(0, 0, pdn, a->page, &vp_offset),
 			 0);
 	wqe = good();
-	assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_VPORT_DISABLED);
+	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_VPORT_DISABLED);
 	assert_no_violation();
-	rig_stop(&rig);
+	fx_stop(&fx);
 }
 
-/* An offset over 255: the long form alone can name it. */
+/* An offset over 255 needs the long form. */
 static void
 test_far_vport(void **state)
 {
-	struct rig_wqe wqe;
+	struct fx_wqe wqe;
 
 	(void)state;
-	rig_defaults(&rig);
-	rig.config.vp_offset_base = 300;
-	rig_start(&rig);
+	fx_defaults(&fx);
+	fx.config.vp_offset_base = 300;
+	fx_start(&fx);
 	assert_int_equal(a->vp_offset, 300);
 	wqe = good();
 	wqe.oob[1] = (wqe.oob[1] & 0xffffff) | (300u & 0xff) << 24;
-	assert_int_equal(rig_send(&rig, a, &wqe),
+	assert_int_equal(fx_send(&fx, a, &wqe),
 			 HW_CQE_TX_VPORT_IDX_OUT_OF_RANGE);
-	assert_int_equal(ledger_count(VIOLATION_oob_vp_offset), 1);
-	rig_tx_long(a, &wqe);
+	assert_int_equal(violation_count(VIOLATION_oob_vp_offset), 1);
+	fx_tx_long(a, &wqe);
 	wqe.oob[1] &= 0xffffff;
-	assert_int_equal(rig_send(&rig, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
 	wqe.oob[3] += 1u << 16;
-	assert_int_equal(rig_send(&rig, a, &wqe),
+	assert_int_equal(fx_send(&fx, a, &wqe),
 			 HW_CQE_TX_VPORT_IDX_OUT_OF_RANGE);
 	assert_violation(oob_vp_offset, 2);
-	rig_stop(&rig);
+	fx_stop(&fx);
 }
 
-/* Each of the ten types has its case. */
+/* Each of the ten types has a case. */
 static void
 test_all_covered(void **state)
 {

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "../base/hw.h"
-#include "verbs_rig.h"
+#include "verbs_fixture.h"
 
 static void
 devices_are_found(void **state)
@@ -40,26 +40,26 @@ devices_are_found(void **state)
 static void
 open_file_is_a_character_device(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct stat st;
 
-	assert_int_equal(vrig_open(rig, 1, 1), 0);
-	assert_int_equal(fstat(rig->ctx->cmd_fd, &st), 0);
+	assert_int_equal(fx_open(fx, 1, 1), 0);
+	assert_int_equal(fstat(fx->ctx->cmd_fd, &st), 0);
 	assert_true(S_ISCHR(st.st_mode));
 	assert_int_equal(st.st_rdev, 231 << 8 | 193);
-	assert_true(fcntl(rig->ctx->cmd_fd, F_GETFD) & FD_CLOEXEC);
-	assert_true(fcntl(rig->ctx->async_fd, F_GETFD) & FD_CLOEXEC);
+	assert_true(fcntl(fx->ctx->cmd_fd, F_GETFD) & FD_CLOEXEC);
+	assert_true(fcntl(fx->ctx->async_fd, F_GETFD) & FD_CLOEXEC);
 }
 
 static void
 device_answers_as_the_newest_kernel(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct ibv_device_attr_ex attr;
 	struct ibv_port_attr port;
 
-	assert_int_equal(vrig_open(rig, 0, 1), 0);
-	assert_int_equal(ibv_query_device_ex(rig->ctx, NULL, &attr), 0);
+	assert_int_equal(fx_open(fx, 0, 1), 0);
+	assert_int_equal(ibv_query_device_ex(fx->ctx, NULL, &attr), 0);
 	assert_int_equal(attr.orig_attr.vendor_id, 0x1414);
 	assert_int_equal(attr.orig_attr.vendor_part_id, 2);
 	assert_int_equal(attr.raw_packet_caps, IBV_RAW_PACKET_CAP_IP_CSUM);
@@ -68,23 +68,23 @@ device_answers_as_the_newest_kernel(void **state)
 	assert_int_equal(attr.orig_attr.phys_port_cnt, 2);
 	assert_int_equal(attr.rss_caps.max_rwq_indirection_table_size, 0);
 
-	assert_int_equal(ibv_query_port(rig->ctx, 2, &port), 0);
+	assert_int_equal(ibv_query_port(fx->ctx, 2, &port), 0);
 	assert_int_equal(port.state, IBV_PORT_DOWN);
 	assert_int_equal(port.link_layer, IBV_LINK_LAYER_ETHERNET);
 	assert_int_equal(port.active_mtu, IBV_MTU_1024);
-	assert_int_equal(ibv_query_port(rig->ctx, 3, &port), EINVAL);
-	assert_int_equal(ibv_query_port(rig->ctx, 0, &port), EINVAL);
+	assert_int_equal(ibv_query_port(fx->ctx, 3, &port), EINVAL);
+	assert_int_equal(ibv_query_port(fx->ctx, 0, &port), EINVAL);
 }
 
 static void
 ports_come_up_and_go_down(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	struct mana_model_objects o;
 	uint32_t i;
 
-	assert_int_equal(vrig_up(rig, 0, 1, 3, 4), 0);
-	o = vrig_objects();
+	assert_int_equal(fx_up(fx, 0, 1, 3, 4), 0);
+	o = fx_objects();
 	assert_int_equal(o.pd, 1);
 	assert_int_equal(o.mr, 1);
 	assert_int_equal(o.cq, 7);
@@ -93,28 +93,28 @@ ports_come_up_and_go_down(void **state)
 	assert_int_equal(o.ind, 1);
 	assert_int_equal(o.fd, 2); /* the context and its events */
 	for (i = 0; i < 3; i++)
-		assert_int_equal(rig->tx[i].vp_offset, 5);
-	assert_int_not_equal(rig->tx[0].id, rig->tx[1].id);
-	assert_int_not_equal(rig->rx[0].cq_id, rig->tx[0].cq_id);
-	assert_int_equal(vrig_close(rig), 0);
+		assert_int_equal(fx->tx[i].vp_offset, 5);
+	assert_int_not_equal(fx->tx[0].id, fx->tx[1].id);
+	assert_int_not_equal(fx->rx[0].cq_id, fx->tx[0].cq_id);
+	assert_int_equal(fx_close(fx), 0);
 	assert_no_objects();
 }
 
 static void
 each_port_has_its_own_vp_offset(void **state)
 {
-	struct vrig *rig = *state, other = { 0 };
+	struct fixture *fx = *state, other = { 0 };
 
-	assert_int_equal(vrig_up(rig, 0, 1, 1, 1), 0);
-	assert_int_equal(vrig_up(&other, 0, 2, 1, 1), 0);
-	assert_int_equal(rig->tx[0].vp_offset, 5);
+	assert_int_equal(fx_up(fx, 0, 1, 1, 1), 0);
+	assert_int_equal(fx_up(&other, 0, 2, 1, 1), 0);
+	assert_int_equal(fx->tx[0].vp_offset, 5);
 	assert_int_equal(other.tx[0].vp_offset, 8);
-	assert_int_equal(vrig_close(&other), 0);
+	assert_int_equal(fx_close(&other), 0);
 }
 
 /* Send from port 1 to port 2 and compare. */
 static void
-check_traffic(struct vrig *from, struct vrig *to)
+check_traffic(struct fixture *from, struct fixture *to)
 {
 	const uint32_t len = 100;
 	const uint8_t *cqe;
@@ -123,135 +123,135 @@ check_traffic(struct vrig *from, struct vrig *to)
 	for (i = 0; i < len; i++)
 		from->buf[i] = i;
 	memset(from->buf, 0xff, 6);
-	vrig_fill(to, &to->rx[0], 4);
-	vrig_send(from, &from->tx[0], 0, len);
+	fx_fill(to, &to->rx[0], 4);
+	fx_send(from, &from->tx[0], 0, len);
 
-	cqe = vrig_cqe(&from->tx[0]);
+	cqe = fx_cqe(&from->tx[0]);
 	assert_non_null(cqe);
 	assert_int_equal(cqe[0] & HW_CQE_TYPE_M, HW_CQE_TX_OKAY);
-	cqe = vrig_cqe(&to->rx[0]);
+	cqe = fx_cqe(&to->rx[0]);
 	assert_non_null(cqe);
 	assert_int_equal(cqe[0] & HW_CQE_TYPE_M, HW_CQE_RX_OKAY);
 	assert_int_equal(cqe[HW_RX_CQE_PPI_OFF], len);
-	assert_memory_equal(to->buf + VRIG_BUF_BYTES / 2, from->buf, len);
+	assert_memory_equal(to->buf + FX_BUF_BYTES / 2, from->buf, len);
 }
 
 static void
 frames_cross_the_wire(void **state)
 {
-	struct vrig *rig = *state, other = { 0 };
+	struct fixture *fx = *state, other = { 0 };
 	struct mana_model_port a, b, before;
 
 	MODEL_CALL(mana_model_port)(0, 1, &before);
-	assert_int_equal(vrig_up(rig, 0, 1, 1, 1), 0);
-	assert_int_equal(vrig_up(&other, 0, 2, 1, 1), 0);
-	check_traffic(rig, &other);
+	assert_int_equal(fx_up(fx, 0, 1, 1, 1), 0);
+	assert_int_equal(fx_up(&other, 0, 2, 1, 1), 0);
+	check_traffic(fx, &other);
 	assert_int_equal(MODEL_CALL(mana_model_port)(0, 0, &a), 0);
 	assert_int_equal(MODEL_CALL(mana_model_port)(0, 1, &b), 0);
 	assert_int_equal(b.rx_packets - before.rx_packets, 1);
 	assert_int_equal(a.tx_packets, b.rx_packets);
-	assert_int_equal(vrig_close(&other), 0);
+	assert_int_equal(fx_close(&other), 0);
 	assert_int_equal(MODEL_CALL(mana_model_violations)(NULL), 0);
 }
 
 static void
 armed_queue_gives_one_event(void **state)
 {
-	struct vrig *rig = *state, other = { .has_channels = true };
+	struct fixture *fx = *state, other = { .has_channels = true };
 	struct ibv_cq *cq = NULL;
 	struct pollfd pfd;
 	void *context;
 	uint32_t i;
 
-	assert_int_equal(vrig_up(rig, 0, 1, 1, 1), 0);
-	assert_int_equal(vrig_up(&other, 0, 2, 1, 1), 0);
+	assert_int_equal(fx_up(fx, 0, 1, 1, 1), 0);
+	assert_int_equal(fx_up(&other, 0, 2, 1, 1), 0);
 	pfd.fd = other.rx[0].channel->fd;
 	pfd.events = POLLIN;
 	fcntl(pfd.fd, F_SETFL, O_NONBLOCK);
 
-	/* Drop what the queue, armed from birth, may have given. */
-	check_traffic(rig, &other);
+	/* Drop events of the queue, which is created armed. */
+	check_traffic(fx, &other);
 	while (ibv_get_cq_event(other.rx[0].channel, &cq, &context) == 0)
 		ibv_ack_cq_events(cq, 1);
 	assert_int_equal(errno, EAGAIN);
 
-	vrig_ring_cq(&other, &other.rx[0], true);
+	fx_ring_cq(&other, &other.rx[0], true);
 	assert_int_equal(poll(&pfd, 1, 0), 0);
 	for (i = 0; i < 3; i++)
-		vrig_send(rig, &rig->tx[0], 0, 60);
+		fx_send(fx, &fx->tx[0], 0, 60);
 	assert_int_equal(poll(&pfd, 1, 1000), 1);
 	cq = NULL;
 	assert_int_equal(ibv_get_cq_event(other.rx[0].channel, &cq, &context),
 			 0);
 	assert_ptr_equal(cq, other.rx[0].cq);
 	assert_int_equal(poll(&pfd, 1, 0), 0);
-	/* destroy_cq waits for as many as were taken: none is missing. */
+	/* destroy_cq waits until all received events are acknowledged. */
 	ibv_ack_cq_events(cq, 1);
-	/* An event that nobody takes must not make it wait. */
+	/* It must not wait for unread events. */
 	for (i = 0; i < 3; i++)
-		assert_non_null(vrig_cqe(&other.rx[0]));
-	vrig_ring_cq(&other, &other.rx[0], true);
-	vrig_fill(&other, &other.rx[0], 4);
-	vrig_send(rig, &rig->tx[0], 0, 60);
+		assert_non_null(fx_cqe(&other.rx[0]));
+	fx_ring_cq(&other, &other.rx[0], true);
+	fx_fill(&other, &other.rx[0], 4);
+	fx_send(fx, &fx->tx[0], 0, 60);
 	assert_int_equal(poll(&pfd, 1, 1000), 1);
-	assert_int_equal(vrig_close(&other), 0);
+	assert_int_equal(fx_close(&other), 0);
 }
 
 static void
 objects_in_use_are_busy(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 
-	assert_int_equal(vrig_up(rig, 0, 1, 1, 2), 0);
-	assert_int_equal(ibv_destroy_rwq_ind_table(rig->ind), EBUSY);
-	assert_int_equal(ibv_destroy_wq(rig->rx[1].wq), EBUSY);
-	assert_int_equal(ibv_destroy_cq(rig->rx[1].cq), EBUSY);
-	assert_int_equal(ibv_destroy_cq(rig->tx[0].cq), EBUSY);
-	assert_int_equal(ibv_dealloc_pd(rig->pd), EBUSY);
-	assert_int_equal(ibv_destroy_qp(rig->rss), 0);
-	rig->rss = NULL;
-	assert_int_equal(ibv_destroy_wq(rig->rx[1].wq), EBUSY);
-	assert_int_equal(ibv_destroy_rwq_ind_table(rig->ind), 0);
-	rig->ind = NULL;
-	assert_int_equal(ibv_destroy_cq(rig->rx[0].cq), EBUSY);
-	assert_int_equal(vrig_close(rig), 0);
+	assert_int_equal(fx_up(fx, 0, 1, 1, 2), 0);
+	assert_int_equal(ibv_destroy_rwq_ind_table(fx->ind), EBUSY);
+	assert_int_equal(ibv_destroy_wq(fx->rx[1].wq), EBUSY);
+	assert_int_equal(ibv_destroy_cq(fx->rx[1].cq), EBUSY);
+	assert_int_equal(ibv_destroy_cq(fx->tx[0].cq), EBUSY);
+	assert_int_equal(ibv_dealloc_pd(fx->pd), EBUSY);
+	assert_int_equal(ibv_destroy_qp(fx->rss), 0);
+	fx->rss = NULL;
+	assert_int_equal(ibv_destroy_wq(fx->rx[1].wq), EBUSY);
+	assert_int_equal(ibv_destroy_rwq_ind_table(fx->ind), 0);
+	fx->ind = NULL;
+	assert_int_equal(ibv_destroy_cq(fx->rx[0].cq), EBUSY);
+	assert_int_equal(fx_close(fx), 0);
 }
 
 static void
 device_is_opened_by_many(void **state)
 {
-	struct vrig *rig = *state, other = { 0 };
+	struct fixture *fx = *state, other = { 0 };
 
-	assert_int_equal(vrig_up(rig, 0, 1, 1, 1), 0);
-	assert_int_equal(vrig_up(&other, 0, 2, 1, 1), 0);
-	assert_int_equal(vrig_objects().fd, 4);
-	assert_ptr_not_equal(rig->doorbell, other.doorbell);
-	check_traffic(rig, &other);
-	check_traffic(&other, rig);
-	assert_int_equal(vrig_close(&other), 0);
+	assert_int_equal(fx_up(fx, 0, 1, 1, 1), 0);
+	assert_int_equal(fx_up(&other, 0, 2, 1, 1), 0);
+	assert_int_equal(fx_objects().fd, 4);
+	assert_ptr_not_equal(fx->doorbell, other.doorbell);
+	check_traffic(fx, &other);
+	check_traffic(&other, fx);
+	assert_int_equal(fx_close(&other), 0);
 }
 
-/* Every step of the bring-up fails once; whatever it was, all is given back. */
+/* Each step of the bring-up fails once; nothing is leaked. */
 static void
 failed_steps_leave_nothing(void **state)
 {
-	struct vrig *rig = *state;
+	struct fixture *fx = *state;
 	unsigned int n, nb_failed = 0;
 	int rc;
 
 	for (n = 1; n < 200; n++) {
 		assert_int_equal(MODEL_CALL(mana_model_fault_arm)("any", n,
 								  ENOSPC), 0);
-		rig->has_channels = true;
-		rc = vrig_up(rig, 0, 1, 2, 2);
+		fx->has_channels = true;
+		rc = fx_up(fx, 0, 1, 2, 2);
 		if (MODEL_CALL(mana_model_fault_hits)() == 0)
 			break;
-		/* Without netlink, libibverbs still knows the devices it had. */
+		/* Without netlink, libibverbs still knows its devices. */
 		nb_failed += rc != 0;
 		MODEL_CALL(mana_model_fault_disarm)();
-		assert_int_equal(vrig_close(rig), 0);
+		assert_int_equal(fx_close(fx), 0);
 		assert_no_objects();
-		assert_int_equal(vrig_nb_rings, 0);
+		assert_int_equal(fx_nb_rings, 0);
 	}
 	assert_int_equal(rc, 0);
 	assert_in_range(nb_failed, 15, 60);
@@ -262,7 +262,7 @@ int
 main(void)
 {
 #define T(test) \
-	cmocka_unit_test_setup_teardown(test, vrig_setup, vrig_teardown)
+	cmocka_unit_test_setup_teardown(test, fx_setup, fx_teardown)
 	const struct CMUnitTest tests[] = {
 		T(devices_are_found),
 		T(open_file_is_a_character_device),

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The views of doorbell pages of plain memory, alone: what is below is a stub.
- * A page that the program maps while the device is about to look at the others
- * is looked at with them, or the device has looked by then: a buffer that is
- * posted there precedes the packets that are sent after.
+ * The views of doorbell pages of plain memory, with stubs below. A page that
+ * the program maps while the device starts to poll is either polled in the same
+ * pass, or its mapping waits for the end of the pass: so a buffer posted there
+ * is visible to packets that are sent later.
  */
 
 #include <setjmp.h>
@@ -20,18 +20,18 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "device.h"
-#include "device_thread.h"
+#include "card.h"
+#include "preload.h"
 #include "doorbell.h"
 #include "kernel.h"
-#include "ledger.h"
-#include "plain_pages.h"
+#include "violation_log.h"
+#include "polled_pages.h"
 #include "segment.h"
 
 #define PAGE_BYTES 4096u
 #define FIRST 1u  /* contexts, and their pages */
 #define SECOND 2u
-/* How long a mapping may take that need not wait. */
+/* Time limit of a mapping that must not wait. */
 #define MAPPING_US 50000
 
 /* All zero: not the mode in which mapping starts the thread. */
@@ -90,9 +90,9 @@ kernel_context_page_open(uint32_t context, uint64_t *serial)
 	return dup(file);
 }
 
-/* Which context is another process's; 0: none. */
+/* The context of another process; 0: none. */
 static uint32_t others_context;
-static int others_error; /* why it cannot be opened */
+static int others_error; /* error of opening it */
 static uint32_t nb_others_looked_at;
 
 int
@@ -119,13 +119,13 @@ kernel_context_is(uint32_t context, uint64_t serial)
 }
 
 void
-ledger_log(const char *format, ...)
+model_log(const char *format, ...)
 {
 	(void)format;
 }
 
 bool
-device_page_is_short_rung(const struct device_page *page)
+card_page_is_short_rung(const struct card_page *page)
 {
 	(void)page;
 	return false;
@@ -136,7 +136,7 @@ map(uint32_t context)
 {
 	void *addr = NULL;
 
-	if (plain_pages_map(&addr, context, file, PAGE_BYTES, MAP_SHARED) == 0)
+	if (polled_pages_map(&addr, context, file, PAGE_BYTES, MAP_SHARED) == 0)
 		__atomic_store_n(&has_mapped, true, __ATOMIC_RELEASE);
 }
 
@@ -148,7 +148,7 @@ map_second(void *arg)
 }
 
 bool
-device_pages_rung(const struct device_page *pages, uint32_t nb)
+card_pages_rung(const struct card_page *pages, uint32_t nb)
 {
 	(void)pages;
 	if (nb != 0 && maps_before_run) {
@@ -159,8 +159,8 @@ device_pages_rung(const struct device_page *pages, uint32_t nb)
 }
 
 uint32_t
-device_pages_run(const struct device_page *pages, uint32_t nb,
-		 const struct device_page *others, uint32_t nb_others)
+card_pages_run(const struct card_page *pages, uint32_t nb,
+	       const struct card_page *others, uint32_t nb_others)
 {
 	(void)pages;
 	nb_looked_at = nb;
@@ -177,7 +177,7 @@ device_pages_run(const struct device_page *pages, uint32_t nb,
 	return 1;
 }
 
-/* Each test is a process of its own: views stay. */
+/* Each test runs in its own process, because views stay. */
 static void
 look_at_first(void)
 {
@@ -186,7 +186,7 @@ look_at_first(void)
 	map(FIRST);
 	assert_true(has_mapped);
 	has_mapped = false;
-	plain_pages_run(false);
+	polled_pages_run(false);
 	assert_int_equal(nb_looked_at, 1);
 }
 
@@ -196,7 +196,7 @@ page_mapped_before_a_run_is_in_it(void **state)
 	(void)state;
 	look_at_first();
 	maps_before_run = true;
-	assert_int_equal(plain_pages_run(false), 1);
+	assert_int_equal(polled_pages_run(false), 1);
 	assert_true(has_mapped);
 	assert_int_equal(nb_looked_at, 2);
 }
@@ -207,16 +207,18 @@ page_is_not_mapped_amid_a_run(void **state)
 	(void)state;
 	look_at_first();
 	maps_in_run = true;
-	assert_int_equal(plain_pages_run(false), 1);
+	assert_int_equal(polled_pages_run(false), 1);
 	assert_int_equal(nb_looked_at, 1);
 	assert_int_equal(pthread_join(mapper, NULL), 0);
 	assert_true(has_mapped);
 	assert_false(had_mapped_in_run);
-	assert_int_equal(plain_pages_run(false), 1);
+	assert_int_equal(polled_pages_run(false), 1);
 	assert_int_equal(nb_looked_at, 2);
 }
 
-/* Once it has a page, though nobody of this process maps it. */
+/*
+ * A page of another process is polled, although this process does not map it.
+ */
 static void
 page_of_another_process_is_looked_at(void **state)
 {
@@ -225,15 +227,15 @@ page_of_another_process_is_looked_at(void **state)
 	assert_int_equal(nb_others_looked_at, 0);
 	others_context = SECOND;
 	nb_pages_made++;
-	assert_int_equal(plain_pages_run(false), 1);
+	assert_int_equal(polled_pages_run(false), 1);
 	assert_int_equal(nb_looked_at, 1);
 	assert_int_equal(nb_others_looked_at, 1);
 	nb_pages_made++;
-	assert_int_equal(plain_pages_run(false), 1);
+	assert_int_equal(polled_pages_run(false), 1);
 	assert_int_equal(nb_others_looked_at, 1);
 }
 
-/* No page is made afterwards, which would be one more occasion to look. */
+/* No further page is created, which would cause another attempt. */
 static void
 page_that_could_not_be_opened_is_tried_again(void **state)
 {
@@ -242,10 +244,10 @@ page_that_could_not_be_opened_is_tried_again(void **state)
 	others_context = SECOND;
 	others_error = -EMFILE;
 	nb_pages_made++;
-	assert_int_equal(plain_pages_run(false), 1);
+	assert_int_equal(polled_pages_run(false), 1);
 	assert_int_equal(nb_others_looked_at, 0);
 	others_error = 0;
-	assert_int_equal(plain_pages_run(false), 1);
+	assert_int_equal(polled_pages_run(false), 1);
 	assert_int_equal(nb_others_looked_at, 1);
 }
 

@@ -1,60 +1,61 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Each violation that the card names, provoked by what a driver could do:
- * just it, once, with the right queue, and the device's answer to it.
+ * Each violation that the card records, caused by a driver's error: only this
+ * one, once, with the correct queue, and the device's reaction.
  */
 
 #include <stdio.h>
 
 #include "violation_cases.h"
 
-struct rig *rig;
-struct rig_port *a, *b;
+struct fixture *fx;
+struct fx_port *a, *b;
 
 void
-case_use(struct rig *bench)
+case_use(struct fixture *fixture)
 {
-	rig = bench;
-	a = &rig->port[0];
-	b = &rig->port[1];
+	fx = fixture;
+	a = &fx->port[0];
+	b = &fx->port[1];
 }
 
 void
-send_expect(const struct rig_wqe *wqe, int type)
+send_expect(const struct fx_wqe *wqe, int type)
 {
-	assert_int_equal(rig_send(rig, a, wqe), type);
+	assert_int_equal(fx_send(fx, a, wqe), type);
 	if (type != TX_DEAD)
 		return;
-	/* Nothing moves any more. */
-	assert_int_equal(rig_send(rig, a, wqe), -1);
+	/* The queue is stopped. */
+	assert_int_equal(fx_send(fx, a, wqe), -1);
 }
 
-/* Provoked through the preloaded surface, in test_launcher.py. */
+/* Tested in test_launcher.py (preload library) and test_netdev.c (kernel). */
 static const enum violation elsewhere[] = {
 	VIOLATION_doorbell_read,
 	VIOLATION_doorbell_undecoded,
+	VIOLATION_netdev_change_under_raw_qps,
 };
 
 static void
 test_case(void **state)
 {
 	const struct violation_case *c = *state;
-	const struct ledger_row *row;
-	static struct rig bench;
+	const struct violation_row *row;
+	static struct fixture fixture;
 
-	case_use(&bench);
-	rig_defaults(rig);
-	rig_start(rig);
+	case_use(&fixture);
+	fx_defaults(fx);
+	fx_start(fx);
 	c->provoke();
-	rig_assert_violation(c->violation, 1, violation_name(c->violation), 0);
-	row = &segment_ledger()->rows[0];
+	fx_assert_violation(c->violation, 1, violation_name(c->violation), 0);
+	row = &segment_violation_log()->rows[0];
 	assert_int_equal(row->place.kind, c->kind);
-	assert_int_equal(segment_ledger()->nb_violations, 1);
-	rig_stop(rig);
+	assert_int_equal(segment_violation_log()->nb_violations, 1);
+	fx_stop(fx);
 }
 
-/* The same breaches on the receive side. */
+/* The same violations for Rx. */
 static void
 test_rx_wqes(void **state)
 {
@@ -67,128 +68,128 @@ test_rx_wqes(void **state)
 		{ 0x601, 1, VIOLATION_wqe_oob_size },
 		{ 0xffffffff, 1, VIOLATION_wqe_oob_size },
 	};
-	static struct rig bench;
+	static struct fixture fixture;
 	uint32_t i, j;
 
 	(void)state;
 	for (i = 0; i < sizeof(wqes) / sizeof(wqes[0]); i++) {
-		struct rig_wqe rx = { .header = { 0, wqes[i].header1 } }, tx;
-		struct device_port_counters counters;
+		struct fx_wqe rx = { .header = { 0, wqes[i].header1 } }, tx;
+		struct card_port_counters counters;
 
-		case_use(&bench);
-		rig_defaults(rig);
-		rig_start(rig);
+		case_use(&fixture);
+		fx_defaults(fx);
+		fx_start(fx);
 		for (j = 0; j < wqes[i].nb_sge; j++)
-			rig_tx_add_sge(b, &rx, 0, 64);
+			fx_tx_add_sge(b, &rx, 0, 64);
 		rx.header[1] = wqes[i].header1;
-		rig_post(&b->rq, &rx);
-		rig_ring_rq(rig, b);
-		tx = rig_tx_wqe(a, 0, 60);
+		fx_post(&b->rq, &rx);
+		fx_ring_rq(fx, b);
+		tx = fx_tx_wqe(a, 0, 60);
 		send_expect(&tx, TX_OK);
-		rig_assert_violation(wqes[i].violation, 1, "rx wqe", i);
-		assert_null(rig_cqe(&b->rcq));
-		device_port_counters(0, 1, &counters);
+		fx_assert_violation(wqes[i].violation, 1, "rx wqe", i);
+		assert_null(fx_cqe(&b->rcq));
+		card_port_counters(0, 1, &counters);
 		assert_int_equal(counters.rx_errors, 1);
-		rig_stop(rig);
+		fx_stop(fx);
 	}
 }
 
-/* A stray trans_off with a UDP request is named, and does no harm. */
+/* A wrong trans_off with a UDP request is recorded, but has no effect. */
 static void
 test_udp_trans_off(void **state)
 {
-	struct rig_wqe wqe;
+	struct fx_wqe wqe;
 
 	case_use(*state);
-	rig_fill_rq(rig, b, 1);
+	fx_fill_rq(fx, b, 1);
 	wqe = csum_wqe(NIC_PROTO_UDP);
 	wqe.oob[1] += 77;
 	send_expect(&wqe, TX_OK);
-	assert_int_equal(hw_le32(rig_cqe(&b->rcq) + 4),
+	assert_int_equal(hw_le32(fx_cqe(&b->rcq) + 4),
 			 HW_RX_F_IP_OK | HW_RX_F_UDP_OK);
 	assert_violation(oob_trans_off, 1);
 }
 
-/* What drivers leave behind in places that the device does not look at. */
+/* Stale values in fields that the device ignores. */
 static void
 test_tolerated(void **state)
 {
-	struct rig_wqe wqe, rx = { .header = { 0, 0x200 } };
+	struct fx_wqe wqe, rx = { .header = { 0, 0x200 } };
 
 	case_use(*state);
 	/* trans_off without a request. */
-	wqe = rig_tx_wqe(a, 0, 60);
+	wqe = fx_tx_wqe(a, 0, 60);
 	wqe.oob[1] |= 0x155;
 	send_expect(&wqe, TX_OK);
 	/* The OOB of an Rx WQE. */
 	rx.oob[0] = rx.oob[1] = 0xdeadbeef;
-	rig_tx_add_sge(b, &rx, 4096, 2048);
-	rig_post(&b->rq, &rx);
-	rig_ring_rq(rig, b);
+	fx_tx_add_sge(b, &rx, 4096, 2048);
+	fx_post(&b->rq, &rx);
+	fx_ring_rq(fx, b);
 	send_expect(&wqe, TX_OK);
-	assert_non_null(rig_cqe(&b->rcq));
+	assert_non_null(fx_cqe(&b->rcq));
 	/* UDP without trans_off, as Linux. */
 	wqe = csum_wqe(NIC_PROTO_UDP);
 	wqe.oob[1] &= ~0x3ffu;
 	send_expect(&wqe, TX_OK);
 	/* The long form with one of the offsets, Linux's or OpenVMM's. */
-	wqe = rig_tx_wqe(a, 0, 60);
-	rig_tx_long(a, &wqe);
+	wqe = fx_tx_wqe(a, 0, 60);
+	fx_tx_long(a, &wqe);
 	wqe.oob[3] = 0;
 	send_expect(&wqe, TX_OK);
-	rig_tx_long(a, &wqe);
+	fx_tx_long(a, &wqe);
 	wqe.oob[1] &= 0xffffff;
 	send_expect(&wqe, TX_OK);
 	/* 31 SGEs in the short form. */
-	wqe = rig_tx_wqe(a, 0, 60);
+	wqe = fx_tx_wqe(a, 0, 60);
 	while (wqe.nb_sge < 31)
-		rig_tx_add_sge(a, &wqe, 60, 1);
+		fx_tx_add_sge(a, &wqe, 60, 1);
 	send_expect(&wqe, TX_OK);
 	/* The same tail twice. */
-	rig_ring_sq(rig, a);
-	/* A CQ unarmed by head - 1, as rdma-core. */
+	fx_ring_sq(fx, a);
+	/* A CQ doorbell without arm at head - 1, as rdma-core. */
 	a->scq.pos--;
-	rig_ring_cq(rig, a, &a->scq, false);
+	fx_ring_cq(fx, a, &a->scq, false);
 	assert_no_violation();
 }
 
 static void
 test_strict_cq(void **state)
 {
-	static struct rig bench;
-	struct rig_wqe wqe;
+	static struct fixture fixture;
+	struct fx_wqe wqe;
 	uint32_t i;
 
 	(void)state;
-	case_use(&bench);
-	rig_defaults(rig);
-	rig->config.cq_doorbell_strict = true;
-	rig_start(rig);
-	wqe = rig_tx_wqe(a, 0, 60);
+	case_use(&fixture);
+	fx_defaults(fx);
+	fx->config.cq_doorbell_strict = true;
+	fx_start(fx);
+	wqe = fx_tx_wqe(a, 0, 60);
 	for (i = 0; i < 8 * 256; i++)
-		assert_int_equal(rig_send(rig, a, &wqe), TX_OK);
+		assert_int_equal(fx_send(fx, a, &wqe), TX_OK);
 	assert_no_violation();
-	assert_int_equal(rig_send(rig, a, &wqe), -1);
-	assert_int_equal(rig_send(rig, a, &wqe), -1);
+	assert_int_equal(fx_send(fx, a, &wqe), -1);
+	assert_int_equal(fx_send(fx, a, &wqe), -1);
 	assert_violation(cq_no_doorbell_8_laps, 1);
-	rig_stop(rig);
+	fx_stop(fx);
 }
 
-/* Two laps of eight: named twice, and the CQ goes on. */
+/* Twice eight laps: recorded twice, and the CQ continues. */
 static void
 test_lenient_cq(void **state)
 {
-	struct rig_wqe wqe;
+	struct fx_wqe wqe;
 	uint32_t i;
 
 	case_use(*state);
-	wqe = rig_tx_wqe(a, 0, 60);
+	wqe = fx_tx_wqe(a, 0, 60);
 	for (i = 0; i < 16 * 256 + 1; i++)
-		assert_int_equal(rig_send(rig, a, &wqe), TX_OK);
+		assert_int_equal(fx_send(fx, a, &wqe), TX_OK);
 	assert_violation(cq_no_doorbell_8_laps, 2);
 }
 
-/* Every name is provoked here or in the list of the others. */
+/* Each violation is tested here or in the list of the others. */
 static void
 test_all_covered(void **state)
 {
@@ -231,13 +232,13 @@ main(void)
 {
 	const struct CMUnitTest others[] = {
 		cmocka_unit_test(test_rx_wqes),
-		cmocka_unit_test_setup_teardown(test_tolerated, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(test_udp_trans_off, rig_setup,
-						rig_teardown),
+		cmocka_unit_test_setup_teardown(test_tolerated, fx_setup,
+						fx_teardown),
+		cmocka_unit_test_setup_teardown(test_udp_trans_off, fx_setup,
+						fx_teardown),
 		cmocka_unit_test(test_strict_cq),
-		cmocka_unit_test_setup_teardown(test_lenient_cq, rig_setup,
-						rig_teardown),
+		cmocka_unit_test_setup_teardown(test_lenient_cq, fx_setup,
+						fx_teardown),
 		cmocka_unit_test(test_all_covered),
 	};
 	static struct CMUnitTest tests[NB_VIOLATIONS + 64];

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A lone packet whose completion waits for others: it comes all the same. Run
- * under mana-model with --coalesce-ns.
+ * The coalesced completion of a single packet is written after the configured
+ * time. Run under mana-model with --coalesce-ns.
  */
 
 #include "../base/hw.h"
-#include "verbs_rig.h"
+#include "verbs_fixture.h"
 
 static void
 lone_packet_arrives(void **state)
 {
-	struct vrig *rig = *state, other = { 0 };
+	struct fixture *fx = *state, other = { 0 };
 	const uint8_t *cqe;
 	uint32_t i;
 
-	assert_int_equal(vrig_up(rig, 0, 1, 1, 1), 0);
-	assert_int_equal(vrig_up(&other, 0, 2, 1, 1), 0);
-	vrig_fill(&other, &other.rx[0], 8);
-	memset(rig->buf, 0xff, 60);
+	assert_int_equal(fx_up(fx, 0, 1, 1, 1), 0);
+	assert_int_equal(fx_up(&other, 0, 2, 1, 1), 0);
+	fx_fill(&other, &other.rx[0], 8);
+	memset(fx->buf, 0xff, 60);
 	for (i = 0; i < 5; i++) {
-		vrig_send(rig, &rig->tx[0], 0, 60);
-		cqe = vrig_cqe(&other.rx[0]);
+		fx_send(fx, &fx->tx[0], 0, 60);
+		cqe = fx_cqe(&other.rx[0]);
 		assert_non_null(cqe);
 		assert_int_equal(cqe[0], 0x41);
 		assert_int_equal(hw_le32(cqe + 8), 60);
 	}
-	assert_int_equal(vrig_close(&other), 0);
+	assert_int_equal(fx_close(&other), 0);
 	assert_int_equal(MODEL_CALL(mana_model_violations)(NULL), 0);
 }
 
@@ -34,8 +34,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(lone_packet_arrives, vrig_setup,
-						vrig_teardown),
+		cmocka_unit_test_setup_teardown(lone_packet_arrives, fx_setup,
+						fx_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Wires on the bench: what they do to frames, on the machine's clock. */
+/* Wires on the card without a kernel: impairments, on the machine's clock. */
 
 #include <stdlib.h>
 
 #include "clock.h"
 #include "nic.h"
-#include "rig.h"
+#include "fixture.h"
 #include "wire.h"
 
 #define FRAME_BYTES 100u
 #define CHANCE(percent) ((uint32_t)(PRNG_ALWAYS / 100 * (percent)))
 
-static struct rig bench;
-static uint32_t slot[RIG_PORTS]; /* of the next receive buffer */
+static struct fixture fixture;
+static uint32_t slot[FX_PORTS]; /* of the next Rx buffer */
 
 static struct wire *
 wire(uint32_t port)
@@ -21,44 +21,44 @@ wire(uint32_t port)
 	return wire_of(0, port);
 }
 
-/* Two ports, whose wires are of these kinds. */
+/* Start two ports with wires of these kinds. */
 static void
 start(enum model_wire first, enum model_wire second)
 {
-	memset(&bench, 0, sizeof(bench));
-	rig_defaults(&bench);
-	bench.config.wires[0].kind = (uint8_t)first;
-	bench.config.wires[0].peer = 1;
-	bench.config.wires[1].kind = (uint8_t)second;
-	rig_start(&bench);
+	memset(&fixture, 0, sizeof(fixture));
+	fx_defaults(&fixture);
+	fixture.config.wires[0].kind = (uint8_t)first;
+	fixture.config.wires[0].peer = 1;
+	fixture.config.wires[1].kind = (uint8_t)second;
+	fx_start(&fixture);
 	memset(slot, 0, sizeof(slot));
-	rig_catch_faults();
+	fx_catch_faults();
 }
 
 /* A frame whose first bytes of payload are a number. */
 static void
 send_number(uint32_t port, uint32_t n)
 {
-	struct rig_port *p = &bench.port[port];
-	struct rig_wqe wqe = rig_tx_wqe(p, 0, FRAME_BYTES);
+	struct fx_port *p = &fixture.port[port];
+	struct fx_wqe wqe = fx_tx_wqe(p, 0, FRAME_BYTES);
 
 	memset(p->buf, 0, FRAME_BYTES);
 	hw_put_le32(p->buf + NIC_ETH_BYTES, n);
-	assert_int_equal(rig_send(&bench, p, &wqe), HW_CQE_TX_OKAY);
-	rig_ring_cq(&bench, p, &p->scq, false);
+	assert_int_equal(fx_send(&fixture, p, &wqe), HW_CQE_TX_OKAY);
+	fx_ring_cq(&fixture, p, &p->scq, false);
 }
 
-/* What arrived at a port: the number in its frame; -1: nothing. */
+/* Receive on a port: returns the number in the frame; -1: none. */
 static int64_t
 received_number(uint32_t port)
 {
-	struct rig_port *p = &bench.port[port];
-	const uint8_t *cqe = rig_cqe(&p->rcq);
+	struct fx_port *p = &fixture.port[port];
+	const uint8_t *cqe = fx_cqe(&p->rcq);
 
 	if (cqe == NULL)
 		return -1;
 	assert_int_equal(hw_le32(cqe + 8), FRAME_BYTES);
-	return hw_le32(rig_rx_buf(p, slot[port]++) + NIC_ETH_BYTES);
+	return hw_le32(fx_rx_buf(p, slot[port]++) + NIC_ETH_BYTES);
 }
 
 static void
@@ -66,7 +66,7 @@ run_until(uint64_t ns)
 {
 	segment_clock()->virtual_ns = ns;
 	while (clock_is_due())
-		device_timers(clock_take());
+		card_timers(clock_take());
 }
 
 static void
@@ -74,8 +74,8 @@ test_kinds(void **state)
 {
 	(void)state;
 	start(MODEL_WIRE_NONE, MODEL_WIRE_LOOP);
-	rig_fill_rq(&bench, &bench.port[0], 4);
-	rig_fill_rq(&bench, &bench.port[1], 4);
+	fx_fill_rq(&fixture, &fixture.port[0], 4);
+	fx_fill_rq(&fixture, &fixture.port[1], 4);
 	send_number(0, 7);
 	assert_int_equal(received_number(0), -1);
 	assert_int_equal(received_number(1), -1);
@@ -83,14 +83,14 @@ test_kinds(void **state)
 	send_number(1, 8);
 	assert_int_equal(received_number(0), -1);
 	assert_int_equal(received_number(1), 8);
-	rig_stop(&bench);
+	fx_stop(&fixture);
 	/* The neighbour has another wire: looped. */
 	start(MODEL_WIRE_DEFAULT, MODEL_WIRE_NONE);
-	rig_fill_rq(&bench, &bench.port[0], 4);
+	fx_fill_rq(&fixture, &fixture.port[0], 4);
 	send_number(0, 9);
 	assert_int_equal(received_number(0), 9);
 	assert_no_violation();
-	rig_stop(&bench);
+	fx_stop(&fixture);
 }
 
 static void
@@ -101,16 +101,19 @@ test_delay(void **state)
 
 	(void)state;
 	start(MODEL_WIRE_DEFAULT, MODEL_WIRE_DEFAULT);
-	rig_fill_rq(&bench, &bench.port[1], 8);
+	fx_fill_rq(&fixture, &fixture.port[1], 8);
 	wire_set(wire(0), &late);
 	now = clock_now();
 	send_number(0, 1);
-	run_until(now + 20000); /* the doorbell took its own microsecond */
+	run_until(now + 20000); /* the doorbell itself takes a microsecond */
 	assert_int_equal(received_number(1), -1);
 	run_until(now + 21000);
 	assert_int_equal(received_number(1), 1);
-	/* The other way, too: this port's wire is passed on the way in. */
-	rig_fill_rq(&bench, &bench.port[0], 8);
+	/*
+	 * In the other direction the frame passes this port's wire on its way
+	 * in.
+	 */
+	fx_fill_rq(&fixture, &fixture.port[0], 8);
 	send_number(1, 2);
 	assert_int_equal(received_number(0), -1);
 	run_until(clock_now() + 21000);
@@ -123,7 +126,7 @@ test_delay(void **state)
 	run_until(clock_now() + 21000);
 	assert_int_equal(received_number(1), 3);
 	assert_int_equal(received_number(1), 4);
-	rig_stop(&bench);
+	fx_stop(&fixture);
 }
 
 /* 100 + 24 bytes take 992 ns at 1 Gbit/s. */
@@ -135,11 +138,11 @@ test_bandwidth(void **state)
 
 	(void)state;
 	start(MODEL_WIRE_DEFAULT, MODEL_WIRE_DEFAULT);
-	rig_fill_rq(&bench, &bench.port[1], 64);
+	fx_fill_rq(&fixture, &fixture.port[1], 64);
 	wire_set(wire(0), &slow);
 	segment_clock()->virtual_ns = first = 1000000;
 	for (uint32_t i = 0; i < 10; i++) {
-		wire_send(0, 0, bench.port[0].buf, FRAME_BYTES);
+		wire_send(0, 0, fixture.port[0].buf, FRAME_BYTES);
 		assert_int_equal(wire(0)->way[WIRE_OUT].queue.nb_frames, i + 1);
 	}
 	for (uint32_t i = 0; i < 10; i++) {
@@ -148,7 +151,7 @@ test_bandwidth(void **state)
 		run_until(first + (i + 1) * 992);
 		assert_int_not_equal(received_number(1), -1);
 	}
-	rig_stop(&bench);
+	fx_stop(&fixture);
 }
 
 static void
@@ -159,7 +162,7 @@ test_tail_drop(void **state)
 
 	(void)state;
 	start(MODEL_WIRE_DEFAULT, MODEL_WIRE_DEFAULT);
-	rig_fill_rq(&bench, &bench.port[1], 64);
+	fx_fill_rq(&fixture, &fixture.port[1], 64);
 	wire_set(wire(0), &slow);
 	for (uint32_t i = 0; i < 9; i++)
 		send_number(0, i);
@@ -168,10 +171,10 @@ test_tail_drop(void **state)
 	for (uint32_t i = 0; i < 5; i++)
 		assert_int_equal(received_number(1), i);
 	assert_int_equal(received_number(1), -1);
-	rig_stop(&bench);
+	fx_stop(&fixture);
 }
 
-/* All of the pool: nothing is lost that is not counted, and it comes back. */
+/* A full pool: all lost frames are counted, and the memory is freed. */
 static void
 test_full_pool(void **state)
 {
@@ -195,7 +198,7 @@ test_full_pool(void **state)
 		assert_int_equal(nb[round] + out->counters.overflow, 12000);
 	}
 	assert_int_equal(nb[0], nb[1]);
-	rig_stop(&bench);
+	fx_stop(&fixture);
 }
 
 static void
@@ -206,18 +209,18 @@ test_loss_by_seed(void **state)
 
 	(void)state;
 	for (uint64_t round = 0; round < 3; round++) {
-		memset(&bench, 0, sizeof(bench));
-		rig_defaults(&bench);
-		bench.config.seed = round / 2; /* 0, 0, 1 */
-		rig_start(&bench);
+		memset(&fixture, 0, sizeof(fixture));
+		fx_defaults(&fixture);
+		fixture.config.seed = round / 2; /* 0, 0, 1 */
+		fx_start(&fixture);
 		memset(slot, 0, sizeof(slot));
 		wire_set(wire(0), &lossy);
-		rig_fill_rq(&bench, &bench.port[1], 60);
+		fx_fill_rq(&fixture, &fixture.port[1], 60);
 		for (uint32_t i = 0; i < 60; i++)
 			send_number(0, i);
 		for (uint32_t i = 0; i < 61; i++)
 			seen[round][i] = received_number(1);
-		rig_stop(&bench);
+		fx_stop(&fixture);
 	}
 	assert_int_not_equal(seen[0][0], -1);
 	assert_int_equal(seen[0][60], -1);
@@ -225,7 +228,7 @@ test_loss_by_seed(void **state)
 	assert_memory_not_equal(seen[0], seen[2], sizeof(seen[0]));
 }
 
-/* The shares, over many frames that nobody receives. */
+/* Probabilities, over many frames. */
 static void
 test_shares(void **state)
 {
@@ -247,7 +250,7 @@ test_shares(void **state)
 	assert_in_range(c->duplicated, 7200, 8800);
 	assert_in_range(c->corrupted, 3500, 4500);
 	assert_int_equal(wire(0)->vanished, n - c->lost + c->duplicated);
-	rig_stop(&bench);
+	fx_stop(&fixture);
 }
 
 static void
@@ -259,13 +262,13 @@ test_duplicate_reorder_corrupt(void **state)
 
 	(void)state;
 	start(MODEL_WIRE_DEFAULT, MODEL_WIRE_DEFAULT);
-	rig_fill_rq(&bench, &bench.port[1], 64);
+	fx_fill_rq(&fixture, &fixture.port[1], 64);
 	wire_set(wire(0), &settings);
 	send_number(0, 1);
 	assert_int_equal(received_number(1), 1);
 	assert_int_equal(received_number(1), 1);
 	assert_int_equal(received_number(1), -1);
-	/* Each second one lets its follower pass. */
+	/* Each second frame is overtaken by the next one. */
 	settings = (struct wire_settings){ .reorder = PRNG_ALWAYS };
 	wire_set(wire(0), &settings);
 	for (uint32_t i = 2; i < 7; i++)
@@ -282,18 +285,18 @@ test_duplicate_reorder_corrupt(void **state)
 	settings = (struct wire_settings){ .corrupt = PRNG_ALWAYS };
 	wire_set(wire(0), &settings);
 	send_number(0, 0);
-	assert_non_null(rig_cqe(&bench.port[1].rcq));
-	bytes = rig_rx_buf(&bench.port[1], 7);
+	assert_non_null(fx_cqe(&fixture.port[1].rcq));
+	bytes = fx_rx_buf(&fixture.port[1], 7);
 	for (uint32_t i = 0; i < FRAME_BYTES; i++)
 		bits += (uint32_t)__builtin_popcount(bytes[i] ^
-						     bench.port[0].buf[i]);
+						     fixture.port[0].buf[i]);
 	assert_int_equal(bits, 1);
-	rig_stop(&bench);
+	fx_stop(&fixture);
 }
 
-/* What a slow reader has no room for is lost, and no other wire suffers. */
+/* Frames for a slow backend are lost, without effect on other wires. */
 static void
-test_full_outlet(void **state)
+test_full_backend(void **state)
 {
 	static uint8_t frame[9000], buf[9000];
 	uint32_t number, nb_first = 0, nb_second = 0, n;
@@ -307,9 +310,9 @@ test_full_outlet(void **state)
 		if (i % 10 == 0)
 			wire_send(0, 1, frame, 100);
 	}
-	assert_true(wire(0)->outlet_lost > 0);
-	assert_int_equal(wire(1)->outlet_lost, 0);
-	while ((n = wire_outlet_next(&number, buf, sizeof(buf), &at_ns)) != 0) {
+	assert_true(wire(0)->backend_lost > 0);
+	assert_int_equal(wire(1)->backend_lost, 0);
+	while ((n = wire_backend_next(&number, buf, sizeof(buf), &at_ns)) != 0) {
 		if (number == 0) {
 			assert_int_equal(n, sizeof(frame));
 			assert_int_equal(hw_le32(buf), nb_first++);
@@ -318,12 +321,12 @@ test_full_outlet(void **state)
 			assert_int_equal(hw_le32(buf), 10 * nb_second++);
 		}
 	}
-	assert_int_equal(nb_first + wire(0)->outlet_lost, 1000);
+	assert_int_equal(nb_first + wire(0)->backend_lost, 1000);
 	assert_int_equal(nb_second, 100);
-	rig_stop(&bench);
+	fx_stop(&fixture);
 }
 
-/* A holder of the lock that died amid a change of queues. */
+/* A holder of the lock died while changing queues. */
 static void
 test_recover(void **state)
 {
@@ -333,8 +336,8 @@ test_recover(void **state)
 	start(MODEL_WIRE_DEFAULT, MODEL_WIRE_TAP);
 	wire_set(wire(0), &late);
 	for (uint32_t i = 0; i < 10; i++) {
-		wire_send(0, 0, bench.port[0].buf, FRAME_BYTES);
-		wire_send(0, 1, bench.port[1].buf, FRAME_BYTES);
+		wire_send(0, 0, fixture.port[0].buf, FRAME_BYTES);
+		wire_send(0, 1, fixture.port[1].buf, FRAME_BYTES);
 	}
 	wire_recover();
 	assert_int_equal(segment_wires()->swept, 0);
@@ -342,11 +345,11 @@ test_recover(void **state)
 	segment_wires()->pool.first_free = 12345; /* anything */
 	segment_holder_died();
 	assert_int_equal(segment_wires()->swept, 20);
-	rig_fill_rq(&bench, &bench.port[0], 4);
+	fx_fill_rq(&fixture, &fixture.port[0], 4);
 	send_number(0, 5); /* looped: its neighbour has a TAP */
 	run_until(clock_now() + 1000000);
 	assert_int_equal(received_number(0), 5);
-	rig_stop(&bench);
+	fx_stop(&fixture);
 }
 
 int
@@ -361,7 +364,7 @@ main(void)
 		cmocka_unit_test(test_loss_by_seed),
 		cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_duplicate_reorder_corrupt),
-		cmocka_unit_test(test_full_outlet),
+		cmocka_unit_test(test_full_backend),
 		cmocka_unit_test(test_recover),
 	};
 

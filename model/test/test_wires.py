@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Wires that end outside of the machine: captures, files, links.
 
-usage: test_wires.py FOLDER [unittest arguments]
-FOLDER has mana-model and test/forward.
+usage: test_wires.py [unittest arguments]      (see model_test.py)
 """
 
-import json
 import logging
 import os
 import shutil
@@ -22,22 +20,12 @@ from scapy.layers.inet6 import IPv6  # noqa: E402
 from scapy.layers.l2 import Ether  # noqa: E402
 from scapy.utils import PcapNgReader, rdpcap, wrpcap  # noqa: E402
 
-from model_test import FOLDER, MODEL, Case as ModelCase  # noqa: E402
+from model_test import MODEL, Case as ModelCase, main, program  # noqa: E402
 
-FORWARD = os.path.join(FOLDER, "test", "forward")
+FORWARD = program("forward")
 
 
 class Case(ModelCase):
-    def setUp(self):
-        super().setUp()
-        self.started = []
-
-    def tearDown(self):
-        for process in self.started:
-            process.kill()
-            process.communicate()
-        super().tearDown()
-
     def command(self, *args, report="report"):
         return [MODEL, "--quiet", "--report", self.path(report), *args]
 
@@ -47,15 +35,11 @@ class Case(ModelCase):
         return done
 
     def start_model(self, *args, report):
-        process = subprocess.Popen(self.command(*args, report=report), env=self.env,
-                                   text=True, stdin=subprocess.PIPE,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.started.append(process)
-        return process
+        return self.start(*self.command(*args, report=report), stdin=subprocess.PIPE,
+                          stderr=subprocess.PIPE)
 
     def wires(self, report="report"):
-        with open(self.path(report), encoding="utf-8") as file:
-            return [port["wire"] for port in json.load(file)["ports"]]
+        return [port["wire"] for port in self.report(self.path(report))["ports"]]
 
     def refused(self, *args):
         done = self.run_model(*args, "--", "echo", "ran", status=125)
@@ -89,7 +73,7 @@ class Capture(Case):
             self.assertEqual(ways.count(("port2", "0x00000002")), 200)
             times = [float(row.split("\t")[2]) for row in rows]
             self.assertEqual(times, sorted(times))
-            self.assertLess(times[-1], 1)      # virtual, from the machine's birth
+            self.assertLess(times[-1], 1)      # virtual, since the machine's start
             statuses = {field for row in rows for field in row.split("\t")[3:]}
             self.assertEqual(statuses, {"", "1"})
         with PcapNgReader(capture) as reader:
@@ -136,7 +120,7 @@ class Capture(Case):
         self.assertIn("no regular file", self.refused("--capture", "/dev/null"))
 
     def test_killed(self):
-        """Whole blocks only, whoever was killed and when."""
+        """The capture has only whole blocks, whichever process is killed, at any time."""
         capture = self.path("all.pcapng")
         process = self.start_model("--wire=1=gen:size=1514", *SINK, "--capture", capture, "--",
                                    FORWARD, "1", "2", "1000000", report="killed")
@@ -146,7 +130,7 @@ class Capture(Case):
         process.wait()
         with PcapNgReader(capture) as reader:
             self.assertGreater(sum(1 for _ in reader), 300)
-        while os.listdir(self.folders):     # the guardian's work
+        while os.listdir(self.folders):     # the guardian removes them
             pass
 
     @unittest.skipUnless(os.getuid() == 0, "needs root, to mount")
@@ -193,7 +177,7 @@ class Files(Case):
                          (self.frames * 3)[:250])
 
     def test_rate(self):
-        # as many as there are WQEs: time goes on while the program sleeps
+        # as many as there are WQEs: time advances while the program sleeps
         wrpcap(self.given, [Ether(frame) for frame in self.frames[:40]])
         self.assertEqual(self.pipe(",rate=100k", number=40), self.frames[:40])
         times = [float(frame.time) for frame in rdpcap(self.path("out.pcap"))]
@@ -234,7 +218,7 @@ class Files(Case):
         self.assertIn("cannot write", self.refused("--wire=1=pcap:out=/no/such/file"))
         with open(self.given, "r+b") as file:
             file.truncate(os.path.getsize(self.given) - 5)
-        self.assertIn("damaged behind frame 99", self.refused(f"--wire=1=pcap:in={self.given}"))
+        self.assertIn("damaged after frame 99", self.refused(f"--wire=1=pcap:in={self.given}"))
         with open(self.given, "r+b") as file:
             file.truncate(24)
         self.assertIn("no frames", self.refused(f"--wire=1=pcap:in={self.given}"))
@@ -246,7 +230,7 @@ class Files(Case):
 
 
 class Link(Case):
-    COUNT = 40      # fewer than receive WQEs: the machines do not wait for each other
+    COUNT = 40      # fewer than Rx WQEs: the machines do not wait for each other
 
     def setUp(self):
         super().setUp()
@@ -292,7 +276,7 @@ class Link(Case):
         self.assertEqual(self.send(), 0)
         self.assertEqual(receiver.wait(30), 0, receiver.stderr.read())
         self.check_received("second")
-        while os.listdir(self.folders):     # the guardian's work
+        while os.listdir(self.folders):     # the guardian removes them
             pass
         self.assertFalse(os.path.lexists(self.socket))
 
@@ -317,4 +301,4 @@ class Link(Case):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
+    main()

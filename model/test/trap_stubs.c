@@ -10,15 +10,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "attach.h"
+#include "preload.h"
 #include "config.h"
-#include "device.h"
-#include "device_thread.h"
+#include "card.h"
 #include "doorbell.h"
 #include "events.h"
 #include "kernel.h"
-#include "ledger.h"
+#include "violation_log.h"
 #include "machine.h"
+#include "platform.h"
 #include "segment.h"
 #include "trap_stubs.h"
 
@@ -56,11 +56,13 @@ segment_process(uint32_t slot)
 	return &self;
 }
 
-bool
-segment_process_has_memory(uint32_t slot)
+static bool
+has_memory(uint32_t slot)
 {
 	return slot == model_self;
 }
+
+const struct platform platform = { .has_memory = has_memory };
 
 bool
 segment_holds(const void *addr)
@@ -70,7 +72,7 @@ segment_holds(const void *addr)
 }
 
 void
-ledger_trap(void)
+doorbell_count_trap(void)
 {
 }
 
@@ -139,8 +141,8 @@ events_epoll_done(int epoll, struct epoll_event *events, int rc)
 }
 
 void
-device_doorbell(uint32_t fn, uint32_t page, uint32_t offset, uint64_t value,
-		uint32_t size_bytes)
+card_doorbell(uint32_t fn, uint32_t page, uint32_t offset, uint64_t value,
+	      uint32_t size_bytes)
 {
 	noted.fn = fn;
 	noted.page = page;
@@ -153,7 +155,7 @@ device_doorbell(uint32_t fn, uint32_t page, uint32_t offset, uint64_t value,
 }
 
 void
-ledger_violation(enum violation violation, const struct ledger_place *place,
+violation_record(enum violation violation, const struct violation_place *place,
 		 const void *bytes, size_t nb_bytes)
 {
 	(void)place;
@@ -164,7 +166,7 @@ ledger_violation(enum violation violation, const struct ledger_place *place,
 }
 
 void
-ledger_log(const char *format, ...)
+model_log(const char *format, ...)
 {
 	va_list args;
 
@@ -186,7 +188,7 @@ trap_stubs_init(char **argv)
 
 	if (getenv("MANA_MODEL_DIR") != NULL)
 		return;
-	/* A mask that stays over exec() is one more thing to cope with. */
+	/* exec() keeps the mask: test with SIGSEGV blocked. */
 	sigemptyset(&segv);
 	sigaddset(&segv, SIGSEGV);
 	sigprocmask(SIG_BLOCK, &segv, NULL);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * The trap of doorbell stores without a machine: what it calls is noted here.
- */
+/* The trap of doorbell stores without a machine: stubs record its calls. */
 
 #ifndef TEST_TRAP_STUBS_H
 #define TEST_TRAP_STUBS_H
@@ -19,17 +17,17 @@ struct noted {
 	enum violation violation;
 };
 
-extern volatile struct noted noted;	       /* the last, and counts of all */
+extern volatile struct noted noted;	       /* the last call, and counts */
 extern void (*on_doorbell)(void); /* called inside the device, if set */
 
 /*
- * First thing in main(): the trap works only on a modelled machine, which it
- * sees by the environment. Starts the program again where needed, and then
- * with SIGSEGV blocked.
+ * Call first in main(). The trap works only on a modelled machine, which it
+ * detects by the environment: if necessary this sets the environment and
+ * executes the program again, with SIGSEGV blocked.
  */
 void trap_stubs_init(char **argv);
 
-/* A new doorbell page. */
+/* Map a new doorbell page. */
 volatile char *trap_stubs_map(void);
 
 #endif /* TEST_TRAP_STUBS_H */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Two programs that share one send queue, as a DPDK primary and secondary do:
- * rings and buffers in shared memory at the same address, and the doorbell page by
- * the command descriptor, which the one passes to the other.
+ * Two programs that share a Tx queue, like a DPDK primary and secondary: rings and
+ * buffers are in shared memory at the same address, and one passes the command
+ * descriptor, for the doorbell page, to the other.
  *
  * usage: two_programs owner SOCKET NB_FRAMES | guest SOCKET NB_FRAMES
  *
- * The owner makes the queue, waits for a guest to end, sends its own frames
- * behind the guest's, and ends in order. The guest sends NB_FRAMES one by one (0:
- * without end), waiting for each completion.
+ * The owner creates the queue, waits for the end of a guest, sends its own frames
+ * after the guest's, and exits. The guest sends NB_FRAMES one by one (0: no
+ * limit), waiting for each completion.
  */
 
 #include <stdio.h>
@@ -17,20 +17,20 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "verbs_rig.h"
+#include "verbs_fixture.h"
 
-/* Free in both, with the address sanitizer (above its shadow) and without. */
+/* Unused in both, with the address sanitizer (above its shadow) and without. */
 #define ARENA_ADDRESS 0x200000000000ul
 #define ARENA_BYTES   (1u << 20)
 #define BUF_BYTES     4096u
 #define FRAME_BYTES   64u
 #define PAGE	      4096u
 
-/* At the start of the arena; frames behind it, then rings. */
+/* At the start of the arena, followed by frames, then rings. */
 struct shared {
-	struct vrig_queue queue;
+	struct fx_queue queue;
 	uint32_t lkey;
-	uint32_t nb_taken; /* bytes of the arena */
+	uint32_t nb_taken; /* used bytes of the arena */
 };
 
 static struct shared *shared;
@@ -80,7 +80,7 @@ address(const char *path)
 	return addr;
 }
 
-/* Descriptors to or from the other program. */
+/* Pass descriptors to or from the other program. */
 static int
 pass(int sock, int fds[2], bool is_sender)
 {
@@ -110,29 +110,29 @@ pass(int sock, int fds[2], bool is_sender)
 	return sendmsg(sock, &msg, 0) == 1 ? 0 : -1;
 }
 
-/* nb frames one by one; 0: without end. */
+/* Send nb frames one by one; 0: no limit. */
 static void
-send_frames(struct vrig *rig, struct vrig_queue *q, uint32_t nb)
+send_frames(struct fixture *fx, struct fx_queue *q, uint32_t nb)
 {
 	for (uint32_t i = 0; nb == 0 || i < nb; i++) {
-		vrig_send(rig, q, 0, FRAME_BYTES);
-		if (vrig_cqe(q) == NULL) {
+		fx_send(fx, q, 0, FRAME_BYTES);
+		if (fx_cqe(q) == NULL) {
 			fprintf(stderr, "frame %u was not completed\n", i);
 			exit(1);
 		}
 		if (q->cq_head % q->nb_cqe == 0)
-			vrig_ring_cq(rig, q, false);
+			fx_ring_cq(fx, q, false);
 	}
 }
 
-/* What became of a guest that was killed amid all this. */
+/* Determine the queue's state after a guest, which may have been killed. */
 static void
-take_over(struct vrig_queue *q)
+take_over(struct fx_queue *q)
 {
 	const uint32_t nb_bu = q->pi_bu;
 
 	while (q->cq_head - q->nb_cqe != nb_bu)
-		if (vrig_cqe(q) == NULL)
+		if (fx_cqe(q) == NULL)
 			break;
 }
 
@@ -142,7 +142,7 @@ owner(const char *path, uint32_t nb_frames)
 	struct manadv_ctx_allocators allocators = { take, give, NULL };
 	struct sockaddr_un addr = address(path);
 	int fds[2], sock, guest;
-	struct vrig rig = { 0 };
+	struct fixture fx = { 0 };
 	struct ibv_mr *mr;
 	uint8_t *own_buf;
 	char byte;
@@ -152,15 +152,15 @@ owner(const char *path, uint32_t nb_frames)
 		give_up("memfd_create");
 	map_arena(fds[1]);
 	shared->nb_taken = PAGE + BUF_BYTES;
-	if (vrig_open(&rig, 0, 1) != 0)
-		give_up("vrig_open");
-	manadv_set_context_attr(rig.ctx, MANADV_CTX_ATTR_BUF_ALLOCATORS,
+	if (fx_open(&fx, 0, 1) != 0)
+		give_up("fx_open");
+	manadv_set_context_attr(fx.ctx, MANADV_CTX_ATTR_BUF_ALLOCATORS,
 				&allocators);
-	mr = ibv_reg_mr(rig.pd, (uint8_t *)shared + PAGE, BUF_BYTES,
+	mr = ibv_reg_mr(fx.pd, (uint8_t *)shared + PAGE, BUF_BYTES,
 			IBV_ACCESS_LOCAL_WRITE);
-	if (mr == NULL || vrig_add_tx(&rig) != 0)
+	if (mr == NULL || fx_add_tx(&fx) != 0)
 		give_up("ibv_reg_mr or ibv_create_qp");
-	shared->queue = rig.tx[0];
+	shared->queue = fx.tx[0];
 	shared->lkey = mr->lkey;
 	memset((uint8_t *)shared + PAGE, 0x5a, BUF_BYTES);
 
@@ -169,24 +169,24 @@ owner(const char *path, uint32_t nb_frames)
 	    listen(sock, 1) != 0)
 		give_up(path);
 	guest = accept(sock, NULL, NULL);
-	fds[0] = rig.ctx->cmd_fd;
+	fds[0] = fx.ctx->cmd_fd;
 	if (guest < 0 || pass(guest, fds, true) != 0)
 		give_up("sendmsg");
 	while (read(guest, &byte, 1) > 0)
 		;
 
-	own_buf = rig.buf;
-	rig.buf = (uint8_t *)shared + PAGE;
+	own_buf = fx.buf;
+	fx.buf = (uint8_t *)shared + PAGE;
 	take_over(&shared->queue);
 	{
-		struct ibv_mr *first = rig.mr;
+		struct ibv_mr *first = fx.mr;
 
-		rig.mr = mr;
-		send_frames(&rig, &shared->queue, nb_frames);
-		rig.mr = first;
+		fx.mr = mr;
+		send_frames(&fx, &shared->queue, nb_frames);
+		fx.mr = first;
 	}
-	rig.buf = own_buf;
-	if (ibv_dereg_mr(mr) != 0 || vrig_close(&rig) != 0)
+	fx.buf = own_buf;
+	if (ibv_dereg_mr(mr) != 0 || fx_close(&fx) != 0)
 		give_up("closing");
 	unlink(path);
 	return 0;
@@ -196,7 +196,7 @@ static int
 guest(const char *path, uint32_t nb_frames)
 {
 	struct sockaddr_un addr = address(path);
-	struct vrig rig = { 0 };
+	struct fixture fx = { 0 };
 	struct ibv_mr mr = { 0 };
 	int fds[2], sock;
 
@@ -205,16 +205,16 @@ guest(const char *path, uint32_t nb_frames)
 	    pass(sock, fds, false) != 0)
 		give_up(path);
 	map_arena(fds[1]);
-	rig.doorbell = mmap(NULL, PAGE, PROT_WRITE, MAP_SHARED, fds[0], 0);
-	if (rig.doorbell == MAP_FAILED)
+	fx.doorbell = mmap(NULL, PAGE, PROT_WRITE, MAP_SHARED, fds[0], 0);
+	if (fx.doorbell == MAP_FAILED)
 		give_up("mmap of the doorbell page");
-	/* The mapping stays valid without it. */
+	/* The mapping does not need the descriptor. */
 	close(fds[0]);
 	mr.lkey = shared->lkey;
-	rig.mr = &mr;
-	rig.buf = (uint8_t *)shared + PAGE;
-	send_frames(&rig, &shared->queue, nb_frames);
-	munmap((void *)(uintptr_t)rig.doorbell, PAGE);
+	fx.mr = &mr;
+	fx.buf = (uint8_t *)shared + PAGE;
+	send_frames(&fx, &shared->queue, nb_frames);
+	munmap((void *)(uintptr_t)fx.doorbell, PAGE);
 	return 0;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Sends what standard input says and prints what leaves the port, for a script
- * that knows better than this program what that should be. A line of input:
+ * Sends packets described on standard input and prints the frames that leave
+ * the port, for a script that checks them. A line of input:
  *
- *	OOB0 TRANS_OFF TCI HEADER MSS SIZES FRAME
+ * 	OOB0 TRANS_OFF TCI HEADER MSS SIZES FRAME
  *
  * OOB0: bits of the OOB's word 0 (hex); TCI of a tag to insert, or -1; HEADER:
  * size of SGE 0 of an LSO, or 0; SIZES of the SGEs, with commas, the last one
@@ -16,12 +16,12 @@
 #include <stdlib.h>
 
 #include "nic.h"
-#include "rig.h"
+#include "fixture.h"
 #include "wire.h"
 
-#define MAX_LINE (4u * RIG_BUF_BYTES)
+#define MAX_LINE (4u * FX_BUF_BYTES)
 
-/* Not by sscanf(), which looks for the end of the string each time. */
+/* Without sscanf(), which searches the end of the string each time. */
 static uint32_t
 read_hex(const char *hex, uint8_t *bytes)
 {
@@ -39,11 +39,11 @@ read_hex(const char *hex, uint8_t *bytes)
 	return n;
 }
 
-/* Cut the nb_bytes in buf as SIZES says. */
-static struct rig_wqe
-cut(const struct rig_port *p, char *sizes, uint32_t nb_bytes)
+/* Split the nb_bytes in buf into SGEs of SIZES. */
+static struct fx_wqe
+cut(const struct fx_port *p, char *sizes, uint32_t nb_bytes)
 {
-	struct rig_wqe wqe;
+	struct fx_wqe wqe;
 	uint32_t off = 0, n;
 	char *next;
 
@@ -52,13 +52,13 @@ cut(const struct rig_port *p, char *sizes, uint32_t nb_bytes)
 		if (n == 0 || n > nb_bytes - off)
 			n = nb_bytes - off;
 		if (off == 0)
-			wqe = rig_tx_wqe(p, 0, n);
+			wqe = fx_tx_wqe(p, 0, n);
 		else if (n != 0)
-			rig_tx_add_sge(p, &wqe, off, n);
+			fx_tx_add_sge(p, &wqe, off, n);
 		off += n;
 	}
 	if (off < nb_bytes)
-		rig_tx_add_sge(p, &wqe, off, nb_bytes - off);
+		fx_tx_add_sge(p, &wqe, off, nb_bytes - off);
 	return wqe;
 }
 
@@ -69,7 +69,7 @@ print_frames(void)
 	uint32_t port, n, i;
 	uint64_t at_ns;
 
-	while ((n = wire_outlet_next(&port, frame, sizeof(frame), &at_ns)) != 0) {
+	while ((n = wire_backend_next(&port, frame, sizeof(frame), &at_ns)) != 0) {
 		fputs("frame ", stdout);
 		for (i = 0; i < n; i++)
 			printf("%02x", frame[i]);
@@ -78,12 +78,12 @@ print_frames(void)
 }
 
 static void
-run_line(struct rig *rig, char *line)
+run_line(struct fixture *fx, char *line)
 {
-	struct rig_port *p = &rig->port[0];
+	struct fx_port *p = &fx->port[0];
 	static char sizes[1024];
 	uint32_t oob0, trans_off, header, mss, n;
-	struct rig_wqe wqe;
+	struct fx_wqe wqe;
 	int tci, at, type;
 
 	if (sscanf(line, "%x %u %d %u %u %1023s %n", &oob0, &trans_off, &tci,
@@ -92,32 +92,32 @@ run_line(struct rig *rig, char *line)
 	n = read_hex(line + at, p->buf);
 	wqe = cut(p, sizes, n);
 	if (tci >= 0)
-		rig_insert_tag(p, &wqe, (uint16_t)tci);
+		fx_insert_tag(p, &wqe, (uint16_t)tci);
 	wqe.oob[0] |= oob0;
 	wqe.oob[1] |= trans_off;
 	if (header != 0) {
 		wqe.header[0] = header << 24;
 		wqe.header[1] |= 1u << 11 | mss << 16;
 	}
-	type = rig_send(rig, p, &wqe);
-	rig_ring_cq(rig, p, &p->scq, false);
+	type = fx_send(fx, p, &wqe);
+	fx_ring_cq(fx, p, &p->scq, false);
 	print_frames();
 	printf("cqe %d %u\n", type,
-	       (unsigned int)segment_ledger()->nb_violations);
+	       (unsigned int)segment_violation_log()->nb_violations);
 	fflush(stdout);
 }
 
 int
 main(void)
 {
-	static struct rig rig;
+	static struct fixture fx;
 	static char line[MAX_LINE];
 
-	rig_defaults(&rig);
-	rig.config.wire = MODEL_WIRE_TAP;
-	rig_start(&rig);
+	fx_defaults(&fx);
+	fx.config.wire = MODEL_WIRE_TAP;
+	fx_start(&fx);
 	while (fgets(line, sizeof(line), stdin) != NULL)
-		run_line(&rig, line);
-	rig_stop(&rig);
+		run_line(&fx, line);
+	fx_stop(&fx);
 	return 0;
 }

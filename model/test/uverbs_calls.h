@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * uverbs ioctls by hand, for what no library would send.
+ * uverbs ioctls that no library would send.
  */
 
 #ifndef MODEL_TEST_UVERBS_CALLS_H
@@ -17,7 +17,10 @@
 #define DRIVER_ID 20
 #define MAX_ATTRS 300
 
-/* struct ib_uverbs_ioctl_hdr, whose open end clang does not want inside. */
+/*
+ * struct ib_uverbs_ioctl_hdr without its flexible array, which clang refuses
+ * inside a struct.
+ */
 struct header {
 	uint16_t length, object_id, method_id, num_attrs;
 	uint64_t reserved1;
@@ -55,7 +58,7 @@ add(struct call *call, uint16_t id, uint16_t len, uint64_t data)
 	return attr;
 }
 
-/* 0, or the errno. */
+/* 0 or errno. */
 static inline int
 run(int fd, struct call *call)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Breaches in doorbells, rings, CQs and scatter-gather lists. */
+/* Violations of doorbells, rings, CQs and scatter-gather lists. */
 
 #include <sys/mman.h>
 
@@ -9,160 +9,173 @@
 static void
 v_doorbell_bad_offset(void)
 {
-	rig_doorbell(a, 0xff8, 0, 8);
+	fx_doorbell(a, 0xff8, 0, 8);
 }
 
 static void
 v_doorbell_bad_width(void)
 {
-	rig_doorbell(a, 0x000, a->sq.id, 4);
+	fx_doorbell(a, 0x000, a->sq.id, 4);
 }
 
 static void
 v_doorbell_reserved_bits(void)
 {
-	rig_doorbell(a, 0x000, a->sq.id | 1u << 30, 8);
+	fx_doorbell(a, 0x000, a->sq.id | 1u << 30, 8);
 }
 
 static void
 v_doorbell_unknown_queue(void)
 {
-	rig_doorbell(a, 0x000, 5000, 8);
+	fx_doorbell(a, 0x000, 5000, 8);
 }
 
 static void
 v_doorbell_foreign_queue(void)
 {
-	struct rig_wqe wqe = rig_tx_wqe(b, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(b, 0, 60);
 
-	rig_post(&b->sq, &wqe);
-	rig_doorbell(a, 0x000, (uint64_t)b->sq.pos << 32 | b->sq.id, 8);
-	assert_null(rig_cqe(&b->scq));
+	fx_post(&b->sq, &wqe);
+	fx_doorbell(a, 0x000, (uint64_t)b->sq.pos << 32 | b->sq.id, 8);
+	assert_null(fx_cqe(&b->scq));
 }
 
 static void
 v_doorbell_misaligned(void)
 {
-	rig_doorbell(a, 0x000, 16ull << 32 | a->sq.id, 8);
+	fx_doorbell(a, 0x000, 16ull << 32 | a->sq.id, 8);
 }
 
 static void
 v_doorbell_beyond_ring(void)
 {
-	rig_doorbell(a, 0x000, 8224ull << 32 | a->sq.id, 8);
+	fx_doorbell(a, 0x000, 8224ull << 32 | a->sq.id, 8);
 }
 
 static void
 v_doorbell_backwards(void)
 {
-	rig_fill_rq(rig, a, 4);
-	rig_doorbell(a, 0x400, 96ull << 32 | a->rq.id, 8);
+	fx_fill_rq(fx, a, 4);
+	fx_doorbell(a, 0x400, 96ull << 32 | a->rq.id, 8);
 }
 
 static void
 v_rq_doorbell_wqe_cnt(void)
 {
-	rig_doorbell(a, 0x400, a->rq.id | 1u << 24, 8);
+	fx_doorbell(a, 0x400, a->rq.id | 1u << 24, 8);
 }
 
 static void
 v_cq_doorbell_range(void)
 {
-	rig_doorbell(a, 0x800, (uint64_t)(9 * 256) << 32 | a->scq.id, 8);
+	fx_doorbell(a, 0x800, (uint64_t)(9 * 256) << 32 | a->scq.id, 8);
 }
 
 static void
 v_cq_doorbell_ahead(void)
 {
-	rig_doorbell(a, 0x800, 258ull << 32 | a->scq.id, 8);
+	fx_doorbell(a, 0x800, 258ull << 32 | a->scq.id, 8);
+}
+
+static void
+v_cq_doorbell_backwards(void)
+{
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
+
+	assert_int_equal(fx_send(fx, a, &wqe), TX_OK);
+	/* One behind without arm, as rdma-core; then with arm; then again. */
+	fx_doorbell(a, 0x800, 256ull << 32 | a->scq.id, 8);
+	fx_ring_cq(fx, a, &a->scq, true);
+	fx_ring_cq(fx, a, &a->scq, true);
+	fx_doorbell(a, 0x800, 256ull << 32 | a->scq.id, 8);
 }
 
 static void
 v_cq_overflow(void)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 	uint32_t i;
 
 	for (i = 0; i < 257; i++) {
-		rig_post(&a->sq, &wqe);
-		rig_ring_sq(rig, a);
+		fx_post(&a->sq, &wqe);
+		fx_ring_sq(fx, a);
 	}
-	rig_ring_cq(rig, a, &a->scq, true);
+	fx_ring_cq(fx, a, &a->scq, true);
 }
 
 static void
 v_cq_no_doorbell_8_laps(void)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 	uint32_t i;
 
 	for (i = 0; i < 8 * 256 + 1; i++)
-		assert_int_equal(rig_send(rig, a, &wqe), TX_OK);
+		assert_int_equal(fx_send(fx, a, &wqe), TX_OK);
 }
 
 static void
 v_cq_memory_not_zero(void)
 {
-	struct device_memory memory = { model_self, (uintptr_t)a->scq.mem,
+	struct card_memory memory = { model_self, (uintptr_t)a->scq.mem,
 					a->scq.bytes };
 	uint32_t id;
 
 	a->scq.mem[8191] = 1;
-	assert_int_equal(device_cq_create(0, a->pdn, a->page, &memory, &id), 0);
+	assert_int_equal(card_cq_create(0, a->pdn, a->page, &memory, &id), 0);
 }
 
 static void
 v_cq_memory_fault(void)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
 	mprotect(a->scq.mem, a->scq.bytes, PROT_READ);
-	assert_int_equal(rig_send(rig, a, &wqe), -1);
-	assert_int_equal(rig_send(rig, a, &wqe), -1);
+	assert_int_equal(fx_send(fx, a, &wqe), -1);
+	assert_int_equal(fx_send(fx, a, &wqe), -1);
 }
 
 static void
 v_cq_too_small(void)
 {
-	struct rig_wqe wqe = { .header = { 0, 0x200 } };
-	struct device_memory memory;
-	struct rig_ring rq = { .bytes = 16384 }, cq = { .bytes = 4096 };
+	struct fx_wqe wqe = { .header = { 0, 0x200 } };
+	struct card_memory memory;
+	struct fx_ring rq = { .bytes = 16384 }, cq = { .bytes = 4096 };
 	uint32_t i;
 
 	rq.mem = a->buf + 65536 - (uintptr_t)a->buf % 4096;
 	cq.mem = rq.mem + 65536;
-	memory = (struct device_memory){ model_self, (uintptr_t)cq.mem, cq.bytes };
-	assert_int_equal(device_cq_create(0, a->pdn, a->page, &memory, &cq.id),
+	memory = (struct card_memory){ model_self, (uintptr_t)cq.mem, cq.bytes };
+	assert_int_equal(card_cq_create(0, a->pdn, a->page, &memory, &cq.id),
 			 0);
-	memory = (struct device_memory){ model_self, (uintptr_t)rq.mem, rq.bytes };
-	assert_int_equal(device_rq_create(0, 0, a->pdn, a->page, &memory, cq.id,
-					  &rq.id),
+	memory = (struct card_memory){ model_self, (uintptr_t)rq.mem, rq.bytes };
+	assert_int_equal(card_rq_create(0, 0, a->pdn, a->page, &memory, cq.id,
+					&rq.id),
 			 0);
-	/* 64 of two BUs are in order, then one more. */
-	rig_tx_add_sge(a, &wqe, 0, 64);
-	rig_tx_add_sge(a, &wqe, 0, 64);
+	/* 64 WQEs of two BUs are correct, one more is not. */
+	fx_tx_add_sge(a, &wqe, 0, 64);
+	fx_tx_add_sge(a, &wqe, 0, 64);
 	for (i = 0; i < 65; i++) {
 		assert_no_violation();
-		rig_post(&rq, &wqe);
-		rig_doorbell(a, 0x400, (uint64_t)rq.pos << 32 | rq.id, 8);
+		fx_post(&rq, &wqe);
+		fx_doorbell(a, 0x400, (uint64_t)rq.pos << 32 | rq.id, 8);
 	}
 }
 
 static void
 v_wqe_memory_fault(void)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
-	rig_post(&a->sq, &wqe);
+	fx_post(&a->sq, &wqe);
 	mprotect(a->sq.mem, a->sq.bytes, PROT_NONE);
-	rig_ring_sq(rig, a);
-	assert_int_equal(rig_cqe(&a->scq)[0] & 0x3f, TX_DEAD);
+	fx_ring_sq(fx, a);
+	assert_int_equal(fx_cqe(&a->scq)[0] & 0x3f, TX_DEAD);
 }
 
 static void
 v_wqe_no_sge(void)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
 	wqe.nb_sge = 0;
 	wqe.header[1] = 0x200;
@@ -172,30 +185,30 @@ v_wqe_no_sge(void)
 static void
 v_wqe_too_large(void)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 	uint32_t i;
 
 	for (i = 0; i < 31; i++)
-		rig_tx_add_sge(a, &wqe, 100, 10);
+		fx_tx_add_sge(a, &wqe, 100, 10);
 	send_expect(&wqe, TX_DEAD);
 }
 
 static void
 v_wqe_beyond_tail(void)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
-	rig_tx_add_sge(a, &wqe, 100, 10);
-	rig_post(&a->sq, &wqe);
+	fx_tx_add_sge(a, &wqe, 100, 10);
+	fx_post(&a->sq, &wqe);
 	a->sq.pos -= 32;
-	rig_ring_sq(rig, a);
-	assert_int_equal(rig_cqe(&a->scq)[0] & 0x3f, TX_DEAD);
+	fx_ring_sq(fx, a);
+	assert_int_equal(fx_cqe(&a->scq)[0] & 0x3f, TX_DEAD);
 }
 
 static void
 v_wqe_oob_size(void)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
 	wqe.header[1] = 0x401;
 	send_expect(&wqe, TX_DEAD);
@@ -204,7 +217,7 @@ v_wqe_oob_size(void)
 static void
 v_wqe_reserved_bits(void)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
 	wqe.header[1] |= 1u << 13;
 	send_expect(&wqe, TX_OK);
@@ -213,7 +226,7 @@ v_wqe_reserved_bits(void)
 static void
 v_wqe_lso_fields(void)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
 	wqe.header[1] |= 1000u << 16;
 	send_expect(&wqe, TX_OK);
@@ -222,9 +235,9 @@ v_wqe_lso_fields(void)
 static void
 v_sge_zero_size(void)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
-	rig_tx_add_sge(a, &wqe, 100, 0);
+	fx_tx_add_sge(a, &wqe, 100, 0);
 	wqe.sge[1].key = 0;
 	send_expect(&wqe, TX_OK);
 }
@@ -232,13 +245,13 @@ v_sge_zero_size(void)
 static void
 v_sge_key_unknown(void)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
-	/* A key that was right: its region is gone and made again. */
-	struct device_memory memory = { model_self, (uintptr_t)a->buf, 4096 };
+	/* An old key: its region was destroyed and created again. */
+	struct card_memory memory = { model_self, (uintptr_t)a->buf, 4096 };
 
-	device_mkey_destroy(0, a->key);
-	assert_int_equal(device_mkey_create(0, a->pdn, &memory, 0, &a->key), 0);
+	card_mkey_destroy(0, a->key);
+	assert_int_equal(card_mkey_create(0, a->pdn, &memory, 0, &a->key), 0);
 	assert_int_not_equal(a->key, wqe.sge[0].key);
 	send_expect(&wqe, TX_DEAD);
 }
@@ -246,7 +259,7 @@ v_sge_key_unknown(void)
 static void
 v_sge_key_foreign_pd(void)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
 	wqe.sge[0].addr = (uintptr_t)b->buf;
 	wqe.sge[0].key = b->key;
@@ -256,7 +269,7 @@ v_sge_key_foreign_pd(void)
 static void
 v_sge_out_of_range(void)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, RIG_BUF_BYTES - 59, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, FX_BUF_BYTES - 59, 60);
 
 	send_expect(&wqe, TX_DEAD);
 }
@@ -264,22 +277,22 @@ v_sge_out_of_range(void)
 static void
 v_sge_no_write_access(void)
 {
-	struct device_memory memory = { model_self, (uintptr_t)b->buf, 4096 };
-	struct rig_wqe tx = rig_tx_wqe(a, 0, 60),
+	struct card_memory memory = { model_self, (uintptr_t)b->buf, 4096 };
+	struct fx_wqe tx = fx_tx_wqe(a, 0, 60),
 		       rx = { { 0, 0x200 }, { 0 }, 0, { { 0 } } };
 
-	assert_int_equal(device_mkey_create(0, b->pdn, &memory, 0, &b->key), 0);
-	rig_tx_add_sge(b, &rx, 0, 2048);
-	rig_post(&b->rq, &rx);
-	rig_ring_rq(rig, b);
+	assert_int_equal(card_mkey_create(0, b->pdn, &memory, 0, &b->key), 0);
+	fx_tx_add_sge(b, &rx, 0, 2048);
+	fx_post(&b->rq, &rx);
+	fx_ring_rq(fx, b);
 	send_expect(&tx, TX_OK);
-	assert_null(rig_cqe(&b->rcq));
+	assert_null(fx_cqe(&b->rcq));
 }
 
 static void
 v_sge_memory_fault(void)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
 	mprotect(a->buf, 4096, PROT_NONE);
 	send_expect(&wqe, TX_DEAD);
@@ -297,6 +310,7 @@ const struct violation_case ring_cases[] = {
 	VIOLATION_CASE(rq_doorbell_wqe_cnt, RQ),
 	VIOLATION_CASE(cq_doorbell_range, CQ),
 	VIOLATION_CASE(cq_doorbell_ahead, CQ),
+	VIOLATION_CASE(cq_doorbell_backwards, CQ),
 	VIOLATION_CASE(cq_overflow, CQ),
 	VIOLATION_CASE(cq_no_doorbell_8_laps, CQ),
 	VIOLATION_CASE(cq_memory_not_zero, CQ),

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Breaches in what a Tx WQE says about its frame. */
+/* Violations by Tx WQEs that describe their frame wrongly. */
 
 #include "violation_cases.h"
 
 static void
 v_oob_reserved_bits(void)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
-	rig_tx_long(a, &wqe);
+	fx_tx_long(a, &wqe);
 	wqe.oob[4] = 1;
 	send_expect(&wqe, TX_OK);
 }
@@ -17,16 +17,16 @@ v_oob_reserved_bits(void)
 static void
 v_oob_pkt_fmt(void)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
-	wqe.oob[0] |= 1; /* says long, is short */
+	wqe.oob[0] |= 1; /* pkt_fmt is long, but the OOB is short */
 	send_expect(&wqe, TX_OOB);
 }
 
 static void
 v_oob_vcq_num(void)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
 	wqe.oob[0] += 1u << 8;
 	send_expect(&wqe, TX_OOB);
@@ -35,7 +35,7 @@ v_oob_vcq_num(void)
 static void
 v_oob_vsq_frame(void)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
 	wqe.oob[1] ^= 1u << 10;
 	send_expect(&wqe, TX_OOB);
@@ -44,7 +44,7 @@ v_oob_vsq_frame(void)
 static void
 v_oob_vp_offset(void)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
 	wqe.oob[1] += 1u << 24;
 	send_expect(&wqe, HW_CQE_TX_VPORT_IDX_OUT_OF_RANGE);
@@ -53,9 +53,9 @@ v_oob_vp_offset(void)
 static void
 v_oob_vp_offset_differs(void)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
-	rig_tx_long(a, &wqe);
+	fx_tx_long(a, &wqe);
 	wqe.oob[1] += 1u << 24;
 	send_expect(&wqe, HW_CQE_TX_VPORT_IDX_OUT_OF_RANGE);
 }
@@ -63,9 +63,9 @@ v_oob_vp_offset_differs(void)
 static void
 v_oob_encap(void)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
-	rig_tx_long(a, &wqe);
+	fx_tx_long(a, &wqe);
 	wqe.oob[2] |= 1;
 	send_expect(&wqe, TX_OOB);
 }
@@ -73,7 +73,7 @@ v_oob_encap(void)
 static void
 v_oob_l3_mismatch(void)
 {
-	struct rig_wqe wqe = csum_wqe(NIC_PROTO_UDP);
+	struct fx_wqe wqe = csum_wqe(NIC_PROTO_UDP);
 
 	wqe.oob[0] ^= 3u << 2; /* IPv6 */
 	send_expect(&wqe, TX_OOB);
@@ -82,7 +82,7 @@ v_oob_l3_mismatch(void)
 static void
 v_oob_l4_mismatch(void)
 {
-	struct rig_wqe wqe = csum_wqe(NIC_PROTO_UDP);
+	struct fx_wqe wqe = csum_wqe(NIC_PROTO_UDP);
 
 	wqe.oob[0] ^= 3u << 5; /* TCP */
 	send_expect(&wqe, TX_OOB);
@@ -91,7 +91,7 @@ v_oob_l4_mismatch(void)
 static void
 v_oob_trans_off(void)
 {
-	struct rig_wqe wqe = csum_wqe(NIC_PROTO_TCP);
+	struct fx_wqe wqe = csum_wqe(NIC_PROTO_TCP);
 
 	wqe.oob[1] += 4;
 	send_expect(&wqe, TX_OOB);
@@ -100,20 +100,20 @@ v_oob_trans_off(void)
 static void
 v_oob_csum_seed(void)
 {
-	struct rig_wqe wqe = csum_wqe(NIC_PROTO_TCP);
+	struct fx_wqe wqe = csum_wqe(NIC_PROTO_TCP);
 
-	rig_fill_rq(rig, b, 1);
+	fx_fill_rq(fx, b, 1);
 	a->buf[50] ^= 1;
 	send_expect(&wqe, TX_OK);
-	/* A wrong seed makes a wrong frame. */
-	assert_int_equal(hw_le32(rig_cqe(&b->rcq) + 4),
+	/* A wrong seed gives a wrong checksum. */
+	assert_int_equal(hw_le32(fx_cqe(&b->rcq) + 4),
 			 HW_RX_F_IP_OK | HW_RX_F_TCP_FAIL);
 }
 
 static void
 v_tx_runt(void)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 13);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 13);
 
 	send_expect(&wqe, HW_CQE_TX_HDR_PROCESSING_ERROR);
 }
@@ -121,7 +121,7 @@ v_tx_runt(void)
 static void
 v_lso_no_payload_sge(void)
 {
-	struct rig_wqe wqe = lso_wqe();
+	struct fx_wqe wqe = lso_wqe();
 
 	wqe.nb_sge = 1;
 	wqe.header[1]--;
@@ -131,7 +131,7 @@ v_lso_no_payload_sge(void)
 static void
 v_lso_header_size(void)
 {
-	struct rig_wqe wqe = lso_wqe();
+	struct fx_wqe wqe = lso_wqe();
 
 	wqe.sge[0].size_bytes = 257;
 	wqe.header[0] = 1u << 24;
@@ -141,7 +141,7 @@ v_lso_header_size(void)
 static void
 v_lso_mss(void)
 {
-	struct rig_wqe wqe = lso_wqe();
+	struct fx_wqe wqe = lso_wqe();
 
 	wqe.header[1] &= 0xffff;
 	send_expect(&wqe, TX_DEAD);
@@ -150,7 +150,7 @@ v_lso_mss(void)
 static void
 v_lso_too_long(void)
 {
-	struct rig_wqe wqe = lso_wqe();
+	struct fx_wqe wqe = lso_wqe();
 
 	wqe.sge[1].size_bytes = 512u << 10;
 	send_expect(&wqe, TX_DEAD);
@@ -159,7 +159,7 @@ v_lso_too_long(void)
 static void
 v_lso_oob(void)
 {
-	struct rig_wqe wqe = lso_wqe();
+	struct fx_wqe wqe = lso_wqe();
 
 	wqe.oob[0] &= ~(1u << 5);
 	send_expect(&wqe, TX_OOB);
@@ -168,9 +168,9 @@ v_lso_oob(void)
 static void
 v_lso_header(void)
 {
-	struct rig_wqe wqe = lso_wqe();
+	struct fx_wqe wqe = lso_wqe();
 
-	/* One byte of payload among the headers. */
+	/* One byte of payload in the header SGE. */
 	wqe.header[0] = 55u << 24;
 	wqe.sge[0].size_bytes++;
 	wqe.sge[1].addr++;
@@ -181,7 +181,7 @@ v_lso_header(void)
 static void
 v_lso_length_not_zero(void)
 {
-	struct rig_wqe wqe = lso_wqe();
+	struct fx_wqe wqe = lso_wqe();
 
 	a->buf[17] = 40;
 	send_expect(&wqe, TX_OK);
@@ -190,7 +190,7 @@ v_lso_length_not_zero(void)
 static void
 v_lso_small(void)
 {
-	struct rig_wqe wqe = lso_wqe();
+	struct fx_wqe wqe = lso_wqe();
 
 	wqe.sge[1].size_bytes = 1000;
 	send_expect(&wqe, TX_OK);
@@ -199,7 +199,7 @@ v_lso_small(void)
 static void
 v_sq_last_wqe_suppressed(void)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
 	wqe.oob[0] |= 1u << 7;
 	send_expect(&wqe, -1);
@@ -208,12 +208,12 @@ v_sq_last_wqe_suppressed(void)
 static void
 v_sq_quarter_without_cqe(void)
 {
-	struct rig_wqe wqe = rig_tx_wqe(a, 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 	uint32_t i;
 
 	wqe.oob[0] |= 1u << 7;
 	for (i = 0; i < 65; i++)
-		rig_post(&a->sq, &wqe);
+		fx_post(&a->sq, &wqe);
 	wqe.oob[0] &= ~(1u << 7);
 	send_expect(&wqe, TX_OK);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Every kernel call and every allocation of every operation made to fail
- * once. After each failure the program holds what it held before, and the
- * same operation, tried again, succeeds and packets pass.
+ * Lets every kernel call and every allocation of every operation fail once.
+ * After each failure the process holds the same resources as before, a second
+ * attempt succeeds, and packets pass.
  */
 
 #include <errno.h>
@@ -11,18 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
-#include "imports.h"
+#include "fixture.h"
+#include "allocations.h"
 
-/* More kernel calls than any operation needs. */
+/* More kernel calls than any operation makes. */
 #define MAX_CALLS 2000
 
-/* Not a kernel call but an allocation fails. */
+/* An allocation fails instead of a kernel call. */
 #define ALLOCATION 0
 
 static const int errors[] = { ALLOCATION, EIO, ENOMEM, EINVAL, EBUSY, EPROTO };
 
-static const struct bench_config several = {
+static const struct fx_config several = {
 	.nb_rxq = 4,
 	.nb_txq = 3,
 	.nb_rxd = 64,
@@ -30,8 +30,8 @@ static const struct bench_config several = {
 	.rss_hf = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_UDP,
 };
 
-/* With all that can be listened to. */
-static const struct bench_config woken = {
+/* All interrupts enabled. */
+static const struct fx_config woken = {
 	.nb_rxq = 3,
 	.nb_txq = 1,
 	.nb_rxd = 64,
@@ -42,56 +42,56 @@ static const struct bench_config woken = {
 
 struct operation {
 	const char *name;
-	/* the state from which the operation starts */
-	void (*before)(struct bench *bench);
-	int (*run)(struct bench *bench);
-	/* the operation's own undoing, when it succeeded */
-	void (*undo)(struct bench *bench);
+	/* makes the initial state */
+	void (*before)(struct fixture *fx);
+	int (*run)(struct fixture *fx);
+	/* undoes a successful operation */
+	void (*undo)(struct fixture *fx);
 };
 
 static void
-check_mbufs(struct bench *bench, const struct operation *operation)
+check_mbufs(struct fixture *fx, const struct operation *operation)
 {
-	unsigned int nb = rte_mempool_avail_count(bench->pool);
+	unsigned int nb = rte_mempool_avail_count(fx->pool);
 
-	if (nb != BENCH_NB_MBUFS)
-		fail_msg("%s: %u mbufs are missing", operation->name, BENCH_NB_MBUFS - nb);
+	if (nb != FX_NB_MBUFS)
+		fail_msg("%s: lacks %u mbufs", operation->name, FX_NB_MBUFS - nb);
 }
 
-/* Works as if nothing had been. */
+/* The port works. */
 static void
-works(struct bench *bench, const struct operation *operation)
+works(struct fixture *fx, const struct operation *operation)
 {
-	if (!bench->is_probed)
-		assert_int_equal(bench_probe(bench, ""), 0);
-	bench_start(bench, &several);
-	bench_send(bench->port[0], 0,
-		   (struct rte_mbuf *[]){ bench_frame(bench->pool, 64, 1) }, 1);
-	bench_send(bench->port[1], 0,
-		   (struct rte_mbuf *[]){ bench_frame(bench->pool, 64, 1) }, 1);
-	bench_drain(bench);
-	bench_stop(bench);
-	check_mbufs(bench, operation);
-	bench_remove(bench);
+	if (!fx->is_probed)
+		assert_int_equal(fx_probe(fx, ""), 0);
+	fx_start(fx, &several);
+	fx_send(fx->port[0], 0,
+		(struct rte_mbuf *[]){ fx_frame(fx->pool, 64, 1) }, 1);
+	fx_send(fx->port[1], 0,
+		(struct rte_mbuf *[]){ fx_frame(fx->pool, 64, 1) }, 1);
+	fx_drain(fx);
+	fx_stop(fx);
+	check_mbufs(fx, operation);
+	fx_remove(fx);
 }
 
-/* Runs the operation with its n-th call failing; *hits: whether there was one. */
+/* Lets the n-th call of the operation fail; *hits: whether it was made. */
 static int
-run_with_fault(struct bench *bench, const struct operation *operation, unsigned int n,
+run_with_fault(struct fixture *fx, const struct operation *operation, unsigned int n,
 	       int error, unsigned int *hits)
 {
 	int ret;
 
 	if (error == ALLOCATION) {
-		imports_arm(n);
-		ret = operation->run(bench);
-		*hits = imports_hits();
-		imports_disarm();
+		allocations_arm(n);
+		ret = operation->run(fx);
+		*hits = allocations_hits();
+		allocations_disarm();
 	} else {
-		assert_int_equal(bench_model.fault_arm("any", n, error), 0);
-		ret = operation->run(bench);
-		*hits = bench_model.fault_hits();
-		bench_model.fault_disarm();
+		assert_int_equal(fx_model.fault_arm("any", n, error), 0);
+		ret = operation->run(fx);
+		*hits = fx_model.fault_hits();
+		fx_model.fault_disarm();
 	}
 	printf("%s: %s %u: %s\n", operation->name,
 	       error == ALLOCATION ? "allocation" : strerrorname_np(error), n,
@@ -99,99 +99,98 @@ run_with_fault(struct bench *bench, const struct operation *operation, unsigned 
 	return ret;
 }
 
-/* Returns false when the operation made fewer calls than n. */
+/* Returns false if the operation makes fewer than n calls. */
 static bool
-fail_nth_call(struct bench *bench, const struct operation *operation, unsigned int n,
+fail_nth_call(struct fixture *fx, const struct operation *operation, unsigned int n,
 	      int error)
 {
-	struct mana_model_port wire[BENCH_NB_PORTS];
-	struct bench_holdings before, empty;
+	struct mana_model_port wire[FX_NB_PORTS];
+	struct fx_holdings before, empty;
 	unsigned int hits;
 	int ret;
 
-	bench_hold(&empty);
-	for (unsigned int i = 0; i < BENCH_NB_PORTS; i++)
-		assert_int_equal(bench_model.port(0, i, &wire[i]), 0);
-	operation->before(bench);
-	bench_hold(&before);
+	fx_holdings_get(&empty);
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		assert_int_equal(fx_model.port(0, i, &wire[i]), 0);
+	operation->before(fx);
+	fx_holdings_get(&before);
 
-	ret = run_with_fault(bench, operation, n, error, &hits);
+	ret = run_with_fault(fx, operation, n, error, &hits);
 	if (ret != 0) {
 		assert_true(hits > 0);
-		bench_check_held(&before, operation->name);
-		/* the very same once more, and now nothing is in its way */
-		assert_int_equal(operation->run(bench), 0);
+		fx_check_holdings(&before, operation->name);
+		/* without fault the same operation succeeds */
+		assert_int_equal(operation->run(fx), 0);
 	}
-	operation->undo(bench);
-	works(bench, operation);
-	bench_check_held(&empty, operation->name);
-	for (unsigned int i = 0; i < BENCH_NB_PORTS; i++) {
+	operation->undo(fx);
+	works(fx, operation);
+	fx_check_holdings(&empty, operation->name);
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
 		struct mana_model_port now;
 
-		assert_int_equal(bench_model.port(0, i, &now), 0);
+		assert_int_equal(fx_model.port(0, i, &now), 0);
 		assert_true(now.rx_packets > wire[i].rx_packets);
 	}
 	return hits > 0;
 }
 
 static void
-walk(struct bench *bench, const struct operation *operation)
+walk(struct fixture *fx, const struct operation *operation)
 {
-	/* what fails is said, as an error: any text is expected here */
-	bench_expect_error("");
-	bench->ignore_counters = true;
-	assert_true(imports_hook(getenv("MANA_PLUGIN")) > 0);
+	/* any error text is expected */
+	fx_expect_error("");
+	fx->ignore_counters = true;
 	for (unsigned int i = 0; i < RTE_DIM(errors); i++) {
 		unsigned int n = 1;
 
-		while (fail_nth_call(bench, operation, n, errors[i]))
+		while (fail_nth_call(fx, operation, n, errors[i]))
 			assert_true(++n < MAX_CALLS);
-		assert_true(n > 1); /* or the operation is not tested at all */
+		assert_true(n > 1); /* else the operation is not tested */
 	}
 }
 
 static void
-nothing(struct bench *bench)
+nothing(struct fixture *fx)
 {
-	assert_false(bench->is_probed);
+	assert_false(fx->is_probed);
 }
 
 static int
-run_probe(struct bench *bench)
+run_probe(struct fixture *fx)
 {
-	return bench_probe(bench, "");
+	return fx_probe(fx, "");
 }
 
 static void
 test_probe(void **state)
 {
 	static const struct operation operation = {
-		"probe", nothing, run_probe, bench_remove,
+		"probe", nothing, run_probe, fx_remove,
 	};
 
 	walk(*state, &operation);
 }
 
 static void
-netdevs_up(struct bench *bench)
+netdevs_up(struct fixture *fx)
 {
-	nothing(bench);
-	assert_int_equal(bench_model.netdev_set("mana0p0", true), 0);
-	assert_int_equal(bench_model.netdev_set("mana0p1", true), 0);
+	nothing(fx);
+	assert_int_equal(fx_model.netdev_set("mana0p0", true), 0);
+	assert_int_equal(fx_model.netdev_set("mana0p1", true), 0);
 }
 
 static int
-run_takeover(struct bench *bench)
+run_takeover(struct fixture *fx)
 {
-	return bench_probe(bench, "netdev_down=1");
+	return fx_probe(fx, "netdev_down=1");
 }
 
 static void
-undo_takeover(struct bench *bench)
+undo_takeover(struct fixture *fx)
 {
-	bench_remove(bench);
-	assert_int_equal(bench_model.netdev_set("mana0p0", false), 0);
-	assert_int_equal(bench_model.netdev_set("mana0p1", false), 0);
+	fx_remove(fx);
+	assert_int_equal(fx_model.netdev_set("mana0p0", false), 0);
+	assert_int_equal(fx_model.netdev_set("mana0p1", false), 0);
 }
 
 static void
@@ -205,27 +204,27 @@ test_takeover(void **state)
 }
 
 static void
-probed(struct bench *bench)
+probed(struct fixture *fx)
 {
 	struct rte_eth_conf conf = {
 		.rxmode = { .mq_mode = RTE_ETH_MQ_RX_RSS },
 		.rx_adv_conf = { .rss_conf = { .rss_hf = RTE_ETH_RSS_IPV4 } },
 	};
 
-	assert_int_equal(bench_probe(bench, ""), 0);
-	for (unsigned int i = 0; i < BENCH_NB_PORTS; i++)
-		assert_int_equal(rte_eth_dev_configure(bench->port[i], 1, 1, &conf), 0);
+	assert_int_equal(fx_probe(fx, ""), 0);
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		assert_int_equal(rte_eth_dev_configure(fx->port[i], 1, 1, &conf), 0);
 }
 
 static int
-run_rx_setup(struct bench *bench)
+run_rx_setup(struct fixture *fx)
 {
-	return rte_eth_rx_queue_setup(bench->port[0], 0, 64, SOCKET_ID_ANY, NULL,
-				      bench->pool);
+	return rte_eth_rx_queue_setup(fx->port[0], 0, 64, SOCKET_ID_ANY, NULL,
+				      fx->pool);
 }
 
 static void
-no_undo(struct bench *bench __rte_unused)
+no_undo(struct fixture *fx __rte_unused)
 {
 }
 
@@ -240,220 +239,218 @@ test_rx_queue_setup(void **state)
 }
 
 static void
-configured(struct bench *bench)
+configured(struct fixture *fx)
 {
-	assert_int_equal(bench_probe(bench, ""), 0);
-	for (unsigned int i = 0; i < BENCH_NB_PORTS; i++)
-		assert_int_equal(bench_configure(bench, bench->port[i], &several), 0);
+	assert_int_equal(fx_probe(fx, ""), 0);
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		assert_int_equal(fx_configure(fx, fx->port[i], &several), 0);
 }
 
 static int
-run_start(struct bench *bench)
+run_start(struct fixture *fx)
 {
-	return bench_dev_start(bench, 0);
+	return fx_dev_start(fx, 0);
 }
 
 static void
 test_start(void **state)
 {
 	static const struct operation operation = {
-		"start", configured, run_start, bench_stop,
+		"start", configured, run_start, fx_stop,
 	};
 
 	walk(*state, &operation);
 }
 
-/* Send queues of a running port. */
+/* Tx queues of a running port. */
 static void
-one_txq_stopped(struct bench *bench)
+one_txq_stopped(struct fixture *fx)
 {
-	configured(bench);
-	assert_int_equal(bench_dev_start(bench, 0), 0);
-	assert_int_equal(rte_eth_dev_tx_queue_stop(bench->port[0], 1), 0);
+	configured(fx);
+	assert_int_equal(fx_dev_start(fx, 0), 0);
+	assert_int_equal(rte_eth_dev_tx_queue_stop(fx->port[0], 1), 0);
 }
 
 static int
-run_txq_start(struct bench *bench)
+run_txq_start(struct fixture *fx)
 {
-	return rte_eth_dev_tx_queue_start(bench->port[0], 1);
+	return rte_eth_dev_tx_queue_start(fx->port[0], 1);
 }
 
 static void
 test_txq_start(void **state)
 {
 	static const struct operation operation = {
-		"Tx queue start", one_txq_stopped, run_txq_start, bench_stop,
+		"Tx queue start", one_txq_stopped, run_txq_start, fx_stop,
 	};
 
 	walk(*state, &operation);
 }
 
 static void
-configured_to_wake(struct bench *bench)
+configured_to_wake(struct fixture *fx)
 {
-	assert_int_equal(bench_probe(bench, ""), 0);
-	assert_int_equal(bench_configure(bench, bench->port[0], &woken), 0);
+	assert_int_equal(fx_probe(fx, ""), 0);
+	assert_int_equal(fx_configure(fx, fx->port[0], &woken), 0);
 }
 
 static void
 test_start_with_interrupts(void **state)
 {
 	static const struct operation operation = {
-		"start with interrupts", configured_to_wake, run_start, bench_stop,
+		"start with interrupts", configured_to_wake, run_start, fx_stop,
 	};
 
 	walk(*state, &operation);
 }
 
-/* Receive queues of a running port, each allocation of a change failing once. */
+/* Rx queues of a running port: each allocation of an RSS rebuild fails once. */
+/* An RSS rebuild. */
 static int
-stop_rxq(struct bench *bench)
+change_key(struct fixture *fx)
 {
-	return rte_eth_dev_rx_queue_stop(bench->port[0], 2);
+	static uint8_t key[40];
+	struct rte_eth_rss_conf rss = { .rss_hf = RTE_ETH_RSS_IPV4, .rss_key = key,
+					.rss_key_len = sizeof(key) };
+
+	key[0]++;
+	return rte_eth_dev_rss_hash_update(fx->port[0], &rss);
 }
 
-static int
-start_rxq(struct bench *bench)
-{
-	return rte_eth_dev_rx_queue_start(bench->port[0], 2);
-}
-
-/* Returns false when the operation has fewer allocations than n. */
+/* Returns false if the operation makes fewer than n allocations. */
 static bool
-fail_nth_allocation(struct bench *bench, int (*run)(struct bench *bench), unsigned int n)
+fail_nth_allocation(struct fixture *fx, int (*run)(struct fixture *fx), unsigned int n)
 {
-	struct bench_holdings before, now;
+	struct fx_holdings before, now;
 	unsigned int hits;
 	int ret;
 
-	bench_hold(&before);
-	imports_arm(n);
-	ret = run(bench);
-	hits = imports_hits();
-	imports_disarm();
+	fx_holdings_get(&before);
+	allocations_arm(n);
+	ret = run(fx);
+	hits = allocations_hits();
+	allocations_disarm();
 	if (ret == 0)
 		return hits > 0;
 	assert_true(hits > 0);
-	bench_hold(&now);
-	/* an element of the heap may be a little larger than asked for */
+	fx_holdings_get(&now);
+	/* the heap may round an element up */
 	before.heap_bytes = now.heap_bytes;
-	bench_check_held(&before, "after the refused change");
-	assert_int_equal(run(bench), 0);
+	fx_check_holdings(&before, "after the refused change");
+	assert_int_equal(run(fx), 0);
 	return true;
 }
 
 static void
-test_rxq_changes(void **state)
+test_rss_rebuild(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 	unsigned int nb_done = 0;
 
-	bench_expect_error("");
-	bench->ignore_counters = true;
-	assert_true(imports_hook(getenv("MANA_PLUGIN")) > 0);
-	configured(bench);
-	assert_int_equal(bench_dev_start(bench, 0), 0);
+	fx_expect_error("");
+	fx->ignore_counters = true;
+	configured(fx);
+	assert_int_equal(fx_dev_start(fx, 0), 0);
 	for (bool is_any = true; is_any; nb_done++) {
 		assert_true(nb_done < MAX_CALLS);
-		is_any = fail_nth_allocation(bench, stop_rxq, nb_done + 1);
-		is_any |= fail_nth_allocation(bench, start_rxq, nb_done + 1);
+		is_any = fail_nth_allocation(fx, change_key, nb_done + 1);
 	}
 	assert_true(nb_done > 10);
-	bench_stop(bench);
-	works(bench, &(struct operation){ .name = "Rx queue changes" });
+	fx_stop(fx);
+	works(fx, &(struct operation){ .name = "an RSS rebuild" });
 }
 
 /* The second port of a function starts while the first one runs. */
 static void
-first_started(struct bench *bench)
+first_started(struct fixture *fx)
 {
-	configured(bench);
-	assert_int_equal(bench_dev_start(bench, 0), 0);
+	configured(fx);
+	assert_int_equal(fx_dev_start(fx, 0), 0);
 }
 
 static int
-run_second_start(struct bench *bench)
+run_second_start(struct fixture *fx)
 {
-	return bench_dev_start(bench, 1);
+	return fx_dev_start(fx, 1);
 }
 
 static void
 test_second_start(void **state)
 {
 	static const struct operation operation = {
-		"second start", first_started, run_second_start, bench_stop,
+		"second start", first_started, run_second_start, fx_stop,
 	};
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 
-	bench_expect_error("");
-	bench->ignore_counters = true;
+	fx_expect_error("");
+	fx->ignore_counters = true;
 	for (unsigned int n = 1; n < 12; n++) {
-		struct bench_holdings before;
+		struct fx_holdings before;
 
-		operation.before(bench);
-		bench_hold(&before);
-		assert_int_equal(bench_model.fault_arm("any", n, EIO), 0);
-		if (operation.run(bench) != 0)
-			bench_check_held(&before, operation.name);
-		bench_model.fault_disarm();
-		bench_stop(bench);
-		works(bench, &operation);
+		operation.before(fx);
+		fx_holdings_get(&before);
+		assert_int_equal(fx_model.fault_arm("any", n, EIO), 0);
+		if (operation.run(fx) != 0)
+			fx_check_holdings(&before, operation.name);
+		fx_model.fault_disarm();
+		fx_stop(fx);
+		works(fx, &operation);
 	}
 }
 
-/* Stop and close must free everything that they can, whatever the kernel says. */
+/* Stop and close free everything that they can when kernel calls fail. */
 static void
 test_stop_and_close(void **state)
 {
-	struct bench *bench = *state;
-	struct bench_holdings bare;
+	struct fixture *fx = *state;
+	struct fx_holdings bare;
 
-	bench_hold(&bare);
-	bench_expect_error("");
-	bench->ignore_counters = true;
+	fx_holdings_get(&bare);
+	fx_expect_error("");
+	fx->ignore_counters = true;
 	for (unsigned int n = 1; n < 40; n++) {
-		assert_int_equal(bench_probe(bench, ""), 0);
-		bench_start(bench, &several);
-		bench_drain(bench);
-		assert_int_equal(bench_model.fault_arm("any", n, EIO), 0);
-		bench_stop(bench);
-		check_mbufs(bench, &(struct operation){ .name = "stop" });
-		bench_remove(bench);
-		bench_model.fault_disarm();
+		assert_int_equal(fx_probe(fx, ""), 0);
+		fx_start(fx, &several);
+		fx_drain(fx);
+		assert_int_equal(fx_model.fault_arm("any", n, EIO), 0);
+		fx_stop(fx);
+		check_mbufs(fx, &(struct operation){ .name = "stop" });
+		fx_remove(fx);
+		fx_model.fault_disarm();
 	}
-	/* an object that the kernel refused to destroy went with its context */
-	bench_check_held(&bare, "after faults at stop");
-	assert_int_equal(bench_probe(bench, ""), 0);
-	bench_start(bench, &several);
-	bench_drain(bench);
+	/* closing the context freed objects whose destruction failed */
+	fx_check_holdings(&bare, "after faults at stop");
+	assert_int_equal(fx_probe(fx, ""), 0);
+	fx_start(fx, &several);
+	fx_drain(fx);
 }
 
-/* At every size of the pool that is too small, start refuses and gives all back. */
+/* Start fails without leaks for every pool that is too small. */
 static void
 test_mbufs_run_out_at_start(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 	unsigned int needed = several.nb_rxq * several.nb_rxd;
 
-	bench_expect_error("");
-	bench->ignore_counters = true;
+	fx_expect_error("");
+	fx->ignore_counters = true;
 	for (unsigned int nb = 1; nb <= needed + 1; nb += nb < needed - 2 ? 31 : 1) {
-		struct bench_config config = several;
-		struct bench_holdings before;
+		struct fx_config config = several;
+		struct fx_holdings before;
 		int ret;
 
-		assert_int_equal(bench_probe(bench, ""), 0);
-		config.rx_pool = bench_pool(bench, nb, RTE_MBUF_DEFAULT_BUF_SIZE);
-		assert_int_equal(bench_configure(bench, bench->port[0], &config), 0);
-		bench_hold(&before);
-		ret = bench_dev_start(bench, 0);
+		assert_int_equal(fx_probe(fx, ""), 0);
+		config.rx_pool = fx_pool(fx, nb, RTE_MBUF_DEFAULT_BUF_SIZE);
+		assert_int_equal(fx_configure(fx, fx->port[0], &config), 0);
+		fx_holdings_get(&before);
+		ret = fx_dev_start(fx, 0);
 		assert_true(ret == 0 || ret == -ENOMEM);
 		assert_true(nb >= needed || ret != 0);
 		if (ret == 0)
-			bench_stop(bench);
-		bench_check_held(&before, "after start with few mbufs");
-		bench_pool_free(bench, config.rx_pool);
-		works(bench, &(struct operation){ .name = "few mbufs" });
+			fx_stop(fx);
+		fx_check_holdings(&before, "after start with few mbufs");
+		fx_pool_free(fx, config.rx_pool);
+		works(fx, &(struct operation){ .name = "few mbufs" });
 	}
 }
 
@@ -461,17 +458,17 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		BENCH_TEST_BARE(test_probe),
-		BENCH_TEST_BARE(test_takeover),
-		BENCH_TEST_BARE(test_rx_queue_setup),
-		BENCH_TEST_BARE(test_start),
-		BENCH_TEST_BARE(test_txq_start),
-		BENCH_TEST_BARE(test_start_with_interrupts),
-		BENCH_TEST_BARE(test_rxq_changes),
-		BENCH_TEST_BARE(test_second_start),
-		BENCH_TEST_BARE(test_stop_and_close),
-		BENCH_TEST_BARE(test_mbufs_run_out_at_start),
+		FX_TEST_BARE(test_probe),
+		FX_TEST_BARE(test_takeover),
+		FX_TEST_BARE(test_rx_queue_setup),
+		FX_TEST_BARE(test_start),
+		FX_TEST_BARE(test_txq_start),
+		FX_TEST_BARE(test_start_with_interrupts),
+		FX_TEST_BARE(test_rss_rebuild),
+		FX_TEST_BARE(test_second_start),
+		FX_TEST_BARE(test_stop_and_close),
+		FX_TEST_BARE(test_mbufs_run_out_at_start),
 	};
 
-	return BENCH_RUN("fault", tests);
+	return FX_RUN("fault", tests);
 }

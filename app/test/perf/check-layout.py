@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """
-Two queues have no cache line in common, and what the control path writes of a
-queue is in no line of its bursts: as pahole has it from the debug information.
+Checks with pahole, from debug information: queues share no cache line, and the
+control path writes no cache line that bursts use.
 
 usage: check-layout.py OBJECT
 """
@@ -15,13 +15,13 @@ LINE_BYTES = 64
 MEMBER = re.compile(r"^\t\S.*?(\w+)(?:\[\d+\])?"
                     r"(?: __attribute__\(\(__aligned__\(\d+\)\)\))?;"
                     r"\s*/\*\s*(\d+)\s+(\d+) \*/$", re.MULTILINE)
-# Of each struct, the first member that a burst neither reads nor writes.
+# For each struct, the first member that bursts do not use.
 CONTROL = {"mana_rxq": "port_id", "mana_txq": "port_id",
-           "mana_rxq_ctl": "kind", "mana_txq_ctl": "mbufs"}
+           "mana_eth_rxq": "owner", "mana_eth_txq": "mbufs"}
 
 
 def layout(path, name):
-    """pahole's text of a struct."""
+    """The output of pahole for a struct."""
     try:
         done = subprocess.run(["pahole", "-C", name, path], check=False,
                               capture_output=True, text=True, timeout=60)
@@ -33,7 +33,7 @@ def layout(path, name):
 
 
 def breaches(name, text):
-    """What is wrong with a struct."""
+    """Returns the errors of a struct."""
     size = int(re.search(r"/\* size: (\d+)", text).group(1))
     if size % LINE_BYTES != 0:
         yield f"{name}: {size} bytes end within a line"
@@ -52,7 +52,7 @@ def breaches(name, text):
 
 
 def main():
-    """Of all structs."""
+    """Returns the errors of all structs."""
     found = [breach for name in CONTROL
              for breach in breaches(name, layout(sys.argv[1], name))]
     print("\n".join("FAIL " + breach for breach in found) or "PASS layout")

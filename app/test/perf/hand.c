@@ -50,7 +50,7 @@ wqe_word(const struct hand *hand, uint32_t pos_bytes)
 		       (pos_bytes & (hand->at.ring_bytes - 1)));
 }
 
-/* A CQ is rung in each lap of its ring at least, and not ahead of what is written. */
+/* A CQ doorbell is rung in each lap, and not ahead of written CQEs. */
 static void
 ring_cq(struct hand *hand, uint64_t word)
 {
@@ -58,7 +58,7 @@ ring_cq(struct hand *hand, uint64_t word)
 	const uint32_t tail = word >> HW_DB_TAIL_S & HW_DB_CQ_TAIL_M;
 
 	if ((word & HW_DB_ID_M) != hand->at.cq_id)
-		return; /* of another one */
+		return; /* of another CQ */
 	hand->nb_cq_rung++;
 	if (((hand->cq_pi - tail) & (8 * n - 1)) > 2 * n)
 		hand_fail("%s: the CQ doorbell says %u, %u are written", hand->who,
@@ -97,7 +97,7 @@ sge_at(const struct hand *hand, uint32_t pos)
 	};
 }
 
-/* Whether its key reaches it. */
+/* Whether the key covers the SGE. */
 static bool
 is_reached(struct hand *hand, const struct sge *sge)
 {
@@ -123,8 +123,8 @@ read_sge(struct hand *hand, uint32_t pos)
 }
 
 /*
- * Header; then where the SGL is. Bits that nobody sets here are 0; more: of the
- * second word, beside the usual ones.
+ * Checks the WQE header and returns the offset of the SGL. Unused bits are 0; more: the
+ * other bits of word 1.
  */
 static uint32_t
 check_header(const struct hand *hand, uint32_t pos, uint32_t nb_sge,
@@ -145,7 +145,7 @@ static void
 add_wqe(struct hand *hand, struct hand_wqe wqe, uint32_t tail_bytes)
 {
 	if (tail_bytes - hand->tail_bytes < wqe.nb_bytes)
-		hand_fail("%s: the doorbell tells of half a WQE", hand->who);
+		hand_fail("%s: the doorbell is inside a WQE", hand->who);
 	if (hand_nb_posted(hand) == HAND_MAX_WQES)
 		hand_fail("%s: too many WQEs", hand->who);
 	hand->wqes[hand->last++ % HAND_MAX_WQES] = wqe;
@@ -153,7 +153,7 @@ add_wqe(struct hand *hand, struct hand_wqe wqe, uint32_t tail_bytes)
 	if (hand->first != hand->last &&
 	    hand->tail_bytes - hand->wqes[hand->first % HAND_MAX_WQES].pos_bytes >
 	    hand->at.ring_bytes)
-		hand_fail("%s: more was posted than the ring holds", hand->who);
+		hand_fail("%s: more posted than the ring holds", hand->who);
 }
 
 static uint32_t
@@ -170,20 +170,22 @@ hand_take_rx(struct hand *hand, uint32_t len_bytes)
 
 	while (hand->tail_bytes != tail) {
 		const uint32_t pos = hand->tail_bytes;
-		const uint32_t sgl = check_header(hand, pos, 1, 0, 0);
-		const struct sge sge = read_sge(hand, pos + sgl);
+		const uint32_t sgl = check_header(hand, pos, hand->nb_sge, 0, 0);
+		uint32_t room_bytes = 0;
 
-		if (sge.size_bytes < len_bytes)
-			hand_fail("%s: a buffer of %u bytes", hand->who, sge.size_bytes);
+		for (uint32_t k = 0; k < hand->nb_sge; k++)
+			room_bytes += read_sge(hand, pos + sgl + k * HW_SGE_BYTES).size_bytes;
+		if (room_bytes < len_bytes)
+			hand_fail("%s: buffers of %u bytes", hand->who, room_bytes);
 		add_wqe(hand, (struct hand_wqe){
 			.pos_bytes = pos,
-			.nb_bytes = wqe_bytes(sgl, 1),
-			.addr = sge.addr,
+			.nb_bytes = wqe_bytes(sgl, hand->nb_sge),
+			.addr = sge_at(hand, pos + sgl).addr,
 		}, tail);
 	}
 }
 
-/* With what segmentation adds. */
+/* Checks the WQE header, also its TSO fields. */
 static uint32_t
 check_tx_header(const struct hand *hand, uint32_t pos, const struct hand_tx_packet *p)
 {
@@ -192,13 +194,25 @@ check_tx_header(const struct hand *hand, uint32_t pos, const struct hand_tx_pack
 	if (p->lso_segsz_bytes == 0)
 		return check_header(hand, pos, p->nb_segs, 0, 0);
 	if (p->len_bytes[0] != p->lso_hdr_bytes)
-		hand_fail("%s: the first segment is not the headers", hand->who);
+		hand_fail("%s: the first SGE is not the headers", hand->who);
 	if (memcmp(p->ip_len, zeros, sizeof(zeros)) != 0)
-		hand_fail("%s: the length of IP is not 0", hand->who);
+		hand_fail("%s: the IP length is not 0", hand->who);
 	return check_header(hand, pos, p->nb_segs,
 			    (uint32_t)p->lso_hdr_bytes << HW_WQE_LAST_VBYTES_S,
 			    1u << HW_WQE_OOB_IN_SGL_S |
 			    (uint32_t)p->lso_segsz_bytes << HW_WQE_CLIENT_DATA_UNIT_S);
+}
+
+/* Checks the inserted tag. The OOB is in the first BU and does not wrap. */
+static void
+check_tag(const struct hand *hand, uint32_t pos, const struct hand_tx_packet *p)
+{
+	const struct hw_tx_oob oob = hw_tx_oob_read((const uint8_t *)hand->at.ring +
+		(pos & (hand->at.ring_bytes - 1)), p->has_tag);
+
+	if (oob.has_stray_bits || (oob.pkt_fmt == HW_PKT_FMT_LONG) != p->has_tag ||
+	    (p->has_tag && (!oob.inject_vlan || oob.tci != p->tci)))
+		hand_fail("%s: the OOB does not insert the tag", hand->who);
 }
 
 static void
@@ -209,23 +223,24 @@ check_tx_oob(const struct hand *hand, uint32_t pos, const struct hand_tx_packet 
 	if ((word0 >> HW_OOB_VCQ_NUM_S & HW_OOB_VCQ_NUM_M) != hand->at.cq_id ||
 	    (word1 >> HW_OOB_VSQ_FRAME_S & HW_OOB_VSQ_FRAME_M) != hand->at.id >> 10 ||
 	    (word1 >> HW_OOB_SHORT_VP_S & HW_OOB_SHORT_VP_M) != hand->at.vp_offset)
-		hand_fail("%s: Tx OOB %#x %#x names CQ, SQ frame or vPort wrongly",
+		hand_fail("%s: Tx OOB %#x %#x has a wrong CQ, SQ frame or vPort",
 			  hand->who, word0, word1);
-	if (hw_bit(word0, HW_OOB_IP_CSUM_S) != p->has_csum ||
+	if (hw_bit(word0, HW_OOB_IP_CSUM_S) != (p->has_csum && !p->is_ipv6) ||
 	    hw_bit(word0, HW_OOB_TCP_CSUM_S) != p->has_csum ||
 	    hw_bit(word0, HW_OOB_UDP_CSUM_S))
-		hand_fail("%s: Tx OOB %#x asks for wrong checksums", hand->who, word0);
+		hand_fail("%s: Tx OOB %#x requests wrong checksums", hand->who, word0);
 	if (!p->has_csum)
 		return;
-	if (!hw_bit(word0, HW_OOB_IS_IPV4_S) || hw_bit(word0, HW_OOB_IS_IPV6_S) ||
+	if (hw_bit(word0, HW_OOB_IS_IPV4_S) == p->is_ipv6 ||
+	    hw_bit(word0, HW_OOB_IS_IPV6_S) != p->is_ipv6 ||
 	    (word1 >> HW_OOB_TRANS_OFF_S & HW_OOB_TRANS_OFF_M) != p->trans_off)
 		hand_fail("%s: Tx OOB %#x %#x describes the frame wrongly", hand->who,
 			  word0, word1);
 	if (memcmp(p->tcp_csum, &p->pseudo_sum, sizeof(p->pseudo_sum)) != 0)
-		hand_fail("%s: no sum of the pseudo header in the TCP header", hand->who);
+		hand_fail("%s: no pseudo-header sum in the TCP header", hand->who);
 }
 
-/* Else mbufs are held for ever, or the ring stays full. */
+/* Without these requests mbufs are never freed, or the ring stays full. */
 static void
 check_asked(struct hand *hand, bool is_last)
 {
@@ -234,9 +249,9 @@ check_asked(struct hand *hand, bool is_last)
 	if (wqe->wants_cqe)
 		hand->asked_bytes = hand->tail_bytes;
 	else if (is_last)
-		hand_fail("%s: the last WQE of a burst asks for no CQE", hand->who);
+		hand_fail("%s: the last WQE of a burst requests no CQE", hand->who);
 	if (hand->tail_bytes - hand->asked_bytes > hand->at.ring_bytes / 4)
-		hand_fail("%s: no CQE is asked for in a quarter of the ring",
+		hand_fail("%s: no CQE request in a quarter of the ring",
 			  hand->who);
 }
 
@@ -252,10 +267,12 @@ hand_take_tx(struct hand *hand, const struct hand_tx_packet *packets, uint32_t n
 		uint32_t sgl;
 
 		if (pos == tail)
-			hand_fail("%s: the doorbell tells of %u packets of %u", hand->who,
+			hand_fail("%s: the doorbell posts %u packets of %u", hand->who,
 				  i, nb);
 		sgl = check_tx_header(hand, pos, p);
 		check_tx_oob(hand, pos + HW_WQE_HEADER_BYTES, p);
+		if (p->has_tag)
+			check_tag(hand, pos + HW_WQE_HEADER_BYTES, p);
 		for (uint32_t k = 0; k < p->nb_segs; k++) {
 			const struct sge sge = read_sge(hand, pos + sgl + k * HW_SGE_BYTES);
 
@@ -273,10 +290,10 @@ hand_take_tx(struct hand *hand, const struct hand_tx_packet *packets, uint32_t n
 		check_asked(hand, (i + 1) % burst == 0);
 	}
 	if (hand->tail_bytes != tail)
-		hand_fail("%s: the doorbell tells of more than %u packets", hand->who, nb);
+		hand_fail("%s: the doorbell posts more than %u packets", hand->who, nb);
 }
 
-/* The next CQE as words, cleared but for the last one, and that one for its lap. */
+/* The next CQE, cleared except for the trailer, which has the old lap. */
 static uint32_t *
 next_cqe(struct hand *hand, uint32_t *trailer)
 {
@@ -300,11 +317,33 @@ cqe_header(enum hw_cqe_type type)
 		HW_CQE_CLIENT_ETHERNET << HW_CQE_CLIENT_S;
 }
 
-/* As the hardware: whole words, the last one last. */
+/* Like hardware: whole words, the trailer last. */
 static void
 show(uint32_t *word, uint32_t value)
 {
 	__atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+/* Offset of the SGL. */
+static uint32_t
+sgl_bytes_of(const struct hand *hand, uint32_t pos)
+{
+	return HW_WQE_HEADER_BYTES + 4 * (wqe_word(hand, pos + 4) >>
+					  HW_WQE_OOB_DIV4_S & HW_WQE_OOB_DIV4_M);
+}
+
+/* Writes the first bytes of all buffers but the first. */
+static void
+write_buffers(const struct hand *hand, uint32_t pos, uint32_t hash)
+{
+	const uint32_t sgl = pos + sgl_bytes_of(hand, pos);
+
+	for (uint32_t k = 1; k < hand->nb_sge; k++) {
+		const struct sge sge = sge_at(hand, sgl + k * HW_SGE_BYTES);
+
+		memcpy((void *)(uintptr_t)sge.addr, &(uint32_t){ hash + k },
+		       sizeof(uint32_t));
+	}
 }
 
 void
@@ -321,7 +360,7 @@ hand_receive(struct hand *hand, struct hand_rx_packet *packets, uint32_t nb,
 		uint32_t *cqe = next_cqe(hand, &trailer);
 
 		cqe[0] = cqe_header(coalesced ? HW_CQE_RX_COALESCED_4 : HW_CQE_RX_OKAY);
-		cqe[HW_RX_CQE_FLAGS_OFF / 4] = HAND_RX_FLAGS;
+		cqe[HW_RX_CQE_FLAGS_OFF / 4] = hand->rx_flags;
 		cqe[HW_RX_CQE_WQE_OFFSET_OFF / 4] =
 			hand->wqes[hand->first % HAND_MAX_WQES].pos_bytes;
 		for (uint32_t k = 0; k < nb_in_cqe; k++) {
@@ -329,8 +368,12 @@ hand_receive(struct hand *hand, struct hand_rx_packet *packets, uint32_t nb,
 			uint32_t *ppi = cqe + (HW_RX_CQE_PPI_OFF +
 					       k * HW_RX_CQE_PPI_BYTES) / 4;
 
-			p->addr = hand->wqes[hand->first++ % HAND_MAX_WQES].addr;
+			const struct hand_wqe *wqe =
+				&hand->wqes[hand->first++ % HAND_MAX_WQES];
+
+			p->addr = wqe->addr;
 			p->hash = hand->first * 0x9e3779b9u;
+			write_buffers(hand, wqe->pos_bytes, p->hash);
 			ppi[HW_RX_PPI_LEN_OFF / 4] = len_bytes;
 			ppi[HW_RX_PPI_HASH_OFF / 4] = p->hash;
 		}
@@ -374,8 +417,8 @@ hand_flush_cqes(const struct hand *hand, uint32_t nb)
 }
 
 /*
- * Where the receive WQEs end that were posted at the start. The register tells of one
- * queue only; but a new ring is full of ones.
+ * End of the Rx WQEs posted at the start. The doorbell register holds one queue
+ * only, but a new ring is filled with ones.
  */
 static uint32_t
 posted_bytes(struct hand *hand)
@@ -383,39 +426,60 @@ posted_bytes(struct hand *hand)
 	uint32_t pos = 0;
 
 	while (pos < hand->at.ring_bytes && wqe_word(hand, pos) == 0) {
-		const uint32_t div4 = wqe_word(hand, pos + 4) >> HW_WQE_OOB_DIV4_S &
-			HW_WQE_OOB_DIV4_M;
-		const uint32_t sgl_bytes = HW_WQE_HEADER_BYTES + 4 * div4;
+		const uint32_t sgl_bytes = sgl_bytes_of(hand, pos);
 		const struct sge sge = sge_at(hand, pos + sgl_bytes);
 
 		if (!is_reached(hand, &sge))
 			break;
-		pos += wqe_bytes(sgl_bytes, 1);
+		pos += wqe_bytes(sgl_bytes, hand->nb_sge);
 	}
 	return pos;
 }
 
-void
-hand_start(struct hand *hand, const char *who, uint32_t fn, bool is_tx, uint32_t nth)
+/* Accounts for WQEs posted before. */
+static void
+begin(struct hand *hand)
 {
 	uint64_t word;
-	int ret;
 
-	memset(hand, 0, sizeof(*hand));
-	hand->fn = fn;
-	hand->is_tx = is_tx;
-	hand->who = who;
-	ret = model_queue(fn, 0, is_tx, nth, &hand->at);
-	if (ret != 0)
-		hand_fail("%s: the model has no such %s queue of function %u: %s", who,
-			  is_tx ? "send" : "receive", fn, strerror(-ret));
 	hand->cq_pi = hand->at.nb_cqes;
-	if (is_tx)
+	if (hand->is_tx)
 		return;
 	hand->rung_bytes = posted_bytes(hand);
 	word = hand_registers(hand).rq;
 	if ((word & HW_DB_ID_M) == hand->at.id &&
 	    (uint32_t)(word >> HW_DB_TAIL_S) != hand->rung_bytes)
-		hand_fail("%s: %u bytes are posted, the doorbell tells of %" PRIu64, who,
-			  hand->rung_bytes, word >> HW_DB_TAIL_S);
+		hand_fail("%s: %u bytes are posted, the doorbell says %" PRIu64,
+			  hand->who, hand->rung_bytes, word >> HW_DB_TAIL_S);
+}
+
+void
+hand_start(struct hand *hand, const char *who, uint32_t fn, bool is_tx, uint32_t nth,
+	   uint32_t nb_sge)
+{
+	int ret;
+
+	*hand = (struct hand){ .fn = fn, .is_tx = is_tx, .who = who, .nb_sge = nb_sge,
+			       .rx_flags = HAND_RX_FLAGS };
+	ret = model_queue(fn, 0, is_tx, nth, &hand->at);
+	if (ret != 0)
+		hand_fail("%s: the model has no such %s queue of function %u: %s", who,
+			  is_tx ? "send" : "receive", fn, strerror(-ret));
+	begin(hand);
+}
+
+void
+hand_start_at(struct hand *hand, const char *who, bool is_tx,
+	      const struct mana_model_queue *at, uint32_t key)
+{
+	*hand = (struct hand){
+		.at = *at,
+		.is_tx = is_tx,
+		.who = who,
+		.nb_sge = 1,
+		.rx_flags = HAND_RX_FLAGS,
+		.key = key,
+		.key_bytes = UINT64_MAX,
+	};
+	begin(hand);
 }

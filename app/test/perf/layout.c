@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The queues as the driver lays them, for check-layout.py to look at: not run. */
+/* The driver's queue structs, for check-layout.py; never run. */
 
 #include "mana.h"
 
-struct mana_rxq_ctl layout_rxq;
-struct mana_txq_ctl layout_txq;
+struct mana_eth_rxq layout_rxq;
+struct mana_eth_txq layout_txq;

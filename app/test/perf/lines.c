@@ -16,13 +16,13 @@
 
 #define PAGE_BYTES 4096u
 #define FLAGS_TF 0x100
-#define ERR_WRITE 2 /* of the page fault's error code */
+#define ERR_WRITE 2 /* in the error code of a page fault */
 #define SA_RESTORER_ 0x04000000
 #define MAX_RANGES 512
-#define MAX_OPEN 8 /* pages that one instruction touches */
+#define MAX_OPEN 8 /* pages accessed by one instruction */
 #define MAX_TASKS 64
 
-/* As the linker has it: this program. */
+/* This program, by symbols of the linker. */
 extern const char __executable_start[], _end[];
 
 struct range {
@@ -41,8 +41,8 @@ static uint32_t owner;
 static long main_thread;
 
 /*
- * The kernel's own interface: what is below a preloaded library that has handlers
- * of its own and memory that is taken away.
+ * Direct system calls, below a preloaded library with its own handlers and
+ * memory, which is inaccessible.
  */
 static long
 kernel(long nr, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d)
@@ -84,7 +84,7 @@ is_ours(uintptr_t addr)
 	return false;
 }
 
-/* The page is there for one instruction. */
+/* Makes the page accessible for one instruction. */
 static void
 on_fault(int signo, siginfo_t *info, void *context)
 {
@@ -124,7 +124,7 @@ on_step(int signo, siginfo_t *info, void *context)
 	uc->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)FLAGS_TF;
 }
 
-/* Stack pointers of the threads: those that sleep tell it. */
+/* The stack pointers of sleeping threads. */
 static uint32_t
 find_stacks(uintptr_t *stacks)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What a packet costs: one or two drivers of the same card in one process, their
- * rings filled and emptied by hand. See README.
+ * Cost of a packet: one or two drivers of the same card in one process, whose
+ * rings the harness fills and empties. See README.
  */
 
 #ifndef PERF_H
@@ -18,29 +18,36 @@
 #include "hand.h"
 
 #define PERF_MAX_BATCH 128 /* packets between two checks */
-#define PERF_MAX_SUTS 2
+#define PERF_MAX_SUTS 3
 #define PERF_MAX_SEGS HAND_MAX_SEGS
-#define PERF_MAX_POOLS 16 /* in addition to the one that is measured */
+#define PERF_MAX_POOLS 16 /* beside the measured pool */
 #define PERF_MAX_QUEUES 64
-#define PERF_NB_MBUFS 20479 /* for all of these, 256 posted and some sent */
+#define PERF_NB_MBUFS 20479 /* for all, 256 posted, some outstanding */
 #define PERF_CACHE_MBUFS 512 /* holds several batches */
 
 enum perf_kind {
 	PERF_RX,
 	PERF_TX,
 	PERF_FWD,
-	PERF_POLL, /* receive bursts that find nothing */
+	PERF_POLL, /* empty Rx bursts */
 };
 
-/* Where what the driver reads first lies when the clock starts. */
+/* Location of the data that the driver reads first. */
 enum perf_place {
 	PERF_HOT,
 	PERF_OTHER_CORE, /* CQEs: written by another core */
+	PERF_MBUFS_OTHER_CORE, /* also headers of mbufs and of sent frames */
 	PERF_FLUSHED, /* CQEs: in memory */
-	PERF_MBUFS_FLUSHED, /* and the headers of the mbufs */
+	PERF_MBUFS_FLUSHED, /* also headers of mbufs */
 };
 
-/* A row of the table. Zero: the plain default. */
+static inline bool
+perf_needs_other_core(enum perf_place place)
+{
+	return place == PERF_OTHER_CORE || place == PERF_MBUFS_OTHER_CORE;
+}
+
+/* A row of the table; zeros are the defaults. */
 struct perf_row {
 	const char *name;
 	enum perf_kind kind;
@@ -48,23 +55,33 @@ struct perf_row {
 	uint16_t burst;
 	uint16_t ring; /* descriptors */
 	uint16_t len_bytes;
-	uint16_t nb_segs;
-	uint16_t tso_segsz; /* of segmentation, the headers a segment; 0: none */
-	uint16_t nb_queues; /* each call goes to the next one */
-	bool is_scale; /* a burst for each queue in a batch, however many they are */
-	uint16_t nb_more_pools; /* regions that the driver gets to know */
-	uint16_t rx_thresh; /* rx_free_thresh; 0: the driver's */
-	uint16_t simd_bits; /* at most; 0: as EAL has it. 64: none */
+	uint16_t nb_segs; /* of a packet to send */
+	uint16_t rx_segs; /* of a received packet, scattered; 0: one */
+	uint16_t tso_segsz; /* TSO, headers in segment 0; 0: none */
+	uint16_t nb_queues; /* each call takes the next queue */
+	bool is_scale; /* one burst per queue and batch */
+	uint16_t nb_more_pools; /* further regions that the driver looks up */
+	uint16_t rx_thresh; /* rx_free_thresh; 0: driver's default */
+	uint16_t simd_bits; /* maximum; 0: EAL's default; 64: scalar */
 	bool offload; /* checksums and hash */
-	bool ptypes; /* packet types, which testpmd turns off */
-	bool no_offsets; /* in send CQEs */
-	bool coalesced; /* four packets in a CQE */
-	bool ours_only; /* the rival cannot do it */
+	bool is_stripped; /* received frames had a VLAN tag, which the device stripped */
+	/* For frames sent with checksums or TSO: */
+	bool is_tagged; /* a VLAN tag in the frame */
+	bool ipv6;
+	uint16_t options_bytes; /* of IPv4 */
+	bool vlan_insert; /* Tx: the device inserts a tag */
+	bool ptypes; /* packet types, disabled by testpmd */
+	bool no_offsets; /* in Tx CQEs */
+	bool coalesced; /* four packets per CQE */
+	bool no_rival; /* the rival does not support it */
+	bool no_floor; /* the floor does not support it */
 };
 extern const struct perf_row perf_rows[];
 extern const unsigned int perf_nb_rows;
 
-/* The CQE words that are turned visible before send bursts. */
+#define PERF_RX_VLAN 5
+
+/* CQE words that become valid before Tx bursts. */
 struct perf_flips {
 	uint32_t nb;
 	uint32_t *word[PERF_MAX_BATCH * 2];
@@ -72,7 +89,7 @@ struct perf_flips {
 	uint16_t end[PERF_MAX_BATCH]; /* of the flips of a call */
 };
 
-/* A receive and a send queue, and what is in a batch of theirs. */
+/* An Rx and a Tx queue, with the batch's packets. */
 struct perf_queue {
 	void *rxq, *txq;
 	struct hand rx, tx;
@@ -82,20 +99,20 @@ struct perf_queue {
 	struct perf_flips flips;
 };
 
-/* A call of a burst function: the nth of its queue in this batch. */
+/* A burst: the nth of its queue in this batch. */
 struct perf_call {
 	struct perf_queue *queue;
 	uint32_t nth;
-	struct hand_registers after; /* it, when calls are watched */
+	struct hand_registers after; /* after the call, if watched */
 };
 
-/* A driver that is measured ("system under test"). */
+/* A measured driver (system under test). */
 struct perf_sut {
 	const char *name;
-	const char *plugin; /* file */
-	uint32_t fn; /* the model's */
-	bool leaves_posted; /* receive buffers, when it stops */
-	bool tells_ptypes; /* the rival of 22.11 lists some and tells none */
+	const char *plugin; /* file; NULL: the floor */
+	uint32_t fn; /* of the model */
+	bool leaves_posted; /* Rx buffers, at its stop */
+	bool tells_ptypes; /* the 22.11 rival lists some, sets none */
 	uint16_t port;
 	struct rte_mempool *pool;
 	struct rte_mempool *more[PERF_MAX_POOLS];
@@ -103,14 +120,14 @@ struct perf_sut {
 	eth_rx_burst_t rx_burst;
 	eth_tx_burst_t tx_burst;
 	struct hand_registers seen; /* by the device */
-	bool is_watched; /* the registers are read after each call */
-	uint64_t heap_bytes; /* more than a port of one small queue, not started */
+	bool is_watched; /* registers are read after each call */
+	uint64_t heap_bytes; /* beyond a stopped port with one small queue */
 	uint16_t nb_queues;
 	struct perf_queue queues[PERF_MAX_QUEUES];
 	struct perf_call calls[PERF_MAX_BATCH]; /* to be timed */
 };
 
-/* The mbuf of a data buffer, by its address as it is in a WQE. */
+/* The mbuf of a buffer address in a WQE. */
 static inline struct rte_mbuf *
 perf_mbuf_at(const struct perf_sut *sut, uint64_t data_addr)
 {
@@ -118,51 +135,61 @@ perf_mbuf_at(const struct perf_sut *sut, uint64_t data_addr)
 		rte_pktmbuf_priv_size(sut->pool) - sizeof(struct rte_mbuf));
 }
 
-/* perf_port.c: exits with a message when something fails. */
+/* perf_port.c: ends the program with a message on failure. */
 void perf_port_probe(struct perf_sut *sut);
 uint16_t perf_port_max_ring(const struct perf_sut *sut);
 void perf_port_start(struct perf_sut *sut, const struct perf_row *row, bool is_watched);
-/* Checks that all mbufs are back. */
+/* Also checks that all mbufs are back. */
 void perf_port_stop(struct perf_sut *sut);
 void perf_port_close(struct perf_sut *sut);
-/* Names of the paths in use, as burst_mode_get tells them. */
+/* Names of the burst paths, from burst_mode_get. */
 void perf_port_path(const struct perf_sut *sut, enum perf_kind kind, char *path,
 		    size_t path_bytes);
 /*
- * The same settings for testpmd: options of EAL, "--", its own; "types" at the end
- * where its command has to turn packet types on.
+ * The same settings for testpmd: EAL options, "--", its own options, and
+ * "types" if packet types must be enabled by command.
  */
 void perf_port_testpmd(const struct perf_sut *sut, const struct perf_row *row,
 		       char *words, size_t words_bytes);
 
-/* perf_batch.c: packets of a batch, of all queues. */
+/* A pool for a driver's mbufs, and its check. */
+struct rte_mempool *perf_pool_create(const char *name, unsigned int nb_mbufs,
+				     unsigned int nb_cache);
+void perf_pool_check(const struct perf_sut *sut, const struct rte_mempool *pool);
+
+/* perf_floor.c: perf_port_*() for the floor. */
+void perf_floor_probe(struct perf_sut *sut);
+void perf_floor_start(struct perf_sut *sut, const struct perf_row *row, bool is_watched);
+void perf_floor_stop(struct perf_sut *sut);
+
+/* perf_batch.c: packets per batch, over all queues. */
 uint32_t perf_batch(const struct perf_row *row);
 /*
- * One batch, checked; TSC ticks that its bursts took. lcore: the one that writes
- * the CQEs of PERF_OTHER_CORE.
+ * Runs and checks one batch. Returns TSC ticks of its bursts. lcore: the other
+ * core of PERF_OTHER_CORE.
  */
 uint64_t perf_run_batch(struct perf_sut *sut, const struct perf_row *row,
 			unsigned int lcore);
 /*
- * perf_queues.c: finds for each of the device's receive queues the one of the port, as
- * drivers make them in any order. Nothing was received before.
+ * perf_queues.c: matches the device's Rx queues with those of the port, which
+ * drivers create in any order. No packet was received before.
  */
 void perf_match_queues(struct perf_sut *sut);
 /*
- * One burst of every second queue: from then on not all of them refill in the same
- * round, which would ask more of the pool's cache than it has, and seldom happens.
+ * One burst on every second queue, so that not all queues refill in the same
+ * round: that rare case would exceed the pool's cache.
  */
 void perf_stagger(struct perf_sut *sut, const struct perf_row *row,
 		  unsigned int lcore);
-/* The device learns what the registers said after a call. */
+/* Passes the registers after a call to the device. */
 void perf_ring(struct perf_sut *sut, struct perf_queue *queue,
 	       const struct hand_registers *now);
-/* Makes the driver know the regions of more pools. */
+/* Makes the driver look up the regions of further pools. */
 void perf_use_more_pools(struct perf_sut *sut, const struct perf_row *row);
 
 /*
- * perf_timed.c: all that is measured, and nothing else. Each returns the number of
- * packets. Not inlined: callgrind counts from their entry to their exit.
+ * perf_timed.c: exactly the measured code. Each function returns the number of
+ * packets. Not inlined, because callgrind counts from entry to exit.
  */
 uint32_t perf_timed_rx(struct perf_sut *sut, uint32_t nb_calls, uint16_t burst);
 uint32_t perf_timed_poll(struct perf_sut *sut, uint32_t nb_calls, uint16_t burst);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* One batch: what is needed before, the bursts, and the check of all of it. */
+/* One batch: preparation, bursts, and checks. */
 
 #include <netinet/in.h>
 #include <stdio.h>
@@ -14,16 +14,12 @@
 
 #include "perf.h"
 
-#define HEADERS_BYTES \
-	(sizeof(struct rte_ether_hdr) + sizeof(struct rte_ipv4_hdr) + \
-	 sizeof(struct rte_tcp_hdr))
-
-/* Packets of a batch of one queue. */
+/* Packets per batch and queue. */
 static uint32_t
 queue_batch(const struct perf_row *row)
 {
-	/* Some drivers count rings in basic units. */
-	uint32_t batch = row->ring / (row->nb_segs > 1 ? 8 : 2);
+	/* Some drivers count ring entries in BUs. */
+	uint32_t batch = row->ring / (row->nb_segs > 1 || row->rx_segs > 1 ? 8 : 2);
 
 	if (row->is_scale)
 		return row->burst;
@@ -38,7 +34,7 @@ perf_batch(const struct perf_row *row)
 					queue_batch(row) * row->nb_queues;
 }
 
-/* A timer that waits for what is before it, and holds up what comes after. */
+/* A timer that waits for earlier instructions and blocks later ones. */
 static uint64_t
 now(void)
 {
@@ -50,52 +46,105 @@ now(void)
 	return tsc;
 }
 
-static void
-write_headers(struct rte_mbuf *m, uint32_t seed, uint16_t tso_segsz,
-	      struct hand_tx_packet *p)
+static uint16_t
+l2_bytes(const struct perf_row *row)
 {
-	struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, struct rte_ether_hdr *);
-	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(eth + 1);
-	struct rte_tcp_hdr *tcp = (struct rte_tcp_hdr *)(ip + 1);
+	return sizeof(struct rte_ether_hdr) +
+		(row->is_tagged ? sizeof(struct rte_vlan_hdr) : 0);
+}
 
-	memset(eth, 0, HEADERS_BYTES);
-	eth->ether_type = htons(RTE_ETHER_TYPE_IPV4);
-	ip->version_ihl = RTE_IPV4_VHL_DEF;
-	ip->total_length = htons((uint16_t)(m->pkt_len - sizeof(*eth)));
+static uint16_t
+l3_bytes(const struct perf_row *row)
+{
+	return row->ipv6 ? sizeof(struct rte_ipv6_hdr) :
+			   sizeof(struct rte_ipv4_hdr) + row->options_bytes;
+}
+
+static uint16_t
+headers_bytes(const struct perf_row *row)
+{
+	return l2_bytes(row) + l3_bytes(row) + sizeof(struct rte_tcp_hdr);
+}
+
+/* Returns the pseudo-header sum. */
+static uint16_t
+write_ipv4(const struct perf_row *row, struct rte_mbuf *m, void *l3, uint32_t seed)
+{
+	struct rte_ipv4_hdr *ip = l3;
+
+	ip->version_ihl = 4 << 4 | l3_bytes(row) / 4;
+	ip->total_length = htons((uint16_t)(m->pkt_len - l2_bytes(row)));
 	ip->time_to_live = 64;
 	ip->next_proto_id = IPPROTO_TCP;
 	ip->src_addr = htonl(0x0a000000 + seed);
 	ip->dst_addr = htonl(0x0b000000 + seed * 7);
+	m->ol_flags = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM;
+	return rte_ipv4_phdr_cksum(ip, row->tso_segsz != 0 ? RTE_MBUF_F_TX_TCP_SEG : 0);
+}
+
+static uint16_t
+write_ipv6(const struct perf_row *row, struct rte_mbuf *m, void *l3, uint32_t seed)
+{
+	struct rte_ipv6_hdr *ip = l3;
+	uint8_t *addresses = (uint8_t *)ip + offsetof(struct rte_ipv6_hdr, src_addr);
+
+	ip->vtc_flow = htonl(6u << 28);
+	ip->payload_len = htons((uint16_t)(m->pkt_len - l2_bytes(row) - sizeof(*ip)));
+	ip->proto = IPPROTO_TCP;
+	ip->hop_limits = 64;
+	for (uint32_t i = 0; i < 32; i++)
+		addresses[i] = seed * 31 + i * 7;
+	m->ol_flags = RTE_MBUF_F_TX_IPV6;
+	return rte_ipv6_phdr_cksum(ip, row->tso_segsz != 0 ? RTE_MBUF_F_TX_TCP_SEG : 0);
+}
+
+static void
+write_headers(const struct perf_row *row, struct rte_mbuf *m, uint32_t seed,
+	      struct hand_tx_packet *p)
+{
+	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
+	uint8_t *l3 = frame + l2_bytes(row);
+	struct rte_tcp_hdr *tcp = (struct rte_tcp_hdr *)(l3 + l3_bytes(row));
+	const uint16_t type = htons(row->ipv6 ? RTE_ETHER_TYPE_IPV6 :
+						RTE_ETHER_TYPE_IPV4);
+
+	memset(frame, 0, headers_bytes(row));
+	memcpy(l3 - sizeof(type), &type, sizeof(type));
+	if (row->is_tagged)
+		frame[12] = 0x81;
+	p->pseudo_sum = row->ipv6 ? write_ipv6(row, m, l3, seed) :
+				    write_ipv4(row, m, l3, seed);
 	tcp->data_off = 5 << 4;
-	m->ol_flags = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM |
-		RTE_MBUF_F_TX_TCP_CKSUM;
-	m->l2_len = sizeof(*eth);
-	m->l3_len = sizeof(*ip);
+	m->ol_flags |= RTE_MBUF_F_TX_TCP_CKSUM;
+	m->l2_len = l2_bytes(row);
+	m->l3_len = l3_bytes(row);
 	m->l4_len = sizeof(*tcp);
-	if (tso_segsz != 0) {
+	if (row->tso_segsz != 0) {
 		m->ol_flags |= RTE_MBUF_F_TX_TCP_SEG;
-		m->tso_segsz = tso_segsz;
-		p->lso_hdr_bytes = HEADERS_BYTES;
-		p->lso_segsz_bytes = tso_segsz;
-		p->ip_len = &ip->total_length;
+		m->tso_segsz = row->tso_segsz;
+		p->lso_hdr_bytes = headers_bytes(row);
+		p->lso_segsz_bytes = row->tso_segsz;
+		p->ip_len = row->ipv6 ?
+			l3 + offsetof(struct rte_ipv6_hdr, payload_len) :
+			l3 + offsetof(struct rte_ipv4_hdr, total_length);
 	}
 	p->has_csum = true;
-	p->trans_off = sizeof(*eth) + sizeof(*ip);
-	p->pseudo_sum = rte_ipv4_phdr_cksum(ip, m->ol_flags);
+	p->is_ipv6 = row->ipv6;
+	p->trans_off = l2_bytes(row) + l3_bytes(row);
 	p->tcp_csum = &tcp->cksum;
 }
 
-/* Bytes of the nth segment. */
+/* Length of the nth segment. */
 static uint16_t
 segment_bytes(const struct perf_row *row, uint32_t nth)
 {
 	if (row->tso_segsz == 0)
 		return row->len_bytes / row->nb_segs;
-	return nth == 0 ? HEADERS_BYTES :
-			  (row->len_bytes - HEADERS_BYTES) / (row->nb_segs - 1);
+	return nth == 0 ? headers_bytes(row) :
+			  (row->len_bytes - headers_bytes(row)) / (row->nb_segs - 1);
 }
 
-/* Packets to be sent, and what their WQEs must say: from the first-th on. */
+/* Creates packets to send, and their expected WQEs, from index first on. */
 static void
 make_packets(struct perf_sut *sut, struct perf_queue *queue, const struct perf_row *row,
 	     uint32_t first, uint32_t nb)
@@ -118,14 +167,20 @@ make_packets(struct perf_sut *sut, struct perf_queue *queue, const struct perf_r
 		segs[0]->pkt_len = segs[0]->data_len +
 			segment_bytes(row, 1) * (row->nb_segs - 1);
 		if (row->offload)
-			write_headers(segs[0], i, row->tso_segsz, p);
+			write_headers(row, segs[0], i, p);
+		if (row->vlan_insert) {
+			segs[0]->ol_flags |= RTE_MBUF_F_TX_VLAN;
+			segs[0]->vlan_tci = i * 257;
+			p->has_tag = true;
+			p->tci = segs[0]->vlan_tci;
+		}
 		queue->pkts[i] = segs[0];
 	}
 }
 
 /*
- * CQEs for what was sent before, each to be shown before that call which sends
- * as far in its batch: so a call frees what a call sends.
+ * Stages CQEs of the previous batch, each to become valid before the call that
+ * sends as many packets: a call frees as many as it sends.
  */
 static void
 stage_completions(struct perf_queue *queue, uint32_t nb_calls, uint16_t burst)
@@ -134,7 +189,7 @@ stage_completions(struct perf_queue *queue, uint32_t nb_calls, uint16_t burst)
 	uint32_t nb_left = nb_calls * burst, nb_posted = hand_nb_posted(&queue->tx);
 	uint32_t done = 0, nb, call = 0;
 
-	/* What was left over of earlier batches is shown first. */
+	/* CQEs left over from earlier batches come first. */
 	nb_left = nb_posted > nb_left ? nb_posted - nb_left : 0;
 	flips->nb = 0;
 	while (flips->nb < RTE_DIM(flips->word) &&
@@ -152,7 +207,35 @@ stage_completions(struct perf_queue *queue, uint32_t nb_calls, uint16_t burst)
 		flips->end[call++] = flips->nb;
 }
 
-struct other_core {
+/* All at once: no call of the batch waits for one. */
+static void
+show_completions(struct perf_flips *flips)
+{
+	for (uint32_t i = 0; i < flips->nb; i++)
+		__atomic_store_n(flips->word[i], flips->value[i], __ATOMIC_RELEASE);
+	memset(flips->end, 0, sizeof(flips->end));
+}
+
+/* Rewrites the same value: the core then owns the line. */
+static void
+touch(void *line)
+{
+	volatile uint64_t *word = line;
+
+	*word = *word;
+}
+
+/* Touches an mbuf's header, like a core that has freed or filled it. */
+static void
+touch_mbuf(struct rte_mbuf *m)
+{
+	touch(m);
+	touch((char *)m + RTE_CACHE_LINE_SIZE);
+}
+
+/* Work of device and application before a batch, on this or another core. */
+struct work {
+	const struct perf_sut *sut;
 	struct perf_queue *queue;
 	const struct perf_row *row;
 };
@@ -160,12 +243,61 @@ struct other_core {
 static int
 receive(void *arg)
 {
-	const struct other_core *work = arg;
+	const struct work *work = arg;
+	const struct perf_row *row = work->row;
+	struct perf_queue *queue = work->queue;
+	const uint32_t nb = queue_batch(row);
 
-	hand_receive(&work->queue->rx, work->queue->rx_expected,
-		     queue_batch(work->row), work->row->len_bytes,
-		     work->row->coalesced);
+	hand_receive(&queue->rx, queue->rx_expected, nb, row->len_bytes, row->coalesced);
+	for (uint32_t i = 0; i < nb && row->place == PERF_MBUFS_OTHER_CORE; i++)
+		touch_mbuf(perf_mbuf_at(work->sut, queue->rx_expected[i].addr));
 	return 0;
+}
+
+static int
+complete(void *arg)
+{
+	const struct work *work = arg;
+	const struct perf_row *row = work->row;
+
+	stage_completions(work->queue, queue_batch(row) / row->burst, row->burst);
+	if (perf_needs_other_core(row->place))
+		show_completions(&work->queue->flips);
+	return 0;
+}
+
+/* Touches the next segments to send, and their frame headers. */
+static int
+fill(void *arg)
+{
+	const struct work *work = arg;
+	const struct perf_row *row = work->row;
+
+	for (uint32_t i = 0; i < queue_batch(row); i++) {
+		struct rte_mbuf *m = work->queue->pkts[i];
+
+		touch(rte_pktmbuf_mtod(m, void *));
+		for (; m != NULL; m = m->next)
+			touch_mbuf(m);
+	}
+	return 0;
+}
+
+static void
+run_on_other_core(int (*function)(void *arg), struct work *work, unsigned int lcore)
+{
+	if (rte_eal_remote_launch(function, work, lcore) != 0 ||
+	    rte_eal_wait_lcore(lcore) != 0)
+		hand_fail("no other core");
+}
+
+static void
+run_where(int (*function)(void *arg), struct work *work, unsigned int lcore)
+{
+	if (perf_needs_other_core(work->row->place))
+		run_on_other_core(function, work, lcore);
+	else
+		function(work);
 }
 
 /* Evicts the header of an mbuf. */
@@ -179,23 +311,17 @@ flush(const struct perf_sut *sut, uint64_t data_addr)
 }
 
 static void
-prepare_receive(struct perf_sut *sut, struct perf_queue *queue,
-		const struct perf_row *row, unsigned int lcore)
+prepare_receive(struct work *work, unsigned int lcore)
 {
-	struct other_core work = { queue, row };
+	const struct perf_row *row = work->row;
+	struct perf_queue *queue = work->queue;
 	const uint32_t nb = queue_batch(row);
 
-	if (row->place == PERF_OTHER_CORE) {
-		if (rte_eal_remote_launch(receive, &work, lcore) != 0 ||
-		    rte_eal_wait_lcore(lcore) != 0)
-			hand_fail("no other core");
-	} else {
-		receive(&work);
-	}
+	run_where(receive, work, lcore);
 	if (row->place >= PERF_FLUSHED)
 		hand_flush_cqes(&queue->rx, row->coalesced ? nb / 4 : nb);
 	for (uint32_t i = 0; i < nb && row->place == PERF_MBUFS_FLUSHED; i++)
-		flush(sut, queue->rx_expected[i].addr);
+		flush(work->sut, queue->rx_expected[i].addr);
 }
 
 /* The device's work before a batch. */
@@ -203,14 +329,42 @@ static void
 prepare(struct perf_sut *sut, struct perf_queue *queue, const struct perf_row *row,
 	unsigned int lcore)
 {
+	struct work work = { sut, queue, row };
+
 	hand_take_rx(&queue->rx, row->kind == PERF_TX ? 0 : row->len_bytes);
 	if (row->kind == PERF_RX || row->kind == PERF_FWD)
-		prepare_receive(sut, queue, row, lcore);
+		prepare_receive(&work, lcore);
 	if (row->kind == PERF_TX && row->place == PERF_MBUFS_FLUSHED)
 		for (uint32_t i = queue->tx.first; i != queue->tx.last; i++)
 			flush(sut, queue->tx.wqes[i % HAND_MAX_WQES].addr);
 	if (row->kind == PERF_TX || row->kind == PERF_FWD)
-		stage_completions(queue, queue_batch(row) / row->burst, row->burst);
+		run_where(complete, &work, lcore);
+}
+
+/* The buffers behind the first: by their lengths and the device's first bytes. */
+static void
+check_segments(const struct perf_sut *sut, const struct perf_row *row,
+	       const struct rte_mbuf *m, const struct hand_rx_packet *p)
+{
+	const uint16_t nb = RTE_MAX(row->rx_segs, 1);
+	uint32_t room = rte_pktmbuf_data_room_size(sut->pool) - RTE_PKTMBUF_HEADROOM;
+	uint32_t left = row->len_bytes;
+	uint32_t first;
+
+	if (m->nb_segs != nb)
+		hand_fail("%s: a packet of %u segments", sut->name, m->nb_segs);
+	for (uint16_t k = 0; k < nb; k++, m = m->next) {
+		if (m == NULL || m->data_len != RTE_MIN(left, room) ||
+		    rte_mbuf_refcnt_read(m) != 1)
+			hand_fail("%s: segment %u has wrong fields", sut->name, k);
+		memcpy(&first, rte_pktmbuf_mtod(m, void *), sizeof(first));
+		if (k != 0 && first != p->hash + k)
+			hand_fail("%s: segment %u is another buffer", sut->name, k);
+		left -= m->data_len;
+		room = rte_pktmbuf_data_room_size(sut->pool);
+	}
+	if (m != NULL || left != 0)
+		hand_fail("%s: a packet with wrong segments", sut->name);
 }
 
 static void
@@ -221,22 +375,24 @@ check_received(const struct perf_sut *sut, const struct perf_row *row,
 	const uint64_t mask = RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK;
 
 	if (m != perf_mbuf_at(sut, p->addr) || rte_pktmbuf_mtod(m, uintptr_t) != p->addr)
-		hand_fail("%s: a packet is not that of its WQE", sut->name);
-	if (m->pkt_len != row->len_bytes || m->data_len != row->len_bytes ||
-	    m->nb_segs != 1 || m->next != NULL || m->port != sut->port ||
-	    rte_mbuf_refcnt_read(m) != 1)
-		hand_fail("%s: a packet is described wrongly", sut->name);
+		hand_fail("%s: a packet in the wrong buffer", sut->name);
+	if (m->pkt_len != row->len_bytes || m->port != sut->port)
+		hand_fail("%s: a packet with wrong fields", sut->name);
+	check_segments(sut, row, m, p);
+	if (row->is_stripped && ((m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) == 0 ||
+				 m->vlan_tci != PERF_RX_VLAN))
+		hand_fail("%s: a packet without its VLAN tag", sut->name);
 	if (row->offload && (m->ol_flags & mask) != good)
 		hand_fail("%s: a packet has flags %#" PRIx64, sut->name, m->ol_flags);
 	if (m->ol_flags & RTE_MBUF_F_RX_RSS_HASH && m->hash.rss != p->hash)
-		hand_fail("%s: a packet has another's hash", sut->name);
+		hand_fail("%s: a packet with a wrong hash", sut->name);
 	if (row->ptypes && sut->tells_ptypes &&
 	    (!RTE_ETH_IS_IPV4_HDR(m->packet_type) ||
 	     (m->packet_type & RTE_PTYPE_L4_MASK) != RTE_PTYPE_L4_TCP))
 		hand_fail("%s: a packet has type %#x", sut->name, m->packet_type);
 }
 
-/* What a call did. A forwarded packet is not free yet: it is not completed. */
+/* Checks a call. A forwarded packet is not completed yet, hence not free. */
 static void
 check_call(const struct perf_sut *sut, const struct perf_row *row,
 	   const struct perf_call *call)
@@ -266,16 +422,20 @@ perf_ring(struct perf_sut *sut, struct perf_queue *queue, const struct hand_regi
 	sut->seen = *now;
 }
 
-/* As many calls as are measured at a time; their ticks. */
+/* Runs the calls that are measured together. Returns their ticks. */
 static uint64_t
-run_calls(struct perf_sut *sut, const struct perf_row *row, uint32_t nb_calls)
+run_calls(struct perf_sut *sut, const struct perf_row *row, uint32_t nb_calls,
+	  unsigned int lcore)
 {
+	struct work work = { sut, sut->calls[0].queue, row };
 	uint32_t nb = 0;
 	uint64_t begin, end;
 
 	for (uint32_t i = 0; i < nb_calls && row->kind == PERF_TX; i++)
 		make_packets(sut, sut->calls[i].queue, row,
 			     sut->calls[i].nth * row->burst, row->burst);
+	if (row->kind == PERF_TX && row->place == PERF_MBUFS_OTHER_CORE)
+		run_on_other_core(fill, &work, lcore);
 	begin = now();
 	switch (row->kind) {
 	case PERF_RX:
@@ -308,7 +468,7 @@ perf_run_batch(struct perf_sut *sut, const struct perf_row *row, unsigned int lc
 {
 	const bool is_poll = row->kind == PERF_POLL;
 	const uint32_t nb_calls = perf_batch(row) / (is_poll ? 1 : row->burst);
-	/* So that the mbufs of the calls come from the cache of the pool. */
+	/* All mbufs of the calls come from the mempool cache. */
 	const uint32_t nb_at_once = PERF_MAX_BATCH / (is_poll ? 1 : row->burst);
 	uint32_t nb = 0;
 	uint64_t ticks = 0;
@@ -322,7 +482,7 @@ perf_run_batch(struct perf_sut *sut, const struct perf_row *row, unsigned int lc
 		};
 		if (nb < nb_at_once && i + 1 < nb_calls)
 			continue;
-		ticks += run_calls(sut, row, nb);
+		ticks += run_calls(sut, row, nb, lcore);
 		nb = 0;
 	}
 	for (uint16_t q = 0; q < row->nb_queues; q++)
@@ -342,19 +502,18 @@ perf_stagger(struct perf_sut *sut, const struct perf_row *row, unsigned int lcor
 
 		prepare(sut, queue, row, lcore);
 		sut->calls[0] = (struct perf_call){ .queue = queue };
-		run_calls(sut, row, 1);
+		run_calls(sut, row, 1, lcore);
 		if (row->kind == PERF_FWD)
 			hand_take_tx(&queue->tx, queue->tx_expected, row->burst,
 				     row->burst);
 	}
 }
 
-/* A packet of each is sent: that is when drivers look regions up. */
+/* Sends a packet of each pool, for which drivers look up its region. */
 void
 perf_use_more_pools(struct perf_sut *sut, const struct perf_row *row)
 {
 	char name[RTE_MEMPOOL_NAMESIZE];
-
 	struct perf_queue *queue = &sut->queues[0];
 	struct hand_registers now;
 
@@ -364,17 +523,13 @@ perf_use_more_pools(struct perf_sut *sut, const struct perf_row *row)
 
 		if (sut->more[i] == NULL) {
 			snprintf(name, sizeof(name), "more_%s_%u", sut->name, i);
-			sut->more[i] = rte_pktmbuf_pool_create(name, 63, 0, 0,
-				RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
-			if (sut->more[i] == NULL)
-				hand_fail("%s: no pool: %s", sut->name,
-					  rte_strerror(rte_errno));
+			sut->more[i] = perf_pool_create(name, 63, 0);
 		}
 		sut->pool = sut->more[i];
 		make_packets(sut, queue, &one, 0, 1);
 		sut->pool = own;
 		if (sut->tx_burst(queue->txq, queue->pkts, 1) != 1)
-			hand_fail("%s: a packet of another pool is not sent", sut->name);
+			hand_fail("%s: cannot send from another pool", sut->name);
 		now = hand_registers(&queue->tx);
 		perf_ring(sut, queue, &now);
 		hand_take_tx(&queue->tx, queue->tx_expected, 1, 1);

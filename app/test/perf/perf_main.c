@@ -13,6 +13,7 @@
 #include <rte_lcore.h>
 
 #include "perf.h"
+#include "perf_clock.h"
 #ifdef PERF_HAS_VALGRIND
 #include <valgrind/callgrind.h>
 #else
@@ -20,59 +21,102 @@
 #define CALLGRIND_DUMP_STATS_AT(name) (void)(name)
 #endif
 
-#define NB_BATCHES 8 /* of a driver, in a repetition */
-#define NB_DROPPED 2 /* of these, the first ones */
-#define NB_WARM 10 /* before instructions are counted */
+#define NB_BATCHES 8 /* per driver and repetition */
+#define NB_DROPPED 2 /* the first ones are dropped */
+#define NB_WARM 10 /* before counting instructions */
 #define NB_COUNTED 16
-#define NB_ADDS 4000000
 
 static const char usage[] =
 	"usage: mana-model --mode step --functions 2 --ports 1 -- mana-perf [EAL options] --\n"
-	"         -o PLUGIN [-r PLUGIN] [-R N | -i] [row...]\n"
-	"  -o PLUGIN  our driver\n"
-	"  -r PLUGIN  the one to compare it with\n"
+	"         -o PLUGIN [-r PLUGIN] [-f] [-R N | -i] [row...]\n"
+	"  -o PLUGIN  this driver\n"
+	"  -r PLUGIN  the driver to compare with\n"
+	"  -f         also compare with the floor\n"
 	"  -R N       repetitions, 200 without it\n"
 	"  -i         count instructions: under valgrind --tool=callgrind\n"
 	"  -l         list the rows\n"
 	"  row        names of rows, with * and ?; all of them without any\n";
 
-/* Of a row and driver, per packet: cycles, or the rest. */
+/* Per row and driver, per packet: cycles and others. */
 struct figures {
 	double cycles;
-	double ratio; /* of the rival's cycles to ours, in the first */
+	double core_mhz; /* of these cycles */
+	double ratio; /* to the first entrant's cycles */
 	double doorbells, cq_doorbells, cqes;
 };
 
 struct options {
 	unsigned int nb_reps;
 	bool instructions;
+	bool floor;
 	char **patterns;
 	int nb_patterns;
 };
 
-static struct perf_sut suts[PERF_MAX_SUTS] = {
-	{ .name = "ours", .tells_ptypes = true },
-	{ .name = "rival", .fn = 1, .leaves_posted = true },
+static struct perf_sut ours = { .name = "ours", .tells_ptypes = true };
+static struct perf_sut rival = { .name = "rival", .fn = 1, .leaves_posted = true };
+static struct perf_sut the_floor = { .name = "floor" };
+
+/* Drivers measured in a row; the first is this driver. */
+struct entrants {
+	struct perf_sut *sut[PERF_MAX_SUTS];
+	struct figures figures[PERF_MAX_SUTS];
+	unsigned int nb;
 };
 
-/* TSC ticks in a cycle of this core, by adds that wait for each other. */
-static double
-ticks_per_cycle(void)
+static void
+enter(struct entrants *in, struct perf_sut *sut)
 {
-	double best = 1e9;
+	in->sut[in->nb++] = sut;
+}
 
-	for (unsigned int k = 0; k < 5; k++) {
-		const uint64_t begin = rte_rdtsc_precise();
-		uint64_t n = 0;
+static struct entrants
+entrants_of(const struct perf_row *row, const struct options *options)
+{
+	struct entrants in = { .nb = 0 };
 
-		for (unsigned int i = 0; i < NB_ADDS / 10; i++)
-			__asm__ volatile("add $1, %0\n add $1, %0\n add $1, %0\n"
-				"add $1, %0\n add $1, %0\n add $1, %0\n"
-				"add $1, %0\n add $1, %0\n add $1, %0\n"
-				"add $1, %0" : "+r"(n));
-		best = RTE_MIN(best, (double)(rte_rdtsc_precise() - begin) / NB_ADDS);
+	enter(&in, &ours);
+	if (rival.plugin != NULL && !row->no_rival)
+		enter(&in, &rival);
+	if (options->floor && !row->no_floor)
+		enter(&in, &the_floor);
+	return in;
+}
+
+static void
+start(struct perf_sut *sut, const struct perf_row *row, const struct options *options)
+{
+	if (sut->plugin == NULL) {
+		perf_floor_start(sut, row, options->instructions);
+		return;
 	}
-	return best;
+	perf_port_start(sut, row, options->instructions);
+	perf_use_more_pools(sut, row);
+}
+
+static void
+stop(struct perf_sut *sut)
+{
+	if (sut->plugin == NULL)
+		perf_floor_stop(sut);
+	else
+		perf_port_stop(sut);
+}
+
+/* Calibrates this core for each row, as its frequency may change. */
+static struct perf_clock
+calibrate(void)
+{
+	static bool was_said;
+	struct perf_clock clock;
+	char text[256];
+
+	if (perf_clock_calibrate(&clock, text, sizeof(text)) != 0)
+		hand_fail("%s", text);
+	if (!was_said)
+		printf("CLOCK %s\n", text);
+	was_said = true;
+	return clock;
 }
 
 static int
@@ -83,7 +127,7 @@ compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sorts. part: 0.5 is the median. */
+/* Sorts values. part: 0.5 is the median. */
 static double
 quantile(double *values, unsigned int nb, double part)
 {
@@ -91,7 +135,7 @@ quantile(double *values, unsigned int nb, double part)
 	return values[(unsigned int)((nb - 1) * part)];
 }
 
-/* The kept batches of a repetition, in ticks; the best of them. */
+/* Ticks of the kept batches of a repetition; returns the minimum. */
 static double
 repeat(struct perf_sut *sut, const struct perf_row *row, unsigned int lcore,
        double *ticks)
@@ -110,37 +154,43 @@ repeat(struct perf_sut *sut, const struct perf_row *row, unsigned int lcore,
 }
 
 static void
-time_row(const struct perf_row *row, unsigned int nb_suts, unsigned int nb_reps,
-	 unsigned int lcore, struct figures *figures)
+time_row(const struct perf_row *row, struct entrants *in, unsigned int nb_reps,
+	 unsigned int lcore)
 {
 	const unsigned int nb_kept = NB_BATCHES - NB_DROPPED;
-	const double per_packet = perf_batch(row) * ticks_per_cycle();
-	double *ticks[PERF_MAX_SUTS], *ratios;
+	const struct perf_clock clock = calibrate();
+	const double per_packet = perf_batch(row) * clock.ticks_per_cycle;
+	double *ticks[PERF_MAX_SUTS], *ratios[PERF_MAX_SUTS];
 
-	ratios = calloc(nb_reps, sizeof(*ratios));
-	for (unsigned int s = 0; s < nb_suts; s++)
+	for (unsigned int s = 0; s < in->nb; s++) {
+		ratios[s] = calloc(nb_reps, sizeof(*ratios[s]));
 		ticks[s] = calloc(nb_reps * nb_kept, sizeof(*ticks[s]));
+	}
 	for (unsigned int rep = 0; rep < nb_reps; rep++) {
-		double best[PERF_MAX_SUTS] = { 1, 1 };
+		double best[PERF_MAX_SUTS];
 
-		for (unsigned int k = 0; k < nb_suts; k++) {
-			const unsigned int s = (rep + k) % nb_suts;
+		for (unsigned int k = 0; k < in->nb; k++) {
+			const unsigned int s = (rep + k) % in->nb;
 
-			best[s] = repeat(&suts[s], row, lcore,
+			best[s] = repeat(in->sut[s], row, lcore,
 					 ticks[s] + rep * nb_kept);
 		}
-		ratios[rep] = best[1] / best[0];
+		for (unsigned int s = 0; s < in->nb; s++)
+			ratios[s][rep] = best[s] / best[0];
 	}
-	figures[0].ratio = nb_suts > 1 ? quantile(ratios, nb_reps, 0.5) : 0;
-	for (unsigned int s = 0; s < nb_suts; s++) {
-		figures[s].cycles = quantile(ticks[s], nb_reps * nb_kept, 0.1) /
-			per_packet;
+	for (unsigned int s = 0; s < in->nb; s++) {
+		in->figures[s] = (struct figures){
+			.core_mhz = clock.core_mhz,
+			.ratio = quantile(ratios[s], nb_reps, 0.5),
+			.cycles = quantile(ticks[s], nb_reps * nb_kept, 0.1) /
+				per_packet,
+		};
 		free(ticks[s]);
+		free(ratios[s]);
 	}
-	free(ratios);
 }
 
-/* What happened on the rings, all queues. */
+/* Events on the rings of all queues. */
 struct events {
 	uint32_t nb_rung, nb_cq_rung, nb_cqes;
 };
@@ -185,7 +235,7 @@ count_row(struct perf_sut *sut, const struct perf_row *row, unsigned int lcore)
 	};
 }
 
-/* mbufs in the cache of this core, as a program has them that runs. */
+/* Fills this core's mempool cache, as in a running program. */
 static void
 warm_cache(struct perf_sut *sut)
 {
@@ -196,64 +246,61 @@ warm_cache(struct perf_sut *sut)
 }
 
 static void
-print_row(const struct perf_row *row, unsigned int nb_suts, bool is_counted,
-	  const struct figures *figures)
+print_row(const struct perf_row *row, const struct entrants *in, bool is_counted)
 {
 	char path[128], testpmd[256];
 
-	perf_port_path(&suts[0], row->kind, path, sizeof(path));
-	perf_port_testpmd(&suts[0], row, testpmd, sizeof(testpmd));
+	perf_port_path(&ours, row->kind, path, sizeof(path));
+	perf_port_testpmd(&ours, row, testpmd, sizeof(testpmd));
 	printf("ROW {\"row\": \"%s\", \"path\": \"%s\", \"burst\": %u, \"ring\": %u, "
 	       "\"segments\": %u, \"queues\": %u, \"testpmd\": \"%s\"", row->name, path,
 	       row->burst, row->ring, row->nb_segs, row->nb_queues, testpmd);
-	for (unsigned int s = 0; s < nb_suts; s++) {
-		const struct mana_model_queue *rx = &suts[s].queues[0].rx.at;
-		const struct mana_model_queue *tx = &suts[s].queues[0].tx.at;
+	for (unsigned int s = 0; s < in->nb; s++) {
+		const struct mana_model_queue *rx = &in->sut[s]->queues[0].rx.at;
+		const struct mana_model_queue *tx = &in->sut[s]->queues[0].tx.at;
+		const struct figures *f = &in->figures[s];
+		const char *who = in->sut[s]->name;
 
-		printf(", \"heap_bytes_%s\": %" PRIu64 ", \"rings_bytes_%s\": %u",
-		       suts[s].name, suts[s].heap_bytes, suts[s].name,
-		       rx->ring_bytes + tx->ring_bytes +
+		printf(", \"heap_bytes_%s\": %" PRIu64 ", \"rings_bytes_%s\": %u", who,
+		       in->sut[s]->heap_bytes, who, rx->ring_bytes + tx->ring_bytes +
 		       (rx->nb_cqes + tx->nb_cqes) * HW_CQE_BYTES);
 		if (is_counted)
 			printf(", \"doorbells_%s\": %.6f, \"cq_doorbells_%s\": %.6f, "
-			       "\"cqes_%s\": %.6f", suts[s].name,
-			       figures[s].doorbells, suts[s].name,
-			       figures[s].cq_doorbells, suts[s].name, figures[s].cqes);
+			       "\"cqes_%s\": %.6f", who, f->doorbells, who,
+			       f->cq_doorbells, who, f->cqes);
 		else
-			printf(", \"cycles_%s\": %.2f", suts[s].name,
-			       figures[s].cycles);
+			printf(", \"cycles_%s\": %.2f", who, f->cycles);
+		if (!is_counted && s > 0)
+			printf(", \"cycles_ratio_%s\": %.3f", who, f->ratio);
 	}
-	if (!is_counted && nb_suts > 1)
-		printf(", \"cycles_ratio\": %.3f", figures[0].ratio);
+	if (!is_counted)
+		printf(", \"core_mhz\": %.0f", in->figures[0].core_mhz);
 	printf("}\n");
 	fflush(stdout);
 }
 
 static void
-run_row(const struct perf_row *row, unsigned int nb_suts, const struct options *options)
+run_row(const struct perf_row *row, const struct options *options)
 {
 	const unsigned int lcore = rte_get_next_lcore(-1, 1, 0);
-	struct figures figures[PERF_MAX_SUTS] = { 0 };
+	struct entrants in = entrants_of(row, options);
 
-	if (row->ours_only)
-		nb_suts = 1;
-	for (unsigned int s = 0; s < nb_suts; s++) {
-		perf_port_start(&suts[s], row, options->instructions);
-		perf_use_more_pools(&suts[s], row);
-		warm_cache(&suts[s]);
+	for (unsigned int s = 0; s < in.nb; s++) {
+		start(in.sut[s], row, options);
+		warm_cache(in.sut[s]);
 		if (row->is_scale) {
-			perf_match_queues(&suts[s]);
-			perf_stagger(&suts[s], row, lcore);
+			perf_match_queues(in.sut[s]);
+			perf_stagger(in.sut[s], row, lcore);
 		}
 	}
 	if (options->instructions)
-		for (unsigned int s = 0; s < nb_suts; s++)
-			figures[s] = count_row(&suts[s], row, lcore);
+		for (unsigned int s = 0; s < in.nb; s++)
+			in.figures[s] = count_row(in.sut[s], row, lcore);
 	else
-		time_row(row, nb_suts, options->nb_reps, lcore, figures);
-	print_row(row, nb_suts, options->instructions, figures);
-	for (unsigned int s = 0; s < nb_suts; s++)
-		perf_port_stop(&suts[s]);
+		time_row(row, &in, options->nb_reps, lcore);
+	print_row(row, &in, options->instructions);
+	for (unsigned int s = 0; s < in.nb; s++)
+		stop(in.sut[s]);
 }
 
 static bool
@@ -263,7 +310,7 @@ is_wanted(const struct perf_row *row, const struct options *options)
 
 	for (int i = 0; i < options->nb_patterns; i++)
 		wanted |= fnmatch(options->patterns[i], row->name, 0) == 0;
-	/* Instructions do not depend on where the data lies. */
+	/* Instruction counts do not depend on the place of data. */
 	if (options->instructions && row->place != PERF_HOT)
 		return false;
 	return wanted;
@@ -284,11 +331,13 @@ parse(int argc, char **argv, struct options *options)
 
 	options->nb_reps = 200;
 	optind = 1;
-	while ((opt = getopt(argc, argv, "o:r:R:il")) != -1) {
+	while ((opt = getopt(argc, argv, "o:r:fR:il")) != -1) {
 		if (opt == 'o')
-			suts[0].plugin = optarg;
+			ours.plugin = optarg;
 		else if (opt == 'r')
-			suts[1].plugin = optarg;
+			rival.plugin = optarg;
+		else if (opt == 'f')
+			options->floor = true;
 		else if (opt == 'R')
 			options->nb_reps = (unsigned int)atoi(optarg);
 		else if (opt == 'i')
@@ -298,7 +347,7 @@ parse(int argc, char **argv, struct options *options)
 		else
 			options->nb_reps = 0;
 	}
-	if (suts[0].plugin == NULL || options->nb_reps == 0) {
+	if (ours.plugin == NULL || options->nb_reps == 0) {
 		fputs(usage, stderr);
 		exit(EXIT_FAILURE);
 	}
@@ -310,34 +359,37 @@ int
 main(int argc, char **argv)
 {
 	struct options options = { 0 };
-	unsigned int nb_suts, nb_run = 0;
+	unsigned int nb_run = 0;
 	int ret = rte_eal_init(argc, argv);
 
 	if (ret < 0)
-		hand_fail("EAL does not start: %s", rte_strerror(rte_errno));
+		hand_fail("EAL initialization failed: %s", rte_strerror(rte_errno));
 	parse(argc - ret, argv + ret, &options);
 	hand_begin();
-	nb_suts = suts[1].plugin != NULL ? 2 : 1;
-	for (unsigned int s = 0; s < nb_suts; s++)
-		perf_port_probe(&suts[s]);
+	perf_port_probe(&ours);
+	if (rival.plugin != NULL)
+		perf_port_probe(&rival);
+	if (options.floor)
+		perf_floor_probe(&the_floor);
 	for (unsigned int i = 0; i < perf_nb_rows; i++) {
 		if (!is_wanted(&perf_rows[i], &options))
 			continue;
-		if (perf_rows[i].place == PERF_OTHER_CORE && rte_lcore_count() < 2) {
+		if (perf_needs_other_core(perf_rows[i].place) && rte_lcore_count() < 2) {
 			printf("SKIP %s: one core\n", perf_rows[i].name);
 			continue;
 		}
-		if (perf_rows[i].ring > perf_port_max_ring(&suts[0])) {
+		if (perf_rows[i].ring > perf_port_max_ring(&ours)) {
 			printf("SKIP %s: rdma-core makes no such rings: bench.sh --trixie\n",
 			       perf_rows[i].name);
 			continue;
 		}
-		run_row(&perf_rows[i], nb_suts, &options);
+		run_row(&perf_rows[i], &options);
 		nb_run++;
 	}
-	for (unsigned int s = 0; s < nb_suts; s++)
-		perf_port_close(&suts[s]);
+	perf_port_close(&ours);
+	if (rival.plugin != NULL)
+		perf_port_close(&rival);
 	if (nb_run == 0)
-		hand_fail("no row has such a name");
+		hand_fail("no row matches");
 	return EXIT_SUCCESS;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* A driver from its plug-in to a port that runs, by public means. */
+/* From a plug-in to a running port, through public interfaces. */
 
 #include <dlfcn.h>
 #include <malloc.h>
@@ -18,7 +18,7 @@
 #define TX_OFFLOADS \
 	(RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM)
 
-static uint16_t simd_bits; /* that EAL was started with */
+static uint16_t simd_bits; /* EAL's start-up setting */
 
 static void
 check(const struct perf_sut *sut, const char *what, int ret)
@@ -36,17 +36,28 @@ perf_port_max_ring(const struct perf_sut *sut)
 	return RTE_MIN(info.rx_desc_lim.nb_max, info.tx_desc_lim.nb_max);
 }
 
-/* One queue each way: what the next row takes of memory is seen from there. */
+/* One queue each way: the baseline of memory use. */
 static void
 shrink(const struct perf_sut *sut)
 {
 	const struct rte_eth_conf conf = { 0 };
 
 	check(sut, "configure", rte_eth_dev_configure(sut->port, 1, 1, &conf));
-	check(sut, "receive queue",
+	check(sut, "Rx queue",
 	      rte_eth_rx_queue_setup(sut->port, 0, 64, SOCKET_ID_ANY, NULL, sut->pool));
-	check(sut, "send queue",
+	check(sut, "Tx queue",
 	      rte_eth_tx_queue_setup(sut->port, 0, 64, SOCKET_ID_ANY, NULL));
+}
+
+struct rte_mempool *
+perf_pool_create(const char *name, unsigned int nb_mbufs, unsigned int nb_cache)
+{
+	struct rte_mempool *pool = rte_pktmbuf_pool_create(name, nb_mbufs, nb_cache, 0,
+		RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+
+	if (pool == NULL)
+		hand_fail("no pool %s: %s", name, rte_strerror(rte_errno));
+	return pool;
 }
 
 void
@@ -56,7 +67,7 @@ perf_port_probe(struct perf_sut *sut)
 	struct rte_eth_dev_info info;
 	uint16_t port;
 
-	/* Its constructor registers the PCI driver, the only one for now. */
+	/* Its constructor registers the only PCI driver now. */
 	if (dlopen(sut->plugin, RTLD_NOW | RTLD_LOCAL) == NULL)
 		hand_fail("%s: %s", sut->name, dlerror());
 	snprintf(address, sizeof(address), "%04x:00:00.0", 0x7870 + sut->fn);
@@ -69,15 +80,12 @@ perf_port_probe(struct perf_sut *sut)
 	check(sut, "port", rte_eth_dev_info_get(sut->port, &info));
 	if (simd_bits == 0)
 		simd_bits = rte_vect_get_max_simd_bitwidth();
-	/* Its port goes on; the next function is for the next driver. */
+	/* Its port stays; the next driver gets the next function. */
 	rte_pci_unregister((struct rte_pci_driver *)((uintptr_t)info.device->driver -
 		offsetof(struct rte_pci_driver, driver)));
 
 	snprintf(name, sizeof(name), "perf_%s", sut->name);
-	sut->pool = rte_pktmbuf_pool_create(name, PERF_NB_MBUFS, PERF_CACHE_MBUFS, 0,
-					    RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
-	if (sut->pool == NULL)
-		hand_fail("%s: no pool: %s", sut->name, rte_strerror(rte_errno));
+	sut->pool = perf_pool_create(name, PERF_NB_MBUFS, PERF_CACHE_MBUFS);
 	shrink(sut);
 }
 
@@ -93,7 +101,7 @@ port_conf(const struct perf_sut *sut, const struct perf_row *row)
 			info.rx_offload_capa;
 		conf.txmode.offloads = TX_OFFLOADS & info.tx_offload_capa;
 	}
-	/* testpmd has packet types and no hash with one queue, or a hash with more. */
+	/* testpmd: one queue and packet types, or a hash. */
 	if (row->offload && !row->ptypes)
 		conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_RSS_HASH &
 			info.rx_offload_capa;
@@ -104,6 +112,17 @@ port_conf(const struct perf_sut *sut, const struct perf_row *row)
 	if (row->tso_segsz != 0)
 		conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_TCP_TSO &
 			info.tx_offload_capa;
+	if (row->vlan_insert)
+		conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_VLAN_INSERT &
+			info.tx_offload_capa;
+	if (row->rx_segs > 1) {
+		conf.rxmode.mtu = row->len_bytes - RTE_ETHER_HDR_LEN;
+		conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_SCATTER &
+			info.rx_offload_capa;
+	}
+	if (row->is_stripped)
+		conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_VLAN_STRIP &
+			info.rx_offload_capa;
 	if (row->nb_segs > 1)
 		conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS &
 			info.tx_offload_capa;
@@ -117,13 +136,13 @@ configure(struct perf_sut *sut, const struct perf_row *row)
 
 	check(sut, "configure", 
 	      rte_eth_dev_configure(sut->port, row->nb_queues, row->nb_queues, &conf));
-	/* As testpmd does, unless told otherwise. */
+	/* Like testpmd. */
 	check(sut, "packet types",
 	      rte_eth_dev_set_ptypes(sut->port, row->ptypes ? RTE_PTYPE_ALL_MASK :
 				     RTE_PTYPE_UNKNOWN, NULL, 0));
 }
 
-/* In use of DPDK's and of the C library's heaps. */
+/* Allocated in the heaps of DPDK and the C library. */
 static uint64_t
 heap_bytes(void)
 {
@@ -152,10 +171,10 @@ perf_port_start(struct perf_sut *sut, const struct perf_row *row, bool is_watche
 	sut->heap_bytes = 0 - heap_bytes();
 	configure(sut, row);
 	for (uint16_t q = 0; q < row->nb_queues; q++) {
-		check(sut, "receive queue",
+		check(sut, "Rx queue",
 		      rte_eth_rx_queue_setup(sut->port, q, row->ring, SOCKET_ID_ANY,
 					     &rxconf, sut->pool));
-		check(sut, "send queue",
+		check(sut, "Tx queue",
 		      rte_eth_tx_queue_setup(sut->port, q, row->ring, SOCKET_ID_ANY,
 					     NULL));
 	}
@@ -169,8 +188,11 @@ perf_port_start(struct perf_sut *sut, const struct perf_row *row, bool is_watche
 
 		queue->rxq = ops->rxq.data[q];
 		queue->txq = ops->txq.data[q];
-		hand_start(&queue->rx, sut->name, sut->fn, false, q);
-		hand_start(&queue->tx, sut->name, sut->fn, true, q);
+		hand_start(&queue->rx, sut->name, sut->fn, false, q,
+			   RTE_MAX(row->rx_segs, 1));
+		hand_start(&queue->tx, sut->name, sut->fn, true, q, 1);
+		if (row->is_stripped)
+			queue->rx.rx_flags |= HW_RX_F_VLAN | PERF_RX_VLAN;
 		queue->tx.no_offsets = row->no_offsets;
 	}
 	sut->seen = hand_registers(&sut->queues[0].rx);
@@ -183,17 +205,17 @@ nb_away(const struct rte_mempool *pool)
 	return pool == NULL ? 0 : pool->size - rte_mempool_avail_count(pool);
 }
 
-static void
-check_pool(const struct perf_sut *sut, const struct rte_mempool *pool)
+void
+perf_pool_check(const struct perf_sut *sut, const struct rte_mempool *pool)
 {
 	if (nb_away(pool) != 0)
-		hand_fail("%s: %u mbufs of %u are not back in pool %s", sut->name,
+		hand_fail("%s: lost %u of %u mbufs of pool %s", sut->name,
 			  nb_away(pool), pool->size, pool->name);
 }
 
 /*
- * DPDK's own driver of 22.11 leaves what it had posted for receiving, for good.
- * That it is no more and no less is checked; then the harness frees it.
+ * DPDK's driver of 22.11 never frees posted Rx buffers. The harness checks that
+ * exactly these are missing, and frees them.
  */
 static void
 take_back_posted(struct perf_sut *sut)
@@ -221,9 +243,9 @@ perf_port_stop(struct perf_sut *sut)
 	check(sut, "stop", rte_eth_dev_stop(sut->port));
 	if (sut->leaves_posted)
 		take_back_posted(sut);
-	check_pool(sut, sut->pool);
+	perf_pool_check(sut, sut->pool);
 	for (unsigned int i = 0; i < RTE_DIM(sut->more); i++)
-		check_pool(sut, sut->more[i]);
+		perf_pool_check(sut, sut->more[i]);
 	shrink(sut);
 }
 
@@ -231,7 +253,7 @@ void
 perf_port_close(struct perf_sut *sut)
 {
 	check(sut, "close", rte_eth_dev_close(sut->port));
-	check_pool(sut, sut->pool);
+	perf_pool_check(sut, sut->pool);
 }
 
 void

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Several queues of a port: which is which on the device. */
+/* Matches the Rx queues of port and device. */
 
 #include "perf.h"
 
-#define NB_PROBES 32 /* a burst: the ring stays where runs of bursts have it */
+#define NB_PROBES 32 /* per burst: keeps ring positions aligned */
 
-/* Whether they came out of this receive queue. */
+/* Whether this Rx queue delivers the packets. */
 static bool
 comes_out(struct perf_sut *sut, struct perf_queue *at, void *rxq)
 {
@@ -35,7 +35,7 @@ perf_match_queues(struct perf_sut *sut)
 		hand_receive(&at->rx, at->rx_expected, NB_PROBES, 64, false);
 		while (!comes_out(sut, at, sut->queues[other].rxq))
 			if (++other == sut->nb_queues)
-				hand_fail("%s: no queue has what was received",
+				hand_fail("%s: no queue delivers the packets",
 					  sut->name);
 		rxq = sut->queues[other].rxq;
 		sut->queues[other].rxq = at->rxq;

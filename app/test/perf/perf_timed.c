@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What is measured. Its own instructions are told apart by their functions. */
+/* The measured code. callgrind separates its own instructions by function. */
 
 #include "perf.h"
 
@@ -10,7 +10,7 @@ pkts_of(const struct perf_call *call, uint16_t burst)
 	return call->queue->pkts + call->nth * burst;
 }
 
-/* What the call left in the registers, before another queue's does. */
+/* Reads the registers before another queue's call. */
 static inline void
 watch(const struct perf_sut *sut, struct perf_call *call)
 {
@@ -44,7 +44,7 @@ perf_timed_poll(struct perf_sut *sut, uint32_t nb_calls, uint16_t burst)
 	return nb;
 }
 
-/* The device is as far as the call before. */
+/* The device completes packets up to the previous call. */
 static inline void
 flip(const struct perf_call *call)
 {

@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * No cache line that one queue writes is touched by another one: bursts of several
- * queues of the plug-in, each access of which is recorded (lines.h), on rings that
- * are filled and emptied by hand. Beside the doorbell page, whose registers the
- * hardware shares, and what belongs to the mbuf pool, which is of the lcore.
+ * No cache line written by one queue is accessed by another: the test records
+ * each access (lines.h) of bursts on several queues of the plug-in, whose rings
+ * the harness fills and empties. Exceptions: the doorbell page, which the
+ * hardware shares, and the mempool, which belongs to the lcore.
  */
 
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_alarm.h>
 #include <rte_eal.h>
 
 #include "lines.h"
 #include "perf.h"
 
 #define NB_QUEUES 4
-#define NB_BATCHES 9 /* the rings are gone through */
+#define NB_BATCHES 9 /* several laps of the rings */
 #define PAGE_BYTES 4096u
 
 static struct perf_sut sut = { .name = "ours", .tells_ptypes = true };
 static uint32_t nb_shared_lines, nb_doorbells;
 
-/* In the place of perf_timed.c: what is timed there is recorded here. */
+/* Replaces perf_timed.c: records the timed bursts. */
 static uint32_t
 record(struct perf_sut *of, uint32_t nb_calls, uint16_t burst, bool is_rx, bool is_tx)
 {
@@ -74,7 +76,7 @@ perf_timed_fwd(struct perf_sut *of, uint32_t nb_calls, uint16_t burst)
 	return record(of, nb_calls, burst, true, true);
 }
 
-/* A pool's header with its caches, its ring, its mbufs. */
+/* The pool's header, caches, ring or mbufs. */
 static bool
 is_of_pool(const struct rte_mempool *pool, uintptr_t addr)
 {
@@ -97,7 +99,7 @@ by_line(const void *a, const void *b)
 	return (x->addr > y->addr) - (x->addr < y->addr);
 }
 
-/* Looks for lines of several owners one of which writes. */
+/* Counts lines accessed by several queues and written by one. */
 static uint32_t
 count_shared(const char *what, bool is_told)
 {
@@ -108,7 +110,7 @@ count_shared(const char *what, bool is_told)
 	const struct lines_access *accesses = lines_accesses(&nb, true);
 
 	if (nb == 0 || nb == LINES_MAX_ACCESSES)
-		hand_fail("%s: %u accesses were recorded", what, nb);
+		hand_fail("%s: %u accesses recorded", what, nb);
 	for (uint32_t i = 0; i < nb; i++) {
 		if (accesses[i].addr - bells < PAGE_BYTES) {
 			nb_bells++;
@@ -142,18 +144,18 @@ count_shared(const char *what, bool is_told)
 	nb_doorbells = nb_bells;
 	for (uint32_t q = 0; q < NB_QUEUES && is_told; q++)
 		if (nb_writes[q] == 0)
-			hand_fail("%s: queue %u was not seen to write", what, q);
+			hand_fail("%s: no write of queue %u recorded", what, q);
 	return nb_shared;
 }
 
-/* A test that sees nothing passes everything: two owners, neighbours in a line. */
+/* Checks the recording itself: two owners, neighbours in a line. */
 static void
 check_recording(void)
 {
 	volatile uint32_t *words = aligned_alloc(PAGE_BYTES, PAGE_BYTES);
 	const uint32_t wanted[] = { 0, 1, 1, 0 };
 
-	/* apart; a neighbour is written; a neighbour is read; nobody writes */
+	/* different lines; neighbour written; neighbour read; only reads */
 	for (uint32_t i = 0; i < RTE_DIM(wanted); i++) {
 		lines_look();
 		lines_begin(0);
@@ -169,12 +171,12 @@ check_recording(void)
 			words[i == 0 ? 16 : 15] = 1;
 		lines_end();
 		if (count_shared("recording", false) != wanted[i])
-			hand_fail("lines are not told apart, case %u", i);
+			hand_fail("wrong result in self-check %u", i);
 	}
 	free((void *)(uintptr_t)words);
 }
 
-/* Doorbells, as the registers show them after each call: what mana-perf counts. */
+/* Doorbells seen in the registers after each call, as mana-perf counts them. */
 static uint32_t
 count_rung(void)
 {
@@ -196,7 +198,7 @@ run_row(const struct perf_row *row)
 
 	perf_port_start(&sut, row, true);
 	perf_match_queues(&sut);
-	/* A region is looked for once, and each mbuf's lines are there. */
+	/* Region lookups happen once, and all mbuf lines are mapped. */
 	perf_run_batch(&sut, row, 0);
 	lines_accesses(&nb, true);
 	nb_rung = count_rung();
@@ -204,12 +206,27 @@ run_row(const struct perf_row *row)
 		perf_run_batch(&sut, row, 0);
 	nb_rung = count_rung() - nb_rung;
 	nb_shared_lines += count_shared(row->name, true);
-	/* Two CQs ring in one call of a forwarding row: one is seen afterwards. */
+	/* A forwarding call may ring two CQs; the register then shows one. */
 	if (nb_rung == 0 || nb_doorbells < nb_rung ||
 	    (nb_doorbells != nb_rung && row->kind != PERF_FWD))
-		hand_fail("%s: %u stores to the doorbell page, %u doorbells were seen",
+		hand_fail("%s: %u stores to the doorbell page, %u doorbells seen",
 			  row->name, nb_doorbells, nb_rung);
 	perf_port_stop(&sut);
+}
+
+/*
+ * The driver's alarm checks queues once a second in EAL's interrupt thread,
+ * outside of the recording: block that thread.
+ */
+static sem_t alarms_held, alarms_free;
+
+static void
+hold_alarms(void *arg)
+{
+	RTE_SET_USED(arg);
+	sem_post(&alarms_held);
+	while (sem_wait(&alarms_free) != 0)
+		;
 }
 
 int
@@ -232,12 +249,19 @@ main(int argc, char **argv)
 
 	sut.plugin = getenv("MANA_PLUGIN");
 	if (ret < 0 || sut.plugin == NULL)
-		hand_fail("EAL does not start, or no MANA_PLUGIN");
+		hand_fail("EAL initialization failed, or MANA_PLUGIN not set");
 	hand_begin();
 	perf_port_probe(&sut);
+	sem_init(&alarms_held, 0, 0);
+	sem_init(&alarms_free, 0, 0);
+	if (rte_eal_alarm_set(1, hold_alarms, NULL) != 0)
+		hand_fail("no alarm can be set");
+	while (sem_wait(&alarms_held) != 0)
+		;
 	check_recording();
 	for (uint32_t i = 0; i < RTE_DIM(rows); i++)
 		run_row(&rows[i]);
+	sem_post(&alarms_free);
 	perf_port_close(&sut);
 	if (nb_shared_lines != 0)
 		hand_fail("%u lines are shared by queues", nb_shared_lines);

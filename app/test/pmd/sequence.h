@@ -1,99 +1,99 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Random operations, valid and not, on two ports that are wired to each other,
- * and what is expected of each.
+ * Random operations, valid and invalid, on two connected ports, with the
+ * expected result of each.
  *
- * A step is a function of the seed, its number and the state that the steps
- * before it have left: a run can be repeated, and steps can be left out.
+ * A step depends on the seed, its number and the state that earlier steps have
+ * left: runs are reproducible, and steps can be skipped.
  */
 
 #ifndef SEQUENCE_H
 #define SEQUENCE_H
 
-#include "bench.h"
+#include "fixture.h"
 
 #define SEQ_MAX_QUEUES 8
 #define SEQ_MAX_BURST 64
 #define SEQ_NB_POOLS 3
-/* Mbufs of a pool that a step has taken away. */
-#define SEQ_MAX_HELD BENCH_NB_MBUFS
+/* Mbufs that a step holds. */
+#define SEQ_MAX_HELD FX_NB_MBUFS
 
-/* What an operation shall do. */
+/* Expected result of an operation. */
 enum seq_verdict {
 	SEQ_OK,
 	SEQ_REFUSED,
-	SEQ_EITHER, /* both are good; a refusal must change nothing */
+	SEQ_EITHER, /* both are valid; a rejection changes nothing */
 };
 
-/* A queue, as it should be. */
+/* Expected state of a queue. */
 struct seq_queue {
 	bool is_set;
-	bool is_deferred; /* does not start with the port */
-	bool is_on;	  /* while the port runs */
-	bool can_scatter; /* frames that do not fit, as its port could at the set-up */
+	bool is_deferred; /* not started with the port */
+	bool is_on;	  /* while the port is started */
+	bool can_scatter; /* port could scatter at queue setup */
 	uint16_t nb_desc;
-	struct rte_mempool *pool; /* of a receive queue */
-	/* Buffer split: so many bytes of a frame go to a buffer of another; or 0. */
+	struct rte_mempool *pool; /* Rx only */
+	/* Buffer split: bytes in the first segment; 0: none. */
 	uint16_t split_bytes;
 	struct rte_mempool *split_pool;
 };
 
-/* A port, as it should be. */
+/* Expected state of a port. */
 struct seq_port {
 	bool is_open;
 	bool is_configured;
 	bool is_started;
 	bool has_rss;
-	bool is_scattered; /* while it runs: its bursts take several buffers a frame */
+	bool is_scattered; /* while started: its bursts may scatter */
 	uint16_t nb_rxq, nb_txq;
 	uint16_t mtu;
 	uint64_t rx_offloads, tx_offloads;
 	struct seq_queue rxq[SEQ_MAX_QUEUES], txq[SEQ_MAX_QUEUES];
 
-	/* Limits of the device. */
+	/* Device limits. */
 	uint16_t max_rxq, max_txq, min_desc, max_rxd, max_txd, min_mtu, max_mtu;
 
-	/* Packets and bytes that passed the bursts, since the last reset. */
+	/* Packets and bytes of the bursts since the last reset. */
 	uint64_t nb_sent, sent_bytes, nb_received, received_bytes;
-	/* The same since the port was probed, and what was lost by stopping. */
+	/* The same since the probe, and packets lost by stops. */
 	uint64_t all_sent, all_received, unsent, unread;
 	uint64_t dropped_before_reset;
-	struct mana_model_port wire; /* when the port was probed */
+	struct mana_model_port wire; /* at the probe */
 };
 
 struct seq {
-	struct bench *bench;
+	struct fixture *fx;
 	struct rte_mempool *pools[SEQ_NB_POOLS];
-	struct seq_port port[BENCH_NB_PORTS];
-	struct bench_holdings bare; /* without the device */
+	struct seq_port port[FX_NB_PORTS];
+	struct fx_holdings bare; /* without the device */
 
-	/* Mbufs that are held back from a pool. */
+	/* Mbufs held from a pool. */
 	struct rte_mbuf *held[SEQ_MAX_HELD];
 	unsigned int nb_held;
 	struct rte_mempool *held_pool;
-	/* Completions that commands keep back. */
+	/* A model command holds back completions. */
 	bool is_stalled;
-	bool is_threaded; /* the device works beside the program */
-	bool is_netdev_up[BENCH_NB_PORTS];
+	bool is_threaded; /* the device has its own thread */
+	bool is_netdev_up[FX_NB_PORTS];
 
 	uint64_t seed, step;
-	uint64_t random; /* state of the step's numbers */
+	uint64_t random; /* generator state of the step */
 };
 
 /* ---- test_sequence.c ------------------------------------------------------ */
 
-/* A number below n, which is not 0. */
+/* A random number below n; n is not 0. */
 uint32_t seq_random(struct seq *seq, uint32_t n);
 /* True in one of n cases. */
 bool seq_one_in(struct seq *seq, uint32_t n);
-/* Adds to the line of this step. */
+/* Appends to the line of this step. */
 void seq_note(struct seq *seq, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Notes what came of an operation; ends the test when it is not the verdict. */
+/* Logs the result of an operation; fails the test if it contradicts verdict. */
 bool seq_judge(struct seq *seq, enum seq_verdict verdict, int ret);
 
-/* An operation: index is the port that chance has chosen. */
+/* An operation on a randomly chosen port. */
 struct seq_operation {
 	const char *name;
 	unsigned int weight;
@@ -104,15 +104,15 @@ extern const unsigned int seq_nb_control;
 extern const struct seq_operation seq_traffic[];
 extern const unsigned int seq_nb_traffic;
 
-/* ---- sequence_rules.c: what is valid, and what then holds ------------------- */
+/* ---- sequence_rules.c: valid operations and their effect ------------------ */
 
-/* A configuration that chance has made. */
+/* A random configuration. */
 struct seq_conf {
 	uint16_t nb_rxq, nb_txq;
 	bool has_rss;
 	uint32_t mtu;
 	uint64_t rx_offloads, tx_offloads;
-	const char *wrong; /* what is wrong of it by intent, or NULL */
+	const char *wrong; /* the invalid part, or NULL */
 };
 
 enum seq_verdict seq_may_configure(const struct seq_port *port,
@@ -130,26 +130,26 @@ enum seq_verdict seq_may_set_mtu(const struct seq_port *port, uint16_t mtu);
 enum seq_verdict seq_may_update_rss(const struct seq_port *port);
 enum seq_verdict seq_may_toggle(const struct seq_port *port, bool is_rx,
 				uint16_t queue, bool is_on);
-/* What a receive queue that is set up now can do. */
+/* Whether an Rx queue that is set up now can scatter. */
 bool seq_scatters(const struct seq_port *port);
-/* Whether frames of the MTU fit the queue's buffers. */
+/* Whether a frame of this MTU fits one buffer of the pool. */
 bool seq_fits(const struct rte_mempool *pool, uint32_t mtu);
 
 /* ---- sequence_traffic.c ------------------------------------------------------- */
 
-/* What the driver says it has received and not delivered. */
+/* Packets that the driver received and dropped. */
 uint64_t seq_dropped(uint16_t id);
 
-/* Lets all that is held back come, receives it, and compares with the wire. */
+/* Releases held-back completions, receives all, compares with the wire. */
 void seq_settle(struct seq *seq);
 /*
- * After a stop: what the device had not sent yet, and what nobody had received,
- * is gone; nothing where all was settled before.
+ * After a port stop: unsent and undelivered packets are lost; none, if all were
+ * settled before.
  */
 void seq_write_off(struct seq *seq, unsigned int index, bool was_settled);
-/* After a send queue has stopped: what a stalled one had not sent is gone. */
+/* After the stop of a Tx queue: unsent packets of a stalled device are lost. */
 void seq_write_off_unsent(struct seq *seq, unsigned int index);
-/* Gives back what a step has taken from a pool. */
+/* Returns the held mbufs to their pool. */
 void seq_release_held(struct seq *seq);
 
 #endif /* SEQUENCE_H */

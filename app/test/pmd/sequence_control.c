@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The operations of the control path, with arguments by chance. */
+/* Control operations with random arguments. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,14 +14,17 @@ static const uint16_t queue_numbers[] = { 0, 1, 1, 2, 3, 4, 5, 8 };
 static const uint16_t descriptors[] = { 64, 64, 65, 100, 128, 255, 256, 63, 4096, 0xffff };
 static const uint16_t mtus[] = { 67, 68, 400, 1000, 1400, 1499, 1500, 1501, 9000, 0xffff };
 
-/* Of seq.pools: its buffers are smaller than most frames. */
+/* Index in seq.pools of a pool with buffers smaller than most frames. */
 #define SMALL_POOL 2
-/* That fit the first buffer of a frame, whatever pool it is from. */
+/* Fits the first buffer of any pool. */
 #define MAX_SPLIT_BYTES 512
 
 #define ANY_OF(seq, array) ((array)[seq_random(seq, RTE_DIM(array))])
 
-/* ---- Ports that come and go --------------------------------------------------- */
+/*
+ * ---- Probe and removal
+ * ---------------------------------------------------------
+ */
 
 static void
 note_limits(struct seq_port *port, uint16_t id)
@@ -45,21 +48,21 @@ opened(struct seq *seq, unsigned int index)
 
 	memset(port, 0, sizeof(*port));
 	port->is_open = true;
-	note_limits(port, seq->bench->port[index]);
-	assert_int_equal(rte_eth_dev_get_mtu(seq->bench->port[index], &port->mtu), 0);
-	assert_int_equal(bench_model.port(0, index, &port->wire), 0);
+	note_limits(port, seq->fx->port[index]);
+	assert_int_equal(rte_eth_dev_get_mtu(seq->fx->port[index], &port->mtu), 0);
+	assert_int_equal(fx_model.port(0, index, &port->wire), 0);
 }
 
 static void
 run_probe(struct seq *seq, unsigned int index)
 {
 	bool is_missing = !seq->port[0].is_open || !seq->port[1].is_open;
-	int ret = bench_probe(seq->bench, "");
+	int ret = fx_probe(seq->fx, "");
 
-	/* EAL may hide that all is there already */
+	/* EAL may report success for a device that is probed already */
 	if (!seq_judge(seq, is_missing ? SEQ_OK : SEQ_EITHER, ret))
 		return;
-	for (unsigned int i = 0; i < BENCH_NB_PORTS; i++)
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
 		if (!seq->port[i].is_open)
 			opened(seq, i);
 }
@@ -68,28 +71,28 @@ static void
 run_close(struct seq *seq, unsigned int index)
 {
 	struct seq_port *port = &seq->port[index];
-	int ret = rte_eth_dev_close(seq->bench->port[index]);
+	int ret = rte_eth_dev_close(seq->fx->port[index]);
 
 	if (!seq_judge(seq, seq_may_close(port), ret))
 		return;
 	memset(port, 0, sizeof(*port));
-	seq->bench->port[index] = RTE_MAX_ETHPORTS;
+	seq->fx->port[index] = RTE_MAX_ETHPORTS;
 }
 
-/* The whole device, running or not; nothing of it may stay. */
+/* Removes the whole device, started or not; nothing may remain. */
 static void
 run_remove(struct seq *seq, unsigned int index)
 {
-	if (!seq->bench->is_probed)
+	if (!seq->fx->is_probed)
 		return;
 	seq_note(seq, " all");
-	bench_remove(seq->bench);
+	fx_remove(seq->fx);
 	memset(seq->port, 0, sizeof(seq->port));
-	for (unsigned int i = 0; i < BENCH_NB_PORTS; i++) {
-		seq->bench->port[i] = RTE_MAX_ETHPORTS;
-		seq->bench->is_started[i] = false;
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
+		seq->fx->port[i] = RTE_MAX_ETHPORTS;
+		seq->fx->is_started[i] = false;
 	}
-	bench_check_held(&seq->bare, "after removal");
+	fx_check_holdings(&seq->bare, "after removal");
 }
 
 /* ---- Configuration ------------------------------------------------------------- */
@@ -116,7 +119,7 @@ make_conf(struct seq *seq, struct seq_conf *conf)
 	conf->tx_offloads = ANY_OF(seq, tx_offloads);
 }
 
-/* Something that no MANA port can do. */
+/* Adds something that no MANA port supports. */
 static void
 spoil_conf(struct seq *seq, struct seq_conf *conf, struct rte_eth_conf *eth)
 {
@@ -148,9 +151,9 @@ spoil_conf(struct seq *seq, struct seq_conf *conf, struct rte_eth_conf *eth)
 	}
 }
 
-/* Queues outlive a configure, some of them even one that fails: ethdev knows. */
+/* Queues survive configure, sometimes a failed one: query ethdev. */
 static void
-look_at_queues(struct seq_port *port, uint16_t id)
+query_queues(struct seq_port *port, uint16_t id)
 {
 	for (uint16_t q = 0; q < SEQ_MAX_QUEUES; q++) {
 		struct rte_eth_rxq_info rxq;
@@ -167,7 +170,7 @@ static void
 run_configure(struct seq *seq, unsigned int index)
 {
 	struct seq_port *port = &seq->port[index];
-	uint16_t id = seq->bench->port[index];
+	uint16_t id = seq->fx->port[index];
 	struct rte_eth_dev_info info;
 	struct rte_eth_conf eth;
 	struct seq_conf conf;
@@ -180,7 +183,7 @@ run_configure(struct seq *seq, unsigned int index)
 	eth.txmode.offloads = conf.tx_offloads;
 	if (conf.has_rss) {
 		eth.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
-		eth.rx_adv_conf.rss_conf.rss_hf = BENCH_RSS;
+		eth.rx_adv_conf.rss_conf.rss_hf = FX_RSS;
 	}
 	if (seq_one_in(seq, 8))
 		spoil_conf(seq, &conf, &eth);
@@ -197,10 +200,10 @@ run_configure(struct seq *seq, unsigned int index)
 		port->nb_txq = info.nb_tx_queues;
 	}
 	if (port->is_open)
-		look_at_queues(port, id);
+		query_queues(port, id);
 }
 
-/* A receive queue of any pool, or of two: frames are split. */
+/* An Rx queue with any pool; split: with two. */
 static void
 choose_rxq(struct seq *seq, const struct seq_port *port, uint16_t nb_desc, bool is_split,
 	   struct seq_queue *rxq)
@@ -216,12 +219,20 @@ choose_rxq(struct seq *seq, const struct seq_port *port, uint16_t nb_desc, bool 
 	rxq->split_bytes = 1 + seq_random(seq, MAX_SPLIT_BYTES);
 }
 
+/* Rx ring changes drop what a stalled device holds back: settle first. */
+static void
+before_rx_change(struct seq *seq)
+{
+	if (seq->is_threaded || seq->is_stalled)
+		seq_settle(seq);
+}
+
 static void
 setup_rx_as(struct seq *seq, unsigned int index, uint16_t queue,
 	    const struct seq_queue *rxq)
 {
 	struct seq_port *port = &seq->port[index];
-	uint16_t id = seq->bench->port[index];
+	uint16_t id = seq->fx->port[index];
 	union rte_eth_rxseg segs[] = {
 		{ .split = { .mp = rxq->split_pool, .length = rxq->split_bytes } },
 		{ .split = { .mp = rxq->pool } },
@@ -237,12 +248,15 @@ setup_rx_as(struct seq *seq, unsigned int index, uint16_t queue,
 		conf.rx_seg = segs;
 		conf.rx_nseg = RTE_DIM(segs);
 	}
+	/* the queue's rings are replaced */
+	if (port->is_started)
+		before_rx_change(seq);
 	ret = rte_eth_rx_queue_setup(id, queue, rxq->nb_desc, SOCKET_ID_ANY, &conf,
 				     rxq->split_bytes != 0 ? NULL : rxq->pool);
 	if (seq_judge(seq, seq_may_setup_rx(port, queue, rxq), ret))
 		port->rxq[queue] = *rxq;
 	if (port->is_open)
-		look_at_queues(port, id);
+		query_queues(port, id);
 }
 
 static void
@@ -266,7 +280,7 @@ static void
 setup_tx(struct seq *seq, unsigned int index, uint16_t queue, uint16_t nb_desc)
 {
 	struct seq_port *port = &seq->port[index];
-	uint16_t id = seq->bench->port[index];
+	uint16_t id = seq->fx->port[index];
 	struct rte_eth_txconf conf = { .tx_deferred_start = seq_one_in(seq, 4) };
 	int ret;
 
@@ -280,7 +294,7 @@ setup_tx(struct seq *seq, unsigned int index, uint16_t queue, uint16_t nb_desc)
 		};
 	}
 	if (port->is_open)
-		look_at_queues(port, id);
+		query_queues(port, id);
 }
 
 static void
@@ -299,14 +313,14 @@ run_start(struct seq *seq, unsigned int index)
 	struct seq_port *port = &seq->port[index];
 	enum seq_verdict verdict = seq_may_start(port);
 
-	/* a netdev that is up owns the port */
+	/* a netdev that is up owns the vPort */
 	if (seq->is_netdev_up[index] && !port->is_started)
 		verdict = SEQ_REFUSED;
-	if (seq_judge(seq, verdict, bench_dev_start(seq->bench, index)))
+	if (seq_judge(seq, verdict, fx_dev_start(seq->fx, index)))
 		seq_started(port);
 }
 
-/* One of the kernel calls of a start fails: nothing stays. */
+/* A kernel call of the start fails: nothing remains. */
 static void
 run_failing_start(struct seq *seq, unsigned int index)
 {
@@ -320,9 +334,9 @@ run_failing_start(struct seq *seq, unsigned int index)
 	if (port->is_started || seq_may_start(port) != SEQ_OK)
 		return;
 	seq_note(seq, " %s %u", call, nth);
-	assert_int_equal(bench_model.fault_arm(call, nth, ENOMEM), 0);
-	ret = bench_dev_start(seq->bench, index);
-	bench_model.fault_disarm();
+	assert_int_equal(fx_model.fault_arm(call, nth, ENOMEM), 0);
+	ret = fx_dev_start(seq->fx, index);
+	fx_model.fault_disarm();
 	if (seq_judge(seq, SEQ_EITHER, ret))
 		seq_started(port);
 }
@@ -330,13 +344,13 @@ run_failing_start(struct seq *seq, unsigned int index)
 static void
 run_netdev(struct seq *seq, unsigned int index)
 {
-	static const char *const names[BENCH_NB_PORTS] = { "mana0p0", "mana0p1" };
+	static const char *const names[FX_NB_PORTS] = { "mana0p0", "mana0p1" };
 	bool is_up = seq_one_in(seq, 4);
 	int ret;
 
 	seq_note(seq, " %s", is_up ? "up" : "down");
-	ret = bench_model.netdev_set(names[index], is_up);
-	/* a port that runs holds its vPort, whatever queues it has */
+	ret = fx_model.netdev_set(names[index], is_up);
+	/* a started port owns its vPort, whatever its queues */
 	if (seq_judge(seq, is_up && seq->port[index].is_started ? SEQ_REFUSED : SEQ_OK, ret))
 		seq->is_netdev_up[index] = is_up;
 }
@@ -352,13 +366,13 @@ run_stop(struct seq *seq, unsigned int index)
 		seq_settle(seq);
 	}
 	if (!seq_judge(seq, port->is_open ? SEQ_OK : SEQ_REFUSED,
-		       bench_dev_stop(seq->bench, index)))
+		       fx_dev_stop(seq->fx, index)))
 		return;
 	seq_stopped(port);
 	seq_write_off(seq, index, is_settled);
 }
 
-/* All at once: what a program does that just wants to run. */
+/* Configures, sets up all queues and starts, as most programs do. */
 static void
 run_bring_up(struct seq *seq, unsigned int index)
 {
@@ -371,10 +385,10 @@ run_bring_up(struct seq *seq, unsigned int index)
 		.nb_rxq = nb_rxq, .nb_txq = nb_txq, .has_rss = true,
 		.rx_offloads = is_scattered ? RTE_ETH_RX_OFFLOAD_SCATTER : 0,
 	};
-	struct bench_config config = {
+	struct fx_config config = {
 		.nb_rxq = nb_rxq, .nb_txq = nb_txq, .nb_txd = 64,
 		.nb_rxd = is_scattered ? 64 : 128,
-		.rss_hf = BENCH_RSS, .rx_offloads = conf.rx_offloads,
+		.rss_hf = FX_RSS, .rx_offloads = conf.rx_offloads,
 		.rx_pool = seq->pools[is_scattered ? SMALL_POOL : 0],
 	};
 
@@ -385,7 +399,7 @@ run_bring_up(struct seq *seq, unsigned int index)
 	seq_note(seq, " rxq %u txq %u%s", nb_rxq, nb_txq,
 		 is_scattered ? ", scattered" : "");
 	if (!seq_judge(seq, seq_may_configure(port, &conf),
-		       bench_configure(seq->bench, seq->bench->port[index], &config)))
+		       fx_configure(seq->fx, seq->fx->port[index], &config)))
 		return;
 	seq_configured(port, &conf);
 	for (uint16_t q = 0; q < nb_rxq; q++)
@@ -401,20 +415,12 @@ run_bring_up(struct seq *seq, unsigned int index)
 	run_start(seq, index);
 }
 
-/* What a stalled card holds back for receive rings goes with them. */
-static void
-before_rx_change(struct seq *seq)
-{
-	if (seq->is_threaded || seq->is_stalled)
-		seq_settle(seq);
-}
-
 static void
 toggle(struct seq *seq, unsigned int index, bool is_rx, uint16_t queue, bool is_on)
 {
 	struct seq_port *port = &seq->port[index];
-	uint16_t id = seq->bench->port[index];
-	enum seq_verdict verdict = seq_may_toggle(port, is_rx, queue, is_on);
+	uint16_t id = seq->fx->port[index];
+	enum seq_verdict verdict;
 	int ret;
 
 	seq_note(seq, " %s %u %s", is_rx ? "rx" : "tx", queue, is_on ? "on" : "off");
@@ -422,6 +428,8 @@ toggle(struct seq *seq, unsigned int index, bool is_rx, uint16_t queue, bool is_
 		before_rx_change(seq);
 	else if (seq->is_threaded)
 		seq_settle(seq);
+	/* After settling: received packets are back in the pools. */
+	verdict = seq_may_toggle(port, is_rx, queue, is_on);
 	if (is_rx)
 		ret = is_on ? rte_eth_dev_rx_queue_start(id, queue) :
 			      rte_eth_dev_rx_queue_stop(id, queue);
@@ -445,7 +453,7 @@ run_toggle(struct seq *seq, unsigned int index)
 	toggle(seq, index, is_rx, queue, is_on);
 }
 
-/* A queue of a running port gets another size. */
+/* Changes the ring size of a queue on a running port. */
 static void
 run_resize(struct seq *seq, unsigned int index)
 {
@@ -472,7 +480,7 @@ run_mtu(struct seq *seq, unsigned int index)
 
 	seq_note(seq, " %u", mtu);
 	if (seq_judge(seq, seq_may_set_mtu(port, mtu),
-		      rte_eth_dev_set_mtu(seq->bench->port[index], mtu)))
+		      rte_eth_dev_set_mtu(seq->fx->port[index], mtu)))
 		port->mtu = mtu;
 }
 
@@ -487,14 +495,14 @@ run_mode(struct seq *seq, unsigned int index)
 
 	seq_note(seq, " %u", which);
 	seq_judge(seq, seq->port[index].is_open ? SEQ_OK : SEQ_REFUSED,
-		  modes[which](seq->bench->port[index]));
+		  modes[which](seq->fx->port[index]));
 }
 
 static void
 run_vlan(struct seq *seq, unsigned int index)
 {
 	struct seq_port *port = &seq->port[index];
-	uint16_t id = seq->bench->port[index];
+	uint16_t id = seq->fx->port[index];
 	bool is_on = seq_random(seq, 2);
 	uint16_t queue = seq_random(seq, port->nb_rxq + 1u);
 
@@ -506,7 +514,7 @@ run_vlan(struct seq *seq, unsigned int index)
 		return;
 	}
 	seq_note(seq, " queue %u", queue);
-	/* of a queue that was not set up: ethdev returns what it likes */
+	/* ethdev does not define the result for a missing queue */
 	if (port->is_open && queue < port->nb_rxq)
 		seq_judge(seq, port->rxq[queue].is_set ? SEQ_OK : SEQ_EITHER,
 			  rte_eth_dev_set_vlan_strip_on_queue(id, queue, is_on));
@@ -519,51 +527,58 @@ static void
 run_rss_update(struct seq *seq, unsigned int index)
 {
 	uint8_t key[40];
-	struct rte_eth_rss_conf conf = { .rss_hf = BENCH_RSS, .rss_key = key,
+	struct rte_eth_rss_conf conf = { .rss_hf = FX_RSS, .rss_key = key,
 					 .rss_key_len = sizeof(key) };
 
 	for (unsigned int i = 0; i < sizeof(key); i++)
 		key[i] = seq_random(seq, 256);
 	before_rx_change(seq);
 	seq_judge(seq, seq_may_update_rss(&seq->port[index]),
-		  rte_eth_dev_rss_hash_update(seq->bench->port[index], &conf));
+		  rte_eth_dev_rss_hash_update(seq->fx->port[index], &conf));
 }
 
-/* Two entries change places, or one names a queue twice. */
+/*
+ * Swaps two of the hardware queues in the whole table, or sets the round-robin
+ * table of applications.
+ */
 static void
 run_reta_update(struct seq *seq, unsigned int index)
 {
-	struct rte_eth_rss_reta_entry64 reta[8];
-	uint16_t id = seq->bench->port[index];
-	struct rte_eth_dev_info info;
-	bool is_swap = seq_random(seq, 2);
-	uint16_t keep;
+	static const char *const hows[] = { "swap", "round robin" };
+	struct rte_eth_rss_reta_entry64 reta = { .mask = UINT64_MAX };
+	uint16_t id = seq->fx->port[index];
+	uint16_t nb_rxq = seq->port[index].nb_rxq;
+	uint32_t how = seq_random(seq, RTE_DIM(hows));
+	uint16_t period = rte_align32pow2(nb_rxq);
+	enum seq_verdict verdict;
+	uint16_t first, second;
 
-	memset(reta, 0, sizeof(reta));
-	if (rte_eth_dev_info_get(id, &info) != 0 || info.reta_size < 2 ||
-	    info.reta_size > RTE_DIM(reta) * RTE_ETH_RETA_GROUP_SIZE)
+	if (nb_rxq < 2 || rte_eth_dev_rss_reta_query(id, &reta, RTE_DIM(reta.reta)) != 0)
 		return;
-	for (unsigned int i = 0; i < RTE_DIM(reta); i++)
-		reta[i].mask = UINT64_MAX;
-	if (rte_eth_dev_rss_reta_query(id, reta, info.reta_size) != 0)
-		return;
-	seq_note(seq, " %s of %u", is_swap ? "swap" : "copy", info.reta_size);
-	keep = reta[0].reta[0];
-	reta[0].reta[0] = reta[0].reta[1];
-	if (is_swap)
-		reta[0].reta[1] = keep;
+	seq_note(seq, " %s", hows[how]);
+	first = reta.reta[0];
+	second = reta.reta[1];
+	for (uint16_t i = 0; i < RTE_DIM(reta.reta); i++) {
+		if (how == 1)
+			reta.reta[i] = i % nb_rxq;
+		else if (i % period == 0)
+			reta.reta[i] = second;
+		else if (i % period == 1)
+			reta.reta[i] = first;
+	}
 	before_rx_change(seq);
-	/* each work queue is in the table once */
-	seq_judge(seq, is_swap || keep == reta[0].reta[0] ?
-			       seq_may_update_rss(&seq->port[index]) : SEQ_REFUSED,
-		  rte_eth_dev_rss_reta_update(id, reta, info.reta_size));
+	/* unequal queues need buffers for new rings */
+	verdict = seq_may_update_rss(&seq->port[index]);
+	seq_judge(seq, verdict == SEQ_OK && seq->port[index].is_started ? SEQ_EITHER :
+									  verdict,
+		  rte_eth_dev_rss_reta_update(id, &reta, RTE_DIM(reta.reta)));
 }
 
 static void
 run_stats_reset(struct seq *seq, unsigned int index)
 {
 	struct seq_port *port = &seq->port[index];
-	uint16_t id = seq->bench->port[index];
+	uint16_t id = seq->fx->port[index];
 	uint64_t dropped = port->is_open ? seq_dropped(id) : 0;
 
 	if (!seq_judge(seq, port->is_open ? SEQ_OK : SEQ_REFUSED, rte_eth_stats_reset(id)))
@@ -573,11 +588,11 @@ run_stats_reset(struct seq *seq, unsigned int index)
 	port->nb_received = port->received_bytes = 0;
 }
 
-/* Questions only: they answer in any state, or refuse, and change nothing. */
+/* Queries: valid in any state or rejected, without side effects. */
 static void
 run_ask(struct seq *seq, unsigned int index)
 {
-	uint16_t id = seq->bench->port[index];
+	uint16_t id = seq->fx->port[index];
 	uint16_t queue = seq_random(seq, SEQ_MAX_QUEUES);
 	struct rte_eth_burst_mode mode;
 	struct rte_eth_rss_conf rss = { 0 };

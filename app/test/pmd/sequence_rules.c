@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The state machine of a port: which operation is valid when. */
+/* State machine of a port: which operations are valid, and their effect. */
 
 #include <string.h>
 
@@ -23,8 +23,8 @@ seq_scatters(const struct seq_port *port)
 }
 
 /*
- * How many buffers of this pool a frame of the MTU takes, of a split one behind
- * the first: those beyond the first have no headroom.
+ * Buffers of this pool per frame of the MTU. In a split frame the pool holds
+ * the data behind the first segment; only the first buffer has headroom.
  */
 static uint32_t
 nb_buffers(const struct seq_queue *rxq, const struct rte_mempool *pool, uint32_t mtu)
@@ -49,7 +49,7 @@ is_scattered(const struct seq_queue *rxq, uint16_t mtu)
 	return rxq->split_bytes != 0 || !seq_fits(rxq->pool, mtu);
 }
 
-/* Frames that do not fit are scattered, by a port that does so since its start. */
+/* Longer frames need Rx scatter, enabled when the port starts. */
 static bool
 has_room(const struct seq_port *port, const struct seq_queue *rxq, uint16_t mtu)
 {
@@ -63,7 +63,7 @@ queue_has_room(const struct seq_port *port, uint16_t queue, uint16_t mtu)
 	return has_room(port, &port->rxq[queue], mtu);
 }
 
-/* Work queues: with RSS a power of two, else one. */
+/* Hardware Rx queues: a power of two with RSS, else one. */
 static uint32_t
 nb_rings(const struct seq_port *port)
 {
@@ -71,7 +71,7 @@ nb_rings(const struct seq_port *port)
 						    RTE_MIN(port->nb_rxq, 1u);
 }
 
-/* Mbufs of the pool that the rings of a queue take. */
+/* Mbufs of the pool that the rings of a queue need. */
 static uint32_t
 nb_wanted_by(const struct seq_port *port, uint16_t queue, const struct rte_mempool *pool)
 {
@@ -92,7 +92,7 @@ seq_may_configure(const struct seq_port *port, const struct seq_conf *conf)
 		return SEQ_REFUSED;
 	if (conf->mtu != 0 && (conf->mtu < port->min_mtu || conf->mtu > port->max_mtu))
 		return SEQ_REFUSED;
-	/* ethdev: who wants the hash wants RSS */
+	/* ethdev requires RSS for RTE_ETH_RX_OFFLOAD_RSS_HASH */
 	if (!conf->has_rss && (conf->rx_offloads & RTE_ETH_RX_OFFLOAD_RSS_HASH) != 0)
 		return SEQ_REFUSED;
 	return SEQ_OK;
@@ -104,7 +104,7 @@ seq_configured(struct seq_port *port, const struct seq_conf *conf)
 	bool is_default = conf->nb_rxq == 0 && conf->nb_txq == 0;
 
 	port->is_configured = true;
-	/* ethdev takes the driver's preference then */
+	/* ethdev then uses the driver's preferred numbers */
 	port->nb_rxq = is_default ? 1 : conf->nb_rxq;
 	port->nb_txq = is_default ? 1 : conf->nb_txq;
 	port->has_rss = conf->has_rss;
@@ -139,14 +139,14 @@ may_fill_from(const struct seq_port *port, const struct rte_mempool *pool)
 {
 	uint32_t nb_wanted = 0;
 
-	/* those that do not start with the port have rings of their own */
+	/* deferred queues use the remaining mbufs */
 	for (uint16_t q = 0; q < port->nb_rxq; q++)
 		if (!port->rxq[q].is_deferred)
 			nb_wanted += nb_wanted_by(port, q, pool);
 	return rte_mempool_avail_count(pool) >= nb_wanted;
 }
 
-/* There must be mbufs for all rings; queues may share a pool. */
+/* Every ring needs mbufs; queues may share a pool. */
 static enum seq_verdict
 may_fill(const struct seq_port *port)
 {
@@ -227,13 +227,13 @@ seq_may_set_mtu(const struct seq_port *port, uint16_t mtu)
 	if (!port->is_open || !port->is_configured || mtu < port->min_mtu ||
 	    mtu > port->max_mtu)
 		return SEQ_REFUSED;
-	/* of a port that is stopped the start looks at the pools */
+	/* a stopped port checks its pools at the start */
 	if (!port->is_started)
 		return SEQ_OK;
 	for (uint16_t q = 0; q < port->nb_rxq; q++)
 		if (port->rxq[q].is_set && !queue_has_room(port, q, mtu))
 			return SEQ_REFUSED;
-	/* rings that were made for a smaller MTU do not grow */
+	/* rings posted for a smaller MTU do not grow */
 	return port->is_scattered && mtu > port->mtu ? SEQ_EITHER : SEQ_OK;
 }
 
@@ -242,7 +242,7 @@ seq_may_update_rss(const struct seq_port *port)
 {
 	if (!port->is_open)
 		return SEQ_REFUSED;
-	/* a configuration that failed leaves it open */
+	/* the state after a failed configure is undefined */
 	if (!port->is_configured)
 		return SEQ_EITHER;
 	return port->has_rss ? SEQ_OK : SEQ_REFUSED;
@@ -256,7 +256,7 @@ seq_may_toggle(const struct seq_port *port, bool is_rx, uint16_t queue, bool is_
 	if (!port->is_open || queue >= (is_rx ? port->nb_rxq : port->nb_txq) ||
 	    !queues[queue].is_set)
 		return SEQ_REFUSED;
-	/* ethdev starts queues of running ports only, but stops any */
+	/* ethdev starts only queues of running ports, but stops any */
 	if (!port->is_started)
 		return is_on ? SEQ_REFUSED : SEQ_OK;
 	if (!is_rx || !is_on || queues[queue].is_on)
@@ -265,5 +265,5 @@ seq_may_toggle(const struct seq_port *port, bool is_rx, uint16_t queue, bool is_
 		return SEQ_REFUSED;
 	return may_fill_alone(port, queue, queues[queue].pool) &&
 			       may_fill_alone(port, queue, queues[queue].split_pool) ?
-		       SEQ_OK : SEQ_REFUSED;
+		       SEQ_OK : SEQ_EITHER;
 }

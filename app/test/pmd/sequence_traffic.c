@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Traffic between the ports, and what the model does to it. */
+/* Traffic between the ports, and model commands. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,11 +16,11 @@
 
 #define MIN_FRAME_BYTES 60u
 #define MAX_FRAME_BYTES 1514u
-/* Of bench_frame_bytes(): what the source port tells of the seed. */
+/* Part of the seed in the source port of fx_frame_bytes(). */
 #define FRAME_SEEDS 0x3fff
 #define FIRST_PORT 1024
 
-/* What nobody sends cannot be stalled, and then not resumed. */
+/* The model rejects stalling a queue that does not exist. */
 static int __attribute__((format(printf, 3, 4)))
 try_command(char *message, size_t message_bytes, const char *format, ...)
 {
@@ -30,7 +30,7 @@ try_command(char *message, size_t message_bytes, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
-	return bench_model.command(line, message, message_bytes);
+	return fx_model.command(line, message, message_bytes);
 }
 
 #define COMMAND(...)                                                      \
@@ -58,7 +58,7 @@ resume(unsigned int index)
 
 /* ---- Receiving ---------------------------------------------------------------- */
 
-/* The frame is one of ours, whole and unchanged. */
+/* The frame is complete and unchanged. */
 static void
 check_frame(const struct rte_mbuf *m)
 {
@@ -69,9 +69,9 @@ check_frame(const struct rte_mbuf *m)
 	assert_in_range(m->pkt_len, MIN_FRAME_BYTES, MAX_FRAME_BYTES);
 	udp = rte_pktmbuf_read(m, RTE_ETHER_HDR_LEN + sizeof(struct rte_ipv4_hdr),
 			       sizeof(*udp), &in_pieces);
-	bench_frame_bytes(expected, m->pkt_len,
-			  rte_be_to_cpu_16(udp->src_port) - FIRST_PORT);
-	bench_check_bytes(m, expected, m->pkt_len);
+	fx_frame_bytes(expected, m->pkt_len,
+		       rte_be_to_cpu_16(udp->src_port) - FIRST_PORT);
+	fx_check_bytes(m, expected, m->pkt_len);
 }
 
 static unsigned int
@@ -79,7 +79,7 @@ receive(struct seq *seq, unsigned int index, uint16_t queue, unsigned int nb_max
 {
 	struct seq_port *port = &seq->port[index];
 	struct rte_mbuf *pkts[SEQ_MAX_BURST];
-	uint16_t nb = rte_eth_rx_burst(seq->bench->port[index], queue, pkts, nb_max);
+	uint16_t nb = rte_eth_rx_burst(seq->fx->port[index], queue, pkts, nb_max);
 
 	for (uint16_t i = 0; i < nb; i++) {
 		check_frame(pkts[i]);
@@ -96,14 +96,14 @@ receive_once(struct seq *seq)
 {
 	unsigned int nb = 0;
 
-	for (unsigned int i = 0; i < BENCH_NB_PORTS; i++)
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
 		for (uint16_t q = 0; q < seq->port[i].nb_rxq; q++)
 			if (seq->port[i].rxq[q].is_on)
 				nb += receive(seq, i, q, SEQ_MAX_BURST);
 	return nb;
 }
 
-/* All that waits, on all queues of all ports. */
+/* Receives all packets of all queues and ports. */
 static void
 receive_all(struct seq *seq)
 {
@@ -111,7 +111,10 @@ receive_all(struct seq *seq)
 		;
 }
 
-/* ---- Accounts with the wire ------------------------------------------------------ */
+/*
+ * ---- Comparison with the wire
+ * ------------------------------------------------------
+ */
 
 struct account {
 	uint64_t on_wire, ours;
@@ -120,23 +123,28 @@ struct account {
 uint64_t
 seq_dropped(uint16_t id)
 {
+	static const char *const names[] = { "rx_drop_stopped", "rx_drop_reconfig" };
 	struct rte_eth_stats stats;
-	uint64_t xstat, value;
+	uint64_t xstat, value, sum;
 
 	assert_int_equal(rte_eth_stats_get(id, &stats), 0);
-	assert_int_equal(rte_eth_xstats_get_id_by_name(id, "rx_drop_stopped", &xstat), 0);
-	assert_int_equal(rte_eth_xstats_get_by_id(id, &xstat, &value, 1), 1);
-	return stats.ierrors + value;
+	sum = stats.ierrors;
+	for (unsigned int i = 0; i < RTE_DIM(names); i++) {
+		assert_int_equal(rte_eth_xstats_get_id_by_name(id, names[i], &xstat), 0);
+		assert_int_equal(rte_eth_xstats_get_by_id(id, &xstat, &value, 1), 1);
+		sum += value;
+	}
+	return sum;
 }
 
-/* No queue runs, so nobody takes what a stopped one is given: it waits. */
+/* The rings of a stopped queue hold their packets until it starts. */
 static bool
 has_waiting_room(const struct seq_port *port)
 {
 	for (uint16_t q = 0; q < port->nb_rxq; q++)
-		if (port->rxq[q].is_on)
-			return false;
-	return port->is_started;
+		if (!port->rxq[q].is_on)
+			return port->is_started;
+	return false;
 }
 
 static bool
@@ -152,21 +160,21 @@ balance(const struct seq *seq, unsigned int index, struct account *tx, struct ac
 	const struct seq_port *port = &seq->port[index];
 	struct mana_model_port now;
 
-	assert_int_equal(bench_model.port(0, index, &now), 0);
+	assert_int_equal(fx_model.port(0, index, &now), 0);
 	tx->on_wire = now.tx_packets + now.tx_errors -
 		      port->wire.tx_packets - port->wire.tx_errors;
 	tx->ours = port->all_sent - port->unsent;
 	rx->on_wire = now.rx_packets + now.rx_truncated -
 		      port->wire.rx_packets - port->wire.rx_truncated;
 	rx->ours = port->all_received + port->dropped_before_reset +
-		   seq_dropped(seq->bench->port[index]) + port->unread;
+		   seq_dropped(seq->fx->port[index]) + port->unread;
 }
 
-/* One side of all ports. */
+/* Compares one direction of all ports. */
 static bool
 is_side_even(const struct seq *seq, bool is_rx)
 {
-	for (unsigned int i = 0; i < BENCH_NB_PORTS; i++) {
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
 		struct account tx, rx;
 
 		if (!seq->port[i].is_open)
@@ -178,7 +186,7 @@ is_side_even(const struct seq *seq, bool is_rx)
 	return true;
 }
 
-/* First all is sent: what a port is given after it was looked at is no difference. */
+/* Checks Tx first: packets sent later than the Rx check are no difference. */
 static bool
 is_balanced(const struct seq *seq)
 {
@@ -186,10 +194,10 @@ is_balanced(const struct seq *seq)
 }
 
 static void
-let_all_come(struct seq *seq)
+resume_all(struct seq *seq)
 {
 	COMMAND("inject off");
-	for (unsigned int i = 0; i < BENCH_NB_PORTS; i++)
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
 		resume(i);
 	seq->is_stalled = false;
 }
@@ -197,15 +205,15 @@ let_all_come(struct seq *seq)
 void
 seq_settle(struct seq *seq)
 {
-	uint64_t end = bench_deadline();
+	uint64_t end = fx_deadline();
 
-	let_all_come(seq);
+	resume_all(seq);
 	receive_all(seq);
 	while (!is_balanced(seq) && rte_get_timer_cycles() < end) {
 		rte_delay_us_sleep(50);
 		receive_all(seq);
 	}
-	for (unsigned int i = 0; i < BENCH_NB_PORTS; i++) {
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
 		struct account tx, rx;
 
 		if (!seq->port[i].is_open)
@@ -227,7 +235,7 @@ seq_write_off(struct seq *seq, unsigned int index, bool was_settled)
 
 	balance(seq, index, &tx, &rx);
 	if (tx.ours < tx.on_wire || rx.on_wire < rx.ours)
-		fail_msg("port %u: more sent or received than there was", index);
+		fail_msg("port %u: more packets counted than on the wire", index);
 	if (was_settled && (tx.ours != tx.on_wire || rx.ours != rx.on_wire))
 		fail_msg("port %u: the stop lost packets", index);
 	port->unsent += tx.ours - tx.on_wire;
@@ -241,7 +249,7 @@ seq_write_off_unsent(struct seq *seq, unsigned int index)
 
 	if (!seq->is_stalled)
 		return;
-	let_all_come(seq);
+	resume_all(seq);
 	balance(seq, index, &tx, &rx);
 	assert_true(tx.ours >= tx.on_wire);
 	seq->port[index].unsent += tx.ours - tx.on_wire;
@@ -257,10 +265,10 @@ make_frame(struct seq *seq, const struct seq_port *port)
 	uint32_t seg = len;
 	uint8_t bytes[MAX_FRAME_BYTES];
 
-	bench_frame_bytes(bytes, len, seq_random(seq, FRAME_SEEDS));
+	fx_frame_bytes(bytes, len, seq_random(seq, FRAME_SEEDS));
 	if ((port->tx_offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0)
 		seg = 64 + seq_random(seq, len);
-	return bench_chain(seq->pools[0], bytes, len, seg);
+	return fx_chain(seq->pools[0], bytes, len, seg);
 }
 
 static void
@@ -273,7 +281,7 @@ run_send(struct seq *seq, unsigned int index)
 	uint16_t queue = seq_random(seq, SEQ_MAX_QUEUES) % RTE_MAX(port->nb_txq, 1);
 	uint16_t nb_sent;
 
-	/* a frame has up to 24 segments */
+	/* a frame has at most 24 segments */
 	if (!port->is_started || port->nb_txq == 0 || !port->txq[queue].is_on ||
 	    rte_mempool_avail_count(seq->pools[0]) < nb * 24u)
 		return;
@@ -281,7 +289,7 @@ run_send(struct seq *seq, unsigned int index)
 		pkts[i] = make_frame(seq, port);
 		lengths[i] = pkts[i]->pkt_len;
 	}
-	nb_sent = rte_eth_tx_burst(seq->bench->port[index], queue, pkts, nb);
+	nb_sent = rte_eth_tx_burst(seq->fx->port[index], queue, pkts, nb);
 	seq_note(seq, " queue %u: %u of %u", queue, nb_sent, nb);
 	assert_true(nb_sent <= nb);
 	for (uint16_t i = 0; i < nb_sent; i++)
@@ -323,14 +331,17 @@ run_tx_cleanup(struct seq *seq, unsigned int index)
 	uint16_t queue = seq_random(seq, SEQ_MAX_QUEUES) % RTE_MAX(port->nb_txq, 1);
 	int ret;
 
-	/* ethdev does not look at the number of the queue */
+	/* ethdev does not check the queue number */
 	if (!port->is_open || queue >= port->nb_txq)
 		return;
-	ret = rte_eth_tx_done_cleanup(seq->bench->port[index], queue, seq_random(seq, 8));
+	ret = rte_eth_tx_done_cleanup(seq->fx->port[index], queue, seq_random(seq, 8));
 	seq_judge(seq, port->txq[queue].is_set ? SEQ_OK : SEQ_REFUSED, RTE_MIN(ret, 0));
 }
 
-/* ---- The pool runs dry ---------------------------------------------------------------- */
+/*
+ * ---- Empty pool
+ * ------------------------------------------------------------------------
+ */
 
 void
 seq_release_held(struct seq *seq)
@@ -360,7 +371,10 @@ run_hold(struct seq *seq, unsigned int index)
 	seq_note(seq, " %u of %s", seq->nb_held, pool->name);
 }
 
-/* ---- What the model does ----------------------------------------------------------------- */
+/*
+ * ---- Model commands
+ * ----------------------------------------------------------------------
+ */
 
 static void
 run_link(struct seq *seq, unsigned int index)
@@ -381,15 +395,15 @@ run_stall(struct seq *seq, unsigned int index)
 	if (seq->is_stalled)
 		stall(index, side);
 	else
-		for (unsigned int i = 0; i < BENCH_NB_PORTS; i++)
+		for (unsigned int i = 0; i < FX_NB_PORTS; i++)
 			resume(i);
 }
 
-/* Errors after which the queue goes on. */
+/* Errors that do not stop the queue. */
 static void
 run_error(struct seq *seq, unsigned int index)
 {
-	/* Tx completions 33 to 41: the packet is not sent */
+	/* CQE types 33 to 41 report an unsent packet */
 	unsigned int type = 33 + seq_random(seq, 9);
 	unsigned int packet = 1 + seq_random(seq, 8);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Operations with arguments that are wrong, in each state. */
+/* Operations with invalid arguments, in each state. */
 
 #include <errno.h>
 #include <string.h>
 
 #include "states.h"
 
-#define OP(name) static int op_##name(struct bench *bench, uint16_t port)
+#define OP(name) static int op_##name(struct fixture *fx, uint16_t port)
 
 /* ---- configure -------------------------------------------------------------------- */
 
@@ -110,13 +110,13 @@ OP(short_rss_key)
 /* ---- Queues ------------------------------------------------------------------------- */
 
 static int
-rx_setup(struct bench *bench, uint16_t port, uint16_t queue, uint16_t nb_desc,
+rx_setup(struct fixture *fx, uint16_t port, uint16_t queue, uint16_t nb_desc,
 	 uint64_t offloads)
 {
 	struct rte_eth_rxconf conf = { .offloads = offloads };
 
 	return rte_eth_rx_queue_setup(port, queue, nb_desc, SOCKET_ID_ANY, &conf,
-				      bench->pool);
+				      fx->pool);
 }
 
 static int
@@ -129,7 +129,7 @@ tx_setup(uint16_t port, uint16_t queue, uint16_t nb_desc, uint64_t offloads)
 
 OP(no_such_rx_queue)
 {
-	return rx_setup(bench, port, STATES_NB_RXQ, STATES_NB_DESC, 0);
+	return rx_setup(fx, port, STATES_NB_RXQ, STATES_NB_DESC, 0);
 }
 
 OP(no_such_tx_queue)
@@ -139,7 +139,7 @@ OP(no_such_tx_queue)
 
 OP(rx_descriptors_too_many)
 {
-	return rx_setup(bench, port, 0, UINT16_MAX, 0);
+	return rx_setup(fx, port, 0, UINT16_MAX, 0);
 }
 
 OP(tx_descriptors_too_many)
@@ -149,7 +149,7 @@ OP(tx_descriptors_too_many)
 
 OP(rx_queue_offload)
 {
-	return rx_setup(bench, port, 0, STATES_NB_DESC, RTE_ETH_RX_OFFLOAD_TCP_LRO);
+	return rx_setup(fx, port, 0, STATES_NB_DESC, RTE_ETH_RX_OFFLOAD_TCP_LRO);
 }
 
 OP(tx_queue_offload)
@@ -162,7 +162,7 @@ OP(rx_no_pool)
 	return rte_eth_rx_queue_setup(port, 0, STATES_NB_DESC, SOCKET_ID_ANY, NULL, NULL);
 }
 
-/* No packet pool: its private area is none of mbufs. */
+/* Not an mbuf pool: it has another private area. */
 OP(rx_foreign_pool)
 {
 	struct rte_mempool *pool = rte_mempool_create("no_mbufs", 63, 64, 0, 0, NULL, NULL,
@@ -175,14 +175,14 @@ OP(rx_foreign_pool)
 	return ret;
 }
 
-/* Frames of the MTU would not fit. */
+/* Buffers too small for frames of the MTU. */
 OP(rx_pool_of_small_buffers)
 {
-	struct rte_mempool *pool = bench_pool(bench, 63, 512 + RTE_PKTMBUF_HEADROOM);
+	struct rte_mempool *pool = fx_pool(fx, 63, 1024 + RTE_PKTMBUF_HEADROOM);
 	int ret;
 
 	ret = rte_eth_rx_queue_setup(port, 0, STATES_NB_DESC, SOCKET_ID_ANY, NULL, pool);
-	bench_pool_free(bench, pool);
+	fx_pool_free(fx, pool);
 	return ret;
 }
 
@@ -225,7 +225,7 @@ OP(tx_stop_of_no_queue)
 	return rte_eth_dev_tx_queue_stop(port, STATES_NB_TXQ);
 }
 
-/* Which error depends on what ethdev looks at first. */
+/* ethdev's order of checks decides the error. */
 static int
 refused(int ret)
 {
@@ -283,7 +283,7 @@ OP(rss_conf_nowhere)
 
 OP(reta_query_nowhere)
 {
-	return rte_eth_dev_rss_reta_query(port, NULL, STATES_NB_RXQ);
+	return rte_eth_dev_rss_reta_query(port, NULL, RTE_ETH_RETA_GROUP_SIZE);
 }
 
 OP(reta_query_of_other_size)
@@ -299,7 +299,7 @@ OP(reta_query_of_nothing)
 	struct rte_eth_rss_reta_entry64 reta[8];
 
 	memset(reta, 0, sizeof(reta));
-	return rte_eth_dev_rss_reta_query(port, reta, STATES_NB_RXQ);
+	return rte_eth_dev_rss_reta_query(port, reta, RTE_ETH_RETA_GROUP_SIZE);
 }
 
 OP(reta_update_of_other_size)
@@ -316,7 +316,7 @@ OP(reta_update_to_no_queue)
 {
 	struct rte_eth_rss_reta_entry64 reta[1] = { { .mask = 1, .reta = { STATES_NB_RXQ } } };
 
-	return refused(rte_eth_dev_rss_reta_update(port, reta, STATES_NB_RXQ));
+	return refused(rte_eth_dev_rss_reta_update(port, reta, RTE_ETH_RETA_GROUP_SIZE));
 }
 
 OP(rss_update_of_foreign_type)
@@ -352,18 +352,18 @@ OP(vlan_filter_of_no_vlan)
 
 #define EVERYWHERE(name, error) { #name, op_##name, \
 	{ error, error, error, error, error, ENODEV }, NULL, false }
-/* ethdev drops the configuration before it asks the driver. */
+/* ethdev drops the configuration before it calls the driver. */
 #define CONFIGURE(name, error, says) { #name, op_##name, \
 	{ error, error, error, EBUSY, error, ENODEV }, says, true }
-/* ethdev looks at queue, pool and numbers first, */
+/* ethdev checks queue, pool and numbers first, */
 #define SETUP(name, error) { #name, op_##name, \
 	{ EINVAL, error, error, error, error, ENODEV }, NULL, false }
-/* then at the state, and drops the queue that was there. */
+/* then the state, and drops the existing queue. */
 #define SETUP_AGAIN(name, error, says) { #name, op_##name, \
 	{ EINVAL, error, error, EBUSY, error, ENODEV }, says, true }
 
 const struct states_row states_arguments[] = {
-	/* ethdev looks at the argument first */
+	/* ethdev checks the pointer first */
 	EVERYWHERE(null_conf, EINVAL),
 	CONFIGURE(too_many_rx_queues, EINVAL, NULL),
 	CONFIGURE(too_many_tx_queues, EINVAL, NULL),
@@ -372,8 +372,8 @@ const struct states_row states_arguments[] = {
 	CONFIGURE(mtu_too_large, EINVAL, NULL),
 	CONFIGURE(mtu_too_small, EINVAL, NULL),
 	CONFIGURE(fixed_speed, ENOTSUP, "link speed"),
-	CONFIGURE(dcb, ENOTSUP, "receive mode"),
-	CONFIGURE(vmdq, ENOTSUP, "VMDq"),
+	CONFIGURE(dcb, ENOTSUP, "Rx mq_mode"),
+	CONFIGURE(vmdq, ENOTSUP, "Tx mq_mode"),
 	CONFIGURE(foreign_rss_type, EINVAL, NULL),
 	CONFIGURE(short_rss_key, EINVAL, NULL),
 	SETUP(no_such_rx_queue, EINVAL),

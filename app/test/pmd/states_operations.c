@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The operations of ethdev with good arguments, and what each state makes of them. */
+/* ethdev operations with valid arguments, and their results in each state. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #include "states.h"
 
-#define OP(name) static int op_##name(struct bench *bench, uint16_t port)
+#define OP(name) static int op_##name(struct fixture *fx, uint16_t port)
 
 /* ---- Configuration and queues ------------------------------------------------ */
 
@@ -40,7 +40,7 @@ OP(close)
 OP(rx_queue_setup)
 {
 	return rte_eth_rx_queue_setup(port, 0, STATES_NB_DESC, SOCKET_ID_ANY, NULL,
-				      bench->pool);
+				      fx->pool);
 }
 
 OP(tx_queue_setup)
@@ -103,7 +103,10 @@ OP(tx_queue_info)
 	return rte_eth_tx_queue_info_get(port, STATES_NB_TXQ - 1, &info);
 }
 
-/* ---- What a port says ---------------------------------------------------------- */
+/*
+ * ---- Queries
+ * ---------------------------------------------------------------------
+ */
 
 OP(info)
 {
@@ -153,7 +156,7 @@ OP(reset)
 	return rte_eth_dev_reset(port);
 }
 
-/* The ports are configured without receive interrupts. */
+/* The configuration has no Rx interrupts. */
 OP(rx_intr_enable)
 {
 	return rte_eth_dev_rx_intr_enable(port, 0);
@@ -305,20 +308,20 @@ OP(reta_query)
 OP(rss_update)
 {
 	uint8_t key[40] = { 1, 2, 3 };
-	struct rte_eth_rss_conf conf = { .rss_hf = BENCH_RSS, .rss_key = key,
+	struct rte_eth_rss_conf conf = { .rss_hf = FX_RSS, .rss_key = key,
 					 .rss_key_len = sizeof(key) };
 
 	return rte_eth_dev_rss_hash_update(port, &conf);
 }
 
-/* Each queue once, in the order that is not there at first. */
+/* The reverse order of the initial table. */
 OP(reta_update)
 {
-	struct rte_eth_rss_reta_entry64 reta = { .mask = (1 << STATES_NB_RXQ) - 1 };
+	struct rte_eth_rss_reta_entry64 reta = { .mask = UINT64_MAX };
 
-	for (uint16_t q = 0; q < STATES_NB_RXQ; q++)
-		reta.reta[q] = q;
-	return rte_eth_dev_rss_reta_update(port, &reta, STATES_NB_RXQ);
+	for (uint16_t i = 0; i < RTE_ETH_RETA_GROUP_SIZE; i++)
+		reta.reta[i] = i % STATES_NB_RXQ;
+	return rte_eth_dev_rss_reta_update(port, &reta, RTE_ETH_RETA_GROUP_SIZE);
 }
 
 OP(monitor_addr)
@@ -328,7 +331,7 @@ OP(monitor_addr)
 	return rte_eth_get_monitor_addr(port, 0, &pmc);
 }
 
-/* A dump that nobody reads. */
+/* Writes a dump to /dev/null. */
 static int
 dump(int (*write)(uint16_t port, uint16_t queue, uint16_t offset, uint16_t num,
 		  FILE *file),
@@ -375,12 +378,12 @@ const struct states_row states_operations[] = {
 	ROW(tx_done_cleanup, STATES_UNDEFINED, EINVAL, 0, 0, 0, ENODEV),
 	ROW(rx_burst_mode, EINVAL, EINVAL, EINVAL, 0, EINVAL, ENODEV),
 	ROW(tx_burst_mode, EINVAL, EINVAL, EINVAL, 0, EINVAL, ENODEV),
-	/* up is what it is */
+	/* the link is up already */
 	ROW(link_up, ENOTSUP, ENOTSUP, ENOTSUP, 0, ENOTSUP, ENODEV),
 	ROW(is_removed, 0, 0, 0, 0, 0, 0),
 	ROW(rx_intr_enable, EINVAL, EINVAL, EINVAL, EINVAL, EINVAL, ENODEV),
 	ROW(rx_intr_disable, EINVAL, EINVAL, EINVAL, EINVAL, EINVAL, ENODEV),
-	ROW(monitor_addr, EINVAL, EINVAL, EINVAL, 0, EINVAL, ENODEV),
+	ROW(monitor_addr, EINVAL, EINVAL, 0, 0, 0, ENODEV),
 	ROW(rx_descriptor_dump, EINVAL, EINVAL, EINVAL, 0, EINVAL, ENODEV),
 	ROW(tx_descriptor_dump, EINVAL, EINVAL, EINVAL, 0, EINVAL, ENODEV),
 	ROW(priv_dump, 0, 0, 0, 0, 0, ENODEV),
@@ -410,14 +413,17 @@ const struct states_row states_operations[] = {
 	ROW(same_mac, 0, 0, 0, 0, 0, ENODEV),
 	ROW(rss_conf, 0, 0, 0, 0, 0, ENODEV),
 	ROW(reta_query, EINVAL, 0, 0, 0, 0, ENODEV),
-	/* before, there is no RSS */
+	/* a new port has no RSS */
 	ROW(rss_update, ENOTSUP, 0, 0, 0, 0, ENODEV),
 	ROW(reta_update, EINVAL, 0, 0, 0, 0, ENODEV),
 	ROW(close, 0, 0, 0, EINVAL, 0, ENODEV),
 };
 const unsigned int states_nb_operations = RTE_DIM(states_operations);
 
-/* ---- What this device has not -------------------------------------------------- */
+/*
+ * ---- Unsupported operations
+ * ----------------------------------------------------
+ */
 
 static struct rte_ether_addr other_mac = { .addr_bytes = { 2, 0, 0, 0, 0, 9 } };
 
@@ -577,7 +583,7 @@ const struct states_row states_unsupported[] = {
 	NEVER(fec),
 	NEVER(hairpin),
 	NEVER(representors),
-	/* ethdev asks whether the port was configured first */
+	/* ethdev first requires a configured port */
 	ROW(ip_reassembly, EINVAL, ENOTSUP, ENOTSUP, ENOTSUP, ENOTSUP, ENODEV),
 };
 const unsigned int states_nb_unsupported = RTE_DIM(states_unsupported);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Device arguments: which ports they choose, what is said of bad ones. */
+/* Device arguments: selection of ports, and messages for invalid values. */
 
 #include <errno.h>
 #include <net/if.h>
@@ -9,11 +9,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "bench.h"
+#include "fixture.h"
 
 #define NETDEV "mana0p0"
 
-static const struct bench_config plain;
+static const struct fx_config plain;
 
 static bool
 is_up(const char *name)
@@ -30,10 +30,10 @@ is_up(const char *name)
 static void
 set_up(const char *name, bool up)
 {
-	assert_int_equal(bench_model.netdev_set(name, up), 0);
+	assert_int_equal(fx_model.netdev_set(name, up), 0);
 }
 
-/* ---- Which ports --------------------------------------------------------- */
+/* ---- Selection of ports --------------------------------------------------- */
 
 static void
 test_one_port_by_any_name(void **state)
@@ -46,17 +46,17 @@ test_one_port_by_any_name(void **state)
 		{ "netdev=mana0p0", 0 }, { "netdev=mana0p1", 1 },
 		{ "port=1", 0 }, { "port=2", 1 }, { "port=002,netdev_down=0", 1 },
 	};
-	struct bench *bench = *state;
-	struct bench_holdings before;
+	struct fixture *fx = *state;
+	struct fx_holdings before;
 
-	bench_hold(&before);
-	bench->ignore_counters = true;
+	fx_holdings_get(&before);
+	fx->ignore_counters = true;
 	for (unsigned int i = 0; i < RTE_DIM(good); i++) {
-		assert_int_equal(bench_probe(bench, good[i].args), 0);
-		assert_true(rte_eth_dev_is_valid_port(bench->port[good[i].port]));
-		assert_int_equal(bench->port[!good[i].port], RTE_MAX_ETHPORTS);
-		bench_remove(bench);
-		bench_check_held(&before, good[i].args);
+		assert_int_equal(fx_probe(fx, good[i].args), 0);
+		assert_true(rte_eth_dev_is_valid_port(fx->port[good[i].port]));
+		assert_int_equal(fx->port[!good[i].port], RTE_MAX_ETHPORTS);
+		fx_remove(fx);
+		fx_check_holdings(&before, good[i].args);
 	}
 }
 
@@ -67,21 +67,21 @@ test_both_ports_by_any_name(void **state)
 		"", "mac=00:0d:3a:00:00:02,mac=00:0d:3a:00:00:01",
 		"netdev=mana0p1,netdev=mana0p0", "port=2,port=1",
 	};
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 
 	for (unsigned int i = 0; i < RTE_DIM(good); i++) {
-		bench->ignore_counters = true;
-		assert_int_equal(bench_probe(bench, good[i]), 0);
-		assert_true(rte_eth_dev_is_valid_port(bench->port[0]));
-		assert_true(rte_eth_dev_is_valid_port(bench->port[1]));
-		bench_start(bench, &plain);
-		bench_pass_one(bench);
-		bench_stop(bench);
-		bench_remove(bench);
+		fx->ignore_counters = true;
+		assert_int_equal(fx_probe(fx, good[i]), 0);
+		assert_true(rte_eth_dev_is_valid_port(fx->port[0]));
+		assert_true(rte_eth_dev_is_valid_port(fx->port[1]));
+		fx_start(fx, &plain);
+		fx_pass_one(fx);
+		fx_stop(fx);
+		fx_remove(fx);
 	}
 }
 
-/* A port asked for that is not there: nothing is probed, the others are told. */
+/* No port matches: the probe fails, and the message lists the ports. */
 static void
 test_no_such_port(void **state)
 {
@@ -89,33 +89,33 @@ test_no_such_port(void **state)
 		const char *args;
 		const char *said;
 	} bad[] = {
-		{ "mac=00:0d:3a:00:00:99", "mac=00:0D:3A:00:00:99 is none of its ports" },
+		{ "mac=00:0d:3a:00:00:99", "no usable port matches mac=00:0d:3a:00:00:99; ports:" },
 		{ "mac=00:0d:3a:00:00:01,mac=02:00:00:00:00:00",
-		  "mac=02:00:00:00:00:00 is none of its ports" },
-		{ "netdev=mana0p2", "netdev=mana0p2 is none of its ports" },
-		{ "netdev=mana0p0,netdev=lo", "netdev=lo is none of its ports" },
-		{ "netdev=mana0p", "netdev=mana0p is none of its ports" },
-		{ "port=3", "port=3 is none of its ports" },
-		{ "port=1,port=255", "port=255 is none of its ports" },
+		  "no usable port matches mac=02:00:00:00:00:00; ports:" },
+		{ "netdev=mana0p2", "no usable port matches netdev=mana0p2; ports:" },
+		{ "netdev=mana0p0,netdev=lo", "no usable port matches netdev=lo; ports:" },
+		{ "netdev=mana0p", "no usable port matches netdev=mana0p; ports:" },
+		{ "port=3", "no usable port matches port=3; ports:" },
+		{ "port=1,port=255", "no usable port matches port=255; ports:" },
 	};
-	struct bench *bench = *state;
-	struct bench_holdings before;
+	struct fixture *fx = *state;
+	struct fx_holdings before;
 
-	bench_hold(&before);
-	bench_expect_error("");
+	fx_holdings_get(&before);
+	fx_expect_error("");
 	for (unsigned int i = 0; i < RTE_DIM(bad); i++) {
-		unsigned int nb_listed = bench_nb_logged(RTE_LOG_ERR, "netdev mana0p1, down");
+		unsigned int nb_listed = fx_nb_logged(RTE_LOG_ERR, "netdev mana0p1, down");
 
-		assert_int_not_equal(bench_probe(bench, bad[i].args), 0);
-		assert_int_equal(bench_nb_logged(RTE_LOG_ERR, bad[i].said), 1);
-		assert_int_equal(bench_nb_logged(RTE_LOG_ERR, "netdev mana0p1, down"),
+		assert_int_not_equal(fx_probe(fx, bad[i].args), 0);
+		assert_int_equal(fx_nb_logged(RTE_LOG_ERR, bad[i].said), 1);
+		assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "netdev mana0p1, down"),
 				 nb_listed + 1);
 		assert_int_equal(rte_eth_dev_count_avail(), 0);
-		bench_check_held(&before, bad[i].args);
+		fx_check_holdings(&before, bad[i].args);
 	}
 }
 
-/* Each message names the argument and what would be right. */
+/* Each message names the argument and a valid value. */
 static void
 test_bad_values(void **state)
 {
@@ -124,36 +124,46 @@ test_bad_values(void **state)
 		const char *said;
 	} bad[] = {
 		{ "mac=1", "mac=1: not a MAC address; give six pairs" },
-		{ "mac=01:00:5e:00:00:01", "a multicast one" },
-		{ "netdev=", "netdev=: not the name of an interface" },
+		{ "mac=01:00:5e:00:00:01", "it is zero or multicast" },
+		{ "netdev=", "netdev=: not the name of a netdev" },
 		{ "netdev=a-name-of-16-chr", "netdev=a-name-of-16-chr: not the name" },
-		{ "netdev=a/b", "no slash" },
+		{ "netdev=a/b", "netdev=a/b: not the name" },
 		{ "port=0", "port=0: not the number of a port" },
 		{ "port=256", "port=256: not the number of a port" },
 		{ "port=-1", "port=-1: not the number of a port" },
 		{ "port=1x", "port=1x: not the number of a port" },
 		{ "port=1,port=01", "port=01 is given twice" },
 		{ "netdev=mana0p0,netdev=mana0p0", "netdev=mana0p0 is given twice" },
-		{ "netdev=mana0p0,port=1", "port=1: ports are named by netdev= already" },
-		{ "port=1,mac=00:0d:3a:00:00:01", "ports are named by port= already" },
+		{ "netdev=mana0p0,port=1", "port=1: ports are already selected by netdev=" },
+		{ "port=1,mac=00:0d:3a:00:00:01", "ports are already selected by port=" },
 		{ "netdev_down=2", "netdev_down=2: give 0 or 1" },
 		{ "netdev_down=yes", "netdev_down=yes: give 0 or 1" },
 		{ "netdev_down=1,netdev_down=0", "netdev_down=0 is given twice" },
-		{ "promisc=accept", "promisc=accept: the one value is reject" },
+		{ "netdev_mtu=1500", "netdev_mtu=1500: give 0 or 1" },
+		{ "tx_suppress=2", "tx_suppress=2: give 0 or 1" },
+		{ "rx_intr=no", "rx_intr=no: give 0 or 1" },
+		{ "rx_intr=0,rx_intr=1", "rx_intr=1 is given twice" },
+		{ "tx_oob=0", "tx_oob=0: give short or long" },
+		{ "tx_vport=0", "tx_vport=0: give both, short or long" },
+		{ "max_desc=100", "max_desc=100: give a power of two from 64 to 2048" },
+		{ "max_send_sge=2", "max_send_sge=2: give a number from 3 to 30" },
+		{ "tx_outer=on", "tx_outer=on: give 0 or 1" },
+		{ "promisc=accept", "promisc=accept: the only value is reject" },
+		{ "foreign_mem=1", "foreign_mem=1: the only value is refuse" },
 		{ "promisc=reject,promisc=reject", "promisc=reject is given twice" },
 		{ "colour=blue", "unknown device argument 'colour'; known: mac=" },
 		{ "port=1,Port=2", "unknown device argument 'Port'" },
 	};
-	struct bench *bench = *state;
-	struct bench_holdings before;
+	struct fixture *fx = *state;
+	struct fx_holdings before;
 
-	bench_hold(&before);
-	bench_expect_error("");
+	fx_holdings_get(&before);
+	fx_expect_error("");
 	for (unsigned int i = 0; i < RTE_DIM(bad); i++) {
-		assert_int_not_equal(bench_probe(bench, bad[i].args), 0);
-		if (bench_nb_logged(RTE_LOG_ERR, bad[i].said) != 1)
+		assert_int_not_equal(fx_probe(fx, bad[i].args), 0);
+		if (fx_nb_logged(RTE_LOG_ERR, bad[i].said) != 1)
 			fail_msg("%s: no word of '%s'", bad[i].args, bad[i].said);
-		bench_check_held(&before, bad[i].args);
+		fx_check_holdings(&before, bad[i].args);
 	}
 }
 
@@ -162,58 +172,58 @@ test_bad_values(void **state)
 static void
 test_netdev_is_taken_and_given_back(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 
-	bench->ignore_counters = true;
+	fx->ignore_counters = true;
 	set_up(NETDEV, true);
-	assert_int_equal(bench_probe(bench, "netdev_down=1"), 0);
+	assert_int_equal(fx_probe(fx, "netdev_down=1"), 0);
 	assert_false(is_up(NETDEV));
-	bench_start(bench, &plain);
-	bench_pass_one(bench);
-	bench_stop(bench);
+	fx_start(fx, &plain);
+	fx_pass_one(fx);
+	fx_stop(fx);
 	assert_false(is_up(NETDEV));
-	bench_remove(bench);
+	fx_remove(fx);
 	assert_true(is_up(NETDEV));
-	/* the other one was down, and stays so */
+	/* the other netdev was down and stays down */
 	assert_false(is_up("mana0p1"));
 	set_up(NETDEV, false);
 }
 
-/* Without the argument nobody touches it. */
+/* Without the argument the driver leaves the netdev alone. */
 static void
 test_netdev_is_left_alone(void **state)
 {
 	static const char *const args[] = { "", "netdev_down=0" };
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 
-	bench->ignore_counters = true;
+	fx->ignore_counters = true;
 	set_up(NETDEV, true);
-	bench_expect_error("ip link set");
+	fx_expect_error("ip link set");
 	for (unsigned int i = 0; i < RTE_DIM(args); i++) {
-		assert_int_equal(bench_probe(bench, args[i]), 0);
+		assert_int_equal(fx_probe(fx, args[i]), 0);
 		assert_true(is_up(NETDEV));
-		assert_int_equal(bench_configure(bench, bench->port[0], &plain), 0);
-		assert_true(bench_dev_start(bench, 0) < 0);
-		bench_remove(bench);
+		assert_int_equal(fx_configure(fx, fx->port[0], &plain), 0);
+		assert_true(fx_dev_start(fx, 0) < 0);
+		fx_remove(fx);
 		assert_true(is_up(NETDEV));
 	}
 	set_up(NETDEV, false);
 }
 
-/* Somebody (a network manager) takes it up again while the port is stopped. */
+/* A network manager sets the netdev up while the port is stopped. */
 static void
 test_netdev_is_taken_again_at_start(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 
-	bench->ignore_counters = true;
-	assert_int_equal(bench_probe(bench, "netdev_down=1"), 0);
+	fx->ignore_counters = true;
+	assert_int_equal(fx_probe(fx, "netdev_down=1"), 0);
 	set_up(NETDEV, true);
-	bench_start(bench, &plain);
+	fx_start(fx, &plain);
 	assert_false(is_up(NETDEV));
-	bench_pass_one(bench);
-	bench_stop(bench);
-	bench_remove(bench);
+	fx_pass_one(fx);
+	fx_stop(fx);
+	fx_remove(fx);
 	assert_true(is_up(NETDEV));
 	set_up(NETDEV, false);
 }
@@ -221,78 +231,78 @@ test_netdev_is_taken_again_at_start(void **state)
 static void
 test_netdev_is_given_back_after_failures(void **state)
 {
-	struct bench *bench = *state;
-	struct bench_holdings before;
+	struct fixture *fx = *state;
+	struct fx_holdings before;
 
-	bench->ignore_counters = true;
-	bench_hold(&before);
+	fx->ignore_counters = true;
+	fx_holdings_get(&before);
 	set_up(NETDEV, true);
 	set_up("mana0p1", true);
 	/* the probe fails at the second port */
-	bench_expect_error("");
-	assert_int_equal(bench_model.fault_arm("create_cq", 2, ENOMEM), 0);
-	assert_int_not_equal(bench_probe(bench, "netdev_down=1"), 0);
-	assert_int_equal(bench_model.fault_hits(), 1);
-	bench_model.fault_disarm();
+	fx_expect_error("");
+	assert_int_equal(fx_model.fault_arm("create_cq", 2, ENOMEM), 0);
+	assert_int_not_equal(fx_probe(fx, "netdev_down=1"), 0);
+	assert_int_equal(fx_model.fault_hits(), 1);
+	fx_model.fault_disarm();
 	assert_true(is_up(NETDEV));
 	assert_true(is_up("mana0p1"));
-	bench_check_held(&before, "after the refused probe");
+	fx_check_holdings(&before, "after the refused probe");
 	/* the start fails */
-	assert_int_equal(bench_probe(bench, "netdev_down=1"), 0);
-	assert_int_equal(bench_configure(bench, bench->port[0], &plain), 0);
-	assert_int_equal(bench_model.fault_arm("create_qp", 1, ENOMEM), 0);
-	assert_true(bench_dev_start(bench, 0) < 0);
-	bench_model.fault_disarm();
-	bench_remove(bench);
+	assert_int_equal(fx_probe(fx, "netdev_down=1"), 0);
+	assert_int_equal(fx_configure(fx, fx->port[0], &plain), 0);
+	assert_int_equal(fx_model.fault_arm("create_qp", 1, ENOMEM), 0);
+	assert_true(fx_dev_start(fx, 0) < 0);
+	fx_model.fault_disarm();
+	fx_remove(fx);
 	assert_true(is_up(NETDEV));
 	assert_true(is_up("mana0p1"));
 	set_up(NETDEV, false);
 	set_up("mana0p1", false);
 }
 
-/* Without CAP_NET_ADMIN: said so, and nothing is probed. */
+/* Without CAP_NET_ADMIN the probe fails with a message. */
 static void
 test_netdev_without_permission(void **state)
 {
-	struct bench *bench = *state;
-	struct bench_holdings before;
+	struct fixture *fx = *state;
+	struct fx_holdings before;
 
-	bench_hold(&before);
+	fx_holdings_get(&before);
 	set_up(NETDEV, true);
-	bench_expect_error("");
-	assert_int_equal(bench_model.fault_arm("ifflags", 1, EPERM), 0);
-	assert_int_not_equal(bench_probe(bench, "netdev_down=1"), 0);
-	assert_int_equal(bench_model.fault_hits(), 1);
-	assert_int_equal(bench_nb_logged(RTE_LOG_ERR, "CAP_NET_ADMIN"), 1);
-	assert_int_equal(bench_nb_logged(RTE_LOG_ERR, "ip link set dev " NETDEV " down"), 1);
-	bench_model.fault_disarm();
+	fx_expect_error("");
+	assert_int_equal(fx_model.fault_arm("ifflags", 1, EPERM), 0);
+	assert_int_not_equal(fx_probe(fx, "netdev_down=1"), 0);
+	assert_int_equal(fx_model.fault_hits(), 1);
+	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "CAP_NET_ADMIN"), 1);
+	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "ip link set dev " NETDEV " down"), 1);
+	fx_model.fault_disarm();
 	assert_true(is_up(NETDEV));
-	bench_check_held(&before, "after the refused probe");
+	fx_check_holdings(&before, "after the refused probe");
 	set_up(NETDEV, false);
-	/* down already: no permission is needed */
-	assert_int_equal(bench_model.fault_arm("ifflags", 1, EPERM), 0);
-	assert_int_equal(bench_probe(bench, "netdev_down=1"), 0);
-	bench_model.fault_disarm();
-	bench_remove(bench);
+	/* already down: needs no privilege */
+	assert_int_equal(fx_model.fault_arm("ifflags", 1, EPERM), 0);
+	assert_int_equal(fx_probe(fx, "netdev_down=1"), 0);
+	fx_model.fault_disarm();
+	fx_remove(fx);
 	assert_false(is_up(NETDEV));
 }
 
-/* The kernel refuses to take it up at the end: said, and nothing else breaks. */
+/* The kernel rejects setting the netdev up: logged, nothing else fails. */
 static void
 test_netdev_that_stays_down(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 
-	bench->ignore_counters = true;
+	fx->ignore_counters = true;
 	set_up(NETDEV, true);
-	assert_int_equal(bench_probe(bench, "port=1,netdev_down=1"), 0);
-	bench_expect_error("stays down");
-	assert_int_equal(bench_model.fault_arm("ifflags", 1, ENOMEM), 0);
-	bench_remove(bench);
-	assert_int_equal(bench_model.fault_hits(), 1);
-	bench_model.fault_disarm();
-	assert_int_equal(bench_nb_logged(RTE_LOG_WARNING,
-					 "ip link set dev " NETDEV " up"), 1);
+	assert_int_equal(fx_probe(fx, "port=1,netdev_down=1"), 0);
+	fx_expect_error("cannot set netdev");
+	assert_int_equal(fx_model.fault_arm("ifflags", 1, ENOMEM), 0);
+	fx_remove(fx);
+	assert_int_equal(fx_model.fault_hits(), 1);
+	fx_model.fault_disarm();
+	assert_int_equal(fx_nb_logged(RTE_LOG_WARNING,
+				      "ip link set dev " NETDEV " up"), 1);
 	assert_false(is_up(NETDEV));
 }
 
@@ -301,150 +311,178 @@ test_netdev_that_stays_down(void **state)
 static void
 test_promisc_is_rejected(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 
-	assert_int_equal(bench_probe(bench, "promisc=reject"), 0);
-	bench_expect_error("promisc=reject: ");
-	assert_int_equal(rte_eth_promiscuous_enable(bench->port[0]), -ENOTSUP);
-	assert_int_equal(rte_eth_promiscuous_get(bench->port[0]), 0);
-	assert_int_equal(rte_eth_allmulticast_enable(bench->port[0]), -ENOTSUP);
-	assert_int_equal(rte_eth_allmulticast_get(bench->port[0]), 0);
-	assert_int_equal(bench_nb_logged(RTE_LOG_ERR, "leave the argument out"), 2);
-	/* nothing else is in its way */
-	assert_int_equal(rte_eth_promiscuous_disable(bench->port[0]), 0);
-	bench_start(bench, &plain);
-	bench_pass_one(bench);
+	assert_int_equal(fx_probe(fx, "promisc=reject"), 0);
+	fx_expect_error("promisc=reject: ");
+	assert_int_equal(rte_eth_promiscuous_enable(fx->port[0]), -ENOTSUP);
+	assert_int_equal(rte_eth_promiscuous_get(fx->port[0]), 0);
+	assert_int_equal(rte_eth_allmulticast_enable(fx->port[0]), -ENOTSUP);
+	assert_int_equal(rte_eth_allmulticast_get(fx->port[0]), 0);
+	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "remove the argument"), 2);
+	/* the rest of the port works */
+	assert_int_equal(rte_eth_promiscuous_disable(fx->port[0]), 0);
+	fx_start(fx, &plain);
+	fx_pass_one(fx);
 }
 
 /* ---- Network namespaces ------------------------------------------------------ */
 
 #define ELSEWHERE "in another network namespace"
 
-/* The other port is used; the one whose netdev is away is left out, and said so. */
+/* Skips, with a message, a port whose netdev is in another namespace. */
 static void
 test_netdev_in_another_namespace(void **state)
 {
 	static const char *const args[] = { "port=1", "netdev=mana0p0",
 					    "mac=00:0d:3a:00:00:01", "port=2,port=1" };
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 
-	bench->ignore_counters = true;
-	bench_expect_error("");
-	bench_tell("netns port=1 away");
-	assert_int_equal(bench_probe(bench, ""), 0);
-	assert_int_equal(bench->port[0], RTE_MAX_ETHPORTS);
-	assert_true(rte_eth_dev_is_valid_port(bench->port[1]));
-	assert_int_equal(bench_nb_logged(RTE_LOG_ERR, "port 1: its netdev is " ELSEWHERE), 1);
-	bench_remove(bench);
+	fx->ignore_counters = true;
+	fx_expect_error("");
+	fx_tell("netns port=1 away");
+	assert_int_equal(fx_probe(fx, ""), 0);
+	assert_int_equal(fx->port[0], RTE_MAX_ETHPORTS);
+	assert_true(rte_eth_dev_is_valid_port(fx->port[1]));
+	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "port 1: its netdev is " ELSEWHERE), 1);
+	fx_remove(fx);
 	for (unsigned int i = 0; i < RTE_DIM(args); i++) {
-		assert_int_not_equal(bench_probe(bench, args[i]), 0);
-		assert_int_equal(bench_nb_logged(RTE_LOG_ERR,
-						 "port 1: its netdev is " ELSEWHERE),
+		assert_int_not_equal(fx_probe(fx, args[i]), 0);
+		assert_int_equal(fx_nb_logged(RTE_LOG_ERR,
+					      "port 1: its netdev is " ELSEWHERE),
 				 2 + i);
 		assert_int_equal(rte_eth_dev_count_avail(), 0);
 	}
-	/* the last one, too: the folder net/ is empty then */
-	bench_tell("netns port=2 away");
-	assert_int_not_equal(bench_probe(bench, ""), 0);
-	assert_int_equal(bench_nb_logged(RTE_LOG_ERR, "port 2: its netdev is " ELSEWHERE), 1);
-	bench_tell("netns port=1 home");
-	bench_tell("netns port=2 home");
-	assert_int_equal(bench_probe(bench, ""), 0);
-	bench_start(bench, &plain);
-	bench_pass_one(bench);
+	/* also the last one: the folder net/ is empty then */
+	fx_tell("netns port=2 away");
+	assert_int_not_equal(fx_probe(fx, ""), 0);
+	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "port 2: its netdev is " ELSEWHERE), 1);
+	fx_tell("netns port=1 home");
+	fx_tell("netns port=2 home");
+	assert_int_equal(fx_probe(fx, ""), 0);
+	fx_start(fx, &plain);
+	fx_pass_one(fx);
 }
 
-/* /sys is the host's: the port can be used, and its netdev cannot be asked. */
+/* /sys of the host: the port works, but its netdev cannot be queried. */
 static void
 test_netdev_seen_in_sysfs_only(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 
-	bench->ignore_counters = true;
-	bench_tell("netns port=1 away sysfs");
-	assert_int_equal(bench_probe(bench, ""), 0);
-	assert_int_equal(bench_nb_logged(RTE_LOG_NOTICE, NETDEV " is " ELSEWHERE), 1);
-	bench_start(bench, &plain);
-	bench_pass_one(bench);
-	bench_stop(bench);
-	/* somebody there takes it up */
-	bench_tell("netdev port=1 up");
-	bench_expect_error(NETDEV " is " ELSEWHERE);
-	assert_true(bench_dev_start(bench, 0) < 0);
-	assert_int_equal(bench_nb_logged(RTE_LOG_ERR, "ip link set dev " NETDEV " down"), 1);
-	bench_tell("netdev port=1 down");
-	assert_int_equal(bench_dev_start(bench, 0), 0);
-	assert_int_equal(bench_dev_stop(bench, 0), 0);
-	bench_remove(bench);
-	/* to take it down is not in our hands */
-	bench_expect_error("");
-	assert_int_not_equal(bench_probe(bench, "netdev_down=1"), 0);
-	assert_int_equal(bench_nb_logged(RTE_LOG_ERR,
-					 NETDEV " is not in this program's network namespace"),
+	fx->ignore_counters = true;
+	fx_tell("netns port=1 away sysfs");
+	assert_int_equal(fx_probe(fx, ""), 0);
+	assert_int_equal(fx_nb_logged(RTE_LOG_NOTICE, NETDEV " is " ELSEWHERE), 1);
+	fx_start(fx, &plain);
+	fx_pass_one(fx);
+	fx_stop(fx);
+	/* the netdev is set up in its namespace */
+	fx_tell("netdev port=1 up");
+	fx_expect_error(NETDEV " is " ELSEWHERE);
+	assert_true(fx_dev_start(fx, 0) < 0);
+	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "ip link set dev " NETDEV " down"), 1);
+	fx_tell("netdev port=1 down");
+	assert_int_equal(fx_dev_start(fx, 0), 0);
+	assert_int_equal(fx_dev_stop(fx, 0), 0);
+	fx_remove(fx);
+	/* the driver cannot set it down from here */
+	fx_expect_error("");
+	assert_int_not_equal(fx_probe(fx, "netdev_down=1"), 0);
+	assert_int_equal(fx_nb_logged(RTE_LOG_ERR,
+				      NETDEV " is not in this program's network namespace"),
 			 1);
-	bench_tell("netns port=1 home");
+	fx_tell("netns port=1 home");
 }
 
-/* It goes there while the program has the port. */
+/* The netdev moves while the port is in use. */
 static void
 test_netdev_moves_away(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 
-	bench->ignore_counters = true;
-	assert_int_equal(bench_probe(bench, ""), 0);
-	bench_start(bench, &plain);
-	bench_tell("netns port=1 away");
-	bench_pass_one(bench);
-	bench_stop(bench);
-	bench_tell("netdev port=1 up");
-	bench_expect_error(NETDEV " is " ELSEWHERE);
-	assert_true(bench_dev_start(bench, 0) < 0);
-	bench_tell("netns port=1 home");
-	bench_start(bench, &plain);
-	bench_pass_one(bench);
+	fx->ignore_counters = true;
+	assert_int_equal(fx_probe(fx, ""), 0);
+	fx_start(fx, &plain);
+	fx_tell("netns port=1 away");
+	fx_pass_one(fx);
+	fx_stop(fx);
+	fx_tell("netdev port=1 up");
+	fx_expect_error(NETDEV " is " ELSEWHERE);
+	assert_true(fx_dev_start(fx, 0) < 0);
+	fx_tell("netns port=1 home");
+	fx_start(fx, &plain);
+	fx_pass_one(fx);
 }
 
-/* The kernel says ENODEV or EBUSY: another program, as the netdev is down. */
+/* ENODEV or EBUSY while the netdev is down: another program has the port. */
 static void
 test_port_of_another_program(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 
-	bench->ignore_counters = true;
-	assert_int_equal(bench_probe(bench, ""), 0);
-	assert_int_equal(bench_configure(bench, bench->port[0], &plain), 0);
-	bench_expect_error("another DPDK program has it");
-	bench_tell("fail call=create_qp later errno=EBUSY");
-	assert_true(bench_dev_start(bench, 0) < 0);
-	bench_tell("fail call=create_qp later errno=ENODEV");
-	assert_true(bench_dev_start(bench, 0) < 0);
-	bench_tell("fail off");
-	assert_int_equal(bench_nb_logged(RTE_LOG_ERR, "the port of netdev " NETDEV " is in use"),
+	fx->ignore_counters = true;
+	assert_int_equal(fx_probe(fx, ""), 0);
+	assert_int_equal(fx_configure(fx, fx->port[0], &plain), 0);
+	fx_expect_error("another DPDK program has it");
+	fx_tell("fail call=create_qp later errno=EBUSY");
+	assert_true(fx_dev_start(fx, 0) < 0);
+	fx_tell("fail call=create_qp later errno=ENODEV");
+	assert_true(fx_dev_start(fx, 0) < 0);
+	fx_tell("fail off");
+	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "the port of netdev " NETDEV " is in use"),
 			 2);
-	assert_int_equal(bench_dev_start(bench, 0), 0);
+	assert_int_equal(fx_dev_start(fx, 0), 0);
+}
+
+/*
+ * No permission for the device: libibverbs then tries /dev/char, which
+ * containers lack, and returns ENOENT.
+ */
+static void
+test_device_without_permission(void **state)
+{
+	static const char *const causes[] = {
+		"fail call=open later errno=EACCES", "fail call=open later errno=EPERM",
+	};
+	struct fixture *fx = *state;
+
+	fx->ignore_counters = true;
+	for (unsigned int i = 0; i < RTE_DIM(causes); i++) {
+		fx_tell(causes[i]);
+		fx_expect_error("");
+		assert_true(fx_probe(fx, "") < 0);
+		fx_expect_error(NULL);
+		assert_int_equal(fx_nb_logged(RTE_LOG_ERR,
+					      "no permission to open /dev/infiniband/uverbs"), i + 1);
+		assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "No such file"), 0);
+		fx_tell("fail off");
+	}
+	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "cgroup"), 1);
+	assert_int_equal(fx_probe(fx, ""), 0);
 }
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		BENCH_TEST_BARE(test_one_port_by_any_name),
-		BENCH_TEST_BARE(test_both_ports_by_any_name),
-		BENCH_TEST_BARE(test_no_such_port),
-		BENCH_TEST_BARE(test_bad_values),
-		BENCH_TEST_BARE(test_netdev_is_taken_and_given_back),
-		BENCH_TEST_BARE(test_netdev_is_left_alone),
-		BENCH_TEST_BARE(test_netdev_is_taken_again_at_start),
-		BENCH_TEST_BARE(test_netdev_is_given_back_after_failures),
-		BENCH_TEST_BARE(test_netdev_without_permission),
-		BENCH_TEST_BARE(test_netdev_that_stays_down),
-		BENCH_TEST_BARE(test_promisc_is_rejected),
-		BENCH_TEST_BARE(test_netdev_in_another_namespace),
-		BENCH_TEST_BARE(test_netdev_seen_in_sysfs_only),
-		BENCH_TEST_BARE(test_netdev_moves_away),
-		BENCH_TEST_BARE(test_port_of_another_program),
+		FX_TEST_BARE(test_one_port_by_any_name),
+		FX_TEST_BARE(test_both_ports_by_any_name),
+		FX_TEST_BARE(test_no_such_port),
+		FX_TEST_BARE(test_bad_values),
+		FX_TEST_BARE(test_netdev_is_taken_and_given_back),
+		FX_TEST_BARE(test_netdev_is_left_alone),
+		FX_TEST_BARE(test_netdev_is_taken_again_at_start),
+		FX_TEST_BARE(test_netdev_is_given_back_after_failures),
+		FX_TEST_BARE(test_netdev_without_permission),
+		FX_TEST_BARE(test_netdev_that_stays_down),
+		FX_TEST_BARE(test_promisc_is_rejected),
+		FX_TEST_BARE(test_netdev_in_another_namespace),
+		FX_TEST_BARE(test_netdev_seen_in_sysfs_only),
+		FX_TEST_BARE(test_netdev_moves_away),
+		FX_TEST_BARE(test_port_of_another_program),
+		FX_TEST_BARE(test_device_without_permission),
 	};
 
-	return BENCH_RUN("args", tests);
+	return FX_RUN("args", tests);
 }

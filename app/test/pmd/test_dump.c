@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Dumps: descriptors in words, and what the driver knows of a port. */
+/* Descriptor dumps and the port dump. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,19 +9,19 @@
 
 #include <rte_cycles.h>
 
-#include "bench.h"
+#include "fixture.h"
 
 #define FRAME 100
 #define NB_DESC 64
 
-static const struct bench_config small = {
+static const struct fx_config small = {
 	.nb_rxd = NB_DESC,
 	.nb_txd = NB_DESC,
 	.rx_offloads = RTE_ETH_RX_OFFLOAD_VLAN_STRIP,
 	.tx_offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_VLAN_INSERT,
 };
 
-/* The text of the last dump, and what the call returned. */
+/* Text of the last dump. */
 static char *text;
 static size_t text_bytes;
 
@@ -71,26 +71,26 @@ nb_texts(const char *wanted)
 }
 
 static void
-await_rx(const struct bench *bench, int nb)
+await_rx(const struct fixture *fx, int nb)
 {
-	uint64_t end = bench_deadline();
+	uint64_t end = fx_deadline();
 
-	while (rte_eth_rx_queue_count(bench->port[1], 0) != nb &&
+	while (rte_eth_rx_queue_count(fx->port[1], 0) != nb &&
 	       rte_get_timer_cycles() < end)
 		;
-	assert_int_equal(rte_eth_rx_queue_count(bench->port[1], 0), nb);
+	assert_int_equal(rte_eth_rx_queue_count(fx->port[1], 0), nb);
 }
 
 static void
 test_rx_descriptors(void **state)
 {
-	struct bench *bench = *state;
-	struct rte_mbuf *m = bench_frame(bench->pool, FRAME, 1);
+	struct fixture *fx = *state;
+	struct rte_mbuf *m = fx_frame(fx->pool, FRAME, 1);
 
-	bench_start(bench, &small);
-	bench_send(bench->port[0], 0, &m, 1);
-	await_rx(bench, 1);
-	assert_int_equal(dump(rte_eth_rx_descriptor_dump, bench->port[1], 0, 0, 2), 0);
+	fx_start(fx, &small);
+	fx_send(fx->port[0], 0, &m, 1);
+	await_rx(fx, 1);
+	assert_int_equal(dump(rte_eth_rx_descriptor_dump, fx->port[1], 0, 0, 2), 0);
 	expect_text("rx queue 0 descriptor 0: done\n  WQE at BU 0: last_vbytes 0 num_sge 1 inline_oob_size_div4 2");
 	expect_text("    SGE 0: address 0x");
 	expect_text(" size 2048\n");
@@ -103,10 +103,10 @@ test_rx_descriptors(void **state)
 	expect_text(", not written\n");
 	expect_no_text("descriptor 2");
 
-	/* what was polled is behind us; not refilled yet */
-	assert_int_equal(bench_receive(bench->port[1], 0, &m, 1), 1);
+	/* consumed descriptors are free until the refill */
+	assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
 	rte_pktmbuf_free(m);
-	assert_int_equal(dump(rte_eth_rx_descriptor_dump, bench->port[1], 0, 0, NB_DESC),
+	assert_int_equal(dump(rte_eth_rx_descriptor_dump, fx->port[1], 0, 0, NB_DESC),
 			 0);
 	expect_text("rx queue 0 descriptor 0: posted\n  WQE at BU 1:");
 	expect_text("rx queue 0 descriptor 63: free\n");
@@ -118,22 +118,22 @@ test_rx_descriptors(void **state)
 static void
 test_tx_descriptors(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 	uint8_t bytes[90];
 	struct rte_mbuf *m;
 
-	bench_start(bench, &small);
-	bench_tell("stall port=1 tx");
-	bench_frame_bytes(bytes, sizeof(bytes), 1);
-	m = bench_chain(bench->pool, bytes, sizeof(bytes), 30);
+	fx_start(fx, &small);
+	fx_tell("stall port=1 tx");
+	fx_frame_bytes(bytes, sizeof(bytes), 1);
+	m = fx_chain(fx->pool, bytes, sizeof(bytes), 30);
 	m->ol_flags |= RTE_MBUF_F_TX_VLAN;
 	m->vlan_tci = 0xa005;
-	bench_send(bench->port[0], 0, &m, 1);
-	bench->nb_tags[0]++;
-	m = bench_frame(bench->pool, FRAME, 2);
-	bench_send(bench->port[0], 0, &m, 1);
+	fx_send(fx->port[0], 0, &m, 1);
+	fx->nb_tags[0]++;
+	m = fx_frame(fx->pool, FRAME, 2);
+	fx_send(fx->port[0], 0, &m, 1);
 
-	assert_int_equal(dump(rte_eth_tx_descriptor_dump, bench->port[0], 0, 0, NB_DESC),
+	assert_int_equal(dump(rte_eth_tx_descriptor_dump, fx->port[0], 0, 0, NB_DESC),
 			 0);
 	assert_int_equal(nb_texts(": free\n"), NB_DESC - 2);
 	assert_int_equal(nb_texts("not written"), 2);
@@ -141,31 +141,31 @@ test_tx_descriptors(void **state)
 	expect_text(" pkt_fmt 1 ");
 	expect_text(" inject_vlan_pri_tag 1 pcp 5 dei 0 vlan_id 5 ");
 	expect_text("    SGE 2: address 0x");
-	/* 8 + 24 + 3 * 16 bytes are three units */
+	/* 8 + 24 + 3 * 16 bytes are three BUs */
 	expect_text("descriptor 63: posted\n  WQE at BU 3: last_vbytes 0 num_sge 1 inline_oob_size_div4 2");
 	expect_text(" size 100\n");
 
-	bench_tell("resume port=1 tx");
-	bench_settle(bench);
-	/* the place of the next one, and the newest */
-	assert_int_equal(dump(rte_eth_tx_descriptor_dump, bench->port[0], 0, 0, 1), 0);
+	fx_tell("resume port=1 tx");
+	fx_settle(fx);
+	/* the next descriptor and the newest */
+	assert_int_equal(dump(rte_eth_tx_descriptor_dump, fx->port[0], 0, 0, 1), 0);
 	expect_text("descriptor 0: free\n");
 }
 
-/* The reason why the device has refused a packet stands in the dump. */
+/* The dump names why the device rejected a packet. */
 static void
 test_tx_error(void **state)
 {
-	struct bench *bench = *state;
-	struct rte_mbuf *m = bench_frame(bench->pool, FRAME, 2);
-	uint64_t end = bench_deadline();
+	struct fixture *fx = *state;
+	struct rte_mbuf *m = fx_frame(fx->pool, FRAME, 2);
+	uint64_t end = fx_deadline();
 
-	bench_start(bench, &small);
-	bench_tell("cqe port=1 tx type=33");
-	bench->refused_bytes[0] = FRAME;
-	bench_send(bench->port[0], 0, &m, 1);
+	fx_start(fx, &small);
+	fx_tell("cqe port=1 tx type=33");
+	fx->refused_bytes[0] = FRAME;
+	fx_send(fx->port[0], 0, &m, 1);
 	do {
-		assert_int_equal(dump(rte_eth_tx_descriptor_dump, bench->port[0], 0,
+		assert_int_equal(dump(rte_eth_tx_descriptor_dump, fx->port[0], 0,
 				      NB_DESC - 1, 1), 0);
 	} while (strstr(text, "not written") != NULL && rte_get_timer_cycles() < end);
 	expect_text("tx queue 0 descriptor 63: done\n");
@@ -174,19 +174,47 @@ test_tx_error(void **state)
 	expect_text("tx_wqe_offset 0\n");
 }
 
+/* Without suppression each descriptor is shown with the completion of its packet. */
+static void
+test_tx_completions(void **state)
+{
+	struct fixture *fx = *state;
+	uint64_t end = fx_deadline();
+	struct rte_mbuf *m[2];
+	const char *newest;
+
+	assert_int_equal(fx_probe(fx, "tx_suppress=0"), 0);
+	fx_start(fx, &small);
+	fx_tell("cqe port=1 tx type=33");
+	fx->refused_bytes[0] = FRAME;
+	for (unsigned int i = 0; i < RTE_DIM(m); i++)
+		m[i] = fx_frame(fx->pool, FRAME, i);
+	fx_send(fx->port[0], 0, m, RTE_DIM(m));
+	do {
+		assert_int_equal(dump(rte_eth_tx_descriptor_dump, fx->port[0], 0,
+				      NB_DESC - 2, 2), 0);
+	} while (strstr(text, "not written") != NULL && rte_get_timer_cycles() < end);
+	newest = strstr(text, "tx queue 0 descriptor 63: done\n");
+	assert_non_null(newest);
+	assert_non_null(strstr(newest, "    cqe_type 32 (TX_OKAY)"));
+	assert_null(strstr(newest, "TX_SA_DROP"));
+	expect_text("tx queue 0 descriptor 62: done\n");
+	expect_text("    cqe_type 33 (TX_SA_DROP)");
+}
+
 static void
 test_refused(void **state)
 {
-	struct bench *bench = *state;
-	uint16_t port = bench->port[0];
+	struct fixture *fx = *state;
+	uint16_t port = fx->port[0];
 	const dump_fn fns[] = { rte_eth_rx_descriptor_dump, rte_eth_tx_descriptor_dump };
 
-	bench_expect_error("");
+	fx_expect_error("");
 	for (unsigned int i = 0; i < RTE_DIM(fns); i++) {
-		assert_int_equal(bench_configure(bench, port, &small), 0);
+		assert_int_equal(fx_configure(fx, port, &small), 0);
 		/* no rings before the start and after the stop */
 		assert_int_equal(dump(fns[i], port, 0, 0, 1), -EINVAL);
-		assert_int_equal(bench_dev_start(bench, 0), 0);
+		assert_int_equal(fx_dev_start(fx, 0), 0);
 		assert_int_equal(dump(fns[i], port, 0, 0, 1), 0);
 		assert_int_equal(dump(fns[i], port, 0, NB_DESC - 1, 1), 0);
 		assert_int_equal(dump(fns[i], port, 0, NB_DESC, 0), 0);
@@ -196,7 +224,7 @@ test_refused(void **state)
 		assert_int_equal(dump(fns[i], port, 1, 0, 1), -EINVAL);
 		assert_int_equal(text_bytes, 0);
 		assert_int_equal(fns[i](port, 0, 0, 1, NULL), -EINVAL);
-		assert_int_equal(bench_dev_stop(bench, 0), 0);
+		assert_int_equal(fx_dev_stop(fx, 0), 0);
 		assert_int_equal(dump(fns[i], port, 0, 0, 1), -EINVAL);
 	}
 }
@@ -204,36 +232,112 @@ test_refused(void **state)
 static void
 test_port(void **state)
 {
-	struct bench *bench = *state;
-	struct bench_config config = {
-		.nb_rxq = 3, .nb_txq = 2, .nb_rxd = NB_DESC, .rss_hf = BENCH_RSS,
+	struct fixture *fx = *state;
+	struct fx_config config = {
+		.nb_rxq = 3, .nb_txq = 2, .nb_rxd = NB_DESC, .rss_hf = FX_RSS,
 	};
 	char wanted[128];
 
-	assert_int_equal(dump(NULL, bench->port[0], 0, 0, 0), 0);
-	expect_text("_port1: netdev mana0p0, verbs port 1, stopped\n");
+	assert_int_equal(dump(NULL, fx->port[0], 0, 0, 0), 0);
+	expect_text("_port1\n");
+	expect_text("    netdev mana0p0\n");
+	expect_text("    verbs_port 1\n");
+	expect_text("    state stopped\n");
 	expect_no_text("queue 0");
-	bench_start(bench, &config);
-	assert_int_equal(dump(NULL, bench->port[0], 0, 0, 0), 0);
-	expect_text(", started\n");
-	expect_text("RSS on, 4 work queues\n");
-	snprintf(wanted, sizeof(wanted),
-		 "  rx queue 2: open, alive, 64 descriptors, mempool %s\n",
-		 bench->pool->name);
-	expect_text(wanted);
-	assert_int_equal(nb_texts("work queue polled with rx queue "), 1);
+	fx_start(fx, &config);
+	assert_int_equal(dump(NULL, fx->port[0], 0, 0, 0), 0);
+	expect_text("    rss 1\n");
+	expect_text("    hw_rxq 4\n");
+	expect_text("  rx queue 2:\n");
+	snprintf(wanted, sizeof(wanted), "    mempool %s\n", fx->pool->name);
+	assert_int_equal(nb_texts(wanted), 3);
+	assert_int_equal(nb_texts("  hardware rx queue "), 4);
 	assert_int_equal(nb_texts("  tx queue "), 2);
-	assert_int_equal(nb_texts("    RQ: id "), 4);
-	assert_int_equal(nb_texts("    SQ: id "), 2);
-	assert_int_equal(nb_texts("    CQ: id "), 6);
-	expect_text("posted 64 of 64, buffers of 2048 bytes, refill at 16");
-	expect_text(": start nb_rxq 3 nb_txq 2 (0)\n");
-	bench_stop(bench);
-	assert_int_equal(dump(NULL, bench->port[0], 0, 0, 0), 0);
-	expect_text("rx queue 0: closed, alive");
-	assert_int_equal(nb_texts("refill at 16"), 3);
-	bench_expect_error("");
-	assert_int_equal(rte_eth_dev_priv_dump(bench->port[0], NULL), -EINVAL);
+	assert_int_equal(nb_texts("    failure none\n"), 9);
+	assert_int_equal(nb_texts("    cq_closed 0\n"), 6);
+	assert_int_equal(nb_texts("    nb_posted 64\n"), 6);
+	assert_int_equal(nb_texts("    max_posted 64\n"), 2);
+	assert_int_equal(nb_texts("    buffer_bytes 2048\n"), 3);
+	assert_int_equal(nb_texts("    oob short\n"), 2);
+	assert_int_equal(nb_texts("    state started\n"), 6);
+	expect_text(" event start nb_rxq 3 nb_txq 2 error 0\n");
+	fx_stop(fx);
+	assert_int_equal(dump(NULL, fx->port[0], 0, 0, 0), 0);
+	assert_int_equal(nb_texts("    free_thresh 16\n"), 3);
+	assert_int_equal(nb_texts("    nb_posted 0\n"), 5);
+	fx_expect_error("");
+	assert_int_equal(rte_eth_dev_priv_dump(fx->port[0], NULL), -EINVAL);
+}
+
+/* mr_failures of port 1's Rx queue. */
+static unsigned long
+nb_mr_failures(const struct fixture *fx)
+{
+	const char *at;
+
+	assert_int_equal(dump(NULL, fx->port[1], 0, 0, 0), 0);
+	at = strstr(text, "  rx queue 0:\n");
+	assert_non_null(at);
+	at = strstr(at, "mr_failures ");
+	assert_non_null(at);
+	return strtoul(at + strlen("mr_failures "), NULL, 10);
+}
+
+/*
+ * Ring replacement keeps the count of failed lookups. The rings use the first
+ * 150 buffers of the pool; the memory of the others is unmapped.
+ */
+static void
+test_mr_failures_kept(void **state)
+{
+	const size_t len[] = { 80 * 4096, 200 * 4096 };
+	struct fixture *fx = *state;
+	struct rte_pktmbuf_extmem area[RTE_DIM(len)];
+	struct fx_config config = small;
+	struct rte_eth_dev_info info;
+	struct rte_mbuf *m;
+	unsigned long nb;
+	uint32_t i;
+
+	assert_int_equal(fx_probe(fx, "foreign_mem=refuse"), 0);
+	assert_int_equal(rte_eth_dev_info_get(fx->port[0], &info), 0);
+	for (i = 0; i < RTE_DIM(area); i++) {
+		area[i] = (struct rte_pktmbuf_extmem){
+			.buf_ptr = aligned_alloc(4096, len[i]),
+			.buf_iova = RTE_BAD_IOVA,
+			.buf_len = len[i],
+			.elt_size = RTE_MBUF_DEFAULT_BUF_SIZE,
+		};
+		assert_non_null(area[i].buf_ptr);
+		assert_int_equal(rte_extmem_register(area[i].buf_ptr, len[i], NULL, 0,
+						     4096), 0);
+		assert_int_equal(rte_dev_dma_map(info.device, area[i].buf_ptr, 0,
+						 len[i]), 0);
+	}
+	config.rx_pool = rte_pktmbuf_pool_create_extbuf(
+		"pinned", 511, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY, area,
+		RTE_DIM(area));
+	assert_non_null(config.rx_pool);
+	fx_start(fx, &config);
+	assert_int_equal(nb_mr_failures(fx), 0);
+	assert_int_equal(rte_dev_dma_unmap(info.device, area[1].buf_ptr, 0, len[1]), 0);
+	assert_int_equal(rte_extmem_unregister(area[1].buf_ptr, len[1]), 0);
+	fx_expect_error("foreign_mem=refuse");
+	for (i = 0; i < 48; i++) {
+		m = fx_frame(fx->pool, FRAME, i);
+		fx_send(fx->port[0], 0, &m, 1);
+		assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
+		rte_pktmbuf_free(m);
+	}
+	nb = nb_mr_failures(fx);
+	assert_true(nb > 0);
+	fx_stop(fx);
+	assert_int_equal(nb_mr_failures(fx), nb);
+	assert_int_equal(rte_dev_dma_unmap(info.device, area[0].buf_ptr, 0, len[0]), 0);
+	assert_int_equal(rte_extmem_unregister(area[0].buf_ptr, len[0]), 0);
+	rte_mempool_free(config.rx_pool);
+	free(area[0].buf_ptr);
+	free(area[1].buf_ptr);
 }
 
 static int
@@ -241,10 +345,10 @@ drop_text(void **state)
 {
 	free(text);
 	text = NULL;
-	return bench_teardown(state);
+	return fx_teardown(state);
 }
 
-#define DUMP_TEST(fn) cmocka_unit_test_setup_teardown(fn, bench_setup, drop_text)
+#define DUMP_TEST(fn) cmocka_unit_test_setup_teardown(fn, fx_setup, drop_text)
 
 int
 main(void)
@@ -253,9 +357,13 @@ main(void)
 		DUMP_TEST(test_rx_descriptors),
 		DUMP_TEST(test_tx_descriptors),
 		DUMP_TEST(test_tx_error),
+		cmocka_unit_test_setup_teardown(test_tx_completions, fx_setup_bare,
+						drop_text),
 		DUMP_TEST(test_refused),
 		DUMP_TEST(test_port),
+		cmocka_unit_test_setup_teardown(test_mr_failures_kept,
+						fx_setup_bare, drop_text),
 	};
 
-	return BENCH_RUN("dump", tests);
+	return FX_RUN("dump", tests);
 }

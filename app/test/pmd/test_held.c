@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A change of reception that is given up, since a burst of another queue does
- * not end: who has enabled an interrupt meanwhile is woken all the same, and
- * who has disabled it again is not.
+ * An RSS rebuild that is given up, because a burst of another queue does not
+ * end. An interrupt that was enabled meanwhile still causes a wake-up; one that
+ * was disabled again does not.
  */
 
 #include <errno.h>
@@ -16,15 +16,15 @@
 #include <rte_mempool.h>
 #include <rte_ring.h>
 
-#include "bench.h"
+#include "fixture.h"
 
-#define LIMIT_MS 20000 /* of a sleep that must end; only a defect waits for it */
+#define LIMIT_MS 20000 /* limit of a sleep that must end */
 #define NB_RXD 64
 #define NB_MBUFS 255
 
-/* ---- A pool whose gate can be shut --------------------------------------------- */
+/* ---- A mempool that can block its allocations ---------------------------- */
 
-/* 0: open; 1: shut; 2: somebody stands before it. */
+/* 0: open; 1: shut; 2: an allocation is blocked. */
 static uint32_t gate;
 
 static int
@@ -77,90 +77,83 @@ static const struct rte_mempool_ops gated_ops = {
 
 RTE_MEMPOOL_REGISTER_OPS(gated_ops);
 
-/* ---- Two queues, of which one gets stuck ------------------------------------------- */
+/* ---- Two queues, one of which blocks ------------------------------------- */
 
-static void
-send_one(struct bench *bench, uint32_t seed)
-{
-	struct rte_mbuf *m = bench_frame(bench->pool, 100, seed);
-
-	bench_send(bench->port[0], 0, &m, 1);
-}
-
-/* The queue at which this frame arrives. */
+/* The queue that receives this frame. */
 static uint16_t
-queue_of(struct bench *bench, uint32_t seed)
+queue_of(struct fixture *fx, uint32_t seed)
 {
-	uint64_t end = bench_deadline();
+	uint64_t end = fx_deadline();
 	struct rte_mbuf *m;
 	uint16_t q;
 
-	send_one(bench, seed);
-	for (q = 0; rte_eth_rx_burst(bench->port[1], q, &m, 1) == 0; q = !q)
+	fx_send_one(fx, seed);
+	for (q = 0; rte_eth_rx_burst(fx->port[1], q, &m, 1) == 0; q = !q)
 		assert_true(rte_get_timer_cycles() < end);
 	rte_pktmbuf_free(m);
 	return q;
 }
 
 static uint32_t
-seed_of(struct bench *bench, uint16_t queue)
+seed_of(struct fixture *fx, uint16_t queue)
 {
 	uint32_t seed = 0;
 
-	while (queue_of(bench, seed) != queue)
+	while (queue_of(fx, seed) != queue)
 		seed++;
 	return seed;
 }
 
 static void
-setup_queues(struct bench *bench, uint16_t port, struct rte_mempool *gated)
+setup_queues(struct fixture *fx, uint16_t port, struct rte_mempool *gated)
 {
 	struct rte_eth_conf conf = {
 		.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS,
-		.rx_adv_conf.rss_conf.rss_hf = BENCH_RSS,
+		.rx_adv_conf.rss_conf.rss_hf = FX_RSS,
 		.intr_conf.rxq = 1,
 	};
 
 	assert_int_equal(rte_eth_dev_configure(port, 2, 1, &conf), 0);
 	assert_int_equal(rte_eth_rx_queue_setup(port, 0, NB_RXD, SOCKET_ID_ANY, NULL,
-						bench->pool), 0);
+						fx->pool), 0);
 	assert_int_equal(rte_eth_rx_queue_setup(port, 1, NB_RXD, SOCKET_ID_ANY, NULL,
 						gated), 0);
 	assert_int_equal(rte_eth_tx_queue_setup(port, 0, NB_RXD, SOCKET_ID_ANY, NULL), 0);
 }
 
-/* Polls queue 1 until the burst that stands at the gate has ended. */
+/* Polls queue 1 until the blocked burst has ended. */
 static void *
-poll_until_stuck(void *arg)
+poll_until_blocked(void *arg)
 {
-	const struct bench *bench = arg;
-	struct rte_mbuf *pkts[BENCH_BURST];
+	const struct fixture *fx = arg;
+	struct rte_mbuf *pkts[FX_BURST];
 	uint16_t nb;
 
 	do {
-		nb = rte_eth_rx_burst(bench->port[1], 1, pkts, RTE_DIM(pkts));
+		nb = rte_eth_rx_burst(fx->port[1], 1, pkts, RTE_DIM(pkts));
 		rte_pktmbuf_free_bulk(pkts, nb);
 	} while (__atomic_load_n(&gate, __ATOMIC_ACQUIRE) != 0);
 	return NULL;
 }
 
-/* Another key: all queues are held for it. */
+/* An RSS table update, which pauses all bursts. */
 static void *
-change_key(void *arg)
+change_table(void *arg)
 {
-	const struct bench *bench = arg;
-	uint8_t key[40] = { 1 };
-	struct rte_eth_rss_conf conf = { .rss_key = key, .rss_key_len = sizeof(key),
-					 .rss_hf = BENCH_RSS };
+	const struct fixture *fx = arg;
+	struct rte_eth_rss_reta_entry64 reta = { .mask = UINT64_MAX };
 
-	return (void *)(intptr_t)rte_eth_dev_rss_hash_update(bench->port[1], &conf);
+	assert_int_equal(rte_eth_dev_rss_reta_query(fx->port[1], &reta, 64), 0);
+	for (unsigned int i = 0; i < 64; i++)
+		reta.reta[i] ^= 1;
+	return (void *)(intptr_t)rte_eth_dev_rss_reta_update(fx->port[1], &reta, 64);
 }
 
-/* Nothing may be looked at where bursts are held off. */
+/* Bursts are paused: the test must not poll. */
 static void
-await_held(uint16_t port)
+await_paused(uint16_t port)
 {
-	uint64_t end = bench_deadline();
+	uint64_t end = fx_deadline();
 	FILE *null = fopen("/dev/null", "w");
 
 	assert_non_null(null);
@@ -169,12 +162,15 @@ await_held(uint16_t port)
 	fclose(null);
 }
 
-/* Wake-ups by a frame after the change; enabled: the last word to queue 0. */
+/*
+ * Wake-ups by a frame after the rebuild was given up. enabled: the interrupt of
+ * queue 0 is enabled last.
+ */
 static int
-nb_woken_when_given_up(struct bench *bench, bool enabled)
+nb_woken_when_given_up(struct fixture *fx, bool enabled)
 {
 	struct rte_epoll_event event;
-	uint16_t port = bench->port[1];
+	uint16_t port = fx->port[1];
 	uint32_t seeds[2];
 	pthread_t poller, changer;
 	struct rte_mempool *gated;
@@ -183,52 +179,56 @@ nb_woken_when_given_up(struct bench *bench, bool enabled)
 	void *changed;
 	int nb;
 
-	bench_expect_error("");
+	fx_expect_error("");
 	gated = rte_pktmbuf_pool_create_by_ops("gated", NB_MBUFS, 0, 0,
 					       RTE_MBUF_DEFAULT_BUF_SIZE,
 					       SOCKET_ID_ANY, "gated");
 	assert_non_null(gated);
-	assert_int_equal(bench_configure(bench, bench->port[0],
-					 &(struct bench_config){ 0 }), 0);
-	setup_queues(bench, port, gated);
-	assert_int_equal(bench_dev_start(bench, 0), 0);
-	assert_int_equal(bench_dev_start(bench, 1), 0);
+	assert_int_equal(fx_configure(fx, fx->port[0],
+				      &(struct fx_config){ 0 }), 0);
+	setup_queues(fx, port, gated);
+	assert_int_equal(fx_dev_start(fx, 0), 0);
+	assert_int_equal(fx_dev_start(fx, 1), 0);
 	for (uint16_t q = 0; q < 2; q++)
-		seeds[q] = seed_of(bench, q);
+		seeds[q] = seed_of(fx, q);
 	assert_int_equal(rte_eth_dev_rx_intr_ctl_q(port, 0, RTE_EPOLL_PER_THREAD,
 						   RTE_INTR_EVENT_ADD, NULL), 0);
 
 	__atomic_store_n(&gate, 1, __ATOMIC_RELEASE);
-	assert_int_equal(pthread_create(&poller, NULL, poll_until_stuck, bench), 0);
-	for (end = bench_deadline(); __atomic_load_n(&gate, __ATOMIC_ACQUIRE) != 2;
-	     send_one(bench, seeds[1]))
+	assert_int_equal(pthread_create(&poller, NULL, poll_until_blocked, fx), 0);
+	for (end = fx_deadline(); __atomic_load_n(&gate, __ATOMIC_ACQUIRE) != 2;
+	     fx_send_one(fx, seeds[1]))
 		assert_true(rte_get_timer_cycles() < end);
-	assert_int_equal(pthread_create(&changer, NULL, change_key, bench), 0);
-	await_held(port);
-	/* The CQ was created armed: the one that disables first takes that event. */
-	if (enabled)
-		assert_int_equal(rte_eth_dev_rx_intr_disable(port, 0), 0);
+	assert_int_equal(pthread_create(&changer, NULL, change_table, fx), 0);
+	await_paused(port);
 	assert_int_equal(rte_eth_dev_rx_intr_enable(port, 0), 0);
 	if (!enabled)
 		assert_int_equal(rte_eth_dev_rx_intr_disable(port, 0), 0);
 	assert_int_equal(pthread_join(changer, &changed), 0);
 	assert_int_equal((int)(intptr_t)changed, -EBUSY);
-	assert_int_equal(bench_nb_logged(RTE_LOG_ERR, "has not ended"), 1);
-	send_one(bench, seeds[0]);
-	/* The device works within the doorbell of the sender. */
+	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "has not ended"), 1);
+	fx_send_one(fx, seeds[0]);
+	/* The device works within the sender's doorbell. */
 	nb = rte_epoll_wait(RTE_EPOLL_PER_THREAD, &event, 1,
 			    enabled ? LIMIT_MS : 0);
 	__atomic_store_n(&gate, 0, __ATOMIC_RELEASE);
 	assert_int_equal(pthread_join(poller, NULL), 0);
 	assert_int_equal(rte_eth_dev_rx_intr_disable(port, 0), 0);
-	assert_int_equal(bench_receive(port, 0, &m, 1), 1);
+	assert_int_equal(fx_receive(port, 0, &m, 1), 1);
 	rte_pktmbuf_free(m);
-	/* And now it can be done. */
-	assert_int_equal((intptr_t)change_key(bench), 0);
-	bench_drain(bench);
-	bench_stop(bench);
+	/* The interrupt works again; the CQ is still the same. */
+	assert_int_equal(rte_eth_dev_rx_intr_enable(port, 0), 0);
+	fx_send_one(fx, seeds[0]);
+	assert_int_equal(rte_epoll_wait(RTE_EPOLL_PER_THREAD, &event, 1, LIMIT_MS), 1);
+	assert_int_equal(rte_eth_dev_rx_intr_disable(port, 0), 0);
+	assert_int_equal(fx_receive(port, 0, &m, 1), 1);
+	rte_pktmbuf_free(m);
+	/* Now the update succeeds. */
+	assert_int_equal((intptr_t)change_table(fx), 0);
+	fx_drain(fx);
+	fx_stop(fx);
 	assert_int_equal(rte_eth_dev_configure(port, 1, 1, &(struct rte_eth_conf){ 0 }), 0);
-	bench->ignore_counters = true;
+	fx->ignore_counters = true;
 	rte_mempool_free(gated);
 	return nb;
 }
@@ -249,9 +249,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		BENCH_TEST(test_enabled_and_given_up),
-		BENCH_TEST(test_disabled_and_given_up),
+		FX_TEST(test_enabled_and_given_up),
+		FX_TEST(test_disabled_and_given_up),
 	};
 
-	return BENCH_RUN("held", tests);
+	return FX_RUN("held", tests);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Receive interrupts: who sleeps is woken, once, by its own queue. */
+/* An Rx interrupt wakes the thread of its queue once. */
 
 #include <errno.h>
 #include <poll.h>
@@ -12,14 +12,14 @@
 #include <rte_cycles.h>
 #include <rte_interrupts.h>
 
-#include "bench.h"
+#include "fixture.h"
 
-#define LIMIT_MS 20000 /* of a sleep that must end; only a defect waits for it */
-#define QUIET_MS 30    /* of one that must not */
+#define LIMIT_MS 20000 /* limit of a sleep that must end */
+#define QUIET_MS 30    /* limit of one that must not */
 #define NB_FRAMES 64
 
-static const struct bench_config plain;
-static const struct bench_config woken = { .intr = { .rxq = 1 } };
+static const struct fx_config plain;
+static const struct fx_config woken = { .intr = { .rxq = 1 } };
 
 static void *
 data_of(uint16_t port, uint16_t queue)
@@ -34,7 +34,7 @@ listen_to(uint16_t port, uint16_t queue, int epfd)
 			 RTE_INTR_EVENT_ADD, data_of(port, queue)), 0);
 }
 
-/* The queue, as data_of(), that ends the sleep; NULL: none did. */
+/* data_of() the queue that woke the thread; NULL: none. */
 static void *
 sleep_on(int epfd, int ms)
 {
@@ -45,36 +45,14 @@ sleep_on(int epfd, int ms)
 	return nb == 0 ? NULL : event.epdata.data;
 }
 
+/* Waits until the device has written the CQE that arming finds. */
 static void
-send_one(struct bench *bench, uint32_t seed)
+wait_waiting(const struct fixture *fx, uint64_t nb)
 {
-	struct rte_mbuf *m = bench_frame(bench->pool, 100, seed);
+	uint64_t end = fx_deadline();
 
-	bench_send(bench->port[0], 0, &m, 1);
-}
-
-/* Until the device has written the CQE, that an arming finds. */
-static void
-wait_waiting(const struct bench *bench, uint64_t nb)
-{
-	uint64_t end = bench_deadline();
-
-	while (bench_wire(bench, 1).rx_packets < nb)
+	while (fx_wire(fx, 1).rx_packets < nb)
 		assert_true(rte_get_timer_cycles() < end);
-}
-
-static unsigned int
-take_all(uint16_t port, uint16_t queue)
-{
-	struct rte_mbuf *pkts[BENCH_BURST];
-	unsigned int total = 0;
-	uint16_t nb;
-
-	while ((nb = rte_eth_rx_burst(port, queue, pkts, RTE_DIM(pkts))) != 0) {
-		rte_pktmbuf_free_bulk(pkts, nb);
-		total += nb;
-	}
-	return total;
 }
 
 static void
@@ -89,14 +67,14 @@ disable(uint16_t port, uint16_t queue)
 	assert_int_equal(rte_eth_dev_rx_intr_disable(port, queue), 0);
 }
 
-/* Takes the event that a CQ gives without being asked: it is created armed. */
+/* Consumes the event of a new CQ, which is created armed. */
 static void
-settle_down(struct bench *bench, uint16_t port, uint16_t queue, int epfd)
+consume_first_event(struct fixture *fx, uint16_t port, uint16_t queue, int epfd)
 {
 	struct rte_mbuf *m;
 
-	send_one(bench, 0);
-	assert_int_equal(bench_receive(port, queue, &m, 1), 1);
+	fx_send_one(fx, 0);
+	assert_int_equal(fx_receive(port, queue, &m, 1), 1);
 	rte_pktmbuf_free(m);
 	enable(port, queue);
 	disable(port, queue);
@@ -104,80 +82,132 @@ settle_down(struct bench *bench, uint16_t port, uint16_t queue, int epfd)
 		disable(port, queue);
 }
 
+/* Starts both ports; this thread sleeps on queue 0 of port 1. */
+static void
+start_listening(struct fixture *fx, const struct fx_config *config)
+{
+	uint16_t port = fx->port[1];
+
+	fx_start(fx, config);
+	listen_to(port, 0, RTE_EPOLL_PER_THREAD);
+	consume_first_event(fx, port, 0, RTE_EPOLL_PER_THREAD);
+}
+
+/* Sleeps until the queue wakes this thread. */
+static void
+await_wake(uint16_t port, uint16_t queue)
+{
+	assert_ptr_equal(sleep_on(RTE_EPOLL_PER_THREAD, LIMIT_MS),
+			 data_of(port, queue));
+	disable(port, queue);
+}
+
+/* Sleeps until queue 0 wakes this thread, for one packet. */
+static void
+take_after_wake(uint16_t port)
+{
+	await_wake(port, 0);
+	assert_int_equal(fx_receive_all(port, 0), 1);
+}
+
 static void
 test_frame_after_arming(void **state)
 {
-	struct bench *bench = *state;
-	uint16_t port = bench->port[1];
+	struct fixture *fx = *state;
+	uint16_t port = fx->port[1];
 
-	bench_start(bench, &woken);
-	listen_to(port, 0, RTE_EPOLL_PER_THREAD);
-	settle_down(bench, port, 0, RTE_EPOLL_PER_THREAD);
+	start_listening(fx, &woken);
 	for (unsigned int i = 0; i < NB_FRAMES; i++) {
 		enable(port, 0);
 		assert_null(sleep_on(RTE_EPOLL_PER_THREAD, 0));
-		send_one(bench, i);
-		assert_ptr_equal(sleep_on(RTE_EPOLL_PER_THREAD, LIMIT_MS),
-				 data_of(port, 0));
-		disable(port, 0);
-		assert_int_equal(take_all(port, 0), 1);
+		fx_send_one(fx, i);
+		take_after_wake(port);
 	}
 }
 
 static void
 test_frame_before_arming(void **state)
 {
-	struct bench *bench = *state;
-	uint16_t port = bench->port[1];
+	struct fixture *fx = *state;
+	uint16_t port = fx->port[1];
 
-	bench_start(bench, &woken);
-	listen_to(port, 0, RTE_EPOLL_PER_THREAD);
-	settle_down(bench, port, 0, RTE_EPOLL_PER_THREAD);
+	start_listening(fx, &woken);
 	for (unsigned int i = 0; i < NB_FRAMES; i++) {
-		send_one(bench, i);
-		wait_waiting(bench, i + 2);
+		fx_send_one(fx, i);
+		wait_waiting(fx, i + 2);
 		enable(port, 0);
-		assert_ptr_equal(sleep_on(RTE_EPOLL_PER_THREAD, LIMIT_MS),
-				 data_of(port, 0));
-		disable(port, 0);
-		assert_int_equal(take_all(port, 0), 1);
+		take_after_wake(port);
 	}
 }
 
-/* Disabled: frames come and nobody is woken, until it is enabled again. */
+/*
+ * Enable and disable without a poll between them arm the same index again.
+ * Frames arrive before, between and after.
+ */
+static void
+test_enabled_again_without_poll(void **state)
+{
+	struct fixture *fx = *state;
+	uint16_t port = fx->port[1];
+
+	start_listening(fx, &woken);
+	for (unsigned int i = 0; i < NB_FRAMES; i++) {
+		for (unsigned int again = 0; again < 3; again++) {
+			enable(port, 0);
+			assert_null(sleep_on(RTE_EPOLL_PER_THREAD, 0));
+			disable(port, 0);
+		}
+		/* While armed, and while disabled. */
+		if (i % 2 == 0)
+			enable(port, 0);
+		fx_send_one(fx, i);
+		wait_waiting(fx, i + 2);
+		for (unsigned int again = 0; again < 3; again++) {
+			enable(port, 0);
+			await_wake(port, 0);
+		}
+		assert_int_equal(fx_receive_all(port, 0), 1);
+		/* Each enable withdraws the previous wake-up. */
+		do {
+			enable(port, 0);
+			disable(port, 0);
+			enable(port, 0);
+			disable(port, 0);
+		} while (sleep_on(RTE_EPOLL_PER_THREAD, 0) != NULL);
+	}
+}
+
+/* Disabled: no frame wakes a thread until the next enable. */
 static void
 test_disabled_is_quiet(void **state)
 {
-	struct bench *bench = *state;
-	uint16_t port = bench->port[1];
+	struct fixture *fx = *state;
+	uint16_t port = fx->port[1];
 
-	bench_start(bench, &woken);
-	listen_to(port, 0, RTE_EPOLL_PER_THREAD);
-	settle_down(bench, port, 0, RTE_EPOLL_PER_THREAD);
+	start_listening(fx, &woken);
 	enable(port, 0);
 	disable(port, 0);
-	send_one(bench, 1);
-	wait_waiting(bench, 2);
+	fx_send_one(fx, 1);
+	wait_waiting(fx, 2);
 	assert_null(sleep_on(RTE_EPOLL_PER_THREAD, QUIET_MS));
 	enable(port, 0);
 	enable(port, 0);
-	assert_ptr_equal(sleep_on(RTE_EPOLL_PER_THREAD, LIMIT_MS), data_of(port, 0));
+	await_wake(port, 0);
 	disable(port, 0);
-	disable(port, 0);
-	assert_int_equal(take_all(port, 0), 1);
+	assert_int_equal(fx_receive_all(port, 0), 1);
 	assert_null(sleep_on(RTE_EPOLL_PER_THREAD, QUIET_MS));
 }
 
-/* A frame that goes to this work queue of four: by entry of the table, hash & 3. */
+/* A seed whose frame has this RETA entry (hash & 3). */
 static uint32_t
-seed_of(struct bench *bench, uint16_t port, uint32_t entry)
+seed_of(struct fixture *fx, uint16_t port, uint32_t entry)
 {
 	struct rte_mbuf *m;
-	uint64_t end = bench_deadline();
+	uint64_t end = fx_deadline();
 	uint32_t seed, hash;
 
 	for (seed = 0;; seed++) {
-		send_one(bench, seed);
+		fx_send_one(fx, seed);
 		for (uint16_t q = 0; rte_eth_rx_burst(port, q, &m, 1) == 0; q = (q + 1) % 3)
 			assert_true(rte_get_timer_cycles() < end);
 		hash = m->hash.rss;
@@ -188,33 +218,33 @@ seed_of(struct bench *bench, uint16_t port, uint32_t entry)
 }
 
 /*
- * Queue 0 of three has two of the device's four work queues. One of them has
- * made the event; disabled, the other one makes none.
+ * Queue 0 of three polls two of four hardware queues. One of them has caused
+ * the event; after disable the other causes none.
  */
 static void
 test_disabled_is_quiet_for_all(void **state)
 {
-	static const struct bench_config config = {
-		.nb_rxq = 3, .nb_txq = 1, .nb_rxd = 64, .rss_hf = BENCH_RSS,
+	static const struct fx_config config = {
+		.nb_rxq = 3, .nb_txq = 1, .nb_rxd = 64, .rss_hf = FX_RSS,
 		.rx_offloads = RTE_ETH_RX_OFFLOAD_RSS_HASH,
 		.intr = { .rxq = 1 },
 	};
-	struct bench *bench = *state;
-	uint16_t port = bench->port[1];
+	struct fixture *fx = *state;
+	uint16_t port = fx->port[1];
 	struct rte_eth_rss_reta_entry64 reta = { .mask = UINT64_MAX };
 	uint32_t seeds[2], nb = 0, before;
 
-	bench_start(bench, &config);
-	assert_int_equal(rte_eth_dev_rss_reta_query(port, &reta, 4), 0);
+	fx_start(fx, &config);
+	assert_int_equal(rte_eth_dev_rss_reta_query(port, &reta, 64), 0);
 	for (uint32_t entry = 0; entry < 4; entry++) {
 		if (reta.reta[entry] != 0)
 			continue;
 		assert_true(nb < RTE_DIM(seeds));
-		seeds[nb++] = seed_of(bench, port, entry);
+		seeds[nb++] = seed_of(fx, port, entry);
 	}
 	assert_int_equal(nb, 2);
 	listen_to(port, 0, RTE_EPOLL_PER_THREAD);
-	/* Both CQs are created armed: their events are taken before. */
+	/* Both CQs are created armed: consume their events. */
 	for (unsigned int i = 0; i < 2; i++) {
 		enable(port, 0);
 		disable(port, 0);
@@ -223,60 +253,53 @@ test_disabled_is_quiet_for_all(void **state)
 		disable(port, 0);
 	for (unsigned int first = 0; first < 2; first++) {
 		enable(port, 0);
-		send_one(bench, seeds[first]);
-		assert_ptr_equal(sleep_on(RTE_EPOLL_PER_THREAD, LIMIT_MS),
-				 data_of(port, 0));
-		disable(port, 0);
-		assert_int_equal(take_all(port, 0), 1);
-		before = bench_wire(bench, 1).rx_packets;
-		send_one(bench, seeds[!first]);
-		wait_waiting(bench, before + 1);
+		fx_send_one(fx, seeds[first]);
+		take_after_wake(port);
+		before = fx_wire(fx, 1).rx_packets;
+		fx_send_one(fx, seeds[!first]);
+		wait_waiting(fx, before + 1);
 		assert_null(sleep_on(RTE_EPOLL_PER_THREAD, QUIET_MS));
-		assert_int_equal(take_all(port, 0), 1);
+		assert_int_equal(fx_receive_all(port, 0), 1);
 	}
 }
 
-/* A burst smaller than what waits: the rest makes the event, too. */
+/* A burst leaves packets in the ring: arming reports a wake-up. */
 static void
 test_arming_with_packets_left(void **state)
 {
 	struct rte_mbuf *pkts[8];
-	struct bench *bench = *state;
-	uint16_t port = bench->port[1];
+	struct fixture *fx = *state;
+	uint16_t port = fx->port[1];
 
-	bench_start(bench, &woken);
-	listen_to(port, 0, RTE_EPOLL_PER_THREAD);
-	settle_down(bench, port, 0, RTE_EPOLL_PER_THREAD);
+	start_listening(fx, &woken);
 	for (unsigned int i = 0; i < RTE_DIM(pkts); i++)
-		pkts[i] = bench_frame(bench->pool, 64, 7);
-	bench_send(bench->port[0], 0, pkts, RTE_DIM(pkts));
-	wait_waiting(bench, 1 + RTE_DIM(pkts));
+		pkts[i] = fx_frame(fx->pool, 64, 7);
+	fx_send(fx->port[0], 0, pkts, RTE_DIM(pkts));
+	wait_waiting(fx, 1 + RTE_DIM(pkts));
 	for (unsigned int i = 0; i < RTE_DIM(pkts); i++) {
 		enable(port, 0);
-		assert_ptr_equal(sleep_on(RTE_EPOLL_PER_THREAD, LIMIT_MS),
-				 data_of(port, 0));
-		disable(port, 0);
+		await_wake(port, 0);
 		assert_int_equal(rte_eth_rx_burst(port, 0, pkts, 1), 1);
 		rte_pktmbuf_free(pkts[0]);
 	}
-	assert_int_equal(take_all(port, 0), 0);
+	assert_int_equal(fx_receive_all(port, 0), 0);
 }
 
-/* Three queues over four work queues, all in one epoll set. */
+/* Three queues on four hardware queues in one epoll set. */
 static void
 test_queues_in_one_set(void **state)
 {
-	static const struct bench_config config = {
-		.nb_rxq = 3, .nb_txq = 1, .nb_rxd = 64, .rss_hf = BENCH_RSS,
+	static const struct fx_config config = {
+		.nb_rxq = 3, .nb_txq = 1, .nb_rxd = 64, .rss_hf = FX_RSS,
 		.intr = { .rxq = 1 },
 	};
-	struct bench *bench = *state;
-	uint16_t port = bench->port[1];
+	struct fixture *fx = *state;
+	uint16_t port = fx->port[1];
 	unsigned int by_queue[3] = { 0 };
 	int epfd = epoll_create1(EPOLL_CLOEXEC);
 
 	assert_true(epfd >= 0);
-	bench_start(bench, &config);
+	fx_start(fx, &config);
 	for (uint16_t q = 0; q < 3; q++) {
 		listen_to(port, q, epfd);
 		enable(port, q);
@@ -284,14 +307,14 @@ test_queues_in_one_set(void **state)
 	for (unsigned int i = 0; i < 3 * NB_FRAMES; i++) {
 		unsigned int nb = 0;
 
-		send_one(bench, i);
+		fx_send_one(fx, i);
 		while (nb == 0) {
 			void *data = sleep_on(epfd, LIMIT_MS);
 			uint16_t q = (uintptr_t)data - (uintptr_t)data_of(port, 0);
 
 			assert_true(data != NULL && q < 3);
 			disable(port, q);
-			nb = take_all(port, q);
+			nb = fx_receive_all(port, q);
 			by_queue[q] += nb;
 			enable(port, q);
 		}
@@ -299,152 +322,230 @@ test_queues_in_one_set(void **state)
 	}
 	for (uint16_t q = 0; q < 3; q++)
 		assert_true(by_queue[q] > 0);
-	bench_stop(bench);
+	fx_stop(fx);
 	close(epfd);
 }
 
-/* The descriptor itself, for the application's own poll(). */
+/* An application may poll() the descriptor. */
 static void
 test_descriptor(void **state)
 {
-	struct bench *bench = *state;
-	uint16_t port = bench->port[1];
+	struct fixture *fx = *state;
+	uint16_t port = fx->port[1];
 	struct pollfd fd = { .events = POLLIN };
 
-	bench_start(bench, &woken);
+	fx_start(fx, &woken);
 	fd.fd = rte_eth_dev_rx_intr_ctl_q_get_fd(port, 0);
 	assert_true(fd.fd >= 0);
-	send_one(bench, 1);
+	fx_send_one(fx, 1);
 	enable(port, 0);
 	assert_int_equal(poll(&fd, 1, LIMIT_MS), 1);
 	assert_int_equal(fd.revents, POLLIN);
 	disable(port, 0);
 	assert_int_equal(poll(&fd, 1, 0), 0);
-	assert_int_equal(take_all(port, 0), 1);
+	assert_int_equal(fx_receive_all(port, 0), 1);
 }
 
-/* Events that nobody has read, and sets that nobody has left, at stop. */
+/*
+ * Some programs read 8 bytes from a ready descriptor, as from an eventfd. The
+ * read fails and changes nothing: the descriptor stays ready until the
+ * interrupt is disabled, and the port can stop.
+ */
+static void
+test_descriptor_is_read(void **state)
+{
+	struct fixture *fx = *state;
+	uint16_t port = fx->port[1];
+	struct pollfd fd = { .events = POLLIN };
+	uint64_t counter;
+
+	fx_start(fx, &woken);
+	fd.fd = rte_eth_dev_rx_intr_ctl_q_get_fd(port, 0);
+	assert_true(fd.fd >= 0);
+	for (unsigned int i = 0; i < NB_FRAMES; i++) {
+		fx_send_one(fx, i);
+		enable(port, 0);
+		assert_int_equal(poll(&fd, 1, LIMIT_MS), 1);
+		assert_int_equal(read(fd.fd, &counter, sizeof(counter)), -1);
+		assert_int_equal(errno, EINVAL);
+		assert_int_equal(poll(&fd, 1, 0), 1);
+		disable(port, 0);
+		assert_int_equal(poll(&fd, 1, 0), 0);
+		assert_int_equal(fx_receive_all(port, 0), 1);
+	}
+	/* A stop ignores such reads, too. */
+	fx_send_one(fx, 0);
+	enable(port, 0);
+	assert_int_equal(poll(&fd, 1, LIMIT_MS), 1);
+	assert_int_equal(read(fd.fd, &counter, sizeof(counter)), -1);
+	assert_int_equal(fx_receive_all(port, 0), 1);
+	fx_stop(fx);
+}
+
+/* Unread events and registered epoll sets at a stop. */
 static void
 test_stop_with_events(void **state)
 {
-	struct bench *bench = *state;
-	struct bench_holdings before;
-	uint16_t port = bench->port[1];
+	struct fixture *fx = *state;
+	struct fx_holdings before;
+	uint16_t port = fx->port[1];
 
-	bench_start(bench, &woken);
-	bench_stop(bench);
-	bench_hold(&before);
+	fx_start(fx, &woken);
+	fx_stop(fx);
+	fx_holdings_get(&before);
 	for (unsigned int i = 0; i < 20; i++) {
-		for (unsigned int p = 0; p < BENCH_NB_PORTS; p++)
-			assert_int_equal(bench_dev_start(bench, p), 0);
+		for (unsigned int p = 0; p < FX_NB_PORTS; p++)
+			assert_int_equal(fx_dev_start(fx, p), 0);
 		listen_to(port, 0, RTE_EPOLL_PER_THREAD);
 		enable(port, 0);
-		send_one(bench, i);
+		fx_send_one(fx, i);
 		assert_ptr_equal(sleep_on(RTE_EPOLL_PER_THREAD, LIMIT_MS),
 				 data_of(port, 0));
 		if (i % 2 == 0)
 			disable(port, 0);
-		assert_int_equal(take_all(port, 0), 1);
-		bench_stop(bench);
-		bench_check_held(&before, "after a stop with events");
+		assert_int_equal(fx_receive_all(port, 0), 1);
+		fx_stop(fx);
+		fx_check_holdings(&before, "after a stop with events");
 	}
 }
 
 static void
 test_without_interrupts(void **state)
 {
-	struct bench *bench = *state;
-	uint16_t port = bench->port[0];
+	struct fixture *fx = *state;
+	uint16_t port = fx->port[0];
 
-	bench_expect_error("");
-	bench_start(bench, &plain);
+	fx_expect_error("");
+	fx_start(fx, &plain);
 	assert_int_equal(rte_eth_dev_rx_intr_enable(port, 0), -EINVAL);
 	assert_int_equal(rte_eth_dev_rx_intr_disable(port, 0), -EINVAL);
-	assert_int_equal(bench_nb_logged(RTE_LOG_ERR, "intr_conf.rxq"), 2);
+	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "intr_conf.rxq"), 2);
 	assert_true(rte_eth_dev_rx_intr_ctl_q(port, 0, RTE_EPOLL_PER_THREAD,
 					      RTE_INTR_EVENT_ADD, NULL) < 0);
-	bench_stop(bench);
-	assert_int_equal(bench_configure(bench, port, &woken), 0);
+	fx_stop(fx);
+	assert_int_equal(fx_configure(fx, port, &woken), 0);
 	assert_int_equal(rte_eth_dev_rx_intr_enable(port, 0), -EINVAL);
-	assert_int_equal(bench_nb_logged(RTE_LOG_ERR, "not started"), 1);
+	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "not started"), 1);
 }
 
-/* Each queue takes a descriptor: there may be too few. */
+/* rx_intr=0: configure rejects interrupts, everything else works. */
+static void
+test_refused_by_argument(void **state)
+{
+	struct fixture *fx = *state;
+
+	fx_expect_error("");
+	assert_int_equal(fx_probe(fx, "rx_intr=0"), 0);
+	assert_int_equal(fx_configure(fx, fx->port[1], &woken), -ENOTSUP);
+	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "rx_intr=0"), 1);
+	fx_start(fx, &plain);
+	fx_stop(fx);
+	fx_remove(fx);
+	assert_int_equal(fx_probe(fx, "rx_intr=1"), 0);
+	fx_start(fx, &woken);
+	fx_pass_one(fx);
+}
+
+/* Each queue needs a descriptor: too few remain. */
 static void
 test_no_descriptor_left(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 
-	bench_expect_error("");
-	assert_int_equal(bench_configure(bench, bench->port[0], &woken), 0);
-	assert_int_equal(bench_model.fault_arm("alloc_channel", 1, EMFILE), 0);
-	assert_int_equal(bench_dev_start(bench, 0), -EMFILE);
-	assert_int_equal(bench_nb_logged(RTE_LOG_ERR, "ulimit -n"), 1);
-	bench_model.fault_disarm();
-	bench_start(bench, &woken);
-	bench_pass_one(bench);
+	fx_expect_error("");
+	assert_int_equal(fx_configure(fx, fx->port[0], &woken), 0);
+	assert_int_equal(fx_model.fault_arm("alloc_channel", 1, EMFILE), 0);
+	assert_int_equal(fx_dev_start(fx, 0), -EMFILE);
+	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "ulimit -n"), 1);
+	fx_model.fault_disarm();
+	fx_start(fx, &woken);
+	fx_pass_one(fx);
 }
 
-/* A queue without traffic: it can be slept on all the same. */
+/*
+ * Three ethdev queues poll four hardware queues. Each hardware queue has its
+ * own completion channel, so the fourth is rejected.
+ */
+static void
+test_channel_of_each_device_queue(void **state)
+{
+	static const struct fx_config config = {
+		.nb_rxq = 3, .nb_txq = 1, .nb_rxd = 64, .rss_hf = FX_RSS,
+		.intr = { .rxq = 1 },
+	};
+	struct fixture *fx = *state;
+
+	fx_expect_error("");
+	assert_int_equal(fx_configure(fx, fx->port[0], &config), 0);
+	assert_int_equal(fx_model.fault_arm("alloc_channel", 4, EMFILE), 0);
+	assert_int_equal(fx_dev_start(fx, 0), -EMFILE);
+	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "ulimit -n"), 1);
+	fx_model.fault_disarm();
+	assert_int_equal(fx_model.fault_arm("alloc_channel", 5, EMFILE), 0);
+	assert_int_equal(fx_dev_start(fx, 0), 0);
+	fx_model.fault_disarm();
+}
+
+/* A thread can sleep on a queue without traffic. */
 static void
 test_queue_without_traffic(void **state)
 {
-	static const struct bench_config config = { .nb_rxq = 2, .nb_txq = 1,
+	static const struct fx_config config = { .nb_rxq = 2, .nb_txq = 1,
 						    .intr = { .rxq = 1 } };
-	struct bench *bench = *state;
-	uint16_t port = bench->port[1];
+	struct fixture *fx = *state;
+	uint16_t port = fx->port[1];
 
-	bench_start(bench, &config);
+	fx_start(fx, &config);
 	for (uint16_t q = 0; q < 2; q++) {
 		listen_to(port, q, RTE_EPOLL_PER_THREAD);
 		enable(port, q);
 	}
-	send_one(bench, 1);
+	fx_send_one(fx, 1);
 	assert_ptr_equal(sleep_on(RTE_EPOLL_PER_THREAD, LIMIT_MS), data_of(port, 0));
 	assert_null(sleep_on(RTE_EPOLL_PER_THREAD, QUIET_MS));
 	disable(port, 1);
 	disable(port, 0);
-	assert_int_equal(take_all(port, 0), 1);
+	assert_int_equal(fx_receive_all(port, 0), 1);
 }
 
-/* Nothing can come: who would sleep is told, and can give buffers back. */
+/* The ring has no buffer: enabling fails, and works after mbufs are freed. */
 static void
 test_no_buffer_left(void **state)
 {
 	struct rte_mbuf *held[128], *m;
-	struct bench *bench = *state;
-	struct bench_config config = woken;
-	uint16_t port = bench->port[1];
+	struct fixture *fx = *state;
+	struct fx_config config = woken;
+	uint16_t port = fx->port[1];
 	unsigned int nb = 0;
 
 	config.nb_rxd = 64;
-	config.rx_pool = bench_pool(bench, 64, RTE_MBUF_DEFAULT_BUF_SIZE);
-	assert_int_equal(bench_configure(bench, bench->port[0], &plain), 0);
-	assert_int_equal(bench_dev_start(bench, 0), 0);
-	assert_int_equal(bench_configure(bench, port, &config), 0);
-	assert_int_equal(bench_dev_start(bench, 1), 0);
-	/* the application keeps all that it receives */
+	config.rx_pool = fx_pool(fx, 64, RTE_MBUF_DEFAULT_BUF_SIZE);
+	assert_int_equal(fx_configure(fx, fx->port[0], &plain), 0);
+	assert_int_equal(fx_dev_start(fx, 0), 0);
+	assert_int_equal(fx_configure(fx, port, &config), 0);
+	assert_int_equal(fx_dev_start(fx, 1), 0);
+	/* the application holds all received mbufs */
 	for (unsigned int i = 0; i < 64; i++) {
-		send_one(bench, i);
-		wait_waiting(bench, i + 1 < 63 ? i + 1 : 63);
+		fx_send_one(fx, i);
+		wait_waiting(fx, i + 1 < 63 ? i + 1 : 63);
 	}
-	while (nb < 64 && bench_receive(port, 0, &m, 1) == 1)
+	while (nb < 64 && fx_receive(port, 0, &m, 1) == 1)
 		held[nb++] = m;
 	assert_int_equal(rte_mempool_avail_count(config.rx_pool), 0);
 	if (rte_eth_dev_rx_intr_enable(port, 0) != -ENOMEM)
-		fail_msg("%u packets are held, and it sleeps", nb);
+		fail_msg("%u mbufs are held, and enabling succeeds", nb);
 	rte_pktmbuf_free_bulk(held, nb);
 	enable(port, 0);
-	send_one(bench, 1);
+	fx_send_one(fx, 1);
 	disable(port, 0);
-	assert_int_equal(bench_receive(port, 0, &m, 1), 1);
+	assert_int_equal(fx_receive(port, 0, &m, 1), 1);
 	rte_pktmbuf_free(m);
-	bench->ignore_counters = true; /* the wire dropped some */
+	fx->ignore_counters = true; /* the wire dropped some */
 }
 
 struct sleeper {
 	uint16_t port;
-	int epfd; /* EAL never closes that of a thread */
+	int epfd; /* EAL never closes the epoll descriptor of a thread */
 	bool is_ready;
 };
 
@@ -459,71 +560,112 @@ sleep_in_thread(void *arg)
 	return sleep_on(sleeper->epfd, LIMIT_MS);
 }
 
-/* The device goes while a thread sleeps. */
+/* The device is removed while a thread sleeps. */
 static void
 test_removal_wakes(void **state)
 {
-	struct bench *bench = *state;
-	uint16_t port = bench->port[1];
+	struct fixture *fx = *state;
+	uint16_t port = fx->port[1];
 	struct sleeper sleeper = { .port = port,
 				   .epfd = epoll_create1(EPOLL_CLOEXEC) };
 	pthread_t thread;
 	void *data;
 
-	bench_expect_error("");
-	bench_start(bench, &woken);
+	fx_expect_error("");
+	fx_start(fx, &woken);
 	assert_int_equal(pthread_create(&thread, NULL, sleep_in_thread, &sleeper), 0);
 	while (!__atomic_load_n(&sleeper.is_ready, __ATOMIC_ACQUIRE))
 		rte_delay_us_sleep(1000);
-	bench_tell("fatal fn=0");
+	fx_tell("fatal fn=0");
 	assert_int_equal(pthread_join(thread, &data), 0);
 	assert_ptr_equal(data, data_of(port, 0));
 	while (rte_eth_dev_is_removed(port) == 0)
 		rte_delay_us_sleep(1000);
 	assert_int_equal(rte_eth_dev_rx_intr_enable(port, 0), -EIO);
 	assert_int_equal(rte_eth_dev_rx_intr_disable(port, 0), -EIO);
-	bench_stop(bench);
+	fx_stop(fx);
 	close(sleeper.epfd);
-	bench_remove(bench);
-	bench_tell("return fn=0");
-	assert_int_equal(bench_probe(bench, ""), 0);
+	fx_remove(fx);
+	fx_tell("return fn=0");
+	assert_int_equal(fx_probe(fx, ""), 0);
 }
 
-/* A change of reception while somebody sleeps: new CQs, the same wake-ups. */
+/* An RSS rebuild while a thread sleeps: new CQs, same wake-ups. */
 static void
 test_change_while_asleep(void **state)
 {
-	struct bench *bench = *state;
-	struct bench_config config = woken;
-	uint16_t port = bench->port[1];
+	struct fixture *fx = *state;
+	struct fx_config config = woken;
+	uint16_t port = fx->port[1];
 	uint8_t key[40] = { 0 };
 	struct rte_eth_rss_conf conf = { .rss_key = key, .rss_key_len = sizeof(key),
-					 .rss_hf = BENCH_RSS };
+					 .rss_hf = FX_RSS };
 
-	config.rss_hf = BENCH_RSS;
-	bench_start(bench, &config);
-	listen_to(port, 0, RTE_EPOLL_PER_THREAD);
-	settle_down(bench, port, 0, RTE_EPOLL_PER_THREAD);
+	config.rss_hf = FX_RSS;
+	start_listening(fx, &config);
 	for (unsigned int i = 0; i < 8; i++) {
-		/* armed before the change */
+		/* armed before the rebuild */
 		enable(port, 0);
 		key[0]++;
 		assert_int_equal(rte_eth_dev_rss_hash_update(port, &conf), 0);
-		send_one(bench, i);
-		assert_ptr_equal(sleep_on(RTE_EPOLL_PER_THREAD, LIMIT_MS),
-				 data_of(port, 0));
-		disable(port, 0);
-		assert_int_equal(take_all(port, 0), 1);
-		/* received before the change, waited for after it */
-		send_one(bench, i);
-		wait_waiting(bench, 2 * i + 3);
+		fx_send_one(fx, i);
+		take_after_wake(port);
+		/* received before the rebuild, awaited after it */
+		fx_send_one(fx, i);
+		wait_waiting(fx, 2 * i + 3);
 		key[1]++;
 		assert_int_equal(rte_eth_dev_rss_hash_update(port, &conf), 0);
 		enable(port, 0);
-		assert_ptr_equal(sleep_on(RTE_EPOLL_PER_THREAD, LIMIT_MS),
-				 data_of(port, 0));
-		disable(port, 0);
-		assert_int_equal(take_all(port, 0), 1);
+		take_after_wake(port);
+	}
+}
+
+/*
+ * After a rebuild an enabled queue is armed again and wakes its application; a
+ * disabled queue does not.
+ */
+static void
+test_change_wakes(void **state)
+{
+	static const struct fx_config config = {
+		.nb_rxq = 3, .nb_txq = 1, .nb_rxd = 64, .rss_hf = FX_RSS,
+		.intr = { .rxq = 1 },
+	};
+	struct fixture *fx = *state;
+	uint16_t port = fx->port[1];
+	uint8_t key[40] = { 0 };
+	struct rte_eth_rss_conf conf = { .rss_key = key, .rss_key_len = sizeof(key),
+					 .rss_hf = FX_RSS };
+	uint32_t seed = 0;
+	uint64_t end;
+
+	/* Not all zeros, which gives all frames the same hash. */
+	for (unsigned int i = 0; i < sizeof(key); i++)
+		key[i] = 37 * i + 1;
+	fx_start(fx, &config);
+	for (uint16_t q = 0; q < 3; q++)
+		listen_to(port, q, RTE_EPOLL_PER_THREAD);
+	for (unsigned int i = 0; i < 9; i++) {
+		uint16_t q = i % 3;
+
+		end = fx_deadline();
+		enable(port, q);
+		key[0]++;
+		assert_int_equal(rte_eth_dev_rss_hash_update(port, &conf), 0);
+		await_wake(port, q);
+		assert_null(sleep_on(RTE_EPOLL_PER_THREAD, QUIET_MS));
+		assert_int_equal(fx_receive_all(port, q), 0);
+		enable(port, q);
+		assert_null(sleep_on(RTE_EPOLL_PER_THREAD, 0));
+		/* Send until a frame reaches this queue. */
+		while (rte_eth_rx_queue_count(port, q) == 0) {
+			assert_true(rte_get_timer_cycles() < end);
+			fx_send_one(fx, seed++);
+			fx_settle(fx);
+		}
+		await_wake(port, q);
+		assert_true(fx_receive_all(port, q) > 0);
+		fx_drain(fx);
 	}
 }
 
@@ -532,7 +674,7 @@ struct toggler {
 	bool is_ending;
 };
 
-/* Stops and starts queue 1; returns NULL, or what was refused. */
+/* Stops and starts queue 1. Returns NULL, or the name of the failed call. */
 static void *
 toggle_in_thread(void *arg)
 {
@@ -548,34 +690,32 @@ toggle_in_thread(void *arg)
 }
 
 /*
- * A queue without traffic stops and starts, which holds the others for a moment
- * and leaves their CQs: who enables just then is woken.
+ * Stop and start of a queue without traffic pause the other queues and keep
+ * their CQs: an interrupt enabled meanwhile causes a wake-up.
  */
 static void
-test_enabled_while_held(void **state)
+test_enabled_while_paused(void **state)
 {
-	static const struct bench_config config = { .nb_rxq = 2, .nb_txq = 1,
+	static const struct fx_config config = { .nb_rxq = 2, .nb_txq = 1,
 						    .intr = { .rxq = 1 } };
-	struct bench *bench = *state;
-	uint16_t port = bench->port[1];
+	struct fixture *fx = *state;
+	uint16_t port = fx->port[1];
 	struct toggler toggler = { .port = port };
 	pthread_t thread;
 	void *refused;
 
-	bench_start(bench, &config);
-	listen_to(port, 0, RTE_EPOLL_PER_THREAD);
-	settle_down(bench, port, 0, RTE_EPOLL_PER_THREAD);
+	start_listening(fx, &config);
 	assert_int_equal(pthread_create(&thread, NULL, toggle_in_thread, &toggler), 0);
 	for (unsigned int i = 0; i < 10 * NB_FRAMES; i++) {
 		unsigned int nb = 0;
 
-		send_one(bench, i);
+		fx_send_one(fx, i);
 		while (nb == 0) {
 			enable(port, 0);
 			if (sleep_on(RTE_EPOLL_PER_THREAD, LIMIT_MS) == NULL)
-				fail_msg("frame %u woke nobody", i);
+				fail_msg("no wake-up by frame %u", i);
 			disable(port, 0);
-			nb = take_all(port, 0);
+			nb = fx_receive_all(port, 0);
 		}
 		assert_int_equal(nb, 1);
 	}
@@ -588,22 +728,27 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		BENCH_TEST(test_frame_after_arming),
-		BENCH_TEST(test_frame_before_arming),
-		BENCH_TEST(test_change_while_asleep),
-		BENCH_TEST(test_enabled_while_held),
-		BENCH_TEST(test_disabled_is_quiet),
-		BENCH_TEST(test_disabled_is_quiet_for_all),
-		BENCH_TEST(test_arming_with_packets_left),
-		BENCH_TEST(test_queues_in_one_set),
-		BENCH_TEST(test_descriptor),
-		BENCH_TEST(test_stop_with_events),
-		BENCH_TEST(test_without_interrupts),
-		BENCH_TEST(test_no_descriptor_left),
-		BENCH_TEST(test_queue_without_traffic),
-		BENCH_TEST(test_no_buffer_left),
-		BENCH_TEST(test_removal_wakes),
+		FX_TEST(test_frame_after_arming),
+		FX_TEST(test_frame_before_arming),
+		FX_TEST(test_change_while_asleep),
+		FX_TEST(test_change_wakes),
+		FX_TEST(test_enabled_while_paused),
+		FX_TEST(test_enabled_again_without_poll),
+		FX_TEST(test_disabled_is_quiet),
+		FX_TEST(test_disabled_is_quiet_for_all),
+		FX_TEST(test_arming_with_packets_left),
+		FX_TEST(test_queues_in_one_set),
+		FX_TEST(test_descriptor),
+		FX_TEST(test_descriptor_is_read),
+		FX_TEST(test_stop_with_events),
+		FX_TEST(test_without_interrupts),
+		FX_TEST_BARE(test_refused_by_argument),
+		FX_TEST(test_no_descriptor_left),
+		FX_TEST(test_channel_of_each_device_queue),
+		FX_TEST(test_queue_without_traffic),
+		FX_TEST(test_no_buffer_left),
+		FX_TEST(test_removal_wakes),
 	};
 
-	return BENCH_RUN("intr", tests);
+	return FX_RUN("intr", tests);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Where packets live: heap, foreign and mapped memory, registered when it is
- * needed and deregistered when it goes.
+ * Packets in heap, foreign and mapped memory, registered on demand and
+ * deregistered when the memory is freed.
  */
 
 #include <stdlib.h>
@@ -16,11 +16,11 @@
 #include <rte_mbuf_pool_ops.h>
 #include <rte_memory.h>
 
-#include "bench.h"
+#include "fixture.h"
 
 #define BUF_BYTES 2048
 
-static const struct bench_config plain;
+static const struct fx_config plain;
 static struct rte_mbuf_ext_shared_info shinfo;
 
 static void
@@ -34,20 +34,20 @@ nb_mrs(void)
 {
 	struct mana_model_objects objects;
 
-	assert_int_equal(bench_model.objects(&objects), 0);
+	assert_int_equal(fx_model.objects(&objects), 0);
 	return objects.mr;
 }
 
-/* Sends a frame that lies in someone's memory; it must arrive as it was. */
+/* Sends a frame in this memory and compares what arrives. */
 static void
-send_from(struct bench *bench, void *buf, uint32_t seed, bool write_it)
+send_from(struct fixture *fx, void *buf, uint32_t seed, bool write_it)
 {
-	struct rte_mbuf *m = rte_pktmbuf_alloc(bench->pool);
+	struct rte_mbuf *m = rte_pktmbuf_alloc(fx->pool);
 	unsigned int nb_released = 0;
 	uint8_t bytes[200];
 
 	assert_non_null(m);
-	bench_frame_bytes(bytes, sizeof(bytes), seed);
+	fx_frame_bytes(bytes, sizeof(bytes), seed);
 	if (write_it)
 		memcpy(buf, bytes, sizeof(bytes));
 	shinfo.free_cb = buf_released;
@@ -56,31 +56,31 @@ send_from(struct bench *bench, void *buf, uint32_t seed, bool write_it)
 	rte_pktmbuf_attach_extbuf(m, buf, RTE_BAD_IOVA, BUF_BYTES, &shinfo);
 	m->data_off = 0;
 	m->data_len = m->pkt_len = sizeof(bytes);
-	bench_send(bench->port[0], 0, &m, 1);
-	assert_int_equal(bench_receive(bench->port[1], 0, &m, 1), 1);
-	bench_check_bytes(m, bytes, sizeof(bytes));
+	fx_send(fx->port[0], 0, &m, 1);
+	assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
+	fx_check_bytes(m, bytes, sizeof(bytes));
 	rte_pktmbuf_free(m);
-	rte_eth_tx_done_cleanup(bench->port[0], 0, 0);
+	rte_eth_tx_done_cleanup(fx->port[0], 0, 0);
 	assert_int_equal(nb_released, 1);
 }
 
-/* DPDK's own heap: what it gives back to the system is deregistered. */
+/* Heap memory that EAL returns to the system is deregistered. */
 static void
 test_heap(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 	unsigned int before;
 
-	bench_start(bench, &plain);
-	bench_pass_one(bench);
+	fx_start(fx, &plain);
+	fx_pass_one(fx);
 	before = nb_mrs();
 	for (unsigned int round = 0; round < 5; round++) {
-		/* more than there is: new pages are taken from the system */
+		/* larger than the heap: EAL allocates new pages */
 		char *heap = rte_malloc(NULL, 20 << 20, 0);
 
 		assert_non_null(heap);
 		for (unsigned int i = 0; i < 8; i++)
-			send_from(bench, heap + (i << 20) - 100 * (i & 1) + 4000,
+			send_from(fx, heap + (i << 20) - 100 * (i & 1) + 4000,
 				  round * 8 + i, true);
 		rte_free(heap);
 		if (rte_eal_has_hugepages())
@@ -88,155 +88,235 @@ test_heap(void **state)
 	}
 }
 
-/* Memory that DPDK knows nothing of, in one piece and across pages. */
+/* Memory unknown to DPDK, within a page and across pages. */
 static void
 test_foreign(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 	char *foreign = aligned_alloc(4096, 64 * 4096);
 	unsigned int before;
 
 	assert_non_null(foreign);
-	bench_start(bench, &plain);
-	bench_pass_one(bench);
+	fx_start(fx, &plain);
+	fx_pass_one(fx);
 	before = nb_mrs();
+	assert_int_equal(fx_nb_logged(RTE_LOG_NOTICE, "does not manage"), 0);
 	for (unsigned int i = 0; i < 60; i++)
-		send_from(bench, foreign + i * 4096 + 4096 - i, i, true);
+		send_from(fx, foreign + i * 4096 + 4096 - i, i, true);
 	assert_true(nb_mrs() > before);
-	/* again: nothing new is registered */
+	/* it may be unmapped: logged once */
+	assert_int_equal(fx_nb_logged(RTE_LOG_NOTICE, "does not manage"), 1);
+	/* nothing new is registered */
 	before = nb_mrs();
 	for (unsigned int i = 0; i < 60; i++)
-		send_from(bench, foreign + i * 4096 + 4096 - i, i, true);
+		send_from(fx, foreign + i * 4096 + 4096 - i, i, true);
 	assert_int_equal(nb_mrs(), before);
-	/* nobody tells when it goes: it goes with the stop */
-	bench_stop(bench);
+	/* its end is not reported, so the stop deregisters it */
+	fx_stop(fx);
 	assert_true(nb_mrs() < before);
 	free(foreign);
 }
 
-/* The device needs no right to write what is only sent. */
+/*
+ * foreign_mem=refuse: foreign memory is not registered, its packets are freed
+ * and counted; memory registered with DPDK is sent.
+ */
+static void
+test_foreign_refused(void **state)
+{
+	struct fixture *fx = *state;
+	char *foreign = aligned_alloc(4096, 4 * 4096);
+	struct rte_mbuf *pkts[3];
+	struct rte_eth_dev_info info;
+	struct rte_eth_stats stats;
+	unsigned int nb_released = 0, before;
+
+	assert_non_null(foreign);
+	assert_int_equal(fx_probe(fx, "foreign_mem=refuse"), 0);
+	fx_start(fx, &plain);
+	fx_pass_one(fx);
+	before = nb_mrs();
+	pkts[0] = fx_frame(fx->pool, 100, 0);
+	pkts[1] = rte_pktmbuf_alloc(fx->pool);
+	pkts[2] = fx_frame(fx->pool, 100, 2);
+	shinfo.free_cb = buf_released;
+	shinfo.fcb_opaque = &nb_released;
+	rte_mbuf_ext_refcnt_set(&shinfo, 1);
+	rte_pktmbuf_attach_extbuf(pkts[1], foreign, RTE_BAD_IOVA, BUF_BYTES, &shinfo);
+	pkts[1]->data_off = 0;
+	pkts[1]->data_len = pkts[1]->pkt_len = 100;
+	fx_expect_error("foreign_mem=refuse");
+	assert_int_equal(rte_eth_tx_burst(fx->port[0], 0, pkts, 3), 3);
+	assert_int_equal(nb_released, 1);
+	assert_int_equal(nb_mrs(), before);
+	assert_int_equal(fx_receive(fx->port[1], 0, pkts, 2), 2);
+	rte_pktmbuf_free_bulk(pkts, 2);
+	assert_int_equal(rte_eth_stats_get(fx->port[0], &stats), 0);
+	assert_int_equal(stats.oerrors, 1);
+	fx_expect_error(NULL);
+	assert_int_equal(rte_extmem_register(foreign, 4 * 4096, NULL, 0, 4096), 0);
+	assert_int_equal(rte_eth_dev_info_get(fx->port[0], &info), 0);
+	assert_int_equal(rte_dev_dma_map(info.device, foreign, 0, 4 * 4096), 0);
+	send_from(fx, foreign, 5, true);
+	assert_int_equal(fx_nb_logged(RTE_LOG_NOTICE, "does not manage"), 1);
+	assert_int_equal(rte_dev_dma_unmap(info.device, foreign, 0, 4 * 4096), 0);
+	fx_stop(fx);
+	assert_int_equal(rte_extmem_unregister(foreign, 4 * 4096), 0);
+	free(foreign);
+}
+
+/* Rx queue setup rejects a pool with buffers unknown to DPDK. */
+static void
+test_foreign_pool_refused(void **state)
+{
+	const size_t len = 1 << 20;
+	struct fixture *fx = *state;
+	struct rte_eth_conf conf = { 0 };
+	struct rte_pktmbuf_extmem extmem = {
+		.buf_iova = RTE_BAD_IOVA,
+		.buf_len = len,
+		.elt_size = RTE_MBUF_DEFAULT_BUF_SIZE,
+	};
+	struct rte_mempool *pool;
+
+	extmem.buf_ptr = aligned_alloc(4096, len);
+	assert_non_null(extmem.buf_ptr);
+	pool = rte_pktmbuf_pool_create_extbuf("pinned", 255, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
+					      SOCKET_ID_ANY, &extmem, 1);
+	assert_non_null(pool);
+	assert_int_equal(fx_probe(fx, "foreign_mem=refuse"), 0);
+	assert_int_equal(rte_eth_dev_configure(fx->port[0], 1, 1, &conf), 0);
+	fx_expect_error("foreign_mem=refuse");
+	assert_int_equal(rte_eth_rx_queue_setup(fx->port[0], 0, 64, SOCKET_ID_ANY, NULL,
+						pool), -EACCES);
+	rte_mempool_free(pool);
+	free(extmem.buf_ptr);
+}
+
+/* Read-only memory can be sent. */
 static void
 test_read_only(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 	char *map = mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	assert_true(map != MAP_FAILED);
-	bench_frame_bytes((uint8_t *)map, 200, 77);
+	fx_frame_bytes((uint8_t *)map, 200, 77);
 	assert_int_equal(mprotect(map, 2 * 4096, PROT_READ), 0);
-	bench_start(bench, &plain);
-	send_from(bench, map, 77, false);
-	bench_stop(bench);
+	fx_start(fx, &plain);
+	send_from(fx, map, 77, false);
+	fx_stop(fx);
 	munmap(map, 2 * 4096);
 }
 
-/* rte_dev_dma_map(): registered before the first packet, for both ports. */
+/* rte_dev_dma_map() registers memory for both ports before the first packet. */
 static void
 test_mapped_by_application(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 	char *foreign = aligned_alloc(4096, 4 * 4096);
 	struct rte_eth_dev_info info;
 	unsigned int before;
 
 	assert_non_null(foreign);
 	assert_int_equal(rte_extmem_register(foreign, 4 * 4096, NULL, 0, 4096), 0);
-	bench_start(bench, &plain);
-	bench_pass_one(bench);
+	fx_start(fx, &plain);
+	fx_pass_one(fx);
 	before = nb_mrs();
-	assert_int_equal(rte_eth_dev_info_get(bench->port[0], &info), 0);
+	assert_int_equal(rte_eth_dev_info_get(fx->port[0], &info), 0);
 	assert_int_equal(rte_dev_dma_map(info.device, foreign, 0, 4 * 4096), 0);
 	assert_int_equal(nb_mrs(), before + 2);
-	send_from(bench, foreign + 4096, 5, true);
+	send_from(fx, foreign + 4096, 5, true);
 	assert_int_equal(nb_mrs(), before + 2);
 	assert_int_equal(rte_dev_dma_unmap(info.device, foreign, 0, 4 * 4096), 0);
 	assert_int_equal(nb_mrs(), before);
 	assert_true(rte_dev_dma_unmap(info.device, foreign, 0, 4 * 4096) != 0);
-	/* without it, it is found when it is needed */
-	send_from(bench, foreign + 4096, 6, true);
+	/* unmapped memory is registered on demand */
+	send_from(fx, foreign + 4096, 6, true);
 	assert_int_equal(nb_mrs(), before + 1);
-	bench_stop(bench);
+	assert_int_equal(fx_nb_logged(RTE_LOG_NOTICE, "does not manage"), 0);
+	fx_stop(fx);
 	assert_int_equal(rte_extmem_unregister(foreign, 4 * 4096), 0);
 	free(foreign);
 }
 
-/* Without the right to lock memory the cause is named, and nothing is left. */
+/* Without the right to lock memory: the error names the cause, no leak. */
 static void
 test_no_right_to_lock(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 	struct rlimit old, low = { .rlim_cur = 65536 };
 	struct rte_eth_conf conf = { 0 };
-	struct bench_holdings before;
+	struct fx_holdings before;
 
 	assert_int_equal(getrlimit(RLIMIT_MEMLOCK, &old), 0);
 	low.rlim_max = old.rlim_max;
-	assert_int_equal(rte_eth_dev_configure(bench->port[0], 1, 1, &conf), 0);
-	bench_hold(&before);
+	assert_int_equal(rte_eth_dev_configure(fx->port[0], 1, 1, &conf), 0);
+	fx_holdings_get(&before);
 	assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &low), 0);
-	assert_int_equal(bench_model.privileges(true, false), 0);
-	bench_expect_error("");
-	assert_int_equal(rte_eth_rx_queue_setup(bench->port[0], 0, 64, SOCKET_ID_ANY,
-						NULL, bench->pool), -ENOMEM);
-	assert_true(bench_nb_logged(RTE_LOG_ERR, "CAP_IPC_LOCK") > 0);
-	bench_check_held(&before, "after the refused setup");
+	assert_int_equal(fx_model.privileges(true, false), 0);
+	fx_expect_error("");
+	assert_int_equal(rte_eth_rx_queue_setup(fx->port[0], 0, 64, SOCKET_ID_ANY,
+						NULL, fx->pool), -ENOMEM);
+	assert_true(fx_nb_logged(RTE_LOG_ERR, "CAP_IPC_LOCK") > 0);
+	fx_check_holdings(&before, "after the refused setup");
 	assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &old), 0);
-	assert_int_equal(bench_model.privileges(true, true), 0);
-	bench_start(bench, &plain);
-	bench_pass_one(bench);
+	assert_int_equal(fx_model.privileges(true, true), 0);
+	fx_start(fx, &plain);
+	fx_pass_one(fx);
 }
 
-/* A packet that cannot be registered is freed and counted; the next goes. */
+/* A packet that cannot be registered is freed and counted. */
 static void
 test_refused_in_a_burst(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 	char *foreign = aligned_alloc(4096, 4 * 4096);
 	struct rte_eth_stats stats;
 	struct rte_mbuf *m;
 	unsigned int nb_released = 0;
 
 	assert_non_null(foreign);
-	bench->ignore_counters = true;
-	bench_expect_error("cannot register");
-	bench_start(bench, &plain);
-	bench_pass_one(bench);
-	assert_int_equal(rte_eth_stats_reset(bench->port[0]), 0);
-	m = rte_pktmbuf_alloc(bench->pool);
+	fx->ignore_counters = true;
+	fx_expect_error("cannot register");
+	fx_start(fx, &plain);
+	fx_pass_one(fx);
+	assert_int_equal(rte_eth_stats_reset(fx->port[0]), 0);
+	m = rte_pktmbuf_alloc(fx->pool);
 	shinfo.free_cb = buf_released;
 	shinfo.fcb_opaque = &nb_released;
 	rte_mbuf_ext_refcnt_set(&shinfo, 1);
 	rte_pktmbuf_attach_extbuf(m, foreign, RTE_BAD_IOVA, BUF_BYTES, &shinfo);
 	m->data_off = 0;
 	m->data_len = m->pkt_len = 100;
-	/* each attempt of a packet is refused, once for all */
-	assert_int_equal(bench_model.fault_arm("reg_mr", 1, EPROTO), 0);
-	assert_int_equal(rte_eth_tx_burst(bench->port[0], 0, &m, 1), 1);
-	bench_model.fault_disarm();
+	/* each attempt fails */
+	assert_int_equal(fx_model.fault_arm("reg_mr", 1, EPROTO), 0);
+	assert_int_equal(rte_eth_tx_burst(fx->port[0], 0, &m, 1), 1);
+	fx_model.fault_disarm();
 	if (nb_released == 1) {
-		assert_int_equal(rte_eth_stats_get(bench->port[0], &stats), 0);
+		assert_int_equal(rte_eth_stats_get(fx->port[0], &stats), 0);
 		assert_int_equal(stats.oerrors, 1);
 		assert_int_equal(stats.opackets, 0);
-	} else { /* a second attempt of the driver succeeded */
-		bench_drain(bench);
+	} else { /* the second attempt succeeded */
+		fx_drain(fx);
 	}
-	send_from(bench, foreign + 4096, 9, true);
-	bench_stop(bench);
+	send_from(fx, foreign + 4096, 9, true);
+	fx_stop(fx);
 	free(foreign);
 }
 
-/* Memory that nobody tells the end of: no key of it outlives its queue. */
+/* The end of this memory is not reported: no key outlives its queue. */
 static void
 test_pinned_pool_replaced(void **state)
 {
 	const size_t len = 4 << 20;
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 	struct rte_eth_conf conf = { 0 };
 	unsigned int before;
 
-	assert_int_equal(rte_eth_dev_configure(bench->port[0], 1, 1, &conf), 0);
-	assert_int_equal(rte_eth_tx_queue_setup(bench->port[0], 0, 64, SOCKET_ID_ANY,
+	assert_int_equal(rte_eth_dev_configure(fx->port[0], 1, 1, &conf), 0);
+	assert_int_equal(rte_eth_tx_queue_setup(fx->port[0], 0, 64, SOCKET_ID_ANY,
 						NULL), 0);
 	before = nb_mrs();
 	for (unsigned int i = 0; i < 3; i++) {
@@ -247,7 +327,7 @@ test_pinned_pool_replaced(void **state)
 		};
 		struct rte_mempool *pool;
 
-		/* Linux gives the same address again: a key would be of old pages */
+		/* Linux reuses the address: a stale key would map old pages */
 		extmem.buf_ptr = mmap(NULL, len, PROT_READ | PROT_WRITE,
 				      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		assert_true(extmem.buf_ptr != MAP_FAILED);
@@ -257,12 +337,12 @@ test_pinned_pool_replaced(void **state)
 						      RTE_MBUF_DEFAULT_BUF_SIZE,
 						      SOCKET_ID_ANY, &extmem, 1);
 		assert_non_null(pool);
-		assert_int_equal(rte_eth_rx_queue_setup(bench->port[0], 0, 64,
+		assert_int_equal(rte_eth_rx_queue_setup(fx->port[0], 0, 64,
 							SOCKET_ID_ANY, NULL, pool), 0);
 		assert_true(nb_mrs() > before);
-		assert_int_equal(rte_eth_rx_queue_setup(bench->port[0], 0, 64,
+		assert_int_equal(rte_eth_rx_queue_setup(fx->port[0], 0, 64,
 							SOCKET_ID_ANY, NULL,
-							bench->pool), 0);
+							fx->pool), 0);
 		assert_int_equal(nb_mrs(), before);
 		rte_mempool_free(pool);
 		assert_int_equal(rte_extmem_unregister(extmem.buf_ptr, len), 0);
@@ -270,7 +350,7 @@ test_pinned_pool_replaced(void **state)
 	}
 }
 
-/* A pool of packets in one or two given pieces of memory. */
+/* A mempool in one or two given chunks. */
 static struct rte_mempool *
 pool_in(const char *name, unsigned int nb_mbufs, char *piece, char *other, size_t len)
 {
@@ -297,32 +377,32 @@ pool_in(const char *name, unsigned int nb_mbufs, char *piece, char *other, size_
 	return pool;
 }
 
-/* A pool between the pieces of another does not live from the other's key. */
+/* A pool between the chunks of another does not use the other's key. */
 static void
 test_pool_within_another(void **state)
 {
 	const size_t len = 1 << 20;
-	struct bench *bench = *state;
-	struct bench_config config = { .nb_rxd = 64 };
+	struct fixture *fx = *state;
+	struct fx_config config = { .nb_rxd = 64 };
 	char *memory = rte_malloc(NULL, 3 * len, 4096);
 	struct rte_mempool *around;
 
 	assert_non_null(memory);
 	around = pool_in("around", 500, memory, memory + 2 * len, len);
 	config.rx_pool = pool_in("within", 200, memory + len, NULL, len);
-	bench_start(bench, &config);
-	bench_pass_one(bench);
+	fx_start(fx, &config);
+	fx_pass_one(fx);
 	rte_mempool_free(around);
 	for (unsigned int i = 0; i < 200; i++)
-		bench_pass_one(bench);
-	bench_stop(bench);
-	bench->ignore_counters = true; /* they went with the ports */
-	bench_remove(bench);
+		fx_pass_one(fx);
+	fx_stop(fx);
+	fx->ignore_counters = true; /* the ports and their counters are gone */
+	fx_remove(fx);
 	rte_mempool_free(config.rx_pool);
 	rte_free(memory);
 }
 
-/* A piece of the heap between two addresses, if EAL gives one. */
+/* Heap memory between two addresses, if EAL has it. */
 static char *
 malloc_between(char *from, char *to, size_t len)
 {
@@ -345,58 +425,99 @@ malloc_between(char *from, char *to, size_t len)
 }
 
 /*
- * A pool on a page that a buffer reaches into, from pages that go before the
- * pool does.
+ * A pool on a page that also holds the end of a buffer; the pages of the buffer
+ * are freed before the pool.
  */
 static void
 test_pool_beside_heap(void **state)
 {
 	const size_t len = 1 << 19, page = RTE_PGSIZE_2M;
-	struct bench *bench = *state;
-	struct bench_config config = { .nb_rxd = 64 };
-	/* its first page is not full */
+	struct fixture *fx = *state;
+	struct fx_config config = { .nb_rxd = 64 };
+	/* its first page is partly free */
 	char *heap = rte_malloc(NULL, 10 * page - 2 * len, 0);
-	/* EAL takes from the end: what is left lies before it */
+	/* EAL allocates from the end: the free part is before the buffer */
 	char *edge = RTE_PTR_ALIGN_CEIL(heap + 1024, page);
 	char *memory = malloc_between(edge - page, edge, len);
 	struct mana_model_port wire;
 
 	assert_non_null(heap);
-	if (memory == NULL) { /* there are no pages that go */
+	if (memory == NULL) { /* no page to be freed */
 		rte_free(heap);
 		skip();
 	}
-	bench_start(bench, &plain);
-	send_from(bench, edge - 1024, 1, true);
-	bench_stop(bench);
+	fx_start(fx, &plain);
+	send_from(fx, edge - 1024, 1, true);
+	fx_stop(fx);
 	config.rx_pool = pool_in("beside", 128, memory, NULL, len);
-	bench_start(bench, &config);
+	fx_start(fx, &config);
 	rte_free(heap);
 	for (unsigned int i = 0; i < 200; i++)
-		bench_pass_one(bench);
-	wire = bench_wire(bench, 0);
+		fx_pass_one(fx);
+	wire = fx_wire(fx, 0);
 	assert_int_equal(wire.rx_packets, 200);
-	bench_stop(bench);
-	bench->ignore_counters = true; /* they went with the ports */
-	bench_remove(bench);
+	fx_stop(fx);
+	fx->ignore_counters = true; /* the ports and their counters are gone */
+	fx_remove(fx);
 	rte_mempool_free(config.rx_pool);
 	rte_free(memory);
+}
+
+/*
+ * The driver's own allocations on a NUMA node without memory: pool for copies,
+ * spare queue.
+ */
+static void
+test_memory_of_another_node(void **state)
+{
+	struct fixture *fx = *state;
+	struct fx_config config = { .nb_rxq = 2, .nb_rxd = 64, .rss_hf = FX_RSS,
+				       .tx_offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS };
+	void *memory = rte_malloc_socket(NULL, 64, 0, rte_eth_dev_socket_id(fx->port[0]));
+	unsigned int nb = 0;
+	uint8_t bytes[1000];
+	struct rte_mbuf *m;
+
+	/* of each port */
+	assert_int_equal(fx_nb_logged(RTE_LOG_NOTICE, "NUMA node"),
+			 memory == NULL ? FX_NB_PORTS : 0);
+	rte_free(memory);
+	fx_start(fx, &config);
+	/* more segments than a WQE has */
+	fx_frame_bytes(bytes, sizeof(bytes), 3);
+	m = fx_chain(fx->pool, bytes, sizeof(bytes), 20);
+	assert_true(m->nb_segs > 30);
+	fx_send(fx->port[0], 0, &m, 1);
+	fx_settle(fx);
+	for (uint16_t q = 0; q < 2; q++) {
+		while (rte_eth_rx_burst(fx->port[1], q, &m, 1) == 1) {
+			fx_check_bytes(m, bytes, sizeof(bytes));
+			rte_pktmbuf_free(m);
+			nb++;
+		}
+	}
+	assert_int_equal(nb, 1);
+	assert_int_equal(rte_eth_dev_rx_queue_stop(fx->port[1], 1), 0);
+	assert_int_equal(rte_eth_dev_rx_queue_start(fx->port[1], 1), 0);
 }
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		BENCH_TEST(test_heap),
-		BENCH_TEST(test_foreign),
-		BENCH_TEST(test_read_only),
-		BENCH_TEST(test_mapped_by_application),
-		BENCH_TEST(test_no_right_to_lock),
-		BENCH_TEST(test_refused_in_a_burst),
-		BENCH_TEST(test_pinned_pool_replaced),
-		BENCH_TEST(test_pool_within_another),
-		BENCH_TEST(test_pool_beside_heap),
+		FX_TEST(test_heap),
+		FX_TEST(test_foreign),
+		FX_TEST_BARE(test_foreign_refused),
+		FX_TEST_BARE(test_foreign_pool_refused),
+		FX_TEST(test_read_only),
+		FX_TEST(test_mapped_by_application),
+		FX_TEST(test_no_right_to_lock),
+		FX_TEST(test_refused_in_a_burst),
+		FX_TEST(test_pinned_pool_replaced),
+		FX_TEST(test_pool_within_another),
+		FX_TEST(test_pool_beside_heap),
+		FX_TEST(test_memory_of_another_node),
 	};
 
-	return BENCH_RUN("memory", tests);
+	return FX_RUN("memory", tests);
 }

@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* On a machine whose card lets verbs have no vPort. */
+/* A card that rejects vPorts for verbs. */
 
 #include <errno.h>
 
-#include "bench.h"
+#include "fixture.h"
 
-static const struct bench_config plain;
+static const struct fx_config plain;
 
-/* Each attempt fails in the same way, and leaves nothing behind. */
+/* Each start fails in the same way without leaks. */
 static void
 test_start_fails(void **state)
 {
-	struct bench *bench = *state;
-	struct bench_holdings before;
+	struct fixture *fx = *state;
+	struct fx_holdings before;
 
-	bench_expect_error("");
-	for (unsigned int i = 0; i < BENCH_NB_PORTS; i++)
-		assert_int_equal(bench_configure(bench, bench->port[i], &plain), 0);
-	assert_int_equal(bench_dev_start(bench, 0), -EPROTO);
-	bench_hold(&before);
-	for (unsigned int i = 0; i < 2 * BENCH_NB_PORTS; i++)
-		assert_int_equal(bench_dev_start(bench, i % BENCH_NB_PORTS), -EPROTO);
-	assert_int_equal(rte_mempool_in_use_count(bench->pool), 0);
-	bench_check_held(&before, "after failed starts");
-	assert_int_equal(bench_model.violations(NULL), 0);
+	fx_expect_error("");
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		assert_int_equal(fx_configure(fx, fx->port[i], &plain), 0);
+	assert_int_equal(fx_dev_start(fx, 0), -EPROTO);
+	fx_holdings_get(&before);
+	for (unsigned int i = 0; i < 2 * FX_NB_PORTS; i++)
+		assert_int_equal(fx_dev_start(fx, i % FX_NB_PORTS), -EPROTO);
+	assert_int_equal(rte_mempool_in_use_count(fx->pool), 0);
+	fx_check_holdings(&before, "after failed starts");
+	assert_int_equal(fx_model.violations(NULL), 0);
 }
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		BENCH_TEST(test_start_fails),
+		FX_TEST(test_start_fails),
 	};
 
-	return BENCH_RUN("refused", tests);
+	return FX_RUN("refused", tests);
 }

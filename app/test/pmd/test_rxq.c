@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Receive queues that start, stop and are set up while the port runs. */
+/* Rx queue start, stop and setup on a running port. */
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,59 +9,49 @@
 #include <rte_byteorder.h>
 #include <rte_cycles.h>
 
-#include "bench.h"
+#include "fixture.h"
 
 #define NB_RXQ 4
 #define NB_RXD 64
 
-static const struct bench_config four = {
-	.nb_rxq = NB_RXQ, .nb_rxd = NB_RXD, .rss_hf = BENCH_RSS,
+static const struct fx_config four = {
+	.nb_rxq = NB_RXQ, .nb_rxd = NB_RXD, .rss_hf = FX_RSS,
 };
 
-/* Frames that were received, by queue. */
+/* Received frames per queue. */
 struct arrivals {
 	unsigned int nb[8];
 };
 
-static uint64_t
-xstat(uint16_t port, const char *name)
-{
-	uint64_t id, value;
-
-	assert_int_equal(rte_eth_xstats_get_id_by_name(port, name, &id), 0);
-	assert_int_equal(rte_eth_xstats_get_by_id(port, &id, &value, 1), 1);
-	return value;
-}
-
 static void
-send_many(struct bench *bench, unsigned int nb)
+send_many(struct fixture *fx, unsigned int nb)
 {
 	for (unsigned int seed = 0; seed < nb; seed++) {
-		struct rte_mbuf *m = bench_frame(bench->pool, 100, seed);
+		struct rte_mbuf *m = fx_frame(fx->pool, 100, seed);
 
-		bench_send(bench->port[0], 0, &m, 1);
+		fx_send(fx->port[0], 0, &m, 1);
 	}
-	bench_settle(bench);
+	fx_settle(fx);
 }
 
-/* Polls all queues that run until nothing comes; checks what came. */
+/* Polls all started queues until no packet arrives, and checks the packets. */
 static struct arrivals
-receive_all(struct bench *bench, uint16_t nb_rxq)
+receive_all(struct fixture *fx, uint16_t nb_rxq)
 {
 	struct arrivals arrivals = { 0 };
 	unsigned int nb_empty = 0;
 
-	bench_settle(bench);
+	fx_settle(fx);
 	while (nb_empty < 3) {
 		unsigned int nb_now = 0;
 
 		for (uint16_t q = 0; q < nb_rxq; q++) {
-			struct rte_mbuf *pkts[BENCH_BURST];
-			uint16_t nb = rte_eth_rx_burst(bench->port[1], q, pkts,
+			struct rte_mbuf *pkts[FX_BURST];
+			uint16_t nb = rte_eth_rx_burst(fx->port[1], q, pkts,
 						       RTE_DIM(pkts));
 
 			for (uint16_t i = 0; i < nb; i++)
-				assert_int_equal(pkts[i]->port, bench->port[1]);
+				assert_int_equal(pkts[i]->port, fx->port[1]);
 			rte_pktmbuf_free_bulk(pkts, nb);
 			arrivals.nb[q] += nb;
 			nb_now += nb;
@@ -82,194 +72,200 @@ sum(const struct arrivals *arrivals)
 	return nb;
 }
 
-/* The driver's counters, with the stopped queues' packets, are the wire's. */
+/* Dropped packets of stopped queues and replaced rings. */
+static uint64_t
+nb_dropped(struct fixture *fx)
+{
+	return fx_xstat(fx->port[1], "rx_drop_stopped") +
+	       fx_xstat(fx->port[1], "rx_drop_reconfig");
+}
+
+/* Driver counters and drops add up to the wire's counters. */
 static void
-check_wire(struct bench *bench)
+check_wire(struct fixture *fx)
 {
 	struct rte_eth_stats stats;
 
-	assert_int_equal(rte_eth_stats_get(bench->port[1], &stats), 0);
-	assert_int_equal(stats.ipackets + xstat(bench->port[1], "rx_drop_stopped"),
-			 bench_wire(bench, 1).rx_packets);
+	assert_int_equal(rte_eth_stats_get(fx->port[1], &stats), 0);
+	assert_int_equal(stats.ipackets + nb_dropped(fx),
+			 fx_wire(fx, 1).rx_packets);
 	assert_int_equal(stats.ierrors, 0);
 }
 
 static void
-check_state(struct bench *bench, uint16_t queue, uint8_t state)
+check_state(struct fixture *fx, uint16_t queue, uint8_t state)
 {
 	struct rte_eth_rxq_info info;
 
-	assert_int_equal(rte_eth_rx_queue_info_get(bench->port[1], queue, &info), 0);
+	assert_int_equal(rte_eth_rx_queue_info_get(fx->port[1], queue, &info), 0);
 	assert_int_equal(info.queue_state, state);
 }
 
 static void
-stop(struct bench *bench, uint16_t queue)
+stop(struct fixture *fx, uint16_t queue)
 {
-	assert_int_equal(rte_eth_dev_rx_queue_stop(bench->port[1], queue), 0);
-	check_state(bench, queue, RTE_ETH_QUEUE_STATE_STOPPED);
+	assert_int_equal(rte_eth_dev_rx_queue_stop(fx->port[1], queue), 0);
+	check_state(fx, queue, RTE_ETH_QUEUE_STATE_STOPPED);
 }
 
 static void
-start(struct bench *bench, uint16_t queue)
+start(struct fixture *fx, uint16_t queue)
 {
-	assert_int_equal(rte_eth_dev_rx_queue_start(bench->port[1], queue), 0);
-	check_state(bench, queue, RTE_ETH_QUEUE_STATE_STARTED);
+	assert_int_equal(rte_eth_dev_rx_queue_start(fx->port[1], queue), 0);
+	check_state(fx, queue, RTE_ETH_QUEUE_STATE_STARTED);
 }
 
-/* As much as before; an element of the heap may be a little larger than asked for. */
+/* Equal, except for the rounding of heap elements. */
 static void
-check_held(const struct bench_holdings *before, const char *when)
+check_holdings(const struct fx_holdings *before, const char *when)
 {
-	struct bench_holdings now, same = *before;
+	struct fx_holdings now, same = *before;
 
-	bench_hold(&now);
+	fx_holdings_get(&now);
 	same.heap_bytes = now.heap_bytes;
-	bench_check_held(&same, when);
+	fx_check_holdings(&same, when);
 }
 
-/* Each queue alone: the others go on, its packets are dropped by name. */
+/* Stops each queue alone: the others continue, its start drops its packets. */
 static void
-check_each(struct bench *bench, uint16_t nb_rxq)
+check_each(struct fixture *fx, uint16_t nb_rxq)
 {
-	struct bench_config config = four;
-	struct bench_holdings running;
+	struct fx_config config = four;
+	struct fx_holdings running;
 	struct arrivals all;
 
 	config.nb_rxq = nb_rxq;
-	bench_start(bench, &config);
-	bench_hold(&running);
-	send_many(bench, 100);
-	all = receive_all(bench, nb_rxq);
+	fx_start(fx, &config);
+	fx_holdings_get(&running);
+	send_many(fx, 100);
+	all = receive_all(fx, nb_rxq);
 	assert_int_equal(sum(&all), 100);
 	for (uint16_t q = 0; q < nb_rxq; q++) {
-		uint64_t before = xstat(bench->port[1], "rx_drop_stopped");
+		uint64_t before = fx_xstat(fx->port[1], "rx_drop_stopped");
 		struct arrivals now;
 
-		stop(bench, q);
-		send_many(bench, 100);
-		now = receive_all(bench, nb_rxq);
+		stop(fx, q);
+		send_many(fx, 100);
+		now = receive_all(fx, nb_rxq);
 		assert_int_equal(now.nb[q], 0);
 		for (uint16_t other = 0; other < nb_rxq; other++)
 			if (other != q)
 				assert_int_equal(now.nb[other], all.nb[other]);
-		/* all running: none is polled when the only one has stopped */
-		if (nb_rxq > 1)
-			assert_int_equal(xstat(bench->port[1], "rx_drop_stopped") - before,
-					 all.nb[q]);
-		start(bench, q);
-		check_held(&running, "after stop and start");
-		send_many(bench, 100);
-		now = receive_all(bench, nb_rxq);
+		/* packets wait in its rings until it starts */
+		assert_int_equal(fx_xstat(fx->port[1], "rx_drop_stopped"), before);
+		start(fx, q);
+		assert_int_equal(fx_xstat(fx->port[1], "rx_drop_stopped") - before,
+				 all.nb[q]);
+		check_holdings(&running, "after stop and start");
+		send_many(fx, 100);
+		now = receive_all(fx, nb_rxq);
 		assert_memory_equal(&now, &all, sizeof(all));
-		check_wire(bench);
+		check_wire(fx);
 	}
-	bench_stop(bench);
+	fx_stop(fx);
 }
 
 static void
 test_stop_and_start(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 
-	bench->ignore_counters = true;
-	check_each(bench, 4);
-	check_each(bench, 2);
-	check_each(bench, 3);
-	check_each(bench, 5);
+	fx->ignore_counters = true;
+	check_each(fx, 4);
+	check_each(fx, 2);
+	check_each(fx, 3);
+	check_each(fx, 5);
 }
 
-/* Nobody polls then: a few wait, the rest has no buffer; control sees to them. */
+/* The rings fill, the adapter drops the rest; the starts drain them. */
 static void
 test_all_stopped(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 	struct mana_model_port wire;
 	struct arrivals all;
 
-	bench->ignore_counters = true;
-	bench_start(bench, &four);
+	fx->ignore_counters = true;
+	fx_start(fx, &four);
 	for (uint16_t q = 0; q < NB_RXQ; q++)
-		stop(bench, q);
-	send_many(bench, 1000);
-	wire = bench_wire(bench, 1);
+		stop(fx, q);
+	send_many(fx, 1000);
+	wire = fx_wire(fx, 1);
 	assert_true(wire.rx_packets > 0 && wire.rx_no_wqe > 0);
 	assert_int_equal(wire.rx_packets + wire.rx_no_wqe, 1000);
 	for (uint16_t q = 0; q < NB_RXQ; q++)
-		start(bench, q);
-	assert_int_equal(xstat(bench->port[1], "rx_drop_stopped"), wire.rx_packets);
-	send_many(bench, 100);
-	all = receive_all(bench, NB_RXQ);
+		start(fx, q);
+	assert_int_equal(fx_xstat(fx->port[1], "rx_drop_stopped"), wire.rx_packets);
+	send_many(fx, 100);
+	all = receive_all(fx, NB_RXQ);
 	assert_int_equal(sum(&all), 100);
-	check_wire(bench);
+	check_wire(fx);
 }
 
-/* No RSS: all packets go to queue 0, which stops. */
+/* Without RSS all packets go to queue 0, which stops. */
 static void
 test_queue_0_without_rss(void **state)
 {
-	struct bench *bench = *state;
-	struct bench_config config = { .nb_rxq = 3, .nb_rxd = NB_RXD };
+	struct fixture *fx = *state;
+	struct fx_config config = { .nb_rxq = 3, .nb_rxd = NB_RXD };
 	struct arrivals now;
 
-	bench->ignore_counters = true;
-	bench_start(bench, &config);
-	stop(bench, 0);
-	/* also the one that polls for it */
-	stop(bench, 1);
-	send_many(bench, 200);
-	now = receive_all(bench, 3);
+	fx->ignore_counters = true;
+	fx_start(fx, &config);
+	stop(fx, 0);
+	/* also the queue that polls two hardware queues */
+	stop(fx, 1);
+	send_many(fx, 200);
+	now = receive_all(fx, 3);
 	assert_int_equal(sum(&now), 0);
-	start(bench, 1);
-	stop(bench, 2);
-	send_many(bench, 50);
-	now = receive_all(bench, 3);
+	start(fx, 1);
+	stop(fx, 2);
+	send_many(fx, 50);
+	now = receive_all(fx, 3);
 	assert_int_equal(sum(&now), 0);
-	start(bench, 2);
-	start(bench, 0);
-	send_many(bench, 50);
-	now = receive_all(bench, 3);
+	start(fx, 2);
+	start(fx, 0);
+	send_many(fx, 50);
+	now = receive_all(fx, 3);
 	assert_int_equal(now.nb[0], 50);
-	check_wire(bench);
+	check_wire(fx);
 }
 
-/* What waits when a queue stops: its own is freed, the others' delivered. */
+/* The start frees and counts packets that waited at the stop. */
 static void
 test_stop_with_packets_waiting(void **state)
 {
-	struct bench *bench = *state;
-	struct bench_config config = four;
+	struct fixture *fx = *state;
+	struct fx_config config = four;
 	struct arrivals all, now;
-	struct rte_mempool *pool = bench_pool(bench, 1023, RTE_MBUF_DEFAULT_BUF_SIZE);
+	struct rte_mempool *pool = fx_pool(fx, 1023, RTE_MBUF_DEFAULT_BUF_SIZE);
 
-	bench->ignore_counters = true;
+	fx->ignore_counters = true;
 	config.rx_pool = pool;
-	bench_start(bench, &config);
-	send_many(bench, 100);
-	all = receive_all(bench, NB_RXQ);
-	send_many(bench, 100);
-	stop(bench, 2);
-	now = receive_all(bench, NB_RXQ);
+	fx_start(fx, &config);
+	send_many(fx, 100);
+	all = receive_all(fx, NB_RXQ);
+	send_many(fx, 100);
+	stop(fx, 2);
+	now = receive_all(fx, NB_RXQ);
 	assert_int_equal(now.nb[2], 0);
 	assert_int_equal(sum(&now), 100 - all.nb[2]);
-	assert_int_equal(xstat(bench->port[1], "rx_drop_stopped"), all.nb[2]);
-	check_wire(bench);
-	/* its mbufs are back: port 0 has 4 rings, this one 3 */
-	assert_int_equal(rte_mempool_in_use_count(pool), 7 * NB_RXD);
-	start(bench, 2);
-	/* a backlog that nobody has looked at, twice, and to the end */
-	send_many(bench, 100);
-	stop(bench, 1);
-	send_many(bench, 100);
-	stop(bench, 0);
-	now = receive_all(bench, NB_RXQ);
+	assert_int_equal(nb_dropped(fx), 0);
+	start(fx, 2);
+	assert_int_equal(fx_xstat(fx->port[1], "rx_drop_stopped"), all.nb[2]);
+	check_wire(fx);
+	send_many(fx, 100);
+	stop(fx, 1);
+	send_many(fx, 100);
+	stop(fx, 0);
+	now = receive_all(fx, NB_RXQ);
 	assert_int_equal(now.nb[2], 2 * all.nb[2]);
 	assert_int_equal(now.nb[3], 2 * all.nb[3]);
-	start(bench, 0);
-	start(bench, 1);
-	send_many(bench, 100);
-	stop(bench, 1);
-	bench_stop(bench);
+	start(fx, 0);
+	start(fx, 1);
+	send_many(fx, 100);
+	stop(fx, 1);
+	fx_stop(fx);
 	assert_int_equal(rte_mempool_in_use_count(pool), 0);
 }
 
@@ -281,39 +277,39 @@ seed_of(const struct rte_mbuf *m)
 	return rte_be_to_cpu_16(*port) - 1024;
 }
 
-/* Packets of a queue come in the order of the wire, and unharmed. */
+/* Packets of a queue stay in order and intact. */
 static void
 test_order_across_a_change(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 	int last[NB_RXQ] = { -1, -1, -1, -1 };
 	unsigned int nb_got = 0;
 
-	bench->ignore_counters = true;
-	bench_start(bench, &four);
-	stop(bench, 3);
+	fx->ignore_counters = true;
+	fx_start(fx, &four);
+	stop(fx, 3);
 	for (unsigned int part = 0; part < 3; part++) {
 		for (unsigned int seed = part * 50; seed < part * 50 + 50; seed++) {
-			struct rte_mbuf *m = bench_frame(bench->pool, 100, seed);
+			struct rte_mbuf *m = fx_frame(fx->pool, 100, seed);
 
-			bench_send(bench->port[0], 0, &m, 1);
+			fx_send(fx->port[0], 0, &m, 1);
 		}
-		bench_settle(bench);
+		fx_settle(fx);
 		if (part == 0)
-			start(bench, 3);
+			start(fx, 3);
 		if (part == 1)
-			stop(bench, 3);
+			stop(fx, 3);
 		for (uint16_t q = 0; q < 3; q++) {
 			struct rte_mbuf *m;
 
-			/* leaves some for the next change */
+			/* leave some for the next rebuild */
 			for (unsigned int i = 0; i < 7; i++) {
 				uint8_t bytes[100];
 
-				if (rte_eth_rx_burst(bench->port[1], q, &m, 1) == 0)
+				if (rte_eth_rx_burst(fx->port[1], q, &m, 1) == 0)
 					break;
-				bench_frame_bytes(bytes, sizeof(bytes), seed_of(m));
-				bench_check_bytes(m, bytes, sizeof(bytes));
+				fx_frame_bytes(bytes, sizeof(bytes), seed_of(m));
+				fx_check_bytes(m, bytes, sizeof(bytes));
 				assert_true(seed_of(m) > last[q]);
 				last[q] = seed_of(m);
 				rte_pktmbuf_free(m);
@@ -324,229 +320,369 @@ test_order_across_a_change(void **state)
 	for (uint16_t q = 0; q < 3; q++) {
 		struct rte_mbuf *m;
 
-		while (rte_eth_rx_burst(bench->port[1], q, &m, 1) != 0) {
+		while (rte_eth_rx_burst(fx->port[1], q, &m, 1) != 0) {
 			assert_true(seed_of(m) > last[q]);
 			last[q] = seed_of(m);
 			rte_pktmbuf_free(m);
 			nb_got++;
 		}
 	}
-	assert_int_equal(nb_got + xstat(bench->port[1], "rx_drop_stopped"), 150);
+	start(fx, 3);
+	assert_int_equal(nb_got + nb_dropped(fx), 150);
 }
 
 static void
 test_deferred_start(void **state)
 {
 	const struct rte_eth_rxconf deferred = { .rx_deferred_start = 1 };
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 	struct arrivals all, now;
 
-	bench->ignore_counters = true;
-	assert_int_equal(bench_configure(bench, bench->port[0], &four), 0);
-	assert_int_equal(bench_configure(bench, bench->port[1], &four), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(bench->port[1], 1, NB_RXD, SOCKET_ID_ANY,
-						&deferred, bench->pool), 0);
-	assert_int_equal(bench_dev_start(bench, 0), 0);
+	fx->ignore_counters = true;
+	assert_int_equal(fx_configure(fx, fx->port[0], &four), 0);
+	assert_int_equal(fx_configure(fx, fx->port[1], &four), 0);
+	assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], 1, NB_RXD, SOCKET_ID_ANY,
+						&deferred, fx->pool), 0);
+	assert_int_equal(fx_dev_start(fx, 0), 0);
 	for (unsigned int i = 0; i < 2; i++) {
-		assert_int_equal(bench_dev_start(bench, 1), 0);
-		check_state(bench, 1, RTE_ETH_QUEUE_STATE_STOPPED);
-		check_state(bench, 0, RTE_ETH_QUEUE_STATE_STARTED);
-		send_many(bench, 100);
-		now = receive_all(bench, NB_RXQ);
+		assert_int_equal(fx_dev_start(fx, 1), 0);
+		check_state(fx, 1, RTE_ETH_QUEUE_STATE_STOPPED);
+		check_state(fx, 0, RTE_ETH_QUEUE_STATE_STARTED);
+		send_many(fx, 100);
+		now = receive_all(fx, NB_RXQ);
 		assert_int_equal(now.nb[1], 0);
-		start(bench, 1);
-		send_many(bench, 100);
-		all = receive_all(bench, NB_RXQ);
+		start(fx, 1);
+		send_many(fx, 100);
+		all = receive_all(fx, NB_RXQ);
 		assert_int_equal(sum(&all), 100);
 		assert_int_equal(sum(&now), 100 - all.nb[1]);
-		check_wire(bench);
+		check_wire(fx);
 		/* deferred again at the next start */
-		assert_int_equal(bench_dev_stop(bench, 1), 0);
+		assert_int_equal(fx_dev_stop(fx, 1), 0);
 	}
 	for (uint16_t q = 0; q < NB_RXQ; q++)
-		assert_int_equal(rte_eth_rx_queue_setup(bench->port[1], q, NB_RXD,
+		assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], q, NB_RXD,
 							SOCKET_ID_ANY, &deferred,
-							bench->pool), 0);
-	assert_int_equal(bench_dev_start(bench, 1), 0);
+							fx->pool), 0);
+	assert_int_equal(fx_dev_start(fx, 1), 0);
 	for (uint16_t q = 0; q < NB_RXQ; q++)
-		start(bench, q);
-	send_many(bench, 100);
-	now = receive_all(bench, NB_RXQ);
+		start(fx, q);
+	send_many(fx, 100);
+	now = receive_all(fx, NB_RXQ);
 	assert_memory_equal(&now, &all, sizeof(all));
 }
 
-/* Another pool, another size; the old pool may go. */
+/* Another pool and size; the old pool can be freed. */
 static void
 test_set_up_at_run_time(void **state)
 {
-	struct bench *bench = *state;
-	struct bench_config config = four;
-	struct rte_mempool *pool = bench_pool(bench, 2047, RTE_MBUF_DEFAULT_BUF_SIZE);
+	struct fixture *fx = *state;
+	struct fx_config config = four;
+	struct rte_mempool *pool = fx_pool(fx, 2047, RTE_MBUF_DEFAULT_BUF_SIZE);
 	struct arrivals all, now;
 
-	bench->ignore_counters = true;
-	assert_int_equal(bench_configure(bench, bench->port[0], &four), 0);
-	assert_int_equal(bench_dev_start(bench, 0), 0);
+	fx->ignore_counters = true;
+	assert_int_equal(fx_configure(fx, fx->port[0], &four), 0);
+	assert_int_equal(fx_dev_start(fx, 0), 0);
 	config.rx_pool = pool;
-	assert_int_equal(bench_configure(bench, bench->port[1], &config), 0);
-	assert_int_equal(bench_dev_start(bench, 1), 0);
-	send_many(bench, 100);
-	all = receive_all(bench, NB_RXQ);
-	assert_int_equal(rte_eth_rx_queue_setup(bench->port[1], 0, NB_RXD, SOCKET_ID_ANY,
+	assert_int_equal(fx_configure(fx, fx->port[1], &config), 0);
+	assert_int_equal(fx_dev_start(fx, 1), 0);
+	send_many(fx, 100);
+	all = receive_all(fx, NB_RXQ);
+	assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], 0, NB_RXD, SOCKET_ID_ANY,
 						NULL, pool), -EBUSY);
 	for (uint16_t q = 0; q < NB_RXQ; q++) {
 		struct rte_eth_rxq_info info;
 
-		stop(bench, q);
-		send_many(bench, 100);
-		now = receive_all(bench, NB_RXQ);
+		stop(fx, q);
+		send_many(fx, 100);
+		now = receive_all(fx, NB_RXQ);
 		assert_int_equal(sum(&now), 100 - all.nb[q]);
-		assert_int_equal(rte_eth_rx_queue_setup(bench->port[1], q, 200,
+		assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], q, 200,
 							SOCKET_ID_ANY, NULL,
-							bench->pool), 0);
-		start(bench, q);
-		assert_int_equal(rte_eth_rx_queue_info_get(bench->port[1], q, &info), 0);
+							fx->pool), 0);
+		start(fx, q);
+		assert_int_equal(rte_eth_rx_queue_info_get(fx->port[1], q, &info), 0);
 		assert_int_equal(info.nb_desc, 200);
-		assert_ptr_equal(info.mp, bench->pool);
-		send_many(bench, 100);
-		now = receive_all(bench, NB_RXQ);
+		assert_ptr_equal(info.mp, fx->pool);
+		send_many(fx, 100);
+		now = receive_all(fx, NB_RXQ);
 		assert_memory_equal(&now, &all, sizeof(all));
-		check_wire(bench);
+		check_wire(fx);
 	}
-	bench_pool_free(bench, pool);
-	send_many(bench, 100);
-	now = receive_all(bench, NB_RXQ);
+	fx_pool_free(fx, pool);
+	send_many(fx, 100);
+	now = receive_all(fx, NB_RXQ);
 	assert_memory_equal(&now, &all, sizeof(all));
 }
 
 static void
 test_wrong_states(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 	struct arrivals all;
 
-	bench_expect_error("");
-	assert_int_equal(bench_configure(bench, bench->port[1], &four), 0);
-	assert_int_equal(rte_eth_dev_rx_queue_start(bench->port[1], 0), -EINVAL);
-	bench_start(bench, &four);
-	assert_int_equal(rte_eth_dev_rx_queue_start(bench->port[1], NB_RXQ), -EINVAL);
-	assert_int_equal(rte_eth_dev_rx_queue_stop(bench->port[1], NB_RXQ), -EINVAL);
-	/* twice is once */
-	assert_int_equal(rte_eth_dev_rx_queue_start(bench->port[1], 0), 0);
-	assert_int_equal(rte_eth_dev_rx_queue_stop(bench->port[1], 0), 0);
-	assert_int_equal(rte_eth_dev_rx_queue_stop(bench->port[1], 0), 0);
-	/* a port that stops and starts with a stopped queue starts it */
-	bench_stop(bench);
-	assert_int_equal(bench_dev_start(bench, 0), 0);
-	assert_int_equal(bench_dev_start(bench, 1), 0);
-	check_state(bench, 0, RTE_ETH_QUEUE_STATE_STARTED);
-	send_many(bench, 100);
-	all = receive_all(bench, NB_RXQ);
+	fx_expect_error("");
+	assert_int_equal(fx_configure(fx, fx->port[1], &four), 0);
+	assert_int_equal(rte_eth_dev_rx_queue_start(fx->port[1], 0), -EINVAL);
+	fx_start(fx, &four);
+	assert_int_equal(rte_eth_dev_rx_queue_start(fx->port[1], NB_RXQ), -EINVAL);
+	assert_int_equal(rte_eth_dev_rx_queue_stop(fx->port[1], NB_RXQ), -EINVAL);
+	/* a second call changes nothing */
+	assert_int_equal(rte_eth_dev_rx_queue_start(fx->port[1], 0), 0);
+	assert_int_equal(rte_eth_dev_rx_queue_stop(fx->port[1], 0), 0);
+	assert_int_equal(rte_eth_dev_rx_queue_stop(fx->port[1], 0), 0);
+	/* a port restart starts a stopped queue */
+	fx_stop(fx);
+	assert_int_equal(fx_dev_start(fx, 0), 0);
+	assert_int_equal(fx_dev_start(fx, 1), 0);
+	check_state(fx, 0, RTE_ETH_QUEUE_STATE_STARTED);
+	send_many(fx, 100);
+	all = receive_all(fx, NB_RXQ);
 	assert_int_equal(sum(&all), 100);
 }
 
-/* The pool has too few mbufs for another queue: it stays stopped. */
+/* Too few mbufs for the queue: it stays stopped. */
 static void
 test_start_without_mbufs(void **state)
 {
-	struct bench *bench = *state;
-	struct rte_mempool *pool = bench_pool(bench, NB_RXD - 1, RTE_MBUF_DEFAULT_BUF_SIZE);
-	struct bench_holdings stopped;
+	struct fixture *fx = *state;
+	struct rte_mempool *pool = fx_pool(fx, NB_RXD - 1, RTE_MBUF_DEFAULT_BUF_SIZE);
+	struct fx_holdings stopped;
 	struct arrivals all, now;
 
-	bench->ignore_counters = true;
-	bench_start(bench, &four);
-	send_many(bench, 100);
-	all = receive_all(bench, NB_RXQ);
-	stop(bench, 1);
-	assert_int_equal(rte_eth_rx_queue_setup(bench->port[1], 1, NB_RXD, SOCKET_ID_ANY,
+	fx->ignore_counters = true;
+	fx_start(fx, &four);
+	send_many(fx, 100);
+	all = receive_all(fx, NB_RXQ);
+	stop(fx, 1);
+	assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], 1, NB_RXD, SOCKET_ID_ANY,
 						NULL, pool), 0);
-	bench_hold(&stopped);
-	bench_expect_error("too few mbufs");
-	assert_int_equal(rte_eth_dev_rx_queue_start(bench->port[1], 1), -ENOMEM);
-	check_held(&stopped, "after the refused start");
-	check_state(bench, 1, RTE_ETH_QUEUE_STATE_STOPPED);
-	send_many(bench, 100);
-	now = receive_all(bench, NB_RXQ);
+	fx_holdings_get(&stopped);
+	fx_expect_error("too few mbufs");
+	assert_int_equal(rte_eth_dev_rx_queue_start(fx->port[1], 1), -ENOMEM);
+	check_holdings(&stopped, "after the refused start");
+	check_state(fx, 1, RTE_ETH_QUEUE_STATE_STOPPED);
+	send_many(fx, 100);
+	now = receive_all(fx, NB_RXQ);
 	assert_int_equal(sum(&now), 100 - all.nb[1]);
-	check_wire(bench);
+	check_wire(fx);
 }
 
 /*
- * Each kernel call on the way fails once: the state is the one before, packets
- * that waited are there, and the next try succeeds.
+ * Each kernel call fails once: the state is as before, waiting packets are
+ * kept, and the next attempt succeeds.
  */
 static void
-check_refused(struct bench *bench, const char *call, unsigned int nth, int error,
+check_refused(struct fixture *fx, const char *call, unsigned int nth, int error,
 	      bool is_start)
 {
-	struct bench_holdings before;
+	struct fx_holdings before;
+	uint8_t key[40];
+	struct rte_eth_rss_conf rss = { .rss_hf = FX_RSS, .rss_key = key,
+					.rss_key_len = sizeof(key) };
 	struct arrivals all, now;
+	uint64_t dropped;
 	int ret;
 
-	send_many(bench, 100);
-	all = receive_all(bench, NB_RXQ);
+	send_many(fx, 100);
+	all = receive_all(fx, NB_RXQ);
 	assert_int_equal(sum(&all), 100);
-	/* a backlog takes memory */
-	if (is_start)
-		stop(bench, 2);
-	else
-		send_many(bench, 50);
-	bench_hold(&before);
-	assert_int_equal(bench_model.fault_arm(call, nth, error), 0);
-	ret = is_start ? rte_eth_dev_rx_queue_start(bench->port[1], 2) :
-			 rte_eth_dev_rx_queue_stop(bench->port[1], 2);
-	assert_int_equal(bench_model.fault_hits(), 1);
-	bench_model.fault_disarm();
-	/* an id may be taken for a moment: that is tried again */
+	if (is_start) {
+		stop(fx, 2);
+		/* the start rebuilds its hardware queues */
+		assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], 2, NB_RXD,
+							SOCKET_ID_ANY, NULL,
+							fx->pool), 0);
+	} else {
+		send_many(fx, 50);
+	}
+	assert_int_equal(rte_eth_dev_rss_hash_conf_get(fx->port[1], &rss), 0);
+	key[sizeof(key) - 1] ^= 1; /* unused for IPv4: same queues */
+	dropped = nb_dropped(fx);
+	fx_holdings_get(&before);
+	assert_int_equal(fx_model.fault_arm(call, nth, error), 0);
+	ret = is_start ? rte_eth_dev_rx_queue_start(fx->port[1], 2) :
+			 rte_eth_dev_rss_hash_update(fx->port[1], &rss);
+	assert_int_equal(fx_model.fault_hits(), 1);
+	fx_model.fault_disarm();
+	/* an id may be in use for a moment: retried */
 	assert_true(ret == -error || (error == EINVAL && ret == 0));
 	if (ret != 0)
-		check_state(bench, 2, is_start ? RTE_ETH_QUEUE_STATE_STOPPED :
+		check_state(fx, 2, is_start ? RTE_ETH_QUEUE_STATE_STOPPED :
 						 RTE_ETH_QUEUE_STATE_STARTED);
-	if (ret != 0 && !is_start) {
-		now = receive_all(bench, NB_RXQ);
-		assert_int_equal(sum(&now), 50);
-		/* what had waited was in a backlog, which is gone only now */
-		stop(bench, 2);
-		start(bench, 2);
-	} else if (ret != 0) {
-		check_held(&before, call);
-		receive_all(bench, NB_RXQ);
-		start(bench, 2);
-	} else {
-		receive_all(bench, NB_RXQ);
-		start(bench, 2);
+	now = receive_all(fx, NB_RXQ);
+	if (!is_start)
+		assert_int_equal(sum(&now) + nb_dropped(fx) - dropped, 50);
+	else if (ret != 0) {
+		/* the rollback uses it, too */
+		if (strcmp(call, "create_qp") != 0)
+			check_holdings(&before, call);
+		start(fx, 2);
 	}
-	send_many(bench, 100);
-	now = receive_all(bench, NB_RXQ);
+	send_many(fx, 100);
+	now = receive_all(fx, NB_RXQ);
 	assert_memory_equal(&now, &all, sizeof(all));
-	check_wire(bench);
+	check_wire(fx);
 }
 
 static void
 test_kernel_refuses(void **state)
 {
 	static const int errors[] = { ENOMEM, EINVAL, EBUSY, EPROTO };
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 
-	bench->ignore_counters = true;
-	bench_expect_error("");
-	bench_start(bench, &four);
+	fx->ignore_counters = true;
+	fx_expect_error("");
+	fx_start(fx, &four);
 	for (unsigned int i = 0; i < RTE_DIM(errors); i++) {
 		for (unsigned int is_start = 0; is_start < 2; is_start++) {
-			check_refused(bench, "create_qp", 1, errors[i], is_start);
+			/* the first QP and CQ are a spare Tx queue's */
+			check_refused(fx, "create_qp", 2, errors[i], is_start);
 			if (errors[i] == EINVAL)
-				continue; /* before the gap nothing is tried again */
-			check_refused(bench, "create_ind", 1, errors[i], is_start);
+				continue; /* no retry before the pause */
+			check_refused(fx, "create_ind", 1, errors[i], is_start);
 			for (unsigned int nth = 1; nth <= NB_RXQ; nth++) {
-				check_refused(bench, "create_cq", nth, errors[i], is_start);
-				check_refused(bench, "create_wq", nth, errors[i], is_start);
+				check_refused(fx, "create_cq", nth + 1, errors[i], is_start);
+				check_refused(fx, "create_wq", nth, errors[i], is_start);
 			}
 		}
 	}
 }
 
-/* Polls as an application does that knows nothing of the changes. */
+/* Lets nb QP creations fail after nb_before good ones. */
+static void
+refuse_ids(unsigned int nb_before, unsigned int nb)
+{
+	char line[64];
+
+	for (unsigned int i = 1; i <= nb; i++) {
+		snprintf(line, sizeof(line), "fail call=create_qp nth=%u errno=EINVAL",
+			 nb_before + i);
+		fx_tell(line);
+	}
+}
+
+/*
+ * The kernel holds the id of a CQ until a neighbour that stops many queues
+ * destroys it: one retry is not enough.
+ */
+static void
+test_cq_id_in_use(void **state)
+{
+	const unsigned int nb_tries = 4;
+	struct fixture *fx = *state;
+	uint8_t key[40] = { 1, 2, 3 };
+	struct rte_eth_rss_conf rss = { .rss_hf = FX_RSS, .rss_key = key,
+					.rss_key_len = sizeof(key) };
+	struct rte_eth_dev_info before, after;
+
+	fx_start(fx, &four);
+	assert_int_equal(rte_eth_dev_info_get(fx->port[1], &before), 0);
+	/* a Tx queue's QP, then the RSS QP */
+	for (unsigned int nb_before = 0; nb_before < 2; nb_before++) {
+		assert_int_equal(fx_dev_stop(fx, 1), 0);
+		refuse_ids(nb_before, nb_tries);
+		assert_int_equal(fx_dev_start(fx, 1), 0);
+	}
+	/* the RSS QP of a running port, after a spare Tx queue's */
+	refuse_ids(1, nb_tries);
+	assert_int_equal(rte_eth_dev_rss_hash_update(fx->port[1], &rss), 0);
+	refuse_ids(0, nb_tries);
+	assert_int_equal(rte_eth_dev_tx_queue_stop(fx->port[1], 0), 0);
+	assert_int_equal(rte_eth_dev_tx_queue_start(fx->port[1], 0), 0);
+	/* the driver did not lower a limit */
+	assert_int_equal(rte_eth_dev_info_get(fx->port[1], &after), 0);
+	assert_memory_equal(&after.tx_desc_lim, &before.tx_desc_lim,
+			    sizeof(after.tx_desc_lim));
+	send_many(fx, 100);
+	fx_drain(fx);
+	/* a permanent failure ends the retries */
+	assert_int_equal(fx_dev_stop(fx, 1), 0);
+	fx_expect_error("");
+	fx_tell("fail call=create_qp later errno=EINVAL");
+	assert_int_equal(fx_dev_start(fx, 1), -EINVAL);
+	fx_tell("fail off");
+	assert_int_equal(fx_dev_start(fx, 1), 0);
+}
+
+static void
+check_reception(struct fixture *fx, const struct arrivals *expected)
+{
+	struct arrivals now;
+
+	send_many(fx, 100);
+	now = receive_all(fx, NB_RXQ);
+	assert_memory_equal(&now, expected, sizeof(now));
+	check_wire(fx);
+}
+
+/*
+ * The program drops CAP_NET_RAW after the start: operations that need kernel
+ * objects fail, and Rx continues; the table, queue stop and start work.
+ */
+static void
+test_privilege_dropped(void **state)
+{
+	struct rte_eth_rss_reta_entry64 reta = { .mask = UINT64_MAX }, before;
+	struct rte_eth_rss_conf rss = { .rss_hf = FX_RSS };
+	uint8_t key[40], kept[40];
+	struct fixture *fx = *state;
+	uint16_t port = fx->port[1];
+	struct arrivals all, now;
+
+	memset(key, 0x5a, sizeof(key));
+	fx_start(fx, &four);
+	assert_int_equal(rte_eth_dev_rss_reta_query(port, &reta, 64), 0);
+	before = reta;
+	for (unsigned int i = 0; i < 64; i++)
+		reta.reta[i] = NB_RXQ - 1 - before.reta[i];
+	rss.rss_key = kept;
+	rss.rss_key_len = sizeof(kept);
+	assert_int_equal(rte_eth_dev_rss_hash_conf_get(port, &rss), 0);
+	send_many(fx, 100);
+	all = receive_all(fx, NB_RXQ);
+	assert_int_equal(sum(&all), 100);
+
+	assert_int_equal(fx_model.privileges(false, true), 0);
+	fx_expect_error("CAP_NET_RAW");
+	rss.rss_key = key;
+	assert_int_equal(rte_eth_dev_rss_hash_update(port, &rss), -EPERM);
+	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "CAP_NET_RAW"), 1);
+	fx_expect_error(NULL);
+	/* queries report what is in effect */
+	assert_int_equal(rte_eth_dev_rss_hash_conf_get(port, &rss), 0);
+	assert_memory_equal(key, kept, sizeof(kept));
+	check_reception(fx, &all);
+	assert_int_equal(rte_eth_dev_rss_reta_update(port, &reta, 64), 0);
+	send_many(fx, 100);
+	now = receive_all(fx, NB_RXQ);
+	for (uint16_t q = 0; q < NB_RXQ; q++)
+		assert_int_equal(now.nb[q], all.nb[NB_RXQ - 1 - q]);
+	assert_int_equal(rte_eth_dev_rss_reta_update(port, &before, 64), 0);
+	stop(fx, 2);
+	start(fx, 2);
+	check_reception(fx, &all);
+	assert_int_equal(fx_model.privileges(true, true), 0);
+}
+
+/* Without a spare Tx queue the adapter may fail for another reason. */
+static void
+test_no_spare_queue(void **state)
+{
+	uint8_t key[40] = { 1, 2, 3 };
+	struct rte_eth_rss_conf rss = { .rss_hf = FX_RSS, .rss_key = key,
+					.rss_key_len = sizeof(key) };
+	struct fixture *fx = *state;
+
+	fx_start(fx, &four);
+	assert_int_equal(fx_model.fault_arm("create_qp", 1, EPROTO), 0);
+	assert_int_equal(rte_eth_dev_rss_hash_update(fx->port[1], &rss), 0);
+	assert_int_equal(fx_model.fault_hits(), 1);
+	fx_model.fault_disarm();
+}
+
+/* Polls like an application unaware of the changes. */
 struct poller {
 	pthread_t thread;
 	uint16_t port;
@@ -562,14 +698,14 @@ poll_all(void *arg)
 
 	while (!atomic_load(&poller->is_over)) {
 		for (uint16_t q = 0; q < NB_RXQ; q++) {
-			struct rte_mbuf *pkts[BENCH_BURST];
+			struct rte_mbuf *pkts[FX_BURST];
 			uint16_t nb = rte_eth_rx_burst(poller->port, q, pkts,
 						       RTE_DIM(pkts));
 
 			for (uint16_t i = 0; i < nb; i++) {
 				uint8_t bytes[100];
 
-				bench_frame_bytes(bytes, sizeof(bytes), seed_of(pkts[i]));
+				fx_frame_bytes(bytes, sizeof(bytes), seed_of(pkts[i]));
 				if (pkts[i]->pkt_len != sizeof(bytes) ||
 				    memcmp(rte_pktmbuf_mtod(pkts[i], void *), bytes,
 					   sizeof(bytes)) != 0)
@@ -584,79 +720,227 @@ poll_all(void *arg)
 }
 
 static void
-change_something(struct bench *bench, unsigned int i)
+change_something(struct fixture *fx, unsigned int i)
 {
 	static uint8_t key[40];
 	struct rte_eth_rss_conf conf = { .rss_key = key, .rss_key_len = sizeof(key),
-					 .rss_hf = BENCH_RSS };
-	struct rte_eth_rss_reta_entry64 reta = { .mask = 0xf };
+					 .rss_hf = FX_RSS };
+	struct rte_eth_rss_reta_entry64 reta = { .mask = UINT64_MAX };
 	uint16_t queue = i / 4 % NB_RXQ;
 
 	switch (i % 4) {
 	case 0:
-		stop(bench, queue);
+		stop(fx, queue);
 		break;
 	case 1:
-		start(bench, queue);
+		start(fx, queue);
 		break;
 	case 2:
 		key[i % sizeof(key)] += 0x35;
-		assert_int_equal(rte_eth_dev_rss_hash_update(bench->port[1], &conf), 0);
+		assert_int_equal(rte_eth_dev_rss_hash_update(fx->port[1], &conf), 0);
 		break;
 	default:
-		for (uint16_t q = 0; q < NB_RXQ; q++)
-			reta.reta[q] = (q + i / 4) % NB_RXQ;
-		assert_int_equal(rte_eth_dev_rss_reta_update(bench->port[1], &reta,
-							     NB_RXQ), 0);
+		for (uint16_t e = 0; e < RTE_ETH_RETA_GROUP_SIZE; e++)
+			reta.reta[e] = (e + i / 4) % NB_RXQ;
+		assert_int_equal(rte_eth_dev_rss_reta_update(fx->port[1], &reta,
+							     RTE_ETH_RETA_GROUP_SIZE), 0);
 	}
 }
 
-/* All queues, the stopped one too, are polled by a thread all the time. */
+/* A thread polls all queues all the time, also stopped ones. */
 static void
 test_changes_under_polls(void **state)
 {
-	struct bench *bench = *state;
-	struct poller poller = { .port = bench->port[1] };
+	struct fixture *fx = *state;
+	struct poller poller = { .port = fx->port[1] };
 	struct arrivals rest;
 
-	bench->ignore_counters = true;
-	bench_start(bench, &four);
+	fx->ignore_counters = true;
+	fx_start(fx, &four);
 	assert_int_equal(pthread_create(&poller.thread, NULL, poll_all, &poller), 0);
 	for (unsigned int i = 0; i < 200; i++) {
 		for (unsigned int n = 0; n < 20; n++) {
-			struct rte_mbuf *m = bench_frame(bench->pool, 100, i * 20 + n);
+			struct rte_mbuf *m = fx_frame(fx->pool, 100, i * 20 + n);
 
-			bench_send(bench->port[0], 0, &m, 1);
+			fx_send(fx->port[0], 0, &m, 1);
 		}
-		change_something(bench, i);
+		change_something(fx, i);
 	}
-	bench_settle(bench);
+	fx_settle(fx);
 	atomic_store(&poller.is_over, true);
 	assert_int_equal(pthread_join(poller.thread, NULL), 0);
-	rest = receive_all(bench, NB_RXQ);
+	rest = receive_all(fx, NB_RXQ);
 	assert_int_equal(poller.nb_bad, 0);
 	assert_int_equal(poller.nb_got + sum(&rest) +
-				 xstat(bench->port[1], "rx_drop_stopped"),
-			 bench_wire(bench, 1).rx_packets);
-	check_wire(bench);
+				 nb_dropped(fx),
+			 fx_wire(fx, 1).rx_packets);
+	check_wire(fx);
+}
+
+/* All mbufs of a pool, and those that queues hold. */
+struct posted {
+	struct rte_mempool *pool;
+	unsigned int nb_all, nb_held;
+	struct rte_mbuf *all[FX_NB_MBUFS];
+	bool is_held[FX_NB_MBUFS];
+};
+
+static void
+list_mbuf(struct rte_mempool *pool, void *arg, void *m, unsigned int index)
+{
+	struct posted *posted = arg;
+
+	(void)pool;
+	assert_true(index < RTE_DIM(posted->all));
+	posted->all[index] = m;
+	posted->is_held[index] = true;
+}
+
+/* The queues hold what the pool cannot allocate. */
+static void
+find_posted(struct rte_mempool *pool, struct posted *posted)
+{
+	static struct rte_mbuf *free_ones[FX_NB_MBUFS];
+	unsigned int nb = 0;
+
+	posted->pool = pool;
+	posted->nb_all = rte_mempool_obj_iter(pool, list_mbuf, posted);
+	while (rte_mempool_get(pool, (void **)&free_ones[nb]) == 0)
+		nb++;
+	posted->nb_held = posted->nb_all - nb;
+	for (unsigned int i = 0; i < posted->nb_all; i++)
+		for (unsigned int k = 0; k < nb && posted->is_held[i]; k++)
+			posted->is_held[i] = posted->all[i] != free_ones[k];
+	for (unsigned int i = 0; i < nb; i++)
+		rte_mempool_put(pool, free_ones[i]);
+}
+
+struct posting {
+	unsigned int nb_mbufs, cache;
+	unsigned int nb_elsewhere; /* in another lcore's cache */
+};
+
+struct elsewhere {
+	struct rte_mempool *pool;
+	unsigned int nb;
+};
+
+static void *
+move_elsewhere(void *arg)
+{
+	struct elsewhere *elsewhere = arg;
+	void *mbufs[FX_NB_MBUFS];
+
+	assert_int_equal(rte_thread_register(), 0);
+	for (unsigned int i = 0; i < elsewhere->nb; i++)
+		assert_int_equal(rte_mempool_get(elsewhere->pool, &mbufs[i]), 0);
+	for (unsigned int i = 0; i < elsewhere->nb; i++)
+		rte_mempool_put(elsewhere->pool, mbufs[i]);
+	rte_thread_unregister();
+	return NULL;
+}
+
+/*
+ * An RSS rebuild with this pool: the new rings are full. Returns how many
+ * buffers of the old rings they reuse.
+ */
+static unsigned int
+nb_posted_again(struct fixture *fx, const struct fx_config *config,
+		struct posting posting, unsigned int *nb_held)
+{
+	static struct posted before, after;
+	uint16_t room = RTE_PKTMBUF_HEADROOM +
+			(config->rx_offloads != 0 ? 1024 : 2048);
+	uint8_t key[40] = { 3, 2, 1 };
+	struct rte_eth_rss_conf rss = { .rss_hf = FX_RSS, .rss_key = key,
+					.rss_key_len = sizeof(key) };
+	struct fx_config its = *config;
+	struct elsewhere elsewhere = { .nb = posting.nb_elsewhere };
+	unsigned int nb = 0;
+	pthread_t thread;
+
+	its.rx_pool = rte_pktmbuf_pool_create("posted", posting.nb_mbufs,
+					      posting.cache, 0, room,
+					      SOCKET_ID_ANY);
+	assert_non_null(its.rx_pool);
+	elsewhere.pool = its.rx_pool;
+	assert_int_equal(fx_configure(fx, 1, &its), 0);
+	assert_int_equal(fx_dev_start(fx, 1), 0);
+	assert_int_equal(pthread_create(&thread, NULL, move_elsewhere, &elsewhere), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	find_posted(its.rx_pool, &before);
+	*nb_held = before.nb_held;
+	assert_int_equal(rte_eth_dev_rss_hash_update(fx->port[1], &rss), 0);
+	find_posted(its.rx_pool, &after);
+	assert_int_equal(after.nb_held, before.nb_held);
+	for (unsigned int i = 0; i < before.nb_all; i++)
+		nb += before.is_held[i] && after.is_held[i];
+	assert_int_equal(fx_dev_stop(fx, 1), 0);
+	assert_int_equal(rte_mempool_avail_count(its.rx_pool), posting.nb_mbufs);
+	/* afterwards no queue refers to the pool */
+	assert_int_equal(fx_configure(fx, 1, config), 0);
+	rte_mempool_free(its.rx_pool);
+	return nb;
+}
+
+/*
+ * The adapter may write to buffers of a destroyed RSS object for a moment: new
+ * rings do not use them if the pool has others.
+ */
+static void
+test_old_buffers_wait(void **state)
+{
+	struct fixture *fx = *state;
+	const struct fx_config scattering = {
+		.nb_rxq = NB_RXQ, .nb_rxd = NB_RXD, .rss_hf = FX_RSS,
+		.rx_offloads = RTE_ETH_RX_OFFLOAD_SCATTER,
+	};
+	const struct fx_config *configs[] = { &four, &scattering };
+	unsigned int nb_held, nb_full, again;
+
+	for (unsigned int i = 0; i < RTE_DIM(configs); i++) {
+		/* A cache returns the last freed mbuf first. */
+		again = nb_posted_again(fx, configs[i],
+			(struct posting){ FX_NB_MBUFS, 512, 0 }, &nb_held);
+		assert_int_equal(again, 0);
+		nb_full = nb_held;
+		again = nb_posted_again(fx, configs[i],
+			(struct posting){ 2 * nb_full, 0, 0 }, &nb_held);
+		assert_int_equal(again, 0);
+		/* All available mbufs, then the old ones. */
+		again = nb_posted_again(fx, configs[i],
+			(struct posting){ 2 * nb_full, nb_full, nb_full / 2 }, &nb_held);
+		assert_int_equal(nb_held, nb_full + nb_full / 2);
+		assert_in_range(again, nb_full / 2 + 1, nb_held - 1);
+		again = nb_posted_again(fx, configs[i],
+			(struct posting){ nb_full + 1, 0, 0 }, &nb_held);
+		assert_int_equal(again, nb_full - 1);
+		again = nb_posted_again(fx, configs[i],
+			(struct posting){ nb_full, 0, 0 }, &nb_held);
+		assert_int_equal(again, nb_full);
+	}
 }
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		BENCH_TEST(test_stop_and_start),
-		BENCH_TEST(test_all_stopped),
-		BENCH_TEST(test_queue_0_without_rss),
-		BENCH_TEST(test_stop_with_packets_waiting),
-		BENCH_TEST(test_order_across_a_change),
-		BENCH_TEST(test_deferred_start),
-		BENCH_TEST(test_set_up_at_run_time),
-		BENCH_TEST(test_wrong_states),
-		BENCH_TEST(test_start_without_mbufs),
-		BENCH_TEST(test_kernel_refuses),
-		BENCH_TEST(test_changes_under_polls),
+		FX_TEST(test_stop_and_start),
+		FX_TEST(test_all_stopped),
+		FX_TEST(test_queue_0_without_rss),
+		FX_TEST(test_stop_with_packets_waiting),
+		FX_TEST(test_order_across_a_change),
+		FX_TEST(test_deferred_start),
+		FX_TEST(test_set_up_at_run_time),
+		FX_TEST(test_wrong_states),
+		FX_TEST(test_start_without_mbufs),
+		FX_TEST(test_kernel_refuses),
+		FX_TEST(test_cq_id_in_use),
+		FX_TEST(test_privilege_dropped),
+		FX_TEST(test_no_spare_queue),
+		FX_TEST(test_changes_under_polls),
+		FX_TEST(test_old_buffers_wait),
 	};
 
-	return BENCH_RUN("rxq", tests);
+	return FX_RUN("rxq", tests);
 }

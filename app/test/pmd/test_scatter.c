@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Packets in several buffers: scattered, and split by length. Port 0 sends, port 1
- * receives; the adapter takes an MTU of 9000.
+ * Scattered packets and buffer split. Port 0 sends, port 1 receives; the
+ * adapter's MTU limit is 9000.
  */
 
 #include <errno.h>
@@ -11,22 +11,24 @@
 #include <rte_cycles.h>
 #include <rte_ether.h>
 
-#include "bench.h"
+#include "fixture.h"
 
 #define MAX_FRAME 9014u
+/* Minimum data room of an Rx pool. */
+#define MIN_ROOM (1024 + RTE_PKTMBUF_HEADROOM)
 #define MAX_SEGS 15u
-#define SEND_SEG 2000u /* bytes of the segments that port 0 sends */
+#define SEND_SEG 2000u /* bytes per Tx segment */
 
-static const struct bench_config sender = {
+static const struct fx_config sender = {
 	.mtu = 9000,
 	.rx_offloads = RTE_ETH_RX_OFFLOAD_SCATTER,
 	.tx_offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS,
 };
 
-static struct bench_config
+static struct fx_config
 receiver(struct rte_mempool *pool, uint32_t mtu)
 {
-	return (struct bench_config){
+	return (struct fx_config){
 		.mtu = mtu,
 		.rx_offloads = RTE_ETH_RX_OFFLOAD_SCATTER,
 		.rx_pool = pool,
@@ -34,27 +36,27 @@ receiver(struct rte_mempool *pool, uint32_t mtu)
 }
 
 static void
-start_pair(struct bench *bench, const struct bench_config *rx)
+start_pair(struct fixture *fx, const struct fx_config *rx)
 {
-	assert_int_equal(bench_configure(bench, bench->port[0], &sender), 0);
-	assert_int_equal(bench_dev_start(bench, 0), 0);
-	assert_int_equal(bench_configure(bench, bench->port[1], rx), 0);
-	assert_int_equal(bench_dev_start(bench, 1), 0);
+	assert_int_equal(fx_configure(fx, fx->port[0], &sender), 0);
+	assert_int_equal(fx_dev_start(fx, 0), 0);
+	assert_int_equal(fx_configure(fx, fx->port[1], rx), 0);
+	assert_int_equal(fx_dev_start(fx, 1), 0);
 }
 
 static void
-send_frame(struct bench *bench, uint8_t *bytes, uint32_t len_bytes, uint32_t seed)
+send_frame(struct fixture *fx, uint8_t *bytes, uint32_t len_bytes, uint32_t seed)
 {
 	struct rte_mbuf *m;
 
-	bench_frame_bytes(bytes, len_bytes, seed);
-	m = bench_chain(bench->pool, bytes, len_bytes, SEND_SEG);
-	bench_send(bench->port[0], 0, &m, 1);
+	fx_frame_bytes(bytes, len_bytes, seed);
+	m = fx_chain(fx->pool, bytes, len_bytes, SEND_SEG);
+	fx_send(fx->port[0], 0, &m, 1);
 }
 
-/* A frame goes across; each of its segments holds as much as fits. */
+/* Passes a frame; each Rx segment is filled. */
 static void
-pass(struct bench *bench, uint32_t len_bytes, const struct rte_eth_rxseg_split *segs,
+pass(struct fixture *fx, uint32_t len_bytes, const struct rte_eth_rxseg_split *segs,
      unsigned int nb_segs)
 {
 	static uint8_t bytes[MAX_FRAME];
@@ -63,9 +65,9 @@ pass(struct bench *bench, uint32_t len_bytes, const struct rte_eth_rxseg_split *
 	struct rte_mbuf *m;
 	unsigned int i = 0;
 
-	send_frame(bench, bytes, len_bytes, len_bytes);
-	assert_int_equal(bench_receive(bench->port[1], 0, &m, 1), 1);
-	bench_check_bytes(m, bytes, len_bytes);
+	send_frame(fx, bytes, len_bytes, len_bytes);
+	assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
+	fx_check_bytes(m, bytes, len_bytes);
 	for (seg = m; seg != NULL; seg = seg->next, i++) {
 		const struct rte_eth_rxseg_split *want = &segs[RTE_MIN(i, nb_segs - 1)];
 		bool is_more = i >= nb_segs;
@@ -85,15 +87,15 @@ pass(struct bench *bench, uint32_t len_bytes, const struct rte_eth_rxseg_split *
 	rte_pktmbuf_free(m);
 }
 
-/* Around the end of every buffer, and the shortest and the longest frame. */
+/* Lengths around each buffer end, and the minimum and maximum. */
 static void
-pass_borders(struct bench *bench, uint32_t mtu, const struct rte_eth_rxseg_split *segs,
+pass_borders(struct fixture *fx, uint32_t mtu, const struct rte_eth_rxseg_split *segs,
 	     unsigned int nb_segs)
 {
 	uint32_t max = mtu + RTE_ETHER_HDR_LEN, edge = 0;
 
-	pass(bench, 60, segs, nb_segs);
-	pass(bench, max, segs, nb_segs);
+	pass(fx, 60, segs, nb_segs);
+	pass(fx, max, segs, nb_segs);
 	for (unsigned int i = 0; edge < max; i++) {
 		const struct rte_eth_rxseg_split *seg = &segs[RTE_MIN(i, nb_segs - 1)];
 		uint32_t room = rte_pktmbuf_data_room_size(seg->mp);
@@ -103,129 +105,128 @@ pass_borders(struct bench *bench, uint32_t mtu, const struct rte_eth_rxseg_split
 		edge += i < nb_segs && seg->length != 0 ? seg->length : room;
 		for (uint32_t len = edge - 1; len <= edge + 1; len++)
 			if (len >= 60 && len <= max)
-				pass(bench, len, segs, nb_segs);
+				pass(fx, len, segs, nb_segs);
 	}
 }
 
 static void
 test_scattered(void **state)
 {
-	/* 2, 3, 5 and all of the 15 buffers that a WQE has */
+	/* 2, 3, 5, 8 and 9 of at most 15 buffers per WQE; 2 of the smallest */
 	static const struct { uint16_t room; uint32_t mtu; } shapes[] = {
 		{ RTE_MBUF_DEFAULT_BUF_SIZE, 2100 }, { RTE_MBUF_DEFAULT_BUF_SIZE, 4300 },
-		{ RTE_MBUF_DEFAULT_BUF_SIZE, 9000 }, { 610, 9000 }, { 320, 1500 },
+		{ RTE_MBUF_DEFAULT_BUF_SIZE, 9000 }, { MIN_ROOM + 128, 9000 },
+		{ MIN_ROOM, 9000 }, { MIN_ROOM, 1500 },
 	};
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 
 	for (unsigned int i = 0; i < RTE_DIM(shapes); i++) {
-		struct rte_mempool *pool = bench_pool(bench, 255 * MAX_SEGS, shapes[i].room);
+		struct rte_mempool *pool = fx_pool(fx, 255 * MAX_SEGS, shapes[i].room);
 		struct rte_eth_rxseg_split seg = { .mp = pool };
-		struct bench_config config = receiver(pool, shapes[i].mtu);
+		struct fx_config config = receiver(pool, shapes[i].mtu);
 		struct rte_eth_rxq_info info;
-		struct rte_eth_burst_mode mode;
 
-		start_pair(bench, &config);
-		assert_int_equal(rte_eth_rx_queue_info_get(bench->port[1], 0, &info), 0);
+		start_pair(fx, &config);
+		assert_int_equal(rte_eth_rx_queue_info_get(fx->port[1], 0, &info), 0);
 		assert_int_equal(info.scattered_rx, 1);
 		assert_int_equal(info.rx_buf_size, shapes[i].room - RTE_PKTMBUF_HEADROOM);
-		assert_int_equal(rte_eth_rx_burst_mode_get(bench->port[1], 0, &mode), 0);
-		assert_non_null(strstr(mode.info, "Scattered"));
-		pass_borders(bench, shapes[i].mtu, &seg, 1);
-		bench_stop(bench);
-		bench_pool_free(bench, pool);
+		pass_borders(fx, shapes[i].mtu, &seg, 1);
+		fx_stop(fx);
+		fx_pool_free(fx, pool);
 	}
 }
 
-/* The offload alone changes nothing where a frame fits one buffer. */
+/* The offload changes nothing if a frame fits one buffer. */
 static void
 test_one_buffer_is_enough(void **state)
 {
-	struct bench *bench = *state;
-	struct bench_config config = receiver(bench->pool, 1500);
+	struct fixture *fx = *state;
+	struct fx_config config = receiver(fx->pool, 1500);
 	struct rte_eth_burst_mode mode;
 	struct rte_eth_rxq_info info;
 
-	start_pair(bench, &config);
-	assert_int_equal(rte_eth_rx_queue_info_get(bench->port[1], 0, &info), 0);
+	start_pair(fx, &config);
+	assert_int_equal(rte_eth_rx_queue_info_get(fx->port[1], 0, &info), 0);
 	assert_int_equal(info.scattered_rx, 0);
-	assert_int_equal(rte_eth_rx_burst_mode_get(bench->port[1], 0, &mode), 0);
+	assert_int_equal(rte_eth_rx_burst_mode_get(fx->port[1], 0, &mode), 0);
 	assert_null(strstr(mode.info, "Scattered"));
-	bench_pass_one(bench);
+	fx_pass_one(fx);
 }
 
-/* Lengths at random, bursts and laps: order and contents, nothing lost. */
+/* Random lengths, bursts and laps: order and contents. */
 static void
 test_many(void **state)
 {
-	struct bench *bench = *state;
-	struct rte_mempool *pool = bench_pool(bench, 4095, 768);
-	struct bench_config config = receiver(pool, 9000);
+	struct fixture *fx = *state;
+	struct rte_mempool *pool = fx_pool(fx, 4095, MIN_ROOM);
+	struct fx_config config = receiver(pool, 9000);
 	static uint8_t bytes[MAX_FRAME];
 	struct rte_mbuf *pkts[16];
 
 	config.nb_rxd = 128;
-	start_pair(bench, &config);
+	start_pair(fx, &config);
 	for (uint32_t round = 0; round < 100; round++) {
 		for (uint32_t i = 0; i < RTE_DIM(pkts); i++)
-			send_frame(bench, bytes, 60 + (round * 271 + i * 997) % 8955,
+			send_frame(fx, bytes, 60 + (round * 271 + i * 997) % 8955,
 				   round * 16 + i);
-		assert_int_equal(bench_receive(bench->port[1], 0, pkts, RTE_DIM(pkts)),
+		assert_int_equal(fx_receive(fx->port[1], 0, pkts, RTE_DIM(pkts)),
 				 RTE_DIM(pkts));
 		for (uint32_t i = 0; i < RTE_DIM(pkts); i++) {
 			uint32_t len = 60 + (round * 271 + i * 997) % 8955;
 
-			bench_frame_bytes(bytes, len, round * 16 + i);
-			bench_check_bytes(pkts[i], bytes, len);
+			fx_frame_bytes(bytes, len, round * 16 + i);
+			fx_check_bytes(pkts[i], bytes, len);
 			rte_pktmbuf_free(pkts[i]);
 		}
 	}
-	bench_drain(bench);
-	bench_stop(bench);
-	bench_pool_free(bench, pool);
+	fx_drain(fx);
+	fx_stop(fx);
+	fx_pool_free(fx, pool);
 }
 
-/* Frames held by the application until none is left: dropped, then it goes on. */
+/* The application holds all mbufs: packets drop, then reception continues. */
 static void
 test_pool_runs_dry(void **state)
 {
-	struct bench *bench = *state;
-	struct rte_mempool *pool = bench_pool(bench, 64 * 5 + 20, RTE_MBUF_DEFAULT_BUF_SIZE);
+	struct fixture *fx = *state;
+	struct rte_mempool *pool = fx_pool(fx, 64 * 5 + 20, RTE_MBUF_DEFAULT_BUF_SIZE);
 	struct rte_eth_rxseg_split seg = { .mp = pool };
-	struct bench_config config = receiver(pool, 9000);
+	struct fx_config config = receiver(pool, 9000);
 	static uint8_t bytes[MAX_FRAME];
 	struct rte_mbuf *held[100];
 	unsigned int nb;
 
 	config.nb_rxd = 64;
-	start_pair(bench, &config);
+	start_pair(fx, &config);
 	for (unsigned int i = 0; i < RTE_DIM(held); i++) {
-		send_frame(bench, bytes, MAX_FRAME, i);
+		send_frame(fx, bytes, MAX_FRAME, i);
 		if (i % 16 == 15)
-			bench_settle(bench);
+			fx_settle(fx);
 	}
-	bench_settle(bench);
-	nb = bench_receive(bench->port[1], 0, held, RTE_DIM(held));
+	fx_settle(fx);
+	nb = fx_wire(fx, 1).rx_packets;
 	assert_true(nb >= 64 && nb <= 68);
-	assert_int_equal(bench_wire(bench, 1).rx_no_wqe, RTE_DIM(held) - nb);
+	assert_int_equal(fx_receive(fx->port[1], 0, held, nb), nb);
+	assert_int_equal(fx_wire(fx, 1).rx_no_wqe, RTE_DIM(held) - nb);
 	rte_pktmbuf_free_bulk(held, nb);
-	/* the polls alone have made it good */
-	assert_int_equal(rte_eth_rx_burst(bench->port[1], 0, held, 1), 0);
+	/* polls alone refill the ring */
+	assert_int_equal(rte_eth_rx_burst(fx->port[1], 0, held, 1), 0);
 	for (unsigned int i = 0; i < 200; i++)
-		pass(bench, MAX_FRAME - i, &seg, 1);
-	bench_stop(bench);
-	bench_pool_free(bench, pool);
+		pass(fx, MAX_FRAME - i, &seg, 1);
+	fx_stop(fx);
+	fx_pool_free(fx, pool);
 }
 
-/* Configures port 1 with a split, and starts both ports. Returns the setup's result. */
+/* Configures port 1 with a split, starts both. Returns the setup's result. */
 static int
-split_setup(struct bench *bench, uint32_t mtu, const struct rte_eth_rxseg_split *segs,
+split_setup(struct fixture *fx, uint32_t mtu, const struct rte_eth_rxseg_split *segs,
 	    uint16_t nb_segs)
 {
 	struct rte_eth_conf conf = { .rxmode = { .mtu = mtu,
 		.offloads = RTE_ETH_RX_OFFLOAD_BUFFER_SPLIT } };
 	union rte_eth_rxseg rx_seg[MAX_SEGS + 1];
 	struct rte_eth_rxconf rxconf = { .rx_seg = rx_seg, .rx_nseg = nb_segs };
-	uint16_t port = bench->port[1];
+	uint16_t port = fx->port[1];
 
 	for (uint16_t i = 0; i < nb_segs; i++)
 		rx_seg[i].split = segs[i];
@@ -235,324 +236,323 @@ split_setup(struct bench *bench, uint32_t mtu, const struct rte_eth_rxseg_split 
 }
 
 static void
-split_start(struct bench *bench, uint32_t mtu, const struct rte_eth_rxseg_split *segs,
+split_start(struct fixture *fx, uint32_t mtu, const struct rte_eth_rxseg_split *segs,
 	    uint16_t nb_segs)
 {
-	assert_int_equal(split_setup(bench, mtu, segs, nb_segs), 0);
-	assert_int_equal(bench_dev_start(bench, 1), 0);
-	assert_int_equal(bench_configure(bench, bench->port[0], &sender), 0);
-	assert_int_equal(bench_dev_start(bench, 0), 0);
+	assert_int_equal(split_setup(fx, mtu, segs, nb_segs), 0);
+	assert_int_equal(fx_dev_start(fx, 1), 0);
+	assert_int_equal(fx_configure(fx, fx->port[0], &sender), 0);
+	assert_int_equal(fx_dev_start(fx, 0), 0);
 }
 
 static void
 test_split(void **state)
 {
-	struct bench *bench = *state;
-	struct rte_mempool *headers = bench_pool(bench, 511, 256);
-	struct rte_mempool *middle = bench_pool(bench, 511, 512);
+	struct fixture *fx = *state;
+	struct rte_mempool *headers = fx_pool(fx, 511, 256);
+	struct rte_mempool *middle = fx_pool(fx, 511, 512);
 	struct rte_eth_rxseg_split segs[] = {
 		{ .mp = headers, .length = 42 },
 		{ .mp = middle, .length = 300, .offset = 33 },
-		{ .mp = bench->pool, .length = 2000, .offset = 64 },
+		{ .mp = fx->pool, .length = 2000, .offset = 64 },
 	};
 	struct rte_eth_rxq_info info;
 
-	split_start(bench, 1500, segs, RTE_DIM(segs));
-	pass_borders(bench, 1500, segs, RTE_DIM(segs));
-	assert_int_equal(rte_eth_rx_queue_info_get(bench->port[1], 0, &info), 0);
+	split_start(fx, 1500, segs, RTE_DIM(segs));
+	pass_borders(fx, 1500, segs, RTE_DIM(segs));
+	assert_int_equal(rte_eth_rx_queue_info_get(fx->port[1], 0, &info), 0);
 	assert_null(info.mp);
 	assert_int_equal(info.conf.rx_nseg, RTE_DIM(segs));
 	assert_memory_equal(&info.conf.rx_seg[1].split, &segs[1], sizeof(segs[1]));
-	bench_stop(bench);
-	/* the last pool takes what is left of a longer frame, in whole buffers */
-	split_start(bench, 9000, segs, RTE_DIM(segs));
-	pass_borders(bench, 9000, segs, RTE_DIM(segs));
-	bench_stop(bench);
-	/* one segment, with an offset or a length, is a split, too */
-	segs[0] = (struct rte_eth_rxseg_split){ .mp = bench->pool, .length = 1700,
+	fx_stop(fx);
+	/* the last pool takes the rest of a frame in whole buffers */
+	split_start(fx, 9000, segs, RTE_DIM(segs));
+	pass_borders(fx, 9000, segs, RTE_DIM(segs));
+	fx_stop(fx);
+	/* one segment with offset or length is a split, too */
+	segs[0] = (struct rte_eth_rxseg_split){ .mp = fx->pool, .length = 1700,
 						.offset = 100 };
-	split_start(bench, 1500, segs, 1);
-	pass_borders(bench, 1500, segs, 1);
-	bench_stop(bench);
-	bench_drain(bench);
+	split_start(fx, 1500, segs, 1);
+	pass_borders(fx, 1500, segs, 1);
+	fx_stop(fx);
+	fx_drain(fx);
 }
 
-/* The shortest segments that there can be, all of those that a WQE has. */
+/* The most segments, of minimum length. */
 static void
 test_split_to_the_byte(void **state)
 {
-	struct bench *bench = *state;
-	struct rte_mempool *pool = bench_pool(bench, 256 * MAX_SEGS + 64,
-					      RTE_MBUF_DEFAULT_BUF_SIZE);
+	struct fixture *fx = *state;
+	struct rte_mempool *pool = fx_pool(fx, 256 * MAX_SEGS + 64,
+					   RTE_MBUF_DEFAULT_BUF_SIZE);
 	struct rte_eth_rxseg_split segs[MAX_SEGS];
 
 	for (unsigned int i = 0; i < MAX_SEGS; i++)
 		segs[i] = (struct rte_eth_rxseg_split){ .mp = pool, .offset = i,
 			.length = i + 1 < MAX_SEGS ? 1 + i % 3 : 2000 };
-	split_start(bench, 1500, segs, MAX_SEGS);
-	pass_borders(bench, 1500, segs, MAX_SEGS);
+	split_start(fx, 1500, segs, MAX_SEGS);
+	pass_borders(fx, 1500, segs, MAX_SEGS);
 }
 
-/* A tag that is put back, the addresses lying in four segments. */
+/* A reinserted tag, with addresses in four segments. */
 static void
 test_split_and_vlan(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 	struct rte_eth_rxseg_split segs[] = {
-		{ .mp = bench->pool, .length = 3 }, { .mp = bench->pool, .length = 4 },
-		{ .mp = bench->pool, .length = 2 }, { .mp = bench->pool, .length = 2000 },
+		{ .mp = fx->pool, .length = 3 }, { .mp = fx->pool, .length = 4 },
+		{ .mp = fx->pool, .length = 2 }, { .mp = fx->pool, .length = 2000 },
 	};
-	struct bench_config config = sender;
+	struct fx_config config = sender;
 	uint8_t bytes[204], untagged[200];
 	struct rte_mbuf *m;
 
-	bench->ignore_counters = true; /* the wire counts without the tag */
-	assert_int_equal(split_setup(bench, 1500, segs, RTE_DIM(segs)), 0);
-	assert_int_equal(bench_dev_start(bench, 1), 0);
+	fx->ignore_counters = true; /* the wire counts frames without tag */
+	assert_int_equal(split_setup(fx, 1500, segs, RTE_DIM(segs)), 0);
+	assert_int_equal(fx_dev_start(fx, 1), 0);
 	config.tx_offloads |= RTE_ETH_TX_OFFLOAD_VLAN_INSERT;
-	assert_int_equal(bench_configure(bench, bench->port[0], &config), 0);
-	assert_int_equal(bench_dev_start(bench, 0), 0);
+	assert_int_equal(fx_configure(fx, fx->port[0], &config), 0);
+	assert_int_equal(fx_dev_start(fx, 0), 0);
 	for (unsigned int strip = 0; strip < 2; strip++) {
-		m = bench_frame(bench->pool, sizeof(untagged), 4);
+		m = fx_frame(fx->pool, sizeof(untagged), 4);
 		m->ol_flags |= RTE_MBUF_F_TX_VLAN;
 		m->vlan_tci = 77;
-		bench_send(bench->port[0], 0, &m, 1);
-		assert_int_equal(bench_receive(bench->port[1], 0, &m, 1), 1);
-		bench_frame_bytes(untagged, sizeof(untagged), 4);
+		fx_send(fx->port[0], 0, &m, 1);
+		assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
+		fx_frame_bytes(untagged, sizeof(untagged), 4);
 		memcpy(bytes, untagged, 12);
 		memcpy(bytes + 12, (const uint8_t[]){ 0x81, 0, 0, 77 }, 4);
 		memcpy(bytes + 16, untagged + 12, sizeof(untagged) - 12);
 		if (strip)
-			bench_check_bytes(m, untagged, sizeof(untagged));
+			fx_check_bytes(m, untagged, sizeof(untagged));
 		else
-			bench_check_bytes(m, bytes, sizeof(bytes));
+			fx_check_bytes(m, bytes, sizeof(bytes));
 		rte_pktmbuf_free(m);
 		assert_int_equal(rte_eth_dev_set_vlan_offload(
-			bench->port[1], RTE_ETH_VLAN_STRIP_OFFLOAD), 0);
+			fx->port[1], RTE_ETH_VLAN_STRIP_OFFLOAD), 0);
 	}
 }
 
 static void
 test_split_refused(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 	struct rte_eth_rxseg_split segs[MAX_SEGS + 1], good[MAX_SEGS + 1];
-	struct rte_mempool *small = bench_pool(bench, 63, 256);
+	struct rte_mempool *small = fx_pool(fx, 63, 256);
 	uint16_t room = RTE_MBUF_DEFAULT_BUF_SIZE;
 
 	for (unsigned int i = 0; i < RTE_DIM(good); i++)
-		good[i] = (struct rte_eth_rxseg_split){ .mp = bench->pool, .length = 200 };
+		good[i] = (struct rte_eth_rxseg_split){ .mp = fx->pool, .length = 200 };
 #define EXPECT(code, text, nb, mtu, change) do { \
 	memcpy(segs, good, sizeof(segs)); \
 	change; \
-	bench_expect_error(text); \
-	assert_int_equal(split_setup(bench, mtu, segs, nb), code); \
-	assert_true(bench_nb_logged(RTE_LOG_ERR, text) > 0); \
+	fx_expect_error(text);    \
+	assert_int_equal(split_setup(fx, mtu, segs, nb), code);    \
+	assert_true(fx_nb_logged(RTE_LOG_ERR, text) > 0);    \
 } while (0)
-	/* ethdev's own */
+	/* ethdev's checks */
 	EXPECT(-EINVAL, "segments", MAX_SEGS + 1, 1500, (void)0);
 	EXPECT(-EINVAL, "mempool", 3, 1500, segs[1].mp = NULL);
 	EXPECT(-EINVAL, "mbuf_data_room_size", 3, 1500, segs[1].length = room + 1);
 	EXPECT(-EINVAL, "mbuf_data_room_size", 3, 1500, segs[1].offset = room);
-	/* the driver's */
+	/* the driver's checks */
 	EXPECT(-EINVAL, "make them longer", MAX_SEGS, 9000, (void)0);
 	EXPECT(-EINVAL, "data_room_size 663 or more", 2, 9000, segs[1].mp = small);
 #undef EXPECT
 	memcpy(segs, good, sizeof(segs));
 	segs[0].proto_hdr = RTE_PTYPE_L2_ETHER;
 	segs[0].length = 0;
-	bench_expect_error("");
-	assert_true(split_setup(bench, 1500, segs, 2) < 0);
-	bench_expect_error(NULL);
-	assert_int_equal(split_setup(bench, 1500, good, 3), 0);
+	fx_expect_error("");
+	assert_true(split_setup(fx, 1500, segs, 2) < 0);
+	fx_expect_error(NULL);
+	assert_int_equal(split_setup(fx, 1500, good, 3), 0);
 }
 
 static void
 test_scatter_refused(void **state)
 {
-	struct bench *bench = *state;
-	struct rte_mempool *small = bench_pool(bench, 63, 512);
-	struct bench_config config = receiver(small, 9000);
+	struct fixture *fx = *state;
+	struct rte_mempool *small = fx_pool(fx, 63, MIN_ROOM);
+	struct fx_config config = receiver(small, 9000);
 	uint16_t mtu;
 
-	/* without the offload: the size that would do, and the other way out */
+	/* without the offload the error names size and alternative */
 	config.rx_offloads = 0;
-	bench_expect_error("data_room_size 9142 or more, or enable RTE_ETH_RX_OFFLOAD_SCATTER");
-	assert_int_equal(bench_configure(bench, bench->port[1], &config), -EINVAL);
-	/* with it: the size for 15 buffers a packet */
+	fx_expect_error("data_room_size 9142 or more, or enable RTE_ETH_RX_OFFLOAD_SCATTER");
+	assert_int_equal(fx_configure(fx, fx->port[1], &config), -EINVAL);
+	/* ethdev rejects a byte less than the minimum */
 	config.rx_offloads = RTE_ETH_RX_OFFLOAD_SCATTER;
-	bench_expect_error("make the pool with data_room_size 610 or more");
-	assert_int_equal(bench_configure(bench, bench->port[1], &config), -EINVAL);
-	bench_pool_free(bench, small);
-	/* just that size does, a byte less does not */
-	small = bench_pool(bench, 63, 609);
+	fx_pool_free(fx, small);
+	small = fx_pool(fx, 63, MIN_ROOM - 1);
 	config.rx_pool = small;
-	assert_int_equal(bench_configure(bench, bench->port[1], &config), -EINVAL);
-	bench_pool_free(bench, small);
-	small = bench_pool(bench, 64 * MAX_SEGS, 610);
+	fx_expect_error("mbuf_data_room_size");
+	assert_int_equal(fx_configure(fx, fx->port[1], &config), -EINVAL);
+	fx_pool_free(fx, small);
+	small = fx_pool(fx, 64 * MAX_SEGS, MIN_ROOM);
 	config.rx_pool = small;
 	config.nb_rxd = 64;
-	bench_expect_error(NULL);
-	assert_int_equal(bench_configure(bench, bench->port[1], &config), 0);
-	assert_int_equal(bench_dev_start(bench, 1), 0);
-	assert_int_equal(rte_eth_dev_get_mtu(bench->port[1], &mtu), 0);
+	fx_expect_error(NULL);
+	assert_int_equal(fx_configure(fx, fx->port[1], &config), 0);
+	assert_int_equal(fx_dev_start(fx, 1), 0);
+	assert_int_equal(rte_eth_dev_get_mtu(fx->port[1], &mtu), 0);
 	assert_int_equal(mtu, 9000);
-	assert_int_equal(bench_dev_stop(bench, 1), 0);
-	bench_pool_free(bench, small);
+	assert_int_equal(fx_dev_stop(fx, 1), 0);
+	fx_pool_free(fx, small);
 }
 
-/* Too few mbufs for all WQEs: named, and nothing is kept. */
+/* Too few mbufs for all WQEs: error without leaks. */
 static void
 test_pool_too_small_to_start(void **state)
 {
-	struct bench *bench = *state;
-	struct rte_mempool *pool = bench_pool(bench, 1000, RTE_MBUF_DEFAULT_BUF_SIZE);
-	struct bench_config config = receiver(pool, 9000);
+	struct fixture *fx = *state;
+	struct rte_mempool *pool = fx_pool(fx, 1000, RTE_MBUF_DEFAULT_BUF_SIZE);
+	struct fx_config config = receiver(pool, 9000);
 
-	assert_int_equal(bench_configure(bench, bench->port[1], &config), 0);
-	bench_expect_error("has too few mbufs left: it wants 1280");
-	assert_int_equal(bench_dev_start(bench, 1), -ENOMEM);
+	assert_int_equal(fx_configure(fx, fx->port[1], &config), 0);
+	fx_expect_error("has too few mbufs: needs 1280");
+	assert_int_equal(fx_dev_start(fx, 1), -ENOMEM);
 	assert_int_equal(rte_mempool_avail_count(pool), 1000);
-	bench->port[1] = RTE_MAX_ETHPORTS; /* never started: nothing to compare */
+	fx->port[1] = RTE_MAX_ETHPORTS; /* never started: skip the comparison */
 }
 
 static void
-set_mtu(struct bench *bench, uint16_t mtu, int wanted)
+set_mtu(struct fixture *fx, uint16_t mtu, int wanted)
 {
 	uint16_t before, after;
 
-	assert_int_equal(rte_eth_dev_get_mtu(bench->port[1], &before), 0);
-	assert_int_equal(rte_eth_dev_set_mtu(bench->port[1], mtu), wanted);
-	assert_int_equal(rte_eth_dev_get_mtu(bench->port[1], &after), 0);
+	assert_int_equal(rte_eth_dev_get_mtu(fx->port[1], &before), 0);
+	assert_int_equal(rte_eth_dev_set_mtu(fx->port[1], mtu), wanted);
+	assert_int_equal(rte_eth_dev_get_mtu(fx->port[1], &after), 0);
 	assert_int_equal(after, wanted == 0 ? mtu : before);
 }
 
-/* The MTU while the port runs, and the shapes that a restart makes of it. */
+/* MTU changes on a running port, and segment layouts after a restart. */
 static void
 test_mtu_at_run_time(void **state)
 {
-	struct bench *bench = *state;
-	struct bench_config config = receiver(bench->pool, 1500);
-	struct rte_eth_rxseg_split seg = { .mp = bench->pool };
+	struct fixture *fx = *state;
+	struct fx_config config = receiver(fx->pool, 1500);
+	struct rte_eth_rxseg_split seg = { .mp = fx->pool };
 
-	start_pair(bench, &config);
-	/* frames of 2048 bytes fit the posted buffers, longer ones do not */
-	set_mtu(bench, 2034, 0);
-	pass(bench, 2048, &seg, 1);
-	bench_expect_error("stop the port");
-	set_mtu(bench, 2035, -EBUSY);
-	pass(bench, 2048, &seg, 1);
-	set_mtu(bench, 68, 0);
-	pass(bench, 2048, &seg, 1);
-	assert_int_equal(bench_dev_stop(bench, 1), 0);
-	bench_expect_error(NULL);
-	set_mtu(bench, 9000, 0);
-	assert_int_equal(bench_dev_start(bench, 1), 0);
-	pass_borders(bench, 9000, &seg, 1);
-	/* smaller while it runs: the buffers stay, until the next start */
-	set_mtu(bench, 1500, 0);
-	pass(bench, 9014, &seg, 1);
-	/* as far as they go: 2048 and four of 2176 */
-	bench_expect_error("Device MTU max");
-	assert_int_equal(bench_dev_stop(bench, 1), 0);
-	set_mtu(bench, 4000, 0);
-	assert_int_equal(bench_dev_start(bench, 1), 0);
-	set_mtu(bench, 4210, 0);
-	pass(bench, 4224, &seg, 1);
-	bench_expect_error("runs with buffers of 4224 bytes");
-	set_mtu(bench, 4211, -EBUSY);
-	assert_int_equal(bench_dev_stop(bench, 1), 0);
-	set_mtu(bench, 1500, 0);
-	assert_int_equal(bench_dev_start(bench, 1), 0);
-	pass(bench, 1514, &seg, 1);
+	start_pair(fx, &config);
+	/* posted buffers hold frames of 2048 bytes */
+	set_mtu(fx, 2034, 0);
+	pass(fx, 2048, &seg, 1);
+	fx_expect_error("stop the port");
+	set_mtu(fx, 2035, -EBUSY);
+	pass(fx, 2048, &seg, 1);
+	set_mtu(fx, 68, 0);
+	pass(fx, 2048, &seg, 1);
+	assert_int_equal(fx_dev_stop(fx, 1), 0);
+	fx_expect_error(NULL);
+	set_mtu(fx, 9000, 0);
+	assert_int_equal(fx_dev_start(fx, 1), 0);
+	pass_borders(fx, 9000, &seg, 1);
+	/* a smaller MTU keeps the buffers until the next start */
+	set_mtu(fx, 1500, 0);
+	pass(fx, 9014, &seg, 1);
+	/* up to 2048 and four of 2176 bytes */
+	fx_expect_error("Device MTU max");
+	assert_int_equal(fx_dev_stop(fx, 1), 0);
+	set_mtu(fx, 4000, 0);
+	assert_int_equal(fx_dev_start(fx, 1), 0);
+	set_mtu(fx, 4210, 0);
+	pass(fx, 4224, &seg, 1);
+	fx_expect_error("has posted buffers of 4224 bytes");
+	set_mtu(fx, 4211, -EBUSY);
+	assert_int_equal(fx_dev_stop(fx, 1), 0);
+	set_mtu(fx, 1500, 0);
+	assert_int_equal(fx_dev_start(fx, 1), 0);
+	pass(fx, 1514, &seg, 1);
 }
 
-/* Three ethdev queues, so that the device has four; one of them scatters. */
+/* Three ethdev queues on four hardware queues; one queue scatters. */
 static void
 test_queues_of_both_kinds(void **state)
 {
-	struct bench *bench = *state;
-	struct rte_mempool *large = bench_pool(bench, 2047, 4096);
-	struct rte_mempool *small = bench_pool(bench, 4095, 600);
-	struct bench_config config = {
+	struct fixture *fx = *state;
+	struct rte_mempool *large = fx_pool(fx, 2047, 4096);
+	struct rte_mempool *small = fx_pool(fx, 4095, MIN_ROOM);
+	struct fx_config config = {
 		.nb_rxq = 3,
 		.nb_rxd = 128,
 		.mtu = 3000,
-		.rss_hf = BENCH_RSS,
+		.rss_hf = FX_RSS,
 		.rx_pool = large,
 	};
 	struct rte_eth_rxconf rxconf = { .offloads = RTE_ETH_RX_OFFLOAD_SCATTER };
 	unsigned int nb_of[3] = { 0 };
 	static uint8_t bytes[MAX_FRAME];
-	uint16_t port = bench->port[1];
+	uint16_t port = fx->port[1];
 
-	assert_int_equal(bench_configure(bench, port, &config), 0);
+	assert_int_equal(fx_configure(fx, port, &config), 0);
 	assert_int_equal(rte_eth_rx_queue_setup(port, 1, 128, SOCKET_ID_ANY, &rxconf,
 						small), 0);
-	assert_int_equal(bench_dev_start(bench, 1), 0);
-	assert_int_equal(bench_configure(bench, bench->port[0], &sender), 0);
-	assert_int_equal(bench_dev_start(bench, 0), 0);
+	assert_int_equal(fx_dev_start(fx, 1), 0);
+	assert_int_equal(fx_configure(fx, fx->port[0], &sender), 0);
+	assert_int_equal(fx_dev_start(fx, 0), 0);
 	for (uint32_t i = 0; i < 300; i++) {
 		uint32_t len = 60 + i * 53 % 2955;
-		uint64_t end = bench_deadline();
+		uint64_t end = fx_deadline();
 		struct rte_mbuf *m;
 		uint16_t q = 0;
 
-		send_frame(bench, bytes, len, i);
+		send_frame(fx, bytes, len, i);
 		while (rte_eth_rx_burst(port, q, &m, 1) == 0) {
 			q = (q + 1) % 3;
 			assert_true(rte_get_timer_cycles() < end);
 		}
-		bench_check_bytes(m, bytes, len);
+		fx_check_bytes(m, bytes, len);
 		assert_ptr_equal(m->pool, q == 1 ? small : large);
-		assert_int_equal(m->nb_segs, q == 1 && len > 472 ? 2 + (len - 473) / 600 : 1);
+		assert_int_equal(m->nb_segs, q == 1 && len > 1024 ?
+				 2 + (len - 1025) / MIN_ROOM : 1);
 		nb_of[q]++;
 		rte_pktmbuf_free(m);
 	}
 	for (unsigned int q = 0; q < 3; q++)
 		assert_true(nb_of[q] > 0);
-	bench_drain(bench);
-	bench_stop(bench);
+	fx_drain(fx);
+	fx_stop(fx);
 }
 
-/* Queues stop and start and the key changes, amid frames that wait: none is lost. */
+/* Queue stop and start and key updates: no later frame is lost. */
 static void
 test_changes_at_run_time(void **state)
 {
-	struct bench *bench = *state;
-	struct rte_mempool *pool = bench_pool(bench, 8191, 700);
-	struct bench_config config = receiver(pool, 3000);
+	struct fixture *fx = *state;
+	struct rte_mempool *pool = fx_pool(fx, 8191, MIN_ROOM);
+	struct fx_config config = receiver(pool, 3000);
 	static uint8_t bytes[MAX_FRAME];
-	uint16_t port = bench->port[1];
+	uint16_t port = fx->port[1];
 	struct rte_mbuf *m;
 
 	config.nb_rxq = 3;
 	config.nb_rxd = 64;
-	config.rss_hf = BENCH_RSS;
-	start_pair(bench, &config);
+	config.rss_hf = FX_RSS;
+	start_pair(fx, &config);
 	for (uint32_t round = 0; round < 12; round++) {
 		struct rte_eth_rss_conf rss = { .rss_key = bytes, .rss_key_len = 40,
-						.rss_hf = BENCH_RSS };
+						.rss_hf = FX_RSS };
 		unsigned int nb = 0;
 		uint64_t end;
 
-		for (uint32_t i = 0; i < 30; i++)
-			send_frame(bench, bytes, 60 + i * 97 % 2900, round * 30 + i);
-		bench_settle(bench);
 		if (round % 3 == 0) {
 			memset(bytes, round + 1, 40);
 			assert_int_equal(rte_eth_dev_rss_hash_update(port, &rss), 0);
 		}
-		end = bench_deadline();
+		for (uint32_t i = 0; i < 30; i++)
+			send_frame(fx, bytes, 60 + i * 97 % 2900, round * 30 + i);
+		fx_settle(fx);
+		end = fx_deadline();
 		for (uint16_t q = 0; nb < 30; q = (q + 1) % 3) {
 			if (rte_eth_rx_burst(port, q, &m, 1) == 1) {
 				uint32_t i = 0;
 
-				/* found by its length and its bytes */
+				/* identify it by length and data */
 				while (60 + i * 97 % 2900 != m->pkt_len)
 					i++;
-				bench_frame_bytes(bytes, m->pkt_len, round * 30 + i);
-				bench_check_bytes(m, bytes, m->pkt_len);
+				fx_frame_bytes(bytes, m->pkt_len, round * 30 + i);
+				fx_check_bytes(m, bytes, m->pkt_len);
 				rte_pktmbuf_free(m);
 				nb++;
 			}
@@ -563,44 +563,44 @@ test_changes_at_run_time(void **state)
 			assert_int_equal(rte_eth_dev_rx_queue_start(port, 1), 0);
 		}
 	}
-	bench_drain(bench);
-	bench_stop(bench);
-	bench_pool_free(bench, pool);
+	fx_drain(fx);
+	fx_stop(fx);
+	fx_pool_free(fx, pool);
 }
 
-/* Stopped, it has no mbuf; at its start the buffers are those of the MTU of then. */
+/* A stopped queue holds no mbufs; its start uses the current MTU. */
 static void
 test_queue_stopped(void **state)
 {
-	struct bench *bench = *state;
-	struct rte_mempool *large = bench_pool(bench, 1023, 4096);
-	struct rte_mempool *small = bench_pool(bench, 1023, 600);
+	struct fixture *fx = *state;
+	struct rte_mempool *large = fx_pool(fx, 1023, 4096);
+	struct rte_mempool *small = fx_pool(fx, 1023, MIN_ROOM);
 	struct rte_eth_rxconf rxconf = { .offloads = RTE_ETH_RX_OFFLOAD_SCATTER };
-	struct bench_config config = { .nb_rxq = 2, .nb_rxd = 64, .mtu = 3000,
+	struct fx_config config = { .nb_rxq = 2, .nb_rxd = 64, .mtu = 3000,
 				       .rx_pool = large };
-	uint16_t port = bench->port[1];
+	uint16_t port = fx->port[1];
 
-	assert_int_equal(bench_configure(bench, port, &config), 0);
+	assert_int_equal(fx_configure(fx, port, &config), 0);
 	assert_int_equal(rte_eth_rx_queue_setup(port, 1, 64, SOCKET_ID_ANY, &rxconf,
 						small), 0);
-	assert_int_equal(bench_dev_start(bench, 1), 0);
+	assert_int_equal(fx_dev_start(fx, 1), 0);
 	assert_int_equal(rte_eth_dev_rx_queue_stop(port, 1), 0);
 	assert_int_equal(rte_mempool_avail_count(small), 1023);
-	set_mtu(bench, 3500, 0);
+	set_mtu(fx, 3500, 0);
 	assert_int_equal(rte_eth_dev_rx_queue_start(port, 1), 0);
-	bench_drain(bench);
-	bench_stop(bench);
-	bench_pool_free(bench, small);
-	bench_pool_free(bench, large);
+	fx_drain(fx);
+	fx_stop(fx);
+	fx_pool_free(fx, small);
+	fx_pool_free(fx, large);
 }
 
 static void
 test_capabilities(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 	struct rte_eth_dev_info info;
 
-	assert_int_equal(rte_eth_dev_info_get(bench->port[0], &info), 0);
+	assert_int_equal(rte_eth_dev_info_get(fx->port[0], &info), 0);
 	assert_int_equal(info.max_mtu, 9000);
 	assert_true(info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER);
 	assert_true(info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_BUFFER_SPLIT);
@@ -612,26 +612,101 @@ test_capabilities(void **state)
 	assert_int_equal(info.rx_seg_capa.offset_align_log2, 0);
 }
 
+/*
+ * At the MTU of its start a queue takes more mbufs than its pool has: the start is
+ * refused, and the hardware queues are as before.
+ */
+static void
+test_start_without_mbufs(void **state)
+{
+	struct fixture *fx = *state;
+	struct rte_mempool *pool = fx_pool(fx, 1000, RTE_MBUF_DEFAULT_BUF_SIZE);
+	struct rte_eth_rxseg_split seg = { .mp = pool };
+	struct fx_config config = receiver(pool, 3000);
+	uint16_t port = fx->port[1];
+
+	start_pair(fx, &config);
+	pass(fx, 3000, &seg, 1);
+	assert_int_equal(rte_eth_dev_rx_queue_stop(port, 0), 0);
+	set_mtu(fx, 9000, 0);
+	fx_expect_error("has too few mbufs: needs 1280");
+	assert_int_equal(rte_eth_dev_rx_queue_start(port, 0), -ENOMEM);
+	set_mtu(fx, 3000, 0);
+	assert_int_equal(rte_eth_dev_rx_queue_start(port, 0), 0);
+	pass(fx, 3000, &seg, 1);
+	fx_stop(fx);
+	fx_pool_free(fx, pool);
+}
+
+/*
+ * A key update needs the mbufs of the old rings and those that the application holds.
+ * The rings begin with fewer, and get the rest later.
+ */
+static void
+test_key_update_without_mbufs(void **state)
+{
+	struct fixture *fx = *state;
+	struct rte_mempool *pool = fx_pool(fx, 1100, RTE_MBUF_DEFAULT_BUF_SIZE);
+	struct fx_config config = receiver(pool, 3000);
+	static uint8_t bytes[MAX_FRAME];
+	struct rte_eth_rss_conf rss = { .rss_key = bytes, .rss_key_len = 40,
+					.rss_hf = FX_RSS };
+	struct rte_mbuf *held[1100], *m = NULL;
+	unsigned int nb = 0;
+	uint16_t q;
+
+	config.nb_rxq = 2;
+	config.rss_hf = FX_RSS;
+	start_pair(fx, &config);
+	while (nb < RTE_DIM(held) && (held[nb] = rte_pktmbuf_alloc(pool)) != NULL)
+		nb++;
+	assert_true(nb > 0);
+	send_frame(fx, bytes, 60, 1);
+	fx_settle(fx);
+	for (q = 0; q < 2 && m == NULL; q++)
+		(void)rte_eth_rx_burst(fx->port[1], q, &m, 1);
+	assert_non_null(m);
+	memset(bytes, 7, 40);
+	assert_int_equal(rte_eth_dev_rss_hash_update(fx->port[1], &rss), 0);
+	rte_pktmbuf_free(m);
+	rte_pktmbuf_free_bulk(held, nb);
+	for (uint32_t i = 0; i < 600; i++) {
+		send_frame(fx, bytes, 60 + i % 2900, i);
+		fx_settle(fx);
+		m = NULL;
+		for (q = 0; q < 2 && m == NULL; q++)
+			(void)rte_eth_rx_burst(fx->port[1], q, &m, 1);
+		assert_non_null(m);
+		fx_check_bytes(m, bytes, 60 + i % 2900);
+		rte_pktmbuf_free(m);
+	}
+	fx_drain(fx);
+	fx_stop(fx);
+	fx_pool_free(fx, pool);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		BENCH_TEST(test_capabilities),
-		BENCH_TEST(test_scattered),
-		BENCH_TEST(test_one_buffer_is_enough),
-		BENCH_TEST(test_many),
-		BENCH_TEST(test_pool_runs_dry),
-		BENCH_TEST(test_split),
-		BENCH_TEST(test_split_to_the_byte),
-		BENCH_TEST(test_split_and_vlan),
-		BENCH_TEST(test_split_refused),
-		BENCH_TEST(test_scatter_refused),
-		BENCH_TEST(test_pool_too_small_to_start),
-		BENCH_TEST(test_mtu_at_run_time),
-		BENCH_TEST(test_queues_of_both_kinds),
-		BENCH_TEST(test_changes_at_run_time),
-		BENCH_TEST(test_queue_stopped),
+		FX_TEST(test_capabilities),
+		FX_TEST(test_scattered),
+		FX_TEST(test_one_buffer_is_enough),
+		FX_TEST(test_many),
+		FX_TEST(test_pool_runs_dry),
+		FX_TEST(test_split),
+		FX_TEST(test_split_to_the_byte),
+		FX_TEST(test_split_and_vlan),
+		FX_TEST(test_split_refused),
+		FX_TEST(test_scatter_refused),
+		FX_TEST(test_pool_too_small_to_start),
+		FX_TEST(test_mtu_at_run_time),
+		FX_TEST(test_queues_of_both_kinds),
+		FX_TEST(test_changes_at_run_time),
+		FX_TEST(test_queue_stopped),
+		FX_TEST(test_start_without_mbufs),
+		FX_TEST(test_key_update_without_mbufs),
 	};
 
-	return BENCH_RUN("scatter", tests);
+	return FX_RUN("scatter", tests);
 }

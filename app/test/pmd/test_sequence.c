@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The sequence test: chance chooses operations; after each of them what must
- * always hold is looked at.
+ * Sequence test: random operations, each followed by a check of all invariants.
  *
  * usage: test-pmd-sequence [--seed N] [--steps N] [--without A-B]... [--threaded]
  *                          [--verbose]
@@ -22,15 +21,15 @@
 #define DEFAULT_STEPS 10000
 #define SETTLE_EVERY 200
 #define NB_SMALL_MBUFS 1023
-#define SMALL_BUFFER 512
+#define SMALL_BUFFER 1024
 #define MAX_RANGES 512
 #define LINE_BYTES 384
-#define NB_LINES 40 /* that a failure shows */
+#define NB_LINES 40 /* shown by a failure */
 
 static struct {
 	uint64_t seed, nb_steps;
 	bool is_verbose, is_threaded;
-	/* Steps that are left out. */
+	/* Skipped steps. */
 	struct {
 		uint64_t first, last;
 	} without[MAX_RANGES];
@@ -40,7 +39,7 @@ static struct {
 static struct seq sequence;
 static bool is_complete;
 
-/* ---- What has been done --------------------------------------------------------- */
+/* ---- Log of steps -------------------------------------------------------- */
 
 static char lines[NB_LINES][LINE_BYTES];
 static uint64_t nb_lines;
@@ -87,9 +86,9 @@ show_failure(const struct seq *seq)
 	       seq->step + 1);
 }
 
-/* ---- Chance ------------------------------------------------------------------------ */
+/* ---- Random numbers ------------------------------------------------------ */
 
-/* splitmix64: any state is good, also that of seed and step alone. */
+/* splitmix64: any state is valid, also one made of seed and step. */
 static uint64_t
 next_random(struct seq *seq)
 {
@@ -144,7 +143,7 @@ pick(struct seq *seq)
 	return found != NULL ? found : pick_from(seq_traffic, seq_nb_traffic, &at);
 }
 
-/* ---- What always holds ---------------------------------------------------------------- */
+/* ---- Invariants ---------------------------------------------------------- */
 
 static void
 check_equal(const char *what, unsigned int index, uint64_t is, uint64_t should_be)
@@ -158,7 +157,7 @@ static void
 check_port(const struct seq *seq, unsigned int index)
 {
 	const struct seq_port *port = &seq->port[index];
-	uint16_t id = seq->bench->port[index];
+	uint16_t id = seq->fx->port[index];
 	struct rte_eth_dev_info info;
 	struct rte_eth_stats stats;
 	uint16_t mtu;
@@ -179,7 +178,7 @@ check_port(const struct seq *seq, unsigned int index)
 	check_equal("MTU", index, mtu, port->mtu);
 }
 
-/* Ports that stand still hold no mbuf. */
+/* Stopped ports hold no mbufs. */
 static void
 check_mbufs(const struct seq *seq)
 {
@@ -198,14 +197,14 @@ check_mbufs(const struct seq *seq)
 static void
 check_all(const struct seq *seq)
 {
-	for (unsigned int i = 0; i < BENCH_NB_PORTS; i++)
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
 		check_port(seq, i);
 	check_mbufs(seq);
-	if (bench_model.violations(NULL) != 0)
+	if (fx_model.violations(NULL) != 0)
 		fail_msg("a violation");
 }
 
-/* ---- The run ------------------------------------------------------------------------------- */
+/* ---- Main loop ----------------------------------------------------------- */
 
 static bool
 is_left_out(uint64_t step)
@@ -225,7 +224,7 @@ run_step(struct seq *seq)
 	seq->random = seq->seed * 0xd1342543de82ef95u + seq->step;
 	(void)next_random(seq);
 	operation = pick(seq);
-	index = seq_random(seq, BENCH_NB_PORTS);
+	index = seq_random(seq, FX_NB_PORTS);
 	new_line(seq, operation->name, index);
 	operation->run(seq, index);
 	check_all(seq);
@@ -234,22 +233,22 @@ run_step(struct seq *seq)
 }
 
 static void
-prepare(struct seq *seq, struct bench *bench)
+prepare(struct seq *seq, struct fixture *fx)
 {
 	memset(seq, 0, sizeof(*seq));
-	seq->bench = bench;
+	seq->fx = fx;
 	seq->seed = options.seed;
 	seq->is_threaded = options.is_threaded;
-	seq->pools[0] = bench->pool;
-	seq->pools[1] = bench_pool(bench, BENCH_NB_MBUFS, RTE_MBUF_DEFAULT_BUF_SIZE);
-	seq->pools[2] = bench_pool(bench, NB_SMALL_MBUFS,
-				   SMALL_BUFFER + RTE_PKTMBUF_HEADROOM);
-	for (unsigned int i = 0; i < BENCH_NB_PORTS; i++)
-		bench->port[i] = RTE_MAX_ETHPORTS;
-	bench_hold(&seq->bare);
-	/* its own accounts are kept here */
-	bench->ignore_counters = true;
-	bench_expect_error("");
+	seq->pools[0] = fx->pool;
+	seq->pools[1] = fx_pool(fx, FX_NB_MBUFS, RTE_MBUF_DEFAULT_BUF_SIZE);
+	seq->pools[2] = fx_pool(fx, NB_SMALL_MBUFS,
+				SMALL_BUFFER + RTE_PKTMBUF_HEADROOM);
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		fx->port[i] = RTE_MAX_ETHPORTS;
+	fx_holdings_get(&seq->bare);
+	/* the sequence keeps its own counters */
+	fx->ignore_counters = true;
+	fx_expect_error("");
 }
 
 static void
@@ -282,7 +281,7 @@ teardown(void **state)
 		seq_release_held(&sequence);
 	}
 	rte_log_set_global_level(RTE_LOG_DEBUG);
-	return bench_teardown(state);
+	return fx_teardown(state);
 }
 
 static void
@@ -310,7 +309,7 @@ main(int argc, char **argv)
 		{ NULL, 0, NULL, 0 },
 	};
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_sequence, bench_setup_bare, teardown),
+		cmocka_unit_test_setup_teardown(test_sequence, fx_setup_bare, teardown),
 	};
 	int option;
 
@@ -328,6 +327,6 @@ main(int argc, char **argv)
 		else
 			return EXIT_FAILURE;
 	}
-	optind = 0; /* EAL reads options, too */
-	return BENCH_RUN("sequence", tests);
+	optind = 0; /* EAL uses getopt, too */
+	return FX_RUN("sequence", tests);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Operations in the wrong state and with wrong arguments: the error is the one
- * of the table, and nothing has changed.
+ * Operations in a wrong state or with invalid arguments: the table's error, and
+ * no change.
  */
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <rte_cycles.h>
 #include <rte_errno.h>
 
-#include "bench_log.h"
+#include "fixture_log.h"
 #include "states.h"
 
 static const char *const state_names[NB_PORT_STATES] = {
@@ -24,16 +24,16 @@ static const char *const state_names[NB_PORT_STATES] = {
 	[PORT_CLOSED] = "after close",
 };
 
-static const struct bench_config states_config = {
+static const struct fx_config states_config = {
 	.nb_rxq = STATES_NB_RXQ,
 	.nb_txq = STATES_NB_TXQ,
 	.nb_rxd = STATES_NB_DESC,
 	.nb_txd = STATES_NB_DESC,
 	.mtu = STATES_MTU,
-	.rss_hf = BENCH_RSS,
+	.rss_hf = FX_RSS,
 };
 
-/* ---- All that can be asked of a port -------------------------------------- */
+/* ---- Everything that can be queried -------------------------------------- */
 
 #define MAX_RETA_GROUPS 8
 
@@ -52,10 +52,10 @@ struct snapshot {
 	int nb_ptypes;
 	int promiscuous, all_multicast, vlan_offload;
 	uint16_t mtu;
-	int errors[8]; /* of the questions above */
+	int errors[8]; /* results of these queries */
 };
 
-/* Memory is compared: what is no member is zero, or ethdev's, which clears it. */
+/* The snapshot is compared as memory: padding is zero. */
 static void
 take_snapshot(uint16_t port, struct snapshot *all)
 {
@@ -89,10 +89,10 @@ take_snapshot(uint16_t port, struct snapshot *all)
 	all->promiscuous = rte_eth_promiscuous_get(port);
 	all->all_multicast = rte_eth_allmulticast_get(port);
 	all->vlan_offload = rte_eth_dev_get_vlan_offload(port);
-	all->rss.rss_key = NULL; /* its place is another each time */
+	all->rss.rss_key = NULL; /* the pointer differs each time */
 }
 
-/* Which part of two snapshots differs, for the message. */
+/* The first member that differs. */
 static const char *
 difference(const struct snapshot *a, const struct snapshot *b)
 {
@@ -115,7 +115,7 @@ difference(const struct snapshot *a, const struct snapshot *b)
 	return NULL;
 }
 
-/* ---- From state to state --------------------------------------------------- */
+/* ---- Changes of state ---------------------------------------------------- */
 
 static int
 configure_only(uint16_t port)
@@ -128,28 +128,28 @@ configure_only(uint16_t port)
 	return rte_eth_dev_configure(port, STATES_NB_RXQ, STATES_NB_TXQ, &conf);
 }
 
-/* The other port is always the same: it runs where this one does. */
+/* The other port has the same configuration and runs in the same states. */
 static void
-enter(struct bench *bench, enum port_state state)
+enter(struct fixture *fx, enum port_state state)
 {
-	if (!bench->is_probed)
-		assert_int_equal(bench_probe(bench, ""), 0);
+	if (!fx->is_probed)
+		assert_int_equal(fx_probe(fx, ""), 0);
 	switch (state) {
 	case PORT_CONFIGURED:
-		assert_int_equal(configure_only(bench->port[0]), 0);
+		assert_int_equal(configure_only(fx->port[0]), 0);
 		break;
 	case PORT_READY:
-		assert_int_equal(bench_configure(bench, bench->port[0], &states_config), 0);
+		assert_int_equal(fx_configure(fx, fx->port[0], &states_config), 0);
 		break;
 	case PORT_RUNNING:
-		bench_start(bench, &states_config);
+		fx_start(fx, &states_config);
 		break;
 	case PORT_STOPPED:
-		bench_start(bench, &states_config);
-		bench_stop(bench);
+		fx_start(fx, &states_config);
+		fx_stop(fx);
 		break;
 	case PORT_CLOSED:
-		assert_int_equal(rte_eth_dev_close(bench->port[0]), 0);
+		assert_int_equal(rte_eth_dev_close(fx->port[0]), 0);
 		break;
 	default:
 		break;
@@ -157,50 +157,50 @@ enter(struct bench *bench, enum port_state state)
 }
 
 static void
-leave(struct bench *bench)
+leave(struct fixture *fx)
 {
-	for (unsigned int i = 0; i < BENCH_NB_PORTS; i++) {
-		if (rte_eth_dev_is_valid_port(bench->port[i]))
-			(void)rte_eth_dev_stop(bench->port[i]);
-		bench->is_started[i] = false;
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
+		if (rte_eth_dev_is_valid_port(fx->port[i]))
+			(void)rte_eth_dev_stop(fx->port[i]);
+		fx->is_started[i] = false;
 	}
-	bench_remove(bench);
+	fx_remove(fx);
 }
 
-/* One frame to the port, which arrives on some queue. */
+/* One frame to the port arrives on some queue. */
 static void
-check_passes(struct bench *bench)
+check_passes(struct fixture *fx)
 {
-	struct rte_mbuf *m = bench_frame(bench->pool, 100, 1);
-	uint64_t end = bench_deadline();
+	struct rte_mbuf *m = fx_frame(fx->pool, 100, 1);
+	uint64_t end = fx_deadline();
 	uint16_t nb = 0;
 
-	bench_send(bench->port[1], 0, &m, 1);
+	fx_send(fx->port[1], 0, &m, 1);
 	while (nb == 0 && rte_get_timer_cycles() < end)
 		for (uint16_t q = 0; nb == 0 && q < STATES_NB_RXQ; q++)
-			nb = rte_eth_rx_burst(bench->port[0], q, &m, 1);
+			nb = rte_eth_rx_burst(fx->port[0], q, &m, 1);
 	assert_int_equal(nb, 1);
 	rte_pktmbuf_free(m);
 }
 
-/* Whatever was refused, the port can be brought up and works. */
+/* After a rejection the port can be started and works. */
 static void
-check_usable(struct bench *bench, enum port_state state)
+check_usable(struct fixture *fx, enum port_state state)
 {
 	if (state == PORT_CLOSED)
 		return;
 	if (state != PORT_RUNNING)
-		bench_start(bench, &states_config);
-	check_passes(bench);
+		fx_start(fx, &states_config);
+	check_passes(fx);
 }
 
-/* ---- The tables ---------------------------------------------------------------- */
+/* ---- The tables ---------------------------------------------------------- */
 
 static void
-check_refused(struct bench *bench, const struct states_row *row, enum port_state state)
+check_refused(struct fixture *fx, const struct states_row *row, enum port_state state)
 {
-	uint16_t port = bench->port[0];
-	struct bench_holdings held;
+	uint16_t port = fx->port[0];
+	struct fx_holdings held;
 	struct snapshot before, after;
 	const char *changed;
 	char when[128];
@@ -208,57 +208,57 @@ check_refused(struct bench *bench, const struct states_row *row, enum port_state
 
 	snprintf(when, sizeof(when), "%s, %s", row->name, state_names[state]);
 	take_snapshot(port, &before);
-	bench_hold(&held);
-	ret = row->call(bench, port);
+	fx_holdings_get(&held);
+	ret = row->call(fx, port);
 	if (ret != -row->errnos[state])
 		fail_msg("%s: %d (%s), not %d", when, ret, rte_strerror(-ret),
 			 -row->errnos[state]);
 	if (row->says != NULL && state != PORT_NEW &&
 	    row->errnos[state] == row->errnos[PORT_STOPPED] &&
-	    bench_nb_logged(RTE_LOG_ERR, row->says) == 0)
-		fail_msg("%s: refused without \"%s\"", when, row->says);
+	    fx_nb_logged(RTE_LOG_ERR, row->says) == 0)
+		fail_msg("%s: error lacks \"%s\"", when, row->says);
 	if (row->forgets && state != PORT_RUNNING)
 		return;
-	bench_check_held(&held, when);
+	fx_check_holdings(&held, when);
 	take_snapshot(port, &after);
 	changed = difference(&before, &after);
 	if (changed != NULL)
-		fail_msg("%s: refused, but changed %s", when, changed);
+		fail_msg("%s: failed, but changed %s", when, changed);
 }
 
 static void
-check_accepted(struct bench *bench, const struct states_row *row, enum port_state state)
+check_accepted(struct fixture *fx, const struct states_row *row, enum port_state state)
 {
-	int ret = row->call(bench, bench->port[0]);
+	int ret = row->call(fx, fx->port[0]);
 
 	if (ret != 0)
-		fail_msg("%s, %s: %d (%s), not accepted", row->name, state_names[state],
+		fail_msg("%s, %s: %d (%s), expected success", row->name, state_names[state],
 			 ret, rte_strerror(-ret));
 }
 
 static void
-check_table(struct bench *bench, const struct states_row *rows, unsigned int nb_rows,
+check_table(struct fixture *fx, const struct states_row *rows, unsigned int nb_rows,
 	    enum port_state state)
 {
-	struct bench_holdings before;
+	struct fx_holdings before;
 
-	bench_hold(&before);
-	bench_expect_error("");
-	bench->ignore_counters = true;
+	fx_holdings_get(&before);
+	fx_expect_error("");
+	fx->ignore_counters = true;
 	for (unsigned int i = 0; i < nb_rows; i++) {
 		if (rows[i].errnos[state] == STATES_UNDEFINED)
 			continue;
-		enter(bench, state);
+		enter(fx, state);
 		if (rows[i].errnos[state] != 0)
-			check_refused(bench, &rows[i], state);
+			check_refused(fx, &rows[i], state);
 		else
-			check_accepted(bench, &rows[i], state);
+			check_accepted(fx, &rows[i], state);
 		if (rows[i].errnos[state] != 0)
-			check_usable(bench, state);
-		leave(bench);
-		bench_check_held(&before, rows[i].name);
-		bench_log_reset();
-		bench_expect_error("");
+			check_usable(fx, state);
+		leave(fx);
+		fx_check_holdings(&before, rows[i].name);
+		fx_log_reset();
+		fx_expect_error("");
 	}
 }
 
@@ -287,13 +287,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		BENCH_TEST_BARE(test_before_configure),
-		BENCH_TEST_BARE(test_without_queues),
-		BENCH_TEST_BARE(test_before_start),
-		BENCH_TEST_BARE(test_while_running),
-		BENCH_TEST_BARE(test_after_stop),
-		BENCH_TEST_BARE(test_after_close),
+		FX_TEST_BARE(test_before_configure),
+		FX_TEST_BARE(test_without_queues),
+		FX_TEST_BARE(test_before_start),
+		FX_TEST_BARE(test_while_running),
+		FX_TEST_BARE(test_after_stop),
+		FX_TEST_BARE(test_after_close),
 	};
 
-	return BENCH_RUN("states", tests);
+	return FX_RUN("states", tests);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* TCP segmentation: every segment that arrives on the other side, byte by byte. */
+/* TSO: checks every segment that arrives, byte by byte. */
 
 #include <errno.h>
 #include <string.h>
@@ -11,15 +11,15 @@
 #include <rte_ip.h>
 #include <rte_tcp.h>
 
-#include "bench.h"
+#include "fixture.h"
 
-#define FIRST_SEQ 0xfffff000u /* it wraps */
+#define FIRST_SEQ 0xfffff000u /* wraps */
 #define FIRST_ID 0xfff0u
 #define TCI (5u << 13 | 100)
-/* In one packet; the receive ring holds no more. */
-#define MAX_SEGMENTS 190 /* so many a receive ring of 256 has at any time */
+/* Of one packet: an Rx ring of 256 always has so many buffers. */
+#define MAX_SEGMENTS 190
 
-static const struct bench_config tso_config = {
+static const struct fx_config tso_config = {
 	.rx_offloads = RTE_ETH_RX_OFFLOAD_CHECKSUM | RTE_ETH_RX_OFFLOAD_VLAN_STRIP,
 	.tx_offloads = RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_IPV4_CKSUM |
 		RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_VLAN_INSERT |
@@ -29,7 +29,7 @@ static const struct bench_config tso_config = {
 enum tag {
 	NO_TAG,
 	TAG_INSIDE, /* in the frame */
-	TAG_INSERTED /* by the device */
+	TAG_INSERTED /* inserted by the device */
 };
 
 struct shape {
@@ -38,7 +38,7 @@ struct shape {
 	uint16_t l4_len;
 	uint16_t segsz;
 	uint32_t payload;
-	uint32_t mbuf_bytes; /* of each segment of the mbuf chain */
+	uint32_t mbuf_bytes; /* of each mbuf segment */
 };
 
 static uint32_t
@@ -65,7 +65,7 @@ payload_byte(uint32_t at)
 	return (uint8_t)(at * 7 + (at >> 8));
 }
 
-/* Without tag: what a stripping port delivers. Checksum fields are zero. */
+/* Without tag, as after VLAN strip. Checksum fields are zero. */
 static void
 make_header(const struct shape *s, uint8_t *bytes, uint32_t payload)
 {
@@ -75,7 +75,7 @@ make_header(const struct shape *s, uint8_t *bytes, uint32_t payload)
 	uint16_t l4_total = s->l4_len + payload;
 
 	memset(bytes, 0, sizeof(*eth) + l3_bytes(s));
-	memset(tcp, 1, s->l4_len); /* options: no operation */
+	memset(tcp, 1, s->l4_len); /* options: NOP */
 	memset(eth->dst_addr.addr_bytes, 0xff, RTE_ETHER_ADDR_LEN);
 	eth->src_addr.addr_bytes[0] = 0x02;
 	eth->ether_type = rte_cpu_to_be_16(s->is_v6 ? RTE_ETHER_TYPE_IPV6 :
@@ -106,9 +106,9 @@ make_header(const struct shape *s, uint8_t *bytes, uint32_t payload)
 	tcp->cksum = 0;
 }
 
-/* The whole, cut into mbufs; checksum fields hold rubbish. */
+/* The packet in mbuf segments, with garbage in its checksum fields. */
 static struct rte_mbuf *
-make_mbuf(struct bench *bench, const struct shape *s)
+make_mbuf(struct fixture *fx, const struct shape *s)
 {
 	static uint8_t bytes[UINT16_MAX + 1];
 	uint32_t hdr = header_bytes(s), len = hdr + s->payload;
@@ -125,7 +125,7 @@ make_mbuf(struct bench *bench, const struct shape *s)
 	for (uint32_t i = 0; i < s->payload; i++)
 		bytes[hdr + i] = payload_byte(i);
 	bytes[hdr - s->l4_len + 16] = 0x5a;
-	m = bench_chain(bench->pool, bytes, len, s->mbuf_bytes);
+	m = fx_chain(fx->pool, bytes, len, s->mbuf_bytes);
 	m->ol_flags |= RTE_MBUF_F_TX_TCP_SEG | (s->is_v6 ? RTE_MBUF_F_TX_IPV6 :
 		RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM);
 	m->l2_len = l2_bytes(s);
@@ -139,7 +139,7 @@ make_mbuf(struct bench *bench, const struct shape *s)
 	return m;
 }
 
-/* Segment nth, whose payload starts at offset; returns its payload. */
+/* Checks segment nth with payload at offset. Returns its payload length. */
 static uint32_t
 check_segment(const struct rte_mbuf *m, const struct shape *s, uint32_t nth,
 	      uint32_t offset)
@@ -165,7 +165,7 @@ check_segment(const struct rte_mbuf *m, const struct shape *s, uint32_t nth,
 	for (uint32_t i = 0; i < payload; i++)
 		want[hdr + i] = payload_byte(offset + i);
 
-	/* as DPDK computes it, then out of the comparison */
+	/* correct per DPDK; excluded from the comparison */
 	if (s->is_v6) {
 		assert_int_equal(rte_ipv6_udptcp_cksum_verify((void *)l3,
 							      l3 + l3_bytes(s)), 0);
@@ -186,16 +186,16 @@ check_segment(const struct rte_mbuf *m, const struct shape *s, uint32_t nth,
 	return payload;
 }
 
-/* All segments of one packet; frees them. */
+/* Checks and frees all segments of a packet. */
 static void
-check_all(struct bench *bench, const struct shape *s)
+check_all(struct fixture *fx, const struct shape *s)
 {
 	unsigned int nb = s->payload == 0 ? 1 : (s->payload + s->segsz - 1) / s->segsz;
-	struct rte_mbuf *got[MAX_SEGMENTS + BENCH_BURST];
+	struct rte_mbuf *got[MAX_SEGMENTS + FX_BURST];
 	uint32_t offset = 0;
 
 	assert_true(nb <= MAX_SEGMENTS);
-	assert_int_equal(bench_receive(bench->port[1], 0, got, nb), nb);
+	assert_int_equal(fx_receive(fx->port[1], 0, got, nb), nb);
 	for (unsigned int i = 0; i < nb; i++)
 		offset += check_segment(got[i], s, i, offset);
 	assert_int_equal(offset, s->payload);
@@ -214,10 +214,10 @@ test_segments(void **state)
 		{ 1400, 20000 }, { 536, 60000 },
 	};
 	static const uint16_t mbuf_bytes[] = { 2000, 1999, 54, 74, 100, 30 };
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 
-	bench->ignore_counters = true;
-	bench_start(bench, &tso_config);
+	fx->ignore_counters = true;
+	fx_start(fx, &tso_config);
 	for (unsigned int i = 0; i < RTE_DIM(sizes) * RTE_DIM(mbuf_bytes) * 12; i++) {
 		unsigned int way = i % 12, size = i / 12 % RTE_DIM(sizes);
 		struct shape s = {
@@ -230,27 +230,27 @@ test_segments(void **state)
 		};
 		struct rte_mbuf *m;
 
-		/* more pieces than a copy takes are another test's */
+		/* longer chains than a copy takes have another test */
 		if (s.mbuf_bytes < 200 && s.payload > 2000)
 			continue;
-		m = make_mbuf(bench, &s);
+		m = make_mbuf(fx, &s);
 		if (i / 12 % 2)
-			assert_int_equal(rte_eth_tx_prepare(bench->port[0], 0, &m, 1), 1);
-		bench_send(bench->port[0], 0, &m, 1);
-		check_all(bench, &s);
+			assert_int_equal(rte_eth_tx_prepare(fx->port[0], 0, &m, 1), 1);
+		fx_send(fx->port[0], 0, &m, 1);
+		check_all(fx, &s);
 	}
 }
 
-/* The largest packet in ordinary mbufs has more of them than a WQE can name. */
+/* The largest packet in default mbufs has more segments than a WQE. */
 static void
 test_largest(void **state)
 {
 	static const uint32_t mbuf_bytes[] = { 2048, 1000, 500, 60 };
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 	struct rte_eth_stats stats;
 
-	bench->ignore_counters = true;
-	bench_start(bench, &tso_config);
+	fx->ignore_counters = true;
+	fx_start(fx, &tso_config);
 	for (unsigned int i = 0; i < RTE_DIM(mbuf_bytes) * 6; i++) {
 		struct shape s = {
 			.is_v6 = i & 1,
@@ -262,64 +262,64 @@ test_largest(void **state)
 		struct rte_mbuf *m;
 
 		s.payload = UINT16_MAX - header_bytes(&s);
-		m = make_mbuf(bench, &s);
-		bench_send(bench->port[0], 0, &m, 1);
-		check_all(bench, &s);
+		m = make_mbuf(fx, &s);
+		fx_send(fx->port[0], 0, &m, 1);
+		check_all(fx, &s);
 	}
-	assert_int_equal(rte_eth_stats_get(bench->port[0], &stats), 0);
-	/* an mbuf counts once, and no copy was missing */
+	assert_int_equal(rte_eth_stats_get(fx->port[0], &stats), 0);
+	/* each mbuf counts once, and no copy failed */
 	assert_int_equal(stats.opackets, RTE_DIM(mbuf_bytes) * 6);
 	assert_int_equal(stats.obytes, RTE_DIM(mbuf_bytes) * 6 * UINT16_MAX);
 	assert_int_equal(stats.oerrors, 0);
 }
 
-/* Clones share the header: what is prepared for one does not show in others. */
+/* Clones share the header: the change for one must not appear in others. */
 static void
 test_shared_headers(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 	struct shape s = { .l4_len = 20, .segsz = 700, .mbuf_bytes = 1800 };
 
-	bench->ignore_counters = true;
-	bench_start(bench, &tso_config);
+	fx->ignore_counters = true;
+	fx_start(fx, &tso_config);
 	for (unsigned int i = 0; i < 24; i++) {
 		struct rte_mbuf *m, *clone;
 
 		s.is_v6 = i & 1;
 		s.payload = i & 2 ? 5000 : 600;
 		s.tag = i / 4 % 3;
-		m = make_mbuf(bench, &s);
-		clone = rte_pktmbuf_clone(m, bench->pool);
+		m = make_mbuf(fx, &s);
+		clone = rte_pktmbuf_clone(m, fx->pool);
 		assert_non_null(clone);
-		/* the clone first, twice prepared, then the other */
+		/* the clone first, prepared twice */
 		for (unsigned int n = 0; n < 2; n++)
-			assert_int_equal(rte_eth_tx_prepare(bench->port[0], 0, &clone, 1), 1);
-		bench_send(bench->port[0], 0, &clone, 1);
-		check_all(bench, &s);
-		bench_send(bench->port[0], 0, &m, 1);
-		check_all(bench, &s);
+			assert_int_equal(rte_eth_tx_prepare(fx->port[0], 0, &clone, 1), 1);
+		fx_send(fx->port[0], 0, &clone, 1);
+		check_all(fx, &s);
+		fx_send(fx->port[0], 0, &m, 1);
+		check_all(fx, &s);
 	}
 }
 
-/* One refused packet among others, and the queue goes on. */
+/* A rejected packet among others; the queue continues. */
 static void
-refuse(struct bench *bench, struct rte_mbuf *bad, unsigned int nb_before)
+refuse(struct fixture *fx, struct rte_mbuf *bad, unsigned int nb_before)
 {
 	struct rte_mbuf *pkts[3] = {
-		bench_frame(bench->pool, 100, 1), bad, bench_frame(bench->pool, 101, 2),
+		fx_frame(fx->pool, 100, 1), bad, fx_frame(fx->pool, 101, 2),
 	};
 	struct rte_mbuf *got[3];
 	struct rte_eth_stats stats;
 
-	assert_int_equal(rte_eth_tx_prepare(bench->port[0], 0, pkts, 3), 1);
+	assert_int_equal(rte_eth_tx_prepare(fx->port[0], 0, pkts, 3), 1);
 	assert_true(rte_errno == ENOTSUP || rte_errno == EINVAL);
-	/* an application that does not listen */
-	bench_send(bench->port[0], 0, pkts, 3);
-	assert_int_equal(bench_receive(bench->port[1], 0, got, 2), 2);
+	/* a program that ignores prepare's result */
+	fx_send(fx->port[0], 0, pkts, 3);
+	assert_int_equal(fx_receive(fx->port[1], 0, got, 2), 2);
 	assert_int_equal(got[0]->pkt_len, 100);
 	assert_int_equal(got[1]->pkt_len, 101);
 	rte_pktmbuf_free_bulk(got, 2);
-	assert_int_equal(rte_eth_stats_get(bench->port[0], &stats), 0);
+	assert_int_equal(rte_eth_stats_get(fx->port[0], &stats), 0);
 	assert_int_equal(stats.oerrors, nb_before + 1);
 }
 
@@ -330,65 +330,100 @@ test_refused(void **state)
 		.l4_len = 20, .segsz = 700, .payload = 3000, .mbuf_bytes = 2000 };
 	static const struct shape huge = {
 		.l4_len = 20, .segsz = 1400, .payload = UINT16_MAX - 54, .mbuf_bytes = 2048 };
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 	unsigned int nb = 0;
 	struct rte_mbuf *m;
 
-	bench_start(bench, &tso_config);
-	m = make_mbuf(bench, &s);
+	fx_start(fx, &tso_config);
+	m = make_mbuf(fx, &s);
 	m->tso_segsz = 0;
-	refuse(bench, m, nb++);
-	m = make_mbuf(bench, &s);
+	refuse(fx, m, nb++);
+	m = make_mbuf(fx, &s);
 	m->tso_segsz = 16384;
-	refuse(bench, m, nb++);
-	m = make_mbuf(bench, &s);
+	refuse(fx, m, nb++);
+	m = make_mbuf(fx, &s); /* exceeds the adapter's MTU by a byte */
+	m->tso_segsz = 1500 - 20 - 20 + 1;
+	refuse(fx, m, nb++);
+	m = make_mbuf(fx, &s);
 	m->l4_len = 19;
-	refuse(bench, m, nb++);
-	m = make_mbuf(bench, &s);
+	refuse(fx, m, nb++);
+	m = make_mbuf(fx, &s);
 	m->l4_len = 255;
-	refuse(bench, m, nb++);
-	m = make_mbuf(bench, &s);
+	refuse(fx, m, nb++);
+	m = make_mbuf(fx, &s);
 	m->ol_flags |= RTE_MBUF_F_TX_IPV6;
-	refuse(bench, m, nb++);
-	m = make_mbuf(bench, &s);
+	refuse(fx, m, nb++);
+	m = make_mbuf(fx, &s);
 	m->ol_flags &= ~RTE_MBUF_F_TX_IPV4;
-	refuse(bench, m, nb++);
-	m = make_mbuf(bench, &s);
+	refuse(fx, m, nb++);
+	m = make_mbuf(fx, &s);
 	m->ol_flags |= RTE_MBUF_F_TX_TUNNEL_VXLAN;
-	refuse(bench, m, nb++);
-	m = make_mbuf(bench, &s);
+	refuse(fx, m, nb++);
+	m = make_mbuf(fx, &s);
 	m->ol_flags |= RTE_MBUF_F_TX_UDP_SEG;
-	refuse(bench, m, nb++);
-	m = make_mbuf(bench, &s); /* shorter than its header */
+	refuse(fx, m, nb++);
+	m = make_mbuf(fx, &s); /* shorter than its header */
 	rte_pktmbuf_free(m->next);
 	m->next = NULL;
 	m->nb_segs = 1;
 	m->data_len = m->pkt_len = 53;
-	refuse(bench, m, nb++);
-	m = make_mbuf(bench, &huge); /* one byte too many */
-	assert_int_equal(rte_pktmbuf_chain(m, bench_frame(bench->pool, 64, 0)), 0);
-	refuse(bench, m, nb++);
-	bench_pass_one(bench);
-	assert_int_equal(bench_wire(bench, 0).tx_errors, 0);
+	refuse(fx, m, nb++);
+	m = make_mbuf(fx, &huge); /* a byte too long */
+	assert_int_equal(rte_pktmbuf_chain(m, fx_frame(fx->pool, 64, 0)), 0);
+	refuse(fx, m, nb++);
+	fx_pass_one(fx);
+	assert_int_equal(fx_wire(fx, 0).tx_errors, 0);
 }
 
-/* With a tunnel the checksums of the outer headers, and nothing inside. */
+/* Offered with tx_outer=1 only. */
+static void
+test_outer_not_offered(void **state)
+{
+	static const struct fx_config config = {
+		.tx_offloads = RTE_ETH_TX_OFFLOAD_OUTER_UDP_CKSUM,
+	};
+	const uint64_t outer = RTE_ETH_TX_OFFLOAD_OUTER_IPV4_CKSUM |
+			       RTE_ETH_TX_OFFLOAD_OUTER_UDP_CKSUM;
+	static const char *const args[] = { "", "tx_outer=0", "tx_outer=1" };
+	struct fixture *fx = *state;
+	struct rte_eth_dev_info info;
+
+	fx_expect_error("doesn't match Tx offloads capabilities");
+	for (unsigned int i = 0; i < RTE_DIM(args); i++) {
+		bool is_offered = i == 2;
+
+		assert_int_equal(fx_probe(fx, args[i]), 0);
+		assert_int_equal(rte_eth_dev_info_get(fx->port[0], &info), 0);
+		assert_int_equal(info.tx_offload_capa & outer, is_offered ? outer : 0);
+		assert_int_equal(info.tx_queue_offload_capa & outer,
+				 is_offered ? outer : 0);
+		assert_int_equal(fx_configure(fx, fx->port[0], &config) == 0,
+				 is_offered);
+		fx_remove(fx);
+	}
+}
+
+/* Outer and inner checksums of a tunnel packet. */
 static void
 test_outer_checksums(void **state)
 {
-	static const struct bench_config config = {
+	static const struct fx_config config = {
 		.rx_offloads = RTE_ETH_RX_OFFLOAD_CHECKSUM,
 		.tx_offloads = RTE_ETH_TX_OFFLOAD_OUTER_IPV4_CKSUM |
 			RTE_ETH_TX_OFFLOAD_OUTER_UDP_CKSUM,
 	};
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 
-	bench_start(bench, &config);
-	for (unsigned int i = 0; i < 8; i++) {
-		struct rte_mbuf *m = bench_frame(bench->pool, 300 + i, i);
+	assert_int_equal(fx_probe(fx, "tx_outer=1"), 0);
+	fx_start(fx, &config);
+	for (unsigned int i = 0; i < 16; i++) {
+		struct rte_mbuf *m = fx_frame(fx->pool, 300 + i, i);
 		uint8_t *ip = rte_pktmbuf_mtod_offset(m, uint8_t *, RTE_ETHER_HDR_LEN);
 		uint8_t payload[300];
 
+		/* The driver computes the inner IP checksum. */
+		if (i & 8)
+			ip[28 + 8 + 14] = 0x45;
 		memcpy(payload, ip + 28, 258 + i);
 		ip[10] ^= 0x5a;
 		ip[27] ^= i; /* UDP checksum */
@@ -398,14 +433,20 @@ test_outer_checksums(void **state)
 		m->l3_len = sizeof(struct rte_ipv4_hdr);
 		m->ol_flags |= RTE_MBUF_F_TX_TUNNEL_VXLAN | RTE_MBUF_F_TX_OUTER_IPV4 |
 			RTE_MBUF_F_TX_OUTER_IP_CKSUM | RTE_MBUF_F_TX_OUTER_UDP_CKSUM;
+		if (i & 8)
+			m->ol_flags |= RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM;
 		if (i & 1)
-			assert_int_equal(rte_eth_tx_prepare(bench->port[0], 0, &m, 1), 1);
-		bench_send(bench->port[0], 0, &m, 1);
-		assert_int_equal(bench_receive(bench->port[1], 0, &m, 1), 1);
+			assert_int_equal(rte_eth_tx_prepare(fx->port[0], 0, &m, 1), 1);
+		fx_send(fx->port[0], 0, &m, 1);
+		assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
 		ip = rte_pktmbuf_mtod_offset(m, uint8_t *, RTE_ETHER_HDR_LEN);
 		assert_int_equal(rte_raw_cksum(ip, 20), 0xffff);
 		assert_true(ip[26] != 0 || ip[27] != 0);
 		assert_int_equal(rte_ipv4_udptcp_cksum_verify((void *)ip, ip + 20), 0);
+		if (i & 8) {
+			assert_int_equal(rte_raw_cksum(ip + 50, 20), 0xffff);
+			memcpy(ip + 60, payload + 32, 2);
+		}
 		assert_memory_equal(ip + 28, payload, 258 + i);
 		rte_pktmbuf_free(m);
 	}
@@ -415,12 +456,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		BENCH_TEST(test_segments),
-		BENCH_TEST(test_largest),
-		BENCH_TEST(test_shared_headers),
-		BENCH_TEST(test_refused),
-		BENCH_TEST(test_outer_checksums),
+		FX_TEST(test_segments),
+		FX_TEST(test_largest),
+		FX_TEST(test_shared_headers),
+		FX_TEST(test_refused),
+		FX_TEST_BARE(test_outer_not_offered),
+		FX_TEST_BARE(test_outer_checksums),
 	};
 
-	return BENCH_RUN("tso", tests);
+	return FX_RUN("tso", tests);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* VLAN stripping switched on and off, by port and by queue, with traffic. */
+/* VLAN strip per port and per queue, switched under traffic. */
 
 #include <errno.h>
 #include <pthread.h>
@@ -10,56 +10,56 @@
 #include <rte_cycles.h>
 #include <rte_ether.h>
 
-#include "bench.h"
+#include "fixture.h"
 
 #define LEN 200u
 
-static const struct bench_config keep = {
+static const struct fx_config keep = {
 	.tx_offloads = RTE_ETH_TX_OFFLOAD_VLAN_INSERT,
 };
-static const struct bench_config strip = {
+static const struct fx_config strip = {
 	.rx_offloads = RTE_ETH_RX_OFFLOAD_VLAN_STRIP,
 	.tx_offloads = RTE_ETH_TX_OFFLOAD_VLAN_INSERT,
 };
 
-/* Priority 5: it is lost on the way, the identifier is not. */
+/* Priority 5 is lost on the way, the id is kept. */
 static struct rte_mbuf *
-tagged(struct bench *bench, uint16_t id)
+tagged(struct fixture *fx, uint16_t id)
 {
-	struct rte_mbuf *m = bench_frame(bench->pool, LEN, id);
+	struct rte_mbuf *m = fx_frame(fx->pool, LEN, id);
 
 	m->ol_flags |= RTE_MBUF_F_TX_VLAN;
 	m->vlan_tci = id | 5 << 13;
 	return m;
 }
 
-/* The frame with its tag in the mbuf, or in its place in the frame. */
+/* A frame with its tag in the mbuf or in the frame. */
 static void
 check_tag(const struct rte_mbuf *m, uint16_t id, bool is_stripped)
 {
 	uint8_t plain[LEN], bytes[LEN + RTE_VLAN_HLEN];
 
-	bench_frame_bytes(plain, LEN, id);
+	fx_frame_bytes(plain, LEN, id);
 	assert_true((m->ol_flags & RTE_MBUF_F_RX_VLAN) != 0);
 	assert_int_equal(m->vlan_tci, id);
 	assert_int_equal((m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0, is_stripped);
 	if (is_stripped) {
-		bench_check_bytes(m, plain, LEN);
+		fx_check_bytes(m, plain, LEN);
 		return;
 	}
 	memcpy(bytes, plain, 12);
 	memcpy(bytes + 12, (const uint8_t[]){ 0x81, 0, id >> 8, id & 0xff }, 4);
 	memcpy(bytes + 16, plain + 12, LEN - 12);
-	bench_check_bytes(m, bytes, sizeof(bytes));
+	fx_check_bytes(m, bytes, sizeof(bytes));
 }
 
 static void
-pass_tagged(struct bench *bench, uint16_t queue, uint16_t id, bool is_stripped)
+pass_tagged(struct fixture *fx, uint16_t queue, uint16_t id, bool is_stripped)
 {
-	struct rte_mbuf *m = tagged(bench, id);
+	struct rte_mbuf *m = tagged(fx, id);
 
-	bench_send(bench->port[0], 0, &m, 1);
-	assert_int_equal(bench_receive(bench->port[1], queue, &m, 1), 1);
+	fx_send(fx->port[0], 0, &m, 1);
+	assert_int_equal(fx_receive(fx->port[1], queue, &m, 1), 1);
 	check_tag(m, id, is_stripped);
 	rte_pktmbuf_free(m);
 }
@@ -76,12 +76,12 @@ says_strip(uint16_t port, uint16_t queue)
 static void
 test_port_on_and_off_while_running(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 	uint16_t rx;
 
-	bench->ignore_counters = true; /* tags that are put back are counted */
-	bench_start(bench, &keep);
-	rx = bench->port[1];
+	fx->ignore_counters = true; /* reinserted tags are counted */
+	fx_start(fx, &keep);
+	rx = fx->port[1];
 	for (uint16_t id = 1; id < 200; id++) {
 		bool is_on = id % 3 == 0;
 
@@ -90,51 +90,51 @@ test_port_on_and_off_while_running(void **state)
 		assert_int_equal(rte_eth_dev_get_vlan_offload(rx),
 				 is_on ? RTE_ETH_VLAN_STRIP_OFFLOAD : 0);
 		assert_int_equal(says_strip(rx, 0), is_on);
-		pass_tagged(bench, 0, id, is_on);
+		pass_tagged(fx, 0, id, is_on);
 	}
 }
 
-/* What was chosen while it ran holds after a stop and a start, too. */
+/* The setting survives a stop and start. */
 static void
 test_choice_survives_restart(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 	uint16_t rx;
 
-	bench->ignore_counters = true;
-	bench_start(bench, &strip);
-	rx = bench->port[1];
-	pass_tagged(bench, 0, 5, true);
+	fx->ignore_counters = true;
+	fx_start(fx, &strip);
+	rx = fx->port[1];
+	pass_tagged(fx, 0, 5, true);
 	assert_int_equal(rte_eth_dev_set_vlan_offload(rx, 0), 0);
-	bench_stop(bench);
-	assert_int_equal(bench_dev_start(bench, 0), 0);
-	assert_int_equal(bench_dev_start(bench, 1), 0);
-	pass_tagged(bench, 0, 6, false);
-	/* and while it is stopped */
-	assert_int_equal(bench_dev_stop(bench, 1), 0);
+	fx_stop(fx);
+	assert_int_equal(fx_dev_start(fx, 0), 0);
+	assert_int_equal(fx_dev_start(fx, 1), 0);
+	pass_tagged(fx, 0, 6, false);
+	/* also a setting made while stopped */
+	assert_int_equal(fx_dev_stop(fx, 1), 0);
 	assert_int_equal(rte_eth_dev_set_vlan_offload(rx, RTE_ETH_VLAN_STRIP_OFFLOAD), 0);
-	assert_int_equal(bench_dev_start(bench, 1), 0);
-	pass_tagged(bench, 0, 7, true);
+	assert_int_equal(fx_dev_start(fx, 1), 0);
+	pass_tagged(fx, 0, 7, true);
 }
 
-/* Of some queues one strips: each frame is as its queue was told. */
+/* One queue strips: each frame is as its queue is configured. */
 static void
-check_one_queue(struct bench *bench, uint16_t nb_rxq, uint16_t stripping)
+check_one_queue(struct fixture *fx, uint16_t nb_rxq, uint16_t stripping)
 {
-	struct bench_config config = keep;
+	struct fx_config config = keep;
 	unsigned int nb_of[4] = { 0 };
 
 	config.nb_rxq = nb_rxq;
-	config.rss_hf = BENCH_RSS;
-	bench_start(bench, &config);
-	assert_int_equal(rte_eth_dev_set_vlan_strip_on_queue(bench->port[1], stripping, 1), 0);
+	config.rss_hf = FX_RSS;
+	fx_start(fx, &config);
+	assert_int_equal(rte_eth_dev_set_vlan_strip_on_queue(fx->port[1], stripping, 1), 0);
 	for (uint16_t id = 1; id <= 100; id++) {
-		struct rte_mbuf *m = tagged(bench, id);
-		uint64_t end = bench_deadline();
+		struct rte_mbuf *m = tagged(fx, id);
+		uint64_t end = fx_deadline();
 		uint16_t q = 0;
 
-		bench_send(bench->port[0], 0, &m, 1);
-		while (rte_eth_rx_burst(bench->port[1], q, &m, 1) == 0) {
+		fx_send(fx->port[0], 0, &m, 1);
+		while (rte_eth_rx_burst(fx->port[1], q, &m, 1) == 0) {
 			q = (q + 1) % nb_rxq;
 			assert_true(rte_get_timer_cycles() < end);
 		}
@@ -144,54 +144,54 @@ check_one_queue(struct bench *bench, uint16_t nb_rxq, uint16_t stripping)
 	}
 	for (uint16_t q = 0; q < nb_rxq; q++) {
 		assert_true(nb_of[q] > 0);
-		assert_int_equal(says_strip(bench->port[1], q), q == stripping);
+		assert_int_equal(says_strip(fx->port[1], q), q == stripping);
 	}
-	/* the port's switch turns all of them */
-	assert_int_equal(rte_eth_dev_set_vlan_offload(bench->port[1],
+	/* the port setting changes all queues */
+	assert_int_equal(rte_eth_dev_set_vlan_offload(fx->port[1],
 						      RTE_ETH_VLAN_STRIP_OFFLOAD), 0);
 	for (uint16_t q = 0; q < nb_rxq; q++)
-		assert_true(says_strip(bench->port[1], q));
-	bench_stop(bench);
+		assert_true(says_strip(fx->port[1], q));
+	fx_stop(fx);
 }
 
 static void
 test_one_queue(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 
-	bench->ignore_counters = true;
-	check_one_queue(bench, 4, 2);
-	/* three have a fourth one hidden behind the first */
-	check_one_queue(bench, 3, 0);
+	fx->ignore_counters = true;
+	check_one_queue(fx, 4, 2);
+	/* three queues poll four hardware queues */
+	check_one_queue(fx, 3, 0);
 }
 
-/* Asked for at the setup of one queue, as an offload of that queue. */
+/* The offload of one queue at its setup. */
 static void
 test_queue_offload_at_setup(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 	struct rte_eth_rxconf conf = { .offloads = RTE_ETH_RX_OFFLOAD_VLAN_STRIP };
 
-	bench_start(bench, &keep);
-	bench_stop(bench);
-	assert_int_equal(rte_eth_rx_queue_setup(bench->port[1], 0, 256, SOCKET_ID_ANY,
-						&conf, bench->pool), 0);
-	assert_int_equal(bench_dev_start(bench, 0), 0);
-	assert_int_equal(bench_dev_start(bench, 1), 0);
-	bench->nb_tags[0]++;
-	pass_tagged(bench, 0, 9, true);
+	fx_start(fx, &keep);
+	fx_stop(fx);
+	assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], 0, 256, SOCKET_ID_ANY,
+						&conf, fx->pool), 0);
+	assert_int_equal(fx_dev_start(fx, 0), 0);
+	assert_int_equal(fx_dev_start(fx, 1), 0);
+	fx->nb_tags[0]++;
+	pass_tagged(fx, 0, 9, true);
 }
 
 static void
 test_refused(void **state)
 {
-	struct bench *bench = *state;
+	struct fixture *fx = *state;
 	struct rte_eth_conf conf = { 0 };
-	uint16_t port = bench->port[0];
+	uint16_t port = fx->port[0];
 
-	/* filter, extend and QinQ are no offloads of the device */
-	assert_int_equal(bench_configure(bench, port, &keep), 0);
-	bench_expect_error("thdev");
+	/* filter, extend and QinQ are unsupported */
+	assert_int_equal(fx_configure(fx, port, &keep), 0);
+	fx_expect_error("thdev");
 	assert_int_equal(rte_eth_dev_set_vlan_offload(port, RTE_ETH_VLAN_FILTER_OFFLOAD),
 			 -EINVAL);
 	assert_int_equal(rte_eth_dev_set_vlan_offload(port, RTE_ETH_VLAN_EXTEND_OFFLOAD),
@@ -199,24 +199,24 @@ test_refused(void **state)
 	assert_int_equal(rte_eth_dev_set_vlan_offload(port, RTE_ETH_QINQ_STRIP_OFFLOAD),
 			 -EINVAL);
 	assert_int_equal(rte_eth_dev_get_vlan_offload(port), 0);
-	bench_expect_error("VLAN-filtering disabled");
+	fx_expect_error("VLAN-filtering disabled");
 	assert_true(rte_eth_dev_vlan_filter(port, 5, 1) < 0);
 	assert_int_equal(rte_eth_dev_set_vlan_ether_type(port, RTE_ETH_VLAN_TYPE_OUTER,
 							 RTE_ETHER_TYPE_QINQ), -ENOTSUP);
 	assert_int_equal(rte_eth_dev_set_vlan_pvid(port, 5, 1), -ENOTSUP);
-	bench_expect_error("queue_id=1");
+	fx_expect_error("queue_id=1");
 	assert_int_equal(rte_eth_dev_set_vlan_strip_on_queue(port, 1, 1), -EINVAL);
-	/* a queue that was not set up: said, and nothing changed */
-	assert_int_equal(rte_eth_dev_configure(bench->port[1], 1, 1, &conf), 0);
-	bench_expect_error("VLAN stripping of receive queue 0: set it up first");
-	rte_eth_dev_set_vlan_strip_on_queue(bench->port[1], 0, 1);
-	assert_int_equal(bench_nb_logged(RTE_LOG_ERR, "set it up first"), 1);
-	/* the port's switch is for queues to come */
-	assert_int_equal(rte_eth_dev_set_vlan_offload(bench->port[1],
+	/* a queue that is not set up: error, no change */
+	assert_int_equal(rte_eth_dev_configure(fx->port[1], 1, 1, &conf), 0);
+	fx_expect_error("cannot set VLAN stripping of Rx queue 0: the queue is not set up");
+	rte_eth_dev_set_vlan_strip_on_queue(fx->port[1], 0, 1);
+	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "the queue is not set up"), 1);
+	/* the port setting applies to later queue setups */
+	assert_int_equal(rte_eth_dev_set_vlan_offload(fx->port[1],
 						      RTE_ETH_VLAN_STRIP_OFFLOAD), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(bench->port[1], 0, 256, SOCKET_ID_ANY, NULL,
-						bench->pool), 0);
-	assert_true(says_strip(bench->port[1], 0));
+	assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], 0, 256, SOCKET_ID_ANY, NULL,
+						fx->pool), 0);
+	assert_true(says_strip(fx->port[1], 0));
 }
 
 static atomic_bool is_toggling;
@@ -236,23 +236,23 @@ toggle(void *arg)
 	return NULL;
 }
 
-/* Switched by another thread, time and again, amid bursts: each is whole. */
+/* A thread switches stripping during bursts: each packet is consistent. */
 static void
-test_switched_amid_bursts(void **state)
+test_switched_during_bursts(void **state)
 {
-	struct bench *bench = *state;
-	struct rte_mbuf *pkts[BENCH_BURST];
+	struct fixture *fx = *state;
+	struct rte_mbuf *pkts[FX_BURST];
 	pthread_t thread;
 
-	bench->ignore_counters = true;
-	bench_start(bench, &keep);
+	fx->ignore_counters = true;
+	fx_start(fx, &keep);
 	atomic_store(&is_toggling, true);
-	assert_int_equal(pthread_create(&thread, NULL, toggle, &bench->port[1]), 0);
+	assert_int_equal(pthread_create(&thread, NULL, toggle, &fx->port[1]), 0);
 	for (unsigned int round = 0; round < 200; round++) {
 		for (unsigned int i = 0; i < RTE_DIM(pkts); i++)
-			pkts[i] = tagged(bench, i + 1);
-		bench_send(bench->port[0], 0, pkts, RTE_DIM(pkts));
-		assert_int_equal(bench_receive(bench->port[1], 0, pkts, RTE_DIM(pkts)),
+			pkts[i] = tagged(fx, i + 1);
+		fx_send(fx->port[0], 0, pkts, RTE_DIM(pkts));
+		assert_int_equal(fx_receive(fx->port[1], 0, pkts, RTE_DIM(pkts)),
 				 RTE_DIM(pkts));
 		for (unsigned int i = 0; i < RTE_DIM(pkts); i++)
 			check_tag(pkts[i], i + 1,
@@ -267,13 +267,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		BENCH_TEST(test_port_on_and_off_while_running),
-		BENCH_TEST(test_choice_survives_restart),
-		BENCH_TEST(test_one_queue),
-		BENCH_TEST(test_queue_offload_at_setup),
-		BENCH_TEST(test_refused),
-		BENCH_TEST(test_switched_amid_bursts),
+		FX_TEST(test_port_on_and_off_while_running),
+		FX_TEST(test_choice_survives_restart),
+		FX_TEST(test_one_queue),
+		FX_TEST(test_queue_offload_at_setup),
+		FX_TEST(test_refused),
+		FX_TEST(test_switched_during_bursts),
 	};
 
-	return BENCH_RUN("vlan", tests);
+	return FX_RUN("vlan", tests);
 }

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Where a queue stands may be asked from any thread, while another one bursts.
- * Each of these looks runs step by step; before one instruction of it, a
- * different one each time, bursts of the other thread come in between. Whatever
- * they move, the answer is a number of descriptors that the ring has.
+ * Any thread may query the state of a queue during bursts of another thread.
+ * Each query runs step by step; before one of its instructions, each time
+ * another, bursts of the other thread run. The result never exceeds the ring
+ * size.
  */
 
-#include "bed.h"
+#include "fixture.h"
 #include "steps.h"
 
 #define NB_DESC 16
-#define NB_ALL 32 /* first instructions, before each of which there is a burst */
+#define NB_ALL 32 /* bursts run before each of the first instructions */
 #define MAX_BURST (NB_DESC / 2)
 
-/* A look, what another thread does meanwhile, and when. */
+/* A query, the other thread's bursts, and their time. */
 struct moment {
-	void (*meanwhile)(void *bed);
-	void *bed;
-	uint64_t at; /* instructions of the look before it */
+	void (*meanwhile)(void *fx);
+	void *fx;
+	uint64_t at; /* before the instruction with this number */
 	uint64_t nb;
 };
 
@@ -29,25 +29,25 @@ step(const struct steps_insn *insn, void *arg)
 
 	(void)insn;
 	if (moment->nb++ == moment->at)
-		moment->meanwhile(moment->bed);
+		moment->meanwhile(moment->fx);
 }
 
 /*
- * For each of the first instructions of the look, then for ever fewer: it has
- * loops; prepare brings the queue to where it starts.
+ * Tries each of the first instructions, then fewer, because queries loop.
+ * prepare resets the queue.
  */
 static void
-try_all(const char *name, uint32_t (*look)(void *bed), void (*prepare)(void *bed),
-	void (*meanwhile)(void *bed), void *bed)
+try_all(const char *name, uint32_t (*look)(void *fx), void (*prepare)(void *fx),
+	void (*meanwhile)(void *fx), void *fx)
 {
-	struct moment moment = { .meanwhile = meanwhile, .bed = bed };
+	struct moment moment = { .meanwhile = meanwhile, .fx = fx };
 	uint32_t nb;
 
 	do {
-		prepare(bed);
+		prepare(fx);
 		moment.nb = 0;
 		steps_begin(step, &moment);
-		nb = look(bed);
+		nb = look(fx);
 		steps_end();
 		if (nb > NB_DESC)
 			fail_msg("%s: %u, with a burst before instruction %lu",
@@ -60,108 +60,107 @@ try_all(const char *name, uint32_t (*look)(void *bed), void (*prepare)(void *bed
 /* ---- Send ---- */
 
 static void
-tx_send(struct bed_tx *bed, uint32_t nb)
+tx_send(struct fx_tx *fx, uint32_t nb)
 {
 	struct rte_mbuf *pkts[MAX_BURST];
 
 	for (uint32_t i = 0; i < nb; i++)
-		pkts[i] = bed_mbuf(bed->mp, 60, i);
-	assert_eq(bed->burst(bed->txq, pkts, nb), nb);
+		pkts[i] = fx_mbuf(fx->mp, 60, i);
+	assert_eq(fx->burst(fx->txq, pkts, nb), nb);
 }
 
-/* The ring full but for one, everything done. */
+/* One descriptor is free, all WQEs are done. */
 static void
 tx_prepare(void *arg)
 {
-	struct bed_tx *bed = arg;
+	struct fx_tx *fx = arg;
 
-	bed_tx_complete_all(bed);
-	(void)mana_txq_done_cleanup(bed->txq, 0);
-	tx_send(bed, MAX_BURST);
-	tx_send(bed, MAX_BURST - 1);
-	bed_tx_complete_all(bed);
+	fx_tx_complete_all(fx);
+	(void)mana_txq_done_cleanup(fx->txq, 0);
+	tx_send(fx, MAX_BURST);
+	tx_send(fx, MAX_BURST - 1);
+	fx_tx_complete_all(fx);
 }
 
-/* All that was out has gone, and one packet is. */
+/* All outstanding packets complete, and one is posted. */
 static void
 tx_reap(void *arg)
 {
-	struct bed_tx *bed = arg;
+	struct fx_tx *fx = arg;
 
-	(void)mana_txq_done_cleanup(bed->txq, 0);
-	tx_send(bed, 1);
+	(void)mana_txq_done_cleanup(fx->txq, 0);
+	tx_send(fx, 1);
 }
 
-/* A lap of the ring, and more. */
+/* More than a lap of the ring. */
 static void
 tx_lap(void *arg)
 {
-	struct bed_tx *bed = arg;
+	struct fx_tx *fx = arg;
 
 	for (uint32_t i = 0; i < 5; i++) {
-		bed_tx_complete_all(bed);
-		(void)mana_txq_done_cleanup(bed->txq, 0);
-		tx_send(bed, MAX_BURST);
+		fx_tx_complete_all(fx);
+		(void)mana_txq_done_cleanup(fx->txq, 0);
+		tx_send(fx, MAX_BURST);
 	}
 }
 
 static uint32_t
 tx_count(void *arg)
 {
-	return mana_txq_count(((struct bed_tx *)arg)->txq);
+	return mana_txq_count(((struct fx_tx *)arg)->txq);
 }
 
 static uint32_t
 tx_done(void *arg)
 {
-	return mana_txq_nb_done(((struct bed_tx *)arg)->txq);
+	return mana_txq_nb_done(((struct fx_tx *)arg)->txq);
 }
 
 static uint32_t
 tx_posted(void *arg)
 {
-	return mana_txq_look_posted(((struct bed_tx *)arg)->txq);
+	return mana_txq_look_posted(((struct fx_tx *)arg)->txq);
 }
 
 static void
 send_queue(void **state)
 {
-	void (*const meanwhile[])(void *bed) = { tx_reap, tx_lap };
-	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){
+	void (*const meanwhile[])(void *fx) = { tx_reap, tx_lap };
+	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
 		.nb_desc = NB_DESC, .start = UINT32_MAX - 10000 });
 
 	(void)state;
 	for (uint32_t i = 0; i < RTE_DIM(meanwhile); i++) {
-		try_all("mana_txq_count", tx_count, tx_prepare, meanwhile[i], bed);
-		try_all("mana_txq_nb_done", tx_done, tx_prepare, meanwhile[i], bed);
+		try_all("mana_txq_count", tx_count, tx_prepare, meanwhile[i], fx);
+		try_all("mana_txq_nb_done", tx_done, tx_prepare, meanwhile[i], fx);
 		try_all("mana_txq_look_posted", tx_posted, tx_prepare, meanwhile[i],
-			bed);
+			fx);
 	}
-	bed_tx_complete_all(bed);
-	(void)mana_txq_done_cleanup(bed->txq, 0);
-	bed_tx_delete(bed);
+	fx_tx_complete_all(fx);
+	(void)mana_txq_done_cleanup(fx->txq, 0);
+	fx_tx_delete(fx);
 }
 
 /* ---- Receive ---- */
 
 static void
-rx_poll(struct bed_rx *bed)
+rx_poll(struct fx_rx *fx)
 {
 	struct rte_mbuf *pkts[MAX_BURST];
 	uint16_t nb;
 
 	do {
-		nb = mana_rx_path_select(MANA_RX_F_SCATTER)
-			     ->burst(bed->rxq, pkts, MAX_BURST);
+		nb = mana_rx_path_select(NULL)->burst(fx->list, pkts, MAX_BURST);
 		rte_pktmbuf_free_bulk(pkts, nb);
 	} while (nb != 0);
 }
 
 static void
-rx_arrive(struct bed_rx *bed)
+rx_arrive(struct fx_rx *fx)
 {
-	while (bed_rx_available(bed) > 0)
-		bed_rx_okay(bed, 60, 0);
+	while (fx_rx_available(fx) > 0)
+		fx_rx_okay(fx, 60, 0);
 }
 
 static void
@@ -171,7 +170,7 @@ rx_prepare(void *arg)
 	rx_arrive(arg);
 }
 
-/* What was there is taken, and others posted. */
+/* Receives all packets; posts buffers. */
 static void
 rx_take(void *arg)
 {
@@ -188,34 +187,34 @@ rx_lap(void *arg)
 static uint32_t
 rx_count(void *arg)
 {
-	return mana_rxq_count(((struct bed_rx *)arg)->rxq);
+	return mana_rx_list_count(((struct fx_rx *)arg)->list);
 }
 
 static uint32_t
 rx_posted(void *arg)
 {
-	return mana_rxq_look_posted(((struct bed_rx *)arg)->rxq);
+	return mana_rxq_look_posted(((struct fx_rx *)arg)->rxq);
 }
 
 static void
 receive_queue(void **state)
 {
-	void (*const meanwhile[])(void *bed) = { rx_take, rx_lap };
+	void (*const meanwhile[])(void *fx) = { rx_take, rx_lap };
 
 	(void)state;
 	for (uint32_t i = 0; i < RTE_DIM(meanwhile); i++) {
 		for (uint32_t nb_segs = 0; nb_segs <= 2; nb_segs += 2) {
-			struct bed_rx *bed = bed_rx_new(&(struct bed_rx_opts){
+			struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){
 				.nb_desc = NB_DESC, .start = UINT32_MAX - 10000,
 				.free_thresh = 1, .nb_segs = nb_segs,
 				.seg_bytes = { 256, 256 } });
 
-			try_all("mana_rxq_count", rx_count, rx_prepare,
-				meanwhile[i], bed);
+			try_all("mana_rx_list_count", rx_count, rx_prepare,
+				meanwhile[i], fx);
 			try_all("mana_rxq_look_posted", rx_posted, rx_prepare,
-				meanwhile[i], bed);
-			rx_poll(bed);
-			bed_rx_delete(bed);
+				meanwhile[i], fx);
+			rx_poll(fx);
+			fx_rx_delete(fx);
 		}
 	}
 }
@@ -224,7 +223,7 @@ static int
 group_setup(void **state)
 {
 	(void)state;
-	bed_eal_init();
+	fx_eal_init();
 	return steps_init();
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * No mbuf is looked at when its completion comes: from the post on, the memory of
- * the pool, headers and data, is out of reach; the queue gives all pointers back to
- * the cache without a fault.
+ * Completions access no mbuf: after posting, the memory of the pool, headers
+ * and data, is inaccessible. The queue returns all pointers to the cache
+ * without a fault.
  */
 
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bed.h"
+#include "fixture.h"
 
 #define NB_MBUFS 512
 #define NB_CACHE 256
@@ -24,7 +24,7 @@ static struct {
 	size_t bytes;
 } hidden;
 
-/* Its mbufs lie on pages of their own. */
+/* A pool with mbufs on pages of its own. */
 static void
 pool_make(void)
 {
@@ -35,7 +35,7 @@ pool_make(void)
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_true(hidden.memory != MAP_FAILED);
 	hidden.mp = rte_mempool_create_empty("hidden", NB_MBUFS,
-		sizeof(struct rte_mbuf) + RTE_PKTMBUF_HEADROOM + BED_ROOM_BYTES,
+		sizeof(struct rte_mbuf) + RTE_PKTMBUF_HEADROOM + FX_ROOM_BYTES,
 		NB_CACHE, sizeof(struct rte_pktmbuf_pool_private), SOCKET_ID_ANY, 0);
 	assert_non_null(hidden.mp);
 	rte_pktmbuf_pool_init(hidden.mp, NULL);
@@ -43,13 +43,13 @@ pool_make(void)
 				       hidden.bytes, NULL, NULL);
 	assert_int_equal(nb, NB_MBUFS);
 	rte_mempool_obj_iter(hidden.mp, rte_pktmbuf_init, NULL);
-	bed_mr_add_pool(hidden.mp, 0x5001);
+	fx_mr_add_pool(hidden.mp, 0x5001);
 }
 
 static void
 pool_delete(void)
 {
-	assert_eq(bed_pool_missing(hidden.mp, NB_MBUFS), 0);
+	assert_eq(fx_pool_missing(hidden.mp, NB_MBUFS), 0);
 	rte_mempool_free(hidden.mp);
 	munmap(hidden.memory, hidden.bytes);
 }
@@ -75,42 +75,42 @@ enum reaper {
 };
 
 static void
-reap(struct bed_tx *bed, enum reaper reaper)
+reap(struct fx_tx *fx, enum reaper reaper)
 {
 	struct rte_mbuf *m;
 
 	switch (reaper) {
 	case BY_EMPTY_BURST:
-		assert_eq(bed->burst(bed->txq, NULL, 0), 0);
+		assert_eq(fx->burst(fx->txq, NULL, 0), 0);
 		break;
 	case BY_BURST_OF_OTHERS:
-		m = bed_mbuf(bed->mp, 60, 0);
-		assert_eq(bed->burst(bed->txq, &m, 1), 1);
+		m = fx_mbuf(fx->mp, 60, 0);
+		assert_eq(fx->burst(fx->txq, &m, 1), 1);
 		break;
 	default:
-		mana_txq_done_cleanup(bed->txq, 0);
+		mana_txq_done_cleanup(fx->txq, 0);
 		break;
 	}
 }
 
-/* nb packets of so many segments go out; all come back unseen. */
+/* Sends nb packets of nb_segs segments; all mbufs return without access. */
 static void
-round_trip(struct bed_tx *bed, uint32_t nb, uint32_t nb_segs, enum reaper reaper)
+round_trip(struct fx_tx *fx, uint32_t nb, uint32_t nb_segs, enum reaper reaper)
 {
 	const struct rte_mempool_cache *cache;
 	struct rte_mbuf *pkts[64];
 
 	for (uint32_t i = 0; i < nb; i++)
-		pkts[i] = bed_chain(hidden.mp, nb_segs, 60, i);
+		pkts[i] = fx_chain(hidden.mp, nb_segs, 60, i);
 	cache = rte_mempool_default_cache(hidden.mp, rte_lcore_id());
 	assert_non_null(cache);
-	assert_eq(bed->burst(bed->txq, pkts, nb), nb);
-	assert_eq(bed_tx_complete_all(bed), nb);
-	assert_eq(bed_pool_missing(hidden.mp, NB_MBUFS), nb * nb_segs);
+	assert_eq(fx->burst(fx->txq, pkts, nb), nb);
+	assert_eq(fx_tx_complete_all(fx), nb);
+	assert_eq(fx_pool_missing(hidden.mp, NB_MBUFS), nb * nb_segs);
 	hide();
-	reap(bed, reaper);
-	assert_eq(bed_pool_missing(hidden.mp, NB_MBUFS), 0);
-	/* That many at least, the last ones, and not one lies elsewhere. */
+	reap(fx, reaper);
+	assert_eq(fx_pool_missing(hidden.mp, NB_MBUFS), 0);
+	/* The last cache entries are these mbufs. */
 	assert_true(cache->len >= nb * nb_segs);
 	for (uint32_t i = 0; i < nb * nb_segs; i++) {
 		uintptr_t at = (uintptr_t)cache->objs[cache->len - 1 - i];
@@ -118,90 +118,90 @@ round_trip(struct bed_tx *bed, uint32_t nb, uint32_t nb_segs, enum reaper reaper
 		assert_true(at - (uintptr_t)hidden.memory < hidden.bytes);
 	}
 	show();
-	bed_tx_complete_all(bed);
-	mana_txq_done_cleanup(bed->txq, 0);
+	fx_tx_complete_all(fx);
+	mana_txq_done_cleanup(fx->txq, 0);
 }
 
 static void
-round_trips(struct bed_tx *bed, uint32_t nb_segs)
+round_trips(struct fx_tx *fx, uint32_t nb_segs)
 {
 	for (uint32_t reaper = 0; reaper < NB_REAPERS; reaper++)
 		for (uint32_t nb = 1; nb <= 32; nb++)
-			round_trip(bed, nb, nb_segs, reaper);
+			round_trip(fx, nb, nb_segs, reaper);
 }
 
-/* Every WQE asks for a completion. */
+/* Every WQE requests a completion. */
 static void
 one_completion_each(void **state)
 {
-	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){
+	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
 		.zero_position = true });
 
 	(void)state;
 	pool_make();
-	round_trips(bed, 1);
+	round_trips(fx, 1);
 	pool_delete();
-	bed_tx_delete(bed);
+	fx_tx_delete(fx);
 }
 
 static void
 completions_of_groups(void **state)
 {
-	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
+	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 
 	(void)state;
 	pool_make();
-	bed_tx_earn_trust(bed);
-	round_trips(bed, 1);
+	fx_tx_earn_trust(fx);
+	round_trips(fx, 1);
 	pool_delete();
-	bed_tx_delete(bed);
+	fx_tx_delete(fx);
 }
 
 static void
 plain_chains(void **state)
 {
-	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
+	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 
 	(void)state;
 	pool_make();
-	bed_tx_earn_trust(bed);
+	fx_tx_earn_trust(fx);
 	for (uint32_t nb_segs = 2; nb_segs <= 4; nb_segs++)
-		round_trips(bed, nb_segs);
+		round_trips(fx, nb_segs);
 	pool_delete();
-	bed_tx_delete(bed);
+	fx_tx_delete(fx);
 }
 
-/* What must be looked at is caught: hiding works. */
+/* An access that is necessary faults: the protection works. */
 static void
 shared_mbuf_is_looked_at(void **state)
 {
-	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
+	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf *m;
 	int status;
 	pid_t pid;
 
 	(void)state;
 	pool_make();
-	m = bed_mbuf(hidden.mp, 60, 0);
+	m = fx_mbuf(hidden.mp, 60, 0);
 	rte_mbuf_refcnt_update(m, 1);
-	assert_eq(bed->burst(bed->txq, &m, 1), 1);
-	assert_eq(bed_tx_complete_all(bed), 1);
+	assert_eq(fx->burst(fx->txq, &m, 1), 1);
+	assert_eq(fx_tx_complete_all(fx), 1);
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		signal(SIGSEGV, SIG_DFL);
 		setrlimit(RLIMIT_CORE, &(struct rlimit){0});
 		hide();
-		reap(bed, BY_EMPTY_BURST);
+		reap(fx, BY_EMPTY_BURST);
 		_exit(0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(WTERMSIG(status), SIGSEGV);
-	reap(bed, BY_EMPTY_BURST);
+	reap(fx, BY_EMPTY_BURST);
 	rte_pktmbuf_free(m);
 	pool_delete();
-	bed_tx_delete(bed);
+	fx_tx_delete(fx);
 }
 
 int
@@ -214,5 +214,5 @@ main(void)
 		cmocka_unit_test(shared_mbuf_is_looked_at),
 	};
 
-	return cmocka_run_group_tests(tests, bed_group_setup, NULL);
+	return cmocka_run_group_tests(tests, fx_group_setup, NULL);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A million bursts without a system call, and without touching a heap: of the
- * plug-in, through ethdev, the device played by hand between them (app/test/perf).
- * Only the calls of the burst functions are looked at.
+ * A million bursts of the plug-in, called through ethdev, without a system call
+ * or heap call. app/test/perf plays the device between them; only the burst
+ * functions are checked.
  */
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 
 static uint32_t nb_bursts;
 
-/* In the place of what perf_timed.c has; the linker's --wrap. */
+/* ld --wrap: replaces the functions of perf_timed.c. */
 __typeof__(perf_timed_rx) __real_perf_timed_rx, __wrap_perf_timed_rx;
 __typeof__(perf_timed_poll) __real_perf_timed_poll, __wrap_perf_timed_poll;
 __typeof__(perf_timed_tx) __real_perf_timed_tx, __wrap_perf_timed_tx;
@@ -60,17 +60,17 @@ __wrap_perf_timed_tx(struct perf_sut *sut, uint32_t nb_calls, uint16_t burst)
 
 	quiet_arm();
 	nb = __real_perf_timed_tx(sut, nb_calls, burst);
-	/* And one with nothing to send. */
+	/* A Tx burst without packets. */
 	nb += sut->tx_burst(queue->txq, queue->pkts, 0);
 	quiet_disarm();
 	nb_bursts += nb_calls + 1;
 	return nb;
 }
 
-/* "initialized field overwritten": that is what the defaults are for */
+/* "initialized field overwritten" is intended: defaults */
 #pragma GCC diagnostic ignored "-Woverride-init"
 
-/* What share of the bursts, in percent, are of this kind. */
+/* Percentage of bursts per kind. */
 static const struct {
 	struct perf_row row;
 	uint32_t share;
@@ -105,12 +105,12 @@ check_quiet(const char *where)
 	const struct quiet_count count = quiet_take();
 
 	if (count.nb_allocs != 0 || count.nb_syscalls != 0)
-		hand_fail("%s: %u bursts made %lu calls of a heap and %lu of the "
+		hand_fail("%s: %u bursts made %lu heap calls and %lu calls of the "
 			  "kernel, the last one number %ld", where, nb_bursts,
 			  count.nb_allocs, count.nb_syscalls, count.syscall);
 }
 
-/* Whoever counts nothing passes everything. */
+/* Checks that a heap call and a system call are counted. */
 static void
 check_counting(void)
 {
@@ -129,7 +129,7 @@ check_counting(void)
 	count = quiet_take();
 	if (count.nb_allocs < 4 || count.nb_syscalls < 1 ||
 	    count.syscall != SYS_getppid)
-		hand_fail("%lu calls of a heap, %lu of the kernel were counted",
+		hand_fail("counted %lu heap calls, %lu system calls",
 			  count.nb_allocs, count.nb_syscalls);
 }
 
@@ -140,7 +140,7 @@ run_row(const struct perf_row *row, uint32_t nb_wanted)
 
 	nb_bursts = 0;
 	perf_port_start(&sut, row, false);
-	/* A region is met, and its key looked for, once. */
+	/* Region lookups happen once, in the first batch. */
 	perf_run_batch(&sut, row, 0);
 	quiet_take();
 	if (rte_pktmbuf_alloc_bulk(sut.pool, pkts, RTE_DIM(pkts)) == 0)
@@ -160,12 +160,12 @@ main(int argc, char **argv)
 
 	sut.plugin = getenv("MANA_PLUGIN");
 	if (ret < 0 || sut.plugin == NULL)
-		hand_fail("EAL does not start, or no MANA_PLUGIN");
+		hand_fail("EAL initialization failed, or MANA_PLUGIN not set");
 	hand_begin();
 	perf_port_probe(&sut);
 	ret = quiet_init();
 	if (ret != 0)
-		hand_fail("no filter of system calls: %s", strerror(-ret));
+		hand_fail("cannot install the system call filter: %s", strerror(-ret));
 	check_counting();
 	for (unsigned int i = 0; i < RTE_DIM(rows); i++) {
 		run_row(&rows[i].row, NB_BURSTS / 100 * rows[i].share);
@@ -175,6 +175,6 @@ main(int argc, char **argv)
 	perf_port_close(&sut);
 	if (nb < NB_BURSTS || share != 100)
 		hand_fail("%u bursts", nb);
-	printf("%u bursts, no system call, no heap\n", nb);
+	printf("%u bursts, no system call, no heap call\n", nb);
 	return EXIT_SUCCESS;
 }

@@ -26,7 +26,7 @@ static __thread struct quiet_count count;
 long quiet_call(const greg_t *regs);
 extern const char quiet_call_made[];
 
-/* A system call by the registers of a context: REG_R8 is the first. */
+/* A system call with the registers of a context, from REG_R8 on. */
 __asm__(".text\n"
 	".globl quiet_call\n"
 	".type quiet_call, @function\n"
@@ -60,13 +60,13 @@ on_syscall(int signo, siginfo_t *info, void *context)
 	}
 	uc->uc_mcontext.gregs[REG_RAX] = info->si_syscall;
 	uc->uc_mcontext.gregs[REG_RAX] = quiet_call(uc->uc_mcontext.gregs);
-	/* The mask may be what the call was about; never without SIGSYS. */
+	/* The call may change the mask; SIGSYS stays unblocked. */
 	sigprocmask(SIG_SETMASK, NULL, &uc->uc_sigmask);
 	sigdelset(&uc->uc_sigmask, SIGSYS);
 	errno = saved;
 }
 
-/* Where the filter goes on: that many instructions behind the next one. */
+/* Filter jumps: number of instructions to skip. */
 #define LOAD(member, offset) \
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, \
 		 offsetof(struct seccomp_data, member) + (offset))
@@ -86,7 +86,7 @@ quiet_init(void)
 		SKIP_IF((uint64_t)own >> 32, 0, 1),
 		ANSWER(SECCOMP_RET_ALLOW),
 		LOAD(nr, 0),
-		/* Its return; its look at the mask; calls that return twice. */
+		/* The handler's return and mask query; clone() and vfork(). */
 		SKIP_IF(SYS_rt_sigreturn, 4, 0),
 		SKIP_IF(SYS_rt_sigprocmask, 5, 0),
 		SKIP_IF(SYS_clone, 2, 0),
@@ -198,7 +198,7 @@ free(void *ptr)
 	__libc_free(ptr);
 }
 
-/* ---- DPDK's heap: all of its functions come down to these. ---- */
+/* ---- DPDK's heap: all of its functions call these. ----------------------- */
 
 #define NEXT(name) \
 	static __typeof__(&(name)) next; \

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Counts what a piece of code asks of the C library's and of DPDK's heap, and of
- * the kernel. The heap functions of the program are its own: those of all
- * libraries that it loads go there. System calls are trapped by a filter and then
- * made; the vDSO's (the clock) are none.
+ * Counts calls of the C library's heap, of DPDK's heap and of the kernel. The
+ * program defines the heap functions itself, for all libraries. A filter traps
+ * system calls and then executes them; vDSO calls (the clock) do not count.
  */
 
 #ifndef QUIET_H
@@ -13,20 +12,20 @@
 #include <stdint.h>
 
 struct quiet_count {
-	uint64_t nb_allocs; /* freeing is one, too */
+	uint64_t nb_allocs; /* includes frees */
 	uint64_t nb_syscalls;
-	long syscall; /* number of the last one */
+	long syscall; /* the last number */
 };
 
 /*
- * Once, in the thread that will count, for good. clone() and its like are not
- * counted. 0 or a negative errno.
+ * Called once, in the thread that counts; permanent. clone() and the like are
+ * not counted. Returns 0 or a negative errno.
  */
 int quiet_init(void);
-/* Between the two, what this thread does is counted. */
+/* Counts this thread's calls between the two. */
 void quiet_arm(void);
 void quiet_disarm(void);
-/* Since the last call, which forgets it. */
+/* Returns and resets the counts. */
 struct quiet_count quiet_take(void);
 
 #endif /* QUIET_H */

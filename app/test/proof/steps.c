@@ -16,9 +16,9 @@
 #define STACK_BYTES 65536
 #define MAX_INSN_BYTES 15
 
-/* An operand in memory, not yet an address. */
+/* A memory operand before address calculation. */
 struct place {
-	int base, index; /* of gregs[]; -1: none */
+	int base, index; /* in gregs[]; -1: none */
 	int scale;
 	int64_t disp;
 	uint32_t bytes;
@@ -33,7 +33,7 @@ struct decoded {
 	char name[16];
 };
 
-/* Open addressing; the code that is stepped has fewer. */
+/* Open addressing; more entries than instructions stepped. */
 #define NB_DECODED (1u << 16)
 static struct decoded *decoded;
 
@@ -100,7 +100,7 @@ kind_of(const cs_insn *cs)
 	       strncmp(cs->mnemonic, "vdiv", 4) == 0 ? STEPS_DIVISION : STEPS_PLAIN;
 }
 
-/* Operands that are addresses only. */
+/* Instructions whose memory operand is not accessed. */
 static bool
 is_no_access(unsigned int id)
 {
@@ -119,7 +119,7 @@ is_no_access(unsigned int id)
 	}
 }
 
-/* Instructions that only write their first operand, wherever it lies. */
+/* Instructions that only write their first operand. */
 static bool
 is_move(const char *name)
 {
@@ -140,7 +140,7 @@ add_place(struct decoded *insn, const cs_insn *cs, uint8_t i)
 	const x86_op_mem *mem = &op->mem;
 	struct place *place = &insn->places[insn->nb_places];
 
-	/* The thread's own. */
+	/* Thread-local storage. */
 	if (mem->segment == X86_REG_FS)
 		return true;
 	if (insn->nb_places == STEPS_MAX_ACCESSES)
@@ -170,7 +170,7 @@ decode(uintptr_t pc, struct decoded *insn)
 
 	memset(insn, 0, sizeof(*insn));
 	insn->pc = pc;
-	/* endbr64, which capstone 4 does not know */
+	/* endbr64 is unknown to capstone 4 */
 	if (memcmp(code, "\xf3\x0f\x1e\xfa", 4) == 0)
 		return;
 	if (!cs_disasm_iter(handle, &code, &left, &addr, room)) {
@@ -253,7 +253,7 @@ on_trap(int signo, siginfo_t *info, void *context)
 	if (nb_regions != 0 || ending)
 		regs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
 	if (nb_regions != 0)
-		protect(PROT_NONE); /* the one that faulted has run */
+		protect(PROT_NONE); /* the faulting instruction has run */
 	else if (!ending)
 		tell(regs);
 	errno = saved;
@@ -275,7 +275,7 @@ on_fault(int signo, siginfo_t *info, void *context)
 		errno = saved;
 		return;
 	}
-	/* Somebody else's: once more, for whom it concerns. */
+	/* Not this module's fault: restore the old handler and repeat. */
 	sigaction(signo, &old_segv, NULL);
 }
 
@@ -334,7 +334,7 @@ steps_end(void)
 		return;
 	}
 	ending = true;
-	/* The trap behind this store has ended it. */
+	/* The trap after this store ends the steps. */
 	__asm__ volatile("nop" ::: "memory");
 }
 

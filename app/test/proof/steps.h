@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Code of this thread, run instruction by instruction (the processor's trap flag),
- * each decoded by capstone before it runs. x86-64. An instruction takes 10 us then:
- * where that is too much, only those that touch certain pages.
+ * Runs code of this thread step by step (trap flag of the processor); capstone
+ * decodes each instruction before it runs. x86-64. A step takes 10 us, so it
+ * may be limited to instructions that access given pages.
  */
 
 #ifndef STEPS_H
@@ -20,7 +20,7 @@ enum steps_kind {
 	STEPS_LOCKED, /* and xchg with memory */
 	STEPS_DIVISION,
 	STEPS_SYSCALL,
-	STEPS_UNKNOWN, /* not decoded, or its addresses are not understood */
+	STEPS_UNKNOWN, /* not decoded, or addresses unknown */
 };
 
 #define STEPS_MAX_ACCESSES 2
@@ -28,7 +28,7 @@ enum steps_kind {
 struct steps_insn {
 	uintptr_t pc;
 	enum steps_kind kind;
-	const char *text; /* its name */
+	const char *text; /* mnemonic */
 	uint32_t nb_accesses;
 	struct {
 		uintptr_t addr;
@@ -38,7 +38,7 @@ struct steps_insn {
 	} access[STEPS_MAX_ACCESSES];
 };
 
-/* Called for each instruction that is about to run, in a signal handler. */
+/* Called in a signal handler before each instruction. */
 typedef void (*steps_watch_t)(const struct steps_insn *insn, void *arg);
 
 /* Whole pages. */
@@ -48,15 +48,15 @@ struct steps_region {
 };
 #define STEPS_MAX_REGIONS 2
 
-/* Once. 0 or a negative errno. */
+/* Called once. Returns 0 or a negative errno. */
 int steps_init(void);
-/* From the return of the one to the call of the other: every instruction, */
+/* Steps every instruction until steps_end(), */
 void steps_begin(steps_watch_t watch, void *arg);
-/* or those that load from or store to these; nb is STEPS_MAX_REGIONS at most. */
+/* or those that access these regions; nb is at most STEPS_MAX_REGIONS. */
 void steps_begin_at(const struct steps_region *regions, uint32_t nb,
 		    steps_watch_t watch, void *arg);
 void steps_end(void);
-/* Instructions that were watched so far. */
+/* Number of steps so far. */
 uint64_t steps_nb(void);
 
 #endif /* STEPS_H */

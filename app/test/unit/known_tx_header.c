@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * Known ways in which the headers of WQEs and frames go wrong on transmit, as in
- * known_rx.c.
- */
+/* Known defects of WQE headers and frame headers on Tx; see known_rx.c. */
 
 #include <netinet/in.h>
 
@@ -11,7 +8,7 @@
 
 #include "known_tx.h"
 
-/* Reserved bits of the long OOB are 0, whatever the ring held before. */
+/* Reserved bits of the long OOB are 0, whatever the ring held. */
 static void
 long_oob_garbage(void **state)
 {
@@ -20,39 +17,39 @@ long_oob_garbage(void **state)
 
 	(void)state;
 	for (uint32_t k = 0; k < RTE_DIM(far) * 2; k++) {
-		struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){
+		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
 			.vp_offset = far[k / 2], .sq_bytes = 4096 });
 
 		for (uint32_t turn = 0; turn < 300; turn++) {
-			/* Each place of the ring, full of ones before. */
-			memset(bed->sq_ring, 0xff, bed->conf.sq_bytes);
-			m = bed_chain(bed->mp, 1 + turn % 3, 60, turn);
+			/* Each place of the ring, filled with ones before. */
+			memset(fx->sq_ring, 0xff, fx->conf.sq_bytes);
+			m = fx_chain(fx->mp, 1 + turn % 3, 60, turn);
 			m->ol_flags = RTE_MBUF_F_TX_VLAN;
 			m->vlan_tci = 0xabc;
-			if (k % 2 == 1) /* the general way */
+			if (k % 2 == 1) /* takes the slow path */
 				rte_pktmbuf_refcnt_update(m, 1);
-			assert_eq(bed->burst(bed->txq, &m, 1), 1);
-			assert_eq(hw_le64(bed->sq_ring + 24 + (bed->ci * HW_BU_BYTES &
-					  (bed->conf.sq_bytes - 1))), 0);
-			expect_frame(bed, 60 * (1 + turn % 3), turn);
+			assert_eq(fx->burst(fx->txq, &m, 1), 1);
+			assert_eq(hw_le64(fx->sq_ring + 24 + (fx->ci * HW_BU_BYTES &
+					  (fx->conf.sq_bytes - 1))), 0);
+			expect_frame(fx, 60 * (1 + turn % 3), turn);
 			assert_eq(wqe.oob.tci, 0xabc);
-			bed_tx_cqe(bed, HW_CQE_TX_OKAY);
-			assert_eq(bed->burst(bed->txq, NULL, 0), 0);
+			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+			assert_eq(fx->burst(fx->txq, NULL, 0), 0);
 			if (k % 2 == 1)
 				rte_pktmbuf_free(m);
 		}
-		bed_tx_delete(bed);
+		fx_tx_delete(fx);
 	}
 }
 
 #define HDR_BYTES (14 + 20 + 8)
 #define SUM_AT (14 + 20 + 6)
 
-/* An IPv4 and UDP frame of 100 bytes, whose checksums are asked for. */
+/* An IPv4 UDP frame of 100 bytes with checksum requests. */
 static struct rte_mbuf *
-udp_packet(struct bed_tx *bed, uint16_t *sum)
+udp_packet(struct fx_tx *fx, uint16_t *sum)
 {
-	struct rte_mbuf *m = bed_mbuf(bed->mp, 100, 7);
+	struct rte_mbuf *m = fx_mbuf(fx->mp, 100, 7);
 	struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, 14);
 
 	ip->version_ihl = 0x45;
@@ -68,11 +65,11 @@ udp_packet(struct bed_tx *bed, uint16_t *sum)
 	return m;
 }
 
-/* As the device needs it: 0 for IP, the sum of the pseudo header for UDP. */
+/* The device expects 0 for IP, the pseudo-header sum for UDP. */
 static void
-expect_udp(struct bed_tx *bed, uint16_t sum, uint32_t from)
+expect_udp(struct fx_tx *fx, uint16_t sum, uint32_t from)
 {
-	assert_true(bed_tx_fetch(bed, &wqe));
+	assert_true(fx_tx_fetch(fx, &wqe));
 	assert_eq(wqe.bytes, 100);
 	assert_int_equal(memcmp(wqe.frame + SUM_AT, &sum, sizeof(sum)), 0);
 	assert_eq(wqe.frame[24] | wqe.frame[25], 0);
@@ -80,65 +77,65 @@ expect_udp(struct bed_tx *bed, uint16_t sum, uint32_t from)
 		assert_eq(wqe.frame[i], (uint8_t)(7 + i));
 }
 
-/* Headers that are not in the first segment. */
+/* Headers that continue in the second segment. */
 static void
 split_header(void **state)
 {
-	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
+	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 
 	(void)state;
 	for (uint32_t at = 1; at < HDR_BYTES; at++) {
 		uint16_t sum;
-		struct rte_mbuf *m = udp_packet(bed, &sum);
-		struct rte_mbuf *rest = bed_mbuf(bed->mp, 100, 7);
+		struct rte_mbuf *m = udp_packet(fx, &sum);
+		struct rte_mbuf *rest = fx_mbuf(fx->mp, 100, 7);
 
-		/* The rest of the frame in a segment of its own. */
+		/* The remaining bytes in their own segment. */
 		memcpy(rte_pktmbuf_mtod(rest, void *), rte_pktmbuf_mtod(m, void *), 100);
 		rte_pktmbuf_adj(rest, at);
 		rte_pktmbuf_trim(m, 100 - at);
 		assert_int_equal(rte_pktmbuf_chain(m, rest), 0);
-		/* What is behind the first one's end is none of ours. */
+		/* Bytes behind the end of the first segment are garbage. */
 		memset(rte_pktmbuf_mtod_offset(m, void *, at), 0xcd, 100 - at);
-		assert_eq(bed->burst(bed->txq, &m, 1), 1);
-		expect_udp(bed, sum, HDR_BYTES);
-		bed_tx_cqe(bed, HW_CQE_TX_OKAY);
-		assert_eq(bed->burst(bed->txq, NULL, 0), 0);
+		assert_eq(fx->burst(fx->txq, &m, 1), 1);
+		expect_udp(fx, sum, HDR_BYTES);
+		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+		assert_eq(fx->burst(fx->txq, NULL, 0), 0);
 	}
-	complete_all(bed);
-	bed_tx_delete(bed);
+	complete_all(fx);
+	fx_tx_delete(fx);
 }
 
-/* A header that somebody else sees, too: not a byte of it changes. */
+/* A header with another reference: no byte of it changes. */
 static void
 shared_header(void **state)
 {
-	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
+	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	uint8_t before[100];
 	uint16_t sum;
 
 	(void)state;
 	for (uint32_t k = 0; k < 2; k++) {
-		struct rte_mbuf *m = udp_packet(bed, &sum), *sent = m;
+		struct rte_mbuf *m = udp_packet(fx, &sum), *sent = m;
 
 		memcpy(before, rte_pktmbuf_mtod(m, void *), sizeof(before));
 		if (k == 0) {
 			rte_mbuf_refcnt_update(m, 1);
 		} else {
-			sent = rte_pktmbuf_clone(m, bed->mp);
+			sent = rte_pktmbuf_clone(m, fx->mp);
 			assert_non_null(sent);
 			sent->l2_len = m->l2_len;
 			sent->l3_len = m->l3_len;
 		}
-		assert_eq(bed->burst(bed->txq, &sent, 1), 1);
-		expect_udp(bed, sum, HDR_BYTES);
+		assert_eq(fx->burst(fx->txq, &sent, 1), 1);
+		expect_udp(fx, sum, HDR_BYTES);
 		assert_int_equal(memcmp(before, rte_pktmbuf_mtod(m, void *),
 					sizeof(before)), 0);
-		bed_tx_cqe(bed, HW_CQE_TX_OKAY);
-		assert_eq(bed->burst(bed->txq, NULL, 0), 0);
+		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+		assert_eq(fx->burst(fx->txq, NULL, 0), 0);
 		rte_pktmbuf_free(m);
-		complete_all(bed);
+		complete_all(fx);
 	}
-	bed_tx_delete(bed);
+	fx_tx_delete(fx);
 }
 
 int
@@ -152,5 +149,5 @@ main(int argc, char **argv)
 
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
-	return cmocka_run_group_tests(tests, bed_group_setup, NULL);
+	return cmocka_run_group_tests(tests, fx_group_setup, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The arguments of a device: what is taken and what is refused. */
+/* Device arguments: accepted and rejected values. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -15,11 +15,11 @@
 #include <rte_common.h>
 #include <rte_vect.h>
 
-#include "mana_devargs.h"
+#include "mana_ethdev.h"
 #include "mana_log.h"
-#include "mana_path.h"
+#include "mana_rxtx.h"
 
-/* The probe's. */
+/* Defined in mana_probe.c. */
 int mana_logtype_init;
 int mana_logtype_driver;
 
@@ -72,37 +72,73 @@ test_options(void **state)
 
 	(void)state;
 	assert_int_equal(mana_devargs_parse("", &args), 0);
-	assert_false(args.netdev_down);
-	assert_false(args.reject_promisc);
+	assert_false(args.options.netdev_down);
+	assert_false(args.options.reject_promisc);
 	assert_int_equal(mana_devargs_parse("netdev_down=1,port=1,promisc=reject", &args),
 			 0);
-	assert_true(args.netdev_down);
-	assert_true(args.reject_promisc);
+	assert_true(args.options.netdev_down);
+	assert_true(args.options.reject_promisc);
+	assert_false(args.options.refuse_foreign);
+	assert_int_equal(mana_devargs_parse("foreign_mem=refuse", &args), 0);
+	assert_true(args.options.refuse_foreign);
+	assert_int_equal(mana_devargs_parse("port=1", &args), 0);
 	assert_int_equal(args.nb_selects, 1);
 	assert_int_equal(mana_devargs_parse("netdev_down=0", &args), 0);
-	assert_false(args.netdev_down);
+	assert_false(args.options.netdev_down);
+	assert_false(args.options.netdev_mtu);
+	assert_int_equal(mana_devargs_parse("netdev_mtu=1", &args), 0);
+	assert_true(args.options.netdev_mtu);
+	assert_int_equal(args.options.max_desc, 0);
+	assert_int_equal(args.options.max_send_sge, 0);
+	assert_int_equal(mana_devargs_parse("max_desc=64,max_send_sge=3", &args), 0);
+	assert_int_equal(args.options.max_desc, 64);
+	assert_int_equal(args.options.max_send_sge, 3);
+	assert_int_equal(mana_devargs_parse("max_desc=2048,max_send_sge=30", &args), 0);
+	assert_int_equal(args.options.max_desc, 2048);
+	assert_int_equal(args.options.max_send_sge, 30);
+	assert_int_equal(mana_devargs_parse("", &args), 0);
+	assert_int_equal(args.options.tx_oob, MANA_TX_FORM_AUTO);
+	assert_int_equal(args.options.tx_vport, MANA_TX_VPORT_BOTH);
+	assert_int_equal(mana_devargs_parse("tx_oob=short,tx_vport=long", &args), 0);
+	assert_int_equal(args.options.tx_oob, MANA_TX_FORM_SHORT);
+	assert_int_equal(args.options.tx_vport, MANA_TX_VPORT_LONG);
+	assert_int_equal(mana_devargs_parse("tx_oob=long,tx_vport=short", &args), 0);
+	assert_int_equal(args.options.tx_oob, MANA_TX_FORM_LONG);
+	assert_int_equal(args.options.tx_vport, MANA_TX_VPORT_SHORT);
+	assert_true(args.options.tx_suppress);
+	assert_int_equal(mana_devargs_parse("tx_suppress=0", &args), 0);
+	assert_false(args.options.tx_suppress);
+	assert_int_equal(mana_devargs_parse("tx_suppress=1", &args), 0);
+	assert_true(args.options.tx_suppress);
+	assert_true(args.options.rx_intr);
+	assert_int_equal(mana_devargs_parse("rx_intr=0", &args), 0);
+	assert_false(args.options.rx_intr);
+	assert_int_equal(mana_devargs_parse("rx_intr=1", &args), 0);
+	assert_true(args.options.rx_intr);
+	assert_false(args.options.tx_outer);
+	assert_int_equal(mana_devargs_parse("tx_outer=1", &args), 0);
+	assert_true(args.options.tx_outer);
+	assert_int_equal(mana_devargs_parse("tx_outer=0", &args), 0);
+	assert_false(args.options.tx_outer);
+	assert_int_equal(mana_devargs_parse("netdev_mtu=0", &args), 0);
+	assert_false(args.options.netdev_mtu);
 }
 
-/* Keys of the paths' tables; the scalar ones are everywhere. */
+/* The keys of the path tables; every build has the scalar ones. */
 static void
 test_paths(void **state)
 {
-	const struct mana_path *path;
+	const struct mana_rx_path *path;
 	struct mana_devargs args;
 	char text[32];
 
 	(void)state;
 	assert_int_equal(mana_devargs_parse("port=1", &args), 0);
-	assert_null(args.rx_path);
-	assert_null(args.tx_path);
+	assert_null(args.options.rx_path);
 	assert_int_equal(mana_devargs_parse("rx_path=scalar", &args), 0);
-	assert_string_equal(args.rx_path, "scalar");
-	assert_null(args.tx_path);
-	assert_int_equal(mana_devargs_parse("tx_path=scalar,port=1", &args), 0);
-	assert_string_equal(args.tx_path, "scalar");
-	assert_null(args.rx_path);
+	assert_string_equal(args.options.rx_path, "scalar");
 
-	/* What there is with vectors depends on their width. */
+	/* The vector width limits the vector paths. */
 	for (path = mana_rx_paths; path < mana_rx_paths + mana_rx_nb_paths; path++) {
 		snprintf(text, sizeof(text), "rx_path=%s", path->key);
 		assert_int_equal(rte_vect_set_max_simd_bitwidth(
@@ -112,11 +148,11 @@ test_paths(void **state)
 		assert_int_equal(rte_vect_set_max_simd_bitwidth(
 					 RTE_VECT_SIMD_MAX), 0);
 		assert_int_equal(mana_devargs_parse(text, &args),
-				 mana_path_is_allowed(path) ? 0 : -EINVAL);
+				 mana_rx_path_is_allowed(path) ? 0 : -EINVAL);
 	}
 }
 
-/* Whether the word is one of those between bars. */
+/* Whether the word is in a list separated by bars. */
 static bool
 is_among(const char *words, const char *word, size_t len)
 {
@@ -126,18 +162,18 @@ is_among(const char *words, const char *word, size_t len)
 	return false;
 }
 
-/* What is told of the words and the table that takes them are the same. */
+/* MANA_DEVARGS_HELP lists exactly the words that the table accepts. */
 static void
-check_words(const char *key, const char *words, const struct mana_path *paths,
-	    uint32_t nb_paths)
+check_words(const char *key, const char *words)
 {
+	const struct mana_rx_path *const paths = mana_rx_paths;
 	char text[128];
 	const char *at;
 	uint32_t i;
 
-	for (i = 0; i < nb_paths; i++)
+	for (i = 0; i < mana_rx_nb_paths; i++)
 		if (!is_among(words, paths[i].key, strlen(paths[i].key)))
-			fail_msg("%s takes %s and does not tell", key, paths[i].key);
+			fail_msg("%s: help lacks %s", key, paths[i].key);
 	for (at = words; *at != '\0'; at += strcspn(at, "|"), at += *at == '|') {
 		size_t len = strcspn(at, "|");
 
@@ -148,23 +184,23 @@ check_words(const char *key, const char *words, const struct mana_path *paths,
 		if (strcmp(text, "avx2") == 0)
 			continue;
 #endif
-		if (mana_path_of_key(paths, nb_paths, text) == NULL)
-			fail_msg("%s tells of %s and has none", key, text);
+		for (i = 0; i < mana_rx_nb_paths; i++)
+			if (strcmp(paths[i].key, text) == 0)
+				break;
+		if (i == mana_rx_nb_paths)
+			fail_msg("%s: help has %s, rejected", key, text);
 	}
-	/* One word stands alone, several between brackets. */
+	/* A single word stands alone, several between brackets. */
 	snprintf(text, sizeof(text), strchr(words, '|') == NULL ? "%s=%s" : "%s=<%s>",
 		 key, words);
 	assert_non_null(strstr(MANA_DEVARGS_HELP, text));
 }
 
 static void
-test_words_told(void **state)
+test_help_lists_all_words(void **state)
 {
 	(void)state;
-	check_words("rx_path", MANA_DEVARG_RX_PATHS, mana_rx_paths,
-		    mana_rx_nb_paths);
-	check_words("tx_path", MANA_DEVARG_TX_PATHS, mana_tx_paths,
-		    mana_tx_nb_paths);
+	check_words("rx_path", MANA_DEVARG_RX_PATHS);
 }
 
 static void
@@ -176,30 +212,39 @@ test_refused(void **state)
 		"mac=00-0d-3a-00-00-01", "mac=000d:3a00:0001", "mac=00:0d:3a:00:00:0g",
 		"mac=+0:0d:3a:00:00:01", "mac= 0:0d:3a:00:00:01", "mac=00:0d:3a:00:00:01 ",
 		"mac=0x:0d:3a:00:00:01", "mac=00:0d:3a:00:00_01",
-		"mac=00:00:00:00:00:00", /* nobody's */
+		"mac=00:00:00:00:00:00", /* all zeros */
 		"mac=ff:ff:ff:ff:ff:ff", "mac=01:0d:3a:00:00:01", /* multicast */
-		"mac=00:0d:3a:00:00:01,mac=00:0D:3A:00:00:01", /* twice */
+		"mac=00:0d:3a:00:00:01,mac=00:0D:3A:00:00:01", /* duplicate */
 		"netdev=", "netdev", "netdev=a-name-of-16-chr", "netdev=a/b", "netdev=a b",
 		"netdev=a:b", "netdev=a,netdev=a",
 		"port=", "port", "port=0", "port=256", "port=1000", "port=4294967297",
 		"port=-1", "port=+1", "port= 1", "port=1 ", "port=0x1", "port=1x", "port=x",
 		"port=1,port=2,port=1", "port=1,port=01",
-		/* in two ways */
+		/* more than one selector */
 		"port=1,netdev=eth1", "netdev=eth1,mac=00:0d:3a:00:00:01",
 		"mac=00:0d:3a:00:00:01,port=1",
 		"netdev_down", "netdev_down=", "netdev_down=2", "netdev_down=on",
+		"netdev_mtu", "netdev_mtu=9000", "netdev_mtu=1,netdev_mtu=1",
 		"netdev_down=01", "netdev_down=1,netdev_down=1",
 		"promisc", "promisc=", "promisc=accept", "promisc=Reject",
 		"promisc=reject,promisc=reject",
+		"foreign_mem", "foreign_mem=accept", "foreign_mem=refuse,foreign_mem=refuse",
 		"rx_path", "rx_path=", "rx_path=Scalar", "rx_path=scalar ",
 		"rx_path=avx512", "rx_path=scalar,rx_path=scalar",
 		"rx_path=a-name-that-is-longer-than-all-of-them",
-		"tx_path", "tx_path=", "tx_path=scalar1", "tx_path=vector",
-		"tx_path=scalar,tx_path=scalar",
+		"tx_path=scalar", /* a key of earlier versions */
+		"tx_suppress", "tx_suppress=no", "tx_suppress=0,tx_suppress=0",
+		"rx_intr", "rx_intr=off", "rx_intr=0,rx_intr=1",
+		"tx_oob", "tx_oob=auto", "tx_oob=long,tx_oob=long",
+		"tx_vport", "tx_vport=1", "tx_vport=both,tx_vport=both",
+		"max_desc", "max_desc=", "max_desc=32", "max_desc=100", "max_desc=4096",
+		"max_desc=4294967360", "max_desc=-64", "max_desc=64,max_desc=64",
+		"max_send_sge", "max_send_sge=2", "max_send_sge=31", "max_send_sge=5x",
+		"tx_outer", "tx_outer=2", "tx_outer=1,tx_outer=1",
 #ifdef RTE_ARCH_X86
-		"rx_path=neon", "tx_path=neon",
+		"rx_path=neon",
 #else
-		"rx_path=sse", "rx_path=avx2", "tx_path=sse", "tx_path=avx2",
+		"rx_path=sse", "rx_path=avx2",
 #endif
 		"macs=00:0d:3a:00:00:01", "MAC=00:0d:3a:00:00:01", "promisc=1",
 		"mac=00:0d:3a:00:00:01,x=1", "=", ",,,x",
@@ -243,7 +288,7 @@ main(void)
 		cmocka_unit_test(test_other_names_of_ports),
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_words_told),
+		cmocka_unit_test(test_help_lists_all_words),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_number),
 	};

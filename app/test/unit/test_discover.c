@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Which RDMA device of a PCI function is taken, with the kernel and the
- * netdevs played by this file.
+ * Selection of the RDMA device of a PCI function. This file plays the kernel
+ * and the netdevs.
  */
 
 #include <errno.h>
@@ -20,8 +20,8 @@
 
 #include <rte_common.h>
 
+#include "mana.h"
 #include "mana_diag.h"
-#include "mana_discover.h"
 
 #define GDMA_DEVICE_MANA 2
 #define GDMA_DEVICE_MANA_IB 3
@@ -29,14 +29,27 @@
 int mana_logtype_init;
 int mana_logtype_driver;
 
-/* An RDMA device as the kernel would describe it. */
+/* For an unused function of mana_mr.h, which a build without optimization contains. */
+int
+mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m, uintptr_t addr,
+	     uint32_t len_bytes, struct mana_mr_range *range)
+{
+	(void)cache;
+	(void)m;
+	(void)addr;
+	(void)len_bytes;
+	(void)range;
+	return -ENOENT;
+}
+
+/* An RDMA device and the capabilities the kernel reports. */
 struct fake_device {
-	const char *name;
+	struct ibv_device device;
 	int open_error;
 	struct mana_verbs_caps caps;
 };
 
-static const struct fake_device *devices[4];
+static struct fake_device *devices[4];
 static char dir[] = "/tmp/mana-discover-XXXXXX";
 static unsigned int nb_open;
 static int diag_error;
@@ -53,27 +66,14 @@ mana_verbs_list_get(struct ibv_device ***list, int *nb_devices)
 	*nb_devices = 0;
 	while (devices[*nb_devices] != NULL)
 		(*nb_devices)++;
-	*list = (struct ibv_device **)(uintptr_t)devices;
+	*list = (struct ibv_device **)devices;
 	return 0;
 }
 
 void
-mana_verbs_list_put(struct ibv_device **list)
+ibv_free_device_list(struct ibv_device **list)
 {
 	RTE_SET_USED(list);
-}
-
-const char *
-mana_verbs_device_name(const struct ibv_device *device)
-{
-	return fake_of(device)->name;
-}
-
-const char *
-mana_verbs_device_path(const struct ibv_device *device)
-{
-	RTE_SET_USED(device);
-	return dir;
 }
 
 int
@@ -141,29 +141,33 @@ mana_diag_no_netdev(const char *pci_name, uint32_t port, int error)
 }
 
 void
-mana_diag_open(const char *pci_name, const char *device, int error)
+mana_diag_open(const char *pci_name, const char *device, const char *node,
+	       int error)
 {
 	RTE_SET_USED(pci_name);
 	RTE_SET_USED(device);
+	RTE_SET_USED(node);
 	diag_error = error;
 }
 
-static const struct fake_device rnic = {
-	"mana_0", 0,
+static struct fake_device rnic = {
+	{ .name = "mana_0",  }, 0,
 	{ .vendor_part_id = GDMA_DEVICE_MANA_IB, .nb_ports = 1 },
 };
-static const struct fake_device rnic_locked = {
-	"mana_0", -EACCES,
+static struct fake_device rnic_locked = {
+	{ .name = "mana_0",  }, -EACCES,
 	{ .vendor_part_id = GDMA_DEVICE_MANA_IB, .nb_ports = 1 },
 };
-static const struct fake_device ethernet = {
-	"manae_0", 0,
+static struct fake_device ethernet = {
+	{ .name = "manae_0",  }, 0,
 	{ .vendor_part_id = GDMA_DEVICE_MANA, .raw_packet_caps = 4, .nb_ports = 2 },
 };
-static const struct fake_device older = { "mana_0", 0, { .nb_ports = 3 } };
+static struct fake_device older = {
+	{ .name = "mana_0",  }, 0, { .nb_ports = 3 },
+};
 
 static int
-discover(const struct fake_device *first, const struct fake_device *second,
+discover(struct fake_device *first, struct fake_device *second,
 	 struct mana_function *function)
 {
 	const struct rte_pci_addr addr = { .domain = 0x7870 };
@@ -172,6 +176,8 @@ discover(const struct fake_device *first, const struct fake_device *second,
 	devices[0] = first;
 	devices[1] = second;
 	devices[2] = NULL;
+	for (unsigned int i = 0; devices[i] != NULL; i++)
+		strcpy(devices[i]->device.ibdev_path, dir);
 	diag_error = 0;
 	ret = mana_discover(&addr, "7870:00:00.0", function);
 	assert_int_equal(nb_open, 0);
@@ -180,7 +186,7 @@ discover(const struct fake_device *first, const struct fake_device *second,
 }
 
 static void
-check_found(const struct fake_device *first, const struct fake_device *second,
+check_found(struct fake_device *first, struct fake_device *second,
 	    const struct fake_device *wanted)
 {
 	struct mana_function function;
@@ -201,7 +207,7 @@ test_ethernet_is_found(void **state)
 	check_found(&older, NULL, &older);
 }
 
-/* Nobody needs the right to use the RNIC. */
+/* The RNIC may need more rights than the Ethernet device. */
 static void
 test_rnic_that_cannot_be_opened(void **state)
 {
@@ -222,7 +228,7 @@ test_nothing_found(void **state)
 	assert_int_equal(discover(&rnic, NULL, &function), -ENODEV);
 }
 
-/* <dir>/device/uevent, as in sysfs. */
+/* Creates <dir>/device/uevent as in sysfs. */
 static int
 setup(void **state)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Ring arithmetic, at every wrap there is. No EAL. */
+/* Ring arithmetic at every wrap. Needs no EAL. */
 
-#include "bed.h"
+#include "fixture.h"
 
 static const uint32_t starts[] = {
 	0, 1, 127, 128, 0x7ffffff0, 0xffffff80, 0xfffffff0, 0xffffffff,
 };
 
 static void
-wq_wants_a_proper_ring(void **state)
+wq_checks_its_ring(void **state)
 {
-	uint8_t *ring = bed_ring_alloc(16384, 0);
+	uint8_t *ring = fx_ring_alloc(16384, 0);
 	struct mana_wq wq = { .id = 77 };
 
 	(void)state;
@@ -31,9 +31,9 @@ wq_wants_a_proper_ring(void **state)
 }
 
 static void
-cq_wants_a_proper_ring(void **state)
+cq_checks_its_ring(void **state)
 {
-	uint8_t *ring = bed_ring_alloc(16384, 0);
+	uint8_t *ring = fx_ring_alloc(16384, 0);
 	struct mana_cq cq = {0};
 
 	(void)state;
@@ -49,11 +49,11 @@ cq_wants_a_proper_ring(void **state)
 	free(ring);
 }
 
-/* Full, empty and the place of each BU, from any start, three times round. */
+/* Full, empty and the place of each BU, from any start, three laps. */
 static void
 wq_counts_and_places(void **state)
 {
-	uint8_t *ring = bed_ring_alloc(4096, 0);
+	uint8_t *ring = fx_ring_alloc(4096, 0);
 	struct mana_wq wq = {0};
 
 	(void)state;
@@ -61,12 +61,12 @@ wq_counts_and_places(void **state)
 		assert_eq(mana_wq_init(&wq, ring, 4096, ring, 0), 0);
 		wq.pi = wq.ci = starts[s];
 		for (uint32_t i = 0; i < 3 * 128; i++) {
-			assert_eq(mana_wq_used_bu(&wq), 0);
+			assert_eq(wq.pi - wq.ci, 0);
 			assert_eq(mana_wq_free_bu(&wq), 128);
 			assert_ptr_equal(mana_wq_bu(&wq, wq.pi), ring +
 				((uint64_t)(starts[s] + i) * 32 & 4095));
 			wq.pi += 128;
-			assert_eq(mana_wq_used_bu(&wq), 128);
+			assert_eq(wq.pi - wq.ci, 128);
 			assert_eq(mana_wq_free_bu(&wq), 0);
 			wq.pi -= 127;
 			assert_eq(mana_wq_free_bu(&wq), 127);
@@ -76,12 +76,12 @@ wq_counts_and_places(void **state)
 	free(ring);
 }
 
-/* The SQ and RQ tail is free running in bytes, modulo 2^32. */
+/* The SQ and RQ tail counts bytes, free running modulo 2^32. */
 static void
 wq_doorbell_wraps_at_32_bits(void **state)
 {
-	uint8_t *ring = bed_ring_alloc(4096, 0);
-	uint8_t *page = bed_ring_alloc(4096, 0);
+	uint8_t *ring = fx_ring_alloc(4096, 0);
+	uint8_t *page = fx_ring_alloc(4096, 0);
 	struct hw_doorbell db;
 	struct mana_wq wq = {0};
 
@@ -102,14 +102,14 @@ wq_doorbell_wraps_at_32_bits(void **state)
 
 static void
 cq_open(struct mana_cq *cq, uint8_t *ring, uint32_t nb, bool is_sq,
-	uint32_t start, struct bed_cq *device)
+	uint32_t start, struct fx_cq *device)
 {
 	static uint8_t page[4096];
 
 	memset(ring, 0, nb * HW_CQE_BYTES);
 	assert_eq(mana_cq_init(cq, ring, nb, is_sq, page), 0);
 	mana_cq_open(cq, 5, 9);
-	*device = (struct bed_cq){ .ring = ring, .nb_cqe = nb, .pi = nb };
+	*device = (struct fx_cq){ .ring = ring, .nb_cqe = nb, .pi = nb };
 	if (start == 0)
 		return;
 	cq->ci = cq->rung = device->pi = start & ~(nb - 1);
@@ -130,13 +130,13 @@ cq_is_ours(const struct mana_cq *cq)
 	return mana_cq_is_ours(cq, cq->ci, mana_cq_trailer(cq, cq->ci));
 }
 
-/* 20 laps from any start: empty before, ours after, in every position. */
+/* 20 laps from any start: each CQE is empty, then valid. */
 static void
 cq_follows_the_owner_bits(void **state)
 {
 	const uint32_t data[15] = {0};
-	uint8_t *ring = bed_ring_alloc(16384, 0);
-	struct bed_cq device;
+	uint8_t *ring = fx_ring_alloc(16384, 0);
+	struct fx_cq device;
 	struct mana_cq cq = {0};
 
 	(void)state;
@@ -145,7 +145,7 @@ cq_follows_the_owner_bits(void **state)
 		for (uint32_t i = 0; i < 20 * 64; i++) {
 			assert_false(cq_is_ours(&cq));
 			assert_int_equal(cq_state(&cq), MANA_CQE_EMPTY);
-			bed_cqe_write(&device, data, 9 | 1u << HW_CQE_IS_SQ_S);
+			fx_cqe_write(&device, data, 9 | 1u << HW_CQE_IS_SQ_S);
 			assert_true(cq_is_ours(&cq));
 			cq.ci++;
 		}
@@ -153,13 +153,13 @@ cq_follows_the_owner_bits(void **state)
 	free(ring);
 }
 
-/* Of the eight owners one is empty, one is valid, six are an overrun. */
+/* Of the eight owner values one is empty, one valid, six an overrun. */
 static void
-cq_tells_overrun_from_empty(void **state)
+cq_distinguishes_overrun_from_empty(void **state)
 {
 	const uint32_t data[15] = {0};
-	uint8_t *ring = bed_ring_alloc(4096, 0);
-	struct bed_cq device;
+	uint8_t *ring = fx_ring_alloc(4096, 0);
+	struct fx_cq device;
 	struct mana_cq cq = {0};
 	uint32_t lap, owner;
 
@@ -167,7 +167,7 @@ cq_tells_overrun_from_empty(void **state)
 	for (lap = 1; lap < 20; lap++) {
 		for (owner = 0; owner < 8; owner++) {
 			cq_open(&cq, ring, 64, false, lap * 64, &device);
-			bed_cqe_write_owner(&device, data, 9, owner);
+			fx_cqe_write_owner(&device, data, 9, owner);
 			assert_int_equal(cq_is_ours(&cq), owner == (lap & 7));
 			if (owner == ((lap - 1) & 7))
 				assert_int_equal(cq_state(&cq), MANA_CQE_EMPTY);
@@ -180,19 +180,19 @@ cq_tells_overrun_from_empty(void **state)
 }
 
 static void
-cq_knows_its_work_queue(void **state)
+cq_matches_its_queue_only(void **state)
 {
 	const uint32_t data[15] = {0};
-	uint8_t *ring = bed_ring_alloc(4096, 0);
-	struct bed_cq device;
+	uint8_t *ring = fx_ring_alloc(4096, 0);
+	struct fx_cq device;
 	struct mana_cq cq = {0};
 
 	(void)state;
 	cq_open(&cq, ring, 64, false, 0, &device);
-	bed_cqe_write(&device, data, 8); /* another queue */
-	bed_cqe_write(&device, data, 9 | 1u << HW_CQE_IS_SQ_S); /* an SQ */
-	bed_cqe_write(&device, data, 9 | 0xfu << 25); /* reserved bits: ours */
-	bed_cqe_write(&device, data, 0x800009);
+	fx_cqe_write(&device, data, 8); /* another queue */
+	fx_cqe_write(&device, data, 9 | 1u << HW_CQE_IS_SQ_S); /* an SQ */
+	fx_cqe_write(&device, data, 9 | 0xfu << 25); /* reserved: ignored */
+	fx_cqe_write(&device, data, 0x800009);
 	assert_int_equal(cq_state(&cq), MANA_CQE_FOREIGN);
 	cq.ci++;
 	assert_int_equal(cq_state(&cq), MANA_CQE_FOREIGN);
@@ -200,7 +200,7 @@ cq_knows_its_work_queue(void **state)
 	assert_true(cq_is_ours(&cq));
 	cq.ci++;
 	assert_int_equal(cq_state(&cq), MANA_CQE_FOREIGN);
-	/* Closed: nothing matches, nothing is reported. */
+	/* A closed CQ matches no CQE and reports none. */
 	cq.ci--;
 	mana_cq_close(&cq);
 	assert_false(cq_is_ours(&cq));
@@ -208,30 +208,30 @@ cq_knows_its_work_queue(void **state)
 	free(ring);
 }
 
-/* A queue whose identifiers are not known yet takes nothing for its own. */
+/* A CQ without identifiers matches no CQE. */
 static void
 cq_is_closed_until_opened(void **state)
 {
 	const uint32_t data[15] = {0};
-	uint8_t *ring = bed_ring_alloc(4096, 0);
-	struct bed_cq device = { .ring = ring, .nb_cqe = 64, .pi = 64 };
+	uint8_t *ring = fx_ring_alloc(4096, 0);
+	struct fx_cq device = { .ring = ring, .nb_cqe = 64, .pi = 64 };
 	struct mana_cq cq = {0};
 
 	(void)state;
 	assert_eq(mana_cq_init(&cq, ring, 64, false, ring), 0);
-	bed_cqe_write(&device, data, 0);
+	fx_cqe_write(&device, data, 0);
 	assert_false(cq_is_ours(&cq));
 	mana_cq_open(&cq, 3, 0);
 	assert_true(cq_is_ours(&cq));
 	free(ring);
 }
 
-/* Whatever the size of the bites, never more than a lap without a ring. */
+/* At most one lap of CQEs between two doorbells, for any poll size. */
 static void
 cq_rings_once_a_lap(void **state)
 {
 	static uint8_t page[4096];
-	uint8_t *ring = bed_ring_alloc(16384, 0);
+	uint8_t *ring = fx_ring_alloc(16384, 0);
 	const uint32_t nb = 64;
 	struct hw_doorbell db;
 	struct mana_cq cq = {0};
@@ -244,7 +244,7 @@ cq_rings_once_a_lap(void **state)
 		cq.ci = cq.rung = 0xffffff00;
 		since = 0;
 		for (i = 0; i < 20 * nb; i++) {
-			uint32_t n = RTE_MIN(bite, mana_cq_credit(&cq));
+			uint32_t n = RTE_MIN(bite, nb - since);
 
 			assert_true(n > 0 && (bite > nb / 2 || n == bite));
 			cq.ci += n;
@@ -268,13 +268,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(wq_wants_a_proper_ring),
-		cmocka_unit_test(cq_wants_a_proper_ring),
+		cmocka_unit_test(wq_checks_its_ring),
+		cmocka_unit_test(cq_checks_its_ring),
 		cmocka_unit_test(wq_counts_and_places),
 		cmocka_unit_test(wq_doorbell_wraps_at_32_bits),
 		cmocka_unit_test(cq_follows_the_owner_bits),
-		cmocka_unit_test(cq_tells_overrun_from_empty),
-		cmocka_unit_test(cq_knows_its_work_queue),
+		cmocka_unit_test(cq_distinguishes_overrun_from_empty),
+		cmocka_unit_test(cq_matches_its_queue_only),
 		cmocka_unit_test(cq_is_closed_until_opened),
 		cmocka_unit_test(cq_rings_once_a_lap),
 	};

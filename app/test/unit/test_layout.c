@@ -2,13 +2,12 @@
 
 /*
  * The driver's hardware header against bytes worked out by hand, and against
- * the model's own transcription of the same sources: a slip of either side
- * shows.
+ * the model's independent transcription of the same sources.
  */
 
-#include "bed.h"
+#include "fixture.h"
 
-/* Words in the order of memory, as they are written in a table. */
+/* Compares words in memory order. */
 static void
 assert_words(const uint64_t *got, const uint32_t *want, uint32_t nb)
 {
@@ -17,7 +16,7 @@ assert_words(const uint64_t *got, const uint32_t *want, uint32_t nb)
 	for (uint32_t i = 0; i < nb; i++) {
 		word = hw_le32((const uint8_t *)got + 4 * i);
 		if (word != want[i])
-			fail_msg("word %u: %08x, not %08x", i, word, want[i]);
+			fail_msg("word %u: %08x, expected %08x", i, word, want[i]);
 	}
 }
 
@@ -155,12 +154,12 @@ rx_cqe(void **state)
 	assert_eq(vlan >> MANA_RX_CQE_VLAN_ID_S & MANA_RX_CQE_VLAN_ID_M, 100);
 }
 
-/* The doorbell page as the driver's ring functions leave it. */
+/* Doorbell values that the driver's ring functions write. */
 static void
 doorbells(void **state)
 {
-	uint8_t *page = bed_ring_alloc(GDMA_DB_PAGE_BYTES, 0);
-	uint8_t *ring = bed_ring_alloc(16384, 0);
+	uint8_t *page = fx_ring_alloc(GDMA_DB_PAGE_BYTES, 0);
+	uint8_t *ring = fx_ring_alloc(16384, 0);
 	struct mana_wq wq = {0};
 	struct mana_cq cq = {0};
 
@@ -189,7 +188,7 @@ doorbells(void **state)
 	free(ring);
 }
 
-/* Each field of the header and the OOB, one at a time, read by the model. */
+/* Each field of WQE header and OOB alone, read by the model. */
 static void
 model_reads_wqe_fields(void **state)
 {
@@ -270,7 +269,7 @@ model_reads_oob_fields(void **state)
 	assert_false(READ_OOB(UINT64_MAX, MANA_TX_LOOB_VLAN(0xffffu) |
 		MANA_SHIFT_VAL64(MANA_TX_LOOB_LONG_VP_M,
 				 MANA_TX_LOOB_LONG_VP_S)).has_stray_bits);
-	/* Each of these means something only inside of a tunnel. */
+	/* These bits are valid only for tunnels. */
 	assert_true(READ_OOB(0, BIT(MANA_TX_LOOB_INNER_IPV6_S)).has_stray_bits);
 	assert_true(READ_OOB(0, BIT(MANA_TX_LOOB_INNER_TCP_OPT_S)).has_stray_bits);
 	assert_true(READ_OOB(0, BIT(MANA_TX_LOOB_INNER_FRAME_S)).has_stray_bits);
@@ -335,6 +334,8 @@ model_agrees_on_types_and_doorbells(void **state)
 	assert_eq(MANA_CQE_RX_COALESCED_4, HW_CQE_RX_COALESCED_4);
 	assert_eq(MANA_CQE_RX_OBJECT_FENCE, HW_CQE_RX_OBJECT_FENCE);
 	assert_eq(MANA_CQE_RX_TRUNCATED, HW_CQE_RX_TRUNCATED);
+	assert_eq(MANA_CQE_RX_COALESCED_8, HW_CQE_RX_COALESCED_8);
+	assert_eq(MANA_RX_CQE_MAX_PKTS, HW_RX_CQE_8_NB_PKTS);
 	assert_eq(MANA_CQE_TX_OKAY, HW_CQE_TX_OKAY);
 	assert_eq(MANA_CQE_TX_SA_DROP, HW_CQE_TX_SA_DROP);
 	assert_eq(MANA_CQE_TX_MTU_DROP, HW_CQE_TX_MTU_DROP);
@@ -358,7 +359,7 @@ model_agrees_on_types_and_doorbells(void **state)
 	assert_eq(MANA_HASH_TCP_IPV6, HW_HASH_TCP_IPV6);
 	assert_eq(MANA_HASH_UDP_IPV6, HW_HASH_UDP_IPV6);
 	assert_eq(MANA_HASH_IPV6_EX, HW_HASH_IPV6_EXT);
-	/* L3 and L4 masks of Linux mana.h. */
+	/* The L3 and L4 masks of Linux mana.h. */
 	assert_eq(MANA_HASH_IPV4 | MANA_HASH_IPV6 | MANA_HASH_IPV6_EX, 0x049);
 	assert_eq(MANA_HASH_TCP_IPV4 | MANA_HASH_UDP_IPV4 | MANA_HASH_TCP_IPV6 |
 		  MANA_HASH_UDP_IPV6 | MANA_HASH_TCP_IPV6_EX |

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Which memory EAL may give back. Without EAL: there are huge pages then. */
+/*
+ * Which memory EAL may return to the kernel. Runs without EAL, so that huge
+ * page sizes can be simulated.
+ */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,53 +18,27 @@
 #include "mana_diag.h"
 #include "mana_mr_table.h"
 
-/* What mana_mr.c needs and this test does not. */
+/* Symbols that mana_mr.c references and this test does not call. */
 int mana_logtype_driver;
 
 int
-mana_mr_table_add(struct mana_mr_table *table, struct mana_mr_region *region)
+mana_verbs_mr_create(struct ibv_pd *pd, uintptr_t addr, size_t len, bool is_writable,
+		     struct ibv_mr **mr, uint32_t *lkey)
 {
-	RTE_SET_USED(table);
-	RTE_SET_USED(region);
-	return -1;
-}
-
-uint32_t
-mana_mr_table_remove(struct mana_mr_table *table, mana_mr_match_t match, const void *arg)
-{
-	RTE_SET_USED(table);
-	RTE_SET_USED(match);
-	RTE_SET_USED(arg);
-	return 0;
-}
-
-bool
-mana_mr_table_lookup(const struct mana_mr_table *table, uintptr_t addr, size_t len,
-		     struct mana_mr_range *range)
-{
-	RTE_SET_USED(table);
+	RTE_SET_USED(pd);
 	RTE_SET_USED(addr);
 	RTE_SET_USED(len);
-	RTE_SET_USED(range);
-	return false;
+	RTE_SET_USED(is_writable);
+	RTE_SET_USED(mr);
+	RTE_SET_USED(lkey);
+	return -1;
 }
 
 int
-mana_mr_pool_register(struct mana_mr_table *table, struct rte_mempool *mp,
-		      struct mana_mr_span *failed)
+mana_verbs_mr_destroy(struct ibv_mr *mr)
 {
-	RTE_SET_USED(table);
-	RTE_SET_USED(mp);
-	RTE_SET_USED(failed);
-	return -1;
-}
-
-void
-mana_mr_pool_event(enum rte_mempool_event event, struct rte_mempool *mp, void *arg)
-{
-	RTE_SET_USED(event);
-	RTE_SET_USED(mp);
-	RTE_SET_USED(arg);
+	RTE_SET_USED(mr);
+	return 0;
 }
 
 void
@@ -73,7 +50,7 @@ mana_diag_mr(const char *name, uintptr_t addr, size_t len, int error)
 	RTE_SET_USED(error);
 }
 
-/* Huge pages of any size come and go, the smallest of arm64 too. */
+/* Huge pages of any size, with the smallest of arm64. */
 static void
 test_huge_pages_go(void **state)
 {

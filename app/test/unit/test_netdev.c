@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Finding the interface of a port in a sysfs made here, and asking the real
- * kernel for one that every machine has.
+ * Finds the netdev of a port in a sysfs tree made here, and queries the real
+ * kernel for lo.
  */
 
 #include <errno.h>
@@ -63,7 +63,7 @@ folder_make(const char *below)
 	assert_int_equal(mkdir(path, 0700), 0);
 }
 
-/* No folder: no netdev; a folder without it: of another network namespace. */
+/* No net folder: no netdev. An unlisted netdev: another namespace. */
 static void
 test_find(void **state)
 {
@@ -98,7 +98,7 @@ test_state(void **state)
 	assert_int_equal(mana_netdev_state_get(&lo, &now), 0);
 	assert_string_equal(now.name, "lo");
 	assert_true(now.mtu > 0);
-	/* the number is of this namespace, the address says it is another one */
+	/* the ifindex exists, but its address differs */
 	lo.mac.addr_bytes[5] = 1;
 	assert_int_equal(mana_netdev_state_get(&lo, &now), -ENODEV);
 	assert_string_equal(now.name, "as-found");
@@ -106,7 +106,7 @@ test_state(void **state)
 	assert_int_equal(now.mtu, 0);
 	lo.ifindex = INT_MAX;
 	assert_int_equal(mana_netdev_state_get(&lo, &now), -ENODEV);
-	/* without privileges the kernel does not look for it */
+	/* without privileges the kernel refuses before the lookup */
 	assert_int_equal(mana_netdev_up_set(&lo, true),
 			 geteuid() == 0 ? -ENODEV : -EPERM);
 	assert_int_equal(mana_netdev_max_queues_get(&lo, &nb_queues), -ENODEV);
@@ -129,12 +129,24 @@ teardown(void **state)
 	return system(command);
 }
 
+/* An interface that is not hv_netvsc, and a missing one. */
+static void
+test_master_of_another_kind(void **state)
+{
+	char name[IF_NAMESIZE];
+
+	RTE_SET_USED(state);
+	assert_false(mana_netdev_is_netvsc(if_nametoindex("lo"), name));
+	assert_false(mana_netdev_is_netvsc(0x7fffffff, name));
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_find),
 		cmocka_unit_test(test_state),
+		cmocka_unit_test(test_master_of_another_kind),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

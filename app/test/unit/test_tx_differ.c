@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The same packets twice: from a pool whose key the queue knows, so that runs,
- * chains and the wide way post what they can; and from one without a key of its
- * own, so that each packet goes the general way. The device must find the same.
+ * The same packets on two queues: from a pool whose region the queue knows, so
+ * that batches and chains take the fast path; and from a pool without such a
+ * region, so that each packet takes the slow path. The device must find the
+ * same frames.
  */
 
-#include "bed.h"
+#include "fixture.h"
 
 #define NB_POOL 4095
 #define MAX_BURST 40
 
-static struct bed_tx_wqe wqe;
+static struct fx_tx_wqe wqe;
 static uint64_t seed;
 
 static uint32_t
@@ -21,26 +22,26 @@ chance(void)
 	return seed >> 33;
 }
 
-/* True once in nb. */
+/* True once in nb calls. */
 static bool
 seldom(uint32_t nb)
 {
 	return chance() % nb == 0;
 }
 
-/* A reference beside the queue's. */
+/* An extra reference that the test holds. */
 struct held {
 	struct rte_mbuf *m;
 	void (*release)(struct rte_mbuf *m);
 };
 
-/* One of the two ways. */
+/* One of the two queues and its pools. */
 struct way {
-	struct bed_tx *bed;
+	struct fx_tx *fx;
 	struct rte_mempool *mp, *other;
 	struct held held[MAX_BURST];
 	uint32_t nb_held;
-	uint64_t *outcomes; /* the first way's, which the second is held against */
+	uint64_t *outcomes; /* of the first queue, expected on the second */
 	uint32_t nb_outcomes;
 	bool is_first;
 };
@@ -94,14 +95,14 @@ static const struct request requests[] = {
 	{ RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM, 14, 20, 0 },
 	{ RTE_MBUF_F_TX_IPV6 | RTE_MBUF_F_TX_TCP_CKSUM, 14, 40, 20 },
 	{ RTE_MBUF_F_TX_IPV6 | RTE_MBUF_F_TX_UDP_CKSUM, 18, 40, 8 },
-	/* a tag in the frame, options */
+	/* VLAN tag in the frame; IP options */
 	{ RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_TCP_CKSUM,
 	  18, 20, 20 },
 	{ RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_UDP_CKSUM,
 	  14, 60, 8 },
-	/* too short for segmentation */
+	/* too short for TSO */
 	{ RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_TCP_CKSUM, 14, 20, 16 },
-	/* refused */
+	/* rejected */
 	{ RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_SCTP_CKSUM, 14, 20, 12 },
 	{ RTE_MBUF_F_TX_TCP_CKSUM, 14, 20, 20 },
 	{ RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_TCP_CKSUM, 13, 20, 20 },
@@ -113,23 +114,23 @@ static const struct request requests[] = {
 static struct rte_mbuf *
 random_segment(struct rte_mempool *mp, uint32_t len_bytes)
 {
-	struct rte_mbuf *m = bed_mbuf(mp, len_bytes, chance());
+	struct rte_mbuf *m = fx_mbuf(mp, len_bytes, chance());
 
-	/* Sums that carry. */
+	/* Data whose checksums carry. */
 	if (seldom(8))
 		memset(rte_pktmbuf_mtod(m, void *), -(int)(chance() % 2),
 		       len_bytes);
 	return m;
 }
 
-/* What the packets of a burst are like. */
+/* Packet mix of a burst. */
 enum mood {
-	CALM, /* a run of chains takes them all */
-	SEGMENTED, /* and most of TCP ask for segmentation */
-	WILD, /* anything */
+	CALM, /* batches of chains take them all */
+	SEGMENTED, /* as CALM, but most TCP packets request TSO */
+	WILD, /* any kind */
 	NB_MOODS
 };
-#define NB_CALM 11 /* requests[] that are */
+#define NB_CALM 11 /* of requests[] */
 
 static void
 random_request(struct rte_mbuf *m, const struct request *r, enum mood mood)
@@ -149,13 +150,13 @@ random_request(struct rte_mbuf *m, const struct request *r, enum mood mood)
 		m->ol_flags |= RTE_MBUF_F_TX_TCP_SEG;
 		m->tso_segsz = seldom(20) ? chance() % 3 * 0x4000 :
 					    1 + chance() % 300;
-		/* implied */
+		/* implied by TCP_SEG */
 		if (seldom(3))
 			m->ol_flags &= ~RTE_MBUF_F_TX_TCP_CKSUM;
 	}
 }
 
-/* Someone else holds a segment, or the whole is a clone. */
+/* A segment is shared, or the packet is a clone. */
 static struct rte_mbuf *
 random_share(struct way *way, struct rte_mbuf *m, struct rte_mbuf *last)
 {
@@ -172,8 +173,8 @@ random_share(struct way *way, struct rte_mbuf *m, struct rte_mbuf *last)
 }
 
 /*
- * Who says one segment is believed, without a look at next: what follows is
- * the application's to lose.
+ * nb_segs of 1 is believed without reading next: the application leaks the
+ * other segments.
  */
 static uint16_t
 random_lie(uint16_t nb_segs)
@@ -195,7 +196,7 @@ random_packet(struct way *way, enum mood mood)
 				   chance() % 40 : 1 + chance() % 3;
 	struct rte_mbuf *m, *last;
 
-	/* The header in pieces, alone, with payload. */
+	/* The header in segments, with or without payload. */
 	last = m = random_segment(way->mp, is_wild && seldom(8) ?
 				  chance() % hdr_bytes :
 				  hdr_bytes + (seldom(2) ? 0 : chance() % 99));
@@ -227,7 +228,7 @@ packet_hash(const struct rte_mbuf *m)
 	return hash;
 }
 
-/* ---- What the device finds ------------------------------------------------ */
+/* ---- Frames that the device finds ----------------------------------------- */
 
 static uint64_t
 wqe_hash(void)
@@ -260,11 +261,11 @@ random_burst(struct way *way)
 		pkts[i] = random_packet(way, seldom(8) ? WILD : mood);
 	for (uint32_t i = 0; i < nb; i++)
 		hashes[i] = packet_hash(pkts[i]);
-	sent = way->bed->burst(way->bed->txq, pkts, nb);
+	sent = way->fx->burst(way->fx->txq, pkts, nb);
 	outcome(way, sent);
-	while (bed_tx_fetch(way->bed, &wqe))
+	while (fx_tx_fetch(way->fx, &wqe))
 		outcome(way, wqe_hash());
-	/* Of these there is nothing in the queue, nor a byte different. */
+	/* Unsent packets are unchanged and not in the queue. */
 	for (uint32_t i = sent; i < nb; i++) {
 		assert_eq(packet_hash(pkts[i]), hashes[i]);
 		rte_pktmbuf_free(pkts[i]);
@@ -276,23 +277,23 @@ random_burst(struct way *way)
 static void
 random_completions(struct way *way, uint32_t *done)
 {
-	uint32_t nb = (uint32_t)way->bed->txq->pi - *done;
+	uint32_t nb = (uint32_t)way->fx->txq->pi - *done;
 
-	/* The rest stays: rings that are almost full are common. */
+	/* Some stay outstanding: nearly full rings are common. */
 	for (nb = chance() % (nb + 1); nb > 0; nb--, ++*done)
-		bed_tx_cqe(way->bed, HW_CQE_TX_OKAY);
+		fx_tx_cqe(way->fx, HW_CQE_TX_OKAY);
 }
 
-/* All of a pool's memory is in the region but for its last byte. */
+/* Adds a region that lacks the last byte of the chunk. */
 static void
 add_all_but_a_byte(struct rte_mempool *mp, void *lkey,
 		   struct rte_mempool_memhdr *chunk, unsigned int idx)
 {
 	(void)mp;
-	bed_mr_add(chunk->addr, chunk->len - 1, *(uint32_t *)lkey + idx);
+	fx_mr_add(chunk->addr, chunk->len - 1, *(uint32_t *)lkey + idx);
 }
 
-/* Positions in CQEs: always right; wrong from some burst on; never told. */
+/* WQE offsets of CQEs: right; wrong from some burst on; all 0. */
 enum positions { RIGHT, BECOME_WRONG, ZERO, NB_POSITIONS };
 
 static void
@@ -304,7 +305,7 @@ one_way(struct way *way, uint32_t round)
 
 	seed = round;
 	way->nb_outcomes = 0;
-	way->bed = bed_tx_new(&(struct bed_tx_opts){
+	way->fx = fx_tx_new(&(struct fx_tx_opts){
 		.nb_desc = 33 + chance() % 200, .nb_cqe = 256,
 		.nb_bounce = 2047,
 		.sq_bytes = 4096 << chance() % 4,
@@ -314,24 +315,24 @@ one_way(struct way *way, uint32_t round)
 		.mbufs_per_wqe = 1 << chance() % 3,
 		.no_bounce_slots = seldom(8),
 		.zero_position = positions == ZERO });
-	way->mp = bed_pool("this", NB_POOL, BED_ROOM_BYTES);
+	way->mp = fx_pool("this", NB_POOL, FX_ROOM_BYTES);
 	if (way->is_first)
-		bed_mr_add_pool(way->mp, lkey);
+		fx_mr_add_pool(way->mp, lkey);
 	else
 		rte_mempool_mem_iter(way->mp, add_all_but_a_byte, &lkey);
-	way->other = bed_pool("other", NB_POOL, BED_ROOM_BYTES);
-	bed_mr_add_pool(way->other, 0x7001);
-	done = way->bed->txq->ci;
+	way->other = fx_pool("other", NB_POOL, FX_ROOM_BYTES);
+	fx_mr_add_pool(way->other, 0x7001);
+	done = way->fx->txq->ci;
 	for (uint32_t i = 0; i < 150; i++) {
 		if (positions == BECOME_WRONG && i == 100)
-			way->bed->zero_position = true;
+			way->fx->zero_position = true;
 		if (!seldom(4))
 			random_completions(way, &done);
 		random_burst(way);
 	}
-	/* It is what it is meant to be. */
-	assert_int_equal(way->bed->txq->mp == way->mp, way->is_first);
-	stats = &way->bed->txq->stats;
+	/* The queue uses the intended path. */
+	assert_int_equal(way->fx->txq->mp == way->mp, way->is_first);
+	stats = &way->fx->txq->stats;
 	outcome(way, stats->drop_offload);
 	outcome(way, stats->drop_malformed);
 	outcome(way, stats->drop_nomem);
@@ -339,12 +340,12 @@ one_way(struct way *way, uint32_t round)
 	outcome(way, stats->bounced);
 	outcome(way, stats->linearized);
 	assert_eq(stats->drop_mr, 0);
-	mana_txq_release_mbufs(way->bed->txq);
-	assert_eq(bed_pool_missing(way->mp, NB_POOL), 0);
-	assert_eq(bed_pool_missing(way->other, NB_POOL), 0);
-	bed_tx_delete(way->bed);
-	bed_pool_free(way->mp);
-	bed_pool_free(way->other);
+	mana_txq_release_mbufs(way->fx->txq);
+	assert_eq(fx_pool_missing(way->mp, NB_POOL), 0);
+	assert_eq(fx_pool_missing(way->other, NB_POOL), 0);
+	fx_tx_delete(way->fx);
+	fx_pool_free(way->mp);
+	fx_pool_free(way->other);
 }
 
 static void
@@ -372,5 +373,5 @@ main(void)
 		cmocka_unit_test(every_way_gives_the_same),
 	};
 
-	return cmocka_run_group_tests(tests, bed_group_setup, NULL);
+	return cmocka_run_group_tests(tests, fx_group_setup, NULL);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Transmit by chance: requests over headers that are none, completions. */
+/* Random Tx requests over random headers, and random completions. */
 
-#include "bed.h"
+#include "fixture.h"
 
-static struct bed_tx_wqe wqe;
+static struct fx_tx_wqe wqe;
 
 static uint32_t
 chance(void)
@@ -15,9 +15,9 @@ chance(void)
 	return seed >> 33;
 }
 
-/* Any flags and lengths over any bytes, in up to 40 segments. */
+/* Random flags, lengths and bytes, in up to 40 segments. */
 static struct rte_mbuf *
-random_mbuf(struct bed_tx *bed)
+random_mbuf(struct fx_tx *fx)
 {
 	static const uint64_t flags[] = {
 		RTE_MBUF_F_TX_IPV4, RTE_MBUF_F_TX_IPV6, RTE_MBUF_F_TX_IP_CKSUM,
@@ -26,12 +26,12 @@ random_mbuf(struct bed_tx *bed)
 		RTE_MBUF_F_TX_OUTER_IP_CKSUM, RTE_MBUF_F_TX_OUTER_UDP_CKSUM,
 		RTE_MBUF_F_TX_TUNNEL_VXLAN,
 	};
-	struct rte_mbuf *m = bed_mbuf(bed->mp, chance() % 300, chance());
+	struct rte_mbuf *m = fx_mbuf(fx->mp, chance() % 300, chance());
 	uint32_t nb = chance() % 4 == 0 ? chance() % 40 : chance() % 3;
 
 	for (uint32_t i = 0; i < nb; i++)
-		assert_eq(rte_pktmbuf_chain(m, bed_mbuf(bed->mp, chance() % 90,
-							chance())), 0);
+		assert_eq(rte_pktmbuf_chain(m, fx_mbuf(fx->mp, chance() % 90,
+						       chance())), 0);
 	m->ol_flags |= chance() % 4 != 0 ? RTE_MBUF_F_TX_TCP_SEG : 0;
 	m->ol_flags |= flags[chance() % 2];
 	if (chance() % 4 == 0)
@@ -48,7 +48,7 @@ random_mbuf(struct bed_tx *bed)
 	return m;
 }
 
-/* What would make the device disable the queue. */
+/* Violations that make the device disable the queue. */
 static void
 check_lso_rules(void)
 {
@@ -71,59 +71,58 @@ check_lso_rules(void)
 }
 
 /*
- * Whatever a packet asks for: what prepare takes is posted by the burst, what
- * it refuses is dropped, whether prepare was called or not, and no WQE breaks
- * the device's rules.
+ * A burst posts what prepare accepts, and drops what it rejects, whether
+ * prepare was called or not. No WQE violates the device's rules.
  */
 static void
 random_requests(void **state)
 {
-	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
+	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	uint32_t nb_lso = 0, nb_refused = 0;
 
 	(void)state;
 	for (uint32_t i = 0; i < 20000; i++) {
-		struct rte_mbuf *m = random_mbuf(bed), *shared = NULL;
+		struct rte_mbuf *m = random_mbuf(fx), *shared = NULL;
 		bool good;
 
-		/* prepare looks at the other one, if there is one */
+		/* prepare gets a clone, the burst the original */
 		if (chance() % 2) {
-			shared = rte_pktmbuf_clone(m, bed->mp);
-			good = mana_tx_pkt_prepare(bed->txq, &shared, 1) == 1;
+			shared = rte_pktmbuf_clone(m, fx->mp);
+			good = mana_tx_pkt_prepare(fx->txq, &shared, 1) == 1;
 			rte_pktmbuf_free(shared);
 		} else {
-			good = mana_tx_pkt_prepare(bed->txq, &m, 1) == 1;
+			good = mana_tx_pkt_prepare(fx->txq, &m, 1) == 1;
 		}
-		assert_eq(bed->burst(bed->txq, &m, 1), 1);
-		assert_int_equal(bed_tx_fetch(bed, &wqe), good);
+		assert_eq(fx->burst(fx->txq, &m, 1), 1);
+		assert_int_equal(fx_tx_fetch(fx, &wqe), good);
 		if (good) {
 			check_lso_rules();
 			nb_lso += wqe.header.oob_in_sgl;
-			bed_tx_cqe(bed, HW_CQE_TX_OKAY);
+			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 		}
 		nb_refused += !good;
-		mana_txq_done_cleanup(bed->txq, 0);
+		mana_txq_done_cleanup(fx->txq, 0);
 	}
-	/* the chances are such that both are common */
+	/* both are common enough */
 	assert_true(nb_lso > 2000 && nb_refused > 2000);
-	assert_eq(bed->txq->stats.drop_offload + bed->txq->stats.drop_malformed,
+	assert_eq(fx->txq->stats.drop_offload + fx->txq->stats.drop_malformed,
 		  nb_refused);
-	assert_eq(bed->txq->stats.drop_nomem, 0);
-	bed_tx_delete(bed);
+	assert_eq(fx->txq->stats.drop_nomem, 0);
+	fx_tx_delete(fx);
 }
 
 /* ---- Completions --------------------------------------------------------- */
 
-/* What the device has, the oldest first: mbufs of each WQE, by pool. */
+/* Outstanding WQEs, oldest first: mbufs of each pool. */
 struct posted {
 	uint8_t nb[2];
 };
 
 struct completions {
-	struct bed_tx *bed;
+	struct fx_tx *fx;
 	struct rte_mempool *other;
 	struct posted posted[256]; /* by WQE index, masked */
-	uint32_t ci; /* WQEs that the device has done with */
+	uint32_t ci; /* WQEs completed by the device */
 	uint32_t errors;
 };
 
@@ -132,8 +131,8 @@ random_shape(struct completions *c, struct posted *p)
 {
 	uint32_t nb = chance() % 3 == 0 ? 1 + chance() % 34 : 1;
 	bool is_other = chance() % 5 == 0;
-	struct rte_mbuf *m = bed_chain(is_other ? c->other : c->bed->mp, nb, 60,
-				       nb);
+	struct rte_mbuf *m = fx_chain(is_other ? c->other : c->fx->mp, nb, 60,
+				      nb);
 
 	*p = (struct posted){0};
 	p->nb[is_other] = nb;
@@ -141,12 +140,12 @@ random_shape(struct completions *c, struct posted *p)
 		m->ol_flags |= RTE_MBUF_F_TX_VLAN;
 		m->vlan_tci = nb;
 	}
-	/* Of two pools. */
+	/* From two pools. */
 	if (nb > 1 && chance() % 4 == 0) {
-		assert_eq(rte_pktmbuf_chain(m, bed_mbuf(c->other, 60, 1)), 0);
+		assert_eq(rte_pktmbuf_chain(m, fx_mbuf(c->other, 60, 1)), 0);
 		p->nb[1]++;
 	}
-	/* Copied. */
+	/* A copy replaces the packet. */
 	if (m->nb_segs > 30)
 		*p = (struct posted){0};
 	return m;
@@ -162,43 +161,43 @@ random_burst(struct completions *c)
 
 	for (i = 0; i < nb; i++) {
 		if (is_plain) {
-			pkts[i] = bed_mbuf(c->bed->mp, 60, i);
+			pkts[i] = fx_mbuf(c->fx->mp, 60, i);
 			p[i] = (struct posted){ .nb = { 1, 0 } };
 		} else {
 			pkts[i] = random_shape(c, &p[i]);
 		}
 	}
-	i = c->bed->txq->pi;
-	sent = c->bed->burst(c->bed->txq, pkts, nb);
-	assert_eq((uint32_t)c->bed->txq->pi - i, sent);
+	i = c->fx->txq->pi;
+	sent = c->fx->burst(c->fx->txq, pkts, nb);
+	assert_eq((uint32_t)c->fx->txq->pi - i, sent);
 	for (uint32_t k = 0; k < sent; k++)
 		c->posted[(i + k) % RTE_DIM(c->posted)] = p[k];
 	for (; sent < nb; sent++)
 		rte_pktmbuf_free(pkts[sent]);
-	while (bed_tx_fetch(c->bed, &wqe))
+	while (fx_tx_fetch(c->fx, &wqe))
 		;
 }
 
-/* The device is done with some, now and then badly. */
+/* The device completes some WQEs, some with errors. */
 static void
 random_completions(struct completions *c, uint32_t bad_in)
 {
-	uint32_t nb = (uint32_t)c->bed->txq->pi - c->ci;
+	uint32_t nb = (uint32_t)c->fx->txq->pi - c->ci;
 
 	for (nb = chance() % (nb + 1); nb > 0; nb--, c->ci++) {
 		bool bad = chance() % bad_in == 0;
 
 		c->errors += bad;
-		bed_tx_cqe(c->bed, bad ? HW_CQE_TX_SA_DROP + chance() % 9 :
+		fx_tx_cqe(c->fx, bad ? HW_CQE_TX_SA_DROP + chance() % 9 :
 					 HW_CQE_TX_OKAY);
 	}
 }
 
-/* Freed: what was released, no more; and only what the device is done with. */
+/* The queue has freed the mbufs of completed WQEs, and no others. */
 static void
 check_released(const struct completions *c)
 {
-	const struct mana_txq *txq = c->bed->txq;
+	const struct mana_txq *txq = c->fx->txq;
 	uint32_t nb[2] = {0};
 
 	assert_true((int32_t)(c->ci - txq->ci) >= 0);
@@ -206,13 +205,13 @@ check_released(const struct completions *c)
 		nb[0] += c->posted[i % RTE_DIM(c->posted)].nb[0];
 		nb[1] += c->posted[i % RTE_DIM(c->posted)].nb[1];
 	}
-	assert_eq(bed_pool_missing(c->bed->mp, c->bed->nb_mbufs), nb[0]);
-	assert_eq(bed_pool_missing(c->other, 2047), nb[1]);
+	assert_eq(fx_pool_missing(c->fx->mp, c->fx->nb_mbufs), nb[0]);
+	assert_eq(fx_pool_missing(c->other, 2047), nb[1]);
 }
 
 /*
- * Packets that may go without a look: there is room for them before any ring
- * ends, and a group whose CQE has not been taken tells when to look.
+ * Packets that may be posted without polling the CQ: the rings have room for
+ * them, and no group due for a poll is skipped.
  */
 static void
 check_room(const struct mana_txq *txq)
@@ -232,33 +231,32 @@ check_room(const struct mana_txq *txq)
 }
 
 /*
- * Positions that are right, that become wrong, that are wrong now and then:
- * no mbuf is freed before its WQE is done or twice, whoever looks and however
- * little tx_done_cleanup is to free.
+ * WQE offsets are right, become wrong, or are wrong at random: each mbuf is
+ * freed once, after completion, by bursts or by a partial tx_done_cleanup.
  */
 static void
 random_completion_order(void **state)
 {
 	(void)state;
 	for (uint32_t round = 0; round < 120; round++) {
-		struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){
+		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
 			.nb_desc = 33 + chance() % 200, .nb_cqe = 256,
 			.nb_bounce = 2047,
 			.sq_bytes = 4096 << chance() % 4,
 			.start = UINT32_MAX - chance() % 500,
 			.mbufs_per_wqe = 1 << chance() % 3 });
 		struct completions c = {
-			.bed = bed, .other = bed_pool("other", 2047, 2048),
-			.ci = bed->txq->ci,
+			.fx = fx, .other = fx_pool("other", 2047, 2048),
+			.ci = fx->txq->ci,
 		};
 		uint32_t bad_in = 1 + chance() % 60;
 
-		bed_mr_add_pool(c.other, 0x7001);
+		fx_mr_add_pool(c.other, 0x7001);
 		for (uint32_t i = 0; i < 150; i++) {
 			uint32_t max = chance() % 8;
 
 			/* 0: always right, 1: becomes wrong, 2: now and then */
-			bed->zero_position = round % 3 == 1 ? i > 100 :
+			fx->zero_position = round % 3 == 1 ? i > 100 :
 					     round % 3 == 2 ? chance() % 9 == 0 :
 							      false;
 			if (chance() % 3)
@@ -270,27 +268,27 @@ random_completion_order(void **state)
 				break;
 			case 1:
 				assert_true(max == 0 ||
-					    mana_txq_done_cleanup(bed->txq,
+					    mana_txq_done_cleanup(fx->txq,
 								  max) <= max);
 				break;
 			default:
-				mana_txq_done_cleanup(bed->txq, 0);
+				mana_txq_done_cleanup(fx->txq, 0);
 			}
 			check_released(&c);
-			check_room(bed->txq);
+			check_room(fx->txq);
 		}
-		while (c.ci != (uint32_t)bed->txq->pi)
+		while (c.ci != (uint32_t)fx->txq->pi)
 			random_completions(&c, bad_in);
-		mana_txq_done_cleanup(bed->txq, 0);
+		mana_txq_done_cleanup(fx->txq, 0);
 		check_released(&c);
 		if (round % 3 == 0)
-			assert_eq(mana_txq_nb_posted(bed->txq), 0);
-		assert_true(mana_txq_nb_posted(bed->txq) <= bed->txq->limit / 2);
-		assert_eq(mana_txq_errors(bed->txq), c.errors);
-		mana_txq_release_mbufs(bed->txq);
-		assert_eq(bed_pool_missing(c.other, 2047), 0);
-		bed_tx_delete(bed);
-		bed_pool_free(c.other);
+			assert_eq(mana_txq_nb_posted(fx->txq), 0);
+		assert_true(mana_txq_nb_posted(fx->txq) < fx->txq->limit);
+		assert_eq(mana_txq_errors(fx->txq), c.errors);
+		mana_txq_release_mbufs(fx->txq);
+		assert_eq(fx_pool_missing(c.other, 2047), 0);
+		fx_tx_delete(fx);
+		fx_pool_free(c.other);
 	}
 }
 
@@ -302,5 +300,5 @@ main(void)
 		cmocka_unit_test(random_completion_order),
 	};
 
-	return cmocka_run_group_tests(tests, bed_group_setup, NULL);
+	return cmocka_run_group_tests(tests, fx_group_setup, NULL);
 }

@@ -1,93 +1,92 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * TCP segmentation: the WQE, the header that the device finds and whose bytes
- * are written on the way, and every border.
+ * TSO: the WQE, the header that the device finds, which bytes may be written,
+ * and all borders.
  */
 
 #include <rte_ip.h>
 
-#include "bed_tso.h"
+#include "fixture_tso.h"
 
 
-/* spec: header 66, MSS 1448, payload of 1000 and 7000 bytes; byte by byte. */
+/* A WQE byte by byte: header 66, MSS 1448, payload 1000 and 7000 bytes. */
 static void
 golden_wqe(void **state)
 {
 	const uint32_t want[] = { 0x42000000, 0x05a80a03, 0x00004134, 0x00000022 };
-	const struct bed_tso shape = { false, 14, 20, 32, 1448 };
-	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
-	struct rte_mempool *big = bed_pool("big", 4, 8192);
-	struct rte_mbuf *m = bed_mbuf(big, 1066, 0);
-	struct rte_mbuf *tail = bed_mbuf(big, 7000, 0);
+	const struct fx_tso shape = { false, 14, 20, 32, 1448 };
+	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
+	struct rte_mempool *big = fx_pool("big", 4, 8192);
+	struct rte_mbuf *m = fx_mbuf(big, 1066, 0);
+	struct rte_mbuf *tail = fx_mbuf(big, 7000, 0);
 	static uint8_t frame[8066];
 	struct hw_sge sge;
 
 	(void)state;
-	bed_mr_add_pool(big, 0x6001);
-	bed->conf.sq_id = 0x30;
-	bed->conf.cq_id = 0x41;
-	bed->conf.vp_offset = 0;
-	assert_eq(mana_txq_init(bed->txq, &bed->conf), 0);
-	bed_tso_frame(&shape, frame, sizeof(frame));
+	fx_mr_add_pool(big, 0x6001);
+	fx->conf.sq_id = 0x30;
+	fx->conf.cq_id = 0x41;
+	fx->conf.vp_offset = 0;
+	assert_eq(mana_txq_init(fx->txq, &fx->conf), 0);
+	fx_tso_frame(&shape, frame, sizeof(frame));
 	memcpy(rte_pktmbuf_mtod(m, void *), frame, 1066);
 	memcpy(rte_pktmbuf_mtod(tail, void *), frame + 1066, 7000);
 	assert_eq(rte_pktmbuf_chain(m, tail), 0);
-	bed_tso_request(&shape, m);
-	assert_eq(bed->burst(bed->txq, &m, 1), 1);
+	fx_tso_request(&shape, m);
+	assert_eq(fx->burst(fx->txq, &m, 1), 1);
 	for (uint32_t i = 0; i < RTE_DIM(want); i++)
-		assert_eq(hw_le32(bed->sq_ring + 4 * i), want[i]);
-	sge = hw_sge_read(bed->sq_ring + 16);
+		assert_eq(hw_le32(fx->sq_ring + 4 * i), want[i]);
+	sge = hw_sge_read(fx->sq_ring + 16);
 	assert_eq(sge.addr, rte_pktmbuf_mtod(m, uintptr_t));
 	assert_eq(sge.size_bytes, 66);
-	sge = hw_sge_read(bed->sq_ring + 32);
+	sge = hw_sge_read(fx->sq_ring + 32);
 	assert_eq(sge.addr, rte_pktmbuf_mtod(m, uintptr_t) + 66);
 	assert_eq(sge.size_bytes, 1000);
-	sge = hw_sge_read(bed->sq_ring + 48);
+	sge = hw_sge_read(fx->sq_ring + 48);
 	assert_eq(sge.addr, rte_pktmbuf_mtod(tail, uintptr_t));
 	assert_eq(sge.size_bytes, 7000);
-	assert_eq(hw_le64(bed->db_page + HW_DB_SQ) >> 32, 64);
-	mana_txq_release_mbufs(bed->txq);
-	bed_tx_delete(bed);
-	bed_pool_free(big);
+	assert_eq(hw_le64(fx->db_page + HW_DB_SQ) >> 32, 64);
+	mana_txq_release_mbufs(fx->txq);
+	fx_tx_delete(fx);
+	fx_pool_free(big);
 }
 
 /*
- * Every size of header that there can be, on every path, prepared or not.
- * is_trusted: by a run of chains.
+ * Every header size, on every path, with and without prepare. is_trusted: as a
+ * batch of chains.
  */
 static void
 every_header_on(bool is_trusted)
 {
 	static const uint16_t l2[] = { 14, 18, 22, 127 }, l3[] = { 20, 24, 60 };
 	static const uint16_t l4[] = { 20, 24, 32, 60 };
-	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
+	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf *m;
 
 	if (is_trusted)
-		bed_tx_earn_trust(bed);
+		fx_tx_earn_trust(fx);
 	for (uint32_t i = 0; i < 4 * 4 * 4 * 8; i++) {
-		struct bed_tso s = { i / 8 % 4 == 3, l2[i / 32 % 4],
+		struct fx_tso s = { i / 8 % 4 == 3, l2[i / 32 % 4],
 				     l3[i / 8 % 4 % 3], l4[i / 128], 100 + i };
 		uint32_t len;
 
 		if (s.ipv6)
 			s.l3_len = 40;
-		len = bed_tso_header(&s) + s.segsz + 1 + i % 5;
-		bed->burst = mana_tx_path_select(i % 4)->burst;
-		m = bed_tso_mbuf(bed, &s, len);
-		/* once more changes nothing */
+		len = fx_tso_header(&s) + s.segsz + 1 + i % 5;
+		m = fx_tso_mbuf(fx, &s, len);
+		/* a second prepare changes nothing */
 		for (uint32_t n = 0; n < i / 4 % 2 * 2; n++)
-			assert_eq(mana_tx_pkt_prepare(bed->txq, &m, 1), 1);
-		assert_eq(bed->burst(bed->txq, &m, 1), 1);
-		assert_eq(mana_txq_nb_posted(bed->txq), 1);
-		bed_tso_expect(bed, &s, len, 2);
-		assert_eq(bed_tso_wqe.sge[0].addr, rte_pktmbuf_mtod(m, uintptr_t));
-		bed_tx_cqe(bed, HW_CQE_TX_OKAY);
-		assert_eq(mana_txq_done_cleanup(bed->txq, 0), 1);
+			assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
+		assert_eq(fx->burst(fx->txq, &m, 1), 1);
+		assert_eq(mana_txq_nb_posted(fx->txq), 1);
+		fx_tso_expect(fx, &s, len, 2);
+		assert_eq(fx_tso_wqe.sge[0].addr, rte_pktmbuf_mtod(m, uintptr_t));
+		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+		assert_eq(mana_txq_done_cleanup(fx->txq, 0), 1);
 	}
-	assert_eq(bed->txq->stats.bounced, 0);
-	bed_tx_delete(bed);
+	assert_eq(fx->txq->stats.bounced, 0);
+	fx_tx_delete(fx);
 }
 
 static void
@@ -98,12 +97,12 @@ every_header(void **state)
 	every_header_on(true);
 }
 
-static const struct bed_tso v4 = { false, 14, 20, 20, 100 };
-static const struct bed_tso v6 = { true, 14, 40, 32, 100 };
+static const struct fx_tso v4 = { false, 14, 20, 20, 100 };
+static const struct fx_tso v6 = { true, 14, 40, 32, 100 };
 
-/* Either version's, cut after cut bytes and after second more; 0: no cut. */
+/* Cut after cut bytes, and after second more; 0: no cut. */
 static struct rte_mbuf *
-cut_mbuf(struct bed_tx *bed, const struct bed_tso *s, uint32_t len,
+cut_mbuf(struct fx_tx *fx, const struct fx_tso *s, uint32_t len,
 	 uint32_t cut, uint32_t second)
 {
 	const uint32_t parts[] = { cut, second, len - cut - second };
@@ -111,9 +110,9 @@ cut_mbuf(struct bed_tx *bed, const struct bed_tso *s, uint32_t len,
 	uint8_t frame[1024];
 	uint32_t at = 0;
 
-	bed_tso_frame(s, frame, len);
+	fx_tso_frame(s, frame, len);
 	for (uint32_t i = 0; i < RTE_DIM(parts); i++) {
-		m = bed_mbuf(bed->mp, parts[i], 0);
+		m = fx_mbuf(fx->mp, parts[i], 0);
 		memcpy(rte_pktmbuf_mtod(m, void *), frame + at, parts[i]);
 		at += parts[i];
 		if (head == NULL)
@@ -121,45 +120,45 @@ cut_mbuf(struct bed_tx *bed, const struct bed_tso *s, uint32_t len,
 		else
 			assert_eq(rte_pktmbuf_chain(head, m), 0);
 	}
-	bed_tso_request(s, head);
+	fx_tso_request(s, head);
 	return head;
 }
 
 /*
- * The header cut at every byte: bounced unless it is in the first segment.
- * is_trusted: by a run of chains, where one can.
+ * The header cut at every byte: copied to a slot unless it is in the first
+ * segment. is_trusted: as a batch of chains, if possible.
  */
 static void
 header_in_pieces_on(bool is_trusted)
 {
-	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
-	const struct bed_tso *shapes[] = { &v4, &v6 };
+	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
+	const struct fx_tso *shapes[] = { &v4, &v6 };
 	uint64_t bounced;
 	struct rte_mbuf *m;
 
 	if (is_trusted)
-		bed_tx_earn_trust(bed);
+		fx_tx_earn_trust(fx);
 	for (uint32_t w = 0; w < 2; w++) {
-		const struct bed_tso *s = shapes[w];
-		uint32_t hdr = bed_tso_header(s), len = hdr + 300;
+		const struct fx_tso *s = shapes[w];
+		uint32_t hdr = fx_tso_header(s), len = hdr + 300;
 
 		for (uint32_t cut = 0; cut <= hdr + 4; cut++) {
 			uint32_t nb_sge = 2 + (cut + 7 > hdr);
 
-			m = cut_mbuf(bed, s, len, cut, 7);
+			m = cut_mbuf(fx, s, len, cut, 7);
 			if (cut > hdr)
 				nb_sge = 4;
-			bounced = bed->txq->stats.bounced;
+			bounced = fx->txq->stats.bounced;
 			if (cut % 2)
-				assert_eq(mana_tx_pkt_prepare(bed->txq, &m, 1), 1);
-			assert_eq(bed->burst(bed->txq, &m, 1), 1);
-			bed_tso_expect(bed, s, len, nb_sge);
-			assert_eq(bed->txq->stats.bounced - bounced, cut < hdr);
-			bed_tx_cqe(bed, HW_CQE_TX_OKAY);
+				assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
+			assert_eq(fx->burst(fx->txq, &m, 1), 1);
+			fx_tso_expect(fx, s, len, nb_sge);
+			assert_eq(fx->txq->stats.bounced - bounced, cut < hdr);
+			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 		}
 	}
-	assert_eq(bed_pool_missing(bed->bounce_mp, bed->nb_bounce), 0);
-	bed_tx_delete(bed);
+	assert_eq(fx_pool_missing(fx->bounce_mp, fx->nb_bounce), 0);
+	fx_tx_delete(fx);
 }
 
 static void
@@ -171,114 +170,107 @@ header_in_pieces(void **state)
 }
 
 static void
-expect_untouched(const struct bed_tso *s, const struct rte_mbuf *m)
+expect_untouched(const struct fx_tso *s, const struct rte_mbuf *m)
 {
 	uint8_t want[1024];
 
-	bed_tso_frame(s, want, m->data_len);
+	fx_tso_frame(s, want, m->data_len);
 	assert_memory_equal(rte_pktmbuf_mtod(m, void *), want, m->data_len);
 }
 
-/* Bytes that someone else sees are never written, also not by prepare. */
+/* Shared bytes are never written, not even by prepare. */
 static void
 shared_header_is_copied(void **state)
 {
-	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
+	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf *orig, *m;
 
 	(void)state;
 	for (uint32_t i = 0; i < 16; i++) {
-		const struct bed_tso *s = i & 1 ? &v4 : &v6;
+		const struct fx_tso *s = i & 1 ? &v4 : &v6;
 		uint32_t payload = i & 8 ? 100 : 300;
-		uint32_t len = bed_tso_header(s) + payload;
+		uint32_t len = fx_tso_header(s) + payload;
 
-		orig = bed_tso_mbuf(bed, s, len);
+		orig = fx_tso_mbuf(fx, s, len);
 		if (i & 2) {
-			m = rte_pktmbuf_clone(orig, bed->mp);
+			m = rte_pktmbuf_clone(orig, fx->mp);
 		} else {
 			rte_mbuf_refcnt_update(orig, 1);
 			m = orig;
 		}
 		if (i & 4)
-			assert_eq(mana_tx_pkt_prepare(bed->txq, &m, 1), 1);
-		assert_eq(bed->burst(bed->txq, &m, 1), 1);
-		bed_tso_expect(bed, s, len, 2);
+			assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
+		assert_eq(fx->burst(fx->txq, &m, 1), 1);
+		fx_tso_expect(fx, s, len, 2);
 		expect_untouched(s, orig);
-		assert_eq(bed->txq->stats.bounced, i + 1);
-		bed_tx_cqe(bed, HW_CQE_TX_OKAY);
-		mana_txq_done_cleanup(bed->txq, 0);
+		assert_eq(fx->txq->stats.bounced, i + 1);
+		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+		mana_txq_done_cleanup(fx->txq, 0);
 		rte_pktmbuf_free(orig);
 	}
-	bed_tx_delete(bed);
+	fx_tx_delete(fx);
 }
 
-static void
-ext_free(void *addr, void *opaque)
-{
-	(void)addr;
-	(void)opaque;
-}
-
-/* External buffers may be read-only; those of a pinned pool are its own. */
+/* External buffers may be read-only; pinned ones belong to their mbuf. */
 static void
 external_headers(void **state)
 {
-	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
-	struct rte_mempool *pinned = bed_pool_pinned("pinned", 16);
-	struct rte_mbuf_ext_shared_info shinfo = { .free_cb = ext_free };
+	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
+	struct rte_mempool *pinned = fx_pool_pinned("pinned", 16);
+	struct rte_mbuf_ext_shared_info shinfo = { .free_cb = fx_ext_free };
 	static uint8_t memory[4096];
 	struct rte_mbuf *m;
 	const uint32_t len = 54 + 300;
 
 	(void)state;
-	bed_mr_add(memory, sizeof(memory), 0x5001);
-	bed_tso_frame(&v4, memory, len);
+	fx_mr_add(memory, sizeof(memory), 0x5001);
+	fx_tso_frame(&v4, memory, len);
 	rte_mbuf_ext_refcnt_set(&shinfo, 1);
-	m = rte_pktmbuf_alloc(bed->mp);
+	m = rte_pktmbuf_alloc(fx->mp);
 	rte_pktmbuf_attach_extbuf(m, memory, RTE_BAD_IOVA, sizeof(memory),
 				  &shinfo);
 	assert_non_null(rte_pktmbuf_append(m, len));
-	bed_tso_request(&v4, m);
-	assert_eq(mana_tx_pkt_prepare(bed->txq, &m, 1), 1);
-	assert_eq(bed->burst(bed->txq, &m, 1), 1);
-	bed_tso_expect(bed, &v4, len, 2);
+	fx_tso_request(&v4, m);
+	assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
+	assert_eq(fx->burst(fx->txq, &m, 1), 1);
+	fx_tso_expect(fx, &v4, len, 2);
 	expect_untouched(&v4, m);
-	assert_eq(bed->txq->stats.bounced, 1);
-	bed_tx_cqe(bed, HW_CQE_TX_OKAY);
+	assert_eq(fx->txq->stats.bounced, 1);
+	fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 
-	m = bed_mbuf(pinned, len, 0);
-	bed_tso_frame(&v4, rte_pktmbuf_mtod(m, uint8_t *), len);
-	bed_tso_request(&v4, m);
-	assert_eq(bed->burst(bed->txq, &m, 1), 1);
-	bed_tso_expect(bed, &v4, len, 2);
-	assert_eq(bed->txq->stats.bounced, 1);
-	bed_tx_cqe(bed, HW_CQE_TX_OKAY);
-	mana_txq_done_cleanup(bed->txq, 0);
-	assert_eq(bed_pool_missing(pinned, 16), 0);
-	bed_tx_delete(bed);
-	bed_pool_free(pinned);
+	m = fx_mbuf(pinned, len, 0);
+	fx_tso_frame(&v4, rte_pktmbuf_mtod(m, uint8_t *), len);
+	fx_tso_request(&v4, m);
+	assert_eq(fx->burst(fx->txq, &m, 1), 1);
+	fx_tso_expect(fx, &v4, len, 2);
+	assert_eq(fx->txq->stats.bounced, 1);
+	fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+	mana_txq_done_cleanup(fx->txq, 0);
+	assert_eq(fx_pool_missing(pinned, 16), 0);
+	fx_tx_delete(fx);
+	fx_pool_free(pinned);
 }
 
 /*
- * A header that was prepared while it was private, and is sent again, whole
- * and in part, and with another size of segments.
+ * A header that was prepared while private is sent again: whole, in part, and
+ * with another segment size.
  */
 static void
 sent_again(void **state)
 {
-	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
-	const struct bed_tso *shapes[] = { &v4, &v6 };
+	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
+	const struct fx_tso *shapes[] = { &v4, &v6 };
 
 	(void)state;
 	for (uint32_t w = 0; w < 2; w++) {
-		struct bed_tso s = *shapes[w];
-		uint32_t len = bed_tso_header(&s) + 300;
-		struct rte_mbuf *m = bed_tso_mbuf(bed, &s, len);
+		struct fx_tso s = *shapes[w];
+		uint32_t len = fx_tso_header(&s) + 300;
+		struct rte_mbuf *m = fx_tso_mbuf(fx, &s, len);
 
-		bed->txq->stats.bounced = 0;
-		assert_eq(mana_tx_pkt_prepare(bed->txq, &m, 1), 1);
+		fx->txq->stats.bounced = 0;
+		assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
 		for (uint32_t turn = 0; turn < 6; turn++) {
-			/* shared, and in the last turn not */
+			/* shared, except in the last turn */
 			if (turn < 5)
 				rte_mbuf_refcnt_update(m, 1);
 			if (turn == 2) {
@@ -288,26 +280,26 @@ sent_again(void **state)
 				len -= 250;
 			}
 			if (turn % 2)
-				assert_eq(mana_tx_pkt_prepare(bed->txq, &m, 1), 1);
-			assert_eq(bed->burst(bed->txq, &m, 1), 1);
-			bed_tso_expect(bed, &s, len, turn == 5 ? 1 : 2);
-			assert_eq(bed->txq->stats.bounced, turn >= 4);
-			bed_tx_cqe(bed, HW_CQE_TX_OKAY);
-			mana_txq_done_cleanup(bed->txq, 0);
+				assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
+			assert_eq(fx->burst(fx->txq, &m, 1), 1);
+			fx_tso_expect(fx, &s, len, turn == 5 ? 1 : 2);
+			assert_eq(fx->txq->stats.bounced, turn >= 4);
+			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+			mana_txq_done_cleanup(fx->txq, 0);
 		}
 	}
-	bed_tx_delete(bed);
+	fx_tx_delete(fx);
 }
 
-/* A tag in the frame and one that the device puts there; short and long OOB. */
+/* A tag in the frame, and one that the device inserts; both OOB forms. */
 static void
 vlan_tags(void **state)
 {
-	struct bed_tso s = { false, 14, 20, 20, 100 };
+	struct fx_tso s = { false, 14, 20, 20, 100 };
 
 	(void)state;
 	for (uint32_t i = 0; i < 16; i++) {
-		struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){
+		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
 			.vp_offset = i & 1 ? 400 : 0 });
 		struct rte_mbuf *m;
 		uint32_t len;
@@ -315,21 +307,21 @@ vlan_tags(void **state)
 		s.l2_len = i & 2 ? 18 : 14;
 		s.ipv6 = i & 8;
 		s.l3_len = s.ipv6 ? 40 : 20;
-		len = bed_tso_header(&s) + 333;
-		m = bed_tso_mbuf(bed, &s, len);
+		len = fx_tso_header(&s) + 333;
+		m = fx_tso_mbuf(fx, &s, len);
 		if (i & 4) {
 			m->ol_flags |= RTE_MBUF_F_TX_VLAN;
 			m->vlan_tci = 0x6064;
 		}
-		assert_eq(bed->burst(bed->txq, &m, 1), 1);
-		bed_tso_expect(bed, &s, len, 2);
-		assert_eq(bed_tso_wqe.oob.inject_vlan, (i & 4) != 0);
-		assert_eq(bed_tso_wqe.oob.tci, i & 4 ? 0x6064 : 0);
-		bed_tx_delete(bed);
+		assert_eq(fx->burst(fx->txq, &m, 1), 1);
+		fx_tso_expect(fx, &s, len, 2);
+		assert_eq(fx_tso_wqe.oob.inject_vlan, (i & 4) != 0);
+		assert_eq(fx_tso_wqe.oob.tci, i & 4 ? 0x6064 : 0);
+		fx_tx_delete(fx);
 	}
 }
 
-/* WQEs of every size, at every place of the ring's end. */
+/* WQEs of every size, at every place before the wrap. */
 static void
 around_the_ring_end(void **state)
 {
@@ -339,69 +331,69 @@ around_the_ring_end(void **state)
 	(void)state;
 	for (uint32_t nb_segs = 1; nb_segs <= 29; nb_segs += 7) {
 		for (uint32_t back = 0; back <= 16; back++) {
-			struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){
+			struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
 				.sq_bytes = ring_bu * 32,
 				.start = 3 * ring_bu - back });
 			uint32_t len = 54 + 200 + (nb_segs - 1) * 40;
 			uint8_t frame[2048];
 
-			bed_tso_frame(&v4, frame, len);
-			m = bed_mbuf(bed->mp, 254, 0);
+			fx_tso_frame(&v4, frame, len);
+			m = fx_mbuf(fx->mp, 254, 0);
 			memcpy(rte_pktmbuf_mtod(m, void *), frame, 254);
 			for (uint32_t i = 1; i < nb_segs; i++) {
-				struct rte_mbuf *seg = bed_mbuf(bed->mp, 40, 0);
+				struct rte_mbuf *seg = fx_mbuf(fx->mp, 40, 0);
 
 				memcpy(rte_pktmbuf_mtod(seg, void *),
 				       frame + 254 + 40 * (i - 1), 40);
 				assert_eq(rte_pktmbuf_chain(m, seg), 0);
 			}
-			bed_tso_request(&v4, m);
+			fx_tso_request(&v4, m);
 			m->ol_flags |= back % 2 ? RTE_MBUF_F_TX_VLAN : 0;
-			assert_eq(bed->burst(bed->txq, &m, 1), 1);
-			bed_tso_expect(bed, &v4, len, nb_segs + 1);
-			bed_tx_delete(bed);
+			assert_eq(fx->burst(fx->txq, &m, 1), 1);
+			fx_tso_expect(fx, &v4, len, nb_segs + 1);
+			fx_tx_delete(fx);
 		}
 	}
 }
 
 /*
- * Bounced headers of many WQEs that ask for no completion: each has a slot of
- * its own till one is known to be done.
+ * Copied headers of WQEs that request no CQE: each slot is used until its WQE
+ * is known to be complete.
  */
 static void
-amid_silent_packets(void **state)
+slots_without_cqe_requests(void **state)
 {
-	struct bed_tx *bed = bed_tx_new(&(struct bed_tx_opts){0});
-	struct rte_mbuf *orig = bed_tso_mbuf(bed, &v4, 400), *pkts[48];
+	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
+	struct rte_mbuf *orig = fx_tso_mbuf(fx, &v4, 400), *pkts[48];
 	bool silent = false;
 
 	(void)state;
-	bed_tx_earn_trust(bed);
+	fx_tx_earn_trust(fx);
 	for (uint32_t turn = 0; turn < 5; turn++) {
 		for (uint32_t i = 0; i < RTE_DIM(pkts); i++)
-			pkts[i] = i % 3 == 0 ? rte_pktmbuf_clone(orig, bed->mp) :
-				  i % 3 == 1 ? bed_tso_mbuf(bed, &v6, 500) :
-					       bed_tso_mbuf(bed, &v4, 100);
-		assert_eq(bed->burst(bed->txq, pkts, RTE_DIM(pkts)),
+			pkts[i] = i % 3 == 0 ? rte_pktmbuf_clone(orig, fx->mp) :
+				  i % 3 == 1 ? fx_tso_mbuf(fx, &v6, 500) :
+					       fx_tso_mbuf(fx, &v4, 100);
+		assert_eq(fx->burst(fx->txq, pkts, RTE_DIM(pkts)),
 			  RTE_DIM(pkts));
 		for (uint32_t i = 0; i < RTE_DIM(pkts); i++) {
 			if (i % 3 == 0)
-				bed_tso_expect(bed, &v4, 400, 2);
+				fx_tso_expect(fx, &v4, 400, 2);
 			else if (i % 3 == 1)
-				bed_tso_expect(bed, &v6, 500, 2);
+				fx_tso_expect(fx, &v6, 500, 2);
 			else
-				bed_tso_expect(bed, &v4, 100, 1);
-			silent |= bed_tso_wqe.oob.suppress;
+				fx_tso_expect(fx, &v4, 100, 1);
+			silent |= fx_tso_wqe.oob.suppress;
 		}
 		for (uint32_t i = 0; i < RTE_DIM(pkts); i++)
-			bed_tx_cqe(bed, HW_CQE_TX_OKAY);
-		mana_txq_done_cleanup(bed->txq, 0);
-		assert_eq(mana_txq_nb_posted(bed->txq), 0);
+			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+		mana_txq_done_cleanup(fx->txq, 0);
+		assert_eq(mana_txq_nb_posted(fx->txq), 0);
 	}
 	assert_true(silent);
-	assert_eq(bed->txq->stats.bounced, 5 * RTE_DIM(pkts) / 3);
+	assert_eq(fx->txq->stats.bounced, 5 * RTE_DIM(pkts) / 3);
 	rte_pktmbuf_free(orig);
-	bed_tx_delete(bed);
+	fx_tx_delete(fx);
 }
 
 int
@@ -416,8 +408,8 @@ main(void)
 		cmocka_unit_test(sent_again),
 		cmocka_unit_test(vlan_tags),
 		cmocka_unit_test(around_the_ring_end),
-		cmocka_unit_test(amid_silent_packets),
+		cmocka_unit_test(slots_without_cqe_requests),
 	};
 
-	return cmocka_run_group_tests(tests, bed_group_setup, NULL);
+	return cmocka_run_group_tests(tests, fx_group_setup, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include <ctype.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,55 +10,37 @@
 #include <rte_kvargs.h>
 #include <rte_string_fns.h>
 
-#include "mana_devargs.h"
+#include "mana_ethdev.h"
 #include "mana_log.h"
-#include "mana_path.h"
+#include "mana_rxtx.h"
 
 /* The port number of verbs has 8 bits (ibv_query_port). */
 #define MAX_PORT 255
 
-/* The names of enum mana_select_by. */
-static const char *const select_keys[] = {
-	[MANA_SELECT_ALL] = NULL,
-	[MANA_SELECT_MAC] = MANA_DEVARG_MAC,
-	[MANA_SELECT_NETDEV] = MANA_DEVARG_NETDEV,
-	[MANA_SELECT_PORT] = MANA_DEVARG_PORT,
-};
-
-/* ---- Values: what is wrong with a text, or NULL ---------------------------- */
-
-static int
-hex_digit(char c)
+/* A decimal number, without sign. */
+static bool
+number_parse(const char *text, uint32_t min, uint32_t max, uint32_t *number)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = tolower((unsigned char)c);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+	size_t len = strspn(text, "0123456789");
+
+	if (len == 0 || len > 6 || text[len] != '\0')
+		return false;
+	*number = strtoul(text, NULL, 10);
+	return *number >= min && *number <= max;
 }
 
-/* Six pairs of digits and five colons: nothing else is a MAC address here. */
+/* ---- Ports: a parser returns what is wrong with the text, or NULL -------- */
+
+/* rte_ether_unformat_addr() accepts shorter forms, too. */
 static const char *
 mac_parse(const char *text, struct mana_select *select)
 {
-	static const char wrong[] =
-		"not a MAC address; give six pairs of hexadecimal digits, as in mac=00:0d:3a:00:00:01";
-	unsigned int i;
-
-	if (strlen(text) != RTE_ETHER_ADDR_FMT_SIZE - 1)
-		return wrong;
-	for (i = 0; i < RTE_ETHER_ADDR_LEN; i++, text += 3) {
-		int high = hex_digit(text[0]);
-		int low = hex_digit(text[1]);
-
-		if (high < 0 || low < 0 ||
-		    text[2] != (i + 1 < RTE_ETHER_ADDR_LEN ? ':' : '\0'))
-			return wrong;
-		select->mac.addr_bytes[i] = high << 4 | low;
-	}
-	if (rte_is_zero_ether_addr(&select->mac))
-		return "no port has this address, it is zero; `ip link show` tells the ports' addresses";
-	if (rte_is_multicast_ether_addr(&select->mac))
-		return "no port has this address, it is a multicast one; `ip link show` tells the ports' addresses";
+	if (strlen(text) != RTE_ETHER_ADDR_FMT_SIZE - 1 ||
+	    strspn(text, "0123456789abcdefABCDEF:") != strlen(text) ||
+	    rte_ether_unformat_addr(text, &select->mac) != 0)
+		return "not a MAC address; give six pairs of hexadecimal digits, as in mac=00:0d:3a:00:00:01";
+	if (!rte_is_valid_assigned_ether_addr(&select->mac))
+		return "no port can have this address, it is zero or multicast; `ip link show` lists the ports' addresses";
 	return NULL;
 }
 
@@ -66,182 +48,201 @@ mac_parse(const char *text, struct mana_select *select)
 static const char *
 netdev_parse(const char *text, struct mana_select *select)
 {
-	const char *c;
-
-	if (*text == '\0' ||
+	if (*text == '\0' || strpbrk(text, "/: \t\n\v\f\r") != NULL ||
 	    rte_strscpy(select->netdev, text, sizeof(select->netdev)) < 0)
-		return "not the name of an interface, which has 1 to 15 characters; `ip link show` tells the names";
-	for (c = text; *c != '\0'; c++)
-		if (*c == '/' || *c == ':' || isspace((unsigned char)*c))
-			return "not the name of an interface, which has no slash, colon or space; `ip link show` tells the names";
+		return "not the name of a netdev, which has 1 to 15 characters and no slash, colon or space; `ip link show` lists the names";
 	return NULL;
 }
 
 static const char *
 port_parse(const char *text, struct mana_select *select)
 {
-	const char *c;
-
-	for (c = text; isdigit((unsigned char)*c); c++)
-		;
-	if (*text != '\0' && *c == '\0' && c - text <= 3)
-		select->port = strtoul(text, NULL, 10);
-	if (select->port == 0 || select->port > MAX_PORT)
-		return "not the number of a port; the ports of a function count from 1, as in port=1";
-	return NULL;
+	return number_parse(text, 1, MAX_PORT, &select->port) ? NULL :
+		"not the number of a port; the ports of a function count from 1, as in port=1";
 }
 
-static const char *
-flag_parse(const char *text, bool *flag)
-{
-	if (strcmp(text, "0") != 0 && strcmp(text, "1") != 0)
-		return "give 0 or 1";
-	*flag = *text == '1';
-	return NULL;
-}
-
-/*
- * A burst function that this build and this processor have. Says what is wrong
- * itself: who forces one wants to know which there are.
- */
-static int
-path_parse(const char *key, const char *text, const struct mana_path *paths,
-	   uint32_t nb_paths, const char **chosen)
-{
-	const struct mana_path *path = mana_path_of_key(paths, nb_paths, text);
-	char keys[64];
-
-	if (path != NULL && mana_path_is_allowed(path)) {
-		*chosen = path->key;
-		return 0;
-	}
-	mana_path_keys(paths, nb_paths, keys, sizeof(keys));
-	MANA_INIT_LOG(ERR, "%s=%s: %s; give one of %s, or leave it out", key,
-		      text,
-		      path == NULL ?
-			      "this build has no such burst function" :
-			      "the processor has no such vectors, or --force-max-simd-bitwidth forbids them",
-		      keys);
-	return -EINVAL;
-}
-
-/* ---- Ports ------------------------------------------------------------------ */
-
-static bool
-is_same_select(const struct mana_select *a, const struct mana_select *b)
-{
-	return rte_is_same_ether_addr(&a->mac, &b->mac) &&
-	       strcmp(a->netdev, b->netdev) == 0 && a->port == b->port;
-}
+static const struct {
+	const char *key;
+	const char *(*parse)(const char *text, struct mana_select *select);
+} selectors[] = {
+	[MANA_SELECT_MAC] = { "mac", mac_parse },
+	[MANA_SELECT_NETDEV] = { "netdev", netdev_parse },
+	[MANA_SELECT_PORT] = { "port", port_parse },
+};
 
 static int
-select_add(struct mana_devargs *devargs, enum mana_select_by by,
-	   const char *text, const struct mana_select *select)
+select_add(struct mana_devargs *devargs, enum mana_select_by by, const char *text)
 {
-	const char *key = select_keys[by];
+	const char *key = selectors[by].key;
+	struct mana_select select = { 0 };
+	const char *wrong;
 	unsigned int i;
 
+	wrong = selectors[by].parse(text, &select);
+	if (wrong != NULL) {
+		MANA_INIT_LOG(ERR, "%s=%s: %s", key, text, wrong);
+		return -EINVAL;
+	}
 	if (devargs->nb_selects != 0 && devargs->select_by != by) {
 		MANA_INIT_LOG(ERR,
-			      "%s=%s: ports are named by %s= already; name all of them in one way",
-			      key, text, select_keys[devargs->select_by]);
+			      "%s=%s: ports are already selected by %s=; use one of mac=, netdev= and port=",
+			      key, text, devargs->key);
 		return -EINVAL;
 	}
 	for (i = 0; i < devargs->nb_selects; i++) {
-		if (is_same_select(&devargs->selects[i], select)) {
-			MANA_INIT_LOG(ERR, "%s=%s is given twice; give it once",
-				      key, text);
-			return -EINVAL;
-		}
+		const struct mana_select *other = &devargs->selects[i];
+
+		if (!rte_is_same_ether_addr(&other->mac, &select.mac) ||
+		    strcmp(other->netdev, select.netdev) != 0 ||
+		    other->port != select.port)
+			continue;
+		MANA_INIT_LOG(ERR, "%s=%s is given twice; give it once", key, text);
+		return -EINVAL;
 	}
 	if (devargs->nb_selects == MANA_DEVARGS_MAX_SELECTS) {
 		MANA_INIT_LOG(ERR,
-			      "%s=%s: more than %d; leave %s= out to use all ports of the function",
+			      "%s=%s: more than %d; remove %s= to use all ports of the function",
 			      key, text, MANA_DEVARGS_MAX_SELECTS, key);
 		return -E2BIG;
 	}
+	(void)rte_strscpy(select.text, text, sizeof(select.text));
+	devargs->key = key;
 	devargs->select_by = by;
-	devargs->selects[devargs->nb_selects++] = *select;
+	devargs->selects[devargs->nb_selects++] = select;
 	return 0;
+}
+
+/* ---- Options --------------------------------------------------------------- */
+
+static const struct option {
+	const char *key;
+	uint16_t offset; /* in struct mana_options */
+	bool is_bool; /* else 32 bits */
+	bool is_power; /* a number that is a power of two */
+	uint32_t min, max; /* of a number; 0: the index of one of the words */
+	const char *words[4]; /* each stands for its index */
+	const char *advice;
+} options[] = {
+#define MEMBER(member) offsetof(struct mana_options, member)
+#define FLAG(name) { #name, MEMBER(name), true, .words = { "0", "1" }, \
+		     .advice = "give 0 or 1" }
+	FLAG(netdev_down),
+	FLAG(netdev_mtu),
+	FLAG(tx_suppress),
+	FLAG(tx_outer),
+	FLAG(rx_intr),
+	{ "promisc", MEMBER(reject_promisc), true, .words = { NULL, "reject" },
+	  .advice = "the only value is reject; remove the argument to have promiscuous mode accepted" },
+	{ "foreign_mem", MEMBER(refuse_foreign), true, .words = { NULL, "refuse" },
+	  .advice = "the only value is refuse; remove the argument to have memory registered that DPDK does not manage" },
+	{ "tx_oob", MEMBER(tx_oob),
+	  .words = { [MANA_TX_FORM_SHORT] = "short", [MANA_TX_FORM_LONG] = "long" },
+	  .advice = "give short or long; remove the argument to let the driver find out" },
+	{ "tx_vport", MEMBER(tx_vport),
+	  .words = { [MANA_TX_VPORT_BOTH] = "both", [MANA_TX_VPORT_SHORT] = "short",
+		     [MANA_TX_VPORT_LONG] = "long" },
+	  .advice = "give both, short or long" },
+	{ "max_desc", MEMBER(max_desc), .is_power = true, .min = 64, .max = 2048,
+	  .advice = "give a power of two from 64 to 2048" },
+	{ "hw_rxq", MEMBER(hw_rxq), .is_power = true, .min = 1,
+	  .max = MANA_MAX_QUEUES, .advice = "give a power of two from 1 to 64" },
+	{ "max_send_sge", MEMBER(max_send_sge), .min = 3,
+	  .max = GDMA_SQ_WQE_MAX_SGE, .advice = "give a number from 3 to 30" },
+};
+
+static bool
+option_parse(const struct option *option, const char *text, uint32_t *value)
+{
+	if (option->max != 0)
+		return number_parse(text, option->min, option->max, value) &&
+		       (!option->is_power || rte_is_power_of_2(*value));
+	for (*value = 0; *value < RTE_DIM(option->words); (*value)++)
+		if (option->words[*value] != NULL &&
+		    strcmp(option->words[*value], text) == 0)
+			return true;
+	return false;
+}
+
+static int
+option_take(struct mana_options *to, const struct option *option, const char *text)
+{
+	void *member = (uint8_t *)to + option->offset;
+	uint32_t value;
+
+	if (!option_parse(option, text, &value)) {
+		MANA_INIT_LOG(ERR, "%s=%s: %s", option->key, text, option->advice);
+		return -EINVAL;
+	}
+	if (option->is_bool)
+		*(bool *)member = value != 0;
+	else
+		memcpy(member, &value, sizeof(value));
+	return 0;
+}
+
+/* A burst function of this build that the processor can run. */
+static int
+rx_path_take(struct mana_options *to, const char *text)
+{
+	const char *wrong = "this build has no such burst function";
+	char keys[64] = "";
+	uint32_t i;
+
+	for (i = 0; i < mana_rx_nb_paths; i++) {
+		const struct mana_rx_path *path = &mana_rx_paths[i];
+		const bool is_it = strcmp(path->key, text) == 0;
+
+		if (!mana_rx_path_is_allowed(path)) {
+			if (is_it)
+				wrong = "the processor has no such vectors, or --force-max-simd-bitwidth forbids them";
+			continue;
+		}
+		if (is_it) {
+			to->rx_path = path->key;
+			return 0;
+		}
+		if (keys[0] != '\0')
+			rte_strlcat(keys, ", ", sizeof(keys));
+		rte_strlcat(keys, path->key, sizeof(keys));
+	}
+	MANA_INIT_LOG(ERR, "rx_path=%s: %s; give one of %s, or remove the argument",
+		      text, wrong, keys);
+	return -EINVAL;
 }
 
 /* ---- Pairs ------------------------------------------------------------------- */
 
 static int
-pair_select(struct mana_devargs *devargs, enum mana_select_by by,
-	    const char *text)
+pair_take(const struct rte_kvargs *pairs, unsigned int at,
+	  struct mana_devargs *devargs)
 {
-	struct mana_select select = { .port = 0 };
-	const char *wrong;
-
-	if (by == MANA_SELECT_MAC)
-		wrong = mac_parse(text, &select);
-	else if (by == MANA_SELECT_NETDEV)
-		wrong = netdev_parse(text, &select);
-	else
-		wrong = port_parse(text, &select);
-	if (wrong != NULL) {
-		MANA_INIT_LOG(ERR, "%s=%s: %s", select_keys[by], text, wrong);
-		return -EINVAL;
-	}
-	return select_add(devargs, by, text, &select);
-}
-
-/* One that may be given once; the caller has made sure of that. */
-static int
-pair_option(struct mana_devargs *devargs, const char *key, const char *text)
-{
-	const char *wrong;
-
-	if (strcmp(key, MANA_DEVARG_NETDEV_DOWN) == 0) {
-		wrong = flag_parse(text, &devargs->netdev_down);
-	} else if (strcmp(key, MANA_DEVARG_PROMISC) == 0) {
-		wrong = strcmp(text, "reject") == 0 ?
-				NULL :
-				"the one value is reject; leave it out to have promiscuous mode accepted";
-		devargs->reject_promisc = true;
-	} else if (strcmp(key, MANA_DEVARG_RX_PATH) == 0) {
-		return path_parse(key, text, mana_rx_paths, mana_rx_nb_paths,
-				  &devargs->rx_path);
-	} else if (strcmp(key, MANA_DEVARG_TX_PATH) == 0) {
-		return path_parse(key, text, mana_tx_paths, mana_tx_nb_paths,
-				  &devargs->tx_path);
-	} else if (strcmp(key, RTE_DEVARGS_KEY_CLASS) == 0 ||
-		   strcmp(key, RTE_DEVARGS_KEY_DRIVER) == 0) {
-		/* EAL's own, when the device is named as "class=eth,...". */
-		wrong = NULL;
-	} else {
-		MANA_INIT_LOG(ERR, "unknown device argument '%s'; known: %s",
-			      key, MANA_DEVARGS_HELP);
-		return -EINVAL;
-	}
-	if (wrong != NULL)
-		MANA_INIT_LOG(ERR, "%s=%s: %s", key, text, wrong);
-	return wrong != NULL ? -EINVAL : 0;
-}
-
-static int
-pair_parse(const struct rte_kvargs *pairs, unsigned int i,
-	   struct mana_devargs *devargs)
-{
-	const char *key = pairs->pairs[i].key;
-	const char *text = pairs->pairs[i].value;
-	enum mana_select_by by;
-	unsigned int before;
+	const char *key = pairs->pairs[at].key;
+	const char *text = pairs->pairs[at].value;
+	unsigned int i;
 
 	if (text == NULL) /* a key alone */
 		text = "";
-	for (by = MANA_SELECT_MAC; by < RTE_DIM(select_keys); by++)
-		if (strcmp(key, select_keys[by]) == 0)
-			return pair_select(devargs, by, text);
-	for (before = 0; before < i; before++) {
-		if (strcmp(pairs->pairs[before].key, key) == 0) {
-			MANA_INIT_LOG(ERR, "%s=%s is given twice; give it once",
-				      key, text);
-			return -EINVAL;
-		}
+	for (i = MANA_SELECT_MAC; i < RTE_DIM(selectors); i++)
+		if (strcmp(key, selectors[i].key) == 0)
+			return select_add(devargs, i, text);
+	for (i = 0; i < at; i++) {
+		if (strcmp(pairs->pairs[i].key, key) != 0)
+			continue;
+		MANA_INIT_LOG(ERR, "%s=%s is given twice; give it once", key, text);
+		return -EINVAL;
 	}
-	return pair_option(devargs, key, text);
+	for (i = 0; i < RTE_DIM(options); i++)
+		if (strcmp(key, options[i].key) == 0)
+			return option_take(&devargs->options, &options[i], text);
+	if (strcmp(key, "rx_path") == 0)
+		return rx_path_take(&devargs->options, text);
+	/* EAL's own keys come with "class=eth,driver=net_mana". */
+	if (strcmp(key, RTE_DEVARGS_KEY_CLASS) == 0 ||
+	    strcmp(key, RTE_DEVARGS_KEY_DRIVER) == 0)
+		return 0;
+	MANA_INIT_LOG(ERR, "unknown device argument '%s'; known: %s", key,
+		      MANA_DEVARGS_HELP);
+	return -EINVAL;
 }
 
 int
@@ -252,6 +253,8 @@ mana_devargs_parse(const char *args, struct mana_devargs *devargs)
 	int ret = 0;
 
 	memset(devargs, 0, sizeof(*devargs));
+	devargs->options.tx_suppress = true;
+	devargs->options.rx_intr = true;
 	if (args == NULL || *args == '\0')
 		return 0;
 	pairs = rte_kvargs_parse(args, NULL);
@@ -262,7 +265,7 @@ mana_devargs_parse(const char *args, struct mana_devargs *devargs)
 		return -EINVAL;
 	}
 	for (i = 0; i < pairs->count && ret == 0; i++)
-		ret = pair_parse(pairs, i, devargs);
+		ret = pair_take(pairs, i, devargs);
 	rte_kvargs_free(pairs);
 	return ret;
 }

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The operations that ethdev calls. */
+/* The operations on a port, and the table of all. */
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <ethdev_driver.h>
 #include <rte_ether.h>
+#include <rte_flow_driver.h>
 #include <rte_mbuf_ptype.h>
 
 #include "mana.h"
+#include "mana_dump.h"
 #include "mana_ethdev.h"
 #include "mana_log.h"
+#include "mana_rx_set.h"
 
 #define RX_QUEUE_OFFLOADS                                             \
 	(RTE_ETH_RX_OFFLOAD_VLAN_STRIP | RTE_ETH_RX_OFFLOAD_SCATTER | \
@@ -25,43 +29,385 @@
 #define TX_OFFLOADS                                                         \
 	(RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |     \
 	 RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_TSO |        \
-	 RTE_ETH_TX_OFFLOAD_OUTER_IPV4_CKSUM |                              \
-	 RTE_ETH_TX_OFFLOAD_OUTER_UDP_CKSUM |                               \
 	 RTE_ETH_TX_OFFLOAD_VLAN_INSERT | RTE_ETH_TX_OFFLOAD_MULTI_SEGS |   \
 	 RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE)
 
+/* With the device argument tx_outer=1. */
+#define TX_OUTER_OFFLOADS                      \
+	(RTE_ETH_TX_OFFLOAD_OUTER_IPV4_CKSUM | \
+	 RTE_ETH_TX_OFFLOAD_OUTER_UDP_CKSUM)
+
 #define DEFAULT_BURST 32
+
+/* ---- Promiscuous mode and MAC address ---------------------------------- */
+
+/*
+ * The adapter has no Rx filter: the port receives all that the host's switch
+ * delivers. Only enabling reports that, because ethdev disables the modes at each
+ * start.
+ */
+static int
+promisc_enable(struct rte_eth_dev *dev)
+{
+	struct mana_priv *priv = dev->data->dev_private;
+
+	if (priv->options.reject_promisc) {
+		MANA_PORT_LOG(
+			ERR, dev->data->name,
+			"promisc=reject: promiscuous and all-multicast modes are always on and cannot be set; remove the argument to have the request accepted");
+		return -ENOTSUP;
+	}
+	if (!priv->is_promisc_noted)
+		MANA_PORT_LOG(
+			NOTICE, dev->data->name,
+			"the port has no Rx filter: promiscuous and all-multicast modes are always on");
+	priv->is_promisc_noted = true;
+	return 0;
+}
+
+static int
+promisc_disable(struct rte_eth_dev *dev __rte_unused)
+{
+	return 0;
+}
+
+static int
+mac_addr_set(struct rte_eth_dev *dev, struct rte_ether_addr *mac)
+{
+	const struct mana_priv *priv = dev->data->dev_private;
+
+	if (rte_is_same_ether_addr(mac, &priv->netdev.mac))
+		return 0;
+	MANA_PORT_LOG(ERR, dev->data->name,
+		      "the MAC address belongs to the vPort and cannot be changed");
+	return -ENOTSUP;
+}
+
+/* ---- MTU ----------------------------------------------------------------- */
+
+/* The device accepts what fits the posted buffers: it has no MTU register. */
+static int
+rxq_mtu_check(const struct mana_priv *priv, const struct mana_eth_rxq *ctl,
+	      uint16_t mtu)
+{
+	uint32_t room_bytes;
+	int ret;
+
+	if (ctl == NULL)
+		return 0;
+	ret = mana_rx_layout_check(priv, &ctl->layout, mtu);
+	room_bytes = mana_rx_set_room_bytes(priv, ctl->owner);
+	if (ret == 0 && room_bytes < (uint32_t)mtu + MANA_FRAME_OVERHEAD) {
+		MANA_PORT_LOG(ERR, priv->data->name,
+			      "MTU %u: Rx queue %u has posted buffers of %u bytes a packet; stop the port, set the MTU, start the port",
+			      mtu, ctl->owner, room_bytes);
+		ret = -EBUSY;
+	}
+	return ret;
+}
+
+static int
+mtu_set(struct rte_eth_dev *dev, uint16_t mtu)
+{
+	struct mana_priv *priv = dev->data->dev_private;
+	uint16_t i;
+	int ret = 0;
+
+	if (mtu > priv->max_mtu) {
+		MANA_PORT_LOG(ERR, dev->data->name,
+			      "MTU %u: the kernel allows at most %u for netdev %s",
+			      mtu, priv->max_mtu, priv->netdev.name);
+		ret = -EINVAL;
+	}
+	/*
+	 * The application may have freed the mempools of a stopped port, to set up
+	 * its queues anew. The start checks those.
+	 */
+	if (dev->data->dev_started)
+		for (i = 0; i < dev->data->nb_rx_queues && ret == 0; i++)
+			ret = rxq_mtu_check(priv, dev->data->rx_queues[i], mtu);
+	mana_event_add(&priv->events, MANA_EVENT_MTU, mtu, 0, ret);
+	return ret;
+}
+
+/* ---- The netdev's MTU (netdev_mtu=1) --------------------------------------- */
+
+/*
+ * Linux 7.2 and 7.3 crash later when the MTU of a netdev changes while any
+ * program has raw queues of its port: mana_change_mtu() removes the port's
+ * debugfs folder (mana_cleanup_port_context), and the destruction of the last
+ * raw QP removes the EQs' folder inside it once more (mana_destroy_eq). See
+ * doc/guides/known-problems/linux-mtu-with-raw-queues.rst.
+ *
+ * A spare Tx queue shows whether another program has raw queues of this port,
+ * for a vPort has one owner. RDMA netlink does not: mana_ib numbers all raw
+ * QPs 0, so restrack knows one of a device (core/restrack.c, xa_insert), reports
+ * no port of it (core/nldev.c fill_res_qp_entry: qp->port is 0), and the dump
+ * ends with EOPNOTSUPP when it meets it (there is no query_qp); read in 6.12.
+ */
+static int
+netdev_mtu_change(struct mana_priv *priv, uint32_t mtu)
+{
+	int ret;
+
+	if (mana_is_gone(priv))
+		return -EIO;
+	ret = mana_txq_spare_try(priv);
+	return ret != 0 ? ret : mana_netdev_mtu_set(&priv->netdev, mtu);
+}
+
+static const char *
+netdev_mtu_reason(int error)
+{
+	switch (error) {
+	case -EPERM:
+		return "the program needs CAP_NET_ADMIN and CAP_NET_RAW";
+	case -ENODEV:
+	case -EBUSY:
+		return "another program has raw queues of the port, or the netdev is up";
+	default:
+		return strerror(-error);
+	}
+}
+
+static void
+netdev_mtu_set(struct mana_priv *priv)
+{
+	struct mana_netdev_state state;
+	uint16_t mtu = priv->data->mtu;
+	int ret;
+
+	if (!priv->options.netdev_mtu ||
+	    mana_netdev_state_get(&priv->netdev, &state) != 0 ||
+	    state.mtu == 0 || state.mtu == mtu)
+		return;
+	ret = netdev_mtu_change(priv, mtu);
+	if (ret == 0) {
+		if (priv->netdev_mtu_before == 0)
+			priv->netdev_mtu_before = state.mtu;
+		priv->netdev_mtu = mtu;
+		return;
+	}
+	if (!priv->is_mtu_noted)
+		MANA_PORT_LOG(NOTICE, priv->data->name,
+			      "netdev_mtu=1: netdev %s keeps its MTU %u, the port has %u: %s",
+			      state.name, state.mtu, mtu,
+			      netdev_mtu_reason(ret));
+	priv->is_mtu_noted = true;
+}
+
+static void
+netdev_mtu_restore(struct mana_priv *priv)
+{
+	struct mana_netdev_state state;
+	int ret;
+
+	if (priv->netdev_mtu_before == 0)
+		return;
+	if (mana_netdev_state_get(&priv->netdev, &state) == 0 &&
+	    state.mtu == priv->netdev_mtu) {
+		ret = netdev_mtu_change(priv, priv->netdev_mtu_before);
+		if (ret != 0)
+			MANA_PORT_LOG(NOTICE, priv->data->name,
+				      "netdev_mtu=1: netdev %s keeps the MTU %u: %s; when no program uses the port, `ip link set dev %s mtu %u`",
+				      state.name, state.mtu,
+				      netdev_mtu_reason(ret), state.name,
+				      priv->netdev_mtu_before);
+	}
+	priv->netdev_mtu_before = 0;
+}
+
+/* ---- VLAN stripping ---------------------------------------------------------- */
+
+/*
+ * The device always strips (Linux mana_en.c: NETIF_F_HW_VLAN_CTAG_RX cannot be
+ * switched). With stripping off the burst puts the tag back. So the setting can
+ * change at any time: the burst reads one byte for each tagged packet.
+ */
+static int
+strip_set(struct mana_priv *priv, uint32_t queue_id, bool is_on)
+{
+	struct mana_rx_set *set = priv->rx_set;
+	struct mana_eth_rxq *ctl;
+	uint32_t at = 0, i;
+
+	if (!is_on && RTE_PKTMBUF_HEADROOM < RTE_VLAN_HLEN) {
+		MANA_PORT_LOG(ERR, priv->data->name,
+			      "VLAN stripping cannot be off: DPDK was built with a headroom of %d bytes, a tag needs %d",
+			      RTE_PKTMBUF_HEADROOM, RTE_VLAN_HLEN);
+		return -ENOTSUP;
+	}
+	while ((ctl = mana_rxq_next(priv, &at)) != NULL) {
+		if (queue_id != UINT32_MAX && ctl->owner != queue_id)
+			continue;
+		ctl->offloads &= ~RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
+		if (is_on)
+			ctl->offloads |= RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
+	}
+	/* A plain byte: a concurrent burst reads either value. */
+	for (i = 0; set != NULL && i < set->nb; i++)
+		if (queue_id == UINT32_MAX || set->hwqs[i].owner == queue_id)
+			*(volatile bool *)&set->hwqs[i].rxq.vlan_strip = is_on;
+	return 0;
+}
+
+static int
+vlan_offload_set(struct rte_eth_dev *dev, int mask)
+{
+	struct mana_priv *priv = dev->data->dev_private;
+	bool is_on = (dev->data->dev_conf.rxmode.offloads &
+		      RTE_ETH_RX_OFFLOAD_VLAN_STRIP) != 0;
+	int ret;
+
+	/* ethdev has refused filter, extend and QinQ: the port has no such offload. */
+	if ((mask & RTE_ETH_VLAN_STRIP_MASK) == 0)
+		return 0;
+	ret = strip_set(priv, UINT32_MAX, is_on);
+	mana_event_add(&priv->events, MANA_EVENT_VLAN_STRIP, UINT32_MAX, is_on,
+		       ret);
+	return ret;
+}
+
+static void
+vlan_strip_queue_set(struct rte_eth_dev *dev, uint16_t queue_id, int is_on)
+{
+	struct mana_priv *priv = dev->data->dev_private;
+	int ret = -EINVAL;
+
+	if (dev->data->rx_queues[queue_id] == NULL)
+		MANA_PORT_LOG(ERR, dev->data->name,
+			      "cannot set VLAN stripping of Rx queue %u: the queue is not set up",
+			      queue_id);
+	else
+		ret = strip_set(priv, queue_id, is_on != 0);
+	mana_event_add(&priv->events, MANA_EVENT_VLAN_STRIP, queue_id,
+		       is_on != 0, ret);
+}
+
+/* ---- Flow rules ---------------------------------------------------------------- */
+
+/*
+ * Linux mana has no flow steering for Ethernet vPorts. Without these operations
+ * ethdev reports "function not implemented"; with them the application gets the
+ * reason.
+ */
+static int
+flow_refuse(struct rte_flow_error *error)
+{
+	return rte_flow_error_set(
+		error, ENOTSUP, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+		"the adapter has no flow steering, use RSS");
+}
+
+static int
+flow_validate(struct rte_eth_dev *dev __rte_unused,
+	      const struct rte_flow_attr *attr __rte_unused,
+	      const struct rte_flow_item *pattern __rte_unused,
+	      const struct rte_flow_action *actions __rte_unused,
+	      struct rte_flow_error *error)
+{
+	return flow_refuse(error);
+}
+
+static struct rte_flow *
+flow_create(struct rte_eth_dev *dev, const struct rte_flow_attr *attr,
+	    const struct rte_flow_item *pattern,
+	    const struct rte_flow_action *actions,
+	    struct rte_flow_error *error)
+{
+	(void)flow_validate(dev, attr, pattern, actions, error);
+	return NULL;
+}
+
+static int
+flow_flush(struct rte_eth_dev *dev __rte_unused, struct rte_flow_error *error)
+{
+	return flow_refuse(error);
+}
+
+static int
+flow_isolate(struct rte_eth_dev *dev, int is_on __rte_unused,
+	     struct rte_flow_error *error)
+{
+	return flow_flush(dev, error);
+}
+
+int
+mana_flow_ops_get(struct rte_eth_dev *dev __rte_unused,
+		  const struct rte_flow_ops **ops)
+{
+	static const struct rte_flow_ops flow_ops = {
+		.validate = flow_validate,
+		.create = flow_create,
+		.flush = flow_flush,
+		.isolate = flow_isolate,
+	};
+
+	*ops = &flow_ops;
+	return 0;
+}
+
+/* ---- Firmware version ------------------------------------------------------------ */
+
+/*
+ * Neither Linux nor verbs report the adapter's version (mana_ib leaves fw_ver 0).
+ * So this reports the kernel's driver and rdma-core's provider.
+ */
+static int
+fw_version_get(struct rte_eth_dev *dev, char *text, size_t size)
+{
+	const struct mana_priv *priv = dev->data->dev_private;
+	char driver[MANA_NETDEV_DRIVER_BYTES];
+	char provider[32];
+	int ret = mana_gone_check(priv);
+
+	if (ret == 0)
+		ret = mana_netdev_driver_get(&priv->netdev, driver);
+	if (ret != 0)
+		return ret;
+	mana_verbs_provider_version(provider, sizeof(provider));
+	ret = snprintf(text, size, "%s, libmana %s", driver, provider);
+	if (ret < 0)
+		return -EINVAL;
+	/* ethdev expects the full size, final 0 included, when size is too small. */
+	return (size_t)ret < size ? 0 : ret + 1;
+}
+
+/* ---- Configuration and information ------------------------------------------ */
 
 static int
 conf_check(const struct rte_eth_dev *dev)
 {
 	const struct rte_eth_conf *conf = &dev->data->dev_conf;
-	const char *refused = NULL;
+	const char *name = dev->data->name;
 
-	/* Each driver has modes of its own; most have none, and pass them over. */
+	/* Each driver has modes of its own, and most have none and ignore it. */
 	if (conf->lpbk_mode != 0)
-		MANA_PORT_LOG(WARNING, dev->data->name,
-			      "there is no loopback mode: what is sent goes to the wire");
-	if ((conf->link_speeds & RTE_ETH_LINK_SPEED_FIXED) != 0)
-		refused = "way to set the link speed";
-	else if (conf->txmode.mq_mode != RTE_ETH_MQ_TX_NONE)
-		refused = "DCB or VMDq mode of send queues";
-	if (refused != NULL) {
-		MANA_PORT_LOG(ERR, dev->data->name, "there is no %s", refused);
+		MANA_PORT_LOG(WARNING, name,
+			      "lpbk_mode is ignored: the adapter has no loopback, packets are sent to the wire");
+	if ((conf->link_speeds & RTE_ETH_LINK_SPEED_FIXED) != 0) {
+		MANA_PORT_LOG(ERR, name,
+			      "a fixed link speed is not supported, the host controls the link; set link_speeds to 0");
+		return -ENOTSUP;
+	}
+	if (conf->txmode.mq_mode != RTE_ETH_MQ_TX_NONE) {
+		MANA_PORT_LOG(ERR, name, "Tx mq_mode %#x not supported, use NONE",
+			      conf->txmode.mq_mode);
 		return -ENOTSUP;
 	}
 	return 0;
 }
 
 static int
-mana_dev_configure(struct rte_eth_dev *dev)
+dev_configure(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
-	int ret;
+	int ret = mana_gone_check(priv);
 
-	ret = mana_gone_check(priv);
 	if (ret == 0)
 		ret = conf_check(dev);
+	if (ret == 0)
+		ret = mana_intr_check(dev);
 	if (ret == 0)
 		ret = mana_rss_configure(priv);
 	mana_event_add(&priv->events, MANA_EVENT_CONFIGURE,
@@ -69,16 +415,14 @@ mana_dev_configure(struct rte_eth_dev *dev)
 	return ret;
 }
 
-static int
-mana_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
+static void
+infos_write(const struct mana_priv *priv, struct rte_eth_dev_info *info)
 {
-	const struct mana_priv *priv = dev->data->dev_private;
-
 	info->if_index = priv->netdev.ifindex;
 	info->min_mtu = RTE_ETHER_MIN_MTU;
 	info->max_mtu = priv->max_mtu;
 	info->max_rx_pktlen = priv->max_mtu + MANA_FRAME_OVERHEAD;
-	info->min_rx_bufsize = RTE_ETHER_MIN_LEN;
+	info->min_rx_bufsize = MANA_MIN_RX_BUF_BYTES;
 	info->max_mac_addrs = 1;
 	/* The device has 2^n of them, of which ethdev may use any number. */
 	info->max_rx_queues = rte_align32prevpow2(priv->max_queues);
@@ -90,10 +434,12 @@ mana_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	info->rx_seg_capa.offset_allowed = 1;
 	info->rx_seg_capa.offset_align_log2 = 0;
 	info->tx_offload_capa = TX_OFFLOADS;
-	info->tx_queue_offload_capa = TX_OFFLOADS;
+	if (priv->options.tx_outer)
+		info->tx_offload_capa |= TX_OUTER_OFFLOADS;
+	info->tx_queue_offload_capa = info->tx_offload_capa;
 	info->flow_type_rss_offloads = MANA_RSS_TYPES;
 	info->hash_key_size = MANA_RSS_KEY_BYTES;
-	info->reta_size = priv->has_rss ? mana_rss_nb_wqs(priv) : 0;
+	info->reta_size = MANA_RETA_SIZE;
 	info->rx_desc_lim = (struct rte_eth_desc_lim){
 		.nb_min = MANA_MIN_DESC,
 		.nb_max = priv->max_rx_desc,
@@ -118,6 +464,21 @@ mana_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	info->default_rxconf.offloads = 0;
 	info->dev_capa = RTE_ETH_DEV_CAPA_RUNTIME_RX_QUEUE_SETUP |
 			 RTE_ETH_DEV_CAPA_RUNTIME_TX_QUEUE_SETUP;
+}
+
+int
+mana_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
+{
+	const struct mana_priv *priv = mana_registry_hold(dev);
+	struct mana_netdev netdev;
+
+	if (priv == NULL)
+		return -ENODEV;
+	infos_write(priv, info);
+	netdev = priv->netdev;
+	mana_registry_unlock();
+	/* The kernel is asked without the lock. */
+	info->speed_capa = mana_link_speed_capa(&netdev);
 	return 0;
 }
 
@@ -126,7 +487,9 @@ traffic_stop(struct rte_eth_dev *dev)
 {
 	dev->rx_pkt_burst = rte_eth_pkt_burst_dummy;
 	dev->tx_pkt_burst = rte_eth_pkt_burst_dummy;
+	mana_tick_stop(dev);
 	mana_link_watch_stop(dev);
+	(void)mana_queues_report(dev->data->dev_private);
 	mana_queues_stop(dev->data->dev_private);
 	mana_intr_stop(dev);
 }
@@ -137,80 +500,91 @@ traffic_start(struct rte_eth_dev *dev)
 	struct mana_priv *priv = dev->data->dev_private;
 	int ret;
 
-	/* Somebody may have taken the netdev up since the probe. */
-	ret = mana_takeover(priv);
+	/* The netdev may have been set up since the probe. */
+	ret = mana_port_netdev_down(priv);
+	if (ret == 0)
+		netdev_mtu_set(priv);
 	if (ret == 0)
 		ret = mana_intr_start(dev);
 	if (ret == 0)
 		ret = mana_queues_start(priv);
 	if (ret == 0) {
 		mana_bursts_select(dev);
-		/* The interrupt thread sees them, or we see its word. */
+		/* The interrupt thread sees these bursts, or this sees is_gone. */
 		rte_mb();
 		ret = mana_gone_check(priv);
 	}
 	if (ret == 0)
 		ret = mana_link_watch_start(dev);
+	if (ret == 0)
+		ret = mana_tick_start(dev);
 	if (ret != 0)
 		traffic_stop(dev);
 	return ret;
 }
 
 static int
-mana_dev_start(struct rte_eth_dev *dev)
+dev_start(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 	int ret;
 
-	mana_queue_states_start(dev);
+	mana_queue_states_set(dev, true);
 	ret = mana_gone_check(priv);
 	if (ret == 0)
 		ret = traffic_start(dev);
 	if (ret != 0)
-		mana_queue_states_stop(dev);
-	else
-		mana_mtu_to_netdev(priv, dev->data->mtu);
+		mana_queue_states_set(dev, false);
 	mana_event_add(&priv->events, MANA_EVENT_START, dev->data->nb_rx_queues,
 		       dev->data->nb_tx_queues, ret);
 	return ret;
 }
 
 static int
-mana_dev_stop(struct rte_eth_dev *dev)
+dev_stop(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 
 	traffic_stop(dev);
 	mana_mr_remove_foreign(priv);
-	mana_queue_states_stop(dev);
+	mana_queue_states_set(dev, false);
 	mana_event_add(&priv->events, MANA_EVENT_STOP, 0, 0, 0);
 	return 0;
 }
 
 static int
-mana_dev_close(struct rte_eth_dev *dev)
+dev_close(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 
 	traffic_stop(dev);
 	mana_events_close(dev);
-	mana_mtu_restore(priv);
+	netdev_mtu_restore(priv);
 	mana_port_close(priv);
-	/* Not of its own: ethdev must not free it. */
+	/* Part of priv: ethdev must not free it. */
 	dev->data->mac_addrs = NULL;
 	return 0;
 }
 
-static const uint32_t *
+const uint32_t *
 mana_supported_ptypes_get(struct rte_eth_dev *dev MANA_PTYPES_PARAM)
 {
 	static const uint32_t ptypes[] = {
+		/* By the hash type of completions, or the headers: */
 		RTE_PTYPE_L2_ETHER,
 		RTE_PTYPE_L2_ETHER_VLAN,
 		RTE_PTYPE_L3_IPV4_EXT_UNKNOWN,
 		RTE_PTYPE_L3_IPV6_EXT_UNKNOWN,
 		RTE_PTYPE_L4_TCP,
 		RTE_PTYPE_L4_UDP,
+		/* By the headers alone, with rte_net_get_ptype(): */
+		RTE_PTYPE_L2_ETHER_QINQ,
+		RTE_PTYPE_L3_IPV4,
+		RTE_PTYPE_L3_IPV4_EXT,
+		RTE_PTYPE_L3_IPV6,
+		RTE_PTYPE_L3_IPV6_EXT,
+		RTE_PTYPE_L4_FRAG,
+		RTE_PTYPE_L4_SCTP,
 		RTE_PTYPE_UNKNOWN,
 	};
 
@@ -220,7 +594,7 @@ mana_supported_ptypes_get(struct rte_eth_dev *dev MANA_PTYPES_PARAM)
 }
 
 static int
-mana_ptypes_set(struct rte_eth_dev *dev, uint32_t ptype_mask)
+ptypes_set(struct rte_eth_dev *dev, uint32_t ptype_mask)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 
@@ -230,28 +604,29 @@ mana_ptypes_set(struct rte_eth_dev *dev, uint32_t ptype_mask)
 }
 
 const struct eth_dev_ops mana_dev_ops = {
-	.dev_configure = mana_dev_configure,
-	.dev_start = mana_dev_start,
-	.dev_stop = mana_dev_stop,
-	.dev_close = mana_dev_close,
+	.dev_configure = dev_configure,
+	.dev_start = dev_start,
+	.dev_stop = dev_stop,
+	.dev_close = dev_close,
 	.is_removed = mana_is_removed,
 	.rx_queue_intr_enable = mana_rx_queue_intr_enable,
 	.rx_queue_intr_disable = mana_rx_queue_intr_disable,
 	.dev_infos_get = mana_dev_infos_get,
 	.dev_supported_ptypes_get = mana_supported_ptypes_get,
-	.dev_ptypes_set = mana_ptypes_set,
+	.dev_ptypes_set = ptypes_set,
 	.link_update = mana_link_update,
 	.dev_set_link_up = mana_link_up,
 	.dev_set_link_down = mana_link_down,
-	.mtu_set = mana_mtu_set,
-	.mac_addr_set = mana_mac_addr_set,
-	.promiscuous_enable = mana_promisc_enable,
-	.promiscuous_disable = mana_promisc_disable,
-	.allmulticast_enable = mana_promisc_enable,
-	.allmulticast_disable = mana_promisc_disable,
+	.fw_version_get = fw_version_get,
+	.mtu_set = mtu_set,
+	.mac_addr_set = mac_addr_set,
+	.promiscuous_enable = promisc_enable,
+	.promiscuous_disable = promisc_disable,
+	.allmulticast_enable = promisc_enable,
+	.allmulticast_disable = promisc_disable,
 	.flow_ops_get = mana_flow_ops_get,
-	.vlan_offload_set = mana_vlan_offload_set,
-	.vlan_strip_queue_set = mana_vlan_strip_queue_set,
+	.vlan_offload_set = vlan_offload_set,
+	.vlan_strip_queue_set = vlan_strip_queue_set,
 	.rx_queue_setup = mana_rx_queue_setup,
 	.rx_queue_release = mana_rx_queue_release,
 	.tx_queue_setup = mana_tx_queue_setup,
@@ -277,7 +652,5 @@ const struct eth_dev_ops mana_dev_ops = {
 	.stats_reset = mana_stats_reset,
 	.xstats_get = mana_xstats_get,
 	.xstats_get_names = mana_xstats_get_names,
-	.xstats_get_by_id = mana_xstats_get_by_id,
-	.xstats_get_names_by_id = mana_xstats_get_names_by_id,
 	.xstats_reset = mana_stats_reset,
 };

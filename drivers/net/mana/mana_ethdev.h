@@ -1,60 +1,64 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The ethdev operations: the table, for the probe, and those that have files
- * of their own. What each takes and returns is said in ethdev_driver.h.
+ * The ethdev operations: the table, for the probe, and those in other files.
+ * ethdev_driver.h documents their arguments and results. The device arguments.
  */
 
 #ifndef MANA_ETHDEV_H
 #define MANA_ETHDEV_H
 
-#include <stdio.h>
+#include <net/if.h>
 
 #include <ethdev_driver.h>
 
-struct mana_priv;
+#include "mana.h"
 
-extern const struct eth_dev_ops mana_dev_ops;
+extern const struct eth_dev_ops mana_dev_ops; /* of the primary process */
 
-/* ---- mana_dump.c -------------------------------------------------------- */
-
-/*
- * -EINVAL also when the queue has no rings (stopped), or fewer descriptors;
- * -EBUSY when they are just being replaced.
- */
-int mana_rx_descriptor_dump(const struct rte_eth_dev *dev, uint16_t queue_id,
-			    uint16_t offset, uint16_t num, FILE *file);
-int mana_tx_descriptor_dump(const struct rte_eth_dev *dev, uint16_t queue_id,
-			    uint16_t offset, uint16_t num, FILE *file);
-int mana_dev_priv_dump(struct rte_eth_dev *dev, FILE *file);
+int mana_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info);
+int mana_flow_ops_get(struct rte_eth_dev *dev, const struct rte_flow_ops **ops);
+const uint32_t *mana_supported_ptypes_get(struct rte_eth_dev *dev
+					  MANA_PTYPES_PARAM);
 
 /* ---- mana_events.c ----------------------------------------------------- */
 
 /*
- * From now on the interrupt thread hears of the device: the port is open.
- * 0 or a negative errno after a message, then nothing is left.
+ * The interrupt thread handles events of an open port's device from now on.
+ * 0, or a negative errno after a message: nothing has changed then.
  */
 int mana_events_open(struct rte_eth_dev *dev);
-/* No event any more; may be called twice, and from an event's callback. */
+/* Ends that. May be called twice, and by an event's callback. */
 void mana_events_close(struct rte_eth_dev *dev);
 /*
- * For a port configured with intr_conf.lsc that starts: knows its link from now
- * on. 0 or a negative errno after a message, then nothing is left.
+ * At the start of a port configured with intr_conf.lsc: keeps the link status up to
+ * date. 0, or a negative errno after a message: nothing has changed then.
  */
 int mana_link_watch_start(struct rte_eth_dev *dev);
+/* Once a second, while the port runs. */
+int mana_tick_start(struct rte_eth_dev *dev);
+void mana_tick_stop(struct rte_eth_dev *dev);
 /* As mana_events_close(). */
 void mana_link_watch_stop(struct rte_eth_dev *dev);
-/* The bursts of a port whose device is gone do nothing from now on. */
-void mana_bursts_off(struct rte_eth_dev *dev);
-/* -EIO after a message when the kernel took the device away, else 0. */
+/* -EIO after a message when the kernel has removed the device, else 0. */
 int mana_gone_check(const struct mana_priv *priv);
 int mana_is_removed(struct rte_eth_dev *dev);
+int mana_link_update(struct rte_eth_dev *dev, int wait_to_complete);
+int mana_link_up(struct rte_eth_dev *dev);
+int mana_link_down(struct rte_eth_dev *dev);
+/* RTE_ETH_LINK_SPEED_*; 0 when the kernel does not report the speed. */
+uint32_t mana_link_speed_capa(const struct mana_netdev *netdev);
 
 /* ---- mana_intr.c ------------------------------------------------------- */
 
 /*
- * The completion channels, if the configuration wants some: before all queues
- * start, and after they have stopped. After a failed start nothing is left;
+ * Whether the configuration can have Rx interrupts, if it asks for them: 0, or
+ * -ENOTSUP after a message.
+ */
+int mana_intr_check(const struct rte_eth_dev *dev);
+/*
+ * The descriptors of Rx interrupts, if the configuration asks for them: before all
+ * queues start, and after they have stopped. After a failed start nothing is left;
  * stop may be called again.
  */
 int mana_intr_start(struct rte_eth_dev *dev);
@@ -62,42 +66,11 @@ void mana_intr_stop(struct rte_eth_dev *dev);
 int mana_rx_queue_intr_enable(struct rte_eth_dev *dev, uint16_t queue_id);
 int mana_rx_queue_intr_disable(struct rte_eth_dev *dev, uint16_t queue_id);
 
-/* ---- mana_monitor.c ----------------------------------------------------- */
-
-int mana_get_monitor_addr(void *queue, struct rte_power_monitor_cond *pmc);
-
-/* ---- mana_ops_link.c --------------------------------------------------- */
-
-int mana_link_update(struct rte_eth_dev *dev, int wait_to_complete);
-/* As mana_link_update(), when ethdev does not know yet whether it runs. */
-int mana_link_read(struct rte_eth_dev *dev, bool is_running);
-int mana_link_up(struct rte_eth_dev *dev);
-int mana_link_down(struct rte_eth_dev *dev);
-
-/* ---- mana_ops_flow.c --------------------------------------------------- */
-
-int mana_flow_ops_get(struct rte_eth_dev *dev, const struct rte_flow_ops **ops);
-
-/* ---- mana_ops_modes.c -------------------------------------------------- */
-
-int mana_promisc_enable(struct rte_eth_dev *dev);
-int mana_promisc_disable(struct rte_eth_dev *dev);
-int mana_mac_addr_set(struct rte_eth_dev *dev, struct rte_ether_addr *mac);
-
-/* ---- mana_ops_mtu.c ---------------------------------------------------- */
-
-int mana_mtu_set(struct rte_eth_dev *dev, uint16_t mtu);
-/* Gives the netdev the port's MTU, if that is permitted. */
-void mana_mtu_to_netdev(struct mana_priv *priv, uint16_t mtu);
-/* Gives it back the one it had, unless somebody has set another since. */
-void mana_mtu_restore(struct mana_priv *priv);
-
 /* ---- mana_ops_queue.c -------------------------------------------------- */
 
 void mana_bursts_select(struct rte_eth_dev *dev);
-/* What queues shall be when the port has started, or is stopped. */
-void mana_queue_states_start(struct rte_eth_dev *dev);
-void mana_queue_states_stop(struct rte_eth_dev *dev);
+/* Sets ethdev's queue states at a start or stop of the port. */
+void mana_queue_states_set(struct rte_eth_dev *dev, bool is_running);
 int mana_rx_queue_setup(struct rte_eth_dev *dev, uint16_t queue_id,
 			uint16_t nb_desc, unsigned int socket_id,
 			const struct rte_eth_rxconf *conf,
@@ -111,8 +84,23 @@ int mana_rx_queue_start(struct rte_eth_dev *dev, uint16_t queue_id);
 int mana_rx_queue_stop(struct rte_eth_dev *dev, uint16_t queue_id);
 int mana_tx_queue_start(struct rte_eth_dev *dev, uint16_t queue_id);
 int mana_tx_queue_stop(struct rte_eth_dev *dev, uint16_t queue_id);
+void mana_rxq_info_get(struct rte_eth_dev *dev, uint16_t queue_id,
+		       struct rte_eth_rxq_info *info);
+void mana_txq_info_get(struct rte_eth_dev *dev, uint16_t queue_id,
+		       struct rte_eth_txq_info *info);
+int mana_rx_burst_mode_get(struct rte_eth_dev *dev, uint16_t queue_id,
+			   struct rte_eth_burst_mode *mode);
+int mana_tx_burst_mode_get(struct rte_eth_dev *dev, uint16_t queue_id,
+			   struct rte_eth_burst_mode *mode);
+int mana_tx_done_cleanup(void *txq, uint32_t free_cnt);
+int mana_get_monitor_addr(void *queue, struct rte_power_monitor_cond *pmc);
+/* Sets the functions of a new port that ethdev keeps outside of the table. */
+void mana_status_ops_set(struct rte_eth_dev *dev);
 
-/* ---- mana_ops_rss.c ------------------------------------------------------ */
+/* ---- mana_rss.c ---------------------------------------------------------- */
+
+/* Checks and takes the Rx mode of the configuration. */
+int mana_rss_configure(struct mana_priv *priv);
 
 int mana_rss_hash_conf_get(struct rte_eth_dev *dev,
 			   struct rte_eth_rss_conf *conf);
@@ -123,36 +111,54 @@ int mana_reta_update(struct rte_eth_dev *dev,
 int mana_reta_query(struct rte_eth_dev *dev,
 		    struct rte_eth_rss_reta_entry64 *conf, uint16_t size);
 
-/* ---- mana_ops_vlan.c --------------------------------------------------- */
+/* ---- mana_devargs.c: "-a 7870:00:00.0,mac=00:0d:3a:00:00:01" -------------- */
 
-int mana_vlan_offload_set(struct rte_eth_dev *dev, int mask);
-void mana_vlan_strip_queue_set(struct rte_eth_dev *dev, uint16_t queue_id,
-			       int is_on);
+/* The keys of mana_rx_paths. */
+#ifdef RTE_ARCH_X86_64
+#define MANA_DEVARG_RX_PATHS "scalar|sse|avx2"
+#else
+#define MANA_DEVARG_RX_PATHS "scalar|neon"
+#endif
 
-/* ---- mana_status.c ------------------------------------------------------ */
+/* All of them, for RTE_PMD_REGISTER_PARAM_STRING and messages. */
+#define MANA_DEVARGS_HELP \
+	"mac=<mac_addr> netdev=<interface> port=<1-255> netdev_down=<0|1> " \
+	"netdev_mtu=<0|1> promisc=reject foreign_mem=refuse " \
+	"rx_path=<" MANA_DEVARG_RX_PATHS "> tx_outer=<0|1> tx_suppress=<0|1> " \
+	"rx_intr=<0|1> hw_rxq=<1-64> tx_oob=<short|long> " \
+	"tx_vport=<both|short|long> max_desc=<64-2048> max_send_sge=<3-30>"
 
-void mana_rxq_info_get(struct rte_eth_dev *dev, uint16_t queue_id,
-		       struct rte_eth_rxq_info *info);
-void mana_txq_info_get(struct rte_eth_dev *dev, uint16_t queue_id,
-		       struct rte_eth_txq_info *info);
-int mana_rx_burst_mode_get(struct rte_eth_dev *dev, uint16_t queue_id,
-			   struct rte_eth_burst_mode *mode);
-int mana_tx_burst_mode_get(struct rte_eth_dev *dev, uint16_t queue_id,
-			   struct rte_eth_burst_mode *mode);
-int mana_tx_done_cleanup(void *txq, uint32_t free_cnt);
-/* Gives a new port the functions that are not in the table. */
-void mana_status_ops_set(struct rte_eth_dev *dev);
+#define MANA_DEVARGS_MAX_SELECTS 8
 
-/* ---- mana_xstats.c ------------------------------------------------------ */
+/* The key that selects ports of the function: one for all of them. */
+enum mana_select_by {
+	MANA_SELECT_ALL,
+	MANA_SELECT_MAC,
+	MANA_SELECT_NETDEV,
+	MANA_SELECT_PORT,
+};
 
-int mana_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xstats,
-		    unsigned int n);
-int mana_xstats_get_names(struct rte_eth_dev *dev,
-			  struct rte_eth_xstat_name *names, unsigned int size);
-int mana_xstats_get_by_id(struct rte_eth_dev *dev, const uint64_t *ids,
-			  uint64_t *values, unsigned int n);
-int mana_xstats_get_names_by_id(struct rte_eth_dev *dev, const uint64_t *ids,
-				struct rte_eth_xstat_name *names,
-				unsigned int size);
+struct mana_select {
+	char text[RTE_ETHER_ADDR_FMT_SIZE]; /* the value, for messages */
+	struct rte_ether_addr mac;
+	char netdev[IF_NAMESIZE];
+	uint32_t port; /* verbs port, from 1 */
+};
+
+struct mana_devargs {
+	const char *key; /* that selects ports, for messages */
+	enum mana_select_by select_by;
+	unsigned int nb_selects; /* 0: all ports of the function */
+	struct mana_select selects[MANA_DEVARGS_MAX_SELECTS];
+	struct mana_options options;
+};
+
+/*
+ * Parses the arguments behind the device's name; args may be NULL or empty.
+ * Returns 0, or after a message that names the argument and the remedy: -EINVAL
+ * (malformed, unknown key, bad value, given twice, ports selected by two keys),
+ * -E2BIG (too many ports selected).
+ */
+int mana_devargs_parse(const char *args, struct mana_devargs *devargs);
 
 #endif /* MANA_ETHDEV_H */

@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What the kernel tells at any moment, heard in EAL's interrupt thread while
- * the application goes on. That thread only marks what has happened, turns the
- * burst functions off and tells the application; objects and memory are the
- * control path's, and stay until the port is closed.
+ * The link, events that the kernel sends at any moment, and a timer. EAL's interrupt
+ * thread handles events beside the application: it only marks what has happened,
+ * replaces the burst functions and notifies the application. Objects and memory
+ * belong to the control path, and stay until the port is closed.
  */
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
+#include <rte_alarm.h>
 #include <rte_cycles.h>
 #include <rte_interrupts.h>
 
 #include "mana.h"
+#include "mana_dump.h"
 #include "mana_ethdev.h"
 #include "mana_log.h"
 
 /* Between two tries while the interrupt thread runs a callback. */
 #define CLOSE_RETRY_US 100
+/* Between two queries of link and queues. */
+#define TICK_US 1000000
 
 /* ---- Sources: descriptors that the interrupt thread watches -------------- */
 
@@ -48,7 +51,7 @@ source_open(struct rte_intr_handle **source, int fd,
 	return ret;
 }
 
-/* The callback does not run any more, unless it is the one that calls this. */
+/* After this the callback does not run, unless the callback is the caller. */
 static void
 source_close(struct rte_intr_handle **source, rte_intr_callback_fn callback,
 	     struct rte_eth_dev *dev)
@@ -70,18 +73,74 @@ source_close(struct rte_intr_handle **source, rte_intr_callback_fn callback,
 
 /* ---- The link ------------------------------------------------------------- */
 
-/* Tells the application when the status, not only the speed, is another. */
+/* The kernel reports the carrier of this netdev while the netdev is down. */
+static void
+carrier_note(const struct rte_eth_dev *dev)
+{
+	struct mana_priv *priv = mana_registry_hold(dev);
+
+	if (priv == NULL)
+		return;
+	priv->has_carrier = true;
+	mana_registry_unlock();
+}
+
+/*
+ * The link is up while the port runs, unless the kernel reports that the carrier is
+ * lost. The state of the verbs port is no help: it is down whenever the netdev is.
+ * A telemetry thread may call this while the application closes the port, so the
+ * query uses a copy.
+ */
+static int
+link_read(struct rte_eth_dev *dev, bool is_running)
+{
+	const struct mana_priv *priv = mana_registry_hold(dev);
+	struct rte_eth_link link = {
+		.link_speed = RTE_ETH_SPEED_NUM_UNKNOWN,
+		.link_duplex = RTE_ETH_LINK_FULL_DUPLEX,
+		.link_autoneg = RTE_ETH_LINK_AUTONEG,
+		.link_status = RTE_ETH_LINK_DOWN,
+	};
+	struct mana_netdev_state state;
+	struct mana_netdev netdev;
+	bool is_gone, has_carrier;
+	uint32_t mbps;
+
+	if (priv == NULL)
+		return -ENODEV;
+	netdev = priv->netdev;
+	is_gone = mana_is_gone(priv);
+	has_carrier = priv->has_carrier;
+	mana_registry_unlock();
+	if (is_gone)
+		return rte_eth_linkstatus_set(dev, &link);
+	if (is_running) {
+		link.link_status = RTE_ETH_LINK_UP;
+		if (mana_netdev_state_get(&netdev, &state) == 0 &&
+		    !state.is_up) {
+			if (state.carrier)
+				carrier_note(dev);
+			else if (has_carrier)
+				link.link_status = RTE_ETH_LINK_DOWN;
+		}
+	}
+	if (mana_netdev_speed_get(&netdev, &mbps) == 0)
+		link.link_speed = mbps;
+	return rte_eth_linkstatus_set(dev, &link);
+}
+
+/* Notifies the application. */
 static void
 link_changed(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 	const struct rte_eth_link *link = &dev->data->dev_link;
 
-	if (mana_link_read(dev, true) != 0)
+	if (link_read(dev, true) != 0)
 		return;
 	mana_event_add(&priv->events, MANA_EVENT_LINK, link->link_status,
 		       link->link_speed, 0);
-	MANA_PORT_LOG(INFO, dev->data->name, "the link is %s",
+	MANA_PORT_LOG(INFO, dev->data->name, "link is %s",
 		      link->link_status == RTE_ETH_LINK_UP ? "up" : "down");
 	if (dev->data->dev_conf.intr_conf.lsc != 0 && dev->data->dev_started)
 		(void)rte_eth_dev_callback_process(
@@ -94,31 +153,70 @@ on_link_event(void *arg)
 	struct rte_eth_dev *dev = arg;
 	const struct mana_priv *priv = dev->data->dev_private;
 
-	if (mana_netdev_watch_read(priv->link_fd, &priv->netdev))
+	if (mana_netdev_watch_read(priv->link_watch, &priv->netdev))
 		link_changed(dev);
+}
+
+/*
+ * Queries the link as well: the netdev is down, and Linux announces no lost carrier
+ * of such a netdev (net/core/link_watch.c linkwatch_do_dev()), only link up, because
+ * it notifies peers then (mana_en.c mana_link_state_handle()).
+ */
+static void
+on_tick(void *arg)
+{
+	struct rte_eth_dev *dev = arg;
+	struct mana_priv *priv = dev->data->dev_private;
+
+	/* First: the application may stop or close the port in an event. */
+	if (rte_eal_alarm_set(TICK_US, on_tick, dev) != 0)
+		MANA_PORT_LOG(ERR, dev->data->name,
+			      "cannot set an alarm: the driver reports neither failed queues nor a lost link until the port is restarted");
+	if (mana_queues_report(priv))
+		(void)rte_eth_dev_callback_process(
+			dev, RTE_ETH_EVENT_QUEUE_STATE, NULL);
+	else if (priv->link_intr != NULL)
+		link_changed(dev);
+}
+
+int
+mana_tick_start(struct rte_eth_dev *dev)
+{
+	int ret = rte_eal_alarm_set(TICK_US, on_tick, dev);
+
+	if (ret != 0)
+		MANA_PORT_LOG(ERR, dev->data->name, "cannot set an alarm: %s",
+			      strerror(-ret));
+	return ret;
+}
+
+void
+mana_tick_stop(struct rte_eth_dev *dev)
+{
+	(void)rte_eal_alarm_cancel(on_tick, dev);
 }
 
 int
 mana_link_watch_start(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
+	int fd;
 	int ret;
 
 	if (dev->data->dev_conf.intr_conf.lsc == 0)
 		return 0;
-	ret = mana_netdev_watch_open(&priv->link_fd);
+	ret = mana_netdev_watch_open(&priv->link_watch, &fd);
 	if (ret == 0) {
-		/* A change from here on is told: none is missed. */
-		(void)mana_link_read(dev, true);
-		ret = source_open(&priv->link_intr, priv->link_fd,
-				  on_link_event, dev);
+		/* The kernel announces every change from here on. */
+		(void)link_read(dev, true);
+		ret = source_open(&priv->link_intr, fd, on_link_event, dev);
 		if (ret != 0)
-			close(priv->link_fd);
+			mana_netdev_watch_close(priv->link_watch);
 	}
 	if (ret != 0)
 		MANA_PORT_LOG(
 			ERR, dev->data->name,
-			"cannot listen to changes of netdev %s: %s; without intr_conf.lsc the port starts",
+			"cannot watch netdev %s: %s; without intr_conf.lsc the port starts",
 			priv->netdev.name, strerror(-ret));
 	return ret;
 }
@@ -131,18 +229,74 @@ mana_link_watch_stop(struct rte_eth_dev *dev)
 	if (priv->link_intr == NULL)
 		return;
 	source_close(&priv->link_intr, on_link_event, dev);
-	close(priv->link_fd);
+	mana_netdev_watch_close(priv->link_watch);
 }
 
-/* ---- The device goes ------------------------------------------------------ */
+/* ---- The operations on the link -------------------------------------------- */
+
+/* The speed at this moment: no command reports the other speeds of the link. */
+uint32_t
+mana_link_speed_capa(const struct mana_netdev *netdev)
+{
+	uint32_t mbps;
+
+	if (mana_netdev_speed_get(netdev, &mbps) != 0)
+		return 0;
+	return rte_eth_speed_bitflag(mbps, RTE_ETH_LINK_FULL_DUPLEX);
+}
+
+/* One bit of a word of ethdev's that the application's thread writes. */
+static MANA_NO_TSAN bool
+is_started(const struct rte_eth_dev *dev)
+{
+	return dev->data->dev_started;
+}
+
+int
+mana_link_update(struct rte_eth_dev *dev, int wait_to_complete __rte_unused)
+{
+	return link_read(dev, is_started(dev));
+}
+
+/* No command of the device changes the link, which belongs to the host. */
+static int
+link_refuse(struct rte_eth_dev *dev, const char *way)
+{
+	MANA_PORT_LOG(
+		ERR, dev->data->name,
+		"cannot set the link %s, the host controls it; stop and start the port to stop and start traffic",
+		way);
+	return -ENOTSUP;
+}
+
+int
+mana_link_up(struct rte_eth_dev *dev)
+{
+	const struct mana_priv *priv = dev->data->dev_private;
+
+	/* With link_intr the interrupt thread updates it. */
+	if (priv->link_intr == NULL)
+		(void)mana_link_update(dev, 0);
+	if (dev->data->dev_link.link_status == RTE_ETH_LINK_UP)
+		return 0;
+	return link_refuse(dev, "up");
+}
+
+int
+mana_link_down(struct rte_eth_dev *dev)
+{
+	return link_refuse(dev, "down");
+}
+
+/* ---- Removal of the device -------------------------------------------------- */
 
 /*
- * A burst that runs just now does no harm: the rings are memory of ours, in
- * which nothing moves any more, and the doorbell page is one of plain memory
- * (Linux uverbs_main.c rdma_umap_fault).
+ * A burst that runs at this moment does no harm: the rings are the driver's memory,
+ * which the device does not write any more, and the doorbell page is now a page of
+ * plain memory (Linux uverbs_main.c rdma_umap_fault).
  */
-void
-mana_bursts_off(struct rte_eth_dev *dev)
+static void
+bursts_off(struct rte_eth_dev *dev)
 {
 	struct rte_eth_fp_ops *ops = &rte_eth_fp_ops[dev->data->port_id];
 
@@ -154,7 +308,7 @@ mana_bursts_off(struct rte_eth_dev *dev)
 	}
 }
 
-/* Whoever hears of it may close the port: it is not touched afterwards. */
+/* The application may close the port in its callback: that call is the last. */
 static void
 device_gone(struct rte_eth_dev *dev)
 {
@@ -166,12 +320,12 @@ device_gone(struct rte_eth_dev *dev)
 		return;
 	mana_atomic_store(&priv->is_gone, 1);
 	mana_atomic_add(&priv->nb_resets, 1);
-	rte_mb(); /* a start that goes on now sees it, or is undone here */
-	mana_bursts_off(dev);
+	rte_mb(); /* a concurrent start sees is_gone, or its bursts are replaced here */
+	bursts_off(dev);
 	mana_event_add(&priv->events, MANA_EVENT_REMOVED, 0, 0, 0);
 	MANA_PORT_LOG(
 		ERR, dev->data->name,
-		"the kernel took the RDMA device away (removal, reset or service of the card, or its driver was unloaded): stop and close the port, probe it again when the device is back");
+		"the kernel removed the RDMA device (hot removal, reset, host maintenance or driver unload): stop and close the port, probe it again when the device is back");
 	link_changed(dev);
 	if (is_wanted && rte_eth_dev_is_valid_port(port_id))
 		(void)rte_eth_dev_callback_process(
@@ -185,14 +339,22 @@ mana_gone_check(const struct mana_priv *priv)
 		return 0;
 	MANA_PORT_LOG(
 		ERR, priv->data->name,
-		"the RDMA device is gone: close the port, probe it again when the device is back");
+		"the RDMA device was removed: close the port, probe it again when the device is back");
 	return -EIO;
 }
 
 int
 mana_is_removed(struct rte_eth_dev *dev)
 {
-	return mana_is_gone(dev->data->dev_private);
+	const struct mana_priv *priv = mana_registry_hold(dev);
+	bool is_gone;
+
+	/* The primary process has closed it: no secondary process has a port. */
+	if (priv == NULL)
+		return 0;
+	is_gone = mana_is_gone(priv);
+	mana_registry_unlock();
+	return is_gone;
 }
 
 /* ---- Events of the RDMA device -------------------------------------------- */
@@ -202,20 +364,17 @@ on_device_event(void *arg)
 {
 	struct rte_eth_dev *dev = arg;
 	struct mana_priv *priv = dev->data->dev_private;
-	enum mana_verbs_event event;
 	bool is_fatal = false;
 	const char *name;
 	int ret;
 
-	while ((ret = mana_verbs_event_get(priv->ctx, &event, &name)) == 0) {
-		is_fatal |= event == MANA_VERBS_EVENT_FATAL;
-		MANA_PORT_LOG(INFO, dev->data->name, "event of the device: %s",
+	while ((ret = mana_verbs_event_get(priv->ctx, &is_fatal, &name)) == 0)
+		MANA_PORT_LOG(INFO, dev->data->name, "RDMA device event: %s",
 			      name);
-	}
 	if (ret != -EAGAIN && ret != -EINTR) {
-		/* Would be told again and again. */
+		/* Else the descriptor would wake the thread again and again. */
 		MANA_PORT_LOG(ERR, dev->data->name,
-			      "cannot read events of the device: %s",
+			      "cannot read events of the RDMA device: %s; the driver treats it as removed",
 			      strerror(-ret));
 		(void)rte_intr_callback_unregister_pending(
 			priv->device_intr, on_device_event, dev, NULL);
@@ -230,16 +389,15 @@ mana_events_open(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 	int fd;
-	int ret;
+	int ret = mana_verbs_events_open(priv->ctx, &fd);
 
-	ret = mana_verbs_events_open(priv->ctx, &fd);
 	if (ret == 0)
 		ret = source_open(&priv->device_intr, fd, on_device_event, dev);
 	if (ret != 0)
 		MANA_PORT_LOG(ERR, dev->data->name,
-			      "cannot listen to events of the device: %s",
+			      "cannot watch events of the RDMA device: %s",
 			      strerror(-ret));
-	/* Each port its own: the receive interrupts are in it, too. */
+	/* Each port has its own, which holds the Rx interrupts as well. */
 	dev->intr_handle = priv->device_intr;
 	return ret;
 }

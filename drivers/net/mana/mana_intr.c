@@ -1,16 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Receive interrupts: a completion channel for each ethdev queue, which has
- * something to read when an armed CQ of the queue has. The application sleeps
- * on the channel's descriptor: ethdev hands it out by the interrupt handle.
+ * Rx interrupts. The application sleeps on a descriptor of each Rx queue, which
+ * ethdev hands out by the interrupt handle. It is that of an epoll set, from
+ * which a read fails and which stays readable. Programs that wait on descriptors
+ * by themselves read from one that is ready: from a completion channel they would
+ * take an event without acknowledging it, and ibv_destroy_cq() waits for that.
  *
- * Enabling arms the CQs at the place up to which they have been polled. What
- * came before that makes the event at once, so no wake-up is lost.
+ * Two things wake: a completion channel, when the device has used the arming of
+ * its CQ (mana_rx_hwq.c creates one for each hardware queue), and an eventfd that
+ * the driver writes
+ *   - when it has armed the CQs and finds something in a ring, since the device
+ *     may give no event for that;
+ *   - at the end of a pause (mana_rx_pause.c). The CQs may be new ones, and an
+ *     interrupt that was enabled during the pause has armed none. The application
+ *     finds nothing, and arms with its next enable.
+ * CQs are not disarmed: a disabled interrupt is one that is not watched. What
+ * wakes meanwhile is taken back by the next enable.
  */
 
 #include <errno.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <rte_interrupts.h>
 #include <rte_malloc.h>
@@ -18,6 +31,44 @@
 #include "mana.h"
 #include "mana_ethdev.h"
 #include "mana_log.h"
+#include "mana_rx_set.h"
+
+/* Whether the inner epoll set makes the application's descriptor readable. */
+static int
+rx_intr_watch(const struct mana_rx_intr *intr, bool is_watched)
+{
+	struct epoll_event event = { .events = is_watched ? EPOLLIN : 0 };
+
+	return epoll_ctl(intr->fd, EPOLL_CTL_MOD, intr->sources_fd, &event) == 0 ?
+		       0 : -errno;
+}
+
+static void
+rx_intr_close(struct mana_rx_intr *intr)
+{
+	if (intr->fd >= 0)
+		(void)close(intr->fd);
+	if (intr->sources_fd >= 0)
+		(void)close(intr->sources_fd);
+	if (intr->wake_fd >= 0)
+		(void)close(intr->wake_fd);
+}
+
+static int
+rx_intr_open(struct mana_rx_intr *intr)
+{
+	struct epoll_event event = { .events = 0 };
+
+	intr->fd = epoll_create1(EPOLL_CLOEXEC);
+	intr->sources_fd = epoll_create1(EPOLL_CLOEXEC);
+	intr->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (intr->fd < 0 || intr->sources_fd < 0 || intr->wake_fd < 0 ||
+	    epoll_ctl(intr->fd, EPOLL_CTL_ADD, intr->sources_fd, &event) != 0)
+		return -errno;
+	event.events = EPOLLIN;
+	return epoll_ctl(intr->sources_fd, EPOLL_CTL_ADD, intr->wake_fd,
+			 &event) == 0 ? 0 : -errno;
+}
 
 static int
 handle_fill(struct rte_eth_dev *dev, uint16_t nb_rxq)
@@ -25,20 +76,44 @@ handle_fill(struct rte_eth_dev *dev, uint16_t nb_rxq)
 	const struct mana_priv *priv = dev->data->dev_private;
 	struct rte_intr_handle *handle = dev->intr_handle;
 	uint16_t i;
-	int ret;
+	int ret = rte_intr_vec_list_alloc(handle, "mana_intr", nb_rxq);
 
-	ret = rte_intr_vec_list_alloc(handle, "mana_intr", nb_rxq);
 	if (ret == 0)
 		ret = rte_intr_nb_efd_set(handle, nb_rxq);
 	for (i = 0; ret == 0 && i < nb_rxq; i++) {
-		ret = rte_intr_efds_index_set(
-			handle, i,
-			mana_verbs_channel_fd(priv->rx_intrs[i].channel));
+		ret = rte_intr_efds_index_set(handle, i, priv->rx_intrs[i].fd);
 		if (ret == 0)
 			ret = rte_intr_vec_list_index_set(
 				handle, i, RTE_INTR_VEC_RXTX_OFFSET + i);
 	}
 	return ret;
+}
+
+/*
+ * mana_ib before Linux 6.8 reports one completion vector and creates the CQs of raw
+ * queues without an event queue (qp.c, GDMA_CQ_NO_EQ): an armed CQ never gives an
+ * event. Source: linux-rdma, 15 Dec 2023, "[Patch v4 3/3] RDMA/mana_ib: Add CQ
+ * interrupt support for RAW QP". From then on the number of vectors is that of the
+ * adapter's queues that Linux uses (device.c, max_num_queues), at most one for each
+ * CPU, so one CPU alone looks the same.
+ */
+int
+mana_intr_check(const struct rte_eth_dev *dev)
+{
+	const struct mana_priv *priv = dev->data->dev_private;
+
+	if (dev->data->dev_conf.intr_conf.rxq == 0)
+		return 0;
+	if (!priv->options.rx_intr) {
+		MANA_PORT_LOG(ERR, dev->data->name,
+			      "intr_conf.rxq: the device argument rx_intr=0 forbids Rx interrupts; leave it out, or poll");
+		return -ENOTSUP;
+	}
+	if (priv->caps.nb_comp_vectors > 1)
+		return 0;
+	MANA_PORT_LOG(ERR, dev->data->name,
+		      "intr_conf.rxq: Rx interrupts need Linux 6.8 or later and more than one CPU: this kernel reports one completion vector, so none would be delivered; poll, or run a later kernel");
+	return -ENOTSUP;
 }
 
 int
@@ -56,17 +131,19 @@ mana_intr_start(struct rte_eth_dev *dev)
 	if (priv->rx_intrs == NULL)
 		ret = -ENOMEM;
 	for (i = 0; ret == 0 && i < nb_rxq; i++)
-		ret = mana_verbs_channel_create(priv->ctx,
-						&priv->rx_intrs[i].channel);
+		priv->rx_intrs[i].fd = priv->rx_intrs[i].sources_fd =
+			priv->rx_intrs[i].wake_fd = -1;
+	for (i = 0; ret == 0 && i < nb_rxq; i++)
+		ret = rx_intr_open(&priv->rx_intrs[i]);
 	if (ret == 0)
 		ret = handle_fill(dev, nb_rxq);
 	if (ret == 0)
 		return 0;
 	MANA_PORT_LOG(
 		ERR, dev->data->name,
-		"no receive interrupts (intr_conf.rxq): %s%s", strerror(-ret),
+		"no Rx interrupts (intr_conf.rxq): %s%s", strerror(-ret),
 		ret == -EMFILE ?
-			": each receive queue takes a descriptor, see `ulimit -n`" :
+			": each Rx queue takes several descriptors, see `ulimit -n`" :
 			"");
 	mana_intr_stop(dev);
 	return ret;
@@ -85,7 +162,7 @@ mana_intr_stop(struct rte_eth_dev *dev)
 	(void)rte_intr_nb_efd_set(dev->intr_handle, 0);
 	rte_intr_vec_list_free(dev->intr_handle);
 	for (i = 0; i < dev->data->nb_rx_queues; i++)
-		mana_verbs_channel_destroy(priv->rx_intrs[i].channel);
+		rx_intr_close(&priv->rx_intrs[i]);
 	rte_free(priv->rx_intrs);
 	priv->rx_intrs = NULL;
 }
@@ -98,14 +175,42 @@ rx_intr_of(struct rte_eth_dev *dev, uint16_t queue_id)
 
 	if (priv->rx_intrs != NULL)
 		return &priv->rx_intrs[queue_id];
-	if (dev->data->dev_conf.intr_conf.rxq != 0)
-		MANA_PORT_LOG(ERR, dev->data->name,
-			      "receive interrupts: the port is not started");
-	else
-		MANA_PORT_LOG(
-			ERR, dev->data->name,
-			"receive interrupts: configure the port with intr_conf.rxq");
+	MANA_PORT_LOG(ERR, dev->data->name, "Rx interrupts: %s",
+		      dev->data->dev_conf.intr_conf.rxq != 0 ?
+			      "the port is not started" :
+			      "configure the port with intr_conf.rxq");
 	return NULL;
+}
+
+/*
+ * All CQs of the list, unless it is paused: then the end of that wakes. wake_fd must
+ * have been cleared.
+ */
+static int
+rx_intr_arm(struct mana_rx_list *list, bool *wakes)
+{
+	struct mana_rxq *first, *at;
+	int worst = 0;
+
+	if (!mana_rx_list_lock(list))
+		return 0;
+	first = at = list->first;
+	while (at != NULL) {
+		const struct mana_rx_hwq *hwq =
+			container_of(at, struct mana_rx_hwq, rxq);
+		int ret = 0;
+
+		/* Before it is armed: what comes from then on wakes. */
+		if (hwq->channel != NULL)
+			ret = mana_verbs_channel_drain(hwq->channel);
+		if (ret >= 0)
+			ret = mana_rxq_arm(at, wakes);
+		if (ret != 0)
+			worst = ret;
+		at = at->next != first ? at->next : NULL;
+	}
+	mana_rx_list_unlock(list);
+	return worst;
 }
 
 /* Datapath of this queue. */
@@ -114,37 +219,33 @@ mana_rx_queue_intr_enable(struct rte_eth_dev *dev, uint16_t queue_id)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 	struct mana_rx_intr *intr = rx_intr_of(dev, queue_id);
+	bool wakes = false;
+	eventfd_t nb;
+	int ret;
 
 	if (intr == NULL)
 		return -EINVAL;
 	if (mana_is_gone(priv))
 		return -EIO;
-	/* First: if the queue is held now, it is armed when that ends. */
-	mana_atomic_store(&intr->is_armed, 1);
-	return mana_rxq_arm(dev->data->rx_queues[queue_id]);
+	(void)eventfd_read(intr->wake_fd, &nb);
+	ret = rx_intr_watch(intr, true);
+	if (ret != 0)
+		return ret;
+	ret = rx_intr_arm(dev->data->rx_queues[queue_id], &wakes);
+	if (wakes)
+		(void)eventfd_write(intr->wake_fd, 1);
+	return ret;
 }
 
 int
 mana_rx_queue_intr_disable(struct rte_eth_dev *dev, uint16_t queue_id)
 {
+	struct mana_priv *priv = dev->data->dev_private;
 	struct mana_rx_intr *intr = rx_intr_of(dev, queue_id);
-	uint32_t was_armed;
 	int ret;
 
 	if (intr == NULL)
 		return -EINVAL;
-	was_armed = mana_atomic_load(&intr->is_armed);
-	mana_atomic_store(&intr->is_armed, 0);
-	mana_rxq_arm_forget(dev->data->rx_queues[queue_id]);
-	ret = mana_verbs_channel_drain(intr->channel);
-	if (ret < 0)
-		return ret;
-	/*
-	 * A CQ gives an event once: who has given one is not armed any more.
-	 * Where there was none, or where there are several CQs, some are.
-	 */
-	if (was_armed != 0 &&
-	    (ret == 0 || mana_rxq_has_chain(dev->data->rx_queues[queue_id])))
-		mana_rxq_disarm(dev->data->rx_queues[queue_id]);
-	return 0;
+	ret = rx_intr_watch(intr, false);
+	return mana_is_gone(priv) ? -EIO : ret;
 }

@@ -1,129 +1,85 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The operations on single queues, and the burst functions they need. */
+/*
+ * The operations on single queues: burst functions, setup, start and stop, what is
+ * asked of a queue, and an address to monitor.
+ */
 
 #include <errno.h>
+#include <stdio.h>
 
 #include <ethdev_driver.h>
+#include <rte_power_intrinsics.h>
 
 #include "mana.h"
 #include "mana_ethdev.h"
 #include "mana_log.h"
-#include "mana_registry.h"
-
-#define RX_CSUM_OFFLOADS                                                \
-	(RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM | \
-	 RTE_ETH_RX_OFFLOAD_TCP_CKSUM)
-
-#define TX_CSUM_OFFLOADS                                                \
-	(RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM | \
-	 RTE_ETH_TX_OFFLOAD_TCP_CKSUM)
+#include "mana_rx_set.h"
 
 /* ---- Burst functions ----------------------------------------------------- */
-
-/* For all offloads that some queue of the side wants. */
-static void
-rx_burst_select(struct rte_eth_dev *dev)
-{
-	struct mana_priv *priv = dev->data->dev_private;
-	uint64_t wanted = dev->data->dev_conf.rxmode.offloads;
-	const struct mana_path *path;
-	uint32_t flags = 0;
-	uint16_t i;
-
-	for (i = 0; i < dev->data->nb_rx_queues; i++)
-		if (dev->data->rx_queues[i] != NULL)
-			wanted |= mana_rxq_ctl_of(dev->data->rx_queues[i])
-					  ->offloads;
-	if ((wanted & RX_CSUM_OFFLOADS) != 0)
-		flags |= MANA_RX_F_CSUM;
-	if ((wanted & RTE_ETH_RX_OFFLOAD_RSS_HASH) != 0 || priv->wants_ptypes)
-		flags |= MANA_RX_F_HASH;
-	if (priv->wants_ptypes && priv->nb_wqs <= 1)
-		flags |= MANA_RX_F_PARSE;
-	if ((wanted & RTE_ETH_RX_OFFLOAD_VLAN_STRIP) != 0)
-		flags |= MANA_RX_F_VLAN;
-	if (dev->data->scattered_rx)
-		flags |= MANA_RX_F_SCATTER;
-	path = mana_path_select(mana_rx_paths, mana_rx_nb_paths, flags,
-				priv->rx_path);
-	priv->rx_burst = path->burst;
-	dev->rx_pkt_burst = path->burst;
-	MANA_PORT_LOG(INFO, dev->data->name, "receive path: %s", path->name);
-}
-
-static void
-tx_burst_select(struct rte_eth_dev *dev)
-{
-	const struct mana_priv *priv = dev->data->dev_private;
-	uint64_t wanted = dev->data->dev_conf.txmode.offloads;
-	const struct mana_path *path;
-	uint32_t flags = 0;
-	uint16_t i;
-
-	for (i = 0; i < dev->data->nb_tx_queues; i++) {
-		const struct mana_txq_ctl *ctl =
-			mana_txq_ctl_of(dev->data->tx_queues[i]);
-
-		if (ctl == NULL)
-			continue;
-		wanted |= ctl->offloads;
-		if (ctl->txq.is_long)
-			flags |= MANA_TX_F_WIDE;
-	}
-	if ((wanted & TX_CSUM_OFFLOADS) != 0)
-		flags |= MANA_TX_F_CSUM;
-	if ((wanted & (RTE_ETH_TX_OFFLOAD_MULTI_SEGS |
-		       RTE_ETH_TX_OFFLOAD_VLAN_INSERT)) != 0)
-		flags |= MANA_TX_F_WIDE;
-	path = mana_path_select(mana_tx_paths, mana_tx_nb_paths, flags,
-				priv->tx_path);
-	dev->tx_pkt_burst = path->burst;
-	MANA_PORT_LOG(INFO, dev->data->name, "send path: %s", path->name);
-	dev->tx_pkt_prepare = mana_tx_pkt_prepare;
-}
 
 void
 mana_bursts_select(struct rte_eth_dev *dev)
 {
-	rx_burst_select(dev);
-	tx_burst_select(dev);
+	struct mana_priv *priv = dev->data->dev_private;
+	const struct mana_rx_path *path =
+		mana_rx_path_select(priv->options.rx_path);
+
+	priv->rx_poll = path->poll;
+	dev->rx_pkt_burst = path->burst;
+	dev->tx_pkt_burst = mana_tx_burst;
+	dev->tx_pkt_prepare = mana_tx_pkt_prepare;
+	MANA_PORT_LOG(INFO, dev->data->name, "Rx path: %s", path->name);
+}
+
+static int
+burst_mode_get(const char *name, struct rte_eth_burst_mode *mode)
+{
+	if (name == NULL)
+		return -EINVAL;
+	snprintf(mode->info, sizeof(mode->info), "%s", name);
+	return 0;
+}
+
+int
+mana_rx_burst_mode_get(struct rte_eth_dev *dev, uint16_t queue_id __rte_unused,
+		       struct rte_eth_burst_mode *mode)
+{
+	const struct mana_rx_path *path = mana_rx_path_find(dev->rx_pkt_burst);
+
+	return burst_mode_get(path != NULL ? path->name : NULL, mode);
+}
+
+int
+mana_tx_burst_mode_get(struct rte_eth_dev *dev, uint16_t queue_id __rte_unused,
+		       struct rte_eth_burst_mode *mode)
+{
+	return burst_mode_get(mana_tx_burst_name(dev->tx_pkt_burst), mode);
 }
 
 /* ---- States --------------------------------------------------------------- */
 
-static uint8_t
-state_of(bool is_deferred)
-{
-	return is_deferred ? RTE_ETH_QUEUE_STATE_STOPPED :
-			     RTE_ETH_QUEUE_STATE_STARTED;
-}
-
+/* A queue that is not set up makes the start fail, whatever its state. */
 void
-mana_queue_states_start(struct rte_eth_dev *dev)
+mana_queue_states_set(struct rte_eth_dev *dev, bool is_running)
 {
 	struct rte_eth_dev_data *data = dev->data;
 	uint16_t i;
 
-	for (i = 0; i < data->nb_rx_queues; i++)
-		data->rx_queue_state[i] =
-			state_of(data->rx_queues[i] != NULL &&
-				 mana_rxq_ctl_of(data->rx_queues[i])->is_deferred);
-	for (i = 0; i < data->nb_tx_queues; i++)
-		data->tx_queue_state[i] =
-			state_of(data->tx_queues[i] != NULL &&
-				 mana_txq_ctl_of(data->tx_queues[i])->is_deferred);
-}
+	for (i = 0; i < data->nb_rx_queues; i++) {
+		const struct mana_eth_rxq *ctl = mana_eth_rxq_of(data->rx_queues[i]);
 
-void
-mana_queue_states_stop(struct rte_eth_dev *dev)
-{
-	uint16_t i;
+		data->rx_queue_state[i] = is_running && ctl != NULL && !ctl->is_deferred ?
+						  RTE_ETH_QUEUE_STATE_STARTED :
+						  RTE_ETH_QUEUE_STATE_STOPPED;
+	}
+	for (i = 0; i < data->nb_tx_queues; i++) {
+		const struct mana_eth_txq *ctl = mana_eth_txq_of(data->tx_queues[i]);
 
-	for (i = 0; i < dev->data->nb_rx_queues; i++)
-		dev->data->rx_queue_state[i] = RTE_ETH_QUEUE_STATE_STOPPED;
-	for (i = 0; i < dev->data->nb_tx_queues; i++)
-		dev->data->tx_queue_state[i] = RTE_ETH_QUEUE_STATE_STOPPED;
+		data->tx_queue_state[i] = is_running && ctl != NULL && !ctl->is_deferred ?
+						  RTE_ETH_QUEUE_STATE_STARTED :
+						  RTE_ETH_QUEUE_STATE_STOPPED;
+	}
 }
 
 /* ---- Operations ------------------------------------------------------------ */
@@ -134,15 +90,10 @@ mana_rx_queue_setup(struct rte_eth_dev *dev, uint16_t queue_id,
 		    const struct rte_eth_rxconf *conf, struct rte_mempool *mp)
 {
 	struct mana_priv *priv = dev->data->dev_private;
-	int ret;
+	int ret = mana_gone_check(priv);
 
-	ret = mana_gone_check(priv);
 	if (ret == 0)
-		ret = mana_rxq_setup(priv, queue_id, nb_desc, socket_id,
-				     conf, mp);
-	if (ret == 0)
-		mana_registry_set_rxq(priv, queue_id,
-				      dev->data->rx_queues[queue_id]);
+		ret = mana_rxq_setup(priv, queue_id, nb_desc, socket_id, conf, mp);
 	mana_event_add(&priv->events, MANA_EVENT_RXQ_SETUP, queue_id, nb_desc,
 		       ret);
 	return ret;
@@ -153,9 +104,10 @@ mana_rx_queue_release(struct rte_eth_dev *dev, uint16_t queue_id)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 
-	mana_registry_set_rxq(priv, queue_id, NULL);
-	mana_rxq_release(priv, dev->data->rx_queues[queue_id]);
-	dev->data->rx_queues[queue_id] = NULL;
+	/* net_netvsc may call this of a port that was never configured. */
+	if (dev->data->rx_queues == NULL)
+		return;
+	mana_rxq_release(priv, queue_id);
 	mana_event_add(&priv->events, MANA_EVENT_RXQ_RELEASE, queue_id, 0, 0);
 }
 
@@ -164,15 +116,10 @@ mana_tx_queue_setup(struct rte_eth_dev *dev, uint16_t queue_id, uint16_t nb_desc
 		    unsigned int socket_id, const struct rte_eth_txconf *conf)
 {
 	struct mana_priv *priv = dev->data->dev_private;
-	int ret;
+	int ret = mana_gone_check(priv);
 
-	ret = mana_gone_check(priv);
 	if (ret == 0)
-		ret = mana_txq_setup(priv, queue_id, nb_desc, socket_id,
-				     conf);
-	if (ret == 0)
-		mana_registry_set_txq(priv, queue_id,
-				      dev->data->tx_queues[queue_id]);
+		ret = mana_txq_setup(priv, queue_id, nb_desc, socket_id, conf);
 	mana_event_add(&priv->events, MANA_EVENT_TXQ_SETUP, queue_id, nb_desc,
 		       ret);
 	return ret;
@@ -183,41 +130,25 @@ mana_tx_queue_release(struct rte_eth_dev *dev, uint16_t queue_id)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 
-	mana_registry_set_txq(priv, queue_id, NULL);
+	if (dev->data->tx_queues == NULL)
+		return;
 	mana_txq_release(priv, dev->data->tx_queues[queue_id]);
 	dev->data->tx_queues[queue_id] = NULL;
 	mana_event_add(&priv->events, MANA_EVENT_TXQ_RELEASE, queue_id, 0, 0);
 }
 
-static int
-rx_state_change(struct mana_priv *priv, uint16_t queue_id, uint8_t state)
-{
-	struct mana_rx_setting setting;
-
-	mana_rx_setting_get(priv, &setting);
-	setting.states[queue_id] = state;
-	return mana_rx_change(priv, &setting);
-}
-
-/* ethdev has seen to it that the port runs and that the queue does not. */
+/* ethdev has checked that the port runs, and the queue is set up and stopped. */
 int
 mana_rx_queue_start(struct rte_eth_dev *dev, uint16_t queue_id)
 {
 	struct mana_priv *priv = dev->data->dev_private;
-	struct mana_rxq_ctl *ctl = dev->data->rx_queues[queue_id];
-	int ret;
+	struct mana_eth_rxq *ctl = dev->data->rx_queues[queue_id];
+	int ret = mana_gone_check(priv);
 
-	ret = mana_gone_check(priv);
-	if (ret == 0 && ctl == NULL) {
-		MANA_PORT_LOG(ERR, dev->data->name,
-			      "receive queue %u was not set up", queue_id);
-		ret = -EINVAL;
-	}
 	if (ret == 0)
-		ret = mana_rx_shape_check(priv, &ctl->shape, dev->data->mtu);
+		ret = mana_rx_layout_check(priv, &ctl->layout, dev->data->mtu);
 	if (ret == 0)
-		ret = rx_state_change(priv, queue_id,
-				      RTE_ETH_QUEUE_STATE_STARTED);
+		ret = mana_rx_set_queue_start(priv, queue_id);
 	mana_event_add(&priv->events, MANA_EVENT_RXQ_START, queue_id, 0, ret);
 	return ret;
 }
@@ -226,12 +157,10 @@ int
 mana_rx_queue_stop(struct rte_eth_dev *dev, uint16_t queue_id)
 {
 	struct mana_priv *priv = dev->data->dev_private;
-	int ret;
+	int ret = mana_gone_check(priv);
 
-	ret = mana_gone_check(priv);
 	if (ret == 0)
-		ret = rx_state_change(priv, queue_id,
-				      RTE_ETH_QUEUE_STATE_STOPPED);
+		ret = mana_rx_set_queue_stop(priv, queue_id);
 	mana_event_add(&priv->events, MANA_EVENT_RXQ_STOP, queue_id, 0, ret);
 	return ret;
 }
@@ -240,23 +169,12 @@ int
 mana_tx_queue_start(struct rte_eth_dev *dev, uint16_t queue_id)
 {
 	struct mana_priv *priv = dev->data->dev_private;
-	int ret;
+	int ret = mana_gone_check(priv);
 
-	ret = mana_gone_check(priv);
 	if (ret == 0)
 		ret = mana_txq_start(priv, queue_id);
-	if (ret == 0) {
-		dev->data->tx_queue_state[queue_id] =
-			RTE_ETH_QUEUE_STATE_STARTED;
-		/* It may have been set up with other offloads. */
-		tx_burst_select(dev);
-		rte_eth_fp_ops[dev->data->port_id].tx_pkt_burst =
-			dev->tx_pkt_burst;
-		/* The interrupt thread sees them, or we see its word. */
-		rte_mb();
-		if (mana_is_gone(priv))
-			mana_bursts_off(dev);
-	}
+	if (ret == 0)
+		dev->data->tx_queue_state[queue_id] = RTE_ETH_QUEUE_STATE_STARTED;
 	mana_event_add(&priv->events, MANA_EVENT_TXQ_START, queue_id, 0, ret);
 	return ret;
 }
@@ -265,14 +183,204 @@ int
 mana_tx_queue_stop(struct rte_eth_dev *dev, uint16_t queue_id)
 {
 	struct mana_priv *priv = dev->data->dev_private;
-	int ret;
+	int ret = mana_gone_check(priv);
 
-	ret = mana_gone_check(priv);
 	if (ret == 0)
 		ret = mana_txq_stop(priv, queue_id);
 	if (ret == 0)
-		dev->data->tx_queue_state[queue_id] =
-			RTE_ETH_QUEUE_STATE_STOPPED;
+		dev->data->tx_queue_state[queue_id] = RTE_ETH_QUEUE_STATE_STOPPED;
 	mana_event_add(&priv->events, MANA_EVENT_TXQ_STOP, queue_id, 0, ret);
+	return ret;
+}
+
+/* ---- Setup, as it is in effect --------------------------------------------- */
+
+static bool
+is_scattered(const struct mana_priv *priv, uint16_t queue_id)
+{
+	const struct mana_rx_set *set = priv->rx_set;
+	uint32_t i;
+
+	for (i = 0; set != NULL && i < set->nb; i++)
+		if (set->hwqs[i].owner == queue_id)
+			return set->hwqs[i].rxq.scatter.nb_segs != 0;
+	return false;
+}
+
+void
+mana_rxq_info_get(struct rte_eth_dev *dev, uint16_t queue_id,
+		  struct rte_eth_rxq_info *info)
+{
+	const struct mana_priv *priv = mana_registry_hold(dev);
+	const struct mana_eth_rxq *ctl;
+
+	if (priv == NULL)
+		return;
+	ctl = priv->rxqs[queue_id];
+	if (ctl != NULL) {
+		info->mp = ctl->layout.is_split ? NULL : ctl->mp;
+		info->nb_desc = ctl->nb_desc;
+		info->rx_buf_size = ctl->layout.segs[0].bytes;
+		info->scattered_rx = is_scattered(priv, queue_id);
+		info->conf.rx_free_thresh = ctl->free_thresh;
+		/* Without a buffer the device drops the packet: it cannot wait. */
+		info->conf.rx_drop_en = 1;
+		info->conf.rx_deferred_start = ctl->is_deferred;
+		info->conf.offloads = ctl->offloads;
+	}
+	if (ctl != NULL && ctl->layout.is_split) {
+		info->conf.rx_seg = (union rte_eth_rxseg *)(uintptr_t)
+					    ctl->layout.rx_seg;
+		info->conf.rx_nseg = ctl->layout.nb_segs;
+	}
+	mana_registry_unlock();
+}
+
+void
+mana_txq_info_get(struct rte_eth_dev *dev, uint16_t queue_id,
+		  struct rte_eth_txq_info *info)
+{
+	const struct mana_priv *priv = mana_registry_hold(dev);
+	const struct mana_eth_txq *ctl;
+
+	if (priv == NULL)
+		return;
+	ctl = priv->txqs[queue_id];
+	if (ctl != NULL) {
+		info->nb_desc = ctl->nb_desc;
+		info->conf.tx_free_thresh = ctl->free_thresh;
+		info->conf.tx_deferred_start = ctl->is_deferred;
+		info->conf.offloads = ctl->offloads;
+	}
+	mana_registry_unlock();
+}
+
+int
+mana_tx_done_cleanup(void *txq, uint32_t free_cnt)
+{
+	/* ethdev does not look whether the queue was set up. */
+	if (txq == NULL)
+		return -EINVAL;
+	return mana_txq_done_cleanup(txq, free_cnt);
+}
+
+/* ---- Of the datapath: ethdev keeps these in the port, not in the table ---- */
+
+static mana_queue_count_t
+rx_queue_count(void *list)
+{
+	return mana_rx_list_count(list);
+}
+
+static int
+rx_descriptor_status(void *list, uint16_t offset)
+{
+	static const int status[] = {
+		[MANA_DESC_DONE] = RTE_ETH_RX_DESC_DONE,
+		[MANA_DESC_POSTED] = RTE_ETH_RX_DESC_AVAIL,
+		[MANA_DESC_NONE] = RTE_ETH_RX_DESC_UNAVAIL,
+	};
+
+	if (offset >= mana_eth_rxq_of(list)->nb_desc)
+		return -EINVAL;
+	return status[mana_rx_list_desc_state(list, offset)];
+}
+
+static int
+tx_queue_count(void *txq)
+{
+	return mana_txq_count(txq);
+}
+
+static int
+tx_descriptor_status(void *txq, uint16_t offset)
+{
+	static const int status[] = {
+		[MANA_DESC_DONE] = RTE_ETH_TX_DESC_DONE,
+		[MANA_DESC_POSTED] = RTE_ETH_TX_DESC_FULL,
+		[MANA_DESC_NONE] = RTE_ETH_TX_DESC_UNAVAIL,
+	};
+
+	if (offset >= mana_eth_txq_of(txq)->nb_desc)
+		return -EINVAL;
+	return status[mana_txq_desc_state(txq, offset)];
+}
+
+void
+mana_status_ops_set(struct rte_eth_dev *dev)
+{
+	dev->rx_queue_count = rx_queue_count;
+	dev->rx_descriptor_status = rx_descriptor_status;
+	dev->tx_descriptor_status = tx_descriptor_status;
+	MANA_TX_QUEUE_COUNT_SET(dev, tx_queue_count);
+}
+
+/* ---- Monitor mode (rte_power) --------------------------------------------- */
+
+/*
+ * A core may wait for a write to the last word of the next CQE. The address is good
+ * for one wait, right after a poll that brought nothing: every packet moves it on,
+ * and each lap of the ring has other owner bits.
+ */
+
+/* An empty list is written when it gets a hardware queue. */
+static int
+list_check(const uint64_t val, const uint64_t opaque[RTE_POWER_MONITOR_OPAQUE_SZ])
+{
+	RTE_SET_USED(opaque);
+	return val == 0 ? 0 : -1;
+}
+
+/* The owner bits of a CQE not yet written. */
+#define OPAQUE_EMPTY 0
+/* No owner bits are like this: never wait. */
+#define NOT_EMPTY UINT64_MAX
+
+/* 0: no CQE, wait. -1: do not wait. */
+static int
+trailer_check(const uint64_t val, const uint64_t opaque[RTE_POWER_MONITOR_OPAQUE_SZ])
+{
+	uint32_t trailer = rte_le_to_cpu_32((uint32_t)val);
+
+	return (trailer & MANA_CQ_OWNER_M) == opaque[OPAQUE_EMPTY] ? 0 : -1;
+}
+
+int
+mana_get_monitor_addr(void *queue, struct rte_power_monitor_cond *pmc)
+{
+	struct mana_rx_list *list = queue;
+	const struct mana_rxq *rxq;
+	int ret = 0;
+
+	if (list == NULL)
+		return -EINVAL;
+	if (!mana_rx_list_lock(list))
+		return -EBUSY;
+	rxq = list->first;
+	if (rxq == NULL) {
+		pmc->addr = &list->first;
+		pmc->size = sizeof(uint64_t);
+		pmc->fn = list_check;
+	} else if (rxq->next != rxq) {
+		/* One address cannot stand for several CQs. */
+		ret = -ENOTSUP;
+	} else if (mana_cq_is_closed(&rxq->cq)) {
+		ret = -EINVAL;
+	} else {
+		const struct mana_cq *cq = &rxq->cq;
+
+		pmc->addr = (void *)(uintptr_t)&mana_cq_cqe(cq, cq->ci)->trailer;
+		pmc->size = sizeof(uint32_t);
+		pmc->fn = trailer_check;
+		pmc->opaque[OPAQUE_EMPTY] =
+			mana_cq_owner(cq, cq->ci - mana_cq_size(cq));
+		/*
+		 * What waits elsewhere writes nothing there, nor does a device
+		 * without a buffer, which the next poll may give it.
+		 */
+		if (rxq->slow_flags != 0 || mana_rxq_nb_posted(rxq) == 0)
+			pmc->opaque[OPAQUE_EMPTY] = NOT_EMPTY;
+	}
+	mana_rx_list_unlock(list);
 	return ret;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A PCI function appears or goes: one ethdev port for each of its ports that
+ * Probe and removal of a PCI function: one ethdev port for each of its ports that
  * the device arguments select, all of them or none.
  */
 
@@ -16,9 +16,7 @@
 #include <rte_malloc.h>
 
 #include "mana.h"
-#include "mana_devargs.h"
 #include "mana_diag.h"
-#include "mana_discover.h"
 #include "mana_ethdev.h"
 #include "mana_log.h"
 
@@ -26,15 +24,10 @@ RTE_LOG_REGISTER_SUFFIX(mana_logtype_init, init, NOTICE);
 RTE_LOG_REGISTER_SUFFIX(mana_logtype_driver, driver, NOTICE);
 
 /* Linux gdma_main.c mana_id_table. */
-#define PCI_VENDOR_MICROSOFT 0x1414
-#define PCI_DEVICE_MANA_VF   0x00ba
-#define PCI_DEVICE_MANA_PF   0x00b9
-#define PCI_DEVICE_MANA_PF2  0x00c1
-
 static const struct rte_pci_id mana_pci_ids[] = {
-	{ RTE_PCI_DEVICE(PCI_VENDOR_MICROSOFT, PCI_DEVICE_MANA_VF) },
-	{ RTE_PCI_DEVICE(PCI_VENDOR_MICROSOFT, PCI_DEVICE_MANA_PF) },
-	{ RTE_PCI_DEVICE(PCI_VENDOR_MICROSOFT, PCI_DEVICE_MANA_PF2) },
+	{ RTE_PCI_DEVICE(MANA_PCI_VENDOR_ID, MANA_PCI_DEVICE_ID_VF) },
+	{ RTE_PCI_DEVICE(MANA_PCI_VENDOR_ID, MANA_PCI_DEVICE_ID_PF) },
+	{ RTE_PCI_DEVICE(MANA_PCI_VENDOR_ID, MANA_PCI_DEVICE_ID_PF2) },
 	{ .vendor_id = 0 },
 };
 
@@ -48,31 +41,47 @@ port_name(char name[RTE_ETH_NAME_MAX_LEN], const struct rte_pci_device *pci_dev,
 		 port);
 }
 
-/* Undoes port_create(), also half-way; for a port that nobody knows yet. */
+/* Undoes port_create(), also half-way, before the port is announced. */
 static void
 port_destroy(struct rte_eth_dev *dev)
 {
-	if (dev == NULL)
-		return;
 	if (dev->data->dev_private != NULL)
 		(void)mana_dev_ops.dev_close(dev);
 	rte_eth_dev_release_port(dev);
 }
 
+/* On the device's NUMA node, if EAL has memory there. */
+static struct mana_priv *
+priv_alloc(const char *name, int numa_node)
+{
+	struct mana_priv *priv;
+
+	priv = rte_zmalloc_socket(name, sizeof(*priv), RTE_CACHE_LINE_SIZE,
+				  numa_node);
+	if (priv != NULL)
+		return priv;
+	priv = rte_zmalloc(name, sizeof(*priv), RTE_CACHE_LINE_SIZE);
+	if (priv != NULL)
+		MANA_INIT_LOG(NOTICE,
+			      "%s: no memory on the device's NUMA node %d, the port uses another node's, which is slower; use --socket-mem to give each node memory",
+			      name, numa_node);
+	return priv;
+}
+
 static int
 port_create(struct rte_pci_device *pci_dev, struct ibv_device *device,
 	    const struct mana_port_info *info,
-	    const struct mana_devargs *devargs, struct rte_eth_dev **out)
+	    const struct mana_options *options, struct rte_eth_dev **out)
 {
 	char name[RTE_ETH_NAME_MAX_LEN];
 	struct rte_eth_dev *dev;
 	struct mana_priv *priv;
-	int ret;
+	int ret = -ENOMEM;
 
 	port_name(name, pci_dev, info->port);
 	dev = rte_eth_dev_allocate(name);
 	if (dev == NULL) {
-		MANA_INIT_LOG(ERR, "%s: ethdev has no port left (of %d)", name,
+		MANA_INIT_LOG(ERR, "%s: all %d ethdev ports are in use; build DPDK with a larger max_ethports", name,
 			      RTE_MAX_ETHPORTS);
 		return -ENOSPC;
 	}
@@ -82,19 +91,13 @@ port_create(struct rte_pci_device *pci_dev, struct ibv_device *device,
 	dev->tx_pkt_burst = rte_eth_pkt_burst_dummy;
 	mana_status_ops_set(dev);
 	rte_eth_copy_pci_info(dev, pci_dev);
-	priv = rte_zmalloc_socket(name, sizeof(*priv), RTE_CACHE_LINE_SIZE,
-				  pci_dev->device.numa_node);
-	if (priv == NULL) {
-		rte_eth_dev_release_port(dev);
-		return -ENOMEM;
-	}
+	priv = priv_alloc(name, pci_dev->device.numa_node);
 	dev->data->dev_private = priv;
-	priv->data = dev->data;
-	priv->netdev_down = devargs->netdev_down;
-	priv->reject_promisc = devargs->reject_promisc;
-	priv->rx_path = devargs->rx_path;
-	priv->tx_path = devargs->tx_path;
-	ret = mana_port_open(priv, device, info->port, &info->netdev);
+	if (priv != NULL) {
+		priv->data = dev->data;
+		priv->options = *options;
+		ret = mana_port_open(priv, device, info->port, &info->netdev);
+	}
 	if (ret == 0)
 		ret = mana_events_open(dev);
 	if (ret != 0) {
@@ -112,13 +115,14 @@ static bool
 select_holds(enum mana_select_by by, const struct mana_select *select,
 	     const struct mana_port_info *info)
 {
-	if (by == MANA_SELECT_PORT)
-		return info->port == select->port;
-	if (info->netdev_error != 0)
-		return false;
-	if (by == MANA_SELECT_MAC)
+	switch (by) {
+	case MANA_SELECT_MAC:
 		return rte_is_same_ether_addr(&info->netdev.mac, &select->mac);
-	return strcmp(info->netdev.name, select->netdev) == 0;
+	case MANA_SELECT_NETDEV:
+		return strcmp(info->netdev.name, select->netdev) == 0;
+	default:
+		return info->port == select->port;
+	}
 }
 
 static bool
@@ -132,46 +136,26 @@ is_selected(const struct mana_devargs *devargs, const struct mana_port_info *inf
 	return devargs->nb_selects == 0;
 }
 
-/* A select as it was given. */
-static void
-select_format(char *text, size_t size, enum mana_select_by by,
-	      const struct mana_select *select)
-{
-	const uint8_t *mac = select->mac.addr_bytes;
-
-	if (by == MANA_SELECT_MAC)
-		snprintf(text, size, "%s=" RTE_ETHER_ADDR_PRT_FMT,
-			 MANA_DEVARG_MAC, mac[0], mac[1], mac[2], mac[3],
-			 mac[4], mac[5]);
-	else if (by == MANA_SELECT_NETDEV)
-		snprintf(text, size, "%s=%s", MANA_DEVARG_NETDEV,
-			 select->netdev);
-	else
-		snprintf(text, size, "%s=%u", MANA_DEVARG_PORT, select->port);
-}
-
-/* Each port that the arguments name is there and can be used. */
+/* Every selected port must exist and be usable. */
 static int
 devargs_check(const struct mana_devargs *devargs,
 	      const struct mana_function *function)
 {
 	unsigned int i;
-	unsigned int p;
 	int ret = 0;
 
 	for (i = 0; i < devargs->nb_selects; i++) {
 		const struct mana_select *select = &devargs->selects[i];
-		char text[64];
+		const struct mana_port_info *info = function->ports;
+		const struct mana_port_info *end = info + function->nb_ports;
 
-		for (p = 0; p < function->nb_ports; p++)
-			if (select_holds(devargs->select_by, select,
-					 &function->ports[p]))
-				break;
-		if (p < function->nb_ports && function->ports[p].netdev_error == 0)
+		while (info < end && (info->netdev_error != 0 ||
+				      !select_holds(devargs->select_by, select, info)))
+			info++;
+		if (info < end)
 			continue;
-		select_format(text, sizeof(text), devargs->select_by, select);
-		MANA_INIT_LOG(ERR, "%s: %s is none of its ports that can be used:",
-			      function->pci_name, text);
+		MANA_INIT_LOG(ERR, "%s: no usable port matches %s=%s; ports:",
+			      function->pci_name, devargs->key, select->text);
 		ret = -ENODEV;
 	}
 	if (ret != 0)
@@ -190,7 +174,7 @@ is_probed(const struct rte_pci_device *pci_dev, uint32_t port)
 
 /* ---- All ports ------------------------------------------------------------ */
 
-/* Makes the selected ports that are not there yet into devs; returns how many. */
+/* Creates the selected ports that are not probed yet; returns how many. */
 static int
 ports_create(struct rte_pci_device *pci_dev, const struct mana_function *function,
 	     const struct mana_devargs *devargs, struct rte_eth_dev **devs)
@@ -205,8 +189,8 @@ ports_create(struct rte_pci_device *pci_dev, const struct mana_function *functio
 		if (!is_selected(devargs, info) || info->netdev_error != 0 ||
 		    is_probed(pci_dev, info->port))
 			continue;
-		ret = port_create(pci_dev, function->device, info, devargs,
-				  &devs[nb]);
+		ret = port_create(pci_dev, function->device, info,
+				  &devargs->options, &devs[nb]);
 		if (ret != 0) {
 			MANA_INIT_LOG(ERR, "%s: port %u: %s", function->pci_name,
 				      info->port, strerror(-ret));
@@ -219,15 +203,14 @@ ports_create(struct rte_pci_device *pci_dev, const struct mana_function *functio
 	return nb;
 }
 
-/* Of all ports, some may lack what they need: said where others are used. */
+/* Reports the ports that lack a netdev, where the others are used. */
 static void
 log_left_out(const struct mana_function *function)
 {
-	unsigned int i;
+	const struct mana_port_info *info = function->ports;
+	const struct mana_port_info *end = info + function->nb_ports;
 
-	for (i = 0; i < function->nb_ports; i++) {
-		const struct mana_port_info *info = &function->ports[i];
-
+	for (; info < end; info++) {
 		if (info->netdev_error == 0)
 			continue;
 		MANA_INIT_LOG(WARNING, "%s: port %u is left out:",
@@ -237,7 +220,7 @@ log_left_out(const struct mana_function *function)
 	}
 }
 
-/* Why there was nothing to do. */
+/* Reports why no port was created. */
 static int
 no_ports(const struct rte_pci_device *pci_dev,
 	 const struct mana_function *function)
@@ -247,11 +230,11 @@ no_ports(const struct rte_pci_device *pci_dev,
 	for (i = 0; i < function->nb_ports; i++) {
 		if (!is_probed(pci_dev, function->ports[i].port))
 			continue;
-		MANA_INIT_LOG(ERR, "%s: the ports asked for are there already",
+		MANA_INIT_LOG(ERR, "%s: the selected ports are probed already",
 			      function->pci_name);
 		return -EEXIST;
 	}
-	MANA_INIT_LOG(ERR, "%s: none of its %u ports can be used:",
+	MANA_INIT_LOG(ERR, "%s: none of its %u ports is usable:",
 		      function->pci_name, function->nb_ports);
 	mana_discover_log_ports(function);
 	return -ENODEV;
@@ -260,56 +243,302 @@ no_ports(const struct rte_pci_device *pci_dev,
 static int
 function_probe(struct rte_pci_device *pci_dev, const struct mana_devargs *devargs)
 {
+	struct rte_eth_dev *devs[RTE_MAX_ETHPORTS];
 	struct mana_function function;
-	struct rte_eth_dev **devs;
 	int nb;
 	int i;
 
 	nb = mana_discover(&pci_dev->addr, pci_dev->device.name, &function);
 	if (nb != 0)
 		return nb;
-	devs = calloc(function.nb_ports, sizeof(*devs));
-	if (devs == NULL)
-		nb = -ENOMEM;
-	else
-		nb = devargs_check(devargs, &function);
+	nb = devargs_check(devargs, &function);
 	if (nb == 0)
 		nb = ports_create(pci_dev, &function, devargs, devs);
-	/* Announced when all of them work, so nothing is half-probed. */
+	/* The ports are announced together, so no function is half-probed. */
 	for (i = 0; i < nb; i++)
 		rte_eth_dev_probing_finish(devs[i]);
 	if (nb > 0 && devargs->nb_selects == 0)
 		log_left_out(&function);
 	if (nb == 0)
 		nb = no_ports(pci_dev, &function);
-	free(devs);
 	mana_discover_release(&function);
 	return nb < 0 ? nb : 0;
 }
 
+/* ---- A port in a secondary process ----------------------------------------- */
+
+/*
+ * A port in a secondary process. It reads memory that processes share, under the
+ * lock of mana_registry.c. Verbs objects, doorbell pages, file descriptors and
+ * function pointers belong to the primary process: no operation here uses them.
+ *
+ * ethdev changes the shared data of the port before it calls some operations
+ * (configure, stop, setup and release of queues). Those are absent here, so ethdev
+ * returns -ENOTSUP before it changes anything. Others refuse with a message.
+ */
+
+/* ethdev passes these to the functions below, not the primary's queues. */
+static void *no_queues[RTE_MAX_QUEUES_PER_PORT];
+
+static uint16_t
+no_prepare(void *txq __rte_unused, struct rte_mbuf **pkts __rte_unused,
+	   uint16_t nb)
+{
+	return nb;
+}
+
+static mana_queue_count_t
+no_rx_count(void *rxq __rte_unused)
+{
+	return -ENOTSUP;
+}
+
 static int
-mana_pci_probe(struct rte_pci_driver *pci_drv, struct rte_pci_device *pci_dev)
+no_tx_count(void *txq __rte_unused)
+{
+	return -ENOTSUP;
+}
+
+static int
+no_descriptor_status(void *queue __rte_unused, uint16_t offset __rte_unused)
+{
+	return -ENOTSUP;
+}
+
+static void
+bursts_set(struct rte_eth_dev *dev)
+{
+	dev->rx_pkt_burst = rte_eth_pkt_burst_dummy;
+	dev->tx_pkt_burst = rte_eth_pkt_burst_dummy;
+	dev->tx_pkt_prepare = no_prepare;
+	dev->rx_queue_count = no_rx_count;
+	dev->rx_descriptor_status = no_descriptor_status;
+	dev->tx_descriptor_status = no_descriptor_status;
+	MANA_TX_QUEUE_COUNT_SET(dev, no_tx_count);
+}
+
+/* ---- Its operations -------------------------------------------------------------- */
+
+static int
+refuse(const struct rte_eth_dev *dev, const char *what)
+{
+	MANA_PORT_LOG(ERR, dev->data->name,
+		      "only the primary process can %s", what);
+	return -ENOTSUP;
+}
+
+static int
+refuse_start(struct rte_eth_dev *dev)
+{
+	return refuse(dev, "start the port");
+}
+
+static int
+refuse_queue(struct rte_eth_dev *dev, uint16_t queue_id __rte_unused)
+{
+	return refuse(dev, "start and stop its queues");
+}
+
+static int
+refuse_mtu(struct rte_eth_dev *dev, uint16_t mtu __rte_unused)
+{
+	return refuse(dev, "set the MTU");
+}
+
+static int
+refuse_rss_hash(struct rte_eth_dev *dev,
+		struct rte_eth_rss_conf *conf __rte_unused)
+{
+	return refuse(dev, "set the RSS key");
+}
+
+static int
+refuse_reta(struct rte_eth_dev *dev,
+	    struct rte_eth_rss_reta_entry64 *conf __rte_unused,
+	    uint16_t size __rte_unused)
+{
+	return refuse(dev, "set the RETA");
+}
+
+/* The primary process updates the link in the shared data. */
+static int
+link_keep(struct rte_eth_dev *dev __rte_unused,
+	  int wait_to_complete __rte_unused)
+{
+	return 0;
+}
+
+/* Always on: programs that capture packets enable and disable it. */
+static int
+promisc_keep(struct rte_eth_dev *dev __rte_unused)
+{
+	return 0;
+}
+
+/* Releases what this process has: ethdev then detaches the port here. */
+static int
+secondary_close(struct rte_eth_dev *dev)
+{
+	/*
+	 * When the primary process has closed the port, ethdev has zeroed its
+	 * data, and rte_eth_dev_release_port() would reset the burst functions
+	 * of port 0.
+	 */
+	if (dev->data->name[0] == '\0')
+		dev->data->port_id = dev - rte_eth_devices;
+	mana_registry_close();
+	return 0;
+}
+
+static const struct eth_dev_ops secondary_ops = {
+	.dev_start = refuse_start,
+	.dev_close = secondary_close,
+	.is_removed = mana_is_removed,
+	.dev_infos_get = mana_dev_infos_get,
+	.dev_supported_ptypes_get = mana_supported_ptypes_get,
+	.link_update = link_keep,
+	.mtu_set = refuse_mtu,
+	.promiscuous_enable = promisc_keep,
+	.promiscuous_disable = promisc_keep,
+	.allmulticast_enable = promisc_keep,
+	.allmulticast_disable = promisc_keep,
+	.flow_ops_get = mana_flow_ops_get,
+	.rx_queue_start = refuse_queue,
+	.rx_queue_stop = refuse_queue,
+	.tx_queue_start = refuse_queue,
+	.tx_queue_stop = refuse_queue,
+	.rxq_info_get = mana_rxq_info_get,
+	.txq_info_get = mana_txq_info_get,
+	.rss_hash_update = refuse_rss_hash,
+	.rss_hash_conf_get = mana_rss_hash_conf_get,
+	.reta_update = refuse_reta,
+	.reta_query = mana_reta_query,
+	.stats_get = mana_stats_get,
+	.stats_reset = mana_stats_reset,
+	.xstats_get = mana_xstats_get,
+	.xstats_get_names = mana_xstats_get_names,
+	.xstats_reset = mana_stats_reset,
+};
+
+/* Attaches the primary's port of this name, unless it is attached. */
+static int
+secondary_attach(struct rte_device *device, const char *name)
+{
+	struct rte_eth_dev *dev = rte_eth_dev_allocated(name);
+	int ret;
+
+	/* ethdev also finds ports that were detached here. */
+	if (dev != NULL && dev->state != RTE_ETH_DEV_UNUSED &&
+	    dev->device == device && dev->dev_ops == &secondary_ops)
+		return 0;
+	ret = mana_registry_open();
+	if (ret != 0)
+		return ret;
+	dev = rte_eth_dev_attach_secondary(name);
+	if (dev == NULL) {
+		mana_registry_close();
+		return -ENODEV;
+	}
+	dev->device = device;
+	dev->dev_ops = &secondary_ops;
+	bursts_set(dev);
+	rte_eth_dev_probing_finish(dev);
+	/*
+	 * The primary's arrays of queues appear when it configures the port, and
+	 * are freed when it closes the port.
+	 */
+	rte_eth_fp_ops[dev->data->port_id].rxq.data = no_queues;
+	rte_eth_fp_ops[dev->data->port_id].txq.data = no_queues;
+	return 0;
+}
+
+/* The next of the primary's ports that the arguments select, and its name. */
+static bool
+next_shared(const struct rte_pci_device *pci_dev,
+	    const struct mana_devargs *devargs, uint32_t *at,
+	    char name[RTE_ETH_NAME_MAX_LEN])
+{
+	const struct mana_priv *priv;
+	bool is_found = false;
+
+	mana_registry_lock();
+	while (!is_found && (priv = mana_registry_next(*at)) != NULL) {
+		struct mana_port_info info = {
+			.port = priv->port,
+			.netdev = priv->netdev,
+		};
+
+		*at = priv->data->port_id + 1;
+		port_name(name, pci_dev, priv->port);
+		is_found = strcmp(name, priv->data->name) == 0 &&
+			   is_selected(devargs, &info);
+	}
+	mana_registry_unlock();
+	return is_found;
+}
+
+/*
+ * Attaches the ports that the primary process has now. It never fails: EAL
+ * makes the primary process remove a function, and the ports of it that run,
+ * when one secondary process fails to attach it.
+ */
+static int
+secondary_probe(struct rte_pci_device *pci_dev, const struct mana_devargs *devargs)
+{
+	char name[RTE_ETH_NAME_MAX_LEN];
+	unsigned int nb = 0;
+	uint32_t at = 0;
+	int ret;
+
+	/* Keeps the list mapped until the ports keep it. */
+	ret = mana_registry_open();
+	if (ret == -EINVAL) {
+		MANA_INIT_LOG(ERR,
+			      "%s: the primary process has loaded another version of this driver, so this process attaches no port; load the same file in both",
+			      pci_dev->device.name);
+		return 0;
+	}
+	while (ret == 0 && next_shared(pci_dev, devargs, &at, name)) {
+		int error = secondary_attach(&pci_dev->device, name);
+
+		if (error == 0)
+			nb++;
+		else
+			MANA_INIT_LOG(ERR, "%s: cannot attach it: %s", name,
+				      strerror(-error));
+	}
+	if (ret == 0)
+		mana_registry_close();
+	/* Without devargs EAL probes every function. */
+	if (nb == 0 && pci_dev->device.devargs != NULL)
+		MANA_INIT_LOG(NOTICE,
+			      "%s: the primary process has no such port; attach the port there, it then appears in this process",
+			      pci_dev->device.name);
+	return 0;
+}
+
+/* ---- What the PCI bus calls ------------------------------------------------- */
+
+static int
+mana_pci_probe(struct rte_pci_driver *pci_drv __rte_unused,
+	       struct rte_pci_device *pci_dev)
 {
 	const struct rte_devargs *args = pci_dev->device.devargs;
 	struct mana_devargs devargs;
 	int ret;
 
-	RTE_SET_USED(pci_drv);
-	if (rte_eal_process_type() != RTE_PROC_PRIMARY) {
-		MANA_INIT_LOG(ERR,
-			      "%s: only a primary process can use its ports; secondary processes are not supported",
-			      pci_dev->device.name);
-		return -ENOTSUP;
-	}
 	ret = mana_devargs_parse(args != NULL ? args->args : NULL, &devargs);
 	if (ret != 0)
 		return ret;
+	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
+		return secondary_probe(pci_dev, &devargs);
 	return function_probe(pci_dev, &devargs);
 }
 
 static int
 mana_pci_remove(struct rte_pci_device *pci_dev)
 {
+	bool is_primary = rte_eal_process_type() == RTE_PROC_PRIMARY;
 	uint16_t port_id;
 	int ret = 0;
 
@@ -317,10 +546,10 @@ mana_pci_remove(struct rte_pci_device *pci_dev)
 	{
 		int err;
 
-		if (rte_eth_devices[port_id].data->dev_started)
+		if (is_primary && rte_eth_devices[port_id].data->dev_started)
 			(void)rte_eth_dev_stop(port_id);
 		err = rte_eth_dev_close(port_id);
-		if (err != 0)
+		if (is_primary && err != 0)
 			ret = err;
 	}
 	return ret;
@@ -328,46 +557,54 @@ mana_pci_remove(struct rte_pci_device *pci_dev)
 
 /* ---- Memory that the application maps for the device itself ---------------- */
 
+/* Adds or removes the memory at each port, or says why not as EAL wants it. */
 static int
-mana_dma_unmap(struct rte_pci_device *pci_dev, void *addr, uint64_t iova,
-	       size_t len)
+dma_change(struct rte_pci_device *pci_dev, void *addr, size_t len,
+	   int (*change)(struct mana_priv *priv, uintptr_t addr, size_t len))
 {
 	uint16_t port_id;
 	int ret = 0;
 
-	RTE_SET_USED(iova);
-	RTE_ETH_FOREACH_DEV_OF(port_id, &pci_dev->device)
-	{
-		int err = mana_mr_remove_range(
-			rte_eth_devices[port_id].data->dev_private,
-			(uintptr_t)addr, len);
+	if (rte_eal_process_type() != RTE_PROC_PRIMARY) {
+		MANA_DRV_LOG(ERR,
+			     "%s: only the primary process can map memory for the device",
+			     pci_dev->device.name);
+		ret = -ENOTSUP;
+	} else {
+		RTE_ETH_FOREACH_DEV_OF(port_id, &pci_dev->device)
+		{
+			int err = change(rte_eth_devices[port_id].data->dev_private,
+					 (uintptr_t)addr, len);
 
-		if (err != 0)
-			ret = err;
-	}
-	if (ret != 0)
-		rte_errno = -ret;
-	return ret != 0 ? -1 : 0;
-}
-
-static int
-mana_dma_map(struct rte_pci_device *pci_dev, void *addr, uint64_t iova, size_t len)
-{
-	uint16_t port_id;
-	int ret = 0;
-
-	RTE_ETH_FOREACH_DEV_OF(port_id, &pci_dev->device)
-	{
-		ret = mana_mr_add_range(rte_eth_devices[port_id].data->dev_private,
-					(uintptr_t)addr, len);
-		if (ret != 0)
-			break;
+			if (err != 0)
+				ret = err;
+		}
 	}
 	if (ret == 0)
 		return 0;
-	(void)mana_dma_unmap(pci_dev, addr, iova, len);
 	rte_errno = -ret;
 	return -1;
+}
+
+static int
+mana_dma_unmap(struct rte_pci_device *pci_dev, void *addr,
+	       uint64_t iova __rte_unused, size_t len)
+{
+	return dma_change(pci_dev, addr, len, mana_mr_remove_range);
+}
+
+static int
+mana_dma_map(struct rte_pci_device *pci_dev, void *addr,
+	     uint64_t iova __rte_unused, size_t len)
+{
+	int ret = dma_change(pci_dev, addr, len, mana_mr_add_range);
+	int error = rte_errno;
+
+	if (ret != 0 && rte_eal_process_type() == RTE_PROC_PRIMARY) {
+		(void)dma_change(pci_dev, addr, len, mana_mr_remove_range);
+		rte_errno = error;
+	}
+	return ret;
 }
 
 static struct rte_pci_driver mana_pci_driver = {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * RSS: which packets go to which queue. Policy, and the objects that carry
- * it out: the verbs table and the RSS QP.
- */
+/* RSS: which packets go to which ethdev queue. Hash key, hash types, RSS table. */
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
+#include <ethdev_driver.h>
+#include <rte_bitops.h>
+
 #include "mana.h"
+#include "mana_ethdev.h"
 #include "mana_log.h"
-#include "mana_queue.h"
 
 /* The key of the NDIS verification suite, which most drivers start with. */
 static const uint8_t default_key[MANA_RSS_KEY_BYTES] = {
@@ -21,67 +21,62 @@ static const uint8_t default_key[MANA_RSS_KEY_BYTES] = {
 	0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa,
 };
 
-int
-mana_rss_conf_check(struct mana_priv *priv, const struct rte_eth_rss_conf *conf)
+/* ---- Configuration ------------------------------------------------------------- */
+
+static int
+conf_check(struct mana_priv *priv, const struct rte_eth_rss_conf *conf)
 {
 	const char *name = priv->data->name;
 
 	if ((conf->rss_hf & ~MANA_RSS_TYPES) != 0) {
 		MANA_PORT_LOG(ERR, name,
 			      "RSS hash types %#" PRIx64
-			      " are not of the device, which has %#" PRIx64,
+			      " are not supported; use some of %#" PRIx64,
 			      conf->rss_hf & ~MANA_RSS_TYPES,
 			      (uint64_t)MANA_RSS_TYPES);
 		return -EINVAL;
 	}
-	if (conf->rss_key != NULL && conf->rss_key_len != 0 &&
-	    conf->rss_key_len != MANA_RSS_KEY_BYTES) {
-		MANA_PORT_LOG(ERR, name, "an RSS key has %d bytes, not %u",
+	if (conf->rss_key != NULL && conf->rss_key_len != MANA_RSS_KEY_BYTES) {
+		MANA_PORT_LOG(ERR, name,
+			      "an RSS key has %d bytes, not %u; give a key of that length and set rss_key_len, or leave rss_key NULL",
 			      MANA_RSS_KEY_BYTES, conf->rss_key_len);
 		return -EINVAL;
 	}
-	if (conf->rss_hf != MANA_RSS_TYPES && !priv->is_rss_types_noted) {
+	if (conf->rss_hf != 0 && conf->rss_hf != MANA_RSS_TYPES &&
+	    !priv->is_rss_types_noted) {
 		MANA_PORT_LOG(
 			NOTICE, name,
-			"the device hashes IPv4, IPv6, TCP and UDP always: RSS hash types are %#" PRIx64,
+			"the device always hashes IPv4, IPv6, TCP and UDP: RSS hash types are %#" PRIx64,
 			(uint64_t)MANA_RSS_TYPES);
 		priv->is_rss_types_noted = true;
 	}
 	return 0;
 }
 
-uint32_t
-mana_rss_nb_wqs(const struct mana_priv *priv)
-{
-	uint32_t nb_rxq = priv->data->nb_rx_queues;
-
-	return priv->has_rss && nb_rxq != 0 ? rte_align32pow2(nb_rxq) :
-					      RTE_MIN(nb_rxq, 1u);
-}
-
-uint16_t
-mana_rss_queue_of(const struct mana_priv *priv, uint32_t entry)
-{
-	return mana_rx_slot_owner(priv, priv->reta[entry]);
-}
-
 /*
- * What has no hash (ARP and other protocols) goes to the WQ of the last
- * entry (Linux mana_ib_create_qp_rss), and shall arrive on queue 0.
+ * Packets without a hash (ARP and other protocols) go to the hardware queue of the last
+ * entry (Linux mana_ib_create_qp_rss), which queue 0 polls.
  */
-static uint32_t
-default_slot(uint32_t entry, uint32_t nb_wqs)
-{
-	return (entry + 1) & (nb_wqs - 1);
-}
-
 static void
-reta_reset(struct mana_priv *priv, uint32_t nb_wqs)
+reta_reset(struct mana_priv *priv)
 {
+	uint32_t nb = mana_rx_nb_hwqs(priv);
 	uint32_t i;
 
-	for (i = 0; i < RTE_MIN(nb_wqs, RTE_DIM(priv->reta)); i++)
-		priv->reta[i] = default_slot(i, nb_wqs);
+	memset(priv->rss.reta, 0, sizeof(priv->rss.reta));
+	for (i = 0; i < nb; i++)
+		priv->rss.reta[i] = ((i + 1) & (nb - 1)) % priv->data->nb_rx_queues;
+}
+
+/* What other threads ask for, at once: without RSS, or with this key. */
+static void
+settings_put(struct mana_priv *priv, bool has_rss, const uint8_t *key)
+{
+	mana_registry_lock();
+	priv->has_rss = has_rss;
+	memcpy(priv->rss.key, key, sizeof(priv->rss.key));
+	reta_reset(priv);
+	mana_registry_unlock();
 }
 
 int
@@ -91,66 +86,255 @@ mana_rss_configure(struct mana_priv *priv)
 	const struct rte_eth_rss_conf *rss_conf = &conf->rx_adv_conf.rss_conf;
 	int ret;
 
-	memcpy(priv->rss_key, default_key, sizeof(default_key));
-	priv->has_rss = false;
-	reta_reset(priv, 1);
+	settings_put(priv, false, default_key);
 	if ((conf->rxmode.mq_mode & ~RTE_ETH_MQ_RX_RSS) != 0) {
 		MANA_PORT_LOG(ERR, priv->data->name,
-			      "receive mode %#x: the device spreads packets by RSS or not at all",
+			      "Rx mq_mode %#x not supported, use NONE or RSS",
 			      conf->rxmode.mq_mode);
 		return -ENOTSUP;
 	}
 	/* Without hash types nothing is to be spread. */
 	if ((conf->rxmode.mq_mode & RTE_ETH_MQ_RX_RSS_FLAG) == 0 ||
-	    conf->rx_adv_conf.rss_conf.rss_hf == 0)
+	    rss_conf->rss_hf == 0)
 		return 0;
-	priv->has_rss = true;
-	reta_reset(priv, mana_rss_nb_wqs(priv));
-	ret = mana_rss_conf_check(priv, rss_conf);
-	if (ret == 0 && rss_conf->rss_key != NULL)
-		memcpy(priv->rss_key, rss_conf->rss_key, MANA_RSS_KEY_BYTES);
+	ret = conf_check(priv, rss_conf);
+	settings_put(priv, true, ret == 0 && rss_conf->rss_key != NULL ?
+					 rss_conf->rss_key : default_key);
 	return ret;
 }
 
-int
-mana_rss_table_create(struct mana_priv *priv, struct ibv_wq *const *by_slot,
-		      struct ibv_rwq_ind_table **ind)
-{
-	struct ibv_wq *wqs[MANA_MAX_RXQ];
-	uint32_t i;
+/* ---- Hash key and types --------------------------------------------------------- */
 
-	for (i = 0; i < priv->nb_wqs; i++)
-		wqs[i] = by_slot[priv->reta[i]];
-	return mana_verbs_ind_create(priv->ctx, wqs, priv->nb_wqs, ind);
+int
+mana_rss_hash_conf_get(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf)
+{
+	const struct mana_priv *priv = mana_registry_hold(dev);
+
+	if (priv == NULL)
+		return -ENODEV;
+	conf->rss_hf = priv->has_rss ? MANA_RSS_TYPES : 0;
+	if (conf->rss_key != NULL && conf->rss_key_len >= MANA_RSS_KEY_BYTES)
+		memcpy(conf->rss_key, priv->rss.key, MANA_RSS_KEY_BYTES);
+	conf->rss_key_len = MANA_RSS_KEY_BYTES;
+	mana_registry_unlock();
+	return 0;
 }
 
+/*
+ * The hash types are fixed, so it is the key that can change. With one
+ * hardware queue the adapter hashes nothing (Linux mana_ib_cfg_vport_steering,
+ * rss_enable): the RSS object need not be replaced.
+ */
 int
-mana_rss_create(struct mana_priv *priv)
+mana_rss_hash_update(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf)
 {
-	struct ibv_wq *wqs[MANA_MAX_RXQ];
-	uint32_t i;
-	int ret;
+	struct mana_priv *priv = dev->data->dev_private;
+	bool is_on = conf->rss_hf != 0;
+	int ret = mana_gone_check(priv);
 
-	for (i = 0; i < priv->nb_wqs; i++)
-		wqs[i] = priv->slots[i]->wq;
-	ret = mana_rss_table_create(priv, wqs, &priv->ind);
 	if (ret == 0)
-		ret = mana_verbs_rss_create(priv->parent, priv->ind,
-					    priv->rss_key, &priv->rss_qp);
+		ret = conf_check(priv, conf);
+	if (ret == 0 && is_on != priv->has_rss && dev->data->nb_rx_queues > 1) {
+		MANA_PORT_LOG(ERR, dev->data->name,
+			      "RSS with several Rx queues can only be switched on or off by rte_eth_dev_configure()");
+		ret = -ENOTSUP;
+	}
+	if (ret == 0 && conf->rss_key != NULL && mana_rx_nb_hwqs(priv) > 1)
+		ret = mana_rx_set_key(priv, conf->rss_key);
+	if (ret == 0) {
+		mana_registry_lock();
+		if (conf->rss_key != NULL)
+			memcpy(priv->rss.key, conf->rss_key, MANA_RSS_KEY_BYTES);
+		priv->has_rss = is_on;
+		mana_registry_unlock();
+	}
+	mana_event_add(&priv->events, MANA_EVENT_RSS, mana_rx_nb_hwqs(priv), 0,
+		       ret);
 	return ret;
 }
 
-bool
-mana_rss_destroy(struct mana_priv *priv)
+/* ---- RSS table -------------------------------------------------------------------- */
+
+/*
+ * ethdev's table is the adapter's: the kernel fills its 64 entries with the n
+ * hardware queues of the port in turn (Linux mana_ib_cfg_vport_steering,
+ * MANA_INDIRECT_TABLE_DEF_SIZE). The table of the host's NDIS, which net_netvsc
+ * passes on, has twice as many.
+ */
+#define RETA_NDIS_SIZE (2 * MANA_RETA_SIZE)
+
+static bool
+is_reta_size(uint16_t size)
 {
-	bool is_gone;
+	return size == MANA_RETA_SIZE || size == RETA_NDIS_SIZE;
+}
+
+/* The queue of an entry in ethdev's array of groups; NULL: not in the mask. */
+static uint16_t *
+reta_entry(struct rte_eth_rss_reta_entry64 *conf, uint16_t i)
+{
+	struct rte_eth_rss_reta_entry64 *group = &conf[i / RTE_ETH_RETA_GROUP_SIZE];
+
+	i %= RTE_ETH_RETA_GROUP_SIZE;
+	return (group->mask & RTE_BIT64(i)) != 0 ? &group->reta[i] : NULL;
+}
+
+int
+mana_reta_query(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf,
+		uint16_t size)
+{
+	const struct mana_priv *priv = mana_registry_hold(dev);
+	uint32_t nb;
+	uint16_t i;
+
+	if (priv == NULL)
+		return -ENODEV;
+	nb = is_reta_size(size) ? mana_rx_nb_hwqs(priv) : 0;
+	for (i = 0; nb != 0 && i < size; i++) {
+		uint16_t *queue_id = reta_entry(conf, i);
+
+		if (queue_id != NULL)
+			*queue_id = priv->rss.reta[i % nb];
+	}
+	mana_registry_unlock();
+	return nb != 0 ? 0 : -EINVAL;
+}
+
+/* net_netvsc calls this without ethdev's checks. */
+static int
+reta_check(const struct mana_priv *priv, struct rte_eth_rss_reta_entry64 *conf,
+	   uint16_t size)
+{
+	uint16_t i;
+
+	if (!is_reta_size(size)) {
+		MANA_PORT_LOG(ERR, priv->data->name,
+			      "RSS table of %u entries: the adapter's has %u entries; give these, or %u that repeat them",
+			      size, MANA_RETA_SIZE, RETA_NDIS_SIZE);
+		return -EINVAL;
+	}
+	if (mana_rx_nb_hwqs(priv) == 0) {
+		MANA_PORT_LOG(ERR, priv->data->name,
+			      "RSS table: the port has no Rx queues; configure it first");
+		return -EINVAL;
+	}
+	for (i = 0; i < size; i++) {
+		const uint16_t *queue_id = reta_entry(conf, i);
+
+		if (queue_id == NULL || *queue_id < priv->data->nb_rx_queues)
+			continue;
+		MANA_PORT_LOG(ERR, priv->data->name,
+			      "RSS table: entry %u is Rx queue %u, but the port has %u Rx queues",
+			      i, *queue_id, priv->data->nb_rx_queues);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/*
+ * Entry i of the adapter is hardware queue i % n, so an entry that is given stands for
+ * all that are congruent. Returns the first entry that contradicts an earlier one, or
+ * size.
+ */
+static uint16_t
+reta_take(const struct mana_priv *priv, struct rte_eth_rss_reta_entry64 *conf,
+	  uint16_t size, uint8_t *reta)
+{
+	uint32_t nb = mana_rx_nb_hwqs(priv);
+	uint64_t given = 0;
+	uint16_t i;
+
+	for (i = 0; i < size; i++) {
+		const uint16_t *queue_id = reta_entry(conf, i);
+
+		if (queue_id == NULL)
+			continue;
+		if ((given & RTE_BIT64(i % nb)) != 0 && reta[i % nb] != *queue_id)
+			return i;
+		given |= RTE_BIT64(i % nb);
+		reta[i % nb] = *queue_id;
+	}
+	return size;
+}
+
+/*
+ * Whether entry i is queue i % nb_rxq, or those queues in some other order: what
+ * applications write that do not know about powers of two. Some count from 0 in each
+ * group of 64. The first entries of it are in reta.
+ */
+static bool
+is_round_robin(const struct mana_priv *priv, struct rte_eth_rss_reta_entry64 *conf,
+	       uint16_t size)
+{
+	const uint16_t nb_rxq = priv->data->nb_rx_queues;
+	bool is_plain = true, is_grouped = true;
+	uint64_t seen = 0;
+	uint16_t i;
+
+	for (i = 0; i < size; i++) {
+		const uint16_t *queue_id = reta_entry(conf, i);
+
+		if (queue_id == NULL)
+			return false;
+		if (i < nb_rxq) {
+			seen |= RTE_BIT64(*queue_id);
+			continue;
+		}
+		is_plain &= *queue_id == *reta_entry(conf, i % nb_rxq);
+		is_grouped &= *queue_id ==
+			      *reta_entry(conf, i % MANA_RETA_SIZE % nb_rxq);
+	}
+	return seen == UINT64_MAX >> (64 - nb_rxq) && (is_plain || is_grouped);
+}
+
+static int
+reta_choose(struct mana_priv *priv, struct rte_eth_rss_reta_entry64 *conf,
+	    uint16_t size, uint8_t *reta)
+{
+	const uint32_t nb = mana_rx_nb_hwqs(priv);
+	const uint16_t wrong = reta_take(priv, conf, size, reta);
+	uint16_t i;
+
+	if (wrong == size)
+		return 0;
+	if (!priv->has_rss) {
+		MANA_PORT_LOG(ERR, priv->data->name,
+			      "RSS table: RSS is off, so all packets go to one queue; configure the port with RTE_ETH_MQ_RX_RSS and hash types");
+		return -ENOTSUP;
+	}
+	if (!is_round_robin(priv, conf, size)) {
+		MANA_PORT_LOG(ERR, priv->data->name,
+			      "RSS table: entry %u is queue %u, but an earlier one of the entries i with i %% %u = %u is queue %u; the adapter repeats its first %u entries: give these the same queue, or use a larger hw_rxq",
+			      wrong, *reta_entry(conf, wrong), nb, wrong % nb,
+			      reta[wrong % nb], nb);
+		return -ENOTSUP;
+	}
+	for (i = 0; i < nb; i++)
+		reta[i] = *reta_entry(conf, i);
+	if (!priv->is_reta_noted)
+		MANA_PORT_LOG(NOTICE, priv->data->name,
+			      "RSS table: the adapter repeats its first %u entries, so %u Rx queues get unequal shares, as in the nearest table; use a power of two of Rx queues, or a larger hw_rxq",
+			      nb, priv->data->nb_rx_queues);
+	priv->is_reta_noted = true;
+	return 0;
+}
+
+int
+mana_reta_update(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf,
+		 uint16_t size)
+{
+	struct mana_priv *priv = dev->data->dev_private;
+	uint8_t reta[sizeof(priv->rss.reta)];
 	int ret;
 
-	ret = mana_verbs_qp_destroy(priv->rss_qp);
-	is_gone = mana_queue_is_gone(priv, "RSS object", ret);
-	ret = mana_verbs_ind_destroy(priv->ind);
-	(void)mana_queue_is_gone(priv, "RSS table", ret);
-	priv->rss_qp = NULL;
-	priv->ind = NULL;
-	return is_gone;
+	memcpy(reta, priv->rss.reta, sizeof(reta));
+	ret = mana_gone_check(priv);
+	if (ret == 0)
+		ret = reta_check(priv, conf, size);
+	if (ret == 0)
+		ret = reta_choose(priv, conf, size, reta);
+	if (ret == 0)
+		ret = mana_rx_set_assign(priv, reta);
+	mana_event_add(&priv->events, MANA_EVENT_RSS, size, 0, ret);
+	return ret;
 }

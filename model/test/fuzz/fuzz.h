@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Reading an input of libFuzzer: bytes, and zeros when there are no more.
+ * Reading an input of libFuzzer: bytes, then zeros.
  */
 
 #ifndef MODEL_TEST_FUZZ_H
@@ -48,7 +48,7 @@ fuzz_u64(struct fuzz_input *in)
 	return value;
 }
 
-/* What must always hold. */
+/* An invariant. */
 #define FUZZ_CHECK(condition)                                          \
 	do {                                                           \
 		if (!(condition)) {                                    \
@@ -58,7 +58,7 @@ fuzz_u64(struct fuzz_input *in)
 		}                                                      \
 	} while (0)
 
-/* Provided by each target, called by libFuzzer. */
+/* Each target defines these for libFuzzer. */
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t nb_bytes);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * ioctl() calls on an uverbs file, whatever their bytes: an error or a result,
- * and when the file is closed nothing is left of it.
+ * ioctl() calls with any bytes on an uverbs file give a result or an error;
+ * after close nothing is left.
  *
- * An input is a list of calls. Addresses cannot be guessed: an attribute says
- * what its data is to be (see attribute_data()).
+ * An input is a list of calls. An input cannot contain valid addresses, so each
+ * attribute selects its data (see attribute_data()).
  */
 
 #include <fcntl.h>
@@ -18,12 +18,12 @@
 #include <rdma/rdma_user_ioctl_cmds.h>
 
 #include "clock.h"
-#include "device.h"
+#include "card.h"
 #include "fault.h"
 #include "fuzz.h"
 #include "kernel.h"
 #include "kernel_state.h"
-#include "ledger.h"
+#include "violation_log.h"
 #include "mana_abi.h"
 #include "mem.h"
 
@@ -38,7 +38,7 @@ struct call {
 	struct ib_uverbs_attr attr[MAX_ATTRS];
 };
 
-static uint8_t *arena; /* data of attributes; a page without rights behind */
+static uint8_t *arena; /* data of attributes, followed by a guard page */
 static uint32_t arena_used;
 static uint8_t *rings; /* memory to register and for rings */
 static int event_fds[2 * MAX_CALLS];
@@ -70,7 +70,10 @@ map(size_t nb_bytes)
 	return p;
 }
 
-/* A piece that ends where the last one began; the first one at the guard page. */
+/*
+ * Allocate a piece that ends where the last one begins; the first one ends at
+ * the guard page.
+ */
 static uint8_t *
 arena_take(uint32_t nb_bytes)
 {
@@ -81,9 +84,9 @@ arena_take(uint32_t nb_bytes)
 }
 
 /*
- * libFuzzer finds addresses of this program and puts them into inputs. To write
- * there is what a program asks for that gives such an address, and would end the
- * fuzzer: only the memory meant for it is named rightly.
+ * libFuzzer puts addresses of this program into inputs. Writes to such an
+ * address would be correct behaviour of the kernel, but crash the fuzzer: keep
+ * only addresses of the memory meant for it.
  */
 static uint64_t
 harmless(uint64_t value)
@@ -108,7 +111,7 @@ make_harmless(uint8_t *piece, uint32_t nb_bytes)
 	}
 }
 
-/* buf_addr, size, port: the driver's part of create_qp and create_wq. */
+/* buf_addr, size, port: driver data of create_qp and create_wq. */
 static void
 put_ring(uint8_t *to, uint32_t room, struct fuzz_input *in)
 {
@@ -122,7 +125,7 @@ put_ring(uint8_t *to, uint32_t room, struct fuzz_input *in)
 	memcpy(to, &ring, room < sizeof(ring) ? room : sizeof(ring));
 }
 
-/* What the 8 bytes of an attribute are, by the low bits of kind. */
+/* The 8 bytes of an attribute; the low bits of kind select them. */
 static uint64_t
 attribute_data(uint8_t kind, uint16_t len, struct fuzz_input *in)
 {
@@ -132,11 +135,11 @@ attribute_data(uint8_t kind, uint16_t len, struct fuzz_input *in)
 	uint8_t *piece;
 
 	switch (kind & 7) {
-	case 0: /* as it comes */
+	case 0: /* unchanged */
 		return harmless(fuzz_u64(in));
 	case 1: /* a small number, a handle */
 		return fuzz_u8(in);
-	case 2: /* points to bytes; with 8, two addresses in them made right */
+	case 2: /* address of bytes; with 8, two valid addresses in them */
 		piece = arena_take(len);
 		fuzz_read(in, piece, len);
 		make_harmless(piece, len);
@@ -147,9 +150,9 @@ attribute_data(uint8_t kind, uint16_t len, struct fuzz_input *in)
 			memcpy(piece + at, &number, sizeof(number));
 		}
 		return (uintptr_t)piece;
-	case 3: /* room for an answer */
+	case 3: /* address of room for an answer */
 		return (uintptr_t)arena_take(len);
-	case 4: /* nowhere */
+	case 4: /* invalid address */
 		return bad[fuzz_u8(in) & 3];
 	case 5: /* a descriptor */
 		number = fuzz_u8(in);
@@ -188,7 +191,7 @@ make_call(struct call *call, struct fuzz_input *in)
 		attr->flags = kind >> 7;
 		attr->data = attribute_data(kind, attr->len, in);
 	}
-	/* Seldom: a header that is wrong. */
+	/* Rarely: a wrong header. */
 	if (how >= 0xf0) {
 		call->header.length ^= how & 1;
 		call->header.reserved1 = how >> 1 & 1;
@@ -200,7 +203,7 @@ make_call(struct call *call, struct fuzz_input *in)
 static void
 run_calls(uint32_t context, struct fuzz_input *in)
 {
-	/* At the guard page: nothing behind it is to be read. */
+	/* At the guard page: a read behind it faults. */
 	struct call *call;
 
 	for (uint32_t n = 0; in->nb_left > 0 && n < MAX_CALLS; n++) {
@@ -211,7 +214,7 @@ run_calls(uint32_t context, struct fuzz_input *in)
 	}
 }
 
-/* As close() of the shim: the real one, then the kernel is told. */
+/* Like the shim's close(): close it, then report to the kernel side. */
 static void
 close_event_file(int fd)
 {
@@ -252,7 +255,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	FUZZ_CHECK(mkdir(path, 0700) == 0);
 	FUZZ_CHECK(segment_create(dir, &config) == 0);
 	clock_init(true);
-	FUZZ_CHECK(device_init() == 0 && kernel_init() == 0);
+	FUZZ_CHECK(card_init() == 0 && kernel_init() == 0);
 	kernel_event_file_opened = event_file_opened;
 	return 0;
 }
@@ -266,10 +269,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t nb_bytes)
 	struct stat st;
 	int fd, context;
 
-	/* Nothing of an earlier input. */
+	/* Clear data of earlier inputs. */
 	memset(arena, 0, ARENA_BYTES);
 	memset(rings, 0, RINGS_BYTES);
-	segment_ledger()->nb_rows = 0;
+	segment_violation_log()->nb_rows = 0;
 	nb_event_fds = 0;
 	fd = kernel_context_open(0, O_CLOEXEC);
 	FUZZ_CHECK(fd >= 0 && fstat(fd, &st) == 0);

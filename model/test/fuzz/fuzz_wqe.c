@@ -1,39 +1,42 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Bytes in work queues, stores to the doorbell page and frames from the wire,
- * whatever they are: the card goes on, does not touch what is not registered,
- * and leaves no posted WQE of a working SQ undone.
+ * With any bytes in work queues, doorbell stores and received frames, the card
+ * continues, accesses registered memory only, and completes all posted WQEs of
+ * a working SQ.
  *
- * An input is a list of actions; the first byte of each says which and at which
- * port. Keys and addresses cannot be guessed: on request they are put right in
- * the bytes of a WQE.
+ * An input is a list of actions; the first byte of each selects the action and
+ * the port. An input cannot contain valid keys and addresses, so flags insert
+ * them into a WQE.
  */
 
-#include "../rig.h"
+#include "../fixture.h"
 #include "fuzz.h"
 
 #define RING_BYTES 4096u
 #define MAX_BU	   16u
 #define MAX_FRAME  2048u
 
-/* What is put right in a WQE before it is posted. */
+/* Fields of a WQE to fix before it is posted. */
 #define FIX_ADDRESSES 0x01
 #define FIX_SIZES     0x02
 #define FIX_OOB	      0x04
 
-static struct rig rig;
-/* Rings as the driver left them: the device only reads them. */
-static uint8_t shadow[RIG_PORTS][2][RING_BYTES];
+static struct fixture fx;
+/*
+ * Copies of the rings as the driver wrote them: the device must not change
+ * them.
+ */
+static uint8_t shadow[FX_PORTS][2][RING_BYTES];
 
-static struct rig_ring *
-ring_of(struct rig_port *p, bool is_sq)
+static struct fx_ring *
+ring_of(struct fx_port *p, bool is_sq)
 {
 	return is_sq ? &p->sq : &p->rq;
 }
 
 static void
-fix_sges(const struct rig_port *p, uint8_t *wqe, uint32_t nb_bytes, uint8_t fix)
+fix_sges(const struct fx_port *p, uint8_t *wqe, uint32_t nb_bytes, uint8_t fix)
 {
 	struct hw_wqe header = hw_wqe_read(wqe);
 	uint32_t at = hw_wqe_sgl_offset(&header);
@@ -48,9 +51,9 @@ fix_sges(const struct rig_port *p, uint8_t *wqe, uint32_t nb_bytes, uint8_t fix)
 		if ((fix & FIX_SIZES) != 0) {
 			hw_put_le32(wqe + at + 12,
 				    hw_sge_read(wqe + at).size_bytes % 4096);
-			off %= RIG_BUF_BYTES - 4096;
+			off %= FX_BUF_BYTES - 4096;
 		}
-		addr = (uintptr_t)p->buf + off % RIG_BUF_BYTES;
+		addr = (uintptr_t)p->buf + off % FX_BUF_BYTES;
 		hw_put_le32(wqe + at, (uint32_t)addr);
 		hw_put_le32(wqe + at + 4, (uint32_t)(addr >> 32));
 		hw_put_le32(wqe + at + 8, p->key);
@@ -58,7 +61,7 @@ fix_sges(const struct rig_port *p, uint8_t *wqe, uint32_t nb_bytes, uint8_t fix)
 }
 
 static void
-fix_oob(const struct rig_port *p, uint8_t *wqe)
+fix_oob(const struct fx_port *p, uint8_t *wqe)
 {
 	const uint32_t flags = wqe[8];
 
@@ -68,9 +71,9 @@ fix_oob(const struct rig_port *p, uint8_t *wqe)
 }
 
 static void
-put_wqe(struct rig_port *p, bool is_sq, struct fuzz_input *in)
+put_wqe(struct fx_port *p, bool is_sq, struct fuzz_input *in)
 {
-	struct rig_ring *ring = ring_of(p, is_sq);
+	struct fx_ring *ring = ring_of(p, is_sq);
 	const uint32_t nb_bytes = HW_BU_BYTES * (1 + fuzz_u8(in) % MAX_BU);
 	const uint8_t fix = fuzz_u8(in);
 	uint8_t wqe[MAX_BU * HW_BU_BYTES];
@@ -88,10 +91,10 @@ put_wqe(struct rig_port *p, bool is_sq, struct fuzz_input *in)
 static void
 check_rings(void)
 {
-	for (uint32_t i = 0; i < RIG_PORTS; i++) {
-		FUZZ_CHECK(memcmp(shadow[i][0], rig.port[i].rq.mem,
+	for (uint32_t i = 0; i < FX_PORTS; i++) {
+		FUZZ_CHECK(memcmp(shadow[i][0], fx.port[i].rq.mem,
 				  RING_BYTES) == 0);
-		FUZZ_CHECK(memcmp(shadow[i][1], rig.port[i].sq.mem,
+		FUZZ_CHECK(memcmp(shadow[i][1], fx.port[i].sq.mem,
 				  RING_BYTES) == 0);
 	}
 }
@@ -99,9 +102,9 @@ check_rings(void)
 static void
 keep_rings(void)
 {
-	for (uint32_t i = 0; i < RIG_PORTS; i++) {
-		memcpy(shadow[i][0], rig.port[i].rq.mem, RING_BYTES);
-		memcpy(shadow[i][1], rig.port[i].sq.mem, RING_BYTES);
+	for (uint32_t i = 0; i < FX_PORTS; i++) {
+		memcpy(shadow[i][0], fx.port[i].rq.mem, RING_BYTES);
+		memcpy(shadow[i][1], fx.port[i].sq.mem, RING_BYTES);
 	}
 }
 
@@ -110,9 +113,9 @@ check_queues(void)
 {
 	struct card_function *f = card_function(0);
 
-	for (uint32_t i = 0; i < RIG_PORTS; i++) {
-		const struct wq *sq = card_sq(f, rig.port[i].sq.id);
-		const struct wq *rq = card_rq(f, rig.port[i].rq.id);
+	for (uint32_t i = 0; i < FX_PORTS; i++) {
+		const struct wq *sq = card_sq(f, fx.port[i].sq.id);
+		const struct wq *rq = card_rq(f, fx.port[i].rq.id);
 
 		FUZZ_CHECK(sq != NULL && rq != NULL);
 		FUZZ_CHECK(sq->is_disabled || f->cqs[sq->cq].is_stopped ||
@@ -130,12 +133,12 @@ receive(uint32_t port, struct fuzz_input *in)
 
 	fuzz_read(in, frame, nb_bytes);
 	segment_lock();
-	device_port_receive(0, port, frame, nb_bytes);
+	card_port_receive(0, port, frame, nb_bytes);
 	segment_unlock();
 }
 
 static void
-store(struct rig_port *p, struct fuzz_input *in)
+store(struct fx_port *p, struct fuzz_input *in)
 {
 	static const uint16_t offsets[] = { 0,	   0x400, 0x800, 0xff8,
 					    0x010, 0x410, 0x810, 0xff0 };
@@ -148,12 +151,12 @@ store(struct rig_port *p, struct fuzz_input *in)
 		offset = where * 16u & 0xfff;
 	if ((where & 0x10) == 0) /* an id that exists */
 		value = (value & ~UINT64_C(0xffff)) | ids[value & 3];
-	rig_doorbell(p, offset, value, (where & 0x20) != 0 ? 4 : 8);
+	fx_doorbell(p, offset, value, (where & 0x20) != 0 ? 4 : 8);
 }
 
-/* What a later Tx WQE may point to. */
+/* Data for later Tx WQEs. */
 static void
-fill_buffer(struct rig_port *p, struct fuzz_input *in)
+fill_buffer(struct fx_port *p, struct fuzz_input *in)
 {
 	const uint32_t at = fuzz_u8(in) * 256u;
 
@@ -161,9 +164,9 @@ fill_buffer(struct rig_port *p, struct fuzz_input *in)
 }
 
 static void
-read_cqes(struct rig_ring *cq)
+read_cqes(struct fx_ring *cq)
 {
-	while (rig_cqe(cq) != NULL)
+	while (fx_cqe(cq) != NULL)
 		;
 }
 
@@ -179,14 +182,14 @@ enum action {
 	RECEIVE
 };
 
-/* One byte: the action, the port (0x10), of its two CQs (0x20), arm (0x40). */
+/* One byte: action, port (0x10), which of its two CQs (0x20), arm (0x40). */
 static void
 act(struct fuzz_input *in)
 {
 	const uint8_t action = fuzz_u8(in);
 	const uint32_t port = action >> 4 & 1;
-	struct rig_port *p = &rig.port[port];
-	struct rig_ring *cq = (action & 0x20) != 0 ? &p->scq : &p->rcq;
+	struct fx_port *p = &fx.port[port];
+	struct fx_ring *cq = (action & 0x20) != 0 ? &p->scq : &p->rcq;
 
 	if ((action & 0x0f) > FILL_BUFFER)
 		keep_rings();
@@ -201,13 +204,13 @@ act(struct fuzz_input *in)
 		fill_buffer(p, in);
 		return;
 	case RING_SQ:
-		rig_ring_sq(&rig, p);
+		fx_ring_sq(&fx, p);
 		break;
 	case RING_RQ:
-		rig_ring_rq(&rig, p);
+		fx_ring_rq(&fx, p);
 		break;
 	case RING_CQ:
-		rig_ring_cq(&rig, p, cq, (action & 0x40) != 0);
+		fx_ring_cq(&fx, p, cq, (action & 0x40) != 0);
 		break;
 	case READ_CQES:
 		read_cqes(cq);
@@ -230,11 +233,11 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
 	(void)argv;
-	rig_defaults(&rig);
-	rig.sq_bytes = rig.rq_bytes = RING_BYTES;
-	rig.cq_bytes = 64 * HW_CQE_BYTES;
-	rig.config.coalesce = true;
-	rig_start(&rig);
+	fx_defaults(&fx);
+	fx.sq_bytes = fx.rq_bytes = RING_BYTES;
+	fx.cq_bytes = 64 * HW_CQE_BYTES;
+	fx.config.coalesce = true;
+	fx_start(&fx);
 	return 0;
 }
 
@@ -244,9 +247,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t nb_bytes)
 	struct fuzz_input in = { .bytes = data, .nb_left = nb_bytes };
 	const uint8_t how = fuzz_u8(&in);
 
-	rig_renew(&rig);
-	segment_ledger()->nb_rows = 0;
-	for (uint32_t i = 0; i < RIG_PORTS; i++)
+	fx_renew(&fx);
+	segment_violation_log()->nb_rows = 0;
+	for (uint32_t i = 0; i < FX_PORTS; i++)
 		card_port(0, i)->coalesce = (how & 1) != 0;
 	while (in.nb_left > 0)
 		act(&in);

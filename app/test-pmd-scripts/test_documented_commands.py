@@ -1,0 +1,279 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs the command lines of the README and the guides as printed.
+
+A command block is fenced by "sh" in Markdown; in reStructuredText it is a code block of
+type "console". All blocks of a variant run in one shell, in order, in a folder that
+looks like the checkout, with standard input closed. Each command must succeed. A block
+of type "text" after a command block contains its output: the lines must appear in this
+order. "..." matches any lines, a number of five digits or more any number.
+"""
+
+import fcntl
+import functools
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+import machine
+from harness import check, check_equal, main
+from model import BUILD, TOP, program_environment
+
+DOCUMENTS = {
+    "readme": ["README.md"],
+    "driver": ["doc/guides/nics/mana.rst", "doc/guides/nics/mana-datapath.rst",
+               "doc/guides/nics/mana-scale.rst", "doc/guides/release-notes.rst",
+               "doc/guides/glossary.rst",
+               "doc/guides/known-problems/linux-mtu-with-raw-queues.rst"],
+    "model": ["doc/guides/model.rst", "doc/guides/model-traffic.rst",
+              "doc/guides/model-control.rst", "doc/guides/model-trace.rst",
+              "doc/guides/model-behaviour.rst"],
+}
+
+# Lock of commands with EAL's default file prefix.
+LOCK = "/run/mana-test-default-prefix"
+
+# First lines of blocks that are not run, and the reasons.
+NOT_RUN = {
+    "./test": "runs this test",
+    "meson test -C build --suite fast": "runs other tests",
+    "meson setup build": "builds, and this test runs in a build",
+    "modprobe -a mana mana_ib ib_uverbs": "loads modules of the real kernel",
+    "setcap cap_net_raw,cap_ipc_lock+ep /usr/bin/dpdk-testpmd":
+        "changes an installed program",
+    "ip link set dev eth1 down": "an interface of the reader's machine",
+    "ip link show master eth1": "a machine of Azure",
+    "SYN=eth1": "a machine of Azure",
+    "NET_UUID=f8615163-df3e-46c5-913f-f2d2f965ed0e": "a machine of Azure",
+    "dpdk-testpmd -l 0-2 -d .../librte_net_mana.so -a $PCI,mac=$MAC -- -i":
+        "a machine of Azure",
+    "echo $DEV_UUID > /sys/bus/vmbus/drivers/uio_hv_generic/unbind":
+        "a machine of Azure",
+    "ovs-vsctl set Open_vSwitch . other_config:dpdk-init=true \\":
+        "needs a running switch: testpmd-openvswitch-ping has these options",
+    "build/model/mana-model --name m -- dpdk-testpmd --proc-type=primary ...":
+        "has a place for the reader's own arguments",
+    "lib=trixie-root/usr/lib/x86_64-linux-gnu":
+        "needs the root of Debian 13: model-trixie runs programs of it",
+}
+
+# Blocks for a machine with the adapter run on a modelled one with these options, and
+# are interrupted after a few seconds if they have no end.
+ON_THE_MODEL = {
+    "dpdk-testpmd -d build/drivers/librte_net_mana.so -a 7870:00:00.0,"
+    "mac=00:0d:3a:00:00:01 -- -i": "--ports=2",
+    "dpdk-testpmd -d build/drivers/librte_net_mana.so -a 7870:00:00.0 -- -i": "--ports=2",
+    "dpdk-testpmd -l 0,1 -d build/drivers/librte_net_mana.so \\": "--ports=2",
+    "dpdk-pmdinfo.py build/drivers/librte_net_mana.so.23.0": "--ports=2",
+}
+
+# Replacements for blocks that also build.
+STAND_INS = {"./demo": "devtools/main-job.sh 3 build"}
+
+# Commands that mark a block as commands.
+COMMAND = re.compile(r"^\s*(\$ )?(build/model/mana-model|dpdk-testpmd|dpdk-pmdinfo.py|meson|"
+                     r"ninja|modprobe|setcap|ip|ovs-vsctl|\./(demo|test)|devtools/\S+) ")
+# Literal blocks that contain such a line but are no shell commands.
+SESSIONS = ("Subject: net: mana: NULL dereference",)
+
+
+class Block:
+    """A literal block of a document: kind is "commands", "output" or "other"."""
+
+    def __init__(self, document, kind, lines):
+        self.document = document
+        self.kind = kind
+        self.lines = lines
+        self.printed = []       # expected output from the document
+
+    @property
+    def first(self):
+        return self.lines[0].strip()
+
+    def __repr__(self):
+        return f"{self.document}: {self.first}"
+
+
+def markdown_blocks(name, text):
+    for word, body in re.findall(r"^```(\S*)[^\n]*\n(.*?)^```$", text, re.M | re.S):
+        kind = {"sh": "commands", "text": "output"}.get(word, "other")
+        yield Block(name, kind, body.splitlines())
+
+
+def indent_of(line):
+    return len(line) - len(line.lstrip())
+
+
+def rst_blocks(name, text):
+    lines = text.splitlines()
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        at += 1
+        found = re.match(r"^\s*\.\. code-block:: *(\S+)$", line)
+        if not found and (not line.endswith("::") or line.lstrip().startswith(".. ")):
+            continue
+        body = []
+        while at < len(lines) and (not lines[at].strip()
+                                   or indent_of(lines[at]) > indent_of(line)):
+            body.append(lines[at])
+            at += 1
+        while body and not body[-1].strip():
+            body.pop()
+        while body and not body[0].strip():
+            body.pop(0)
+        if not body:
+            continue
+        margin = min(indent_of(one) for one in body if one.strip())
+        kind = {"console": "commands", "text": "output"}.get(
+            found.group(1) if found else "", "other")
+        yield Block(name, kind, [one[margin:] for one in body])
+
+
+@functools.lru_cache(maxsize=None)
+def blocks_of(name):
+    with open(os.path.join(TOP, name), encoding="utf-8") as file:
+        text = file.read()
+    reader = markdown_blocks if name.endswith(".md") else rst_blocks
+    return list(reader(name, text))
+
+
+def commands_of(name):
+    """The command blocks with their documented output."""
+    made = []
+    for block in blocks_of(name):
+        if block.kind == "commands":
+            made.append(block)
+        elif block.kind == "output" and made and not made[-1].printed:
+            made[-1].printed = block.lines
+    return made
+
+
+def script_of(number, block):
+    """The shell commands that run a block while the machines they need run."""
+    text = STAND_INS.get(block.first, "\n".join(block.lines))
+    if block.first in ON_THE_MODEL:
+        path = os.path.join(os.getcwd(), f"block{number}.sh")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("trap : INT\n" + text + "\n")
+        return (f"build/model/mana-model --fatal-violations {ON_THE_MODEL[block.first]} -- "
+                f"timeout --preserve-status --signal=INT 5 sh -eu {path}")
+    machines = set(re.findall(r"mana-model ctl (\w+) ", text))
+    for name in machines:
+        text = (f"build/model/mana-model --quiet --name {name} -- sleep 600 &\n"
+                f"until build/model/mana-model ctl {name} report >/dev/null 2>&1; "
+                f"do sleep 0.1; done\n{text}\nkill $!\nwait $! || :")
+    return text
+
+
+def matches(line, printed):
+    """Whether the printed line matches the line."""
+    words = [r".*" if word in ("...", "...,") else
+             re.sub(r"\d{5,}", r"\\d+", re.escape(word).replace(r"\.\.\.", r"\S*"))
+             for word in printed.split()]
+    return re.search(r"\s+".join(words).replace(r"\s+.*", ".*"), line) is not None
+
+
+def check_printed(block, output):
+    rest = iter(output.splitlines())
+    for printed in block.printed:
+        if printed.strip() in ("", "..."):
+            continue
+        check(any(matches(line, printed) for line in rest),
+              f"{block}: does not print, or not in this order: {printed.strip()}")
+
+
+def run_blocks(blocks):
+    script = ["set -eu"]
+    for number, block in enumerate(blocks):
+        script += [f"printf '\\n@@@ {number}\\n'", script_of(number, block)]
+    with open("blocks.sh", "w", encoding="utf-8") as file:
+        file.write("\n".join(script) + "\n")
+    done = subprocess.run(["sh", "blocks.sh"], env=program_environment(), check=False,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=600, text=True,
+                          errors="replace")
+    outputs = re.split(r"^@@@ \d+\n", done.stdout, flags=re.M)[1:]
+    for block, output in zip(blocks, outputs):
+        print(f"---- {block}", output[-8000:], sep="\n")
+        check_printed(block, output)
+    check_equal(f"exit status of {blocks[len(outputs) - 1]}", done.returncode, 0)
+
+
+def enter_checkout():
+    """Creates a folder that looks like the checkout; removed with all output."""
+    folder = tempfile.mkdtemp(prefix="documented-", dir=BUILD)
+    for name in os.listdir(TOP):
+        if not name.startswith((".", "build")):
+            os.symlink(os.path.join(TOP, name), os.path.join(folder, name))
+    os.symlink(BUILD, os.path.join(folder, "build"))
+    os.chdir(folder)
+    return folder
+
+
+def run(names, needs_hugepages=True):
+    machine.need_program("tshark", "tshark")
+    machine.need_program("ibv_devinfo", "ibverbs-utils")
+    if not {0, 1} <= os.sched_getaffinity(0):
+        machine.skip("the commands name processors 0 and 1")
+    if needs_hugepages:
+        machine.reserve_hugepages()
+        machine.need_root("mounting a hugetlbfs")
+        lock = open(LOCK, "w", encoding="ascii")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        machine.mount_hugetlbfs()
+    os.environ["MANA_MODEL_RUNDIR"] = machine.scratch_folder()
+    folder = enter_checkout()
+    try:
+        run_blocks([block for name in names for block in commands_of(name)
+                    if block.first not in NOT_RUN])
+    finally:
+        os.chdir(TOP)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def tables():
+    """Each table entry has a block, and each command block is marked as one."""
+    documents = sorted(sum(DOCUMENTS.values(), []))
+    guides = [os.path.relpath(os.path.join(folder, name), TOP)
+              for folder, _, names in os.walk(os.path.join(TOP, "doc", "guides"))
+              for name in names if name.endswith(".rst")]
+    check_equal("documents", documents, sorted(guides + ["README.md"]))
+    blocks = [block for name in documents for block in blocks_of(name)]
+    firsts = {block.first for block in blocks if block.kind == "commands"}
+    for first in [*NOT_RUN, *ON_THE_MODEL, *STAND_INS]:
+        check(first in firsts, f"no document has a block of commands with: {first}")
+    for block in blocks:
+        hidden = [line for line in block.lines if COMMAND.match(line)]
+        check(block.kind == "commands" or not hidden
+              or block.first.startswith(SESSIONS),
+              f"{block}: not marked as commands: {hidden}")
+
+
+def inline():
+    """Commands in sentences name existing scripts and tests."""
+    with open(os.path.join(BUILD, "meson-info", "intro-tests.json"),
+              encoding="utf-8") as file:
+        listed = file.read()
+    for name in sum(DOCUMENTS.values(), []):
+        with open(os.path.join(TOP, name), encoding="utf-8") as file:
+            text = " ".join(file.read().split())
+        for path in re.findall(r"`((?:devtools|app|model|doc|drivers/net/mana)/[\w./-]+)", text):
+            check(os.path.exists(os.path.join(TOP, path)), f"{name}: there is no {path}")
+        for words in re.findall(r"`meson test -C build ([^`]+)`", text):
+            word = words.split()[-1]
+            check(f'"{word}"' in listed or f':{word}"' in listed,
+                  f"{name}: there is no test or suite {word}")
+
+
+VARIANTS = {"tables": tables, "inline": inline}
+VARIANTS.update({name: functools.partial(run, names, needs_hugepages=name != "model")
+                 for name, names in DOCUMENTS.items()})
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    sys.exit(main(VARIANTS))

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+#include <rte_dev.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_ether.h>
+#include <rte_malloc.h>
+
+#include "fixture.h"
+#include "fixture_log.h"
+
+#define HEAP_SLACK_BYTES 512
+#define NB_HUGE_PAGES 64
+#define EXIT_SKIPPED 77 /* meson's exit code of a skipped test */
+
+struct fx_model fx_model;
+
+static struct fixture fx_instance;
+
+static void
+model_symbol(const char *name, void *pointer)
+{
+	void *symbol = dlsym(RTLD_DEFAULT, name);
+
+	if (symbol == NULL) {
+		printf("not on a modelled machine: no %s\n", name);
+		exit(EXIT_FAILURE);
+	}
+	memcpy(pointer, &symbol, sizeof(symbol));
+}
+
+static void
+find_model(void)
+{
+	model_symbol("mana_model_objects", &fx_model.objects);
+	model_symbol("mana_model_leaks", &fx_model.leaks);
+	model_symbol("mana_model_fault_arm", &fx_model.fault_arm);
+	model_symbol("mana_model_fault_disarm", &fx_model.fault_disarm);
+	model_symbol("mana_model_fault_hits", &fx_model.fault_hits);
+	model_symbol("mana_model_port", &fx_model.port);
+	model_symbol("mana_model_violations", &fx_model.violations);
+	model_symbol("mana_model_queue", &fx_model.queue);
+	model_symbol("mana_model_netdev_set", &fx_model.netdev_set);
+	model_symbol("mana_model_privileges", &fx_model.privileges);
+	model_symbol("mana_model_command", &fx_model.command);
+}
+
+/* EAL's interrupt thread recreates its epoll set some time after a change. */
+static bool
+is_epoll_set(int dir_fd, const char *name)
+{
+	char target[32] = "";
+
+	if (readlinkat(dir_fd, name, target, sizeof(target) - 1) < 0)
+		return false;
+	return strcmp(target, "anon_inode:[eventpoll]") == 0;
+}
+
+static unsigned int
+count_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	const struct dirent *entry;
+	unsigned int nb = 0;
+
+	if (dir == NULL)
+		return 0;
+	while ((entry = readdir(dir)) != NULL)
+		nb += !is_epoll_set(dirfd(dir), entry->d_name);
+	closedir(dir);
+	return nb;
+}
+
+void
+fx_holdings_get(struct fx_holdings *holdings)
+{
+	struct rte_malloc_socket_stats stats;
+
+	memset(holdings, 0, sizeof(*holdings));
+	assert_int_equal(fx_model.objects(&holdings->objects), 0);
+	assert_int_equal(rte_malloc_get_socket_stats(0, &stats), 0);
+	holdings->heap_bytes = stats.heap_allocsz_bytes;
+	holdings->heap_allocs = stats.alloc_count;
+	holdings->nb_fds = count_fds();
+}
+
+static void
+check_kind(const char *when, const char *kind, uint64_t before, uint64_t now)
+{
+	if (before != now)
+		fail_msg("%s: %" PRIu64 " %s, %" PRIu64 " before", when, now, kind, before);
+}
+
+void
+fx_check_holdings(const struct fx_holdings *before, const char *when)
+{
+	struct fx_holdings now;
+
+	fx_holdings_get(&now);
+	check_kind(when, "PDs", before->objects.pd, now.objects.pd);
+	check_kind(when, "MRs", before->objects.mr, now.objects.mr);
+	check_kind(when, "CQs", before->objects.cq, now.objects.cq);
+	check_kind(when, "WQs", before->objects.wq, now.objects.wq);
+	check_kind(when, "QPs", before->objects.qp, now.objects.qp);
+	check_kind(when, "indirection tables", before->objects.ind, now.objects.ind);
+	check_kind(when, "kernel files", before->objects.fd, now.objects.fd);
+	check_kind(when, "descriptors", before->nb_fds, now.nb_fds);
+	check_kind(when, "heap elements", before->heap_allocs, now.heap_allocs);
+	/*
+	 * EAL does not split off a remainder below MIN_DATA_SIZE
+	 * (malloc_elem.h), so that the size of an allocation depends on its
+	 * place.
+	 */
+	if (now.heap_bytes > before->heap_bytes + HEAP_SLACK_BYTES)
+		check_kind(when, "heap bytes", before->heap_bytes, now.heap_bytes);
+}
+
+void
+fx_tell(const char *line)
+{
+	char message[256] = "";
+
+	if (fx_model.command(line, message, sizeof(message)) != 0)
+		fail_msg("%s: %s", line, message);
+}
+
+int
+fx_probe(struct fixture *fx, const char *devargs)
+{
+	int ret = rte_eal_hotplug_add("pci", FX_PCI, devargs);
+
+	if (ret != 0)
+		return ret;
+	fx->is_probed = true;
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
+		char name[RTE_ETH_NAME_MAX_LEN];
+
+		snprintf(name, sizeof(name), "%s_port%u", FX_PCI, i + 1);
+		if (rte_eth_dev_get_port_by_name(name, &fx->port[i]) != 0)
+			fx->port[i] = RTE_MAX_ETHPORTS;
+	}
+	return 0;
+}
+
+void
+fx_remove(struct fixture *fx)
+{
+	assert_int_equal(rte_eal_hotplug_remove("pci", FX_PCI), 0);
+	fx->is_probed = false;
+}
+
+static int
+setup(void **state, bool probe)
+{
+	struct fixture *fx = &fx_instance;
+
+	if (fx->is_probed) { /* a failed test before this one */
+		fx_stop(fx);
+		fx_remove(fx);
+	}
+	memset(fx, 0, sizeof(*fx));
+	*state = fx;
+	fx_log_reset();
+	fx_holdings_get(&fx->before);
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		assert_int_equal(fx_model.port(0, i, &fx->wire_before[i]), 0);
+	fx->pool = fx_pool(fx, FX_NB_MBUFS, RTE_MBUF_DEFAULT_BUF_SIZE);
+	if (probe)
+		assert_int_equal(fx_probe(fx, ""), 0);
+	return 0;
+}
+
+int
+fx_setup(void **state)
+{
+	return setup(state, true);
+}
+
+int
+fx_setup_bare(void **state)
+{
+	return setup(state, false);
+}
+
+struct mana_model_port
+fx_wire(const struct fixture *fx, unsigned int port)
+{
+	const struct mana_model_port *before = &fx->wire_before[port];
+	struct mana_model_port now;
+
+	assert_int_equal(fx_model.port(0, port, &now), 0);
+	now.rx_packets -= before->rx_packets;
+	now.rx_bytes -= before->rx_bytes;
+	now.rx_no_wqe -= before->rx_no_wqe;
+	now.rx_truncated -= before->rx_truncated;
+	now.tx_packets -= before->tx_packets;
+	now.tx_bytes -= before->tx_bytes;
+	now.tx_errors -= before->tx_errors;
+	return now;
+}
+
+static void
+check_counters(const struct fixture *fx)
+{
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
+		struct mana_model_port wire = fx_wire(fx, i);
+		struct rte_eth_stats stats;
+
+		if (fx->port[i] == RTE_MAX_ETHPORTS)
+			continue;
+		assert_int_equal(rte_eth_stats_get(fx->port[i], &stats), 0);
+		/* Rejected packets are posted, but not on the wire. */
+		check_kind("Tx, driver against wire", "packets",
+			   wire.tx_packets + wire.tx_errors, stats.opackets);
+		check_kind("Tx, driver against wire", "bytes",
+			   wire.tx_bytes + fx->refused_bytes[i], stats.obytes + RTE_VLAN_HLEN * fx->nb_tags[i]);
+		check_kind("Rx, driver against wire", "packets", wire.rx_packets,
+			   stats.ipackets);
+		check_kind("Rx, driver against wire", "bytes", wire.rx_bytes,
+			   stats.ibytes + RTE_VLAN_HLEN * fx->nb_tags[i ^ 1]);
+	}
+}
+
+int
+fx_teardown(void **state)
+{
+	struct fixture *fx = *state;
+
+	fx_model.fault_disarm();
+	if (fx->is_probed) {
+		if (!fx->ignore_counters) {
+			fx_drain(fx);
+			check_counters(fx);
+		}
+		fx_stop(fx);
+	}
+	for (unsigned int i = 0; i < RTE_DIM(fx->pools); i++)
+		if (fx->pools[i] != NULL)
+			fx_pool_free(fx, fx->pools[i]);
+	if (fx->is_probed)
+		fx_remove(fx);
+	fx_check_holdings(&fx->before, "at the end");
+	check_kind("at the end", "violations", 0, fx_model.violations(NULL));
+	fx_log_check();
+	return 0;
+}
+
+struct rte_mempool *
+fx_pool(struct fixture *fx, unsigned int nb_mbufs, uint16_t data_room)
+{
+	static unsigned int serial;
+	char name[RTE_MEMPOOL_NAMESIZE];
+	struct rte_mempool *pool;
+
+	snprintf(name, sizeof(name), "test%u", serial++);
+	pool = rte_pktmbuf_pool_create(name, nb_mbufs, 0, 0, data_room, SOCKET_ID_ANY);
+	assert_non_null(pool);
+	for (unsigned int i = 0; i < RTE_DIM(fx->pools); i++) {
+		if (fx->pools[i] == NULL) {
+			fx->pools[i] = pool;
+			return pool;
+		}
+	}
+	fail_msg("too many pools");
+	return NULL;
+}
+
+void
+fx_pool_free(struct fixture *fx, struct rte_mempool *pool)
+{
+	check_kind(pool->name, "free mbufs", pool->size, rte_mempool_avail_count(pool));
+	for (unsigned int i = 0; i < RTE_DIM(fx->pools); i++)
+		if (fx->pools[i] == pool)
+			fx->pools[i] = NULL;
+	rte_mempool_free(pool);
+}
+
+/* Memory that EAL keeps after a first probe and pool is no leak. */
+static int
+warm_up(void **state)
+{
+	if (fx_setup(state) != 0)
+		return -1;
+	fx_remove(*state);
+	fx_pool_free(*state, ((struct fixture *)*state)->pool);
+	fx_log_check();
+	return 0;
+}
+
+/* Whether the system has enough free huge pages. */
+static bool
+has_huge_pages(void)
+{
+	FILE *f = fopen("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "r");
+	unsigned int nb = 0;
+
+	if (f == NULL)
+		return false;
+	if (fscanf(f, "%u", &nb) != 1)
+		nb = 0;
+	fclose(f);
+	return nb >= NB_HUGE_PAGES;
+}
+
+int
+fx_main(const char *name, const struct CMUnitTest *tests, size_t nb_tests)
+{
+	const char *plugin = getenv("MANA_PLUGIN");
+	const char *memory = getenv("MANA_TEST_MEMORY");
+	char *argv[] = {
+		(char *)(uintptr_t)name,
+		/* "--in-memory": dynamic huge pages */
+		(char *)(uintptr_t)(memory != NULL ? memory : "--no-huge"),
+		(char *)(uintptr_t)"--no-shconf", (char *)(uintptr_t)"--no-telemetry",
+		/* huge pages grow on demand; --no-huge memory cannot */
+		(char *)(uintptr_t)"-m",
+		(char *)(uintptr_t)(memory != NULL ? "16" : "256"),
+		(char *)(uintptr_t)"-d", (char *)(uintptr_t)plugin,
+		/* matches no device: tests probe explicitly */
+		(char *)(uintptr_t)"-a", (char *)(uintptr_t)"ffff:ff:1f.7", NULL,
+	};
+
+	if (plugin == NULL) {
+		printf("MANA_PLUGIN must name the driver\n");
+		return EXIT_FAILURE;
+	}
+	if (memory != NULL && !has_huge_pages()) {
+		printf("fewer than %d huge pages of 2 MiB are free\n", NB_HUGE_PAGES);
+		return EXIT_SKIPPED;
+	}
+	find_model();
+	if (fx_log_open() != 0 || rte_eal_init(RTE_DIM(argv) - 1, argv) < 0) {
+		printf("EAL initialization failed: %s\n", rte_strerror(rte_errno));
+		return EXIT_FAILURE;
+	}
+	return _cmocka_run_group_tests(name, tests, nb_tests, warm_up, NULL);
+}

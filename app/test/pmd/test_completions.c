@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Invalid completions, and the packets after them. With the argument
+ * "no-position" the device's Rx completions have no WQE offset.
+ */
+
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+
+#include "fixture.h"
+
+#define FRAME 100
+
+static const struct fx_config plain;
+
+static const struct {
+	const char *command;
+	const char *counter;
+	bool is_instead; /* replaces the packet's CQE: the packet is lost */
+} odd_rx[] = {
+	{ "bogus port=2 rx what=type type=20", "rx_cqe_unknown", true },
+	{ "bogus port=2 rx what=type type=20 extra", "rx_cqe_unknown", false },
+	{ "bogus port=2 rx what=zero instead", "rx_cqe_zero_length", true },
+	{ "bogus port=2 rx what=zero", "rx_cqe_zero_length", false },
+};
+
+/* Sends two packets first: their WQE offsets show the distance of WQEs. */
+static void
+send_around(const struct fixture *fx, unsigned int k, uint32_t seed)
+{
+	fx_send_one(fx, seed);
+	fx_send_one(fx, seed + 1);
+	fx_expect_frames(fx, seed, 2);
+	fx_tell(odd_rx[k].command);
+	for (uint32_t i = 2; i < 8; i++)
+		fx_send_one(fx, seed + i);
+}
+
+/*
+ * The driver delivers each later packet in its own buffer, whether or not the
+ * invalid completion used a WQE, any number of times.
+ */
+static void
+test_rx_resync(void **state)
+{
+	struct fixture *fx = *state;
+
+	fx->ignore_counters = true; /* the wire counts lost packets */
+	fx_start(fx, &plain);
+	for (unsigned int i = 0; i < 3 * RTE_DIM(odd_rx); i++) {
+		unsigned int k = i % RTE_DIM(odd_rx);
+		uint64_t before = fx_xstat(fx->port[1], odd_rx[k].counter);
+
+		send_around(fx, k, 10 * i);
+		if (odd_rx[k].is_instead)
+			fx_expect_frames(fx, 10 * i + 3, 5);
+		else
+			fx_expect_frames(fx, 10 * i + 2, 6);
+		assert_int_equal(fx_xstat(fx->port[1], odd_rx[k].counter),
+				 before + 1);
+	}
+}
+
+/* Without WQE offsets the queue fails and delivers no wrong packet. */
+static void
+test_rx_no_position(void **state)
+{
+	struct fixture *fx = *state;
+	struct rte_mbuf *m;
+
+	fx->ignore_counters = true; /* the wire counts lost packets */
+	fx_expect_error("Rx queue 0 has failed (unknown_cqe)");
+	for (unsigned int k = 0; k < RTE_DIM(odd_rx); k++) {
+		fx_start(fx, &plain);
+		send_around(fx, k, 1);
+		fx_settle(fx);
+		/* The packet's own CQE may follow the extra one. */
+		if (!odd_rx[k].is_instead &&
+		    rte_eth_rx_burst(fx->port[1], 0, &m, 1) == 1)
+			rte_pktmbuf_free(m);
+		for (unsigned int i = 0; i < 20; i++)
+			assert_int_equal(rte_eth_rx_burst(fx->port[1], 0, &m, 1), 0);
+		/* A restart recovers the queue. */
+		fx_stop(fx);
+		assert_int_equal(fx_dev_start(fx, 0), 0);
+		assert_int_equal(fx_dev_start(fx, 1), 0);
+		fx_pass_one(fx);
+		fx_stop(fx);
+	}
+}
+
+/*
+ * ---- Reports of failed queues
+ * ------------------------------------------------
+ */
+
+static unsigned int nb_events;
+
+static int
+on_queue_state(uint16_t port, enum rte_eth_event_type type, void *arg, void *ret)
+{
+	(void)type;
+	(void)ret;
+	if (port == *(uint16_t *)arg)
+		__atomic_add_fetch(&nb_events, 1, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+static const struct {
+	const char *command;
+	unsigned int side; /* the port whose queue fails */
+	const char *died, *line, *odd;
+} failures[] = {
+	{ "cqe port=1 tx type=42", 0, "tx_q0_failed",
+	  "Tx queue 0 has failed (disabled): completion type 42 (TX_GDMA_ERR)",
+	  "Tx queue 0: the first completion with an error:" },
+	{ "bogus port=2 rx what=wrong-owner", 1, "rx_q0_failed",
+	  "Rx queue 0 has failed (overrun): completion type 1 (RX_OKAY), vendor error 0x0",
+	  "Rx queue 0: the first completion that overtook the reader:" },
+};
+
+/* A failed queue of a running port: one message, event and count. */
+static void
+test_failed_queue(void **state)
+{
+	struct fixture *fx = *state;
+	struct rte_mbuf *m;
+
+	fx->ignore_counters = true; /* the wire counts lost packets */
+	fx_start(fx, &plain);
+	for (unsigned int i = 0; i < RTE_DIM(failures); i++) {
+		uint16_t port = fx->port[failures[i].side];
+		uint64_t end = fx_deadline();
+
+		nb_events = 0;
+		assert_int_equal(rte_eth_dev_callback_register(
+			port, RTE_ETH_EVENT_QUEUE_STATE, on_queue_state, &port), 0);
+		fx_expect_error(failures[i].line);
+		fx_tell(failures[i].command);
+		fx_send_one(fx, 1);
+		while (__atomic_load_n(&nb_events, __ATOMIC_SEQ_CST) == 0) {
+			assert_true(rte_get_timer_cycles() < end);
+			rte_eth_tx_done_cleanup(fx->port[0], 0, 0);
+			if (rte_eth_rx_burst(fx->port[1], 0, &m, 1) == 1)
+				rte_pktmbuf_free(m);
+		}
+		assert_int_equal(fx_xstat(port, failures[i].died), 1);
+		assert_int_equal(fx_nb_logged(RTE_LOG_ERR, failures[i].line), 1);
+		assert_int_equal(fx_nb_logged(RTE_LOG_NOTICE, failures[i].odd), 1);
+		rte_eth_dev_callback_unregister(port, RTE_ETH_EVENT_QUEUE_STATE,
+						on_queue_state, &port);
+		fx_stop(fx);
+		/* Logged once; a restart recovers the queue. */
+		assert_int_equal(fx_nb_logged(RTE_LOG_ERR, failures[i].line), 1);
+		assert_int_equal(fx_dev_start(fx, 0), 0);
+		assert_int_equal(fx_dev_start(fx, 1), 0);
+		fx_pass_one(fx);
+	}
+}
+
+/* The stop reports it, if the periodic check has not. */
+static void
+test_failed_at_stop(void **state)
+{
+	struct fixture *fx = *state;
+
+	fx->ignore_counters = true; /* the wire counts lost packets */
+	fx_start(fx, &plain);
+	fx_expect_error(failures[0].line);
+	fx_tell(failures[0].command);
+	fx_send_one(fx, 1);
+	fx_settle(fx);
+	rte_eth_tx_done_cleanup(fx->port[0], 0, 0);
+	fx_stop(fx);
+	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, failures[0].line), 1);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest with_positions[] = {
+		FX_TEST(test_rx_resync),
+		FX_TEST(test_failed_queue),
+		FX_TEST(test_failed_at_stop),
+	};
+	const struct CMUnitTest without_positions[] = {
+		FX_TEST(test_rx_no_position),
+		FX_TEST(test_failed_queue),
+		FX_TEST(test_failed_at_stop),
+	};
+
+	if (argc > 1 && strcmp(argv[1], "no-position") == 0)
+		return FX_RUN("completions", without_positions);
+	return FX_RUN("completions", with_positions);
+}

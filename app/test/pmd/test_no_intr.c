@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* A kernel without completion events: Rx interrupts are rejected. */
+
+#include <errno.h>
+
+#include "fixture.h"
+
+static const struct fx_config plain;
+static const struct fx_config woken = { .intr = { .rxq = 1 } };
+
+static void
+test_refused(void **state)
+{
+	struct fixture *fx = *state;
+
+	fx_expect_error("");
+	for (unsigned int i = 1; i <= 3; i++) {
+		assert_int_equal(fx_configure(fx, fx->port[1], &woken),
+				 -ENOTSUP);
+		assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "Linux 6.8"), i);
+	}
+	/* Everything else works. */
+	fx_start(fx, &plain);
+	fx_pass_one(fx);
+	fx_stop(fx);
+	assert_int_equal(fx_configure(fx, fx->port[1], &woken), -ENOTSUP);
+	fx_start(fx, &plain);
+	fx_pass_one(fx);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		FX_TEST(test_refused),
+	};
+
+	return FX_RUN("no-intr", tests);
+}

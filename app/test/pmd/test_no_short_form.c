@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* A device that rejects the short OOB with TX_INVALID_OOB. */
+
+#include "fixture.h"
+
+#define NB_TRIES 8 /* packets lost before the driver switches */
+#define NB_PACKETS 50
+#define WARNING_TEXT "using the long form of descriptors"
+
+static const struct fx_config plain_config = { .nb_txq = 2 };
+
+/* Sends single packets: the first nb_lost are lost, the others arrive. */
+static void
+pass_after(struct fixture *fx, unsigned int nb_lost)
+{
+	uint64_t before = fx_xstat(fx->port[0], "tx_cqe_invalid_oob");
+	struct rte_mbuf *m;
+
+	for (unsigned int i = 0; i < NB_PACKETS; i++) {
+		m = fx_frame(fx->pool, 100, i);
+		fx_send(fx->port[0], 0, &m, 1);
+		if (i < nb_lost) {
+			/* the driver reaps its completion */
+			for (unsigned int k = 0; k < 100000 &&
+			     fx_xstat(fx->port[0], "tx_cqe_invalid_oob") - before <= i; k++)
+				rte_eth_tx_done_cleanup(fx->port[0], 0, 0);
+			continue;
+		}
+		assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
+		rte_pktmbuf_free(m);
+	}
+	assert_int_equal(fx_xstat(fx->port[0], "tx_cqe_invalid_oob") - before, nb_lost);
+}
+
+/* The driver switches to the long form, logs it once, and keeps it. */
+static void
+test_changes(void **state)
+{
+	struct fixture *fx = *state;
+	struct rte_eth_stats stats;
+
+	fx->ignore_counters = true;
+	fx_expect_error(WARNING_TEXT);
+	assert_int_equal(fx_probe(fx, ""), 0);
+	fx_start(fx, &plain_config);
+	pass_after(fx, NB_TRIES);
+	assert_int_equal(rte_eth_stats_get(fx->port[0], &stats), 0);
+	assert_int_equal(stats.oerrors, NB_TRIES);
+	/* Restart of the queue and of the port. */
+	assert_int_equal(rte_eth_dev_tx_queue_stop(fx->port[0], 0), 0);
+	assert_int_equal(fx_nb_logged(RTE_LOG_WARNING, WARNING_TEXT), 1);
+	assert_int_equal(rte_eth_dev_tx_queue_start(fx->port[0], 0), 0);
+	pass_after(fx, 0);
+	fx_stop(fx);
+	fx_start(fx, &plain_config);
+	pass_after(fx, 0);
+	assert_int_equal(fx_nb_logged(RTE_LOG_WARNING, WARNING_TEXT), 1);
+}
+
+/* tx_oob=long: no packet is lost. */
+static void
+test_long_from_the_start(void **state)
+{
+	struct fixture *fx = *state;
+
+	assert_int_equal(fx_probe(fx, "tx_oob=long"), 0);
+	fx_start(fx, &plain_config);
+	pass_after(fx, 0);
+	assert_int_equal(fx_nb_logged(RTE_LOG_WARNING, WARNING_TEXT), 0);
+}
+
+/* tx_oob=short: every packet is lost. */
+static void
+test_short_only(void **state)
+{
+	struct fixture *fx = *state;
+
+	fx->ignore_counters = true;
+	assert_int_equal(fx_probe(fx, "tx_oob=short"), 0);
+	fx_start(fx, &plain_config);
+	pass_after(fx, NB_PACKETS);
+	assert_int_equal(fx_nb_logged(RTE_LOG_WARNING, WARNING_TEXT), 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		FX_TEST_BARE(test_changes),
+		FX_TEST_BARE(test_long_from_the_start),
+		FX_TEST_BARE(test_short_only),
+	};
+
+	return FX_RUN("no_short_form", tests);
+}

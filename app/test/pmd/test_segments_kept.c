@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Every Tx queue fails with EINVAL until the test ends it: the driver must not
+ * lower its segment limit.
+ */
+
+#include "fixture.h"
+
+#define NB_SEGS 30
+
+static void
+test_segments_after_einval(void **state)
+{
+	static const struct fx_config chains = {
+		.tx_offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS, .nb_txd = 64,
+	};
+	struct fixture *fx = *state;
+	struct rte_eth_dev_info info;
+	uint8_t bytes[NB_SEGS * 40];
+	struct rte_mbuf *m;
+
+	fx_expect_error("Tx queue 0");
+	assert_int_equal(fx_configure(fx, fx->port[0], &chains), 0);
+	assert_true(fx_dev_start(fx, 0) < 0);
+	fx_model.fault_disarm();
+	fx_expect_error(NULL);
+	assert_int_equal(rte_eth_dev_info_get(fx->port[0], &info), 0);
+	assert_int_equal(info.tx_desc_lim.nb_seg_max, NB_SEGS);
+	fx_start(fx, &chains);
+	fx_frame_bytes(bytes, sizeof(bytes), 1);
+	m = fx_chain(fx->pool, bytes, sizeof(bytes), 40);
+	assert_int_equal(m->nb_segs, NB_SEGS);
+	fx_send(fx->port[0], 0, &m, 1);
+	assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
+	fx_check_bytes(m, bytes, sizeof(bytes));
+	rte_pktmbuf_free(m);
+	assert_int_equal(fx_xstat(fx->port[0], "tx_linearized"), 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		FX_TEST(test_segments_after_einval),
+	};
+
+	return FX_RUN("segments_kept", tests);
+}

@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Builds the driver with the thread sanitizer and runs the test in which one thread
+# reads statistics while another changes queues. A report of the sanitizer fails it.
+#
+# DPDK, libibverbs and the model are not instrumented: the sanitizer does not
+# recognize locks of DPDK (a spinlock is assembly), so other tests would cause false
+# reports.
+#
+# usage: run-tsan.sh [build folder, for the model] [build folder with the sanitizer]
+
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+plain=$(cd "${1:-$root/build}" && pwd)
+build=${2:-$root/build-tsan}
+program=app/test/pmd/test-pmd-readers
+plugin=$(basename "$(realpath "$plain/drivers/librte_net_mana.so")")
+
+[ -e "$build/build.ninja" ] || CC=gcc meson setup "$build" "$root" \
+	-Db_sanitize=thread -Db_lundef=false -Dbuildtype=debugoptimized -Dwerror=true
+ninja -C "$build" "drivers/$plugin" "$program"
+
+# Fixed addresses: gcc 12's sanitizer aborts with large address randomization.
+export MANA_PLUGIN="$build/drivers/$plugin"
+export TSAN_OPTIONS="exitcode=99:suppressions=$root/devtools/tsan.supp${TSAN_OPTIONS:+:$TSAN_OPTIONS}"
+exec setarch -R "$plain/model/mana-model" --ports 2 --wire pair -- "$build/$program"

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The only file that checks the DPDK version. It defines what the driver uses
+ * and DPDK 22.11 lacks, under DPDK's own name if that cannot clash.
+ */
+
+#ifndef MANA_COMPAT_H
+#define MANA_COMPAT_H
+
+#include <assert.h>
+#include <stdalign.h>
+#include <stdint.h>
+
+#include <rte_version.h>
+#include <rte_common.h>
+#include <rte_bitops.h>
+#include <rte_spinlock.h>
+
+/* RTE_SHIFT_VAL32/64: added in 24.03, for literals only until 26.03. */
+#define MANA_SHIFT_VAL32(val, nr) ((uint32_t)(val) << (nr))
+#define MANA_SHIFT_VAL64(val, nr) ((uint64_t)(val) << (nr))
+
+/* For functions that read counters which other threads increment: intended race. */
+#define MANA_NO_TSAN __attribute__((no_sanitize("thread")))
+
+/* For symbols used in the driver only: accessed directly, not through the GOT. */
+#define MANA_HIDDEN __attribute__((visibility("hidden")))
+
+/* Annotations for clang's lock analysis: added in 23.03, renamed in 25.03. */
+#ifndef __rte_try_acquire_capability
+#ifdef __rte_exclusive_trylock_function
+#define __rte_try_acquire_capability __rte_exclusive_trylock_function
+#define __rte_release_capability __rte_unlock_function
+#else
+#define __rte_try_acquire_capability(...)
+#define __rte_release_capability(...)
+#endif
+#endif
+
+/* Counters shared by threads: <rte_stdatomic.h> was added in 23.11. */
+#if RTE_VERSION >= RTE_VERSION_NUM(23, 11, 0, 0)
+#include <rte_stdatomic.h>
+#define MANA_ATOMIC(type) RTE_ATOMIC(type)
+#define mana_atomic_load(ptr) \
+	rte_atomic_load_explicit(ptr, rte_memory_order_relaxed)
+#define mana_atomic_store(ptr, val) \
+	rte_atomic_store_explicit(ptr, val, rte_memory_order_relaxed)
+#define mana_atomic_add(ptr, val) \
+	rte_atomic_fetch_add_explicit(ptr, val, rte_memory_order_release)
+#else
+#define MANA_ATOMIC(type) type
+#define mana_atomic_load(ptr) __atomic_load_n(ptr, __ATOMIC_RELAXED)
+#define mana_atomic_store(ptr, val) __atomic_store_n(ptr, val, __ATOMIC_RELAXED)
+#define mana_atomic_add(ptr, val) __atomic_fetch_add(ptr, val, __ATOMIC_RELEASE)
+#endif
+
+/* rearm_data: a marker before 24.03, a member since; the bytes are the same. */
+typedef uint64_t __rte_may_alias mana_alias64_t;
+#define MANA_MBUF_REARM(m) ((mana_alias64_t *)(uintptr_t)&(m)->rearm_data)
+
+/* Builds whose mempools count or check each get: renamed in 23.03. */
+#if defined(RTE_LIBRTE_MEMPOOL_STATS) || defined(RTE_LIBRTE_MEMPOOL_DEBUG)
+#define MANA_MEMPOOL_COUNTS
+#endif
+
+/* Per-queue counters: in struct rte_eth_stats before 25.11. */
+#if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
+#define MANA_QSTATS_PARAM , struct eth_queue_stats *qstats
+#define MANA_QSTATS_ARG , qstats
+#define MANA_QSTATS(stats) qstats
+#else
+#define MANA_QSTATS_PARAM
+#define MANA_QSTATS_ARG
+#define MANA_QSTATS(stats) stats
+#endif
+
+/* dev_supported_ptypes_get returns the number of types since 24.03. */
+#if RTE_VERSION >= RTE_VERSION_NUM(24, 3, 0, 0)
+#define MANA_PTYPES_PARAM , size_t *nb_ptypes
+#define MANA_PTYPES_NB_SET(nb) (*nb_ptypes = (nb))
+#else
+#define MANA_PTYPES_PARAM
+#define MANA_PTYPES_NB_SET(nb) ((void)(nb))
+#endif
+
+/* A 64-bit value in telemetry: renamed in 23.03. */
+#if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
+#define mana_tel_dict_u64 rte_tel_data_add_dict_uint
+#else
+#define mana_tel_dict_u64 rte_tel_data_add_dict_u64
+#endif
+
+/* The return type of rx_queue_count is signed since 25.11. */
+#if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
+typedef int mana_queue_count_t;
+#else
+typedef uint32_t mana_queue_count_t;
+#endif
+
+/* ethdev has tx_queue_count since 24.03. */
+#if RTE_VERSION >= RTE_VERSION_NUM(24, 3, 0, 0)
+#define MANA_TX_QUEUE_COUNT_SET(dev, fn) ((dev)->tx_queue_count = (fn))
+#else
+#define MANA_TX_QUEUE_COUNT_SET(dev, fn) ((void)(dev), (void)(fn))
+#endif
+
+#endif /* MANA_COMPAT_H */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Logging of the control path. The burst functions count errors and never log. */
+
+#ifndef MANA_LOG_H
+#define MANA_LOG_H
+
+#include <rte_log.h>
+
+/* Registered by mana_probe.c as pmd.net.mana.init and pmd.net.mana.driver. */
+extern int mana_logtype_init;
+extern int mana_logtype_driver;
+
+/* Log one line about probe and initialisation; the macro adds the newline. */
+#define MANA_INIT_LOG(level, fmt, ...) \
+	rte_log(RTE_LOG_##level, mana_logtype_init, \
+		"MANA: " fmt "\n", ##__VA_ARGS__)
+
+/* Log one line about anything else on the control path. */
+#define MANA_DRV_LOG(level, fmt, ...) \
+	rte_log(RTE_LOG_##level, mana_logtype_driver, \
+		"MANA: " fmt "\n", ##__VA_ARGS__)
+
+/* The same, with the name of a port at the beginning. */
+#define MANA_PORT_LOG(level, name, fmt, ...) \
+	MANA_DRV_LOG(level, "%s: " fmt, name, ##__VA_ARGS__)
+
+#endif /* MANA_LOG_H */

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A port: what the control path knows of it, and what the files of the object
+ * layer offer to the ethdev layer.
+ *
+ * Unless said otherwise functions belong to the control path of the primary
+ * process, which ethdev does not call concurrently for one port, and return 0
+ * or a negative errno after a message.
+ */
+
+#ifndef MANA_H
+#define MANA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ethdev_driver.h>
+#include <rte_mempool.h>
+#include <rte_pci.h>
+
+#include "mana_compat.h"
+#include "mana_event_log.h"
+#include "mana_netdev.h"
+#include "mana_rxtx.h"
+#include "mana_verbs.h"
+
+struct mana_mr_table;
+
+/* A vPort has no more queues of a direction (Linux mana.h MANA_MAX_NUM_QUEUES). */
+#define MANA_MAX_QUEUES 64
+/* Entries of the adapter's RSS table (Linux MANA_INDIRECT_TABLE_DEF_SIZE). */
+#define MANA_RETA_SIZE 64
+/* A CQ is at least a page (Linux mana_gd_create_dma_region). */
+#define MANA_MIN_CQE 64
+#define MANA_MIN_DESC 64
+#define MANA_DEFAULT_DESC 256
+/* The smallest Rx buffer that the card accepts is unknown: a safe size. */
+#define MANA_MIN_RX_BUF_BYTES 1024
+/* Ethernet header of the largest frame; tags are added and removed by the NIC. */
+#define MANA_FRAME_OVERHEAD RTE_ETHER_HDR_LEN
+
+/* Hash types of the device, fixed (Linux mana_ib ignores what is asked). */
+#define MANA_RSS_TYPES \
+	(RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_TCP | \
+	 RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_IPV6 | \
+	 RTE_ETH_RSS_NONFRAG_IPV6_TCP | RTE_ETH_RSS_NONFRAG_IPV6_UDP | \
+	 RTE_ETH_RSS_IPV6_EX | RTE_ETH_RSS_IPV6_TCP_EX | \
+	 RTE_ETH_RSS_IPV6_UDP_EX)
+
+/* All that a queue counts: an array of uint64_t, see mana_stats.c. */
+struct mana_counters {
+	uint64_t packets;
+	uint64_t bytes;
+	uint64_t sq_doorbells; /* of a Tx queue */
+	uint64_t mr_misses;
+	uint64_t mr_failures;
+	union {
+		struct mana_rxq_stats rx;
+		struct mana_txq_stats tx;
+	};
+};
+
+/* And what the port counts by itself. */
+struct mana_port_counters {
+	uint64_t mr_registrations; /* of memory regions, under the table's lock */
+	uint64_t mr_deregistrations;
+	uint64_t resets;
+	uint64_t rss_gaps; /* times the RSS object was replaced under traffic */
+	uint64_t rss_gap_ns; /* time without reception, in all of them */
+	uint64_t rss_gap_max_ns; /* in the longest since the last reset */
+};
+
+/* Which buffers an Rx queue was given: see mana_rxq.c. */
+struct mana_rx_layout {
+	struct mana_rx_seg segs[GDMA_RQ_WQE_MAX_SGE];
+	uint16_t nb_segs; /* at least 1 */
+	bool is_split; /* by the application */
+	bool can_grow; /* as many more as a frame takes */
+	union rte_eth_rxseg rx_seg[GDMA_RQ_WQE_MAX_SGE]; /* of the split */
+};
+
+/* What was reported of a queue: see mana_report.c. */
+struct mana_odd_reported {
+	uint32_t kinds;
+	uint64_t failed;
+};
+
+/* An ethdev Rx queue. ethdev's queue pointer points to list, the first member. */
+struct mana_eth_rxq {
+	struct mana_rx_list list; /* the hardware queues that it polls */
+	uint16_t owner; /* its number */
+	bool is_deferred; /* not started with the port */
+	bool is_released; /* no hardware queue may use its pool any more */
+
+	/* Chosen at setup; a hardware queue that is built for it gets these. */
+	struct rte_mempool *mp; /* of the first buffer of a packet */
+	uint64_t data_delta; /* of that pool: mana_rx_pool_delta() */
+	struct mana_rx_layout layout;
+	uint32_t nb_cqe;
+	uint16_t nb_desc; /* the device may have refused what was asked for */
+	uint16_t free_thresh; /* as it is in effect */
+	uint16_t asked_desc;
+	uint16_t asked_thresh;
+	int socket_id;
+	uint64_t offloads;
+
+	/* ---- Under the lock of mana_registry.c ---- */
+	char mempool[RTE_MEMPOOL_NAMESIZE]; /* its name: the pool may be gone */
+	/* What hardware queues counted and met that it does not poll any more. */
+	struct mana_counters folded;
+	struct mana_odd odd_cqes; /* and of those that it polls, when reported */
+	struct mana_odd_reported reported;
+};
+
+/* A Tx queue. ethdev's queue pointer points to txq, the first member. */
+struct mana_eth_txq {
+	struct mana_txq txq;
+
+	struct rte_mbuf **mbufs;
+	uint16_t *info;
+	struct mana_tx_group *groups;
+	uint8_t *bounce;
+	uint32_t nb_mbufs;
+	uint32_t nb_wqes; /* entries of the other three */
+	uint32_t nb_cqe;
+	uint16_t nb_desc; /* the device may have refused what was asked for */
+	uint16_t asked_desc;
+	uint16_t max_sge; /* of the running queue; 0: not chosen yet */
+	uint16_t free_thresh;
+	int socket_id;
+	uint64_t offloads;
+
+	bool is_deferred; /* not started with the port */
+
+	/* Exist while the queue runs. */
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+
+	/* ---- Under the lock of mana_registry.c ---- */
+	uint16_t owner; /* the ethdev queue */
+	struct mana_odd_reported reported;
+};
+
+/*
+ * The interrupt of an ethdev Rx queue, while the port runs: an epoll set in an
+ * epoll set. The inner one watches what wakes, which is wake_fd and the channels of
+ * all device queues that the ethdev queue polls; the outer one, whose descriptor
+ * the application has, watches the inner one while the interrupt is enabled.
+ */
+struct mana_rx_intr {
+	int fd; /* the outer one */
+	int sources_fd; /* the inner one */
+	int wake_fd; /* an eventfd, which the driver writes */
+};
+
+/* Device arguments of a port. */
+struct mana_options {
+	bool netdev_down; /* set the netdev down until the close */
+	bool netdev_mtu; /* copy the port's MTU to the netdev */
+	bool reject_promisc; /* refuse to enable what is always on */
+	bool refuse_foreign; /* register no memory that DPDK does not manage */
+	bool tx_suppress; /* request a completion for some WQEs only; the default */
+	bool tx_outer; /* offer checksums of the outer headers of tunnels */
+	bool rx_intr; /* allow Rx interrupts; the default */
+	uint32_t hw_rxq; /* hardware Rx queues at least, with RSS; 0: as few as will do */
+	uint32_t max_desc; /* of a queue; 0: as many as the device accepts */
+	uint32_t max_send_sge; /* of a packet; 0: likewise */
+	enum mana_tx_form tx_oob;
+	enum mana_tx_vport tx_vport;
+	/* Key of the Rx burst function, or NULL: the driver's choice. */
+	const char *rx_path;
+};
+
+struct mana_rx_table {
+	uint8_t key[MANA_RSS_KEY_BYTES];
+	uint8_t reta[MANA_MAX_QUEUES]; /* the ethdev queue of each hardware queue */
+};
+
+/* dev_private. Verbs objects and mrs mean something in the primary only. */
+struct mana_priv {
+	struct rte_eth_dev_data *data;
+	struct mana_options options;
+	uint32_t port; /* verbs port, from 1 */
+	struct mana_netdev netdev;
+	bool is_netdev_taken; /* the driver set it down; the close sets it up */
+	bool is_listed; /* by mana_registry_add() */
+
+	struct ibv_context *ctx;
+	struct mana_verbs_rings rings;
+	struct ibv_pd *pd;
+	struct ibv_pd *parent; /* of pd; names the port */
+	struct mana_mr_table *mrs;
+	/* Bumped before a region is deregistered: see struct mana_mr_cache. */
+	MANA_ATOMIC(uint32_t) mr_generation;
+
+	/* Limits. */
+	struct mana_verbs_caps caps;
+	uint32_t max_queues; /* of each direction */
+	/* Powers of two. */
+	uint32_t max_cqe;
+	uint32_t max_rx_desc;
+	/* The device refused larger Rx queues at the last start; or UINT16_MAX. */
+	uint16_t rx_desc_taken;
+	uint32_t max_tx_desc;
+	uint32_t max_mtu;
+	uint16_t tx_max_sge;
+
+	/* Configuration. */
+	bool has_rss; /* else all traffic goes to queue 0 */
+	struct mana_rx_table rss;
+	bool wants_ptypes;
+	bool is_tx_form_changed; /* a queue has done it, and it is logged */
+	/* Messages that are given once. */
+	bool is_promisc_noted;
+	bool is_rss_types_noted;
+	bool is_reta_noted;
+	bool is_mtu_noted;
+
+	/* The netdev's MTU that was set, and that it had before; 0: not set. */
+	uint32_t netdev_mtu;
+	uint32_t netdev_mtu_before;
+
+	/* While running. */
+	struct mana_rx_set *rx_set; /* NULL: none. Changed under the registry's lock */
+	mana_rx_poll_t rx_poll; /* of one hardware queue; chosen at start */
+	void *idle_ring; /* where queues look that get no traffic */
+	/* Holds the vPort while no Tx queue of the application runs. */
+	struct mana_eth_txq *hidden_txq;
+	struct rte_mempool *bounce_mp; /* for copies of frames to send */
+
+	/* Whether the kernel reports the carrier of a netdev that is down. */
+	bool has_carrier;
+	struct mana_port_counters counters;
+
+	/* ---- Under the lock of mana_registry.c ---- */
+	/* By number; of a running port and a stopped one. NULL: not set up. */
+	struct mana_eth_rxq *rxqs[MANA_MAX_QUEUES];
+	struct mana_eth_txq *txqs[MANA_MAX_QUEUES];
+	/* By is_rx and number: of released queues, and all at the last reset. */
+	struct mana_counters released[2][MANA_MAX_QUEUES];
+	struct mana_counters base[2][MANA_MAX_QUEUES];
+	struct mana_port_counters counters_base; /* at the last reset */
+
+	/* ---- mana_event_log.c ---- */
+	struct mana_event_log events;
+
+	/* ---- mana_intr.c ---- */
+	struct mana_rx_intr *rx_intrs; /* by queue; NULL: no interrupts */
+
+	/* ---- mana_events.c ---- */
+	struct rte_intr_handle *device_intr; /* events of the RDMA device; ethdev's */
+	struct rte_intr_handle *link_intr; /* changes of netdevs */
+	struct nl_sock *link_watch; /* valid while link_intr is not NULL */
+	/* Set once, by the interrupt thread: no verb and no queue works. */
+	MANA_ATOMIC(uint32_t) is_gone;
+	MANA_ATOMIC(uint32_t) nb_resets; /* times that the device went */
+};
+
+static inline struct mana_eth_rxq *
+mana_eth_rxq_of(void *list)
+{
+	return list; /* the first member */
+}
+
+static inline struct mana_eth_txq *
+mana_eth_txq_of(void *txq)
+{
+	return txq;
+}
+
+/* Whether the kernel took the device away. Close is all that helps. */
+static inline bool
+mana_is_gone(const struct mana_priv *priv)
+{
+	return mana_atomic_load(&priv->is_gone) != 0;
+}
+
+/* ---- mana_discover.c: the RDMA device of a PCI function, its ports ----- */
+
+struct mana_port_info {
+	uint32_t port; /* verbs port, from 1 */
+	int netdev_error; /* 0, or why mana_netdev_find() failed */
+	struct mana_netdev netdev;
+};
+
+/* A PCI function as seen through its RDMA device. */
+struct mana_function {
+	const char *pci_name;
+	struct ibv_device **list; /* keeps device alive */
+	struct ibv_device *device;
+	unsigned int nb_ports;
+	struct mana_port_info *ports;
+};
+
+/*
+ * Finds the Ethernet RDMA device of the function. Returns 0, or after a
+ * message that names cause and remedy -ENODEV, -EACCES, ...; *function holds
+ * nothing then. pci_name is kept.
+ */
+int mana_discover(const struct rte_pci_addr *addr, const char *pci_name,
+		  struct mana_function *function);
+void mana_discover_release(struct mana_function *function);
+/* Logs one line per port: MAC, netdev, state. */
+void mana_discover_log_ports(const struct mana_function *function);
+
+/* ---- mana_port.c: what lives from probe to close ----------------------- */
+
+/*
+ * Opens the device and finds the limits. priv is zeroed but for data and options.
+ * After a failure mana_port_close() destroys what has been made.
+ */
+int mana_port_open(struct mana_priv *priv, struct ibv_device *device,
+		   uint32_t port, const struct mana_netdev *netdev);
+/* Destroys everything, running or not; may be called again. */
+void mana_port_close(struct mana_priv *priv);
+
+/* With netdev_down=1: sets a netdev that is up down, until the close. */
+int mana_port_netdev_down(struct mana_priv *priv);
+
+/*
+ * Makes every queue's kernel objects and starts traffic. After a failure nothing
+ * remains.
+ */
+int mana_queues_start(struct mana_priv *priv);
+/* Destroys the kernel objects and frees the mbufs; may be called again. */
+void mana_queues_stop(struct mana_priv *priv);
+
+/* Between two tries of something that the kernel may do soon. */
+#define MANA_QUEUE_RETRY_US 20000
+/*
+ * After -EINVAL for a QP: the device may have given the id of a CQ that the kernel
+ * keeps in its table until the program that destroyed the CQ's QP destroys the CQ,
+ * too (Linux mana_ib_install_cq_cb, mana_ib_remove_cq_cb). A neighbour that stops
+ * 64 queues takes a while. Waits, each time twice as long, 1.3 s in all. tries: how
+ * many there were, from 1. Returns false when that were too many.
+ */
+bool mana_queue_id_wait(unsigned int tries);
+/* CQEs for nb_desc WQEs and nb_spare more, if there may be so many. */
+uint32_t mana_queue_nb_cqe(const struct mana_priv *priv, uint16_t nb_desc,
+			   uint32_t nb_spare);
+/* Zeroed, a cache line aligned, of the socket or of any other. */
+void *mana_queue_alloc(const char *what, size_t size, int socket_id);
+/*
+ * Logs that the kernel keeps an object, if it does. Returns whether the device no
+ * longer accesses the queue's memory. A removed device does not.
+ */
+bool mana_queue_is_gone(const struct mana_priv *priv, const char *what,
+			int error);
+/* "none"; "unknown" for a number that is none of enum mana_queue_failure. */
+const char *mana_queue_failure_name(uint8_t failure);
+
+/* ---- mana_txq.c --------------------------------------------------------- */
+
+int mana_txq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
+		   unsigned int socket_id, const struct rte_eth_txconf *conf);
+void mana_txq_release(struct mana_priv *priv, struct mana_eth_txq *ctl);
+/* One Tx queue of a running port. */
+int mana_txq_start(struct mana_priv *priv, uint16_t queue_id);
+int mana_txq_stop(struct mana_priv *priv, uint16_t queue_id);
+/* All; a start that fails is undone by the stop, which may be called again. */
+int mana_txqs_start(struct mana_priv *priv);
+void mana_txqs_stop(struct mana_priv *priv);
+/* Logs once that a queue has changed to the long form of the OOB. */
+void mana_tx_form_report(struct mana_priv *priv);
+/*
+ * Makes and destroys a Tx queue. 0: the program may make raw queues, and no other
+ * program has one of this port. Gives no message.
+ */
+int mana_txq_spare_try(struct mana_priv *priv);
+/*
+ * Whether the program may still make raw queues: -EPERM after a message. For a port
+ * that has Tx queues.
+ */
+int mana_txq_permission_check(struct mana_priv *priv);
+
+/* ---- mana_rxq.c: ethdev Rx queues and the buffers of their WQEs ---------- */
+
+int mana_rxq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
+		   unsigned int socket_id, const struct rte_eth_rxconf *conf,
+		   struct rte_mempool *mp);
+/* Frees a stopped queue, if there is one. */
+void mana_rxq_release(struct mana_priv *priv, uint16_t queue_id);
+/*
+ * Every ethdev Rx queue that is set up: give *at 0 first. NULL ends.
+ * (uint32_t at = 0; while ((ctl = mana_rxq_next(priv, &at)) != NULL) ...)
+ */
+struct mana_eth_rxq *mana_rxq_next(const struct mana_priv *priv, uint32_t *at);
+/* Gives a stopped queue another number of descriptors than was asked for. */
+void mana_rxq_resize(const struct mana_priv *priv, struct mana_eth_rxq *ctl,
+		     uint16_t nb_desc);
+
+/* Buffers of a WQE at most. */
+uint16_t mana_rx_max_segs(const struct mana_priv *priv);
+/**
+ * The buffers of a WQE that holds frames of this MTU.
+ *
+ * @param[out] segs
+ *   Room for GDMA_RQ_WQE_MAX_SGE.
+ * @param[out] nb_segs
+ *   0: one buffer of the pool, as struct mana_rxq_conf has it.
+ * @return
+ *   0, or -EINVAL after a message when no WQE can hold them.
+ */
+int mana_rx_layout_get(const struct mana_priv *priv,
+		       const struct mana_rx_layout *layout, uint16_t mtu,
+		       struct mana_rx_seg *segs, uint16_t *nb_segs);
+/*
+ * Whether there are such, and the port, if it runs, can have them: -EBUSY when its
+ * burst function was chosen for one buffer.
+ */
+int mana_rx_layout_check(const struct mana_priv *priv,
+			 const struct mana_rx_layout *layout, uint16_t mtu);
+/*
+ * All queues' for the port's MTU: they are set up. Sets scattered_rx of the port,
+ * for the choice of the burst function.
+ */
+int mana_rx_layouts_check(struct mana_priv *priv);
+
+/* ---- mana_rx_set.c: see mana_rx_set.h ---------------------------------- */
+
+/* Hardware Rx queues of the port, running or not: a power of two, or 0. */
+uint32_t mana_rx_nb_hwqs(const struct mana_priv *priv);
+/*
+ * The hash key of a configured port; of a running one by a rebuild. After a failure
+ * all is as before, or Rx is down after a message.
+ */
+int mana_rx_set_key(struct mana_priv *priv, const uint8_t *key);
+/* Which ethdev queue polls each hardware queue, likewise. */
+int mana_rx_set_assign(struct mana_priv *priv, const uint8_t *reta);
+/* Of a running port, likewise. */
+int mana_rx_set_queue_start(struct mana_priv *priv, uint16_t queue_id);
+int mana_rx_set_queue_stop(struct mana_priv *priv, uint16_t queue_id);
+
+/* ---- mana_mr.c --------------------------------------------------------- */
+
+/* Every struct mana_mr_cache of the port has priv as its ctx. */
+int mana_mr_table_create(struct mana_priv *priv);
+void mana_mr_table_destroy(struct mana_priv *priv);
+/* Registers all memory that the pool's packets live in. */
+int mana_mr_add_pool(struct mana_priv *priv, struct rte_mempool *mp);
+/*
+ * Registers all existing packet pools, and new ones when they are created. What
+ * fails is left to the first packet that needs it.
+ */
+void mana_mr_track_pools(struct mana_priv *priv);
+/* A range that the application maps (rte_dev_dma_map). */
+int mana_mr_add_range(struct mana_priv *priv, uintptr_t addr, size_t len);
+/* -ENOENT: this very range was not added. */
+int mana_mr_remove_range(struct mana_priv *priv, uintptr_t addr, size_t len);
+/* Deregisters memory whose unmapping the driver cannot notice. Port stopped. */
+void mana_mr_remove_foreign(struct mana_priv *priv);
+
+/* ---- mana_registry.c --------------------------------------------------- */
+
+/*
+ * The list of ports, and the lock for all that another thread or process may read
+ * while the application changes it: statistics, information, telemetry. ethdev's own
+ * tables have no lock and change while another thread walks them.
+ *
+ * List and lock are in memory that processes share. A port or queue that a caller
+ * finds exists until the caller unlocks. No burst and no system call runs under the
+ * lock.
+ */
+
+/*
+ * This process starts to use the list, or ends one use of it. -ENOENT: the primary
+ * process has no list; -EINVAL: it has another version of the driver.
+ */
+int mana_registry_open(void);
+void mana_registry_close(void);
+/* A port is ready; a port will be freed (also one that was never added). */
+int mana_registry_add(struct mana_priv *priv);
+void mana_registry_remove(struct mana_priv *priv);
+void mana_registry_lock(void);
+void mana_registry_unlock(void);
+/*
+ * The port behind dev, with the lock held; or NULL, without it, when the port
+ * was closed. Ends with mana_registry_unlock().
+ */
+struct mana_priv *mana_registry_hold(const struct rte_eth_dev *dev);
+/* With the lock held: the port of this number, or NULL. */
+struct mana_priv *mana_registry_find(uint64_t port_id);
+/* With the lock held: the next port from this number on, NULL after the last. */
+struct mana_priv *mana_registry_next(uint32_t from_port_id);
+
+/* ---- mana_stats.c ------------------------------------------------------ */
+
+int mana_stats_get(struct rte_eth_dev *dev, struct rte_eth_stats *stats
+		   MANA_QSTATS_PARAM);
+int mana_stats_reset(struct rte_eth_dev *dev);
+int mana_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xstats,
+		    unsigned int n);
+int mana_xstats_get_names(struct rte_eth_dev *dev,
+			  struct rte_eth_xstat_name *names, unsigned int size);
+/*
+ * From here on the caller holds the lock of mana_registry.c. What a queue has
+ * counted since its setup.
+ */
+struct mana_counters mana_stats_rxq(const struct mana_priv *priv,
+				    const struct mana_eth_rxq *ctl);
+struct mana_counters mana_stats_txq(const struct mana_eth_txq *ctl);
+/* What the port has counted since the last reset. */
+struct mana_port_counters mana_stats_port(const struct mana_priv *priv);
+/* A hardware queue leaves this ethdev queue, which keeps what it has counted. */
+void mana_stats_fold_hwq(struct mana_eth_rxq *ctl, struct mana_rxq *rxq);
+/* Keeps the counters of a queue that is released. */
+void mana_stats_fold_queue(struct mana_priv *priv, bool is_rx, uint16_t queue_id);
+
+#endif /* MANA_H */

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <linux/ethtool.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
+
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
+#include <netlink/socket.h>
+
+#include <rte_string_fns.h>
+
+#include "mana_netdev.h"
+
+/* Reads the first line of <dir>/<ifname>/<file>, without its end. */
+static int
+sysfs_read(const char *dir, const char *ifname, const char *file, char *line,
+	   size_t size)
+{
+	char path[PATH_MAX];
+	FILE *f;
+	char *got;
+
+	if (snprintf(path, sizeof(path), "%s/%s/%s", dir, ifname, file) >=
+	    (int)sizeof(path))
+		return -ENAMETOOLONG;
+	f = fopen(path, "re");
+	if (f == NULL)
+		return -errno;
+	got = fgets(line, size, f);
+	fclose(f);
+	if (got == NULL)
+		return -EIO;
+	line[strcspn(line, "\n")] = '\0';
+	return 0;
+}
+
+/* Fills *netdev if the interface is that of dev_port. */
+static int
+netdev_read(const char *dir, const char *ifname, uint32_t dev_port,
+	    struct mana_netdev *netdev)
+{
+	char line[32], wanted[32];
+	int ret;
+
+	/* dev_port is the port's index from 0 (Linux mana_en.c). */
+	snprintf(wanted, sizeof(wanted), "%u", dev_port);
+	ret = sysfs_read(dir, ifname, "dev_port", line, sizeof(line));
+	if (ret == 0 && strcmp(line, wanted) != 0)
+		ret = -ENODEV;
+	if (ret == 0)
+		ret = sysfs_read(dir, ifname, "ifindex", line, sizeof(line));
+	if (ret != 0)
+		return ret;
+	netdev->ifindex = strtoul(line, NULL, 10);
+	ret = sysfs_read(dir, ifname, "address", line, sizeof(line));
+	if (ret != 0)
+		return ret;
+	if (netdev->ifindex == 0 ||
+	    rte_ether_unformat_addr(line, &netdev->mac) != 0 ||
+	    rte_strscpy(netdev->name, ifname, sizeof(netdev->name)) < 0)
+		return -EINVAL;
+	return 0;
+}
+
+int
+mana_netdev_find(const char *ibdev_path, uint32_t port, struct mana_netdev *netdev)
+{
+	const struct dirent *entry;
+	char dir[PATH_MAX];
+	int ret = -ENODEV;
+	DIR *d;
+
+	memset(netdev, 0, sizeof(*netdev));
+	if (port == 0)
+		return -EINVAL;
+	if (snprintf(dir, sizeof(dir), "%s/device/net", ibdev_path) >=
+	    (int)sizeof(dir))
+		return -ENAMETOOLONG;
+	d = opendir(dir);
+	if (d == NULL)
+		return -errno;
+	while (ret != 0 && (entry = readdir(d)) != NULL) {
+		if (entry->d_name[0] == '.')
+			continue;
+		ret = netdev_read(dir, entry->d_name, port - 1, netdev);
+	}
+	closedir(d);
+	if (ret != 0)
+		memset(netdev, 0, sizeof(*netdev));
+	return ret;
+}
+
+/* libnl has fewer errors than the kernel: here is the kernel's, negative. */
+static int
+error_take(struct sockaddr_nl *from, struct nlmsgerr *answer, void *error)
+{
+	RTE_SET_USED(from);
+	*(int *)error = answer->error;
+	return NL_STOP;
+}
+
+/* A socket of rtnetlink, or NULL. */
+static struct nl_sock *
+route_open(void)
+{
+	struct nl_sock *sock = nl_socket_alloc();
+
+	if (sock != NULL && nl_connect(sock, NETLINK_ROUTE) != 0) {
+		nl_socket_free(sock);
+		sock = NULL;
+	}
+	return sock;
+}
+
+struct link_query {
+	const struct mana_netdev *netdev;
+	struct mana_netdev_state *state;
+	bool is_answered;
+	bool is_another;
+};
+
+/*
+ * Each network namespace numbers its netdevs, and /sys may show another namespace:
+ * here the same number may be another netdev's.
+ */
+static bool
+is_another(const struct nlattr *address, const struct mana_netdev *netdev)
+{
+	return address != NULL &&
+	       (nla_len(address) != RTE_ETHER_ADDR_LEN ||
+		memcmp(nla_data(address), &netdev->mac, RTE_ETHER_ADDR_LEN) != 0);
+}
+
+/* libnl calls this for the RTM_NEWLINK that answers the query. */
+static int
+link_parse(struct nl_msg *msg, void *arg)
+{
+	struct nlmsghdr *header = nlmsg_hdr(msg);
+	struct nlattr *attr[IFLA_MAX + 1];
+	struct link_query *query = arg;
+	const struct ifinfomsg *info;
+
+	if (header->nlmsg_type != RTM_NEWLINK ||
+	    nlmsg_parse(header, sizeof(*info), attr, IFLA_MAX, NULL) < 0)
+		return NL_SKIP;
+	query->is_answered = true;
+	query->is_another = is_another(attr[IFLA_ADDRESS], query->netdev);
+	if (query->is_another)
+		return NL_OK;
+	info = nlmsg_data(header);
+	query->state->is_up = (info->ifi_flags & IFF_UP) != 0;
+	if (attr[IFLA_IFNAME] != NULL)
+		nla_strlcpy(query->state->name, attr[IFLA_IFNAME],
+			    sizeof(query->state->name));
+	if (attr[IFLA_CARRIER] != NULL && nla_len(attr[IFLA_CARRIER]) >= 1)
+		query->state->carrier = nla_get_u8(attr[IFLA_CARRIER]) != 0;
+	if (attr[IFLA_MTU] != NULL && nla_len(attr[IFLA_MTU]) >= 4)
+		query->state->mtu = nla_get_u32(attr[IFLA_MTU]);
+	if (attr[IFLA_MAX_MTU] != NULL && nla_len(attr[IFLA_MAX_MTU]) >= 4)
+		query->state->max_mtu = nla_get_u32(attr[IFLA_MAX_MTU]);
+	if (attr[IFLA_MASTER] != NULL && nla_len(attr[IFLA_MASTER]) >= 4)
+		query->state->master = nla_get_u32(attr[IFLA_MASTER]);
+	return NL_OK;
+}
+
+int
+mana_netdev_state_get(const struct mana_netdev *netdev,
+		      struct mana_netdev_state *state)
+{
+	struct ifinfomsg info = {
+		.ifi_family = AF_UNSPEC,
+		.ifi_index = netdev->ifindex,
+	};
+	struct link_query query = { .netdev = netdev, .state = state };
+	struct nl_sock *sock;
+	int ret, error = 0;
+
+	memset(state, 0, sizeof(*state));
+	rte_strscpy(state->name, netdev->name, sizeof(state->name));
+	sock = route_open();
+	if (sock == NULL)
+		return -ENOMEM;
+	nl_socket_modify_err_cb(sock, NL_CB_CUSTOM, error_take, &error);
+	nl_socket_disable_auto_ack(sock);
+	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, link_parse, &query);
+	ret = nl_send_simple(sock, RTM_GETLINK, 0, &info, sizeof(info));
+	if (ret >= 0)
+		ret = nl_recvmsgs_default(sock);
+	nl_socket_free(sock);
+	if (query.is_another)
+		return -ENODEV;
+	if (error == 0 && (ret < 0 || !query.is_answered))
+		error = -EIO;
+	return error;
+}
+
+/* The kernel's answer, or why there is none. */
+static int
+answer_of(int ret, int error)
+{
+	if (error != 0 || ret >= 0)
+		return error;
+	return ret == -NLE_PERM || ret == -NLE_NOACCESS ? -EPERM :
+	       ret == -NLE_NOMEM ? -ENOMEM : -EIO;
+}
+
+/* Sets the flags of mask, and the MTU unless it is 0. */
+static int
+link_change(const struct mana_netdev *netdev, unsigned int flags,
+	    unsigned int mask, uint32_t mtu)
+{
+	struct ifinfomsg info = {
+		.ifi_family = AF_UNSPEC,
+		.ifi_index = netdev->ifindex,
+		.ifi_flags = flags,
+		.ifi_change = mask,
+	};
+	struct nl_sock *sock;
+	struct nl_msg *msg;
+	int ret = -NLE_NOMEM;
+	int error = 0;
+
+	sock = route_open();
+	if (sock == NULL)
+		return -ENOMEM;
+	nl_socket_modify_err_cb(sock, NL_CB_CUSTOM, error_take, &error);
+	msg = nlmsg_alloc_simple(RTM_NEWLINK, 0);
+	if (msg != NULL)
+		ret = nlmsg_append(msg, &info, sizeof(info), NLMSG_ALIGNTO);
+	if (ret >= 0 && mtu != 0)
+		ret = nla_put_u32(msg, IFLA_MTU, mtu);
+	if (ret >= 0)
+		ret = nl_send_auto(sock, msg);
+	if (ret >= 0)
+		ret = nl_wait_for_ack(sock);
+	nlmsg_free(msg);
+	nl_socket_free(sock);
+	return answer_of(ret, error);
+}
+
+int
+mana_netdev_up_set(const struct mana_netdev *netdev, bool is_up)
+{
+	return link_change(netdev, is_up ? IFF_UP : 0, IFF_UP, 0);
+}
+
+int
+mana_netdev_mtu_set(const struct mana_netdev *netdev, uint32_t mtu)
+{
+	return link_change(netdev, 0, 0, mtu);
+}
+
+/* An ioctl on a netdev; any socket serves. */
+static int
+interface_ioctl(unsigned long request, struct ifreq *ifr)
+{
+	int ret = 0;
+	int fd;
+
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (ioctl(fd, request, ifr) != 0)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+/* One SIOCETHTOOL request on the netdev, by its present name. */
+static int
+ethtool(const struct mana_netdev *netdev, void *request)
+{
+	struct ifreq ifr = { .ifr_data = request };
+	struct mana_netdev_state state;
+
+	/* Here the name may be another netdev's: see is_another(). */
+	if (mana_netdev_state_get(netdev, &state) == -ENODEV)
+		return -ENODEV;
+	rte_strscpy(ifr.ifr_name, state.name, sizeof(ifr.ifr_name));
+	return interface_ioctl(SIOCETHTOOL, &ifr);
+}
+
+bool
+mana_netdev_is_netvsc(unsigned int master, char name[IF_NAMESIZE])
+{
+	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
+	struct ifreq ifr = { .ifr_ifindex = (int)master };
+
+	if (interface_ioctl(SIOCGIFNAME, &ifr) != 0)
+		return false;
+	rte_strscpy(name, ifr.ifr_name, IF_NAMESIZE);
+	ifr.ifr_data = (void *)&info;
+	/* Linux netvsc_drv.c netvsc_get_drvinfo(): the module's name. */
+	return interface_ioctl(SIOCETHTOOL, &ifr) == 0 &&
+	       strcmp(info.driver, "hv_netvsc") == 0;
+}
+
+int
+mana_netdev_max_queues_get(const struct mana_netdev *netdev, uint32_t *max_queues)
+{
+	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
+	int ret;
+
+	ret = ethtool(netdev, &channels);
+	if (ret != 0)
+		return ret;
+	if (channels.max_combined == 0)
+		return -ENOTSUP;
+	*max_queues = channels.max_combined;
+	return 0;
+}
+
+int
+mana_netdev_driver_get(const struct mana_netdev *netdev,
+		       char text[MANA_NETDEV_DRIVER_BYTES])
+{
+	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
+	int ret;
+
+	ret = ethtool(netdev, &info);
+	if (ret != 0)
+		return ret;
+	/* A driver without a version of its own reports the kernel's. */
+	snprintf(text, MANA_NETDEV_DRIVER_BYTES, "%.31s %.31s", info.driver,
+		 info.version);
+	return 0;
+}
+
+int
+mana_netdev_speed_get(const struct mana_netdev *netdev, uint32_t *mbps)
+{
+	/* The first answer is only the size of its masks, as a negative number. */
+	union {
+		struct ethtool_link_settings base;
+		uint32_t room[sizeof(struct ethtool_link_settings) / sizeof(uint32_t) +
+			      3 * SCHAR_MAX];
+	} settings;
+	unsigned int tries;
+	int8_t nwords = 0;
+	int ret;
+
+	for (tries = 0; tries < 2; tries++) {
+		memset(&settings, 0, sizeof(settings));
+		settings.base.cmd = ETHTOOL_GLINKSETTINGS;
+		settings.base.link_mode_masks_nwords = nwords;
+		ret = ethtool(netdev, &settings);
+		if (ret != 0)
+			return ret;
+		nwords = -settings.base.link_mode_masks_nwords;
+	}
+	if (settings.base.speed == 0 ||
+	    settings.base.speed == (uint32_t)SPEED_UNKNOWN)
+		return -ENOTSUP;
+	*mbps = settings.base.speed;
+	return 0;
+}
+
+/* ---- Notifications ----------------------------------------------------- */
+
+/* One call reads at most this many datagrams. */
+#define MAX_DATAGRAMS 64
+
+struct watch_query {
+	unsigned int ifindex;
+	bool is_changed;
+};
+
+/* libnl calls this for each notification. */
+static int
+watch_parse(struct nl_msg *msg, void *arg)
+{
+	struct nlmsghdr *header = nlmsg_hdr(msg);
+	const struct ifinfomsg *info = nlmsg_data(header);
+	struct watch_query *watch = arg;
+
+	if ((header->nlmsg_type == RTM_NEWLINK ||
+	     header->nlmsg_type == RTM_DELLINK) &&
+	    nlmsg_valid_hdr(header, sizeof(*info)) &&
+	    (unsigned int)info->ifi_index == watch->ifindex)
+		watch->is_changed = true;
+	return NL_OK;
+}
+
+int
+mana_netdev_watch_open(struct nl_sock **sock, int *fd)
+{
+	int ret;
+
+	*sock = route_open();
+	if (*sock == NULL)
+		return -ENOMEM;
+	nl_socket_disable_seq_check(*sock); /* notifications have none */
+	ret = nl_socket_set_nonblocking(*sock);
+	if (ret == 0)
+		ret = nl_socket_add_membership(*sock, RTNLGRP_LINK);
+	if (ret != 0) {
+		mana_netdev_watch_close(*sock);
+		*sock = NULL;
+		return -EIO;
+	}
+	*fd = nl_socket_get_fd(*sock);
+	return 0;
+}
+
+void
+mana_netdev_watch_close(struct nl_sock *sock)
+{
+	nl_socket_free(sock);
+}
+
+bool
+mana_netdev_watch_read(struct nl_sock *sock, const struct mana_netdev *netdev)
+{
+	struct watch_query watch = { .ifindex = netdev->ifindex };
+	unsigned int i;
+	int ret = 0;
+
+	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, watch_parse, &watch);
+	for (i = 0; i < MAX_DATAGRAMS && ret != -NLE_AGAIN; i++) {
+		ret = nl_recvmsgs_default(sock);
+		/* The kernel dropped some (ENOBUFS): one may have been of this netdev. */
+		if (ret < 0 && ret != -NLE_AGAIN)
+			watch.is_changed = true;
+	}
+	return watch.is_changed;
+}

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A port from probe to close: its objects, its limits, its netdev, and the start
+ * and stop of its queues.
+ */
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_cycles.h>
+#include <rte_ether.h>
+#include <rte_malloc.h>
+
+#include "mana.h"
+#include "mana_diag.h"
+#include "mana_log.h"
+#include "mana_rx_set.h"
+
+/* A ring is at most 1 MiB (Linux mana_eth_query_adapter_caps). */
+#define MAX_RING_BYTES (UINT32_C(1) << 20)
+/* More CQEs the kernel has never taken (mana_ib_create_cq: max_qp_wr). */
+#define MAX_CQE 2048
+
+static int
+cq_try(struct mana_priv *priv, uint32_t nb_cqe)
+{
+	struct ibv_cq *cq = NULL;
+	int ret = mana_verbs_cq_create(priv->ctx, nb_cqe, NULL, 0, &cq);
+
+	return ret != 0 ? ret : mana_verbs_cq_destroy(cq);
+}
+
+static int
+wq_try(struct mana_priv *priv, uint32_t nb_wqe)
+{
+	struct ibv_cq *cq = NULL;
+	struct ibv_wq *wq = NULL;
+	int ret, error;
+
+	ret = mana_verbs_cq_create(priv->ctx, MANA_MIN_CQE, NULL, 0, &cq);
+	if (ret != 0)
+		return ret == -EINVAL ? -EIO : ret; /* not for the WQ's size */
+	ret = mana_verbs_wq_create(priv->parent, cq, nb_wqe, 1, &wq);
+	error = mana_verbs_wq_destroy(wq);
+	if (error == 0)
+		error = mana_verbs_cq_destroy(cq);
+	return ret != 0 ? ret : error;
+}
+
+/* The largest size that kernel and rdma-core accept, by trial. */
+static int
+find_max(struct mana_priv *priv, const char *what, uint32_t nb,
+	 int (*try)(struct mana_priv *priv, uint32_t nb), uint32_t *max)
+{
+	int ret = -EINVAL;
+
+	for (; nb >= MANA_MIN_CQE && ret == -EINVAL; nb /= 2) {
+		ret = try(priv, nb);
+		*max = nb;
+	}
+	/* A failure for another reason than the size is final. */
+	if (ret == -EINVAL)
+		MANA_PORT_LOG(ERR, priv->data->name,
+			      "kernel and rdma-core refuse even the smallest %s, of %d descriptors",
+			      what, MANA_MIN_CQE);
+	else if (ret != 0)
+		mana_diag_object(priv->data->name, &priv->netdev, what,
+				 MANA_DIAG_NO_ID, ret);
+	return ret;
+}
+
+/* The kernel reports its limit; rdma-core 44 to 48 refuse more than 256 CQEs. */
+static int
+find_max_cqe(struct mana_priv *priv)
+{
+	uint32_t nb = MAX_CQE;
+
+	if (priv->caps.max_qp_wr != 0)
+		nb = RTE_MIN(nb, priv->caps.max_qp_wr);
+	if (priv->caps.max_cqe != 0)
+		nb = RTE_MIN(nb, priv->caps.max_cqe);
+	return find_max(priv, "first CQ", rte_align32prevpow2(nb), cq_try,
+			&priv->max_cqe);
+}
+
+/* The device argument max_desc is an upper bound. */
+static uint32_t
+desc_limit(const struct mana_priv *priv, uint32_t nb)
+{
+	uint32_t max = priv->options.max_desc;
+
+	return max != 0 ? RTE_MIN(nb, max) : nb;
+}
+
+/*
+ * The largest Tx queue, without a trial, which would take the vPort from its
+ * owner. rdma-core has the same limit of its own for WQEs as for CQEs.
+ */
+static void
+find_max_tx_desc(struct mana_priv *priv)
+{
+	uint32_t wqe_bytes = mana_wqe_bu(GDMA_BU_BYTES, priv->tx_max_sge) *
+			     GDMA_BU_BYTES;
+
+	priv->max_tx_desc = desc_limit(
+		priv, RTE_MIN(priv->max_cqe,
+			      rte_align32prevpow2(MAX_RING_BYTES / wqe_bytes)));
+}
+
+/*
+ * Azure's arrangement: hv_netvsc switches the host to its own path when the
+ * netdev of the port is set down (Linux netvsc_drv.c netvsc_vf_changed()), and DPDK
+ * needs it down. Under net_netvsc the netdev has no such master, because hv_netvsc
+ * has lost its device to net_netvsc.
+ */
+static void
+netvsc_warn(const struct mana_priv *priv, const struct mana_netdev_state *state)
+{
+	char master[IF_NAMESIZE];
+
+	if (state->master == 0 || !mana_netdev_is_netvsc(state->master, master))
+		return;
+	MANA_PORT_LOG(WARNING, priv->data->name,
+		      "netdev %s is a slave of %s (hv_netvsc): while %s is down, as DPDK needs it, the host delivers to %s and this port receives nothing; bind the device of %s to uio_hv_generic and use the port through net_netvsc (chapter \"Azure\" of the guide)",
+		      state->name, master, state->name, master, master);
+}
+
+static void
+find_netdev_limits(struct mana_priv *priv)
+{
+	struct mana_netdev_state state;
+	uint32_t max_queues;
+	int ret;
+
+	priv->max_queues = MANA_MAX_QUEUES;
+	if (priv->caps.max_qp != 0)
+		priv->max_queues = RTE_MIN(priv->max_queues, priv->caps.max_qp);
+	if (mana_netdev_max_queues_get(&priv->netdev, &max_queues) == 0)
+		priv->max_queues = RTE_MIN(priv->max_queues, max_queues);
+
+	priv->max_mtu = RTE_ETHER_MTU;
+	ret = mana_netdev_state_get(&priv->netdev, &state);
+	if (ret == -ENODEV)
+		MANA_PORT_LOG(NOTICE, priv->data->name,
+			      "netdev %s is in another network namespace: set it down there before the start; its largest MTU is unknown, the port assumes %u",
+			      state.name, priv->max_mtu);
+	if (ret != 0)
+		return;
+	if (state.max_mtu >= RTE_ETHER_MIN_MTU)
+		priv->max_mtu = RTE_MIN(state.max_mtu,
+					UINT16_MAX - RTE_ETHER_HDR_LEN -
+						(uint32_t)RTE_VLAN_HLEN);
+	netvsc_warn(priv, &state);
+	/* Only kernels with link events report the carrier of a netdev that is down. */
+	priv->has_carrier = !state.is_up && state.carrier;
+	if (state.is_up)
+		MANA_PORT_LOG(NOTICE, priv->data->name,
+			      "netdev %s is up and owns the port; before the start: `ip link set dev %s down`",
+			      state.name, state.name);
+}
+
+/* ---- netdev_down=1: the port is the kernel's until the probe, and after the close */
+
+int
+mana_port_netdev_down(struct mana_priv *priv)
+{
+	const char *name = priv->data->name;
+	struct mana_netdev_state state;
+	int ret;
+
+	if (!priv->options.netdev_down)
+		return 0;
+	ret = mana_netdev_state_get(&priv->netdev, &state);
+	if (ret == 0 && !state.is_up)
+		return 0;
+	if (ret == 0)
+		ret = mana_netdev_up_set(&priv->netdev, false);
+	mana_event_add(&priv->events, MANA_EVENT_NETDEV, priv->netdev.ifindex,
+		       false, ret);
+	if (ret != 0) {
+		mana_diag_netdev_down(name, state.name, ret);
+		return ret;
+	}
+	priv->is_netdev_taken = true;
+	MANA_PORT_LOG(NOTICE, name,
+		      "netdev_down=1: netdev %s is down until the port is closed",
+		      state.name);
+	return 0;
+}
+
+/* The vPort must be free by now. */
+static void
+netdev_up_again(struct mana_priv *priv)
+{
+	struct mana_netdev_state state;
+	int ret;
+
+	if (!priv->is_netdev_taken)
+		return;
+	priv->is_netdev_taken = false;
+	ret = mana_netdev_state_get(&priv->netdev, &state);
+	if (ret == 0)
+		ret = mana_netdev_up_set(&priv->netdev, true);
+	mana_event_add(&priv->events, MANA_EVENT_NETDEV, priv->netdev.ifindex,
+		       true, ret);
+	/* After a removal there is no netdev to set up. */
+	if (ret != 0 && ret != -ENODEV)
+		MANA_PORT_LOG(WARNING, priv->data->name,
+			      "netdev_down=1: cannot set netdev %s up again: %s; `ip link set dev %s up`",
+			      state.name, strerror(-ret), state.name);
+}
+
+/* ---- For Tx and Rx queues ---------------------------------------------------- */
+
+#define NB_ID_WAITS 6
+
+uint32_t
+mana_queue_nb_cqe(const struct mana_priv *priv, uint16_t nb_desc,
+		  uint32_t nb_spare)
+{
+	uint32_t nb = rte_align32pow2((uint32_t)nb_desc + nb_spare);
+
+	nb = RTE_MAX(nb, (uint32_t)MANA_MIN_CQE);
+	return RTE_MIN(nb, priv->max_cqe);
+}
+
+bool
+mana_queue_id_wait(unsigned int tries)
+{
+	if (tries > NB_ID_WAITS)
+		return false;
+	rte_delay_us_sleep(MANA_QUEUE_RETRY_US << (tries - 1));
+	return true;
+}
+
+void *
+mana_queue_alloc(const char *what, size_t size, int socket_id)
+{
+	void *memory;
+
+	memory = rte_zmalloc_socket(what, size, RTE_CACHE_LINE_SIZE, socket_id);
+	if (memory == NULL)
+		memory = rte_zmalloc(what, size, RTE_CACHE_LINE_SIZE);
+	return memory;
+}
+
+const char *
+mana_queue_failure_name(uint8_t failure)
+{
+	static const char *const names[] = {
+		[MANA_FAILURE_NONE] = "none",
+		[MANA_FAILURE_OVERRUN] = "overrun",
+		[MANA_FAILURE_UNKNOWN_CQE] = "unknown_cqe",
+		[MANA_FAILURE_DISABLED] = "disabled",
+	};
+
+	return failure < RTE_DIM(names) ? names[failure] : "unknown";
+}
+
+bool
+mana_queue_is_gone(const struct mana_priv *priv, const char *what, int error)
+{
+	if (error == 0 || mana_is_gone(priv))
+		return true;
+	MANA_PORT_LOG(WARNING, priv->data->name,
+		      "the kernel does not destroy a %s: %s", what,
+		      strerror(-error));
+	/* A device that was reset or removed: it does nothing any more. */
+	return error == -EIO || error == -ENODEV;
+}
+
+/* ---- Start and stop of all queues -------------------------------------------- */
+
+/* All queues are there, and frames of the MTU fit: both may have changed. */
+static int
+queues_check(struct mana_priv *priv)
+{
+	const struct rte_eth_dev_data *data = priv->data;
+	uint16_t i;
+
+	for (i = 0; i < data->nb_tx_queues; i++)
+		if (data->tx_queues[i] == NULL)
+			goto missing;
+	for (i = 0; i < data->nb_rx_queues; i++)
+		if (data->rx_queues[i] == NULL)
+			goto missing;
+	return mana_rx_layouts_check(priv);
+missing:
+	MANA_PORT_LOG(ERR, data->name,
+		      "queue %u is configured, but was not set up", i);
+	return -EINVAL;
+}
+
+int
+mana_queues_start(struct mana_priv *priv)
+{
+	int ret;
+
+	ret = queues_check(priv);
+	if (ret != 0)
+		return ret;
+	priv->idle_ring = rte_zmalloc("mana_idle", GDMA_RING_MIN_BYTES,
+				      GDMA_RING_MIN_BYTES);
+	ret = priv->idle_ring != NULL ? 0 : -ENOMEM;
+	/* The first QP takes the vPort, which the RSS QP needs to exist. */
+	if (ret == 0)
+		ret = mana_txqs_start(priv);
+	if (ret == 0)
+		ret = mana_rx_set_start(priv);
+	if (ret != 0)
+		mana_queues_stop(priv);
+	return ret;
+}
+
+void
+mana_queues_stop(struct mana_priv *priv)
+{
+	mana_rx_set_stop(priv);
+	mana_txqs_stop(priv);
+	/* ethdev has replaced the burst functions. */
+	rte_free(priv->idle_ring);
+	priv->idle_ring = NULL;
+}
+
+/* ---- Life ---------------------------------------------------------------- */
+
+static int
+open_objects(struct mana_priv *priv, struct ibv_device *device)
+{
+	int ret;
+
+	ret = mana_verbs_open(device, &priv->ctx);
+	if (ret != 0) {
+		mana_diag_open(priv->data->name, device->name,
+			       device->dev_name, ret);
+		return ret;
+	}
+	ret = mana_verbs_query(priv->ctx, &priv->caps);
+	if (ret == 0)
+		ret = mana_verbs_rings_from(priv->ctx, &priv->rings,
+					    priv->data->numa_node);
+	if (ret == 0)
+		ret = mana_verbs_pd_create(priv->ctx, priv->port, &priv->pd,
+					   &priv->parent);
+	if (ret == 0)
+		ret = mana_mr_table_create(priv);
+	if (ret != 0)
+		MANA_PORT_LOG(ERR, priv->data->name,
+			      "cannot prepare RDMA device %s: %s",
+			      device->name, strerror(-ret));
+	return ret;
+}
+
+/* A power of two: struct mana_options. */
+static int
+hw_rxq_check(const struct mana_priv *priv)
+{
+	uint32_t max = rte_align32prevpow2(priv->max_queues);
+
+	if (priv->options.hw_rxq <= max)
+		return 0;
+	MANA_PORT_LOG(ERR, priv->data->name,
+		      "hw_rxq=%u: the port has at most %u hardware Rx queues (`ethtool -l %s`); give a power of two up to that",
+		      priv->options.hw_rxq, max, priv->netdev.name);
+	return -EINVAL;
+}
+
+int
+mana_port_open(struct mana_priv *priv, struct ibv_device *device, uint32_t port,
+	       const struct mana_netdev *netdev)
+{
+	int ret;
+
+	priv->port = port;
+	priv->netdev = *netdev;
+	/* The kernel accepts 30 whatever it reports (mana_ib_create_qp_raw). */
+	priv->tx_max_sge = priv->options.max_send_sge != 0 ?
+				   priv->options.max_send_sge :
+				   GDMA_SQ_WQE_MAX_SGE;
+	priv->wants_ptypes = true;
+	ret = open_objects(priv, device);
+	if (ret == 0)
+		ret = mana_port_netdev_down(priv);
+	if (ret == 0)
+		ret = find_max_cqe(priv);
+	if (ret == 0)
+		ret = find_max(priv, "Rx queue",
+			       desc_limit(priv, priv->max_cqe), wq_try,
+			       &priv->max_rx_desc);
+	if (ret == 0) {
+		find_max_tx_desc(priv);
+		find_netdev_limits(priv);
+		ret = hw_rxq_check(priv);
+	}
+	if (ret == 0)
+		ret = mana_registry_add(priv);
+	mana_event_add(&priv->events, MANA_EVENT_PROBE, port, 0, ret);
+	return ret;
+}
+
+static void
+release_queues(struct mana_priv *priv)
+{
+	struct rte_eth_dev_data *data = priv->data;
+	uint16_t i;
+
+	for (i = 0; data->rx_queues != NULL && i < data->nb_rx_queues; i++)
+		mana_rxq_release(priv, i);
+	for (i = 0; data->tx_queues != NULL && i < data->nb_tx_queues; i++) {
+		mana_txq_release(priv, data->tx_queues[i]);
+		data->tx_queues[i] = NULL;
+	}
+}
+
+void
+mana_port_close(struct mana_priv *priv)
+{
+	int ret;
+
+	mana_event_add(&priv->events, MANA_EVENT_CLOSE, 0, 0, 0);
+	mana_registry_remove(priv);
+	mana_queues_stop(priv);
+	release_queues(priv);
+	rte_mempool_free(priv->bounce_mp);
+	priv->bounce_mp = NULL;
+	mana_mr_table_destroy(priv);
+	/* The parent domain exists in libmana only, and refers to the other. */
+	ret = mana_verbs_pd_destroy(priv->parent);
+	priv->parent = NULL;
+	if (ret == 0)
+		ret = mana_verbs_pd_destroy(priv->pd);
+	priv->pd = NULL;
+	if (ret == 0)
+		ret = mana_verbs_close(priv->ctx);
+	else
+		(void)mana_verbs_close(priv->ctx);
+	priv->ctx = NULL;
+	mana_verbs_rings_release(&priv->rings);
+	netdev_up_again(priv);
+	if (ret != 0 && !mana_is_gone(priv))
+		MANA_PORT_LOG(WARNING, priv->data->name,
+			      "the kernel did not close the device: %s",
+			      strerror(-ret));
+}

@@ -1,0 +1,783 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_malloc.h>
+
+#include "mana_diag.h"
+#include "mana_log.h"
+#include "mana_rx_set.h"
+
+uint32_t
+mana_rx_nb_hwqs(const struct mana_priv *priv)
+{
+	uint32_t nb_rxq = priv->data->nb_rx_queues;
+
+	/* A port that runs keeps them when RSS of its one queue is switched. */
+	if (priv->rx_set != NULL)
+		return priv->rx_set->nb;
+	if (!priv->has_rss || nb_rxq == 0)
+		return RTE_MIN(nb_rxq, 1u);
+	return RTE_MAX(rte_align32pow2(nb_rxq), priv->options.hw_rxq);
+}
+
+static bool
+is_running(const struct mana_priv *priv, uint16_t queue_id)
+{
+	return priv->data->rx_queue_state[queue_id] ==
+	       RTE_ETH_QUEUE_STATE_STARTED;
+}
+
+static struct mana_eth_rxq *
+ctl_of(const struct mana_priv *priv, uint16_t queue_id)
+{
+	return mana_eth_rxq_of(priv->data->rx_queues[queue_id]);
+}
+
+/* Why the device or the kernel refused the RSS object. */
+static void
+rss_diag(const struct mana_priv *priv, int error)
+{
+	mana_diag_object(priv->data->name, &priv->netdev,
+			 "RSS over the Rx queues", MANA_DIAG_NO_ID, error);
+}
+
+/* ---- Build and free --------------------------------------------------------- */
+
+static void
+set_free(struct mana_priv *priv, struct mana_rx_set *set)
+{
+	uint32_t i;
+
+	if (set == NULL)
+		return;
+	for (i = 0; i < set->nb; i++)
+		mana_rx_hwq_destroy(priv, &set->hwqs[i], !set->is_stuck);
+	rte_free(set);
+}
+
+/* Ends reception. Returns why not; then nothing has changed. */
+static int
+set_close(struct mana_priv *priv, struct mana_rx_set *set)
+{
+	int ret = mana_verbs_qp_destroy(set->rss_qp);
+
+	if (!mana_queue_is_gone(priv, "RSS object", ret))
+		return ret;
+	set->rss_qp = NULL;
+	(void)mana_queue_is_gone(priv, "RSS table",
+				 mana_verbs_ind_destroy(set->ind));
+	set->ind = NULL;
+	return 0;
+}
+
+/* Ends reception; if that fails the buffers are lost (is_stuck). */
+static void
+set_end(struct mana_priv *priv, struct mana_rx_set *set)
+{
+	set->is_stuck = set_close(priv, set) != 0;
+	if (set->is_stuck)
+		(void)mana_verbs_ind_destroy(set->ind);
+}
+
+/* A set that is not the port's. */
+static void
+set_drop(struct mana_priv *priv, struct mana_rx_set *set)
+{
+	if (set == NULL)
+		return;
+	set_end(priv, set);
+	set_free(priv, set);
+}
+
+/*
+ * Whether hardware queue i may begin with too few buffers: the old set returns some to
+ * the same pool, or the queue is stopped.
+ */
+static bool
+may_lack(const struct mana_priv *priv, const struct mana_rx_set *old, uint32_t i)
+{
+	const struct mana_eth_rxq *ctl = ctl_of(priv, priv->rss.reta[i]);
+
+	return ctl == NULL || !is_running(priv, priv->rss.reta[i]) ||
+	       (old != NULL && i < old->nb && old->hwqs[i].has_buffers &&
+		old->hwqs[i].rxq.mp == ctl->mp);
+}
+
+/* Those that need all their buffers get them first. */
+static int
+hwqs_create(struct mana_priv *priv, const struct mana_rx_set *old,
+	    struct mana_rx_set *set)
+{
+	uint32_t i, k;
+	int ret = 0;
+
+	for (k = 0; ret == 0 && k < 2 * set->nb; k++) {
+		i = k % set->nb;
+		if (may_lack(priv, old, i) == (k >= set->nb))
+			ret = mana_rx_hwq_create(priv, &set->hwqs[i],
+						 priv->rss.reta[i], old != NULL,
+						 k >= set->nb, &set->is_short);
+	}
+	return ret;
+}
+
+/*
+ * old: the set before it, or NULL. After a failure there is none, and a message was
+ * given unless it is -EPROTO: perhaps the queues are only too large.
+ */
+static int
+set_build(struct mana_priv *priv, const struct mana_rx_set *old,
+	  struct mana_rx_set **out)
+{
+	uint32_t nb = old != NULL ? old->nb : mana_rx_nb_hwqs(priv);
+	struct ibv_wq *wqs[MANA_MAX_QUEUES];
+	struct mana_rx_set *set;
+	uint32_t i;
+	int ret;
+
+	*out = NULL;
+	set = mana_queue_alloc("mana_rx_set", sizeof(*set) +
+			       nb * sizeof(set->hwqs[0]), priv->data->numa_node);
+	if (set == NULL) {
+		MANA_PORT_LOG(ERR, priv->data->name,
+			      "no memory for %u hardware Rx queues", nb);
+		return -ENOMEM;
+	}
+	set->nb = nb;
+	ret = hwqs_create(priv, old, set);
+	if (ret == 0) {
+		for (i = 0; i < nb; i++) {
+			wqs[i] = set->hwqs[i].wq;
+			/* The device hashes nothing when it receives into one queue. */
+			set->hwqs[i].rxq.parse = priv->wants_ptypes && nb == 1;
+		}
+		ret = mana_verbs_ind_create(priv->ctx, wqs, nb, &set->ind);
+		if (ret != 0 && ret != -EPROTO)
+			mana_diag_object(priv->data->name, &priv->netdev,
+					 "RSS table", MANA_DIAG_NO_ID, ret);
+	}
+	if (ret != 0)
+		set_drop(priv, set);
+	else
+		*out = set;
+	return ret;
+}
+
+/*
+ * Reception begins: with the RSS object the queues get ids, accept completions and
+ * ring for their buffers. Gives no message, the caller may try again.
+ */
+static int
+set_open(struct mana_priv *priv, struct mana_rx_set *set)
+{
+	struct mana_verbs_queue queue;
+	uint32_t i;
+	int ret;
+
+	ret = mana_verbs_rss_create(priv->parent, set->ind, priv->rss.key,
+				    &set->rss_qp);
+	for (i = 0; i < set->nb && ret == 0; i++) {
+		struct mana_rx_hwq *hwq = &set->hwqs[i];
+
+		if (!hwq->has_buffers)
+			continue;
+		ret = mana_verbs_rq_get(hwq->wq, hwq->cq, &queue);
+		if (ret == 0)
+			mana_rxq_open(&hwq->rxq, queue.id, queue.cq_id);
+	}
+	return ret;
+}
+
+/*
+ * Whether a ring needs more mbufs than the old one, or mbufs of other pools. The old
+ * one's may be released.
+ */
+static bool
+needs_more(const struct mana_rx_hwq *hwq, const struct mana_rx_hwq *old)
+{
+	const struct mana_rx_scatter *now = &hwq->rxq.scatter;
+	const struct mana_rx_scatter *before = &old->rxq.scatter;
+	uint16_t i;
+
+	if (hwq->nb_desc > old->nb_desc || hwq->nb_segs > old->nb_segs ||
+	    hwq->rxq.mp != old->rxq.mp)
+		return true;
+	for (i = 0; i < hwq->nb_segs; i++)
+		if (now->segs[i].mp != before->segs[i].mp)
+			return true;
+	return false;
+}
+
+/*
+ * Gives the buffers of the old rings to the new ones that lack some. is_back: the new
+ * rings put back the old ones, with as many buffers as there are. -ENOBUFS: a ring
+ * needs more, after a message.
+ */
+static int
+set_refill(struct mana_priv *priv, struct mana_rx_set *old,
+	   struct mana_rx_set *set, bool is_back)
+{
+	uint32_t i;
+	int ret;
+
+	for (i = 0; i < old->nb; i++)
+		if (old->hwqs[i].has_buffers)
+			mana_rxq_release_mbufs(&old->hwqs[i].rxq, true);
+	for (i = 0; i < set->nb; i++) {
+		struct mana_rx_hwq *hwq = &set->hwqs[i];
+
+		ret = hwq->has_buffers ? mana_rxq_fill(&hwq->rxq) : 0;
+		if (ret != 0 && ret != -ENOMEM)
+			return ret;
+		if (ret != 0 && !is_back && is_running(priv, hwq->owner) &&
+		    needs_more(hwq, &old->hwqs[i])) {
+			mana_rx_hwq_diag(priv, hwq, ret);
+			return -ENOBUFS;
+		}
+		/* Other lcores have the rest, in caches or packets. */
+	}
+	return 0;
+}
+
+/* Opens *set, which may be built anew for it; after a failure there is none. */
+static int
+set_go(struct mana_priv *priv, struct mana_rx_set *old, struct mana_rx_set **set,
+       bool is_back)
+{
+	unsigned int tries;
+	int ret;
+
+	for (tries = 1;; tries++) {
+		ret = old != NULL && (*set)->is_short ?
+			      set_refill(priv, old, *set, is_back) : 0;
+		if (ret == 0)
+			ret = set_open(priv, *set);
+		if (ret == 0)
+			return 0;
+		/* A CQ or WQ that was part of a failed attempt is used up. */
+		set_drop(priv, *set);
+		*set = NULL;
+		if (ret != -EINVAL || !mana_queue_id_wait(tries))
+			return ret;
+		ret = set_build(priv, old, set);
+		if (ret != 0)
+			return ret;
+	}
+}
+
+/* ---- Lists -------------------------------------------------------------------- */
+
+/* Each running ethdev queue polls the hardware queues that it owns. */
+static void
+lists_make(struct mana_priv *priv)
+{
+	struct mana_eth_rxq *ctl;
+	uint32_t i, at = 0;
+
+	while ((ctl = mana_rxq_next(priv, &at)) != NULL)
+		mana_rx_list_clear(&ctl->list);
+	for (i = 0; priv->rx_set != NULL && i < priv->rx_set->nb; i++) {
+		struct mana_rx_hwq *hwq = &priv->rx_set->hwqs[i];
+
+		ctl = ctl_of(priv, hwq->owner);
+		if (ctl != NULL && is_running(priv, hwq->owner))
+			mana_rx_list_add(&ctl->list, &hwq->rxq);
+	}
+}
+
+static void
+set_install(struct mana_priv *priv, struct mana_rx_set *set)
+{
+	mana_registry_lock();
+	priv->rx_set = set;
+	mana_registry_unlock();
+	lists_make(priv);
+}
+
+/* The ethdev queues keep what the set has counted. */
+static void
+set_remove(struct mana_priv *priv)
+{
+	struct mana_rx_set *set = priv->rx_set;
+	uint32_t i;
+
+	mana_registry_lock();
+	for (i = 0; i < set->nb; i++)
+		if (ctl_of(priv, set->hwqs[i].owner) != NULL)
+			mana_stats_fold_hwq(ctl_of(priv, set->hwqs[i].owner),
+					    &set->hwqs[i].rxq);
+	priv->rx_set = NULL;
+	mana_registry_unlock();
+	lists_make(priv);
+}
+
+/*
+ * Frees the packets of the ring and counts them: as those of a stopped queue when no
+ * list has the ring. Bursts are paused. Locked, as the counters of packets go back.
+ */
+static void
+hwq_drain(struct mana_priv *priv, struct mana_rx_hwq *hwq, bool is_stop,
+	  bool is_gone)
+{
+	struct mana_rxq *rxq = &hwq->rxq;
+	uint32_t nb;
+
+	if (!hwq->has_buffers || priv->rx_poll == NULL)
+		return;
+	mana_registry_lock();
+	nb = mana_rxq_drain(rxq, priv->rx_poll, is_gone);
+	if (is_stop || rxq->next == NULL)
+		rxq->stats.stopped += nb;
+	else
+		rxq->stats.reconfig += nb;
+	mana_registry_unlock();
+}
+
+/* The device does not use the rings any more: frees their packets. */
+static void
+set_drain(struct mana_priv *priv, struct mana_rx_set *set, bool is_stop)
+{
+	uint32_t i;
+
+	for (i = 0; i < set->nb; i++)
+		hwq_drain(priv, &set->hwqs[i], is_stop, true);
+}
+
+/* ---- Start and stop of the port ----------------------------------------------- */
+
+/*
+ * The queues get max descriptors at most, or as many as were asked for. Returns
+ * the largest number that one has.
+ */
+static uint16_t
+rxqs_resize(struct mana_priv *priv, uint16_t max)
+{
+	struct mana_eth_rxq *ctl;
+	uint16_t largest = 0;
+	uint32_t at = 0;
+
+	while ((ctl = mana_rxq_next(priv, &at)) != NULL) {
+		mana_rxq_resize(priv, ctl, RTE_MIN(max, ctl->asked_desc));
+		largest = RTE_MAX(largest, ctl->nb_desc);
+	}
+	return largest;
+}
+
+/*
+ * The device has refused the queues, when all of them were there: it does not say
+ * which, and its limits are not known.
+ */
+static bool
+rxqs_halve(struct mana_priv *priv, uint16_t *max)
+{
+	if (*max <= MANA_MIN_DESC)
+		return false;
+	*max = RTE_MAX(*max / 2, MANA_MIN_DESC);
+	MANA_PORT_LOG(NOTICE, priv->data->name,
+		      "the device refused the Rx queues: trying with %u descriptors each at most",
+		      *max);
+	(void)rxqs_resize(priv, *max);
+	priv->rx_desc_taken = *max;
+	return true;
+}
+
+int
+mana_rx_set_start(struct mana_priv *priv)
+{
+	struct mana_rx_set *set = NULL;
+	uint16_t max;
+	bool is_built;
+	int ret;
+
+	if (priv->data->nb_rx_queues == 0)
+		return 0;
+	max = rxqs_resize(priv, UINT16_MAX);
+	priv->rx_desc_taken = UINT16_MAX;
+	do {
+		ret = set_build(priv, NULL, &set);
+		is_built = ret == 0;
+		if (ret == 0)
+			ret = set_go(priv, NULL, &set, false);
+	} while (ret == -EPROTO && rxqs_halve(priv, &max));
+	if (ret != 0) {
+		(void)rxqs_resize(priv, UINT16_MAX);
+		if (is_built || ret == -EPROTO)
+			rss_diag(priv, ret);
+		return ret;
+	}
+	set_install(priv, set);
+	mana_rx_lists_pause(priv, false);
+	return 0;
+}
+
+void
+mana_rx_set_stop(struct mana_priv *priv)
+{
+	struct mana_rx_set *set = priv->rx_set;
+	struct mana_eth_rxq *ctl;
+	uint32_t at = 0;
+
+	if (set == NULL)
+		return;
+	mana_rx_lists_pause(priv, true);
+	/* No burst runs, but another thread may ask what waits. */
+	while ((ctl = mana_rxq_next(priv, &at)) != NULL) {
+		rte_spinlock_lock(&ctl->list.lock);
+		rte_spinlock_unlock(&ctl->list.lock);
+	}
+	set_end(priv, set);
+	set_drain(priv, set, true);
+	set_remove(priv);
+	mana_rx_lists_pause(priv, false);
+	set_free(priv, set);
+}
+
+/* ---- A rebuild under traffic ----------------------------------------------------- */
+
+static void
+table_put(struct mana_priv *priv, const struct mana_rx_table *table)
+{
+	mana_registry_lock();
+	priv->rss = *table;
+	mana_registry_unlock();
+}
+
+static void
+outage_note(struct mana_priv *priv, uint64_t began_ns)
+{
+	uint64_t ns = mana_now_ns(CLOCK_MONOTONIC) - began_ns;
+
+	priv->counters.rss_gaps++;
+	priv->counters.rss_gap_ns += ns;
+	priv->counters.rss_gap_max_ns = RTE_MAX(priv->counters.rss_gap_max_ns, ns);
+	MANA_PORT_LOG(INFO, priv->data->name,
+		      "RSS rebuild: %" PRIu64 " ns without reception, at most %" PRIu64 " ns so far",
+		      ns, priv->counters.rss_gap_max_ns);
+}
+
+/*
+ * Bursts are paused, until shortly before the return. set becomes the port's; or one
+ * by the table before, and the return value says why.
+ */
+static int
+set_swap(struct mana_priv *priv, struct mana_rx_set *set,
+	 const struct mana_rx_table *before)
+{
+	struct mana_rx_set *old = priv->rx_set;
+	uint64_t began_ns = mana_now_ns(CLOCK_MONOTONIC);
+	int ret, again;
+	uint32_t i;
+
+	ret = set_close(priv, old);
+	if (ret != 0) {
+		table_put(priv, before);
+		mana_rx_resume(priv);
+		set_drop(priv, set);
+		return ret;
+	}
+	set_drain(priv, old, false);
+	/*
+	 * The kernel keeps a CQ's id till then, and refuses an RSS object to which
+	 * the device gives the id again (mana_ib_install_cq_cb).
+	 */
+	for (i = 0; i < old->nb; i++)
+		mana_rx_hwq_objects_destroy(priv, &old->hwqs[i]);
+	set_remove(priv);
+	ret = set_go(priv, old, &set, false);
+	again = ret;
+	if (ret != 0) {
+		if (ret == -ENOBUFS)
+			ret = -ENOMEM; /* with a message */
+		else
+			rss_diag(priv, ret);
+		table_put(priv, before);
+		again = set_build(priv, old, &set);
+		if (again == 0)
+			again = set_go(priv, old, &set, true);
+	}
+	if (again == 0) {
+		set_install(priv, set);
+		outage_note(priv, began_ns);
+	} else {
+		MANA_PORT_LOG(ERR, priv->data->name,
+			      "RSS rebuild failed, Rx is down: stop and start the port");
+	}
+	mana_rx_resume(priv);
+	set_free(priv, old);
+	return ret;
+}
+
+/*
+ * Builds a set by this table, and swaps it in. Only takes the table where there is
+ * no set.
+ */
+static int
+set_rebuild(struct mana_priv *priv, const struct mana_rx_table *table)
+{
+	const struct mana_rx_table before = priv->rss;
+	struct mana_rx_set *set = NULL;
+	int ret;
+
+	if (priv->rx_set == NULL && priv->data->dev_started) {
+		MANA_PORT_LOG(ERR, priv->data->name,
+			      "Rx is down since an RSS rebuild failed: stop and start the port");
+		return -EIO;
+	}
+	table_put(priv, table);
+	if (priv->rx_set == NULL)
+		return 0;
+	/* Without the permission reception would end with the old RSS object. */
+	ret = mana_txq_permission_check(priv);
+	if (ret == 0)
+		ret = set_build(priv, priv->rx_set, &set);
+	if (ret == -EPROTO)
+		rss_diag(priv, ret);
+	if (ret == 0)
+		ret = mana_rx_pause(priv);
+	if (ret == 0)
+		return set_swap(priv, set, &before);
+	set_drop(priv, set);
+	table_put(priv, &before);
+	return ret;
+}
+
+int
+mana_rx_set_key(struct mana_priv *priv, const uint8_t *key)
+{
+	struct mana_rx_table table = priv->rss;
+
+	if (memcmp(table.key, key, sizeof(table.key)) == 0)
+		return 0;
+	memcpy(table.key, key, sizeof(table.key));
+	return set_rebuild(priv, &table);
+}
+
+/* ---- Hardware queues move between lists ------------------------------------ */
+
+/*
+ * Whether the ethdev queues of reta can poll their hardware queues as they are: those
+ * that move, and those of a queue that starts. It may have been set up since they were
+ * built, and another MTU may need other buffers.
+ */
+static bool
+can_poll(const struct mana_priv *priv, const uint8_t *reta, uint32_t started)
+{
+	uint32_t i;
+
+	for (i = 0; i < priv->rx_set->nb; i++) {
+		const struct mana_rx_hwq *hwq = &priv->rx_set->hwqs[i];
+		const struct mana_eth_rxq *to = ctl_of(priv, reta[i]);
+
+		if (hwq->owner == reta[i] && reta[i] != started)
+			continue;
+		if (to == NULL ? hwq->has_buffers :
+				 !mana_rx_hwq_can_move(priv, hwq, to))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The channels wake the ethdev queues of reta, too, if they run: a stopped queue takes
+ * no event, so one would wake it without end.
+ */
+static int
+intrs_add(struct mana_priv *priv, const uint8_t *reta)
+{
+	uint32_t i;
+	int ret = 0;
+
+	for (i = 0; ret == 0 && i < priv->rx_set->nb; i++)
+		if (is_running(priv, reta[i]))
+			ret = mana_rx_hwq_intr_add(
+				priv, &priv->rx_set->hwqs[i], reta[i]);
+	if (ret != 0)
+		MANA_PORT_LOG(ERR, priv->data->name,
+			      "no Rx interrupts for the new order of queues: %s",
+			      strerror(-ret));
+	return ret;
+}
+
+/* The channels wake the running owners and no other ethdev queue. */
+static void
+intrs_tidy(struct mana_priv *priv)
+{
+	const struct mana_rx_set *set = priv->rx_set;
+	uint32_t i;
+	uint16_t q;
+
+	for (i = 0; set != NULL && i < set->nb; i++)
+		for (q = 0; q < priv->data->nb_rx_queues; q++)
+			if (q != set->hwqs[i].owner || !is_running(priv, q))
+				mana_rx_hwq_intr_remove(priv, &set->hwqs[i], q);
+}
+
+/* Bursts are paused. Packets that came for a stopped owner are not for a running one. */
+static void
+hwqs_move(struct mana_priv *priv, const uint8_t *reta)
+{
+	uint32_t i;
+
+	for (i = 0; i < priv->rx_set->nb; i++) {
+		struct mana_rx_hwq *hwq = &priv->rx_set->hwqs[i];
+
+		if (hwq->rxq.next == NULL && is_running(priv, reta[i]))
+			hwq_drain(priv, hwq, true, false);
+	}
+	mana_registry_lock();
+	for (i = 0; i < priv->rx_set->nb; i++) {
+		struct mana_rx_hwq *hwq = &priv->rx_set->hwqs[i];
+
+		if (hwq->owner != reta[i])
+			mana_rx_hwq_move(hwq, ctl_of(priv, hwq->owner),
+					 ctl_of(priv, reta[i]), reta[i]);
+	}
+	memmove(priv->rss.reta, reta, sizeof(priv->rss.reta));
+	mana_registry_unlock();
+	lists_make(priv);
+}
+
+/* New lists, by reta and the queues' states. After a failure all is as before. */
+static int
+lists_change(struct mana_priv *priv, const uint8_t *reta)
+{
+	int ret = intrs_add(priv, reta);
+
+	if (ret == 0)
+		ret = mana_rx_pause(priv);
+	if (ret == 0) {
+		hwqs_move(priv, reta);
+		mana_rx_resume(priv);
+	}
+	return ret;
+}
+
+int
+mana_rx_set_assign(struct mana_priv *priv, const uint8_t *reta)
+{
+	struct mana_rx_table table = priv->rss;
+	int ret;
+
+	if (memcmp(table.reta, reta, sizeof(table.reta)) == 0)
+		return 0;
+	if (priv->rx_set == NULL || !can_poll(priv, reta, UINT32_MAX)) {
+		memcpy(table.reta, reta, sizeof(table.reta));
+		return set_rebuild(priv, &table);
+	}
+	ret = lists_change(priv, reta);
+	intrs_tidy(priv);
+	return ret;
+}
+
+/* ---- Ethdev queues that start, stop and go ---------------------------------------- */
+
+int
+mana_rx_set_queue_start(struct mana_priv *priv, uint16_t queue_id)
+{
+	uint8_t *state = &priv->data->rx_queue_state[queue_id];
+	struct mana_eth_rxq *ctl = ctl_of(priv, queue_id);
+	int ret;
+
+	/* Larger ones were refused. */
+	if (ctl->asked_desc > priv->rx_desc_taken)
+		mana_rxq_resize(priv, ctl, priv->rx_desc_taken);
+	*state = RTE_ETH_QUEUE_STATE_STARTED;
+	if (priv->rx_set != NULL && can_poll(priv, priv->rss.reta, queue_id))
+		ret = lists_change(priv, priv->rss.reta);
+	else
+		ret = set_rebuild(priv, &priv->rss);
+	if (ret == 0)
+		return 0;
+	*state = RTE_ETH_QUEUE_STATE_STOPPED;
+	/* A set as before was built, for the queue as started. */
+	if (ctl->list.first != NULL)
+		(void)lists_change(priv, priv->rss.reta);
+	intrs_tidy(priv);
+	return ret;
+}
+
+int
+mana_rx_set_queue_stop(struct mana_priv *priv, uint16_t queue_id)
+{
+	uint8_t *state = &priv->data->rx_queue_state[queue_id];
+	int ret = 0;
+
+	*state = RTE_ETH_QUEUE_STATE_STOPPED;
+	if (priv->rx_set != NULL)
+		ret = lists_change(priv, priv->rss.reta);
+	if (ret != 0)
+		*state = RTE_ETH_QUEUE_STATE_STARTED;
+	intrs_tidy(priv);
+	return ret;
+}
+
+void
+mana_rx_set_queue_release(struct mana_priv *priv, uint16_t queue_id)
+{
+	struct mana_eth_rxq *ctl = ctl_of(priv, queue_id);
+	struct mana_rx_set *set = priv->rx_set;
+	bool is_used = false;
+	uint32_t i;
+
+	/* A ring that was moved may have mbufs of a queue that does not own it. */
+	for (i = 0; set != NULL && i < set->nb; i++)
+		is_used |= set->hwqs[i].is_mixed ||
+			   (set->hwqs[i].owner == queue_id &&
+			    set->hwqs[i].has_buffers);
+	if (!is_used)
+		return;
+	ctl->is_released = true;
+	(void)set_rebuild(priv, &priv->rss);
+	if (priv->rx_set != set)
+		return;
+	MANA_PORT_LOG(ERR, priv->data->name,
+		      "Rx queue %u: the adapter keeps its mbufs; they are lost",
+		      queue_id);
+	for (i = 0; i < set->nb; i++) {
+		if (set->hwqs[i].owner != queue_id)
+			continue;
+		mana_registry_lock();
+		mana_stats_fold_hwq(ctl, &set->hwqs[i].rxq);
+		mana_registry_unlock();
+		mana_rxq_release_mbufs(&set->hwqs[i].rxq, mana_is_gone(priv));
+		set->hwqs[i].has_buffers = false;
+	}
+}
+
+/* ---- What others ask ------------------------------------------------------------- */
+
+uint32_t
+mana_rx_set_room_bytes(const struct mana_priv *priv, uint16_t queue_id)
+{
+	const struct mana_rx_set *set = priv->rx_set;
+	uint32_t i, room = UINT32_MAX;
+
+	for (i = 0; set != NULL && i < set->nb; i++)
+		if (set->hwqs[i].owner == queue_id && set->hwqs[i].has_buffers &&
+		    is_running(priv, queue_id))
+			room = RTE_MIN(room, mana_rxq_room_bytes(&set->hwqs[i].rxq));
+	return room;
+}
+
+uint8_t
+mana_rx_set_odd(const struct mana_priv *priv, struct mana_eth_rxq *ctl)
+{
+	const struct mana_rx_set *set = priv->rx_set;
+	uint8_t failure = MANA_FAILURE_NONE;
+	uint32_t i;
+
+	for (i = 0; set != NULL && i < set->nb; i++) {
+		const struct mana_rxq *rxq = &set->hwqs[i].rxq;
+
+		if (set->hwqs[i].owner != ctl->owner)
+			continue;
+		mana_odd_merge(&ctl->odd_cqes, &rxq->odd_cqes);
+		if (rxq->failure != MANA_FAILURE_NONE)
+			failure = rxq->failure;
+	}
+	return failure;
+}

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Statistics: sums of the queues' counters. Counters only grow; a reset stores their
+ * values. The driver has no others: no program can read the device's own counters
+ * while the netdev is down.
+ *
+ * The counters of a released queue stay with its number, so a new setup loses
+ * nothing, and each sum of a port is the sum over its queues.
+ */
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "mana.h"
+#include "mana_rx_set.h"
+
+#define ALL_QUEUES UINT16_MAX
+
+/* All are nothing but counters. */
+static_assert(sizeof(struct mana_counters) % sizeof(uint64_t) == 0,
+	      "mana_counters is an array of counters");
+static_assert(sizeof(struct mana_port_counters) % sizeof(uint64_t) == 0,
+	      "mana_port_counters is an array of counters");
+
+/* ---- Counters of a queue -------------------------------------------------- */
+
+static void
+counters_subtract(void *from, const void *base, size_t size)
+{
+	const uint64_t *sub = base;
+	uint64_t *out = from;
+	size_t i;
+
+	for (i = 0; i < size / sizeof(*out); i++)
+		out[i] -= sub[i];
+}
+
+static void
+counters_add(struct mana_counters *to, const struct mana_counters *more)
+{
+	const uint64_t *add = (const uint64_t *)more;
+	uint64_t *out = (uint64_t *)to;
+	size_t i;
+
+	for (i = 0; i < sizeof(*to) / sizeof(*out); i++)
+		out[i] += add[i];
+}
+
+/* Bursts count meanwhile, without a lock: each counter is one aligned load. */
+static MANA_NO_TSAN void
+counters_copy(void *to, const volatile void *from, size_t size)
+{
+	const volatile uint64_t *in = from;
+	uint64_t *out = to;
+	size_t i;
+
+	for (i = 0; i < size / sizeof(*out); i++)
+		out[i] = in[i];
+}
+
+static MANA_NO_TSAN struct mana_counters
+hwq_now(const volatile struct mana_rxq *rxq)
+{
+	struct mana_counters now = {
+		.packets = rxq->packets,
+		.bytes = rxq->bytes,
+		.mr_misses = rxq->mr.nb_misses,
+		.mr_failures = rxq->mr.nb_failures,
+	};
+
+	counters_copy(&now.rx, &rxq->stats, sizeof(now.rx));
+	return now;
+}
+
+struct mana_counters
+mana_stats_rxq(const struct mana_priv *priv, const struct mana_eth_rxq *ctl)
+{
+	const struct mana_rx_set *set = priv->rx_set;
+	struct mana_counters sum = ctl->folded;
+	uint32_t i;
+
+	for (i = 0; set != NULL && i < set->nb; i++) {
+		struct mana_counters now;
+
+		if (set->hwqs[i].owner != ctl->owner)
+			continue;
+		now = hwq_now(&set->hwqs[i].rxq);
+		counters_add(&sum, &now);
+	}
+	return sum;
+}
+
+MANA_NO_TSAN struct mana_counters
+mana_stats_txq(const struct mana_eth_txq *ctl)
+{
+	const volatile struct mana_txq *txq = &ctl->txq;
+	struct mana_counters now = {
+		.packets = txq->pi,
+		.bytes = txq->bytes,
+		.sq_doorbells = txq->sq_doorbells,
+		.mr_misses = txq->mr.nb_misses,
+		.mr_failures = txq->mr.nb_failures,
+	};
+
+	counters_copy(&now.tx, &txq->stats, sizeof(now.tx));
+	return now;
+}
+
+void
+mana_stats_fold_hwq(struct mana_eth_rxq *ctl, struct mana_rxq *rxq)
+{
+	struct mana_counters now = hwq_now(rxq);
+
+	counters_add(&ctl->folded, &now);
+	rxq->packets = 0;
+	rxq->bytes = 0;
+	rxq->mr.nb_misses = 0;
+	rxq->mr.nb_failures = 0;
+	memset(&rxq->stats, 0, sizeof(rxq->stats));
+	mana_odd_merge(&ctl->odd_cqes, &rxq->odd_cqes);
+	memset(&rxq->odd_cqes, 0, sizeof(rxq->odd_cqes));
+}
+
+/* ---- Since the last reset --------------------------------------------------- */
+
+/* Of all queues that ever had this number. */
+static struct mana_counters
+queue_total(const struct mana_priv *priv, bool is_rx, uint16_t queue_id)
+{
+	struct mana_counters total = priv->released[is_rx][queue_id];
+	struct mana_counters now = { 0 };
+
+	if (is_rx && priv->rxqs[queue_id] != NULL)
+		now = mana_stats_rxq(priv, priv->rxqs[queue_id]);
+	if (!is_rx && priv->txqs[queue_id] != NULL)
+		now = mana_stats_txq(priv->txqs[queue_id]);
+	counters_add(&total, &now);
+	return total;
+}
+
+void
+mana_stats_fold_queue(struct mana_priv *priv, bool is_rx, uint16_t queue_id)
+{
+	priv->released[is_rx][queue_id] = queue_total(priv, is_rx, queue_id);
+}
+
+/* Of a queue's number, or ALL_QUEUES. */
+static struct mana_counters
+stats_sum(const struct mana_priv *priv, bool is_rx, uint16_t queue_id)
+{
+	struct mana_counters sum = { 0 };
+	uint16_t i;
+
+	for (i = 0; i < MANA_MAX_QUEUES; i++) {
+		struct mana_counters queue;
+
+		if (queue_id != ALL_QUEUES && queue_id != i)
+			continue;
+		queue = queue_total(priv, is_rx, i);
+		counters_subtract(&queue, &priv->base[is_rx][i], sizeof(queue));
+		counters_add(&sum, &queue);
+	}
+	return sum;
+}
+
+static struct mana_port_counters
+port_now(const struct mana_priv *priv)
+{
+	struct mana_port_counters counters;
+
+	counters_copy(&counters, &priv->counters, sizeof(counters));
+	counters.resets = mana_atomic_load(&priv->nb_resets);
+	return counters;
+}
+
+struct mana_port_counters
+mana_stats_port(const struct mana_priv *priv)
+{
+	struct mana_port_counters counters = port_now(priv);
+
+	counters_subtract(&counters, &priv->counters_base, sizeof(counters));
+	return counters;
+}
+
+int
+mana_stats_get(struct rte_eth_dev *dev,
+	       struct rte_eth_stats *stats MANA_QSTATS_PARAM)
+{
+	const struct mana_priv *priv = mana_registry_hold(dev);
+	struct mana_counters rx, tx;
+	uint16_t i;
+
+	if (priv == NULL)
+		return -ENODEV;
+	rx = stats_sum(priv, true, ALL_QUEUES);
+	tx = stats_sum(priv, false, ALL_QUEUES);
+	stats->ipackets = rx.packets;
+	stats->ibytes = rx.bytes;
+	stats->ierrors = mana_rxq_stats_errors(&rx.rx);
+	stats->rx_nombuf = rx.rx.nombuf;
+	stats->opackets = tx.packets;
+	stats->obytes = tx.bytes;
+	stats->oerrors = mana_txq_stats_errors(&tx.tx);
+	for (i = 0; MANA_QSTATS(stats) != NULL && i < RTE_ETHDEV_QUEUE_STAT_CNTRS;
+	     i++) {
+		if (i < priv->data->nb_rx_queues) {
+			rx = stats_sum(priv, true, i);
+			MANA_QSTATS(stats)->q_ipackets[i] = rx.packets;
+			MANA_QSTATS(stats)->q_ibytes[i] = rx.bytes;
+			MANA_QSTATS(stats)->q_errors[i] =
+				mana_rxq_stats_errors(&rx.rx);
+		}
+		if (i < priv->data->nb_tx_queues) {
+			tx = stats_sum(priv, false, i);
+			MANA_QSTATS(stats)->q_opackets[i] = tx.packets;
+			MANA_QSTATS(stats)->q_obytes[i] = tx.bytes;
+		}
+	}
+	mana_registry_unlock();
+	return 0;
+}
+
+int
+mana_stats_reset(struct rte_eth_dev *dev)
+{
+	struct mana_priv *priv = mana_registry_hold(dev);
+	uint16_t i;
+
+	if (priv == NULL)
+		return -ENODEV;
+	priv->counters.rss_gap_max_ns = 0;
+	priv->counters_base = port_now(priv);
+	for (i = 0; i < MANA_MAX_QUEUES; i++) {
+		priv->base[true][i] = queue_total(priv, true, i);
+		priv->base[false][i] = queue_total(priv, false, i);
+	}
+	mana_registry_unlock();
+	return 0;
+}
+
+/* ---- Extended statistics ------------------------------------------------------ */
+
+/*
+ * Every counter by name. Programs read the names, and doc/guides/nics/mana.rst
+ * explains them: names may be added, none may change.
+ *
+ * The port's come first, then those of each queue. ethdev puts its own before them
+ * (rx_good_packets and so on) and leaves the queues to the driver, because it
+ * knows the first 16 only.
+ */
+
+/* Counters, and the sums that ethdev's own are made of. */
+struct view {
+	struct mana_counters count;
+	struct mana_port_counters port;
+	uint64_t errors;
+	uint64_t cqe_errors; /* of these: posted, and refused by the device */
+	uint64_t drops; /* taken, and never posted */
+};
+
+/* Where a counter is shown. */
+enum {
+	AT_PORT = 1 << 0,
+	AT_QUEUE = 1 << 1,
+	AT_BOTH = AT_PORT | AT_QUEUE,
+};
+
+struct xstat {
+	const char *name; /* behind rx_, tx_, rx_q0_ or tx_q0_ */
+	uint16_t offset; /* in the view */
+	uint16_t where;
+};
+
+#define VIEW(member) offsetof(struct view, member)
+#define COUNT(member) VIEW(count.member)
+#define PORT(member) VIEW(port.member)
+#define TX_CQE(type) \
+	(COUNT(tx.cqe_error) + ((type) - MANA_CQE_TX_ERR_FIRST) * sizeof(uint64_t))
+
+/* Packets, bytes and errors of the port are ethdev's. */
+static const struct xstat rx_xstats[] = {
+	{ "packets", COUNT(packets), AT_QUEUE },
+	{ "bytes", COUNT(bytes), AT_QUEUE },
+	{ "errors", VIEW(errors), AT_QUEUE },
+	{ "cqe_truncated", COUNT(rx.truncated), AT_BOTH },
+	{ "cqe_oversize", COUNT(rx.oversize), AT_BOTH },
+	{ "cqe_zero_length", COUNT(rx.zero_len), AT_PORT },
+	{ "cqe_fence", COUNT(rx.fence), AT_PORT },
+	{ "cqe_unknown", COUNT(rx.cqe_unknown), AT_PORT },
+	{ "cqe_wrong_queue", COUNT(rx.cqe_foreign), AT_PORT },
+	{ "cqe_spurious", COUNT(rx.cqe_spurious), AT_PORT },
+	{ "cqe_overrun", COUNT(rx.cqe_overrun), AT_PORT },
+	{ "failed", COUNT(rx.failed), AT_BOTH },
+	{ "drop_unscattered", COUNT(rx.unscattered), AT_BOTH },
+	{ "drop_resynced", COUNT(rx.resynced), AT_PORT },
+	{ "drop_stopped", COUNT(rx.stopped), AT_BOTH },
+	{ "drop_reconfig", COUNT(rx.reconfig), AT_BOTH },
+	{ "ring_empty", COUNT(rx.ring_empty), AT_BOTH },
+	{ "refill_nombuf", COUNT(rx.nombuf), AT_QUEUE },
+	{ "refill_mr_failures", COUNT(rx.mr_failed), AT_BOTH },
+	{ "rq_doorbells", COUNT(rx.rq_doorbells), AT_BOTH },
+	{ "cq_doorbells", COUNT(rx.cq_doorbells), AT_BOTH },
+	{ "mr_misses", COUNT(mr_misses), AT_PORT },
+};
+
+static const struct xstat tx_xstats[] = {
+	{ "packets", COUNT(packets), AT_QUEUE },
+	{ "bytes", COUNT(bytes), AT_QUEUE },
+	{ "errors", VIEW(errors), AT_QUEUE },
+	{ "cqe_errors", VIEW(cqe_errors), AT_BOTH },
+	{ "cqe_sa_drop", TX_CQE(MANA_CQE_TX_SA_DROP), AT_PORT },
+	{ "cqe_mtu_drop", TX_CQE(MANA_CQE_TX_MTU_DROP), AT_PORT },
+	{ "cqe_invalid_oob", TX_CQE(MANA_CQE_TX_INVALID_OOB), AT_PORT },
+	{ "cqe_invalid_eth_type", TX_CQE(MANA_CQE_TX_INVALID_ETH_TYPE), AT_PORT },
+	{ "cqe_hdr_processing_error", TX_CQE(MANA_CQE_TX_HDR_PROCESSING_ERROR),
+	  AT_PORT },
+	{ "cqe_vf_disabled", TX_CQE(MANA_CQE_TX_VF_DISABLED), AT_PORT },
+	{ "cqe_vport_idx_out_of_range",
+	  TX_CQE(MANA_CQE_TX_VPORT_IDX_OUT_OF_RANGE), AT_PORT },
+	{ "cqe_vport_disabled", TX_CQE(MANA_CQE_TX_VPORT_DISABLED), AT_PORT },
+	{ "cqe_vlan_tagging_violation",
+	  TX_CQE(MANA_CQE_TX_VLAN_TAGGING_VIOLATION), AT_PORT },
+	{ "cqe_gdma_err", TX_CQE(MANA_CQE_TX_GDMA_ERR), AT_PORT },
+	{ "cqe_unknown", COUNT(tx.cqe_unknown), AT_PORT },
+	{ "cqe_wrong_queue", COUNT(tx.cqe_foreign), AT_PORT },
+	{ "cqe_spurious", COUNT(tx.cqe_spurious), AT_PORT },
+	{ "cqe_overrun", COUNT(tx.cqe_overrun), AT_PORT },
+	{ "failed", COUNT(tx.failed), AT_BOTH },
+	{ "cqe_wqe_offset", COUNT(tx.cqe_position), AT_PORT },
+	{ "unfinished", COUNT(tx.unfinished), AT_BOTH },
+	{ "drops", VIEW(drops), AT_BOTH },
+	{ "drop_offload", COUNT(tx.drop_offload), AT_PORT },
+	{ "drop_malformed", COUNT(tx.drop_malformed), AT_PORT },
+	{ "drop_nomem", COUNT(tx.drop_nomem), AT_PORT },
+	{ "drop_mr", COUNT(tx.drop_mr), AT_PORT },
+	{ "linearized", COUNT(tx.linearized), AT_BOTH },
+	{ "bounced_headers", COUNT(tx.bounced), AT_BOTH },
+	{ "sq_doorbells", COUNT(sq_doorbells), AT_BOTH },
+	{ "cq_doorbells", COUNT(tx.cq_doorbells), AT_BOTH },
+	{ "mr_misses", COUNT(mr_misses), AT_PORT },
+};
+
+static const struct xstat port_xstats[] = {
+	{ "mr_registrations", PORT(mr_registrations), AT_PORT },
+	{ "mr_deregistrations", PORT(mr_deregistrations), AT_PORT },
+	{ "resets", PORT(resets), AT_PORT },
+	{ "rx_outages", PORT(rss_gaps), AT_PORT },
+	{ "rx_outage_ns", PORT(rss_gap_ns), AT_PORT },
+	{ "rx_outage_max_ns", PORT(rss_gap_max_ns), AT_PORT },
+};
+
+/*
+ * What an operation requests: names, or values; without both, the number. The
+ * number of queues may change meanwhile: size bounds the tables.
+ */
+struct output {
+	struct rte_eth_xstat_name *names;
+	struct rte_eth_xstat *xstats;
+	unsigned int size;
+	unsigned int nb;
+};
+
+static void
+xstats_write(struct output *out, const char *prefix, const struct xstat *xstats,
+	     unsigned int nb, unsigned int where, const struct view *view)
+{
+	unsigned int i;
+
+	for (i = 0; i < nb; i++) {
+		if ((xstats[i].where & where) == 0)
+			continue;
+		if (out->names != NULL && out->nb < out->size)
+			snprintf(out->names[out->nb].name,
+				 sizeof(out->names->name), "%s%s", prefix,
+				 xstats[i].name);
+		if (out->xstats != NULL && out->nb < out->size) {
+			out->xstats[out->nb].id = out->nb;
+			memcpy(&out->xstats[out->nb].value,
+			       (const uint8_t *)view + xstats[i].offset,
+			       sizeof(uint64_t));
+		}
+		out->nb++;
+	}
+}
+
+static void
+queue_write(struct output *out, const struct mana_priv *priv, bool is_rx,
+	    uint16_t queue_id)
+{
+	unsigned int where = queue_id == ALL_QUEUES ? AT_PORT : AT_QUEUE;
+	const char *direction = is_rx ? "rx" : "tx";
+	struct view view = { .errors = 0 };
+	char prefix[16];
+
+	if (where == AT_PORT)
+		snprintf(prefix, sizeof(prefix), "%s_", direction);
+	else
+		snprintf(prefix, sizeof(prefix), "%s_q%u_", direction, queue_id);
+	if (out->xstats != NULL)
+		view.count = stats_sum(priv, is_rx, queue_id);
+	if (is_rx) {
+		view.errors = mana_rxq_stats_errors(&view.count.rx);
+		xstats_write(out, prefix, rx_xstats, RTE_DIM(rx_xstats), where,
+			     &view);
+	} else {
+		view.errors = mana_txq_stats_errors(&view.count.tx);
+		view.cqe_errors = mana_txq_stats_cqe_errors(&view.count.tx);
+		view.drops = view.errors - view.cqe_errors -
+			     view.count.tx.unfinished;
+		xstats_write(out, prefix, tx_xstats, RTE_DIM(tx_xstats), where,
+			     &view);
+	}
+}
+
+/* With values the registry's lock is held, else priv may be NULL. */
+static unsigned int
+all_write(struct output *out, const struct rte_eth_dev *dev,
+	  const struct mana_priv *priv)
+{
+	struct view view = { .errors = 0 };
+	uint16_t i;
+
+	if (out->xstats != NULL)
+		view.port = mana_stats_port(priv);
+	queue_write(out, priv, true, ALL_QUEUES);
+	queue_write(out, priv, false, ALL_QUEUES);
+	xstats_write(out, "", port_xstats, RTE_DIM(port_xstats), AT_PORT, &view);
+	for (i = 0; i < dev->data->nb_rx_queues; i++)
+		queue_write(out, priv, true, i);
+	for (i = 0; i < dev->data->nb_tx_queues; i++)
+		queue_write(out, priv, false, i);
+	return out->nb;
+}
+
+static unsigned int
+nb_xstats(const struct rte_eth_dev *dev)
+{
+	struct output out = { .nb = 0 };
+
+	return all_write(&out, dev, NULL);
+}
+
+/*
+ * ethdev makes its look-up by id of these two. Too small a table stays as it is;
+ * the result is the size that it needs.
+ */
+int
+mana_xstats_get_names(struct rte_eth_dev *dev, struct rte_eth_xstat_name *names,
+		      unsigned int size)
+{
+	struct output out = { .names = names, .size = size };
+	unsigned int nb = nb_xstats(dev);
+
+	if (names == NULL || size < nb)
+		return nb;
+	return all_write(&out, dev, NULL);
+}
+
+int
+mana_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xstats,
+		unsigned int n)
+{
+	struct output out = { .xstats = xstats, .size = n };
+	unsigned int nb = nb_xstats(dev);
+	const struct mana_priv *priv;
+
+	if (xstats == NULL || n < nb)
+		return nb;
+	priv = mana_registry_hold(dev);
+	if (priv == NULL)
+		return -ENODEV;
+	nb = all_write(&out, dev, priv);
+	mana_registry_unlock();
+	return nb;
+}

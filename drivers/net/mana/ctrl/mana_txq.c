@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Tx queues: their memory (setup, release) and their kernel objects (start,
+ * stop).
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_errno.h>
+#include <rte_ether.h>
+#include <rte_malloc.h>
+
+#include "mana.h"
+#include "mana_diag.h"
+#include "mana_log.h"
+
+/* The last owner of a vPort may be on its way out for so many tries. */
+#define NB_BUSY_TRIES 5
+
+/* So long a queue that stops waits for completions, so often it looks. */
+#define WAIT_MS 20
+#define WAIT_STEP_US 50
+
+/* Room for segments that are freed in bulk; where chains are to be expected. */
+#define MBUFS_PER_WQE 2
+#define MBUFS_PER_WQE_CHAINS 4
+
+/* And of a packet where they are not: one, and a header that was copied. */
+#define SGES_OF_ONE_SEG 2
+
+/* ---- Setup and release -------------------------------------------------- */
+
+/* Copies of frames that cannot be sent as they are; made when first needed. */
+static int
+bounce_pool_make(struct mana_priv *priv)
+{
+	char name[RTE_MEMPOOL_NAMESIZE];
+	struct rte_mempool *mp;
+	uint32_t frame = MANA_FRAME_OVERHEAD + RTE_VLAN_HLEN + priv->max_mtu;
+	/*
+	 * A copy of 64 KiB for segmentation has to fit a WQE, the header of
+	 * which takes one more SGE than its segments.
+	 */
+	uint32_t min_copy = UINT16_MAX / (priv->tx_max_sge - 1u) + 1;
+	uint32_t room = RTE_PKTMBUF_HEADROOM + RTE_MAX(frame, min_copy);
+
+	if (priv->bounce_mp != NULL)
+		return 0;
+	snprintf(name, sizeof(name), "mana_copy_%u", priv->data->port_id);
+	room = RTE_MIN(room, (uint32_t)UINT16_MAX);
+	mp = rte_pktmbuf_pool_create(name, 255, 0, 0, room,
+				     priv->data->numa_node);
+	if (mp == NULL && rte_errno == ENOMEM)
+		mp = rte_pktmbuf_pool_create(name, 255, 0, 0, room,
+					     SOCKET_ID_ANY);
+	priv->bounce_mp = mp;
+	if (mp == NULL) {
+		MANA_PORT_LOG(ERR, priv->data->name,
+			      "no memory for the pool of copies: %s",
+			      rte_strerror(rte_errno));
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int
+txq_alloc(struct mana_eth_txq *ctl)
+{
+	ctl->mbufs = mana_queue_alloc("mana_txq",
+				      ctl->nb_mbufs * sizeof(*ctl->mbufs),
+				      ctl->socket_id);
+	ctl->info = mana_queue_alloc("mana_txq",
+				     ctl->nb_wqes * sizeof(*ctl->info),
+				     ctl->socket_id);
+	ctl->groups = mana_queue_alloc("mana_txq",
+				       ctl->nb_wqes * sizeof(*ctl->groups),
+				       ctl->socket_id);
+	ctl->bounce =
+		mana_queue_alloc("mana_txq",
+				 (size_t)ctl->nb_wqes * MANA_TX_BOUNCE_BYTES,
+				 ctl->socket_id);
+	return ctl->mbufs != NULL && ctl->info != NULL &&
+			       ctl->groups != NULL && ctl->bounce != NULL ?
+		       0 :
+		       -ENOMEM;
+}
+
+/* A queue that takes nothing: a closed CQ over an empty ring. */
+static void
+txq_idle(const struct mana_priv *priv, struct mana_eth_txq *ctl)
+{
+	struct mana_txq *txq = &ctl->txq;
+
+	txq->limit = 0;
+	txq->run_room = 0;
+	memset(&txq->sq, 0, sizeof(txq->sq));
+	/* Nothing is ever rung on it: any address will do as doorbell page. */
+	(void)mana_cq_init(&txq->cq, priv->idle_ring, MANA_MIN_CQE, true,
+			   priv->idle_ring);
+}
+
+static void
+txq_resize(const struct mana_priv *priv, struct mana_eth_txq *ctl,
+	   uint16_t nb_desc)
+{
+	/* Other threads ask for it. */
+	mana_registry_lock();
+	ctl->nb_desc = nb_desc;
+	mana_registry_unlock();
+	ctl->nb_cqe = mana_queue_nb_cqe(priv, nb_desc, 0);
+}
+
+int
+mana_txq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
+	       unsigned int socket_id, const struct rte_eth_txconf *conf)
+{
+	struct mana_eth_txq *ctl;
+	int ret;
+
+	ret = bounce_pool_make(priv);
+	if (ret != 0)
+		return ret;
+	ctl = mana_queue_alloc("mana_txq", sizeof(*ctl), socket_id);
+	if (ctl == NULL)
+		return -ENOMEM;
+	ctl->txq.ctl = ctl;
+	ctl->txq.port_id = priv->data->port_id;
+	ctl->txq.queue_id = queue_id;
+	ctl->owner = queue_id;
+	mana_mr_cache_init(&ctl->txq.mr, &priv->mr_generation, priv);
+	ctl->asked_desc = nb_desc;
+	txq_resize(priv, ctl, nb_desc);
+	ctl->free_thresh = conf->tx_free_thresh;
+	ctl->is_deferred = conf->tx_deferred_start;
+	ctl->offloads = conf->offloads | priv->data->dev_conf.txmode.offloads;
+	ctl->socket_id = socket_id;
+	ctl->nb_wqes = rte_align32pow2(nb_desc);
+	/* Beyond it, chains are freed by their heads: slower, not wrong. */
+	ctl->nb_mbufs = ctl->nb_wqes *
+			((ctl->offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0 ?
+				 MBUFS_PER_WQE_CHAINS :
+				 MBUFS_PER_WQE);
+	ret = txq_alloc(ctl);
+	if (ret != 0) {
+		mana_txq_release(priv, ctl);
+		return ret;
+	}
+	mana_mr_track_pools(priv);
+	if (priv->idle_ring != NULL)
+		txq_idle(priv, ctl);
+	mana_registry_lock();
+	priv->txqs[queue_id] = ctl;
+	mana_registry_unlock();
+	priv->data->tx_queues[queue_id] = &ctl->txq;
+	return 0;
+}
+
+void
+mana_txq_release(struct mana_priv *priv, struct mana_eth_txq *ctl)
+{
+	if (ctl == NULL)
+		return;
+	mana_registry_lock();
+	if (priv->txqs[ctl->owner] == ctl) {
+		mana_stats_fold_queue(priv, false, ctl->owner);
+		priv->txqs[ctl->owner] = NULL;
+	}
+	mana_registry_unlock();
+	rte_free(ctl->bounce);
+	rte_free(ctl->groups);
+	rte_free(ctl->info);
+	rte_free(ctl->mbufs);
+	rte_free(ctl);
+}
+
+/* ---- Start and stop ------------------------------------------------------ */
+
+/* Returns whether the device no longer accesses the packets. */
+static bool
+sq_destroy(const struct mana_priv *priv, struct mana_eth_txq *ctl)
+{
+	bool is_gone;
+	int ret;
+
+	/* The CQ at once after its QP: the kernel keeps the CQ's id till then. */
+	ret = mana_verbs_qp_destroy(ctl->qp);
+	is_gone = mana_queue_is_gone(priv, "Tx queue", ret);
+	ret = mana_verbs_cq_destroy(ctl->cq);
+	(void)mana_queue_is_gone(priv, "CQ", ret);
+	ctl->qp = NULL;
+	ctl->cq = NULL;
+	return is_gone;
+}
+
+/*
+ * The ring has room for so many segments in each packet, and packets walk
+ * through all of it whatever they have: without chains a small one stays in
+ * the cache. What has more segments all the same is copied together.
+ */
+static uint16_t
+sq_max_sge(const struct mana_priv *priv, const struct mana_eth_txq *ctl)
+{
+	if (ctl->max_sge != 0)
+		return ctl->max_sge;
+	if ((ctl->offloads & (RTE_ETH_TX_OFFLOAD_MULTI_SEGS |
+			      RTE_ETH_TX_OFFLOAD_TCP_TSO)) != 0)
+		return priv->tx_max_sge;
+	return RTE_MIN(priv->tx_max_sge, SGES_OF_ONE_SEG);
+}
+
+static int
+sq_create(struct mana_priv *priv, struct mana_eth_txq *ctl)
+{
+	int ret;
+
+	ret = mana_verbs_rings_from(priv->ctx, &priv->rings, ctl->socket_id);
+	if (ret == 0)
+		ret = mana_verbs_cq_create(priv->ctx, ctl->nb_cqe, NULL, 0,
+					   &ctl->cq);
+	if (ret == 0)
+		ret = mana_verbs_sq_create(priv->parent, ctl->cq, ctl->nb_desc,
+					   sq_max_sge(priv, ctl), &ctl->qp);
+	if (ret != 0)
+		(void)sq_destroy(priv, ctl);
+	return ret;
+}
+
+/* Whether another try may succeed where this one met the error. */
+static bool
+sq_retry(struct mana_priv *priv, struct mana_eth_txq *ctl, int error,
+	 unsigned int tries)
+{
+	struct mana_netdev_state state;
+
+	switch (error) {
+	case -EINVAL:
+		if (mana_queue_id_wait(tries))
+			return true;
+		/*
+		 * Or the kernel wants fewer segments than the device takes. The
+		 * next start asks for all again: the cause may be another.
+		 */
+		if (priv->caps.max_sge == 0 ||
+		    priv->caps.max_sge >= sq_max_sge(priv, ctl))
+			return false;
+		ctl->max_sge = priv->caps.max_sge;
+		MANA_PORT_LOG(INFO, priv->data->name,
+			      "Tx queue %u: trying with %u segments a packet",
+			      ctl->txq.queue_id, ctl->max_sge);
+		break;
+	case -EPROTO:
+		/* The device's answer; its limits are not known. */
+		if (ctl->nb_desc <= MANA_MIN_DESC)
+			return false;
+		txq_resize(priv, ctl, RTE_MAX(ctl->nb_desc / 2, MANA_MIN_DESC));
+		MANA_PORT_LOG(NOTICE, priv->data->name,
+			      "the device refused Tx queue %u: trying with %u descriptors instead of %u",
+			      ctl->txq.queue_id, ctl->nb_desc, ctl->asked_desc);
+		return true;
+	case -EBUSY:
+	case -ENODEV:
+		/* The last owner may be on its way out (a killed process). */
+		if (tries >= NB_BUSY_TRIES ||
+		    mana_netdev_state_get(&priv->netdev, &state) != 0 ||
+		    state.is_up)
+			return false;
+		break;
+	default:
+		return false;
+	}
+	rte_delay_us_sleep(MANA_QUEUE_RETRY_US);
+	return true;
+}
+
+static int
+sq_create_retried(struct mana_priv *priv, struct mana_eth_txq *ctl)
+{
+	unsigned int tries = 0;
+	int ret;
+
+	do {
+		ret = sq_create(priv, ctl);
+		/* Smaller sizes are tried as often as there are such. */
+		tries += ret != -EPROTO;
+	} while (ret != 0 && sq_retry(priv, ctl, ret, tries));
+	return ret;
+}
+
+/* The long form was needed by a queue of the port: all start with it. */
+static enum mana_tx_form
+txq_form(struct mana_priv *priv)
+{
+	mana_tx_form_report(priv);
+	return priv->is_tx_form_changed ? MANA_TX_FORM_LONG : priv->options.tx_oob;
+}
+
+static int
+txq_init(struct mana_priv *priv, struct mana_eth_txq *ctl)
+{
+	struct mana_txq_conf conf;
+	struct mana_verbs_queue sq;
+	int ret;
+
+	ret = mana_verbs_sq_get(ctl->qp, ctl->cq, &sq);
+	if (ret != 0)
+		return ret;
+	conf = (struct mana_txq_conf){
+		.sq_ring = sq.ring,
+		.sq_bytes = sq.ring_bytes,
+		.cq_ring = sq.cq_ring,
+		.nb_cqe = ctl->nb_cqe,
+		.db_page = sq.doorbell_page,
+		.sq_id = sq.id,
+		.cq_id = sq.cq_id,
+		.vp_offset = sq.vp_offset,
+		.mbufs = ctl->mbufs,
+		.nb_mbufs = ctl->nb_mbufs,
+		.info = ctl->info,
+		.groups = ctl->groups,
+		.nb_wqes = ctl->nb_wqes,
+		.bounce = ctl->bounce,
+		.bounce_mp = priv->bounce_mp,
+		.nb_desc = ctl->nb_desc,
+		.max_sge = sq_max_sge(priv, ctl),
+		.no_suppress = !priv->options.tx_suppress,
+		.form = txq_form(priv),
+		.vport = priv->options.tx_vport,
+		.mtu = priv->max_mtu,
+		.port_id = ctl->txq.port_id,
+		.queue_id = ctl->txq.queue_id,
+	};
+	return mana_txq_init(&ctl->txq, &conf);
+}
+
+static int
+txq_objects_start(struct mana_priv *priv, struct mana_eth_txq *ctl)
+{
+	int ret;
+
+	/* Not what an earlier start had to do with. */
+	ctl->max_sge = 0;
+	txq_resize(priv, ctl, ctl->asked_desc);
+	ret = sq_create_retried(priv, ctl);
+	if (ret == 0)
+		ret = txq_init(priv, ctl);
+	else
+		txq_resize(priv, ctl, ctl->asked_desc);
+	if (ret == -ERANGE)
+		MANA_PORT_LOG(ERR, priv->data->name,
+			      "the vPort's offset does not fit the short field of a descriptor; leave tx_oob=short and tx_vport=short out");
+	else if (ret != 0)
+		mana_diag_object(priv->data->name, &priv->netdev, "Tx queue",
+				 ctl->txq.queue_id, ret);
+	if (ret != 0)
+		(void)sq_destroy(priv, ctl);
+	return ret;
+}
+
+/*
+ * What has been given to the device is sent in a moment, unless the device is
+ * stuck: then it is freed unsent, or sent unseen.
+ */
+static void
+txq_wait(struct mana_txq *txq, uint64_t end)
+{
+	while (mana_txq_nb_posted(txq) != 0 && txq->failure == MANA_FAILURE_NONE &&
+	       !mana_cq_is_closed(&txq->cq)) {
+		(void)mana_txq_done_cleanup(txq, 0);
+		if (rte_get_timer_cycles() >= end)
+			break;
+		rte_delay_us_sleep(WAIT_STEP_US);
+	}
+}
+
+static uint64_t
+wait_end(void)
+{
+	return rte_get_timer_cycles() + rte_get_timer_hz() / 1000 * WAIT_MS;
+}
+
+static void
+txq_objects_stop(struct mana_priv *priv, struct mana_eth_txq *ctl)
+{
+	mana_tx_form_report(priv);
+	mana_txq_close(&ctl->txq);
+	ctl->txq.stats.unfinished += mana_txq_nb_posted(&ctl->txq);
+	if (sq_destroy(priv, ctl))
+		mana_txq_release_mbufs(&ctl->txq);
+	else
+		mana_txq_forget_mbufs(&ctl->txq);
+	if (priv->idle_ring != NULL)
+		txq_idle(priv, ctl);
+}
+
+void
+mana_tx_form_report(struct mana_priv *priv)
+{
+	bool is_new = false;
+	uint16_t queue = 0;
+	uint16_t i;
+
+	/* Of ethdev's array another thread may be releasing a queue. */
+	mana_registry_lock();
+	for (i = 0; i < MANA_MAX_QUEUES && !priv->is_tx_form_changed; i++) {
+		if (priv->txqs[i] == NULL || !priv->txqs[i]->txq.is_form_changed)
+			continue;
+		priv->is_tx_form_changed = true;
+		is_new = true;
+		queue = i;
+	}
+	mana_registry_unlock();
+	if (is_new)
+		MANA_PORT_LOG(WARNING, priv->data->name,
+			      "the device refused the first %u packets of Tx queue %u (TX_INVALID_OOB): using the long form of descriptors; tx_oob=long uses it from the start",
+			      MANA_TX_FORM_TRIES, queue);
+}
+
+/* ---- The vPort without a Tx queue ------------------------------------- */
+
+/*
+ * A Tx queue configures the vPort. Reception needs it, and a running port without
+ * it would lose it to its netdev: there is one that sends nothing.
+ */
+static int
+hidden_txq_start(struct mana_priv *priv)
+{
+	struct mana_eth_txq *ctl;
+	int ret;
+
+	if (priv->hidden_txq != NULL)
+		return 0;
+	ctl = mana_queue_alloc("mana_txq", sizeof(*ctl), priv->data->numa_node);
+	if (ctl == NULL)
+		return -ENOMEM;
+	ctl->nb_desc = MANA_MIN_DESC;
+	ctl->nb_cqe = mana_queue_nb_cqe(priv, ctl->nb_desc, 0);
+	ctl->socket_id = priv->data->numa_node;
+	ret = sq_create_retried(priv, ctl);
+	if (ret != 0) {
+		mana_diag_object(priv->data->name, &priv->netdev,
+				 "internal Tx queue", MANA_DIAG_NO_ID, ret);
+		rte_free(ctl);
+		return ret;
+	}
+	priv->hidden_txq = ctl;
+	return 0;
+}
+
+static void
+hidden_txq_stop(struct mana_priv *priv)
+{
+	if (priv->hidden_txq == NULL)
+		return;
+	(void)sq_destroy(priv, priv->hidden_txq);
+	rte_free(priv->hidden_txq);
+	priv->hidden_txq = NULL;
+}
+
+static uint16_t
+nb_with_objects(const struct mana_priv *priv)
+{
+	uint16_t i, nb = 0;
+
+	for (i = 0; i < priv->data->nb_tx_queues; i++) {
+		const struct mana_eth_txq *ctl = priv->data->tx_queues[i];
+
+		nb += ctl != NULL && ctl->qp != NULL;
+	}
+	return nb;
+}
+
+/* ---- A spare Tx queue asks the kernel -------------------------------------- */
+
+int
+mana_txq_spare_try(struct mana_priv *priv)
+{
+	struct mana_eth_txq spare = {
+		.nb_desc = MANA_MIN_DESC,
+		.nb_cqe = MANA_MIN_CQE,
+		.socket_id = priv->data->numa_node,
+	};
+	unsigned int tries = 0;
+	int ret;
+
+	do {
+		ret = sq_create(priv, &spare);
+		tries++;
+	} while (ret == -EINVAL ? mana_queue_id_wait(tries) :
+				  (ret == -EBUSY || ret == -ENODEV) &&
+					  sq_retry(priv, &spare, ret, tries));
+	if (ret == 0 && !sq_destroy(priv, &spare))
+		ret = -EBUSY;
+	return ret;
+}
+
+/*
+ * The kernel checks CAP_NET_RAW before anything else of a raw QP (Linux
+ * core/uverbs_std_types_qp.c), in a user namespace that the program's own
+ * capability bits say little of: so ask it. Any other error means permitted,
+ * the adapter may have no Tx queue left.
+ */
+int
+mana_txq_permission_check(struct mana_priv *priv)
+{
+	int ret = mana_txq_spare_try(priv);
+
+	if (ret != -EPERM)
+		return 0;
+	mana_diag_object(priv->data->name, &priv->netdev,
+			 "change of the Rx queues", MANA_DIAG_NO_ID, ret);
+	return ret;
+}
+
+/* ---- Start and stop of queues ------------------------------------------- */
+
+int
+mana_txq_start(struct mana_priv *priv, uint16_t queue_id)
+{
+	int ret;
+
+	if (priv->data->tx_queues[queue_id] == NULL) {
+		MANA_PORT_LOG(ERR, priv->data->name,
+			      "Tx queue %u was not set up", queue_id);
+		return -EINVAL;
+	}
+	ret = txq_objects_start(priv, mana_eth_txq_of(priv->data->tx_queues[queue_id]));
+	if (ret == 0)
+		hidden_txq_stop(priv);
+	return ret;
+}
+
+int
+mana_txq_stop(struct mana_priv *priv, uint16_t queue_id)
+{
+	struct mana_eth_txq *ctl = priv->data->tx_queues[queue_id];
+	int ret;
+
+	if (ctl == NULL)
+		return -EINVAL;
+	/* The vPort, and reception with it, goes with its last Tx queue. */
+	if (nb_with_objects(priv) == 1) {
+		ret = hidden_txq_start(priv);
+		if (ret != 0)
+			return ret;
+	}
+	txq_wait(&ctl->txq, wait_end());
+	txq_objects_stop(priv, ctl);
+	return 0;
+}
+
+int
+mana_txqs_start(struct mana_priv *priv)
+{
+	const struct rte_eth_dev_data *data = priv->data;
+	int ret = 0;
+	uint16_t i;
+
+	for (i = 0; i < data->nb_tx_queues; i++) {
+		struct mana_eth_txq *ctl = mana_eth_txq_of(data->tx_queues[i]);
+
+		if (data->tx_queue_state[i] == RTE_ETH_QUEUE_STATE_STARTED)
+			ret = txq_objects_start(priv, ctl);
+		else
+			txq_idle(priv, ctl);
+		if (ret != 0)
+			return ret;
+	}
+	return nb_with_objects(priv) == 0 ? hidden_txq_start(priv) : 0;
+}
+
+void
+mana_txqs_stop(struct mana_priv *priv)
+{
+	uint64_t end = wait_end();
+	uint16_t i;
+
+	for (i = 0; i < priv->data->nb_tx_queues; i++) {
+		struct mana_eth_txq *ctl = priv->data->tx_queues[i];
+
+		if (ctl == NULL)
+			continue;
+		if (ctl->qp != NULL)
+			txq_wait(&ctl->txq, end);
+		txq_objects_stop(priv, ctl);
+	}
+	hidden_txq_stop(priv);
+}

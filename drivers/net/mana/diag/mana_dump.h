@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What a person sees of a port: ring entries decoded, facts of ports and queues,
+ * dumps of both to a file, and messages about what bursts have met.
+ */
+
+#ifndef MANA_DUMP_H
+#define MANA_DUMP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "mana.h"
+#include "mana_mr_table.h"
+
+/* ---- mana_decode.c: the field names of Linux and OpenVMM ------------------ */
+
+/* Control path: the rings exist, and the device may write them meanwhile. */
+
+/* Basic units of the WQE that starts at idx, by its header. */
+uint32_t mana_decode_wqe_bu(const struct mana_wq *wq, uint32_t idx);
+/* The WQE that starts at idx: header, OOB of an SQ, SGEs. */
+void mana_decode_wqe(const struct mana_wq *wq, uint32_t idx, bool is_sq,
+		     FILE *file);
+/* The CQE at idx, written or not. */
+void mana_decode_cqe(const struct mana_cq *cq, uint32_t idx, FILE *file);
+/* A copy of a CQE. */
+void mana_decode_cqe_words(const struct gdma_cqe *cqe, FILE *file);
+/* "TX_SA_DROP"; "unknown" for a number that is no type. */
+const char *mana_decode_cqe_type(uint32_t type);
+
+/* ---- mana_facts.c: names and values, which dumps and telemetry print ------- */
+
+struct mana_fact {
+	const char *name;
+	bool is_text;
+	int64_t number;
+	char text[RTE_ETH_NAME_MAX_LEN];
+};
+
+struct mana_facts {
+	uint32_t nb;
+	struct mana_fact list[40];
+};
+
+/* Each function appends facts. */
+void mana_facts_event(struct mana_facts *facts, const struct mana_event *event);
+void mana_facts_region(struct mana_facts *facts,
+		       const struct mana_mr_region *region, const char *mempool);
+/* Asks the kernel: not for use under the lock of mana_registry.c. */
+void mana_facts_netdev(struct mana_facts *facts,
+		       const struct mana_netdev *netdev);
+/* With that lock held: nothing is appended if there is no such queue. */
+void mana_facts_port(struct mana_facts *facts, const struct mana_priv *priv);
+void mana_facts_queue(struct mana_facts *facts, const struct mana_priv *priv,
+		      bool is_rx, uint64_t queue_id);
+void mana_facts_hwq(struct mana_facts *facts, const struct mana_priv *priv,
+		    uint64_t hwq);
+
+/* ---- mana_dump.c ---------------------------------------------------------- */
+
+/*
+ * -EINVAL also when the queue has no rings (stopped), or fewer descriptors;
+ * -EBUSY while they are being replaced.
+ */
+int mana_rx_descriptor_dump(const struct rte_eth_dev *dev, uint16_t queue_id,
+			    uint16_t offset, uint16_t num, FILE *file);
+int mana_tx_descriptor_dump(const struct rte_eth_dev *dev, uint16_t queue_id,
+			    uint16_t offset, uint16_t num, FILE *file);
+int mana_dev_priv_dump(struct rte_eth_dev *dev, FILE *file);
+
+/* ---- mana_report.c -------------------------------------------------------- */
+
+/* Logs unexpected completions and failed queues. Returns whether one has failed. */
+bool mana_queues_report(struct mana_priv *priv);
+
+#endif /* MANA_DUMP_H */

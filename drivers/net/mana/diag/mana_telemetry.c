@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The commands of dpdk-telemetry.py. A thread of the telemetry library calls them,
+ * beside the application: each copies what it needs under the registry's lock, and
+ * formats the copy.
+ *
+ * A reply has 16 KiB (DPDK's MAX_OUTPUT_LEN), and the library silently leaves out
+ * what does not fit: long lists come in parts of PART_N entries.
+ */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_eal.h>
+#include <rte_string_fns.h>
+#include <rte_telemetry.h>
+
+#include "mana.h"
+#include "mana_dump.h"
+#include "mana_log.h"
+
+#define PART_N 64
+
+/* ---- Replies ---------------------------------------------------------------- */
+
+static __rte_format_printf(2, 3) void
+reply_error(struct rte_tel_data *d, const char *format, ...)
+{
+	char text[RTE_TEL_MAX_STRING_LEN];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	rte_tel_data_start_dict(d);
+	rte_tel_data_add_dict_string(d, "error", text);
+}
+
+static void
+facts_add(struct rte_tel_data *d, const struct mana_facts *facts)
+{
+	const struct mana_fact *fact;
+
+	for (fact = facts->list; fact < facts->list + facts->nb; fact++)
+		if (fact->is_text)
+			rte_tel_data_add_dict_string(d, fact->name, fact->text);
+		else if (fact->number >= 0)
+			mana_tel_dict_u64(d, fact->name, fact->number);
+		else
+			rte_tel_data_add_dict_int(d, fact->name, fact->number);
+}
+
+/* An empty dict, or array of numbers, inside of d; NULL: no memory or no room. */
+static struct rte_tel_data *
+part_add(struct rte_tel_data *d, const char *name, bool is_dict)
+{
+	struct rte_tel_data *part = rte_tel_data_alloc();
+
+	if (part == NULL)
+		return NULL;
+	if (is_dict)
+		rte_tel_data_start_dict(part);
+	else
+		rte_tel_data_start_array(part, RTE_TEL_INT_VAL);
+	if (rte_tel_data_add_dict_container(d, name, part, 0) == 0)
+		return part;
+	rte_tel_data_free(part);
+	return NULL;
+}
+
+/* An entry of a list, by its number: DPDK 22.11 has no dicts in arrays. */
+static void
+entry_add(struct rte_tel_data *list, uint64_t number,
+	  const struct mana_facts *facts)
+{
+	struct rte_tel_data *entry;
+	char name[24];
+
+	snprintf(name, sizeof(name), "%" PRIu64, number);
+	entry = part_add(list, name, true);
+	if (entry != NULL)
+		facts_add(entry, facts);
+}
+
+/* ---- Parameters --------------------------------------------------------------- */
+
+/* The parameters of a command behind PORT, which are optional. */
+enum takes { TAKES_NOTHING, TAKES_QUEUE, TAKES_NUMBER };
+
+struct query {
+	uint64_t port_id;
+	bool is_rx;
+	bool has_number; /* of a queue, region or event */
+	uint64_t number;
+};
+
+static bool
+number_parse(const char *text, uint64_t *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	return *text >= '0' && *text <= '9' && *end == '\0' && errno == 0;
+}
+
+/* The parameters behind PORT. */
+static bool
+rest_parse(char *const part[], unsigned int nb, enum takes takes, struct query *query)
+{
+	query->has_number = nb > 1;
+	if (nb == 1)
+		return true;
+	query->is_rx = strcmp(part[1], "rx") == 0;
+	if (takes == TAKES_QUEUE)
+		return nb == 3 && (query->is_rx || strcmp(part[1], "tx") == 0) &&
+		       number_parse(part[2], &query->number);
+	return takes == TAKES_NUMBER && nb == 2 &&
+	       number_parse(part[1], &query->number);
+}
+
+/* The port, with the registry's lock held; NULL: the reply is an error. */
+static struct mana_priv *
+query_begin(const char *params, enum takes takes, struct query *query,
+	    struct rte_tel_data *d)
+{
+	static const char *const advice[] = {
+		[TAKES_NOTHING] = "give the number of a port alone, as in 0",
+		[TAKES_QUEUE] = "give a direction and the number of a queue, as in 0,rx,1",
+		[TAKES_NUMBER] = "give a number after that of the port, as in 0,64",
+	};
+	struct mana_priv *priv;
+	char text[64];
+	char *rest = text;
+	char *part[4];
+	unsigned int nb = 0;
+
+	memset(query, 0, sizeof(*query));
+	/* Much of a port means something only in the process that drives it. */
+	if (rte_eal_process_type() != RTE_PROC_PRIMARY) {
+		reply_error(d, "this is a secondary process: ask the primary one");
+		return NULL;
+	}
+	snprintf(text, sizeof(text), "%s", params != NULL ? params : "");
+	do
+		part[nb++] = strsep(&rest, ",");
+	while (rest != NULL && nb < RTE_DIM(part));
+	if (!number_parse(part[0], &query->port_id)) {
+		reply_error(d, "give the number of a port; /mana/list has them");
+		return NULL;
+	}
+	if (!rest_parse(part, nb, takes, query)) {
+		reply_error(d, "%s", advice[takes]);
+		return NULL;
+	}
+	mana_registry_lock();
+	priv = mana_registry_find(query->port_id);
+	if (priv != NULL)
+		return priv;
+	mana_registry_unlock();
+	reply_error(d, "%" PRIu64 " is no port of this driver; /mana/list has them",
+		    query->port_id);
+	return NULL;
+}
+
+/* ---- /mana/list, /mana/port ------------------------------------------------- */
+
+static int
+tel_list(const char *cmd __rte_unused, const char *params __rte_unused,
+	 struct rte_tel_data *d)
+{
+	struct mana_priv *priv;
+
+	rte_tel_data_start_array(d, RTE_TEL_INT_VAL);
+	mana_registry_lock();
+	for (priv = mana_registry_next(0); priv != NULL;
+	     priv = mana_registry_next(priv->data->port_id + 1))
+		rte_tel_data_add_array_int(d, priv->data->port_id);
+	mana_registry_unlock();
+	return 0;
+}
+
+static int
+tel_port(const char *cmd __rte_unused, const char *params,
+	 struct rte_tel_data *d)
+{
+	struct mana_facts facts = { .nb = 0 };
+	const struct mana_priv *priv;
+	struct mana_netdev netdev;
+	struct query query;
+
+	priv = query_begin(params, TAKES_NOTHING, &query, d);
+	if (priv == NULL)
+		return 0;
+	mana_facts_port(&facts, priv);
+	netdev = priv->netdev;
+	mana_registry_unlock();
+	mana_facts_netdev(&facts, &netdev);
+	rte_tel_data_start_dict(d);
+	facts_add(d, &facts);
+	return 0;
+}
+
+/* ---- /mana/queue ---------------------------------------------------------------- */
+
+static void
+queue_list_add(struct rte_tel_data *d, const struct mana_priv *priv, bool is_rx)
+{
+	struct rte_tel_data *list = part_add(d, is_rx ? "rx" : "tx", false);
+	uint32_t i;
+
+	for (i = 0; list != NULL && i < MANA_MAX_QUEUES; i++)
+		if (is_rx ? priv->rxqs[i] != NULL : priv->txqs[i] != NULL)
+			rte_tel_data_add_array_int(list, i);
+}
+
+static int
+tel_queue(const char *cmd __rte_unused, const char *params,
+	  struct rte_tel_data *d)
+{
+	struct mana_facts facts = { .nb = 0 };
+	const struct mana_priv *priv;
+	struct query query;
+
+	priv = query_begin(params, TAKES_QUEUE, &query, d);
+	if (priv == NULL)
+		return 0;
+	rte_tel_data_start_dict(d);
+	if (query.has_number) {
+		mana_facts_queue(&facts, priv, query.is_rx, query.number);
+		facts_add(d, &facts);
+	} else {
+		queue_list_add(d, priv, true);
+		queue_list_add(d, priv, false);
+	}
+	mana_registry_unlock();
+	if (query.has_number && facts.nb == 0)
+		reply_error(d, "port %" PRIu64 " has no %s queue %" PRIu64
+			    "; /mana/queue,%" PRIu64 " lists them",
+			    query.port_id, query.is_rx ? "Rx" : "Tx",
+			    query.number, query.port_id);
+	return 0;
+}
+
+/* ---- /mana/mr --------------------------------------------------------------------- */
+
+/* The mempool may be freed once the lock is: its name is copied. */
+struct region_copy {
+	struct mana_mr_region region;
+	char mempool[RTE_MEMPOOL_NAMESIZE];
+};
+
+/* Copies PART_N regions from this number on; returns how many there were. */
+static uint32_t
+regions_copy(struct mana_mr_table *table, uint64_t from, struct region_copy *part,
+	     uint64_t *nb_all, uint64_t *bytes_all)
+{
+	uint32_t nb = 0;
+	uint32_t i;
+
+	pthread_mutex_lock(&table->lock);
+	*nb_all = table->nb_regions;
+	*bytes_all = 0;
+	for (i = 0; i < table->nb_regions; i++) {
+		const struct mana_mr_region *region = &table->regions[i];
+
+		*bytes_all += region->end - region->base;
+		if (i < from || nb == PART_N)
+			continue;
+		part[nb].region = *region;
+		(void)rte_strscpy(part[nb].mempool, region->pool != NULL ?
+				  region->pool->name : "", sizeof(part->mempool));
+		nb++;
+	}
+	pthread_mutex_unlock(&table->lock);
+	return nb;
+}
+
+static int
+tel_mr(const char *cmd __rte_unused, const char *params, struct rte_tel_data *d)
+{
+	struct region_copy part[PART_N];
+	const struct mana_priv *priv;
+	uint64_t nb_all, bytes_all;
+	struct rte_tel_data *list;
+	struct query query;
+	uint32_t nb, i;
+
+	priv = query_begin(params, TAKES_NUMBER, &query, d);
+	if (priv == NULL)
+		return 0;
+	nb = regions_copy(priv->mrs, query.number, part, &nb_all, &bytes_all);
+	mana_registry_unlock();
+	rte_tel_data_start_dict(d);
+	rte_tel_data_add_dict_int(d, "port_id", query.port_id);
+	mana_tel_dict_u64(d, "nb_regions", nb_all);
+	mana_tel_dict_u64(d, "bytes", bytes_all);
+	list = part_add(d, "regions", true);
+	for (i = 0; list != NULL && i < nb; i++) {
+		struct mana_facts facts = { .nb = 0 };
+
+		mana_facts_region(&facts, &part[i].region, part[i].mempool);
+		entry_add(list, query.number + i, &facts);
+	}
+	return 0;
+}
+
+/* ---- /mana/events ------------------------------------------------------------------ */
+
+/* The last events, or those that follow the number given, the first of them. */
+static int
+tel_events(const char *cmd __rte_unused, const char *params,
+	   struct rte_tel_data *d)
+{
+	struct mana_event events[MANA_EVENT_LOG_N];
+	struct mana_priv *priv;
+	struct rte_tel_data *list;
+	struct query query;
+	uint32_t first = 0;
+	uint32_t nb, i;
+
+	priv = query_begin(params, TAKES_NUMBER, &query, d);
+	if (priv == NULL)
+		return 0;
+	nb = mana_event_log_copy(&priv->events, events);
+	mana_registry_unlock();
+	if (!query.has_number && nb > PART_N)
+		first = nb - PART_N;
+	while (first < nb && events[first].number <= query.number)
+		first++;
+	rte_tel_data_start_dict(d);
+	rte_tel_data_add_dict_int(d, "port_id", query.port_id);
+	mana_tel_dict_u64(d, "newest", nb > 0 ? events[nb - 1].number : 0);
+	list = part_add(d, "events", true);
+	for (i = first; list != NULL && i < RTE_MIN(nb, first + PART_N); i++) {
+		struct mana_facts facts = { .nb = 0 };
+
+		mana_facts_event(&facts, &events[i]);
+		entry_add(list, events[i].number, &facts);
+	}
+	return 0;
+}
+
+/* ---- Commands ------------------------------------------------------------ */
+
+RTE_INIT(mana_telemetry_register)
+{
+	static const struct {
+		const char *name;
+		telemetry_cb fn;
+		const char *help;
+	} commands[] = {
+		{ "/mana/list", tel_list,
+		  "Numbers of the MANA ports. Takes no parameters" },
+		{ "/mana/port", tel_port,
+		  "A port, its limits and its netdev. Parameters: int port_id" },
+		{ "/mana/queue", tel_queue,
+		  "Queues of a port, or one. Parameters: int port_id[,rx|tx,int queue]" },
+		{ "/mana/mr", tel_mr,
+		  "Memory regions of a port, 64 at a time. Parameters: int port_id[,int first]" },
+		{ "/mana/events", tel_events,
+		  "Last control events of a port, or the first 64 after one. Parameters: int port_id[,int after]" },
+	};
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(commands); i++)
+		if (rte_telemetry_register_cmd(commands[i].name, commands[i].fn,
+					       commands[i].help) != 0)
+			MANA_INIT_LOG(WARNING,
+				      "cannot register the telemetry command %s",
+				      commands[i].name);
+}

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The Rx burst: completions in, mbufs out. One template with two lanes.
+ *
+ * The fast lane is a kernel, scalar or in vectors. It takes the common CQEs, up
+ * to the end of either ring. A kernel stops in front of a CQE that is unusual in
+ * any way, with nothing done for it. The slow lane (mana_rx_slow.c) takes any
+ * CQE, one at a time, and decides on a private copy of it.
+ *
+ * What the device writes is input like any other: no decision depends on two
+ * loads of the same word, each length is checked against the posted buffer, and
+ * every loop is bounded by our own counts.
+ *
+ * The Rx WQEs of a queue are all of one size, so the indices of the RQ count
+ * WQEs here. Where a WQE has one buffer, it is one BU.
+ */
+
+#ifndef MANA_RX_BURST_H
+#define MANA_RX_BURST_H
+
+#include <rte_prefetch.h>
+
+#include "mana_rx.h"
+#include "mana_rxtx.h"
+#include "mana_vec.h"
+
+/**
+ * A kernel: deliver packets of the most common kinds until something else
+ * comes, or a ring ends. It moves the indices of the queue and counts bytes.
+ *
+ * @return
+ *   Packets delivered, nb_pkts at most.
+ */
+typedef uint32_t (*mana_rx_kernel_t)(struct mana_rxq *rxq,
+				     struct rte_mbuf **pkts, uint32_t nb_pkts);
+
+/* The trailer of this queue's CQEs in the lap of idx. No CQE of a closed queue has it. */
+static inline uint32_t
+mana_rx_trailer_wanted(const struct mana_cq *cq, uint32_t idx)
+{
+	return cq->trailer | mana_cq_owner(cq, idx);
+}
+
+static inline bool
+mana_rx_trailer_is(uint32_t trailer, uint32_t want)
+{
+	return (trailer & MANA_CQ_TRAILER_M) == want;
+}
+
+/* Packets that a kernel may deliver before the ring of mbufs ends. */
+static inline uint32_t
+mana_rx_batch_pkts(const struct mana_rxq *rxq, uint32_t nb_pkts)
+{
+	nb_pkts = RTE_MIN(nb_pkts, mana_rxq_nb_posted(rxq));
+	return RTE_MIN(nb_pkts, (~rxq->rq.ci & rxq->mbuf_mask) + 1);
+}
+
+/* CQEs that a kernel may take before the ring of them ends. */
+static inline uint32_t
+mana_rx_batch_cqes(const struct mana_cq *cq)
+{
+	return (~cq->ci & cq->mask) + 1;
+}
+
+/* The end of a poll. */
+static inline uint16_t
+mana_rx_finish(struct mana_rxq *rxq, struct rte_mbuf **pkts, uint32_t nb)
+{
+	rxq->packets += nb;
+	if (likely(!mana_rx_is_refill_due(rxq) && !rxq->parse))
+		return nb;
+	return mana_rx_chores(rxq, pkts, nb);
+}
+
+/*
+ * Poll one hardware queue.
+ *
+ * The budget bounds the CQEs that bring no packet, as the packets are bounded.
+ * The slow lane sets it to 0 when the burst has to end.
+ */
+static __rte_always_inline uint16_t
+mana_rx_poll_tmpl(struct mana_rxq *rxq, struct rte_mbuf **pkts,
+		  uint32_t nb_pkts, mana_rx_kernel_t kernel)
+{
+	uint32_t budget = nb_pkts, nb = 0;
+
+	while (nb < nb_pkts && budget > 0) {
+		if (likely((rxq->slow_flags & (MANA_RX_PART | MANA_RX_DOUBT)) == 0 &&
+			   rxq->scatter.nb_segs == 0)) {
+			nb += kernel(rxq, &pkts[nb], nb_pkts - nb);
+			if (likely(nb == nb_pkts) || mana_rx_is_empty(&rxq->cq))
+				break;
+		}
+		nb += mana_rx_slow(rxq, &pkts[nb], nb_pkts - nb, &budget);
+	}
+	return mana_rx_finish(rxq, pkts, nb);
+}
+
+/* What a burst does when its first look has found something. */
+typedef uint16_t (*mana_rx_found_t)(struct mana_rx_list *list,
+				    struct rte_mbuf **pkts, uint16_t nb_pkts,
+				    struct mana_rxq *rxq);
+
+static __rte_always_inline uint16_t
+mana_rx_found_tmpl(struct mana_rx_list *list, struct rte_mbuf **pkts,
+		   uint16_t nb_pkts, struct mana_rxq *rxq, mana_rx_poll_t poll)
+{
+	uint16_t nb;
+
+	if (unlikely((rxq->slow_flags & MANA_RX_STAND_IN) != 0))
+		nb = mana_rx_list_poll(list, pkts, nb_pkts, poll);
+	else
+		nb = poll(rxq, pkts, nb_pkts);
+	mana_burst_leave(&list->is_busy);
+	return nb;
+}
+
+/**
+ * A burst of an ethdev queue. The first look at a single hardware queue is in
+ * here, so that a burst that finds nothing calls nothing.
+ *
+ * @param found
+ *   What is behind the look, not inlined.
+ */
+static __rte_always_inline uint16_t
+mana_rx_burst_tmpl(struct mana_rx_list *list, struct rte_mbuf **pkts,
+		   uint16_t nb_pkts, mana_rx_found_t found)
+{
+	struct mana_rxq *rxq;
+
+	mana_burst_enter(&list->is_busy);
+	rxq = mana_rx_list_only(list);
+	if (likely(rxq->slow_flags == 0) && mana_rx_is_empty(&rxq->cq)) {
+		mana_burst_leave(&list->is_busy);
+		return 0;
+	}
+	return found(list, pkts, nb_pkts, rxq);
+}
+
+/* ---- The kernel in vectors ---------------------------------------------- */
+
+/*
+ * The Rx kernel in vectors of 16 bytes, for every instruction set that has
+ * them: four CQEs with a packet each at a time, or one CQE with four.
+ *
+ * One packet each. The words behind the header of a CQE are loaded as one
+ * vector v:
+ *
+ *     lane     0            1           2           3
+ *     v        flags        len | res   res         hash
+ *     packet   0            len         len | 0     hash
+ *     mbuf     packet_type  pkt_len     data_len,   hash.rss
+ *                                       vlan_tci
+ *
+ * The packet type of the table goes into lane 0 if the application wants it.
+ * What precedes these 16 bytes of the mbuf is 16 bytes more: the rearm word, the
+ * same for all, and ol_flags.
+ *
+ * Four packets. The first one's words are in v as above, those of the others
+ * span the vectors at 20 and at 36:
+ *
+ *     lane     0        1        2        3
+ *     b        len 1    res      hash 1   len 2
+ *     c        res      hash 2   len 3    res
+ *     join     len 2    res      hash 2   len 3      bytes 12.. of b and c
+ *     d        hash 3   hash 2   len 3    res        c, hash 3 in place of res
+ *
+ * so three shuffles (of v, of b and join, of d) make four packets of them.
+ *
+ * A packet with a VLAN tag is for the slow lane.
+ */
+
+static_assert(offsetof(struct rte_mbuf, data_off) % 16 == 0 &&
+	      offsetof(struct rte_mbuf, ol_flags) ==
+		      offsetof(struct rte_mbuf, data_off) + 8 &&
+	      offsetof(struct rte_mbuf, packet_type) ==
+		      offsetof(struct rte_mbuf, data_off) + 16 &&
+	      offsetof(struct rte_mbuf, pkt_len) ==
+		      offsetof(struct rte_mbuf, packet_type) + 4 &&
+	      offsetof(struct rte_mbuf, data_len) ==
+		      offsetof(struct rte_mbuf, packet_type) + 8 &&
+	      offsetof(struct rte_mbuf, vlan_tci) ==
+		      offsetof(struct rte_mbuf, packet_type) + 10 &&
+	      offsetof(struct rte_mbuf, hash) ==
+		      offsetof(struct rte_mbuf, packet_type) + 12,
+	      "an mbuf is as it is drawn");
+
+#define MANA_RX_VEC_N 4
+#define MANA_RX_VEC_AHEAD 8 /* CQEs that are prefetched */
+
+/*
+ * The constants of the kernels, in memory: what the compiler does not see it
+ * does not make anew in each round.
+ */
+struct mana_rx_vec_const {
+	/* mbuf flags, shifted right by one, by flags bits 25 on, and 27 on */
+	alignas(16) uint8_t ip[16];
+	uint8_t l4[16];
+	/* From CQE to packet, as drawn above. */
+	uint8_t first[16]; /* of v */
+	uint8_t mid[16]; /* of b and of join */
+	uint8_t last[16]; /* of d */
+	uint32_t types[4]; /* of the three CQEs behind the first */
+	uint32_t type[4]; /* of a header */
+	uint32_t hash_type[4]; /* of a flags word */
+	uint32_t trailers[4]; /* what counts of them */
+	uint32_t tag[4]; /* of a flags word */
+	uint32_t len[4]; /* of v's lane 1 */
+};
+extern const struct mana_rx_vec_const mana_rx_vec_const MANA_HIDDEN;
+#define MANA_RX_VEC(name) mana_vec_load_16(mana_rx_vec_const.name)
+
+/* The first 32 bytes of an mbuf behind its addresses. */
+static inline void
+mana_rx_vec_put(struct rte_mbuf *m, mana_vec_t rearm, mana_vec_t fields)
+{
+	mana_vec_store(&m->data_off, rearm);
+	mana_vec_store(&m->packet_type, fields);
+}
+
+/* As drawn: v */
+static inline mana_vec_t
+mana_rx_vec_head(const struct gdma_cqe *cqe)
+{
+	return mana_vec_load(&cqe->rx.flags);
+}
+
+/* Four packets go to the application. */
+static inline void
+mana_rx_vec_deliver(struct rte_mbuf **pkts, struct rte_mbuf *const *mbufs,
+		    const mana_vec_t rearm[MANA_RX_VEC_N],
+		    const mana_vec_t fields[MANA_RX_VEC_N])
+{
+	mana_rx_vec_put(mbufs[0], rearm[0], fields[0]);
+	mana_rx_vec_put(mbufs[1], rearm[1], fields[1]);
+	mana_rx_vec_put(mbufs[2], rearm[2], fields[2]);
+	mana_rx_vec_put(mbufs[3], rearm[3], fields[3]);
+	mana_vec_move32(pkts, mbufs);
+}
+
+/*
+ * mbuf flags by four flags words, hash their hash types in place. All that
+ * come from them are below bit 9 and above bit 0: a byte of a table has them
+ * shifted by one, and a comparison that holds is -1.
+ */
+static inline mana_vec_t
+mana_rx_vec_flags(mana_vec_t flags, mana_vec_t hash)
+{
+	mana_vec_t csum;
+
+	csum = mana_vec_or(mana_vec_lookup(MANA_RX_VEC(ip),
+					   mana_vec_shr32(flags, 25)),
+			   mana_vec_lookup(MANA_RX_VEC(l4),
+					   mana_vec_shr32(flags, 27)));
+	csum = mana_vec_sub32(csum, mana_vec_gt32(hash, mana_vec_zero()));
+	return mana_vec_shl32(csum, 1);
+}
+static_assert(RTE_MBUF_F_RX_RSS_HASH == 1 << 1, "what a comparison gives");
+
+/* The packet type of hash type i, the high half of word i, into a packet. */
+#define MANA_RX_VEC_PTYPE(packet, hash_types, i) \
+	mana_vec_set32(packet, \
+		       mana_rx_table.hash[mana_vec_get16(hash_types, \
+							 2 * (i) + 1)].ptype, 0)
+static_assert(MANA_RX_CQE_HASH_TYPE_S == 16, "the high half of a flags word");
+
+/* Zero if no length is 0 or above that of a buffer. */
+static inline mana_vec_t
+mana_rx_vec_bound(const struct mana_rxq *rxq, mana_vec_t len)
+{
+	len = mana_vec_add16(len, mana_vec_dup32(UINT16_MAX));
+	return mana_vec_subs16(len, mana_vec_load_16(rxq->vec_bound));
+}
+
+/*
+ * Four CQEs of one packet each, v their words; len: the lengths. wrong: not zero
+ * if one of the CQEs is another one. False when that is so, or a packet is not as
+ * it should be: nothing has happened then.
+ */
+static inline bool
+mana_rx_vec_okay(const struct mana_rxq *rxq, mana_vec_t queue_rearm,
+		 const mana_vec_t v[MANA_RX_VEC_N], mana_vec_t wrong,
+		 struct rte_mbuf **pkts, struct rte_mbuf *const *mbufs,
+		 mana_vec_t *len)
+{
+	const mana_vec_t shuffle = MANA_RX_VEC(first);
+	mana_vec_t p[MANA_RX_VEC_N], rearm[MANA_RX_VEC_N];
+	mana_vec_t lo, hi, flags, hash, ol_flags;
+
+	lo = mana_vec_zip_lo32(v[0], v[1]);
+	hi = mana_vec_zip_lo32(v[2], v[3]);
+	*len = mana_vec_and(mana_vec_zip_hi64(lo, hi), MANA_RX_VEC(len));
+	flags = mana_vec_zip_lo64(lo, hi);
+	wrong = mana_vec_or(wrong, mana_rx_vec_bound(rxq, *len));
+	wrong = mana_vec_or(wrong, mana_vec_and(flags, MANA_RX_VEC(tag)));
+	if (unlikely(!mana_vec_is_zero(wrong)))
+		return false;
+
+	p[0] = mana_vec_shuffle(v[0], shuffle);
+	p[1] = mana_vec_shuffle(v[1], shuffle);
+	p[2] = mana_vec_shuffle(v[2], shuffle);
+	p[3] = mana_vec_shuffle(v[3], shuffle);
+	hash = mana_vec_and(flags, MANA_RX_VEC(hash_type));
+	ol_flags = mana_vec_and(mana_rx_vec_flags(flags, hash),
+				mana_vec_load_16(rxq->vec_reported));
+	if (rxq->ptypes) {
+		p[0] = MANA_RX_VEC_PTYPE(p[0], hash, 0);
+		p[1] = MANA_RX_VEC_PTYPE(p[1], hash, 1);
+		p[2] = MANA_RX_VEC_PTYPE(p[2], hash, 2);
+		p[3] = MANA_RX_VEC_PTYPE(p[3], hash, 3);
+	}
+	rearm[0] = mana_vec_copy32(queue_rearm, 2, ol_flags, 0);
+	rearm[1] = mana_vec_copy32(queue_rearm, 2, ol_flags, 1);
+	rearm[2] = mana_vec_copy32(queue_rearm, 2, ol_flags, 2);
+	rearm[3] = mana_vec_copy32(queue_rearm, 2, ol_flags, 3);
+	mana_rx_vec_deliver(pkts, mbufs, rearm, p);
+	return true;
+}
+
+/*
+ * One CQE with four packets, or fewer. False when it has fewer, or a length is
+ * out of bounds: nothing has happened then.
+ */
+static inline bool
+mana_rx_vec_coalesced(const struct mana_rxq *rxq, mana_vec_t queue_rearm,
+		      const struct gdma_cqe *cqe, struct rte_mbuf **pkts,
+		      struct rte_mbuf *const *mbufs, mana_vec_t *len)
+{
+	const mana_vec_t mid = MANA_RX_VEC(mid);
+	const mana_vec_t v = mana_rx_vec_head(cqe);
+	const uint32_t flags = mana_vec_get32(v, 0);
+	const struct mana_rx_hash *hash =
+		&mana_rx_table.hash[MANA_RX_HASH_TYPE(flags)];
+	const mana_vec_t b = mana_vec_load(&cqe->rx.ppi[1]);
+	const mana_vec_t c = mana_vec_load(&cqe->rx.ppi[2].reserved);
+	const mana_vec_t d = mana_vec_set32(c, cqe->rx.ppi[3].hash, 0);
+	mana_vec_t p[MANA_RX_VEC_N], rearm[MANA_RX_VEC_N];
+
+	rte_compiler_barrier();
+	p[0] = mana_vec_shuffle(v, MANA_RX_VEC(first));
+	p[1] = mana_vec_shuffle(b, mid);
+	p[2] = mana_vec_shuffle(mana_vec_join(b, c, 12), mid);
+	p[3] = mana_vec_shuffle(d, MANA_RX_VEC(last));
+	*len = mana_vec_zip_hi64(mana_vec_zip_lo32(p[0], p[1]),
+				 mana_vec_zip_lo32(p[2], p[3]));
+	if (unlikely((flags & RTE_BIT32(MANA_RX_CQE_VLAN_S)) != 0 ||
+		     !mana_vec_is_zero(mana_rx_vec_bound(rxq, *len))))
+		return false;
+	rearm[0] = mana_vec_set32(queue_rearm,
+				  hash->ol_flags | mana_rx_csum_told(rxq, flags),
+				  2);
+	rearm[1] = rearm[0];
+	rearm[2] = rearm[0];
+	rearm[3] = rearm[0];
+	if (rxq->ptypes) {
+		const mana_vec_t ptype = mana_vec_from32(hash->ptype);
+
+		p[0] = mana_vec_or(p[0], ptype);
+		p[1] = mana_vec_or(p[1], ptype);
+		p[2] = mana_vec_or(p[2], ptype);
+		p[3] = mana_vec_or(p[3], ptype);
+	}
+	mana_rx_vec_deliver(pkts, mbufs, rearm, p);
+	return true;
+}
+
+/* Not zero if one of the three CQEs behind this one is another one. */
+static inline mana_vec_t
+mana_rx_vec_others(mana_vec_t want, const struct gdma_cqe *cqe)
+{
+	/* Each is used once, so that no compiler has reason to load it twice. */
+	mana_vec_t trailers, types;
+
+	trailers = mana_vec_set32(want, cqe[1].trailer, 0);
+	trailers = mana_vec_set32(trailers, cqe[2].trailer, 1);
+	trailers = mana_vec_set32(trailers, cqe[3].trailer, 2);
+	rte_io_rmb();
+	types = mana_vec_from32(cqe[1].rx.header);
+	types = mana_vec_set32(types, cqe[2].rx.header, 1);
+	types = mana_vec_set32(types, cqe[3].rx.header, 2);
+	trailers = mana_vec_xor(trailers, want);
+	types = mana_vec_xor(types, MANA_RX_VEC(types));
+	return mana_vec_or(mana_vec_and(trailers, MANA_RX_VEC(trailers)),
+			   mana_vec_and(types, MANA_RX_VEC(type)));
+}
+
+/* CQEs that a later round, or the next burst, reads. Those may be behind the ring. */
+static inline void
+mana_rx_vec_prefetch(const struct gdma_cqe *cqe)
+{
+	rte_prefetch0(&cqe[MANA_RX_VEC_AHEAD]);
+	rte_prefetch0(&cqe[MANA_RX_VEC_AHEAD + 1]);
+	rte_prefetch0(&cqe[MANA_RX_VEC_AHEAD + 2]);
+	rte_prefetch0(&cqe[MANA_RX_VEC_AHEAD + 3]);
+}
+
+/* See mana_rx_kernel_t. The owner bits are the same up to the end of the ring. */
+static __rte_always_inline uint32_t
+mana_rx_vec_kernel(struct mana_rxq *rxq, struct rte_mbuf **pkts,
+		   uint32_t nb_pkts)
+{
+	const uint32_t want = mana_rx_trailer_wanted(&rxq->cq, rxq->cq.ci);
+	const struct gdma_cqe *const first = mana_cq_cqe(&rxq->cq, rxq->cq.ci);
+	const struct gdma_cqe *cqe = first;
+	struct rte_mbuf **mbufs = &rxq->mbufs[rxq->rq.ci & rxq->mbuf_mask];
+	struct rte_mbuf **const mbufs_first = mbufs;
+	uintptr_t cqe_last, mbufs_last; /* where four more are to be had */
+	const mana_vec_t rearm = mana_vec_load_16(&rxq->rearm);
+	const mana_vec_t wants = mana_vec_dup32(want);
+	mana_vec_t v[MANA_RX_VEC_N], wrong, len, bytes = mana_vec_zero();
+	uint32_t type, nb, nb_cqes = mana_rx_batch_cqes(&rxq->cq);
+
+	nb_pkts = mana_rx_batch_pkts(rxq, nb_pkts);
+	if (unlikely(nb_pkts < MANA_RX_VEC_N || nb_cqes < MANA_RX_VEC_N))
+		return 0;
+	cqe_last = (uintptr_t)(cqe + nb_cqes - MANA_RX_VEC_N);
+	mbufs_last = (uintptr_t)(mbufs + nb_pkts - MANA_RX_VEC_N);
+	for (;;) {
+		if (unlikely(!mana_rx_trailer_is(mana_cqe_load(&cqe->trailer), want)))
+			break;
+		rte_io_rmb();
+		type = mana_cqe_load(&cqe->rx.header) & MANA_CQE_TYPE_M;
+		if (type == MANA_CQE_RX_OKAY) {
+			wrong = mana_rx_vec_others(wants, cqe);
+			mana_rx_vec_prefetch(cqe);
+			v[0] = mana_rx_vec_head(&cqe[0]);
+			v[1] = mana_rx_vec_head(&cqe[1]);
+			v[2] = mana_rx_vec_head(&cqe[2]);
+			v[3] = mana_rx_vec_head(&cqe[3]);
+			rte_compiler_barrier();
+			if (unlikely(!mana_rx_vec_okay(rxq, rearm, v, wrong, pkts,
+						       mbufs, &len)))
+				break;
+			cqe += MANA_RX_VEC_N;
+		} else if (type == MANA_CQE_RX_COALESCED_4) {
+			if (unlikely(!mana_rx_vec_coalesced(rxq, rearm, cqe, pkts,
+							    mbufs, &len)))
+				break;
+			rte_prefetch0(&cqe[MANA_RX_VEC_AHEAD]);
+			cqe++;
+		} else {
+			break;
+		}
+		bytes = mana_vec_add32(bytes, len);
+		pkts += MANA_RX_VEC_N;
+		mbufs += MANA_RX_VEC_N;
+		if ((uintptr_t)cqe > cqe_last || (uintptr_t)mbufs > mbufs_last)
+			break;
+	}
+	nb = mbufs - mbufs_first;
+	if (cqe - first != nb)
+		rxq->ppi_shift = RTE_MAX(rxq->ppi_shift, MANA_RX_CQE_PPI_SHIFT);
+	rxq->cq.ci += cqe - first;
+	rxq->rq.ci += nb;
+	/* UINT16_MAX packets of UINT16_MAX bytes at most. */
+	rxq->bytes += mana_vec_sum32(bytes);
+	return nb;
+}
+
+#endif /* MANA_RX_BURST_H */

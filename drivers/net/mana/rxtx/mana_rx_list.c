@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Poll lists: which hardware queues the bursts of an ethdev queue poll.
+ *
+ * A list of one hardware queue costs a burst one load. All else takes the slow
+ * path: a paused list, an empty one, and several hardware queues, which are
+ * polled in turn.
+ */
+
+#include <stddef.h>
+
+#include <rte_mbuf.h>
+
+#include "mana_rx.h"
+#include "mana_rxtx.h"
+
+#define MANA_RX_DRAIN_BURST 32
+
+struct mana_rxq mana_rx_stand_in = { .slow_flags = MANA_RX_STAND_IN };
+
+/* ---- Bursts ------------------------------------------------------------- */
+
+/* When the burst is full the next one starts at the queue behind the last. */
+__rte_noinline __rte_cold uint16_t
+mana_rx_list_poll(struct mana_rx_list *list, struct rte_mbuf **pkts,
+		  uint16_t nb_pkts, mana_rx_poll_t poll)
+{
+	struct mana_rxq *first, *at;
+	uint16_t nb = 0;
+
+	if (mana_rx_list_is_paused(list) || list->first == NULL)
+		return 0;
+	first = at = list->first;
+	do {
+		if (at->slow_flags != 0 || !mana_rx_is_empty(&at->cq))
+			nb += poll(at, pkts + nb, nb_pkts - nb);
+		at = at->next;
+	} while (nb < nb_pkts && at != first);
+	list->first = at;
+	return nb;
+}
+
+/* ---- Control path ------------------------------------------------------- */
+
+void
+mana_rx_list_add(struct mana_rx_list *list, struct mana_rxq *rxq)
+{
+	struct mana_rxq *last = list->first;
+
+	if (last == NULL) {
+		list->first = last = rxq;
+	} else {
+		while (last->next != list->first)
+			last = last->next;
+	}
+	last->next = rxq;
+	rxq->next = list->first;
+}
+
+void
+mana_rx_list_clear(struct mana_rx_list *list)
+{
+	struct mana_rxq *at = list->first;
+	struct mana_rxq *next;
+
+	for (; at != NULL && at->next != NULL; at = next) {
+		next = at->next;
+		at->next = NULL;
+	}
+	list->first = NULL;
+}
+
+void
+mana_rx_list_pause(struct mana_rx_list *list)
+{
+	list->is_paused = 1;
+	list->only = &mana_rx_stand_in;
+}
+
+void
+mana_rx_list_resume(struct mana_rx_list *list)
+{
+	struct mana_rxq *only = list->first;
+
+	if (only == NULL || only->next != only)
+		only = &mana_rx_stand_in;
+	list->is_paused = 0;
+	list->only = only;
+}
+
+bool
+mana_rx_list_lock(struct mana_rx_list *list)
+{
+	rte_spinlock_lock(&list->lock);
+	/* Read behind the lock: the control path waits for its holder. */
+	if (likely(!mana_rx_list_is_paused(list)))
+		return true;
+	rte_spinlock_unlock(&list->lock);
+	return false;
+}
+
+void
+mana_rx_list_unlock(struct mana_rx_list *list)
+{
+	rte_spinlock_unlock(&list->lock);
+}
+
+/* ---- Drains ------------------------------------------------------------- */
+
+/* The device's objects are gone: doorbells go nowhere, and nothing is posted. */
+static void
+mana_rx_detach(struct mana_rxq *rxq)
+{
+	static uint64_t nowhere;
+
+	rxq->cq.db = &nowhere;
+	rxq->rq.db = &nowhere;
+	rxq->refill_thresh = UINT32_MAX;
+}
+
+uint32_t
+mana_rxq_drain(struct mana_rxq *rxq, mana_rx_poll_t poll, bool is_gone)
+{
+	const uint32_t end = rxq->cq.ci + 2 * mana_cq_size(&rxq->cq);
+	struct rte_mbuf *pkts[MANA_RX_DRAIN_BURST];
+	uint64_t packets = rxq->packets;
+	uint64_t bytes = rxq->bytes;
+	uint32_t total = 0;
+	uint32_t ci;
+	uint16_t nb;
+
+	if (is_gone)
+		mana_rx_detach(rxq);
+	do {
+		ci = rxq->cq.ci;
+		/* No refill rings for a lap of the CQ any more. */
+		if (is_gone)
+			rxq->cq.rung = ci;
+		nb = poll(rxq, pkts, MANA_RX_DRAIN_BURST);
+		rte_pktmbuf_free_bulk(pkts, nb);
+		total += nb;
+	} while ((nb != 0 || rxq->cq.ci != ci) && (int32_t)(end - rxq->cq.ci) > 0);
+	rxq->packets = packets;
+	rxq->bytes = bytes;
+	return total;
+}

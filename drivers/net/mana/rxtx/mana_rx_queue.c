@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A hardware Rx queue, from ring initialisation to the release of its buffers;
+ * interrupts, and the state of the queue for threads beside the bursts.
+ */
+
+#include <errno.h>
+
+#include <rte_ether.h>
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#include "mana_rx.h"
+#include "mana_rxtx.h"
+
+static int
+mana_rxq_conf_check(const struct mana_rxq_conf *conf)
+{
+	uint32_t nb_bu = conf->rq_bytes / GDMA_BU_BYTES;
+	uint32_t room;
+
+	if (conf->mbufs == NULL || !rte_is_power_of_2(conf->nb_mbufs) ||
+	    conf->nb_desc == 0 || conf->nb_desc > conf->nb_mbufs)
+		return -EINVAL;
+	if (conf->nb_segs != 0)
+		return mana_rx_scatter_check(conf);
+	if (conf->mp == NULL || conf->nb_desc > nb_bu)
+		return -EINVAL;
+	room = rte_pktmbuf_data_room_size(conf->mp);
+	if (room < RTE_PKTMBUF_HEADROOM + RTE_ETHER_MIN_LEN)
+		return -ENOTSUP;
+	if (!conf->vlan_strip && RTE_PKTMBUF_HEADROOM < RTE_VLAN_HLEN)
+		return -ENOTSUP;
+	return 0;
+}
+
+uint64_t
+mana_rx_rearm(uint16_t port_id, uint16_t data_off)
+{
+	struct rte_mbuf m = {
+		.data_off = data_off,
+		.nb_segs = 1,
+		.port = port_id,
+	};
+
+	rte_mbuf_refcnt_set(&m, 1);
+	return *MANA_MBUF_REARM(&m);
+}
+
+uint64_t
+mana_rx_pool_flags(struct rte_mempool *mp)
+{
+	return rte_pktmbuf_priv_flags(mp) & RTE_PKTMBUF_POOL_F_PINNED_EXT_BUF ?
+		       RTE_MBUF_F_EXTERNAL : 0;
+}
+
+/* Where an mbuf's data begins, from the mbuf on. */
+static uint64_t
+mana_rx_data_delta(const struct rte_mbuf *m)
+{
+	return (uintptr_t)m->buf_addr + RTE_PKTMBUF_HEADROOM - (uintptr_t)m;
+}
+
+struct mana_rx_deltas {
+	uint64_t first;
+	bool is_even;
+};
+
+static void
+mana_rx_compare_delta(struct rte_mempool *mp, void *deltas_arg, void *obj,
+		      unsigned int idx)
+{
+	struct mana_rx_deltas *deltas = deltas_arg;
+
+	RTE_SET_USED(mp);
+	if (idx == 0)
+		deltas->first = mana_rx_data_delta(obj);
+	deltas->is_even &= deltas->first == mana_rx_data_delta(obj);
+}
+
+/*
+ * They are, unless they are external or some are lent to clones just now; a
+ * pool that is complete gets no others.
+ */
+uint64_t
+mana_rx_pool_delta(struct rte_mempool *mp)
+{
+	struct mana_rx_deltas deltas = {
+		.is_even = mp->populated_size == mp->size &&
+			   mana_rx_pool_flags(mp) == 0,
+	};
+
+	if (deltas.is_even)
+		rte_mempool_obj_iter(mp, mana_rx_compare_delta, &deltas);
+	return deltas.is_even ? deltas.first : MANA_RX_UNEVEN;
+}
+
+static void
+mana_rxq_set_delta(struct mana_rxq *rxq, uint64_t delta)
+{
+	rxq->data_delta = delta;
+	rxq->is_even = delta != MANA_RX_UNEVEN;
+	rxq->flat = MANA_RX_FLAT_UNKNOWN;
+}
+
+/* One buffer a WQE. */
+static void
+mana_rxq_init_single(struct mana_rxq *rxq, const struct mana_rxq_conf *conf)
+{
+	uint32_t i;
+
+	rxq->scatter.nb_segs = 0;
+	rxq->scatter.wqe_bu = 1;
+	rxq->mp = conf->mp;
+	rxq->rearm = mana_rx_rearm(conf->port_id, RTE_PKTMBUF_HEADROOM);
+	rxq->ol_flags = mana_rx_pool_flags(conf->mp);
+	rxq->buf_bytes = rte_pktmbuf_data_room_size(conf->mp) -
+			 RTE_PKTMBUF_HEADROOM;
+	mana_rxq_set_delta(rxq, mana_rx_pool_delta(conf->mp));
+	for (i = 0; i < RTE_DIM(rxq->vec_reported); i++) {
+		rxq->vec_reported[i] = rxq->reported_flags;
+		rxq->vec_bound[i] = rxq->buf_bytes - 1;
+	}
+	/*
+	 * Header and OOB are the same in every WQE: once and for all. The
+	 * device ignores the OOB of an RQ.
+	 */
+	for (i = 0; i <= rxq->rq.mask_bu; i++) {
+		uint64_t *wqe = mana_wq_bu(&rxq->rq, i);
+
+		wqe[0] = rte_cpu_to_le_64(GDMA_WQE_HEADER(1, GDMA_OOB_SHORT_DIV4));
+		wqe[1] = 0;
+	}
+}
+
+int
+mana_rxq_init(struct mana_rxq *rxq, const struct mana_rxq_conf *conf)
+{
+	struct mana_cq cq;
+	struct mana_wq rq;
+	int ret;
+
+	ret = mana_rxq_conf_check(conf);
+	if (ret == 0)
+		ret = mana_wq_init(&rq, conf->rq_ring, conf->rq_bytes,
+				   conf->db_page, GDMA_DB_RQ_OFFSET);
+	if (ret == 0)
+		ret = mana_cq_init(&cq, conf->cq_ring, conf->nb_cqe, false,
+				   conf->db_page);
+	if (ret != 0)
+		return ret;
+
+	rxq->rq = rq;
+	rxq->cq = cq;
+	rxq->mbufs = conf->mbufs;
+	rxq->mbuf_mask = conf->nb_mbufs - 1;
+	rxq->port_id = conf->port_id;
+	rxq->queue_id = conf->queue_id;
+	rxq->vlan_strip = conf->vlan_strip;
+	rxq->ptypes = conf->ptypes;
+	rxq->parse = conf->parse;
+	rxq->reported_flags = ~(conf->csum ? 0 : MANA_RX_CSUM_FLAGS);
+	rxq->limit = mana_rx_limit(conf->nb_desc, conf->nb_cqe);
+	rxq->refill_thresh = mana_rx_refill_thresh(conf->free_thresh,
+						   conf->nb_desc, conf->nb_cqe);
+	rxq->part.next = 0;
+	rxq->part.nb = 0;
+	rxq->slow_flags = 0;
+	rxq->failure = MANA_FAILURE_NONE;
+	rxq->doubt = (struct mana_rx_doubt){0};
+	rxq->ppi_shift = 0;
+	rxq->look_ci = rq.ci;
+	if (conf->nb_segs != 0)
+		mana_rx_scatter_init(rxq, conf);
+	else
+		mana_rxq_init_single(rxq, conf);
+	return 0;
+}
+
+void
+mana_rxq_open(struct mana_rxq *rxq, uint32_t rq_id, uint32_t cq_id)
+{
+	mana_wq_open(&rxq->rq, rq_id);
+	mana_cq_open(&rxq->cq, cq_id, rq_id);
+	if (mana_rxq_nb_posted(rxq) == 0)
+		return;
+	mana_rx_ring(rxq);
+}
+
+void
+mana_rxq_close(struct mana_rxq *rxq)
+{
+	mana_cq_close(&rxq->cq);
+	rxq->part.next = 0;
+	rxq->part.nb = 0;
+	rxq->slow_flags = 0;
+}
+
+void
+mana_rxq_release_mbufs(struct mana_rxq *rxq, bool is_gone)
+{
+	mana_rxq_close(rxq);
+	if (rxq->scatter.nb_segs != 0) {
+		mana_rx_scatter_release(rxq, is_gone);
+		return;
+	}
+	/*
+	 * Posted mbufs are as their pool gave them: they go back raw. It need not be
+	 * the queue's of now (mana_rxq_assign).
+	 */
+	for (; rxq->rq.ci != rxq->rq.pi; rxq->rq.ci++) {
+		struct rte_mbuf *m = rxq->mbufs[rxq->rq.ci & rxq->mbuf_mask];
+
+		if (is_gone)
+			rte_mempool_put(m->pool, m);
+	}
+}
+
+void
+mana_rxq_assign(struct mana_rxq *rxq, uint16_t queue_id, struct rte_mempool *mp,
+		uint64_t data_delta, bool vlan_strip)
+{
+	rxq->queue_id = queue_id;
+	rxq->vlan_strip = vlan_strip;
+	if (rxq->mp == mp || rxq->scatter.nb_segs != 0)
+		return;
+	rxq->mp = mp;
+	/* The key of the buffers is another pool's: looked up anew. */
+	mana_rxq_set_delta(rxq, data_delta);
+}
+
+/* ---- Interrupts, armed by the datapath ---------------------------------- */
+
+/*
+ * Whether the next poll finds something, or may: a CQE that is not that of the
+ * lap before, or packets of a CQE that was taken.
+ */
+static bool
+mana_rx_has_something(const struct mana_rxq *rxq)
+{
+	uint32_t ci = rxq->cq.ci;
+
+	return (rxq->slow_flags & MANA_RX_PART) != 0 ||
+	       !mana_cq_is_empty(&rxq->cq, ci, mana_cq_trailer(&rxq->cq, ci));
+}
+
+/*
+ * The index is that of the next CQE, which is never behind that of an earlier
+ * doorbell. If it is the same, nothing was polled in between, and a device that
+ * takes no index twice ignores the doorbell: then the CQ is still armed, or the
+ * CQE that has used the arming is in the ring. So the ring is looked at once
+ * more, behind the doorbell, and the answer of the device does not matter.
+ */
+int
+mana_rxq_arm(struct mana_rxq *rxq, bool *wakes)
+{
+	/* A lost queue's CQ is closed, and so is that of one without traffic. */
+	if (rxq->failure != MANA_FAILURE_NONE)
+		return -EIO;
+	if (mana_cq_is_closed(&rxq->cq))
+		return 0;
+	/* An application that sleeps polls nothing, so nothing would refill it. */
+	if (mana_rxq_nb_posted(rxq) == 0)
+		mana_rx_replenish(rxq);
+	mana_cq_ring(&rxq->cq, true);
+	rxq->stats.cq_doorbells++;
+	rte_mb();
+	*wakes |= mana_rx_has_something(rxq);
+	return mana_rxq_nb_posted(rxq) != 0 ? 0 : -ENOMEM;
+}
+
+/* ---- State: the device's completions are only looked at ----------------- */
+
+uint32_t
+mana_rxq_look_posted(const struct mana_rxq *rxq)
+{
+	/* ci first, as of a Tx queue (mana_txq_look_posted). */
+	uint32_t ci = *(const volatile uint32_t *)&rxq->rq.ci;
+	uint32_t pi;
+
+	rte_io_rmb();
+	pi = *(const volatile uint32_t *)&rxq->rq.pi;
+	return RTE_MIN(pi - ci, rxq->limit);
+}
+
+/*
+ * Descriptors that are done and were not polled, up to max. Each packet has
+ * one, dropped or not; a CQE may bring up to eight.
+ */
+static uint32_t
+mana_rx_nb_done(const struct mana_rxq *rxq, uint32_t max)
+{
+	const struct mana_cq *cq = &rxq->cq;
+	uint32_t nb = (uint8_t)(rxq->part.nb - rxq->part.next);
+	struct gdma_cqe cqe;
+	uint32_t i;
+
+	/* Closed: the ring may be gone. */
+	if (cq->ring == NULL || mana_cq_is_closed(cq))
+		return 0;
+	for (i = 0; i < mana_cq_size(cq) && nb < max; i++) {
+		if (!mana_cq_copy(cq, cq->ci + i, &cqe))
+			break;
+		nb += mana_rx_cqe_nb_wqes(&cqe);
+	}
+	nb = RTE_MIN(nb, max);
+	return RTE_MIN(nb, mana_rxq_look_posted(rxq));
+}
+
+uint32_t
+mana_rxq_nb_waiting(const struct mana_rxq *rxq)
+{
+	return mana_rx_nb_done(rxq, UINT32_MAX);
+}
+
+/* Of all hardware queues of a list, up to max. */
+static uint32_t
+mana_rx_list_nb_done(struct mana_rx_list *list, uint32_t max)
+{
+	struct mana_rxq *first, *at;
+	uint32_t nb = 0;
+
+	if (!mana_rx_list_lock(list))
+		return 0;
+	/* Bursts move it on. */
+	first = at = *(struct mana_rxq *const volatile *)&list->first;
+	if (at != NULL) {
+		do {
+			nb += mana_rx_nb_done(at, max - nb);
+			at = at->next;
+		} while (nb < max && at != first);
+	}
+	mana_rx_list_unlock(list);
+	return nb;
+}
+
+uint32_t
+mana_rx_list_count(struct mana_rx_list *list)
+{
+	return mana_rx_list_nb_done(list, UINT32_MAX);
+}
+
+/* Descriptors that the device has, or that are done, of all hardware queues. */
+static uint32_t
+mana_rx_list_nb_posted(struct mana_rx_list *list)
+{
+	struct mana_rxq *first, *at;
+	uint32_t nb = 0;
+
+	if (!mana_rx_list_lock(list))
+		return 0;
+	first = at = *(struct mana_rxq *const volatile *)&list->first;
+	if (at != NULL) {
+		do {
+			if (!mana_cq_is_closed(&at->cq))
+				nb += mana_rxq_look_posted(at);
+			at = at->next;
+		} while (at != first);
+	}
+	mana_rx_list_unlock(list);
+	return nb;
+}
+
+enum mana_desc_state
+mana_rx_list_desc_state(struct mana_rx_list *list, uint32_t offset)
+{
+	if (offset < mana_rx_list_nb_done(list, offset + 1))
+		return MANA_DESC_DONE;
+	return offset < mana_rx_list_nb_posted(list) ? MANA_DESC_POSTED :
+						       MANA_DESC_NONE;
+}

@@ -1,0 +1,886 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Packets and ring entries: the queues as the burst functions see them, and
+ * what the control path calls to fill, start and empty them.
+ *
+ * Life of a queue. The control path owns the struct (zeroed, cache aligned)
+ * and the arrays that its conf names. Each start, once the kernel objects have
+ * ring memory:
+ *
+ *   Rx  mana_rxq_init()           lay the rings, indices at zero
+ *       mana_rxq_fill()           allocate and write the receive WQEs
+ *       (RSS QP created: the identifiers are known)
+ *       mana_rxq_open()           give them to the device
+ *       ... bursts ...
+ *       mana_rxq_close()          bursts return 0 from now on
+ *       (QP and WQ destroyed: the device lets go of the buffers)
+ *       mana_rxq_release_mbufs()  free them
+ *
+ *   Tx  (QP created)
+ *       mana_txq_init()
+ *       ... bursts ...
+ *       mana_txq_close()
+ *       (QP destroyed)
+ *       mana_txq_release_mbufs()
+ *
+ * Statistics are never reset here: they live through restarts.
+ */
+
+#ifndef MANA_RXTX_H
+#define MANA_RXTX_H
+
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_common.h>
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+#include <rte_spinlock.h>
+
+#include "mana_compat.h"
+#include "mana_gdma.h"
+#include "mana_hw.h"
+#include "mana_mr.h"
+
+/* Why a queue gives and takes no more packets. Only a restart helps. */
+enum mana_queue_failure {
+	MANA_FAILURE_NONE = 0,
+	MANA_FAILURE_OVERRUN, /* CQEs were overwritten before we read them */
+	MANA_FAILURE_UNKNOWN_CQE, /* Rx: unknown types; buffer order is unsure */
+	MANA_FAILURE_DISABLED, /* Tx: the device disabled it (GDMA_ERR) */
+};
+
+/* What became of a descriptor. */
+enum mana_desc_state {
+	MANA_DESC_POSTED, /* the device has it */
+	MANA_DESC_DONE, /* Rx: a packet waits; Tx: free, or about to be */
+	MANA_DESC_NONE, /* not in use */
+};
+
+/* ---- mana_odd.c: unexpected completions --------------------------------- */
+
+/*
+ * The burst copies the first one of each kind, the control path logs it: a burst
+ * makes no system call.
+ */
+enum mana_odd_kind {
+	MANA_ODD_UNKNOWN, /* type */
+	MANA_ODD_ZERO_LENGTH,
+	MANA_ODD_OVERSIZE,
+	MANA_ODD_TRUNCATED,
+	MANA_ODD_UNSCATTERED, /* only the first buffer was written */
+	MANA_ODD_FOREIGN, /* names another work queue */
+	MANA_ODD_SPURIOUS, /* nothing was posted */
+	MANA_ODD_OVERRUN,
+	MANA_ODD_POSITION, /* names a WQE that it cannot be of */
+	MANA_ODD_TX_ERROR, /* and the nine types behind the first */
+	MANA_NB_ODD = MANA_ODD_TX_ERROR + MANA_NB_CQE_TX_ERR
+};
+
+/* Written by bursts, read by any thread. */
+struct mana_odd {
+	MANA_ATOMIC(uint32_t) seen; /* kinds; their cqe is written before */
+	uint32_t last_header; /* of the last odd one */
+	uint32_t fatal_header; /* of that which ended the queue */
+	struct gdma_cqe cqe[MANA_NB_ODD];
+};
+
+/* This CQE, of the ring or a copy, is odd. */
+__rte_cold __rte_noinline
+void mana_odd_note_cqe(struct mana_odd *odd, const struct gdma_cqe *cqe,
+		       enum mana_odd_kind kind);
+
+/* The one at idx is. */
+static inline void
+mana_odd_note(struct mana_odd *odd, const struct mana_cq *cq, uint32_t idx,
+	      enum mana_odd_kind kind)
+{
+	mana_odd_note_cqe(odd, mana_cq_cqe(cq, idx), kind);
+}
+
+/* What from has of kinds that to has not. No burst writes to. */
+void mana_odd_merge(struct mana_odd *to, const struct mana_odd *from);
+
+/* "of unknown type" */
+const char *mana_odd_name(uint32_t kind);
+
+/* ---- Bursts ------------------------------------------------------------- */
+
+/* Function type of ethdev's rx_pkt_burst and tx_pkt_burst. */
+typedef uint16_t (*mana_burst_t)(void *queue, struct rte_mbuf **pkts,
+				 uint16_t nb_pkts);
+
+/* ---- Receive ------------------------------------------------------------ */
+
+/* What happens rarely. Packets and bytes are in the queue itself. */
+struct mana_rxq_stats {
+	/* Dropped packets: each of these cost one receive WQE. */
+	uint64_t truncated; /* longer than the buffer, said the device */
+	uint64_t oversize; /* length in the CQE beyond the buffer */
+	/* Packets that were freed: they came while the queue was stopped. */
+	uint64_t stopped;
+	uint64_t reconfig; /* waiting when the rings were replaced: freed */
+	uint64_t unscattered; /* only the first buffer was written */
+	uint64_t resynced; /* WQEs that a completion below has used */
+	/* CQEs that brought no packet. */
+	uint64_t zero_len;
+	uint64_t fence;
+	uint64_t cqe_unknown;
+	uint64_t cqe_foreign; /* of another work queue */
+	uint64_t cqe_spurious; /* nothing was posted */
+	uint64_t cqe_overrun; /* the queue is lost */
+	uint64_t failed; /* times that the queue has ended: see failure */
+	/* Refill. */
+	uint64_t ring_empty; /* times the device was found without a buffer */
+	uint64_t nombuf; /* refills that found the pool empty */
+	uint64_t mr_failed; /* buffers in no memory region */
+	uint64_t rq_doorbells;
+	uint64_t cq_doorbells;
+};
+
+/* The CQE that the slow lane has taken last, and how far it was delivered. */
+struct mana_rx_part {
+	struct gdma_cqe cqe; /* a private copy */
+	uint8_t next; /* next packet to deliver */
+	uint8_t nb; /* number of packets; next == nb: nothing is left */
+};
+
+/* What a completion says of the place of its WQEs. */
+struct mana_rx_mark {
+	uint32_t offset; /* of what and in which unit is not known */
+	uint32_t nb_wqes;
+};
+
+/* Completions that may have used WQEs: see mana_rx_resync.c. */
+struct mana_rx_doubt {
+	uint32_t nb; /* since the last one that was sure; 0: none */
+	uint32_t max_wqes; /* that these may have used */
+	uint32_t meanings; /* of offsets, that earlier completions agree with */
+	struct mana_rx_mark before; /* the last sure one */
+};
+
+/* Slow-path flags of a hardware queue; none in steady state. */
+#define MANA_RX_PART RTE_BIT32(0) /* packets are left in rxq->part */
+#define MANA_RX_DOUBT RTE_BIT32(1) /* rxq->doubt.nb is not 0 */
+/* The last refill fell short: the next poll tries again. */
+#define MANA_RX_REFILL_RETRY RTE_BIT32(2)
+#define MANA_RX_STAND_IN RTE_BIT32(3) /* mana_rx_stand_in: see the list */
+
+struct mana_rxq;
+
+/* One hardware Rx queue is polled: what a burst of an ethdev queue consists of. */
+typedef uint16_t (*mana_rx_poll_t)(struct mana_rxq *rxq, struct rte_mbuf **pkts,
+				   uint16_t nb_pkts);
+
+/* A burst function; all deliver the same. */
+struct mana_rx_path {
+	const char *name; /* what burst_mode_get reports */
+	const char *key; /* of the devarg rx_path */
+	uint16_t simd_bits; /* width of its vectors; 0: it has none */
+	mana_burst_t burst;
+	mana_rx_poll_t poll;
+};
+
+/* Those of this build: the fastest first, the last one has no vectors. */
+extern const struct mana_rx_path mana_rx_paths[];
+extern const uint32_t mana_rx_nb_paths;
+
+/* Whether the processor has, and EAL allows, vectors of this width. */
+bool mana_rx_path_is_allowed(const struct mana_rx_path *path);
+/* The fastest one allowed, or that with this key; if that is not, the last one. */
+const struct mana_rx_path *mana_rx_path_select(const char *key);
+/* The path of this burst function, NULL for any other function. */
+const struct mana_rx_path *mana_rx_path_find(mana_burst_t burst);
+
+/*
+ * The poll list of an ethdev queue: the hardware queues whose packets its bursts
+ * return. Usually one, possibly none. This is what ethdev's queue pointer points to.
+ */
+struct mana_rx_list {
+	/*
+	 * The hardware queue to poll if the list has exactly one and is not
+	 * paused; else mana_rx_stand_in. The control path writes it.
+	 */
+	alignas(RTE_CACHE_LINE_SIZE) struct mana_rxq *volatile only;
+	MANA_ATOMIC(uint32_t) is_busy; /* a burst is in here: mana_rx_pause.c */
+	volatile uint8_t is_paused;
+	/* A circle by mana_rxq.next: where the next burst begins; NULL: empty. */
+	struct mana_rxq *first;
+	rte_spinlock_t lock; /* mana_rx_list_lock() */
+};
+
+/* A hardware queue with a flag and nothing else: bursts take the slow path. */
+extern struct mana_rxq mana_rx_stand_in MANA_HIDDEN;
+
+/* One buffer of a receive WQE. */
+struct mana_rx_seg {
+	struct rte_mempool *mp;
+	uint16_t offset; /* of the data, from the start of the buffer */
+	uint16_t bytes; /* given to the device there */
+	/* Of the queue's own: */
+	uint64_t rearm;
+	uint64_t ol_flags;
+};
+
+/* WQEs of several buffers: see mana_rx_scatter.c. */
+struct mana_rx_scatter {
+	uint16_t nb_segs; /* of each WQE; 0: one buffer, what follows is unused */
+	uint16_t wqe_bu; /* of each WQE, always */
+	uint32_t bytes; /* of all segments */
+	/* Packets that have yet to show that the device scatters; 0: it does. */
+	uint16_t nb_unproven;
+	bool has_missed; /* one of these was in the first buffer alone */
+	uint64_t canary[2]; /* in the second buffers until then */
+	struct mana_rx_seg segs[GDMA_RQ_WQE_MAX_SGE];
+};
+
+/* What is known of all buffers of the pool at once. */
+enum mana_rx_flat {
+	MANA_RX_FLAT_UNKNOWN = 0, /* to be found out */
+	MANA_RX_FLAT_NO,
+	/* One distance from mbuf to buffer, one memory region: no look-up. */
+	MANA_RX_FLAT_YES,
+};
+
+struct mana_rxq {
+	/* All that an empty poll looks at. */
+	alignas(RTE_CACHE_LINE_SIZE) uint32_t slow_flags; /* MANA_RX_... */
+	uint32_t reported_flags; /* mask of ol_flags that completions set */
+	struct mana_cq cq;
+	/* The two words that begin what is written to an mbuf, in this order. */
+	uint64_t rearm; /* data_off, refcnt, nb_segs, port of a fresh mbuf */
+	uint64_t ol_flags; /* of every mbuf: EXTERNAL with pinned buffers */
+
+	struct mana_wq rq; /* pi and ci count WQEs, all of one size */
+	struct rte_mbuf **mbufs; /* by free-running WQE index, masked */
+	uint32_t mbuf_mask;
+	uint32_t limit; /* WQEs that may be posted at a time */
+	uint32_t refill_thresh;
+	/* Of the buffer of a WQE; 0: it has several. */
+	uint32_t buf_bytes;
+	uint64_t packets;
+
+	struct rte_mempool *mp;
+	uint64_t bytes;
+	uint64_t sge_word; /* flat: key and size of every buffer, and */
+	uint64_t data_delta; /* where it starts, from its mbuf on */
+	/* reported_flags, and a length's bound less 1, as the kernels want them. */
+	alignas(16) uint32_t vec_reported[4];
+	uint32_t vec_bound[4];
+	bool is_even; /* data_delta holds for all of the pool */
+	uint8_t flat; /* enum mana_rx_flat */
+	bool vlan_strip; /* off: tags are put back by software */
+	bool ptypes; /* false: packet types need not be right */
+	bool parse; /* types by the headers, too */
+	uint8_t failure; /* enum mana_queue_failure */
+	/* log2 of the packets that a CQE may have: more once one had more. */
+	uint8_t ppi_shift;
+	uint32_t look_ci; /* index of the WQE from which on to look for an empty ring */
+	struct mana_rx_scatter scatter; /* all bursts look at its first word */
+
+	struct mana_rx_part part;
+	struct mana_mr_cache mr;
+	struct mana_rxq_stats stats;
+	struct mana_rx_doubt doubt;
+	struct mana_odd odd_cqes;
+
+	/* Rare, or control path only. */
+	alignas(RTE_CACHE_LINE_SIZE) uint16_t port_id;
+	uint16_t queue_id;
+	struct mana_rxq *next; /* in the circle of its list; NULL: in none */
+};
+static_assert(offsetof(struct mana_rxq, ol_flags) ==
+	      offsetof(struct mana_rxq, rearm) + 8, "mana_rxq: as in an mbuf");
+static_assert(offsetof(struct mana_rxq, rearm) % 16 == 0,
+	      "mana_rxq: rearm is loaded as a vector");
+static_assert(offsetof(struct mana_rxq, rq) == 1 * RTE_CACHE_LINE_SIZE ||
+	      RTE_CACHE_LINE_SIZE != 64, "mana_rxq: rq starts a line");
+static_assert(offsetof(struct mana_rxq, mp) == 2 * RTE_CACHE_LINE_SIZE ||
+	      RTE_CACHE_LINE_SIZE != 64, "mana_rxq: hot part is two lines");
+static_assert(offsetof(struct mana_rxq, port_id) % RTE_CACHE_LINE_SIZE == 0,
+	      "mana_rxq: control starts a line");
+static_assert(sizeof(struct mana_rxq) % RTE_CACHE_LINE_SIZE == 0,
+	      "mana_rxq: no line shared with a neighbour");
+
+struct mana_rxq_conf {
+	void *rq_ring;
+	uint32_t rq_bytes;
+	void *cq_ring;
+	uint32_t nb_cqe; /* power of two, at least 64 */
+	volatile void *db_page;
+	struct rte_mempool *mp; /* one buffer a WQE; not used with segs */
+	/*
+	 * The buffers of each WQE, when they are several or are to be used in
+	 * part; nb_segs 0: one buffer of mp, behind the usual headroom.
+	 */
+	const struct mana_rx_seg *segs;
+	uint16_t nb_segs;
+	uint16_t nb_desc; /* any number of WQEs the rings have room for */
+	/*
+	 * nb_mbufs entries, a power of two, nb_desc at least, any contents;
+	 * with segs nb_segs times as many
+	 */
+	struct rte_mbuf **mbufs;
+	uint32_t nb_mbufs;
+	uint16_t free_thresh; /* 0: the default */
+	uint16_t port_id;
+	uint16_t queue_id;
+	bool vlan_strip;
+	bool csum; /* report checksums */
+	bool ptypes; /* set packet types; false: set or unknown, as is cheaper */
+	bool parse; /* and those of packets without a hash, by the headers */
+};
+
+/* WQEs that may be posted: each may give a CQE, and a fence needs one more. */
+static inline uint32_t
+mana_rx_limit(uint16_t nb_desc, uint32_t nb_cqe)
+{
+	return RTE_MIN((uint32_t)nb_desc, nb_cqe - 1);
+}
+
+/*
+ * WQEs a doorbell, of what is asked for (0: a quarter of the ring): at most
+ * half of what may be posted. What it returns it returns when asked for it.
+ */
+static inline uint32_t
+mana_rx_refill_thresh(uint32_t asked, uint16_t nb_desc, uint32_t nb_cqe)
+{
+	uint32_t thresh = asked != 0 ? asked : RTE_MIN(64u, nb_desc / 4u);
+
+	thresh = RTE_MIN(thresh, mana_rx_limit(nb_desc, nb_cqe) / 2);
+	return RTE_MAX(1u, thresh);
+}
+
+/**
+ * Initialise the rings of a hardware Rx queue. rxq->mr must have been set up by
+ * mana_mr_cache_init() before. Control path, not polled.
+ *
+ * @return
+ *   0; -EINVAL when a ring, an array or the pool does not fit; -ENOTSUP when
+ *   the pool's buffers are too small to receive anything, or the headroom is
+ *   when tags have to be put back. Nothing has changed on failure.
+ */
+int mana_rxq_init(struct mana_rxq *rxq, const struct mana_rxq_conf *conf);
+
+/**
+ * Allocate mbufs and write Rx WQEs up to the limit. No doorbell. After a failure
+ * another call continues where this one stopped.
+ *
+ * @return
+ *   0; -ENOMEM when the pool has too few mbufs; -EFAULT when a buffer is in no
+ *   memory region and none could be registered. What was written so far stays
+ *   owned by the queue: mana_rxq_release_mbufs() frees it.
+ */
+int mana_rxq_fill(struct mana_rxq *rxq);
+
+/* The identifiers are known: accept CQEs, and ring for what was filled. */
+void mana_rxq_open(struct mana_rxq *rxq, uint32_t rq_id, uint32_t cq_id);
+
+/* Bursts return 0 from now on. Safe on a queue that was never opened. */
+void mana_rxq_close(struct mana_rxq *rxq);
+
+/*
+ * Free the posted mbufs; no burst may run. is_gone: the device no longer accesses
+ * them (WQ destroyed). Otherwise they are not freed, because the device may still
+ * write to them. Safe on a zeroed queue and when called twice.
+ */
+void mana_rxq_release_mbufs(struct mana_rxq *rxq, bool is_gone);
+
+/*
+ * Each access to a queue from the datapath begins and ends with these: see
+ * mana_rx_pause.c. Two plain stores; the compiler must keep their place.
+ */
+static inline void
+mana_burst_enter(MANA_ATOMIC(uint32_t) *is_busy)
+{
+	mana_atomic_store(is_busy, 1);
+	rte_compiler_barrier();
+}
+
+static inline void
+mana_burst_leave(MANA_ATOMIC(uint32_t) *is_busy)
+{
+	rte_compiler_barrier();
+	mana_atomic_store(is_busy, 0);
+}
+
+/*
+ * The hardware queue to poll; the control path changes it to pause the list. It is
+ * the first load between enter and leave: the compiler may move no load before it.
+ * For the processor, the control path takes care of that (mana_rx_pause.c).
+ */
+static inline struct mana_rxq *
+mana_rx_list_only(const struct mana_rx_list *list)
+{
+	struct mana_rxq *rxq = list->only;
+
+	rte_compiler_barrier();
+	return rxq;
+}
+
+static inline bool
+mana_rx_list_is_paused(const struct mana_rx_list *list)
+{
+	uint8_t is_paused = list->is_paused;
+
+	rte_compiler_barrier();
+	return is_paused != 0;
+}
+
+/* A burst of a list that is paused, or has not exactly one hardware queue. */
+uint16_t mana_rx_list_poll(struct mana_rx_list *list, struct rte_mbuf **pkts,
+			   uint16_t nb_pkts, mana_rx_poll_t poll);
+
+/* ---- Control path, for a list that is paused or not polled --------------- */
+
+/* Appends a hardware queue. */
+void mana_rx_list_add(struct mana_rx_list *list, struct mana_rxq *rxq);
+/* The list is empty; the hardware queues are in no list. */
+void mana_rx_list_clear(struct mana_rx_list *list);
+
+/* Only through mana_rx_pause.c. A list begins paused, when it is zeroed. */
+void mana_rx_list_pause(struct mana_rx_list *list);
+void mana_rx_list_resume(struct mana_rx_list *list);
+
+/*
+ * Free the packets that have arrived; returns their number, which the caller counts.
+ * No thread may poll the queue. is_gone: the device no longer accesses the queue, and
+ * the queue ends here; otherwise it gets new buffers.
+ */
+uint32_t mana_rxq_drain(struct mana_rxq *rxq, mana_rx_poll_t poll, bool is_gone);
+
+/*
+ * Another ethdev queue polls the hardware queue from now on. Refills take mbufs of mp,
+ * of the same size; posted ones stay. data_delta: mana_rx_pool_delta(). The queue is
+ * in a list that is paused.
+ */
+void mana_rxq_assign(struct mana_rxq *rxq, uint16_t queue_id,
+		     struct rte_mempool *mp, uint64_t data_delta,
+		     bool vlan_strip);
+
+#define MANA_RX_UNEVEN UINT64_MAX
+/*
+ * Bytes from each mbuf of the pool to its data, or MANA_RX_UNEVEN where they are not
+ * all the same. Looks at all mbufs: control path.
+ */
+uint64_t mana_rx_pool_delta(struct rte_mempool *mp);
+
+/**
+ * Ask for one event of the queue's completion channel when there is something
+ * to poll; nothing on a queue without traffic. Datapath of the list it is in,
+ * which is not paused.
+ *
+ * @param wakes
+ *   Set when there is something to poll already, for which the device may give
+ *   no event; else left alone.
+ * @return
+ *   0; -EIO when the queue is lost; -ENOMEM when it has no buffer in which
+ *   to receive, and its pool none to give: nothing may ever come.
+ */
+int mana_rxq_arm(struct mana_rxq *rxq, bool *wakes);
+
+/*
+ * Descriptors of this queue alone that are done and were not polled, from
+ * CQEs. Call it from the polling thread, or between mana_rx_list_lock() and
+ * mana_rx_list_unlock().
+ */
+uint32_t mana_rxq_nb_waiting(const struct mana_rxq *rxq);
+
+/*
+ * To look at the rings of a list from outside of a burst, in any thread. False:
+ * the list is paused, nothing may be looked at and no unlock is due. The control
+ * path waits for the holder, so be short.
+ */
+bool mana_rx_list_lock(struct mana_rx_list *list)
+	__rte_try_acquire_capability(true, &list->lock);
+void mana_rx_list_unlock(struct mana_rx_list *list)
+	__rte_release_capability(&list->lock);
+
+/* Packets that wait for a burst of this ethdev queue. Any thread, a snapshot. */
+uint32_t mana_rx_list_count(struct mana_rx_list *list);
+
+/* State of the descriptor offset places from the next one, likewise. */
+enum mana_desc_state mana_rx_list_desc_state(struct mana_rx_list *list,
+					     uint32_t offset);
+
+/* WQEs the device has, or that wait in the CQ. */
+static inline uint32_t
+mana_rxq_nb_posted(const struct mana_rxq *rxq)
+{
+	return rxq->rq.pi - rxq->rq.ci;
+}
+
+/* The same from any thread: of those that the ring has, a snapshot. */
+uint32_t mana_rxq_look_posted(const struct mana_rxq *rxq);
+
+/* Bytes that a WQE has room for. */
+static inline uint32_t
+mana_rxq_room_bytes(const struct mana_rxq *rxq)
+{
+	return rxq->scatter.nb_segs != 0 ? rxq->scatter.bytes : rxq->buf_bytes;
+}
+
+/* Packets lost to errors: ethdev's ierrors. */
+static inline uint64_t
+mana_rxq_stats_errors(const struct mana_rxq_stats *stats)
+{
+	return stats->truncated + stats->oversize + stats->unscattered +
+	       stats->zero_len + stats->cqe_unknown + stats->cqe_spurious;
+}
+
+static inline uint64_t
+mana_rxq_errors(const struct mana_rxq *rxq)
+{
+	return mana_rxq_stats_errors(&rxq->stats);
+}
+
+/* ---- Transmit ----------------------------------------------------------- */
+
+/* What happens rarely. Packets, bytes, doorbells are in the queue. */
+struct mana_txq_stats {
+	/* Error completions by type, MANA_CQE_TX_ERR_FIRST on. */
+	uint64_t cqe_error[MANA_NB_CQE_TX_ERR];
+	uint64_t cqe_unknown; /* another type: released, counted as error */
+	/* CQEs that released nothing. */
+	uint64_t cqe_foreign;
+	uint64_t cqe_spurious; /* nothing was outstanding */
+	uint64_t cqe_overrun; /* the queue is lost */
+	uint64_t failed; /* times that the queue has ended: see failure */
+	uint64_t cqe_position; /* the wrong one: the check has failed */
+	/* Packets taken, freed and not sent. */
+	uint64_t drop_offload; /* a request that the device cannot meet */
+	uint64_t drop_malformed; /* lengths or segments that contradict */
+	uint64_t drop_nomem; /* a copy was needed, no mbuf for it */
+	uint64_t drop_mr; /* in no memory region */
+	/* Posted, without a completion when the queue stopped: sent or not. */
+	uint64_t unfinished;
+	/* Sent all the same. */
+	uint64_t linearized; /* copied: too many segments */
+	uint64_t bounced; /* header copied: not ours to write, or in pieces */
+	uint64_t cq_doorbells;
+};
+
+/*
+ * What is known of a posted WQE: its size, and how many entries of the mbuf
+ * ring are freed with it. Read when an error completion has to be found.
+ */
+#define MANA_TX_INFO_BU_M 0x1fu
+#define MANA_TX_INFO_MBUFS_S 5
+#define MANA_TX_INFO(nb_bu, nb_mbufs) \
+	((uint16_t)((nb_bu) | (nb_mbufs) << MANA_TX_INFO_MBUFS_S))
+
+/*
+ * WQEs that complete together: one that asks for a CQE, and those without
+ * request before it. The n-th good CQE belongs to the n-th group. All indices
+ * run free; they tell where the rings are when the group has completed.
+ */
+struct mana_tx_group {
+	/* The pool of all its mbufs, each with one reference; NULL: check each. */
+	struct rte_mempool *mp;
+	uint32_t wqe_end;
+	uint32_t mbuf_end;
+	uint32_t bu_end;
+	uint32_t bu_at; /* the WQE that asked */
+};
+
+/* Whether CQEs tell the position of their WQE: see mana_tx_done.c. */
+enum mana_tx_offset_check {
+	MANA_TX_OFFSET_LEARNING = 0, /* every WQE asks for a CQE */
+	MANA_TX_OFFSET_RIGHT, /* one in a group does */
+	/*
+	 * Every WQE asks until the queue is restarted. They were never right (or
+	 * this was configured),
+	 */
+	MANA_TX_OFFSET_UNUSED,
+	MANA_TX_OFFSET_WRONG, /* or were right, and then not as expected. */
+};
+
+/* How completions are taken. */
+enum mana_tx_reap {
+	MANA_TX_REAP_ONE, /* one at a time, each position looked at */
+	MANA_TX_REAP_GROUPS, /* good ones, one for each group */
+	MANA_TX_REAP_EACH, /* good ones, one for each WQE */
+};
+
+/* OK completions at distinct positions, not 0, that have to be right. */
+#define MANA_TX_OFFSET_NB_RIGHT 8
+
+/* Which form the OOB has; a VLAN tag to insert takes the long one always. */
+enum mana_tx_form {
+	MANA_TX_FORM_AUTO, /* short where it will do, and is not refused */
+	MANA_TX_FORM_SHORT, /* where it will do */
+	MANA_TX_FORM_LONG,
+};
+
+/* Where the long OOB has the vPort's offset; the values of tx_vport. */
+enum mana_tx_vport {
+	MANA_TX_VPORT_BOTH, /* in the short field only if it fits */
+	MANA_TX_VPORT_SHORT, /* as Linux */
+	MANA_TX_VPORT_LONG, /* as OpenVMM */
+};
+
+/*
+ * So many packets in the short form answered with TX_INVALID_OOB before one was
+ * sent: the queue uses the long form.
+ */
+#define MANA_TX_FORM_TRIES 8
+
+/* A pool that lies in one memory region, and its key. */
+struct mana_tx_pool {
+	struct rte_mempool *mp; /* NULL: an empty slot */
+	uint32_t lkey;
+	bool has_key; /* false: look its mbufs up one by one */
+	uint8_t retry_shift; /* then try again after 2^retry_shift packets */
+	uint16_t nb_waited; /* packets since the last try */
+};
+
+#define MANA_TX_NB_POOLS 8
+
+/* Header fields that a request has the driver write, and the request's OOB. */
+struct mana_tx_headers {
+	uint64_t oob; /* bits to add to the short OOB */
+	uint64_t sum; /* of the pseudo header, without what the packet's own has */
+	uint32_t l3_off;
+	uint32_t sum_off; /* of the L4 checksum; 0: none */
+	bool is_ipv4;
+	bool is_ip_csum;
+	bool is_lso;
+};
+
+/* A request that the device can meet. */
+struct mana_tx_request {
+	struct mana_tx_headers hdrs; /* of a tunnel, those outside */
+	/* Frame bytes that are read or written, of LSO all headers; 0: none. */
+	uint32_t hdr_bytes;
+	uint32_t bytes; /* of the frame */
+	/* Payload bytes of a segment; 0: one frame, no LSO. */
+	uint32_t mss_bytes;
+	/* Segmentation was asked for, maybe of what fits one segment. */
+	bool is_tso;
+	uint64_t wqe_header; /* bits to add to the first word of the WQE */
+};
+
+struct mana_txq {
+	/* Read and written by every burst. */
+	alignas(RTE_CACHE_LINE_SIZE) struct mana_cq cq;
+	/*
+	 * WQE indices, free running. pi is the number of packets posted so far
+	 * as well, so it is wider and never reset.
+	 */
+	uint64_t pi;
+	uint64_t bytes;
+	uint32_t ci;
+	/* WQEs outstanding at most; 0: dead or closed, and run_room is 0, too. */
+	uint32_t limit;
+
+	struct mana_wq sq;
+	uint64_t oob; /* queue's part of the short OOB */
+	uint64_t no_cqe; /* of every WQE but the last of a group; or 0 */
+	struct rte_mbuf **mbufs; /* by mbuf index, masked */
+	uint16_t *info; /* by WQE index, masked: MANA_TX_INFO() */
+
+	struct mana_tx_group *groups; /* by group index, masked */
+	struct rte_mempool *mp; /* of the one-BU path; NULL: none */
+	uint32_t lkey; /* its only region's */
+	uint32_t mask; /* of WQE and group indices */
+	uint32_t mbuf_mask;
+	uint32_t mbuf_pi;
+	uint32_t mbuf_ci;
+	uint32_t group_pi;
+	uint32_t group_ci;
+	/* The group that is being filled; between bursts there is none. */
+	uint32_t open_pi; /* where it starts */
+	uint32_t open_bu;
+	uint32_t last_bu; /* its last WQE */
+	/*
+	 * One-BU packets that may be posted at once, a burst that is a group;
+	 * 0: none. And until something has to be looked at; 0: now.
+	 */
+	uint32_t run_max;
+	uint32_t run_room;
+
+	struct rte_mempool *open_mp;
+	uint32_t group_wqes; /* so large may a group become */
+	uint32_t group_bu;
+	uint64_t loob; /* queue's part of the long OOB's second word */
+	uint64_t sq_doorbells;
+	uint16_t max_sge;
+	bool is_long; /* every WQE needs the long OOB */
+	uint8_t failure; /* enum mana_queue_failure */
+	uint8_t offset_check; /* enum mana_tx_offset_check */
+	uint8_t reap; /* enum mana_tx_reap */
+	uint8_t nb_right; /* while learning */
+	uint8_t form_tries; /* MANA_TX_FORM_TRIES less those; 0: all is said */
+	bool is_form_changed; /* to the long one */
+	uint32_t last_right; /* position, while learning */
+	uint32_t look_pi; /* pi when a burst last looked at completions */
+
+	/* The request that the fast lane met last, and its packet's fields. */
+	uint64_t req_offload; /* tx_offload */
+	uint64_t req_fields; /* bits of it that count */
+	uint32_t req_flags; /* of MANA_TX_OL_KEY, upper half; 0: none */
+	struct mana_tx_request req;
+
+	uint8_t *bounce; /* a slot for each WQE index; may be NULL */
+	struct rte_mempool *bounce_mp; /* for copies; may be NULL */
+	uint32_t copy_end; /* WQE index behind the last copy */
+	uint32_t mtu; /* of the adapter: a segment of TSO fits it */
+	uint64_t long_drop; /* bits of oob that the long form does without */
+
+	struct mana_mr_cache mr;
+	struct mana_tx_pool pools[MANA_TX_NB_POOLS];
+	uint32_t pool_next; /* the slot that is replaced next */
+	uint32_t nb_pool_misses; /* since one was */
+	struct mana_txq_stats stats;
+	struct mana_odd odd_cqes;
+
+	/* Control path only. */
+	alignas(RTE_CACHE_LINE_SIZE) uint16_t port_id;
+	uint16_t queue_id;
+	void *ctl; /* the control path's own part of the queue */
+};
+static_assert(offsetof(struct mana_txq, sq) == 1 * RTE_CACHE_LINE_SIZE ||
+	      RTE_CACHE_LINE_SIZE != 64, "mana_txq: sq starts a line");
+static_assert(offsetof(struct mana_txq, groups) == 2 * RTE_CACHE_LINE_SIZE ||
+	      RTE_CACHE_LINE_SIZE != 64, "mana_txq: groups starts a line");
+static_assert(offsetof(struct mana_txq, open_mp) == 3 * RTE_CACHE_LINE_SIZE ||
+	      RTE_CACHE_LINE_SIZE != 64, "mana_txq: hot part is four lines");
+static_assert(offsetof(struct mana_txq, port_id) % RTE_CACHE_LINE_SIZE == 0,
+	      "mana_txq: control starts a line");
+static_assert(sizeof(struct mana_txq) % RTE_CACHE_LINE_SIZE == 0,
+	      "mana_txq: no line shared with a neighbour");
+
+/* A header that must not be written in place is copied to a slot of this size. */
+#define MANA_TX_BOUNCE_BYTES 256u
+
+struct mana_txq_conf {
+	void *sq_ring;
+	uint32_t sq_bytes;
+	void *cq_ring;
+	uint32_t nb_cqe; /* power of two, at least 64 */
+	volatile void *db_page;
+	uint32_t sq_id;
+	uint32_t cq_id;
+	uint32_t vp_offset; /* of the QP; at most 4095 */
+	/* nb_mbufs entries, a power of two, nb_wqes at least, any contents */
+	struct rte_mbuf **mbufs;
+	uint32_t nb_mbufs;
+	/* nb_wqes entries each, a power of two, any contents */
+	uint16_t *info;
+	struct mana_tx_group *groups;
+	uint32_t nb_wqes;
+	/* nb_wqes slots of MANA_TX_BOUNCE_BYTES, or NULL: whole copies then */
+	uint8_t *bounce;
+	/* Pool for copies, or NULL: what needs a copy is dropped and counted. */
+	struct rte_mempool *bounce_mp;
+	uint16_t nb_desc; /* WQEs outstanding at most; clipped to nb_cqe */
+	uint16_t max_sge; /* as the QP was created, at most 30 */
+	bool no_suppress; /* request a CQE in every WQE always */
+	enum mana_tx_form form;
+	enum mana_tx_vport vport;
+	uint32_t mtu; /* of the adapter, for TSO */
+	uint16_t port_id;
+	uint16_t queue_id;
+};
+
+/**
+ * Initialise the rings of a Tx queue; it accepts packets from now on. txq->mr must
+ * have been set up by mana_mr_cache_init() before, ctl is left alone. Control
+ * path, not polled.
+ *
+ * @return
+ *   0; -EINVAL when a ring or an array does not fit; -ERANGE when vp_offset
+ *   does not fit its field. Nothing has changed on failure.
+ */
+int mana_txq_init(struct mana_txq *txq, const struct mana_txq_conf *conf);
+
+/* Bursts take nothing and return 0 from now on. */
+void mana_txq_close(struct mana_txq *txq);
+
+/*
+ * Free the mbufs of WQEs without completion. The device must no longer access them
+ * (QP destroyed) and no burst may run. Safe on a zeroed queue and when called twice.
+ */
+void mana_txq_release_mbufs(struct mana_txq *txq);
+
+/* The same where the device may still read them: better lost than used by two. */
+void mana_txq_forget_mbufs(struct mana_txq *txq);
+
+/**
+ * Free what has completed: the tx_done_cleanup operation. Datapath of this
+ * queue.
+ *
+ * @param max
+ *   Packets to free at most; 0: no limit.
+ * @return
+ *   Packets freed.
+ */
+uint32_t mana_txq_done_cleanup(struct mana_txq *txq, uint32_t max);
+
+/* Packets whose completion was not yet looked at: any thread, a snapshot. */
+uint32_t mana_txq_nb_done(const struct mana_txq *txq);
+
+/* Packets that the device has not yet done with, likewise. */
+uint32_t mana_txq_count(const struct mana_txq *txq);
+
+/* State of the descriptor offset places from the next one, likewise. */
+enum mana_desc_state mana_txq_desc_state(const struct mana_txq *txq,
+					 uint32_t offset);
+
+/* WQEs without completion, or whose CQE has not been looked at. */
+static inline uint32_t
+mana_txq_nb_posted(const struct mana_txq *txq)
+{
+	return (uint32_t)txq->pi - txq->ci;
+}
+
+/* The same from any thread: of those that the ring has, a snapshot. */
+uint32_t mana_txq_look_posted(const struct mana_txq *txq);
+
+/* Packets posted since the queue was made. */
+static inline uint64_t
+mana_txq_packets(const struct mana_txq *txq)
+{
+	return txq->pi;
+}
+
+/* Packets that were posted and that the device did not send. */
+uint64_t mana_txq_stats_cqe_errors(const struct mana_txq_stats *stats);
+/* These, and what was taken and not posted: ethdev's oerrors. */
+uint64_t mana_txq_stats_errors(const struct mana_txq_stats *stats);
+
+static inline uint64_t
+mana_txq_errors(const struct mana_txq *txq)
+{
+	return mana_txq_stats_errors(&txq->stats);
+}
+
+/* ethdev's tx_pkt_burst. */
+uint16_t mana_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts);
+/* What burst_mode_get reports, NULL for any other function. */
+static inline const char *
+mana_tx_burst_name(mana_burst_t burst)
+{
+#ifdef RTE_ARCH_X86_64
+	return burst == mana_tx_burst ? "Vector SSE" : NULL;
+#else
+	return burst == mana_tx_burst ? "Vector NEON" : NULL;
+#endif
+}
+
+/**
+ * Check packets, and write the pseudo-header checksum (and zero to the IPv4
+ * one) where the header is private and in one piece; other headers are copied
+ * by the burst. ethdev's tx_pkt_prepare.
+ *
+ * @return
+ *   Number of packets ready for the burst. When less than nb_pkts, rte_errno
+ *   says why the next one is not: ENOTSUP, a request that the device cannot
+ *   meet; EINVAL, lengths or flags that contradict each other.
+ */
+uint16_t mana_tx_pkt_prepare(void *queue, struct rte_mbuf **pkts,
+			     uint16_t nb_pkts);
+
+#endif /* MANA_RXTX_H */

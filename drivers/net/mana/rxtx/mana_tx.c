@@ -1,0 +1,687 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The Tx burst. What it returns is a statement of ownership: packets before are
+ * ours (posted, or freed and counted), packets after are the caller's. No packet
+ * is skipped without deciding which.
+ *
+ * Two lanes. The fast lane takes direct mbufs of one reference and one pool,
+ * which lies in one memory region. A packet of one segment with the short OOB is
+ * exactly one BU: header, OOB, SGE; four words, and it cannot wrap. Of such
+ * packets a run is posted at once, up to where a ring ends, so that nothing has
+ * to be masked in between. Chains, tags, the long OOB and segmentation follow in
+ * put_chains(). Every other packet takes the slow lane, mana_tx_slow().
+ *
+ * A queue that has failed (disabled by the device, or overrun) takes nothing:
+ * the burst returns 0, as ethdev's own function for stopped ports does, and
+ * the packets stay with the caller. Nothing is lost silently, and what was
+ * posted is freed when the queue is stopped.
+ *
+ * Completions are not looked at in each burst: to take many at once is cheaper,
+ * and a pool takes many mbufs as cheaply as one. How many packets may go before
+ * the next look is known (run_room); then, or when the newest CQE that is due
+ * has arrived, all that have come are taken. See mana_tx.h.
+ */
+
+#include <rte_mbuf.h>
+
+#include "mana_tx.h"
+#include "mana_tx_request.h"
+
+/* Two words of a WQE at once. */
+typedef uint64_t mana_u64x2 __attribute__((vector_size(16), may_alias));
+
+/* Completions are looked at after so many packets, if not before. */
+#define REAP_EVERY 32u
+
+/* Packets of one BU for which there is room before a ring ends. */
+static inline uint32_t
+ring_room(const struct mana_txq *txq)
+{
+	uint32_t nb_posted = mana_txq_nb_posted(txq);
+	uint32_t room;
+
+	if (unlikely(nb_posted >= txq->limit))
+		return 0;
+	room = RTE_MIN(txq->limit - nb_posted, mana_wq_free_bu(&txq->sq));
+	room = RTE_MIN(room, txq->sq.mask_bu + 1 - (txq->sq.pi & txq->sq.mask_bu));
+	return RTE_MIN(room, txq->mbuf_mask + 1 -
+				     (txq->mbuf_pi & txq->mbuf_mask));
+}
+
+/*
+ * Whether a burst fits as one run and one group, and needs no look at
+ * completions for that; not one of 0 packets.
+ */
+static inline bool
+is_one_run(const struct mana_txq *txq, size_t nb)
+{
+	return nb - 1 < txq->run_room && nb <= txq->run_max;
+}
+
+/*
+ * Look at completions, then say how many packets may go before the next look.
+ * Whether the burst fits now. On its own, so that bursts that do not come here
+ * have fewer registers to save.
+ */
+static __rte_noinline bool
+refresh(struct mana_txq *txq, size_t nb)
+{
+	mana_tx_reap_inline(txq);
+	txq->look_pi = txq->pi;
+	txq->run_room = RTE_MIN(ring_room(txq), RTE_MAX(nb, REAP_EVERY));
+	return is_one_run(txq, nb);
+}
+
+/* The instances of the loop below. */
+#define RUN_CSUM 1u /* takes checksums */
+#define RUN_LONG 2u /* writes the long OOB, and takes VLAN tags */
+#define RUN_ROUNDS 4u /* several packets at a time, with the short OOB */
+
+#define FLAGS_CSUM MANA_TX_OL_HALF(MANA_TX_OL_CSUM)
+#define FLAG_VLAN MANA_TX_OL_HALF(RTE_MBUF_F_TX_VLAN)
+
+/* BUs of a packet. */
+#define RUN_BU(f) ((f) & RUN_LONG ? 2u : 1u)
+
+/* Packets of a round. */
+#define ROUND 4
+
+/*
+ * Write rounds of packets that ask for nothing, or all for the checksums that are
+ * the queue's request. One test for a round; it ends before the first one that
+ * fails it, for the loop of single packets.
+ */
+static __rte_always_inline size_t
+write_rounds(struct mana_txq *txq, struct rte_mbuf **pkts, size_t nb,
+	     uint64_t *wqe, struct rte_mbuf **mbufs, const uint32_t f)
+{
+	/* Copies: no store to a frame can change them. */
+	const struct mana_tx_headers hdrs = txq->req.hdrs;
+	const uint64_t offload = txq->req_offload;
+	const struct rte_mempool *mp = txq->mp;
+	const mana_vec_t head = mana_vec_of64(
+		GDMA_WQE_HEADER(1, GDMA_OOB_SHORT_DIV4),
+		txq->oob | txq->no_cqe | (f & RUN_CSUM ? hdrs.oob : 0));
+	const mana_vec_t key = mana_vec_of64(0, txq->lkey);
+	const mana_vec_t want = mana_vec_of64(
+		(uint64_t)MANA_TX_ONE_REF_ONE_SEG << 16,
+		f & RUN_CSUM ? (uint64_t)txq->req_flags << 32 &
+			       ~RTE_MBUF_F_TX_TCP_SEG : 0);
+	const mana_vec_t mask = mana_vec_of64(UINT64_C(0xffffffff0000),
+		MANA_TX_OL_SPECIAL | (f & RUN_CSUM ? MANA_TX_OL_INFO : 0));
+	const mana_vec_t min = mana_vec_of64(0, (uint64_t)(f & RUN_CSUM ?
+		txq->req.hdr_bytes : MANA_TX_MIN_BYTES) << 32);
+	mana_vec_t sum = mana_vec_zero();
+	size_t n;
+
+	for (n = 0; n + ROUND <= nb; n += ROUND) {
+		struct rte_mbuf *m0 = pkts[n], *m1 = pkts[n + 1];
+		struct rte_mbuf *m2 = pkts[n + 2], *m3 = pkts[n + 3];
+		mana_vec_t a0 = mana_tx_load(m0), a1 = mana_tx_load(m1);
+		mana_vec_t a2 = mana_tx_load(m2), a3 = mana_tx_load(m3);
+		mana_vec_t wrong = mana_vec_or(
+			mana_vec_or(mana_vec_xor(a0, want), mana_vec_xor(a1, want)),
+			mana_vec_or(mana_vec_xor(a2, want), mana_vec_xor(a3, want)));
+		mana_vec_t least;
+
+		a0 = mana_tx_sge(m0, a0, key);
+		a1 = mana_tx_sge(m1, a1, key);
+		a2 = mana_tx_sge(m2, a2, key);
+		a3 = mana_tx_sge(m3, a3, key);
+		least = mana_vec_min16(mana_vec_min16(a0, a1),
+				       mana_vec_min16(a2, a3));
+		wrong = mana_vec_or(mana_vec_and(wrong, mask),
+				    mana_vec_subs16(min, least));
+		if (unlikely(!mana_vec_is_zero(wrong) || m0->pool != mp ||
+			     m1->pool != mp || m2->pool != mp || m3->pool != mp))
+			break;
+		if (f & RUN_CSUM) {
+			if (unlikely((((m0->tx_offload ^ offload) |
+				       (m1->tx_offload ^ offload) |
+				       (m2->tx_offload ^ offload) |
+				       (m3->tx_offload ^ offload)) &
+				      MANA_TX_LENS_M) != 0))
+				break;
+			mana_tx_headers_write(mana_vec_ptr(a0), &hdrs, true);
+			mana_tx_headers_write(mana_vec_ptr(a1), &hdrs, true);
+			mana_tx_headers_write(mana_vec_ptr(a2), &hdrs, true);
+			mana_tx_headers_write(mana_vec_ptr(a3), &hdrs, true);
+		}
+		sum = mana_vec_add32(sum,
+			mana_vec_add32(mana_vec_add32(a0, a1),
+				       mana_vec_add32(a2, a3)));
+		mana_vec_store_16(wqe, head);
+		mana_vec_store_16(wqe + 2, a0);
+		mana_vec_store_16(wqe + 4, head);
+		mana_vec_store_16(wqe + 6, a1);
+		mana_vec_store_16(wqe + 8, head);
+		mana_vec_store_16(wqe + 10, a2);
+		mana_vec_store_16(wqe + 12, head);
+		mana_vec_store_16(wqe + 14, a3);
+		mana_vec_move32(mbufs + n, pkts + n);
+		wqe += ROUND * GDMA_BU_WORDS;
+	}
+	txq->bytes += mana_vec_get32(sum, 3);
+	return n;
+}
+
+/*
+ * Write packets of one segment as long as they are of the simple kind: WQEs from
+ * sq.pi and mbuf entries from mbuf_pi on.
+ *
+ * @param nb
+ *   At most, no more than there is room for; not 0.
+ * @return
+ *   Packets that are ready to be posted.
+ */
+static __rte_always_inline uint32_t
+write_run(struct mana_txq *txq, struct rte_mbuf **pkts, size_t nb,
+	  const uint32_t f)
+{
+	uint64_t *wqe = mana_wq_bu(&txq->sq, txq->sq.pi);
+	struct rte_mbuf **mbufs = &txq->mbufs[txq->mbuf_pi & txq->mbuf_mask];
+	const struct rte_mempool *mp = txq->mp;
+	const uint32_t lkey = txq->lkey;
+	const uint32_t refused = MANA_TX_OL_HALF(!(f & RUN_CSUM) ?
+		MANA_TX_OL_SPECIAL :
+		MANA_TX_OL_NOT_CSUM(f & RUN_LONG ? RTE_MBUF_F_TX_VLAN : 0));
+	const uint64_t queue_oob = f & RUN_LONG ?
+		mana_tx_long_oob(txq) : txq->oob | txq->no_cqe;
+	const mana_u64x2 head = {
+		rte_cpu_to_le_64(GDMA_WQE_HEADER(1, f & RUN_LONG ?
+				GDMA_OOB_LONG_DIV4 : GDMA_OOB_SHORT_DIV4)),
+		rte_cpu_to_le_64(queue_oob),
+	};
+	uint64_t bytes = 0;
+	size_t n = 0;
+
+	if ((f & RUN_ROUNDS) && nb >= ROUND &&
+	    (!(f & RUN_CSUM) ||
+	     mana_tx_request_is(txq, pkts[0], pkts[0]->data_len))) {
+		n = write_rounds(txq, pkts, nb, wqe, mbufs, f);
+		if (n == nb)
+			return n;
+		wqe += n * GDMA_BU_WORDS;
+	}
+	do {
+		struct rte_mbuf *m = pkts[n];
+		uint64_t len = m->data_len;
+
+		if (unlikely(mana_tx_ref_and_segs(m) != MANA_TX_ONE_REF_ONE_SEG ||
+			     m->pool != mp || len < MANA_TX_MIN_BYTES ||
+			     (mana_tx_flags(m) & refused) != 0))
+			break;
+		/* Before anything of a packet changes that is not for this loop. */
+		if ((f & RUN_LONG) &&
+		    unlikely((mana_tx_flags(m) & FLAG_VLAN) == 0 && !txq->is_long))
+			break;
+		*(mana_u64x2 *)wqe = head;
+		if ((f & RUN_CSUM) && (mana_tx_flags(m) & FLAGS_CSUM) != 0) {
+			if (unlikely(!mana_tx_request_is(txq, m, len) ||
+				     len < txq->req.hdr_bytes))
+				break;
+			mana_tx_headers_write(rte_pktmbuf_mtod(m, uint8_t *),
+					      &txq->req.hdrs, true);
+			wqe[1] = rte_cpu_to_le_64(queue_oob |
+						  txq->req.hdrs.oob);
+		}
+		if (f & RUN_LONG) {
+			mana_wqe_set(&wqe[2], mana_tx_loob(txq, m));
+			mana_wqe_set(&wqe[3], 0);
+			mana_wqe_set(&wqe[6], 0);
+			mana_wqe_set(&wqe[7], 0);
+		}
+		mana_sge_set(&wqe[f & RUN_LONG ? 4 : 2],
+			     rte_pktmbuf_mtod(m, uintptr_t), lkey, len);
+		mbufs[n] = m;
+		bytes += len;
+		wqe += RUN_BU(f) * GDMA_BU_WORDS;
+	} while (++n < nb);
+	txq->bytes += bytes;
+	return n;
+}
+
+#define WRITE_RUN(name, flags) \
+static __rte_noinline uint32_t \
+write_run_##name(struct mana_txq *txq, struct rte_mbuf **pkts, size_t nb) \
+{ \
+	return write_run(txq, pkts, nb, flags); \
+}
+
+/* For bursts that are not one run. */
+WRITE_RUN(plain, RUN_ROUNDS)
+WRITE_RUN(csum, RUN_CSUM | RUN_ROUNDS)
+WRITE_RUN(long, RUN_CSUM | RUN_LONG)
+
+/* Post a run among others; each packet has nb_bu. */
+static inline void
+post_run(struct mana_txq *txq, uint32_t nb, uint32_t nb_bu)
+{
+	uint32_t i;
+
+	if (nb == 0)
+		return;
+	for (i = 0; i < nb; i++)
+		txq->info[(txq->pi + i) & txq->mask] = MANA_TX_INFO(nb_bu, 1);
+	mana_tx_post(txq, nb, nb * nb_bu, nb_bu, nb, txq->mp);
+}
+
+/* Post a run that is the whole burst, and a group of its own. */
+static inline void
+post_burst(struct mana_txq *txq, size_t nb)
+{
+	txq->pi += nb;
+	txq->sq.pi += nb;
+	txq->mbuf_pi += nb;
+	txq->run_room -= nb;
+	mana_tx_group_add(txq, txq->mp, txq->sq.pi - 1);
+}
+
+/* Write and post a run among others. Packets. */
+static uint32_t
+put_run(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb)
+{
+	uint32_t room = RTE_MIN(ring_room(txq), mana_tx_group_room(txq));
+	uint32_t flags;
+	bool is_long;
+
+	if (room == 0)
+		return 0;
+	flags = mana_tx_flags(pkts[0]);
+	is_long = txq->is_long || (flags & FLAG_VLAN) != 0;
+	nb = RTE_MIN(nb, is_long ? room / 2 : room);
+	if (nb == 0)
+		return 0;
+	nb = is_long ? write_run_long(txq, pkts, nb) :
+	     (flags & FLAGS_CSUM) != 0 ? write_run_csum(txq, pkts, nb) :
+					 write_run_plain(txq, pkts, nb);
+	post_run(txq, nb, is_long ? 2 : 1);
+	return nb;
+}
+
+/*
+ * ---- Packets of more than one BU ---------------------------------------------
+ *
+ * Chains, VLAN tags, the long OOB, segmentation. One template; what its packets
+ * may ask for is constant in each instance.
+ *
+ * A packet is written while it is looked at, and posted when all of it was found
+ * to be in order: until then neither its mbufs nor any index have changed.
+ */
+
+/* Without any of these: packets without request, in the short OOB. */
+#define F_CSUM 1u /* and those that ask for checksums */
+#define F_TSO 2u /* and those that ask for segmentation */
+#define F_LONG 4u /* all in the long OOB, and those that ask for a VLAN tag */
+
+#define FLAG_TSO MANA_TX_OL_HALF(RTE_MBUF_F_TX_TCP_SEG)
+#define FLAGS_REQUEST MANA_TX_OL_HALF(MANA_TX_OL_CSUM | RTE_MBUF_F_TX_TCP_SEG)
+
+/* Where the next packet goes. Copies: no store to a WQE can change them. */
+struct chain_at {
+	uint64_t *wqe;
+	struct rte_mbuf **entry;
+	/* Mbuf entries and BUs before a ring ends or the group is full. */
+	uint32_t room;
+};
+
+/* left: WQEs that may come, each of which has to have an entry. */
+static inline struct chain_at
+chain_at(const struct mana_txq *txq, uint32_t left)
+{
+	uint32_t nb_entries = txq->mbuf_mask + 1;
+	uint32_t nb_bu = txq->sq.mask_bu + 1;
+	struct chain_at at = {
+		.wqe = mana_wq_bu(&txq->sq, txq->sq.pi),
+		.entry = &txq->mbufs[txq->mbuf_pi & txq->mbuf_mask],
+	};
+
+	at.room = RTE_MIN(nb_entries - (txq->mbuf_pi & txq->mbuf_mask),
+			  nb_entries - left - (txq->mbuf_pi - txq->mbuf_ci));
+	at.room = RTE_MIN(at.room, nb_bu - (txq->sq.pi & txq->sq.mask_bu));
+	at.room = RTE_MIN(at.room, mana_wq_free_bu(&txq->sq));
+	at.room = RTE_MIN(at.room, txq->group_bu - (txq->sq.pi - txq->open_bu));
+	return at;
+}
+
+/*
+ * Whether an instance takes these flags. Of the long one, all have to ask for a
+ * tag where the short OOB is the queue's.
+ */
+static inline bool
+chain_takes(uint32_t flags, uint32_t needed, const uint32_t f)
+{
+	if (!(f & F_CSUM))
+		return (flags & MANA_TX_OL_HALF(MANA_TX_OL_SPECIAL)) == 0;
+	if (f & F_LONG)
+		return (flags & MANA_TX_OL_HALF(MANA_TX_OL_NOT_CSUM(
+				RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_VLAN))) == 0 &&
+		       (~flags & needed) == 0;
+	return (flags & MANA_TX_OL_HALF(MANA_TX_OL_NOT_CSUM(
+			f & F_TSO ? RTE_MBUF_F_TX_TCP_SEG : 0))) == 0;
+}
+
+/*
+ * Bytes of the headers when they have to leave the first segment, for an SGE of
+ * their own; else 0. Also for a packet that says it has no segment: it is
+ * refused for that.
+ */
+static inline uint32_t
+chain_split(const struct rte_mbuf *m, uint32_t flags, const uint32_t f)
+{
+	uint32_t hdr_bytes;
+
+	if (!(f & F_TSO) || (flags & FLAG_TSO) == 0)
+		return 0;
+	hdr_bytes = mana_tx_tso_header(m);
+	return m->data_len > hdr_bytes && m->nb_segs != 0 ? hdr_bytes : 0;
+}
+
+/* All words before the SGL, and the header's fields. Nothing fails behind it. */
+static __rte_always_inline bool
+chain_head(struct mana_txq *txq, struct rte_mbuf *m, uint32_t flags,
+	   uint32_t bytes, uint32_t nb_sge, uint64_t oob, uint64_t *wqe,
+	   const uint32_t f)
+{
+	uint64_t header = GDMA_WQE_HEADER(nb_sge, f & F_LONG ?
+					  GDMA_OOB_LONG_DIV4 :
+					  GDMA_OOB_SHORT_DIV4);
+	const struct mana_tx_request *req = &txq->req;
+
+	if ((f & F_CSUM) && (flags & FLAGS_REQUEST) != 0) {
+		if (unlikely(!mana_tx_request_is(txq, m, bytes) ||
+			     m->data_len < req->hdr_bytes))
+			return false;
+		/* What else a request for segmentation depends on. */
+		if ((f & F_TSO) && (flags & FLAG_TSO) != 0 &&
+		    unlikely(bytes - req->hdr_bytes <= req->mss_bytes ||
+			     bytes > MANA_TX_TSO_MAX_BYTES))
+			return false;
+		mana_tx_headers_write(rte_pktmbuf_mtod(m, uint8_t *), &req->hdrs,
+				      true);
+		header |= req->wqe_header;
+		oob |= req->hdrs.oob;
+	}
+	mana_wqe_set(&wqe[0], header);
+	mana_wqe_set(&wqe[1], oob);
+	if (f & F_LONG) {
+		mana_wqe_set(&wqe[2], mana_tx_loob(txq, m));
+		mana_wqe_set(&wqe[3], 0);
+	}
+	return true;
+}
+
+/*
+ * SGEs and entries of all segments. Bytes; 0: the packet is not for this lane.
+ *
+ * @param split_bytes
+ *   Of the first segment, in an SGE of their own; 0: none.
+ */
+static __rte_always_inline uint32_t
+chain_segments(const struct rte_mempool *mp, uint32_t lkey, struct rte_mbuf *m,
+	       uint64_t *sge, struct rte_mbuf **entry, struct rte_mbuf **end,
+	       uint32_t split_bytes)
+{
+	const mana_vec_t key = mana_vec_of64(0, lkey);
+	const mana_vec_t want = mana_vec_of64(UINT64_C(1) << 16, 0);
+	const mana_vec_t mask = mana_vec_of64(UINT64_C(0xffff0000),
+					      MANA_TX_OL_NOT_DIRECT);
+	const mana_vec_t one = mana_vec_of64(0, UINT64_C(1) << 32);
+	mana_vec_t wrong = mana_vec_zero(), least = one;
+	mana_vec_t split = mana_vec_of64(split_bytes,
+					 (0 - (uint64_t)split_bytes) << 32);
+	uint32_t bytes = 0;
+
+	if (split_bytes != 0) {
+		mana_sge_set(sge, rte_pktmbuf_mtod(m, uintptr_t), lkey,
+			     split_bytes);
+		sge += 2;
+	}
+	for (;;) {
+		mana_vec_t loaded = mana_tx_load(m);
+		mana_vec_t full = mana_tx_sge(m, loaded, key);
+
+		if (unlikely(m->pool != mp))
+			return 0;
+		mana_vec_store_16(sge, mana_vec_add64(full, split));
+		split = mana_vec_zero();
+		sge += 2;
+		bytes += m->data_len;
+		*entry++ = m;
+		m = m->next;
+		wrong = mana_vec_or(wrong, mana_vec_xor(loaded, want));
+		least = mana_vec_min16(least, full);
+		if (m == NULL)
+			break;
+		if (unlikely(entry == end))
+			return 0;
+	}
+	wrong = mana_vec_or(mana_vec_and(wrong, mask), mana_vec_xor(least, one));
+	return likely(entry == end && mana_vec_is_zero(wrong) &&
+		      bytes >= MANA_TX_MIN_BYTES) ? bytes : 0;
+}
+
+static __rte_always_inline uint32_t
+chain_run(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb,
+	  const uint32_t f)
+{
+	const uint64_t oob = f & F_LONG ? mana_tx_long_oob(txq) :
+					  txq->oob | txq->no_cqe;
+	const uint32_t max_sge = txq->max_sge, mask = txq->mask;
+	const uint32_t lkey = txq->lkey, needed = txq->is_long ? 0 : FLAG_VLAN;
+	const struct rte_mempool *mp = txq->mp;
+	uint32_t left = txq->limit - mana_txq_nb_posted(txq);
+	struct chain_at at = chain_at(txq, left);
+	struct rte_mbuf **const first = at.entry;
+	uint64_t *const start = at.wqe;
+	uint16_t *info = txq->info;
+	uint32_t pi = txq->pi, nb_bu = 0, n;
+	uint64_t bytes = 0;
+
+	nb = RTE_MIN(RTE_MIN(nb, left), mana_tx_group_room(txq));
+	for (n = 0; n < nb; n++) {
+		struct rte_mbuf *m = pkts[n];
+		uint32_t flags = mana_tx_flags(m);
+		uint32_t split_bytes = chain_split(m, flags, f);
+		uint64_t nb_segs = m->nb_segs;
+		uint64_t nb_sge = nb_segs + (split_bytes != 0);
+		/* Never more BUs than that, nor entries. */
+		uint32_t needs = nb_sge + (f & F_LONG ? 1 : 0);
+		struct rte_mbuf **end = at.entry + nb_segs;
+		uint64_t *next;
+		uint32_t len;
+
+		if (unlikely(!chain_takes(flags, needed, f) || nb_sge - 1 >= max_sge ||
+			     needs > at.room))
+			break;
+		nb_bu = f & F_LONG ? (nb_sge + 1) / 2 + 1 : nb_sge / 2 + 1;
+		next = at.wqe + nb_bu * GDMA_BU_WORDS;
+		/* If the last SGE is not here: no stale bytes all the same. */
+		mana_vec_store_16(&next[-2], mana_vec_zero());
+		len = chain_segments(mp, lkey, m, at.wqe + (f & F_LONG ? 4 : 2),
+				     at.entry, end,
+				     f & F_TSO ? split_bytes : 0);
+		if (unlikely(len == 0 || !chain_head(txq, m, flags, len, nb_sge,
+						     oob, at.wqe, f)))
+			break;
+		info[pi++ & mask] = MANA_TX_INFO(nb_bu, nb_segs);
+		at.wqe = next;
+		at.room -= needs;
+		bytes += len;
+		do {
+			m = *at.entry++;
+			m->next = NULL;
+			mana_tx_ref_and_segs_set(m, MANA_TX_ONE_REF_ONE_SEG);
+		} while (at.entry != end);
+	}
+	if (n == 0)
+		return 0;
+	txq->bytes += bytes;
+	mana_tx_post(txq, n, (at.wqe - start) / GDMA_BU_WORDS,
+		     info[(pi - 1) & mask] & MANA_TX_INFO_BU_M,
+		     at.entry - first, txq->mp);
+	return n;
+}
+static_assert(GDMA_WQE_SGL_SHORT_BYTES + 2 * GDMA_SGE_BYTES ==
+	      GDMA_BU_BYTES + GDMA_SGE_BYTES, "short OOB: one SGE in the first BU");
+static_assert(GDMA_WQE_SGL_LONG_BYTES == GDMA_BU_BYTES,
+	      "long OOB: no SGE in the first BU");
+
+#define CHAIN_RUN(name, flags) \
+static __rte_noinline uint32_t \
+chain_run_##name(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb) \
+{ \
+	return chain_run(txq, pkts, nb, flags); \
+}
+
+CHAIN_RUN(plain, 0)
+CHAIN_RUN(csum, F_CSUM)
+CHAIN_RUN(tso, F_CSUM | F_TSO)
+CHAIN_RUN(long, F_CSUM | F_TSO | F_LONG)
+
+/*
+ * Post chains of direct mbufs of txq->mp, each with one reference, whatever they
+ * ask for, up to where a ring ends or the group is full. Each chain is undone: its
+ * segments are freed one by one, with the pool's others.
+ *
+ * @param nb
+ *   Packets at most; the queue has room for one WQE at least.
+ * @return
+ *   Packets posted. The next one is as it was.
+ */
+static uint32_t
+put_chains(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb)
+{
+	uint32_t flags = mana_tx_flags(pkts[0]);
+
+	if (txq->is_long || (flags & FLAG_VLAN) != 0)
+		return chain_run_long(txq, pkts, nb);
+	if (flags & FLAG_TSO)
+		return chain_run_tso(txq, pkts, nb);
+	if (flags & MANA_TX_OL_HALF(MANA_TX_OL_CSUM))
+		return chain_run_csum(txq, pkts, nb);
+	return chain_run_plain(txq, pkts, nb);
+}
+
+/* ---- Bursts ------------------------------------------------------------------ */
+
+/*
+ * Packets of which the first one is not for a run, or of another
+ * pool: some of them are posted or dropped, or may be simple now.
+ *
+ * @return
+ *   Packets posted or dropped; -EAGAIN: there is no room.
+ */
+static int
+put_special(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb)
+{
+	uint32_t n;
+	int ret;
+
+	if (mana_txq_nb_posted(txq) >= txq->limit)
+		return -EAGAIN;
+	if (pkts[0]->pool != txq->mp && mana_tx_pool_use(txq, pkts[0]->pool))
+		return 0;
+	n = put_chains(txq, pkts, nb);
+	if (n != 0)
+		return n;
+	ret = mana_tx_slow(txq, pkts[0]);
+	if (ret < 0)
+		return ret;
+	txq->bytes += ret;
+	return 1;
+}
+
+/* There was no room, and completions have not been looked at in this burst. */
+static void
+reap_again(struct mana_txq *txq)
+{
+	/* Later WQEs may ask for CQEs in another way. */
+	if ((uint32_t)txq->pi != txq->open_pi)
+		mana_tx_group_close(txq);
+	mana_tx_reap(txq);
+}
+
+/* The burst, when it is not one run: nb_run packets of it are written. */
+static __rte_noinline uint16_t
+mixed_burst(struct mana_txq *txq, struct rte_mbuf **pkts, uint16_t nb_pkts,
+	    uint32_t nb_run)
+{
+	const uint64_t start = txq->pi;
+	/* In this burst: once is enough. */
+	bool is_reaped = txq->look_pi == (uint32_t)start;
+	uint32_t i = nb_run;
+
+	txq->run_room = 0;
+	txq->open_pi = txq->pi;
+	txq->open_bu = txq->sq.pi;
+	post_run(txq, nb_run, 1);
+	while (i < nb_pkts) {
+		int ret;
+
+		i += put_run(txq, pkts + i, nb_pkts - i);
+		if (i == nb_pkts)
+			break;
+		ret = put_special(txq, pkts + i, nb_pkts - i);
+		if (ret < 0 && is_reaped)
+			break;
+		if (ret < 0) {
+			reap_again(txq);
+			is_reaped = true;
+			continue;
+		}
+		i += ret;
+	}
+	if (txq->pi == start)
+		return i;
+	if ((uint32_t)txq->pi != txq->open_pi)
+		mana_tx_group_close(txq);
+	mana_wq_ring(&txq->sq);
+	txq->sq_doorbells++;
+	return i;
+}
+
+static __rte_always_inline uint16_t
+burst_tmpl(struct mana_txq *txq, struct rte_mbuf **pkts, const size_t nb,
+	   const uint32_t f)
+{
+	uint32_t n;
+
+	if (unlikely(mana_mr_cache_is_stale(&txq->mr)))
+		mana_tx_pools_forget(txq);
+	if (unlikely(!is_one_run(txq, nb) || mana_tx_newest_is_done(txq)) &&
+	    !refresh(txq, nb))
+		return mixed_burst(txq, pkts, nb, 0);
+	n = write_run(txq, pkts, nb, f);
+	if (unlikely(n != nb))
+		return mixed_burst(txq, pkts, nb, n);
+	post_burst(txq, nb);
+	mana_wq_ring(&txq->sq);
+	txq->sq_doorbells++;
+	return nb;
+}
+
+#define BURST(name, flags) \
+static __rte_noinline uint16_t \
+burst_##name(struct mana_txq *txq, struct rte_mbuf **pkts, size_t nb) \
+{ \
+	return burst_tmpl(txq, pkts, nb, flags); \
+}
+
+/* Of less than a round: without the constants of one. */
+BURST(few, 0)
+BURST(few_csum, RUN_CSUM)
+BURST(plain, RUN_ROUNDS)
+BURST(csum, RUN_CSUM | RUN_ROUNDS)
+
+/* Where the first packet asks for no checksum, the others may not either. */
+uint16_t
+mana_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
+{
+	if (nb_pkts != 0 && (mana_tx_flags(pkts[0]) & FLAGS_CSUM) != 0)
+		return nb_pkts < ROUND ? burst_few_csum(queue, pkts, nb_pkts) :
+					 burst_csum(queue, pkts, nb_pkts);
+	return nb_pkts < ROUND ? burst_few(queue, pkts, nb_pkts) :
+				 burst_plain(queue, pkts, nb_pkts);
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The slow lane: one packet of any kind at a time. Chains, VLAN tags, long OOB,
+ * segmentation, several pools, headers that are not ours to write, the end of
+ * the ring, and what cannot be sent at all.
+ *
+ * In this order: survey the packet, decide, look for room, find the keys; only
+ * then write, and advance the indices last. So a packet that does not make it
+ * leaves nothing behind in the ring, and is itself as it was.
+ */
+
+#include <string.h>
+
+#include <rte_mbuf.h>
+
+#include "mana_tx.h"
+#include "mana_tx_request.h"
+
+static_assert(MANA_TX_LSO_HDR_MAX_BYTES <= MANA_TX_BOUNCE_BYTES,
+	      "any header of LSO fits a bounce slot");
+
+/* How a packet is sent, before anything is written. */
+struct plan {
+	struct mana_tx_request req;
+	uint32_t nb_sge;
+	uint32_t hdr_bytes; /* first bytes, in an SGE of their own; or 0 */
+	bool is_bounced; /* and they are sent from the bounce slot */
+	bool is_long;
+	struct {
+		uint64_t addr;
+		uint64_t word;
+	} sge[GDMA_SQ_WQE_MAX_SGE];
+};
+
+/* Frame length, and segments with bytes behind the first skip bytes. */
+static int
+survey(const struct rte_mbuf *m, uint32_t skip, uint32_t *bytes,
+       uint32_t *nb_sge)
+{
+	uint32_t left = m->nb_segs;
+	uint32_t end = 0, nb = 0;
+
+	for (; left > 0 && m != NULL; left--, m = m->next) {
+		end += m->data_len;
+		if (m->data_len != 0 && end > skip)
+			nb++;
+	}
+	if (left != 0 || end < MANA_TX_MIN_BYTES)
+		return -EINVAL;
+	*bytes = end;
+	*nb_sge = nb;
+	return 0;
+}
+
+/*
+ * Where the header is sent from: where it is, if its fields are right already
+ * or ours to write; otherwise the bounce slot of this descriptor. It has an
+ * SGE of its own there, and always for segmentation: SGE 0 is then the headers,
+ * no more and no less (Linux mana_en.c mana_start_xmit).
+ */
+static void
+plan_header(struct rte_mbuf *m, struct plan *plan)
+{
+	const struct mana_tx_request *req = &plan->req;
+	uint32_t bytes = req->hdr_bytes;
+
+	plan->is_bounced = bytes != 0 &&
+		(m->data_len < bytes ||
+		 (!mana_tx_hdr_is_private(m) &&
+		  !mana_tx_request_fix(rte_pktmbuf_mtod(m, uint8_t *), req,
+				       false)));
+	plan->hdr_bytes = plan->is_bounced || req->mss_bytes != 0 ? bytes : 0;
+}
+
+/*
+ * Decide how a packet is sent as it is. -E2BIG: more segments than a WQE may
+ * have; -ENOBUFS: a header that the slot cannot hold. Either takes a copy of
+ * the whole.
+ */
+static int
+plan_make(const struct mana_txq *txq, struct rte_mbuf *m, struct plan *plan)
+{
+	uint32_t bytes;
+	int ret;
+
+	ret = survey(m, 0, &bytes, &plan->nb_sge);
+	if (ret == 0)
+		ret = mana_tx_request_check(m, bytes, txq->mtu, &plan->req);
+	if (ret != 0)
+		return ret;
+	plan->is_long = txq->is_long ||
+			(m->ol_flags & RTE_MBUF_F_TX_VLAN) != 0;
+	plan_header(m, plan);
+	if (plan->hdr_bytes != 0) {
+		if (plan->is_bounced && (txq->bounce == NULL ||
+					 plan->hdr_bytes > MANA_TX_BOUNCE_BYTES))
+			return -ENOBUFS;
+		survey(m, plan->hdr_bytes, &bytes, &plan->nb_sge);
+		plan->nb_sge++;
+	}
+	return plan->nb_sge <= txq->max_sge ? 0 : -E2BIG;
+}
+
+static uint8_t *
+bounce_slot(const struct mana_txq *txq)
+{
+	return txq->bounce +
+	       (size_t)(txq->pi & txq->mask) * MANA_TX_BOUNCE_BYTES;
+}
+
+static bool
+plan_sge(struct mana_txq *txq, struct plan *plan, const struct rte_mbuf *m,
+	 uintptr_t addr, uint32_t len)
+{
+	uint32_t lkey;
+
+	if (!mana_mr_lkey(&txq->mr, m, addr, len, &lkey))
+		return false;
+	plan->sge[plan->nb_sge].addr = addr;
+	plan->sge[plan->nb_sge].word = GDMA_SGE_WORD(lkey, len);
+	plan->nb_sge++;
+	return true;
+}
+
+/* Keys for all pieces; segments without bytes are left out. */
+static int
+plan_sgl(struct mana_txq *txq, const struct rte_mbuf *m, struct plan *plan)
+{
+	uint32_t skip = plan->hdr_bytes;
+	uint32_t left = m->nb_segs;
+
+	plan->nb_sge = 0;
+	if (skip != 0 &&
+	    !plan_sge(txq, plan, plan->is_bounced ? NULL : m,
+		      plan->is_bounced ? (uintptr_t)bounce_slot(txq) :
+					 rte_pktmbuf_mtod(m, uintptr_t), skip))
+		return -EFAULT;
+	for (; left > 0; left--, m = m->next) {
+		uint32_t len = m->data_len;
+
+		if (len <= skip) {
+			skip -= len;
+			continue;
+		}
+		if (!plan_sge(txq, plan, m,
+			      rte_pktmbuf_mtod(m, uintptr_t) + skip, len - skip))
+			return -EFAULT;
+		skip = 0;
+	}
+	return 0;
+}
+
+/* The header's fields, in place or in the slot. */
+static void
+write_header(struct mana_txq *txq, struct rte_mbuf *m, const struct plan *plan)
+{
+	uint32_t bytes = plan->req.hdr_bytes, at, len;
+	uint8_t *slot;
+
+	if (!plan->is_bounced) {
+		if (bytes != 0 && mana_tx_hdr_is_private(m))
+			mana_tx_request_fix(rte_pktmbuf_mtod(m, uint8_t *),
+					    &plan->req, true);
+		return;
+	}
+	slot = bounce_slot(txq);
+	/* By data_len, as everything here: pkt_len is the caller's word. */
+	for (at = 0; at < bytes; m = m->next, at += len) {
+		len = RTE_MIN((uint32_t)m->data_len, bytes - at);
+		memcpy(slot + at, rte_pktmbuf_mtod(m, void *), len);
+	}
+	mana_tx_request_fix(slot, &plan->req, true);
+	txq->stats.bounced++;
+}
+
+/*
+ * The WQE. Header and OOB never leave the first BU; the SGL may go round the
+ * end of the ring, but only between BUs, two SGEs each.
+ */
+static uint32_t
+write_wqe(const struct mana_txq *txq, const struct rte_mbuf *m,
+	  const struct plan *plan)
+{
+	uint64_t oob = plan->is_long ? mana_tx_long_oob(txq) :
+				       txq->oob | txq->no_cqe;
+	uint32_t idx = txq->sq.pi;
+	uint64_t *wqe = mana_wq_bu(&txq->sq, idx);
+	uint32_t at = 2, i;
+
+	wqe[0] = rte_cpu_to_le_64(GDMA_WQE_HEADER(plan->nb_sge,
+		plan->is_long ? GDMA_OOB_LONG_DIV4 : GDMA_OOB_SHORT_DIV4) |
+		plan->req.wqe_header);
+	if (plan->is_long) {
+		wqe[2] = rte_cpu_to_le_64(mana_tx_loob(txq, m));
+		wqe[3] = 0;
+		at = 4;
+	}
+	wqe[1] = rte_cpu_to_le_64(oob | plan->req.hdrs.oob);
+	for (i = 0; i < plan->nb_sge; i++) {
+		if (at == GDMA_BU_WORDS) {
+			wqe = mana_wq_bu(&txq->sq, ++idx);
+			at = 0;
+		}
+		wqe[at] = rte_cpu_to_le_64(plan->sge[i].addr);
+		wqe[at + 1] = rte_cpu_to_le_64(plan->sge[i].word);
+		at += 2;
+	}
+	/* What is left of the last BU is not read; no stale bytes all the same. */
+	if (at != GDMA_BU_WORDS)
+		wqe[2] = wqe[3] = 0;
+	return idx + 1 - txq->sq.pi;
+}
+
+/* Whether all segments are direct, of one reference and of one pool. */
+static bool
+is_of_pool(const struct rte_mbuf *m)
+{
+	const struct rte_mempool *mp = m->pool;
+	uint32_t left = m->nb_segs;
+
+	for (; left > 0; left--, m = m->next)
+		if (rte_mbuf_refcnt_read(m) != 1 || !RTE_MBUF_DIRECT(m) ||
+		    m->pool != mp || (left == 1) != (m->next == NULL))
+			return false;
+	return true;
+}
+
+/*
+ * Enter the mbufs of a packet, which is written. As in the fast lane a chain is
+ * undone where all of it can return to its pool unread, and there is room;
+ * else it is freed by its head.
+ */
+static void
+post(struct mana_txq *txq, struct rte_mbuf *m, uint32_t nb_bu)
+{
+	/* Each WQE that may come has to have an entry. */
+	uint32_t left = txq->limit - mana_txq_nb_posted(txq);
+	uint32_t room = txq->mbuf_mask + 1 - (txq->mbuf_pi - txq->mbuf_ci) - left;
+	struct rte_mempool *mp = NULL;
+	uint32_t nb = 1, i;
+
+	/*
+	 * Empty segments are not bounded by the WQE. A WQE of one BU has one
+	 * entry: info_of() relies on it.
+	 */
+	if (m->nb_segs <= RTE_MIN(room + 1, GDMA_SQ_WQE_MAX_SGE) &&
+	    (nb_bu > 1 || m->nb_segs == 1) && is_of_pool(m)) {
+		mp = m->pool;
+		nb = m->nb_segs;
+	}
+	for (i = 0; i < nb; i++) {
+		struct rte_mbuf *next = m->next;
+
+		txq->mbufs[(txq->mbuf_pi + i) & txq->mbuf_mask] = m;
+		if (mp != NULL) {
+			m->next = NULL;
+			m->nb_segs = 1;
+		}
+		m = next;
+	}
+	txq->info[txq->pi & txq->mask] = MANA_TX_INFO(nb_bu, nb);
+	mana_tx_post(txq, 1, nb_bu, nb_bu, nb, mp);
+}
+
+/* Post a packet as it is, header bounced where needed. */
+static int
+put_as_is(struct mana_txq *txq, struct rte_mbuf *m)
+{
+	struct plan plan;
+	uint32_t nb_bu;
+	int ret;
+
+	ret = plan_make(txq, m, &plan);
+	if (ret != 0)
+		return ret;
+	nb_bu = mana_wqe_bu(plan.is_long ? GDMA_WQE_SGL_LONG_BYTES :
+					   GDMA_WQE_SGL_SHORT_BYTES, plan.nb_sge);
+	if (nb_bu > mana_wq_free_bu(&txq->sq))
+		return -EAGAIN;
+	ret = plan_sgl(txq, m, &plan);
+	if (ret != 0)
+		return ret;
+
+	write_header(txq, m, &plan);
+	nb_bu = write_wqe(txq, m, &plan);
+	post(txq, m, nb_bu);
+	return plan.req.bytes;
+}
+
+/* Post a copy in mbufs of the driver's own; the original is freed. */
+static int
+put_copy(struct mana_txq *txq, struct rte_mbuf *m, int reason)
+{
+	struct rte_mbuf *copy;
+	uint32_t bytes, nb_sge;
+	int ret;
+
+	/* A copy takes the largest WQE at most: do not copy in vain. */
+	if (mana_wq_free_bu(&txq->sq) < GDMA_SQ_WQE_MAX_BU)
+		return -EAGAIN;
+	/* rte_pktmbuf_copy() believes pkt_len. */
+	ret = survey(m, 0, &bytes, &nb_sge);
+	if (ret != 0 || m->pkt_len != bytes)
+		return -EINVAL;
+	if (txq->bounce_mp == NULL)
+		return -ENOMEM;
+	copy = rte_pktmbuf_copy(m, txq->bounce_mp, 0, UINT32_MAX);
+	if (copy == NULL)
+		/* While a copy is on its way there will be an mbuf again. */
+		return txq->copy_end - 1 - txq->ci < mana_txq_nb_posted(txq) ?
+			       -EAGAIN : -ENOMEM;
+	ret = mana_tx_asks_inner(copy) ? mana_tx_inner_fix(copy) : 0;
+	if (ret == 0)
+		ret = put_as_is(txq, copy);
+	if (ret <= 0) {
+		rte_pktmbuf_free(copy);
+		return ret == -E2BIG ? -ENOMEM : ret;
+	}
+	txq->copy_end = txq->pi;
+	if (reason == -E2BIG)
+		txq->stats.linearized++;
+	else
+		txq->stats.bounced++;
+	rte_pktmbuf_free(m);
+	return ret;
+}
+
+/* Freed and counted: it is ours. */
+static void
+drop(struct mana_txq *txq, struct rte_mbuf *m, int reason)
+{
+	switch (reason) {
+	case -ENOTSUP:
+		txq->stats.drop_offload++;
+		break;
+	case -EFAULT:
+		txq->stats.drop_mr++;
+		break;
+	case -ENOMEM:
+		txq->stats.drop_nomem++;
+		break;
+	default:
+		txq->stats.drop_malformed++;
+		break;
+	}
+	rte_pktmbuf_free(m);
+}
+
+int
+mana_tx_slow(struct mana_txq *txq, struct rte_mbuf *m)
+{
+	const uint64_t asked = m->ol_flags;
+	int ret = 0;
+
+	if (mana_tx_asks_inner(m)) {
+		/* A packet that stays with the caller is as it was. */
+		if (mana_wq_free_bu(&txq->sq) < GDMA_SQ_WQE_MAX_BU)
+			return -EAGAIN;
+		ret = mana_tx_inner_fix(m);
+	}
+	if (ret == 0)
+		ret = put_as_is(txq, m);
+	if (ret == -E2BIG || ret == -ENOBUFS)
+		ret = put_copy(txq, m, ret);
+	/* It asks again; the checksum over the new one is the same. */
+	if (ret == -EAGAIN)
+		m->ol_flags = asked;
+	if (ret < 0 && ret != -EAGAIN) {
+		drop(txq, m, ret);
+		return 0;
+	}
+	return ret;
+}

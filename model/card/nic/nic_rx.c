@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "inject_card.h"
+#include "nic.h"
+
+/* An Rx WQE and the data for its buffer. */
+struct nic_rx_wqe {
+	struct hw_wqe header;
+	uint32_t wqe_bytes;
+	uint8_t raw[HW_RQ_WQE_MAX_BYTES];
+};
+
+/* Prefetch distance of WQEs, and the smaller one of their buffers. */
+#define RX_PREFETCH_BYTES (16 * HW_BU_BYTES)
+
+static inline void
+nic_rx_prefetch(const struct wq *rq)
+{
+	const uint32_t pos = rq->ci + RX_PREFETCH_BYTES;
+
+	if (wq_posted_bytes(rq) <= RX_PREFETCH_BYTES)
+		return;
+	ring_prefetch(&rq->ring, pos, pos + HW_BU_BYTES);
+	wq_prefetch_data(rq, pos - RX_PREFETCH_BYTES / 2);
+}
+
+/* Fetch and check a WQE; false if it is invalid, which disables the queue. */
+static bool
+nic_rx_fetch(const struct card_function *f, struct wq *rq,
+	     struct nic_rx_wqe *wqe)
+{
+	enum violation violation;
+
+	nic_rx_prefetch(rq);
+	if (ring_read(&rq->ring, rq->ci, wqe->raw, HW_BU_BYTES) < 0) {
+		wq_violation(rq, VIOLATION_wqe_memory_fault, NULL, 0);
+		return false;
+	}
+	wqe->header = hw_wqe_read(wqe->raw);
+	wqe->wqe_bytes = hw_wqe_bytes(&wqe->header);
+	if (wqe->header.oob_div4 != HW_OOB_DIV4_SHORT)
+		violation = VIOLATION_wqe_oob_size;
+	else if (wqe->header.nb_sge == 0)
+		violation = VIOLATION_wqe_no_sge;
+	else if (wqe->wqe_bytes > HW_RQ_WQE_MAX_BYTES)
+		violation = VIOLATION_wqe_too_large;
+	else if (wqe->wqe_bytes > wq_posted_bytes(rq))
+		violation = VIOLATION_wqe_beyond_tail;
+	else
+		violation = NB_VIOLATIONS;
+	if (violation != NB_VIOLATIONS) {
+		nic_trace_wqe(f, rq, wqe->raw, HW_BU_BYTES);
+		wq_violation(rq, violation, wqe->raw, HW_BU_BYTES);
+		return false;
+	}
+	/* The OOB and bytes behind the SGL are not checked. */
+	if (wqe->wqe_bytes > HW_BU_BYTES &&
+	    ring_read(&rq->ring, rq->ci + HW_BU_BYTES, wqe->raw + HW_BU_BYTES,
+		      wqe->wqe_bytes - HW_BU_BYTES) < 0) {
+		wq_violation(rq, VIOLATION_wqe_memory_fault, wqe->raw,
+			     HW_BU_BYTES);
+		return false;
+	}
+	nic_trace_wqe(f, rq, wqe->raw, wqe->wqe_bytes);
+	if (wqe->header.has_reserved_bits)
+		wq_violation(rq, VIOLATION_wqe_reserved_bits, wqe->raw,
+			     HW_BU_BYTES);
+	if (wqe->header.oob_in_sgl || wqe->header.has_lso_fields)
+		wq_violation(rq, VIOLATION_wqe_lso_fields, wqe->raw, HW_BU_BYTES);
+	return true;
+}
+
+static void
+nic_rx_sge_violation(const struct wq *rq, enum mem_fault fault, const uint8_t *sge)
+{
+	static const enum violation names[] = {
+		[MEM_OK] = VIOLATION_sge_memory_fault,
+		[MEM_KEY_UNKNOWN] = VIOLATION_sge_key_unknown,
+		[MEM_KEY_FOREIGN_PD] = VIOLATION_sge_key_foreign_pd,
+		[MEM_OUT_OF_RANGE] = VIOLATION_sge_out_of_range,
+		[MEM_NO_WRITE_ACCESS] = VIOLATION_sge_no_write_access,
+	};
+
+	wq_violation(rq, names[fault], sge, HW_SGE_BYTES);
+}
+
+/* The next part of the frame, at most *nb_bytes of one piece; advances done. */
+static const uint8_t *
+nic_rx_part(const struct nic_rx_frame *rx, uint32_t *done, uint32_t *nb_bytes)
+{
+	uint32_t i = *done < rx->piece_bytes[0] ? 0 : 1;
+	uint32_t off = *done - (i == 0 ? 0 : rx->piece_bytes[0]);
+
+	if (*nb_bytes > rx->piece_bytes[i] - off)
+		*nb_bytes = rx->piece_bytes[i] - off;
+	*done += *nb_bytes;
+	return rx->piece[i] + off;
+}
+
+/*
+ * Scatter the frame over the SGEs in order, like OpenVMM emu/bnic.rs
+ * write_data. All SGEs are checked. Returns their room, or -1 on a violation.
+ */
+static int64_t
+nic_rx_scatter(const struct card_function *f, const struct wq *rq,
+	       const struct nic_rx_wqe *wqe, const struct nic_rx_frame *rx)
+{
+	const uint8_t *raw = wqe->raw + hw_wqe_sgl_offset(&wqe->header);
+	uint32_t nb_sge = wqe->header.nb_sge, done = 0, process, i;
+	int64_t room = 0;
+
+	if (nic_quirk(QUIRK_RX_SCATTER) == RX_SCATTER_OFF)
+		nb_sge = 1;
+	for (i = 0; i < nb_sge; i++, raw += HW_SGE_BYTES) {
+		struct hw_sge sge = hw_sge_read(raw);
+		uint64_t addr = sge.addr;
+		enum mem_fault fault;
+
+		if (sge.size_bytes == 0) {
+			wq_violation(rq, VIOLATION_sge_zero_size, raw,
+				     HW_SGE_BYTES);
+			continue;
+		}
+		fault = mem_region_check(&f->mem, sge.key, rq->pdn, addr,
+					 sge.size_bytes, MEM_ACCESS_WRITE,
+					 &process);
+		if (fault != MEM_OK) {
+			nic_rx_sge_violation(rq, fault, raw);
+			return -1;
+		}
+		room += sge.size_bytes;
+		if (i > 0 && nic_quirk(QUIRK_RX_SCATTER) == RX_SCATTER_SILENT)
+			continue;
+		while (sge.size_bytes > 0 && done < rx->nb_bytes) {
+			uint32_t n = sge.size_bytes;
+			const uint8_t *part = nic_rx_part(rx, &done, &n);
+
+			if (mem_write(process, addr, part, n) < 0) {
+				nic_rx_sge_violation(rq, MEM_OK, raw);
+				return -1;
+			}
+			addr += n;
+			sge.size_bytes -= n;
+		}
+	}
+	return room;
+}
+
+/* As if the buffer had nb_bytes only. */
+static int64_t
+nic_rx_part_of(const struct card_function *f, const struct wq *rq,
+	       const struct nic_rx_wqe *wqe, const struct nic_rx_frame *rx,
+	       uint32_t nb_bytes)
+{
+	struct nic_rx_frame part = *rx;
+	uint32_t left = nb_bytes, i;
+
+	for (i = 0; i < 2; i++) {
+		if (part.piece_bytes[i] > left)
+			part.piece_bytes[i] = left;
+		left -= part.piece_bytes[i];
+	}
+	part.nb_bytes = part.piece_bytes[0] + part.piece_bytes[1];
+	return nic_rx_scatter(f, rq, wqe, &part);
+}
+
+/* In bytes, as OpenVMM emu/bnic.rs, unless a quirk is set. */
+static uint32_t
+nic_rx_wqe_offset(uint32_t nb_bytes)
+{
+	switch (nic_quirk(QUIRK_RX_WQE_OFFSET)) {
+	case RX_WQE_OFFSET_BU:
+		return nb_bytes / HW_BU_BYTES;
+	case RX_WQE_OFFSET_ZERO:
+		return 0;
+	default:
+		return nb_bytes;
+	}
+}
+
+/* The packets of RX_COALESCED_8, two per entry. */
+static void
+nic_rx_put_8(uint8_t *cqe, const struct rx_open *rx)
+{
+	uint32_t i;
+
+	for (i = 0; i < rx->nb_packets && i < HW_RX_CQE_8_NB_PKTS; i++) {
+		uint8_t *ppi = cqe + HW_RX_CQE_PPI_OFF +
+			       i / 2 * HW_RX_CQE_PPI_BYTES;
+		const bool is_first = i % 2 == 0;
+
+		hw_put_le16(ppi + (is_first ? HW_RX_PPI_8_LEN_0_OFF :
+					      HW_RX_PPI_8_LEN_1_OFF),
+			    (uint16_t)rx->len_bytes[i]);
+		hw_put_le32(ppi + (is_first ? HW_RX_PPI_8_HASH_0_OFF :
+					      HW_RX_PPI_8_HASH_1_OFF),
+			    rx->hash[i]);
+	}
+}
+
+static void
+nic_rx_put(uint8_t *cqe, const struct rx_open *rx)
+{
+	uint32_t i;
+
+	for (i = 0; i < rx->nb_packets && i < HW_RX_CQE_NB_PPI; i++) {
+		uint8_t *ppi = cqe + HW_RX_CQE_PPI_OFF + i * HW_RX_CQE_PPI_BYTES;
+
+		/* A word: see hw.h. The bits above the 16 are reserved. */
+		hw_put_le32(ppi + HW_RX_PPI_LEN_OFF, (uint16_t)rx->len_bytes[i]);
+		hw_put_le32(ppi + HW_RX_PPI_HASH_OFF, rx->hash[i]);
+	}
+}
+
+void
+nic_rx_write_cqe(struct card_function *f, struct wq *rq, enum hw_cqe_type type,
+		 const struct rx_open *rx, uint32_t wqe_bytes)
+{
+	uint8_t cqe[HW_CQE_BYTES] = { 0 };
+
+	hw_put_le32(cqe, type << HW_CQE_TYPE_S | HW_CQE_CLIENT_ETHERNET
+							 << HW_CQE_CLIENT_S);
+	hw_put_le32(cqe + HW_RX_CQE_FLAGS_OFF, rx->flags);
+	if (type == HW_CQE_RX_COALESCED_8)
+		nic_rx_put_8(cqe, rx);
+	else
+		nic_rx_put(cqe, rx);
+	hw_put_le32(cqe + HW_RX_CQE_WQE_OFFSET_OFF,
+		    nic_rx_wqe_offset(rx->wqe_offset));
+	nic_complete(f, rq, cqe, wqe_bytes);
+}
+
+void
+nic_rx_fence(struct card_function *f, struct wq *rq)
+{
+	const struct rx_open none = { 0 };
+
+	nic_coalesce_flush_queue(f, rq);
+	nic_rx_write_cqe(f, rq, HW_CQE_RX_OBJECT_FENCE, &none, 0);
+}
+
+/* The packet, or the part that fits, is in its buffer: complete it. */
+static void
+nic_rx_done(struct card_function *f, struct card_port *port, struct wq *rq,
+	    const struct nic_rx_wqe *wqe, const struct nic_rx_frame *rx,
+	    bool is_truncated, const struct inject_rx *inject)
+{
+	const uint32_t wqe_bytes = inject->keeps_wqe ? 0 : wqe->wqe_bytes;
+	struct card_queue_counters *record = card_counters(f, rq);
+	struct rx_open single = {
+		.nb_packets = 1,
+		.flags = rx->flags,
+		.wqe_offset = rq->ci,
+		.len_bytes[0] = rx->nb_bytes,
+		.hash[0] = rx->hash,
+	};
+
+	if (is_truncated) {
+		port->counters.rx_truncated++;
+		record->truncated++;
+		nic_coalesce_flush_queue(f, rq);
+		nic_rx_write_cqe(f, rq, HW_CQE_RX_TRUNCATED, &single,
+				 wqe_bytes);
+	} else {
+		port->counters.rx_packets++;
+		port->counters.rx_bytes += rx->wire_bytes;
+		record->packets++;
+		record->bytes += rx->wire_bytes;
+		if (port->coalesce && !inject->is_struck)
+			nic_coalesce_add(f, rq, rx, wqe_bytes);
+		else
+			nic_rx_write_cqe(f, rq, HW_CQE_RX_OKAY, &single,
+					 wqe_bytes);
+	}
+	if (rq->nb_wqes > 0 && !inject->keeps_wqe)
+		rq->nb_wqes--;
+}
+
+static void
+nic_rx_deliver(struct card_function *f, struct card_port *port, struct wq *rq,
+	       const struct nic_rx_frame *rx)
+{
+	struct card_queue_counters *record = card_counters(f, rq);
+	struct inject_rx inject = { 0 };
+	struct nic_rx_wqe wqe;
+	int64_t room;
+
+	if (rq->is_disabled || f->cqs[rq->cq].is_stopped) {
+		port->counters.rx_errors++;
+		record->errors++;
+		return;
+	}
+	if (wq_posted_bytes(rq) == 0) {
+		/* OpenVMM defs/bnic.rs: a discard without WQE; no CQE. */
+		port->counters.rx_no_wqe++;
+		record->no_wqe++;
+		return;
+	}
+	room = -1;
+	if (nic_rx_fetch(f, rq, &wqe)) {
+		if (inject_is_armed())
+			inject = inject_rx(f, rq);
+		room = inject.is_truncated ?
+			       nic_rx_part_of(f, rq, &wqe, rx, inject.nb_bytes) :
+			       nic_rx_scatter(f, rq, &wqe, rx);
+	}
+	if (room < 0) {
+		/* ASSUMED: as a Tx queue after a GDMA error. */
+		nic_coalesce_flush_queue(f, rq);
+		rq->is_disabled = true;
+		port->counters.rx_errors++;
+		record->errors++;
+		return;
+	}
+	if (nic_quirk(QUIRK_RX_EXACT_FIT_TRUNCATED))
+		room--;
+	nic_rx_done(f, port, rq, &wqe, rx,
+		    room < rx->nb_bytes || inject.is_truncated, &inject);
+}
+
+/* --enforce=dmac: false for frames that a switch would not forward here. */
+static bool
+nic_rx_is_for_us(const struct card_port *port, const uint8_t *frame)
+{
+	return (frame[0] & 1) != 0 || memcmp(frame, port->mac, 6) == 0;
+}
+
+void
+nic_rx(uint32_t fn, uint32_t port_idx, const uint8_t *frame, uint32_t nb_bytes)
+{
+	struct card_function *f = card_function(fn);
+	struct card_port *port = card_port(fn, port_idx);
+	struct nic_rx_frame rx;
+	struct wq *rq;
+	uint32_t id;
+
+	if (replay_is_on(REPLAY_COMPLETIONS))
+		return; /* the recording contains all received packets */
+	if (port == NULL || nb_bytes < NIC_ETH_BYTES ||
+	    nb_bytes > CARD_FRAME_BYTES)
+		return;
+	if (port->is_link_down) {
+		port->counters.rx_link_down++;
+		return;
+	}
+	if (trace_is_on(TRACE_wire))
+		trace_frame(fn, port_idx, false, frame, nb_bytes);
+	if ((segment_config()->enforce & MODEL_ENFORCE_DMAC) != 0 &&
+	    !nic_rx_is_for_us(port, frame)) {
+		port->counters.rx_filtered++;
+		return;
+	}
+	if (!port->rx_enabled || f->is_disabled) {
+		port->counters.rx_no_steering++;
+		return;
+	}
+	id = nic_classify(port, frame, nb_bytes, &rx);
+	rq = card_rq(f, id);
+	if (rq == NULL || rx.nb_bytes > UINT16_MAX) {
+		port->counters.rx_errors++;
+		return;
+	}
+	nic_rx_deliver(f, port, rq, &rx);
+}

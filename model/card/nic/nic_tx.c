@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "engine.h"
+#include "inject_card.h"
+#include "nic.h"
+
+/* Linux gdma.h MAX_TX_WQE_SGL_ENTRIES. */
+#define TX_LINUX_MAX_SGES 30
+
+void
+nic_tx_violation(const struct nic_tx *tx, enum violation violation)
+{
+	wq_violation(tx->sq, violation, tx->raw, tx->wqe_bytes);
+}
+
+/* Check the WQE header; afterwards the size is valid. */
+static enum violation
+nic_tx_check_header(const struct nic_tx *tx)
+{
+	if (tx->wqe.oob_div4 != HW_OOB_DIV4_SHORT &&
+	    tx->wqe.oob_div4 != HW_OOB_DIV4_LONG)
+		return VIOLATION_wqe_oob_size;
+	if (tx->wqe.nb_sge == 0)
+		return VIOLATION_wqe_no_sge;
+	if (tx->wqe_bytes > HW_SQ_WQE_MAX_BYTES ||
+	    (tx->wqe.nb_sge > TX_LINUX_MAX_SGES &&
+	     nic_quirk(QUIRK_SHORT_OOB_SGES_30)))
+		return VIOLATION_wqe_too_large;
+	if (tx->wqe_bytes > wq_posted_bytes(tx->sq))
+		return VIOLATION_wqe_beyond_tail;
+	return NB_VIOLATIONS;
+}
+
+/* Prefetch distance of packet data. */
+#define TX_PREFETCH_BYTES (8 * HW_BU_BYTES)
+
+static inline void
+nic_tx_prefetch(const struct wq *sq)
+{
+	if (wq_posted_bytes(sq) > TX_PREFETCH_BYTES)
+		wq_prefetch_data(sq, sq->ci + TX_PREFETCH_BYTES);
+}
+
+/* Prefetch the data of the first packets of a burst. */
+static void
+nic_tx_prefetch_first(const struct wq *sq)
+{
+	uint32_t pos = sq->ci;
+
+	for (; (int32_t)(sq->pi - pos) > 0 && pos - sq->ci < TX_PREFETCH_BYTES;
+	     pos += HW_BU_BYTES)
+		wq_prefetch_data(sq, pos);
+}
+
+/* Read the WQE at the consumer position. HW_CQE_TX_OKAY or GDMA_ERR. */
+static int
+nic_tx_fetch(struct nic_tx *tx)
+{
+	struct wq *sq = tx->sq;
+	enum violation violation;
+
+	tx->vendor_err = HW_VENDOR_TX_WQE_FAULT;
+	nic_tx_prefetch(sq);
+	if (wq_posted_bytes(sq) > RING_PREFETCH_BYTES)
+		ring_prefetch(&sq->ring, sq->ci + RING_PREFETCH_BYTES,
+			      sq->pi);
+	if (ring_read(&sq->ring, sq->ci, tx->raw, HW_BU_BYTES) < 0) {
+		wq_violation(sq, VIOLATION_wqe_memory_fault, NULL, 0);
+		return HW_CQE_TX_GDMA_ERR;
+	}
+	tx->wqe = hw_wqe_read(tx->raw);
+	tx->wqe_bytes = hw_wqe_bytes(&tx->wqe);
+	violation = nic_tx_check_header(tx);
+	if (violation != NB_VIOLATIONS) {
+		tx->vendor_err = HW_VENDOR_TX_CORRUPT_WQE;
+		nic_trace_wqe(tx->f, sq, tx->raw, HW_BU_BYTES);
+		wq_violation(sq, violation, tx->raw, HW_BU_BYTES);
+		return HW_CQE_TX_GDMA_ERR;
+	}
+	if (tx->wqe_bytes > HW_BU_BYTES &&
+	    ring_read(&sq->ring, sq->ci + HW_BU_BYTES, tx->raw + HW_BU_BYTES,
+		      tx->wqe_bytes - HW_BU_BYTES) < 0) {
+		wq_violation(sq, VIOLATION_wqe_memory_fault, tx->raw,
+			     HW_BU_BYTES);
+		return HW_CQE_TX_GDMA_ERR;
+	}
+	nic_trace_wqe(tx->f, sq, tx->raw, tx->wqe_bytes);
+	if (tx->wqe.has_reserved_bits)
+		nic_tx_violation(tx, VIOLATION_wqe_reserved_bits);
+	if (!tx->wqe.oob_in_sgl && tx->wqe.has_lso_fields)
+		nic_tx_violation(tx, VIOLATION_wqe_lso_fields);
+	hw_tx_oob_take(tx->raw + HW_WQE_HEADER_BYTES,
+		       tx->wqe.oob_div4 == HW_OOB_DIV4_LONG, &tx->oob);
+	tx->sgl = tx->raw + hw_wqe_sgl_offset(&tx->wqe);
+	tx->vendor_err = 0;
+	return HW_CQE_TX_OKAY;
+}
+
+/* Linux fills the short, OpenVMM the long field: accept both. */
+static bool
+nic_tx_vp_offset_ok(const struct nic_tx *tx)
+{
+	const struct hw_tx_oob *oob = &tx->oob;
+	const uint32_t offset = tx->port->tx_vp_offset;
+	const uint32_t field = nic_quirk(QUIRK_LONG_VP_OFFSET);
+
+	if (oob->pkt_fmt == HW_PKT_FMT_SHORT || field == LONG_VP_OFFSET_SHORT) {
+		if (oob->short_vp == offset)
+			return true;
+	} else if (field == LONG_VP_OFFSET_LONG) {
+		if (oob->long_vp == offset)
+			return true;
+	} else if (oob->long_vp != 0 && oob->short_vp != 0 &&
+		   oob->long_vp != oob->short_vp) {
+		nic_tx_violation(tx, VIOLATION_oob_vp_offset_differs);
+		return false;
+	} else if ((oob->long_vp != 0 ? oob->long_vp : oob->short_vp) == offset) {
+		return true;
+	}
+	nic_tx_violation(tx, VIOLATION_oob_vp_offset);
+	return false;
+}
+
+/* Check the OOB apart from the frame; NB_VIOLATIONS if correct. */
+static enum violation
+nic_tx_oob_fault(const struct nic_tx *tx)
+{
+	const struct hw_tx_oob *oob = &tx->oob;
+
+	if (oob->pkt_fmt > HW_PKT_FMT_LONG ||
+	    (oob->pkt_fmt == HW_PKT_FMT_LONG &&
+	     tx->wqe.oob_div4 != HW_OOB_DIV4_LONG))
+		return VIOLATION_oob_pkt_fmt;
+	if (oob->vcq_num != tx->f->cqs[tx->sq->cq].id)
+		return VIOLATION_oob_vcq_num;
+	if (oob->vsq_frame !=
+	    (tx->sq->id >> HW_VSQ_FRAME_SHIFT & HW_OOB_VSQ_FRAME_M))
+		return VIOLATION_oob_vsq_frame;
+	if (oob->is_encap)
+		return VIOLATION_oob_encap;
+	if ((oob->is_ipv4 && oob->is_ipv6) ||
+	    (oob->wants_csum && !oob->is_ip))
+		return VIOLATION_oob_l3_mismatch;
+	if (oob->tcp_csum && oob->udp_csum)
+		return VIOLATION_oob_l4_mismatch;
+	return NB_VIOLATIONS;
+}
+
+static int
+nic_tx_check_oob(struct nic_tx *tx)
+{
+	enum violation violation = nic_tx_oob_fault(tx);
+
+	if (tx->f->is_disabled)
+		return HW_CQE_TX_VF_DISABLED;
+	if (!tx->port->tx_enabled || tx->port->tx_pdn != tx->sq->pdn)
+		return HW_CQE_TX_VPORT_DISABLED;
+	if (violation != NB_VIOLATIONS) {
+		nic_tx_violation(tx, violation);
+		return HW_CQE_TX_INVALID_OOB;
+	}
+	if (tx->oob.pkt_fmt == HW_PKT_FMT_SHORT &&
+	    nic_quirk(QUIRK_SHORT_VP_FORM_REFUSED))
+		return HW_CQE_TX_INVALID_OOB;
+	if (tx->oob.pkt_fmt == HW_PKT_FMT_SHORT &&
+	    tx->wqe.oob_div4 == HW_OOB_DIV4_LONG) {
+		/* 16 bytes more than needed; they are ignored. */
+		nic_tx_violation(tx, VIOLATION_oob_pkt_fmt);
+		tx->oob.inject_vlan = false;
+		tx->oob.has_stray_bits = false;
+	}
+	if (tx->oob.has_stray_bits)
+		nic_tx_violation(tx, VIOLATION_oob_reserved_bits);
+	if (!nic_tx_vp_offset_ok(tx))
+		return HW_CQE_TX_VPORT_IDX_OUT_OF_RANGE;
+	return HW_CQE_TX_OKAY;
+}
+
+static int
+nic_tx_sge_fault(struct nic_tx *tx, enum mem_fault fault)
+{
+	static const struct {
+		enum violation violation;
+		uint32_t vendor_err;
+	} names[] = {
+		[MEM_OK] = { VIOLATION_sge_memory_fault,
+			     HW_VENDOR_TX_DATA_CONFIG },
+		[MEM_KEY_UNKNOWN] = { VIOLATION_sge_key_unknown,
+				      HW_VENDOR_TX_DATA_ACCESS },
+		[MEM_KEY_FOREIGN_PD] = { VIOLATION_sge_key_foreign_pd,
+					 HW_VENDOR_TX_DATA_ACCESS },
+		[MEM_OUT_OF_RANGE] = { VIOLATION_sge_out_of_range,
+				       HW_VENDOR_TX_DATA_RANGE },
+		[MEM_NO_WRITE_ACCESS] = { VIOLATION_sge_no_write_access,
+					  HW_VENDOR_TX_DATA_ACCESS },
+	};
+
+	tx->vendor_err = names[fault].vendor_err;
+	nic_tx_violation(tx, names[fault].violation);
+	return HW_CQE_TX_GDMA_ERR;
+}
+
+/* Check key, range and access right of each SGE; sums up total_bytes. */
+static int
+nic_tx_check_sgl(struct nic_tx *tx)
+{
+	uint32_t i, process;
+
+	tx->total_bytes = 0;
+	tx->sge = 0;
+	tx->sge_done_bytes = 0;
+	for (i = 0; i < tx->wqe.nb_sge; i++) {
+		struct hw_sge sge = hw_sge_read(tx->sgl + i * HW_SGE_BYTES);
+		enum mem_fault fault;
+
+		if (sge.size_bytes == 0) {
+			nic_tx_violation(tx, VIOLATION_sge_zero_size);
+			continue;
+		}
+		fault = mem_region_check(&tx->f->mem, sge.key, tx->sq->pdn,
+					 sge.addr, sge.size_bytes,
+					 MEM_ACCESS_READ, &process);
+		if (fault != MEM_OK)
+			return nic_tx_sge_fault(tx, fault);
+		tx->total_bytes += sge.size_bytes;
+	}
+	return HW_CQE_TX_OKAY;
+}
+
+int
+nic_tx_gather(struct nic_tx *tx, uint8_t *to, uint32_t nb_bytes)
+{
+	while (nb_bytes > 0 && tx->sge < tx->wqe.nb_sge) {
+		struct hw_sge sge = hw_sge_read(tx->sgl + tx->sge * HW_SGE_BYTES);
+		uint32_t n = sge.size_bytes - tx->sge_done_bytes;
+		const struct mem_region *region;
+
+		if (n > nb_bytes)
+			n = nb_bytes;
+		region = n > 0 ? mem_region_find(&tx->f->mem, sge.key) : NULL;
+		if (n > 0 &&
+		    (region == NULL ||
+		     mem_read(region->process, sge.addr + tx->sge_done_bytes,
+			      to, n) < 0)) {
+			nic_tx_sge_fault(tx, MEM_OK);
+			return HW_CQE_TX_GDMA_ERR;
+		}
+		to += n;
+		nb_bytes -= n;
+		tx->sge_done_bytes += n;
+		if (tx->sge_done_bytes == sge.size_bytes) {
+			tx->sge++;
+			tx->sge_done_bytes = 0;
+		}
+	}
+	return HW_CQE_TX_OKAY;
+}
+
+/*
+ * Write a CQE, unless the WQE suppresses it and succeeded. Microsoft's emulator
+ * completes all of them (OpenVMM gdma/src/bnic.rs).
+ */
+static void
+nic_tx_complete(struct nic_tx *tx, int type)
+{
+	struct wq *sq = tx->sq;
+	uint8_t cqe[HW_CQE_BYTES] = { 0 };
+
+	if (type != HW_CQE_TX_OKAY) {
+		tx->port->counters.tx_errors[type - HW_CQE_TX_SA_DROP]++;
+		card_counters(tx->f, sq)->errors++;
+	} else if (tx->oob.suppress && !nic_quirk(QUIRK_TX_SUPPRESS_IGNORED)) {
+		sq->silent_bytes += tx->wqe_bytes;
+		sq->ci += tx->wqe_bytes;
+		return;
+	}
+	sq->silent_bytes = 0;
+	hw_put_le32(cqe, (uint32_t)type |
+				 HW_CQE_CLIENT_ETHERNET << HW_CQE_CLIENT_S |
+				 tx->vendor_err << HW_CQE_VENDOR_ERR_S);
+	if (!nic_quirk(QUIRK_TX_WQE_OFFSET_ZERO))
+		hw_put_le32(
+			cqe + HW_TX_CQE_OFFSETS_OFF,
+			(sq->ci / HW_BU_BYTES & HW_TX_WQE_OFFSET_M)
+				<< HW_TX_CQE_WQE_OFFSET_S);
+	/* OpenVMM net_mana: GDMA_ERR disables the queue. */
+	sq->is_disabled = type == HW_CQE_TX_GDMA_ERR;
+	nic_complete(tx->f, sq, cqe, sq->is_disabled ? 0 : tx->wqe_bytes);
+}
+
+/* Process one WQE: fetch, send, complete. */
+static void
+nic_tx_one(struct nic_tx *tx)
+{
+	int type = nic_tx_fetch(tx);
+
+	if (type == HW_CQE_TX_OKAY)
+		type = nic_tx_check_oob(tx);
+	if (type == HW_CQE_TX_OKAY)
+		type = nic_tx_check_sgl(tx);
+	if (type == HW_CQE_TX_OKAY && inject_is_armed())
+		type = inject_tx(tx->f, tx->sq, &tx->vendor_err);
+	if (type == HW_CQE_TX_OKAY)
+		type = tx->wqe.oob_in_sgl ? nic_lso(tx) : nic_tx_packet(tx);
+	nic_tx_complete(tx, type);
+}
+
+/* DPDK commit 823dbf2860: effects of too many WQEs without a CQE. */
+static void
+nic_tx_check_silence(struct wq *sq)
+{
+	if (sq->silent_bytes > sq->ring.size_bytes / 4) {
+		wq_violation(sq, VIOLATION_sq_quarter_without_cqe, NULL, 0);
+		sq->silent_bytes = 0;
+	}
+}
+
+void
+nic_tx_run(struct card_function *f, struct wq *sq)
+{
+	const struct card *card = segment_card();
+	struct nic_tx tx;
+
+	if ((inject_is_armed() && inject_is_stalled(f, sq)) ||
+	    (card->is_watched && card->watch.is_paused))
+		return;
+	tx.f = f;
+	tx.sq = sq;
+	tx.port = &f->ports[sq->port];
+	nic_tx_prefetch_first(sq);
+	while (wq_posted_bytes(sq) > 0 && !sq->is_disabled &&
+	       !f->cqs[sq->cq].is_stopped) {
+		tx.total_bytes = 0;
+		tx.wqe_bytes = 0;
+		nic_tx_one(&tx);
+		nic_tx_check_silence(sq);
+		if (__builtin_expect(card->is_watched, false) &&
+		    watch_packet(sq))
+			break;
+	}
+	if (sq->silent_bytes > 0 && wq_posted_bytes(sq) == 0)
+		wq_violation(sq, VIOLATION_sq_last_wqe_suppressed, NULL, 0);
+	if (inject_is_armed() || sq->nb_spurious > 0)
+		inject_tx_drained(f, sq);
+}

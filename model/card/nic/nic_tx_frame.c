@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Build the frame of a Tx WQE: checks and offloads. */
+
+#include "nic.h"
+#include "wire.h"
+
+#define IPV4_CSUM_OFF 10
+#define TCP_CSUM_OFF  16
+#define UDP_CSUM_OFF  6
+/* A frame above the MTU is refused before it is read. */
+#define TX_MAX_TAGS 2
+/* IEEE 802.3, without the FCS. */
+#define TX_RUNT_BYTES 60u
+
+bool
+nic_tx_fits_mtu(uint64_t frame_bytes, uint32_t nb_tags)
+{
+	/* ASSUMED: tags in the frame do not count. */
+	return frame_bytes <= segment_config()->max_mtu + NIC_ETH_BYTES +
+				      (uint64_t)nb_tags * NIC_VLAN_BYTES;
+}
+
+uint32_t
+nic_tx_trans_off(const struct nic_tx *tx, const struct nic_parsed *parsed)
+{
+	const bool with_tag = tx->oob.inject_vlan &&
+			      nic_quirk(QUIRK_TRANS_OFF_WITH_TAG);
+
+	return parsed->l4_off + (with_tag ? NIC_VLAN_BYTES : 0);
+}
+
+/* Check that the OOB describes the frame correctly. */
+static int
+nic_tx_check_frame(const struct nic_tx *tx, const struct nic_parsed *parsed)
+{
+	const struct hw_tx_oob *oob = &tx->oob;
+	const bool wants_l4 = oob->tcp_csum || oob->udp_csum;
+	const uint8_t proto = oob->tcp_csum ? NIC_PROTO_TCP : NIC_PROTO_UDP;
+	const bool needs_off = oob->tcp_csum ||
+			       nic_quirk(QUIRK_UDP_TRANS_OFF_NEEDED);
+
+	if ((oob->is_ipv4 && parsed->ethertype != NIC_ETHERTYPE_IPV4) ||
+	    (oob->is_ipv6 && parsed->ethertype != NIC_ETHERTYPE_IPV6)) {
+		nic_tx_violation(tx, VIOLATION_oob_l3_mismatch);
+		return HW_CQE_TX_INVALID_OOB;
+	}
+	if (!oob->wants_csum)
+		return HW_CQE_TX_OKAY;
+	if (parsed->l3 == NIC_L3_NONE)
+		return HW_CQE_TX_HDR_PROCESSING_ERROR;
+	if (!wants_l4)
+		return oob->trans_off != 0 && nic_quirk(QUIRK_IP_TRANS_OFF_ZERO) ?
+			       HW_CQE_TX_INVALID_OOB : HW_CQE_TX_OKAY;
+	if (parsed->proto != proto || parsed->is_fragment) {
+		nic_tx_violation(tx, VIOLATION_oob_l4_mismatch);
+		return HW_CQE_TX_INVALID_OOB;
+	}
+	/* Linux leaves it 0 for UDP, DPDK's driver uninitialised. */
+	if (oob->trans_off != nic_tx_trans_off(tx, parsed) &&
+	    (needs_off || oob->trans_off != 0)) {
+		nic_tx_violation(tx, VIOLATION_oob_trans_off);
+		if (needs_off)
+			return HW_CQE_TX_INVALID_OOB;
+	}
+	return parsed->l4_fits ? HW_CQE_TX_OKAY : HW_CQE_TX_HDR_PROCESSING_ERROR;
+}
+
+/*
+ * The sums include what the driver left in the fields, as with Linux
+ * CHECKSUM_PARTIAL: a wrong seed gives a wrong checksum.
+ */
+static void
+nic_tx_checksums(const struct nic_tx *tx, uint8_t *frame,
+		 const struct nic_parsed *parsed)
+{
+	const struct hw_tx_oob *oob = &tx->oob;
+	uint8_t *ip = frame + parsed->l3_off, *l4 = frame + parsed->l4_off;
+	uint8_t *field;
+	uint16_t sum;
+
+	if (oob->ip_csum && parsed->l3 == NIC_L3_IPV4) {
+		field = ip + IPV4_CSUM_OFF;
+		if (hw_be16(field) != 0)
+			nic_tx_violation(tx, VIOLATION_oob_csum_seed);
+		sum = ~nic_csum_fold(
+			nic_csum_add(0, ip, parsed->l4_off - parsed->l3_off));
+		memcpy(field, &sum, sizeof(sum));
+	}
+	if (!oob->tcp_csum && !oob->udp_csum)
+		return;
+	field = l4 + (oob->tcp_csum ? TCP_CSUM_OFF : UDP_CSUM_OFF);
+	memcpy(&sum, field, sizeof(sum));
+	if (!nic_csum_same(sum, nic_csum_fold(nic_csum_pseudo(frame, parsed,
+							      parsed->l4_bytes))))
+		nic_tx_violation(tx, VIOLATION_oob_csum_seed);
+	sum = ~nic_csum_fold(nic_csum_add(0, l4, parsed->l4_bytes));
+	if (oob->udp_csum && sum == 0 && !nic_quirk(QUIRK_UDP_ZERO_CSUM_SENT))
+		sum = 0xffff; /* RFC 768: 0 means no checksum */
+	memcpy(field, &sum, sizeof(sum));
+}
+
+/* Policies of the virtual network: --enforce. */
+static int
+nic_tx_policy(struct nic_tx *tx, const uint8_t *frame, uint32_t nb_bytes)
+{
+	const uint32_t enforce = segment_config()->enforce;
+	struct nic_parsed parsed;
+
+	if (memcmp(frame + 6, tx->port->mac, sizeof(tx->port->mac)) != 0) {
+		if ((enforce & MODEL_ENFORCE_SA) != 0)
+			return HW_CQE_TX_SA_DROP;
+		tx->port->counters.tx_foreign_sa++;
+	}
+	if ((enforce & (MODEL_ENFORCE_VLAN | MODEL_ENFORCE_ETYPE)) == 0)
+		return HW_CQE_TX_OKAY;
+	nic_parse(frame, nb_bytes, TX_MAX_TAGS, &parsed);
+	if ((enforce & MODEL_ENFORCE_VLAN) != 0 &&
+	    (parsed.nb_tags > 0 || tx->oob.inject_vlan))
+		return HW_CQE_TX_VLAN_TAGGING_VIOLATION;
+	if ((enforce & MODEL_ENFORCE_ETYPE) != 0 &&
+	    parsed.ethertype != NIC_ETHERTYPE_IPV4 &&
+	    parsed.ethertype != NIC_ETHERTYPE_IPV6 &&
+	    parsed.ethertype != NIC_ETHERTYPE_ARP)
+		return HW_CQE_TX_INVALID_ETH_TYPE;
+	return HW_CQE_TX_OKAY;
+}
+
+int
+nic_tx_frame(struct nic_tx *tx, uint8_t *frame, uint32_t nb_bytes)
+{
+	struct card_queue_counters *record = card_counters(tx->f, tx->sq);
+	int type = nic_tx_policy(tx, frame, nb_bytes);
+
+	if (type != HW_CQE_TX_OKAY)
+		return type;
+	if (tx->oob.inject_vlan) {
+		frame -= NIC_VLAN_BYTES; /* into the headroom */
+		memmove(frame, frame + NIC_VLAN_BYTES, 12);
+		hw_put_be16(frame + 12, NIC_ETHERTYPE_VLAN);
+		hw_put_be16(frame + 14, tx->oob.tci);
+		nb_bytes += NIC_VLAN_BYTES;
+	}
+	if (nb_bytes < TX_RUNT_BYTES && nic_quirk(QUIRK_RUNTS) == RUNTS_PADDED) {
+		memset(frame + nb_bytes, 0, TX_RUNT_BYTES - nb_bytes);
+		nb_bytes = TX_RUNT_BYTES;
+	}
+	tx->port->counters.tx_packets++;
+	tx->port->counters.tx_bytes += nb_bytes;
+	record->packets++;
+	record->bytes += nb_bytes;
+	wire_send(tx->sq->fn, tx->sq->port, frame, nb_bytes);
+	return HW_CQE_TX_OKAY;
+}
+
+/* A WQE of one frame. */
+int
+nic_tx_packet(struct nic_tx *tx)
+{
+	uint8_t *frame = segment_card()->frame + CARD_HEADROOM_BYTES;
+	const uint32_t nb_bytes = (uint32_t)tx->total_bytes;
+	struct nic_parsed parsed;
+	int type;
+
+	if (!nic_tx_fits_mtu(tx->total_bytes, TX_MAX_TAGS))
+		return HW_CQE_TX_MTU_DROP;
+	if (nb_bytes < NIC_ETH_BYTES) {
+		nic_tx_violation(tx, VIOLATION_tx_runt);
+		return HW_CQE_TX_HDR_PROCESSING_ERROR;
+	}
+	if (nb_bytes < TX_RUNT_BYTES && nic_quirk(QUIRK_RUNTS) == RUNTS_REFUSED)
+		return HW_CQE_TX_HDR_PROCESSING_ERROR;
+	type = nic_tx_gather(tx, frame, nb_bytes);
+	if (type != HW_CQE_TX_OKAY)
+		return type;
+	if (tx->oob.is_ip || !nic_tx_fits_mtu(nb_bytes, 0)) {
+		nic_parse(frame, nb_bytes, TX_MAX_TAGS, &parsed);
+		if (!nic_tx_fits_mtu(nb_bytes, parsed.nb_tags))
+			return HW_CQE_TX_MTU_DROP;
+		type = nic_tx_check_frame(tx, &parsed);
+		if (type != HW_CQE_TX_OKAY)
+			return type;
+		nic_tx_checksums(tx, frame, &parsed);
+	}
+	return nic_tx_frame(tx, frame, nb_bytes);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Commands for links, functions and the host. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "card.h"
+#include "command.h"
+#include "fault.h"
+#include "function.h"
+#include "life.h"
+#include "uevent.h"
+
+/* The event is for all ports: mana_en.c mana_link_state_handle(). */
+static int
+run_link(struct command_args *args)
+{
+	bool up, is_new = false;
+	struct kernel_netdev netdev;
+	uint32_t fn, port, p;
+	int ret = command_port(args, &fn, &port);
+
+	if (ret < 0)
+		return ret;
+	ret = command_either(args, "up", "down", &up);
+	if (ret < 0)
+		return ret;
+
+	segment_lock();
+	for (p = 0; p < segment_config()->nb_ports[fn]; p++)
+		is_new |= card_link_set(fn, p, up);
+	function_at(fn)->life.nb_link_changes += is_new;
+	segment_unlock();
+	for (p = 0; kernel_netdev_nth_anywhere(p, &netdev) == 0; p++)
+		if (netdev.fn == fn)
+			kernel_netdev_set_carrier(netdev.ifindex, up);
+	return 0;
+}
+
+/* fn=N is the only argument. */
+static int
+change(struct command_args *args, int (*change_it)(uint32_t fn),
+       const char *refusal)
+{
+	uint32_t fn;
+	int ret = command_function(args, &fn);
+
+	if (ret == 0)
+		ret = command_end(args);
+	if (ret < 0)
+		return ret;
+	segment_lock();
+	ret = change_it(fn);
+	segment_unlock();
+	return ret == 0 ? 0 :
+	       command_fail(args, ret, "function %u %s", fn, refusal);
+}
+
+static int
+run_fatal(struct command_args *args)
+{
+	return change(args, life_fatal,
+		      "has no RDMA device now: let it return first");
+}
+
+static int
+run_remove(struct command_args *args)
+{
+	return change(args, life_remove, "is removed: let it return first");
+}
+
+static int
+run_return(struct command_args *args)
+{
+	return change(args, life_return, "is present: it can return only after "
+		      "fatal, remove or reset");
+}
+
+static int
+run_reset(struct command_args *args)
+{
+	uint64_t outage_ns = LIFE_OUTAGE_NS;
+	bool with_pci;
+	uint32_t fn;
+	int ret = command_function(args, &fn);
+
+	if (ret == 0)
+		ret = command_time(args, "outage", &outage_ns);
+	if (ret < 0)
+		return ret;
+	with_pci = command_word(args, "pci");
+	ret = command_end(args);
+	if (ret < 0)
+		return ret;
+	segment_lock();
+	ret = life_reset(fn, outage_ns, with_pci);
+	segment_unlock();
+	return ret == 0 ? 0 :
+	       command_fail(args, ret, "function %u is removed: let it return first", fn);
+}
+
+static int
+run_slow(struct command_args *args)
+{
+	enum fault_call call = FAULT_any;
+	bool is_off = command_word(args, "off");
+	const char *name = command_text(args, "calls");
+	uint64_t ns = 0;
+	int ret = 1;
+
+	if (!is_off) {
+		if (name == NULL || fault_call_read(name, &call) < 0)
+			return command_fail(args, -EINVAL, "calls=%s: give any, "
+					    "or one of the calls that "
+					    "mana-model --help lists",
+					    name != NULL ? name : "");
+		ret = command_time(args, "for", &ns);
+		if (ret == 0)
+			return command_fail(args, -EINVAL, "give for=TIME");
+	}
+	if (ret > 0)
+		ret = command_end(args);
+	if (ret < 0)
+		return ret;
+	segment_lock();
+	if (is_off)
+		memset(segment_fault_plan()->slow_ns, 0,
+		       sizeof(segment_fault_plan()->slow_ns));
+	else
+		segment_fault_plan()->slow_ns[call] = ns;
+	segment_unlock();
+	return 0;
+}
+
+static int
+run_uevent(struct command_args *args)
+{
+	static const char *const actions[] = { "add", "remove", "change",
+					       "bind", "unbind" };
+	const char *action = NULL;
+	uint32_t fn, i;
+	int ret = command_function(args, &fn);
+
+	if (ret < 0)
+		return ret;
+	for (i = 0; action == NULL && i < 5; i++)
+		if (command_word(args, actions[i]))
+			action = actions[i];
+	if (action == NULL)
+		return command_fail(args, -EINVAL, "say add, remove, change, "
+				    "bind or unbind");
+	ret = command_end(args);
+	if (ret == 0)
+		uevent_pci(fn, action, "SYNTH_UUID=0");
+	return ret;
+}
+
+const struct command commands_life[] = {
+	{ "link", "port=N up|down", "set the link of all ports of the port's "
+	  "function", run_link },
+	{ "fatal", "fn=N", "DEVICE_FATAL: remove the RDMA device, until return",
+	  run_fatal },
+	{ "remove", "fn=N", "remove the PCI function, until return",
+	  run_remove },
+	{ "return", "fn=N", "end remove or fatal, with a new RDMA device", run_return },
+	{ "reset", "fn=N [outage=TIME] [pci]", "reset the card: remove the RDMA "
+	  "device for 10s or TIME; pci: the PCI function, too", run_reset },
+	{ "slow", "calls=NAME|any for=TIME | off", "kernel calls of this kind take "
+	  "this time; off: no delay", run_slow },
+	{ "uevent", "fn=N add|remove|change|bind|unbind",
+	  "only send this uevent of the PCI function",
+	  run_uevent },
+	{ NULL, NULL, NULL, NULL },
+};

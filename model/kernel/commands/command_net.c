@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Commands for the netdevs of ports, like those of ip(8). */
+
+#include <errno.h>
+
+#include "card.h"
+#include "command.h"
+#include "kernel.h"
+#include "segment.h"
+
+static int
+find_netdev(struct command_args *args, struct kernel_netdev *netdev)
+{
+	uint32_t fn, port, n = 0;
+	int ret = command_port(args, &fn, &port);
+
+	if (ret < 0)
+		return ret;
+	while ((ret = kernel_netdev_nth_anywhere(n++, netdev)) == 0)
+		if (netdev->fn == fn && netdev->port == port)
+			return 0;
+	return command_fail(args, ret, "the port has no netdev now");
+}
+
+static int
+run_netdev(struct command_args *args)
+{
+	struct kernel_netdev netdev;
+	int ret = find_netdev(args, &netdev);
+	bool up;
+
+	if (ret < 0)
+		return ret;
+	ret = command_either(args, "up", "down", &up);
+	if (ret < 0)
+		return ret;
+	ret = kernel_netdev_set_up(netdev.ifindex, up);
+	return ret == -EBUSY ? command_fail(args, ret, "%s: a program is using "
+					    "the port", netdev.name) :
+			       ret;
+}
+
+static int
+run_mtu(struct command_args *args)
+{
+	struct kernel_netdev netdev;
+	uint64_t mtu = 0;
+	int ret = find_netdev(args, &netdev);
+
+	if (ret < 0)
+		return ret;
+	ret = command_number(args, "mtu", 1, UINT32_MAX, &mtu);
+	if (ret == 0)
+		return command_fail(args, -EINVAL, "give mtu=N");
+	if (ret > 0)
+		ret = command_end(args);
+	if (ret == 0)
+		ret = kernel_netdev_set_mtu(netdev.ifindex, (uint32_t)mtu);
+	return ret == -EINVAL && args->message[0] == '\0' ?
+		       command_fail(args, ret, "%s takes no MTU of %u: its "
+				    "largest is %u", netdev.name,
+				    (unsigned int)mtu, netdev.max_mtu) :
+		       ret;
+}
+
+static int
+run_speed(struct command_args *args)
+{
+	uint64_t mbps = KERNEL_SPEED_UNKNOWN;
+	struct kernel_netdev netdev;
+	int ret = find_netdev(args, &netdev);
+
+	if (ret < 0)
+		return ret;
+	if (!command_word(args, "unknown")) {
+		ret = command_number(args, "mbps", 1, INT32_MAX, &mbps);
+		if (ret == 0)
+			ret = command_fail(args, -EINVAL,
+					   "give mbps=N or the word unknown");
+		if (ret < 0)
+			return ret;
+	}
+	ret = command_end(args);
+	if (ret == 0)
+		ret = kernel_netdev_set_speed(netdev.ifindex, (uint32_t)mbps);
+	return ret;
+}
+
+static int
+run_netns(struct command_args *args)
+{
+	enum kernel_netdev_place place = KERNEL_NETDEV_HERE;
+	struct kernel_netdev netdev;
+	int ret = find_netdev(args, &netdev);
+	bool away, home, seen;
+
+	if (ret < 0)
+		return ret;
+	away = command_word(args, "away");
+	home = command_word(args, "home");
+	seen = command_word(args, "sysfs");
+	if (away == home || (home && seen))
+		return command_fail(args, -EINVAL,
+				    "give away, away sysfs, or home");
+	ret = command_end(args);
+	if (ret < 0)
+		return ret;
+	if (away)
+		place = seen ? KERNEL_NETDEV_AWAY_SEEN : KERNEL_NETDEV_AWAY;
+	return kernel_netdev_set_place(netdev.ifindex, place);
+}
+
+static int
+run_fence(struct command_args *args)
+{
+	uint64_t queue = 0;
+	uint32_t fn, port, rq_id;
+	int ret = command_port(args, &fn, &port);
+
+	if (ret < 0)
+		return ret;
+	ret = command_number(args, "queue", 0, CARD_MAX_QUEUES - 1, &queue);
+	if (ret == 0)
+		return command_fail(args, -EINVAL, "the queue is missing: give "
+				    "queue=N, from 0");
+	if (ret > 0)
+		ret = command_end(args);
+	if (ret < 0)
+		return ret;
+	segment_lock();
+	ret = card_port_rq(fn, port, (uint32_t)queue, &rq_id);
+	if (ret == 0)
+		ret = card_rq_fence(fn, rq_id);
+	segment_unlock();
+	return ret < 0 ? command_fail(args, -ENOENT, "the port has no Rx queue %u: "
+				      "a program must create it",
+				      (unsigned int)queue) :
+			 0;
+}
+
+static int
+run_vf(struct command_args *args)
+{
+	uint32_t fn;
+	int ret = command_function(args, &fn);
+	bool disable;
+
+	if (ret < 0)
+		return ret;
+	ret = command_either(args, "disable", "enable", &disable);
+	if (ret < 0)
+		return ret;
+	segment_lock();
+	card_function_disable(fn, disable);
+	segment_unlock();
+	return 0;
+}
+
+const struct command commands_net[] = {
+	{ "netdev", "port=N up|down", "set the port's netdev up or down, as ip link set",
+	  run_netdev },
+	{ "mtu", "port=N mtu=N", "change the MTU of the port's netdev",
+	  run_mtu },
+	{ "netns", "port=N away [sysfs]|home",
+	  "move the port's netdev to another network namespace, or back; sysfs: "
+	  "/sys shows that namespace", run_netns },
+	{ "speed", "port=N mbps=N|unknown",
+	  "set the link speed that the card reports", run_speed },
+	{ "fence", "port=N queue=N",
+	  "write a fence completion to the N-th Rx queue of the port, from 0 in "
+	  "the order of their ids",
+	  run_fence },
+	{ "vf", "fn=N disable|enable",
+	  "the host of the card disables the function: Tx ends in "
+	  "TX_VF_DISABLED, nothing is received",
+	  run_vf },
+	{ NULL, NULL, NULL, NULL },
+};

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Changes of a function step by step to a target, a set of SYSFS_* parts. Each
+ * step is idempotent, because its process may be killed at any time.
+ */
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "context.h"
+#include "function.h"
+#include "kernel_state.h"
+#include "life.h"
+#include "netdev.h"
+#include "sysfs.h"
+#include "trace.h"
+#include "uevent.h"
+#include "vport.h"
+
+#define NOTHING 0u
+#define NO_RDMA (SYSFS_PCI | SYSFS_NET)
+#define NB_RDMA 2 /* per function, at most */
+
+static uint32_t
+parts_of(const struct kernel_function *function)
+{
+	return (function->has_pci ? SYSFS_PCI : 0) |
+	       (function->has_netdevs ? SYSFS_NET : 0) |
+	       (function->has_rdma ? SYSFS_RDMA : 0);
+}
+
+/* The parts of a function at boot. */
+static uint32_t
+whole(void)
+{
+	return NO_RDMA | (function_makes_rdma() ? SYSFS_RDMA : 0);
+}
+
+static uint32_t
+rdma_devices(uint32_t fn, struct rdma_device device[NB_RDMA])
+{
+	uint32_t nb = 0;
+
+	nb += rdma_device_get(fn, false, &device[nb]);
+	nb += rdma_device_get(fn, true, &device[nb]);
+	return nb;
+}
+
+/*
+ * mana_ib_remove(): the order of core/uverbs_main.c ib_uverbs_remove_one() and
+ * core/device.c __ib_unregister_device(). Programs are notified after the
+ * removal of the node.
+ */
+static void
+lose_rdma(uint32_t fn)
+{
+	struct kernel *kernel = segment_kernel();
+	struct rdma_device device[NB_RDMA];
+	const uint32_t nb = rdma_devices(fn, device);
+	uint32_t i;
+
+	function_remove_rdma(fn);
+	sysfs_remove(fn, SYSFS_UVERBS);
+	for (i = 0; i < nb; i++)
+		life_tell_uverbs(&device[i], "remove");
+	for (i = 0; i < KERNEL_MAX_CONTEXTS; i++)
+		if (kernel->context[i].used && kernel->context[i].fn == fn)
+			context_disassociate(i);
+	sysfs_remove(fn, SYSFS_RDMA);
+	for (i = 0; i < nb; i++)
+		life_tell_rdma(&device[i], "remove");
+}
+
+/* mana_remove(): removal of a netdev sets it down. */
+static void
+lose_netdevs(uint32_t fn)
+{
+	const bool was_there = function_at(fn)->has_netdevs;
+
+	function_at(fn)->has_netdevs = false;
+	vport_init(fn);
+	sysfs_remove(fn, SYSFS_NET);
+	if (was_there)
+		life_tell_netdevs(fn, "remove");
+}
+
+static void
+lose(uint32_t fn, uint32_t parts)
+{
+	if (parts & SYSFS_RDMA)
+		lose_rdma(fn);
+	if (parts & SYSFS_NET)
+		lose_netdevs(fn);
+	if (parts & SYSFS_PCI) {
+		if (function_at(fn)->has_pci)
+			life_tell_pci(fn, "unbind");
+		sysfs_remove(fn, SYSFS_PCI);
+		if (function_at(fn)->has_pci)
+			life_tell_pci(fn, "remove");
+		function_at(fn)->has_pci = false;
+	}
+}
+
+/* The probes of mana and mana_ib. */
+static void
+gain(uint32_t fn, uint32_t parts)
+{
+	struct kernel_function *function = function_at(fn);
+	struct rdma_device device[NB_RDMA];
+	uint32_t i, nb;
+
+	if (parts & SYSFS_PCI) {
+		sysfs_put(fn, SYSFS_PCI);
+		function->has_pci = true;
+		life_tell_pci(fn, "add");
+	}
+	if (parts & SYSFS_NET) {
+		function_add_netdevs(fn);
+		sysfs_put(fn, SYSFS_NET);
+		life_tell_netdevs(fn, "add");
+	}
+	if (parts & SYSFS_RDMA) {
+		function_add_rdma(fn);
+		sysfs_put(fn, SYSFS_RDMA);
+		nb = rdma_devices(fn, device);
+		for (i = 0; i < nb; i++) {
+			life_tell_uverbs(&device[i], "add");
+			life_tell_rdma(&device[i], "add");
+		}
+	}
+	if (parts & SYSFS_PCI)
+		life_tell_pci(fn, "bind");
+}
+
+static void
+change(uint32_t fn, uint32_t target)
+{
+	struct kernel_function *function = function_at(fn);
+	uint32_t parts = parts_of(function);
+
+	trace_event("kind=function fn=%u pci=%d net=%d rdma=%d", fn,
+		    (target & SYSFS_PCI) != 0, (target & SYSFS_NET) != 0,
+		    (target & SYSFS_RDMA) != 0);
+	function->target = target;
+	function->is_changing = true;
+	function->life.nb_fatal += (parts & ~target & SYSFS_RDMA) != 0;
+	lose(fn, parts & ~target);
+	gain(fn, target & ~parts);
+	function->is_changing = false;
+}
+
+void
+life_repair(void)
+{
+	uint32_t fn;
+
+	for (fn = 0; fn < segment_config()->nb_functions; fn++) {
+		struct kernel_function *function = function_at(fn);
+
+		if (!function->is_changing)
+			continue;
+		lose(fn, SYSFS_ALL & ~function->target);
+		gain(fn, function->target & ~parts_of(function));
+		/* Remove parts that may be incomplete. */
+		sysfs_remove(fn, SYSFS_ALL);
+		sysfs_put(fn, function->target);
+		function->is_changing = false;
+		if (function->return_ns != 0)
+			clock_due(function->return_ns);
+	}
+}
+
+int
+life_fatal(uint32_t fn)
+{
+	if (!function_at(fn)->has_rdma)
+		return -ENODEV;
+	change(fn, NO_RDMA);
+	return 0;
+}
+
+int
+life_remove(uint32_t fn)
+{
+	struct kernel_function *function = function_at(fn);
+
+	if (!function->has_pci)
+		return -ENODEV;
+	function->return_ns = 0;
+	function->is_suspended = false;
+	function->life.nb_removed++;
+	change(fn, NOTHING);
+	return 0;
+}
+
+int
+life_return(uint32_t fn)
+{
+	struct kernel_function *function = function_at(fn);
+
+	if (parts_of(function) == whole())
+		return -EEXIST;
+	function->return_ns = 0;
+	function->is_suspended = false;
+	function->life.nb_returned++;
+	change(fn, whole());
+	return 0;
+}
+
+/*
+ * Linux 7.2 gdma_main.c mana_serv_reset(): suspend (detach netdevs, remove the
+ * RDMA device), pause, resume. mana_serv_fpga(): remove, pause, rescan.
+ */
+int
+life_reset(uint32_t fn, uint64_t outage_ns, bool with_pci)
+{
+	struct kernel_function *function = function_at(fn);
+
+	if (!function->has_pci)
+		return -ENODEV;
+	function->life.nb_reset++;
+	function->return_ns = clock_now() + outage_ns;
+	if (function->return_ns == 0)
+		function->return_ns = 1;
+	function->is_suspended = !with_pci;
+	change(fn, with_pci ? NOTHING : NO_RDMA);
+	clock_due(function->return_ns);
+	return 0;
+}
+
+void
+life_timers(uint64_t now_ns)
+{
+	uint32_t fn;
+
+	for (fn = 0; fn < segment_config()->nb_functions; fn++) {
+		struct kernel_function *function = function_at(fn);
+
+		if (function->return_ns == 0)
+			continue;
+		if (function->return_ns <= now_ns)
+			life_return(fn);
+		else
+			clock_due(function->return_ns);
+	}
+}
+
+#define PATH_BYTES (SYSFS_PCI_DIR_BYTES + 48)
+#define LINE_BYTES 48
+
+/* The event has DRIVER while a driver is bound (Linux drivers/base/core.c). */
+void
+life_tell_pci(uint32_t fn, const char *action)
+{
+	uevent_pci(fn, action, strcmp(action, "bind") == 0 ? "DRIVER=mana" :
+							     NULL);
+}
+
+/*
+ * Linux core/dev.c unregister_netdevice_many_notify(): RTM_DELLINK, then the
+ * uevent; register_netdevice(): the uevent, then RTM_NEWLINK.
+ */
+void
+life_tell_netdevs(uint32_t fn, const char *action)
+{
+	const bool is_new = strcmp(action, "add") == 0;
+	struct kernel_netdev netdev;
+	uint32_t p;
+
+	for (p = 0; p < segment_config()->nb_ports[fn]; p++) {
+		netdev_get(fn, p, &netdev);
+		if (netdev.place != KERNEL_NETDEV_HERE)
+			continue;
+		if (is_new)
+			uevent_net(&netdev, action);
+		netdev_announce(&netdev, is_new ? RTM_NEWLINK : RTM_DELLINK,
+				UINT32_MAX);
+		if (!is_new)
+			uevent_net(&netdev, action);
+	}
+}
+
+/* core/uverbs_main.c uverbs_devnode(), drivers/base/core.c dev_uevent(). */
+void
+life_tell_uverbs(const struct rdma_device *device, const char *action)
+{
+	const uint32_t n = device->number;
+	char dir[SYSFS_PCI_DIR_BYTES], path[PATH_BYTES];
+	char minor[LINE_BYTES], name[LINE_BYTES];
+	const char *extra[] = { "MAJOR=231", minor, name, "DEVMODE=0666", NULL };
+
+	static_assert(KERNEL_UVERBS_MAJOR == 231, "MAJOR");
+	sysfs_pci_dir(device->fn, dir);
+	snprintf(path, sizeof(path), "/%s/infiniband_verbs/uverbs%u", dir, n);
+	snprintf(minor, sizeof(minor), "MINOR=%u", KERNEL_UVERBS_MINOR_BASE + n);
+	snprintf(name, sizeof(name), "DEVNAME=infiniband/uverbs%u", n);
+	kernel_uevent(action, path, "infiniband_verbs", extra);
+}
+
+/* Linux core/device.c ib_device_uevent(). */
+void
+life_tell_rdma(const struct rdma_device *device, const char *action)
+{
+	char dir[SYSFS_PCI_DIR_BYTES], path[PATH_BYTES], name[LINE_BYTES];
+	const char *extra[] = { name, NULL };
+
+	sysfs_pci_dir(device->fn, dir);
+	snprintf(path, sizeof(path), "/%s/infiniband/%s", dir, device->name);
+	snprintf(name, sizeof(name), "NAME=%s", device->name);
+	kernel_uevent(action, path, "infiniband", extra);
+}

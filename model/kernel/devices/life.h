@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Removal and return of PCI functions and their devices. Call these with the
+ * machine's lock held; they are async-signal-safe.
+ */
+
+#ifndef MODEL_LIFE_H
+#define MODEL_LIFE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "function.h"
+
+/* 10 s: MANA_SERVICE_PERIOD of Linux gdma_main.c. */
+#define LIFE_OUTAGE_NS 10000000000u
+
+/*
+ * Remove the RDMA device, as when mana_ib is unloaded; the PCI function and the
+ * netdevs stay. -ENODEV: there is none.
+ */
+int life_fatal(uint32_t fn);
+/* Remove the PCI function (hot unplug). -ENODEV: it is removed already. */
+int life_remove(uint32_t fn);
+/* Restore all missing parts. -EEXIST: none is missing. */
+int life_return(uint32_t fn);
+/*
+ * Reset of the card: remove the RDMA device (with_pci: the whole PCI function)
+ * and create a new one after the outage. -ENODEV: the function is removed.
+ */
+int life_reset(uint32_t fn, uint64_t outage_ns, bool with_pci);
+
+/* Do what is due. */
+void life_timers(uint64_t now_ns);
+/* Finish a change that a killed process has started. */
+void life_repair(void);
+
+/*
+ * Announce added (action "add") and removed ("remove") devices: uevents, and
+ * RTM_NEWLINK or RTM_DELLINK. With the machine's lock held.
+ */
+void life_tell_pci(uint32_t fn, const char *action); /* and "(un)bind" */
+void life_tell_netdevs(uint32_t fn, const char *action);
+void life_tell_uverbs(const struct rdma_device *device, const char *action);
+void life_tell_rdma(const struct rdma_device *device, const char *action);
+
+#endif /* MODEL_LIFE_H */

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "card.h"
+#include "fault.h"
+#include "function.h"
+#include "kernel_state.h"
+#include "kernel_version.h"
+#include "netdev.h"
+#include "sysfs.h"
+#include "uevent.h"
+#include "vport.h"
+
+void
+netdev_pci_address(uint32_t fn, char address[NETDEV_PCI_BYTES])
+{
+	snprintf(address, NETDEV_PCI_BYTES, "787%x:00:00.0", fn & 0xf);
+}
+
+void
+netdev_get(uint32_t fn, uint32_t p, struct kernel_netdev *netdev)
+{
+	const struct kernel_port *port = &segment_kernel()->port[fn][p];
+
+	memset(netdev, 0, sizeof(*netdev));
+	snprintf(netdev->name, sizeof(netdev->name), "mana%up%u",
+		 fn % MODEL_MAX_FUNCTIONS, p % MODEL_MAX_PORTS_PER_FUNCTION);
+	netdev->ifindex = function_at(fn)->first_ifindex + p;
+	netdev->fn = fn;
+	netdev->port = p;
+	netdev->mtu = port->mtu;
+	netdev->is_up = port->is_up;
+	/*
+	 * Newer versions: by link events, not up and down
+	 * (mana_link_state_handle). Older ones: in mana_open(), mana_close().
+	 */
+	netdev->carrier = kernel_version()->carrier_is_link ? port->carrier :
+							     port->is_up;
+	netdev->speed_mbps = port->speed_mbps;
+	netdev->was_up = port->was_up;
+	netdev->nb_carrier_up = port->nb_carrier_up;
+	netdev->nb_carrier_down = port->nb_carrier_down;
+	netdev->more_flags = port->more_flags;
+	netdev->tx_queue_len = port->tx_queue_len;
+	netdev->nb_channels = port->nb_channels;
+	netdev->rx_ring = port->rx_ring;
+	netdev->tx_ring = port->tx_ring;
+	card_port_mac(fn, p, netdev->mac);
+	netdev->max_mtu = segment_config()->max_mtu;
+	netdev->place = port->place;
+}
+
+/* The number of ports of a function with a netdev. */
+static uint32_t
+nb_netdevs(uint32_t fn)
+{
+	return function_at(fn)->has_netdevs ? segment_config()->nb_ports[fn] : 0;
+}
+
+static int
+find_nth(uint32_t n, bool anywhere, struct kernel_netdev *netdev)
+{
+	const uint32_t nb_functions = segment_config()->nb_functions;
+	int rc = -ENODEV;
+	uint32_t fn, p;
+
+	segment_lock();
+	for (fn = 0; fn < nb_functions && rc < 0; fn++) {
+		for (p = 0; p < nb_netdevs(fn) && rc < 0; p++) {
+			netdev_get(fn, p, netdev);
+			if ((anywhere || netdev->place == KERNEL_NETDEV_HERE) &&
+			    n-- == 0)
+				rc = 0;
+		}
+	}
+	segment_unlock();
+	return rc;
+}
+
+int
+kernel_netdev_nth(uint32_t n, struct kernel_netdev *netdev)
+{
+	return find_nth(n, false, netdev);
+}
+
+int
+kernel_netdev_nth_anywhere(uint32_t n, struct kernel_netdev *netdev)
+{
+	return find_nth(n, true, netdev);
+}
+
+/* Find a netdev and its port. Takes the lock, unless it fails (NULL). */
+static struct kernel_port *
+begin(uint32_t ifindex, struct kernel_netdev *netdev)
+{
+	uint32_t fn;
+
+	segment_lock();
+	for (fn = 0; fn < segment_config()->nb_functions; fn++) {
+		uint32_t p = ifindex - function_at(fn)->first_ifindex;
+
+		if (p < nb_netdevs(fn)) {
+			netdev_get(fn, p, netdev);
+			return &segment_kernel()->port[fn][p];
+		}
+	}
+	segment_unlock();
+	return NULL;
+}
+
+int
+kernel_netdev_by_index(uint32_t ifindex, struct kernel_netdev *netdev)
+{
+	if (begin(ifindex, netdev) == NULL)
+		return -ENODEV;
+	segment_unlock();
+	return netdev->place == KERNEL_NETDEV_HERE ? 0 : -ENODEV;
+}
+
+int
+kernel_netdev_by_name(const char *name, struct kernel_netdev *netdev)
+{
+	uint32_t n = 0;
+	int rc;
+
+	while ((rc = kernel_netdev_nth(n++, netdev)) == 0)
+		if (strcmp(netdev->name, name) == 0)
+			break;
+	return rc;
+}
+
+uint32_t
+netdev_flags(const struct kernel_netdev *netdev)
+{
+	uint32_t flags = IFF_BROADCAST | netdev->more_flags;
+
+	if (netdev_master(netdev) != 0)
+		flags |= IFF_SLAVE; /* netvsc_prepare_bonding() */
+	if (netdev->is_up)
+		flags |= IFF_UP;
+	if (netdev->is_up && netdev->carrier)
+		flags |= IFF_RUNNING | NETDEV_LOWER_UP;
+	return flags;
+}
+
+/* mana_open(), mana_close(): the netdev takes the vPort, if it has no user. */
+static int
+set_up(struct kernel_port *port, const struct kernel_netdev *netdev, bool up)
+{
+	int rc;
+
+	rc = fault_check(FAULT_ifflags);
+	if (rc < 0)
+		return rc;
+	if (up == port->is_up)
+		return 0;
+	if (up && function_is_detached(netdev->fn)) /* core/dev.c __dev_open() */
+		return -ENODEV;
+	if (up && !vport_is_free(netdev->fn, netdev->port))
+		return -EBUSY;
+	port->owner_pd = up ? KERNEL_NETDEV_OWNER : KERNEL_NONE;
+	port->is_up = up;
+	port->was_up |= up;
+	return 0;
+}
+
+/* End the change and announce it: net/core/rtnetlink.c rtnetlink_event(). */
+static void
+end(struct kernel_netdev *netdev, bool is_changed, uint32_t change)
+{
+	netdev_get(netdev->fn, netdev->port, netdev);
+	segment_unlock();
+	if (is_changed)
+		netdev_announce(netdev, RTM_NEWLINK, change);
+}
+
+/* Linux net/core/dev.c __dev_change_flags(). */
+#define SETTABLE                                                        \
+	(IFF_DEBUG | IFF_NOTRAILERS | IFF_NOARP | IFF_DYNAMIC |         \
+	 IFF_MULTICAST | IFF_PORTSEL | IFF_AUTOMEDIA | IFF_PROMISC |    \
+	 IFF_ALLMULTI)
+
+int
+kernel_netdev_set_flags(uint32_t ifindex, uint32_t flags, uint32_t mask)
+{
+	struct kernel_netdev netdev;
+	struct kernel_port *port = begin(ifindex, &netdev);
+	uint32_t change;
+	int rc = 0;
+
+	if (port == NULL)
+		return -ENODEV;
+	port->more_flags = (port->more_flags & ~(mask & SETTABLE)) |
+		(flags & mask & SETTABLE);
+	change = port->more_flags ^ netdev.more_flags;
+	if ((mask & IFF_UP) != 0)
+		rc = set_up(port, &netdev, (flags & IFF_UP) != 0);
+	if (port->is_up != netdev.is_up)
+		change |= IFF_UP;
+	end(&netdev, change != 0, change);
+	return rc;
+}
+
+int
+kernel_netdev_set_up(uint32_t ifindex, bool up)
+{
+	return kernel_netdev_set_flags(ifindex, up ? IFF_UP : 0, IFF_UP);
+}
+
+int
+kernel_netdev_set_mtu(uint32_t ifindex, uint32_t mtu)
+{
+	struct kernel_netdev netdev;
+	struct kernel_port *port = begin(ifindex, &netdev);
+	int rc = 0;
+
+	if (port == NULL)
+		return -ENODEV;
+	if (mtu < NETDEV_MIN_MTU || mtu > netdev.max_mtu) {
+		rc = -EINVAL;
+	} else if (mtu != netdev.mtu && function_is_detached(netdev.fn)) {
+		rc = -ENODEV; /* core/dev.c netif_set_mtu_ext() */
+	} else if (mtu != netdev.mtu) {
+		vport_netdev_changes(netdev.fn, netdev.port);
+		port->mtu = mtu;
+	}
+	end(&netdev, rc == 0 && mtu != netdev.mtu, 0);
+	return rc;
+}
+
+int
+kernel_netdev_set_tx_queue_len(uint32_t ifindex, uint32_t nb_packets)
+{
+	struct kernel_netdev netdev;
+	struct kernel_port *port = begin(ifindex, &netdev);
+
+	if (port == NULL)
+		return -ENODEV;
+	port->tx_queue_len = nb_packets;
+	end(&netdev, nb_packets != netdev.tx_queue_len, 0);
+	return 0;
+}
+
+int
+kernel_netdev_set_carrier(uint32_t ifindex, bool carrier)
+{
+	struct kernel_netdev netdev;
+	struct kernel_port *port;
+	bool is_changed;
+
+	if (!kernel_version()->carrier_is_link)
+		return -EOPNOTSUPP; /* this kernel ignores link events */
+	port = begin(ifindex, &netdev);
+	if (port == NULL)
+		return -ENODEV;
+	if (carrier != netdev.carrier) {
+		port->carrier = carrier;
+		port->nb_carrier_up += carrier;
+		port->nb_carrier_down += !carrier;
+	}
+	is_changed = carrier != netdev.carrier;
+	end(&netdev, false, 0);
+	netdev_announce_link(&netdev, is_changed);
+	return 0;
+}
+
+int
+kernel_netdev_set_speed(uint32_t ifindex, uint32_t speed_mbps)
+{
+	struct kernel_netdev netdev;
+	struct kernel_port *port = begin(ifindex, &netdev);
+
+	if (port == NULL)
+		return -ENODEV;
+	port->speed_mbps = speed_mbps;
+	end(&netdev, false, 0); /* only ethtool shows the speed: no notification */
+	netdev_write_attributes(&netdev);
+	return 0;
+}
+
+/*
+ * Linux net/core/dev.c __dev_change_net_namespace(): the netdev is closed. The
+ * old namespace receives RTM_DELLINK, the new one RTM_NEWLINK. The netdev keeps
+ * its index if that is free.
+ */
+int
+kernel_netdev_set_place(uint32_t ifindex, enum kernel_netdev_place place)
+{
+	struct kernel_netdev before, after;
+	struct kernel_port *port = begin(ifindex, &before);
+
+	if (port == NULL)
+		return -ENODEV;
+	if (port->is_up)
+		port->owner_pd = KERNEL_NONE;
+	port->is_up = false;
+	port->place = place;
+	netdev_get(before.fn, before.port, &after);
+	if (place == KERNEL_NETDEV_AWAY)
+		sysfs_remove_netdev(&after);
+	else
+		sysfs_put_netdev(&after);
+	segment_unlock();
+	if (before.place == KERNEL_NETDEV_HERE && place != before.place) {
+		netdev_announce(&before, RTM_DELLINK, UINT32_MAX);
+		uevent_net(&before, "remove");
+	} else if (place == KERNEL_NETDEV_HERE && place != before.place) {
+		uevent_net(&after, "add");
+		netdev_announce(&after, RTM_NEWLINK, UINT32_MAX);
+	}
+	return 0;
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Methods of the device object, and the commands of the old write() interface
+ * that libibverbs still sends through INVOKE_WRITE.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/ib_user_verbs.h>
+
+#include "context.h"
+#include "uverbs.h"
+#include "verbs.h"
+
+static int
+cmd_alloc_pd(struct uverbs_call *call)
+{
+	uint32_t handle;
+	int rc;
+
+	uverbs_begin(call, "alloc_pd", "%s", "");
+	rc = verbs_alloc_pd(call->context, &handle);
+	if (rc < 0)
+		return rc;
+	uverbs_result(call, " pd=%u", uverbs_object(call, PD, handle));
+	rc = uverbs_out_u32(call, UVERBS_ATTR_CORE_OUT, handle);
+	if (rc < 0)
+		verbs_dealloc_pd(call->context, handle);
+	return rc;
+}
+
+static int
+cmd_reg_mr(struct uverbs_call *call)
+{
+	struct ib_uverbs_reg_mr_resp resp;
+	struct ib_uverbs_reg_mr cmd;
+	struct verbs_mr mr;
+	int rc;
+
+	rc = uverbs_in(call, UVERBS_ATTR_CORE_IN, &cmd, sizeof(cmd),
+		       sizeof(cmd));
+	if (rc < 0)
+		return rc;
+	mr.start = cmd.start;
+	mr.length = cmd.length;
+	mr.iova = cmd.hca_va;
+	mr.pd = cmd.pd_handle;
+	mr.access = cmd.access_flags;
+	uverbs_begin(call, "reg_mr", " pd=%u bytes=%llu access=0x%x",
+		     uverbs_object(call, PD, mr.pd),
+		     (unsigned long long)mr.length, mr.access);
+	rc = verbs_reg_mr(call->context, &mr, &resp.mr_handle, &resp.lkey);
+	if (rc < 0)
+		return rc;
+	uverbs_result(call, " mr=%u key=0x%x",
+		      uverbs_object(call, MR, resp.mr_handle), resp.lkey);
+	resp.rkey = resp.lkey;
+	rc = uverbs_out(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+	if (rc < 0)
+		verbs_dereg_mr(call->context, resp.mr_handle);
+	return rc;
+}
+
+static int
+cmd_create_comp_channel(struct uverbs_call *call)
+{
+	int fd, rc;
+
+	uverbs_begin(call, "create_comp_channel", "%s", "");
+	/* First, so that no file is left that the program does not know. */
+	rc = uverbs_out_u32(call, UVERBS_ATTR_CORE_OUT, 0);
+	if (rc < 0)
+		return rc;
+	fd = verbs_create_comp_channel(call->context);
+	if (fd < 0)
+		return fd;
+	uverbs_result(call, " channel=%u",
+		      verbs_channel_number(call->context, fd));
+	return uverbs_out_u32(call, UVERBS_ATTR_CORE_OUT, fd);
+}
+
+/* wqs=1,2,... */
+static void
+show_ind(struct uverbs_call *call, const uint32_t *wq, uint32_t log_size)
+{
+	char wqs[1024];
+	int len = 0;
+
+	if (!verbs_is_shown())
+		return;
+	for (uint32_t i = 0; i < 1u << log_size; i++)
+		if (len < (int)sizeof(wqs))
+			len += snprintf(wqs + len, sizeof(wqs) - (size_t)len,
+					"%s%u", i == 0 ? "" : ",",
+					uverbs_object(call, WQ, wq[i]));
+	uverbs_begin(call, "create_ind", " wqs=%s", wqs);
+}
+
+static int
+cmd_create_ind(struct uverbs_call *call)
+{
+	/* struct ib_uverbs_ex_create_rwq_ind_table, for the largest table. */
+	struct {
+		uint32_t comp_mask;
+		uint32_t log_size;
+		uint32_t wq[1u << KERNEL_MAX_IND_LOG];
+	} cmd;
+	struct ib_uverbs_ex_create_rwq_ind_table_resp resp = { 0 };
+	const size_t head_bytes = sizeof(struct ib_uverbs_ex_create_rwq_ind_table);
+	const struct ib_uverbs_attr *in;
+	int rc;
+
+	rc = uverbs_in(call, UVERBS_ATTR_CORE_IN, &cmd, sizeof(cmd),
+		       head_bytes);
+	if (rc < 0)
+		return rc;
+	if (cmd.comp_mask != 0)
+		return -EOPNOTSUPP;
+	if (cmd.log_size > KERNEL_MAX_IND_LOG)
+		return -EINVAL;
+	in = uverbs_attr(call, UVERBS_ATTR_CORE_IN);
+	if (in->len < head_bytes + (sizeof(uint32_t) << cmd.log_size))
+		return -EINVAL;
+
+	show_ind(call, cmd.wq, cmd.log_size);
+	rc = verbs_create_ind(call->context, cmd.wq, cmd.log_size,
+			      &resp.ind_tbl_handle);
+	if (rc < 0)
+		return rc;
+	uverbs_result(call, " ind=%u",
+		      uverbs_object(call, IND, resp.ind_tbl_handle));
+	resp.response_length = sizeof(resp);
+	rc = uverbs_out(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
+	if (rc < 0)
+		verbs_destroy_ind(call->context, resp.ind_tbl_handle);
+	return rc;
+}
+
+#define EX(cmd) (IB_USER_VERBS_CMD_FLAG_EXTENDED | (cmd))
+
+/* Commands without a method, or that libibverbs sends instead of one. */
+static const struct {
+	uint32_t command;
+	struct uverbs_command_bytes core;
+	bool needs_ucontext; /* checked here; else the method checks it */
+	int (*run)(struct uverbs_call *call);
+} commands[] = {
+	{ IB_USER_VERBS_CMD_GET_CONTEXT, { 8, 8 }, false,
+	  uverbs_legacy_get_context },
+	{ IB_USER_VERBS_CMD_QUERY_DEVICE,
+	  { 8, sizeof(struct ib_uverbs_query_device_resp) }, true,
+	  uverbs_query_device },
+	{ EX(IB_USER_VERBS_CMD_QUERY_DEVICE),
+	  { 8, sizeof(struct ib_uverbs_query_device_resp) + 8 }, true,
+	  uverbs_query_device_ex },
+	{ IB_USER_VERBS_CMD_QUERY_PORT,
+	  { 16, sizeof(struct ib_uverbs_query_port_resp) }, false,
+	  uverbs_legacy_query_port },
+	{ IB_USER_VERBS_CMD_ALLOC_PD, { 8, 4 }, true, cmd_alloc_pd },
+	{ IB_USER_VERBS_CMD_DEALLOC_PD, { 4, 0 }, false,
+	  uverbs_legacy_destroy },
+	{ IB_USER_VERBS_CMD_REG_MR, { 40, 12 }, true, cmd_reg_mr },
+	{ IB_USER_VERBS_CMD_DEREG_MR, { 4, 0 }, false,
+	  uverbs_legacy_destroy },
+	{ IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, { 8, 4 }, true,
+	  cmd_create_comp_channel },
+	{ IB_USER_VERBS_CMD_CREATE_CQ, { 32, 8 }, false,
+	  uverbs_legacy_create_cq },
+	{ IB_USER_VERBS_CMD_DESTROY_CQ, { 16, 8 }, false,
+	  uverbs_legacy_destroy },
+	{ IB_USER_VERBS_CMD_CREATE_QP, { 56, 32 }, false,
+	  uverbs_legacy_create_qp },
+	/* Sizes up to comp_mask; below, to max_sge: the rest is optional. */
+	{ EX(IB_USER_VERBS_EX_CMD_CREATE_QP), { 52, 40 }, false,
+	  uverbs_legacy_create_qp_ex },
+	{ IB_USER_VERBS_CMD_DESTROY_QP, { 16, 4 }, false,
+	  uverbs_legacy_destroy },
+	{ EX(IB_USER_VERBS_EX_CMD_CREATE_WQ), { 32, 24 }, false,
+	  uverbs_legacy_create_wq },
+	{ EX(IB_USER_VERBS_EX_CMD_DESTROY_WQ), { 8, 16 }, false,
+	  uverbs_legacy_destroy },
+	{ EX(IB_USER_VERBS_EX_CMD_CREATE_RWQ_IND_TBL), { 8, 16 }, true,
+	  cmd_create_ind },
+	{ EX(IB_USER_VERBS_EX_CMD_DESTROY_RWQ_IND_TBL), { 8, 0 }, false,
+	  uverbs_legacy_destroy },
+};
+
+#define NB_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+bool
+uverbs_command_bytes(uint32_t command, struct uverbs_command_bytes *bytes)
+{
+	for (uint32_t i = 0; i < NB_COMMANDS; i++)
+		if (commands[i].command == command) {
+			*bytes = commands[i].core;
+			return true;
+		}
+	return false;
+}
+
+static uint32_t
+attr_bytes(struct uverbs_call *call, uint16_t id)
+{
+	const struct ib_uverbs_attr *attr = uverbs_attr(call, id);
+
+	return attr == NULL ? 0 : attr->len;
+}
+
+static int
+invoke_write(struct uverbs_call *call)
+{
+	uint64_t command = uverbs_number(call, UVERBS_ATTR_WRITE_CMD);
+	uint32_t i, fn, page;
+	int rc;
+
+	for (i = 0; i < NB_COMMANDS; i++) {
+		if (commands[i].command != command)
+			continue;
+		if (!call->is_by_write &&
+		    (attr_bytes(call, UVERBS_ATTR_CORE_IN) <
+			     commands[i].core.in ||
+		     attr_bytes(call, UVERBS_ATTR_CORE_OUT) <
+			     commands[i].core.out))
+			return -ENOSPC;
+		rc = commands[i].needs_ucontext ?
+			     kernel_context_doorbell(call->context, &fn, &page) :
+			     0;
+		return rc < 0 ? rc : commands[i].run(call);
+	}
+	return -EOPNOTSUPP;
+}
+
+const struct uverbs_method uverbs_device_methods[] = {
+	{ UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, false,
+	  invoke_write, {
+		{ UVERBS_ATTR_WRITE_CMD, UVERBS_IN, true, 4, 8 },
+		{ UVERBS_ATTR_CORE_IN, UVERBS_IN, false, 4, 0 },
+		{ UVERBS_ATTR_CORE_OUT, UVERBS_OUT, false, 4, 0 },
+		{ UVERBS_ATTR_UHW_IN, UVERBS_IN, false, 0, 0 },
+		{ UVERBS_ATTR_UHW_OUT, UVERBS_OUT, false, 0, 0 } } },
+	{ UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT, true,
+	  uverbs_query_port, {
+		{ UVERBS_ATTR_QUERY_PORT_PORT_NUM, UVERBS_IN, true, 1, 8 },
+		{ UVERBS_ATTR_QUERY_PORT_RESP, UVERBS_OUT, true,
+		  sizeof(struct ib_uverbs_query_port_resp), 0 } } },
+	{ UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, false,
+	  uverbs_get_context, {
+		{ UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, UVERBS_OUT, false,
+		  4, 0 },
+		{ UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, UVERBS_OUT, false,
+		  8, 0 },
+		{ UVERBS_ATTR_UHW_IN, UVERBS_IN, false, 0, 0 },
+		{ UVERBS_ATTR_UHW_OUT, UVERBS_OUT, false, 0, 0 } } },
+	{ UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_CONTEXT, true,
+	  uverbs_query_context, {
+		{ UVERBS_ATTR_QUERY_CONTEXT_NUM_COMP_VECTORS, UVERBS_OUT,
+		  false, 4, 0 },
+		{ UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT, UVERBS_OUT, false,
+		  8, 0 } } },
+	{ .run = NULL },
+};

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Methods of objects: translate attributes to verbs and back. */
+
+#include <errno.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/ib_user_verbs.h>
+#include <string.h>
+
+#include "kernel_version.h"
+#include "mana_abi.h"
+#include "uverbs.h"
+#include "verbs.h"
+
+#define ANY_ID UINT32_MAX /* for numbers without meaning for raw objects */
+
+/*
+ * Three forms of driver data: 8 bytes in and none out; from Linux 6.11 on with
+ * optional flags; in the newest kernel checked by uverbs_driver_in().
+ */
+static int
+create_cq_data(struct uverbs_call *call, struct mana_abi_create_cq *uhw)
+{
+	const struct ib_uverbs_attr *attr = uverbs_attr(call, UVERBS_ATTR_UHW_IN);
+	size_t known = kernel_version()->create_cq_bytes;
+
+	memset(uhw, 0, sizeof(*uhw));
+	if (!kernel_version()->checks_driver_data && attr != NULL &&
+	    attr->len >= MANA_ABI_CREATE_CQ_MIN && attr->len < known)
+		known = attr->len;
+	return uverbs_driver_in(call, uhw, known, MANA_ABI_CREATE_CQ_MIN);
+}
+
+static int
+cq_create(struct uverbs_call *call)
+{
+	struct mana_abi_create_cq_resp resp = { .cqid = ANY_ID };
+	struct mana_abi_create_cq uhw;
+	const struct ib_uverbs_attr *channel;
+	struct verbs_cq cq;
+	uint32_t handle, unused;
+	int rc;
+
+	rc = create_cq_data(call, &uhw);
+	if (rc < 0)
+		return rc;
+	memset(&cq, 0, sizeof(cq));
+	cq.has_rnic_flag = (uhw.flags & MANA_ABI_CQ_RNIC) != 0;
+	cq.buf_addr = uhw.buf_addr;
+	cq.nb_cqe = uverbs_number(call, UVERBS_ATTR_CREATE_CQ_CQE);
+	cq.user_handle = uverbs_number(call, UVERBS_ATTR_CREATE_CQ_USER_HANDLE);
+	cq.comp_vector = uverbs_number(call, UVERBS_ATTR_CREATE_CQ_COMP_VECTOR);
+	if (uverbs_number(call, UVERBS_ATTR_CREATE_CQ_FLAGS) != 0)
+		return -EINVAL;
+	channel = uverbs_attr(call, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL);
+	cq.channel_fd = channel == NULL ? -1 : (int)channel->data_s64;
+	if (channel != NULL && cq.channel_fd < 0)
+		return -EBADF;
+
+	uverbs_begin(call, "create_cq", " cqe=%u vector=%u channel=%u",
+		     cq.nb_cqe, cq.comp_vector,
+		     verbs_channel_number(call->context, cq.channel_fd));
+	rc = verbs_create_cq(call->context, &cq, &handle);
+	if (rc < 0)
+		return rc;
+	uverbs_result(call, " cq=%u", uverbs_object(call, CQ, handle));
+	/* The driver does not set the size, so the core answers 0. */
+	rc = uverbs_out_u32(call, UVERBS_ATTR_CREATE_CQ_RESP_CQE, 0);
+	if (rc == 0 && kernel_version()->has_create_cq_answer)
+		rc = uverbs_out(call, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
+	if (rc < 0)
+		verbs_destroy_cq(call->context, handle, &unused);
+	else
+		uverbs_set(call, UVERBS_ATTR_CREATE_CQ_HANDLE, handle);
+	return rc;
+}
+
+static int
+cq_destroy(struct uverbs_call *call)
+{
+	uint32_t cq = uverbs_handle(call, UVERBS_ATTR_DESTROY_CQ_HANDLE);
+	struct ib_uverbs_destroy_cq_resp resp = { 0 };
+	uint32_t nb_events;
+	int rc;
+
+	uverbs_begin(call, "destroy_cq", " cq=%u", uverbs_object(call, CQ, cq));
+	rc = verbs_destroy_cq(call->context, cq, &nb_events);
+	if (rc < 0)
+		return rc;
+	uverbs_result(call, " events=%u", nb_events);
+	resp.comp_events_reported = nb_events;
+	return uverbs_out(call, UVERBS_ATTR_DESTROY_CQ_RESP, &resp,
+			  sizeof(resp));
+}
+
+static int
+wq_create(struct uverbs_call *call)
+{
+	struct mana_abi_create_wq uhw;
+	struct verbs_wq wq;
+	uint32_t handle;
+	int rc;
+
+	rc = uverbs_driver_in(call, &uhw, sizeof(uhw), MANA_ABI_CREATE_WQ_MIN);
+	if (rc < 0)
+		return rc;
+
+	wq.pd = uverbs_handle(call, UVERBS_ATTR_CREATE_WQ_PD_HANDLE);
+	wq.cq = uverbs_handle(call, UVERBS_ATTR_CREATE_WQ_CQ_HANDLE);
+	wq.type = uverbs_number(call, UVERBS_ATTR_CREATE_WQ_TYPE);
+	wq.buf_addr = uhw.wq_buf_addr;
+	wq.buf_bytes = uhw.wq_buf_size;
+	uverbs_begin(call, "create_wq",
+		     " pd=%u cq=%u type=%u max_wr=%u max_sge=%u bytes=%u",
+		     uverbs_object(call, PD, wq.pd),
+		     uverbs_object(call, CQ, wq.cq), wq.type,
+		     (uint32_t)uverbs_number(call, UVERBS_ATTR_CREATE_WQ_MAX_WR),
+		     (uint32_t)uverbs_number(call,
+					     UVERBS_ATTR_CREATE_WQ_MAX_SGE),
+		     wq.buf_bytes);
+	rc = verbs_create_wq(call->context, &wq, &handle);
+	if (rc < 0)
+		return rc;
+	uverbs_result(call, " wq=%u", uverbs_object(call, WQ, handle));
+
+	rc = uverbs_out_u32(call, UVERBS_ATTR_CREATE_WQ_RESP_MAX_WR,
+			    uverbs_number(call, UVERBS_ATTR_CREATE_WQ_MAX_WR));
+	if (rc == 0)
+		rc = uverbs_out_u32(call, UVERBS_ATTR_CREATE_WQ_RESP_MAX_SGE,
+			uverbs_number(call, UVERBS_ATTR_CREATE_WQ_MAX_SGE));
+	if (rc == 0)
+		rc = uverbs_out_u32(call, UVERBS_ATTR_CREATE_WQ_RESP_WQ_NUM, 0);
+	if (rc < 0)
+		verbs_destroy_wq(call->context, handle);
+	else
+		uverbs_set(call, UVERBS_ATTR_CREATE_WQ_HANDLE, handle);
+	return rc;
+}
+
+static int
+wq_destroy(struct uverbs_call *call)
+{
+	uint32_t wq = uverbs_handle(call, UVERBS_ATTR_DESTROY_WQ_HANDLE);
+	int rc;
+
+	uverbs_begin(call, "destroy_wq", " wq=%u", uverbs_object(call, WQ, wq));
+	rc = verbs_destroy_wq(call->context, wq);
+	if (rc < 0)
+		return rc;
+	return uverbs_out_u32(call, UVERBS_ATTR_DESTROY_WQ_RESP, 0);
+}
+
+static int
+pd_destroy(struct uverbs_call *call)
+{
+	uint32_t pd = uverbs_handle(call, UVERBS_ATTR_DESTROY_PD_HANDLE);
+
+	uverbs_begin(call, "dealloc_pd", " pd=%u", uverbs_object(call, PD, pd));
+	return verbs_dealloc_pd(call->context, pd);
+}
+
+static int
+mr_destroy(struct uverbs_call *call)
+{
+	uint32_t mr = uverbs_handle(call, UVERBS_ATTR_DESTROY_MR_HANDLE);
+
+	uverbs_begin(call, "dereg_mr", " mr=%u", uverbs_object(call, MR, mr));
+	return verbs_dereg_mr(call->context, mr);
+}
+
+static int
+ind_destroy(struct uverbs_call *call)
+{
+	uint32_t ind =
+		uverbs_handle(call, UVERBS_ATTR_DESTROY_RWQ_IND_TBL_HANDLE);
+
+	uverbs_begin(call, "destroy_ind", " ind=%u",
+		     uverbs_object(call, IND, ind));
+	return verbs_destroy_ind(call->context, ind);
+}
+
+static int
+async_alloc(struct uverbs_call *call)
+{
+	int fd;
+
+	uverbs_begin(call, "alloc_async", "%s", "");
+	fd = verbs_alloc_async(call->context);
+	if (fd < 0)
+		return fd;
+	uverbs_set(call, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, fd);
+	return 0;
+}
+
+#define IN(id, bytes) { id, UVERBS_IN, true, bytes, bytes }
+#define IN_OPT(id, min, max) { id, UVERBS_IN, false, min, max }
+#define OUT(id, bytes) { id, UVERBS_OUT, true, bytes, 0 }
+#define OUT_OPT(id, min) { id, UVERBS_OUT, false, min, 0 }
+#define HANDLE(id) { id, UVERBS_HANDLE, true, 0, 0 }
+#define HANDLE_OPT(id) { id, UVERBS_HANDLE, false, 0, 0 }
+#define NEW(id) { id, UVERBS_NEW_HANDLE, true, 0, 0 }
+#define FD_OPT(id) { id, UVERBS_FD, false, 0, 0 }
+#define UHW IN_OPT(UVERBS_ATTR_UHW_IN, 0, 0), OUT_OPT(UVERBS_ATTR_UHW_OUT, 0)
+/* The list ends at an optional UVERBS_IN with id 0 and no size: none here. */
+const struct uverbs_method uverbs_object_methods[] = {
+	{ UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE, true, cq_create, {
+		NEW(UVERBS_ATTR_CREATE_CQ_HANDLE),
+		IN(UVERBS_ATTR_CREATE_CQ_CQE, 4),
+		IN(UVERBS_ATTR_CREATE_CQ_USER_HANDLE, 8),
+		FD_OPT(UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL),
+		IN(UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, 4),
+		IN_OPT(UVERBS_ATTR_CREATE_CQ_FLAGS, 4, 8),
+		OUT(UVERBS_ATTR_CREATE_CQ_RESP_CQE, 4),
+		FD_OPT(UVERBS_ATTR_CREATE_CQ_EVENT_FD),
+		UHW } },
+	{ UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, true, cq_destroy, {
+		HANDLE(UVERBS_ATTR_DESTROY_CQ_HANDLE),
+		OUT(UVERBS_ATTR_DESTROY_CQ_RESP, 8) }, true },
+	{ UVERBS_OBJECT_WQ, UVERBS_METHOD_WQ_CREATE, true, wq_create, {
+		NEW(UVERBS_ATTR_CREATE_WQ_HANDLE),
+		HANDLE(UVERBS_ATTR_CREATE_WQ_PD_HANDLE),
+		HANDLE(UVERBS_ATTR_CREATE_WQ_CQ_HANDLE),
+		IN(UVERBS_ATTR_CREATE_WQ_USER_HANDLE, 8),
+		{ UVERBS_ATTR_CREATE_WQ_TYPE, UVERBS_IN, true, 4, 8 },
+		FD_OPT(UVERBS_ATTR_CREATE_WQ_EVENT_FD),
+		IN(UVERBS_ATTR_CREATE_WQ_MAX_WR, 4),
+		IN(UVERBS_ATTR_CREATE_WQ_MAX_SGE, 4),
+		IN_OPT(UVERBS_ATTR_CREATE_WQ_FLAGS, 4, 8),
+		OUT(UVERBS_ATTR_CREATE_WQ_RESP_MAX_WR, 4),
+		OUT(UVERBS_ATTR_CREATE_WQ_RESP_MAX_SGE, 4),
+		OUT_OPT(UVERBS_ATTR_CREATE_WQ_RESP_WQ_NUM, 4),
+		UHW } },
+	{ UVERBS_OBJECT_WQ, UVERBS_METHOD_WQ_DESTROY, true, wq_destroy, {
+		HANDLE(UVERBS_ATTR_DESTROY_WQ_HANDLE),
+		OUT(UVERBS_ATTR_DESTROY_WQ_RESP, 4) }, true },
+	{ UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, true,
+	  uverbs_create_qp, {
+		NEW(UVERBS_ATTR_CREATE_QP_HANDLE),
+		HANDLE_OPT(UVERBS_ATTR_CREATE_QP_PD_HANDLE),
+		HANDLE_OPT(UVERBS_ATTR_CREATE_QP_SRQ_HANDLE),
+		HANDLE_OPT(UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE),
+		HANDLE_OPT(UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE),
+		HANDLE_OPT(UVERBS_ATTR_CREATE_QP_IND_TABLE_HANDLE),
+		IN(UVERBS_ATTR_CREATE_QP_USER_HANDLE, 8),
+		IN(UVERBS_ATTR_CREATE_QP_CAP, sizeof(struct ib_uverbs_qp_cap)),
+		{ UVERBS_ATTR_CREATE_QP_TYPE, UVERBS_IN, true, 4, 8 },
+		IN_OPT(UVERBS_ATTR_CREATE_QP_FLAGS, 4, 8),
+		IN_OPT(UVERBS_ATTR_CREATE_QP_SOURCE_QPN, 4, 4),
+		FD_OPT(UVERBS_ATTR_CREATE_QP_EVENT_FD),
+		OUT(UVERBS_ATTR_CREATE_QP_RESP_CAP,
+		    sizeof(struct ib_uverbs_qp_cap)),
+		OUT(UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, 4),
+		UHW } },
+	{ UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, true,
+	  uverbs_destroy_qp, {
+		HANDLE(UVERBS_ATTR_DESTROY_QP_HANDLE),
+		OUT(UVERBS_ATTR_DESTROY_QP_RESP, 4) }, true },
+	{ UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, true, pd_destroy, {
+		HANDLE(UVERBS_ATTR_DESTROY_PD_HANDLE) }, true },
+	{ UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, true, mr_destroy, {
+		HANDLE(UVERBS_ATTR_DESTROY_MR_HANDLE) }, true },
+	{ UVERBS_OBJECT_RWQ_IND_TBL, UVERBS_METHOD_RWQ_IND_TBL_DESTROY, true,
+	  ind_destroy, {
+		HANDLE(UVERBS_ATTR_DESTROY_RWQ_IND_TBL_HANDLE) }, true },
+	{ UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC, false,
+	  async_alloc, {
+		{ UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, UVERBS_NEW_FD,
+		  true, 0, 0 } } },
+	{ .run = NULL },
+};
+
+/* include/uapi/rdma/ib_user_ioctl_cmds.h of Linux 7.2. */
+#define METHOD_REG_MR 5
+enum {
+	REG_MR_HANDLE,
+	REG_MR_PD_HANDLE,
+	REG_MR_DMA_HANDLE,
+	REG_MR_IOVA,
+	REG_MR_ADDR,
+	REG_MR_LENGTH,
+	REG_MR_ACCESS_FLAGS,
+	REG_MR_FD,
+	REG_MR_FD_OFFSET,
+	REG_MR_RESP_LKEY,
+	REG_MR_RESP_RKEY,
+};
+
+static int
+reg_mr(struct uverbs_call *call)
+{
+	bool has_fd = uverbs_attr(call, REG_MR_FD) != NULL;
+	uint32_t handle, key;
+	struct verbs_mr mr;
+	int rc;
+
+	/* Either an address, or a file and an offset. */
+	if (has_fd != (uverbs_attr(call, REG_MR_FD_OFFSET) != NULL) ||
+	    has_fd == (uverbs_attr(call, REG_MR_ADDR) != NULL))
+		return -EINVAL;
+	/* A limit of the model: no DMA buffers, no DMA handles. */
+	if (has_fd || uverbs_attr(call, REG_MR_DMA_HANDLE) != NULL)
+		return -EOPNOTSUPP;
+
+	memset(&mr, 0, sizeof(mr));
+	mr.start = uverbs_number(call, REG_MR_ADDR);
+	mr.length = uverbs_number(call, REG_MR_LENGTH);
+	mr.iova = uverbs_number(call, REG_MR_IOVA);
+	mr.access = uverbs_number(call, REG_MR_ACCESS_FLAGS);
+	mr.pd = uverbs_handle(call, REG_MR_PD_HANDLE);
+	uverbs_begin(call, "reg_mr", " pd=%u bytes=%llu access=0x%x",
+		     uverbs_object(call, PD, mr.pd),
+		     (unsigned long long)mr.length, mr.access);
+	rc = verbs_reg_mr(call->context, &mr, &handle, &key);
+	if (rc < 0)
+		return rc;
+	uverbs_result(call, " mr=%u key=0x%x", uverbs_object(call, MR, handle),
+		      key);
+	rc = uverbs_out_u32(call, REG_MR_RESP_LKEY, key);
+	if (rc == 0)
+		rc = uverbs_out_u32(call, REG_MR_RESP_RKEY, key);
+	if (rc < 0)
+		verbs_dereg_mr(call->context, handle);
+	else
+		uverbs_set(call, REG_MR_HANDLE, handle);
+	return rc;
+}
+
+const struct uverbs_method uverbs_newer_methods[] = {
+	{ UVERBS_OBJECT_MR, METHOD_REG_MR, true, reg_mr, {
+		{ REG_MR_HANDLE, UVERBS_NEW_HANDLE, true, 0, 0 },
+		{ REG_MR_PD_HANDLE, UVERBS_HANDLE, true, 0, 0 },
+		{ REG_MR_DMA_HANDLE, UVERBS_HANDLE, false, 0, 0 },
+		{ REG_MR_IOVA, UVERBS_IN, true, 8, 8 },
+		{ REG_MR_ADDR, UVERBS_IN, false, 8, 8 },
+		{ REG_MR_LENGTH, UVERBS_IN, true, 8, 8 },
+		{ REG_MR_ACCESS_FLAGS, UVERBS_IN, true, 4, 8 },
+		{ REG_MR_FD, UVERBS_FD, false, 0, 0 },
+		{ REG_MR_FD_OFFSET, UVERBS_IN, false, 8, 8 },
+		{ REG_MR_RESP_LKEY, UVERBS_OUT, true, 4, 0 },
+		{ REG_MR_RESP_RKEY, UVERBS_OUT, true, 4, 0 },
+		{ UVERBS_ATTR_UHW_IN, UVERBS_IN, false, 0, 0 },
+		{ UVERBS_ATTR_UHW_OUT, UVERBS_OUT, false, 0, 0 } } },
+	{ .run = NULL },
+};

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Parts of the launcher. */
+
+#ifndef MODEL_LAUNCHER_H
+#define MODEL_LAUNCHER_H
+
+#include <stdbool.h>
+
+#include "options.h"
+#include "processes.h"
+
+/*
+ * mana-model ctl NAME request: "report", or a command (command.h), as words.
+ * Returns the exit status.
+ */
+int ctl_run(const char *name, char **request);
+
+/*
+ * A scenario file (--scenario), a command per line: script.h. Check and add all
+ * lines. 0, or -1 after logging an error with file and line.
+ */
+int scenario_load(const char *path);
+
+/*
+ * Whether the programs on the machine wait, so that virtual time may advance. True
+ * if all threads of all descendants sleep, or if the others have used some CPU time
+ * without an event: they poll. Each event restarts this measurement. On a busy host,
+ * a program that gets no CPU time uses none, so time does not advance.
+ */
+bool idle_programs_wait(void);
+
+/*
+ * The reason why the dynamic linker cannot load the model's library into a
+ * program, named as for execvp(); NULL if it can.
+ */
+const char *loadable_why_not(const char *program);
+
+/*
+ * mana-model --join NAME -- program: run it on an existing machine, until it
+ * ends or the machine is switched off. Returns the exit status.
+ */
+int join_run(const struct options *options);
+
+/* Resources of a machine besides its segment; zero: not acquired. */
+struct machine_setup {
+	char run_dir[MODEL_MAX_PATH];
+	bool has_run_dir;
+	struct guardian guardian;
+	int kick_fd;
+};
+
+/*
+ * Create a machine from options, ready to start a program. 0, or -1 after
+ * logging an error; machine_setup_undo() accepts a partly created one.
+ */
+int machine_setup_make(struct machine_setup *setup, const struct options *options);
+void machine_setup_undo(struct machine_setup *setup);
+
+#endif /* MODEL_LAUNCHER_H */

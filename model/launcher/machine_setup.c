@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend.h"
+#include "capture.h"
+#include "card.h"
+#include "clock.h"
+#include "command.h"
+#include "kernel.h"
+#include "launcher.h"
+#include "mem.h"
+#include "replay.h"
+#include "replay_read.h"
+#include "rundir.h"
+#include "segment.h"
+#include "sysfs.h"
+#include "trace.h"
+
+/* Exit: the guardian then switches the machine off. */
+static void
+on_bus_error(int signo)
+{
+	static const char text[] = "mana-model: " SEGMENT_FULL_MESSAGE "\n";
+
+	(void)signo;
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+		_exit(OPTIONS_EXIT_OWN_ERROR);
+	_exit(OPTIONS_EXIT_OWN_ERROR);
+}
+
+/* Run the commands that correspond to options. */
+static int
+prepare(const struct options *options)
+{
+	char message[256];
+
+	for (uint32_t i = 0; i < options->nb_commands; i++) {
+		const struct options_command *c = &options->commands[i];
+
+		if (command_run(c->line, message, sizeof(message)) < 0) {
+			options_complain("--%s: '%s' is refused: %s", c->option,
+					 c->value, message);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int
+open_captures(void)
+{
+	char path[MODEL_MAX_PATH + 32] = "";
+	int ret;
+
+	segment_lock();
+	ret = capture_create(path, sizeof(path));
+	segment_unlock();
+	if (ret == 0)
+		return 0;
+	options_complain("cannot write the capture %s: %s; give --capture a "
+			 "writable file or folder", path,
+			 ret == -EINVAL ? "it is no regular file" :
+					  strerror(-ret));
+	return -1;
+}
+
+static int
+hand_over_recording(const struct machine_setup *m, const struct recording_file *file)
+{
+	int ret = replay_write(file, m->run_dir);
+
+	if (ret == 0)
+		ret = replay_open();
+	if (ret == 0)
+		return 0;
+	options_complain("cannot write the recording to %s: %s", m->run_dir,
+			 strerror(-ret));
+	return -1;
+}
+
+static int
+make_device(const struct model_config *config)
+{
+	int ret;
+
+	segment_lock();
+	clock_init(config_is_virtual_time(config));
+	ret = card_init();
+	segment_unlock();
+	if (ret == 0)
+		ret = kernel_init();
+	if (ret == 0)
+		return 0;
+	options_complain("cannot make the device: %s", strerror(-ret));
+	return -1;
+}
+
+int
+machine_setup_make(struct machine_setup *m, const struct options *options)
+{
+	const struct model_config *config = &options->config;
+	char where[256];
+	int ret;
+
+	if (rundir_create(config->name, m->run_dir, sizeof(m->run_dir),
+			  &m->kick_fd) != 0)
+		return -1;
+	m->has_run_dir = true;
+	ret = guardian_start(&m->guardian, m->run_dir);
+	if (ret != 0) {
+		options_complain("cannot start the guardian of %s: %s%s",
+				 m->run_dir, strerror(-ret),
+				 options_remedy(-ret));
+		return -1;
+	}
+	mem_own_through_kernel = true;
+	signal(SIGBUS, on_bus_error);
+	ret = segment_create(m->run_dir, config);
+	if (ret != 0) {
+		options_complain("cannot make the machine's memory in %s: %s%s",
+				 m->run_dir, strerror(-ret),
+				 options_remedy(-ret));
+		return -1;
+	}
+	if (options->recording != NULL &&
+	    hand_over_recording(m, options->recording) != 0)
+		return -1;
+	ret = trace_create();
+	if (ret != 0) {
+		options_complain("cannot write the trace to %s: %s; give --trace a "
+				 "writable file",
+				 config->trace, strerror(-ret));
+		return -1;
+	}
+	if (make_device(config) != 0)
+		return -1;
+	if (prepare(options) != 0 || open_captures() != 0)
+		return -1;
+	if (options->scenario != NULL &&
+	    scenario_load(options->scenario) != 0)
+		return -1;
+	ret = sysfs_create(where, sizeof(where));
+	if (ret != 0) {
+		options_complain("cannot write sys/%s in %s: %s%s", where,
+				 m->run_dir, strerror(-ret),
+				 options_remedy(-ret));
+		return -1;
+	}
+	return backends_open(options);
+}
+
+void
+machine_setup_undo(struct machine_setup *m)
+{
+	guardian_dismiss(&m->guardian);
+	if (m->has_run_dir) {
+		/* Removal needs a descriptor, which may be scarce. */
+		close(m->kick_fd);
+		rundir_remove(m->run_dir);
+	}
+}

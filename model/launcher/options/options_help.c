@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The options and their help texts. */
+
+#include <stdio.h>
+
+#include "fault.h"
+#include "options_parse.h"
+
+
+/* An option with a line of help per value, and such a line. */
+#define OPTION(name, key) { name, key, "VALUE", OPTION_HIDDEN, NULL, 0 }
+#define VALUE(text, help) { "--" text, 0, NULL, OPTION_DOC, help, 0 }
+#define GROUP(title) { NULL, 0, NULL, 0, title, 0 }
+
+static const struct argp_option table[] = {
+	GROUP("The machine:"),
+	{ "functions", OPT_FUNCTIONS, "N", 0,
+	  "number of PCI functions (1), from 7870:00:00.0", 0 },
+	{ "ports", OPT_PORTS, "N[,N..]", 0,
+	  "ports of all functions, or of each one (2)", 0 },
+	{ "mac-base", OPT_MAC_BASE, "MAC", 0,
+	  "address of the first port (00:0d:3a:00:00:01); each further port has the "
+	  "next address", 0 },
+	{ "max-mtu", OPT_MAX_MTU, "N", 0, "largest MTU of the ports (1500)", 0 },
+	{ "vp-offset", OPT_VP_OFFSET, "N", 0,
+	  "Tx vPort offset of the first port (5)", 0 },
+	OPTION("kernel", OPT_KERNEL),
+	VALUE("kernel=7.2", "behave as mana and mana_ib of Linux 7.2 (default)"),
+	VALUE("kernel=6.12", "of Linux 6.12, which creates RDMA devices with --rnic "
+	      "only"),
+	VALUE("kernel=6.2", "of Linux 6.2, the first one that has mana_ib"),
+	OPTION("device-id", OPT_DEVICE_ID),
+	VALUE("device-id=ba", "virtual ones, 1414:00ba "
+	      "(default)"),
+	VALUE("device-id=b9", "the PCI functions are physical ones, 1414:00b9"),
+	VALUE("device-id=c1", "second physical ones, 1414:00c1; needs --kernel "
+	      "7.2"),
+	{ "numa-node", OPT_NUMA_NODE, "N", 0,
+	  "NUMA node of the functions in sysfs (0), or none", 0 },
+	{ "rnic", OPT_RNIC, NULL, 0,
+	  "the adapter has an RNIC function, too; with --kernel 7.2 that is a "
+	  "second RDMA device, which cannot have raw QPs", 0 },
+	{ "netvsc", OPT_NETVSC, NULL, 0,
+	  "the ports' interfaces are slaves of hv_netvsc interfaces, as on Azure", 0 },
+
+	GROUP("The wires:"),
+	OPTION("wire", OPT_WIRE),
+	VALUE("wire=pair", "connect ports 1-2, 3-4, ...; an odd last port is looped "
+	      "(default)"),
+	VALUE("wire=loop", "each port receives what it sends"),
+	VALUE("wire=tap", "port k is the Linux interface mtap<k>, from 0 (needs "
+	      "CAP_NET_ADMIN)"),
+	VALUE("wire=none", "frames that ports send are dropped"),
+	VALUE("wire=N=KIND[:..]", "port N, from 1, has a wire of its own: loop, "
+	      "tap, none, sink, gen, link, pair or pcap"),
+	VALUE("wire=N=pair:M", "ports N and M are connected"),
+	VALUE("wire=N=gen[:k=v,..]", "port N receives from a generator, with the "
+	      "arguments of the command gen and commas between them: "
+	      "rate=full,size=imix; frames that it sends are checked"),
+	VALUE("wire=N=sink", "frames that port N sends are checked: lost, "
+	      "duplicated, reordered, corrupted"),
+	VALUE("wire=N=pcap:in=FILE,out=FILE", "port N receives the frames of a "
+	      "file, and frames that it sends are written to one; "
+	      "rate=full|1M|10Gbps and loop=K (0: for ever) belong to in"),
+	VALUE("wire=N=link:PATH", "port N is connected to the port of another "
+	      "machine that has the same PATH, a Unix socket"),
+	{ "sink", OPT_SINK, NULL, 0,
+	  "frames that any port sends are checked as by --wire N=sink", 0 },
+	{ "link", OPT_LINK, "N:k=v[,k=v..]", 0,
+	  "impair the wire of port N, with the arguments of the command wire and "
+	  "commas between them: bandwidth=10G,delay=20us", 0 },
+
+	GROUP("The device:"),
+	OPTION("mode", OPT_MODE),
+	VALUE("mode=sync", "the device works during the doorbell store (default)"),
+	VALUE("mode=thread", "a device thread in each program does the work"),
+	VALUE("mode=step", "for measuring: the doorbell page is memory, and the "
+	      "device works when the program calls mana_model_step()"),
+	VALUE("mode=polled", "for measuring: a thread polls the doorbell page"),
+	{ "core", OPT_CORE, "N", 0,
+	  "the core of the thread of --mode polled, from 0; without it, any", 0 },
+	{ "coalesce", OPT_COALESCE, NULL, 0,
+	  "put up to four received packets in one completion", 0 },
+	{ "coalesce-ns", OPT_COALESCE_NS, "N", 0,
+	  "the same, and a completion stays open up to N ns for further packets "
+	  "(2048 in thread and polled mode); 0: until the burst ends (the other "
+	  "modes)", 0 },
+	{ "enforce", OPT_ENFORCE, "LIST", 0,
+	  "drop as a cloud network does: sa (foreign source address), etype "
+	  "(Ethertype), vlan, dmac (destination)", 0 },
+	OPTION("cq-doorbell", OPT_CQ_DOORBELL),
+	VALUE("cq-doorbell=lax", "a CQ without a doorbell in time is a violation "
+	      "(default)"),
+	VALUE("cq-doorbell=strict", "such a CQ also stops"),
+	{ "fault", OPT_FAULT, "CALL:N[+][:ERRNO]", 0,
+	  "the N-th kernel call of that kind fails, with + the later ones, too; "
+	  "ERRNO is by default ENOMEM. May be repeated", 0 },
+	{ "scenario", OPT_SCENARIO, "FILE", 0,
+	  "run the commands of a file, one per line, each with the time or event "
+	  "at which it runs: at 1.5ms netdev port=1 down", 0 },
+	{ "seed", OPT_SEED, "N", 0, "seed of all random choices (1)", 0 },
+
+	GROUP("Open questions about the device, for --quirk NAME=VALUE; the first "
+	      "value is the default:"),
+	OPTION("quirk", OPT_QUIRK),
+#define ROW(id, name, values, help) VALUE("quirk=" name, values ": " help),
+	MODEL_QUIRKS(ROW)
+#undef ROW
+
+	GROUP("Output:"),
+	{ "fatal-violations", OPT_FATAL, NULL, 0,
+	  "the first violation aborts the program that caused it", 0 },
+	{ "list-violations", OPT_LIST, NULL, 0,
+	  "print their names and meanings and exit", 0 },
+	{ "report", OPT_REPORT, "FILE", 0,
+	  "write the machine's report to FILE (JSON) at the end", 0 },
+	{ "capture", OPT_CAPTURE, "FILE|FOLDER/", 0,
+	  "write the frames on the wires to FILE (pcapng, for wireshark and "
+	  "tshark), or to a file for each port in FOLDER", 0 },
+	{ "trace", OPT_TRACE, "FILE", 0,
+	  "write a line to FILE, or to standard error for -, for each verbs call, "
+	  "doorbell, WQE, CQE, packet and event", 0 },
+	{ "trace-classes", OPT_TRACE_CLASSES, "LIST", 0,
+	  "only lines of these classes: verbs,doorbell,wqe,cqe,wire,event", 0 },
+	{ "name", OPT_NAME, "NAME", 0,
+	  "name of the machine (the launcher's process id)", 0 },
+	{ "join", OPT_JOIN, "NAME", 0,
+	  "run the program on the existing machine of this name, until it is "
+	  "switched off; without any other option", 0 },
+	{ "quiet", OPT_QUIET, NULL, 0, "no summary at the end", 0 },
+	GROUP(NULL),
+	{ 0 },
+};
+
+static const char doc[] =
+"Runs a program on a modelled machine with MANA adapters. The machine is "
+"switched off, and all processes on it ended, when the program ends, or when "
+"mana-model itself is killed.\n"
+"\n"
+"mana-model ctl NAME report | COMMAND...\n"
+"    prints the present report of a running machine, or runs a command\n"
+"mana-model replay [--verbs | --completions] FILE [OPTION...] -- program\n"
+"    replays a trace to the program"
+"\v"
+"Exit status: the program's; 128 + n if signal n ended it; 3 if a violation was "
+"fatal; 4 if the program differed from the trace that was replayed; 125 if "
+"mana-model itself failed, 126 if the program could not be started, 127 if it "
+"was not found.\n"
+"\n"
+"The run folder is created in $MANA_MODEL_RUNDIR, else in /dev/shm, else in /tmp. "
+"With MANA_MODEL_END_WITH_PARENT=1 the machine is also switched off when the "
+"thread that started mana-model ends, also if that is a wrapper.";
+
+const char *
+options_name(int key)
+{
+	const struct argp_option *option = table;
+
+	while (option->key != key || option->name == NULL)
+		option++;
+	return option->name;
+}
+
+/* --help also lists the kinds of calls for --fault. */
+static char *
+help_text(int key, const char *text, void *input)
+{
+	size_t nb_bytes;
+	char *all = NULL;
+	FILE *stream;
+
+	(void)input;
+	if (key != ARGP_KEY_HELP_POST_DOC)
+		return (char *)(uintptr_t)text;
+	stream = open_memstream(&all, &nb_bytes);
+	if (stream == NULL)
+		return (char *)(uintptr_t)text;
+	fputs("Kinds of calls, for --fault:", stream);
+	for (int call = 0; call < NB_FAULT_CALLS; call++)
+		fprintf(stream, " %s", fault_call_name((enum fault_call)call));
+	fprintf(stream, "\n\n%s", text);
+	fclose(stream);
+	return all;
+}
+
+/* The commands as lines of --help. */
+#define MAX_COMMANDS 64
+static struct argp_option command_lines[MAX_COMMANDS + 1];
+
+static void
+list_commands(void)
+{
+	static char texts[MAX_COMMANDS][512];
+	const struct command *command;
+
+	for (uint32_t n = 0;
+	     n < MAX_COMMANDS && (command = command_nth(n)) != NULL; n++) {
+		snprintf(texts[n], sizeof(texts[n]), "%s: %s", command->usage,
+			 command->help);
+		command_lines[n].name = command->name;
+		command_lines[n].flags = OPTION_DOC;
+		command_lines[n].doc = texts[n];
+	}
+}
+
+const struct argp *
+options_argp(argp_parser_t parser)
+{
+	static const struct argp commands = { .options = command_lines };
+	static const struct argp_child children[] = {
+		{ &commands, 0, "Commands, for ctl and scenarios:", 9 },
+		{ 0 },
+	};
+	static struct argp argp = {
+		.options = table,
+		.args_doc = "[--] program [arguments...]",
+		.doc = doc,
+		.children = children,
+		.help_filter = help_text,
+	};
+
+	list_commands();
+	argp.parser = parser;
+	return &argp;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The run folder of a machine: create, find, remove. */
+
+#ifndef MODEL_RUNDIR_H
+#define MODEL_RUNDIR_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* The path for a machine of this user and name. 0 or -errno. */
+int rundir_path(const char *name, char *path, size_t path_bytes);
+
+/*
+ * Create the folder with fd/, sys/ and the FIFO kick, after removing folders of
+ * dead launchers. The lock that marks it as alive and the FIFO stay open for
+ * the life of the process. 0, or -1 after logging an error.
+ */
+int rundir_create(const char *name, char *path, size_t path_bytes,
+		  int *kick_fd);
+
+/* Remove the folder with its contents. */
+void rundir_remove(const char *path);
+
+/*
+ * Remove a socket outside of the folder, with this inode, together with the
+ * folder, even if the launcher is killed.
+ */
+void rundir_leave(const char *path, const char *file, ino_t ino);
+
+#endif /* MODEL_RUNDIR_H */

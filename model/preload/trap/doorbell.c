@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The trap of doorbell stores. See doorbell.h. */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "card.h"
+#include "decode.h"
+#include "doorbell.h"
+#include "kernel.h"
+#include "machine.h"
+#include "mem.h"
+#include "preload.h"
+#include "process_lock.h"
+#include "segment.h"
+#include "signals.h"
+#include "violation_log.h"
+
+#define PAGE_BYTES ((uintptr_t)4096)
+
+/*
+ * The pages, hashed by address with linear probing. The trap reads without a
+ * lock: adding a page writes addr last, removing one writes it first.
+ */
+#define NB_ENTRIES 4096u
+#define MAX_PAGES (NB_ENTRIES / 2)
+#define ADDR_FREE ((uintptr_t)0)
+#define ADDR_WAS_USED ((uintptr_t)1) /* a search continues behind it */
+
+struct page {
+	uintptr_t addr;
+	uint32_t context; /* kept by the mapping, even after removal of the device */
+	uint32_t fn, page;
+};
+
+static struct page pages[NB_ENTRIES];
+static uint32_t nb_pages;
+
+/* Cache of decoded doorbell instructions, per thread. */
+#define NB_CACHED 16u
+struct cached {
+	uint64_t pc;
+	struct decode_insn insn;
+};
+static __thread struct cached cache[NB_CACHED];
+
+static uint32_t
+hash_of(uintptr_t addr)
+{
+	return (uint32_t)((addr / PAGE_BYTES) * 2654435761u) % NB_ENTRIES;
+}
+
+static struct page *
+find(uintptr_t addr)
+{
+	uint32_t at = hash_of(addr);
+
+	for (uint32_t i = 0; i < NB_ENTRIES; i++) {
+		struct page *p = &pages[(at + i) % NB_ENTRIES];
+		uintptr_t there = __atomic_load_n(&p->addr, __ATOMIC_ACQUIRE);
+
+		/* Test this first: a program may fault at address 0. */
+		if (there == ADDR_FREE)
+			return NULL;
+		if (there == addr)
+			return p;
+	}
+	return NULL;
+}
+
+/* With the lock held. */
+static int
+add(uintptr_t addr, uint32_t context, uint32_t fn, uint32_t page)
+{
+	uint32_t at = hash_of(addr);
+
+	if (nb_pages == MAX_PAGES)
+		return -ENOMEM;
+	while (pages[at].addr > ADDR_WAS_USED)
+		at = (at + 1) % NB_ENTRIES;
+	pages[at].context = context;
+	pages[at].fn = fn;
+	pages[at].page = page;
+	__atomic_store_n(&pages[at].addr, addr, __ATOMIC_RELEASE);
+	__atomic_store_n(&nb_pages, nb_pages + 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static bool
+is_within(const struct page *page, uintptr_t low, size_t length)
+{
+	uintptr_t addr = __atomic_load_n(&page->addr, __ATOMIC_RELAXED);
+
+	return addr > ADDR_WAS_USED && addr - low < length;
+}
+
+/* Fast path for a single page, the common munmap(). */
+static bool
+has_any_within(uintptr_t low, size_t length)
+{
+	if (length <= PAGE_BYTES)
+		return find(low) != NULL;
+	for (uint32_t i = 0; i < NB_ENTRIES; i++)
+		if (is_within(&pages[i], low, length))
+			return true;
+	return false;
+}
+
+static int
+forget(uintptr_t low, size_t length)
+{
+	int ret = -ENOENT;
+	uint64_t mask;
+
+	if (__atomic_load_n(&nb_pages, __ATOMIC_ACQUIRE) == 0)
+		return -ENOENT;
+	/* No lock: an allocator may call munmap() with its own lock held. */
+	if (!has_any_within(low, length))
+		return -ENOENT;
+	mask = signals_block_all();
+	process_lock(PROCESS_LOCK_PAGES);
+	for (uint32_t i = 0; i < NB_ENTRIES; i++) {
+		if (!is_within(&pages[i], low, length))
+			continue;
+		__atomic_store_n(&pages[i].addr, ADDR_WAS_USED,
+				 __ATOMIC_RELEASE);
+		__atomic_store_n(&nb_pages, nb_pages - 1, __ATOMIC_RELEASE);
+		ret = 0;
+	}
+	if (nb_pages == 0)
+		for (uint32_t i = 0; i < NB_ENTRIES; i++)
+			pages[i].addr = ADDR_FREE;
+	process_unlock(PROCESS_LOCK_PAGES);
+	signals_restore_all(mask);
+	return ret;
+}
+
+void
+doorbell_process_init(void)
+{
+	if (decode_init() != 0) {
+		model_log("no memory for the instruction decoder (capstone)");
+		abort();
+	}
+	signals_start();
+}
+
+int
+doorbell_map(void **addr, uint32_t context, size_t length)
+{
+	uint32_t fn, page;
+	uint64_t mask;
+	void *at;
+	int ret;
+
+	ret = kernel_context_doorbell(context, &fn, &page);
+	if (ret != 0)
+		return ret;
+	doorbell_process_init();
+	if (segment_config()->mode == MODEL_MODE_THREAD) {
+		ret = device_thread_start();
+		if (ret != 0)
+			return ret;
+	}
+	at = mmap(*addr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	mask = signals_block_all();
+	process_lock(PROCESS_LOCK_PAGES);
+	ret = add((uintptr_t)at, context, fn, page);
+	process_unlock(PROCESS_LOCK_PAGES);
+	signals_restore_all(mask);
+	if (ret != 0)
+		munmap(at, length);
+	else
+		*addr = at;
+	return ret;
+}
+
+int
+doorbell_forget(void *addr, size_t length)
+{
+	return forget((uintptr_t)addr, length);
+}
+
+int
+doorbell_unmap(void *addr, size_t length)
+{
+	int ret = forget((uintptr_t)addr, length);
+
+	if (ret == 0)
+		munmap(addr, length);
+	return ret;
+}
+
+/* Copy up to DECODE_MAX_INSN_BYTES at pc; the next page may be unmapped. */
+static size_t
+fetch(uint64_t pc, uint8_t *bytes)
+{
+	size_t to_page_end = PAGE_BYTES - pc % PAGE_BYTES;
+	size_t first = to_page_end < DECODE_MAX_INSN_BYTES ?
+		       to_page_end : DECODE_MAX_INSN_BYTES;
+	size_t rest = DECODE_MAX_INSN_BYTES - first;
+
+	if (mem_read(model_self, pc, bytes, first) != 0)
+		return 0;
+	if (rest != 0 &&
+	    mem_read(model_self, pc + first, bytes + first, rest) != 0)
+		return first;
+	return DECODE_MAX_INSN_BYTES;
+}
+
+static const struct decode_insn *
+decoded(uint64_t pc)
+{
+	struct cached *c = &cache[(pc ^ (pc >> 6)) % NB_CACHED];
+	uint8_t bytes[DECODE_MAX_INSN_BYTES];
+	size_t nb_bytes;
+
+	/*
+	 * The instruction was just executed, so its bytes are readable. Compare
+	 * them: the program may have replaced the cached instruction.
+	 */
+	if (c->pc == pc && c->insn.length != 0 &&
+	    memcmp((const void *)(uintptr_t)pc, c->insn.bytes,
+		   c->insn.length) == 0)
+		return &c->insn;
+	nb_bytes = fetch(pc, bytes);
+	c->pc = pc;
+	decode_insn(bytes, nb_bytes, &c->insn);
+	return &c->insn;
+}
+
+static void
+violate(enum violation violation, const struct page *page,
+	const struct decode_insn *insn)
+{
+	struct violation_place place = {.fn = page->fn};
+
+	segment_lock_masked();
+	violation_record(violation, &place, insn->bytes,
+			 insn->length != 0 ? insn->length :
+					     sizeof(insn->bytes));
+	segment_unlock_masked();
+}
+
+/* Kill the program: continuing would lose a doorbell. */
+static void
+refuse(const struct page *page, const struct decode_insn *insn, uint64_t pc)
+{
+	char text[3 * DECODE_MAX_INSN_BYTES + 1];
+
+	for (size_t i = 0; i < DECODE_MAX_INSN_BYTES; i++)
+		snprintf(text + 3 * i, 4, " %02x", insn->bytes[i]);
+	violate(VIOLATION_doorbell_undecoded, page, insn);
+	model_log("the doorbell page was written by an instruction that the "
+		  "model cannot decode, at 0x%llx:%s; use plain 4 or 8 byte "
+		  "stores, or teach decode_x86.c this one",
+		  (unsigned long long)pc, text);
+	abort();
+}
+
+/*
+ * The device was removed: make the mapping plain memory that the device ignores
+ * (Linux core/uverbs_main.c rdma_umap_fault()), and execute the instruction
+ * again. The memory is from the context's file, so that all mappings of it see
+ * the same page and keep the context.
+ */
+static void
+give_dummy_page(const struct page *page)
+{
+	const int rw = PROT_READ | PROT_WRITE;
+	int saved_errno = errno;
+
+	if (kernel_context_has_dummy_page(page->context))
+		syscall(SYS_mprotect, page->addr, PAGE_BYTES, rw);
+	else
+		syscall(SYS_mmap, page->addr, PAGE_BYTES, rw,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0L);
+	errno = saved_errno;
+}
+
+/* False: the device was removed. */
+static bool
+ring(const struct page *page, uint32_t offset, uint64_t value,
+     uint32_t size_bytes)
+{
+	bool is_dead;
+
+	segment_lock_masked();
+	is_dead = kernel_context_is_dead(page->context);
+	if (!is_dead) {
+		doorbell_count_trap();
+		card_doorbell(page->fn, page->page, offset, value,
+			      size_bytes);
+	}
+	segment_unlock_masked();
+	return !is_dead;
+}
+
+enum doorbell_fault
+doorbell_trap(void *fault_addr, ucontext_t *uc)
+{
+	const uint32_t offset = (uintptr_t)fault_addr % PAGE_BYTES;
+	const struct page *page = find((uintptr_t)fault_addr - offset);
+	const struct decode_insn *insn;
+	uint64_t pc;
+
+	if (page == NULL)
+		return DOORBELL_FAULT_FOREIGN;
+	/* The child of a fork() attaches as its own process. */
+	if (!attach_is_attached())
+		attach_machine();
+	if (kernel_context_is_dead(page->context)) {
+		give_dummy_page(page);
+		return DOORBELL_FAULT_DONE;
+	}
+	pc = decode_pc(uc);
+	insn = decoded(pc);
+	if (!decode_fault_is_write(uc) || insn->kind == DECODE_LOAD) {
+		violate(VIOLATION_doorbell_read, page, insn);
+		return DOORBELL_FAULT_KILL;
+	}
+	switch (insn->kind) {
+	case DECODE_WIDE:
+		violate(VIOLATION_doorbell_bad_width, page, insn);
+		break;
+	case DECODE_IMM:
+	case DECODE_GPR:
+	case DECODE_VECTOR:
+		if (!ring(page, offset, decode_value(insn, uc),
+			  insn->size_bytes)) {
+			give_dummy_page(page);
+			return DOORBELL_FAULT_DONE;
+		}
+		machine_tick();
+		break;
+	default:
+		refuse(page, insn, pc);
+	}
+	decode_skip(insn, uc);
+	return DOORBELL_FAULT_DONE;
+}
