@@ -58,11 +58,15 @@ bring_up(struct fixture *fx, unsigned int fn, uint32_t nb_tx, uint32_t nb_rx)
 
 static volatile bool is_over;
 
-/* Bring a port up as far as possible, ring, and close it, repeatedly. */
+/*
+ * Bring a port up as far as possible, ring, and close it, repeatedly. Return
+ * the number of refused destructions: 0, also in the middle of a removal.
+ */
 static void *
 use_ports(void *arg)
 {
 	uint32_t device = (uint32_t)(uintptr_t)arg;
+	uintptr_t nb_refused = 0;
 	uint32_t k;
 
 	while (!is_over) {
@@ -74,9 +78,9 @@ use_ports(void *arg)
 				fx_send(&fx, &fx.tx[0], 0, 60);
 			fx_ring_cq(&fx, &fx.tx[0], false);
 		}
-		fx_close(&fx);
+		nb_refused += fx_close(&fx) != 0;
 	}
-	return NULL;
+	return (void *)nb_refused;
 }
 
 static void
@@ -85,6 +89,7 @@ threads_bear_it_at_any_moment(void **state)
 	const uint64_t before = MODEL_CALL(mana_model_violations)(NULL);
 	pthread_t threads[3];
 	struct fixture *fx = *state;
+	void *nb_refused;
 	uintptr_t i;
 
 	is_over = false;
@@ -102,8 +107,10 @@ threads_bear_it_at_any_moment(void **state)
 		}
 	}
 	is_over = true;
-	for (i = 0; i < 3; i++)
-		pthread_join(threads[i], NULL);
+	for (i = 0; i < 3; i++) {
+		pthread_join(threads[i], &nb_refused);
+		assert_int_equal((uintptr_t)nb_refused, 0);
+	}
 	assert_int_equal(MODEL_CALL(mana_model_violations)(NULL), before);
 	assert_no_objects();
 	bring_up(fx, 0, 2, 2);

@@ -158,12 +158,11 @@ run_method(const struct uverbs_method *method, struct uverbs_call *call)
 	uint32_t fn, page;
 	int rc = 0;
 
-	if (method->is_destroy && kernel_context_is_dead(call->context)) {
-		rc = kernel_version()->destroy_after_removal;
-		return rc < 0 ? rc : method->run(call);
-	}
 	if (method->needs_ucontext)
 		rc = kernel_context_doorbell(call->context, &fn, &page);
+	/* Last, because the device may be removed at any moment. */
+	if (method->is_destroy && kernel_context_is_dead(call->context))
+		rc = kernel_version()->destroy_after_removal;
 	if (rc == 0)
 		rc = method->run(call);
 	if (rc < 0 && !method->is_destroy &&
