@@ -44,12 +44,14 @@ static uint8_t *rings; /* memory to register and for rings */
 static int event_fds[2 * MAX_CALLS];
 static uint32_t nb_event_fds;
 
+/* libFuzzer reports and keeps the input of an abort(). */
 static void
 on_fault(int sig, siginfo_t *info, void *ucontext)
 {
+	(void)sig;
 	(void)info;
 	if (!mem_fault_fixup(ucontext))
-		signal(sig, SIG_DFL);
+		abort();
 }
 
 static void
@@ -111,12 +113,23 @@ make_harmless(uint8_t *piece, uint32_t nb_bytes)
 	}
 }
 
+/*
+ * Address of a ring, page-aligned: in the memory for rings or its guard page,
+ * never in memory of the fuzzer, because an output attribute may have it.
+ */
+static uint64_t
+ring_address(struct fuzz_input *in)
+{
+	return (uintptr_t)rings +
+	       fuzz_u8(in) % (RINGS_BYTES / PAGE + 1) * PAGE;
+}
+
 /* buf_addr, size, port: driver data of create_qp and create_wq. */
 static void
 put_ring(uint8_t *to, uint32_t room, struct fuzz_input *in)
 {
 	struct mana_abi_create_qp ring = {
-		.sq_buf_addr = (uintptr_t)rings + fuzz_u8(in) * PAGE,
+		.sq_buf_addr = ring_address(in),
 		.sq_buf_size = PAGE << (fuzz_u8(in) & 7),
 		.port = fuzz_u8(in),
 	};
@@ -158,8 +171,8 @@ attribute_data(uint8_t kind, uint16_t len, struct fuzz_input *in)
 		number = fuzz_u8(in);
 		return number < nb_event_fds ? (uint64_t)event_fds[number] :
 					       number;
-	case 6: /* address of a ring */
-		return (uintptr_t)rings + fuzz_u8(in) * PAGE;
+	case 6:
+		return ring_address(in);
 	default:
 		piece = arena_take(len);
 		put_ring(piece, len, in);
