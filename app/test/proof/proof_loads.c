@@ -41,7 +41,7 @@ __wrap_mana_rxq_nb_waiting(const struct mana_rxq *rxq)
 /* The driver compares a slow-path completion with earlier ones. */
 void __real_mana_rx_doubt(struct mana_rxq *rxq, uint32_t max_wqes);
 void __wrap_mana_rx_doubt(struct mana_rxq *rxq, uint32_t max_wqes);
-__typeof__(mana_odd_note_cqe) __real_mana_odd_note_cqe, __wrap_mana_odd_note_cqe;
+__typeof__(mana_bad_cqe_note) __real_mana_bad_cqe_note, __wrap_mana_bad_cqe_note;
 
 void
 __wrap_mana_rx_doubt(struct mana_rxq *rxq, uint32_t max_wqes)
@@ -53,11 +53,11 @@ __wrap_mana_rx_doubt(struct mana_rxq *rxq, uint32_t max_wqes)
 
 /* The driver copies the first slow-path CQE of each kind for its log. */
 void
-__wrap_mana_odd_note_cqe(struct mana_odd *odd, const struct gdma_cqe *cqe,
-			 enum mana_odd_kind kind)
+__wrap_mana_bad_cqe_note(struct mana_bad_cqes *bad, const struct gdma_cqe *cqe,
+			 enum mana_bad_cqe_kind kind)
 {
 	watch_is_count = true;
-	__real_mana_odd_note_cqe(odd, cqe, kind);
+	__real_mana_bad_cqe_note(bad, cqe, kind);
 	watch_is_count = false;
 }
 

@@ -81,7 +81,7 @@ struct mana_rx_layout {
 };
 
 /* What was reported of a queue: see mana_report.c. */
-struct mana_odd_reported {
+struct mana_bad_cqes_reported {
 	uint32_t kinds;
 	uint64_t failed;
 };
@@ -109,8 +109,8 @@ struct mana_eth_rxq {
 	char mempool[RTE_MEMPOOL_NAMESIZE]; /* its name: the pool may be gone */
 	/* What hardware queues counted and met that it does not poll any more. */
 	struct mana_counters folded;
-	struct mana_odd odd_cqes; /* and of those that it polls, when reported */
-	struct mana_odd_reported reported;
+	struct mana_bad_cqes bad_cqes; /* and of those that it polls, when reported */
+	struct mana_bad_cqes_reported reported;
 };
 
 /* A Tx queue. ethdev's queue pointer points to txq, the first member. */
@@ -139,7 +139,7 @@ struct mana_eth_txq {
 
 	/* ---- Under the lock of mana_registry.c ---- */
 	uint16_t owner; /* the ethdev queue */
-	struct mana_odd_reported reported;
+	struct mana_bad_cqes_reported reported;
 };
 
 /*

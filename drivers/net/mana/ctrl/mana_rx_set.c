@@ -764,7 +764,7 @@ mana_rx_set_room_bytes(const struct mana_priv *priv, uint16_t queue_id)
 }
 
 uint8_t
-mana_rx_set_odd(const struct mana_priv *priv, struct mana_eth_rxq *ctl)
+mana_rx_set_bad_cqes(const struct mana_priv *priv, struct mana_eth_rxq *ctl)
 {
 	const struct mana_rx_set *set = priv->rx_set;
 	uint8_t failure = MANA_FAILURE_NONE;
@@ -775,7 +775,7 @@ mana_rx_set_odd(const struct mana_priv *priv, struct mana_eth_rxq *ctl)
 
 		if (set->hwqs[i].owner != ctl->owner)
 			continue;
-		mana_odd_merge(&ctl->odd_cqes, &rxq->odd_cqes);
+		mana_bad_cqes_merge(&ctl->bad_cqes, &rxq->bad_cqes);
 		if (rxq->failure != MANA_FAILURE_NONE)
 			failure = rxq->failure;
 	}

@@ -102,10 +102,10 @@ void mana_rx_set_queue_release(struct mana_priv *priv, uint16_t queue_id);
 /* Bytes of the smallest packet buffer that a running queue has; or UINT32_MAX. */
 uint32_t mana_rx_set_room_bytes(const struct mana_priv *priv, uint16_t queue_id);
 /*
- * Brings odd completions of its hardware queues to ctl->odd_cqes, and returns their
+ * Copies unexpected CQEs of its hardware queues to ctl->bad_cqes, and returns their
  * failure (enum mana_queue_failure). Under the lock of mana_registry.c.
  */
-uint8_t mana_rx_set_odd(const struct mana_priv *priv, struct mana_eth_rxq *ctl);
+uint8_t mana_rx_set_bad_cqes(const struct mana_priv *priv, struct mana_eth_rxq *ctl);
 
 /*
  * Builds the set of a port that starts, and swaps it in. After a failure there is

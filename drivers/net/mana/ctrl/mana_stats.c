@@ -120,8 +120,8 @@ mana_stats_fold_hwq(struct mana_eth_rxq *ctl, struct mana_rxq *rxq)
 	rxq->mr.nb_misses = 0;
 	rxq->mr.nb_failures = 0;
 	memset(&rxq->stats, 0, sizeof(rxq->stats));
-	mana_odd_merge(&ctl->odd_cqes, &rxq->odd_cqes);
-	memset(&rxq->odd_cqes, 0, sizeof(rxq->odd_cqes));
+	mana_bad_cqes_merge(&ctl->bad_cqes, &rxq->bad_cqes);
+	memset(&rxq->bad_cqes, 0, sizeof(rxq->bad_cqes));
 }
 
 /* ---- Since the last reset --------------------------------------------------- */

@@ -180,7 +180,7 @@ rxq_add(struct mana_facts *facts, const struct mana_priv *priv,
 		if (rxq->failure == MANA_FAILURE_NONE)
 			continue;
 		failure = rxq->failure;
-		header = rxq->odd_cqes.fatal_header;
+		header = rxq->bad_cqes.fatal_header;
 	}
 	state_add(facts, priv->data->rx_queue_state[ctl->owner], failure, header);
 	number_add(facts, "hw_rxq", nb);
@@ -204,7 +204,7 @@ txq_add(struct mana_facts *facts, const struct mana_priv *priv,
 	const struct mana_txq *txq = &ctl->txq;
 
 	state_add(facts, priv->data->tx_queue_state[ctl->owner], txq->failure,
-		  txq->odd_cqes.fatal_header);
+		  txq->bad_cqes.fatal_header);
 	number_add(facts, "nb_desc", ctl->nb_desc);
 	number_add(facts, "nb_cqe", ctl->nb_cqe);
 	number_add(facts, "nb_posted", mana_txq_look_posted(txq));

@@ -27,20 +27,20 @@ struct finding {
 
 /* Takes a finding of this queue that was not reported yet. */
 static bool
-finding_take(struct mana_odd *odd, struct mana_odd_reported *reported, uint64_t failed,
-	     struct finding *found)
+finding_take(struct mana_bad_cqes *bad, struct mana_bad_cqes_reported *reported,
+	     uint64_t failed, struct finding *found)
 {
-	uint32_t seen = mana_atomic_load(&odd->seen) & ~reported->kinds;
+	uint32_t seen = mana_atomic_load(&bad->seen) & ~reported->kinds;
 
 	rte_smp_rmb();
 	found->is_failed = seen == 0;
 	if (seen != 0) {
 		found->kind = rte_bsf32(seen);
-		found->cqe = odd->cqe[found->kind];
+		found->cqe = bad->cqe[found->kind];
 		reported->kinds |= RTE_BIT32(found->kind);
 		return true;
 	}
-	found->header = odd->fatal_header;
+	found->header = bad->fatal_header;
 	if (failed == reported->failed)
 		return false;
 	reported->failed = failed;
@@ -61,8 +61,8 @@ finding_next(struct mana_priv *priv, struct finding *found)
 		found->queue = i;
 		found->is_rx = true;
 		if (rx != NULL) {
-			found->failure = mana_rx_set_odd(priv, rx);
-			is_found = finding_take(&rx->odd_cqes, &rx->reported,
+			found->failure = mana_rx_set_bad_cqes(priv, rx);
+			is_found = finding_take(&rx->bad_cqes, &rx->reported,
 						mana_stats_rxq(priv, rx).rx.failed,
 						found);
 		}
@@ -70,7 +70,7 @@ finding_next(struct mana_priv *priv, struct finding *found)
 			continue;
 		found->is_rx = false;
 		found->failure = tx->txq.failure;
-		is_found = finding_take(&tx->txq.odd_cqes, &tx->reported,
+		is_found = finding_take(&tx->txq.bad_cqes, &tx->reported,
 					tx->txq.stats.failed, found);
 	}
 	mana_registry_unlock();
@@ -78,7 +78,7 @@ finding_next(struct mana_priv *priv, struct finding *found)
 }
 
 static void
-odd_log(const struct mana_priv *priv, const struct finding *found)
+bad_cqe_log(const struct mana_priv *priv, const struct finding *found)
 {
 	const uint32_t *words = (const uint32_t *)&found->cqe;
 	char *text = NULL;
@@ -96,9 +96,9 @@ odd_log(const struct mana_priv *priv, const struct finding *found)
 		MANA_PORT_LOG(NOTICE, priv->data->name,
 			      "%s queue %u: the first completion %s:%s",
 			      found->is_rx ? "Rx" : "Tx", found->queue,
-			      mana_odd_name(found->kind), text);
+			      mana_bad_cqe_name(found->kind), text);
 	free(text);
-	if (found->kind == MANA_ODD_UNSCATTERED)
+	if (found->kind == MANA_BAD_CQE_UNSCATTERED)
 		MANA_PORT_LOG(ERR, priv->data->name,
 			      "Rx queue %u: the adapter does not scatter packets over several buffers: use mbufs that hold a whole frame, or a smaller MTU",
 			      found->queue);
@@ -133,7 +133,7 @@ mana_queues_report(struct mana_priv *priv)
 		if (found.is_failed)
 			failure_log(priv, &found);
 		else
-			odd_log(priv, &found);
+			bad_cqe_log(priv, &found);
 		has_failed |= found.is_failed;
 	}
 	return has_failed;

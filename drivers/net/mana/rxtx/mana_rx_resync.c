@@ -76,7 +76,7 @@ mana_rx_meanings_check(struct mana_rxq *rxq, const struct mana_rx_mark *mark,
 
 /*
  * The completions before the one at idx, which are still in the ring. Across
- * one that is odd, too, they are not compared. Where no two can be, the
+ * another unexpected one they are not compared. Where no two can be, the
  * meanings hold by which an earlier doubt was settled.
  */
 static void
@@ -156,7 +156,7 @@ mana_rx_resync(struct mana_rxq *rxq, const struct gdma_cqe *cqe)
 		nb = found;
 	}
 	if (nb == MANA_RX_NO_WQES) {
-		mana_odd_note_cqe(&rxq->odd_cqes, cqe, MANA_ODD_POSITION);
+		mana_bad_cqe_note(&rxq->bad_cqes, cqe, MANA_BAD_CQE_POSITION);
 		mana_rxq_fail(rxq, MANA_FAILURE_UNKNOWN_CQE);
 		return false;
 	}

@@ -72,18 +72,18 @@ mana_rx_cqe_nb_wqes(const struct gdma_cqe *cqe)
 
 /* ---- What brings no packet ---------------------------------------------- */
 
-/* The CQE that was taken last, or one of its packets, is odd. */
+/* Record the CQE that was taken last: it, or one of its packets, is unexpected. */
 static void
-mana_rx_note(struct mana_rxq *rxq, enum mana_odd_kind kind)
+mana_rx_note(struct mana_rxq *rxq, enum mana_bad_cqe_kind kind)
 {
-	mana_odd_note_cqe(&rxq->odd_cqes, &rxq->part.cqe, kind);
+	mana_bad_cqe_note(&rxq->bad_cqes, &rxq->part.cqe, kind);
 }
 
 static __rte_noinline __rte_cold void
 mana_rx_spurious(struct mana_rxq *rxq)
 {
 	rxq->stats.cqe_spurious++;
-	mana_rx_note(rxq, MANA_ODD_SPURIOUS);
+	mana_rx_note(rxq, MANA_BAD_CQE_SPURIOUS);
 }
 
 void
@@ -108,7 +108,7 @@ mana_rxq_fail(struct mana_rxq *rxq, enum mana_queue_failure failure)
 {
 	rxq->failure = failure;
 	rxq->stats.failed++;
-	rxq->odd_cqes.fatal_header = rxq->odd_cqes.last_header;
+	rxq->bad_cqes.fatal_header = rxq->bad_cqes.last_header;
 	mana_cq_close(&rxq->cq);
 	/* It gets no buffer any more: polls need not try. */
 	rxq->slow_flags &= ~MANA_RX_REFILL_RETRY;
@@ -136,7 +136,7 @@ mana_rx_no_packet(struct mana_rxq *rxq)
 	case MANA_CQE_RX_COALESCED_4:
 	case MANA_CQE_RX_COALESCED_8:
 		rxq->stats.zero_len++;
-		mana_rx_note(rxq, MANA_ODD_ZERO_LENGTH);
+		mana_rx_note(rxq, MANA_BAD_CQE_ZERO_LENGTH);
 		mana_rx_doubt(rxq, 1);
 		break;
 	case MANA_CQE_RX_OBJECT_FENCE:
@@ -145,12 +145,12 @@ mana_rx_no_packet(struct mana_rxq *rxq)
 	case MANA_CQE_RX_TRUNCATED:
 		mana_rx_note(rxq, mana_rx_is_scattered(rxq,
 					mana_rx_cqe_pkt(cqe, 0).len) ?
-				  MANA_ODD_UNSCATTERED : MANA_ODD_TRUNCATED);
+				  MANA_BAD_CQE_UNSCATTERED : MANA_BAD_CQE_TRUNCATED);
 		mana_rx_drop(rxq, &rxq->stats.truncated);
 		break;
 	default:
 		rxq->stats.cqe_unknown++;
-		mana_rx_note(rxq, MANA_ODD_UNKNOWN);
+		mana_rx_note(rxq, MANA_BAD_CQE_UNKNOWN);
 		mana_rx_doubt(rxq, MANA_RX_CQE_MAX_PKTS);
 	}
 }
@@ -164,12 +164,12 @@ mana_rx_skip(struct mana_rxq *rxq, uint32_t trailer)
 	switch (mana_cq_state(&rxq->cq, rxq->cq.ci, trailer)) {
 	case MANA_CQE_FOREIGN:
 		rxq->stats.cqe_foreign++;
-		mana_odd_note_cqe(&rxq->odd_cqes, cqe, MANA_ODD_FOREIGN);
+		mana_bad_cqe_note(&rxq->bad_cqes, cqe, MANA_BAD_CQE_FOREIGN);
 		rxq->cq.ci++;
 		return true;
 	case MANA_CQE_OVERRUN:
 		rxq->stats.cqe_overrun++;
-		mana_odd_note_cqe(&rxq->odd_cqes, cqe, MANA_ODD_OVERRUN);
+		mana_bad_cqe_note(&rxq->bad_cqes, cqe, MANA_BAD_CQE_OVERRUN);
 		mana_rxq_fail(rxq, MANA_FAILURE_OVERRUN);
 		return false;
 	default:
@@ -243,13 +243,13 @@ mana_rx_is_good(struct mana_rxq *rxq, uint32_t len)
 	if (likely(len <= rxq->buf_bytes))
 		return true;
 	if (len > mana_rxq_room_bytes(rxq)) {
-		mana_rx_note(rxq, MANA_ODD_OVERSIZE);
+		mana_rx_note(rxq, MANA_BAD_CQE_OVERSIZE);
 		mana_rx_drop(rxq, &rxq->stats.oversize);
 		return false;
 	}
 	if (mana_rxq_nb_posted(rxq) == 0 || mana_rx_scatter_is_whole(rxq, len))
 		return true;
-	mana_rx_note(rxq, MANA_ODD_UNSCATTERED);
+	mana_rx_note(rxq, MANA_BAD_CQE_UNSCATTERED);
 	mana_rx_drop(rxq, &rxq->stats.unscattered);
 	return false;
 }

@@ -59,52 +59,45 @@ enum mana_desc_state {
 	MANA_DESC_NONE, /* not in use */
 };
 
-/* ---- mana_odd.c: unexpected completions --------------------------------- */
+/* ---- mana_bad_cqe.c: unexpected completions --------------------------------- */
 
 /*
- * The burst copies the first one of each kind, the control path logs it: a burst
- * makes no system call.
+ * A burst copies the first unexpected completion of each kind; the control path
+ * logs it, because a burst makes no system call.
  */
-enum mana_odd_kind {
-	MANA_ODD_UNKNOWN, /* type */
-	MANA_ODD_ZERO_LENGTH,
-	MANA_ODD_OVERSIZE,
-	MANA_ODD_TRUNCATED,
-	MANA_ODD_UNSCATTERED, /* only the first buffer was written */
-	MANA_ODD_FOREIGN, /* names another work queue */
-	MANA_ODD_SPURIOUS, /* nothing was posted */
-	MANA_ODD_OVERRUN,
-	MANA_ODD_POSITION, /* names a WQE that it cannot be of */
-	MANA_ODD_TX_ERROR, /* and the nine types behind the first */
-	MANA_NB_ODD = MANA_ODD_TX_ERROR + MANA_NB_CQE_TX_ERR
+enum mana_bad_cqe_kind {
+	MANA_BAD_CQE_UNKNOWN, /* type */
+	MANA_BAD_CQE_ZERO_LENGTH,
+	MANA_BAD_CQE_OVERSIZE,
+	MANA_BAD_CQE_TRUNCATED,
+	MANA_BAD_CQE_UNSCATTERED, /* only the first buffer was written */
+	MANA_BAD_CQE_FOREIGN, /* names another work queue */
+	MANA_BAD_CQE_SPURIOUS, /* nothing was posted */
+	MANA_BAD_CQE_OVERRUN,
+	MANA_BAD_CQE_POSITION, /* names a WQE that it cannot be of */
+	MANA_BAD_CQE_TX_ERROR, /* and the nine types behind the first */
+	MANA_NB_BAD_CQE = MANA_BAD_CQE_TX_ERROR + MANA_NB_CQE_TX_ERR
 };
 
 /* Written by bursts, read by any thread. */
-struct mana_odd {
+struct mana_bad_cqes {
 	MANA_ATOMIC(uint32_t) seen; /* kinds; their cqe is written before */
-	uint32_t last_header; /* of the last odd one */
-	uint32_t fatal_header; /* of that which ended the queue */
-	struct gdma_cqe cqe[MANA_NB_ODD];
+	uint32_t last_header; /* of the last one */
+	uint32_t fatal_header; /* of the one that made the queue fail */
+	struct gdma_cqe cqe[MANA_NB_BAD_CQE];
 };
 
-/* This CQE, of the ring or a copy, is odd. */
+/* Record an unexpected CQE, in the ring or a copy. */
 __rte_cold __rte_noinline
-void mana_odd_note_cqe(struct mana_odd *odd, const struct gdma_cqe *cqe,
-		       enum mana_odd_kind kind);
+void mana_bad_cqe_note(struct mana_bad_cqes *bad, const struct gdma_cqe *cqe,
+		       enum mana_bad_cqe_kind kind);
 
-/* The one at idx is. */
-static inline void
-mana_odd_note(struct mana_odd *odd, const struct mana_cq *cq, uint32_t idx,
-	      enum mana_odd_kind kind)
-{
-	mana_odd_note_cqe(odd, mana_cq_cqe(cq, idx), kind);
-}
-
-/* What from has of kinds that to has not. No burst writes to. */
-void mana_odd_merge(struct mana_odd *to, const struct mana_odd *from);
+/* Add the kinds of from that to lacks. No burst writes to. */
+void mana_bad_cqes_merge(struct mana_bad_cqes *to,
+			 const struct mana_bad_cqes *from);
 
 /* "of unknown type" */
-const char *mana_odd_name(uint32_t kind);
+const char *mana_bad_cqe_name(uint32_t kind);
 
 /* ---- Bursts ------------------------------------------------------------- */
 
@@ -284,7 +277,7 @@ struct mana_rxq {
 	struct mana_mr_cache mr;
 	struct mana_rxq_stats stats;
 	struct mana_rx_doubt doubt;
-	struct mana_odd odd_cqes;
+	struct mana_bad_cqes bad_cqes;
 
 	/* Rare, or control path only. */
 	alignas(RTE_CACHE_LINE_SIZE) uint16_t port_id;
@@ -734,7 +727,7 @@ struct mana_txq {
 	uint32_t pool_next; /* the slot that is replaced next */
 	uint32_t nb_pool_misses; /* since one was */
 	struct mana_txq_stats stats;
-	struct mana_odd odd_cqes;
+	struct mana_bad_cqes bad_cqes;
 
 	/* Control path only. */
 	alignas(RTE_CACHE_LINE_SIZE) uint16_t port_id;

@@ -270,16 +270,17 @@ mana_txq_fail(struct mana_txq *txq, enum mana_queue_failure failure)
 {
 	txq->failure = failure;
 	txq->stats.failed++;
-	txq->odd_cqes.fatal_header = txq->odd_cqes.last_header;
+	txq->bad_cqes.fatal_header = txq->bad_cqes.last_header;
 	txq->limit = 0;
 	txq->run_room = 0;
 }
 
-/* The completion that was taken last is odd. */
+/* Record the completion at cq.ci as unexpected. */
 static void
-note(struct mana_txq *txq, enum mana_odd_kind kind)
+note(struct mana_txq *txq, enum mana_bad_cqe_kind kind)
 {
-	mana_odd_note(&txq->odd_cqes, &txq->cq, txq->cq.ci - 1, kind);
+	mana_bad_cqe_note(&txq->bad_cqes, mana_cq_cqe(&txq->cq, txq->cq.ci),
+			  kind);
 }
 
 /* The packet of this CQE was not sent, but it is done with. */
@@ -288,10 +289,10 @@ count_error(struct mana_txq *txq, uint32_t type)
 {
 	if (type < MANA_CQE_TX_ERR_FIRST || type > MANA_CQE_TX_ERR_LAST) {
 		txq->stats.cqe_unknown++;
-		note(txq, MANA_ODD_UNKNOWN);
+		note(txq, MANA_BAD_CQE_UNKNOWN);
 		return;
 	}
-	note(txq, MANA_ODD_TX_ERROR + type - MANA_CQE_TX_ERR_FIRST);
+	note(txq, MANA_BAD_CQE_TX_ERROR + type - MANA_CQE_TX_ERR_FIRST);
 	txq->stats.cqe_error[type - MANA_CQE_TX_ERR_FIRST]++;
 }
 
@@ -318,7 +319,7 @@ form_learn(struct mana_txq *txq, uint32_t type, uint32_t bu)
 }
 
 static void
-odd_cqe(struct mana_txq *txq, struct mana_tx_cqe cqe)
+bad_cqe(struct mana_txq *txq, struct mana_tx_cqe cqe)
 {
 	struct mana_tx_place place = mana_tx_place_of(txq);
 	uint32_t bu = place.bu;
@@ -326,13 +327,13 @@ odd_cqe(struct mana_txq *txq, struct mana_tx_cqe cqe)
 
 	/* Whichever WQE it names: no completion comes after it. */
 	if (cqe.type == MANA_CQE_TX_GDMA_ERR && txq->failure == MANA_FAILURE_NONE) {
-		note(txq, MANA_ODD_TX_ERROR + MANA_CQE_TX_GDMA_ERR -
+		note(txq, MANA_BAD_CQE_TX_ERROR + MANA_CQE_TX_GDMA_ERR -
 				  MANA_CQE_TX_ERR_FIRST);
 		mana_txq_fail(txq, MANA_FAILURE_DISABLED);
 	}
 	if (txq->group_ci == txq->group_pi) {
 		txq->stats.cqe_spurious++;
-		note(txq, MANA_ODD_SPURIOUS);
+		note(txq, MANA_BAD_CQE_SPURIOUS);
 		return;
 	}
 	if (txq->offset_check == MANA_TX_OFFSET_LEARNING &&
@@ -348,7 +349,7 @@ odd_cqe(struct mana_txq *txq, struct mana_tx_cqe cqe)
 	if (match != MANA_TX_MATCH_EXPECTED &&
 	    txq->offset_check == MANA_TX_OFFSET_RIGHT) {
 		txq->stats.cqe_position++;
-		note(txq, MANA_ODD_POSITION);
+		note(txq, MANA_BAD_CQE_POSITION);
 		offset_check_set(txq, MANA_TX_OFFSET_WRONG);
 	}
 	if (match == MANA_TX_MATCH_PAST) {
@@ -369,14 +370,13 @@ skip(struct mana_txq *txq, uint32_t trailer)
 		return false;
 	case MANA_CQE_FOREIGN:
 		txq->stats.cqe_foreign++;
-		mana_odd_note(&txq->odd_cqes, &txq->cq, txq->cq.ci,
-			      MANA_ODD_FOREIGN);
+		note(txq, MANA_BAD_CQE_FOREIGN);
 		return true;
 	default:
 		break;
 	}
 	txq->stats.cqe_overrun++;
-	mana_odd_note(&txq->odd_cqes, &txq->cq, txq->cq.ci, MANA_ODD_OVERRUN);
+	note(txq, MANA_BAD_CQE_OVERRUN);
 	mana_cq_close(&txq->cq);
 	mana_txq_fail(txq, MANA_FAILURE_OVERRUN);
 	return false;
@@ -390,10 +390,9 @@ reap_one(struct mana_txq *txq, uint32_t trailer, struct mana_tx_cqe cqe)
 
 	if (!is_ours && !skip(txq, trailer))
 		return false;
-	txq->cq.ci++;
 	if (is_ours)
-		odd_cqe(txq, cqe);
-	mana_tx_cq_advance(txq, 0);
+		bad_cqe(txq, cqe);
+	mana_tx_cq_advance(txq, 1);
 	return true;
 }
 

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <rte_atomic.h>
+#include <rte_common.h>
+
+#include "mana_rxtx.h"
+
+void
+mana_bad_cqe_note(struct mana_bad_cqes *bad, const struct gdma_cqe *cqe,
+		  enum mana_bad_cqe_kind kind)
+{
+	uint32_t seen = mana_atomic_load(&bad->seen);
+
+	bad->last_header = mana_cqe_load(&cqe->tx.header);
+	if ((seen & RTE_BIT32(kind)) != 0)
+		return;
+	mana_cqe_copy(&bad->cqe[kind], cqe);
+	rte_smp_wmb();
+	mana_atomic_store(&bad->seen, seen | RTE_BIT32(kind));
+}
+
+void
+mana_bad_cqes_merge(struct mana_bad_cqes *to, const struct mana_bad_cqes *from)
+{
+	uint32_t seen = mana_atomic_load(&to->seen);
+	uint32_t fresh = mana_atomic_load(&from->seen) & ~seen;
+	uint32_t kind;
+
+	rte_smp_rmb();
+	for (kind = 0; kind < MANA_NB_BAD_CQE; kind++)
+		if ((fresh & RTE_BIT32(kind)) != 0)
+			to->cqe[kind] = from->cqe[kind];
+	if (from->fatal_header != 0)
+		to->fatal_header = from->fatal_header;
+	mana_atomic_store(&to->seen, seen | fresh);
+}
+
+const char *
+mana_bad_cqe_name(uint32_t kind)
+{
+	static const char *const names[MANA_BAD_CQE_TX_ERROR] = {
+		[MANA_BAD_CQE_UNKNOWN] = "of unknown type",
+		[MANA_BAD_CQE_ZERO_LENGTH] = "of a packet without bytes",
+		[MANA_BAD_CQE_OVERSIZE] = "of a packet longer than its buffer",
+		[MANA_BAD_CQE_TRUNCATED] = "of a truncated packet",
+		[MANA_BAD_CQE_UNSCATTERED] = "of a packet that was not scattered",
+		[MANA_BAD_CQE_FOREIGN] = "that names another queue",
+		[MANA_BAD_CQE_SPURIOUS] = "with nothing posted",
+		[MANA_BAD_CQE_OVERRUN] = "that overtook the reader",
+		[MANA_BAD_CQE_POSITION] = "with a position that cannot be",
+	};
+
+	return kind < RTE_DIM(names) ? names[kind] : "with an error";
+}
