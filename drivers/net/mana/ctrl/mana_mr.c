@@ -25,12 +25,6 @@
 #include "mana_log.h"
 #include "mana_mr_table.h"
 
-/* A piece of memory. */
-struct span {
-	uintptr_t base;
-	uintptr_t end;
-};
-
 /* ---- The table: an array sorted by address; the caller holds its lock ----- */
 
 /* Number of regions that start at or below addr. */
@@ -52,28 +46,34 @@ upper_bound(const struct mana_mr_table *table, uintptr_t addr)
 }
 
 /*
- * The region that holds all of it, a pool's before any other: the device holds
- * packets of a pool for long, and the pool's own region lasts as long. With a pool
- * only a region of this pool.
+ * Finds a region that holds all of [addr, addr + len), only one of the pool when a pool
+ * is given. The region of a pool is preferred: the device keeps packets of a pool for
+ * long, and this region lasts as long as the pool. range may be NULL.
  */
-static const struct mana_mr_region *
+static bool
 table_find(const struct mana_mr_table *table, uintptr_t addr, size_t len,
-     const struct rte_mempool *pool)
+	   const struct rte_mempool *pool, struct mana_mr_range *range)
 {
-	const struct mana_mr_region *other = NULL;
+	const struct mana_mr_region *found = NULL;
 	uint32_t i = upper_bound(table, addr);
 
 	while (i-- > 0 && table->regions[i].max_end > addr) {
 		const struct mana_mr_region *region = &table->regions[i];
 
-		if (addr >= region->end || len > region->end - addr)
+		if (addr >= region->end || len > region->end - addr ||
+		    (pool != NULL && region->pool != pool))
 			continue;
-		if (pool == NULL ? region->pool != NULL : region->pool == pool)
-			return region;
-		if (other == NULL)
-			other = region;
+		found = region;
+		if (region->pool != NULL)
+			break;
 	}
-	return pool == NULL ? other : NULL;
+	if (found != NULL && range != NULL)
+		*range = (struct mana_mr_range){
+			.base = found->base,
+			.len_bytes = found->end - found->base,
+			.lkey = found->lkey,
+		};
+	return found != NULL;
 }
 
 static void
@@ -88,33 +88,20 @@ update_max_end(struct mana_mr_table *table, uint32_t from)
 	}
 }
 
-static int
-reserve(struct mana_mr_table *table)
-{
-	uint32_t nb = RTE_MAX(table->nb_allocated * 2, 64u);
-	struct mana_mr_region *regions;
-
-	if (table->nb_regions < table->nb_allocated)
-		return 0;
-	regions = realloc(table->regions, nb * sizeof(*regions));
-	if (regions == NULL)
-		return -ENOMEM;
-	table->regions = regions;
-	table->nb_allocated = nb;
-	return 0;
-}
-
 /* Registers the region, whose base, end, kind and pool are given. */
 static int
 table_add(struct mana_mr_table *table, struct mana_mr_region *region)
 {
 	size_t len = region->end - region->base;
+	struct mana_mr_region *regions;
 	uint32_t i;
 	int ret;
 
-	ret = reserve(table);
-	if (ret != 0)
-		return ret;
+	regions = realloc(table->regions,
+			  (table->nb_regions + 1) * sizeof(*regions));
+	if (regions == NULL)
+		return -ENOMEM;
+	table->regions = regions;
 	ret = mana_verbs_mr_create(table->priv->pd, region->base, len, true,
 				   &region->mr, &region->lkey);
 	/* The application's constant data: the device may only read it. */
@@ -124,9 +111,9 @@ table_add(struct mana_mr_table *table, struct mana_mr_region *region)
 	if (ret != 0)
 		return ret;
 	i = upper_bound(table, region->base);
-	memmove(&table->regions[i + 1], &table->regions[i],
+	memmove(&regions[i + 1], &regions[i],
 		(table->nb_regions - i) * sizeof(*region));
-	table->regions[i] = *region;
+	regions[i] = *region;
 	table->nb_regions++;
 	table->priv->counters.mr_registrations++;
 	update_max_end(table, i);
@@ -136,16 +123,13 @@ table_add(struct mana_mr_table *table, struct mana_mr_region *region)
 	return 0;
 }
 
-/* Which regions to remove: a member that is 0 selects all. */
-struct filter {
-	enum mana_mr_kind kind;
-	const struct rte_mempool *pool;
-	uintptr_t base; /* any overlap; with MANA_MR_USER this very range */
-	uintptr_t end;
-};
-
+/*
+ * Whether a region is one of those that the filter describes. A member of the filter
+ * that is 0 selects all. A range selects what overlaps it; with MANA_MR_USER only this
+ * very range.
+ */
 static bool
-is_match(const struct mana_mr_region *region, const struct filter *filter)
+is_match(const struct mana_mr_region *region, const struct mana_mr_region *filter)
 {
 	if (filter->kind != MANA_MR_ANY && region->kind != filter->kind)
 		return false;
@@ -160,7 +144,7 @@ is_match(const struct mana_mr_region *region, const struct filter *filter)
 
 /* Deregisters the regions that match and returns how many. Takes the lock. */
 static uint32_t
-table_remove(struct mana_mr_table *table, const struct filter *filter)
+table_remove(struct mana_mr_table *table, const struct mana_mr_region *filter)
 {
 	uint32_t removed = 0;
 	uint32_t i;
@@ -191,24 +175,6 @@ table_remove(struct mana_mr_table *table, const struct filter *filter)
 	return removed;
 }
 
-/* Whether a region holds all of it; range may be NULL. */
-static bool
-table_lookup(const struct mana_mr_table *table, uintptr_t addr, size_t len,
-	     struct mana_mr_range *range)
-{
-	const struct mana_mr_region *region = table_find(table, addr, len, NULL);
-
-	if (region == NULL)
-		return false;
-	if (range != NULL)
-		*range = (struct mana_mr_range){
-			.base = region->base,
-			.len_bytes = region->end - region->base,
-			.lkey = region->lkey,
-		};
-	return true;
-}
-
 /* ---- Which memory to register ------------------------------------------ */
 
 /*
@@ -230,71 +196,50 @@ region_round(struct mana_mr_region *region, uintptr_t addr, size_t len,
 }
 
 /*
- * The memory around a buffer. Its own pages only where pages can be given
- * back one by one: those with a buffer in use cannot. EAL's memory lock is
- * held.
+ * Registers the memory around a buffer that is in no region. EAL's memory lock is held.
+ * Where pages can be given back one by one only the buffer's own are registered: a
+ * page with a buffer in use is not given back.
  */
-static void
-region_around(struct mana_mr_region *region, const struct rte_mbuf *m,
-	      uintptr_t addr, size_t len)
-{
-	const struct rte_memseg_list *msl;
-	uintptr_t buf = m != NULL ? (uintptr_t)m->buf_addr : addr;
-
-	memset(region, 0, sizeof(*region));
-	if (m != NULL && addr >= buf && addr - buf < m->buf_len &&
-	    len <= m->buf_len - (addr - buf)) {
-		addr = buf;
-		len = m->buf_len;
-	}
-	msl = rte_mem_virt2memseg_list((void *)addr);
-	if (msl == NULL) {
-		region->kind = MANA_MR_FOREIGN;
-		region_round(region, addr, len, sysconf(_SC_PAGESIZE));
-	} else if (msl->external || mana_mr_is_permanent(msl)) {
-		/* rte_extmem_unregister() sends no event. */
-		region->kind = msl->external ? MANA_MR_FOREIGN : MANA_MR_EAL;
-		region->base = (uintptr_t)msl->base_va;
-		region->end = region->base + msl->len;
-	} else {
-		region->kind = MANA_MR_EAL;
-		region_round(region, addr, len, msl->page_sz);
-	}
-}
-
-/* The driver cannot notice its unmapping: the device may then send other pages. */
-static void
-unknown_note(struct mana_mr_table *table, uintptr_t addr, size_t len)
-{
-	if (table->is_unknown_noted)
-		return;
-	table->is_unknown_noted = true;
-	MANA_PORT_LOG(NOTICE, table->priv->data->name,
-		      "registered %zu bytes at 0x%" PRIxPTR
-		      ", memory that DPDK does not manage; keep it mapped until the port is stopped, or use rte_extmem_register() and rte_dev_dma_map(); foreign_mem=refuse makes this an error",
-		      len, addr);
-}
-
-/* Registers what is around a buffer that is in no region. */
 static int
 table_add_around(struct mana_mr_table *table, const struct rte_mbuf *m,
 		 uintptr_t addr, size_t len)
 {
-	bool is_unknown = rte_mem_virt2memseg_list((void *)addr) == NULL;
-	struct mana_mr_region region;
+	const struct rte_memseg_list *msl = rte_mem_virt2memseg_list((void *)addr);
+	uintptr_t page_bytes = sysconf(_SC_PAGESIZE);
+	uintptr_t buf = m != NULL ? (uintptr_t)m->buf_addr : addr;
+	/* EAL reports no event for rte_extmem_unregister(). */
+	struct mana_mr_region region = {
+		.kind = msl == NULL || msl->external ? MANA_MR_FOREIGN : MANA_MR_EAL,
+	};
 	int ret;
 
-	if (is_unknown && table->priv->options.refuse_foreign)
+	if (msl == NULL && table->priv->options.refuse_foreign)
 		return -EACCES;
-	region_around(&region, m, addr, len);
+	if (msl != NULL && (msl->external || mana_mr_is_permanent(msl))) {
+		region.base = (uintptr_t)msl->base_va;
+		region.end = region.base + msl->len;
+	} else if (m != NULL && addr >= buf && addr - buf < m->buf_len &&
+		   len <= m->buf_len - (addr - buf)) {
+		region_round(&region, buf, m->buf_len,
+			     msl != NULL ? msl->page_sz : page_bytes);
+	} else {
+		region_round(&region, addr, len,
+			     msl != NULL ? msl->page_sz : page_bytes);
+	}
 	ret = table_add(table, &region);
 	if (ret != 0) {
-		/* The whole of it may be too much, the buffer is not. */
-		region_round(&region, addr, len, sysconf(_SC_PAGESIZE));
+		/* So much may be refused where the piece itself is not. */
+		region_round(&region, addr, len, page_bytes);
 		ret = table_add(table, &region);
 	}
-	if (ret == 0 && is_unknown)
-		unknown_note(table, addr, len);
+	if (ret == 0 && msl == NULL && !table->is_unknown_noted) {
+		table->is_unknown_noted = true;
+		/* Else the device could send other pages than the application's. */
+		MANA_PORT_LOG(NOTICE, table->priv->data->name,
+			      "registered %zu bytes at 0x%" PRIxPTR
+			      ", memory that DPDK does not manage; keep it mapped until the port is stopped, or use rte_extmem_register() and rte_dev_dma_map(); foreign_mem=refuse makes this an error",
+			      len, addr);
+	}
 	return ret;
 }
 
@@ -308,9 +253,9 @@ ensure(struct mana_mr_table *table, const struct rte_mbuf *m, uintptr_t addr,
 	/* The pages cannot go between the look-up and the registration. */
 	rte_mcfg_mem_read_lock();
 	pthread_mutex_lock(&table->lock);
-	if (!table_lookup(table, addr, len, range)) {
+	if (!table_find(table, addr, len, NULL, range)) {
 		ret = table_add_around(table, m, addr, len);
-		if (ret == 0 && !table_lookup(table, addr, len, range))
+		if (ret == 0 && !table_find(table, addr, len, NULL, range))
 			ret = -EFAULT;
 	}
 	pthread_mutex_unlock(&table->lock);
@@ -324,7 +269,7 @@ ensure(struct mana_mr_table *table, const struct rte_mbuf *m, uintptr_t addr,
 static void
 mem_event(enum rte_mem_event type, const void *addr, size_t len, void *arg)
 {
-	const struct filter filter = {
+	const struct mana_mr_region filter = {
 		.base = (uintptr_t)addr,
 		.end = (uintptr_t)addr + len,
 	};
@@ -354,7 +299,7 @@ mana_mr_add_range(struct mana_priv *priv, uintptr_t addr, size_t len)
 int
 mana_mr_remove_range(struct mana_priv *priv, uintptr_t addr, size_t len)
 {
-	const struct filter filter = {
+	const struct mana_mr_region filter = {
 		.kind = MANA_MR_USER,
 		.base = addr,
 		.end = addr + len,
@@ -366,7 +311,7 @@ mana_mr_remove_range(struct mana_priv *priv, uintptr_t addr, size_t len)
 void
 mana_mr_remove_foreign(struct mana_priv *priv)
 {
-	const struct filter filter = { .kind = MANA_MR_FOREIGN };
+	const struct mana_mr_region filter = { .kind = MANA_MR_FOREIGN };
 
 	(void)table_remove(priv->mrs, &filter);
 }
@@ -376,14 +321,14 @@ mana_mr_remove_foreign(struct mana_priv *priv)
 static int
 chunk_compare(const void *a, const void *b)
 {
-	const struct span *left = a;
-	const struct span *right = b;
+	const struct mana_mr_region *left = a;
+	const struct mana_mr_region *right = b;
 
 	return left->base < right->base ? -1 : left->base > right->base;
 }
 
 static bool
-chunks_join(const struct span *left, const struct span *right)
+chunks_join(const struct mana_mr_region *left, const struct mana_mr_region *right)
 {
 	const struct rte_memseg_list *msl;
 
@@ -401,22 +346,23 @@ chunks_join(const struct span *left, const struct span *right)
  * number or -ENOMEM; the caller frees *chunks.
  */
 static int
-pool_chunks(const struct rte_mempool *mp, struct span **chunks)
+pool_chunks(const struct rte_mempool *mp, struct mana_mr_region **chunks)
 {
 	const struct rte_mempool_memhdr *memhdr;
-	struct span *list;
-	uint32_t nb = 0;
-	uint32_t last = 0;
-	uint32_t i;
+	struct mana_mr_region *list;
+	uint32_t i, nb = 0, last = 0;
 
 	list = calloc(mp->nb_mem_chunks + 1, sizeof(*list));
 	*chunks = list;
 	if (list == NULL)
 		return -ENOMEM;
 	STAILQ_FOREACH(memhdr, &mp->mem_list, next) {
-		list[nb].base = (uintptr_t)memhdr->addr;
-		list[nb].end = (uintptr_t)memhdr->addr + memhdr->len;
-		nb++;
+		list[nb++] = (struct mana_mr_region){
+			.base = (uintptr_t)memhdr->addr,
+			.end = (uintptr_t)memhdr->addr + memhdr->len,
+			.kind = MANA_MR_POOL,
+			.pool = mp,
+		};
 	}
 	if (nb == 0)
 		return 0;
@@ -431,45 +377,35 @@ pool_chunks(const struct rte_mempool *mp, struct span **chunks)
 }
 
 /*
- * Registers the pool's chunks, without a message. Returns how many there are, or
- * a negative errno. *span is the last chunk looked at: the one that failed, or the
- * only one.
+ * Registers the pool's chunks, without a message. Returns how many there are, or a
+ * negative errno. *last is the last chunk that was registered or found, or the one that
+ * cannot be registered.
  */
 static int
 pool_register(struct mana_mr_table *table, const struct rte_mempool *mp,
-	      struct span *span)
+	      struct mana_mr_region *last)
 {
-	struct span *chunks;
-	int nb, ret, i;
+	struct mana_mr_region *chunks;
+	struct mana_mr_range range;
+	int nb, i, ret = 0;
 
-	memset(span, 0, sizeof(*span));
+	memset(last, 0, sizeof(*last));
 	nb = pool_chunks(mp, &chunks);
-	ret = nb;
 	pthread_mutex_lock(&table->lock);
-	for (i = 0; i < nb && ret >= 0; i++) {
-		struct mana_mr_region region = {
-			.base = chunks[i].base,
-			.end = chunks[i].end,
-			.kind = MANA_MR_POOL,
-			.pool = mp,
-		};
-
-		*span = chunks[i];
-		if (table_find(table, span->base, span->end - span->base,
-			       mp) != NULL)
-			continue;
-		ret = table_add(table, &region);
-		if (ret == 0)
-			ret = nb;
+	for (i = 0; i < nb && ret == 0; i++) {
+		*last = chunks[i];
+		if (table_find(table, last->base, last->end - last->base, mp, &range))
+			last->lkey = range.lkey;
+		else
+			ret = table_add(table, last);
 	}
 	pthread_mutex_unlock(&table->lock);
 	free(chunks);
-	return ret;
+	return ret != 0 ? ret : nb;
 }
 
 struct pinned_walk {
 	struct mana_mr_table *table;
-	struct span failed;
 	int error;
 };
 
@@ -485,8 +421,9 @@ pinned_register(struct rte_mempool *mp __rte_unused, void *arg, void *obj,
 		return;
 	walk->error = ensure(walk->table, m, (uintptr_t)m->buf_addr, m->buf_len,
 			     NULL);
-	walk->failed.base = (uintptr_t)m->buf_addr;
-	walk->failed.end = walk->failed.base + m->buf_len;
+	if (walk->error != 0)
+		mana_diag_mr(walk->table->priv->data->name,
+			     (uintptr_t)m->buf_addr, m->buf_len, walk->error);
 }
 
 static bool
@@ -500,18 +437,17 @@ int
 mana_mr_add_pool(struct mana_priv *priv, struct rte_mempool *mp)
 {
 	struct pinned_walk walk = { .table = priv->mrs };
+	struct mana_mr_region last;
 	int ret;
 
 	if (has_pinned_buffers(mp)) {
 		rte_mempool_obj_iter(mp, pinned_register, &walk);
-		ret = walk.error;
-	} else {
-		ret = pool_register(priv->mrs, mp, &walk.failed);
+		return walk.error;
 	}
+	ret = pool_register(priv->mrs, mp, &last);
 	if (ret >= 0)
 		return 0;
-	mana_diag_mr(priv->data->name, walk.failed.base,
-		     walk.failed.end - walk.failed.base, ret);
+	mana_diag_mr(priv->data->name, last.base, last.end - last.base, ret);
 	return ret;
 }
 
@@ -537,32 +473,27 @@ bool
 mana_mr_pool_key(struct mana_mr_cache *cache, struct rte_mempool *mp,
 		 uint32_t *lkey)
 {
-	struct mana_mr_table *table = ((struct mana_priv *)cache->ctx)->mrs;
-	const struct mana_mr_region *region;
-	struct span span;
+	struct mana_priv *priv = cache->ctx;
+	struct mana_mr_region region;
 
 	/* Buffers elsewhere, or a pool that is not yet complete. */
 	if (!is_packet_pool(mp) || mp->populated_size != mp->size ||
-	    has_pinned_buffers(mp) || pool_register(table, mp, &span) != 1)
+	    has_pinned_buffers(mp) || pool_register(priv->mrs, mp, &region) != 1)
 		return false;
-	pthread_mutex_lock(&table->lock);
-	region = table_find(table, span.base, span.end - span.base, mp);
-	if (region != NULL)
-		*lkey = region->lkey;
-	pthread_mutex_unlock(&table->lock);
-	return region != NULL;
+	*lkey = region.lkey;
+	return true;
 }
 
 static void
 pool_visit(struct rte_mempool *mp, void *arg)
 {
 	struct mana_mr_table *table = arg;
-	struct span failed;
+	struct mana_mr_region last;
 	int ret;
 
 	if (!is_packet_pool(mp))
 		return;
-	ret = pool_register(table, mp, &failed);
+	ret = pool_register(table, mp, &last);
 	if (ret < 0)
 		MANA_PORT_LOG(INFO, table->priv->data->name,
 			      "mempool %s is not registered yet: %s", mp->name,
@@ -572,7 +503,7 @@ pool_visit(struct rte_mempool *mp, void *arg)
 static void
 pool_event(enum rte_mempool_event event, struct rte_mempool *mp, void *arg)
 {
-	const struct filter filter = {
+	const struct mana_mr_region filter = {
 		.kind = MANA_MR_POOL,
 		.pool = mp,
 	};
@@ -594,32 +525,20 @@ mana_mr_track_pools(struct mana_priv *priv)
 	table->is_tracking_pools = true;
 	rte_mempool_walk(pool_visit, table);
 }
+
 /* ---- From a burst -------------------------------------------------------- */
 
-/* The pool whose memory a segment points to; NULL for external buffers. */
-static struct rte_mempool *
-segment_pool(const struct rte_mbuf *m)
+/* Registers the memory of the segment's pool, unless its buffer is external. */
+static void
+segment_pool_register(struct mana_mr_table *table, const struct rte_mbuf *m)
 {
+	struct mana_mr_region last;
+
 	if (m == NULL || RTE_MBUF_HAS_EXTBUF(m))
-		return NULL;
+		return;
 	if (RTE_MBUF_CLONED(m))
 		m = rte_mbuf_from_indirect((struct rte_mbuf *)(uintptr_t)m);
-	return m->pool;
-}
-
-static void
-miss_log(struct mana_mr_table *table, uintptr_t addr, size_t len, int error)
-{
-	uint64_t now = rte_get_timer_cycles();
-	bool is_due;
-
-	pthread_mutex_lock(&table->lock);
-	is_due = now >= table->next_log;
-	if (is_due)
-		table->next_log = now + rte_get_timer_hz();
-	pthread_mutex_unlock(&table->lock);
-	if (is_due)
-		mana_diag_mr(table->priv->data->name, addr, len, error);
+	(void)pool_register(table, m->pool, &last);
 }
 
 int
@@ -628,22 +547,26 @@ mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m,
 {
 	struct mana_priv *priv = cache->ctx;
 	struct mana_mr_table *table = priv->mrs;
-	struct rte_mempool *mp;
-	struct span span;
-	bool found;
+	uint64_t now = rte_get_timer_cycles();
+	bool is_found, is_due;
 	int ret;
 
 	pthread_mutex_lock(&table->lock);
-	found = table_lookup(table, addr, len_bytes, range);
+	is_found = table_find(table, addr, len_bytes, NULL, range);
 	pthread_mutex_unlock(&table->lock);
-	if (found)
+	if (is_found)
 		return 0;
-	mp = segment_pool(m);
-	if (mp != NULL)
-		(void)pool_register(table, mp, &span);
+	segment_pool_register(table, m);
 	ret = ensure(table, m, addr, len_bytes, range);
-	if (ret != 0)
-		miss_log(table, addr, len_bytes, ret);
+	if (ret == 0)
+		return 0;
+	pthread_mutex_lock(&table->lock);
+	is_due = now >= table->next_log;
+	if (is_due)
+		table->next_log = now + rte_get_timer_hz();
+	pthread_mutex_unlock(&table->lock);
+	if (is_due)
+		mana_diag_mr(priv->data->name, addr, len_bytes, ret);
 	return ret;
 }
 
@@ -672,7 +595,7 @@ mana_mr_table_create(struct mana_priv *priv)
 void
 mana_mr_table_destroy(struct mana_priv *priv)
 {
-	const struct filter all = { .kind = MANA_MR_ANY };
+	const struct mana_mr_region all = { .kind = MANA_MR_ANY };
 	struct mana_mr_table *table = priv->mrs;
 
 	if (table == NULL)

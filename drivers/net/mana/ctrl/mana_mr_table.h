@@ -26,7 +26,7 @@ struct mana_priv;
 
 /* How the driver learns that memory is unmapped. */
 enum mana_mr_kind {
-	MANA_MR_ANY, /* in mana_mr.c, for look-ups */
+	MANA_MR_ANY, /* of a filter in mana_mr.c */
 	MANA_MR_POOL, /* by the mempool's event */
 	MANA_MR_EAL, /* by EAL's memory event */
 	MANA_MR_USER, /* the application calls rte_dev_dma_unmap() */
@@ -48,7 +48,6 @@ struct mana_mr_table {
 	pthread_mutex_t lock;
 	struct mana_mr_region *regions; /* sorted by base */
 	uint32_t nb_regions;
-	uint32_t nb_allocated;
 	bool is_tracking_pools;
 	bool is_unknown_noted; /* that memory is registered which DPDK does not know */
 	uint64_t next_log; /* timer cycles: one message a second from bursts */
