@@ -237,10 +237,9 @@ struct mana_priv {
 	/* By number; of a running port and a stopped one. NULL: not set up. */
 	struct mana_eth_rxq *rxqs[MANA_MAX_QUEUES];
 	struct mana_eth_txq *txqs[MANA_MAX_QUEUES];
-	/* By is_rx and number: of released queues, and all at the last reset. */
-	struct mana_counters released[2][MANA_MAX_QUEUES];
+	/* Counters at the last reset, by is_rx and queue number: see mana_stats.c. */
 	struct mana_counters base[2][MANA_MAX_QUEUES];
-	struct mana_port_counters counters_base; /* at the last reset */
+	struct mana_port_counters counters_base;
 
 	/* ---- mana_event_log.c ---- */
 	struct mana_event_log events;

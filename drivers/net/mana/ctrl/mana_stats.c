@@ -2,11 +2,12 @@
 
 /*
  * Statistics: sums of the queues' counters. Counters only grow; a reset stores their
- * values. The driver has no others: no program can read the device's own counters
- * while the netdev is down.
+ * values in priv->base. The driver has no others: no program can read the device's own
+ * counters while the netdev is down.
  *
- * The counters of a released queue stay with its number, so a new setup loses
- * nothing, and each sum of a port is the sum over its queues.
+ * The release of a queue subtracts its counters from the base of its number, modulo
+ * 2^64: the number keeps what it has counted since the reset, and a new setup of the
+ * number loses nothing. Each sum of a port is the sum over its queues.
  */
 
 #include <errno.h>
@@ -27,26 +28,16 @@ static_assert(sizeof(struct mana_port_counters) % sizeof(uint64_t) == 0,
 
 /* ---- Counters of a queue -------------------------------------------------- */
 
+/* Adds each counter of more, or subtracts it with sign -1. */
 static void
-counters_subtract(void *from, const void *base, size_t size)
+counters_add(void *to, const void *more, size_t size, int64_t sign)
 {
-	const uint64_t *sub = base;
-	uint64_t *out = from;
+	const uint64_t *add = more;
+	uint64_t *out = to;
 	size_t i;
 
 	for (i = 0; i < size / sizeof(*out); i++)
-		out[i] -= sub[i];
-}
-
-static void
-counters_add(struct mana_counters *to, const struct mana_counters *more)
-{
-	const uint64_t *add = (const uint64_t *)more;
-	uint64_t *out = (uint64_t *)to;
-	size_t i;
-
-	for (i = 0; i < sizeof(*to) / sizeof(*out); i++)
-		out[i] += add[i];
+		out[i] += sign * add[i];
 }
 
 /* Bursts count meanwhile, without a lock: each counter is one aligned load. */
@@ -88,7 +79,7 @@ mana_stats_rxq(const struct mana_priv *priv, const struct mana_eth_rxq *ctl)
 		if (set->hwqs[i].owner != ctl->owner)
 			continue;
 		now = hwq_now(&set->hwqs[i].rxq);
-		counters_add(&sum, &now);
+		counters_add(&sum, &now, sizeof(sum), 1);
 	}
 	return sum;
 }
@@ -114,7 +105,7 @@ mana_stats_fold_hwq(struct mana_eth_rxq *ctl, struct mana_rxq *rxq)
 {
 	struct mana_counters now = hwq_now(rxq);
 
-	counters_add(&ctl->folded, &now);
+	counters_add(&ctl->folded, &now, sizeof(now), 1);
 	rxq->packets = 0;
 	rxq->bytes = 0;
 	rxq->mr.nb_misses = 0;
@@ -126,25 +117,23 @@ mana_stats_fold_hwq(struct mana_eth_rxq *ctl, struct mana_rxq *rxq)
 
 /* ---- Since the last reset --------------------------------------------------- */
 
-/* Of all queues that ever had this number. */
+/* Of the queue that has this number, or zeros. */
 static struct mana_counters
-queue_total(const struct mana_priv *priv, bool is_rx, uint16_t queue_id)
+queue_now(const struct mana_priv *priv, bool is_rx, uint16_t queue_id)
 {
-	struct mana_counters total = priv->released[is_rx][queue_id];
-	struct mana_counters now = { 0 };
-
 	if (is_rx && priv->rxqs[queue_id] != NULL)
-		now = mana_stats_rxq(priv, priv->rxqs[queue_id]);
+		return mana_stats_rxq(priv, priv->rxqs[queue_id]);
 	if (!is_rx && priv->txqs[queue_id] != NULL)
-		now = mana_stats_txq(priv->txqs[queue_id]);
-	counters_add(&total, &now);
-	return total;
+		return mana_stats_txq(priv->txqs[queue_id]);
+	return (struct mana_counters){ 0 };
 }
 
 void
 mana_stats_fold_queue(struct mana_priv *priv, bool is_rx, uint16_t queue_id)
 {
-	priv->released[is_rx][queue_id] = queue_total(priv, is_rx, queue_id);
+	struct mana_counters now = queue_now(priv, is_rx, queue_id);
+
+	counters_add(&priv->base[is_rx][queue_id], &now, sizeof(now), -1);
 }
 
 /* Of a queue's number, or ALL_QUEUES. */
@@ -155,13 +144,13 @@ stats_sum(const struct mana_priv *priv, bool is_rx, uint16_t queue_id)
 	uint16_t i;
 
 	for (i = 0; i < MANA_MAX_QUEUES; i++) {
-		struct mana_counters queue;
+		struct mana_counters now;
 
 		if (queue_id != ALL_QUEUES && queue_id != i)
 			continue;
-		queue = queue_total(priv, is_rx, i);
-		counters_subtract(&queue, &priv->base[is_rx][i], sizeof(queue));
-		counters_add(&sum, &queue);
+		now = queue_now(priv, is_rx, i);
+		counters_add(&sum, &now, sizeof(sum), 1);
+		counters_add(&sum, &priv->base[is_rx][i], sizeof(sum), -1);
 	}
 	return sum;
 }
@@ -181,7 +170,7 @@ mana_stats_port(const struct mana_priv *priv)
 {
 	struct mana_port_counters counters = port_now(priv);
 
-	counters_subtract(&counters, &priv->counters_base, sizeof(counters));
+	counters_add(&counters, &priv->counters_base, sizeof(counters), -1);
 	return counters;
 }
 
@@ -234,8 +223,8 @@ mana_stats_reset(struct rte_eth_dev *dev)
 	priv->counters.rss_gap_max_ns = 0;
 	priv->counters_base = port_now(priv);
 	for (i = 0; i < MANA_MAX_QUEUES; i++) {
-		priv->base[true][i] = queue_total(priv, true, i);
-		priv->base[false][i] = queue_total(priv, false, i);
+		priv->base[true][i] = queue_now(priv, true, i);
+		priv->base[false][i] = queue_now(priv, false, i);
 	}
 	mana_registry_unlock();
 	return 0;
@@ -405,14 +394,12 @@ queue_write(struct output *out, const struct mana_priv *priv, bool is_rx,
 		view.errors = mana_rxq_stats_errors(&view.count.rx);
 		xstats_write(out, prefix, rx_xstats, RTE_DIM(rx_xstats), where,
 			     &view);
-	} else {
-		view.errors = mana_txq_stats_errors(&view.count.tx);
-		view.cqe_errors = mana_txq_stats_cqe_errors(&view.count.tx);
-		view.drops = view.errors - view.cqe_errors -
-			     view.count.tx.unfinished;
-		xstats_write(out, prefix, tx_xstats, RTE_DIM(tx_xstats), where,
-			     &view);
+		return;
 	}
+	view.errors = mana_txq_stats_errors(&view.count.tx);
+	view.cqe_errors = mana_txq_stats_cqe_errors(&view.count.tx);
+	view.drops = view.errors - view.cqe_errors - view.count.tx.unfinished;
+	xstats_write(out, prefix, tx_xstats, RTE_DIM(tx_xstats), where, &view);
 }
 
 /* With values the registry's lock is held, else priv may be NULL. */
