@@ -62,17 +62,16 @@ netdev_read(const char *dir, const char *ifname, uint32_t dev_port,
 		ret = -ENODEV;
 	if (ret == 0)
 		ret = sysfs_read(dir, ifname, "ifindex", line, sizeof(line));
-	if (ret != 0)
-		return ret;
-	netdev->ifindex = strtoul(line, NULL, 10);
-	ret = sysfs_read(dir, ifname, "address", line, sizeof(line));
-	if (ret != 0)
-		return ret;
-	if (netdev->ifindex == 0 ||
-	    rte_ether_unformat_addr(line, &netdev->mac) != 0 ||
-	    rte_strscpy(netdev->name, ifname, sizeof(netdev->name)) < 0)
-		return -EINVAL;
-	return 0;
+	if (ret == 0) {
+		netdev->ifindex = strtoul(line, NULL, 10);
+		ret = sysfs_read(dir, ifname, "address", line, sizeof(line));
+	}
+	if (ret == 0 &&
+	    (netdev->ifindex == 0 ||
+	     rte_ether_unformat_addr(line, &netdev->mac) != 0 ||
+	     rte_strscpy(netdev->name, ifname, sizeof(netdev->name)) < 0))
+		ret = -EINVAL;
+	return ret;
 }
 
 int
@@ -176,91 +175,76 @@ link_parse(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-int
-mana_netdev_state_get(const struct mana_netdev *netdev,
-		      struct mana_netdev_state *state)
+/*
+ * Queries the netdev's link, or with NULL changes the flags of info, and the MTU unless
+ * it is 0. Returns the kernel's answer, or why it gave none.
+ */
+static int
+link_request(struct ifinfomsg *info, uint32_t mtu, struct link_query *query)
 {
-	struct ifinfomsg info = {
-		.ifi_family = AF_UNSPEC,
-		.ifi_index = netdev->ifindex,
-	};
-	struct link_query query = { .netdev = netdev, .state = state };
-	struct nl_sock *sock;
-	int ret, error = 0;
+	struct nl_sock *sock = route_open();
+	struct nl_msg *msg = nlmsg_alloc_simple(
+		query != NULL ? RTM_GETLINK : RTM_NEWLINK, 0);
+	int ret = -NLE_NOMEM;
+	int error = 0;
 
-	memset(state, 0, sizeof(*state));
-	rte_strscpy(state->name, netdev->name, sizeof(state->name));
-	sock = route_open();
-	if (sock == NULL)
-		return -ENOMEM;
-	nl_socket_modify_err_cb(sock, NL_CB_CUSTOM, error_take, &error);
-	nl_socket_disable_auto_ack(sock);
-	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, link_parse, &query);
-	ret = nl_send_simple(sock, RTM_GETLINK, 0, &info, sizeof(info));
+	if (sock != NULL && msg != NULL)
+		ret = nlmsg_append(msg, info, sizeof(*info), NLMSG_ALIGNTO);
+	if (ret >= 0 && mtu != 0)
+		ret = nla_put_u32(msg, IFLA_MTU, mtu);
+	if (ret >= 0) {
+		nl_socket_modify_err_cb(sock, NL_CB_CUSTOM, error_take, &error);
+		if (query != NULL) {
+			nl_socket_disable_auto_ack(sock);
+			nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM,
+					    link_parse, query);
+		}
+		ret = nl_send_auto(sock, msg);
+	}
 	if (ret >= 0)
 		ret = nl_recvmsgs_default(sock);
+	nlmsg_free(msg);
 	nl_socket_free(sock);
-	if (query.is_another)
-		return -ENODEV;
-	if (error == 0 && (ret < 0 || !query.is_answered))
-		error = -EIO;
-	return error;
-}
-
-/* The kernel's answer, or why there is none. */
-static int
-answer_of(int ret, int error)
-{
 	if (error != 0 || ret >= 0)
 		return error;
 	return ret == -NLE_PERM || ret == -NLE_NOACCESS ? -EPERM :
 	       ret == -NLE_NOMEM ? -ENOMEM : -EIO;
 }
 
-/* Sets the flags of mask, and the MTU unless it is 0. */
-static int
-link_change(const struct mana_netdev *netdev, unsigned int flags,
-	    unsigned int mask, uint32_t mtu)
+int
+mana_netdev_state_get(const struct mana_netdev *netdev,
+		      struct mana_netdev_state *state)
 {
-	struct ifinfomsg info = {
-		.ifi_family = AF_UNSPEC,
-		.ifi_index = netdev->ifindex,
-		.ifi_flags = flags,
-		.ifi_change = mask,
-	};
-	struct nl_sock *sock;
-	struct nl_msg *msg;
-	int ret = -NLE_NOMEM;
-	int error = 0;
+	struct ifinfomsg info = { .ifi_index = netdev->ifindex };
+	struct link_query query = { .netdev = netdev, .state = state };
+	int ret;
 
-	sock = route_open();
-	if (sock == NULL)
-		return -ENOMEM;
-	nl_socket_modify_err_cb(sock, NL_CB_CUSTOM, error_take, &error);
-	msg = nlmsg_alloc_simple(RTM_NEWLINK, 0);
-	if (msg != NULL)
-		ret = nlmsg_append(msg, &info, sizeof(info), NLMSG_ALIGNTO);
-	if (ret >= 0 && mtu != 0)
-		ret = nla_put_u32(msg, IFLA_MTU, mtu);
-	if (ret >= 0)
-		ret = nl_send_auto(sock, msg);
-	if (ret >= 0)
-		ret = nl_wait_for_ack(sock);
-	nlmsg_free(msg);
-	nl_socket_free(sock);
-	return answer_of(ret, error);
+	memset(state, 0, sizeof(*state));
+	rte_strscpy(state->name, netdev->name, sizeof(state->name));
+	ret = link_request(&info, 0, &query);
+	if (query.is_another)
+		return -ENODEV;
+	return ret == 0 && !query.is_answered ? -EIO : ret;
 }
 
 int
 mana_netdev_up_set(const struct mana_netdev *netdev, bool is_up)
 {
-	return link_change(netdev, is_up ? IFF_UP : 0, IFF_UP, 0);
+	struct ifinfomsg info = {
+		.ifi_index = netdev->ifindex,
+		.ifi_flags = is_up ? IFF_UP : 0,
+		.ifi_change = IFF_UP,
+	};
+
+	return link_request(&info, 0, NULL);
 }
 
 int
 mana_netdev_mtu_set(const struct mana_netdev *netdev, uint32_t mtu)
 {
-	return link_change(netdev, 0, 0, mtu);
+	struct ifinfomsg info = { .ifi_index = netdev->ifindex };
+
+	return link_request(&info, mtu, NULL);
 }
 
 /* An ioctl on a netdev; any socket serves. */
