@@ -23,41 +23,38 @@
 /* More CQEs the kernel has never taken (mana_ib_create_cq: max_qp_wr). */
 #define MAX_CQE 2048
 
+/* Creates and destroys a CQ, and with nb_wqe a WQ. */
 static int
-cq_try(struct mana_priv *priv, uint32_t nb_cqe)
-{
-	struct ibv_cq *cq = NULL;
-	int ret = mana_verbs_cq_create(priv->ctx, nb_cqe, NULL, 0, &cq);
-
-	return ret != 0 ? ret : mana_verbs_cq_destroy(cq);
-}
-
-static int
-wq_try(struct mana_priv *priv, uint32_t nb_wqe)
+size_try(struct mana_priv *priv, uint32_t nb_cqe, uint32_t nb_wqe)
 {
 	struct ibv_cq *cq = NULL;
 	struct ibv_wq *wq = NULL;
 	int ret, error;
 
-	ret = mana_verbs_cq_create(priv->ctx, MANA_MIN_CQE, NULL, 0, &cq);
-	if (ret != 0)
-		return ret == -EINVAL ? -EIO : ret; /* not for the WQ's size */
-	ret = mana_verbs_wq_create(priv->parent, cq, nb_wqe, 1, &wq);
+	ret = mana_verbs_cq_create(priv->ctx, nb_cqe, NULL, 0, &cq);
+	if (ret == -EINVAL && nb_wqe != 0)
+		return -EIO; /* not for the size of the WQ */
+	if (ret == 0 && nb_wqe != 0)
+		ret = mana_verbs_wq_create(priv->parent, cq, nb_wqe, 1, &wq);
 	error = mana_verbs_wq_destroy(wq);
 	if (error == 0)
 		error = mana_verbs_cq_destroy(cq);
 	return ret != 0 ? ret : error;
 }
 
-/* The largest size that kernel and rdma-core accept, by trial. */
+/*
+ * The largest CQ or Rx queue that kernel and rdma-core accept, by trial: nb or half of
+ * it and so on.
+ */
 static int
-find_max(struct mana_priv *priv, const char *what, uint32_t nb,
-	 int (*try)(struct mana_priv *priv, uint32_t nb), uint32_t *max)
+find_max(struct mana_priv *priv, bool is_rxq, uint32_t nb, uint32_t *max)
 {
+	const char *what = is_rxq ? "Rx queue" : "first CQ";
 	int ret = -EINVAL;
 
 	for (; nb >= MANA_MIN_CQE && ret == -EINVAL; nb /= 2) {
-		ret = try(priv, nb);
+		ret = is_rxq ? size_try(priv, MANA_MIN_CQE, nb) :
+			       size_try(priv, nb, 0);
 		*max = nb;
 	}
 	/* A failure for another reason than the size is final. */
@@ -81,8 +78,7 @@ find_max_cqe(struct mana_priv *priv)
 		nb = RTE_MIN(nb, priv->caps.max_qp_wr);
 	if (priv->caps.max_cqe != 0)
 		nb = RTE_MIN(nb, priv->caps.max_cqe);
-	return find_max(priv, "first CQ", rte_align32prevpow2(nb), cq_try,
-			&priv->max_cqe);
+	return find_max(priv, false, rte_align32prevpow2(nb), &priv->max_cqe);
 }
 
 /* The device argument max_desc is an upper bound. */
@@ -273,24 +269,25 @@ mana_queue_is_gone(const struct mana_priv *priv, const char *what, int error)
 
 /* ---- Start and stop of all queues -------------------------------------------- */
 
-/* All queues are there, and frames of the MTU fit: both may have changed. */
+/*
+ * Whether all queues are set up, and frames of the MTU fit their buffers: both may have
+ * changed.
+ */
 static int
 queues_check(struct mana_priv *priv)
 {
 	const struct rte_eth_dev_data *data = priv->data;
 	uint16_t i;
 
-	for (i = 0; i < data->nb_tx_queues; i++)
-		if (data->tx_queues[i] == NULL)
-			goto missing;
-	for (i = 0; i < data->nb_rx_queues; i++)
-		if (data->rx_queues[i] == NULL)
-			goto missing;
+	for (i = 0; i < RTE_MAX(data->nb_tx_queues, data->nb_rx_queues); i++) {
+		if ((i >= data->nb_tx_queues || data->tx_queues[i] != NULL) &&
+		    (i >= data->nb_rx_queues || data->rx_queues[i] != NULL))
+			continue;
+		MANA_PORT_LOG(ERR, data->name,
+			      "queue %u is configured, but was not set up", i);
+		return -EINVAL;
+	}
 	return mana_rx_layouts_check(priv);
-missing:
-	MANA_PORT_LOG(ERR, data->name,
-		      "queue %u is configured, but was not set up", i);
-	return -EINVAL;
 }
 
 int
@@ -386,8 +383,7 @@ mana_port_open(struct mana_priv *priv, struct ibv_device *device, uint32_t port,
 	if (ret == 0)
 		ret = find_max_cqe(priv);
 	if (ret == 0)
-		ret = find_max(priv, "Rx queue",
-			       desc_limit(priv, priv->max_cqe), wq_try,
+		ret = find_max(priv, true, desc_limit(priv, priv->max_cqe),
 			       &priv->max_rx_desc);
 	if (ret == 0) {
 		find_max_tx_desc(priv);
@@ -417,7 +413,7 @@ release_queues(struct mana_priv *priv)
 void
 mana_port_close(struct mana_priv *priv)
 {
-	int ret;
+	int error, ret;
 
 	mana_event_add(&priv->events, MANA_EVENT_CLOSE, 0, 0, 0);
 	mana_registry_remove(priv);
@@ -427,20 +423,19 @@ mana_port_close(struct mana_priv *priv)
 	priv->bounce_mp = NULL;
 	mana_mr_table_destroy(priv);
 	/* The parent domain exists in libmana only, and refers to the other. */
-	ret = mana_verbs_pd_destroy(priv->parent);
+	error = mana_verbs_pd_destroy(priv->parent);
 	priv->parent = NULL;
-	if (ret == 0)
-		ret = mana_verbs_pd_destroy(priv->pd);
+	if (error == 0)
+		error = mana_verbs_pd_destroy(priv->pd);
 	priv->pd = NULL;
-	if (ret == 0)
-		ret = mana_verbs_close(priv->ctx);
-	else
-		(void)mana_verbs_close(priv->ctx);
+	ret = mana_verbs_close(priv->ctx);
+	if (error == 0)
+		error = ret;
 	priv->ctx = NULL;
 	mana_verbs_rings_release(&priv->rings);
 	netdev_up_again(priv);
-	if (ret != 0 && !mana_is_gone(priv))
+	if (error != 0 && !mana_is_gone(priv))
 		MANA_PORT_LOG(WARNING, priv->data->name,
 			      "the kernel did not close the device: %s",
-			      strerror(-ret));
+			      strerror(-error));
 }

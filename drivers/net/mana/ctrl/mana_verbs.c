@@ -83,11 +83,9 @@ mana_verbs_close(struct ibv_context *ctx)
 int
 mana_verbs_query(struct ibv_context *ctx, struct mana_verbs_caps *caps)
 {
-	struct ibv_device_attr_ex attr;
-	int ret;
+	struct ibv_device_attr_ex attr = { .comp_mask = 0 };
+	int ret = ibv_query_device_ex(ctx, NULL, &attr);
 
-	memset(&attr, 0, sizeof(attr));
-	ret = ibv_query_device_ex(ctx, NULL, &attr);
 	if (ret != 0)
 		return -abs(ret);
 	*caps = (struct mana_verbs_caps){
@@ -139,25 +137,15 @@ int
 mana_verbs_pd_create(struct ibv_context *ctx, uint32_t port, struct ibv_pd **pd,
 		     struct ibv_pd **parent)
 {
-	struct ibv_parent_domain_init_attr attr;
-	int ret;
-
-	*parent = NULL;
-	ret = CREATE(*pd, ibv_alloc_pd(ctx));
-	if (ret != 0)
-		return ret;
-
 	/* providers/mana: the context of the parent domain is the port. */
-	memset(&attr, 0, sizeof(attr));
+	struct ibv_parent_domain_init_attr attr = {
+		.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT,
+		.pd_context = (void *)(uintptr_t)port,
+	};
+	int ret = CREATE(*pd, ibv_alloc_pd(ctx));
+
 	attr.pd = *pd;
-	attr.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
-	attr.pd_context = (void *)(uintptr_t)port;
-	ret = CREATE(*parent, ibv_alloc_parent_domain(ctx, &attr));
-	if (ret != 0) {
-		(void)ibv_dealloc_pd(*pd);
-		*pd = NULL;
-	}
-	return ret;
+	return ret != 0 ? ret : CREATE(*parent, ibv_alloc_parent_domain(ctx, &attr));
 }
 
 int
@@ -182,17 +170,9 @@ int
 mana_verbs_channel_create(struct ibv_context *ctx,
 			  struct ibv_comp_channel **channel)
 {
-	int ret;
+	int ret = CREATE(*channel, ibv_create_comp_channel(ctx));
 
-	ret = CREATE(*channel, ibv_create_comp_channel(ctx));
-	if (ret != 0)
-		return ret;
-	ret = set_nonblocking((*channel)->fd);
-	if (ret != 0) {
-		mana_verbs_channel_destroy(*channel);
-		*channel = NULL;
-	}
-	return ret;
+	return ret != 0 ? ret : set_nonblocking((*channel)->fd);
 }
 
 void
@@ -261,18 +241,17 @@ static void
 ring_free(void *memory, void *data)
 {
 	struct mana_verbs_rings *rings = data;
-	struct mana_verbs_ring **link;
+	struct mana_verbs_ring **link = &rings->first;
+	struct mana_verbs_ring *ring;
 
-	for (link = &rings->first; *link != NULL; link = &(*link)->next) {
-		struct mana_verbs_ring *ring = *link;
-
-		if (ring->memory != memory)
-			continue;
-		*link = ring->next;
-		rte_free(memory);
-		free(ring);
+	while (*link != NULL && (*link)->memory != memory)
+		link = &(*link)->next;
+	ring = *link;
+	if (ring == NULL)
 		return;
-	}
+	*link = ring->next;
+	rte_free(memory);
+	free(ring);
 }
 
 int
@@ -333,14 +312,13 @@ int
 mana_verbs_sq_create(struct ibv_pd *parent, struct ibv_cq *cq, uint32_t nb_wqe,
 		     uint32_t nb_sge, struct ibv_qp **qp)
 {
-	struct ibv_qp_init_attr attr;
+	struct ibv_qp_init_attr attr = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = { .max_send_wr = nb_wqe, .max_send_sge = nb_sge },
+		.qp_type = IBV_QPT_RAW_PACKET,
+	};
 
-	memset(&attr, 0, sizeof(attr));
-	attr.send_cq = cq;
-	attr.recv_cq = cq;
-	attr.cap.max_send_wr = nb_wqe;
-	attr.cap.max_send_sge = nb_sge;
-	attr.qp_type = IBV_QPT_RAW_PACKET;
 	return CREATE(*qp, ibv_create_qp(parent, &attr));
 }
 
@@ -372,14 +350,14 @@ int
 mana_verbs_wq_create(struct ibv_pd *parent, struct ibv_cq *cq, uint32_t nb_wqe,
 		     uint32_t nb_sge, struct ibv_wq **wq)
 {
-	struct ibv_wq_init_attr attr;
+	struct ibv_wq_init_attr attr = {
+		.wq_type = IBV_WQT_RQ,
+		.max_wr = nb_wqe,
+		.max_sge = nb_sge,
+		.pd = parent,
+		.cq = cq,
+	};
 
-	memset(&attr, 0, sizeof(attr));
-	attr.wq_type = IBV_WQT_RQ;
-	attr.max_wr = nb_wqe;
-	attr.max_sge = nb_sge;
-	attr.pd = parent;
-	attr.cq = cq;
 	return CREATE(*wq, ibv_create_wq(parent->context, &attr));
 }
 
@@ -410,11 +388,11 @@ int
 mana_verbs_ind_create(struct ibv_context *ctx, struct ibv_wq **wqs,
 		      uint32_t nb_wq, struct ibv_rwq_ind_table **ind)
 {
-	struct ibv_rwq_ind_table_init_attr attr;
+	struct ibv_rwq_ind_table_init_attr attr = {
+		.log_ind_tbl_size = rte_log2_u32(nb_wq),
+		.ind_tbl = wqs,
+	};
 
-	memset(&attr, 0, sizeof(attr));
-	attr.log_ind_tbl_size = rte_log2_u32(nb_wq);
-	attr.ind_tbl = wqs;
 	return CREATE(*ind, ibv_create_rwq_ind_table(ctx, &attr));
 }
 
@@ -422,23 +400,25 @@ int
 mana_verbs_rss_create(struct ibv_pd *parent, struct ibv_rwq_ind_table *ind,
 		      const uint8_t key[MANA_RSS_KEY_BYTES], struct ibv_qp **qp)
 {
-	struct ibv_qp_init_attr_ex attr;
-
 	/* Everything not named stays 0: the core refuses it with a table. */
-	memset(&attr, 0, sizeof(attr));
-	attr.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_RX_HASH |
-			 IBV_QP_INIT_ATTR_IND_TABLE;
-	attr.qp_type = IBV_QPT_RAW_PACKET;
-	attr.pd = parent;
-	attr.rwq_ind_tbl = ind;
-	attr.rx_hash_conf.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ;
-	attr.rx_hash_conf.rx_hash_key_len = MANA_RSS_KEY_BYTES;
-	attr.rx_hash_conf.rx_hash_key = (uint8_t *)(uintptr_t)key;
-	/* The device always hashes these: mana_ib ignores the request. */
-	attr.rx_hash_conf.rx_hash_fields_mask =
-		IBV_RX_HASH_SRC_IPV4 | IBV_RX_HASH_DST_IPV4 |
-		IBV_RX_HASH_SRC_IPV6 | IBV_RX_HASH_DST_IPV6 |
-		IBV_RX_HASH_SRC_PORT_TCP | IBV_RX_HASH_DST_PORT_TCP |
-		IBV_RX_HASH_SRC_PORT_UDP | IBV_RX_HASH_DST_PORT_UDP;
+	struct ibv_qp_init_attr_ex attr = {
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_RX_HASH |
+			     IBV_QP_INIT_ATTR_IND_TABLE,
+		.qp_type = IBV_QPT_RAW_PACKET,
+		.pd = parent,
+		.rwq_ind_tbl = ind,
+		.rx_hash_conf = {
+			.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ,
+			.rx_hash_key_len = MANA_RSS_KEY_BYTES,
+			.rx_hash_key = (uint8_t *)(uintptr_t)key,
+			/* The device always hashes these: mana_ib ignores the request. */
+			.rx_hash_fields_mask =
+				IBV_RX_HASH_SRC_IPV4 | IBV_RX_HASH_DST_IPV4 |
+				IBV_RX_HASH_SRC_IPV6 | IBV_RX_HASH_DST_IPV6 |
+				IBV_RX_HASH_SRC_PORT_TCP | IBV_RX_HASH_DST_PORT_TCP |
+				IBV_RX_HASH_SRC_PORT_UDP | IBV_RX_HASH_DST_PORT_UDP,
+		},
+	};
+
 	return CREATE(*qp, ibv_create_qp_ex(parent->context, &attr));
 }
