@@ -4,7 +4,7 @@
  * Dumps for a person who looks for a fault: descriptors as they are in the rings,
  * and the facts of a port. Their form may change.
  *
- * A dump is written to memory first: no lock is held while a file blocks.
+ * A dump that takes a lock is written to memory first: a file may block.
  */
 
 #include <errno.h>
@@ -14,6 +14,7 @@
 
 #include "mana.h"
 #include "mana_dump.h"
+#include "mana_rx_set.h"
 
 #define NB_EVENTS 16 /* the last ones that a dump of a port shows */
 
@@ -75,7 +76,7 @@ int
 mana_rx_descriptor_dump(const struct rte_eth_dev *dev, uint16_t queue_id,
 			uint16_t offset, uint16_t num, FILE *file)
 {
-	struct mana_eth_rxq *ctl = mana_eth_rxq_of(dev->data->rx_queues[queue_id]);
+	struct mana_eth_rxq *ctl = dev->data->rx_queues[queue_id];
 	struct mana_rxq *first, *at;
 	struct text text;
 	int ret;
@@ -139,80 +140,61 @@ int
 mana_tx_descriptor_dump(const struct rte_eth_dev *dev, uint16_t queue_id,
 			uint16_t offset, uint16_t num, FILE *file)
 {
-	struct mana_eth_txq *ctl = mana_eth_txq_of(dev->data->tx_queues[queue_id]);
-	struct text text;
-	int ret;
+	const struct mana_eth_txq *ctl = dev->data->tx_queues[queue_id];
 
 	if (ctl == NULL || (uint32_t)offset + num > ctl->nb_desc ||
 	    ctl->txq.cq.ring == NULL || mana_cq_is_closed(&ctl->txq.cq))
 		return -EINVAL;
-	ret = text_begin(&text);
-	if (ret != 0)
-		return ret;
-	tx_write(&ctl->txq, offset, num, text.file);
-	return text_end(&text, file, 0);
+	tx_write(&ctl->txq, offset, num, file);
+	return ferror(file) != 0 ? -EIO : 0;
 }
 
 /* ---- The port ---------------------------------------------------------------------- */
 
-/* before: printed before each name. */
 static void
-facts_write(const struct mana_facts *facts, const char *before, FILE *file)
+queues_write(const struct mana_priv *priv, const struct mana_facts *facts)
 {
-	const struct mana_fact *fact;
+	const struct mana_rx_set *set = priv->rx_set;
+	uint32_t i;
 
-	for (fact = facts->list; fact < facts->list + facts->nb; fact++)
-		if (fact->is_text)
-			fprintf(file, "%s%s %s", before, fact->name, fact->text);
-		else
-			fprintf(file, "%s%s %" PRId64, before, fact->name,
-				fact->number);
-	fputc('\n', file);
-}
-
-/* The ethdev queues and the hardware queues of this number. */
-static void
-queues_write(const struct mana_priv *priv, uint16_t i, FILE *file)
-{
-	static const char *const titles[] = { "rx", "hardware rx", "tx" };
-	struct mana_facts facts[RTE_DIM(titles)] = { 0 };
-	unsigned int kind;
-
-	mana_facts_queue(&facts[0], priv, true, i);
-	mana_facts_hwq(&facts[1], priv, i);
-	mana_facts_queue(&facts[2], priv, false, i);
-	for (kind = 0; kind < RTE_DIM(titles); kind++) {
-		if (facts[kind].nb == 0)
-			continue;
-		fprintf(file, "  %s queue %u:", titles[kind], i);
-		facts_write(&facts[kind], "\n    ", file);
+	for (i = 0; i < MANA_MAX_QUEUES; i++) {
+		if (priv->rxqs[i] != NULL) {
+			fprintf(facts->file, "  rx queue %u:\n", i);
+			mana_facts_rxq(facts, priv, priv->rxqs[i]);
+		}
+		if (set != NULL && i < set->nb) {
+			fprintf(facts->file, "  hardware rx queue %u:\n", i);
+			mana_facts_hwq(facts, &set->hwqs[i]);
+		}
+		if (priv->txqs[i] != NULL) {
+			fprintf(facts->file, "  tx queue %u:\n", i);
+			mana_facts_txq(facts, priv, priv->txqs[i]);
+		}
 	}
 }
 
 static void
 events_write(struct mana_event_log *log, FILE *file)
 {
+	const struct mana_facts facts = { .file = file, .before = " ", .after = "" };
 	struct mana_event events[MANA_EVENT_LOG_N];
 	uint32_t nb = mana_event_log_copy(log, events);
 	uint32_t i;
 
 	for (i = nb > NB_EVENTS ? nb - NB_EVENTS : 0; i < nb; i++) {
-		struct mana_facts facts = { .nb = 0 };
-
-		mana_facts_event(&facts, &events[i]);
 		fprintf(file, "  event %" PRIu64 ":", events[i].number);
-		facts_write(&facts, " ", file);
+		mana_facts_event(&facts, &events[i]);
+		fputc('\n', file);
 	}
 }
 
 int
 mana_dev_priv_dump(struct rte_eth_dev *dev, FILE *file)
 {
-	struct mana_facts facts = { .nb = 0 };
+	struct mana_facts facts = { .before = "    ", .after = "\n" };
 	struct mana_netdev netdev;
 	struct mana_priv *priv;
 	struct text text;
-	uint16_t i;
 	int ret = text_begin(&text);
 
 	if (ret != 0)
@@ -220,14 +202,13 @@ mana_dev_priv_dump(struct rte_eth_dev *dev, FILE *file)
 	priv = mana_registry_hold(dev);
 	if (priv == NULL)
 		return text_end(&text, file, -ENODEV);
+	facts.file = text.file;
+	queues_write(priv, &facts);
+	events_write(&priv->events, text.file);
+	fprintf(text.file, "  port:\n");
 	mana_facts_port(&facts, priv);
 	netdev = priv->netdev;
-	for (i = 0; i < MANA_MAX_QUEUES; i++)
-		queues_write(priv, i, text.file);
-	events_write(&priv->events, text.file);
 	mana_registry_unlock();
 	mana_facts_netdev(&facts, &netdev);
-	fprintf(text.file, "  port:");
-	facts_write(&facts, "\n    ", text.file);
 	return text_end(&text, file, 0);
 }

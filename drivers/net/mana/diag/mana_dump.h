@@ -31,33 +31,32 @@ void mana_decode_cqe_words(const struct gdma_cqe *cqe, FILE *file);
 /* "TX_SA_DROP"; "unknown" for a number that is no type. */
 const char *mana_decode_cqe_type(uint32_t type);
 
-/* ---- mana_facts.c: names and values, which dumps and telemetry print ------- */
+/* ---- mana_facts.c: names and values, for dumps and telemetry --------------- */
 
-struct mana_fact {
-	const char *name;
-	bool is_text;
-	int64_t number;
-	char text[RTE_ETH_NAME_MAX_LEN];
-};
+struct rte_tel_data;
+struct mana_rx_hwq;
 
+/* Where facts are written. */
 struct mana_facts {
-	uint32_t nb;
-	struct mana_fact list[40];
+	struct rte_tel_data *dict; /* NULL: to the file */
+	FILE *file;
+	const char *before, *after; /* text around each fact in the file */
 };
 
-/* Each function appends facts. */
-void mana_facts_event(struct mana_facts *facts, const struct mana_event *event);
-void mana_facts_region(struct mana_facts *facts,
+void mana_facts_event(const struct mana_facts *facts,
+		      const struct mana_event *event);
+void mana_facts_region(const struct mana_facts *facts,
 		       const struct mana_mr_region *region, const char *mempool);
-/* Asks the kernel: not for use under the lock of mana_registry.c. */
-void mana_facts_netdev(struct mana_facts *facts,
+/* Queries the kernel: not for use under the lock of mana_registry.c. */
+void mana_facts_netdev(const struct mana_facts *facts,
 		       const struct mana_netdev *netdev);
-/* With that lock held: nothing is appended if there is no such queue. */
-void mana_facts_port(struct mana_facts *facts, const struct mana_priv *priv);
-void mana_facts_queue(struct mana_facts *facts, const struct mana_priv *priv,
-		      bool is_rx, uint64_t queue_id);
-void mana_facts_hwq(struct mana_facts *facts, const struct mana_priv *priv,
-		    uint64_t hwq);
+/* The caller of these holds that lock. */
+void mana_facts_port(const struct mana_facts *facts, const struct mana_priv *priv);
+void mana_facts_rxq(const struct mana_facts *facts, const struct mana_priv *priv,
+		    const struct mana_eth_rxq *ctl);
+void mana_facts_txq(const struct mana_facts *facts, const struct mana_priv *priv,
+		    const struct mana_eth_txq *ctl);
+void mana_facts_hwq(const struct mana_facts *facts, const struct mana_rx_hwq *hwq);
 
 /* ---- mana_dump.c ---------------------------------------------------------- */
 

@@ -10,42 +10,36 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <rte_string_fns.h>
+#include <rte_telemetry.h>
 
 #include "mana.h"
 #include "mana_dump.h"
 #include "mana_rx_set.h"
 
-static struct mana_fact *
-fact_add(struct mana_facts *facts, const char *name)
+static void
+number_add(const struct mana_facts *facts, const char *name, int64_t number)
 {
-	struct mana_fact *fact = &facts->list[facts->nb];
-
-	/* The last place is overwritten: none is written beyond. */
-	if (facts->nb < RTE_DIM(facts->list) - 1)
-		facts->nb++;
-	memset(fact, 0, sizeof(*fact));
-	fact->name = name;
-	return fact;
+	if (facts->dict == NULL)
+		fprintf(facts->file, "%s%s %" PRId64 "%s", facts->before, name,
+			number, facts->after);
+	else if (number >= 0)
+		mana_tel_dict_u64(facts->dict, name, number);
+	else
+		rte_tel_data_add_dict_int(facts->dict, name, number);
 }
 
 static void
-number_add(struct mana_facts *facts, const char *name, int64_t number)
+text_add(const struct mana_facts *facts, const char *name, const char *text)
 {
-	fact_add(facts, name)->number = number;
+	if (facts->dict == NULL)
+		fprintf(facts->file, "%s%s %s%s", facts->before, name, text,
+			facts->after);
+	else
+		rte_tel_data_add_dict_string(facts->dict, name, text);
 }
 
 static void
-text_add(struct mana_facts *facts, const char *name, const char *text)
-{
-	struct mana_fact *fact = fact_add(facts, name);
-
-	fact->is_text = true;
-	(void)rte_strscpy(fact->text, text, sizeof(fact->text));
-}
-
-static void
-hex_add(struct mana_facts *facts, const char *name, uint64_t number)
+hex_add(const struct mana_facts *facts, const char *name, uint64_t number)
 {
 	char text[24];
 
@@ -56,7 +50,7 @@ hex_add(struct mana_facts *facts, const char *name, uint64_t number)
 /* ---- The port ------------------------------------------------------------ */
 
 void
-mana_facts_port(struct mana_facts *facts, const struct mana_priv *priv)
+mana_facts_port(const struct mana_facts *facts, const struct mana_priv *priv)
 {
 	const struct mana_port_counters counters = mana_stats_port(priv);
 	const struct rte_eth_dev_data *data = priv->data;
@@ -98,7 +92,7 @@ mana_facts_port(struct mana_facts *facts, const struct mana_priv *priv)
 }
 
 void
-mana_facts_netdev(struct mana_facts *facts, const struct mana_netdev *netdev)
+mana_facts_netdev(const struct mana_facts *facts, const struct mana_netdev *netdev)
 {
 	struct mana_netdev_state state;
 	const char *word = "unknown";
@@ -116,10 +110,18 @@ mana_facts_netdev(struct mana_facts *facts, const struct mana_netdev *netdev)
 
 /* ---- Queues ---------------------------------------------------------------- */
 
+/* The first facts of a queue. */
 static void
-state_add(struct mana_facts *facts, uint8_t state, uint8_t failure,
-	  uint32_t fatal_header)
+queue_add(const struct mana_facts *facts, const struct mana_priv *priv, bool is_rx,
+	  uint16_t queue_id, uint8_t failure, uint32_t fatal_header)
 {
+	const struct rte_eth_dev_data *data = priv->data;
+	uint8_t state = is_rx ? data->rx_queue_state[queue_id] :
+				data->tx_queue_state[queue_id];
+
+	number_add(facts, "port_id", data->port_id);
+	text_add(facts, "direction", is_rx ? "rx" : "tx");
+	number_add(facts, "queue", queue_id);
 	text_add(facts, "state", state == RTE_ETH_QUEUE_STATE_STOPPED ?
 		 "stopped" : "started");
 	text_add(facts, "failure", mana_queue_failure_name(failure));
@@ -132,7 +134,7 @@ state_add(struct mana_facts *facts, uint8_t state, uint8_t failure,
 }
 
 static void
-counters_add(struct mana_facts *facts, const struct mana_counters *counters,
+counters_add(const struct mana_facts *facts, const struct mana_counters *counters,
 	     uint64_t errors)
 {
 	number_add(facts, "packets", counters->packets);
@@ -143,7 +145,7 @@ counters_add(struct mana_facts *facts, const struct mana_counters *counters,
 }
 
 static void
-rings_add(struct mana_facts *facts, const struct mana_wq *wq,
+rings_add(const struct mana_facts *facts, const struct mana_wq *wq,
 	  const struct mana_cq *cq)
 {
 	number_add(facts, "wq_id", wq->id);
@@ -157,9 +159,9 @@ rings_add(struct mana_facts *facts, const struct mana_wq *wq,
 }
 
 /* Some facts are sums over the hardware queues that it polls. */
-static void
-rxq_add(struct mana_facts *facts, const struct mana_priv *priv,
-	const struct mana_eth_rxq *ctl)
+void
+mana_facts_rxq(const struct mana_facts *facts, const struct mana_priv *priv,
+	       const struct mana_eth_rxq *ctl)
 {
 	const struct mana_counters counters = mana_stats_rxq(priv, ctl);
 	const struct mana_rx_set *set = priv->rx_set;
@@ -182,7 +184,7 @@ rxq_add(struct mana_facts *facts, const struct mana_priv *priv,
 		failure = rxq->failure;
 		header = rxq->bad_cqes.fatal_header;
 	}
-	state_add(facts, priv->data->rx_queue_state[ctl->owner], failure, header);
+	queue_add(facts, priv, true, ctl->owner, failure, header);
 	number_add(facts, "hw_rxq", nb);
 	number_add(facts, "nb_desc", ctl->nb_desc);
 	number_add(facts, "nb_cqe", ctl->nb_cqe);
@@ -196,14 +198,14 @@ rxq_add(struct mana_facts *facts, const struct mana_priv *priv,
 	counters_add(facts, &counters, mana_rxq_stats_errors(&counters.rx));
 }
 
-static void
-txq_add(struct mana_facts *facts, const struct mana_priv *priv,
-	const struct mana_eth_txq *ctl)
+void
+mana_facts_txq(const struct mana_facts *facts, const struct mana_priv *priv,
+	       const struct mana_eth_txq *ctl)
 {
 	const struct mana_counters counters = mana_stats_txq(ctl);
 	const struct mana_txq *txq = &ctl->txq;
 
-	state_add(facts, priv->data->tx_queue_state[ctl->owner], txq->failure,
+	queue_add(facts, priv, false, ctl->owner, txq->failure,
 		  txq->bad_cqes.fatal_header);
 	number_add(facts, "nb_desc", ctl->nb_desc);
 	number_add(facts, "nb_cqe", ctl->nb_cqe);
@@ -219,29 +221,8 @@ txq_add(struct mana_facts *facts, const struct mana_priv *priv,
 }
 
 void
-mana_facts_queue(struct mana_facts *facts, const struct mana_priv *priv,
-		 bool is_rx, uint64_t queue_id)
+mana_facts_hwq(const struct mana_facts *facts, const struct mana_rx_hwq *hwq)
 {
-	if (queue_id >= MANA_MAX_QUEUES || (is_rx ? priv->rxqs[queue_id] == NULL :
-					    priv->txqs[queue_id] == NULL))
-		return;
-	number_add(facts, "port_id", priv->data->port_id);
-	text_add(facts, "direction", is_rx ? "rx" : "tx");
-	number_add(facts, "queue", queue_id);
-	if (is_rx)
-		rxq_add(facts, priv, priv->rxqs[queue_id]);
-	else
-		txq_add(facts, priv, priv->txqs[queue_id]);
-}
-
-void
-mana_facts_hwq(struct mana_facts *facts, const struct mana_priv *priv, uint64_t i)
-{
-	const struct mana_rx_hwq *hwq;
-
-	if (priv->rx_set == NULL || i >= priv->rx_set->nb)
-		return;
-	hwq = &priv->rx_set->hwqs[i];
 	number_add(facts, "queue", hwq->owner);
 	text_add(facts, "failure", mana_queue_failure_name(hwq->rxq.failure));
 	number_add(facts, "nb_desc", hwq->nb_desc);
@@ -252,7 +233,7 @@ mana_facts_hwq(struct mana_facts *facts, const struct mana_priv *priv, uint64_t 
 /* ---- Memory regions, events --------------------------------------------------- */
 
 void
-mana_facts_region(struct mana_facts *facts, const struct mana_mr_region *region,
+mana_facts_region(const struct mana_facts *facts, const struct mana_mr_region *region,
 		  const char *mempool)
 {
 	static const char *const kinds[] = {
@@ -270,7 +251,7 @@ mana_facts_region(struct mana_facts *facts, const struct mana_mr_region *region,
 }
 
 void
-mana_facts_event(struct mana_facts *facts, const struct mana_event *event)
+mana_facts_event(const struct mana_facts *facts, const struct mana_event *event)
 {
 	const struct mana_event_kind_names *names = &mana_event_names[event->kind];
 	unsigned int i;

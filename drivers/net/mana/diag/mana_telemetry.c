@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The commands of dpdk-telemetry.py. A thread of the telemetry library calls them,
- * beside the application: each copies what it needs under the registry's lock, and
- * formats the copy.
+ * The commands of dpdk-telemetry.py. A thread of the telemetry library calls them
+ * while the application runs. Long lists and the kernel's state are read from copies,
+ * without the registry's lock.
  *
  * A reply has 16 KiB (DPDK's MAX_OUTPUT_LEN), and the library silently leaves out
  * what does not fit: long lists come in parts of PART_N entries.
@@ -37,22 +37,7 @@ reply_error(struct rte_tel_data *d, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	rte_tel_data_start_dict(d);
 	rte_tel_data_add_dict_string(d, "error", text);
-}
-
-static void
-facts_add(struct rte_tel_data *d, const struct mana_facts *facts)
-{
-	const struct mana_fact *fact;
-
-	for (fact = facts->list; fact < facts->list + facts->nb; fact++)
-		if (fact->is_text)
-			rte_tel_data_add_dict_string(d, fact->name, fact->text);
-		else if (fact->number >= 0)
-			mana_tel_dict_u64(d, fact->name, fact->number);
-		else
-			rte_tel_data_add_dict_int(d, fact->name, fact->number);
 }
 
 /* An empty dict, or array of numbers, inside of d; NULL: no memory or no room. */
@@ -74,17 +59,13 @@ part_add(struct rte_tel_data *d, const char *name, bool is_dict)
 }
 
 /* An entry of a list, by its number: DPDK 22.11 has no dicts in arrays. */
-static void
-entry_add(struct rte_tel_data *list, uint64_t number,
-	  const struct mana_facts *facts)
+static struct rte_tel_data *
+entry_add(struct rte_tel_data *list, uint64_t number)
 {
-	struct rte_tel_data *entry;
 	char name[24];
 
 	snprintf(name, sizeof(name), "%" PRIu64, number);
-	entry = part_add(list, name, true);
-	if (entry != NULL)
-		facts_add(entry, facts);
+	return list != NULL ? part_add(list, name, true) : NULL;
 }
 
 /* ---- Parameters --------------------------------------------------------------- */
@@ -99,29 +80,34 @@ struct query {
 	uint64_t number;
 };
 
+/* Parses a decimal number without sign, and moves *text behind it. */
 static bool
-number_parse(const char *text, uint64_t *value)
+number_parse(const char **text, uint64_t *value)
 {
+	bool is_digit = **text >= '0' && **text <= '9';
 	char *end;
 
 	errno = 0;
-	*value = strtoull(text, &end, 10);
-	return *text >= '0' && *text <= '9' && *end == '\0' && errno == 0;
+	*value = strtoull(*text, &end, 10);
+	*text = end;
+	return is_digit && errno == 0;
 }
 
 /* The parameters behind PORT. */
 static bool
-rest_parse(char *const part[], unsigned int nb, enum takes takes, struct query *query)
+rest_parse(const char *text, enum takes takes, struct query *query)
 {
-	query->has_number = nb > 1;
-	if (nb == 1)
+	query->has_number = *text != '\0';
+	if (!query->has_number)
 		return true;
-	query->is_rx = strcmp(part[1], "rx") == 0;
-	if (takes == TAKES_QUEUE)
-		return nb == 3 && (query->is_rx || strcmp(part[1], "tx") == 0) &&
-		       number_parse(part[2], &query->number);
-	return takes == TAKES_NUMBER && nb == 2 &&
-	       number_parse(part[1], &query->number);
+	if (takes == TAKES_QUEUE) {
+		query->is_rx = strncmp(text, ",rx", 3) == 0;
+		if (!query->is_rx && strncmp(text, ",tx", 3) != 0)
+			return false;
+		text += 3;
+	}
+	return takes != TAKES_NOTHING && *text++ == ',' &&
+	       number_parse(&text, &query->number) && *text == '\0';
 }
 
 /* The port, with the registry's lock held; NULL: the reply is an error. */
@@ -134,27 +120,21 @@ query_begin(const char *params, enum takes takes, struct query *query,
 		[TAKES_QUEUE] = "give a direction and the number of a queue, as in 0,rx,1",
 		[TAKES_NUMBER] = "give a number after that of the port, as in 0,64",
 	};
+	const char *text = params != NULL ? params : "";
 	struct mana_priv *priv;
-	char text[64];
-	char *rest = text;
-	char *part[4];
-	unsigned int nb = 0;
 
 	memset(query, 0, sizeof(*query));
+	rte_tel_data_start_dict(d);
 	/* Much of a port means something only in the process that drives it. */
 	if (rte_eal_process_type() != RTE_PROC_PRIMARY) {
 		reply_error(d, "this is a secondary process: ask the primary one");
 		return NULL;
 	}
-	snprintf(text, sizeof(text), "%s", params != NULL ? params : "");
-	do
-		part[nb++] = strsep(&rest, ",");
-	while (rest != NULL && nb < RTE_DIM(part));
-	if (!number_parse(part[0], &query->port_id)) {
+	if (!number_parse(&text, &query->port_id) || (*text != '\0' && *text != ',')) {
 		reply_error(d, "give the number of a port; /mana/list has them");
 		return NULL;
 	}
-	if (!rest_parse(part, nb, takes, query)) {
+	if (!rest_parse(text, takes, query)) {
 		reply_error(d, "%s", advice[takes]);
 		return NULL;
 	}
@@ -189,7 +169,7 @@ static int
 tel_port(const char *cmd __rte_unused, const char *params,
 	 struct rte_tel_data *d)
 {
-	struct mana_facts facts = { .nb = 0 };
+	const struct mana_facts facts = { .dict = d };
 	const struct mana_priv *priv;
 	struct mana_netdev netdev;
 	struct query query;
@@ -201,8 +181,6 @@ tel_port(const char *cmd __rte_unused, const char *params,
 	netdev = priv->netdev;
 	mana_registry_unlock();
 	mana_facts_netdev(&facts, &netdev);
-	rte_tel_data_start_dict(d);
-	facts_add(d, &facts);
 	return 0;
 }
 
@@ -223,27 +201,31 @@ static int
 tel_queue(const char *cmd __rte_unused, const char *params,
 	  struct rte_tel_data *d)
 {
-	struct mana_facts facts = { .nb = 0 };
+	const struct mana_facts facts = { .dict = d };
 	const struct mana_priv *priv;
 	struct query query;
+	bool is_set_up;
 
 	priv = query_begin(params, TAKES_QUEUE, &query, d);
 	if (priv == NULL)
 		return 0;
-	rte_tel_data_start_dict(d);
-	if (query.has_number) {
-		mana_facts_queue(&facts, priv, query.is_rx, query.number);
-		facts_add(d, &facts);
-	} else {
+	is_set_up = query.number < MANA_MAX_QUEUES &&
+		    (query.is_rx ? priv->rxqs[query.number] != NULL :
+				   priv->txqs[query.number] != NULL);
+	if (!query.has_number) {
 		queue_list_add(d, priv, true);
 		queue_list_add(d, priv, false);
-	}
-	mana_registry_unlock();
-	if (query.has_number && facts.nb == 0)
+	} else if (!is_set_up) {
 		reply_error(d, "port %" PRIu64 " has no %s queue %" PRIu64
 			    "; /mana/queue,%" PRIu64 " lists them",
 			    query.port_id, query.is_rx ? "Rx" : "Tx",
 			    query.number, query.port_id);
+	} else if (query.is_rx) {
+		mana_facts_rxq(&facts, priv, priv->rxqs[query.number]);
+	} else {
+		mana_facts_txq(&facts, priv, priv->txqs[query.number]);
+	}
+	mana_registry_unlock();
 	return 0;
 }
 
@@ -296,16 +278,15 @@ tel_mr(const char *cmd __rte_unused, const char *params, struct rte_tel_data *d)
 		return 0;
 	nb = regions_copy(priv->mrs, query.number, part, &nb_all, &bytes_all);
 	mana_registry_unlock();
-	rte_tel_data_start_dict(d);
 	rte_tel_data_add_dict_int(d, "port_id", query.port_id);
 	mana_tel_dict_u64(d, "nb_regions", nb_all);
 	mana_tel_dict_u64(d, "bytes", bytes_all);
 	list = part_add(d, "regions", true);
-	for (i = 0; list != NULL && i < nb; i++) {
-		struct mana_facts facts = { .nb = 0 };
+	for (i = 0; i < nb; i++) {
+		struct mana_facts facts = { .dict = entry_add(list, query.number + i) };
 
-		mana_facts_region(&facts, &part[i].region, part[i].mempool);
-		entry_add(list, query.number + i, &facts);
+		if (facts.dict != NULL)
+			mana_facts_region(&facts, &part[i].region, part[i].mempool);
 	}
 	return 0;
 }
@@ -333,15 +314,14 @@ tel_events(const char *cmd __rte_unused, const char *params,
 		first = nb - PART_N;
 	while (first < nb && events[first].number <= query.number)
 		first++;
-	rte_tel_data_start_dict(d);
 	rte_tel_data_add_dict_int(d, "port_id", query.port_id);
 	mana_tel_dict_u64(d, "newest", nb > 0 ? events[nb - 1].number : 0);
 	list = part_add(d, "events", true);
-	for (i = first; list != NULL && i < RTE_MIN(nb, first + PART_N); i++) {
-		struct mana_facts facts = { .nb = 0 };
+	for (i = first; i < RTE_MIN(nb, first + PART_N); i++) {
+		struct mana_facts facts = { .dict = entry_add(list, events[i].number) };
 
-		mana_facts_event(&facts, &events[i]);
-		entry_add(list, events[i].number, &facts);
+		if (facts.dict != NULL)
+			mana_facts_event(&facts, &events[i]);
 	}
 	return 0;
 }
