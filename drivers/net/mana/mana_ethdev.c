@@ -51,16 +51,12 @@ promisc_enable(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 
-	if (priv->options.reject_promisc) {
-		MANA_PORT_LOG(
-			ERR, dev->data->name,
-			"promisc=reject: promiscuous and all-multicast modes are always on and cannot be set; remove the argument to have the request accepted");
-		return -ENOTSUP;
-	}
+	if (priv->options.reject_promisc)
+		return MANA_PORT_ERR(-ENOTSUP, dev->data->name,
+				     "promisc=reject: promiscuous and all-multicast modes are always on and cannot be set; remove the argument to have the request accepted");
 	if (!priv->is_promisc_noted)
-		MANA_PORT_LOG(
-			NOTICE, dev->data->name,
-			"the port has no Rx filter: promiscuous and all-multicast modes are always on");
+		MANA_PORT_LOG(NOTICE, dev->data->name,
+			      "the port has no Rx filter: promiscuous and all-multicast modes are always on");
 	priv->is_promisc_noted = true;
 	return 0;
 }
@@ -78,9 +74,8 @@ mac_addr_set(struct rte_eth_dev *dev, struct rte_ether_addr *mac)
 
 	if (rte_is_same_ether_addr(mac, &priv->netdev.mac))
 		return 0;
-	MANA_PORT_LOG(ERR, dev->data->name,
-		      "the MAC address belongs to the vPort and cannot be changed");
-	return -ENOTSUP;
+	return MANA_PORT_ERR(-ENOTSUP, dev->data->name,
+			     "the MAC address belongs to the vPort and cannot be changed");
 }
 
 /* ---- MTU ----------------------------------------------------------------- */
@@ -90,44 +85,36 @@ static int
 rxq_mtu_check(const struct mana_priv *priv, const struct mana_eth_rxq *ctl,
 	      uint16_t mtu)
 {
-	uint32_t room_bytes;
-	int ret;
+	uint32_t room_bytes = mana_rx_set_room_bytes(priv, ctl->owner);
+	int ret = mana_rx_layout_check(priv, &ctl->layout, mtu);
 
-	if (ctl == NULL)
-		return 0;
-	ret = mana_rx_layout_check(priv, &ctl->layout, mtu);
-	room_bytes = mana_rx_set_room_bytes(priv, ctl->owner);
-	if (ret == 0 && room_bytes < (uint32_t)mtu + MANA_FRAME_OVERHEAD) {
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "MTU %u: Rx queue %u has posted buffers of %u bytes a packet; stop the port, set the MTU, start the port",
-			      mtu, ctl->owner, room_bytes);
-		ret = -EBUSY;
-	}
-	return ret;
+	if (ret != 0 || room_bytes >= (uint32_t)mtu + MANA_FRAME_OVERHEAD)
+		return ret;
+	return MANA_PORT_ERR(-EBUSY, priv->data->name,
+			     "MTU %u: Rx queue %u has posted buffers of %u bytes a packet; stop the port, set the MTU, start the port",
+			     mtu, ctl->owner, room_bytes);
 }
 
 static int
 mtu_set(struct rte_eth_dev *dev, uint16_t mtu)
 {
 	struct mana_priv *priv = dev->data->dev_private;
-	uint16_t i;
+	const struct mana_eth_rxq *ctl;
+	uint32_t at = 0;
 	int ret = 0;
 
-	if (mtu > priv->max_mtu) {
-		MANA_PORT_LOG(ERR, dev->data->name,
-			      "MTU %u: the kernel allows at most %u for netdev %s",
-			      mtu, priv->max_mtu, priv->netdev.name);
-		ret = -EINVAL;
-	}
+	if (mtu > priv->max_mtu)
+		ret = MANA_PORT_ERR(-EINVAL, dev->data->name,
+				    "MTU %u: the kernel allows at most %u for netdev %s",
+				    mtu, priv->max_mtu, priv->netdev.name);
 	/*
 	 * The application may have freed the mempools of a stopped port, to set up
 	 * its queues anew. The start checks those.
 	 */
-	if (dev->data->dev_started)
-		for (i = 0; i < dev->data->nb_rx_queues && ret == 0; i++)
-			ret = rxq_mtu_check(priv, dev->data->rx_queues[i], mtu);
-	mana_event_add(&priv->events, MANA_EVENT_MTU, mtu, 0, ret);
-	return ret;
+	while (ret == 0 && dev->data->dev_started &&
+	       (ctl = mana_rxq_next(priv, &at)) != NULL)
+		ret = rxq_mtu_check(priv, ctl, mtu);
+	return mana_event_add(&priv->events, MANA_EVENT_MTU, mtu, 0, ret);
 }
 
 /* ---- The netdev's MTU (netdev_mtu=1) --------------------------------------- */
@@ -148,11 +135,10 @@ mtu_set(struct rte_eth_dev *dev, uint16_t mtu)
 static int
 netdev_mtu_change(struct mana_priv *priv, uint32_t mtu)
 {
-	int ret;
+	int ret = mana_is_gone(priv) ? -EIO : 0;
 
-	if (mana_is_gone(priv))
-		return -EIO;
-	ret = mana_txq_spare_try(priv);
+	if (ret == 0)
+		ret = mana_txq_spare_try(priv);
 	return ret != 0 ? ret : mana_netdev_mtu_set(&priv->netdev, mtu);
 }
 
@@ -231,12 +217,10 @@ strip_set(struct mana_priv *priv, uint32_t queue_id, bool is_on)
 	struct mana_eth_rxq *ctl;
 	uint32_t at = 0, i;
 
-	if (!is_on && RTE_PKTMBUF_HEADROOM < RTE_VLAN_HLEN) {
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "VLAN stripping cannot be off: DPDK was built with a headroom of %d bytes, a tag needs %d",
-			      RTE_PKTMBUF_HEADROOM, RTE_VLAN_HLEN);
-		return -ENOTSUP;
-	}
+	if (!is_on && RTE_PKTMBUF_HEADROOM < RTE_VLAN_HLEN)
+		return MANA_PORT_ERR(-ENOTSUP, priv->data->name,
+				     "VLAN stripping cannot be off: DPDK was built with a headroom of %d bytes, a tag needs %d",
+				     RTE_PKTMBUF_HEADROOM, RTE_VLAN_HLEN);
 	while ((ctl = mana_rxq_next(priv, &at)) != NULL) {
 		if (queue_id != UINT32_MAX && ctl->owner != queue_id)
 			continue;
@@ -263,21 +247,20 @@ vlan_offload_set(struct rte_eth_dev *dev, int mask)
 	if ((mask & RTE_ETH_VLAN_STRIP_MASK) == 0)
 		return 0;
 	ret = strip_set(priv, UINT32_MAX, is_on);
-	mana_event_add(&priv->events, MANA_EVENT_VLAN_STRIP, UINT32_MAX, is_on,
-		       ret);
-	return ret;
+	return mana_event_add(&priv->events, MANA_EVENT_VLAN_STRIP, UINT32_MAX,
+			      is_on, ret);
 }
 
 static void
 vlan_strip_queue_set(struct rte_eth_dev *dev, uint16_t queue_id, int is_on)
 {
 	struct mana_priv *priv = dev->data->dev_private;
-	int ret = -EINVAL;
+	int ret;
 
 	if (dev->data->rx_queues[queue_id] == NULL)
-		MANA_PORT_LOG(ERR, dev->data->name,
-			      "cannot set VLAN stripping of Rx queue %u: the queue is not set up",
-			      queue_id);
+		ret = MANA_PORT_ERR(-EINVAL, dev->data->name,
+				    "cannot set VLAN stripping of Rx queue %u: the queue is not set up",
+				    queue_id);
 	else
 		ret = strip_set(priv, queue_id, is_on != 0);
 	mana_event_add(&priv->events, MANA_EVENT_VLAN_STRIP, queue_id,
@@ -385,16 +368,13 @@ conf_check(const struct rte_eth_dev *dev)
 	if (conf->lpbk_mode != 0)
 		MANA_PORT_LOG(WARNING, name,
 			      "lpbk_mode is ignored: the adapter has no loopback, packets are sent to the wire");
-	if ((conf->link_speeds & RTE_ETH_LINK_SPEED_FIXED) != 0) {
-		MANA_PORT_LOG(ERR, name,
-			      "a fixed link speed is not supported, the host controls the link; set link_speeds to 0");
-		return -ENOTSUP;
-	}
-	if (conf->txmode.mq_mode != RTE_ETH_MQ_TX_NONE) {
-		MANA_PORT_LOG(ERR, name, "Tx mq_mode %#x not supported, use NONE",
-			      conf->txmode.mq_mode);
-		return -ENOTSUP;
-	}
+	if ((conf->link_speeds & RTE_ETH_LINK_SPEED_FIXED) != 0)
+		return MANA_PORT_ERR(-ENOTSUP, name,
+				     "a fixed link speed is not supported, the host controls the link; set link_speeds to 0");
+	if (conf->txmode.mq_mode != RTE_ETH_MQ_TX_NONE)
+		return MANA_PORT_ERR(-ENOTSUP, name,
+				     "Tx mq_mode %#x not supported, use NONE",
+				     conf->txmode.mq_mode);
 	return 0;
 }
 
@@ -410,14 +390,19 @@ dev_configure(struct rte_eth_dev *dev)
 		ret = mana_intr_check(dev);
 	if (ret == 0)
 		ret = mana_rss_configure(priv);
-	mana_event_add(&priv->events, MANA_EVENT_CONFIGURE,
-		       dev->data->nb_rx_queues, dev->data->nb_tx_queues, ret);
-	return ret;
+	return mana_event_add(&priv->events, MANA_EVENT_CONFIGURE,
+			      dev->data->nb_rx_queues, dev->data->nb_tx_queues, ret);
 }
 
-static void
-infos_write(const struct mana_priv *priv, struct rte_eth_dev_info *info)
+/* ethdev has set what this leaves alone: zeros, and an alignment of 1. */
+int
+mana_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 {
+	const struct mana_priv *priv = mana_registry_hold(dev);
+	struct mana_netdev netdev;
+
+	if (priv == NULL)
+		return -ENODEV;
 	info->if_index = priv->netdev.ifindex;
 	info->min_mtu = RTE_ETHER_MIN_MTU;
 	info->max_mtu = priv->max_mtu;
@@ -432,7 +417,6 @@ infos_write(const struct mana_priv *priv, struct rte_eth_dev_info *info)
 	info->rx_seg_capa.max_nseg = mana_rx_max_segs(priv);
 	info->rx_seg_capa.multi_pools = 1;
 	info->rx_seg_capa.offset_allowed = 1;
-	info->rx_seg_capa.offset_align_log2 = 0;
 	info->tx_offload_capa = TX_OFFLOADS;
 	if (priv->options.tx_outer)
 		info->tx_offload_capa |= TX_OUTER_OFFLOADS;
@@ -440,44 +424,24 @@ infos_write(const struct mana_priv *priv, struct rte_eth_dev_info *info)
 	info->flow_type_rss_offloads = MANA_RSS_TYPES;
 	info->hash_key_size = MANA_RSS_KEY_BYTES;
 	info->reta_size = MANA_RETA_SIZE;
-	info->rx_desc_lim = (struct rte_eth_desc_lim){
-		.nb_min = MANA_MIN_DESC,
-		.nb_max = priv->max_rx_desc,
-		.nb_align = 1,
-	};
-	info->tx_desc_lim = (struct rte_eth_desc_lim){
-		.nb_min = MANA_MIN_DESC,
-		.nb_max = priv->max_tx_desc,
-		.nb_align = 1,
-		.nb_seg_max = priv->tx_max_sge,
-		.nb_mtu_seg_max = priv->tx_max_sge,
-	};
-	info->default_rxportconf = (struct rte_eth_dev_portconf){
-		.burst_size = DEFAULT_BURST,
-		.ring_size = RTE_MIN((uint32_t)MANA_DEFAULT_DESC,
-				     priv->max_rx_desc),
-		.nb_queues = 1,
-	};
+	info->rx_desc_lim.nb_min = MANA_MIN_DESC;
+	info->rx_desc_lim.nb_max = priv->max_rx_desc;
+	info->tx_desc_lim.nb_min = MANA_MIN_DESC;
+	info->tx_desc_lim.nb_max = priv->max_tx_desc;
+	info->tx_desc_lim.nb_seg_max = priv->tx_max_sge;
+	info->tx_desc_lim.nb_mtu_seg_max = priv->tx_max_sge;
+	info->default_rxportconf.burst_size = DEFAULT_BURST;
+	info->default_rxportconf.nb_queues = 1;
 	info->default_txportconf = info->default_rxportconf;
+	info->default_rxportconf.ring_size =
+		RTE_MIN((uint32_t)MANA_DEFAULT_DESC, priv->max_rx_desc);
 	info->default_txportconf.ring_size =
 		RTE_MIN((uint32_t)MANA_DEFAULT_DESC, priv->max_tx_desc);
-	info->default_rxconf.offloads = 0;
 	info->dev_capa = RTE_ETH_DEV_CAPA_RUNTIME_RX_QUEUE_SETUP |
 			 RTE_ETH_DEV_CAPA_RUNTIME_TX_QUEUE_SETUP;
-}
-
-int
-mana_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
-{
-	const struct mana_priv *priv = mana_registry_hold(dev);
-	struct mana_netdev netdev;
-
-	if (priv == NULL)
-		return -ENODEV;
-	infos_write(priv, info);
 	netdev = priv->netdev;
 	mana_registry_unlock();
-	/* The kernel is asked without the lock. */
+	/* The driver queries the kernel without the lock. */
 	info->speed_capa = mana_link_speed_capa(&netdev);
 	return 0;
 }
@@ -495,13 +459,15 @@ traffic_stop(struct rte_eth_dev *dev)
 }
 
 static int
-traffic_start(struct rte_eth_dev *dev)
+dev_start(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
-	int ret;
+	int ret = mana_gone_check(priv);
 
+	mana_queue_states_set(dev, true);
 	/* The netdev may have been set up since the probe. */
-	ret = mana_port_netdev_down(priv);
+	if (ret == 0)
+		ret = mana_port_netdev_down(priv);
 	if (ret == 0)
 		netdev_mtu_set(priv);
 	if (ret == 0)
@@ -518,26 +484,12 @@ traffic_start(struct rte_eth_dev *dev)
 		ret = mana_link_watch_start(dev);
 	if (ret == 0)
 		ret = mana_tick_start(dev);
-	if (ret != 0)
+	if (ret != 0) {
 		traffic_stop(dev);
-	return ret;
-}
-
-static int
-dev_start(struct rte_eth_dev *dev)
-{
-	struct mana_priv *priv = dev->data->dev_private;
-	int ret;
-
-	mana_queue_states_set(dev, true);
-	ret = mana_gone_check(priv);
-	if (ret == 0)
-		ret = traffic_start(dev);
-	if (ret != 0)
 		mana_queue_states_set(dev, false);
-	mana_event_add(&priv->events, MANA_EVENT_START, dev->data->nb_rx_queues,
-		       dev->data->nb_tx_queues, ret);
-	return ret;
+	}
+	return mana_event_add(&priv->events, MANA_EVENT_START,
+			      dev->data->nb_rx_queues, dev->data->nb_tx_queues, ret);
 }
 
 static int
@@ -548,8 +500,7 @@ dev_stop(struct rte_eth_dev *dev)
 	traffic_stop(dev);
 	mana_mr_remove_foreign(priv);
 	mana_queue_states_set(dev, false);
-	mana_event_add(&priv->events, MANA_EVENT_STOP, 0, 0, 0);
-	return 0;
+	return mana_event_add(&priv->events, MANA_EVENT_STOP, 0, 0, 0);
 }
 
 static int

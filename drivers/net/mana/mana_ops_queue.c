@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The operations on single queues: burst functions, setup, start and stop, what is
- * asked of a queue, and an address to monitor.
+ * The operations on single queues: burst functions, setup, start and stop,
+ * information, status, and the address that a core monitors.
  */
 
 #include <errno.h>
@@ -33,12 +33,10 @@ mana_bursts_select(struct rte_eth_dev *dev)
 }
 
 static int
-burst_mode_get(const char *name, struct rte_eth_burst_mode *mode)
+burst_mode_set(struct rte_eth_burst_mode *mode, const char *name)
 {
-	if (name == NULL)
-		return -EINVAL;
-	snprintf(mode->info, sizeof(mode->info), "%s", name);
-	return 0;
+	snprintf(mode->info, sizeof(mode->info), "%s", name != NULL ? name : "");
+	return name != NULL ? 0 : -EINVAL;
 }
 
 int
@@ -47,17 +45,23 @@ mana_rx_burst_mode_get(struct rte_eth_dev *dev, uint16_t queue_id __rte_unused,
 {
 	const struct mana_rx_path *path = mana_rx_path_find(dev->rx_pkt_burst);
 
-	return burst_mode_get(path != NULL ? path->name : NULL, mode);
+	return burst_mode_set(mode, path != NULL ? path->name : NULL);
 }
 
 int
 mana_tx_burst_mode_get(struct rte_eth_dev *dev, uint16_t queue_id __rte_unused,
 		       struct rte_eth_burst_mode *mode)
 {
-	return burst_mode_get(mana_tx_burst_name(dev->tx_pkt_burst), mode);
+	return burst_mode_set(mode, mana_tx_burst_name(dev->tx_pkt_burst));
 }
 
 /* ---- States --------------------------------------------------------------- */
+
+static uint8_t
+state_of(bool is_started)
+{
+	return is_started ? RTE_ETH_QUEUE_STATE_STARTED : RTE_ETH_QUEUE_STATE_STOPPED;
+}
 
 /* A queue that is not set up makes the start fail, whatever its state. */
 void
@@ -67,18 +71,16 @@ mana_queue_states_set(struct rte_eth_dev *dev, bool is_running)
 	uint16_t i;
 
 	for (i = 0; i < data->nb_rx_queues; i++) {
-		const struct mana_eth_rxq *ctl = mana_eth_rxq_of(data->rx_queues[i]);
+		const struct mana_eth_rxq *ctl = data->rx_queues[i];
 
-		data->rx_queue_state[i] = is_running && ctl != NULL && !ctl->is_deferred ?
-						  RTE_ETH_QUEUE_STATE_STARTED :
-						  RTE_ETH_QUEUE_STATE_STOPPED;
+		data->rx_queue_state[i] =
+			state_of(is_running && ctl != NULL && !ctl->is_deferred);
 	}
 	for (i = 0; i < data->nb_tx_queues; i++) {
-		const struct mana_eth_txq *ctl = mana_eth_txq_of(data->tx_queues[i]);
+		const struct mana_eth_txq *ctl = data->tx_queues[i];
 
-		data->tx_queue_state[i] = is_running && ctl != NULL && !ctl->is_deferred ?
-						  RTE_ETH_QUEUE_STATE_STARTED :
-						  RTE_ETH_QUEUE_STATE_STOPPED;
+		data->tx_queue_state[i] =
+			state_of(is_running && ctl != NULL && !ctl->is_deferred);
 	}
 }
 
@@ -94,9 +96,8 @@ mana_rx_queue_setup(struct rte_eth_dev *dev, uint16_t queue_id,
 
 	if (ret == 0)
 		ret = mana_rxq_setup(priv, queue_id, nb_desc, socket_id, conf, mp);
-	mana_event_add(&priv->events, MANA_EVENT_RXQ_SETUP, queue_id, nb_desc,
-		       ret);
-	return ret;
+	return mana_event_add(&priv->events, MANA_EVENT_RXQ_SETUP, queue_id,
+			      nb_desc, ret);
 }
 
 void
@@ -120,9 +121,8 @@ mana_tx_queue_setup(struct rte_eth_dev *dev, uint16_t queue_id, uint16_t nb_desc
 
 	if (ret == 0)
 		ret = mana_txq_setup(priv, queue_id, nb_desc, socket_id, conf);
-	mana_event_add(&priv->events, MANA_EVENT_TXQ_SETUP, queue_id, nb_desc,
-		       ret);
-	return ret;
+	return mana_event_add(&priv->events, MANA_EVENT_TXQ_SETUP, queue_id,
+			      nb_desc, ret);
 }
 
 void
@@ -138,62 +138,46 @@ mana_tx_queue_release(struct rte_eth_dev *dev, uint16_t queue_id)
 }
 
 /* ethdev has checked that the port runs, and the queue is set up and stopped. */
-int
-mana_rx_queue_start(struct rte_eth_dev *dev, uint16_t queue_id)
+static int
+queue_change(struct rte_eth_dev *dev, uint16_t queue_id,
+	     int (*change)(struct mana_priv *priv, uint16_t queue_id),
+	     enum mana_event_kind kind)
 {
 	struct mana_priv *priv = dev->data->dev_private;
-	struct mana_eth_rxq *ctl = dev->data->rx_queues[queue_id];
 	int ret = mana_gone_check(priv);
 
 	if (ret == 0)
-		ret = mana_rx_layout_check(priv, &ctl->layout, dev->data->mtu);
-	if (ret == 0)
-		ret = mana_rx_set_queue_start(priv, queue_id);
-	mana_event_add(&priv->events, MANA_EVENT_RXQ_START, queue_id, 0, ret);
-	return ret;
+		ret = change(priv, queue_id);
+	return mana_event_add(&priv->events, kind, queue_id, 0, ret);
+}
+
+int
+mana_rx_queue_start(struct rte_eth_dev *dev, uint16_t queue_id)
+{
+	return queue_change(dev, queue_id, mana_rx_set_queue_start,
+			    MANA_EVENT_RXQ_START);
 }
 
 int
 mana_rx_queue_stop(struct rte_eth_dev *dev, uint16_t queue_id)
 {
-	struct mana_priv *priv = dev->data->dev_private;
-	int ret = mana_gone_check(priv);
-
-	if (ret == 0)
-		ret = mana_rx_set_queue_stop(priv, queue_id);
-	mana_event_add(&priv->events, MANA_EVENT_RXQ_STOP, queue_id, 0, ret);
-	return ret;
+	return queue_change(dev, queue_id, mana_rx_set_queue_stop,
+			    MANA_EVENT_RXQ_STOP);
 }
 
 int
 mana_tx_queue_start(struct rte_eth_dev *dev, uint16_t queue_id)
 {
-	struct mana_priv *priv = dev->data->dev_private;
-	int ret = mana_gone_check(priv);
-
-	if (ret == 0)
-		ret = mana_txq_start(priv, queue_id);
-	if (ret == 0)
-		dev->data->tx_queue_state[queue_id] = RTE_ETH_QUEUE_STATE_STARTED;
-	mana_event_add(&priv->events, MANA_EVENT_TXQ_START, queue_id, 0, ret);
-	return ret;
+	return queue_change(dev, queue_id, mana_txq_start, MANA_EVENT_TXQ_START);
 }
 
 int
 mana_tx_queue_stop(struct rte_eth_dev *dev, uint16_t queue_id)
 {
-	struct mana_priv *priv = dev->data->dev_private;
-	int ret = mana_gone_check(priv);
-
-	if (ret == 0)
-		ret = mana_txq_stop(priv, queue_id);
-	if (ret == 0)
-		dev->data->tx_queue_state[queue_id] = RTE_ETH_QUEUE_STATE_STOPPED;
-	mana_event_add(&priv->events, MANA_EVENT_TXQ_STOP, queue_id, 0, ret);
-	return ret;
+	return queue_change(dev, queue_id, mana_txq_stop, MANA_EVENT_TXQ_STOP);
 }
 
-/* ---- Setup, as it is in effect --------------------------------------------- */
+/* ---- The settings in effect --------------------------------------------- */
 
 static bool
 is_scattered(const struct mana_priv *priv, uint16_t queue_id)
@@ -227,11 +211,11 @@ mana_rxq_info_get(struct rte_eth_dev *dev, uint16_t queue_id,
 		info->conf.rx_drop_en = 1;
 		info->conf.rx_deferred_start = ctl->is_deferred;
 		info->conf.offloads = ctl->offloads;
-	}
-	if (ctl != NULL && ctl->layout.is_split) {
-		info->conf.rx_seg = (union rte_eth_rxseg *)(uintptr_t)
-					    ctl->layout.rx_seg;
-		info->conf.rx_nseg = ctl->layout.nb_segs;
+		if (ctl->layout.is_split) {
+			info->conf.rx_seg = (union rte_eth_rxseg *)(uintptr_t)
+						    ctl->layout.rx_seg;
+			info->conf.rx_nseg = ctl->layout.nb_segs;
+		}
 	}
 	mana_registry_unlock();
 }
@@ -258,13 +242,11 @@ mana_txq_info_get(struct rte_eth_dev *dev, uint16_t queue_id,
 int
 mana_tx_done_cleanup(void *txq, uint32_t free_cnt)
 {
-	/* ethdev does not look whether the queue was set up. */
-	if (txq == NULL)
-		return -EINVAL;
-	return mana_txq_done_cleanup(txq, free_cnt);
+	/* ethdev does not check that the queue was set up. */
+	return txq != NULL ? (int)mana_txq_done_cleanup(txq, free_cnt) : -EINVAL;
 }
 
-/* ---- Of the datapath: ethdev keeps these in the port, not in the table ---- */
+/* ---- Status: ethdev keeps these functions in the port, not in the table ---- */
 
 static mana_queue_count_t
 rx_queue_count(void *list)
@@ -272,18 +254,20 @@ rx_queue_count(void *list)
 	return mana_rx_list_count(list);
 }
 
+static_assert((int)MANA_DESC_POSTED == RTE_ETH_RX_DESC_AVAIL &&
+	      (int)MANA_DESC_DONE == RTE_ETH_RX_DESC_DONE &&
+	      (int)MANA_DESC_NONE == RTE_ETH_RX_DESC_UNAVAIL, "states are ethdev's");
+static_assert((int)MANA_DESC_POSTED == RTE_ETH_TX_DESC_FULL &&
+	      (int)MANA_DESC_DONE == RTE_ETH_TX_DESC_DONE &&
+	      (int)MANA_DESC_NONE == RTE_ETH_TX_DESC_UNAVAIL, "states are ethdev's");
+
 static int
 rx_descriptor_status(void *list, uint16_t offset)
 {
-	static const int status[] = {
-		[MANA_DESC_DONE] = RTE_ETH_RX_DESC_DONE,
-		[MANA_DESC_POSTED] = RTE_ETH_RX_DESC_AVAIL,
-		[MANA_DESC_NONE] = RTE_ETH_RX_DESC_UNAVAIL,
-	};
+	const struct mana_eth_rxq *ctl = list; /* its first member */
 
-	if (offset >= mana_eth_rxq_of(list)->nb_desc)
-		return -EINVAL;
-	return status[mana_rx_list_desc_state(list, offset)];
+	return offset < ctl->nb_desc ? (int)mana_rx_list_desc_state(list, offset) :
+				       -EINVAL;
 }
 
 static int
@@ -295,15 +279,9 @@ tx_queue_count(void *txq)
 static int
 tx_descriptor_status(void *txq, uint16_t offset)
 {
-	static const int status[] = {
-		[MANA_DESC_DONE] = RTE_ETH_TX_DESC_DONE,
-		[MANA_DESC_POSTED] = RTE_ETH_TX_DESC_FULL,
-		[MANA_DESC_NONE] = RTE_ETH_TX_DESC_UNAVAIL,
-	};
+	const struct mana_eth_txq *ctl = txq; /* its first member */
 
-	if (offset >= mana_eth_txq_of(txq)->nb_desc)
-		return -EINVAL;
-	return status[mana_txq_desc_state(txq, offset)];
+	return offset < ctl->nb_desc ? (int)mana_txq_desc_state(txq, offset) : -EINVAL;
 }
 
 void
@@ -318,12 +296,15 @@ mana_status_ops_set(struct rte_eth_dev *dev)
 /* ---- Monitor mode (rte_power) --------------------------------------------- */
 
 /*
- * A core may wait for a write to the last word of the next CQE. The address is good
- * for one wait, right after a poll that brought nothing: every packet moves it on,
- * and each lap of the ring has other owner bits.
+ * A core may wait for a write to the last word of the next CQE. The address is valid
+ * for one wait, right after a poll that returned no packet: each packet advances it,
+ * and each lap of the ring has other owner bits. In an empty list the core waits for
+ * the first hardware queue.
  */
 
-/* An empty list is written when it gets a hardware queue. */
+/* The value of opaque[0] at which to wait: for a CQE, its owner bits while empty. */
+#define NEVER UINT64_MAX
+
 static int
 list_check(const uint64_t val, const uint64_t opaque[RTE_POWER_MONITOR_OPAQUE_SZ])
 {
@@ -331,18 +312,13 @@ list_check(const uint64_t val, const uint64_t opaque[RTE_POWER_MONITOR_OPAQUE_SZ
 	return val == 0 ? 0 : -1;
 }
 
-/* The owner bits of a CQE not yet written. */
-#define OPAQUE_EMPTY 0
-/* No owner bits are like this: never wait. */
-#define NOT_EMPTY UINT64_MAX
-
 /* 0: no CQE, wait. -1: do not wait. */
 static int
 trailer_check(const uint64_t val, const uint64_t opaque[RTE_POWER_MONITOR_OPAQUE_SZ])
 {
 	uint32_t trailer = rte_le_to_cpu_32((uint32_t)val);
 
-	return (trailer & MANA_CQ_OWNER_M) == opaque[OPAQUE_EMPTY] ? 0 : -1;
+	return (trailer & MANA_CQ_OWNER_M) == opaque[0] ? 0 : -1;
 }
 
 int
@@ -362,7 +338,7 @@ mana_get_monitor_addr(void *queue, struct rte_power_monitor_cond *pmc)
 		pmc->size = sizeof(uint64_t);
 		pmc->fn = list_check;
 	} else if (rxq->next != rxq) {
-		/* One address cannot stand for several CQs. */
+		/* A core monitors one address, not several CQs. */
 		ret = -ENOTSUP;
 	} else if (mana_cq_is_closed(&rxq->cq)) {
 		ret = -EINVAL;
@@ -372,14 +348,14 @@ mana_get_monitor_addr(void *queue, struct rte_power_monitor_cond *pmc)
 		pmc->addr = (void *)(uintptr_t)&mana_cq_cqe(cq, cq->ci)->trailer;
 		pmc->size = sizeof(uint32_t);
 		pmc->fn = trailer_check;
-		pmc->opaque[OPAQUE_EMPTY] =
-			mana_cq_owner(cq, cq->ci - mana_cq_size(cq));
 		/*
-		 * What waits elsewhere writes nothing there, nor does a device
-		 * without a buffer, which the next poll may give it.
+		 * The device writes nothing for packets that wait elsewhere, and
+		 * nothing without a buffer, which the next poll may post.
 		 */
-		if (rxq->slow_flags != 0 || mana_rxq_nb_posted(rxq) == 0)
-			pmc->opaque[OPAQUE_EMPTY] = NOT_EMPTY;
+		pmc->opaque[0] =
+			rxq->slow_flags != 0 || mana_rxq_nb_posted(rxq) == 0 ?
+				NEVER :
+				mana_cq_owner(cq, cq->ci - mana_cq_size(cq));
 	}
 	mana_rx_list_unlock(list);
 	return ret;

@@ -148,9 +148,8 @@ mana_rss_hash_update(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf)
 		priv->has_rss = is_on;
 		mana_registry_unlock();
 	}
-	mana_event_add(&priv->events, MANA_EVENT_RSS, mana_rx_nb_hwqs(priv), 0,
-		       ret);
-	return ret;
+	return mana_event_add(&priv->events, MANA_EVENT_RSS, mana_rx_nb_hwqs(priv),
+			      0, ret);
 }
 
 /* ---- RSS table -------------------------------------------------------------------- */
@@ -335,6 +334,5 @@ mana_reta_update(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf,
 		ret = reta_choose(priv, conf, size, reta);
 	if (ret == 0)
 		ret = mana_rx_set_assign(priv, reta);
-	mana_event_add(&priv->events, MANA_EVENT_RSS, size, 0, ret);
-	return ret;
+	return mana_event_add(&priv->events, MANA_EVENT_RSS, size, 0, ret);
 }

@@ -25,4 +25,10 @@ extern int mana_logtype_driver;
 #define MANA_PORT_LOG(level, name, fmt, ...) \
 	MANA_DRV_LOG(level, "%s: " fmt, name, ##__VA_ARGS__)
 
+/* Log an error. The value is the error: return MANA_PORT_ERR(-EINVAL, ...); */
+#define MANA_INIT_ERR(error, fmt, ...) \
+	(MANA_INIT_LOG(ERR, fmt, ##__VA_ARGS__), (error))
+#define MANA_PORT_ERR(error, name, fmt, ...) \
+	(MANA_PORT_LOG(ERR, name, fmt, ##__VA_ARGS__), (error))
+
 #endif /* MANA_LOG_H */

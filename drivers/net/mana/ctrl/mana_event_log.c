@@ -41,7 +41,7 @@ mana_now_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-void
+int
 mana_event_add(struct mana_event_log *log, enum mana_event_kind kind,
 	       uint32_t arg0, uint32_t arg1, int error)
 {
@@ -59,6 +59,7 @@ mana_event_add(struct mana_event_log *log, enum mana_event_kind kind,
 	log->ring[log->nb_added % MANA_EVENT_LOG_N] = event;
 	log->nb_added++;
 	rte_spinlock_unlock(&log->lock);
+	return error;
 }
 
 uint32_t

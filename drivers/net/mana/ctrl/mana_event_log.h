@@ -60,8 +60,9 @@ struct mana_event_log {
 	struct mana_event ring[MANA_EVENT_LOG_N]; /* by number - 1, masked */
 };
 
-void mana_event_add(struct mana_event_log *log, enum mana_event_kind kind,
-		    uint32_t arg0, uint32_t arg1, int error);
+/* Returns the error. */
+int mana_event_add(struct mana_event_log *log, enum mana_event_kind kind,
+		   uint32_t arg0, uint32_t arg1, int error);
 
 /*
  * Copies the last events, MANA_EVENT_LOG_N at most, the oldest first.

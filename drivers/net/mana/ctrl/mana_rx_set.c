@@ -680,8 +680,10 @@ mana_rx_set_queue_start(struct mana_priv *priv, uint16_t queue_id)
 {
 	uint8_t *state = &priv->data->rx_queue_state[queue_id];
 	struct mana_eth_rxq *ctl = ctl_of(priv, queue_id);
-	int ret;
+	int ret = mana_rx_layout_check(priv, &ctl->layout, priv->data->mtu);
 
+	if (ret != 0)
+		return ret;
 	/* Larger ones were refused. */
 	if (ctl->asked_desc > priv->rx_desc_taken)
 		mana_rxq_resize(priv, ctl, priv->rx_desc_taken);

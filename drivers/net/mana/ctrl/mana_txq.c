@@ -528,9 +528,11 @@ mana_txq_start(struct mana_priv *priv, uint16_t queue_id)
 		return -EINVAL;
 	}
 	ret = txq_objects_start(priv, mana_eth_txq_of(priv->data->tx_queues[queue_id]));
-	if (ret == 0)
-		hidden_txq_stop(priv);
-	return ret;
+	if (ret != 0)
+		return ret;
+	hidden_txq_stop(priv);
+	priv->data->tx_queue_state[queue_id] = RTE_ETH_QUEUE_STATE_STARTED;
+	return 0;
 }
 
 int
@@ -549,6 +551,7 @@ mana_txq_stop(struct mana_priv *priv, uint16_t queue_id)
 	}
 	txq_wait(&ctl->txq, wait_end());
 	txq_objects_stop(priv, ctl);
+	priv->data->tx_queue_state[queue_id] = RTE_ETH_QUEUE_STATE_STOPPED;
 	return 0;
 }
 
