@@ -96,6 +96,52 @@ test_set_up_while_running(void **state)
 	pass_packets(fx);
 }
 
+/*
+ * The device rejects the new size of a stopped queue: the queue does not start, and
+ * the others keep receiving.
+ */
+static void
+test_too_large_while_running(void **state)
+{
+	static const struct fx_config config = {
+		.nb_rxq = 2, .nb_txq = 2, .nb_rxd = 64, .nb_txd = 64,
+		.rss_hf = FX_RSS,
+	};
+	struct fixture *fx = *state;
+	uint8_t key[40];
+	struct rte_eth_rss_conf rss = {
+		.rss_hf = FX_RSS, .rss_key = key, .rss_key_len = sizeof(key),
+	};
+	struct rte_mbuf *m;
+	uint16_t port;
+
+	assert_int_equal(fx_probe(fx, ""), 0);
+	fx_start(fx, &config);
+	port = fx->port[1];
+	assert_int_equal(rte_eth_dev_rx_queue_stop(port, 1), 0);
+	assert_int_equal(rte_eth_rx_queue_setup(port, 1, 256, SOCKET_ID_ANY, NULL,
+						fx->pool), 0);
+	fx_expect_error("the adapter refused it");
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(rte_eth_dev_rx_queue_start(port, 1), -EPROTO);
+		assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "Rx is down"), 0);
+	}
+	fx_expect_error(NULL);
+	assert_int_equal(rte_eth_dev_rss_hash_conf_get(port, &rss), 0);
+	key[0] ^= 1;
+	assert_int_equal(rte_eth_dev_rss_hash_update(port, &rss), 0);
+	for (unsigned int i = 0; i < 64; i++) {
+		m = fx_frame(fx->pool, 100, i);
+		fx_send(fx->port[0], 0, &m, 1);
+	}
+	fx_settle(fx);
+	assert_true(fx_receive_all(port, 0) > 0);
+	assert_int_equal(rte_eth_rx_queue_setup(port, 1, 64, SOCKET_ID_ANY, NULL,
+						fx->pool), 0);
+	assert_int_equal(rte_eth_dev_rx_queue_start(port, 1), 0);
+	fx->ignore_counters = true; /* the wire counts packets to the stopped queue */
+}
+
 /* Accepted sizes are kept, also one that is no power of two. */
 static void
 test_sizes_that_fit(void **state)
@@ -145,6 +191,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		FX_TEST_BARE(test_sizes_are_halved),
 		FX_TEST_BARE(test_set_up_while_running),
+		FX_TEST_BARE(test_too_large_while_running),
 		FX_TEST_BARE(test_sizes_that_fit),
 		FX_TEST_BARE(test_refused_at_all),
 	};

@@ -459,6 +459,15 @@ outage_note(struct mana_priv *priv, uint64_t began_ns)
 		      ns, priv->counters.rss_gap_max_ns);
 }
 
+static void
+rxq_shrink(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc)
+{
+	struct mana_eth_rxq *ctl = ctl_of(priv, queue_id);
+
+	if (ctl != NULL && ctl->nb_desc > nb_desc)
+		mana_rxq_resize(priv, ctl, nb_desc);
+}
+
 /*
  * Bursts are paused, until shortly before the return. set becomes the port's; or one
  * by the table before, and the return value says why.
@@ -495,6 +504,9 @@ set_swap(struct mana_priv *priv, struct mana_rx_set *set,
 		else
 			rss_diag(priv, ret);
 		table_put(priv, before);
+		/* The device may refuse a stopped queue's new size. */
+		for (i = 0; i < old->nb; i++)
+			rxq_shrink(priv, old->hwqs[i].owner, old->hwqs[i].nb_desc);
 		again = set_build(priv, old, &set);
 		if (again == 0)
 			again = set_go(priv, old, &set, true);
@@ -684,9 +696,8 @@ mana_rx_set_queue_start(struct mana_priv *priv, uint16_t queue_id)
 
 	if (ret != 0)
 		return ret;
-	/* Larger ones were refused. */
-	if (ctl->asked_desc > priv->rx_desc_taken)
-		mana_rxq_resize(priv, ctl, priv->rx_desc_taken);
+	/* The device may have refused larger ones. */
+	mana_rxq_resize(priv, ctl, RTE_MIN(ctl->asked_desc, priv->rx_desc_taken));
 	*state = RTE_ETH_QUEUE_STATE_STARTED;
 	if (priv->rx_set != NULL && can_poll(priv, priv->rss.reta, queue_id))
 		ret = lists_change(priv, priv->rss.reta);
