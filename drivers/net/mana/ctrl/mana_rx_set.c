@@ -31,12 +31,6 @@ is_running(const struct mana_priv *priv, uint16_t queue_id)
 	       RTE_ETH_QUEUE_STATE_STARTED;
 }
 
-static struct mana_eth_rxq *
-ctl_of(const struct mana_priv *priv, uint16_t queue_id)
-{
-	return mana_eth_rxq_of(priv->data->rx_queues[queue_id]);
-}
-
 /* Why the device or the kernel refused the RSS object. */
 static void
 rss_diag(const struct mana_priv *priv, int error)
@@ -46,18 +40,6 @@ rss_diag(const struct mana_priv *priv, int error)
 }
 
 /* ---- Build and free --------------------------------------------------------- */
-
-static void
-set_free(struct mana_priv *priv, struct mana_rx_set *set)
-{
-	uint32_t i;
-
-	if (set == NULL)
-		return;
-	for (i = 0; i < set->nb; i++)
-		mana_rx_hwq_destroy(priv, &set->hwqs[i], !set->is_stuck);
-	rte_free(set);
-}
 
 /* Ends reception. Returns why not; then nothing has changed. */
 static int
@@ -74,22 +56,28 @@ set_close(struct mana_priv *priv, struct mana_rx_set *set)
 	return 0;
 }
 
-/* Ends reception; if that fails the buffers are lost (is_stuck). */
+/*
+ * After set_close(). If that failed the device may still write to the buffers, which
+ * are lost.
+ */
 static void
-set_end(struct mana_priv *priv, struct mana_rx_set *set)
+set_free(struct mana_priv *priv, struct mana_rx_set *set)
 {
-	set->is_stuck = set_close(priv, set) != 0;
-	if (set->is_stuck)
-		(void)mana_verbs_ind_destroy(set->ind);
+	uint32_t i;
+
+	(void)mana_verbs_ind_destroy(set->ind);
+	for (i = 0; i < set->nb; i++)
+		mana_rx_hwq_destroy(priv, &set->hwqs[i], set->rss_qp == NULL);
+	rte_free(set);
 }
 
-/* A set that is not the port's. */
+/* Frees a set that is not the port's. */
 static void
 set_drop(struct mana_priv *priv, struct mana_rx_set *set)
 {
 	if (set == NULL)
 		return;
-	set_end(priv, set);
+	(void)set_close(priv, set);
 	set_free(priv, set);
 }
 
@@ -100,7 +88,7 @@ set_drop(struct mana_priv *priv, struct mana_rx_set *set)
 static bool
 may_lack(const struct mana_priv *priv, const struct mana_rx_set *old, uint32_t i)
 {
-	const struct mana_eth_rxq *ctl = ctl_of(priv, priv->rss.reta[i]);
+	const struct mana_eth_rxq *ctl = priv->rxqs[priv->rss.reta[i]];
 
 	return ctl == NULL || !is_running(priv, priv->rss.reta[i]) ||
 	       (old != NULL && i < old->nb && old->hwqs[i].has_buffers &&
@@ -283,7 +271,7 @@ lists_make(struct mana_priv *priv)
 	for (i = 0; priv->rx_set != NULL && i < priv->rx_set->nb; i++) {
 		struct mana_rx_hwq *hwq = &priv->rx_set->hwqs[i];
 
-		ctl = ctl_of(priv, hwq->owner);
+		ctl = priv->rxqs[hwq->owner];
 		if (ctl != NULL && is_running(priv, hwq->owner))
 			mana_rx_list_add(&ctl->list, &hwq->rxq);
 	}
@@ -307,8 +295,8 @@ set_remove(struct mana_priv *priv)
 
 	mana_registry_lock();
 	for (i = 0; i < set->nb; i++)
-		if (ctl_of(priv, set->hwqs[i].owner) != NULL)
-			mana_stats_fold_hwq(ctl_of(priv, set->hwqs[i].owner),
+		if (priv->rxqs[set->hwqs[i].owner] != NULL)
+			mana_stats_fold_hwq(priv->rxqs[set->hwqs[i].owner],
 					    &set->hwqs[i].rxq);
 	priv->rx_set = NULL;
 	mana_registry_unlock();
@@ -350,8 +338,8 @@ set_drain(struct mana_priv *priv, struct mana_rx_set *set, bool is_stop)
 /* ---- Start and stop of the port ----------------------------------------------- */
 
 /*
- * The queues get max descriptors at most, or as many as were asked for. Returns
- * the largest number that one has.
+ * Gives each queue as many descriptors as were asked for, but at most max. Returns the
+ * largest number that a queue has now.
  */
 static uint16_t
 rxqs_resize(struct mana_priv *priv, uint16_t max)
@@ -360,6 +348,7 @@ rxqs_resize(struct mana_priv *priv, uint16_t max)
 	uint16_t largest = 0;
 	uint32_t at = 0;
 
+	priv->rx_desc_taken = max;
 	while ((ctl = mana_rxq_next(priv, &at)) != NULL) {
 		mana_rxq_resize(priv, ctl, RTE_MIN(max, ctl->asked_desc));
 		largest = RTE_MAX(largest, ctl->nb_desc);
@@ -368,8 +357,8 @@ rxqs_resize(struct mana_priv *priv, uint16_t max)
 }
 
 /*
- * The device has refused the queues, when all of them were there: it does not say
- * which, and its limits are not known.
+ * The device has refused the queues. It does not report which of them, and its limits
+ * are unknown. Returns false when they cannot be smaller.
  */
 static bool
 rxqs_halve(struct mana_priv *priv, uint16_t *max)
@@ -381,7 +370,6 @@ rxqs_halve(struct mana_priv *priv, uint16_t *max)
 		      "the device refused the Rx queues: trying with %u descriptors each at most",
 		      *max);
 	(void)rxqs_resize(priv, *max);
-	priv->rx_desc_taken = *max;
 	return true;
 }
 
@@ -396,7 +384,6 @@ mana_rx_set_start(struct mana_priv *priv)
 	if (priv->data->nb_rx_queues == 0)
 		return 0;
 	max = rxqs_resize(priv, UINT16_MAX);
-	priv->rx_desc_taken = UINT16_MAX;
 	do {
 		ret = set_build(priv, NULL, &set);
 		is_built = ret == 0;
@@ -429,7 +416,7 @@ mana_rx_set_stop(struct mana_priv *priv)
 		rte_spinlock_lock(&ctl->list.lock);
 		rte_spinlock_unlock(&ctl->list.lock);
 	}
-	set_end(priv, set);
+	(void)set_close(priv, set);
 	set_drain(priv, set, true);
 	set_remove(priv);
 	mana_rx_lists_pause(priv, false);
@@ -459,35 +446,33 @@ outage_note(struct mana_priv *priv, uint64_t began_ns)
 		      ns, priv->counters.rss_gap_max_ns);
 }
 
+/* The queues get no more descriptors than the set had: the device may refuse more. */
 static void
-rxq_shrink(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc)
+rxqs_restore(struct mana_priv *priv, const struct mana_rx_set *set)
 {
-	struct mana_eth_rxq *ctl = ctl_of(priv, queue_id);
+	uint32_t i;
 
-	if (ctl != NULL && ctl->nb_desc > nb_desc)
-		mana_rxq_resize(priv, ctl, nb_desc);
+	for (i = 0; i < set->nb; i++) {
+		struct mana_eth_rxq *ctl = priv->rxqs[set->hwqs[i].owner];
+
+		if (ctl != NULL && ctl->nb_desc > set->hwqs[i].nb_desc)
+			mana_rxq_resize(priv, ctl, set->hwqs[i].nb_desc);
+	}
 }
 
 /*
- * Bursts are paused, until shortly before the return. set becomes the port's; or one
- * by the table before, and the return value says why.
+ * Bursts are paused, until shortly before the return, and the port's set is closed. set
+ * becomes the port's. If that fails the return value says why, and the port gets a set
+ * by the table before.
  */
 static int
 set_swap(struct mana_priv *priv, struct mana_rx_set *set,
-	 const struct mana_rx_table *before)
+	 const struct mana_rx_table *before, uint64_t began_ns)
 {
 	struct mana_rx_set *old = priv->rx_set;
-	uint64_t began_ns = mana_now_ns(CLOCK_MONOTONIC);
 	int ret, again;
 	uint32_t i;
 
-	ret = set_close(priv, old);
-	if (ret != 0) {
-		table_put(priv, before);
-		mana_rx_resume(priv);
-		set_drop(priv, set);
-		return ret;
-	}
 	set_drain(priv, old, false);
 	/*
 	 * The kernel keeps a CQ's id till then, and refuses an RSS object to which
@@ -504,9 +489,7 @@ set_swap(struct mana_priv *priv, struct mana_rx_set *set,
 		else
 			rss_diag(priv, ret);
 		table_put(priv, before);
-		/* The device may refuse a stopped queue's new size. */
-		for (i = 0; i < old->nb; i++)
-			rxq_shrink(priv, old->hwqs[i].owner, old->hwqs[i].nb_desc);
+		rxqs_restore(priv, old);
 		again = set_build(priv, old, &set);
 		if (again == 0)
 			again = set_go(priv, old, &set, true);
@@ -532,6 +515,7 @@ set_rebuild(struct mana_priv *priv, const struct mana_rx_table *table)
 {
 	const struct mana_rx_table before = priv->rss;
 	struct mana_rx_set *set = NULL;
+	uint64_t began_ns;
 	int ret;
 
 	if (priv->rx_set == NULL && priv->data->dev_started) {
@@ -550,8 +534,13 @@ set_rebuild(struct mana_priv *priv, const struct mana_rx_table *table)
 		rss_diag(priv, ret);
 	if (ret == 0)
 		ret = mana_rx_pause(priv);
-	if (ret == 0)
-		return set_swap(priv, set, &before);
+	if (ret == 0) {
+		began_ns = mana_now_ns(CLOCK_MONOTONIC);
+		ret = set_close(priv, priv->rx_set);
+		if (ret == 0)
+			return set_swap(priv, set, &before, began_ns);
+		mana_rx_resume(priv);
+	}
 	set_drop(priv, set);
 	table_put(priv, &before);
 	return ret;
@@ -582,7 +571,7 @@ can_poll(const struct mana_priv *priv, const uint8_t *reta, uint32_t started)
 
 	for (i = 0; i < priv->rx_set->nb; i++) {
 		const struct mana_rx_hwq *hwq = &priv->rx_set->hwqs[i];
-		const struct mana_eth_rxq *to = ctl_of(priv, reta[i]);
+		const struct mana_eth_rxq *to = priv->rxqs[reta[i]];
 
 		if (hwq->owner == reta[i] && reta[i] != started)
 			continue;
@@ -645,8 +634,8 @@ hwqs_move(struct mana_priv *priv, const uint8_t *reta)
 		struct mana_rx_hwq *hwq = &priv->rx_set->hwqs[i];
 
 		if (hwq->owner != reta[i])
-			mana_rx_hwq_move(hwq, ctl_of(priv, hwq->owner),
-					 ctl_of(priv, reta[i]), reta[i]);
+			mana_rx_hwq_move(hwq, priv->rxqs[hwq->owner],
+					 priv->rxqs[reta[i]], reta[i]);
 	}
 	memmove(priv->rss.reta, reta, sizeof(priv->rss.reta));
 	mana_registry_unlock();
@@ -691,7 +680,7 @@ int
 mana_rx_set_queue_start(struct mana_priv *priv, uint16_t queue_id)
 {
 	uint8_t *state = &priv->data->rx_queue_state[queue_id];
-	struct mana_eth_rxq *ctl = ctl_of(priv, queue_id);
+	struct mana_eth_rxq *ctl = priv->rxqs[queue_id];
 	int ret = mana_rx_layout_check(priv, &ctl->layout, priv->data->mtu);
 
 	if (ret != 0)
@@ -731,7 +720,7 @@ mana_rx_set_queue_stop(struct mana_priv *priv, uint16_t queue_id)
 void
 mana_rx_set_queue_release(struct mana_priv *priv, uint16_t queue_id)
 {
-	struct mana_eth_rxq *ctl = ctl_of(priv, queue_id);
+	struct mana_eth_rxq *ctl = priv->rxqs[queue_id];
 	struct mana_rx_set *set = priv->rx_set;
 	bool is_used = false;
 	uint32_t i;

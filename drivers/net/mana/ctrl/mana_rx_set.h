@@ -50,8 +50,6 @@ struct mana_rx_hwq {
 struct mana_rx_set {
 	struct ibv_rwq_ind_table *ind;
 	struct ibv_qp *rss_qp;
-	/* The device may still write to the buffers: they must be forgotten. */
-	bool is_stuck;
 	bool is_short; /* of buffers that the set before it has */
 	uint32_t nb; /* a power of two */
 	struct mana_rx_hwq hwqs[];
