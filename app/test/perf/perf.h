@@ -68,6 +68,7 @@ struct perf_row {
 	/* For frames sent with checksums or TSO: */
 	bool is_tagged; /* a VLAN tag in the frame */
 	bool ipv6;
+	bool is_mixed; /* every second packet is IPv6 */
 	uint16_t options_bytes; /* of IPv4 */
 	bool vlan_insert; /* Tx: the device inserts a tag */
 	bool ptypes; /* packet types, disabled by testpmd */

@@ -152,6 +152,7 @@ make_packets(struct perf_sut *sut, struct perf_queue *queue, const struct perf_r
 	for (uint32_t i = first; i < first + nb; i++) {
 		struct hand_tx_packet *p = &queue->tx_expected[i];
 		struct rte_mbuf *segs[PERF_MAX_SEGS];
+		struct perf_row headers = *row;
 
 		if (rte_pktmbuf_alloc_bulk(sut->pool, segs, row->nb_segs) != 0)
 			hand_fail("%s: the pool is empty", sut->name);
@@ -166,8 +167,9 @@ make_packets(struct perf_sut *sut, struct perf_queue *queue, const struct perf_r
 		segs[0]->nb_segs = row->nb_segs;
 		segs[0]->pkt_len = segs[0]->data_len +
 			segment_bytes(row, 1) * (row->nb_segs - 1);
+		headers.ipv6 |= row->is_mixed && i % 2 != 0;
 		if (row->offload)
-			write_headers(row, segs[0], i, p);
+			write_headers(&headers, segs[0], i, p);
 		if (row->vlan_insert) {
 			segs[0]->ol_flags |= RTE_MBUF_F_TX_VLAN;
 			segs[0]->vlan_tci = i * 257;

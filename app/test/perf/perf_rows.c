@@ -100,6 +100,8 @@ const struct perf_row perf_rows[] = {
 	    .len_bytes = 80, .no_floor = true),
 	ROW("tx-32-csum-ipv6", PERF_TX, OFFLOAD, .ipv6 = true, .len_bytes = 80,
 	    .no_floor = true),
+	ROW("tx-32-csum-mixed", PERF_TX, OFFLOAD, .is_mixed = true, .len_bytes = 80,
+	    .no_floor = true),
 	ROW("tx-32-vlan", PERF_TX, .vlan_insert = true, .no_rival = true,
 	    .no_floor = true),
 	ROW("tx-32-csum-vlan", PERF_TX, OFFLOAD, .vlan_insert = true, .no_rival = true,

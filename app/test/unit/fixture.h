@@ -222,6 +222,8 @@ struct fx_tx_opts {
 
 struct fx_tx *fx_tx_new(const struct fx_tx_opts *opts);
 void fx_tx_delete(struct fx_tx *fx);
+/* Initialise a closed queue with fx->conf, and a device that has forgotten it. */
+void fx_tx_restart(struct fx_tx *fx);
 
 /* A WQE as the device fetched and checked it. */
 struct fx_tx_wqe {

@@ -98,6 +98,17 @@ fx_tx_new(const struct fx_tx_opts *opts)
 }
 
 void
+fx_tx_restart(struct fx_tx *fx)
+{
+	memset(fx->sq_ring, 0xff, fx->conf.sq_bytes);
+	memset(fx->cq.ring, 0, fx->cq.nb_cqe * HW_CQE_BYTES);
+	memset(fx->db_page, 0, HW_DB_PAGE_BYTES);
+	fx->cq.pi = fx->cq.nb_cqe;
+	fx->ci = fx->done_bu = 0;
+	assert_eq(mana_txq_init(fx->txq, &fx->conf), 0);
+}
+
+void
 fx_tx_delete(struct fx_tx *fx)
 {
 	mana_txq_release_mbufs(fx->txq);

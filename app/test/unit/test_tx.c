@@ -697,12 +697,7 @@ restart(void **state)
 		rte_pktmbuf_free(pkts[0]);
 		mana_txq_release_mbufs(fx->txq);
 		assert_eq(fx_pool_missing(fx->mp, fx->nb_mbufs), 0);
-		memset(fx->sq_ring, 0xff, fx->conf.sq_bytes);
-		memset(fx->cq.ring, 0, fx->cq.nb_cqe * HW_CQE_BYTES);
-		memset(fx->db_page, 0, HW_DB_PAGE_BYTES);
-		fx->cq.pi = fx->cq.nb_cqe;
-		fx->ci = fx->done_bu = 0;
-		assert_eq(mana_txq_init(fx->txq, &fx->conf), 0);
+		fx_tx_restart(fx);
 	}
 	fx_tx_delete(fx);
 }

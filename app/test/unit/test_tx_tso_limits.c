@@ -263,6 +263,28 @@ segments_and_the_mtu(void **state)
 	}
 }
 
+/* A request that fitted before does not fit after a restart with a smaller MTU. */
+static void
+restart_checks_requests_again(void **state)
+{
+	const uint32_t mtu = 1000, nb_bytes = 1500;
+
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++) {
+		struct fx_tso s = i == 0 ? v4 : v6;
+		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){ .mtu = mtu });
+
+		s.segsz = mtu - s.l3_len - s.l4_len;
+		fx_tx_earn_trust(fx);
+		try_one(fx, &s, nb_bytes, false, 2);
+		mana_txq_close(fx->txq);
+		fx->conf.mtu = mtu - 1;
+		fx_tx_restart(fx);
+		try_one(fx, &s, nb_bytes, false, 0);
+		fx_tx_delete(fx);
+	}
+}
+
 static void
 every_border(void **state)
 {
@@ -471,6 +493,7 @@ main(void)
 		cmocka_unit_test(without_slots),
 		cmocka_unit_test(copies_wait_for_copies),
 		cmocka_unit_test(segments_and_the_mtu),
+		cmocka_unit_test(restart_checks_requests_again),
 		cmocka_unit_test(every_border),
 		cmocka_unit_test(one_segment_is_ordinary),
 		cmocka_unit_test(padding_is_no_payload),

@@ -655,6 +655,16 @@ struct mana_tx_request {
 	uint64_t wqe_header; /* bits to add to the first word of the WQE */
 };
 
+/* A request that the fast lane met, and what packets with the same one have. */
+struct mana_tx_known {
+	uint64_t offload; /* tx_offload */
+	uint64_t fields; /* bits of it that count */
+	uint32_t flags; /* of MANA_TX_OL_KEY, upper half; 0: none */
+	struct mana_tx_request req;
+};
+/* A request for each of TCP and UDP, IPv4 and IPv6, with and without TSO. */
+#define MANA_TX_NB_KNOWN 8u
+
 struct mana_txq {
 	/* Read and written by every burst. */
 	alignas(RTE_CACHE_LINE_SIZE) struct mana_cq cq;
@@ -710,11 +720,8 @@ struct mana_txq {
 	uint32_t last_right; /* position, while learning */
 	uint32_t look_pi; /* pi when a burst last looked at completions */
 
-	/* The request that the fast lane met last, and its packet's fields. */
-	uint64_t req_offload; /* tx_offload */
-	uint64_t req_fields; /* bits of it that count */
-	uint32_t req_flags; /* of MANA_TX_OL_KEY, upper half; 0: none */
-	struct mana_tx_request req;
+	/* Of known: the request that the fast lane met last. */
+	const struct mana_tx_known *last_known;
 
 	uint8_t *bounce; /* a slot for each WQE index; may be NULL */
 	struct rte_mempool *bounce_mp; /* for copies; may be NULL */
@@ -723,6 +730,7 @@ struct mana_txq {
 	uint64_t long_drop; /* bits of oob that the long form does without */
 
 	struct mana_mr_cache mr;
+	struct mana_tx_known known[MANA_TX_NB_KNOWN];
 	struct mana_tx_pool pools[MANA_TX_NB_POOLS];
 	uint32_t pool_next; /* the slot that is replaced next */
 	uint32_t nb_pool_misses; /* since one was */

@@ -97,8 +97,9 @@ write_rounds(struct mana_txq *txq, struct rte_mbuf **pkts, size_t nb,
 	     uint64_t *wqe, struct rte_mbuf **mbufs, const uint32_t f)
 {
 	/* Copies: no store to a frame can change them. */
-	const struct mana_tx_headers hdrs = txq->req.hdrs;
-	const uint64_t offload = txq->req_offload;
+	const struct mana_tx_known *known = txq->last_known;
+	const struct mana_tx_headers hdrs = known->req.hdrs;
+	const uint64_t offload = known->offload;
 	const struct rte_mempool *mp = txq->mp;
 	const mana_vec_t head = mana_vec_of64(
 		GDMA_WQE_HEADER(1, GDMA_OOB_SHORT_DIV4),
@@ -106,12 +107,12 @@ write_rounds(struct mana_txq *txq, struct rte_mbuf **pkts, size_t nb,
 	const mana_vec_t key = mana_vec_of64(0, txq->lkey);
 	const mana_vec_t want = mana_vec_of64(
 		(uint64_t)MANA_TX_ONE_REF_ONE_SEG << 16,
-		f & RUN_CSUM ? (uint64_t)txq->req_flags << 32 &
+		f & RUN_CSUM ? (uint64_t)known->flags << 32 &
 			       ~RTE_MBUF_F_TX_TCP_SEG : 0);
 	const mana_vec_t mask = mana_vec_of64(UINT64_C(0xffffffff0000),
 		MANA_TX_OL_SPECIAL | (f & RUN_CSUM ? MANA_TX_OL_INFO : 0));
 	const mana_vec_t min = mana_vec_of64(0, (uint64_t)(f & RUN_CSUM ?
-		txq->req.hdr_bytes : MANA_TX_MIN_BYTES) << 32);
+		known->req.hdr_bytes : MANA_TX_MIN_BYTES) << 32);
 	mana_vec_t sum = mana_vec_zero();
 	size_t n;
 
@@ -198,7 +199,7 @@ write_run(struct mana_txq *txq, struct rte_mbuf **pkts, size_t nb,
 
 	if ((f & RUN_ROUNDS) && nb >= ROUND &&
 	    (!(f & RUN_CSUM) ||
-	     mana_tx_request_is(txq, pkts[0], pkts[0]->data_len))) {
+	     mana_tx_request_of(txq, pkts[0], pkts[0]->data_len) != NULL)) {
 		n = write_rounds(txq, pkts, nb, wqe, mbufs, f);
 		if (n == nb)
 			return n;
@@ -218,13 +219,14 @@ write_run(struct mana_txq *txq, struct rte_mbuf **pkts, size_t nb,
 			break;
 		*(mana_u64x2 *)wqe = head;
 		if ((f & RUN_CSUM) && (mana_tx_flags(m) & FLAGS_CSUM) != 0) {
-			if (unlikely(!mana_tx_request_is(txq, m, len) ||
-				     len < txq->req.hdr_bytes))
+			const struct mana_tx_request *req =
+				mana_tx_request_of(txq, m, len);
+
+			if (unlikely(req == NULL || len < req->hdr_bytes))
 				break;
 			mana_tx_headers_write(rte_pktmbuf_mtod(m, uint8_t *),
-					      &txq->req.hdrs, true);
-			wqe[1] = rte_cpu_to_le_64(queue_oob |
-						  txq->req.hdrs.oob);
+					      &req->hdrs, true);
+			wqe[1] = rte_cpu_to_le_64(queue_oob | req->hdrs.oob);
 		}
 		if (f & RUN_LONG) {
 			mana_wqe_set(&wqe[2], mana_tx_loob(txq, m));
@@ -387,11 +389,11 @@ chain_head(struct mana_txq *txq, struct rte_mbuf *m, uint32_t flags,
 	uint64_t header = GDMA_WQE_HEADER(nb_sge, f & F_LONG ?
 					  GDMA_OOB_LONG_DIV4 :
 					  GDMA_OOB_SHORT_DIV4);
-	const struct mana_tx_request *req = &txq->req;
+	const struct mana_tx_request *req;
 
 	if ((f & F_CSUM) && (flags & FLAGS_REQUEST) != 0) {
-		if (unlikely(!mana_tx_request_is(txq, m, bytes) ||
-			     m->data_len < req->hdr_bytes))
+		req = mana_tx_request_of(txq, m, bytes);
+		if (unlikely(req == NULL || m->data_len < req->hdr_bytes))
 			return false;
 		/* What else a request for segmentation depends on. */
 		if ((f & F_TSO) && (flags & FLAG_TSO) != 0 &&

@@ -167,7 +167,9 @@ mana_txq_init(struct mana_txq *txq, const struct mana_txq_conf *conf)
 	mana_tx_pools_forget(txq);
 	txq->max_sge = conf->max_sge;
 	txq->mtu = conf->mtu;
-	txq->req_flags = 0;
+	/* Their limits follow the MTU. */
+	memset(txq->known, 0, sizeof(txq->known));
+	txq->last_known = txq->known;
 	txq->failure = MANA_FAILURE_NONE;
 	txq->bounce = conf->bounce;
 	txq->bounce_mp = conf->bounce_mp;

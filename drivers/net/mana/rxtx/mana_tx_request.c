@@ -120,23 +120,43 @@ mana_tx_request_check(const struct rte_mbuf *m, uint32_t bytes, uint32_t mtu,
 	return likely(bytes >= req->hdr_bytes) ? 0 : -EINVAL;
 }
 
-__rte_noinline bool
-mana_tx_request_learn(struct mana_txq *txq, const struct rte_mbuf *m,
-		      uint32_t bytes)
+static __rte_noinline const struct mana_tx_request *
+request_learn(const struct mana_txq *txq, const struct rte_mbuf *m,
+	      uint32_t bytes, struct mana_tx_known *known)
 {
 	struct mana_tx_request req;
 
-	/* What the key does not tell. */
+	/* The entry does not describe outer headers. */
 	if ((m->ol_flags & (MANA_TX_OL_TUNNEL | MANA_TX_OL_OUTER_CSUM)) != 0)
-		return false;
+		return NULL;
 	if (mana_tx_request_check(m, bytes, txq->mtu, &req) != 0 ||
 	    (req.is_tso && req.mss_bytes == 0))
-		return false;
-	txq->req = req;
-	txq->req_fields = req.is_tso ? MANA_TX_TSO_FIELDS_M : MANA_TX_LENS_M;
-	txq->req_flags = mana_tx_flags(m) & MANA_TX_OL_HALF(MANA_TX_OL_KEY);
-	txq->req_offload = m->tx_offload;
-	return true;
+		return NULL;
+	*known = (struct mana_tx_known){
+		.offload = m->tx_offload,
+		.fields = req.is_tso ? MANA_TX_TSO_FIELDS_M : MANA_TX_LENS_M,
+		.flags = mana_tx_flags(m) & MANA_TX_OL_HALF(MANA_TX_OL_KEY),
+		.req = req,
+	};
+	return &known->req;
+}
+
+__rte_noinline const struct mana_tx_request *
+mana_tx_request_find(struct mana_txq *txq, const struct rte_mbuf *m,
+		     uint32_t bytes)
+{
+	const uint32_t flags = mana_tx_flags(m);
+	/* Traffic alternates between these: an entry for each combination. */
+	const uint32_t is_ipv6 = (flags & MANA_TX_OL_HALF(RTE_MBUF_F_TX_IPV6)) != 0;
+	const uint32_t is_tso = (flags & MANA_TX_OL_HALF(RTE_MBUF_F_TX_TCP_SEG)) != 0;
+	/* The second bit of RTE_MBUF_F_TX_L4_MASK: UDP, or SCTP, which is refused. */
+	const uint32_t is_udp = (flags & MANA_TX_OL_HALF(RTE_MBUF_F_TX_SCTP_CKSUM)) != 0;
+	struct mana_tx_known *known =
+		&txq->known[is_ipv6 | is_tso << 1 | is_udp << 2];
+
+	txq->last_known = known;
+	return likely(mana_tx_known_is(known, m)) ?
+		       &known->req : request_learn(txq, m, bytes, known);
 }
 
 /*

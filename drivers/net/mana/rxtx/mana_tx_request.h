@@ -334,19 +334,31 @@ bool mana_tx_request_fix(uint8_t *frame, const struct mana_tx_request *req,
 	 ((UINT64_C(1) << RTE_MBUF_L4_LEN_BITS) - 1) << RTE_MBUF_L4_LEN_OFS | \
 	 ((UINT64_C(1) << RTE_MBUF_TSO_SEGSZ_BITS) - 1) << RTE_MBUF_TSO_SEGSZ_OFS)
 
-/* Make the request of a packet the queue's. False: the slow lane has to decide. */
-bool mana_tx_request_learn(struct mana_txq *txq, const struct rte_mbuf *m,
-			   uint32_t bytes);
-
-/* The queue's request is this packet's, or becomes it. False: as above. */
 static inline bool
-mana_tx_request_is(struct mana_txq *txq, const struct rte_mbuf *m,
+mana_tx_known_is(const struct mana_tx_known *known, const struct rte_mbuf *m)
+{
+	return (mana_tx_flags(m) & MANA_TX_OL_HALF(MANA_TX_OL_KEY)) ==
+		       known->flags &&
+	       ((m->tx_offload ^ known->offload) & known->fields) == 0;
+}
+
+/*
+ * Find or translate the request of a packet; it is the queue's last_known then.
+ * NULL: the slow lane has to decide.
+ */
+const struct mana_tx_request *
+mana_tx_request_find(struct mana_txq *txq, const struct rte_mbuf *m,
+		     uint32_t bytes);
+
+/* The same; inline if the packet has the request of the one before. */
+static inline const struct mana_tx_request *
+mana_tx_request_of(struct mana_txq *txq, const struct rte_mbuf *m,
 		   uint32_t bytes)
 {
-	return likely((mana_tx_flags(m) & MANA_TX_OL_HALF(MANA_TX_OL_KEY)) ==
-			      txq->req_flags &&
-		      ((m->tx_offload ^ txq->req_offload) & txq->req_fields) == 0) ||
-	       mana_tx_request_learn(txq, m, bytes);
+	const struct mana_tx_known *known = txq->last_known;
+
+	return likely(mana_tx_known_is(known, m)) ?
+		       &known->req : mana_tx_request_find(txq, m, bytes);
 }
 
 /* ---- Checksums in software ---------------------------------------------------- */
