@@ -29,7 +29,7 @@
 	X(HASH_WITHOUT_RSS, "hash-without-rss", "none|reported",               \
 	  "the hash of packets when RSS is off")                               \
 	X(TRANS_OFF_WITH_TAG, "trans-off-inserted-tag", "excluded|included",   \
-	  "trans_off counts the VLAN tag that the device inserts")             \
+	  "trans_off counts the VLAN tag that the adapter inserts")            \
 	X(LSO_HEADER_MAX_255, "lso-header-max", "256|255",                     \
 	  "the largest LSO header; 256 is written 0 in last_vbytes")           \
 	X(LSO_MAX_64K, "lso-max", "512k|64k",                                  \
@@ -77,13 +77,13 @@
 	  "the checksum flags of received IPv4 packets with options")          \
 	X(RX_L4_CSUM, "rx-l4-csum", "unchanged|zeroed|computed",               \
 	  "the L4 checksum field of a received packet whose checksum the "     \
-	  "device has verified: unchanged, 0, or the correct value")           \
+	  "adapter has verified: unchanged, 0, or the correct value")          \
 	X(RX_SECOND_TAG_PARSED, "rx-second-tag", "opaque|parsed",              \
-	  "the device parses behind a second VLAN tag of a received frame")    \
+	  "the adapter parses behind a second VLAN tag of a received frame")   \
 	X(RX_EXACT_FIT_TRUNCATED, "rx-exact-fit", "good|truncated",            \
 	  "a packet that just fills its buffer")                               \
 	X(RING_MAX, "ring-max", "any|8k",                                      \
-	  "the largest ring of a queue in bytes; the device refuses larger "   \
+	  "the largest ring of a queue in bytes; the adapter refuses larger "  \
 	  "ones")                                                              \
 	X(PF2_VERBS_REFUSED, "pf2-verbs", "taken|refused",                     \
 	  "verbs can use a vPort of an adapter with --device-id c1")

@@ -26,82 +26,83 @@ static const struct argp_option table[] = {
 	{ "vp-offset", OPT_VP_OFFSET, "N", 0,
 	  "Tx vPort offset of the first port (5)", 0 },
 	OPTION("kernel", OPT_KERNEL),
-	VALUE("kernel=7.2", "behave as mana and mana_ib of Linux 7.2 (default)"),
-	VALUE("kernel=6.12", "of Linux 6.12, which creates RDMA devices with --rnic "
-	      "only"),
-	VALUE("kernel=6.2", "of Linux 6.2, the first one that has mana_ib"),
+	VALUE("kernel=7.2", "imitate mana and mana_ib of Linux 7.2 (default)"),
+	VALUE("kernel=6.12", "imitate Linux 6.12, which creates RDMA devices only "
+	      "with --rnic"),
+	VALUE("kernel=6.2", "imitate Linux 6.2, the first one that has mana_ib"),
 	OPTION("device-id", OPT_DEVICE_ID),
-	VALUE("device-id=ba", "virtual ones, 1414:00ba "
-	      "(default)"),
-	VALUE("device-id=b9", "the PCI functions are physical ones, 1414:00b9"),
-	VALUE("device-id=c1", "second physical ones, 1414:00c1; needs --kernel "
-	      "7.2"),
+	VALUE("device-id=ba", "virtual functions, 1414:00ba (default)"),
+	VALUE("device-id=b9", "physical functions, 1414:00b9"),
+	VALUE("device-id=c1", "physical functions of the second kind, 1414:00c1; "
+	      "needs --kernel 7.2"),
 	{ "numa-node", OPT_NUMA_NODE, "N", 0,
 	  "NUMA node of the functions in sysfs (0), or none", 0 },
 	{ "rnic", OPT_RNIC, NULL, 0,
-	  "the adapter has an RNIC function, too; with --kernel 7.2 that is a "
-	  "second RDMA device, which cannot have raw QPs", 0 },
+	  "the adapter also has an RNIC function; with --kernel 7.2 it has a second "
+	  "RDMA device, which cannot have raw QPs", 0 },
 	{ "netvsc", OPT_NETVSC, NULL, 0,
-	  "the ports' interfaces are slaves of hv_netvsc interfaces, as on Azure", 0 },
+	  "the netdevs of the ports are slaves of hv_netvsc netdevs, as on Azure", 0 },
 
 	GROUP("The wires:"),
 	OPTION("wire", OPT_WIRE),
 	VALUE("wire=pair", "connect ports 1-2, 3-4, ...; an odd last port is looped "
 	      "(default)"),
 	VALUE("wire=loop", "each port receives what it sends"),
-	VALUE("wire=tap", "port k is the Linux interface mtap<k>, from 0 (needs "
-	      "CAP_NET_ADMIN)"),
+	VALUE("wire=tap", "connect each port to a TAP interface mtap<k>, from 0 "
+	      "(needs CAP_NET_ADMIN)"),
 	VALUE("wire=none", "frames that ports send are dropped"),
 	VALUE("wire=N=KIND[:..]", "port N, from 1, has a wire of its own: loop, "
 	      "tap, none, sink, gen, link, pair or pcap"),
 	VALUE("wire=N=pair:M", "ports N and M are connected"),
 	VALUE("wire=N=gen[:k=v,..]", "port N receives from a generator, with the "
-	      "arguments of the command gen and commas between them: "
-	      "rate=full,size=imix; frames that it sends are checked"),
+	      "arguments of the command gen, separated by commas: "
+	      "rate=full,size=imix; frames that the port sends are checked"),
 	VALUE("wire=N=sink", "frames that port N sends are checked: lost, "
 	      "duplicated, reordered, corrupted"),
 	VALUE("wire=N=pcap:in=FILE,out=FILE", "port N receives the frames of a "
-	      "file, and frames that it sends are written to one; "
-	      "rate=full|1M|10Gbps and loop=K (0: for ever) belong to in"),
+	      "file, and frames that it sends are written to another; "
+	      "rate=full|1M|10Gbps and loop=K (0: without end) apply to in"),
 	VALUE("wire=N=link:PATH", "port N is connected to the port of another "
 	      "machine that has the same PATH, a Unix socket"),
 	{ "sink", OPT_SINK, NULL, 0,
 	  "frames that any port sends are checked as by --wire N=sink", 0 },
 	{ "link", OPT_LINK, "N:k=v[,k=v..]", 0,
-	  "impair the wire of port N, with the arguments of the command wire and "
-	  "commas between them: bandwidth=10G,delay=20us", 0 },
+	  "impair the wire of port N, with the arguments of the command wire, "
+	  "separated by commas: bandwidth=10G,delay=20us", 0 },
 
-	GROUP("The device:"),
+	GROUP("The adapter:"),
 	OPTION("mode", OPT_MODE),
-	VALUE("mode=sync", "the device works during the doorbell store (default)"),
-	VALUE("mode=thread", "a device thread in each program does the work"),
-	VALUE("mode=step", "for measuring: the doorbell page is memory, and the "
-	      "device works when the program calls mana_model_step()"),
-	VALUE("mode=polled", "for measuring: a thread polls the doorbell page"),
+	VALUE("mode=sync", "the adapter works inside the doorbell store (default)"),
+	VALUE("mode=thread", "the adapter works in a thread of each program"),
+	VALUE("mode=step", "for measurements: the doorbell page is plain memory, "
+	      "and the adapter works when the program calls mana_model_step()"),
+	VALUE("mode=polled", "for measurements: a thread of each program polls the "
+	      "doorbell page, which is plain memory"),
 	{ "core", OPT_CORE, "N", 0,
-	  "the core of the thread of --mode polled, from 0; without it, any", 0 },
+	  "the core of the thread of --mode polled, from 0 (any core)", 0 },
 	{ "coalesce", OPT_COALESCE, NULL, 0,
 	  "put up to four received packets in one completion", 0 },
 	{ "coalesce-ns", OPT_COALESCE_NS, "N", 0,
-	  "the same, and a completion stays open up to N ns for further packets "
-	  "(2048 in thread and polled mode); 0: until the burst ends (the other "
+	  "as --coalesce, and a completion stays open up to N ns for further packets "
+	  "(2048 in the modes thread and polled); 0: until the burst ends (the other "
 	  "modes)", 0 },
 	{ "enforce", OPT_ENFORCE, "LIST", 0,
-	  "drop as a cloud network does: sa (foreign source address), etype "
-	  "(Ethertype), vlan, dmac (destination)", 0 },
+	  "drop frames as a cloud network does: sa (source address of another port), "
+	  "etype (Ethertype), vlan (tags), dmac (destination address of another "
+	  "port)", 0 },
 	OPTION("cq-doorbell", OPT_CQ_DOORBELL),
-	VALUE("cq-doorbell=lax", "a CQ without a doorbell in time is a violation "
+	VALUE("cq-doorbell=lax", "a CQ without a doorbell for 8 laps is a violation "
 	      "(default)"),
 	VALUE("cq-doorbell=strict", "such a CQ also stops"),
 	{ "fault", OPT_FAULT, "CALL:N[+][:ERRNO]", 0,
-	  "the N-th kernel call of that kind fails, with + the later ones, too; "
-	  "ERRNO is by default ENOMEM. May be repeated", 0 },
+	  "the N-th kernel call of that kind fails, with + all later ones, too "
+	  "(ENOMEM); may be repeated", 0 },
 	{ "scenario", OPT_SCENARIO, "FILE", 0,
 	  "run the commands of a file, one per line, each with the time or event "
 	  "at which it runs: at 1.5ms netdev port=1 down", 0 },
 	{ "seed", OPT_SEED, "N", 0, "seed of all random choices (1)", 0 },
 
-	GROUP("Open questions about the device, for --quirk NAME=VALUE; the first "
+	GROUP("Open questions about the adapter, for --quirk NAME=VALUE; the first "
 	      "value is the default:"),
 	OPTION("quirk", OPT_QUIRK),
 #define ROW(id, name, values, help) VALUE("quirk=" name, values ": " help),
@@ -126,8 +127,8 @@ static const struct argp_option table[] = {
 	{ "name", OPT_NAME, "NAME", 0,
 	  "name of the machine (the launcher's process id)", 0 },
 	{ "join", OPT_JOIN, "NAME", 0,
-	  "run the program on the existing machine of this name, until it is "
-	  "switched off; without any other option", 0 },
+	  "run the program on the running machine of this name; no other option is "
+	  "allowed", 0 },
 	{ "quiet", OPT_QUIET, NULL, 0, "no summary at the end", 0 },
 	GROUP(NULL),
 	{ 0 },
@@ -139,7 +140,7 @@ static const char doc[] =
 "mana-model itself is killed.\n"
 "\n"
 "mana-model ctl NAME report | COMMAND...\n"
-"    prints the present report of a running machine, or runs a command\n"
+"    prints the report of a running machine, or runs a command\n"
 "mana-model replay [--verbs | --completions] FILE [OPTION...] -- program\n"
 "    replays a trace to the program"
 "\v"
@@ -150,7 +151,7 @@ static const char doc[] =
 "\n"
 "The run folder is created in $MANA_MODEL_RUNDIR, else in /dev/shm, else in /tmp. "
 "With MANA_MODEL_END_WITH_PARENT=1 the machine is also switched off when the "
-"thread that started mana-model ends, also if that is a wrapper.";
+"thread that started mana-model ends, even if that is a wrapper.";
 
 const char *
 options_name(int key)
