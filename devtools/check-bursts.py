@@ -28,7 +28,7 @@ MORE_ROOTS = ['mana_tx_burst', 'mana_tx_pkt_prepare']
 # Here the control path begins: an unknown region or pool.
 BORDERS = {'mana_mr_miss', 'mana_mr_pool_key'}
 
-# Permitted functions of other libraries. The test proof-quiet shows that they make no
+# Permitted functions of other libraries. The test proof-calls shows that they make no
 # system call and no allocation in bursts.
 IMPORTS = {
     'memcmp', 'memcpy', 'memmove', 'memset', '__memcpy_chk', '__memmove_chk',

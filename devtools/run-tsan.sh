@@ -14,7 +14,7 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 plain=$(cd "${1:-$root/build}" && pwd)
 build=${2:-$root/build-tsan}
-program=app/test/pmd/test-pmd-readers
+program=app/test/pmd/test-pmd-concurrent-readers
 plugin=$(basename "$(realpath "$plain/drivers/librte_net_mana.so")")
 
 [ -e "$build/build.ninja" ] || CC=gcc meson setup "$build" "$root" \

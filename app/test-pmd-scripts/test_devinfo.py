@@ -43,16 +43,16 @@ def check_devices(text):
         check_equal("states", states, ["PORT_DOWN"] * nb_ports)
 
 
-def itself():
+def root():
     check_devices(devinfo(Model(*OPTIONS)))
 
 
 def ordinary_user():
     machine.become_ordinary_user()
-    itself()
+    root()
 
 
-VARIANTS = {"itself": itself, "ordinary-user": ordinary_user}
+VARIANTS = {"root": root, "ordinary-user": ordinary_user}
 
 if __name__ == "__main__":
     main(VARIANTS)

@@ -283,11 +283,11 @@ def link_status_interrupt():
         for port in (0, 1):
             for state in ("down", "up"):
                 mark = run.mark()
-                run.model.tell("link", f"port={port + 1}", state)
+                run.model.ctl("link", f"port={port + 1}", state)
                 run.wait_for(rf"Event type: LSC interrupt\nPort {port} Link {state}",
                              since=mark)
         for port in (0, 1):
-            run.model.tell("gen", f"port={port + 1}", f"count={packets}",
+            run.model.ctl("gen", f"port={port + 1}", f"count={packets}",
                            f"flows={FLOWS}", f"stream={100 + port * FLOWS}")
         all_came(2)
         check_equal("exit status", run.interrupt(), INTERRUPTED)

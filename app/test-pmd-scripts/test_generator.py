@@ -45,7 +45,7 @@ def check_all_came(report, packets):
                     (packets // FLOWS, packets // FLOWS))
 
 
-def unharmed(mode, traffic, packets=40_000, *options, **more):
+def forward_unchanged(mode, traffic, packets=40_000, *options, **more):
     report = forward(mode, traffic, packets, *options, **more)
     check_all_came(report, packets)
     return report
@@ -53,7 +53,7 @@ def unharmed(mode, traffic, packets=40_000, *options, **more):
 
 def mixed():
     """All kinds of flows and sizes."""
-    report = unharmed("mac", "size=imix,ip=mix,l4=mix")
+    report = forward_unchanged("mac", "size=imix,ip=mix,l4=mix")
     # 7:4:1 of 60, 590 and 1514 bytes; small frames are limited by their headers
     mean = report.port(0)["rx"]["bytes"] / report.port(0)["rx"]["packets"]
     check(340 < mean < 400, f"{mean} bytes on average")
@@ -110,13 +110,14 @@ def lossy():
 
 
 VARIANTS = {
-    "io": lambda: unharmed("io", "rate=full,size=64", 200_000),
-    "io-sizes": lambda: unharmed("io", "size=60-1514,ip=mix,l4=mix"),
-    "macswap": lambda: unharmed("macswap", "size=random:60-1514"),
+    "io": lambda: forward_unchanged("io", "rate=full,size=64", 200_000),
+    "io-sizes": lambda: forward_unchanged("io", "size=60-1514,ip=mix,l4=mix"),
+    "macswap": lambda: forward_unchanged("macswap", "size=random:60-1514"),
     "mixed": mixed,
     "malformed": malformed,
     "thread": thread,
-    "queues": lambda: unharmed("io", "ip=mix", 40_000, app=["--rxq=4", "--txq=4"]),
+    "queues": lambda: forward_unchanged("io", "ip=mix", 40_000,
+                                        app=["--rxq=4", "--txq=4"]),
     "reordered": reordered,
     "lossy": lossy,
 }

@@ -9,7 +9,7 @@ MACHINE = ("--ports", "2", "--wire", "pair")
 CHANGE = "link state change event"
 
 
-def shows(pmd, port, *wanted):
+def wait_for_info(pmd, port, *wanted):
     """Waits until `show port info` contains all of these."""
     def is_shown():
         text = pmd.command(f"show port info {port}")
@@ -17,18 +17,18 @@ def shows(pmd, port, *wanted):
     wait_until(is_shown, wanted, pause=0.1)
 
 
-def told():
+def events():
     """Both ports of the function get an event without any query."""
     with fixture(*MACHINE) as run:
         run.start()
         for port in (0, 1):
-            shows(run.pmd, port, "Link status: up", "Link speed: 200 Gbps")
+            wait_for_info(run.pmd, port, "Link status: up", "Link speed: 200 Gbps")
         for state in ("down", "up"):
             mark = run.pmd.mark()
-            run.model.tell("link", "port=1", state)
+            run.model.ctl("link", "port=1", state)
             for port in (0, 1):
                 run.pmd.wait_for(f"Port {port}: {CHANGE}", since=mark)
-                shows(run.pmd, port, f"Link status: {state}")
+                wait_for_info(run.pmd, port, f"Link status: {state}")
         run.pmd.command("start tx_first")
         run.pmd.wait_until(lambda stats: stats[0].rx_packets >= 1000)
         run.pmd.command("stop")
@@ -36,18 +36,18 @@ def told():
         run.finish()
 
 
-def asked():
+def no_events():
     """Without events the status is still correct."""
     with fixture(*MACHINE) as run:
         run.start(app=["--no-lsc-interrupt"])
         mark = run.pmd.mark()
-        run.model.tell("link", "port=1", "down")
-        shows(run.pmd, 0, "Link status: down")
-        run.model.tell("link", "port=1", "up")
-        run.model.tell("speed", "port=1", "mbps=40000")
-        shows(run.pmd, 0, "Link status: up", "Link speed: 40 Gbps")
-        run.model.tell("speed", "port=1", "unknown")
-        shows(run.pmd, 0, "Link speed: Unknown")
+        run.model.ctl("link", "port=1", "down")
+        wait_for_info(run.pmd, 0, "Link status: down")
+        run.model.ctl("link", "port=1", "up")
+        run.model.ctl("speed", "port=1", "mbps=40000")
+        wait_for_info(run.pmd, 0, "Link status: up", "Link speed: 40 Gbps")
+        run.model.ctl("speed", "port=1", "unknown")
+        wait_for_info(run.pmd, 0, "Link speed: Unknown")
         check(CHANGE not in run.pmd.text[mark:], "an event was printed")
         run.finish()
 
@@ -56,10 +56,10 @@ def old_kernel():
     """A kernel without link reports: up while started, at unknown speed."""
     with fixture(*MACHINE, "--kernel", "6.12", "--rnic") as run:
         run.start()
-        run.model.tell("link", "port=1", "down")
-        shows(run.pmd, 0, "Link status: up", "Link speed: Unknown")
+        run.model.ctl("link", "port=1", "down")
+        wait_for_info(run.pmd, 0, "Link status: up", "Link speed: Unknown")
         run.pmd.command("port stop 0")
-        shows(run.pmd, 0, "Link status: down")
+        wait_for_info(run.pmd, 0, "Link status: down")
         run.finish()
 
 
@@ -71,11 +71,11 @@ def set_link():
         check("MANA" not in text and "Fail" not in text, text)
         text = run.pmd.command("set link-down port 0")
         check("the host controls it" in text, text)
-        shows(run.pmd, 0, "Link status: up")
+        wait_for_info(run.pmd, 0, "Link status: up")
         run.finish(expected_errors=["the host controls it", "^Fail"])
 
 
-VARIANTS = {"told": told, "asked": asked, "old-kernel": old_kernel,
+VARIANTS = {"events": events, "no-events": no_events, "old-kernel": old_kernel,
             "set-link": set_link}
 
 if __name__ == "__main__":

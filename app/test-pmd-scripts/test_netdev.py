@@ -40,11 +40,11 @@ def busy_inside(_model, programs):
     return end_testpmd(pmd, expected_errors=["ip link set", "Fail", "busy"])
 
 
-def taken_down():
+def netdev_down():
     """
     netdev_down=1: the netdev is down while testpmd has the port, up before and after.
     """
-    run_programs("taken-down", *PORTS, leaks=True)
+    run_programs("netdev-down", *PORTS, leaks=True)
 
 
 def is_up(name):
@@ -54,7 +54,7 @@ def is_up(name):
     return "UP" in re.search("<(.*)>", shown).group(1).split(",")
 
 
-def taken_down_inside(_model, programs):
+def netdev_down_inside(_model, programs):
     set_up("mana0p0", "up")
     eal = ["-a", f"{pci(0)},netdev=mana0p0,netdev_down=1"]
     pmd = start_testpmd(programs, eal=eal)
@@ -69,11 +69,11 @@ def taken_down_inside(_model, programs):
     return stats
 
 
-def mtu_of_two():
+def mtu_of_second_program():
     """
     A second program sets the MTU: the netdev keeps its own in any order of starts.
     """
-    run_programs("mtu-of-two", *PORTS)
+    run_programs("mtu-of-second-program", *PORTS)
 
 
 def link_mtu(name):
@@ -82,7 +82,7 @@ def link_mtu(name):
     return int(re.search(r" mtu (\d+) ", shown).group(1))
 
 
-def mtu_of_two_inside(_model, programs):
+def mtu_of_second_program_inside(_model, programs):
     owner = start_testpmd(programs, eal=["-a", f"{pci(0)},mac={mac(0)}"])
     # a changed MTU would be a violation, which ends the program
     for argument in ("", ",netdev_mtu=1"):
@@ -116,9 +116,10 @@ def slave():
         run.finish()
 
 
-VARIANTS = {"slave": slave, "busy": busy, "taken-down": taken_down, "mtu-of-two": mtu_of_two}
+VARIANTS = {"slave": slave, "busy": busy, "netdev-down": netdev_down,
+            "mtu-of-second-program": mtu_of_second_program}
 
 if __name__ == "__main__":
-    run_inside({"busy": busy_inside, "taken-down": taken_down_inside,
-                "mtu-of-two": mtu_of_two_inside})
+    run_inside({"busy": busy_inside, "netdev-down": netdev_down_inside,
+                "mtu-of-second-program": mtu_of_second_program_inside})
     main(VARIANTS)

@@ -23,7 +23,7 @@ def pmdinfo():
     return drivers[0]
 
 
-def itself():
+def ids():
     """The ids of the kernel's driver, and the required modules."""
     driver = pmdinfo()
     check_equal("ids", sorted((one["vendor"], one["device"])
@@ -52,12 +52,12 @@ def parameters():
     for name, value in shown:
         if not name.endswith("_path"):
             continue
-        told = re.search(rf"^- ``{name}`` \((.*)\)$", text, re.MULTILINE).group(1)
+        listed = re.search(rf"^- ``{name}`` \((.*)\)$", text, re.MULTILINE).group(1)
         for word in value.strip("<>").split("|"):
-            check(f"``{word}``" in told, f"{name}: {word} is not in the guide: {told}")
+            check(f"``{word}``" in listed, f"{name}: {word} is not in the guide: {listed}")
 
 
-VARIANTS = {"itself": itself, "parameters": parameters}
+VARIANTS = {"ids": ids, "parameters": parameters}
 
 if __name__ == "__main__":
     main(VARIANTS)

@@ -43,7 +43,7 @@ class Traffic:
         self.run = run
         self.pmd = run.pmd
 
-    def set_off(self):
+    def start_sending(self):
         self.pmd.command("set fwd io")
         self.pmd.command("start")
         self.pmd.wait_until(lambda stats: stats[1].tx_packets > 0, pause=0)
@@ -52,7 +52,7 @@ class Traffic:
         report = self.run.model.live_report()
         return report.port(0)["wire"]["generator"]["sent"]
 
-    def has_gone_on(self):
+    def has_continued(self):
         """Waits for frames after the changes."""
         before = self.sent()
         self.run.wait_for_wire(lambda _: self.sent() > before + FLOWS)
@@ -61,7 +61,7 @@ class Traffic:
         """Checks that each received frame is counted. Returns the report."""
         pmd = self.pmd
         # the number of frames per second of real time depends on the machine
-        self.run.model.tell("gen", "port=1", "stop")
+        self.run.model.ctl("gen", "port=1", "stop")
         sent = self.sent()
         pmd.wait_until(lambda stats: stats[0].rx_packets == stats[1].tx_packets)
         pmd.command("stop")
@@ -89,9 +89,9 @@ def traffic(change, *app):
                  "--wire", "2=sink") as run:
         run.start(eal=TWO_PORTS, app=["--no-flush-rx", *app])
         flows = Traffic(run)
-        flows.set_off()
+        flows.start_sending()
         change(run.pmd)
-        flows.has_gone_on()
+        flows.has_continued()
         return flows.end()
 
 

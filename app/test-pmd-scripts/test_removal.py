@@ -16,9 +16,9 @@ def forward(pmd, packets):
     pmd.command("stop")
 
 
-def comes_back(run):
+def return_and_attach(run):
     """Attaches the function by the same address; both ports work as before."""
-    run.model.tell("return", "fn=0")
+    run.model.ctl("return", "fn=0")
     text = run.pmd.command(f"port attach {pci(0)}")
     check("is attached" in text, f"port attach: {text}")
     check_equal("addresses", sorted(run.pmd.macs().values()), [mac(0), mac(1)])
@@ -27,25 +27,25 @@ def comes_back(run):
     run.drain()
 
 
-def told(app=(), expected_errors=()):
+def remove_forwarding(app=(), expected_errors=()):
     """testpmd gets removal events and detaches the ports."""
     with fixture(*MACHINE) as run:
         run.start(app=app)
         run.pmd.command("start tx_first")
         run.pmd.wait_until(lambda stats: stats[0].rx_packets >= 1000)
         mark = run.pmd.mark()
-        run.model.tell("remove", "fn=0")
+        run.model.ctl("remove", "fn=0")
         run.pmd.wait_for("Now total ports is 0", since=mark)
         # its output ends when it starts to forward between no ports
         run.pmd.wait_for(r"nb forwarding ports=0\s", since=mark)
         run.pmd.command("stop")
-        comes_back(run)
+        return_and_attach(run)
         # the wire counts both lives
         run.finish(expected_errors=[GONE, *expected_errors], counters=False)
 
 
 def event():
-    told()
+    remove_forwarding()
 
 
 def hot_plug():
@@ -54,13 +54,13 @@ def hot_plug():
     finds none, and its SIGBUS handler, which has nothing to do. testpmd may still
     report the returned device as an error.
     """
-    told(app=["--hot-plug"], expected_errors=[
+    remove_forwarding(app=["--hot-plug"], expected_errors=[
         "EAL: Can not handle hot-unplug for device",
         "EAL: can not get port by device",
         "EAL: The device: .* has been added!"])
 
 
-def untold():
+def no_events():
     """
     Without events testpmd forwards nothing; the ports can be closed and attached again.
     """
@@ -69,7 +69,7 @@ def untold():
         run.pmd.command("start tx_first")
         run.pmd.wait_until(lambda stats: stats[0].rx_packets >= 1000)
         mark = run.pmd.mark()
-        run.model.tell("fatal", "fn=0")
+        run.model.ctl("fatal", "fn=0")
         for port in (1, 2):
             run.pmd.wait_for(f"_port{port}: the kernel removed the RDMA device",
                              since=mark)
@@ -82,11 +82,11 @@ def untold():
         run.pmd.command("port close all")
         text = run.pmd.command(f"device detach {pci(0)}")
         check("is detached" in text, f"device detach: {text}")
-        comes_back(run)
+        return_and_attach(run)
         run.finish(expected_errors=[GONE, r"^Fail"], counters=False)
 
 
-VARIANTS = {"event": event, "hot-plug": hot_plug, "untold": untold}
+VARIANTS = {"event": event, "hot-plug": hot_plug, "no-events": no_events}
 
 if __name__ == "__main__":
     main(VARIANTS)

@@ -101,7 +101,7 @@ def received_by_wire(run, report):
               f"{stats.rx_packets} received of {port['rx']}")
 
 
-def restart_under_fire():
+def restart_under_traffic():
     """A port stops and starts while its peer sends continuously."""
     with fixture("--ports", "2", "--wire", "pair") as run:
         pmd = run.start(eal=["-a", pci(0), NO_CALLERS], app=FEW_MBUFS)
@@ -163,7 +163,7 @@ def attach_detach_inside(model, programs):
 
 VARIANTS = {
     "forwarding": restart_forwarding,
-    "under-fire": restart_under_fire,
+    "under-traffic": restart_under_traffic,
     "attach-detach": attach_detach,
 }
 

@@ -72,7 +72,7 @@ def link():
         for words in ((), ("speed", "port=1", "mbps=40000"),
                       ("link", "port=1", "down")):
             if words:
-                run.model.tell(*words)
+                run.model.ctl(*words)
             text = run.pmd.command("show port info 0")
             check("Link status: up" in text, f"{text}: tell so in the guide")
             check("Link speed: 100 Gbps" in text, f"{text}: tell so in the guide")
@@ -152,7 +152,7 @@ def removal():
         start(run)
         run.pmd.command("start tx_first")
         mark = run.pmd.mark()
-        run.model.tell("remove", "fn=0")
+        run.model.ctl("remove", "fn=0")
         run.pmd.wait_for("Now total ports is 0", since=mark)
         # its output ends when it starts to forward between no ports
         run.pmd.wait_for(r"nb forwarding ports=0\s", since=mark)

@@ -39,7 +39,7 @@ def forward(run):
     return run.model.live_report()
 
 
-def unharmed(traffic, *options, packets=PACKETS, app=()):
+def forward_unchanged(traffic, *options, packets=PACKETS, app=()):
     with between(packets, traffic, *options, app=app) as run:
         run.pmd.command("start")
         run.wait_for_wire(lambda report: sink(report) >= packets)
@@ -63,17 +63,17 @@ def kernels():
     for options in (("--kernel", "6.2"), ("--kernel", "6.12", "--rnic"),
                     ("--kernel", "7.2", "--rnic")):
         print(*options)
-        unharmed("size=60-1514", *options, packets=FEW)
+        forward_unchanged("size=60-1514", *options, packets=FEW)
 
 
 def restart(run):
     """Ports forward again after a stop and start."""
-    run.model.tell("inject", "off")
+    run.model.ctl("inject", "off")
     run.pmd.command("port stop all")
     run.pmd.command("port start all")
     # frames left in the generator come first
     at = sink(forward(run))
-    run.model.tell("gen", "port=1", f"count={FEW}")
+    run.model.ctl("gen", "port=1", f"count={FEW}")
     run.pmd.command("start")
     run.wait_for_wire(lambda report: sink(report) >= at + FEW)
     run.pmd.command("stop")
@@ -82,7 +82,7 @@ def restart(run):
 def faulted(*command):
     """Result of FEW frames after the command: (testpmd's counters, report)."""
     with between(FEW, "size=64") as run:
-        run.model.tell(*command)
+        run.model.ctl(*command)
         report = forward(run)
         stats = run.pmd.stats()
         restart(run)
@@ -144,9 +144,9 @@ def too_many():
 
 
 VARIANTS = {
-    "io": lambda: unharmed("rate=full,size=64", packets=200_000),
-    "sizes": lambda: unharmed("size=60-1514,ip=mix,l4=mix"),
-    "queues": lambda: unharmed("ip=mix", app=["--rxq=4", "--txq=4"]),
+    "io": lambda: forward_unchanged("rate=full,size=64", packets=200_000),
+    "sizes": lambda: forward_unchanged("size=60-1514,ip=mix,l4=mix"),
+    "queues": lambda: forward_unchanged("ip=mix", app=["--rxq=4", "--txq=4"]),
     "thread": thread,
     "kernels": kernels,
     "coalesce": coalesce,

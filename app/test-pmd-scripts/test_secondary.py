@@ -185,9 +185,9 @@ def service():
         others = [run.add().ready() for _ in range(2)]
         run.primary.command(f"attach {pci(1)}")
         for _ in range(2):
-            run.model.tell("remove", "fn=1")
+            run.model.ctl("remove", "fn=1")
             run.primary.command(f"detach {pci(1)}")
-            run.model.tell("return", "fn=1")
+            run.model.ctl("return", "fn=1")
             reply = run.primary.command(f"attach {pci(0)},mac={mac(2)}")
             third = int(re.search(r"attached: (\d+)", reply).group(1))
             reply = run.primary.command(f"attach {pci(1)}")

@@ -124,13 +124,13 @@ def errors():
         run.pmd.command("set fwd io")
         run.pmd.command("start tx_first 2")
         for number, reason in enumerate(REASONS):
-            run.model.tell("cqe", "port=1", "tx", f"type={33 + number}")
+            run.model.ctl("cqe", "port=1", "tx", f"type={33 + number}")
             await_xstat(run, 0, f"tx_cqe_{reason}", 1)
         for command, name in ((["truncate", "port=2", "bytes=20"], "rx_cqe_truncated"),
                               (["bogus", "port=2", "rx", "what=long"], "rx_cqe_oversize")):
-            run.model.tell(*command)
+            run.model.ctl(*command)
             await_xstat(run, 1, name, 1)
-        run.model.tell("cqe", "port=1", "tx", "type=42")
+        run.model.ctl("cqe", "port=1", "tx", "type=42")
         await_xstat(run, 0, "tx_cqe_gdma_err", 1)
         run.pmd.command("stop")
         run.drain()
@@ -173,7 +173,7 @@ def reset():
         run.finish(counters=False)
 
 
-def shows(run, command, pattern):
+def check_output(run, command, pattern):
     text = run.pmd.command(command)
     check(re.search(pattern, text), f"{command}: {text}")
 
@@ -182,35 +182,35 @@ def status():
     """Descriptor states and counts in a full, an empty and a stalled ring."""
     with fixture(*PAIR) as run:
         run.start(eal=TWO_PORTS)
-        shows(run, "show port 1 rxq 0 desc used count", r"count = 0\b")
-        shows(run, "show port 1 rxq 0 desc 3 status", r"= AVAILABLE\b")
+        check_output(run, "show port 1 rxq 0 desc used count", r"count = 0\b")
+        check_output(run, "show port 1 rxq 0 desc 3 status", r"= AVAILABLE\b")
         run.pmd.command("set fwd txonly")
         run.pmd.command("start")
         run.pmd.wait_until(lambda stats: stats[0].tx_packets >= 1000)
         run.pmd.command("stop")
         # one of 256 CQEs is spare
-        shows(run, "show port 1 rxq 0 desc used count", r"count = 255\b")
-        shows(run, "show port 1 rxq 0 desc 254 status", r"= DONE\b")
-        shows(run, "show port 1 rxq 0 desc 255 status", r"= UNAVAILABLE\b")
-        shows(run, "show port 1 rxq 0 desc 256 status", r"Invalid input")
+        check_output(run, "show port 1 rxq 0 desc used count", r"count = 255\b")
+        check_output(run, "show port 1 rxq 0 desc 254 status", r"= DONE\b")
+        check_output(run, "show port 1 rxq 0 desc 255 status", r"= UNAVAILABLE\b")
+        check_output(run, "show port 1 rxq 0 desc 256 status", r"Invalid input")
         run.drain()
-        shows(run, "show port 1 rxq 0 desc used count", r"count = 0\b")
+        check_output(run, "show port 1 rxq 0 desc used count", r"count = 0\b")
         check_equal("found empty", xstats(run, 1)["rx_ring_empty"], 1)
 
-        run.model.tell("stall", "port=1", "tx")
+        run.model.ctl("stall", "port=1", "tx")
         run.pmd.command("set fwd txonly")
         run.pmd.command("start")
         run.wait_for_wire(lambda report: xstats(run, 0)["tx_good_packets"]
                           == report.port(0)["tx"]["packets"] + 256)
         run.pmd.command("stop")
-        shows(run, "show port 0 txq 0 desc 3 status", r"= FULL\b")
-        shows(run, "port cleanup 0 txq 0 0", r"mbuf nums: 0\b")
-        run.model.tell("resume", "port=1", "tx")
+        check_output(run, "show port 0 txq 0 desc 3 status", r"= FULL\b")
+        check_output(run, "port cleanup 0 txq 0 0", r"mbuf nums: 0\b")
+        run.model.ctl("resume", "port=1", "tx")
         run.wait_for_wire(lambda report: xstats(run, 0)["tx_good_packets"]
                           == report.port(0)["tx"]["packets"])
-        shows(run, "show port 0 txq 0 desc 3 status", r"= DONE\b")
-        shows(run, "port cleanup 0 txq 0 100", r"mbuf nums: 100\b")
-        shows(run, "port cleanup 0 txq 0 0", r"mbuf nums: 156\b")
+        check_output(run, "show port 0 txq 0 desc 3 status", r"= DONE\b")
+        check_output(run, "port cleanup 0 txq 0 100", r"mbuf nums: 100\b")
+        check_output(run, "port cleanup 0 txq 0 0", r"mbuf nums: 156\b")
         run.drain()
         run.finish(expected_errors=["Invalid input: queue id = 0, desc id = 256"])
 
@@ -220,14 +220,14 @@ def info():
     with fixture(*PAIR) as run:
         run.start(eal=TWO_PORTS, app=["--rxd=128", "--txd=64", "--rxfreet=16",
                                       "--enable-rx-cksum"])
-        shows(run, "show rxq info 0 0",
-              r"Mempool: mb_pool_0(?s:.*)RX free threshold: 16\s(?s:.*)"
-              r"RX drop packets: on(?s:.*)RX deferred start: off(?s:.*)"
-              r"Rx queue state: started(?s:.*)RX buffer size: 2048(?s:.*)"
-              r"Number of RXDs: 128(?s:.*)Burst mode: (Vector|Scalar)")
-        shows(run, "show txq info 0 0",
-              r"TX deferred start: off(?s:.*)Number of TXDs: 64(?s:.*)"
-              r"Tx queue state: started(?s:.*)Burst mode: Vector (SSE|NEON)")
+        check_output(run, "show rxq info 0 0",
+                     r"Mempool: mb_pool_0(?s:.*)RX free threshold: 16\s(?s:.*)"
+                     r"RX drop packets: on(?s:.*)RX deferred start: off(?s:.*)"
+                     r"Rx queue state: started(?s:.*)RX buffer size: 2048(?s:.*)"
+                     r"Number of RXDs: 128(?s:.*)Burst mode: (Vector|Scalar)")
+        check_output(run, "show txq info 0 0",
+                     r"TX deferred start: off(?s:.*)Number of TXDs: 64(?s:.*)"
+                     r"Tx queue state: started(?s:.*)Burst mode: Vector (SSE|NEON)")
         run.finish()
 
 

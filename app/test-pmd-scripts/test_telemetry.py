@@ -164,9 +164,9 @@ def events():
         check_items("rxq_setup", shown[5], {"queue": 1, "nb_desc": 128, "error": 0})
         # an error has its number
         run.pmd.command("port stop 0")
-        run.model.tell("netdev", "port=1", "up")
+        run.model.ctl("netdev", "port=1", "up")
         run.pmd.command("port start 0")
-        run.model.tell("netdev", "port=1", "down")
+        run.model.ctl("netdev", "port=1", "down")
         newest = telemetry.one("/mana/events,0")
         check_items("failed start", newest["events"][str(newest["newest"])], {"event": "start", "error": 16})
         # the log keeps the last 256, read in parts
@@ -209,7 +209,7 @@ def removed():
     with fixture(*PORTS) as run:
         # else testpmd closes the ports
         telemetry = start(run, app=(*QUEUES, "--no-rmv-interrupt"))
-        run.model.tell("fatal", "fn=0")
+        run.model.ctl("fatal", "fn=0")
         wait_until(lambda: telemetry.one("/mana/port,0")["state"] == "removed",
                    "not removed")
         newest = telemetry.one("/mana/events,0")["events"].values()
@@ -255,7 +255,7 @@ class Caller(threading.Thread):
         return self.nb_errors
 
 
-def under_fire():
+def concurrent():
     """Ports stop, start, close and are attached while clients query."""
     with fixture(*PORTS) as run:
         telemetry = start(run)
@@ -289,7 +289,7 @@ VARIANTS = {
     "events": events,
     "bad-parameters": bad_parameters,
     "removed": removed,
-    "under-fire": under_fire,
+    "concurrent": concurrent,
 }
 
 if __name__ == "__main__":

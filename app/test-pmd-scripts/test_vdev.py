@@ -38,7 +38,7 @@ def check_sinks(report, ports, packets):
 
 
 def generate(run, port, packets, stream):
-    run.model.tell("gen", f"port={port + 1}", f"count={packets}", f"stream={stream}", *TRAFFIC)
+    run.model.ctl("gen", f"port={port + 1}", f"count={packets}", f"stream={stream}", *TRAFFIC)
 
 
 def forward(run, source, sinks, stream):
@@ -87,11 +87,11 @@ def active_backup():
         start_bond(run, 1)
         forward(run, 0, [2], stream=0)
         forward(run, 2, [0], stream=100)
-        run.model.tell("link", "port=1", "down")
+        run.model.ctl("link", "port=1", "down")
         run.pmd.wait_for_command(f"show bonding config {BOND}", r"Active Slaves.*\[1\]")
         forward(run, 1, [2], stream=200)
         forward(run, 2, [1], stream=300)
-        run.model.tell("link", "port=1", "up")
+        run.model.ctl("link", "port=1", "up")
         run.pmd.wait_for_command(f"show bonding config {BOND}",
                                  r"Active Slaves \(2\)")
         forward(run, 0, [2], stream=400)

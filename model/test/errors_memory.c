@@ -87,7 +87,7 @@ pd_refused_by_card(struct fixture *fx)
 }
 
 static int
-pd_while_channel_is_dead(struct fixture *fx)
+pd_while_channel_fails(struct fixture *fx)
 {
 	errors_fail("alloc_pd", ETIMEDOUT);
 	return ERRNO_OF(ibv_alloc_pd(fx->ctx), ibv_dealloc_pd);
@@ -225,7 +225,7 @@ const struct error_case errors_memory[] = {
 	{ "4.1 open: device gone", open_when_gone, SAME(EIO) },
 	{ "4.2 alloc_pd: none left", pd_that_is_one_too_many, SAME(EPROTO) },
 	{ "4.2 alloc_pd: command fails", pd_refused_by_card, SAME(EPROTO) },
-	{ "4 alloc_pd: control channel dead", pd_while_channel_is_dead,
+	{ "4 alloc_pd: control channel dead", pd_while_channel_fails,
 	  SAME(ETIMEDOUT) },
 	{ "2 parent domain: other mask bits", parent_with_other_bits,
 	  SAME(EINVAL) },

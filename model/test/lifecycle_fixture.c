@@ -125,7 +125,7 @@ place_of(const char *name)
 }
 
 void
-look_at(unsigned int fn, struct function *function)
+read_function(unsigned int fn, struct function *function)
 {
 	char slot[32], path[128], text[32];
 
@@ -188,7 +188,7 @@ wait_for_device(unsigned int fn, struct function *function)
 	 * waits for the lock.
 	 */
 	fx_objects();
-	look_at(fn, function);
+	read_function(fn, function);
 	assert_true(function->has_rdma);
 }
 

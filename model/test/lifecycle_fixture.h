@@ -29,7 +29,7 @@ struct function {
 	char mac[32];
 	unsigned int ifindex, dev_port;
 };
-void look_at(unsigned int fn, struct function *function);
+void read_function(unsigned int fn, struct function *function);
 /* Its index in the list of libibverbs. */
 uint32_t device_of(const struct function *function);
 /* Wait until its RDMA device exists. */

@@ -189,7 +189,7 @@ class Model:
         """Starts another program on the running machine."""
         return [MODEL, "--join", self.name, "--", *argv]
 
-    def tell(self, *words):
+    def ctl(self, *words):
         """Sends a command to the running machine."""
         done = subprocess.run([MODEL, "ctl", self.name, *words], check=False,
                               capture_output=True, text=True, timeout=60)

@@ -432,7 +432,7 @@ forget_last_packet(struct card_function *f, struct wq *rq, bool was_written)
 
 /* Queues of other programs stay correct when the lock's holder is killed. */
 static void
-test_holder_died(void **state)
+test_lock_holder_is_killed(void **state)
 {
 	struct fixture *fx = *state;
 	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
@@ -460,7 +460,7 @@ test_holder_died(void **state)
  * destroying its doorbell page destroys them.
  */
 static void
-test_page_takes_queues(void **state)
+test_page_destroy_destroys_queues(void **state)
 {
 	struct fixture *fx = *state;
 	struct fx_port *b = &fx->port[1];
@@ -561,8 +561,8 @@ main(void)
 		FX_TEST(test_short_doorbells),
 		FX_TEST(test_rss),
 		cmocka_unit_test(test_thread_mode),
-		FX_TEST(test_holder_died),
-		FX_TEST(test_page_takes_queues),
+		FX_TEST(test_lock_holder_is_killed),
+		FX_TEST(test_page_destroy_destroys_queues),
 		cmocka_unit_test(test_backends),
 		FX_TEST(test_refusals),
 	};

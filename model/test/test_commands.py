@@ -157,7 +157,7 @@ class ThreeWays(Case):
 
     def refuse_all(self, lines):
         """The reply to each line from a scenario, from ctl, and from the program."""
-        told = []
+        messages = []
         model = self.start_model("--quiet", "--name", "three", "--", TARGET,
                                  "--wait", "0", "0", "0", stdin=subprocess.PIPE)
         self.assertEqual(model.stdout.readline(), "ready\n")
@@ -168,16 +168,16 @@ class ThreeWays(Case):
                 self.assertEqual((done.returncode, ctl.returncode), (125, 125), line)
                 self.assertIn("/scenario:3: ", done.stderr)
                 self.assertEqual(done.stdout + ctl.stdout, "")
-                told.append([done.stderr, ctl.stderr])
+                messages.append([done.stderr, ctl.stderr])
         model.communicate("go\n", timeout=PATIENCE_S)
         self.assertEqual(model.returncode, 0)
         done = self.by_program(lines, ["0", "0", "0"])
         self.assertEqual(done.returncode, 2)
         said = done.stdout.splitlines()[1:]
         self.assertEqual(len(said), len(lines))
-        return [texts + [text] for texts, text in zip(told, said)]
+        return [texts + [text] for texts, text in zip(messages, said)]
 
-    def test_refusals(self):
+    def test_wrong_commands_are_refused(self):
         cases = [("frobnicate now", "frobnicate"), ("lose port=1", "tx or rx"),
                  ("lose port=1 tx rx", "tx or rx"), ("lose tx", "port=N"),
                  ("lose port=3 tx", "fewer ports"), ("lose port=0 tx", "from 1"),
@@ -212,13 +212,13 @@ class ThreeWays(Case):
                  ("in packet=1 lose", "tx or rx"),
                  ("lose port=1 tx " + "x" * 300, "longer"),
                  ("lose " + " ".join(f"k{i}=1" for i in range(30)), "more than")]
-        told = self.refuse_all([line for line, _ in cases])
-        for (line, word), texts in zip(cases, told):
+        messages = self.refuse_all([line for line, _ in cases])
+        for (line, word), texts in zip(cases, messages):
             for text in texts:
                 with self.subTest(line=line):
                     self.assertIn(word, text)
 
-    def test_every_verb_refuses(self):
+    def test_unknown_arguments_are_refused(self):
         """Each verb refuses an unknown argument."""
         helped = self.run_model("--help").stdout.partition("\n Commands")[2]
         verbs = set(re.findall(r"^  ([a-z-]+) ", helped, re.M)) - {"report"}
@@ -229,7 +229,10 @@ class ThreeWays(Case):
 
 class Scenario(ThreeWays):
     """Errors of scenario files."""
-    test_effects = test_refusals = test_every_verb_refuses = None
+    # Not again those of the base class.
+    test_effects = None
+    test_wrong_commands_are_refused = None
+    test_unknown_arguments_are_refused = None
 
     def run_text(self, text, *counts, **more):
         path = os.path.join(self.base, "scenario")
@@ -281,7 +284,7 @@ class Scenario(ThreeWays):
 
     # Instrumented programs compute so long that the launcher takes them for polling ones.
     @unittest.skipIf(os.environ.get("MANA_PRELOAD"), "times are of a plain build")
-    def test_twice_the_same(self):
+    def test_second_run_is_equal(self):
         text = (b"at doorbell=4 lose port=1 tx\nat packet=5 bogus port=2 rx what=random\n"
                 b"every doorbell=2 lose port=2 rx chance=50 count=1\n"
                 b"at packet=3 bogus port=1 tx what=vendor error=77\n"
@@ -299,7 +302,7 @@ class Scenario(ThreeWays):
         self.assertEqual(seen[0], seen[1])
         self.assertNotEqual(seen[1][0], seen[2][0])
 
-    def test_failures_are_told_a_few_times(self):
+    def test_repeated_failures_are_logged_a_few_times(self):
         done = self.run_text(b"every packet=1 resume port=1\n", "40", "40", "0")
         self.assertEqual(self.report()["scenario"][0]["failed"], 40)
         self.assertEqual(done.stderr.count("no such queue"), 7)
@@ -312,7 +315,7 @@ class Scenario(ThreeWays):
         self.assertEqual(done.stderr, "")
         self.assertEqual(self.report()["seed"], 4711)
 
-    def test_time_goes_by(self):
+    def test_clock_of_a_waiting_program(self):
         """The clock of a program that only waits, and in real time."""
         for mode in ("sync", "thread"):
             path = os.path.join(self.base, "scenario")

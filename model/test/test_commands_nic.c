@@ -14,7 +14,7 @@ command(const char *line)
 }
 
 static void
-fence_comes_behind_packets(void **state)
+fence_follows_packets(void **state)
 {
 	struct fixture *fx = *state, other = { 0 };
 	const uint8_t *cqe;
@@ -88,7 +88,7 @@ main(void)
 #define T(test) \
 	cmocka_unit_test_setup_teardown(test, fx_setup, fx_teardown)
 	const struct CMUnitTest tests[] = {
-		T(fence_comes_behind_packets),
+		T(fence_follows_packets),
 		T(disabled_function_sends_nothing),
 	};
 

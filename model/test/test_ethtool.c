@@ -35,7 +35,7 @@ ethtool(int sock, void *data)
 }
 
 static void
-ethtool_answers(void **state)
+driver_channels_and_link_are_reported(void **state)
 {
 	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
 	struct ethtool_drvinfo driver = { .cmd = ETHTOOL_GDRVINFO };
@@ -98,7 +98,7 @@ channels_and_rings_are_changed(void **state)
 
 /* Each statistic has a unique name, and a value. */
 static void
-statistics_have_names(void **state)
+statistics_have_unique_names(void **state)
 {
 	/* With room for the flexible array: a count per set. */
 	struct ethtool_sset_info *sets =
@@ -145,7 +145,7 @@ statistics_have_names(void **state)
 
 /* The link speed, as set by a command. */
 static void
-speed_is_what_the_card_says(void **state)
+speed_is_reported_by_card(void **state)
 {
 	uint32_t words[128] = { ETHTOOL_GLINKSETTINGS };
 	struct ethtool_link_settings *link = (void *)words;
@@ -179,10 +179,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ethtool_answers),
+		cmocka_unit_test(driver_channels_and_link_are_reported),
 		cmocka_unit_test(channels_and_rings_are_changed),
-		cmocka_unit_test(statistics_have_names),
-		cmocka_unit_test(speed_is_what_the_card_says),
+		cmocka_unit_test(statistics_have_unique_names),
+		cmocka_unit_test(speed_is_reported_by_card),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

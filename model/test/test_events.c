@@ -63,7 +63,7 @@ assert_silent(int sock)
 }
 
 static void
-event_is_as_the_kernel_writes_it(void **state)
+uevent_has_format_of_kernel(void **state)
 {
 	static const char expected[] =
 		"change@/devices/pci7871:00/7871:00:00.0\0"
@@ -105,7 +105,7 @@ event_is_as_the_kernel_writes_it(void **state)
 }
 
 static void
-waiting_and_receiving_are_as_of_a_datagram(void **state)
+uevent_is_received_like_datagram(void **state)
 {
 	int sock = open_listener(1), ep = epoll_create1(EPOLL_CLOEXEC);
 	struct epoll_event event = { .events = EPOLLIN };
@@ -135,7 +135,7 @@ waiting_and_receiving_are_as_of_a_datagram(void **state)
 
 /* udev takes no event without them (systemd sd-device/device-monitor.c). */
 static void
-credentials_are_those_of_the_kernel(void **state)
+uevent_credentials_are_of_kernel(void **state)
 {
 	union {
 		struct cmsghdr hdr;
@@ -165,7 +165,7 @@ credentials_are_those_of_the_kernel(void **state)
 }
 
 static void
-only_members_hear_it(void **state)
+uevent_reaches_only_group_members(void **state)
 {
 	int none = open_listener(0), udev = open_listener(2), late;
 	int group = 1;
@@ -194,7 +194,7 @@ only_members_hear_it(void **state)
 }
 
 static void
-each_process_hears_it(void **state)
+uevent_reaches_each_process(void **state)
 {
 	int sock = open_listener(1), to_parent[2], to_child[2], status;
 	char byte = 0;
@@ -234,7 +234,7 @@ each_process_hears_it(void **state)
 
 /* Like a program that becomes a daemon. */
 static void
-a_child_has_the_parents_socket(void **state)
+child_receives_on_inherited_socket(void **state)
 {
 	int sock = open_listener(1), to_parent[2], status;
 	char byte = 0;
@@ -282,7 +282,7 @@ a_child_has_the_parents_socket(void **state)
 
 /* More listeners than the machine has room for at a time, closed or killed. */
 static void
-listeners_that_go_leave_no_trace(void **state)
+closed_or_killed_listeners_free_their_slots(void **state)
 {
 	char byte = 0;
 	int own = open_listener(1), nb = 0, sock, i;
@@ -321,7 +321,7 @@ listeners_that_go_leave_no_trace(void **state)
 }
 
 static void
-who_does_not_read_is_told_that_he_missed_some(void **state)
+slow_reader_gets_enobufs(void **state)
 {
 	int sock = open_listener(1), nb_missed = 0, i;
 
@@ -342,14 +342,14 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(event_is_as_the_kernel_writes_it),
-		cmocka_unit_test(waiting_and_receiving_are_as_of_a_datagram),
-		cmocka_unit_test(credentials_are_those_of_the_kernel),
-		cmocka_unit_test(only_members_hear_it),
-		cmocka_unit_test(each_process_hears_it),
-		cmocka_unit_test(a_child_has_the_parents_socket),
-		cmocka_unit_test(listeners_that_go_leave_no_trace),
-		cmocka_unit_test(who_does_not_read_is_told_that_he_missed_some),
+		cmocka_unit_test(uevent_has_format_of_kernel),
+		cmocka_unit_test(uevent_is_received_like_datagram),
+		cmocka_unit_test(uevent_credentials_are_of_kernel),
+		cmocka_unit_test(uevent_reaches_only_group_members),
+		cmocka_unit_test(uevent_reaches_each_process),
+		cmocka_unit_test(child_receives_on_inherited_socket),
+		cmocka_unit_test(closed_or_killed_listeners_free_their_slots),
+		cmocka_unit_test(slow_reader_gets_enobufs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

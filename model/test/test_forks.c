@@ -55,7 +55,7 @@ end_of(pid_t pid)
 }
 
 static void
-child_opens_whatever_other_threads_did(void **state)
+child_opens_files_after_fork_during_locked_calls(void **state)
 {
 	struct fixture *fx = *state, own = { 0 };
 	int i, status = 0;
@@ -97,7 +97,7 @@ write_alloc_pd(int fd)
  * Linux ib_safe_file_access(): only the process that opened the file may write.
  */
 static void
-child_writes_no_commands(void **state)
+write_command_of_child_is_refused(void **state)
 {
 	struct fixture *fx = *state;
 	int fd, errors[2];
@@ -124,9 +124,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
-			child_opens_whatever_other_threads_did, fx_setup,
-			fx_teardown),
-		cmocka_unit_test_setup_teardown(child_writes_no_commands,
+			child_opens_files_after_fork_during_locked_calls,
+			fx_setup, fx_teardown),
+		cmocka_unit_test_setup_teardown(write_command_of_child_is_refused,
 						fx_setup, fx_teardown),
 	};
 

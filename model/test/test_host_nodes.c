@@ -53,7 +53,7 @@ nodes_of_the_host_are_hidden(void **state)
 }
 
 static void
-nodes_of_the_machine_are_there(void **state)
+nodes_of_the_machine_exist(void **state)
 {
 	struct stat st;
 	int fd;
@@ -77,7 +77,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nodes_of_the_host_are_hidden),
-		cmocka_unit_test(nodes_of_the_machine_are_there),
+		cmocka_unit_test(nodes_of_the_machine_exist),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

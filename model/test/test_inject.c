@@ -230,7 +230,7 @@ test_lose(void **state)
 
 /* A driver that trusts a bogus completion posts more than there is room for. */
 static void
-test_believer(void **state)
+test_posting_after_bogus_rx_cqe(void **state)
 {
 	static const enum inject_kind kinds[] = {
 		INJECT_RANDOM,
@@ -717,7 +717,7 @@ test_watch(void **state)
 
 /* A correct driver has no violation for injected completions. */
 static void
-test_no_blame(void **state)
+test_duplicates_cause_no_violation(void **state)
 {
 	struct fixture *fx = *state;
 	struct fx_port *a = &fx->port[0];
@@ -746,7 +746,7 @@ main(void)
 		TEST(test_suppressed),
 		TEST(test_truncate),
 		TEST(test_lose),
-		TEST(test_believer),
+		TEST(test_posting_after_bogus_rx_cqe),
 		TEST(test_delay),
 		TEST(test_reorder),
 		TEST(test_stall_tx),
@@ -762,7 +762,7 @@ main(void)
 		TEST(test_full),
 		TEST(test_chance),
 		TEST(test_watch),
-		TEST(test_no_blame),
+		TEST(test_duplicates_cause_no_violation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,7 +113,7 @@ raw_device(uint32_t n)
 }
 
 static void
-devices_have_their_names(void **state)
+device_names_match_version(void **state)
 {
 	const char *const no_rnic[] = { "manae_0", "manae_1", NULL };
 	const char *const *names = age->names;
@@ -168,7 +168,7 @@ devices_belong_to_a_pci_function(void **state)
 }
 
 static void
-device_tells_its_limits(void **state)
+device_limits_match_version(void **state)
 {
 	const uint8_t guid[8] = { 0x02, 0x0d, 0x3a, 0xff, 0xfe, 0, 0, 1 };
 	const uint8_t none[8] = { 0 };
@@ -200,7 +200,7 @@ device_tells_its_limits(void **state)
 }
 
 static void
-port_tells_its_state(void **state)
+port_state_matches_version(void **state)
 {
 	struct fixture *fx = *state;
 	struct ibv_port_attr port;
@@ -225,7 +225,7 @@ port_tells_its_state(void **state)
 }
 
 static void
-port_in_use_is_busy(void **state)
+queues_and_netdev_exclude_each_other(void **state)
 {
 	struct fixture *fx = *state, other = { 0 };
 
@@ -244,7 +244,7 @@ port_in_use_is_busy(void **state)
 }
 
 static void
-domain_at_work_on_another_port(void **state)
+second_port_of_pd_matches_version(void **state)
 {
 	struct ibv_parent_domain_init_attr parent_attr = {
 		.pd_context = (void *)(uintptr_t)2,
@@ -271,7 +271,7 @@ domain_at_work_on_another_port(void **state)
 }
 
 static void
-receiving_before_sending(void **state)
+rss_qp_before_sq_matches_version(void **state)
 {
 	struct fixture *fx = *state;
 
@@ -285,7 +285,7 @@ receiving_before_sending(void **state)
 }
 
 static void
-second_receiver_of_a_port(void **state)
+second_rss_qp_of_port_matches_version(void **state)
 {
 	struct fixture *fx = *state, saved;
 
@@ -307,7 +307,7 @@ second_receiver_of_a_port(void **state)
 
 /* The failed one does not affect the existing one. */
 static void
-second_receiver_of_a_table(void **state)
+second_rss_qp_of_table_is_refused(void **state)
 {
 	struct fixture *fx = *state, sender = { 0 };
 	struct ibv_qp_init_attr_ex attr;
@@ -329,7 +329,7 @@ second_receiver_of_a_table(void **state)
 }
 
 static void
-number_of_a_queue_lives_on(void **state)
+cq_id_reuse_matches_version(void **state)
 {
 	struct fixture *fx = *state;
 
@@ -340,7 +340,7 @@ number_of_a_queue_lives_on(void **state)
 }
 
 static void
-memory_has_rights(void **state)
+mr_access_flags_match_version(void **state)
 {
 	struct fixture *fx = *state;
 	struct ibv_mr *mr;
@@ -361,7 +361,7 @@ memory_has_rights(void **state)
 
 /* Packets pass in all versions; events depend on the version. */
 static void
-packets_and_events(void **state)
+packets_pass_with_events_of_version(void **state)
 {
 	struct fixture *fx = *state, other = { .has_channels = true };
 	const uint32_t len = 200;
@@ -427,7 +427,7 @@ carrier(void)
 }
 
 static void
-netdev_tells_of_its_link(void **state)
+netdev_link_settings_match_version(void **state)
 {
 	/* struct ethtool_link_settings, and room for its masks. */
 	uint32_t link[128] = { ETHTOOL_GLINKSETTINGS };
@@ -465,7 +465,7 @@ name_at(const struct ethtool_gstrings *names, uint32_t n)
 }
 
 static void
-ethtool_has_what_that_age_had(void **state)
+ethtool_commands_match_version(void **state)
 {
 	struct ethtool_ringparam rings = { .cmd = ETHTOOL_GRINGPARAM };
 	struct ethtool_coalesce coalesce = { .cmd = ETHTOOL_GCOALESCE };
@@ -510,7 +510,7 @@ command(const char *line)
 
 /* A function returns many times, with a new name and number each time. */
 static void
-names_are_not_given_twice(void **state)
+returned_function_gets_new_names(void **state)
 {
 	struct ibv_device **list;
 	int nb = 0, i, k;
@@ -537,7 +537,7 @@ names_are_not_given_twice(void **state)
 
 /* The RNIC's device of 7.2, beside the Ethernet one, refuses raw QPs. */
 static void
-rnic_makes_no_raw_queue_pair(void **state)
+rnic_refuses_raw_qp(void **state)
 {
 	struct fixture *fx = *state;
 	struct ibv_device_attr_ex attr;
@@ -562,25 +562,25 @@ main(int argc, char **argv)
 #define T(test) \
 	cmocka_unit_test_setup_teardown(test, fx_setup, fx_teardown)
 	const struct CMUnitTest tests[] = {
-		T(devices_have_their_names),
+		T(device_names_match_version),
 		T(devices_belong_to_a_pci_function),
-		T(netdev_tells_of_its_link),
-		T(ethtool_has_what_that_age_had),
+		T(netdev_link_settings_match_version),
+		T(ethtool_commands_match_version),
 		/* The others need a device; this one runs last, without one. */
-		T(device_tells_its_limits),
-		T(port_tells_its_state),
-		T(port_in_use_is_busy),
-		T(domain_at_work_on_another_port),
-		T(receiving_before_sending),
-		T(second_receiver_of_a_port),
-		T(second_receiver_of_a_table),
-		T(number_of_a_queue_lives_on),
-		T(memory_has_rights),
-		T(packets_and_events),
-		T(names_are_not_given_twice),
+		T(device_limits_match_version),
+		T(port_state_matches_version),
+		T(queues_and_netdev_exclude_each_other),
+		T(second_port_of_pd_matches_version),
+		T(rss_qp_before_sq_matches_version),
+		T(second_rss_qp_of_port_matches_version),
+		T(second_rss_qp_of_table_is_refused),
+		T(cq_id_reuse_matches_version),
+		T(mr_access_flags_match_version),
+		T(packets_pass_with_events_of_version),
+		T(returned_function_gets_new_names),
 	};
 	const struct CMUnitTest second_device[] = {
-		T(rnic_makes_no_raw_queue_pair),
+		T(rnic_refuses_raw_qp),
 	};
 	uint32_t i;
 

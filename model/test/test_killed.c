@@ -36,7 +36,7 @@ deliver(uint32_t nth)
 }
 
 static void
-deliver_alive(uint32_t nth)
+deliver_locked(uint32_t nth)
 {
 	segment_lock();
 	deliver(nth);
@@ -57,7 +57,7 @@ deliver_nth(void *arg)
 }
 
 static void
-let_go(void *arg)
+release_held(void *arg)
 {
 	(void)arg;
 	inject_release(CLOCK_NEVER, UINT32_MAX, UINT32_MAX);
@@ -69,16 +69,16 @@ static struct {
 	bool is_held; /* all completions, also later ones */
 	void (*work)(void *arg); /* of the killed process */
 	uint32_t nb_new; /* packets that it delivers */
-} scene;
+} trial;
 
 /* Run the work in a program that is killed, unless it is done before. */
 static void
-work_and_die(uint64_t nb_steps)
+run_until_killed(uint64_t nb_steps)
 {
-	uint32_t nth = scene.nb_before + 1;
+	uint32_t nth = trial.nb_before + 1;
 
 	victim->prepare = prepare;
-	victim->work = scene.work;
+	victim->work = trial.work;
 	victim->arg = &nth;
 	kill_run_try(victim, nb_steps);
 }
@@ -101,7 +101,7 @@ hold_all(void)
 
 /* Write all held completions. */
 static void
-let_go_of_all(void)
+release_all_held(void)
 {
 	const struct inject *inject = &segment_card()->inject;
 	uint32_t link, nb_free = 0;
@@ -130,15 +130,15 @@ check_queue(struct wq *rq, uint64_t nb_steps)
 	if (cq->pi != cq->nb_cqes && shared->nb_events == 0)
 		fail_msg("no event, killed after %llu",
 			 (unsigned long long)nb_steps);
-	let_go_of_all();
+	release_all_held();
 	segment_lock();
 	nic_coalesce_flush_queue(card_function(0), rq);
 	segment_unlock();
 	while ((cqe = fx_cqe(&b->rcq)) != NULL)
 		for (i = 0; i < HW_RX_CQE_NB_PPI; i++)
 			n += hw_le32(cqe + 8 + 12 * i) != 0;
-	if (n != rq->ci / HW_BU_BYTES || n < scene.nb_before ||
-	    n > scene.nb_before + scene.nb_new)
+	if (n != rq->ci / HW_BU_BYTES || n < trial.nb_before ||
+	    n > trial.nb_before + trial.nb_new)
 		fail_msg("%u packets for %u WQEs, killed after %llu", n,
 			 rq->ci / HW_BU_BYTES, (unsigned long long)nb_steps);
 	for (i = 0; i < n; i++)
@@ -152,8 +152,8 @@ start(enum model_mode mode)
 	memset(&fixture, 0, sizeof(fixture));
 	fx_defaults(&fixture);
 	fixture.config.mode = mode;
-	fixture.config.coalesce = scene.coalesce;
-	fixture.config.coalesce_ns = scene.coalesce ? 1000000 : 0;
+	fixture.config.coalesce = trial.coalesce;
+	fixture.config.coalesce_ns = trial.coalesce ? 1000000 : 0;
 	fixture.is_shared = true;
 	fx_start(&fixture);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
@@ -174,7 +174,7 @@ stop(void)
 
 /* Prepare the machine and run the work, killed or not. */
 static void
-set_scene(uint64_t nb_steps)
+run_trial(uint64_t nb_steps)
 {
 	struct fx_port *b = &fixture.port[1];
 	struct wq *rq;
@@ -183,15 +183,15 @@ set_scene(uint64_t nb_steps)
 	fx_renew(&fixture);
 	b->rx_slot = 0;
 	fx_fill_rq(&fixture, b, 8);
-	if (scene.is_held)
+	if (trial.is_held)
 		hold_all();
-	for (i = 1; i <= scene.nb_before; i++)
-		deliver_alive(i);
+	for (i = 1; i <= trial.nb_before; i++)
+		deliver_locked(i);
 	shared->nb_events = 0;
 	rq = card_rq(card_function(0), b->rq.id);
-	if (!scene.coalesce)
+	if (!trial.coalesce)
 		fx_ring_cq(&fixture, b, &b->rcq, true);
-	work_and_die(nb_steps);
+	run_until_killed(nb_steps);
 	check_queue(rq, nb_steps);
 }
 
@@ -212,44 +212,44 @@ kill_everywhere(enum model_mode mode, void (*run)(uint64_t nb_steps))
 static void
 kill_delivery(bool coalesce, bool is_held, uint32_t nb_before)
 {
-	scene.coalesce = coalesce;
-	scene.is_held = is_held;
-	scene.nb_before = nb_before;
-	scene.work = deliver_nth;
-	scene.nb_new = 1;
-	kill_everywhere(MODEL_MODE_SYNC, set_scene);
+	trial.coalesce = coalesce;
+	trial.is_held = is_held;
+	trial.nb_before = nb_before;
+	trial.work = deliver_nth;
+	trial.nb_new = 1;
+	kill_everywhere(MODEL_MODE_SYNC, run_trial);
 }
 
 static void
-test_alone(void **state)
+test_killed_writing_single_cqe(void **state)
 {
 	(void)state;
 	kill_delivery(false, false, 0);
 }
 
 static void
-test_opens(void **state)
+test_killed_opening_coalesced_cqe(void **state)
 {
 	(void)state;
 	kill_delivery(true, false, 0);
 }
 
 static void
-test_joins(void **state)
+test_killed_adding_to_coalesced_cqe(void **state)
 {
 	(void)state;
 	kill_delivery(true, false, 1);
 }
 
 static void
-test_fills(void **state)
+test_killed_filling_coalesced_cqe(void **state)
 {
 	(void)state;
 	kill_delivery(true, false, 3);
 }
 
 static void
-test_holds(void **state)
+test_killed_holding_cqe(void **state)
 {
 	(void)state;
 	kill_delivery(false, true, 0);
@@ -257,14 +257,14 @@ test_holds(void **state)
 }
 
 static void
-test_lets_go(void **state)
+test_killed_releasing_held_cqes(void **state)
 {
 	(void)state;
-	memset(&scene, 0, sizeof(scene));
-	scene.is_held = true;
-	scene.nb_before = 3;
-	scene.work = let_go;
-	kill_everywhere(MODEL_MODE_SYNC, set_scene);
+	memset(&trial, 0, sizeof(trial));
+	trial.is_held = true;
+	trial.nb_before = 3;
+	trial.work = release_held;
+	kill_everywhere(MODEL_MODE_SYNC, run_trial);
 }
 
 /* ---- work of the device thread ---- */
@@ -306,23 +306,23 @@ check_rung(uint64_t nb_steps)
 }
 
 static void
-note_second(uint64_t nb_steps)
+ring_second_until_killed(uint64_t nb_steps)
 {
 	fx_renew(&fixture);
 	post_one(&fixture.port[0]);
 	post_one(&fixture.port[1]);
 	fx_ring_sq(&fixture, &fixture.port[0]);
-	work_and_die(nb_steps);
+	run_until_killed(nb_steps);
 	check_rung(nb_steps);
 }
 
 static void
-test_notes(void **state)
+test_killed_ringing_doorbell(void **state)
 {
 	(void)state;
-	memset(&scene, 0, sizeof(scene));
-	scene.work = ring_second;
-	kill_everywhere(MODEL_MODE_THREAD, note_second);
+	memset(&trial, 0, sizeof(trial));
+	trial.work = ring_second;
+	kill_everywhere(MODEL_MODE_THREAD, ring_second_until_killed);
 }
 
 /* The arguments are those of kill_run.h. */
@@ -330,13 +330,13 @@ int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_alone),
-		cmocka_unit_test(test_opens),
-		cmocka_unit_test(test_joins),
-		cmocka_unit_test(test_fills),
-		cmocka_unit_test(test_holds),
-		cmocka_unit_test(test_lets_go),
-		cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_killed_writing_single_cqe),
+		cmocka_unit_test(test_killed_opening_coalesced_cqe),
+		cmocka_unit_test(test_killed_adding_to_coalesced_cqe),
+		cmocka_unit_test(test_killed_filling_coalesced_cqe),
+		cmocka_unit_test(test_killed_holding_cqe),
+		cmocka_unit_test(test_killed_releasing_held_cqes),
+		cmocka_unit_test(test_killed_ringing_doorbell),
 	};
 
 	kill_run_arguments(argc, argv);

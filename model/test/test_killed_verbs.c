@@ -305,7 +305,7 @@ static const struct step {
 	{ "create_wq", create_wqs },
 	{ "create_ind", create_ind },
 	{ "create_rss", create_rss },
-#define NB_MAKING 11
+#define NB_CREATING 11
 	{ "destroy_rss", destroy_rss },
 	{ "destroy_ind", destroy_ind },
 	{ "destroy_wq", destroy_wqs },
@@ -345,8 +345,8 @@ program_run(struct program *p, uint32_t first, uint32_t end)
 
 /* ---- the machine, with one program that stays ---- */
 
-static struct program bystander;
-static struct kernel_leaks own; /* the bystander's objects */
+static struct program survivor;
+static struct kernel_leaks own; /* the survivor's objects */
 static struct program reference; /* ids that a new program gets */
 
 static void
@@ -369,8 +369,8 @@ start(void)
 	clock_init(true);
 	assert_int_equal(card_init(), 0);
 	assert_int_equal(kernel_init(), 0);
-	program_init(&bystander, 1);
-	program_run(&bystander, 0, NB_MAKING);
+	program_init(&survivor, 1);
+	program_run(&survivor, 0, NB_CREATING);
 	kernel_objects(&own);
 	program_init(&reference, 2);
 	program_run(&reference, 0, NB_STEPS);
@@ -388,7 +388,7 @@ remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 static void
 stop(void)
 {
-	program_run(&bystander, NB_MAKING, NB_STEPS);
+	program_run(&survivor, NB_CREATING, NB_STEPS);
 	trace_close();
 	segment_detach();
 	nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
@@ -488,12 +488,12 @@ check_new_program(struct program *p)
 	kernel_leaks(&before);
 	memset(p->ring, 0, NB_RINGS * RING_BYTES);
 	p->channel_fd = NO_FD;
-	program_run(p, 0, NB_MAKING);
+	program_run(p, 0, NB_CREATING);
 	killed_state_check();
 	/* Compare only the index of a key. */
 	p->id.key = reference.id.key = 0;
 	assert_memory_equal(&p->id, &reference.id, sizeof(p->id));
-	program_run(p, NB_MAKING, NB_STEPS);
+	program_run(p, NB_CREATING, NB_STEPS);
 	kernel_leaks(&after);
 	assert_memory_equal(&before, &after, sizeof(before));
 	kernel_objects(&objects);
@@ -604,7 +604,7 @@ kill_everywhere(struct victims *victims)
 }
 
 static void
-test_verbs(void **state)
+test_killed_in_each_verb(void **state)
 {
 	struct victims victims;
 	uint32_t step;
@@ -639,7 +639,7 @@ share_end(struct victim *victim)
 	check_repaired();
 	kernel_reclaim_dead();
 	killed_state_check();
-	if (victim->step < NB_MAKING) {
+	if (victim->step < NB_CREATING) {
 		/* Its objects are leaks, its descriptors are not. */
 		close_context(p);
 		victim->before.fd--;
@@ -658,7 +658,7 @@ share_end(struct victim *victim)
 }
 
 static void
-test_shared_context(void **state)
+test_killed_in_verb_on_shared_context(void **state)
 {
 	struct victims victims;
 	uint32_t step;
@@ -678,14 +678,14 @@ test_shared_context(void **state)
 }
 
 static void
-test_end_of_context(void **state)
+test_killed_closing_context(void **state)
 {
 	struct victims victims;
 
 	(void)state;
 	start();
 	victims_begin(&victims, "end of the context");
-	victims.victim->step = NB_MAKING;
+	victims.victim->step = NB_CREATING;
 	victims.fx->work = victim_close;
 	kill_everywhere(&victims);
 	victims_end(&victims);
@@ -694,14 +694,14 @@ test_end_of_context(void **state)
 
 /* Another process creates everything and is killed; this one destroys it. */
 static void
-die_with_all(struct victim *victim)
+kill_owner_of_all(struct victim *victim)
 {
 	struct kill_run *fx = kill_run_new();
 	struct victim *other = victim + 1;
 
 	*other = *victim;
 	other->is_forked = false;
-	other->step = NB_MAKING;
+	other->step = NB_CREATING;
 	fx->prepare = victim_prepare;
 	fx->work = victim_reap;
 	fx->arg = other;
@@ -710,14 +710,14 @@ die_with_all(struct victim *victim)
 }
 
 static void
-test_reaper(void **state)
+test_killed_reclaiming_dead_process(void **state)
 {
 	struct victims victims;
 
 	(void)state;
 	start();
 	victims_begin(&victims, "reaper");
-	victims.before = die_with_all;
+	victims.before = kill_owner_of_all;
 	victims.victim->is_forked = true;
 	victims.fx->work = victim_reap;
 	kill_everywhere(&victims);
@@ -729,7 +729,7 @@ test_reaper(void **state)
 static uint32_t half_step;
 
 static void
-die_half_way(struct victim *victim)
+kill_half_way(struct victim *victim)
 {
 	struct kill_run *fx = kill_run_new();
 	struct victim *other = victim + 1;
@@ -757,17 +757,17 @@ victim_repair(void *arg)
 }
 
 static void
-test_repairer(void **state)
+test_killed_repairing_half_verb(void **state)
 {
 	struct victims victims;
 	uint32_t step;
 
 	(void)state;
 	start();
-	for (step = NB_MAKING - 1; step <= NB_MAKING; step++) {
+	for (step = NB_CREATING - 1; step <= NB_CREATING; step++) {
 		victims_begin(&victims, "repairer");
 		half_step = step;
-		victims.before = die_half_way;
+		victims.before = kill_half_way;
 		victims.victim->is_forked = true;
 		victims.fx->prepare = NULL;
 		victims.fx->work = victim_repair;
@@ -781,11 +781,11 @@ int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_verbs),
-		cmocka_unit_test(test_shared_context),
-		cmocka_unit_test(test_end_of_context),
-		cmocka_unit_test(test_reaper),
-		cmocka_unit_test(test_repairer),
+		cmocka_unit_test(test_killed_in_each_verb),
+		cmocka_unit_test(test_killed_in_verb_on_shared_context),
+		cmocka_unit_test(test_killed_closing_context),
+		cmocka_unit_test(test_killed_reclaiming_dead_process),
+		cmocka_unit_test(test_killed_repairing_half_verb),
 	};
 
 	kill_run_arguments(argc, argv);

@@ -23,7 +23,7 @@ from model_test import (FOLDER, MODEL, PATIENCE_S, Case, children, comm, find_ch
                         lives, main, program, wait_until)
 
 MANY = program("many_doorbells")
-ODD = program("odd_doorbell")
+BAD_DOORBELL = program("bad_doorbell")
 NOBODY = 65534
 
 # Prints the counts of signals, after some time without any.
@@ -44,14 +44,14 @@ class ExitStatus(Case):
     def status(self, *program):
         return self.run_model("--quiet", "--", *program).returncode
 
-    def test_of_the_program(self):
+    def test_status_of_the_program(self):
         self.assertEqual(self.status("true"), 0)
         self.assertEqual(self.status("sh", "-c", "exit 7"), 7)
         self.assertEqual(self.status("sh", "-c", "kill -9 $$"), 137)
         self.assertEqual(self.status("sh", "-c", "kill -TERM $$"), 143)
         self.assertEqual(self.status("sh", "-c", "kill -SEGV $$"), 139)
 
-    def test_of_the_start(self):
+    def test_status_of_a_failed_start(self):
         done = self.run_model("--", "/no/such/program")
         self.assertEqual(done.returncode, 127)
         self.assertIn("/no/such/program", done.stderr)
@@ -61,13 +61,13 @@ class ExitStatus(Case):
         for how, name in (("offset", "doorbell_bad_offset"),
                           ("load", "doorbell_read")):
             done = self.run_model("--fatal-violations", "--report",
-                                  self.report_path, "--", ODD, how)
+                                  self.report_path, "--", BAD_DOORBELL, how)
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertIn(name, done.stderr)
             report = self.report()
             self.assertTrue(report["fatal"])
             self.assertEqual([v["name"] for v in report["violations"]], [name])
-        done = self.run_model("--fatal-violations", "--", ODD, "good")
+        done = self.run_model("--fatal-violations", "--", BAD_DOORBELL, "good")
         self.assertEqual(done.returncode, 0, done.stderr)
 
 
@@ -176,19 +176,19 @@ class Options(Case):
                        "list-violations"):
             self.assertIn(f" --{option}", done.stdout)
 
-    def test_open_questions(self):
+    def test_quirks_equal_the_guide(self):
         """The guide names each switch with its values, and no others."""
         guide = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                              "../../doc/guides/model-behaviour.rst")
         with open(guide, encoding="utf-8") as file:
             section = re.search(r"\nOpen questions\n-+\n(.*?)\n\n\n",
                                 file.read(), re.DOTALL).group(1)
-        told = re.findall(r"``([a-z][a-z0-9-]*=[a-z0-9|-]+\|[a-z0-9|-]+)``", section)
-        had = ["=".join(quirk) for quirk in
+        documented = re.findall(r"``([a-z][a-z0-9-]*=[a-z0-9|-]+\|[a-z0-9|-]+)``", section)
+        printed = ["=".join(quirk) for quirk in
                re.findall(r"^  --quirk=(\S+) +(\S+):", self.run_model("--help").stdout,
                           re.MULTILINE)]
-        self.assertGreater(len(had), 25)
-        self.assertEqual(sorted(told), sorted(had))
+        self.assertGreater(len(printed), 25)
+        self.assertEqual(sorted(documented), sorted(printed))
 
     def test_list_violations(self):
         done = self.run_model("--list-violations")
@@ -199,7 +199,7 @@ class Options(Case):
         self.assertEqual(len(set(names)), len(names))
         self.assertIn("doorbell_read", names)
 
-    def test_all_valid_ones(self):
+    def test_valid_options(self):
         done = self.run_model(
             "--functions=2", "--ports=1,3", "--mac-base=00:0d:3a:12:34:56",
             "--max-mtu=9000", "--wire=loop", "--mode=thread", "--coalesce",
@@ -303,7 +303,7 @@ class Environment(Case):
 class Reports(Case):
     KINDS = {"pd", "mr", "cq", "wq", "qp", "ind", "fd"}
 
-    def test_form(self):
+    def test_fields(self):
         done = self.run_model("--quiet", "--report", self.report_path, "true")
         self.assertEqual(done.returncode, 0)
         report = self.report()
@@ -320,7 +320,7 @@ class Reports(Case):
             self.assertEqual((port["tx"]["packets"], port["tx"]["bytes"]), (0, 0))
             self.assertEqual((port["tx"]["errors"], port["queues"]), ({}, []))
 
-    def test_places(self):
+    def test_output_files(self):
         self.run_model("--quiet", "--report", "/dev/stderr", "true")
         done = self.run_model("--quiet", "--report", "/dev/stdout", "true")
         self.assertIn("ports", json.loads(done.stdout))
@@ -333,7 +333,7 @@ class Reports(Case):
         self.assertEqual(os.listdir(self.base).count("report.json"), 1)
         self.assertEqual(len(os.listdir(self.base)), 2)
 
-    def check_rung(self, done, queues):
+    def check_doorbells(self, done, queues):
         self.assertEqual(done.returncode, 0, done.stderr)
         rung = json.loads(done.stdout)
         report = self.report()
@@ -351,7 +351,7 @@ class Reports(Case):
             done = self.run_model("--quiet", "--mode", mode, "--fatal-violations",
                                   "--cq-doorbell=strict", "--report",
                                   self.report_path, MANY, "300", "4", "3")
-            self.check_rung(done, 12)
+            self.check_doorbells(done, 12)
 
     def test_killed_program(self):
         model = self.start_model("--quiet", "--name", "killed", "--report",
@@ -384,7 +384,7 @@ class Reports(Case):
             self.assertEqual((done.returncode, done.stdout), (125, ""))
             self.assertTrue(done.stderr.startswith("mana-model: "))
 
-    def test_the_age_of_the_kernel_is_told(self):
+    def test_kernel_version_is_reported(self):
         path = os.path.join(self.base, "report.json")
         for options, kernel, rnic in (((), "7.2", False),
                                       (("--kernel", "6.12", "--rnic"), "6.12", True),
@@ -427,7 +427,7 @@ class Reports(Case):
             self.assertIn(message, done.stderr)
         model.communicate("", timeout=PATIENCE_S)
 
-    def test_odd_doorbells(self):
+    def test_bad_doorbells(self):
         names = {"narrow": ("doorbell_bad_width", 0),
                  "wide": ("doorbell_bad_width", 0),
                  "load": ("doorbell_read", 139),
@@ -435,7 +435,8 @@ class Reports(Case):
                  "string": ("doorbell_undecoded", 134),
                  "offset": ("doorbell_bad_offset", 0)}
         for how, (name, status) in names.items():
-            done = self.run_model("--quiet", "--report", self.report_path, ODD, how)
+            done = self.run_model("--quiet", "--report", self.report_path,
+                                  BAD_DOORBELL, how)
             self.assertEqual(done.returncode, status, (how, done.stderr))
             report = self.report()
             self.assertEqual([(v["name"], v["count"]) for v in report["violations"]],
@@ -451,7 +452,7 @@ STATIC_PROGRAM = struct.pack(
     b"\x6a\x3c\x58\x6a\x05\x5f\x0f\x05\x90\x90")
 
 
-class OutOfReach(Case):
+class NotPreloaded(Case):
     """Programs that cannot load the library: reported, but run."""
 
     def test_static_program(self):
@@ -490,7 +491,7 @@ class FullFileSystem(Case):
         return self.run_model(
             *program, prefix=("unshare", "--mount", "sh", "-c", script, "sh"))
 
-    def test_no_room_at_the_start(self):
+    def test_full_at_the_start(self):
         for size in ("16k", "64k", "1m", "1300k"):
             done = self.run_in(size, "true")
             if done.returncode == 99:
@@ -499,7 +500,7 @@ class FullFileSystem(Case):
             self.assertRegex(done.stderr, "^mana-model: .*No space left on device; free "
                                  "some space there, .*\n$")
 
-    def test_no_room_later(self):
+    def test_full_during_the_run(self):
         done = self.run_in(
             "3m", "--quiet", "sh", "-c", "cat /dev/zero > $MANA_MODEL_DIR/fill;"
             f"{MANY} 100 2 2")
@@ -544,7 +545,7 @@ class Signals(Case):
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
         os.close(master)
 
-    def test_stop_and_go_on(self):
+    def test_stop_and_continue(self):
         """Under a shell with job control, by ^Z and fg."""
         pid, master = pty.fork()
         if pid == 0:
@@ -649,14 +650,14 @@ class Leftovers(Case):
         self.assertEqual(self.run_model("true").returncode, 0)
         self.assertFalse(os.path.exists(folder))
 
-    def test_relative_place(self):
+    def test_relative_path(self):
         self.env["MANA_MODEL_RUNDIR"] = "machines"
         done = self.run_model("--quiet", "--", "sh", "-c", "cd / && ibv_devinfo -l",
                               cwd=self.base)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("manae_0", done.stdout)
 
-    def test_deep_place(self):
+    def test_longest_path(self):
         """libibverbs finds no devices, silently, if the path is too long."""
         for length, status in ((219, 0), (220, 125)):
             rest = length - len(self.folders) - len(f"//mana-model-{os.getuid()}-d")
@@ -671,7 +672,7 @@ class Leftovers(Case):
             else:
                 self.assertIn("MANA_MODEL_RUNDIR", done.stderr)
 
-    def test_no_place(self):
+    def test_missing_folder(self):
         self.env["MANA_MODEL_RUNDIR"] = "/no/such/folder"
         done = self.run_model("true")
         self.assertEqual(done.returncode, 125)
@@ -679,7 +680,7 @@ class Leftovers(Case):
 
 
 class Wires(Case):
-    def test_told_by_port(self):
+    def test_kinds_are_reported_per_port(self):
         done = self.run_model(
             "--ports=7", "--wire=1=pair:4", "--wire=2=none", "--wire=7=loop",
             "--link=1:bandwidth=2.5M,loss=0.5%", "--report", self.report_path,
@@ -691,7 +692,7 @@ class Wires(Case):
                          [("pair", 4), ("none", None), ("pair", 3), ("pair", 1),
                           ("pair", 6), ("pair", 5), ("loop", None)])
 
-    def test_changes_while_it_runs(self):
+    def test_changes_during_the_run(self):
         done = self.run_model(
             "--wire=none", "--report", self.report_path, "--name=wires", "--", "sh", "-c",
             f"{MANY} 100 1 1 && {MODEL} ctl wires wire port=1 loss=100% && {MANY} 70 1 1 &&"
@@ -706,7 +707,7 @@ class Wires(Case):
 class OrdinaryUser(Case):
     PREFIX = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
 
-    def test_works(self):
+    def test_machine_runs(self):
         path = os.path.join(self.base, "nobody.json")
         done = self.run_model("--quiet", "--report", path, "--", MANY, "100", "2", "2",
                               prefix=self.PREFIX)
@@ -727,7 +728,7 @@ class Tap(Case):
         return [name for name in os.listdir("/sys/class/net")
                 if name.startswith("mtap")]
 
-    def test_come_and_go(self):
+    def test_interfaces_are_created_and_removed(self):
         if self.interfaces():
             self.skipTest("another machine has TAP interfaces")
         done = self.run_model("--quiet", "--wire=tap", "--ports=3", "--max-mtu=4000",

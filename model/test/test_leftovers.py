@@ -80,7 +80,7 @@ class Leftovers(Case):
             wait_until(lambda pid=pid: not lives(pid), f"{pid} lives on")
         wait_until(lambda: os.listdir(self.folders) == [], "folders are left")
 
-    def test_killed_while_it_ends(self):
+    def test_killed_during_its_end(self):
         """Sends SIGTERM, then SIGKILL, as a test runner does."""
         model = self.start_model("ending", 'setsid sh -c "$DEAF" & echo $$; wait')
         pids = self.read_pids(model, 2)
@@ -155,7 +155,7 @@ class Leftovers(Case):
         self.assertEqual(guest.returncode, 128 + signal.SIGKILL)
         self.all_end()
 
-    def test_two_that_clear_up(self):
+    def test_two_machines_clean_up(self):
         """A new machine with this name starts after the old one has ended."""
         left = self.leave_all("dead", 'setsid sh -c "$DEAF" & wait')
         slow = self.start_model("slow", "exec sleep 0.1")
@@ -172,7 +172,7 @@ class Leftovers(Case):
         model.wait()
         self.all_end()
 
-    def test_machine_from_a_shell_left_over(self):
+    def test_machine_started_on_a_killed_machine(self):
         """It cleans up the machine that started it, and continues."""
         fifo = self.path("fifo")
         os.mkfifo(fifo)
@@ -184,7 +184,7 @@ class Leftovers(Case):
         self.read_pids(self.started[0], 1)
         self.all_end()
 
-    def test_killed_launcher_that_joined(self):
+    def test_killed_joined_launcher(self):
         """What it leaves behind ends with the machine, in any case."""
         for how in (signal.SIGTERM, signal.SIGKILL):
             model = self.start_model("host", "echo $$; exec sleep 1000")

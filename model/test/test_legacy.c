@@ -59,7 +59,7 @@ ioctl(int fd, unsigned long request, ...)
 }
 
 static void
-queries(void **state)
+queries_succeed(void **state)
 {
 	struct fixture *fx = *state;
 	struct ibv_device_attr device;
@@ -77,7 +77,7 @@ queries(void **state)
 
 /* Create and destroy all objects of a driver, twice. */
 static void
-objects_come_and_go(void **state)
+objects_are_created_and_destroyed(void **state)
 {
 	struct fixture *fx = *state;
 
@@ -116,7 +116,7 @@ packets_pass(void **state)
 
 /* Refusals have the same errors as with ioctl methods. */
 static void
-errors_are_the_same(void **state)
+errors_equal_those_of_ioctl(void **state)
 {
 	struct fixture *fx = *state;
 	struct ibv_qp_init_attr attr;
@@ -143,7 +143,7 @@ raw_write(int fd, const void *buf, size_t nb_bytes)
 
 /* Linux core/uverbs_main.c ib_uverbs_write(), verify_hdr(). */
 static void
-headers_are_checked(void **state)
+write_headers_are_checked(void **state)
 {
 	struct fixture *fx = *state;
 	uint64_t answer[16];
@@ -218,7 +218,7 @@ limit_fds(rlim_t nb)
 
 /* A context or a channel is created completely, or not at all. */
 static void
-failed_files_leave_nothing(void **state)
+failed_context_leaks_nothing(void **state)
 {
 	struct fixture *fx = *state;
 	struct ib_uverbs_get_context_resp answer = { 0 };
@@ -264,7 +264,7 @@ failed_files_leave_nothing(void **state)
 
 /* More than 16 bits of length: the driver reads only the known bytes. */
 static void
-driver_data_may_be_long(void **state)
+long_driver_data_is_accepted(void **state)
 {
 	struct fixture *fx = *state;
 	struct {
@@ -321,7 +321,7 @@ ex_write(struct fixture *fx, uint32_t command, size_t nb_bytes)
 
 /* Commands in their first, shortest form, with unknown handles. */
 static void
-commands_may_be_old(void **state)
+shortest_commands_are_parsed(void **state)
 {
 	struct fixture *fx = *state;
 
@@ -338,7 +338,7 @@ commands_may_be_old(void **state)
 
 /* A QP by the plain command, which has no shared receive queue. */
 static void
-no_shared_receive_queue(void **state)
+qp_with_srq_is_refused(void **state)
 {
 	struct fixture *fx = *state;
 	struct {
@@ -398,15 +398,15 @@ main(int argc, char **argv)
 #define T(test) \
 	cmocka_unit_test_setup_teardown(test, fx_setup, fx_teardown)
 	const struct CMUnitTest tests[] = {
-		T(queries),
-		T(objects_come_and_go),
+		T(queries_succeed),
+		T(objects_are_created_and_destroyed),
 		T(packets_pass),
-		T(errors_are_the_same),
-		T(headers_are_checked),
-		T(failed_files_leave_nothing),
-		T(driver_data_may_be_long),
-		T(commands_may_be_old),
-		T(no_shared_receive_queue),
+		T(errors_equal_those_of_ioctl),
+		T(write_headers_are_checked),
+		T(failed_context_leaks_nothing),
+		T(long_driver_data_is_accepted),
+		T(shortest_commands_are_parsed),
+		T(qp_with_srq_is_refused),
 	};
 
 	if (argc != 2)

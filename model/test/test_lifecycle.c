@@ -41,11 +41,11 @@ teardown(void **state)
 
 /* Indices in the list of libibverbs change. */
 static uint32_t
-place(unsigned int fn)
+device_index(unsigned int fn)
 {
 	struct function function;
 
-	look_at(fn, &function);
+	read_function(fn, &function);
 	return device_of(&function);
 }
 
@@ -53,13 +53,13 @@ static int
 up(struct fixture *fx, unsigned int fn, uint32_t port, uint32_t nb_tx,
    uint32_t nb_rx)
 {
-	return fx_up(fx, place(fn), port, nb_tx, nb_rx);
+	return fx_up(fx, device_index(fn), port, nb_tx, nb_rx);
 }
 
 /* ---- the asynchronous file ---- */
 
 static void
-fatal_is_the_last_event(void **state)
+no_event_follows_fatal(void **state)
 {
 	struct ib_async_record {
 		uint64_t element;
@@ -99,14 +99,14 @@ fatal_is_the_last_event(void **state)
 }
 
 static void
-every_context_of_the_function_is_told(void **state)
+fatal_reaches_every_context_of_function(void **state)
 {
 	struct fixture *fx = *state, second = { 0 }, other = { 0 };
 	struct ibv_async_event event;
 	struct pollfd pollfd;
 
 	assert_int_equal(up(fx, 0, 1, 1, 0), 0);
-	assert_int_equal(fx_open(&second, place(0), 1), 0);
+	assert_int_equal(fx_open(&second, device_index(0), 1), 0);
 	assert_int_equal(up(&other, 1, 1, 1, 0), 0);
 	command("fatal fn=0");
 	assert_int_equal(ibv_get_async_event(fx->ctx, &event), 0);
@@ -126,7 +126,7 @@ every_context_of_the_function_is_told(void **state)
 /* ---- completion channels ---- */
 
 static void
-check_channel_is_dead(int fd)
+check_channel_fails(int fd)
 {
 	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
 	const struct timespec never = { .tv_sec = 1000 };
@@ -163,7 +163,7 @@ check_channel_is_dead(int fd)
 }
 
 static void
-channels_end_with_an_error(void **state)
+channels_return_error_after_remove(void **state)
 {
 	struct fixture *fx = *state;
 	struct pollfd pollfd;
@@ -177,16 +177,16 @@ channels_end_with_an_error(void **state)
 	pollfd = (struct pollfd){ .fd = fd, .events = POLLIN };
 	assert_int_equal(poll(&pollfd, 1, 0), 0);
 	command("remove fn=0");
-	check_channel_is_dead(fd);
+	check_channel_fails(fd);
 	assert_int_equal(ibv_get_cq_event(fx->rx[0].channel, &cq, &context),
 			 -1);
 	command("return fn=0");
-	check_channel_is_dead(fd);
+	check_channel_fails(fd);
 }
 
 /* Linux ib_uverbs_release_ucq(): destroying the CQ removes its events. */
 static void
-unread_events_are_gone(void **state)
+fatal_discards_unread_cq_events(void **state)
 {
 	struct fixture *fx = *state, from = { 0 };
 	struct pollfd pollfd;
@@ -204,7 +204,7 @@ unread_events_are_gone(void **state)
 	assert_int_equal(pollfd.revents, POLLIN);
 
 	command("fatal fn=1");
-	check_channel_is_dead(fx->rx[0].channel->fd);
+	check_channel_fails(fx->rx[0].channel->fd);
 	assert_int_equal(read(fx->rx[0].channel->fd, &record, 8), -1);
 	/* The library waits for the reported events only. */
 	assert_int_equal(fx_close(fx), 0);
@@ -252,7 +252,7 @@ epoll_channel(void *arg)
 }
 
 static void
-who_waits_wakes_up(void **state)
+remove_wakes_channel_waiters(void **state)
 {
 	struct waiter readers[3] = { 0 }, poller = { 0 }, epoller = { 0 };
 	struct fixture *fx = *state;
@@ -281,7 +281,7 @@ who_waits_wakes_up(void **state)
 
 /* On a channel with a device each read() gives one record, for any size. */
 static void
-a_read_gives_one_record(void **state)
+channel_read_returns_one_record(void **state)
 {
 	struct fixture *fx = *state, from = { 0 };
 	uint64_t records[4];
@@ -315,7 +315,7 @@ a_read_gives_one_record(void **state)
 /* ---- commands, mappings, doorbells ---- */
 
 static void
-commands_give_eio(void **state)
+commands_after_fatal_return_eio(void **state)
 {
 	struct ibv_device_attr_ex attr;
 	struct fixture *fx = *state;
@@ -350,7 +350,7 @@ commands_give_eio(void **state)
 
 /* The device objects no longer exist, so there are no references. */
 static void
-destroying_works_in_any_order(void **state)
+destroy_after_remove_succeeds_in_any_order(void **state)
 {
 	struct fixture *fx = *state;
 	struct mana_model_objects objects;
@@ -376,7 +376,7 @@ destroying_works_in_any_order(void **state)
 }
 
 static void
-the_port_is_free_for_the_next(void **state)
+returned_port_is_free_for_new_context(void **state)
 {
 	struct fixture *fx = *state, next = { 0 };
 
@@ -392,7 +392,7 @@ the_port_is_free_for_the_next(void **state)
 }
 
 static void
-doorbells_ring_no_more(void **state)
+doorbells_after_fatal_have_no_effect(void **state)
 {
 	const uint64_t before = MODEL_CALL(mana_model_violations)(NULL);
 	struct fixture *fx = *state, next = { 0 };
@@ -427,7 +427,7 @@ doorbells_ring_no_more(void **state)
 }
 
 static void
-memory_is_not_touched_any_more(void **state)
+memory_is_not_written_after_fatal(void **state)
 {
 	struct fixture *fx = *state, from = { 0 };
 	uint8_t before[FX_BUF_BYTES];
@@ -449,22 +449,22 @@ memory_is_not_touched_any_more(void **state)
 /* ---- what programs find of a function ---- */
 
 static void
-only_the_rdma_device_goes_with_fatal(void **state)
+fatal_removes_only_rdma_device(void **state)
 {
 	struct function before, after;
 
 	(void)state;
-	look_at(0, &before);
+	read_function(0, &before);
 	assert_true(before.has_pci && before.has_rdma && before.has_net);
 	command("fatal fn=0");
-	look_at(0, &after);
+	read_function(0, &after);
 	assert_true(after.has_pci);
 	assert_false(after.has_rdma);
 	assert_true(after.has_net);
 	assert_int_equal(after.ifindex, before.ifindex);
 	refused("fatal fn=0");
 	command("return fn=0");
-	look_at(0, &after);
+	read_function(0, &after);
 	assert_true(after.has_rdma);
 	assert_int_equal(after.ifindex, before.ifindex);
 	assert_string_not_equal(after.rdma, before.rdma);
@@ -472,17 +472,17 @@ only_the_rdma_device_goes_with_fatal(void **state)
 }
 
 static void
-a_removed_function_is_not_to_be_found(void **state)
+removed_function_has_no_devices(void **state)
 {
 	struct function before, after, other, other_after;
 	struct fixture *fx = *state;
 	struct stat st;
 	char path[64];
 
-	look_at(0, &before);
-	look_at(1, &other);
+	read_function(0, &before);
+	read_function(1, &other);
 	command("remove fn=0");
-	look_at(0, &after);
+	read_function(0, &after);
 	assert_false(after.has_pci || after.has_rdma || after.has_net);
 	assert_int_equal(if_nametoindex(before.netdev), 0);
 	snprintf(path, sizeof(path), "/dev/infiniband/%s", before.uverbs);
@@ -490,7 +490,7 @@ a_removed_function_is_not_to_be_found(void **state)
 	assert_int_equal(errno, ENOENT);
 	assert_int_equal(stat(path, &st), -1);
 	assert_int_equal(errno, ENOENT);
-	look_at(1, &other_after);
+	read_function(1, &other_after);
 	assert_memory_equal(&other, &other_after, sizeof(other));
 	refused("remove fn=0");
 	refused("fatal fn=0");
@@ -498,7 +498,7 @@ a_removed_function_is_not_to_be_found(void **state)
 	refused("netdev port=1 up");
 
 	command("return fn=0");
-	look_at(0, &after);
+	read_function(0, &after);
 	assert_true(after.has_pci && after.has_rdma && after.has_net);
 	assert_string_not_equal(after.rdma, before.rdma);
 	assert_string_not_equal(after.uverbs, before.uverbs);
@@ -512,12 +512,12 @@ a_removed_function_is_not_to_be_found(void **state)
 
 /* An open file keeps its number. */
 static void
-an_open_file_stays_what_it_was(void **state)
+open_file_keeps_its_device_number(void **state)
 {
 	struct fixture *fx = *state;
 	struct stat before, after;
 
-	assert_int_equal(fx_open(fx, place(0), 1), 0);
+	assert_int_equal(fx_open(fx, device_index(0), 1), 0);
 	assert_int_equal(fstat(fx->ctx->cmd_fd, &before), 0);
 	command("remove fn=0");
 	assert_int_equal(fstat(fx->ctx->cmd_fd, &after), 0);
@@ -529,7 +529,7 @@ an_open_file_stays_what_it_was(void **state)
 }
 
 static void
-an_interface_comes_back_down(void **state)
+returned_netdev_is_down(void **state)
 {
 	struct fixture *fx = *state;
 
@@ -546,16 +546,16 @@ an_interface_comes_back_down(void **state)
 /* ---- resets ---- */
 
 static void
-a_reset_ends_by_itself(void **state)
+reset_ends_after_its_outage(void **state)
 {
 	struct function before, after;
 	struct ibv_async_event event;
 	struct fixture *fx = *state;
 
-	look_at(0, &before);
+	read_function(0, &before);
 	assert_int_equal(up(fx, 0, 1, 1, 1), 0);
 	command("reset fn=0 outage=300ms");
-	look_at(0, &after);
+	read_function(0, &after);
 	assert_int_equal(ibv_get_async_event(fx->ctx, &event), 0);
 	assert_int_equal(event.event_type, IBV_EVENT_DEVICE_FATAL);
 	ibv_ack_async_event(&event);
@@ -569,7 +569,7 @@ a_reset_ends_by_itself(void **state)
 
 /* core/dev.c: a detached netdev only answers queries, and can be set down. */
 static void
-netdevs_are_detached_meanwhile(void **state)
+netdevs_are_detached_during_reset(void **state)
 {
 	struct function now;
 	char message[256];
@@ -586,7 +586,7 @@ netdevs_are_detached_meanwhile(void **state)
 		command("netdev port=1 up");
 		command("netdev port=1 down");
 		up_again = MODEL_CALL(mana_model_netdev_set)("mana0p0", true);
-		look_at(0, &now);
+		read_function(0, &now);
 		if (!now.has_rdma)
 			break;
 		command("netdev port=1 down");
@@ -601,12 +601,12 @@ netdevs_are_detached_meanwhile(void **state)
 }
 
 static void
-a_reset_may_take_the_function_away(void **state)
+pci_reset_gives_netdev_a_new_ifindex(void **state)
 {
 	struct function before, after;
 
 	(void)state;
-	look_at(1, &before);
+	read_function(1, &before);
 	command("reset fn=1 outage=300ms pci");
 	wait_for_device(1, &after);
 	assert_true(after.has_pci && after.has_net);
@@ -616,7 +616,7 @@ a_reset_may_take_the_function_away(void **state)
 }
 
 static void
-a_removal_ends_a_reset(void **state)
+removal_ends_reset(void **state)
 {
 	struct function now;
 
@@ -624,7 +624,7 @@ a_removal_ends_a_reset(void **state)
 	command("reset fn=0 outage=1s");
 	command("remove fn=0");
 	command("return fn=0");
-	look_at(0, &now);
+	read_function(0, &now);
 	assert_true(now.has_pci && now.has_rdma && now.has_net);
 	refused("reset fn=0 outage=1");
 	refused("reset fn=0 outage=1s often");
@@ -634,7 +634,7 @@ a_removal_ends_a_reset(void **state)
 /* ---- links ---- */
 
 static void
-a_link_is_that_of_the_function(void **state)
+link_change_affects_all_ports_of_function(void **state)
 {
 	struct mana_model_port before, after;
 	struct fixture *fx = *state, from = { 0 };
@@ -644,7 +644,7 @@ a_link_is_that_of_the_function(void **state)
 	assert_int_equal(up(&from, 0, 1, 1, 0), 0);
 	fx_fill(fx, &fx->rx[0], 8);
 	command("link port=3 down"); /* the other port of the function */
-	look_at(1, &now);
+	read_function(1, &now);
 	assert_int_equal(netdev_carrier("mana1p0"), 0);
 	assert_int_equal(netdev_carrier("mana1p1"), 0);
 	assert_int_equal(netdev_carrier("mana0p0"), 1);
@@ -673,7 +673,7 @@ a_link_is_that_of_the_function(void **state)
 
 /* A call so slow that a reset ends during it. */
 static void
-a_call_may_take_its_time(void **state)
+slow_call_spans_reset(void **state)
 {
 	struct function now;
 	struct fixture *fx = *state;
@@ -683,7 +683,7 @@ a_call_may_take_its_time(void **state)
 	command("slow calls=alloc_pd for=60ms");
 	command("reset fn=0 outage=50ms");
 	pd = ibv_alloc_pd(fx->ctx);
-	look_at(0, &now);
+	read_function(0, &now);
 	assert_true(now.has_rdma);
 	assert_non_null(pd);
 	assert_int_equal(ibv_dealloc_pd(pd), 0);
@@ -698,27 +698,27 @@ main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(fatal_is_the_last_event),
-		TEST(every_context_of_the_function_is_told),
-		TEST(channels_end_with_an_error),
-		TEST(unread_events_are_gone),
-		TEST(who_waits_wakes_up),
-		TEST(a_read_gives_one_record),
-		TEST(commands_give_eio),
-		TEST(destroying_works_in_any_order),
-		TEST(the_port_is_free_for_the_next),
-		TEST(doorbells_ring_no_more),
-		TEST(memory_is_not_touched_any_more),
-		TEST(only_the_rdma_device_goes_with_fatal),
-		TEST(a_removed_function_is_not_to_be_found),
-		TEST(an_open_file_stays_what_it_was),
-		TEST(an_interface_comes_back_down),
-		TEST(a_reset_ends_by_itself),
-		TEST(netdevs_are_detached_meanwhile),
-		TEST(a_reset_may_take_the_function_away),
-		TEST(a_removal_ends_a_reset),
-		TEST(a_link_is_that_of_the_function),
-		TEST(a_call_may_take_its_time),
+		TEST(no_event_follows_fatal),
+		TEST(fatal_reaches_every_context_of_function),
+		TEST(channels_return_error_after_remove),
+		TEST(fatal_discards_unread_cq_events),
+		TEST(remove_wakes_channel_waiters),
+		TEST(channel_read_returns_one_record),
+		TEST(commands_after_fatal_return_eio),
+		TEST(destroy_after_remove_succeeds_in_any_order),
+		TEST(returned_port_is_free_for_new_context),
+		TEST(doorbells_after_fatal_have_no_effect),
+		TEST(memory_is_not_written_after_fatal),
+		TEST(fatal_removes_only_rdma_device),
+		TEST(removed_function_has_no_devices),
+		TEST(open_file_keeps_its_device_number),
+		TEST(returned_netdev_is_down),
+		TEST(reset_ends_after_its_outage),
+		TEST(netdevs_are_detached_during_reset),
+		TEST(pci_reset_gives_netdev_a_new_ifindex),
+		TEST(removal_ends_reset),
+		TEST(link_change_affects_all_ports_of_function),
+		TEST(slow_call_spans_reset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

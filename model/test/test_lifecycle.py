@@ -68,8 +68,8 @@ class Programs(Case):
         return self.report()
 
 
-class FromOutside(Programs):
-    def test_ibv_asyncwatch_tells_of_it(self):
+class OtherPrograms(Programs):
+    def test_ibv_asyncwatch_prints_fatal_event(self):
         self.start("stdbuf", "-oL", "ibv_asyncwatch", "-d", "manae_0")
         self.assertRegex(self.line(), "manae_0")
         self.command("fatal", "fn=0")
@@ -82,7 +82,7 @@ class FromOutside(Programs):
         self.process.stdin.flush()
         return self.line()
 
-    def test_commands_come_from_other_processes(self):
+    def test_commands_of_other_processes(self):
         self.start(sys.executable, "-c", RECOVER)
         self.assertEqual(self.line(), "ready")
         self.assertEqual(self.devices(), "manae_0 manae_1")
@@ -106,7 +106,7 @@ class FromOutside(Programs):
             "pci": "7871:00:00.0", "present": True, "rdma": None, "fatal": 2,
             "removed": 1, "reset": 0, "returned": 1, "link_changes": 0})
 
-    def test_refusals_say_what_to_do(self):
+    def test_refusals_name_the_remedy(self):
         self.start("cat")
         wait_until(lambda: os.path.exists(os.path.join(
             self.machine_folder(NAME), "sys/class/infiniband/manae_1")), "no manae_1")
@@ -122,7 +122,7 @@ class FromOutside(Programs):
             self.assertIn(reason, ran.stderr)
         self.end()
 
-    def test_uevents_tell_of_it_in_order(self):
+    def test_uevents_come_in_order(self):
         self.start(sys.executable, "-c", LISTEN, "bind@")
         self.assertEqual(self.line(), "ready")
         self.command("remove", "fn=0")

@@ -40,7 +40,7 @@ teardown(void **state)
 
 	try_command("return fn=0");
 	try_command("return fn=1");
-	look_at(0, &function);
+	read_function(0, &function);
 	assert_true(function.has_rdma);
 	return rc;
 }
@@ -50,7 +50,7 @@ bring_up(struct fixture *fx, unsigned int fn, uint32_t nb_tx, uint32_t nb_rx)
 {
 	struct function function;
 
-	look_at(fn, &function);
+	read_function(fn, &function);
 	assert_int_equal(fx_up(fx, device_of(&function), 1, nb_tx, nb_rx), 0);
 }
 
@@ -84,7 +84,7 @@ use_ports(void *arg)
 }
 
 static void
-threads_bear_it_at_any_moment(void **state)
+remove_during_verbs_leaks_nothing(void **state)
 {
 	const uint64_t before = MODEL_CALL(mana_model_violations)(NULL);
 	pthread_t threads[3];
@@ -137,7 +137,7 @@ register_slowly(void *arg)
 }
 
 static void
-a_call_on_its_way_gets_eio(void **state)
+fatal_during_reg_mr_returns_eio(void **state)
 {
 	struct fixture *fx = *state;
 	pthread_t thread;
@@ -235,7 +235,7 @@ second_process(int socket)
 }
 
 static void
-another_process_may_have_the_page(void **state)
+other_process_writes_page_after_remove(void **state)
 {
 	const uint64_t before = MODEL_CALL(mana_model_violations)(NULL);
 	volatile uint64_t *page;
@@ -268,7 +268,7 @@ another_process_may_have_the_page(void **state)
 
 /* A child uses the inherited page before and after the removal. */
 static void
-a_forked_child_may_ring_on(void **state)
+forked_child_writes_page_after_fatal(void **state)
 {
 	const uint64_t before = MODEL_CALL(mana_model_violations)(NULL);
 	struct fixture *fx = *state;
@@ -299,7 +299,7 @@ a_forked_child_may_ring_on(void **state)
 /* ---- killed processes ---- */
 
 static void
-who_is_killed_over_it_leaves_no_ruins(void **state)
+killed_process_leaves_no_objects(void **state)
 {
 	struct function function;
 	struct fixture *fx = *state;
@@ -325,9 +325,9 @@ who_is_killed_over_it_leaves_no_ruins(void **state)
 		kill(pid, SIGKILL);
 		wait_for(pid, SIGKILL);
 		fx_objects(); /* reclaims objects of dead processes */
-		look_at(0, &function); /* sysfs and libibverbs agree */
+		read_function(0, &function); /* sysfs and libibverbs agree */
 		try_command("return fn=0");
-		look_at(0, &function);
+		read_function(0, &function);
 		assert_true(function.has_pci && function.has_rdma &&
 			    function.has_net);
 	}
@@ -361,7 +361,7 @@ files_below(const char *path)
 }
 
 static void
-a_hundred_removals_leak_nothing(void **state)
+repeated_removals_leak_nothing(void **state)
 {
 	const char *machine = getenv("MANA_MODEL_DIR");
 	struct mana_model_objects before, after;
@@ -393,12 +393,12 @@ main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fx_setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(threads_bear_it_at_any_moment),
-		TEST(a_call_on_its_way_gets_eio),
-		TEST(another_process_may_have_the_page),
-		TEST(a_forked_child_may_ring_on),
-		TEST(who_is_killed_over_it_leaves_no_ruins),
-		TEST(a_hundred_removals_leak_nothing),
+		TEST(remove_during_verbs_leaks_nothing),
+		TEST(fatal_during_reg_mr_returns_eio),
+		TEST(other_process_writes_page_after_remove),
+		TEST(forked_child_writes_page_after_fatal),
+		TEST(killed_process_leaves_no_objects),
+		TEST(repeated_removals_leak_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@
 
 /* Contents of a dump. */
 struct dump {
-	uint32_t nb_real, nb_ours;
+	uint32_t nb_real, nb_modelled;
 	bool is_sorted; /* modelled netdevs last, in order, with the correct names */
 	int error;
 };
@@ -32,15 +32,15 @@ count_link(struct nlmsghdr *hdr, struct dump *dump)
 	assert_true(hdr->nlmsg_flags & NLM_F_MULTI);
 	if (info->ifi_index < FIRST_IFINDEX) {
 		dump->nb_real++;
-		dump->is_sorted &= dump->nb_ours == 0;
+		dump->is_sorted &= dump->nb_modelled == 0;
 		return;
 	}
-	assert_true(dump->nb_ours < NB_NETDEVS);
+	assert_true(dump->nb_modelled < NB_NETDEVS);
 	assert_int_equal(attr->rta_type, IFLA_IFNAME);
-	assert_string_equal(RTA_DATA(attr), names[dump->nb_ours]);
+	assert_string_equal(RTA_DATA(attr), names[dump->nb_modelled]);
 	dump->is_sorted &= info->ifi_index ==
-		(int)(FIRST_IFINDEX + dump->nb_ours);
-	dump->nb_ours++;
+		(int)(FIRST_IFINDEX + dump->nb_modelled);
+	dump->nb_modelled++;
 }
 
 static struct dump
@@ -74,7 +74,7 @@ run_dump(int sock, struct request *request)
 }
 
 static void
-dump_has_the_real_links_and_then_ours(void **state)
+dump_lists_real_links_then_modelled(void **state)
 {
 	struct request request = new_request(RTM_GETLINK, 0);
 	int sock = open_socket(), one = 1;
@@ -83,25 +83,25 @@ dump_has_the_real_links_and_then_ours(void **state)
 	(void)state;
 	dump = run_dump(sock, &request);
 	assert_true(dump.nb_real > 0);
-	assert_int_equal(dump.nb_ours, NB_NETDEVS);
+	assert_int_equal(dump.nb_modelled, NB_NETDEVS);
 	assert_true(dump.is_sorted);
 	assert_int_equal(dump.error, 0);
 
 	/* Modelled netdevs have no master. */
 	request = new_request(RTM_GETLINK, 0);
 	add_attr(&request, IFLA_MASTER, &(uint32_t){ 1 }, 4);
-	assert_int_equal(run_dump(sock, &request).nb_ours, 0);
+	assert_int_equal(run_dump(sock, &request).nb_modelled, 0);
 
 	/* With this option the real kernel checks requests strictly. */
 	assert_int_equal(setsockopt(sock, SOL_NETLINK, NETLINK_GET_STRICT_CHK,
 				    &one, sizeof(one)), 0);
 	request = new_request(RTM_GETLINK, 0);
-	assert_int_equal(run_dump(sock, &request).nb_ours, NB_NETDEVS);
+	assert_int_equal(run_dump(sock, &request).nb_modelled, NB_NETDEVS);
 	request = new_request(RTM_GETLINK, 0);
 	request.info.ifi_change = 1;
 	dump = run_dump(sock, &request);
 	assert_int_equal(dump.error, -EINVAL);
-	assert_int_equal(dump.nb_ours, 0);
+	assert_int_equal(dump.nb_modelled, 0);
 	close(sock);
 }
 
@@ -152,7 +152,7 @@ command(const char *line)
 }
 
 static void
-changes_are_told(void **state)
+changes_are_announced(void **state)
 {
 	struct ifinfomsg *info = NLMSG_DATA((struct nlmsghdr *)answer);
 	int sock = open_listener();
@@ -259,7 +259,7 @@ link_events_are_announced_as_by_linux(void **state)
 }
 
 static void
-changes_of_other_processes_are_told(void **state)
+changes_of_other_processes_are_announced(void **state)
 {
 	struct pollfd pfd = { .events = POLLIN };
 	ssize_t len;
@@ -284,7 +284,7 @@ changes_of_other_processes_are_told(void **state)
 
 /* An error repeats the request, and has a message on request. */
 static void
-errors_say_what_is_wrong(void **state)
+errors_have_extended_ack_message(void **state)
 {
 	struct nlmsghdr *hdr = (struct nlmsghdr *)answer;
 	struct nlmsgerr *err = NLMSG_DATA(hdr);
@@ -314,7 +314,7 @@ errors_say_what_is_wrong(void **state)
 }
 
 static void
-what_linux_refuses_is_refused(void **state)
+changes_refused_by_linux_are_refused(void **state)
 {
 	int sock = open_socket();
 	struct request request;
@@ -342,7 +342,7 @@ what_linux_refuses_is_refused(void **state)
 }
 
 static void
-nothing_hangs_on_a_modelled_netdev(void **state)
+modelled_netdev_has_no_addresses(void **state)
 {
 	struct {
 		struct nlmsghdr hdr;
@@ -382,13 +382,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(dump_has_the_real_links_and_then_ours),
-		cmocka_unit_test(changes_are_told),
+		cmocka_unit_test(dump_lists_real_links_then_modelled),
+		cmocka_unit_test(changes_are_announced),
 		cmocka_unit_test(link_events_are_announced_as_by_linux),
-		cmocka_unit_test(changes_of_other_processes_are_told),
-		cmocka_unit_test(errors_say_what_is_wrong),
-		cmocka_unit_test(what_linux_refuses_is_refused),
-		cmocka_unit_test(nothing_hangs_on_a_modelled_netdev),
+		cmocka_unit_test(changes_of_other_processes_are_announced),
+		cmocka_unit_test(errors_have_extended_ack_message),
+		cmocka_unit_test(changes_refused_by_linux_are_refused),
+		cmocka_unit_test(modelled_netdev_has_no_addresses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@
 #define IFINDEX 10004
 
 static void
-link_is_told_by_index_and_by_name(void **state)
+link_is_found_by_index_and_name(void **state)
 {
 	static const uint8_t mac[] = { 0, 0x0d, 0x3a, 0, 0, 4 };
 	struct sockaddr_nl self = { 0 };
@@ -95,7 +95,7 @@ link_is_changed(void **state)
 }
 
 static void
-other_links_are_the_real_kernels(void **state)
+other_links_are_those_of_real_kernel(void **state)
 {
 	struct request request, ours;
 	int sock = open_socket();
@@ -124,7 +124,7 @@ other_links_are_the_real_kernels(void **state)
 }
 
 static void
-receiving_is_as_of_a_datagram(void **state)
+answer_is_received_like_datagram(void **state)
 {
 	struct sockaddr_nl from = { .nl_pid = 1 };
 	struct request request;
@@ -244,7 +244,7 @@ nb_changes_under_qps(void)
 
 /* Linux accepts the change, and crashes when the last raw QP is destroyed. */
 static void
-changes_under_raw_qps_are_named(void **state)
+change_under_raw_qps_is_violation(void **state)
 {
 	struct ethtool_ringparam rings = { .cmd = ETHTOOL_SRINGPARAM,
 					   .rx_pending = 1024,
@@ -297,7 +297,7 @@ changes_under_raw_qps_are_named(void **state)
 }
 
 static void
-sysfs_follows(void **state)
+sysfs_follows_netdev(void **state)
 {
 	char path[512], value[32] = "";
 	struct ifreq ifr = named(NAME);
@@ -359,7 +359,7 @@ check_is_here(int sock, int route, bool here)
  * works.
  */
 static void
-netdev_moves_to_another_namespace(void **state)
+netdev_in_other_namespace_is_hidden(void **state)
 {
 	int sock = socket(AF_INET, SOCK_DGRAM, 0);
 	struct ifreq ifr = named(NAME);
@@ -404,15 +404,15 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(link_is_told_by_index_and_by_name),
+		cmocka_unit_test(link_is_found_by_index_and_name),
 		cmocka_unit_test(link_is_changed),
-		cmocka_unit_test(other_links_are_the_real_kernels),
-		cmocka_unit_test(receiving_is_as_of_a_datagram),
+		cmocka_unit_test(other_links_are_those_of_real_kernel),
+		cmocka_unit_test(answer_is_received_like_datagram),
 		cmocka_unit_test(socket_ioctls_work),
 		cmocka_unit_test(netdev_and_queues_exclude_each_other),
-		cmocka_unit_test(changes_under_raw_qps_are_named),
-		cmocka_unit_test(sysfs_follows),
-		cmocka_unit_test(netdev_moves_to_another_namespace),
+		cmocka_unit_test(change_under_raw_qps_is_violation),
+		cmocka_unit_test(sysfs_follows_netdev),
+		cmocka_unit_test(netdev_in_other_namespace_is_hidden),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

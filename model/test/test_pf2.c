@@ -15,7 +15,7 @@
 static bool is_refused;
 
 static void
-all_but_the_vport_works(void **state)
+all_verbs_but_vport_succeed(void **state)
 {
 	struct fixture *fx = *state;
 	struct ibv_device_attr_ex attr;
@@ -36,7 +36,7 @@ all_but_the_vport_works(void **state)
 
 /* Then the vPort is free for the netdev. */
 static void
-refused_vport_is_free(void **state)
+refused_vport_is_free_for_netdev(void **state)
 {
 	struct fixture *fx = *state;
 
@@ -61,7 +61,7 @@ has_line(const char *text, ssize_t len, const char *wanted)
 }
 
 static void
-events_tell_the_id(void **state)
+uevents_report_device_id(void **state)
 {
 	struct sockaddr_nl addr = { .nl_family = AF_NETLINK, .nl_groups = 1 };
 	int sock = socket(PF_NETLINK, SOCK_RAW | SOCK_NONBLOCK,
@@ -88,10 +88,10 @@ int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(all_but_the_vport_works,
+		cmocka_unit_test_setup_teardown(all_verbs_but_vport_succeed,
 						fx_setup, fx_teardown),
-		cmocka_unit_test(events_tell_the_id),
-		cmocka_unit_test_setup_teardown(refused_vport_is_free,
+		cmocka_unit_test(uevents_report_device_id),
+		cmocka_unit_test_setup_teardown(refused_vport_is_free_for_netdev,
 						fx_setup, fx_teardown),
 	};
 

@@ -105,7 +105,7 @@ fork_while_held(void)
 }
 
 static void
-locks_are_free_in_a_child_and_what_they_protect_is_whole(void **state)
+child_finds_locks_free_and_data_consistent(void **state)
 {
 	(void)state;
 	for (int i = 0; i < NB_PROCESS_LOCKS; i++) {
@@ -118,8 +118,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			locks_are_free_in_a_child_and_what_they_protect_is_whole),
+		cmocka_unit_test(child_finds_locks_free_and_data_consistent),
 	};
 
 	if (pthread_atfork(note_fork, NULL, NULL) != 0)

@@ -62,7 +62,7 @@ wait_byte(int fd)
 }
 
 static void
-killed_program_leaves_the_port_at_once(void **state)
+killed_program_frees_port_at_once(void **state)
 {
 	struct mana_model_objects before, after;
 	struct fixture *fx = *state;
@@ -103,7 +103,7 @@ killed_program_leaves_the_port_at_once(void **state)
 }
 
 static void
-killed_owner_frees_the_port_for_who_waits(void **state)
+killed_owner_frees_port_for_waiting_process(void **state)
 {
 	struct fixture *fx = *state;
 	int ready[2];
@@ -146,7 +146,7 @@ killed_owner_frees_the_port_for_who_waits(void **state)
 
 /* Killed at any time during bring-up, traffic or tear-down. */
 static void
-killed_at_random_leaves_no_trace(void **state)
+killed_at_random_leaks_nothing(void **state)
 {
 	struct fixture *fx = *state;
 	uint32_t i, k;
@@ -191,7 +191,7 @@ sleep_on(void *arg)
 
 /* It receives frames while its threads end one after the other. */
 static void
-killed_receiver_is_not_accused(void **state)
+killed_receiver_causes_no_violation(void **state)
 {
 	uint64_t before = MODEL_CALL(mana_model_violations)(NULL);
 	struct fixture *fx = *state;
@@ -230,7 +230,7 @@ killed_receiver_is_not_accused(void **state)
 
 /* Its CQ id is still in the kernel's table, but free in the device. */
 static void
-half_stopped_program_is_in_nobodys_way(void **state)
+half_stopped_program_does_not_block_cq_id(void **state)
 {
 	struct fixture *fx = *state, other = { 0 };
 	pid_t pid;
@@ -263,7 +263,7 @@ check_alive(struct fixture *fx)
 }
 
 static void
-children_do_no_harm(void **state)
+exit_of_child_keeps_objects_of_parent(void **state)
 {
 	char name[] = "true";
 	char *const argv[] = { name, NULL };
@@ -300,7 +300,7 @@ children_do_no_harm(void **state)
 }
 
 static void
-child_may_use_another_port(void **state)
+child_uses_other_port(void **state)
 {
 	struct fixture *fx = *state, other = { 0 };
 	pid_t pid;
@@ -327,7 +327,7 @@ child_may_use_another_port(void **state)
 }
 
 static void
-mapping_holds_the_context(void **state)
+mapping_keeps_context_open(void **state)
 {
 	struct fixture *fx = *state;
 	volatile uint64_t *page;
@@ -407,7 +407,7 @@ secondary(int sock)
 }
 
 static void
-passed_descriptor_gives_the_same_page(void **state)
+passed_descriptor_maps_same_page(void **state)
 {
 	struct fixture *fx = *state;
 	volatile uint64_t *own;
@@ -448,7 +448,7 @@ passed_descriptor_gives_the_same_page(void **state)
 }
 
 static void
-dead_primary_stays_busy_while_mapped(void **state)
+port_of_killed_primary_is_busy_while_mapped(void **state)
 {
 	struct fixture *fx = *state;
 	pid_t primary, other;
@@ -478,7 +478,7 @@ dead_primary_stays_busy_while_mapped(void **state)
 }
 
 static void
-many_programs_in_turn(void **state)
+many_programs_use_port_in_turn(void **state)
 {
 	int i;
 
@@ -493,17 +493,17 @@ main(void)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(killed_program_leaves_the_port_at_once),
-		T(killed_owner_frees_the_port_for_who_waits),
-		T(killed_at_random_leaves_no_trace),
-		T(killed_receiver_is_not_accused),
-		T(half_stopped_program_is_in_nobodys_way),
-		T(children_do_no_harm),
-		T(child_may_use_another_port),
-		T(mapping_holds_the_context),
-		T(passed_descriptor_gives_the_same_page),
-		T(dead_primary_stays_busy_while_mapped),
-		T(many_programs_in_turn),
+		T(killed_program_frees_port_at_once),
+		T(killed_owner_frees_port_for_waiting_process),
+		T(killed_at_random_leaks_nothing),
+		T(killed_receiver_causes_no_violation),
+		T(half_stopped_program_does_not_block_cq_id),
+		T(exit_of_child_keeps_objects_of_parent),
+		T(child_uses_other_port),
+		T(mapping_keeps_context_open),
+		T(passed_descriptor_maps_same_page),
+		T(port_of_killed_primary_is_busy_while_mapped),
+		T(many_programs_use_port_in_turn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

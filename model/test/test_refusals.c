@@ -13,7 +13,7 @@
 #define ELSEWHERE ((void *)0x10000) /* unmapped */
 
 static void
-create_cq_checks(void **state)
+create_cq_arguments_are_checked(void **state)
 {
 	struct fixture *fx = *state;
 	struct ibv_cq *cq;
@@ -78,7 +78,7 @@ rings_must_be_aligned_and_mapped(void **state)
 }
 
 static void
-reg_mr_checks(void **state)
+reg_mr_arguments_are_checked(void **state)
 {
 	struct fixture *fx = *state;
 	char *read_only;
@@ -131,7 +131,7 @@ memlock_limits_registration(void **state)
 }
 
 static void
-create_qp_checks(void **state)
+create_qp_arguments_are_checked(void **state)
 {
 	struct fixture *fx = *state, bad_port = { 0 };
 	struct ibv_qp_init_attr attr;
@@ -162,7 +162,7 @@ create_qp_checks(void **state)
 }
 
 static void
-completion_queue_is_bound_once(void **state)
+cq_bound_twice_is_refused(void **state)
 {
 	struct fixture *fx = *state;
 	struct ibv_qp_init_attr attr;
@@ -177,7 +177,7 @@ completion_queue_is_bound_once(void **state)
 }
 
 static void
-id_of_a_completion_queue_lives_until_destroy(void **state)
+cq_id_is_in_use_until_destroy(void **state)
 {
 	struct fixture *fx = *state;
 
@@ -192,7 +192,7 @@ id_of_a_completion_queue_lives_until_destroy(void **state)
 }
 
 static void
-vport_has_one_owner(void **state)
+second_owner_of_vport_is_refused(void **state)
 {
 	struct fixture *fx = *state, second = { 0 }, third = { 0 };
 
@@ -216,7 +216,7 @@ vport_has_one_owner(void **state)
 }
 
 static void
-domain_stays_with_its_port(void **state)
+pd_of_other_port_is_refused(void **state)
 {
 	struct ibv_parent_domain_init_attr parent_attr = {
 		.pd_context = (void *)(uintptr_t)2,
@@ -239,7 +239,7 @@ domain_stays_with_its_port(void **state)
 }
 
 static void
-rss_needs_a_send_queue_and_is_alone(void **state)
+rss_qp_without_sq_or_second_one_is_refused(void **state)
 {
 	struct fixture *fx = *state;
 	struct ibv_qp_init_attr_ex attr;
@@ -259,7 +259,7 @@ rss_needs_a_send_queue_and_is_alone(void **state)
 }
 
 static void
-rss_checks(void **state)
+rss_qp_arguments_are_checked(void **state)
 {
 	struct fixture *fx = *state;
 	struct ibv_qp_init_attr_ex attr;
@@ -280,7 +280,7 @@ rss_checks(void **state)
 }
 
 static void
-work_queue_is_once_in_a_table(void **state)
+wq_twice_in_table_is_refused(void **state)
 {
 	struct fixture *fx = *state;
 
@@ -294,7 +294,7 @@ work_queue_is_once_in_a_table(void **state)
 }
 
 static void
-table_of_more_than_64_makes_no_qp(void **state)
+rss_qp_of_table_above_64_is_refused(void **state)
 {
 	struct ibv_wq *wqs[128];
 	struct ibv_rwq_ind_table_init_attr ind_attr = {
@@ -320,19 +320,19 @@ main(void)
 #define T(test) \
 	cmocka_unit_test_setup_teardown(test, fx_setup, fx_teardown)
 	const struct CMUnitTest tests[] = {
-		T(create_cq_checks),
+		T(create_cq_arguments_are_checked),
 		T(rings_must_be_aligned_and_mapped),
-		T(reg_mr_checks),
+		T(reg_mr_arguments_are_checked),
 		T(memlock_limits_registration),
-		T(create_qp_checks),
-		T(completion_queue_is_bound_once),
-		T(id_of_a_completion_queue_lives_until_destroy),
-		T(vport_has_one_owner),
-		T(domain_stays_with_its_port),
-		T(rss_needs_a_send_queue_and_is_alone),
-		T(rss_checks),
-		T(work_queue_is_once_in_a_table),
-		T(table_of_more_than_64_makes_no_qp),
+		T(create_qp_arguments_are_checked),
+		T(cq_bound_twice_is_refused),
+		T(cq_id_is_in_use_until_destroy),
+		T(second_owner_of_vport_is_refused),
+		T(pd_of_other_port_is_refused),
+		T(rss_qp_without_sq_or_second_one_is_refused),
+		T(rss_qp_arguments_are_checked),
+		T(wq_twice_in_table_is_refused),
+		T(rss_qp_of_table_above_64_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

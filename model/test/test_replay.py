@@ -55,7 +55,7 @@ def cqes(text):
 
 
 class Completions(Case):
-    def test_same_words(self):
+    def test_completions_are_equal(self):
         recorded = self.record(args=("70",))
         self.assertEqual(len(cqes(recorded)), 140)
         # No frame comes from a wire: all are from the recording.
@@ -63,7 +63,7 @@ class Completions(Case):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(cqes(done.stdout), cqes(recorded))
 
-    def test_same_trace(self):
+    def test_traces_are_equal(self):
         self.record(args=("70",))
         other = os.path.join(self.base, "other")
         self.replay("--trace", other, args=("70",))
@@ -71,7 +71,7 @@ class Completions(Case):
         self.assertEqual([line for line in self.lines(other) if wanted.match(line)],
                          [line for line in self.lines() if wanted.match(line)])
 
-    def test_data(self):
+    def test_data_of_packets(self):
         self.record(args=("45",))
         done = self.replay(args=("45",))
         sizes = [60 + n * 37 % 1400 for n in range(45)]
@@ -88,7 +88,7 @@ class Completions(Case):
         self.write(lines)
         return at + 1
 
-    def test_edited(self):
+    def test_edited_completions(self):
         recorded = cqes(self.record())
         self.edit(3, "type=TX_OKAY client_type=1 vendor_err=0x0",
                   "type=TX_SA_DROP client_type=1 vendor_err=0x206")
@@ -118,7 +118,7 @@ class Completions(Case):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("tx 0000006a 00000000 ", cqes(done.stdout)[4])
 
-    def test_edited_in_part(self):
+    def test_edited_fields_disagree_with_raw(self):
         self.record()
         number = self.edit(1, "type=TX_OKAY", "type=TX_SA_DROP", keep_raw=True)
         done = self.replay()
@@ -135,7 +135,7 @@ class Completions(Case):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(cqes(done.stdout), cqes(recorded))
 
-    def test_less_work(self):
+    def test_program_posts_less(self):
         self.record()
         done = self.replay(args=("4",), parts=("--completions",))
         self.assertEqual(done.returncode, 4)
@@ -275,7 +275,7 @@ class Malformed(Case):
         self.write([good[0], "# the first try", "", *good[1:]])
         self.assertEqual(self.replay().returncode, 0)
 
-    def test_any_cut(self):
+    def test_truncated_files(self):
         """A file cut at any place gives a message or a replay, no crash."""
         self.record(args=("2",))
         with open(self.recorded, "rb") as file:

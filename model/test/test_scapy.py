@@ -177,7 +177,7 @@ class Checksums(Case):
                                      [insert_tag(shape.built(payload), tci)])
         self.assertEqual(self.card.violations, 0)
 
-    def test_only_one_of_them(self):
+    def test_single_checksums(self):
         """Each checksum alone; the others do not change."""
         shape = Shape(False, TCP(flags="A"))
         payload = self.payload(100)

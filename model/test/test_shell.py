@@ -74,7 +74,7 @@ class Case(ModelCase):
 
 
 class Ip(Case):
-    def test_down_up_and_mtu_act_on_the_netdev(self):
+    def test_up_down_and_mtu_change_the_netdev(self):
         link = self.link("mana0p0")
         self.assertEqual(link["ifindex"], 10001)
         self.assertEqual(link["operstate"], "DOWN")
@@ -94,7 +94,7 @@ class Ip(Case):
         self.assertNotIn("UP", self.link("mana0p0")["flags"])
         self.assertEqual(self.link("mana0p1")["mtu"], 1500)
 
-    def test_all_links_are_listed_after_the_real_ones(self):
+    def test_links_are_listed_after_the_real_ones(self):
         names = [link["ifname"]
                  for link in json.loads(self.good("ip -j link show"))]
         self.assertEqual(names[-4:],
@@ -108,7 +108,7 @@ class Ip(Case):
         self.assertNotIn("mana1p1", names)
         self.assertNotIn("mana", self.good("ip link show type bond"))
 
-    def test_addresses_and_routes_are_none(self):
+    def test_no_addresses_and_routes(self):
         addresses = json.loads(self.good("ip -j addr show dev mana0p0"))
         self.assertEqual(addresses[0]["addr_info"], [])
         self.assertEqual(self.good("ip route show dev mana0p0"), "")
@@ -118,7 +118,7 @@ class Ip(Case):
         stats = json.loads(self.good("ip -j -s link show mana0p0"))
         self.assertEqual(stats[0]["stats64"]["rx"]["packets"], 0)
 
-    def test_refusals_are_those_of_linux(self):
+    def test_refusals_equal_those_of_linux(self):
         self.assertIn("mtu greater than device maximum",
                       self.bad("ip link set mana0p0 mtu 9001"))
         self.assertIn("mtu less than device minimum",
@@ -137,7 +137,7 @@ class Ip(Case):
         self.assertEqual(self.link("mana0p0")["mtu"], 1000)
         self.assertEqual(self.link("mana0p1")["mtu"], 1001)
 
-    def test_monitor_in_another_process_hears_of_changes(self):
+    def test_monitor_reports_changes_of_other_processes(self):
         # The monitor is ready once it reports a change.
         self.good("mkfifo $MANA_MODEL_DIR/events; "
                   "ip -o monitor link >$MANA_MODEL_DIR/events & "
@@ -204,7 +204,7 @@ class Ethtool(Case):
         self.assertIn("full-page-rx: off",
                       self.good("ethtool --show-priv-flags mana0p0"))
 
-    def test_real_netdevs_go_on_being_asked(self):
+    def test_real_netdevs_are_queried(self):
         self.assertIn("Link detected: yes", self.good("ethtool lo"))
 
 
@@ -227,7 +227,7 @@ class Netvsc(Case):
 class OldKernel(Case):
     options = ("--kernel=6.12", "--rnic")
 
-    def test_it_has_no_link_settings(self):
+    def test_no_link_settings(self):
         text = self.shell.run("ethtool mana0p0")[1]
         self.assertNotIn("Speed:", text)
         self.assertNotIn("Link detected:", text)
@@ -241,7 +241,7 @@ class OldKernel(Case):
 class OldestKernel(Case):
     options = ("--kernel=6.2",)
 
-    def test_it_has_no_rings(self):
+    def test_no_rings(self):
         self.assertIn("not supported", self.bad("ethtool -g mana0p0"))
         self.assertIn("not supported", self.bad("ethtool -G mana0p0 rx 512"))
         self.assertNotIn("hc_", self.good("ethtool -S mana0p0"))
@@ -296,7 +296,7 @@ class Sysfs(Case):
         self.assertIn("PCI_SLOT_NAME=7870:00:00.0\n", self.good(
             "cat /sys/bus/pci/devices/7870:00:00.0/uevent"))
 
-    def test_other_programs_than_the_shells(self):
+    def test_python_reads_sysfs(self):
         script = ("import os, socket; "
                   "n='/sys/class/net/mana0p1/'; "
                   "print(open(n + 'ifindex').read().strip(), "
@@ -320,7 +320,7 @@ class Sysfs(Case):
 
 
 class Verbs(Case):
-    def test_devinfo_sees_what_ip_does(self):
+    def test_devinfo_follows_ip_link(self):
         self.assertIn("PORT_DOWN", self.good("ibv_devinfo -d manae_0"))
         self.good("ip link set mana0p0 up")
         text = self.good("ibv_devinfo -d manae_0 -i 1")
@@ -330,7 +330,7 @@ class Verbs(Case):
 
 @unittest.skipUnless(shutil.which("udevadm"), "no udevadm")
 class Udev(Case):
-    def test_udevadm_hears_of_devices(self):
+    def test_udevadm_reports_devices(self):
         self.good("mkfifo $MANA_MODEL_DIR/events; "
                   "udevadm monitor --kernel >$MANA_MODEL_DIR/events & "
                   "exec 7<$MANA_MODEL_DIR/events; monitor=$!; "

@@ -46,7 +46,7 @@ stop(void **state)
 
 /* The text written since the last call. */
 static char *
-news(void)
+read_new_lines(void)
 {
 	static off_t seen;
 	struct stat st;
@@ -69,7 +69,7 @@ static void
 forget(void)
 {
 	memset(text, 0, sizeof(text));
-	news();
+	read_new_lines();
 }
 
 static void
@@ -78,7 +78,7 @@ first_lines(void **state)
 	(void)state;
 	memset(text, 0, sizeof(text));
 	start(0);
-	assert_string_equal(news(),
+	assert_string_equal(read_new_lines(),
 		"0 trace version=1 seed=7 mode=sync max_mtu=9000 vp_offset=5 "
 		"functions=1 ports=2\n"
 		"0 event kind=queue_created fn=0 port=1 queue=sq id=1008 "
@@ -105,7 +105,7 @@ one_packet(void **state)
 	wqe = fx_tx_wqe(&fx.port[0], 64, 60);
 	assert_int_equal(fx_send(&fx, &fx.port[0], &wqe), HW_CQE_TX_OKAY);
 	fx_ring_cq(&fx, &fx.port[0], &fx.port[0].scq, true);
-	assert_string_equal(news(),
+	assert_string_equal(read_new_lines(),
 		"1000 doorbell fn=0 page=2 reg=rq short=0 id=561 tail=96 "
 		"wqe_cnt=0 arm=0 wqes=3\n"
 		"2000 doorbell fn=0 page=1 reg=sq short=0 id=1008 tail=32 "
@@ -175,7 +175,7 @@ long_oob(void **state)
 	wqe.oob[1] |= 34;
 	wqe.oob[2] = 0x06430008;
 	fx_send(&fx, &fx.port[0], &wqe);
-	assert_string_equal(news(),
+	assert_string_equal(read_new_lines(),
 		"1000 wqe fn=0 port=1 queue=sq id=1008 pos=0 bytes=64 "
 		"reserved=0x0 last_vbytes=0 num_sge=1 "
 		"inline_oob_size_div4=6 client_oob_in_sgl=0 "
@@ -213,7 +213,7 @@ all_bits(void **state)
 	wqe.oob[5] = 1;
 	wqe.sge[0].key = 0x777;
 	fx_send(&fx, &fx.port[0], &wqe);
-	assert_string_equal(news(),
+	assert_string_equal(read_new_lines(),
 		"1000 wqe fn=0 port=1 queue=sq id=1008 pos=0 bytes=64 "
 		"reserved=0xdcba98 last_vbytes=254 num_sge=1 "
 		"inline_oob_size_div4=6 client_oob_in_sgl=1 "
@@ -292,7 +292,7 @@ unknown_key(void **state)
 	wqe = fx_tx_wqe(&fx.port[0], 0, 60);
 	wqe.sge[0].key = 0x777;
 	fx_send(&fx, &fx.port[0], &wqe);
-	assert_string_equal(news(),
+	assert_string_equal(read_new_lines(),
 		"1000 event kind=violation name=sge_key_unknown fn=0 "
 		"queue=sq id=1008 index=0 count=1\n"
 		"1000 cqe fn=0 cq=304 index=256 type=TX_GDMA_ERR "
@@ -326,7 +326,7 @@ coalesced(void **state)
 		fx_post(&fx.port[0].sq, &wqe);
 	}
 	fx_ring_sq(&fx, &fx.port[0]);
-	assert_non_null(strstr(news(),
+	assert_non_null(strstr(read_new_lines(),
 		"2000 cqe fn=0 cq=307 index=256 type=RX_COALESCED_4 "
 		"client_type=1 vendor_err=0x0 rx_vlan_id=100 "
 		"rx_vlantag_present=1 rx_outer_iphdr_csum_succeed=0 "
@@ -355,7 +355,7 @@ doorbells(void **state)
 	fx_doorbell(p, 0x400, UINT64_C(0x0000002003000230), 8);
 	fx_doorbell(p, 0x000, UINT64_C(0x0000000000000999), 8);
 	fx_doorbell(p, 0x020, 1, 8);
-	assert_string_equal(news(),
+	assert_string_equal(read_new_lines(),
 		"1000 doorbell fn=0 page=1 reg=cq short=1 id=304 tail=5 "
 		"wqe_cnt=0 arm=1 wqes=0\n"
 		"2000 doorbell fn=0 page=1 reg=rq short=0 id=560 tail=32 "
@@ -384,7 +384,7 @@ classes(void **state)
 		wqe = fx_tx_wqe(&fx.port[0], 0, 60);
 		fx_send(&fx, &fx.port[0], &wqe);
 		memset(text, 0, sizeof(text));
-		line = strchr(news(), '\n') + 1;
+		line = strchr(read_new_lines(), '\n') + 1;
 		assert_int_not_equal(*line, '\0');
 		for (; *line != '\0'; line = strchr(line, '\n') + 1) {
 			const char *word = strchr(line, ' ') + 1;
@@ -399,7 +399,7 @@ classes(void **state)
 }
 
 static void
-off(void **state)
+no_file_without_trace(void **state)
 {
 	struct fx_wqe wqe;
 
@@ -428,7 +428,7 @@ long_lines(void **state)
 		fx_tx_add_sge(&fx.port[0], &wqe, FX_BUF_BYTES - 65536 + i,
 			      2000 + i);
 	fx_send(&fx, &fx.port[0], &wqe);
-	line = news();
+	line = read_new_lines();
 	assert_non_null(strstr(line, " sge30=0x4000+0xf001e:2030 raw="));
 	assert_null(strstr(line, "..."));
 	/* 8 + 8 + 31 * 16 bytes, as words with a comma between. */
@@ -436,7 +436,7 @@ long_lines(void **state)
 	assert_int_equal(strlen(line), 128 * 9);
 
 	trace_put(TRACE_event, "%05000d", 1);
-	line = news();
+	line = read_new_lines();
 	assert_int_equal(strlen(line), TRACE_LINE_BYTES - 1);
 	assert_string_equal(line + strlen(line) - 4, "...\n");
 }
@@ -467,7 +467,8 @@ several_writers(void **state)
 		assert_true(wait(&status) > 0);
 		assert_int_equal(status, 0);
 	}
-	for (line = news(); *line != '\0'; line = strchr(line, '\n') + 1) {
+	for (line = read_new_lines(); *line != '\0';
+	     line = strchr(line, '\n') + 1) {
 		used = 0;
 		assert_int_equal(sscanf(line, "0 event writer=%u n=%u 0%n",
 					&writer, &n, &used), 2);
@@ -482,7 +483,7 @@ several_writers(void **state)
 
 /* A program closes all descriptors, or reuses the number. */
 static void
-stolen_descriptor(void **state)
+closed_descriptor_is_not_written(void **state)
 {
 	char other[64], byte;
 	int fd, i;
@@ -492,7 +493,7 @@ stolen_descriptor(void **state)
 	forget();
 	closefrom(3);
 	trace_event("n=1");
-	assert_string_equal(news(), "0 event n=1\n");
+	assert_string_equal(read_new_lines(), "0 event n=1\n");
 
 	snprintf(other, sizeof(other), "/tmp/mana-test-other-%d", (int)getpid());
 	fd = open(other, O_RDWR | O_CREAT | O_TRUNC, 0600);
@@ -500,7 +501,7 @@ stolen_descriptor(void **state)
 		if (fcntl(i, F_GETFD) >= 0)
 			dup2(fd, i);
 	trace_event("n=2");
-	assert_string_equal(news(), "0 event n=2\n");
+	assert_string_equal(read_new_lines(), "0 event n=2\n");
 	assert_int_equal(pread(fd, &byte, 1, 0), 0);
 	unlink(other);
 	closefrom(3);
@@ -517,7 +518,7 @@ quoting(void **state)
 	trace_begin(&line, TRACE_event);
 	trace_add_text(&line, "line", "a b=\"c\"\n\x7f%d");
 	trace_end(&line);
-	assert_string_equal(news(), "0 event line=\"a b=?c???%d\"\n");
+	assert_string_equal(read_new_lines(), "0 event line=\"a b=?c???%d\"\n");
 	assert_string_equal(trace_result(0), "0");
 	assert_string_equal(trace_result(5), "0");
 	assert_string_equal(trace_result(-ENOSPC), "ENOSPC");
@@ -530,7 +531,7 @@ quoting(void **state)
 
 /* The pipe has no reader any more: logged once, and the program continues. */
 static void
-reader_gone(void **state)
+closed_pipe_is_logged_once(void **state)
 {
 	int fds[2], err[2], saved = dup(STDERR_FILENO);
 	char said[512] = "";
@@ -558,7 +559,7 @@ reader_gone(void **state)
 }
 
 static int
-stop_alone(void **state)
+stop_card(void **state)
 {
 	(void)state;
 	fx_stop(&fx);
@@ -581,10 +582,10 @@ main(void)
 		T(classes),
 		T(long_lines),
 		T(several_writers),
-		T(stolen_descriptor),
+		T(closed_descriptor_is_not_written),
 		T(quoting),
-		cmocka_unit_test_teardown(off, stop_alone),
-		cmocka_unit_test_teardown(reader_gone, stop_alone),
+		cmocka_unit_test_teardown(no_file_without_trace, stop_card),
+		cmocka_unit_test_teardown(closed_pipe_is_logged_once, stop_card),
 	};
 
 	return cmocka_run_group_tests_name("trace", tests, NULL, NULL);

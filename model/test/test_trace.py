@@ -61,7 +61,7 @@ class Options(Case):
             self.assertTrue(LINE.fullmatch(line), line)
         self.assertTrue(any(" type=RX_OKAY " in line for line in lines))
 
-    def test_anew(self):
+    def test_old_file_is_replaced(self):
         for _ in range(2):
             self.run_model("--trace", self.trace_path, "--", "ibv_devinfo")
         with open(self.trace_path, encoding="ascii") as file:
@@ -165,7 +165,7 @@ class Repeated(Case):
         with open(path, "rb") as file:
             return file.read()
 
-    def test_same(self):
+    def test_second_run_is_equal(self):
         first = self.trace("a")
         elsewhere = os.path.join(self.base, "a folder of another name")
         os.mkdir(elsewhere)
@@ -174,7 +174,7 @@ class Repeated(Case):
         self.assertIn(b" type=RX_OKAY ", first)
         self.assertEqual(first, second)
 
-    def test_same_with_a_fault(self):
+    def test_second_run_with_a_fault_is_equal(self):
         fault = "--fault=create_wq:1:ENOSPC"
         first = self.trace("a", fault)
         self.assertIn(b"kind=fault call=create_wq n=1 errno=ENOSPC", first)
@@ -182,7 +182,7 @@ class Repeated(Case):
         self.assertEqual(first, self.trace("b", fault, args=("60", "waste")))
         self.assertNotEqual(first, self.trace("c"))
 
-    def test_same_with_what_is_random(self):
+    def test_second_run_with_random_faults_is_equal(self):
         # Without the line that has the seed.
         def body(*args, seed="1"):
             options = ("--seed", seed, "--link",
@@ -197,7 +197,7 @@ class Repeated(Case):
         self.assertEqual(first, body("60", "waste", fault))
         self.assertNotEqual(first, body("60", fault, seed="2"))
 
-    def test_same_with_a_scenario(self):
+    def test_second_run_with_a_scenario_is_equal(self):
         scenario = os.path.join(self.base, "scenario")
         with open(scenario, "w", encoding="ascii") as file:
             file.write("at 40us truncate port=1 bytes=20 every=2 chance=50\n"

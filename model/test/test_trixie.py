@@ -80,10 +80,10 @@ class Case(unittest.TestCase):
 
 
 class Trixie(Case):
-    def test_it_is_newer(self):
+    def test_libraries_are_newer(self):
         self.assertGreaterEqual(self.version(), 53)
 
-    def test_programs_find_the_device(self):
+    def test_devices_are_found(self):
         bin_dir = os.path.join(ROOT, "usr/bin")
         out = self.run_there(["--functions", "2"], os.path.join(bin_dir, "ibv_devices"))
         self.assertEqual(re.findall(r"manae?_\d", out), ["manae_0", "manae_1"])
@@ -105,11 +105,11 @@ class Trixie(Case):
     def test_older_kernels_have_smaller_rings(self):
         self.run_there(["--kernel", "6.2"], self.build("rings"), "256")
 
-    def test_bringing_up_a_port(self):
+    def test_verbs(self):
         for mode in ("sync", "thread"):
             self.run_there(["--functions", "2", "--mode", mode], self.build("verbs"))
 
-    def test_ages_of_the_kernel(self):
+    def test_kernel_versions(self):
         for age in ("7.2", "6.12", "6.2"):
             self.run_there(["--functions", "2", "--kernel", age], self.build("kernels"), age)
             self.run_there(["--functions", "2", "--kernel", age, "--rnic"],
@@ -121,7 +121,7 @@ class Trixie(Case):
             self.run_there(["--functions", "2", "--kernel", age, "--rnic"],
                            self.build("errors", *more), age, "newer")
 
-    def test_second_choices(self):
+    def test_legacy_commands(self):
         for age, rnic in (("7.2", ()), ("6.12", ("--rnic",)), ("6.2", ())):
             for how in ("write", "invoke"):
                 self.run_there(["--functions", "2", "--wire", "pair", "--kernel", age, *rnic],

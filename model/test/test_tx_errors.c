@@ -165,7 +165,7 @@ assert_cqe(const struct error_case *c, int type, uint32_t position)
 
 /* Assert whether packets after the error are sent. */
 static void
-assert_aftermath(const struct error_case *c, uint32_t position)
+assert_error_cqe(const struct error_case *c, uint32_t position)
 {
 	struct fx_wqe wqe = good();
 
@@ -193,7 +193,7 @@ test_cause(void **state)
 	fx_ring_sq(&fx, a);
 	assert_cqe(c, c->type, 1);
 	assert_int_equal(nb_errors(c->type), 1);
-	assert_aftermath(c, a->sq.pos / HW_BU_BYTES);
+	assert_error_cqe(c, a->sq.pos / HW_BU_BYTES);
 	fx_stop(&fx);
 	/* Without enforcement a policy causes no error. */
 	if (c->enforce == 0)
@@ -310,7 +310,7 @@ test_gdma_err_is_final(void **state)
 
 /* A disabled function does not receive. */
 static void
-test_disabled_function_is_deaf(void **state)
+test_disabled_function_receives_nothing(void **state)
 {
 	struct card_port_counters counters;
 	struct fx_wqe wqe;
@@ -337,7 +337,7 @@ test_disabled_function_is_deaf(void **state)
 
 /* The vPort belongs to another protection domain: only SQs of that one send. */
 static void
-test_foreign_vport(void **state)
+test_vport_of_other_pd_is_refused(void **state)
 {
 	struct fx_wqe wqe;
 	uint32_t pdn, vp_offset;
@@ -355,7 +355,7 @@ test_foreign_vport(void **state)
 
 /* An offset over 255 needs the long form. */
 static void
-test_far_vport(void **state)
+test_vport_offset_above_255(void **state)
 {
 	struct fx_wqe wqe;
 
@@ -399,9 +399,9 @@ main(void)
 	static const struct CMUnitTest others[] = {
 		cmocka_unit_test(test_all_suppressed),
 		cmocka_unit_test(test_gdma_err_is_final),
-		cmocka_unit_test(test_disabled_function_is_deaf),
-		cmocka_unit_test(test_foreign_vport),
-		cmocka_unit_test(test_far_vport),
+		cmocka_unit_test(test_disabled_function_receives_nothing),
+		cmocka_unit_test(test_vport_of_other_pd_is_refused),
+		cmocka_unit_test(test_vport_offset_above_255),
 		cmocka_unit_test(test_all_covered),
 	};
 	static struct CMUnitTest

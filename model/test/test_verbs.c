@@ -52,7 +52,7 @@ open_file_is_a_character_device(void **state)
 }
 
 static void
-device_answers_as_the_newest_kernel(void **state)
+device_attributes_are_of_newest_kernel(void **state)
 {
 	struct fixture *fx = *state;
 	struct ibv_device_attr_ex attr;
@@ -137,7 +137,7 @@ check_traffic(struct fixture *from, struct fixture *to)
 }
 
 static void
-frames_cross_the_wire(void **state)
+frames_pass_the_wire(void **state)
 {
 	struct fixture *fx = *state, other = { 0 };
 	struct mana_model_port a, b, before;
@@ -198,7 +198,7 @@ armed_queue_gives_one_event(void **state)
 }
 
 static void
-objects_in_use_are_busy(void **state)
+destroy_of_used_object_returns_ebusy(void **state)
 {
 	struct fixture *fx = *state;
 
@@ -218,7 +218,7 @@ objects_in_use_are_busy(void **state)
 }
 
 static void
-device_is_opened_by_many(void **state)
+device_has_several_contexts(void **state)
 {
 	struct fixture *fx = *state, other = { 0 };
 
@@ -233,7 +233,7 @@ device_is_opened_by_many(void **state)
 
 /* Each step of the bring-up fails once; nothing is leaked. */
 static void
-failed_steps_leave_nothing(void **state)
+failed_bring_up_leaks_nothing(void **state)
 {
 	struct fixture *fx = *state;
 	unsigned int n, nb_failed = 0;
@@ -266,14 +266,14 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		T(devices_are_found),
 		T(open_file_is_a_character_device),
-		T(device_answers_as_the_newest_kernel),
+		T(device_attributes_are_of_newest_kernel),
 		T(ports_come_up_and_go_down),
 		T(each_port_has_its_own_vp_offset),
-		T(frames_cross_the_wire),
+		T(frames_pass_the_wire),
 		T(armed_queue_gives_one_event),
-		T(objects_in_use_are_busy),
-		T(device_is_opened_by_many),
-		T(failed_steps_leave_nothing),
+		T(destroy_of_used_object_returns_ebusy),
+		T(device_has_several_contexts),
+		T(failed_bring_up_leaks_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

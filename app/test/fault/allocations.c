@@ -16,7 +16,7 @@ static unsigned int left; /* 0: not armed */
 static unsigned int nb_hits;
 
 static bool
-strikes(void)
+must_fail(void)
 {
 	if (left == 0 || --left != 0)
 		return false;
@@ -51,7 +51,7 @@ allocations_hits(void)
 	type __wrap_##name parameters; \
 	type __wrap_##name parameters \
 	{ \
-		return strikes() ? (failure) : __real_##name arguments; \
+		return must_fail() ? (failure) : __real_##name arguments; \
 	}
 
 /* The list in meson.build must contain each of these. */

@@ -150,7 +150,7 @@ walk(struct fixture *fx, const struct operation *operation)
 }
 
 static void
-nothing(struct fixture *fx)
+check_not_probed(struct fixture *fx)
 {
 	assert_false(fx->is_probed);
 }
@@ -165,7 +165,7 @@ static void
 test_probe(void **state)
 {
 	static const struct operation operation = {
-		"probe", nothing, run_probe, fx_remove,
+		"probe", check_not_probed, run_probe, fx_remove,
 	};
 
 	walk(*state, &operation);
@@ -174,7 +174,7 @@ test_probe(void **state)
 static void
 netdevs_up(struct fixture *fx)
 {
-	nothing(fx);
+	check_not_probed(fx);
 	assert_int_equal(fx_model.netdev_set("mana0p0", true), 0);
 	assert_int_equal(fx_model.netdev_set("mana0p1", true), 0);
 }

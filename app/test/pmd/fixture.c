@@ -125,7 +125,7 @@ fx_check_holdings(const struct fx_holdings *before, const char *when)
 }
 
 void
-fx_tell(const char *line)
+fx_command(const char *line)
 {
 	char message[256] = "";
 

@@ -104,7 +104,7 @@ void fx_holdings_get(struct fx_holdings *holdings);
 void fx_check_holdings(const struct fx_holdings *before, const char *when);
 
 /* Sends one mana-model ctl command; fails the test if it is rejected. */
-void fx_tell(const char *line);
+void fx_command(const char *line);
 
 /* Port configuration; 0 means the default. */
 struct fx_config {

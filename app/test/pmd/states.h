@@ -38,7 +38,7 @@ struct states_row {
 	/* Error text in states where the driver decides. */
 	const char *says;
 	/* ethdev drops configuration or queue before it calls the driver. */
-	bool forgets;
+	bool drops_old;
 };
 
 extern const struct states_row states_operations[];

@@ -14,9 +14,10 @@
 static int
 configure(uint16_t port, uint16_t nb_rxq, uint16_t nb_txq, const struct rte_eth_conf *conf)
 {
-	static const struct rte_eth_conf plain;
+	static const struct rte_eth_conf defaults;
 
-	return rte_eth_dev_configure(port, nb_rxq, nb_txq, conf != NULL ? conf : &plain);
+	return rte_eth_dev_configure(port, nb_rxq, nb_txq,
+				     conf != NULL ? conf : &defaults);
 }
 
 OP(null_conf)

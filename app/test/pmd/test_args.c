@@ -13,7 +13,7 @@
 
 #define NETDEV "mana0p0"
 
-static const struct fx_config plain;
+static const struct fx_config defaults;
 
 static bool
 is_up(const char *name)
@@ -74,7 +74,7 @@ test_both_ports_by_any_name(void **state)
 		assert_int_equal(fx_probe(fx, good[i]), 0);
 		assert_true(rte_eth_dev_is_valid_port(fx->port[0]));
 		assert_true(rte_eth_dev_is_valid_port(fx->port[1]));
-		fx_start(fx, &plain);
+		fx_start(fx, &defaults);
 		fx_pass_one(fx);
 		fx_stop(fx);
 		fx_remove(fx);
@@ -170,7 +170,7 @@ test_bad_values(void **state)
 /* ---- netdev_down=1 --------------------------------------------------------- */
 
 static void
-test_netdev_is_taken_and_given_back(void **state)
+test_netdev_is_set_down_and_restored(void **state)
 {
 	struct fixture *fx = *state;
 
@@ -178,7 +178,7 @@ test_netdev_is_taken_and_given_back(void **state)
 	set_up(NETDEV, true);
 	assert_int_equal(fx_probe(fx, "netdev_down=1"), 0);
 	assert_false(is_up(NETDEV));
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 	fx_stop(fx);
 	assert_false(is_up(NETDEV));
@@ -191,7 +191,7 @@ test_netdev_is_taken_and_given_back(void **state)
 
 /* Without the argument the driver leaves the netdev alone. */
 static void
-test_netdev_is_left_alone(void **state)
+test_netdev_is_unchanged_by_default(void **state)
 {
 	static const char *const args[] = { "", "netdev_down=0" };
 	struct fixture *fx = *state;
@@ -202,7 +202,7 @@ test_netdev_is_left_alone(void **state)
 	for (unsigned int i = 0; i < RTE_DIM(args); i++) {
 		assert_int_equal(fx_probe(fx, args[i]), 0);
 		assert_true(is_up(NETDEV));
-		assert_int_equal(fx_configure(fx, fx->port[0], &plain), 0);
+		assert_int_equal(fx_configure(fx, fx->port[0], &defaults), 0);
 		assert_true(fx_dev_start(fx, 0) < 0);
 		fx_remove(fx);
 		assert_true(is_up(NETDEV));
@@ -212,14 +212,14 @@ test_netdev_is_left_alone(void **state)
 
 /* A network manager sets the netdev up while the port is stopped. */
 static void
-test_netdev_is_taken_again_at_start(void **state)
+test_netdev_is_set_down_at_each_start(void **state)
 {
 	struct fixture *fx = *state;
 
 	fx->ignore_counters = true;
 	assert_int_equal(fx_probe(fx, "netdev_down=1"), 0);
 	set_up(NETDEV, true);
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	assert_false(is_up(NETDEV));
 	fx_pass_one(fx);
 	fx_stop(fx);
@@ -229,7 +229,7 @@ test_netdev_is_taken_again_at_start(void **state)
 }
 
 static void
-test_netdev_is_given_back_after_failures(void **state)
+test_netdev_is_restored_after_failures(void **state)
 {
 	struct fixture *fx = *state;
 	struct fx_holdings before;
@@ -249,7 +249,7 @@ test_netdev_is_given_back_after_failures(void **state)
 	fx_check_holdings(&before, "after the refused probe");
 	/* the start fails */
 	assert_int_equal(fx_probe(fx, "netdev_down=1"), 0);
-	assert_int_equal(fx_configure(fx, fx->port[0], &plain), 0);
+	assert_int_equal(fx_configure(fx, fx->port[0], &defaults), 0);
 	assert_int_equal(fx_model.fault_arm("create_qp", 1, ENOMEM), 0);
 	assert_true(fx_dev_start(fx, 0) < 0);
 	fx_model.fault_disarm();
@@ -289,7 +289,7 @@ test_netdev_without_permission(void **state)
 
 /* The kernel rejects setting the netdev up: logged, nothing else fails. */
 static void
-test_netdev_that_stays_down(void **state)
+test_failed_netdev_restore_is_logged(void **state)
 {
 	struct fixture *fx = *state;
 
@@ -322,7 +322,7 @@ test_promisc_is_rejected(void **state)
 	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "remove the argument"), 2);
 	/* the rest of the port works */
 	assert_int_equal(rte_eth_promiscuous_disable(fx->port[0]), 0);
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 }
 
@@ -340,7 +340,7 @@ test_netdev_in_another_namespace(void **state)
 
 	fx->ignore_counters = true;
 	fx_expect_error("");
-	fx_tell("netns port=1 away");
+	fx_command("netns port=1 away");
 	assert_int_equal(fx_probe(fx, ""), 0);
 	assert_int_equal(fx->port[0], RTE_MAX_ETHPORTS);
 	assert_true(rte_eth_dev_is_valid_port(fx->port[1]));
@@ -354,13 +354,13 @@ test_netdev_in_another_namespace(void **state)
 		assert_int_equal(rte_eth_dev_count_avail(), 0);
 	}
 	/* also the last one: the folder net/ is empty then */
-	fx_tell("netns port=2 away");
+	fx_command("netns port=2 away");
 	assert_int_not_equal(fx_probe(fx, ""), 0);
 	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "port 2: its netdev is " ELSEWHERE), 1);
-	fx_tell("netns port=1 home");
-	fx_tell("netns port=2 home");
+	fx_command("netns port=1 home");
+	fx_command("netns port=2 home");
 	assert_int_equal(fx_probe(fx, ""), 0);
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 }
 
@@ -371,18 +371,18 @@ test_netdev_seen_in_sysfs_only(void **state)
 	struct fixture *fx = *state;
 
 	fx->ignore_counters = true;
-	fx_tell("netns port=1 away sysfs");
+	fx_command("netns port=1 away sysfs");
 	assert_int_equal(fx_probe(fx, ""), 0);
 	assert_int_equal(fx_nb_logged(RTE_LOG_NOTICE, NETDEV " is " ELSEWHERE), 1);
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 	fx_stop(fx);
 	/* the netdev is set up in its namespace */
-	fx_tell("netdev port=1 up");
+	fx_command("netdev port=1 up");
 	fx_expect_error(NETDEV " is " ELSEWHERE);
 	assert_true(fx_dev_start(fx, 0) < 0);
 	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "ip link set dev " NETDEV " down"), 1);
-	fx_tell("netdev port=1 down");
+	fx_command("netdev port=1 down");
 	assert_int_equal(fx_dev_start(fx, 0), 0);
 	assert_int_equal(fx_dev_stop(fx, 0), 0);
 	fx_remove(fx);
@@ -392,26 +392,26 @@ test_netdev_seen_in_sysfs_only(void **state)
 	assert_int_equal(fx_nb_logged(RTE_LOG_ERR,
 				      NETDEV " is not in this program's network namespace"),
 			 1);
-	fx_tell("netns port=1 home");
+	fx_command("netns port=1 home");
 }
 
 /* The netdev moves while the port is in use. */
 static void
-test_netdev_moves_away(void **state)
+test_netdev_leaves_namespace(void **state)
 {
 	struct fixture *fx = *state;
 
 	fx->ignore_counters = true;
 	assert_int_equal(fx_probe(fx, ""), 0);
-	fx_start(fx, &plain);
-	fx_tell("netns port=1 away");
+	fx_start(fx, &defaults);
+	fx_command("netns port=1 away");
 	fx_pass_one(fx);
 	fx_stop(fx);
-	fx_tell("netdev port=1 up");
+	fx_command("netdev port=1 up");
 	fx_expect_error(NETDEV " is " ELSEWHERE);
 	assert_true(fx_dev_start(fx, 0) < 0);
-	fx_tell("netns port=1 home");
-	fx_start(fx, &plain);
+	fx_command("netns port=1 home");
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 }
 
@@ -423,13 +423,13 @@ test_port_of_another_program(void **state)
 
 	fx->ignore_counters = true;
 	assert_int_equal(fx_probe(fx, ""), 0);
-	assert_int_equal(fx_configure(fx, fx->port[0], &plain), 0);
+	assert_int_equal(fx_configure(fx, fx->port[0], &defaults), 0);
 	fx_expect_error("another DPDK program has it");
-	fx_tell("fail call=create_qp later errno=EBUSY");
+	fx_command("fail call=create_qp later errno=EBUSY");
 	assert_true(fx_dev_start(fx, 0) < 0);
-	fx_tell("fail call=create_qp later errno=ENODEV");
+	fx_command("fail call=create_qp later errno=ENODEV");
 	assert_true(fx_dev_start(fx, 0) < 0);
-	fx_tell("fail off");
+	fx_command("fail off");
 	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "the port of netdev " NETDEV " is in use"),
 			 2);
 	assert_int_equal(fx_dev_start(fx, 0), 0);
@@ -449,14 +449,14 @@ test_device_without_permission(void **state)
 
 	fx->ignore_counters = true;
 	for (unsigned int i = 0; i < RTE_DIM(causes); i++) {
-		fx_tell(causes[i]);
+		fx_command(causes[i]);
 		fx_expect_error("");
 		assert_true(fx_probe(fx, "") < 0);
 		fx_expect_error(NULL);
 		assert_int_equal(fx_nb_logged(RTE_LOG_ERR,
 					      "no permission to open /dev/infiniband/uverbs"), i + 1);
 		assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "No such file"), 0);
-		fx_tell("fail off");
+		fx_command("fail off");
 	}
 	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "cgroup"), 1);
 	assert_int_equal(fx_probe(fx, ""), 0);
@@ -470,16 +470,16 @@ main(void)
 		FX_TEST_BARE(test_both_ports_by_any_name),
 		FX_TEST_BARE(test_no_such_port),
 		FX_TEST_BARE(test_bad_values),
-		FX_TEST_BARE(test_netdev_is_taken_and_given_back),
-		FX_TEST_BARE(test_netdev_is_left_alone),
-		FX_TEST_BARE(test_netdev_is_taken_again_at_start),
-		FX_TEST_BARE(test_netdev_is_given_back_after_failures),
+		FX_TEST_BARE(test_netdev_is_set_down_and_restored),
+		FX_TEST_BARE(test_netdev_is_unchanged_by_default),
+		FX_TEST_BARE(test_netdev_is_set_down_at_each_start),
+		FX_TEST_BARE(test_netdev_is_restored_after_failures),
 		FX_TEST_BARE(test_netdev_without_permission),
-		FX_TEST_BARE(test_netdev_that_stays_down),
+		FX_TEST_BARE(test_failed_netdev_restore_is_logged),
 		FX_TEST_BARE(test_promisc_is_rejected),
 		FX_TEST_BARE(test_netdev_in_another_namespace),
 		FX_TEST_BARE(test_netdev_seen_in_sysfs_only),
-		FX_TEST_BARE(test_netdev_moves_away),
+		FX_TEST_BARE(test_netdev_leaves_namespace),
 		FX_TEST_BARE(test_port_of_another_program),
 		FX_TEST_BARE(test_device_without_permission),
 	};

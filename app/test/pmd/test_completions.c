@@ -14,13 +14,13 @@
 
 #define FRAME 100
 
-static const struct fx_config plain;
+static const struct fx_config defaults;
 
 static const struct {
 	const char *command;
 	const char *counter;
 	bool is_instead; /* replaces the packet's CQE: the packet is lost */
-} odd_rx[] = {
+} bogus_rx[] = {
 	{ "bogus port=2 rx what=type type=20", "rx_cqe_unknown", true },
 	{ "bogus port=2 rx what=type type=20 extra", "rx_cqe_unknown", false },
 	{ "bogus port=2 rx what=zero instead", "rx_cqe_zero_length", true },
@@ -34,7 +34,7 @@ send_around(const struct fixture *fx, unsigned int k, uint32_t seed)
 	fx_send_one(fx, seed);
 	fx_send_one(fx, seed + 1);
 	fx_expect_frames(fx, seed, 2);
-	fx_tell(odd_rx[k].command);
+	fx_command(bogus_rx[k].command);
 	for (uint32_t i = 2; i < 8; i++)
 		fx_send_one(fx, seed + i);
 }
@@ -49,17 +49,17 @@ test_rx_resync(void **state)
 	struct fixture *fx = *state;
 
 	fx->ignore_counters = true; /* the wire counts lost packets */
-	fx_start(fx, &plain);
-	for (unsigned int i = 0; i < 3 * RTE_DIM(odd_rx); i++) {
-		unsigned int k = i % RTE_DIM(odd_rx);
-		uint64_t before = fx_xstat(fx->port[1], odd_rx[k].counter);
+	fx_start(fx, &defaults);
+	for (unsigned int i = 0; i < 3 * RTE_DIM(bogus_rx); i++) {
+		unsigned int k = i % RTE_DIM(bogus_rx);
+		uint64_t before = fx_xstat(fx->port[1], bogus_rx[k].counter);
 
 		send_around(fx, k, 10 * i);
-		if (odd_rx[k].is_instead)
+		if (bogus_rx[k].is_instead)
 			fx_expect_frames(fx, 10 * i + 3, 5);
 		else
 			fx_expect_frames(fx, 10 * i + 2, 6);
-		assert_int_equal(fx_xstat(fx->port[1], odd_rx[k].counter),
+		assert_int_equal(fx_xstat(fx->port[1], bogus_rx[k].counter),
 				 before + 1);
 	}
 }
@@ -73,12 +73,12 @@ test_rx_no_position(void **state)
 
 	fx->ignore_counters = true; /* the wire counts lost packets */
 	fx_expect_error("Rx queue 0 has failed (unknown_cqe)");
-	for (unsigned int k = 0; k < RTE_DIM(odd_rx); k++) {
-		fx_start(fx, &plain);
+	for (unsigned int k = 0; k < RTE_DIM(bogus_rx); k++) {
+		fx_start(fx, &defaults);
 		send_around(fx, k, 1);
 		fx_settle(fx);
 		/* The packet's own CQE may follow the extra one. */
-		if (!odd_rx[k].is_instead &&
+		if (!bogus_rx[k].is_instead &&
 		    rte_eth_rx_burst(fx->port[1], 0, &m, 1) == 1)
 			rte_pktmbuf_free(m);
 		for (unsigned int i = 0; i < 20; i++)
@@ -112,7 +112,7 @@ on_queue_state(uint16_t port, enum rte_eth_event_type type, void *arg, void *ret
 static const struct {
 	const char *command;
 	unsigned int side; /* the port whose queue fails */
-	const char *died, *line, *odd;
+	const char *counter, *line, *details;
 } failures[] = {
 	{ "cqe port=1 tx type=42", 0, "tx_q0_failed",
 	  "Tx queue 0 has failed (disabled): completion type 42 (TX_GDMA_ERR)",
@@ -130,7 +130,7 @@ test_failed_queue(void **state)
 	struct rte_mbuf *m;
 
 	fx->ignore_counters = true; /* the wire counts lost packets */
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	for (unsigned int i = 0; i < RTE_DIM(failures); i++) {
 		uint16_t port = fx->port[failures[i].side];
 		uint64_t end = fx_deadline();
@@ -139,7 +139,7 @@ test_failed_queue(void **state)
 		assert_int_equal(rte_eth_dev_callback_register(
 			port, RTE_ETH_EVENT_QUEUE_STATE, on_queue_state, &port), 0);
 		fx_expect_error(failures[i].line);
-		fx_tell(failures[i].command);
+		fx_command(failures[i].command);
 		fx_send_one(fx, 1);
 		while (__atomic_load_n(&nb_events, __ATOMIC_SEQ_CST) == 0) {
 			assert_true(rte_get_timer_cycles() < end);
@@ -147,9 +147,10 @@ test_failed_queue(void **state)
 			if (rte_eth_rx_burst(fx->port[1], 0, &m, 1) == 1)
 				rte_pktmbuf_free(m);
 		}
-		assert_int_equal(fx_xstat(port, failures[i].died), 1);
+		assert_int_equal(fx_xstat(port, failures[i].counter), 1);
 		assert_int_equal(fx_nb_logged(RTE_LOG_ERR, failures[i].line), 1);
-		assert_int_equal(fx_nb_logged(RTE_LOG_NOTICE, failures[i].odd), 1);
+		assert_int_equal(fx_nb_logged(RTE_LOG_NOTICE, failures[i].details),
+				 1);
 		rte_eth_dev_callback_unregister(port, RTE_ETH_EVENT_QUEUE_STATE,
 						on_queue_state, &port);
 		fx_stop(fx);
@@ -168,9 +169,9 @@ test_failed_at_stop(void **state)
 	struct fixture *fx = *state;
 
 	fx->ignore_counters = true; /* the wire counts lost packets */
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_expect_error(failures[0].line);
-	fx_tell(failures[0].command);
+	fx_command(failures[0].command);
 	fx_send_one(fx, 1);
 	fx_settle(fx);
 	rte_eth_tx_done_cleanup(fx->port[0], 0, 0);

@@ -12,15 +12,15 @@
 /* rdma-core 44 refuses larger rings (MAX_SEND_BUFFERS_PER_QUEUE). */
 #define MAX_DESCRIPTORS 256
 
-static const struct fx_config plain;
+static const struct fx_config defaults;
 
 static void
-test_start_stop_again_and_again(void **state)
+test_repeated_start_and_stop(void **state)
 {
 	struct fixture *fx = *state;
 
 	for (int i = 0; i < 20; i++) {
-		fx_start(fx, &plain);
+		fx_start(fx, &defaults);
 		fx_pass_one(fx);
 		fx_stop(fx);
 	}
@@ -32,7 +32,7 @@ test_restart_without_configure(void **state)
 	struct fixture *fx = *state;
 	struct fx_holdings stopped;
 
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 	fx_stop(fx);
 	fx_holdings_get(&stopped);
@@ -50,7 +50,7 @@ test_stop_twice_and_start_twice(void **state)
 {
 	struct fixture *fx = *state;
 
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	assert_int_equal(rte_eth_dev_start(fx->port[0]), 0);
 	fx_pass_one(fx);
 	fx_stop(fx);
@@ -58,7 +58,7 @@ test_stop_twice_and_start_twice(void **state)
 }
 
 static void
-test_other_numbers_of_queues(void **state)
+test_changed_numbers_of_queues(void **state)
 {
 	static const uint16_t numbers[][2] = { { 1, 1 }, { 4, 2 }, { 1, 8 }, { 16, 3 },
 					       { 3, 5 }, { 13, 1 }, { 2, 1 }, { 1, 1 } };
@@ -84,7 +84,7 @@ test_queues_set_up_again(void **state)
 	struct fixture *fx = *state;
 	struct fx_holdings once;
 
-	assert_int_equal(fx_configure(fx, fx->port[0], &plain), 0);
+	assert_int_equal(fx_configure(fx, fx->port[0], &defaults), 0);
 	fx_holdings_get(&once);
 	for (int i = 0; i < 5; i++) {
 		assert_int_equal(rte_eth_tx_queue_setup(fx->port[0], 0, 256,
@@ -94,7 +94,7 @@ test_queues_set_up_again(void **state)
 							fx->pool), 0);
 		fx_check_holdings(&once, "after another setup");
 	}
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 }
 
@@ -115,7 +115,7 @@ test_start_without_queues(void **state)
 	assert_int_equal(rte_eth_tx_queue_setup(fx->port[0], 0, 256, SOCKET_ID_ANY,
 						NULL), 0);
 	assert_true(rte_eth_dev_start(fx->port[0]) < 0);
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 }
 
@@ -133,7 +133,7 @@ test_wrong_numbers_of_queues(void **state)
 	for (unsigned int i = 0; i < RTE_DIM(wrong); i++)
 		assert_true(rte_eth_dev_configure(fx->port[0], wrong[i][0],
 						  wrong[i][1], &conf) < 0);
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 }
 
@@ -219,7 +219,7 @@ test_wrong_modes(void **state)
 				 -ENOTSUP);
 	/* a mode that most drivers ignore */
 	assert_int_equal(rte_eth_dev_configure(fx->port[0], 1, 1, &loopback), 0);
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 }
 
@@ -276,7 +276,7 @@ test_too_few_mbufs_at_start(void **state)
 	fx_check_holdings(&before, "after the refused start");
 	assert_int_equal(rte_mempool_avail_count(config.rx_pool), 127);
 
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 }
 
@@ -286,12 +286,12 @@ test_remove_while_started(void **state)
 	struct fixture *fx = *state;
 
 	fx->ignore_counters = true;
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 	fx_remove(fx);
 	fx->is_started[0] = fx->is_started[1] = false;
 	assert_int_equal(fx_probe(fx, ""), 0);
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 }
 
@@ -302,7 +302,7 @@ test_close_one_port(void **state)
 	struct rte_mbuf *m = fx_frame(fx->pool, 100, 1);
 
 	fx->ignore_counters = true;
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 	assert_int_equal(fx_dev_stop(fx, 0), 0);
 	assert_int_equal(rte_eth_dev_close(fx->port[0]), 0);
@@ -342,7 +342,7 @@ test_port_busy_when_netdev_up(void **state)
 	struct fixture *fx = *state;
 	struct fx_holdings before;
 
-	assert_int_equal(fx_configure(fx, fx->port[0], &plain), 0);
+	assert_int_equal(fx_configure(fx, fx->port[0], &defaults), 0);
 	fx_holdings_get(&before);
 	assert_int_equal(fx_model.netdev_set("mana0p0", true), 0);
 	fx_expect_error("ip link set");
@@ -350,7 +350,7 @@ test_port_busy_when_netdev_up(void **state)
 	assert_true(fx_nb_logged(RTE_LOG_ERR, "ip link set") > 0);
 	fx_check_holdings(&before, "after the refused start");
 	assert_int_equal(fx_model.netdev_set("mana0p0", false), 0);
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	/* now the kernel rejects the netdev */
 	assert_int_equal(fx_model.netdev_set("mana0p0", true), -EBUSY);
 	fx_pass_one(fx);
@@ -362,7 +362,7 @@ test_no_privileges(void **state)
 	struct fixture *fx = *state;
 	struct fx_holdings before;
 
-	assert_int_equal(fx_configure(fx, fx->port[0], &plain), 0);
+	assert_int_equal(fx_configure(fx, fx->port[0], &defaults), 0);
 	fx_holdings_get(&before);
 	assert_int_equal(fx_model.privileges(false, true), 0);
 	fx_expect_error("");
@@ -370,7 +370,7 @@ test_no_privileges(void **state)
 	assert_true(fx_nb_logged(RTE_LOG_ERR, "CAP_NET_RAW") > 0);
 	fx_check_holdings(&before, "after the refused start");
 	assert_int_equal(fx_model.privileges(true, true), 0);
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 }
 
@@ -378,10 +378,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		FX_TEST(test_start_stop_again_and_again),
+		FX_TEST(test_repeated_start_and_stop),
 		FX_TEST(test_restart_without_configure),
 		FX_TEST(test_stop_twice_and_start_twice),
-		FX_TEST(test_other_numbers_of_queues),
+		FX_TEST(test_changed_numbers_of_queues),
 		FX_TEST(test_queues_set_up_again),
 		FX_TEST(test_start_without_queues),
 		FX_TEST(test_wrong_numbers_of_queues),

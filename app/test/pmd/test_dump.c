@@ -123,7 +123,7 @@ test_tx_descriptors(void **state)
 	struct rte_mbuf *m;
 
 	fx_start(fx, &small);
-	fx_tell("stall port=1 tx");
+	fx_command("stall port=1 tx");
 	fx_frame_bytes(bytes, sizeof(bytes), 1);
 	m = fx_chain(fx->pool, bytes, sizeof(bytes), 30);
 	m->ol_flags |= RTE_MBUF_F_TX_VLAN;
@@ -145,7 +145,7 @@ test_tx_descriptors(void **state)
 	expect_text("descriptor 63: posted\n  WQE at BU 3: last_vbytes 0 num_sge 1 inline_oob_size_div4 2");
 	expect_text(" size 100\n");
 
-	fx_tell("resume port=1 tx");
+	fx_command("resume port=1 tx");
 	fx_settle(fx);
 	/* the next descriptor and the newest */
 	assert_int_equal(dump(rte_eth_tx_descriptor_dump, fx->port[0], 0, 0, 1), 0);
@@ -161,7 +161,7 @@ test_tx_error(void **state)
 	uint64_t end = fx_deadline();
 
 	fx_start(fx, &small);
-	fx_tell("cqe port=1 tx type=33");
+	fx_command("cqe port=1 tx type=33");
 	fx->refused_bytes[0] = FRAME;
 	fx_send(fx->port[0], 0, &m, 1);
 	do {
@@ -185,7 +185,7 @@ test_tx_completions(void **state)
 
 	assert_int_equal(fx_probe(fx, "tx_suppress=0"), 0);
 	fx_start(fx, &small);
-	fx_tell("cqe port=1 tx type=33");
+	fx_command("cqe port=1 tx type=33");
 	fx->refused_bytes[0] = FRAME;
 	for (unsigned int i = 0; i < RTE_DIM(m); i++)
 		m[i] = fx_frame(fx->pool, FRAME, i);

@@ -17,7 +17,7 @@
 
 #include "fixture.h"
 
-static const struct fx_config plain;
+static const struct fx_config defaults;
 
 static void
 test_dev_info(void **state)
@@ -66,7 +66,7 @@ test_link(void **state)
 	struct fixture *fx = *state;
 	struct rte_eth_link link;
 
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	assert_int_equal(rte_eth_link_get(fx->port[0], &link), 0);
 	assert_int_equal(link.link_status, RTE_ETH_LINK_UP);
 	assert_int_equal(link.link_duplex, RTE_ETH_LINK_FULL_DUPLEX);
@@ -119,7 +119,7 @@ test_promiscuous_notice(void **state)
 {
 	struct fixture *fx = *state;
 
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	assert_int_equal(rte_eth_promiscuous_enable(fx->port[0]), 0);
 	assert_int_equal(rte_eth_promiscuous_disable(fx->port[0]), 0);
 	assert_int_equal(rte_eth_allmulticast_enable(fx->port[0]), 0);
@@ -134,7 +134,7 @@ test_mtu(void **state)
 	struct fixture *fx = *state;
 	uint16_t mtu;
 
-	assert_int_equal(fx_configure(fx, fx->port[0], &plain), 0);
+	assert_int_equal(fx_configure(fx, fx->port[0], &defaults), 0);
 	assert_int_equal(rte_eth_dev_set_mtu(fx->port[0], 1400), 0);
 	assert_int_equal(rte_eth_dev_get_mtu(fx->port[0], &mtu), 0);
 	assert_int_equal(mtu, 1400);
@@ -152,7 +152,7 @@ test_frame_of_full_mtu(void **state)
 	struct fixture *fx = *state;
 	struct rte_mbuf *m;
 
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	m = fx_frame(fx->pool, 1514, 5);
 	fx_send(fx->port[0], 0, &m, 1);
 	assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
@@ -187,7 +187,7 @@ test_stats(void **state)
 	uint64_t bytes = 0;
 
 	fx->ignore_counters = true; /* the test resets them */
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	for (unsigned int i = 0; i < RTE_DIM(pkts); i++) {
 		pkts[i] = fx_frame(fx->pool, 60 + i * 100, i);
 		bytes += 60 + i * 100;

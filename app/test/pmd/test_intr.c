@@ -18,7 +18,7 @@
 #define QUIET_MS 30    /* limit of one that must not */
 #define NB_FRAMES 64
 
-static const struct fx_config plain;
+static const struct fx_config defaults;
 static const struct fx_config woken = { .intr = { .rxq = 1 } };
 
 static void *
@@ -179,7 +179,7 @@ test_enabled_again_without_poll(void **state)
 
 /* Disabled: no frame wakes a thread until the next enable. */
 static void
-test_disabled_is_quiet(void **state)
+test_disabled_queue_causes_no_wakeup(void **state)
 {
 	struct fixture *fx = *state;
 	uint16_t port = fx->port[1];
@@ -222,7 +222,7 @@ seed_of(struct fixture *fx, uint16_t port, uint32_t entry)
  * the event; after disable the other causes none.
  */
 static void
-test_disabled_is_quiet_for_all(void **state)
+test_disabled_list_causes_no_wakeup(void **state)
 {
 	static const struct fx_config config = {
 		.nb_rxq = 3, .nb_txq = 1, .nb_rxd = 64, .rss_hf = FX_RSS,
@@ -416,7 +416,7 @@ test_without_interrupts(void **state)
 	uint16_t port = fx->port[0];
 
 	fx_expect_error("");
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	assert_int_equal(rte_eth_dev_rx_intr_enable(port, 0), -EINVAL);
 	assert_int_equal(rte_eth_dev_rx_intr_disable(port, 0), -EINVAL);
 	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "intr_conf.rxq"), 2);
@@ -438,7 +438,7 @@ test_refused_by_argument(void **state)
 	assert_int_equal(fx_probe(fx, "rx_intr=0"), 0);
 	assert_int_equal(fx_configure(fx, fx->port[1], &woken), -ENOTSUP);
 	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "rx_intr=0"), 1);
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_stop(fx);
 	fx_remove(fx);
 	assert_int_equal(fx_probe(fx, "rx_intr=1"), 0);
@@ -520,7 +520,7 @@ test_no_buffer_left(void **state)
 
 	config.nb_rxd = 64;
 	config.rx_pool = fx_pool(fx, 64, RTE_MBUF_DEFAULT_BUF_SIZE);
-	assert_int_equal(fx_configure(fx, fx->port[0], &plain), 0);
+	assert_int_equal(fx_configure(fx, fx->port[0], &defaults), 0);
 	assert_int_equal(fx_dev_start(fx, 0), 0);
 	assert_int_equal(fx_configure(fx, port, &config), 0);
 	assert_int_equal(fx_dev_start(fx, 1), 0);
@@ -576,7 +576,7 @@ test_removal_wakes(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, sleep_in_thread, &sleeper), 0);
 	while (!__atomic_load_n(&sleeper.is_ready, __ATOMIC_ACQUIRE))
 		rte_delay_us_sleep(1000);
-	fx_tell("fatal fn=0");
+	fx_command("fatal fn=0");
 	assert_int_equal(pthread_join(thread, &data), 0);
 	assert_ptr_equal(data, data_of(port, 0));
 	while (rte_eth_dev_is_removed(port) == 0)
@@ -586,13 +586,13 @@ test_removal_wakes(void **state)
 	fx_stop(fx);
 	close(sleeper.epfd);
 	fx_remove(fx);
-	fx_tell("return fn=0");
+	fx_command("return fn=0");
 	assert_int_equal(fx_probe(fx, ""), 0);
 }
 
 /* An RSS rebuild while a thread sleeps: new CQs, same wake-ups. */
 static void
-test_change_while_asleep(void **state)
+test_rebuild_while_asleep(void **state)
 {
 	struct fixture *fx = *state;
 	struct fx_config config = woken;
@@ -625,7 +625,7 @@ test_change_while_asleep(void **state)
  * disabled queue does not.
  */
 static void
-test_change_wakes(void **state)
+test_rebuild_arms_enabled_queues(void **state)
 {
 	static const struct fx_config config = {
 		.nb_rxq = 3, .nb_txq = 1, .nb_rxd = 64, .rss_hf = FX_RSS,
@@ -730,12 +730,12 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		FX_TEST(test_frame_after_arming),
 		FX_TEST(test_frame_before_arming),
-		FX_TEST(test_change_while_asleep),
-		FX_TEST(test_change_wakes),
+		FX_TEST(test_rebuild_while_asleep),
+		FX_TEST(test_rebuild_arms_enabled_queues),
 		FX_TEST(test_enabled_while_paused),
 		FX_TEST(test_enabled_again_without_poll),
-		FX_TEST(test_disabled_is_quiet),
-		FX_TEST(test_disabled_is_quiet_for_all),
+		FX_TEST(test_disabled_queue_causes_no_wakeup),
+		FX_TEST(test_disabled_list_causes_no_wakeup),
 		FX_TEST(test_arming_with_packets_left),
 		FX_TEST(test_queues_in_one_set),
 		FX_TEST(test_descriptor),

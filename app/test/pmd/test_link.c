@@ -11,7 +11,7 @@
 
 #define NB_FLOOD 2000 /* messages; more than a socket buffer holds */
 
-static const struct fx_config plain;
+static const struct fx_config defaults;
 static const struct fx_config lsc_config = { .intr = { .lsc = 1 } };
 
 static unsigned int nb_events_of[RTE_MAX_ETHPORTS];
@@ -48,7 +48,7 @@ link_teardown(void **state)
 {
 	struct fixture *fx = *state;
 
-	fx_tell("link port=1 up");
+	fx_command("link port=1 up");
 	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
 		(void)rte_eth_dev_callback_unregister(fx->port[i],
 			RTE_ETH_EVENT_INTR_LSC, on_change, NULL);
@@ -112,7 +112,7 @@ test_event_of_each_change(void **state)
 			check_status(fx->port[i], is_up ? RTE_ETH_LINK_DOWN :
 							     RTE_ETH_LINK_UP);
 		/* of one port: the card reports it for both */
-		fx_tell(is_up ? "link port=1 up" : "link port=1 down");
+		fx_command(is_up ? "link port=1 up" : "link port=1 down");
 		for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
 			wait_events(fx->port[i], n + 1);
 			check_status(fx->port[i], is_up ? RTE_ETH_LINK_UP :
@@ -126,16 +126,16 @@ test_event_of_each_change(void **state)
 
 /* Without link events the application can query the link. */
 static void
-test_asked(void **state)
+test_query_without_events(void **state)
 {
 	struct fixture *fx = *state;
 
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	if (!has_carrier_info(fx->port[0]))
 		return;
-	fx_tell("link port=1 down");
+	fx_command("link port=1 down");
 	check_status(fx->port[0], RTE_ETH_LINK_DOWN);
-	fx_tell("link port=1 up");
+	fx_command("link port=1 up");
 	check_status(fx->port[0], RTE_ETH_LINK_UP);
 	assert_int_equal(nb_events(fx->port[0]), 0);
 }
@@ -149,11 +149,11 @@ test_kernel_without_carrier(void **state)
 	fx_start(fx, &lsc_config);
 	if (has_carrier_info(fx->port[0]))
 		return;
-	fx_tell("link port=1 down");
+	fx_command("link port=1 down");
 	fx_set_txqlen("mana0p0", 500);
 	check_status(fx->port[0], RTE_ETH_LINK_UP);
 	fx_set_txqlen("mana0p0", 1000);
-	fx_tell("link port=1 up");
+	fx_command("link port=1 up");
 	assert_int_equal(nb_events(fx->port[0]), 0);
 	assert_int_equal(link_of(fx->port[0]).link_speed,
 			 RTE_ETH_SPEED_NUM_UNKNOWN);
@@ -174,24 +174,24 @@ test_speed(void **state)
 	struct fixture *fx = *state;
 	uint16_t port = fx->port[0];
 
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	if (!has_carrier_info(port)) {
 		assert_int_equal(speed_capa(port), 0);
 		return;
 	}
 	assert_int_equal(link_of(port).link_speed, 200000);
 	assert_int_equal(speed_capa(port), RTE_ETH_LINK_SPEED_200G);
-	fx_tell("speed port=1 mbps=40000");
+	fx_command("speed port=1 mbps=40000");
 	assert_int_equal(link_of(port).link_speed, 40000);
 	assert_int_equal(speed_capa(port), RTE_ETH_LINK_SPEED_40G);
 	/* a virtual machine with a lower limit, which ethdev has no flag for */
-	fx_tell("speed port=1 mbps=12500");
+	fx_command("speed port=1 mbps=12500");
 	assert_int_equal(speed_capa(port), 0);
-	fx_tell("speed port=1 unknown");
+	fx_command("speed port=1 unknown");
 	assert_int_equal(link_of(port).link_speed, RTE_ETH_SPEED_NUM_UNKNOWN);
 	assert_int_equal(speed_capa(port), 0);
 	assert_int_equal(link_of(port).link_status, RTE_ETH_LINK_UP);
-	fx_tell("speed port=1 mbps=200000");
+	fx_command("speed port=1 mbps=200000");
 }
 
 /* Other changes of this and other netdevs are no link change. */
@@ -205,7 +205,7 @@ test_other_changes(void **state)
 		fx_set_txqlen("mana0p0", i % 2 ? 1000 : 500);
 		fx_set_txqlen("mana0p1", i % 2 ? 1000 : 500);
 	}
-	fx_tell("link port=1 down");
+	fx_command("link port=1 down");
 	if (has_carrier_info(fx->port[0]))
 		wait_events(fx->port[0], 1);
 	assert_true(nb_events(fx->port[0]) <= 1);
@@ -213,7 +213,7 @@ test_other_changes(void **state)
 
 /* The socket buffer overflows: the driver queries the lost state. */
 static void
-test_flood(void **state)
+test_event_overflow(void **state)
 {
 	struct fixture *fx = *state;
 
@@ -222,7 +222,7 @@ test_flood(void **state)
 		return;
 	for (int i = 0; i < NB_FLOOD; i++)
 		fx_set_txqlen("mana0p1", i % 2 ? 1000 : 500);
-	fx_tell("link port=1 down");
+	fx_command("link port=1 down");
 	for (int i = 0; i < NB_FLOOD; i++)
 		fx_set_txqlen("mana0p1", i % 2 ? 1000 : 500);
 	wait_events(fx->port[0], 1);
@@ -245,7 +245,7 @@ test_stop_and_start(void **state)
 	for (int i = 0; i < 10; i++) {
 		bool is_up = i % 2 != 0;
 
-		fx_tell(is_up ? "link port=1 up" : "link port=1 down");
+		fx_command(is_up ? "link port=1 up" : "link port=1 down");
 		for (unsigned int p = 0; p < FX_NB_PORTS; p++)
 			assert_int_equal(fx_dev_start(fx, p), 0);
 		check_status(fx->port[0], is_up || !has_carrier ?
@@ -271,20 +271,20 @@ test_set_link(void **state)
 	assert_int_equal(rte_eth_dev_set_link_down(port), -ENOTSUP);
 	check_status(port, RTE_ETH_LINK_UP);
 	if (has_carrier_info(port)) {
-		fx_tell("link port=1 down");
+		fx_command("link port=1 down");
 		wait_events(port, 1);
 		assert_int_equal(rte_eth_dev_set_link_up(port), -ENOTSUP);
 	}
 }
 
 static void
-test_removal_takes_the_link(void **state)
+test_link_is_down_after_removal(void **state)
 {
 	struct fixture *fx = *state;
 
 	fx_expect_error("");
 	fx_start(fx, &lsc_config);
-	fx_tell("fatal fn=0");
+	fx_command("fatal fn=0");
 	for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
 		wait_events(fx->port[i], 1);
 		check_status(fx->port[i], RTE_ETH_LINK_DOWN);
@@ -293,7 +293,7 @@ test_removal_takes_the_link(void **state)
 	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
 		assert_int_equal(nb_events(fx->port[i]), 1);
 	fx_remove(fx);
-	fx_tell("return fn=0");
+	fx_command("return fn=0");
 	assert_int_equal(fx_probe(fx, ""), 0);
 }
 
@@ -302,14 +302,14 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		LINK_TEST(test_event_of_each_change),
-		LINK_TEST(test_asked),
+		LINK_TEST(test_query_without_events),
 		LINK_TEST(test_kernel_without_carrier),
 		LINK_TEST(test_speed),
 		LINK_TEST(test_other_changes),
-		LINK_TEST(test_flood),
+		LINK_TEST(test_event_overflow),
 		LINK_TEST(test_stop_and_start),
 		LINK_TEST(test_set_link),
-		LINK_TEST(test_removal_takes_the_link),
+		LINK_TEST(test_link_is_down_after_removal),
 	};
 
 	return FX_RUN("link", tests);

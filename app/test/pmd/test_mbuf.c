@@ -10,7 +10,7 @@
 
 #include "fixture.h"
 
-static const struct fx_config plain;
+static const struct fx_config defaults;
 static const struct fx_config multi = {
 	.tx_offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS,
 };
@@ -135,7 +135,7 @@ test_external_buffers(void **state)
 	struct rte_mbuf_ext_shared_info shinfo[64];
 
 	assert_non_null(memory);
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	nb_external_freed = 0;
 	for (unsigned int i = 0; i < RTE_DIM(shinfo); i++) {
 		struct rte_mbuf *m = external_mbuf(fx, memory + i * 16384, &shinfo[i]);
@@ -172,7 +172,7 @@ test_pinned_external_pool(void **state)
 	pool = rte_pktmbuf_pool_create_extbuf("pinned", 511, 0, 0, 2176, SOCKET_ID_ANY,
 					      &extmem, 1);
 	assert_non_null(pool);
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	for (unsigned int i = 0; i < 1000; i++) {
 		m = fx_frame(pool, sizeof(bytes), i);
 		fx_send(fx->port[0], 0, &m, 1);
@@ -195,7 +195,7 @@ test_several_pools(void **state)
 	struct fixture *fx = *state;
 	struct rte_mempool *pools[5];
 
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	for (unsigned int i = 0; i < RTE_DIM(pools); i++)
 		pools[i] = fx_pool(fx, 127, RTE_MBUF_DEFAULT_BUF_SIZE);
 	for (unsigned int i = 0; i < 1000; i++) {
@@ -215,7 +215,7 @@ test_pool_freed(void **state)
 	struct fx_holdings running;
 	struct rte_mempool *pool;
 
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 	fx_holdings_get(&running);
 	for (unsigned int round = 0; round < 10; round++) {
@@ -249,7 +249,7 @@ test_rx_pool_freed_while_stopped(void **state)
 		fx_stop(fx);
 		fx_pool_free(fx, config.rx_pool);
 	}
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 }
 

@@ -20,7 +20,7 @@
 
 #define BUF_BYTES 2048
 
-static const struct fx_config plain;
+static const struct fx_config defaults;
 static struct rte_mbuf_ext_shared_info shinfo;
 
 static void
@@ -71,7 +71,7 @@ test_heap(void **state)
 	struct fixture *fx = *state;
 	unsigned int before;
 
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 	before = nb_mrs();
 	for (unsigned int round = 0; round < 5; round++) {
@@ -97,7 +97,7 @@ test_foreign(void **state)
 	unsigned int before;
 
 	assert_non_null(foreign);
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 	before = nb_mrs();
 	assert_int_equal(fx_nb_logged(RTE_LOG_NOTICE, "does not manage"), 0);
@@ -133,7 +133,7 @@ test_foreign_refused(void **state)
 
 	assert_non_null(foreign);
 	assert_int_equal(fx_probe(fx, "foreign_mem=refuse"), 0);
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 	before = nb_mrs();
 	pkts[0] = fx_frame(fx->pool, 100, 0);
@@ -204,7 +204,7 @@ test_read_only(void **state)
 	assert_true(map != MAP_FAILED);
 	fx_frame_bytes((uint8_t *)map, 200, 77);
 	assert_int_equal(mprotect(map, 2 * 4096, PROT_READ), 0);
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	send_from(fx, map, 77, false);
 	fx_stop(fx);
 	munmap(map, 2 * 4096);
@@ -221,7 +221,7 @@ test_mapped_by_application(void **state)
 
 	assert_non_null(foreign);
 	assert_int_equal(rte_extmem_register(foreign, 4 * 4096, NULL, 0, 4096), 0);
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 	before = nb_mrs();
 	assert_int_equal(rte_eth_dev_info_get(fx->port[0], &info), 0);
@@ -263,7 +263,7 @@ test_no_right_to_lock(void **state)
 	fx_check_holdings(&before, "after the refused setup");
 	assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &old), 0);
 	assert_int_equal(fx_model.privileges(true, true), 0);
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 }
 
@@ -280,7 +280,7 @@ test_refused_in_a_burst(void **state)
 	assert_non_null(foreign);
 	fx->ignore_counters = true;
 	fx_expect_error("cannot register");
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 	assert_int_equal(rte_eth_stats_reset(fx->port[0]), 0);
 	m = rte_pktmbuf_alloc(fx->pool);
@@ -446,7 +446,7 @@ test_pool_beside_heap(void **state)
 		rte_free(heap);
 		skip();
 	}
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	send_from(fx, edge - 1024, 1, true);
 	fx_stop(fx);
 	config.rx_pool = pool_in("beside", 128, memory, NULL, len);

@@ -18,7 +18,7 @@
 
 #include "fixture.h"
 
-static const struct fx_config plain;
+static const struct fx_config defaults;
 
 /* ---- Promiscuous and all-multicast ---------------------------------------- */
 
@@ -28,7 +28,7 @@ test_accepted(void **state)
 	struct fixture *fx = *state;
 	uint16_t port = fx->port[0];
 
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	assert_int_equal(rte_eth_promiscuous_enable(port), 0);
 	assert_int_equal(rte_eth_promiscuous_get(port), 1);
 	assert_int_equal(rte_eth_allmulticast_enable(port), 0);
@@ -51,7 +51,7 @@ test_rejected(void **state)
 	struct fixture *fx = *state;
 
 	assert_int_equal(fx_probe(fx, "promisc=reject"), 0);
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	for (unsigned int i = 0; i < 2; i++) {
 		uint16_t port = fx->port[i];
 
@@ -204,11 +204,11 @@ test_netdev_mtu_not_safe(void **state)
 	assert_int_equal(netdev_mtu("mana0p0", 0), 1500);
 	assert_int_equal(fx_nb_logged(RTE_LOG_NOTICE, "netdev_mtu=1: netdev mana0p0 keeps its MTU 1500"), 1);
 	assert_int_equal(fx_dev_stop(fx, 0), 0);
-	fx_tell("fail call=create_qp later errno=EBUSY");
+	fx_command("fail call=create_qp later errno=EBUSY");
 	fx_expect_error("in use");
 	assert_int_equal(fx_dev_start(fx, 0), -EBUSY);
 	fx_expect_error(NULL);
-	fx_tell("fail off");
+	fx_command("fail off");
 	assert_int_equal(netdev_mtu("mana0p0", 0), 1500);
 
 	/* nor restored while another program may have some */
@@ -273,7 +273,7 @@ test_no_flows(void **state)
 	struct fixture *fx = *state;
 	uint16_t port = fx->port[0];
 
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	assert_int_equal(rte_flow_validate(port, &attr, pattern, actions, &error), -ENOTSUP);
 	check_flow_error(&error);
 	assert_null(rte_flow_create(port, &attr, pattern, actions, &error));
@@ -292,7 +292,7 @@ test_no_addresses(void **state)
 	struct fixture *fx = *state;
 	uint16_t port = fx->port[0];
 
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_expect_error("");
 	assert_int_equal(rte_eth_dev_mac_addr_add(port, &other, 0), -ENOTSUP);
 	assert_int_equal(rte_eth_dev_mac_addr_remove(port, &other), -ENOTSUP);
@@ -327,7 +327,7 @@ test_unsupported_operations(void **state)
 	uint32_t caps = 0;
 	uint64_t clock;
 
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_expect_error("");
 	CANNOT(rte_eth_timesync_enable(port));
 	CANNOT(rte_eth_timesync_disable(port));
@@ -388,7 +388,7 @@ test_no_offloads(void **state)
 		assert_int_equal(rte_eth_dev_configure(fx->port[0], 1, 1, &conf), -EINVAL);
 	}
 	fx_expect_error(NULL);
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 }
 

@@ -6,7 +6,7 @@
 
 #include "fixture.h"
 
-static const struct fx_config plain;
+static const struct fx_config defaults;
 static const struct fx_config woken = { .intr = { .rxq = 1 } };
 
 static void
@@ -21,11 +21,11 @@ test_refused(void **state)
 		assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "Linux 6.8"), i);
 	}
 	/* Everything else works. */
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 	fx_stop(fx);
 	assert_int_equal(fx_configure(fx, fx->port[1], &woken), -ENOTSUP);
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 }
 

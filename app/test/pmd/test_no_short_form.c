@@ -8,7 +8,7 @@
 #define NB_PACKETS 50
 #define WARNING_TEXT "using the long form of descriptors"
 
-static const struct fx_config plain_config = { .nb_txq = 2 };
+static const struct fx_config two_queues = { .nb_txq = 2 };
 
 /* Sends single packets: the first nb_lost are lost, the others arrive. */
 static void
@@ -43,7 +43,7 @@ test_changes(void **state)
 	fx->ignore_counters = true;
 	fx_expect_error(WARNING_TEXT);
 	assert_int_equal(fx_probe(fx, ""), 0);
-	fx_start(fx, &plain_config);
+	fx_start(fx, &two_queues);
 	pass_after(fx, NB_TRIES);
 	assert_int_equal(rte_eth_stats_get(fx->port[0], &stats), 0);
 	assert_int_equal(stats.oerrors, NB_TRIES);
@@ -53,7 +53,7 @@ test_changes(void **state)
 	assert_int_equal(rte_eth_dev_tx_queue_start(fx->port[0], 0), 0);
 	pass_after(fx, 0);
 	fx_stop(fx);
-	fx_start(fx, &plain_config);
+	fx_start(fx, &two_queues);
 	pass_after(fx, 0);
 	assert_int_equal(fx_nb_logged(RTE_LOG_WARNING, WARNING_TEXT), 1);
 }
@@ -65,7 +65,7 @@ test_long_from_the_start(void **state)
 	struct fixture *fx = *state;
 
 	assert_int_equal(fx_probe(fx, "tx_oob=long"), 0);
-	fx_start(fx, &plain_config);
+	fx_start(fx, &two_queues);
 	pass_after(fx, 0);
 	assert_int_equal(fx_nb_logged(RTE_LOG_WARNING, WARNING_TEXT), 0);
 }
@@ -78,7 +78,7 @@ test_short_only(void **state)
 
 	fx->ignore_counters = true;
 	assert_int_equal(fx_probe(fx, "tx_oob=short"), 0);
-	fx_start(fx, &plain_config);
+	fx_start(fx, &two_queues);
 	pass_after(fx, NB_PACKETS);
 	assert_int_equal(fx_nb_logged(RTE_LOG_WARNING, WARNING_TEXT), 0);
 }

@@ -18,7 +18,7 @@
 	(RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM |           \
 	 RTE_ETH_TX_OFFLOAD_UDP_CKSUM)
 
-static const struct fx_config plain;
+static const struct fx_config defaults;
 static const struct fx_config offloads = {
 	.rx_offloads = RTE_ETH_RX_OFFLOAD_CHECKSUM | RTE_ETH_RX_OFFLOAD_VLAN_STRIP,
 	.tx_offloads = TX_CKSUM | RTE_ETH_TX_OFFLOAD_VLAN_INSERT |
@@ -343,7 +343,7 @@ test_unsendable_in_a_burst(void **state)
 	struct rte_eth_stats stats;
 	unsigned int nb_bad = 0;
 
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	for (unsigned int bad = 0; bad <= 8; bad++) {
 		struct rte_mbuf *pkts[8], *got[8];
 		unsigned int nb_good = bad < 8 ? 7 : 8;
@@ -382,7 +382,7 @@ test_frame_above_mtu(void **state)
 	struct rte_eth_stats stats;
 	struct rte_mbuf *pkts[3], *got[2];
 
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	pkts[0] = fx_frame(fx->pool, 100, 0);
 	pkts[1] = fx_frame(fx->pool, 1600, 1);
 	pkts[2] = fx_frame(fx->pool, 102, 2);

@@ -14,7 +14,7 @@
 
 #define NB_FIRES 30
 
-static const struct fx_config plain;
+static const struct fx_config defaults;
 /* Without Rx interrupts if the kernel delivers none. */
 static struct fx_config rmv_config = { .nb_rxq = 2, .nb_txq = 2,
 				    .intr = { .lsc = 1, .rxq = 1, .rmv = 1 } };
@@ -112,7 +112,7 @@ check_refused(struct fixture *fx, unsigned int index)
 	struct rte_eth_stats stats;
 
 	assert_int_equal(rte_eth_dev_start(port), -EIO);
-	assert_int_equal(fx_configure(fx, port, &plain), -EIO);
+	assert_int_equal(fx_configure(fx, port, &defaults), -EIO);
 	/* counters remain readable */
 	assert_int_equal(rte_eth_stats_get(port, &stats), 0);
 	assert_int_equal(rte_eth_link_get_nowait(port, &link), 0);
@@ -120,11 +120,11 @@ check_refused(struct fixture *fx, unsigned int index)
 }
 
 static void
-comes_back(struct fixture *fx)
+return_and_restart(struct fixture *fx)
 {
-	fx_tell("return fn=0");
+	fx_command("return fn=0");
 	assert_int_equal(fx_probe(fx, ""), 0);
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 	fx_stop(fx);
 	/* the wire counts both lives of the device */
@@ -132,7 +132,7 @@ comes_back(struct fixture *fx)
 }
 
 static void
-goes_and_comes_back(struct fixture *fx, const char *command)
+remove_and_return(struct fixture *fx, const char *command)
 {
 	struct rte_eth_stats stats;
 
@@ -140,7 +140,7 @@ goes_and_comes_back(struct fixture *fx, const char *command)
 	listen_all(fx);
 	fx_start(fx, &rmv_config);
 	fx_pass_one(fx);
-	fx_tell(command);
+	fx_command(command);
 	wait_events(fx);
 	check_bursts_idle(fx);
 	assert_int_equal(rte_eth_stats_get(fx->port[0], &stats), 0);
@@ -153,13 +153,13 @@ goes_and_comes_back(struct fixture *fx, const char *command)
 	}
 	unlisten_all(fx);
 	fx_remove(fx);
-	comes_back(fx);
+	return_and_restart(fx);
 }
 
 static void
 test_fatal(void **state)
 {
-	goes_and_comes_back(*state, "fatal fn=0");
+	remove_and_return(*state, "fatal fn=0");
 	/* each port and each rejected call logs the remedy */
 	assert_true(fx_nb_logged(RTE_LOG_ERR, "probe it again") >= 4);
 }
@@ -167,7 +167,7 @@ test_fatal(void **state)
 static void
 test_hot_removal(void **state)
 {
-	goes_and_comes_back(*state, "remove fn=0");
+	remove_and_return(*state, "remove fn=0");
 }
 
 static void
@@ -176,15 +176,15 @@ test_queue_setup_refused(void **state)
 	struct fixture *fx = *state;
 
 	fx_expect_error("");
-	assert_int_equal(fx_configure(fx, fx->port[0], &plain), 0);
-	fx_tell("fatal fn=0");
+	assert_int_equal(fx_configure(fx, fx->port[0], &defaults), 0);
+	fx_command("fatal fn=0");
 	wait_gone(fx);
 	assert_int_equal(rte_eth_rx_queue_setup(fx->port[0], 0, 256, SOCKET_ID_ANY,
 						NULL, fx->pool), -EIO);
 	assert_int_equal(rte_eth_tx_queue_setup(fx->port[0], 0, 256, SOCKET_ID_ANY,
 						NULL), -EIO);
 	fx_remove(fx);
-	comes_back(fx);
+	return_and_restart(fx);
 }
 
 /* A reset of the adapter: it returns without a command; the probe waits. */
@@ -196,7 +196,7 @@ service(struct fixture *fx, const char *command)
 	listen_all(fx);
 	fx_start(fx, &rmv_config);
 	fx_pass_one(fx);
-	fx_tell(command);
+	fx_command(command);
 	wait_events(fx);
 	fx_stop(fx);
 	unlisten_all(fx);
@@ -206,7 +206,7 @@ service(struct fixture *fx, const char *command)
 		assert_true(rte_get_timer_cycles() < end);
 		rte_delay_us_sleep(10000);
 	}
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 	fx_stop(fx);
 }
@@ -232,13 +232,13 @@ test_removal_many_times(void **state)
 	fx_expect_error("");
 	fx_holdings_get(&before);
 	for (int i = 0; i < 10; i++) {
-		fx_start(fx, &plain);
+		fx_start(fx, &defaults);
 		fx_pass_one(fx);
-		fx_tell(i % 2 == 0 ? "fatal fn=0" : "remove fn=0");
+		fx_command(i % 2 == 0 ? "fatal fn=0" : "remove fn=0");
 		wait_gone(fx);
 		fx_stop(fx);
 		fx_remove(fx);
-		fx_tell("return fn=0");
+		fx_command("return fn=0");
 		assert_int_equal(fx_probe(fx, ""), 0);
 	}
 	fx_check_holdings(&before, "after removals");
@@ -253,8 +253,8 @@ test_removal_without_callback(void **state)
 
 	fx_expect_error("");
 	listen_all(fx);
-	fx_start(fx, &plain);
-	fx_tell("remove fn=0");
+	fx_start(fx, &defaults);
+	fx_command("remove fn=0");
 	wait_gone(fx);
 	check_bursts_idle(fx);
 	/* memory events, which no callback can report now */
@@ -263,7 +263,7 @@ test_removal_without_callback(void **state)
 	assert_int_equal(nb_events(fx->port[0]), 0);
 	unlisten_all(fx);
 	fx_remove(fx);
-	comes_back(fx);
+	return_and_restart(fx);
 }
 
 static void
@@ -275,13 +275,13 @@ test_removal_of_stopped_port(void **state)
 	listen_all(fx);
 	fx_start(fx, &rmv_config);
 	fx_stop(fx);
-	fx_tell("remove fn=0");
+	fx_command("remove fn=0");
 	wait_events(fx);
 	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
 		check_refused(fx, i);
 	unlisten_all(fx);
 	fx_remove(fx);
-	comes_back(fx);
+	return_and_restart(fx);
 }
 
 static void
@@ -290,10 +290,10 @@ test_removal_of_unconfigured_port(void **state)
 	struct fixture *fx = *state;
 
 	fx_expect_error("");
-	fx_tell("fatal fn=0");
+	fx_command("fatal fn=0");
 	wait_gone(fx);
 	fx_remove(fx);
-	comes_back(fx);
+	return_and_restart(fx);
 }
 
 /* The application closes the port in its callback. */
@@ -310,7 +310,7 @@ test_close_in_callback(void **state)
 	}
 	fx_start(fx, &rmv_config);
 	fx_pass_one(fx);
-	fx_tell("remove fn=0");
+	fx_command("remove fn=0");
 	wait_events(fx);
 	for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
 		assert_int_equal(events_of[fx->port[i]].close_error, 0);
@@ -318,7 +318,7 @@ test_close_in_callback(void **state)
 		fx->is_started[i] = false;
 	}
 	fx_remove(fx);
-	comes_back(fx);
+	return_and_restart(fx);
 	unlisten_all(fx); /* ethdev keeps the callbacks of a closed port */
 }
 
@@ -350,7 +350,7 @@ test_close_in_link_callback(void **state)
 			assert_int_equal(rte_eth_dev_callback_register(fx->port[i],
 					 RTE_ETH_EVENT_INTR_LSC, on_removal, NULL), 0);
 		}
-		fx_tell(causes[c]);
+		fx_command(causes[c]);
 		wait_events(fx);
 		for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
 			assert_int_equal(events_of[fx->port[i]].close_error, 0);
@@ -359,7 +359,7 @@ test_close_in_link_callback(void **state)
 			fx->is_started[i] = false;
 		}
 		fx_remove(fx);
-		fx_tell(c == 0 ? "return fn=0" : "link port=1 up");
+		fx_command(c == 0 ? "return fn=0" : "link port=1 up");
 		assert_int_equal(fx_probe(fx, ""), 0);
 		/* ethdev keeps the callbacks of a closed port */
 		for (unsigned int i = 0; i < FX_NB_PORTS; i++)
@@ -379,19 +379,19 @@ test_removal_with_frames_outstanding(void **state)
 	struct rte_mbuf *pkts[100];
 
 	fx_expect_error("");
-	fx_start(fx, &plain);
-	fx_tell("stall port=1 tx");
+	fx_start(fx, &defaults);
+	fx_command("stall port=1 tx");
 	for (unsigned int i = 0; i < RTE_DIM(pkts); i++)
 		pkts[i] = fx_frame(fx->pool, 100, i);
 	fx_send(fx->port[0], 0, pkts, RTE_DIM(pkts));
-	fx_tell("remove fn=0");
+	fx_command("remove fn=0");
 	wait_gone(fx);
 	check_bursts_idle(fx);
 	fx_stop(fx);
 	assert_int_equal(rte_mempool_avail_count(fx->pool), FX_NB_MBUFS);
 	fx_remove(fx);
-	fx_tell("inject off");
-	comes_back(fx);
+	fx_command("inject off");
+	return_and_restart(fx);
 }
 
 /* A removal at any point of a start, which fails without leaks. */
@@ -408,12 +408,12 @@ test_removal_during_start(void **state)
 
 		assert_int_equal(fx_configure(fx, fx->port[0], &rmv_config), 0);
 		snprintf(line, sizeof(line), "at call=%s fatal fn=0", calls[i]);
-		fx_tell(line);
+		fx_command(line);
 		assert_int_equal(fx_dev_start(fx, 0), -EIO);
 		wait_gone(fx);
 		assert_int_equal(rte_mempool_avail_count(fx->pool), FX_NB_MBUFS);
 		fx_remove(fx);
-		fx_tell("return fn=0");
+		fx_command("return fn=0");
 		assert_int_equal(fx_probe(fx, ""), 0);
 	}
 	fx->ignore_counters = true;
@@ -429,16 +429,16 @@ test_removal_during_queue_start(void **state)
 	for (unsigned int i = 0; i < 10; i++) {
 		uint16_t port = fx->port[0];
 
-		fx_start(fx, &plain);
+		fx_start(fx, &defaults);
 		/* a spare queue keeps the vPort until this queue is back */
 		assert_int_equal(rte_eth_dev_tx_queue_stop(port, 0), 0);
-		fx_tell("at call=destroy_qp:1 fatal fn=0");
+		fx_command("at call=destroy_qp:1 fatal fn=0");
 		(void)rte_eth_dev_tx_queue_start(port, 0);
 		wait_gone(fx);
 		check_bursts_idle(fx);
 		fx_stop(fx);
 		fx_remove(fx);
-		fx_tell("return fn=0");
+		fx_command("return fn=0");
 		assert_int_equal(fx_probe(fx, ""), 0);
 	}
 	fx->ignore_counters = true;
@@ -491,7 +491,7 @@ remove_while_forwarding(struct fixture *fx, unsigned int round)
 			assert_true(rte_get_timer_cycles() < end);
 			rte_delay_us_sleep(10);
 		}
-	fx_tell(round % 2 == 0 ? "fatal fn=0" : "remove fn=0");
+	fx_command(round % 2 == 0 ? "fatal fn=0" : "remove fn=0");
 	wait_gone(fx);
 	for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
 		__atomic_store_n(&fwd[i].is_over, true, __ATOMIC_RELEASE);
@@ -506,12 +506,12 @@ test_removal_while_forwarding(void **state)
 
 	fx_expect_error("");
 	for (unsigned int round = 0; round < NB_FIRES; round++) {
-		fx_start(fx, &plain);
+		fx_start(fx, &defaults);
 		remove_while_forwarding(fx, round);
 		fx_stop(fx);
 		assert_int_equal(rte_mempool_avail_count(fx->pool), FX_NB_MBUFS);
 		fx_remove(fx);
-		fx_tell("return fn=0");
+		fx_command("return fn=0");
 		assert_int_equal(fx_probe(fx, ""), 0);
 	}
 	fx->ignore_counters = true;

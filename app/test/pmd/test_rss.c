@@ -23,7 +23,7 @@ static uint8_t key[KEY_BYTES] = {
 	0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa,
 };
 
-static const struct fx_config plain;
+static const struct fx_config defaults;
 
 /* Toeplitz over addresses and ports, computed by DPDK. */
 static uint32_t
@@ -199,7 +199,7 @@ test_no_rss_all_on_queue_0(void **state)
  * hardware queue starves.
  */
 static void
-test_more_than_one_burst(void **state)
+test_bursts_of_two_hardware_queues(void **state)
 {
 	struct fixture *fx = *state;
 	struct fx_config config = { .nb_rxq = 3, .nb_rxd = 64, .rss_hf = FX_RSS };
@@ -236,7 +236,7 @@ test_more_than_one_burst(void **state)
 
 /* Counters of a hardware queue stay with the ethdev queue that polled it. */
 static void
-test_hardware_queues_are_counted(void **state)
+test_moved_queue_leaves_its_counts(void **state)
 {
 	struct fixture *fx = *state;
 	struct fx_config config = { .nb_rxq = 3, .nb_rxd = 64, .rss_hf = FX_RSS };
@@ -747,7 +747,7 @@ test_move_from_stopped_queue(void **state)
 
 /* A queue setup returns all mbufs, also those of moved hardware queues. */
 static void
-test_released_pool_is_whole(void **state)
+test_queue_setup_returns_all_mbufs(void **state)
 {
 	static const uint16_t apart[] = { 0, 1 }, one[] = { 1 };
 	struct fixture *fx = *state;
@@ -870,7 +870,7 @@ test_table_nearest(void **state)
 
 /* Table updates lose no waiting packet. */
 static void
-test_changes_lose_nothing(void **state)
+test_table_updates_lose_no_packet(void **state)
 {
 	static const uint16_t orders[2][4] = { { 3, 1, 0, 2 }, { 0, 1, 2, 3 } };
 	struct fixture *fx = *state;
@@ -914,7 +914,7 @@ test_wrong_key(void **state)
 	assert_true(rte_eth_dev_configure(fx->port[0], 4, 1, &conf) < 0);
 	conf.rx_adv_conf.rss_conf.rss_key_len = 0;
 	assert_true(rte_eth_dev_configure(fx->port[0], 4, 1, &conf) < 0);
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 }
 
@@ -925,8 +925,8 @@ main(void)
 		FX_TEST(test_distribution),
 		FX_TEST(test_arp_on_queue_0),
 		FX_TEST(test_no_rss_all_on_queue_0),
-		FX_TEST(test_more_than_one_burst),
-		FX_TEST(test_hardware_queues_are_counted),
+		FX_TEST(test_bursts_of_two_hardware_queues),
+		FX_TEST(test_moved_queue_leaves_its_counts),
 		FX_TEST(test_key_is_reported),
 		FX_TEST(test_wrong_key),
 		FX_TEST(test_key_update),
@@ -939,11 +939,11 @@ main(void)
 		FX_TEST(test_move_between_pools),
 		FX_TEST(test_same_key),
 		FX_TEST(test_move_from_stopped_queue),
-		FX_TEST(test_released_pool_is_whole),
+		FX_TEST(test_queue_setup_returns_all_mbufs),
 		FX_TEST_BARE(test_hw_rxq),
 		FX_TEST_BARE(test_hw_rxq_refused),
 		FX_TEST(test_table_nearest),
-		FX_TEST(test_changes_lose_nothing),
+		FX_TEST(test_table_updates_lose_no_packet),
 	};
 
 	return FX_RUN("rss", tests);

@@ -279,7 +279,7 @@ seed_of(const struct rte_mbuf *m)
 
 /* Packets of a queue stay in order and intact. */
 static void
-test_order_across_a_change(void **state)
+test_changes_keep_order(void **state)
 {
 	struct fixture *fx = *state;
 	int last[NB_RXQ] = { -1, -1, -1, -1 };
@@ -527,7 +527,7 @@ check_refused(struct fixture *fx, const char *call, unsigned int nth, int error,
 }
 
 static void
-test_kernel_refuses(void **state)
+test_kernel_errors(void **state)
 {
 	static const int errors[] = { ENOMEM, EINVAL, EBUSY, EPROTO };
 	struct fixture *fx = *state;
@@ -559,7 +559,7 @@ refuse_ids(unsigned int nb_before, unsigned int nb)
 	for (unsigned int i = 1; i <= nb; i++) {
 		snprintf(line, sizeof(line), "fail call=create_qp nth=%u errno=EINVAL",
 			 nb_before + i);
-		fx_tell(line);
+		fx_command(line);
 	}
 }
 
@@ -600,9 +600,9 @@ test_cq_id_in_use(void **state)
 	/* a permanent failure ends the retries */
 	assert_int_equal(fx_dev_stop(fx, 1), 0);
 	fx_expect_error("");
-	fx_tell("fail call=create_qp later errno=EINVAL");
+	fx_command("fail call=create_qp later errno=EINVAL");
 	assert_int_equal(fx_dev_start(fx, 1), -EINVAL);
-	fx_tell("fail off");
+	fx_command("fail off");
 	assert_int_equal(fx_dev_start(fx, 1), 0);
 }
 
@@ -720,7 +720,7 @@ poll_all(void *arg)
 }
 
 static void
-change_something(struct fixture *fx, unsigned int i)
+change_any(struct fixture *fx, unsigned int i)
 {
 	static uint8_t key[40];
 	struct rte_eth_rss_conf conf = { .rss_key = key, .rss_key_len = sizeof(key),
@@ -749,7 +749,7 @@ change_something(struct fixture *fx, unsigned int i)
 
 /* A thread polls all queues all the time, also stopped ones. */
 static void
-test_changes_under_polls(void **state)
+test_changes_during_polls(void **state)
 {
 	struct fixture *fx = *state;
 	struct poller poller = { .port = fx->port[1] };
@@ -764,7 +764,7 @@ test_changes_under_polls(void **state)
 
 			fx_send(fx->port[0], 0, &m, 1);
 		}
-		change_something(fx, i);
+		change_any(fx, i);
 	}
 	fx_settle(fx);
 	atomic_store(&poller.is_over, true);
@@ -817,25 +817,25 @@ find_posted(struct rte_mempool *pool, struct posted *posted)
 
 struct posting {
 	unsigned int nb_mbufs, cache;
-	unsigned int nb_elsewhere; /* in another lcore's cache */
+	unsigned int nb_other_cache; /* in another lcore's cache */
 };
 
-struct elsewhere {
+struct other_cache {
 	struct rte_mempool *pool;
 	unsigned int nb;
 };
 
 static void *
-move_elsewhere(void *arg)
+use_other_cache(void *arg)
 {
-	struct elsewhere *elsewhere = arg;
+	struct other_cache *cache = arg;
 	void *mbufs[FX_NB_MBUFS];
 
 	assert_int_equal(rte_thread_register(), 0);
-	for (unsigned int i = 0; i < elsewhere->nb; i++)
-		assert_int_equal(rte_mempool_get(elsewhere->pool, &mbufs[i]), 0);
-	for (unsigned int i = 0; i < elsewhere->nb; i++)
-		rte_mempool_put(elsewhere->pool, mbufs[i]);
+	for (unsigned int i = 0; i < cache->nb; i++)
+		assert_int_equal(rte_mempool_get(cache->pool, &mbufs[i]), 0);
+	for (unsigned int i = 0; i < cache->nb; i++)
+		rte_mempool_put(cache->pool, mbufs[i]);
 	rte_thread_unregister();
 	return NULL;
 }
@@ -855,7 +855,7 @@ nb_posted_again(struct fixture *fx, const struct fx_config *config,
 	struct rte_eth_rss_conf rss = { .rss_hf = FX_RSS, .rss_key = key,
 					.rss_key_len = sizeof(key) };
 	struct fx_config its = *config;
-	struct elsewhere elsewhere = { .nb = posting.nb_elsewhere };
+	struct other_cache cache = { .nb = posting.nb_other_cache };
 	unsigned int nb = 0;
 	pthread_t thread;
 
@@ -863,10 +863,10 @@ nb_posted_again(struct fixture *fx, const struct fx_config *config,
 					      posting.cache, 0, room,
 					      SOCKET_ID_ANY);
 	assert_non_null(its.rx_pool);
-	elsewhere.pool = its.rx_pool;
+	cache.pool = its.rx_pool;
 	assert_int_equal(fx_configure(fx, 1, &its), 0);
 	assert_int_equal(fx_dev_start(fx, 1), 0);
-	assert_int_equal(pthread_create(&thread, NULL, move_elsewhere, &elsewhere), 0);
+	assert_int_equal(pthread_create(&thread, NULL, use_other_cache, &cache), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	find_posted(its.rx_pool, &before);
 	*nb_held = before.nb_held;
@@ -888,7 +888,7 @@ nb_posted_again(struct fixture *fx, const struct fx_config *config,
  * rings do not use them if the pool has others.
  */
 static void
-test_old_buffers_wait(void **state)
+test_old_buffers_are_posted_last(void **state)
 {
 	struct fixture *fx = *state;
 	const struct fx_config scattering = {
@@ -929,17 +929,17 @@ main(void)
 		FX_TEST(test_all_stopped),
 		FX_TEST(test_queue_0_without_rss),
 		FX_TEST(test_stop_with_packets_waiting),
-		FX_TEST(test_order_across_a_change),
+		FX_TEST(test_changes_keep_order),
 		FX_TEST(test_deferred_start),
 		FX_TEST(test_set_up_at_run_time),
 		FX_TEST(test_wrong_states),
 		FX_TEST(test_start_without_mbufs),
-		FX_TEST(test_kernel_refuses),
+		FX_TEST(test_kernel_errors),
 		FX_TEST(test_cq_id_in_use),
 		FX_TEST(test_privilege_dropped),
 		FX_TEST(test_no_spare_queue),
-		FX_TEST(test_changes_under_polls),
-		FX_TEST(test_old_buffers_wait),
+		FX_TEST(test_changes_during_polls),
+		FX_TEST(test_old_buffers_are_posted_last),
 	};
 
 	return FX_RUN("rxq", tests);

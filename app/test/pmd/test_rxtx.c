@@ -10,7 +10,7 @@
 
 #define RING 256
 
-static const struct fx_config plain;
+static const struct fx_config defaults;
 
 /* Lengths at borders of BU, headers and page fractions. */
 static void
@@ -22,7 +22,7 @@ test_lengths(void **state)
 	struct fixture *fx = *state;
 	uint8_t bytes[1514];
 
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	for (unsigned int i = 0; i < RTE_DIM(lengths); i++) {
 		struct rte_mbuf *m = fx_frame(fx->pool, lengths[i], i);
 
@@ -69,7 +69,7 @@ test_burst_of_none(void **state)
 	struct fixture *fx = *state;
 	struct rte_mbuf *m = fx_frame(fx->pool, 64, 0);
 
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	assert_int_equal(rte_eth_tx_burst(fx->port[0], 0, &m, 0), 0);
 	assert_int_equal(rte_eth_rx_burst(fx->port[0], 0, &m, 0), 0);
 	assert_int_equal(fx_wire(fx, 0).tx_packets, 0);
@@ -103,7 +103,7 @@ test_burst_larger_than_ring(void **state)
  * losing a completion.
  */
 static void
-test_full_ring_continues(void **state)
+test_full_tx_ring_drains(void **state)
 {
 	struct fixture *fx = *state;
 	struct fx_config config = { .nb_txd = 64 };
@@ -133,7 +133,7 @@ test_rx_ring_overrun(void **state)
 	struct rte_mbuf *pkts[RING];
 	unsigned int nb_sent = 0, room;
 
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	for (int round = 0; round < 10; round++) {
 		for (unsigned int i = 0; i < 64; i++)
 			pkts[i] = fx_frame(fx->pool, 64, nb_sent++);
@@ -195,7 +195,7 @@ test_empty_pool_then_refill(void **state)
 
 /* One free mbuf at a time is enough. */
 static void
-test_starved_pool(void **state)
+test_one_free_mbuf_at_a_time(void **state)
 {
 	struct fixture *fx = *state;
 	struct fx_config config = { .nb_rxd = 64 };
@@ -290,14 +290,14 @@ test_stop_with_full_rings(void **state)
 
 	fx->ignore_counters = true; /* the wire counts dropped packets */
 	for (int round = 0; round < 3; round++) {
-		fx_start(fx, &plain);
+		fx_start(fx, &defaults);
 		for (unsigned int i = 0; i < RTE_DIM(pkts); i++)
 			pkts[i] = fx_frame(fx->pool, 64, i);
 		fx_send(fx->port[0], 0, pkts, RTE_DIM(pkts));
 		fx_stop(fx);
 		assert_int_equal(rte_mempool_avail_count(fx->pool), FX_NB_MBUFS);
 	}
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 }
 
@@ -309,10 +309,10 @@ main(void)
 		FX_TEST(test_order_over_many_laps),
 		FX_TEST(test_burst_of_none),
 		FX_TEST(test_burst_larger_than_ring),
-		FX_TEST(test_full_ring_continues),
+		FX_TEST(test_full_tx_ring_drains),
 		FX_TEST(test_rx_ring_overrun),
 		FX_TEST(test_empty_pool_then_refill),
-		FX_TEST(test_starved_pool),
+		FX_TEST(test_one_free_mbuf_at_a_time),
 		FX_TEST(test_tx_done_cleanup),
 		FX_TEST(test_both_directions),
 		FX_TEST(test_stop_with_full_rings),

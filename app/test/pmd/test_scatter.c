@@ -155,7 +155,7 @@ test_one_buffer_is_enough(void **state)
 
 /* Random lengths, bursts and laps: order and contents. */
 static void
-test_many(void **state)
+test_random_lengths(void **state)
 {
 	struct fixture *fx = *state;
 	struct rte_mempool *pool = fx_pool(fx, 4095, MIN_ROOM);
@@ -186,7 +186,7 @@ test_many(void **state)
 
 /* The application holds all mbufs: packets drop, then reception continues. */
 static void
-test_pool_runs_dry(void **state)
+test_empty_pool(void **state)
 {
 	struct fixture *fx = *state;
 	struct rte_mempool *pool = fx_pool(fx, 64 * 5 + 20, RTE_MBUF_DEFAULT_BUF_SIZE);
@@ -468,7 +468,7 @@ test_mtu_at_run_time(void **state)
 
 /* Three ethdev queues on four hardware queues; one queue scatters. */
 static void
-test_queues_of_both_kinds(void **state)
+test_one_scattered_queue_of_three(void **state)
 {
 	struct fixture *fx = *state;
 	struct rte_mempool *large = fx_pool(fx, 2047, 4096);
@@ -692,8 +692,8 @@ main(void)
 		FX_TEST(test_capabilities),
 		FX_TEST(test_scattered),
 		FX_TEST(test_one_buffer_is_enough),
-		FX_TEST(test_many),
-		FX_TEST(test_pool_runs_dry),
+		FX_TEST(test_random_lengths),
+		FX_TEST(test_empty_pool),
 		FX_TEST(test_split),
 		FX_TEST(test_split_to_the_byte),
 		FX_TEST(test_split_and_vlan),
@@ -701,7 +701,7 @@ main(void)
 		FX_TEST(test_scatter_refused),
 		FX_TEST(test_pool_too_small_to_start),
 		FX_TEST(test_mtu_at_run_time),
-		FX_TEST(test_queues_of_both_kinds),
+		FX_TEST(test_one_scattered_queue_of_three),
 		FX_TEST(test_changes_at_run_time),
 		FX_TEST(test_queue_stopped),
 		FX_TEST(test_start_without_mbufs),

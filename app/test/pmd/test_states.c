@@ -217,7 +217,7 @@ check_refused(struct fixture *fx, const struct states_row *row, enum port_state 
 	    row->errnos[state] == row->errnos[PORT_STOPPED] &&
 	    fx_nb_logged(RTE_LOG_ERR, row->says) == 0)
 		fail_msg("%s: error lacks \"%s\"", when, row->says);
-	if (row->forgets && state != PORT_RUNNING)
+	if (row->drops_old && state != PORT_RUNNING)
 		return;
 	fx_check_holdings(&held, when);
 	take_snapshot(port, &after);

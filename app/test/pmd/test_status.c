@@ -156,13 +156,13 @@ test_tx_descriptor_status(void **state)
 
 	fx_start(fx, &small);
 	check_tx(fx, 0);
-	fx_tell("stall port=1 tx");
+	fx_command("stall port=1 tx");
 	send_frames(fx, 7);
 	check_tx(fx, 7);
 	send_frames(fx, NB_DESC - 7);
 	check_tx(fx, NB_DESC);
 	assert_int_equal(rte_eth_tx_done_cleanup(fx->port[0], 0, 0), 0);
-	fx_tell("resume port=1 tx");
+	fx_command("resume port=1 tx");
 	fx_settle(fx);
 	/* done, but not freed */
 	for (end = fx_deadline();
@@ -187,12 +187,12 @@ test_tx_queue_count(void **state)
 
 	fx_start(fx, &small);
 	assert_int_equal(rte_eth_tx_queue_count(fx->port[0], 0), 0);
-	fx_tell("stall port=1 tx");
+	fx_command("stall port=1 tx");
 	send_frames(fx, 7);
 	assert_int_equal(rte_eth_tx_queue_count(fx->port[0], 0), 7);
 	send_frames(fx, NB_DESC - 7);
 	assert_int_equal(rte_eth_tx_queue_count(fx->port[0], 0), NB_DESC);
-	fx_tell("resume port=1 tx");
+	fx_command("resume port=1 tx");
 	fx_settle(fx);
 	for (end = fx_deadline(); rte_eth_tx_queue_count(fx->port[0], 0) != 0 &&
 	     rte_get_timer_cycles() < end; )
@@ -210,7 +210,7 @@ test_tx_of_failed_queue(void **state)
 
 	fx_start(fx, &small);
 	fx_expect_error("has failed (disabled)");
-	fx_tell("cqe port=1 tx type=42");
+	fx_command("cqe port=1 tx type=42");
 	fx->refused_bytes[0] = FRAME;
 	send_frames(fx, 1);
 	while (rte_eth_tx_done_cleanup(fx->port[0], 0, 0) == 0 &&

@@ -29,7 +29,7 @@ check_state(uint16_t port, uint16_t queue, uint8_t state)
 }
 
 static void
-takes_nothing(struct fixture *fx, uint16_t queue)
+accepts_no_packet(struct fixture *fx, uint16_t queue)
 {
 	struct rte_mbuf *m = fx_frame(fx->pool, 100, 1);
 
@@ -49,7 +49,7 @@ test_stop_and_start(void **state)
 	fx_holdings_get(&running);
 	for (uint16_t q = 0; q < 3; q++) {
 		assert_int_equal(rte_eth_dev_tx_queue_stop(fx->port[0], q), 0);
-		takes_nothing(fx, q);
+		accepts_no_packet(fx, q);
 		for (uint16_t other = 0; other < 3; other++)
 			if (other != q)
 				send_one(fx, other);
@@ -113,7 +113,7 @@ test_deferred_start(void **state)
 	setup_deferred(fx, 1);
 	for (unsigned int i = 0; i < 2; i++) {
 		assert_int_equal(fx_dev_start(fx, 0), 0);
-		takes_nothing(fx, 1);
+		accepts_no_packet(fx, 1);
 		send_one(fx, 0);
 		send_one(fx, 2);
 		assert_int_equal(rte_eth_dev_tx_queue_start(fx->port[0], 1), 0);
@@ -126,7 +126,7 @@ test_deferred_start(void **state)
 	setup_deferred(fx, 2);
 	assert_int_equal(fx_dev_start(fx, 0), 0);
 	for (uint16_t q = 0; q < 3; q++) {
-		takes_nothing(fx, q);
+		accepts_no_packet(fx, q);
 		assert_int_equal(rte_eth_dev_tx_queue_start(fx->port[0], q), 0);
 		send_one(fx, q);
 	}
@@ -150,7 +150,7 @@ test_set_up_at_run_time(void **state)
 
 		assert_int_equal(rte_eth_tx_queue_setup(fx->port[0], 1, nb_desc,
 							SOCKET_ID_ANY, &with_offloads), 0);
-		takes_nothing(fx, 1);
+		accepts_no_packet(fx, 1);
 		send_one(fx, 0);
 		assert_int_equal(rte_eth_dev_tx_queue_start(fx->port[0], 1), 0);
 		assert_int_equal(rte_eth_tx_queue_info_get(fx->port[0], 1, &info), 0);
@@ -184,7 +184,7 @@ test_wrong_states(void **state)
 
 /* The kernel call fails: the queue stays stopped, the others continue. */
 static void
-test_start_that_fails(void **state)
+test_failed_start(void **state)
 {
 	struct fixture *fx = *state;
 
@@ -194,7 +194,7 @@ test_start_that_fails(void **state)
 	assert_int_equal(fx_model.fault_arm("create_qp", 1, EIO), 0);
 	assert_int_equal(rte_eth_dev_tx_queue_start(fx->port[0], 1), -EIO);
 	fx_model.fault_disarm();
-	takes_nothing(fx, 1);
+	accepts_no_packet(fx, 1);
 	send_one(fx, 0);
 	assert_int_equal(rte_eth_dev_tx_queue_start(fx->port[0], 1), 0);
 	send_one(fx, 1);
@@ -205,7 +205,7 @@ test_start_that_fails(void **state)
  * queue. If that fails, the queue keeps running.
  */
 static void
-test_last_stop_that_fails(void **state)
+test_failed_stop_of_last_queue(void **state)
 {
 	static const char *const calls[] = { "create_cq", "create_qp" };
 	struct fixture *fx = *state;
@@ -225,7 +225,7 @@ test_last_stop_that_fails(void **state)
 		send_one(fx, 2);
 	}
 	assert_int_equal(rte_eth_dev_tx_queue_stop(fx->port[0], 2), 0);
-	takes_nothing(fx, 2);
+	accepts_no_packet(fx, 2);
 }
 
 /* Without traffic the port keeps its vPort. */
@@ -265,8 +265,8 @@ main(void)
 		FX_TEST(test_deferred_start),
 		FX_TEST(test_set_up_at_run_time),
 		FX_TEST(test_wrong_states),
-		FX_TEST(test_start_that_fails),
-		FX_TEST(test_last_stop_that_fails),
+		FX_TEST(test_failed_start),
+		FX_TEST(test_failed_stop_of_last_queue),
 		FX_TEST(test_netdev_is_kept_down),
 	};
 

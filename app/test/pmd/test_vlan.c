@@ -37,19 +37,19 @@ tagged(struct fixture *fx, uint16_t id)
 static void
 check_tag(const struct rte_mbuf *m, uint16_t id, bool is_stripped)
 {
-	uint8_t plain[LEN], bytes[LEN + RTE_VLAN_HLEN];
+	uint8_t defaults[LEN], bytes[LEN + RTE_VLAN_HLEN];
 
-	fx_frame_bytes(plain, LEN, id);
+	fx_frame_bytes(defaults, LEN, id);
 	assert_true((m->ol_flags & RTE_MBUF_F_RX_VLAN) != 0);
 	assert_int_equal(m->vlan_tci, id);
 	assert_int_equal((m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0, is_stripped);
 	if (is_stripped) {
-		fx_check_bytes(m, plain, LEN);
+		fx_check_bytes(m, defaults, LEN);
 		return;
 	}
-	memcpy(bytes, plain, 12);
+	memcpy(bytes, defaults, 12);
 	memcpy(bytes + 12, (const uint8_t[]){ 0x81, 0, id >> 8, id & 0xff }, 4);
-	memcpy(bytes + 16, plain + 12, LEN - 12);
+	memcpy(bytes + 16, defaults + 12, LEN - 12);
 	fx_check_bytes(m, bytes, sizeof(bytes));
 }
 
@@ -65,7 +65,7 @@ pass_tagged(struct fixture *fx, uint16_t queue, uint16_t id, bool is_stripped)
 }
 
 static bool
-says_strip(uint16_t port, uint16_t queue)
+reports_strip(uint16_t port, uint16_t queue)
 {
 	struct rte_eth_rxq_info info;
 
@@ -89,14 +89,14 @@ test_port_on_and_off_while_running(void **state)
 			is_on ? RTE_ETH_VLAN_STRIP_OFFLOAD : 0), 0);
 		assert_int_equal(rte_eth_dev_get_vlan_offload(rx),
 				 is_on ? RTE_ETH_VLAN_STRIP_OFFLOAD : 0);
-		assert_int_equal(says_strip(rx, 0), is_on);
+		assert_int_equal(reports_strip(rx, 0), is_on);
 		pass_tagged(fx, 0, id, is_on);
 	}
 }
 
 /* The setting survives a stop and start. */
 static void
-test_choice_survives_restart(void **state)
+test_setting_survives_restart(void **state)
 {
 	struct fixture *fx = *state;
 	uint16_t rx;
@@ -144,13 +144,13 @@ check_one_queue(struct fixture *fx, uint16_t nb_rxq, uint16_t stripping)
 	}
 	for (uint16_t q = 0; q < nb_rxq; q++) {
 		assert_true(nb_of[q] > 0);
-		assert_int_equal(says_strip(fx->port[1], q), q == stripping);
+		assert_int_equal(reports_strip(fx->port[1], q), q == stripping);
 	}
 	/* the port setting changes all queues */
 	assert_int_equal(rte_eth_dev_set_vlan_offload(fx->port[1],
 						      RTE_ETH_VLAN_STRIP_OFFLOAD), 0);
 	for (uint16_t q = 0; q < nb_rxq; q++)
-		assert_true(says_strip(fx->port[1], q));
+		assert_true(reports_strip(fx->port[1], q));
 	fx_stop(fx);
 }
 
@@ -216,7 +216,7 @@ test_refused(void **state)
 						      RTE_ETH_VLAN_STRIP_OFFLOAD), 0);
 	assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], 0, 256, SOCKET_ID_ANY, NULL,
 						fx->pool), 0);
-	assert_true(says_strip(fx->port[1], 0));
+	assert_true(reports_strip(fx->port[1], 0));
 }
 
 static atomic_bool is_toggling;
@@ -268,7 +268,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FX_TEST(test_port_on_and_off_while_running),
-		FX_TEST(test_choice_survives_restart),
+		FX_TEST(test_setting_survives_restart),
 		FX_TEST(test_one_queue),
 		FX_TEST(test_queue_offload_at_setup),
 		FX_TEST(test_refused),

@@ -19,7 +19,7 @@
 #define FRAME 100
 #define NB_ETHDEV 8 /* ethdev's own, before the driver's */
 
-static const struct fx_config plain;
+static const struct fx_config defaults;
 
 /* Names for a port with one Rx and one Tx queue, in order. */
 static const char *const names_of_one[] = {
@@ -85,7 +85,7 @@ test_names(void **state)
 	struct fixture *fx = *state;
 	struct rte_eth_xstat_name names[RTE_DIM(names_of_one)];
 
-	assert_int_equal(fx_configure(fx, fx->port[0], &plain), 0);
+	assert_int_equal(fx_configure(fx, fx->port[0], &defaults), 0);
 	assert_int_equal(rte_eth_xstats_get_names(fx->port[0], NULL, 0),
 			 RTE_DIM(names));
 	assert_int_equal(rte_eth_xstats_get_names(fx->port[0], names, RTE_DIM(names)),
@@ -114,7 +114,7 @@ test_names_follow_the_queues(void **state)
 	assert_int_equal(fx_xstat(fx->port[0], "tx_q2_packets"), 0);
 	assert_int_not_equal(rte_eth_xstats_get_id_by_name(fx->port[0],
 							   "tx_q3_packets", &id), 0);
-	assert_int_equal(fx_configure(fx, fx->port[0], &plain), 0);
+	assert_int_equal(fx_configure(fx, fx->port[0], &defaults), 0);
 	assert_int_equal(rte_eth_xstats_get_names(fx->port[0], NULL, 0),
 			 RTE_DIM(names_of_one));
 }
@@ -130,7 +130,7 @@ test_all_and_by_id(void **state)
 	const unsigned int nb = RTE_DIM(xstats);
 	uint64_t ids[2], values[2];
 
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 	assert_int_equal(rte_eth_xstats_get(port, NULL, 0), nb);
 	memset(xstats, 0xee, sizeof(xstats));
@@ -174,12 +174,12 @@ test_tx_errors(void **state)
 	char command[64];
 
 	fx_expect_error("has failed (disabled)");
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	for (unsigned int i = 0; i < RTE_DIM(reasons); i++) {
 		snprintf(command, sizeof(command), "cqe port=1 tx type=%u", 33 + i);
 		fx_send_one(fx, 1);
 		fx_expect_frames(fx, 1, 1);
-		fx_tell(command);
+		fx_command(command);
 		fx_send_one(fx, 2);
 		fx->refused_bytes[0] += FRAME;
 		await_tx(fx, reasons[i], 1);
@@ -210,16 +210,16 @@ test_tx_invalid_completions(void **state)
 {
 	struct fixture *fx = *state;
 
-	fx_start(fx, &plain);
-	fx_tell("bogus port=1 tx what=wrong-queue");
+	fx_start(fx, &defaults);
+	fx_command("bogus port=1 tx what=wrong-queue");
 	fx_send_one(fx, 1);
 	fx_send_one(fx, 2);
 	await_tx(fx, "tx_cqe_wrong_queue", 1);
-	fx_tell("bogus port=1 tx what=spurious");
+	fx_command("bogus port=1 tx what=spurious");
 	fx_send_one(fx, 3);
 	await_tx(fx, "tx_cqe_spurious", 1);
 	assert_int_equal(fx_xstat(fx->port[0], "tx_errors"), 0);
-	fx_tell("bogus port=1 tx what=type type=50");
+	fx_command("bogus port=1 tx what=type type=50");
 	fx_send_one(fx, 4);
 	await_tx(fx, "tx_cqe_unknown", 1);
 	assert_int_equal(fx_xstat(fx->port[0], "tx_errors"), 1);
@@ -235,11 +235,11 @@ test_tx_unfinished(void **state)
 	struct mana_model_port wire;
 
 	fx->ignore_counters = true; /* the test compares with the wire */
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	for (unsigned int i = 0; i < RTE_DIM(pkts); i++)
 		pkts[i] = fx_frame(fx->pool, FRAME, i);
 	fx_expect_error("has failed (disabled)");
-	fx_tell("cqe port=1 tx type=42 packet=6");
+	fx_command("cqe port=1 tx type=42 packet=6");
 	fx_send(fx->port[0], 0, pkts, RTE_DIM(pkts));
 	await_tx(fx, "tx_cqe_gdma_err", 1);
 	fx_expect_frames(fx, 0, 5);
@@ -261,7 +261,7 @@ test_tx_drops(void **state)
 	struct fixture *fx = *state;
 	struct rte_mbuf *m;
 
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	m = fx_frame(fx->pool, FRAME, 1);
 	m->ol_flags |= RTE_MBUF_F_TX_UDP_SEG;
 	fx_send(fx->port[0], 0, &m, 1);
@@ -301,9 +301,9 @@ test_rx_faults(void **state)
 	struct mana_model_port wire;
 
 	fx->ignore_counters = true; /* the test compares with the wire */
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	for (unsigned int i = 0; i < RTE_DIM(rx_faults); i++) {
-		fx_tell(rx_faults[i].command);
+		fx_command(rx_faults[i].command);
 		fx_send_one(fx, 1);
 		fx_send_one(fx, 2);
 		if (rx_faults[i].is_lost)
@@ -316,7 +316,7 @@ test_rx_faults(void **state)
 		assert_int_equal(fx_xstat(fx->port[1], "rx_errors"), nb_errors);
 		assert_int_equal(fx_xstat(fx->port[1], "rx_q0_errors"), nb_errors);
 	}
-	fx_tell("fence port=2 queue=0");
+	fx_command("fence port=2 queue=0");
 	fx_send_one(fx, 3);
 	fx_expect_frames(fx, 3, 1);
 	assert_int_equal(fx_xstat(fx->port[1], "rx_cqe_fence"), 1);
@@ -476,7 +476,7 @@ test_registrations(void **state)
 
 	assert_non_null(m);
 	assert_non_null(buf);
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 	nb_registered = fx_xstat(fx->port[0], "mr_registrations");
 	nb_misses = fx_xstat(fx->port[0], "tx_mr_misses");
@@ -502,7 +502,7 @@ test_registrations(void **state)
 
 /* Counts each RSS rebuild under traffic, and its duration. */
 static void
-test_rss_gaps(void **state)
+test_rss_rebuilds(void **state)
 {
 	struct fixture *fx = *state;
 	struct fx_config two = { .nb_rxq = 2, .rss_hf = FX_RSS };
@@ -543,7 +543,7 @@ test_doorbells(void **state)
 	struct rte_mbuf *pkts[FX_BURST];
 	uint64_t nb_rq;
 
-	fx_start(fx, &plain);
+	fx_start(fx, &defaults);
 	nb_rq = fx_xstat(fx->port[1], "rx_rq_doorbells");
 	assert_int_equal(nb_rq, 1); /* at the start */
 	/* one per burst that posts packets */
@@ -610,11 +610,11 @@ test_each_of_many_queues(void **state)
 
 /* Stop, release and setup keep all counts. */
 static void
-test_through_new_queues(void **state)
+test_queue_setup_keeps_counts(void **state)
 {
 	struct fixture *fx = *state;
 	struct fx_config two = { .nb_rxq = 2, .nb_txq = 2, .rss_hf = FX_RSS };
-	const struct fx_config *configs[] = { &two, &plain, &two };
+	const struct fx_config *configs[] = { &two, &defaults, &two };
 	uint64_t nb_sent = 0;
 
 	for (unsigned int round = 0; round < RTE_DIM(configs); round++) {
@@ -663,7 +663,7 @@ test_reset(void **state)
 						      rte_eth_stats_reset;
 
 		for (unsigned int i = 0; i < 2; i++) {
-			fx_start(fx, &plain);
+			fx_start(fx, &defaults);
 			fx_pass_one(fx);
 			if (i == 0)
 				fx_stop(fx);
@@ -700,10 +700,10 @@ main(void)
 		FX_TEST(test_copies),
 		FX_TEST(test_chains_without_offload),
 		FX_TEST(test_registrations),
-		FX_TEST(test_rss_gaps),
+		FX_TEST(test_rss_rebuilds),
 		FX_TEST(test_doorbells),
 		FX_TEST(test_each_of_many_queues),
-		FX_TEST(test_through_new_queues),
+		FX_TEST(test_queue_setup_keeps_counts),
 		FX_TEST(test_reset),
 	};
 

@@ -15,7 +15,7 @@
 
 /* All instructions of few bursts, or CQE and doorbell accesses of many. */
 struct extent {
-	bool is_whole;
+	bool covers_all;
 	uint32_t nb_bursts;
 	uint32_t max_burst;
 	uint32_t max_new; /* CQEs between two bursts */
@@ -124,7 +124,7 @@ rx_bursts(const struct mana_rx_path *path, const struct fx_rx_opts *opts,
 	assert_eq(path->burst(fx->list, pkts, 2), 2);
 	rte_pktmbuf_free_bulk(pkts, 2);
 	watch_init(&watch, &fx->cq, fx->db_page);
-	watch.is_whole = extent->is_whole;
+	watch.covers_all = extent->covers_all;
 	nb_doorbells = rxq->stats.rq_doorbells + rxq->stats.cq_doorbells;
 	for (uint32_t i = 0; i < extent->nb_bursts; i++) {
 		uint32_t wanted = random_next(&seed) % (extent->max_burst + 1);
@@ -154,7 +154,7 @@ rx_bursts(const struct mana_rx_path *path, const struct fx_rx_opts *opts,
 		       nb_doorbells;
 	assert_eq(watch.nb_doorbells, nb_doorbells);
 	assert_true(nb_pkts > extent->nb_bursts);
-	assert_true(nb_doorbells > 10 || extent->is_whole);
+	assert_true(nb_doorbells > 10 || extent->covers_all);
 	/* Each packet needs three words. */
 	assert_true(watch.nb_loads > 3 * nb_pkts / HW_RX_CQE_NB_PPI);
 	fx_rx_delete(fx);
@@ -218,7 +218,7 @@ tx_bursts(const struct fx_tx_opts *opts, const struct extent *extent, bool is_us
 	struct watch watch;
 
 	watch_init(&watch, &fx->cq, fx->db_page);
-	watch.is_whole = extent->is_whole;
+	watch.covers_all = extent->covers_all;
 	for (uint32_t i = 0; i < extent->nb_bursts; i++) {
 		uint32_t nb = random_next(&seed) % (extent->max_burst + 1);
 		uint32_t nb_done = random_next(&seed) % (nb_open + 1), ci;
@@ -336,7 +336,7 @@ violations_are_detected(void **state)
 		struct watch watch;
 
 		watch_init(&watch, &cq, page);
-		watch.is_whole = true;
+		watch.covers_all = true;
 		fx_cqe_write(&cq, data, 0);
 		watch_device(&watch);
 		watch_begin(&watch);

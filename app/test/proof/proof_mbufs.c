@@ -151,20 +151,20 @@ completions_of_groups(void **state)
 
 	(void)state;
 	pool_make();
-	fx_tx_earn_trust(fx);
+	fx_tx_pass_offset_check(fx);
 	round_trips(fx, 1);
 	pool_delete();
 	fx_tx_delete(fx);
 }
 
 static void
-plain_chains(void **state)
+direct_chains(void **state)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 
 	(void)state;
 	pool_make();
-	fx_tx_earn_trust(fx);
+	fx_tx_pass_offset_check(fx);
 	for (uint32_t nb_segs = 2; nb_segs <= 4; nb_segs++)
 		round_trips(fx, nb_segs);
 	pool_delete();
@@ -173,7 +173,7 @@ plain_chains(void **state)
 
 /* An access that is necessary faults: the protection works. */
 static void
-shared_mbuf_is_looked_at(void **state)
+shared_mbuf_is_read(void **state)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf *m;
@@ -210,8 +210,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_completion_each),
 		cmocka_unit_test(completions_of_groups),
-		cmocka_unit_test(plain_chains),
-		cmocka_unit_test(shared_mbuf_is_looked_at),
+		cmocka_unit_test(direct_chains),
+		cmocka_unit_test(shared_mbuf_is_read),
 	};
 
 	return cmocka_run_group_tests(tests, fx_group_setup, NULL);

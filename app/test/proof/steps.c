@@ -17,7 +17,7 @@
 #define MAX_INSN_BYTES 15
 
 /* A memory operand before address calculation. */
-struct place {
+struct operand {
 	int base, index; /* in gregs[]; -1: none */
 	int scale;
 	int64_t disp;
@@ -28,8 +28,8 @@ struct place {
 struct decoded {
 	uintptr_t pc; /* 0: free */
 	enum steps_kind kind;
-	uint32_t nb_places;
-	struct place places[STEPS_MAX_ACCESSES];
+	uint32_t nb_operands;
+	struct operand operands[STEPS_MAX_ACCESSES];
 	char name[16];
 };
 
@@ -97,7 +97,7 @@ kind_of(const cs_insn *cs)
 		break;
 	}
 	return strncmp(cs->mnemonic, "div", 3) == 0 ||
-	       strncmp(cs->mnemonic, "vdiv", 4) == 0 ? STEPS_DIVISION : STEPS_PLAIN;
+	       strncmp(cs->mnemonic, "vdiv", 4) == 0 ? STEPS_DIVISION : STEPS_OTHER;
 }
 
 /* Instructions whose memory operand is not accessed. */
@@ -134,30 +134,31 @@ is_move(const char *name)
 }
 
 static bool
-add_place(struct decoded *insn, const cs_insn *cs, uint8_t i)
+add_operand(struct decoded *insn, const cs_insn *cs, uint8_t i)
 {
 	const cs_x86_op *op = &cs->detail->x86.operands[i];
 	const x86_op_mem *mem = &op->mem;
-	struct place *place = &insn->places[insn->nb_places];
+	struct operand *operand = &insn->operands[insn->nb_operands];
 
 	/* Thread-local storage. */
 	if (mem->segment == X86_REG_FS)
 		return true;
-	if (insn->nb_places == STEPS_MAX_ACCESSES)
+	if (insn->nb_operands == STEPS_MAX_ACCESSES)
 		return false;
-	place->base = greg_of(mem->base);
-	place->index = greg_of(mem->index);
-	place->scale = mem->scale;
-	place->disp = mem->disp;
-	place->bytes = op->size;
-	place->loads = i != 0 || !is_move(cs->mnemonic);
-	place->stores = i == 0 && (!place->loads || (op->access & CS_AC_WRITE) != 0);
+	operand->base = greg_of(mem->base);
+	operand->index = greg_of(mem->index);
+	operand->scale = mem->scale;
+	operand->disp = mem->disp;
+	operand->bytes = op->size;
+	operand->loads = i != 0 || !is_move(cs->mnemonic);
+	operand->stores = i == 0 &&
+			  (!operand->loads || (op->access & CS_AC_WRITE) != 0);
 	if (mem->base == X86_REG_RIP)
-		place->disp += (int64_t)(cs->address + cs->size);
-	else if (place->base < 0 && mem->base != X86_REG_INVALID)
+		operand->disp += (int64_t)(cs->address + cs->size);
+	else if (operand->base < 0 && mem->base != X86_REG_INVALID)
 		return false;
-	insn->nb_places++;
-	return place->index >= 0 || mem->index == X86_REG_INVALID ||
+	insn->nb_operands++;
+	return operand->index >= 0 || mem->index == X86_REG_INVALID ||
 	       mem->index == X86_REG_RIZ;
 }
 
@@ -183,7 +184,7 @@ decode(uintptr_t pc, struct decoded *insn)
 		return;
 	for (uint8_t i = 0; i < room->detail->x86.op_count; i++)
 		if (room->detail->x86.operands[i].type == X86_OP_MEM &&
-		    !add_place(insn, room, i))
+		    !add_operand(insn, room, i))
 			insn->kind = STEPS_UNKNOWN;
 }
 
@@ -200,39 +201,40 @@ decode_once(uintptr_t pc)
 }
 
 static uintptr_t
-address(const struct place *place, const greg_t *regs)
+address(const struct operand *operand, const greg_t *regs)
 {
-	uint64_t addr = (uint64_t)place->disp;
+	uint64_t addr = (uint64_t)operand->disp;
 
-	if (place->base >= 0)
-		addr += (uint64_t)regs[place->base];
-	if (place->index >= 0)
-		addr += (uint64_t)regs[place->index] * (uint64_t)place->scale;
+	if (operand->base >= 0)
+		addr += (uint64_t)regs[operand->base];
+	if (operand->index >= 0)
+		addr += (uint64_t)regs[operand->index] *
+			(uint64_t)operand->scale;
 	return addr;
 }
 
 static void
-tell(const greg_t *regs)
+report_insn(const greg_t *regs)
 {
 	const struct decoded *insn = decode_once((uintptr_t)regs[REG_RIP]);
-	struct steps_insn told;
+	struct steps_insn report;
 
-	told.pc = insn->pc;
-	told.kind = insn->kind;
-	told.text = insn->name;
-	told.nb_accesses = insn->nb_places;
-	for (uint32_t i = 0; i < insn->nb_places; i++) {
-		const struct place *place = &insn->places[i];
+	report.pc = insn->pc;
+	report.kind = insn->kind;
+	report.text = insn->name;
+	report.nb_accesses = insn->nb_operands;
+	for (uint32_t i = 0; i < insn->nb_operands; i++) {
+		const struct operand *operand = &insn->operands[i];
 
-		told.access[i].addr = address(place, regs);
-		told.access[i].bytes = place->bytes;
-		told.access[i].loads = place->loads;
-		told.access[i].stores = place->stores;
-		told.access[i].is_stack = told.access[i].addr -
+		report.access[i].addr = address(operand, regs);
+		report.access[i].bytes = operand->bytes;
+		report.access[i].loads = operand->loads;
+		report.access[i].stores = operand->stores;
+		report.access[i].is_stack = report.access[i].addr -
 			(uintptr_t)regs[REG_RSP] + STACK_BYTES / 2 < STACK_BYTES;
 	}
 	nb_steps++;
-	watch(&told, watch_arg);
+	watch(&report, watch_arg);
 }
 
 static void
@@ -255,7 +257,7 @@ on_trap(int signo, siginfo_t *info, void *context)
 	if (nb_regions != 0)
 		protect(PROT_NONE); /* the faulting instruction has run */
 	else if (!ending)
-		tell(regs);
+		report_insn(regs);
 	errno = saved;
 }
 
@@ -269,7 +271,7 @@ on_fault(int signo, siginfo_t *info, void *context)
 	for (uint32_t i = 0; i < nb_regions; i++) {
 		if (addr - (uintptr_t)regions[i].base >= regions[i].bytes)
 			continue;
-		tell(regs);
+		report_insn(regs);
 		protect(PROT_READ | PROT_WRITE);
 		regs[REG_EFL] |= TRAP_FLAG;
 		errno = saved;

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 enum steps_kind {
-	STEPS_PLAIN,
+	STEPS_OTHER,
 	STEPS_SFENCE,
 	STEPS_FULL_FENCE, /* mfence, lfence */
 	STEPS_LOCKED, /* and xchg with memory */

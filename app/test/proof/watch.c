@@ -48,7 +48,7 @@ fault(struct watch *watch, const struct steps_insn *insn, const char *format, ..
 
 /* A load of the owner bits voids all earlier loads of the CQE. */
 static void
-on_look(struct watch *watch, uint32_t at)
+on_trailer_load(struct watch *watch, uint32_t at)
 {
 	/* The burst has moved to the next lap: this CQE is consumed. */
 	if (watch->slot[at].is_taken)
@@ -82,7 +82,7 @@ on_cqe(struct watch *watch, const struct steps_insn *insn, uint32_t offset,
 		return;
 	watch->nb_loads += last - first + 1;
 	if (first == last && first % WATCH_NB_WORDS == TRAILER)
-		on_look(watch, first / WATCH_NB_WORDS);
+		on_trailer_load(watch, first / WATCH_NB_WORDS);
 	else
 		for (uint32_t word = first; word <= last; word++)
 			on_load(watch, insn, word);
@@ -93,14 +93,14 @@ on_store(struct watch *watch, const struct steps_insn *insn, uintptr_t addr,
 	 uint32_t bytes)
 {
 	if (addr - (uintptr_t)watch->db_page >= HW_DB_PAGE_BYTES) {
-		if (watch->doorbell == WATCH_RUNG && watch->is_whole)
+		if (watch->doorbell == WATCH_RUNG && watch->covers_all)
 			fault(watch, insn, "no fence after a doorbell");
 		watch->doorbell = WATCH_NO_FENCE;
 		return;
 	}
 	if (bytes != 8)
 		fault(watch, insn, "a doorbell of %u bytes", bytes);
-	if (watch->doorbell != WATCH_FENCED && watch->is_whole)
+	if (watch->doorbell != WATCH_FENCED && watch->covers_all)
 		fault(watch, insn, "no fence before a doorbell");
 	watch->doorbell = WATCH_RUNG;
 	watch->nb_doorbells++;
@@ -120,7 +120,7 @@ on_kind(struct watch *watch, const struct steps_insn *insn)
 		fault(watch, insn, "not understood");
 	else if (insn->kind == STEPS_SFENCE)
 		watch->doorbell = WATCH_FENCED;
-	else if (insn->kind != STEPS_PLAIN &&
+	else if (insn->kind != STEPS_OTHER &&
 		 insn->pc - (uintptr_t)__executable_start <
 		 (uintptr_t)(etext - __executable_start))
 		fault(watch, insn, "%s", what[insn->kind]);
@@ -158,7 +158,7 @@ watch_begin(struct watch *watch)
 	for (uint32_t i = 0; i < watch->cq->nb_cqe; i++)
 		watch->slot[i].is_matched = false;
 	watch->doorbell = WATCH_NO_FENCE;
-	if (watch->is_whole)
+	if (watch->covers_all)
 		steps_begin(on_insn, watch);
 	else
 		steps_begin_at(regions, RTE_DIM(regions), on_insn, watch);
@@ -168,7 +168,8 @@ void
 watch_end(struct watch *watch)
 {
 	steps_end();
-	if (watch->doorbell == WATCH_RUNG && watch->is_whole && watch->fault[0] == '\0')
+	if (watch->doorbell == WATCH_RUNG && watch->covers_all &&
+	    watch->fault[0] == '\0')
 		strcpy(watch->fault, "no fence after the last doorbell");
 }
 

@@ -19,7 +19,7 @@ struct watch {
 	const struct fx_cq *cq;
 	uint8_t *db_page;
 	uint32_t seen_pi; /* CQEs known up to here */
-	bool is_whole; /* not only CQE and doorbell accesses */
+	bool covers_all; /* not only CQE and doorbell accesses */
 	/* Per ring slot. */
 	struct {
 		bool is_written; /* the device has written its CQE */

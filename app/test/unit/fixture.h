@@ -250,7 +250,7 @@ void fx_tx_cqe_at(struct fx_tx *fx, uint32_t type, uint32_t position);
 /* Completes the oldest WQE without CQE. Returns whether it asked for one. */
 bool fx_tx_silent(struct fx_tx *fx);
 /* Sends packets until the driver trusts WQE offsets. */
-void fx_tx_earn_trust(struct fx_tx *fx);
+void fx_tx_pass_offset_check(struct fx_tx *fx);
 struct rte_mbuf *fx_mbuf(struct rte_mempool *mp, uint32_t len_bytes,
 			 uint8_t seed);
 /* The free callback of an external buffer that the test owns. */

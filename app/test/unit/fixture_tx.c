@@ -247,7 +247,7 @@ fx_tx_cqe(struct fx_tx *fx, uint32_t type)
 }
 
 void
-fx_tx_earn_trust(struct fx_tx *fx)
+fx_tx_pass_offset_check(struct fx_tx *fx)
 {
 	struct rte_mbuf *m;
 

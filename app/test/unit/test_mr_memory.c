@@ -52,7 +52,7 @@ mana_diag_mr(const char *name, uintptr_t addr, size_t len, int error)
 
 /* Huge pages of any size, with the smallest of arm64. */
 static void
-test_huge_pages_go(void **state)
+test_freed_huge_pages_are_deregistered(void **state)
 {
 	static const uint64_t sizes[] = { RTE_PGSIZE_64K, RTE_PGSIZE_2M, RTE_PGSIZE_1G };
 	unsigned int i;
@@ -73,7 +73,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_huge_pages_go),
+		cmocka_unit_test(test_freed_huge_pages_are_deregistered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,7 +95,7 @@ oversize_packet_is_dropped(void **state)
 }
 
 static void
-zero_length_takes_nothing(void **state)
+zero_length_takes_no_wqe(void **state)
 {
 	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){0});
 	struct rte_mbuf *pkts[8];
@@ -201,7 +201,7 @@ truncated_packet_is_dropped(void **state)
 }
 
 static void
-fence_takes_nothing(void **state)
+fence_takes_no_wqe(void **state)
 {
 	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){0});
 	struct rte_mbuf *m;
@@ -373,12 +373,12 @@ main(void)
 		cmocka_unit_test(foreign_cqe_is_skipped),
 		cmocka_unit_test(burst_is_bounded),
 		cmocka_unit_test(oversize_packet_is_dropped),
-		cmocka_unit_test(zero_length_takes_nothing),
+		cmocka_unit_test(zero_length_takes_no_wqe),
 		cmocka_unit_test(reserved_bits_are_ignored),
 		cmocka_unit_test(bad_length_inside_of_a_coalesced_cqe),
 		cmocka_unit_test(coalesced_list_ends_at_zero),
 		cmocka_unit_test(truncated_packet_is_dropped),
-		cmocka_unit_test(fence_takes_nothing),
+		cmocka_unit_test(fence_takes_no_wqe),
 		cmocka_unit_test(unknown_type),
 		cmocka_unit_test(spurious_cqe),
 		cmocka_unit_test(overrun_ends_the_queue),

@@ -17,7 +17,7 @@
 
 #define HDR(type) ((type) | HW_CQE_CLIENT_ETHERNET << HW_CQE_CLIENT_S)
 #define MAX_BURST 70
-#define HOARD 4096
+#define MAX_TAKEN 4096
 
 /* One of the two queues. */
 struct side {
@@ -25,11 +25,11 @@ struct side {
 	mana_burst_t burst;
 	struct rte_mbuf *pkts[MAX_BURST];
 	/* Mbufs that the test has taken out of the pool. */
-	struct rte_mbuf *hoard[HOARD];
-	uint32_t nb_hoard;
+	struct rte_mbuf *taken[MAX_TAKEN];
+	uint32_t nb_taken;
 };
 
-struct twins {
+struct pair {
 	struct side a, b; /* scalar; the path under test */
 	const char *name;
 	uint64_t seed;
@@ -45,58 +45,58 @@ chance(uint64_t *seed)
 }
 
 static void
-twins_make_unlike(struct twins *twins, const struct mana_rx_path *path,
+pair_new_different(struct pair *pair, const struct mana_rx_path *path,
 		  const struct fx_rx_opts *a, const struct fx_rx_opts *b)
 {
-	twins->name = path->name;
-	twins->a.fx = fx_rx_new(a);
-	twins->b.fx = fx_rx_new_beside(b);
-	twins->a.burst = mana_rx_paths[mana_rx_nb_paths - 1].burst;
+	pair->name = path->name;
+	pair->a.fx = fx_rx_new(a);
+	pair->b.fx = fx_rx_new_beside(b);
+	pair->a.burst = mana_rx_paths[mana_rx_nb_paths - 1].burst;
 	for (uint32_t i = 0; i < mana_rx_nb_paths; i++)
 		if (strcmp(mana_rx_paths[i].name, "Scalar") == 0)
-			twins->a.burst = mana_rx_paths[i].burst;
-	twins->b.burst = path->burst;
+			pair->a.burst = mana_rx_paths[i].burst;
+	pair->b.burst = path->burst;
 	/* Buffers hold no frames: disable the scatter check. */
-	twins->b.fx->rxq->scatter.nb_unproven = 0;
-	twins->a.nb_hoard = twins->b.nb_hoard = 0;
+	pair->b.fx->rxq->scatter.nb_unproven = 0;
+	pair->a.nb_taken = pair->b.nb_taken = 0;
 }
 
 static void
-twins_make(struct twins *twins, const struct mana_rx_path *path,
+pair_new(struct pair *pair, const struct mana_rx_path *path,
 	   const struct fx_rx_opts *opts)
 {
-	twins_make_unlike(twins, path, opts, opts);
+	pair_new_different(pair, path, opts, opts);
 }
 
 static void
-twins_end(struct twins *twins)
+pair_delete(struct pair *pair)
 {
-	rte_pktmbuf_free_bulk(twins->a.hoard, twins->a.nb_hoard);
-	rte_pktmbuf_free_bulk(twins->b.hoard, twins->b.nb_hoard);
-	fx_rx_delete(twins->a.fx);
-	fx_rx_delete(twins->b.fx);
+	rte_pktmbuf_free_bulk(pair->a.taken, pair->a.nb_taken);
+	rte_pktmbuf_free_bulk(pair->b.taken, pair->b.nb_taken);
+	fx_rx_delete(pair->a.fx);
+	fx_rx_delete(pair->b.fx);
 }
 
 static void
-write_both(struct twins *twins, const uint32_t data[15], uint32_t trailer,
+write_both(struct pair *pair, const uint32_t data[15], uint32_t trailer,
 	   uint32_t owner)
 {
-	fx_cqe_write_owner(&twins->a.fx->cq, data, trailer, owner);
-	fx_cqe_write_owner(&twins->b.fx->cq, data, trailer, owner);
+	fx_cqe_write_owner(&pair->a.fx->cq, data, trailer, owner);
+	fx_cqe_write_owner(&pair->b.fx->cq, data, trailer, owner);
 }
 
 /* A CQE of this queue in the current lap. */
 static void
-write_ours(struct twins *twins, const uint32_t data[15])
+write_own(struct pair *pair, const uint32_t data[15])
 {
-	write_both(twins, data, FX_RQ_ID,
-		   twins->a.fx->cq.pi / twins->a.fx->cq.nb_cqe);
+	write_both(pair, data, FX_RQ_ID,
+		   pair->a.fx->cq.pi / pair->a.fx->cq.nb_cqe);
 }
 
 static bool
-is_split(const struct twins *twins)
+is_split(const struct pair *pair)
 {
-	return twins->b.fx->nb_segs != 1;
+	return pair->b.fx->nb_segs != 1;
 }
 
 /*
@@ -104,7 +104,7 @@ is_split(const struct twins *twins)
  * tag this includes stale tags: both mbufs have the same history.
  */
 static void
-compare_mbuf(const struct twins *twins, const struct rte_mbuf *a,
+compare_mbuf(const struct pair *pair, const struct rte_mbuf *a,
 	     const struct rte_mbuf *b)
 {
 	assert_memory_equal(&a->data_off, &b->data_off, 26);
@@ -112,8 +112,8 @@ compare_mbuf(const struct twins *twins, const struct rte_mbuf *a,
 	if ((a->ol_flags & RTE_MBUF_F_RX_VLAN) != 0)
 		assert_eq(a->vlan_tci, b->vlan_tci);
 	assert_eq(a->vlan_tci_outer, b->vlan_tci_outer);
-	assert_ptr_equal(a->pool, twins->a.fx->mp);
-	assert_ptr_equal(b->pool, twins->b.fx->mp);
+	assert_ptr_equal(a->pool, pair->a.fx->mp);
+	assert_ptr_equal(b->pool, pair->b.fx->mp);
 	assert_null(a->next);
 	assert_null(b->next);
 	assert_memory_equal(rte_pktmbuf_mtod(a, void *),
@@ -124,10 +124,10 @@ compare_mbuf(const struct twins *twins, const struct rte_mbuf *a,
 
 /* The same packet; each segment but the last fills its buffer. */
 static void
-compare_pieces(const struct twins *twins, const struct rte_mbuf *a,
+compare_pieces(const struct pair *pair, const struct rte_mbuf *a,
 	       const struct rte_mbuf *b)
 {
-	const struct fx_rx *fx = twins->b.fx;
+	const struct fx_rx *fx = pair->b.fx;
 	/* A reinserted tag uses headroom of the first buffer. */
 	uint32_t left = b->pkt_len, more = fx->segs[0].offset - b->data_off;
 	const struct rte_mbuf *seg;
@@ -153,21 +153,21 @@ compare_pieces(const struct twins *twins, const struct rte_mbuf *a,
 }
 
 static void
-compare_rings(const struct twins *twins)
+compare_rings(const struct pair *pair)
 {
-	const struct mana_rxq *a = twins->a.fx->rxq, *b = twins->b.fx->rxq;
+	const struct mana_rxq *a = pair->a.fx->rxq, *b = pair->b.fx->rxq;
 
 	assert_eq(a->rq.ci, b->rq.ci);
 	assert_eq(a->rq.pi, b->rq.pi);
-	assert_memory_equal(twins->a.fx->db_page, twins->b.fx->db_page,
+	assert_memory_equal(pair->a.fx->db_page, pair->b.fx->db_page,
 			    HW_DB_PAGE_BYTES);
 }
 
 /* All statistics and indices; rings only with equal segment counts. */
 static void
-compare_queues(const struct twins *twins)
+compare_queues(const struct pair *pair)
 {
-	const struct mana_rxq *a = twins->a.fx->rxq, *b = twins->b.fx->rxq;
+	const struct mana_rxq *a = pair->a.fx->rxq, *b = pair->b.fx->rxq;
 
 	assert_memory_equal(&a->stats, &b->stats, sizeof(a->stats));
 	assert_eq(a->packets, b->packets);
@@ -177,59 +177,59 @@ compare_queues(const struct twins *twins)
 	assert_eq(mana_rxq_nb_posted(a), mana_rxq_nb_posted(b));
 	assert_eq(a->slow_flags, b->slow_flags);
 	assert_eq(a->failure, b->failure);
-	assert_eq(twins->a.fx->list->is_busy, 0);
-	assert_eq(twins->b.fx->list->is_busy, 0);
-	if (!is_split(twins))
-		compare_rings(twins);
+	assert_eq(pair->a.fx->list->is_busy, 0);
+	assert_eq(pair->b.fx->list->is_busy, 0);
+	if (!is_split(pair))
+		compare_rings(pair);
 }
 
 /* Polls both queues. Returns the number of packets. */
 static uint32_t
-poll_both(struct twins *twins, uint16_t nb_pkts)
+poll_both(struct pair *pair, uint16_t nb_pkts)
 {
-	struct side *a = &twins->a, *b = &twins->b;
+	struct side *a = &pair->a, *b = &pair->b;
 	uint32_t na, nb;
 
 	na = a->burst(a->fx->list, a->pkts, nb_pkts);
 	nb = b->burst(b->fx->list, b->pkts, nb_pkts);
 	if (na != nb)
-		fail_msg("%s: %u packets, expected %u", twins->name, nb, na);
+		fail_msg("%s: %u packets, expected %u", pair->name, nb, na);
 	assert_true(na <= nb_pkts);
 	for (uint32_t i = 0; i < na; i++) {
-		(is_split(twins) ? compare_pieces : compare_mbuf)(
-			twins, a->pkts[i], b->pkts[i]);
+		(is_split(pair) ? compare_pieces : compare_mbuf)(
+			pair, a->pkts[i], b->pkts[i]);
 		rte_pktmbuf_free(a->pkts[i]);
 		rte_pktmbuf_free(b->pkts[i]);
 	}
-	compare_queues(twins);
+	compare_queues(pair);
 	return na;
 }
 
 static void
-drain_both(struct twins *twins, uint16_t nb_pkts)
+drain_both(struct pair *pair, uint16_t nb_pkts)
 {
 	uint32_t ci;
 
 	do {
-		ci = twins->a.fx->rxq->cq.ci;
-	} while (poll_both(twins, nb_pkts) != 0 ||
-		 ci != twins->a.fx->rxq->cq.ci);
+		ci = pair->a.fx->rxq->cq.ci;
+	} while (poll_both(pair, nb_pkts) != 0 ||
+		 ci != pair->a.fx->rxq->cq.ci);
 }
 
 /* Takes all but some mbufs out of both pools, or returns them. */
 static void
-starve_both(struct twins *twins, uint32_t leave)
+starve_both(struct pair *pair, uint32_t leave)
 {
-	struct side *side[] = { &twins->a, &twins->b };
+	struct side *side[] = { &pair->a, &pair->b };
 
 	for (uint32_t i = 0; i < 2; i++) {
 		struct side *s = side[i];
 
-		rte_pktmbuf_free_bulk(s->hoard, s->nb_hoard);
-		s->nb_hoard = 0;
-		while (leave != UINT32_MAX && s->nb_hoard < HOARD &&
+		rte_pktmbuf_free_bulk(s->taken, s->nb_taken);
+		s->nb_taken = 0;
+		while (leave != UINT32_MAX && s->nb_taken < MAX_TAKEN &&
 		       rte_mempool_avail_count(s->fx->mp) > leave)
-			s->hoard[s->nb_hoard++] = rte_pktmbuf_alloc(s->fx->mp);
+			s->taken[s->nb_taken++] = rte_pktmbuf_alloc(s->fx->mp);
 	}
 }
 
@@ -266,9 +266,9 @@ types_and_lengths(const struct mana_rx_path *path, uint64_t seed)
 	uint32_t data[15];
 
 	for (uint32_t type = 0; type < 64; type++) {
-		struct twins twins;
+		struct pair pair;
 
-		twins_make(&twins, path, &(struct fx_rx_opts){0});
+		pair_new(&pair, path, &(struct fx_rx_opts){0});
 		for (uint32_t l = 0; l < RTE_DIM(lens) * 4; l++) {
 			for (uint32_t i = 0; i < 4; i++) {
 				uint32_t len = i == l % 4 ? lens[l / 4] : 60 + i;
@@ -279,11 +279,11 @@ types_and_lengths(const struct mana_rx_path *path, uint64_t seed)
 				data[1] = chance(&seed);
 				for (uint32_t k = 0; k < 4; k++)
 					fill_ppi(data, k, len, &seed);
-				write_ours(&twins, data);
+				write_own(&pair, data);
 			}
-			drain_both(&twins, 32);
+			drain_both(&pair, 32);
 		}
-		twins_end(&twins);
+		pair_delete(&pair);
 	}
 }
 
@@ -302,10 +302,10 @@ flags_of_all_kinds(const struct mana_rx_path *path, uint64_t seed)
 		struct fx_rx_opts opts = {
 			.vlan_keep = kind & 1, .no_csum = kind & 2,
 		};
-		struct twins twins;
+		struct pair pair;
 		uint32_t data[15];
 
-		twins_make(&twins, path, &opts);
+		pair_new(&pair, path, &opts);
 		for (uint32_t i = 0; i < 65536; i++) {
 			uint32_t coalesced = (i >> 2) % 3 == 1;
 
@@ -316,12 +316,12 @@ flags_of_all_kinds(const struct mana_rx_path *path, uint64_t seed)
 							  i & 0x6fff);
 			for (uint32_t k = 0; k < 4; k++)
 				fill_ppi(data, k, 20 + i % 99, &seed);
-			write_ours(&twins, data);
+			write_own(&pair, data);
 			if (i % 8 == 7)
-				drain_both(&twins, 32);
+				drain_both(&pair, 32);
 		}
-		assert_eq(twins.a.fx->rxq->stats.oversize, 0);
-		twins_end(&twins);
+		assert_eq(pair.a.fx->rxq->stats.oversize, 0);
+		pair_delete(&pair);
 	}
 }
 
@@ -344,10 +344,10 @@ sizes_and_places(const struct mana_rx_path *path, uint64_t seed)
 				.start = starts[s], .free_thresh = 1 + burst % 32,
 				.pinned = burst % 16 == 5,
 			};
-			struct twins twins;
+			struct pair pair;
 			uint32_t data[15];
 
-			twins_make(&twins, path, &opts);
+			pair_new(&pair, path, &opts);
 			for (uint32_t turn = 0; turn < 60; turn++) {
 				uint32_t nb = chance(&seed) % 40;
 				uint32_t mode = turn / 8 % 3;
@@ -365,16 +365,16 @@ sizes_and_places(const struct mana_rx_path *path, uint64_t seed)
 					for (uint32_t k = 0; k < last; k++)
 						fill_ppi(data, k, 1 + chance(&seed) %
 							 FX_ROOM_BYTES, &seed);
-					if (mana_rxq_nb_posted(twins.a.fx->rxq) >
+					if (mana_rxq_nb_posted(pair.a.fx->rxq) >
 					    4 * i + 4)
-						write_ours(&twins, data);
+						write_own(&pair, data);
 				}
 				for (uint32_t k = 0; k < 3; k++)
-					(void)poll_both(&twins, burst);
+					(void)poll_both(&pair, burst);
 				if (burst == 0 || turn % 4 == 3)
-					drain_both(&twins, 16);
+					drain_both(&pair, 16);
 			}
-			twins_end(&twins);
+			pair_delete(&pair);
 		}
 }
 
@@ -413,16 +413,16 @@ random_cqes_one(const struct mana_rx_path *path, uint64_t *seed, bool is_split)
 		.vlan_keep = chance(seed) % 2, .nb_pool = 300,
 		.free_thresh = chance(seed) % 40,
 	};
-	struct twins twins;
+	struct pair pair;
 
 	split = opts;
 	if (is_split)
 		choose_split(&split, seed);
-	twins_make_unlike(&twins, path, &opts, &split);
+	pair_new_different(&pair, path, &opts, &split);
 	for (uint32_t turn = 0; turn < 120; turn++) {
 		uint32_t nb = chance(seed) % 30;
 
-		while (nb-- > 0 && twins.a.fx->cq.pi - twins.a.fx->rxq->cq.ci < 100) {
+		while (nb-- > 0 && pair.a.fx->cq.pi - pair.a.fx->rxq->cq.ci < 100) {
 			uint64_t r = chance(seed);
 			uint32_t trailer = FX_RQ_ID, data[15];
 
@@ -440,20 +440,20 @@ random_cqes_one(const struct mana_rx_path *path, uint64_t *seed, bool is_split)
 						   1 + data[3 + 3 * i] % 200);
 			if (r % 32 == 2)
 				trailer = chance(seed) & 0x1ffffff;
-			write_both(&twins, data, trailer | (r & 15) << 25,
-				   twins.a.fx->cq.pi / 128);
+			write_both(&pair, data, trailer | (r & 15) << 25,
+				   pair.a.fx->cq.pi / 128);
 		}
 		/* Segment counts differ in what an empty pool posts. */
 		if (turn % 16 == 5 && !is_split)
-			starve_both(&twins, chance(seed) % 20);
+			starve_both(&pair, chance(seed) % 20);
 		else if (turn % 16 == 9)
-			starve_both(&twins, UINT32_MAX);
+			starve_both(&pair, UINT32_MAX);
 		if (turn % 32 == 20)
 			fx_mr_generation++;
-		(void)poll_both(&twins, chance(seed) % (MAX_BURST + 1));
+		(void)poll_both(&pair, chance(seed) % (MAX_BURST + 1));
 	}
-	drain_both(&twins, 32);
-	twins_end(&twins);
+	drain_both(&pair, 32);
+	pair_delete(&pair);
 }
 
 static void
@@ -490,21 +490,21 @@ queue_ends(const struct mana_rx_path *path, uint64_t seed)
 {
 	for (uint32_t kind = 0; kind < 16; kind++)
 		for (uint32_t place = 0; place < 12; place++) {
-			struct twins twins;
+			struct pair pair;
 			uint32_t data[15] = { 0 };
 
-			twins_make(&twins, path, &(struct fx_rx_opts){0});
+			pair_new(&pair, path, &(struct fx_rx_opts){0});
 			for (uint32_t i = 0; i < 16; i++) {
 				bool here = i == place || i == place + 2;
 
 				fill_ppi(data, 0, 60, &seed);
 				data[0] = HDR(here && kind >= 8 ? kind :
 					      HW_CQE_RX_OKAY);
-				write_both(&twins, data, FX_RQ_ID,
+				write_both(&pair, data, FX_RQ_ID,
 					   here && kind < 8 ? kind : 1);
 			}
-			drain_both(&twins, 32);
-			twins_end(&twins);
+			drain_both(&pair, 32);
+			pair_delete(&pair);
 		}
 }
 

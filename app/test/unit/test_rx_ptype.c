@@ -103,7 +103,7 @@ hash_before_headers(void **state)
 
 /* Vector paths skip the table if packet types are disabled. */
 static void
-unwanted(void **state)
+types_not_requested(void **state)
 {
 	struct rte_mbuf *pkts[RTE_DIM(frames)];
 
@@ -128,7 +128,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hash_before_headers),
-		cmocka_unit_test(unwanted),
+		cmocka_unit_test(types_not_requested),
 	};
 
 	return cmocka_run_group_tests(tests, fx_group_setup, NULL);

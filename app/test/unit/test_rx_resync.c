@@ -84,7 +84,7 @@ all_buffers_are_right(struct fx_rx *fx, bool coalesced, uint32_t nb_wqes)
 }
 
 static void
-buffers_are_right_test(void)
+packets_arrive_in_their_buffers_test(void)
 {
 	for (uint32_t position = 0; position < FX_RX_POSITION_NONE; position++)
 		for (uint32_t nb_wqes = 0; nb_wqes <= 8; nb_wqes++)
@@ -98,7 +98,7 @@ buffers_are_right_test(void)
 				fx_rx_delete(fx);
 			}
 }
-FX_RX_ON_EACH_PATH(buffers_are_right)
+FX_RX_ON_EACH_PATH(packets_arrive_in_their_buffers)
 
 /* WQEs of several segments and several BUs. */
 static void
@@ -235,7 +235,7 @@ expect_stopped(struct fx_rx *fx, const char *why)
 
 /* All WQE offsets are equal: the queue fails. */
 static void
-no_position_test(void)
+equal_offsets_fail_queue_test(void)
 {
 	for (uint32_t k = 0; k < RTE_DIM(cqes); k++) {
 		struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){
@@ -247,11 +247,11 @@ no_position_test(void)
 		fx_rx_delete(fx);
 	}
 }
-FX_RX_ON_EACH_PATH(no_position)
+FX_RX_ON_EACH_PATH(equal_offsets_fail_queue)
 
 /* Too few packets before it to know the WQE distance. */
 static void
-nothing_before_test(void)
+unknown_wqe_distance_fails_queue_test(void)
 {
 	for (uint32_t nb = 0; nb < 2; nb++) {
 		struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){0});
@@ -263,11 +263,11 @@ nothing_before_test(void)
 		fx_rx_delete(fx);
 	}
 }
-FX_RX_ON_EACH_PATH(nothing_before)
+FX_RX_ON_EACH_PATH(unknown_wqe_distance_fails_queue)
 
 /* Invalid WQE offsets: between two WQEs, backward, too far. */
 static void
-wrong_position_test(void)
+wrong_offset_fails_queue_test(void)
 {
 	const int32_t steps[] = { 33, 16, -32, 0, 32 * 10, 32 * 65 };
 
@@ -284,7 +284,7 @@ wrong_position_test(void)
 		fx_rx_delete(fx);
 	}
 }
-FX_RX_ON_EACH_PATH(wrong_position)
+FX_RX_ON_EACH_PATH(wrong_offset_fails_queue)
 
 /* No repeated wake-ups of a sleeping thread while no packet arrives. */
 static void
@@ -313,15 +313,15 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(buffers_are_right),
+		cmocka_unit_test(packets_arrive_in_their_buffers),
 		cmocka_unit_test(multi_segment_wqes),
 		cmocka_unit_test(several_unresolved),
 		cmocka_unit_test(alternating_unresolved),
 		cmocka_unit_test(unresolved_cqes_use_all_buffers),
 		cmocka_unit_test(single_after_scattered),
-		cmocka_unit_test(no_position),
-		cmocka_unit_test(nothing_before),
-		cmocka_unit_test(wrong_position),
+		cmocka_unit_test(equal_offsets_fail_queue),
+		cmocka_unit_test(unknown_wqe_distance_fails_queue),
+		cmocka_unit_test(wrong_offset_fails_queue),
 		cmocka_unit_test(no_repeated_wakeup),
 	};
 

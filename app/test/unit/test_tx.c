@@ -256,7 +256,7 @@ empty_segments_are_left_out(void **state)
 
 /* Empty segments need no SGE: 30 of 35 have data, and no copy is made. */
 static void
-empty_segments_do_not_count(void **state)
+empty_segments_need_no_sge(void **state)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf *m = fx_chain(fx->mp, 30, 20, 0);
@@ -438,7 +438,7 @@ refused_requests_are_dropped(void **state)
 
 /* Flags that only describe the packet request nothing. */
 static void
-descriptions_are_no_requests(void **state)
+descriptive_flags_request_nothing(void **state)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf *m;
@@ -746,14 +746,14 @@ main(void)
 		cmocka_unit_test(ring_full_of_chains),
 		cmocka_unit_test(full_ring_never_stalls),
 		cmocka_unit_test(empty_segments_are_left_out),
-		cmocka_unit_test(empty_segments_do_not_count),
+		cmocka_unit_test(empty_segments_need_no_sge),
 		cmocka_unit_test(too_many_segments_are_copied),
 		cmocka_unit_test(segment_limit_is_that_of_the_queue),
 		cmocka_unit_test(drops_what_it_cannot_copy),
 		cmocka_unit_test(copies_only_with_room),
 		cmocka_unit_test(malformed_packets_are_dropped),
 		cmocka_unit_test(refused_requests_are_dropped),
-		cmocka_unit_test(descriptions_are_no_requests),
+		cmocka_unit_test(descriptive_flags_request_nothing),
 		cmocka_unit_test(vlan_tags),
 		cmocka_unit_test(vport_offsets),
 		cmocka_unit_test(memory_without_key_is_dropped),

@@ -93,7 +93,7 @@ every_error_at_every_position(void **state)
  * packets, and bursts accept none.
  */
 static void
-disabled_queue_takes_nothing(void **state)
+disabled_queue_accepts_no_packet(void **state)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	uint64_t db;
@@ -261,7 +261,7 @@ cq_smaller_than_the_ring_is_the_limit(void **state)
 
 /* Freeing packets of one segment reads no mbuf. */
 static void
-plain_mbufs_are_not_touched_again(void **state)
+direct_mbufs_are_not_read_again(void **state)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf *pkts[32], saved[32];
@@ -340,7 +340,7 @@ main(void)
 		cmocka_unit_test(in_order_one_each),
 		cmocka_unit_test(cleanup_frees_as_many_as_asked),
 		cmocka_unit_test(every_error_at_every_position),
-		cmocka_unit_test(disabled_queue_takes_nothing),
+		cmocka_unit_test(disabled_queue_accepts_no_packet),
 		cmocka_unit_test(unknown_type_is_an_error_and_frees),
 		cmocka_unit_test(foreign_cqe_frees_nothing),
 		cmocka_unit_test(spurious_cqe_frees_nothing),
@@ -348,7 +348,7 @@ main(void)
 		cmocka_unit_test(wqe_offset_is_ignored),
 		cmocka_unit_test(acknowledges_every_lap),
 		cmocka_unit_test(cq_smaller_than_the_ring_is_the_limit),
-		cmocka_unit_test(plain_mbufs_are_not_touched_again),
+		cmocka_unit_test(direct_mbufs_are_not_read_again),
 		cmocka_unit_test(any_bytes),
 	};
 

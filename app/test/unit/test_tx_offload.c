@@ -214,7 +214,7 @@ chains_of_every_shape(void **state)
 	uint32_t len, i;
 
 	(void)state;
-	fx_tx_earn_trust(fx);
+	fx_tx_pass_offset_check(fx);
 	for (uint32_t nb_more = 1; nb_more < 6; nb_more++) {
 		/* All of one kind, then one of each. */
 		for (uint32_t k = 0; k <= RTE_DIM(shapes); k++) {
@@ -344,7 +344,7 @@ shared_header_is_copied(void **state)
 
 /* Two clones in a burst get two header slots. */
 static void
-slots_are_not_shared(void **state)
+clones_get_separate_header_slots(void **state)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf *orig = mbuf_of(fx, &shapes[0], 200), *pkts[64];
@@ -397,7 +397,7 @@ read_only_header_is_copied(void **state)
 
 /* A shared header with correct fields needs no copy. */
 static void
-finished_header_is_not_copied(void **state)
+correct_shared_header_is_not_copied(void **state)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf *m;
@@ -418,7 +418,7 @@ finished_header_is_not_copied(void **state)
 
 /* Pinned external buffers belong to their mbuf: written in place. */
 static void
-pinned_header_is_private(void **state)
+pinned_header_is_written_in_place(void **state)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mempool *pinned = fx_pool_pinned("pinned", 16);
@@ -442,7 +442,7 @@ pinned_header_is_private(void **state)
 
 /* Without header slots the packet is copied; without pool dropped. */
 static void
-without_slots(void **state)
+no_header_slots_copies_packet(void **state)
 {
 	struct rte_mbuf *orig, *m;
 
@@ -566,7 +566,7 @@ refused_by_prepare_dropped_by_burst(void **state)
 
 /* A frame without its header among others of the same request. */
 static void
-short_one_of_a_burst(void **state)
+one_short_packet_in_a_burst(void **state)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf *pkts[8];
@@ -591,13 +591,15 @@ short_one_of_a_burst(void **state)
 	fx_tx_delete(fx);
 }
 
-/* What makes one packet of a burst unlike the others. */
-enum unlike { SHARED, CLONE, OTHER_POOL, OTHER_HEADER, TAGGED, TUNNEL, NB_UNLIKE };
+/* What makes one packet of a burst differ from the others. */
+enum difference {
+	SHARED, CLONE, OTHER_POOL, OTHER_HEADER, TAGGED, TUNNEL, NB_DIFFERENCES
+};
 
 /* Prepares the packet. Returns the mbuf that the test keeps and frees, or NULL. */
 static struct rte_mbuf *
-unlike_make(struct fx_tx *fx, enum unlike kind, struct shape *s, struct rte_mbuf **pkt,
-	    uint32_t len)
+make_different(struct fx_tx *fx, enum difference kind, struct shape *s,
+	       struct rte_mbuf **pkt, uint32_t len)
 {
 	struct rte_mbuf *kept = NULL;
 
@@ -625,12 +627,12 @@ unlike_make(struct fx_tx *fx, enum unlike kind, struct shape *s, struct rte_mbuf
 }
 
 /*
- * Each place of a burst of equal packets has a packet that is unlike them in one way:
+ * Each place of a burst of equal packets has a packet that differs in one way:
  * all frames are right and in order, only headers that may be written are, and each
  * mbuf returns to its pool.
  */
 static void
-one_unlike_in_a_burst(void **state)
+one_different_packet_in_a_burst(void **state)
 {
 	const struct shape kinds[] = {
 		{ .l2_len = 14, .l3_len = 20 },
@@ -639,12 +641,13 @@ one_unlike_in_a_burst(void **state)
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	static uint8_t untouched[100];
 	struct rte_mbuf *pkts[8];
+	const uint32_t nb = RTE_DIM(kinds) * NB_DIFFERENCES * RTE_DIM(pkts);
 
 	(void)state;
-	for (uint32_t i = 0; i < RTE_DIM(kinds) * NB_UNLIKE * RTE_DIM(pkts); i++) {
+	for (uint32_t i = 0; i < nb; i++) {
 		const struct shape *base = &kinds[i % RTE_DIM(kinds)];
-		enum unlike kind = i / RTE_DIM(kinds) % NB_UNLIKE;
-		uint32_t at = i / RTE_DIM(kinds) / NB_UNLIKE;
+		enum difference kind = i / RTE_DIM(kinds) % NB_DIFFERENCES;
+		uint32_t at = i / RTE_DIM(kinds) / NB_DIFFERENCES;
 		bool is_refused = kind == TUNNEL && base->l4 != 0;
 		uint64_t refused = fx->txq->stats.drop_offload;
 		struct shape other = *base;
@@ -652,7 +655,7 @@ one_unlike_in_a_burst(void **state)
 
 		for (uint32_t k = 0; k < RTE_DIM(pkts); k++)
 			if (k == at)
-				kept = unlike_make(fx, kind, &other, &pkts[k], 100);
+				kept = make_different(fx, kind, &other, &pkts[k], 100);
 			else
 				pkts[k] = mbuf_of(fx, base, 100);
 		assert_eq(fx->burst(fx->txq, pkts, RTE_DIM(pkts)), RTE_DIM(pkts));
@@ -707,7 +710,7 @@ sums_that_carry(void **state)
 
 /* A wrong length field changes the sum, nothing else. */
 static void
-lying_ip_length(void **state)
+wrong_ip_length(void **state)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	const uint16_t lies[] = { 0, 1, 19, 65535 };
@@ -733,17 +736,17 @@ main(void)
 		cmocka_unit_test(checksum_and_vlan),
 		cmocka_unit_test(header_in_pieces),
 		cmocka_unit_test(shared_header_is_copied),
-		cmocka_unit_test(slots_are_not_shared),
+		cmocka_unit_test(clones_get_separate_header_slots),
 		cmocka_unit_test(read_only_header_is_copied),
-		cmocka_unit_test(finished_header_is_not_copied),
-		cmocka_unit_test(pinned_header_is_private),
-		cmocka_unit_test(without_slots),
+		cmocka_unit_test(correct_shared_header_is_not_copied),
+		cmocka_unit_test(pinned_header_is_written_in_place),
+		cmocka_unit_test(no_header_slots_copies_packet),
 		cmocka_unit_test(header_makes_one_segment_too_many),
 		cmocka_unit_test(refused_by_prepare_dropped_by_burst),
-		cmocka_unit_test(short_one_of_a_burst),
-		cmocka_unit_test(one_unlike_in_a_burst),
+		cmocka_unit_test(one_short_packet_in_a_burst),
+		cmocka_unit_test(one_different_packet_in_a_burst),
 		cmocka_unit_test(sums_that_carry),
-		cmocka_unit_test(lying_ip_length),
+		cmocka_unit_test(wrong_ip_length),
 	};
 
 	return cmocka_run_group_tests(tests, fx_group_setup, NULL);

@@ -65,7 +65,7 @@ every_header_on(bool is_trusted)
 	struct rte_mbuf *m;
 
 	if (is_trusted)
-		fx_tx_earn_trust(fx);
+		fx_tx_pass_offset_check(fx);
 	for (uint32_t i = 0; i < 4 * 4 * 4 * 8; i++) {
 		struct fx_tso s = { i / 8 % 4 == 3, l2[i / 32 % 4],
 				     l3[i / 8 % 4 % 3], l4[i / 128], 100 + i };
@@ -137,7 +137,7 @@ header_in_pieces_on(bool is_trusted)
 	struct rte_mbuf *m;
 
 	if (is_trusted)
-		fx_tx_earn_trust(fx);
+		fx_tx_pass_offset_check(fx);
 	for (uint32_t w = 0; w < 2; w++) {
 		const struct fx_tso *s = shapes[w];
 		uint32_t hdr = fx_tso_header(s), len = hdr + 300;
@@ -256,7 +256,7 @@ external_headers(void **state)
  * with another segment size.
  */
 static void
-sent_again(void **state)
+packet_is_sent_again(void **state)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	const struct fx_tso *shapes[] = { &v4, &v6 };
@@ -368,7 +368,7 @@ slots_without_cqe_requests(void **state)
 	bool silent = false;
 
 	(void)state;
-	fx_tx_earn_trust(fx);
+	fx_tx_pass_offset_check(fx);
 	for (uint32_t turn = 0; turn < 5; turn++) {
 		for (uint32_t i = 0; i < RTE_DIM(pkts); i++)
 			pkts[i] = i % 3 == 0 ? rte_pktmbuf_clone(orig, fx->mp) :
@@ -405,7 +405,7 @@ main(void)
 		cmocka_unit_test(header_in_pieces),
 		cmocka_unit_test(shared_header_is_copied),
 		cmocka_unit_test(external_headers),
-		cmocka_unit_test(sent_again),
+		cmocka_unit_test(packet_is_sent_again),
 		cmocka_unit_test(vlan_tags),
 		cmocka_unit_test(around_the_ring_end),
 		cmocka_unit_test(slots_without_cqe_requests),

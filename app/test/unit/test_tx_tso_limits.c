@@ -176,7 +176,7 @@ every_border_on(bool is_trusted)
 	uint32_t notsup = 0, inval = 0;
 
 	if (is_trusted)
-		fx_tx_earn_trust(fx);
+		fx_tx_pass_offset_check(fx);
 	fx_mr_add_pool(big, 0x6001);
 	for (uint32_t i = 0; i < RTE_DIM(borders) * 4; i++) {
 		const struct border *b = &borders[i / 4];
@@ -252,7 +252,7 @@ segments_and_the_mtu(void **state)
 		uint32_t hdr = fx_tso_header(&s);
 
 		if (i & 32)
-			fx_tx_earn_trust(fx);
+			fx_tx_pass_offset_check(fx);
 		s.segsz = mtu - s.l3_len - s.l4_len + is_over;
 		try_one(fx, &s, hdr + s.segsz + 300, prepare, is_over ? 0 : 2);
 		/* Unsegmented frames, one of the same size and a small one. */
@@ -275,7 +275,7 @@ restart_checks_requests_again(void **state)
 		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){ .mtu = mtu });
 
 		s.segsz = mtu - s.l3_len - s.l4_len;
-		fx_tx_earn_trust(fx);
+		fx_tx_pass_offset_check(fx);
 		try_one(fx, &s, nb_bytes, false, 2);
 		mana_txq_close(fx->txq);
 		fx->conf.mtu = mtu - 1;
@@ -304,7 +304,7 @@ one_segment_is_ordinary_on(bool is_trusted)
 	static const uint32_t payloads[] = { 0, 1, 99, 100, 101 };
 
 	if (is_trusted)
-		fx_tx_earn_trust(fx);
+		fx_tx_pass_offset_check(fx);
 	for (uint32_t i = 0; i < RTE_DIM(payloads) * 8; i++) {
 		const struct fx_tso *s = i & 1 ? &v4 : &v6;
 		uint32_t hdr = fx_tso_header(s);
@@ -353,7 +353,7 @@ padding_is_no_payload(void **state)
 
 /* A full ring: the caller keeps the packet unchanged. */
 static void
-no_room_changes_nothing(void **state)
+no_room_leaves_packet_unchanged(void **state)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
 		.nb_desc = 128, .nb_cqe = 256, .sq_bytes = 4096 });
@@ -413,7 +413,7 @@ large_chain(struct fx_tx *fx)
  * none is outstanding, the packet is dropped.
  */
 static void
-copies_wait_for_copies(void **state)
+copies_wait_for_free_slots(void **state)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf *pkts[7], *held[64];
@@ -451,7 +451,7 @@ copies_wait_for_copies(void **state)
 
 /* Wrong segment counts: the driver writes only to the free BU. */
 static void
-wrong_count_touches_nothing(void **state)
+wrong_nb_segs_reads_no_other_segment(void **state)
 {
 	static const uint16_t counts[] = { 0, 1, 3, UINT16_MAX };
 	uint8_t before[4096];
@@ -464,7 +464,7 @@ wrong_count_touches_nothing(void **state)
 		struct rte_mbuf *m;
 		uint32_t free_bu;
 
-		fx_tx_earn_trust(fx);
+		fx_tx_pass_offset_check(fx);
 		while (mana_txq_nb_posted(fx->txq) < 127) {
 			m = fx_mbuf(fx->mp, 60, 0);
 			assert_eq(fx->burst(fx->txq, &m, 1), 1);
@@ -491,14 +491,14 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(segments),
 		cmocka_unit_test(without_slots),
-		cmocka_unit_test(copies_wait_for_copies),
+		cmocka_unit_test(copies_wait_for_free_slots),
 		cmocka_unit_test(segments_and_the_mtu),
 		cmocka_unit_test(restart_checks_requests_again),
 		cmocka_unit_test(every_border),
 		cmocka_unit_test(one_segment_is_ordinary),
 		cmocka_unit_test(padding_is_no_payload),
-		cmocka_unit_test(no_room_changes_nothing),
-		cmocka_unit_test(wrong_count_touches_nothing),
+		cmocka_unit_test(no_room_leaves_packet_unchanged),
+		cmocka_unit_test(wrong_nb_segs_reads_no_other_segment),
 		cmocka_unit_test(no_region),
 	};
 

@@ -314,7 +314,7 @@ inner_checksums(void **state)
 
 /* No room in the ring: the caller keeps the packet unchanged. */
 static void
-inner_without_room(void **state)
+no_room_leaves_packet_unchanged(void **state)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
 		.sq_bytes = 4096 });
@@ -341,7 +341,7 @@ inner_without_room(void **state)
 
 /* A clone of a pinned buffer: the driver writes to a copy. */
 static void
-inner_of_shared_pinned(void **state)
+clone_of_pinned_buffer_is_copied(void **state)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mempool *pinned = fx_pool_pinned("pinned", 4);
@@ -375,7 +375,7 @@ inner_of_shared_pinned(void **state)
 
 /* A tunnel packet without request is sent unchanged. */
 static void
-plain_tunnel(void **state)
+tunnel_without_request_is_unchanged(void **state)
 {
 	static const uint64_t flags[] = {
 		TUNNEL, TUNNEL | O4 | RTE_MBUF_F_TX_IPV4, O6, TUNNEL | O4 | O6,
@@ -405,9 +405,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(outer_checksums),
 		cmocka_unit_test(inner_checksums),
-		cmocka_unit_test(inner_without_room),
-		cmocka_unit_test(inner_of_shared_pinned),
-		cmocka_unit_test(plain_tunnel),
+		cmocka_unit_test(no_room_leaves_packet_unchanged),
+		cmocka_unit_test(clone_of_pinned_buffer_is_copied),
+		cmocka_unit_test(tunnel_without_request_is_unchanged),
 	};
 
 	return cmocka_run_group_tests(tests, fx_group_setup, NULL);

@@ -6,18 +6,18 @@
 
 #include "fixture.h"
 
-static const struct fx_config plain;
+static const struct fx_config defaults;
 
 /* Each start fails in the same way without leaks. */
 static void
-test_start_fails(void **state)
+test_start_without_vport_fails(void **state)
 {
 	struct fixture *fx = *state;
 	struct fx_holdings before;
 
 	fx_expect_error("");
 	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-		assert_int_equal(fx_configure(fx, fx->port[i], &plain), 0);
+		assert_int_equal(fx_configure(fx, fx->port[i], &defaults), 0);
 	assert_int_equal(fx_dev_start(fx, 0), -EPROTO);
 	fx_holdings_get(&before);
 	for (unsigned int i = 0; i < 2 * FX_NB_PORTS; i++)
@@ -31,7 +31,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		FX_TEST(test_start_fails),
+		FX_TEST(test_start_without_vport_fails),
 	};
 
 	return FX_RUN("refused", tests);

@@ -6,12 +6,12 @@
  * system calls and then executes them; vDSO calls (the clock) do not count.
  */
 
-#ifndef QUIET_H
-#define QUIET_H
+#ifndef CALLS_H
+#define CALLS_H
 
 #include <stdint.h>
 
-struct quiet_count {
+struct call_count {
 	uint64_t nb_allocs; /* includes frees */
 	uint64_t nb_syscalls;
 	long syscall; /* the last number */
@@ -21,11 +21,11 @@ struct quiet_count {
  * Called once, in the thread that counts; permanent. clone() and the like are
  * not counted. Returns 0 or a negative errno.
  */
-int quiet_init(void);
+int calls_init(void);
 /* Counts this thread's calls between the two. */
-void quiet_arm(void);
-void quiet_disarm(void);
+void calls_count_begin(void);
+void calls_count_end(void);
 /* Returns and resets the counts. */
-struct quiet_count quiet_take(void);
+struct call_count calls_take(void);
 
-#endif /* QUIET_H */
+#endif /* CALLS_H */

@@ -17,7 +17,7 @@
 #include <rte_vect.h>
 
 #include "perf.h"
-#include "quiet.h"
+#include "calls.h"
 
 #define NB_BURSTS 1000000u
 
@@ -33,9 +33,9 @@ __wrap_perf_timed_rx(struct perf_sut *sut, uint32_t nb_calls, uint16_t burst)
 {
 	uint32_t nb;
 
-	quiet_arm();
+	calls_count_begin();
 	nb = __real_perf_timed_rx(sut, nb_calls, burst);
-	quiet_disarm();
+	calls_count_end();
 	nb_bursts += nb_calls;
 	return nb;
 }
@@ -45,9 +45,9 @@ __wrap_perf_timed_poll(struct perf_sut *sut, uint32_t nb_calls, uint16_t burst)
 {
 	uint32_t nb;
 
-	quiet_arm();
+	calls_count_begin();
 	nb = __real_perf_timed_poll(sut, nb_calls, burst);
-	quiet_disarm();
+	calls_count_end();
 	nb_bursts += nb_calls;
 	return nb;
 }
@@ -58,11 +58,11 @@ __wrap_perf_timed_tx(struct perf_sut *sut, uint32_t nb_calls, uint16_t burst)
 	struct perf_queue *queue = sut->calls[0].queue;
 	uint32_t nb;
 
-	quiet_arm();
+	calls_count_begin();
 	nb = __real_perf_timed_tx(sut, nb_calls, burst);
 	/* A Tx burst without packets. */
 	nb += sut->tx_burst(queue->txq, queue->pkts, 0);
-	quiet_disarm();
+	calls_count_end();
 	nb_bursts += nb_calls + 1;
 	return nb;
 }
@@ -100,9 +100,9 @@ static const struct {
 static struct perf_sut sut = { .name = "ours", .tells_ptypes = true };
 
 static void
-check_quiet(const char *where)
+check_no_calls(const char *where)
 {
-	const struct quiet_count count = quiet_take();
+	const struct call_count count = calls_take();
 
 	if (count.nb_allocs != 0 || count.nb_syscalls != 0)
 		hand_fail("%s: %u bursts made %lu heap calls and %lu calls of the "
@@ -115,18 +115,18 @@ static void
 check_counting(void)
 {
 	void *volatile ptr;
-	struct quiet_count count;
+	struct call_count count;
 
-	quiet_arm();
+	calls_count_begin();
 	ptr = malloc(1);
 	free(ptr);
 	ptr = rte_zmalloc(NULL, 1, 0);
 	rte_free(ptr);
 	syscall(SYS_getppid);
-	quiet_disarm();
+	calls_count_end();
 	ptr = malloc(1);
 	free(ptr);
-	count = quiet_take();
+	count = calls_take();
 	if (count.nb_allocs < 4 || count.nb_syscalls < 1 ||
 	    count.syscall != SYS_getppid)
 		hand_fail("counted %lu heap calls, %lu system calls",
@@ -142,12 +142,12 @@ run_row(const struct perf_row *row, uint32_t nb_wanted)
 	perf_port_start(&sut, row, false);
 	/* Region lookups happen once, in the first batch. */
 	perf_run_batch(&sut, row, 0);
-	quiet_take();
+	calls_take();
 	if (rte_pktmbuf_alloc_bulk(sut.pool, pkts, RTE_DIM(pkts)) == 0)
 		rte_pktmbuf_free_bulk(pkts, RTE_DIM(pkts));
 	while (nb_bursts < nb_wanted)
 		perf_run_batch(&sut, row, 0);
-	check_quiet(row->name);
+	check_no_calls(row->name);
 	perf_port_stop(&sut);
 	printf("PASS %s: %u bursts\n", row->name, nb_bursts);
 }
@@ -163,7 +163,7 @@ main(int argc, char **argv)
 		hand_fail("EAL initialization failed, or MANA_PLUGIN not set");
 	hand_begin();
 	perf_port_probe(&sut);
-	ret = quiet_init();
+	ret = calls_init();
 	if (ret != 0)
 		hand_fail("cannot install the system call filter: %s", strerror(-ret));
 	check_counting();

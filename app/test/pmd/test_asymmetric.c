@@ -41,7 +41,7 @@ one_way(struct fixture *fx)
 }
 
 static void
-test_sender_and_receiver(void **state)
+test_one_port_sends_other_receives(void **state)
 {
 	struct fixture *fx = *state;
 
@@ -75,7 +75,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		FX_TEST(test_sender_and_receiver),
+		FX_TEST(test_one_port_sends_other_receives),
 		FX_TEST(test_uneven_numbers_of_descriptors),
 	};
 

@@ -4,7 +4,7 @@
  * One access to a real doorbell page that is no valid doorbell, chosen by name.
  * It uses a second mapping of the context, as a secondary process does.
  *
- * usage: odd_doorbell narrow|wide|load|modify|string|offset|good
+ * usage: bad_doorbell narrow|wide|load|modify|string|offset|good
  */
 
 #include <infiniband/verbs.h>

@@ -24,7 +24,7 @@ chance(void)
 
 /* True once in nb calls. */
 static bool
-seldom(uint32_t nb)
+one_in(uint32_t nb)
 {
 	return chance() % nb == 0;
 }
@@ -36,7 +36,7 @@ struct held {
 };
 
 /* One of the two queues and its pools. */
-struct way {
+struct side {
 	struct fx_tx *fx;
 	struct rte_mempool *mp, *other;
 	struct held held[MAX_BURST];
@@ -49,14 +49,14 @@ struct way {
 #define MAX_OUTCOMES (1u << 20)
 
 static void
-outcome(struct way *way, uint64_t value)
+outcome(struct side *side, uint64_t value)
 {
-	assert_true(way->nb_outcomes < MAX_OUTCOMES);
-	if (way->is_first)
-		way->outcomes[way->nb_outcomes] = value;
+	assert_true(side->nb_outcomes < MAX_OUTCOMES);
+	if (side->is_first)
+		side->outcomes[side->nb_outcomes] = value;
 	else
-		assert_eq(value, way->outcomes[way->nb_outcomes]);
-	way->nb_outcomes++;
+		assert_eq(value, side->outcomes[side->nb_outcomes]);
+	side->nb_outcomes++;
 }
 
 static uint64_t
@@ -117,23 +117,23 @@ random_segment(struct rte_mempool *mp, uint32_t len_bytes)
 	struct rte_mbuf *m = fx_mbuf(mp, len_bytes, chance());
 
 	/* Data whose checksums carry. */
-	if (seldom(8))
+	if (one_in(8))
 		memset(rte_pktmbuf_mtod(m, void *), -(int)(chance() % 2),
 		       len_bytes);
 	return m;
 }
 
 /* Packet mix of a burst. */
-enum mood {
-	CALM, /* batches of chains take them all */
-	SEGMENTED, /* as CALM, but most TCP packets request TSO */
-	WILD, /* any kind */
-	NB_MOODS
+enum mix {
+	FAST, /* batches of chains take them all */
+	FAST_OR_TSO, /* as FAST, but most TCP packets request TSO */
+	ANY, /* any kind */
+	NB_MIXES
 };
-#define NB_CALM 11 /* of requests[] */
+#define NB_FAST 11 /* of requests[] */
 
 static void
-random_request(struct rte_mbuf *m, const struct request *r, enum mood mood)
+random_request(struct rte_mbuf *m, const struct request *r, enum mix mix)
 {
 	bool is_tcp = (r->ol_flags & RTE_MBUF_F_TX_L4_MASK) ==
 		      RTE_MBUF_F_TX_TCP_CKSUM;
@@ -142,32 +142,32 @@ random_request(struct rte_mbuf *m, const struct request *r, enum mood mood)
 	m->l2_len = r->l2_len;
 	m->l3_len = r->l3_len;
 	m->l4_len = r->l4_len;
-	if (mood == WILD && seldom(8)) {
+	if (mix == ANY && one_in(8)) {
 		m->ol_flags |= RTE_MBUF_F_TX_VLAN;
 		m->vlan_tci = chance();
 	}
-	if (is_tcp && mood != CALM && !seldom(mood == WILD ? 2 : 6)) {
+	if (is_tcp && mix != FAST && !one_in(mix == ANY ? 2 : 6)) {
 		m->ol_flags |= RTE_MBUF_F_TX_TCP_SEG;
-		m->tso_segsz = seldom(20) ? chance() % 3 * 0x4000 :
+		m->tso_segsz = one_in(20) ? chance() % 3 * 0x4000 :
 					    1 + chance() % 300;
 		/* implied by TCP_SEG */
-		if (seldom(3))
+		if (one_in(3))
 			m->ol_flags &= ~RTE_MBUF_F_TX_TCP_CKSUM;
 	}
 }
 
 /* A segment is shared, or the packet is a clone. */
 static struct rte_mbuf *
-random_share(struct way *way, struct rte_mbuf *m, struct rte_mbuf *last)
+random_share(struct side *side, struct rte_mbuf *m, struct rte_mbuf *last)
 {
-	struct rte_mbuf *shared = seldom(2) ? m : last;
+	struct rte_mbuf *shared = one_in(2) ? m : last;
 
-	if (seldom(3)) {
-		way->held[way->nb_held++] = (struct held){ m, rte_pktmbuf_free };
-		return rte_pktmbuf_clone(m, way->mp);
+	if (one_in(3)) {
+		side->held[side->nb_held++] = (struct held){ m, rte_pktmbuf_free };
+		return rte_pktmbuf_clone(m, side->mp);
 	}
 	rte_mbuf_refcnt_update(shared, 1);
-	way->held[way->nb_held++] =
+	side->held[side->nb_held++] =
 		(struct held){ shared, rte_pktmbuf_free_seg };
 	return m;
 }
@@ -179,38 +179,38 @@ random_share(struct way *way, struct rte_mbuf *m, struct rte_mbuf *last)
 static uint16_t
 random_lie(uint16_t nb_segs)
 {
-	if (seldom(3))
+	if (one_in(3))
 		return 0;
-	return nb_segs > 2 && seldom(2) ? nb_segs - 1 : nb_segs + 1;
+	return nb_segs > 2 && one_in(2) ? nb_segs - 1 : nb_segs + 1;
 }
 
 static struct rte_mbuf *
-random_packet(struct way *way, enum mood mood)
+random_packet(struct side *side, enum mix mix)
 {
-	bool is_wild = mood == WILD;
-	const struct request *r = &requests[chance() % (is_wild ?
+	bool is_any = mix == ANY;
+	const struct request *r = &requests[chance() % (is_any ?
 							RTE_DIM(requests) :
-							NB_CALM)];
+							NB_FAST)];
 	uint32_t hdr_bytes = r->l2_len + r->l3_len + r->l4_len;
-	uint32_t nb_more = seldom(3) ? 0 : is_wild && seldom(6) ?
+	uint32_t nb_more = one_in(3) ? 0 : is_any && one_in(6) ?
 				   chance() % 40 : 1 + chance() % 3;
 	struct rte_mbuf *m, *last;
 
 	/* The header in segments, with or without payload. */
-	last = m = random_segment(way->mp, is_wild && seldom(8) ?
+	last = m = random_segment(side->mp, is_any && one_in(8) ?
 				  chance() % hdr_bytes :
-				  hdr_bytes + (seldom(2) ? 0 : chance() % 99));
+				  hdr_bytes + (one_in(2) ? 0 : chance() % 99));
 	for (; nb_more > 0; nb_more--) {
-		last = random_segment(is_wild && seldom(30) ? way->other :
-							      way->mp,
-				      is_wild && seldom(20) ? 0 :
+		last = random_segment(is_any && one_in(30) ? side->other :
+							      side->mp,
+				      is_any && one_in(20) ? 0 :
 							      1 + chance() % 199);
 		assert_eq(rte_pktmbuf_chain(m, last), 0);
 	}
-	random_request(m, r, mood);
-	if (is_wild && seldom(10))
-		m = random_share(way, m, last);
-	else if (is_wild && seldom(40))
+	random_request(m, r, mix);
+	if (is_any && one_in(10))
+		m = random_share(side, m, last);
+	else if (is_any && one_in(40))
 		m->nb_segs = random_lie(m->nb_segs);
 	return m;
 }
@@ -249,39 +249,39 @@ wqe_hash(void)
 }
 
 static void
-random_burst(struct way *way)
+random_burst(struct side *side)
 {
 	struct rte_mbuf *pkts[MAX_BURST];
 	uint64_t hashes[MAX_BURST];
 	uint32_t nb = 1 + chance() % MAX_BURST, sent;
-	enum mood mood = chance() % NB_MOODS;
+	enum mix mix = chance() % NB_MIXES;
 
-	way->nb_held = 0;
+	side->nb_held = 0;
 	for (uint32_t i = 0; i < nb; i++)
-		pkts[i] = random_packet(way, seldom(8) ? WILD : mood);
+		pkts[i] = random_packet(side, one_in(8) ? ANY : mix);
 	for (uint32_t i = 0; i < nb; i++)
 		hashes[i] = packet_hash(pkts[i]);
-	sent = way->fx->burst(way->fx->txq, pkts, nb);
-	outcome(way, sent);
-	while (fx_tx_fetch(way->fx, &wqe))
-		outcome(way, wqe_hash());
+	sent = side->fx->burst(side->fx->txq, pkts, nb);
+	outcome(side, sent);
+	while (fx_tx_fetch(side->fx, &wqe))
+		outcome(side, wqe_hash());
 	/* Unsent packets are unchanged and not in the queue. */
 	for (uint32_t i = sent; i < nb; i++) {
 		assert_eq(packet_hash(pkts[i]), hashes[i]);
 		rte_pktmbuf_free(pkts[i]);
 	}
-	for (uint32_t i = 0; i < way->nb_held; i++)
-		way->held[i].release(way->held[i].m);
+	for (uint32_t i = 0; i < side->nb_held; i++)
+		side->held[i].release(side->held[i].m);
 }
 
 static void
-random_completions(struct way *way, uint32_t *done)
+random_completions(struct side *side, uint32_t *done)
 {
-	uint32_t nb = (uint32_t)way->fx->txq->pi - *done;
+	uint32_t nb = (uint32_t)side->fx->txq->pi - *done;
 
 	/* Some stay outstanding: nearly full rings are common. */
 	for (nb = chance() % (nb + 1); nb > 0; nb--, ++*done)
-		fx_tx_cqe(way->fx, HW_CQE_TX_OKAY);
+		fx_tx_cqe(side->fx, HW_CQE_TX_OKAY);
 }
 
 /* Adds a region that lacks the last byte of the chunk. */
@@ -297,72 +297,72 @@ add_all_but_a_byte(struct rte_mempool *mp, void *lkey,
 enum positions { RIGHT, BECOME_WRONG, ZERO, NB_POSITIONS };
 
 static void
-one_way(struct way *way, uint32_t round)
+run_side(struct side *side, uint32_t round)
 {
 	enum positions positions = round % NB_POSITIONS;
 	uint32_t lkey = 0x5001, done;
 	struct mana_txq_stats *stats;
 
 	seed = round;
-	way->nb_outcomes = 0;
-	way->fx = fx_tx_new(&(struct fx_tx_opts){
+	side->nb_outcomes = 0;
+	side->fx = fx_tx_new(&(struct fx_tx_opts){
 		.nb_desc = 33 + chance() % 200, .nb_cqe = 256,
 		.nb_bounce = 2047,
 		.sq_bytes = 4096 << chance() % 4,
-		.max_sge = seldom(4) ? 3 : 30,
-		.vp_offset = seldom(6) ? 300 : 3,
+		.max_sge = one_in(4) ? 3 : 30,
+		.vp_offset = one_in(6) ? 300 : 3,
 		.start = UINT32_MAX - chance() % 500,
 		.mbufs_per_wqe = 1 << chance() % 3,
-		.no_bounce_slots = seldom(8),
+		.no_bounce_slots = one_in(8),
 		.zero_position = positions == ZERO });
-	way->mp = fx_pool("this", NB_POOL, FX_ROOM_BYTES);
-	if (way->is_first)
-		fx_mr_add_pool(way->mp, lkey);
+	side->mp = fx_pool("this", NB_POOL, FX_ROOM_BYTES);
+	if (side->is_first)
+		fx_mr_add_pool(side->mp, lkey);
 	else
-		rte_mempool_mem_iter(way->mp, add_all_but_a_byte, &lkey);
-	way->other = fx_pool("other", NB_POOL, FX_ROOM_BYTES);
-	fx_mr_add_pool(way->other, 0x7001);
-	done = way->fx->txq->ci;
+		rte_mempool_mem_iter(side->mp, add_all_but_a_byte, &lkey);
+	side->other = fx_pool("other", NB_POOL, FX_ROOM_BYTES);
+	fx_mr_add_pool(side->other, 0x7001);
+	done = side->fx->txq->ci;
 	for (uint32_t i = 0; i < 150; i++) {
 		if (positions == BECOME_WRONG && i == 100)
-			way->fx->zero_position = true;
-		if (!seldom(4))
-			random_completions(way, &done);
-		random_burst(way);
+			side->fx->zero_position = true;
+		if (!one_in(4))
+			random_completions(side, &done);
+		random_burst(side);
 	}
 	/* The queue uses the intended path. */
-	assert_int_equal(way->fx->txq->mp == way->mp, way->is_first);
-	stats = &way->fx->txq->stats;
-	outcome(way, stats->drop_offload);
-	outcome(way, stats->drop_malformed);
-	outcome(way, stats->drop_nomem);
-	outcome(way, stats->drop_mr);
-	outcome(way, stats->bounced);
-	outcome(way, stats->linearized);
+	assert_int_equal(side->fx->txq->mp == side->mp, side->is_first);
+	stats = &side->fx->txq->stats;
+	outcome(side, stats->drop_offload);
+	outcome(side, stats->drop_malformed);
+	outcome(side, stats->drop_nomem);
+	outcome(side, stats->drop_mr);
+	outcome(side, stats->bounced);
+	outcome(side, stats->linearized);
 	assert_eq(stats->drop_mr, 0);
-	mana_txq_release_mbufs(way->fx->txq);
-	assert_eq(fx_pool_missing(way->mp, NB_POOL), 0);
-	assert_eq(fx_pool_missing(way->other, NB_POOL), 0);
-	fx_tx_delete(way->fx);
-	fx_pool_free(way->mp);
-	fx_pool_free(way->other);
+	mana_txq_release_mbufs(side->fx->txq);
+	assert_eq(fx_pool_missing(side->mp, NB_POOL), 0);
+	assert_eq(fx_pool_missing(side->other, NB_POOL), 0);
+	fx_tx_delete(side->fx);
+	fx_pool_free(side->mp);
+	fx_pool_free(side->other);
 }
 
 static void
-every_way_gives_the_same(void **state)
+slow_lane_sends_same_wqes(void **state)
 {
 	static uint64_t outcomes[MAX_OUTCOMES];
 	uint32_t nb;
 
 	(void)state;
 	for (uint32_t round = 0; round < 90; round++) {
-		struct way way = { .outcomes = outcomes, .is_first = true };
+		struct side side = { .outcomes = outcomes, .is_first = true };
 
-		one_way(&way, round);
-		nb = way.nb_outcomes;
-		way.is_first = false;
-		one_way(&way, round);
-		assert_eq(way.nb_outcomes, nb);
+		run_side(&side, round);
+		nb = side.nb_outcomes;
+		side.is_first = false;
+		run_side(&side, round);
+		assert_eq(side.nb_outcomes, nb);
 	}
 }
 
@@ -370,7 +370,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_way_gives_the_same),
+		cmocka_unit_test(slow_lane_sends_same_wqes),
 	};
 
 	return cmocka_run_group_tests(tests, fx_group_setup, NULL);

@@ -108,7 +108,7 @@ one_packet(struct fixture *from, struct fixture *to, uint32_t number)
 }
 
 static void
-device_works_when_it_is_told_to(void **state)
+device_runs_at_each_step(void **state)
 {
 	struct fixture *fx = *state;
 	struct mana_model_port counters;
@@ -139,7 +139,7 @@ device_works_when_it_is_told_to(void **state)
 
 /* Addresses for a program that acts as the device itself. */
 static void
-queues_are_where_the_program_has_them(void **state)
+queue_addresses_are_those_of_program(void **state)
 {
 	struct fixture *fx = *state;
 	struct mana_model_queue tx, rx;
@@ -183,7 +183,7 @@ queues_are_where_the_program_has_them(void **state)
  * doorbell.
  */
 static void
-packets_cross_both_ways(void **state)
+packets_pass_both_ways(void **state)
 {
 	struct fixture *fx = *state;
 	uint32_t i;
@@ -200,7 +200,7 @@ packets_cross_both_ways(void **state)
  * The queue has the id of the previous one, and the same first doorbell value.
  */
 static void
-new_queue_is_heard_like_the_old_one(void **state)
+first_doorbell_of_reused_queue_id_is_seen(void **state)
 {
 	struct fixture *fx = *state;
 	uint32_t i, id;
@@ -228,7 +228,7 @@ new_queue_is_heard_like_the_old_one(void **state)
  * it or not.
  */
 static void
-last_doorbell_dies_with_its_queue(void **state)
+destroy_after_doorbell_causes_no_violation(void **state)
 {
 	struct fixture *fx = *state;
 	uint32_t i;
@@ -268,7 +268,7 @@ second_queue_of_a_kind_is_refused(void **state)
 }
 
 static void
-queues_by_hand_share_a_page(void **state)
+queues_by_hand_may_share_page(void **state)
 {
 	struct fixture *fx = *state;
 	const int wanted = is_step() ? 0 : EOPNOTSUPP;
@@ -312,7 +312,7 @@ send_all_the_time(void *arg)
 
 /* The device lets other threads take the machine's lock. */
 static void
-kernel_calls_get_through(void **state)
+kernel_calls_return_while_device_is_busy(void **state)
 {
 	struct fixture *fx = *state;
 	pthread_t sender;
@@ -336,7 +336,7 @@ kernel_calls_get_through(void **state)
 
 /* kill -9 at any moment, also while the device has the machine's lock. */
 static void
-killed_program_leaves_the_lock(void **state)
+killed_program_releases_lock(void **state)
 {
 	struct fixture *fx = *state;
 	int ready[2], status, i;
@@ -367,7 +367,7 @@ killed_program_leaves_the_lock(void **state)
 }
 
 static void
-page_that_a_child_shares_is_one(void **state)
+page_shared_with_child_is_polled_once(void **state)
 {
 	struct fixture *fx = *state;
 	int status;
@@ -423,7 +423,7 @@ answer(int requests)
 }
 
 static void
-processes_look_at_their_own_pages(void **state)
+processes_poll_their_own_pages(void **state)
 {
 	struct fixture *fx = *state;
 	struct mana_model_port before, there;
@@ -463,7 +463,7 @@ processes_look_at_their_own_pages(void **state)
  * must find the buffer, whichever process runs the device.
  */
 static void
-buffer_of_another_process_is_there(void **state)
+buffer_of_other_process_receives_packet(void **state)
 {
 	struct fixture *fx = *state;
 	struct mana_model_port before, after;
@@ -503,21 +503,21 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest told[] = {
-		T(device_works_when_it_is_told_to),
+		T(device_runs_at_each_step),
 	};
 	const struct CMUnitTest tests[] = {
-		T(queues_are_where_the_program_has_them),
-		T(packets_cross_both_ways),
-		T(new_queue_is_heard_like_the_old_one),
-		T(last_doorbell_dies_with_its_queue),
+		T(queue_addresses_are_those_of_program),
+		T(packets_pass_both_ways),
+		T(first_doorbell_of_reused_queue_id_is_seen),
+		T(destroy_after_doorbell_causes_no_violation),
 		T(second_queue_of_a_kind_is_refused),
-		T(queues_by_hand_share_a_page),
+		T(queues_by_hand_may_share_page),
 		T(arming_is_refused),
-		T(processes_look_at_their_own_pages),
-		T(kernel_calls_get_through),
-		T(killed_program_leaves_the_lock),
-		T(page_that_a_child_shares_is_one),
-		T(buffer_of_another_process_is_there),
+		T(processes_poll_their_own_pages),
+		T(kernel_calls_return_while_device_is_busy),
+		T(killed_program_releases_lock),
+		T(page_shared_with_child_is_polled_once),
+		T(buffer_of_other_process_receives_packet),
 	};
 
 	if (is_step() && cmocka_run_group_tests(told, NULL, NULL) != 0)

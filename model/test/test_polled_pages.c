@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The views of doorbell pages of plain memory, with stubs below. A page that
+ * Polling of doorbell pages of plain memory, with stubs below. A page that
  * the program maps while the device starts to poll is either polled in the same
  * pass, or its mapping waits for the end of the pass: so a buffer posted there
  * is visible to packets that are sent later.
@@ -44,7 +44,7 @@ static int file;
 static bool maps_before_run, maps_in_run;
 static pthread_t mapper;
 static bool has_mapped, had_mapped_in_run;
-static uint32_t nb_looked_at;
+static uint32_t nb_polled;
 
 void
 segment_lock_masked(void)
@@ -93,7 +93,7 @@ kernel_context_page_open(uint32_t context, uint64_t *serial)
 /* The context of another process; 0: none. */
 static uint32_t others_context;
 static int others_error; /* error of opening it */
-static uint32_t nb_others_looked_at;
+static uint32_t nb_others_polled;
 
 int
 kernel_context_other_page_open(uint32_t context, uint64_t *serial)
@@ -163,8 +163,8 @@ card_pages_run(const struct card_page *pages, uint32_t nb,
 	       const struct card_page *others, uint32_t nb_others)
 {
 	(void)pages;
-	nb_looked_at = nb;
-	nb_others_looked_at = nb_others;
+	nb_polled = nb;
+	nb_others_polled = nb_others;
 	if (nb_others > 0)
 		assert_int_equal(others[0].page, others_context);
 	if (maps_in_run) {
@@ -179,7 +179,7 @@ card_pages_run(const struct card_page *pages, uint32_t nb,
 
 /* Each test runs in its own process, because views stay. */
 static void
-look_at_first(void)
+poll_first(void)
 {
 	file = memfd_create("page", MFD_CLOEXEC);
 	assert_return_code(ftruncate(file, PAGE_BYTES), errno);
@@ -187,93 +187,83 @@ look_at_first(void)
 	assert_true(has_mapped);
 	has_mapped = false;
 	polled_pages_run(false);
-	assert_int_equal(nb_looked_at, 1);
+	assert_int_equal(nb_polled, 1);
 }
 
 static void
-page_mapped_before_a_run_is_in_it(void **state)
+page_mapped_before_run_is_polled(void **state)
 {
 	(void)state;
-	look_at_first();
+	poll_first();
 	maps_before_run = true;
 	assert_int_equal(polled_pages_run(false), 1);
 	assert_true(has_mapped);
-	assert_int_equal(nb_looked_at, 2);
+	assert_int_equal(nb_polled, 2);
 }
 
 static void
-page_is_not_mapped_amid_a_run(void **state)
+page_mapping_waits_for_end_of_run(void **state)
 {
 	(void)state;
-	look_at_first();
+	poll_first();
 	maps_in_run = true;
 	assert_int_equal(polled_pages_run(false), 1);
-	assert_int_equal(nb_looked_at, 1);
+	assert_int_equal(nb_polled, 1);
 	assert_int_equal(pthread_join(mapper, NULL), 0);
 	assert_true(has_mapped);
 	assert_false(had_mapped_in_run);
 	assert_int_equal(polled_pages_run(false), 1);
-	assert_int_equal(nb_looked_at, 2);
+	assert_int_equal(nb_polled, 2);
 }
 
 /*
  * A page of another process is polled, although this process does not map it.
  */
 static void
-page_of_another_process_is_looked_at(void **state)
+page_of_other_process_is_polled(void **state)
 {
 	(void)state;
-	look_at_first();
-	assert_int_equal(nb_others_looked_at, 0);
+	poll_first();
+	assert_int_equal(nb_others_polled, 0);
 	others_context = SECOND;
 	nb_pages_made++;
 	assert_int_equal(polled_pages_run(false), 1);
-	assert_int_equal(nb_looked_at, 1);
-	assert_int_equal(nb_others_looked_at, 1);
+	assert_int_equal(nb_polled, 1);
+	assert_int_equal(nb_others_polled, 1);
 	nb_pages_made++;
 	assert_int_equal(polled_pages_run(false), 1);
-	assert_int_equal(nb_others_looked_at, 1);
+	assert_int_equal(nb_others_polled, 1);
 }
 
 /* No further page is created, which would cause another attempt. */
 static void
-page_that_could_not_be_opened_is_tried_again(void **state)
+page_that_failed_to_open_is_retried(void **state)
 {
 	(void)state;
-	look_at_first();
+	poll_first();
 	others_context = SECOND;
 	others_error = -EMFILE;
 	nb_pages_made++;
 	assert_int_equal(polled_pages_run(false), 1);
-	assert_int_equal(nb_others_looked_at, 0);
+	assert_int_equal(nb_others_polled, 0);
 	others_error = 0;
 	assert_int_equal(polled_pages_run(false), 1);
-	assert_int_equal(nb_others_looked_at, 1);
+	assert_int_equal(nb_others_polled, 1);
 }
 
+/* Each test needs a process of its own: its name is the argument. */
 int
 main(int argc, char **argv)
 {
-	const struct CMUnitTest before[] = {
-		cmocka_unit_test(page_mapped_before_a_run_is_in_it),
-	};
-	const struct CMUnitTest amid[] = {
-		cmocka_unit_test(page_is_not_mapped_amid_a_run),
-	};
-
-	const struct CMUnitTest other[] = {
-		cmocka_unit_test(page_of_another_process_is_looked_at),
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(page_mapped_before_run_is_polled),
+		cmocka_unit_test(page_mapping_waits_for_end_of_run),
+		cmocka_unit_test(page_of_other_process_is_polled),
+		cmocka_unit_test(page_that_failed_to_open_is_retried),
 	};
 
-	const struct CMUnitTest again[] = {
-		cmocka_unit_test(page_that_could_not_be_opened_is_tried_again),
-	};
-
-	if (argc == 2 && strcmp(argv[1], "again") == 0)
-		return cmocka_run_group_tests(again, NULL, NULL);
-	if (argc == 2 && strcmp(argv[1], "other") == 0)
-		return cmocka_run_group_tests(other, NULL, NULL);
-	if (argc == 2 && strcmp(argv[1], "amid") == 0)
-		return cmocka_run_group_tests(amid, NULL, NULL);
-	return cmocka_run_group_tests(before, NULL, NULL);
+	if (argc != 2)
+		return 2;
+	cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

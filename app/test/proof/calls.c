@@ -16,15 +16,15 @@
 #include <rte_common.h>
 #include <rte_malloc.h>
 
-#include "quiet.h"
+#include "calls.h"
 
 static __thread volatile bool is_armed;
-static __thread struct quiet_count count;
+static __thread struct call_count count;
 
 /* ---- The kernel ---- */
 
 long quiet_call(const greg_t *regs);
-extern const char quiet_call_made[];
+extern const char calls_syscall_made[];
 
 /* A system call with the registers of a context, from REG_R8 on. */
 __asm__(".text\n"
@@ -40,8 +40,8 @@ __asm__(".text\n"
 	"	mov 8*0(%r11), %r8\n"
 	"	mov 8*1(%r11), %r9\n"
 	"	syscall\n"
-	".globl quiet_call_made\n"
-	"quiet_call_made:\n"
+	".globl calls_syscall_made\n"
+	"calls_syscall_made:\n"
 	"	ret\n"
 	".size quiet_call, . - quiet_call\n");
 static_assert(REG_R8 == 0 && REG_R9 == 1 && REG_R10 == 2 && REG_RDI == 8 &&
@@ -75,9 +75,9 @@ on_syscall(int signo, siginfo_t *info, void *context)
 #define ANSWER(what) BPF_STMT(BPF_RET | BPF_K, what)
 
 int
-quiet_init(void)
+calls_init(void)
 {
-	const uintptr_t own = (uintptr_t)quiet_call_made;
+	const uintptr_t own = (uintptr_t)calls_syscall_made;
 	struct sock_filter steps[] = {
 		/* The handler's own calls. */
 		LOAD(instruction_pointer, 0),
@@ -119,23 +119,23 @@ quiet_init(void)
 }
 
 void
-quiet_arm(void)
+calls_count_begin(void)
 {
 	is_armed = true;
 	rte_compiler_barrier();
 }
 
 void
-quiet_disarm(void)
+calls_count_end(void)
 {
 	rte_compiler_barrier();
 	is_armed = false;
 }
 
-struct quiet_count
-quiet_take(void)
+struct call_count
+calls_take(void)
 {
-	const struct quiet_count taken = count;
+	const struct call_count taken = count;
 
 	memset(&count, 0, sizeof(count));
 	return taken;

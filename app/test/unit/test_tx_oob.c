@@ -61,7 +61,7 @@ each_form(void **state)
 
 /* A vPort offset beyond the field of the long form. */
 static void
-offset_that_does_not_fit(void **state)
+too_large_vport_offset(void **state)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct mana_txq_conf conf = fx->conf;
@@ -191,7 +191,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_form),
-		cmocka_unit_test(offset_that_does_not_fit),
+		cmocka_unit_test(too_large_vport_offset),
 		cmocka_unit_test(short_form_refused),
 		cmocka_unit_test(short_form_refused_in_bursts),
 		cmocka_unit_test(short_form_taken),

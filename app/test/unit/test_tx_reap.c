@@ -50,18 +50,18 @@ complete(struct fx_tx *fx, uint32_t nb)
 }
 
 static struct fx_tx *
-trusted_fx(uint32_t nb_desc, uint32_t start)
+fx_with_groups(uint32_t nb_desc, uint32_t start)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
 		.nb_desc = nb_desc, .nb_cqe = 256, .start = start });
 
-	fx_tx_earn_trust(fx);
+	fx_tx_pass_offset_check(fx);
 	return fx;
 }
 
 /* WQE offsets are never right: every packet asks for a CQE. */
 static struct fx_tx *
-untrusted_fx(uint32_t nb_desc, uint32_t start)
+fx_without_groups(uint32_t nb_desc, uint32_t start)
 {
 	return fx_tx_new(&(struct fx_tx_opts){
 		.nb_desc = nb_desc, .nb_cqe = 256, .start = start,
@@ -91,24 +91,24 @@ lag_behind(struct fx_tx *fx, uint32_t lag, uint32_t size)
 }
 
 static void
-little_is_held(void **state)
+few_completed_packets_are_held(void **state)
 {
 	(void)state;
 	for (uint32_t size = 1; size <= 64; size += 1 + size / 4)
 		for (uint32_t lag = 1; lag < 128; lag += 31) {
-			lag_behind(trusted_fx(256, 0), lag, size);
-			lag_behind(trusted_fx(256, 0xfffffe00 + lag), lag, size);
-			lag_behind(untrusted_fx(256, 0xfffffe00 + lag), lag, size);
+			lag_behind(fx_with_groups(256, 0), lag, size);
+			lag_behind(fx_with_groups(256, 0xfffffe00 + lag), lag, size);
+			lag_behind(fx_without_groups(256, 0xfffffe00 + lag), lag, size);
 		}
 }
 
 /* Many packets complete, but not the newest: all are freed soon. */
 static void
-many_are_freed_soon(void **state)
+completed_packets_are_freed_soon(void **state)
 {
 	(void)state;
 	for (uint32_t size = 1; size <= 64; size += 1 + size / 4) {
-		struct fx_tx *fx = trusted_fx(256, 0xffffff80);
+		struct fx_tx *fx = fx_with_groups(256, 0xffffff80);
 		uint32_t nb = 0;
 
 		while (mana_txq_nb_posted(fx->txq) + 2 * size <= 200)
@@ -131,8 +131,8 @@ idle_queue_frees_all(void **state)
 	for (uint32_t kind = 0; kind < 4; kind++)
 		for (uint32_t nb = 1; nb < 100; nb++) {
 			uint32_t start = (kind & 1) * 0xffffffc0;
-			struct fx_tx *fx = kind < 2 ? trusted_fx(256, start) :
-							untrusted_fx(256, start);
+			struct fx_tx *fx = kind < 2 ? fx_with_groups(256, start) :
+							fx_without_groups(256, start);
 
 			for (uint32_t turn = 0; turn < 8; turn++) {
 				uint32_t held = turn % 4;
@@ -156,7 +156,7 @@ idle_queue_frees_all_after_unrequested_cqes(void **state)
 	(void)state;
 	for (uint32_t at = 0; at < 20; at++)
 		for (uint32_t kind = 0; kind < 3; kind++) {
-			struct fx_tx *fx = trusted_fx(256, 0);
+			struct fx_tx *fx = fx_with_groups(256, 0);
 
 			for (uint32_t i = 0; i < 10; i++)
 				assert_eq(post(fx, 2), 2);
@@ -186,7 +186,7 @@ idle_queue_frees_all_that_is_resolved(void **state)
 {
 	(void)state;
 	for (uint32_t nb = 2; nb < 40; nb++) {
-		struct fx_tx *fx = trusted_fx(256, 0xfffffe10);
+		struct fx_tx *fx = fx_with_groups(256, 0xfffffe10);
 
 		assert_eq(post(fx, nb), nb);
 		fx->zero_position = true;
@@ -216,7 +216,7 @@ idle_queue_frees_all_that_is_resolved(void **state)
 static void
 cleanup_frees_at_once(void **state)
 {
-	struct fx_tx *fx = trusted_fx(256, 0);
+	struct fx_tx *fx = fx_with_groups(256, 0);
 
 	(void)state;
 	for (uint32_t turn = 0; turn < 100; turn++) {
@@ -240,11 +240,11 @@ cleanup_frees_at_once(void **state)
 
 /* A full ring takes packets as soon as it has room, at any place. */
 static void
-full_ring_takes_what_fits(void **state)
+full_ring_accepts_what_fits(void **state)
 {
 	(void)state;
 	for (uint32_t size = 1; size <= 64; size++) {
-		struct fx_tx *fx = trusted_fx(64, 0xffffff00);
+		struct fx_tx *fx = fx_with_groups(64, 0xffffff00);
 
 		for (uint32_t turn = 0; turn < 30; turn++) {
 			while (nb_out(fx) < 64)
@@ -272,8 +272,8 @@ burst_of_any_size(void **state)
 	(void)state;
 	for (uint32_t kind = 0; kind < 4; kind++) {
 		uint32_t start = kind & 1 ? 0xffffff80 : 0;
-		struct fx_tx *fx = kind < 2 ? trusted_fx(256, start) :
-						untrusted_fx(256, start);
+		struct fx_tx *fx = kind < 2 ? fx_with_groups(256, start) :
+						fx_without_groups(256, start);
 
 		for (uint32_t held = 0; held < 300; held += 1 + held / 3) {
 			uint32_t done = held / 2, left;
@@ -323,9 +323,9 @@ small_rings_never_stall(void **state)
 
 /* Remaining room is void after a close and after a restart. */
 static void
-closed_queue_takes_nothing(void **state)
+closed_queue_accepts_no_packet(void **state)
 {
-	struct fx_tx *fx = trusted_fx(64, 0);
+	struct fx_tx *fx = fx_with_groups(64, 0);
 
 	(void)state;
 	for (uint32_t turn = 0; turn < 3; turn++) {
@@ -343,18 +343,18 @@ closed_queue_takes_nothing(void **state)
 		fx->ci = fx->done_bu = 0;
 		assert_eq(mana_txq_init(fx->txq, &fx->conf), 0);
 		assert_eq(fx->txq->run_room, 0);
-		fx_tx_earn_trust(fx);
+		fx_tx_pass_offset_check(fx);
 	}
 	fx_tx_delete(fx);
 }
 
 /* A failed queue takes no more packets than before the next CQ poll. */
 static void
-failed_queue_takes_nothing(void **state)
+failed_queue_accepts_no_packet(void **state)
 {
 	(void)state;
 	for (uint32_t kind = 0; kind < 3; kind++) {
-		struct fx_tx *fx = trusted_fx(256, 0);
+		struct fx_tx *fx = fx_with_groups(256, 0);
 		uint32_t nb = 0, i;
 
 		for (i = 0; i < 10; i++)
@@ -376,10 +376,10 @@ failed_queue_takes_nothing(void **state)
 
 /* Trust ends while a poll is deferred: each packet then asks for a CQE. */
 static void
-room_ends_with_trust(void **state)
+wrong_offset_ends_deferral(void **state)
 {
 	static struct fx_tx_wqe wqe;
-	struct fx_tx *fx = trusted_fx(256, 0);
+	struct fx_tx *fx = fx_with_groups(256, 0);
 
 	(void)state;
 	for (uint32_t i = 0; i < 10; i++)
@@ -399,11 +399,11 @@ room_ends_with_trust(void **state)
 
 /* An error among deferred completions is found and counted. */
 static void
-errors_among_deferred(void **state)
+error_among_deferred_cqes_is_counted(void **state)
 {
 	(void)state;
 	for (uint32_t at = 0; at < 30; at++) {
-		struct fx_tx *fx = trusted_fx(256, at * 0x0fffffff);
+		struct fx_tx *fx = fx_with_groups(256, at * 0x0fffffff);
 
 		for (uint32_t i = 0; i < 31; i++)
 			assert_eq(post(fx, 1), 1);
@@ -427,12 +427,12 @@ errors_among_deferred(void **state)
  * Each completion frees its own packet.
  */
 static void
-errors_among_runs_of_one(void **state)
+error_among_batches_of_one_is_counted(void **state)
 {
 	(void)state;
 	for (uint32_t at = 0; at < 40; at++) {
-		struct fx_tx *fx = at % 2 ? trusted_fx(64, 0xffffff40) :
-					      untrusted_fx(64, 0xffffff40);
+		struct fx_tx *fx = at % 2 ? fx_with_groups(64, 0xffffff40) :
+					      fx_without_groups(64, 0xffffff40);
 		uint32_t held = 0;
 
 		for (uint32_t i = 0; i < 64; i++) {
@@ -461,7 +461,7 @@ errors_among_runs_of_one(void **state)
 
 /* The room suffices for small packets; a large one makes the burst poll. */
 static void
-large_packet_finds_room(void **state)
+large_packet_makes_burst_poll(void **state)
 {
 	static struct fx_tx_wqe wqe;
 
@@ -472,7 +472,7 @@ large_packet_finds_room(void **state)
 		struct rte_mbuf *pkts[3];
 		uint32_t i;
 
-		fx_tx_earn_trust(fx);
+		fx_tx_pass_offset_check(fx);
 		/* Up to the start of the ring. */
 		while (fx->txq->sq.pi % 128 != 0) {
 			assert_eq(post(fx, 1), 1);
@@ -510,7 +510,7 @@ doorbell_in_each_lap(void **state)
 			.nb_cqe = 64, .nb_desc = 64 });
 		uint32_t rung = fx->cq.pi, most = 0;
 
-		fx_tx_earn_trust(fx);
+		fx_tx_pass_offset_check(fx);
 		for (uint32_t turn = 0; turn < 2000; turn++) {
 			struct hw_doorbell db;
 
@@ -532,21 +532,21 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(little_is_held),
-		cmocka_unit_test(many_are_freed_soon),
+		cmocka_unit_test(few_completed_packets_are_held),
+		cmocka_unit_test(completed_packets_are_freed_soon),
 		cmocka_unit_test(idle_queue_frees_all),
 		cmocka_unit_test(idle_queue_frees_all_after_unrequested_cqes),
 		cmocka_unit_test(idle_queue_frees_all_that_is_resolved),
 		cmocka_unit_test(cleanup_frees_at_once),
-		cmocka_unit_test(full_ring_takes_what_fits),
+		cmocka_unit_test(full_ring_accepts_what_fits),
 		cmocka_unit_test(burst_of_any_size),
 		cmocka_unit_test(small_rings_never_stall),
-		cmocka_unit_test(closed_queue_takes_nothing),
-		cmocka_unit_test(failed_queue_takes_nothing),
-		cmocka_unit_test(room_ends_with_trust),
-		cmocka_unit_test(errors_among_deferred),
-		cmocka_unit_test(errors_among_runs_of_one),
-		cmocka_unit_test(large_packet_finds_room),
+		cmocka_unit_test(closed_queue_accepts_no_packet),
+		cmocka_unit_test(failed_queue_accepts_no_packet),
+		cmocka_unit_test(wrong_offset_ends_deferral),
+		cmocka_unit_test(error_among_deferred_cqes_is_counted),
+		cmocka_unit_test(error_among_batches_of_one_is_counted),
+		cmocka_unit_test(large_packet_makes_burst_poll),
 		cmocka_unit_test(doorbell_in_each_lap),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * An RSS rebuild that is given up, because a burst of another queue does not
+ * An RSS rebuild that is aborted, because a burst of another queue does not
  * end. An interrupt that was enabled meanwhile still causes a wake-up; one that
  * was disabled again does not.
  */
@@ -163,11 +163,11 @@ await_paused(uint16_t port)
 }
 
 /*
- * Wake-ups by a frame after the rebuild was given up. enabled: the interrupt of
+ * Wake-ups by a frame after the rebuild was aborted. enabled: the interrupt of
  * queue 0 is enabled last.
  */
 static int
-nb_woken_when_given_up(struct fixture *fx, bool enabled)
+nb_woken_after_abort(struct fixture *fx, bool enabled)
 {
 	struct rte_epoll_event event;
 	uint16_t port = fx->port[1];
@@ -234,23 +234,23 @@ nb_woken_when_given_up(struct fixture *fx, bool enabled)
 }
 
 static void
-test_enabled_and_given_up(void **state)
+test_enabled_during_aborted_rebuild(void **state)
 {
-	assert_int_equal(nb_woken_when_given_up(*state, true), 1);
+	assert_int_equal(nb_woken_after_abort(*state, true), 1);
 }
 
 static void
-test_disabled_and_given_up(void **state)
+test_disabled_during_aborted_rebuild(void **state)
 {
-	assert_int_equal(nb_woken_when_given_up(*state, false), 0);
+	assert_int_equal(nb_woken_after_abort(*state, false), 0);
 }
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		FX_TEST(test_enabled_and_given_up),
-		FX_TEST(test_disabled_and_given_up),
+		FX_TEST(test_enabled_during_aborted_rebuild),
+		FX_TEST(test_disabled_during_aborted_rebuild),
 	};
 
 	return FX_RUN("held", tests);

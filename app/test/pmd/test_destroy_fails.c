@@ -13,7 +13,7 @@
 #define NB_DESC 64
 
 static void
-test_buffers_are_kept(void **state)
+test_failed_destroy_keeps_buffers(void **state)
 {
 	struct fixture *fx = *state;
 	struct fx_config config = { .nb_rxd = NB_DESC };
@@ -45,7 +45,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		FX_TEST(test_buffers_are_kept),
+		FX_TEST(test_failed_destroy_keeps_buffers),
 	};
 
 	return FX_RUN("kept", tests);

@@ -9,7 +9,7 @@
 #include "verbs_fixture.h"
 
 static void
-lone_packet_arrives(void **state)
+single_packet_is_delivered(void **state)
 {
 	struct fixture *fx = *state, other = { 0 };
 	const uint8_t *cqe;
@@ -34,8 +34,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(lone_packet_arrives, fx_setup,
-						fx_teardown),
+		cmocka_unit_test_setup_teardown(single_packet_is_delivered,
+						fx_setup, fx_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@
 #define NB_SEGS 30
 
 static void
-test_segments_after_einval(void **state)
+test_einval_keeps_segment_limit(void **state)
 {
 	static const struct fx_config chains = {
 		.tx_offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS, .nb_txd = 64,
@@ -42,7 +42,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		FX_TEST(test_segments_after_einval),
+		FX_TEST(test_einval_keeps_segment_limit),
 	};
 
 	return FX_RUN("segments_kept", tests);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Wires that end outside of the machine: captures, files, links.
 
-usage: test_wires.py [unittest arguments]      (see model_test.py)
+usage: test_backends.py [unittest arguments]      (see model_test.py)
 """
 
 import logging
@@ -189,7 +189,7 @@ class Files(Case):
         frames = [bytes(frame) for frame in rdpcap(self.path("out.pcap"))]
         self.assertEqual(frames[:8], [self.frames[0]] * 4 + [self.frames[1]] * 4)
 
-    def test_same_twice(self):
+    def test_second_run_is_equal(self):
         outputs = []
         for _ in range(2):
             outputs.append(self.pipe(link=("--link=2:duplicate=10%", "--seed=7")))
@@ -259,12 +259,12 @@ class Link(Case):
         self.check_received()
         self.assertFalse(os.path.lexists(self.socket))
 
-    def test_alone(self):
+    def test_no_other_machine(self):
         self.assertEqual(self.send(), self.COUNT)
         self.assertEqual(os.listdir(self.base), ["machines", "report"]
                          if os.listdir(self.base)[0] == "machines" else ["report", "machines"])
 
-    def test_other_comes_and_goes(self):
+    def test_other_machine_restarts(self):
         """The first listener is killed; the next finds a stale socket or none."""
         receiver = self.receiver()
         receiver.kill()

@@ -15,7 +15,7 @@
 #define MAX_BURST (NB_DESC / 2)
 
 /* A query, the other thread's bursts, and their time. */
-struct moment {
+struct interleaving {
 	void (*meanwhile)(void *fx);
 	void *fx;
 	uint64_t at; /* before the instruction with this number */
@@ -25,11 +25,11 @@ struct moment {
 static void
 step(const struct steps_insn *insn, void *arg)
 {
-	struct moment *moment = arg;
+	struct interleaving *interleaving = arg;
 
 	(void)insn;
-	if (moment->nb++ == moment->at)
-		moment->meanwhile(moment->fx);
+	if (interleaving->nb++ == interleaving->at)
+		interleaving->meanwhile(interleaving->fx);
 }
 
 /*
@@ -37,24 +37,24 @@ step(const struct steps_insn *insn, void *arg)
  * prepare resets the queue.
  */
 static void
-try_all(const char *name, uint32_t (*look)(void *fx), void (*prepare)(void *fx),
-	void (*meanwhile)(void *fx), void *fx)
+try_all(const char *name, uint32_t (*query)(void *fx),
+	void (*prepare)(void *fx), void (*meanwhile)(void *fx), void *fx)
 {
-	struct moment moment = { .meanwhile = meanwhile, .fx = fx };
+	struct interleaving interleaving = { .meanwhile = meanwhile, .fx = fx };
 	uint32_t nb;
 
 	do {
 		prepare(fx);
-		moment.nb = 0;
-		steps_begin(step, &moment);
-		nb = look(fx);
+		interleaving.nb = 0;
+		steps_begin(step, &interleaving);
+		nb = query(fx);
 		steps_end();
 		if (nb > NB_DESC)
 			fail_msg("%s: %u, with a burst before instruction %lu",
-				 name, nb, moment.at);
-		moment.at += 1 + moment.at / NB_ALL;
-	} while (moment.nb >= moment.at);
-	assert_true(moment.at > 5);
+				 name, nb, interleaving.at);
+		interleaving.at += 1 + interleaving.at / NB_ALL;
+	} while (interleaving.nb >= interleaving.at);
+	assert_true(interleaving.at > 5);
 }
 
 /* ---- Send ---- */
@@ -124,7 +124,7 @@ tx_posted(void *arg)
 }
 
 static void
-send_queue(void **state)
+tx_queue(void **state)
 {
 	void (*const meanwhile[])(void *fx) = { tx_reap, tx_lap };
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
@@ -197,7 +197,7 @@ rx_posted(void *arg)
 }
 
 static void
-receive_queue(void **state)
+rx_queue(void **state)
 {
 	void (*const meanwhile[])(void *fx) = { rx_take, rx_lap };
 
@@ -231,8 +231,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(send_queue),
-		cmocka_unit_test(receive_queue),
+		cmocka_unit_test(tx_queue),
+		cmocka_unit_test(rx_queue),
 	};
 	int ret = cmocka_run_group_tests(tests, group_setup, NULL);
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """mana-model with scarce resources and bad input: clear errors, no hang, no leftovers.
 
-usage: test_rough.py [unittest arguments]      (see model_test.py)
+usage: test_limits.py [unittest arguments]      (see model_test.py)
 """
 
 import os
@@ -42,14 +42,14 @@ class Scenarios(Case):
         done = self.run_model(*options, "--scenario", "scenario", "--", WORK)
         self.assertIn("down 0", done.stdout, done.stderr)
 
-    def test_a_line_that_brings_itself_about(self):
+    def test_line_that_triggers_itself(self):
         self.run_scenario("every call=any:1 netdev port=1 up")
 
-    def test_lines_that_bring_each_other_about(self):
+    def test_lines_that_trigger_each_other(self):
         self.run_scenario("every call=any:1 netdev port=1 up",
                           "every call=any:1 netdev port=2 down")
 
-    def test_lines_that_take_longer_than_their_period(self):
+    def test_lines_longer_than_their_period(self):
         for mode in "sync", "thread", "polled":
             self.run_scenario("every 1ns wire port=1 clear",
                               "every 1ns wire port=2 clear",
@@ -115,7 +115,7 @@ class Ends(Case):
         self.assertIn("No space left on device", done.stderr)
 
 
-class OddFiles(Case):
+class BadFiles(Case):
     def options(self, path):
         for option in "--trace", "--report", "--scenario":
             yield option, path
@@ -132,12 +132,12 @@ class OddFiles(Case):
         for option, value in self.options("folder"):
             self.refused(option, value, says=["Is a directory", "; give "])
 
-    def test_nowhere(self):
+    def test_missing_file(self):
         for option, value in self.options("/nonexistent/file"):
             self.refused(option, value,
                          says=["No such file or directory", "; give "])
 
-    def test_full(self):
+    def test_full_device(self):
         for option, value in ("--trace", "/dev/full"), \
                 ("--report", "/dev/full"), ("--wire", "1=pcap:out=/dev/full"):
             self.refused(option, value,

@@ -100,7 +100,7 @@ run_of_sender(void)
 }
 
 static void
-buffer_posted_amid_a_look_is_there_for_its_packet(void **state)
+buffer_posted_during_poll_receives_packet(void **state)
 {
 	struct card_port_counters counters;
 
@@ -125,7 +125,7 @@ buffer_posted_amid_a_look_is_there_for_its_packet(void **state)
 }
 
 static void
-buffer_of_another_process_is_there_for_a_packet(void **state)
+buffer_of_other_process_receives_packet(void **state)
 {
 	struct card_port_counters counters;
 
@@ -149,10 +149,10 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
-			buffer_posted_amid_a_look_is_there_for_its_packet,
+			buffer_posted_during_poll_receives_packet,
 			fx_setup, fx_teardown),
 		cmocka_unit_test_setup_teardown(
-			buffer_of_another_process_is_there_for_a_packet,
+			buffer_of_other_process_receives_packet,
 			fx_setup, fx_teardown),
 	};
 

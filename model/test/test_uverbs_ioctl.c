@@ -74,7 +74,7 @@ probe_is_answered_with_enospc(void **state)
 }
 
 static void
-envelope_is_checked(void **state)
+ioctl_header_is_checked(void **state)
 {
 	int fd = *(int *)*state;
 	struct call call = command(1, NULL, 0, NULL, 0);
@@ -137,7 +137,7 @@ attributes_are_checked(void **state)
 }
 
 static void
-handles_have_a_kind_and_a_context(void **state)
+handle_of_other_kind_or_context_is_refused(void **state)
 {
 	int fd = *(int *)*state, *other;
 	uint32_t pd = alloc_pd(fd);
@@ -158,7 +158,7 @@ handles_have_a_kind_and_a_context(void **state)
 }
 
 static void
-nothing_works_before_get_context(void **state)
+commands_before_get_context_are_refused(void **state)
 {
 	uint64_t in = 0;
 	uint32_t out;
@@ -176,7 +176,7 @@ nothing_works_before_get_context(void **state)
 }
 
 static void
-context_is_got_once(void **state)
+second_get_context_is_refused(void **state)
 {
 	struct call call = new_call(UVERBS_OBJECT_DEVICE,
 				    UVERBS_METHOD_GET_CONTEXT);
@@ -205,7 +205,7 @@ doorbell_mapping_is_checked(void **state)
 }
 
 static void
-answers_to_nowhere_undo_the_work(void **state)
+unwritable_answer_undoes_command(void **state)
 {
 	int fd = *(int *)*state;
 	uint64_t in = 0;
@@ -218,7 +218,7 @@ answers_to_nowhere_undo_the_work(void **state)
 }
 
 static void
-newer_libraries_are_understood(void **state)
+optional_attributes_of_newer_libraries_are_ignored(void **state)
 {
 	int fd = *(int *)*state;
 	uint64_t uhw_in[2] = { 0, 0 }, more[3] = { 0, 0, 1 };
@@ -276,7 +276,7 @@ newer_libraries_are_understood(void **state)
 #define REG_MR_RKEY 10
 
 static void
-memory_has_a_method_of_its_own(void **state)
+reg_mr_method_registers_memory(void **state)
 {
 	uint32_t lkey = 0, rkey = 1, pd;
 	int fd = *(int *)*state;
@@ -400,7 +400,7 @@ is_event_file(int fd)
 
 /* No input crashes the kernel or leaks objects. */
 static void
-noise_is_survived(void **state)
+random_input_leaks_nothing(void **state)
 {
 	void *ring = aligned_alloc(4096, 4096);
 	int fd = *(int *)*state;
@@ -436,16 +436,16 @@ main(void)
 						close_context)
 	const struct CMUnitTest tests[] = {
 		T(probe_is_answered_with_enospc),
-		T(envelope_is_checked),
+		T(ioctl_header_is_checked),
 		T(attributes_are_checked),
-		T(handles_have_a_kind_and_a_context),
-		T(nothing_works_before_get_context),
-		T(context_is_got_once),
+		T(handle_of_other_kind_or_context_is_refused),
+		T(commands_before_get_context_are_refused),
+		T(second_get_context_is_refused),
 		T(doorbell_mapping_is_checked),
-		T(answers_to_nowhere_undo_the_work),
-		T(newer_libraries_are_understood),
-		T(memory_has_a_method_of_its_own),
-		T(noise_is_survived),
+		T(unwritable_answer_undoes_command),
+		T(optional_attributes_of_newer_libraries_are_ignored),
+		T(reg_mr_method_registers_memory),
+		T(random_input_leaks_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

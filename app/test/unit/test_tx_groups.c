@@ -2,7 +2,7 @@
 
 /*
  * When the driver requests Tx CQEs, and which packets each CQE frees: while WQE
- * offsets are trusted, not yet, and no longer. The device of fixture_tx.c
+ * offsets are known to be right, not yet, and no longer. The device of fixture_tx.c
  * checks that a CQE is requested in each quarter of the ring and before each
  * doorbell.
  */
@@ -47,11 +47,11 @@ nb_asking(struct fx_tx *fx, uint32_t nb)
 }
 
 static struct fx_tx *
-trusted_fx(uint32_t start)
+fx_with_groups(uint32_t start)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){ .start = start });
 
-	fx_tx_earn_trust(fx);
+	fx_tx_pass_offset_check(fx);
 	return fx;
 }
 
@@ -75,7 +75,7 @@ expect_denied(struct fx_tx *fx)
 
 /* Trust after eight right offsets in a row; offset 0 is no evidence. */
 static void
-trust_after_eight(void **state)
+groups_after_eight_right_offsets(void **state)
 {
 	(void)state;
 	for (uint32_t start = 0; start < 300; start++) {
@@ -101,7 +101,7 @@ trust_after_eight(void **state)
 
 /* A device that always writes 0 is right once a lap. */
 static void
-no_trust_in_zeros(void **state)
+no_groups_for_zero_offsets(void **state)
 {
 	(void)state;
 	for (uint32_t start = 0; start < 256; start += 16) {
@@ -116,7 +116,7 @@ no_trust_in_zeros(void **state)
 
 /* tx_suppress=0: offsets are ignored. */
 static void
-no_trust_configured(void **state)
+no_groups_with_tx_suppress_0(void **state)
 {
 	(void)state;
 	for (uint32_t kind = 0; kind < 2; kind++) {
@@ -130,9 +130,9 @@ no_trust_configured(void **state)
 	}
 }
 
-/* A wrong offset after up to seven right ones denies trust; errors do not. */
+/* A wrong offset after up to seven right ones prevents groups; errors do not. */
 static void
-no_trust_after_one_mistake(void **state)
+no_groups_after_a_wrong_offset(void **state)
 {
 	(void)state;
 	for (uint32_t wrong = 1; wrong < 9; wrong++) {
@@ -157,7 +157,7 @@ no_trust_after_one_mistake(void **state)
 
 /* Offsets may count laps in 27 bits, or be modulo the ring. */
 static void
-positions_modulo_the_ring(void **state)
+offsets_modulo_the_ring(void **state)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
 		.sq_bytes = 4096, .start = 0x7ffff00 });
@@ -178,9 +178,9 @@ positions_modulo_the_ring(void **state)
 
 /* One CQE frees a burst at the next poll, even without packets. */
 static void
-one_completion_a_group(void **state)
+one_completion_per_group(void **state)
 {
-	struct fx_tx *fx = trusted_fx(0);
+	struct fx_tx *fx = fx_with_groups(0);
 
 	(void)state;
 	for (uint32_t nb = 1; nb <= GROUP; nb++) {
@@ -202,7 +202,7 @@ one_completion_a_group(void **state)
 
 /* Bursts of four segments fill a ring of 64 for ever. */
 static void
-full_ring_for_ever(void **state)
+full_ring_of_groups_never_stalls(void **state)
 {
 	static struct fx_tx_wqe wqe;
 
@@ -238,12 +238,12 @@ full_ring_for_ever(void **state)
 
 /* An error at each place of a group frees it and those before, no more. */
 static void
-error_releases_what_it_covers(void **state)
+error_frees_packets_up_to_its_own(void **state)
 {
 	(void)state;
 	for (uint32_t type = HW_CQE_TX_SA_DROP; type <= HW_CQE_TX_GDMA_ERR; type++)
 		for (uint32_t at = 0; at < 2 * GROUP; at++) {
-			struct fx_tx *fx = trusted_fx(at * 7);
+			struct fx_tx *fx = fx_with_groups(at * 7);
 			bool dead = type == HW_CQE_TX_GDMA_ERR;
 			uint32_t i;
 
@@ -276,12 +276,12 @@ error_releases_what_it_covers(void **state)
 
 /* GDMA_ERR disables the queue, also with an invalid offset. */
 static void
-disabled_at_any_position(void **state)
+gdma_err_disables_at_any_offset(void **state)
 {
 	(void)state;
 	for (uint32_t nb_groups = 1; nb_groups < 3; nb_groups++)
 		for (uint32_t back = 1; back <= GROUP; back++) {
-			struct fx_tx *fx = trusted_fx(0);
+			struct fx_tx *fx = fx_with_groups(0);
 
 			for (uint32_t i = 0; i < nb_groups; i++)
 				assert_eq(post(fx, GROUP, 1), GROUP);
@@ -317,12 +317,12 @@ complete_unrequested(struct fx_tx *fx)
  * on every WQE requests a CQE.
  */
 static void
-unrequested_completion(void **state)
+unrequested_cqe_ends_groups(void **state)
 {
 	(void)state;
 	for (uint32_t nb_segs = 1; nb_segs < 4; nb_segs++)
 		for (uint32_t poll = 0; poll < 3; poll++) {
-			struct fx_tx *fx = trusted_fx(0xfffffff0);
+			struct fx_tx *fx = fx_with_groups(0xfffffff0);
 
 			for (uint32_t i = 0; i < 3; i++)
 				assert_eq(post(fx, GROUP, nb_segs), GROUP);
@@ -366,11 +366,11 @@ nb_named(const struct fx_tx *fx, uint32_t position)
 
 /* Any offset: the driver frees no WQE behind it. */
 static void
-any_position(void **state)
+any_offset_frees_no_later_wqe(void **state)
 {
 	(void)state;
 	for (uint32_t position = 0; position < 1024; position++) {
-		struct fx_tx *fx = trusted_fx(1000);
+		struct fx_tx *fx = fx_with_groups(1000);
 		uint32_t nb, asked;
 
 		for (uint32_t i = 0; i < 3; i++)
@@ -393,7 +393,7 @@ one_completion_for_groups(void **state)
 {
 	(void)state;
 	for (uint32_t nb_groups = 2; nb_groups < 4; nb_groups++) {
-		struct fx_tx *fx = trusted_fx(0);
+		struct fx_tx *fx = fx_with_groups(0);
 
 		for (uint32_t i = 0; i < 4; i++)
 			assert_eq(post(fx, GROUP, 1 + i % 2), GROUP);
@@ -416,9 +416,9 @@ one_completion_for_groups(void **state)
 
 /* Every packet fails. */
 static void
-only_errors(void **state)
+every_packet_fails(void **state)
 {
-	struct fx_tx *fx = trusted_fx(0);
+	struct fx_tx *fx = fx_with_groups(0);
 
 	(void)state;
 	for (uint32_t turn = 1; turn <= 20; turn++) {
@@ -439,12 +439,12 @@ only_errors(void **state)
  * CQEs stay right or become wrong.
  */
 static void
-error_at_a_wrong_position(void **state)
+error_with_a_wrong_offset(void **state)
 {
 	(void)state;
 	for (uint32_t at = 0; at < GROUP; at++)
 		for (uint32_t kind = 0; kind < 2; kind++) {
-			struct fx_tx *fx = trusted_fx(0);
+			struct fx_tx *fx = fx_with_groups(0);
 			uint32_t i, left;
 
 			for (i = 0; i < 3; i++)
@@ -492,13 +492,13 @@ error_at_a_wrong_position(void **state)
 }
 
 /*
- * The first good CQE with a wrong offset ends trust until restart. The oldest
+ * The first good CQE with a wrong offset ends groups until restart. The oldest
  * packet is complete, and the next right offset frees the others.
  */
 static void
-first_mismatch_ends_trust(void **state)
+first_wrong_offset_ends_groups(void **state)
 {
-	struct fx_tx *fx = trusted_fx(0);
+	struct fx_tx *fx = fx_with_groups(0);
 
 	(void)state;
 	assert_eq(post(fx, GROUP, 1), GROUP);
@@ -521,15 +521,15 @@ first_mismatch_ends_trust(void **state)
 	fx->cq.pi = fx->cq.nb_cqe;
 	fx->ci = fx->done_bu = 0;
 	assert_eq(mana_txq_init(fx->txq, &fx->conf), 0);
-	fx_tx_earn_trust(fx);
+	fx_tx_pass_offset_check(fx);
 	fx_tx_delete(fx);
 }
 
 /* A duplicate CQE of the last group frees nothing. */
 static void
-duplicate_releases_nothing(void **state)
+duplicate_frees_nothing(void **state)
 {
-	struct fx_tx *fx = trusted_fx(0);
+	struct fx_tx *fx = fx_with_groups(0);
 	uint32_t last;
 
 	(void)state;
@@ -559,7 +559,7 @@ static void
 duplicate_at_a_full_ring(void **state)
 {
 	for (uint32_t nb_segs = 1; nb_segs < 8; nb_segs++) {
-		struct fx_tx *fx = trusted_fx(0xfffffff0);
+		struct fx_tx *fx = fx_with_groups(0xfffffff0);
 		uint32_t last = fx->txq->sq.pi;
 
 		(void)state;
@@ -582,9 +582,9 @@ duplicate_at_a_full_ring(void **state)
 
 /* The next CQE makes up for a lost one. */
 static void
-lost_completion(void **state)
+next_cqe_replaces_lost_one(void **state)
 {
-	struct fx_tx *fx = trusted_fx(0);
+	struct fx_tx *fx = fx_with_groups(0);
 
 	(void)state;
 	for (uint32_t i = 0; i < 3; i++)
@@ -602,12 +602,12 @@ lost_completion(void **state)
 }
 
 static void
-foreign_and_spurious(void **state)
+foreign_and_spurious_cqes_free_nothing(void **state)
 {
 	const uint32_t data[15] = {
 		HW_CQE_TX_OKAY | HW_CQE_CLIENT_ETHERNET << HW_CQE_CLIENT_S,
 	};
-	struct fx_tx *fx = trusted_fx(0);
+	struct fx_tx *fx = fx_with_groups(0);
 
 	(void)state;
 	fx_tx_cqe_at(fx, HW_CQE_TX_OKAY, fx->done_bu);
@@ -630,7 +630,7 @@ cleanup_of_a_part(void **state)
 	(void)state;
 	for (uint32_t max = 1; max < GROUP; max++)
 		for (uint32_t bad = 0; bad < 2; bad++) {
-			struct fx_tx *fx = trusted_fx(max * 31);
+			struct fx_tx *fx = fx_with_groups(max * 31);
 			uint32_t done = 0, n, turn;
 
 			assert_eq(post(fx, GROUP, 2), GROUP);
@@ -660,9 +660,9 @@ cleanup_of_a_part(void **state)
 
 /* Descriptor states: first the free, then the outstanding ones. */
 static void
-states_in_a_group(void **state)
+descriptor_states_in_a_group(void **state)
 {
-	struct fx_tx *fx = trusted_fx(0);
+	struct fx_tx *fx = fx_with_groups(0);
 
 	(void)state;
 	assert_eq(post(fx, GROUP, 1), GROUP);
@@ -684,7 +684,7 @@ mixed_group(void **state)
 {
 	(void)state;
 	for (uint32_t bad = 0; bad < 14; bad++) {
-		struct fx_tx *fx = trusted_fx(0xfffffff0);
+		struct fx_tx *fx = fx_with_groups(0xfffffff0);
 		struct rte_mempool *other = fx_pool("other", 63, 2048);
 		struct rte_mbuf *pkts[14], *orig = fx_mbuf(fx->mp, 60, 0);
 
@@ -719,7 +719,7 @@ mixed_group(void **state)
 
 /* Each burst size at each place of a small ring, across 2^32. */
 static void
-every_size_at_every_place(void **state)
+every_burst_size_at_every_position(void **state)
 {
 	(void)state;
 	for (uint32_t size = 1; size <= 64; size++) {
@@ -742,29 +742,29 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(trust_after_eight),
-		cmocka_unit_test(no_trust_in_zeros),
-		cmocka_unit_test(no_trust_configured),
-		cmocka_unit_test(no_trust_after_one_mistake),
-		cmocka_unit_test(positions_modulo_the_ring),
-		cmocka_unit_test(one_completion_a_group),
-		cmocka_unit_test(full_ring_for_ever),
-		cmocka_unit_test(error_releases_what_it_covers),
-		cmocka_unit_test(disabled_at_any_position),
-		cmocka_unit_test(unrequested_completion),
-		cmocka_unit_test(any_position),
+		cmocka_unit_test(groups_after_eight_right_offsets),
+		cmocka_unit_test(no_groups_for_zero_offsets),
+		cmocka_unit_test(no_groups_with_tx_suppress_0),
+		cmocka_unit_test(no_groups_after_a_wrong_offset),
+		cmocka_unit_test(offsets_modulo_the_ring),
+		cmocka_unit_test(one_completion_per_group),
+		cmocka_unit_test(full_ring_of_groups_never_stalls),
+		cmocka_unit_test(error_frees_packets_up_to_its_own),
+		cmocka_unit_test(gdma_err_disables_at_any_offset),
+		cmocka_unit_test(unrequested_cqe_ends_groups),
+		cmocka_unit_test(any_offset_frees_no_later_wqe),
 		cmocka_unit_test(one_completion_for_groups),
-		cmocka_unit_test(only_errors),
-		cmocka_unit_test(error_at_a_wrong_position),
-		cmocka_unit_test(first_mismatch_ends_trust),
-		cmocka_unit_test(duplicate_releases_nothing),
+		cmocka_unit_test(every_packet_fails),
+		cmocka_unit_test(error_with_a_wrong_offset),
+		cmocka_unit_test(first_wrong_offset_ends_groups),
+		cmocka_unit_test(duplicate_frees_nothing),
 		cmocka_unit_test(duplicate_at_a_full_ring),
-		cmocka_unit_test(lost_completion),
-		cmocka_unit_test(foreign_and_spurious),
+		cmocka_unit_test(next_cqe_replaces_lost_one),
+		cmocka_unit_test(foreign_and_spurious_cqes_free_nothing),
 		cmocka_unit_test(cleanup_of_a_part),
-		cmocka_unit_test(states_in_a_group),
+		cmocka_unit_test(descriptor_states_in_a_group),
 		cmocka_unit_test(mixed_group),
-		cmocka_unit_test(every_size_at_every_place),
+		cmocka_unit_test(every_burst_size_at_every_position),
 	};
 
 	return cmocka_run_group_tests(tests, fx_group_setup, NULL);
