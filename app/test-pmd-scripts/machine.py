@@ -3,6 +3,7 @@
 
 import atexit
 import contextlib
+import ctypes
 import fcntl
 import functools
 import os
@@ -13,6 +14,7 @@ import tempfile
 
 SKIP = 77       # meson's exit status of a skipped test
 
+CLONE_NEWNS = 0x20000   # <sched.h>; os.unshare() came with Python 3.12
 HUGEPAGES = "/sys/kernel/mm/hugepages/hugepages-2048kB"
 HUGEPAGES_LOCK = "/run/mana-test-hugepages"
 HUGEPAGES_WANTED = 512
@@ -151,13 +153,19 @@ def scratch_folder():
 
 @functools.lru_cache(maxsize=None)      # processes may share it
 def mount_hugetlbfs():
-    """Mounts a hugetlbfs until this script ends."""
+    """
+    Mounts a hugetlbfs for this script and the programs it starts. Each script has
+    its own mounts: EAL fails if a hugetlbfs that it has found in the list of mounts
+    is gone when it opens it.
+    """
     need_root("mounting a hugetlbfs")
-    folder = tempfile.mkdtemp(prefix="mana-huge-")
+    folder = tempfile.mkdtemp(prefix="mana-huge-", dir=scratch_folder())
+    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNS) != 0:
+        raise OSError(ctypes.get_errno(), "unshare")
+    subprocess.run(["mount", "--make-rprivate", "/"], check=True)
     subprocess.run(["mount", "-t", "hugetlbfs", "-o", "pagesize=2M", "none",
                     folder], check=True)
-    atexit.register(lambda: (subprocess.run(["umount", "-l", folder], check=False),
-                             os.rmdir(folder)))
+    atexit.register(subprocess.run, ["umount", "-l", folder], check=False)
     return folder
 
 
