@@ -164,8 +164,8 @@ const struct command commands_life[] = {
 	{ "remove", "fn=N", "remove the PCI function, until return",
 	  run_remove },
 	{ "return", "fn=N", "end remove or fatal, with a new RDMA device", run_return },
-	{ "reset", "fn=N [outage=TIME] [pci]", "reset the card: remove the RDMA "
-	  "device for 10s or TIME; pci: the PCI function, too", run_reset },
+	{ "reset", "fn=N [outage=TIME] [pci]", "reset the adapter: remove the "
+	  "RDMA device for 10s or TIME; pci: the PCI function, too", run_reset },
 	{ "slow", "calls=NAME|any for=TIME | off", "kernel calls of this kind take "
 	  "this time; off: no delay", run_slow },
 	{ "uevent", "fn=N add|remove|change|bind|unbind",

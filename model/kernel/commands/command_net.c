@@ -166,14 +166,14 @@ const struct command commands_net[] = {
 	  "move the port's netdev to another network namespace, or back; sysfs: "
 	  "/sys shows that namespace", run_netns },
 	{ "speed", "port=N mbps=N|unknown",
-	  "set the link speed that the card reports", run_speed },
+	  "set the link speed that the adapter reports", run_speed },
 	{ "fence", "port=N queue=N",
 	  "write a fence completion to the N-th Rx queue of the port, from 0 in "
 	  "the order of their ids",
 	  run_fence },
 	{ "vf", "fn=N disable|enable",
-	  "the host of the card disables the function: Tx ends in "
-	  "TX_VF_DISABLED, nothing is received",
+	  "the host disables the function, or enables it: while disabled, Tx ends in "
+	  "TX_VF_DISABLED and nothing is received",
 	  run_vf },
 	{ NULL, NULL, NULL, NULL },
 };
