@@ -4,7 +4,7 @@
 # Runs all checks and tests and counts them. Last line of the output:
 # N passed, N failed, N skipped.
 #
-# usage: run-tests.sh [build folder] [quick|builds]
+# usage: run-tests.sh [build folder] [all|quick|builds]      (default: all)
 #   quick: the main job and meson's suites fast and quick, which take minutes
 #          and need no other builds
 #   builds: only the other builds; how this script calls itself
