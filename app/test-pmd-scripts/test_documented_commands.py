@@ -7,10 +7,13 @@ type "console". All blocks of a variant run in one shell, in order, in a folder 
 looks like the checkout, with standard input closed. Each command must succeed. A block
 of type "text" after a command block contains its output: the lines must appear in this
 order. "..." matches any lines, a number of five digits or more any number.
+
+Also checks names of scripts and tests, and the driver's messages, in the text.
 """
 
 import fcntl
 import functools
+import glob
 import os
 import re
 import shutil
@@ -33,6 +36,8 @@ DOCUMENTS = {
               "doc/guides/model-control.rst", "doc/guides/model-trace.rst",
               "doc/guides/model-behaviour.rst"],
 }
+
+MESSAGES = "doc/guides/nics/mana.rst"
 
 # Lock of commands with EAL's default file prefix.
 LOCK = "/run/mana-test-default-prefix"
@@ -270,7 +275,31 @@ def inline():
                   f"{name}: there is no test or suite {word}")
 
 
-VARIANTS = {"tables": tables, "inline": inline}
+def driver_texts():
+    """The string literals of the driver, one per line."""
+    folder = os.path.join(TOP, "drivers", "net", "mana")
+    texts = []
+    for path in glob.glob(os.path.join(folder, "**", "*.[ch]"), recursive=True):
+        with open(path, encoding="utf-8") as file:
+            code = re.sub(r'"\s*"', "", file.read())
+        texts += re.findall(r'"((?:[^"\\\n]|\\.)*)"', code)
+    return "\n".join(texts)
+
+
+def messages():
+    """The driver has the messages of its guide: "..." stands for any text."""
+    with open(os.path.join(TOP, MESSAGES), encoding="utf-8") as file:
+        section = file.read().split("\nMessages and remedies\n", 1)[1]
+    terms = "\n".join(re.findall(r"^(\*.*\*.*)\n {3}\S", section, re.M))
+    texts = driver_texts()
+    quoted = re.findall(r"\*([^*]+)\*", terms)
+    check(len(quoted) > 50, f"only {len(quoted)} messages")
+    for message in quoted:
+        for part in message.split("..."):
+            check(part.strip(" :;") in texts, f"the driver has no message: {message}")
+
+
+VARIANTS = {"tables": tables, "inline": inline, "messages": messages}
 VARIANTS.update({name: functools.partial(run, names, needs_hugepages=name != "model")
                  for name, names in DOCUMENTS.items()})
 
