@@ -15,8 +15,8 @@
 #include <rte_common.h>
 #include <rte_eal_memconfig.h>
 
+#include "mana.h"
 #include "mana_diag.h"
-#include "mana_mr_table.h"
 
 /* Symbols that mana_mr.c references and this test does not call. */
 int mana_logtype_driver;

@@ -12,10 +12,12 @@
 #ifndef MANA_H
 #define MANA_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <ethdev_driver.h>
+#include <rte_memory.h>
 #include <rte_mempool.h>
 #include <rte_pci.h>
 
@@ -24,8 +26,6 @@
 #include "mana_netdev.h"
 #include "mana_rxtx.h"
 #include "mana_verbs.h"
-
-struct mana_mr_table;
 
 /* A vPort has no more queues of a direction (Linux mana.h MANA_MAX_NUM_QUEUES). */
 #define MANA_MAX_QUEUES 64
@@ -52,6 +52,9 @@ struct mana_mr_table;
 struct mana_counters {
 	uint64_t packets;
 	uint64_t bytes;
+	uint64_t errors; /* the sum that ethdev's own counter is */
+	uint64_t cqe_errors; /* of these: Tx, posted and refused by the device */
+	uint64_t drops; /* of these: Tx, never posted */
 	uint64_t sq_doorbells; /* of a Tx queue */
 	uint64_t mr_misses;
 	uint64_t mr_failures;
@@ -177,6 +180,39 @@ struct mana_rx_table {
 	uint8_t reta[MANA_MAX_QUEUES]; /* the ethdev queue of each hardware queue */
 };
 
+/* How the driver learns that memory is unmapped. */
+enum mana_mr_kind {
+	MANA_MR_ANY, /* of a filter in mana_mr.c */
+	MANA_MR_POOL, /* by the mempool's event */
+	MANA_MR_EAL, /* by EAL's memory event */
+	MANA_MR_USER, /* the application calls rte_dev_dma_unmap() */
+	MANA_MR_FOREIGN, /* not at all: DPDK does not manage it */
+};
+
+struct mana_mr_region {
+	uintptr_t base;
+	uintptr_t end; /* first byte behind it */
+	uintptr_t max_end; /* largest end up to here: regions may overlap */
+	uint32_t lkey;
+	enum mana_mr_kind kind;
+	const struct rte_mempool *pool;
+	struct ibv_mr *mr;
+};
+
+/*
+ * Lock order: EAL's memory lock, then the table's mutex. EAL announces freed
+ * memory with its lock held for writing, so under the mutex nothing may take
+ * that lock or allocate DPDK memory; the regions live in the C library's heap.
+ */
+struct mana_mr_table {
+	pthread_mutex_t lock;
+	struct mana_mr_region *regions; /* sorted by base */
+	uint32_t nb_regions;
+	bool is_tracking_pools;
+	bool is_unknown_noted; /* that memory is registered which DPDK does not know */
+	uint64_t next_log; /* timer cycles: one message a second from bursts */
+};
+
 /* dev_private. Verbs objects and mrs mean something in the primary only. */
 struct mana_priv {
 	struct rte_eth_dev_data *data;
@@ -190,7 +226,7 @@ struct mana_priv {
 	struct mana_verbs_rings rings;
 	struct ibv_pd *pd;
 	struct ibv_pd *parent; /* of pd; names the port */
-	struct mana_mr_table *mrs;
+	struct mana_mr_table mrs;
 	/* Bumped before a region is deregistered: see struct mana_mr_cache. */
 	MANA_ATOMIC(uint32_t) mr_generation;
 
@@ -433,6 +469,8 @@ int mana_rx_set_queue_stop(struct mana_priv *priv, uint16_t queue_id);
 
 /* ---- mana_mr.c --------------------------------------------------------- */
 
+/* Whether EAL never gives this memory back. msl may be NULL. */
+bool mana_mr_is_permanent(const struct rte_memseg_list *msl);
 /* Every struct mana_mr_cache of the port has priv as its ctx. */
 int mana_mr_table_create(struct mana_priv *priv);
 void mana_mr_table_destroy(struct mana_priv *priv);

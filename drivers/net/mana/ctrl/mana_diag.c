@@ -5,12 +5,12 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <bus_pci_driver.h>
-#include <rte_string_fns.h>
 
 #include "mana_diag.h"
 #include "mana_log.h"
@@ -28,26 +28,17 @@ pci_has(const char *pci_name, const char *file)
 }
 
 /*
- * Whether the function belongs to another kernel driver than mana (gdma_main.c
- * mana_driver), and which. EAL does not probe a function without a driver:
- * its scan leaves it out.
+ * The kernel driver of the function, or NULL. EAL does not probe a function without a
+ * driver: its scan leaves it out.
  */
-static bool
-pci_driver_is_wrong(const char *pci_name, char *driver, size_t size)
+static const char *
+pci_driver(const char *pci_name, char target[PATH_MAX])
 {
-	char path[PATH_MAX], link[PATH_MAX];
-	const char *name;
-	ssize_t len;
+	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/%s/driver", rte_pci_get_sysfs_path(),
 		 pci_name);
-	len = readlink(path, link, sizeof(link) - 1);
-	if (len < 0)
-		return false;
-	link[len] = '\0';
-	name = strrchr(link, '/');
-	(void)rte_strscpy(driver, name != NULL ? name + 1 : link, size);
-	return strcmp(driver, "mana") != 0;
+	return realpath(path, target) != NULL ? strrchr(target, '/') + 1 : NULL;
 }
 
 void
@@ -70,13 +61,14 @@ mana_diag_no_rdma(const char *pci_name, int error)
 void
 mana_diag_no_device(const char *pci_name, const char *refused)
 {
-	char driver[64];
+	char target[PATH_MAX];
+	const char *driver = pci_driver(pci_name, target);
 
 	if (refused != NULL)
 		MANA_DRV_LOG(ERR,
 			     "%s: its only RDMA device %s is not an Ethernet one (no raw packets); module mana_ib has not made the Ethernet device",
 			     pci_name, refused);
-	else if (pci_driver_is_wrong(pci_name, driver, sizeof(driver)))
+	else if (driver != NULL && strcmp(driver, "mana") != 0)
 		MANA_DRV_LOG(ERR,
 			     "%s: the function belongs to the kernel driver %s and must belong to mana: `modprobe mana` and `dpdk-devbind.py -b mana %s`",
 			     pci_name, driver, pci_name);

@@ -23,7 +23,6 @@
 #include "mana.h"
 #include "mana_diag.h"
 #include "mana_log.h"
-#include "mana_mr_table.h"
 
 /* ---- The table: an array sorted by address; the caller holds its lock ----- */
 
@@ -90,8 +89,9 @@ update_max_end(struct mana_mr_table *table, uint32_t from)
 
 /* Registers the region, whose base, end, kind and pool are given. */
 static int
-table_add(struct mana_mr_table *table, struct mana_mr_region *region)
+table_add(struct mana_priv *priv, struct mana_mr_region *region)
 {
+	struct mana_mr_table *table = &priv->mrs;
 	size_t len = region->end - region->base;
 	struct mana_mr_region *regions;
 	uint32_t i;
@@ -102,11 +102,11 @@ table_add(struct mana_mr_table *table, struct mana_mr_region *region)
 	if (regions == NULL)
 		return -ENOMEM;
 	table->regions = regions;
-	ret = mana_verbs_mr_create(table->priv->pd, region->base, len, true,
+	ret = mana_verbs_mr_create(priv->pd, region->base, len, true,
 				   &region->mr, &region->lkey);
 	/* The application's constant data: the device may only read it. */
 	if (ret == -EFAULT && region->kind == MANA_MR_FOREIGN)
-		ret = mana_verbs_mr_create(table->priv->pd, region->base, len,
+		ret = mana_verbs_mr_create(priv->pd, region->base, len,
 					   false, &region->mr, &region->lkey);
 	if (ret != 0)
 		return ret;
@@ -115,9 +115,9 @@ table_add(struct mana_mr_table *table, struct mana_mr_region *region)
 		(table->nb_regions - i) * sizeof(*region));
 	regions[i] = *region;
 	table->nb_regions++;
-	table->priv->counters.mr_registrations++;
+	priv->counters.mr_registrations++;
 	update_max_end(table, i);
-	MANA_PORT_LOG(DEBUG, table->priv->data->name,
+	MANA_PORT_LOG(DEBUG, priv->data->name,
 		      "registered %zu bytes at 0x%" PRIxPTR ", key %#x", len,
 		      region->base, region->lkey);
 	return 0;
@@ -144,10 +144,10 @@ is_match(const struct mana_mr_region *region, const struct mana_mr_region *filte
 
 /* Deregisters the regions that match and returns how many. Takes the lock. */
 static uint32_t
-table_remove(struct mana_mr_table *table, const struct mana_mr_region *filter)
+table_remove(struct mana_priv *priv, const struct mana_mr_region *filter)
 {
-	uint32_t removed = 0;
-	uint32_t i;
+	struct mana_mr_table *table = &priv->mrs;
+	uint32_t i, removed = 0;
 	int ret;
 
 	pthread_mutex_lock(&table->lock);
@@ -160,15 +160,15 @@ table_remove(struct mana_mr_table *table, const struct mana_mr_region *filter)
 		}
 		/* Queues must stop using a key before it is deregistered. */
 		if (removed++ == 0)
-			mana_atomic_add(&table->priv->mr_generation, 1);
+			mana_atomic_add(&priv->mr_generation, 1);
 		ret = mana_verbs_mr_destroy(region->mr);
-		if (ret != 0 && !mana_is_gone(table->priv))
-			MANA_PORT_LOG(WARNING, table->priv->data->name,
+		if (ret != 0 && !mana_is_gone(priv))
+			MANA_PORT_LOG(WARNING, priv->data->name,
 				      "cannot deregister key %#x: %s",
 				      region->lkey, strerror(-ret));
 	}
 	table->nb_regions -= removed;
-	table->priv->counters.mr_deregistrations += removed;
+	priv->counters.mr_deregistrations += removed;
 	if (removed != 0)
 		update_max_end(table, 0);
 	pthread_mutex_unlock(&table->lock);
@@ -201,7 +201,7 @@ region_round(struct mana_mr_region *region, uintptr_t addr, size_t len,
  * page with a buffer in use is not given back.
  */
 static int
-table_add_around(struct mana_mr_table *table, const struct rte_mbuf *m,
+table_add_around(struct mana_priv *priv, const struct rte_mbuf *m,
 		 uintptr_t addr, size_t len)
 {
 	const struct rte_memseg_list *msl = rte_mem_virt2memseg_list((void *)addr);
@@ -213,7 +213,7 @@ table_add_around(struct mana_mr_table *table, const struct rte_mbuf *m,
 	};
 	int ret;
 
-	if (msl == NULL && table->priv->options.refuse_foreign)
+	if (msl == NULL && priv->options.refuse_foreign)
 		return -EACCES;
 	if (msl != NULL && (msl->external || mana_mr_is_permanent(msl))) {
 		region.base = (uintptr_t)msl->base_va;
@@ -226,16 +226,16 @@ table_add_around(struct mana_mr_table *table, const struct rte_mbuf *m,
 		region_round(&region, addr, len,
 			     msl != NULL ? msl->page_sz : page_bytes);
 	}
-	ret = table_add(table, &region);
+	ret = table_add(priv, &region);
 	if (ret != 0) {
 		/* So much may be refused where the piece itself is not. */
 		region_round(&region, addr, len, page_bytes);
-		ret = table_add(table, &region);
+		ret = table_add(priv, &region);
 	}
-	if (ret == 0 && msl == NULL && !table->is_unknown_noted) {
-		table->is_unknown_noted = true;
+	if (ret == 0 && msl == NULL && !priv->mrs.is_unknown_noted) {
+		priv->mrs.is_unknown_noted = true;
 		/* Else the device could send other pages than the application's. */
-		MANA_PORT_LOG(NOTICE, table->priv->data->name,
+		MANA_PORT_LOG(NOTICE, priv->data->name,
 			      "registered %zu bytes at 0x%" PRIxPTR
 			      ", memory that DPDK does not manage; keep it mapped until the port is stopped, or use rte_extmem_register() and rte_dev_dma_map(); foreign_mem=refuse makes this an error",
 			      len, addr);
@@ -245,20 +245,20 @@ table_add_around(struct mana_mr_table *table, const struct rte_mbuf *m,
 
 /* Finds or makes the region of a buffer; m and range may be NULL. */
 static int
-ensure(struct mana_mr_table *table, const struct rte_mbuf *m, uintptr_t addr,
+ensure(struct mana_priv *priv, const struct rte_mbuf *m, uintptr_t addr,
        size_t len, struct mana_mr_range *range)
 {
 	int ret = 0;
 
 	/* The pages cannot go between the look-up and the registration. */
 	rte_mcfg_mem_read_lock();
-	pthread_mutex_lock(&table->lock);
-	if (!table_find(table, addr, len, NULL, range)) {
-		ret = table_add_around(table, m, addr, len);
-		if (ret == 0 && !table_find(table, addr, len, NULL, range))
+	pthread_mutex_lock(&priv->mrs.lock);
+	if (!table_find(&priv->mrs, addr, len, NULL, range)) {
+		ret = table_add_around(priv, m, addr, len);
+		if (ret == 0 && !table_find(&priv->mrs, addr, len, NULL, range))
 			ret = -EFAULT;
 	}
-	pthread_mutex_unlock(&table->lock);
+	pthread_mutex_unlock(&priv->mrs.lock);
 	rte_mcfg_mem_read_unlock();
 	return ret;
 }
@@ -288,9 +288,9 @@ mana_mr_add_range(struct mana_priv *priv, uintptr_t addr, size_t len)
 	};
 	int ret;
 
-	pthread_mutex_lock(&priv->mrs->lock);
-	ret = table_add(priv->mrs, &region);
-	pthread_mutex_unlock(&priv->mrs->lock);
+	pthread_mutex_lock(&priv->mrs.lock);
+	ret = table_add(priv, &region);
+	pthread_mutex_unlock(&priv->mrs.lock);
 	if (ret != 0)
 		mana_diag_mr(priv->data->name, addr, len, ret);
 	return ret;
@@ -305,7 +305,7 @@ mana_mr_remove_range(struct mana_priv *priv, uintptr_t addr, size_t len)
 		.end = addr + len,
 	};
 
-	return table_remove(priv->mrs, &filter) != 0 ? 0 : -ENOENT;
+	return table_remove(priv, &filter) != 0 ? 0 : -ENOENT;
 }
 
 void
@@ -313,7 +313,7 @@ mana_mr_remove_foreign(struct mana_priv *priv)
 {
 	const struct mana_mr_region filter = { .kind = MANA_MR_FOREIGN };
 
-	(void)table_remove(priv->mrs, &filter);
+	(void)table_remove(priv, &filter);
 }
 
 /* ---- Mempools --------------------------------------------------------------- */
@@ -382,7 +382,7 @@ pool_chunks(const struct rte_mempool *mp, struct mana_mr_region **chunks)
  * cannot be registered.
  */
 static int
-pool_register(struct mana_mr_table *table, const struct rte_mempool *mp,
+pool_register(struct mana_priv *priv, const struct rte_mempool *mp,
 	      struct mana_mr_region *last)
 {
 	struct mana_mr_region *chunks;
@@ -391,21 +391,22 @@ pool_register(struct mana_mr_table *table, const struct rte_mempool *mp,
 
 	memset(last, 0, sizeof(*last));
 	nb = pool_chunks(mp, &chunks);
-	pthread_mutex_lock(&table->lock);
+	pthread_mutex_lock(&priv->mrs.lock);
 	for (i = 0; i < nb && ret == 0; i++) {
 		*last = chunks[i];
-		if (table_find(table, last->base, last->end - last->base, mp, &range))
+		if (table_find(&priv->mrs, last->base, last->end - last->base,
+			       mp, &range))
 			last->lkey = range.lkey;
 		else
-			ret = table_add(table, last);
+			ret = table_add(priv, last);
 	}
-	pthread_mutex_unlock(&table->lock);
+	pthread_mutex_unlock(&priv->mrs.lock);
 	free(chunks);
 	return ret != 0 ? ret : nb;
 }
 
 struct pinned_walk {
-	struct mana_mr_table *table;
+	struct mana_priv *priv;
 	int error;
 };
 
@@ -419,10 +420,10 @@ pinned_register(struct rte_mempool *mp __rte_unused, void *arg, void *obj,
 
 	if (walk->error != 0)
 		return;
-	walk->error = ensure(walk->table, m, (uintptr_t)m->buf_addr, m->buf_len,
+	walk->error = ensure(walk->priv, m, (uintptr_t)m->buf_addr, m->buf_len,
 			     NULL);
 	if (walk->error != 0)
-		mana_diag_mr(walk->table->priv->data->name,
+		mana_diag_mr(walk->priv->data->name,
 			     (uintptr_t)m->buf_addr, m->buf_len, walk->error);
 }
 
@@ -436,7 +437,7 @@ has_pinned_buffers(struct rte_mempool *mp)
 int
 mana_mr_add_pool(struct mana_priv *priv, struct rte_mempool *mp)
 {
-	struct pinned_walk walk = { .table = priv->mrs };
+	struct pinned_walk walk = { .priv = priv };
 	struct mana_mr_region last;
 	int ret;
 
@@ -444,7 +445,7 @@ mana_mr_add_pool(struct mana_priv *priv, struct rte_mempool *mp)
 		rte_mempool_obj_iter(mp, pinned_register, &walk);
 		return walk.error;
 	}
-	ret = pool_register(priv->mrs, mp, &last);
+	ret = pool_register(priv, mp, &last);
 	if (ret >= 0)
 		return 0;
 	mana_diag_mr(priv->data->name, last.base, last.end - last.base, ret);
@@ -478,7 +479,7 @@ mana_mr_pool_key(struct mana_mr_cache *cache, struct rte_mempool *mp,
 
 	/* Buffers elsewhere, or a pool that is not yet complete. */
 	if (!is_packet_pool(mp) || mp->populated_size != mp->size ||
-	    has_pinned_buffers(mp) || pool_register(priv->mrs, mp, &region) != 1)
+	    has_pinned_buffers(mp) || pool_register(priv, mp, &region) != 1)
 		return false;
 	*lkey = region.lkey;
 	return true;
@@ -487,15 +488,15 @@ mana_mr_pool_key(struct mana_mr_cache *cache, struct rte_mempool *mp,
 static void
 pool_visit(struct rte_mempool *mp, void *arg)
 {
-	struct mana_mr_table *table = arg;
+	struct mana_priv *priv = arg;
 	struct mana_mr_region last;
 	int ret;
 
 	if (!is_packet_pool(mp))
 		return;
-	ret = pool_register(table, mp, &last);
+	ret = pool_register(priv, mp, &last);
 	if (ret < 0)
-		MANA_PORT_LOG(INFO, table->priv->data->name,
+		MANA_PORT_LOG(INFO, priv->data->name,
 			      "mempool %s is not registered yet: %s", mp->name,
 			      strerror(-ret));
 }
@@ -507,30 +508,28 @@ pool_event(enum rte_mempool_event event, struct rte_mempool *mp, void *arg)
 		.kind = MANA_MR_POOL,
 		.pool = mp,
 	};
-	struct mana_mr_table *table = arg;
+	struct mana_priv *priv = arg;
 
 	if (event == RTE_MEMPOOL_EVENT_DESTROY)
-		(void)table_remove(table, &filter);
-	else if (table->is_tracking_pools)
-		pool_visit(mp, table);
+		(void)table_remove(priv, &filter);
+	else if (priv->mrs.is_tracking_pools)
+		pool_visit(mp, priv);
 }
 
 void
 mana_mr_track_pools(struct mana_priv *priv)
 {
-	struct mana_mr_table *table = priv->mrs;
-
-	if (table->is_tracking_pools)
+	if (priv->mrs.is_tracking_pools)
 		return;
-	table->is_tracking_pools = true;
-	rte_mempool_walk(pool_visit, table);
+	priv->mrs.is_tracking_pools = true;
+	rte_mempool_walk(pool_visit, priv);
 }
 
 /* ---- From a burst -------------------------------------------------------- */
 
 /* Registers the memory of the segment's pool, unless its buffer is external. */
 static void
-segment_pool_register(struct mana_mr_table *table, const struct rte_mbuf *m)
+segment_pool_register(struct mana_priv *priv, const struct rte_mbuf *m)
 {
 	struct mana_mr_region last;
 
@@ -538,7 +537,7 @@ segment_pool_register(struct mana_mr_table *table, const struct rte_mbuf *m)
 		return;
 	if (RTE_MBUF_CLONED(m))
 		m = rte_mbuf_from_indirect((struct rte_mbuf *)(uintptr_t)m);
-	(void)pool_register(table, m->pool, &last);
+	(void)pool_register(priv, m->pool, &last);
 }
 
 int
@@ -546,7 +545,7 @@ mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m,
 	     uintptr_t addr, uint32_t len_bytes, struct mana_mr_range *range)
 {
 	struct mana_priv *priv = cache->ctx;
-	struct mana_mr_table *table = priv->mrs;
+	struct mana_mr_table *table = &priv->mrs;
 	uint64_t now = rte_get_timer_cycles();
 	bool is_found, is_due;
 	int ret;
@@ -556,8 +555,8 @@ mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m,
 	pthread_mutex_unlock(&table->lock);
 	if (is_found)
 		return 0;
-	segment_pool_register(table, m);
-	ret = ensure(table, m, addr, len_bytes, range);
+	segment_pool_register(priv, m);
+	ret = ensure(priv, m, addr, len_bytes, range);
 	if (ret == 0)
 		return 0;
 	pthread_mutex_lock(&table->lock);
@@ -575,18 +574,11 @@ mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m,
 int
 mana_mr_table_create(struct mana_priv *priv)
 {
-	struct mana_mr_table *table;
-
-	table = calloc(1, sizeof(*table));
-	if (table == NULL)
-		return -ENOMEM;
-	table->priv = priv;
-	pthread_mutex_init(&table->lock, NULL);
-	priv->mrs = table;
-	if (rte_mempool_event_callback_register(pool_event, table) != 0)
+	pthread_mutex_init(&priv->mrs.lock, NULL);
+	if (rte_mempool_event_callback_register(pool_event, priv) != 0)
 		return -rte_errno;
 	/* Memory that cannot go away sends no events (--no-huge). */
-	if (rte_mem_event_callback_register("mana", mem_event, table) != 0 &&
+	if (rte_mem_event_callback_register("mana", mem_event, priv) != 0 &&
 	    rte_errno != ENOTSUP)
 		return -rte_errno;
 	return 0;
@@ -596,15 +588,10 @@ void
 mana_mr_table_destroy(struct mana_priv *priv)
 {
 	const struct mana_mr_region all = { .kind = MANA_MR_ANY };
-	struct mana_mr_table *table = priv->mrs;
 
-	if (table == NULL)
-		return;
-	(void)rte_mem_event_callback_unregister("mana", table);
-	(void)rte_mempool_event_callback_unregister(pool_event, table);
-	(void)table_remove(table, &all);
-	pthread_mutex_destroy(&table->lock);
-	free(table->regions);
-	free(table);
-	priv->mrs = NULL;
+	(void)rte_mem_event_callback_unregister("mana", priv);
+	(void)rte_mempool_event_callback_unregister(pool_event, priv);
+	(void)table_remove(priv, &all);
+	free(priv->mrs.regions);
+	priv->mrs.regions = NULL;
 }

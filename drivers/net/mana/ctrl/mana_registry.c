@@ -42,15 +42,11 @@ shared_init(struct mana_shared *zone)
 	int ret;
 
 	memset(zone, 0, sizeof(*zone));
-	ret = pthread_mutexattr_init(&attr);
-	if (ret != 0)
-		return -ret;
-	ret = pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-	if (ret == 0)
-		ret = pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
-	if (ret == 0)
-		ret = pthread_mutex_init(&zone->lock, &attr);
-	(void)pthread_mutexattr_destroy(&attr);
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	ret = pthread_mutex_init(&zone->lock, &attr);
+	pthread_mutexattr_destroy(&attr);
 	/* Last, because a secondary process may be looking. */
 	if (ret == 0)
 		__atomic_store_n(&zone->layout, LAYOUT, __ATOMIC_RELEASE);

@@ -71,14 +71,15 @@ set_free(struct mana_priv *priv, struct mana_rx_set *set)
 	rte_free(set);
 }
 
-/* Frees a set that is not the port's. */
+/* Frees a set that is not the port's, if there is one. */
 static void
-set_drop(struct mana_priv *priv, struct mana_rx_set *set)
+set_drop(struct mana_priv *priv, struct mana_rx_set **set)
 {
-	if (set == NULL)
+	if (*set == NULL)
 		return;
-	(void)set_close(priv, set);
-	set_free(priv, set);
+	(void)set_close(priv, *set);
+	set_free(priv, *set);
+	*set = NULL;
 }
 
 /*
@@ -127,14 +128,12 @@ set_build(struct mana_priv *priv, const struct mana_rx_set *old,
 	uint32_t i;
 	int ret;
 
-	*out = NULL;
 	set = mana_queue_alloc("mana_rx_set", sizeof(*set) +
 			       nb * sizeof(set->hwqs[0]), priv->data->numa_node);
-	if (set == NULL) {
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "no memory for %u hardware Rx queues", nb);
-		return -ENOMEM;
-	}
+	if (set == NULL)
+		return MANA_PORT_ERR(-ENOMEM, priv->data->name,
+				     "no memory for %u hardware Rx queues", nb);
+	*out = set;
 	set->nb = nb;
 	ret = hwqs_create(priv, old, set);
 	if (ret == 0) {
@@ -149,9 +148,7 @@ set_build(struct mana_priv *priv, const struct mana_rx_set *old,
 					 "RSS table", MANA_DIAG_NO_ID, ret);
 	}
 	if (ret != 0)
-		set_drop(priv, set);
-	else
-		*out = set;
+		set_drop(priv, out);
 	return ret;
 }
 
@@ -202,8 +199,7 @@ needs_more(const struct mana_rx_hwq *hwq, const struct mana_rx_hwq *old)
 
 /*
  * Gives the buffers of the old rings to the new ones that lack some. is_back: the new
- * rings put back the old ones, with as many buffers as there are. -ENOBUFS: a ring
- * needs more, after a message.
+ * set restores the old one, with as many buffers as there are. A failure is logged.
  */
 static int
 set_refill(struct mana_priv *priv, struct mana_rx_set *old,
@@ -219,42 +215,47 @@ set_refill(struct mana_priv *priv, struct mana_rx_set *old,
 		struct mana_rx_hwq *hwq = &set->hwqs[i];
 
 		ret = hwq->has_buffers ? mana_rxq_fill(&hwq->rxq) : 0;
-		if (ret != 0 && ret != -ENOMEM)
-			return ret;
-		if (ret != 0 && !is_back && is_running(priv, hwq->owner) &&
-		    needs_more(hwq, &old->hwqs[i])) {
-			mana_rx_hwq_diag(priv, hwq, ret);
-			return -ENOBUFS;
-		}
 		/* Other lcores have the rest, in caches or packets. */
+		if (ret == -ENOMEM &&
+		    (is_back || !is_running(priv, hwq->owner) ||
+		     !needs_more(hwq, &old->hwqs[i])))
+			ret = 0;
+		if (ret != 0) {
+			mana_rx_hwq_diag(priv, hwq, ret);
+			return ret;
+		}
 	}
 	return 0;
 }
 
-/* Opens *set, which may be built anew for it; after a failure there is none. */
+/*
+ * Makes a set that receives. *set is built already, or NULL, and may be built anew. old:
+ * the set before it, or NULL. After a failure *set is NULL, and a message was given
+ * unless it is -EPROTO.
+ */
 static int
 set_go(struct mana_priv *priv, struct mana_rx_set *old, struct mana_rx_set **set,
        bool is_back)
 {
-	unsigned int tries;
+	unsigned int tries = 0;
+	bool is_logged;
 	int ret;
 
-	for (tries = 1;; tries++) {
-		ret = old != NULL && (*set)->is_short ?
-			      set_refill(priv, old, *set, is_back) : 0;
+	do {
+		ret = *set == NULL ? set_build(priv, old, set) : 0;
+		if (ret == 0 && old != NULL && (*set)->is_short)
+			ret = set_refill(priv, old, *set, is_back);
+		is_logged = ret != 0;
 		if (ret == 0)
 			ret = set_open(priv, *set);
 		if (ret == 0)
 			return 0;
 		/* A CQ or WQ that was part of a failed attempt is used up. */
-		set_drop(priv, *set);
-		*set = NULL;
-		if (ret != -EINVAL || !mana_queue_id_wait(tries))
-			return ret;
-		ret = set_build(priv, old, set);
-		if (ret != 0)
-			return ret;
-	}
+		set_drop(priv, set);
+	} while (!is_logged && ret == -EINVAL && mana_queue_id_wait(++tries));
+	if (!is_logged && ret != -EPROTO)
+		rss_diag(priv, ret);
+	return ret;
 }
 
 /* ---- Lists -------------------------------------------------------------------- */
@@ -378,21 +379,17 @@ mana_rx_set_start(struct mana_priv *priv)
 {
 	struct mana_rx_set *set = NULL;
 	uint16_t max;
-	bool is_built;
 	int ret;
 
 	if (priv->data->nb_rx_queues == 0)
 		return 0;
 	max = rxqs_resize(priv, UINT16_MAX);
 	do {
-		ret = set_build(priv, NULL, &set);
-		is_built = ret == 0;
-		if (ret == 0)
-			ret = set_go(priv, NULL, &set, false);
+		ret = set_go(priv, NULL, &set, false);
 	} while (ret == -EPROTO && rxqs_halve(priv, &max));
 	if (ret != 0) {
 		(void)rxqs_resize(priv, UINT16_MAX);
-		if (is_built || ret == -EPROTO)
+		if (ret == -EPROTO)
 			rss_diag(priv, ret);
 		return ret;
 	}
@@ -470,8 +467,8 @@ set_swap(struct mana_priv *priv, struct mana_rx_set *set,
 	 const struct mana_rx_table *before, uint64_t began_ns)
 {
 	struct mana_rx_set *old = priv->rx_set;
-	int ret, again;
 	uint32_t i;
+	int ret;
 
 	set_drain(priv, old, false);
 	/*
@@ -482,19 +479,14 @@ set_swap(struct mana_priv *priv, struct mana_rx_set *set,
 		mana_rx_hwq_objects_destroy(priv, &old->hwqs[i]);
 	set_remove(priv);
 	ret = set_go(priv, old, &set, false);
-	again = ret;
 	if (ret != 0) {
-		if (ret == -ENOBUFS)
-			ret = -ENOMEM; /* with a message */
-		else
+		if (ret == -EPROTO)
 			rss_diag(priv, ret);
 		table_put(priv, before);
 		rxqs_restore(priv, old);
-		again = set_build(priv, old, &set);
-		if (again == 0)
-			again = set_go(priv, old, &set, true);
+		(void)set_go(priv, old, &set, true);
 	}
-	if (again == 0) {
+	if (set != NULL) {
 		set_install(priv, set);
 		outage_note(priv, began_ns);
 	} else {
@@ -518,11 +510,9 @@ set_rebuild(struct mana_priv *priv, const struct mana_rx_table *table)
 	uint64_t began_ns;
 	int ret;
 
-	if (priv->rx_set == NULL && priv->data->dev_started) {
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "Rx is down since an RSS rebuild failed: stop and start the port");
-		return -EIO;
-	}
+	if (priv->rx_set == NULL && priv->data->dev_started)
+		return MANA_PORT_ERR(-EIO, priv->data->name,
+				     "Rx is down since an RSS rebuild failed: stop and start the port");
 	table_put(priv, table);
 	if (priv->rx_set == NULL)
 		return 0;
@@ -541,7 +531,7 @@ set_rebuild(struct mana_priv *priv, const struct mana_rx_table *table)
 			return set_swap(priv, set, &before, began_ns);
 		mana_rx_resume(priv);
 	}
-	set_drop(priv, set);
+	set_drop(priv, &set);
 	table_put(priv, &before);
 	return ret;
 }

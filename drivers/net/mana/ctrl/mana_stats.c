@@ -63,6 +63,7 @@ hwq_now(const volatile struct mana_rxq *rxq)
 	};
 
 	counters_copy(&now.rx, &rxq->stats, sizeof(now.rx));
+	now.errors = mana_rxq_stats_errors(&now.rx);
 	return now;
 }
 
@@ -97,6 +98,9 @@ mana_stats_txq(const struct mana_eth_txq *ctl)
 	};
 
 	counters_copy(&now.tx, &txq->stats, sizeof(now.tx));
+	now.errors = mana_txq_stats_errors(&now.tx);
+	now.cqe_errors = mana_txq_stats_cqe_errors(&now.tx);
+	now.drops = now.errors - now.cqe_errors - now.tx.unfinished;
 	return now;
 }
 
@@ -188,19 +192,18 @@ mana_stats_get(struct rte_eth_dev *dev,
 	tx = stats_sum(priv, false, ALL_QUEUES);
 	stats->ipackets = rx.packets;
 	stats->ibytes = rx.bytes;
-	stats->ierrors = mana_rxq_stats_errors(&rx.rx);
+	stats->ierrors = rx.errors;
 	stats->rx_nombuf = rx.rx.nombuf;
 	stats->opackets = tx.packets;
 	stats->obytes = tx.bytes;
-	stats->oerrors = mana_txq_stats_errors(&tx.tx);
+	stats->oerrors = tx.errors;
 	for (i = 0; MANA_QSTATS(stats) != NULL && i < RTE_ETHDEV_QUEUE_STAT_CNTRS;
 	     i++) {
 		if (i < priv->data->nb_rx_queues) {
 			rx = stats_sum(priv, true, i);
 			MANA_QSTATS(stats)->q_ipackets[i] = rx.packets;
 			MANA_QSTATS(stats)->q_ibytes[i] = rx.bytes;
-			MANA_QSTATS(stats)->q_errors[i] =
-				mana_rxq_stats_errors(&rx.rx);
+			MANA_QSTATS(stats)->q_errors[i] = rx.errors;
 		}
 		if (i < priv->data->nb_tx_queues) {
 			tx = stats_sum(priv, false, i);
@@ -241,15 +244,6 @@ mana_stats_reset(struct rte_eth_dev *dev)
  * knows the first 16 only.
  */
 
-/* Counters, and the sums that ethdev's own are made of. */
-struct view {
-	struct mana_counters count;
-	struct mana_port_counters port;
-	uint64_t errors;
-	uint64_t cqe_errors; /* of these: posted, and refused by the device */
-	uint64_t drops; /* taken, and never posted */
-};
-
 /* Where a counter is shown. */
 enum {
 	AT_PORT = 1 << 0,
@@ -259,13 +253,12 @@ enum {
 
 struct xstat {
 	const char *name; /* behind rx_, tx_, rx_q0_ or tx_q0_ */
-	uint16_t offset; /* in the view */
+	uint16_t offset; /* in struct mana_counters or struct mana_port_counters */
 	uint16_t where;
 };
 
-#define VIEW(member) offsetof(struct view, member)
-#define COUNT(member) VIEW(count.member)
-#define PORT(member) VIEW(port.member)
+#define COUNT(member) offsetof(struct mana_counters, member)
+#define PORT(member) offsetof(struct mana_port_counters, member)
 #define TX_CQE(type) \
 	(COUNT(tx.cqe_error) + ((type) - MANA_CQE_TX_ERR_FIRST) * sizeof(uint64_t))
 
@@ -273,7 +266,7 @@ struct xstat {
 static const struct xstat rx_xstats[] = {
 	{ "packets", COUNT(packets), AT_QUEUE },
 	{ "bytes", COUNT(bytes), AT_QUEUE },
-	{ "errors", VIEW(errors), AT_QUEUE },
+	{ "errors", COUNT(errors), AT_QUEUE },
 	{ "cqe_truncated", COUNT(rx.truncated), AT_BOTH },
 	{ "cqe_oversize", COUNT(rx.oversize), AT_BOTH },
 	{ "cqe_zero_length", COUNT(rx.zero_len), AT_PORT },
@@ -298,8 +291,8 @@ static const struct xstat rx_xstats[] = {
 static const struct xstat tx_xstats[] = {
 	{ "packets", COUNT(packets), AT_QUEUE },
 	{ "bytes", COUNT(bytes), AT_QUEUE },
-	{ "errors", VIEW(errors), AT_QUEUE },
-	{ "cqe_errors", VIEW(cqe_errors), AT_BOTH },
+	{ "errors", COUNT(errors), AT_QUEUE },
+	{ "cqe_errors", COUNT(cqe_errors), AT_BOTH },
 	{ "cqe_sa_drop", TX_CQE(MANA_CQE_TX_SA_DROP), AT_PORT },
 	{ "cqe_mtu_drop", TX_CQE(MANA_CQE_TX_MTU_DROP), AT_PORT },
 	{ "cqe_invalid_oob", TX_CQE(MANA_CQE_TX_INVALID_OOB), AT_PORT },
@@ -320,7 +313,7 @@ static const struct xstat tx_xstats[] = {
 	{ "failed", COUNT(tx.failed), AT_BOTH },
 	{ "cqe_wqe_offset", COUNT(tx.cqe_position), AT_PORT },
 	{ "unfinished", COUNT(tx.unfinished), AT_BOTH },
-	{ "drops", VIEW(drops), AT_BOTH },
+	{ "drops", COUNT(drops), AT_BOTH },
 	{ "drop_offload", COUNT(tx.drop_offload), AT_PORT },
 	{ "drop_malformed", COUNT(tx.drop_malformed), AT_PORT },
 	{ "drop_nomem", COUNT(tx.drop_nomem), AT_PORT },
@@ -354,7 +347,7 @@ struct output {
 
 static void
 xstats_write(struct output *out, const char *prefix, const struct xstat *xstats,
-	     unsigned int nb, unsigned int where, const struct view *view)
+	     unsigned int nb, unsigned int where, const void *counters)
 {
 	unsigned int i;
 
@@ -368,7 +361,7 @@ xstats_write(struct output *out, const char *prefix, const struct xstat *xstats,
 		if (out->xstats != NULL && out->nb < out->size) {
 			out->xstats[out->nb].id = out->nb;
 			memcpy(&out->xstats[out->nb].value,
-			       (const uint8_t *)view + xstats[i].offset,
+			       (const uint8_t *)counters + xstats[i].offset,
 			       sizeof(uint64_t));
 		}
 		out->nb++;
@@ -381,7 +374,7 @@ queue_write(struct output *out, const struct mana_priv *priv, bool is_rx,
 {
 	unsigned int where = queue_id == ALL_QUEUES ? AT_PORT : AT_QUEUE;
 	const char *direction = is_rx ? "rx" : "tx";
-	struct view view = { .errors = 0 };
+	struct mana_counters count = { 0 };
 	char prefix[16];
 
 	if (where == AT_PORT)
@@ -389,17 +382,13 @@ queue_write(struct output *out, const struct mana_priv *priv, bool is_rx,
 	else
 		snprintf(prefix, sizeof(prefix), "%s_q%u_", direction, queue_id);
 	if (out->xstats != NULL)
-		view.count = stats_sum(priv, is_rx, queue_id);
-	if (is_rx) {
-		view.errors = mana_rxq_stats_errors(&view.count.rx);
+		count = stats_sum(priv, is_rx, queue_id);
+	if (is_rx)
 		xstats_write(out, prefix, rx_xstats, RTE_DIM(rx_xstats), where,
-			     &view);
-		return;
-	}
-	view.errors = mana_txq_stats_errors(&view.count.tx);
-	view.cqe_errors = mana_txq_stats_cqe_errors(&view.count.tx);
-	view.drops = view.errors - view.cqe_errors - view.count.tx.unfinished;
-	xstats_write(out, prefix, tx_xstats, RTE_DIM(tx_xstats), where, &view);
+			     &count);
+	else
+		xstats_write(out, prefix, tx_xstats, RTE_DIM(tx_xstats), where,
+			     &count);
 }
 
 /* With values the registry's lock is held, else priv may be NULL. */
@@ -407,14 +396,14 @@ static unsigned int
 all_write(struct output *out, const struct rte_eth_dev *dev,
 	  const struct mana_priv *priv)
 {
-	struct view view = { .errors = 0 };
+	struct mana_port_counters port = { 0 };
 	uint16_t i;
 
 	if (out->xstats != NULL)
-		view.port = mana_stats_port(priv);
+		port = mana_stats_port(priv);
 	queue_write(out, priv, true, ALL_QUEUES);
 	queue_write(out, priv, false, ALL_QUEUES);
-	xstats_write(out, "", port_xstats, RTE_DIM(port_xstats), AT_PORT, &view);
+	xstats_write(out, "", port_xstats, RTE_DIM(port_xstats), AT_PORT, &port);
 	for (i = 0; i < dev->data->nb_rx_queues; i++)
 		queue_write(out, priv, true, i);
 	for (i = 0; i < dev->data->nb_tx_queues; i++)

@@ -13,7 +13,6 @@
 #include <stdio.h>
 
 #include "mana.h"
-#include "mana_mr_table.h"
 
 /* ---- mana_decode.c: the field names of Linux and OpenVMM ------------------ */
 

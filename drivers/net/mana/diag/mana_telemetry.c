@@ -267,7 +267,7 @@ static int
 tel_mr(const char *cmd __rte_unused, const char *params, struct rte_tel_data *d)
 {
 	struct region_copy part[PART_N];
-	const struct mana_priv *priv;
+	struct mana_priv *priv;
 	uint64_t nb_all, bytes_all;
 	struct rte_tel_data *list;
 	struct query query;
@@ -276,7 +276,7 @@ tel_mr(const char *cmd __rte_unused, const char *params, struct rte_tel_data *d)
 	priv = query_begin(params, TAKES_NUMBER, &query, d);
 	if (priv == NULL)
 		return 0;
-	nb = regions_copy(priv->mrs, query.number, part, &nb_all, &bytes_all);
+	nb = regions_copy(&priv->mrs, query.number, part, &nb_all, &bytes_all);
 	mana_registry_unlock();
 	rte_tel_data_add_dict_int(d, "port_id", query.port_id);
 	mana_tel_dict_u64(d, "nb_regions", nb_all);
