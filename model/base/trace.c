@@ -325,7 +325,7 @@ trace_file_failed(int error)
 
 /* Is trace_fd still the trace file? */
 static bool
-is_ours(void)
+is_trace_file(void)
 {
 	struct stat now;
 
@@ -357,7 +357,7 @@ write_all(const char *bytes, size_t nb_bytes)
 
 /* Hide SIGPIPE (pipe without reader) and SIGXFSZ (file at its limit). */
 static int
-write_quietly(const char *bytes, size_t nb_bytes)
+write_without_signals(const char *bytes, size_t nb_bytes)
 {
 	const uint64_t raised = SIGNAL_BIT(SIGPIPE) | SIGNAL_BIT(SIGXFSZ);
 	const struct timespec at_once = { 0 };
@@ -383,13 +383,13 @@ trace_file_write(const char *bytes, size_t nb_bytes)
 	const int saved = errno;
 	int error = 0;
 
-	if (!is_ours()) {
+	if (!is_trace_file()) {
 		/* The program uses the number now. */
 		trace_fd = -1;
 		error = -trace_file_open(false);
 	}
 	if (error == 0)
-		error = may_signal ? write_quietly(bytes, nb_bytes) :
+		error = may_signal ? write_without_signals(bytes, nb_bytes) :
 				     write_all(bytes, nb_bytes);
 	errno = saved;
 	return -error;

@@ -195,7 +195,7 @@ card_cq_create(uint32_t fn, uint32_t pdn, uint32_t page,
 		.fn = fn,
 		.pdn = pdn,
 		.page = page,
-		.is_unheard = config_polls_doorbells(segment_config()),
+		.is_unobserved = config_polls_doorbells(segment_config()),
 		.ring = card_ring(ring),
 	};
 	cq_reset(cq);

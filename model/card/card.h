@@ -78,7 +78,7 @@ void card_rq_destroy(uint32_t fn, uint32_t rq_id);
  * destroys all objects that were not claimed, and all references to objects that
  * no longer exist.
  */
-enum card_thing {
+enum card_object {
 	CARD_PD,
 	CARD_PAGE,
 	CARD_KEY,
@@ -87,7 +87,7 @@ enum card_thing {
 	CARD_RQ,
 };
 void card_claim_begin(void);
-bool card_claim(uint32_t fn, enum card_thing thing, uint32_t id);
+bool card_claim(uint32_t fn, enum card_object object, uint32_t id);
 void card_claim_end(uint32_t fn);
 
 /* vPort. *tx_vp_offset is the value that every Tx WQE must contain. */
@@ -152,17 +152,17 @@ bool card_page_is_short_rung(const struct card_page *page);
  * Addresses, sizes and ids of the n-th queue that a process has at a port, and
  * of a memory region by its key. 0 or -ENOENT.
  */
-struct card_place {
+struct card_location {
 	uint64_t addr, cq_addr;
 	uint32_t size_bytes, nb_cqes;
 	uint32_t id, cq_id;
 	uint32_t page;
 	uint32_t vp_offset;
 };
-int card_queue_place(uint32_t fn, uint32_t port, bool is_sq, uint32_t n,
-		     uint32_t process, struct card_place *place);
-int card_region_place(uint32_t fn, uint32_t key, uint64_t *addr,
-		      uint64_t *size_bytes);
+int card_queue_location(uint32_t fn, uint32_t port, bool is_sq, uint32_t n,
+			uint32_t process, struct card_location *location);
+int card_region_location(uint32_t fn, uint32_t key, uint64_t *addr,
+			 uint64_t *size_bytes);
 /* The kernel has set the register to 0: no work queue of the page uses it. */
 void card_page_cleared(uint32_t fn, uint32_t page, bool is_sq);
 bool card_page_has_queue(uint32_t fn, uint32_t page, bool is_sq);

@@ -31,13 +31,13 @@ claim_number(const bool *taken, bool *is_claimed, uint32_t nb, uint32_t number)
 }
 
 bool
-card_claim(uint32_t fn, enum card_thing thing, uint32_t id)
+card_claim(uint32_t fn, enum card_object object, uint32_t id)
 {
 	struct card_function *f = card_function(fn);
 	const struct cq *cq;
 	const struct wq *wq;
 
-	switch (thing) {
+	switch (object) {
 	case CARD_PD:
 		return claim_number(f->pds, claimed.pds, CARD_MAX_PDS, id);
 	case CARD_PAGE:
@@ -53,7 +53,7 @@ card_claim(uint32_t fn, enum card_thing thing, uint32_t id)
 			claimed.cqs[cq - f->cqs] = true;
 		return cq != NULL;
 	default:
-		wq = thing == CARD_SQ ? card_sq(f, id) : card_rq(f, id);
+		wq = object == CARD_SQ ? card_sq(f, id) : card_rq(f, id);
 		if (wq != NULL)
 			claimed.wqs[wq - f->wqs] = true;
 		return wq != NULL;

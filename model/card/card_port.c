@@ -197,12 +197,12 @@ card_port_queue(uint32_t fn, uint32_t port_idx, uint32_t index,
 }
 
 static void
-fill_place(const struct card_function *f, const struct wq *wq,
-	   struct card_place *place)
+fill_location(const struct card_function *f, const struct wq *wq,
+	      struct card_location *location)
 {
 	const struct cq *cq = &f->cqs[wq->cq];
 
-	*place = (struct card_place){
+	*location = (struct card_location){
 		.addr = wq->ring.addr,
 		.size_bytes = wq->ring.size_bytes,
 		.id = wq->id,
@@ -215,8 +215,8 @@ fill_place(const struct card_function *f, const struct wq *wq,
 }
 
 int
-card_queue_place(uint32_t fn, uint32_t port, bool is_sq, uint32_t n,
-		 uint32_t process, struct card_place *place)
+card_queue_location(uint32_t fn, uint32_t port, bool is_sq, uint32_t n,
+		    uint32_t process, struct card_location *location)
 {
 	struct card_function *f = card_function(fn);
 	uint32_t i;
@@ -229,15 +229,15 @@ card_queue_place(uint32_t fn, uint32_t port, bool is_sq, uint32_t n,
 		if (!wq->is_alive || wq->port != port ||
 		    wq->ring.process != process || n-- > 0)
 			continue;
-		fill_place(f, wq, place);
+		fill_location(f, wq, location);
 		return 0;
 	}
 	return -ENOENT;
 }
 
 int
-card_region_place(uint32_t fn, uint32_t key, uint64_t *addr,
-		  uint64_t *size_bytes)
+card_region_location(uint32_t fn, uint32_t key, uint64_t *addr,
+		     uint64_t *size_bytes)
 {
 	struct card_function *f = card_function(fn);
 	const struct mem_region *region;

@@ -141,10 +141,10 @@ void kernel_set_privileges(bool net_raw, bool ipc_lock);
 /* netdevs of ports */
 #define KERNEL_SPEED_UNKNOWN UINT32_MAX /* SPEED_UNKNOWN of ethtool */
 /* The network namespace of a netdev. */
-enum kernel_netdev_place {
-	KERNEL_NETDEV_HERE, /* the programs' namespace */
-	KERNEL_NETDEV_AWAY, /* another one */
-	KERNEL_NETDEV_AWAY_SEEN, /* another one, which /sys shows */
+enum kernel_netdev_ns {
+	KERNEL_NETDEV_OWN_NS, /* the programs' namespace */
+	KERNEL_NETDEV_OTHER_NS, /* another one */
+	KERNEL_NETDEV_OTHER_NS_IN_SYSFS, /* another one, which /sys shows */
 };
 
 struct kernel_netdev {
@@ -160,7 +160,7 @@ struct kernel_netdev {
 	uint32_t nb_channels, rx_ring, tx_ring; /* of the netdev itself */
 	uint8_t mac[6];
 	uint32_t fn, port; /* port from 0 */
-	enum kernel_netdev_place place;
+	enum kernel_netdev_ns ns;
 };
 /* These find netdevs of the programs' network namespace only. */
 int kernel_netdev_by_index(uint32_t ifindex, struct kernel_netdev *netdev);
@@ -170,7 +170,7 @@ int kernel_netdev_nth(uint32_t n, struct kernel_netdev *netdev);
 /* The same in all namespaces. The functions below change any of them. */
 int kernel_netdev_nth_anywhere(uint32_t n, struct kernel_netdev *netdev);
 /* Move a netdev to a namespace, which sets it down. Async-signal-safe. */
-int kernel_netdev_set_place(uint32_t ifindex, enum kernel_netdev_place place);
+int kernel_netdev_set_ns(uint32_t ifindex, enum kernel_netdev_ns ns);
 int kernel_netdev_set_up(uint32_t ifindex, bool up); /* -EBUSY: vPort in use */
 /* Set the IFF_* flags in mask to flags; ignores flags that cannot be set. */
 int kernel_netdev_set_flags(uint32_t ifindex, uint32_t flags, uint32_t mask);

@@ -136,8 +136,8 @@ struct object {
 	 */
 	bool is_gone;
 	bool is_counted; /* counted as a leak */
-	uint32_t making; /* kind, also while unfinished */
-	uint32_t maker; /* process that creates it */
+	uint32_t final_kind; /* kind, also while unfinished */
+	uint32_t creator; /* process that creates it */
 	uint32_t next_free;
 	union {
 		struct object_pd pd;
@@ -182,7 +182,7 @@ struct kernel_port {
 	uint32_t tx_queue_len;
 	uint32_t nb_channels; /* ethtool -L */
 	uint32_t rx_ring, tx_ring; /* ethtool -G */
-	enum kernel_netdev_place place;
+	enum kernel_netdev_ns ns;
 };
 #define KERNEL_NETDEV_OWNER (UINT32_MAX - 1)
 
@@ -230,7 +230,7 @@ struct kernel {
 	struct kernel_context context[KERNEL_MAX_CONTEXTS];
 	/* Counts of all contexts and objects so far, for their numbers. */
 	uint32_t nb_contexts[MODEL_MAX_FUNCTIONS];
-	uint32_t nb_made[MODEL_MAX_FUNCTIONS][OBJECT_NB_KINDS];
+	uint32_t nb_created[MODEL_MAX_FUNCTIONS][OBJECT_NB_KINDS];
 	/*
 	 * gdma_context.cq_table: CQ id to CQ object, + 1. An entry outlives the
 	 * device queue until destroy_cq (Linux ib/cq.c mana_ib_remove_cq_cb).

@@ -89,7 +89,7 @@ struct kernel_version {
 	int vport_error;     /* error of all vPort failures; 0: the actual cause */
 	bool pd_has_one_port; /* PD in use by another port: EINVAL */
 	bool rss_after_tx;   /* RSS without a Tx QP of the PD: EINVAL */
-	bool rss_is_alone;   /* second RSS QP: EBUSY */
+	bool refuses_second_rss; /* second RSS QP: EBUSY */
 
 	/* Netdevs */
 	bool carrier_is_link;	/* else it follows the administrative state */

@@ -23,8 +23,8 @@ print_report(void)
 	int ret = 0;
 
 	if (text == NULL || puts(text) < 0 || fflush(stdout) != 0) {
-		options_complain("cannot print the report: %s",
-				 text == NULL ? "no memory" : strerror(errno));
+		options_error("cannot print the report: %s",
+			      text == NULL ? "no memory" : strerror(errno));
 		ret = OPTIONS_EXIT_OWN_ERROR;
 	}
 	free(text);
@@ -41,12 +41,12 @@ run_command(char **words)
 		at += (size_t)snprintf(line + at, sizeof(line) - at, "%s%s",
 				       at == 0 ? "" : " ", *words);
 	if (at >= sizeof(line)) {
-		options_complain("the request is longer than %d bytes",
-				 COMMAND_MAX_LINE - 1);
+		options_error("the request is longer than %d bytes",
+			      COMMAND_MAX_LINE - 1);
 		return OPTIONS_EXIT_OWN_ERROR;
 	}
 	if (command_run(line, message, sizeof(message)) < 0) {
-		options_complain("ctl: %s", message);
+		options_error("ctl: %s", message);
 		return OPTIONS_EXIT_OWN_ERROR;
 	}
 	return 0;
@@ -67,8 +67,8 @@ ctl_run(const char *name, char **request)
 		ret = -ENOENT;
 	}
 	if (ret != 0) {
-		options_complain("no machine named %s is running (%s: %s)",
-				 name, path, strerror(-ret));
+		options_error("no machine named %s is running (%s: %s)", name,
+			      path, strerror(-ret));
 		return OPTIONS_EXIT_OWN_ERROR;
 	}
 	mem_own_through_kernel = true;

@@ -58,10 +58,10 @@ thread_is_running(pid_t pid, pid_t tid)
 	return end != NULL && end[1] == ' ' && strchr("RD", end[2]) != NULL;
 }
 
-static void look_at(pid_t pid, struct tree *tree, int depth);
+static void scan_process(pid_t pid, struct tree *tree, int depth);
 
 static void
-look_at_children(pid_t pid, pid_t tid, struct tree *tree, int depth)
+scan_children(pid_t pid, pid_t tid, struct tree *tree, int depth)
 {
 	char path[64];
 	FILE *file;
@@ -73,12 +73,12 @@ look_at_children(pid_t pid, pid_t tid, struct tree *tree, int depth)
 	if (file == NULL)
 		return;
 	while (fscanf(file, "%d", &child) == 1)
-		look_at(child, tree, depth + 1);
+		scan_process(child, tree, depth + 1);
 	fclose(file);
 }
 
 static void
-look_at(pid_t pid, struct tree *tree, int depth)
+scan_process(pid_t pid, struct tree *tree, int depth)
 {
 	const bool is_self = pid == getpid();
 	const struct dirent *entry;
@@ -96,7 +96,7 @@ look_at(pid_t pid, struct tree *tree, int depth)
 			continue;
 		if (!is_self && thread_is_running(pid, tid))
 			tree->has_running = true;
-		look_at_children(pid, tid, tree, depth);
+		scan_children(pid, tid, tree, depth);
 	}
 	closedir(dir);
 	if (!is_self)
@@ -121,7 +121,7 @@ idle_programs_wait(void)
 	const uint64_t nb_events = segment_clock()->nb_events;
 	struct tree tree = { 0 };
 
-	look_at(getpid(), &tree, 0);
+	scan_process(getpid(), &tree, 0);
 	/* The sum falls when a process ends. */
 	if (nb_events != seen_events || tree.cpu_ns < seen_cpu_ns) {
 		seen_events = nb_events;

@@ -49,7 +49,7 @@ make_pollfds(struct launcher *l)
 	l->nb_fds = NB_OWN_FDS + backends_pollfds(NULL);
 	l->fds = calloc(l->nb_fds, sizeof(*l->fds));
 	if (l->fds == NULL) {
-		options_complain("no memory");
+		options_error("no memory");
 		return -1;
 	}
 	l->fds[FD_SIGNALS].fd = l->relay.fd;
@@ -152,12 +152,12 @@ watch(struct launcher *l)
 
 /* Write the report. All processes of the machine have ended. */
 static void
-tell(struct launcher *l, int *status)
+write_report(struct launcher *l, int *status)
 {
 	char *text = report_text();
 
 	if (text == NULL) {
-		options_complain("no memory for the report");
+		options_error("no memory for the report");
 		*status = OPTIONS_EXIT_OWN_ERROR;
 		return;
 	}
@@ -195,8 +195,8 @@ run(struct launcher *l)
 	ret = child_start(&l->child, l->options.program, l->setup.run_dir,
 			  &l->relay.program_mask);
 	if (ret != 0) {
-		options_complain("cannot start %s: %s",
-				 l->options.program[0], strerror(-ret));
+		options_error("cannot start %s: %s", l->options.program[0],
+			      strerror(-ret));
 		return OPTIONS_EXIT_OWN_ERROR;
 	}
 	watch(l);
@@ -215,7 +215,7 @@ run(struct launcher *l)
 	if (segment_violation_log()->is_fatal)
 		status = EXIT_FATAL_VIOLATION;
 	segment_unlock();
-	tell(l, &status);
+	write_report(l, &status);
 	return status;
 }
 

@@ -42,8 +42,8 @@ prepare(const struct options *options)
 		const struct options_command *c = &options->commands[i];
 
 		if (command_run(c->line, message, sizeof(message)) < 0) {
-			options_complain("--%s: '%s' is refused: %s", c->option,
-					 c->value, message);
+			options_error("--%s: '%s' is refused: %s", c->option,
+				      c->value, message);
 			return -1;
 		}
 	}
@@ -61,10 +61,10 @@ open_captures(void)
 	segment_unlock();
 	if (ret == 0)
 		return 0;
-	options_complain("cannot write the capture %s: %s; give --capture a "
-			 "writable file or folder", path,
-			 ret == -EINVAL ? "it is no regular file" :
-					  strerror(-ret));
+	options_error("cannot write the capture %s: %s; give --capture a "
+		      "writable file or folder",
+		      path,
+		      ret == -EINVAL ? "it is no regular file" : strerror(-ret));
 	return -1;
 }
 
@@ -77,8 +77,8 @@ hand_over_recording(const struct machine_setup *m, const struct recording_file *
 		ret = replay_open();
 	if (ret == 0)
 		return 0;
-	options_complain("cannot write the recording to %s: %s", m->run_dir,
-			 strerror(-ret));
+	options_error("cannot write the recording to %s: %s", m->run_dir,
+		      strerror(-ret));
 	return -1;
 }
 
@@ -95,7 +95,7 @@ make_device(const struct model_config *config)
 		ret = kernel_init();
 	if (ret == 0)
 		return 0;
-	options_complain("cannot make the device: %s", strerror(-ret));
+	options_error("cannot make the device: %s", strerror(-ret));
 	return -1;
 }
 
@@ -112,18 +112,16 @@ machine_setup_make(struct machine_setup *m, const struct options *options)
 	m->has_run_dir = true;
 	ret = guardian_start(&m->guardian, m->run_dir);
 	if (ret != 0) {
-		options_complain("cannot start the guardian of %s: %s%s",
-				 m->run_dir, strerror(-ret),
-				 options_remedy(-ret));
+		options_error("cannot start the guardian of %s: %s%s",
+			      m->run_dir, strerror(-ret), options_remedy(-ret));
 		return -1;
 	}
 	mem_own_through_kernel = true;
 	signal(SIGBUS, on_bus_error);
 	ret = segment_create(m->run_dir, config);
 	if (ret != 0) {
-		options_complain("cannot make the machine's memory in %s: %s%s",
-				 m->run_dir, strerror(-ret),
-				 options_remedy(-ret));
+		options_error("cannot make the machine's memory in %s: %s%s",
+			      m->run_dir, strerror(-ret), options_remedy(-ret));
 		return -1;
 	}
 	if (options->recording != NULL &&
@@ -131,9 +129,9 @@ machine_setup_make(struct machine_setup *m, const struct options *options)
 		return -1;
 	ret = trace_create();
 	if (ret != 0) {
-		options_complain("cannot write the trace to %s: %s; give --trace a "
-				 "writable file",
-				 config->trace, strerror(-ret));
+		options_error("cannot write the trace to %s: %s; give --trace a "
+			      "writable file",
+			      config->trace, strerror(-ret));
 		return -1;
 	}
 	if (make_device(config) != 0)
@@ -145,9 +143,8 @@ machine_setup_make(struct machine_setup *m, const struct options *options)
 		return -1;
 	ret = sysfs_create(where, sizeof(where));
 	if (ret != 0) {
-		options_complain("cannot write sys/%s in %s: %s%s", where,
-				 m->run_dir, strerror(-ret),
-				 options_remedy(-ret));
+		options_error("cannot write sys/%s in %s: %s%s", where,
+			      m->run_dir, strerror(-ret), options_remedy(-ret));
 		return -1;
 	}
 	return backends_open(options);

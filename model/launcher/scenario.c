@@ -40,8 +40,9 @@ take_line(const char *path, uint32_t number, char *line, size_t length)
 	char message[256] = "";
 
 	if (strlen(line) != length) {
-		options_complain("%s:%u: the line has a zero byte: a scenario is "
-				 "text", path, number);
+		options_error("%s:%u: the line has a zero byte: a scenario is "
+			      "text",
+			      path, number);
 		return -1;
 	}
 	line = strip(line);
@@ -49,15 +50,16 @@ take_line(const char *path, uint32_t number, char *line, size_t length)
 		return 0;
 	if (script_add(line, number, false, message, sizeof(message)) == 0)
 		return 0;
-	options_complain("%s:%u: %s", path, number, message);
+	options_error("%s:%u: %s", path, number, message);
 	return -1;
 }
 
 static int
 cannot_read(const char *path)
 {
-	options_complain("cannot read the scenario %s: %s; give --scenario a "
-			 "readable file", path, strerror(errno));
+	options_error("cannot read the scenario %s: %s; give --scenario a "
+		      "readable file",
+		      path, strerror(errno));
 	return -1;
 }
 
@@ -72,8 +74,9 @@ take_lines(const char *path, FILE *file)
 
 	while (ret == 0 && (length = getline(&line, &room, file)) >= 0) {
 		if (++number > MAX_LINES) {
-			options_complain("%s: more than %u lines: is it a "
-					 "scenario?", path, MAX_LINES);
+			options_error("%s: more than %u lines: is it a "
+				      "scenario?",
+				      path, MAX_LINES);
 			ret = -1;
 		} else {
 			ret = take_line(path, number, line, (size_t)length);
@@ -97,8 +100,7 @@ scenario_load(const char *path)
 		return cannot_read(path);
 	/* Refuse devices: getline() would wait or read without end. */
 	if (fstat(fileno(file), &st) == 0 && S_ISCHR(st.st_mode)) {
-		options_complain("the scenario %s is a device: give a file",
-				 path);
+		options_error("the scenario %s is a device: give a file", path);
 		fclose(file);
 		return -1;
 	}

@@ -172,31 +172,31 @@ int
 mana_model_queue(uint32_t fn, uint32_t port, bool is_tx, uint32_t n,
 		 struct mana_model_queue *queue)
 {
-	struct card_place place;
+	struct card_location location;
 	uint64_t mask;
 	int rc;
 
 	if (!attach_machine())
 		return -ENODEV;
 	segment_lock();
-	rc = card_queue_place(fn, port, is_tx, n, model_self, &place);
+	rc = card_queue_location(fn, port, is_tx, n, model_self, &location);
 	segment_unlock();
 	if (rc < 0)
 		return rc;
 	*queue = (struct mana_model_queue){
-		.ring = (void *)(uintptr_t)place.addr,
-		.ring_bytes = place.size_bytes,
-		.id = place.id,
-		.cq_ring = (void *)(uintptr_t)place.cq_addr,
-		.nb_cqes = place.nb_cqes,
-		.cq_id = place.cq_id,
-		.vp_offset = place.vp_offset,
+		.ring = (void *)(uintptr_t)location.addr,
+		.ring_bytes = location.size_bytes,
+		.id = location.id,
+		.cq_ring = (void *)(uintptr_t)location.cq_addr,
+		.nb_cqes = location.nb_cqes,
+		.cq_id = location.cq_id,
+		.vp_offset = location.vp_offset,
 	};
 	if (segment_config()->mode != MODEL_MODE_STEP)
 		return 0;
 	mask = signals_block_all();
 	process_lock(PROCESS_LOCK_STEP);
-	queue->doorbells = polled_pages_registers(fn, place.page);
+	queue->doorbells = polled_pages_registers(fn, location.page);
 	process_unlock(PROCESS_LOCK_STEP);
 	signals_restore_all(mask);
 	return 0;
@@ -211,7 +211,7 @@ mana_model_region(uint32_t fn, uint32_t key, uint64_t *addr,
 	if (!attach_machine())
 		return -ENODEV;
 	segment_lock();
-	rc = card_region_place(fn, key, addr, size_bytes);
+	rc = card_region_location(fn, key, addr, size_bytes);
 	segment_unlock();
 	return rc;
 }

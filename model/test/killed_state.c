@@ -94,7 +94,7 @@ see_object(const struct object *object, uint32_t handle)
 {
 	uint32_t i;
 
-	switch (object->making) {
+	switch (object->final_kind) {
 	case OBJECT_PD:
 		if (object->pd.pdn != KERNEL_NONE)
 			named.pd[object->pd.pdn]++;

@@ -197,13 +197,14 @@ check_link_event(int sock, uint32_t ifindex, bool carrier, uint32_t event)
 {
 	struct ifinfomsg *info = NLMSG_DATA((struct nlmsghdr *)answer);
 	ssize_t len = next_event(sock);
-	const uint32_t *told;
+	const uint32_t *event_attr;
 
 	assert_true(len > 0);
 	assert_int_equal(info->ifi_index, ifindex);
 	assert_int_equal(*(const uint8_t *)find_attr(IFLA_CARRIER, len), carrier);
-	told = seek_attr(IFLA_EVENT, len);
-	assert_int_equal(told == NULL ? IFLA_EVENT_NONE : *told, event);
+	event_attr = seek_attr(IFLA_EVENT, len);
+	assert_int_equal(event_attr == NULL ? IFLA_EVENT_NONE : *event_attr,
+			 event);
 }
 
 static bool

@@ -290,7 +290,7 @@ arming_is_refused(void **state)
 	assert_fails(ibv_create_comp_channel(fx->ctx), EOPNOTSUPP);
 }
 
-/* Sends until it is told to stop; the other end has no buffers. */
+/* Sends until it is step_tests to stop; the other end has no buffers. */
 static bool is_sending;
 
 static void *
@@ -502,7 +502,7 @@ int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-	const struct CMUnitTest told[] = {
+	const struct CMUnitTest step_tests[] = {
 		T(device_runs_at_each_step),
 	};
 	const struct CMUnitTest tests[] = {
@@ -520,7 +520,7 @@ main(void)
 		T(buffer_of_other_process_receives_packet),
 	};
 
-	if (is_step() && cmocka_run_group_tests(told, NULL, NULL) != 0)
+	if (is_step() && cmocka_run_group_tests(step_tests, NULL, NULL) != 0)
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,7 +85,7 @@ count(const struct inject_rule *rule)
 
 /* Count a packet for a rule. True if the rule hits it. */
 static bool
-strikes(struct inject_rule *rule)
+is_hit(struct inject_rule *rule)
 {
 	if (++rule->nb_seen < rule->first ||
 	    (rule->nb_seen - rule->first) % rule->every != 0)
@@ -93,29 +93,29 @@ strikes(struct inject_rule *rule)
 	if (rule->chance < 100 &&
 	    random_below(RANDOM_FAULT_CHANCE, 100) >= rule->chance)
 		return false;
-	rule->nb_struck++;
+	rule->nb_hits++;
 	return true;
 }
 
 /* Find the rules of these kinds that hit the queue's next packet. */
 static void
-strike(struct card_function *f, const struct wq *wq, uint32_t kinds,
-       struct inject_strikes *struck)
+find_hits(struct card_function *f, const struct wq *wq, uint32_t kinds,
+	  struct inject_hits *hits)
 {
 	struct inject *inject = state();
 	uint32_t i;
 
-	struck->nb = 0;
+	hits->nb = 0;
 	for (i = 0; i < INJECT_MAX_RULES; i++) {
 		struct inject_rule *rule = &inject->rules[i];
 
 		if (!inject->is_rule[i] || (1u << rule->kind & kinds) == 0 ||
-		    struck->nb == INJECT_MAX_STRIKES || !matches(rule, f, wq) ||
-		    !strikes(rule))
+		    hits->nb == INJECT_MAX_HITS || !matches(rule, f, wq) ||
+		    !is_hit(rule))
 			continue;
 		count(rule);
-		struck->rule[struck->nb++] = *rule;
-		if (rule->nb_struck == rule->count)
+		hits->rule[hits->nb++] = *rule;
+		if (rule->nb_hits == rule->count)
 			inject->is_rule[i] = false;
 	}
 }
@@ -136,15 +136,15 @@ inject_is_stalled(struct card_function *f, const struct wq *wq)
 int
 inject_tx(struct card_function *f, struct wq *sq, uint32_t *vendor_err)
 {
-	struct inject_strikes struck;
+	struct inject_hits hits;
 
-	strike(f, sq, PACKET_KINDS, &struck);
+	find_hits(f, sq, PACKET_KINDS, &hits);
 	arm();
-	if (struck.nb == 0)
+	if (hits.nb == 0)
 		return HW_CQE_TX_OKAY;
-	if (struck.rule[0].value == HW_CQE_TX_GDMA_ERR)
+	if (hits.rule[0].value == HW_CQE_TX_GDMA_ERR)
 		*vendor_err = HW_VENDOR_TX_CORRUPT_WQE;
-	return (int)struck.rule[0].value;
+	return (int)hits.rule[0].value;
 }
 
 /* An unknown type replaces the packet's CQE, and the quirk leaves the WQE. */
@@ -164,13 +164,13 @@ inject_rx(struct card_function *f, struct wq *rq)
 {
 	struct inject_rx what = { .nb_bytes = UINT32_MAX };
 	struct inject *inject = state();
-	struct inject_strikes struck;
+	struct inject_hits hits;
 	uint32_t i;
 
 	inject->rx.nb = 0;
-	strike(f, rq, ~STATE_KINDS, &struck);
-	for (i = 0; i < struck.nb; i++) {
-		const struct inject_rule *rule = &struck.rule[i];
+	find_hits(f, rq, ~STATE_KINDS, &hits);
+	for (i = 0; i < hits.nb; i++) {
+		const struct inject_rule *rule = &hits.rule[i];
 
 		what.keeps_wqe = what.keeps_wqe || keeps_wqe(rule);
 		if ((1u << rule->kind & PACKET_KINDS) == 0)
@@ -179,33 +179,32 @@ inject_rx(struct card_function *f, struct wq *rq)
 		if (rule->kind == INJECT_TRUNCATE && rule->value < what.nb_bytes)
 			what.nb_bytes = rule->value;
 	}
-	what.is_struck = struck.nb > 0;
-	if (!what.is_struck)
+	what.is_hit = hits.nb > 0;
+	if (!what.is_hit)
 		return what;
 	/* Write the open CQE, whose packets are not affected. */
 	nic_coalesce_flush_queue(f, rq);
 	inject->rx_fn = rq->fn;
 	inject->rx_wq = (uint32_t)(rq - f->wqs);
-	inject->rx = struck;
+	inject->rx = hits;
 	arm();
 	return what;
 }
 
 /* The rules that hit a CQE that is about to be written. */
 static void
-take_strikes(struct card_function *f, const struct wq *wq,
-	     struct inject_strikes *struck)
+take_hits(struct card_function *f, const struct wq *wq, struct inject_hits *hits)
 {
 	struct inject *inject = state();
 
 	if (wq->is_sq) {
-		strike(f, wq, ~(PACKET_KINDS | STATE_KINDS), struck);
+		find_hits(f, wq, ~(PACKET_KINDS | STATE_KINDS), hits);
 		return;
 	}
-	struck->nb = 0;
+	hits->nb = 0;
 	if (inject->rx.nb > 0 && inject->rx_fn == wq->fn &&
 	    inject->rx_wq == (uint32_t)(wq - f->wqs))
-		*struck = inject->rx;
+		*hits = inject->rx;
 	inject->rx.nb = 0;
 }
 
@@ -226,15 +225,15 @@ inject_complete(struct card_function *f, struct wq *wq,
 		const uint8_t cqe[HW_CQE_BYTES], uint32_t wqe_bytes)
 {
 	const struct inject_rule *holds = NULL;
-	struct inject_cqe own = { 0 }, extra[INJECT_MAX_STRIKES];
+	struct inject_cqe own = { 0 }, extra[INJECT_MAX_HITS];
 	uint32_t nb_extra = 0, i;
 	bool is_lost = false, is_over = false;
-	struct inject_strikes struck;
+	struct inject_hits hits;
 
 	memcpy(own.cqe, cqe, HW_CQE_BYTES);
-	take_strikes(f, wq, &struck);
-	for (i = 0; i < struck.nb; i++) {
-		const struct inject_rule *rule = &struck.rule[i];
+	take_hits(f, wq, &hits);
+	for (i = 0; i < hits.nb; i++) {
+		const struct inject_rule *rule = &hits.rule[i];
 
 		is_lost = is_lost || rule->kind == INJECT_LOSE;
 		is_over = is_over || rule->kind == INJECT_OVERFLOW;

@@ -67,7 +67,7 @@ struct inject_rule {
 	uint64_t first, every;
 	uint64_t count; /* ... at most count times; 0: no limit */
 	uint32_t chance; /* ... with this probability in per cent */
-	uint64_t nb_seen, nb_struck;
+	uint64_t nb_seen, nb_hits;
 };
 
 /* A completion to write; ordinary if all flags are false. */
@@ -89,10 +89,10 @@ struct inject_held {
 	struct inject_cqe cqe;
 };
 
-#define INJECT_MAX_STRIKES 8
-struct inject_strikes {
+#define INJECT_MAX_HITS 8
+struct inject_hits {
 	uint32_t nb;
-	struct inject_rule rule[INJECT_MAX_STRIKES]; /* copies */
+	struct inject_rule rule[INJECT_MAX_HITS]; /* copies */
 };
 
 #define INJECT_MAX_HELD	       16384
@@ -103,7 +103,7 @@ struct inject {
 	struct inject_rule rules[INJECT_MAX_RULES];
 	/* The rules that hit the Rx packet being received. */
 	uint32_t rx_fn, rx_wq;
-	struct inject_strikes rx;
+	struct inject_hits rx;
 	/* Queues with held completions, in the order of the first one. */
 	uint32_t nb_queues;
 	struct {

@@ -23,7 +23,7 @@ void inject_tx_drained(struct card_function *f, struct wq *sq);
 
 /* Faults of a received packet that has a WQE. */
 struct inject_rx {
-	bool is_struck; /* it does not share its CQE */
+	bool is_hit; /* it does not share its CQE */
 	bool is_truncated;
 	bool keeps_wqe; /* its CQE does not consume its WQE */
 	uint32_t nb_bytes; /* limit for a truncated packet */

@@ -21,10 +21,10 @@ nic_posting(struct card_posting *posting, bool is_active)
 
 /* Side effects of an injected CQE. Idempotent. */
 static void
-nic_mislead(struct wq *wq, struct cq *cq, const struct card_posting *posting)
+nic_note_injected(struct wq *wq, struct cq *cq, const struct card_posting *posting)
 {
 	if (posting->is_extra || posting->is_bogus)
-		wq->is_misled = true;
+		wq->saw_bogus_cqe = true;
 	if (!posting->is_extra || cq->is_stopped)
 		return;
 	if (posting->is_wrong_owner)
@@ -81,7 +81,7 @@ nic_write(struct card_function *f, struct wq *wq, uint8_t cqe[HW_CQE_BYTES],
 	if (what != NULL) {
 		posting->is_posted = true;
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-		nic_mislead(wq, cq, posting);
+		nic_note_injected(wq, cq, posting);
 	}
 	nic_posting(posting, false);
 }
@@ -191,7 +191,7 @@ nic_finish_posting(struct card_posting *posting)
 	if (!posting->has_cqe)
 		return;
 	wq->held_first = posting->held_first;
-	nic_mislead(wq, cq, posting);
+	nic_note_injected(wq, cq, posting);
 	if (!posting->was_armed)
 		return;
 	/* This may repeat the event: an event without a CQE does no harm. */

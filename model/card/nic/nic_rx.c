@@ -266,7 +266,7 @@ nic_rx_done(struct card_function *f, struct card_port *port, struct wq *rq,
 		port->counters.rx_bytes += rx->wire_bytes;
 		record->packets++;
 		record->bytes += rx->wire_bytes;
-		if (port->coalesce && !inject->is_struck)
+		if (port->coalesce && !inject->is_hit)
 			nic_coalesce_add(f, rq, rx, wqe_bytes);
 		else
 			nic_rx_write_cqe(f, rq, HW_CQE_RX_OKAY, &single,

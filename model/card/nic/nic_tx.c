@@ -270,11 +270,11 @@ nic_tx_complete(struct nic_tx *tx, int type)
 		tx->port->counters.tx_errors[type - HW_CQE_TX_SA_DROP]++;
 		card_counters(tx->f, sq)->errors++;
 	} else if (tx->oob.suppress && !nic_quirk(QUIRK_TX_SUPPRESS_IGNORED)) {
-		sq->silent_bytes += tx->wqe_bytes;
+		sq->bytes_without_cqe += tx->wqe_bytes;
 		sq->ci += tx->wqe_bytes;
 		return;
 	}
-	sq->silent_bytes = 0;
+	sq->bytes_without_cqe = 0;
 	hw_put_le32(cqe, (uint32_t)type |
 				 HW_CQE_CLIENT_ETHERNET << HW_CQE_CLIENT_S |
 				 tx->vendor_err << HW_CQE_VENDOR_ERR_S);
@@ -307,11 +307,11 @@ nic_tx_one(struct nic_tx *tx)
 
 /* DPDK commit 823dbf2860: effects of too many WQEs without a CQE. */
 static void
-nic_tx_check_silence(struct wq *sq)
+nic_tx_check_cqe_requests(struct wq *sq)
 {
-	if (sq->silent_bytes > sq->ring.size_bytes / 4) {
+	if (sq->bytes_without_cqe > sq->ring.size_bytes / 4) {
 		wq_violation(sq, VIOLATION_sq_quarter_without_cqe, NULL, 0);
-		sq->silent_bytes = 0;
+		sq->bytes_without_cqe = 0;
 	}
 }
 
@@ -333,12 +333,12 @@ nic_tx_run(struct card_function *f, struct wq *sq)
 		tx.total_bytes = 0;
 		tx.wqe_bytes = 0;
 		nic_tx_one(&tx);
-		nic_tx_check_silence(sq);
+		nic_tx_check_cqe_requests(sq);
 		if (__builtin_expect(card->is_watched, false) &&
 		    watch_packet(sq))
 			break;
 	}
-	if (sq->silent_bytes > 0 && wq_posted_bytes(sq) == 0)
+	if (sq->bytes_without_cqe > 0 && wq_posted_bytes(sq) == 0)
 		wq_violation(sq, VIOLATION_sq_last_wqe_suppressed, NULL, 0);
 	if (inject_is_armed() || sq->nb_spurious > 0)
 		inject_tx_drained(f, sq);

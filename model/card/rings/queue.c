@@ -82,7 +82,7 @@ static void
 cq_check_laps(struct cq *cq, bool strict)
 {
 	if (cq->pi - cq->rung_pi < HW_OWNER_LAPS * cq->nb_cqes ||
-	    cq->is_unheard)
+	    cq->is_unobserved)
 		return;
 	cq_violation(cq, VIOLATION_cq_no_doorbell_8_laps, NULL, 0);
 	cq->rung_pi = cq->pi; /* record it once per missed doorbell */
@@ -216,12 +216,12 @@ wq_reset(struct wq *wq)
 	wq->pi = 0;
 	wq->ci = 0;
 	wq->nb_wqes = 0;
-	wq->silent_bytes = 0;
+	wq->bytes_without_cqe = 0;
 	wq->is_disabled = false;
 	wq->rx.nb_packets = 0;
 	wq->held_first = wq->held_last = 0;
 	wq->nb_spurious = 0;
-	wq->is_misled = false;
+	wq->saw_bogus_cqe = false;
 }
 
 /* OpenVMM emu/queues.rs Wq::doorbell. */
@@ -243,7 +243,7 @@ wq_doorbell(struct wq *wq, uint32_t tail)
 		return false;
 	}
 	if (posted > wq->ring.size_bytes) {
-		if (!wq->is_misled)
+		if (!wq->saw_bogus_cqe)
 			wq_violation(wq, VIOLATION_doorbell_beyond_ring, &tail,
 				     sizeof(tail));
 		return false;

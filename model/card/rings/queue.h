@@ -32,7 +32,7 @@ struct cq {
 	bool is_armed;
 	bool is_stopped; /* overflowed, or its memory is unmapped */
 	bool is_used; /* a work queue uses it */
-	bool is_unheard; /* its doorbell cannot be observed nor checked */
+	bool is_unobserved; /* its doorbell cannot be observed nor checked */
 	uint32_t id, fn, pdn, page;
 	struct ring ring;
 	uint32_t nb_cqes; /* N, a power of two */
@@ -72,7 +72,7 @@ struct wq {
 	/* Posted WQEs not consumed; counted only if the CQ may be too small. */
 	uint32_t nb_wqes;
 	/* SQ: bytes of WQEs since the last one with a CQE. */
-	uint32_t silent_bytes;
+	uint32_t bytes_without_cqe;
 	uint32_t next_pending;
 	uint32_t replay; /* queue of the recording + 1 */
 	struct rx_open rx; /* RQ */
@@ -82,7 +82,7 @@ struct wq {
 	 */
 	uint32_t held_first, held_last;
 	uint32_t nb_spurious;
-	bool is_misled;
+	bool saw_bogus_cqe;
 };
 
 /* Whether the hardware accepts it: >= 4096 bytes, power of 2, 4096-aligned. */

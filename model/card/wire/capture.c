@@ -210,7 +210,7 @@ capture_finish(void)
 
 /* Log only the first error; the report has the count. */
 static void
-complain(uint32_t file, int error)
+log_failure(uint32_t file, int error)
 {
 	struct capture *capture = &segment_wires()->capture;
 	char path[MODEL_MAX_PATH + 32];
@@ -265,7 +265,7 @@ capture_frame(const struct wire *wire, bool is_sent, const uint8_t *frame,
 	}
 	if (ret < 0) {
 		segment_wires()->capture.nb_lost[number]++;
-		complain(file, -ret);
+		log_failure(file, -ret);
 	}
 	errno = saved;
 }

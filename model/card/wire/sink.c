@@ -26,7 +26,7 @@ sink_add_stream(uint32_t number, uint32_t wire)
 {
 	struct stream *stream = stream_get(number);
 
-	stream->is_ours = true;
+	stream->is_local = true;
 	stream->wire = wire;
 }
 

@@ -30,17 +30,18 @@ wire_of(uint32_t fn, uint32_t port_idx)
 static uint32_t
 wire_peer(uint32_t n)
 {
-	const struct model_port_wire *told = segment_config()->wires;
+	const struct model_port_wire *config = segment_config()->wires;
 	const struct wires *wires = segment_wires();
-	const uint32_t peer = told[n].kind == MODEL_WIRE_PAIR ? told[n].peer :
-								n ^ 1;
+	const uint32_t peer = config[n].kind == MODEL_WIRE_PAIR ?
+				      config[n].peer :
+				      n ^ 1;
 
 	if (peer >= wires->nb_wires ||
 	    wires->wires[peer].kind != MODEL_WIRE_PAIR)
 		return n;
-	if (told[peer].kind == MODEL_WIRE_PAIR && told[peer].peer != n)
+	if (config[peer].kind == MODEL_WIRE_PAIR && config[peer].peer != n)
 		return n;
-	return told[n].kind == told[peer].kind ? peer : n;
+	return config[n].kind == config[peer].kind ? peer : n;
 }
 
 /* Set whether frames reach the far end's port without processing. */

@@ -57,7 +57,7 @@ way_release_ns(struct wire *wire, struct wire_direction *direction,
 
 /* Trace what happened to a frame. */
 static void
-way_tell(const struct wire *wire, enum wire_way way, const char *what)
+way_trace(const struct wire *wire, enum wire_way way, const char *what)
 {
 	trace_event("kind=wire port=%u way=%s what=%s",
 		    trace_port(wire->fn, wire->port),
@@ -66,8 +66,8 @@ way_tell(const struct wire *wire, enum wire_way way, const char *what)
 
 /* Queue the frame for its time on the wire, or pass it at once. */
 static void
-way_travel(struct wire *wire, enum wire_way way, const uint8_t *frame,
-	   uint32_t nb_bytes)
+way_send(struct wire *wire, enum wire_way way, const uint8_t *frame,
+	 uint32_t nb_bytes)
 {
 	struct wire_direction *direction = &wire->way[way];
 	const uint64_t limit = wire->settings.queue_frames;
@@ -75,7 +75,7 @@ way_travel(struct wire *wire, enum wire_way way, const uint8_t *frame,
 
 	if (limit != 0 && direction->queue.nb_frames >= limit) {
 		direction->counters.overflow++;
-		way_tell(wire, way, "overflow");
+		way_trace(wire, way, "overflow");
 		return;
 	}
 	at_ns = way_release_ns(wire, direction, nb_bytes);
@@ -85,7 +85,7 @@ way_travel(struct wire *wire, enum wire_way way, const uint8_t *frame,
 	}
 	if (!frames_put(&direction->queue, at_ns, frame, nb_bytes)) {
 		direction->counters.overflow++;
-		way_tell(wire, way, "overflow");
+		way_trace(wire, way, "overflow");
 		return;
 	}
 	way_activate(wire, way);
@@ -104,14 +104,14 @@ way_hold(struct wire *wire, enum wire_way way, const uint8_t *frame,
 	    !frames_put(&direction->held, until_ns, frame, nb_bytes))
 		return false;
 	direction->counters.reordered++;
-	way_tell(wire, way, "reordered");
+	way_trace(wire, way, "reordered");
 	way_activate(wire, way);
 	clock_due(until_ns);
 	return true;
 }
 
 static void
-way_let_go(struct wire *wire, enum wire_way way)
+way_release_held(struct wire *wire, enum wire_way way)
 {
 	uint8_t *frame = segment_wires()->frame[way];
 	struct frame_info info;
@@ -119,7 +119,7 @@ way_let_go(struct wire *wire, enum wire_way way)
 				 sizeof(segment_wires()->frame[way]), &info);
 
 	if (n != 0)
-		way_travel(wire, way, frame, n);
+		way_send(wire, way, frame, n);
 }
 
 /* Flip one bit; the FCS counts as correct. */
@@ -148,23 +148,23 @@ wire_way_pass(struct wire *wire, enum wire_way way, const uint8_t *frame,
 		return;
 	if (prng_chance(&direction->prng, settings->loss)) {
 		counters->lost++;
-		way_tell(wire, way, "lost");
+		way_trace(wire, way, "lost");
 		return;
 	}
 	if (prng_chance(&direction->prng, settings->corrupt)) {
 		counters->corrupted++;
-		way_tell(wire, way, "corrupted");
+		way_trace(wire, way, "corrupted");
 		frame = way_corrupt(way, &direction->prng, frame, nb_bytes);
 	}
 	if (way_hold(wire, way, frame, nb_bytes))
 		return;
 	if (prng_chance(&direction->prng, settings->duplicate)) {
 		counters->duplicated++;
-		way_tell(wire, way, "duplicated");
-		way_travel(wire, way, frame, nb_bytes);
+		way_trace(wire, way, "duplicated");
+		way_send(wire, way, frame, nb_bytes);
 	}
-	way_travel(wire, way, frame, nb_bytes);
-	way_let_go(wire, way);
+	way_send(wire, way, frame, nb_bytes);
+	way_release_held(wire, way);
 }
 
 /* The next waiting frame: the earliest, among equals the one put in first. */
@@ -232,7 +232,7 @@ wire_way_timers(uint64_t now_ns)
 			break;
 		}
 		if (is_held) {
-			way_let_go(wire, way);
+			way_release_held(wire, way);
 			continue;
 		}
 		n = frames_take(&wire->way[way].queue, frame,

@@ -90,7 +90,7 @@ run_speed(struct command_args *args)
 static int
 run_netns(struct command_args *args)
 {
-	enum kernel_netdev_place place = KERNEL_NETDEV_HERE;
+	enum kernel_netdev_ns ns = KERNEL_NETDEV_OWN_NS;
 	struct kernel_netdev netdev;
 	int ret = find_netdev(args, &netdev);
 	bool away, home, seen;
@@ -107,8 +107,9 @@ run_netns(struct command_args *args)
 	if (ret < 0)
 		return ret;
 	if (away)
-		place = seen ? KERNEL_NETDEV_AWAY_SEEN : KERNEL_NETDEV_AWAY;
-	return kernel_netdev_set_place(netdev.ifindex, place);
+		ns = seen ? KERNEL_NETDEV_OTHER_NS_IN_SYSFS :
+			    KERNEL_NETDEV_OTHER_NS;
+	return kernel_netdev_set_ns(netdev.ifindex, ns);
 }
 
 static int

@@ -23,7 +23,7 @@ function_add_netdevs(uint32_t fn)
 
 	vport_init(fn);
 	for (p = 0; p < segment_config()->nb_ports[fn]; p++)
-		kernel->port[fn][p].place = KERNEL_NETDEV_HERE;
+		kernel->port[fn][p].ns = KERNEL_NETDEV_OWN_NS;
 	/* core/dev.c dev_index_reserve(): the next index, never a used one. */
 	function->first_ifindex = kernel->next_ifindex;
 	kernel->next_ifindex += segment_config()->nb_ports[fn];

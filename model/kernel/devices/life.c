@@ -35,7 +35,7 @@ parts_of(const struct kernel_function *function)
 
 /* The parts of a function at boot. */
 static uint32_t
-whole(void)
+parts_at_boot(void)
 {
 	return NO_RDMA | (function_makes_rdma() ? SYSFS_RDMA : 0);
 }
@@ -56,7 +56,7 @@ rdma_devices(uint32_t fn, struct rdma_device device[NB_RDMA])
  * removal of the node.
  */
 static void
-lose_rdma(uint32_t fn)
+remove_rdma(uint32_t fn)
 {
 	struct kernel *kernel = segment_kernel();
 	struct rdma_device device[NB_RDMA];
@@ -66,18 +66,18 @@ lose_rdma(uint32_t fn)
 	function_remove_rdma(fn);
 	sysfs_remove(fn, SYSFS_UVERBS);
 	for (i = 0; i < nb; i++)
-		life_tell_uverbs(&device[i], "remove");
+		life_announce_uverbs(&device[i], "remove");
 	for (i = 0; i < KERNEL_MAX_CONTEXTS; i++)
 		if (kernel->context[i].used && kernel->context[i].fn == fn)
 			context_disassociate(i);
 	sysfs_remove(fn, SYSFS_RDMA);
 	for (i = 0; i < nb; i++)
-		life_tell_rdma(&device[i], "remove");
+		life_announce_rdma(&device[i], "remove");
 }
 
 /* mana_remove(): removal of a netdev sets it down. */
 static void
-lose_netdevs(uint32_t fn)
+remove_netdevs(uint32_t fn)
 {
 	const bool was_there = function_at(fn)->has_netdevs;
 
@@ -85,29 +85,29 @@ lose_netdevs(uint32_t fn)
 	vport_init(fn);
 	sysfs_remove(fn, SYSFS_NET);
 	if (was_there)
-		life_tell_netdevs(fn, "remove");
+		life_announce_netdevs(fn, "remove");
 }
 
 static void
-lose(uint32_t fn, uint32_t parts)
+remove_parts(uint32_t fn, uint32_t parts)
 {
 	if (parts & SYSFS_RDMA)
-		lose_rdma(fn);
+		remove_rdma(fn);
 	if (parts & SYSFS_NET)
-		lose_netdevs(fn);
+		remove_netdevs(fn);
 	if (parts & SYSFS_PCI) {
 		if (function_at(fn)->has_pci)
-			life_tell_pci(fn, "unbind");
+			life_announce_pci(fn, "unbind");
 		sysfs_remove(fn, SYSFS_PCI);
 		if (function_at(fn)->has_pci)
-			life_tell_pci(fn, "remove");
+			life_announce_pci(fn, "remove");
 		function_at(fn)->has_pci = false;
 	}
 }
 
 /* The probes of mana and mana_ib. */
 static void
-gain(uint32_t fn, uint32_t parts)
+add_parts(uint32_t fn, uint32_t parts)
 {
 	struct kernel_function *function = function_at(fn);
 	struct rdma_device device[NB_RDMA];
@@ -116,24 +116,24 @@ gain(uint32_t fn, uint32_t parts)
 	if (parts & SYSFS_PCI) {
 		sysfs_put(fn, SYSFS_PCI);
 		function->has_pci = true;
-		life_tell_pci(fn, "add");
+		life_announce_pci(fn, "add");
 	}
 	if (parts & SYSFS_NET) {
 		function_add_netdevs(fn);
 		sysfs_put(fn, SYSFS_NET);
-		life_tell_netdevs(fn, "add");
+		life_announce_netdevs(fn, "add");
 	}
 	if (parts & SYSFS_RDMA) {
 		function_add_rdma(fn);
 		sysfs_put(fn, SYSFS_RDMA);
 		nb = rdma_devices(fn, device);
 		for (i = 0; i < nb; i++) {
-			life_tell_uverbs(&device[i], "add");
-			life_tell_rdma(&device[i], "add");
+			life_announce_uverbs(&device[i], "add");
+			life_announce_rdma(&device[i], "add");
 		}
 	}
 	if (parts & SYSFS_PCI)
-		life_tell_pci(fn, "bind");
+		life_announce_pci(fn, "bind");
 }
 
 static void
@@ -148,8 +148,8 @@ change(uint32_t fn, uint32_t target)
 	function->target = target;
 	function->is_changing = true;
 	function->life.nb_fatal += (parts & ~target & SYSFS_RDMA) != 0;
-	lose(fn, parts & ~target);
-	gain(fn, target & ~parts);
+	remove_parts(fn, parts & ~target);
+	add_parts(fn, target & ~parts);
 	function->is_changing = false;
 }
 
@@ -163,8 +163,8 @@ life_repair(void)
 
 		if (!function->is_changing)
 			continue;
-		lose(fn, SYSFS_ALL & ~function->target);
-		gain(fn, function->target & ~parts_of(function));
+		remove_parts(fn, SYSFS_ALL & ~function->target);
+		add_parts(fn, function->target & ~parts_of(function));
 		/* Remove parts that may be incomplete. */
 		sysfs_remove(fn, SYSFS_ALL);
 		sysfs_put(fn, function->target);
@@ -202,12 +202,12 @@ life_return(uint32_t fn)
 {
 	struct kernel_function *function = function_at(fn);
 
-	if (parts_of(function) == whole())
+	if (parts_of(function) == parts_at_boot())
 		return -EEXIST;
 	function->return_ns = 0;
 	function->is_suspended = false;
 	function->life.nb_returned++;
-	change(fn, whole());
+	change(fn, parts_at_boot());
 	return 0;
 }
 
@@ -254,7 +254,7 @@ life_timers(uint64_t now_ns)
 
 /* The event has DRIVER while a driver is bound (Linux drivers/base/core.c). */
 void
-life_tell_pci(uint32_t fn, const char *action)
+life_announce_pci(uint32_t fn, const char *action)
 {
 	uevent_pci(fn, action, strcmp(action, "bind") == 0 ? "DRIVER=mana" :
 							     NULL);
@@ -265,7 +265,7 @@ life_tell_pci(uint32_t fn, const char *action)
  * uevent; register_netdevice(): the uevent, then RTM_NEWLINK.
  */
 void
-life_tell_netdevs(uint32_t fn, const char *action)
+life_announce_netdevs(uint32_t fn, const char *action)
 {
 	const bool is_new = strcmp(action, "add") == 0;
 	struct kernel_netdev netdev;
@@ -273,7 +273,7 @@ life_tell_netdevs(uint32_t fn, const char *action)
 
 	for (p = 0; p < segment_config()->nb_ports[fn]; p++) {
 		netdev_get(fn, p, &netdev);
-		if (netdev.place != KERNEL_NETDEV_HERE)
+		if (netdev.ns != KERNEL_NETDEV_OWN_NS)
 			continue;
 		if (is_new)
 			uevent_net(&netdev, action);
@@ -286,7 +286,7 @@ life_tell_netdevs(uint32_t fn, const char *action)
 
 /* core/uverbs_main.c uverbs_devnode(), drivers/base/core.c dev_uevent(). */
 void
-life_tell_uverbs(const struct rdma_device *device, const char *action)
+life_announce_uverbs(const struct rdma_device *device, const char *action)
 {
 	const uint32_t n = device->number;
 	char dir[SYSFS_PCI_DIR_BYTES], path[PATH_BYTES];
@@ -303,7 +303,7 @@ life_tell_uverbs(const struct rdma_device *device, const char *action)
 
 /* Linux core/device.c ib_device_uevent(). */
 void
-life_tell_rdma(const struct rdma_device *device, const char *action)
+life_announce_rdma(const struct rdma_device *device, const char *action)
 {
 	char dir[SYSFS_PCI_DIR_BYTES], path[PATH_BYTES], name[LINE_BYTES];
 	const char *extra[] = { name, NULL };

@@ -40,9 +40,9 @@ void life_repair(void);
  * Announce added (action "add") and removed ("remove") devices: uevents, and
  * RTM_NEWLINK or RTM_DELLINK. With the machine's lock held.
  */
-void life_tell_pci(uint32_t fn, const char *action); /* and "(un)bind" */
-void life_tell_netdevs(uint32_t fn, const char *action);
-void life_tell_uverbs(const struct rdma_device *device, const char *action);
-void life_tell_rdma(const struct rdma_device *device, const char *action);
+void life_announce_pci(uint32_t fn, const char *action); /* and "(un)bind" */
+void life_announce_netdevs(uint32_t fn, const char *action);
+void life_announce_uverbs(const struct rdma_device *device, const char *action);
+void life_announce_rdma(const struct rdma_device *device, const char *action);
 
 #endif /* MODEL_LIFE_H */

@@ -52,7 +52,7 @@ netdev_get(uint32_t fn, uint32_t p, struct kernel_netdev *netdev)
 	netdev->tx_ring = port->tx_ring;
 	card_port_mac(fn, p, netdev->mac);
 	netdev->max_mtu = segment_config()->max_mtu;
-	netdev->place = port->place;
+	netdev->ns = port->ns;
 }
 
 /* The number of ports of a function with a netdev. */
@@ -73,7 +73,7 @@ find_nth(uint32_t n, bool anywhere, struct kernel_netdev *netdev)
 	for (fn = 0; fn < nb_functions && rc < 0; fn++) {
 		for (p = 0; p < nb_netdevs(fn) && rc < 0; p++) {
 			netdev_get(fn, p, netdev);
-			if ((anywhere || netdev->place == KERNEL_NETDEV_HERE) &&
+			if ((anywhere || netdev->ns == KERNEL_NETDEV_OWN_NS) &&
 			    n-- == 0)
 				rc = 0;
 		}
@@ -119,7 +119,7 @@ kernel_netdev_by_index(uint32_t ifindex, struct kernel_netdev *netdev)
 	if (begin(ifindex, netdev) == NULL)
 		return -ENODEV;
 	segment_unlock();
-	return netdev->place == KERNEL_NETDEV_HERE ? 0 : -ENODEV;
+	return netdev->ns == KERNEL_NETDEV_OWN_NS ? 0 : -ENODEV;
 }
 
 int
@@ -289,7 +289,7 @@ kernel_netdev_set_speed(uint32_t ifindex, uint32_t speed_mbps)
  * its index if that is free.
  */
 int
-kernel_netdev_set_place(uint32_t ifindex, enum kernel_netdev_place place)
+kernel_netdev_set_ns(uint32_t ifindex, enum kernel_netdev_ns ns)
 {
 	struct kernel_netdev before, after;
 	struct kernel_port *port = begin(ifindex, &before);
@@ -299,17 +299,17 @@ kernel_netdev_set_place(uint32_t ifindex, enum kernel_netdev_place place)
 	if (port->is_up)
 		port->owner_pd = KERNEL_NONE;
 	port->is_up = false;
-	port->place = place;
+	port->ns = ns;
 	netdev_get(before.fn, before.port, &after);
-	if (place == KERNEL_NETDEV_AWAY)
+	if (ns == KERNEL_NETDEV_OTHER_NS)
 		sysfs_remove_netdev(&after);
 	else
 		sysfs_put_netdev(&after);
 	segment_unlock();
-	if (before.place == KERNEL_NETDEV_HERE && place != before.place) {
+	if (before.ns == KERNEL_NETDEV_OWN_NS && ns != before.ns) {
 		netdev_announce(&before, RTM_DELLINK, UINT32_MAX);
 		uevent_net(&before, "remove");
-	} else if (place == KERNEL_NETDEV_HERE && place != before.place) {
+	} else if (ns == KERNEL_NETDEV_OWN_NS && ns != before.ns) {
 		uevent_net(&after, "add");
 		netdev_announce(&after, RTM_NEWLINK, UINT32_MAX);
 	}

@@ -54,7 +54,7 @@ netdev_write_attributes(const struct kernel_netdev *netdev)
 static void
 notify(const struct kernel_netdev *netdev, const struct link_message *how)
 {
-	if (netdev->place == KERNEL_NETDEV_HERE)
+	if (netdev->ns == KERNEL_NETDEV_OWN_NS)
 		link_message_notify(how, netdev);
 }
 

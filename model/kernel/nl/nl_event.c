@@ -178,7 +178,7 @@ nl_event_forget_process(void)
 
 /* Get the listener's socket or -errno. *owned: the caller must close it. */
 static int
-borrow(const struct nl_listener *listener, bool *owned)
+listener_socket(const struct nl_listener *listener, bool *owned)
 {
 	int pidfd, fd;
 
@@ -195,7 +195,7 @@ borrow(const struct nl_listener *listener, bool *owned)
 
 /* False: the listener no longer exists. */
 static bool
-notify(const struct nl_listener *listener, uint32_t number)
+send_noop(const struct nl_listener *listener, uint32_t number)
 {
 	static const struct sockaddr_nl to_kernel = { .nl_family = AF_NETLINK };
 	struct nlmsghdr noop = {
@@ -208,7 +208,7 @@ notify(const struct nl_listener *listener, uint32_t number)
 	bool owned, is_same;
 	int fd;
 
-	fd = borrow(listener, &owned);
+	fd = listener_socket(listener, &owned);
 	if (fd < 0)
 		return fd != -ESRCH && fd != -EBADF;
 	is_same = socket_ino(fd) == listener->ino;
@@ -221,31 +221,31 @@ notify(const struct nl_listener *listener, uint32_t number)
 }
 
 /* The sockets notified so far: after a fork processes share sockets. */
-struct told {
+struct notified {
 	uint32_t nb;
 	uint64_t ino[NL_EVENT_NB_LISTENERS];
 };
 
 static bool
-is_told(const struct told *told, uint64_t ino)
+is_notified(const struct notified *notified, uint64_t ino)
 {
 	uint32_t i;
 
-	for (i = 0; i < told->nb; i++)
-		if (told->ino[i] == ino)
+	for (i = 0; i < notified->nb; i++)
+		if (notified->ino[i] == ino)
 			return true;
 	return false;
 }
 
 /* A notification in progress. */
-struct telling {
+struct notification {
 	uint32_t number, group;
 	int protocol;
-	struct told told;
+	struct notified notified;
 };
 
 static void
-tell(struct nl_listener *listener, struct telling *what)
+notify_listener(struct nl_listener *listener, struct notification *what)
 {
 	struct nl_listener copy = *listener;
 
@@ -253,12 +253,12 @@ tell(struct nl_listener *listener, struct telling *what)
 		    LISTENER_ACTIVE || copy.protocol != what->protocol ||
 	    (copy.groups & (1u << (what->group - 1))) == 0)
 		return;
-	if (is_told(&what->told, copy.ino)) {
+	if (is_notified(&what->notified, copy.ino)) {
 		release_if_dead(listener);
 		return;
 	}
-	if (notify(&copy, what->number)) {
-		what->told.ino[what->told.nb++] = copy.ino;
+	if (send_noop(&copy, what->number)) {
+		what->notified.ino[what->notified.nb++] = copy.ino;
 		return;
 	}
 	if (!take(listener, LISTENER_ACTIVE))
@@ -275,8 +275,9 @@ nl_event_publish(int protocol, uint32_t group, const void *datagram,
 	uint64_t number = __atomic_add_fetch(&events()->last, 1,
 					     __ATOMIC_ACQ_REL);
 	struct nl_event *event = &events()->event[number % NL_EVENT_NB];
-	struct telling what = { .number = (uint32_t)number, .group = group,
-				.protocol = protocol };
+	struct notification what = { .number = (uint32_t)number,
+				     .group = group,
+				     .protocol = protocol };
 	uint32_t i;
 
 	if (nb_bytes > NL_EVENT_MAX_BYTES)
@@ -287,7 +288,7 @@ nl_event_publish(int protocol, uint32_t group, const void *datagram,
 	memcpy(event->datagram, datagram, nb_bytes);
 	__atomic_store_n(&event->number, number, __ATOMIC_SEQ_CST);
 	for (i = 0; i < NL_EVENT_NB_LISTENERS; i++)
-		tell(&events()->listener[i], &what);
+		notify_listener(&events()->listener[i], &what);
 }
 
 ssize_t

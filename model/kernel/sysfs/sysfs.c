@@ -173,7 +173,7 @@ put_parts(struct tree *tree, uint32_t fn, uint32_t parts)
 		put_pci(tree, fn, slot, pci_dir);
 	for (uint32_t p = 0; p < segment_config()->nb_ports[fn]; p++) {
 		netdev_get(fn, p, &netdev);
-		if ((parts & SYSFS_NET) && netdev.place != KERNEL_NETDEV_AWAY)
+		if ((parts & SYSFS_NET) && netdev.ns != KERNEL_NETDEV_OTHER_NS)
 			put_netdev(tree, &netdev, pci_dir);
 	}
 	for (int i = 0; i < 2; i++)

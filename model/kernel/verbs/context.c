@@ -410,11 +410,12 @@ context_abandon(uint32_t handle)
 	const struct object *object = object_at(handle);
 	uint32_t i;
 
-	if (object->making == OBJECT_CHANNEL || object->making == OBJECT_ASYNC) {
+	if (object->final_kind == OBJECT_CHANNEL ||
+	    object->final_kind == OBJECT_ASYNC) {
 		event_file_destroy(handle);
 		return;
 	}
-	for (i = 0; order[i].kind != object->making; i++)
+	for (i = 0; order[i].kind != object->final_kind; i++)
 		;
 	order[i].destroy(handle);
 }

@@ -30,7 +30,7 @@ object_count(enum object_kind kind, struct kernel_leaks *counts)
 static void
 clear_names(struct object *object)
 {
-	switch (object->making) {
+	switch (object->final_kind) {
 	case OBJECT_PD:
 		object->pd.pdn = KERNEL_NONE;
 		object->pd.rss_qp = KERNEL_NONE;
@@ -84,8 +84,8 @@ object_new(uint32_t context, enum object_kind kind, uint32_t *handle)
 	object = &kernel->object[idx];
 	memset(object, 0, sizeof(*object));
 	object->context = context;
-	object->making = kind;
-	object->maker = model_self;
+	object->final_kind = kind;
+	object->creator = model_self;
 	clear_names(object);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	object->kind = OBJECT_UNFINISHED;
@@ -100,9 +100,9 @@ object_activate(uint32_t handle)
 	struct object *object = object_at(handle);
 	const uint32_t fn = kernel->context[object->context].fn;
 
-	object->number = ++kernel->nb_made[fn][object->making];
+	object->number = ++kernel->nb_created[fn][object->final_kind];
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	object->kind = object->making;
+	object->kind = object->final_kind;
 }
 
 void

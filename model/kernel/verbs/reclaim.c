@@ -76,7 +76,7 @@ abandon_unfinished(void)
 		const struct object *object = object_at(i);
 
 		if (object->kind == OBJECT_UNFINISHED &&
-		    !segment_process_alive(object->maker))
+		    !segment_process_alive(object->creator))
 			context_abandon(i);
 	}
 }

@@ -15,10 +15,10 @@
 #include "verbs.h"
 
 static bool
-exists(const struct object *object, enum object_kind making)
+exists(const struct object *object, enum object_kind final_kind)
 {
-	return object->kind != OBJECT_FREE && object->making == making &&
-	       !object->is_gone;
+	return object->kind != OBJECT_FREE &&
+	       object->final_kind == final_kind && !object->is_gone;
 }
 
 static uint32_t
@@ -54,7 +54,7 @@ count_users_of(const struct object *object)
 {
 	uint32_t i;
 
-	switch (object->making) {
+	switch (object->final_kind) {
 	case OBJECT_MR:
 		count_user(object->mr.pd);
 		break;
@@ -85,7 +85,7 @@ count_pinned(const struct object *object)
 {
 	uint64_t *nb_pinned = segment_kernel()->nb_pinned;
 
-	switch (object->making) {
+	switch (object->final_kind) {
 	case OBJECT_MR:
 		nb_pinned[object->mr.process] += object->mr.nb_pinned;
 		break;

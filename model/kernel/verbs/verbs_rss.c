@@ -163,7 +163,7 @@ check_rss(uint32_t context, const struct verbs_rss *rss)
 	if (version->rss_after_tx && (pd->pd.vport_use_count == 0 ||
 				      pd->pd.vport_port != rss->port - 1))
 		return -EINVAL;
-	if (version->rss_is_alone && pd->pd.rss_qp != KERNEL_NONE)
+	if (version->refuses_second_rss && pd->pd.rss_qp != KERNEL_NONE)
 		return -EBUSY;
 	return 0;
 }

@@ -54,7 +54,7 @@ backends_open(const struct options *options)
 
 	backends = calloc(wires->nb_wires, sizeof(*backends));
 	if (backends == NULL) {
-		options_complain("no memory for the ends of the wires");
+		options_error("no memory for the ends of the wires");
 		return -1;
 	}
 	for (uint32_t n = 0; n < wires->nb_wires; n++) {

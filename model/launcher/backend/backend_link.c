@@ -157,24 +157,24 @@ link_open(struct backend *backend, const char *args)
 
 	backend->state = link;
 	if (link == NULL) {
-		options_complain("no memory for the link %s", args);
+		options_error("no memory for the link %s", args);
 		return -1;
 	}
 	link->listener = -1;
 	link->address.sun_family = AF_UNIX;
 	if (strlen(args) >= room) {
-		options_complain("--wire %u=link:%s: the path has more than %zu "
-				 "bytes: give a shorter one",
-				 backend->number + 1, args, room - 1);
+		options_error("--wire %u=link:%s: the path has more than %zu "
+			      "bytes: give a shorter one",
+			      backend->number + 1, args, room - 1);
 		return -1;
 	}
 	strcpy(link->address.sun_path, args);
 	ret = seek(backend);
 	if (ret == 0)
 		return 0;
-	options_complain("--wire %u=link:%s: %s; give the path of a socket, which "
-			 "need not exist yet", backend->number + 1,
-			 args, strerror(-ret));
+	options_error("--wire %u=link:%s: %s; give the path of a socket, which "
+		      "need not exist yet",
+		      backend->number + 1, args, strerror(-ret));
 	return -1;
 }
 

@@ -75,9 +75,9 @@ open_reader(const char *path)
 
 	if (reader == NULL)
 		/* libpcap's message begins with the path, or lacks it. */
-		options_complain("cannot read the frames of %s: %s; give in= a "
-				 "readable pcap or pcapng file", path,
-				 message);
+		options_error("cannot read the frames of %s: %s; give in= a "
+			      "readable pcap or pcapng file",
+			      path, message);
 	return reader;
 }
 
@@ -94,9 +94,9 @@ check_input(const char *path)
 	if (reader == NULL)
 		return -1;
 	if (pcap_datalink(reader) != DLT_EN10MB) {
-		options_complain("%s contains no Ethernet frames, but %s", path,
-				 pcap_datalink_val_to_description_or_dlt(
-					 pcap_datalink(reader)));
+		options_error("%s contains no Ethernet frames, but %s", path,
+			      pcap_datalink_val_to_description_or_dlt(
+				      pcap_datalink(reader)));
 		pcap_close(reader);
 		return -1;
 	}
@@ -104,14 +104,13 @@ check_input(const char *path)
 	       head->caplen <= MAX_FRAME_BYTES)
 		nb_frames++;
 	if (ret == 1)
-		options_complain("%s: a frame has %u bytes, more than %u", path,
-				 head->caplen, MAX_FRAME_BYTES);
+		options_error("%s: a frame has %u bytes, more than %u", path,
+			      head->caplen, MAX_FRAME_BYTES);
 	else if (ret != PCAP_ERROR_BREAK)
-		options_complain("%s is damaged after frame %llu: %s", path,
-				 (unsigned long long)nb_frames,
-				 pcap_geterr(reader));
+		options_error("%s is damaged after frame %llu: %s", path,
+			      (unsigned long long)nb_frames, pcap_geterr(reader));
 	else if (nb_frames == 0)
-		options_complain("%s contains no frames", path);
+		options_error("%s contains no frames", path);
 	pcap_close(reader);
 	return ret == PCAP_ERROR_BREAK && nb_frames != 0 ? 0 : -1;
 }
@@ -126,11 +125,11 @@ open_output(struct pcap_files *files)
 	if (files->dumper != NULL && pcap_dump_flush(files->dumper) == 0)
 		return 0;
 	/* libpcap reports errors of opening, but not of writing. */
-	options_complain("cannot write frames to %s: %s; give out= a writable file",
-			 files->out,
-			 files->dumper != NULL ? strerror(errno) :
-			 files->writer != NULL ? pcap_geterr(files->writer) :
-						 "no memory");
+	options_error("cannot write frames to %s: %s; give out= a writable file",
+		      files->out,
+		      files->dumper != NULL ? strerror(errno) :
+		      files->writer != NULL ? pcap_geterr(files->writer) :
+					      "no memory");
 	return -1;
 }
 
@@ -196,7 +195,7 @@ open_input(struct backend *backend, struct pcap_files *files)
 		 files->rate);
 	if (command_run(line, message, sizeof(message)) == 0)
 		return 0;
-	options_complain("--wire %u=pcap: %s", backend->number + 1, message);
+	options_error("--wire %u=pcap: %s", backend->number + 1, message);
 	return -1;
 }
 
@@ -207,10 +206,10 @@ open_files(struct backend *backend, const char *args)
 
 	backend->state = files;
 	if (files == NULL || parse(files, args) != 0) {
-		options_complain("--wire %u=pcap:%s: give in=FILE, out=FILE or "
-				 "both, and for in also rate=full|1M|10Gbps and "
-				 "loop=K (0: for ever)", backend->number + 1,
-				 args);
+		options_error("--wire %u=pcap:%s: give in=FILE, out=FILE or "
+			      "both, and for in also rate=full|1M|10Gbps and "
+			      "loop=K (0: for ever)",
+			      backend->number + 1, args);
 		return -1;
 	}
 	if (file_check("--wire pcap:in", files->in) != 0 ||
@@ -243,8 +242,9 @@ pcap_transmit(struct backend *backend, const void *frame, uint32_t nb_bytes,
 		return true;
 	/* The file may end in a partial frame, so write no more. */
 	files->has_failed = true;
-	options_complain("cannot write frames to %s any more; the run continues; "
-			 "free some space, or give another out=", files->out);
+	options_error("cannot write frames to %s any more; the run continues; "
+		      "free some space, or give another out=",
+		      files->out);
 	return false;
 }
 

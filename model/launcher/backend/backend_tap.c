@@ -74,8 +74,8 @@ tap_open(struct backend *backend, const char *args)
 		ret = bring_up(&ifr);
 	if (ret == 0)
 		return 0;
-	options_complain("cannot make the interface mtap%u: %s; %s",
-			 backend->number, strerror(-ret), remedy(-ret));
+	options_error("cannot make the interface mtap%u: %s; %s",
+		      backend->number, strerror(-ret), remedy(-ret));
 	return -1;
 }
 

@@ -29,7 +29,7 @@ static_assert(NB_TRACE_CLASSES == 6, "--trace-classes");
 static const char *prefix = "--", *option_name, *option_value;
 
 void
-options_complain(const char *format, ...)
+options_error(const char *format, ...)
 {
 	va_list args;
 
@@ -50,7 +50,7 @@ options_fail(const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	options_complain("%s", text);
+	options_error("%s", text);
 	exit(OPTIONS_EXIT_OWN_ERROR);
 }
 
@@ -387,9 +387,9 @@ finish(struct options *options)
 		     "all functions or one for each (--functions)", nb,
 		     config->nb_functions);
 	if (kernel->raw_needs_rnic && !config->rnic)
-		options_complain("note: Linux %s creates no RDMA device on an "
-				 "adapter without an RNIC: add --rnic",
-				 kernel->version);
+		options_error("note: Linux %s creates no RDMA device on an "
+			      "adapter without an RNIC: add --rnic",
+			      kernel->version);
 	if (config->pci_device == MODEL_PCI_PF2 && !kernel->takes_pf2)
 		options_fail("--device-id c1: mana of Linux %s does not support it; "
 		     "omit --kernel", kernel->version);
@@ -647,8 +647,8 @@ file_check(const char *what, const char *path)
 	if (path == NULL || stat(path, &st) != 0 || !S_ISFIFO(st.st_mode) ||
 	    statfs(path, &fs) != 0 || fs.f_type == PIPEFS_MAGIC)
 		return 0;
-	options_complain("%s: %s is a FIFO, whose other end may never be opened: "
-			 "give a file, or <(command), >(command) of a shell",
-			 what, path);
+	options_error("%s: %s is a FIFO, whose other end may never be opened: "
+		      "give a file, or <(command), >(command) of a shell",
+		      what, path);
 	return -1;
 }

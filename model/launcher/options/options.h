@@ -69,8 +69,7 @@ void options_parse(int argc, char **argv, struct options *options);
 void options_release(struct options *options);
 
 /* Write an error line to stderr with the launcher's prefix. */
-void options_complain(const char *format, ...)
-	__attribute__((format(printf, 1, 2)));
+void options_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The remedy for an errno, as "; do this", or "". Preserves errno. */
 const char *options_remedy(int error);
 

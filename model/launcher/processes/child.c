@@ -35,7 +35,7 @@ library_path(char *path, size_t path_bytes)
 		return -ENAMETOOLONG;
 	strcpy(slash + 1, LIBRARY);
 	if (access(path, R_OK) != 0) {
-		options_complain("%s is missing: build it with ninja", path);
+		options_error("%s is missing: build it with ninja", path);
 		return -errno;
 	}
 	return 0;
@@ -69,8 +69,9 @@ set_environment(const char *run_dir)
 	if (ret != 0)
 		return ret;
 	if (strpbrk(library, " :") != NULL) {
-		options_complain("%s: the dynamic linker cannot preload from a "
-				 "path with a blank or a colon", library);
+		options_error("%s: the dynamic linker cannot preload from a "
+			      "path with a blank or a colon",
+			      library);
 		return -EINVAL;
 	}
 	if (before == NULL)
@@ -157,8 +158,8 @@ child_start(struct child *child, char **argv, const char *run_dir,
 	if (ret != 0)
 		return ret;
 	if (why_not != NULL)
-		options_complain("%s cannot use the modelled machine: %s",
-				 argv[0], why_not);
+		options_error("%s cannot use the modelled machine: %s", argv[0],
+			      why_not);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0 || pipe2(fds, O_CLOEXEC) != 0)
 		return -errno;
 	child->terminal = own_terminal();
@@ -172,8 +173,8 @@ child_start(struct child *child, char **argv, const char *run_dir,
 		setpgid(child->pid, child->pid);
 		if (read(fds[0], &child->exec_error,
 			 sizeof(child->exec_error)) > 0)
-			options_complain("cannot run %s: %s", argv[0],
-					 strerror(child->exec_error));
+			options_error("cannot run %s: %s", argv[0],
+				      strerror(child->exec_error));
 	}
 	close(fds[0]);
 	return ret;
@@ -269,7 +270,7 @@ relay_open(struct relay *relay)
 	sigaddset(&set, SIGXFSZ);
 	if (relay->fd < 0 ||
 	    sigprocmask(SIG_BLOCK, &set, &relay->program_mask) != 0) {
-		options_complain("cannot catch signals: %s", strerror(errno));
+		options_error("cannot catch signals: %s", strerror(errno));
 		return -1;
 	}
 	return 0;

@@ -30,8 +30,8 @@ enter(const char *name, char *run_dir, size_t run_dir_bytes)
 			      -ENOENT : 0;
 	}
 	if (ret != 0) {
-		options_complain("--join: no machine named %s is running (%s: %s)",
-				 name, run_dir, strerror(-ret));
+		options_error("--join: no machine named %s is running (%s: %s)",
+			      name, run_dir, strerror(-ret));
 		return -1;
 	}
 	return fd;
@@ -63,7 +63,7 @@ watch(struct relay *relay, struct child *child, int machine_fd,
 	 * before its pidfd reports the end, so wait a moment.
 	 */
 	if (poll(&fds[1], 1, was_ended(child) ? LEAVE_MS : 0) > 0)
-		options_complain("the machine %s was switched off", name);
+		options_error("the machine %s was switched off", name);
 }
 
 int
@@ -83,8 +83,8 @@ join_run(const struct options *options)
 	ret = child_start(&child, options->program, run_dir,
 			  &relay.program_mask);
 	if (ret != 0) {
-		options_complain("cannot start %s: %s", options->program[0],
-				 strerror(-ret));
+		options_error("cannot start %s: %s", options->program[0],
+			      strerror(-ret));
 		segment_leave();
 		return OPTIONS_EXIT_OWN_ERROR;
 	}

@@ -276,25 +276,25 @@ rundir_create(const char *name, char *path, size_t path_bytes, int *kick_fd)
 
 	if (rundir_path(name, path, path_bytes) != 0 ||
 	    strlen(path) > MAX_PATH_BYTES) {
-		options_complain("the path of the run folder is too long: set "
-				 "MANA_MODEL_RUNDIR to a shorter one");
+		options_error("the path of the run folder is too long: set "
+			      "MANA_MODEL_RUNDIR to a shorter one");
 		return -1;
 	}
 	ret = make_folder(path);
 	if (ret != 0) {
 		if (ret == -EEXIST)
-			options_complain("a machine named %s is running (%s): "
-					 "choose another --name", name, path);
+			options_error("a machine named %s is running (%s): "
+				      "choose another --name",
+				      name, path);
 		else
-			options_complain("cannot make the run folder %s: %s; set "
-					 "MANA_MODEL_RUNDIR to a writable folder",
-					 path,
-					 strerror(-ret));
+			options_error("cannot make the run folder %s: %s; set "
+				      "MANA_MODEL_RUNDIR to a writable folder",
+				      path, strerror(-ret));
 		return -1;
 	}
 	if (fill(path, kick_fd) != 0) {
-		options_complain("cannot fill the run folder %s: %s%s", path,
-				 strerror(errno), options_remedy(errno));
+		options_error("cannot fill the run folder %s: %s%s", path,
+			      strerror(errno), options_remedy(errno));
 		empty(path);
 		return -1;
 	}

@@ -27,7 +27,7 @@ struct replay_line {
 
 /* Log an error "PATH:NUMBER: ...". Returns false. */
 static bool __attribute__((format(printf, 2, 3)))
-replay_line_complain(const struct replay_line *line, const char *format, ...)
+replay_line_error(const struct replay_line *line, const char *format, ...)
 {
 	char text[512];
 	va_list args;
@@ -35,7 +35,7 @@ replay_line_complain(const struct replay_line *line, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	options_complain("replay: %s:%u: %s", line->path, line->number, text);
+	options_error("replay: %s:%u: %s", line->path, line->number, text);
 	return false;
 }
 
@@ -54,8 +54,8 @@ replay_line_cut(struct replay_line *line)
 	size_t n = strspn(p, "0123456789");
 
 	if (n == 0 || p[n] != ' ')
-		return replay_line_complain(line, "a line starts with the time "
-					    "and a blank: '%.40s'", p);
+		return replay_line_error(line, "a line starts with the time "
+					 "and a blank: '%.40s'", p);
 	line->class = p + n + 1;
 	line->class_bytes = (uint32_t)strcspn(line->class, " ");
 	line->rest = line->class + line->class_bytes;
@@ -66,8 +66,8 @@ replay_line_cut(struct replay_line *line)
 	for (enum trace_class c = 0; c < NB_TRACE_CLASSES; c++)
 		if (replay_line_is(line, trace_class_name(c)))
 			return true;
-	return replay_line_complain(line, "'%.*s' is no class of lines",
-				    (int)line->class_bytes, line->class);
+	return replay_line_error(line, "'%.*s' is no class of lines",
+				 (int)line->class_bytes, line->class);
 }
 
 /* The value of a key and its length, or NULL. */
@@ -129,12 +129,12 @@ replay_line_number(const struct replay_line *line, const char *key,
 	uint64_t value = 0;
 
 	if (text == NULL)
-		return replay_line_complain(line, "the line has no %s=",
-					    key);
+		return replay_line_error(line, "the line has no %s=",
+					 key);
 	if (!read_number(text, n, 0, &value) || value > max)
-		return replay_line_complain(line, "%s=%.*s: give a number up "
-					    "to %llu", key, (int)n, text,
-					    (unsigned long long)max);
+		return replay_line_error(line, "%s=%.*s: give a number up "
+					 "to %llu", key, (int)n, text,
+					 (unsigned long long)max);
 	*number = (uint32_t)value;
 	return true;
 }
@@ -156,9 +156,9 @@ read_raw(const struct replay_line *line, const char *raw, uint32_t nb_bytes,
 		trace_field_set(&word, cqe + 4 * i, (uint32_t)value);
 	}
 	if (i < REPLAY_CQE_BYTES / 4 || nb_bytes != 9 * i - 1)
-		return replay_line_complain(line, "raw= must have 16 words of 8 "
-					    "hexadecimal digits with commas "
-					    "between");
+		return replay_line_error(line, "raw= must have 16 words of 8 "
+					 "hexadecimal digits with commas "
+					 "between");
 	return true;
 }
 
@@ -193,7 +193,7 @@ read_fields(const struct replay_line *line, const struct trace_field *fields,
 		if (!read_field(line, fields, &value))
 			return false;
 		if (has_raw && trace_field_get(fields, cqe) != value)
-			return replay_line_complain(
+			return replay_line_error(
 				line, "%s= and raw= disagree: to edit a line, "
 				"remove raw=", fields->name);
 		trace_field_set(fields, cqe, value);
@@ -212,8 +212,8 @@ replay_line_cqe(const struct replay_line *line, uint8_t cqe[REPLAY_CQE_BYTES])
 	if (raw != NULL && !read_raw(line, raw, n, cqe))
 		return false;
 	if (raw == NULL && replay_line_find(line, "type", &n) == NULL)
-		return replay_line_complain(line, "the line has neither type= nor "
-					    "raw=");
+		return replay_line_error(line, "the line has neither type= nor "
+					 "raw=");
 	/* The type selects the fields. */
 	return read_fields(line, trace_cqe_type, raw != NULL, cqe) &&
 	       read_fields(line, trace_cqe_header, raw != NULL, cqe) &&
@@ -249,7 +249,7 @@ grow(struct list *list, size_t nb)
 		list->room = 2 * (list->nb + nb);
 		list->items = realloc(list->items, list->room * list->item_bytes);
 		if (list->items == NULL) {
-			options_complain("replay: no memory");
+			options_error("replay: no memory");
 			exit(OPTIONS_EXIT_OWN_ERROR);
 		}
 	}
@@ -268,17 +268,17 @@ add_call(struct recording_file *file, const struct replay_line *line)
 	int error = 0;
 
 	if (strstr(line->rest, "call=") == NULL || end == NULL)
-		return replay_line_complain(line, "a line of verbs has call= "
-					    "and result=");
+		return replay_line_error(line, "a line of verbs has call= "
+					 "and result=");
 	n = (uint32_t)strcspn(end + 8, " ");
 	if (n != 1 || end[8] != '0') {
 		char name[32] = "";
 
 		snprintf(name, sizeof(name), "%.*s", (int)n, end + 8);
 		if (n >= sizeof(name) || fault_errno_read(name, &error) != 0)
-			return replay_line_complain(line, "result=%.*s: give 0 "
-						    "or an errno as ENOMEM",
-						    (int)n, end + 8);
+			return replay_line_error(line, "result=%.*s: give 0 "
+						 "or an errno as ENOMEM",
+						 (int)n, end + 8);
 	}
 	call = grow(&file->calls, 1);
 	call->line = line->number;
@@ -324,10 +324,10 @@ find_queue(const struct recording_file *file, const struct replay_line *line,
 		*queue = (uint32_t)n;
 		return true;
 	}
-	return replay_line_complain(line, "no line before this one creates "
-				    "%s %u of function %u: record the class "
-				    "event, too",
-				    by_cq ? "CQ" : is_sq ? "SQ" : "RQ", id, fn);
+	return replay_line_error(line, "no line before this one creates "
+				 "%s %u of function %u: record the class "
+				 "event, too",
+				 by_cq ? "CQ" : is_sq ? "SQ" : "RQ", id, fn);
 }
 
 /* queue=sq|rq, or reg= of a doorbell. */
@@ -337,7 +337,7 @@ read_kind(const struct replay_line *line, const char *key, bool *is_sq)
 	*is_sq = replay_line_has(line, key, "sq");
 	if (*is_sq || replay_line_has(line, key, "rq"))
 		return true;
-	return replay_line_complain(line, "%s= must be sq or rq", key);
+	return replay_line_error(line, "%s= must be sq or rq", key);
 }
 
 static bool
@@ -470,10 +470,10 @@ next_line(FILE *stream, struct replay_line *line, size_t *room, bool *is_bad)
 	line->number++;
 	*is_bad = true;
 	if (line->text[n - 1] != '\n')
-		return replay_line_complain(line, "the file ends within the line: "
-					    "remove the line");
+		return replay_line_error(line, "the file ends within the line: "
+					 "remove the line");
 	if (strlen(line->text) != (size_t)n)
-		return replay_line_complain(line, "the line is not text");
+		return replay_line_error(line, "the line is not text");
 	line->text[n - 1] = '\0';
 	*is_bad = false;
 	return true;
@@ -490,18 +490,18 @@ check_header(FILE *stream, struct replay_line *line, size_t *room)
 		if (is_bad)
 			return false;
 		line->number = 1;
-		return replay_line_complain(line, "the file is empty or cannot "
-					    "be read");
+		return replay_line_error(line, "the file is empty or cannot "
+					 "be read");
 	}
 	if (strncmp(line->text, "0 trace ", 8) != 0)
-		return replay_line_complain(line, "this is no trace of "
-					    "mana-model: its first line starts "
-					    "with '0 trace version='");
+		return replay_line_error(line, "this is no trace of "
+					 "mana-model: its first line starts "
+					 "with '0 trace version='");
 	return replay_line_cut(line) &&
 	       replay_line_number(line, "version", UINT32_MAX, &version) &&
 	       (version == TRACE_VERSION ||
-		replay_line_complain(line, "version %u of the trace is unknown: "
-				     "record it again", version));
+		replay_line_error(line, "version %u of the trace is unknown: "
+				  "record it again", version));
 }
 
 static bool
@@ -522,14 +522,14 @@ take_header(const struct replay_line *line, struct model_config *config)
 
 		if (ports == NULL || sscanf(ports, "%u", &n) != 1 || n == 0 ||
 		    n > MODEL_MAX_PORTS_PER_FUNCTION)
-			return replay_line_complain(line, "ports= must have a "
-						    "number for each function");
+			return replay_line_error(line, "ports= must have a "
+						 "number for each function");
 		config->nb_ports[fn] = n;
 		ports += strspn(ports, "0123456789");
 		ports += *ports == ',';
 	}
 	return config->nb_functions > 0 ||
-	       replay_line_complain(line, "functions= is 0");
+	       replay_line_error(line, "functions= is 0");
 }
 
 /* Check that the recording has the requested parts. */
@@ -542,10 +542,10 @@ check_parts(const struct recording_file *file, const char *path)
 		nb_cqes += ((struct replay_step *)file->steps.items)[i].kind ==
 			   REPLAY_CQE;
 	if ((file->parts & REPLAY_VERBS) != 0 && file->calls.nb == 0)
-		options_complain("replay: %s has no lines of the class verbs: "
+		options_error("replay: %s has no lines of the class verbs: "
 				 "record them, or replay --completions", path);
 	else if ((file->parts & REPLAY_COMPLETIONS) != 0 && nb_cqes == 0)
-		options_complain("replay: %s has no lines of the class cqe: "
+		options_error("replay: %s has no lines of the class cqe: "
 				 "record them (with doorbell, wqe and event), or "
 				 "replay --verbs", path);
 	else
@@ -574,7 +574,7 @@ replay_read(const char *path, uint32_t parts, struct model_config *config)
 	file->texts.item_bytes = 1;
 	stream = fopen(path, "re");
 	if (stream == NULL)
-		options_complain("replay: cannot read %s: %s", path,
+		options_error("replay: cannot read %s: %s", path,
 				 strerror(errno));
 	else
 		is_bad = !check_header(stream, &line, &room) ||

@@ -53,7 +53,7 @@ generator(const struct wire *wire, uint32_t number)
 	for (uint32_t i = 0; i < all->nb_listed; i++) {
 		const struct stream *s = &all->streams[all->listed[i]];
 
-		if (!s->is_ours || s->wire != number)
+		if (!s->is_local || s->wire != number)
 			continue;
 		received += s->received;
 		lost += stream_lost(s);
@@ -88,7 +88,7 @@ report_streams(void)
 		json_array_append_new(list, json_pack(
 			"{s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I}",
 			"stream", NUMBER(all->listed[i]),
-			"port", !s->is_ours ? json_null() :
+			"port", !s->is_local ? json_null() :
 			json_integer(NUMBER(s->wire) + 1),
 			"sent", NUMBER(s->sent),
 			"received", NUMBER(s->received),

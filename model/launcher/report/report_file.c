@@ -80,10 +80,11 @@ write_and_rename(const char *text, const char *path)
 }
 
 static int
-complain(const char *path, int error)
+log_failure(const char *path, int error)
 {
-	options_complain("cannot write the report to %s: %s; give --report a "
-			 "writable file", path, strerror(error));
+	options_error("cannot write the report to %s: %s; give --report a "
+		      "writable file",
+		      path, strerror(error));
 	return -1;
 }
 
@@ -94,14 +95,14 @@ report_check(const char *path)
 	int error = 0;
 
 	if (access(path, F_OK) == 0)
-		return access(path, W_OK) == 0 ? 0 : complain(path, errno);
+		return access(path, W_OK) == 0 ? 0 : log_failure(path, errno);
 	copy = strdup(path);
 	if (copy == NULL)
-		return complain(path, ENOMEM);
+		return log_failure(path, ENOMEM);
 	if (access(dirname(copy), W_OK | X_OK) != 0)
 		error = errno;
 	free(copy);
-	return error == 0 ? 0 : complain(path, error);
+	return error == 0 ? 0 : log_failure(path, error);
 }
 
 int
@@ -120,5 +121,5 @@ report_write(const char *text, const char *path)
 	if (ret == -EINVAL || ret == -EACCES || ret == -EPERM ||
 	    ret == -ENAMETOOLONG)
 		ret = write_in_place(text, path);
-	return ret == 0 ? 0 : complain(path, -ret);
+	return ret == 0 ? 0 : log_failure(path, -ret);
 }

@@ -196,21 +196,21 @@ if_nametoindex(const char *name)
 
 /* Real and modelled netdevs, in memory that if_freenameindex() frees. */
 static struct if_nameindex *
-with_ours(struct if_nameindex *real)
+with_modelled(struct if_nameindex *real)
 {
 	struct if_nameindex *all, *next;
 	struct kernel_netdev netdev;
-	size_t nb = 0, nb_ours = 0;
+	size_t nb = 0, nb_modelled = 0;
 
 	while (real[nb].if_index != 0 || real[nb].if_name != NULL)
 		nb++;
-	while (kernel_netdev_nth(nb_ours, &netdev) == 0)
-		nb_ours++;
-	all = realloc(real, (nb + nb_ours + 1) * sizeof(*all));
+	while (kernel_netdev_nth(nb_modelled, &netdev) == 0)
+		nb_modelled++;
+	all = realloc(real, (nb + nb_modelled + 1) * sizeof(*all));
 	if (all == NULL)
 		return real;
 	next = all + nb;
-	for (size_t n = 0; n < nb_ours; n++) {
+	for (size_t n = 0; n < nb_modelled; n++) {
 		if (kernel_netdev_nth(n, &netdev) != 0)
 			break;
 		next->if_name = strdup(netdev.name);
@@ -228,7 +228,7 @@ if_nameindex(void)
 {
 	struct if_nameindex *real = MODEL_REAL(if_nameindex)();
 
-	return real == NULL || !attach_machine() ? real : with_ours(real);
+	return real == NULL || !attach_machine() ? real : with_modelled(real);
 }
 
 MODEL_EXPORT char *

@@ -22,7 +22,7 @@
 struct view {
 	uint32_t context;
 	uint64_t serial; /* the context's */
-	bool has_complained;
+	bool has_logged;
 };
 
 struct views {
@@ -247,10 +247,10 @@ static void
 check_short(void)
 {
 	for (uint32_t i = 0; i < own.nb; i++) {
-		if (own.view[i].has_complained ||
+		if (own.view[i].has_logged ||
 		    !card_page_is_short_rung(&own.page[i]))
 			continue;
-		own.view[i].has_complained = true;
+		own.view[i].has_logged = true;
 		model_log("function %u page %u: a 32-bit doorbell was stored; its "
 			  "value is an increment, and plain memory keeps only the "
 			  "last one: use 64-bit doorbells, or --mode sync or thread",

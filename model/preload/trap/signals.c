@@ -115,7 +115,7 @@ trap(int signo, siginfo_t *info, void *context)
 }
 
 static bool
-is_ours(const struct sigaction *act)
+is_trap_action(const struct sigaction *act)
 {
 	return (act->sa_flags & SA_SIGINFO) != 0 && act->sa_sigaction == trap;
 }
@@ -127,7 +127,7 @@ take(struct taken *t)
 	__typeof__(&sigaction) real = MODEL_REAL(sigaction);
 	struct sigaction now, ours;
 
-	if (real(t->signo, NULL, &now) != 0 || is_ours(&now))
+	if (real(t->signo, NULL, &now) != 0 || is_trap_action(&now))
 		return;
 	memset(&ours, 0, sizeof(ours));
 	ours.sa_sigaction = trap;
