@@ -74,8 +74,8 @@ def link():
             if words:
                 run.model.ctl(*words)
             text = run.pmd.command("show port info 0")
-            check("Link status: up" in text, f"{text}: tell so in the guide")
-            check("Link speed: 100 Gbps" in text, f"{text}: tell so in the guide")
+            check("Link status: up" in text, f"{text}: correct the guide")
+            check("Link speed: 100 Gbps" in text, f"{text}: correct the guide")
         run.finish()
 
 
@@ -126,7 +126,7 @@ def checksum_ip():
     except AssertionError as error:
         print(f"as expected: {error}")
     else:
-        raise AssertionError("its IPv4 checksums are right: tell so in the guide")
+        raise AssertionError("its IPv4 checksums are right: correct the guide")
 
 
 def hash_of_udp():
@@ -143,7 +143,7 @@ def hash_of_udp():
         run.finish()
         check("Receive queue=" in run.pmd.text, "nothing was received")
         check("RSS hash=" not in run.pmd.text,
-              "it gives a hash: tell so in the guide")
+              "it gives a hash: correct the guide")
 
 
 def removal():
@@ -192,7 +192,7 @@ def rx_interrupt():
 
 
 def rx_interrupt_without_events():
-    """Linux 6.2 has no completion events: it arms, and sleeps for ever."""
+    """Linux 6.2 has no completion events: it arms, and never wakes."""
     counts, _ = interrupts.receive(100, "--wire", "loop", "--kernel", "6.2",
                                    own=True, limit_ms=1000, strict=False, **other())
     check_equal("wake-ups", (counts["wakeups"], counts["lost"]), (0, 1))

@@ -98,7 +98,7 @@ def coalesce():
         run.finish()
     check_equal("forwarded", (stats[0].rx_packets, sink(report)), (0, 0))
     check(0 < report.port(0)["rx"]["packets"] < FEW,
-          "it posts buffers again: tell so in the guide")
+          "it posts buffers again: correct the guide")
 
 
 def tx_errors():

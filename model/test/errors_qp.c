@@ -261,7 +261,7 @@ cq_of_another_qp(struct fixture *fx)
  * it.
  */
 static int
-cq_of_odd_size(struct fixture *fx)
+cq_of_100_entries(struct fixture *fx)
 {
 	struct ibv_cq *cq = ibv_create_cq(fx->ctx, 100, NULL, NULL, 0);
 	struct ibv_qp_init_attr attr;
@@ -320,7 +320,7 @@ const struct error_case errors_qp[] = {
 	{ "4.6 create_qp: no ring", qp_ring_of_nothing, SAME(EINVAL) },
 	{ "4.6 create_qp: CQ of another QP", cq_of_another_qp,
 	  SAME(EPROTO) },
-	{ "1.1 create_qp: CQ of 100 entries", cq_of_odd_size, SAME(EPROTO) },
+	{ "1.1 create_qp: CQ of 100 entries", cq_of_100_entries, SAME(EPROTO) },
 	{ "2 create_qp: CQ number still in the table", cq_number_in_table,
 	  { EINVAL, EINVAL, 0 } },
 	{ NULL, NULL, SAME(0) },

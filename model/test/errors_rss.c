@@ -348,7 +348,7 @@ const struct error_case errors_rss[] = {
 	  SAME(EINVAL) },
 	{ "7.1 RSS: unknown data behind it", rss_of_more_data,
 	  { EOPNOTSUPP, 0, 0 } },
-	{ "4.7 RSS: before a send queue", rss_before_sending,
+	{ "4.7 RSS: before an SQ", rss_before_sending,
 	  { EINVAL, 0, 0 } },
 	{ "4.7 RSS: second one of a port", rss_a_second_time,
 	  { EBUSY, 0, 0 } },

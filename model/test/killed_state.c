@@ -14,7 +14,7 @@
 #include "kernel_state.h"
 #include "killed_state.h"
 
-static const char *name = "nobody";
+static const char *name = "no step";
 static unsigned long long nb_steps;
 
 #define CHECK(condition, format, ...)                                     \

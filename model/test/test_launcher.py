@@ -401,13 +401,13 @@ class Reports(Case):
         self.assertIn("add --rnic", done.stderr)
 
     def test_ctl_commands(self):
-        model = self.start_model("--quiet", "--name", "told", "cat",
+        model = self.start_model("--quiet", "--name", "running", "cat",
                                  stdin=subprocess.PIPE)
-        self.live("told")
-        flags = os.path.join(self.machine_folder("told"), "sys/class/net/mana0p1/flags")
+        self.live("running")
+        flags = os.path.join(self.machine_folder("running"), "sys/class/net/mana0p1/flags")
         for words, expected in ((["netdev", "port=2", "up"], "0x1003"),
                                 (["netdev", "down", "port=2"], "0x1002")):
-            done = self.run_model("ctl", "told", *words)
+            done = self.run_model("ctl", "running", *words)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             with open(flags) as f:
                 self.assertEqual(f.read().strip(), expected)
@@ -422,7 +422,7 @@ class Reports(Case):
                 (["mtu", "port=1", "mtu=9000"], "largest is 1500"),
                 (["mtu", "port=1"], "give mtu=N"),
                 (["mtu", "x" * 300], "longer than")):
-            done = self.run_model("ctl", "told", *words)
+            done = self.run_model("ctl", "running", *words)
             self.assertEqual((done.returncode, done.stdout), (125, ""))
             self.assertIn(message, done.stderr)
         model.communicate("", timeout=PATIENCE_S)

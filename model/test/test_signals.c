@@ -411,7 +411,7 @@ add_to_page(void)
 }
 
 static void
-odd_store(void)
+undecodable_store(void)
 {
 	__asm__ volatile("cld; stosq" : : "D"(page), "a"(1) : "memory");
 }
@@ -454,7 +454,7 @@ test_deaths(void **state)
 	assert_int_equal(death_of(fault_in_handler), SIGSEGV);
 	assert_int_equal(death_of(load_from_page), SIGSEGV);
 	assert_int_equal(death_of(add_to_page), SIGSEGV);
-	assert_int_equal(death_of(odd_store), SIGABRT);
+	assert_int_equal(death_of(undecodable_store), SIGABRT);
 	assert_int_equal(death_of(sent), SIGSEGV);
 	assert_int_equal(death_of(ignored_and_sent), 0);
 	assert_int_equal(death_of(ring_only), 0);

@@ -103,7 +103,7 @@ check_distribution(struct fixture *fx, uint16_t nb_rxq)
 			assert_true(m->ol_flags & RTE_MBUF_F_RX_RSS_HASH);
 			assert_int_equal(m->hash.rss, hash);
 		}
-		/* from the hash type, or from the headers, which tell more */
+		/* from the hash type, or from the headers, which are more precise */
 		assert_int_equal(m->packet_type,
 				 RTE_PTYPE_L2_ETHER | RTE_PTYPE_L4_UDP |
 					 (m->ol_flags & RTE_MBUF_F_RX_RSS_HASH ?

@@ -52,7 +52,7 @@ FX_RX_ON_EACH_PATH(pool_empty)
 
 /* CQEs of another queue and of an unknown type. */
 static void
-odd_cqes_rx_test(void)
+bad_cqes_rx_test(void)
 {
 	const uint32_t data[15] = { HW_CQE_RX_OKAY, 0, 60 };
 	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){0});
@@ -81,7 +81,7 @@ odd_cqes_rx_test(void)
 	receive(fx, 32);
 	fx_rx_delete(fx);
 }
-FX_RX_ON_EACH_PATH(odd_cqes_rx)
+FX_RX_ON_EACH_PATH(bad_cqes_rx)
 
 /* Duplicate CQEs: more packets than posted buffers. */
 static void
@@ -208,7 +208,7 @@ FX_RX_ON_EACH_PATH(hash_type)
 
 /* Whether the driver rang the CQ doorbell; the index it wrote. */
 static bool
-cq_told(struct fx_rx *fx, uint32_t *rung)
+cq_acknowledged(struct fx_rx *fx, uint32_t *rung)
 {
 	struct hw_doorbell db;
 
@@ -231,7 +231,7 @@ cq_doorbell_rx_test(void)
 
 	for (uint32_t turn = 0; turn < 200; turn++) {
 		receive(fx, 1 + turn % 7);
-		nb += cq_told(fx, &rung);
+		nb += cq_acknowledged(fx, &rung);
 		/* One lap, and the CQE that the doorbell leaves out. */
 		assert_true(fx->cq.pi - rung <= 64 + 1);
 	}
@@ -242,7 +242,7 @@ FX_RX_ON_EACH_PATH(cq_doorbell_rx)
 
 /* Also for CQEs without buffer, which cause no refill. */
 static void
-cq_doorbell_odd_test(void)
+cq_doorbell_bad_cqes_test(void)
 {
 	const uint32_t data[15] = { HW_CQE_RX_OKAY, 0, 60 };
 	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){
@@ -254,14 +254,14 @@ cq_doorbell_odd_test(void)
 		for (uint32_t i = 0; i < 1 + turn % 7; i++)
 			fx_cqe_write(&fx->cq, data, FX_RQ_ID + 1);
 		assert_eq(fx_rx_burst(fx->list, pkts, 8), 0);
-		nb += cq_told(fx, &rung);
+		nb += cq_acknowledged(fx, &rung);
 		assert_true(fx->cq.pi - rung <= 64 + 1);
 	}
 	assert_true(nb > 8);
 	receive(fx, 32);
 	fx_rx_delete(fx);
 }
-FX_RX_ON_EACH_PATH(cq_doorbell_odd)
+FX_RX_ON_EACH_PATH(cq_doorbell_bad_cqes)
 
 /* All indices wrap at 2^32. */
 static void
@@ -284,13 +284,13 @@ main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pool_empty),
-		cmocka_unit_test(odd_cqes_rx),
+		cmocka_unit_test(bad_cqes_rx),
 		cmocka_unit_test(duplicate_cqes_rx),
 		cmocka_unit_test(late_cqes_rx),
 		cmocka_unit_test(length_beyond_buffer),
 		cmocka_unit_test(hash_type),
 		cmocka_unit_test(cq_doorbell_rx),
-		cmocka_unit_test(cq_doorbell_odd),
+		cmocka_unit_test(cq_doorbell_bad_cqes),
 		cmocka_unit_test(index_wrap_rx),
 	};
 

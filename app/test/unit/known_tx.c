@@ -12,27 +12,27 @@ skipped_packet(void **state)
 	struct rte_mbuf *pkts[32];
 
 	(void)state;
-	for (uint32_t odd = 0; odd < 32 * 4; odd++) {
+	for (uint32_t slow = 0; slow < 32 * 4; slow++) {
 		for (uint32_t i = 0; i < 32; i++) {
-			bool is_odd = i == odd / 4;
+			bool is_slow = i == slow / 4;
 
-			pkts[i] = fx_chain(fx->mp, is_odd && odd % 4 == 1 ? 3 : 1,
+			pkts[i] = fx_chain(fx->mp, is_slow && slow % 4 == 1 ? 3 : 1,
 					   60, i);
-			if (is_odd && odd % 4 == 2)
+			if (is_slow && slow % 4 == 2)
 				pkts[i]->ol_flags = RTE_MBUF_F_TX_VLAN;
-			if (is_odd && odd % 4 == 3)
+			if (is_slow && slow % 4 == 3)
 				rte_mbuf_refcnt_update(pkts[i], 1);
 		}
 		assert_eq(fx->burst(fx->txq, pkts, 32), 32);
 		for (uint32_t i = 0; i < 32; i++)
-			expect_frame(fx, i == odd / 4 && odd % 4 == 1 ? 180 : 60, i);
+			expect_frame(fx, i == slow / 4 && slow % 4 == 1 ? 180 : 60, i);
 		assert_false(fx_tx_fetch(fx, &wqe));
-		if (odd % 4 == 3) {
+		if (slow % 4 == 3) {
 			while (fx->ci != fx->done_bu)
 				fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 			assert_eq(fx->burst(fx->txq, NULL, 0), 0);
 			assert_eq(fx_pool_missing(fx->mp, fx->nb_mbufs), 1);
-			rte_pktmbuf_free(pkts[odd / 4]);
+			rte_pktmbuf_free(pkts[slow / 4]);
 		}
 		complete_all(fx);
 	}
@@ -70,7 +70,7 @@ last_without_request(void **state)
 
 /* CQEs of another queue, duplicate, spurious and of unknown type. */
 static void
-odd_cqes_tx(void **state)
+bad_cqes_tx(void **state)
 {
 	const uint32_t data[15] = { HW_CQE_TX_OKAY };
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
@@ -297,7 +297,7 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(skipped_packet),
 		cmocka_unit_test(last_without_request),
-		cmocka_unit_test(odd_cqes_tx),
+		cmocka_unit_test(bad_cqes_tx),
 		cmocka_unit_test(duplicate_cqes_tx),
 		cmocka_unit_test(space_in_bu),
 		cmocka_unit_test(cq_doorbell_tx),

@@ -2,7 +2,7 @@
 
 /*
  * Completions that may have used WQEs: of an unknown type, or of a packet
- * without length. The WQE offset of the next completion tells how many. The
+ * without length. The WQE offset of the next completion shows how many. The
  * driver delivers each packet in the buffer the device has filled, or the queue
  * fails.
  */

@@ -200,7 +200,7 @@ one_completion_per_group(void **state)
 	fx_tx_delete(fx);
 }
 
-/* Bursts of four segments fill a ring of 64 for ever. */
+/* Bursts of four segments fill a ring of 64 without a stall. */
 static void
 full_ring_of_groups_never_stalls(void **state)
 {

@@ -9,7 +9,7 @@
 #define PS_PER_S UINT64_C(1000000000000)
 /* Limit of frames sent in a row, which lets other threads take the lock. */
 #define BURST 256u
-/* Limit for frames that need no WQE, which would be sent for ever. */
+/* Limit for frames that need no WQE, which would be sent without end. */
 #define FULL_BURST 65536u
 /* Queue of frames from a file; the launcher is woken when it is half empty. */
 #define FED_BYTES (1u << 20)

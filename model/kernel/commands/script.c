@@ -110,7 +110,7 @@ script_insert(const struct script_entry *entry)
 
 /*
  * Commands themselves make calls and take time. Entries that become due by this
- * run in the next pass, else two lines could trigger each other for ever.
+ * run in the next pass, else two lines could trigger each other without end.
  * Packets are limited by what the program has posted.
  */
 static bool
