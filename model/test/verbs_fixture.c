@@ -125,14 +125,39 @@ fx_qp_attr(struct ibv_cq *cq)
 	return attr;
 }
 
+/* Get the rings and ids of a queue, which has a QP (Tx) or a WQ (Rx). */
+static void
+get_rings(struct fixture *fx, struct fx_queue *q)
+{
+	const bool is_tx = q->qp != NULL;
+	struct manadv_qp qp;
+	struct manadv_rwq wq;
+	struct manadv_cq cq;
+	struct manadv_obj obj = {
+		.qp = { .in = q->qp, .out = &qp },
+		.rwq = { .in = q->wq, .out = &wq },
+		.cq = { .in = q->cq, .out = &cq },
+	};
+
+	assert_int_equal(manadv_init_obj(&obj, MANADV_OBJ_CQ |
+					 (is_tx ? MANADV_OBJ_QP : MANADV_OBJ_RWQ)),
+			 0);
+	q->ring = is_tx ? qp.sq_buf : wq.buf;
+	q->ring_bytes = is_tx ? qp.sq_size : wq.size;
+	q->id = is_tx ? qp.sq_id : wq.wq_id;
+	q->vp_offset = is_tx ? qp.tx_vp_offset : 0;
+	q->cq_ring = cq.buf;
+	q->cq_id = cq.cq_id;
+	q->nb_cqe = fx->nb_cqe;
+	q->cq_head = fx->nb_cqe;
+	fx->doorbell = is_tx ? qp.db_page : wq.db_page;
+}
+
 int
 fx_add_tx(struct fixture *fx)
 {
 	struct fx_queue *q = &fx->tx[fx->nb_tx];
 	struct ibv_qp_init_attr attr;
-	struct manadv_qp dv_qp;
-	struct manadv_cq dv_cq;
-	struct manadv_obj obj;
 
 	fx->nb_tx++;
 	q->cq = ibv_create_cq(fx->ctx, fx->nb_cqe, NULL, NULL, 0);
@@ -143,23 +168,7 @@ fx_add_tx(struct fixture *fx)
 	q->qp = ibv_create_qp(fx->parent, &attr);
 	if (q->qp == NULL)
 		return errno;
-
-	memset(&obj, 0, sizeof(obj));
-	obj.qp.in = q->qp;
-	obj.qp.out = &dv_qp;
-	obj.cq.in = q->cq;
-	obj.cq.out = &dv_cq;
-	assert_int_equal(manadv_init_obj(&obj, MANADV_OBJ_QP | MANADV_OBJ_CQ),
-			 0);
-	q->ring = dv_qp.sq_buf;
-	q->ring_bytes = dv_qp.sq_size;
-	q->id = dv_qp.sq_id;
-	q->vp_offset = dv_qp.tx_vp_offset;
-	q->cq_ring = dv_cq.buf;
-	q->cq_id = dv_cq.cq_id;
-	q->nb_cqe = fx->nb_cqe;
-	q->cq_head = fx->nb_cqe;
-	fx->doorbell = dv_qp.db_page;
+	get_rings(fx, q);
 	return 0;
 }
 
@@ -216,9 +225,6 @@ fx_start_rx(struct fixture *fx)
 	struct ibv_wq *wqs[FX_MAX_QUEUES];
 	struct ibv_rwq_ind_table_init_attr ind_attr = { .ind_tbl = wqs };
 	struct ibv_qp_init_attr_ex attr;
-	struct manadv_rwq dv_wq;
-	struct manadv_cq dv_cq;
-	struct manadv_obj obj;
 	uint32_t i;
 
 	while (1u << ind_attr.log_ind_tbl_size < fx->nb_rx)
@@ -232,26 +238,8 @@ fx_start_rx(struct fixture *fx)
 	fx->rss = ibv_create_qp_ex(fx->ctx, &attr);
 	if (fx->rss == NULL)
 		return errno;
-
-	for (i = 0; i < fx->nb_rx; i++) {
-		struct fx_queue *q = &fx->rx[i];
-
-		memset(&obj, 0, sizeof(obj));
-		obj.rwq.in = q->wq;
-		obj.rwq.out = &dv_wq;
-		obj.cq.in = q->cq;
-		obj.cq.out = &dv_cq;
-		assert_int_equal(manadv_init_obj(&obj, MANADV_OBJ_RWQ |
-						 MANADV_OBJ_CQ), 0);
-		q->ring = dv_wq.buf;
-		q->ring_bytes = dv_wq.size;
-		q->id = dv_wq.wq_id;
-		q->cq_ring = dv_cq.buf;
-		q->cq_id = dv_cq.cq_id;
-		q->nb_cqe = fx->nb_cqe;
-		q->cq_head = fx->nb_cqe;
-		fx->doorbell = dv_wq.db_page;
-	}
+	for (i = 0; i < fx->nb_rx; i++)
+		get_rings(fx, &fx->rx[i]);
 	return 0;
 }
 
