@@ -412,18 +412,57 @@ finish(struct options *options)
 	options_finish_wires(options);
 }
 
-static error_t
-take_option(int key, char *value, struct argp_state *state)
+/* Options whose value goes to one field, by key. */
+static const struct field_option {
+	size_t at, nb_bytes; /* in struct options; no bytes: no such option */
+	const char *choices; /* the value is the index of its word */
+	uint64_t min, max; /* else a number; 0: a flag, which has no value */
+} field_options[OPT_WIRE - OPT_CAPTURE + 1] = {
+#define FIELD(key, field, ...)                                          \
+	[(key) - OPT_CAPTURE] = { offsetof(struct options, field),      \
+				  sizeof(((struct options *)0)->field), \
+				  __VA_ARGS__ }
+	FIELD(OPT_COALESCE, config.coalesce),
+	FIELD(OPT_CQ_DOORBELL, config.cq_doorbell_strict, "lax|strict"),
+	FIELD(OPT_FATAL, config.fatal_violations),
+	FIELD(OPT_FUNCTIONS, config.nb_functions, NULL, 1, MODEL_MAX_FUNCTIONS),
+	FIELD(OPT_KERNEL, config.kernel, "7.2|6.12|6.2"), /* enum model_kernel */
+	FIELD(OPT_MAX_MTU, config.max_mtu, NULL, OPTIONS_MIN_MTU, OPTIONS_MAX_MTU),
+	FIELD(OPT_MODE, config.mode, "sync|thread|step|polled"), /* enum model_mode */
+	FIELD(OPT_NETVSC, config.netvsc),
+	FIELD(OPT_QUIET, is_quiet),
+	FIELD(OPT_RNIC, config.rnic),
+	FIELD(OPT_SEED, config.seed, NULL, 0, UINT64_MAX),
+	FIELD(OPT_SINK, config.sink),
+	FIELD(OPT_VP_OFFSET, config.vp_offset_base, NULL, 0, OPTIONS_MAX_VP_OFFSET),
+#undef FIELD
+};
+
+static bool
+take_field(int key, const char *value, struct options *options)
 {
-	struct options *options = state->input;
+	const struct field_option *option = &field_options[key - OPT_CAPTURE];
+	uint64_t number = 1;
+
+	if (option->nb_bytes == 0)
+		return false;
+	if (option->choices != NULL)
+		number = (uint64_t)choice(value, option->choices);
+	else if (option->max != 0)
+		number = options_number(value, option->min, option->max);
+	/* x86 and Arm: the low bytes are the first ones. */
+	memcpy((char *)options + option->at, &number, option->nb_bytes);
+	return true;
+}
+
+static error_t
+take_option(int key, const char *value, struct options *options)
+{
 	struct model_config *config = &options->config;
 
 	switch (key) {
 	case OPT_CAPTURE:
 		parse_capture(config, value);
-		break;
-	case OPT_COALESCE:
-		config->coalesce = true;
 		break;
 	case OPT_COALESCE_NS:
 		config->coalesce = true;
@@ -433,9 +472,6 @@ take_option(int key, char *value, struct argp_state *state)
 		break;
 	case OPT_CORE:
 		config->core = parse_core(value);
-		break;
-	case OPT_CQ_DOORBELL:
-		config->cq_doorbell_strict = choice(value, "lax|strict") != 0;
 		break;
 	case OPT_DEVICE_ID: {
 		static const uint16_t ids[] = { MODEL_PCI_VF, MODEL_PCI_PF,
@@ -447,22 +483,12 @@ take_option(int key, char *value, struct argp_state *state)
 	case OPT_ENFORCE: /* MODEL_ENFORCE_* in this order */
 		config->enforce |= choices_of(value, "sa|etype|vlan|dmac");
 		break;
-	case OPT_FATAL:
-		config->fatal_violations = true;
-		break;
 	case OPT_FAULT:
 		options_add_command(options, "fail rule=%s", value);
-		break;
-	case OPT_FUNCTIONS:
-		config->nb_functions = (uint32_t)options_number(
-			value, 1, MODEL_MAX_FUNCTIONS);
 		break;
 	case OPT_JOIN:
 		options->action = OPTIONS_JOIN;
 		parse_name(config, value);
-		break;
-	case OPT_KERNEL: /* enum model_kernel in this order */
-		config->kernel = (enum model_kernel)choice(value, "7.2|6.12|6.2");
 		break;
 	case OPT_LINK:
 		options_parse_link(options, value);
@@ -472,19 +498,8 @@ take_option(int key, char *value, struct argp_state *state)
 	case OPT_MAC_BASE:
 		parse_mac_base(config->mac_base, value);
 		break;
-	case OPT_MAX_MTU:
-		config->max_mtu = (uint32_t)options_number(
-			value, OPTIONS_MIN_MTU, OPTIONS_MAX_MTU);
-		break;
-	case OPT_MODE: /* enum model_mode in this order */
-		config->mode = (enum model_mode)choice(
-			value, "sync|thread|step|polled");
-		break;
 	case OPT_NAME:
 		parse_name(config, value);
-		break;
-	case OPT_NETVSC:
-		config->netvsc = true;
 		break;
 	case OPT_NUMA_NODE:
 		config->numa_node =
@@ -494,28 +509,16 @@ take_option(int key, char *value, struct argp_state *state)
 	case OPT_PORTS:
 		parse_ports(config, value);
 		break;
-	case OPT_QUIET:
-		options->is_quiet = true;
-		break;
 	case OPT_QUIRK:
 		parse_quirk(config, value);
 		break;
 	case OPT_REPORT:
 		options->report = parse_file(value);
 		break;
-	case OPT_RNIC:
-		config->rnic = true;
-		break;
 	case OPT_SCENARIO:
 		if (options->scenario != NULL)
 			options_refuse("give one scenario only");
 		options->scenario = parse_file(value);
-		break;
-	case OPT_SEED:
-		config->seed = options_number(value, 0, UINT64_MAX);
-		break;
-	case OPT_SINK:
-		config->sink = true;
 		break;
 	case OPT_TRACE:
 		if (strcmp(value, "-") == 0)
@@ -527,10 +530,6 @@ take_option(int key, char *value, struct argp_state *state)
 	case OPT_TRACE_CLASSES:
 		config->trace_classes = choices_of(
 			value, "verbs|doorbell|wqe|cqe|wire|event");
-		break;
-	case OPT_VP_OFFSET:
-		config->vp_offset_base = (uint32_t)options_number(
-			value, 0, OPTIONS_MAX_VP_OFFSET);
 		break;
 	case OPT_WIRE:
 		options_parse_wire(options, value);
@@ -567,7 +566,8 @@ parse(int key, char *value, struct argp_state *state)
 		options->nb_options++;
 		option_name = options_name(key);
 		option_value = value;
-		return take_option(key, value, state);
+		return take_field(key, value, options) ?
+			       0 : take_option(key, value, options);
 	}
 }
 

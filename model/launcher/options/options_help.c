@@ -7,7 +7,6 @@
 #include "fault.h"
 #include "options_parse.h"
 
-
 /* An option with a line of help per value, and such a line. */
 #define OPTION(name, key) { name, key, "VALUE", OPTION_HIDDEN, NULL, 0 }
 #define VALUE(text, help) { "--" text, 0, NULL, OPTION_DOC, help, 0 }
