@@ -28,12 +28,12 @@ __typeof__(mana_rxq_nb_waiting) __real_mana_rxq_nb_waiting,
 	__wrap_mana_rxq_nb_waiting;
 
 uint32_t
-__wrap_mana_rxq_nb_waiting(const struct mana_rxq *rxq)
+__wrap_mana_rxq_nb_waiting(const struct mana_rxq *rxq, uint32_t max)
 {
 	uint32_t nb;
 
 	watch_is_count = true;
-	nb = __real_mana_rxq_nb_waiting(rxq);
+	nb = __real_mana_rxq_nb_waiting(rxq, max);
 	watch_is_count = false;
 	return nb;
 }

@@ -67,7 +67,7 @@ rx_every_burst_size(uint32_t start, bool pinned, const struct mana_rx_path *p,
 			fx_rx_okay(fx, len[sent], 0);
 		}
 		memset(pkts, 0, sizeof(pkts));
-		assert_eq(mana_rxq_nb_waiting(fx->rxq), sent - got);
+		assert_eq(mana_rxq_nb_waiting(fx->rxq, UINT32_MAX), sent - got);
 		uint32_t nb = p->burst(fx->list, pkts, burst);
 
 		assert_true(nb <= burst);
@@ -81,7 +81,7 @@ rx_every_burst_size(uint32_t start, bool pinned, const struct mana_rx_path *p,
 	}
 	assert_eq(fx->rxq->packets, got);
 	assert_eq(fx->rxq->bytes, want_bytes);
-	assert_eq(mana_rxq_errors(fx->rxq), 0);
+	assert_eq(mana_rxq_stats_errors(&fx->rxq->stats), 0);
 	fx_rx_delete(fx);
 }
 
@@ -122,7 +122,7 @@ rx_burst_of_nothing(void **state)
 	(void)state;
 	fx_rx_okay(fx, 100, 0);
 	assert_eq(path("Scalar")->burst(fx->list, NULL, 0), 0);
-	assert_eq(mana_rxq_nb_waiting(fx->rxq), 1);
+	assert_eq(mana_rxq_nb_waiting(fx->rxq, UINT32_MAX), 1);
 	fx_rx_delete(fx);
 }
 
@@ -273,7 +273,7 @@ rx_coalesced_resumed(const struct mana_rx_path *p, uint32_t max, uint32_t burst,
 				fx_rx_coalesced_8(fx, &len[sent], nb, 2u << 16);
 			sent += nb;
 		}
-		assert_eq(mana_rxq_nb_waiting(fx->rxq), sent - got);
+		assert_eq(mana_rxq_nb_waiting(fx->rxq, UINT32_MAX), sent - got);
 		uint32_t nb = p->burst(fx->list, pkts, burst);
 
 		assert_eq(nb, RTE_MIN(burst, sent - got));
@@ -284,7 +284,7 @@ rx_coalesced_resumed(const struct mana_rx_path *p, uint32_t max, uint32_t burst,
 				    RTE_PTYPE_L4_TCP);
 	}
 	assert_eq(fx->rxq->packets, got);
-	assert_eq(mana_rxq_errors(fx->rxq), 0);
+	assert_eq(mana_rxq_stats_errors(&fx->rxq->stats), 0);
 	fx_rx_delete(fx);
 }
 
@@ -322,7 +322,7 @@ rx_stop_in_the_middle_of_a_cqe(void **state)
 	fx_rx_coalesced(fx, len, 4, 0);
 	assert_eq(path("Scalar")->burst(fx->list, &m, 1), 1);
 	fx_rx_check(fx, m, 60, 0, 0);
-	assert_eq(mana_rxq_nb_waiting(fx->rxq), 3);
+	assert_eq(mana_rxq_nb_waiting(fx->rxq, UINT32_MAX), 3);
 	mana_rxq_close(fx->rxq);
 	assert_eq(path("Scalar")->burst(fx->list, &m, 1), 0);
 	fx_rx_delete(fx);

@@ -196,7 +196,7 @@ truncated_packet_is_dropped(void **state)
 	fx_rx_skip(fx);
 	fx_rx_check(fx, pkts[0], 61, 0, 0);
 	assert_eq(fx->rxq->stats.truncated, 1);
-	assert_eq(mana_rxq_errors(fx->rxq), 1);
+	assert_eq(mana_rxq_stats_errors(&fx->rxq->stats), 1);
 	fx_rx_delete(fx);
 }
 
@@ -211,7 +211,7 @@ fence_takes_no_wqe(void **state)
 	assert_eq(poll_rx(fx, &m, 1), 0);
 	assert_eq(mana_rxq_nb_posted(fx->rxq), 64);
 	assert_eq(fx->rxq->stats.fence, 1);
-	assert_eq(mana_rxq_errors(fx->rxq), 0);
+	assert_eq(mana_rxq_stats_errors(&fx->rxq->stats), 0);
 	expect_packet(fx);
 	fx_rx_delete(fx);
 }
@@ -360,7 +360,7 @@ any_bytes(void **state)
 				rte_pktmbuf_free(pkts[nb]);
 			}
 			assert_true(mana_rxq_nb_posted(fx->rxq) <= 64);
-			(void)mana_rxq_nb_waiting(fx->rxq);
+			(void)mana_rxq_nb_waiting(fx->rxq, UINT32_MAX);
 		}
 		fx_rx_delete(fx);
 	}

@@ -47,7 +47,7 @@ pass(struct fx_rx *fx, uint32_t len_bytes)
 	struct rte_mbuf *m = NULL;
 
 	fx_rx_okay(fx, len_bytes, 0);
-	assert_eq(mana_rxq_nb_waiting(fx->rxq), 1);
+	assert_eq(mana_rxq_nb_waiting(fx->rxq, UINT32_MAX), 1);
 	assert_eq(burst(fx->list, &m, 1), 1);
 	fx_rx_check(fx, m, len_bytes, 0, 0);
 	check_held(fx);
@@ -82,7 +82,7 @@ every_number_of_buffers_at_every_border(void **state)
 		assert_eq(fx_rx_available(fx), 64);
 		for (uint32_t lap = 0; lap < 10; lap++)
 			pass_borders(fx);
-		assert_eq(mana_rxq_errors(fx->rxq), 0);
+		assert_eq(mana_rxq_stats_errors(&fx->rxq->stats), 0);
 		fx_rx_delete(fx);
 	}
 }
@@ -157,7 +157,7 @@ bursts_and_coalesced(void **state)
 					fx_rx_coalesced(fx, &len[sent], nb, 2u << 16);
 				sent += RTE_MAX(nb, 1u);
 			}
-			assert_eq(mana_rxq_nb_waiting(fx->rxq), sent - got);
+			assert_eq(mana_rxq_nb_waiting(fx->rxq, UINT32_MAX), sent - got);
 			uint32_t nb = burst(fx->list, pkts, size);
 
 			assert_eq(nb, RTE_MIN(size, sent - got));
@@ -173,7 +173,7 @@ bursts_and_coalesced(void **state)
 		}
 		assert_eq(fx->rxq->packets, got);
 		assert_eq(fx->rxq->bytes, bytes);
-		assert_eq(mana_rxq_errors(fx->rxq), 0);
+		assert_eq(mana_rxq_stats_errors(&fx->rxq->stats), 0);
 		fx_rx_delete(fx);
 	}
 }
@@ -659,9 +659,9 @@ scattering_is_proven(void **state)
 		assert_eq(pass_unscattered(fx, fx->room_bytes), 0);
 		pass(fx, fx->room_bytes - i);
 	}
-	assert_eq(mana_rxq_errors(fx->rxq), 150 + 1 + 8);
+	assert_eq(mana_rxq_stats_errors(&fx->rxq->stats), 150 + 1 + 8);
 	assert_eq(pass_unscattered(fx, fx->room_bytes), 1);
-	assert_eq(mana_rxq_errors(fx->rxq), 150 + 1 + 8);
+	assert_eq(mana_rxq_stats_errors(&fx->rxq->stats), 150 + 1 + 8);
 	fx_rx_delete(fx);
 }
 

@@ -53,7 +53,7 @@ rx_write(struct mana_rxq *rxq, uint16_t offset, uint16_t num, FILE *file)
 
 	if (mana_cq_is_closed(&rxq->cq))
 		return;
-	waiting = mana_rxq_nb_waiting(rxq);
+	waiting = mana_rxq_nb_waiting(rxq, UINT32_MAX);
 	posted = mana_rxq_look_posted(rxq);
 	idx = rxq->rq.ci * rxq->scatter.wqe_bu;
 	for (i = 0; i < (uint32_t)offset + num; i++) {

@@ -150,84 +150,57 @@ mana_rx_scalar_kernel(struct mana_rxq *rxq, struct rte_mbuf **pkts,
 }
 
 static __rte_noinline uint16_t
-mana_rx_many_scalar(struct mana_rxq *rxq, struct rte_mbuf **pkts,
-		    uint16_t nb_pkts)
+mana_rx_many_scalar(struct mana_rx_list *list, struct rte_mbuf **pkts,
+		    uint16_t nb_pkts, struct mana_rxq *rxq)
 {
-	return mana_rx_poll_tmpl(rxq, pkts, nb_pkts, mana_rx_scalar_kernel);
+	return mana_rx_poll_tmpl(list, pkts, nb_pkts, rxq,
+				 mana_rx_scalar_kernel);
 }
 
-static __rte_noinline uint16_t
-mana_rx_many_vec128(struct mana_rxq *rxq, struct rte_mbuf **pkts,
-		    uint16_t nb_pkts)
+__rte_noinline uint16_t
+mana_rx_poll_scalar(struct mana_rx_list *list, struct rte_mbuf **pkts,
+		    uint16_t nb_pkts, struct mana_rxq *rxq)
 {
-	return mana_rx_poll_tmpl(rxq, pkts, nb_pkts, mana_rx_vec_kernel);
-}
-
-/* For one packet alone the set-up of a kernel would be the greater part. */
-static inline uint16_t
-mana_rx_one(struct mana_rxq *rxq, struct rte_mbuf **pkts)
-{
-	const struct gdma_cqe *cqe = mana_cq_cqe(&rxq->cq, rxq->cq.ci);
+	const struct mana_cq *cq = &rxq->cq;
 	struct rte_mbuf *m = rxq->mbufs[rxq->rq.ci & rxq->mbuf_mask];
 	uint32_t len;
 
-	/* Several buffers a WQE: the length is out of bounds. */
-	if (unlikely((rxq->slow_flags & (MANA_RX_PART | MANA_RX_DOUBT)) != 0 ||
-		     mana_rxq_nb_posted(rxq) == 0))
-		return mana_rx_many_scalar(rxq, pkts, 1);
-	len = mana_rx_okay(rxq, cqe,
-			   mana_rx_trailer_wanted(&rxq->cq, rxq->cq.ci), m);
+	/*
+	 * For a single packet the set-up of a kernel would be the greater part.
+	 * With several buffers per WQE no length is below buf_bytes.
+	 */
+	if (nb_pkts != 1 || mana_rxq_nb_posted(rxq) == 0 ||
+	    (rxq->slow_flags & (MANA_RX_PART | MANA_RX_DOUBT)) != 0)
+		return mana_rx_many_scalar(list, pkts, nb_pkts, rxq);
+	len = mana_rx_okay(rxq, mana_cq_cqe(cq, cq->ci),
+			   mana_rx_trailer_wanted(cq, cq->ci), m);
 	if (unlikely(len == 0))
-		return mana_rx_many_scalar(rxq, pkts, 1);
+		return mana_rx_many_scalar(list, pkts, nb_pkts, rxq);
 	*pkts = m;
 	rxq->cq.ci++;
 	rxq->rq.ci++;
 	rxq->bytes += len;
-	return mana_rx_finish(rxq, pkts, 1);
-}
-
-uint16_t
-mana_rx_poll_scalar(struct mana_rxq *rxq, struct rte_mbuf **pkts,
-		    uint16_t nb_pkts)
-{
-	if (nb_pkts == 1)
-		return mana_rx_one(rxq, pkts);
-	return mana_rx_many_scalar(rxq, pkts, nb_pkts);
-}
-
-static uint16_t
-mana_rx_poll_vec128(struct mana_rxq *rxq, struct rte_mbuf **pkts,
-		    uint16_t nb_pkts)
-{
-	if (nb_pkts < MANA_RX_VEC_N)
-		return mana_rx_poll_scalar(rxq, pkts, nb_pkts);
-	return mana_rx_many_vec128(rxq, pkts, nb_pkts);
+	return mana_rx_finish(list, pkts, 1, rxq);
 }
 
 static __rte_noinline uint16_t
-mana_rx_found_scalar(struct mana_rx_list *list, struct rte_mbuf **pkts,
-		     uint16_t nb_pkts, struct mana_rxq *rxq)
+mana_rx_poll_vec128(struct mana_rx_list *list, struct rte_mbuf **pkts,
+		    uint16_t nb_pkts, struct mana_rxq *rxq)
 {
-	return mana_rx_found_tmpl(list, pkts, nb_pkts, rxq, mana_rx_poll_scalar);
-}
-
-static __rte_noinline uint16_t
-mana_rx_found_vec128(struct mana_rx_list *list, struct rte_mbuf **pkts,
-		     uint16_t nb_pkts, struct mana_rxq *rxq)
-{
-	return mana_rx_found_tmpl(list, pkts, nb_pkts, rxq, mana_rx_poll_vec128);
+	return mana_rx_poll_tmpl(list, pkts, nb_pkts, rxq,
+				 mana_rx_vec_kernel);
 }
 
 static uint16_t
 mana_rx_burst_scalar(void *list, struct rte_mbuf **pkts, uint16_t nb_pkts)
 {
-	return mana_rx_burst_tmpl(list, pkts, nb_pkts, mana_rx_found_scalar);
+	return mana_rx_burst_tmpl(list, pkts, nb_pkts, mana_rx_poll_scalar);
 }
 
 static uint16_t
 mana_rx_burst_vec128(void *list, struct rte_mbuf **pkts, uint16_t nb_pkts)
 {
-	return mana_rx_burst_tmpl(list, pkts, nb_pkts, mana_rx_found_vec128);
+	return mana_rx_burst_tmpl(list, pkts, nb_pkts, mana_rx_poll_vec128);
 }
 
 /* ---- Selection ---------------------------------------------------------- */

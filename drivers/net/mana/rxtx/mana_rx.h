@@ -85,12 +85,6 @@ mana_rx_cqe_type(const struct gdma_cqe *cqe)
 	return rte_le_to_cpu_32(cqe->rx.header) & MANA_CQE_TYPE_M;
 }
 
-static inline uint32_t
-mana_rx_cqe_flags(const struct gdma_cqe *cqe)
-{
-	return rte_le_to_cpu_32(cqe->rx.flags);
-}
-
 /* WQEs that the completion has used for sure. */
 uint32_t mana_rx_cqe_nb_wqes(const struct gdma_cqe *cqe);
 
@@ -115,11 +109,11 @@ void mana_rx_drop(struct mana_rxq *rxq, uint64_t *counter);
 /* The queue gives no more packets. */
 void mana_rxq_fail(struct mana_rxq *rxq, enum mana_queue_failure failure);
 /*
- * What not every poll has to do at its end: refill, and find out packet types by
- * the headers. Returns nb, the number of packets.
+ * The end of a poll (mana_rx_poll_t) that has to refill, or to find packet types
+ * by the headers. Returns nb, the number of packets.
  */
-uint16_t mana_rx_chores(struct mana_rxq *rxq, struct rte_mbuf **pkts,
-			uint16_t nb);
+uint16_t mana_rx_chores(struct mana_rx_list *list, struct rte_mbuf **pkts,
+			uint16_t nb, struct mana_rxq *rxq);
 
 /* ---- mana_rx_resync.c: completions that may have used WQEs -------------- */
 
@@ -164,10 +158,10 @@ uint64_t mana_rx_pool_flags(struct rte_mempool *mp);
 
 /* ---- Of one hardware queue, and of an ethdev queue (struct mana_rx_list) ---- */
 
-uint16_t mana_rx_poll_scalar(struct mana_rxq *rxq, struct rte_mbuf **pkts,
-			     uint16_t nb_pkts) MANA_HIDDEN;
-uint16_t mana_rx_poll_avx2(struct mana_rxq *rxq, struct rte_mbuf **pkts,
-			   uint16_t nb_pkts) MANA_HIDDEN;
+uint16_t mana_rx_poll_scalar(struct mana_rx_list *list, struct rte_mbuf **pkts,
+			     uint16_t nb_pkts, struct mana_rxq *rxq) MANA_HIDDEN;
+uint16_t mana_rx_poll_avx2(struct mana_rx_list *list, struct rte_mbuf **pkts,
+			   uint16_t nb_pkts, struct mana_rxq *rxq) MANA_HIDDEN;
 uint16_t mana_rx_burst_avx2(void *list, struct rte_mbuf **pkts,
 			    uint16_t nb_pkts);
 
@@ -190,8 +184,6 @@ bool mana_rx_scatter_is_whole(struct mana_rxq *rxq, uint32_t len);
  * scatter.bytes; those that are not needed stay in the slot.
  */
 struct rte_mbuf *mana_rx_scatter_chain(struct mana_rxq *rxq, uint32_t len);
-/* Put a tag back where the addresses may lie in several segments. */
-void mana_rx_scatter_tag(struct rte_mbuf *m, uint16_t tci);
 /* Free all mbufs. is_gone: also those of posted WQEs, which the device has lost. */
 void mana_rx_scatter_release(struct mana_rxq *rxq, bool is_gone);
 

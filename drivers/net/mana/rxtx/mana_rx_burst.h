@@ -65,23 +65,26 @@ mana_rx_batch_cqes(const struct mana_cq *cq)
 
 /* The end of a poll. */
 static inline uint16_t
-mana_rx_finish(struct mana_rxq *rxq, struct rte_mbuf **pkts, uint32_t nb)
+mana_rx_finish(struct mana_rx_list *list, struct rte_mbuf **pkts, uint32_t nb,
+	       struct mana_rxq *rxq)
 {
 	rxq->packets += nb;
-	if (likely(!mana_rx_is_refill_due(rxq) && !rxq->parse))
-		return nb;
-	return mana_rx_chores(rxq, pkts, nb);
+	if (unlikely(mana_rx_is_refill_due(rxq) || rxq->parse))
+		return mana_rx_chores(list, pkts, nb, rxq);
+	mana_burst_leave(&list->is_busy);
+	return nb;
 }
 
 /*
- * Poll one hardware queue.
+ * Poll one hardware queue: see mana_rx_poll_t.
  *
- * The budget bounds the CQEs that bring no packet, as the packets are bounded.
- * The slow lane sets it to 0 when the burst has to end.
+ * The budget bounds the CQEs without a packet, as nb_pkts bounds the packets. The
+ * slow lane sets it to 0 to end the burst.
  */
 static __rte_always_inline uint16_t
-mana_rx_poll_tmpl(struct mana_rxq *rxq, struct rte_mbuf **pkts,
-		  uint32_t nb_pkts, mana_rx_kernel_t kernel)
+mana_rx_poll_tmpl(struct mana_rx_list *list, struct rte_mbuf **pkts,
+		  uint32_t nb_pkts, struct mana_rxq *rxq,
+		  mana_rx_kernel_t kernel)
 {
 	uint32_t budget = nb_pkts, nb = 0;
 
@@ -94,38 +97,20 @@ mana_rx_poll_tmpl(struct mana_rxq *rxq, struct rte_mbuf **pkts,
 		}
 		nb += mana_rx_slow(rxq, &pkts[nb], nb_pkts - nb, &budget);
 	}
-	return mana_rx_finish(rxq, pkts, nb);
+	return mana_rx_finish(list, pkts, nb, rxq);
 }
 
-/* What a burst does when its first look has found something. */
-typedef uint16_t (*mana_rx_found_t)(struct mana_rx_list *list,
-				    struct rte_mbuf **pkts, uint16_t nb_pkts,
-				    struct mana_rxq *rxq);
+/* Packets that a kernel in vectors takes at a time. */
+#define MANA_RX_VEC_SHIFT 2
+#define MANA_RX_VEC_N (1 << MANA_RX_VEC_SHIFT)
 
-static __rte_always_inline uint16_t
-mana_rx_found_tmpl(struct mana_rx_list *list, struct rte_mbuf **pkts,
-		   uint16_t nb_pkts, struct mana_rxq *rxq, mana_rx_poll_t poll)
-{
-	uint16_t nb;
-
-	if (unlikely((rxq->slow_flags & MANA_RX_STAND_IN) != 0))
-		nb = mana_rx_list_poll(list, pkts, nb_pkts, poll);
-	else
-		nb = poll(rxq, pkts, nb_pkts);
-	mana_burst_leave(&list->is_busy);
-	return nb;
-}
-
-/**
- * A burst of an ethdev queue. The first look at a single hardware queue is in
- * here, so that a burst that finds nothing calls nothing.
- *
- * @param found
- *   What is behind the look, not inlined.
+/*
+ * A burst of an ethdev queue. An empty poll calls nothing. The functions called
+ * otherwise are not inlined, and end the burst, so that the calls are jumps.
  */
 static __rte_always_inline uint16_t
 mana_rx_burst_tmpl(struct mana_rx_list *list, struct rte_mbuf **pkts,
-		   uint16_t nb_pkts, mana_rx_found_t found)
+		   uint32_t nb_pkts, mana_rx_poll_t poll)
 {
 	struct mana_rxq *rxq;
 
@@ -135,7 +120,12 @@ mana_rx_burst_tmpl(struct mana_rx_list *list, struct rte_mbuf **pkts,
 		mana_burst_leave(&list->is_busy);
 		return 0;
 	}
-	return found(list, pkts, nb_pkts, rxq);
+	if (unlikely((rxq->slow_flags & MANA_RX_STAND_IN) != 0))
+		return mana_rx_list_poll(list, pkts, nb_pkts, poll);
+	/* By a comparison, an empty poll would take one more instruction (gcc). */
+	if (nb_pkts >> MANA_RX_VEC_SHIFT == 0)
+		return mana_rx_poll_scalar(list, pkts, nb_pkts, rxq);
+	return poll(list, pkts, nb_pkts, rxq);
 }
 
 /* ---- The kernel in vectors ---------------------------------------------- */
@@ -186,7 +176,6 @@ static_assert(offsetof(struct rte_mbuf, data_off) % 16 == 0 &&
 		      offsetof(struct rte_mbuf, packet_type) + 12,
 	      "an mbuf is as it is drawn");
 
-#define MANA_RX_VEC_N 4
 #define MANA_RX_VEC_AHEAD 8 /* CQEs that are prefetched */
 
 /*
@@ -217,13 +206,6 @@ mana_rx_vec_put(struct rte_mbuf *m, mana_vec_t rearm, mana_vec_t fields)
 {
 	mana_vec_store(&m->data_off, rearm);
 	mana_vec_store(&m->packet_type, fields);
-}
-
-/* As drawn: v */
-static inline mana_vec_t
-mana_rx_vec_head(const struct gdma_cqe *cqe)
-{
-	return mana_vec_load(&cqe->rx.flags);
 }
 
 /* Four packets go to the application. */
@@ -328,7 +310,7 @@ mana_rx_vec_coalesced(const struct mana_rxq *rxq, mana_vec_t queue_rearm,
 		      struct rte_mbuf *const *mbufs, mana_vec_t *len)
 {
 	const mana_vec_t mid = MANA_RX_VEC(mid);
-	const mana_vec_t v = mana_rx_vec_head(cqe);
+	const mana_vec_t v = mana_vec_load(&cqe->rx.flags);
 	const uint32_t flags = mana_vec_get32(v, 0);
 	const struct mana_rx_hash *hash =
 		&mana_rx_table.hash[MANA_RX_HASH_TYPE(flags)];
@@ -424,10 +406,10 @@ mana_rx_vec_kernel(struct mana_rxq *rxq, struct rte_mbuf **pkts,
 		if (type == MANA_CQE_RX_OKAY) {
 			wrong = mana_rx_vec_others(wants, cqe);
 			mana_rx_vec_prefetch(cqe);
-			v[0] = mana_rx_vec_head(&cqe[0]);
-			v[1] = mana_rx_vec_head(&cqe[1]);
-			v[2] = mana_rx_vec_head(&cqe[2]);
-			v[3] = mana_rx_vec_head(&cqe[3]);
+			v[0] = mana_vec_load(&cqe[0].rx.flags);
+			v[1] = mana_vec_load(&cqe[1].rx.flags);
+			v[2] = mana_vec_load(&cqe[2].rx.flags);
+			v[3] = mana_vec_load(&cqe[3].rx.flags);
 			rte_compiler_barrier();
 			if (unlikely(!mana_rx_vec_okay(rxq, rearm, v, wrong, pkts,
 						       mbufs, &len)))

@@ -26,18 +26,20 @@ __rte_noinline __rte_cold uint16_t
 mana_rx_list_poll(struct mana_rx_list *list, struct rte_mbuf **pkts,
 		  uint16_t nb_pkts, mana_rx_poll_t poll)
 {
-	struct mana_rxq *first, *at;
+	const bool is_paused = mana_rx_list_is_paused(list);
+	struct mana_rxq *first = is_paused ? NULL : list->first, *at = first;
+	struct mana_rx_list unused;
 	uint16_t nb = 0;
 
-	if (mana_rx_list_is_paused(list) || list->first == NULL)
-		return 0;
-	first = at = list->first;
-	do {
+	while (at != NULL && nb < nb_pkts) {
 		if (at->slow_flags != 0 || !mana_rx_is_empty(&at->cq))
-			nb += poll(at, pkts + nb, nb_pkts - nb);
+			nb += poll(&unused, pkts + nb, nb_pkts - nb, at);
 		at = at->next;
-	} while (nb < nb_pkts && at != first);
-	list->first = at;
+		list->first = at;
+		if (at == first)
+			break;
+	}
+	mana_burst_leave(&list->is_busy);
 	return nb;
 }
 
@@ -126,6 +128,7 @@ mana_rxq_drain(struct mana_rxq *rxq, mana_rx_poll_t poll, bool is_gone)
 	struct rte_mbuf *pkts[MANA_RX_DRAIN_BURST];
 	uint64_t packets = rxq->packets;
 	uint64_t bytes = rxq->bytes;
+	struct mana_rx_list unused;
 	uint32_t total = 0;
 	uint32_t ci;
 	uint16_t nb;
@@ -137,7 +140,7 @@ mana_rxq_drain(struct mana_rxq *rxq, mana_rx_poll_t poll, bool is_gone)
 		/* No refill rings for a lap of the CQ any more. */
 		if (is_gone)
 			rxq->cq.rung = ci;
-		nb = poll(rxq, pkts, MANA_RX_DRAIN_BURST);
+		nb = poll(&unused, pkts, MANA_RX_DRAIN_BURST, rxq);
 		rte_pktmbuf_free_bulk(pkts, nb);
 		total += nb;
 	} while ((nb != 0 || rxq->cq.ci != ci) && (int32_t)(end - rxq->cq.ci) > 0);

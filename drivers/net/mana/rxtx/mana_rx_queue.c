@@ -55,53 +55,34 @@ mana_rx_pool_flags(struct rte_mempool *mp)
 		       RTE_MBUF_F_EXTERNAL : 0;
 }
 
-/* Where an mbuf's data begins, from the mbuf on. */
-static uint64_t
-mana_rx_data_delta(const struct rte_mbuf *m)
-{
-	return (uintptr_t)m->buf_addr + RTE_PKTMBUF_HEADROOM - (uintptr_t)m;
-}
-
-struct mana_rx_deltas {
-	uint64_t first;
-	bool is_even;
-};
-
 static void
-mana_rx_compare_delta(struct rte_mempool *mp, void *deltas_arg, void *obj,
+mana_rx_compare_delta(struct rte_mempool *mp, void *pool_delta, void *obj,
 		      unsigned int idx)
 {
-	struct mana_rx_deltas *deltas = deltas_arg;
+	const struct rte_mbuf *m = obj;
+	uint64_t delta = (uintptr_t)m->buf_addr + RTE_PKTMBUF_HEADROOM -
+			 (uintptr_t)m;
+	uint64_t *all = pool_delta;
 
 	RTE_SET_USED(mp);
 	if (idx == 0)
-		deltas->first = mana_rx_data_delta(obj);
-	deltas->is_even &= deltas->first == mana_rx_data_delta(obj);
+		*all = delta;
+	else if (*all != delta)
+		*all = MANA_RX_UNEVEN;
 }
 
 /*
- * They are, unless they are external or some are lent to clones just now; a
- * pool that is complete gets no others.
+ * The distances differ only if buffers are external or some mbufs are attached
+ * to others just now. A complete pool gets no further mbufs.
  */
 uint64_t
 mana_rx_pool_delta(struct rte_mempool *mp)
 {
-	struct mana_rx_deltas deltas = {
-		.is_even = mp->populated_size == mp->size &&
-			   mana_rx_pool_flags(mp) == 0,
-	};
+	uint64_t delta = MANA_RX_UNEVEN;
 
-	if (deltas.is_even)
-		rte_mempool_obj_iter(mp, mana_rx_compare_delta, &deltas);
-	return deltas.is_even ? deltas.first : MANA_RX_UNEVEN;
-}
-
-static void
-mana_rxq_set_delta(struct mana_rxq *rxq, uint64_t delta)
-{
-	rxq->data_delta = delta;
-	rxq->is_even = delta != MANA_RX_UNEVEN;
-	rxq->flat = MANA_RX_FLAT_UNKNOWN;
+	if (mp->populated_size == mp->size && mana_rx_pool_flags(mp) == 0)
+		rte_mempool_obj_iter(mp, mana_rx_compare_delta, &delta);
+	return delta;
 }
 
 /* One buffer a WQE. */
@@ -117,7 +98,8 @@ mana_rxq_init_single(struct mana_rxq *rxq, const struct mana_rxq_conf *conf)
 	rxq->ol_flags = mana_rx_pool_flags(conf->mp);
 	rxq->buf_bytes = rte_pktmbuf_data_room_size(conf->mp) -
 			 RTE_PKTMBUF_HEADROOM;
-	mana_rxq_set_delta(rxq, mana_rx_pool_delta(conf->mp));
+	rxq->data_delta = mana_rx_pool_delta(conf->mp);
+	rxq->flat = MANA_RX_FLAT_UNKNOWN;
 	for (i = 0; i < RTE_DIM(rxq->vec_reported); i++) {
 		rxq->vec_reported[i] = rxq->reported_flags;
 		rxq->vec_bound[i] = rxq->buf_bytes - 1;
@@ -162,15 +144,12 @@ mana_rxq_init(struct mana_rxq *rxq, const struct mana_rxq_conf *conf)
 	rxq->parse = conf->parse;
 	rxq->reported_flags = ~(conf->csum ? 0 : MANA_RX_CSUM_FLAGS);
 	rxq->limit = mana_rx_limit(conf->nb_desc, conf->nb_cqe);
-	rxq->refill_thresh = mana_rx_refill_thresh(conf->free_thresh,
-						   conf->nb_desc, conf->nb_cqe);
-	rxq->part.next = 0;
-	rxq->part.nb = 0;
-	rxq->slow_flags = 0;
+	rxq->refill_thresh = conf->free_thresh;
 	rxq->failure = MANA_FAILURE_NONE;
-	rxq->doubt = (struct mana_rx_doubt){0};
+	rxq->doubt.meanings = 0;
 	rxq->ppi_shift = 0;
 	rxq->look_ci = rq.ci;
+	mana_rxq_close(rxq);
 	if (conf->nb_segs != 0)
 		mana_rx_scatter_init(rxq, conf);
 	else
@@ -183,9 +162,8 @@ mana_rxq_open(struct mana_rxq *rxq, uint32_t rq_id, uint32_t cq_id)
 {
 	mana_wq_open(&rxq->rq, rq_id);
 	mana_cq_open(&rxq->cq, cq_id, rq_id);
-	if (mana_rxq_nb_posted(rxq) == 0)
-		return;
-	mana_rx_ring(rxq);
+	if (mana_rxq_nb_posted(rxq) != 0)
+		mana_rx_ring(rxq);
 }
 
 void
@@ -194,6 +172,7 @@ mana_rxq_close(struct mana_rxq *rxq)
 	mana_cq_close(&rxq->cq);
 	rxq->part.next = 0;
 	rxq->part.nb = 0;
+	rxq->doubt.nb = 0;
 	rxq->slow_flags = 0;
 }
 
@@ -226,36 +205,22 @@ mana_rxq_assign(struct mana_rxq *rxq, uint16_t queue_id, struct rte_mempool *mp,
 	if (rxq->mp == mp || rxq->scatter.nb_segs != 0)
 		return;
 	rxq->mp = mp;
-	/* The key of the buffers is another pool's: looked up anew. */
-	mana_rxq_set_delta(rxq, data_delta);
+	rxq->data_delta = data_delta;
+	rxq->flat = MANA_RX_FLAT_UNKNOWN;
 }
 
 /* ---- Interrupts, armed by the datapath ---------------------------------- */
 
 /*
- * Whether the next poll finds something, or may: a CQE that is not that of the
- * lap before, or packets of a CQE that was taken.
- */
-static bool
-mana_rx_has_something(const struct mana_rxq *rxq)
-{
-	uint32_t ci = rxq->cq.ci;
-
-	return (rxq->slow_flags & MANA_RX_PART) != 0 ||
-	       !mana_cq_is_empty(&rxq->cq, ci, mana_cq_trailer(&rxq->cq, ci));
-}
-
-/*
- * The index is that of the next CQE, which is never behind that of an earlier
- * doorbell. If it is the same, nothing was polled in between, and a device that
- * takes no index twice ignores the doorbell: then the CQ is still armed, or the
- * CQE that has used the arming is in the ring. So the ring is looked at once
- * more, behind the doorbell, and the answer of the device does not matter.
+ * The doorbell has the index of the next CQE. If nothing was polled since the
+ * last doorbell, the index is the same, and a device that takes no index twice
+ * ignores the doorbell. The CQ is then still armed, or the ring has the CQE that
+ * has used the arming. Therefore this looks at the ring again behind the
+ * doorbell, and the device's answer does not matter.
  */
 int
 mana_rxq_arm(struct mana_rxq *rxq, bool *wakes)
 {
-	/* A lost queue's CQ is closed, and so is that of one without traffic. */
 	if (rxq->failure != MANA_FAILURE_NONE)
 		return -EIO;
 	if (mana_cq_is_closed(&rxq->cq))
@@ -266,7 +231,10 @@ mana_rxq_arm(struct mana_rxq *rxq, bool *wakes)
 	mana_cq_ring(&rxq->cq, true);
 	rxq->stats.cq_doorbells++;
 	rte_mb();
-	*wakes |= mana_rx_has_something(rxq);
+	if ((rxq->slow_flags & MANA_RX_PART) != 0 ||
+	    !mana_cq_is_empty(&rxq->cq, rxq->cq.ci,
+			      mana_cq_trailer(&rxq->cq, rxq->cq.ci)))
+		*wakes = true;
 	return mana_rxq_nb_posted(rxq) != 0 ? 0 : -ENOMEM;
 }
 
@@ -284,12 +252,9 @@ mana_rxq_look_posted(const struct mana_rxq *rxq)
 	return RTE_MIN(pi - ci, rxq->limit);
 }
 
-/*
- * Descriptors that are done and were not polled, up to max. Each packet has
- * one, dropped or not; a CQE may bring up to eight.
- */
-static uint32_t
-mana_rx_nb_done(const struct mana_rxq *rxq, uint32_t max)
+/* Each packet has one descriptor, dropped or not; a CQE may bring up to eight. */
+uint32_t
+mana_rxq_nb_waiting(const struct mana_rxq *rxq, uint32_t max)
 {
 	const struct mana_cq *cq = &rxq->cq;
 	uint32_t nb = (uint8_t)(rxq->part.nb - rxq->part.next);
@@ -308,65 +273,47 @@ mana_rx_nb_done(const struct mana_rxq *rxq, uint32_t max)
 	return RTE_MIN(nb, mana_rxq_look_posted(rxq));
 }
 
-uint32_t
-mana_rxq_nb_waiting(const struct mana_rxq *rxq)
-{
-	return mana_rx_nb_done(rxq, UINT32_MAX);
-}
-
-/* Of all hardware queues of a list, up to max. */
-static uint32_t
-mana_rx_list_nb_done(struct mana_rx_list *list, uint32_t max)
+/*
+ * Descriptors of all hardware queues of a list: done ones up to max, and posted
+ * ones, which include these.
+ */
+static void
+mana_rx_list_look(struct mana_rx_list *list, uint32_t max, uint32_t *done,
+		  uint32_t *posted)
 {
 	struct mana_rxq *first, *at;
-	uint32_t nb = 0;
 
+	*done = 0;
+	*posted = 0;
 	if (!mana_rx_list_lock(list))
-		return 0;
-	/* Bursts move it on. */
+		return;
+	/* Bursts change it. */
 	first = at = *(struct mana_rxq *const volatile *)&list->first;
-	if (at != NULL) {
-		do {
-			nb += mana_rx_nb_done(at, max - nb);
-			at = at->next;
-		} while (nb < max && at != first);
+	while (at != NULL) {
+		*done += mana_rxq_nb_waiting(at, max - *done);
+		if (!mana_cq_is_closed(&at->cq))
+			*posted += mana_rxq_look_posted(at);
+		at = at->next != first ? at->next : NULL;
 	}
 	mana_rx_list_unlock(list);
-	return nb;
 }
 
 uint32_t
 mana_rx_list_count(struct mana_rx_list *list)
 {
-	return mana_rx_list_nb_done(list, UINT32_MAX);
-}
+	uint32_t done, posted;
 
-/* Descriptors that the device has, or that are done, of all hardware queues. */
-static uint32_t
-mana_rx_list_nb_posted(struct mana_rx_list *list)
-{
-	struct mana_rxq *first, *at;
-	uint32_t nb = 0;
-
-	if (!mana_rx_list_lock(list))
-		return 0;
-	first = at = *(struct mana_rxq *const volatile *)&list->first;
-	if (at != NULL) {
-		do {
-			if (!mana_cq_is_closed(&at->cq))
-				nb += mana_rxq_look_posted(at);
-			at = at->next;
-		} while (at != first);
-	}
-	mana_rx_list_unlock(list);
-	return nb;
+	mana_rx_list_look(list, UINT32_MAX, &done, &posted);
+	return done;
 }
 
 enum mana_desc_state
 mana_rx_list_desc_state(struct mana_rx_list *list, uint32_t offset)
 {
-	if (offset < mana_rx_list_nb_done(list, offset + 1))
+	uint32_t done, posted;
+
+	mana_rx_list_look(list, offset + 1, &done, &posted);
+	if (offset < done)
 		return MANA_DESC_DONE;
-	return offset < mana_rx_list_nb_posted(list) ? MANA_DESC_POSTED :
-						       MANA_DESC_NONE;
+	return offset < posted ? MANA_DESC_POSTED : MANA_DESC_NONE;
 }

@@ -3,10 +3,10 @@
 /*
  * Buffers for the device: the first fill, and refills from the bursts.
  *
- * A pool is flat when all of it is known at once: its buffers are at one
- * distance from their mbufs and in one memory region. Then a WQE is written
- * without a look at mbuf or region. Whether a pool is flat is found out when the
- * first buffer is posted the general way, and again after a region has gone.
+ * A pool is flat if all its buffers are at one distance from their mbufs and in
+ * one memory region. A WQE is then written without access to mbuf or region.
+ * The driver finds this out when it posts the first buffers of the pool, and
+ * again after a region has gone.
  */
 
 #include <errno.h>
@@ -24,79 +24,59 @@
 
 /* ---- Any pool ----------------------------------------------------------- */
 
-/*
- * Fresh mbufs, as many as there are up to nb: a bulk is given whole or not at
- * all, so ask for less until the pool agrees.
- */
-static uint32_t
-mana_rx_alloc(struct rte_mempool *mp, struct rte_mbuf **mbufs, uint32_t nb)
+/* Find out whether the pool is flat. */
+static __rte_noinline __rte_cold void
+mana_rx_flatten(struct mana_rxq *rxq)
 {
-	while (nb > 0 && rte_mempool_get_bulk(mp, (void **)mbufs, nb) != 0)
-		nb >>= 1;
-	return nb;
+	uint32_t lkey;
+
+	rxq->flat = MANA_RX_FLAT_NO;
+	if (rxq->data_delta == MANA_RX_UNEVEN ||
+	    !mana_mr_pool_key(&rxq->mr, rxq->mp, &lkey))
+		return;
+	rxq->sge_word = rte_cpu_to_le_64(GDMA_SGE_WORD(lkey, rxq->buf_bytes));
+	rxq->flat = MANA_RX_FLAT_YES;
 }
 
-/* Write one WQE for each mbuf, up to the first that is in no memory region. */
-static uint32_t
-mana_rx_write(struct mana_rxq *rxq, struct rte_mbuf **mbufs, uint32_t nb)
+/*
+ * Post up to want buffers of any pool, which the rings hold in one piece. A
+ * mempool gives a bulk whole or not at all, so ask for less until it gives one.
+ * Returns 0 if a buffer was posted, else why not.
+ */
+static __rte_noinline int
+mana_rx_fill_any(struct mana_rxq *rxq, uint32_t want)
 {
+	struct rte_mbuf **mbufs = &rxq->mbufs[rxq->rq.pi & rxq->mbuf_mask];
 	const uint32_t len = rxq->buf_bytes;
+	uint32_t got = RTE_MIN(want, (uint32_t)MANA_RX_REFILL_MAX);
 	uint32_t i, lkey;
 
-	for (i = 0; i < nb; i++) {
-		uint64_t *wqe = mana_wq_bu(&rxq->rq, rxq->rq.pi + i);
+	while (got > 0 &&
+	       rte_mempool_get_bulk(rxq->mp, (void **)mbufs, got) != 0)
+		got >>= 1;
+	if (unlikely(got == 0)) {
+		rxq->stats.nombuf++;
+		return -ENOMEM;
+	}
+	for (i = 0; i < got; i++, rxq->rq.pi++) {
+		uint64_t *wqe = mana_wq_bu(&rxq->rq, rxq->rq.pi);
 		uintptr_t addr = (uintptr_t)mbufs[i]->buf_addr +
 				 RTE_PKTMBUF_HEADROOM;
 
-		if (unlikely(!mana_mr_lkey(&rxq->mr, mbufs[i], addr, len, &lkey)))
-			break;
+		if (unlikely(!mana_mr_lkey(&rxq->mr, mbufs[i], addr, len, &lkey))) {
+			rte_mempool_put_bulk(rxq->mp, (void **)&mbufs[i], got - i);
+			rxq->stats.mr_failed += got - i;
+			return -EFAULT;
+		}
 		wqe[2] = rte_cpu_to_le_64(addr);
 		wqe[3] = rte_cpu_to_le_64(GDMA_SGE_WORD(lkey, len));
 	}
-	return i;
+	if (rxq->flat == MANA_RX_FLAT_UNKNOWN)
+		mana_rx_flatten(rxq);
+	return 0;
 }
 
 /* ---- A flat pool -------------------------------------------------------- */
-
-struct mana_rx_extent {
-	uintptr_t base;
-	uintptr_t end;
-};
-
-static void
-mana_rx_extend(struct rte_mempool *mp, void *arg,
-	       struct rte_mempool_memhdr *memhdr, unsigned int idx)
-{
-	struct mana_rx_extent *extent = arg;
-	uintptr_t base = (uintptr_t)memhdr->addr;
-
-	RTE_SET_USED(mp);
-	if (idx == 0 || base < extent->base)
-		extent->base = base;
-	if (idx == 0 || base + memhdr->len > extent->end)
-		extent->end = base + memhdr->len;
-}
-
-/* Is the pool flat? m: one of its mbufs, which is in a memory region. */
-static __rte_noinline __rte_cold void
-mana_rx_flatten(struct mana_rxq *rxq, const struct rte_mbuf *m)
-{
-	struct mana_rx_extent extent = { 0, 0 };
-	struct mana_mr_range range = { 0 };
-	uintptr_t addr = (uintptr_t)m->buf_addr + RTE_PKTMBUF_HEADROOM;
-
-	rxq->flat = MANA_RX_FLAT_NO;
-	if (!rxq->is_even ||
-	    mana_mr_miss(&rxq->mr, m, addr, rxq->buf_bytes, &range) != 0)
-		return;
-	rte_mempool_mem_iter(rxq->mp, mana_rx_extend, &extent);
-	if (extent.base < range.base ||
-	    extent.end - range.base > range.len_bytes)
-		return;
-	rxq->sge_word = rte_cpu_to_le_64(GDMA_SGE_WORD(range.lkey,
-						       rxq->buf_bytes));
-	rxq->flat = MANA_RX_FLAT_YES;
-}
 
 /* The WQEs of two mbufs: address, then key and size. */
 static inline void
@@ -142,12 +122,13 @@ mana_rx_write_flat(const struct mana_rxq *rxq, struct rte_mbuf **mbufs,
 }
 
 /*
- * nb mbufs of a pool, as rte_mempool_get_bulk(), and a WQE for each. Taken
- * straight from this lcore's cache when it has so many.
+ * Post nb buffers, taken straight from this lcore's mempool cache if it has as
+ * many. False: the pool has too few, nothing was posted.
  */
 static inline bool
-mana_rx_get_flat(struct mana_rxq *rxq, struct rte_mbuf **mbufs, uint32_t nb)
+mana_rx_fill_flat(struct mana_rxq *rxq, uint32_t nb)
 {
+	struct rte_mbuf **mbufs = &rxq->mbufs[rxq->rq.pi & rxq->mbuf_mask];
 	struct rte_mbuf **from = mbufs;
 #ifndef MANA_MEMPOOL_COUNTS
 	struct rte_mempool_cache *cache;
@@ -161,97 +142,47 @@ mana_rx_get_flat(struct mana_rxq *rxq, struct rte_mbuf **mbufs, uint32_t nb)
 	if (rte_mempool_get_bulk(rxq->mp, (void **)mbufs, nb) != 0)
 		return false;
 	mana_rx_write_flat(rxq, mbufs, from, nb);
+	rxq->rq.pi += nb;
 	return true;
 }
 
 /* ---- Filling ------------------------------------------------------------ */
 
-/* Buffers that can be written in one piece: rings end. */
-static inline uint32_t
-mana_rx_piece(const struct mana_rxq *rxq, uint32_t room)
-{
-	uint32_t pi = rxq->rq.pi;
-	uint32_t nb = rxq->mbuf_mask + 1 - (pi & rxq->mbuf_mask);
-
-	nb = RTE_MIN(nb, rxq->rq.mask_bu + 1 - (pi & rxq->rq.mask_bu));
-	return RTE_MIN(nb, room);
-}
-
-/* A piece of any pool. 0, or why not all of it was posted. */
-static __rte_noinline int
-mana_rx_fill_piece(struct mana_rxq *rxq, uint32_t want)
-{
-	struct rte_mbuf **mbufs = &rxq->mbufs[rxq->rq.pi & rxq->mbuf_mask];
-	uint32_t got, done;
-
-	got = mana_rx_alloc(rxq->mp, mbufs,
-			    RTE_MIN(want, (uint32_t)MANA_RX_REFILL_MAX));
-	done = mana_rx_write(rxq, mbufs, got);
-	rxq->rq.pi += done;
-	if (unlikely(done < got)) {
-		rte_mempool_put_bulk(rxq->mp, (void **)&mbufs[done], got - done);
-		rxq->stats.mr_failed += got - done;
-		return -EFAULT;
-	}
-	if (unlikely(got == 0)) {
-		rxq->stats.nombuf++;
-		return -ENOMEM;
-	}
-	if (rxq->flat == MANA_RX_FLAT_UNKNOWN)
-		mana_rx_flatten(rxq, mbufs[0]);
-	return 0;
-}
-
-/* Returns 0 when the ring is full up to the limit. */
+/* Post up to the limit. Returns 0, or why fewer were posted. */
 static inline int
 mana_rx_fill(struct mana_rxq *rxq)
 {
-	uint32_t room, want;
-	int ret;
+	uint32_t pi, want;
+	int ret = 0;
 
-	while ((room = rxq->limit - mana_rxq_nb_posted(rxq)) > 0) {
-		want = mana_rx_piece(rxq, room);
-		if (likely(rxq->flat == MANA_RX_FLAT_YES) &&
-		    mana_rx_get_flat(rxq, &rxq->mbufs[rxq->rq.pi & rxq->mbuf_mask],
-				     want)) {
-			rxq->rq.pi += want;
-			continue;
-		}
-		ret = mana_rx_fill_piece(rxq, want);
-		if (ret != 0)
-			return ret;
+	while (ret == 0 && (want = rxq->limit - mana_rxq_nb_posted(rxq)) > 0) {
+		/* In one piece, up to the end of either ring. */
+		pi = rxq->rq.pi;
+		want = RTE_MIN(want, (~pi & rxq->mbuf_mask) + 1);
+		want = RTE_MIN(want, (~pi & rxq->rq.mask_bu) + 1);
+		if (unlikely(rxq->flat != MANA_RX_FLAT_YES) ||
+		    !mana_rx_fill_flat(rxq, want))
+			ret = mana_rx_fill_any(rxq, want);
 	}
-	return 0;
-}
-
-/* A region has gone: nothing is known of any. */
-static __rte_noinline __rte_cold void
-mana_rx_regions_forget(struct mana_rxq *rxq)
-{
-	mana_mr_cache_sync(&rxq->mr);
-	rxq->flat = MANA_RX_FLAT_UNKNOWN;
-}
-
-/* Post up to the limit; the next poll tries again when a refill is due still. */
-static int
-mana_rx_post(struct mana_rxq *rxq)
-{
-	int ret;
-
-	if (unlikely(mana_mr_cache_is_stale(&rxq->mr)))
-		mana_rx_regions_forget(rxq);
-	ret = unlikely(rxq->scatter.nb_segs != 0) ? mana_rx_scatter_fill(rxq) :
-						    mana_rx_fill(rxq);
-	rxq->slow_flags &= ~MANA_RX_REFILL_RETRY;
-	if (unlikely(ret != 0) && mana_rx_is_refill_due(rxq))
-		rxq->slow_flags |= MANA_RX_REFILL_RETRY;
 	return ret;
 }
 
 int
 mana_rxq_fill(struct mana_rxq *rxq)
 {
-	return mana_rx_post(rxq);
+	int ret;
+
+	/* A region has gone: look up all regions again. */
+	if (unlikely(mana_mr_cache_is_stale(&rxq->mr))) {
+		mana_mr_cache_sync(&rxq->mr);
+		rxq->flat = MANA_RX_FLAT_UNKNOWN;
+	}
+	ret = unlikely(rxq->scatter.nb_segs != 0) ? mana_rx_scatter_fill(rxq) :
+						    mana_rx_fill(rxq);
+	rxq->slow_flags &= ~MANA_RX_REFILL_RETRY;
+	if (unlikely(ret != 0) && mana_rx_is_refill_due(rxq))
+		rxq->slow_flags |= MANA_RX_REFILL_RETRY;
+	return ret;
 }
 
 void
@@ -263,32 +194,27 @@ mana_rx_ring(struct mana_rxq *rxq)
 
 /* ---- From the bursts ---------------------------------------------------- */
 
-static inline bool
-mana_rx_is_written(const struct mana_rxq *rxq, uint32_t idx)
-{
-	return mana_cq_is_ours(&rxq->cq, idx, mana_cq_trailer(&rxq->cq, idx));
-}
-
 /*
- * Whether the device may have used all that is posted: with up to four
- * packets a CQE, and up to three left of the one that was taken last, no fewer
- * CQEs than a quarter of it wait, rounded down; with eight, an eighth. One load
- * at most. How many a CQE may have is known when one had them. Where none need
- * wait it is the last one taken, which is written.
+ * Whether the device may have used all posted buffers. A CQE has up to four
+ * packets, or eight, and up to three or seven packets may be left of the last
+ * CQE. So at least a quarter of the buffers, or an eighth, rounded down, is the
+ * number of CQEs that wait then. The test loads one CQE. ppi_shift follows the
+ * CQEs that the queue has received. If no CQE needs to wait, the tested CQE is
+ * the last one taken, which is written.
  */
 static inline bool
 mana_rx_may_be_empty(const struct mana_rxq *rxq)
 {
 	const uint32_t posted = mana_rxq_nb_posted(rxq);
+	const uint32_t idx = rxq->cq.ci - 1 + (posted >> rxq->ppi_shift);
 
 	return posted == 0 ||
-	       mana_rx_is_written(rxq, rxq->cq.ci - 1 +
-					       (posted >> rxq->ppi_shift));
+	       mana_cq_is_ours(&rxq->cq, idx, mana_cq_trailer(&rxq->cq, idx));
 }
 
 /*
- * Count that the device has no buffer, which nothing else tells of: it drops
- * then, without a CQE. Looks at no CQE twice.
+ * Count it if the device has no buffer: it drops packets then, without a CQE.
+ * look_ci makes sure that no CQE is examined twice.
  */
 static __rte_noinline __rte_cold void
 mana_rx_look_empty(struct mana_rxq *rxq)
@@ -297,7 +223,7 @@ mana_rx_look_empty(struct mana_rxq *rxq)
 
 	if ((int32_t)(rxq->rq.ci - rxq->look_ci) < 0)
 		return;
-	nb = mana_rxq_nb_waiting(rxq);
+	nb = mana_rxq_nb_waiting(rxq, UINT32_MAX);
 	if (nb == mana_rxq_nb_posted(rxq))
 		rxq->stats.ring_empty++;
 	rxq->look_ci = rxq->rq.ci + RTE_MAX(nb, 1u);
@@ -313,7 +239,7 @@ mana_rx_replenish(struct mana_rxq *rxq)
 	mana_rx_cq_update(rxq);
 	if (unlikely(mana_rx_may_be_empty(rxq)))
 		mana_rx_look_empty(rxq);
-	mana_rx_post(rxq);
+	(void)mana_rxq_fill(rxq);
 	if (likely(rxq->rq.pi != pi))
 		mana_rx_ring(rxq);
 }

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Receive WQEs of several buffers: frames larger than an mbuf, and frames that
- * are split by length.
+ * Rx WQEs with several buffers: for frames larger than an mbuf, and for frames
+ * that are split by length.
  *
- * The device fills the SGEs of a WQE in order and tells the length of the
- * frame only (OpenVMM net_mana push_rqe(); emulator GuestBuffers). All WQEs of
- * a queue have the same SGEs, so a WQE is a fixed number of BUs, which need
- * not divide the ring: a WQE is written BU by BU across its end.
+ * The device fills the SGEs of a WQE in order and reports only the length of the
+ * frame (OpenVMM net_mana push_rqe(); emulator GuestBuffers). All WQEs of a
+ * queue have the same SGEs, so a WQE is a fixed number of BUs. This number need
+ * not divide the ring: a WQE is written BU by BU across the end of the ring.
  *
- * rxq->mbufs has nb_segs entries for each slot, a slot for each WQE index,
- * masked. An entry is an mbuf of the queue or NULL. The buffers that a short
- * frame left unused, or a frame that was dropped, stay in their entries: the
- * WQE that comes to this slot takes them again, and only what is NULL is
- * allocated.
+ * rxq->mbufs has a slot of nb_segs entries for each WQE index, masked. An entry
+ * is an mbuf of the queue or NULL. Buffers that a short or dropped frame did not
+ * use stay in their entries. The next WQE of the slot posts them again, and new
+ * mbufs are allocated only for NULL entries.
  *
  * It is not known whether every device scatters. Therefore the second buffers of the
  * first WQEs begin with a canary: random bytes that no peer knows. If a packet needs
@@ -82,42 +81,20 @@ mana_rx_scatter_check(const struct mana_rxq_conf *conf)
 
 /* ---- Does the device scatter? ------------------------------------------- */
 
-static void
-mana_rx_canary_init(struct mana_rxq *rxq)
-{
-	struct mana_rx_scatter *scatter = &rxq->scatter;
-
-	scatter->nb_unproven = 0;
-	scatter->has_missed = false;
-	/* A smaller second buffer says too little. */
-	if (scatter->nb_segs < 2 ||
-	    scatter->segs[1].bytes < sizeof(scatter->canary))
-		return;
-	scatter->nb_unproven = MANA_RX_NB_UNPROVEN;
-	scatter->canary[0] = rte_rand();
-	scatter->canary[1] = rte_rand();
-}
-
-/* Where the device writes in the second buffer of a WQE. */
-static void *
-mana_rx_second(const struct mana_rxq *rxq, uint32_t wqe)
-{
-	return RTE_PTR_ADD(mana_rx_slot(rxq, wqe)[1]->buf_addr,
-			   rxq->scatter.segs[1].offset);
-}
-
 bool
 mana_rx_scatter_is_whole(struct mana_rxq *rxq, uint32_t len)
 {
 	struct mana_rx_scatter *scatter = &rxq->scatter;
+	const struct rte_mbuf *second;
 
 	if (likely(scatter->nb_unproven == 0) || len <= scatter->segs[0].bytes)
 		return true;
 	/* A few bytes may be equal by chance. */
 	if (len - scatter->segs[0].bytes < sizeof(scatter->canary))
 		return !scatter->has_missed;
-	if (memcmp(mana_rx_second(rxq, rxq->rq.ci), scatter->canary,
-		   sizeof(scatter->canary)) == 0) {
+	second = mana_rx_slot(rxq, rxq->rq.ci)[1];
+	if (memcmp(RTE_PTR_ADD(second->buf_addr, scatter->segs[1].offset),
+		   scatter->canary, sizeof(scatter->canary)) == 0) {
 		scatter->has_missed = true;
 		return false;
 	}
@@ -145,7 +122,13 @@ mana_rx_scatter_init(struct mana_rxq *rxq, const struct mana_rxq_conf *conf)
 		scatter->bytes += seg->bytes;
 	}
 	rxq->buf_bytes = 0;
-	mana_rx_canary_init(rxq);
+	scatter->has_missed = false;
+	/* A smaller second buffer has no room for the canary. */
+	scatter->nb_unproven = scatter->nb_segs >= 2 &&
+			       scatter->segs[1].bytes >= sizeof(scatter->canary) ?
+				       MANA_RX_NB_UNPROVEN : 0;
+	scatter->canary[0] = rte_rand();
+	scatter->canary[1] = rte_rand();
 	rxq->mp = scatter->segs[0].mp;
 	rxq->ol_flags = scatter->segs[0].ol_flags;
 	memset(rxq->mbufs, 0, (size_t)conf->nb_mbufs * conf->nb_segs *
@@ -153,8 +136,8 @@ mana_rx_scatter_init(struct mana_rxq *rxq, const struct mana_rxq_conf *conf)
 }
 
 /*
- * Write the WQE of the next slot. Returns 0; -ENOMEM, -EFAULT: nothing was
- * posted, the mbufs found so far wait in the slot.
+ * Write the WQE of the next slot. Returns 0; after -ENOMEM and -EFAULT nothing
+ * was posted, and the mbufs allocated so far stay in the slot.
  */
 static int
 mana_rx_scatter_post(struct mana_rxq *rxq)
@@ -208,37 +191,6 @@ mana_rx_scatter_fill(struct mana_rxq *rxq)
 	return ret;
 }
 
-/*
- * The first segment grows by a tag's length, and what moves is written across
- * segments.
- */
-void
-mana_rx_scatter_tag(struct rte_mbuf *m, uint16_t tci)
-{
-	uint8_t head[2 * RTE_ETHER_ADDR_LEN + RTE_VLAN_HLEN];
-	struct rte_mbuf *seg;
-	uint32_t i = 0, at;
-
-	for (seg = m; seg != NULL && i < 2 * RTE_ETHER_ADDR_LEN; seg = seg->next)
-		for (at = 0; at < seg->data_len && i < 2 * RTE_ETHER_ADDR_LEN; at++)
-			head[i++] = *rte_pktmbuf_mtod_offset(seg, uint8_t *, at);
-	head[i++] = RTE_ETHER_TYPE_VLAN >> 8;
-	head[i++] = RTE_ETHER_TYPE_VLAN & 0xff;
-	head[i++] = tci >> 8;
-	head[i++] = tci & 0xff;
-
-	m->data_off -= RTE_VLAN_HLEN;
-	m->data_len += RTE_VLAN_HLEN;
-	m->pkt_len += RTE_VLAN_HLEN;
-	/* The chain has grown by what was added: it holds all of the head. */
-	for (seg = m, at = 0; seg != NULL && at < i; seg = seg->next) {
-		uint32_t part = RTE_MIN((uint32_t)seg->data_len, i - at);
-
-		memcpy(rte_pktmbuf_mtod(seg, uint8_t *), head + at, part);
-		at += part;
-	}
-}
-
 struct rte_mbuf *
 mana_rx_scatter_chain(struct mana_rxq *rxq, uint32_t len)
 {
@@ -283,7 +235,7 @@ mana_rx_scatter_release(struct mana_rxq *rxq, bool is_gone)
 			slot[i] = NULL;
 		}
 	}
-	/* An ordinary queue until the next init: mbufs may change till then. */
+	/* One buffer per WQE until the next init: mbufs may change before. */
 	rxq->scatter.nb_segs = 0;
 	rxq->rq.ci = rxq->rq.pi;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The slow lane of the Rx burst: any CQE, one at a time, packet by packet. A
- * CQE is copied once, behind the check of its owner bits, and all decisions
- * are made on the copy, for the device may change its own at any time. The
- * packets of a CQE that do not fit in a burst are delivered by the next one.
+ * The slow lane of the Rx burst: any CQE, one at a time, packet by packet. It
+ * copies a CQE once, after it has checked the owner bits, and makes all
+ * decisions on the copy, because the device may change the original at any time.
+ * The next burst delivers the packets of a CQE that do not fit in a burst.
  */
 
 #include <string.h>
@@ -18,9 +18,9 @@
 #include "mana_rx.h"
 #include "mana_rxtx.h"
 
-#define MANA_RX_SLOW_CQES 4 /* before the kernel may try again */
+#define MANA_RX_SLOW_CQES 4 /* before the kernel tries again */
 
-/* ---- What a CQE says, by the copy --------------------------------------- */
+/* ---- Fields of the copy ------------------------------------------------- */
 
 struct mana_rx_pkt {
 	uint32_t len;
@@ -109,29 +109,17 @@ mana_rxq_fail(struct mana_rxq *rxq, enum mana_queue_failure failure)
 	rxq->failure = failure;
 	rxq->stats.failed++;
 	rxq->bad_cqes.fatal_header = rxq->bad_cqes.last_header;
-	mana_cq_close(&rxq->cq);
-	/* It gets no buffer any more: polls need not try. */
-	rxq->slow_flags &= ~MANA_RX_REFILL_RETRY;
-	rxq->part.nb = 0;
-	rxq->part.next = 0;
-	rxq->doubt.nb = 0;
-}
-
-/* Needs more than the first buffer of its WQE, and not more than all. */
-static bool
-mana_rx_is_scattered(const struct mana_rxq *rxq, uint32_t len)
-{
-	return rxq->scatter.nb_segs != 0 && len > rxq->scatter.segs[0].bytes &&
-	       len <= rxq->scatter.bytes;
+	mana_rxq_close(rxq);
 }
 
 /* The CQE that was taken last has no packet. */
 static __rte_noinline __rte_cold void
 mana_rx_no_packet(struct mana_rxq *rxq)
 {
-	const struct gdma_cqe *cqe = &rxq->part.cqe;
+	const struct mana_rx_scatter *scatter = &rxq->scatter;
+	const uint32_t len = mana_rx_cqe_pkt(&rxq->part.cqe, 0).len;
 
-	switch (mana_rx_cqe_type(cqe)) {
+	switch (mana_rx_cqe_type(&rxq->part.cqe)) {
 	case MANA_CQE_RX_OKAY:
 	case MANA_CQE_RX_COALESCED_4:
 	case MANA_CQE_RX_COALESCED_8:
@@ -143,8 +131,10 @@ mana_rx_no_packet(struct mana_rxq *rxq)
 		rxq->stats.fence++;
 		break;
 	case MANA_CQE_RX_TRUNCATED:
-		mana_rx_note(rxq, mana_rx_is_scattered(rxq,
-					mana_rx_cqe_pkt(cqe, 0).len) ?
+		/* It would have fitted, had the device used all buffers. */
+		mana_rx_note(rxq, scatter->nb_segs != 0 &&
+				  len > scatter->segs[0].bytes &&
+				  len <= scatter->bytes ?
 				  MANA_BAD_CQE_UNSCATTERED : MANA_BAD_CQE_TRUNCATED);
 		mana_rx_drop(rxq, &rxq->stats.truncated);
 		break;
@@ -180,45 +170,55 @@ mana_rx_skip(struct mana_rxq *rxq, uint32_t trailer)
 /* ---- Packets ------------------------------------------------------------ */
 
 /*
- * The stripped tag goes into the mbuf, or back into the frame when the
- * application did not ask for stripping: the device always strips. Priority
- * and DEI are lost (Linux mana.h: rx_vlan_id has 12 bits).
+ * Put a tag back into the frame. The first segment grows by the tag, and what
+ * moves may lie in several segments.
+ */
+static __rte_noinline void
+mana_rx_tag_insert(struct rte_mbuf *m, uint16_t tci)
+{
+	uint8_t head[2 * RTE_ETHER_ADDR_LEN + RTE_VLAN_HLEN];
+	uint32_t nb = RTE_MIN(m->pkt_len, 2u * RTE_ETHER_ADDR_LEN);
+	uint32_t at = 0, part;
+
+	memmove(head, rte_pktmbuf_read(m, 0, nb, head), nb);
+	head[nb++] = RTE_ETHER_TYPE_VLAN >> 8;
+	head[nb++] = RTE_ETHER_TYPE_VLAN & 0xff;
+	head[nb++] = tci >> 8;
+	head[nb++] = tci & 0xff;
+	/* mana_rxq_init() has checked that the headroom suffices. */
+	m->data_off -= RTE_VLAN_HLEN;
+	m->data_len += RTE_VLAN_HLEN;
+	m->pkt_len += RTE_VLAN_HLEN;
+	for (; at < nb; at += part, m = m->next) {
+		part = RTE_MIN((uint32_t)m->data_len, nb - at);
+		memcpy(rte_pktmbuf_mtod(m, uint8_t *), head + at, part);
+	}
+}
+
+/*
+ * The device always strips tags. The tag goes into the mbuf, and back into the
+ * frame if the application did not ask for stripping. Priority and DEI are lost
+ * (Linux mana.h: rx_vlan_id has 12 bits).
  */
 static __rte_noinline void
 mana_rx_vlan(const struct mana_rxq *rxq, struct rte_mbuf *m, uint16_t tci)
 {
-	const uint16_t tag[2] = {
-		rte_cpu_to_be_16(RTE_ETHER_TYPE_VLAN),
-		rte_cpu_to_be_16(tci),
-	};
-	uint8_t *frame;
-
 	m->ol_flags |= RTE_MBUF_F_RX_VLAN;
 	m->vlan_tci = tci;
 	if (rxq->vlan_strip) {
 		m->ol_flags |= RTE_MBUF_F_RX_VLAN_STRIPPED;
 		return;
 	}
-	/* mana_rxq_init() has seen to the headroom. */
 	if (m->packet_type != RTE_PTYPE_UNKNOWN)
 		m->packet_type ^= RTE_PTYPE_L2_ETHER ^ RTE_PTYPE_L2_ETHER_VLAN;
-	if (unlikely(m->data_len < 2 * RTE_ETHER_ADDR_LEN)) {
-		mana_rx_scatter_tag(m, tci);
-		return;
-	}
-	m->data_off -= RTE_VLAN_HLEN;
-	m->data_len += RTE_VLAN_HLEN;
-	m->pkt_len += RTE_VLAN_HLEN;
-	frame = rte_pktmbuf_mtod(m, uint8_t *);
-	memmove(frame, frame + RTE_VLAN_HLEN, 2 * RTE_ETHER_ADDR_LEN);
-	memcpy(frame + 2 * RTE_ETHER_ADDR_LEN, tag, sizeof(tag));
+	mana_rx_tag_insert(m, tci);
 }
 
-/* The oldest WQE, there is one, becomes a packet, whose length is checked. */
+/* The oldest WQE becomes a packet. There is such a WQE, and pkt->len is valid. */
 static struct rte_mbuf *
 mana_rx_deliver(struct mana_rxq *rxq, const struct mana_rx_pkt *pkt)
 {
-	const uint32_t flags = mana_rx_cqe_flags(&rxq->part.cqe);
+	const uint32_t flags = rte_le_to_cpu_32(rxq->part.cqe.rx.flags);
 	struct rte_mbuf *m;
 
 	if (rxq->scatter.nb_segs != 0) {
@@ -236,7 +236,7 @@ mana_rx_deliver(struct mana_rxq *rxq, const struct mana_rx_pkt *pkt)
 	return m;
 }
 
-/* Whether a packet is to be delivered; else it is dropped. */
+/* Whether a packet of this length can be delivered; else drop it. */
 static bool
 mana_rx_is_good(struct mana_rxq *rxq, uint32_t len)
 {
@@ -332,21 +332,22 @@ mana_rx_slow(struct mana_rxq *rxq, struct rte_mbuf **pkts, uint32_t nb_pkts,
 /* ---- The end of a poll -------------------------------------------------- */
 
 __rte_noinline uint16_t
-mana_rx_chores(struct mana_rxq *rxq, struct rte_mbuf **pkts, uint16_t nb)
+mana_rx_chores(struct mana_rx_list *list, struct rte_mbuf **pkts, uint16_t nb,
+	       struct mana_rxq *rxq)
 {
 	uint16_t i;
 
 	if (mana_rx_is_refill_due(rxq))
 		mana_rx_replenish(rxq);
 	/*
-	 * The device hashes nothing, and so tells no types, when it receives
-	 * into one queue only (Linux mana_ib main.c,
-	 * mana_ib_cfg_vport_steering()).
+	 * A device that receives into one queue only computes no hash, and so
+	 * reports no types (Linux mana_ib main.c, mana_ib_cfg_vport_steering()).
 	 */
 	for (i = 0; i < nb && rxq->parse; i++)
 		if (pkts[i]->packet_type == RTE_PTYPE_UNKNOWN)
 			pkts[i]->packet_type = rte_net_get_ptype(pkts[i], NULL,
 				RTE_PTYPE_L2_MASK | RTE_PTYPE_L3_MASK |
 				RTE_PTYPE_L4_MASK);
+	mana_burst_leave(&list->is_busy);
 	return nb;
 }

@@ -163,9 +163,15 @@ struct mana_rx_doubt {
 
 struct mana_rxq;
 
-/* One hardware Rx queue is polled: what a burst of an ethdev queue consists of. */
-typedef uint16_t (*mana_rx_poll_t)(struct mana_rxq *rxq, struct rte_mbuf **pkts,
-				   uint16_t nb_pkts);
+struct mana_rx_list;
+
+/*
+ * Poll one hardware Rx queue, and end the burst of the list: mana_burst_leave().
+ * A caller whose burst does not end gives a list of its own.
+ */
+typedef uint16_t (*mana_rx_poll_t)(struct mana_rx_list *list,
+				   struct rte_mbuf **pkts, uint16_t nb_pkts,
+				   struct mana_rxq *rxq);
 
 /* A burst function; all deliver the same. */
 struct mana_rx_path {
@@ -258,11 +264,10 @@ struct mana_rxq {
 	struct rte_mempool *mp;
 	uint64_t bytes;
 	uint64_t sge_word; /* flat: key and size of every buffer, and */
-	uint64_t data_delta; /* where it starts, from its mbuf on */
+	uint64_t data_delta; /* where it starts, from its mbuf on; MANA_RX_UNEVEN */
 	/* reported_flags, and a length's bound less 1, as the kernels want them. */
 	alignas(16) uint32_t vec_reported[4];
 	uint32_t vec_bound[4];
-	bool is_even; /* data_delta holds for all of the pool */
 	uint8_t flat; /* enum mana_rx_flat */
 	bool vlan_strip; /* off: tags are put back by software */
 	bool ptypes; /* false: packet types need not be right */
@@ -317,7 +322,7 @@ struct mana_rxq_conf {
 	 */
 	struct rte_mbuf **mbufs;
 	uint32_t nb_mbufs;
-	uint16_t free_thresh; /* 0: the default */
+	uint16_t free_thresh; /* mana_rx_refill_thresh() */
 	uint16_t port_id;
 	uint16_t queue_id;
 	bool vlan_strip;
@@ -334,8 +339,8 @@ mana_rx_limit(uint16_t nb_desc, uint32_t nb_cqe)
 }
 
 /*
- * WQEs a doorbell, of what is asked for (0: a quarter of the ring): at most
- * half of what may be posted. What it returns it returns when asked for it.
+ * WQEs per doorbell: the number asked for (0: a quarter of the ring, at most
+ * 64), but at most half of those that may be posted.
  */
 static inline uint32_t
 mana_rx_refill_thresh(uint32_t asked, uint16_t nb_desc, uint32_t nb_cqe)
@@ -422,7 +427,7 @@ mana_rx_list_is_paused(const struct mana_rx_list *list)
 	return is_paused != 0;
 }
 
-/* A burst of a list that is paused, or has not exactly one hardware queue. */
+/* The rest of a burst if the list is paused or has not exactly one hardware queue. */
 uint16_t mana_rx_list_poll(struct mana_rx_list *list, struct rte_mbuf **pkts,
 			   uint16_t nb_pkts, mana_rx_poll_t poll);
 
@@ -475,11 +480,11 @@ uint64_t mana_rx_pool_delta(struct rte_mempool *mp);
 int mana_rxq_arm(struct mana_rxq *rxq, bool *wakes);
 
 /*
- * Descriptors of this queue alone that are done and were not polled, from
- * CQEs. Call it from the polling thread, or between mana_rx_list_lock() and
+ * Descriptors of this queue that are done and were not polled, from CQEs, up to
+ * max. For the polling thread, or between mana_rx_list_lock() and
  * mana_rx_list_unlock().
  */
-uint32_t mana_rxq_nb_waiting(const struct mana_rxq *rxq);
+uint32_t mana_rxq_nb_waiting(const struct mana_rxq *rxq, uint32_t max);
 
 /*
  * To look at the rings of a list from outside of a burst, in any thread. False:
@@ -521,12 +526,6 @@ mana_rxq_stats_errors(const struct mana_rxq_stats *stats)
 {
 	return stats->truncated + stats->oversize + stats->unscattered +
 	       stats->zero_len + stats->cqe_unknown + stats->cqe_spurious;
-}
-
-static inline uint64_t
-mana_rxq_errors(const struct mana_rxq *rxq)
-{
-	return mana_rxq_stats_errors(&rxq->stats);
 }
 
 /* ---- Transmit ----------------------------------------------------------- */
