@@ -8,7 +8,7 @@
  * take an event without acknowledging it, and ibv_destroy_cq() waits for that.
  *
  * Two things wake: a completion channel, when the device has used the arming of
- * its CQ (mana_rx_hwq.c creates one for each hardware queue), and an eventfd that
+ * its CQ (mana_rxq.c creates one for each hardware queue), and an eventfd that
  * the driver writes
  *   - when it has armed the CQs and finds something in a ring, since the device
  *     may give no event for that;

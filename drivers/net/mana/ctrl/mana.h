@@ -409,7 +409,7 @@ int mana_txq_spare_try(struct mana_priv *priv);
  */
 int mana_txq_permission_check(struct mana_priv *priv);
 
-/* ---- mana_rxq.c: ethdev Rx queues and the buffers of their WQEs ---------- */
+/* ---- mana_rxq.c: Rx queues and the buffers of their WQEs ----------------- */
 
 int mana_rxq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 		   unsigned int socket_id, const struct rte_eth_rxconf *conf,
@@ -427,28 +427,15 @@ void mana_rxq_resize(const struct mana_priv *priv, struct mana_eth_rxq *ctl,
 
 /* Buffers of a WQE at most. */
 uint16_t mana_rx_max_segs(const struct mana_priv *priv);
-/**
- * The buffers of a WQE that holds frames of this MTU.
- *
- * @param[out] segs
- *   Room for GDMA_RQ_WQE_MAX_SGE.
- * @param[out] nb_segs
- *   0: one buffer of the pool, as struct mana_rxq_conf has it.
- * @return
- *   0, or -EINVAL after a message when no WQE can hold them.
- */
-int mana_rx_layout_get(const struct mana_priv *priv,
-		       const struct mana_rx_layout *layout, uint16_t mtu,
-		       struct mana_rx_seg *segs, uint16_t *nb_segs);
 /*
- * Whether there are such, and the port, if it runs, can have them: -EBUSY when its
- * burst function was chosen for one buffer.
+ * Whether a WQE can hold frames of this MTU: -EINVAL if not; -EBUSY if it needs
+ * several buffers, and the burst function of the running port takes one.
  */
 int mana_rx_layout_check(const struct mana_priv *priv,
 			 const struct mana_rx_layout *layout, uint16_t mtu);
 /*
- * All queues' for the port's MTU: they are set up. Sets scattered_rx of the port,
- * for the choice of the burst function.
+ * The same for all queues, which are set up, and the port's MTU. Sets scattered_rx
+ * of the port, for the choice of the burst function.
  */
 int mana_rx_layouts_check(struct mana_priv *priv);
 

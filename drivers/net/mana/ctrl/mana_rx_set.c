@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <time.h>
 
 #include <rte_malloc.h>
@@ -584,8 +585,8 @@ intrs_add(struct mana_priv *priv, const uint8_t *reta)
 
 	for (i = 0; ret == 0 && i < priv->rx_set->nb; i++)
 		if (is_running(priv, reta[i]))
-			ret = mana_rx_hwq_intr_add(
-				priv, &priv->rx_set->hwqs[i], reta[i]);
+			ret = mana_rx_hwq_intr(priv, &priv->rx_set->hwqs[i],
+					       reta[i], EPOLL_CTL_ADD);
 	if (ret != 0)
 		MANA_PORT_LOG(ERR, priv->data->name,
 			      "no Rx interrupts for the new order of queues: %s",
@@ -604,7 +605,8 @@ intrs_tidy(struct mana_priv *priv)
 	for (i = 0; set != NULL && i < set->nb; i++)
 		for (q = 0; q < priv->data->nb_rx_queues; q++)
 			if (q != set->hwqs[i].owner || !is_running(priv, q))
-				mana_rx_hwq_intr_remove(priv, &set->hwqs[i], q);
+				(void)mana_rx_hwq_intr(priv, &set->hwqs[i], q,
+						       EPOLL_CTL_DEL);
 }
 
 /* Bursts are paused. Packets that came for a stopped owner are not for a running one. */

@@ -43,7 +43,6 @@ struct mana_rx_hwq {
 	bool is_mixed; /* it was moved: it may hold mbufs of another owner's pool */
 	uint64_t offloads; /* of the ethdev queue that it was built for */
 	uint16_t nb_desc;
-	uint16_t free_thresh;
 	uint16_t nb_segs; /* buffers of a descriptor; 0: one, of rxq.mp */
 };
 
@@ -55,7 +54,7 @@ struct mana_rx_set {
 	struct mana_rx_hwq hwqs[];
 };
 
-/* ---- mana_rx_hwq.c: one hardware queue ------------------------------------ */
+/* ---- mana_rxq.c: one hardware queue ------------------------------------------ */
 
 /*
  * CQ, WQ and buffers for its owner; after a failure mana_rx_hwq_destroy() takes
@@ -79,16 +78,14 @@ void mana_rx_hwq_diag(const struct mana_priv *priv, const struct mana_rx_hwq *hw
 		      int error);
 /*
  * Whether another ethdev queue can poll it as it is: same layout of buffers and
- * same offloads, and the pools stand several threads.
+ * same offloads, and several threads may use the pools.
  */
 bool mana_rx_hwq_can_move(const struct mana_priv *priv,
 			  const struct mana_rx_hwq *hwq,
 			  const struct mana_eth_rxq *to);
-/* Its channel wakes this ethdev queue, too; or no longer. */
-int mana_rx_hwq_intr_add(const struct mana_priv *priv,
-			 const struct mana_rx_hwq *hwq, uint16_t queue_id);
-void mana_rx_hwq_intr_remove(const struct mana_priv *priv,
-			     const struct mana_rx_hwq *hwq, uint16_t queue_id);
+/* op: EPOLL_CTL_ADD, its channel wakes this ethdev queue, too; or EPOLL_CTL_DEL. */
+int mana_rx_hwq_intr(const struct mana_priv *priv, const struct mana_rx_hwq *hwq,
+		     uint16_t queue_id, int op);
 /* Bursts are paused. Counters stay with the old owner, refills use the new pool. */
 void mana_rx_hwq_move(struct mana_rx_hwq *hwq, struct mana_eth_rxq *from,
 		      const struct mana_eth_rxq *to, uint16_t owner);
