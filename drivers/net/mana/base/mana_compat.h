@@ -17,8 +17,7 @@
 #include <rte_bitops.h>
 #include <rte_spinlock.h>
 
-/* RTE_SHIFT_VAL32/64: added in 24.03, for literals only until 26.03. */
-#define MANA_SHIFT_VAL32(val, nr) ((uint32_t)(val) << (nr))
+/* RTE_SHIFT_VAL64: added in 24.03, for literals only until 26.03. */
 #define MANA_SHIFT_VAL64(val, nr) ((uint64_t)(val) << (nr))
 
 /* For functions that read counters which other threads increment: intended race. */
@@ -67,11 +66,9 @@ typedef uint64_t __rte_may_alias mana_alias64_t;
 /* Per-queue counters: in struct rte_eth_stats before 25.11. */
 #if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
 #define MANA_QSTATS_PARAM , struct eth_queue_stats *qstats
-#define MANA_QSTATS_ARG , qstats
 #define MANA_QSTATS(stats) qstats
 #else
 #define MANA_QSTATS_PARAM
-#define MANA_QSTATS_ARG
 #define MANA_QSTATS(stats) stats
 #endif
 

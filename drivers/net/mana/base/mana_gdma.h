@@ -174,8 +174,7 @@ mana_cq_init(struct mana_cq *cq, void *ring, uint32_t nb_cqe, bool is_sq,
 	cq->db = (volatile uint8_t *)db_page + GDMA_DB_CQ_OFFSET;
 	cq->mask = nb_cqe - 1;
 	cq->lap_shift = GDMA_CQE_OWNER_S - rte_bsf32(nb_cqe);
-	cq->trailer = MANA_SHIFT_VAL32(is_sq, GDMA_CQE_IS_SQ_S) |
-		      MANA_CQ_CLOSED;
+	cq->trailer = (uint32_t)is_sq << GDMA_CQE_IS_SQ_S | MANA_CQ_CLOSED;
 	cq->ci = nb_cqe;
 	cq->rung = nb_cqe;
 	cq->id = 0;

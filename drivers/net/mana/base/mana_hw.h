@@ -27,14 +27,13 @@
 
 /*
  * Work queue: a ring of WQEs, each of which is a whole number of basic units
- * (BU). Linux gdma.h GDMA_WQE_BU_SIZE, MAX_TX_WQE_SIZE, MAX_RX_WQE_SIZE;
- * OpenVMM gdma_defs WQE_ALIGNMENT.
+ * (BU). Linux gdma.h GDMA_WQE_BU_SIZE, MAX_TX_WQE_SIZE; OpenVMM gdma_defs
+ * WQE_ALIGNMENT.
  */
 #define GDMA_BU_BYTES 32u
 #define GDMA_BU_WORDS 4u /* 64-bit words in a BU */
 #define GDMA_BU_SHIFT 5
 #define GDMA_SQ_WQE_MAX_BU 16u
-#define GDMA_RQ_WQE_MAX_BU 8u
 #define GDMA_RING_MIN_BYTES 4096u /* any ring; power of two, page aligned */
 
 /* SGEs per WQE. Linux gdma.h MAX_TX_WQE_SGL_ENTRIES, MAX_RX_WQE_SGL_ENTRIES. */
@@ -72,7 +71,6 @@
  * Linux gdma.h struct gdma_sge.
  */
 #define GDMA_SGE_BYTES 16u
-#define GDMA_SGE_KEY_S 0
 #define GDMA_SGE_SIZE_S 32
 #define GDMA_SGE_WORD(lkey, size_bytes) \
 	(((uint64_t)(size_bytes) << GDMA_SGE_SIZE_S) | (uint32_t)(lkey))
@@ -113,8 +111,6 @@
 #define MANA_TX_LOOB_DEI_S 19
 #define MANA_TX_LOOB_VLAN_ID_S 20
 #define MANA_TX_LOOB_VLAN_ID_M 0xfffu
-#define MANA_TX_LOOB_INNER_FRAME_S 32
-#define MANA_TX_LOOB_INNER_IP_REL_S 42
 #define MANA_TX_LOOB_LONG_VP_S 48
 #define MANA_TX_LOOB_LONG_VP_M 0xfffu
 
@@ -166,11 +162,9 @@ static_assert(offsetof(struct gdma_cqe, rx.wqe_offset) == 56, "wqe_offset");
 static_assert(offsetof(struct gdma_cqe, trailer) == 60, "trailer");
 
 #define GDMA_CQE_BYTES 64u
-#define GDMA_CQE_WQ_S 0
 #define GDMA_CQE_WQ_M 0xffffffu
 #define GDMA_CQE_IS_SQ_S 24
 #define GDMA_CQE_OWNER_S 29
-#define GDMA_CQE_OWNER_BITS 3
 #define GDMA_CQE_OWNER_M 0x7u
 
 #define MANA_CQE_TYPE_S 0
@@ -179,8 +173,6 @@ static_assert(offsetof(struct gdma_cqe, trailer) == 60, "trailer");
 #define MANA_CQE_CLIENT_M 0x3u
 #define MANA_CQE_VENDOR_ERR_S 8
 #define MANA_CQE_VENDOR_ERR_M 0xffffffu
-
-#define MANA_CQE_CLIENT_ETH 1u /* Linux mana.h MANA_CQE_COMPLETION */
 
 #define MANA_TX_CQE_SGL_OFFSET_M 0x1fu
 #define MANA_TX_CQE_WQE_OFFSET_S 5 /* in BU, 27 bits */
@@ -260,17 +252,14 @@ enum mana_cqe_type {
  * Linux gdma_main.c DOORBELL_OFFSET_*, union gdma_doorbell_entry; OpenVMM
  * gdma_defs DB_SQ, DB_RQ, CqEqDoorbellValue, WqDoorbellValue.
  */
-#define GDMA_DB_PAGE_BYTES 4096u
 #define GDMA_DB_SQ_OFFSET 0x000u
 #define GDMA_DB_RQ_OFFSET 0x400u
 #define GDMA_DB_CQ_OFFSET 0x800u
 
 /* SQ and RQ: tail in bytes, free running. The RQ's WQE count must be 0. */
-#define GDMA_DB_ID_S 0
 #define GDMA_DB_ID_M 0xffffffu
 #define GDMA_DB_TAIL_S 32
-/* CQ: index of the next CQE to read, modulo 8 times the ring size. */
-#define GDMA_DB_CQ_TAIL_M 0x7fffffffu
+/* CQ: index of the next CQE to read, modulo 8 times the ring size; then arm. */
 #define GDMA_DB_CQ_ARM_S 63
 
 /* PCI identities. Linux gdma_main.c mana_id_table, gdma.h MANA_*_DEVICE_ID. */
