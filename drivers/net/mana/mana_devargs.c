@@ -71,6 +71,12 @@ static const struct {
 };
 
 static int
+twice(const char *key, const char *text)
+{
+	return MANA_INIT_ERR(-EINVAL, "%s=%s is given twice; give it once", key, text);
+}
+
+static int
 select_add(struct mana_devargs *devargs, enum mana_select_by by, const char *text)
 {
 	const char *key = selectors[by].key;
@@ -79,32 +85,20 @@ select_add(struct mana_devargs *devargs, enum mana_select_by by, const char *tex
 	unsigned int i;
 
 	wrong = selectors[by].parse(text, &select);
-	if (wrong != NULL) {
-		MANA_INIT_LOG(ERR, "%s=%s: %s", key, text, wrong);
-		return -EINVAL;
-	}
-	if (devargs->nb_selects != 0 && devargs->select_by != by) {
-		MANA_INIT_LOG(ERR,
-			      "%s=%s: ports are already selected by %s=; use one of mac=, netdev= and port=",
-			      key, text, devargs->key);
-		return -EINVAL;
-	}
-	for (i = 0; i < devargs->nb_selects; i++) {
-		const struct mana_select *other = &devargs->selects[i];
-
-		if (!rte_is_same_ether_addr(&other->mac, &select.mac) ||
-		    strcmp(other->netdev, select.netdev) != 0 ||
-		    other->port != select.port)
-			continue;
-		MANA_INIT_LOG(ERR, "%s=%s is given twice; give it once", key, text);
-		return -EINVAL;
-	}
-	if (devargs->nb_selects == MANA_DEVARGS_MAX_SELECTS) {
-		MANA_INIT_LOG(ERR,
-			      "%s=%s: more than %d; remove %s= to use all ports of the function",
-			      key, text, MANA_DEVARGS_MAX_SELECTS, key);
-		return -E2BIG;
-	}
+	if (wrong != NULL)
+		return MANA_INIT_ERR(-EINVAL, "%s=%s: %s", key, text, wrong);
+	if (devargs->nb_selects != 0 && devargs->select_by != by)
+		return MANA_INIT_ERR(-EINVAL,
+				     "%s=%s: ports are already selected by %s=; use one of mac=, netdev= and port=",
+				     key, text, devargs->key);
+	for (i = 0; i < devargs->nb_selects; i++)
+		if (memcmp(&devargs->selects[i], &select,
+			   offsetof(struct mana_select, text)) == 0)
+			return twice(key, text);
+	if (devargs->nb_selects == MANA_DEVARGS_MAX_SELECTS)
+		return MANA_INIT_ERR(-E2BIG,
+				     "%s=%s: more than %d; remove %s= to use all ports of the function",
+				     key, text, MANA_DEVARGS_MAX_SELECTS, key);
 	(void)rte_strscpy(select.text, text, sizeof(select.text));
 	devargs->key = key;
 	devargs->select_by = by;
@@ -169,10 +163,9 @@ option_take(struct mana_options *to, const struct option *option, const char *te
 	void *member = (uint8_t *)to + option->offset;
 	uint32_t value;
 
-	if (!option_parse(option, text, &value)) {
-		MANA_INIT_LOG(ERR, "%s=%s: %s", option->key, text, option->advice);
-		return -EINVAL;
-	}
+	if (!option_parse(option, text, &value))
+		return MANA_INIT_ERR(-EINVAL, "%s=%s: %s", option->key, text,
+				     option->advice);
 	if (option->is_bool)
 		*(bool *)member = value != 0;
 	else
@@ -205,9 +198,9 @@ rx_path_take(struct mana_options *to, const char *text)
 			rte_strlcat(keys, ", ", sizeof(keys));
 		rte_strlcat(keys, path->key, sizeof(keys));
 	}
-	MANA_INIT_LOG(ERR, "rx_path=%s: %s; give one of %s, or remove the argument",
-		      text, wrong, keys);
-	return -EINVAL;
+	return MANA_INIT_ERR(-EINVAL,
+			     "rx_path=%s: %s; give one of %s, or remove the argument",
+			     text, wrong, keys);
 }
 
 /* ---- Pairs ------------------------------------------------------------------- */
@@ -225,12 +218,9 @@ pair_take(const struct rte_kvargs *pairs, unsigned int at,
 	for (i = MANA_SELECT_MAC; i < RTE_DIM(selectors); i++)
 		if (strcmp(key, selectors[i].key) == 0)
 			return select_add(devargs, i, text);
-	for (i = 0; i < at; i++) {
-		if (strcmp(pairs->pairs[i].key, key) != 0)
-			continue;
-		MANA_INIT_LOG(ERR, "%s=%s is given twice; give it once", key, text);
-		return -EINVAL;
-	}
+	for (i = 0; i < at; i++)
+		if (strcmp(pairs->pairs[i].key, key) == 0)
+			return twice(key, text);
 	for (i = 0; i < RTE_DIM(options); i++)
 		if (strcmp(key, options[i].key) == 0)
 			return option_take(&devargs->options, &options[i], text);
@@ -240,9 +230,8 @@ pair_take(const struct rte_kvargs *pairs, unsigned int at,
 	if (strcmp(key, RTE_DEVARGS_KEY_CLASS) == 0 ||
 	    strcmp(key, RTE_DEVARGS_KEY_DRIVER) == 0)
 		return 0;
-	MANA_INIT_LOG(ERR, "unknown device argument '%s'; known: %s", key,
-		      MANA_DEVARGS_HELP);
-	return -EINVAL;
+	return MANA_INIT_ERR(-EINVAL, "unknown device argument '%s'; known: %s", key,
+			     MANA_DEVARGS_HELP);
 }
 
 int
@@ -258,12 +247,10 @@ mana_devargs_parse(const char *args, struct mana_devargs *devargs)
 	if (args == NULL || *args == '\0')
 		return 0;
 	pairs = rte_kvargs_parse(args, NULL);
-	if (pairs == NULL) {
-		MANA_INIT_LOG(ERR,
-			      "malformed device arguments '%s'; expected <key>=<value>[,<key>=<value>...] of %s",
-			      args, MANA_DEVARGS_HELP);
-		return -EINVAL;
-	}
+	if (pairs == NULL)
+		return MANA_INIT_ERR(-EINVAL,
+				     "malformed device arguments '%s'; expected <key>=<value>[,<key>=<value>...] of %s",
+				     args, MANA_DEVARGS_HELP);
 	for (i = 0; i < pairs->count && ret == 0; i++)
 		ret = pair_take(pairs, i, devargs);
 	rte_kvargs_free(pairs);

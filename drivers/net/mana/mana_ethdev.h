@@ -139,10 +139,10 @@ enum mana_select_by {
 };
 
 struct mana_select {
-	char text[RTE_ETHER_ADDR_FMT_SIZE]; /* the value, for messages */
+	uint32_t port; /* verbs port, from 1 */
 	struct rte_ether_addr mac;
 	char netdev[IF_NAMESIZE];
-	uint32_t port; /* verbs port, from 1 */
+	char text[RTE_ETHER_ADDR_FMT_SIZE]; /* the value, for messages */
 };
 
 struct mana_devargs {

@@ -26,7 +26,7 @@
 
 /* ---- Sources: descriptors that the interrupt thread watches -------------- */
 
-/* Calls callback(dev) whenever fd, which stays the caller's, has something. */
+/* Calls callback(dev) when fd is readable. The caller still owns fd. */
 static int
 source_open(struct rte_intr_handle **source, int fd,
 	    rte_intr_callback_fn callback, struct rte_eth_dev *dev)
@@ -35,8 +35,8 @@ source_open(struct rte_intr_handle **source, int fd,
 
 	*source = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
 	/*
-	 * Of this type EAL reads and enables nothing, and says that each queue
-	 * has an interrupt of its own: rte_intr_cap_multiple().
+	 * EAL neither reads nor enables a source of this type, and reports that
+	 * each queue has its own interrupt: rte_intr_cap_multiple().
 	 */
 	if (*source != NULL)
 		ret = rte_intr_type_set(*source, RTE_INTR_HANDLE_VDEV);
@@ -184,10 +184,9 @@ mana_tick_start(struct rte_eth_dev *dev)
 {
 	int ret = rte_eal_alarm_set(TICK_US, on_tick, dev);
 
-	if (ret != 0)
-		MANA_PORT_LOG(ERR, dev->data->name, "cannot set an alarm: %s",
-			      strerror(-ret));
-	return ret;
+	return ret == 0 ? 0 :
+	       MANA_PORT_ERR(ret, dev->data->name, "cannot set an alarm: %s",
+			     strerror(-ret));
 }
 
 void
@@ -214,9 +213,8 @@ mana_link_watch_start(struct rte_eth_dev *dev)
 			mana_netdev_watch_close(priv->link_watch);
 	}
 	if (ret != 0)
-		MANA_PORT_LOG(
-			ERR, dev->data->name,
-			"cannot watch netdev %s: %s; without intr_conf.lsc the port starts",
+		MANA_PORT_LOG(ERR, dev->data->name,
+			      "cannot watch netdev %s: %s; without intr_conf.lsc the port starts",
 			priv->netdev.name, strerror(-ret));
 	return ret;
 }
@@ -262,11 +260,9 @@ mana_link_update(struct rte_eth_dev *dev, int wait_to_complete __rte_unused)
 static int
 link_refuse(struct rte_eth_dev *dev, const char *way)
 {
-	MANA_PORT_LOG(
-		ERR, dev->data->name,
-		"cannot set the link %s, the host controls it; stop and start the port to stop and start traffic",
-		way);
-	return -ENOTSUP;
+	return MANA_PORT_ERR(-ENOTSUP, dev->data->name,
+			     "cannot set the link %s, the host controls it; stop and start the port to stop and start traffic",
+			     way);
 }
 
 int
@@ -323,9 +319,8 @@ device_gone(struct rte_eth_dev *dev)
 	rte_mb(); /* a concurrent start sees is_gone, or its bursts are replaced here */
 	bursts_off(dev);
 	mana_event_add(&priv->events, MANA_EVENT_REMOVED, 0, 0, 0);
-	MANA_PORT_LOG(
-		ERR, dev->data->name,
-		"the kernel removed the RDMA device (hot removal, reset, host maintenance or driver unload): stop and close the port, probe it again when the device is back");
+	MANA_PORT_LOG(ERR, dev->data->name,
+		      "the kernel removed the RDMA device (hot removal, reset, host maintenance or driver unload): stop and close the port, probe it again when the device is back");
 	link_changed(dev);
 	if (is_wanted && rte_eth_dev_is_valid_port(port_id))
 		(void)rte_eth_dev_callback_process(
@@ -337,10 +332,8 @@ mana_gone_check(const struct mana_priv *priv)
 {
 	if (!mana_is_gone(priv))
 		return 0;
-	MANA_PORT_LOG(
-		ERR, priv->data->name,
-		"the RDMA device was removed: close the port, probe it again when the device is back");
-	return -EIO;
+	return MANA_PORT_ERR(-EIO, priv->data->name,
+			     "the RDMA device was removed: close the port, probe it again when the device is back");
 }
 
 int

@@ -7,16 +7,16 @@
  * by themselves read from one that is ready: from a completion channel they would
  * take an event without acknowledging it, and ibv_destroy_cq() waits for that.
  *
- * Two things wake: a completion channel, when the device has used the arming of
- * its CQ (mana_rxq.c creates one for each hardware queue), and an eventfd that
- * the driver writes
- *   - when it has armed the CQs and finds something in a ring, since the device
- *     may give no event for that;
+ * Two sources wake the application: a completion channel, when the device reports
+ * an event of an armed CQ (mana_rxq.c creates a channel for each hardware queue),
+ * and an eventfd that the driver writes
+ *   - when it has armed the CQs and a ring holds a CQE already, since the device
+ *     may give no event for that CQE;
  *   - at the end of a pause (mana_rx_pause.c). The CQs may be new ones, and an
  *     interrupt that was enabled during the pause has armed none. The application
- *     finds nothing, and arms with its next enable.
- * CQs are not disarmed: a disabled interrupt is one that is not watched. What
- * wakes meanwhile is taken back by the next enable.
+ *     polls no packet, and arms with its next enable.
+ * CQs are not disarmed: the epoll set does not watch a disabled interrupt. The next
+ * enable drains the events of that time.
  */
 
 #include <errno.h>
@@ -44,16 +44,14 @@ rx_intr_watch(const struct mana_rx_intr *intr, bool is_watched)
 }
 
 static void
-rx_intr_close(struct mana_rx_intr *intr)
+rx_intr_close(const struct mana_rx_intr *intr)
 {
-	if (intr->fd >= 0)
-		(void)close(intr->fd);
-	if (intr->sources_fd >= 0)
-		(void)close(intr->sources_fd);
-	if (intr->wake_fd >= 0)
-		(void)close(intr->wake_fd);
+	(void)close(intr->fd);
+	(void)close(intr->sources_fd);
+	(void)close(intr->wake_fd);
 }
 
+/* Each descriptor exists or is -1 after this. */
 static int
 rx_intr_open(struct mana_rx_intr *intr)
 {
@@ -104,16 +102,13 @@ mana_intr_check(const struct rte_eth_dev *dev)
 
 	if (dev->data->dev_conf.intr_conf.rxq == 0)
 		return 0;
-	if (!priv->options.rx_intr) {
-		MANA_PORT_LOG(ERR, dev->data->name,
-			      "intr_conf.rxq: the device argument rx_intr=0 forbids Rx interrupts; leave it out, or poll");
-		return -ENOTSUP;
-	}
-	if (priv->caps.nb_comp_vectors > 1)
-		return 0;
-	MANA_PORT_LOG(ERR, dev->data->name,
-		      "intr_conf.rxq: Rx interrupts need Linux 6.8 or later and more than one CPU: this kernel reports one completion vector, so none would be delivered; poll, or run a later kernel");
-	return -ENOTSUP;
+	if (!priv->options.rx_intr)
+		return MANA_PORT_ERR(-ENOTSUP, dev->data->name,
+				     "intr_conf.rxq: the device argument rx_intr=0 forbids Rx interrupts; leave it out, or poll");
+	if (priv->caps.nb_comp_vectors <= 1)
+		return MANA_PORT_ERR(-ENOTSUP, dev->data->name,
+				     "intr_conf.rxq: Rx interrupts need Linux 6.8 or later and more than one CPU: this kernel reports one completion vector, so none would be delivered; poll, or run a later kernel");
+	return 0;
 }
 
 int
@@ -130,23 +125,22 @@ mana_intr_start(struct rte_eth_dev *dev)
 				     nb_rxq * sizeof(*priv->rx_intrs), 0);
 	if (priv->rx_intrs == NULL)
 		ret = -ENOMEM;
-	for (i = 0; ret == 0 && i < nb_rxq; i++)
-		priv->rx_intrs[i].fd = priv->rx_intrs[i].sources_fd =
-			priv->rx_intrs[i].wake_fd = -1;
-	for (i = 0; ret == 0 && i < nb_rxq; i++)
-		ret = rx_intr_open(&priv->rx_intrs[i]);
+	for (i = 0; priv->rx_intrs != NULL && i < nb_rxq; i++) {
+		int error = rx_intr_open(&priv->rx_intrs[i]);
+
+		if (error != 0)
+			ret = error;
+	}
 	if (ret == 0)
 		ret = handle_fill(dev, nb_rxq);
 	if (ret == 0)
 		return 0;
-	MANA_PORT_LOG(
-		ERR, dev->data->name,
-		"no Rx interrupts (intr_conf.rxq): %s%s", strerror(-ret),
-		ret == -EMFILE ?
-			": each Rx queue takes several descriptors, see `ulimit -n`" :
-			"");
 	mana_intr_stop(dev);
-	return ret;
+	return MANA_PORT_ERR(ret, dev->data->name,
+			     "no Rx interrupts (intr_conf.rxq): %s%s", strerror(-ret),
+			     ret == -EMFILE ?
+				     ": each Rx queue takes several descriptors, see `ulimit -n`" :
+				     "");
 }
 
 void
@@ -157,7 +151,7 @@ mana_intr_stop(struct rte_eth_dev *dev)
 
 	if (priv->rx_intrs == NULL)
 		return;
-	/* What the application has left in its epoll sets goes, too. */
+	/* Removes what the application has left in its epoll sets. */
 	rte_intr_free_epoll_fd(dev->intr_handle);
 	(void)rte_intr_nb_efd_set(dev->intr_handle, 0);
 	rte_intr_vec_list_free(dev->intr_handle);
@@ -183,8 +177,8 @@ rx_intr_of(struct rte_eth_dev *dev, uint16_t queue_id)
 }
 
 /*
- * All CQs of the list, unless it is paused: then the end of that wakes. wake_fd must
- * have been cleared.
+ * Arms all CQs of the list. If the list is paused, the end of the pause wakes the
+ * application. The caller has cleared wake_fd.
  */
 static int
 rx_intr_arm(struct mana_rx_list *list, bool *wakes)
@@ -200,7 +194,7 @@ rx_intr_arm(struct mana_rx_list *list, bool *wakes)
 			container_of(at, struct mana_rx_hwq, rxq);
 		int ret = 0;
 
-		/* Before it is armed: what comes from then on wakes. */
+		/* First: an event after the arming must wake. */
 		if (hwq->channel != NULL)
 			ret = mana_verbs_channel_drain(hwq->channel);
 		if (ret >= 0)

@@ -80,11 +80,10 @@ port_create(struct rte_pci_device *pci_dev, struct ibv_device *device,
 
 	port_name(name, pci_dev, info->port);
 	dev = rte_eth_dev_allocate(name);
-	if (dev == NULL) {
-		MANA_INIT_LOG(ERR, "%s: all %d ethdev ports are in use; build DPDK with a larger max_ethports", name,
-			      RTE_MAX_ETHPORTS);
-		return -ENOSPC;
-	}
+	if (dev == NULL)
+		return MANA_INIT_ERR(-ENOSPC,
+				     "%s: all %d ethdev ports are in use; build DPDK with a larger max_ethports",
+				     name, RTE_MAX_ETHPORTS);
 	dev->device = &pci_dev->device;
 	dev->dev_ops = &mana_dev_ops;
 	dev->rx_pkt_burst = rte_eth_pkt_burst_dummy;
@@ -227,13 +226,11 @@ no_ports(const struct rte_pci_device *pci_dev,
 {
 	unsigned int i;
 
-	for (i = 0; i < function->nb_ports; i++) {
-		if (!is_probed(pci_dev, function->ports[i].port))
-			continue;
-		MANA_INIT_LOG(ERR, "%s: the selected ports are probed already",
-			      function->pci_name);
-		return -EEXIST;
-	}
+	for (i = 0; i < function->nb_ports; i++)
+		if (is_probed(pci_dev, function->ports[i].port))
+			return MANA_INIT_ERR(-EEXIST,
+					     "%s: the selected ports are probed already",
+					     function->pci_name);
 	MANA_INIT_LOG(ERR, "%s: none of its %u ports is usable:",
 		      function->pci_name, function->nb_ports);
 	mana_discover_log_ports(function);
@@ -268,9 +265,9 @@ function_probe(struct rte_pci_device *pci_dev, const struct mana_devargs *devarg
 /* ---- A port in a secondary process ----------------------------------------- */
 
 /*
- * A port in a secondary process. It reads memory that processes share, under the
- * lock of mana_registry.c. Verbs objects, doorbell pages, file descriptors and
- * function pointers belong to the primary process: no operation here uses them.
+ * It reads memory that processes share, under the lock of mana_registry.c. Verbs
+ * objects, doorbell pages, file descriptors and function pointers belong to the
+ * primary process: no operation here uses them.
  *
  * ethdev changes the shared data of the port before it calls some operations
  * (configure, stop, setup and release of queues). Those are absent here, so ethdev
@@ -322,9 +319,8 @@ bursts_set(struct rte_eth_dev *dev)
 static int
 refuse(const struct rte_eth_dev *dev, const char *what)
 {
-	MANA_PORT_LOG(ERR, dev->data->name,
-		      "only the primary process can %s", what);
-	return -ENOTSUP;
+	return MANA_PORT_ERR(-ENOTSUP, dev->data->name,
+			     "only the primary process can %s", what);
 }
 
 static int
@@ -557,7 +553,7 @@ mana_pci_remove(struct rte_pci_device *pci_dev)
 
 /* ---- Memory that the application maps for the device itself ---------------- */
 
-/* Adds or removes the memory at each port, or says why not as EAL wants it. */
+/* Adds or removes the memory at each port; returns -1 with rte_errno, as EAL expects. */
 static int
 dma_change(struct rte_pci_device *pci_dev, void *addr, size_t len,
 	   int (*change)(struct mana_priv *priv, uintptr_t addr, size_t len))
@@ -565,12 +561,10 @@ dma_change(struct rte_pci_device *pci_dev, void *addr, size_t len,
 	uint16_t port_id;
 	int ret = 0;
 
-	if (rte_eal_process_type() != RTE_PROC_PRIMARY) {
-		MANA_DRV_LOG(ERR,
-			     "%s: only the primary process can map memory for the device",
-			     pci_dev->device.name);
-		ret = -ENOTSUP;
-	} else {
+	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
+		ret = MANA_PORT_ERR(-ENOTSUP, pci_dev->device.name,
+				    "only the primary process can map memory for the device");
+	else
 		RTE_ETH_FOREACH_DEV_OF(port_id, &pci_dev->device)
 		{
 			int err = change(rte_eth_devices[port_id].data->dev_private,
@@ -579,7 +573,6 @@ dma_change(struct rte_pci_device *pci_dev, void *addr, size_t len,
 			if (err != 0)
 				ret = err;
 		}
-	}
 	if (ret == 0)
 		return 0;
 	rte_errno = -ret;

@@ -28,26 +28,21 @@ conf_check(struct mana_priv *priv, const struct rte_eth_rss_conf *conf)
 {
 	const char *name = priv->data->name;
 
-	if ((conf->rss_hf & ~MANA_RSS_TYPES) != 0) {
-		MANA_PORT_LOG(ERR, name,
-			      "RSS hash types %#" PRIx64
-			      " are not supported; use some of %#" PRIx64,
-			      conf->rss_hf & ~MANA_RSS_TYPES,
-			      (uint64_t)MANA_RSS_TYPES);
-		return -EINVAL;
-	}
-	if (conf->rss_key != NULL && conf->rss_key_len != MANA_RSS_KEY_BYTES) {
-		MANA_PORT_LOG(ERR, name,
-			      "an RSS key has %d bytes, not %u; give a key of that length and set rss_key_len, or leave rss_key NULL",
-			      MANA_RSS_KEY_BYTES, conf->rss_key_len);
-		return -EINVAL;
-	}
+	if ((conf->rss_hf & ~MANA_RSS_TYPES) != 0)
+		return MANA_PORT_ERR(-EINVAL, name,
+				     "RSS hash types %#" PRIx64
+				     " are not supported; use some of %#" PRIx64,
+				     conf->rss_hf & ~MANA_RSS_TYPES,
+				     (uint64_t)MANA_RSS_TYPES);
+	if (conf->rss_key != NULL && conf->rss_key_len != MANA_RSS_KEY_BYTES)
+		return MANA_PORT_ERR(-EINVAL, name,
+				     "an RSS key has %d bytes, not %u; give a key of that length and set rss_key_len, or leave rss_key NULL",
+				     MANA_RSS_KEY_BYTES, conf->rss_key_len);
 	if (conf->rss_hf != 0 && conf->rss_hf != MANA_RSS_TYPES &&
 	    !priv->is_rss_types_noted) {
-		MANA_PORT_LOG(
-			NOTICE, name,
-			"the device always hashes IPv4, IPv6, TCP and UDP: RSS hash types are %#" PRIx64,
-			(uint64_t)MANA_RSS_TYPES);
+		MANA_PORT_LOG(NOTICE, name,
+			      "the device always hashes IPv4, IPv6, TCP and UDP: RSS hash types are %#" PRIx64,
+			      (uint64_t)MANA_RSS_TYPES);
 		priv->is_rss_types_noted = true;
 	}
 	return 0;
@@ -68,7 +63,7 @@ reta_reset(struct mana_priv *priv)
 		priv->rss.reta[i] = ((i + 1) & (nb - 1)) % priv->data->nb_rx_queues;
 }
 
-/* What other threads ask for, at once: without RSS, or with this key. */
+/* Other threads read the settings: RSS off, or on with this key, and the table. */
 static void
 settings_put(struct mana_priv *priv, bool has_rss, const uint8_t *key)
 {
@@ -87,13 +82,11 @@ mana_rss_configure(struct mana_priv *priv)
 	int ret;
 
 	settings_put(priv, false, default_key);
-	if ((conf->rxmode.mq_mode & ~RTE_ETH_MQ_RX_RSS) != 0) {
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "Rx mq_mode %#x not supported, use NONE or RSS",
-			      conf->rxmode.mq_mode);
-		return -ENOTSUP;
-	}
-	/* Without hash types nothing is to be spread. */
+	if ((conf->rxmode.mq_mode & ~RTE_ETH_MQ_RX_RSS) != 0)
+		return MANA_PORT_ERR(-ENOTSUP, priv->data->name,
+				     "Rx mq_mode %#x not supported, use NONE or RSS",
+				     conf->rxmode.mq_mode);
+	/* Without hash types no packet has a hash. */
 	if ((conf->rxmode.mq_mode & RTE_ETH_MQ_RX_RSS_FLAG) == 0 ||
 	    rss_conf->rss_hf == 0)
 		return 0;
@@ -134,11 +127,9 @@ mana_rss_hash_update(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf)
 
 	if (ret == 0)
 		ret = conf_check(priv, conf);
-	if (ret == 0 && is_on != priv->has_rss && dev->data->nb_rx_queues > 1) {
-		MANA_PORT_LOG(ERR, dev->data->name,
-			      "RSS with several Rx queues can only be switched on or off by rte_eth_dev_configure()");
-		ret = -ENOTSUP;
-	}
+	if (ret == 0 && is_on != priv->has_rss && dev->data->nb_rx_queues > 1)
+		ret = MANA_PORT_ERR(-ENOTSUP, dev->data->name,
+				    "RSS with several Rx queues can only be switched on or off by rte_eth_dev_configure()");
 	if (ret == 0 && conf->rss_key != NULL && mana_rx_nb_hwqs(priv) > 1)
 		ret = mana_rx_set_key(priv, conf->rss_key);
 	if (ret == 0) {
@@ -206,34 +197,28 @@ reta_check(const struct mana_priv *priv, struct rte_eth_rss_reta_entry64 *conf,
 {
 	uint16_t i;
 
-	if (!is_reta_size(size)) {
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "RSS table of %u entries: the adapter's has %u entries; give these, or %u that repeat them",
-			      size, MANA_RETA_SIZE, RETA_NDIS_SIZE);
-		return -EINVAL;
-	}
-	if (mana_rx_nb_hwqs(priv) == 0) {
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "RSS table: the port has no Rx queues; configure it first");
-		return -EINVAL;
-	}
+	if (!is_reta_size(size))
+		return MANA_PORT_ERR(-EINVAL, priv->data->name,
+				     "RSS table of %u entries: the adapter's has %u entries; give these, or %u that repeat them",
+				     size, MANA_RETA_SIZE, RETA_NDIS_SIZE);
+	if (mana_rx_nb_hwqs(priv) == 0)
+		return MANA_PORT_ERR(-EINVAL, priv->data->name,
+				     "RSS table: the port has no Rx queues; configure it first");
 	for (i = 0; i < size; i++) {
 		const uint16_t *queue_id = reta_entry(conf, i);
 
-		if (queue_id == NULL || *queue_id < priv->data->nb_rx_queues)
-			continue;
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "RSS table: entry %u is Rx queue %u, but the port has %u Rx queues",
-			      i, *queue_id, priv->data->nb_rx_queues);
-		return -EINVAL;
+		if (queue_id != NULL && *queue_id >= priv->data->nb_rx_queues)
+			return MANA_PORT_ERR(-EINVAL, priv->data->name,
+					     "RSS table: entry %u is Rx queue %u, but the port has %u Rx queues",
+					     i, *queue_id, priv->data->nb_rx_queues);
 	}
 	return 0;
 }
 
 /*
- * Entry i of the adapter is hardware queue i % n, so an entry that is given stands for
- * all that are congruent. Returns the first entry that contradicts an earlier one, or
- * size.
+ * Copies the entries in the mask to reta. Entry i of the adapter is hardware queue
+ * i % n, so an entry also sets all that are congruent to it. Returns the first entry
+ * that contradicts an earlier one, or size.
  */
 static uint16_t
 reta_take(const struct mana_priv *priv, struct rte_eth_rss_reta_entry64 *conf,
@@ -257,9 +242,9 @@ reta_take(const struct mana_priv *priv, struct rte_eth_rss_reta_entry64 *conf,
 }
 
 /*
- * Whether entry i is queue i % nb_rxq, or those queues in some other order: what
- * applications write that do not know about powers of two. Some count from 0 in each
- * group of 64. The first entries of it are in reta.
+ * Whether entry i is queue i % nb_rxq, or those queues in another order:
+ * applications that do not know about powers of two write such tables. Some start
+ * again from 0 in each group of 64.
  */
 static bool
 is_round_robin(const struct mana_priv *priv, struct rte_eth_rss_reta_entry64 *conf,
@@ -296,18 +281,14 @@ reta_choose(struct mana_priv *priv, struct rte_eth_rss_reta_entry64 *conf,
 
 	if (wrong == size)
 		return 0;
-	if (!priv->has_rss) {
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "RSS table: RSS is off, so all packets go to one queue; configure the port with RTE_ETH_MQ_RX_RSS and hash types");
-		return -ENOTSUP;
-	}
-	if (!is_round_robin(priv, conf, size)) {
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "RSS table: entry %u is queue %u, but an earlier one of the entries i with i %% %u = %u is queue %u; the adapter repeats its first %u entries: give these the same queue, or use a larger hw_rxq",
-			      wrong, *reta_entry(conf, wrong), nb, wrong % nb,
-			      reta[wrong % nb], nb);
-		return -ENOTSUP;
-	}
+	if (!priv->has_rss)
+		return MANA_PORT_ERR(-ENOTSUP, priv->data->name,
+				     "RSS table: RSS is off, so all packets go to one queue; configure the port with RTE_ETH_MQ_RX_RSS and hash types");
+	if (!is_round_robin(priv, conf, size))
+		return MANA_PORT_ERR(-ENOTSUP, priv->data->name,
+				     "RSS table: entry %u is queue %u, but an earlier one of the entries i with i %% %u = %u is queue %u; the adapter repeats its first %u entries: give these the same queue, or use a larger hw_rxq",
+				     wrong, *reta_entry(conf, wrong), nb,
+				     wrong % nb, reta[wrong % nb], nb);
 	for (i = 0; i < nb; i++)
 		reta[i] = *reta_entry(conf, i);
 	if (!priv->is_reta_noted)
