@@ -16,7 +16,14 @@
 
 extern const struct eth_dev_ops mana_dev_ops; /* of the primary process */
 
+/* Sets the functions of a new port that ethdev keeps outside of the table. */
+void mana_status_ops_set(struct rte_eth_dev *dev);
+/* Those that a secondary process has as well. */
 int mana_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info);
+void mana_rxq_info_get(struct rte_eth_dev *dev, uint16_t queue_id,
+		       struct rte_eth_rxq_info *info);
+void mana_txq_info_get(struct rte_eth_dev *dev, uint16_t queue_id,
+		       struct rte_eth_txq_info *info);
 int mana_flow_ops_get(struct rte_eth_dev *dev, const struct rte_flow_ops **ops);
 const uint32_t *mana_supported_ptypes_get(struct rte_eth_dev *dev
 					  MANA_PTYPES_PARAM);
@@ -65,37 +72,6 @@ int mana_intr_start(struct rte_eth_dev *dev);
 void mana_intr_stop(struct rte_eth_dev *dev);
 int mana_rx_queue_intr_enable(struct rte_eth_dev *dev, uint16_t queue_id);
 int mana_rx_queue_intr_disable(struct rte_eth_dev *dev, uint16_t queue_id);
-
-/* ---- mana_ops_queue.c -------------------------------------------------- */
-
-void mana_bursts_select(struct rte_eth_dev *dev);
-/* Sets ethdev's queue states at a start or stop of the port. */
-void mana_queue_states_set(struct rte_eth_dev *dev, bool is_running);
-int mana_rx_queue_setup(struct rte_eth_dev *dev, uint16_t queue_id,
-			uint16_t nb_desc, unsigned int socket_id,
-			const struct rte_eth_rxconf *conf,
-			struct rte_mempool *mp);
-void mana_rx_queue_release(struct rte_eth_dev *dev, uint16_t queue_id);
-int mana_tx_queue_setup(struct rte_eth_dev *dev, uint16_t queue_id,
-			uint16_t nb_desc, unsigned int socket_id,
-			const struct rte_eth_txconf *conf);
-void mana_tx_queue_release(struct rte_eth_dev *dev, uint16_t queue_id);
-int mana_rx_queue_start(struct rte_eth_dev *dev, uint16_t queue_id);
-int mana_rx_queue_stop(struct rte_eth_dev *dev, uint16_t queue_id);
-int mana_tx_queue_start(struct rte_eth_dev *dev, uint16_t queue_id);
-int mana_tx_queue_stop(struct rte_eth_dev *dev, uint16_t queue_id);
-void mana_rxq_info_get(struct rte_eth_dev *dev, uint16_t queue_id,
-		       struct rte_eth_rxq_info *info);
-void mana_txq_info_get(struct rte_eth_dev *dev, uint16_t queue_id,
-		       struct rte_eth_txq_info *info);
-int mana_rx_burst_mode_get(struct rte_eth_dev *dev, uint16_t queue_id,
-			   struct rte_eth_burst_mode *mode);
-int mana_tx_burst_mode_get(struct rte_eth_dev *dev, uint16_t queue_id,
-			   struct rte_eth_burst_mode *mode);
-int mana_tx_done_cleanup(void *txq, uint32_t free_cnt);
-int mana_get_monitor_addr(void *queue, struct rte_power_monitor_cond *pmc);
-/* Sets the functions of a new port that ethdev keeps outside of the table. */
-void mana_status_ops_set(struct rte_eth_dev *dev);
 
 /* ---- mana_rss.c ---------------------------------------------------------- */
 

@@ -350,8 +350,11 @@ int mana_port_open(struct mana_priv *priv, struct ibv_device *device,
 /* Destroys everything, running or not; may be called again. */
 void mana_port_close(struct mana_priv *priv);
 
-/* With netdev_down=1: sets a netdev that is up down, until the close. */
-int mana_port_netdev_down(struct mana_priv *priv);
+/*
+ * Before each start, until the close: sets the netdev down (netdev_down=1) and gives
+ * it the port's MTU (netdev_mtu=1).
+ */
+int mana_port_netdev_start(struct mana_priv *priv);
 
 /*
  * Makes every queue's kernel objects and starts traffic. After a failure nothing

@@ -159,8 +159,8 @@ find_netdev_limits(struct mana_priv *priv)
 
 /* ---- netdev_down=1: the port is the kernel's until the probe, and after the close */
 
-int
-mana_port_netdev_down(struct mana_priv *priv)
+static int
+netdev_down(struct mana_priv *priv)
 {
 	const char *name = priv->data->name;
 	struct mana_netdev_state state;
@@ -206,6 +206,103 @@ netdev_up_again(struct mana_priv *priv)
 		MANA_PORT_LOG(WARNING, priv->data->name,
 			      "netdev_down=1: cannot set netdev %s up again: %s; `ip link set dev %s up`",
 			      state.name, strerror(-ret), state.name);
+}
+
+/* ---- netdev_mtu=1: the netdev has the port's MTU until the close ---------- */
+
+/*
+ * Linux 7.2 and 7.3 crash later when the MTU of a netdev changes while any
+ * program has raw queues of its port: mana_change_mtu() removes the port's
+ * debugfs folder (mana_cleanup_port_context), and the destruction of the last
+ * raw QP removes the EQs' folder inside it once more (mana_destroy_eq). See
+ * doc/guides/known-problems/linux-mtu-with-raw-queues.rst.
+ *
+ * A spare Tx queue shows whether another program has raw queues of this port,
+ * for a vPort has one owner. RDMA netlink does not: mana_ib numbers all raw
+ * QPs 0, so restrack knows one of a device (core/restrack.c, xa_insert), reports
+ * no port of it (core/nldev.c fill_res_qp_entry: qp->port is 0), and the dump
+ * ends with EOPNOTSUPP when it meets it (there is no query_qp); read in 6.12.
+ */
+static int
+netdev_mtu_change(struct mana_priv *priv, uint32_t mtu)
+{
+	int ret = mana_is_gone(priv) ? -EIO : 0;
+
+	if (ret == 0)
+		ret = mana_txq_spare_try(priv);
+	return ret != 0 ? ret : mana_netdev_mtu_set(&priv->netdev, mtu);
+}
+
+static const char *
+netdev_mtu_reason(int error)
+{
+	switch (error) {
+	case -EPERM:
+		return "the program needs CAP_NET_ADMIN and CAP_NET_RAW";
+	case -ENODEV:
+	case -EBUSY:
+		return "another program has raw queues of the port, or the netdev is up";
+	default:
+		return strerror(-error);
+	}
+}
+
+static void
+netdev_mtu_set(struct mana_priv *priv)
+{
+	struct mana_netdev_state state;
+	uint16_t mtu = priv->data->mtu;
+	int ret;
+
+	if (!priv->options.netdev_mtu ||
+	    mana_netdev_state_get(&priv->netdev, &state) != 0 ||
+	    state.mtu == 0 || state.mtu == mtu)
+		return;
+	ret = netdev_mtu_change(priv, mtu);
+	if (ret == 0) {
+		if (priv->netdev_mtu_before == 0)
+			priv->netdev_mtu_before = state.mtu;
+		priv->netdev_mtu = mtu;
+		return;
+	}
+	if (!priv->is_mtu_noted)
+		MANA_PORT_LOG(NOTICE, priv->data->name,
+			      "netdev_mtu=1: netdev %s keeps its MTU %u, the port has %u: %s",
+			      state.name, state.mtu, mtu,
+			      netdev_mtu_reason(ret));
+	priv->is_mtu_noted = true;
+}
+
+static void
+netdev_mtu_restore(struct mana_priv *priv)
+{
+	struct mana_netdev_state state;
+	int ret;
+
+	if (priv->netdev_mtu_before == 0)
+		return;
+	if (mana_netdev_state_get(&priv->netdev, &state) == 0 &&
+	    state.mtu == priv->netdev_mtu) {
+		ret = netdev_mtu_change(priv, priv->netdev_mtu_before);
+		if (ret != 0)
+			MANA_PORT_LOG(NOTICE, priv->data->name,
+				      "netdev_mtu=1: netdev %s keeps the MTU %u: %s; when no program uses the port, `ip link set dev %s mtu %u`",
+				      state.name, state.mtu,
+				      netdev_mtu_reason(ret), state.name,
+				      priv->netdev_mtu_before);
+	}
+	priv->netdev_mtu_before = 0;
+}
+
+int
+mana_port_netdev_start(struct mana_priv *priv)
+{
+	/* The netdev may have been set up since the probe. */
+	int ret = netdev_down(priv);
+
+	if (ret == 0)
+		netdev_mtu_set(priv);
+	return ret;
 }
 
 /* ---- For Tx and Rx queues ---------------------------------------------------- */
@@ -379,7 +476,7 @@ mana_port_open(struct mana_priv *priv, struct ibv_device *device, uint32_t port,
 	priv->wants_ptypes = true;
 	ret = open_objects(priv, device);
 	if (ret == 0)
-		ret = mana_port_netdev_down(priv);
+		ret = netdev_down(priv);
 	if (ret == 0)
 		ret = find_max_cqe(priv);
 	if (ret == 0)
@@ -418,6 +515,7 @@ mana_port_close(struct mana_priv *priv)
 	mana_event_add(&priv->events, MANA_EVENT_CLOSE, 0, 0, 0);
 	mana_registry_remove(priv);
 	mana_queues_stop(priv);
+	netdev_mtu_restore(priv);
 	release_queues(priv);
 	rte_mempool_free(priv->bounce_mp);
 	priv->bounce_mp = NULL;
