@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,7 +91,7 @@ select_add(struct mana_devargs *devargs, enum mana_select_by by, const char *tex
 	if (devargs->nb_selects != 0 && devargs->select_by != by)
 		return MANA_INIT_ERR(-EINVAL,
 				     "%s=%s: ports are already selected by %s=; use one of mac=, netdev= and port=",
-				     key, text, devargs->key);
+				     key, text, selectors[devargs->select_by].key);
 	for (i = 0; i < devargs->nb_selects; i++)
 		if (memcmp(&devargs->selects[i], &select,
 			   offsetof(struct mana_select, text)) == 0)
@@ -99,8 +100,7 @@ select_add(struct mana_devargs *devargs, enum mana_select_by by, const char *tex
 		return MANA_INIT_ERR(-E2BIG,
 				     "%s=%s: more than %d; remove %s= to use all ports of the function",
 				     key, text, MANA_DEVARGS_MAX_SELECTS, key);
-	(void)rte_strscpy(select.text, text, sizeof(select.text));
-	devargs->key = key;
+	snprintf(select.text, sizeof(select.text), "%s=%s", key, text);
 	devargs->select_by = by;
 	devargs->selects[devargs->nb_selects++] = select;
 	return 0;

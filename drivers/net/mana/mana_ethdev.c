@@ -557,23 +557,13 @@ mana_status_ops_set(struct rte_eth_dev *dev)
  * the first hardware queue.
  */
 
-/* The value of opaque[0] at which to wait: for a CQE, its owner bits while empty. */
-#define NEVER UINT64_MAX
+/* The bits of the word to compare, and their value at which to wait. */
+enum { OPAQUE_MASK, OPAQUE_VALUE };
 
 static int
-list_check(const uint64_t val, const uint64_t opaque[RTE_POWER_MONITOR_OPAQUE_SZ])
+monitor_check(const uint64_t val, const uint64_t opaque[RTE_POWER_MONITOR_OPAQUE_SZ])
 {
-	RTE_SET_USED(opaque);
-	return val == 0 ? 0 : -1;
-}
-
-/* 0: no CQE, wait. -1: do not wait. */
-static int
-trailer_check(const uint64_t val, const uint64_t opaque[RTE_POWER_MONITOR_OPAQUE_SZ])
-{
-	uint32_t trailer = rte_le_to_cpu_32((uint32_t)val);
-
-	return (trailer & MANA_CQ_OWNER_M) == opaque[0] ? 0 : -1;
+	return (val & opaque[OPAQUE_MASK]) == opaque[OPAQUE_VALUE] ? 0 : -1;
 }
 
 static int
@@ -587,11 +577,13 @@ get_monitor_addr(void *queue, struct rte_power_monitor_cond *pmc)
 		return -EINVAL;
 	if (!mana_rx_list_lock(list))
 		return -EBUSY;
+	pmc->fn = monitor_check;
 	rxq = list->first;
 	if (rxq == NULL) {
 		pmc->addr = &list->first;
 		pmc->size = sizeof(uint64_t);
-		pmc->fn = list_check;
+		pmc->opaque[OPAQUE_MASK] = UINT64_MAX;
+		pmc->opaque[OPAQUE_VALUE] = 0;
 	} else if (rxq->next != rxq) {
 		/* A core monitors one address, not several CQs. */
 		ret = -ENOTSUP;
@@ -602,15 +594,15 @@ get_monitor_addr(void *queue, struct rte_power_monitor_cond *pmc)
 
 		pmc->addr = (void *)(uintptr_t)&mana_cq_cqe(cq, cq->ci)->trailer;
 		pmc->size = sizeof(uint32_t);
-		pmc->fn = trailer_check;
+		pmc->opaque[OPAQUE_MASK] = rte_cpu_to_le_32(MANA_CQ_OWNER_M);
+		pmc->opaque[OPAQUE_VALUE] =
+			rte_cpu_to_le_32(mana_cq_owner(cq, cq->ci - mana_cq_size(cq)));
 		/*
 		 * The device writes nothing for packets that wait elsewhere, and
-		 * nothing without a buffer, which the next poll may post.
+		 * nothing without a buffer, which the next poll may post: no wait.
 		 */
-		pmc->opaque[0] =
-			rxq->slow_flags != 0 || mana_rxq_nb_posted(rxq) == 0 ?
-				NEVER :
-				mana_cq_owner(cq, cq->ci - mana_cq_size(cq));
+		if (rxq->slow_flags != 0 || mana_rxq_nb_posted(rxq) == 0)
+			pmc->opaque[OPAQUE_VALUE] = UINT64_MAX;
 	}
 	mana_rx_list_unlock(list);
 	return ret;
@@ -711,8 +703,7 @@ traffic_stop(struct rte_eth_dev *dev)
 {
 	dev->rx_pkt_burst = rte_eth_pkt_burst_dummy;
 	dev->tx_pkt_burst = rte_eth_pkt_burst_dummy;
-	mana_tick_stop(dev);
-	mana_link_watch_stop(dev);
+	mana_watch_stop(dev);
 	(void)mana_queues_report(dev->data->dev_private);
 	mana_queues_stop(dev->data->dev_private);
 	mana_intr_stop(dev);
@@ -738,9 +729,7 @@ dev_start(struct rte_eth_dev *dev)
 		ret = mana_gone_check(priv);
 	}
 	if (ret == 0)
-		ret = mana_link_watch_start(dev);
-	if (ret == 0)
-		ret = mana_tick_start(dev);
+		ret = mana_watch_start(dev);
 	if (ret != 0) {
 		traffic_stop(dev);
 		queue_states_set(dev, false);

@@ -38,15 +38,13 @@ int mana_events_open(struct rte_eth_dev *dev);
 /* Ends that. May be called twice, and by an event's callback. */
 void mana_events_close(struct rte_eth_dev *dev);
 /*
- * At the start of a port configured with intr_conf.lsc: keeps the link status up to
- * date. 0, or a negative errno after a message: nothing has changed then.
+ * While the port runs: reports failed queues once a second, and with intr_conf.lsc
+ * keeps the link status up to date. 0, or a negative errno after a message. After a
+ * failure the caller stops it. The stop may be called again, and in an event's
+ * callback.
  */
-int mana_link_watch_start(struct rte_eth_dev *dev);
-/* Once a second, while the port runs. */
-int mana_tick_start(struct rte_eth_dev *dev);
-void mana_tick_stop(struct rte_eth_dev *dev);
-/* As mana_events_close(). */
-void mana_link_watch_stop(struct rte_eth_dev *dev);
+int mana_watch_start(struct rte_eth_dev *dev);
+void mana_watch_stop(struct rte_eth_dev *dev);
 /* -EIO after a message when the kernel has removed the device, else 0. */
 int mana_gone_check(const struct mana_priv *priv);
 int mana_is_removed(struct rte_eth_dev *dev);
@@ -118,11 +116,10 @@ struct mana_select {
 	uint32_t port; /* verbs port, from 1 */
 	struct rte_ether_addr mac;
 	char netdev[IF_NAMESIZE];
-	char text[RTE_ETHER_ADDR_FMT_SIZE]; /* the value, for messages */
+	char text[32]; /* "port=1", for messages */
 };
 
 struct mana_devargs {
-	const char *key; /* that selects ports, for messages */
 	enum mana_select_by select_by;
 	unsigned int nb_selects; /* 0: all ports of the function */
 	struct mana_select selects[MANA_DEVARGS_MAX_SELECTS];

@@ -179,32 +179,13 @@ on_tick(void *arg)
 		link_changed(dev);
 }
 
-int
-mana_tick_start(struct rte_eth_dev *dev)
-{
-	int ret = rte_eal_alarm_set(TICK_US, on_tick, dev);
-
-	return ret == 0 ? 0 :
-	       MANA_PORT_ERR(ret, dev->data->name, "cannot set an alarm: %s",
-			     strerror(-ret));
-}
-
-void
-mana_tick_stop(struct rte_eth_dev *dev)
-{
-	(void)rte_eal_alarm_cancel(on_tick, dev);
-}
-
-int
-mana_link_watch_start(struct rte_eth_dev *dev)
+static int
+link_watch_start(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 	int fd;
-	int ret;
+	int ret = mana_netdev_watch_open(&priv->link_watch, &fd);
 
-	if (dev->data->dev_conf.intr_conf.lsc == 0)
-		return 0;
-	ret = mana_netdev_watch_open(&priv->link_watch, &fd);
 	if (ret == 0) {
 		/* The kernel announces every change from here on. */
 		(void)link_read(dev, true);
@@ -215,15 +196,30 @@ mana_link_watch_start(struct rte_eth_dev *dev)
 	if (ret != 0)
 		MANA_PORT_LOG(ERR, dev->data->name,
 			      "cannot watch netdev %s: %s; without intr_conf.lsc the port starts",
-			priv->netdev.name, strerror(-ret));
+			      priv->netdev.name, strerror(-ret));
+	return ret;
+}
+
+int
+mana_watch_start(struct rte_eth_dev *dev)
+{
+	int ret = dev->data->dev_conf.intr_conf.lsc != 0 ? link_watch_start(dev) : 0;
+
+	if (ret != 0)
+		return ret;
+	ret = rte_eal_alarm_set(TICK_US, on_tick, dev);
+	if (ret != 0)
+		MANA_PORT_LOG(ERR, dev->data->name, "cannot set an alarm: %s",
+			      strerror(-ret));
 	return ret;
 }
 
 void
-mana_link_watch_stop(struct rte_eth_dev *dev)
+mana_watch_stop(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 
+	(void)rte_eal_alarm_cancel(on_tick, dev);
 	if (priv->link_intr == NULL)
 		return;
 	source_close(&priv->link_intr, on_link_event, dev);

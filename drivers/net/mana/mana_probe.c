@@ -153,8 +153,8 @@ devargs_check(const struct mana_devargs *devargs,
 			info++;
 		if (info < end)
 			continue;
-		MANA_INIT_LOG(ERR, "%s: no usable port matches %s=%s; ports:",
-			      function->pci_name, devargs->key, select->text);
+		MANA_INIT_LOG(ERR, "%s: no usable port matches %s; ports:",
+			      function->pci_name, select->text);
 		ret = -ENODEV;
 	}
 	if (ret != 0)
