@@ -48,13 +48,13 @@
 	 RTE_ETH_RSS_IPV6_EX | RTE_ETH_RSS_IPV6_TCP_EX | \
 	 RTE_ETH_RSS_IPV6_UDP_EX)
 
-/* All that a queue counts: an array of uint64_t, see mana_stats.c. */
+/* Counters of a queue: an array of uint64_t, see mana_stats.c. */
 struct mana_counters {
 	uint64_t packets;
 	uint64_t bytes;
-	uint64_t errors; /* the sum that ethdev's own counter is */
-	uint64_t cqe_errors; /* of these: Tx, posted and refused by the device */
-	uint64_t drops; /* of these: Tx, never posted */
+	uint64_t errors; /* for ethdev's own statistics */
+	uint64_t cqe_errors; /* of a Tx queue: errors that the device reported */
+	uint64_t drops; /* of a Tx queue: packets that were never posted */
 	uint64_t sq_doorbells; /* of a Tx queue */
 	uint64_t mr_misses;
 	uint64_t mr_failures;
@@ -64,7 +64,7 @@ struct mana_counters {
 	};
 };
 
-/* And what the port counts by itself. */
+/* Counters of a port: an array of uint64_t, too. */
 struct mana_port_counters {
 	uint64_t mr_registrations; /* of memory regions, under the table's lock */
 	uint64_t mr_deregistrations;
@@ -147,9 +147,9 @@ struct mana_eth_txq {
 
 /*
  * The interrupt of an ethdev Rx queue, while the port runs: an epoll set in an
- * epoll set. The inner one watches what wakes, which is wake_fd and the channels of
- * all device queues that the ethdev queue polls; the outer one, whose descriptor
- * the application has, watches the inner one while the interrupt is enabled.
+ * epoll set. The inner one watches wake_fd and the channels of all hardware queues
+ * that the ethdev queue polls. The application has the descriptor of the outer one,
+ * which watches the inner one while the interrupt is enabled.
  */
 struct mana_rx_intr {
 	int fd; /* the outer one */
@@ -227,7 +227,7 @@ struct mana_priv {
 	struct ibv_pd *pd;
 	struct ibv_pd *parent; /* of pd; names the port */
 	struct mana_mr_table mrs;
-	/* Bumped before a region is deregistered: see struct mana_mr_cache. */
+	/* Incremented before a region is deregistered: see struct mana_mr_cache. */
 	MANA_ATOMIC(uint32_t) mr_generation;
 
 	/* Limits. */
@@ -236,7 +236,7 @@ struct mana_priv {
 	/* Powers of two. */
 	uint32_t max_cqe;
 	uint32_t max_rx_desc;
-	/* The device refused larger Rx queues at the last start; or UINT16_MAX. */
+	/* The device refused larger Rx queues at the last start. UINT16_MAX: none. */
 	uint16_t rx_desc_taken;
 	uint32_t max_tx_desc;
 	uint32_t max_mtu;
@@ -246,7 +246,7 @@ struct mana_priv {
 	bool has_rss; /* else all traffic goes to queue 0 */
 	struct mana_rx_table rss;
 	bool wants_ptypes;
-	bool is_tx_form_changed; /* a queue has done it, and it is logged */
+	bool is_tx_form_changed; /* by a queue, and logged */
 	/* Messages that are given once. */
 	bool is_promisc_noted;
 	bool is_rss_types_noted;
@@ -260,7 +260,7 @@ struct mana_priv {
 	/* While running. */
 	struct mana_rx_set *rx_set; /* NULL: none. Changed under the registry's lock */
 	mana_rx_poll_t rx_poll; /* of one hardware queue; chosen at start */
-	void *idle_ring; /* where queues look that get no traffic */
+	void *idle_ring; /* empty, for queues without kernel objects */
 	/* Holds the vPort while no Tx queue of the application runs. */
 	struct mana_eth_txq *hidden_txq;
 	struct rte_mempool *bounce_mp; /* for copies of frames to send */
@@ -304,7 +304,7 @@ mana_eth_txq_of(void *txq)
 	return txq;
 }
 
-/* Whether the kernel took the device away. Close is all that helps. */
+/* Whether the kernel removed the device: the application must close the port. */
 static inline bool
 mana_is_gone(const struct mana_priv *priv)
 {
@@ -329,9 +329,8 @@ struct mana_function {
 };
 
 /*
- * Finds the Ethernet RDMA device of the function. Returns 0, or after a
- * message that names cause and remedy -ENODEV, -EACCES, ...; *function holds
- * nothing then. pci_name is kept.
+ * Finds the Ethernet RDMA device of the function. After a failure *function holds
+ * nothing. pci_name is kept.
  */
 int mana_discover(const struct rte_pci_addr *addr, const char *pci_name,
 		  struct mana_function *function);
@@ -343,7 +342,7 @@ void mana_discover_log_ports(const struct mana_function *function);
 
 /*
  * Opens the device and finds the limits. priv is zeroed but for data and options.
- * After a failure mana_port_close() destroys what has been made.
+ * After a failure the caller calls mana_port_close().
  */
 int mana_port_open(struct mana_priv *priv, struct ibv_device *device,
 		   uint32_t port, const struct mana_netdev *netdev);
@@ -356,22 +355,19 @@ void mana_port_close(struct mana_priv *priv);
  */
 int mana_port_netdev_start(struct mana_priv *priv);
 
-/*
- * Makes every queue's kernel objects and starts traffic. After a failure nothing
- * remains.
- */
+/* Creates kernel objects of all queues and starts traffic. After a failure none remain. */
 int mana_queues_start(struct mana_priv *priv);
 /* Destroys the kernel objects and frees the mbufs; may be called again. */
 void mana_queues_stop(struct mana_priv *priv);
 
-/* Between two tries of something that the kernel may do soon. */
+/* Delay before an operation is repeated that the kernel may accept soon. */
 #define MANA_QUEUE_RETRY_US 20000
 /*
- * After -EINVAL for a QP: the device may have given the id of a CQ that the kernel
- * keeps in its table until the program that destroyed the CQ's QP destroys the CQ,
- * too (Linux mana_ib_install_cq_cb, mana_ib_remove_cq_cb). A neighbour that stops
- * 64 queues takes a while. Waits, each time twice as long, 1.3 s in all. tries: how
- * many there were, from 1. Returns false when that were too many.
+ * After -EINVAL for a QP: the device may have reused the id of a CQ that the kernel
+ * keeps in its table until another program destroys the CQ, after its QP (Linux
+ * mana_ib_install_cq_cb, mana_ib_remove_cq_cb). A program that stops 64 queues takes a
+ * while. Waits, each time twice as long, 1.3 s in all. tries: number of attempts, from
+ * 1. Returns false without waiting when there were too many.
  */
 bool mana_queue_id_wait(unsigned int tries);
 /* CQEs for nb_desc WQEs and nb_spare more, if there may be so many. */
@@ -380,8 +376,8 @@ uint32_t mana_queue_nb_cqe(const struct mana_priv *priv, uint16_t nb_desc,
 /* Zeroed, a cache line aligned, of the socket or of any other. */
 void *mana_queue_alloc(const char *what, size_t size, int socket_id);
 /*
- * Logs that the kernel keeps an object, if it does. Returns whether the device no
- * longer accesses the queue's memory. A removed device does not.
+ * Takes the result of a destroy; logs an error. Returns whether the device no longer
+ * accesses the queue's memory: a removed device does not.
  */
 bool mana_queue_is_gone(const struct mana_priv *priv, const char *what,
 			int error);
@@ -399,7 +395,7 @@ int mana_txq_stop(struct mana_priv *priv, uint16_t queue_id);
 /* All; a start that fails is undone by the stop, which may be called again. */
 int mana_txqs_start(struct mana_priv *priv);
 void mana_txqs_stop(struct mana_priv *priv);
-/* Logs once that a queue has changed to the long form of the OOB. */
+/* Logs once that a Tx queue has changed to the long form of the OOB. */
 void mana_tx_form_report(struct mana_priv *priv);
 /*
  * Makes and destroys a Tx queue. 0: the program may make raw queues, and no other
@@ -467,15 +463,15 @@ void mana_mr_table_destroy(struct mana_priv *priv);
 /* Registers all memory that the pool's packets live in. */
 int mana_mr_add_pool(struct mana_priv *priv, struct rte_mempool *mp);
 /*
- * Registers all existing packet pools, and new ones when they are created. What
- * fails is left to the first packet that needs it.
+ * Registers all existing packet pools, and new ones when they are created. Where this
+ * fails, the first packet of the pool registers its memory.
  */
 void mana_mr_track_pools(struct mana_priv *priv);
 /* A range that the application maps (rte_dev_dma_map). */
 int mana_mr_add_range(struct mana_priv *priv, uintptr_t addr, size_t len);
 /* -ENOENT: this very range was not added. */
 int mana_mr_remove_range(struct mana_priv *priv, uintptr_t addr, size_t len);
-/* Deregisters memory whose unmapping the driver cannot notice. Port stopped. */
+/* Deregisters memory that DPDK does not manage. The port is stopped. */
 void mana_mr_remove_foreign(struct mana_priv *priv);
 
 /* ---- mana_registry.c --------------------------------------------------- */
@@ -491,19 +487,19 @@ void mana_mr_remove_foreign(struct mana_priv *priv);
  */
 
 /*
- * This process starts to use the list, or ends one use of it. -ENOENT: the primary
- * process has no list; -EINVAL: it has another version of the driver.
+ * Open and close are counted per process. -ENOENT: the primary process has no list;
+ * -EINVAL: it has another version of the driver.
  */
 int mana_registry_open(void);
 void mana_registry_close(void);
-/* A port is ready; a port will be freed (also one that was never added). */
+/* remove: also of a port that was not added. */
 int mana_registry_add(struct mana_priv *priv);
 void mana_registry_remove(struct mana_priv *priv);
 void mana_registry_lock(void);
 void mana_registry_unlock(void);
 /*
- * The port behind dev, with the lock held; or NULL, without it, when the port
- * was closed. Ends with mana_registry_unlock().
+ * Locks and returns the port of dev; the caller unlocks. Returns NULL, unlocked, when
+ * the port was closed.
  */
 struct mana_priv *mana_registry_hold(const struct rte_eth_dev *dev);
 /* With the lock held: the port of this number, or NULL. */
@@ -520,16 +516,13 @@ int mana_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xstats,
 		    unsigned int n);
 int mana_xstats_get_names(struct rte_eth_dev *dev,
 			  struct rte_eth_xstat_name *names, unsigned int size);
-/*
- * From here on the caller holds the lock of mana_registry.c. What a queue has
- * counted since its setup.
- */
+/* The caller of these holds the registry's lock. Counters of a queue since its setup. */
 struct mana_counters mana_stats_rxq(const struct mana_priv *priv,
 				    const struct mana_eth_rxq *ctl);
 struct mana_counters mana_stats_txq(const struct mana_eth_txq *ctl);
-/* What the port has counted since the last reset. */
+/* Counters of the port since the last reset. */
 struct mana_port_counters mana_stats_port(const struct mana_priv *priv);
-/* A hardware queue leaves this ethdev queue, which keeps what it has counted. */
+/* Moves the counters of a hardware queue to an ethdev queue, which no longer polls it. */
 void mana_stats_fold_hwq(struct mana_eth_rxq *ctl, struct mana_rxq *rxq);
 /* Keeps the counters of a queue that is released. */
 void mana_stats_fold_queue(struct mana_priv *priv, bool is_rx, uint16_t queue_id);

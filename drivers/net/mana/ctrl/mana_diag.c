@@ -45,17 +45,15 @@ void
 mana_diag_no_rdma(const char *pci_name, int error)
 {
 	if (error == -ENOSYS)
-		MANA_DRV_LOG(ERR,
-			     "%s: this kernel has no RDMA user access (ib_uverbs); `" MODPROBE
-			     "`, kernel 6.2 or later",
-			     pci_name);
+		MANA_PORT_LOG(ERR, pci_name,
+			      "this kernel has no RDMA user access (ib_uverbs); `" MODPROBE
+			     "`, kernel 6.2 or later");
 	else if (error == -EPERM || error == -EACCES)
-		MANA_DRV_LOG(ERR,
-			     "%s: no permission to list RDMA devices; check /dev/infiniband/uverbs*",
-			     pci_name);
+		MANA_PORT_LOG(ERR, pci_name,
+			      "no permission to list RDMA devices; check /dev/infiniband/uverbs*");
 	else
-		MANA_DRV_LOG(ERR, "%s: cannot list RDMA devices: %s", pci_name,
-			     strerror(-error));
+		MANA_PORT_LOG(ERR, pci_name, "cannot list RDMA devices: %s",
+			      strerror(-error));
 }
 
 void
@@ -65,27 +63,24 @@ mana_diag_no_device(const char *pci_name, const char *refused)
 	const char *driver = pci_driver(pci_name, target);
 
 	if (refused != NULL)
-		MANA_DRV_LOG(ERR,
-			     "%s: its only RDMA device %s is not an Ethernet one (no raw packets); module mana_ib has not made the Ethernet device",
-			     pci_name, refused);
+		MANA_PORT_LOG(ERR, pci_name,
+			      "its only RDMA device %s is not an Ethernet one (no raw packets); module mana_ib has not made the Ethernet device",
+			      refused);
 	else if (driver != NULL && strcmp(driver, "mana") != 0)
-		MANA_DRV_LOG(ERR,
-			     "%s: the function belongs to the kernel driver %s and must belong to mana: `modprobe mana` and `dpdk-devbind.py -b mana %s`",
-			     pci_name, driver, pci_name);
+		MANA_PORT_LOG(ERR, pci_name,
+			      "the function belongs to the kernel driver %s and must belong to mana: `modprobe mana` and `dpdk-devbind.py -b mana %s`",
+			      driver, pci_name);
 	else if (pci_has(pci_name, "infiniband"))
-		MANA_DRV_LOG(ERR,
-			     "%s: the kernel has an RDMA device, but libibverbs does not list it; check that /dev/infiniband/uverbs* exist here, that rdma-core's provider libmana is installed (package ibverbs-providers, rdma-core 44 or later), and that the device is in this network namespace (`rdma system` says `netns shared`)",
-			     pci_name);
+		MANA_PORT_LOG(ERR, pci_name,
+			      "the kernel has an RDMA device, but libibverbs does not list it; check that /dev/infiniband/uverbs* exist here, that rdma-core's provider libmana is installed (package ibverbs-providers, rdma-core 44 or later), and that the device is in this network namespace (`rdma system` says `netns shared`)");
 	else if (pci_has(pci_name, "net"))
-		MANA_DRV_LOG(ERR,
-			     "%s: has a netdev but no RDMA device; `" MODPROBE
-			     "`, kernel 6.2 or later; kernels up to 6.12 also need an adapter with the RNIC function",
-			     pci_name);
+		MANA_PORT_LOG(ERR, pci_name,
+			      "has a netdev but no RDMA device; `" MODPROBE
+			     "`, kernel 6.2 or later; kernels up to 6.12 also need an adapter with the RNIC function");
 	else
-		MANA_DRV_LOG(ERR,
-			     "%s: no RDMA device and no netdev; `" MODPROBE
-			     "`, and check whether the netdev lives in another network namespace",
-			     pci_name);
+		MANA_PORT_LOG(ERR, pci_name,
+			      "no RDMA device and no netdev; `" MODPROBE
+			     "`, and check whether the netdev lives in another network namespace");
 }
 
 void
@@ -110,20 +105,20 @@ mana_diag_open(const char *pci_name, const char *device, const char *node,
 	       int error)
 {
 	if (error == -EACCES)
-		MANA_DRV_LOG(ERR,
-			     "%s: no permission to open /dev/infiniband/%s (%s); run as root, or give the user the node (`chown`, a udev rule)",
-			     pci_name, node, device);
+		MANA_PORT_LOG(ERR, pci_name,
+			      "no permission to open /dev/infiniband/%s (%s); run as root, or give the user the node (`chown`, a udev rule)",
+			      node, device);
 	else if (error == -EPERM)
-		MANA_DRV_LOG(ERR,
-			     "%s: no permission to open /dev/infiniband/%s (%s); the device rules of the container (cgroup) forbid it, start it with `--device /dev/infiniband/%s`",
-			     pci_name, node, device, node);
+		MANA_PORT_LOG(ERR, pci_name,
+			      "no permission to open /dev/infiniband/%s (%s); the device rules of the container (cgroup) forbid it, start it with `--device /dev/infiniband/%s`",
+			      node, device, node);
 	else if (error == -ENOMEM || error == -EPROTO)
-		MANA_DRV_LOG(ERR,
-			     "%s: cannot open %s: %s; the adapter may have no doorbell page left, close other programs that use it",
-			     pci_name, device, strerror(-error));
+		MANA_PORT_LOG(ERR, pci_name,
+			      "cannot open %s: %s; the adapter may have no doorbell page left, close other programs that use it",
+			      device, strerror(-error));
 	else
-		MANA_DRV_LOG(ERR, "%s: cannot use %s: %s", pci_name, device,
-			     strerror(-error));
+		MANA_PORT_LOG(ERR, pci_name, "cannot use %s: %s", device,
+			      strerror(-error));
 }
 
 /* The kernel's netdev or another program owns the vPort. */
@@ -171,12 +166,12 @@ void
 mana_diag_object(const char *name, const struct mana_netdev *netdev,
 		 const char *what, uint32_t id, int error)
 {
-	char number[16] = "";
 	char object[64];
 
 	if (id != MANA_DIAG_NO_ID)
-		snprintf(number, sizeof(number), " %u", id);
-	snprintf(object, sizeof(object), "%s%s", what, number);
+		snprintf(object, sizeof(object), "%s %u", what, id);
+	else
+		snprintf(object, sizeof(object), "%s", what);
 	/* ENODEV: Linux up to 6.12. */
 	if (error == -EBUSY || error == -ENODEV)
 		diag_busy(name, netdev, object);

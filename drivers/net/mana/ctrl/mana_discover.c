@@ -56,32 +56,9 @@ is_ethernet(const struct mana_verbs_caps *caps)
 		caps->raw_packet_caps != 0);
 }
 
-/* Fills nb_ports and ports of the device. */
-static int
-read_ports(struct mana_function *function, uint32_t nb_ports)
-{
-	uint32_t i;
-
-	if (nb_ports == 0)
-		return -ENODEV;
-	function->ports = calloc(nb_ports, sizeof(*function->ports));
-	if (function->ports == NULL)
-		return -ENOMEM;
-	function->nb_ports = nb_ports;
-	for (i = 0; i < nb_ports; i++) {
-		struct mana_port_info *info = &function->ports[i];
-
-		info->port = i + 1;
-		info->netdev_error =
-			mana_netdev_find(function->device->ibdev_path,
-					 info->port, &info->netdev);
-	}
-	return 0;
-}
-
 /*
- * Whether the device is the function's Ethernet device. 0: yes; 1: it is the RNIC;
- * -errno: the device cannot be used.
+ * Takes the device and its ports if it is the function's Ethernet device. 0: it is; 1: it
+ * is the RNIC; -errno: the device cannot be used.
  */
 static int
 try_device(struct mana_function *function, struct ibv_device *device)
@@ -94,32 +71,41 @@ try_device(struct mana_function *function, struct ibv_device *device)
 	if (ret != 0)
 		return ret;
 	ret = mana_verbs_query(ctx, &caps);
-	if (ret == 0 && !is_ethernet(&caps)) {
+	mana_verbs_close(ctx);
+	if (ret != 0)
+		return ret;
+	if (!is_ethernet(&caps)) {
 		MANA_INIT_LOG(DEBUG,
 			      "%s: %s is not the Ethernet device (part %u, raw packet capabilities %#x)",
 			      function->pci_name, device->name,
 			      caps.vendor_part_id, caps.raw_packet_caps);
-		ret = 1;
+		return 1;
 	}
-	mana_verbs_close(ctx);
-	if (ret == 0) {
-		function->device = device;
-		ret = read_ports(function, caps.nb_ports);
+	if (caps.nb_ports == 0)
+		return -ENODEV;
+	function->ports = calloc(caps.nb_ports, sizeof(*function->ports));
+	if (function->ports == NULL)
+		return -ENOMEM;
+	function->device = device;
+	function->nb_ports = caps.nb_ports;
+	for (uint32_t i = 0; i < caps.nb_ports; i++) {
+		struct mana_port_info *info = &function->ports[i];
+
+		info->port = i + 1;
+		info->netdev_error = mana_netdev_find(device->ibdev_path,
+						      info->port, &info->netdev);
 	}
-	return ret;
+	return 0;
 }
 
 int
 mana_discover(const struct rte_pci_addr *addr, const char *pci_name,
 	      struct mana_function *function)
 {
-	const char *refused = NULL;
-	const struct ibv_device *failed = NULL;
+	const struct ibv_device *refused = NULL, *failed = NULL;
 	struct rte_pci_addr found;
-	int nb_devices;
-	int error = 0;
+	int nb_devices, error = -ENODEV;
 	int ret;
-	int i;
 
 	memset(function, 0, sizeof(*function));
 	function->pci_name = pci_name;
@@ -129,7 +115,7 @@ mana_discover(const struct rte_pci_addr *addr, const char *pci_name,
 		return ret;
 	}
 	ret = 1;
-	for (i = 0; i < nb_devices && ret != 0; i++) {
+	for (int i = 0; i < nb_devices && ret != 0; i++) {
 		struct ibv_device *device = function->list[i];
 
 		if (rdma_pci_addr(device, &found) != 0 ||
@@ -141,19 +127,17 @@ mana_discover(const struct rte_pci_addr *addr, const char *pci_name,
 			failed = device;
 			error = ret;
 		} else if (ret > 0) {
-			refused = device->name;
+			refused = device;
 		}
 	}
-	if (ret != 0) {
-		ret = error != 0 ? error : -ENODEV;
-		if (error != 0)
-			mana_diag_open(pci_name, failed->name, failed->dev_name,
-				       error);
-		else
-			mana_diag_no_device(pci_name, refused);
-		mana_discover_release(function);
-	}
-	return ret;
+	if (ret == 0)
+		return 0;
+	if (failed != NULL)
+		mana_diag_open(pci_name, failed->name, failed->dev_name, error);
+	else
+		mana_diag_no_device(pci_name, refused != NULL ? refused->name : NULL);
+	mana_discover_release(function);
+	return error;
 }
 
 void
@@ -168,9 +152,7 @@ mana_discover_release(struct mana_function *function)
 void
 mana_discover_log_ports(const struct mana_function *function)
 {
-	unsigned int i;
-
-	for (i = 0; i < function->nb_ports; i++) {
+	for (unsigned int i = 0; i < function->nb_ports; i++) {
 		const struct mana_port_info *info = &function->ports[i];
 		const uint8_t *mac = info->netdev.mac.addr_bytes;
 		struct mana_netdev_state state;

@@ -67,11 +67,10 @@ mana_event_log_copy(struct mana_event_log *log,
 		    struct mana_event events[MANA_EVENT_LOG_N])
 {
 	uint32_t nb;
-	uint32_t i;
 
 	rte_spinlock_lock(&log->lock);
 	nb = RTE_MIN(log->nb_added, (uint64_t)MANA_EVENT_LOG_N);
-	for (i = 0; i < nb; i++)
+	for (uint32_t i = 0; i < nb; i++)
 		events[i] = log->ring[(log->nb_added - nb + i) %
 				      MANA_EVENT_LOG_N];
 	rte_spinlock_unlock(&log->lock);

@@ -79,9 +79,8 @@ static void
 update_max_end(struct mana_mr_table *table, uint32_t from)
 {
 	uintptr_t max_end = from > 0 ? table->regions[from - 1].max_end : 0;
-	uint32_t i;
 
-	for (i = from; i < table->nb_regions; i++) {
+	for (uint32_t i = from; i < table->nb_regions; i++) {
 		max_end = RTE_MAX(max_end, table->regions[i].end);
 		table->regions[i].max_end = max_end;
 	}
@@ -147,11 +146,11 @@ static uint32_t
 table_remove(struct mana_priv *priv, const struct mana_mr_region *filter)
 {
 	struct mana_mr_table *table = &priv->mrs;
-	uint32_t i, removed = 0;
+	uint32_t removed = 0;
 	int ret;
 
 	pthread_mutex_lock(&table->lock);
-	for (i = 0; i < table->nb_regions; i++) {
+	for (uint32_t i = 0; i < table->nb_regions; i++) {
 		struct mana_mr_region *region = &table->regions[i];
 
 		if (!is_match(region, filter)) {
@@ -228,7 +227,7 @@ table_add_around(struct mana_priv *priv, const struct rte_mbuf *m,
 	}
 	ret = table_add(priv, &region);
 	if (ret != 0) {
-		/* So much may be refused where the piece itself is not. */
+		/* The kernel may accept the buffer's own pages only. */
 		region_round(&region, addr, len, page_bytes);
 		ret = table_add(priv, &region);
 	}
@@ -243,14 +242,14 @@ table_add_around(struct mana_priv *priv, const struct rte_mbuf *m,
 	return ret;
 }
 
-/* Finds or makes the region of a buffer; m and range may be NULL. */
+/* Finds or registers the region of a buffer; m and range may be NULL. */
 static int
 ensure(struct mana_priv *priv, const struct rte_mbuf *m, uintptr_t addr,
        size_t len, struct mana_mr_range *range)
 {
 	int ret = 0;
 
-	/* The pages cannot go between the look-up and the registration. */
+	/* EAL must not unmap the pages between look-up and registration. */
 	rte_mcfg_mem_read_lock();
 	pthread_mutex_lock(&priv->mrs.lock);
 	if (!table_find(&priv->mrs, addr, len, NULL, range)) {
@@ -350,7 +349,7 @@ pool_chunks(const struct rte_mempool *mp, struct mana_mr_region **chunks)
 {
 	const struct rte_mempool_memhdr *memhdr;
 	struct mana_mr_region *list;
-	uint32_t i, nb = 0, last = 0;
+	uint32_t nb = 0, last = 0;
 
 	list = calloc(mp->nb_mem_chunks + 1, sizeof(*list));
 	*chunks = list;
@@ -367,7 +366,7 @@ pool_chunks(const struct rte_mempool *mp, struct mana_mr_region **chunks)
 	if (nb == 0)
 		return 0;
 	qsort(list, nb, sizeof(*list), chunk_compare);
-	for (i = 1; i < nb; i++) {
+	for (uint32_t i = 1; i < nb; i++) {
 		if (chunks_join(&list[last], &list[i]))
 			list[last].end = RTE_MAX(list[last].end, list[i].end);
 		else
@@ -387,12 +386,12 @@ pool_register(struct mana_priv *priv, const struct rte_mempool *mp,
 {
 	struct mana_mr_region *chunks;
 	struct mana_mr_range range;
-	int nb, i, ret = 0;
+	int nb, ret = 0;
 
 	memset(last, 0, sizeof(*last));
 	nb = pool_chunks(mp, &chunks);
 	pthread_mutex_lock(&priv->mrs.lock);
-	for (i = 0; i < nb && ret == 0; i++) {
+	for (int i = 0; i < nb && ret == 0; i++) {
 		*last = chunks[i];
 		if (table_find(&priv->mrs, last->base, last->end - last->base,
 			       mp, &range))
@@ -410,7 +409,7 @@ struct pinned_walk {
 	int error;
 };
 
-/* A pool with pinned external buffers: its chunks hold no packet. */
+/* The chunks of a pool with pinned external buffers hold no packet data. */
 static void
 pinned_register(struct rte_mempool *mp __rte_unused, void *arg, void *obj,
 		unsigned int idx __rte_unused)
@@ -477,7 +476,7 @@ mana_mr_pool_key(struct mana_mr_cache *cache, struct rte_mempool *mp,
 	struct mana_priv *priv = cache->ctx;
 	struct mana_mr_region region;
 
-	/* Buffers elsewhere, or a pool that is not yet complete. */
+	/* Not a pool that is incomplete, or whose buffers are elsewhere. */
 	if (!is_packet_pool(mp) || mp->populated_size != mp->size ||
 	    has_pinned_buffers(mp) || pool_register(priv, mp, &region) != 1)
 		return false;
@@ -577,7 +576,7 @@ mana_mr_table_create(struct mana_priv *priv)
 	pthread_mutex_init(&priv->mrs.lock, NULL);
 	if (rte_mempool_event_callback_register(pool_event, priv) != 0)
 		return -rte_errno;
-	/* Memory that cannot go away sends no events (--no-huge). */
+	/* Permanent memory (--no-huge) has no events. */
 	if (rte_mem_event_callback_register("mana", mem_event, priv) != 0 &&
 	    rte_errno != ENOTSUP)
 		return -rte_errno;

@@ -102,7 +102,7 @@ mana_netdev_find(const char *ibdev_path, uint32_t port, struct mana_netdev *netd
 	return ret;
 }
 
-/* libnl has fewer errors than the kernel: here is the kernel's, negative. */
+/* Takes the kernel's error, negative: libnl has fewer. */
 static int
 error_take(struct sockaddr_nl *from, struct nlmsgerr *answer, void *error)
 {
@@ -409,11 +409,10 @@ bool
 mana_netdev_watch_read(struct nl_sock *sock, const struct mana_netdev *netdev)
 {
 	struct watch_query watch = { .ifindex = netdev->ifindex };
-	unsigned int i;
 	int ret = 0;
 
 	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, watch_parse, &watch);
-	for (i = 0; i < MAX_DATAGRAMS && ret != -NLE_AGAIN; i++) {
+	for (unsigned int i = 0; i < MAX_DATAGRAMS && ret != -NLE_AGAIN; i++) {
 		ret = nl_recvmsgs_default(sock);
 		/* The kernel dropped some (ENOBUFS): one may have been of this netdev. */
 		if (ret < 0 && ret != -NLE_AGAIN)

@@ -68,41 +68,27 @@ find_max(struct mana_priv *priv, bool is_rxq, uint32_t nb, uint32_t *max)
 	return ret;
 }
 
-/* The kernel reports its limit; rdma-core 44 to 48 refuse more than 256 CQEs. */
-static int
-find_max_cqe(struct mana_priv *priv)
-{
-	uint32_t nb = MAX_CQE;
-
-	if (priv->caps.max_qp_wr != 0)
-		nb = RTE_MIN(nb, priv->caps.max_qp_wr);
-	if (priv->caps.max_cqe != 0)
-		nb = RTE_MIN(nb, priv->caps.max_cqe);
-	return find_max(priv, false, rte_align32prevpow2(nb), &priv->max_cqe);
-}
-
-/* The device argument max_desc is an upper bound. */
-static uint32_t
-desc_limit(const struct mana_priv *priv, uint32_t nb)
-{
-	uint32_t max = priv->options.max_desc;
-
-	return max != 0 ? RTE_MIN(nb, max) : nb;
-}
-
 /*
- * The largest Tx queue, without a trial, which would take the vPort from its
- * owner. rdma-core has the same limit of its own for WQEs as for CQEs.
+ * The largest CQ, Rx queue and Tx queue. The kernel reports its limit for a CQ;
+ * rdma-core 44 to 48 refuse more than 256 CQEs, and as many WQEs of a Tx queue. A Tx
+ * queue is not tried, because this would take the vPort from its owner.
  */
-static void
-find_max_tx_desc(struct mana_priv *priv)
+static int
+find_sizes(struct mana_priv *priv)
 {
+	uint32_t max = priv->options.max_desc != 0 ? priv->options.max_desc : UINT32_MAX;
 	uint32_t wqe_bytes = mana_wqe_bu(GDMA_BU_BYTES, priv->tx_max_sge) *
 			     GDMA_BU_BYTES;
+	uint32_t nb = RTE_MIN(priv->caps.max_qp_wr, priv->caps.max_cqe);
+	int ret;
 
-	priv->max_tx_desc = desc_limit(
-		priv, RTE_MIN(priv->max_cqe,
-			      rte_align32prevpow2(MAX_RING_BYTES / wqe_bytes)));
+	nb = RTE_MIN(nb, (uint32_t)MAX_CQE);
+	ret = find_max(priv, false, rte_align32prevpow2(nb), &priv->max_cqe);
+	if (ret != 0)
+		return ret;
+	max = RTE_MIN(max, priv->max_cqe);
+	priv->max_tx_desc = RTE_MIN(max, rte_align32prevpow2(MAX_RING_BYTES / wqe_bytes));
+	return find_max(priv, true, max, &priv->max_rx_desc);
 }
 
 /*
@@ -130,9 +116,7 @@ find_netdev_limits(struct mana_priv *priv)
 	uint32_t max_queues;
 	int ret;
 
-	priv->max_queues = MANA_MAX_QUEUES;
-	if (priv->caps.max_qp != 0)
-		priv->max_queues = RTE_MIN(priv->max_queues, priv->caps.max_qp);
+	priv->max_queues = RTE_MIN(priv->caps.max_qp, (uint32_t)MANA_MAX_QUEUES);
 	if (mana_netdev_max_queues_get(&priv->netdev, &max_queues) == 0)
 		priv->max_queues = RTE_MIN(priv->max_queues, max_queues);
 
@@ -374,15 +358,13 @@ static int
 queues_check(struct mana_priv *priv)
 {
 	const struct rte_eth_dev_data *data = priv->data;
-	uint16_t i;
 
-	for (i = 0; i < RTE_MAX(data->nb_tx_queues, data->nb_rx_queues); i++) {
+	for (uint16_t i = 0; i < RTE_MAX(data->nb_tx_queues, data->nb_rx_queues); i++) {
 		if ((i >= data->nb_tx_queues || data->tx_queues[i] != NULL) &&
 		    (i >= data->nb_rx_queues || data->rx_queues[i] != NULL))
 			continue;
-		MANA_PORT_LOG(ERR, data->name,
-			      "queue %u is configured, but was not set up", i);
-		return -EINVAL;
+		return MANA_PORT_ERR(-EINVAL, data->name,
+				     "queue %u is configured, but was not set up", i);
 	}
 	return mana_rx_layouts_check(priv);
 }
@@ -455,10 +437,9 @@ hw_rxq_check(const struct mana_priv *priv)
 
 	if (priv->options.hw_rxq <= max)
 		return 0;
-	MANA_PORT_LOG(ERR, priv->data->name,
-		      "hw_rxq=%u: the port has at most %u hardware Rx queues (`ethtool -l %s`); give a power of two up to that",
-		      priv->options.hw_rxq, max, priv->netdev.name);
-	return -EINVAL;
+	return MANA_PORT_ERR(-EINVAL, priv->data->name,
+			     "hw_rxq=%u: the port has at most %u hardware Rx queues (`ethtool -l %s`); give a power of two up to that",
+			     priv->options.hw_rxq, max, priv->netdev.name);
 }
 
 int
@@ -478,30 +459,24 @@ mana_port_open(struct mana_priv *priv, struct ibv_device *device, uint32_t port,
 	if (ret == 0)
 		ret = netdev_down(priv);
 	if (ret == 0)
-		ret = find_max_cqe(priv);
-	if (ret == 0)
-		ret = find_max(priv, true, desc_limit(priv, priv->max_cqe),
-			       &priv->max_rx_desc);
+		ret = find_sizes(priv);
 	if (ret == 0) {
-		find_max_tx_desc(priv);
 		find_netdev_limits(priv);
 		ret = hw_rxq_check(priv);
 	}
 	if (ret == 0)
 		ret = mana_registry_add(priv);
-	mana_event_add(&priv->events, MANA_EVENT_PROBE, port, 0, ret);
-	return ret;
+	return mana_event_add(&priv->events, MANA_EVENT_PROBE, port, 0, ret);
 }
 
 static void
 release_queues(struct mana_priv *priv)
 {
 	struct rte_eth_dev_data *data = priv->data;
-	uint16_t i;
 
-	for (i = 0; data->rx_queues != NULL && i < data->nb_rx_queues; i++)
+	for (uint16_t i = 0; data->rx_queues != NULL && i < data->nb_rx_queues; i++)
 		mana_rxq_release(priv, i);
-	for (i = 0; data->tx_queues != NULL && i < data->nb_tx_queues; i++) {
+	for (uint16_t i = 0; data->tx_queues != NULL && i < data->nb_tx_queues; i++) {
 		mana_txq_release(priv, data->tx_queues[i]);
 		data->tx_queues[i] = NULL;
 	}

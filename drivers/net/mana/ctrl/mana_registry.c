@@ -26,7 +26,7 @@ struct mana_shared {
 	 sizeof(struct mana_eth_txq))
 
 /*
- * For the pointer to the shared part: a telemetry thread may still run after EAL
+ * Protects the pointer to the shared part: a telemetry thread may still run after EAL
  * has unmapped the memory of a program that ends.
  */
 static pthread_mutex_t process_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -47,7 +47,7 @@ shared_init(struct mana_shared *zone)
 	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
 	ret = pthread_mutex_init(&zone->lock, &attr);
 	pthread_mutexattr_destroy(&attr);
-	/* Last, because a secondary process may be looking. */
+	/* Last, because a secondary process may read it at any time. */
 	if (ret == 0)
 		__atomic_store_n(&zone->layout, LAYOUT, __ATOMIC_RELEASE);
 	return -ret;

@@ -64,10 +64,8 @@ set_close(struct mana_priv *priv, struct mana_rx_set *set)
 static void
 set_free(struct mana_priv *priv, struct mana_rx_set *set)
 {
-	uint32_t i;
-
 	(void)mana_verbs_ind_destroy(set->ind);
-	for (i = 0; i < set->nb; i++)
+	for (uint32_t i = 0; i < set->nb; i++)
 		mana_rx_hwq_destroy(priv, &set->hwqs[i], set->rss_qp == NULL);
 	rte_free(set);
 }
@@ -84,8 +82,8 @@ set_drop(struct mana_priv *priv, struct mana_rx_set **set)
 }
 
 /*
- * Whether hardware queue i may begin with too few buffers: the old set returns some to
- * the same pool, or the queue is stopped.
+ * Whether hardware queue i may start with too few buffers: the queue is stopped, or the
+ * old set will return buffers to the same pool.
  */
 static bool
 may_lack(const struct mana_priv *priv, const struct mana_rx_set *old, uint32_t i)
@@ -102,10 +100,10 @@ static int
 hwqs_create(struct mana_priv *priv, const struct mana_rx_set *old,
 	    struct mana_rx_set *set)
 {
-	uint32_t i, k;
+	uint32_t i;
 	int ret = 0;
 
-	for (k = 0; ret == 0 && k < 2 * set->nb; k++) {
+	for (uint32_t k = 0; ret == 0 && k < 2 * set->nb; k++) {
 		i = k % set->nb;
 		if (may_lack(priv, old, i) == (k >= set->nb))
 			ret = mana_rx_hwq_create(priv, &set->hwqs[i],
@@ -116,8 +114,8 @@ hwqs_create(struct mana_priv *priv, const struct mana_rx_set *old,
 }
 
 /*
- * old: the set before it, or NULL. After a failure there is none, and a message was
- * given unless it is -EPROTO: perhaps the queues are only too large.
+ * old: the set before it, or NULL. A failure is logged unless it is -EPROTO: the queues
+ * may only be too large.
  */
 static int
 set_build(struct mana_priv *priv, const struct mana_rx_set *old,
@@ -126,7 +124,6 @@ set_build(struct mana_priv *priv, const struct mana_rx_set *old,
 	uint32_t nb = old != NULL ? old->nb : mana_rx_nb_hwqs(priv);
 	struct ibv_wq *wqs[MANA_MAX_QUEUES];
 	struct mana_rx_set *set;
-	uint32_t i;
 	int ret;
 
 	set = mana_queue_alloc("mana_rx_set", sizeof(*set) +
@@ -138,7 +135,7 @@ set_build(struct mana_priv *priv, const struct mana_rx_set *old,
 	set->nb = nb;
 	ret = hwqs_create(priv, old, set);
 	if (ret == 0) {
-		for (i = 0; i < nb; i++) {
+		for (uint32_t i = 0; i < nb; i++) {
 			wqs[i] = set->hwqs[i].wq;
 			/* The device hashes nothing when it receives into one queue. */
 			set->hwqs[i].rxq.parse = priv->wants_ptypes && nb == 1;
@@ -161,12 +158,11 @@ static int
 set_open(struct mana_priv *priv, struct mana_rx_set *set)
 {
 	struct mana_verbs_queue queue;
-	uint32_t i;
 	int ret;
 
 	ret = mana_verbs_rss_create(priv->parent, set->ind, priv->rss.key,
 				    &set->rss_qp);
-	for (i = 0; i < set->nb && ret == 0; i++) {
+	for (uint32_t i = 0; i < set->nb && ret == 0; i++) {
 		struct mana_rx_hwq *hwq = &set->hwqs[i];
 
 		if (!hwq->has_buffers)
@@ -187,12 +183,11 @@ needs_more(const struct mana_rx_hwq *hwq, const struct mana_rx_hwq *old)
 {
 	const struct mana_rx_scatter *now = &hwq->rxq.scatter;
 	const struct mana_rx_scatter *before = &old->rxq.scatter;
-	uint16_t i;
 
 	if (hwq->nb_desc > old->nb_desc || hwq->nb_segs > old->nb_segs ||
 	    hwq->rxq.mp != old->rxq.mp)
 		return true;
-	for (i = 0; i < hwq->nb_segs; i++)
+	for (uint16_t i = 0; i < hwq->nb_segs; i++)
 		if (now->segs[i].mp != before->segs[i].mp)
 			return true;
 	return false;
@@ -206,13 +201,12 @@ static int
 set_refill(struct mana_priv *priv, struct mana_rx_set *old,
 	   struct mana_rx_set *set, bool is_back)
 {
-	uint32_t i;
 	int ret;
 
-	for (i = 0; i < old->nb; i++)
+	for (uint32_t i = 0; i < old->nb; i++)
 		if (old->hwqs[i].has_buffers)
 			mana_rxq_release_mbufs(&old->hwqs[i].rxq, true);
-	for (i = 0; i < set->nb; i++) {
+	for (uint32_t i = 0; i < set->nb; i++) {
 		struct mana_rx_hwq *hwq = &set->hwqs[i];
 
 		ret = hwq->has_buffers ? mana_rxq_fill(&hwq->rxq) : 0;
@@ -230,9 +224,8 @@ set_refill(struct mana_priv *priv, struct mana_rx_set *old,
 }
 
 /*
- * Makes a set that receives. *set is built already, or NULL, and may be built anew. old:
- * the set before it, or NULL. After a failure *set is NULL, and a message was given
- * unless it is -EPROTO.
+ * Builds a set, unless *set is built already, and opens it. After a failure *set is NULL;
+ * the failure is logged unless it is -EPROTO.
  */
 static int
 set_go(struct mana_priv *priv, struct mana_rx_set *old, struct mana_rx_set **set,
@@ -266,11 +259,11 @@ static void
 lists_make(struct mana_priv *priv)
 {
 	struct mana_eth_rxq *ctl;
-	uint32_t i, at = 0;
+	uint32_t at = 0;
 
 	while ((ctl = mana_rxq_next(priv, &at)) != NULL)
 		mana_rx_list_clear(&ctl->list);
-	for (i = 0; priv->rx_set != NULL && i < priv->rx_set->nb; i++) {
+	for (uint32_t i = 0; priv->rx_set != NULL && i < priv->rx_set->nb; i++) {
 		struct mana_rx_hwq *hwq = &priv->rx_set->hwqs[i];
 
 		ctl = priv->rxqs[hwq->owner];
@@ -293,10 +286,9 @@ static void
 set_remove(struct mana_priv *priv)
 {
 	struct mana_rx_set *set = priv->rx_set;
-	uint32_t i;
 
 	mana_registry_lock();
-	for (i = 0; i < set->nb; i++)
+	for (uint32_t i = 0; i < set->nb; i++)
 		if (priv->rxqs[set->hwqs[i].owner] != NULL)
 			mana_stats_fold_hwq(priv->rxqs[set->hwqs[i].owner],
 					    &set->hwqs[i].rxq);
@@ -327,13 +319,11 @@ hwq_drain(struct mana_priv *priv, struct mana_rx_hwq *hwq, bool is_stop,
 	mana_registry_unlock();
 }
 
-/* The device does not use the rings any more: frees their packets. */
+/* The device no longer uses the rings: frees their packets. */
 static void
 set_drain(struct mana_priv *priv, struct mana_rx_set *set, bool is_stop)
 {
-	uint32_t i;
-
-	for (i = 0; i < set->nb; i++)
+	for (uint32_t i = 0; i < set->nb; i++)
 		hwq_drain(priv, &set->hwqs[i], is_stop, true);
 }
 
@@ -409,7 +399,7 @@ mana_rx_set_stop(struct mana_priv *priv)
 	if (set == NULL)
 		return;
 	mana_rx_lists_pause(priv, true);
-	/* No burst runs, but another thread may ask what waits. */
+	/* No burst runs, but rx_queue_count() may run in another thread. */
 	while ((ctl = mana_rxq_next(priv, &at)) != NULL) {
 		rte_spinlock_lock(&ctl->list.lock);
 		rte_spinlock_unlock(&ctl->list.lock);
@@ -448,9 +438,7 @@ outage_note(struct mana_priv *priv, uint64_t began_ns)
 static void
 rxqs_restore(struct mana_priv *priv, const struct mana_rx_set *set)
 {
-	uint32_t i;
-
-	for (i = 0; i < set->nb; i++) {
+	for (uint32_t i = 0; i < set->nb; i++) {
 		struct mana_eth_rxq *ctl = priv->rxqs[set->hwqs[i].owner];
 
 		if (ctl != NULL && ctl->nb_desc > set->hwqs[i].nb_desc)
@@ -459,24 +447,22 @@ rxqs_restore(struct mana_priv *priv, const struct mana_rx_set *set)
 }
 
 /*
- * Bursts are paused, until shortly before the return, and the port's set is closed. set
- * becomes the port's. If that fails the return value says why, and the port gets a set
- * by the table before.
+ * Opens the new set in place of the port's, which is closed, and resumes bursts. After a
+ * failure the port has a set by the table before, or none.
  */
 static int
 set_swap(struct mana_priv *priv, struct mana_rx_set *set,
 	 const struct mana_rx_table *before, uint64_t began_ns)
 {
 	struct mana_rx_set *old = priv->rx_set;
-	uint32_t i;
 	int ret;
 
 	set_drain(priv, old, false);
 	/*
-	 * The kernel keeps a CQ's id till then, and refuses an RSS object to which
-	 * the device gives the id again (mana_ib_install_cq_cb).
+	 * The kernel keeps a CQ's id until the CQ is destroyed, and refuses an RSS
+	 * object for which the device reuses the id (mana_ib_install_cq_cb).
 	 */
-	for (i = 0; i < old->nb; i++)
+	for (uint32_t i = 0; i < old->nb; i++)
 		mana_rx_hwq_objects_destroy(priv, &old->hwqs[i]);
 	set_remove(priv);
 	ret = set_go(priv, old, &set, false);
@@ -500,8 +486,8 @@ set_swap(struct mana_priv *priv, struct mana_rx_set *set,
 }
 
 /*
- * Builds a set by this table, and swaps it in. Only takes the table where there is
- * no set.
+ * Stores the table, builds a set by it and swaps it in if the port runs. A failed build
+ * changes nothing.
  */
 static int
 set_rebuild(struct mana_priv *priv, const struct mana_rx_table *table)
@@ -551,16 +537,14 @@ mana_rx_set_key(struct mana_priv *priv, const uint8_t *key)
 /* ---- Hardware queues move between lists ------------------------------------ */
 
 /*
- * Whether the ethdev queues of reta can poll their hardware queues as they are: those
- * that move, and those of a queue that starts. It may have been set up since they were
- * built, and another MTU may need other buffers.
+ * Whether the ethdev queues of reta can poll the hardware queues as they are. Checked are
+ * those that move, and those of a queue that starts: since they were built the queue may
+ * have been set up anew, or the MTU may have changed.
  */
 static bool
 can_poll(const struct mana_priv *priv, const uint8_t *reta, uint32_t started)
 {
-	uint32_t i;
-
-	for (i = 0; i < priv->rx_set->nb; i++) {
+	for (uint32_t i = 0; i < priv->rx_set->nb; i++) {
 		const struct mana_rx_hwq *hwq = &priv->rx_set->hwqs[i];
 		const struct mana_eth_rxq *to = priv->rxqs[reta[i]];
 
@@ -574,16 +558,15 @@ can_poll(const struct mana_priv *priv, const uint8_t *reta, uint32_t started)
 }
 
 /*
- * The channels wake the ethdev queues of reta, too, if they run: a stopped queue takes
- * no event, so one would wake it without end.
+ * The channels also wake the ethdev queues of reta that run. A stopped queue takes no
+ * event, so an event would wake it again and again.
  */
 static int
 intrs_add(struct mana_priv *priv, const uint8_t *reta)
 {
-	uint32_t i;
 	int ret = 0;
 
-	for (i = 0; ret == 0 && i < priv->rx_set->nb; i++)
+	for (uint32_t i = 0; ret == 0 && i < priv->rx_set->nb; i++)
 		if (is_running(priv, reta[i]))
 			ret = mana_rx_hwq_intr(priv, &priv->rx_set->hwqs[i],
 					       reta[i], EPOLL_CTL_ADD);
@@ -599,11 +582,9 @@ static void
 intrs_tidy(struct mana_priv *priv)
 {
 	const struct mana_rx_set *set = priv->rx_set;
-	uint32_t i;
-	uint16_t q;
 
-	for (i = 0; set != NULL && i < set->nb; i++)
-		for (q = 0; q < priv->data->nb_rx_queues; q++)
+	for (uint32_t i = 0; set != NULL && i < set->nb; i++)
+		for (uint16_t q = 0; q < priv->data->nb_rx_queues; q++)
 			if (q != set->hwqs[i].owner || !is_running(priv, q))
 				(void)mana_rx_hwq_intr(priv, &set->hwqs[i], q,
 						       EPOLL_CTL_DEL);
@@ -613,16 +594,14 @@ intrs_tidy(struct mana_priv *priv)
 static void
 hwqs_move(struct mana_priv *priv, const uint8_t *reta)
 {
-	uint32_t i;
-
-	for (i = 0; i < priv->rx_set->nb; i++) {
+	for (uint32_t i = 0; i < priv->rx_set->nb; i++) {
 		struct mana_rx_hwq *hwq = &priv->rx_set->hwqs[i];
 
 		if (hwq->rxq.next == NULL && is_running(priv, reta[i]))
 			hwq_drain(priv, hwq, true, false);
 	}
 	mana_registry_lock();
-	for (i = 0; i < priv->rx_set->nb; i++) {
+	for (uint32_t i = 0; i < priv->rx_set->nb; i++) {
 		struct mana_rx_hwq *hwq = &priv->rx_set->hwqs[i];
 
 		if (hwq->owner != reta[i])
@@ -715,10 +694,9 @@ mana_rx_set_queue_release(struct mana_priv *priv, uint16_t queue_id)
 	struct mana_eth_rxq *ctl = priv->rxqs[queue_id];
 	struct mana_rx_set *set = priv->rx_set;
 	bool is_used = false;
-	uint32_t i;
 
-	/* A ring that was moved may have mbufs of a queue that does not own it. */
-	for (i = 0; set != NULL && i < set->nb; i++)
+	/* A ring that was moved may hold mbufs of this queue's pool. */
+	for (uint32_t i = 0; set != NULL && i < set->nb; i++)
 		is_used |= set->hwqs[i].is_mixed ||
 			   (set->hwqs[i].owner == queue_id &&
 			    set->hwqs[i].has_buffers);
@@ -731,7 +709,7 @@ mana_rx_set_queue_release(struct mana_priv *priv, uint16_t queue_id)
 	MANA_PORT_LOG(ERR, priv->data->name,
 		      "Rx queue %u: the adapter keeps its mbufs; they are lost",
 		      queue_id);
-	for (i = 0; i < set->nb; i++) {
+	for (uint32_t i = 0; i < set->nb; i++) {
 		if (set->hwqs[i].owner != queue_id)
 			continue;
 		mana_registry_lock();
@@ -742,15 +720,15 @@ mana_rx_set_queue_release(struct mana_priv *priv, uint16_t queue_id)
 	}
 }
 
-/* ---- What others ask ------------------------------------------------------------- */
+/* ---- Queries ------------------------------------------------------------------------ */
 
 uint32_t
 mana_rx_set_room_bytes(const struct mana_priv *priv, uint16_t queue_id)
 {
 	const struct mana_rx_set *set = priv->rx_set;
-	uint32_t i, room = UINT32_MAX;
+	uint32_t room = UINT32_MAX;
 
-	for (i = 0; set != NULL && i < set->nb; i++)
+	for (uint32_t i = 0; set != NULL && i < set->nb; i++)
 		if (set->hwqs[i].owner == queue_id && set->hwqs[i].has_buffers &&
 		    is_running(priv, queue_id))
 			room = RTE_MIN(room, mana_rxq_room_bytes(&set->hwqs[i].rxq));
@@ -762,9 +740,8 @@ mana_rx_set_bad_cqes(const struct mana_priv *priv, struct mana_eth_rxq *ctl)
 {
 	const struct mana_rx_set *set = priv->rx_set;
 	uint8_t failure = MANA_FAILURE_NONE;
-	uint32_t i;
 
-	for (i = 0; set != NULL && i < set->nb; i++) {
+	for (uint32_t i = 0; set != NULL && i < set->nb; i++) {
 		const struct mana_rxq *rxq = &set->hwqs[i].rxq;
 
 		if (set->hwqs[i].owner != ctl->owner)

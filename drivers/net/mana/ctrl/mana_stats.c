@@ -34,9 +34,8 @@ counters_add(void *to, const void *more, size_t size, int64_t sign)
 {
 	const uint64_t *add = more;
 	uint64_t *out = to;
-	size_t i;
 
-	for (i = 0; i < size / sizeof(*out); i++)
+	for (size_t i = 0; i < size / sizeof(*out); i++)
 		out[i] += sign * add[i];
 }
 
@@ -46,9 +45,8 @@ counters_copy(void *to, const volatile void *from, size_t size)
 {
 	const volatile uint64_t *in = from;
 	uint64_t *out = to;
-	size_t i;
 
-	for (i = 0; i < size / sizeof(*out); i++)
+	for (size_t i = 0; i < size / sizeof(*out); i++)
 		out[i] = in[i];
 }
 
@@ -72,9 +70,8 @@ mana_stats_rxq(const struct mana_priv *priv, const struct mana_eth_rxq *ctl)
 {
 	const struct mana_rx_set *set = priv->rx_set;
 	struct mana_counters sum = ctl->folded;
-	uint32_t i;
 
-	for (i = 0; set != NULL && i < set->nb; i++) {
+	for (uint32_t i = 0; set != NULL && i < set->nb; i++) {
 		struct mana_counters now;
 
 		if (set->hwqs[i].owner != ctl->owner)
@@ -145,9 +142,8 @@ static struct mana_counters
 stats_sum(const struct mana_priv *priv, bool is_rx, uint16_t queue_id)
 {
 	struct mana_counters sum = { 0 };
-	uint16_t i;
 
-	for (i = 0; i < MANA_MAX_QUEUES; i++) {
+	for (uint16_t i = 0; i < MANA_MAX_QUEUES; i++) {
 		struct mana_counters now;
 
 		if (queue_id != ALL_QUEUES && queue_id != i)
@@ -219,13 +215,12 @@ int
 mana_stats_reset(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = mana_registry_hold(dev);
-	uint16_t i;
 
 	if (priv == NULL)
 		return -ENODEV;
 	priv->counters.rss_gap_max_ns = 0;
 	priv->counters_base = port_now(priv);
-	for (i = 0; i < MANA_MAX_QUEUES; i++) {
+	for (uint16_t i = 0; i < MANA_MAX_QUEUES; i++) {
 		priv->base[true][i] = queue_now(priv, true, i);
 		priv->base[false][i] = queue_now(priv, false, i);
 	}
@@ -260,7 +255,8 @@ struct xstat {
 #define COUNT(member) offsetof(struct mana_counters, member)
 #define PORT(member) offsetof(struct mana_port_counters, member)
 #define TX_CQE(type) \
-	(COUNT(tx.cqe_error) + ((type) - MANA_CQE_TX_ERR_FIRST) * sizeof(uint64_t))
+	(COUNT(tx.cqe_error) + sizeof(uint64_t) * \
+	 (MANA_CQE_TX_##type - MANA_CQE_TX_ERR_FIRST))
 
 /* Packets, bytes and errors of the port are ethdev's. */
 static const struct xstat rx_xstats[] = {
@@ -293,19 +289,16 @@ static const struct xstat tx_xstats[] = {
 	{ "bytes", COUNT(bytes), AT_QUEUE },
 	{ "errors", COUNT(errors), AT_QUEUE },
 	{ "cqe_errors", COUNT(cqe_errors), AT_BOTH },
-	{ "cqe_sa_drop", TX_CQE(MANA_CQE_TX_SA_DROP), AT_PORT },
-	{ "cqe_mtu_drop", TX_CQE(MANA_CQE_TX_MTU_DROP), AT_PORT },
-	{ "cqe_invalid_oob", TX_CQE(MANA_CQE_TX_INVALID_OOB), AT_PORT },
-	{ "cqe_invalid_eth_type", TX_CQE(MANA_CQE_TX_INVALID_ETH_TYPE), AT_PORT },
-	{ "cqe_hdr_processing_error", TX_CQE(MANA_CQE_TX_HDR_PROCESSING_ERROR),
-	  AT_PORT },
-	{ "cqe_vf_disabled", TX_CQE(MANA_CQE_TX_VF_DISABLED), AT_PORT },
-	{ "cqe_vport_idx_out_of_range",
-	  TX_CQE(MANA_CQE_TX_VPORT_IDX_OUT_OF_RANGE), AT_PORT },
-	{ "cqe_vport_disabled", TX_CQE(MANA_CQE_TX_VPORT_DISABLED), AT_PORT },
-	{ "cqe_vlan_tagging_violation",
-	  TX_CQE(MANA_CQE_TX_VLAN_TAGGING_VIOLATION), AT_PORT },
-	{ "cqe_gdma_err", TX_CQE(MANA_CQE_TX_GDMA_ERR), AT_PORT },
+	{ "cqe_sa_drop", TX_CQE(SA_DROP), AT_PORT },
+	{ "cqe_mtu_drop", TX_CQE(MTU_DROP), AT_PORT },
+	{ "cqe_invalid_oob", TX_CQE(INVALID_OOB), AT_PORT },
+	{ "cqe_invalid_eth_type", TX_CQE(INVALID_ETH_TYPE), AT_PORT },
+	{ "cqe_hdr_processing_error", TX_CQE(HDR_PROCESSING_ERROR), AT_PORT },
+	{ "cqe_vf_disabled", TX_CQE(VF_DISABLED), AT_PORT },
+	{ "cqe_vport_idx_out_of_range", TX_CQE(VPORT_IDX_OUT_OF_RANGE), AT_PORT },
+	{ "cqe_vport_disabled", TX_CQE(VPORT_DISABLED), AT_PORT },
+	{ "cqe_vlan_tagging_violation", TX_CQE(VLAN_TAGGING_VIOLATION), AT_PORT },
+	{ "cqe_gdma_err", TX_CQE(GDMA_ERR), AT_PORT },
 	{ "cqe_unknown", COUNT(tx.cqe_unknown), AT_PORT },
 	{ "cqe_wrong_queue", COUNT(tx.cqe_foreign), AT_PORT },
 	{ "cqe_spurious", COUNT(tx.cqe_spurious), AT_PORT },
@@ -349,9 +342,7 @@ static void
 xstats_write(struct output *out, const char *prefix, const struct xstat *xstats,
 	     unsigned int nb, unsigned int where, const void *counters)
 {
-	unsigned int i;
-
-	for (i = 0; i < nb; i++) {
+	for (unsigned int i = 0; i < nb; i++) {
 		if ((xstats[i].where & where) == 0)
 			continue;
 		if (out->names != NULL && out->nb < out->size)
@@ -397,16 +388,15 @@ all_write(struct output *out, const struct rte_eth_dev *dev,
 	  const struct mana_priv *priv)
 {
 	struct mana_port_counters port = { 0 };
-	uint16_t i;
 
 	if (out->xstats != NULL)
 		port = mana_stats_port(priv);
 	queue_write(out, priv, true, ALL_QUEUES);
 	queue_write(out, priv, false, ALL_QUEUES);
 	xstats_write(out, "", port_xstats, RTE_DIM(port_xstats), AT_PORT, &port);
-	for (i = 0; i < dev->data->nb_rx_queues; i++)
+	for (uint16_t i = 0; i < dev->data->nb_rx_queues; i++)
 		queue_write(out, priv, true, i);
-	for (i = 0; i < dev->data->nb_tx_queues; i++)
+	for (uint16_t i = 0; i < dev->data->nb_tx_queues; i++)
 		queue_write(out, priv, false, i);
 	return out->nb;
 }

@@ -29,10 +29,11 @@ last_error(void)
 #define CREATE(object, verb) \
 	(errno = 0, ((object) = (verb)) != NULL ? 0 : last_error())
 
+/* Some kernels report no limit. */
 static uint32_t
-positive(int value)
+limit(int value)
 {
-	return value > 0 ? (uint32_t)value : 0;
+	return value > 0 ? (uint32_t)value : UINT32_MAX;
 }
 
 int
@@ -92,11 +93,11 @@ mana_verbs_query(struct ibv_context *ctx, struct mana_verbs_caps *caps)
 		.vendor_part_id = attr.orig_attr.vendor_part_id,
 		.raw_packet_caps = attr.raw_packet_caps,
 		.nb_ports = attr.orig_attr.phys_port_cnt,
-		.max_qp = positive(attr.orig_attr.max_qp),
-		.max_qp_wr = positive(attr.orig_attr.max_qp_wr),
-		.max_cqe = positive(attr.orig_attr.max_cqe),
-		.max_sge = positive(attr.orig_attr.max_sge),
-		.nb_comp_vectors = positive(ctx->num_comp_vectors),
+		.max_qp = limit(attr.orig_attr.max_qp),
+		.max_qp_wr = limit(attr.orig_attr.max_qp_wr),
+		.max_cqe = limit(attr.orig_attr.max_cqe),
+		.max_sge = limit(attr.orig_attr.max_sge),
+		.nb_comp_vectors = RTE_MAX(ctx->num_comp_vectors, 1),
 	};
 	return 0;
 }

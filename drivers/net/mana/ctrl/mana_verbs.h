@@ -22,7 +22,7 @@
 /* Length of the RSS hash key: rdma-core refuses any other (providers/mana). */
 #define MANA_RSS_KEY_BYTES 40
 
-/* What the kernel reports of an RDMA device, negative values made 0. */
+/* What the kernel reports of an RDMA device. Limits are UINT32_MAX where unknown. */
 struct mana_verbs_caps {
 	uint32_t vendor_part_id; /* 0 on older kernels, else the GDMA type */
 	uint32_t raw_packet_caps;
@@ -31,7 +31,7 @@ struct mana_verbs_caps {
 	uint32_t max_qp_wr; /* WQEs of a queue */
 	uint32_t max_cqe;
 	uint32_t max_sge; /* smaller one of send and receive */
-	uint32_t nb_comp_vectors;
+	uint32_t nb_comp_vectors; /* at least 1 */
 };
 
 /* A Tx or Rx queue with its CQ, as the device knows them. */
