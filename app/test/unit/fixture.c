@@ -5,6 +5,15 @@
 
 #include "fixture.h"
 
+uint64_t
+fx_random(uint64_t *seed)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 7;
+	*seed ^= *seed << 17;
+	return *seed;
+}
+
 /* ---- Memory regions ---- */
 
 #define FX_NB_MR 64

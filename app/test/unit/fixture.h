@@ -40,6 +40,9 @@
 #define FX_ROOM_BYTES 2048u /* data room of an mbuf */
 #define FX_MAX_SEGS 15u /* per Rx WQE */
 
+/* The next number of a random sequence (xorshift); the seed is not 0. */
+uint64_t fx_random(uint64_t *seed);
+
 /* ---- Memory regions that mana_mr_miss() finds ---- */
 
 extern uint32_t fx_mr_generation;

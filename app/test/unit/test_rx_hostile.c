@@ -309,15 +309,6 @@ overrun_ends_the_queue(void **state)
 	}
 }
 
-static uint64_t
-random_next(uint64_t *seed)
-{
-	*seed ^= *seed << 13;
-	*seed ^= *seed >> 7;
-	*seed ^= *seed << 17;
-	return *seed;
-}
-
 /*
  * CQEs of any bytes, mostly near valid ones. Every delivered mbuf is a valid
  * mbuf of the pool; the fixture checks the mbuf count.
@@ -334,12 +325,12 @@ any_bytes(void **state)
 			.nb_pool = 100 + round % 30 * 10 });
 
 		for (uint32_t i = 0; i < 300; i++) {
-			uint64_t r = random_next(&seed);
+			uint64_t r = fx_random(&seed);
 			uint32_t data[15], trailer = FX_RQ_ID;
 			uint32_t nb;
 
 			for (nb = 0; nb < 15; nb++)
-				data[nb] = random_next(&seed);
+				data[nb] = fx_random(&seed);
 			if (r % 8 != 0)
 				data[0] = HDR(1 + (r >> 8) % 2);
 			for (nb = 0; nb < 4; nb++)
@@ -348,7 +339,7 @@ any_bytes(void **state)
 			if (r >> 32 & 15)
 				data[14] = i * 32;
 			if (r % 32 == 1)
-				trailer = random_next(&seed);
+				trailer = fx_random(&seed);
 			fx_cqe_write(&fx->cq, data,
 				     trailer & ((1u << HW_CQE_OWNER_S) - 1));
 			nb = poll_rx(fx, pkts, r >> 24 & 63);

@@ -35,15 +35,6 @@ struct pair {
 	uint64_t seed;
 };
 
-static uint64_t
-chance(uint64_t *seed)
-{
-	*seed ^= *seed << 13;
-	*seed ^= *seed >> 7;
-	*seed ^= *seed << 17;
-	return *seed;
-}
-
 static void
 pair_new_different(struct pair *pair, const struct mana_rx_path *path,
 		  const struct fx_rx_opts *a, const struct fx_rx_opts *b)
@@ -237,9 +228,9 @@ starve_both(struct pair *pair, uint32_t leave)
 static void
 fill_ppi(uint32_t data[15], uint32_t i, uint32_t len, uint64_t *seed)
 {
-	data[2 + 3 * i] = len | (uint32_t)chance(seed) << 16;
-	data[3 + 3 * i] = chance(seed);
-	data[4 + 3 * i] = chance(seed);
+	data[2 + 3 * i] = len | (uint32_t)fx_random(seed) << 16;
+	data[3 + 3 * i] = fx_random(seed);
+	data[4 + 3 * i] = fx_random(seed);
 }
 
 static void
@@ -275,8 +266,8 @@ types_and_lengths(const struct mana_rx_path *path, uint64_t seed)
 
 				memset(data, 0, sizeof(data));
 				data[0] = HDR(i == l % 4 ? type : HW_CQE_RX_OKAY) |
-					  (uint32_t)chance(&seed) << 8;
-				data[1] = chance(&seed);
+					  (uint32_t)fx_random(&seed) << 8;
+				data[1] = fx_random(&seed);
 				for (uint32_t k = 0; k < 4; k++)
 					fill_ppi(data, k, len, &seed);
 				write_own(&pair, data);
@@ -312,7 +303,7 @@ flags_of_all_kinds(const struct mana_rx_path *path, uint64_t seed)
 			memset(data, 0, sizeof(data));
 			data[0] = HDR(coalesced ? HW_CQE_RX_COALESCED_4 :
 						  HW_CQE_RX_OKAY);
-			data[1] = i << 16 | (i % 5 == 0 ? chance(&seed) & 0xffff :
+			data[1] = i << 16 | (i % 5 == 0 ? fx_random(&seed) & 0xffff :
 							  i & 0x6fff);
 			for (uint32_t k = 0; k < 4; k++)
 				fill_ppi(data, k, 20 + i % 99, &seed);
@@ -349,21 +340,21 @@ sizes_and_places(const struct mana_rx_path *path, uint64_t seed)
 
 			pair_new(&pair, path, &opts);
 			for (uint32_t turn = 0; turn < 60; turn++) {
-				uint32_t nb = chance(&seed) % 40;
+				uint32_t nb = fx_random(&seed) % 40;
 				uint32_t mode = turn / 8 % 3;
 
 				for (uint32_t i = 0; i < nb && nb <= 64; i++) {
 					bool four = mode == 1 ||
-						    (mode == 2 && chance(&seed) % 2);
+						    (mode == 2 && fx_random(&seed) % 2);
 					uint32_t last = 4 - (four && i % 3 == 0) *
-							(chance(&seed) % 4);
+							(fx_random(&seed) % 4);
 
 					memset(data, 0, sizeof(data));
 					data[0] = HDR(four ? HW_CQE_RX_COALESCED_4 :
 							     HW_CQE_RX_OKAY);
-					data[1] = chance(&seed) & ~(1u << 12);
+					data[1] = fx_random(&seed) & ~(1u << 12);
 					for (uint32_t k = 0; k < last; k++)
-						fill_ppi(data, k, 1 + chance(&seed) %
+						fill_ppi(data, k, 1 + fx_random(&seed) %
 							 FX_ROOM_BYTES, &seed);
 					if (mana_rxq_nb_posted(pair.a.fx->rxq) >
 					    4 * i + 4)
@@ -391,10 +382,10 @@ choose_split(struct fx_rx_opts *opts, uint64_t *seed)
 {
 	uint32_t left = FX_ROOM_BYTES;
 
-	opts->nb_segs = 2 + chance(seed) % 3;
-	opts->seg_pools = chance(seed) % 2;
+	opts->nb_segs = 2 + fx_random(seed) % 3;
+	opts->seg_pools = fx_random(seed) % 2;
 	for (uint32_t i = 0; i + 1 < opts->nb_segs; i++) {
-		opts->seg_bytes[i] = 1 + chance(seed) % (i == 0 ? 100 : 300);
+		opts->seg_bytes[i] = 1 + fx_random(seed) % (i == 0 ? 100 : 300);
 		left -= opts->seg_bytes[i];
 	}
 	opts->seg_bytes[opts->nb_segs - 1] = left;
@@ -408,10 +399,11 @@ static void
 random_cqes_one(const struct mana_rx_path *path, uint64_t *seed, bool is_split)
 {
 	struct fx_rx_opts split, opts = {
-		.nb_desc = 1 + chance(seed) % 128, .nb_cqe = 128,
-		.start = chance(seed) % 2 ? 0 : 0 - (uint32_t)chance(seed) % 600,
-		.vlan_keep = chance(seed) % 2, .nb_pool = 300,
-		.free_thresh = chance(seed) % 40,
+		.nb_desc = 1 + fx_random(seed) % 128, .nb_cqe = 128,
+		.start = fx_random(seed) % 2 ?
+				 0 : 0 - (uint32_t)fx_random(seed) % 600,
+		.vlan_keep = fx_random(seed) % 2, .nb_pool = 300,
+		.free_thresh = fx_random(seed) % 40,
 	};
 	struct pair pair;
 
@@ -420,14 +412,14 @@ random_cqes_one(const struct mana_rx_path *path, uint64_t *seed, bool is_split)
 		choose_split(&split, seed);
 	pair_new_different(&pair, path, &opts, &split);
 	for (uint32_t turn = 0; turn < 120; turn++) {
-		uint32_t nb = chance(seed) % 30;
+		uint32_t nb = fx_random(seed) % 30;
 
 		while (nb-- > 0 && pair.a.fx->cq.pi - pair.a.fx->rxq->cq.ci < 100) {
-			uint64_t r = chance(seed);
+			uint64_t r = fx_random(seed);
 			uint32_t trailer = FX_RQ_ID, data[15];
 
 			for (uint32_t i = 0; i < 15; i++)
-				data[i] = chance(seed);
+				data[i] = fx_random(seed);
 			data[0] = r % 16 != 0 ? HDR(1 + (r >> 8) % 2) : data[0];
 			if (r % 64 == 1) /* rare: it queue_end the queue */
 				data[0] = HDR(HW_CQE_RX_TRUNCATED);
@@ -439,18 +431,18 @@ random_cqes_one(const struct mana_rx_path *path, uint64_t *seed, bool is_split)
 						   data[2 + 3 * i] & 0xffff :
 						   1 + data[3 + 3 * i] % 200);
 			if (r % 32 == 2)
-				trailer = chance(seed) & 0x1ffffff;
+				trailer = fx_random(seed) & 0x1ffffff;
 			write_both(&pair, data, trailer | (r & 15) << 25,
 				   pair.a.fx->cq.pi / 128);
 		}
 		/* Segment counts differ in what an empty pool posts. */
 		if (turn % 16 == 5 && !is_split)
-			starve_both(&pair, chance(seed) % 20);
+			starve_both(&pair, fx_random(seed) % 20);
 		else if (turn % 16 == 9)
 			starve_both(&pair, UINT32_MAX);
 		if (turn % 32 == 20)
 			fx_mr_generation++;
-		(void)poll_both(&pair, chance(seed) % (MAX_BURST + 1));
+		(void)poll_both(&pair, fx_random(seed) % (MAX_BURST + 1));
 	}
 	drain_both(&pair, 32);
 	pair_delete(&pair);

@@ -284,15 +284,6 @@ direct_mbufs_are_not_read_again(void **state)
 	fx_tx_delete(fx);
 }
 
-static uint64_t
-random_next(uint64_t *seed)
-{
-	*seed ^= *seed << 13;
-	*seed ^= *seed >> 7;
-	*seed ^= *seed << 17;
-	return *seed;
-}
-
 /* CQEs of any bytes, while packets of all kinds are sent. */
 static void
 any_bytes(void **state)
@@ -307,7 +298,7 @@ any_bytes(void **state)
 
 		for (uint32_t i = 0; i < 200; i++) {
 			uint32_t data[15], trailer, n, sent;
-			uint64_t r = random_next(&seed);
+			uint64_t r = fx_random(&seed);
 
 			for (n = 0; n < 16; n++)
 				pkts[n] = fx_chain(fx->mp, 1 + (r >> n) % 35,
@@ -317,12 +308,12 @@ any_bytes(void **state)
 				rte_pktmbuf_free(pkts[n]);
 			for (n = 0; n < (r >> 20 & 7); n++) {
 				for (uint32_t w = 0; w < 15; w++)
-					data[w] = random_next(&seed);
+					data[w] = fx_random(&seed);
 				if (r & 1u << 30)
 					data[0] = HW_CQE_TX_OKAY + (r >> 40) % 10;
 				trailer = FX_SQ_ID | 1u << HW_CQE_IS_SQ_S;
 				if (r >> 48 == 0)
-					trailer = random_next(&seed);
+					trailer = fx_random(&seed);
 				fx_cqe_write(&fx->cq, data, trailer &
 					((1u << HW_CQE_OWNER_S) - 1));
 			}
