@@ -29,7 +29,7 @@ cq_of_too_high_vector(struct fixture *fx)
 
 /* Without libmana, which has its own limit up to version 48. */
 static int
-cq_by_hand(struct fixture *fx, uint32_t nb, uint32_t uhw_bytes)
+cq_by_ioctl(struct fixture *fx, uint32_t nb, uint32_t uhw_bytes)
 {
 	const size_t bytes = (size_t)nb * 64 + 4096;
 	uint64_t uhw[4] = { 0 };
@@ -70,15 +70,15 @@ cq_larger_than_a_queue(struct fixture *fx)
 {
 	static const uint32_t most[NB_AGES] = { 2048, 8192, 256 };
 
-	assert_int_equal(cq_by_hand(fx, most[error_age], 8), 0);
-	return cq_by_hand(fx, most[error_age] + 1, 8);
+	assert_int_equal(cq_by_ioctl(fx, most[error_age], 8), 0);
+	return cq_by_ioctl(fx, most[error_age] + 1, 8);
 }
 
 #define CQ_DATA(name, nb_bytes)                         \
 	static int                                      \
 	name(struct fixture *fx)                        \
 	{                                               \
-		return cq_by_hand(fx, 64, nb_bytes);    \
+		return cq_by_ioctl(fx, 64, nb_bytes);    \
 	}
 CQ_DATA(cq_without_data, 0)
 CQ_DATA(cq_of_half_an_address, 4)

@@ -205,7 +205,7 @@ mr_without_space(struct fixture *fx)
 }
 
 static int
-mr_not_given_back(struct fixture *fx)
+mr_not_deregistered(struct fixture *fx)
 {
 	int error;
 
@@ -249,6 +249,6 @@ const struct error_case errors_memory[] = {
 	{ "4.3 reg_mr: table full", mr_that_is_one_too_many, SAME(EPROTO) },
 	{ "4.3 reg_mr: command fails", mr_refused_by_card, SAME(EPROTO) },
 	{ "4.3 reg_mr: no space", mr_without_space, SAME(ENOSPC) },
-	{ "4.3 dereg_mr: command fails", mr_not_given_back, SAME(EPROTO) },
+	{ "4.3 dereg_mr: command fails", mr_not_deregistered, SAME(EPROTO) },
 	{ NULL, NULL, SAME(0) },
 };

@@ -69,7 +69,7 @@ qp_on_second_port(struct fixture *fx)
 
 /* By ioctl, because libmana has its own limits. */
 static int
-qp_by_hand(struct fixture *fx, uint32_t nb_wr, uint32_t nb_sge, uint32_t port,
+qp_by_ioctl(struct fixture *fx, uint32_t nb_wr, uint32_t nb_sge, uint32_t port,
 	   uint32_t ring_bytes)
 {
 	struct ibv_cq *cq = ibv_create_cq(fx->ctx, 64, NULL, NULL, 0);
@@ -114,32 +114,32 @@ qp_of_too_many_wrs(struct fixture *fx)
 {
 	static const uint32_t most[NB_AGES] = { 2048, 8192, 256 };
 
-	assert_int_equal(qp_by_hand(fx, most[error_age], 30, 1, 4096), 0);
-	return qp_by_hand(fx, most[error_age] + 1, 30, 1, 4096);
+	assert_int_equal(qp_by_ioctl(fx, most[error_age], 30, 1, 4096), 0);
+	return qp_by_ioctl(fx, most[error_age] + 1, 30, 1, 4096);
 }
 
 static int
 qp_of_31_segments(struct fixture *fx)
 {
-	return qp_by_hand(fx, 64, 31, 1, 4096);
+	return qp_by_ioctl(fx, 64, 31, 1, 4096);
 }
 
 static int
 qp_ring_of_half_a_page(struct fixture *fx)
 {
-	return qp_by_hand(fx, 64, 30, 1, 2048);
+	return qp_by_ioctl(fx, 64, 30, 1, 2048);
 }
 
 static int
 qp_ring_of_three_pages(struct fixture *fx)
 {
-	return qp_by_hand(fx, 64, 30, 1, 12288);
+	return qp_by_ioctl(fx, 64, 30, 1, 12288);
 }
 
 static int
-qp_ring_of_nothing(struct fixture *fx)
+qp_ring_of_0_bytes(struct fixture *fx)
 {
-	return qp_by_hand(fx, 64, 30, 1, 0);
+	return qp_by_ioctl(fx, 64, 30, 1, 0);
 }
 
 static int
@@ -317,7 +317,7 @@ const struct error_case errors_qp[] = {
 	  SAME(EPROTO) },
 	{ "4.6 create_qp: ring of three pages", qp_ring_of_three_pages,
 	  SAME(EPROTO) },
-	{ "4.6 create_qp: no ring", qp_ring_of_nothing, SAME(EINVAL) },
+	{ "4.6 create_qp: no ring", qp_ring_of_0_bytes, SAME(EINVAL) },
 	{ "4.6 create_qp: CQ of another QP", cq_of_another_qp,
 	  SAME(EPROTO) },
 	{ "1.1 create_qp: CQ of 100 entries", cq_of_100_entries, SAME(EPROTO) },

@@ -126,7 +126,7 @@ rss_of_no_table(struct fixture *fx)
 
 /* By ioctl: then the kernel checks the key's length. */
 static int
-rss_by_hand(struct fixture *fx, uint32_t key_bytes, uint32_t port,
+rss_by_ioctl(struct fixture *fx, uint32_t key_bytes, uint32_t port,
 	    uint16_t uhw_bytes)
 {
 	struct {
@@ -172,7 +172,7 @@ rss_by_hand(struct fixture *fx, uint32_t key_bytes, uint32_t port,
 	name(struct fixture *fx)                                        \
 	{                                                               \
 		prepare(fx, 1);                                         \
-		return rss_by_hand(fx, key_bytes, port, uhw_bytes);     \
+		return rss_by_ioctl(fx, key_bytes, port, uhw_bytes);     \
 	}
 BY_HAND(rss_without_key, 0, 1, 64)
 BY_HAND(rss_of_half_a_key, 20, 1, 64)
@@ -183,14 +183,14 @@ BY_HAND(rss_of_less_data, 40, 1, 60)
 BY_HAND(rss_of_more_data, 40, 1, 72)
 
 static int
-rss_before_sending(struct fixture *fx)
+rss_before_sq(struct fixture *fx)
 {
 	assert_int_equal(fx_add_rx(fx), 0);
 	return fx_start_rx(fx);
 }
 
 static int
-rss_a_second_time(struct fixture *fx)
+second_rss_of_port(struct fixture *fx)
 {
 	struct fixture second;
 	int error;
@@ -227,7 +227,7 @@ static int
 wq_used_before(struct fixture *fx)
 {
 	assert_int_equal(rss_that_is_good(fx), 0);
-	return rss_by_hand(fx, 40, 1, 64);
+	return rss_by_ioctl(fx, 40, 1, 64);
 }
 
 static int
@@ -252,7 +252,7 @@ cq_of_two_wqs(struct fixture *fx)
 	assert_non_null(wqs[1]);
 	fx->ind = ibv_create_rwq_ind_table(fx->ctx, &ind);
 	assert_non_null(fx->ind);
-	error = rss_by_hand(fx, 40, 1, 64);
+	error = rss_by_ioctl(fx, 40, 1, 64);
 	assert_int_equal(ibv_destroy_rwq_ind_table(fx->ind), 0);
 	fx->ind = NULL;
 	assert_int_equal(ibv_destroy_wq(wqs[1]), 0);
@@ -348,9 +348,9 @@ const struct error_case errors_rss[] = {
 	  SAME(EINVAL) },
 	{ "7.1 RSS: unknown data behind it", rss_of_more_data,
 	  { EOPNOTSUPP, 0, 0 } },
-	{ "4.7 RSS: before an SQ", rss_before_sending,
+	{ "4.7 RSS: before an SQ", rss_before_sq,
 	  { EINVAL, 0, 0 } },
-	{ "4.7 RSS: second one of a port", rss_a_second_time,
+	{ "4.7 RSS: second one of a port", second_rss_of_port,
 	  { EBUSY, 0, 0 } },
 	{ "4.7 RSS: WQ twice in the table", wq_twice_in_a_table,
 	  SAME(EPROTO) },

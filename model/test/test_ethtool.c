@@ -6,33 +6,10 @@
  */
 
 #include <linux/ethtool.h>
-#include <linux/sockios.h>
-#include <net/if.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 
 #include "verbs_fixture.h"
 
 #define NAME "mana1p1" /* the fourth port of the machine */
-
-static struct ifreq
-named(const char *name)
-{
-	struct ifreq ifr;
-
-	memset(&ifr, 0, sizeof(ifr));
-	strcpy(ifr.ifr_name, name);
-	return ifr;
-}
-
-static int
-ethtool(int sock, void *data)
-{
-	struct ifreq ifr = named(NAME);
-
-	ifr.ifr_data = data;
-	return ioctl(sock, SIOCETHTOOL, &ifr) == 0 ? 0 : errno;
-}
 
 static void
 driver_channels_and_link_are_reported(void **state)
@@ -42,23 +19,21 @@ driver_channels_and_link_are_reported(void **state)
 	struct ethtool_value other = { .cmd = ETHTOOL_GMSGLVL };
 	uint32_t words[128] = { ETHTOOL_GLINKSETTINGS };
 	struct ethtool_link_settings *link = (void *)words;
-	int sock = socket(AF_INET, SOCK_DGRAM, 0);
 
 	(void)state;
-	assert_int_equal(ethtool(sock, &channels), 0);
+	assert_int_equal(fx_ethtool(NAME, &channels), 0);
 	assert_int_equal(channels.max_combined, 64);
-	assert_int_equal(ethtool(sock, &driver), 0);
+	assert_int_equal(fx_ethtool(NAME, &driver), 0);
 	assert_string_equal(driver.driver, "mana");
 	assert_string_equal(driver.bus_info, "7871:00:00.0");
-	assert_int_equal(ethtool(sock, link), 0);
+	assert_int_equal(fx_ethtool(NAME, link), 0);
 	assert_true(link->link_mode_masks_nwords < 0);
 	link->link_mode_masks_nwords *= -1;
-	assert_int_equal(ethtool(sock, link), 0);
+	assert_int_equal(fx_ethtool(NAME, link), 0);
 	assert_int_equal(link->speed, 200000);
 	assert_int_equal(link->duplex, DUPLEX_FULL);
-	assert_int_equal(ethtool(sock, &other), EOPNOTSUPP);
-	assert_int_equal(ethtool(sock, (void *)8), EFAULT);
-	close(sock);
+	assert_int_equal(fx_ethtool(NAME, &other), EOPNOTSUPP);
+	assert_int_equal(fx_ethtool(NAME, (void *)8), EFAULT);
 }
 
 static void
@@ -68,32 +43,30 @@ channels_and_rings_are_changed(void **state)
 	struct ethtool_ringparam rings = { .cmd = ETHTOOL_SRINGPARAM,
 					   .rx_pending = 129,
 					   .tx_pending = 8192 };
-	int sock = socket(AF_INET, SOCK_DGRAM, 0);
 	uint32_t count;
 
 	(void)state;
 	for (count = 0; count <= 65; count += 65) {
 		channels.combined_count = count;
-		assert_int_equal(ethtool(sock, &channels), EINVAL);
+		assert_int_equal(fx_ethtool(NAME, &channels), EINVAL);
 	}
 	channels.combined_count = 1;
-	assert_int_equal(ethtool(sock, &channels), 0);
+	assert_int_equal(fx_ethtool(NAME, &channels), 0);
 	channels.cmd = ETHTOOL_GCHANNELS;
-	assert_int_equal(ethtool(sock, &channels), 0);
+	assert_int_equal(fx_ethtool(NAME, &channels), 0);
 	assert_int_equal(channels.combined_count, 1);
 	channels.cmd = ETHTOOL_SCHANNELS;
 	channels.combined_count = 16;
-	assert_int_equal(ethtool(sock, &channels), 0);
+	assert_int_equal(fx_ethtool(NAME, &channels), 0);
 
-	assert_int_equal(ethtool(sock, &rings), 0);
+	assert_int_equal(fx_ethtool(NAME, &rings), 0);
 	rings.rx_pending = 127;
-	assert_int_equal(ethtool(sock, &rings), EINVAL);
+	assert_int_equal(fx_ethtool(NAME, &rings), EINVAL);
 	rings.cmd = ETHTOOL_GRINGPARAM;
-	assert_int_equal(ethtool(sock, &rings), 0);
+	assert_int_equal(fx_ethtool(NAME, &rings), 0);
 	assert_int_equal(rings.rx_pending, 256);
 	assert_int_equal(rings.tx_pending, 8192);
 	assert_int_equal(rings.rx_max_pending, 8192);
-	close(sock);
 }
 
 /* Each statistic has a unique name, and a value. */
@@ -103,7 +76,6 @@ statistics_have_unique_names(void **state)
 	/* With room for the flexible array: a count per set. */
 	struct ethtool_sset_info *sets =
 		calloc(1, sizeof(*sets) + 2 * sizeof(uint32_t));
-	int sock = socket(AF_INET, SOCK_DGRAM, 0);
 	struct ethtool_gstrings *names;
 	struct ethtool_stats *stats;
 	const char *name;
@@ -113,7 +85,7 @@ statistics_have_unique_names(void **state)
 	sets->cmd = ETHTOOL_GSSET_INFO;
 	sets->sset_mask = 1ull << ETH_SS_TEST | 1ull << ETH_SS_STATS |
 			  1ull << ETH_SS_FEATURES;
-	assert_int_equal(ethtool(sock, sets), 0);
+	assert_int_equal(fx_ethtool(NAME, sets), 0);
 	assert_int_equal(sets->sset_mask,
 			 1ull << ETH_SS_STATS | 1ull << ETH_SS_FEATURES);
 	nb = sets->data[0];
@@ -125,7 +97,7 @@ statistics_have_unique_names(void **state)
 	names = calloc(1, sizeof(*names) + nb * ETH_GSTRING_LEN);
 	names->cmd = ETHTOOL_GSTRINGS;
 	names->string_set = ETH_SS_STATS;
-	assert_int_equal(ethtool(sock, names), 0);
+	assert_int_equal(fx_ethtool(NAME, names), 0);
 	assert_int_equal(names->len, nb);
 	name = (const char *)names->data;
 	assert_string_equal(name + 6 * 32, "hc_rx_discards_no_wqe");
@@ -135,12 +107,11 @@ statistics_have_unique_names(void **state)
 		assert_string_not_equal(name + i * 32, name + (i - 1) * 32);
 	stats = calloc(1, sizeof(*stats) + nb * sizeof(uint64_t));
 	stats->cmd = ETHTOOL_GSTATS;
-	assert_int_equal(ethtool(sock, stats), 0);
+	assert_int_equal(fx_ethtool(NAME, stats), 0);
 	assert_int_equal(stats->n_stats, nb);
 	assert_int_equal(stats->data[nb - 1], 0);
 	free(names);
 	free(stats);
-	close(sock);
 }
 
 /* The link speed, as set by a command. */
@@ -150,20 +121,19 @@ speed_is_reported_by_card(void **state)
 	uint32_t words[128] = { ETHTOOL_GLINKSETTINGS };
 	struct ethtool_link_settings *link = (void *)words;
 	char message[256] = "";
-	int sock = socket(AF_INET, SOCK_DGRAM, 0);
 
 	(void)state;
 	assert_int_equal(MODEL_CALL(mana_model_command)("speed port=4 mbps=40000",
 							message,
 							sizeof(message)), 0);
-	assert_int_equal(ethtool(sock, link), 0);
+	assert_int_equal(fx_ethtool(NAME, link), 0);
 	link->link_mode_masks_nwords *= -1;
-	assert_int_equal(ethtool(sock, link), 0);
+	assert_int_equal(fx_ethtool(NAME, link), 0);
 	assert_int_equal(link->speed, 40000);
 	assert_int_equal(MODEL_CALL(mana_model_command)("speed port=4 unknown",
 							message,
 							sizeof(message)), 0);
-	assert_int_equal(ethtool(sock, link), 0);
+	assert_int_equal(fx_ethtool(NAME, link), 0);
 	assert_int_equal(link->speed, UINT32_MAX);
 	assert_int_equal(MODEL_CALL(mana_model_command)("speed port=4", message,
 							sizeof(message)),
@@ -172,7 +142,6 @@ speed_is_reported_by_card(void **state)
 	assert_int_equal(MODEL_CALL(mana_model_command)("speed port=4 mbps=200000",
 							message,
 							sizeof(message)), 0);
-	close(sock);
 }
 
 int

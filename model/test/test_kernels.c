@@ -396,18 +396,6 @@ packets_pass_with_events_of_version(void **state)
 	assert_int_equal(fx_close(&other), 0);
 }
 
-static int
-ethtool(void *data)
-{
-	int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), rc;
-	struct ifreq ifr = { .ifr_name = NAME };
-
-	ifr.ifr_data = data;
-	rc = ioctl(sock, SIOCETHTOOL, &ifr) == 0 ? 0 : errno;
-	close(sock);
-	return rc;
-}
-
 /* By ethtool, if supported. */
 static int
 carrier(void)
@@ -420,7 +408,7 @@ carrier(void)
 	assert_int_equal(ioctl(sock, SIOCGIFFLAGS, &ifr), 0);
 	close(sock);
 	is_running = (ifr.ifr_flags & IFF_RUNNING) != 0;
-	assert_int_equal(ethtool(&link), age->link_settings);
+	assert_int_equal(fx_ethtool(NAME, &link), age->link_settings);
 	if (age->link_settings == 0)
 		assert_int_equal(link.data, is_running);
 	return is_running;
@@ -434,8 +422,8 @@ netdev_link_settings_match_version(void **state)
 	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
 
 	(void)state;
-	assert_int_equal(ethtool(link), age->link_settings);
-	assert_int_equal(ethtool(&channels), 0);
+	assert_int_equal(fx_ethtool(NAME, link), age->link_settings);
+	assert_int_equal(fx_ethtool(NAME, &channels), 0);
 	assert_int_equal(channels.combined_count, age->nb_channels);
 	assert_int_equal(channels.max_combined, 64);
 	assert_int_equal(MODEL_CALL(mana_model_netdev_set)(NAME, true), 0);
@@ -454,7 +442,7 @@ statistics(void)
 	assert_non_null(names);
 	names->cmd = ETHTOOL_GSTRINGS;
 	names->string_set = ETH_SS_STATS;
-	assert_int_equal(ethtool(names), 0);
+	assert_int_equal(fx_ethtool(NAME, names), 0);
 	return names;
 }
 
@@ -477,18 +465,18 @@ ethtool_commands_match_version(void **state)
 	};
 
 	(void)state;
-	assert_int_equal(ethtool(&rings), age->rings);
+	assert_int_equal(fx_ethtool(NAME, &rings), age->rings);
 	assert_int_equal(rings.rx_pending, age->rx_ring);
 	rings = (struct ethtool_ringparam){ .cmd = ETHTOOL_SRINGPARAM,
 					    .rx_pending = 2048,
 					    .tx_pending = 256 };
-	assert_int_equal(ethtool(&rings), age->rings);
-	assert_int_equal(ethtool(&coalesce), age->coalescing);
-	assert_int_equal(ethtool(&flags), age->private_flags);
-	assert_int_equal(ethtool(&driver), 0);
+	assert_int_equal(fx_ethtool(NAME, &rings), age->rings);
+	assert_int_equal(fx_ethtool(NAME, &coalesce), age->coalescing);
+	assert_int_equal(fx_ethtool(NAME, &flags), age->private_flags);
+	assert_int_equal(fx_ethtool(NAME, &driver), 0);
 	assert_int_equal(driver.n_priv_flags, age->private_flags == 0);
 	if (age->private_flags != 0)
-		assert_int_equal(ethtool(&private_names), EINVAL);
+		assert_int_equal(fx_ethtool(NAME, &private_names), EINVAL);
 
 	assert_int_equal(driver.n_stats, age->nb_statistics);
 	assert_int_equal(names->len, age->nb_statistics);

@@ -12,16 +12,8 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "lifecycle_fixture.h"
-
-/* A child's assertion, which it reports by its exit status. */
-#define CHILD_CHECK(condition) \
-	do {                           \
-		if (!(condition))      \
-			_exit(__LINE__ % 200 + 1); \
-	} while (0)
 
 /* Run a command that may be refused if another one was faster. */
 static void
@@ -162,60 +154,13 @@ fatal_during_reg_mr_returns_eio(void **state)
 
 /* ---- other processes ---- */
 
-static void
-wait_for(pid_t pid, int expected)
-{
-	int status;
-
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, expected);
-}
-
-static void
-send_fd(int socket, int fd)
-{
-	char control[CMSG_SPACE(sizeof(fd))] = { 0 }, byte = 'f';
-	struct iovec iov = { &byte, 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control,
-		.msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
-
-	cmsg->cmsg_level = SOL_SOCKET;
-	cmsg->cmsg_type = SCM_RIGHTS;
-	cmsg->cmsg_len = CMSG_LEN(sizeof(fd));
-	memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
-	assert_int_equal(sendmsg(socket, &msg, 0), 1);
-}
-
-static int
-receive_fd(int socket)
-{
-	char control[CMSG_SPACE(sizeof(int))], byte;
-	struct iovec iov = { &byte, 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control,
-		.msg_controllen = sizeof(control),
-	};
-	int fd;
-
-	CHILD_CHECK(recvmsg(socket, &msg, 0) == 1);
-	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
-	return fd;
-}
-
 /* A secondary process of a driver: it maps the page by a passed descriptor. */
 static void
 second_process(int socket)
 {
 	volatile uint64_t *page;
 	char byte;
-	int fd = receive_fd(socket);
+	int fd = fx_receive_fd(socket);
 
 	page = mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, fd, 0);
 	CHILD_CHECK(page != MAP_FAILED);
@@ -253,7 +198,7 @@ other_process_writes_page_after_remove(void **state)
 	close(sockets[1]);
 	bring_up(fx, 0, 1, 1);
 	page = fx->doorbell;
-	send_fd(sockets[0], fx->ctx->cmd_fd);
+	fx_send_fd(sockets[0], fx->ctx->cmd_fd);
 	assert_int_equal(read(sockets[0], &byte, 1), 1);
 	command("remove fn=0");
 	assert_int_equal(write(sockets[0], "g", 1), 1);
@@ -261,7 +206,7 @@ other_process_writes_page_after_remove(void **state)
 	assert_int_equal(page[100], 7);
 	page[5] = 55;
 	assert_int_equal(write(sockets[0], "e", 1), 1);
-	wait_for(pid, 0);
+	fx_wait_for(pid, 0);
 	close(sockets[0]);
 	assert_int_equal(MODEL_CALL(mana_model_violations)(NULL), before);
 }
@@ -289,7 +234,7 @@ forked_child_writes_page_after_fatal(void **state)
 	}
 	command("fatal fn=0");
 	assert_int_equal(write(to_child[1], "g", 1), 1);
-	wait_for(pid, 0);
+	fx_wait_for(pid, 0);
 	assert_int_equal(page[2], 22);
 	close(to_child[0]);
 	close(to_child[1]);
@@ -323,7 +268,7 @@ killed_process_leaves_no_objects(void **state)
 		}
 		usleep((unsigned int)rand() % 5000);
 		kill(pid, SIGKILL);
-		wait_for(pid, SIGKILL);
+		fx_wait_for(pid, SIGKILL);
 		fx_objects(); /* reclaims objects of dead processes */
 		read_function(0, &function); /* sysfs and libibverbs agree */
 		try_command("return fn=0");

@@ -194,15 +194,6 @@ socket_ioctls_work(void **state)
 	close(sock);
 }
 
-static int
-ethtool(int sock, void *data)
-{
-	struct ifreq ifr = named(NAME);
-
-	ifr.ifr_data = data;
-	return ioctl(sock, SIOCETHTOOL, &ifr) == 0 ? 0 : errno;
-}
-
 static void
 netdev_and_queues_exclude_each_other(void **state)
 {
@@ -215,9 +206,9 @@ netdev_and_queues_exclude_each_other(void **state)
 
 	(void)state;
 	assert_int_equal(fx_up(&fx, 1, 2, 1, 1), 0);
-	assert_int_equal(ethtool(sock, &channels), EBUSY);
+	assert_int_equal(fx_ethtool(NAME, &channels), EBUSY);
 	channels.combined_count = 16; /* unchanged */
-	assert_int_equal(ethtool(sock, &channels), 0);
+	assert_int_equal(fx_ethtool(NAME, &channels), 0);
 	ifr.ifr_flags = IFF_UP;
 	assert_int_equal(ioctl(sock, SIOCSIFFLAGS, &ifr), -1);
 	assert_int_equal(errno, EBUSY);
@@ -259,7 +250,7 @@ change_under_raw_qps_is_violation(void **state)
 	/* a context and a PD are no raw QP */
 	ifr.ifr_mtu = 1400;
 	assert_int_equal(ioctl(sock, SIOCSIFMTU, &ifr), 0);
-	assert_int_equal(ethtool(sock, &rings), 0);
+	assert_int_equal(fx_ethtool(NAME, &rings), 0);
 	assert_int_equal(nb_changes_under_qps(), 0);
 
 	assert_int_equal(fx_add_tx(&fx), 0);
@@ -276,7 +267,7 @@ change_under_raw_qps_is_violation(void **state)
 	assert_int_equal(nb_changes_under_qps(), 1);
 	assert_int_equal(ibv_query_port(fx.ctx, 2, &port), 0);
 	assert_int_equal(port.active_mtu, IBV_MTU_4096);
-	assert_int_equal(ethtool(sock, &rings), 0);
+	assert_int_equal(fx_ethtool(NAME, &rings), 0);
 	assert_int_equal(nb_changes_under_qps(), 2);
 	assert_int_equal(fx_close(&fx), 0);
 

@@ -20,13 +20,6 @@ extern char **environ;
 
 static void check_alive(struct fixture *fx);
 
-/* A child's assertion, which it reports by its exit status. */
-#define CHILD_CHECK(condition) \
-	do {                           \
-		if (!(condition))      \
-			_exit(__LINE__ % 200 + 1); \
-	} while (0)
-
 static int
 setup(void **state)
 {
@@ -41,15 +34,6 @@ teardown(void **state)
 	free(*state);
 	assert_no_objects();
 	return 0;
-}
-
-static void
-wait_for(pid_t pid, int expected)
-{
-	int status;
-
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, expected);
 }
 
 static void
@@ -84,7 +68,7 @@ killed_program_frees_port_at_once(void **state)
 		wait_byte(ready[0]);
 		assert_int_equal(fx_objects().qp, 3);
 		kill(pid, SIGKILL);
-		wait_for(pid, SIGKILL);
+		fx_wait_for(pid, SIGKILL);
 
 		assert_int_equal(fx_up(fx, 0, 1, 1, 1), 0);
 		assert_int_equal(fx_objects().qp, 2);
@@ -127,7 +111,7 @@ killed_owner_frees_port_for_waiting_process(void **state)
 								   true),
 				 -EBUSY);
 		kill(pid, SIGKILL);
-		wait_for(pid, SIGKILL);
+		fx_wait_for(pid, SIGKILL);
 		if (i % 2 == 0) {
 			assert_int_equal(MODEL_CALL(mana_model_netdev_set)(
 				"mana0p0", true), 0);
@@ -171,7 +155,7 @@ killed_at_random_leaks_nothing(void **state)
 		}
 		usleep(rand() % 6000);
 		kill(pid, SIGKILL);
-		wait_for(pid, SIGKILL);
+		fx_wait_for(pid, SIGKILL);
 		if (i % 20 != 0)
 			continue;
 		assert_int_equal(fx_up(fx, 0, 1, 2, 2), 0);
@@ -247,7 +231,7 @@ half_stopped_program_does_not_block_cq_id(void **state)
 		CHILD_CHECK(fx_close(&other) == 0);
 		_exit(0);
 	}
-	wait_for(pid, 0);
+	fx_wait_for(pid, 0);
 }
 
 static void
@@ -280,17 +264,17 @@ exit_of_child_keeps_objects_of_parent(void **state)
 		closefrom(3);
 		_exit(0);
 	}
-	wait_for(pid, 0);
+	fx_wait_for(pid, 0);
 	check_alive(fx);
 	/* A child that exits, and one that executes a program. */
 	pid = fork();
 	if (pid == 0)
 		_exit(0);
-	wait_for(pid, 0);
+	fx_wait_for(pid, 0);
 	check_alive(fx);
 	assert_int_equal(posix_spawnp(&pid, "true", NULL, NULL, argv, environ),
 			 0);
-	wait_for(pid, 0);
+	fx_wait_for(pid, 0);
 	check_alive(fx);
 	/* A child that uses the devices itself. */
 	assert_int_equal(system("ibv_devinfo > /dev/null"), 0);
@@ -322,7 +306,7 @@ child_uses_other_port(void **state)
 	 * device.
 	 */
 	assert_non_null(fx_cqe(&fx->rx[0]));
-	wait_for(pid, 0);
+	fx_wait_for(pid, 0);
 	check_alive(fx);
 }
 
@@ -349,41 +333,6 @@ mapping_keeps_context_open(void **state)
 	assert_no_objects();
 }
 
-static void
-send_fd(int sock, int fd)
-{
-	union {
-		struct cmsghdr hdr;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control = { .hdr = { .cmsg_len = CMSG_LEN(sizeof(int)),
-			       .cmsg_level = SOL_SOCKET,
-			       .cmsg_type = SCM_RIGHTS } };
-	char byte = 'f';
-	struct iovec iov = { &byte, 1 };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1,
-			      .msg_control = &control,
-			      .msg_controllen = sizeof(control) };
-
-	memcpy(CMSG_DATA(&control.hdr), &fd, sizeof(fd));
-	assert_int_equal(sendmsg(sock, &msg, 0), 1);
-}
-
-static int
-receive_fd(int sock)
-{
-	char byte, control[CMSG_SPACE(sizeof(int))];
-	struct iovec iov = { &byte, 1 };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1,
-			      .msg_control = control,
-			      .msg_controllen = sizeof(control) };
-	int fd;
-
-	if (recvmsg(sock, &msg, 0) != 1)
-		return -1;
-	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
-	return fd;
-}
-
 /* A process that has only the passed descriptor. */
 static void
 secondary(int sock)
@@ -392,7 +341,7 @@ secondary(int sock)
 	uint64_t value;
 	int fd;
 
-	fd = receive_fd(sock);
+	fd = fx_receive_fd(sock);
 	CHILD_CHECK(fd >= 0);
 	page = mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, fd, 0);
 	CHILD_CHECK(page != MAP_FAILED);
@@ -424,7 +373,7 @@ passed_descriptor_maps_same_page(void **state)
 	}
 	close(sock[1]);
 	assert_int_equal(fx_up(fx, 0, 1, 1, 0), 0);
-	send_fd(sock[0], fx->ctx->cmd_fd);
+	fx_send_fd(sock[0], fx->ctx->cmd_fd);
 	wait_byte(sock[0]);
 
 	/* Post without a doorbell, which goes to ordinary memory instead. */
@@ -442,7 +391,7 @@ passed_descriptor_maps_same_page(void **state)
 	assert_int_equal(fx_close(fx), 0);
 	assert_int_equal(fx_objects().fd, 1);
 	close(sock[0]);
-	wait_for(pid, 0);
+	fx_wait_for(pid, 0);
 	MODEL_CALL(mana_model_leaks)(&(struct mana_model_objects){ 0 });
 	assert_no_objects();
 }
@@ -464,16 +413,16 @@ port_of_killed_primary_is_busy_while_mapped(void **state)
 	primary = fork();
 	if (primary == 0) {
 		CHILD_CHECK(fx_up(fx, 0, 1, 1, 1) == 0);
-		send_fd(sock[0], fx->ctx->cmd_fd);
+		fx_send_fd(sock[0], fx->ctx->cmd_fd);
 		wait_byte(sock[0]);
 		kill(getpid(), SIGKILL);
 	}
-	wait_for(primary, SIGKILL);
+	fx_wait_for(primary, SIGKILL);
 	assert_int_equal(fx_open(fx, 0, 1), 0);
 	assert_int_equal(fx_add_tx(fx), EBUSY);
 	fx_close(fx);
 	close(sock[0]);
-	wait_for(other, 0);
+	fx_wait_for(other, 0);
 	assert_int_equal(fx_up(fx, 0, 1, 1, 1), 0);
 }
 

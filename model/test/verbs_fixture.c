@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <dlfcn.h>
+#include <linux/sockios.h>
+#include <net/if.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "../base/hw.h"
@@ -407,6 +412,62 @@ fx_cqe(struct fx_queue *q)
 		nanosleep(&a_while, NULL);
 	}
 	return NULL;
+}
+
+int
+fx_ethtool(const char *netdev, void *data)
+{
+	int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), rc;
+	struct ifreq ifr = { .ifr_data = data };
+
+	strcpy(ifr.ifr_name, netdev);
+	rc = ioctl(sock, SIOCETHTOOL, &ifr) == 0 ? 0 : errno;
+	close(sock);
+	return rc;
+}
+
+void
+fx_wait_for(pid_t pid, int expected)
+{
+	int status;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, expected);
+}
+
+void
+fx_send_fd(int sock, int fd)
+{
+	union {
+		struct cmsghdr hdr;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { .hdr = { .cmsg_len = CMSG_LEN(sizeof(int)),
+			       .cmsg_level = SOL_SOCKET,
+			       .cmsg_type = SCM_RIGHTS } };
+	char byte = 'f';
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+
+	memcpy(CMSG_DATA(&control.hdr), &fd, sizeof(fd));
+	assert_int_equal(sendmsg(sock, &msg, 0), 1);
+}
+
+int
+fx_receive_fd(int sock)
+{
+	char byte, control[CMSG_SPACE(sizeof(int))];
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1,
+			      .msg_control = control,
+			      .msg_controllen = sizeof(control) };
+	int fd;
+
+	if (recvmsg(sock, &msg, 0) != 1)
+		return -1;
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+	return fd;
 }
 
 struct mana_model_objects

@@ -118,6 +118,21 @@ void fx_ring_send(struct fixture *fx, struct fx_queue *q);
 		assert_int_equal(errno, error); \
 	} while (0)
 
+/* ethtool on a netdev; data begins with the command. 0 or errno. */
+int fx_ethtool(const char *netdev, void *data);
+
+/* A child's assertion, which it reports by its exit status. */
+#define CHILD_CHECK(condition)                     \
+	do {                                       \
+		if (!(condition))                  \
+			_exit(__LINE__ % 200 + 1); \
+	} while (0)
+/* Assert that a child ends with this status of waitpid(). */
+void fx_wait_for(pid_t pid, int status);
+/* Pass a descriptor through a Unix socket; fx_receive_fd(): or -1. */
+void fx_send_fd(int sock, int fd);
+int fx_receive_fd(int sock);
+
 struct mana_model_objects fx_objects(void);
 #define assert_no_objects()                                                  \
 	do {                                                                 \
