@@ -21,7 +21,6 @@
 #include <rte_common.h>
 
 #include "mana.h"
-#include "mana_diag.h"
 
 #define GDMA_DEVICE_MANA 2
 #define GDMA_DEVICE_MANA_IB 3

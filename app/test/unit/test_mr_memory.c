@@ -16,7 +16,6 @@
 #include <rte_eal_memconfig.h>
 
 #include "mana.h"
-#include "mana_diag.h"
 
 /* Symbols that mana_mr.c references and this test does not call. */
 int mana_logtype_driver;
@@ -42,9 +41,9 @@ mana_verbs_mr_destroy(struct ibv_mr *mr)
 }
 
 void
-mana_diag_mr(const char *name, uintptr_t addr, size_t len, int error)
+mana_diag_mr(const struct mana_priv *priv, uintptr_t addr, size_t len, int error)
 {
-	RTE_SET_USED(name);
+	RTE_SET_USED(priv);
 	RTE_SET_USED(addr);
 	RTE_SET_USED(len);
 	RTE_SET_USED(error);

@@ -16,7 +16,6 @@
 #include <rte_malloc.h>
 
 #include "mana.h"
-#include "mana_diag.h"
 #include "mana_ethdev.h"
 #include "mana_log.h"
 

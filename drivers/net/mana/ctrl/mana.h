@@ -292,18 +292,6 @@ struct mana_priv {
 	MANA_ATOMIC(uint32_t) nb_resets; /* times that the device went */
 };
 
-static inline struct mana_eth_rxq *
-mana_eth_rxq_of(void *list)
-{
-	return list; /* the first member */
-}
-
-static inline struct mana_eth_txq *
-mana_eth_txq_of(void *txq)
-{
-	return txq;
-}
-
 /* Whether the kernel removed the device: the application must close the port. */
 static inline bool
 mana_is_gone(const struct mana_priv *priv)
@@ -337,6 +325,32 @@ int mana_discover(const struct rte_pci_addr *addr, const char *pci_name,
 void mana_discover_release(struct mana_function *function);
 /* Logs one line per port: MAC, netdev, state. */
 void mana_discover_log_ports(const struct mana_function *function);
+
+/* ---- mana_diag.c: errors of the kernel ------------------------------------ */
+
+/* Each logs one message of level ERR that names cause and remedy. */
+
+/* There is no list of RDMA devices at all. */
+void mana_diag_no_rdma(const char *pci_name, int error);
+/*
+ * No RDMA device belongs to the function, or only `refused`, which is not an
+ * Ethernet one (else NULL).
+ */
+void mana_diag_no_device(const char *pci_name, const char *refused);
+/* The netdev of a port was not found: what mana_netdev_find() returned. */
+void mana_diag_no_netdev(const char *pci_name, uint32_t port, int error);
+/* The RDMA device, with this node below /dev/infiniband, cannot be used. */
+void mana_diag_open(const char *pci_name, const char *device, const char *node,
+		    int error);
+/* An object cannot be created: "Tx queue" and its number, or MANA_DIAG_NO_ID. */
+#define MANA_DIAG_NO_ID UINT32_MAX
+void mana_diag_object(const struct mana_priv *priv, const char *what, uint32_t id,
+		      int error);
+/* netdev_down=1: the netdev cannot be set down. */
+void mana_diag_netdev_down(const char *name, const char *netdev, int error);
+/* Memory cannot be registered. */
+void mana_diag_mr(const struct mana_priv *priv, uintptr_t addr, size_t len,
+		  int error);
 
 /* ---- mana_port.c: what lives from probe to close ----------------------- */
 

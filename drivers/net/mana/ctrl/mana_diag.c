@@ -12,7 +12,7 @@
 
 #include <bus_pci_driver.h>
 
-#include "mana_diag.h"
+#include "mana.h"
 #include "mana_log.h"
 
 #define MODPROBE "modprobe -a mana mana_ib ib_uverbs"
@@ -123,12 +123,12 @@ mana_diag_open(const char *pci_name, const char *device, const char *node,
 
 /* The kernel's netdev or another program owns the vPort. */
 static void
-diag_busy(const char *name, const struct mana_netdev *netdev, const char *what)
+diag_busy(const struct mana_priv *priv, const char *what)
 {
+	const char *name = priv->data->name;
 	struct mana_netdev_state state;
-	int ret;
+	int ret = mana_netdev_state_get(&priv->netdev, &state);
 
-	ret = mana_netdev_state_get(netdev, &state);
 	if (ret == -ENODEV)
 		MANA_PORT_LOG(ERR, name,
 			      "%s: the port is in use; its netdev %s is in another network namespace, and owns the port if it is up there: `ip link set dev %s down` there, or another DPDK program has it",
@@ -163,8 +163,8 @@ object_reason(int error)
 }
 
 void
-mana_diag_object(const char *name, const struct mana_netdev *netdev,
-		 const char *what, uint32_t id, int error)
+mana_diag_object(const struct mana_priv *priv, const char *what, uint32_t id,
+		 int error)
 {
 	char object[64];
 
@@ -174,9 +174,10 @@ mana_diag_object(const char *name, const struct mana_netdev *netdev,
 		snprintf(object, sizeof(object), "%s", what);
 	/* ENODEV: Linux up to 6.12. */
 	if (error == -EBUSY || error == -ENODEV)
-		diag_busy(name, netdev, object);
+		diag_busy(priv, object);
 	else
-		MANA_PORT_LOG(ERR, name, "%s: %s", object, object_reason(error));
+		MANA_PORT_LOG(ERR, priv->data->name, "%s: %s", object,
+			      object_reason(error));
 }
 
 void
@@ -197,8 +198,9 @@ mana_diag_netdev_down(const char *name, const char *netdev, int error)
 }
 
 void
-mana_diag_mr(const char *name, uintptr_t addr, size_t len, int error)
+mana_diag_mr(const struct mana_priv *priv, uintptr_t addr, size_t len, int error)
 {
+	const char *name = priv->data->name;
 	struct rlimit limit;
 
 	if (error == -ENOMEM && getrlimit(RLIMIT_MEMLOCK, &limit) == 0 &&

@@ -9,7 +9,6 @@
 #include <rte_common.h>
 
 #include "mana.h"
-#include "mana_diag.h"
 #include "mana_log.h"
 
 /* GDMA device type of the Ethernet function (Linux gdma.h, GDMA_DEVICE_MANA). */

@@ -21,7 +21,6 @@
 #include <rte_mempool.h>
 
 #include "mana.h"
-#include "mana_diag.h"
 #include "mana_log.h"
 
 /* ---- The table: an array sorted by address; the caller holds its lock ----- */
@@ -291,7 +290,7 @@ mana_mr_add_range(struct mana_priv *priv, uintptr_t addr, size_t len)
 	ret = table_add(priv, &region);
 	pthread_mutex_unlock(&priv->mrs.lock);
 	if (ret != 0)
-		mana_diag_mr(priv->data->name, addr, len, ret);
+		mana_diag_mr(priv, addr, len, ret);
 	return ret;
 }
 
@@ -422,8 +421,7 @@ pinned_register(struct rte_mempool *mp __rte_unused, void *arg, void *obj,
 	walk->error = ensure(walk->priv, m, (uintptr_t)m->buf_addr, m->buf_len,
 			     NULL);
 	if (walk->error != 0)
-		mana_diag_mr(walk->priv->data->name,
-			     (uintptr_t)m->buf_addr, m->buf_len, walk->error);
+		mana_diag_mr(walk->priv, (uintptr_t)m->buf_addr, m->buf_len, walk->error);
 }
 
 static bool
@@ -447,7 +445,7 @@ mana_mr_add_pool(struct mana_priv *priv, struct rte_mempool *mp)
 	ret = pool_register(priv, mp, &last);
 	if (ret >= 0)
 		return 0;
-	mana_diag_mr(priv->data->name, last.base, last.end - last.base, ret);
+	mana_diag_mr(priv, last.base, last.end - last.base, ret);
 	return ret;
 }
 
@@ -564,7 +562,7 @@ mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m,
 		table->next_log = now + rte_get_timer_hz();
 	pthread_mutex_unlock(&table->lock);
 	if (is_due)
-		mana_diag_mr(priv->data->name, addr, len_bytes, ret);
+		mana_diag_mr(priv, addr, len_bytes, ret);
 	return ret;
 }
 

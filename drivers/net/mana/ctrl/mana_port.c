@@ -14,7 +14,6 @@
 #include <rte_malloc.h>
 
 #include "mana.h"
-#include "mana_diag.h"
 #include "mana_log.h"
 #include "mana_rx_set.h"
 
@@ -63,8 +62,7 @@ find_max(struct mana_priv *priv, bool is_rxq, uint32_t nb, uint32_t *max)
 			      "kernel and rdma-core refuse even the smallest %s, of %d descriptors",
 			      what, MANA_MIN_CQE);
 	else if (ret != 0)
-		mana_diag_object(priv->data->name, &priv->netdev, what,
-				 MANA_DIAG_NO_ID, ret);
+		mana_diag_object(priv, what, MANA_DIAG_NO_ID, ret);
 	return ret;
 }
 

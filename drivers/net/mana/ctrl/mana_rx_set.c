@@ -8,7 +8,6 @@
 
 #include <rte_malloc.h>
 
-#include "mana_diag.h"
 #include "mana_log.h"
 #include "mana_rx_set.h"
 
@@ -36,8 +35,7 @@ is_running(const struct mana_priv *priv, uint16_t queue_id)
 static void
 rss_diag(const struct mana_priv *priv, int error)
 {
-	mana_diag_object(priv->data->name, &priv->netdev,
-			 "RSS over the Rx queues", MANA_DIAG_NO_ID, error);
+	mana_diag_object(priv, "RSS over the Rx queues", MANA_DIAG_NO_ID, error);
 }
 
 /* ---- Build and free --------------------------------------------------------- */
@@ -142,8 +140,7 @@ set_build(struct mana_priv *priv, const struct mana_rx_set *old,
 		}
 		ret = mana_verbs_ind_create(priv->ctx, wqs, nb, &set->ind);
 		if (ret != 0 && ret != -EPROTO)
-			mana_diag_object(priv->data->name, &priv->netdev,
-					 "RSS table", MANA_DIAG_NO_ID, ret);
+			mana_diag_object(priv, "RSS table", MANA_DIAG_NO_ID, ret);
 	}
 	if (ret != 0)
 		set_drop(priv, out);

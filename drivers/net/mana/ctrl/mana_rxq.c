@@ -22,7 +22,6 @@
 #include <rte_string_fns.h>
 
 #include "mana.h"
-#include "mana_diag.h"
 #include "mana_log.h"
 #include "mana_rx_set.h"
 
@@ -237,9 +236,8 @@ mana_rx_layouts_check(struct mana_priv *priv)
 
 	data->scattered_rx = 0;
 	for (i = 0; i < data->nb_rx_queues; i++) {
-		ret = layout_get(priv,
-				 &mana_eth_rxq_of(data->rx_queues[i])->layout,
-				 data->mtu, segs, &nb_segs);
+		ret = layout_get(priv, &priv->rxqs[i]->layout, data->mtu, segs,
+				 &nb_segs);
 		if (ret != 0)
 			return ret;
 		if (nb_segs != 0)
@@ -257,7 +255,7 @@ mana_rxq_next(const struct mana_priv *priv, uint32_t *at)
 		void *queue = priv->data->rx_queues[(*at)++];
 
 		if (queue != NULL)
-			return mana_eth_rxq_of(queue);
+			return queue;
 	}
 	return NULL;
 }
@@ -318,8 +316,7 @@ mana_rxq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 void
 mana_rxq_release(struct mana_priv *priv, uint16_t queue_id)
 {
-	struct mana_eth_rxq *ctl =
-		mana_eth_rxq_of(priv->data->rx_queues[queue_id]);
+	struct mana_eth_rxq *ctl = priv->rxqs[queue_id];
 
 	if (ctl == NULL)
 		return;
@@ -443,8 +440,7 @@ int
 mana_rx_hwq_create(struct mana_priv *priv, struct mana_rx_hwq *hwq,
 		   uint16_t owner, bool is_polled, bool may_lack, bool *lacks)
 {
-	const struct mana_eth_rxq *ctl =
-		mana_eth_rxq_of(priv->data->rx_queues[owner]);
+	const struct mana_eth_rxq *ctl = priv->rxqs[owner];
 	struct mana_rx_seg segs[GDMA_RQ_WQE_MAX_SGE];
 	uint16_t nb_segs = 0;
 	int ret;
@@ -555,8 +551,7 @@ mana_rx_hwq_diag(const struct mana_priv *priv, const struct mana_rx_hwq *hwq,
 	if (hwq->has_buffers && error == -ENOMEM)
 		diag_pool(priv, hwq);
 	else
-		mana_diag_object(priv->data->name, &priv->netdev, "Rx queue",
-				 hwq->owner, error);
+		mana_diag_object(priv, "Rx queue", hwq->owner, error);
 }
 
 /* ---- Moves -------------------------------------------------------------------- */

@@ -15,7 +15,6 @@
 #include <rte_malloc.h>
 
 #include "mana.h"
-#include "mana_diag.h"
 #include "mana_log.h"
 
 /* The last owner of a vPort may be on its way out for so many tries. */
@@ -353,8 +352,7 @@ txq_objects_start(struct mana_priv *priv, struct mana_eth_txq *ctl)
 		MANA_PORT_LOG(ERR, priv->data->name,
 			      "the vPort's offset does not fit the short field of a descriptor; leave tx_oob=short and tx_vport=short out");
 	else if (ret != 0)
-		mana_diag_object(priv->data->name, &priv->netdev, "Tx queue",
-				 ctl->txq.queue_id, ret);
+		mana_diag_object(priv, "Tx queue", ctl->txq.queue_id, ret);
 	if (ret != 0)
 		(void)sq_destroy(priv, ctl);
 	return ret;
@@ -441,8 +439,7 @@ hidden_txq_start(struct mana_priv *priv)
 	ctl->socket_id = priv->data->numa_node;
 	ret = sq_create_retried(priv, ctl);
 	if (ret != 0) {
-		mana_diag_object(priv->data->name, &priv->netdev,
-				 "internal Tx queue", MANA_DIAG_NO_ID, ret);
+		mana_diag_object(priv, "internal Tx queue", MANA_DIAG_NO_ID, ret);
 		rte_free(ctl);
 		return ret;
 	}
@@ -510,8 +507,7 @@ mana_txq_permission_check(struct mana_priv *priv)
 
 	if (ret != -EPERM)
 		return 0;
-	mana_diag_object(priv->data->name, &priv->netdev,
-			 "change of the Rx queues", MANA_DIAG_NO_ID, ret);
+	mana_diag_object(priv, "change of the Rx queues", MANA_DIAG_NO_ID, ret);
 	return ret;
 }
 
@@ -527,7 +523,7 @@ mana_txq_start(struct mana_priv *priv, uint16_t queue_id)
 			      "Tx queue %u was not set up", queue_id);
 		return -EINVAL;
 	}
-	ret = txq_objects_start(priv, mana_eth_txq_of(priv->data->tx_queues[queue_id]));
+	ret = txq_objects_start(priv, priv->txqs[queue_id]);
 	if (ret != 0)
 		return ret;
 	hidden_txq_stop(priv);
@@ -563,7 +559,7 @@ mana_txqs_start(struct mana_priv *priv)
 	uint16_t i;
 
 	for (i = 0; i < data->nb_tx_queues; i++) {
-		struct mana_eth_txq *ctl = mana_eth_txq_of(data->tx_queues[i]);
+		struct mana_eth_txq *ctl = priv->txqs[i];
 
 		if (data->tx_queue_state[i] == RTE_ETH_QUEUE_STATE_STARTED)
 			ret = txq_objects_start(priv, ctl);
