@@ -139,7 +139,7 @@ test_handler_skips(void **state)
 }
 
 static void
-test_handler_leaves(void **state)
+test_handler_jumps_out(void **state)
 {
 	volatile int nb = 0;
 	sigset_t now;
@@ -443,7 +443,7 @@ ring_only(void)
 }
 
 static void
-test_deaths(void **state)
+test_fatal_signals(void **state)
 {
 	(void)state;
 	seen.nb = 0;
@@ -603,7 +603,7 @@ on_alarm(int signo)
 
 /* A wait with all signals but SIGALRM blocked, and a handler that rings. */
 static void
-test_waits(void **state)
+test_store_during_waits(void **state)
 {
 	const struct timespec forever = {.tv_sec = 20};
 	const struct itimerval soon = {.it_value = {.tv_usec = 20000}};
@@ -748,7 +748,7 @@ test_raw_sigaction(void **state)
 }
 
 static void
-test_old_functions(void **state)
+test_obsolete_functions(void **state)
 {
 	(void)state;
 	signal(SIGSEGV, SIG_DFL);
@@ -772,7 +772,7 @@ spoil_vectors(int signo, siginfo_t *info, void *uc)
 }
 
 static void
-test_vectors_survive(void **state)
+test_vector_registers_are_kept(void **state)
 {
 	uint64_t value = UINT64_C(0x0123456789abcdef), after = 0;
 
@@ -808,27 +808,27 @@ main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_handler_skips, setup),
-		cmocka_unit_test_setup(test_handler_leaves, setup),
+		cmocka_unit_test_setup(test_handler_jumps_out, setup),
 		cmocka_unit_test_setup(test_mask_in_handler, setup),
 		cmocka_unit_test_setup(test_ring_in_handler, setup),
 		cmocka_unit_test_setup(test_alternate_stack, setup),
 		cmocka_unit_test_setup(test_alternate_stack_in_use, setup),
 		cmocka_unit_test_setup(test_stack_overflow, setup),
 		cmocka_unit_test_setup(test_blocked, setup),
-		cmocka_unit_test_setup(test_deaths, setup),
+		cmocka_unit_test_setup(test_fatal_signals, setup),
 		cmocka_unit_test_setup(test_load_is_a_violation, setup),
 		cmocka_unit_test_setup(test_null_is_no_page, setup),
 		cmocka_unit_test_setup(test_sent_when_blocked, setup),
 		cmocka_unit_test_setup(test_ring_in_other_handler, setup),
 		cmocka_unit_test_setup(test_signal_during_trap, setup),
 		cmocka_unit_test_setup(test_guarded_copy, setup),
-		cmocka_unit_test_setup(test_waits, setup),
+		cmocka_unit_test_setup(test_store_during_waits, setup),
 		cmocka_unit_test_setup(test_thread_small_stack, setup),
 		cmocka_unit_test_setup(test_thread_end, setup),
 		cmocka_unit_test_setup(test_threads, setup),
 		cmocka_unit_test_setup(test_raw_sigaction, setup),
-		cmocka_unit_test_setup(test_old_functions, setup),
-		cmocka_unit_test_setup(test_vectors_survive, setup),
+		cmocka_unit_test_setup(test_obsolete_functions, setup),
+		cmocka_unit_test_setup(test_vector_registers_are_kept, setup),
 	};
 
 	(void)argc;

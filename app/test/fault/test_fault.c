@@ -180,13 +180,13 @@ netdevs_up(struct fixture *fx)
 }
 
 static int
-run_takeover(struct fixture *fx)
+run_netdev_down(struct fixture *fx)
 {
 	return fx_probe(fx, "netdev_down=1");
 }
 
 static void
-undo_takeover(struct fixture *fx)
+undo_netdev_down(struct fixture *fx)
 {
 	fx_remove(fx);
 	assert_int_equal(fx_model.netdev_set("mana0p0", false), 0);
@@ -194,10 +194,10 @@ undo_takeover(struct fixture *fx)
 }
 
 static void
-test_takeover(void **state)
+test_netdev_down(void **state)
 {
 	static const struct operation operation = {
-		"takeover", netdevs_up, run_takeover, undo_takeover,
+		"netdev down", netdevs_up, run_netdev_down, undo_netdev_down,
 	};
 
 	walk(*state, &operation);
@@ -459,7 +459,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FX_TEST_BARE(test_probe),
-		FX_TEST_BARE(test_takeover),
+		FX_TEST_BARE(test_netdev_down),
 		FX_TEST_BARE(test_rx_queue_setup),
 		FX_TEST_BARE(test_start),
 		FX_TEST_BARE(test_txq_start),

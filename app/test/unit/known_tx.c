@@ -77,7 +77,7 @@ bad_cqes_tx(void **state)
 	struct rte_mbuf *m;
 
 	(void)state;
-	for (uint32_t is_trusted = 0; is_trusted < 2; is_trusted++) {
+	for (uint32_t has_groups = 0; has_groups < 2; has_groups++) {
 		uint64_t foreign = fx->txq->stats.cqe_foreign;
 		uint64_t spurious = fx->txq->stats.cqe_spurious;
 
@@ -102,9 +102,9 @@ bad_cqes_tx(void **state)
 		assert_true(fx_tx_fetch(fx, &wqe));
 		fx_tx_cqe(fx, 60);
 		assert_eq(fx->burst(fx->txq, NULL, 0), 0);
-		assert_eq(fx->txq->stats.cqe_unknown, is_trusted + 1);
+		assert_eq(fx->txq->stats.cqe_unknown, has_groups + 1);
 		assert_eq(fx_pool_missing(fx->mp, fx->nb_mbufs), 0);
-		if (is_trusted == 0)
+		if (has_groups == 0)
 			fx_tx_pass_offset_check(fx);
 	}
 	fx_tx_delete(fx);

@@ -24,7 +24,7 @@ int mana_logtype_init;
 int mana_logtype_driver;
 
 static void
-test_taken(void **state)
+test_port_by_mac(void **state)
 {
 	struct mana_devargs args;
 
@@ -46,7 +46,7 @@ test_taken(void **state)
 }
 
 static void
-test_other_names_of_ports(void **state)
+test_port_by_netdev_or_number(void **state)
 {
 	struct mana_devargs args;
 
@@ -284,8 +284,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_taken),
-		cmocka_unit_test(test_other_names_of_ports),
+		cmocka_unit_test(test_port_by_mac),
+		cmocka_unit_test(test_port_by_netdev_or_number),
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_help_lists_all_words),

@@ -25,7 +25,7 @@ take_all(struct rte_mempool *mp, struct rte_mbuf **mbufs, uint32_t *nb,
 }
 
 static void
-refuses_what_does_not_fit(void **state)
+invalid_sizes_are_rejected(void **state)
 {
 	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){ .no_open = true });
 	struct mana_rxq_conf conf;
@@ -299,7 +299,7 @@ receive(struct fx_rx *fx, uint32_t nb, struct rte_mbuf **kept)
  * later buffers of the other region.
  */
 static void
-keys_hold_for_every_buffer(void **state)
+each_buffer_has_key_of_its_region(void **state)
 {
 	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){ .nb_pool = 4096 });
 	static struct rte_mbuf *low[4096], *high[4096];
@@ -597,7 +597,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(refuses_what_does_not_fit),
+		cmocka_unit_test(invalid_sizes_are_rejected),
 		cmocka_unit_test(posts_no_more_than_the_cq_takes),
 		cmocka_unit_test(first_fill_reports_a_small_pool),
 		cmocka_unit_test(first_fill_reports_unregistered_memory),
@@ -607,7 +607,7 @@ main(void)
 		cmocka_unit_test(refills_by_threshold),
 		cmocka_unit_test(threshold_fits_the_ring),
 		cmocka_unit_test(memory_without_key),
-		cmocka_unit_test(keys_hold_for_every_buffer),
+		cmocka_unit_test(each_buffer_has_key_of_its_region),
 		cmocka_unit_test(pools_of_every_kind),
 		cmocka_unit_test(counts_an_empty_ring),
 		cmocka_unit_test(counts_an_empty_ring_within_a_cqe),

@@ -442,7 +442,7 @@ vlan_stripped(void **state)
 }
 
 static void
-refuses_what_does_not_fit(void **state)
+invalid_sizes_are_rejected(void **state)
 {
 	struct fx_rx_opts opts = several(3);
 	struct mana_rx_seg segs[FX_MAX_SEGS + 1];
@@ -681,7 +681,7 @@ main(void)
 		cmocka_unit_test(hostile_coalesced),
 		cmocka_unit_test(vlan_reinserted),
 		cmocka_unit_test(vlan_stripped),
-		cmocka_unit_test(refuses_what_does_not_fit),
+		cmocka_unit_test(invalid_sizes_are_rejected),
 		cmocka_unit_test(wq_that_cannot_be_destroyed),
 		cmocka_unit_test(queues_deliver_configured_offloads),
 		cmocka_unit_test(types_of_frames_in_pieces),

@@ -30,7 +30,7 @@ expect_frame(struct fx_tx *fx, uint32_t len_bytes, uint8_t seed)
 }
 
 static void
-refuses_what_does_not_fit(void **state)
+invalid_sizes_are_rejected(void **state)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct mana_txq_conf conf;
@@ -738,7 +738,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(refuses_what_does_not_fit),
+		cmocka_unit_test(invalid_sizes_are_rejected),
 		cmocka_unit_test(bursts_of_every_size),
 		cmocka_unit_test(bursts_across_the_index_wrap),
 		cmocka_unit_test(burst_of_nothing),

@@ -682,7 +682,7 @@ one_different_packet_in_a_burst(void **state)
 
 /* Addresses of all ones and zeros: every carry. */
 static void
-sums_that_carry(void **state)
+checksum_carries(void **state)
 {
 	static const uint8_t fill[] = { 0x00, 0xff, 0xfe, 0x01, 0x80 };
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
@@ -745,7 +745,7 @@ main(void)
 		cmocka_unit_test(refused_by_prepare_dropped_by_burst),
 		cmocka_unit_test(one_short_packet_in_a_burst),
 		cmocka_unit_test(one_different_packet_in_a_burst),
-		cmocka_unit_test(sums_that_carry),
+		cmocka_unit_test(checksum_carries),
 		cmocka_unit_test(wrong_ip_length),
 	};
 

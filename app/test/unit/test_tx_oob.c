@@ -81,7 +81,7 @@ too_large_vport_offset(void **state)
  * packets. After 8 errors the queue switches to the long form, if configured.
  */
 static void
-short_form_refused(void **state)
+rejected_short_form_switches_to_long(void **state)
 {
 	(void)state;
 	for (uint32_t kind = 0; kind < 16; kind++) {
@@ -114,7 +114,7 @@ short_form_refused(void **state)
 
 /* The switch happens within a burst; packets complete in order. */
 static void
-short_form_refused_in_bursts(void **state)
+switch_to_long_form_within_burst(void **state)
 {
 	(void)state;
 	for (uint32_t nb = 2; nb <= 60; nb++) {
@@ -144,7 +144,7 @@ short_form_refused_in_bursts(void **state)
 
 /* The device has accepted the short form once: no later switch. */
 static void
-short_form_taken(void **state)
+accepted_short_form_is_kept(void **state)
 {
 	(void)state;
 	for (uint32_t good = 0; good < 8; good++)
@@ -192,9 +192,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_form),
 		cmocka_unit_test(too_large_vport_offset),
-		cmocka_unit_test(short_form_refused),
-		cmocka_unit_test(short_form_refused_in_bursts),
-		cmocka_unit_test(short_form_taken),
+		cmocka_unit_test(rejected_short_form_switches_to_long),
+		cmocka_unit_test(switch_to_long_form_within_burst),
+		cmocka_unit_test(accepted_short_form_is_kept),
 		cmocka_unit_test(other_errors),
 	};
 

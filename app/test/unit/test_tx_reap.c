@@ -72,7 +72,7 @@ fx_without_groups(uint32_t nb_desc, uint32_t start)
 static void
 lag_behind(struct fx_tx *fx, uint32_t lag, uint32_t size)
 {
-	bool is_trusted = fx->txq->offset_check == MANA_TX_OFFSET_RIGHT;
+	bool has_groups = fx->txq->offset_check == MANA_TX_OFFSET_RIGHT;
 	uint32_t most = 0;
 
 	for (uint32_t turn = 0; turn < 1000; turn++) {
@@ -83,9 +83,9 @@ lag_behind(struct fx_tx *fx, uint32_t lag, uint32_t size)
 	}
 	assert_true(most <= REAP_EVERY);
 	/* Reaping was deferred, as intended. */
-	assert_true(size > (is_trusted ? REAP_EVERY / 3 : 1) || most > size);
+	assert_true(size > (has_groups ? REAP_EVERY / 3 : 1) || most > size);
 	assert_eq(mana_txq_errors(fx->txq), 0);
-	assert_eq(fx->txq->offset_check, is_trusted ? MANA_TX_OFFSET_RIGHT :
+	assert_eq(fx->txq->offset_check, has_groups ? MANA_TX_OFFSET_RIGHT :
 						MANA_TX_OFFSET_UNUSED);
 	fx_tx_delete(fx);
 }

@@ -53,18 +53,18 @@ golden_wqe(void **state)
 }
 
 /*
- * Every header size, on every path, with and without prepare. is_trusted: as a
+ * Every header size, on every path, with and without prepare. has_groups: as a
  * batch of chains.
  */
 static void
-every_header_on(bool is_trusted)
+every_header_on(bool has_groups)
 {
 	static const uint16_t l2[] = { 14, 18, 22, 127 }, l3[] = { 20, 24, 60 };
 	static const uint16_t l4[] = { 20, 24, 32, 60 };
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf *m;
 
-	if (is_trusted)
+	if (has_groups)
 		fx_tx_pass_offset_check(fx);
 	for (uint32_t i = 0; i < 4 * 4 * 4 * 8; i++) {
 		struct fx_tso s = { i / 8 % 4 == 3, l2[i / 32 % 4],
@@ -126,17 +126,17 @@ cut_mbuf(struct fx_tx *fx, const struct fx_tso *s, uint32_t len,
 
 /*
  * The header cut at every byte: copied to a slot unless it is in the first
- * segment. is_trusted: as a batch of chains, if possible.
+ * segment. has_groups: as a batch of chains, if possible.
  */
 static void
-header_in_pieces_on(bool is_trusted)
+header_in_pieces_on(bool has_groups)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	const struct fx_tso *shapes[] = { &v4, &v6 };
 	uint64_t bounced;
 	struct rte_mbuf *m;
 
-	if (is_trusted)
+	if (has_groups)
 		fx_tx_pass_offset_check(fx);
 	for (uint32_t w = 0; w < 2; w++) {
 		const struct fx_tso *s = shapes[w];

@@ -165,17 +165,17 @@ border_mbuf(const struct border *b, struct rte_mempool *mp)
 
 /*
  * prepare rejects and a burst drops; the others are sent. A rejected packet is
- * never posted, even without prepare. is_trusted: as a batch of chains, if
+ * never posted, even without prepare. has_groups: as a batch of chains, if
  * possible.
  */
 static void
-every_border_on(bool is_trusted)
+every_border_on(bool has_groups)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mempool *big = fx_pool("big", 32, 8192);
 	uint32_t notsup = 0, inval = 0;
 
-	if (is_trusted)
+	if (has_groups)
 		fx_tx_pass_offset_check(fx);
 	fx_mr_add_pool(big, 0x6001);
 	for (uint32_t i = 0; i < RTE_DIM(borders) * 4; i++) {
@@ -294,16 +294,16 @@ every_border(void **state)
 }
 
 /*
- * A payload of one segment is sent unsegmented, with real lengths. is_trusted:
+ * A payload of one segment is sent unsegmented, with real lengths. has_groups:
  * as a batch of chains.
  */
 static void
-one_segment_is_ordinary_on(bool is_trusted)
+one_segment_is_sent_without_tso_on(bool has_groups)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	static const uint32_t payloads[] = { 0, 1, 99, 100, 101 };
 
-	if (is_trusted)
+	if (has_groups)
 		fx_tx_pass_offset_check(fx);
 	for (uint32_t i = 0; i < RTE_DIM(payloads) * 8; i++) {
 		const struct fx_tso *s = i & 1 ? &v4 : &v6;
@@ -324,16 +324,16 @@ one_segment_is_ordinary_on(bool is_trusted)
 }
 
 static void
-one_segment_is_ordinary(void **state)
+one_segment_is_sent_without_tso(void **state)
 {
 	(void)state;
-	one_segment_is_ordinary_on(false);
-	one_segment_is_ordinary_on(true);
+	one_segment_is_sent_without_tso_on(false);
+	one_segment_is_sent_without_tso_on(true);
 }
 
 /* Padding of a short frame is no payload: the length is kept. */
 static void
-padding_is_no_payload(void **state)
+padding_is_not_counted_as_payload(void **state)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf *m = fx_tso_mbuf(fx, &v4, 60);
@@ -495,8 +495,8 @@ main(void)
 		cmocka_unit_test(segments_and_the_mtu),
 		cmocka_unit_test(restart_checks_requests_again),
 		cmocka_unit_test(every_border),
-		cmocka_unit_test(one_segment_is_ordinary),
-		cmocka_unit_test(padding_is_no_payload),
+		cmocka_unit_test(one_segment_is_sent_without_tso),
+		cmocka_unit_test(padding_is_not_counted_as_payload),
 		cmocka_unit_test(no_room_leaves_packet_unchanged),
 		cmocka_unit_test(wrong_nb_segs_reads_no_other_segment),
 		cmocka_unit_test(no_region),
