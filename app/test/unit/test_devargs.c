@@ -42,7 +42,7 @@ test_port_by_mac(void **state)
 	assert_int_equal(mana_devargs_parse("driver=net_mana,mac=00:0d:3a:00:00:01",
 					    &args), 0);
 	assert_int_equal(args.nb_selects, 1);
-	assert_int_equal(args.select_by, MANA_SELECT_MAC);
+	assert_string_equal(args.key, "mac");
 }
 
 static void
@@ -53,12 +53,12 @@ test_port_by_netdev_or_number(void **state)
 	(void)state;
 	assert_int_equal(mana_devargs_parse("netdev=eth1,netdev=123456789012345", &args),
 			 0);
-	assert_int_equal(args.select_by, MANA_SELECT_NETDEV);
+	assert_string_equal(args.key, "netdev");
 	assert_int_equal(args.nb_selects, 2);
 	assert_string_equal(args.selects[0].netdev, "eth1");
 	assert_string_equal(args.selects[1].netdev, "123456789012345");
 	assert_int_equal(mana_devargs_parse("port=1,port=255,port=010", &args), 0);
-	assert_int_equal(args.select_by, MANA_SELECT_PORT);
+	assert_string_equal(args.key, "port");
 	assert_int_equal(args.nb_selects, 3);
 	assert_int_equal(args.selects[0].port, 1);
 	assert_int_equal(args.selects[1].port, 255);

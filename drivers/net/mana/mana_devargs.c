@@ -62,13 +62,13 @@ port_parse(const char *text, struct mana_select *select)
 		"not the number of a port; the ports of a function count from 1, as in port=1";
 }
 
-static const struct {
+static const struct selector {
 	const char *key;
 	const char *(*parse)(const char *text, struct mana_select *select);
 } selectors[] = {
-	[MANA_SELECT_MAC] = { "mac", mac_parse },
-	[MANA_SELECT_NETDEV] = { "netdev", netdev_parse },
-	[MANA_SELECT_PORT] = { "port", port_parse },
+	{ "mac", mac_parse },
+	{ "netdev", netdev_parse },
+	{ "port", port_parse },
 };
 
 static int
@@ -78,20 +78,21 @@ twice(const char *key, const char *text)
 }
 
 static int
-select_add(struct mana_devargs *devargs, enum mana_select_by by, const char *text)
+select_add(struct mana_devargs *devargs, const struct selector *selector,
+	   const char *text)
 {
-	const char *key = selectors[by].key;
+	const char *key = selector->key;
 	struct mana_select select = { 0 };
 	const char *wrong;
 	unsigned int i;
 
-	wrong = selectors[by].parse(text, &select);
+	wrong = selector->parse(text, &select);
 	if (wrong != NULL)
 		return MANA_INIT_ERR(-EINVAL, "%s=%s: %s", key, text, wrong);
-	if (devargs->nb_selects != 0 && devargs->select_by != by)
+	if (devargs->key != NULL && devargs->key != key)
 		return MANA_INIT_ERR(-EINVAL,
 				     "%s=%s: ports are already selected by %s=; use one of mac=, netdev= and port=",
-				     key, text, selectors[devargs->select_by].key);
+				     key, text, devargs->key);
 	for (i = 0; i < devargs->nb_selects; i++)
 		if (memcmp(&devargs->selects[i], &select,
 			   offsetof(struct mana_select, text)) == 0)
@@ -101,7 +102,7 @@ select_add(struct mana_devargs *devargs, enum mana_select_by by, const char *tex
 				     "%s=%s: more than %d; remove %s= to use all ports of the function",
 				     key, text, MANA_DEVARGS_MAX_SELECTS, key);
 	snprintf(select.text, sizeof(select.text), "%s=%s", key, text);
-	devargs->select_by = by;
+	devargs->key = key;
 	devargs->selects[devargs->nb_selects++] = select;
 	return 0;
 }
@@ -215,9 +216,9 @@ pair_take(const struct rte_kvargs *pairs, unsigned int at,
 
 	if (text == NULL) /* a key alone */
 		text = "";
-	for (i = MANA_SELECT_MAC; i < RTE_DIM(selectors); i++)
+	for (i = 0; i < RTE_DIM(selectors); i++)
 		if (strcmp(key, selectors[i].key) == 0)
-			return select_add(devargs, i, text);
+			return select_add(devargs, &selectors[i], text);
 	for (i = 0; i < at; i++)
 		if (strcmp(pairs->pairs[i].key, key) == 0)
 			return twice(key, text);

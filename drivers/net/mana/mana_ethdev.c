@@ -652,6 +652,7 @@ mana_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 {
 	const struct mana_priv *priv = mana_registry_hold(dev);
 	struct mana_netdev netdev;
+	uint32_t mbps;
 
 	if (priv == NULL)
 		return -ENODEV;
@@ -693,8 +694,13 @@ mana_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 			 RTE_ETH_DEV_CAPA_RUNTIME_TX_QUEUE_SETUP;
 	netdev = priv->netdev;
 	mana_registry_unlock();
-	/* The driver queries the kernel without the lock. */
-	info->speed_capa = mana_link_speed_capa(&netdev);
+	/*
+	 * The driver queries the kernel without the lock. No command reports other
+	 * speeds than that at this moment.
+	 */
+	if (mana_netdev_speed_get(&netdev, &mbps) == 0)
+		info->speed_capa = rte_eth_speed_bitflag(
+			mbps, RTE_ETH_LINK_FULL_DUPLEX);
 	return 0;
 }
 

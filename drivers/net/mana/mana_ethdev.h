@@ -51,8 +51,6 @@ int mana_is_removed(struct rte_eth_dev *dev);
 int mana_link_update(struct rte_eth_dev *dev, int wait_to_complete);
 int mana_link_up(struct rte_eth_dev *dev);
 int mana_link_down(struct rte_eth_dev *dev);
-/* RTE_ETH_LINK_SPEED_*; 0 when the kernel does not report the speed. */
-uint32_t mana_link_speed_capa(const struct mana_netdev *netdev);
 
 /* ---- mana_intr.c ------------------------------------------------------- */
 
@@ -104,14 +102,7 @@ int mana_reta_query(struct rte_eth_dev *dev,
 
 #define MANA_DEVARGS_MAX_SELECTS 8
 
-/* The key that selects ports of the function: one for all of them. */
-enum mana_select_by {
-	MANA_SELECT_ALL,
-	MANA_SELECT_MAC,
-	MANA_SELECT_NETDEV,
-	MANA_SELECT_PORT,
-};
-
+/* Ports that the application selects. The fields of other keys are zero. */
 struct mana_select {
 	uint32_t port; /* verbs port, from 1 */
 	struct rte_ether_addr mac;
@@ -120,7 +111,7 @@ struct mana_select {
 };
 
 struct mana_devargs {
-	enum mana_select_by select_by;
+	const char *key; /* of all selects; NULL without any */
 	unsigned int nb_selects; /* 0: all ports of the function */
 	struct mana_select selects[MANA_DEVARGS_MAX_SELECTS];
 	struct mana_options options;

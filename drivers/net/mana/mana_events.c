@@ -228,17 +228,6 @@ mana_watch_stop(struct rte_eth_dev *dev)
 
 /* ---- The operations on the link -------------------------------------------- */
 
-/* The speed at this moment: no command reports the other speeds of the link. */
-uint32_t
-mana_link_speed_capa(const struct mana_netdev *netdev)
-{
-	uint32_t mbps;
-
-	if (mana_netdev_speed_get(netdev, &mbps) != 0)
-		return 0;
-	return rte_eth_speed_bitflag(mbps, RTE_ETH_LINK_FULL_DUPLEX);
-}
-
 /* One bit of a word of ethdev's that the application's thread writes. */
 static MANA_NO_TSAN bool
 is_started(const struct rte_eth_dev *dev)

@@ -110,17 +110,14 @@ port_create(struct rte_pci_device *pci_dev, struct ibv_device *device,
 /* ---- Which ports --------------------------------------------------------- */
 
 static bool
-select_holds(enum mana_select_by by, const struct mana_select *select,
-	     const struct mana_port_info *info)
+select_holds(const struct mana_select *select, const struct mana_port_info *info)
 {
-	switch (by) {
-	case MANA_SELECT_MAC:
-		return rte_is_same_ether_addr(&info->netdev.mac, &select->mac);
-	case MANA_SELECT_NETDEV:
-		return strcmp(info->netdev.name, select->netdev) == 0;
-	default:
-		return info->port == select->port;
-	}
+	const struct mana_netdev *netdev = &info->netdev;
+
+	return (select->port == 0 || select->port == info->port) &&
+	       (*select->netdev == '\0' || strcmp(select->netdev, netdev->name) == 0) &&
+	       (rte_is_zero_ether_addr(&select->mac) ||
+		rte_is_same_ether_addr(&select->mac, &netdev->mac));
 }
 
 static bool
@@ -129,7 +126,7 @@ is_selected(const struct mana_devargs *devargs, const struct mana_port_info *inf
 	unsigned int i;
 
 	for (i = 0; i < devargs->nb_selects; i++)
-		if (select_holds(devargs->select_by, &devargs->selects[i], info))
+		if (select_holds(&devargs->selects[i], info))
 			return true;
 	return devargs->nb_selects == 0;
 }
@@ -148,7 +145,7 @@ devargs_check(const struct mana_devargs *devargs,
 		const struct mana_port_info *end = info + function->nb_ports;
 
 		while (info < end && (info->netdev_error != 0 ||
-				      !select_holds(devargs->select_by, select, info)))
+				      !select_holds(select, info)))
 			info++;
 		if (info < end)
 			continue;

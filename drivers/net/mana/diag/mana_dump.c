@@ -57,18 +57,17 @@ rx_write(struct mana_rxq *rxq, uint16_t offset, uint16_t num, FILE *file)
 	posted = mana_rxq_look_posted(rxq);
 	idx = rxq->rq.ci * rxq->scatter.wqe_bu;
 	for (i = 0; i < (uint32_t)offset + num; i++) {
-		bool is_shown = i >= offset;
-
-		if (is_shown)
+		if (i >= offset) {
 			fprintf(file, "rx queue %u descriptor %u: %s\n",
 				rxq->queue_id, i, i < waiting ? "done" :
 				i < posted ? "posted" : "free");
-		if (is_shown && i < posted)
-			mana_decode_wqe(&rxq->rq, idx, false, file);
+			if (i < posted)
+				mana_decode_wqe(&rxq->rq, idx, false, file);
+			if (i < mana_cq_size(&rxq->cq))
+				mana_decode_cqe(&rxq->cq, rxq->cq.ci + i, file);
+		}
 		if (i < posted)
 			idx += mana_decode_wqe_bu(&rxq->rq, idx);
-		if (is_shown && i < mana_cq_size(&rxq->cq))
-			mana_decode_cqe(&rxq->cq, rxq->cq.ci + i, file);
 	}
 }
 
