@@ -28,7 +28,7 @@
 
 /* ---- Replies ---------------------------------------------------------------- */
 
-static __rte_format_printf(2, 3) void
+static __rte_format_printf(2, 3) int
 reply_error(struct rte_tel_data *d, const char *format, ...)
 {
 	char text[RTE_TEL_MAX_STRING_LEN];
@@ -37,7 +37,7 @@ reply_error(struct rte_tel_data *d, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	rte_tel_data_add_dict_string(d, "error", text);
+	return rte_tel_data_add_dict_string(d, "error", text);
 }
 
 /* An empty dict, or array of numbers, inside of d; NULL: no memory or no room. */
@@ -80,6 +80,10 @@ struct query {
 	uint64_t number;
 };
 
+/* Replies in the dict d. The registry's lock is held, and the function releases it. */
+typedef void (*reply_t)(struct mana_priv *priv, const struct query *query,
+			struct rte_tel_data *d);
+
 /* Parses a decimal number without sign, and moves *text behind it. */
 static bool
 number_parse(const char **text, uint64_t *value)
@@ -110,78 +114,18 @@ rest_parse(const char *text, enum takes takes, struct query *query)
 	       number_parse(&text, &query->number) && *text == '\0';
 }
 
-/* The port, with the registry's lock held; NULL: the reply is an error. */
-static struct mana_priv *
-query_begin(const char *params, enum takes takes, struct query *query,
-	    struct rte_tel_data *d)
-{
-	static const char *const advice[] = {
-		[TAKES_NOTHING] = "give the number of a port alone, as in 0",
-		[TAKES_QUEUE] = "give a direction and the number of a queue, as in 0,rx,1",
-		[TAKES_NUMBER] = "give a number after that of the port, as in 0,64",
-	};
-	const char *text = params != NULL ? params : "";
-	struct mana_priv *priv;
+/* ---- /mana/port ------------------------------------------------- */
 
-	memset(query, 0, sizeof(*query));
-	rte_tel_data_start_dict(d);
-	/* Much of a port means something only in the process that drives it. */
-	if (rte_eal_process_type() != RTE_PROC_PRIMARY) {
-		reply_error(d, "this is a secondary process: ask the primary one");
-		return NULL;
-	}
-	if (!number_parse(&text, &query->port_id) || (*text != '\0' && *text != ',')) {
-		reply_error(d, "give the number of a port; /mana/list has them");
-		return NULL;
-	}
-	if (!rest_parse(text, takes, query)) {
-		reply_error(d, "%s", advice[takes]);
-		return NULL;
-	}
-	mana_registry_lock();
-	priv = mana_registry_find(query->port_id);
-	if (priv != NULL)
-		return priv;
-	mana_registry_unlock();
-	reply_error(d, "%" PRIu64 " is no port of this driver; /mana/list has them",
-		    query->port_id);
-	return NULL;
-}
-
-/* ---- /mana/list, /mana/port ------------------------------------------------- */
-
-static int
-tel_list(const char *cmd __rte_unused, const char *params __rte_unused,
-	 struct rte_tel_data *d)
-{
-	struct mana_priv *priv;
-
-	rte_tel_data_start_array(d, RTE_TEL_INT_VAL);
-	mana_registry_lock();
-	for (priv = mana_registry_next(0); priv != NULL;
-	     priv = mana_registry_next(priv->data->port_id + 1))
-		rte_tel_data_add_array_int(d, priv->data->port_id);
-	mana_registry_unlock();
-	return 0;
-}
-
-static int
-tel_port(const char *cmd __rte_unused, const char *params,
-	 struct rte_tel_data *d)
+static void
+port_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_data *d)
 {
 	const struct mana_facts facts = { .dict = d };
-	const struct mana_priv *priv;
-	struct mana_netdev netdev;
-	struct query query;
+	const struct mana_netdev netdev = priv->netdev;
 
-	priv = query_begin(params, TAKES_NOTHING, &query, d);
-	if (priv == NULL)
-		return 0;
+	RTE_SET_USED(query);
 	mana_facts_port(&facts, priv);
-	netdev = priv->netdev;
 	mana_registry_unlock();
 	mana_facts_netdev(&facts, &netdev);
-	return 0;
 }
 
 /* ---- /mana/queue ---------------------------------------------------------------- */
@@ -197,36 +141,28 @@ queue_list_add(struct rte_tel_data *d, const struct mana_priv *priv, bool is_rx)
 			rte_tel_data_add_array_int(list, i);
 }
 
-static int
-tel_queue(const char *cmd __rte_unused, const char *params,
-	  struct rte_tel_data *d)
+static void
+queue_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_data *d)
 {
 	const struct mana_facts facts = { .dict = d };
-	const struct mana_priv *priv;
-	struct query query;
-	bool is_set_up;
+	const uint64_t number = query->number;
 
-	priv = query_begin(params, TAKES_QUEUE, &query, d);
-	if (priv == NULL)
-		return 0;
-	is_set_up = query.number < MANA_MAX_QUEUES &&
-		    (query.is_rx ? priv->rxqs[query.number] != NULL :
-				   priv->txqs[query.number] != NULL);
-	if (!query.has_number) {
+	if (!query->has_number) {
 		queue_list_add(d, priv, true);
 		queue_list_add(d, priv, false);
-	} else if (!is_set_up) {
+	} else if (number < MANA_MAX_QUEUES && query->is_rx &&
+		   priv->rxqs[number] != NULL) {
+		mana_facts_rxq(&facts, priv, priv->rxqs[number]);
+	} else if (number < MANA_MAX_QUEUES && !query->is_rx &&
+		   priv->txqs[number] != NULL) {
+		mana_facts_txq(&facts, priv, priv->txqs[number]);
+	} else {
 		reply_error(d, "port %" PRIu64 " has no %s queue %" PRIu64
 			    "; /mana/queue,%" PRIu64 " lists them",
-			    query.port_id, query.is_rx ? "Rx" : "Tx",
-			    query.number, query.port_id);
-	} else if (query.is_rx) {
-		mana_facts_rxq(&facts, priv, priv->rxqs[query.number]);
-	} else {
-		mana_facts_txq(&facts, priv, priv->txqs[query.number]);
+			    query->port_id, query->is_rx ? "Rx" : "Tx", number,
+			    query->port_id);
 	}
 	mana_registry_unlock();
-	return 0;
 }
 
 /* ---- /mana/mr --------------------------------------------------------------------- */
@@ -263,58 +199,46 @@ regions_copy(struct mana_mr_table *table, uint64_t from, struct region_copy *par
 	return nb;
 }
 
-static int
-tel_mr(const char *cmd __rte_unused, const char *params, struct rte_tel_data *d)
+static void
+mr_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_data *d)
 {
 	struct region_copy part[PART_N];
-	struct mana_priv *priv;
 	uint64_t nb_all, bytes_all;
 	struct rte_tel_data *list;
-	struct query query;
 	uint32_t nb, i;
 
-	priv = query_begin(params, TAKES_NUMBER, &query, d);
-	if (priv == NULL)
-		return 0;
-	nb = regions_copy(&priv->mrs, query.number, part, &nb_all, &bytes_all);
+	nb = regions_copy(&priv->mrs, query->number, part, &nb_all, &bytes_all);
 	mana_registry_unlock();
-	rte_tel_data_add_dict_int(d, "port_id", query.port_id);
+	rte_tel_data_add_dict_int(d, "port_id", query->port_id);
 	mana_tel_dict_u64(d, "nb_regions", nb_all);
 	mana_tel_dict_u64(d, "bytes", bytes_all);
 	list = part_add(d, "regions", true);
 	for (i = 0; i < nb; i++) {
-		struct mana_facts facts = { .dict = entry_add(list, query.number + i) };
+		struct mana_facts facts = { .dict = entry_add(list, query->number + i) };
 
 		if (facts.dict != NULL)
 			mana_facts_region(&facts, &part[i].region, part[i].mempool);
 	}
-	return 0;
 }
 
 /* ---- /mana/events ------------------------------------------------------------------ */
 
 /* The last events, or those that follow the number given, the first of them. */
-static int
-tel_events(const char *cmd __rte_unused, const char *params,
-	   struct rte_tel_data *d)
+static void
+events_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_data *d)
 {
 	struct mana_event events[MANA_EVENT_LOG_N];
-	struct mana_priv *priv;
+	uint32_t nb = mana_event_log_copy(&priv->events, events);
 	struct rte_tel_data *list;
-	struct query query;
 	uint32_t first = 0;
-	uint32_t nb, i;
+	uint32_t i;
 
-	priv = query_begin(params, TAKES_NUMBER, &query, d);
-	if (priv == NULL)
-		return 0;
-	nb = mana_event_log_copy(&priv->events, events);
 	mana_registry_unlock();
-	if (!query.has_number && nb > PART_N)
+	if (!query->has_number && nb > PART_N)
 		first = nb - PART_N;
-	while (first < nb && events[first].number <= query.number)
+	while (first < nb && events[first].number <= query->number)
 		first++;
-	rte_tel_data_add_dict_int(d, "port_id", query.port_id);
+	rte_tel_data_add_dict_int(d, "port_id", query->port_id);
 	mana_tel_dict_u64(d, "newest", nb > 0 ? events[nb - 1].number : 0);
 	list = part_add(d, "events", true);
 	for (i = first; i < RTE_MIN(nb, first + PART_N); i++) {
@@ -323,35 +247,87 @@ tel_events(const char *cmd __rte_unused, const char *params,
 		if (facts.dict != NULL)
 			mana_facts_event(&facts, &events[i]);
 	}
-	return 0;
 }
 
 /* ---- Commands ------------------------------------------------------------ */
 
+static int
+tel_list(const char *cmd __rte_unused, const char *params __rte_unused,
+	 struct rte_tel_data *d)
+{
+	struct mana_priv *priv;
+
+	rte_tel_data_start_array(d, RTE_TEL_INT_VAL);
+	mana_registry_lock();
+	for (priv = mana_registry_next(0); priv != NULL;
+	     priv = mana_registry_next(priv->data->port_id + 1))
+		rte_tel_data_add_array_int(d, priv->data->port_id);
+	mana_registry_unlock();
+	return 0;
+}
+
+static const struct command {
+	const char *name;
+	reply_t reply; /* NULL: tel_list() */
+	enum takes takes;
+	const char *help;
+} commands[] = {
+	{ "/mana/list", NULL, TAKES_NOTHING,
+	  "Numbers of the MANA ports. Takes no parameters" },
+	{ "/mana/port", port_reply, TAKES_NOTHING,
+	  "A port, its limits and its netdev. Parameters: int port_id" },
+	{ "/mana/queue", queue_reply, TAKES_QUEUE,
+	  "Queues of a port, or one. Parameters: int port_id[,rx|tx,int queue]" },
+	{ "/mana/mr", mr_reply, TAKES_NUMBER,
+	  "Memory regions of a port, 64 at a time. Parameters: int port_id[,int first]" },
+	{ "/mana/events", events_reply, TAKES_NUMBER,
+	  "Last control events of a port, or the first 64 after one. Parameters: int port_id[,int after]" },
+};
+
+/* The commands about a port. */
+static int
+tel_port(const char *cmd, const char *params, struct rte_tel_data *d)
+{
+	static const char *const advice[] = {
+		[TAKES_NOTHING] = "give the number of a port alone, as in 0",
+		[TAKES_QUEUE] = "give a direction and the number of a queue, as in 0,rx,1",
+		[TAKES_NUMBER] = "give a number after that of the port, as in 0,64",
+	};
+	const char *text = params != NULL ? params : "";
+	const struct command *command = commands;
+	struct query query = { .port_id = 0 };
+	struct mana_priv *priv;
+
+	rte_tel_data_start_dict(d);
+	/* Much of a port means something only in the process that drives it. */
+	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
+		return reply_error(d, "this is a secondary process: ask the primary one");
+	if (!number_parse(&text, &query.port_id) || (*text != '\0' && *text != ','))
+		return reply_error(d, "give the number of a port; /mana/list has them");
+	while (strcmp(command->name, cmd) != 0)
+		command++;
+	if (!rest_parse(text, command->takes, &query))
+		return reply_error(d, "%s", advice[command->takes]);
+	mana_registry_lock();
+	priv = mana_registry_find(query.port_id);
+	if (priv != NULL) {
+		command->reply(priv, &query, d);
+		return 0;
+	}
+	mana_registry_unlock();
+	return reply_error(d, "%" PRIu64 " is no port of this driver; /mana/list has them",
+			   query.port_id);
+}
+
 RTE_INIT(mana_telemetry_register)
 {
-	static const struct {
-		const char *name;
-		telemetry_cb fn;
-		const char *help;
-	} commands[] = {
-		{ "/mana/list", tel_list,
-		  "Numbers of the MANA ports. Takes no parameters" },
-		{ "/mana/port", tel_port,
-		  "A port, its limits and its netdev. Parameters: int port_id" },
-		{ "/mana/queue", tel_queue,
-		  "Queues of a port, or one. Parameters: int port_id[,rx|tx,int queue]" },
-		{ "/mana/mr", tel_mr,
-		  "Memory regions of a port, 64 at a time. Parameters: int port_id[,int first]" },
-		{ "/mana/events", tel_events,
-		  "Last control events of a port, or the first 64 after one. Parameters: int port_id[,int after]" },
-	};
-	unsigned int i;
+	const struct command *command;
 
-	for (i = 0; i < RTE_DIM(commands); i++)
-		if (rte_telemetry_register_cmd(commands[i].name, commands[i].fn,
-					       commands[i].help) != 0)
+	for (command = commands; command < commands + RTE_DIM(commands); command++)
+		if (rte_telemetry_register_cmd(command->name,
+					       command->reply != NULL ? tel_port : tel_list,
+					       command->help) != 0)
 			MANA_INIT_LOG(WARNING,
 				      "cannot register the telemetry command %s",
-				      commands[i].name);
+				      command->name);
 }
