@@ -49,28 +49,23 @@ conf_check(struct mana_priv *priv, const struct rte_eth_rss_conf *conf)
 }
 
 /*
- * Packets without a hash (ARP and other protocols) go to the hardware queue of the last
- * entry (Linux mana_ib_create_qp_rss), which queue 0 polls.
+ * Sets at once what other threads read: RSS off, or on with this key, and the first
+ * table. Packets without a hash (ARP and other protocols) go to the hardware queue of
+ * the last entry (Linux mana_ib_create_qp_rss), which queue 0 polls.
  */
-static void
-reta_reset(struct mana_priv *priv)
-{
-	uint32_t nb = mana_rx_nb_hwqs(priv);
-	uint32_t i;
-
-	memset(priv->rss.reta, 0, sizeof(priv->rss.reta));
-	for (i = 0; i < nb; i++)
-		priv->rss.reta[i] = ((i + 1) & (nb - 1)) % priv->data->nb_rx_queues;
-}
-
-/* Other threads read the settings: RSS off, or on with this key, and the table. */
 static void
 settings_put(struct mana_priv *priv, bool has_rss, const uint8_t *key)
 {
+	struct mana_rx_table *rss = &priv->rss;
+	uint32_t nb, i;
+
 	mana_registry_lock();
 	priv->has_rss = has_rss;
-	memcpy(priv->rss.key, key, sizeof(priv->rss.key));
-	reta_reset(priv);
+	memcpy(rss->key, key, sizeof(rss->key));
+	memset(rss->reta, 0, sizeof(rss->reta));
+	nb = mana_rx_nb_hwqs(priv);
+	for (i = 0; i < nb; i++)
+		rss->reta[i] = ((i + 1) & (nb - 1)) % priv->data->nb_rx_queues;
 	mana_registry_unlock();
 }
 
