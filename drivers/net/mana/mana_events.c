@@ -300,7 +300,7 @@ device_gone(struct rte_eth_dev *dev)
 	if (mana_is_gone(priv))
 		return;
 	mana_atomic_store(&priv->is_gone, 1);
-	mana_atomic_add(&priv->nb_resets, 1);
+	priv->counters.resets++;
 	rte_mb(); /* a concurrent start sees is_gone, or its bursts are replaced here */
 	bursts_off(dev);
 	mana_event_add(&priv->events, MANA_EVENT_REMOVED, 0, 0, 0);

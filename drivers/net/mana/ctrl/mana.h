@@ -68,7 +68,7 @@ struct mana_counters {
 struct mana_port_counters {
 	uint64_t mr_registrations; /* of memory regions, under the table's lock */
 	uint64_t mr_deregistrations;
-	uint64_t resets;
+	uint64_t resets; /* of the device, by the interrupt thread */
 	uint64_t rss_gaps; /* times the RSS object was replaced under traffic */
 	uint64_t rss_gap_ns; /* time without reception, in all of them */
 	uint64_t rss_gap_max_ns; /* in the longest since the last reset */
@@ -289,7 +289,6 @@ struct mana_priv {
 	struct nl_sock *link_watch; /* valid while link_intr is not NULL */
 	/* Set once, by the interrupt thread: no verb and no queue works. */
 	MANA_ATOMIC(uint32_t) is_gone;
-	MANA_ATOMIC(uint32_t) nb_resets; /* times that the device went */
 };
 
 /* Whether the kernel removed the device: the application must close the port. */

@@ -64,10 +64,7 @@ struct mana_event_log {
 int mana_event_add(struct mana_event_log *log, enum mana_event_kind kind,
 		   uint32_t arg0, uint32_t arg1, int error);
 
-/*
- * Copies the last events, MANA_EVENT_LOG_N at most, the oldest first.
- * Returns their number.
- */
+/* Copies the last events, the oldest first. Returns their number. */
 uint32_t mana_event_log_copy(struct mana_event_log *log,
 			     struct mana_event events[MANA_EVENT_LOG_N]);
 

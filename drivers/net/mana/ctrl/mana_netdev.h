@@ -44,10 +44,7 @@ struct mana_netdev_state {
  */
 int mana_netdev_find(const char *ibdev_path, uint32_t port,
 		     struct mana_netdev *netdev);
-/*
- * The state at this moment. -ENODEV: the netdev is not in this program's network
- * namespace; the state has only the name then.
- */
+/* -ENODEV: the netdev is not in this network namespace; state has only its name. */
 int mana_netdev_state_get(const struct mana_netdev *netdev,
 			  struct mana_netdev_state *state);
 /*
@@ -67,22 +64,13 @@ int mana_netdev_driver_get(const struct mana_netdev *netdev,
 /* Speed in Mb/s; -ENOTSUP when the kernel does not know it. */
 int mana_netdev_speed_get(const struct mana_netdev *netdev, uint32_t *mbps);
 
-/*
- * Whether a master is Hyper-V's synthetic interface, and its name. Others
- * (bond, bridge) have another driver.
- */
+/* Whether a master is Hyper-V's synthetic interface (and no bond or bridge); its name. */
 bool mana_netdev_is_netvsc(unsigned int master, char name[IF_NAMESIZE]);
 
-/*
- * Subscribes to changes of netdevs: *fd becomes readable at each. The socket keeps
- * the descriptor, until mana_netdev_watch_close().
- */
+/* Subscribes to changes of netdevs: *fd, of the socket, becomes readable at each. */
 int mana_netdev_watch_open(struct nl_sock **sock, int *fd);
 void mana_netdev_watch_close(struct nl_sock *sock);
-/*
- * Reads the pending notifications, without waiting. Returns whether this netdev
- * has changed, or may have: query its state.
- */
+/* Reads notifications, without waiting. Whether this netdev may have changed. */
 bool mana_netdev_watch_read(struct nl_sock *sock,
 			    const struct mana_netdev *netdev);
 

@@ -155,21 +155,12 @@ stats_sum(const struct mana_priv *priv, bool is_rx, uint16_t queue_id)
 	return sum;
 }
 
-static struct mana_port_counters
-port_now(const struct mana_priv *priv)
+struct mana_port_counters
+mana_stats_port(const struct mana_priv *priv)
 {
 	struct mana_port_counters counters;
 
 	counters_copy(&counters, &priv->counters, sizeof(counters));
-	counters.resets = mana_atomic_load(&priv->nb_resets);
-	return counters;
-}
-
-struct mana_port_counters
-mana_stats_port(const struct mana_priv *priv)
-{
-	struct mana_port_counters counters = port_now(priv);
-
 	counters_add(&counters, &priv->counters_base, sizeof(counters), -1);
 	return counters;
 }
@@ -219,7 +210,8 @@ mana_stats_reset(struct rte_eth_dev *dev)
 	if (priv == NULL)
 		return -ENODEV;
 	priv->counters.rss_gap_max_ns = 0;
-	priv->counters_base = port_now(priv);
+	counters_copy(&priv->counters_base, &priv->counters,
+		      sizeof(priv->counters_base));
 	for (uint16_t i = 0; i < MANA_MAX_QUEUES; i++) {
 		priv->base[true][i] = queue_now(priv, true, i);
 		priv->base[false][i] = queue_now(priv, false, i);

@@ -71,30 +71,31 @@ int mana_verbs_open(struct ibv_device *device, struct ibv_context **ctx);
 int mana_verbs_close(struct ibv_context *ctx);
 int mana_verbs_query(struct ibv_context *ctx, struct mana_verbs_caps *caps);
 
-/* The descriptor on which events come; reading it never blocks from now on. */
+/* The descriptor of asynchronous events; reading it no longer blocks. */
 int mana_verbs_events_open(struct ibv_context *ctx, int *fd);
 /*
- * The next event and its name for messages; -EAGAIN: none. is_fatal: the device was
- * removed from this context, the last event; else left alone. Any thread, one at a
- * time.
+ * The next event and its name for messages; -EAGAIN: none. *is_fatal is set when the
+ * device was removed, which is the last event. One thread at a time.
  */
 int mana_verbs_event_get(struct ibv_context *ctx, bool *is_fatal,
 			 const char **name);
 
 /*
- * Rings created from now on come from this NUMA socket (SOCKET_ID_ANY
- * allowed). Must be called before the first create of a CQ, WQ or QP; rings
- * (zeroed at first) must live as long as the context.
+ * The driver allocates all rings from now on, on this NUMA socket (SOCKET_ID_ANY
+ * allowed). rings, zeroed at first, must live as long as the context.
  */
 int mana_verbs_rings_from(struct ibv_context *ctx,
 			  struct mana_verbs_rings *rings, int socket_id);
 /*
- * After the close: frees the rings of objects that the kernel refused to
- * destroy, as older ones do when the device is gone.
+ * After the close: frees the rings of objects that the kernel did not destroy, because
+ * an older kernel refuses it when the device is removed.
  */
 void mana_verbs_rings_release(struct mana_verbs_rings *rings);
 
-/* The protection domain of a port and the parent domain that names it. */
+/*
+ * The protection domain of a port and the parent domain that names it. After a failure
+ * the caller destroys what is not NULL.
+ */
 int mana_verbs_pd_create(struct ibv_context *ctx, uint32_t port,
 			 struct ibv_pd **pd, struct ibv_pd **parent);
 
@@ -104,17 +105,14 @@ int mana_verbs_mr_create(struct ibv_pd *pd, uintptr_t addr, size_t len,
 int mana_verbs_mr_destroy(struct ibv_mr *mr);
 
 /*
- * A channel reports events of the CQs made with it: its descriptor becomes
- * readable, or in error when the device is gone.
+ * The channel's descriptor becomes readable at an event of its CQs, or in error when the
+ * device is removed. After a failure the caller destroys a channel that is not NULL.
  */
 int mana_verbs_channel_create(struct ibv_context *ctx,
 			      struct ibv_comp_channel **channel);
 /* After its CQs; NULL allowed. The descriptor is closed in any case. */
 void mana_verbs_channel_destroy(struct ibv_comp_channel *channel);
-/*
- * Takes all events there are, without waiting: their number, or a negative
- * errno. Any thread, while the CQs of the channel exist.
- */
+/* Takes all events, without waiting; returns their number. The CQs must exist. */
 int mana_verbs_channel_drain(struct ibv_comp_channel *channel);
 
 /* nb_cqe: a power of two >= 64; channel may be NULL. */

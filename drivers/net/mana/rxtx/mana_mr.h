@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Address to memory key: what the burst functions need. A cache in each
- * queue, read without lock; everything else about memory regions is control
- * path.
+ * From an address to a memory key, for bursts: a cache in each queue, read without a
+ * lock. The control path does everything else about memory regions.
  */
 
 #ifndef MANA_MR_H
@@ -29,18 +28,15 @@ struct mana_mr_range {
 };
 
 /*
- * Slots are chosen by the 2 MiB page of the address, so that a queue that
- * alternates between some regions finds each of them at the first look; a
- * region larger than a page is entered once for each page that is used.
+ * The 2 MiB page of an address selects the slot, so a queue that alternates between
+ * some regions finds each at once. A region larger than a page has a slot for each
+ * page that is used.
  */
 #define MANA_MR_CACHE_N 16
 #define MANA_MR_CACHE_SHIFT 21
 
 struct mana_mr_cache {
-	/*
-	 * Bumped by the control path before a region is deregistered. The
-	 * cache is emptied when it differs from what was last seen.
-	 */
+	/* Incremented before a region is deregistered: the cache is then emptied. */
 	const MANA_ATOMIC(uint32_t) *generation;
 	uint32_t generation_seen;
 	uint32_t nb_failures; /* misses that found no region */
@@ -50,38 +46,30 @@ struct mana_mr_cache {
 };
 
 /**
- * Find, or register, the region that holds an address. Called from a burst
- * when the queue's cache has no answer: the one place where a burst may lock
- * and enter the kernel.
+ * Find, or register, the region that holds all of [addr, addr + len_bytes). A burst
+ * calls this when the queue's cache has no such region: only here a burst may lock and
+ * enter the kernel.
  *
  * @param m
- *   The segment that the address belongs to; NULL for memory of the driver's
- *   own.
- * @param addr, len_bytes
- *   What must lie in the region, wholly.
+ *   The segment of the address; NULL for memory of the driver.
  * @param[out] range
- *   The region, valid until the generation is bumped. Unchanged on failure.
+ *   The region, valid until the generation changes. Unchanged on failure.
  * @return
- *   0; a negative errno when there is none and none can be made.
+ *   0, or a negative errno when the memory cannot be registered.
  */
 int mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m,
 		 uintptr_t addr, uint32_t len_bytes,
 		 struct mana_mr_range *range);
 
-/**
- * The key of all memory of a pool. Like mana_mr_miss() this may lock and enter
- * the kernel.
- *
- * @param[out] lkey
- *   Valid until the generation is bumped; that happens before the pool goes.
- * @return
- *   False when the pool's memory is not, or will not stay, in one region of
- *   its own, or its packets are elsewhere.
+/*
+ * The key of all memory of a pool, valid until the generation changes. Like
+ * mana_mr_miss() this may lock and enter the kernel. False: the pool's memory is not in
+ * one region of its own, or its packets are elsewhere.
  */
 bool mana_mr_pool_key(struct mana_mr_cache *cache, struct rte_mempool *mp,
 		      uint32_t *lkey);
 
-/* Control path: an empty cache. ctx is handed to mana_mr_miss(). */
+/* Control path: empties the cache. ctx is for mana_mr_miss(). */
 static inline void
 mana_mr_cache_init(struct mana_mr_cache *cache,
 		   const MANA_ATOMIC(uint32_t) *generation, void *ctx)
@@ -93,8 +81,8 @@ mana_mr_cache_init(struct mana_mr_cache *cache,
 }
 
 /*
- * Has a region gone since the last burst? To ask once a burst is enough:
- * memory of which a burst holds buffers is not freed under it.
+ * Whether a region was deregistered since the last burst. One check per burst is
+ * enough: memory is not freed while a burst holds buffers of it.
  */
 static inline bool
 mana_mr_cache_is_stale(const struct mana_mr_cache *cache)
@@ -102,7 +90,7 @@ mana_mr_cache_is_stale(const struct mana_mr_cache *cache)
 	return mana_atomic_load(cache->generation) != cache->generation_seen;
 }
 
-/* Forget everything if it has. */
+/* Empties a stale cache. */
 static inline void
 mana_mr_cache_sync(struct mana_mr_cache *cache)
 {
@@ -123,7 +111,7 @@ mana_mr_range_holds(const struct mana_mr_range *range, uintptr_t addr,
 	       range->len_bytes != 0;
 }
 
-/* The slow half of mana_mr_lkey(). */
+/* The slow path of mana_mr_lkey(). */
 static __rte_noinline __rte_unused bool
 mana_mr_lkey_slow(struct mana_mr_cache *cache, const struct rte_mbuf *m,
 		  uintptr_t addr, uint32_t len_bytes, uint32_t *lkey)
@@ -141,12 +129,7 @@ mana_mr_lkey_slow(struct mana_mr_cache *cache, const struct rte_mbuf *m,
 	return true;
 }
 
-/**
- * The key of a piece of memory.
- *
- * @return
- *   False when it is in no region; nothing has changed then.
- */
+/* The key of [addr, addr + len_bytes). False: it cannot be registered. */
 static inline bool
 mana_mr_lkey(struct mana_mr_cache *cache, const struct rte_mbuf *m,
 	     uintptr_t addr, uint32_t len_bytes, uint32_t *lkey)
