@@ -602,7 +602,7 @@ reap_again(struct mana_txq *txq)
 	/* Later WQEs may ask for CQEs in another way. */
 	if ((uint32_t)txq->pi != txq->open_pi)
 		mana_tx_group_close(txq);
-	mana_tx_reap(txq);
+	mana_tx_reap(txq, UINT32_MAX);
 }
 
 /* The burst, when it is not one run: nb_run packets of it are written. */

@@ -126,14 +126,19 @@ mana_tx_loob(const struct mana_txq *txq, const struct rte_mbuf *m)
 
 /* ---- Groups --------------------------------------------------------------- */
 
-/* Append a group that ends at the queue's indices; its last WQE asks for a CQE. */
+static inline struct mana_tx_group *
+mana_tx_group_at(const struct mana_txq *txq, uint32_t idx)
+{
+	return &txq->groups[idx & txq->mask];
+}
+
+/* Append a group that ends at the queue's indices; its last WQE requests a CQE. */
 static inline void
 mana_tx_group_add(struct mana_txq *txq, struct rte_mempool *mp, uint32_t last_bu)
 {
-	struct mana_tx_group *group =
-		&txq->groups[txq->group_pi++ & txq->mask];
+	struct mana_tx_group *group = mana_tx_group_at(txq, txq->group_pi++);
 
-	/* The WQE is not the device's yet. */
+	/* The device does not have the WQE yet. */
 	mana_wq_bu(&txq->sq, last_bu)[1] &=
 		~rte_cpu_to_le_64(UINT64_C(1) << MANA_TX_OOB_NO_CQE_S);
 	group->mp = mp;
@@ -215,23 +220,23 @@ int mana_tx_slow(struct mana_txq *txq, struct rte_mbuf *m);
 /*
  * ---- Completions -------------------------------------------------------------
  *
- * As a burst meets them. The rest is in mana_tx_done.c.
+ * The part that bursts inline. The rest is in mana_tx_done.c.
  *
- * When what has completed is freed:
- * - all of it by a burst of no packets, by one that does not fit otherwise, and
- *   by mana_txq_done_cleanup();
- * - all of it by any burst when the newest packet before it has completed, so a
- *   queue that falls idle holds nothing behind the next poll;
- * - all of it by each burst after a position was not as expected;
- * - else by a burst, 32 packets after the last time at the latest, or one burst
- *   if it is larger.
- * An error, or an overrun, is noticed then, too.
+ * A burst frees completed packets:
+ * - all of them, if it is a burst of no packets or would not fit otherwise, and
+ *   in mana_txq_done_cleanup();
+ * - all of them, if the newest packet before the burst has completed: an idle
+ *   queue holds no packet beyond the next poll;
+ * - all of them, after a CQE with an unexpected offset;
+ * - else at the latest 32 packets after the last time, or one burst if it is
+ *   larger.
+ * The driver notices errors and overruns at the same moments.
  */
 
-/* What is read of a CQE, each word once. */
+/* What the driver reads of a CQE, each word once. */
 struct mana_tx_cqe {
 	uint32_t type;
-	uint32_t position; /* of its WQE in BU, if the device tells */
+	uint32_t position; /* of its WQE in BU, if the device sets it */
 };
 
 static inline uint32_t
@@ -250,38 +255,36 @@ mana_tx_cqe_read(const struct gdma_cqe *cqe)
 	};
 }
 
-/* A place in the queue: the indices of a WQE. */
+/* A place in the queue: the indices of a WQE, of its mbufs and its group. */
 struct mana_tx_place {
 	uint32_t wqe;
 	uint32_t bu;
-	uint32_t group; /* the one that it is in */
+	uint32_t mbuf;
+	uint32_t group;
 };
 
 /* Of the oldest WQE. */
 static inline struct mana_tx_place
 mana_tx_place_of(const struct mana_txq *txq)
 {
-	return (struct mana_tx_place){ txq->ci, txq->sq.ci, txq->group_ci };
+	return (struct mana_tx_place){
+		txq->ci, txq->sq.ci, txq->mbuf_ci, txq->group_ci
+	};
 }
 
-/* Which WQE the position in a CQE names. */
-enum mana_tx_match {
-	MANA_TX_MATCH_EXPECTED, /* one whose CQE may come now */
-	MANA_TX_MATCH_OTHER, /* another outstanding one, or none */
-	MANA_TX_MATCH_PAST, /* one that was released before */
-};
-
 /**
- * Move a place behind the last WQE that a CQE completes. There is a group.
+ * Move a place behind the last WQE that a CQE completes; if that WQE was
+ * released before, do not move it. The queue has a group.
  *
  * @param[in,out] place
  *   The oldest WQE that is not done.
+ * @return
+ *   Whether the CQE names a WQE whose CQE may come now.
  */
-enum mana_tx_match mana_tx_cqe_follow(const struct mana_txq *txq,
-				      struct mana_tx_cqe cqe,
-				      struct mana_tx_place *place);
+bool mana_tx_cqe_follow(const struct mana_txq *txq, struct mana_tx_cqe cqe,
+			struct mana_tx_place *place);
 
-/* A queue that starts knows nothing of its device. */
+/* The start of a queue: nothing is known of the offsets in CQEs. */
 void mana_tx_offset_check_reset(struct mana_txq *txq, bool no_suppress);
 void mana_txq_fail(struct mana_txq *txq, enum mana_queue_failure failure);
 
@@ -289,7 +292,7 @@ void mana_txq_fail(struct mana_txq *txq, enum mana_queue_failure failure);
 void mana_tx_free_to(struct mana_txq *txq, struct rte_mempool *mp,
 		     uint32_t end);
 
-/* The same; here when they are a pool's, and do not wrap. */
+/* The same, inlined for mbufs of one pool that do not wrap. */
 static inline void
 mana_tx_put_to(struct mana_txq *txq, struct rte_mempool *mp, uint32_t end)
 {
@@ -304,7 +307,7 @@ mana_tx_put_to(struct mana_txq *txq, struct rte_mempool *mp, uint32_t end)
 	rte_mempool_put_bulk(mp, (void **)&txq->mbufs[at], nb);
 }
 
-/* Take nb CQEs, which were counted, off the CQ. */
+/* Move the CQ's index behind nb CQEs. */
 static inline void
 mana_tx_cq_advance(struct mana_txq *txq, uint32_t nb)
 {
@@ -314,45 +317,41 @@ mana_tx_cq_advance(struct mana_txq *txq, uint32_t nb)
 }
 
 /*
- * MANA_TX_REAP_GROUPS: take good CQEs as they are expected, each for a group, and
- * free what they release. False when the next one needs a closer look.
- *
- * @param max
- *   WQEs to release at most, in whole groups.
- * @param[out] trailer, cqe
- *   Of the next CQE, loaded once.
+ * MANA_TX_REAP_GROUPS: take good CQEs in the expected order, one per group, and
+ * free what they release: at most max WQEs, in whole groups. False: the next CQE
+ * is not one of these; nothing was done for it.
  */
 static inline bool
-mana_tx_reap_groups(struct mana_txq *txq, const uint32_t max,
-		    uint32_t *trailer, struct mana_tx_cqe *cqe)
+mana_tx_reap_groups(struct mana_txq *txq, const uint32_t max)
 {
-	/* Copies: each load of a CQE has the compiler forget what is in memory. */
+	/* Copies: after each load of a CQE the compiler reloads from memory. */
 	const struct mana_cq cq = txq->cq;
 	const uint32_t first = txq->group_ci;
 	const uint32_t left = txq->group_pi - first;
 	const struct mana_tx_group *group, *last = NULL;
 	bool is_good = true;
-	uint32_t nb;
+	uint32_t trailer, nb;
 
 	for (nb = 0;; nb++) {
 		const struct gdma_cqe *entry = mana_cq_cqe(&cq, cq.ci + nb);
+		struct mana_tx_cqe cqe;
 
-		*trailer = mana_cqe_load(&entry->trailer);
-		if (!mana_cq_is_ours(&cq, cq.ci + nb, *trailer)) {
-			is_good = mana_cq_is_empty(&cq, cq.ci + nb, *trailer);
+		trailer = mana_cqe_load(&entry->trailer);
+		if (!mana_cq_is_ours(&cq, cq.ci + nb, trailer)) {
+			is_good = mana_cq_is_empty(&cq, cq.ci + nb, trailer);
 			break;
 		}
-		*cqe = mana_tx_cqe_read(entry);
-		group = &txq->groups[(first + nb) & txq->mask];
-		if (unlikely(nb == left || cqe->type != MANA_CQE_TX_OKAY ||
-			     ((cqe->position ^ group->bu_at) &
+		cqe = mana_tx_cqe_read(entry);
+		group = mana_tx_group_at(txq, first + nb);
+		if (unlikely(nb == left || cqe.type != MANA_CQE_TX_OKAY ||
+			     ((cqe.position ^ group->bu_at) &
 			      txq->sq.mask_bu) != 0 ||
 			     (max != UINT32_MAX &&
 			      group->wqe_end - txq->ci > max))) {
 			is_good = false;
 			break;
 		}
-		/* Of several pools: one after the other. */
+		/* Groups of one pool are freed together. */
 		if (unlikely(last != NULL && last->mp != group->mp))
 			mana_tx_free_to(txq, last->mp, last->mbuf_end);
 		last = group;
@@ -368,11 +367,11 @@ mana_tx_reap_groups(struct mana_txq *txq, const uint32_t max,
 }
 
 /*
- * Whether the CQE has arrived that the newest group is to have: then all before
- * have. This look decides only that all are due. With CQEs before it that came
- * unasked it is at an older one, and true too early.
+ * Whether the CQE of the newest group has been written; then all before it have
+ * been, too. This only decides that it is time to reap. If WQEs without request
+ * have CQEs, it looks at an older CQE, and may be true too early.
  *
- * There is a group: where there is none, no packets may go without a look.
+ * There is a group: otherwise each burst reaps.
  */
 static inline bool
 mana_tx_newest_is_done(const struct mana_txq *txq)
@@ -384,23 +383,23 @@ mana_tx_newest_is_done(const struct mana_txq *txq)
 	return !mana_cq_is_empty(&txq->cq, idx, mana_cq_trailer(&txq->cq, idx));
 }
 
-/* Look at completions and free all that they release. */
-void mana_tx_reap(struct mana_txq *txq);
-/* The same, of which groups were taken up to a CQE that needs a closer look. */
-void mana_tx_reap_behind(struct mana_txq *txq, uint32_t trailer,
-			 struct mana_tx_cqe cqe);
+/**
+ * Read CQEs, and free the packets that they release.
+ *
+ * @param max
+ *   Packets to free at most.
+ * @return
+ *   Packets freed.
+ */
+uint32_t mana_tx_reap(struct mana_txq *txq, uint32_t max);
 
-/* The same, inlined as far as they are as expected. */
+/* Free all, inlined for CQEs in the expected order. */
 static inline void
 mana_tx_reap_inline(struct mana_txq *txq)
 {
-	struct mana_tx_cqe cqe;
-	uint32_t trailer;
-
-	if (unlikely(txq->reap != MANA_TX_REAP_GROUPS))
-		mana_tx_reap(txq);
-	else if (unlikely(!mana_tx_reap_groups(txq, UINT32_MAX, &trailer, &cqe)))
-		mana_tx_reap_behind(txq, trailer, cqe);
+	if (unlikely(txq->reap != MANA_TX_REAP_GROUPS ||
+		     !mana_tx_reap_groups(txq, UINT32_MAX)))
+		mana_tx_reap(txq, UINT32_MAX);
 }
 
 #endif /* MANA_TX_H */
