@@ -80,7 +80,6 @@ fx_tx_new(const struct fx_tx_opts *opts)
 		.mtu = or_default(opts->mtu, UINT16_MAX),
 		.form = opts->form,
 		.vport = opts->vport,
-		.port_id = FX_PORT_ID,
 	};
 	if (!opts->no_bounce_slots) {
 		fx->conf.bounce = fx_ring_alloc(nb_wqes * MANA_TX_BOUNCE_BYTES,

@@ -120,12 +120,7 @@ struct mana_eth_rxq {
 struct mana_eth_txq {
 	struct mana_txq txq;
 
-	struct rte_mbuf **mbufs;
-	uint16_t *info;
-	struct mana_tx_group *groups;
-	uint8_t *bounce;
-	uint32_t nb_mbufs;
-	uint32_t nb_wqes; /* entries of the other three */
+	struct mana_txq_conf conf; /* of the last start; owns the arrays */
 	uint32_t nb_cqe;
 	uint16_t nb_desc; /* the device may have refused what was asked for */
 	uint16_t asked_desc;
@@ -141,7 +136,6 @@ struct mana_eth_txq {
 	struct ibv_qp *qp;
 
 	/* ---- Under the lock of mana_registry.c ---- */
-	uint16_t owner; /* the ethdev queue */
 	struct mana_bad_cqes_reported reported;
 };
 
@@ -260,7 +254,6 @@ struct mana_priv {
 	/* While running. */
 	struct mana_rx_set *rx_set; /* NULL: none. Changed under the registry's lock */
 	mana_rx_poll_t rx_poll; /* of one hardware queue; chosen at start */
-	void *idle_ring; /* empty, for queues without kernel objects */
 	/* Holds the vPort while no Tx queue of the application runs. */
 	struct mana_eth_txq *hidden_txq;
 	struct rte_mempool *bounce_mp; /* for copies of frames to send */

@@ -375,12 +375,8 @@ mana_queues_start(struct mana_priv *priv)
 	ret = queues_check(priv);
 	if (ret != 0)
 		return ret;
-	priv->idle_ring = rte_zmalloc("mana_idle", GDMA_RING_MIN_BYTES,
-				      GDMA_RING_MIN_BYTES);
-	ret = priv->idle_ring != NULL ? 0 : -ENOMEM;
 	/* The first QP takes the vPort, which the RSS QP needs to exist. */
-	if (ret == 0)
-		ret = mana_txqs_start(priv);
+	ret = mana_txqs_start(priv);
 	if (ret == 0)
 		ret = mana_rx_set_start(priv);
 	if (ret != 0)
@@ -393,9 +389,6 @@ mana_queues_stop(struct mana_priv *priv)
 {
 	mana_rx_set_stop(priv);
 	mana_txqs_stop(priv);
-	/* ethdev has replaced the burst functions. */
-	rte_free(priv->idle_ring);
-	priv->idle_ring = NULL;
 }
 
 /* ---- Life ---------------------------------------------------------------- */

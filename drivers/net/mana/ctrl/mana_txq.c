@@ -17,23 +17,23 @@
 #include "mana.h"
 #include "mana_log.h"
 
-/* The last owner of a vPort may be on its way out for so many tries. */
+/* Tries while the last owner of the vPort, a killed process, still exits. */
 #define NB_BUSY_TRIES 5
 
-/* So long a queue that stops waits for completions, so often it looks. */
+/* How long a stopping queue waits for completions, and how often it checks. */
 #define WAIT_MS 20
 #define WAIT_STEP_US 50
 
-/* Room for segments that are freed in bulk; where chains are to be expected. */
+/* Mbufs that are freed in bulk, per WQE: without and with multi-segment Tx. */
 #define MBUFS_PER_WQE 2
 #define MBUFS_PER_WQE_CHAINS 4
 
-/* And of a packet where they are not: one, and a header that was copied. */
+/* SGEs of a packet without multi-segment Tx: its segment and a copied header. */
 #define SGES_OF_ONE_SEG 2
 
 /* ---- Setup and release -------------------------------------------------- */
 
-/* Copies of frames that cannot be sent as they are; made when first needed. */
+/* The pool for copies of frames that the adapter cannot send as they are. */
 static int
 bounce_pool_make(struct mana_priv *priv)
 {
@@ -66,47 +66,32 @@ bounce_pool_make(struct mana_priv *priv)
 	return 0;
 }
 
+/* The arrays of a queue, in one block of memory. */
 static int
 txq_alloc(struct mana_eth_txq *ctl)
 {
-	ctl->mbufs = mana_queue_alloc("mana_txq",
-				      ctl->nb_mbufs * sizeof(*ctl->mbufs),
-				      ctl->socket_id);
-	ctl->info = mana_queue_alloc("mana_txq",
-				     ctl->nb_wqes * sizeof(*ctl->info),
-				     ctl->socket_id);
-	ctl->groups = mana_queue_alloc("mana_txq",
-				       ctl->nb_wqes * sizeof(*ctl->groups),
-				       ctl->socket_id);
-	ctl->bounce =
-		mana_queue_alloc("mana_txq",
-				 (size_t)ctl->nb_wqes * MANA_TX_BOUNCE_BYTES,
-				 ctl->socket_id);
-	return ctl->mbufs != NULL && ctl->info != NULL &&
-			       ctl->groups != NULL && ctl->bounce != NULL ?
-		       0 :
-		       -ENOMEM;
-}
+	struct mana_txq_conf *conf = &ctl->conf;
+	size_t bounce_bytes = (size_t)conf->nb_wqes * MANA_TX_BOUNCE_BYTES;
+	size_t groups_bytes = conf->nb_wqes * sizeof(*conf->groups);
+	size_t mbufs_bytes = conf->nb_mbufs * sizeof(*conf->mbufs);
 
-/* A queue that takes nothing: a closed CQ over an empty ring. */
-static void
-txq_idle(const struct mana_priv *priv, struct mana_eth_txq *ctl)
-{
-	struct mana_txq *txq = &ctl->txq;
-
-	txq->limit = 0;
-	txq->run_room = 0;
-	memset(&txq->sq, 0, sizeof(txq->sq));
-	/* Nothing is ever rung on it: any address will do as doorbell page. */
-	(void)mana_cq_init(&txq->cq, priv->idle_ring, MANA_MIN_CQE, true,
-			   priv->idle_ring);
+	conf->bounce = mana_queue_alloc("mana_txq",
+					bounce_bytes + groups_bytes + mbufs_bytes +
+					conf->nb_wqes * sizeof(*conf->info),
+					ctl->socket_id);
+	if (conf->bounce == NULL)
+		return -ENOMEM;
+	conf->groups = RTE_PTR_ADD(conf->bounce, bounce_bytes);
+	conf->mbufs = RTE_PTR_ADD(conf->groups, groups_bytes);
+	conf->info = RTE_PTR_ADD(conf->mbufs, mbufs_bytes);
+	return 0;
 }
 
 static void
 txq_resize(const struct mana_priv *priv, struct mana_eth_txq *ctl,
 	   uint16_t nb_desc)
 {
-	/* Other threads ask for it. */
+	/* Other threads read it. */
 	mana_registry_lock();
 	ctl->nb_desc = nb_desc;
 	mana_registry_unlock();
@@ -126,10 +111,7 @@ mana_txq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 	ctl = mana_queue_alloc("mana_txq", sizeof(*ctl), socket_id);
 	if (ctl == NULL)
 		return -ENOMEM;
-	ctl->txq.ctl = ctl;
-	ctl->txq.port_id = priv->data->port_id;
 	ctl->txq.queue_id = queue_id;
-	ctl->owner = queue_id;
 	mana_mr_cache_init(&ctl->txq.mr, &priv->mr_generation, priv);
 	ctl->asked_desc = nb_desc;
 	txq_resize(priv, ctl, nb_desc);
@@ -137,20 +119,23 @@ mana_txq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 	ctl->is_deferred = conf->tx_deferred_start;
 	ctl->offloads = conf->offloads | priv->data->dev_conf.txmode.offloads;
 	ctl->socket_id = socket_id;
-	ctl->nb_wqes = rte_align32pow2(nb_desc);
-	/* Beyond it, chains are freed by their heads: slower, not wrong. */
-	ctl->nb_mbufs = ctl->nb_wqes *
-			((ctl->offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0 ?
-				 MBUFS_PER_WQE_CHAINS :
-				 MBUFS_PER_WQE);
+	ctl->conf = (struct mana_txq_conf){
+		.nb_wqes = rte_align32pow2(nb_desc),
+		.bounce_mp = priv->bounce_mp,
+		.no_suppress = !priv->options.tx_suppress,
+		.vport = priv->options.tx_vport,
+		.mtu = priv->max_mtu,
+	};
+	/* Chains that exceed this are freed by their heads, which is slower. */
+	ctl->conf.nb_mbufs = ctl->conf.nb_wqes *
+		((ctl->offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0 ?
+			 MBUFS_PER_WQE_CHAINS : MBUFS_PER_WQE);
 	ret = txq_alloc(ctl);
 	if (ret != 0) {
 		mana_txq_release(priv, ctl);
 		return ret;
 	}
 	mana_mr_track_pools(priv);
-	if (priv->idle_ring != NULL)
-		txq_idle(priv, ctl);
 	mana_registry_lock();
 	priv->txqs[queue_id] = ctl;
 	mana_registry_unlock();
@@ -164,15 +149,12 @@ mana_txq_release(struct mana_priv *priv, struct mana_eth_txq *ctl)
 	if (ctl == NULL)
 		return;
 	mana_registry_lock();
-	if (priv->txqs[ctl->owner] == ctl) {
-		mana_stats_fold_queue(priv, false, ctl->owner);
-		priv->txqs[ctl->owner] = NULL;
+	if (priv->txqs[ctl->txq.queue_id] == ctl) {
+		mana_stats_fold_queue(priv, false, ctl->txq.queue_id);
+		priv->txqs[ctl->txq.queue_id] = NULL;
 	}
 	mana_registry_unlock();
-	rte_free(ctl->bounce);
-	rte_free(ctl->groups);
-	rte_free(ctl->info);
-	rte_free(ctl->mbufs);
+	rte_free(ctl->conf.bounce);
 	rte_free(ctl);
 }
 
@@ -182,23 +164,20 @@ mana_txq_release(struct mana_priv *priv, struct mana_eth_txq *ctl)
 static bool
 sq_destroy(const struct mana_priv *priv, struct mana_eth_txq *ctl)
 {
-	bool is_gone;
-	int ret;
+	bool is_gone = mana_queue_is_gone(priv, "Tx queue",
+					  mana_verbs_qp_destroy(ctl->qp));
 
-	/* The CQ at once after its QP: the kernel keeps the CQ's id till then. */
-	ret = mana_verbs_qp_destroy(ctl->qp);
-	is_gone = mana_queue_is_gone(priv, "Tx queue", ret);
-	ret = mana_verbs_cq_destroy(ctl->cq);
-	(void)mana_queue_is_gone(priv, "CQ", ret);
+	/* At once after the QP: until then the kernel keeps the CQ's id. */
+	(void)mana_queue_is_gone(priv, "CQ", mana_verbs_cq_destroy(ctl->cq));
 	ctl->qp = NULL;
 	ctl->cq = NULL;
 	return is_gone;
 }
 
 /*
- * The ring has room for so many segments in each packet, and packets walk
- * through all of it whatever they have: without chains a small one stays in
- * the cache. What has more segments all the same is copied together.
+ * The ring has room for this many segments in each packet. Packets walk through
+ * the whole ring, so without multi-segment Tx a small ring stays in the cache. A
+ * packet with more segments is copied.
  */
 static uint16_t
 sq_max_sge(const struct mana_priv *priv, const struct mana_eth_txq *ctl)
@@ -228,7 +207,7 @@ sq_create(struct mana_priv *priv, struct mana_eth_txq *ctl)
 	return ret;
 }
 
-/* Whether another try may succeed where this one met the error. */
+/* Whether another try may succeed after this error. Waits or adapts sizes. */
 static bool
 sq_retry(struct mana_priv *priv, struct mana_eth_txq *ctl, int error,
 	 unsigned int tries)
@@ -240,8 +219,8 @@ sq_retry(struct mana_priv *priv, struct mana_eth_txq *ctl, int error,
 		if (mana_queue_id_wait(tries))
 			return true;
 		/*
-		 * Or the kernel wants fewer segments than the device takes. The
-		 * next start asks for all again: the cause may be another.
+		 * Or the kernel accepts fewer segments than the device. The next
+		 * start requests all again: the cause may be another.
 		 */
 		if (priv->caps.max_sge == 0 ||
 		    priv->caps.max_sge >= sq_max_sge(priv, ctl))
@@ -262,7 +241,7 @@ sq_retry(struct mana_priv *priv, struct mana_eth_txq *ctl, int error,
 		return true;
 	case -EBUSY:
 	case -ENODEV:
-		/* The last owner may be on its way out (a killed process). */
+		/* The last owner, a killed process, may still be exiting. */
 		if (tries >= NB_BUSY_TRIES ||
 		    mana_netdev_state_get(&priv->netdev, &state) != 0 ||
 		    state.is_up)
@@ -283,56 +262,37 @@ sq_create_retried(struct mana_priv *priv, struct mana_eth_txq *ctl)
 
 	do {
 		ret = sq_create(priv, ctl);
-		/* Smaller sizes are tried as often as there are such. */
+		/* All smaller sizes are tried. */
 		tries += ret != -EPROTO;
 	} while (ret != 0 && sq_retry(priv, ctl, ret, tries));
 	return ret;
 }
 
-/* The long form was needed by a queue of the port: all start with it. */
-static enum mana_tx_form
-txq_form(struct mana_priv *priv)
-{
-	mana_tx_form_report(priv);
-	return priv->is_tx_form_changed ? MANA_TX_FORM_LONG : priv->options.tx_oob;
-}
-
 static int
 txq_init(struct mana_priv *priv, struct mana_eth_txq *ctl)
 {
-	struct mana_txq_conf conf;
+	struct mana_txq_conf *conf = &ctl->conf;
 	struct mana_verbs_queue sq;
 	int ret;
 
 	ret = mana_verbs_sq_get(ctl->qp, ctl->cq, &sq);
 	if (ret != 0)
 		return ret;
-	conf = (struct mana_txq_conf){
-		.sq_ring = sq.ring,
-		.sq_bytes = sq.ring_bytes,
-		.cq_ring = sq.cq_ring,
-		.nb_cqe = ctl->nb_cqe,
-		.db_page = sq.doorbell_page,
-		.sq_id = sq.id,
-		.cq_id = sq.cq_id,
-		.vp_offset = sq.vp_offset,
-		.mbufs = ctl->mbufs,
-		.nb_mbufs = ctl->nb_mbufs,
-		.info = ctl->info,
-		.groups = ctl->groups,
-		.nb_wqes = ctl->nb_wqes,
-		.bounce = ctl->bounce,
-		.bounce_mp = priv->bounce_mp,
-		.nb_desc = ctl->nb_desc,
-		.max_sge = sq_max_sge(priv, ctl),
-		.no_suppress = !priv->options.tx_suppress,
-		.form = txq_form(priv),
-		.vport = priv->options.tx_vport,
-		.mtu = priv->max_mtu,
-		.port_id = ctl->txq.port_id,
-		.queue_id = ctl->txq.queue_id,
-	};
-	return mana_txq_init(&ctl->txq, &conf);
+	conf->sq_ring = sq.ring;
+	conf->sq_bytes = sq.ring_bytes;
+	conf->cq_ring = sq.cq_ring;
+	conf->nb_cqe = ctl->nb_cqe;
+	conf->db_page = sq.doorbell_page;
+	conf->sq_id = sq.id;
+	conf->cq_id = sq.cq_id;
+	conf->vp_offset = sq.vp_offset;
+	conf->nb_desc = ctl->nb_desc;
+	conf->max_sge = sq_max_sge(priv, ctl);
+	/* If one queue of the port needs the long form, all start with it. */
+	mana_tx_form_report(priv);
+	conf->form = priv->is_tx_form_changed ? MANA_TX_FORM_LONG :
+						priv->options.tx_oob;
+	return mana_txq_init(&ctl->txq, conf);
 }
 
 static int
@@ -340,27 +300,27 @@ txq_objects_start(struct mana_priv *priv, struct mana_eth_txq *ctl)
 {
 	int ret;
 
-	/* Not what an earlier start had to do with. */
+	/* Forget what an earlier start had to accept. */
 	ctl->max_sge = 0;
 	txq_resize(priv, ctl, ctl->asked_desc);
 	ret = sq_create_retried(priv, ctl);
 	if (ret == 0)
 		ret = txq_init(priv, ctl);
-	else
-		txq_resize(priv, ctl, ctl->asked_desc);
+	if (ret == 0)
+		return 0;
 	if (ret == -ERANGE)
 		MANA_PORT_LOG(ERR, priv->data->name,
 			      "the vPort's offset does not fit the short field of a descriptor; leave tx_oob=short and tx_vport=short out");
-	else if (ret != 0)
+	else
 		mana_diag_object(priv, "Tx queue", ctl->txq.queue_id, ret);
-	if (ret != 0)
-		(void)sq_destroy(priv, ctl);
+	(void)sq_destroy(priv, ctl);
+	txq_resize(priv, ctl, ctl->asked_desc);
 	return ret;
 }
 
 /*
- * What has been given to the device is sent in a moment, unless the device is
- * stuck: then it is freed unsent, or sent unseen.
+ * Wait until the device has sent the posted packets. If it is stuck, the caller
+ * frees the others, sent or not.
  */
 static void
 txq_wait(struct mana_txq *txq, uint64_t end)
@@ -390,38 +350,35 @@ txq_objects_stop(struct mana_priv *priv, struct mana_eth_txq *ctl)
 		mana_txq_release_mbufs(&ctl->txq);
 	else
 		mana_txq_forget_mbufs(&ctl->txq);
-	if (priv->idle_ring != NULL)
-		txq_idle(priv, ctl);
 }
 
 void
 mana_tx_form_report(struct mana_priv *priv)
 {
-	bool is_new = false;
-	uint16_t queue = 0;
+	bool is_new;
 	uint16_t i;
 
-	/* Of ethdev's array another thread may be releasing a queue. */
+	/* priv->txqs, because another thread may release a queue in ethdev's array. */
 	mana_registry_lock();
-	for (i = 0; i < MANA_MAX_QUEUES && !priv->is_tx_form_changed; i++) {
-		if (priv->txqs[i] == NULL || !priv->txqs[i]->txq.is_form_changed)
-			continue;
+	for (i = 0; i < MANA_MAX_QUEUES; i++)
+		if (priv->txqs[i] != NULL && priv->txqs[i]->txq.is_form_changed)
+			break;
+	is_new = i < MANA_MAX_QUEUES && !priv->is_tx_form_changed;
+	if (is_new)
 		priv->is_tx_form_changed = true;
-		is_new = true;
-		queue = i;
-	}
 	mana_registry_unlock();
 	if (is_new)
 		MANA_PORT_LOG(WARNING, priv->data->name,
 			      "the device refused the first %u packets of Tx queue %u (TX_INVALID_OOB): using the long form of descriptors; tx_oob=long uses it from the start",
-			      MANA_TX_FORM_TRIES, queue);
+			      MANA_TX_FORM_TRIES, i);
 }
 
 /* ---- The vPort without a Tx queue ------------------------------------- */
 
 /*
- * A Tx queue configures the vPort. Reception needs it, and a running port without
- * it would lose it to its netdev: there is one that sends nothing.
+ * The first Tx queue configures the vPort, which Rx needs. Without a Tx queue, a
+ * running port would lose the vPort to its netdev. Therefore a hidden Tx queue,
+ * which sends nothing, exists while the application has none.
  */
 static int
 hidden_txq_start(struct mana_priv *priv)
@@ -480,25 +437,18 @@ mana_txq_spare_try(struct mana_priv *priv)
 		.nb_cqe = MANA_MIN_CQE,
 		.socket_id = priv->data->numa_node,
 	};
-	unsigned int tries = 0;
-	int ret;
+	int ret = sq_create_retried(priv, &spare);
 
-	do {
-		ret = sq_create(priv, &spare);
-		tries++;
-	} while (ret == -EINVAL ? mana_queue_id_wait(tries) :
-				  (ret == -EBUSY || ret == -ENODEV) &&
-					  sq_retry(priv, &spare, ret, tries));
 	if (ret == 0 && !sq_destroy(priv, &spare))
 		ret = -EBUSY;
 	return ret;
 }
 
 /*
- * The kernel checks CAP_NET_RAW before anything else of a raw QP (Linux
- * core/uverbs_std_types_qp.c), in a user namespace that the program's own
- * capability bits say little of: so ask it. Any other error means permitted,
- * the adapter may have no Tx queue left.
+ * The kernel checks CAP_NET_RAW first when a program creates a raw QP (Linux
+ * core/uverbs_std_types_qp.c), and in a user namespace for which the program's
+ * own capability bits are no evidence. So create one. Any other error means that
+ * the program has the permission; the adapter may have no Tx queue left.
  */
 int
 mana_txq_permission_check(struct mana_priv *priv)
@@ -539,7 +489,7 @@ mana_txq_stop(struct mana_priv *priv, uint16_t queue_id)
 
 	if (ctl == NULL)
 		return -EINVAL;
-	/* The vPort, and reception with it, goes with its last Tx queue. */
+	/* Without a Tx queue the port would lose the vPort, and so Rx. */
 	if (nb_with_objects(priv) == 1) {
 		ret = hidden_txq_start(priv);
 		if (ret != 0)
@@ -559,12 +509,8 @@ mana_txqs_start(struct mana_priv *priv)
 	uint16_t i;
 
 	for (i = 0; i < data->nb_tx_queues; i++) {
-		struct mana_eth_txq *ctl = priv->txqs[i];
-
 		if (data->tx_queue_state[i] == RTE_ETH_QUEUE_STATE_STARTED)
-			ret = txq_objects_start(priv, ctl);
-		else
-			txq_idle(priv, ctl);
+			ret = txq_objects_start(priv, priv->txqs[i]);
 		if (ret != 0)
 			return ret;
 	}

@@ -205,7 +205,7 @@ mana_facts_txq(const struct mana_facts *facts, const struct mana_priv *priv,
 	const struct mana_counters counters = mana_stats_txq(ctl);
 	const struct mana_txq *txq = &ctl->txq;
 
-	queue_add(facts, priv, false, ctl->owner, txq->failure,
+	queue_add(facts, priv, false, txq->queue_id, txq->failure,
 		  txq->bad_cqes.fatal_header);
 	number_add(facts, "nb_desc", ctl->nb_desc);
 	number_add(facts, "nb_cqe", ctl->nb_cqe);

@@ -624,8 +624,8 @@ struct mana_tx_pool {
 	struct rte_mempool *mp; /* NULL: an empty slot */
 	uint32_t lkey;
 	bool has_key; /* false: look its mbufs up one by one */
-	uint8_t retry_shift; /* then try again after 2^retry_shift packets */
-	uint16_t nb_waited; /* packets since the last try */
+	uint32_t nb_wait; /* packets until the next try */
+	uint32_t retry_wait; /* of the try after it */
 };
 
 #define MANA_TX_NB_POOLS 8
@@ -737,9 +737,7 @@ struct mana_txq {
 	struct mana_bad_cqes bad_cqes;
 
 	/* Control path only. */
-	alignas(RTE_CACHE_LINE_SIZE) uint16_t port_id;
-	uint16_t queue_id;
-	void *ctl; /* the control path's own part of the queue */
+	alignas(RTE_CACHE_LINE_SIZE) uint16_t queue_id;
 };
 static_assert(offsetof(struct mana_txq, sq) == 1 * RTE_CACHE_LINE_SIZE ||
 	      RTE_CACHE_LINE_SIZE != 64, "mana_txq: sq starts a line");
@@ -747,7 +745,7 @@ static_assert(offsetof(struct mana_txq, groups) == 2 * RTE_CACHE_LINE_SIZE ||
 	      RTE_CACHE_LINE_SIZE != 64, "mana_txq: groups starts a line");
 static_assert(offsetof(struct mana_txq, open_mp) == 3 * RTE_CACHE_LINE_SIZE ||
 	      RTE_CACHE_LINE_SIZE != 64, "mana_txq: hot part is four lines");
-static_assert(offsetof(struct mana_txq, port_id) % RTE_CACHE_LINE_SIZE == 0,
+static_assert(offsetof(struct mana_txq, queue_id) % RTE_CACHE_LINE_SIZE == 0,
 	      "mana_txq: control starts a line");
 static_assert(sizeof(struct mana_txq) % RTE_CACHE_LINE_SIZE == 0,
 	      "mana_txq: no line shared with a neighbour");
@@ -781,13 +779,11 @@ struct mana_txq_conf {
 	enum mana_tx_form form;
 	enum mana_tx_vport vport;
 	uint32_t mtu; /* of the adapter, for TSO */
-	uint16_t port_id;
-	uint16_t queue_id;
 };
 
 /**
  * Initialise the rings of a Tx queue; it accepts packets from now on. txq->mr must
- * have been set up by mana_mr_cache_init() before, ctl is left alone. Control
+ * have been set up by mana_mr_cache_init() before; queue_id is left alone. Control
  * path, not polled.
  *
  * @return

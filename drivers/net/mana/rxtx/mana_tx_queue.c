@@ -13,32 +13,26 @@
 /* ---- Pools ---------------------------------------------------------------- */
 
 /*
- * When all slots are taken another pool has to wait for so many packets: each
- * new one is looked up in the table of regions, under its lock.
+ * When all slots are taken, another pool replaces one after this many packets:
+ * the look-up of a new pool in the table of regions takes a lock.
  */
 #define MISSES_BEFORE_REPLACE 256
 
 /*
- * A pool whose registration failed (no more memory may be locked, for instance)
- * may be registered later. A try may enter the kernel: ever fewer of them.
+ * Packets until the registration of a pool is tried again after it failed, for
+ * instance because of the limit for locked memory. A try may enter the kernel, so
+ * each wait is twice as long as the one before.
  */
-#define FIRST_RETRY_SHIFT 8
-#define LAST_RETRY_SHIFT 15
-
-static void
-pool_key_get(struct mana_txq *txq, struct mana_tx_pool *pool)
-{
-	pool->has_key = mana_mr_pool_key(&txq->mr, pool->mp, &pool->lkey);
-	pool->nb_waited = 0;
-}
+#define MIN_RETRY_WAIT 256u
+#define MAX_RETRY_WAIT 32768u
 
 static bool
 pool_take(struct mana_txq *txq, struct mana_tx_pool *pool)
 {
-	if (!pool->has_key && ++pool->nb_waited >> pool->retry_shift != 0) {
-		pool->retry_shift = RTE_MIN(pool->retry_shift + 1,
-					    LAST_RETRY_SHIFT);
-		pool_key_get(txq, pool);
+	if (!pool->has_key && pool->nb_wait-- == 0) {
+		pool->has_key = mana_mr_pool_key(&txq->mr, pool->mp, &pool->lkey);
+		pool->nb_wait = pool->retry_wait;
+		pool->retry_wait = RTE_MIN(pool->retry_wait * 2, MAX_RETRY_WAIT);
 	}
 	if (!pool->has_key)
 		return false;
@@ -53,7 +47,7 @@ mana_tx_pool_use(struct mana_txq *txq, struct rte_mempool *mp)
 	struct mana_tx_pool *pool;
 	uint32_t i;
 
-	/* Of an mbuf that is none; and the mark of an empty slot. */
+	/* NULL marks an empty slot; an invalid mbuf may have it, too. */
 	if (mp == NULL)
 		return false;
 	for (i = 0; i < MANA_TX_NB_POOLS; i++)
@@ -64,9 +58,7 @@ mana_tx_pool_use(struct mana_txq *txq, struct rte_mempool *mp)
 		return false;
 	txq->nb_pool_misses = 0;
 	txq->pool_next++;
-	pool->mp = mp;
-	pool->retry_shift = FIRST_RETRY_SHIFT;
-	pool_key_get(txq, pool);
+	*pool = (struct mana_tx_pool){ .mp = mp, .retry_wait = MIN_RETRY_WAIT };
 	return pool_take(txq, pool);
 }
 
@@ -173,8 +165,6 @@ mana_txq_init(struct mana_txq *txq, const struct mana_txq_conf *conf)
 	txq->failure = MANA_FAILURE_NONE;
 	txq->bounce = conf->bounce;
 	txq->bounce_mp = conf->bounce_mp;
-	txq->port_id = conf->port_id;
-	txq->queue_id = conf->queue_id;
 	return 0;
 }
 
@@ -183,6 +173,8 @@ mana_txq_close(struct mana_txq *txq)
 {
 	txq->limit = 0;
 	txq->run_room = 0;
+	/* mana_tx_reap() reads no CQE of a closed CQ. */
+	txq->reap = MANA_TX_REAP_ONE;
 	mana_cq_close(&txq->cq);
 }
 
