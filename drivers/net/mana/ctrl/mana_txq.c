@@ -112,6 +112,7 @@ mana_txq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 	if (ctl == NULL)
 		return -ENOMEM;
 	ctl->txq.queue_id = queue_id;
+	mana_txq_close(&ctl->txq);
 	mana_mr_cache_init(&ctl->txq.mr, &priv->mr_generation, priv);
 	ctl->asked_desc = nb_desc;
 	txq_resize(priv, ctl, nb_desc);

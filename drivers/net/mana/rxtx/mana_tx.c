@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The Tx burst. What it returns is a statement of ownership: packets before are
- * ours (posted, or freed and counted), packets after are the caller's. No packet
- * is skipped without deciding which.
+ * The Tx burst. Its return value divides the ownership: the packets before it are
+ * the driver's (posted, or freed and counted), the others are the caller's.
  *
- * Two lanes. The fast lane takes direct mbufs of one reference and one pool,
- * which lies in one memory region. A packet of one segment with the short OOB is
- * exactly one BU: header, OOB, SGE; four words, and it cannot wrap. Of such
- * packets a run is posted at once, up to where a ring ends, so that nothing has
- * to be masked in between. Chains, tags, the long OOB and segmentation follow in
- * put_chains(). Every other packet takes the slow lane, mana_tx_slow().
+ * There are two lanes. The fast lane takes direct mbufs with one reference, of one
+ * pool, whose memory is one region. A packet of one segment with the short OOB is
+ * exactly one BU: header, OOB, SGE; four words, which cannot wrap. A run of such
+ * packets is posted at once, up to where a ring ends, so that no index inside
+ * needs a mask. put_chains() posts chains, VLAN tags, the long OOB and
+ * segmentation. All other packets take the slow lane, mana_tx_slow().
  *
- * A queue that has failed (disabled by the device, or overrun) takes nothing:
- * the burst returns 0, as ethdev's own function for stopped ports does, and
- * the packets stay with the caller. Nothing is lost silently, and what was
- * posted is freed when the queue is stopped.
+ * A queue that has failed (disabled by the device, or overrun) takes nothing: the
+ * burst returns 0, like ethdev's function for stopped ports, and the packets stay
+ * with the caller. Posted packets are freed when the queue is stopped.
  *
- * Completions are not looked at in each burst: to take many at once is cheaper,
- * and a pool takes many mbufs as cheaply as one. How many packets may go before
- * the next look is known (run_room); then, or when the newest CQE that is due
- * has arrived, all that have come are taken. See mana_tx.h.
+ * A burst does not always look at completions: it is cheaper to take many at once,
+ * and a pool takes many mbufs for little more than one. The queue knows how many
+ * packets may be posted before the next look (run_room). A burst then takes all
+ * completions, or earlier, if the newest one has been written. See mana_tx.h.
  */
 
 #include <rte_mbuf.h>
@@ -31,27 +29,35 @@
 /* Two words of a WQE at once. */
 typedef uint64_t mana_u64x2 __attribute__((vector_size(16), may_alias));
 
-/* Completions are looked at after so many packets, if not before. */
+/* A burst looks at completions after this many packets, or earlier. */
 #define REAP_EVERY 32u
 
-/* Packets of one BU for which there is room before a ring ends. */
+/* BUs, with an mbuf each, before a ring ends or the SQ is full. */
 static inline uint32_t
 ring_room(const struct mana_txq *txq)
 {
-	uint32_t nb_posted = mana_txq_nb_posted(txq);
-	uint32_t room;
+	uint32_t mask_bu = txq->sq.mask_bu;
+	uint32_t room = RTE_MIN(mana_wq_free_bu(&txq->sq),
+				mask_bu + 1 - (txq->sq.pi & mask_bu));
 
-	if (unlikely(nb_posted >= txq->limit))
-		return 0;
-	room = RTE_MIN(txq->limit - nb_posted, mana_wq_free_bu(&txq->sq));
-	room = RTE_MIN(room, txq->sq.mask_bu + 1 - (txq->sq.pi & txq->sq.mask_bu));
 	return RTE_MIN(room, txq->mbuf_mask + 1 -
 				     (txq->mbuf_pi & txq->mbuf_mask));
 }
 
+/* Packets of one BU for which there is room. */
+static inline uint32_t
+run_room(const struct mana_txq *txq)
+{
+	uint32_t nb_posted = mana_txq_nb_posted(txq);
+
+	if (unlikely(nb_posted >= txq->limit))
+		return 0;
+	return RTE_MIN(txq->limit - nb_posted, ring_room(txq));
+}
+
 /*
- * Whether a burst fits as one run and one group, and needs no look at
- * completions for that; not one of 0 packets.
+ * Whether a burst fits as one run and one group, before the next look at
+ * completions. False for a burst of 0 packets.
  */
 static inline bool
 is_one_run(const struct mana_txq *txq, size_t nb)
@@ -60,58 +66,88 @@ is_one_run(const struct mana_txq *txq, size_t nb)
 }
 
 /*
- * Look at completions, then say how many packets may go before the next look.
- * Whether the burst fits now. On its own, so that bursts that do not come here
- * have fewer registers to save.
+ * Look at completions, then set how many packets may go before the next look.
+ * Returns whether the burst fits now. Not inlined, so that other bursts have fewer
+ * registers to save.
  */
 static __rte_noinline bool
 refresh(struct mana_txq *txq, size_t nb)
 {
 	mana_tx_reap_inline(txq);
 	txq->look_pi = txq->pi;
-	txq->run_room = RTE_MIN(ring_room(txq), RTE_MAX(nb, REAP_EVERY));
+	txq->run_room = RTE_MIN(run_room(txq), RTE_MAX(nb, REAP_EVERY));
 	return is_one_run(txq, nb);
 }
 
-/* The instances of the loop below. */
-#define RUN_CSUM 1u /* takes checksums */
-#define RUN_LONG 2u /* writes the long OOB, and takes VLAN tags */
-#define RUN_ROUNDS 4u /* several packets at a time, with the short OOB */
+/*
+ * Constants of the instances of the loops below. With none of them, a loop takes
+ * packets without requests, in the short OOB.
+ */
+#define F_CSUM 1u /* takes checksum requests */
+#define F_TSO 2u /* takes segmentation requests */
+#define F_LONG 4u /* writes the long OOB, and takes VLAN tags */
+#define F_ROUNDS 8u /* several packets at a time, in the short OOB */
 
 #define FLAGS_CSUM MANA_TX_OL_HALF(MANA_TX_OL_CSUM)
 #define FLAG_VLAN MANA_TX_OL_HALF(RTE_MBUF_F_TX_VLAN)
+#define FLAG_TSO MANA_TX_OL_HALF(RTE_MBUF_F_TX_TCP_SEG)
 
-/* BUs of a packet. */
-#define RUN_BU(f) ((f) & RUN_LONG ? 2u : 1u)
+/* A function that is an instance of a template, with constant flags. */
+#define INSTANCE(type, name, template, flags) \
+static __rte_noinline type \
+name(struct mana_txq *txq, struct rte_mbuf **pkts, size_t nb) \
+{ \
+	return template(txq, pkts, nb, flags); \
+}
+
+/* Flags of packets that an instance does not take. */
+static inline uint32_t
+flags_refused(const uint32_t f)
+{
+	uint64_t taken = MANA_TX_OL_CSUM |
+			 (f & F_TSO ? RTE_MBUF_F_TX_TCP_SEG : 0) |
+			 (f & F_LONG ? RTE_MBUF_F_TX_VLAN : 0);
+
+	return MANA_TX_OL_HALF(f & F_CSUM ?
+		(MANA_TX_OL_SPECIAL & ~taken) | MANA_TX_OL_TUNNEL :
+		MANA_TX_OL_SPECIAL);
+}
+
+/* Flags that all packets of an instance need. */
+static inline uint32_t
+flags_needed(const struct mana_txq *txq, const uint32_t f)
+{
+	return (f & F_LONG) && !txq->is_long ? FLAG_VLAN : 0;
+}
 
 /* Packets of a round. */
 #define ROUND 4
 
 /*
- * Write rounds of packets that ask for nothing, or all for the checksums that are
- * the queue's request. One test for a round; it ends before the first one that
- * fails it, for the loop of single packets.
+ * Write rounds of packets without requests, or all with the checksum request
+ * of txq->last_known. One test covers a round. The first round that fails it is left for
+ * the loop of single packets.
  */
 static __rte_always_inline size_t
 write_rounds(struct mana_txq *txq, struct rte_mbuf **pkts, size_t nb,
 	     uint64_t *wqe, struct rte_mbuf **mbufs, const uint32_t f)
 {
-	/* Copies: no store to a frame can change them. */
+	/* Copies: stores to a frame cannot change them. */
 	const struct mana_tx_known *known = txq->last_known;
 	const struct mana_tx_headers hdrs = known->req.hdrs;
 	const uint64_t offload = known->offload;
 	const struct rte_mempool *mp = txq->mp;
 	const mana_vec_t head = mana_vec_of64(
 		GDMA_WQE_HEADER(1, GDMA_OOB_SHORT_DIV4),
-		txq->oob | txq->no_cqe | (f & RUN_CSUM ? hdrs.oob : 0));
+		txq->oob | txq->no_cqe | (f & F_CSUM ? hdrs.oob : 0));
 	const mana_vec_t key = mana_vec_of64(0, txq->lkey);
 	const mana_vec_t want = mana_vec_of64(
 		(uint64_t)MANA_TX_ONE_REF_ONE_SEG << 16,
-		f & RUN_CSUM ? (uint64_t)known->flags << 32 &
+		f & F_CSUM ? (uint64_t)known->flags << 32 &
 			       ~RTE_MBUF_F_TX_TCP_SEG : 0);
 	const mana_vec_t mask = mana_vec_of64(UINT64_C(0xffffffff0000),
-		MANA_TX_OL_SPECIAL | (f & RUN_CSUM ? MANA_TX_OL_INFO : 0));
-	const mana_vec_t min = mana_vec_of64(0, (uint64_t)(f & RUN_CSUM ?
+		MANA_TX_OL_SPECIAL | (f & F_CSUM ? MANA_TX_OL_INFO : 0));
+	const mana_vec_t min = mana_vec_of64(0, (uint64_t)(f & F_CSUM ?
 		known->req.hdr_bytes : MANA_TX_MIN_BYTES) << 32);
 	mana_vec_t sum = mana_vec_zero();
 	size_t n;
@@ -137,7 +173,7 @@ write_rounds(struct mana_txq *txq, struct rte_mbuf **pkts, size_t nb,
 		if (unlikely(!mana_vec_is_zero(wrong) || m0->pool != mp ||
 			     m1->pool != mp || m2->pool != mp || m3->pool != mp))
 			break;
-		if (f & RUN_CSUM) {
+		if (f & F_CSUM) {
 			if (unlikely((((m0->tx_offload ^ offload) |
 				       (m1->tx_offload ^ offload) |
 				       (m2->tx_offload ^ offload) |
@@ -168,11 +204,11 @@ write_rounds(struct mana_txq *txq, struct rte_mbuf **pkts, size_t nb,
 }
 
 /*
- * Write packets of one segment as long as they are of the simple kind: WQEs from
- * sq.pi and mbuf entries from mbuf_pi on.
+ * Write packets of one segment, until one is not of this kind: WQEs from sq.pi and
+ * mbuf entries from mbuf_pi on.
  *
  * @param nb
- *   At most, no more than there is room for; not 0.
+ *   Packets at most, for which there is room; not 0.
  * @return
  *   Packets that are ready to be posted.
  */
@@ -184,21 +220,19 @@ write_run(struct mana_txq *txq, struct rte_mbuf **pkts, size_t nb,
 	struct rte_mbuf **mbufs = &txq->mbufs[txq->mbuf_pi & txq->mbuf_mask];
 	const struct rte_mempool *mp = txq->mp;
 	const uint32_t lkey = txq->lkey;
-	const uint32_t refused = MANA_TX_OL_HALF(!(f & RUN_CSUM) ?
-		MANA_TX_OL_SPECIAL :
-		MANA_TX_OL_NOT_CSUM(f & RUN_LONG ? RTE_MBUF_F_TX_VLAN : 0));
-	const uint64_t queue_oob = f & RUN_LONG ?
+	const uint32_t refused = flags_refused(f), needed = flags_needed(txq, f);
+	const uint64_t queue_oob = f & F_LONG ?
 		mana_tx_long_oob(txq) : txq->oob | txq->no_cqe;
 	const mana_u64x2 head = {
-		rte_cpu_to_le_64(GDMA_WQE_HEADER(1, f & RUN_LONG ?
+		rte_cpu_to_le_64(GDMA_WQE_HEADER(1, f & F_LONG ?
 				GDMA_OOB_LONG_DIV4 : GDMA_OOB_SHORT_DIV4)),
 		rte_cpu_to_le_64(queue_oob),
 	};
 	uint64_t bytes = 0;
 	size_t n = 0;
 
-	if ((f & RUN_ROUNDS) && nb >= ROUND &&
-	    (!(f & RUN_CSUM) ||
+	if ((f & F_ROUNDS) && nb >= ROUND &&
+	    (!(f & F_CSUM) ||
 	     mana_tx_request_of(txq, pkts[0], pkts[0]->data_len) != NULL)) {
 		n = write_rounds(txq, pkts, nb, wqe, mbufs, f);
 		if (n == nb)
@@ -211,14 +245,11 @@ write_run(struct mana_txq *txq, struct rte_mbuf **pkts, size_t nb,
 
 		if (unlikely(mana_tx_ref_and_segs(m) != MANA_TX_ONE_REF_ONE_SEG ||
 			     m->pool != mp || len < MANA_TX_MIN_BYTES ||
-			     (mana_tx_flags(m) & refused) != 0))
-			break;
-		/* Before anything of a packet changes that is not for this loop. */
-		if ((f & RUN_LONG) &&
-		    unlikely((mana_tx_flags(m) & FLAG_VLAN) == 0 && !txq->is_long))
+			     (mana_tx_flags(m) & refused) != 0 ||
+			     (~mana_tx_flags(m) & needed) != 0))
 			break;
 		*(mana_u64x2 *)wqe = head;
-		if ((f & RUN_CSUM) && (mana_tx_flags(m) & FLAGS_CSUM) != 0) {
+		if ((f & F_CSUM) && (mana_tx_flags(m) & FLAGS_CSUM) != 0) {
 			const struct mana_tx_request *req =
 				mana_tx_request_of(txq, m, len);
 
@@ -228,33 +259,26 @@ write_run(struct mana_txq *txq, struct rte_mbuf **pkts, size_t nb,
 					      &req->hdrs, true);
 			wqe[1] = rte_cpu_to_le_64(queue_oob | req->hdrs.oob);
 		}
-		if (f & RUN_LONG) {
+		if (f & F_LONG) {
 			mana_wqe_set(&wqe[2], mana_tx_loob(txq, m));
 			mana_wqe_set(&wqe[3], 0);
 			mana_wqe_set(&wqe[6], 0);
 			mana_wqe_set(&wqe[7], 0);
 		}
-		mana_sge_set(&wqe[f & RUN_LONG ? 4 : 2],
+		mana_sge_set(&wqe[f & F_LONG ? 4 : 2],
 			     rte_pktmbuf_mtod(m, uintptr_t), lkey, len);
 		mbufs[n] = m;
 		bytes += len;
-		wqe += RUN_BU(f) * GDMA_BU_WORDS;
+		wqe += (f & F_LONG ? 2 : 1) * GDMA_BU_WORDS;
 	} while (++n < nb);
 	txq->bytes += bytes;
 	return n;
 }
 
-#define WRITE_RUN(name, flags) \
-static __rte_noinline uint32_t \
-write_run_##name(struct mana_txq *txq, struct rte_mbuf **pkts, size_t nb) \
-{ \
-	return write_run(txq, pkts, nb, flags); \
-}
-
 /* For bursts that are not one run. */
-WRITE_RUN(plain, RUN_ROUNDS)
-WRITE_RUN(csum, RUN_CSUM | RUN_ROUNDS)
-WRITE_RUN(long, RUN_CSUM | RUN_LONG)
+INSTANCE(uint32_t, run_plain, write_run, F_ROUNDS)
+INSTANCE(uint32_t, run_csum, write_run, F_CSUM | F_ROUNDS)
+INSTANCE(uint32_t, run_long, write_run, F_CSUM | F_LONG)
 
 /* Post a run among others; each packet has nb_bu. */
 static inline void
@@ -280,94 +304,53 @@ post_burst(struct mana_txq *txq, size_t nb)
 	mana_tx_group_add(txq, txq->mp, txq->sq.pi - 1);
 }
 
-/* Write and post a run among others. Packets. */
+/* Write and post a run among others. Returns the number of packets. */
 static uint32_t
 put_run(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb)
 {
-	uint32_t room = RTE_MIN(ring_room(txq), mana_tx_group_room(txq));
-	uint32_t flags;
-	bool is_long;
+	uint32_t room = RTE_MIN(run_room(txq), mana_tx_group_room(txq));
+	uint32_t flags, nb_bu;
 
 	if (room == 0)
 		return 0;
 	flags = mana_tx_flags(pkts[0]);
-	is_long = txq->is_long || (flags & FLAG_VLAN) != 0;
-	nb = RTE_MIN(nb, is_long ? room / 2 : room);
+	nb_bu = txq->is_long || (flags & FLAG_VLAN) != 0 ? 2 : 1;
+	nb = RTE_MIN(nb, room / nb_bu);
 	if (nb == 0)
 		return 0;
-	nb = is_long ? write_run_long(txq, pkts, nb) :
-	     (flags & FLAGS_CSUM) != 0 ? write_run_csum(txq, pkts, nb) :
-					 write_run_plain(txq, pkts, nb);
-	post_run(txq, nb, is_long ? 2 : 1);
+	nb = nb_bu == 2 ? run_long(txq, pkts, nb) :
+	     (flags & FLAGS_CSUM) != 0 ? run_csum(txq, pkts, nb) :
+					 run_plain(txq, pkts, nb);
+	post_run(txq, nb, nb_bu);
 	return nb;
 }
 
 /*
  * ---- Packets of more than one BU ---------------------------------------------
  *
- * Chains, VLAN tags, the long OOB, segmentation. One template; what its packets
- * may ask for is constant in each instance.
+ * Chains, VLAN tags, the long OOB, segmentation.
  *
- * A packet is written while it is looked at, and posted when all of it was found
- * to be in order: until then neither its mbufs nor any index have changed.
+ * The loop checks a packet while it writes the WQE. The packet's mbufs and the
+ * queue's indices change after all checks have passed.
  */
 
-/* Without any of these: packets without request, in the short OOB. */
-#define F_CSUM 1u /* and those that ask for checksums */
-#define F_TSO 2u /* and those that ask for segmentation */
-#define F_LONG 4u /* all in the long OOB, and those that ask for a VLAN tag */
-
-#define FLAG_TSO MANA_TX_OL_HALF(RTE_MBUF_F_TX_TCP_SEG)
-#define FLAGS_REQUEST MANA_TX_OL_HALF(MANA_TX_OL_CSUM | RTE_MBUF_F_TX_TCP_SEG)
-
-/* Where the next packet goes. Copies: no store to a WQE can change them. */
-struct chain_at {
-	uint64_t *wqe;
-	struct rte_mbuf **entry;
-	/* Mbuf entries and BUs before a ring ends or the group is full. */
-	uint32_t room;
-};
-
-/* left: WQEs that may come, each of which has to have an entry. */
-static inline struct chain_at
-chain_at(const struct mana_txq *txq, uint32_t left)
+/*
+ * Mbuf entries and BUs before a ring ends or the group is full. left: WQEs that
+ * may still be posted, each of which needs an entry.
+ */
+static inline uint32_t
+chain_room(const struct mana_txq *txq, uint32_t left)
 {
-	uint32_t nb_entries = txq->mbuf_mask + 1;
-	uint32_t nb_bu = txq->sq.mask_bu + 1;
-	struct chain_at at = {
-		.wqe = mana_wq_bu(&txq->sq, txq->sq.pi),
-		.entry = &txq->mbufs[txq->mbuf_pi & txq->mbuf_mask],
-	};
+	uint32_t room = RTE_MIN(ring_room(txq), txq->mbuf_mask + 1 - left -
+					(txq->mbuf_pi - txq->mbuf_ci));
 
-	at.room = RTE_MIN(nb_entries - (txq->mbuf_pi & txq->mbuf_mask),
-			  nb_entries - left - (txq->mbuf_pi - txq->mbuf_ci));
-	at.room = RTE_MIN(at.room, nb_bu - (txq->sq.pi & txq->sq.mask_bu));
-	at.room = RTE_MIN(at.room, mana_wq_free_bu(&txq->sq));
-	at.room = RTE_MIN(at.room, txq->group_bu - (txq->sq.pi - txq->open_bu));
-	return at;
+	return RTE_MIN(room, txq->group_bu - (txq->sq.pi - txq->open_bu));
 }
 
 /*
- * Whether an instance takes these flags. Of the long one, all have to ask for a
- * tag where the short OOB is the queue's.
- */
-static inline bool
-chain_takes(uint32_t flags, uint32_t needed, const uint32_t f)
-{
-	if (!(f & F_CSUM))
-		return (flags & MANA_TX_OL_HALF(MANA_TX_OL_SPECIAL)) == 0;
-	if (f & F_LONG)
-		return (flags & MANA_TX_OL_HALF(MANA_TX_OL_NOT_CSUM(
-				RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_VLAN))) == 0 &&
-		       (~flags & needed) == 0;
-	return (flags & MANA_TX_OL_HALF(MANA_TX_OL_NOT_CSUM(
-			f & F_TSO ? RTE_MBUF_F_TX_TCP_SEG : 0))) == 0;
-}
-
-/*
- * Bytes of the headers when they have to leave the first segment, for an SGE of
- * their own; else 0. Also for a packet that says it has no segment: it is
- * refused for that.
+ * Bytes of the headers if they share the first segment with payload and need an
+ * SGE of their own; else 0. Also 0 for a packet with nb_segs 0, which is refused
+ * for that.
  */
 static inline uint32_t
 chain_split(const struct rte_mbuf *m, uint32_t flags, const uint32_t f)
@@ -380,7 +363,7 @@ chain_split(const struct rte_mbuf *m, uint32_t flags, const uint32_t f)
 	return m->data_len > hdr_bytes && m->nb_segs != 0 ? hdr_bytes : 0;
 }
 
-/* All words before the SGL, and the header's fields. Nothing fails behind it. */
+/* Write all words before the SGL, and the header's fields: the last check. */
 static __rte_always_inline bool
 chain_head(struct mana_txq *txq, struct rte_mbuf *m, uint32_t flags,
 	   uint32_t bytes, uint32_t nb_sge, uint64_t oob, uint64_t *wqe,
@@ -391,11 +374,11 @@ chain_head(struct mana_txq *txq, struct rte_mbuf *m, uint32_t flags,
 					  GDMA_OOB_SHORT_DIV4);
 	const struct mana_tx_request *req;
 
-	if ((f & F_CSUM) && (flags & FLAGS_REQUEST) != 0) {
+	if ((f & F_CSUM) && (flags & (FLAGS_CSUM | FLAG_TSO)) != 0) {
 		req = mana_tx_request_of(txq, m, bytes);
 		if (unlikely(req == NULL || m->data_len < req->hdr_bytes))
 			return false;
-		/* What else a request for segmentation depends on. */
+		/* A segmentation request also depends on the length. */
 		if ((f & F_TSO) && (flags & FLAG_TSO) != 0 &&
 		    unlikely(bytes - req->hdr_bytes <= req->mss_bytes ||
 			     bytes > MANA_TX_TSO_MAX_BYTES))
@@ -415,7 +398,8 @@ chain_head(struct mana_txq *txq, struct rte_mbuf *m, uint32_t flags,
 }
 
 /*
- * SGEs and entries of all segments. Bytes; 0: the packet is not for this lane.
+ * Write SGEs and entries of all segments. Returns the bytes; 0: the packet is not
+ * for this lane.
  *
  * @param split_bytes
  *   Of the first segment, in an SGE of their own; 0: none.
@@ -468,15 +452,18 @@ static __rte_always_inline uint32_t
 chain_run(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb,
 	  const uint32_t f)
 {
+	/* Copies: stores to a WQE cannot change them. */
 	const uint64_t oob = f & F_LONG ? mana_tx_long_oob(txq) :
 					  txq->oob | txq->no_cqe;
+	const uint32_t refused = flags_refused(f), needed = flags_needed(txq, f);
 	const uint32_t max_sge = txq->max_sge, mask = txq->mask;
-	const uint32_t lkey = txq->lkey, needed = txq->is_long ? 0 : FLAG_VLAN;
+	const uint32_t lkey = txq->lkey;
 	const struct rte_mempool *mp = txq->mp;
 	uint32_t left = txq->limit - mana_txq_nb_posted(txq);
-	struct chain_at at = chain_at(txq, left);
-	struct rte_mbuf **const first = at.entry;
-	uint64_t *const start = at.wqe;
+	uint32_t room = chain_room(txq, left);
+	uint64_t *wqe = mana_wq_bu(&txq->sq, txq->sq.pi), *const start = wqe;
+	struct rte_mbuf **entry = &txq->mbufs[txq->mbuf_pi & txq->mbuf_mask];
+	struct rte_mbuf **const first = entry;
 	uint16_t *info = txq->info;
 	uint32_t pi = txq->pi, nb_bu = 0, n;
 	uint64_t bytes = 0;
@@ -488,41 +475,40 @@ chain_run(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb,
 		uint32_t split_bytes = chain_split(m, flags, f);
 		uint64_t nb_segs = m->nb_segs;
 		uint64_t nb_sge = nb_segs + (split_bytes != 0);
-		/* Never more BUs than that, nor entries. */
+		/* At least as many as BUs and entries. */
 		uint32_t needs = nb_sge + (f & F_LONG ? 1 : 0);
-		struct rte_mbuf **end = at.entry + nb_segs;
+		struct rte_mbuf **end = entry + nb_segs;
 		uint64_t *next;
 		uint32_t len;
 
-		if (unlikely(!chain_takes(flags, needed, f) || nb_sge - 1 >= max_sge ||
-			     needs > at.room))
+		if (unlikely((flags & refused) != 0 || (~flags & needed) != 0 ||
+			     nb_sge - 1 >= max_sge || needs > room))
 			break;
 		nb_bu = f & F_LONG ? (nb_sge + 1) / 2 + 1 : nb_sge / 2 + 1;
-		next = at.wqe + nb_bu * GDMA_BU_WORDS;
-		/* If the last SGE is not here: no stale bytes all the same. */
+		next = wqe + nb_bu * GDMA_BU_WORDS;
+		/* Where no SGE overwrites this, the rest of the last BU is 0. */
 		mana_vec_store_16(&next[-2], mana_vec_zero());
-		len = chain_segments(mp, lkey, m, at.wqe + (f & F_LONG ? 4 : 2),
-				     at.entry, end,
-				     f & F_TSO ? split_bytes : 0);
+		len = chain_segments(mp, lkey, m, wqe + (f & F_LONG ? 4 : 2),
+				     entry, end, f & F_TSO ? split_bytes : 0);
 		if (unlikely(len == 0 || !chain_head(txq, m, flags, len, nb_sge,
-						     oob, at.wqe, f)))
+						     oob, wqe, f)))
 			break;
 		info[pi++ & mask] = MANA_TX_INFO(nb_bu, nb_segs);
-		at.wqe = next;
-		at.room -= needs;
+		wqe = next;
+		room -= needs;
 		bytes += len;
 		do {
-			m = *at.entry++;
+			m = *entry++;
 			m->next = NULL;
 			mana_tx_ref_and_segs_set(m, MANA_TX_ONE_REF_ONE_SEG);
-		} while (at.entry != end);
+		} while (entry != end);
 	}
 	if (n == 0)
 		return 0;
 	txq->bytes += bytes;
-	mana_tx_post(txq, n, (at.wqe - start) / GDMA_BU_WORDS,
+	mana_tx_post(txq, n, (wqe - start) / GDMA_BU_WORDS,
 		     info[(pi - 1) & mask] & MANA_TX_INFO_BU_M,
-		     at.entry - first, txq->mp);
+		     entry - first, txq->mp);
 	return n;
 }
 static_assert(GDMA_WQE_SGL_SHORT_BYTES + 2 * GDMA_SGE_BYTES ==
@@ -530,27 +516,20 @@ static_assert(GDMA_WQE_SGL_SHORT_BYTES + 2 * GDMA_SGE_BYTES ==
 static_assert(GDMA_WQE_SGL_LONG_BYTES == GDMA_BU_BYTES,
 	      "long OOB: no SGE in the first BU");
 
-#define CHAIN_RUN(name, flags) \
-static __rte_noinline uint32_t \
-chain_run_##name(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb) \
-{ \
-	return chain_run(txq, pkts, nb, flags); \
-}
-
-CHAIN_RUN(plain, 0)
-CHAIN_RUN(csum, F_CSUM)
-CHAIN_RUN(tso, F_CSUM | F_TSO)
-CHAIN_RUN(long, F_CSUM | F_TSO | F_LONG)
+INSTANCE(uint32_t, chain_run_plain, chain_run, 0)
+INSTANCE(uint32_t, chain_run_csum, chain_run, F_CSUM)
+INSTANCE(uint32_t, chain_run_tso, chain_run, F_CSUM | F_TSO)
+INSTANCE(uint32_t, chain_run_long, chain_run, F_CSUM | F_TSO | F_LONG)
 
 /*
- * Post chains of direct mbufs of txq->mp, each with one reference, whatever they
- * ask for, up to where a ring ends or the group is full. Each chain is undone: its
- * segments are freed one by one, with the pool's others.
+ * Post chains of direct mbufs of txq->mp, each with one reference, with any
+ * request, up to where a ring ends or the group is full. The segments of each
+ * chain are separated, so that they are freed with the pool's other mbufs.
  *
  * @param nb
  *   Packets at most; the queue has room for one WQE at least.
  * @return
- *   Packets posted. The next one is as it was.
+ *   Packets posted. The next packet is unchanged.
  */
 static uint32_t
 put_chains(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb)
@@ -561,7 +540,7 @@ put_chains(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb)
 		return chain_run_long(txq, pkts, nb);
 	if (flags & FLAG_TSO)
 		return chain_run_tso(txq, pkts, nb);
-	if (flags & MANA_TX_OL_HALF(MANA_TX_OL_CSUM))
+	if (flags & FLAGS_CSUM)
 		return chain_run_csum(txq, pkts, nb);
 	return chain_run_plain(txq, pkts, nb);
 }
@@ -569,11 +548,11 @@ put_chains(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb)
 /* ---- Bursts ------------------------------------------------------------------ */
 
 /*
- * Packets of which the first one is not for a run, or of another
- * pool: some of them are posted or dropped, or may be simple now.
+ * Handle packets of which the first one is not for a run, or is of another pool.
  *
  * @return
- *   Packets posted or dropped; -EAGAIN: there is no room.
+ *   Packets posted or dropped; 0: the pool has changed, try a run again; -EAGAIN:
+ *   there is no room.
  */
 static int
 put_special(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb)
@@ -595,23 +574,13 @@ put_special(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb)
 	return 1;
 }
 
-/* There was no room, and completions have not been looked at in this burst. */
-static void
-reap_again(struct mana_txq *txq)
-{
-	/* Later WQEs may ask for CQEs in another way. */
-	if ((uint32_t)txq->pi != txq->open_pi)
-		mana_tx_group_close(txq);
-	mana_tx_reap(txq, UINT32_MAX);
-}
-
-/* The burst, when it is not one run: nb_run packets of it are written. */
+/* A burst that is not one run; nb_run packets of it are written. */
 static __rte_noinline uint16_t
 mixed_burst(struct mana_txq *txq, struct rte_mbuf **pkts, uint16_t nb_pkts,
 	    uint32_t nb_run)
 {
 	const uint64_t start = txq->pi;
-	/* In this burst: once is enough. */
+	/* Once per burst is enough. */
 	bool is_reaped = txq->look_pi == (uint32_t)start;
 	uint32_t i = nb_run;
 
@@ -629,7 +598,9 @@ mixed_burst(struct mana_txq *txq, struct rte_mbuf **pkts, uint16_t nb_pkts,
 		if (ret < 0 && is_reaped)
 			break;
 		if (ret < 0) {
-			reap_again(txq);
+			/* Later WQEs may request CQEs in another way. */
+			mana_tx_group_close(txq);
+			mana_tx_reap(txq, UINT32_MAX);
 			is_reaped = true;
 			continue;
 		}
@@ -637,16 +608,15 @@ mixed_burst(struct mana_txq *txq, struct rte_mbuf **pkts, uint16_t nb_pkts,
 	}
 	if (txq->pi == start)
 		return i;
-	if ((uint32_t)txq->pi != txq->open_pi)
-		mana_tx_group_close(txq);
+	mana_tx_group_close(txq);
 	mana_wq_ring(&txq->sq);
 	txq->sq_doorbells++;
 	return i;
 }
 
 static __rte_always_inline uint16_t
-burst_tmpl(struct mana_txq *txq, struct rte_mbuf **pkts, const size_t nb,
-	   const uint32_t f)
+burst(struct mana_txq *txq, struct rte_mbuf **pkts, const size_t nb,
+      const uint32_t f)
 {
 	uint32_t n;
 
@@ -664,20 +634,13 @@ burst_tmpl(struct mana_txq *txq, struct rte_mbuf **pkts, const size_t nb,
 	return nb;
 }
 
-#define BURST(name, flags) \
-static __rte_noinline uint16_t \
-burst_##name(struct mana_txq *txq, struct rte_mbuf **pkts, size_t nb) \
-{ \
-	return burst_tmpl(txq, pkts, nb, flags); \
-}
+/* Bursts smaller than a round do without the constants of a round. */
+INSTANCE(uint16_t, burst_few, burst, 0)
+INSTANCE(uint16_t, burst_few_csum, burst, F_CSUM)
+INSTANCE(uint16_t, burst_plain, burst, F_ROUNDS)
+INSTANCE(uint16_t, burst_csum, burst, F_CSUM | F_ROUNDS)
 
-/* Of less than a round: without the constants of one. */
-BURST(few, 0)
-BURST(few_csum, RUN_CSUM)
-BURST(plain, RUN_ROUNDS)
-BURST(csum, RUN_CSUM | RUN_ROUNDS)
-
-/* Where the first packet asks for no checksum, the others may not either. */
+/* If the first packet requests no checksum, the others may not either. */
 uint16_t
 mana_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 {

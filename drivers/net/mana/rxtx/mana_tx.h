@@ -20,9 +20,9 @@
 /* ---- Mbufs ---------------------------------------------------------------- */
 
 /*
- * May the driver write into the first segment? ethdev: not when anyone else
- * holds a reference. An external buffer may even be read-only memory, unless
- * it is the pool's own; a clone of such an mbuf counts in the buffer alone
+ * Whether the driver may write to the first segment. ethdev forbids it if there is
+ * another reference. An external buffer may be read-only memory, unless it is the
+ * pool's own; a clone of such an mbuf counts only in the buffer
  * (rte_pktmbuf_attach()).
  */
 static inline bool
@@ -35,8 +35,8 @@ mana_tx_hdr_is_private(const struct rte_mbuf *m)
 }
 
 /*
- * A direct mbuf of one reference that is alone in its chain returns to its pool
- * as it is, unread: no other owner can get a reference before its completion.
+ * A direct mbuf of one segment and one reference returns to its pool without being
+ * read: no other owner can get a reference before its completion.
  *
  * refcnt and nb_segs are the halves of one word.
  */
@@ -72,7 +72,10 @@ static_assert(offsetof(struct rte_mbuf, refcnt) ==
 	      offsetof(struct rte_mbuf, ol_flags) ==
 	      offsetof(struct rte_mbuf, data_off) + 8, "rte_mbuf");
 
-/* The SGE of all data of an mbuf, of which that was loaded. key: in its place. */
+/*
+ * The SGE of all data of an mbuf. loaded: by mana_tx_load(); key: at its place in
+ * the SGE.
+ */
 static inline mana_vec_t
 mana_tx_sge(const struct rte_mbuf *m, mana_vec_t loaded, mana_vec_t key)
 {
@@ -85,8 +88,8 @@ mana_tx_sge(const struct rte_mbuf *m, mana_vec_t loaded, mana_vec_t key)
 /* ---- WQEs ----------------------------------------------------------------- */
 
 /*
- * A word of a WQE. A plain store: paired in vectors by the compiler they cost
- * more.
+ * Store a word of a WQE. volatile, because the compiler would combine two words in
+ * a vector, which costs more.
  */
 static inline void
 mana_wqe_set(uint64_t *word, uint64_t value)
@@ -97,7 +100,7 @@ mana_wqe_set(uint64_t *word, uint64_t value)
 /* Half a word of a WQE. */
 typedef uint32_t mana_u32 __attribute__((may_alias));
 
-/* An SGE. Key and size are stored each: putting them together costs more. */
+/* Store an SGE. Two stores for key and size cost less than combining them. */
 static inline void
 mana_sge_set(uint64_t *sge, uint64_t addr, uint32_t key, uint32_t size_bytes)
 {
@@ -108,7 +111,7 @@ mana_sge_set(uint64_t *sge, uint64_t addr, uint32_t key, uint32_t size_bytes)
 	halves[1] = rte_cpu_to_le_32(size_bytes);
 }
 
-/* The queue's part of the OOB in its long form: the first word, and the second. */
+/* The first word of the long OOB without a packet's requests. */
 static inline uint64_t
 mana_tx_long_oob(const struct mana_txq *txq)
 {
@@ -116,6 +119,7 @@ mana_tx_long_oob(const struct mana_txq *txq)
 	       UINT64_C(1) << MANA_TX_OOB_PKT_FMT_S;
 }
 
+/* The second word of the long OOB. */
 static inline uint64_t
 mana_tx_loob(const struct mana_txq *txq, const struct rte_mbuf *m)
 {
@@ -148,16 +152,18 @@ mana_tx_group_add(struct mana_txq *txq, struct rte_mempool *mp, uint32_t last_bu
 	group->bu_at = last_bu;
 }
 
-/* The group that is being filled is full, or the burst ends. */
+/* Close the group that is being filled, if it is not empty. */
 static inline void
 mana_tx_group_close(struct mana_txq *txq)
 {
+	if ((uint32_t)txq->pi == txq->open_pi)
+		return;
 	mana_tx_group_add(txq, txq->open_mp, txq->last_bu);
 	txq->open_pi = txq->pi;
 	txq->open_bu = txq->sq.pi;
 }
 
-/* WQEs, and BUs, that the group which is being filled has room for. */
+/* WQEs, of one BU each, that still fit in the group that is being filled. */
 static inline uint32_t
 mana_tx_group_room(const struct mana_txq *txq)
 {
@@ -166,14 +172,14 @@ mana_tx_group_room(const struct mana_txq *txq)
 }
 
 /*
- * WQEs that were written from sq.pi on, with txq->no_cqe in their OOB, and whose
- * mbufs and info are in their rings, are posted: they belong to the group that
- * is being filled.
+ * Post WQEs: add them to the group that is being filled. They are written from
+ * sq.pi on, with txq->no_cqe in their OOB; mbufs and info are in their rings.
  *
  * @param last_bu
  *   BUs of the last one.
  * @param mp
- *   The pool of all these mbufs, each of them plain; NULL: look at them.
+ *   The pool of all these mbufs, which are direct and have one reference; NULL:
+ *   check each mbuf when it is freed.
  */
 static inline void
 mana_tx_post(struct mana_txq *txq, uint32_t nb_wqes, uint32_t nb_bu,
@@ -195,25 +201,24 @@ mana_tx_post(struct mana_txq *txq, uint32_t nb_wqes, uint32_t nb_bu,
 /* ---- Pools ---------------------------------------------------------------- */
 
 /**
- * Make this pool that of the fast lane: txq->mp, txq->lkey.
+ * Make this pool the one of the fast lane: txq->mp, txq->lkey.
  *
  * @return
- *   False when the pool is not in one memory region, or too many of them take
- *   turns.
+ *   False if the pool is not in one memory region, or too many pools alternate.
  */
 bool mana_tx_pool_use(struct mana_txq *txq, struct rte_mempool *mp);
-/* A region has gone: no key is known any more. */
+/* Forget all keys, because a region was deregistered. */
 void mana_tx_pools_forget(struct mana_txq *txq);
 
-/* ---- The slow lane ---------------------------------------------------------------- */
+/* ---- The slow lane -------------------------------------------------------- */
 
 /**
  * Post one packet of any kind.
  *
  * @return
- *   Bytes posted: sq.pi and pi have moved. 0: the packet can never be sent; it
- *   has been freed and counted. -EAGAIN: no room in the ring; nothing has
- *   changed, the packet is still the caller's.
+ *   Bytes posted. 0: the packet cannot be sent; it was freed and counted. -EAGAIN:
+ *   there is no room in the ring; nothing has changed, and the packet is still the
+ *   caller's.
  */
 int mana_tx_slow(struct mana_txq *txq, struct rte_mbuf *m);
 

@@ -461,7 +461,7 @@ mana_tx_reap(struct mana_txq *txq, uint32_t max)
 	uint32_t i;
 
 	/* Closed: the ring may be gone. */
-	if (txq->cq.ring == NULL || mana_cq_is_closed(&txq->cq))
+	if (mana_cq_is_closed(&txq->cq))
 		return 0;
 	/* Bounded, in case the device writes CQEs faster than this reads them. */
 	for (i = 0; i <= txq->cq.mask; i++)
