@@ -1,18 +1,115 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Checksums of headers of any length, tx_pkt_prepare, and the checksums inside a
- * tunnel, computed in software: the device computes one set of checksums in a
- * packet, and a packet may ask for those outside as well.
+ * Translation of offload requests, tx_pkt_prepare, and the checksums inside a
+ * tunnel, computed in software: the device computes one set of checksums per
+ * packet, and a packet may request the outer ones, too.
  */
+
+#include <netinet/in.h>
 
 #include <rte_errno.h>
 #include <rte_mbuf.h>
+#include <rte_tcp.h>
+#include <rte_udp.h>
 
 #include "mana_tx.h"
 #include "mana_tx_request.h"
 
 /* ---- Any request ------------------------------------------------------------ */
+
+/* A checksum request. The packet has the lengths of its headers. */
+struct csum {
+	uint32_t l3_min; /* bytes of the IP header */
+	uint32_t l3_max;
+	uint32_t l4_bytes; /* shortest L4 header; 0: no L4 checksum */
+	uint32_t l4_field; /* offset of the checksum in it */
+	uint32_t proto; /* as in the pseudo header */
+	uint32_t oob; /* low bits of the short OOB */
+	bool is_ipv4;
+};
+
+/*
+ * A checksum request as the device supports it, by ol_flags: of IPv4 or IPv6, with
+ * or without TCP or UDP.
+ */
+static int
+csum_get(uint64_t flags, struct csum *csum)
+{
+	const uint64_t versions = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IPV6;
+
+	if ((flags & versions) == RTE_MBUF_F_TX_IPV4)
+		*csum = (struct csum){
+			.is_ipv4 = true,
+			.l3_min = sizeof(struct rte_ipv4_hdr),
+			.l3_max = UINT32_MAX,
+			.oob = 1u << MANA_TX_OOB_IPV4_S,
+		};
+	else
+		/* No extension headers. */
+		*csum = (struct csum){
+			.l3_min = sizeof(struct rte_ipv6_hdr),
+			.l3_max = sizeof(struct rte_ipv6_hdr),
+			.oob = 1u << MANA_TX_OOB_IPV6_S,
+		};
+	switch (flags & RTE_MBUF_F_TX_L4_MASK) {
+	case RTE_MBUF_F_TX_TCP_CKSUM:
+		csum->l4_bytes = sizeof(struct rte_tcp_hdr);
+		csum->l4_field = offsetof(struct rte_tcp_hdr, cksum);
+		csum->proto = RTE_BE16(IPPROTO_TCP);
+		csum->oob |= 1u << MANA_TX_OOB_TCP_CSUM_S;
+		break;
+	case RTE_MBUF_F_TX_UDP_CKSUM:
+		csum->l4_bytes = sizeof(struct rte_udp_hdr);
+		csum->l4_field = offsetof(struct rte_udp_hdr, dgram_cksum);
+		csum->proto = RTE_BE16(IPPROTO_UDP);
+		csum->oob |= 1u << MANA_TX_OOB_UDP_CSUM_S;
+		break;
+	case RTE_MBUF_F_TX_SCTP_CKSUM:
+		return -ENOTSUP;
+	}
+	if (flags & RTE_MBUF_F_TX_IP_CKSUM)
+		csum->oob |= 1u << MANA_TX_OOB_IP_CSUM_S;
+	/* One IP version is given, and only IPv4's header has a checksum. */
+	if (!csum->is_ipv4 && (flags & (versions | RTE_MBUF_F_TX_IP_CKSUM)) !=
+				      RTE_MBUF_F_TX_IPV6)
+		return -EINVAL;
+	return 0;
+}
+
+/*
+ * trans_off has 10 bits. The sum of the two lengths of an mbuf always fits, so
+ * nothing checks this at run time.
+ */
+static_assert((1u << RTE_MBUF_L2_LEN_BITS) + (1u << RTE_MBUF_L3_LEN_BITS) - 2 <=
+	      MANA_TX_OOB_TRANS_OFF_M, "trans_off");
+
+/* Without an L4 checksum trans_off is 0, as in Linux. */
+static struct mana_tx_headers
+headers_of(const struct csum *csum, uint32_t l2_len, uint32_t l3_len, bool is_lso)
+{
+	uint32_t l4_off = l2_len + l3_len;
+	struct mana_tx_headers hdrs = {
+		.oob = csum->oob,
+		.sum = csum->proto,
+		.l3_off = l2_len,
+		.is_ipv4 = csum->is_ipv4,
+		.is_ip_csum = (csum->oob & 1u << MANA_TX_OOB_IP_CSUM_S) != 0,
+		.is_lso = is_lso,
+	};
+
+	if (csum->l4_bytes != 0) {
+		hdrs.sum_off = l4_off + csum->l4_field;
+		hdrs.oob |= MANA_SHIFT_VAL64(l4_off, MANA_TX_OOB_TRANS_OFF_S);
+	}
+	/*
+	 * IPv4's length includes its header. Neither is swapped: the difference of
+	 * swapped numbers is the swapped difference.
+	 */
+	if (hdrs.is_ipv4 && !is_lso)
+		hdrs.sum += UINT16_MAX - rte_cpu_to_be_16((uint16_t)l3_len);
+	return hdrs;
+}
 
 /*
  * RTE_MBUF_F_TX_TCP_SEG: one WQE and one completion for up to 64 KiB. The
@@ -36,13 +133,13 @@ tso_check(const struct rte_mbuf *m, uint32_t mtu, struct mana_tx_request *req)
 			     mtu + m->l2_len))
 		return -ENOTSUP;
 	req->is_tso = true;
-	/* Linux never posts LSO of one segment: an ordinary frame. */
+	/* As Linux, post one segment as an ordinary frame. */
 	if (req->bytes - hdr_bytes > mss_bytes)
 		req->mss_bytes = mss_bytes;
 	return 0;
 }
 
-/* The outer flags are those of a plain packet, at another place. */
+/* The outer flags are in the same order as those of other packets. */
 #define OUTER_S 4
 static_assert(RTE_MBUF_F_TX_OUTER_IP_CKSUM >> OUTER_S == RTE_MBUF_F_TX_IP_CKSUM &&
 	      RTE_MBUF_F_TX_OUTER_IPV4 >> OUTER_S == RTE_MBUF_F_TX_IPV4 &&
@@ -52,8 +149,8 @@ static_assert(RTE_MBUF_OUTL2_LEN_BITS <= RTE_MBUF_L2_LEN_BITS &&
 	      RTE_MBUF_OUTL3_LEN_BITS <= RTE_MBUF_L3_LEN_BITS, "trans_off");
 
 /*
- * The outer headers of a tunnel are to the device those of a plain packet. It
- * computes one set of checksums: those inside are mana_tx_inner_fix()'s.
+ * For the device, the outer headers of a tunnel are those of an ordinary packet.
+ * mana_tx_inner_fix() computes the checksums inside.
  */
 static uint64_t
 outer_flags(uint64_t flags)
@@ -68,9 +165,9 @@ int
 mana_tx_request_check(const struct rte_mbuf *m, uint32_t bytes, uint32_t mtu,
 		      struct mana_tx_request *req)
 {
-	uint32_t l2_len = m->l2_len, l3_len = m->l3_len, more;
-	const struct mana_tx_csum *csum;
+	uint32_t l2_len = m->l2_len, l3_len = m->l3_len;
 	uint64_t flags = m->ol_flags;
+	struct csum csum;
 	int ret;
 
 	*req = (struct mana_tx_request){ .bytes = bytes };
@@ -87,7 +184,7 @@ mana_tx_request_check(const struct rte_mbuf *m, uint32_t bytes, uint32_t mtu,
 		ret = tso_check(m, mtu, req);
 		if (unlikely(ret != 0))
 			return ret;
-		/* Each segment needs both checksums, whatever was asked for. */
+		/* Each segment needs both checksums, even if not requested. */
 		flags |= RTE_MBUF_F_TX_TCP_CKSUM;
 		if (flags & RTE_MBUF_F_TX_IPV4)
 			flags |= RTE_MBUF_F_TX_IP_CKSUM;
@@ -96,20 +193,17 @@ mana_tx_request_check(const struct rte_mbuf *m, uint32_t bytes, uint32_t mtu,
 		l2_len = m->outer_l2_len;
 		l3_len = m->outer_l3_len;
 	}
-	if (unlikely((flags & MANA_TX_OL_TUNNEL) != 0 ||
-		     (flags & RTE_MBUF_F_TX_L4_MASK) ==
-		     RTE_MBUF_F_TX_SCTP_CKSUM))
+	if (unlikely((flags & MANA_TX_OL_TUNNEL) != 0))
 		return -ENOTSUP;
-	csum = mana_tx_csum_of(MANA_TX_OL_HALF(flags));
-	more = l3_len - csum->l3_min;
-	if (unlikely(l2_len < RTE_ETHER_HDR_LEN || csum->l3_span == 0 ||
-		     (int32_t)more < 0))
+	ret = csum_get(flags, &csum);
+	if (unlikely(ret != 0))
+		return ret;
+	if (unlikely(l2_len < RTE_ETHER_HDR_LEN || l3_len < csum.l3_min))
 		return -EINVAL;
-	if (unlikely(more >= csum->l3_span))
+	if (unlikely(l3_len > csum.l3_max))
 		return -ENOTSUP;
-	req->hdrs = mana_tx_headers_of(csum, l2_len, l3_len,
-				       req->mss_bytes != 0);
-	req->hdr_bytes = l2_len + l3_len + csum->l4_bytes;
+	req->hdrs = headers_of(&csum, l2_len, l3_len, req->mss_bytes != 0);
+	req->hdr_bytes = l2_len + l3_len + csum.l4_bytes;
 	if (req->mss_bytes != 0) {
 		req->hdr_bytes = mana_tx_tso_header(m);
 		req->wqe_header =
@@ -160,9 +254,9 @@ mana_tx_request_find(struct mana_txq *txq, const struct rte_mbuf *m,
 }
 
 /*
- * The length in the IP header of an ordinary frame that asked for segmentation:
- * it is right, unless the header was prepared for segmentation before, or by the
- * application.
+ * Set the length in the IP header of an ordinary frame that requested segmentation.
+ * It is right unless the header was prepared for segmentation before, or by the
+ * application: then it is 0.
  */
 static bool
 tso_fix_length(uint8_t *l3, const struct mana_tx_request *req, bool may_write)
@@ -189,72 +283,9 @@ mana_tx_request_fix(uint8_t *frame, const struct mana_tx_request *req,
 
 /* ---- Inside a tunnel ------------------------------------------------------ */
 
-/* Where the inner headers are. */
-struct tx_inner {
-	const struct mana_tx_csum *csum;
-	uint32_t l3_off;
-	uint32_t l4_off;
-	uint32_t l4_bytes; /* header and payload; 0: no L4 checksum */
-	uint32_t hdr_bytes; /* of the frame, up to the end of the L4 header */
-	bool is_ipv4;
-};
-
-/* Whether the segments have as many bytes as pkt_len says. */
-static bool
-inner_has_all_bytes(const struct rte_mbuf *m)
-{
-	uint32_t left = m->nb_segs;
-	uint32_t bytes = 0;
-	const struct rte_mbuf *seg;
-
-	for (seg = m; left > 0 && seg != NULL; left--, seg = seg->next)
-		bytes += seg->data_len;
-	return left == 0 && bytes == m->pkt_len;
-}
-
-/* Bytes behind an IP header, by its length field. */
-static uint32_t
-inner_l4_bytes(const uint8_t *l3, uint32_t l3_len, bool is_ipv4)
-{
-	uint16_t len;
-
-	memcpy(&len, mana_tx_length_field(l3, is_ipv4), sizeof(len));
-	return rte_be_to_cpu_16(len) - l3_len +
-	       (is_ipv4 ? 0 : sizeof(struct rte_ipv6_hdr));
-}
-
-static int
-inner_check(const struct rte_mbuf *m, struct tx_inner *inner)
-{
-	const struct mana_tx_csum *csum = mana_tx_csum_of(mana_tx_flags(m));
-	uint8_t copy[sizeof(struct rte_ipv6_hdr)];
-	const uint8_t *l3;
-
-	if ((m->ol_flags & RTE_MBUF_F_TX_L4_MASK) == RTE_MBUF_F_TX_SCTP_CKSUM)
-		return -ENOTSUP;
-	*inner = (struct tx_inner){
-		.csum = csum,
-		.l3_off = m->outer_l2_len + m->outer_l3_len + m->l2_len,
-		.is_ipv4 = (m->ol_flags & RTE_MBUF_F_TX_IPV4) != 0,
-	};
-	inner->l4_off = inner->l3_off + m->l3_len;
-	inner->hdr_bytes = inner->l4_off + csum->l4_bytes;
-	if (csum->l3_span == 0 || m->l3_len < csum->l3_min ||
-	    !inner_has_all_bytes(m) || inner->l4_off > m->pkt_len)
-		return -EINVAL;
-	if (csum->l4_bytes == 0)
-		return 0;
-	l3 = rte_pktmbuf_read(m, inner->l3_off, csum->l3_min, copy);
-	inner->l4_bytes = inner_l4_bytes(l3, m->l3_len, inner->is_ipv4);
-	return inner->l4_bytes >= csum->l4_bytes &&
-			       inner->l4_bytes <= m->pkt_len - inner->l4_off ?
-		       0 : -EINVAL;
-}
-
 /*
- * One's complement sum of bytes of the packet, which it has.
- * rte_raw_cksum_mbuf() of DPDK 22.11 loses carries of a segment that starts at
- * an odd place.
+ * One's complement sum of existing bytes of the packet. rte_raw_cksum_mbuf() of
+ * DPDK 22.11 loses carries of a segment that starts at an odd offset.
  */
 static uint32_t
 inner_sum(const struct rte_mbuf *m, uint32_t off, uint32_t bytes)
@@ -273,51 +304,59 @@ inner_sum(const struct rte_mbuf *m, uint32_t off, uint32_t bytes)
 	return sum;
 }
 
-static void
-inner_write_l4(struct rte_mbuf *m, const struct tx_inner *inner)
+/* Checksum of the L4 header at off and its payload; the field itself is 0. */
+static uint16_t
+inner_l4_csum(const struct rte_mbuf *m, const struct csum *csum, const uint8_t *l3,
+	      uint32_t off, uint32_t bytes)
 {
-	const uint8_t *l3 = rte_pktmbuf_mtod_offset(m, uint8_t *, inner->l3_off);
-	uint8_t *field = rte_pktmbuf_mtod_offset(m, uint8_t *, inner->l4_off) +
-			 inner->csum->l4_field;
-	uint16_t sum;
+	uint16_t sum = ~mana_tx_fold(mana_tx_addr_sum(l3, csum->is_ipv4) +
+				     inner_sum(m, off, bytes) + csum->proto +
+				     rte_cpu_to_be_16((uint16_t)bytes));
 
-	mana_tx_field_set(field, 0, true);
-	/* With the pseudo header. */
-	sum = ~mana_tx_fold(mana_tx_addr_sum(l3, inner->is_ipv4) +
-			    inner_sum(m, inner->l4_off, inner->l4_bytes) +
-			    inner->csum->proto +
-			    rte_cpu_to_be_16((uint16_t)inner->l4_bytes));
 	/* In UDP 0 means that there is none. */
-	if (sum == 0 && (inner->csum->oob & 1u << MANA_TX_OOB_UDP_CSUM_S) != 0)
-		sum = UINT16_MAX;
-	mana_tx_field_set(field, sum, true);
-}
-
-static void
-inner_write_ip(struct rte_mbuf *m, const struct tx_inner *inner)
-{
-	uint8_t *l3 = rte_pktmbuf_mtod_offset(m, uint8_t *, inner->l3_off);
-	uint8_t *field = l3 + offsetof(struct rte_ipv4_hdr, hdr_checksum);
-
-	mana_tx_field_set(field, 0, true);
-	mana_tx_field_set(field, ~rte_raw_cksum(l3, m->l3_len), true);
+	return sum == 0 && csum->proto == RTE_BE16(IPPROTO_UDP) ? UINT16_MAX : sum;
 }
 
 int
 mana_tx_inner_fix(struct rte_mbuf *m)
 {
-	struct tx_inner inner;
+	uint32_t l3_off = m->outer_l2_len + m->outer_l3_len + m->l2_len;
+	uint32_t l4_off = l3_off + m->l3_len, l4_bytes = 0;
+	uint8_t copy[sizeof(struct rte_ipv6_hdr)], *l3, *field;
+	struct csum csum;
+	uint16_t len;
 	int ret;
 
-	ret = inner_check(m, &inner);
+	ret = csum_get(m->ol_flags, &csum);
 	if (ret != 0)
 		return ret;
-	if (m->data_len < inner.hdr_bytes || !mana_tx_hdr_is_private(m))
+	if (m->l3_len < csum.l3_min || l4_off > m->pkt_len ||
+	    mana_tx_frame_bytes(m) != m->pkt_len)
+		return -EINVAL;
+	if (csum.l4_bytes != 0) {
+		const uint8_t *hdr = rte_pktmbuf_read(m, l3_off, csum.l3_min, copy);
+
+		/* Bytes behind the IP header, by its length field. */
+		memcpy(&len, mana_tx_length_field(hdr, csum.is_ipv4), sizeof(len));
+		l4_bytes = rte_be_to_cpu_16(len) - m->l3_len +
+			   (csum.is_ipv4 ? 0 : sizeof(struct rte_ipv6_hdr));
+		if (l4_bytes < csum.l4_bytes || l4_bytes > m->pkt_len - l4_off)
+			return -EINVAL;
+	}
+	if (m->data_len < l4_off + csum.l4_bytes || !mana_tx_hdr_is_private(m))
 		return -ENOBUFS;
-	if (m->ol_flags & RTE_MBUF_F_TX_IP_CKSUM)
-		inner_write_ip(m, &inner);
-	if (inner.l4_bytes != 0)
-		inner_write_l4(m, &inner);
+	l3 = rte_pktmbuf_mtod_offset(m, uint8_t *, l3_off);
+	if (m->ol_flags & RTE_MBUF_F_TX_IP_CKSUM) {
+		field = l3 + offsetof(struct rte_ipv4_hdr, hdr_checksum);
+		mana_tx_field_set(field, 0, true);
+		mana_tx_field_set(field, ~rte_raw_cksum(l3, m->l3_len), true);
+	}
+	if (csum.l4_bytes != 0) {
+		field = l3 + m->l3_len + csum.l4_field;
+		mana_tx_field_set(field, 0, true);
+		mana_tx_field_set(field, inner_l4_csum(m, &csum, l3, l4_off, l4_bytes),
+				  true);
+	}
 	m->ol_flags &= ~MANA_TX_OL_CSUM;
 	return 0;
 }
@@ -333,11 +372,9 @@ prepare_one(const struct mana_txq *txq, struct rte_mbuf *m)
 	ret = mana_tx_request_check(m, m->pkt_len, txq->mtu, &req);
 	if (ret == 0 && unlikely(mana_tx_asks_inner(m)))
 		ret = mana_tx_inner_fix(m);
-	/* The burst makes a copy. */
-	if (ret == -ENOBUFS)
-		return 0;
+	/* -ENOBUFS: the burst makes a copy. */
 	if (ret != 0)
-		return ret;
+		return ret == -ENOBUFS ? 0 : ret;
 	if (req.hdr_bytes != 0 && m->data_len >= req.hdr_bytes &&
 	    mana_tx_hdr_is_private(m))
 		mana_tx_request_fix(rte_pktmbuf_mtod(m, uint8_t *), &req, true);

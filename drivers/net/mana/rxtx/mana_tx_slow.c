@@ -2,12 +2,12 @@
 
 /*
  * The slow lane: one packet of any kind at a time. Chains, VLAN tags, long OOB,
- * segmentation, several pools, headers that are not ours to write, the end of
- * the ring, and what cannot be sent at all.
+ * segmentation, several pools, headers that must not be written, the end of the
+ * ring, and packets that cannot be sent at all.
  *
- * In this order: survey the packet, decide, look for room, find the keys; only
- * then write, and advance the indices last. So a packet that does not make it
- * leaves nothing behind in the ring, and is itself as it was.
+ * The order is: check the packet, decide, check the room, find the keys; only
+ * then write, and advance the indices last. So a packet that fails leaves nothing
+ * in the ring, and is itself unchanged.
  */
 
 #include <string.h>
@@ -20,44 +20,33 @@
 static_assert(MANA_TX_LSO_HDR_MAX_BYTES <= MANA_TX_BOUNCE_BYTES,
 	      "any header of LSO fits a bounce slot");
 
-/* How a packet is sent, before anything is written. */
+/* How to send a packet. */
 struct plan {
 	struct mana_tx_request req;
-	uint32_t nb_sge;
 	uint32_t hdr_bytes; /* first bytes, in an SGE of their own; or 0 */
-	bool is_bounced; /* and they are sent from the bounce slot */
+	bool is_bounced; /* these are sent from the bounce slot */
 	bool is_long;
+	uint32_t nb_sge;
 	struct {
-		uint64_t addr;
-		uint64_t word;
+		const struct rte_mbuf *m; /* NULL: the bounce slot */
+		uintptr_t addr;
+		uint32_t bytes;
+		uint32_t lkey;
 	} sge[GDMA_SQ_WQE_MAX_SGE];
 };
 
-/* Frame length, and segments with bytes behind the first skip bytes. */
-static int
-survey(const struct rte_mbuf *m, uint32_t skip, uint32_t *bytes,
-       uint32_t *nb_sge)
+static uint8_t *
+bounce_slot(const struct mana_txq *txq)
 {
-	uint32_t left = m->nb_segs;
-	uint32_t end = 0, nb = 0;
-
-	for (; left > 0 && m != NULL; left--, m = m->next) {
-		end += m->data_len;
-		if (m->data_len != 0 && end > skip)
-			nb++;
-	}
-	if (left != 0 || end < MANA_TX_MIN_BYTES)
-		return -EINVAL;
-	*bytes = end;
-	*nb_sge = nb;
-	return 0;
+	return txq->bounce +
+	       (size_t)(txq->pi & txq->mask) * MANA_TX_BOUNCE_BYTES;
 }
 
 /*
- * Where the header is sent from: where it is, if its fields are right already
- * or ours to write; otherwise the bounce slot of this descriptor. It has an
- * SGE of its own there, and always for segmentation: SGE 0 is then the headers,
- * no more and no less (Linux mana_en.c mana_start_xmit).
+ * Decide from where the header is sent: in place, if its fields are correct or
+ * may be written; else from the bounce slot of this descriptor. There it has an
+ * SGE of its own, and always for segmentation: SGE 0 is then exactly the headers
+ * (Linux mana_en.c mana_start_xmit).
  */
 static void
 plan_header(struct rte_mbuf *m, struct plan *plan)
@@ -73,85 +62,71 @@ plan_header(struct rte_mbuf *m, struct plan *plan)
 	plan->hdr_bytes = plan->is_bounced || req->mss_bytes != 0 ? bytes : 0;
 }
 
+static void
+plan_sge(struct plan *plan, const struct rte_mbuf *m, uintptr_t addr, uint32_t bytes)
+{
+	plan->sge[plan->nb_sge].m = m;
+	plan->sge[plan->nb_sge].addr = addr;
+	plan->sge[plan->nb_sge].bytes = bytes;
+	plan->nb_sge++;
+}
+
 /*
- * Decide how a packet is sent as it is. -E2BIG: more segments than a WQE may
- * have; -ENOBUFS: a header that the slot cannot hold. Either takes a copy of
- * the whole.
+ * Decide how to send a packet as it is. -E2BIG: it has more segments than a WQE
+ * may have; -ENOBUFS: its header does not fit the slot. Both need a copy of the
+ * packet.
  */
 static int
 plan_make(const struct mana_txq *txq, struct rte_mbuf *m, struct plan *plan)
 {
-	uint32_t bytes;
+	uint32_t bytes = mana_tx_frame_bytes(m), left = m->nb_segs, skip;
 	int ret;
 
-	ret = survey(m, 0, &bytes, &plan->nb_sge);
-	if (ret == 0)
-		ret = mana_tx_request_check(m, bytes, txq->mtu, &plan->req);
+	if (bytes < MANA_TX_MIN_BYTES)
+		return -EINVAL;
+	ret = mana_tx_request_check(m, bytes, txq->mtu, &plan->req);
 	if (ret != 0)
 		return ret;
 	plan->is_long = txq->is_long ||
 			(m->ol_flags & RTE_MBUF_F_TX_VLAN) != 0;
-	plan_header(m, plan);
-	if (plan->hdr_bytes != 0) {
-		if (plan->is_bounced && (txq->bounce == NULL ||
-					 plan->hdr_bytes > MANA_TX_BOUNCE_BYTES))
-			return -ENOBUFS;
-		survey(m, plan->hdr_bytes, &bytes, &plan->nb_sge);
-		plan->nb_sge++;
-	}
-	return plan->nb_sge <= txq->max_sge ? 0 : -E2BIG;
-}
-
-static uint8_t *
-bounce_slot(const struct mana_txq *txq)
-{
-	return txq->bounce +
-	       (size_t)(txq->pi & txq->mask) * MANA_TX_BOUNCE_BYTES;
-}
-
-static bool
-plan_sge(struct mana_txq *txq, struct plan *plan, const struct rte_mbuf *m,
-	 uintptr_t addr, uint32_t len)
-{
-	uint32_t lkey;
-
-	if (!mana_mr_lkey(&txq->mr, m, addr, len, &lkey))
-		return false;
-	plan->sge[plan->nb_sge].addr = addr;
-	plan->sge[plan->nb_sge].word = GDMA_SGE_WORD(lkey, len);
-	plan->nb_sge++;
-	return true;
-}
-
-/* Keys for all pieces; segments without bytes are left out. */
-static int
-plan_sgl(struct mana_txq *txq, const struct rte_mbuf *m, struct plan *plan)
-{
-	uint32_t skip = plan->hdr_bytes;
-	uint32_t left = m->nb_segs;
-
 	plan->nb_sge = 0;
-	if (skip != 0 &&
-	    !plan_sge(txq, plan, plan->is_bounced ? NULL : m,
-		      plan->is_bounced ? (uintptr_t)bounce_slot(txq) :
-					 rte_pktmbuf_mtod(m, uintptr_t), skip))
-		return -EFAULT;
+	plan_header(m, plan);
+	skip = plan->hdr_bytes;
+	if (plan->is_bounced) {
+		if (txq->bounce == NULL || skip > MANA_TX_BOUNCE_BYTES)
+			return -ENOBUFS;
+		plan_sge(plan, NULL, (uintptr_t)bounce_slot(txq), skip);
+	} else if (skip != 0) {
+		plan_sge(plan, m, rte_pktmbuf_mtod(m, uintptr_t), skip);
+	}
+	/* Empty segments need no SGE. */
 	for (; left > 0; left--, m = m->next) {
-		uint32_t len = m->data_len;
-
-		if (len <= skip) {
-			skip -= len;
+		if (m->data_len <= skip) {
+			skip -= m->data_len;
 			continue;
 		}
-		if (!plan_sge(txq, plan, m,
-			      rte_pktmbuf_mtod(m, uintptr_t) + skip, len - skip))
-			return -EFAULT;
+		if (plan->nb_sge == txq->max_sge)
+			return -E2BIG;
+		plan_sge(plan, m, rte_pktmbuf_mtod(m, uintptr_t) + skip,
+			 m->data_len - skip);
 		skip = 0;
 	}
 	return 0;
 }
 
-/* The header's fields, in place or in the slot. */
+static bool
+plan_find_keys(struct mana_txq *txq, struct plan *plan)
+{
+	uint32_t i;
+
+	for (i = 0; i < plan->nb_sge; i++)
+		if (!mana_mr_lkey(&txq->mr, plan->sge[i].m, plan->sge[i].addr,
+				  plan->sge[i].bytes, &plan->sge[i].lkey))
+			return false;
+	return true;
+}
+
+/* Write the header's fields, in place or in the slot. */
 static void
 write_header(struct mana_txq *txq, struct rte_mbuf *m, const struct plan *plan)
 {
@@ -165,7 +140,7 @@ write_header(struct mana_txq *txq, struct rte_mbuf *m, const struct plan *plan)
 		return;
 	}
 	slot = bounce_slot(txq);
-	/* By data_len, as everything here: pkt_len is the caller's word. */
+	/* The lengths are those of the segments: pkt_len may be wrong. */
 	for (at = 0; at < bytes; m = m->next, at += len) {
 		len = RTE_MIN((uint32_t)m->data_len, bytes - at);
 		memcpy(slot + at, rte_pktmbuf_mtod(m, void *), len);
@@ -175,8 +150,8 @@ write_header(struct mana_txq *txq, struct rte_mbuf *m, const struct plan *plan)
 }
 
 /*
- * The WQE. Header and OOB never leave the first BU; the SGL may go round the
- * end of the ring, but only between BUs, two SGEs each.
+ * Write the WQE. Header and OOB are in the first BU. The SGL may wrap at the end of
+ * the ring, but only between BUs of two SGEs each.
  */
 static uint32_t
 write_wqe(const struct mana_txq *txq, const struct rte_mbuf *m,
@@ -203,10 +178,11 @@ write_wqe(const struct mana_txq *txq, const struct rte_mbuf *m,
 			at = 0;
 		}
 		wqe[at] = rte_cpu_to_le_64(plan->sge[i].addr);
-		wqe[at + 1] = rte_cpu_to_le_64(plan->sge[i].word);
+		wqe[at + 1] = rte_cpu_to_le_64(
+			GDMA_SGE_WORD(plan->sge[i].lkey, plan->sge[i].bytes));
 		at += 2;
 	}
-	/* What is left of the last BU is not read; no stale bytes all the same. */
+	/* The device does not read the rest of the last BU; it is 0 all the same. */
 	if (at != GDMA_BU_WORDS)
 		wqe[2] = wqe[3] = 0;
 	return idx + 1 - txq->sq.pi;
@@ -227,14 +203,14 @@ is_of_pool(const struct rte_mbuf *m)
 }
 
 /*
- * Enter the mbufs of a packet, which is written. As in the fast lane a chain is
- * undone where all of it can return to its pool unread, and there is room;
- * else it is freed by its head.
+ * Post a packet whose WQE is written. As in the fast lane, a chain is split if all
+ * of it can return to its pool unread, and there is room for its mbufs; else it is
+ * freed by its head.
  */
 static void
 post(struct mana_txq *txq, struct rte_mbuf *m, uint32_t nb_bu)
 {
-	/* Each WQE that may come has to have an entry. */
+	/* Reserve one entry for each WQE that may still be posted. */
 	uint32_t left = txq->limit - mana_txq_nb_posted(txq);
 	uint32_t room = txq->mbuf_mask + 1 - (txq->mbuf_pi - txq->mbuf_ci) - left;
 	struct rte_mempool *mp = NULL;
@@ -242,7 +218,7 @@ post(struct mana_txq *txq, struct rte_mbuf *m, uint32_t nb_bu)
 
 	/*
 	 * Empty segments are not bounded by the WQE. A WQE of one BU has one
-	 * entry: info_of() relies on it.
+	 * entry: place_next() in mana_tx_done.c relies on it.
 	 */
 	if (m->nb_segs <= RTE_MIN(room + 1, GDMA_SQ_WQE_MAX_SGE) &&
 	    (nb_bu > 1 || m->nb_segs == 1) && is_of_pool(m)) {
@@ -263,7 +239,7 @@ post(struct mana_txq *txq, struct rte_mbuf *m, uint32_t nb_bu)
 	mana_tx_post(txq, 1, nb_bu, nb_bu, nb, mp);
 }
 
-/* Post a packet as it is, header bounced where needed. */
+/* Post a packet as it is, with the header bounced where needed. */
 static int
 put_as_is(struct mana_txq *txq, struct rte_mbuf *m)
 {
@@ -278,36 +254,32 @@ put_as_is(struct mana_txq *txq, struct rte_mbuf *m)
 					   GDMA_WQE_SGL_SHORT_BYTES, plan.nb_sge);
 	if (nb_bu > mana_wq_free_bu(&txq->sq))
 		return -EAGAIN;
-	ret = plan_sgl(txq, m, &plan);
-	if (ret != 0)
-		return ret;
-
+	if (!plan_find_keys(txq, &plan))
+		return -EFAULT;
 	write_header(txq, m, &plan);
 	nb_bu = write_wqe(txq, m, &plan);
 	post(txq, m, nb_bu);
 	return plan.req.bytes;
 }
 
-/* Post a copy in mbufs of the driver's own; the original is freed. */
+/* Post a copy in the driver's own mbufs, and free the original. */
 static int
 put_copy(struct mana_txq *txq, struct rte_mbuf *m, int reason)
 {
 	struct rte_mbuf *copy;
-	uint32_t bytes, nb_sge;
 	int ret;
 
-	/* A copy takes the largest WQE at most: do not copy in vain. */
+	/* A copy needs at most the largest WQE: do not copy in vain. */
 	if (mana_wq_free_bu(&txq->sq) < GDMA_SQ_WQE_MAX_BU)
 		return -EAGAIN;
-	/* rte_pktmbuf_copy() believes pkt_len. */
-	ret = survey(m, 0, &bytes, &nb_sge);
-	if (ret != 0 || m->pkt_len != bytes)
+	/* rte_pktmbuf_copy() relies on pkt_len. */
+	if (mana_tx_frame_bytes(m) != m->pkt_len)
 		return -EINVAL;
 	if (txq->bounce_mp == NULL)
 		return -ENOMEM;
 	copy = rte_pktmbuf_copy(m, txq->bounce_mp, 0, UINT32_MAX);
 	if (copy == NULL)
-		/* While a copy is on its way there will be an mbuf again. */
+		/* An mbuf will return if a posted copy has yet to complete. */
 		return txq->copy_end - 1 - txq->ci < mana_txq_nb_posted(txq) ?
 			       -EAGAIN : -ENOMEM;
 	ret = mana_tx_asks_inner(copy) ? mana_tx_inner_fix(copy) : 0;
@@ -326,7 +298,7 @@ put_copy(struct mana_txq *txq, struct rte_mbuf *m, int reason)
 	return ret;
 }
 
-/* Freed and counted: it is ours. */
+/* Free and count a packet that cannot be sent. */
 static void
 drop(struct mana_txq *txq, struct rte_mbuf *m, int reason)
 {
@@ -354,7 +326,7 @@ mana_tx_slow(struct mana_txq *txq, struct rte_mbuf *m)
 	int ret = 0;
 
 	if (mana_tx_asks_inner(m)) {
-		/* A packet that stays with the caller is as it was. */
+		/* A packet that stays with the caller must not change. */
 		if (mana_wq_free_bu(&txq->sq) < GDMA_SQ_WQE_MAX_BU)
 			return -EAGAIN;
 		ret = mana_tx_inner_fix(m);
@@ -363,7 +335,7 @@ mana_tx_slow(struct mana_txq *txq, struct rte_mbuf *m)
 		ret = put_as_is(txq, m);
 	if (ret == -E2BIG || ret == -ENOBUFS)
 		ret = put_copy(txq, m, ret);
-	/* It asks again; the checksum over the new one is the same. */
+	/* The next burst computes the same checksums again. */
 	if (ret == -EAGAIN)
 		m->ol_flags = asked;
 	if (ret < 0 && ret != -EAGAIN) {
