@@ -263,8 +263,8 @@ mana_tx_cqe_read(const struct gdma_cqe *cqe)
 /* A place in the queue: the indices of a WQE, of its mbufs and its group. */
 struct mana_tx_place {
 	uint32_t wqe;
-	uint32_t bu;
 	uint32_t mbuf;
+	uint32_t bu;
 	uint32_t group;
 };
 
@@ -273,7 +273,7 @@ static inline struct mana_tx_place
 mana_tx_place_of(const struct mana_txq *txq)
 {
 	return (struct mana_tx_place){
-		txq->ci, txq->sq.ci, txq->mbuf_ci, txq->group_ci
+		txq->ci, txq->mbuf_ci, txq->sq.ci, txq->group_ci
 	};
 }
 

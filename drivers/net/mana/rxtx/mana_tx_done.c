@@ -123,26 +123,10 @@ place_next_group(const struct mana_txq *txq, struct mana_tx_place *place)
 
 	*place = (struct mana_tx_place){
 		.wqe = group->wqe_end,
-		.bu = group->bu_end,
 		.mbuf = group->mbuf_end,
+		.bu = group->bu_end,
 		.group = place->group + 1,
 	};
-}
-
-/* Behind the oldest nb WQEs, which are outstanding. */
-static struct mana_tx_place
-place_after(const struct mana_txq *txq, uint32_t nb)
-{
-	struct mana_tx_place place = mana_tx_place_of(txq);
-	const uint32_t end = place.wqe + nb;
-
-	while (place.wqe != end)
-		if (mana_tx_group_at(txq, place.group)->wqe_end - place.wqe <=
-		    end - place.wqe)
-			place_next_group(txq, &place);
-		else
-			place_next(txq, &place);
-	return place;
 }
 
 /*
@@ -232,28 +216,31 @@ mana_tx_free_to(struct mana_txq *txq, struct rte_mempool *mp, uint32_t end)
 	}
 }
 
-/* Free the packets before a place. Groups of one pool are freed together. */
+/* Free the WQEs before end, which is not behind the newest group. */
 static void
-release_to(struct mana_txq *txq, const struct mana_tx_place *place)
+release_to(struct mana_txq *txq, uint32_t end)
 {
+	struct mana_tx_place place = mana_tx_place_of(txq);
 	struct rte_mempool *mp = NULL;
-	uint32_t end = txq->mbuf_ci;
 
-	for (;; txq->group_ci++) {
+	while (place.wqe != end) {
 		const struct mana_tx_group *group =
-			mana_tx_group_at(txq, txq->group_ci);
+			mana_tx_group_at(txq, place.group);
 
+		/* Groups of one pool are freed together. */
 		if (group->mp != mp) {
-			mana_tx_free_to(txq, mp, end);
+			mana_tx_free_to(txq, mp, place.mbuf);
 			mp = group->mp;
 		}
-		if (txq->group_ci == place->group)
-			break;
-		end = group->mbuf_end;
+		if (group->wqe_end - place.wqe <= end - place.wqe)
+			place_next_group(txq, &place);
+		else
+			place_next(txq, &place);
 	}
-	mana_tx_free_to(txq, mp, place->mbuf);
-	txq->ci = place->wqe;
-	txq->sq.ci = place->bu;
+	mana_tx_put_to(txq, mp, place.mbuf);
+	txq->ci = place.wqe;
+	txq->sq.ci = place.bu;
+	txq->group_ci = place.group;
 }
 
 /* ---- Single completions ------------------------------------------------------- */
@@ -327,8 +314,7 @@ handle_cqe(struct mana_txq *txq, struct mana_tx_cqe cqe, uint32_t max)
 	bool is_expected = has_posted && mana_tx_cqe_follow(txq, cqe, &place);
 
 	if (place.wqe - txq->ci > max) {
-		place = place_after(txq, max);
-		release_to(txq, &place);
+		release_to(txq, txq->ci + max);
 		return false;
 	}
 	/* Whichever WQE it names, no CQE follows. */
@@ -359,7 +345,7 @@ handle_cqe(struct mana_txq *txq, struct mana_tx_cqe cqe, uint32_t max)
 	}
 	if (cqe.type != MANA_CQE_TX_OKAY)
 		count_error(txq, cqe.type);
-	release_to(txq, &place);
+	release_to(txq, place.wqe);
 	return true;
 }
 
@@ -389,8 +375,12 @@ static bool
 reap_one(struct mana_txq *txq, uint32_t max)
 {
 	const struct mana_cq *cq = &txq->cq;
-	uint32_t trailer = mana_cq_trailer(cq, cq->ci);
+	uint32_t trailer;
 
+	/* Closed: the ring may be gone. */
+	if (mana_cq_is_closed(cq))
+		return false;
+	trailer = mana_cq_trailer(cq, cq->ci);
 	if (mana_cq_is_ours(cq, cq->ci, trailer) ?
 		    !handle_cqe(txq, mana_tx_cqe_read(mana_cq_cqe(cq, cq->ci)), max) :
 		    !skip(txq, trailer))
@@ -431,7 +421,6 @@ reap_each(struct mana_txq *txq, uint32_t max)
 	const struct mana_cq cq = txq->cq;
 	uint32_t left = RTE_MIN(mana_txq_nb_posted(txq), max);
 	uint32_t idx = cq.ci, room, n;
-	struct mana_tx_place place;
 
 	do {
 		room = RTE_MIN(left, mana_cq_size(&cq) - (idx & cq.mask));
@@ -439,8 +428,7 @@ reap_each(struct mana_txq *txq, uint32_t max)
 		idx += n;
 		left -= n;
 	} while (n == room && left != 0);
-	place = place_after(txq, idx - cq.ci);
-	release_to(txq, &place);
+	release_to(txq, txq->ci + (idx - cq.ci));
 	mana_tx_cq_advance(txq, idx - cq.ci);
 	return mana_cq_is_empty(&cq, idx, mana_cq_trailer(&cq, idx));
 }
@@ -449,9 +437,9 @@ reap_each(struct mana_txq *txq, uint32_t max)
 static bool
 reap_expected(struct mana_txq *txq, uint32_t max)
 {
-	if (txq->reap == MANA_TX_REAP_GROUPS)
-		return mana_tx_reap_groups(txq, max);
-	return txq->reap == MANA_TX_REAP_EACH && reap_each(txq, max);
+	if (txq->reap == MANA_TX_REAP_EACH)
+		return reap_each(txq, max);
+	return txq->reap == MANA_TX_REAP_GROUPS && mana_tx_reap_groups(txq, max);
 }
 
 __rte_noinline uint32_t
@@ -460,9 +448,6 @@ mana_tx_reap(struct mana_txq *txq, uint32_t max)
 	const uint32_t start = txq->ci;
 	uint32_t i;
 
-	/* Closed: the ring may be gone. */
-	if (mana_cq_is_closed(&txq->cq))
-		return 0;
 	/* Bounded, in case the device writes CQEs faster than this reads them. */
 	for (i = 0; i <= txq->cq.mask; i++)
 		if (reap_expected(txq, max - (txq->ci - start)) ||

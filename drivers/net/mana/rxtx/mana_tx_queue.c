@@ -173,7 +173,7 @@ mana_txq_close(struct mana_txq *txq)
 {
 	txq->limit = 0;
 	txq->run_room = 0;
-	/* mana_tx_reap() reads no CQE of a closed CQ. */
+	/* In this mode, mana_tx_reap() reads no CQE of a closed CQ. */
 	txq->reap = MANA_TX_REAP_ONE;
 	mana_cq_close(&txq->cq);
 }
