@@ -153,8 +153,8 @@ mana_discover_log_ports(const struct mana_function *function)
 {
 	for (unsigned int i = 0; i < function->nb_ports; i++) {
 		const struct mana_port_info *info = &function->ports[i];
-		const uint8_t *mac = info->netdev.mac.addr_bytes;
 		struct mana_netdev_state state;
+		char mac[RTE_ETHER_ADDR_FMT_SIZE];
 
 		if (info->netdev_error != 0) {
 			mana_diag_no_netdev(function->pci_name, info->port,
@@ -162,12 +162,9 @@ mana_discover_log_ports(const struct mana_function *function)
 			continue;
 		}
 		(void)mana_netdev_state_get(&info->netdev, &state);
-		MANA_INIT_LOG(ERR,
-			      "%s port %u: " RTE_ETHER_ADDR_PRT_FMT
-			      ", netdev %s, %s",
-			      function->pci_name, info->port, mac[0], mac[1],
-			      mac[2], mac[3], mac[4], mac[5], state.name,
-			      state.is_up ? "up (must be down for DPDK)" :
-					    "down");
+		rte_ether_format_addr(mac, sizeof(mac), &info->netdev.mac);
+		MANA_INIT_LOG(ERR, "%s port %u: %s, netdev %s, %s",
+			      function->pci_name, info->port, mac, state.name,
+			      state.is_up ? "up (must be down for DPDK)" : "down");
 	}
 }

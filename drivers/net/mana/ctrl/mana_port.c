@@ -199,11 +199,9 @@ netdev_up_again(struct mana_priv *priv)
  * raw QP removes the EQs' folder inside it once more (mana_destroy_eq). See
  * doc/guides/known-problems/linux-mtu-with-raw-queues.rst.
  *
- * A spare Tx queue shows whether another program has raw queues of this port,
- * for a vPort has one owner. RDMA netlink does not: mana_ib numbers all raw
- * QPs 0, so restrack knows one of a device (core/restrack.c, xa_insert), reports
- * no port of it (core/nldev.c fill_res_qp_entry: qp->port is 0), and the dump
- * ends with EOPNOTSUPP when it meets it (there is no query_qp); read in 6.12.
+ * A spare Tx queue shows whether another program has raw queues of this port, because
+ * a vPort has one owner. RDMA netlink does not: mana_ib numbers all raw QPs 0, so
+ * restrack (core/restrack.c) knows only one of a device, without its port.
  */
 static int
 netdev_mtu_change(struct mana_priv *priv, uint32_t mtu)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The receive set of a running port: its hardware Rx queues, 2^n of them, the
- * verbs table over them and the RSS object.
+ * The Rx set of a running port: its hardware Rx queues, 2^n of them, the verbs table
+ * over them and the RSS object.
  *
  * The kernel can change nothing of an RSS object, allows one of them, and a CQ or
  * WQ that was part of one is used up (Linux mana_ib_create_qp_rss). So every change

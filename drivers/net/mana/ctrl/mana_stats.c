@@ -171,7 +171,6 @@ mana_stats_get(struct rte_eth_dev *dev,
 {
 	const struct mana_priv *priv = mana_registry_hold(dev);
 	struct mana_counters rx, tx;
-	uint16_t i;
 
 	if (priv == NULL)
 		return -ENODEV;
@@ -184,8 +183,8 @@ mana_stats_get(struct rte_eth_dev *dev,
 	stats->opackets = tx.packets;
 	stats->obytes = tx.bytes;
 	stats->oerrors = tx.errors;
-	for (i = 0; MANA_QSTATS(stats) != NULL && i < RTE_ETHDEV_QUEUE_STAT_CNTRS;
-	     i++) {
+	for (uint16_t i = 0;
+	     MANA_QSTATS(stats) != NULL && i < RTE_ETHDEV_QUEUE_STAT_CNTRS; i++) {
 		if (i < priv->data->nb_rx_queues) {
 			rx = stats_sum(priv, true, i);
 			MANA_QSTATS(stats)->q_ipackets[i] = rx.packets;
