@@ -86,7 +86,7 @@ fx_rx_new_beside(const struct fx_rx_opts *opts)
 	fx->list = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*fx->list));
 	memset(fx->list, 0, sizeof(*fx->list));
 	mana_rx_list_add(fx->list, fx->rxq);
-	mana_rx_list_resume(fx->list);
+	mana_rx_list_pause(fx->list, false);
 	fx->rq_ring = fx_ring_alloc(rq_bytes, 0xff);
 	fx->cq.nb_cqe = or_default(opts->nb_cqe, 128);
 	fx->cq.ring = fx_ring_alloc(fx->cq.nb_cqe * HW_CQE_BYTES, 0);
@@ -112,10 +112,10 @@ fx_rx_new_beside(const struct fx_rx_opts *opts)
 		.vlan_strip = !opts->vlan_keep,
 		.csum = !opts->no_csum,
 		.ptypes = !opts->no_ptypes,
-		.parse = opts->parse,
 	};
 	mana_mr_cache_init(&fx->rxq->mr, &fx_mr_generation, &fx_mr_calls);
 	assert_eq(mana_rxq_init(fx->rxq, &fx->conf), 0);
+	fx->rxq->parse = opts->parse;
 	if (opts->start != 0)
 		fx_rx_start_at(fx, opts->start);
 	if (opts->no_open)

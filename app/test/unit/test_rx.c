@@ -398,7 +398,7 @@ rx_list_of_none(void **state)
 	struct rte_mbuf *m = NULL;
 
 	(void)state;
-	mana_rx_list_resume(&list);
+	mana_rx_list_pause(&list, false);
 	for (uint32_t i = 0; i < mana_rx_nb_paths; i++)
 		if (mana_rx_path_is_allowed(&mana_rx_paths[i]))
 			assert_eq(mana_rx_paths[i].burst(&list, &m, 1), 0);
@@ -424,7 +424,7 @@ rx_list_of_three(void **state)
 		for (uint32_t k = 0; k < 10; k++)
 			fx_rx_okay(fxs[i], 60, 0);
 	}
-	mana_rx_list_resume(&list);
+	mana_rx_list_pause(&list, false);
 	assert_eq(mana_rx_list_count(&list), 30);
 	assert_eq(mana_rx_list_desc_state(&list, 29), MANA_DESC_DONE);
 	assert_eq(mana_rx_list_desc_state(&list, 30), MANA_DESC_POSTED);

@@ -600,14 +600,14 @@ paused_queue_is_not_accessed(void **state)
 	memcpy(rxq, fx->rxq, sizeof(*rxq));
 	rxq->next = NULL;
 	mana_rx_list_add(&list, rxq);
-	mana_rx_list_pause(&list);
+	mana_rx_list_pause(&list, true);
 	fx_rx_okay(fx, 100, 0);
 	assert_eq(mprotect(rxq, page_bytes, PROT_NONE), 0);
 	assert_eq(burst(&list, &m, 1), 0);
 	assert_eq(list.is_busy, 0);
 	assert_eq(mana_rx_list_count(&list), 0);
 	assert_eq(mprotect(rxq, page_bytes, PROT_READ | PROT_WRITE), 0);
-	mana_rx_list_resume(&list);
+	mana_rx_list_pause(&list, false);
 	assert_eq(burst(&list, &m, 1), 1);
 	assert_eq(list.is_busy, 0);
 	fx_rx_check(fx, m, 100, 0, 0);

@@ -292,8 +292,8 @@ mana_cq_copy(const struct mana_cq *cq, uint32_t idx, struct gdma_cqe *copy)
 static inline bool
 mana_cq_is_empty(const struct mana_cq *cq, uint32_t idx, uint32_t trailer)
 {
-	return ((trailer + (UINT32_C(1) << GDMA_CQE_OWNER_S)) ^
-		(idx << cq->lap_shift)) < UINT32_C(1) << GDMA_CQE_OWNER_S;
+	/* Its owner bits, less those of the lap of idx, are all set then. */
+	return trailer - mana_cq_owner(cq, idx) >= MANA_CQ_OWNER_M;
 }
 
 enum mana_cqe_state {

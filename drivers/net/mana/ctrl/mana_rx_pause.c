@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Keeping bursts off the Rx queues of a running port.
+ * Pausing the Rx queues of a running port.
  *
- * Other cores poll while the control path replaces rings under them, and
- * DPDK has no way to ask them to stop. An atomic read-modify-write or a fence
- * in each burst would cost more than anything else in it, so all of the cost
- * is here:
+ * Other cores poll while the control path replaces rings, and DPDK cannot ask
+ * them to stop. An atomic read-modify-write or a fence would cost a burst more
+ * than all its other instructions, so the cost is here:
  *
  *   burst                           control path
  *   is_busy = 1                     only = the stand-in
@@ -17,20 +16,14 @@
  *   (compiler barrier)              membarrier()
  *   is_busy = 0                     only = the queue to poll
  *
- * membarrier(2) makes every running thread of the process execute a full
- * barrier. After the first one, either the burst's is_busy is seen here, or
- * the burst sees the stand-in: the store and the load cannot pass each other any
- * more (Dekker's algorithm, with all of the fence on one side). The second one
- * makes what a burst has done visible before its end; the third one, what has
- * been changed before the queue is open again. On x86 these two matter to the
- * compiler only.
+ * membarrier(2) makes every running thread of the process execute a full barrier,
+ * so the control path has the fences of both sides. The stand-in (struct
+ * mana_rx_list) is a queue with a slow-path flag, so a burst pays two plain stores
+ * to a line of its own and a load from it.
  *
- * The stand-in (struct mana_rx_list) is a queue with a slow-path flag, so a
- * burst pays two plain stores to a line of its own and a load from it.
- *
- * The guide's page mana-datapath has the whole argument, what it costs, and
- * what Tx queues, recovery and other processes would need. The unit test
- * rx_pause_protocol tries all interleavings of it.
+ * The guide's page mana-datapath explains each barrier, the cost, and what Tx
+ * queues, recovery and other processes would need. The unit test
+ * rx_pause_protocol tries all interleavings.
  */
 
 #include <errno.h>
@@ -46,7 +39,7 @@
 #include "mana_log.h"
 #include "mana_rx_set.h"
 
-/* A burst takes microseconds, unless the scheduler has other plans. */
+/* A burst takes microseconds, unless its thread is preempted. */
 #define PATIENCE_S 2
 #define WAIT_US 20
 
@@ -71,25 +64,14 @@ mana_rx_lists_pause(const struct mana_priv *priv, bool is_paused)
 	struct mana_eth_rxq *ctl;
 	uint32_t at = 0;
 
-	while ((ctl = mana_rxq_next(priv, &at)) != NULL) {
-		if (is_paused)
-			mana_rx_list_pause(&ctl->list);
-		else
-			mana_rx_list_resume(&ctl->list);
-	}
-}
-
-static bool
-is_busy(struct mana_rx_list *list)
-{
-	return mana_atomic_load(&list->is_busy) != 0 ||
-	       rte_spinlock_is_locked(&list->lock);
+	while ((ctl = mana_rxq_next(priv, &at)) != NULL)
+		mana_rx_list_pause(&ctl->list, is_paused);
 }
 
 /*
- * Behind the barrier that follows the pause. A queue that was found idle is not
- * looked at again: a burst that begins now touches nothing, but sets is_busy for a
- * moment, and with many queues that are polled some would be in that moment always.
+ * Called after the barrier that follows the pause. A queue that was found idle is
+ * not checked again: a burst that begins now accesses nothing, but sets is_busy
+ * for a moment, and of many polled queues some always are in this moment.
  */
 static int
 wait_idle(const struct mana_priv *priv)
@@ -100,7 +82,8 @@ wait_idle(const struct mana_priv *priv)
 	uint32_t at = 0;
 
 	while ((ctl = mana_rxq_next(priv, &at)) != NULL) {
-		while (is_busy(&ctl->list)) {
+		while (mana_atomic_load(&ctl->list.is_busy) != 0 ||
+		       rte_spinlock_is_locked(&ctl->list.lock)) {
 			if (rte_get_timer_cycles() > end)
 				return -EBUSY;
 			rte_delay_us_sleep(WAIT_US);

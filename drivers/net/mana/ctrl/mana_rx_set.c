@@ -181,10 +181,10 @@ needs_more(const struct mana_rx_hwq *hwq, const struct mana_rx_hwq *old)
 	const struct mana_rx_scatter *now = &hwq->rxq.scatter;
 	const struct mana_rx_scatter *before = &old->rxq.scatter;
 
-	if (hwq->nb_desc > old->nb_desc || hwq->nb_segs > old->nb_segs ||
+	if (hwq->nb_desc > old->nb_desc || now->nb_segs > before->nb_segs ||
 	    hwq->rxq.mp != old->rxq.mp)
 		return true;
-	for (uint16_t i = 0; i < hwq->nb_segs; i++)
+	for (uint16_t i = 0; i < now->nb_segs; i++)
 		if (now->segs[i].mp != before->segs[i].mp)
 			return true;
 	return false;
@@ -728,7 +728,7 @@ mana_rx_set_room_bytes(const struct mana_priv *priv, uint16_t queue_id)
 	for (uint32_t i = 0; set != NULL && i < set->nb; i++)
 		if (set->hwqs[i].owner == queue_id && set->hwqs[i].has_buffers &&
 		    is_running(priv, queue_id))
-			room = RTE_MIN(room, mana_rxq_room_bytes(&set->hwqs[i].rxq));
+			room = RTE_MIN(room, set->hwqs[i].rxq.scatter.bytes);
 	return room;
 }
 

@@ -43,7 +43,6 @@ struct mana_rx_hwq {
 	bool is_mixed; /* it was moved: it may hold mbufs of another owner's pool */
 	uint64_t offloads; /* of the ethdev queue that it was built for */
 	uint16_t nb_desc;
-	uint16_t nb_segs; /* buffers of a descriptor; 0: one, of rxq.mp */
 };
 
 struct mana_rx_set {

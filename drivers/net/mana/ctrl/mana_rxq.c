@@ -43,57 +43,48 @@ mana_rx_max_segs(const struct mana_priv *priv)
 	return max;
 }
 
-/* One element of the application's split. */
-static int
-seg_take(const struct mana_priv *priv, const struct rte_eth_rxseg_split *split,
-	 uint16_t i, struct mana_rx_seg *seg)
-{
-	uint32_t offset = split->offset + (i == 0 ? RTE_PKTMBUF_HEADROOM : 0);
-	uint32_t room;
-
-	if (split->mp == NULL) {
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "segment %u of the buffer split has no mempool; give each one",
-			      i);
-		return -EINVAL;
-	}
-	if (split->proto_hdr != 0) {
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "segment %u of the buffer split: the adapter splits by length only, give proto_hdr 0 and a length",
-			      i);
-		return -ENOTSUP;
-	}
-	room = data_room(split->mp);
-	if (offset + RTE_MAX(split->length, 1) > room) {
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "segment %u of the buffer split: offset %u and length %u do not fit the %u bytes of mempool %s",
-			      i, offset, split->length, room, split->mp->name);
-		return -EINVAL;
-	}
-	seg->mp = split->mp;
-	seg->offset = offset;
-	seg->bytes = split->length != 0 ? split->length : room - offset;
-	return 0;
-}
-
 static int
 split_take(const struct mana_priv *priv, const struct rte_eth_rxconf *conf,
 	   struct mana_rx_layout *layout)
 {
-	uint16_t i;
-	int ret;
+	const char *name = priv->data->name;
 
 	if (conf->rx_seg == NULL || conf->rx_nseg == 0 ||
 	    conf->rx_nseg > mana_rx_max_segs(priv)) {
-		MANA_PORT_LOG(ERR, priv->data->name,
+		MANA_PORT_LOG(ERR, name,
 			      "an Rx queue needs a mempool, or a buffer split into 1 to %u segments",
 			      mana_rx_max_segs(priv));
 		return -EINVAL;
 	}
-	for (i = 0; i < conf->rx_nseg; i++) {
-		ret = seg_take(priv, &conf->rx_seg[i].split, i, &layout->segs[i]);
-		if (ret != 0)
-			return ret;
+	for (uint16_t i = 0; i < conf->rx_nseg; i++) {
+		const struct rte_eth_rxseg_split *split = &conf->rx_seg[i].split;
+		uint32_t offset = split->offset + (i == 0 ? RTE_PKTMBUF_HEADROOM : 0);
+		uint32_t room;
+
+		if (split->mp == NULL) {
+			MANA_PORT_LOG(ERR, name,
+				      "segment %u of the buffer split has no mempool; give each one",
+				      i);
+			return -EINVAL;
+		}
+		if (split->proto_hdr != 0) {
+			MANA_PORT_LOG(ERR, name,
+				      "segment %u of the buffer split: the adapter splits by length only, give proto_hdr 0 and a length",
+				      i);
+			return -ENOTSUP;
+		}
+		room = data_room(split->mp);
+		if (offset + RTE_MAX(split->length, 1) > room) {
+			MANA_PORT_LOG(ERR, name,
+				      "segment %u of the buffer split: offset %u and length %u do not fit the %u bytes of mempool %s",
+				      i, offset, split->length, room,
+				      split->mp->name);
+			return -EINVAL;
+		}
+		layout->segs[i].mp = split->mp;
+		layout->segs[i].offset = offset;
+		layout->segs[i].bytes = split->length != 0 ? split->length :
+							     room - offset;
 		layout->rx_seg[i] = conf->rx_seg[i];
 	}
 	layout->nb_segs = conf->rx_nseg;
@@ -212,19 +203,6 @@ mana_rx_layout_check(const struct mana_priv *priv,
 	return ret;
 }
 
-/* Registers the pools' memory. */
-static int
-layout_add_pools(struct mana_priv *priv, const struct mana_rx_layout *layout)
-{
-	int ret = 0;
-	uint16_t i;
-
-	for (i = 0; i < layout->nb_segs && ret == 0; i++)
-		if (i == 0 || layout->segs[i].mp != layout->segs[i - 1].mp)
-			ret = mana_mr_add_pool(priv, layout->segs[i].mp);
-	return ret;
-}
-
 /* Whether some Rx queue's WQEs have several buffers: bursts differ. */
 int
 mana_rx_layouts_check(struct mana_priv *priv)
@@ -287,8 +265,8 @@ mana_rxq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 	ret = layout_take(priv, conf, offloads, mp, &layout);
 	if (ret == 0)
 		ret = mana_rx_layout_check(priv, &layout, priv->data->mtu);
-	if (ret == 0)
-		ret = layout_add_pools(priv, &layout);
+	for (uint16_t i = 0; ret == 0 && i < layout.nb_segs; i++)
+		ret = mana_mr_add_pool(priv, layout.segs[i].mp);
 	if (ret != 0)
 		return ret;
 	ctl = mana_queue_alloc("mana_rxq", sizeof(*ctl), socket_id);
@@ -304,7 +282,7 @@ mana_rxq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 	ctl->socket_id = socket_id;
 	ctl->is_deferred = conf->rx_deferred_start;
 	ctl->offloads = offloads;
-	mana_rx_list_resume(&ctl->list);
+	mana_rx_list_pause(&ctl->list, false);
 	(void)rte_strscpy(ctl->mempool, ctl->mp->name, sizeof(ctl->mempool));
 	mana_registry_lock();
 	priv->rxqs[queue_id] = ctl;
@@ -428,9 +406,7 @@ is_single(const struct rte_mempool *mp)
 static bool
 has_single_pool(const struct mana_eth_rxq *ctl)
 {
-	uint16_t i;
-
-	for (i = 0; i < ctl->layout.nb_segs; i++)
+	for (uint16_t i = 0; i < ctl->layout.nb_segs; i++)
 		if (is_single(ctl->layout.segs[i].mp))
 			return true;
 	return false;
@@ -469,7 +445,6 @@ mana_rx_hwq_create(struct mana_priv *priv, struct mana_rx_hwq *hwq,
 	}
 	if (ret != 0)
 		goto end;
-	hwq->nb_segs = nb_segs;
 	hwq->has_buffers = true;
 	/* Bursts use the pool now: the ring is filled in the pause. */
 	if (is_polled && has_single_pool(ctl)) {
@@ -492,12 +467,9 @@ end:
 void
 mana_rx_hwq_objects_destroy(const struct mana_priv *priv, struct mana_rx_hwq *hwq)
 {
-	int ret;
-
-	ret = mana_verbs_wq_destroy(hwq->wq);
-	(void)mana_queue_is_gone(priv, "Rx queue", ret);
-	ret = mana_verbs_cq_destroy(hwq->cq);
-	(void)mana_queue_is_gone(priv, "CQ", ret);
+	(void)mana_queue_is_gone(priv, "Rx queue",
+				 mana_verbs_wq_destroy(hwq->wq));
+	(void)mana_queue_is_gone(priv, "CQ", mana_verbs_cq_destroy(hwq->cq));
 	hwq->wq = NULL;
 	hwq->cq = NULL;
 	mana_rxq_close(&hwq->rxq);
@@ -520,38 +492,30 @@ mana_rx_hwq_destroy(struct mana_priv *priv, struct mana_rx_hwq *hwq, bool is_gon
 	hwq->mbufs = NULL;
 }
 
-/* Of the pools of a queue's WQEs that with the fewest mbufs left. */
-static void
-diag_pool(const struct mana_priv *priv, const struct mana_rx_hwq *hwq)
+void
+mana_rx_hwq_diag(const struct mana_priv *priv, const struct mana_rx_hwq *hwq,
+		 int error)
 {
 	const struct mana_rx_scatter *scatter = &hwq->rxq.scatter;
 	struct rte_mempool *mp = hwq->rxq.mp;
 	uint32_t per_wqe = scatter->nb_segs == 0;
-	uint16_t i;
 
-	if (scatter->nb_segs != 0)
-		mp = scatter->segs[0].mp;
-	for (i = 1; i < scatter->nb_segs; i++)
-		if (rte_mempool_avail_count(scatter->segs[i].mp) <
-		    rte_mempool_avail_count(mp))
+	if (!hwq->has_buffers || error != -ENOMEM) {
+		mana_diag_object(priv, "Rx queue", hwq->owner, error);
+		return;
+	}
+	/* The pool with the fewest mbufs left. */
+	for (uint16_t i = 0; i < scatter->nb_segs; i++)
+		if (i == 0 || rte_mempool_avail_count(scatter->segs[i].mp) <
+				      rte_mempool_avail_count(mp))
 			mp = scatter->segs[i].mp;
-	for (i = 0; i < scatter->nb_segs; i++)
+	for (uint16_t i = 0; i < scatter->nb_segs; i++)
 		per_wqe += scatter->segs[i].mp == mp;
 	MANA_PORT_LOG(ERR, priv->data->name,
 		      "Rx queue %u: mempool %s has too few mbufs: needs %u, %u available",
 		      hwq->owner, mp->name, hwq->nb_desc * per_wqe,
 		      mana_rxq_nb_posted(&hwq->rxq) * per_wqe +
 			      rte_mempool_avail_count(mp));
-}
-
-void
-mana_rx_hwq_diag(const struct mana_priv *priv, const struct mana_rx_hwq *hwq,
-		 int error)
-{
-	if (hwq->has_buffers && error == -ENOMEM)
-		diag_pool(priv, hwq);
-	else
-		mana_diag_object(priv, "Rx queue", hwq->owner, error);
 }
 
 /* ---- Moves -------------------------------------------------------------------- */

@@ -178,7 +178,7 @@ mana_facts_rxq(const struct mana_facts *facts, const struct mana_priv *priv,
 		nb++;
 		posted += mana_rxq_look_posted(rxq);
 		max_posted += rxq->limit;
-		bytes = mana_rxq_room_bytes(rxq);
+		bytes = rxq->scatter.bytes;
 		if (rxq->failure == MANA_FAILURE_NONE)
 			continue;
 		failure = rxq->failure;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The Rx burst functions, the kernel without vectors, and tables for both. */
+/* The Rx burst functions, the scalar kernel, and the tables of all kernels. */
 
 #include <string.h>
 
@@ -39,8 +39,8 @@
 static_assert(MANA_RX_CSUM_FLAGS >> 16 == 0, "checksum flags fit the table");
 
 /*
- * The hash type is a bit mask. Without a hash nothing is known of the packet,
- * not even that it is IP.
+ * The hash type is a bit mask. Without a hash the packet type is unknown; the
+ * packet may not even be IP.
  */
 #define HASH_V4 (MANA_HASH_IPV4 | MANA_HASH_TCP_IPV4 | MANA_HASH_UDP_IPV4)
 #define HASH_V6 (MANA_RX_CQE_HASH_TYPE_M & ~HASH_V4)
@@ -56,7 +56,7 @@ static_assert(MANA_RX_CSUM_FLAGS >> 16 == 0, "checksum flags fit the table");
 
 #define HASH(type) { PTYPE(type), (type) == 0 ? 0 : RTE_MBUF_F_RX_RSS_HASH }
 
-const struct mana_rx_table mana_rx_table = {
+const struct mana_rx_fields mana_rx_fields = {
 	.hash = { TABLE512(HASH) },
 	.csum_flags = { TABLE64(CSUM, 0) },
 };
@@ -95,8 +95,8 @@ const struct mana_rx_vec_const mana_rx_vec_const = {
 /* ---- Bursts ------------------------------------------------------------- */
 
 /*
- * Delivers the packet of a CQE with one packet; m is its buffer. Returns its length;
- * 0: the CQE is not a new one of this queue, or unusual, and no index has moved.
+ * Deliver the packet of a CQE with one packet; m is its buffer. Returns its length,
+ * or 0 if the CQE is not a new one of this queue, or is unusual. Moves no index.
  */
 static inline uint32_t
 mana_rx_okay(const struct mana_rxq *rxq, const struct gdma_cqe *cqe,
@@ -132,8 +132,8 @@ mana_rx_scalar_kernel(struct mana_rxq *rxq, struct rte_mbuf **pkts,
 	uint64_t bytes = 0;
 	uint32_t nb, len;
 
-	nb_pkts = RTE_MIN(mana_rx_batch_pkts(rxq, nb_pkts),
-			  mana_rx_batch_cqes(&rxq->cq));
+	nb_pkts = mana_rx_batch_pkts(rxq, nb_pkts);
+	nb_pkts = RTE_MIN(nb_pkts, (~rxq->cq.ci & rxq->cq.mask) + 1);
 	for (nb = 0; nb < nb_pkts; nb++) {
 		struct rte_mbuf *m = mbufs[nb];
 
@@ -170,7 +170,7 @@ mana_rx_poll_scalar(struct mana_rx_list *list, struct rte_mbuf **pkts,
 	 * With several buffers per WQE no length is below buf_bytes.
 	 */
 	if (nb_pkts != 1 || mana_rxq_nb_posted(rxq) == 0 ||
-	    (rxq->slow_flags & (MANA_RX_PART | MANA_RX_DOUBT)) != 0)
+	    (rxq->slow_flags & MANA_RX_SLOW_LANE) != 0)
 		return mana_rx_many_scalar(list, pkts, nb_pkts, rxq);
 	len = mana_rx_okay(rxq, mana_cq_cqe(cq, cq->ci),
 			   mana_rx_trailer_wanted(cq, cq->ci), m);
@@ -228,7 +228,7 @@ const struct mana_rx_path mana_rx_paths[] = {
 };
 const uint32_t mana_rx_nb_paths = RTE_DIM(mana_rx_paths);
 
-/* DPDK requires vectors of 128 bits of all processors that the driver is for. */
+/* DPDK requires vectors of 128 bits on all processors that the driver supports. */
 bool
 mana_rx_path_is_allowed(const struct mana_rx_path *path)
 {
@@ -255,9 +255,7 @@ mana_rx_path_select(const char *key)
 const struct mana_rx_path *
 mana_rx_path_find(mana_burst_t burst)
 {
-	uint32_t i;
-
-	for (i = 0; i < mana_rx_nb_paths; i++)
+	for (uint32_t i = 0; i < mana_rx_nb_paths; i++)
 		if (mana_rx_paths[i].burst == burst)
 			return &mana_rx_paths[i];
 	return NULL;

@@ -4,16 +4,16 @@
  * The Rx burst: completions in, mbufs out. One template with two lanes.
  *
  * The fast lane is a kernel, scalar or in vectors. It takes the common CQEs, up
- * to the end of either ring. A kernel stops in front of a CQE that is unusual in
- * any way, with nothing done for it. The slow lane (mana_rx_slow.c) takes any
- * CQE, one at a time, and decides on a private copy of it.
+ * to the end of either ring. A kernel stops before a CQE that is unusual in any
+ * way, with nothing done for it. The slow lane (mana_rx_slow.c) takes any CQE,
+ * one at a time, and decides on a private copy of it.
  *
- * What the device writes is input like any other: no decision depends on two
+ * The driver trusts nothing that the device writes: no decision depends on two
  * loads of the same word, each length is checked against the posted buffer, and
- * every loop is bounded by our own counts.
+ * the driver's own counts bound every loop.
  *
- * The Rx WQEs of a queue are all of one size, so the indices of the RQ count
- * WQEs here. Where a WQE has one buffer, it is one BU.
+ * The WQEs of an RQ are all of one size, so the indices of the RQ count WQEs
+ * here. A WQE with one buffer is one BU.
  */
 
 #ifndef MANA_RX_BURST_H
@@ -26,8 +26,8 @@
 #include "mana_vec.h"
 
 /**
- * A kernel: deliver packets of the most common kinds until something else
- * comes, or a ring ends. It moves the indices of the queue and counts bytes.
+ * A kernel: deliver packets of the most common kinds, up to the first other CQE
+ * or the end of a ring. It moves the indices of the queue and counts bytes.
  *
  * @return
  *   Packets delivered, nb_pkts at most.
@@ -48,19 +48,12 @@ mana_rx_trailer_is(uint32_t trailer, uint32_t want)
 	return (trailer & MANA_CQ_TRAILER_M) == want;
 }
 
-/* Packets that a kernel may deliver before the ring of mbufs ends. */
+/* Packets that a kernel may deliver, up to the end of the ring of mbufs. */
 static inline uint32_t
 mana_rx_batch_pkts(const struct mana_rxq *rxq, uint32_t nb_pkts)
 {
 	nb_pkts = RTE_MIN(nb_pkts, mana_rxq_nb_posted(rxq));
 	return RTE_MIN(nb_pkts, (~rxq->rq.ci & rxq->mbuf_mask) + 1);
-}
-
-/* CQEs that a kernel may take before the ring of them ends. */
-static inline uint32_t
-mana_rx_batch_cqes(const struct mana_cq *cq)
-{
-	return (~cq->ci & cq->mask) + 1;
 }
 
 /* The end of a poll. */
@@ -89,7 +82,7 @@ mana_rx_poll_tmpl(struct mana_rx_list *list, struct rte_mbuf **pkts,
 	uint32_t budget = nb_pkts, nb = 0;
 
 	while (nb < nb_pkts && budget > 0) {
-		if (likely((rxq->slow_flags & (MANA_RX_PART | MANA_RX_DOUBT)) == 0 &&
+		if (likely((rxq->slow_flags & MANA_RX_SLOW_LANE) == 0 &&
 			   rxq->scatter.nb_segs == 0)) {
 			nb += kernel(rxq, &pkts[nb], nb_pkts - nb);
 			if (likely(nb == nb_pkts) || mana_rx_is_empty(&rxq->cq))
@@ -179,8 +172,8 @@ static_assert(offsetof(struct rte_mbuf, data_off) % 16 == 0 &&
 #define MANA_RX_VEC_AHEAD 8 /* CQEs that are prefetched */
 
 /*
- * The constants of the kernels, in memory: what the compiler does not see it
- * does not make anew in each round.
+ * The constants of the kernels, in memory: the compiler would otherwise compute
+ * some again in each round.
  */
 struct mana_rx_vec_const {
 	/* mbuf flags, shifted right by one, by flags bits 25 on, and 27 on */
@@ -208,7 +201,7 @@ mana_rx_vec_put(struct rte_mbuf *m, mana_vec_t rearm, mana_vec_t fields)
 	mana_vec_store(&m->packet_type, fields);
 }
 
-/* Four packets go to the application. */
+/* Write four mbufs, and deliver them. */
 static inline void
 mana_rx_vec_deliver(struct rte_mbuf **pkts, struct rte_mbuf *const *mbufs,
 		    const mana_vec_t rearm[MANA_RX_VEC_N],
@@ -222,9 +215,9 @@ mana_rx_vec_deliver(struct rte_mbuf **pkts, struct rte_mbuf *const *mbufs,
 }
 
 /*
- * mbuf flags by four flags words, hash their hash types in place. All that
- * come from them are below bit 9 and above bit 0: a byte of a table has them
- * shifted by one, and a comparison that holds is -1.
+ * mbuf flags by four flags words, and by their hash types in place. These mbuf
+ * flags are bits 1 to 8: the tables have them in a byte, shifted right by one, and
+ * a comparison that holds is -1.
  */
 static inline mana_vec_t
 mana_rx_vec_flags(mana_vec_t flags, mana_vec_t hash)
@@ -243,7 +236,7 @@ static_assert(RTE_MBUF_F_RX_RSS_HASH == 1 << 1, "what a comparison gives");
 /* The packet type of hash type i, the high half of word i, into a packet. */
 #define MANA_RX_VEC_PTYPE(packet, hash_types, i) \
 	mana_vec_set32(packet, \
-		       mana_rx_table.hash[mana_vec_get16(hash_types, \
+		       mana_rx_fields.hash[mana_vec_get16(hash_types, \
 							 2 * (i) + 1)].ptype, 0)
 static_assert(MANA_RX_CQE_HASH_TYPE_S == 16, "the high half of a flags word");
 
@@ -256,9 +249,9 @@ mana_rx_vec_bound(const struct mana_rxq *rxq, mana_vec_t len)
 }
 
 /*
- * Four CQEs of one packet each, v their words; len: the lengths. wrong: not zero
- * if one of the CQEs is another one. False when that is so, or a packet is not as
- * it should be: nothing has happened then.
+ * Four CQEs of one packet each: v has their words, len gets the lengths. wrong is
+ * not zero if one of the CQEs is of another kind. False in this case, or if a packet
+ * is unusual: nothing was done.
  */
 static inline bool
 mana_rx_vec_okay(const struct mana_rxq *rxq, mana_vec_t queue_rearm,
@@ -301,8 +294,8 @@ mana_rx_vec_okay(const struct mana_rxq *rxq, mana_vec_t queue_rearm,
 }
 
 /*
- * One CQE with four packets, or fewer. False when it has fewer, or a length is
- * out of bounds: nothing has happened then.
+ * One CQE with up to four packets. False if it has fewer than four, or a length is
+ * out of bounds: nothing was done.
  */
 static inline bool
 mana_rx_vec_coalesced(const struct mana_rxq *rxq, mana_vec_t queue_rearm,
@@ -313,7 +306,7 @@ mana_rx_vec_coalesced(const struct mana_rxq *rxq, mana_vec_t queue_rearm,
 	const mana_vec_t v = mana_vec_load(&cqe->rx.flags);
 	const uint32_t flags = mana_vec_get32(v, 0);
 	const struct mana_rx_hash *hash =
-		&mana_rx_table.hash[MANA_RX_HASH_TYPE(flags)];
+		&mana_rx_fields.hash[MANA_RX_HASH_TYPE(flags)];
 	const mana_vec_t b = mana_vec_load(&cqe->rx.ppi[1]);
 	const mana_vec_t c = mana_vec_load(&cqe->rx.ppi[2].reserved);
 	const mana_vec_t d = mana_vec_set32(c, cqe->rx.ppi[3].hash, 0);
@@ -330,7 +323,7 @@ mana_rx_vec_coalesced(const struct mana_rxq *rxq, mana_vec_t queue_rearm,
 		     !mana_vec_is_zero(mana_rx_vec_bound(rxq, *len))))
 		return false;
 	rearm[0] = mana_vec_set32(queue_rearm,
-				  hash->ol_flags | mana_rx_csum_told(rxq, flags),
+				  hash->ol_flags | mana_rx_csum_flags(rxq, flags),
 				  2);
 	rearm[1] = rearm[0];
 	rearm[2] = rearm[0];
@@ -347,11 +340,11 @@ mana_rx_vec_coalesced(const struct mana_rxq *rxq, mana_vec_t queue_rearm,
 	return true;
 }
 
-/* Not zero if one of the three CQEs behind this one is another one. */
+/* Not zero if one of the three CQEs behind this one is of another kind. */
 static inline mana_vec_t
 mana_rx_vec_others(mana_vec_t want, const struct gdma_cqe *cqe)
 {
-	/* Each is used once, so that no compiler has reason to load it twice. */
+	/* Each word is used once, so a compiler has no reason to load it twice. */
 	mana_vec_t trailers, types;
 
 	trailers = mana_vec_set32(want, cqe[1].trailer, 0);
@@ -367,7 +360,7 @@ mana_rx_vec_others(mana_vec_t want, const struct gdma_cqe *cqe)
 			   mana_vec_and(types, MANA_RX_VEC(type)));
 }
 
-/* CQEs that a later round, or the next burst, reads. Those may be behind the ring. */
+/* CQEs for a later round or the next burst; they may lie behind the ring. */
 static inline void
 mana_rx_vec_prefetch(const struct gdma_cqe *cqe)
 {
@@ -387,13 +380,14 @@ mana_rx_vec_kernel(struct mana_rxq *rxq, struct rte_mbuf **pkts,
 	const struct gdma_cqe *cqe = first;
 	struct rte_mbuf **mbufs = &rxq->mbufs[rxq->rq.ci & rxq->mbuf_mask];
 	struct rte_mbuf **const mbufs_first = mbufs;
-	uintptr_t cqe_last, mbufs_last; /* where four more are to be had */
+	uintptr_t cqe_last, mbufs_last; /* last places with four more */
 	const mana_vec_t rearm = mana_vec_load_16(&rxq->rearm);
 	const mana_vec_t wants = mana_vec_dup32(want);
 	mana_vec_t v[MANA_RX_VEC_N], wrong, len, bytes = mana_vec_zero();
-	uint32_t type, nb, nb_cqes = mana_rx_batch_cqes(&rxq->cq);
+	uint32_t type, nb, nb_cqes;
 
 	nb_pkts = mana_rx_batch_pkts(rxq, nb_pkts);
+	nb_cqes = (~rxq->cq.ci & rxq->cq.mask) + 1; /* up to the end of the ring */
 	if (unlikely(nb_pkts < MANA_RX_VEC_N || nb_cqes < MANA_RX_VEC_N))
 		return 0;
 	cqe_last = (uintptr_t)(cqe + nb_cqes - MANA_RX_VEC_N);

@@ -3,9 +3,9 @@
 /*
  * Poll lists: which hardware queues the bursts of an ethdev queue poll.
  *
- * A list of one hardware queue costs a burst one load. All else takes the slow
- * path: a paused list, an empty one, and several hardware queues, which are
- * polled in turn.
+ * A list of one hardware queue costs a burst one load. A list that is paused,
+ * empty or has several hardware queues takes the slow path, which polls them in
+ * turn.
  */
 
 #include <stddef.h>
@@ -21,7 +21,7 @@ struct mana_rxq mana_rx_stand_in = { .slow_flags = MANA_RX_STAND_IN };
 
 /* ---- Bursts ------------------------------------------------------------- */
 
-/* When the burst is full the next one starts at the queue behind the last. */
+/* The next burst starts behind the last queue that this one has polled. */
 __rte_noinline __rte_cold uint16_t
 mana_rx_list_poll(struct mana_rx_list *list, struct rte_mbuf **pkts,
 		  uint16_t nb_pkts, mana_rx_poll_t poll)
@@ -48,14 +48,13 @@ mana_rx_list_poll(struct mana_rx_list *list, struct rte_mbuf **pkts,
 void
 mana_rx_list_add(struct mana_rx_list *list, struct mana_rxq *rxq)
 {
-	struct mana_rxq *last = list->first;
+	struct mana_rxq *last;
 
-	if (last == NULL) {
-		list->first = last = rxq;
-	} else {
-		while (last->next != list->first)
-			last = last->next;
-	}
+	if (list->first == NULL)
+		list->first = rxq;
+	last = list->first;
+	while (last->next != NULL && last->next != list->first)
+		last = last->next;
 	last->next = rxq;
 	rxq->next = list->first;
 }
@@ -74,20 +73,13 @@ mana_rx_list_clear(struct mana_rx_list *list)
 }
 
 void
-mana_rx_list_pause(struct mana_rx_list *list)
-{
-	list->is_paused = 1;
-	list->only = &mana_rx_stand_in;
-}
-
-void
-mana_rx_list_resume(struct mana_rx_list *list)
+mana_rx_list_pause(struct mana_rx_list *list, bool is_paused)
 {
 	struct mana_rxq *only = list->first;
 
-	if (only == NULL || only->next != only)
+	if (is_paused || only == NULL || only->next != only)
 		only = &mana_rx_stand_in;
-	list->is_paused = 0;
+	list->is_paused = is_paused;
 	list->only = only;
 }
 
@@ -95,7 +87,7 @@ bool
 mana_rx_list_lock(struct mana_rx_list *list)
 {
 	rte_spinlock_lock(&list->lock);
-	/* Read behind the lock: the control path waits for its holder. */
+	/* Read with the lock held: the control path waits for its holder. */
 	if (likely(!mana_rx_list_is_paused(list)))
 		return true;
 	rte_spinlock_unlock(&list->lock);
@@ -110,22 +102,12 @@ mana_rx_list_unlock(struct mana_rx_list *list)
 
 /* ---- Drains ------------------------------------------------------------- */
 
-/* The device's objects are gone: doorbells go nowhere, and nothing is posted. */
-static void
-mana_rx_detach(struct mana_rxq *rxq)
-{
-	static uint64_t nowhere;
-
-	rxq->cq.db = &nowhere;
-	rxq->rq.db = &nowhere;
-	rxq->refill_thresh = UINT32_MAX;
-}
-
 uint32_t
 mana_rxq_drain(struct mana_rxq *rxq, mana_rx_poll_t poll, bool is_gone)
 {
 	const uint32_t end = rxq->cq.ci + 2 * mana_cq_size(&rxq->cq);
 	struct rte_mbuf *pkts[MANA_RX_DRAIN_BURST];
+	static uint64_t nowhere;
 	uint64_t packets = rxq->packets;
 	uint64_t bytes = rxq->bytes;
 	struct mana_rx_list unused;
@@ -133,8 +115,12 @@ mana_rxq_drain(struct mana_rxq *rxq, mana_rx_poll_t poll, bool is_gone)
 	uint32_t ci;
 	uint16_t nb;
 
-	if (is_gone)
-		mana_rx_detach(rxq);
+	/* Without a device, doorbells go nowhere and nothing is posted. */
+	if (is_gone) {
+		rxq->cq.db = &nowhere;
+		rxq->rq.db = &nowhere;
+		rxq->refill_thresh = UINT32_MAX;
+	}
 	do {
 		ci = rxq->cq.ci;
 		/* No refill rings for a lap of the CQ any more. */

@@ -85,12 +85,10 @@ mana_rx_pool_delta(struct rte_mempool *mp)
 	return delta;
 }
 
-/* One buffer a WQE. */
+/* One buffer per WQE. */
 static void
 mana_rxq_init_single(struct mana_rxq *rxq, const struct mana_rxq_conf *conf)
 {
-	uint32_t i;
-
 	rxq->scatter.nb_segs = 0;
 	rxq->scatter.wqe_bu = 1;
 	rxq->mp = conf->mp;
@@ -98,17 +96,18 @@ mana_rxq_init_single(struct mana_rxq *rxq, const struct mana_rxq_conf *conf)
 	rxq->ol_flags = mana_rx_pool_flags(conf->mp);
 	rxq->buf_bytes = rte_pktmbuf_data_room_size(conf->mp) -
 			 RTE_PKTMBUF_HEADROOM;
+	rxq->scatter.bytes = rxq->buf_bytes;
 	rxq->data_delta = mana_rx_pool_delta(conf->mp);
 	rxq->flat = MANA_RX_FLAT_UNKNOWN;
-	for (i = 0; i < RTE_DIM(rxq->vec_reported); i++) {
+	for (uint32_t i = 0; i < RTE_DIM(rxq->vec_reported); i++) {
 		rxq->vec_reported[i] = rxq->reported_flags;
 		rxq->vec_bound[i] = rxq->buf_bytes - 1;
 	}
 	/*
-	 * Header and OOB are the same in every WQE: once and for all. The
+	 * Header and OOB are the same in every WQE, and are written once. The
 	 * device ignores the OOB of an RQ.
 	 */
-	for (i = 0; i <= rxq->rq.mask_bu; i++) {
+	for (uint32_t i = 0; i <= rxq->rq.mask_bu; i++) {
 		uint64_t *wqe = mana_wq_bu(&rxq->rq, i);
 
 		wqe[0] = rte_cpu_to_le_64(GDMA_WQE_HEADER(1, GDMA_OOB_SHORT_DIV4));
@@ -141,7 +140,6 @@ mana_rxq_init(struct mana_rxq *rxq, const struct mana_rxq_conf *conf)
 	rxq->queue_id = conf->queue_id;
 	rxq->vlan_strip = conf->vlan_strip;
 	rxq->ptypes = conf->ptypes;
-	rxq->parse = conf->parse;
 	rxq->reported_flags = ~(conf->csum ? 0 : MANA_RX_CSUM_FLAGS);
 	rxq->limit = mana_rx_limit(conf->nb_desc, conf->nb_cqe);
 	rxq->refill_thresh = conf->free_thresh;
@@ -185,8 +183,8 @@ mana_rxq_release_mbufs(struct mana_rxq *rxq, bool is_gone)
 		return;
 	}
 	/*
-	 * Posted mbufs are as their pool gave them: they go back raw. It need not be
-	 * the queue's of now (mana_rxq_assign).
+	 * Posted mbufs are as their pool gave them: they go back raw. The pool may
+	 * not be that of the queue (mana_rxq_assign).
 	 */
 	for (; rxq->rq.ci != rxq->rq.pi; rxq->rq.ci++) {
 		struct rte_mbuf *m = rxq->mbufs[rxq->rq.ci & rxq->mbuf_mask];
@@ -225,25 +223,25 @@ mana_rxq_arm(struct mana_rxq *rxq, bool *wakes)
 		return -EIO;
 	if (mana_cq_is_closed(&rxq->cq))
 		return 0;
-	/* An application that sleeps polls nothing, so nothing would refill it. */
+	/* A sleeping application does not poll, so nothing would refill the queue. */
 	if (mana_rxq_nb_posted(rxq) == 0)
 		mana_rx_replenish(rxq);
 	mana_cq_ring(&rxq->cq, true);
 	rxq->stats.cq_doorbells++;
 	rte_mb();
-	if ((rxq->slow_flags & MANA_RX_PART) != 0 ||
+	if (rxq->part.next != rxq->part.nb ||
 	    !mana_cq_is_empty(&rxq->cq, rxq->cq.ci,
 			      mana_cq_trailer(&rxq->cq, rxq->cq.ci)))
 		*wakes = true;
 	return mana_rxq_nb_posted(rxq) != 0 ? 0 : -ENOMEM;
 }
 
-/* ---- State: the device's completions are only looked at ----------------- */
+/* ---- State: completions are read, not taken ----------------------------- */
 
 uint32_t
 mana_rxq_look_posted(const struct mana_rxq *rxq)
 {
-	/* ci first, as of a Tx queue (mana_txq_look_posted). */
+	/* ci first, as in mana_txq_look_posted(). */
 	uint32_t ci = *(const volatile uint32_t *)&rxq->rq.ci;
 	uint32_t pi;
 
@@ -259,12 +257,11 @@ mana_rxq_nb_waiting(const struct mana_rxq *rxq, uint32_t max)
 	const struct mana_cq *cq = &rxq->cq;
 	uint32_t nb = (uint8_t)(rxq->part.nb - rxq->part.next);
 	struct gdma_cqe cqe;
-	uint32_t i;
 
 	/* Closed: the ring may be gone. */
 	if (cq->ring == NULL || mana_cq_is_closed(cq))
 		return 0;
-	for (i = 0; i < mana_cq_size(cq) && nb < max; i++) {
+	for (uint32_t i = 0; i < mana_cq_size(cq) && nb < max; i++) {
 		if (!mana_cq_copy(cq, cq->ci + i, &cqe))
 			break;
 		nb += mana_rx_cqe_nb_wqes(&cqe);

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Completions of which is not known whether they used receive WQEs: those of
- * unknown type (Linux says no, OpenVMM yes) and those of a packet without
- * length (Linux says no). A wrong guess would deliver each later packet in the
- * buffer of another one, so the next completion with a packet decides: the
- * distance of its rx_wqe_offset from that of the last one before is compared
- * with distances of earlier completions. Where these say nothing, the queue
- * stops.
+ * Completions that may or may not have used WQEs: those of unknown type (Linux
+ * says no, OpenVMM yes) and those of a packet without length (Linux says no). A
+ * wrong guess would deliver each later packet in the buffer of another one.
+ * Therefore the next completion with a packet decides. The distance of its
+ * rx_wqe_offset from that of the last sure completion is compared with distances
+ * of earlier completions. If these say nothing, the queue stops.
  *
- * What rx_wqe_offset means is not known either: bytes (OpenVMM's emulator) or
- * BUs (OpenVMM net_mana's trace), of the first or of the last of several WQEs.
- * Each of these meanings that earlier completions agree with is tried, and
- * those must agree. All distances are taken modulo the ring.
+ * The meaning of rx_wqe_offset is not known either: bytes (OpenVMM's emulator) or
+ * BUs (OpenVMM net_mana's trace), of the first or of the last of several WQEs. The
+ * driver tries each meaning that earlier completions agree with, and the results
+ * must agree. All distances are modulo the ring.
  */
 
 #include <rte_byteorder.h>
@@ -62,53 +61,41 @@ mana_rx_wqes_between(const struct mana_rxq *rxq, uint32_t meaning,
 	return MANA_RX_NO_WQES;
 }
 
-/* Only those meanings are left by which mark and the next one are neighbours. */
-static void
-mana_rx_meanings_check(struct mana_rxq *rxq, const struct mana_rx_mark *mark,
-		       const struct mana_rx_mark *next)
-{
-	uint32_t k;
-
-	for (k = 0; k < MANA_RX_NB_MEANINGS; k++)
-		if (mana_rx_wqes_between(rxq, k, mark, next, 0) != 0)
-			rxq->doubt.meanings &= ~RTE_BIT32(k);
-}
-
 /*
- * The completions before the one at idx, which are still in the ring. Across
- * another unexpected one they are not compared. Where no two can be, the
- * meanings hold by which an earlier doubt was settled.
+ * Find the last sure completion before idx, and the meanings that explain the
+ * offsets of all neighbours among the completions that are still in the ring. Of
+ * a completion without WQEs, neighbours say nothing. If no two completions can be
+ * compared, the meanings that have settled an earlier doubt remain.
  */
 static void
 mana_rx_look_back(struct mana_rxq *rxq, uint32_t idx)
 {
 	struct mana_rx_doubt *doubt = &rxq->doubt;
-	struct mana_rx_mark next = {0};
-	const uint32_t settled = doubt->meanings;
-	uint32_t nb_compared = 0, i;
-	bool is_nearest = true;
+	struct mana_rx_mark next = {0}, mark;
+	uint32_t meanings = RTE_BIT32(MANA_RX_NB_MEANINGS) - 1;
+	bool is_nearest = true, is_compared = false;
+	struct gdma_cqe cqe;
+	uint32_t i, k;
 
-	doubt->meanings = RTE_BIT32(MANA_RX_NB_MEANINGS) - 1;
 	doubt->before = next;
 	for (i = 1; i <= MANA_RX_NB_EARLIER; i++) {
-		struct mana_rx_mark mark;
-		struct gdma_cqe cqe;
-
 		if (!mana_cq_copy(&rxq->cq, idx - i, &cqe) ||
 		    mana_rx_cqe_type(&cqe) == MANA_CQE_RX_OBJECT_FENCE)
 			continue;
 		mark = mana_rx_mark(&cqe);
-		if (mark.nb_wqes != 0 && next.nb_wqes != 0) {
-			mana_rx_meanings_check(rxq, &mark, &next);
-			nb_compared++;
-		}
 		if (is_nearest)
 			doubt->before = mark;
 		is_nearest = false;
+		if (mark.nb_wqes != 0 && next.nb_wqes != 0) {
+			is_compared = true;
+			for (k = 0; k < MANA_RX_NB_MEANINGS; k++)
+				if (mana_rx_wqes_between(rxq, k, &mark, &next, 0) != 0)
+					meanings &= ~RTE_BIT32(k);
+		}
 		next = mark;
 	}
-	if (nb_compared == 0)
-		doubt->meanings = settled;
+	if (is_compared)
+		doubt->meanings = meanings;
 	if (doubt->before.nb_wqes == 0)
 		doubt->meanings = 0;
 }
@@ -122,7 +109,7 @@ mana_rx_doubt(struct mana_rxq *rxq, uint32_t max_wqes)
 		rxq->doubt.max_wqes = 0;
 	}
 	rxq->doubt.max_wqes += max_wqes;
-	/* Without a WQE left the device would never send the next completion. */
+	/* Without a posted WQE the device would never send the next completion. */
 	if (rxq->doubt.meanings == 0 ||
 	    rxq->doubt.max_wqes >= mana_rxq_nb_posted(rxq))
 		mana_rxq_fail(rxq, MANA_FAILURE_UNKNOWN_CQE);
@@ -136,7 +123,7 @@ mana_rx_resync(struct mana_rxq *rxq, const struct gdma_cqe *cqe)
 	struct mana_rx_doubt *doubt = &rxq->doubt;
 	uint32_t nb = MANA_RX_NO_WQES, max, found, k;
 
-	/* Of a CQE without packets nothing is to be learned. */
+	/* A CQE without packets says nothing. */
 	if (next.nb_wqes == 0)
 		return true;
 	max = RTE_MIN(posted - RTE_MIN(posted, next.nb_wqes),

@@ -108,12 +108,11 @@ void
 mana_rx_scatter_init(struct mana_rxq *rxq, const struct mana_rxq_conf *conf)
 {
 	struct mana_rx_scatter *scatter = &rxq->scatter;
-	uint32_t i;
 
 	scatter->nb_segs = conf->nb_segs;
 	scatter->wqe_bu = mana_wqe_bu(GDMA_WQE_SGL_SHORT_BYTES, conf->nb_segs);
 	scatter->bytes = 0;
-	for (i = 0; i < conf->nb_segs; i++) {
+	for (uint32_t i = 0; i < conf->nb_segs; i++) {
 		struct mana_rx_seg *seg = &scatter->segs[i];
 
 		*seg = conf->segs[i];
@@ -235,7 +234,5 @@ mana_rx_scatter_release(struct mana_rxq *rxq, bool is_gone)
 			slot[i] = NULL;
 		}
 	}
-	/* One buffer per WQE until the next init: mbufs may change before. */
-	rxq->scatter.nb_segs = 0;
 	rxq->rq.ci = rxq->rq.pi;
 }

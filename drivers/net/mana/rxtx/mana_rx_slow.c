@@ -70,7 +70,7 @@ mana_rx_cqe_nb_wqes(const struct gdma_cqe *cqe)
 		       1 : mana_rx_cqe_nb_pkts(cqe);
 }
 
-/* ---- What brings no packet ---------------------------------------------- */
+/* ---- CQEs and packets that are not delivered ---------------------------- */
 
 /* Record the CQE that was taken last: it, or one of its packets, is unexpected. */
 static void
@@ -79,20 +79,14 @@ mana_rx_note(struct mana_rxq *rxq, enum mana_bad_cqe_kind kind)
 	mana_bad_cqe_note(&rxq->bad_cqes, &rxq->part.cqe, kind);
 }
 
-static __rte_noinline __rte_cold void
-mana_rx_spurious(struct mana_rxq *rxq)
-{
-	rxq->stats.cqe_spurious++;
-	mana_rx_note(rxq, MANA_BAD_CQE_SPURIOUS);
-}
-
-void
+__rte_noinline void
 mana_rx_drop(struct mana_rxq *rxq, uint64_t *counter)
 {
 	struct rte_mbuf *m;
 
 	if (mana_rxq_nb_posted(rxq) == 0) {
-		mana_rx_spurious(rxq);
+		rxq->stats.cqe_spurious++;
+		mana_rx_note(rxq, MANA_BAD_CQE_SPURIOUS);
 		return;
 	}
 	(*counter)++;
@@ -242,7 +236,7 @@ mana_rx_is_good(struct mana_rxq *rxq, uint32_t len)
 {
 	if (likely(len <= rxq->buf_bytes))
 		return true;
-	if (len > mana_rxq_room_bytes(rxq)) {
+	if (len > rxq->scatter.bytes) {
 		mana_rx_note(rxq, MANA_BAD_CQE_OVERSIZE);
 		mana_rx_drop(rxq, &rxq->stats.oversize);
 		return false;
@@ -269,7 +263,7 @@ mana_rx_part_deliver(struct mana_rxq *rxq, struct rte_mbuf **pkts,
 		if (unlikely(!mana_rx_is_good(rxq, pkt.len)))
 			continue;
 		if (unlikely(mana_rxq_nb_posted(rxq) == 0))
-			mana_rx_spurious(rxq);
+			mana_rx_drop(rxq, &rxq->stats.cqe_spurious);
 		else
 			pkts[nb++] = mana_rx_deliver(rxq, &pkt);
 	}
@@ -323,9 +317,9 @@ mana_rx_slow(struct mana_rxq *rxq, struct rte_mbuf **pkts, uint32_t nb_pkts,
 		/* The kernel believes that each CQE uses WQEs in order. */
 	} while (nb < nb_pkts && *budget > 0 &&
 		 (++nb_cqes < MANA_RX_SLOW_CQES || rxq->doubt.nb != 0));
-	rxq->slow_flags &= ~(MANA_RX_PART | MANA_RX_DOUBT);
-	rxq->slow_flags |= (part->next != part->nb ? MANA_RX_PART : 0) |
-			   (rxq->doubt.nb != 0 ? MANA_RX_DOUBT : 0);
+	rxq->slow_flags &= ~MANA_RX_SLOW_LANE;
+	if (part->next != part->nb || rxq->doubt.nb != 0)
+		rxq->slow_flags |= MANA_RX_SLOW_LANE;
 	return nb;
 }
 
@@ -335,15 +329,13 @@ __rte_noinline uint16_t
 mana_rx_chores(struct mana_rx_list *list, struct rte_mbuf **pkts, uint16_t nb,
 	       struct mana_rxq *rxq)
 {
-	uint16_t i;
-
 	if (mana_rx_is_refill_due(rxq))
 		mana_rx_replenish(rxq);
 	/*
 	 * A device that receives into one queue only computes no hash, and so
 	 * reports no types (Linux mana_ib main.c, mana_ib_cfg_vport_steering()).
 	 */
-	for (i = 0; i < nb && rxq->parse; i++)
+	for (uint16_t i = 0; i < nb && rxq->parse; i++)
 		if (pkts[i]->packet_type == RTE_PTYPE_UNKNOWN)
 			pkts[i]->packet_type = rte_net_get_ptype(pkts[i], NULL,
 				RTE_PTYPE_L2_MASK | RTE_PTYPE_L3_MASK |

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Packets and ring entries: the queues as the burst functions see them, and
- * what the control path calls to fill, start and empty them.
+ * Packets and ring entries: the queues as the burst functions see them, and the
+ * functions with which the control path fills, starts and empties them.
  *
- * Life of a queue. The control path owns the struct (zeroed, cache aligned)
- * and the arrays that its conf names. Each start, once the kernel objects have
- * ring memory:
+ * Life of a queue. The control path owns the struct (zeroed, cache aligned) and
+ * the arrays that its conf names. Each start, once the kernel objects have ring
+ * memory:
  *
- *   Rx  mana_rxq_init()           lay the rings, indices at zero
- *       mana_rxq_fill()           allocate and write the receive WQEs
+ *   Rx  mana_rxq_init()           lay out the rings, indices at zero
+ *       mana_rxq_fill()           allocate mbufs and write WQEs
  *       (RSS QP created: the identifiers are known)
  *       mana_rxq_open()           give them to the device
  *       ... bursts ...
  *       mana_rxq_close()          bursts return 0 from now on
- *       (QP and WQ destroyed: the device lets go of the buffers)
+ *       (QP and WQ destroyed: the device no longer accesses the buffers)
  *       mana_rxq_release_mbufs()  free them
  *
  *   Tx  (QP created)
@@ -24,7 +24,7 @@
  *       (QP destroyed)
  *       mana_txq_release_mbufs()
  *
- * Statistics are never reset here: they live through restarts.
+ * Statistics are never reset here: they survive restarts.
  */
 
 #ifndef MANA_RXTX_H
@@ -44,15 +44,15 @@
 #include "mana_hw.h"
 #include "mana_mr.h"
 
-/* Why a queue gives and takes no more packets. Only a restart helps. */
+/* Why a queue has failed. Only a restart helps. */
 enum mana_queue_failure {
 	MANA_FAILURE_NONE = 0,
-	MANA_FAILURE_OVERRUN, /* CQEs were overwritten before we read them */
+	MANA_FAILURE_OVERRUN, /* CQEs were overwritten before they were read */
 	MANA_FAILURE_UNKNOWN_CQE, /* Rx: unknown types; buffer order is unsure */
 	MANA_FAILURE_DISABLED, /* Tx: the device disabled it (GDMA_ERR) */
 };
 
-/* What became of a descriptor. */
+/* State of a descriptor. */
 enum mana_desc_state {
 	MANA_DESC_POSTED, /* the device has it */
 	MANA_DESC_DONE, /* Rx: a packet waits; Tx: free, or about to be */
@@ -105,26 +105,25 @@ const char *mana_bad_cqe_name(uint32_t kind);
 typedef uint16_t (*mana_burst_t)(void *queue, struct rte_mbuf **pkts,
 				 uint16_t nb_pkts);
 
-/* ---- Receive ------------------------------------------------------------ */
+/* ---- Rx ----------------------------------------------------------------- */
 
-/* What happens rarely. Packets and bytes are in the queue itself. */
+/* Counters of rare events. Packets and bytes are in the queue itself. */
 struct mana_rxq_stats {
-	/* Dropped packets: each of these cost one receive WQE. */
-	uint64_t truncated; /* longer than the buffer, said the device */
+	/* Dropped packets: each has used one WQE. */
+	uint64_t truncated; /* longer than the buffer, as the device reports */
 	uint64_t oversize; /* length in the CQE beyond the buffer */
-	/* Packets that were freed: they came while the queue was stopped. */
-	uint64_t stopped;
+	uint64_t stopped; /* came while the queue was stopped: freed */
 	uint64_t reconfig; /* waiting when the rings were replaced: freed */
 	uint64_t unscattered; /* only the first buffer was written */
 	uint64_t resynced; /* WQEs that a completion below has used */
-	/* CQEs that brought no packet. */
+	/* CQEs without a packet. */
 	uint64_t zero_len;
 	uint64_t fence;
 	uint64_t cqe_unknown;
 	uint64_t cqe_foreign; /* of another work queue */
 	uint64_t cqe_spurious; /* nothing was posted */
-	uint64_t cqe_overrun; /* the queue is lost */
-	uint64_t failed; /* times that the queue has ended: see failure */
+	uint64_t cqe_overrun; /* the queue has failed */
+	uint64_t failed; /* times that the queue has failed: see failure */
 	/* Refill. */
 	uint64_t ring_empty; /* times the device was found without a buffer */
 	uint64_t nombuf; /* refills that found the pool empty */
@@ -133,36 +132,35 @@ struct mana_rxq_stats {
 	uint64_t cq_doorbells;
 };
 
-/* The CQE that the slow lane has taken last, and how far it was delivered. */
+/* The last CQE of the slow lane, and which of its packets were delivered. */
 struct mana_rx_part {
 	struct gdma_cqe cqe; /* a private copy */
 	uint8_t next; /* next packet to deliver */
 	uint8_t nb; /* number of packets; next == nb: nothing is left */
 };
 
-/* What a completion says of the place of its WQEs. */
+/* What a completion says about the place of its WQEs. */
 struct mana_rx_mark {
-	uint32_t offset; /* of what and in which unit is not known */
+	uint32_t offset; /* its meaning and unit are not known */
 	uint32_t nb_wqes;
 };
 
 /* Completions that may have used WQEs: see mana_rx_resync.c. */
 struct mana_rx_doubt {
-	uint32_t nb; /* since the last one that was sure; 0: none */
+	uint32_t nb; /* since the last sure one; 0: none */
 	uint32_t max_wqes; /* that these may have used */
-	uint32_t meanings; /* of offsets, that earlier completions agree with */
+	uint32_t meanings; /* of offsets; earlier completions agree with them */
 	struct mana_rx_mark before; /* the last sure one */
 };
 
 /* Slow-path flags of a hardware queue; none in steady state. */
-#define MANA_RX_PART RTE_BIT32(0) /* packets are left in rxq->part */
-#define MANA_RX_DOUBT RTE_BIT32(1) /* rxq->doubt.nb is not 0 */
+/* Packets are left in rxq->part, or rxq->doubt.nb is not 0. */
+#define MANA_RX_SLOW_LANE RTE_BIT32(0)
 /* The last refill fell short: the next poll tries again. */
-#define MANA_RX_REFILL_RETRY RTE_BIT32(2)
-#define MANA_RX_STAND_IN RTE_BIT32(3) /* mana_rx_stand_in: see the list */
+#define MANA_RX_REFILL_RETRY RTE_BIT32(1)
+#define MANA_RX_STAND_IN RTE_BIT32(2) /* mana_rx_stand_in: see the list */
 
 struct mana_rxq;
-
 struct mana_rx_list;
 
 /*
@@ -182,13 +180,16 @@ struct mana_rx_path {
 	mana_rx_poll_t poll;
 };
 
-/* Those of this build: the fastest first, the last one has no vectors. */
+/* The paths of this build: the fastest first, the scalar one last. */
 extern const struct mana_rx_path mana_rx_paths[];
 extern const uint32_t mana_rx_nb_paths;
 
 /* Whether the processor has, and EAL allows, vectors of this width. */
 bool mana_rx_path_is_allowed(const struct mana_rx_path *path);
-/* The fastest one allowed, or that with this key; if that is not, the last one. */
+/*
+ * The path with this key, NULL: the fastest one. Only allowed paths are selected; if
+ * there is none, the last one.
+ */
 const struct mana_rx_path *mana_rx_path_select(const char *key);
 /* The path of this burst function, NULL for any other function. */
 const struct mana_rx_path *mana_rx_path_find(mana_burst_t burst);
@@ -213,42 +214,42 @@ struct mana_rx_list {
 /* A hardware queue with a flag and nothing else: bursts take the slow path. */
 extern struct mana_rxq mana_rx_stand_in MANA_HIDDEN;
 
-/* One buffer of a receive WQE. */
+/* One buffer of an Rx WQE. */
 struct mana_rx_seg {
 	struct rte_mempool *mp;
 	uint16_t offset; /* of the data, from the start of the buffer */
 	uint16_t bytes; /* given to the device there */
-	/* Of the queue's own: */
+	/* mana_rxq_init() sets these: */
 	uint64_t rearm;
 	uint64_t ol_flags;
 };
 
 /* WQEs of several buffers: see mana_rx_scatter.c. */
 struct mana_rx_scatter {
-	uint16_t nb_segs; /* of each WQE; 0: one buffer, what follows is unused */
-	uint16_t wqe_bu; /* of each WQE, always */
-	uint32_t bytes; /* of all segments */
-	/* Packets that have yet to show that the device scatters; 0: it does. */
-	uint16_t nb_unproven;
+	/* Always set: */
+	uint16_t nb_segs; /* of each WQE; 0: one buffer */
+	uint16_t wqe_bu; /* of each WQE */
+	uint32_t bytes; /* that the buffers of a WQE hold */
+	/* Only with several buffers: */
+	uint16_t nb_unproven; /* packets until it is certain that the device scatters */
 	bool has_missed; /* one of these was in the first buffer alone */
-	uint64_t canary[2]; /* in the second buffers until then */
+	uint64_t canary[2]; /* in the second buffers until nb_unproven is 0 */
 	struct mana_rx_seg segs[GDMA_RQ_WQE_MAX_SGE];
 };
 
-/* What is known of all buffers of the pool at once. */
+/* Whether all buffers of the pool are in one region, at one distance from mbufs. */
 enum mana_rx_flat {
-	MANA_RX_FLAT_UNKNOWN = 0, /* to be found out */
+	MANA_RX_FLAT_UNKNOWN = 0,
 	MANA_RX_FLAT_NO,
-	/* One distance from mbuf to buffer, one memory region: no look-up. */
 	MANA_RX_FLAT_YES,
 };
 
 struct mana_rxq {
-	/* All that an empty poll looks at. */
+	/* All that an empty poll reads. */
 	alignas(RTE_CACHE_LINE_SIZE) uint32_t slow_flags; /* MANA_RX_... */
 	uint32_t reported_flags; /* mask of ol_flags that completions set */
 	struct mana_cq cq;
-	/* The two words that begin what is written to an mbuf, in this order. */
+	/* The first two words that are written to an mbuf, in this order. */
 	uint64_t rearm; /* data_off, refcnt, nb_segs, port of a fresh mbuf */
 	uint64_t ol_flags; /* of every mbuf: EXTERNAL with pinned buffers */
 
@@ -265,18 +266,17 @@ struct mana_rxq {
 	uint64_t bytes;
 	uint64_t sge_word; /* flat: key and size of every buffer, and */
 	uint64_t data_delta; /* where it starts, from its mbuf on; MANA_RX_UNEVEN */
-	/* reported_flags, and a length's bound less 1, as the kernels want them. */
+	/* reported_flags, and the largest length less 1, for the kernels in vectors. */
 	alignas(16) uint32_t vec_reported[4];
 	uint32_t vec_bound[4];
 	uint8_t flat; /* enum mana_rx_flat */
-	bool vlan_strip; /* off: tags are put back by software */
-	bool ptypes; /* false: packet types need not be right */
-	bool parse; /* types by the headers, too */
+	bool vlan_strip; /* false: the driver puts tags back */
+	bool ptypes; /* false: packet types need not be correct */
+	bool parse; /* the control path sets it: find packet types by the headers, too */
 	uint8_t failure; /* enum mana_queue_failure */
-	/* log2 of the packets that a CQE may have: more once one had more. */
-	uint8_t ppi_shift;
-	uint32_t look_ci; /* index of the WQE from which on to look for an empty ring */
-	struct mana_rx_scatter scatter; /* all bursts look at its first word */
+	uint8_t ppi_shift; /* log2 of the most packets per CQE so far, rounded up */
+	uint32_t look_ci; /* WQE index before which ring_empty needs no check */
+	struct mana_rx_scatter scatter; /* all bursts read its first word */
 
 	struct mana_rx_part part;
 	struct mana_mr_cache mr;
@@ -308,17 +308,17 @@ struct mana_rxq_conf {
 	void *cq_ring;
 	uint32_t nb_cqe; /* power of two, at least 64 */
 	volatile void *db_page;
-	struct rte_mempool *mp; /* one buffer a WQE; not used with segs */
+	struct rte_mempool *mp; /* with one buffer per WQE; not used with segs */
 	/*
-	 * The buffers of each WQE, when they are several or are to be used in
-	 * part; nb_segs 0: one buffer of mp, behind the usual headroom.
+	 * The buffers of each WQE, if there are several or only parts are used;
+	 * nb_segs 0: one buffer of mp, behind the usual headroom.
 	 */
 	const struct mana_rx_seg *segs;
 	uint16_t nb_segs;
-	uint16_t nb_desc; /* any number of WQEs the rings have room for */
+	uint16_t nb_desc; /* any number of WQEs that fits the rings */
 	/*
-	 * nb_mbufs entries, a power of two, nb_desc at least, any contents;
-	 * with segs nb_segs times as many
+	 * nb_mbufs entries, with segs nb_segs times as many, of any contents.
+	 * nb_mbufs is a power of two, at least nb_desc.
 	 */
 	struct rte_mbuf **mbufs;
 	uint32_t nb_mbufs;
@@ -327,11 +327,10 @@ struct mana_rxq_conf {
 	uint16_t queue_id;
 	bool vlan_strip;
 	bool csum; /* report checksums */
-	bool ptypes; /* set packet types; false: set or unknown, as is cheaper */
-	bool parse; /* and those of packets without a hash, by the headers */
+	bool ptypes; /* set packet types; false: as is cheaper, set or unknown */
 };
 
-/* WQEs that may be posted: each may give a CQE, and a fence needs one more. */
+/* WQEs that may be posted: each may have a CQE, and a fence needs one more. */
 static inline uint32_t
 mana_rx_limit(uint16_t nb_desc, uint32_t nb_cqe)
 {
@@ -373,7 +372,7 @@ int mana_rxq_init(struct mana_rxq *rxq, const struct mana_rxq_conf *conf);
  */
 int mana_rxq_fill(struct mana_rxq *rxq);
 
-/* The identifiers are known: accept CQEs, and ring for what was filled. */
+/* Set the identifiers: accept CQEs, and ring for the WQEs that were filled. */
 void mana_rxq_open(struct mana_rxq *rxq, uint32_t rq_id, uint32_t cq_id);
 
 /* Bursts return 0 from now on. Safe on a queue that was never opened. */
@@ -387,8 +386,8 @@ void mana_rxq_close(struct mana_rxq *rxq);
 void mana_rxq_release_mbufs(struct mana_rxq *rxq, bool is_gone);
 
 /*
- * Each access to a queue from the datapath begins and ends with these: see
- * mana_rx_pause.c. Two plain stores; the compiler must keep their place.
+ * Each access to a queue from the datapath is between these two: see
+ * mana_rx_pause.c. Two plain stores; the compiler must not move them.
  */
 static inline void
 mana_burst_enter(MANA_ATOMIC(uint32_t) *is_busy)
@@ -438,21 +437,20 @@ void mana_rx_list_add(struct mana_rx_list *list, struct mana_rxq *rxq);
 /* The list is empty; the hardware queues are in no list. */
 void mana_rx_list_clear(struct mana_rx_list *list);
 
-/* Only through mana_rx_pause.c. A list begins paused, when it is zeroed. */
-void mana_rx_list_pause(struct mana_rx_list *list);
-void mana_rx_list_resume(struct mana_rx_list *list);
+/* Pause or resume: see mana_rx_pause.c. A zeroed list must be resumed first. */
+void mana_rx_list_pause(struct mana_rx_list *list, bool is_paused);
 
 /*
- * Free the packets that have arrived; returns their number, which the caller counts.
- * No thread may poll the queue. is_gone: the device no longer accesses the queue, and
- * the queue ends here; otherwise it gets new buffers.
+ * Free the packets that have arrived. Returns their number; the caller counts them.
+ * No thread may poll the queue. is_gone: the device no longer accesses the queue,
+ * and the queue gets no new buffers.
  */
 uint32_t mana_rxq_drain(struct mana_rxq *rxq, mana_rx_poll_t poll, bool is_gone);
 
 /*
- * Another ethdev queue polls the hardware queue from now on. Refills take mbufs of mp,
- * of the same size; posted ones stay. data_delta: mana_rx_pool_delta(). The queue is
- * in a list that is paused.
+ * Another ethdev queue will poll the hardware queue. Refills take mbufs of mp, which
+ * have the same size; posted mbufs stay. data_delta: mana_rx_pool_delta(mp). The
+ * queue's list is paused.
  */
 void mana_rxq_assign(struct mana_rxq *rxq, uint16_t queue_id,
 		     struct rte_mempool *mp, uint64_t data_delta,
@@ -460,22 +458,22 @@ void mana_rxq_assign(struct mana_rxq *rxq, uint16_t queue_id,
 
 #define MANA_RX_UNEVEN UINT64_MAX
 /*
- * Bytes from each mbuf of the pool to its data, or MANA_RX_UNEVEN where they are not
- * all the same. Looks at all mbufs: control path.
+ * Bytes from an mbuf of the pool to its data, or MANA_RX_UNEVEN if they differ.
+ * Reads all mbufs: control path.
  */
 uint64_t mana_rx_pool_delta(struct rte_mempool *mp);
 
 /**
- * Ask for one event of the queue's completion channel when there is something
- * to poll; nothing on a queue without traffic. Datapath of the list it is in,
- * which is not paused.
+ * Request one event on the queue's completion channel for the next completion. Does
+ * nothing if the queue is not open. Datapath of the list it is in, which is not
+ * paused.
  *
  * @param wakes
- *   Set when there is something to poll already, for which the device may give
- *   no event; else left alone.
+ *   Set to true if a poll would find something already, for which the device may
+ *   send no event.
  * @return
- *   0; -EIO when the queue is lost; -ENOMEM when it has no buffer in which
- *   to receive, and its pool none to give: nothing may ever come.
+ *   0; -EIO if the queue has failed; -ENOMEM if neither the device nor the pool has
+ *   a buffer: no packet can come.
  */
 int mana_rxq_arm(struct mana_rxq *rxq, bool *wakes);
 
@@ -487,8 +485,8 @@ int mana_rxq_arm(struct mana_rxq *rxq, bool *wakes);
 uint32_t mana_rxq_nb_waiting(const struct mana_rxq *rxq, uint32_t max);
 
 /*
- * To look at the rings of a list from outside of a burst, in any thread. False:
- * the list is paused, nothing may be looked at and no unlock is due. The control
+ * Lock a list to read its rings outside of a burst, in any thread. False: the list
+ * is paused; the rings must not be read, and the list is not locked. The control
  * path waits for the holder, so be short.
  */
 bool mana_rx_list_lock(struct mana_rx_list *list)
@@ -499,26 +497,19 @@ void mana_rx_list_unlock(struct mana_rx_list *list)
 /* Packets that wait for a burst of this ethdev queue. Any thread, a snapshot. */
 uint32_t mana_rx_list_count(struct mana_rx_list *list);
 
-/* State of the descriptor offset places from the next one, likewise. */
+/* State of the descriptor offset places behind the next one, likewise. */
 enum mana_desc_state mana_rx_list_desc_state(struct mana_rx_list *list,
 					     uint32_t offset);
 
-/* WQEs the device has, or that wait in the CQ. */
+/* WQEs that the device has, or whose completion was not polled. */
 static inline uint32_t
 mana_rxq_nb_posted(const struct mana_rxq *rxq)
 {
 	return rxq->rq.pi - rxq->rq.ci;
 }
 
-/* The same from any thread: of those that the ring has, a snapshot. */
+/* The same from any thread: a snapshot, at most rxq->limit. */
 uint32_t mana_rxq_look_posted(const struct mana_rxq *rxq);
-
-/* Bytes that a WQE has room for. */
-static inline uint32_t
-mana_rxq_room_bytes(const struct mana_rxq *rxq)
-{
-	return rxq->scatter.nb_segs != 0 ? rxq->scatter.bytes : rxq->buf_bytes;
-}
 
 /* Packets lost to errors: ethdev's ierrors. */
 static inline uint64_t
