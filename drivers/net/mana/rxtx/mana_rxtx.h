@@ -521,7 +521,7 @@ mana_rxq_stats_errors(const struct mana_rxq_stats *stats)
 
 /* ---- Transmit ----------------------------------------------------------- */
 
-/* What happens rarely. Packets, bytes, doorbells are in the queue. */
+/* Counters of rare events. Packets, bytes, doorbells are in the queue. */
 struct mana_txq_stats {
 	/* Error completions by type, MANA_CQE_TX_ERR_FIRST on. */
 	uint64_t cqe_error[MANA_NB_CQE_TX_ERR];
@@ -530,24 +530,24 @@ struct mana_txq_stats {
 	uint64_t cqe_foreign;
 	uint64_t cqe_spurious; /* nothing was outstanding */
 	uint64_t cqe_overrun; /* the queue is lost */
-	uint64_t failed; /* times that the queue has ended: see failure */
-	uint64_t cqe_position; /* the wrong one: the check has failed */
+	uint64_t failed; /* times that the queue has failed: see failure */
+	uint64_t cqe_position; /* unexpected WQE offset: the check has failed */
 	/* Packets taken, freed and not sent. */
 	uint64_t drop_offload; /* a request that the device cannot meet */
-	uint64_t drop_malformed; /* lengths or segments that contradict */
+	uint64_t drop_malformed; /* contradictory lengths or segments */
 	uint64_t drop_nomem; /* a copy was needed, no mbuf for it */
 	uint64_t drop_mr; /* in no memory region */
-	/* Posted, without a completion when the queue stopped: sent or not. */
+	/* Posted, and without completion when the queue stopped: sent or not. */
 	uint64_t unfinished;
-	/* Sent all the same. */
-	uint64_t linearized; /* copied: too many segments */
-	uint64_t bounced; /* header copied: not ours to write, or in pieces */
+	/* Sent after a copy. */
+	uint64_t linearized; /* the packet: it has too many segments */
+	uint64_t bounced; /* the header: it must not be written, or is in pieces */
 	uint64_t cq_doorbells;
 };
 
 /*
- * What is known of a posted WQE: its size, and how many entries of the mbuf
- * ring are freed with it. Read when an error completion has to be found.
+ * A posted WQE: its size, and the number of mbuf ring entries that are freed with
+ * it. The driver reads this to find the WQE of an error completion.
  */
 #define MANA_TX_INFO_BU_M 0x1fu
 #define MANA_TX_INFO_MBUFS_S 5
@@ -555,9 +555,9 @@ struct mana_txq_stats {
 	((uint16_t)((nb_bu) | (nb_mbufs) << MANA_TX_INFO_MBUFS_S))
 
 /*
- * WQEs that complete together: one that asks for a CQE, and those without
- * request before it. The n-th good CQE belongs to the n-th group. All indices
- * run free; they tell where the rings are when the group has completed.
+ * WQEs that complete together: one that requests a CQE, and those without
+ * request before it. The n-th good CQE belongs to the n-th group. The
+ * free-running indices are those of the rings after the group has completed.
  */
 struct mana_tx_group {
 	/* The pool of all its mbufs, each with one reference; NULL: check each. */
@@ -565,35 +565,32 @@ struct mana_tx_group {
 	uint32_t wqe_end;
 	uint32_t mbuf_end;
 	uint32_t bu_end;
-	uint32_t bu_at; /* the WQE that asked */
+	uint32_t bu_at; /* the WQE that requests the CQE */
 };
 
-/* Whether CQEs tell the position of their WQE: see mana_tx_done.c. */
+/* State of the WQE-offset check: see mana_tx_done.c. */
 enum mana_tx_offset_check {
-	MANA_TX_OFFSET_LEARNING = 0, /* every WQE asks for a CQE */
-	MANA_TX_OFFSET_RIGHT, /* one in a group does */
-	/*
-	 * Every WQE asks until the queue is restarted. They were never right (or
-	 * this was configured),
-	 */
-	MANA_TX_OFFSET_UNUSED,
-	MANA_TX_OFFSET_WRONG, /* or were right, and then not as expected. */
+	MANA_TX_OFFSET_LEARNING = 0, /* every WQE requests a CQE */
+	MANA_TX_OFFSET_RIGHT, /* one WQE per group requests a CQE */
+	/* Until the queue is restarted, every WQE requests a CQE: */
+	MANA_TX_OFFSET_UNUSED, /* offsets were never right, or as configured */
+	MANA_TX_OFFSET_WRONG, /* an offset was unexpected after RIGHT */
 };
 
 /* How completions are taken. */
 enum mana_tx_reap {
-	MANA_TX_REAP_ONE, /* one at a time, each position looked at */
-	MANA_TX_REAP_GROUPS, /* good ones, one for each group */
-	MANA_TX_REAP_EACH, /* good ones, one for each WQE */
+	MANA_TX_REAP_ONE, /* one at a time, with a check of each position */
+	MANA_TX_REAP_GROUPS, /* good CQEs, one per group */
+	MANA_TX_REAP_EACH, /* good CQEs, one per WQE */
 };
 
-/* OK completions at distinct positions, not 0, that have to be right. */
+/* Good CQEs in succession with correct offsets, at distinct places but 0. */
 #define MANA_TX_OFFSET_NB_RIGHT 8
 
-/* Which form the OOB has; a VLAN tag to insert takes the long one always. */
+/* The form of the OOB. VLAN insertion always needs the long form. */
 enum mana_tx_form {
-	MANA_TX_FORM_AUTO, /* short where it will do, and is not refused */
-	MANA_TX_FORM_SHORT, /* where it will do */
+	MANA_TX_FORM_AUTO, /* short if possible, unless the device refuses it */
+	MANA_TX_FORM_SHORT, /* short if possible */
 	MANA_TX_FORM_LONG,
 };
 
@@ -605,8 +602,8 @@ enum mana_tx_vport {
 };
 
 /*
- * So many packets in the short form answered with TX_INVALID_OOB before one was
- * sent: the queue uses the long form.
+ * The queue changes to the long form after this many TX_INVALID_OOB for packets in
+ * the short form, if none was sent before.
  */
 #define MANA_TX_FORM_TRIES 8
 
@@ -614,7 +611,7 @@ enum mana_tx_vport {
 struct mana_tx_pool {
 	struct rte_mempool *mp; /* NULL: an empty slot */
 	uint32_t lkey;
-	bool has_key; /* false: look its mbufs up one by one */
+	bool has_key; /* false: a key look-up for each mbuf */
 	uint32_t nb_wait; /* packets until the next try */
 	uint32_t retry_wait; /* of the try after it */
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Vectors of 16 bytes: the few operations of the burst kernels, on x86-64 and
- * on arm64. Lane 0 is the lowest in memory. Lane numbers and shifts are
- * constants, so what takes them is a macro.
+ * Vectors of 16 bytes: the operations that the bursts use, on x86-64 and on arm64.
+ * Lane 0 is the lowest in memory. Macros, because intrinsics require constant lane
+ * numbers and shifts.
  */
 
 #ifndef MANA_VEC_H
@@ -15,7 +15,7 @@
 #include <rte_common.h>
 #include <rte_vect.h>
 
-/* In place of an index of mana_vec_shuffle(): a byte of zeros. */
+/* An index of mana_vec_shuffle() that gives a zero byte. */
 #define MANA_VEC_0 0x80
 
 #ifdef RTE_ARCH_X86_64
@@ -58,14 +58,13 @@ typedef __m128i mana_vec_t;
 #define mana_vec_shr32(v, nb) _mm_srli_epi32(v, nb)
 /* Halves of a and b, lane by lane: a0 b0 a1 b1, or a2 b2 a3 b3 */
 #define mana_vec_zip_lo32(a, b) _mm_unpacklo_epi32(a, b)
-#define mana_vec_zip_hi32(a, b) _mm_unpackhi_epi32(a, b)
 #define mana_vec_zip_lo64(a, b) _mm_unpacklo_epi64(a, b)
 #define mana_vec_zip_hi64(a, b) _mm_unpackhi_epi64(a, b)
 /* The last 16 - nb bytes of a, then the first nb of b */
 #define mana_vec_join(a, b, nb) _mm_alignr_epi8(b, a, nb)
 /* Each byte is that of v which its index names, or 0 for MANA_VEC_0. */
 #define mana_vec_shuffle(v, index) _mm_shuffle_epi8(v, index)
-/* The same with what may be in bits 4 to 6 of the index ignored */
+/* The same; bits 4 to 6 of the index are ignored. */
 #define mana_vec_lookup(table, index) _mm_shuffle_epi8(table, index)
 #define mana_vec_is_zero(v) (_mm_testz_si128(v, v) != 0)
 
@@ -118,7 +117,6 @@ typedef uint32x4_t mana_vec_t;
 #define mana_vec_shl32(v, nb) vshlq_n_u32(v, nb)
 #define mana_vec_shr32(v, nb) vshrq_n_u32(v, nb)
 #define mana_vec_zip_lo32(a, b) vzip1q_u32(a, b)
-#define mana_vec_zip_hi32(a, b) vzip2q_u32(a, b)
 #define mana_vec_zip_lo64(a, b) \
 	MANA_VEC_OF_64(vzip1q_u64(MANA_VEC_64(a), MANA_VEC_64(b)))
 #define mana_vec_zip_hi64(a, b) \
@@ -142,7 +140,7 @@ mana_vec_sum32(mana_vec_t v)
 	return mana_vec_get32(v, 0) + mana_vec_get32(v, 1);
 }
 
-/* 32 bytes from here to there */
+/* Copies 32 bytes. */
 static __rte_always_inline void
 mana_vec_move32(void *to, const void *from)
 {
