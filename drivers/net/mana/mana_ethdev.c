@@ -190,7 +190,7 @@ vlan_strip_queue_set(struct rte_eth_dev *dev, uint16_t queue_id, int is_on)
  * reason.
  */
 static int
-flow_refuse(struct rte_flow_error *error)
+flow_flush(struct rte_eth_dev *dev __rte_unused, struct rte_flow_error *error)
 {
 	return rte_flow_error_set(
 		error, ENOTSUP, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
@@ -198,29 +198,24 @@ flow_refuse(struct rte_flow_error *error)
 }
 
 static int
-flow_validate(struct rte_eth_dev *dev __rte_unused,
+flow_validate(struct rte_eth_dev *dev,
 	      const struct rte_flow_attr *attr __rte_unused,
 	      const struct rte_flow_item *pattern __rte_unused,
 	      const struct rte_flow_action *actions __rte_unused,
 	      struct rte_flow_error *error)
 {
-	return flow_refuse(error);
+	return flow_flush(dev, error);
 }
 
 static struct rte_flow *
-flow_create(struct rte_eth_dev *dev, const struct rte_flow_attr *attr,
-	    const struct rte_flow_item *pattern,
-	    const struct rte_flow_action *actions,
+flow_create(struct rte_eth_dev *dev,
+	    const struct rte_flow_attr *attr __rte_unused,
+	    const struct rte_flow_item *pattern __rte_unused,
+	    const struct rte_flow_action *actions __rte_unused,
 	    struct rte_flow_error *error)
 {
-	(void)flow_validate(dev, attr, pattern, actions, error);
+	(void)flow_flush(dev, error);
 	return NULL;
-}
-
-static int
-flow_flush(struct rte_eth_dev *dev __rte_unused, struct rte_flow_error *error)
-{
-	return flow_refuse(error);
 }
 
 static int

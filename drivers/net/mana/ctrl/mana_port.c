@@ -202,28 +202,28 @@ netdev_up_again(struct mana_priv *priv)
  * A spare Tx queue shows whether another program has raw queues of this port, because
  * a vPort has one owner. RDMA netlink does not: mana_ib numbers all raw QPs 0, so
  * restrack (core/restrack.c) knows only one of a device, without its port.
+ *
+ * Returns why the netdev keeps its MTU, or NULL.
  */
-static int
+static const char *
 netdev_mtu_change(struct mana_priv *priv, uint32_t mtu)
 {
 	int ret = mana_is_gone(priv) ? -EIO : 0;
 
 	if (ret == 0)
 		ret = mana_txq_spare_try(priv);
-	return ret != 0 ? ret : mana_netdev_mtu_set(&priv->netdev, mtu);
-}
-
-static const char *
-netdev_mtu_reason(int error)
-{
-	switch (error) {
+	if (ret == 0)
+		ret = mana_netdev_mtu_set(&priv->netdev, mtu);
+	switch (ret) {
+	case 0:
+		return NULL;
 	case -EPERM:
 		return "the program needs CAP_NET_ADMIN and CAP_NET_RAW";
 	case -ENODEV:
 	case -EBUSY:
 		return "another program has raw queues of the port, or the netdev is up";
 	default:
-		return strerror(-error);
+		return strerror(-ret);
 	}
 }
 
@@ -232,14 +232,14 @@ netdev_mtu_set(struct mana_priv *priv)
 {
 	struct mana_netdev_state state;
 	uint16_t mtu = priv->data->mtu;
-	int ret;
+	const char *reason;
 
 	if (!priv->options.netdev_mtu ||
 	    mana_netdev_state_get(&priv->netdev, &state) != 0 ||
 	    state.mtu == 0 || state.mtu == mtu)
 		return;
-	ret = netdev_mtu_change(priv, mtu);
-	if (ret == 0) {
+	reason = netdev_mtu_change(priv, mtu);
+	if (reason == NULL) {
 		if (priv->netdev_mtu_before == 0)
 			priv->netdev_mtu_before = state.mtu;
 		priv->netdev_mtu = mtu;
@@ -248,30 +248,25 @@ netdev_mtu_set(struct mana_priv *priv)
 	if (!priv->is_mtu_noted)
 		MANA_PORT_LOG(NOTICE, priv->data->name,
 			      "netdev_mtu=1: netdev %s keeps its MTU %u, the port has %u: %s",
-			      state.name, state.mtu, mtu,
-			      netdev_mtu_reason(ret));
+			      state.name, state.mtu, mtu, reason);
 	priv->is_mtu_noted = true;
 }
 
 static void
 netdev_mtu_restore(struct mana_priv *priv)
 {
+	uint32_t before = priv->netdev_mtu_before;
 	struct mana_netdev_state state;
-	int ret;
+	const char *reason = NULL;
 
-	if (priv->netdev_mtu_before == 0)
-		return;
-	if (mana_netdev_state_get(&priv->netdev, &state) == 0 &&
-	    state.mtu == priv->netdev_mtu) {
-		ret = netdev_mtu_change(priv, priv->netdev_mtu_before);
-		if (ret != 0)
-			MANA_PORT_LOG(NOTICE, priv->data->name,
-				      "netdev_mtu=1: netdev %s keeps the MTU %u: %s; when no program uses the port, `ip link set dev %s mtu %u`",
-				      state.name, state.mtu,
-				      netdev_mtu_reason(ret), state.name,
-				      priv->netdev_mtu_before);
-	}
 	priv->netdev_mtu_before = 0;
+	if (before != 0 && mana_netdev_state_get(&priv->netdev, &state) == 0 &&
+	    state.mtu == priv->netdev_mtu)
+		reason = netdev_mtu_change(priv, before);
+	if (reason != NULL)
+		MANA_PORT_LOG(NOTICE, priv->data->name,
+			      "netdev_mtu=1: netdev %s keeps the MTU %u: %s; when no program uses the port, `ip link set dev %s mtu %u`",
+			      state.name, state.mtu, reason, state.name, before);
 }
 
 int
