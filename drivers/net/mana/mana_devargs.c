@@ -115,7 +115,7 @@ static const struct option {
 	bool is_bool; /* else 32 bits */
 	bool is_power; /* a number that is a power of two */
 	uint32_t min, max; /* of a number; 0: the index of one of the words */
-	const char *words[4]; /* each stands for its index */
+	const char *words[4]; /* the value of each is its index */
 	const char *advice;
 } options[] = {
 #define MEMBER(member) offsetof(struct mana_options, member)

@@ -294,7 +294,7 @@ static void
 device_gone(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
-	bool is_wanted = dev->data->dev_conf.intr_conf.rmv != 0;
+	bool has_callback = dev->data->dev_conf.intr_conf.rmv != 0;
 	uint16_t port_id = dev->data->port_id;
 
 	if (mana_is_gone(priv))
@@ -307,7 +307,7 @@ device_gone(struct rte_eth_dev *dev)
 	MANA_PORT_LOG(ERR, dev->data->name,
 		      "the kernel removed the RDMA device (hot removal, reset, host maintenance or driver unload): stop and close the port, probe it again when the device is back");
 	link_changed(dev);
-	if (is_wanted && rte_eth_dev_is_valid_port(port_id))
+	if (has_callback && rte_eth_dev_is_valid_port(port_id))
 		(void)rte_eth_dev_callback_process(
 			dev, RTE_ETH_EVENT_INTR_RMV, NULL);
 }

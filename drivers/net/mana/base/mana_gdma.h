@@ -234,7 +234,7 @@ mana_cqe_load(const uint32_t *word)
 }
 
 /*
- * The word that tells whether a CQE is valid and of which work queue. Load it
+ * The word that says whether a CQE is valid and names its work queue. Load it
  * once: a second load could return another value.
  */
 static inline uint32_t
@@ -345,7 +345,7 @@ mana_cq_ring(struct mana_cq *cq, bool arm)
 
 /*
  * Ring the CQ without arm if half a lap has been read since the last doorbell.
- * The owner bits count 8 laps, and only a doorbell tells the device the position
+ * The owner bits count 8 laps, and only a doorbell gives the device the position
  * (Linux mana_en.c mana_cq_handler). If callers check this after at most half a
  * lap, each lap has a doorbell; with bursts as large as the ring, each second lap
  * has one. Returns true if it has rung.

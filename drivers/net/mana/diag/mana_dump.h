@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What a person sees of a port: ring entries decoded, facts of ports and queues,
- * dumps of both to a file, and messages about what bursts have met.
+ * The diagnostics of a port: decoded ring entries, facts about ports and queues,
+ * dumps of both to a file, and reports of bad completions and failed queues.
  */
 
 #ifndef MANA_DUMP_H
