@@ -183,7 +183,7 @@ struct mana_rx_vec_const {
 	uint8_t first[16]; /* of v */
 	uint8_t mid[16]; /* of b and of join */
 	uint8_t last[16]; /* of d */
-	uint32_t types[4]; /* of the three CQEs behind the first */
+	uint32_t types[4]; /* of CQEs with one packet each */
 	uint32_t type[4]; /* of a header */
 	uint32_t hash_type[4]; /* of a flags word */
 	uint32_t trailers[4]; /* what counts of them */
@@ -340,24 +340,38 @@ mana_rx_vec_coalesced(const struct mana_rxq *rxq, mana_vec_t queue_rearm,
 	return true;
 }
 
-/* Not zero if one of the three CQEs behind this one is of another kind. */
+/* Not zero if one of these four CQEs is old, or not of a single packet. */
 static inline mana_vec_t
-mana_rx_vec_others(mana_vec_t want, const struct gdma_cqe *cqe)
+mana_rx_vec_not_okay(mana_vec_t want, const struct gdma_cqe *cqe)
 {
 	/* Each word is used once, so a compiler has no reason to load it twice. */
 	mana_vec_t trailers, types;
 
-	trailers = mana_vec_set32(want, cqe[1].trailer, 0);
-	trailers = mana_vec_set32(trailers, cqe[2].trailer, 1);
-	trailers = mana_vec_set32(trailers, cqe[3].trailer, 2);
+	trailers = mana_vec_from32(cqe[0].trailer);
+	trailers = mana_vec_set32(trailers, cqe[1].trailer, 1);
+	trailers = mana_vec_set32(trailers, cqe[2].trailer, 2);
+	trailers = mana_vec_set32(trailers, cqe[3].trailer, 3);
 	rte_io_rmb();
-	types = mana_vec_from32(cqe[1].rx.header);
-	types = mana_vec_set32(types, cqe[2].rx.header, 1);
-	types = mana_vec_set32(types, cqe[3].rx.header, 2);
-	trailers = mana_vec_xor(trailers, want);
-	types = mana_vec_xor(types, MANA_RX_VEC(types));
-	return mana_vec_or(mana_vec_and(trailers, MANA_RX_VEC(trailers)),
-			   mana_vec_and(types, MANA_RX_VEC(type)));
+	types = mana_vec_from32(cqe[0].rx.header);
+	types = mana_vec_set32(types, cqe[1].rx.header, 1);
+	types = mana_vec_set32(types, cqe[2].rx.header, 2);
+	types = mana_vec_set32(types, cqe[3].rx.header, 3);
+	/* Masked first: the trailer of a closed queue has a bit beyond the mask. */
+	trailers = mana_vec_and(trailers, MANA_RX_VEC(trailers));
+	types = mana_vec_and(types, MANA_RX_VEC(type));
+	return mana_vec_or(mana_vec_xor(trailers, want),
+			   mana_vec_xor(types, MANA_RX_VEC(types)));
+}
+
+/* Whether this CQE is new and has up to four packets. */
+static inline bool
+mana_rx_is_coalesced(uint32_t want, const struct gdma_cqe *cqe)
+{
+	if (!mana_rx_trailer_is(mana_cqe_load(&cqe->trailer), want))
+		return false;
+	rte_io_rmb();
+	return (mana_cqe_load(&cqe->rx.header) & MANA_CQE_TYPE_M) ==
+	       MANA_CQE_RX_COALESCED_4;
 }
 
 /* CQEs for a later round or the next burst; they may lie behind the ring. */
@@ -370,67 +384,116 @@ mana_rx_vec_prefetch(const struct gdma_cqe *cqe)
 	rte_prefetch0(&cqe[MANA_RX_VEC_AHEAD + 3]);
 }
 
-/* See mana_rx_kernel_t. The owner bits are the same up to the end of the ring. */
+/* Where the kernel is, and the sum of lengths. */
+struct mana_rx_vec_at {
+	const struct gdma_cqe *cqe;
+	struct rte_mbuf *const *mbufs;
+	struct rte_mbuf **pkts;
+	uintptr_t cqe_last, mbufs_last; /* last places with four more */
+	mana_vec_t bytes;
+};
+
+static inline bool
+mana_rx_vec_has_room(const struct mana_rx_vec_at *at)
+{
+	return (uintptr_t)at->cqe <= at->cqe_last &&
+	       (uintptr_t)at->mbufs <= at->mbufs_last;
+}
+
+static inline void
+mana_rx_vec_advance(struct mana_rx_vec_at *at, uint32_t nb_cqes, mana_vec_t len)
+{
+	at->cqe += nb_cqes;
+	at->mbufs += MANA_RX_VEC_N;
+	at->pkts += MANA_RX_VEC_N;
+	at->bytes = mana_vec_add32(at->bytes, len);
+}
+
+/* Rounds of four CQEs with one packet each. False: there is no room for another one. */
+static __rte_always_inline bool
+mana_rx_vec_okay_rounds(const struct mana_rxq *rxq, mana_vec_t wants,
+			struct mana_rx_vec_at *at)
+{
+	const mana_vec_t rearm = mana_vec_load_16(&rxq->rearm);
+	mana_vec_t v[MANA_RX_VEC_N], wrong, len;
+
+	do {
+		wrong = mana_rx_vec_not_okay(wants, at->cqe);
+		mana_rx_vec_prefetch(at->cqe);
+		v[0] = mana_vec_load(&at->cqe[0].rx.flags);
+		v[1] = mana_vec_load(&at->cqe[1].rx.flags);
+		v[2] = mana_vec_load(&at->cqe[2].rx.flags);
+		v[3] = mana_vec_load(&at->cqe[3].rx.flags);
+		rte_compiler_barrier();
+		if (unlikely(!mana_rx_vec_okay(rxq, rearm, v, wrong, at->pkts,
+					       at->mbufs, &len)))
+			return true;
+		mana_rx_vec_advance(at, MANA_RX_VEC_N, len);
+	} while (mana_rx_vec_has_room(at));
+	return false;
+}
+
+/* The same with one CQE of four packets. */
+static __rte_always_inline bool
+mana_rx_vec_coalesced_rounds(const struct mana_rxq *rxq, uint32_t want,
+			     struct mana_rx_vec_at *at)
+{
+	const mana_vec_t rearm = mana_vec_load_16(&rxq->rearm);
+	mana_vec_t len;
+
+	do {
+		if (unlikely(!mana_rx_is_coalesced(want, at->cqe) ||
+			     !mana_rx_vec_coalesced(rxq, rearm, at->cqe, at->pkts,
+						    at->mbufs, &len)))
+			return true;
+		rte_prefetch0(&at->cqe[MANA_RX_VEC_AHEAD]);
+		mana_rx_vec_advance(at, 1, len);
+	} while (mana_rx_vec_has_room(at));
+	return false;
+}
+
+/*
+ * See mana_rx_kernel_t. The owner bits are the same up to the end of the ring.
+ *
+ * The next CQE selects the rounds, which load and check it again. Rounds that
+ * deliver nothing end the kernel.
+ */
 static __rte_always_inline uint32_t
 mana_rx_vec_kernel(struct mana_rxq *rxq, struct rte_mbuf **pkts,
 		   uint32_t nb_pkts)
 {
 	const uint32_t want = mana_rx_trailer_wanted(&rxq->cq, rxq->cq.ci);
-	const struct gdma_cqe *const first = mana_cq_cqe(&rxq->cq, rxq->cq.ci);
-	const struct gdma_cqe *cqe = first;
-	struct rte_mbuf **mbufs = &rxq->mbufs[rxq->rq.ci & rxq->mbuf_mask];
-	struct rte_mbuf **const mbufs_first = mbufs;
-	uintptr_t cqe_last, mbufs_last; /* last places with four more */
-	const mana_vec_t rearm = mana_vec_load_16(&rxq->rearm);
 	const mana_vec_t wants = mana_vec_dup32(want);
-	mana_vec_t v[MANA_RX_VEC_N], wrong, len, bytes = mana_vec_zero();
-	uint32_t type, nb, nb_cqes;
+	const struct gdma_cqe *const first = mana_cq_cqe(&rxq->cq, rxq->cq.ci);
+	struct rte_mbuf *const *const mbufs =
+		&rxq->mbufs[rxq->rq.ci & rxq->mbuf_mask];
+	struct rte_mbuf *const *before;
+	struct mana_rx_vec_at at = {
+		.cqe = first, .mbufs = mbufs, .pkts = pkts,
+		.bytes = mana_vec_zero(),
+	};
+	uint32_t nb, nb_cqes;
+	bool has_room;
 
 	nb_pkts = mana_rx_batch_pkts(rxq, nb_pkts);
 	nb_cqes = (~rxq->cq.ci & rxq->cq.mask) + 1; /* up to the end of the ring */
 	if (unlikely(nb_pkts < MANA_RX_VEC_N || nb_cqes < MANA_RX_VEC_N))
 		return 0;
-	cqe_last = (uintptr_t)(cqe + nb_cqes - MANA_RX_VEC_N);
-	mbufs_last = (uintptr_t)(mbufs + nb_pkts - MANA_RX_VEC_N);
-	for (;;) {
-		if (unlikely(!mana_rx_trailer_is(mana_cqe_load(&cqe->trailer), want)))
-			break;
-		rte_io_rmb();
-		type = mana_cqe_load(&cqe->rx.header) & MANA_CQE_TYPE_M;
-		if (type == MANA_CQE_RX_OKAY) {
-			wrong = mana_rx_vec_others(wants, cqe);
-			mana_rx_vec_prefetch(cqe);
-			v[0] = mana_vec_load(&cqe[0].rx.flags);
-			v[1] = mana_vec_load(&cqe[1].rx.flags);
-			v[2] = mana_vec_load(&cqe[2].rx.flags);
-			v[3] = mana_vec_load(&cqe[3].rx.flags);
-			rte_compiler_barrier();
-			if (unlikely(!mana_rx_vec_okay(rxq, rearm, v, wrong, pkts,
-						       mbufs, &len)))
-				break;
-			cqe += MANA_RX_VEC_N;
-		} else if (type == MANA_CQE_RX_COALESCED_4) {
-			if (unlikely(!mana_rx_vec_coalesced(rxq, rearm, cqe, pkts,
-							    mbufs, &len)))
-				break;
-			rte_prefetch0(&cqe[MANA_RX_VEC_AHEAD]);
-			cqe++;
-		} else {
-			break;
-		}
-		bytes = mana_vec_add32(bytes, len);
-		pkts += MANA_RX_VEC_N;
-		mbufs += MANA_RX_VEC_N;
-		if ((uintptr_t)cqe > cqe_last || (uintptr_t)mbufs > mbufs_last)
-			break;
-	}
-	nb = mbufs - mbufs_first;
-	if (cqe - first != nb)
+	at.cqe_last = (uintptr_t)(first + nb_cqes - MANA_RX_VEC_N);
+	at.mbufs_last = (uintptr_t)(mbufs + nb_pkts - MANA_RX_VEC_N);
+	do {
+		before = at.mbufs;
+		has_room = unlikely(mana_rx_is_coalesced(want, at.cqe)) ?
+			   mana_rx_vec_coalesced_rounds(rxq, want, &at) :
+			   mana_rx_vec_okay_rounds(rxq, wants, &at);
+	} while (unlikely(has_room) && at.mbufs != before);
+	nb = at.mbufs - mbufs;
+	if (at.cqe - first != nb)
 		rxq->ppi_shift = RTE_MAX(rxq->ppi_shift, MANA_RX_CQE_PPI_SHIFT);
-	rxq->cq.ci += cqe - first;
+	rxq->cq.ci += at.cqe - first;
 	rxq->rq.ci += nb;
 	/* UINT16_MAX packets of UINT16_MAX bytes at most. */
-	rxq->bytes += mana_vec_sum32(bytes);
+	rxq->bytes += mana_vec_sum32(at.bytes);
 	return nb;
 }
 

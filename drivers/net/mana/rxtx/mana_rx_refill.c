@@ -99,7 +99,6 @@ mana_rx_write_flat(const struct mana_rxq *rxq, struct rte_mbuf **mbufs,
 	const mana_vec_t delta = mana_vec_of64(rxq->data_delta, rxq->data_delta);
 	const mana_vec_t sge = mana_vec_of64(rxq->sge_word, rxq->sge_word);
 	uint64_t *wqe = mana_wq_bu(&rxq->rq, rxq->rq.pi);
-	struct rte_mbuf *const *const end = from + nb;
 
 	for (; nb >= MANA_RX_REFILL_STEP; nb -= MANA_RX_REFILL_STEP) {
 		mana_rx_write_two(wqe, mbufs, from, delta, sge);
@@ -113,11 +112,16 @@ mana_rx_write_flat(const struct mana_rxq *rxq, struct rte_mbuf **mbufs,
 		mbufs += MANA_RX_REFILL_STEP;
 		from += MANA_RX_REFILL_STEP;
 	}
-	for (; from != end; from++) {
-		*mbufs++ = *from;
+	for (; nb >= 2; nb -= 2) {
+		mana_rx_write_two(wqe, mbufs, from, delta, sge);
+		wqe += 2 * GDMA_BU_WORDS;
+		mbufs += 2;
+		from += 2;
+	}
+	if (nb != 0) {
+		*mbufs = *from;
 		wqe[2] = rte_cpu_to_le_64((uintptr_t)*from + rxq->data_delta);
 		wqe[3] = rxq->sge_word;
-		wqe += GDMA_BU_WORDS;
 	}
 }
 
