@@ -84,7 +84,6 @@ select_add(struct mana_devargs *devargs, const struct selector *selector,
 	const char *key = selector->key;
 	struct mana_select select = { 0 };
 	const char *wrong;
-	unsigned int i;
 
 	wrong = selector->parse(text, &select);
 	if (wrong != NULL)
@@ -93,7 +92,7 @@ select_add(struct mana_devargs *devargs, const struct selector *selector,
 		return MANA_INIT_ERR(-EINVAL,
 				     "%s=%s: ports are already selected by %s=; use one of mac=, netdev= and port=",
 				     key, text, devargs->key);
-	for (i = 0; i < devargs->nb_selects; i++)
+	for (unsigned int i = 0; i < devargs->nb_selects; i++)
 		if (memcmp(&devargs->selects[i], &select,
 			   offsetof(struct mana_select, text)) == 0)
 			return twice(key, text);
@@ -180,9 +179,8 @@ rx_path_take(struct mana_options *to, const char *text)
 {
 	const char *wrong = "this build has no such burst function";
 	char keys[64] = "";
-	uint32_t i;
 
-	for (i = 0; i < mana_rx_nb_paths; i++) {
+	for (uint32_t i = 0; i < mana_rx_nb_paths; i++) {
 		const struct mana_rx_path *path = &mana_rx_paths[i];
 		const bool is_it = strcmp(path->key, text) == 0;
 
@@ -212,17 +210,16 @@ pair_take(const struct rte_kvargs *pairs, unsigned int at,
 {
 	const char *key = pairs->pairs[at].key;
 	const char *text = pairs->pairs[at].value;
-	unsigned int i;
 
 	if (text == NULL) /* a key alone */
 		text = "";
-	for (i = 0; i < RTE_DIM(selectors); i++)
+	for (unsigned int i = 0; i < RTE_DIM(selectors); i++)
 		if (strcmp(key, selectors[i].key) == 0)
 			return select_add(devargs, &selectors[i], text);
-	for (i = 0; i < at; i++)
+	for (unsigned int i = 0; i < at; i++)
 		if (strcmp(pairs->pairs[i].key, key) == 0)
 			return twice(key, text);
-	for (i = 0; i < RTE_DIM(options); i++)
+	for (unsigned int i = 0; i < RTE_DIM(options); i++)
 		if (strcmp(key, options[i].key) == 0)
 			return option_take(&devargs->options, &options[i], text);
 	if (strcmp(key, "rx_path") == 0)
@@ -239,7 +236,6 @@ int
 mana_devargs_parse(const char *args, struct mana_devargs *devargs)
 {
 	struct rte_kvargs *pairs;
-	unsigned int i;
 	int ret = 0;
 
 	memset(devargs, 0, sizeof(*devargs));
@@ -252,7 +248,7 @@ mana_devargs_parse(const char *args, struct mana_devargs *devargs)
 		return MANA_INIT_ERR(-EINVAL,
 				     "malformed device arguments '%s'; expected <key>=<value>[,<key>=<value>...] of %s",
 				     args, MANA_DEVARGS_HELP);
-	for (i = 0; i < pairs->count && ret == 0; i++)
+	for (unsigned int i = 0; i < pairs->count && ret == 0; i++)
 		ret = pair_take(pairs, i, devargs);
 	rte_kvargs_free(pairs);
 	return ret;

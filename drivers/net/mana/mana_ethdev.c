@@ -318,15 +318,14 @@ static void
 queue_states_set(struct rte_eth_dev *dev, bool is_running)
 {
 	struct rte_eth_dev_data *data = dev->data;
-	uint16_t i;
 
-	for (i = 0; i < data->nb_rx_queues; i++) {
+	for (uint16_t i = 0; i < data->nb_rx_queues; i++) {
 		const struct mana_eth_rxq *ctl = data->rx_queues[i];
 
 		data->rx_queue_state[i] =
 			state_of(is_running && ctl != NULL && !ctl->is_deferred);
 	}
-	for (i = 0; i < data->nb_tx_queues; i++) {
+	for (uint16_t i = 0; i < data->nb_tx_queues; i++) {
 		const struct mana_eth_txq *ctl = data->tx_queues[i];
 
 		data->tx_queue_state[i] =
@@ -433,9 +432,8 @@ static bool
 is_scattered(const struct mana_priv *priv, uint16_t queue_id)
 {
 	const struct mana_rx_set *set = priv->rx_set;
-	uint32_t i;
 
-	for (i = 0; set != NULL && i < set->nb; i++)
+	for (uint32_t i = 0; set != NULL && i < set->nb; i++)
 		if (set->hwqs[i].owner == queue_id)
 			return set->hwqs[i].rxq.scatter.nb_segs != 0;
 	return false;

@@ -73,12 +73,11 @@ handle_fill(struct rte_eth_dev *dev, uint16_t nb_rxq)
 {
 	const struct mana_priv *priv = dev->data->dev_private;
 	struct rte_intr_handle *handle = dev->intr_handle;
-	uint16_t i;
 	int ret = rte_intr_vec_list_alloc(handle, "mana_intr", nb_rxq);
 
 	if (ret == 0)
 		ret = rte_intr_nb_efd_set(handle, nb_rxq);
-	for (i = 0; ret == 0 && i < nb_rxq; i++) {
+	for (uint16_t i = 0; ret == 0 && i < nb_rxq; i++) {
 		ret = rte_intr_efds_index_set(handle, i, priv->rx_intrs[i].fd);
 		if (ret == 0)
 			ret = rte_intr_vec_list_index_set(
@@ -116,7 +115,6 @@ mana_intr_start(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 	uint16_t nb_rxq = dev->data->nb_rx_queues;
-	uint16_t i;
 	int ret = 0;
 
 	if (dev->data->dev_conf.intr_conf.rxq == 0 || nb_rxq == 0)
@@ -125,7 +123,7 @@ mana_intr_start(struct rte_eth_dev *dev)
 				     nb_rxq * sizeof(*priv->rx_intrs), 0);
 	if (priv->rx_intrs == NULL)
 		ret = -ENOMEM;
-	for (i = 0; priv->rx_intrs != NULL && i < nb_rxq; i++) {
+	for (uint16_t i = 0; priv->rx_intrs != NULL && i < nb_rxq; i++) {
 		int error = rx_intr_open(&priv->rx_intrs[i]);
 
 		if (error != 0)
@@ -147,7 +145,6 @@ void
 mana_intr_stop(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
-	uint16_t i;
 
 	if (priv->rx_intrs == NULL)
 		return;
@@ -155,7 +152,7 @@ mana_intr_stop(struct rte_eth_dev *dev)
 	rte_intr_free_epoll_fd(dev->intr_handle);
 	(void)rte_intr_nb_efd_set(dev->intr_handle, 0);
 	rte_intr_vec_list_free(dev->intr_handle);
-	for (i = 0; i < dev->data->nb_rx_queues; i++)
+	for (uint16_t i = 0; i < dev->data->nb_rx_queues; i++)
 		rx_intr_close(&priv->rx_intrs[i]);
 	rte_free(priv->rx_intrs);
 	priv->rx_intrs = NULL;

@@ -123,9 +123,7 @@ select_holds(const struct mana_select *select, const struct mana_port_info *info
 static bool
 is_selected(const struct mana_devargs *devargs, const struct mana_port_info *info)
 {
-	unsigned int i;
-
-	for (i = 0; i < devargs->nb_selects; i++)
+	for (unsigned int i = 0; i < devargs->nb_selects; i++)
 		if (select_holds(&devargs->selects[i], info))
 			return true;
 	return devargs->nb_selects == 0;
@@ -136,10 +134,9 @@ static int
 devargs_check(const struct mana_devargs *devargs,
 	      const struct mana_function *function)
 {
-	unsigned int i;
 	int ret = 0;
 
-	for (i = 0; i < devargs->nb_selects; i++) {
+	for (unsigned int i = 0; i < devargs->nb_selects; i++) {
 		const struct mana_select *select = &devargs->selects[i];
 		const struct mana_port_info *info = function->ports;
 		const struct mana_port_info *end = info + function->nb_ports;
@@ -174,11 +171,10 @@ static int
 ports_create(struct rte_pci_device *pci_dev, const struct mana_function *function,
 	     const struct mana_devargs *devargs, struct rte_eth_dev **devs)
 {
-	unsigned int i;
 	int nb = 0;
 	int ret;
 
-	for (i = 0; i < function->nb_ports; i++) {
+	for (unsigned int i = 0; i < function->nb_ports; i++) {
 		const struct mana_port_info *info = &function->ports[i];
 
 		if (!is_selected(devargs, info) || info->netdev_error != 0 ||
@@ -220,9 +216,7 @@ static int
 no_ports(const struct rte_pci_device *pci_dev,
 	 const struct mana_function *function)
 {
-	unsigned int i;
-
-	for (i = 0; i < function->nb_ports; i++)
+	for (unsigned int i = 0; i < function->nb_ports; i++)
 		if (is_probed(pci_dev, function->ports[i].port))
 			return MANA_INIT_ERR(-EEXIST,
 					     "%s: the selected ports are probed already",
@@ -239,7 +233,6 @@ function_probe(struct rte_pci_device *pci_dev, const struct mana_devargs *devarg
 	struct rte_eth_dev *devs[RTE_MAX_ETHPORTS];
 	struct mana_function function;
 	int nb;
-	int i;
 
 	nb = mana_discover(&pci_dev->addr, pci_dev->device.name, &function);
 	if (nb != 0)
@@ -248,7 +241,7 @@ function_probe(struct rte_pci_device *pci_dev, const struct mana_devargs *devarg
 	if (nb == 0)
 		nb = ports_create(pci_dev, &function, devargs, devs);
 	/* The ports are announced together, so no function is half-probed. */
-	for (i = 0; i < nb; i++)
+	for (int i = 0; i < nb; i++)
 		rte_eth_dev_probing_finish(devs[i]);
 	if (nb > 0 && devargs->nb_selects == 0)
 		log_left_out(&function);

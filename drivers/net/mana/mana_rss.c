@@ -57,14 +57,14 @@ static void
 settings_put(struct mana_priv *priv, bool has_rss, const uint8_t *key)
 {
 	struct mana_rx_table *rss = &priv->rss;
-	uint32_t nb, i;
+	uint32_t nb;
 
 	mana_registry_lock();
 	priv->has_rss = has_rss;
 	memcpy(rss->key, key, sizeof(rss->key));
 	memset(rss->reta, 0, sizeof(rss->reta));
 	nb = mana_rx_nb_hwqs(priv);
-	for (i = 0; i < nb; i++)
+	for (uint32_t i = 0; i < nb; i++)
 		rss->reta[i] = ((i + 1) & (nb - 1)) % priv->data->nb_rx_queues;
 	mana_registry_unlock();
 }
@@ -170,12 +170,11 @@ mana_reta_query(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf,
 {
 	const struct mana_priv *priv = mana_registry_hold(dev);
 	uint32_t nb;
-	uint16_t i;
 
 	if (priv == NULL)
 		return -ENODEV;
 	nb = is_reta_size(size) ? mana_rx_nb_hwqs(priv) : 0;
-	for (i = 0; nb != 0 && i < size; i++) {
+	for (uint16_t i = 0; nb != 0 && i < size; i++) {
 		uint16_t *queue_id = reta_entry(conf, i);
 
 		if (queue_id != NULL)
@@ -190,8 +189,6 @@ static int
 reta_check(const struct mana_priv *priv, struct rte_eth_rss_reta_entry64 *conf,
 	   uint16_t size)
 {
-	uint16_t i;
-
 	if (!is_reta_size(size))
 		return MANA_PORT_ERR(-EINVAL, priv->data->name,
 				     "RSS table of %u entries: the adapter's has %u entries; give these, or %u that repeat them",
@@ -199,7 +196,7 @@ reta_check(const struct mana_priv *priv, struct rte_eth_rss_reta_entry64 *conf,
 	if (mana_rx_nb_hwqs(priv) == 0)
 		return MANA_PORT_ERR(-EINVAL, priv->data->name,
 				     "RSS table: the port has no Rx queues; configure it first");
-	for (i = 0; i < size; i++) {
+	for (uint16_t i = 0; i < size; i++) {
 		const uint16_t *queue_id = reta_entry(conf, i);
 
 		if (queue_id != NULL && *queue_id >= priv->data->nb_rx_queues)
@@ -221,9 +218,8 @@ reta_take(const struct mana_priv *priv, struct rte_eth_rss_reta_entry64 *conf,
 {
 	uint32_t nb = mana_rx_nb_hwqs(priv);
 	uint64_t given = 0;
-	uint16_t i;
 
-	for (i = 0; i < size; i++) {
+	for (uint16_t i = 0; i < size; i++) {
 		const uint16_t *queue_id = reta_entry(conf, i);
 
 		if (queue_id == NULL)
@@ -248,9 +244,8 @@ is_round_robin(const struct mana_priv *priv, struct rte_eth_rss_reta_entry64 *co
 	const uint16_t nb_rxq = priv->data->nb_rx_queues;
 	bool is_plain = true, is_grouped = true;
 	uint64_t seen = 0;
-	uint16_t i;
 
-	for (i = 0; i < size; i++) {
+	for (uint16_t i = 0; i < size; i++) {
 		const uint16_t *queue_id = reta_entry(conf, i);
 
 		if (queue_id == NULL)
@@ -272,7 +267,6 @@ reta_choose(struct mana_priv *priv, struct rte_eth_rss_reta_entry64 *conf,
 {
 	const uint32_t nb = mana_rx_nb_hwqs(priv);
 	const uint16_t wrong = reta_take(priv, conf, size, reta);
-	uint16_t i;
 
 	if (wrong == size)
 		return 0;
@@ -284,7 +278,7 @@ reta_choose(struct mana_priv *priv, struct rte_eth_rss_reta_entry64 *conf,
 				     "RSS table: entry %u is queue %u, but an earlier one of the entries i with i %% %u = %u is queue %u; the adapter repeats its first %u entries: give these the same queue, or use a larger hw_rxq",
 				     wrong, *reta_entry(conf, wrong), nb,
 				     wrong % nb, reta[wrong % nb], nb);
-	for (i = 0; i < nb; i++)
+	for (uint16_t i = 0; i < nb; i++)
 		reta[i] = *reta_entry(conf, i);
 	if (!priv->is_reta_noted)
 		MANA_PORT_LOG(NOTICE, priv->data->name,

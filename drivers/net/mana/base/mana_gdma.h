@@ -268,9 +268,8 @@ mana_cqe_copy(struct gdma_cqe *copy, const struct gdma_cqe *cqe)
 	typedef uint64_t word __attribute__((vector_size(16), may_alias, aligned(4)));
 	const volatile word *from = (const volatile word *)cqe;
 	word *to = (word *)copy;
-	uint32_t i;
 
-	for (i = 0; i < sizeof(*copy) / sizeof(*to); i++)
+	for (uint32_t i = 0; i < sizeof(*copy) / sizeof(*to); i++)
 		to[i] = from[i];
 	rte_compiler_barrier();
 }

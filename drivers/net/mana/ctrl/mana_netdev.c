@@ -332,11 +332,10 @@ mana_netdev_speed_get(const struct mana_netdev *netdev, uint32_t *mbps)
 		uint32_t room[sizeof(struct ethtool_link_settings) / sizeof(uint32_t) +
 			      3 * SCHAR_MAX];
 	} settings;
-	unsigned int tries;
 	int8_t nwords = 0;
 	int ret;
 
-	for (tries = 0; tries < 2; tries++) {
+	for (unsigned int tries = 0; tries < 2; tries++) {
 		memset(&settings, 0, sizeof(settings));
 		settings.base.cmd = ETHTOOL_GLINKSETTINGS;
 		settings.base.link_mode_masks_nwords = nwords;

@@ -209,11 +209,11 @@ mana_rx_layouts_check(struct mana_priv *priv)
 {
 	struct rte_eth_dev_data *data = priv->data;
 	struct mana_rx_seg segs[GDMA_RQ_WQE_MAX_SGE];
-	uint16_t nb_segs, i;
+	uint16_t nb_segs;
 	int ret;
 
 	data->scattered_rx = 0;
-	for (i = 0; i < data->nb_rx_queues; i++) {
+	for (uint16_t i = 0; i < data->nb_rx_queues; i++) {
 		ret = layout_get(priv, &priv->rxqs[i]->layout, data->mtu, segs,
 				 &nb_segs);
 		if (ret != 0)
@@ -536,7 +536,7 @@ mana_rx_hwq_can_move(const struct mana_priv *priv, const struct mana_rx_hwq *hwq
 	const uint64_t fixed = ~(uint64_t)RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
 	const struct mana_rxq *rxq = &hwq->rxq;
 	struct mana_rx_seg segs[GDMA_RQ_WQE_MAX_SGE];
-	uint16_t nb_segs, i;
+	uint16_t nb_segs;
 
 	if (!hwq->has_buffers || rxq->failure != MANA_FAILURE_NONE ||
 	    ((hwq->offloads ^ to->offloads) & fixed) != 0 ||
@@ -548,7 +548,7 @@ mana_rx_hwq_can_move(const struct mana_priv *priv, const struct mana_rx_hwq *hwq
 	if (nb_segs == 0)
 		return to->layout.segs[0].bytes == rxq->buf_bytes &&
 		       can_mix(rxq->mp, to->mp);
-	for (i = 0; i < nb_segs; i++)
+	for (uint16_t i = 0; i < nb_segs; i++)
 		if (segs[i].mp != rxq->scatter.segs[i].mp ||
 		    segs[i].offset != rxq->scatter.segs[i].offset ||
 		    segs[i].bytes != rxq->scatter.segs[i].bytes)

@@ -507,9 +507,8 @@ mana_txqs_start(struct mana_priv *priv)
 {
 	const struct rte_eth_dev_data *data = priv->data;
 	int ret = 0;
-	uint16_t i;
 
-	for (i = 0; i < data->nb_tx_queues; i++) {
+	for (uint16_t i = 0; i < data->nb_tx_queues; i++) {
 		if (data->tx_queue_state[i] == RTE_ETH_QUEUE_STATE_STARTED)
 			ret = txq_objects_start(priv, priv->txqs[i]);
 		if (ret != 0)
@@ -522,9 +521,8 @@ void
 mana_txqs_stop(struct mana_priv *priv)
 {
 	uint64_t end = wait_end();
-	uint16_t i;
 
-	for (i = 0; i < priv->data->nb_tx_queues; i++) {
+	for (uint16_t i = 0; i < priv->data->nb_tx_queues; i++) {
 		struct mana_eth_txq *ctl = priv->data->tx_queues[i];
 
 		if (ctl == NULL)

@@ -15,9 +15,7 @@ static void
 fields_write(uint64_t word, const struct field *fields, unsigned int nb,
 	     FILE *file)
 {
-	unsigned int i;
-
-	for (i = 0; i < nb; i++)
+	for (unsigned int i = 0; i < nb; i++)
 		fprintf(file, " %s %" PRIu64, fields[i].name,
 			word >> fields[i].shift & fields[i].mask);
 }
@@ -169,12 +167,10 @@ mana_decode_cqe_type(uint32_t type)
 static void
 rx_write(const struct gdma_cqe *cqe, uint32_t type, FILE *file)
 {
-	uint32_t i;
-
 	fprintf(file, "   ");
 	FIELDS_WRITE(mana_cqe_load(&cqe->rx.flags), rx_fields, file);
 	fprintf(file, " rx_wqe_offset %u\n", mana_cqe_load(&cqe->rx.wqe_offset));
-	for (i = 0; i < MANA_RX_CQE_NB_PPI; i++) {
+	for (uint32_t i = 0; i < MANA_RX_CQE_NB_PPI; i++) {
 		uint32_t len = mana_cqe_load(&cqe->rx.ppi[i].len);
 		uint32_t mid = mana_cqe_load(&cqe->rx.ppi[i].reserved);
 		uint32_t hash = mana_cqe_load(&cqe->rx.ppi[i].hash);

@@ -49,14 +49,14 @@ text_end(struct text *text, FILE *to, int error)
 static void
 rx_write(struct mana_rxq *rxq, uint16_t offset, uint16_t num, FILE *file)
 {
-	uint32_t waiting, posted, idx, i;
+	uint32_t waiting, posted, idx;
 
 	if (mana_cq_is_closed(&rxq->cq))
 		return;
 	waiting = mana_rxq_nb_waiting(rxq, UINT32_MAX);
 	posted = mana_rxq_look_posted(rxq);
 	idx = rxq->rq.ci * rxq->scatter.wqe_bu;
-	for (i = 0; i < (uint32_t)offset + num; i++) {
+	for (uint32_t i = 0; i < (uint32_t)offset + num; i++) {
 		if (i >= offset) {
 			fprintf(file, "rx queue %u descriptor %u: %s\n",
 				rxq->queue_id, i, i < waiting ? "done" :
@@ -108,9 +108,8 @@ tx_write(const struct mana_txq *txq, uint16_t offset, uint16_t num, FILE *file)
 	uint32_t done = mana_txq_nb_done(txq);
 	uint32_t idx = txq->sq.ci;
 	uint32_t group = txq->group_ci;
-	uint32_t i;
 
-	for (i = 0; i < (uint32_t)offset + num; i++) {
+	for (uint32_t i = 0; i < (uint32_t)offset + num; i++) {
 		bool is_out = i >= nb_free && i - nb_free < posted;
 
 		if (i >= offset)
@@ -154,9 +153,8 @@ static void
 queues_write(const struct mana_priv *priv, const struct mana_facts *facts)
 {
 	const struct mana_rx_set *set = priv->rx_set;
-	uint32_t i;
 
-	for (i = 0; i < MANA_MAX_QUEUES; i++) {
+	for (uint32_t i = 0; i < MANA_MAX_QUEUES; i++) {
 		if (priv->rxqs[i] != NULL) {
 			fprintf(facts->file, "  rx queue %u:\n", i);
 			mana_facts_rxq(facts, priv, priv->rxqs[i]);
@@ -178,9 +176,8 @@ events_write(struct mana_event_log *log, FILE *file)
 	const struct mana_facts facts = { .file = file, .before = " ", .after = "" };
 	struct mana_event events[MANA_EVENT_LOG_N];
 	uint32_t nb = mana_event_log_copy(log, events);
-	uint32_t i;
 
-	for (i = nb > NB_EVENTS ? nb - NB_EVENTS : 0; i < nb; i++) {
+	for (uint32_t i = nb > NB_EVENTS ? nb - NB_EVENTS : 0; i < nb; i++) {
 		fprintf(file, "  event %" PRIu64 ":", events[i].number);
 		mana_facts_event(&facts, &events[i]);
 		fputc('\n', file);

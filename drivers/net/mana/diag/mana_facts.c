@@ -168,9 +168,8 @@ mana_facts_rxq(const struct mana_facts *facts, const struct mana_priv *priv,
 	uint32_t nb = 0, posted = 0, max_posted = 0, bytes = 0;
 	uint8_t failure = MANA_FAILURE_NONE;
 	uint32_t header = 0;
-	uint32_t i;
 
-	for (i = 0; set != NULL && i < set->nb; i++) {
+	for (uint32_t i = 0; set != NULL && i < set->nb; i++) {
 		const struct mana_rxq *rxq = &set->hwqs[i].rxq;
 
 		if (set->hwqs[i].owner != ctl->owner)
@@ -254,12 +253,11 @@ void
 mana_facts_event(const struct mana_facts *facts, const struct mana_event *event)
 {
 	const struct mana_event_kind_names *names = &mana_event_names[event->kind];
-	unsigned int i;
 
 	number_add(facts, "time_ns", event->wall_ns);
 	number_add(facts, "monotonic_ns", event->mono_ns);
 	text_add(facts, "event", names->name);
-	for (i = 0; i < RTE_DIM(event->arg); i++)
+	for (unsigned int i = 0; i < RTE_DIM(event->arg); i++)
 		if (names->arg[i] != NULL)
 			number_add(facts, names->arg[i], event->arg[i]);
 	number_add(facts, "error", -event->error);

@@ -61,13 +61,13 @@ bad_cqe_log(const struct mana_priv *priv, const char *name, uint32_t kind,
 {
 	const uint32_t *words = (const uint32_t *)cqe;
 	char *text = NULL;
-	size_t bytes, i;
+	size_t bytes;
 	FILE *file;
 
 	file = open_memstream(&text, &bytes);
 	if (file == NULL)
 		return;
-	for (i = 0; i < sizeof(*cqe) / sizeof(*words); i++)
+	for (size_t i = 0; i < sizeof(*cqe) / sizeof(*words); i++)
 		fprintf(file, " %08x", rte_le_to_cpu_32(words[i]));
 	fprintf(file, ": ");
 	mana_decode_cqe_words(cqe, file);
@@ -91,10 +91,9 @@ queue_report(struct mana_priv *priv, bool is_rx, uint16_t queue)
 	uint32_t type = header >> MANA_CQE_TYPE_S & MANA_CQE_TYPE_M;
 	uint32_t error = header >> MANA_CQE_VENDOR_ERR_S & MANA_CQE_VENDOR_ERR_M;
 	char name[16];
-	uint32_t kind;
 
 	snprintf(name, sizeof(name), "%s queue %u", is_rx ? "Rx" : "Tx", queue);
-	for (kind = 0; kind < MANA_NB_BAD_CQE; kind++)
+	for (uint32_t kind = 0; kind < MANA_NB_BAD_CQE; kind++)
 		if ((news.kinds & RTE_BIT32(kind)) != 0)
 			bad_cqe_log(priv, name, kind, &news.bad.cqe[kind]);
 	if (!news.has_failed)
@@ -113,10 +112,9 @@ bool
 mana_queues_report(struct mana_priv *priv)
 {
 	bool has_failed = false;
-	uint16_t i;
 
 	mana_tx_form_report(priv);
-	for (i = 0; i < MANA_MAX_QUEUES; i++) {
+	for (uint16_t i = 0; i < MANA_MAX_QUEUES; i++) {
 		has_failed |= queue_report(priv, true, i);
 		has_failed |= queue_report(priv, false, i);
 	}

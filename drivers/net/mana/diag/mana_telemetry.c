@@ -134,9 +134,8 @@ static void
 queue_list_add(struct rte_tel_data *d, const struct mana_priv *priv, bool is_rx)
 {
 	struct rte_tel_data *list = part_add(d, is_rx ? "rx" : "tx", false);
-	uint32_t i;
 
-	for (i = 0; list != NULL && i < MANA_MAX_QUEUES; i++)
+	for (uint32_t i = 0; list != NULL && i < MANA_MAX_QUEUES; i++)
 		if (is_rx ? priv->rxqs[i] != NULL : priv->txqs[i] != NULL)
 			rte_tel_data_add_array_int(list, i);
 }
@@ -179,12 +178,11 @@ regions_copy(struct mana_mr_table *table, uint64_t from, struct region_copy *par
 	     uint64_t *nb_all, uint64_t *bytes_all)
 {
 	uint32_t nb = 0;
-	uint32_t i;
 
 	pthread_mutex_lock(&table->lock);
 	*nb_all = table->nb_regions;
 	*bytes_all = 0;
-	for (i = 0; i < table->nb_regions; i++) {
+	for (uint32_t i = 0; i < table->nb_regions; i++) {
 		const struct mana_mr_region *region = &table->regions[i];
 
 		*bytes_all += region->end - region->base;
@@ -205,7 +203,7 @@ mr_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_data 
 	struct region_copy part[PART_N];
 	uint64_t nb_all, bytes_all;
 	struct rte_tel_data *list;
-	uint32_t nb, i;
+	uint32_t nb;
 
 	nb = regions_copy(&priv->mrs, query->number, part, &nb_all, &bytes_all);
 	mana_registry_unlock();
@@ -213,7 +211,7 @@ mr_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_data 
 	mana_tel_dict_u64(d, "nb_regions", nb_all);
 	mana_tel_dict_u64(d, "bytes", bytes_all);
 	list = part_add(d, "regions", true);
-	for (i = 0; i < nb; i++) {
+	for (uint32_t i = 0; i < nb; i++) {
 		struct mana_facts facts = { .dict = entry_add(list, query->number + i) };
 
 		if (facts.dict != NULL)
@@ -231,7 +229,6 @@ events_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_d
 	uint32_t nb = mana_event_log_copy(&priv->events, events);
 	struct rte_tel_data *list;
 	uint32_t first = 0;
-	uint32_t i;
 
 	mana_registry_unlock();
 	if (!query->has_number && nb > PART_N)
@@ -241,7 +238,7 @@ events_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_d
 	rte_tel_data_add_dict_int(d, "port_id", query->port_id);
 	mana_tel_dict_u64(d, "newest", nb > 0 ? events[nb - 1].number : 0);
 	list = part_add(d, "events", true);
-	for (i = first; i < RTE_MIN(nb, first + PART_N); i++) {
+	for (uint32_t i = first; i < RTE_MIN(nb, first + PART_N); i++) {
 		struct mana_facts facts = { .dict = entry_add(list, events[i].number) };
 
 		if (facts.dict != NULL)

@@ -24,10 +24,9 @@ mana_bad_cqes_merge(struct mana_bad_cqes *to, const struct mana_bad_cqes *from)
 {
 	uint32_t seen = mana_atomic_load(&to->seen);
 	uint32_t fresh = mana_atomic_load(&from->seen) & ~seen;
-	uint32_t kind;
 
 	rte_smp_rmb();
-	for (kind = 0; kind < MANA_NB_BAD_CQE; kind++)
+	for (uint32_t kind = 0; kind < MANA_NB_BAD_CQE; kind++)
 		if ((fresh & RTE_BIT32(kind)) != 0)
 			to->cqe[kind] = from->cqe[kind];
 	if (from->fatal_header != 0)

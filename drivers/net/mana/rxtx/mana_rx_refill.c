@@ -49,7 +49,7 @@ mana_rx_fill_any(struct mana_rxq *rxq, uint32_t want)
 	struct rte_mbuf **mbufs = &rxq->mbufs[rxq->rq.pi & rxq->mbuf_mask];
 	const uint32_t len = rxq->buf_bytes;
 	uint32_t got = RTE_MIN(want, (uint32_t)MANA_RX_REFILL_MAX);
-	uint32_t i, lkey;
+	uint32_t lkey;
 
 	while (got > 0 &&
 	       rte_mempool_get_bulk(rxq->mp, (void **)mbufs, got) != 0)
@@ -58,7 +58,7 @@ mana_rx_fill_any(struct mana_rxq *rxq, uint32_t want)
 		rxq->stats.nombuf++;
 		return -ENOMEM;
 	}
-	for (i = 0; i < got; i++, rxq->rq.pi++) {
+	for (uint32_t i = 0; i < got; i++, rxq->rq.pi++) {
 		uint64_t *wqe = mana_wq_bu(&rxq->rq, rxq->rq.pi);
 		uintptr_t addr = (uintptr_t)mbufs[i]->buf_addr +
 				 RTE_PKTMBUF_HEADROOM;

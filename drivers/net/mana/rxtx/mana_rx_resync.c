@@ -50,12 +50,12 @@ mana_rx_wqes_between(const struct mana_rxq *rxq, uint32_t meaning,
 				       0 : GDMA_BU_SHIFT;
 	const uint32_t wqe = rxq->scatter.wqe_bu << shift;
 	const uint32_t mask = ((rxq->rq.mask_bu + 1) << shift) - 1;
-	uint32_t left, i;
+	uint32_t left;
 
 	left = to->offset - from->offset -
 	       wqe * ((meaning & MANA_RX_MEANS_LAST) != 0 ? to->nb_wqes :
 							    from->nb_wqes);
-	for (i = 0; i <= max; i++, left -= wqe)
+	for (uint32_t i = 0; i <= max; i++, left -= wqe)
 		if ((left & mask) == 0)
 			return i;
 	return MANA_RX_NO_WQES;
@@ -75,10 +75,9 @@ mana_rx_look_back(struct mana_rxq *rxq, uint32_t idx)
 	uint32_t meanings = RTE_BIT32(MANA_RX_NB_MEANINGS) - 1;
 	bool is_nearest = true, is_compared = false;
 	struct gdma_cqe cqe;
-	uint32_t i, k;
 
 	doubt->before = next;
-	for (i = 1; i <= MANA_RX_NB_EARLIER; i++) {
+	for (uint32_t i = 1; i <= MANA_RX_NB_EARLIER; i++) {
 		if (!mana_cq_copy(&rxq->cq, idx - i, &cqe) ||
 		    mana_rx_cqe_type(&cqe) == MANA_CQE_RX_OBJECT_FENCE)
 			continue;
@@ -88,7 +87,7 @@ mana_rx_look_back(struct mana_rxq *rxq, uint32_t idx)
 		is_nearest = false;
 		if (mark.nb_wqes != 0 && next.nb_wqes != 0) {
 			is_compared = true;
-			for (k = 0; k < MANA_RX_NB_MEANINGS; k++)
+			for (uint32_t k = 0; k < MANA_RX_NB_MEANINGS; k++)
 				if (mana_rx_wqes_between(rxq, k, &mark, &next, 0) != 0)
 					meanings &= ~RTE_BIT32(k);
 		}

@@ -145,9 +145,9 @@ mana_rx_scatter_post(struct mana_rxq *rxq)
 	struct rte_mbuf **slot = mana_rx_slot(rxq, rxq->rq.pi);
 	const uint32_t at = rxq->rq.pi * scatter->wqe_bu;
 	uint64_t *wqe = mana_wq_bu(&rxq->rq, at);
-	uint32_t i, lkey;
+	uint32_t lkey;
 
-	for (i = 0; i < scatter->nb_segs; i++) {
+	for (uint32_t i = 0; i < scatter->nb_segs; i++) {
 		const struct mana_rx_seg *seg = &scatter->segs[i];
 		uint64_t *sge = mana_rx_sge(&rxq->rq, at, i);
 		uintptr_t addr;
@@ -221,14 +221,13 @@ mana_rx_scatter_release(struct mana_rxq *rxq, bool is_gone)
 {
 	const struct mana_rx_scatter *scatter = &rxq->scatter;
 	const uint32_t nb_slots = rxq->mbuf_mask + 1;
-	uint32_t wqe, i;
 
 	/* Every slot, those of posted WQEs and those where buffers wait. */
-	for (wqe = rxq->rq.ci; wqe != rxq->rq.ci + nb_slots; wqe++) {
+	for (uint32_t wqe = rxq->rq.ci; wqe != rxq->rq.ci + nb_slots; wqe++) {
 		struct rte_mbuf **slot = mana_rx_slot(rxq, wqe);
 		bool is_posted = wqe - rxq->rq.ci < mana_rxq_nb_posted(rxq);
 
-		for (i = 0; i < scatter->nb_segs; i++) {
+		for (uint32_t i = 0; i < scatter->nb_segs; i++) {
 			if (slot[i] != NULL && (is_gone || !is_posted))
 				rte_mempool_put(scatter->segs[i].mp, slot[i]);
 			slot[i] = NULL;

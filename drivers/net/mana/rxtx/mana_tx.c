@@ -284,11 +284,9 @@ INSTANCE(uint32_t, run_long, write_run, F_CSUM | F_LONG)
 static inline void
 post_run(struct mana_txq *txq, uint32_t nb, uint32_t nb_bu)
 {
-	uint32_t i;
-
 	if (nb == 0)
 		return;
-	for (i = 0; i < nb; i++)
+	for (uint32_t i = 0; i < nb; i++)
 		txq->info[(txq->pi + i) & txq->mask] = MANA_TX_INFO(nb_bu, 1);
 	mana_tx_post(txq, nb, nb * nb_bu, nb_bu, nb, txq->mp);
 }

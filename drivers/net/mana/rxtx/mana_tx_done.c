@@ -446,10 +446,9 @@ __rte_noinline uint32_t
 mana_tx_reap(struct mana_txq *txq, uint32_t max)
 {
 	const uint32_t start = txq->ci;
-	uint32_t i;
 
 	/* Bounded, in case the device writes CQEs faster than this reads them. */
-	for (i = 0; i <= txq->cq.mask; i++)
+	for (uint32_t i = 0; i <= txq->cq.mask; i++)
 		if (reap_expected(txq, max - (txq->ci - start)) ||
 		    !reap_one(txq, max - (txq->ci - start)))
 			break;

@@ -45,12 +45,11 @@ bool
 mana_tx_pool_use(struct mana_txq *txq, struct rte_mempool *mp)
 {
 	struct mana_tx_pool *pool;
-	uint32_t i;
 
 	/* NULL marks an empty slot; an invalid mbuf may have it, too. */
 	if (mp == NULL)
 		return false;
-	for (i = 0; i < MANA_TX_NB_POOLS; i++)
+	for (uint32_t i = 0; i < MANA_TX_NB_POOLS; i++)
 		if (txq->pools[i].mp == mp)
 			return pool_take(txq, &txq->pools[i]);
 	pool = &txq->pools[txq->pool_next % MANA_TX_NB_POOLS];
@@ -200,9 +199,8 @@ uint64_t
 mana_txq_stats_cqe_errors(const struct mana_txq_stats *stats)
 {
 	uint64_t nb = stats->cqe_unknown;
-	uint32_t i;
 
-	for (i = 0; i < MANA_NB_CQE_TX_ERR; i++)
+	for (uint32_t i = 0; i < MANA_NB_CQE_TX_ERR; i++)
 		nb += stats->cqe_error[i];
 	return nb;
 }

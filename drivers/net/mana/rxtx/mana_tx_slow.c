@@ -117,9 +117,7 @@ plan_make(const struct mana_txq *txq, struct rte_mbuf *m, struct plan *plan)
 static bool
 plan_find_keys(struct mana_txq *txq, struct plan *plan)
 {
-	uint32_t i;
-
-	for (i = 0; i < plan->nb_sge; i++)
+	for (uint32_t i = 0; i < plan->nb_sge; i++)
 		if (!mana_mr_lkey(&txq->mr, plan->sge[i].m, plan->sge[i].addr,
 				  plan->sge[i].bytes, &plan->sge[i].lkey))
 			return false;
