@@ -62,8 +62,8 @@ promisc_enable(struct rte_eth_dev *dev)
 	return 0;
 }
 
-static int
-promisc_disable(struct rte_eth_dev *dev __rte_unused)
+int
+mana_promisc_keep(struct rte_eth_dev *dev __rte_unused)
 {
 	return 0;
 }
@@ -83,20 +83,6 @@ mac_addr_set(struct rte_eth_dev *dev, struct rte_ether_addr *mac)
 
 /* The device accepts what fits the posted buffers: it has no MTU register. */
 static int
-rxq_mtu_check(const struct mana_priv *priv, const struct mana_eth_rxq *ctl,
-	      uint16_t mtu)
-{
-	uint32_t room_bytes = mana_rx_set_room_bytes(priv, ctl->owner);
-	int ret = mana_rx_layout_check(priv, &ctl->layout, mtu);
-
-	if (ret != 0 || room_bytes >= (uint32_t)mtu + MANA_FRAME_OVERHEAD)
-		return ret;
-	return MANA_PORT_ERR(-EBUSY, priv->data->name,
-			     "MTU %u: Rx queue %u has posted buffers of %u bytes a packet; stop the port, set the MTU, start the port",
-			     mtu, ctl->owner, room_bytes);
-}
-
-static int
 mtu_set(struct rte_eth_dev *dev, uint16_t mtu)
 {
 	struct mana_priv *priv = dev->data->dev_private;
@@ -113,8 +99,15 @@ mtu_set(struct rte_eth_dev *dev, uint16_t mtu)
 	 * its queues anew. The start checks those.
 	 */
 	while (ret == 0 && dev->data->dev_started &&
-	       (ctl = mana_rxq_next(priv, &at)) != NULL)
-		ret = rxq_mtu_check(priv, ctl, mtu);
+	       (ctl = mana_rxq_next(priv, &at)) != NULL) {
+		uint32_t room_bytes = mana_rx_set_room_bytes(priv, ctl->owner);
+
+		ret = mana_rx_layout_check(priv, &ctl->layout, mtu);
+		if (ret == 0 && room_bytes < (uint32_t)mtu + MANA_FRAME_OVERHEAD)
+			ret = MANA_PORT_ERR(-EBUSY, dev->data->name,
+					    "MTU %u: Rx queue %u has posted buffers of %u bytes a packet; stop the port, set the MTU, start the port",
+					    mtu, ctl->owner, room_bytes);
+	}
 	return mana_event_add(&priv->events, MANA_EVENT_MTU, mtu, 0, ret);
 }
 
@@ -126,60 +119,54 @@ mtu_set(struct rte_eth_dev *dev, uint16_t mtu)
  * change at any time: the burst reads one byte for each tagged packet.
  */
 static int
-strip_set(struct mana_priv *priv, uint32_t queue_id, bool is_on)
+strip_set(struct rte_eth_dev *dev, uint32_t queue_id, bool is_on)
 {
+	struct mana_priv *priv = dev->data->dev_private;
+	const bool is_all = queue_id == UINT32_MAX;
 	struct mana_rx_set *set = priv->rx_set;
 	struct mana_eth_rxq *ctl;
-	uint32_t at = 0, i;
+	uint32_t at = 0;
+	int ret = 0;
 
-	if (!is_on && RTE_PKTMBUF_HEADROOM < RTE_VLAN_HLEN)
-		return MANA_PORT_ERR(-ENOTSUP, priv->data->name,
-				     "VLAN stripping cannot be off: DPDK was built with a headroom of %d bytes, a tag needs %d",
-				     RTE_PKTMBUF_HEADROOM, RTE_VLAN_HLEN);
-	while ((ctl = mana_rxq_next(priv, &at)) != NULL) {
-		if (queue_id != UINT32_MAX && ctl->owner != queue_id)
+	if (!is_all && dev->data->rx_queues[queue_id] == NULL)
+		ret = MANA_PORT_ERR(-EINVAL, dev->data->name,
+				    "cannot set VLAN stripping of Rx queue %u: the queue is not set up",
+				    queue_id);
+	else if (!is_on && RTE_PKTMBUF_HEADROOM < RTE_VLAN_HLEN)
+		ret = MANA_PORT_ERR(-ENOTSUP, dev->data->name,
+				    "VLAN stripping cannot be off: DPDK was built with a headroom of %d bytes, a tag needs %d",
+				    RTE_PKTMBUF_HEADROOM, RTE_VLAN_HLEN);
+	while (ret == 0 && (ctl = mana_rxq_next(priv, &at)) != NULL) {
+		if (!is_all && ctl->owner != queue_id)
 			continue;
 		ctl->offloads &= ~RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
 		if (is_on)
 			ctl->offloads |= RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
 	}
 	/* A plain byte: a concurrent burst reads either value. */
-	for (i = 0; set != NULL && i < set->nb; i++)
-		if (queue_id == UINT32_MAX || set->hwqs[i].owner == queue_id)
+	for (uint32_t i = 0; ret == 0 && set != NULL && i < set->nb; i++)
+		if (is_all || set->hwqs[i].owner == queue_id)
 			*(volatile bool *)&set->hwqs[i].rxq.vlan_strip = is_on;
-	return 0;
+	return mana_event_add(&priv->events, MANA_EVENT_VLAN_STRIP, queue_id,
+			      is_on, ret);
 }
 
 static int
 vlan_offload_set(struct rte_eth_dev *dev, int mask)
 {
-	struct mana_priv *priv = dev->data->dev_private;
-	bool is_on = (dev->data->dev_conf.rxmode.offloads &
-		      RTE_ETH_RX_OFFLOAD_VLAN_STRIP) != 0;
-	int ret;
+	uint64_t offloads = dev->data->dev_conf.rxmode.offloads;
 
 	/* ethdev has refused filter, extend and QinQ: the port has no such offload. */
 	if ((mask & RTE_ETH_VLAN_STRIP_MASK) == 0)
 		return 0;
-	ret = strip_set(priv, UINT32_MAX, is_on);
-	return mana_event_add(&priv->events, MANA_EVENT_VLAN_STRIP, UINT32_MAX,
-			      is_on, ret);
+	return strip_set(dev, UINT32_MAX,
+			 (offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP) != 0);
 }
 
 static void
 vlan_strip_queue_set(struct rte_eth_dev *dev, uint16_t queue_id, int is_on)
 {
-	struct mana_priv *priv = dev->data->dev_private;
-	int ret;
-
-	if (dev->data->rx_queues[queue_id] == NULL)
-		ret = MANA_PORT_ERR(-EINVAL, dev->data->name,
-				    "cannot set VLAN stripping of Rx queue %u: the queue is not set up",
-				    queue_id);
-	else
-		ret = strip_set(priv, queue_id, is_on != 0);
-	mana_event_add(&priv->events, MANA_EVENT_VLAN_STRIP, queue_id,
-		       is_on != 0, ret);
+	(void)strip_set(dev, queue_id, is_on != 0);
 }
 
 /* ---- Flow rules ---------------------------------------------------------------- */
@@ -266,21 +253,7 @@ fw_version_get(struct rte_eth_dev *dev, char *text, size_t size)
 	return (size_t)ret < size ? 0 : ret + 1;
 }
 
-/* ---- Burst functions ----------------------------------------------------- */
-
-static void
-bursts_select(struct rte_eth_dev *dev)
-{
-	struct mana_priv *priv = dev->data->dev_private;
-	const struct mana_rx_path *path =
-		mana_rx_path_select(priv->options.rx_path);
-
-	priv->rx_poll = path->poll;
-	dev->rx_pkt_burst = path->burst;
-	dev->tx_pkt_burst = mana_tx_burst;
-	dev->tx_pkt_prepare = mana_tx_pkt_prepare;
-	MANA_PORT_LOG(INFO, dev->data->name, "Rx path: %s", path->name);
-}
+/* ---- Names of burst functions -------------------------------------------- */
 
 static int
 burst_mode_set(struct rte_eth_burst_mode *mode, const char *name)
@@ -428,32 +401,26 @@ tx_queue_stop(struct rte_eth_dev *dev, uint16_t queue_id)
 
 /* ---- The settings in effect --------------------------------------------- */
 
-static bool
-is_scattered(const struct mana_priv *priv, uint16_t queue_id)
-{
-	const struct mana_rx_set *set = priv->rx_set;
-
-	for (uint32_t i = 0; set != NULL && i < set->nb; i++)
-		if (set->hwqs[i].owner == queue_id)
-			return set->hwqs[i].rxq.scatter.nb_segs != 0;
-	return false;
-}
-
 void
 mana_rxq_info_get(struct rte_eth_dev *dev, uint16_t queue_id,
 		  struct rte_eth_rxq_info *info)
 {
 	const struct mana_priv *priv = mana_registry_hold(dev);
+	const struct mana_rx_set *set;
 	const struct mana_eth_rxq *ctl;
 
 	if (priv == NULL)
 		return;
+	set = priv->rx_set;
 	ctl = priv->rxqs[queue_id];
 	if (ctl != NULL) {
 		info->mp = ctl->layout.is_split ? NULL : ctl->mp;
 		info->nb_desc = ctl->nb_desc;
 		info->rx_buf_size = ctl->layout.segs[0].bytes;
-		info->scattered_rx = is_scattered(priv, queue_id);
+		for (uint32_t i = 0; set != NULL && i < set->nb; i++)
+			if (set->hwqs[i].owner == queue_id)
+				info->scattered_rx =
+					set->hwqs[i].rxq.scatter.nb_segs != 0;
 		info->conf.rx_free_thresh = ctl->free_thresh;
 		/* Without a buffer the device drops the packet: it cannot wait. */
 		info->conf.rx_drop_en = 1;
@@ -712,6 +679,8 @@ static int
 dev_start(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
+	const struct mana_rx_path *path =
+		mana_rx_path_select(priv->options.rx_path);
 	int ret = mana_gone_check(priv);
 
 	queue_states_set(dev, true);
@@ -722,7 +691,11 @@ dev_start(struct rte_eth_dev *dev)
 	if (ret == 0)
 		ret = mana_queues_start(priv);
 	if (ret == 0) {
-		bursts_select(dev);
+		MANA_PORT_LOG(INFO, dev->data->name, "Rx path: %s", path->name);
+		priv->rx_poll = path->poll;
+		dev->rx_pkt_burst = path->burst;
+		dev->tx_pkt_burst = mana_tx_burst;
+		dev->tx_pkt_prepare = mana_tx_pkt_prepare;
 		/* The interrupt thread sees these bursts, or this sees is_gone. */
 		rte_mb();
 		ret = mana_gone_check(priv);
@@ -816,9 +789,9 @@ const struct eth_dev_ops mana_dev_ops = {
 	.mtu_set = mtu_set,
 	.mac_addr_set = mac_addr_set,
 	.promiscuous_enable = promisc_enable,
-	.promiscuous_disable = promisc_disable,
+	.promiscuous_disable = mana_promisc_keep,
 	.allmulticast_enable = promisc_enable,
-	.allmulticast_disable = promisc_disable,
+	.allmulticast_disable = mana_promisc_keep,
 	.flow_ops_get = mana_flow_ops_get,
 	.vlan_offload_set = vlan_offload_set,
 	.vlan_strip_queue_set = vlan_strip_queue_set,

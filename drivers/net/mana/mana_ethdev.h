@@ -24,6 +24,8 @@ void mana_rxq_info_get(struct rte_eth_dev *dev, uint16_t queue_id,
 		       struct rte_eth_rxq_info *info);
 void mana_txq_info_get(struct rte_eth_dev *dev, uint16_t queue_id,
 		       struct rte_eth_txq_info *info);
+/* Promiscuous and all-multicast modes are always on. */
+int mana_promisc_keep(struct rte_eth_dev *dev);
 int mana_flow_ops_get(struct rte_eth_dev *dev, const struct rte_flow_ops **ops);
 const uint32_t *mana_supported_ptypes_get(struct rte_eth_dev *dev
 					  MANA_PTYPES_PARAM);

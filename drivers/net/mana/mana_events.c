@@ -258,9 +258,8 @@ mana_link_up(struct rte_eth_dev *dev)
 	/* With link_intr the interrupt thread updates it. */
 	if (priv->link_intr == NULL)
 		(void)mana_link_update(dev, 0);
-	if (dev->data->dev_link.link_status == RTE_ETH_LINK_UP)
-		return 0;
-	return link_refuse(dev, "up");
+	return dev->data->dev_link.link_status == RTE_ETH_LINK_UP ? 0 :
+		link_refuse(dev, "up");
 }
 
 int
@@ -271,24 +270,6 @@ mana_link_down(struct rte_eth_dev *dev)
 
 /* ---- Removal of the device -------------------------------------------------- */
 
-/*
- * A burst that runs at this moment does no harm: the rings are the driver's memory,
- * which the device does not write any more, and the doorbell page is now a page of
- * plain memory (Linux uverbs_main.c rdma_umap_fault).
- */
-static void
-bursts_off(struct rte_eth_dev *dev)
-{
-	struct rte_eth_fp_ops *ops = &rte_eth_fp_ops[dev->data->port_id];
-
-	dev->rx_pkt_burst = rte_eth_pkt_burst_dummy;
-	dev->tx_pkt_burst = rte_eth_pkt_burst_dummy;
-	if (dev->data->dev_started) {
-		ops->rx_pkt_burst = rte_eth_pkt_burst_dummy;
-		ops->tx_pkt_burst = rte_eth_pkt_burst_dummy;
-	}
-}
-
 /* The application may close the port in its callback: that call is the last. */
 static void
 device_gone(struct rte_eth_dev *dev)
@@ -296,13 +277,25 @@ device_gone(struct rte_eth_dev *dev)
 	struct mana_priv *priv = dev->data->dev_private;
 	bool has_callback = dev->data->dev_conf.intr_conf.rmv != 0;
 	uint16_t port_id = dev->data->port_id;
+	struct rte_eth_fp_ops *ops = &rte_eth_fp_ops[port_id];
 
 	if (mana_is_gone(priv))
 		return;
 	mana_atomic_store(&priv->is_gone, 1);
 	priv->counters.resets++;
 	rte_mb(); /* a concurrent start sees is_gone, or its bursts are replaced here */
-	bursts_off(dev);
+	/*
+	 * A burst that runs at this moment does no harm: the rings are the
+	 * driver's memory, which the device does not write any more, and the
+	 * doorbell page is now plain memory (Linux uverbs_main.c
+	 * rdma_umap_fault).
+	 */
+	dev->rx_pkt_burst = rte_eth_pkt_burst_dummy;
+	dev->tx_pkt_burst = rte_eth_pkt_burst_dummy;
+	if (dev->data->dev_started) {
+		ops->rx_pkt_burst = rte_eth_pkt_burst_dummy;
+		ops->tx_pkt_burst = rte_eth_pkt_burst_dummy;
+	}
 	mana_event_add(&priv->events, MANA_EVENT_REMOVED, 0, 0, 0);
 	MANA_PORT_LOG(ERR, dev->data->name,
 		      "the kernel removed the RDMA device (hot removal, reset, host maintenance or driver unload): stop and close the port, probe it again when the device is back");

@@ -43,29 +43,22 @@ rx_intr_watch(const struct mana_rx_intr *intr, bool is_watched)
 		       0 : -errno;
 }
 
-static void
-rx_intr_close(const struct mana_rx_intr *intr)
-{
-	(void)close(intr->fd);
-	(void)close(intr->sources_fd);
-	(void)close(intr->wake_fd);
-}
-
 /* Each descriptor exists or is -1 after this. */
 static int
 rx_intr_open(struct mana_rx_intr *intr)
 {
-	struct epoll_event event = { .events = 0 };
+	struct epoll_event none = { .events = 0 };
+	struct epoll_event readable = { .events = EPOLLIN };
 
 	intr->fd = epoll_create1(EPOLL_CLOEXEC);
 	intr->sources_fd = epoll_create1(EPOLL_CLOEXEC);
 	intr->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (intr->fd < 0 || intr->sources_fd < 0 || intr->wake_fd < 0 ||
-	    epoll_ctl(intr->fd, EPOLL_CTL_ADD, intr->sources_fd, &event) != 0)
+	    epoll_ctl(intr->fd, EPOLL_CTL_ADD, intr->sources_fd, &none) != 0 ||
+	    epoll_ctl(intr->sources_fd, EPOLL_CTL_ADD, intr->wake_fd,
+		      &readable) != 0)
 		return -errno;
-	event.events = EPOLLIN;
-	return epoll_ctl(intr->sources_fd, EPOLL_CTL_ADD, intr->wake_fd,
-			 &event) == 0 ? 0 : -errno;
+	return 0;
 }
 
 static int
@@ -152,8 +145,11 @@ mana_intr_stop(struct rte_eth_dev *dev)
 	rte_intr_free_epoll_fd(dev->intr_handle);
 	(void)rte_intr_nb_efd_set(dev->intr_handle, 0);
 	rte_intr_vec_list_free(dev->intr_handle);
-	for (uint16_t i = 0; i < dev->data->nb_rx_queues; i++)
-		rx_intr_close(&priv->rx_intrs[i]);
+	for (uint16_t i = 0; i < dev->data->nb_rx_queues; i++) {
+		(void)close(priv->rx_intrs[i].fd);
+		(void)close(priv->rx_intrs[i].sources_fd);
+		(void)close(priv->rx_intrs[i].wake_fd);
+	}
 	rte_free(priv->rx_intrs);
 	priv->rx_intrs = NULL;
 }

@@ -53,10 +53,9 @@ port_destroy(struct rte_eth_dev *dev)
 static struct mana_priv *
 priv_alloc(const char *name, int numa_node)
 {
-	struct mana_priv *priv;
+	struct mana_priv *priv = rte_zmalloc_socket(
+		name, sizeof(*priv), RTE_CACHE_LINE_SIZE, numa_node);
 
-	priv = rte_zmalloc_socket(name, sizeof(*priv), RTE_CACHE_LINE_SIZE,
-				  numa_node);
 	if (priv != NULL)
 		return priv;
 	priv = rte_zmalloc(name, sizeof(*priv), RTE_CACHE_LINE_SIZE);
@@ -172,10 +171,10 @@ ports_create(struct rte_pci_device *pci_dev, const struct mana_function *functio
 	     const struct mana_devargs *devargs, struct rte_eth_dev **devs)
 {
 	int nb = 0;
-	int ret;
 
 	for (unsigned int i = 0; i < function->nb_ports; i++) {
 		const struct mana_port_info *info = &function->ports[i];
+		int ret;
 
 		if (!is_selected(devargs, info) || info->netdev_error != 0 ||
 		    is_probed(pci_dev, info->port))
@@ -183,11 +182,11 @@ ports_create(struct rte_pci_device *pci_dev, const struct mana_function *functio
 		ret = port_create(pci_dev, function->device, info,
 				  &devargs->options, &devs[nb]);
 		if (ret != 0) {
-			MANA_INIT_LOG(ERR, "%s: port %u: %s", function->pci_name,
-				      info->port, strerror(-ret));
 			while (nb > 0)
 				port_destroy(devs[--nb]);
-			return ret;
+			return MANA_INIT_ERR(ret, "%s: port %u: %s",
+					     function->pci_name, info->port,
+					     strerror(-ret));
 		}
 		nb++;
 	}
@@ -198,10 +197,9 @@ ports_create(struct rte_pci_device *pci_dev, const struct mana_function *functio
 static void
 log_left_out(const struct mana_function *function)
 {
-	const struct mana_port_info *info = function->ports;
-	const struct mana_port_info *end = info + function->nb_ports;
+	for (unsigned int i = 0; i < function->nb_ports; i++) {
+		const struct mana_port_info *info = &function->ports[i];
 
-	for (; info < end; info++) {
 		if (info->netdev_error == 0)
 			continue;
 		MANA_INIT_LOG(WARNING, "%s: port %u is left out:",
@@ -232,9 +230,8 @@ function_probe(struct rte_pci_device *pci_dev, const struct mana_devargs *devarg
 {
 	struct rte_eth_dev *devs[RTE_MAX_ETHPORTS];
 	struct mana_function function;
-	int nb;
+	int nb = mana_discover(&pci_dev->addr, pci_dev->device.name, &function);
 
-	nb = mana_discover(&pci_dev->addr, pci_dev->device.name, &function);
 	if (nb != 0)
 		return nb;
 	nb = devargs_check(devargs, &function);
@@ -291,18 +288,6 @@ no_descriptor_status(void *queue __rte_unused, uint16_t offset __rte_unused)
 	return -ENOTSUP;
 }
 
-static void
-bursts_set(struct rte_eth_dev *dev)
-{
-	dev->rx_pkt_burst = rte_eth_pkt_burst_dummy;
-	dev->tx_pkt_burst = rte_eth_pkt_burst_dummy;
-	dev->tx_pkt_prepare = no_prepare;
-	dev->rx_queue_count = no_rx_count;
-	dev->rx_descriptor_status = no_descriptor_status;
-	dev->tx_descriptor_status = no_descriptor_status;
-	MANA_TX_QUEUE_COUNT_SET(dev, no_tx_count);
-}
-
 /* ---- Its operations -------------------------------------------------------------- */
 
 static int
@@ -353,13 +338,6 @@ link_keep(struct rte_eth_dev *dev __rte_unused,
 	return 0;
 }
 
-/* Always on: programs that capture packets enable and disable it. */
-static int
-promisc_keep(struct rte_eth_dev *dev __rte_unused)
-{
-	return 0;
-}
-
 /* Releases what this process has: ethdev then detaches the port here. */
 static int
 secondary_close(struct rte_eth_dev *dev)
@@ -383,10 +361,11 @@ static const struct eth_dev_ops secondary_ops = {
 	.dev_supported_ptypes_get = mana_supported_ptypes_get,
 	.link_update = link_keep,
 	.mtu_set = refuse_mtu,
-	.promiscuous_enable = promisc_keep,
-	.promiscuous_disable = promisc_keep,
-	.allmulticast_enable = promisc_keep,
-	.allmulticast_disable = promisc_keep,
+	/* Programs that capture packets enable and disable these. */
+	.promiscuous_enable = mana_promisc_keep,
+	.promiscuous_disable = mana_promisc_keep,
+	.allmulticast_enable = mana_promisc_keep,
+	.allmulticast_disable = mana_promisc_keep,
 	.flow_ops_get = mana_flow_ops_get,
 	.rx_queue_start = refuse_queue,
 	.rx_queue_stop = refuse_queue,
@@ -426,7 +405,13 @@ secondary_attach(struct rte_device *device, const char *name)
 	}
 	dev->device = device;
 	dev->dev_ops = &secondary_ops;
-	bursts_set(dev);
+	dev->rx_pkt_burst = rte_eth_pkt_burst_dummy;
+	dev->tx_pkt_burst = rte_eth_pkt_burst_dummy;
+	dev->tx_pkt_prepare = no_prepare;
+	dev->rx_queue_count = no_rx_count;
+	dev->rx_descriptor_status = no_descriptor_status;
+	dev->tx_descriptor_status = no_descriptor_status;
+	MANA_TX_QUEUE_COUNT_SET(dev, no_tx_count);
 	rte_eth_dev_probing_finish(dev);
 	/*
 	 * The primary's arrays of queues appear when it configures the port, and
@@ -510,9 +495,8 @@ mana_pci_probe(struct rte_pci_driver *pci_drv __rte_unused,
 {
 	const struct rte_devargs *args = pci_dev->device.devargs;
 	struct mana_devargs devargs;
-	int ret;
+	int ret = mana_devargs_parse(args != NULL ? args->args : NULL, &devargs);
 
-	ret = mana_devargs_parse(args != NULL ? args->args : NULL, &devargs);
 	if (ret != 0)
 		return ret;
 	if (rte_eal_process_type() != RTE_PROC_PRIMARY)

@@ -24,12 +24,12 @@ struct text {
 	FILE *file;
 };
 
-static int
+static bool
 text_begin(struct text *text)
 {
 	*text = (struct text){0};
 	text->file = open_memstream(&text->bytes, &text->size);
-	return text->file != NULL ? 0 : -ENOMEM;
+	return text->file != NULL;
 }
 
 /* Copies the text to the file if error is 0. */
@@ -78,14 +78,12 @@ mana_rx_descriptor_dump(const struct rte_eth_dev *dev, uint16_t queue_id,
 	struct mana_eth_rxq *ctl = dev->data->rx_queues[queue_id];
 	struct mana_rxq *first, *at;
 	struct text text;
-	int ret;
 
 	if (ctl == NULL || !dev->data->dev_started ||
 	    (uint32_t)offset + num > ctl->nb_desc)
 		return -EINVAL;
-	ret = text_begin(&text);
-	if (ret != 0)
-		return ret;
+	if (!text_begin(&text))
+		return -ENOMEM;
 	if (!mana_rx_list_lock(&ctl->list))
 		return text_end(&text, file, -EBUSY);
 	/* Of each hardware queue in its list. */
@@ -95,7 +93,7 @@ mana_rx_descriptor_dump(const struct rte_eth_dev *dev, uint16_t queue_id,
 		at = at->next != first ? at->next : NULL;
 	}
 	mana_rx_list_unlock(&ctl->list);
-	return text_end(&text, file, ret);
+	return text_end(&text, file, 0);
 }
 
 /* Free descriptors come first, then the outstanding ones, the oldest first. */
@@ -191,10 +189,9 @@ mana_dev_priv_dump(struct rte_eth_dev *dev, FILE *file)
 	struct mana_netdev netdev;
 	struct mana_priv *priv;
 	struct text text;
-	int ret = text_begin(&text);
 
-	if (ret != 0)
-		return ret;
+	if (!text_begin(&text))
+		return -ENOMEM;
 	priv = mana_registry_hold(dev);
 	if (priv == NULL)
 		return text_end(&text, file, -ENODEV);

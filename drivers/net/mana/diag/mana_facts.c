@@ -96,9 +96,8 @@ mana_facts_netdev(const struct mana_facts *facts, const struct mana_netdev *netd
 {
 	struct mana_netdev_state state;
 	const char *word = "unknown";
-	int ret;
+	int ret = mana_netdev_state_get(netdev, &state);
 
-	ret = mana_netdev_state_get(netdev, &state);
 	if (ret == 0)
 		word = state.is_up ? "up" : "down";
 	else if (ret == -ENODEV) /* gone, or in another network namespace */

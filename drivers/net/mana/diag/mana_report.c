@@ -62,9 +62,8 @@ bad_cqe_log(const struct mana_priv *priv, const char *name, uint32_t kind,
 	const uint32_t *words = (const uint32_t *)cqe;
 	char *text = NULL;
 	size_t bytes;
-	FILE *file;
+	FILE *file = open_memstream(&text, &bytes);
 
-	file = open_memstream(&text, &bytes);
 	if (file == NULL)
 		return;
 	for (size_t i = 0; i < sizeof(*cqe) / sizeof(*words); i++)
