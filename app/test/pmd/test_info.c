@@ -41,6 +41,9 @@ test_dev_info(void **state)
 	assert_true(info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_CHECKSUM);
 	/* the most segments of a WQE */
 	assert_true(info.tx_desc_lim.nb_seg_max >= 30);
+	assert_int_equal(info.rx_desc_lim.nb_seg_max, info.rx_seg_capa.max_nseg);
+	assert_int_equal(info.rx_desc_lim.nb_mtu_seg_max,
+			 info.rx_seg_capa.max_nseg);
 }
 
 static void

@@ -639,6 +639,8 @@ mana_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	info->reta_size = MANA_RETA_SIZE;
 	info->rx_desc_lim.nb_min = MANA_MIN_DESC;
 	info->rx_desc_lim.nb_max = priv->max_rx_desc;
+	info->rx_desc_lim.nb_seg_max = info->rx_seg_capa.max_nseg;
+	info->rx_desc_lim.nb_mtu_seg_max = info->rx_seg_capa.max_nseg;
 	info->tx_desc_lim.nb_min = MANA_MIN_DESC;
 	info->tx_desc_lim.nb_max = priv->max_tx_desc;
 	info->tx_desc_lim.nb_seg_max = priv->tx_max_sge;
