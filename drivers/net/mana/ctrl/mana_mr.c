@@ -203,7 +203,8 @@ table_add_around(struct mana_priv *priv, const struct rte_mbuf *m,
 		 uintptr_t addr, size_t len)
 {
 	const struct rte_memseg_list *msl = rte_mem_virt2memseg_list((void *)addr);
-	uintptr_t page_bytes = sysconf(_SC_PAGESIZE);
+	size_t system_bytes = sysconf(_SC_PAGESIZE);
+	size_t page_bytes = msl != NULL ? msl->page_sz : system_bytes;
 	uintptr_t buf = m != NULL ? (uintptr_t)m->buf_addr : addr;
 	/* EAL reports no event for rte_extmem_unregister(). */
 	struct mana_mr_region region = {
@@ -218,16 +219,14 @@ table_add_around(struct mana_priv *priv, const struct rte_mbuf *m,
 		region.end = region.base + msl->len;
 	} else if (m != NULL && addr >= buf && addr - buf < m->buf_len &&
 		   len <= m->buf_len - (addr - buf)) {
-		region_round(&region, buf, m->buf_len,
-			     msl != NULL ? msl->page_sz : page_bytes);
+		region_round(&region, buf, m->buf_len, page_bytes);
 	} else {
-		region_round(&region, addr, len,
-			     msl != NULL ? msl->page_sz : page_bytes);
+		region_round(&region, addr, len, page_bytes);
 	}
 	ret = table_add(priv, &region);
 	if (ret != 0) {
 		/* The kernel may accept the buffer's own pages only. */
-		region_round(&region, addr, len, page_bytes);
+		region_round(&region, addr, len, system_bytes);
 		ret = table_add(priv, &region);
 	}
 	if (ret == 0 && msl == NULL && !priv->mrs.is_unknown_noted) {
@@ -524,19 +523,6 @@ mana_mr_track_pools(struct mana_priv *priv)
 
 /* ---- From a burst -------------------------------------------------------- */
 
-/* Registers the memory of the segment's pool, unless its buffer is external. */
-static void
-segment_pool_register(struct mana_priv *priv, const struct rte_mbuf *m)
-{
-	struct mana_mr_region last;
-
-	if (m == NULL || RTE_MBUF_HAS_EXTBUF(m))
-		return;
-	if (RTE_MBUF_CLONED(m))
-		m = rte_mbuf_from_indirect((struct rte_mbuf *)(uintptr_t)m);
-	(void)pool_register(priv, m->pool, &last);
-}
-
 int
 mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m,
 	     uintptr_t addr, uint32_t len_bytes, struct mana_mr_range *range)
@@ -544,6 +530,8 @@ mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m,
 	struct mana_priv *priv = cache->ctx;
 	struct mana_mr_table *table = &priv->mrs;
 	uint64_t now = rte_get_timer_cycles();
+	const struct rte_mbuf *owner = m;
+	struct mana_mr_region last;
 	bool is_found, is_due;
 	int ret;
 
@@ -552,7 +540,13 @@ mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m,
 	pthread_mutex_unlock(&table->lock);
 	if (is_found)
 		return 0;
-	segment_pool_register(priv, m);
+	/* An external buffer is not in the memory of the segment's pool. */
+	if (m != NULL && !RTE_MBUF_HAS_EXTBUF(m)) {
+		if (RTE_MBUF_CLONED(m))
+			owner = rte_mbuf_from_indirect(
+				(struct rte_mbuf *)(uintptr_t)m);
+		(void)pool_register(priv, owner->pool, &last);
+	}
 	ret = ensure(priv, m, addr, len_bytes, range);
 	if (ret == 0)
 		return 0;
@@ -572,11 +566,10 @@ int
 mana_mr_table_create(struct mana_priv *priv)
 {
 	pthread_mutex_init(&priv->mrs.lock, NULL);
-	if (rte_mempool_event_callback_register(pool_event, priv) != 0)
-		return -rte_errno;
 	/* Permanent memory (--no-huge) has no events. */
-	if (rte_mem_event_callback_register("mana", mem_event, priv) != 0 &&
-	    rte_errno != ENOTSUP)
+	if (rte_mempool_event_callback_register(pool_event, priv) != 0 ||
+	    (rte_mem_event_callback_register("mana", mem_event, priv) != 0 &&
+	     rte_errno != ENOTSUP))
 		return -rte_errno;
 	return 0;
 }

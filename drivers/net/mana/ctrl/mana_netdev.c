@@ -251,10 +251,9 @@ mana_netdev_mtu_set(const struct mana_netdev *netdev, uint32_t mtu)
 static int
 interface_ioctl(unsigned long request, struct ifreq *ifr)
 {
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	int ret = 0;
-	int fd;
 
-	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
 	if (ioctl(fd, request, ifr) != 0)
@@ -296,9 +295,8 @@ int
 mana_netdev_max_queues_get(const struct mana_netdev *netdev, uint32_t *max_queues)
 {
 	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
-	int ret;
+	int ret = ethtool(netdev, &channels);
 
-	ret = ethtool(netdev, &channels);
 	if (ret != 0)
 		return ret;
 	if (channels.max_combined == 0)
@@ -312,9 +310,8 @@ mana_netdev_driver_get(const struct mana_netdev *netdev,
 		       char text[MANA_NETDEV_DRIVER_BYTES])
 {
 	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
-	int ret;
+	int ret = ethtool(netdev, &info);
 
-	ret = ethtool(netdev, &info);
 	if (ret != 0)
 		return ret;
 	/* A driver without a version of its own reports the kernel's. */
@@ -380,16 +377,12 @@ watch_parse(struct nl_msg *msg, void *arg)
 int
 mana_netdev_watch_open(struct nl_sock **sock, int *fd)
 {
-	int ret;
-
 	*sock = route_open();
 	if (*sock == NULL)
 		return -ENOMEM;
 	nl_socket_disable_seq_check(*sock); /* notifications have none */
-	ret = nl_socket_set_nonblocking(*sock);
-	if (ret == 0)
-		ret = nl_socket_add_membership(*sock, RTNLGRP_LINK);
-	if (ret != 0) {
+	if (nl_socket_set_nonblocking(*sock) != 0 ||
+	    nl_socket_add_membership(*sock, RTNLGRP_LINK) != 0) {
 		mana_netdev_watch_close(*sock);
 		*sock = NULL;
 		return -EIO;

@@ -98,11 +98,11 @@ static int
 hwqs_create(struct mana_priv *priv, const struct mana_rx_set *old,
 	    struct mana_rx_set *set)
 {
-	uint32_t i;
 	int ret = 0;
 
 	for (uint32_t k = 0; ret == 0 && k < 2 * set->nb; k++) {
-		i = k % set->nb;
+		uint32_t i = k % set->nb;
+
 		if (may_lack(priv, old, i) == (k >= set->nb))
 			ret = mana_rx_hwq_create(priv, &set->hwqs[i],
 						 priv->rss.reta[i], old != NULL,
@@ -155,10 +155,9 @@ static int
 set_open(struct mana_priv *priv, struct mana_rx_set *set)
 {
 	struct mana_verbs_queue queue;
-	int ret;
+	int ret = mana_verbs_rss_create(priv->parent, set->ind, priv->rss.key,
+					&set->rss_qp);
 
-	ret = mana_verbs_rss_create(priv->parent, set->ind, priv->rss.key,
-				    &set->rss_qp);
 	for (uint32_t i = 0; i < set->nb && ret == 0; i++) {
 		struct mana_rx_hwq *hwq = &set->hwqs[i];
 

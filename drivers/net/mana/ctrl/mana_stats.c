@@ -365,12 +365,9 @@ queue_write(struct output *out, const struct mana_priv *priv, bool is_rx,
 		snprintf(prefix, sizeof(prefix), "%s_q%u_", direction, queue_id);
 	if (out->xstats != NULL)
 		count = stats_sum(priv, is_rx, queue_id);
-	if (is_rx)
-		xstats_write(out, prefix, rx_xstats, RTE_DIM(rx_xstats), where,
-			     &count);
-	else
-		xstats_write(out, prefix, tx_xstats, RTE_DIM(tx_xstats), where,
-			     &count);
+	xstats_write(out, prefix, is_rx ? rx_xstats : tx_xstats,
+		     is_rx ? RTE_DIM(rx_xstats) : RTE_DIM(tx_xstats), where,
+		     &count);
 }
 
 /* With values the registry's lock is held, else priv may be NULL. */
