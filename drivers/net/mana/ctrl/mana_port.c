@@ -288,10 +288,9 @@ uint32_t
 mana_queue_nb_cqe(const struct mana_priv *priv, uint16_t nb_desc,
 		  uint32_t nb_spare)
 {
-	uint32_t nb = rte_align32pow2((uint32_t)nb_desc + nb_spare);
+	uint32_t nb = RTE_MAX(nb_desc + nb_spare, (uint32_t)MANA_MIN_CQE);
 
-	nb = RTE_MAX(nb, (uint32_t)MANA_MIN_CQE);
-	return RTE_MIN(nb, priv->max_cqe);
+	return RTE_MIN(rte_align32pow2(nb), priv->max_cqe);
 }
 
 bool
@@ -306,12 +305,11 @@ mana_queue_id_wait(unsigned int tries)
 void *
 mana_queue_alloc(const char *what, size_t size, int socket_id)
 {
-	void *memory;
+	void *memory = rte_zmalloc_socket(what, size, RTE_CACHE_LINE_SIZE,
+					  socket_id);
 
-	memory = rte_zmalloc_socket(what, size, RTE_CACHE_LINE_SIZE, socket_id);
-	if (memory == NULL)
-		memory = rte_zmalloc(what, size, RTE_CACHE_LINE_SIZE);
-	return memory;
+	return memory != NULL ? memory :
+				rte_zmalloc(what, size, RTE_CACHE_LINE_SIZE);
 }
 
 const char *
@@ -363,9 +361,8 @@ queues_check(struct mana_priv *priv)
 int
 mana_queues_start(struct mana_priv *priv)
 {
-	int ret;
+	int ret = queues_check(priv);
 
-	ret = queues_check(priv);
 	if (ret != 0)
 		return ret;
 	/* The first QP takes the vPort, which the RSS QP needs to exist. */
@@ -389,18 +386,17 @@ mana_queues_stop(struct mana_priv *priv)
 static int
 open_objects(struct mana_priv *priv, struct ibv_device *device)
 {
-	int ret;
+	int ret = mana_verbs_open(device, &priv->ctx);
 
-	ret = mana_verbs_open(device, &priv->ctx);
 	if (ret != 0) {
 		mana_diag_open(priv->data->name, device->name,
 			       device->dev_name, ret);
 		return ret;
 	}
+	priv->rings.socket_id = priv->data->numa_node;
 	ret = mana_verbs_query(priv->ctx, &priv->caps);
 	if (ret == 0)
-		ret = mana_verbs_rings_from(priv->ctx, &priv->rings,
-					    priv->data->numa_node);
+		ret = mana_verbs_rings_from(priv->ctx, &priv->rings);
 	if (ret == 0)
 		ret = mana_verbs_pd_create(priv->ctx, priv->port, &priv->pd,
 					   &priv->parent);

@@ -36,11 +36,7 @@ data_room(const struct rte_mempool *mp)
 uint16_t
 mana_rx_max_segs(const struct mana_priv *priv)
 {
-	uint32_t max = GDMA_RQ_WQE_MAX_SGE;
-
-	if (priv->caps.max_sge != 0)
-		max = RTE_MIN(max, priv->caps.max_sge);
-	return max;
+	return RTE_MIN(priv->caps.max_sge, (uint32_t)GDMA_RQ_WQE_MAX_SGE);
 }
 
 static int
@@ -50,37 +46,29 @@ split_take(const struct mana_priv *priv, const struct rte_eth_rxconf *conf,
 	const char *name = priv->data->name;
 
 	if (conf->rx_seg == NULL || conf->rx_nseg == 0 ||
-	    conf->rx_nseg > mana_rx_max_segs(priv)) {
-		MANA_PORT_LOG(ERR, name,
-			      "an Rx queue needs a mempool, or a buffer split into 1 to %u segments",
-			      mana_rx_max_segs(priv));
-		return -EINVAL;
-	}
+	    conf->rx_nseg > mana_rx_max_segs(priv))
+		return MANA_PORT_ERR(-EINVAL, name,
+				     "an Rx queue needs a mempool, or a buffer split into 1 to %u segments",
+				     mana_rx_max_segs(priv));
 	for (uint16_t i = 0; i < conf->rx_nseg; i++) {
 		const struct rte_eth_rxseg_split *split = &conf->rx_seg[i].split;
 		uint32_t offset = split->offset + (i == 0 ? RTE_PKTMBUF_HEADROOM : 0);
 		uint32_t room;
 
-		if (split->mp == NULL) {
-			MANA_PORT_LOG(ERR, name,
-				      "segment %u of the buffer split has no mempool; give each one",
-				      i);
-			return -EINVAL;
-		}
-		if (split->proto_hdr != 0) {
-			MANA_PORT_LOG(ERR, name,
-				      "segment %u of the buffer split: the adapter splits by length only, give proto_hdr 0 and a length",
-				      i);
-			return -ENOTSUP;
-		}
+		if (split->mp == NULL)
+			return MANA_PORT_ERR(-EINVAL, name,
+					     "segment %u of the buffer split has no mempool; give each one",
+					     i);
+		if (split->proto_hdr != 0)
+			return MANA_PORT_ERR(-ENOTSUP, name,
+					     "segment %u of the buffer split: the adapter splits by length only, give proto_hdr 0 and a length",
+					     i);
 		room = data_room(split->mp);
-		if (offset + RTE_MAX(split->length, 1) > room) {
-			MANA_PORT_LOG(ERR, name,
-				      "segment %u of the buffer split: offset %u and length %u do not fit the %u bytes of mempool %s",
-				      i, offset, split->length, room,
-				      split->mp->name);
-			return -EINVAL;
-		}
+		if (offset + RTE_MAX(split->length, 1) > room)
+			return MANA_PORT_ERR(-EINVAL, name,
+					     "segment %u of the buffer split: offset %u and length %u do not fit the %u bytes of mempool %s",
+					     i, offset, split->length, room,
+					     split->mp->name);
 		layout->segs[i].mp = split->mp;
 		layout->segs[i].offset = offset;
 		layout->segs[i].bytes = split->length != 0 ? split->length :
@@ -119,27 +107,25 @@ refuse_many(const struct mana_priv *priv, const struct mana_rx_layout *layout,
 	    uint16_t mtu, uint32_t frame_bytes)
 {
 	const struct rte_mempool *mp = layout->segs[layout->nb_segs - 1].mp;
-	uint16_t max = mana_rx_max_segs(priv), nb_more = max, i;
+	uint16_t max = mana_rx_max_segs(priv), nb_more = max;
 	uint32_t given = 0;
 
 	if (layout->is_split) {
 		nb_more -= layout->nb_segs;
-		for (i = 0; i < layout->nb_segs; i++)
+		for (uint16_t i = 0; i < layout->nb_segs; i++)
 			given += layout->segs[i].bytes;
 	} else {
 		/* A larger pool also makes the first buffer larger. */
 		frame_bytes += RTE_PKTMBUF_HEADROOM;
 	}
 	if (nb_more == 0)
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "MTU %u: the %u segments of the buffer split hold %u bytes, a frame has %u, and the adapter takes no more segments: make them longer",
-			      mtu, max, given, frame_bytes);
-	else
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "MTU %u needs more than the %u buffers that the adapter takes for a packet, with %u bytes in those of mempool %s: make the pool with data_room_size %u or more",
-			      mtu, max, data_room(mp), mp->name,
-			      (frame_bytes - given + nb_more - 1) / nb_more);
-	return -EINVAL;
+		return MANA_PORT_ERR(-EINVAL, priv->data->name,
+				     "MTU %u: the %u segments of the buffer split hold %u bytes, a frame has %u, and the adapter takes no more segments: make them longer",
+				     mtu, max, given, frame_bytes);
+	return MANA_PORT_ERR(-EINVAL, priv->data->name,
+			     "MTU %u needs more than the %u buffers that the adapter takes for a packet, with %u bytes in those of mempool %s: make the pool with data_room_size %u or more",
+			     mtu, max, data_room(mp), mp->name,
+			     (frame_bytes - given + nb_more - 1) / nb_more);
 }
 
 /*
@@ -153,23 +139,20 @@ layout_get(const struct mana_priv *priv,
 	   struct mana_rx_seg *segs, uint16_t *nb_segs)
 {
 	uint32_t frame_bytes = (uint32_t)mtu + MANA_FRAME_OVERHEAD;
-	uint16_t max = mana_rx_max_segs(priv);
 	uint32_t bytes = 0;
 	uint16_t i;
 
 	*nb_segs = 0;
 	if (!layout->is_split && layout->segs[0].bytes >= frame_bytes)
 		return 0;
-	if (!layout->can_grow) {
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "MTU %u needs buffers of %u bytes, those of mempool %s have %u: make the pool with data_room_size %u or more, or enable RTE_ETH_RX_OFFLOAD_SCATTER",
-			      mtu, frame_bytes, layout->segs[0].mp->name,
-			      layout->segs[0].bytes,
-			      frame_bytes + RTE_PKTMBUF_HEADROOM);
-		return -EINVAL;
-	}
+	if (!layout->can_grow)
+		return MANA_PORT_ERR(-EINVAL, priv->data->name,
+				     "MTU %u needs buffers of %u bytes, those of mempool %s have %u: make the pool with data_room_size %u or more, or enable RTE_ETH_RX_OFFLOAD_SCATTER",
+				     mtu, frame_bytes, layout->segs[0].mp->name,
+				     layout->segs[0].bytes,
+				     frame_bytes + RTE_PKTMBUF_HEADROOM);
 	for (i = 0; i < layout->nb_segs || bytes < frame_bytes; i++) {
-		if (i == max)
+		if (i == mana_rx_max_segs(priv))
 			return refuse_many(priv, layout, mtu, frame_bytes);
 		if (i < layout->nb_segs)
 			segs[i] = layout->segs[i];
@@ -190,16 +173,13 @@ mana_rx_layout_check(const struct mana_priv *priv,
 {
 	struct mana_rx_seg segs[GDMA_RQ_WQE_MAX_SGE];
 	uint16_t nb_segs;
-	int ret;
+	int ret = layout_get(priv, layout, mtu, segs, &nb_segs);
 
-	ret = layout_get(priv, layout, mtu, segs, &nb_segs);
 	if (ret == 0 && nb_segs != 0 && priv->data->dev_started &&
-	    !priv->data->scattered_rx) {
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "MTU %u takes several buffers of mempool %s a packet, and the receive function of the running port does not; stop the port before and start it after",
-			      mtu, layout->segs[0].mp->name);
-		return -EBUSY;
-	}
+	    !priv->data->scattered_rx)
+		return MANA_PORT_ERR(-EBUSY, priv->data->name,
+				     "MTU %u takes several buffers of mempool %s a packet, and the receive function of the running port does not; stop the port before and start it after",
+				     mtu, layout->segs[0].mp->name);
 	return ret;
 }
 
@@ -210,18 +190,15 @@ mana_rx_layouts_check(struct mana_priv *priv)
 	struct rte_eth_dev_data *data = priv->data;
 	struct mana_rx_seg segs[GDMA_RQ_WQE_MAX_SGE];
 	uint16_t nb_segs;
-	int ret;
+	int ret = 0;
 
 	data->scattered_rx = 0;
-	for (uint16_t i = 0; i < data->nb_rx_queues; i++) {
+	for (uint16_t i = 0; ret == 0 && i < data->nb_rx_queues; i++) {
 		ret = layout_get(priv, &priv->rxqs[i]->layout, data->mtu, segs,
 				 &nb_segs);
-		if (ret != 0)
-			return ret;
-		if (nb_segs != 0)
-			data->scattered_rx = 1;
+		data->scattered_rx |= ret == 0 && nb_segs != 0;
 	}
-	return 0;
+	return ret;
 }
 
 /* ---- Setup and release ---------------------------------------------------- */
@@ -260,9 +237,8 @@ mana_rxq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 			    priv->data->dev_conf.rxmode.offloads;
 	struct mana_rx_layout layout;
 	struct mana_eth_rxq *ctl;
-	int ret;
+	int ret = layout_take(priv, conf, offloads, mp, &layout);
 
-	ret = layout_take(priv, conf, offloads, mp, &layout);
 	if (ret == 0)
 		ret = mana_rx_layout_check(priv, &layout, priv->data->mtu);
 	for (uint16_t i = 0; ret == 0 && i < layout.nb_segs; i++)
@@ -342,10 +318,7 @@ objects_create(struct mana_priv *priv, struct mana_rx_hwq *hwq,
 	if (ret == 0 && priv->data->rx_queue_state[hwq->owner] ==
 				RTE_ETH_QUEUE_STATE_STARTED)
 		ret = mana_rx_hwq_intr(priv, hwq, hwq->owner, EPOLL_CTL_ADD);
-	if (ret == 0)
-		ret = mana_verbs_rings_from(priv->ctx, &priv->rings,
-					    ctl != NULL ? ctl->socket_id :
-							  SOCKET_ID_ANY);
+	priv->rings.socket_id = ctl != NULL ? ctl->socket_id : SOCKET_ID_ANY;
 	if (ret == 0)
 		ret = mana_verbs_cq_create(priv->ctx,
 					   ctl != NULL ? ctl->nb_cqe :
@@ -364,13 +337,11 @@ rings_init(const struct mana_priv *priv, struct mana_rx_hwq *hwq,
 	   uint16_t nb_segs)
 {
 	struct mana_verbs_queue queue;
-	struct mana_rxq_conf conf;
-	int ret;
+	int ret = mana_verbs_rq_get(hwq->wq, hwq->cq, &queue);
 
-	ret = mana_verbs_rq_get(hwq->wq, hwq->cq, &queue);
 	if (ret != 0)
 		return ret;
-	conf = (struct mana_rxq_conf){
+	return mana_rxq_init(&hwq->rxq, &(struct mana_rxq_conf){
 		.rq_ring = queue.ring,
 		.rq_bytes = queue.ring_bytes,
 		.cq_ring = queue.cq_ring,
@@ -388,8 +359,7 @@ rings_init(const struct mana_priv *priv, struct mana_rx_hwq *hwq,
 		.vlan_strip = (ctl->offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP) != 0,
 		.csum = (ctl->offloads & RTE_ETH_RX_OFFLOAD_CHECKSUM) != 0,
 		.ptypes = priv->wants_ptypes,
-	};
-	return mana_rxq_init(&hwq->rxq, &conf);
+	});
 }
 
 /* Whether only one thread at a time may use the pool. */
@@ -479,12 +449,10 @@ void
 mana_rx_hwq_destroy(struct mana_priv *priv, struct mana_rx_hwq *hwq, bool is_gone)
 {
 	mana_rx_hwq_objects_destroy(priv, hwq);
-	if (hwq->channel != NULL) {
-		/* A child may have inherited it: its close removes nothing. */
-		(void)mana_rx_hwq_intr(priv, hwq, hwq->owner, EPOLL_CTL_DEL);
-		mana_verbs_channel_destroy(hwq->channel);
-		hwq->channel = NULL;
-	}
+	/* A child may have inherited the channel: its close removes nothing. */
+	(void)mana_rx_hwq_intr(priv, hwq, hwq->owner, EPOLL_CTL_DEL);
+	mana_verbs_channel_destroy(hwq->channel);
+	hwq->channel = NULL;
 	if (hwq->has_buffers)
 		mana_rxq_release_mbufs(&hwq->rxq, is_gone);
 	hwq->has_buffers = false;

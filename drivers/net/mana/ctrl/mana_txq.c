@@ -57,12 +57,10 @@ bounce_pool_make(struct mana_priv *priv)
 		mp = rte_pktmbuf_pool_create(name, 255, 0, 0, room,
 					     SOCKET_ID_ANY);
 	priv->bounce_mp = mp;
-	if (mp == NULL) {
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "no memory for the pool of copies: %s",
-			      rte_strerror(rte_errno));
-		return -ENOMEM;
-	}
+	if (mp == NULL)
+		return MANA_PORT_ERR(-ENOMEM, priv->data->name,
+				     "no memory for the pool of copies: %s",
+				     rte_strerror(rte_errno));
 	return 0;
 }
 
@@ -102,10 +100,9 @@ int
 mana_txq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 	       unsigned int socket_id, const struct rte_eth_txconf *conf)
 {
+	int ret = bounce_pool_make(priv);
 	struct mana_eth_txq *ctl;
-	int ret;
 
-	ret = bounce_pool_make(priv);
 	if (ret != 0)
 		return ret;
 	ctl = mana_queue_alloc("mana_txq", sizeof(*ctl), socket_id);
@@ -196,10 +193,8 @@ sq_create(struct mana_priv *priv, struct mana_eth_txq *ctl)
 {
 	int ret;
 
-	ret = mana_verbs_rings_from(priv->ctx, &priv->rings, ctl->socket_id);
-	if (ret == 0)
-		ret = mana_verbs_cq_create(priv->ctx, ctl->nb_cqe, NULL, 0,
-					   &ctl->cq);
+	priv->rings.socket_id = ctl->socket_id;
+	ret = mana_verbs_cq_create(priv->ctx, ctl->nb_cqe, NULL, 0, &ctl->cq);
 	if (ret == 0)
 		ret = mana_verbs_sq_create(priv->parent, ctl->cq, ctl->nb_desc,
 					   sq_max_sge(priv, ctl), &ctl->qp);
@@ -223,8 +218,7 @@ sq_retry(struct mana_priv *priv, struct mana_eth_txq *ctl, int error,
 		 * Or the kernel accepts fewer segments than the device. The next
 		 * start requests all again: the cause may be another.
 		 */
-		if (priv->caps.max_sge == 0 ||
-		    priv->caps.max_sge >= sq_max_sge(priv, ctl))
+		if (priv->caps.max_sge >= sq_max_sge(priv, ctl))
 			return false;
 		ctl->max_sge = priv->caps.max_sge;
 		MANA_PORT_LOG(INFO, priv->data->name,
@@ -274,9 +268,8 @@ txq_init(struct mana_priv *priv, struct mana_eth_txq *ctl)
 {
 	struct mana_txq_conf *conf = &ctl->conf;
 	struct mana_verbs_queue sq;
-	int ret;
+	int ret = mana_verbs_sq_get(ctl->qp, ctl->cq, &sq);
 
-	ret = mana_verbs_sq_get(ctl->qp, ctl->cq, &sq);
 	if (ret != 0)
 		return ret;
 	conf->sq_ring = sq.ring;
@@ -418,9 +411,9 @@ hidden_txq_stop(struct mana_priv *priv)
 static uint16_t
 nb_with_objects(const struct mana_priv *priv)
 {
-	uint16_t i, nb = 0;
+	uint16_t nb = 0;
 
-	for (i = 0; i < priv->data->nb_tx_queues; i++) {
+	for (uint16_t i = 0; i < priv->data->nb_tx_queues; i++) {
 		const struct mana_eth_txq *ctl = priv->data->tx_queues[i];
 
 		nb += ctl != NULL && ctl->qp != NULL;
@@ -469,11 +462,9 @@ mana_txq_start(struct mana_priv *priv, uint16_t queue_id)
 {
 	int ret;
 
-	if (priv->data->tx_queues[queue_id] == NULL) {
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "Tx queue %u was not set up", queue_id);
-		return -EINVAL;
-	}
+	if (priv->data->tx_queues[queue_id] == NULL)
+		return MANA_PORT_ERR(-EINVAL, priv->data->name,
+				     "Tx queue %u was not set up", queue_id);
 	ret = txq_objects_start(priv, priv->txqs[queue_id]);
 	if (ret != 0)
 		return ret;
@@ -486,16 +477,15 @@ int
 mana_txq_stop(struct mana_priv *priv, uint16_t queue_id)
 {
 	struct mana_eth_txq *ctl = priv->data->tx_queues[queue_id];
-	int ret;
+	int ret = 0;
 
 	if (ctl == NULL)
 		return -EINVAL;
 	/* Without a Tx queue the port would lose the vPort, and so Rx. */
-	if (nb_with_objects(priv) == 1) {
+	if (nb_with_objects(priv) == 1)
 		ret = hidden_txq_start(priv);
-		if (ret != 0)
-			return ret;
-	}
+	if (ret != 0)
+		return ret;
 	txq_wait(&ctl->txq, wait_end());
 	txq_objects_stop(priv, ctl);
 	priv->data->tx_queue_state[queue_id] = RTE_ETH_QUEUE_STATE_STOPPED;
@@ -508,13 +498,12 @@ mana_txqs_start(struct mana_priv *priv)
 	const struct rte_eth_dev_data *data = priv->data;
 	int ret = 0;
 
-	for (uint16_t i = 0; i < data->nb_tx_queues; i++) {
+	for (uint16_t i = 0; ret == 0 && i < data->nb_tx_queues; i++)
 		if (data->tx_queue_state[i] == RTE_ETH_QUEUE_STATE_STARTED)
 			ret = txq_objects_start(priv, priv->txqs[i]);
-		if (ret != 0)
-			return ret;
-	}
-	return nb_with_objects(priv) == 0 ? hidden_txq_start(priv) : 0;
+	if (ret == 0 && nb_with_objects(priv) == 0)
+		ret = hidden_txq_start(priv);
+	return ret;
 }
 
 void

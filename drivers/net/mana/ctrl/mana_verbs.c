@@ -43,33 +43,28 @@ mana_verbs_list_get(struct ibv_device ***list, int *nb_devices)
 	return CREATE(*list, ibv_get_device_list(nb_devices));
 }
 
-/*
- * When its node cannot be opened libibverbs looks in /dev/char, which
- * containers do not have, and ends with ENOENT (rdma-core util/open_cdev.c).
- * So ask the node itself; open() and not access(), for a container's device
- * rules let the latter pass.
- */
-static int
-node_error(const struct ibv_device *device, int error)
+int
+mana_verbs_open(struct ibv_device *device, struct ibv_context **ctx)
 {
+	int ret = CREATE(*ctx, ibv_open_device(device));
 	char path[PATH_MAX];
 	int fd;
 
+	if (ret == 0)
+		return 0;
+	/*
+	 * When its node cannot be opened libibverbs looks in /dev/char, which
+	 * containers do not have, and ends with ENOENT (rdma-core
+	 * util/open_cdev.c). So ask the node itself; open() and not access(),
+	 * which succeeds in spite of a container's device rules.
+	 */
 	snprintf(path, sizeof(path), "/dev/infiniband/%s", device->dev_name);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd >= 0)
 		close(fd);
 	else if (errno == EACCES || errno == EPERM)
-		return -errno;
-	return error;
-}
-
-int
-mana_verbs_open(struct ibv_device *device, struct ibv_context **ctx)
-{
-	int ret = CREATE(*ctx, ibv_open_device(device));
-
-	return ret != 0 ? node_error(device, ret) : 0;
+		ret = -errno;
+	return ret;
 }
 
 int
@@ -107,9 +102,8 @@ set_nonblocking(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
 
-	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0)
-		return last_error();
-	return 0;
+	return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 ?
+		       0 : last_error();
 }
 
 int
@@ -218,9 +212,8 @@ ring_alloc(size_t size, void *data)
 {
 	size_t align = RTE_MAX((size_t)sysconf(_SC_PAGESIZE), (size_t)4096);
 	struct mana_verbs_rings *rings = data;
-	struct mana_verbs_ring *ring;
+	struct mana_verbs_ring *ring = malloc(sizeof(*ring));
 
-	ring = malloc(sizeof(*ring));
 	if (ring == NULL)
 		return NULL;
 	ring->memory = rte_zmalloc_socket("mana_ring", size, align,
@@ -256,8 +249,7 @@ ring_free(void *memory, void *data)
 }
 
 int
-mana_verbs_rings_from(struct ibv_context *ctx, struct mana_verbs_rings *rings,
-		      int socket_id)
+mana_verbs_rings_from(struct ibv_context *ctx, struct mana_verbs_rings *rings)
 {
 	struct manadv_ctx_allocators allocators = {
 		.alloc = ring_alloc,
@@ -265,8 +257,7 @@ mana_verbs_rings_from(struct ibv_context *ctx, struct mana_verbs_rings *rings,
 		.data = rings,
 	};
 
-	rings->socket_id = socket_id;
-	/* The structure is copied into the context; the last call wins. */
+	/* The structure is copied into the context. */
 	return -abs(manadv_set_context_attr(
 		ctx, MANADV_CTX_ATTR_BUF_ALLOCATORS, &allocators));
 }

@@ -47,7 +47,7 @@ struct mana_verbs_queue {
 
 /* The rings of a context. */
 struct mana_verbs_rings {
-	int socket_id;
+	int socket_id; /* of the rings that are created next; or SOCKET_ID_ANY */
 	struct mana_verbs_ring *first;
 };
 
@@ -80,12 +80,9 @@ int mana_verbs_events_open(struct ibv_context *ctx, int *fd);
 int mana_verbs_event_get(struct ibv_context *ctx, bool *is_fatal,
 			 const char **name);
 
-/*
- * The driver allocates all rings from now on, on this NUMA socket (SOCKET_ID_ANY
- * allowed). rings, zeroed at first, must live as long as the context.
- */
+/* The driver allocates all rings from now on. rings must outlive ctx. */
 int mana_verbs_rings_from(struct ibv_context *ctx,
-			  struct mana_verbs_rings *rings, int socket_id);
+			  struct mana_verbs_rings *rings);
 /*
  * After the close: frees the rings of objects that the kernel did not destroy, because
  * an older kernel refuses it when the device is removed.
