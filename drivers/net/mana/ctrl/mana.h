@@ -255,7 +255,7 @@ struct mana_priv {
 	struct mana_rx_set *rx_set; /* NULL: none. Changed under the registry's lock */
 	mana_rx_poll_t rx_poll; /* of one hardware queue; chosen at start */
 	/* Holds the vPort while no Tx queue of the application runs. */
-	struct mana_eth_txq *hidden_txq;
+	struct mana_eth_txq hidden_txq;
 	struct rte_mempool *bounce_mp; /* for copies of frames to send */
 
 	/* Whether the kernel reports the carrier of a netdev that is down. */

@@ -369,6 +369,18 @@ mana_tx_form_report(struct mana_priv *priv)
 
 /* ---- The vPort without a Tx queue ------------------------------------- */
 
+/* A Tx queue that sends nothing. After a failure it has no objects. */
+static int
+spare_create(struct mana_priv *priv, struct mana_eth_txq *ctl)
+{
+	*ctl = (struct mana_eth_txq){
+		.nb_desc = MANA_MIN_DESC,
+		.nb_cqe = MANA_MIN_CQE,
+		.socket_id = priv->data->numa_node,
+	};
+	return sq_create_retried(priv, ctl);
+}
+
 /*
  * The first Tx queue configures the vPort, which Rx needs. Without a Tx queue, a
  * running port would lose the vPort to its netdev. Therefore a hidden Tx queue,
@@ -377,35 +389,13 @@ mana_tx_form_report(struct mana_priv *priv)
 static int
 hidden_txq_start(struct mana_priv *priv)
 {
-	struct mana_eth_txq *ctl;
-	int ret;
+	int ret = 0;
 
-	if (priv->hidden_txq != NULL)
-		return 0;
-	ctl = mana_queue_alloc("mana_txq", sizeof(*ctl), priv->data->numa_node);
-	if (ctl == NULL)
-		return -ENOMEM;
-	ctl->nb_desc = MANA_MIN_DESC;
-	ctl->nb_cqe = mana_queue_nb_cqe(priv, ctl->nb_desc, 0);
-	ctl->socket_id = priv->data->numa_node;
-	ret = sq_create_retried(priv, ctl);
-	if (ret != 0) {
+	if (priv->hidden_txq.qp == NULL)
+		ret = spare_create(priv, &priv->hidden_txq);
+	if (ret != 0)
 		mana_diag_object(priv, "internal Tx queue", MANA_DIAG_NO_ID, ret);
-		rte_free(ctl);
-		return ret;
-	}
-	priv->hidden_txq = ctl;
-	return 0;
-}
-
-static void
-hidden_txq_stop(struct mana_priv *priv)
-{
-	if (priv->hidden_txq == NULL)
-		return;
-	(void)sq_destroy(priv, priv->hidden_txq);
-	rte_free(priv->hidden_txq);
-	priv->hidden_txq = NULL;
+	return ret;
 }
 
 static uint16_t
@@ -426,12 +416,8 @@ nb_with_objects(const struct mana_priv *priv)
 int
 mana_txq_spare_try(struct mana_priv *priv)
 {
-	struct mana_eth_txq spare = {
-		.nb_desc = MANA_MIN_DESC,
-		.nb_cqe = MANA_MIN_CQE,
-		.socket_id = priv->data->numa_node,
-	};
-	int ret = sq_create_retried(priv, &spare);
+	struct mana_eth_txq spare;
+	int ret = spare_create(priv, &spare);
 
 	if (ret == 0 && !sq_destroy(priv, &spare))
 		ret = -EBUSY;
@@ -468,7 +454,7 @@ mana_txq_start(struct mana_priv *priv, uint16_t queue_id)
 	ret = txq_objects_start(priv, priv->txqs[queue_id]);
 	if (ret != 0)
 		return ret;
-	hidden_txq_stop(priv);
+	(void)sq_destroy(priv, &priv->hidden_txq);
 	priv->data->tx_queue_state[queue_id] = RTE_ETH_QUEUE_STATE_STARTED;
 	return 0;
 }
@@ -520,5 +506,5 @@ mana_txqs_stop(struct mana_priv *priv)
 			txq_wait(&ctl->txq, end);
 		txq_objects_stop(priv, ctl);
 	}
-	hidden_txq_stop(priv);
+	(void)sq_destroy(priv, &priv->hidden_txq);
 }
