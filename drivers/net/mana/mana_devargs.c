@@ -83,9 +83,8 @@ select_add(struct mana_devargs *devargs, const struct selector *selector,
 {
 	const char *key = selector->key;
 	struct mana_select select = { 0 };
-	const char *wrong;
+	const char *wrong = selector->parse(text, &select);
 
-	wrong = selector->parse(text, &select);
 	if (wrong != NULL)
 		return MANA_INIT_ERR(-EINVAL, "%s=%s: %s", key, text, wrong);
 	if (devargs->key != NULL && devargs->key != key)

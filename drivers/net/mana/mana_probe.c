@@ -193,22 +193,6 @@ ports_create(struct rte_pci_device *pci_dev, const struct mana_function *functio
 	return nb;
 }
 
-/* Reports the ports that lack a netdev, where the others are used. */
-static void
-log_left_out(const struct mana_function *function)
-{
-	for (unsigned int i = 0; i < function->nb_ports; i++) {
-		const struct mana_port_info *info = &function->ports[i];
-
-		if (info->netdev_error == 0)
-			continue;
-		MANA_INIT_LOG(WARNING, "%s: port %u is left out:",
-			      function->pci_name, info->port);
-		mana_diag_no_netdev(function->pci_name, info->port,
-				    info->netdev_error);
-	}
-}
-
 /* Reports why no port was created. */
 static int
 no_ports(const struct rte_pci_device *pci_dev,
@@ -240,8 +224,18 @@ function_probe(struct rte_pci_device *pci_dev, const struct mana_devargs *devarg
 	/* The ports are announced together, so no function is half-probed. */
 	for (int i = 0; i < nb; i++)
 		rte_eth_dev_probing_finish(devs[i]);
-	if (nb > 0 && devargs->nb_selects == 0)
-		log_left_out(&function);
+	/* Reports the ports that lack a netdev, where the others are used. */
+	for (unsigned int i = 0;
+	     nb > 0 && devargs->nb_selects == 0 && i < function.nb_ports; i++) {
+		const struct mana_port_info *info = &function.ports[i];
+
+		if (info->netdev_error == 0)
+			continue;
+		MANA_INIT_LOG(WARNING, "%s: port %u is left out:",
+			      function.pci_name, info->port);
+		mana_diag_no_netdev(function.pci_name, info->port,
+				    info->netdev_error);
+	}
 	if (nb == 0)
 		nb = no_ports(pci_dev, &function);
 	mana_discover_release(&function);

@@ -32,29 +32,6 @@ news_take(struct news *news, const struct mana_bad_cqes *bad,
 	reported->failed = failed;
 }
 
-static struct news
-news_get(struct mana_priv *priv, bool is_rx, uint16_t queue)
-{
-	struct news news = { .kinds = 0 };
-	struct mana_eth_rxq *rx;
-	struct mana_eth_txq *tx;
-
-	mana_registry_lock();
-	rx = priv->rxqs[queue];
-	tx = priv->txqs[queue];
-	if (is_rx && rx != NULL) {
-		news.failure = mana_rx_set_bad_cqes(priv, rx);
-		news_take(&news, &rx->bad_cqes, &rx->reported,
-			  mana_stats_rxq(priv, rx).rx.failed);
-	} else if (!is_rx && tx != NULL) {
-		news.failure = tx->txq.failure;
-		news_take(&news, &tx->txq.bad_cqes, &tx->reported,
-			  tx->txq.stats.failed);
-	}
-	mana_registry_unlock();
-	return news;
-}
-
 static void
 bad_cqe_log(const struct mana_priv *priv, const char *name, uint32_t kind,
 	    const struct gdma_cqe *cqe)
@@ -85,18 +62,34 @@ bad_cqe_log(const struct mana_priv *priv, const char *name, uint32_t kind,
 static bool
 queue_report(struct mana_priv *priv, bool is_rx, uint16_t queue)
 {
-	const struct news news = news_get(priv, is_rx, queue);
-	uint32_t header = news.bad.fatal_header;
-	uint32_t type = header >> MANA_CQE_TYPE_S & MANA_CQE_TYPE_M;
-	uint32_t error = header >> MANA_CQE_VENDOR_ERR_S & MANA_CQE_VENDOR_ERR_M;
+	struct news news = { .kinds = 0 };
+	struct mana_eth_rxq *rx;
+	struct mana_eth_txq *tx;
+	uint32_t header, type, error;
 	char name[16];
 
+	mana_registry_lock();
+	rx = priv->rxqs[queue];
+	tx = priv->txqs[queue];
+	if (is_rx && rx != NULL) {
+		news.failure = mana_rx_set_bad_cqes(priv, rx);
+		news_take(&news, &rx->bad_cqes, &rx->reported,
+			  mana_stats_rxq(priv, rx).rx.failed);
+	} else if (!is_rx && tx != NULL) {
+		news.failure = tx->txq.failure;
+		news_take(&news, &tx->txq.bad_cqes, &tx->reported,
+			  tx->txq.stats.failed);
+	}
+	mana_registry_unlock();
 	snprintf(name, sizeof(name), "%s queue %u", is_rx ? "Rx" : "Tx", queue);
 	for (uint32_t kind = 0; kind < MANA_NB_BAD_CQE; kind++)
 		if ((news.kinds & RTE_BIT32(kind)) != 0)
 			bad_cqe_log(priv, name, kind, &news.bad.cqe[kind]);
 	if (!news.has_failed)
 		return false;
+	header = news.bad.fatal_header;
+	type = header >> MANA_CQE_TYPE_S & MANA_CQE_TYPE_M;
+	error = header >> MANA_CQE_VENDOR_ERR_S & MANA_CQE_VENDOR_ERR_M;
 	mana_event_add(&priv->events,
 		       is_rx ? MANA_EVENT_RXQ_FAILED : MANA_EVENT_TXQ_FAILED, queue,
 		       error, 0);

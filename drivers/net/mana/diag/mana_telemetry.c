@@ -172,21 +172,23 @@ struct region_copy {
 	char mempool[RTE_MEMPOOL_NAMESIZE];
 };
 
-/* Copies PART_N regions from this number on; returns how many there were. */
-static uint32_t
-regions_copy(struct mana_mr_table *table, uint64_t from, struct region_copy *part,
-	     uint64_t *nb_all, uint64_t *bytes_all)
+/* The regions from the number given on. */
+static void
+mr_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_data *d)
 {
-	uint32_t nb = 0;
+	struct mana_mr_table *table = &priv->mrs;
+	struct region_copy part[PART_N];
+	struct rte_tel_data *list;
+	uint32_t nb = 0, nb_all;
+	uint64_t bytes = 0;
 
 	pthread_mutex_lock(&table->lock);
-	*nb_all = table->nb_regions;
-	*bytes_all = 0;
-	for (uint32_t i = 0; i < table->nb_regions; i++) {
+	nb_all = table->nb_regions;
+	for (uint32_t i = 0; i < nb_all; i++) {
 		const struct mana_mr_region *region = &table->regions[i];
 
-		*bytes_all += region->end - region->base;
-		if (i < from || nb == PART_N)
+		bytes += region->end - region->base;
+		if (i < query->number || nb == PART_N)
 			continue;
 		part[nb].region = *region;
 		(void)rte_strscpy(part[nb].mempool, region->pool != NULL ?
@@ -194,22 +196,10 @@ regions_copy(struct mana_mr_table *table, uint64_t from, struct region_copy *par
 		nb++;
 	}
 	pthread_mutex_unlock(&table->lock);
-	return nb;
-}
-
-static void
-mr_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_data *d)
-{
-	struct region_copy part[PART_N];
-	uint64_t nb_all, bytes_all;
-	struct rte_tel_data *list;
-	uint32_t nb;
-
-	nb = regions_copy(&priv->mrs, query->number, part, &nb_all, &bytes_all);
 	mana_registry_unlock();
 	rte_tel_data_add_dict_int(d, "port_id", query->port_id);
 	mana_tel_dict_u64(d, "nb_regions", nb_all);
-	mana_tel_dict_u64(d, "bytes", bytes_all);
+	mana_tel_dict_u64(d, "bytes", bytes);
 	list = part_add(d, "regions", true);
 	for (uint32_t i = 0; i < nb; i++) {
 		struct mana_facts facts = { .dict = entry_add(list, query->number + i) };
