@@ -260,7 +260,7 @@ error_in_group(void **state)
 			assert_eq(fx->burst(txq, NULL, 0), 0);
 			assert_eq(fx_pool_missing(fx->mp, fx->nb_mbufs), 7 - at);
 			assert_eq(mana_txq_nb_posted(txq), 7 - at);
-			assert_eq(mana_txq_errors(txq), 1);
+			assert_eq(mana_txq_stats_errors(&txq->stats), 1);
 			assert_eq(txq->stats.cqe_error[type - HW_CQE_TX_SA_DROP], 1);
 			assert_eq(txq->failure, dead ? MANA_FAILURE_DISABLED :
 						    MANA_FAILURE_NONE);
@@ -269,7 +269,7 @@ error_in_group(void **state)
 				assert_true(txq->no_cqe != 0);
 				send_nb(fx, 32);
 			}
-			assert_eq(mana_txq_errors(txq), 1);
+			assert_eq(mana_txq_stats_errors(&txq->stats), 1);
 			fx_tx_delete(fx);
 		}
 }

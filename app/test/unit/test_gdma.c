@@ -90,7 +90,7 @@ wq_doorbell_wraps_at_32_bits(void **state)
 	mana_wq_open(&wq, 0xffffff);
 	for (size_t s = 0; s < RTE_DIM(starts); s++) {
 		wq.pi = starts[s];
-		mana_wq_ring(&wq);
+		mana_wq_ring_at(&wq, wq.pi);
 		db = hw_doorbell_read(hw_le64(page + HW_DB_SQ), false);
 		assert_eq(db.id, 0xffffff);
 		assert_eq(db.wqe_cnt, 0);

@@ -167,13 +167,13 @@ doorbells(void **state)
 	assert_eq(mana_wq_init(&wq, ring, 4096, page, GDMA_DB_SQ_OFFSET), 0);
 	mana_wq_open(&wq, 0x30);
 	wq.pi = 2;
-	mana_wq_ring(&wq);
+	mana_wq_ring_at(&wq, wq.pi);
 	assert_eq(hw_le64(page + HW_DB_SQ), UINT64_C(0x0000004000000030));
 
 	assert_eq(mana_wq_init(&wq, ring, 4096, page, GDMA_DB_RQ_OFFSET), 0);
 	mana_wq_open(&wq, 0x31);
 	wq.pi = 3;
-	mana_wq_ring(&wq);
+	mana_wq_ring_at(&wq, wq.pi);
 	assert_eq(hw_le64(page + HW_DB_RQ), UINT64_C(0x0000006000000031));
 
 	assert_eq(mana_cq_init(&cq, ring, 256, true, page), 0);
@@ -346,7 +346,7 @@ model_agrees_on_types_and_doorbells(void **state)
 	assert_eq(MANA_CQE_TX_VLAN_TAGGING_VIOLATION,
 		  HW_CQE_TX_VLAN_TAGGING_VIOLATION);
 	assert_eq(MANA_CQE_TX_GDMA_ERR, HW_CQE_TX_GDMA_ERR);
-	assert_eq(MANA_CQE_TX_ERR_LAST - MANA_CQE_TX_ERR_FIRST + 1,
+	assert_eq(MANA_CQE_TX_GDMA_ERR - MANA_CQE_TX_ERR_FIRST + 1,
 		  MANA_NB_CQE_TX_ERR);
 	assert_eq(MANA_HASH_IPV4, HW_HASH_IPV4);
 	assert_eq(MANA_HASH_TCP_IPV4, HW_HASH_TCP_IPV4);

@@ -90,7 +90,7 @@ every_burst_size(uint32_t start, uint32_t flags, uint32_t size)
 			rte_pktmbuf_free(pkts[i]);
 		}
 		posted += n;
-		assert_eq(mana_txq_packets(fx->txq) - start, posted);
+		assert_eq(fx->txq->pi - start, posted);
 		assert_eq(fx->txq->bytes, bytes);
 		assert_true(mana_txq_nb_posted(fx->txq) <= 64);
 		for (i = turn % 4 == 0 ? 0 : turn * 13 % 80;
@@ -111,7 +111,7 @@ every_burst_size(uint32_t start, uint32_t flags, uint32_t size)
 	mana_txq_done_cleanup(fx->txq, 0);
 	assert_eq(mana_txq_nb_posted(fx->txq), 0);
 	assert_eq(fx_pool_missing(fx->mp, fx->nb_mbufs), 0);
-	assert_eq(mana_txq_errors(fx->txq), 0);
+	assert_eq(mana_txq_stats_errors(&fx->txq->stats), 0);
 	fx_tx_delete(fx);
 }
 
@@ -295,7 +295,7 @@ too_many_segments_are_copied(void **state)
 		assert_eq(fx_pool_missing(fx->bounce_mp, fx->nb_bounce), 0);
 	}
 	assert_eq(fx->txq->stats.linearized, 90);
-	assert_eq(mana_txq_errors(fx->txq), 0);
+	assert_eq(mana_txq_stats_errors(&fx->txq->stats), 0);
 	fx_tx_delete(fx);
 }
 
@@ -338,8 +338,8 @@ drops_what_it_cannot_copy(void **state)
 				expect_frame(fx, 60, i);
 		assert_false(fx_tx_fetch(fx, &wqe));
 		assert_eq(fx->txq->stats.drop_nomem, 3);
-		assert_eq(mana_txq_errors(fx->txq), 3);
-		assert_eq(mana_txq_packets(fx->txq), 6);
+		assert_eq(mana_txq_stats_errors(&fx->txq->stats), 3);
+		assert_eq(fx->txq->pi, 6);
 		assert_eq(fx->txq->bytes, 6 * 60);
 		assert_eq(fx_pool_missing(fx->mp, fx->nb_mbufs), 6);
 		for (i = 0; kind == 1 && i < 64; i++)
@@ -686,7 +686,7 @@ restart(void **state)
 		for (uint32_t i = 0; i < 32; i++)
 			pkts[i] = fx_chain(fx->mp, 1 + i % 3, 60, i);
 		assert_eq(burst(fx, pkts, 32), 32);
-		assert_eq(mana_txq_packets(fx->txq), turn * 32);
+		assert_eq(fx->txq->pi, turn * 32);
 		for (uint32_t i = 0; i < 10; i++) {
 			assert_true(fx_tx_fetch(fx, &wqe));
 			fx_tx_cqe(fx, HW_CQE_TX_OKAY);

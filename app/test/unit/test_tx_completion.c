@@ -80,7 +80,7 @@ every_error_at_every_position(void **state)
 			assert_eq(fx_pool_missing(fx->mp, fx->nb_mbufs), 0);
 			assert_eq(fx->txq->stats.cqe_error[type - 33], 1);
 			assert_eq(error_sum(fx), 1);
-			assert_eq(mana_txq_errors(fx->txq), 1);
+			assert_eq(mana_txq_stats_errors(&fx->txq->stats), 1);
 			assert_eq(fx->txq->failure,
 				  dead ? MANA_FAILURE_DISABLED : MANA_FAILURE_NONE);
 			assert_eq(post(fx, 4), dead ? 0 : 4);
@@ -107,7 +107,7 @@ disabled_queue_accepts_no_packet(void **state)
 	for (uint32_t i = 0; i < 10; i++)
 		assert_eq(post(fx, 8), 0);
 	assert_eq(hw_le64(fx->db_page + HW_DB_SQ), db);
-	assert_eq(mana_txq_packets(fx->txq), 20);
+	assert_eq(fx->txq->pi, 20);
 	assert_eq(fx_pool_missing(fx->mp, fx->nb_mbufs), 15);
 	mana_txq_release_mbufs(fx->txq);
 	assert_eq(fx_pool_missing(fx->mp, fx->nb_mbufs), 0);
@@ -128,7 +128,7 @@ unknown_type_is_an_error_and_frees(void **state)
 		fx_tx_cqe(fx, type);
 		assert_eq(mana_txq_done_cleanup(fx->txq, 0), 1);
 		assert_eq(fx->txq->stats.cqe_unknown, 1);
-		assert_eq(mana_txq_errors(fx->txq), 1);
+		assert_eq(mana_txq_stats_errors(&fx->txq->stats), 1);
 		assert_eq(post(fx, 2), 2);
 		fx_tx_delete(fx);
 	}
@@ -214,7 +214,7 @@ wqe_offset_is_ignored(void **state)
 			     1u << HW_CQE_IS_SQ_S | (i & 0xf) << 25);
 		assert_eq(mana_txq_done_cleanup(fx->txq, 0), 1);
 	}
-	assert_eq(mana_txq_errors(fx->txq), 0);
+	assert_eq(mana_txq_stats_errors(&fx->txq->stats), 0);
 	fx_tx_delete(fx);
 }
 

@@ -427,7 +427,7 @@ every_packet_fails(void **state)
 			fx_tx_cqe(fx, HW_CQE_TX_INVALID_OOB);
 		assert_eq(mana_txq_done_cleanup(fx->txq, 0), GROUP);
 		assert_eq(missing(fx), 0);
-		assert_eq(mana_txq_errors(fx->txq), turn * GROUP);
+		assert_eq(mana_txq_stats_errors(&fx->txq->stats), turn * GROUP);
 	}
 	assert_eq(fx->txq->offset_check, MANA_TX_OFFSET_RIGHT);
 	fx_tx_delete(fx);
@@ -456,7 +456,7 @@ error_with_a_wrong_offset(void **state)
 			assert_eq(mana_txq_done_cleanup(fx->txq, 0), 1);
 			assert_eq(missing(fx), 3 * GROUP - 1);
 			assert_eq(fx->txq->stats.cqe_position, 1);
-			assert_eq(mana_txq_errors(fx->txq), 1);
+			assert_eq(mana_txq_stats_errors(&fx->txq->stats), 1);
 
 			fx->zero_position = kind == 1;
 			for (i++; i < 3 * GROUP; i++)
@@ -652,7 +652,7 @@ cleanup_of_a_part(void **state)
 					  3 * GROUP - 2 * done :
 					  2 * GROUP - done);
 			}
-			assert_eq(mana_txq_errors(fx->txq), bad ? 6 : 0);
+			assert_eq(mana_txq_stats_errors(&fx->txq->stats), bad ? 6 : 0);
 			assert_eq(fx->txq->offset_check, MANA_TX_OFFSET_RIGHT);
 			fx_tx_delete(fx);
 		}

@@ -107,7 +107,7 @@ rejected_short_form_switches_to_long(void **state)
 			assert_eq(mana_txq_nb_posted(fx->txq), 0);
 		}
 		assert_eq(nb_refused, kind & 1 ? has_tags ? 50 : 100 : 8);
-		assert_eq(mana_txq_errors(fx->txq), nb_refused);
+		assert_eq(mana_txq_stats_errors(&fx->txq->stats), nb_refused);
 		fx_tx_delete(fx);
 	}
 }

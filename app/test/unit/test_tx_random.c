@@ -284,7 +284,7 @@ random_completion_order(void **state)
 		if (round % 3 == 0)
 			assert_eq(mana_txq_nb_posted(fx->txq), 0);
 		assert_true(mana_txq_nb_posted(fx->txq) < fx->txq->limit);
-		assert_eq(mana_txq_errors(fx->txq), c.errors);
+		assert_eq(mana_txq_stats_errors(&fx->txq->stats), c.errors);
 		mana_txq_release_mbufs(fx->txq);
 		assert_eq(fx_pool_missing(c.other, 2047), 0);
 		fx_tx_delete(fx);

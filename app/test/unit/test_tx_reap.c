@@ -84,7 +84,7 @@ lag_behind(struct fx_tx *fx, uint32_t lag, uint32_t size)
 	assert_true(most <= REAP_EVERY);
 	/* Reaping was deferred, as intended. */
 	assert_true(size > (has_groups ? REAP_EVERY / 3 : 1) || most > size);
-	assert_eq(mana_txq_errors(fx->txq), 0);
+	assert_eq(mana_txq_stats_errors(&fx->txq->stats), 0);
 	assert_eq(fx->txq->offset_check, has_groups ? MANA_TX_OFFSET_RIGHT :
 						MANA_TX_OFFSET_UNUSED);
 	fx_tx_delete(fx);
@@ -171,7 +171,7 @@ idle_queue_frees_all_after_unrequested_cqes(void **state)
 				fx_cqe_write(&fx->cq, data, FX_SQ_ID);
 			assert_eq(post(fx, 1), 1);
 			assert_eq(missing(fx), 1);
-			assert_eq(mana_txq_errors(fx->txq), kind == 1);
+			assert_eq(mana_txq_stats_errors(&fx->txq->stats), kind == 1);
 			assert_eq(fx->txq->stats.cqe_foreign, kind != 1);
 			fx_tx_delete(fx);
 		}
@@ -315,8 +315,8 @@ small_rings_never_stall(void **state)
 				if (nb_out(fx) > lag)
 					complete(fx, nb_out(fx) - lag);
 			}
-			assert_eq(mana_txq_packets(fx->txq) - 0xfffffe00, 1000);
-			assert_eq(mana_txq_errors(fx->txq), 0);
+			assert_eq(fx->txq->pi - 0xfffffe00, 1000);
+			assert_eq(mana_txq_stats_errors(&fx->txq->stats), 0);
 			fx_tx_delete(fx);
 		}
 }
@@ -413,7 +413,7 @@ error_among_deferred_cqes_is_counted(void **state)
 		for (uint32_t i = 0; i < REAP_EVERY; i++)
 			assert_eq(post(fx, 1), 1);
 		assert_eq(missing(fx), 1 + REAP_EVERY);
-		assert_eq(mana_txq_errors(fx->txq), 1);
+		assert_eq(mana_txq_stats_errors(&fx->txq->stats), 1);
 		assert_eq(fx->txq->offset_check, MANA_TX_OFFSET_RIGHT);
 		complete(fx, nb_out(fx));
 		assert_eq(post(fx, 1), 1);
@@ -453,7 +453,7 @@ error_among_batches_of_one_is_counted(void **state)
 			held -= i % 3 == 1 ? 3 : 1;
 			assert_eq(missing(fx), held);
 		}
-		assert_eq(mana_txq_errors(fx->txq), 1);
+		assert_eq(mana_txq_stats_errors(&fx->txq->stats), 1);
 		assert_eq(fx->txq->stats.cqe_spurious, 0);
 		fx_tx_delete(fx);
 	}

@@ -147,13 +147,6 @@ mana_wq_ring_at(const struct mana_wq *wq, uint32_t bu)
 		     wq->id);
 }
 
-/* Pass everything up to pi to the device. */
-static inline void
-mana_wq_ring(const struct mana_wq *wq)
-{
-	mana_wq_ring_at(wq, wq->pi);
-}
-
 /**
  * Initialise an empty completion queue on ring memory, which must be all zeros:
  * zeros are the owner bits of the lap before the first.

@@ -199,7 +199,6 @@ enum mana_cqe_type {
 	MANA_CQE_TX_GDMA_ERR = 42, /* the device has disabled the queue */
 };
 #define MANA_CQE_TX_ERR_FIRST MANA_CQE_TX_SA_DROP
-#define MANA_CQE_TX_ERR_LAST MANA_CQE_TX_GDMA_ERR
 #define MANA_NB_CQE_TX_ERR 10
 
 /* Packets per coalesced CQE. Linux mana.h MANA_RXCOMP_OOB_NUM_PPI. */

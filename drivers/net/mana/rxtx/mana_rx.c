@@ -11,7 +11,6 @@
 
 #include "mana_rx.h"
 #include "mana_rx_burst.h"
-#include "mana_rxtx.h"
 
 /* ---- Completion bits to mbuf fields, computed by the compiler ----------- */
 

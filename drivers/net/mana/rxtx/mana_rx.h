@@ -5,14 +5,8 @@
 #ifndef MANA_RX_H
 #define MANA_RX_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include <rte_byteorder.h>
-#include <rte_mbuf.h>
 
-#include "mana_compat.h"
-#include "mana_hw.h"
 #include "mana_rxtx.h"
 
 /* ---- mana_rx.c: completion bits to mbuf fields -------------------------- */

@@ -7,7 +7,6 @@
 
 #include "mana_rx.h"
 #include "mana_rx_burst.h"
-#include "mana_rxtx.h"
 
 __rte_noinline uint16_t
 mana_rx_poll_avx2(struct mana_rx_list *list, struct rte_mbuf **pkts,

@@ -13,7 +13,6 @@
 #include <rte_mbuf.h>
 
 #include "mana_rx.h"
-#include "mana_rxtx.h"
 
 #define MANA_RX_DRAIN_BURST 32
 
@@ -62,8 +61,7 @@ mana_rx_list_add(struct mana_rx_list *list, struct mana_rxq *rxq)
 void
 mana_rx_list_clear(struct mana_rx_list *list)
 {
-	struct mana_rxq *at = list->first;
-	struct mana_rxq *next;
+	struct mana_rxq *at = list->first, *next;
 
 	for (; at != NULL && at->next != NULL; at = next) {
 		next = at->next;
@@ -108,11 +106,9 @@ mana_rxq_drain(struct mana_rxq *rxq, mana_rx_poll_t poll, bool is_gone)
 	const uint32_t end = rxq->cq.ci + 2 * mana_cq_size(&rxq->cq);
 	struct rte_mbuf *pkts[MANA_RX_DRAIN_BURST];
 	static uint64_t nowhere;
-	uint64_t packets = rxq->packets;
-	uint64_t bytes = rxq->bytes;
+	uint64_t packets = rxq->packets, bytes = rxq->bytes;
 	struct mana_rx_list unused;
-	uint32_t total = 0;
-	uint32_t ci;
+	uint32_t total = 0, ci;
 	uint16_t nb;
 
 	/* Without a device, doorbells go nowhere and nothing is posted. */

@@ -12,12 +12,10 @@
 #include <rte_mempool.h>
 
 #include "mana_rx.h"
-#include "mana_rxtx.h"
 
 static int
 mana_rxq_conf_check(const struct mana_rxq_conf *conf)
 {
-	uint32_t nb_bu = conf->rq_bytes / GDMA_BU_BYTES;
 	uint32_t room;
 
 	if (conf->mbufs == NULL || !rte_is_power_of_2(conf->nb_mbufs) ||
@@ -25,7 +23,7 @@ mana_rxq_conf_check(const struct mana_rxq_conf *conf)
 		return -EINVAL;
 	if (conf->nb_segs != 0)
 		return mana_rx_scatter_check(conf);
-	if (conf->mp == NULL || conf->nb_desc > nb_bu)
+	if (conf->mp == NULL || conf->nb_desc > conf->rq_bytes / GDMA_BU_BYTES)
 		return -EINVAL;
 	room = rte_pktmbuf_data_room_size(conf->mp);
 	if (room < RTE_PKTMBUF_HEADROOM + RTE_ETHER_MIN_LEN)
@@ -118,11 +116,10 @@ mana_rxq_init_single(struct mana_rxq *rxq, const struct mana_rxq_conf *conf)
 int
 mana_rxq_init(struct mana_rxq *rxq, const struct mana_rxq_conf *conf)
 {
+	int ret = mana_rxq_conf_check(conf);
 	struct mana_cq cq;
 	struct mana_wq rq;
-	int ret;
 
-	ret = mana_rxq_conf_check(conf);
 	if (ret == 0)
 		ret = mana_wq_init(&rq, conf->rq_ring, conf->rq_bytes,
 				   conf->db_page, GDMA_DB_RQ_OFFSET);
@@ -280,8 +277,7 @@ mana_rx_list_look(struct mana_rx_list *list, uint32_t max, uint32_t *done,
 {
 	struct mana_rxq *first, *at;
 
-	*done = 0;
-	*posted = 0;
+	*done = *posted = 0;
 	if (!mana_rx_list_lock(list))
 		return;
 	/* Bursts change it. */

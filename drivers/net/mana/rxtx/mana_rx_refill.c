@@ -16,7 +16,6 @@
 #include <rte_mempool.h>
 
 #include "mana_rx.h"
-#include "mana_rxtx.h"
 #include "mana_vec.h"
 
 #define MANA_RX_REFILL_MAX 64 /* mbufs taken from the pool at a time */

@@ -17,7 +17,6 @@
 #include <rte_byteorder.h>
 
 #include "mana_rx.h"
-#include "mana_rxtx.h"
 
 /* Meanings of rx_wqe_offset: bits of an index below MANA_RX_NB_MEANINGS. */
 #define MANA_RX_MEANS_BU 1u
@@ -120,14 +119,14 @@ mana_rx_resync(struct mana_rxq *rxq, const struct gdma_cqe *cqe)
 	const struct mana_rx_mark next = mana_rx_mark(cqe);
 	const uint32_t posted = mana_rxq_nb_posted(rxq);
 	struct mana_rx_doubt *doubt = &rxq->doubt;
-	uint32_t nb = MANA_RX_NO_WQES, max, found, k;
+	uint32_t nb = MANA_RX_NO_WQES, max, found;
 
 	/* A CQE without packets says nothing. */
 	if (next.nb_wqes == 0)
 		return true;
 	max = RTE_MIN(posted - RTE_MIN(posted, next.nb_wqes),
 		      doubt->nb * MANA_RX_CQE_MAX_PKTS);
-	for (k = 0; k < MANA_RX_NB_MEANINGS; k++) {
+	for (uint32_t k = 0; k < MANA_RX_NB_MEANINGS; k++) {
 		if ((doubt->meanings & RTE_BIT32(k)) == 0)
 			continue;
 		found = mana_rx_wqes_between(rxq, k, &doubt->before, &next, max);
@@ -147,7 +146,7 @@ mana_rx_resync(struct mana_rxq *rxq, const struct gdma_cqe *cqe)
 		return false;
 	}
 	doubt->nb = 0;
-	for (k = 0; k < nb; k++)
+	for (uint32_t k = 0; k < nb; k++)
 		mana_rx_drop(rxq, &rxq->stats.resynced);
 	return true;
 }

@@ -32,7 +32,6 @@
 #include <rte_random.h>
 
 #include "mana_rx.h"
-#include "mana_rxtx.h"
 
 #define MANA_RX_NB_UNPROVEN 8
 
@@ -57,14 +56,13 @@ mana_rx_slot(const struct mana_rxq *rxq, uint32_t wqe)
 int
 mana_rx_scatter_check(const struct mana_rxq_conf *conf)
 {
-	uint32_t nb_bu = conf->rq_bytes / GDMA_BU_BYTES;
-	uint32_t bytes = 0, i;
+	uint32_t wqe_bu = mana_wqe_bu(GDMA_WQE_SGL_SHORT_BYTES, conf->nb_segs);
+	uint32_t bytes = 0;
 
 	if (conf->nb_segs > GDMA_RQ_WQE_MAX_SGE ||
-	    conf->nb_desc * mana_wqe_bu(GDMA_WQE_SGL_SHORT_BYTES,
-					conf->nb_segs) > nb_bu)
+	    conf->nb_desc * wqe_bu > conf->rq_bytes / GDMA_BU_BYTES)
 		return -EINVAL;
-	for (i = 0; i < conf->nb_segs; i++) {
+	for (uint32_t i = 0; i < conf->nb_segs; i++) {
 		const struct mana_rx_seg *seg = &conf->segs[i];
 
 		if (seg->mp == NULL || seg->bytes == 0 ||
@@ -220,12 +218,11 @@ void
 mana_rx_scatter_release(struct mana_rxq *rxq, bool is_gone)
 {
 	const struct mana_rx_scatter *scatter = &rxq->scatter;
-	const uint32_t nb_slots = rxq->mbuf_mask + 1;
 
 	/* Every slot, those of posted WQEs and those where buffers wait. */
-	for (uint32_t wqe = rxq->rq.ci; wqe != rxq->rq.ci + nb_slots; wqe++) {
-		struct rte_mbuf **slot = mana_rx_slot(rxq, wqe);
-		bool is_posted = wqe - rxq->rq.ci < mana_rxq_nb_posted(rxq);
+	for (uint32_t wqe = 0; wqe <= rxq->mbuf_mask; wqe++) {
+		struct rte_mbuf **slot = mana_rx_slot(rxq, rxq->rq.ci + wqe);
+		bool is_posted = wqe < mana_rxq_nb_posted(rxq);
 
 		for (uint32_t i = 0; i < scatter->nb_segs; i++) {
 			if (slot[i] != NULL && (is_gone || !is_posted))

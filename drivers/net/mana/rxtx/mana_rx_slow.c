@@ -16,7 +16,6 @@
 #include <rte_net.h>
 
 #include "mana_rx.h"
-#include "mana_rxtx.h"
 
 #define MANA_RX_SLOW_CQES 4 /* before the kernel tries again */
 
@@ -144,21 +143,18 @@ static bool
 mana_rx_skip(struct mana_rxq *rxq, uint32_t trailer)
 {
 	const struct gdma_cqe *cqe = mana_cq_cqe(&rxq->cq, rxq->cq.ci);
+	enum mana_cqe_state state = mana_cq_state(&rxq->cq, rxq->cq.ci, trailer);
 
-	switch (mana_cq_state(&rxq->cq, rxq->cq.ci, trailer)) {
-	case MANA_CQE_FOREIGN:
+	if (state == MANA_CQE_FOREIGN) {
 		rxq->stats.cqe_foreign++;
 		mana_bad_cqe_note(&rxq->bad_cqes, cqe, MANA_BAD_CQE_FOREIGN);
 		rxq->cq.ci++;
-		return true;
-	case MANA_CQE_OVERRUN:
+	} else if (state == MANA_CQE_OVERRUN) {
 		rxq->stats.cqe_overrun++;
 		mana_bad_cqe_note(&rxq->bad_cqes, cqe, MANA_BAD_CQE_OVERRUN);
 		mana_rxq_fail(rxq, MANA_FAILURE_OVERRUN);
-		return false;
-	default:
-		return false;
 	}
+	return state == MANA_CQE_FOREIGN;
 }
 
 /* ---- Packets ------------------------------------------------------------ */

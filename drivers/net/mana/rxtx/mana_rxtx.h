@@ -823,23 +823,10 @@ mana_txq_nb_posted(const struct mana_txq *txq)
 /* The same from any thread: of those that the ring has, a snapshot. */
 uint32_t mana_txq_look_posted(const struct mana_txq *txq);
 
-/* Packets posted since the queue was made. */
-static inline uint64_t
-mana_txq_packets(const struct mana_txq *txq)
-{
-	return txq->pi;
-}
-
 /* Packets that were posted and that the device did not send. */
 uint64_t mana_txq_stats_cqe_errors(const struct mana_txq_stats *stats);
 /* These, and what was taken and not posted: ethdev's oerrors. */
 uint64_t mana_txq_stats_errors(const struct mana_txq_stats *stats);
-
-static inline uint64_t
-mana_txq_errors(const struct mana_txq *txq)
-{
-	return mana_txq_stats_errors(&txq->stats);
-}
 
 /* ethdev's tx_pkt_burst. */
 uint16_t mana_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts);

@@ -607,7 +607,7 @@ mixed_burst(struct mana_txq *txq, struct rte_mbuf **pkts, uint16_t nb_pkts,
 	if (txq->pi == start)
 		return i;
 	mana_tx_group_close(txq);
-	mana_wq_ring(&txq->sq);
+	mana_wq_ring_at(&txq->sq, txq->sq.pi);
 	txq->sq_doorbells++;
 	return i;
 }
@@ -627,7 +627,7 @@ burst(struct mana_txq *txq, struct rte_mbuf **pkts, const size_t nb,
 	if (unlikely(n != nb))
 		return mixed_burst(txq, pkts, nb, n);
 	post_burst(txq, nb);
-	mana_wq_ring(&txq->sq);
+	mana_wq_ring_at(&txq->sq, txq->sq.pi);
 	txq->sq_doorbells++;
 	return nb;
 }

@@ -5,14 +5,10 @@
 #ifndef MANA_TX_H
 #define MANA_TX_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 #include <rte_branch_prediction.h>
 #include <rte_byteorder.h>
-#include <rte_mbuf.h>
-#include <rte_mempool.h>
 
 #include "mana_rxtx.h"
 #include "mana_vec.h"

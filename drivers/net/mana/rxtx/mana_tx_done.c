@@ -140,7 +140,6 @@ place_find(const struct mana_txq *txq, uint32_t position,
 	uint32_t offset = (position - place->bu) & txq->sq.mask_bu;
 	struct mana_tx_place at = *place;
 	const struct mana_tx_group *group = mana_tx_group_at(txq, at.group);
-	uint32_t i;
 
 	/* A device that knows no position writes 0. */
 	if (offset >= txq->sq.pi - place->bu ||
@@ -150,7 +149,7 @@ place_find(const struct mana_txq *txq, uint32_t position,
 	if (group->bu_end - place->bu <= offset &&
 	    offset + GDMA_SQ_WQE_MAX_BU > txq->sq.mask_bu)
 		return false;
-	for (i = 0; i <= txq->mask && at.bu - place->bu <= offset; i++) {
+	for (uint32_t i = 0; i <= txq->mask && at.bu - place->bu <= offset; i++) {
 		if (at.group == txq->group_pi)
 			return false;
 		group = mana_tx_group_at(txq, at.group);
@@ -353,21 +352,18 @@ handle_cqe(struct mana_txq *txq, struct mana_tx_cqe cqe, uint32_t max)
 static bool
 skip(struct mana_txq *txq, uint32_t trailer)
 {
-	switch (mana_cq_state(&txq->cq, txq->cq.ci, trailer)) {
-	case MANA_CQE_EMPTY:
-		return false;
-	case MANA_CQE_FOREIGN:
+	enum mana_cqe_state state = mana_cq_state(&txq->cq, txq->cq.ci, trailer);
+
+	if (state == MANA_CQE_FOREIGN) {
 		txq->stats.cqe_foreign++;
 		note(txq, MANA_BAD_CQE_FOREIGN);
-		return true;
-	default:
-		break;
+	} else if (state == MANA_CQE_OVERRUN) {
+		txq->stats.cqe_overrun++;
+		note(txq, MANA_BAD_CQE_OVERRUN);
+		mana_cq_close(&txq->cq);
+		mana_txq_fail(txq, MANA_FAILURE_OVERRUN);
 	}
-	txq->stats.cqe_overrun++;
-	note(txq, MANA_BAD_CQE_OVERRUN);
-	mana_cq_close(&txq->cq);
-	mana_txq_fail(txq, MANA_FAILURE_OVERRUN);
-	return false;
+	return state == MANA_CQE_FOREIGN;
 }
 
 /* Take the next CQE, of any kind, as handle_cqe(). True: another may follow. */

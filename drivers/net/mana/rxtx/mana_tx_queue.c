@@ -121,11 +121,10 @@ mana_txq_set_oob(struct mana_txq *txq, const struct mana_txq_conf *conf)
 int
 mana_txq_init(struct mana_txq *txq, const struct mana_txq_conf *conf)
 {
+	int ret = mana_txq_conf_check(conf);
 	struct mana_cq cq;
 	struct mana_wq sq;
-	int ret;
 
-	ret = mana_txq_conf_check(conf);
 	if (ret == 0)
 		ret = mana_wq_init(&sq, conf->sq_ring, conf->sq_bytes,
 				   conf->db_page, GDMA_DB_SQ_OFFSET);
@@ -180,7 +179,6 @@ mana_txq_close(struct mana_txq *txq)
 void
 mana_txq_release_mbufs(struct mana_txq *txq)
 {
-	mana_txq_close(txq);
 	mana_tx_free_to(txq, NULL, txq->mbuf_pi);
 	mana_txq_forget_mbufs(txq);
 }

@@ -324,10 +324,9 @@ mana_tx_inner_fix(struct rte_mbuf *m)
 	uint32_t l4_off = l3_off + m->l3_len, l4_bytes = 0;
 	uint8_t copy[sizeof(struct rte_ipv6_hdr)], *l3, *field;
 	struct csum csum;
+	int ret = csum_get(m->ol_flags, &csum);
 	uint16_t len;
-	int ret;
 
-	ret = csum_get(m->ol_flags, &csum);
 	if (ret != 0)
 		return ret;
 	if (m->l3_len < csum.l3_min || l4_off > m->pkt_len ||
@@ -367,9 +366,8 @@ static int
 prepare_one(const struct mana_txq *txq, struct rte_mbuf *m)
 {
 	struct mana_tx_request req;
-	int ret;
+	int ret = mana_tx_request_check(m, m->pkt_len, txq->mtu, &req);
 
-	ret = mana_tx_request_check(m, m->pkt_len, txq->mtu, &req);
 	if (ret == 0 && unlikely(mana_tx_asks_inner(m)))
 		ret = mana_tx_inner_fix(m);
 	/* -ENOBUFS: the burst makes a copy. */

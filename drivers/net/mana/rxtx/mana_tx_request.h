@@ -10,15 +10,12 @@
 #define MANA_TX_REQUEST_H
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 #include <rte_branch_prediction.h>
 #include <rte_byteorder.h>
 #include <rte_ether.h>
 #include <rte_ip.h>
-#include <rte_mbuf.h>
 
 #include "mana_rxtx.h"
 

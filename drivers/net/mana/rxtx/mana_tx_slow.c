@@ -151,7 +151,7 @@ write_header(struct mana_txq *txq, struct rte_mbuf *m, const struct plan *plan)
  * Write the WQE. Header and OOB are in the first BU. The SGL may wrap at the end of
  * the ring, but only between BUs of two SGEs each.
  */
-static uint32_t
+static void
 write_wqe(const struct mana_txq *txq, const struct rte_mbuf *m,
 	  const struct plan *plan)
 {
@@ -159,7 +159,7 @@ write_wqe(const struct mana_txq *txq, const struct rte_mbuf *m,
 				       txq->oob | txq->no_cqe;
 	uint32_t idx = txq->sq.pi;
 	uint64_t *wqe = mana_wq_bu(&txq->sq, idx);
-	uint32_t at = 2, i;
+	uint32_t at = 2;
 
 	wqe[0] = rte_cpu_to_le_64(GDMA_WQE_HEADER(plan->nb_sge,
 		plan->is_long ? GDMA_OOB_LONG_DIV4 : GDMA_OOB_SHORT_DIV4) |
@@ -170,7 +170,7 @@ write_wqe(const struct mana_txq *txq, const struct rte_mbuf *m,
 		at = 4;
 	}
 	wqe[1] = rte_cpu_to_le_64(oob | plan->req.hdrs.oob);
-	for (i = 0; i < plan->nb_sge; i++) {
+	for (uint32_t i = 0; i < plan->nb_sge; i++) {
 		if (at == GDMA_BU_WORDS) {
 			wqe = mana_wq_bu(&txq->sq, ++idx);
 			at = 0;
@@ -183,7 +183,6 @@ write_wqe(const struct mana_txq *txq, const struct rte_mbuf *m,
 	/* The device does not read the rest of the last BU; it is 0 all the same. */
 	if (at != GDMA_BU_WORDS)
 		wqe[2] = wqe[3] = 0;
-	return idx + 1 - txq->sq.pi;
 }
 
 /* Whether all segments are direct, of one reference and of one pool. */
@@ -191,9 +190,8 @@ static bool
 is_of_pool(const struct rte_mbuf *m)
 {
 	const struct rte_mempool *mp = m->pool;
-	uint32_t left = m->nb_segs;
 
-	for (; left > 0; left--, m = m->next)
+	for (uint32_t left = m->nb_segs; left > 0; left--, m = m->next)
 		if (rte_mbuf_refcnt_read(m) != 1 || !RTE_MBUF_DIRECT(m) ||
 		    m->pool != mp || (left == 1) != (m->next == NULL))
 			return false;
@@ -212,7 +210,7 @@ post(struct mana_txq *txq, struct rte_mbuf *m, uint32_t nb_bu)
 	uint32_t left = txq->limit - mana_txq_nb_posted(txq);
 	uint32_t room = txq->mbuf_mask + 1 - (txq->mbuf_pi - txq->mbuf_ci) - left;
 	struct rte_mempool *mp = NULL;
-	uint32_t nb = 1, i;
+	uint32_t nb = 1;
 
 	/*
 	 * Empty segments are not bounded by the WQE. A WQE of one BU has one
@@ -223,7 +221,7 @@ post(struct mana_txq *txq, struct rte_mbuf *m, uint32_t nb_bu)
 		mp = m->pool;
 		nb = m->nb_segs;
 	}
-	for (i = 0; i < nb; i++) {
+	for (uint32_t i = 0; i < nb; i++) {
 		struct rte_mbuf *next = m->next;
 
 		txq->mbufs[(txq->mbuf_pi + i) & txq->mbuf_mask] = m;
@@ -242,10 +240,9 @@ static int
 put_as_is(struct mana_txq *txq, struct rte_mbuf *m)
 {
 	struct plan plan;
+	int ret = plan_make(txq, m, &plan);
 	uint32_t nb_bu;
-	int ret;
 
-	ret = plan_make(txq, m, &plan);
 	if (ret != 0)
 		return ret;
 	nb_bu = mana_wqe_bu(plan.is_long ? GDMA_WQE_SGL_LONG_BYTES :
@@ -255,7 +252,7 @@ put_as_is(struct mana_txq *txq, struct rte_mbuf *m)
 	if (!plan_find_keys(txq, &plan))
 		return -EFAULT;
 	write_header(txq, m, &plan);
-	nb_bu = write_wqe(txq, m, &plan);
+	write_wqe(txq, m, &plan);
 	post(txq, m, nb_bu);
 	return plan.req.bytes;
 }
@@ -300,20 +297,14 @@ put_copy(struct mana_txq *txq, struct rte_mbuf *m, int reason)
 static void
 drop(struct mana_txq *txq, struct rte_mbuf *m, int reason)
 {
-	switch (reason) {
-	case -ENOTSUP:
+	if (reason == -ENOTSUP)
 		txq->stats.drop_offload++;
-		break;
-	case -EFAULT:
+	else if (reason == -EFAULT)
 		txq->stats.drop_mr++;
-		break;
-	case -ENOMEM:
+	else if (reason == -ENOMEM)
 		txq->stats.drop_nomem++;
-		break;
-	default:
+	else
 		txq->stats.drop_malformed++;
-		break;
-	}
 	rte_pktmbuf_free(m);
 }
 
