@@ -32,6 +32,18 @@ news_take(struct news *news, const struct mana_bad_cqes *bad,
 	reported->failed = failed;
 }
 
+static const char *const bad_cqe_names[MANA_BAD_CQE_TX_ERROR] = {
+	[MANA_BAD_CQE_UNKNOWN] = "of unknown type",
+	[MANA_BAD_CQE_ZERO_LENGTH] = "of a packet without bytes",
+	[MANA_BAD_CQE_OVERSIZE] = "of a packet longer than its buffer",
+	[MANA_BAD_CQE_TRUNCATED] = "of a truncated packet",
+	[MANA_BAD_CQE_UNSCATTERED] = "of a packet that was not scattered",
+	[MANA_BAD_CQE_FOREIGN] = "that names another queue",
+	[MANA_BAD_CQE_SPURIOUS] = "with nothing posted",
+	[MANA_BAD_CQE_OVERRUN] = "that overtook the reader",
+	[MANA_BAD_CQE_POSITION] = "with a position that cannot be",
+};
+
 static void
 bad_cqe_log(const struct mana_priv *priv, const char *name, uint32_t kind,
 	    const struct gdma_cqe *cqe)
@@ -50,7 +62,8 @@ bad_cqe_log(const struct mana_priv *priv, const char *name, uint32_t kind,
 	if (fclose(file) == 0)
 		MANA_PORT_LOG(NOTICE, priv->data->name,
 			      "%s: the first completion %s:%s", name,
-			      mana_bad_cqe_name(kind), text);
+			      kind < RTE_DIM(bad_cqe_names) ?
+				      bad_cqe_names[kind] : "with an error", text);
 	free(text);
 	if (kind == MANA_BAD_CQE_UNSCATTERED)
 		MANA_PORT_LOG(ERR, priv->data->name,

@@ -33,21 +33,3 @@ mana_bad_cqes_merge(struct mana_bad_cqes *to, const struct mana_bad_cqes *from)
 		to->fatal_header = from->fatal_header;
 	mana_atomic_store(&to->seen, seen | fresh);
 }
-
-const char *
-mana_bad_cqe_name(uint32_t kind)
-{
-	static const char *const names[MANA_BAD_CQE_TX_ERROR] = {
-		[MANA_BAD_CQE_UNKNOWN] = "of unknown type",
-		[MANA_BAD_CQE_ZERO_LENGTH] = "of a packet without bytes",
-		[MANA_BAD_CQE_OVERSIZE] = "of a packet longer than its buffer",
-		[MANA_BAD_CQE_TRUNCATED] = "of a truncated packet",
-		[MANA_BAD_CQE_UNSCATTERED] = "of a packet that was not scattered",
-		[MANA_BAD_CQE_FOREIGN] = "that names another queue",
-		[MANA_BAD_CQE_SPURIOUS] = "with nothing posted",
-		[MANA_BAD_CQE_OVERRUN] = "that overtook the reader",
-		[MANA_BAD_CQE_POSITION] = "with a position that cannot be",
-	};
-
-	return kind < RTE_DIM(names) ? names[kind] : "with an error";
-}

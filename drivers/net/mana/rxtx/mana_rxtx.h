@@ -96,9 +96,6 @@ void mana_bad_cqe_note(struct mana_bad_cqes *bad, const struct gdma_cqe *cqe,
 void mana_bad_cqes_merge(struct mana_bad_cqes *to,
 			 const struct mana_bad_cqes *from);
 
-/* "of unknown type" */
-const char *mana_bad_cqe_name(uint32_t kind);
-
 /* ---- Bursts ------------------------------------------------------------- */
 
 /* Function type of ethdev's rx_pkt_burst and tx_pkt_burst. */
