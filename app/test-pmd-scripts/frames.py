@@ -12,6 +12,7 @@ from model import timeout_factor, wait_until
 
 logging.getLogger("scapy.runtime").setLevel(logging.ERROR)
 # pylint: disable=wrong-import-position
+from scapy.config import conf  # noqa: E402
 from scapy.layers.inet import ICMP, IP, TCP, UDP  # noqa: E402
 from scapy.layers.inet6 import IPv6  # noqa: E402
 from scapy.layers.l2 import ARP, Ether  # noqa: E402
@@ -135,6 +136,10 @@ def recomputed(data):
         if layer in frame:
             del frame[layer].chksum
     return bytes(frame)
+
+
+# Of a sniffer's socket. scapy's 64 KiB are full after 171 frames of one buffer each.
+conf.bufsize = 1 << 20
 
 
 def exchange(sent, nb_wanted, is_ours=lambda data: True, meanwhile=lambda: None):
