@@ -117,6 +117,35 @@ test_foreign(void **state)
 	free(foreign);
 }
 
+/* An mbuf of the application that is in no mempool; it keeps a reference. */
+static void
+test_mbuf_without_mempool(void **state)
+{
+	struct fixture *fx = *state;
+	char *foreign = aligned_alloc(4096, 4 * 4096);
+	struct rte_mbuf *own = (struct rte_mbuf *)(void *)foreign, *m = own;
+	uint8_t bytes[200];
+
+	assert_non_null(foreign);
+	memset(own, 0, sizeof(*own));
+	own->buf_addr = foreign + 4096;
+	own->buf_len = BUF_BYTES;
+	own->nb_segs = 1;
+	own->data_len = own->pkt_len = sizeof(bytes);
+	rte_mbuf_refcnt_set(own, 2);
+	fx_frame_bytes(bytes, sizeof(bytes), 9);
+	memcpy(own->buf_addr, bytes, sizeof(bytes));
+	fx_start(fx, &defaults);
+	fx_send(fx->port[0], 0, &m, 1);
+	assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
+	fx_check_bytes(m, bytes, sizeof(bytes));
+	rte_pktmbuf_free(m);
+	rte_eth_tx_done_cleanup(fx->port[0], 0, 0);
+	assert_int_equal(rte_mbuf_refcnt_read(own), 1);
+	fx_stop(fx);
+	free(foreign);
+}
+
 /*
  * foreign_mem=refuse: foreign memory is not registered, its packets are freed
  * and counted; memory registered with DPDK is sent.
@@ -507,6 +536,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		FX_TEST(test_heap),
 		FX_TEST(test_foreign),
+		FX_TEST(test_mbuf_without_mempool),
 		FX_TEST_BARE(test_foreign_refused),
 		FX_TEST_BARE(test_foreign_pool_refused),
 		FX_TEST(test_read_only),

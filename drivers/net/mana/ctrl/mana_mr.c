@@ -545,7 +545,8 @@ mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m,
 		if (RTE_MBUF_CLONED(m))
 			owner = rte_mbuf_from_indirect(
 				(struct rte_mbuf *)(uintptr_t)m);
-		(void)pool_register(priv, owner->pool, &last);
+		if (owner->pool != NULL)
+			(void)pool_register(priv, owner->pool, &last);
 	}
 	ret = ensure(priv, m, addr, len_bytes, range);
 	if (ret == 0)
