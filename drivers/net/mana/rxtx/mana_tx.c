@@ -313,7 +313,7 @@ put_run(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb)
 		return 0;
 	flags = mana_tx_flags(pkts[0]);
 	nb_bu = txq->is_long || (flags & FLAG_VLAN) != 0 ? 2 : 1;
-	nb = RTE_MIN(nb, room / nb_bu);
+	nb = RTE_MIN(nb, room >> (nb_bu - 1));
 	if (nb == 0)
 		return 0;
 	nb = nb_bu == 2 ? run_long(txq, pkts, nb) :
