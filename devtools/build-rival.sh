@@ -38,6 +38,9 @@ rm -rf "$rival/dpdk"
 # Headers and build rules of this project, for any DPDK driver.
 cp "$mana_root/meson.build" "$mana_root/meson_options.txt" \
 	"$mana_root/VERSION" "$tree"
+# They name a folder that a driver does not need.
+mkdir -p "$tree/app/first-contact"
+: >"$tree/app/first-contact/meson.build"
 cp "$mana_root/drivers/meson.build" "$mana_root/drivers/version.map.in" \
 	"$tree/drivers"
 cp -r "$mana_root/devtools" "$tree/devtools"

@@ -5,8 +5,9 @@
 # undefined-behaviour sanitizers.
 #
 # usage: fuzz.sh TARGET SECONDS [argument of libFuzzer...]
-#   TARGET: wqe (bytes in work queues, doorbells, frames) or ioctl (calls on an
-#           uverbs file)
+#   TARGET: wqe (bytes in work queues, doorbells, frames), ioctl (calls on an
+#           uverbs file), vfio_user (messages of a PCI function's client) or
+#           hwc (requests and stores of a PCI function's driver)
 #
 # The corpus is model/test/fuzz/corpus/TARGET; inputs found are kept in
 # build-fuzz/. "fuzz.sh TARGET merge" rebuilds the corpus from both: the inputs
@@ -18,7 +19,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 build=$root/build-fuzz
 
 usage() {
-	sed -n 's/^# \{0,1\}//p' "$0" | sed -n '/^usage/,/^ *uverbs/p' >&2
+	sed -n 's/^# \{0,1\}//p' "$0" | sed -n '/^usage/,/^ *hwc/p' >&2
 	exit 2
 }
 
@@ -27,7 +28,7 @@ target=$1
 seconds=$2
 shift 2
 case $target in
-wqe|ioctl) ;;
+wqe|ioctl|vfio_user|hwc) ;;
 *) usage ;;
 esac
 command -v clang >/dev/null || {
@@ -68,7 +69,16 @@ if [ "$seconds" = merge ]; then
 	cp -r "$TMPDIR/new" "$corpus"
 	exit
 fi
-# Discards the messages that programs would get.
-"$build/model/test/fuzz/fuzz_$target" -max_total_time="$seconds" -timeout=60 \
-	-print_final_stats=1 -close_fd_mask=2 -artifact_prefix="$build/finding-$target-" \
-	"$@" "$found" "$corpus"
+# Discards the messages that programs would get. The pipe has the exit status of tee,
+# hence a file for success.
+{
+	"$build/model/test/fuzz/fuzz_$target" -max_total_time="$seconds" \
+		-timeout=60 -print_final_stats=1 -close_fd_mask=2 \
+		-artifact_prefix="$build/finding-$target-" \
+		"$@" "$found" "$corpus" && touch "$TMPDIR/ok"
+} 2>&1 | tee "$TMPDIR/log"
+[ -e "$TMPDIR/ok" ] || {
+	echo "fuzz.sh: a finding of $target:"
+	grep -aE 'ERROR|does not hold|^ *#[0-9]+ 0x' "$TMPDIR/log" | head -n 30
+	exit 1
+} >&2

@@ -80,10 +80,12 @@ run_features() {
 		"$build" "$logs/testlog.json"
 }
 
-# A minute each, in parallel.
+# A minute each, in parallel; then the smaller one.
 run_fuzzers() {
 	run_script fuzz-ioctl "$root/devtools/fuzz.sh" ioctl 60 >"$logs/fuzz.txt" &
 	run_script fuzz-wqe "$root/devtools/fuzz.sh" wqe 60
+	run_script fuzz-vfio-user "$root/devtools/fuzz.sh" vfio_user 20
+	run_script fuzz-hwc "$root/devtools/fuzz.sh" hwc 20
 	wait
 	cat "$logs/fuzz.txt"
 }
@@ -107,6 +109,8 @@ tail -n 40 "$logs/main-job.log"
 if [ "$what" = quick ]; then
 	run_meson --suite fast --suite quick
 else
+	# Packages for virtual machines must be there.
+	export MANA_VM_REQUIRED=1
 	start_builds
 	run_meson
 	run_features

@@ -9,14 +9,14 @@ import signal
 import machine
 from console import Console
 from harness import check, check_equal, check_queues, check_report
-from model import PLUGIN, Model, find_child, program_environment
+from model import Model, plugin_arguments, program_environment
 from testpmd import ERROR_LINE, memory_arguments
 
 
 def eal_arguments(*more, nb_lcores=2, memory="no-huge", megabytes=256,
                   log="*:error"):
     """EAL arguments of a DPDK program."""
-    return [machine.lcores(nb_lcores), "-d", PLUGIN, "--no-telemetry",
+    return [machine.lcores(nb_lcores), *plugin_arguments(), "--no-telemetry",
             f"--log-level={log}", *memory_arguments(memory, megabytes), *more]
 
 
@@ -33,11 +33,11 @@ class Application(Console):
         return self.model.wait_until(reached, self, timeout)
 
     def pid(self):
-        """The process id of the program, below the launcher."""
-        return find_child(self.process.pid, self.name)
+        """The process id of the program, in its machine."""
+        return self.model.pid(self, self.name)
 
     def signal(self, number):
-        os.kill(self.pid(), number)
+        self.model.signal(self, self.name, number)
 
     def interrupt(self):
         """Interrupts the program as Ctrl-C does; returns the launcher's exit status."""

@@ -7,11 +7,14 @@ unexpected error line.
 """
 
 import contextlib
+import os
 import signal
 import sys
 import tempfile
 import traceback
 
+import machine
+import vm
 from model import Model, program_environment
 from testpmd import Testpmd, arguments
 
@@ -139,7 +142,7 @@ class Fixture:
         if not self.strict:
             print_breaches(report)
             return report
-        errors = self.pmd.errors(expected_errors)
+        errors = self.pmd.errors([*expected_errors, *self.model.expected_lines])
         check(not errors, "unexpected error lines: " + "\n  ".join(errors))
         check_report(report, leaks)
         if counters:
@@ -168,14 +171,35 @@ def fixture(*options, strict=True):
             made.pmd.kill()
 
 
-def main(variants):
-    """Runs the variants named on the command line, or all."""
+def on_this_machine(names):
+    """The variants that run in the guest; skips the script if there is none."""
+    script = os.path.basename(sys.argv[0])[len("test_"):-len(".py")]
+    reasons = {name: vm.refusal(f"{script}-{name}", vm.SPEC) for name in names}
+    for name, reason in reasons.items():
+        if reason:
+            print(f"skipped {name}: {reason}")
+    left = [name for name, reason in reasons.items() if not reason]
+    if not left:
+        machine.skip("; ".join(sorted(set(reasons.values()))))
+    vm.prepare()
+    return left
+
+
+def main(variants, in_guest=None):
+    """
+    Runs the variants named on the command line, or all. Those of in_guest need a real
+    kernel.
+    """
+    if vm.SPEC:
+        variants = {**variants, **(in_guest or {})}
     # a time limit also ends started programs
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
     names = sys.argv[1:] or list(variants)
     unknown = [name for name in names if name not in variants]
     if unknown:
         sys.exit(f"no variant {unknown[0]}: there are {', '.join(variants)}")
+    if vm.SPEC:
+        names = on_this_machine(names)
     for name in names:
         print(f"== {name}", flush=True)
         try:

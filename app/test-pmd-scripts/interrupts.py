@@ -1,28 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """rx_interrupt.c, a program with Rx interrupts, on a modelled machine."""
 
-import os
 import re
 
 from console import Console
 from harness import check, check_equal
-from model import (BUILD, PLUGIN, Model, mac, pci, program_environment,
+from model import (PLUGIN, Model, mac, pci, plugin_arguments, program_environment,
                    timeout_factor)
 from testpmd import memory_arguments
+from vm import built_program
 
-PROGRAM = os.path.join(BUILD, "app", "test-pmd-scripts", "rx_interrupt")
 LIMIT_MS = 30_000       # of a sleep; reached only by a lost wake-up
 
 
-def receive(frames, *options, own=False, limit_ms=LIMIT_MS, strict=True,
+def receive(frames, *options, own=False, nb_queues=1, limit_ms=LIMIT_MS, strict=True,
             plugin=PLUGIN, log="*:error"):
     """Returns its counts by name, and the machine's report."""
     model = Model("--ports", "1", *options, strict=strict)
-    argv = [PROGRAM, "-d", plugin, f"--log-level={log}",
+    argv = [built_program("rx_interrupt"), *plugin_arguments(plugin), f"--log-level={log}",
             *memory_arguments("no-huge", 128), "-a", f"{pci(0)},mac={mac(0)}",
-            "--", str(frames), str(int(limit_ms * timeout_factor()))]
-    program = Console(model.command(*argv, *(["own"] if own else [])),
-                      env=program_environment())
+            "--", str(frames), str(int(limit_ms * timeout_factor())),
+            "own" if own else str(nb_queues)]
+    program = Console(model.command(*argv), env=program_environment())
     try:
         check_equal("exit status", program.wait(120), 0)
         counts = {name: int(number) for name, number in
@@ -38,8 +37,8 @@ def receive(frames, *options, own=False, limit_ms=LIMIT_MS, strict=True,
 def check_each_woken(frames, counts, report, own=False):
     """
     All frames arrived, and no wake-up was lost. The program polls only after a wake-up,
-    so the number of armings equals that of sleeps. If the program got no processor and
-    the ring was full, frames were dropped and its last sleep times out. After a lost
+    and arms each queue again that has woken it. If the program got no processor and
+    a ring was full, frames were dropped and its last sleep times out. After a lost
     wake-up frames would remain in the ring.
     """
     dropped = report.port(0)["rx"]["no_wqe"]
@@ -48,17 +47,23 @@ def check_each_woken(frames, counts, report, own=False):
     check_equal("lost wake-ups", counts["lost"], int(dropped > 0))
     check_equal("wrong frames", counts["wrong"], 0)
     check_equal("sent", counts["sent"], frames if own else 0)
-    check_equal("wake-ups", counts["wakeups"] + counts["lost"], counts["sleeps"])
-    check_equal("armed", report.doorbells["cq_arm"], counts["sleeps"])
+    check(counts["wakeups"] + counts["lost"] >= counts["sleeps"], f"{counts}")
+    check_equal("armings", report.doorbells["cq_arm"],
+                counts["wakeups"] + counts["armed"])
     check_equal("on the wire", report.port(0)["rx"]["packets"],
                 counts["frames"])
     # in own mode at most 4 frames end a sleep
     check(counts["wakeups"] >= (frames // 4 if own else 1), f"{counts}")
 
 
-def check_woken(frames, *options, own=False, **keywords):
-    counts, report = receive(frames, *options, own=own, **keywords)
+def check_woken(frames, *options, own=False, nb_queues=1, **keywords):
+    counts, report = receive(frames, *options, own=own, nb_queues=nb_queues, **keywords)
     check_each_woken(frames, counts, report, own)
+    if nb_queues == 1:
+        check_equal("wake-ups", counts["wakeups"] + counts["lost"], counts["sleeps"])
+    used = sum(queue["kind"] == "rq" and queue["packets"] > 0
+               for queue in report.port(0)["queues"])
+    check_equal("Rx queues with frames", used, nb_queues)
     return counts
 
 
@@ -69,7 +74,7 @@ def check_interrupts(*options, **keywords):
     check_woken(4000, *loop, "--mode=thread", own=True, **keywords)
     # On virtual time each frame arrives alone and causes a wake-up, unless another
     # program has the processor while two arrive.
-    alone = check_woken(3000, "--wire", "1=gen:count=3000,rate=10k,size=64",
+    alone = check_woken(3000, "--wire", f"1=gen:count=3000,rate={Model.LONE_RATE},size=64",
                         *options, **keywords)
     check(alone["wakeups"] > 2000,
           f"frames that come alone: {alone['wakeups']} wake-ups for 3000")

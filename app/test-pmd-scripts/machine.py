@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 
+import vm
+
 SKIP = 77       # meson's exit status of a skipped test
 
 CLONE_NEWNS = 0x20000   # <sched.h>; os.unshare() came with Python 3.12
@@ -41,7 +43,10 @@ def need_program(name, package):
 
 def lcores(number=2):
     """EAL lcores that may run on all processors of this test."""
-    cpus = ",".join(str(cpu) for cpu in sorted(os.sched_getaffinity(0)))
+    if vm.SPEC:
+        cpus = f"0-{vm.NB_CPUS - 1}"
+    else:
+        cpus = ",".join(str(cpu) for cpu in sorted(os.sched_getaffinity(0)))
     return "--lcores=" + ",".join(f"{at}@({cpus})" for at in range(number))
 
 
@@ -72,6 +77,8 @@ def _give_back(lock):
 @functools.lru_cache(maxsize=None)      # once per script
 def reserve_hugepages(wanted=HUGEPAGES_WANTED):
     """Reserves 2 MB pages until this script ends; skips if impossible."""
+    if vm.SPEC:
+        return      # a guest has some from its start
     if not os.path.isdir(HUGEPAGES):
         skip("this kernel has no 2 MB pages")
     if os.geteuid() != 0:
@@ -158,6 +165,8 @@ def mount_hugetlbfs():
     its own mounts: EAL fails if a hugetlbfs that it has found in the list of mounts
     is gone when it opens it.
     """
+    if vm.SPEC:
+        return vm.HUGEPAGES
     need_root("mounting a hugetlbfs")
     folder = tempfile.mkdtemp(prefix="mana-huge-", dir=scratch_folder())
     if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNS) != 0:
@@ -169,23 +178,18 @@ def mount_hugetlbfs():
     return folder
 
 
-def resident_kb(pid):
+def resident_kb(model, pid):
     """Resident memory except that of the model and the driver's pools."""
-    with open(f"/proc/{pid}/status", encoding="ascii") as file:
-        fields = dict(line.split(":", 1) for line in file)
+    fields = dict(line.split(":", 1)
+                  for line in model.read(f"/proc/{pid}/status").splitlines())
     return int(fields["RssAnon"].split()[0])
 
 
-def has_sanitizer(pid):
-    with open(f"/proc/{pid}/maps", encoding="ascii") as file:
-        return "libasan" in file.read()
+def has_sanitizer(model, pid):
+    return "libasan" in model.read(f"/proc/{pid}/maps")
 
 
-def nb_descriptors(pid):
-    folder = f"/proc/{pid}/fd"
-    targets = []
-    for name in os.listdir(folder):
-        with contextlib.suppress(FileNotFoundError):
-            targets.append(os.readlink(f"{folder}/{name}"))
+def nb_descriptors(model, pid):
+    targets = model.links(f"/proc/{pid}/fd")
     # EAL's interrupt thread recreates its epoll set some time after a change
     return sum(target != "anon_inode:[eventpoll]" for target in targets)

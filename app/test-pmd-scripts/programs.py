@@ -12,18 +12,26 @@ import signal
 import sys
 import tempfile
 
+import vm
 from console import Console
-from model import Model, program_environment
+from model import Model, program_environment, wait_until
 from testpmd import Testpmd, arguments
 from harness import check_equal, check_report
 
 RESULT = "MANA_TEST_RESULT"
 NAME = "MANA_TEST_MACHINE"
 
+# The machine in which this script starts programs.
+MACHINE = None
+# The functions of run_inside().
+FUNCTIONS = {}
+
 
 def run_programs(name, *options, strict=True, leaks=False, timeout=300):
     """Runs inside:name on a new machine. Returns (report, its result)."""
     model = Model(*options, strict=strict)
+    if vm.SPEC:
+        return run_beside(model, name, leaks)
     handle, path = tempfile.mkstemp(prefix="mana-result-")
     os.close(handle)
     environment = dict(program_environment(), **{RESULT: path, NAME: model.name})
@@ -44,15 +52,46 @@ def run_programs(name, *options, strict=True, leaks=False, timeout=300):
         os.unlink(path)
 
 
+def run_beside(model, name, leaks):
+    """
+    The same for a guest, which runs no Python: this script starts the programs there.
+    The guest ends with its own program, at the end of its input.
+    """
+    outer = Console(model.command("cat"), env=program_environment())
+    try:
+        wait_until(lambda: model.run("true", check=False).returncode == 0, "a guest")
+        result = call(FUNCTIONS[name], model)
+        outer.process.stdin.close()
+        check_equal("exit status", outer.wait(), 0)
+        report = model.report()
+        check_report(report, leaks)
+        return report, json.loads(json.dumps(result))
+    except BaseException:
+        print(outer.text)
+        raise
+    finally:
+        outer.kill()
+
+
 def run_inside(functions):
     """In the inner script: runs its function and exits."""
+    FUNCTIONS.update(functions)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
     if len(sys.argv) != 2 or not sys.argv[1].startswith("inside:"):
         return
-    model = Model(name=os.environ[NAME])
+    result = call(functions[sys.argv[1].split(":", 1)[1]], Model(name=os.environ[NAME]))
+    with open(os.environ[RESULT], "w", encoding="utf-8") as file:
+        json.dump(result, file)
+    sys.exit(0)
+
+
+def call(function, model):
+    """Calls function(machine, list for its programs), which end with it."""
+    global MACHINE  # pylint: disable=global-statement
+    MACHINE = model
     programs = []
     try:
-        result = functions[sys.argv[1].split(":", 1)[1]](model, programs)
+        return function(model, programs)
     except BaseException:
         for program in programs:
             print("---- command:", " ".join(program.argv))
@@ -62,15 +101,13 @@ def run_inside(functions):
     finally:
         for program in programs:
             program.kill()
-    with open(os.environ[RESULT], "w", encoding="utf-8") as file:
-        json.dump(result, file)
-    sys.exit(0)
 
 
-def start_testpmd(programs, timeout=60, eal=(), **keywords):
-    """Starts another testpmd on this machine."""
+def start_testpmd(programs, timeout=60, eal=(), inside=(), **keywords):
+    """Starts another testpmd on this machine, by the command inside if there is one."""
     prefix = f"--file-prefix=mana{os.getpid()}n{len(programs)}"
-    pmd = Testpmd(arguments(eal=[*eal, prefix], **keywords), own_session=False)
+    argv = arguments(eal=[*eal, prefix], **keywords)
+    pmd = Testpmd(MACHINE.inside_command(*inside, *argv), own_session=False)
     programs.append(pmd)
     pmd.start_up(timeout)
     return pmd

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Receives with interrupts: it sleeps until an event of the queue, receives all
- * packets, arms the queue and sleeps again. It polls only after an event, so a
+ * Receives with interrupts: it sleeps until an event of a queue, receives all
+ * its packets, arms the queue and sleeps again. It polls only after an event, so a
  * frame without wake-up is found only after the time limit.
  *
- * rx_interrupt EAL... -- FRAMES LIMIT [own]
+ * rx_interrupt EAL... -- FRAMES LIMIT [own|QUEUES]
  *
- * Port 0 receives FRAMES frames from its wire. With "own" it sends them itself,
- * one to four per sleep, before or after it arms; the wire must be a loop. A
- * sleep of LIMIT milliseconds counts as a lost wake-up and ends the program, so
- * LIMIT must be far above any delay of a loaded machine. At the end the program
- * prints its counters, one name and number per line.
+ * Port 0 receives FRAMES frames from its wire, in QUEUES Rx queues (1), to which
+ * RSS spreads them. With "own" it sends them itself, one to four per sleep, before
+ * or after it arms; the wire must be a loop. A sleep of LIMIT milliseconds counts
+ * as a lost wake-up and ends the program, so LIMIT must be far above any delay of a
+ * loaded machine. At the end the program prints its counters, one name and number
+ * per line.
  */
 
 #include <inttypes.h>
@@ -27,9 +28,9 @@
 #include <rte_mbuf.h>
 
 #define PORT 0
-#define QUEUE 0
+#define NB_QUEUES_MAX 16
 #define NB_DESC 256
-#define NB_MBUFS 2047
+#define NB_MBUFS 8191
 #define BURST 32
 #define NB_OWN_MAX 4
 #define FRAME_BYTES 60
@@ -38,14 +39,17 @@ static struct {
 	uint64_t frames; /* received */
 	uint64_t sent;
 	uint64_t sleeps;
-	uint64_t wakeups; /* sleeps ended by an event of the queue */
+	uint64_t wakeups; /* events of queues, which end sleeps */
 	uint64_t empty; /* wake-ups without packets */
+	uint64_t armed; /* queues, now */
 	uint64_t lost; /* sleeps ended by the time limit */
 	uint64_t polls; /* calls of rte_eth_rx_burst() */
 	uint64_t wrong; /* wrong or misordered frames */
 } counts;
 
 static struct rte_mempool *pool;
+static uint16_t nb_queues = 1;
+static bool armed[NB_QUEUES_MAX];
 
 static void
 need(int ret, const char *what)
@@ -60,6 +64,8 @@ static void
 start_port(void)
 {
 	struct rte_eth_conf conf = { .intr_conf.rxq = 1 };
+	struct rte_eth_dev_info info;
+	uint16_t queue;
 
 	if (rte_eth_dev_count_avail() == 0) {
 		printf("no port\n");
@@ -68,14 +74,22 @@ start_port(void)
 	pool = rte_pktmbuf_pool_create("rx_interrupt", NB_MBUFS, BURST, 0,
 		RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
 	need(pool == NULL ? -rte_errno : 0, "mbuf pool");
-	need(rte_eth_dev_configure(PORT, 1, 1, &conf), "configure");
-	need(rte_eth_rx_queue_setup(PORT, QUEUE, NB_DESC, SOCKET_ID_ANY, NULL,
-		pool), "Rx queue");
-	need(rte_eth_tx_queue_setup(PORT, QUEUE, NB_DESC, SOCKET_ID_ANY, NULL),
+	if (nb_queues > 1) {
+		need(rte_eth_dev_info_get(PORT, &info), "info");
+		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+		conf.rx_adv_conf.rss_conf.rss_hf = info.flow_type_rss_offloads;
+	}
+	need(rte_eth_dev_configure(PORT, nb_queues, 1, &conf), "configure");
+	for (queue = 0; queue < nb_queues; queue++)
+		need(rte_eth_rx_queue_setup(PORT, queue, NB_DESC, SOCKET_ID_ANY,
+			NULL, pool), "Rx queue");
+	need(rte_eth_tx_queue_setup(PORT, 0, NB_DESC, SOCKET_ID_ANY, NULL),
 		"Tx queue");
 	need(rte_eth_dev_start(PORT), "start");
-	need(rte_eth_dev_rx_intr_ctl_q(PORT, QUEUE, RTE_EPOLL_PER_THREAD,
-		RTE_INTR_EVENT_ADD, NULL), "event of the queue");
+	for (queue = 0; queue < nb_queues; queue++)
+		need(rte_eth_dev_rx_intr_ctl_q(PORT, queue, RTE_EPOLL_PER_THREAD,
+			RTE_INTR_EVENT_ADD, (void *)(uintptr_t)queue),
+			"event of the queue");
 }
 
 /* A frame from this port to itself, with its number as payload. */
@@ -105,7 +119,7 @@ send_own(uint64_t nb)
 
 	while (nb-- > 0) {
 		mbuf = own_frame();
-		while (rte_eth_tx_burst(PORT, QUEUE, &mbuf, 1) == 0)
+		while (rte_eth_tx_burst(PORT, 0, &mbuf, 1) == 0)
 			;
 	}
 }
@@ -121,16 +135,16 @@ check_own(const struct rte_mbuf *mbuf)
 		counts.wrong++;
 }
 
-/* Receives all packets. */
+/* Receives all packets of a queue. */
 static bool
-receive(bool own)
+receive(uint16_t queue, bool own)
 {
 	struct rte_mbuf *mbufs[BURST];
 	uint64_t before = counts.frames;
 	uint16_t nb, i;
 
 	do {
-		nb = rte_eth_rx_burst(PORT, QUEUE, mbufs, BURST);
+		nb = rte_eth_rx_burst(PORT, queue, mbufs, BURST);
 		counts.polls++;
 		for (i = 0; i < nb; i++) {
 			if (own)
@@ -143,22 +157,42 @@ receive(bool own)
 }
 
 static void
+arm_queues(void)
+{
+	uint16_t queue;
+
+	for (queue = 0; queue < nb_queues; queue++) {
+		if (armed[queue])
+			continue;
+		need(rte_eth_dev_rx_intr_enable(PORT, queue), "arm");
+		armed[queue] = true;
+		counts.armed++;
+	}
+}
+
+static void
 sleep_once(int limit_ms, bool own)
 {
-	struct rte_epoll_event event;
-	int nb;
+	struct rte_epoll_event events[NB_QUEUES_MAX];
+	uint16_t queue;
+	int nb, i;
 
 	counts.sleeps++;
-	nb = rte_epoll_wait(RTE_EPOLL_PER_THREAD, &event, 1, limit_ms);
+	nb = rte_epoll_wait(RTE_EPOLL_PER_THREAD, events, nb_queues, limit_ms);
 	need(nb, "sleep");
 	if (nb == 0) {
 		counts.lost++;
 		return;
 	}
-	counts.wakeups++;
-	need(rte_eth_dev_rx_intr_disable(PORT, QUEUE), "disarm");
-	if (!receive(own))
-		counts.empty++;
+	for (i = 0; i < nb; i++) {
+		queue = (uintptr_t)events[i].epdata.data;
+		counts.wakeups++;
+		need(rte_eth_dev_rx_intr_disable(PORT, queue), "disarm");
+		armed[queue] = false;
+		counts.armed--;
+		if (!receive(queue, own))
+			counts.empty++;
+	}
 }
 
 static void
@@ -178,7 +212,7 @@ receive_all(uint64_t nb_frames, int limit_ms, bool own)
 			nb = 0;
 		if (round / NB_OWN_MAX % 2 == 0)
 			send_own(nb);
-		need(rte_eth_dev_rx_intr_enable(PORT, QUEUE), "arm");
+		arm_queues();
 		if (round / NB_OWN_MAX % 2 != 0)
 			send_own(nb);
 		sleep_once(limit_ms, own);
@@ -189,10 +223,11 @@ static void
 print_counts(void)
 {
 	printf("frames %" PRIu64 "\nsent %" PRIu64 "\nsleeps %" PRIu64
-		"\nwakeups %" PRIu64 "\nempty %" PRIu64 "\nlost %" PRIu64
-		"\npolls %" PRIu64 "\nwrong %" PRIu64 "\n",
+		"\nwakeups %" PRIu64 "\nempty %" PRIu64 "\narmed %" PRIu64
+		"\nlost %" PRIu64 "\npolls %" PRIu64 "\nwrong %" PRIu64 "\n",
 		counts.frames, counts.sent, counts.sleeps, counts.wakeups,
-		counts.empty, counts.lost, counts.polls, counts.wrong);
+		counts.empty, counts.armed, counts.lost, counts.polls,
+		counts.wrong);
 }
 
 int
@@ -205,8 +240,10 @@ main(int argc, char **argv)
 	argc -= nb_eal;
 	argv += nb_eal;
 	own = argc == 4 && strcmp(argv[3], "own") == 0;
-	if (argc < 3 || argc > 4 || (argc == 4 && !own)) {
-		printf("usage: rx_interrupt EAL... -- FRAMES LIMIT [own]\n");
+	if (argc == 4 && !own)
+		nb_queues = atoi(argv[3]);
+	if (argc < 3 || argc > 4 || nb_queues < 1 || nb_queues > NB_QUEUES_MAX) {
+		printf("usage: rx_interrupt EAL... -- FRAMES LIMIT [own|QUEUES]\n");
 		return EXIT_FAILURE;
 	}
 	start_port();

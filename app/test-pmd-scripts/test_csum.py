@@ -129,11 +129,11 @@ def check_frame(frames, case, before, after):
 SEGMENT_BYTES = 200
 
 
-def segmentation():
+def segmentation(strict=True):
     """csum engine with TSO: each TCP packet leaves as correct segments."""
     machine.in_private_namespaces()
     frames = load_scapy()
-    with fixture(*TAP) as run:
+    with fixture(*TAP, strict=strict) as run:
         run.start(eal=TWO_PORTS, app=["--forward-mode=csum", "--enable-rx-cksum"])
         offload_to_hardware(run, LAYERS)
         run.pmd.command("port stop all")

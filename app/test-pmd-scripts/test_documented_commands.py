@@ -23,6 +23,7 @@ import sys
 import tempfile
 
 import machine
+import vm
 from harness import check, check_equal, main
 from model import BUILD, TOP, program_environment
 
@@ -30,11 +31,12 @@ DOCUMENTS = {
     "readme": ["README.md"],
     "driver": ["doc/guides/nics/mana.rst", "doc/guides/nics/mana-datapath.rst",
                "doc/guides/nics/mana-scale.rst", "doc/guides/release-notes.rst",
-               "doc/guides/glossary.rst",
+               "doc/guides/glossary.rst", "doc/guides/first-contact.rst",
                "doc/guides/known-problems/linux-mtu-with-raw-queues.rst"],
     "model": ["doc/guides/model.rst", "doc/guides/model-traffic.rst",
               "doc/guides/model-control.rst", "doc/guides/model-trace.rst",
               "doc/guides/model-behaviour.rst"],
+    "vm": ["doc/guides/model-pci.rst"],
 }
 
 MESSAGES = "doc/guides/nics/mana.rst"
@@ -44,14 +46,23 @@ LOCK = "/run/mana-test-default-prefix"
 
 # First lines of blocks that are not run, and the reasons.
 NOT_RUN = {
+    "export MANA_WIRE_FRAMES=10000000 MANA_WIRE_BYTES=10000000":
+        "takes hours; model-vm-wire runs it with fewer frames",
+    "MANA_SELFTESTS=all python3 model/test/test_vm_selftests.py -v":
+        "takes long, and fetches the source of the kernel",
     "./test": "runs this test",
     "meson test -C build --suite fast": "runs other tests",
     "meson setup build": "builds, and this test runs in a build",
+    "apt-get install linux-image-6.12-amd64": "installs a kernel",
     "modprobe -a mana mana_ib ib_uverbs": "loads modules of the real kernel",
     "setcap cap_net_raw,cap_ipc_lock+ep /usr/bin/dpdk-testpmd":
         "changes an installed program",
     "ip link set dev eth1 down": "an interface of the reader's machine",
     "ip link show master eth1": "a machine of Azure",
+    "mana-first-contact --reflect                          # on the second machine":
+        "two machines with the adapter",
+    "mana-first-contact --ip4 10.0.0.4,10.0.0.5 --dst 12:34:56:78:9a:bc":
+        "a machine of Azure",
     "SYN=eth1": "a machine of Azure",
     "NET_UUID=f8615163-df3e-46c5-913f-f2d2f965ed0e": "a machine of Azure",
     "dpdk-testpmd -l 0-2 -d .../librte_net_mana.so -a $PCI,mac=$MAC -- -i":
@@ -62,6 +73,14 @@ NOT_RUN = {
         "needs a running switch: testpmd-openvswitch-ping has these options",
     "build/model/mana-model --name m -- dpdk-testpmd --proc-type=primary ...":
         "has a place for the reader's own arguments",
+    "build/model/mana-vm --ports 2 -- ibv_devinfo": "a guest: the variant vm runs it",
+    "devtools/install-deps.sh": "installs, builds, and opens a shell",
+    "ip -br link": "commands for that shell",
+    "build/model/mana-model --pci /tmp/mana --ports 2 --name m":
+        "runs until it is interrupted: model-pci tests it",
+    "qemu-system-x86_64 -machine q35,memory-backend=ram -m 2G -smp 4 \\":
+        "has a place for the reader's own disk",
+    "mana-vm --kernel ~/linux --ports 2 -i": "a kernel of the reader",
     "lib=trixie-root/usr/lib/x86_64-linux-gnu":
         "needs the root of Debian 13: model-trixie runs programs of it",
 }
@@ -220,6 +239,12 @@ def enter_checkout():
     return folder
 
 
+def run_in_guests(names):
+    for options in ([], ["--kernel", "6.12"]):
+        vm.prepare(options)
+    run(names, needs_hugepages=False)
+
+
 def run(names, needs_hugepages=True):
     machine.need_program("tshark", "tshark")
     machine.need_program("ibv_devinfo", "ibverbs-utils")
@@ -302,6 +327,7 @@ def messages():
 VARIANTS = {"tables": tables, "inline": inline, "messages": messages}
 VARIANTS.update({name: functools.partial(run, names, needs_hugepages=name != "model")
                  for name, names in DOCUMENTS.items()})
+VARIANTS["vm"] = functools.partial(run_in_guests, DOCUMENTS["vm"])
 
 if __name__ == "__main__":
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)

@@ -29,11 +29,25 @@ def wire_stress(*quirk):
     check(counts["wakeups"] >= 50_000, f"only {counts}")
 
 
-VARIANTS = {"each-way": each_way, "loop-stress": loop_stress,
-            "wire-stress": wire_stress,
+def several_queues(*quirk):
+    """RSS spreads frames to four queues; the thread sleeps for all of them."""
+    counts = interrupts.check_woken(
+        20_000, "--wire", "1=gen:count=20000,rate=10k,size=64,flows=64",
+        "--mode=thread", *quirk, nb_queues=4)
+    check(counts["wakeups"] >= 4, f"only {counts}")
+
+
+def one_boot():
+    """The shortest run: frames that the program sends to itself."""
+    interrupts.check_woken(4000, *LOOP, "--mode=thread", own=True)
+
+
+VARIANTS = {"one-boot": one_boot, "each-way": each_way, "loop-stress": loop_stress,
+            "wire-stress": wire_stress, "several-queues": several_queues,
             "each-way-must-advance": lambda: each_way(*MUST_ADVANCE),
             "loop-stress-must-advance": lambda: loop_stress(*MUST_ADVANCE),
-            "wire-stress-must-advance": lambda: wire_stress(*MUST_ADVANCE)}
+            "wire-stress-must-advance": lambda: wire_stress(*MUST_ADVANCE),
+            "several-queues-must-advance": lambda: several_queues(*MUST_ADVANCE)}
 
 if __name__ == "__main__":
     main(VARIANTS)

@@ -32,10 +32,18 @@ def forward(run, packets, first="start tx_first"):
     run.drain()
 
 
-def io(*options, packets=MILLION, app=(), eal=(), cq_doorbells=True, **testpmd):
-    """Forwards, drains, and checks that no packet was lost."""
+def io(*options, packets=MILLION, app=(), eal=(), cq_doorbells=True, prepare=None,
+       started=None, **testpmd):
+    """
+    Forwards, drains, and checks that no packet was lost. prepare is called with the
+    machine, started with testpmd.
+    """
     with fixture(*PAIR, *options) as run:
-        run.start(eal=TWO_PORTS + list(eal), app=app, **testpmd)
+        if prepare:
+            prepare(run.model)
+        pmd = run.start(eal=TWO_PORTS + list(eal), app=app, **testpmd)
+        if started:
+            started(pmd)
         forward(run, packets)
         report = run.finish()
         check_nothing_lost(report)
@@ -182,6 +190,12 @@ def polled_refusal():
         pmd.wait_for(r"^MANA: .*Tx queue 1: Operation not supported")
 
 
+def capabilities():
+    """An ordinary user with the capabilities that the guide names."""
+    io(prepare=lambda model: model.drop_privileges(["net_raw", "ipc_lock"]))
+
+
+IN_GUEST = {"capabilities": capabilities}
 VARIANTS = {
     "ten-million": lambda: io(packets=10 * MILLION, memory="huge"),
     "batch": batch,
@@ -190,6 +204,7 @@ VARIANTS = {
     "in-memory": lambda: io(memory="in-memory"),
     "iova-va": lambda: io(memory="in-memory", eal=["--iova-mode=va"]),
     "iova-pa": lambda: io(memory="in-memory", eal=["--iova-mode=pa"]),
+    "external-memory": lambda: io(app=["--mp-alloc=xmem"]),
     "queues": queues,
     "txonly-multi-flow": txonly_multi_flow,
     "thread": lambda: io("--mode", "thread"),
@@ -201,4 +216,4 @@ VARIANTS = {
 
 if __name__ == "__main__":
     run_inside({"jumbo": jumbo_inside})
-    main(VARIANTS)
+    main(VARIANTS, IN_GUEST)

@@ -3,7 +3,7 @@
 """Link status and events as testpmd prints them."""
 
 from harness import check, fixture, main
-from model import wait_until
+from model import Model, wait_until
 
 MACHINE = ("--ports", "2", "--wire", "pair")
 CHANGE = "link state change event"
@@ -44,17 +44,19 @@ def no_events():
         run.model.ctl("link", "port=1", "down")
         wait_for_info(run.pmd, 0, "Link status: down")
         run.model.ctl("link", "port=1", "up")
-        run.model.ctl("speed", "port=1", "mbps=40000")
-        wait_for_info(run.pmd, 0, "Link status: up", "Link speed: 40 Gbps")
-        run.model.ctl("speed", "port=1", "unknown")
-        wait_for_info(run.pmd, 0, "Link speed: Unknown")
+        wait_for_info(run.pmd, 0, "Link status: up")
+        if run.model.SPEED_CHANGES:
+            run.model.ctl("speed", "port=1", "mbps=40000")
+            wait_for_info(run.pmd, 0, "Link status: up", "Link speed: 40 Gbps")
+            run.model.ctl("speed", "port=1", "unknown")
+            wait_for_info(run.pmd, 0, "Link speed: Unknown")
         check(CHANGE not in run.pmd.text[mark:], "an event was printed")
         run.finish()
 
 
 def old_kernel():
     """A kernel without link reports: up while started, at unknown speed."""
-    with fixture(*MACHINE, "--kernel", "6.12", "--rnic") as run:
+    with fixture(*MACHINE, *Model.options_of("6.12")) as run:
         run.start()
         run.model.ctl("link", "port=1", "down")
         wait_for_info(run.pmd, 0, "Link status: up", "Link speed: Unknown")

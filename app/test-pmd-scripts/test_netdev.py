@@ -5,10 +5,9 @@
 import os
 import re
 import signal
-import subprocess
 
-from harness import check, check_equal, fixture, main
-from model import mac, pci
+from harness import check, check_equal, check_pairs, fixture, main
+from model import Model, mac, netdev, pci
 from programs import end_testpmd, run_inside, run_programs, start_testpmd
 
 PORTS = ("--ports", "2", "--wire", "pair")
@@ -19,23 +18,25 @@ def busy():
     run_programs("busy", *PORTS)
 
 
-def set_up(name, state):
+NAME = netdev(0, 0)
+
+
+def set_up(model, state, check_it=True):
     # the model answers `ip`, too
-    subprocess.run(["ip", "link", "set", name, state], check=True)
+    return model.run("ip", "link", "set", NAME, state, check=check_it)
 
 
-def busy_inside(_model, programs):
-    set_up("mana0p0", "up")
+def busy_inside(model, programs):
+    set_up(model, "up")
     pmd = start_testpmd(programs, eal=["-a", f"{pci(0)},mac={mac(0)}"],
                         app=["--disable-device-start"])
     reply = pmd.command("port start 0")
-    check(re.search(r"ip link set .*mana0p0.* down", reply), f"start: {reply}")
-    set_up("mana0p0", "down")
+    check(re.search(f"ip link set .*{NAME}.* down", reply), f"start: {reply}")
+    set_up(model, "down")
     reply = pmd.command("port start 0")
     check("MANA" not in reply, f"start: {reply}")
     # now the kernel's request fails
-    refused = subprocess.run(["ip", "link", "set", "mana0p0", "up"], check=False,
-                             stderr=subprocess.PIPE, text=True)
+    refused = set_up(model, "up", check_it=False)
     check("busy" in refused.stderr, f"ip link set up: {refused.stderr}")
     return end_testpmd(pmd, expected_errors=["ip link set", "Fail", "busy"])
 
@@ -47,25 +48,24 @@ def netdev_down():
     run_programs("netdev-down", *PORTS, leaks=True)
 
 
-def is_up(name):
+def is_up(model):
     # brief form: mana0p0 UP 00:0d:3a:00:00:01 <BROADCAST,MULTICAST,UP>
-    shown = subprocess.run(["ip", "-br", "link", "show", name], check=True,
-                           stdout=subprocess.PIPE, text=True).stdout
+    shown = model.run("ip", "-br", "link", "show", NAME).stdout
     return "UP" in re.search("<(.*)>", shown).group(1).split(",")
 
 
-def netdev_down_inside(_model, programs):
-    set_up("mana0p0", "up")
-    eal = ["-a", f"{pci(0)},netdev=mana0p0,netdev_down=1"]
+def netdev_down_inside(model, programs):
+    set_up(model, "up")
+    eal = ["-a", f"{pci(0)},netdev={NAME},netdev_down=1"]
     pmd = start_testpmd(programs, eal=eal)
-    check(not is_up("mana0p0"), "up while testpmd has the port")
+    check(not is_up(model), "up while testpmd has the port")
     stats = end_testpmd(pmd)
-    check(is_up("mana0p0"), "not given back")
+    check(is_up(model), "not given back")
     # after a kill it stays down, as documented
     pmd = start_testpmd(programs, eal=eal)
     os.kill(pmd.process.pid, signal.SIGKILL)
     pmd.process.wait()
-    check(not is_up("mana0p0"), "the netdev is up after a kill")
+    check(not is_up(model), "the netdev is up after a kill")
     return stats
 
 
@@ -76,13 +76,12 @@ def mtu_of_second_program():
     run_programs("mtu-of-second-program", *PORTS)
 
 
-def link_mtu(name):
-    shown = subprocess.run(["ip", "link", "show", name], check=True,
-                           stdout=subprocess.PIPE, text=True).stdout
+def link_mtu(model):
+    shown = model.run("ip", "link", "show", NAME).stdout
     return int(re.search(r" mtu (\d+) ", shown).group(1))
 
 
-def mtu_of_second_program_inside(_model, programs):
+def mtu_of_second_program_inside(model, programs):
     owner = start_testpmd(programs, eal=["-a", f"{pci(0)},mac={mac(0)}"])
     # a changed MTU would be a violation, which ends the program
     for argument in ("", ",netdev_mtu=1"):
@@ -94,7 +93,7 @@ def mtu_of_second_program_inside(_model, programs):
         second.command("port config mtu 0 1300")
         check("MTU: 1300" in second.command("show port info 0"), "MTU is not 1300")
         end_testpmd(second, expected_errors=["in use", "Fail"])
-        check(link_mtu("mana0p0") == 1500, "the interface has another MTU")
+        check(link_mtu(model) == 1500, "the interface has another MTU")
     return end_testpmd(owner)
 
 
@@ -116,10 +115,51 @@ def slave():
         run.finish()
 
 
+def container():
+    """
+    Programs in a network namespace of their own: with neither the netdevs nor the
+    host's /sys, with the host's /sys, with the netdevs.
+    """
+    report, _ = run_programs("container", *PORTS)
+    check_pairs(report)
+
+
+def forward(pmd):
+    pmd.command("start tx_first")
+    pmd.wait_until(lambda stats: stats[0].rx_packets >= 10_000)
+    pmd.command("stop")
+    pmd.drain()
+
+
+NAMESPACE = ["ip", "netns", "exec", "container"]    # with its own /sys
+ELSEWHERE = "is in another network namespace"
+
+
+def container_inside(model, programs):
+    model.run("ip", "netns", "add", "container")
+    pmd = start_testpmd(programs, eal=["-a", pci(0)], inside=NAMESPACE)
+    check_equal("ports without netdevs", pmd.ports(), {})
+    check(re.search(f"{ELSEWHERE}; run the program there", pmd.text),
+          f"no remedy: {pmd.text}")
+    check_equal("exit status of testpmd", pmd.quit(), 0)
+    pmd = start_testpmd(programs, eal=["-a", pci(0)], inside=["unshare", "-n"],
+                        log="*:notice")
+    check(re.search(f"{ELSEWHERE}: set it down there", pmd.text), f"no notice: {pmd.text}")
+    forward(pmd)
+    check_equal("exit status of testpmd", pmd.quit(), 0)
+    for port in (0, 1):
+        model.run("ip", "link", "set", netdev(0, port), "netns", "container")
+    pmd = start_testpmd(programs, eal=["-a", pci(0)], inside=NAMESPACE)
+    forward(pmd)
+    return end_testpmd(pmd)
+
+
+IN_GUEST = {"container": container}
 VARIANTS = {"slave": slave, "busy": busy, "netdev-down": netdev_down,
             "mtu-of-second-program": mtu_of_second_program}
 
 if __name__ == "__main__":
     run_inside({"busy": busy_inside, "netdev-down": netdev_down_inside,
+                "container": container_inside,
                 "mtu-of-second-program": mtu_of_second_program_inside})
-    main(VARIANTS)
+    main(VARIANTS, IN_GUEST)

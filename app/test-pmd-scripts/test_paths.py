@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Burst functions by vector width and device argument: each moves data correctly."""
 
-import platform
 import re
 
 from harness import check, check_equal, fixture, main
 from model import mac, pci
+from test_io import io
 from test_ports import refused
+from vm import processor
 
 PORTS = f"mac={mac(0)},mac={mac(1)}"
 PACKETS = 20_000
@@ -20,7 +21,7 @@ NAMES = {"scalar": "Scalar", "sse": "Vector SSE", "avx2": "Vector AVX2",
 
 def keys_by_width():
     """The widths of this processor, from the kernel."""
-    keys = dict(WIDTHS[platform.machine()])
+    keys = dict(WIDTHS[processor()])
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         has_avx2 = re.search(r"^flags\s*:.*\bavx2\b", file.read(), re.MULTILINE)
     if keys[256] == "avx2" and not has_avx2:
@@ -87,7 +88,7 @@ def refusals():
     Paths missing in the build or forbidden by EAL; the message lists the valid ones.
     """
     keys = list(dict.fromkeys(keys_by_width().values()))
-    missing = next(key for key in NAMES if key not in WIDTHS[platform.machine()].values())
+    missing = next(key for key in NAMES if key not in WIDTHS[processor()].values())
     refused(f"rx_path={missing}", f"rx_path={missing}: this build has no such burst "
             f"function; give one of {', '.join(reversed(keys))}, or remove the argument")
     refused("rx_path=best", "rx_path=best: .*give one of ")
@@ -95,6 +96,17 @@ def refusals():
             "forbids them; give one of scalar, or", eal=["--force-max-simd-bitwidth=64"])
 
 
+def io_of(bits):
+    """A million packets circulate through the paths of a width that EAL always has."""
+    keys = WIDTHS[processor()]
+
+    def check_modes(pmd):
+        check_equal("Rx and Tx function", modes(pmd), (NAMES[keys[bits]], NAMES[keys[128]]))
+    io(eal=[f"--force-max-simd-bitwidth={bits}"], started=check_modes)
+
+
+# The generators of the others would overrun a guest.
+IN_GUEST = {"io-vector": lambda: io_of(128), "io-scalar": lambda: io_of(64)}
 VARIANTS = {
     "forced": forced,
     "refused": refusals,
@@ -103,4 +115,4 @@ VARIANTS = {
 }
 
 if __name__ == "__main__":
-    main(VARIANTS)
+    main(VARIANTS, IN_GUEST)

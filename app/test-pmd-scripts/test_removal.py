@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The function is removed while testpmd forwards, and returns."""
 
+import re
+
 from harness import check, check_equal, fixture, main
-from model import mac, pci
+from model import mac, pci, wait_until
 
 MACHINE = ("--ports", "2", "--wire", "pair")
+ADDED = "EAL: The device: .* has been added!"
 GONE = r"MANA: .* the RDMA device "      # from the driver
 
 
@@ -16,9 +19,13 @@ def forward(pmd, packets):
     pmd.command("stop")
 
 
-def return_and_attach(run):
+def bring_back(model):
+    model.ctl("return", "fn=0")
+
+
+def return_and_attach(run, restore=bring_back):
     """Attaches the function by the same address; both ports work as before."""
-    run.model.ctl("return", "fn=0")
+    restore(run.model)
     text = run.pmd.command(f"port attach {pci(0)}")
     check("is attached" in text, f"port attach: {text}")
     check_equal("addresses", sorted(run.pmd.macs().values()), [mac(0), mac(1)])
@@ -27,21 +34,28 @@ def return_and_attach(run):
     run.drain()
 
 
-def remove_forwarding(app=(), expected_errors=()):
-    """testpmd gets removal events and detaches the ports."""
+def take_away(model):
+    model.ctl("remove", "fn=0")
+
+
+def remove_forwarding(app=(), expected_errors=(), remove=take_away,
+                      restore=bring_back):
+    """testpmd gets removal events and detaches the ports. Returns its output."""
     with fixture(*MACHINE) as run:
+        run.model.expect_removal()
         run.start(app=app)
         run.pmd.command("start tx_first")
         run.pmd.wait_until(lambda stats: stats[0].rx_packets >= 1000)
         mark = run.pmd.mark()
-        run.model.ctl("remove", "fn=0")
+        remove(run.model)
         run.pmd.wait_for("Now total ports is 0", since=mark)
         # its output ends when it starts to forward between no ports
         run.pmd.wait_for(r"nb forwarding ports=0\s", since=mark)
         run.pmd.command("stop")
-        return_and_attach(run)
+        return_and_attach(run, restore)
         # the wire counts both lives
         run.finish(expected_errors=[GONE, *expected_errors], counters=False)
+        return run.pmd.text
 
 
 def event():
@@ -50,14 +64,14 @@ def event():
 
 def hot_plug():
     """
-    With EAL's device monitor, which looks for a port with the PCI function's name and
-    finds none, and its SIGBUS handler, which has nothing to do. testpmd may still
-    report the returned device as an error.
+    With EAL's device monitor, which gets the kernel's uevents, looks for a port with the
+    PCI function's name and finds none, and its SIGBUS handler, which has nothing to do.
     """
-    remove_forwarding(app=["--hot-plug"], expected_errors=[
+    text = remove_forwarding(app=["--hot-plug"], expected_errors=[
         "EAL: Can not handle hot-unplug for device",
-        "EAL: can not get port by device",
-        "EAL: The device: .* has been added!"])
+        "EAL: Cannot find device",      # detached before the uevent
+        "EAL: can not get port by device", ADDED])
+    check(re.search(ADDED, text), "no uevent of the returned function")
 
 
 def no_events():
@@ -65,6 +79,7 @@ def no_events():
     Without events testpmd forwards nothing; the ports can be closed and attached again.
     """
     with fixture(*MACHINE) as run:
+        run.model.expect_removal()
         run.start(app=["--no-rmv-interrupt"])
         run.pmd.command("start tx_first")
         run.pmd.wait_until(lambda stats: stats[0].rx_packets >= 1000)
@@ -86,7 +101,95 @@ def no_events():
         run.finish(expected_errors=[GONE, r"^Fail"], counters=False)
 
 
+# ---- Ways of real kernels ----
+
+DRIVER = "/sys/bus/pci/drivers/mana"
+
+
+def unbind():
+    """The kernel's driver is unbound from the function."""
+    remove_forwarding(remove=lambda model: model.write(f"{DRIVER}/unbind", pci(0)),
+                      restore=lambda model: model.write(f"{DRIVER}/bind", pci(0)))
+
+
+def unload(model):
+    model.run("rmmod", "mana_ib")
+    model.run("rmmod", "mana")
+
+
+def load(model):
+    model.run("modprobe", "mana")
+    model.run("modprobe", "mana_ib")
+
+
+def modules():
+    """Both modules are unloaded while testpmd has the port, and loaded again."""
+    remove_forwarding(remove=unload, restore=load)
+
+
+def wait_for_device(model):
+    """Linux 7.3 removes the function after a reset and looks for it 10 s later."""
+    wait_until(lambda: "manae_0" in model.run("ls", "/sys/class/infiniband").stdout,
+               "the RDMA device", timeout=60, pause=0.5)
+
+
+def request_reset(model):
+    model.expected_messages += SILENT_MESSAGES
+    model.ctl("reset", "fn=0")
+
+
+def reset():
+    """
+    The adapter asks for a reset (event 135), and does not answer meanwhile: the kernel
+    cannot destroy objects.
+    """
+    remove_forwarding(remove=request_reset, restore=wait_for_device)
+
+
+def reset_function(model):
+    """The adapter no longer knows the kernel's channel; the kernel is not told."""
+    model.expected_messages += SILENT_MESSAGES
+    model.expected_cut_off += 1
+    model.ctl("timeout", "fn=0", f"ms={ANSWER_MS}")
+    model.write(f"/sys/bus/pci/devices/{pci(0)}/reset", "1")
+
+
+def flr():
+    """
+    Function level reset under the bound driver. Linux 7.3 finds it by a request without
+    answer, removes the RDMA device, and sets the function up again 10 s later.
+    """
+    remove_forwarding(remove=reset_function, restore=wait_for_device)
+
+
+def silent():
+    """
+    The card stops answering under traffic: testpmd ends, however long the kernel waits
+    for answers (Linux 7.3: 30 s, then 1 ms each). The kernel cannot destroy objects. It
+    removes the function; testpmd must not quit while it releases the ports.
+    """
+    with fixture(*MACHINE) as run:
+        run.model.expected_messages += SILENT_MESSAGES
+        run.start()
+        run.pmd.command("start tx_first")
+        run.pmd.wait_until(lambda stats: stats[0].rx_packets >= 1000)
+        run.model.ctl("stop-answering", "fn=0")
+        run.pmd.command("stop", timeout=SILENT_S)
+        mark = run.pmd.mark()
+        run.pmd.command("port stop all", timeout=SILENT_S)
+        run.pmd.wait_for("Now total ports is 0", SILENT_S, mark)
+        check_equal("exit status of testpmd", run.pmd.quit(timeout=SILENT_S), 0)
+        check(not run.model.report().violations, "violations")
+
+
+ANSWER_MS = 3000    # for which the kernel waits, instead of 30 s
+SILENT_S = 300
+# The kernel's messages about the card, and its own warnings (uverbs_destroy_ufile_hw).
+SILENT_MESSAGES = ["mana .*timed? ?out", "WARNING: .*(uverbs|restrack|ib_)", "Call Trace"]
+
+IN_GUEST = {"silent": silent, "unbind": unbind, "modules": modules, "reset": reset,
+            "flr": flr}
 VARIANTS = {"event": event, "hot-plug": hot_plug, "no-events": no_events}
 
 if __name__ == "__main__":
-    main(VARIANTS)
+    main(VARIANTS, IN_GUEST)

@@ -10,7 +10,7 @@ import re
 
 import machine
 from harness import check, check_equal, check_pairs, fixture, main
-from model import find_child, mac, pci
+from model import mac, pci
 from programs import (check_result, end_testpmd, run_inside, run_programs,
                       start_testpmd)
 
@@ -36,11 +36,11 @@ class Growth:
     def now(self):
         heap = re.search(r"^Total .* alloc: ([\d.]+)\(.*\bcount alloc: (\d+)",
                          self.pmd.command("dump_socket_mem"), re.MULTILINE).groups()
-        return {"memory": machine.resident_kb(self.pid),
+        return {"memory": machine.resident_kb(self.model, self.pid),
                 # a heap element may be rounded up
                 "heap megabytes": float(heap[0]),
                 "heap elements": int(heap[1]),
-                "descriptors": machine.nb_descriptors(self.pid),
+                "descriptors": machine.nb_descriptors(self.model, self.pid),
                 "objects": self.model.live_report().objects}
 
     def round(self, number):
@@ -52,7 +52,7 @@ class Growth:
         print(f"after warm-up {self.before}, at the end {after}")
         grown = after["memory"] - self.before["memory"]
         # the address sanitizer keeps freed memory
-        check(grown <= TOLERANCE_KB or machine.has_sanitizer(self.pid),
+        check(grown <= TOLERANCE_KB or machine.has_sanitizer(self.model, self.pid),
               f"memory has grown by {grown} kB")
         grown = after["heap megabytes"] - self.before["heap megabytes"]
         check(grown < 0.01, f"the heap has grown by {grown} MB")
@@ -61,7 +61,7 @@ class Growth:
 
 
 def growth_of(run):
-    return Growth(run.pmd, run.model, find_child(run.pmd.process.pid, "dpdk-testpmd"))
+    return Growth(run.pmd, run.model, run.model.pid(run.pmd, "dpdk-testpmd"))
 
 
 def traffic_passes(pmd, packets=1000):
@@ -137,7 +137,7 @@ def attach_detach_inside(model, programs):
     neighbour.command("start tx_first")
     pmd = start_testpmd(programs, eal=["-a", pci(1), NO_CALLERS], app=FEW_MBUFS,
                         megabytes=256)
-    growth = Growth(pmd, model, pmd.process.pid)
+    growth = Growth(pmd, model, model.pid(pmd, "dpdk-testpmd"))
     for number in range(TIMES):
         growth.round(number)
         traffic_passes(pmd)

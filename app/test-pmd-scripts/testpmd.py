@@ -6,7 +6,7 @@ import re
 
 import machine
 from console import Console, interruptible
-from model import PLUGIN, wait_until
+from model import PLUGIN, plugin_arguments, wait_until
 
 PROMPT = "testpmd> "
 
@@ -65,7 +65,7 @@ def memory_arguments(memory, megabytes=512):
 def arguments(eal=(), app=(), memory="no-huge", plugin=PLUGIN, log="*:error",
               megabytes=512):
     """The command line of an interactive testpmd."""
-    return (["dpdk-testpmd", machine.lcores(), "-d", plugin,
+    return (["dpdk-testpmd", machine.lcores(), *plugin_arguments(plugin),
              f"--log-level={log}"]
             + memory_arguments(memory, megabytes) + list(eal)
             + ["--", "-i", "--nb-cores=1", "--total-num-mbufs=16384"]

@@ -68,7 +68,7 @@ clock_due(uint64_t at_ns)
 	__atomic_store_n(&clock->due_ns, at_ns, __ATOMIC_RELAXED);
 	if (at_ns < clock->watch_ns) {
 		clock->watch_ns = 0; /* once is enough */
-		platform.wake_owner();
+		platform->wake_owner();
 	}
 }
 

@@ -57,7 +57,8 @@ enum model_mode {
 #define MODEL_ANY_CORE UINT32_MAX
 /* The emulated Linux version; kernel_version.h lists the differences. */
 enum model_kernel {
-	MODEL_KERNEL_7_2, /* the newest, and the default */
+	MODEL_KERNEL_7_3, /* the newest, and the default */
+	MODEL_KERNEL_7_2,
 	MODEL_KERNEL_6_12,
 	MODEL_KERNEL_6_2,
 };
@@ -95,6 +96,8 @@ struct model_config {
 	enum model_kernel kernel;
 	uint16_t pci_device; /* id of the functions: MODEL_PCI_* */
 	int32_t numa_node; /* of the functions; -1: none */
+	/* Functions are served to virtual machines; no kernel is imitated. */
+	bool is_pci;
 	bool rnic; /* the adapter has an RNIC function too */
 	bool netvsc; /* netdevs are slaves of hv_netvsc netdevs */
 	bool coalesce; /* up to four packets in one Rx CQE */

@@ -18,6 +18,15 @@ static const char *const fault_names[] = {
 #define FAULT_NAME(name) #name,
 	MODEL_FAULT_CALLS(FAULT_NAME)
 #undef FAULT_NAME
+#define FAULT_NAME(name, code) #name,
+	MODEL_FAULT_REQUESTS(FAULT_NAME)
+#undef FAULT_NAME
+};
+
+static const uint32_t request_codes[] = {
+#define FAULT_CODE(name, code) code,
+	MODEL_FAULT_REQUESTS(FAULT_CODE)
+#undef FAULT_CODE
 };
 
 const char *
@@ -46,16 +55,15 @@ fault_slow_take(void)
 	return ns;
 }
 
-int
-fault_check(enum fault_call call)
+/* Count a call. Returns the rule that makes it fail, or NULL. */
+static const struct fault_rule *
+count(enum fault_call call, uint64_t *nth_call)
 {
 	struct fault_plan *plan = segment_fault_plan();
 	uint64_t nth = ++plan->nb_calls[call];
 	uint64_t nth_any = ++plan->nb_calls[FAULT_any];
-	int forced;
 	uint32_t i;
 
-	slow_ns += plan->slow_ns[call] + plan->slow_ns[FAULT_any];
 	for (i = 0; i < plan->nb_rules; i++) {
 		const struct fault_rule *rule = &plan->rules[i];
 		uint64_t n = rule->call == FAULT_any ? nth_any : nth;
@@ -66,24 +74,83 @@ fault_check(enum fault_call call)
 			continue;
 		plan->nb_fired++;
 		plan->nb_failed[call]++;
-		trace_event("kind=fault call=%s n=%llu errno=%s",
-			    fault_names[call], (unsigned long long)n,
-			    trace_result(-rule->error));
-		return -rule->error;
+		*nth_call = n;
+		return rule;
 	}
-	forced = forced_error;
-	forced_error = 0;
-	return forced;
+	return NULL;
+}
+
+int
+fault_check(enum fault_call call)
+{
+	const struct fault_plan *plan = segment_fault_plan();
+	const struct fault_rule *rule;
+	uint64_t nth;
+	int error;
+
+	slow_ns += plan->slow_ns[call] + plan->slow_ns[FAULT_any];
+	rule = count(call, &nth);
+	if (rule == NULL) {
+		error = forced_error;
+		forced_error = 0;
+		return error;
+	}
+	error = -(int)rule->error;
+	trace_event("kind=fault call=%s n=%llu errno=%s", fault_names[call],
+		    (unsigned long long)nth, trace_result(error));
+	return error;
+}
+
+enum fault_call
+fault_request(uint32_t code)
+{
+	uint32_t i;
+
+	for (i = 0; i < NB_FAULT_REQUESTS; i++)
+		if (request_codes[i] == code)
+			return (enum fault_call)(FAULT_FIRST_REQUEST + i);
+	return FAULT_REQUEST_other;
+}
+
+uint32_t
+fault_request_check(uint32_t code)
+{
+	const enum fault_call request = fault_request(code);
+	uint64_t nth;
+	const struct fault_rule *rule = count(request, &nth);
+
+	if (rule == NULL)
+		return 0;
+	trace_event("kind=fault request=%s n=%llu status=0x%x",
+		    fault_names[request], (unsigned long long)nth,
+		    rule->error);
+	return rule->error;
+}
+
+enum fault_call
+fault_first(bool is_pci)
+{
+	return is_pci ? FAULT_FIRST_REQUEST : FAULT_any + 1;
+}
+
+enum fault_call
+fault_end(bool is_pci)
+{
+	return is_pci ? NB_FAULT_CALLS : NB_FAULT_KERNEL_CALLS;
 }
 
 int
 fault_call_read(const char *text, enum fault_call *call)
 {
-	int i;
+	const bool is_pci = segment_config()->is_pci;
+	enum fault_call i;
 
-	for (i = 0; i < NB_FAULT_CALLS; i++) {
+	*call = FAULT_any;
+	if (strcmp(fault_names[FAULT_any], text) == 0)
+		return 0;
+	for (i = fault_first(is_pci); i < fault_end(is_pci); i++) {
 		if (strcmp(fault_names[i], text) == 0) {
-			*call = (enum fault_call)i;
+			*call = i;
 			return 0;
 		}
 	}
@@ -112,8 +179,36 @@ fault_errno_read(const char *text, int *error)
 	return -EINVAL;
 }
 
+uint32_t
+fault_default_error(void)
+{
+	return segment_config()->is_pci ? FAULT_DEFAULT_STATUS : ENOMEM;
+}
+
 int
-fault_add(enum fault_call call, uint64_t nth, bool and_later, int error)
+fault_error_read(const char *text, uint32_t *error)
+{
+	unsigned long long status;
+	char *end;
+	int number;
+
+	if (!segment_config()->is_pci) {
+		if (fault_errno_read(text, &number) < 0)
+			return -EINVAL;
+		*error = (uint32_t)number;
+		return 0;
+	}
+	errno = 0;
+	status = strtoull(text, &end, 0);
+	if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 ||
+	    status == 0 || status > UINT32_MAX)
+		return -EINVAL;
+	*error = (uint32_t)status;
+	return 0;
+}
+
+int
+fault_add(enum fault_call call, uint64_t nth, bool and_later, uint32_t error)
 {
 	struct fault_plan *plan = segment_fault_plan();
 
@@ -135,12 +230,15 @@ fault_parse(const char *text, struct fault_rule *rule)
 	const char *colon = strchr(text, ':');
 	char name[32], *end;
 
-	*rule = (struct fault_rule){ .error = ENOMEM };
+	*rule = (struct fault_rule){ .error = fault_default_error() };
 	if (colon == NULL)
-		return "the form is CALL:N[+][:ERRNO]";
+		return segment_config()->is_pci ?
+			       "the form is REQUEST:N[+][:STATUS]" :
+			       "the form is CALL:N[+][:ERRNO]";
 	snprintf(name, sizeof(name), "%.*s", (int)(colon - text), text);
 	if (fault_call_read(name, &rule->call) < 0)
-		return "no such call";
+		return segment_config()->is_pci ? "no such request" :
+						  "no such call";
 	if (colon[1] < '0' || colon[1] > '9')
 		return "N is a number from 1";
 	rule->nth = strtoull(colon + 1, &end, 10);
@@ -152,8 +250,10 @@ fault_parse(const char *text, struct fault_rule *rule)
 	}
 	if (*end == '\0')
 		return NULL;
-	if (*end != ':' || fault_errno_read(end + 1, &rule->error) < 0)
-		return "ERRNO is a name such as ENOMEM or a number";
+	if (*end != ':' || fault_error_read(end + 1, &rule->error) < 0)
+		return segment_config()->is_pci ?
+			       "STATUS is a number from 1 to 0xffffffff" :
+			       "ERRNO is a name such as ENOMEM or a number";
 	return NULL;
 }
 

@@ -3,7 +3,8 @@
 /*
  * What the card calls of its environment: of the imitated kernel
  * (kernel/platform.c), of a PCI function used by a real kernel, or of a test. Each
- * program that links the card defines one struct platform.
+ * program that links the card defines the pointer to it. The launcher can change
+ * it before card_init().
  *
  * An address space and an address identify guest memory. With the imitated kernel
  * an address space is a process, identified by its slot in the segment's process
@@ -43,6 +44,6 @@ struct platform {
 	void (*free_slots)(void);
 };
 
-extern const struct platform platform;
+extern const struct platform *platform;
 
 #endif /* MODEL_PLATFORM_H */

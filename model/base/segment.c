@@ -186,6 +186,12 @@ segment_random(void)
 	return &model->random;
 }
 
+struct pci_status *
+segment_pci(void)
+{
+	return segment_at(SEGMENT_PCI_AT);
+}
+
 struct script *
 segment_script(void)
 {

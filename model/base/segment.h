@@ -22,6 +22,7 @@ struct card; /* card.h: the card */
 struct kernel; /* kernel.h: state of mana, mana_ib and ib_uverbs */
 struct violation_log; /* violation_log.h: violations, doorbell counts */
 struct fault_plan; /* fault.h */
+struct pci_status; /* pci_status.h: functions of a PCI machine */
 struct machine_clock; /* clock.h */
 struct random_state; /* random.h */
 struct script; /* script.h: pending commands */
@@ -31,6 +32,7 @@ struct wires; /* wire.h: frames in flight */
 #define SEGMENT_VIOLATIONS_BYTES (1u << 20)
 #define SEGMENT_FAULT_BYTES  (1u << 16)
 #define SEGMENT_CLOCK_BYTES  (1u << 12)
+#define SEGMENT_PCI_BYTES    (1u << 16)
 #define SEGMENT_SCRIPT_BYTES (1u << 20)
 #define SEGMENT_CARD_BYTES (64u << 20)
 #define SEGMENT_KERNEL_BYTES (64u << 20)
@@ -121,7 +123,8 @@ bool segment_holds(const void *addr);
 #define SEGMENT_VIOLATIONS_AT SEGMENT_HEAD_BYTES
 #define SEGMENT_FAULT_AT  (SEGMENT_VIOLATIONS_AT + SEGMENT_VIOLATIONS_BYTES)
 #define SEGMENT_CLOCK_AT  (SEGMENT_FAULT_AT + SEGMENT_FAULT_BYTES)
-#define SEGMENT_SCRIPT_AT (SEGMENT_CLOCK_AT + SEGMENT_CLOCK_BYTES)
+#define SEGMENT_PCI_AT	  (SEGMENT_CLOCK_AT + SEGMENT_CLOCK_BYTES)
+#define SEGMENT_SCRIPT_AT (SEGMENT_PCI_AT + SEGMENT_PCI_BYTES)
 #define SEGMENT_CARD_AT (SEGMENT_SCRIPT_AT + SEGMENT_SCRIPT_BYTES)
 #define SEGMENT_KERNEL_AT (SEGMENT_CARD_AT + SEGMENT_CARD_BYTES)
 #define SEGMENT_WIRES_AT  (SEGMENT_KERNEL_AT + SEGMENT_KERNEL_BYTES)
@@ -145,6 +148,7 @@ struct violation_log *segment_violation_log(void);
 struct fault_plan *segment_fault_plan(void);
 struct machine_clock *segment_clock(void);
 struct random_state *segment_random(void);
+struct pci_status *segment_pci(void); /* by function */
 struct script *segment_script(void);
 struct wires *segment_wires(void);
 

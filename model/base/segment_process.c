@@ -46,6 +46,14 @@ segment_proc_stat(int32_t pid, struct segment_stat *stat)
 		      &stat->start_time) == 4;
 }
 
+/* On a PCI machine, the slots behind the launcher's are address spaces. */
+static bool
+slot_is_for_processes(uint32_t slot)
+{
+	return !segment_config()->is_pci || slot == SEGMENT_LAUNCHER ||
+	       slot > SEGMENT_LAUNCHER + MODEL_MAX_FUNCTIONS;
+}
+
 /* 0, 1 if registered already, or a negative errno. */
 static int
 register_in_free_slot(void)
@@ -61,7 +69,7 @@ register_in_free_slot(void)
 	for (slot = MODEL_MAX_PROCESSES - 1; slot >= SEGMENT_LAUNCHER; slot--) {
 		const struct model_process *p = &model->processes[slot];
 
-		if (p->pid == 0)
+		if (p->pid == 0 && slot_is_for_processes(slot))
 			free_slot = slot;
 		else if (p->pid == pid && p->start_time == stat.start_time)
 			break;
@@ -87,7 +95,7 @@ segment_register_self(void)
 
 	/* Slots of dead processes are freed only at times: free them now. */
 	if (rc == -EAGAIN) {
-		platform.free_slots();
+		platform->free_slots();
 		rc = register_in_free_slot();
 	}
 	return rc;

@@ -30,7 +30,8 @@
 	X(wqe)           \
 	X(cqe)           \
 	X(wire)          \
-	X(event)
+	X(event)         \
+	X(request)
 
 enum trace_class {
 #define TRACE_ENUM(name) TRACE_##name,

@@ -32,6 +32,7 @@ static const char *const violation_queue_names[] = {
 	[VIOLATION_QUEUE_SQ] = " sq",
 	[VIOLATION_QUEUE_RQ] = " rq",
 	[VIOLATION_QUEUE_CQ] = " cq",
+	[VIOLATION_QUEUE_EQ] = " eq",
 };
 
 const char *

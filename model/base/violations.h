@@ -115,6 +115,8 @@
 	  "Linux gdma.h client_data_unit")                                     \
 	X(lso_too_long, "LSO of more than 512 KiB",                            \
 	  "Linux mana_en.c netif_set_tso_max_size")                            \
+	X(lso_segments, "LSO of more than 65535 segments",                     \
+	  "ASSUMED; Linux netdevice.h GSO_MAX_SEGS")                           \
 	X(lso_oob, "LSO without the OOB bits that it needs",                   \
 	  "Linux mana_en.c mana_start_xmit")                                   \
 	X(lso_header, "SGE 0 of an LSO is not exactly the packet's headers",   \
@@ -130,7 +132,44 @@
 	/* The kernel. */                                                      \
 	X(netdev_change_under_raw_qps,                                         \
 	  "MTU or rings of an interface changed while its port has raw QPs",   \
-	  "Linux 7.3 mana_en.c mana_change_mtu, mana_destroy_eq: it crashes later")
+	  "Linux 7.3 mana_en.c mana_change_mtu, mana_destroy_eq: it crashes later") \
+	/* The driver of a PCI function. */                                    \
+	X(bar0_access, "an access to BAR0 where no register of its size is",   \
+	  "Linux gdma_main.c mana_gd_init_vf_regs, mana_gd_init_pf_regs")      \
+	X(shm_message, "a wrong field in a message of the shared memory",      \
+	  "Linux shm_channel.c mana_smc_setup_hwc")                            \
+	X(shm_state, "the hardware channel is set up twice, or not set up",    \
+	  "Linux shm_channel.c mana_smc_setup_hwc, mana_smc_teardown_hwc")     \
+	X(objects_left, "objects exist when the hardware channel is destroyed", \
+	  "Linux gdma_main.c mana_gd_remove, mana_gd_cleanup")                 \
+	X(hwc_wqe, "a WQE of the hardware channel has a wrong OOB or SGE",     \
+	  "Linux hw_channel.c mana_hwc_post_tx_wqe, mana_hwc_post_rx_wqe")     \
+	X(hwc_no_rx_wqe, "an answer finds no WQE in the channel's RQ",         \
+	  "Linux hw_channel.c mana_hwc_handle_resp")                           \
+	X(request_header, "a wrong field in the header of a request",          \
+	  "Linux gdma.h mana_gd_init_req_hdr")                                 \
+	X(request_unknown, "the type of the request does not exist",           \
+	  "Linux gdma.h enum gdma_request_type, mana.h, mana_ib.h")            \
+	X(request_version, "the version of the request does not exist",        \
+	  "Linux gdma.h GDMA_MESSAGE_V1 to _V5")                               \
+	X(request_size, "the size of the request is wrong",                    \
+	  "Linux gdma.h, mana.h, mana_ib.h: HW DATA structures")               \
+	X(request_device, "the request names a wrong device",                  \
+	  "Linux gdma.h struct gdma_dev_id; mana_en.c mana_send_request")      \
+	X(request_handle, "the object that the request names does not exist",  \
+	  "Linux mana.h mana_handle_t")                                        \
+	X(request_state, "the object is in use, incomplete or not configured", \
+	  "Linux mana_en.c, ib/qp.c: order of creation and destruction")       \
+	X(request_field, "a field of the request has a wrong value",           \
+	  "Linux gdma.h, mana.h, mana_ib.h: HW DATA structures")               \
+	X(eq_memory_not_zero, "the EQ memory was not zero at creation",        \
+	  "Linux gdma_main.c INITIALIZED_OWNER_BIT")                           \
+	X(eq_memory_fault, "the EQ memory cannot be written",                  \
+	  "model: queue memory must stay mapped until it is destroyed")        \
+	X(eq_overflow, "the device overtook the consumer of the EQ",           \
+	  "Linux gdma_main.c mana_gd_process_eq_events")                       \
+	X(eq_doorbell_index, "the EQ index is behind or ahead of the device's", \
+	  "Linux gdma_main.c mana_gd_process_eq_events: modulo 8 N")
 
 enum violation {
 #define MODEL_VIOLATION_ENUM(name, meaning, source) VIOLATION_##name,

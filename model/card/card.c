@@ -119,19 +119,21 @@ card_pd_exists(const struct card_function *f, uint32_t pdn)
 
 int
 card_mkey_create(uint32_t fn, uint32_t pdn, const struct card_memory *memory,
-		 uint32_t access, uint32_t *key)
+		 uint64_t iova, uint32_t access, uint32_t *key)
 {
 	struct card_function *f = card_function(fn);
 	struct mem_region region = {
 		.pdn = pdn,
 		.access = access,
 		.process = memory->process,
+		.iova = iova,
 		.addr = memory->addr,
 		.size_bytes = memory->size,
 	};
 
 	if (f == NULL || !card_pd_exists(f, pdn) || memory->size == 0 ||
-	    memory->addr + memory->size < memory->addr)
+	    memory->addr + memory->size < memory->addr ||
+	    iova + memory->size < iova)
 		return -EPROTO;
 	return mem_region_create(&f->mem, &region, key) < 0 ? -EPROTO : 0;
 }
@@ -262,6 +264,9 @@ card_wq_create(uint32_t fn, const struct wq *template,
 	if (!card_queue_is_valid(f, template->pdn, template->page, ring) ||
 	    template->port >= f->nb_ports)
 		return -EPROTO;
+	/* ASSUMED: Linux configures the vPort first, with PD and page. */
+	if (!f->ports[template->port].tx_enabled)
+		return -EPROTO;
 	/* ASSUMED, since the kernel allows no other: a CQ serves one queue. */
 	cq = card_cq(f, cq_id);
 	if (cq == NULL || cq->is_used || cq->pdn != template->pdn)
@@ -354,16 +359,23 @@ card_rq_destroy(uint32_t fn, uint32_t rq_id)
 	struct wq *rq = f != NULL ? card_rq(f, rq_id) : NULL;
 
 	if (rq != NULL)
-		card_wq_destroy(f, rq);
+		card_wq_end(f, rq);
 }
 
 void
 card_wq_end(struct card_function *f, struct wq *wq)
 {
 	struct card_port *port = &f->ports[wq->port];
+	uint32_t i;
 
-	if (!wq->is_sq && port->default_rq == wq->id)
+	/* A later RQ may get the id. */
+	if (!wq->is_sq && port->default_rq == wq->id) {
 		port->rx_enabled = false;
+		port->default_rq = CARD_NO_QUEUE;
+	}
+	for (i = 0; !wq->is_sq && i < CARD_RSS_TABLE_SIZE; i++)
+		if (port->table[i] == wq->id)
+			port->table[i] = CARD_NO_QUEUE;
 	card_wq_destroy(f, wq);
 }
 

@@ -23,6 +23,8 @@
 #define CARD_RSS_KEY_BYTES  40
 #define CARD_MAX_QUEUES     1024 /* SQs, and RQs, of a function */
 #define CARD_NO_QUEUE	      UINT32_MAX
+/* ASSUMED: bytes of the largest work queue of the RNIC. */
+#define CARD_RNIC_MAX_WQ_BYTES (1u << 20)
 
 /* Guest memory (platform.h): the card copies it, keeping no pointer to it. */
 struct card_memory {
@@ -44,15 +46,19 @@ int card_doorbell_page_create(uint32_t fn, uint32_t *page);
 /* Destroys all queues that still use the page, too. */
 void card_doorbell_page_destroy(uint32_t fn, uint32_t page);
 
-/* Memory regions. SGEs name a region by its key. */
+/*
+ * Memory regions. An SGE names a region by its key, and its bytes by addresses
+ * that start at iova.
+ */
 int card_mkey_create(uint32_t fn, uint32_t pdn,
-		     const struct card_memory *memory, uint32_t access,
-		     uint32_t *key);
+		     const struct card_memory *memory, uint64_t iova,
+		     uint32_t access, uint32_t *key);
 void card_mkey_destroy(uint32_t fn, uint32_t key);
 
 /*
  * Queues. A ring is 4096-aligned and a power of two >= 4096 bytes, else
- * -EPROTO. The card accepts doorbells for the queue from ring->process only.
+ * -EPROTO. A work queue needs a vPort enabled for Tx, else -EPROTO. The card
+ * accepts doorbells for the queue from ring->process only.
  * The memory of a completion queue must be zero, else a violation is recorded.
  * A work queue is filled with 0xff, which shows what a driver forgets to write:
  * an SQ when it is created, an RQ when its ring is registered, because a driver
@@ -69,6 +75,7 @@ void card_sq_destroy(uint32_t fn, uint32_t sq_id);
 int card_rq_create(uint32_t fn, uint32_t port, uint32_t pdn, uint32_t page,
 		   const struct card_memory *ring, uint32_t cq_id,
 		   uint32_t *rq_id);
+/* Steering to the RQ ends; without its default RQ the vPort's Rx is disabled. */
 void card_rq_destroy(uint32_t fn, uint32_t rq_id);
 
 /*
@@ -99,6 +106,10 @@ void card_vport_disable_tx(uint32_t fn, uint32_t port);
 struct card_steering {
 	bool rss_enable;
 	bool coalescing_enable; /* effective only with --coalesce */
+	/* The vPort receives nothing: what is kept may name no RQ. */
+	bool is_off;
+	/* Keep these as an earlier call has set them. */
+	bool keep_default_rq, keep_table, keep_key;
 	uint32_t default_rq;
 	uint32_t table[CARD_RSS_TABLE_SIZE]; /* RQ ids */
 	uint8_t key[CARD_RSS_KEY_BYTES];
@@ -106,6 +117,8 @@ struct card_steering {
 int card_vport_enable_rx(uint32_t fn, uint32_t port,
 			 const struct card_steering *steering);
 void card_vport_disable_rx(uint32_t fn, uint32_t port);
+/* Neither sends nor receives, and knows no steering. */
+void card_vport_reset(uint32_t fn, uint32_t port);
 
 /*
  * The host disables or enables the function. While it is disabled, packets sent
@@ -129,7 +142,10 @@ int card_port_rq(uint32_t fn, uint32_t port, uint32_t nth, uint32_t *rq_id);
 void card_doorbell(uint32_t fn, uint32_t page, uint32_t offset,
 		   uint64_t value, uint32_t size_bytes);
 
-/* Thread mode: process this process's pending queues; true if any. */
+/*
+ * Thread mode: process this process's pending queues; true if any. With
+ * config->is_pci it may leave work to the next call, to bound its time.
+ */
 bool card_run(uint32_t process);
 
 /* A doorbell page of plain memory (step, polled mode), as its user maps it. */
@@ -205,6 +221,17 @@ struct card_queue_counters {
 
 /* Tx error CQE types 33..42 by index type - 33. */
 #define CARD_NB_TX_ERRORS 10
+/* Kinds of destination address. */
+enum card_cast {
+	CARD_UNICAST,
+	CARD_BROADCAST,
+	CARD_MULTICAST,
+	CARD_NB_CASTS
+};
+struct card_frames {
+	uint64_t packets, bytes;
+};
+/* All members are uint64_t: card_function_counters() sums them up. */
 struct card_port_counters {
 	uint64_t rx_packets, rx_bytes, rx_no_wqe, rx_truncated;
 	uint64_t rx_no_steering; /* received while Rx or the function was disabled */
@@ -212,11 +239,14 @@ struct card_port_counters {
 	uint64_t rx_link_down, tx_link_down; /* dropped: the link was down */
 	uint64_t rx_errors; /* bad Rx WQE or stopped queue */
 	uint64_t tx_packets, tx_bytes;
+	struct card_frames rx_casts[CARD_NB_CASTS], tx_casts[CARD_NB_CASTS];
 	uint64_t tx_errors[CARD_NB_TX_ERRORS];
 	uint64_t tx_foreign_sa; /* source address not the vPort's, sent */
 };
 void card_port_counters(uint32_t fn, uint32_t port,
 			struct card_port_counters *counters);
+/* The sum of all ports of a function. */
+void card_function_counters(uint32_t fn, struct card_port_counters *sum);
 /* Counters of the index-th queue that the port ever had; false past the end. */
 bool card_port_queue(uint32_t fn, uint32_t port, uint32_t index,
 		     struct card_queue_counters *counters);

@@ -2,6 +2,7 @@
 
 /* The card's control path: vPorts, steering, counters. */
 
+#include <assert.h>
 #include <errno.h>
 
 #include "card_state.h"
@@ -49,7 +50,7 @@ card_rx_ready(uint32_t fn, uint32_t port_idx)
 	const struct wq *rq = card_rq(f, f->ports[port_idx].default_rq);
 
 	if (wire_rx_ready(fn, port_idx) && rq != NULL)
-		platform.wake(rq->ring.process);
+		platform->wake(rq->ring.process);
 }
 
 int
@@ -57,23 +58,35 @@ card_vport_enable_rx(uint32_t fn, uint32_t port_idx,
 		     const struct card_steering *steering)
 {
 	struct card_port *port = card_port(fn, port_idx);
-	uint32_t i;
+	const uint32_t *table;
+	uint32_t i, default_rq;
 
-	if (port == NULL ||
-	    !card_rq_is_of_port(fn, port_idx, steering->default_rq))
+	if (port == NULL)
 		return -EPROTO;
+	default_rq = steering->keep_default_rq ? port->default_rq :
+						 steering->default_rq;
+	table = steering->keep_table ? port->table : steering->table;
+	if (!(steering->is_off && steering->keep_default_rq) &&
+	    !card_rq_is_of_port(fn, port_idx, default_rq))
+		return -EPROTO;
+	/* Without RSS the table is not used: it may be unset. */
 	for (i = 0; i < CARD_RSS_TABLE_SIZE; i++)
-		if (!card_rq_is_of_port(fn, port_idx, steering->table[i]))
+		if (((steering->rss_enable && !steering->is_off) ||
+		     !steering->keep_table) &&
+		    !card_rq_is_of_port(fn, port_idx, table[i]))
 			return -EPROTO;
 	port->rss_enable = steering->rss_enable;
 	port->coalesce = steering->coalescing_enable &&
 			 segment_config()->coalesce;
-	port->default_rq = steering->default_rq;
-	memcpy(port->table, steering->table, sizeof(port->table));
-	nic_hash_prepare(&port->toeplitz, steering->key);
+	port->default_rq = default_rq;
+	if (!steering->keep_table)
+		memcpy(port->table, table, sizeof(port->table));
+	if (!steering->keep_key)
+		nic_hash_prepare(&port->toeplitz, steering->key);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	port->rx_enabled = true;
-	card_rx_ready(fn, port_idx);
+	port->rx_enabled = !steering->is_off;
+	if (port->rx_enabled)
+		card_rx_ready(fn, port_idx);
 	return 0;
 }
 
@@ -84,6 +97,26 @@ card_vport_disable_rx(uint32_t fn, uint32_t port_idx)
 
 	if (port != NULL)
 		port->rx_enabled = false;
+}
+
+void
+card_vport_reset(uint32_t fn, uint32_t port_idx)
+{
+	struct card_port *port = card_port(fn, port_idx);
+	uint32_t i;
+
+	if (port == NULL)
+		return;
+	port->tx_enabled = false;
+	port->tx_pdn = 0;
+	port->tx_page = 0;
+	port->rx_enabled = false;
+	port->rss_enable = false;
+	port->coalesce = false;
+	port->default_rq = CARD_NO_QUEUE;
+	for (i = 0; i < CARD_RSS_TABLE_SIZE; i++)
+		port->table[i] = CARD_NO_QUEUE;
+	memset(&port->toeplitz, 0, sizeof(port->toeplitz));
 }
 
 bool
@@ -182,6 +215,25 @@ card_port_counters(uint32_t fn, uint32_t port_idx,
 		*counters = port->counters;
 	else
 		memset(counters, 0, sizeof(*counters));
+}
+
+static_assert(sizeof(struct card_port_counters) % sizeof(uint64_t) == 0,
+	      "counters");
+
+void
+card_function_counters(uint32_t fn, struct card_port_counters *sum)
+{
+	const struct card_function *f = card_function(fn);
+	uint64_t *to = (uint64_t *)sum;
+	uint32_t port, i;
+
+	memset(sum, 0, sizeof(*sum));
+	for (port = 0; f != NULL && port < f->nb_ports; port++) {
+		const uint64_t *from = (const uint64_t *)&f->ports[port].counters;
+
+		for (i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+			to[i] += from[i];
+	}
 }
 
 bool

@@ -155,6 +155,7 @@ struct kernel_netdev {
 	bool is_up, was_up;
 	bool carrier;
 	uint32_t nb_carrier_up, nb_carrier_down;
+	bool is_carrier_new; /* linkwatch has not announced it */
 	uint32_t more_flags; /* IFF_MULTICAST and others that can be set */
 	uint32_t tx_queue_len;
 	uint32_t nb_channels, rx_ring, tx_ring; /* of the netdev itself */
@@ -178,6 +179,8 @@ int kernel_netdev_set_mtu(uint32_t ifindex, uint32_t mtu);
 int kernel_netdev_set_tx_queue_len(uint32_t ifindex, uint32_t nb_packets);
 /* The card reports a link change. Async-signal-safe. */
 int kernel_netdev_set_carrier(uint32_t ifindex, bool carrier);
+/* Announce it, after all netdevs of the function have theirs. */
+void kernel_netdev_announce_carrier(uint32_t ifindex);
 int kernel_netdev_set_speed(uint32_t ifindex, uint32_t speed_mbps);
 
 /* Counts of events; nb_fatal: losses of the RDMA device for any cause. */

@@ -3,7 +3,7 @@
 /*
  * Sources: Linux drivers/infiniband/hw/mana (main.c, device.c, qp.c, cq.c,
  * mr.c), drivers/net/ethernet/microsoft/mana (mana_en.c, mana_ethtool.c) and
- * drivers/infiniband/core of 6.2, 6.12.117 and 7.2.13.
+ * drivers/infiniband/core of 6.2, 6.12.117, 7.2.13 and 7.3.4.
  */
 
 #include <errno.h>
@@ -23,8 +23,12 @@
 #define CA_ACK_DELAY 16 /* MANA_CA_ACK_DELAY */
 #define OLD_QUEUE_ENTRIES 256 /* MAX_SEND_BUFFERS_PER_QUEUE of 6.2 */
 #define OLD_MAX_MR 0xffffff   /* MANA_IB_MAX_MR of 6.2 */
-/* ASSUMED: max_requester_sq_size of an RNIC in GDMA_MAX_SQE_SIZE. */
-#define RNIC_MAX_QP_WR 8192
+/* mana_ib_gd_query_adapter_caps(): in units of GDMA_MAX_SQE_SIZE */
+#define RNIC_MAX_QP_WR (CARD_RNIC_MAX_WQ_BYTES / 512)
+
+/* IB_UVERBS_CORE_SUPPORT_* */
+#define OPTIONAL_MR_ACCESS 1
+#define ROBUST_UDATA 2
 
 #define LINK_LAYER_INFINIBAND 1
 #define LINK_LAYER_ETHERNET 2
@@ -56,6 +60,57 @@
 #define ETHERNET_PORT \
 	.is_filled = true, .link_layer = LINK_LAYER_ETHERNET, .nb_pkeys = 1
 
+/* What 7.2 and 7.3 have in common. */
+#define LINUX_7								\
+	.takes_pf2 = true,						\
+	.raw_name = "manae_%u",						\
+	.rnic_is_apart = true,						\
+	/* mana_eth_query_adapter_caps() */				\
+	.raw = {							\
+		.vendor_id = MODEL_PCI_VENDOR,				\
+		.vendor_part_id = GDMA_DEVICE_MANA,			\
+		.raw_packet_caps = IP_CSUM,				\
+		.max_qp_wr = KERNEL_MAX_QP_WR,				\
+		.max_cqe = KERNEL_MAX_CQE,				\
+		COMMON_LIMITS,						\
+	},								\
+	.raw_port = { ETHERNET_PORT },					\
+	/* mana_ib_gd_query_adapter_caps() */				\
+	.rnic = {							\
+		.vendor_id = MODEL_PCI_VENDOR,				\
+		.vendor_part_id = GDMA_DEVICE_MANA_IB,			\
+		RNIC_LIMITS,						\
+	},								\
+	/* One port; 200 Gb/s without lanes is 4X EDR (core/verbs.c). */	\
+	.rnic_port = {							\
+		ETHERNET_PORT,						\
+		.nb_gids_first = 16,					\
+		.width_first = WIDTH_4X,				\
+		.speed_first = SPEED_EDR,				\
+		.max_msg_bytes = 16u << 20,				\
+	},								\
+	.checks_driver_data = true,					\
+	.core_support = OPTIONAL_MR_ACCESS | ROBUST_UDATA,		\
+	.create_cq_bytes = sizeof(struct mana_abi_create_cq),		\
+	.has_create_cq_answer = true,					\
+	.has_reg_mr_method = true,					\
+	.mr_access = ACCESS_NEW,					\
+	.cq_kind = KERNEL_CQ_BY_DEVICE,					\
+	.nb_comp_vectors = KERNEL_NB_COMP_VECTORS,			\
+	.has_cq_table = true,						\
+	.pd_has_one_port = true,					\
+	.rss_after_tx = true,						\
+	.refuses_second_rss = true,					\
+	.carrier_is_link = true,					\
+	.has_link_settings = true,					\
+	.has_rings = true,						\
+	.rx_ring = 1024,						\
+	.has_coalescing = true,						\
+	.has_private_flags = true,					\
+	.channels_are_busy = true,					\
+	.nb_channels = 16, /* MANA_DEF_NUM_QUEUES */			\
+	.tso_max_bytes = 8 * 65535 /* GSO_MAX_SIZE */
+
 static const struct kernel_version ages[] = {
 	[MODEL_KERNEL_6_2] = {
 		.version = "6.2",
@@ -74,6 +129,7 @@ static const struct kernel_version ages[] = {
 		 * for a CA (core/verbs.c rdma_port_get_link_layer()).
 		 */
 		.raw_port = { .link_layer = LINK_LAYER_INFINIBAND },
+		.core_support = OPTIONAL_MR_ACCESS,
 		.create_cq_bytes = MANA_ABI_CREATE_CQ_MIN,
 		.mr_access = ACCESS_OLD,
 		.cq_kind = KERNEL_CQ_ALL_RAW,
@@ -83,6 +139,7 @@ static const struct kernel_version ages[] = {
 		.vport_error = -ENODEV,
 		.statistics = ethtool_stats_6_2,
 		.nb_channels = 64,
+		.tso_max_bytes = 65536, /* TSO_LEGACY_MAX_SIZE */
 	},
 	[MODEL_KERNEL_6_12] = {
 		.version = "6.12",
@@ -99,6 +156,7 @@ static const struct kernel_version ages[] = {
 			.width_first = WIDTH_1X,
 			.speed_first = SPEED_SDR,
 		},
+		.core_support = OPTIONAL_MR_ACCESS,
 		.create_cq_bytes = sizeof(struct mana_abi_create_cq),
 		.has_create_cq_answer = true,
 		.mr_access = ACCESS_OLD,
@@ -110,56 +168,17 @@ static const struct kernel_version ages[] = {
 		.rx_ring = 512,
 		.statistics = ethtool_stats_6_12,
 		.nb_channels = 64,
+		.tso_max_bytes = 65536, /* TSO_LEGACY_MAX_SIZE */
 	},
 	[MODEL_KERNEL_7_2] = {
 		.version = "7.2",
-		.takes_pf2 = true,
-		.raw_name = "manae_%u",
-		.rnic_is_apart = true,
-		/* mana_eth_query_adapter_caps() */
-		.raw = {
-			.vendor_id = MODEL_PCI_VENDOR,
-			.vendor_part_id = GDMA_DEVICE_MANA,
-			.raw_packet_caps = IP_CSUM,
-			.max_qp_wr = KERNEL_MAX_QP_WR,
-			.max_cqe = KERNEL_MAX_CQE,
-			COMMON_LIMITS,
-		},
-		.raw_port = { ETHERNET_PORT },
-		/* mana_ib_gd_query_adapter_caps() */
-		.rnic = {
-			.vendor_id = MODEL_PCI_VENDOR,
-			.vendor_part_id = GDMA_DEVICE_MANA_IB,
-			RNIC_LIMITS,
-		},
-		/* One port; 200 Gb/s without lanes is 4X EDR (core/verbs.c). */
-		.rnic_port = {
-			ETHERNET_PORT,
-			.nb_gids_first = 16,
-			.width_first = WIDTH_4X,
-			.speed_first = SPEED_EDR,
-			.max_msg_bytes = 16u << 20,
-		},
-		.checks_driver_data = true,
-		.create_cq_bytes = sizeof(struct mana_abi_create_cq),
-		.has_create_cq_answer = true,
-		.has_reg_mr_method = true,
-		.mr_access = ACCESS_NEW,
-		.cq_kind = KERNEL_CQ_BY_DEVICE,
-		.nb_comp_vectors = KERNEL_NB_COMP_VECTORS,
-		.has_cq_table = true,
-		.pd_has_one_port = true,
-		.rss_after_tx = true,
-		.refuses_second_rss = true,
-		.carrier_is_link = true,
-		.has_link_settings = true,
-		.has_rings = true,
-		.rx_ring = 1024,
-		.has_coalescing = true,
-		.has_private_flags = true,
+		LINUX_7,
 		.statistics = ethtool_stats_7_2,
-		.channels_are_busy = true,
-		.nb_channels = 16, /* MANA_DEF_NUM_QUEUES */
+	},
+	[MODEL_KERNEL_7_3] = {
+		.version = "7.3",
+		LINUX_7,
+		.statistics = ethtool_stats_7_3,
 	},
 };
 

@@ -67,6 +67,7 @@ struct kernel_version {
 	 * bytes are required, and bytes beyond are ignored.
 	 */
 	bool checks_driver_data;
+	uint64_t core_support; /* IB_UVERBS_CORE_SUPPORT_* of get_context */
 	uint32_t create_cq_bytes; /* size of the known create_cq request */
 	bool has_create_cq_answer;
 	bool has_reg_mr_method;
@@ -102,6 +103,7 @@ struct kernel_version {
 	const struct ethtool_stats_group *statistics;
 	bool channels_are_busy; /* ETHTOOL_SCHANNELS with raw QPs: EBUSY */
 	uint32_t nb_channels;	/* of a new netdev */
+	uint32_t tso_max_bytes; /* netif_set_tso_max_size() */
 };
 
 /* The version of this machine; of any version. */

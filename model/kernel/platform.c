@@ -54,7 +54,7 @@ wake_launcher(void)
 	host_close(fd);
 }
 
-const struct platform platform = {
+static const struct platform kernel_platform = {
 	.complete = verbs_cq_event,
 	.read = segment_process_read,
 	.write = segment_process_write,
@@ -64,3 +64,5 @@ const struct platform platform = {
 	.recover = verbs_repair,
 	.free_slots = kernel_reclaim_dead,
 };
+
+const struct platform *platform = &kernel_platform;

@@ -11,8 +11,10 @@
 #include "kernel.h"
 #include "launcher.h"
 #include "mem.h"
+#include "pci_commands.h"
 #include "report.h"
 #include "rundir.h"
+#include "script.h"
 #include "segment.h"
 #include "trace.h"
 
@@ -36,6 +38,7 @@ run_command(char **words)
 {
 	char line[COMMAND_MAX_LINE] = "", message[256];
 	size_t at = 0;
+	int ret;
 
 	for (; *words != NULL && at < sizeof(line); words++)
 		at += (size_t)snprintf(line + at, sizeof(line) - at, "%s%s",
@@ -45,7 +48,14 @@ run_command(char **words)
 			      COMMAND_MAX_LINE - 1);
 		return OPTIONS_EXIT_OWN_ERROR;
 	}
-	if (command_run(line, message, sizeof(message)) < 0) {
+	if (segment_config()->is_pci) {
+		/* Only the launcher reaches the virtual machine. */
+		command_kind = &pci_commands;
+		ret = script_submit(line, message, sizeof(message));
+	} else {
+		ret = command_run(line, message, sizeof(message));
+	}
+	if (ret < 0) {
 		options_error("ctl: %s", message);
 		return OPTIONS_EXIT_OWN_ERROR;
 	}
@@ -62,7 +72,7 @@ ctl_run(const char *name, char **request)
 		ret = segment_attach(path);
 	/* The machine is dead, or not set up yet. */
 	if (ret == 0 && (!segment_process_alive(SEGMENT_LAUNCHER) ||
-			 !kernel_is_made())) {
+			 (!segment_config()->is_pci && !kernel_is_made()))) {
 		segment_leave();
 		ret = -ENOENT;
 	}

@@ -18,22 +18,26 @@
 #include "kernel.h"
 #include "launcher.h"
 #include "machine.h"
+#include "pci.h"
 #include "processes.h"
 #include "replay.h"
 #include "report.h"
+#include "script.h"
 #include "segment.h"
 #include "violation_log.h"
 
 #define EXIT_FATAL_VIOLATION 3
 #define EXIT_DIFFERS 4 /* the replay had differences */
 #define TICK_MS 100
+#define CLOSE_MS 2000 /* for sockets of a program that has ended */
 
 /* All resources of the launcher; zero: not acquired. */
 struct launcher {
 	struct options options;
 	struct machine_setup setup;
 	struct relay relay;
-	struct pollfd *fds;
+	struct pollfd *fds; /* own, backends', PCI functions' */
+	struct pollfd *pci_fds; /* part of fds */
 	uint32_t nb_fds;
 	struct child child;
 	/* The program was aborted for a violation found in the launcher. */
@@ -46,12 +50,15 @@ enum { FD_SIGNALS, FD_KICK, NB_OWN_FDS };
 static int
 make_pollfds(struct launcher *l)
 {
-	l->nb_fds = NB_OWN_FDS + backends_pollfds(NULL);
+	const uint32_t nb_others = NB_OWN_FDS + backends_pollfds(NULL);
+
+	l->nb_fds = nb_others + pci_pollfds(NULL);
 	l->fds = calloc(l->nb_fds, sizeof(*l->fds));
 	if (l->fds == NULL) {
 		options_error("no memory");
 		return -1;
 	}
+	l->pci_fds = l->fds + nb_others;
 	l->fds[FD_SIGNALS].fd = l->relay.fd;
 	l->fds[FD_SIGNALS].events = POLLIN;
 	l->fds[FD_KICK].fd = l->setup.kick_fd;
@@ -64,6 +71,8 @@ take_signals(struct launcher *l)
 {
 	if (relay_signals(&l->relay, &l->child))
 		l->last_tick_ms = 0; /* run it at once */
+	if (l->options.program == NULL && l->relay.is_ended)
+		l->child.has_ended = true;
 }
 
 static void
@@ -89,7 +98,10 @@ check_fatal(struct launcher *l)
 	if (!is_fatal)
 		return;
 	l->was_aborted = true;
-	child_signal(&l->child, SIGABRT);
+	if (l->options.program == NULL)
+		l->child.has_ended = true;
+	/* A virtual machine did nothing wrong itself: it ends in order. */
+	child_signal(&l->child, l->options.config.is_pci ? SIGTERM : SIGABRT);
 }
 
 /* Run every 100 ms, and when a child has ended. */
@@ -102,7 +114,8 @@ tick(struct launcher *l)
 		return;
 	l->last_tick_ms = now;
 	child_reap(&l->child);
-	kernel_reclaim_dead();
+	if (!l->options.config.is_pci)
+		kernel_reclaim_dead();
 	check_fatal(l);
 }
 
@@ -125,11 +138,16 @@ idle_time(void)
 static void
 watch(struct launcher *l)
 {
+	bool has_more = false; /* work of PCI functions */
+
 	while (!l->child.has_ended) {
-		struct timespec idle = idle_time();
+		struct timespec idle = { 0 };
 		int nb;
 
+		if (!has_more)
+			idle = idle_time();
 		backends_pollfds(l->fds + NB_OWN_FDS);
+		pci_pollfds(l->pci_fds);
 		nb = ppoll(l->fds, l->nb_fds, &idle, NULL);
 		if (nb > 0) {
 			if (l->fds[FD_SIGNALS].revents != 0)
@@ -138,6 +156,8 @@ watch(struct launcher *l)
 				drain_kicks(l);
 			backends_receive(l->fds + NB_OWN_FDS);
 		}
+		has_more = pci_receive(nb > 0 ? l->pci_fds : NULL,
+				       script_is_due());
 		/*
 		 * A doorbell or call that advances virtual time does what is
 		 * due; the launcher does so only after advancing the clock.
@@ -147,6 +167,23 @@ watch(struct launcher *l)
 		backends_transmit();
 		backends_tick();
 		tick(l);
+	}
+}
+
+/*
+ * The clients of a PCI machine have ended with the program. The kernel may close
+ * their sockets a little later: QEMU's io_uring holds them.
+ */
+static void
+end_clients(struct launcher *l)
+{
+	const uint64_t end_ms = relay_now_ms() + CLOSE_MS;
+
+	while (pci_has_clients() && relay_now_ms() < end_ms) {
+		const nfds_t nb = pci_pollfds(l->pci_fds);
+
+		if (poll(l->pci_fds, nb, TICK_MS) > 0)
+			pci_receive(l->pci_fds, false);
 	}
 }
 
@@ -180,10 +217,34 @@ check_files(const struct options *options)
 	return options->report == NULL ? 0 : report_check(options->report);
 }
 
+/* Start the program, if there is one. */
+static int
+start(struct launcher *l)
+{
+	const struct options *options = &l->options;
+	int ret;
+
+	if (options->program == NULL) {
+		child_none(&l->child);
+		if (!options->is_quiet)
+			options_error("the functions are served on %s/function-0 "
+				      "to function-%u",
+				      options->pci_dir,
+				      options->config.nb_functions - 1);
+		return 0;
+	}
+	ret = child_start(&l->child, options->program, l->setup.run_dir,
+			  !options->config.is_pci, &l->relay.program_mask);
+	if (ret != 0)
+		options_error("cannot start %s: %s", options->program[0],
+			      strerror(-ret));
+	return ret;
+}
+
 static int
 run(struct launcher *l)
 {
-	int ret, status;
+	int status;
 
 	if (check_files(&l->options) != 0)
 		return OPTIONS_EXIT_OWN_ERROR;
@@ -192,20 +253,18 @@ run(struct launcher *l)
 	    make_pollfds(l) != 0)
 		return OPTIONS_EXIT_OWN_ERROR;
 	machine_tick(); /* scenario lines that precede the program */
-	ret = child_start(&l->child, l->options.program, l->setup.run_dir,
-			  &l->relay.program_mask);
-	if (ret != 0) {
-		options_error("cannot start %s: %s", l->options.program[0],
-			      strerror(-ret));
+	if (start(l) != 0)
 		return OPTIONS_EXIT_OWN_ERROR;
-	}
 	watch(l);
 	/*
 	 * Keep the guardian to the end: a test runner may kill the launcher
 	 * here.
 	 */
 	processes_end(l->setup.run_dir, &l->child);
-	kernel_reclaim_dead();
+	if (!l->options.config.is_pci)
+		kernel_reclaim_dead();
+	else if (l->options.program != NULL)
+		end_clients(l);
 	backends_transmit(); /* the last frames */
 	capture_finish();
 	status = child_exit_status(&l->child);
@@ -223,6 +282,7 @@ run(struct launcher *l)
 static void
 destroy(struct launcher *l)
 {
+	pci_close();
 	backends_close();
 	machine_setup_undo(&l->setup);
 	free(l->fds);

@@ -13,6 +13,9 @@
 #include "kernel.h"
 #include "launcher.h"
 #include "mem.h"
+#include "pci.h"
+#include "pci_commands.h"
+#include "pci_device.h"
 #include "replay.h"
 #include "replay_read.h"
 #include "rundir.h"
@@ -20,13 +23,19 @@
 #include "sysfs.h"
 #include "trace.h"
 
-/* Exit: the guardian then switches the machine off. */
+/*
+ * Guest memory of a PCI function may vanish during a copy. Else exit: the guardian
+ * then switches the machine off.
+ */
 static void
-on_bus_error(int signo)
+on_bus_error(int signo, siginfo_t *info, void *ucontext)
 {
 	static const char text[] = "mana-model: " SEGMENT_FULL_MESSAGE "\n";
 
 	(void)signo;
+	(void)info;
+	if (mem_fault_fixup(ucontext))
+		return;
 	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
 		_exit(OPTIONS_EXIT_OWN_ERROR);
 	_exit(OPTIONS_EXIT_OWN_ERROR);
@@ -87,11 +96,15 @@ make_device(const struct model_config *config)
 {
 	int ret;
 
+	if (config->is_pci) {
+		platform = &pci_platform;
+		command_kind = &pci_commands;
+	}
 	segment_lock();
 	clock_init(config_is_virtual_time(config));
 	ret = card_init();
 	segment_unlock();
-	if (ret == 0)
+	if (ret == 0 && !config->is_pci)
 		ret = kernel_init();
 	if (ret == 0)
 		return 0;
@@ -99,11 +112,45 @@ make_device(const struct model_config *config)
 	return -1;
 }
 
+static void
+catch_bus_errors(void)
+{
+	struct sigaction action = {
+		.sa_sigaction = on_bus_error,
+		.sa_flags = SA_SIGINFO | SA_NODEFER,
+	};
+
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGBUS, &action, NULL);
+}
+
+/* The imitated kernel's view of the functions, or their sockets. */
+static int
+publish(const struct machine_setup *m, const struct options *options)
+{
+	const struct model_config *config = &options->config;
+	char text[256];
+	int ret;
+
+	if (config->is_pci) {
+		ret = pci_open(options->pci_dir, config->nb_functions, text,
+			       sizeof(text));
+		if (ret != 0)
+			options_error("--pci: '%s' is refused: %s",
+				      options->pci_dir, text);
+		return ret;
+	}
+	ret = sysfs_create(text, sizeof(text));
+	if (ret != 0)
+		options_error("cannot write sys/%s in %s: %s%s", text,
+			      m->run_dir, strerror(-ret), options_remedy(-ret));
+	return ret;
+}
+
 int
 machine_setup_make(struct machine_setup *m, const struct options *options)
 {
 	const struct model_config *config = &options->config;
-	char where[256];
 	int ret;
 
 	if (rundir_create(config->name, m->run_dir, sizeof(m->run_dir),
@@ -117,7 +164,7 @@ machine_setup_make(struct machine_setup *m, const struct options *options)
 		return -1;
 	}
 	mem_own_through_kernel = true;
-	signal(SIGBUS, on_bus_error);
+	catch_bus_errors();
 	ret = segment_create(m->run_dir, config);
 	if (ret != 0) {
 		options_error("cannot make the machine's memory in %s: %s%s",
@@ -141,12 +188,8 @@ machine_setup_make(struct machine_setup *m, const struct options *options)
 	if (options->scenario != NULL &&
 	    scenario_load(options->scenario) != 0)
 		return -1;
-	ret = sysfs_create(where, sizeof(where));
-	if (ret != 0) {
-		options_error("cannot write sys/%s in %s: %s%s", where,
-			      m->run_dir, strerror(-ret), options_remedy(-ret));
+	if (publish(m, options) != 0)
 		return -1;
-	}
 	return backends_open(options);
 }
 

@@ -196,9 +196,35 @@ netdev_of(const char *path, struct kernel_netdev *netdev)
 	return kernel_netdev_by_name(name, netdev) == 0;
 }
 
+static bool
+is_state(const char *end)
+{
+	return strcmp(end, "/carrier") == 0 || strcmp(end, "/dormant") == 0 ||
+		strcmp(end, "/testing") == 0;
+}
+
+static bool
+is_ours_and_empty(const char *path)
+{
+	char byte;
+	int fd;
+	bool is_empty;
+
+	if (!attach_machine() ||
+	    strncmp(path, segment_run_dir(), strlen(segment_run_dir())) != 0)
+		return false;
+	fd = host_open(path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return false;
+	is_empty = host_read(fd, &byte, 1) == 0;
+	host_close(fd);
+	return is_empty;
+}
+
 /*
  * Attributes that can be opened, but give EINVAL when read (Linux
- * net/core/net-sysfs.c carrier_show(), speed_show(), duplex_show()).
+ * net/core/net-sysfs.c carrier_show(), speed_show(), duplex_show() and others;
+ * core/sysfs.c rate_show() of a port without speed).
  */
 static bool
 is_unreadable(const char *path)
@@ -206,16 +232,17 @@ is_unreadable(const char *path)
 	const char *end = strrchr(path, '/');
 	struct kernel_netdev netdev;
 
-	if (end == NULL || (strcmp(end, "/carrier") != 0 &&
-			    strcmp(end, "/speed") != 0 &&
+	if (end != NULL && strcmp(end, "/rate") == 0)
+		return is_ours_and_empty(path);
+	if (end == NULL || (!is_state(end) && strcmp(end, "/speed") != 0 &&
 			    strcmp(end, "/duplex") != 0))
 		return false;
 	if (!attach_machine() ||
 	    strncmp(path, segment_run_dir(), strlen(segment_run_dir())) != 0 ||
 	    !netdev_of(path, &netdev))
 		return false;
-	return !netdev.is_up || (strcmp(end, "/carrier") != 0 &&
-				 !kernel_version()->has_link_settings);
+	return !netdev.is_up ||
+		(!is_state(end) && !kernel_version()->has_link_settings);
 }
 
 int

@@ -11,7 +11,7 @@
 #include "uverbs_calls.h"
 #include "verbs_fixture.h"
 
-enum { AGE_7_2, AGE_6_12, AGE_6_2, NB_AGES };
+enum { AGE_7_2 /* and 7.3 */, AGE_6_12, AGE_6_2, NB_AGES };
 extern uint32_t error_age;
 
 /*

@@ -242,7 +242,7 @@ const struct error_case errors_objects[] = {
 	{ "4 unknown QP", unknown_qp, SAME(ENOENT) },
 	{ "4 unknown table", unknown_table, SAME(ENOENT) },
 	{ "4 PD of another context", pd_of_another_context, SAME(ENOENT) },
-	{ "4 CQ taken for a PD", cq_taken_for_a_pd, SAME(ENOENT) },
+	{ "4 CQ taken for a PD", cq_taken_for_a_pd, SAME(EINVAL) },
 	{ "4 MR of an unknown PD", mr_of_unknown_pd, SAME(ENOENT) },
 	{ "2.2 PD has an MR", pd_with_a_region, SAME(EBUSY) },
 	{ "2.2 PD has a QP", pd_with_a_queue_pair, SAME(EBUSY) },

@@ -112,7 +112,7 @@ qp_by_ioctl(struct fixture *fx, uint32_t nb_wr, uint32_t nb_sge, uint32_t port,
 static int
 qp_of_too_many_wrs(struct fixture *fx)
 {
-	static const uint32_t most[NB_AGES] = { 2048, 8192, 256 };
+	static const uint32_t most[NB_AGES] = { 2048, 2048, 256 };
 
 	assert_int_equal(qp_by_ioctl(fx, most[error_age], 30, 1, 4096), 0);
 	return qp_by_ioctl(fx, most[error_age] + 1, 30, 1, 4096);
@@ -301,7 +301,7 @@ const struct error_case errors_qp[] = {
 	{ "4.6 create_qp: port 0", qp_on_port_0, SAME(EINVAL) },
 	{ "4.6 create_qp: port 3 of 2", qp_on_port_3, SAME(EINVAL) },
 	{ "4.6 create_qp: domain of another port", qp_on_second_port,
-	  { EINVAL, 0, 0 } },
+	  { EINVAL, EPROTO, EPROTO } },
 	{ "4.6 create_qp: netdev is up", port_of_the_netdev,
 	  { EBUSY, ENODEV, ENODEV } },
 	{ "4.6 create_qp: another domain has the vPort",

@@ -349,7 +349,7 @@ const struct error_case errors_rss[] = {
 	{ "7.1 RSS: unknown data behind it", rss_of_more_data,
 	  { EOPNOTSUPP, 0, 0 } },
 	{ "4.7 RSS: before an SQ", rss_before_sq,
-	  { EINVAL, 0, 0 } },
+	  { EINVAL, EPROTO, EPROTO } },
 	{ "4.7 RSS: second one of a port", second_rss_of_port,
 	  { EBUSY, 0, 0 } },
 	{ "4.7 RSS: WQ twice in the table", wq_twice_in_a_table,
@@ -360,7 +360,7 @@ const struct error_case errors_rss[] = {
 	{ "4 table: no memory", table_refused, SAME(ENOMEM) },
 	{ "4 table: unknown WQ", table_of_unknown_wq, SAME(ENOENT) },
 	{ "4 table: shorter than it says", table_shorter_than_it_says,
-	  SAME(EINVAL) },
+	  SAME(ENOSPC) },
 	{ "4 table: comp_mask", table_of_other_mask, SAME(EOPNOTSUPP) },
 	{ NULL, NULL, SAME(0) },
 };

@@ -43,7 +43,7 @@ fx_nothing(void)
 {
 }
 
-const struct platform platform = {
+static const struct platform fixture_platform = {
 	.complete = fx_complete,
 	.read = segment_process_read,
 	.write = segment_process_write,
@@ -53,6 +53,8 @@ const struct platform platform = {
 	.recover = fx_nothing,
 	.free_slots = fx_nothing,
 };
+
+const struct platform *platform = &fixture_platform;
 
 static void
 fx_on_fault(int sig, siginfo_t *info, void *ucontext)
@@ -137,7 +139,6 @@ fx_renew(struct fixture *fx)
 
 	for (port = 0; port < FX_PORTS; port++) {
 		struct fx_port *p = &fx->port[port];
-		const uint32_t rq_id = p->rq.id;
 
 		card_sq_destroy(0, p->sq.id);
 		card_rq_destroy(0, p->rq.id);
@@ -146,8 +147,7 @@ fx_renew(struct fixture *fx)
 		memset(p->scq.mem, 0, p->scq.bytes);
 		memset(p->rcq.mem, 0, p->rcq.bytes);
 		fx_port_queues(fx, port);
-		/* The steering refers to it: it must have the same id. */
-		assert_int_equal(p->rq.id, rq_id);
+		fx_steer(fx, port, false, &p->rq.id, 1);
 	}
 }
 
@@ -163,7 +163,7 @@ fx_port_start(struct fixture *fx, uint32_t port)
 	memory = (struct card_memory){ .process = model_self,
 					 .addr = (uintptr_t)p->buf,
 					 .size = FX_BUF_BYTES };
-	assert_int_equal(card_mkey_create(0, p->pdn, &memory,
+	assert_int_equal(card_mkey_create(0, p->pdn, &memory, memory.addr,
 					  CARD_ACCESS_WRITE, &p->key),
 			 0);
 	p->sq.bytes = fx->sq_bytes;
@@ -173,10 +173,10 @@ fx_port_start(struct fixture *fx, uint32_t port)
 	p->scq.mem = fx_map(fx, p->scq.bytes);
 	p->rq.mem = fx_map(fx, p->rq.bytes);
 	p->rcq.mem = fx_map(fx, p->rcq.bytes);
-	fx_port_queues(fx, port);
 	assert_int_equal(card_vport_enable_tx(0, port, p->pdn, p->page,
 					      &p->vp_offset),
 			 0);
+	fx_port_queues(fx, port);
 	fx_steer(fx, port, false, &p->rq.id, 1);
 }
 

@@ -405,6 +405,48 @@ test_thread_mode(void **state)
 	fx_stop(&fx);
 }
 
+/* On a PCI machine a call ends after some frames; SQs take turns. */
+static void
+test_bounded_run(void **state)
+{
+	static struct fixture fx;
+	struct fx_port *a = &fx.port[0], *b = &fx.port[1];
+	struct fx_wqe lso, wqe;
+	uint32_t i, nb_calls;
+
+	(void)state;
+	fx_defaults(&fx);
+	fx.config.mode = MODEL_MODE_THREAD;
+	fx.config.is_pci = true;
+	fx_start(&fx);
+	/* 3 x 1500 segments of 1 byte; 100 frames of the other port. */
+	lso = fx_lso_wqe(a, false, 1500);
+	lso.header[1] = (lso.header[1] & 0xffff) | 1u << 16;
+	for (i = 0; i < 3; i++)
+		fx_post(&a->sq, &lso);
+	fx_ring_sq(&fx, a);
+	wqe = fx_tx_wqe(b, 0, 60);
+	for (i = 0; i < 100; i++)
+		fx_post(&b->sq, &wqe);
+	fx_ring_sq(&fx, b);
+	segment_lock();
+	assert_true(card_run(model_self));
+	assert_int_equal(counters(0).tx_packets, 1500);
+	assert_int_equal(counters(1).tx_packets, 0);
+	assert_true(card_run(model_self));
+	assert_int_equal(counters(1).tx_packets, 100);
+	assert_true(counters(0).tx_packets < 4500);
+	for (nb_calls = 0; card_run(model_self); nb_calls++)
+		assert_true(nb_calls < 4);
+	segment_unlock();
+	assert_int_equal(counters(0).tx_packets, 4500);
+	for (i = 0; i < 3; i++)
+		assert_non_null(fx_cqe(&a->scq));
+	assert_null(fx_cqe(&a->scq));
+	assert_no_violation();
+	fx_stop(&fx);
+}
+
 /*
  * Undo the counts of b's last packet, as if its writer had been killed
  * meanwhile.
@@ -561,6 +603,7 @@ main(void)
 		FX_TEST(test_short_doorbells),
 		FX_TEST(test_rss),
 		cmocka_unit_test(test_thread_mode),
+		cmocka_unit_test(test_bounded_run),
 		FX_TEST(test_lock_holder_is_killed),
 		FX_TEST(test_page_destroy_destroys_queues),
 		cmocka_unit_test(test_backends),

@@ -89,8 +89,8 @@ statistics_have_unique_names(void **state)
 	assert_int_equal(sets->sset_mask,
 			 1ull << ETH_SS_STATS | 1ull << ETH_SS_FEATURES);
 	nb = sets->data[0];
-	/* 6 + 27 of the port, 50 physical, 9 + 11 of each of 16 queues. */
-	assert_int_equal(nb, 6 + 27 + 50 + 16 * 20);
+	/* 6 + 27 of the port, 50 physical, 13 + 11 of each of 16 queues. */
+	assert_int_equal(nb, 6 + 27 + 50 + 16 * 24);
 	assert_int_equal(sets->data[1], 64);
 	free(sets);
 

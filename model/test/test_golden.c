@@ -348,11 +348,12 @@ send_as_0x30(void)
 {
 	struct card_function *f = card_function(0);
 	struct wq *sq = card_sq(f, a->sq.id);
+	uint32_t budget = NIC_TX_NO_LIMIT;
 
 	sq->id = 0x30;
 	sq->pi = a->sq.pos;
 	segment_lock();
-	nic_tx_run(f, sq);
+	nic_tx_run(f, sq, &budget);
 	nic_coalesce_flush();
 	segment_unlock();
 	sq->id = a->sq.id;

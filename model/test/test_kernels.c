@@ -27,6 +27,8 @@ struct age {
 	uint32_t vendor_id, part_id, raw_caps;
 	int max_qp, max_qp_wr, max_cq, max_cqe, max_mr, max_pd;
 	uint64_t page_sizes;
+	bool rnic_is_apart; /* else it is the same device */
+	bool needs_rnic;    /* to have an RDMA device */
 	bool has_guid;
 	uint8_t link_layer, state, max_mtu;
 	int nb_gids, width, speed; /* of port 1 */
@@ -48,36 +50,46 @@ struct age {
 	uint32_t nb_channels;
 };
 
+#define LINUX_7								\
+	.rnic_is_apart = true,						\
+	.names = { "manae_0", "mana_0", "manae_1", "mana_1" },		\
+	.vendor_id = 0x1414, .part_id = 2, .raw_caps = 4,		\
+	.max_qp = 1024, .max_qp_wr = 2048, .max_cq = 2048,		\
+	.max_cqe = 2048, .max_mr = 16384, .max_pd = 0x6000,		\
+	.page_sizes = 0x3ff000,						\
+	.link_layer = IBV_LINK_LAYER_ETHERNET, .state = IBV_PORT_DOWN,	\
+	.max_mtu = IBV_MTU_4096,					\
+	.nb_vectors = 64, .has_events = true,				\
+	.busy = EBUSY, .second_port = EINVAL,				\
+	.rss_first = EINVAL, .rss_second = EBUSY,			\
+	.id_in_table = EINVAL,						\
+	.carrier_is_link = true, .nb_channels = 16,			\
+	.rx_ring = 1024,						\
+	.statistics = { "tx_cq_err", "tx_15_long_pkt_fmt",		\
+			"tx_15_mana_map_err" }
+
 static const struct age ages[] = {
 	{
+		.version = "7.3",
+		LINUX_7,
+		.nb_statistics = 83 + 16 * 24,
+	}, {
 		.version = "7.2",
-		.names = { "manae_0", "mana_0", "manae_1", "mana_1" },
-		.vendor_id = 0x1414, .part_id = 2, .raw_caps = 4,
-		.max_qp = 1024, .max_qp_wr = 2048, .max_cq = 2048,
-		.max_cqe = 2048, .max_mr = 16384, .max_pd = 0x6000,
-		.page_sizes = 0x3ff000,
-		.link_layer = IBV_LINK_LAYER_ETHERNET, .state = IBV_PORT_DOWN,
-		.max_mtu = IBV_MTU_4096,
-		.nb_vectors = 64, .has_events = true,
-		.busy = EBUSY, .second_port = EINVAL,
-		.rss_first = EINVAL, .rss_second = EBUSY,
-		.id_in_table = EINVAL,
-		.carrier_is_link = true, .nb_channels = 16,
-		.rx_ring = 1024,
+		LINUX_7,
 		.nb_statistics = 83 + 16 * 20,
-		.statistics = { "tx_cq_err", "tx_15_long_pkt_fmt",
-				"tx_15_mana_map_err" },
 	}, {
 		.version = "6.12",
+		.needs_rnic = true,
 		.names = { "mana_0", "mana_1" },
-		.max_qp = 1024, .max_qp_wr = 8192, .max_cq = 2048,
-		.max_cqe = 8192, .max_mr = 16384, .max_pd = 0x6000,
+		.max_qp = 1024, .max_qp_wr = 2048, .max_cq = 2048,
+		.max_cqe = 2048, .max_mr = 16384, .max_pd = 0x6000,
 		.page_sizes = 0x3ff000, .has_guid = true,
 		.link_layer = IBV_LINK_LAYER_ETHERNET, .state = IBV_PORT_DOWN,
 		.max_mtu = IBV_MTU_4096,
 		.nb_gids = 16, .width = 1, .speed = 1,
 		.nb_vectors = 64, .has_events = true,
-		.busy = ENODEV, .id_in_table = EINVAL,
+		.busy = ENODEV, .second_port = EPROTO, .rss_first = EPROTO,
+		.id_in_table = EINVAL,
 		.remote_atomic = EINVAL,
 		.link_settings = EOPNOTSUPP, .nb_channels = 64,
 		.rx_ring = 512,
@@ -92,7 +104,8 @@ static const struct age ages[] = {
 		.max_mr = 0xffffff,
 		.link_layer = IBV_LINK_LAYER_INFINIBAND,
 		.nb_vectors = 1,
-		.busy = ENODEV, .remote_atomic = EINVAL,
+		.busy = ENODEV, .second_port = EPROTO, .rss_first = EPROTO,
+		.remote_atomic = EINVAL,
 		.link_settings = EOPNOTSUPP, .nb_channels = 64,
 		.rings = EOPNOTSUPP,
 		.coalescing = EOPNOTSUPP, .private_flags = EOPNOTSUPP,
@@ -109,7 +122,7 @@ static bool has_rnic;
 static uint32_t
 raw_device(uint32_t n)
 {
-	return has_rnic && age == &ages[0] ? 2 * n : n;
+	return has_rnic && age->rnic_is_apart ? 2 * n : n;
 }
 
 static void
@@ -122,11 +135,11 @@ device_names_match_version(void **state)
 	int nb = 0;
 
 	(void)state;
-	if (!has_rnic && age == &ages[0])
+	if (!has_rnic && age->rnic_is_apart)
 		names = no_rnic;
 	list = ibv_get_device_list(&nb);
 	assert_non_null(list);
-	for (i = 0; names[i] != NULL && !(age == &ages[1] && !has_rnic); i++) {
+	for (i = 0; names[i] != NULL && !(age->needs_rnic && !has_rnic); i++) {
 		char node[16];
 
 		assert_true((int)i < nb);
@@ -578,12 +591,12 @@ main(int argc, char **argv)
 	if (age == NULL)
 		return 1;
 	has_rnic = argc > 2 && strcmp(argv[2], "rnic") == 0;
-	if (age == &ages[1] && !has_rnic) {
+	if (age->needs_rnic && !has_rnic) {
 		const struct CMUnitTest few[] = { tests[0], tests[2] };
 
 		return cmocka_run_group_tests(few, NULL, NULL);
 	}
-	if (age == &ages[0] && has_rnic &&
+	if (age->rnic_is_apart && has_rnic &&
 	    cmocka_run_group_tests(second_device, NULL, NULL) != 0)
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);

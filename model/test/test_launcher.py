@@ -386,7 +386,8 @@ class Reports(Case):
 
     def test_kernel_version_is_reported(self):
         path = os.path.join(self.base, "report.json")
-        for options, kernel, rnic in (((), "7.2", False),
+        for options, kernel, rnic in (((), "7.3", False),
+                                      (("--kernel", "7.2"), "7.2", False),
                                       (("--kernel", "6.12", "--rnic"), "6.12", True),
                                       (("--kernel=6.2",), "6.2", False)):
             done = self.run_model("--quiet", *options, "--report", path, "true")
@@ -396,7 +397,7 @@ class Reports(Case):
             self.assertEqual((report["kernel"], report["rnic"]), (kernel, rnic))
         done = self.run_model("--kernel", "6.3", "true")
         self.assertEqual(done.returncode, 125)
-        self.assertIn("give one of 7.2, 6.12, 6.2", done.stderr)
+        self.assertIn("give one of 7.3, 7.2, 6.12, 6.2", done.stderr)
         done = self.run_model("--quiet", "--kernel", "6.12", "true")
         self.assertIn("add --rnic", done.stderr)
 

@@ -179,51 +179,58 @@ test_regions(void **state)
 	static struct mem_table table;
 	struct mem_region region = { .pdn = 3,
 				     .process = 1,
-				     .addr = 0x1000,
+				     .iova = 0x1000,
+				     .addr = 0x71000,
 				     .size_bytes = 1ull << 33,
 				     .access = MEM_ACCESS_WRITE };
-	uint32_t key[3], process, i;
+	uint32_t key[3], again, i;
+	struct mem_place place;
 
 	(void)state;
 	for (i = 0; i < 3; i++)
 		assert_int_equal(mem_region_create(&table, &region, &key[i]), 0);
 	assert_int_equal(table.nb_used, 3);
 	assert_int_equal(mem_region_check(&table, key[1], 3, 0x1000, 1ull << 33,
-					  2, &process),
+					  2, &place),
 			 MEM_OK);
-	assert_int_equal(process, 1);
+	assert_int_equal(place.process, 1);
+	assert_int_equal(place.addr, 0x71000);
+	assert_int_equal(mem_region_check(&table, key[1], 3, 0x1fff, 1, 0,
+					  &place),
+			 MEM_OK);
+	assert_int_equal(place.addr, 0x71fff);
 	assert_int_equal(mem_region_check(&table, key[1], 3, 0xfff, 1, 0,
-					  &process),
+					  &place),
 			 MEM_OUT_OF_RANGE);
 	assert_int_equal(mem_region_check(&table, key[1], 3, 0x1001, 1ull << 33,
-					  0, &process),
+					  0, &place),
 			 MEM_OUT_OF_RANGE);
 	assert_int_equal(mem_region_check(&table, key[1], 3, UINT64_MAX, 2, 0,
-					  &process),
+					  &place),
 			 MEM_OUT_OF_RANGE);
 	assert_int_equal(mem_region_check(&table, key[1], 4, 0x1000, 1, 0,
-					  &process),
+					  &place),
 			 MEM_KEY_FOREIGN_PD);
-	assert_int_equal(mem_region_check(&table, 0, 3, 0x1000, 1, 0, &process),
+	assert_int_equal(mem_region_check(&table, 0, 3, 0x1000, 1, 0, &place),
 			 MEM_KEY_UNKNOWN);
 	assert_int_equal(mem_region_check(&table, key[1] + MEM_NB_REGIONS, 3,
-					  0x1000, 1, 0, &process),
+					  0x1000, 1, 0, &place),
 			 MEM_KEY_UNKNOWN);
 	/* The lowest free index, with a new key. */
 	mem_region_destroy(&table, key[0]);
 	region.access = 0;
-	assert_int_equal(mem_region_create(&table, &region, &process), 0);
-	assert_int_equal(process % MEM_NB_REGIONS, key[0] % MEM_NB_REGIONS);
-	assert_int_not_equal(process, key[0]);
-	key[0] = process;
+	assert_int_equal(mem_region_create(&table, &region, &again), 0);
+	assert_int_equal(again % MEM_NB_REGIONS, key[0] % MEM_NB_REGIONS);
+	assert_int_not_equal(again, key[0]);
+	key[0] = again;
 	assert_int_equal(mem_region_check(&table, key[0], 3, 0x1000, 1,
-					  MEM_ACCESS_WRITE, &process),
+					  MEM_ACCESS_WRITE, &place),
 			 MEM_NO_WRITE_ACCESS);
 	mem_region_destroy_pd(&table, 3);
 	assert_int_equal(table.nb_used, 0);
 	for (i = 0; i < MEM_NB_REGIONS; i++)
-		assert_int_equal(mem_region_create(&table, &region, &process), 0);
-	assert_int_equal(mem_region_create(&table, &region, &process), -ENOSPC);
+		assert_int_equal(mem_region_create(&table, &region, &again), 0);
+	assert_int_equal(mem_region_create(&table, &region, &again), -ENOSPC);
 }
 
 static void

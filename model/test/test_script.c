@@ -184,6 +184,110 @@ test_full(void **state)
 	assert_int_equal(entry_of(SCRIPT_MAX_ENTRIES)->state, SCRIPT_DONE);
 }
 
+/* A child submits a command; its exit status tells the result. */
+static pid_t
+submit(const char *line)
+{
+	char message[128] = "";
+	pid_t pid = fork();
+	int ret;
+
+	if (pid != 0)
+		return pid;
+	if (segment_register_self() != 0)
+		_exit(1);
+	ret = script_submit(line, message, sizeof(message));
+	if (ret == 0)
+		_exit(0);
+	_exit(strstr(message, "stalled") != NULL ? 2 : 3);
+}
+
+/* The launcher runs commands of other processes, and these get the result. */
+static void
+test_submit(void **state)
+{
+	static const struct {
+		const char *line;
+		int result;
+	} cases[] = {
+		{ "stall port=1 tx", 0 },
+		{ "resume port=2", 2 }, /* when it runs */
+		{ "stall port=9 tx", 3 }, /* when it is checked */
+	};
+	int status;
+	pid_t pid;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		pid = submit(cases[i].line);
+		while (waitpid(pid, &status, WNOHANG) == 0) {
+			usleep(1000);
+			advance(1);
+		}
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), cases[i].result);
+	}
+	assert_int_equal(nb_stalls(), 1);
+	assert_int_equal(segment_script()->nb_entries, 1);
+	assert_int_equal(segment_script()->entries[0].state, SCRIPT_FREE);
+}
+
+/* The entry of a process that was killed while it waited is used again. */
+static void
+test_abandoned(void **state)
+{
+	const struct script *script = segment_script();
+	pid_t pid = submit("stall port=1 tx");
+	int status;
+
+	(void)state;
+	while (__atomic_load_n(&script->entries[0].state, __ATOMIC_ACQUIRE) !=
+	       SCRIPT_WAITING)
+		usleep(1000);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	advance(1);
+	assert_int_equal(nb_stalls(), 1);
+	assert_int_equal(script->entries[0].state, SCRIPT_DONE);
+	add("in 1us inject off", 0);
+	assert_int_equal(script->nb_entries, 1);
+	assert_int_equal(script->entries[0].state, SCRIPT_WAITING);
+}
+
+/*
+ * On a PCI machine, a process uses no slot of an address space. If it is killed with
+ * the lock held, the card's objects remain: the imitated kernel knows none.
+ */
+static void
+test_pci(void **state)
+{
+	struct model_config *config =
+		(struct model_config *)(uintptr_t)segment_config();
+	uint32_t first, second;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	config->is_pci = true;
+	segment_lock();
+	assert_int_equal(card_pd_create(0, &first), 0);
+	segment_unlock();
+	pid = fork();
+	if (pid == 0) {
+		if (segment_register_self() != 0 ||
+		    model_self <= SEGMENT_LAUNCHER + MODEL_MAX_FUNCTIONS)
+			_exit(1);
+		segment_lock();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	segment_lock();
+	assert_int_equal(card_pd_create(0, &second), 0);
+	segment_unlock();
+	assert_int_not_equal(first, second);
+}
+
 int
 main(void)
 {
@@ -192,6 +296,9 @@ main(void)
 		TEST(test_times),
 		TEST(test_killed),
 		TEST(test_full),
+		TEST(test_submit),
+		TEST(test_abandoned),
+		TEST(test_pci),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

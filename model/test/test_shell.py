@@ -214,6 +214,7 @@ class Netvsc(Case):
     def test_netdevs_are_slaves(self):
         link = json.loads(self.good("ip -j link show dev mana0p1"))[0]
         self.assertIn("SLAVE", link["flags"])
+        self.assertEqual(self.good("cat /sys/class/net/mana0p1/flags"), "0x1802\n")
         self.assertIn("driver: hv_netvsc\n", self.good("ethtool -i hv0p1"))
         # no list has the modelled masters, so that ip invents names
         index = re.match(r"if(\d+)$", link["master"])

@@ -110,14 +110,14 @@ class Trixie(Case):
             self.run_there(["--functions", "2", "--mode", mode], self.build("verbs"))
 
     def test_kernel_versions(self):
-        for age in ("7.2", "6.12", "6.2"):
+        for age in ("7.3", "7.2", "6.12", "6.2"):
             self.run_there(["--functions", "2", "--kernel", age], self.build("kernels"), age)
             self.run_there(["--functions", "2", "--kernel", age, "--rnic"],
                            self.build("kernels"), age, "rnic")
 
     def test_every_error(self):
         more = [f for f in os.listdir(HERE) if re.fullmatch(r"errors_\w+\.c", f)]
-        for age in ("7.2", "6.12", "6.2"):
+        for age in ("7.3", "7.2", "6.12", "6.2"):
             self.run_there(["--functions", "2", "--kernel", age, "--rnic"],
                            self.build("errors", *more), age, "newer")
 

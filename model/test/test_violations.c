@@ -35,6 +35,25 @@ static const enum violation elsewhere[] = {
 	VIOLATION_doorbell_read,
 	VIOLATION_doorbell_undecoded,
 	VIOLATION_netdev_change_under_raw_qps,
+	/* test_hwc.c */
+	VIOLATION_bar0_access,
+	VIOLATION_shm_message,
+	VIOLATION_shm_state,
+	VIOLATION_objects_left,
+	VIOLATION_hwc_wqe,
+	VIOLATION_hwc_no_rx_wqe,
+	VIOLATION_request_header,
+	VIOLATION_request_unknown,
+	VIOLATION_request_version,
+	VIOLATION_request_size,
+	VIOLATION_request_device,
+	VIOLATION_request_handle,
+	VIOLATION_request_state,
+	VIOLATION_request_field,
+	VIOLATION_eq_memory_not_zero,
+	VIOLATION_eq_memory_fault,
+	VIOLATION_eq_overflow,
+	VIOLATION_eq_doorbell_index,
 };
 
 static void

@@ -62,7 +62,8 @@ has_memory(uint32_t slot)
 	return slot == model_self;
 }
 
-const struct platform platform = { .has_memory = has_memory };
+static const struct platform stub_platform = { .has_memory = has_memory };
+const struct platform *platform = &stub_platform;
 
 bool
 segment_holds(const void *addr)

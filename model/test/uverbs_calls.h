@@ -65,6 +65,18 @@ run(int fd, struct call *call)
 	return ioctl(fd, RDMA_VERBS_IOCTL, &call->hdr) == 0 ? 0 : errno;
 }
 
+/* Input of up to 8 bytes is inline. */
+static inline uint64_t
+call_input(const void *in, uint16_t in_bytes)
+{
+	uint64_t value = 0;
+
+	if (in_bytes > sizeof(value))
+		return (uintptr_t)in;
+	memcpy(&value, in, in_bytes);
+	return value;
+}
+
 /* INVOKE_WRITE. */
 static inline struct call
 command(uint32_t number, const void *in, uint16_t in_bytes, void *out,
@@ -76,7 +88,7 @@ command(uint32_t number, const void *in, uint16_t in_bytes, void *out,
 	add(&call, UVERBS_ATTR_WRITE_CMD, 8, number);
 	if (in != NULL)
 		add(&call, UVERBS_ATTR_CORE_IN, in_bytes,
-		    in_bytes <= 8 ? *(const uint64_t *)in : (uintptr_t)in);
+		    call_input(in, in_bytes));
 	if (out != NULL)
 		add(&call, UVERBS_ATTR_CORE_OUT, out_bytes, (uintptr_t)out);
 	return call;

@@ -251,7 +251,9 @@ v_sge_key_unknown(void)
 	struct card_memory memory = { model_self, (uintptr_t)a->buf, 4096 };
 
 	card_mkey_destroy(0, a->key);
-	assert_int_equal(card_mkey_create(0, a->pdn, &memory, 0, &a->key), 0);
+	assert_int_equal(card_mkey_create(0, a->pdn, &memory, memory.addr, 0,
+					  &a->key),
+			 0);
 	assert_int_not_equal(a->key, wqe.sge[0].key);
 	send_expect(&wqe, TX_DEAD);
 }
@@ -281,7 +283,9 @@ v_sge_no_write_access(void)
 	struct fx_wqe tx = fx_tx_wqe(a, 0, 60),
 		       rx = { { 0, 0x200 }, { 0 }, 0, { { 0 } } };
 
-	assert_int_equal(card_mkey_create(0, b->pdn, &memory, 0, &b->key), 0);
+	assert_int_equal(card_mkey_create(0, b->pdn, &memory, memory.addr, 0,
+					  &b->key),
+			 0);
 	fx_tx_add_sge(b, &rx, 0, 2048);
 	fx_post(&b->rq, &rx);
 	fx_ring_rq(fx, b);

@@ -157,6 +157,16 @@ v_lso_too_long(void)
 }
 
 static void
+v_lso_segments(void)
+{
+	struct fx_wqe wqe = lso_wqe();
+
+	wqe.header[1] = (wqe.header[1] & 0xffff) | 1u << 16;
+	wqe.sge[1].size_bytes = 65536;
+	send_expect(&wqe, TX_DEAD);
+}
+
+static void
 v_lso_oob(void)
 {
 	struct fx_wqe wqe = lso_wqe();
@@ -235,6 +245,7 @@ const struct violation_case tx_cases[] = {
 	VIOLATION_CASE(lso_header_size, SQ),
 	VIOLATION_CASE(lso_mss, SQ),
 	VIOLATION_CASE(lso_too_long, SQ),
+	VIOLATION_CASE(lso_segments, SQ),
 	VIOLATION_CASE(lso_oob, SQ),
 	VIOLATION_CASE(lso_header, SQ),
 	VIOLATION_CASE(lso_length_not_zero, SQ),

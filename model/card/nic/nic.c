@@ -77,7 +77,7 @@ nic_write(struct card_function *f, struct wq *wq, uint8_t cqe[HW_CQE_BYTES],
 	wq->rx.nb_packets = posting->nb_open;
 	wq->held_first = posting->held_first;
 	if (event)
-		platform.complete(cq->fn, cq->id);
+		platform->complete(cq->fn, cq->id);
 	if (what != NULL) {
 		posting->is_posted = true;
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -196,7 +196,7 @@ nic_finish_posting(struct card_posting *posting)
 		return;
 	/* This may repeat the event: an event without a CQE does no harm. */
 	cq->is_armed = false;
-	platform.complete(cq->fn, cq->id);
+	platform->complete(cq->fn, cq->id);
 }
 
 /* Each step is idempotent: the process that does it may be killed, too. */
@@ -212,5 +212,5 @@ segment_holder_died(void)
 	inject_recover();
 	nic_coalesce_recover();
 	engine_recover();
-	platform.recover();
+	platform->recover();
 }

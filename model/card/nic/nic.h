@@ -55,6 +55,21 @@ void nic_parse(const uint8_t *frame, uint32_t nb_bytes, uint32_t max_tags,
 	       struct nic_parsed *parsed);
 bool nic_is_ipv6_ext(uint8_t proto);
 
+/* Count a frame by its destination address. */
+static inline void
+nic_count_cast(struct card_frames casts[CARD_NB_CASTS], const uint8_t *frame,
+	       uint32_t nb_bytes)
+{
+	static const uint8_t all[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+	struct card_frames *frames =
+		&casts[(frame[0] & 1) == 0		  ? CARD_UNICAST :
+		       memcmp(frame, all, sizeof(all)) == 0 ? CARD_BROADCAST :
+							    CARD_MULTICAST];
+
+	frames->packets++;
+	frames->bytes += nb_bytes;
+}
+
 /* nic_csum.c: one's complement sums; store a folded sum without swapping. */
 uint64_t nic_csum_add(uint64_t sum, const void *bytes, uint32_t nb_bytes);
 uint16_t nic_csum_fold(uint64_t sum);
@@ -108,8 +123,13 @@ nic_trace_wqe(const struct card_function *f, const struct wq *wq,
 			  nb_bytes);
 }
 
-/* nic_tx.c: process all posted WQEs, until an error stops the queue. */
-void nic_tx_run(struct card_function *f, struct wq *sq);
+/*
+ * nic_tx.c: process posted WQEs, until an error stops the queue, or until *budget
+ * is 0: then true if WQEs remain. Reduces *budget by 1 for each WQE, and for each
+ * segment of an LSO.
+ */
+bool nic_tx_run(struct card_function *f, struct wq *sq, uint32_t *budget);
+#define NIC_TX_NO_LIMIT UINT32_MAX
 
 /* The Tx WQE being processed. */
 struct nic_tx {
@@ -126,6 +146,7 @@ struct nic_tx {
 	uint32_t sge;
 	uint32_t sge_done_bytes;
 	uint32_t vendor_err;
+	uint32_t nb_segments; /* of all LSOs */
 };
 
 /*

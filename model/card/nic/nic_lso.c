@@ -23,6 +23,12 @@
 #define TCP_PSH		  0x08
 #define TCP_CWR		  0x80
 
+/*
+ * ASSUMED: more than any driver asks for, as Linux counts them in 16 bits
+ * (netdevice.h GSO_MAX_SEGS). It bounds the work of one WQE.
+ */
+#define LSO_MAX_SEGMENTS 65535u
+
 /* The headers of the LSO packet, as prepared by the driver. */
 struct nic_lso_header {
 	uint8_t bytes[HW_LSO_EMULATOR_HEADER_BYTES];
@@ -46,6 +52,16 @@ nic_lso_header_size_ok(const struct nic_tx *tx)
 	return nb_bytes == tx->wqe.last_vbytes;
 }
 
+/* client_data_unit is not 0. */
+static uint64_t
+nic_lso_nb_segments(const struct nic_tx *tx)
+{
+	const uint32_t mss = tx->wqe.client_data_unit;
+
+	return (tx->total_bytes - hw_sge_read(tx->sgl).size_bytes + mss - 1) /
+	       mss;
+}
+
 /* Errors for which the device disables the queue. */
 static enum violation
 nic_lso_wqe_fault(const struct nic_tx *tx)
@@ -61,6 +77,8 @@ nic_lso_wqe_fault(const struct nic_tx *tx)
 	if (tx->total_bytes > (nic_quirk(QUIRK_LSO_MAX_64K) ? UINT16_MAX :
 							      HW_LSO_MAX_BYTES))
 		return VIOLATION_lso_too_long;
+	if (nic_lso_nb_segments(tx) > LSO_MAX_SEGMENTS)
+		return VIOLATION_lso_segments;
 	return NB_VIOLATIONS;
 }
 
@@ -225,6 +243,7 @@ nic_lso_segments(struct nic_tx *tx, const struct nic_lso_header *header)
 		type = nic_tx_frame(tx, frame, header->nb_bytes + n);
 		done += n;
 	}
+	tx->nb_segments += nth;
 	return type;
 }
 

@@ -106,14 +106,14 @@ nic_rx_scatter(const struct card_function *f, const struct wq *rq,
 	       const struct nic_rx_wqe *wqe, const struct nic_rx_frame *rx)
 {
 	const uint8_t *raw = wqe->raw + hw_wqe_sgl_offset(&wqe->header);
-	uint32_t nb_sge = wqe->header.nb_sge, done = 0, process, i;
+	uint32_t nb_sge = wqe->header.nb_sge, done = 0, i;
 	int64_t room = 0;
 
 	if (nic_quirk(QUIRK_RX_SCATTER) == RX_SCATTER_OFF)
 		nb_sge = 1;
 	for (i = 0; i < nb_sge; i++, raw += HW_SGE_BYTES) {
 		struct hw_sge sge = hw_sge_read(raw);
-		uint64_t addr = sge.addr;
+		struct mem_place place;
 		enum mem_fault fault;
 
 		if (sge.size_bytes == 0) {
@@ -121,9 +121,9 @@ nic_rx_scatter(const struct card_function *f, const struct wq *rq,
 				     HW_SGE_BYTES);
 			continue;
 		}
-		fault = mem_region_check(&f->mem, sge.key, rq->pdn, addr,
+		fault = mem_region_check(&f->mem, sge.key, rq->pdn, sge.addr,
 					 sge.size_bytes, MEM_ACCESS_WRITE,
-					 &process);
+					 &place);
 		if (fault != MEM_OK) {
 			nic_rx_sge_violation(rq, fault, raw);
 			return -1;
@@ -135,11 +135,11 @@ nic_rx_scatter(const struct card_function *f, const struct wq *rq,
 			uint32_t n = sge.size_bytes;
 			const uint8_t *part = nic_rx_part(rx, &done, &n);
 
-			if (mem_write(process, addr, part, n) < 0) {
+			if (mem_write(place.process, place.addr, part, n) < 0) {
 				nic_rx_sge_violation(rq, MEM_OK, raw);
 				return -1;
 			}
-			addr += n;
+			place.addr += n;
 			sge.size_bytes -= n;
 		}
 	}
@@ -264,6 +264,8 @@ nic_rx_done(struct card_function *f, struct card_port *port, struct wq *rq,
 	} else {
 		port->counters.rx_packets++;
 		port->counters.rx_bytes += rx->wire_bytes;
+		nic_count_cast(port->counters.rx_casts, rx->piece[0],
+			       rx->wire_bytes);
 		record->packets++;
 		record->bytes += rx->wire_bytes;
 		if (port->coalesce && !inject->is_hit)

@@ -204,7 +204,8 @@ nic_tx_sge_fault(struct nic_tx *tx, enum mem_fault fault)
 static int
 nic_tx_check_sgl(struct nic_tx *tx)
 {
-	uint32_t i, process;
+	struct mem_place place;
+	uint32_t i;
 
 	tx->total_bytes = 0;
 	tx->sge = 0;
@@ -219,7 +220,7 @@ nic_tx_check_sgl(struct nic_tx *tx)
 		}
 		fault = mem_region_check(&tx->f->mem, sge.key, tx->sq->pdn,
 					 sge.addr, sge.size_bytes,
-					 MEM_ACCESS_READ, &process);
+					 MEM_ACCESS_READ, &place);
 		if (fault != MEM_OK)
 			return nic_tx_sge_fault(tx, fault);
 		tx->total_bytes += sge.size_bytes;
@@ -233,15 +234,15 @@ nic_tx_gather(struct nic_tx *tx, uint8_t *to, uint32_t nb_bytes)
 	while (nb_bytes > 0 && tx->sge < tx->wqe.nb_sge) {
 		struct hw_sge sge = hw_sge_read(tx->sgl + tx->sge * HW_SGE_BYTES);
 		uint32_t n = sge.size_bytes - tx->sge_done_bytes;
-		const struct mem_region *region;
+		struct mem_place place;
 
 		if (n > nb_bytes)
 			n = nb_bytes;
-		region = n > 0 ? mem_region_find(&tx->f->mem, sge.key) : NULL;
 		if (n > 0 &&
-		    (region == NULL ||
-		     mem_read(region->process, sge.addr + tx->sge_done_bytes,
-			      to, n) < 0)) {
+		    (mem_region_check(&tx->f->mem, sge.key, tx->sq->pdn,
+				      sge.addr + tx->sge_done_bytes, n,
+				      MEM_ACCESS_READ, &place) != MEM_OK ||
+		     mem_read(place.process, place.addr, to, n) < 0)) {
 			nic_tx_sge_fault(tx, MEM_OK);
 			return HW_CQE_TX_GDMA_ERR;
 		}
@@ -266,6 +267,8 @@ nic_tx_complete(struct nic_tx *tx, int type)
 	struct wq *sq = tx->sq;
 	uint8_t cqe[HW_CQE_BYTES] = { 0 };
 
+	if (sq->nb_wqes > 0)
+		sq->nb_wqes--;
 	if (type != HW_CQE_TX_OKAY) {
 		tx->port->counters.tx_errors[type - HW_CQE_TX_SA_DROP]++;
 		card_counters(tx->f, sq)->errors++;
@@ -315,21 +318,34 @@ nic_tx_check_cqe_requests(struct wq *sq)
 	}
 }
 
-void
-nic_tx_run(struct card_function *f, struct wq *sq)
+/* What is left of a budget. */
+static uint32_t
+nic_tx_rest(uint32_t budget, uint32_t used)
+{
+	return budget > used ? budget - used : 0;
+}
+
+bool
+nic_tx_run(struct card_function *f, struct wq *sq, uint32_t *budget)
 {
 	const struct card *card = segment_card();
+	uint32_t nb_wqes = 0;
 	struct nic_tx tx;
 
 	if ((inject_is_armed() && inject_is_stalled(f, sq)) ||
 	    (card->is_watched && card->watch.is_paused))
-		return;
+		return false;
 	tx.f = f;
 	tx.sq = sq;
 	tx.port = &f->ports[sq->port];
+	tx.nb_segments = 0;
 	nic_tx_prefetch_first(sq);
 	while (wq_posted_bytes(sq) > 0 && !sq->is_disabled &&
 	       !f->cqs[sq->cq].is_stopped) {
+		if (nb_wqes++ + tx.nb_segments >= *budget) {
+			*budget = 0;
+			return true;
+		}
 		tx.total_bytes = 0;
 		tx.wqe_bytes = 0;
 		nic_tx_one(&tx);
@@ -338,8 +354,10 @@ nic_tx_run(struct card_function *f, struct wq *sq)
 		    watch_packet(sq))
 			break;
 	}
+	*budget = nic_tx_rest(*budget, nb_wqes + tx.nb_segments);
 	if (sq->bytes_without_cqe > 0 && wq_posted_bytes(sq) == 0)
 		wq_violation(sq, VIOLATION_sq_last_wqe_suppressed, NULL, 0);
 	if (inject_is_armed() || sq->nb_spurious > 0)
 		inject_tx_drained(f, sq);
+	return false;
 }

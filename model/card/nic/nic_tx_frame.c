@@ -147,6 +147,7 @@ nic_tx_frame(struct nic_tx *tx, uint8_t *frame, uint32_t nb_bytes)
 	}
 	tx->port->counters.tx_packets++;
 	tx->port->counters.tx_bytes += nb_bytes;
+	nic_count_cast(tx->port->counters.tx_casts, frame, nb_bytes);
 	record->packets++;
 	record->bytes += nb_bytes;
 	wire_send(tx->sq->fn, tx->sq->port, frame, nb_bytes);

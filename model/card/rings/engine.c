@@ -13,6 +13,12 @@ enum engine_register {
 	ENGINE_CQ
 };
 
+/*
+ * Frames of one card_run() of a PCI machine: one thread serves all functions and
+ * the launcher, and a guest may post WQEs without end.
+ */
+#define PCI_TX_BUDGET 256u
+
 /* A store to a doorbell page. */
 struct engine_store {
 	uint32_t fn, page;
@@ -111,11 +117,13 @@ engine_recover(void)
 			struct wq *sq = &card->functions[fn].wqs[i];
 
 			sq->is_pending = false;
+			if (sq->is_sq)
+				sq->nb_wqes = 0; /* counted again */
 			if (segment_config()->mode != MODEL_MODE_THREAD ||
 			    !sq->is_alive || wq_posted_bytes(sq) == 0)
 				continue;
 			engine_note(sq);
-			platform.wake(sq->ring.process);
+			platform->wake(sq->ring.process);
 		}
 	}
 }
@@ -207,9 +215,11 @@ engine_start(struct card_function *f, struct wq *sq)
 {
 	if (segment_config()->mode == MODEL_MODE_THREAD) {
 		engine_note(sq);
-		platform.wake(sq->ring.process);
+		platform->wake(sq->ring.process);
 	} else {
-		nic_tx_run(f, sq);
+		uint32_t budget = NIC_TX_NO_LIMIT;
+
+		nic_tx_run(f, sq, &budget);
 		nic_coalesce_flush();
 	}
 }
@@ -219,7 +229,7 @@ static void
 engine_ring_rq(const struct engine_store *store, const struct wq *rq)
 {
 	if (wire_rx_ready(store->fn, rq->port))
-		platform.wake(rq->ring.process);
+		platform->wake(rq->ring.process);
 }
 
 static void
@@ -262,7 +272,7 @@ engine_ring_cq(const struct engine_store *store, struct card_function *f)
 		tail = (tail + cq->rung_idx) % (HW_OWNER_LAPS * cq->nb_cqes);
 	if (cq_doorbell(cq, tail, store->db.arm,
 			segment_config()->quirks[QUIRK_CQ_INDEX_MUST_ADVANCE] != 0))
-		platform.complete(cq->fn, cq->id);
+		platform->complete(cq->fn, cq->id);
 }
 
 /* The number of new WQEs; 0 if the doorbell is refused. */
@@ -334,12 +344,15 @@ card_doorbell(uint32_t fn, uint32_t page, uint32_t offset, uint64_t value,
 bool
 card_run(uint32_t process)
 {
+	uint32_t budget = segment_config()->is_pci ? PCI_TX_BUDGET :
+						     NIC_TX_NO_LIMIT;
 	struct card *card = segment_card();
 	bool worked = generator_run();
 	struct wq *sq;
 
-	while ((sq = engine_take(process)) != NULL) {
-		nic_tx_run(&card->functions[sq->fn], sq);
+	while (budget > 0 && (sq = engine_take(process)) != NULL) {
+		if (nic_tx_run(&card->functions[sq->fn], sq, &budget))
+			engine_note(sq); /* behind the others */
 		worked = true;
 	}
 	nic_coalesce_flush();

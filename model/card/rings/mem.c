@@ -35,7 +35,7 @@ mem_write_last_word(uint32_t process, uint64_t addr, const void *buf,
 bool
 mem_is_ending(uint32_t process)
 {
-	return process != model_self && !platform.has_memory(process);
+	return process != model_self && !platform->has_memory(process);
 }
 
 int
@@ -74,7 +74,7 @@ mem_is_zero(uint32_t process, uint64_t addr, size_t nb_bytes)
 	return 1;
 }
 
-#define MEM_GENERATION_M ((1u << (32 - MEM_REGION_LOG_N)) - 1)
+#define MEM_GENERATION_M ((1u << (MEM_KEY_BITS - MEM_REGION_LOG_N)) - 1)
 
 int
 mem_region_create(struct mem_table *table, const struct mem_region *template,

@@ -49,7 +49,7 @@ static inline int
 mem_read(uint32_t process, uint64_t addr, void *buf, size_t nb_bytes)
 {
 	if (!mem_is_direct(process))
-		return platform.read(process, addr, buf, nb_bytes);
+		return platform->read(process, addr, buf, nb_bytes);
 	return mem_copy_raw(buf, (const void *)(uintptr_t)addr, nb_bytes) == 0 ?
 		       0 :
 		       -EFAULT;
@@ -59,7 +59,7 @@ static inline int
 mem_write(uint32_t process, uint64_t addr, const void *buf, size_t nb_bytes)
 {
 	if (!mem_is_direct(process))
-		return platform.write(process, addr, buf, nb_bytes);
+		return platform->write(process, addr, buf, nb_bytes);
 	return mem_copy_raw((void *)(uintptr_t)addr, buf, nb_bytes) == 0 ?
 		       0 :
 		       -EFAULT;
@@ -87,6 +87,7 @@ int mem_is_zero(uint32_t process, uint64_t addr, size_t nb_bytes);
  * generation above, so that the key of a destroyed region is invalid.
  */
 #define MEM_REGION_LOG_N 14
+#define MEM_KEY_BITS	 24 /* Linux hw_channel.h union hwc_init_type_data */
 #define MEM_NB_REGIONS	 (1u << MEM_REGION_LOG_N)
 
 #define MEM_ACCESS_READ	 (1u << 0) /* always granted */
@@ -97,9 +98,16 @@ struct mem_region {
 	uint32_t generation;
 	uint32_t pdn;
 	uint32_t access;
-	uint32_t process;
-	uint64_t addr;
+	uint32_t process; /* address space */
+	uint64_t iova; /* of the first byte, in SGEs */
+	uint64_t addr; /* of the first byte, in its address space */
 	uint64_t size_bytes;
+};
+
+/* Memory of an SGE: as the platform copies it. */
+struct mem_place {
+	uint32_t process; /* address space */
+	uint64_t addr;
 };
 
 struct mem_table {
@@ -134,13 +142,13 @@ mem_region_find(const struct mem_table *table, uint32_t key)
 }
 
 /*
- * Whether a queue of this PD may access [addr, addr + nb_bytes) with this key.
- * On MEM_OK *process is the process whose memory it is.
+ * Whether a queue of this PD may access [iova, iova + nb_bytes) with this key.
+ * On MEM_OK *place is where that memory is.
  */
 static inline enum mem_fault
 mem_region_check(const struct mem_table *table, uint32_t key, uint32_t pdn,
-		 uint64_t addr, uint64_t nb_bytes, uint32_t access,
-		 uint32_t *process)
+		 uint64_t iova, uint64_t nb_bytes, uint32_t access,
+		 struct mem_place *place)
 {
 	const struct mem_region *r = mem_region_find(table, key);
 
@@ -148,12 +156,15 @@ mem_region_check(const struct mem_table *table, uint32_t key, uint32_t pdn,
 		return MEM_KEY_UNKNOWN;
 	if (r->pdn != pdn)
 		return MEM_KEY_FOREIGN_PD;
-	if (addr < r->addr || nb_bytes > r->size_bytes ||
-	    addr - r->addr > r->size_bytes - nb_bytes)
+	if (iova < r->iova || nb_bytes > r->size_bytes ||
+	    iova - r->iova > r->size_bytes - nb_bytes)
 		return MEM_OUT_OF_RANGE;
 	if ((access & ~r->access & ~MEM_ACCESS_READ) != 0)
 		return MEM_NO_WRITE_ACCESS;
-	*process = r->process;
+	*place = (struct mem_place){
+		.process = r->process,
+		.addr = r->addr + (iova - r->iova),
+	};
 	return MEM_OK;
 }
 

@@ -281,7 +281,14 @@ wq_check_outstanding(struct wq *wq, const struct cq *cq, uint32_t old_pi)
 		/* Common case: too few are posted to count them one by one. */
 		if (wq_posted_bytes(wq) / HW_BU_BYTES <= cq->nb_cqes)
 			return;
-		wq->nb_wqes = wq_count(wq, wq->ci, wq->pi);
+		/* A program that changes posted WQEs makes the count wrong. */
+		if (wq->nb_wqes == 0 ||
+		    wq->counted_to - wq->ci > wq_posted_bytes(wq)) {
+			wq->nb_wqes = 0;
+			wq->counted_to = wq->ci;
+		}
+		wq->nb_wqes += wq_count(wq, wq->counted_to, wq->pi);
+		wq->counted_to = wq->pi;
 	}
 	if (wq->nb_wqes > cq->nb_cqes)
 		wq_violation(wq, VIOLATION_cq_too_small, NULL, 0);

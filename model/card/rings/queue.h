@@ -69,8 +69,12 @@ struct wq {
 	struct ring ring;
 	uint32_t pi; /* bytes: tail of the last accepted doorbell */
 	uint32_t ci; /* bytes: next WQE to fetch */
-	/* Posted WQEs not consumed; counted only if the CQ may be too small. */
+	/*
+	 * Posted WQEs not consumed; counted only if the CQ may be too small.
+	 * SQ: those before counted_to; 0: none was counted.
+	 */
 	uint32_t nb_wqes;
+	uint32_t counted_to;
 	/* SQ: bytes of WQEs since the last one with a CQE. */
 	uint32_t bytes_without_cqe;
 	uint32_t next_pending;

@@ -62,7 +62,8 @@ fill_sge(const struct wq *rq, const struct hw_sge *sge, uint32_t done,
 	 uint32_t nb_bytes)
 {
 	const struct card_function *f = card_function(rq->fn);
-	uint32_t process, n = nb_bytes - done, i;
+	uint32_t n = nb_bytes - done, i;
+	struct mem_place place;
 	uint8_t *data = segment_card()->frame;
 
 	if (n > sge->size_bytes)
@@ -73,8 +74,8 @@ fill_sge(const struct wq *rq, const struct hw_sge *sge, uint32_t done,
 		data[i] = pattern(&f->ports[rq->port], done + i);
 	if (mem_region_check(&f->mem, sge->key, rq->pdn, sge->addr,
 			     sge->size_bytes, MEM_ACCESS_WRITE,
-			     &process) != MEM_OK ||
-	    mem_write(process, sge->addr, data, n) < 0)
+			     &place) != MEM_OK ||
+	    mem_write(place.process, place.addr, data, n) < 0)
 		wq_violation(rq, VIOLATION_sge_memory_fault, sge, sizeof(*sge));
 	return done + n;
 }

@@ -155,10 +155,10 @@ sge_offset(const struct mem_table *keys, const struct hw_sge *sge)
 {
 	const struct mem_region *region = mem_region_find(keys, sge->key);
 
-	if (region == NULL || sge->addr < region->addr ||
-	    sge->addr - region->addr >= region->size_bytes)
+	if (region == NULL || sge->addr < region->iova ||
+	    sge->addr - region->iova >= region->size_bytes)
 		return NO_OFFSET;
-	return sge->addr - region->addr;
+	return sge->addr - region->iova;
 }
 
 /* Add key+offset:size, and replace the address in raw by the offset. */

@@ -55,7 +55,7 @@ has_been_made(struct wire *wire, uint32_t stream, uint32_t nb_bytes,
 
 		frames_drop(&wire->source);
 		if (was_half && wire->source.nb_bytes <= FED_BYTES / 2)
-			platform.wake_owner();
+			platform->wake_owner();
 	} else if (is_malformed) {
 		gen->malformed++;
 	} else {

@@ -125,7 +125,7 @@ wire_backend_put(struct wire *wire, const uint8_t *frame, uint32_t nb_bytes)
 	}
 	/* Wake the launcher for the first frame only: it then takes all. */
 	if (wires->nb_backend_frames++ == 0)
-		platform.wake_owner();
+		platform->wake_owner();
 }
 
 uint32_t

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "card.h"
-#include "command.h"
 #include "fault.h"
 #include "function.h"
+#include "kernel_commands.h"
 #include "life.h"
 #include "uevent.h"
 
@@ -32,9 +32,14 @@ run_link(struct command_args *args)
 		is_new |= card_link_set(fn, p, up);
 	function_at(fn)->life.nb_link_changes += is_new;
 	segment_unlock();
+	if (!is_new)
+		return 0; /* the card reports changes */
 	for (p = 0; kernel_netdev_nth_anywhere(p, &netdev) == 0; p++)
 		if (netdev.fn == fn)
 			kernel_netdev_set_carrier(netdev.ifindex, up);
+	for (p = 0; kernel_netdev_nth_anywhere(p, &netdev) == 0; p++)
+		if (netdev.fn == fn)
+			kernel_netdev_announce_carrier(netdev.ifindex);
 	return 0;
 }
 

@@ -2,7 +2,7 @@
 
 /*
  * Names, order and values of "ethtool -S". Sources: mana_ethtool.c of Linux
- * 6.12.117 and 7.2. For 6.2, the first patch after it: 6.2 has none of the
+ * 6.12.117, 7.2 and 7.3. For 6.2, the first patch after it: 6.2 has none of the
  * card's statistics, and three per Tx queue.
  */
 
@@ -56,8 +56,10 @@ static const char *const of_pause[] = { "rx_pause", "tx_pause" };
 static const char *const of_rx_queue[] = {
 	"packets", "bytes", "xdp_drop", "xdp_tx", "xdp_redirect",
 	"pkt_len0_err", "coalesced_cqe_2", "coalesced_cqe_3",
-	"coalesced_cqe_4",
+	"coalesced_cqe_4", "coalesced_cqe_5", "coalesced_cqe_6",
+	"coalesced_cqe_7", "coalesced_cqe_8",
 };
+#define NB_OF_RX_QUEUE_7_2 9 /* the first ones of the table */
 #define NB_OF_RX_QUEUE_6_2 5 /* the first ones of the table; 6.12 has the same */
 
 static const char *const of_tx_queue[] = {
@@ -92,6 +94,17 @@ const struct ethtool_stats_group ethtool_stats_6_12[] = {
 };
 
 const struct ethtool_stats_group ethtool_stats_7_2[] = {
+	PLAIN(of_port, NB_OF(of_port)),
+	CARD(of_card),
+	PLAIN(of_drops, NB_OF(of_drops)),
+	CLASSES(of_class),
+	CLASSES(of_pause),
+	RX_QUEUES(NB_OF_RX_QUEUE_7_2),
+	TX_QUEUES(NB_OF(of_tx_queue)),
+	{ .nb = 0 },
+};
+
+const struct ethtool_stats_group ethtool_stats_7_3[] = {
 	PLAIN(of_port, NB_OF(of_port)),
 	CARD(of_card),
 	PLAIN(of_drops, NB_OF(of_drops)),
@@ -150,48 +163,50 @@ ethtool_stats_name(const struct kernel_netdev *netdev, uint32_t n,
 			 group->name[n % group->nb]);
 }
 
-/* Sum the counters of all ports of a function. With the lock held. */
-static void
-add_up(uint32_t fn, struct card_port_counters *sum)
-{
-	struct card_port_counters one;
-	uint32_t p, i;
-
-	memset(sum, 0, sizeof(*sum));
-	for (p = 0; p < segment_config()->nb_ports[fn]; p++) {
-		card_port_counters(fn, p, &one);
-		sum->rx_no_wqe += one.rx_no_wqe;
-		sum->rx_no_steering += one.rx_no_steering;
-		sum->rx_bytes += one.rx_bytes;
-		sum->tx_bytes += one.tx_bytes;
-		for (i = 0; i < CARD_NB_TX_ERRORS; i++)
-			sum->tx_errors[i] += one.tx_errors[i];
-	}
-}
-
 /* The value, if the model's card counts it, else 0. */
 static uint64_t
 card_value(const struct card_port_counters *sum, const char *name)
 {
-	static const char *const errors[CARD_NB_TX_ERRORS] = {
-		"hc_tx_err_sa_enforcement", "hc_tx_err_mtu_violation",
-		"hc_tx_err_inval_oob", "hc_tx_err_eth_type_enforcement",
-		"", "hc_tx_err_gf_disabled", "hc_tx_err_inval_vportoffset_pkt",
-		"hc_tx_err_vport_disabled", "hc_tx_err_vlan_enforcement",
-		"hc_tx_err_gdma",
+#define TX_ERROR(type) &sum->tx_errors[HW_CQE_TX_##type - HW_CQE_TX_SA_DROP]
+	const struct {
+		const char *name;
+		const uint64_t *value;
+	} values[] = {
+		{ "hc_rx_discards_no_wqe", &sum->rx_no_wqe },
+		{ "hc_rx_err_vport_disabled", &sum->rx_no_steering },
+		{ "hc_rx_bytes", &sum->rx_bytes },
+		{ "hc_rx_ucast_pkts", &sum->rx_casts[CARD_UNICAST].packets },
+		{ "hc_rx_ucast_bytes", &sum->rx_casts[CARD_UNICAST].bytes },
+		{ "hc_rx_bcast_pkts", &sum->rx_casts[CARD_BROADCAST].packets },
+		{ "hc_rx_bcast_bytes", &sum->rx_casts[CARD_BROADCAST].bytes },
+		{ "hc_rx_mcast_pkts", &sum->rx_casts[CARD_MULTICAST].packets },
+		{ "hc_rx_mcast_bytes", &sum->rx_casts[CARD_MULTICAST].bytes },
+		{ "hc_tx_bytes", &sum->tx_bytes },
+		{ "hc_tx_ucast_pkts", &sum->tx_casts[CARD_UNICAST].packets },
+		{ "hc_tx_ucast_bytes", &sum->tx_casts[CARD_UNICAST].bytes },
+		{ "hc_tx_bcast_pkts", &sum->tx_casts[CARD_BROADCAST].packets },
+		{ "hc_tx_bcast_bytes", &sum->tx_casts[CARD_BROADCAST].bytes },
+		{ "hc_tx_mcast_pkts", &sum->tx_casts[CARD_MULTICAST].packets },
+		{ "hc_tx_mcast_bytes", &sum->tx_casts[CARD_MULTICAST].bytes },
+		{ "hc_tx_err_sa_enforcement", TX_ERROR(SA_DROP) },
+		{ "hc_tx_err_mtu_violation", TX_ERROR(MTU_DROP) },
+		{ "hc_tx_err_inval_oob", TX_ERROR(INVALID_OOB) },
+		{ "hc_tx_err_eth_type_enforcement", TX_ERROR(INVALID_ETH_TYPE) },
+		{ "hc_tx_err_gf_disabled", TX_ERROR(VF_DISABLED) },
+		{ "hc_tx_err_inval_vportoffset_pkt",
+		  TX_ERROR(VPORT_IDX_OUT_OF_RANGE) },
+		{ "hc_tx_err_vport_disabled", TX_ERROR(VPORT_DISABLED) },
+		{ "hc_tx_err_vlan_enforcement",
+		  TX_ERROR(VLAN_TAGGING_VIOLATION) },
+		{ "hc_tx_err_gdma", TX_ERROR(GDMA_ERR) },
 	};
+#undef TX_ERROR
 	uint32_t i;
 
-	for (i = 0; i < CARD_NB_TX_ERRORS; i++)
-		if (strcmp(name, errors[i]) == 0)
-			return sum->tx_errors[i];
-	if (strcmp(name, "hc_rx_discards_no_wqe") == 0)
-		return sum->rx_no_wqe;
-	if (strcmp(name, "hc_rx_err_vport_disabled") == 0)
-		return sum->rx_no_steering;
-	if (strcmp(name, "hc_rx_bytes") == 0)
-		return sum->rx_bytes;
-	return strcmp(name, "hc_tx_bytes") == 0 ? sum->tx_bytes : 0;
+	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		if (strcmp(name, values[i].name) == 0)
+			return *values[i].value;
+	return 0;
 }
 
 uint64_t
@@ -204,7 +219,7 @@ ethtool_stats_value(const struct kernel_netdev *netdev, uint32_t n)
 	if (!netdev->is_up || group == NULL || !group->is_of_card)
 		return 0;
 	segment_lock();
-	add_up(netdev->fn, &sum);
+	card_function_counters(netdev->fn, &sum);
 	segment_unlock();
 	return card_value(&sum, group->name[n]);
 }

@@ -57,6 +57,7 @@ struct ethtool_stats_group {
 extern const struct ethtool_stats_group ethtool_stats_6_2[];
 extern const struct ethtool_stats_group ethtool_stats_6_12[];
 extern const struct ethtool_stats_group ethtool_stats_7_2[];
+extern const struct ethtool_stats_group ethtool_stats_7_3[];
 
 uint32_t ethtool_stats_count(const struct kernel_netdev *netdev);
 /* Leaves name unchanged if n is too large. */

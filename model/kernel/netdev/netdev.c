@@ -144,8 +144,30 @@ netdev_flags(const struct kernel_netdev *netdev)
 	if (netdev->is_up)
 		flags |= IFF_UP;
 	if (netdev->is_up && netdev->carrier)
-		flags |= IFF_RUNNING | NETDEV_LOWER_UP;
+		flags |= NETDEV_LOWER_UP;
+	if (netdev->is_up && netdev->carrier && !netdev->is_carrier_new)
+		flags |= IFF_RUNNING;
 	return flags;
+}
+
+/* The carrier follows up and down, and goes off and on with a restart. */
+static void
+count_carrier(struct kernel_port *port, bool on)
+{
+	if (kernel_version()->carrier_is_link)
+		return;
+	port->nb_carrier_up += on;
+	port->nb_carrier_down += !on;
+}
+
+/* mana_detach(), mana_attach() */
+void
+netdev_restart(struct kernel_port *port)
+{
+	if (!port->is_up)
+		return;
+	count_carrier(port, false);
+	count_carrier(port, true);
 }
 
 /* mana_open(), mana_close(): the netdev takes the vPort, if it has no user. */
@@ -166,6 +188,7 @@ set_up(struct kernel_port *port, const struct kernel_netdev *netdev, bool up)
 	port->owner_pd = up ? KERNEL_NETDEV_OWNER : KERNEL_NONE;
 	port->is_up = up;
 	port->was_up |= up;
+	count_carrier(port, up);
 	return 0;
 }
 
@@ -173,10 +196,21 @@ set_up(struct kernel_port *port, const struct kernel_netdev *netdev, bool up)
 static void
 end(struct kernel_netdev *netdev, bool is_changed, uint32_t change)
 {
+	const uint32_t nb_before = netdev->nb_carrier_up;
+	bool is_carrier_new;
+
 	netdev_get(netdev->fn, netdev->port, netdev);
 	segment_unlock();
+	is_carrier_new = !kernel_version()->carrier_is_link &&
+			 netdev->nb_carrier_up != nb_before;
+	/* A restart ends before its carrier is announced as new. */
+	netdev->is_carrier_new = is_carrier_new && (change & IFF_UP) != 0;
 	if (is_changed)
 		netdev_announce(netdev, RTM_NEWLINK, change);
+	netdev->is_carrier_new = false;
+	/* net/core/link_watch.c linkwatch_do_dev() */
+	if (is_changed && is_carrier_new)
+		netdev_announce(netdev, RTM_NEWLINK, 0);
 }
 
 /* Linux net/core/dev.c __dev_change_flags(). */
@@ -228,6 +262,7 @@ kernel_netdev_set_mtu(uint32_t ifindex, uint32_t mtu)
 	} else if (mtu != netdev.mtu) {
 		vport_netdev_changes(netdev.fn, netdev.port);
 		port->mtu = mtu;
+		netdev_restart(port); /* mana_change_mtu() */
 	}
 	end(&netdev, rc == 0 && mtu != netdev.mtu, 0);
 	return rc;
@@ -265,8 +300,19 @@ kernel_netdev_set_carrier(uint32_t ifindex, bool carrier)
 	}
 	is_changed = carrier != netdev.carrier;
 	end(&netdev, false, 0);
-	netdev_announce_link(&netdev, is_changed);
+	netdev.is_carrier_new = is_changed;
+	netdev_announce_link(&netdev);
 	return 0;
+}
+
+void
+kernel_netdev_announce_carrier(uint32_t ifindex)
+{
+	struct kernel_netdev netdev;
+
+	if (!kernel_version()->carrier_is_link || begin(ifindex, &netdev) == NULL)
+		return;
+	end(&netdev, netdev.is_up, 0);
 }
 
 int

@@ -39,8 +39,15 @@ void netdev_write_attributes(const struct kernel_netdev *netdev);
 void netdev_announce(const struct kernel_netdev *netdev, uint16_t type,
 		     uint32_t change);
 
-/* The same after a link event of the card, as Linux announces it. */
-void netdev_announce_link(const struct kernel_netdev *netdev, bool is_changed);
+/*
+ * The same after a link event of the card, before the carrier itself is announced
+ * (is_carrier_new).
+ */
+void netdev_announce_link(const struct kernel_netdev *netdev);
+
+struct kernel_port;
+/* The driver restarts a netdev that is up, to change it. With the lock held. */
+void netdev_restart(struct kernel_port *port);
 
 /* The index of its hv_netvsc master; 0: none. */
 uint32_t netdev_master(const struct kernel_netdev *netdev);

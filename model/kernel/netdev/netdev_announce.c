@@ -44,6 +44,13 @@ netdev_write_attributes(const struct kernel_netdev *netdev)
 	write_attribute(netdev, "flags", value);
 	snprintf(value, sizeof(value), "%u\n", netdev->tx_queue_len);
 	write_attribute(netdev, "tx_queue_len", value);
+	snprintf(value, sizeof(value), "%u\n", netdev->nb_carrier_up);
+	write_attribute(netdev, "carrier_up_count", value);
+	snprintf(value, sizeof(value), "%u\n", netdev->nb_carrier_down);
+	write_attribute(netdev, "carrier_down_count", value);
+	snprintf(value, sizeof(value), "%u\n",
+		 netdev->nb_carrier_up + netdev->nb_carrier_down);
+	write_attribute(netdev, "carrier_changes", value);
 	write_attribute(netdev, "carrier", netdev->carrier ? "1\n" : "0\n");
 	snprintf(value, sizeof(value), "%d\n", (int)netdev->speed_mbps);
 	write_attribute(netdev, "speed", value);
@@ -82,24 +89,22 @@ netdev_announce(const struct kernel_netdev *netdev, uint16_t type,
 /*
  * mana_en.c mana_link_state_handle(). Link up notifies peers, even of a netdev
  * that is down: NETDEV_NOTIFY_PEERS, NETDEV_RESEND_IGMP (net/core/rtnetlink.c
- * rtnetlink_event()). The carrier change itself is announced later, and only if
- * the netdev is up (net/core/link_watch.c linkwatch_do_dev()).
+ * rtnetlink_event()). The carrier change itself is announced later, after those of
+ * all ports, and only if the netdev is up (net/core/link_watch.c
+ * linkwatch_do_dev()): kernel_netdev_announce_carrier().
  */
 void
-netdev_announce_link(const struct kernel_netdev *netdev, bool is_changed)
+netdev_announce_link(const struct kernel_netdev *netdev)
 {
 	const struct link_message peers = {
 		.type = RTM_NEWLINK, .event = IFLA_EVENT_NOTIFY_PEERS };
 	const struct link_message igmp = {
 		.type = RTM_NEWLINK, .event = IFLA_EVENT_IGMP_RESEND };
-	const struct link_message change = { .type = RTM_NEWLINK };
 
-	if (is_changed)
+	if (netdev->is_carrier_new)
 		show(netdev, RTM_NEWLINK);
 	if (netdev->carrier) {
 		notify(netdev, &peers);
 		notify(netdev, &igmp);
 	}
-	if (is_changed && netdev->is_up)
-		notify(netdev, &change);
 }

@@ -7,8 +7,10 @@
 
 #include <errno.h>
 #include <linux/ethtool.h>
+#include <linux/net_tstamp.h>
 #include <string.h>
 
+#include "card.h"
 #include "ethtool_stats.h"
 #include "function.h"
 #include "kernel_version.h"
@@ -131,7 +133,6 @@ value_of(uint32_t cmd)
 	case ETHTOOL_GGSO:
 	case ETHTOOL_GGRO:
 		return 1;
-	case ETHTOOL_GUFO:
 	case ETHTOOL_GPFLAGS: /* full-page-rx is off */
 		return 0;
 	case ETHTOOL_GFLAGS:
@@ -164,6 +165,7 @@ static int
 set_channels(const struct kernel_netdev *netdev, uint64_t data)
 {
 	struct ethtool_channels wanted;
+	struct kernel_port *port;
 	int rc;
 
 	rc = COPY_IN(data, wanted);
@@ -176,8 +178,9 @@ set_channels(const struct kernel_netdev *netdev, uint64_t data)
 	if (rc < 0)
 		return rc;
 	segment_lock();
-	segment_kernel()->port[netdev->fn][netdev->port].nb_channels =
-		wanted.combined_count;
+	port = &segment_kernel()->port[netdev->fn][netdev->port];
+	port->nb_channels = wanted.combined_count;
+	netdev_restart(port);
 	segment_unlock();
 	return 0;
 }
@@ -223,8 +226,66 @@ set_rings(const struct kernel_netdev *netdev, uint64_t data)
 	port = &segment_kernel()->port[netdev->fn][netdev->port];
 	port->rx_ring = next_power_of_two(wanted.rx_pending);
 	port->tx_ring = next_power_of_two(wanted.tx_pending);
+	netdev_restart(port);
 	segment_unlock();
 	return 0;
+}
+
+static int
+get_rx_rings(const struct kernel_netdev *netdev, uint64_t data)
+{
+	/* ethtool_rxnfc_copy_to_user(): the old, short form */
+	struct {
+		uint32_t cmd, flow_type;
+		uint64_t data;
+	} rings = { .cmd = ETHTOOL_GRXRINGS, .data = netdev->nb_channels };
+
+	return COPY_OUT(data, rings);
+}
+
+/* A query of the sizes; tables and keys of netdevs are not modelled. */
+static int
+get_rss(uint64_t data)
+{
+	struct ethtool_rxfh rss;
+	int rc = COPY_IN(data, rss);
+
+	if (rc < 0)
+		return rc;
+	if (rss.rss_context != 0 || rss.indir_size != 0 || rss.key_size != 0)
+		return -EOPNOTSUPP;
+	rss.indir_size = CARD_RSS_TABLE_SIZE;
+	rss.key_size = CARD_RSS_KEY_BYTES;
+	rss.hfunc = 1; /* ETH_RSS_HASH_TOP */
+	return COPY_OUT(data, rss);
+}
+
+static int
+get_indirection(uint64_t data)
+{
+	struct ethtool_rxfh_indir indir;
+	int rc = COPY_IN(data, indir);
+
+	if (rc < 0)
+		return rc;
+	if (indir.size != 0)
+		return -EOPNOTSUPP;
+	indir.size = CARD_RSS_TABLE_SIZE;
+	return COPY_OUT(data, indir);
+}
+
+/* No operation of mana's own: software timestamps of received packets. */
+static int
+get_timestamping(uint64_t data)
+{
+	struct ethtool_ts_info info = {
+		.cmd = ETHTOOL_GET_TS_INFO,
+		.so_timestamping = SOF_TIMESTAMPING_RX_SOFTWARE |
+				   SOF_TIMESTAMPING_SOFTWARE,
+		.phc_index = -1,
+	};
+
+	return COPY_OUT(data, info);
 }
 
 int
@@ -243,6 +304,14 @@ netdev_ethtool_more(const struct kernel_netdev *netdev, uint32_t cmd,
 		return get_statistics(netdev, data);
 	case ETHTOOL_GFEATURES:
 		return get_features(data);
+	case ETHTOOL_GRXRINGS:
+		return get_rx_rings(netdev, data);
+	case ETHTOOL_GRSSH:
+		return get_rss(data);
+	case ETHTOOL_GRXFHINDIR:
+		return get_indirection(data);
+	case ETHTOOL_GET_TS_INFO:
+		return get_timestamping(data);
 	case ETHTOOL_SCHANNELS:
 		return set_channels(netdev, data);
 	case ETHTOOL_GRINGPARAM:

@@ -19,6 +19,7 @@
 #include "segment.h"
 
 #define MAC_BYTES 6
+#define ETOOSMALL 525 /* Linux include/linux/errno.h */
 /* Words of each of the three link mode masks, as Linux 6.x needs. */
 #define LINK_MODE_WORDS 4
 
@@ -55,6 +56,9 @@ run_ioctl(const struct kernel_netdev *netdev, unsigned long request,
 		return 0;
 	case SIOCGIFTXQLEN:
 		ifr->ifr_qlen = (int)netdev->tx_queue_len;
+		return 0;
+	case SIOCGIFMAP: /* mana sets none of it */
+		memset(&ifr->ifr_map, 0, sizeof(ifr->ifr_map));
 		return 0;
 	default:
 		break;
@@ -212,7 +216,7 @@ get_address(const struct kernel_netdev *netdev, uint64_t data)
 	if (rc < 0)
 		return rc;
 	if (head.size < MAC_BYTES)
-		return -EINVAL;
+		return -ETOOSMALL;
 	head.size = MAC_BYTES;
 	rc = mem_write(model_self, data, &head, sizeof(head));
 	if (rc == 0)

@@ -6,6 +6,7 @@
 #include <net/if.h>
 #include <net/if_arp.h>
 
+#include "kernel_version.h"
 #include "link_message.h"
 #include "netdev.h"
 #include "nl_event.h"
@@ -16,6 +17,10 @@
 /* Linux include/linux/netcard.h: GSO_LEGACY_MAX_SIZE, GSO_MAX_SEGS. */
 #define GSO_MAX_BYTES 65536
 #define GSO_MAX_SEGS 65535
+/* Attributes that the build's headers may lack. */
+#define ATTR_ALLMULTI 61
+#define ATTR_GSO_IPV4_MAX_SIZE 63
+#define ATTR_GRO_IPV4_MAX_SIZE 64
 
 static_assert(LINK_MESSAGE_MAX_BYTES <= NL_EVENT_MAX_BYTES, "notifications");
 
@@ -26,7 +31,9 @@ put_queues(struct nl_write *w)
 	nl_write_u32(w, IFLA_GSO_MAX_SEGS, GSO_MAX_SEGS);
 	nl_write_u32(w, IFLA_GSO_MAX_SIZE, GSO_MAX_BYTES);
 	nl_write_u32(w, IFLA_GRO_MAX_SIZE, GSO_MAX_BYTES);
-	nl_write_u32(w, IFLA_TSO_MAX_SIZE, GSO_MAX_BYTES);
+	nl_write_u32(w, ATTR_GSO_IPV4_MAX_SIZE, GSO_MAX_BYTES);
+	nl_write_u32(w, ATTR_GRO_IPV4_MAX_SIZE, GSO_MAX_BYTES);
+	nl_write_u32(w, IFLA_TSO_MAX_SIZE, kernel_version()->tso_max_bytes);
 	nl_write_u32(w, IFLA_TSO_MAX_SEGS, GSO_MAX_SEGS);
 	nl_write_u32(w, IFLA_NUM_RX_QUEUES, NETDEV_MAX_CHANNELS);
 }
@@ -80,7 +87,8 @@ link_message_write(struct nl_write *w, const struct link_message *how,
 		.ifi_flags = netdev_flags(netdev),
 		.ifi_change = how->change,
 	};
-	bool runs = netdev->is_up && netdev->carrier;
+	const bool runs = (netdev_flags(netdev) & IFF_RUNNING) != 0;
+	static const struct rtnl_link_ifmap map; /* mana sets no addresses */
 	char pci[NETDEV_PCI_BYTES];
 	struct nlmsghdr *hdr;
 
@@ -97,12 +105,15 @@ link_message_write(struct nl_write *w, const struct link_message *how,
 	nl_write_u32(w, IFLA_GROUP, 0);
 	nl_write_u32(w, IFLA_PROMISCUITY,
 		     (netdev->more_flags & IFF_PROMISC) != 0);
+	nl_write_u32(w, ATTR_ALLMULTI,
+		     (netdev->more_flags & IFF_ALLMULTI) != 0);
 	put_queues(w);
 	if (netdev_master(netdev) != 0)
 		nl_write_u32(w, IFLA_MASTER, netdev_master(netdev));
 	put_carrier(w, netdev);
 	if (how->event != IFLA_EVENT_NONE)
 		nl_write_u32(w, IFLA_EVENT, how->event);
+	nl_write_attr(w, IFLA_MAP, &map, sizeof(map));
 	put_addresses(w, netdev);
 	put_stats(w, how->ext_mask);
 	nl_write_text(w, IFLA_PARENT_DEV_NAME, pci);

@@ -251,6 +251,25 @@ run(const struct nlmsghdr *request, const struct ifinfomsg *info,
 	}
 }
 
+/*
+ * A wrong attribute of a modelled netdev; the real kernel, which does not know
+ * it, might ask for rights first.
+ */
+static bool
+refuse_malformed(const struct nlmsghdr *request, struct netlink_sink *sink)
+{
+	const struct ifinfomsg *info =
+		(const void *)((const char *)request + NLMSG_HDRLEN);
+	struct kernel_netdev netdev;
+
+	if (request->nlmsg_len < NLMSG_LENGTH(sizeof(*info)) ||
+	    kernel_netdev_by_index((uint32_t)info->ifi_index, &netdev) < 0)
+		return false;
+	sink->text = NULL;
+	netlink_finish(request, -ERANGE, sink);
+	return true;
+}
+
 bool
 rtnetlink_request(const struct nlmsghdr *request, struct netlink_sink *sink)
 {
@@ -265,7 +284,7 @@ rtnetlink_request(const struct nlmsghdr *request, struct netlink_sink *sink)
 		return rtnetlink_other_request(request, sink);
 	if (nlmsg_parse((struct nlmsghdr *)(uintptr_t)request, sizeof(*info),
 			attrs, IFLA_MAX, link_policy) < 0)
-		return false;
+		return refuse_malformed(request, sink);
 	info = (const void *)((const char *)request + NLMSG_HDRLEN);
 	if (request->nlmsg_type == RTM_GETLINK &&
 	    (request->nlmsg_flags & NLM_F_DUMP) != 0)

@@ -99,7 +99,7 @@ put_pci(struct tree *tree, uint32_t fn, const char *slot, const char *dir)
 	tree_text(tree, dir, "revision", "0x00\n");
 	tree_text(tree, dir, "irq", "0\n");
 	tree_text(tree, dir, "enable", "1\n");
-	tree_text(tree, dir, "max_vfs", "0\n");
+	tree_text(tree, dir, "driver_override", "(null)\n");
 	tree_text(tree, dir, "numa_node", "%d\n", segment_config()->numa_node);
 	tree_text(tree, dir, "modalias", "%s\n", modalias);
 	tree_text(tree, dir, "uevent",
@@ -135,14 +135,30 @@ put_netdev(struct tree *tree, const struct kernel_netdev *netdev,
 	tree_text(tree, dir, "ifindex", "%u\n", netdev->ifindex);
 	tree_text(tree, dir, "iflink", "%u\n", netdev->ifindex);
 	tree_text(tree, dir, "mtu", "%u\n", netdev->mtu);
-	/* IFF_BROADCAST and IFF_MULTICAST, with IFF_UP when up. */
-	tree_text(tree, dir, "flags", "0x%x\n", netdev->is_up ? 0x1003 : 0x1002);
+	/* IFF_BROADCAST and IFF_MULTICAST, with IFF_UP when up, and IFF_SLAVE. */
+	tree_text(tree, dir, "flags", "0x%x\n",
+		  (netdev->is_up ? 0x1003 : 0x1002) |
+			  (netdev_master(netdev) != 0 ? IFF_SLAVE : 0));
 	tree_text(tree, dir, "operstate", "%s\n", netdev->is_up ? "up" : "down");
 	tree_text(tree, dir, "tx_queue_len", "1000\n");
-	/* Readable only while it is up (preload/sysfs_path.c). */
+	/* Some are readable only while it is up (preload/sysfs_path.c). */
 	tree_text(tree, dir, "carrier", "%d\n", netdev->carrier);
 	tree_text(tree, dir, "speed", "%d\n", (int)netdev->speed_mbps);
 	tree_text(tree, dir, "duplex", "full\n");
+	tree_text(tree, dir, "dormant", "0\n");
+	tree_text(tree, dir, "testing", "0\n");
+	tree_text(tree, dir, "carrier_changes", "%u\n",
+		  netdev->nb_carrier_up + netdev->nb_carrier_down);
+	tree_text(tree, dir, "carrier_up_count", "%u\n", netdev->nb_carrier_up);
+	tree_text(tree, dir, "carrier_down_count", "%u\n",
+		  netdev->nb_carrier_down);
+	tree_text(tree, dir, "gro_flush_timeout", "0\n");
+	tree_text(tree, dir, "ifalias", "\n");
+	tree_text(tree, dir, "link_mode", "0\n");
+	tree_text(tree, dir, "name_assign_type", "1\n"); /* NET_NAME_ENUM */
+	tree_text(tree, dir, "netdev_group", "0\n");
+	tree_text(tree, dir, "proto_down", "0\n");
+	tree_text(tree, dir, "threaded", "0\n");
 	tree_text(tree, dir, "uevent", "INTERFACE=%s\nIFINDEX=%u\n",
 		  netdev->name, netdev->ifindex);
 	tree_link(tree, dir, "device", pci_dir);
@@ -240,14 +256,47 @@ sysfs_create(char *where, unsigned int where_bytes)
 	return tree.error;
 }
 
-/* Linux core/sysfs.c rate_show() from width and speed of query_port. */
+/*
+ * Linux core/sysfs.c rate_show() from width and speed of query_port. An empty file
+ * reads as EINVAL (preload/sysfs_path.c).
+ */
 static const char *
 rate_of(const struct kernel_port_answer *answer, uint32_t port)
 {
 	uint8_t width = port == 1 ? answer->width_first : answer->width_others;
 
-	return width == 2 ? "100 Gb/sec (4X EDR)" :
-	       width == 0 ? "-22" : "2.5 Gb/sec (1X SDR)";
+	return width == 2 ? "100 Gb/sec (4X EDR)\n" :
+	       width == 0 ? "" : "2.5 Gb/sec (1X SDR)\n";
+}
+
+/* The GID table; only entry 0 is used, see uverbs_info.c. */
+static void
+put_gids(struct tree *tree, const struct rdma_device *device,
+	 const char *rdma_dir, uint32_t port, uint32_t nb_gids,
+	 const char *netdev)
+{
+	const uint8_t *guid = device->node_guid;
+	char dir[256], name[16];
+
+	snprintf(dir, sizeof(dir), "%s/ports/%u/gids", rdma_dir, port);
+	tree_dirs(tree, dir);
+	for (uint32_t i = 1; i < nb_gids; i++) {
+		snprintf(name, sizeof(name), "%u", i);
+		tree_text(tree, dir, name,
+			  "0000:0000:0000:0000:0000:0000:0000:0000\n");
+	}
+	if (nb_gids == 0)
+		return;
+	tree_text(tree, dir, "0",
+		  "fe80:0000:0000:0000:%02x%02x:%02x%02x:%02x%02x:%02x%02x\n",
+		  guid[0], guid[1], guid[2], guid[3], guid[4], guid[5],
+		  guid[6], guid[7]);
+	snprintf(dir, sizeof(dir), "%s/ports/%u/gid_attrs/ndevs", rdma_dir, port);
+	tree_dirs(tree, dir);
+	tree_text(tree, dir, "0", "%s\n", netdev);
+	snprintf(dir, sizeof(dir), "%s/ports/%u/gid_attrs/types", rdma_dir, port);
+	tree_dirs(tree, dir);
+	tree_text(tree, dir, "0", "RoCE v2\n");
 }
 
 /* Verbs port, from 1. It is down because its netdev is (Linux ib/main.c). */
@@ -267,7 +316,7 @@ put_rdma_port(struct tree *tree, const struct rdma_device *device,
 		  answer->is_filled ? "1: DOWN\n" : "0: NOP\n");
 	tree_text(tree, dir, "phys_state",
 		  answer->is_filled ? "3: Disabled\n" : "0: <unknown>\n");
-	tree_text(tree, dir, "rate", "%s\n", rate_of(answer, port));
+	tree_text(tree, dir, "rate", "%s", rate_of(answer, port));
 	tree_text(tree, dir, "link_layer",
 		  answer->link_layer == 2 ? "Ethernet\n" : "InfiniBand\n");
 	tree_text(tree, dir, "lid", "0x0\n");
@@ -275,15 +324,12 @@ put_rdma_port(struct tree *tree, const struct rdma_device *device,
 	tree_text(tree, dir, "sm_lid", "0x0\n");
 	tree_text(tree, dir, "sm_sl", "0\n");
 	tree_text(tree, dir, "cap_mask", "0x00000000\n");
-	snprintf(dir, sizeof(dir), "%s/ports/%u/gids", rdma_dir, port);
+	snprintf(dir, sizeof(dir), "%s/ports/%u/pkeys", rdma_dir, port);
 	tree_dirs(tree, dir);
-	tree_text(tree, dir, "0", "0000:0000:0000:0000:0000:0000:0000:0000\n");
-	snprintf(dir, sizeof(dir), "%s/ports/%u/gid_attrs/ndevs", rdma_dir, port);
-	tree_dirs(tree, dir);
-	tree_text(tree, dir, "0", "%s\n", netdev);
-	snprintf(dir, sizeof(dir), "%s/ports/%u/gid_attrs/types", rdma_dir, port);
-	tree_dirs(tree, dir);
-	tree_text(tree, dir, "0", "IB/RoCE v1\n");
+	tree_text(tree, dir, "0", "0xffff\n"); /* mana_ib_query_pkey() */
+	put_gids(tree, device, rdma_dir, port,
+		 port == 1 ? answer->nb_gids_first : answer->nb_gids_others,
+		 netdev);
 }
 
 static void
@@ -322,7 +368,7 @@ sysfs_put_rdma(struct tree *tree, const struct rdma_device *device,
 		  "%02x%02x:%02x%02x:%02x%02x:%02x%02x\n", guid[0], guid[1],
 		  guid[2], guid[3], guid[4], guid[5], guid[6], guid[7]);
 	tree_text(tree, dir, "sys_image_guid", "0000:0000:0000:0000\n");
-	tree_text(tree, dir, "node_desc", "%s\n", device->name);
+	tree_text(tree, dir, "node_desc", "\n");
 	tree_text(tree, dir, "fw_ver", "\n");
 	tree_link(tree, dir, "device", pci_dir);
 	tree_link(tree, dir, "subsystem", "class/infiniband");

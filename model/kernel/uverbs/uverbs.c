@@ -271,6 +271,14 @@ uverbs_in(struct uverbs_call *call, uint16_t id, void *buf, size_t size,
 }
 
 int
+uverbs_in_or_zero(struct uverbs_call *call, uint16_t id, void *buf, size_t size)
+{
+	int rc = uverbs_in(call, id, buf, size, 0);
+
+	return rc == -ENOENT ? 0 : rc;
+}
+
+int
 uverbs_driver_in(struct uverbs_call *call, void *buf, size_t size, size_t min)
 {
 	const struct ib_uverbs_attr *attr = uverbs_attr(call, UVERBS_ATTR_UHW_IN);

@@ -89,6 +89,9 @@ struct ib_uverbs_attr *uverbs_attr(struct uverbs_call *call, uint16_t id);
  */
 int uverbs_in(struct uverbs_call *call, uint16_t id, void *buf, size_t size,
 	      size_t min);
+/* The same of any length; 0 if the attribute is missing. */
+int uverbs_in_or_zero(struct uverbs_call *call, uint16_t id, void *buf,
+		      size_t size);
 /* UHW_IN, the driver's input: min bytes or all, as this kernel checks it. */
 int uverbs_driver_in(struct uverbs_call *call, void *buf, size_t size,
 		     size_t min);
@@ -105,19 +108,27 @@ void uverbs_set(struct uverbs_call *call, uint16_t id, uint64_t value);
 
 /* Methods and commands for the tables of other files. uverbs_query.c: */
 int uverbs_get_context(struct uverbs_call *call);
-int uverbs_query_context(struct uverbs_call *call);
 int uverbs_query_port(struct uverbs_call *call);
 int uverbs_query_device(struct uverbs_call *call);
 int uverbs_query_device_ex(struct uverbs_call *call);
 
+/* uverbs_info.c */
+int uverbs_info_handles(struct uverbs_call *call);
+int uverbs_query_gid_table(struct uverbs_call *call);
+int uverbs_query_gid_entry(struct uverbs_call *call);
+
 /* uverbs_qp.c */
 int uverbs_create_qp(struct uverbs_call *call);
 int uverbs_destroy_qp(struct uverbs_call *call);
+/* Commands modify_qp, extended or not, and modify_wq. */
+int uverbs_modify_qp(struct uverbs_call *call);
+int uverbs_modify_wq(struct uverbs_call *call);
 
 /* uverbs_legacy.c */
 int uverbs_legacy_get_context(struct uverbs_call *call);
 int uverbs_legacy_query_port(struct uverbs_call *call);
 int uverbs_legacy_create_cq(struct uverbs_call *call);
+int uverbs_legacy_create_cq_ex(struct uverbs_call *call);
 int uverbs_legacy_create_qp(struct uverbs_call *call);
 int uverbs_legacy_create_qp_ex(struct uverbs_call *call);
 int uverbs_legacy_create_wq(struct uverbs_call *call);
@@ -128,6 +139,7 @@ int uverbs_legacy_destroy(struct uverbs_call *call);
 struct uverbs_command_bytes {
 	uint16_t in, out;
 };
-bool uverbs_command_bytes(uint32_t command, struct uverbs_command_bytes *bytes);
+/* -EOPNOTSUPP: no such command; -EINVAL: unknown flags. */
+int uverbs_command_bytes(uint32_t command, struct uverbs_command_bytes *bytes);
 
 #endif /* MODEL_UVERBS_H */

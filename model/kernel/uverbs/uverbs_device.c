@@ -12,6 +12,7 @@
 #include <rdma/ib_user_verbs.h>
 
 #include "context.h"
+#include "mem.h"
 #include "uverbs.h"
 #include "verbs.h"
 
@@ -119,11 +120,21 @@ cmd_create_ind(struct uverbs_call *call)
 		return rc;
 	if (cmd.comp_mask != 0)
 		return -EOPNOTSUPP;
-	if (cmd.log_size > KERNEL_MAX_IND_LOG)
+	if (cmd.log_size > IB_USER_VERBS_MAX_LOG_IND_TBL_SIZE)
 		return -EINVAL;
 	in = uverbs_attr(call, UVERBS_ATTR_CORE_IN);
 	if (in->len < head_bytes + (sizeof(uint32_t) << cmd.log_size))
+		return -ENOSPC;
+	/* A limit of the model: Linux makes it, but no queue pair with it. */
+	if (cmd.log_size > KERNEL_MAX_IND_LOG)
 		return -EINVAL;
+	/* The padding to a multiple of 8 bytes. */
+	if (in->len > head_bytes + (sizeof(uint32_t) << cmd.log_size) &&
+	    mem_is_zero(model_self, in->data + head_bytes +
+			(sizeof(uint32_t) << cmd.log_size),
+			in->len - head_bytes -
+			(sizeof(uint32_t) << cmd.log_size)) == 0)
+		return -EOPNOTSUPP;
 
 	show_ind(call, cmd.wq, cmd.log_size);
 	rc = verbs_create_ind(call->context, cmd.wq, cmd.log_size,
@@ -173,11 +184,20 @@ static const struct {
 	  uverbs_legacy_destroy },
 	{ IB_USER_VERBS_CMD_CREATE_QP, { 56, 32 }, false,
 	  uverbs_legacy_create_qp },
-	/* Sizes up to comp_mask; below, to max_sge: the rest is optional. */
+	/* Sizes of extended commands: up to the last required field. */
+	{ EX(IB_USER_VERBS_EX_CMD_CREATE_CQ), { 32, 16 }, false,
+	  uverbs_legacy_create_cq_ex },
 	{ EX(IB_USER_VERBS_EX_CMD_CREATE_QP), { 52, 40 }, false,
 	  uverbs_legacy_create_qp_ex },
 	{ IB_USER_VERBS_CMD_DESTROY_QP, { 16, 4 }, false,
 	  uverbs_legacy_destroy },
+	{ IB_USER_VERBS_CMD_MODIFY_QP,
+	  { sizeof(struct ib_uverbs_modify_qp), 0 }, true, uverbs_modify_qp },
+	{ EX(IB_USER_VERBS_EX_CMD_MODIFY_QP),
+	  { sizeof(struct ib_uverbs_modify_qp), 8 }, true,
+	  uverbs_modify_qp },
+	{ EX(IB_USER_VERBS_EX_CMD_MODIFY_WQ), { 16, 0 }, true,
+	  uverbs_modify_wq },
 	{ EX(IB_USER_VERBS_EX_CMD_CREATE_WQ), { 32, 24 }, false,
 	  uverbs_legacy_create_wq },
 	{ EX(IB_USER_VERBS_EX_CMD_DESTROY_WQ), { 8, 16 }, false,
@@ -190,15 +210,25 @@ static const struct {
 
 #define NB_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-bool
+/* core/uverbs_main.c: a command has 8 bits, and one flag. */
+static bool
+has_unknown_flags(uint64_t command)
+{
+	return (command & ~(uint64_t)(IB_USER_VERBS_CMD_COMMAND_MASK |
+				      IB_USER_VERBS_CMD_FLAG_EXTENDED)) != 0;
+}
+
+int
 uverbs_command_bytes(uint32_t command, struct uverbs_command_bytes *bytes)
 {
+	if (has_unknown_flags(command))
+		return -EINVAL;
 	for (uint32_t i = 0; i < NB_COMMANDS; i++)
 		if (commands[i].command == command) {
 			*bytes = commands[i].core;
-			return true;
+			return 0;
 		}
-	return false;
+	return -EOPNOTSUPP;
 }
 
 static uint32_t
@@ -213,13 +243,21 @@ static int
 invoke_write(struct uverbs_call *call)
 {
 	uint64_t command = uverbs_number(call, UVERBS_ATTR_WRITE_CMD);
+	const bool is_extended =
+		(command & IB_USER_VERBS_CMD_FLAG_EXTENDED) != 0;
 	uint32_t i, fn, page;
 	int rc;
 
+	if (has_unknown_flags(command))
+		return -EINVAL;
 	for (i = 0; i < NB_COMMANDS; i++) {
 		if (commands[i].command != command)
 			continue;
-		if (!call->is_by_write &&
+		/*
+		 * What an extended command lacks is 0; by write(), its size
+		 * is checked before.
+		 */
+		if (!call->is_by_write && !is_extended &&
 		    (attr_bytes(call, UVERBS_ATTR_CORE_IN) <
 			     commands[i].core.in ||
 		     attr_bytes(call, UVERBS_ATTR_CORE_OUT) <
@@ -233,19 +271,27 @@ invoke_write(struct uverbs_call *call)
 	return -EOPNOTSUPP;
 }
 
+/* mana_ib has no query_ucontext. */
+static int
+query_context(struct uverbs_call *call)
+{
+	uverbs_begin(call, "query_context", "%s", "");
+	return -EOPNOTSUPP;
+}
+
 const struct uverbs_method uverbs_device_methods[] = {
 	{ UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, false,
 	  invoke_write, {
 		{ UVERBS_ATTR_WRITE_CMD, UVERBS_IN, true, 4, 8 },
 		{ UVERBS_ATTR_CORE_IN, UVERBS_IN, false, 4, 0 },
-		{ UVERBS_ATTR_CORE_OUT, UVERBS_OUT, false, 4, 0 },
+		{ UVERBS_ATTR_CORE_OUT, UVERBS_OUT, false, 0, 0 },
 		{ UVERBS_ATTR_UHW_IN, UVERBS_IN, false, 0, 0 },
 		{ UVERBS_ATTR_UHW_OUT, UVERBS_OUT, false, 0, 0 } } },
 	{ UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT, true,
 	  uverbs_query_port, {
-		{ UVERBS_ATTR_QUERY_PORT_PORT_NUM, UVERBS_IN, true, 1, 8 },
+		{ UVERBS_ATTR_QUERY_PORT_PORT_NUM, UVERBS_IN, true, 8, 8 },
 		{ UVERBS_ATTR_QUERY_PORT_RESP, UVERBS_OUT, true,
-		  sizeof(struct ib_uverbs_query_port_resp), 0 } } },
+		  sizeof(struct ib_uverbs_query_port_resp_ex), 0 } } },
 	{ UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT, false,
 	  uverbs_get_context, {
 		{ UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, UVERBS_OUT, false,
@@ -255,10 +301,32 @@ const struct uverbs_method uverbs_device_methods[] = {
 		{ UVERBS_ATTR_UHW_IN, UVERBS_IN, false, 0, 0 },
 		{ UVERBS_ATTR_UHW_OUT, UVERBS_OUT, false, 0, 0 } } },
 	{ UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_CONTEXT, true,
-	  uverbs_query_context, {
+	  query_context, {
 		{ UVERBS_ATTR_QUERY_CONTEXT_NUM_COMP_VECTORS, UVERBS_OUT,
 		  false, 4, 0 },
 		{ UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT, UVERBS_OUT, false,
 		  8, 0 } } },
+	{ UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INFO_HANDLES, true,
+	  uverbs_info_handles, {
+		{ UVERBS_ATTR_INFO_OBJECT_ID, UVERBS_IN, true, 8, 8 },
+		{ UVERBS_ATTR_INFO_TOTAL_HANDLES, UVERBS_OUT, false, 4, 0 },
+		{ UVERBS_ATTR_INFO_HANDLES_LIST, UVERBS_OUT, true, 4, 0 } } },
+	{ UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_TABLE, true,
+	  uverbs_query_gid_table, {
+		{ UVERBS_ATTR_QUERY_GID_TABLE_ENTRY_SIZE, UVERBS_IN, true,
+		  8, 8 },
+		{ UVERBS_ATTR_QUERY_GID_TABLE_FLAGS, UVERBS_IN, false, 4, 8 },
+		{ UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES, UVERBS_OUT, true,
+		  0, 0 },
+		{ UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES, UVERBS_OUT,
+		  true, 8, 0 } } },
+	{ UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_ENTRY, true,
+	  uverbs_query_gid_entry, {
+		{ UVERBS_ATTR_QUERY_GID_ENTRY_PORT, UVERBS_IN, true, 8, 8 },
+		{ UVERBS_ATTR_QUERY_GID_ENTRY_GID_INDEX, UVERBS_IN, true, 8,
+		  8 },
+		{ UVERBS_ATTR_QUERY_GID_ENTRY_FLAGS, UVERBS_IN, false, 4, 8 },
+		{ UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, UVERBS_OUT, true,
+		  sizeof(struct ib_uverbs_gid_entry), 0 } } },
 	{ .run = NULL },
 };

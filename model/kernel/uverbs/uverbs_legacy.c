@@ -100,7 +100,7 @@ begin(struct translation *t, struct uverbs_call *call, void *cmd,
 	t->has_answer = out != NULL;
 	t->answer = t->has_answer ? out->data : 0;
 	t->nb_attrs = 0;
-	rc = uverbs_in(call, UVERBS_ATTR_CORE_IN, cmd, cmd_bytes, 0);
+	rc = uverbs_in_or_zero(call, UVERBS_ATTR_CORE_IN, cmd, cmd_bytes);
 	return rc < 0 ? rc : uverbs_out(call, UVERBS_ATTR_CORE_OUT, &zeros,
 					answer_bytes);
 }
@@ -201,6 +201,40 @@ uverbs_legacy_create_cq(struct uverbs_call *call)
 		       offsetof(struct ib_uverbs_create_cq_resp, cq_handle));
 }
 
+/* ib_uverbs_ex_create_cq() */
+int
+uverbs_legacy_create_cq_ex(struct uverbs_call *call)
+{
+	struct ib_uverbs_ex_create_cq cmd;
+	struct translation t;
+	int rc = begin(&t, call, &cmd, sizeof(cmd),
+		       sizeof(struct ib_uverbs_ex_create_cq_resp));
+
+	if (rc < 0)
+		return rc;
+	if (cmd.comp_mask != 0 || cmd.reserved != 0)
+		return -EINVAL;
+	add_handle(&t, UVERBS_ATTR_CREATE_CQ_HANDLE, 0);
+	add_number(&t, UVERBS_ATTR_CREATE_CQ_CQE, cmd.cqe);
+	add_number(&t, UVERBS_ATTR_CREATE_CQ_USER_HANDLE, cmd.user_handle);
+	add_number(&t, UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, cmd.comp_vector);
+	add_number(&t, UVERBS_ATTR_CREATE_CQ_FLAGS, cmd.flags);
+	if (cmd.comp_channel >= 0)
+		add_handle(&t, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL,
+			   (uint32_t)cmd.comp_channel);
+	add_answer(&t, UVERBS_ATTR_CREATE_CQ_RESP_CQE,
+		   offsetof(struct ib_uverbs_ex_create_cq_resp, base.cqe),
+		   sizeof(uint32_t));
+	add_driver_data(&t);
+	rc = run_new(&t, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE,
+		     offsetof(struct ib_uverbs_ex_create_cq_resp,
+			      base.cq_handle));
+	return rc < 0 ? rc :
+			put_word(&t, offsetof(struct ib_uverbs_ex_create_cq_resp,
+					      response_length),
+				 sizeof(struct ib_uverbs_ex_create_cq_resp));
+}
+
 /* The common start of both forms of the answer. */
 static void
 add_qp_answer(struct translation *t)
@@ -221,7 +255,9 @@ add_qp_limits(struct translation *t, size_t at)
 	const struct ib_uverbs_attr *in = uverbs_attr(t->call,
 						      UVERBS_ATTR_CORE_IN);
 
-	add(t, UVERBS_ATTR_CREATE_QP_CAP, sizeof(struct ib_uverbs_qp_cap),
+	/* A command that is cut there has no limits. */
+	if (in != NULL && in->len >= at + sizeof(struct ib_uverbs_qp_cap))
+		add(t, UVERBS_ATTR_CREATE_QP_CAP, sizeof(struct ib_uverbs_qp_cap),
 	    in->data + at);
 }
 
@@ -302,6 +338,7 @@ uverbs_legacy_create_wq(struct uverbs_call *call)
 	add_number(&t, UVERBS_ATTR_CREATE_WQ_TYPE, cmd.wq_type);
 	add_number(&t, UVERBS_ATTR_CREATE_WQ_MAX_WR, cmd.max_wr);
 	add_number(&t, UVERBS_ATTR_CREATE_WQ_MAX_SGE, cmd.max_sge);
+	add_number(&t, UVERBS_ATTR_CREATE_WQ_FLAGS, cmd.create_flags);
 	add_answer(&t, UVERBS_ATTR_CREATE_WQ_RESP_MAX_WR,
 		   offsetof(struct ib_uverbs_ex_create_wq_resp, max_wr),
 		   sizeof(uint32_t));

@@ -12,6 +12,13 @@
 #include "uverbs.h"
 #include "verbs.h"
 
+#define CQ_FLAGS                                 \
+	(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | \
+	 IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
+#define WQ_FLAGS                                                          \
+	(IB_UVERBS_WQ_FLAGS_CVLAN_STRIPPING |                             \
+	 IB_UVERBS_WQ_FLAGS_SCATTER_FCS | IB_UVERBS_WQ_FLAGS_DELAY_DROP | \
+	 IB_UVERBS_WQ_FLAGS_PCI_WRITE_END_PADDING)
 #define ANY_ID UINT32_MAX /* for numbers without meaning for raw objects */
 
 /*
@@ -50,7 +57,9 @@ cq_create(struct uverbs_call *call)
 	cq.nb_cqe = uverbs_number(call, UVERBS_ATTR_CREATE_CQ_CQE);
 	cq.user_handle = uverbs_number(call, UVERBS_ATTR_CREATE_CQ_USER_HANDLE);
 	cq.comp_vector = uverbs_number(call, UVERBS_ATTR_CREATE_CQ_COMP_VECTOR);
-	if (uverbs_number(call, UVERBS_ATTR_CREATE_CQ_FLAGS) != 0)
+	/* mana_ib ignores them (core/uverbs_std_types_cq.c). */
+	if (uverbs_number(call, UVERBS_ATTR_CREATE_CQ_FLAGS) &
+	    ~(uint64_t)CQ_FLAGS)
 		return -EINVAL;
 	channel = uverbs_attr(call, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL);
 	cq.channel_fd = channel == NULL ? -1 : (int)channel->data_s64;
@@ -101,7 +110,13 @@ wq_create(struct uverbs_call *call)
 	uint32_t handle;
 	int rc;
 
-	rc = uverbs_driver_in(call, &uhw, sizeof(uhw), MANA_ABI_CREATE_WQ_MIN);
+	/* core/uverbs_std_types_wq.c */
+	if (uverbs_number(call, UVERBS_ATTR_CREATE_WQ_FLAGS) &
+	    ~(uint64_t)WQ_FLAGS)
+		return -EINVAL;
+	if (uverbs_number(call, UVERBS_ATTR_CREATE_WQ_TYPE) != IB_UVERBS_WQT_RQ)
+		return -EINVAL;
+	rc = uverbs_driver_in(call, &uhw, sizeof(uhw), sizeof(uhw));
 	if (rc < 0)
 		return rc;
 
@@ -221,11 +236,11 @@ const struct uverbs_method uverbs_object_methods[] = {
 		HANDLE(UVERBS_ATTR_CREATE_WQ_PD_HANDLE),
 		HANDLE(UVERBS_ATTR_CREATE_WQ_CQ_HANDLE),
 		IN(UVERBS_ATTR_CREATE_WQ_USER_HANDLE, 8),
-		{ UVERBS_ATTR_CREATE_WQ_TYPE, UVERBS_IN, true, 4, 8 },
+		IN(UVERBS_ATTR_CREATE_WQ_TYPE, 8),
 		FD_OPT(UVERBS_ATTR_CREATE_WQ_EVENT_FD),
 		IN(UVERBS_ATTR_CREATE_WQ_MAX_WR, 4),
 		IN(UVERBS_ATTR_CREATE_WQ_MAX_SGE, 4),
-		IN_OPT(UVERBS_ATTR_CREATE_WQ_FLAGS, 4, 8),
+		{ UVERBS_ATTR_CREATE_WQ_FLAGS, UVERBS_IN, true, 4, 8 },
 		OUT(UVERBS_ATTR_CREATE_WQ_RESP_MAX_WR, 4),
 		OUT(UVERBS_ATTR_CREATE_WQ_RESP_MAX_SGE, 4),
 		OUT_OPT(UVERBS_ATTR_CREATE_WQ_RESP_WQ_NUM, 4),
@@ -262,7 +277,7 @@ const struct uverbs_method uverbs_object_methods[] = {
 	{ UVERBS_OBJECT_RWQ_IND_TBL, UVERBS_METHOD_RWQ_IND_TBL_DESTROY, true,
 	  ind_destroy, {
 		HANDLE(UVERBS_ATTR_DESTROY_RWQ_IND_TBL_HANDLE) }, true },
-	{ UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC, false,
+	{ UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC, true,
 	  async_alloc, {
 		{ UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, UVERBS_NEW_FD,
 		  true, 0, 0 } } },

@@ -12,6 +12,17 @@
 #include "uverbs.h"
 #include "verbs.h"
 
+/* For raw packets all flags are valid; mana_ib ignores them. */
+#define QP_FLAGS                                          \
+	(IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK |   \
+	 IB_UVERBS_QP_CREATE_SCATTER_FCS |                \
+	 IB_UVERBS_QP_CREATE_CVLAN_STRIPPING |            \
+	 IB_UVERBS_QP_CREATE_PCI_WRITE_END_PADDING |      \
+	 IB_UVERBS_QP_CREATE_SQ_SIG_ALL)
+#define QPS_ERR 6 /* IB_QPS_ERR, the last state */
+#define QP_STATE 1 /* IB_QP_STATE */
+#define WQ_ATTRS 7u /* IB_WQ_STATE, IB_WQ_CUR_STATE, IB_WQ_FLAGS */
+
 /* Answer for both kinds of QP; destroys the QP if that fails. */
 static int
 qp_answer(struct uverbs_call *call, uint32_t handle, const void *uhw,
@@ -49,6 +60,9 @@ qp_create_rss(struct uverbs_call *call, const struct ib_uverbs_qp_cap *cap)
 	    uverbs_attr(call, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE) != NULL ||
 	    uverbs_attr(call, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE) != NULL)
 		return -EINVAL;
+	if (cap->max_send_wr != 0 &&
+	    uverbs_attr(call, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE) == NULL)
+		return -ENOENT;
 	rc = uverbs_driver_in(call, &uhw, sizeof(uhw), sizeof(uhw));
 	if (rc < 0)
 		return rc;
@@ -101,7 +115,8 @@ uverbs_create_qp(struct uverbs_call *call)
 	if (uverbs_number(call, UVERBS_ATTR_CREATE_QP_TYPE) !=
 	    IB_UVERBS_QPT_RAW_PACKET)
 		return -EINVAL;
-	if (uverbs_number(call, UVERBS_ATTR_CREATE_QP_FLAGS) != 0)
+	if (uverbs_number(call, UVERBS_ATTR_CREATE_QP_FLAGS) &
+	    ~(uint64_t)QP_FLAGS)
 		return -EINVAL;
 	if (uverbs_attr(call, UVERBS_ATTR_CREATE_QP_IND_TABLE_HANDLE) != NULL)
 		return qp_create_rss(call, &cap);
@@ -148,4 +163,42 @@ uverbs_destroy_qp(struct uverbs_call *call)
 	if (rc < 0)
 		return rc;
 	return uverbs_out_u32(call, UVERBS_ATTR_DESTROY_QP_RESP, 0);
+}
+
+/* Checks of core/uverbs_cmd.c modify_qp(); mana_ib modifies no raw QP. */
+int
+uverbs_modify_qp(struct uverbs_call *call)
+{
+	struct ib_uverbs_ex_modify_qp cmd;
+	int rc;
+
+	rc = uverbs_in_or_zero(call, UVERBS_ATTR_CORE_IN, &cmd, sizeof(cmd));
+	if (rc < 0)
+		return rc;
+	uverbs_begin(call, "modify_qp", " qp=%u",
+		     uverbs_object(call, QP, cmd.base.qp_handle));
+	rc = verbs_check_handle(call->context, OBJECT_QP, cmd.base.qp_handle);
+	if (rc < 0)
+		return rc;
+	return cmd.base.attr_mask & QP_STATE && cmd.base.qp_state > QPS_ERR ?
+		       -EINVAL :
+		       -EOPNOTSUPP;
+}
+
+/* ib_uverbs_ex_modify_wq() */
+int
+uverbs_modify_wq(struct uverbs_call *call)
+{
+	struct ib_uverbs_ex_modify_wq cmd;
+	int rc;
+
+	rc = uverbs_in_or_zero(call, UVERBS_ATTR_CORE_IN, &cmd, sizeof(cmd));
+	if (rc < 0)
+		return rc;
+	uverbs_begin(call, "modify_wq", " wq=%u",
+		     uverbs_object(call, WQ, cmd.wq_handle));
+	if (cmd.attr_mask == 0 || (cmd.attr_mask & ~WQ_ATTRS) != 0)
+		return -EINVAL;
+	rc = verbs_check_handle(call->context, OBJECT_WQ, cmd.wq_handle);
+	return rc < 0 ? rc : -EOPNOTSUPP; /* mana_ib_modify_wq() */
 }

@@ -22,36 +22,21 @@
 #define PHYS_STATE_LINK_UP 5
 #define IB_MTU_4096 5
 
-/* The answer of both methods. */
-static int
-context_answer(struct uverbs_call *call, uint16_t vectors, uint16_t support)
-{
-	uint64_t core_support = IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS;
-	int rc = uverbs_out_u32(call, vectors,
-				kernel_version()->nb_comp_vectors);
-
-	return rc != 0 ? rc : uverbs_out(call, support, &core_support,
-					 sizeof(core_support));
-}
-
 int
 uverbs_get_context(struct uverbs_call *call)
 {
+	const uint64_t core_support = kernel_version()->core_support;
 	int rc;
 
 	uverbs_begin(call, "get_context", "%s", "");
 	rc = verbs_get_context(call->context);
+	if (rc == 0)
+		rc = uverbs_out_u32(call,
+				    UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS,
+				    kernel_version()->nb_comp_vectors);
 	return rc != 0 ? rc :
-		context_answer(call, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS,
-			       UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT);
-}
-
-int
-uverbs_query_context(struct uverbs_call *call)
-{
-	uverbs_begin(call, "query_context", "%s", "");
-	return context_answer(call, UVERBS_ATTR_QUERY_CONTEXT_NUM_COMP_VECTORS,
-			      UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT);
+		uverbs_out(call, UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT,
+			   &core_support, sizeof(core_support));
 }
 
 /* The RDMA device of a context; -EIO if it was removed. */
@@ -113,6 +98,8 @@ fill_port(const struct kernel_port_answer *answer,
 	resp->active_speed = is_first ? answer->speed_first :
 					answer->speed_others;
 	resp->max_msg_sz = answer->max_msg_bytes;
+	if (is_first && answer->nb_gids_first > 0)
+		resp->flags = IB_UVERBS_QPF_GRH_REQUIRED; /* RoCE */
 }
 
 int
@@ -205,8 +192,7 @@ uverbs_query_device_ex(struct uverbs_call *call)
 		rc = device_of(call->context, &device);
 	if (rc < 0)
 		return rc;
-	rc = uverbs_in(call, UVERBS_ATTR_CORE_IN, &cmd, sizeof(cmd),
-		       sizeof(cmd));
+	rc = uverbs_in_or_zero(call, UVERBS_ATTR_CORE_IN, &cmd, sizeof(cmd));
 	if (rc < 0)
 		return rc;
 	if (cmd.comp_mask != 0 || cmd.reserved != 0)
@@ -219,6 +205,7 @@ uverbs_query_device_ex(struct uverbs_call *call)
 		return 0;
 	resp.response_length = out->len < sizeof(resp) ? out->len :
 							 sizeof(resp);
+	resp.device_cap_flags_ex = resp.base.device_cap_flags;
 	resp.raw_packet_caps = limits_of(&device)->raw_packet_caps;
 	return uverbs_out(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 }

@@ -68,10 +68,11 @@ split(struct uverbs_call *call, const struct ib_uverbs_cmd_hdr *hdr,
 	uint64_t answer = 0;
 	int rc;
 
+	rc = uverbs_command_bytes(hdr->command, &core);
+	if (rc < 0)
+		return rc;
 	if (hdr->in_words * 4u != nb_bytes)
 		return -EINVAL;
-	if (!uverbs_command_bytes(hdr->command, &core))
-		return -EOPNOTSUPP;
 	if (in_bytes < core.in || out_bytes < core.out)
 		return -ENOSPC;
 	rc = add_in(call, UVERBS_ATTR_CORE_IN, from, core.in);
@@ -100,6 +101,9 @@ split_ex(struct uverbs_call *call, const struct ib_uverbs_cmd_hdr *hdr,
 	uint64_t from = user + sizeof(*hdr) + sizeof(ex);
 	int rc;
 
+	rc = uverbs_command_bytes(hdr->command, &core);
+	if (rc < 0)
+		return rc;
 	if (nb_bytes < sizeof(*hdr) + sizeof(ex))
 		return -EINVAL;
 	rc = mem_read(model_self, user + sizeof(*hdr), &ex, sizeof(ex));
@@ -108,8 +112,6 @@ split_ex(struct uverbs_call *call, const struct ib_uverbs_cmd_hdr *hdr,
 	if (in_bytes + ex.provider_in_words * 8u !=
 	    nb_bytes - sizeof(*hdr) - sizeof(ex))
 		return -EINVAL;
-	if (!uverbs_command_bytes(hdr->command, &core))
-		return -EOPNOTSUPP;
 	if (in_bytes < core.in)
 		return -ENOSPC;
 	if (ex.cmd_hdr_reserved != 0)

@@ -5,6 +5,7 @@
 
 #include "context.h"
 #include "object.h"
+#include "verbs.h"
 
 struct object *
 object_at(uint32_t handle)
@@ -148,7 +149,7 @@ object_remove(uint32_t context, enum object_kind kind, uint32_t handle,
 	rc = fault_check(call);
 	object = object_find_any(context, kind, handle);
 	if (rc == 0 && object == NULL)
-		rc = -ENOENT;
+		rc = object_check(context, kind, handle);
 	if (rc == 0 && object->nb_users > 0)
 		rc = -EBUSY;
 	if (rc == 0)
@@ -177,6 +178,50 @@ object_find(uint32_t context, enum object_kind kind, uint32_t handle)
 	struct object *object = object_find_any(context, kind, handle);
 
 	return object == NULL || object->is_gone ? NULL : object;
+}
+
+int
+object_check(uint32_t context, enum object_kind kind, uint32_t handle)
+{
+	static const enum object_kind others[] = {
+		OBJECT_PD, OBJECT_MR, OBJECT_CQ, OBJECT_WQ, OBJECT_IND,
+		OBJECT_QP,
+	};
+
+	if (object_find(context, kind, handle) != NULL)
+		return 0;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (object_find_any(context, others[i], handle) != NULL)
+			return others[i] == kind ? -ENOENT : -EINVAL;
+	return -ENOENT;
+}
+
+int
+verbs_check_handle(uint32_t context, enum object_kind kind, uint32_t handle)
+{
+	int rc;
+
+	segment_lock();
+	rc = object_check(context, kind, handle);
+	segment_unlock();
+	return rc;
+}
+
+uint32_t
+verbs_nb_handles(uint32_t context, enum object_kind kind, uint32_t *handles,
+		 uint32_t max)
+{
+	uint32_t nb = 0, handle = 0;
+
+	segment_lock();
+	while ((handle = object_next(context, kind, handle)) != KERNEL_NONE) {
+		if (nb < max)
+			handles[nb] = handle;
+		nb++;
+		handle++;
+	}
+	segment_unlock();
+	return nb;
 }
 
 void

@@ -32,8 +32,8 @@ void object_end(uint32_t handle);
 void object_destroy(uint32_t handle, void (*teardown)(uint32_t handle));
 
 /*
- * A program's call to destroy an object; takes the lock itself. 0; -ENOENT: no
- * such object; -EBUSY: another refers to it; or an injected fault's error.
+ * A program's call to destroy an object; takes the lock itself. 0; the errors of
+ * object_check(); -EBUSY: another refers to it; or an injected fault's error.
  */
 int object_remove(uint32_t context, enum object_kind kind, uint32_t handle,
 		  enum fault_call call, void (*teardown)(uint32_t handle));
@@ -44,6 +44,12 @@ struct object *object_find(uint32_t context, enum object_kind kind,
 /* The same, including objects whose device was removed, for destroy calls. */
 struct object *object_find_any(uint32_t context, enum object_kind kind,
 			       uint32_t handle);
+
+/*
+ * core/rdma_core.c lookup_get_idr_uobject(): 0; -ENOENT: no such handle;
+ * -EINVAL: it is of another kind.
+ */
+int object_check(uint32_t context, enum object_kind kind, uint32_t handle);
 
 /* Set and count a reference; clear it. KERNEL_NONE: no reference. */
 void object_refer(uint32_t *name, uint32_t handle);

@@ -87,6 +87,9 @@ pin_memory(uint64_t addr, uint64_t size, bool writable, uint64_t *charged)
 	    __builtin_add_overflow(end, page - 1, &end))
 		return -EINVAL;
 	end &= ~(page - 1);
+	/* ib_umem_get() */
+	if ((end - first) / page > UINT32_MAX)
+		return -EINVAL;
 
 	segment_lock();
 	rc = charge((end - first) / KERNEL_PAGE_BYTES, charged);

@@ -13,6 +13,8 @@
 #include "verbs.h"
 #include "vport.h"
 
+/* IB_UVERBS_ACCESS_FLUSH_GLOBAL, _PERSISTENT: core/verbs.h of Linux 6.2 */
+#define ACCESS_FLUSH (3u << 8)
 #define NEEDS_LOCAL_WRITE \
 	(IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)
 
@@ -142,18 +144,16 @@ check_mr(const struct verbs_mr *mr)
 
 	if ((mr->start ^ mr->iova) % KERNEL_PAGE_BYTES != 0)
 		return -EINVAL;
-	/* core: on-demand paging is a capability that mana does not have. */
-	if (access & IB_UVERBS_ACCESS_ON_DEMAND)
+	/* core: these are capabilities that mana does not have. */
+	if (access & (IB_UVERBS_ACCESS_ON_DEMAND | ACCESS_FLUSH))
 		return -EOPNOTSUPP;
 	if ((access & NEEDS_LOCAL_WRITE) != 0 &&
 	    (access & IB_UVERBS_ACCESS_LOCAL_WRITE) == 0)
 		return -EINVAL;
 	if (access & ~kernel_version()->mr_access) /* VALID_MR_FLAGS */
 		return -EINVAL;
-	/* A limit of the model: device addresses are virtual ones. */
-	if (mr->start != mr->iova)
-		return -EOPNOTSUPP;
-	return 0;
+	return mr->length != 0 && mr->iova + mr->length - 1 < mr->iova ?
+		       -EINVAL : 0;
 }
 
 /* Create the object before its memory is pinned. */
@@ -162,8 +162,8 @@ begin_mr(uint32_t context, const struct verbs_mr *mr, uint32_t *handle)
 {
 	int rc = fault_check(FAULT_reg_mr);
 
-	if (rc == 0 && object_find(context, OBJECT_PD, mr->pd) == NULL)
-		rc = -ENOENT;
+	if (rc == 0)
+		rc = object_check(context, OBJECT_PD, mr->pd);
 	if (rc == 0)
 		rc = check_mr(mr);
 	if (rc == 0)
@@ -193,7 +193,7 @@ create_mr(uint32_t context, const struct verbs_mr *mr, uint32_t handle)
 	if (mr->access & IB_UVERBS_ACCESS_LOCAL_WRITE)
 		access |= CARD_ACCESS_WRITE;
 	rc = card_mkey_create(ctx->fn, object_at(mr->pd)->pd.pdn, &memory,
-			      access, &object_at(handle)->mr.key);
+			      mr->iova, access, &object_at(handle)->mr.key);
 	if (rc == 0)
 		object_activate(handle);
 	return rc;

@@ -65,10 +65,13 @@ check_qp(uint32_t context, const struct verbs_qp *qp)
 	if (ctx == NULL)
 		return -EIO;
 	limits = ctx->is_rnic ? &version->rnic : &version->raw;
-	if (object_find(context, OBJECT_PD, qp->pd) == NULL ||
-	    object_find(context, OBJECT_CQ, qp->send_cq) == NULL ||
-	    object_find(context, OBJECT_CQ, qp->recv_cq) == NULL)
-		return -ENOENT;
+	rc = object_check(context, OBJECT_PD, qp->pd);
+	if (rc == 0)
+		rc = object_check(context, OBJECT_CQ, qp->send_cq);
+	if (rc == 0)
+		rc = object_check(context, OBJECT_CQ, qp->recv_cq);
+	if (rc < 0)
+		return rc;
 	if (segment_kernel()->no_net_raw)
 		return -EPERM;
 	if (qp->max_send_wr > limits->max_qp_wr ||

@@ -149,8 +149,11 @@ check_rss(uint32_t context, const struct verbs_rss *rss)
 		return -EIO;
 	pd = object_find(context, OBJECT_PD, rss->pd);
 	ind = object_find(context, OBJECT_IND, rss->ind);
-	if (pd == NULL || ind == NULL)
-		return -ENOENT;
+	rc = object_check(context, OBJECT_PD, rss->pd);
+	if (rc == 0)
+		rc = object_check(context, OBJECT_IND, rss->ind);
+	if (rc < 0)
+		return rc;
 	if (segment_kernel()->no_net_raw)
 		return -EPERM;
 	if (1u << ind->ind.log_size > CARD_RSS_TABLE_SIZE ||

@@ -19,9 +19,10 @@ begin_wq(uint32_t context, const struct verbs_wq *wq, uint32_t *handle)
 {
 	int rc = fault_check(FAULT_create_wq);
 
-	if (rc == 0 && (object_find(context, OBJECT_PD, wq->pd) == NULL ||
-			object_find(context, OBJECT_CQ, wq->cq) == NULL))
-		rc = -ENOENT;
+	if (rc == 0)
+		rc = object_check(context, OBJECT_PD, wq->pd);
+	if (rc == 0)
+		rc = object_check(context, OBJECT_CQ, wq->cq);
 	if (rc == 0 && wq->type != WQ_TYPE_RQ)
 		rc = -EINVAL;
 	if (rc == 0)
@@ -87,9 +88,11 @@ create_ind(uint32_t context, const uint32_t *wq, uint32_t log_size,
 	uint32_t i;
 	int rc;
 
-	for (i = 0; i < 1u << log_size; i++)
-		if (object_find(context, OBJECT_WQ, wq[i]) == NULL)
-			return -ENOENT;
+	for (i = 0; i < 1u << log_size; i++) {
+		rc = object_check(context, OBJECT_WQ, wq[i]);
+		if (rc < 0)
+			return rc;
+	}
 	rc = object_new(context, OBJECT_IND, handle);
 	if (rc < 0)
 		return rc;

@@ -28,7 +28,7 @@ vport_init(uint32_t fn)
 		 * the card reports again that its link is down.
 		 */
 		port->carrier = card_link_is_up(fn, p);
-		port->nb_carrier_up = 1;
+		port->nb_carrier_up = kernel_version()->carrier_is_link;
 		port->nb_carrier_down = 0;
 		port->was_up = false;
 		port->speed_mbps = NETDEV_SPEED_MBPS;

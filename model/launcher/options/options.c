@@ -23,7 +23,8 @@
 #include "trace.h"
 #include "violation_log.h"
 
-static_assert(NB_TRACE_CLASSES == 6, "--trace-classes");
+static_assert(NB_TRACE_CLASSES == 7, "--trace-classes");
+static_assert(OPT_WIRE - OPT_CAPTURE < 64, "bits of struct options.given");
 
 /* The option being parsed, and its value. */
 static const char *prefix = "--", *option_name, *option_value;
@@ -369,6 +370,33 @@ set_defaults(struct options *options)
 	config->pci_device = MODEL_PCI_VF;
 }
 
+/*
+ * A PCI machine imitates no kernel. The launcher runs the card, in real time, so
+ * that the virtual machine continues behind a doorbell at once.
+ */
+static void
+finish_pci(struct options *options)
+{
+	static const int refused[] = { OPT_CORE, OPT_KERNEL, OPT_NETVSC,
+				       OPT_NUMA_NODE };
+	const uint64_t mode = UINT64_C(1) << (OPT_MODE - OPT_CAPTURE);
+
+	if (options->recording != NULL)
+		options_fail("--pci: a recording is replayed on a machine with "
+			     "the imitated kernel only: omit --pci");
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		if ((options->given >> (refused[i] - OPT_CAPTURE) & 1) != 0)
+			options_fail("--%s is for the imitated kernel, which a "
+				     "machine with --pci does not have: omit it",
+				     options_name(refused[i]));
+	if ((options->given & mode) != 0 &&
+	    options->config.mode != MODEL_MODE_THREAD)
+		options_fail("--mode: a machine with --pci works in mode thread: "
+			     "omit --mode");
+	options->config.mode = MODEL_MODE_THREAD;
+	options->config.is_pci = true;
+}
+
 /* Checks that need more than one option. */
 static void
 finish(struct options *options)
@@ -377,6 +405,8 @@ finish(struct options *options)
 	const struct kernel_version *kernel = kernel_version_of(config->kernel);
 	uint32_t nb = 0, nb_ports, last_mac;
 
+	if (options->pci_dir != NULL)
+		finish_pci(options);
 	while (nb < MODEL_MAX_FUNCTIONS && config->nb_ports[nb] != 0)
 		nb++;
 	if (nb == 1)
@@ -426,7 +456,7 @@ static const struct field_option {
 	FIELD(OPT_CQ_DOORBELL, config.cq_doorbell_strict, "lax|strict"),
 	FIELD(OPT_FATAL, config.fatal_violations),
 	FIELD(OPT_FUNCTIONS, config.nb_functions, NULL, 1, MODEL_MAX_FUNCTIONS),
-	FIELD(OPT_KERNEL, config.kernel, "7.2|6.12|6.2"), /* enum model_kernel */
+	FIELD(OPT_KERNEL, config.kernel, "7.3|7.2|6.12|6.2"), /* enum model_kernel */
 	FIELD(OPT_MAX_MTU, config.max_mtu, NULL, OPTIONS_MIN_MTU, OPTIONS_MAX_MTU),
 	FIELD(OPT_MODE, config.mode, "sync|thread|step|polled"), /* enum model_mode */
 	FIELD(OPT_NETVSC, config.netvsc),
@@ -463,6 +493,9 @@ take_option(int key, const char *value, struct options *options)
 	switch (key) {
 	case OPT_CAPTURE:
 		parse_capture(config, value);
+		break;
+	case OPT_CARD:
+		options_parse_card(options, value);
 		break;
 	case OPT_COALESCE_NS:
 		config->coalesce = true;
@@ -506,6 +539,11 @@ take_option(int key, const char *value, struct options *options)
 			strcmp(value, "none") == 0 ? -1 :
 			(int32_t)options_number(value, 0, OPTIONS_MAX_NUMA_NODE);
 		break;
+	case OPT_PCI:
+		if (value[0] == '\0')
+			options_refuse("give a folder");
+		options->pci_dir = value;
+		break;
 	case OPT_PORTS:
 		parse_ports(config, value);
 		break;
@@ -529,7 +567,7 @@ take_option(int key, const char *value, struct options *options)
 		break;
 	case OPT_TRACE_CLASSES:
 		config->trace_classes = choices_of(
-			value, "verbs|doorbell|wqe|cqe|wire|event");
+			value, "verbs|doorbell|wqe|cqe|wire|event|request");
 		break;
 	case OPT_WIRE:
 		options_parse_wire(options, value);
@@ -538,6 +576,26 @@ take_option(int key, const char *value, struct options *options)
 		return ARGP_ERR_UNKNOWN;
 	}
 	return 0;
+}
+
+static error_t
+take_value(int key, const char *value, struct options *options)
+{
+	return take_field(key, value, options) ?
+		       0 : take_option(key, value, options);
+}
+
+void
+options_take(struct options *options, int key, const char *name,
+	     const char *value)
+{
+	const char *const old_name = option_name, *const old_value = option_value;
+
+	option_name = name;
+	option_value = value;
+	(void)take_value(key, value, options);
+	option_name = old_name;
+	option_value = old_value;
 }
 
 static error_t
@@ -551,6 +609,8 @@ parse(int key, char *value, struct argp_state *state)
 		options->program = state->argv + state->next;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
+		if (options->pci_dir != NULL)
+			return 0;
 		options_fail("no program to run: mana-model [options] -- program "
 		     "arguments...; see mana-model --help");
 	case ARGP_KEY_END:
@@ -564,10 +624,10 @@ parse(int key, char *value, struct argp_state *state)
 		if (key < OPT_CAPTURE || key > OPT_WIRE)
 			return ARGP_ERR_UNKNOWN;
 		options->nb_options++;
+		options->given |= UINT64_C(1) << (key - OPT_CAPTURE);
 		option_name = options_name(key);
 		option_value = value;
-		return take_field(key, value, options) ?
-			       0 : take_option(key, value, options);
+		return take_value(key, value, options);
 	}
 }
 

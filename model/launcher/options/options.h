@@ -45,12 +45,17 @@ struct options {
 	struct recording_file *recording; /* the recording to replay, or NULL */
 	bool is_quiet;
 	bool has_coalesce_ns; /* the option was given */
+	const char *pci_dir; /* folder of the functions' sockets, or NULL */
 	uint32_t nb_options;
+	uint64_t given; /* bit by key - OPT_CAPTURE */
 	struct options_command *commands;
 	uint32_t nb_commands;
 	const char *wire_args[MODEL_MAX_PORTS]; /* text behind KIND: */
 	const char *scenario; /* file, or NULL */
-	/* The program and its arguments, or the words of ctl; ended by NULL. */
+	/*
+	 * The program and its arguments, or the words of ctl; ended by NULL. NULL:
+	 * a PCI machine without a program.
+	 */
 	char **program;
 };
 

@@ -5,7 +5,9 @@
 #include <stdio.h>
 
 #include "fault.h"
+#include "kernel_commands.h"
 #include "options_parse.h"
+#include "pci_commands.h"
 
 /* An option with a line of help per value, and such a line. */
 #define OPTION(name, key) { name, key, "VALUE", OPTION_HIDDEN, NULL, 0 }
@@ -25,7 +27,8 @@ static const struct argp_option table[] = {
 	{ "vp-offset", OPT_VP_OFFSET, "N", 0,
 	  "Tx vPort offset of the first port (5)", 0 },
 	OPTION("kernel", OPT_KERNEL),
-	VALUE("kernel=7.2", "imitate mana and mana_ib of Linux 7.2 (default)"),
+	VALUE("kernel=7.3", "imitate mana and mana_ib of Linux 7.3 (default)"),
+	VALUE("kernel=7.2", "imitate Linux 7.2"),
 	VALUE("kernel=6.12", "imitate Linux 6.12, which creates RDMA devices only "
 	      "with --rnic"),
 	VALUE("kernel=6.2", "imitate Linux 6.2, the first one that has mana_ib"),
@@ -33,14 +36,19 @@ static const struct argp_option table[] = {
 	VALUE("device-id=ba", "virtual functions, 1414:00ba (default)"),
 	VALUE("device-id=b9", "physical functions, 1414:00b9"),
 	VALUE("device-id=c1", "physical functions of the second kind, 1414:00c1; "
-	      "needs --kernel 7.2"),
+	      "needs --kernel 7.2 or 7.3"),
 	{ "numa-node", OPT_NUMA_NODE, "N", 0,
 	  "NUMA node of the functions in sysfs (0), or none", 0 },
 	{ "rnic", OPT_RNIC, NULL, 0,
-	  "the adapter also has an RNIC function; with --kernel 7.2 it has a second "
+	  "the adapter also has an RNIC function; with --kernel 7.2 and 7.3 it has a second "
 	  "RDMA device, which cannot have raw QPs", 0 },
 	{ "netvsc", OPT_NETVSC, NULL, 0,
 	  "the netdevs of the ports are slaves of hv_netvsc netdevs, as on Azure", 0 },
+	{ "pci", OPT_PCI, "DIR", 0,
+	  "serve each function N on the vfio-user socket DIR/function-N to a virtual "
+	  "machine (QEMU's device vfio-user-pci), whose kernel drives it; the program, "
+	  "such as the QEMU command, is optional and does not see the machine itself",
+	  0 },
 
 	GROUP("The wires:"),
 	OPTION("wire", OPT_WIRE),
@@ -70,6 +78,9 @@ static const struct argp_option table[] = {
 	  "separated by commas: bandwidth=10G,delay=20us", 0 },
 
 	GROUP("The adapter:"),
+	{ "card", OPT_CARD, "FILE", 0,
+	  "behave as the adapter on which mana-first-contact --json has written FILE; "
+	  "further options change that", 0 },
 	OPTION("mode", OPT_MODE),
 	VALUE("mode=sync", "the adapter works inside the doorbell store (default)"),
 	VALUE("mode=thread", "the adapter works in a thread of each program"),
@@ -95,7 +106,8 @@ static const struct argp_option table[] = {
 	VALUE("cq-doorbell=strict", "such a CQ also stops"),
 	{ "fault", OPT_FAULT, "CALL:N[+][:ERRNO]", 0,
 	  "the N-th kernel call of that kind fails, with + all later ones, too "
-	  "(ENOMEM); may be repeated", 0 },
+	  "(ENOMEM); with --pci, CALL is a request of a hardware channel, and a "
+	  "hardware status (1) replaces ERRNO; may be repeated", 0 },
 	{ "scenario", OPT_SCENARIO, "FILE", 0,
 	  "run the commands of a file, one per line, each with the time or event "
 	  "at which it runs: at 1.5ms netdev port=1 down", 0 },
@@ -122,7 +134,8 @@ static const struct argp_option table[] = {
 	  "write a line to FILE, or to standard error for -, for each verbs call, "
 	  "doorbell, WQE, CQE, packet and event", 0 },
 	{ "trace-classes", OPT_TRACE_CLASSES, "LIST", 0,
-	  "only lines of these classes: verbs,doorbell,wqe,cqe,wire,event", 0 },
+	  "only lines of these classes: verbs,doorbell,wqe,cqe,wire,event,"
+	  "request", 0 },
 	{ "name", OPT_NAME, "NAME", 0,
 	  "name of the machine (the launcher's process id)", 0 },
 	{ "join", OPT_JOIN, "NAME", 0,
@@ -136,7 +149,8 @@ static const struct argp_option table[] = {
 static const char doc[] =
 "Runs a program on a modelled machine with MANA adapters. The machine is "
 "switched off, and all processes on it ended, when the program ends, or when "
-"mana-model itself is killed.\n"
+"mana-model itself is killed. With --pci and without a program, it runs until "
+"it receives SIGINT or SIGTERM.\n"
 "\n"
 "mana-model ctl NAME report | COMMAND...\n"
 "    prints the report of a running machine, or runs a command\n"
@@ -176,40 +190,51 @@ help_text(int key, const char *text, void *input)
 	stream = open_memstream(&all, &nb_bytes);
 	if (stream == NULL)
 		return (char *)(uintptr_t)text;
-	fputs("Kinds of calls, for --fault:", stream);
-	for (int call = 0; call < NB_FAULT_CALLS; call++)
-		fprintf(stream, " %s", fault_call_name((enum fault_call)call));
+	for (int is_pci = 0; is_pci < 2; is_pci++) {
+		fputs(is_pci ? "\n\nRequests of a machine of --pci, for --fault: "
+			       "any" : "Kinds of calls, for --fault: any", stream);
+		for (enum fault_call call = fault_first(is_pci);
+		     call < fault_end(is_pci); call++)
+			fprintf(stream, " %s", fault_call_name(call));
+	}
 	fprintf(stream, "\n\n%s", text);
 	fclose(stream);
 	return all;
 }
 
-/* The commands as lines of --help. */
-#define MAX_COMMANDS 64
-static struct argp_option command_lines[MAX_COMMANDS + 1];
+/* The commands of a kind of machine as lines of --help. */
+#define MAX_COMMANDS 32
+struct command_list {
+	struct argp_option lines[MAX_COMMANDS + 1];
+	char texts[MAX_COMMANDS][512];
+};
 
-static void
-list_commands(void)
+static const struct argp_option *
+list_commands(struct command_list *list, const struct command_kind *kind)
 {
-	static char texts[MAX_COMMANDS][512];
 	const struct command *command;
 
 	for (uint32_t n = 0;
-	     n < MAX_COMMANDS && (command = command_nth(n)) != NULL; n++) {
-		snprintf(texts[n], sizeof(texts[n]), "%s: %s", command->usage,
-			 command->help);
-		command_lines[n].name = command->name;
-		command_lines[n].flags = OPTION_DOC;
-		command_lines[n].doc = texts[n];
+	     n < MAX_COMMANDS && (command = command_nth(kind, n)) != NULL; n++) {
+		snprintf(list->texts[n], sizeof(list->texts[n]), "%s: %s",
+			 command->usage, command->help);
+		list->lines[n].name = command->name;
+		list->lines[n].flags = OPTION_DOC;
+		list->lines[n].doc = list->texts[n];
 	}
+	return list->lines;
 }
 
 const struct argp *
 options_argp(argp_parser_t parser)
 {
-	static const struct argp commands = { .options = command_lines };
+	static struct command_list lists[3];
+	static struct argp commands[3];
 	static const struct argp_child children[] = {
-		{ &commands, 0, "Commands, for ctl and scenarios:", 9 },
+		{ &commands[0], 0, "Commands, for ctl and scenarios:", 9 },
+		{ &commands[1], 0, "Commands of a machine with an imitated kernel:",
+		  10 },
+		{ &commands[2], 0, "Commands of a machine of --pci:", 11 },
 		{ 0 },
 	};
 	static struct argp argp = {
@@ -220,7 +245,9 @@ options_argp(argp_parser_t parser)
 		.help_filter = help_text,
 	};
 
-	list_commands();
+	commands[0].options = list_commands(&lists[0], NULL);
+	commands[1].options = list_commands(&lists[1], &kernel_commands);
+	commands[2].options = list_commands(&lists[2], &pci_commands);
 	argp.parser = parser;
 	return &argp;
 }

@@ -16,6 +16,7 @@
 /* Keys of options, none of which has a letter. */
 enum {
 	OPT_CAPTURE = 0x100,
+	OPT_CARD,
 	OPT_COALESCE,
 	OPT_COALESCE_NS,
 	OPT_CORE,
@@ -35,6 +36,7 @@ enum {
 	OPT_NAME,
 	OPT_NETVSC,
 	OPT_NUMA_NODE,
+	OPT_PCI,
 	OPT_PORTS,
 	OPT_QUIET,
 	OPT_QUIRK,
@@ -66,6 +68,13 @@ uint64_t options_number(const char *value, uint64_t min, uint64_t max);
 /* Add the option's command, which prepares the machine. */
 void options_add_command(struct options *options, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* Take the value of an option from a file; name is for messages. */
+void options_take(struct options *options, int key, const char *name,
+		  const char *value);
+
+/* options_card.c: --card. */
+void options_parse_card(struct options *options, const char *path);
 
 /* options_wire.c: --wire and --link, and the check after all options. */
 void options_parse_wire(struct options *options, const char *value);

@@ -59,7 +59,7 @@ sanitizer_runtime(void)
 
 /* Libraries in LD_PRELOAD stay in front: they may need to be first, too. */
 static int
-set_environment(const char *run_dir)
+set_preload(const char *run_dir)
 {
 	const char *before = getenv("LD_PRELOAD");
 	const char *runtime = sanitizer_runtime();
@@ -84,8 +84,6 @@ set_environment(const char *run_dir)
 		ret = setenv("LD_PRELOAD", text, 1) != 0 ? -errno : 0;
 		free(text);
 	}
-	if (ret == 0 && setenv("MANA_MODEL_DIR", run_dir, 1) != 0)
-		ret = -errno;
 	if (ret == 0 && asprintf(&text, "%s/sys", run_dir) >= 0) {
 		setenv("SYSFS_PATH", text, 1);
 		free(text);
@@ -95,6 +93,15 @@ set_environment(const char *run_dir)
 		free(text);
 	}
 	return ret;
+}
+
+/* MANA_MODEL_DIR also marks the processes of the machine, see processes.c. */
+static int
+set_environment(const char *run_dir, bool has_kernel)
+{
+	if (setenv("MANA_MODEL_DIR", run_dir, 1) != 0)
+		return -errno;
+	return has_kernel ? set_preload(run_dir) : 0;
 }
 
 static void
@@ -144,17 +151,23 @@ run_program(const struct child *child, char **argv, const sigset_t *mask,
 	_exit(OPTIONS_EXIT_OWN_ERROR);
 }
 
+void
+child_none(struct child *child)
+{
+	memset(child, 0, sizeof(*child));
+	child->terminal = -1;
+}
+
 int
 child_start(struct child *child, char **argv, const char *run_dir,
-	    const sigset_t *mask)
+	    bool has_kernel, const sigset_t *mask)
 {
-	const char *why_not = loadable_why_not(argv[0]);
+	const char *why_not = has_kernel ? loadable_why_not(argv[0]) : NULL;
 	pid_t launcher = getpid();
 	int fds[2], ret;
 
-	memset(child, 0, sizeof(*child));
-	child->terminal = -1;
-	ret = set_environment(run_dir);
+	child_none(child);
+	ret = set_environment(run_dir, has_kernel);
 	if (ret != 0)
 		return ret;
 	if (why_not != NULL)
@@ -289,6 +302,8 @@ pass_on(struct relay *relay, const struct child *child,
 	relay->last_signal = info->ssi_signo;
 	relay->last_sender = info->ssi_pid;
 	relay->last_ms = now;
+	if (info->ssi_signo != SIGUSR1 && info->ssi_signo != SIGUSR2)
+		relay->is_ended = true;
 	child_signal(child, (int)info->ssi_signo);
 	/* Continue a stopped program, which would not end otherwise. */
 	if (info->ssi_signo == SIGTERM || info->ssi_signo == SIGHUP)

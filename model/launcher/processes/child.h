@@ -21,12 +21,16 @@ struct child {
 	int exec_error; /* errno of a failed exec */
 };
 
+/* No program: the machine runs until the launcher receives a signal. */
+void child_none(struct child *child);
+
 /*
- * Start argv on the machine of run_dir. mask is the program's signal mask. 0 or
- * -errno; a failed exec is in exec_error and no error here.
+ * Start argv on the machine of run_dir. has_kernel: with the imitated kernel, by
+ * the preloaded library. mask is the program's signal mask. 0 or -errno; a failed
+ * exec is in exec_error and no error here.
  */
 int child_start(struct child *child, char **argv, const char *run_dir,
-		const sigset_t *mask);
+		bool has_kernel, const sigset_t *mask);
 
 /* Reap ended children, which include orphans of the program. */
 void child_reap(struct child *child);
@@ -49,6 +53,7 @@ struct relay {
 	sigset_t program_mask; /* the launcher's initial mask */
 	uint32_t last_signal, last_sender;
 	uint64_t last_ms;
+	bool is_ended; /* a signal that ends programs was received */
 };
 
 /*

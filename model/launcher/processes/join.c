@@ -34,6 +34,12 @@ enter(const char *name, char *run_dir, size_t run_dir_bytes)
 			      name, run_dir, strerror(-ret));
 		return -1;
 	}
+	if (segment_config()->is_pci) {
+		options_error("--join: the functions of %s belong to virtual "
+			      "machines (--pci): run the program in one", name);
+		close(fd);
+		return -1;
+	}
 	return fd;
 }
 
@@ -80,7 +86,7 @@ join_run(const struct options *options)
 			segment_leave();
 		return OPTIONS_EXIT_OWN_ERROR;
 	}
-	ret = child_start(&child, options->program, run_dir,
+	ret = child_start(&child, options->program, run_dir, true,
 			  &relay.program_mask);
 	if (ret != 0) {
 		options_error("cannot start %s: %s", options->program[0],

@@ -124,8 +124,8 @@ report_wire(uint32_t fn, uint32_t port)
 	return object;
 }
 
-static json_t *
-pci_name(uint32_t fn)
+json_t *
+report_pci_name(uint32_t fn)
 {
 	return json_sprintf("%04x:00:00.0", PCI_DOMAIN + fn);
 }
@@ -138,6 +138,7 @@ violations(const struct violation_log *log)
 		[VIOLATION_QUEUE_SQ] = "sq",
 		[VIOLATION_QUEUE_RQ] = "rq",
 		[VIOLATION_QUEUE_CQ] = "cq",
+		[VIOLATION_QUEUE_EQ] = "eq",
 	};
 	json_t *list = json_array();
 
@@ -153,7 +154,7 @@ violations(const struct violation_log *log)
 			"index", NUMBER(place->index),
 			"count", NUMBER(row->count),
 			"kind", kinds[place->kind],
-			"pci", pci_name(place->fn)));
+			"pci", report_pci_name(place->fn)));
 	}
 	return list;
 }
@@ -209,7 +210,7 @@ functions(void)
 		kernel_function_status(fn, &status);
 		json_array_append_new(list, json_pack(
 			"{s:o, s:b, s:o, s:I, s:I, s:I, s:I, s:I}",
-			"pci", pci_name(fn),
+			"pci", report_pci_name(fn),
 			"present", status.has_pci,
 			"rdma", !status.has_rdma ?
 			json_null() : json_integer(status.rdma_number),
@@ -321,7 +322,7 @@ one_port(uint32_t fn, uint32_t port)
 		       "link_down", NUMBER(c.tx_link_down),
 		       "injected", injected(fn, port, true));
 	return json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o}",
-			 "pci", pci_name(fn), "port", NUMBER(port + 1),
+			 "pci", report_pci_name(fn), "port", NUMBER(port + 1),
 			 "mac", json_sprintf("%02x:%02x:%02x:%02x:%02x:%02x",
 					     mac[0], mac[1], mac[2], mac[3],
 					     mac[4], mac[5]),
@@ -384,19 +385,44 @@ scenario(void)
 	return list;
 }
 
+/* With an imitated kernel. */
+static void
+add_kernel(json_t *report)
+{
+	struct kernel_leaks leaks, objects;
+
+	kernel_leaks(&leaks);
+	kernel_objects(&objects);
+	json_object_update_new(report, json_pack(
+		"{s:o, s:o, s:o, s:s}", "functions", functions(),
+		"leaks", kinds(&leaks), "objects", kinds(&objects),
+		"kernel", kernel_version()->version));
+}
+
+static void
+add_pci(json_t *report)
+{
+	segment_lock();
+	json_object_update_new(report, json_pack(
+		"{s:o, s:o, s:o, s:n}", "functions", report_pci_functions(),
+		"leaks", report_pci_objects(true),
+		"objects", report_pci_objects(false), "kernel"));
+	segment_unlock();
+}
+
 char *
 report_text(void)
 {
 	const struct model_config *config = segment_config();
 	const struct violation_log *log = segment_violation_log();
-	struct kernel_leaks leaks, objects;
-	json_t *report;
+	json_t *report = json_pack("{s:s, s:o}", "name", config->name, "ports",
+				   ports());
 	char *text;
 
-	kernel_leaks(&leaks);
-	kernel_objects(&objects);
-	report = json_pack("{s:s, s:o, s:o}", "name", config->name,
-			   "ports", ports(), "functions", functions());
+	if (config->is_pci)
+		add_pci(report);
+	else
+		add_kernel(report);
 	segment_lock();
 	json_object_update_new(report, json_pack(
 		"{s:o, s:o, s:b, s:o, s:o, s:I, s:o}",
@@ -407,9 +433,7 @@ report_text(void)
 		"scenario", scenario()));
 	segment_unlock();
 	json_object_update_new(report, json_pack(
-		"{s:o, s:o, s:s, s:o, s:b, s:I, s:o}",
-		"leaks", kinds(&leaks), "objects", kinds(&objects),
-		"kernel", kernel_version()->version,
+		"{s:o, s:b, s:I, s:o}",
 		"pci_id", json_sprintf("%04x:%04x", MODEL_PCI_VENDOR,
 				       config->pci_device),
 		"rnic", config->rnic, "seed", NUMBER(config->seed),

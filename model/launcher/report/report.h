@@ -5,10 +5,23 @@
 #ifndef MODEL_REPORT_H
 #define MODEL_REPORT_H
 
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* The report as JSON text, which the caller frees; NULL: no memory. */
 char *report_text(void);
+
+/*
+ * Parts of the report of a PCI machine: its functions; what drivers left on the
+ * card, or what exists. With the machine's lock held.
+ */
+json_t *report_pci_functions(void);
+json_t *report_pci_objects(bool is_left);
+
+/* The PCI address of a function, as sysfs.c has it. */
+json_t *report_pci_name(uint32_t fn);
 
 /* Check that report_write() should work. 0, or -1 after logging an error. */
 int report_check(const char *path);

@@ -83,7 +83,7 @@ summarise_ports(const json_t *report, FILE *stream)
 }
 
 static void
-summarise_kinds(const json_t *object, FILE *stream)
+summarise_kinds(const json_t *object, const char *none, FILE *stream)
 {
 	const char *name;
 	json_t *n;
@@ -96,7 +96,43 @@ summarise_kinds(const json_t *object, FILE *stream)
 			has_any ? ", " : " ", name, json_integer_value(n));
 		has_any = true;
 	}
-	fprintf(stream, "%s\n", has_any ? "" : " none");
+	fprintf(stream, "%s%s\n", has_any ? "" : " ", has_any ? "" : none);
+}
+
+static uint64_t
+sum(const json_t *object)
+{
+	uint64_t n = 0;
+	const char *name;
+	json_t *value;
+
+	json_object_foreach((json_t *)(uintptr_t)object, name, value)
+		n += (uint64_t)json_integer_value(value);
+	return n;
+}
+
+/* A line for each function of a PCI machine. */
+static void
+summarise_functions(const json_t *functions, FILE *stream)
+{
+	const json_t *function;
+	size_t i;
+
+	json_array_foreach(functions, i, function) {
+		const char *driver = json_string_value(
+			json_object_get(function, "driver"));
+
+		fprintf(stream, "  %s driver %s: requests %" PRIu64
+			" (%" PRIu64 " refused), interrupts %" PRIu64
+			", resets %" PRIu64 ", cut off %" PRIu64
+			", DMA faults %" PRIu64 "\n",
+			json_string_value(json_object_get(function, "pci")),
+			driver != NULL ? driver : "none",
+			sum(json_object_get(function, "requests")),
+			sum(json_object_get(function, "refused")),
+			get(function, "interrupts"), get(function, "resets"),
+			get(function, "cut_off"), get(function, "dma_faults"));
+	}
 }
 
 void
@@ -105,6 +141,7 @@ report_summary(const char *text, FILE *stream)
 	json_t *report = json_loads(text, 0, NULL), *row;
 	const json_t *rows = json_object_get(report, "violations");
 	const json_t *bells = json_object_get(report, "doorbells");
+	const bool is_pci = json_is_null(json_object_get(report, "kernel"));
 	size_t i;
 
 	if (report == NULL)
@@ -113,6 +150,9 @@ report_summary(const char *text, FILE *stream)
 		json_string_value(json_object_get(report, "name")),
 		get(report, "seed"));
 	summarise_ports(report, stream);
+	if (is_pci)
+		summarise_functions(json_object_get(report, "functions"),
+				    stream);
 	fprintf(stream,
 		"  doorbells: sq %" PRIu64 ", rq %" PRIu64 ", cq %" PRIu64
 		", cq armed %" PRIu64 "\n",
@@ -128,7 +168,9 @@ report_summary(const char *text, FILE *stream)
 			json_string_value(json_object_get(row, "pci")),
 			json_string_value(json_object_get(row, "kind")),
 			get(row, "queue"), get(row, "index"));
-	fprintf(stream, "  left behind by programs:");
-	summarise_kinds(json_object_get(report, "leaks"), stream);
+	fprintf(stream, is_pci ? "  left on the card:" :
+				 "  left behind by programs:");
+	summarise_kinds(json_object_get(report, "leaks"),
+			is_pci ? "nothing" : "none", stream);
 	json_decref(report);
 }

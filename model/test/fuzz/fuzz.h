@@ -7,10 +7,10 @@
 #ifndef MODEL_TEST_FUZZ_H
 #define MODEL_TEST_FUZZ_H
 
+#include <sanitizer/common_interface_defs.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,14 +48,17 @@ fuzz_u64(struct fuzz_input *in)
 	return value;
 }
 
-/* An invariant. */
-#define FUZZ_CHECK(condition)                                          \
-	do {                                                           \
-		if (!(condition)) {                                    \
-			fprintf(stderr, "%s:%d: does not hold: %s\n",  \
-				__FILE__, __LINE__, #condition);       \
-			abort();                                       \
-		}                                                      \
+#define FUZZ_TEXT(line)	    FUZZ_TEXT_OF(line)
+#define FUZZ_TEXT_OF(value) #value
+
+/* An invariant. The sanitizer's output remains where stderr is discarded. */
+#define FUZZ_CHECK(condition)                                                    \
+	do {                                                                     \
+		if (!(condition)) {                                              \
+			__sanitizer_report_error_summary(__FILE__ ":" FUZZ_TEXT( \
+				__LINE__) ": does not hold: " #condition);       \
+			abort();                                                 \
+		}                                                                \
 	} while (0)
 
 /* Each target defines these for libFuzzer. */

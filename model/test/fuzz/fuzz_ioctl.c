@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -55,8 +56,9 @@ on_fault(int sig, siginfo_t *info, void *ucontext)
 }
 
 static void
-event_file_opened(int fd)
+event_file_opened(int fd, bool is_async)
 {
+	(void)is_async;
 	FUZZ_CHECK(nb_event_fds < sizeof(event_fds) / sizeof(event_fds[0]));
 	event_fds[nb_event_fds++] = fd;
 }

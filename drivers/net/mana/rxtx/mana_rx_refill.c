@@ -191,6 +191,7 @@ mana_rxq_fill(struct mana_rxq *rxq)
 void
 mana_rx_ring(struct mana_rxq *rxq)
 {
+	rte_io_rmb(); /* What the application loaded from these buffers came before. */
 	mana_wq_ring_at(&rxq->rq, rxq->rq.pi * rxq->scatter.wqe_bu);
 	rxq->stats.rq_doorbells++;
 }
@@ -198,12 +199,11 @@ mana_rx_ring(struct mana_rxq *rxq)
 /* ---- From the bursts ---------------------------------------------------- */
 
 /*
- * Whether the device may have used all posted buffers. A CQE has up to four
- * packets, or eight, and up to three or seven packets may be left of the last
- * CQE. So at least a quarter of the buffers, or an eighth, rounded down, is the
- * number of CQEs that wait then. The test loads one CQE. ppi_shift follows the
- * CQEs that the queue has received. If no CQE needs to wait, the tested CQE is
- * the last one taken, which is written.
+ * Whether the device may have used all posted buffers. A CQE has up to four or
+ * eight packets (ppi_shift follows those received), and up to three or seven may
+ * be left of the last CQE. So at least a quarter or an eighth of the buffers,
+ * rounded down, is the number of CQEs that wait then. The test loads one CQE. If
+ * none needs to wait, it is the last one taken, which is written.
  */
 static inline bool
 mana_rx_may_be_empty(const struct mana_rxq *rxq)

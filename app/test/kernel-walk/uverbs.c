@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <rdma/ib_user_verbs.h>
+
+#include "uverbs.h"
+
+const char *const uverbs_how_names[2] = { "ioctl", "write" };
+uint32_t uverbs_destroy_answer[2];
+
+#define MAX_COMMAND_BYTES 2048
+
+void
+uverbs_add(struct call *call, uint32_t omit, uint16_t id, uint16_t len,
+	   uint64_t data)
+{
+	if ((omit & (1u << (id & 31))) == 0)
+		add(call, id, len, data);
+}
+
+uint32_t
+uverbs_value(const struct call *call, uint16_t id)
+{
+	for (uint16_t i = 0; i < call->hdr.num_attrs; i++)
+		if (call->attr[i].attr_id == id)
+			return (uint32_t)call->attr[i].data;
+	return 0;
+}
+
+static int
+command_by_ioctl(int fd, struct uverbs_command *c)
+{
+	struct call call = command(c->number, c->in, c->in_bytes, c->out,
+				   c->out_bytes);
+
+	if (c->uhw_in != NULL)
+		add(&call, UVERBS_ATTR_UHW_IN, c->uhw_in_bytes,
+		    call_input(c->uhw_in, c->uhw_in_bytes));
+	if (c->uhw_out != NULL)
+		add(&call, UVERBS_ATTR_UHW_OUT, c->uhw_out_bytes,
+		    (uintptr_t)c->uhw_out);
+	return run(fd, &call);
+}
+
+static int
+command_by_write(int fd, struct uverbs_command *c)
+{
+	struct ib_uverbs_cmd_hdr hdr = { .command = c->number };
+	struct ib_uverbs_ex_cmd_hdr ex = { 0 };
+	static char in[MAX_COMMAND_BYTES], out[MAX_COMMAND_BYTES];
+	const uint64_t response = (uintptr_t)out;
+	size_t at = sizeof(hdr);
+	uint32_t unit = 4;
+	ssize_t len;
+
+	memset(out, 0, sizeof(out));
+	memset(in, 0, sizeof(in));
+	if (c->number & EXTENDED) {
+		unit = 8;
+		ex.response = c->out_bytes + c->uhw_out_bytes > 0 ? response : 0;
+		ex.provider_in_words = c->uhw_in_bytes / 8;
+		ex.provider_out_words = c->uhw_out_bytes / 8;
+		memcpy(in + at, &ex, sizeof(ex));
+		at += sizeof(ex);
+	}
+	if (c->in_bytes > 0)
+		memcpy(in + at, c->in, c->in_bytes);
+	if (!(c->number & EXTENDED) && c->in_bytes >= sizeof(response))
+		memcpy(in + at, &response, sizeof(response));
+	at += c->in_bytes;
+	if (c->uhw_in_bytes > 0)
+		memcpy(in + at, c->uhw_in, c->uhw_in_bytes);
+	at += c->uhw_in_bytes;
+	hdr.in_words = (uint16_t)((unit == 4 ? at : c->in_bytes) / unit);
+	hdr.out_words =
+		(uint16_t)((c->out_bytes + (unit == 4 ? c->uhw_out_bytes : 0)) /
+			   unit);
+	memcpy(in, &hdr, sizeof(hdr));
+
+	len = write(fd, in, at);
+	if (len < 0)
+		return errno;
+	if (len != (ssize_t)at)
+		return EIO; /* a short write is never expected */
+	if (c->out_bytes > 0)
+		memcpy(c->out, out, c->out_bytes);
+	if (c->uhw_out_bytes > 0)
+		memcpy(c->uhw_out, out + c->out_bytes, c->uhw_out_bytes);
+	return 0;
+}
+
+int
+uverbs_command(int fd, enum uverbs_how how, struct uverbs_command *c)
+{
+	return how == BY_IOCTL ? command_by_ioctl(fd, c) :
+				 command_by_write(fd, c);
+}
+
+int
+uverbs_open(void)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/infiniband/%s", walk_device.uverbs);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0) {
+		fprintf(stderr, "cannot open %s: %s\n", path, strerror(errno));
+		exit(2);
+	}
+	return fd;
+}
+
+int
+uverbs_get_context(int fd, uint32_t *nb_comp_vectors, uint64_t *support)
+{
+	struct call call = new_call(UVERBS_OBJECT_DEVICE,
+				    UVERBS_METHOD_GET_CONTEXT);
+
+	add(&call, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, 4,
+	    (uintptr_t)nb_comp_vectors);
+	add(&call, UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, 8, (uintptr_t)support);
+	return run(fd, &call);
+}
+
+int
+uverbs_open_context(void)
+{
+	uint32_t nb_comp_vectors;
+	uint64_t support;
+	int fd = uverbs_open();
+	int error = uverbs_get_context(fd, &nb_comp_vectors, &support);
+
+	if (error != 0) {
+		fprintf(stderr, "no context: %s\n", strerror(error));
+		exit(2);
+	}
+	return fd;
+}
+
+int
+uverbs_alloc_pd(int fd, enum uverbs_how how, uint32_t *pd)
+{
+	uint64_t in = 0;
+	struct uverbs_command c = {
+		.number = IB_USER_VERBS_CMD_ALLOC_PD,
+		.in = &in,
+		.in_bytes = sizeof(in),
+		.out = pd,
+		.out_bytes = sizeof(*pd),
+	};
+
+	return uverbs_command(fd, how, &c);
+}
+
+int
+uverbs_reg_mr(int fd, enum uverbs_how how, struct uverbs_mr *mr)
+{
+	struct ib_uverbs_reg_mr in = {
+		.start = mr->start,
+		.length = mr->length,
+		.hca_va = mr->hca_va,
+		.pd_handle = mr->pd,
+		.access_flags = mr->access,
+	};
+	struct ib_uverbs_reg_mr_resp out = { 0 };
+	struct uverbs_command c = {
+		.number = IB_USER_VERBS_CMD_REG_MR,
+		.in = &in,
+		.in_bytes = sizeof(in),
+		.out = &out,
+		.out_bytes = sizeof(out),
+	};
+	int error = uverbs_command(fd, how, &c);
+
+	mr->handle = out.mr_handle;
+	mr->lkey = out.lkey;
+	mr->rkey = out.rkey;
+	return error;
+}
+
+int
+uverbs_create_channel(int fd, enum uverbs_how how, int32_t *channel)
+{
+	uint64_t in = 0;
+	struct uverbs_command c = {
+		.number = IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL,
+		.in = &in,
+		.in_bytes = sizeof(in),
+		.out = channel,
+		.out_bytes = sizeof(*channel),
+	};
+
+	return uverbs_command(fd, how, &c);
+}
+
+int
+uverbs_create_cq(int fd, struct uverbs_cq *cq)
+{
+	struct call call = new_call(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE);
+	uint64_t uhw_in[3] = { cq->buffer, cq->uhw_flags, 0 };
+	int error;
+
+	cq->cqe_answer = 0xdead;
+	cq->uhw_out[0] = cq->uhw_out[1] = 0xdead;
+	uverbs_add(&call, cq->omit, UVERBS_ATTR_CREATE_CQ_HANDLE, 0, 0);
+	uverbs_add(&call, cq->omit, UVERBS_ATTR_CREATE_CQ_RESP_CQE, 4,
+		   (uintptr_t)&cq->cqe_answer);
+	uverbs_add(&call, cq->omit, UVERBS_ATTR_CREATE_CQ_CQE, 4, cq->cqe);
+	uverbs_add(&call, cq->omit, UVERBS_ATTR_CREATE_CQ_USER_HANDLE, 8,
+		   cq->user_handle);
+	if (cq->channel >= 0)
+		add(&call, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL, 0,
+		    (uint32_t)cq->channel);
+	uverbs_add(&call, cq->omit, UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, 4,
+		   cq->vector);
+	if (cq->flags != UINT32_MAX)
+		add(&call, UVERBS_ATTR_CREATE_CQ_FLAGS, 4, cq->flags);
+	if (cq->uhw_in_bytes > 0)
+		add(&call, UVERBS_ATTR_UHW_IN, cq->uhw_in_bytes,
+		    call_input(uhw_in, cq->uhw_in_bytes));
+	if (cq->uhw_out_bytes > 0)
+		add(&call, UVERBS_ATTR_UHW_OUT, cq->uhw_out_bytes,
+		    (uintptr_t)cq->uhw_out);
+	error = run(fd, &call);
+	cq->handle = uverbs_value(&call, UVERBS_ATTR_CREATE_CQ_HANDLE);
+	return error;
+}
+
+int
+uverbs_create_wq(int fd, struct uverbs_wq *wq)
+{
+	struct call call = new_call(UVERBS_OBJECT_WQ, UVERBS_METHOD_WQ_CREATE);
+	uint64_t uhw_in[3] = { wq->buffer,
+			       wq->buffer_bytes | (uint64_t)wq->reserved << 32,
+			       0 };
+	int error;
+
+	wq->max_wr_answer = wq->max_sge_answer = wq->number = 0xdead;
+	uverbs_add(&call, wq->omit, UVERBS_ATTR_CREATE_WQ_HANDLE, 0, 0);
+	uverbs_add(&call, wq->omit, UVERBS_ATTR_CREATE_WQ_USER_HANDLE, 8,
+		   wq->user_handle);
+	uverbs_add(&call, wq->omit, UVERBS_ATTR_CREATE_WQ_PD_HANDLE, 0, wq->pd);
+	uverbs_add(&call, wq->omit, UVERBS_ATTR_CREATE_WQ_CQ_HANDLE, 0, wq->cq);
+	uverbs_add(&call, wq->omit, UVERBS_ATTR_CREATE_WQ_TYPE, 8, wq->type);
+	uverbs_add(&call, wq->omit, UVERBS_ATTR_CREATE_WQ_MAX_WR, 4, wq->max_wr);
+	uverbs_add(&call, wq->omit, UVERBS_ATTR_CREATE_WQ_MAX_SGE, 4,
+		   wq->max_sge);
+	if (wq->flags != UINT32_MAX)
+		add(&call, UVERBS_ATTR_CREATE_WQ_FLAGS, 4, wq->flags);
+	uverbs_add(&call, wq->omit, UVERBS_ATTR_CREATE_WQ_RESP_MAX_WR, 4,
+		   (uintptr_t)&wq->max_wr_answer);
+	uverbs_add(&call, wq->omit, UVERBS_ATTR_CREATE_WQ_RESP_MAX_SGE, 4,
+		   (uintptr_t)&wq->max_sge_answer);
+	uverbs_add(&call, wq->omit, UVERBS_ATTR_CREATE_WQ_RESP_WQ_NUM, 4,
+		   (uintptr_t)&wq->number);
+	if (wq->uhw_in_bytes > 0)
+		add(&call, UVERBS_ATTR_UHW_IN, wq->uhw_in_bytes,
+		    call_input(uhw_in, wq->uhw_in_bytes));
+	error = run(fd, &call);
+	wq->handle = uverbs_value(&call, UVERBS_ATTR_CREATE_WQ_HANDLE);
+	return error;
+}
+
+int
+uverbs_create_table(int fd, enum uverbs_how how, struct uverbs_table *table)
+{
+	struct {
+		uint32_t comp_mask, log_size, wq[64];
+	} in = { .comp_mask = table->comp_mask, .log_size = table->log_size };
+	struct ib_uverbs_ex_create_rwq_ind_table_resp out = { 0 };
+	struct uverbs_command c = {
+		.number = EXTENDED | IB_USER_VERBS_EX_CMD_CREATE_RWQ_IND_TBL,
+		.in = &in,
+		.in_bytes = (uint16_t)((8 + 4 * table->nb_wqs + 7) / 8 * 8),
+		.out = &out,
+		.out_bytes = sizeof(out),
+	};
+	int error;
+
+	memcpy(in.wq, table->wq, 4 * table->nb_wqs);
+	in.wq[table->nb_wqs % 64] |= table->padding;
+	error = uverbs_command(fd, how, &c);
+	table->handle = out.ind_tbl_handle;
+	table->number = out.ind_tbl_num;
+	table->response_length = out.response_length;
+	table->comp_mask_answer = out.comp_mask;
+	return error;
+}
+
+int
+uverbs_create_qp(int fd, struct uverbs_qp *qp)
+{
+	struct call call = new_call(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE);
+	const uint32_t cap[5] = { qp->max_send_wr, qp->max_recv_wr,
+				  qp->max_send_sge, qp->max_recv_sge,
+				  qp->max_inline };
+	char uhw_in[128] = { 0 };
+	int error;
+
+	memset(qp->uhw_out, 0, sizeof(qp->uhw_out));
+	memset(qp->cap, 0xff, sizeof(qp->cap));
+	qp->number = 0xdead;
+	if (qp->is_rss)
+		memcpy(uhw_in, &qp->rss, sizeof(qp->rss));
+	else
+		memcpy(uhw_in, &qp->raw, sizeof(qp->raw));
+	uverbs_add(&call, qp->omit, UVERBS_ATTR_CREATE_QP_HANDLE, 0, 0);
+	uverbs_add(&call, qp->omit, UVERBS_ATTR_CREATE_QP_PD_HANDLE, 0, qp->pd);
+	if (qp->is_rss) {
+		uverbs_add(&call, qp->omit,
+			   UVERBS_ATTR_CREATE_QP_IND_TABLE_HANDLE, 0, qp->table);
+	} else {
+		uverbs_add(&call, qp->omit,
+			   UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE, 0, qp->send_cq);
+		uverbs_add(&call, qp->omit,
+			   UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, 0, qp->recv_cq);
+	}
+	uverbs_add(&call, qp->omit, UVERBS_ATTR_CREATE_QP_TYPE, 8, qp->type);
+	uverbs_add(&call, qp->omit, UVERBS_ATTR_CREATE_QP_USER_HANDLE, 8,
+		   qp->user_handle);
+	uverbs_add(&call, qp->omit, UVERBS_ATTR_CREATE_QP_CAP, sizeof(cap),
+		   (uintptr_t)cap);
+	if (qp->flags != UINT32_MAX)
+		add(&call, UVERBS_ATTR_CREATE_QP_FLAGS, 4, qp->flags);
+	uverbs_add(&call, qp->omit, UVERBS_ATTR_CREATE_QP_RESP_CAP,
+		   sizeof(qp->cap), (uintptr_t)qp->cap);
+	uverbs_add(&call, qp->omit, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, 4,
+		   (uintptr_t)&qp->number);
+	if (qp->uhw_in_bytes > 0)
+		add(&call, UVERBS_ATTR_UHW_IN, qp->uhw_in_bytes,
+		    call_input(uhw_in, qp->uhw_in_bytes));
+	if (qp->uhw_out_bytes > 0)
+		add(&call, UVERBS_ATTR_UHW_OUT, qp->uhw_out_bytes,
+		    (uintptr_t)qp->uhw_out);
+	error = run(fd, &call);
+	qp->handle = uverbs_value(&call, UVERBS_ATTR_CREATE_QP_HANDLE);
+	return error;
+}
+
+int
+uverbs_destroy(int fd, uint16_t object, uint32_t handle)
+{
+	/* Method, attribute of the handle and bytes of the answer. */
+	static const struct {
+		uint16_t method, attr, answer_bytes;
+	} how[] = {
+		[UVERBS_OBJECT_PD] = { UVERBS_METHOD_PD_DESTROY,
+				       UVERBS_ATTR_DESTROY_PD_HANDLE, 0 },
+		[UVERBS_OBJECT_MR] = { UVERBS_METHOD_MR_DESTROY,
+				       UVERBS_ATTR_DESTROY_MR_HANDLE, 0 },
+		[UVERBS_OBJECT_CQ] = { UVERBS_METHOD_CQ_DESTROY,
+				       UVERBS_ATTR_DESTROY_CQ_HANDLE, 8 },
+		[UVERBS_OBJECT_WQ] = { UVERBS_METHOD_WQ_DESTROY,
+				       UVERBS_ATTR_DESTROY_WQ_HANDLE, 4 },
+		[UVERBS_OBJECT_QP] = { UVERBS_METHOD_QP_DESTROY,
+				       UVERBS_ATTR_DESTROY_QP_HANDLE, 4 },
+		[UVERBS_OBJECT_RWQ_IND_TBL] = { UVERBS_METHOD_RWQ_IND_TBL_DESTROY,
+						UVERBS_ATTR_DESTROY_RWQ_IND_TBL_HANDLE,
+						0 },
+	};
+	struct call call = new_call(object, how[object].method);
+
+	add(&call, how[object].attr, 0, handle);
+	uverbs_destroy_answer[0] = uverbs_destroy_answer[1] = 0xdead;
+	if (how[object].answer_bytes != 0)
+		add(&call, 1, how[object].answer_bytes,
+		    (uintptr_t)uverbs_destroy_answer);
+	return run(fd, &call);
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* BAR0: registers, the shared-memory channel, doorbell pages. */
+
+#include <string.h>
+
+#include "adapter.h"
+#include "card.h"
+#include "msix.h"
+#include "pci_device.h"
+#include "pci_status.h"
+
+/* The layout of BAR0 is the model's choice: registers tell it to the guest. */
+#define SRIOV_BASE	0x800u
+#define SHM_OFFSET	0x1000u
+#define DOORBELL_OFFSET 0x10000u
+#define DOORBELL_EQ	0xff8u /* Linux gdma_main.c DOORBELL_OFFSET_EQ */
+
+#define ALL_ONES UINT64_MAX
+
+/* Linux gdma.h GDMA_REG_*, GDMA_PF_REG_*. The mailbox of a PF is behind a base. */
+static const struct {
+	bool is_of_pf;
+	uint32_t offset, nb_bytes;
+	uint64_t value;
+} registers[] = {
+	{ false, 0x08, 8, DOORBELL_OFFSET },
+	{ false, 0x10, 4, HW_DB_PAGE_BYTES },
+	{ false, 0x18, 8, SHM_OFFSET },
+	{ true, 0xc8, 8, DOORBELL_OFFSET },
+	{ true, 0xd0, 4, HW_DB_PAGE_BYTES },
+	{ true, 0x108, 8, SRIOV_BASE },
+	{ true, SRIOV_BASE + 0x70, 8, SHM_OFFSET - SRIOV_BASE },
+};
+
+static void
+bad_access(uint32_t fn, uint64_t offset, uint32_t nb_bytes)
+{
+	adapter_violation(fn, VIOLATION_bar0_access, (uint32_t)offset,
+			  &nb_bytes, sizeof(nb_bytes));
+}
+
+/* The whole register or, of 8 bytes, a half. */
+static bool
+read_register(uint64_t offset, uint32_t nb_bytes, uint64_t *value)
+{
+	/* A PF of the second kind has those of a VF: mana_gd_init_registers(). */
+	const bool is_pf = segment_config()->pci_device == MODEL_PCI_PF;
+	uint32_t i;
+
+	for (i = 0; i < sizeof(registers) / sizeof(registers[0]); i++) {
+		const uint64_t at = offset - registers[i].offset;
+
+		if (registers[i].is_of_pf != is_pf || nb_bytes < 4 ||
+		    at % 4 != 0 || at >= registers[i].nb_bytes ||
+		    nb_bytes > registers[i].nb_bytes - at)
+			continue;
+		*value = registers[i].value >> 8 * at;
+		if (nb_bytes == 4)
+			*value &= UINT32_MAX;
+		return true;
+	}
+	return false;
+}
+
+static bool
+is_shm(uint64_t offset)
+{
+	return offset >= SHM_OFFSET &&
+	       offset - SHM_OFFSET < SHM_NB_DWORDS * sizeof(uint32_t);
+}
+
+uint64_t
+pci_bar0_read(uint32_t fn, uint64_t offset, uint32_t nb_bytes)
+{
+	struct adapter *a = adapter(fn);
+	uint64_t value;
+
+	if (a != NULL && is_shm(offset) && nb_bytes == 4 && offset % 4 == 0)
+		return a->shm[(offset - SHM_OFFSET) / 4];
+	if (a != NULL && read_register(offset, nb_bytes, &value))
+		return value;
+	if (offset >= DOORBELL_OFFSET)
+		adapter_violation(fn, VIOLATION_doorbell_read, (uint32_t)offset,
+				  NULL, 0);
+	else
+		bad_access(fn, offset, nb_bytes);
+	return nb_bytes >= 8 ? ALL_ONES : (UINT64_C(1) << 8 * nb_bytes) - 1;
+}
+
+/*
+ * The shared-memory channel: Linux shm_channel.c. The header is the last dword,
+ * whose store starts the request. Answers are there before the store returns, so
+ * that the guest never sees the device own the channel.
+ */
+#define SHM_HEADER	(SHM_NB_DWORDS - 1)
+#define SHM_TYPE_M	0x7u
+#define SHM_VERSION_S	3
+#define SHM_VERSION_M	0x7u
+#define SHM_DIRECTION	(1u << 7) /* an answer */
+#define SHM_STATUS_S	8
+#define SHM_STATUS_M	0xffu
+#define SHM_RESET	(1u << 24)
+#define SHM_DEVICE_OWNS (1u << 31)
+#define SHM_ESTABLISH	1u
+#define SHM_DESTROY	2u
+#define SHM_FAILED	1u
+/* 48 bits of each page's frame number, then the upper 4 of each. */
+#define SHM_NB_PAGES	4u
+#define SHM_FRAME_BYTES 6u
+#define SHM_HIGH_OFF	24u
+#define SHM_VECTOR_OFF	26u
+#define SHM_PAGE_SHIFT	12
+
+static void
+shm_violation(uint32_t fn, enum violation violation)
+{
+	const struct adapter *a = adapter(fn);
+
+	adapter_violation(fn, violation, a->shm[SHM_HEADER], a->shm,
+			  sizeof(a->shm));
+}
+
+static uint32_t
+shm_establish(uint32_t fn)
+{
+	struct adapter *a = adapter(fn);
+	const uint8_t *bytes = (const uint8_t *)a->shm;
+	uint64_t gpa[SHM_NB_PAGES];
+	struct hwc_setup setup;
+	uint32_t i, high;
+
+	high = bytes[SHM_HIGH_OFF] | (uint32_t)bytes[SHM_HIGH_OFF + 1] << 8;
+	for (i = 0; i < SHM_NB_PAGES; i++) {
+		uint64_t frame = 0;
+
+		memcpy(&frame, bytes + i * SHM_FRAME_BYTES, SHM_FRAME_BYTES);
+		frame |= (uint64_t)(high >> 4 * i & 0xf) << 48;
+		gpa[i] = frame << SHM_PAGE_SHIFT;
+		if (gpa[i] >= REGION_GUEST_BYTES)
+			goto refuse;
+	}
+	setup = (struct hwc_setup){
+		.eq = gpa[0],
+		.cq = gpa[1],
+		.rq = gpa[2],
+		.sq = gpa[3],
+		.vector = bytes[SHM_VECTOR_OFF] |
+			  (uint32_t)bytes[SHM_VECTOR_OFF + 1] << 8,
+	};
+	if (setup.vector >= MSIX_NB_VECTORS)
+		goto refuse;
+	if (a->hwc.is_open) {
+		shm_violation(fn, VIOLATION_shm_state);
+		return SHM_FAILED;
+	}
+	return hwc_open(fn, &setup) ? 0 : SHM_FAILED;
+refuse:
+	shm_violation(fn, VIOLATION_shm_message);
+	return SHM_FAILED;
+}
+
+/* Objects that nothing can destroy any more. */
+static bool
+has_objects(uint32_t fn)
+{
+	struct pci_objects n;
+
+	pci_objects_count(fn, &n);
+	return n.nb_regions + n.nb_keys + n.nb_eqs + n.nb_cqs + n.nb_wqs +
+		       n.nb_pds + n.nb_pages + n.nb_devices + n.nb_rnic !=
+	       0;
+}
+
+static void
+note_left(uint32_t fn)
+{
+	struct pci_objects *left = &pci_status(fn)->left, n;
+
+	pci_objects_count(fn, &n);
+#define ADD(kind, name) left->nb_##kind += n.nb_##kind;
+	PCI_OBJECT_KINDS(ADD)
+#undef ADD
+}
+
+static uint32_t
+shm_destroy(uint32_t fn)
+{
+	struct adapter *a = adapter(fn);
+	bool was_silent = a->hwc.was_silent;
+
+	if (!a->hwc.is_open) {
+		if (!a->was_reset)
+			shm_violation(fn, VIOLATION_shm_state);
+		return SHM_FAILED;
+	}
+	hwc_close(fn);
+	if (has_objects(fn) && !was_silent) {
+		shm_violation(fn, VIOLATION_objects_left);
+		note_left(fn);
+	}
+	adapter_reset(fn); /* ASSUMED: they end with the channel */
+	return 0;
+}
+
+static uint32_t
+shm_request(uint32_t fn, uint32_t header)
+{
+	struct adapter *a = adapter(fn);
+	const uint32_t type = header & SHM_TYPE_M;
+
+	if ((header >> SHM_VERSION_S & SHM_VERSION_M) != 0 ||
+	    (header & (SHM_DIRECTION | SHM_DEVICE_OWNS |
+		       SHM_STATUS_M << SHM_STATUS_S)) != 0 ||
+	    (type != SHM_ESTABLISH && type != SHM_DESTROY)) {
+		shm_violation(fn, VIOLATION_shm_message);
+		return SHM_FAILED;
+	}
+	if ((header & SHM_RESET) != 0 && type == SHM_ESTABLISH) {
+		uint32_t saved[SHM_NB_DWORDS];
+
+		memcpy(saved, a->shm, sizeof(saved));
+		adapter_reset(fn);
+		memcpy(a->shm, saved, sizeof(saved));
+	}
+	return type == SHM_ESTABLISH ? shm_establish(fn) : shm_destroy(fn);
+}
+
+static void
+shm_write(uint32_t fn, uint32_t dword, uint32_t value)
+{
+	struct adapter *a = adapter(fn);
+	uint32_t status;
+
+	a->shm[dword] = value;
+	if (dword != SHM_HEADER)
+		return;
+	status = shm_request(fn, value);
+	a->shm[SHM_HEADER] = (value &
+			      (SHM_TYPE_M | SHM_VERSION_M << SHM_VERSION_S)) |
+			     SHM_DIRECTION | status << SHM_STATUS_S;
+}
+
+static void
+ring_eq(uint32_t fn, uint32_t page, uint64_t value)
+{
+	const struct hw_doorbell db = hw_doorbell_read(value, true);
+	struct eq *eq = adapter_eq(adapter(fn), db.id & 0xffff);
+
+	if (eq == NULL)
+		adapter_violation(fn, VIOLATION_doorbell_unknown_queue,
+				  DOORBELL_EQ, &value, sizeof(value));
+	else if (eq->page != page)
+		adapter_violation(fn, VIOLATION_doorbell_foreign_queue,
+				  DOORBELL_EQ, &value, sizeof(value));
+	else if (eq_doorbell(eq, db.tail, db.arm))
+		adapter_eq_read(fn, eq);
+	if (db.id >> 16 != 0 || db.wqe_cnt != 0)
+		adapter_violation(fn, VIOLATION_doorbell_reserved_bits,
+				  DOORBELL_EQ, &value, sizeof(value));
+}
+
+/* A doorbell of a work queue of the RNIC, which the model does not run. */
+static bool
+is_of_rnic(const struct adapter *a, uint32_t page, uint32_t offset, uint64_t value)
+{
+	const struct hw_doorbell db = hw_doorbell_read(value, false);
+	const uint32_t n = (db.id - RNIC_FIRST_QUEUE_ID) / RNIC_UD_QUEUES;
+
+	return (offset == HW_DB_SQ || offset == HW_DB_RQ) && n < RNIC_NB_QPS &&
+	       a->rnic_qps[n].is_alive && a->rnic_qps[n].page == page;
+}
+
+static void
+ring(uint32_t fn, uint64_t offset, uint64_t value, uint32_t nb_bytes)
+{
+	const struct card_function *f = card_function(fn);
+	const uint64_t page = offset / HW_DB_PAGE_BYTES;
+	const uint32_t reg = offset % HW_DB_PAGE_BYTES;
+
+	if (adapter(fn)->was_reset)
+		return;
+	if (page >= CARD_MAX_PAGES || (page != HWC_PAGE && !f->pages[page])) {
+		adapter_violation(fn, VIOLATION_doorbell_bad_offset,
+				  (uint32_t)offset, &value, sizeof(value));
+		return;
+	}
+	if (reg == DOORBELL_EQ && nb_bytes == 8)
+		ring_eq(fn, (uint32_t)page, value);
+	else if (page == HWC_PAGE && nb_bytes == 8 &&
+		 (reg == HW_DB_SQ || reg == HW_DB_RQ || reg == HW_DB_CQ))
+		hwc_doorbell(fn, reg, value);
+	else if (nb_bytes != 8 ||
+		 !is_of_rnic(adapter(fn), (uint32_t)page, reg, value))
+		card_doorbell(fn, (uint32_t)page, reg, value, nb_bytes);
+}
+
+void
+pci_bar0_write(uint32_t fn, uint64_t offset, uint64_t value, uint32_t nb_bytes)
+{
+	if (adapter(fn) == NULL)
+		return;
+	if (offset >= DOORBELL_OFFSET)
+		ring(fn, offset - DOORBELL_OFFSET, value, nb_bytes);
+	else if (is_shm(offset) && nb_bytes == 4 && offset % 4 == 0)
+		shm_write(fn, (uint32_t)(offset - SHM_OFFSET) / 4,
+			  (uint32_t)value);
+	else
+		bad_access(fn, offset, nb_bytes);
+}
