@@ -90,7 +90,7 @@ class Streams(Case):
 
     def test_unread_input_does_not_stop_the_command(self):
         done = self.vm("echo", "done", input=bytes(1 << 20), stdin=None)
-        self.assertEqual((done.returncode, done.stdout), (0, b"done\n"))
+        self.assertEqual((done.returncode, done.stdout), (0, b"done\n"), done.stderr)
 
     def test_reader_that_ends_ends_the_command(self):
         process = self.start("yes")
