@@ -46,7 +46,8 @@ class Traffic:
     def start_sending(self):
         self.pmd.command("set fwd io")
         self.pmd.command("start")
-        self.pmd.wait_until(lambda stats: stats[1].tx_packets > 0, pause=0)
+        # each flow at least once
+        self.pmd.wait_until(lambda stats: stats[1].tx_packets >= FLOWS, pause=0)
 
     def sent(self):
         report = self.run.model.live_report()
