@@ -27,6 +27,10 @@ mkdir -p "$log"
 # ccache has no use here.
 export CCACHE_DISABLE=1
 export PYTHONDONTWRITEBYTECODE=1
+# A program with cmocka tests ends at its first failure: later tests of a broken tree
+# would often wait for their time limits.
+export CMOCKA_TEST_ABORT=1
+ulimit -c 0
 
 known=
 case ${1:-} in

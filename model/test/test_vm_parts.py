@@ -674,6 +674,7 @@ class Sessions(unittest.TestCase):
             with listener, commands, socket.socket(socket.AF_UNIX) as agent:
                 listener.listen()
                 commands.listen()
+                agent.settimeout(PATIENCE_S / 3)    # less than meson's limit
                 talk = guest.GuestSession(listener, process, session.message(
                     session.START, b"own"), None, PATIENCE_S, None, commands)
                 # signals: only in the main thread

@@ -8,7 +8,8 @@ checksums and segments TCP for both drivers. The program streams compares each b
 
 A round is some TCP connections, then datagrams. Sizes of writes are random, and the end
 of a write is the end of a frame. Rounds end when MANA_WIRE_FRAMES frames have arrived at
-the two ports. The kernel's segment size is random after the first round. MANA_WIRE_BYTES is the number of bytes of each connection and direction.
+the two ports. The kernel's segment size is random after the first round. MANA_WIRE_BYTES
+is the number of bytes of each connection and direction.
 
 usage: test_vm_wire.py [unittest arguments]      (see model_test.py)
 """
