@@ -15,7 +15,7 @@
 #include "agent.h"
 
 #define PORT_NAME    "mana-vm"
-#define PORT_WAIT_MS 20000
+#define PORT_WAIT_MS 60000
 
 static int port = -1;
 static struct pipe_buffer to_port;

@@ -23,7 +23,7 @@ MESSAGE_MAX_BYTES = 1 << 20
 READ_BYTES = 1 << 16
 # Time for a command that gets SIGINT or SIGTERM to end by itself.
 GRACE_S = 10
-POWER_OFF_S = 20
+POWER_OFF_S = 60
 
 # Streams of a command that are a terminal.
 TERMINAL, OUT_TERMINAL, ERR_TERMINAL = 1, 2, 4
