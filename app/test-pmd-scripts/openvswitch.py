@@ -15,7 +15,7 @@ import machine
 from application import Application
 from console import Console
 from harness import check, check_equal, check_queues, check_report
-from model import PLUGIN, mac, pci, timeout_factor, wait_until
+from model import PLUGIN, mac, pci, timeout_factor
 
 VSWITCHD = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk"
 SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
@@ -104,7 +104,6 @@ class Switch(Application):
             ["ovsdb-server", self.file("conf.db"), "--remote=punix:" + self.file("db"),
              "--unixctl=" + self.file("ovsdb.ctl"), "--no-chdir"],
             env=self.environment(), own_session=False)
-        self.wait_for_file("db")
         processor = max(os.sched_getaffinity(0))
         self.vsctl("--no-wait", "init", "--", "set", "Open_vSwitch", ".",
                    "other_config:dpdk-init=true", "other_config:per-port-memory=true",
@@ -127,10 +126,6 @@ class Switch(Application):
         places = ("RUNDIR", "LOGDIR", "DBDIR", "SYSCONFDIR")
         return dict(os.environ, **{"OVS_" + place: self.folder for place in places})
 
-    def wait_for_file(self, name):
-        wait_until(lambda: os.path.exists(self.file(name)),
-                   lambda: f"no {name}: {self.database.text}")
-
     def run(self, *words):
         done = subprocess.run(words, env=self.environment(), check=False, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -138,8 +133,11 @@ class Switch(Application):
         return done.stdout
 
     def vsctl(self, *words):
-        """Changes the configuration and waits until the switch has applied it."""
-        return self.run("ovs-vsctl", "--db=unix:" + self.file("db"),
+        """
+        Changes the configuration and waits until the switch has applied it. --retry:
+        the socket exists before the database server listens.
+        """
+        return self.run("ovs-vsctl", "--retry", "--db=unix:" + self.file("db"),
                         f"--timeout={int(30 * timeout_factor())}", *words)
 
     def appctl(self, *words):
