@@ -271,6 +271,18 @@ is_of_rnic(const struct adapter *a, uint32_t page, uint32_t offset, uint64_t val
 	       a->rnic_qps[n].is_alive && a->rnic_qps[n].page == page;
 }
 
+/*
+ * Linux ends the hardware channel before it removes the interrupt handler of the
+ * channel's EQ: on another processor, the handler may still ring CQ and EQ
+ * (hw_channel.c mana_hwc_destroy_channel, gdma_main.c mana_gd_process_eq_events).
+ */
+static bool
+is_of_late_handler(uint32_t fn, uint64_t page, uint32_t reg)
+{
+	return page == HWC_PAGE && !adapter(fn)->hwc.is_open &&
+	       (reg == HW_DB_CQ || reg == DOORBELL_EQ);
+}
+
 static void
 ring(uint32_t fn, uint64_t offset, uint64_t value, uint32_t nb_bytes)
 {
@@ -278,7 +290,7 @@ ring(uint32_t fn, uint64_t offset, uint64_t value, uint32_t nb_bytes)
 	const uint64_t page = offset / HW_DB_PAGE_BYTES;
 	const uint32_t reg = offset % HW_DB_PAGE_BYTES;
 
-	if (adapter(fn)->was_reset)
+	if (adapter(fn)->was_reset || is_of_late_handler(fn, page, reg))
 		return;
 	if (page >= CARD_MAX_PAGES || (page != HWC_PAGE && !f->pages[page])) {
 		adapter_violation(fn, VIOLATION_doorbell_bad_offset,

@@ -630,6 +630,23 @@ test_shm(void **state)
 	check_alive();
 }
 
+/* A handler of the channel's events may still run when the channel is destroyed. */
+static void
+test_late_handler(void **state)
+{
+	(void)state;
+	assert_int_equal(guest_destroy(), 0x82);
+	guest_ring(guest.db_page, HW_DB_CQ, guest.cq.id, guest.cq.pos, true);
+	guest_ring(guest.db_page, 0xff8, guest.eq.id, guest.eq.pos, true);
+	assert_no_violation();
+	guest_ring(guest.db_page, HW_DB_SQ, guest.sq.id, guest.sq.pos, false);
+	assert_violation(doorbell_unknown_queue, 1);
+	guest_ring(guest.db_page, HW_DB_RQ, guest.rq.id, guest.rq.pos, false);
+	assert_violation(doorbell_unknown_queue, 1);
+	guest_establish(0);
+	check_alive();
+}
+
 static void
 test_objects_left(void **state)
 {
@@ -778,6 +795,7 @@ hwc_error_tests(void)
 		WITH_PORT(test_eq_errors),
 		WITH_PORT(test_eq_memory),
 		cmocka_unit_test_setup_teardown(test_shm, guest_start, guest_stop),
+		WITH_CHANNEL(test_late_handler),
 		WITH_PORT(test_objects_left),
 		WITH_CHANNEL(test_bar0),
 		WITH_CHANNEL(test_channel_wqes),
