@@ -95,13 +95,17 @@ class Results:
             ["git", "-C", TOP, "describe", "--always", "--dirty", "--exclude=*"],
             check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
         if path and os.path.exists(path):
-            with open(path, encoding="utf-8") as file:
-                self.runs = [json.loads(line) for line in file]
+            with open(path, "r+", encoding="ascii") as file:
+                text = file.read()
+                # An interrupted write leaves an incomplete last line.
+                complete = text[:text.rfind("\n") + 1]
+                file.truncate(len(complete))
+            self.runs = [json.loads(line) for line in complete.splitlines()]
 
     def add(self, *run_):
         self.runs.append([str(datetime.date.today()), self.commit, *run_])
         if self.path:
-            with open(self.path, "a", encoding="utf-8") as file:
+            with open(self.path, "a", encoding="ascii") as file:
                 print(json.dumps(self.runs[-1]), file=file)
 
     def done(self, machine, name):

@@ -126,7 +126,6 @@ static int
 map_page(int context, int fd, void **addr, size_t length, int flags,
 	 off_t offset)
 {
-	void *wanted = *addr;
 	long rc;
 
 	rc = check_mmap(context, length, flags, offset);
@@ -134,7 +133,7 @@ map_page(int context, int fd, void **addr, size_t length, int flags,
 		return rc;
 	if (config_polls_doorbells(segment_config()))
 		return polled_pages_map(addr, context, fd, length, flags);
-	rc = doorbell_map(addr, context, length);
+	rc = doorbell_map(addr, context, length, flags);
 	if (rc < 0)
 		return rc;
 	/*
@@ -143,8 +142,6 @@ map_page(int context, int fd, void **addr, size_t length, int flags,
 	 */
 	rc = syscall(SYS_mmap, *addr, length, PROT_NONE, MAP_SHARED | MAP_FIXED,
 		     fd, 0L);
-	if (rc != -1 && (flags & MAP_FIXED) != 0 && *addr != wanted)
-		rc = -1; /* not at the requested address: not modelled */
 	if (rc == -1) {
 		doorbell_unmap(*addr, length);
 		return -ENOMEM;
@@ -173,6 +170,15 @@ files_munmap(void *addr, size_t length)
 		return false;
 	kernel_reclaim_dead();
 	return true;
+}
+
+void
+files_replaced(void)
+{
+	int error = errno;
+
+	kernel_reclaim_dead();
+	errno = error;
 }
 
 struct same_file {

@@ -33,6 +33,8 @@ int files_mmap(int context, int fd, void **addr, size_t length, int flags,
 	       off_t offset);
 /* munmap(). False: the range has no emulated page, and nothing was done. */
 bool files_munmap(void *addr, size_t length);
+/* A mapping has replaced an emulated page (MAP_FIXED). Keeps errno. */
+void files_replaced(void);
 
 /* close() of an emulated descriptor. */
 int files_close(int fd);

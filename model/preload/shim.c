@@ -246,20 +246,22 @@ write(int fd, const void *buf, size_t nb_bytes)
 	void *name(void *addr, size_t length, int prot, int flags,      \
 		   int fd, off_t offset)                                \
 	{                                                               \
+		bool is_replaced = (flags & MAP_FIXED) != 0 &&          \
+				   doorbell_forget(addr, length) == 0;  \
 		int context = -1;                                       \
 									\
-		if ((flags & MAP_FIXED) != 0)                           \
-			doorbell_forget(addr, length);                  \
 		if (fd >= 0 && (flags & MAP_ANONYMOUS) == 0 &&          \
 		    (fds_kind(fd) == FD_CONTEXT ||                      \
 		     length == (size_t)getpagesize()))                  \
 			context = files_context(fd);                    \
 		if (context < 0)                                        \
-			return MODEL_REAL(name)(addr, length, prot,     \
+			addr = MODEL_REAL(name)(addr, length, prot,     \
 						flags, fd, offset);     \
-		if (result(files_mmap(context, fd, &addr, length, flags, \
-				      offset)) < 0)                     \
-			return MAP_FAILED;                              \
+		else if (result(files_mmap(context, fd, &addr, length,  \
+					   flags, offset)) < 0)         \
+			addr = MAP_FAILED;                              \
+		if (is_replaced)                                        \
+			files_replaced();                               \
 		return addr;                                            \
 	}
 

@@ -125,6 +125,10 @@ class Report:
     def port(self, number):
         return self.ports[mac(number)]
 
+    def sink(self, number):
+        """The counters of the sink at the far end of a port."""
+        return self.port(number)["wire"]["sink"]
+
     @property
     def violations(self):
         return self.data["violations"]

@@ -199,6 +199,30 @@ test_rates(void **state)
 	fx_stop(&fixture);
 }
 
+/* A process is killed between the take of the clock and its timers. */
+static void
+test_rate_after_kill(void **state)
+{
+	struct generator_settings settings = defaults();
+	uint64_t now;
+
+	(void)state;
+	start(MODEL_MODE_SYNC);
+	fx_fill_rq(&fixture, &fixture.port[0], 100);
+	settings.rate_kind = GENERATOR_FRAMES;
+	settings.rate = 1000000;
+	assert_true(generator_start(wire(0), &settings));
+	now = clock_now();
+	run_until(now + 10000);
+	assert_int_equal(wire(0)->generator.sent, 11);
+	segment_clock()->virtual_ns = now + 20000;
+	(void)clock_take();
+	segment_holder_died();
+	run_until(now + 20000);
+	assert_int_equal(wire(0)->generator.sent, 21);
+	fx_stop(&fixture);
+}
+
 /* All kinds of frames that the sink distinguishes. */
 static void
 test_sink(void **state)
@@ -483,6 +507,7 @@ main(void)
 		cmocka_unit_test(test_full_rate),
 		cmocka_unit_test(test_function_disabled),
 		cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_rate_after_kill),
 		cmocka_unit_test(test_sink),
 		cmocka_unit_test(test_each_bit),
 		cmocka_unit_test(test_long_stream),

@@ -399,6 +399,7 @@ passed_descriptor_maps_same_page(void **state)
 static void
 port_of_killed_primary_is_busy_while_mapped(void **state)
 {
+	struct mana_model_objects before, after;
 	struct fixture *fx = *state;
 	pid_t primary, other;
 	int sock[2];
@@ -410,6 +411,7 @@ port_of_killed_primary_is_busy_while_mapped(void **state)
 		secondary(sock[1]);
 	}
 	close(sock[1]);
+	MODEL_CALL(mana_model_leaks)(&before);
 	primary = fork();
 	if (primary == 0) {
 		CHILD_CHECK(fx_up(fx, 0, 1, 1, 1) == 0);
@@ -424,6 +426,9 @@ port_of_killed_primary_is_busy_while_mapped(void **state)
 	close(sock[0]);
 	fx_wait_for(other, 0);
 	assert_int_equal(fx_up(fx, 0, 1, 1, 1), 0);
+	/* The other process has closed its descriptor, not the primary's. */
+	MODEL_CALL(mana_model_leaks)(&after);
+	assert_int_equal(after.fd - before.fd, 2);
 }
 
 static void

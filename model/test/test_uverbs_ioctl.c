@@ -201,6 +201,15 @@ doorbell_mapping_is_checked(void **state)
 	assert_int_equal(errno, EINVAL);
 	page = mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, fd, 0);
 	assert_ptr_not_equal(page, MAP_FAILED);
+	/* In its own place, in place of other memory, and other memory in its place. */
+	for (uint32_t i = 0; i < 100; i++) {
+		assert_ptr_equal(mmap(page, 4096, PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0),
+				 page);
+		assert_ptr_equal(mmap(page, 4096, PROT_READ | PROT_WRITE,
+				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+				 page);
+		*(volatile uint64_t *)page = i;
+	}
 	assert_int_equal(munmap(page, 4096), 0);
 }
 

@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 """Parts of mana-vm that need no virtual machine: options, archives, the cache, the
-finding of libraries and kernels, the host's side of a session.
+finding of libraries and kernels, the host's side of a session, the results of
+devtools/kernel-matrix.py.
 
 usage: test_vm_parts.py [unittest arguments]      (see model_test.py)
 """
 
 import contextlib
 import fcntl
+import importlib.util
 import io
 import os
 import select
@@ -32,7 +34,7 @@ sys.path.insert(0, os.path.join(TOP, "model", "vm"))
 # pylint: disable=wrong-import-position
 from manavm import (arch, build, cache, command, cpio, elf,  # noqa: E402
                     execute, guest, image, kernel, packages, qemu, run, session)
-from manavm.errors import Failure, Stale  # noqa: E402
+from manavm.errors import Failure, NotBooted, Stale  # noqa: E402
 
 AMD64 = arch.find("amd64")
 TRIPLET = arch.find(arch.host()).triplet if arch.host() in arch.ARCHES else None
@@ -596,9 +598,32 @@ class Sessions(unittest.TestCase):
             self.run_agent(ready, session.message(99))
 
     def test_guest_that_ends_early_is_a_failure(self):
-        with self.assertRaisesRegex(Failure, "ended before the command.*output may be "
-                                             "lost"):
+        with self.assertRaisesRegex(NotBooted, "ended before the command.*output may be "
+                                               "lost"):
             self.run_agent(guest_ends=True)
+        with self.assertRaisesRegex(Failure, "ended before the command") as caught:
+            self.run_agent(self.READY, guest_ends=True)
+        self.assertNotIsInstance(caught.exception, NotBooted)
+
+    def run_machine(self, log, *results):
+        """The status of a machine with this log of the kernel."""
+        machine = object.__new__(command.Machine)
+        machine.stack = contextlib.ExitStack()
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file, \
+                mock.patch.object(machine, "_run", side_effect=results):
+            print(log, file=file, flush=True)
+            machine.log = file.name
+            return machine.run()
+
+    def test_boot_is_repeated_after_a_fault_of_the_emulation(self):
+        fault = "[    1.2] int3: 0000 [#1] PREEMPT SMP"
+        self.assertEqual(self.run_machine(fault, NotBooted("early"), 5), 5)
+        for log, error in ((fault, Failure("later")), ("panic", NotBooted("early"))):
+            with self.assertRaises(Failure) as caught:
+                self.run_machine(log, error, 5)
+            self.assertIs(caught.exception, error)
+        with self.assertRaises(NotBooted):
+            self.run_machine(fault, NotBooted("early"), NotBooted("again"))
 
     READY = session.message(session.READY, session.NUMBER.pack(100))
 
@@ -726,6 +751,27 @@ class Sessions(unittest.TestCase):
     def test_statuses_in_words(self):
         self.assertEqual(session.describe(3), "exit status 3")
         self.assertEqual(session.describe(-signal.SIGKILL), "killed by SIGKILL")
+
+
+class Matrix(Folder):
+    """The file of results of devtools/kernel-matrix.py."""
+
+    def results(self):
+        spec = importlib.util.spec_from_file_location(
+            "kernel_matrix", os.path.join(TOP, "devtools", "kernel-matrix.py"))
+        matrix = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(matrix)
+        return matrix.Results(self.path("results"))
+
+    def test_an_incomplete_last_line_is_ignored(self):
+        self.results().add("vm:6.12:12", "io-queues", "PASS", 9, "")
+        with open(self.path("results"), "a", encoding="ascii") as file:
+            file.write('["2026-11-24", "0123')
+        results = self.results()
+        results.add("vm:6.12:12", "csum-forward", "SKIP", 1, "no scapy")
+        self.assertEqual([run_[3:5] for run_ in results.runs],
+                         [["io-queues", "PASS"], ["csum-forward", "SKIP"]])
+        self.assertEqual(self.results().runs, results.runs)
 
 
 if __name__ == "__main__":

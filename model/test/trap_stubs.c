@@ -204,7 +204,7 @@ trap_stubs_map(void)
 {
 	void *addr = NULL;
 
-	if (doorbell_map(&addr, TEST_CONTEXT, 4096) != 0) {
+	if (doorbell_map(&addr, TEST_CONTEXT, 4096, 0) != 0) {
 		fprintf(stderr, "no doorbell page\n");
 		abort();
 	}

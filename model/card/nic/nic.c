@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include "clock.h"
 #include "engine.h"
 #include "inject_card.h"
 #include "nic.h"
@@ -213,4 +214,6 @@ segment_holder_died(void)
 	nic_coalesce_recover();
 	engine_recover();
 	platform->recover();
+	/* It may have taken the clock, and not have run its timers. */
+	clock_due(clock_now());
 }

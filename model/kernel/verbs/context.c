@@ -363,7 +363,7 @@ kernel_context_released(uint32_t context, bool is_close)
 	segment_lock();
 	ctx = context_at(context);
 	if (ctx != NULL) {
-		ctx->fd_closed |= is_close;
+		ctx->fd_closed |= is_close && ctx->process == model_self;
 		if (!is_held(ctx))
 			context_destroy(context);
 	}

@@ -151,7 +151,7 @@ doorbell_process_init(void)
 }
 
 int
-doorbell_map(void **addr, uint32_t context, size_t length)
+doorbell_map(void **addr, uint32_t context, size_t length, int flags)
 {
 	uint32_t fn, page;
 	uint64_t mask;
@@ -167,7 +167,8 @@ doorbell_map(void **addr, uint32_t context, size_t length)
 		if (ret != 0)
 			return ret;
 	}
-	at = mmap(*addr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	at = mmap(*addr, length, PROT_NONE,
+		  MAP_PRIVATE | MAP_ANONYMOUS | (flags & MAP_FIXED), -1, 0);
 	if (at == MAP_FAILED)
 		return -errno;
 	mask = signals_block_all();

@@ -24,11 +24,11 @@
 void doorbell_process_init(void);
 
 /*
- * Map the doorbell page of a context. *addr is a hint or NULL and receives the
- * address. 0, -ENOMEM, or an error of kernel_context_doorbell(). In thread mode
- * this starts the process's device thread.
+ * Map the doorbell page of a context. *addr is a hint or NULL, or with MAP_FIXED in
+ * flags the address, and receives the address. 0, -ENOMEM, or an error of
+ * kernel_context_doorbell(). In thread mode this starts the process's device thread.
  */
-int doorbell_map(void **addr, uint32_t context, size_t length);
+int doorbell_map(void **addr, uint32_t context, size_t length, int flags);
 
 /*
  * Forget the doorbell pages in a range and unmap it. 0, or -ENOENT if it has

@@ -17,10 +17,13 @@ from manavm import build, execute
 from manavm import guest as guests
 from manavm import image, kernel, packages, qemu, run, session, terminal
 from manavm.cpio import Archive
-from manavm.errors import EXIT_FAILURE, Failure, Stale, say
+from manavm.errors import EXIT_FAILURE, Failure, NotBooted, Stale, say
 
 BOOT_S = 120
 LOG_LINES = 20
+# While Linux starts, it replaces instructions by way of int3. On an emulated processor an
+# int3 may still run after that: https://bugzilla.redhat.com/show_bug.cgi?id=2216496.
+EMULATION_FAULT = re.compile(r"\bint3: 0000 \[#")
 SERIOUS = re.compile(r"Kernel panic|Oops|BUG:|mana-vm-agent:")
 VM = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
@@ -272,6 +275,21 @@ class Machine:
 
     def run(self):
         """The exit status of the command."""
+        try:
+            return self._run()
+        except NotBooted:
+            if not self._has_emulation_fault():
+                raise
+        say("QEMU's emulation of an int3 failed while the guest booted, which is rare: "
+            "booting again")
+        self.stack.close()
+        return self._run()
+
+    def _has_emulation_fault(self):
+        with open(self.log, encoding="utf-8", errors="replace") as file:
+            return EMULATION_FAULT.search(file.read()) is not None
+
+    def _run(self):
         options = self.options
         folder = run.Folder(options.name)
         self.stack.callback(folder.remove)

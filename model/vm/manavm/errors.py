@@ -11,6 +11,10 @@ class Failure(Exception):
     """An error with a text for the user: what failed, why, and what helps."""
 
 
+class NotBooted(Failure):
+    """The guest ended before it could run a command."""
+
+
 class Stale(Failure):
     """The mirror does not have a package of our index any more."""
 

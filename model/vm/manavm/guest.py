@@ -9,7 +9,7 @@ import signal
 import time
 
 from manavm import session
-from manavm.errors import Failure
+from manavm.errors import Failure, NotBooted
 
 NB_CHANNELS = 16            # of the agent, see agent.h
 # A client that does not read stops the output of all commands, as mana-vm's own does.
@@ -68,7 +68,7 @@ class GuestSession(session.Session):
         # All that left the guest is in the socket.
         while self.port is not None and self.read_port():
             pass
-        self.failure = Failure(
+        self.failure = (Failure if self.ready else NotBooted)(
             "the guest ended before the command (panic, power off or restart); its last "
             "output may be lost" if status == 0 else
             f"the virtual machine failed: {session.describe(status)}")
