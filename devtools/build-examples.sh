@@ -3,8 +3,9 @@
 #
 # Builds some of DPDK's examples, unchanged and by their own makefiles, from the
 # Debian source package of the installed DPDK, into dpdk-examples/ of the checkout
-# (git-ignored): the example NAME is dpdk-examples/NAME/build/PROGRAM. Tests run
-# them on the model. Does nothing if all exist.
+# (git-ignored): the example NAME, a path below DPDK's examples/, is
+# dpdk-examples/NAME/build/PROGRAM. Tests run them on the model. Does nothing if all
+# exist.
 
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,6 +14,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 
 examples="skeleton l2fwd l3fwd l3fwd-power ip_fragmentation ip_reassembly"
 examples="$examples link_status_interrupt rxtx_callbacks packet_ordering"
+# multi_process/symmetric_mp, multi_process/client_server_mp/mp_server, ...
+examples="$examples multi_process"
 
 out=${1:-$mana_root/dpdk-examples}
 # Parallel tests: only one builds.

@@ -1,15 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Fuzzes a part of the model with libFuzzer, under the address and
-# undefined-behaviour sanitizers.
+# Fuzzes a part of the driver or of the model with libFuzzer, under the address
+# and undefined-behaviour sanitizers.
 #
 # usage: fuzz.sh TARGET SECONDS [argument of libFuzzer...]
-#   TARGET: wqe (bytes in work queues, doorbells, frames), ioctl (calls on an
+#   TARGET of the driver (app/test/fuzz):
+#           rx, tx (bytes in the CQ of a queue), verbs (answers of the kernel and
+#           of rdma-core), sysfs (files and netlink messages of the kernel),
+#           peers (messages between processes) or devargs (device arguments)
+#   TARGET of the model (model/test/fuzz):
+#           wqe (bytes in work queues, doorbells, frames), ioctl (calls on an
 #           uverbs file), vfio_user (messages of a PCI function's client) or
 #           hwc (requests and stores of a PCI function's driver)
 #
-# The corpus is model/test/fuzz/corpus/TARGET; inputs found are kept in
+# The corpus is corpus/TARGET beside the target; inputs found are kept in
 # build-fuzz/. "fuzz.sh TARGET merge" rebuilds the corpus from both: the inputs
 # seed-*, and other inputs that reach new code. A finding is also stored in
 # build-fuzz/, and its name printed.
@@ -27,10 +32,10 @@ usage() {
 target=$1
 seconds=$2
 shift 2
-case $target in
-wqe|ioctl|vfio_user|hwc) ;;
-*) usage ;;
-esac
+for folder in app/test/fuzz model/test/fuzz ''; do
+	[ ! -e "$root/$folder/fuzz_$target.c" ] || break
+done
+[ -n "$folder" ] || usage
 command -v clang >/dev/null || {
 	echo "fuzz.sh: there is no clang: run devtools/install-deps.sh test" >&2
 	exit 1
@@ -46,10 +51,10 @@ flock 9
 	cat "$build/setup.log" >&2
 	exit 1
 }
-ninja -C "$build" "model/test/fuzz/fuzz_$target" >&2
+ninja -C "$build" "$folder/fuzz_$target" >&2
 exec 9>&-
 
-corpus=$root/model/test/fuzz/corpus/$target
+corpus=$root/$folder/corpus/$target
 found=$build/found-$target
 TMPDIR=$(mktemp -d)
 export TMPDIR
@@ -62,18 +67,18 @@ export ASAN_OPTIONS=handle_segv=0:handle_sigbus=0:allocator_may_return_null=1
 if [ "$seconds" = merge ]; then
 	mkdir "$TMPDIR/new"
 	cp "$corpus"/seed-* "$TMPDIR/new"
-	# Keeps no input for higher execution counts of reached code: about 100 files.
-	"$build/model/test/fuzz/fuzz_$target" -use_counters=0 -merge=1 "$@" \
+	# The fewest inputs that reach the code, whatever the execution counts.
+	"$build/$folder/fuzz_$target" -use_counters=0 -set_cover_merge=1 "$@" \
 		"$TMPDIR/new" "$corpus" "$found"
 	rm -rf "$corpus"
 	cp -r "$TMPDIR/new" "$corpus"
 	exit
 fi
 # Discards the messages that programs would get. The pipe has the exit status of tee,
-# hence a file for success.
+# hence a file for success. Entropic scheduling would take half of the time.
 {
-	"$build/model/test/fuzz/fuzz_$target" -max_total_time="$seconds" \
-		-timeout=60 -print_final_stats=1 -close_fd_mask=2 \
+	"$build/$folder/fuzz_$target" -max_total_time="$seconds" \
+		-timeout=60 -print_final_stats=1 -close_fd_mask=2 -entropic=0 \
 		-artifact_prefix="$build/finding-$target-" \
 		"$@" "$found" "$corpus" && touch "$TMPDIR/ok"
 } 2>&1 | tee "$TMPDIR/log"

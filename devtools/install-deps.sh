@@ -23,12 +23,13 @@ build="$build libpcap-dev libcmocka-dev"
 
 # tests: ibv_devinfo; packets built and checked by scapy; kernel tools; compilers;
 # DPDK's examples; a root of a newer Debian; Open vSwitch; a compiler cache;
-# instruction counts; layouts of structs; arm64; virtual machines (mana-vm)
+# instruction counts; layouts of structs; arm64; virtual machines (mana-vm); static
+# analysis
 test="ibverbs-utils python3-scapy tshark iproute2 ethtool iputils-ping procps"
 test="$test udev util-linux clang libclang-rt-dev lld git gcovr make debootstrap"
 test="$test openvswitch-switch-dpdk ccache valgrind dwarves"
 test="$test gcc-aarch64-linux-gnu qemu-user"
-test="$test debian-archive-keyring kmod"
+test="$test debian-archive-keyring kmod clang-tidy cppcheck sparse"
 
 case ${1:-build} in
 build) wanted=$build ;;

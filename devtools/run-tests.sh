@@ -52,7 +52,7 @@ finish_builds() {
 	trap - INT TERM
 	cat "$logs/builds.txt"
 	# Counted however they end.
-	for name in in-tree builds; do
+	for name in in-tree builds analyze; do
 		[ ! -e "$logs/$name.status" ] || continue
 		echo "FAIL $name: ended early" | tee "$logs/$name.log"
 		echo "exit 1" >"$logs/$name.status"
@@ -62,6 +62,7 @@ finish_builds() {
 run_builds() {
 	run_script in-tree "$root/devtools/build-in-tree.sh"
 	run_script builds "$root/devtools/check-builds.sh"
+	run_script analyze "$root/devtools/analyze.py" --build "$build"
 	# If these fail, the scripts that need them report it.
 	"$root/devtools/run-sanitizers.sh" --build >/dev/null 2>&1
 	"$root/devtools/coverage.sh" build >/dev/null 2>&1
@@ -80,12 +81,25 @@ run_features() {
 		"$build" "$logs/testlog.json"
 }
 
-# A minute each, in parallel; then the smaller one.
+# run_fuzzer TARGET SECONDS
+run_fuzzer() {
+	run_script "fuzz-$(echo "$1" | tr _ -)" "$root/devtools/fuzz.sh" "$1" "$2"
+}
+
+# Two at a time, of the same length in all.
 run_fuzzers() {
-	run_script fuzz-ioctl "$root/devtools/fuzz.sh" ioctl 60 >"$logs/fuzz.txt" &
-	run_script fuzz-wqe "$root/devtools/fuzz.sh" wqe 60
-	run_script fuzz-vfio-user "$root/devtools/fuzz.sh" vfio_user 20
-	run_script fuzz-hwc "$root/devtools/fuzz.sh" hwc 20
+	{
+		run_fuzzer ioctl 60
+		run_fuzzer rx 20
+		run_fuzzer tx 20
+		run_fuzzer verbs 20
+	} >"$logs/fuzz.txt" &
+	run_fuzzer wqe 60
+	run_fuzzer vfio_user 20
+	run_fuzzer hwc 20
+	run_fuzzer sysfs 20
+	run_fuzzer devargs 20
+	run_fuzzer peers 20
 	wait
 	cat "$logs/fuzz.txt"
 }
@@ -120,7 +134,9 @@ else
 	run_script sanitizers "$root/devtools/run-sanitizers.sh"
 	run_script thread-sanitizer "$root/devtools/run-tsan.sh" "$build"
 	run_script broken "$root/devtools/test-broken.sh"
+	run_script mutate "$root/devtools/mutate.py" --build "$build"
 	run_script coverage "$root/devtools/coverage.sh" model
+	run_script coverage-driver "$root/devtools/coverage.sh" driver
 	run_fuzzers
 fi
 

@@ -5,12 +5,33 @@ import contextlib
 import os
 import re
 import signal
+import subprocess
 
 import machine
 from console import Console
 from harness import check, check_equal, check_queues, check_report
-from model import Model, plugin_arguments, program_environment
+from model import TOP, Model, plugin_arguments, program_environment
 from testpmd import ERROR_LINE, memory_arguments
+
+FLOWS = 8
+
+
+def example(name, program=None):
+    """Builds DPDK's examples if necessary. Returns the path of a program."""
+    subprocess.run([os.path.join(TOP, "devtools", "build-examples.sh")], check=True)
+    return os.path.join(TOP, "dpdk-examples", name, "build",
+                        program or os.path.basename(name))
+
+
+def generator(port, traffic, packets, flows=FLOWS):
+    return ("--wire", f"{port + 1}=gen:count={packets},flows={flows},{traffic}")
+
+
+def check_all_came(report, port, packets):
+    """Each frame arrived once, in order and intact, at the far end of this port."""
+    check_equal(f"sink of port {port}", report.sink(port),
+                {"received": packets, "duplicated": 0, "reordered": 0,
+                 "corrupted": 0, "foreign": 0})
 
 
 def eal_arguments(*more, nb_lcores=2, memory="no-huge", megabytes=256,

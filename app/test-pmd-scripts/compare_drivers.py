@@ -31,7 +31,9 @@ from test_icmpecho import ip
 
 KERNELS = ("6.12", "newest")
 MACHINE = ("--ports", "2", "--wire", "pair", "--max-mtu", "9000")
-TWO_PORTS = ["-a", f"{pci(0)},mac={mac(0)},mac={mac(1)}"]
+# Arguments that only one of the drivers knows.
+MORE_DEVARGS = os.environ.get("MANA_DEVARGS", "")
+TWO_PORTS = ["-a", f"{pci(0)},mac={mac(0)},mac={mac(1)}{MORE_DEVARGS}"]
 PACKETS = 20_000
 # Limits, without the factor of a slow machine.
 EVENT_S = 10
@@ -208,7 +210,7 @@ def next_program(way):
 
 
 def side_by_side(_model, started):
-    pmds = [start(started, eal=["-a", f"{pci(0)},mac={mac(port)}"], nb_ports=1,
+    pmds = [start(started, eal=["-a", f"{pci(0)},mac={mac(port)}{MORE_DEVARGS}"], nb_ports=1,
                   megabytes=256) for port in (0, 1)]
     for pmd in pmds:
         pmd.command("start tx_first 4")
@@ -369,13 +371,15 @@ def segments(run, frames):
 
 
 def vlan_stripping(run, frames):
-    run.pmd.command("stop")
     run.pmd.command("set fwd io")
     run.pmd.command("port stop all")
     run.pmd.command("vlan set strip on 0")
     run.pmd.command("port start all")
     run.pmd.command("start")
-    test_vlan.pass_through(frames, 0, True)
+    try:
+        test_vlan.pass_through(frames, 0, True)
+    finally:
+        run.pmd.command("vlan set strip off 0")
 
 
 WITH_FRAMES = {
@@ -397,6 +401,8 @@ def run_with_frames(names):
         for tap in ("mtap0", "mtap1"):
             ip("link", "set", tap, "up")
         for name in names:
+            # Of the scenario before; testpmd does not stop ports that forward.
+            run.pmd.command("stop")
             try:
                 WITH_FRAMES[name](run, frames)
                 yield name, None
@@ -427,6 +433,8 @@ SCENARIOS = [*IN_ONE_GUEST, *WITH_FRAMES, INTERRUPTS]
 def run_here(names):
     """Runs scenarios on MANA_MACHINE; the last line is {name: "yes" or the reason}."""
     vm.prepare()
+    if INTERRUPTS in names:
+        vm.built_program("rx_interrupt")    # fetches packages; the namespace has no network
     machine.in_private_namespaces()
     results = {name: "-" for name in names if (vm.SPEC.kernel, name) in NOT_ON}
 
@@ -461,7 +469,7 @@ def debian_13():
 
 
 def drivers():
-    """{column: (userland, plug-in)}"""
+    """{column: (userland, plug-in, more device arguments)}"""
     try:
         with open(os.path.join(RIVAL, "VERSION"), encoding="ascii") as file:
             old = file.read().strip()
@@ -470,21 +478,23 @@ def drivers():
     path, new = debian_13()
     return {
         f"DPDK {old}": ("12", os.path.join(RIVAL, "build", "drivers",
-                                           "librte_net_mana.so")),
-        f"DPDK {new}": ("13", path),
-        "this driver": ("12", os.path.join(BUILD, "drivers", "librte_net_mana.so")),
+                                           "librte_net_mana.so"), ""),
+        f"DPDK {new}": ("13", path, ""),
+        # testpmd attaches the ports again, as with the others.
+        "this driver": ("12", os.path.join(BUILD, "drivers", "librte_net_mana.so"),
+                        ",recovery_timeout=0"),
     }
 
 
 def run_all(names):
     columns = {}
-    for driver, (userland, plugin) in drivers().items():
+    for driver, (userland, plugin, devargs) in drivers().items():
         for kernel in KERNELS:
             process = subprocess.run(
                 [sys.executable, sys.argv[0], *names], check=False, text=True,
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, errors="replace",
                 env=dict(os.environ, MANA_MACHINE=f"vm:{kernel}:{userland}",
-                         MANA_PLUGIN=plugin))
+                         MANA_PLUGIN=plugin, MANA_DEVARGS=devargs))
             if process.returncode != 0:
                 print(process.stdout)
                 sys.exit(f"{driver} on {kernel}: exit status {process.returncode}")

@@ -2,24 +2,47 @@
 
 /*
  * A primary process that attaches and detaches functions while two of its ports
- * forward, and secondary processes that read ethdev's reports of ports all the time.
- * Both execute commands from standard input, one per line; each command ends with a
+ * forward, and secondary processes that forward as well, or read ethdev's reports of
+ * ports all the time.
+ *
+ *   hotplug EAL-OPTIONS [-- NUMBER]
+ *
+ * NUMBER is that of each port's Rx and Tx queues in the primary process, which uses
+ * queue 0 (default: 1); in a secondary one the queue with which it forwards (default: it
+ * only reads).
+ *
+ * All execute commands from standard input, one per line; each command ends with a
  * line "done" or "failed: why".
  *
- * In the primary process (ports 0 and 1 are connected):
+ * In the primary process:
  *   attach DEVARGS    attach a function and start its ports
  *   detach PCI        stop and close the function's ports, and remove it
  *   stop PORT         stop a port
+ *   start PORT        start a stopped port
+ *   descriptors PORT N
+ *                     stop a port, and start it with queues of N descriptors
+ *   queues PORT N     stop a port, and start it with N Rx and Tx queues
+ *   queue PORT N      stop and start the Rx and the Tx queue N
  *   close PORT        stop and close a port
- *   pass FROM TO      send frames from one started port to another
- *   pause, resume     no burst of ports 0 and 1 runs between the two
- *   stats             name, packets sent, received of each port
+ *   map               map memory where `private` does
+ *   mbufs             mbufs in use of each queue's pool
  * In a secondary one:
- *   stats             as above
- *   seen              ports that appeared and disappeared, rounds of reading
+ *   seen              ports that appeared, disappeared, and were removed; rounds of
+ *                     reading
  *   refusals PORT     result of each operation of the control path
  *   unmapped PCI      result of the mapping of memory for the function
- * In both: quit.
+ *   removed PORT      whether the port's device is removed
+ * With the process's queue; ports 0 and 1 must be paused for `pass` and `private`:
+ *   seed              send frames of 32 flows from ports 0 and 1
+ *   forwarded         frames received, sent, and dropped by ports 0 and 1
+ *   pause, resume     no burst of ports 0 and 1 runs between the two
+ *   pass FROM TO [own]
+ *                     send numbered frames from one started port to another, from the
+ *                     queue's pool, or one that the process creates
+ *   private FROM TO   send frames in memory that no other process maps, then pass
+ * In both:
+ *   stats             name, packets sent, received of each port
+ *   quit
  */
 
 #include <errno.h>
@@ -30,104 +53,245 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <rte_alarm.h>
 #include <rte_dev.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
+#include <rte_ether.h>
+#include <rte_ip.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
 #include <rte_mbuf.h>
 #include <rte_memory.h>
 #include <rte_pause.h>
 #include <rte_pdump.h>
+#include <rte_thash.h>
 
-#define NB_DESC 256
-#define NB_MBUFS 4095
-#define BURST 32
-#define NB_FRAMES 64
-#define FRAME_BYTES 60
+#define NB_DESC	      256
+#define NB_MBUFS      8191
+#define NB_QUEUES_MAX 4
+#define BURST	      32
+#define NB_FRAMES     64
+#define FRAME_BYTES   60
+#define RETA_SIZE     64
+#define RSS_KEY_BYTES 40
+/* More than two Tx queues hold. */
+#define NB_OWN_MBUFS 1023
+/* IPv4 protocol for experiments: the adapter hashes only the addresses. */
+#define PROTOCOL  253
 #define NB_XSTATS 512
-#define PAGE 4096
+#define PAGE	  4096
+#define POOL_NAME "frames%u"
 /* Only frames that never arrive reach this limit. */
 #define WAIT_MS 60000
 
-static struct rte_mempool *pool;
+/* Far from the memory of EAL, which begins at 0x200000000000. */
+#define PRIVATE_ADDRESS ((void *)0x300000000000)
+#define PRIVATE_BYTES	PAGE
+
+/* A frame that names its sender and its place in the order. */
+struct frame {
+	struct rte_ether_hdr ether;
+	struct rte_ipv4_hdr ip;
+	uint32_t queue;
+	uint32_t number;
+	uint8_t fill[FRAME_BYTES - 42];
+} __attribute__((packed, aligned(2)));
+
+_Static_assert(sizeof(struct frame) == FRAME_BYTES, "layout of a frame");
+
+/* One per queue. A process that is killed may hold the lock of a ring. */
+static struct rte_mempool *pools[NB_QUEUES_MAX];
+static uint16_t nb_queues;
+static uint16_t queue;
 static atomic_bool is_over;
 static atomic_bool is_pause_due;
 static atomic_bool is_paused;
+static atomic_uint_least64_t nb_received;
+static atomic_uint_least64_t nb_sent;
+static atomic_uint_least64_t nb_dropped;
 
 /* ethdev has no lock: this one protects the ports during reads. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_here[RTE_MAX_ETHPORTS];
 static unsigned int nb_appeared;
 static unsigned int nb_disappeared;
+static unsigned int nb_removed;
 static unsigned int nb_rounds;
 
-/* ---- The primary process ---------------------------------------------------- */
+/* ---- Frames ------------------------------------------------------------------ */
 
-static int
-port_start(uint16_t port)
+static void
+frame_make(struct frame *frame, uint32_t flow, uint32_t number)
 {
-	struct rte_eth_conf conf = {
-		.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS,
-		.rx_adv_conf.rss_conf.rss_hf = RTE_ETH_RSS_IPV4,
+	memset(frame, 0, sizeof(*frame));
+	memset(&frame->ether.dst_addr, 0xff, sizeof(frame->ether.dst_addr));
+	frame->ether.ether_type = rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4);
+	frame->ip.version_ihl = RTE_IPV4_VHL_DEF;
+	frame->ip.total_length =
+		rte_cpu_to_be_16(FRAME_BYTES - sizeof(frame->ether));
+	frame->ip.next_proto_id = PROTOCOL;
+	frame->ip.src_addr = rte_cpu_to_be_32(flow);
+	frame->ip.hdr_checksum = rte_ipv4_cksum(&frame->ip);
+	frame->queue = queue;
+	frame->number = number;
+	memset(frame->fill, (int)number, sizeof(frame->fill));
+}
+
+/* The flow that the port's RSS directs to the process's queue. */
+static int
+flow_find(uint16_t port, uint32_t *flow)
+{
+	uint8_t key[RSS_KEY_BYTES];
+	struct rte_eth_rss_conf rss = {
+		.rss_key = key,
+		.rss_key_len = sizeof(key),
 	};
+	struct rte_eth_rss_reta_entry64 reta = { .mask = UINT64_MAX };
+	struct rte_eth_dev_info info;
 	int ret;
 
-	ret = rte_eth_dev_configure(port, 1, 1, &conf);
+	*flow = 0;
+	ret = rte_eth_dev_info_get(port, &info);
+	if (ret != 0 || info.nb_rx_queues == 1)
+		return ret;
+	ret = rte_eth_dev_rss_hash_conf_get(port, &rss);
 	if (ret == 0)
-		ret = rte_eth_rx_queue_setup(port, 0, NB_DESC, SOCKET_ID_ANY,
-					     NULL, pool);
-	if (ret == 0)
-		ret = rte_eth_tx_queue_setup(port, 0, NB_DESC, SOCKET_ID_ANY,
-					     NULL);
-	return ret == 0 ? rte_eth_dev_start(port) : ret;
+		ret = rte_eth_dev_rss_reta_query(port, &reta, RETA_SIZE);
+	for (; ret == 0; (*flow)++) {
+		uint32_t addresses[] = { *flow, 0 };
+		uint32_t hash = rte_softrss(addresses, RTE_DIM(addresses), key);
+
+		if (reta.reta[hash % RETA_SIZE] == queue)
+			break;
+	}
+	return ret;
 }
 
-static void
+/* Returns the number of frames sent. */
+static uint16_t
 burst_send(uint16_t port, struct rte_mbuf **pkts, uint16_t nb)
 {
-	uint16_t nb_sent = rte_eth_tx_burst(port, 0, pkts, nb);
+	uint16_t nb_taken = rte_eth_tx_burst(port, queue, pkts, nb);
 
-	while (nb_sent < nb)
-		rte_pktmbuf_free(pkts[nb_sent++]);
+	if (nb_taken < nb)
+		rte_pktmbuf_free_bulk(&pkts[nb_taken], nb - nb_taken);
+	return nb_taken;
 }
 
-static void
-frames_send(uint16_t port)
+/* Sends frames of one flow, or of a flow each. */
+static int
+frames_send(uint16_t port, struct rte_mempool *pool, uint32_t flow,
+	    bool is_flow_each, uint32_t number)
 {
 	struct rte_mbuf *pkts[BURST];
 	uint16_t i;
+	int ret;
 
-	if (rte_pktmbuf_alloc_bulk(pool, pkts, BURST) != 0)
-		return;
+	ret = rte_pktmbuf_alloc_bulk(pool, pkts, BURST);
+	if (ret != 0)
+		return ret;
 	for (i = 0; i < BURST; i++)
-		memset(rte_pktmbuf_append(pkts[i], FRAME_BYTES), 0xff,
-		       FRAME_BYTES);
-	burst_send(port, pkts, BURST);
+		frame_make((struct frame *)rte_pktmbuf_append(pkts[i],
+							      FRAME_BYTES),
+			   is_flow_each ? flow + i : flow, number + i);
+	return burst_send(port, pkts, BURST) == BURST ? 0 : -EAGAIN;
 }
 
-/* Ports 0 and 1 return what they receive, until the end. */
+static bool
+is_expected(const struct rte_mbuf *pkt, uint32_t flow, uint32_t number)
+{
+	struct frame expected;
+
+	frame_make(&expected, flow, number);
+	return pkt->pkt_len == FRAME_BYTES && pkt->nb_segs == 1 &&
+	       memcmp(rte_pktmbuf_mtod(pkt, void *), &expected, FRAME_BYTES) == 0;
+}
+
+/* Receives a burst of frames in their order, and nothing else. */
+static int
+frames_receive(uint16_t port, uint32_t flow, uint32_t number)
+{
+	const uint32_t end = number + BURST;
+	struct rte_mbuf *pkts[BURST];
+	unsigned int ms;
+	uint16_t i, nb;
+
+	for (ms = 0; ms < WAIT_MS && number < end;) {
+		nb = rte_eth_rx_burst(port, queue, pkts, BURST);
+		for (i = 0; i < nb; i++, number++)
+			if (!is_expected(pkts[i], flow, number)) {
+				printf("wrong frame, expected number %u:\n",
+				       number);
+				rte_pktmbuf_dump(stdout, pkts[i], FRAME_BYTES);
+				break;
+			}
+		rte_pktmbuf_free_bulk(pkts, nb);
+		if (i < nb)
+			return -EBADMSG;
+		if (nb == 0) {
+			rte_delay_us_sleep(1000);
+			ms++;
+		}
+	}
+	return number == end ? 0 : -ETIMEDOUT;
+}
+
+static int
+pass(uint16_t from, uint16_t to, struct rte_mempool *pool)
+{
+	uint32_t number, flow;
+	int ret;
+
+	ret = flow_find(to, &flow);
+	for (number = 0; ret == 0 && number < NB_FRAMES; number += BURST) {
+		ret = frames_send(from, pool, flow, false, number);
+		if (ret == 0)
+			ret = frames_receive(to, flow, number);
+	}
+	return ret;
+}
+
+/* ---- Forwarding -------------------------------------------------------------- */
+
+/* Ports 0 and 1 send what the other receives, until the end. */
 static int
 forward(void *arg)
 {
 	(void)arg;
-	frames_send(0);
-	frames_send(1);
 	while (!atomic_load(&is_over)) {
 		struct rte_mbuf *pkts[BURST];
-		uint16_t port, nb;
+		uint16_t port, nb, nb_taken;
 
 		atomic_store(&is_paused, atomic_load(&is_pause_due));
 		if (atomic_load(&is_paused))
 			continue;
 		for (port = 0; port < 2; port++) {
-			nb = rte_eth_rx_burst(port, 0, pkts, BURST);
-			burst_send(port, pkts, nb);
+			nb = rte_eth_rx_burst(port, queue, pkts, BURST);
+			nb_taken = burst_send(port ^ 1, pkts, nb);
+			atomic_fetch_add(&nb_received, nb);
+			atomic_fetch_add(&nb_sent, nb_taken);
+			atomic_fetch_add(&nb_dropped, nb - nb_taken);
 		}
 	}
+	return 0;
+}
+
+static int
+forward_start(void)
+{
+	return rte_eal_remote_launch(forward, NULL, rte_get_next_lcore(-1, 1, 0));
+}
+
+static int
+forwarded_print(void)
+{
+	printf("forwarded %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+	       atomic_load(&nb_received), atomic_load(&nb_sent),
+	       atomic_load(&nb_dropped));
 	return 0;
 }
 
@@ -138,6 +302,50 @@ pause_set(bool is_wanted)
 	while (atomic_load(&is_paused) != is_wanted)
 		rte_pause();
 	return 0;
+}
+
+static int
+seed(void)
+{
+	int ret;
+
+	pause_set(true);
+	ret = frames_send(0, pools[queue], 0, true, 0);
+	if (ret == 0)
+		ret = frames_send(1, pools[queue], 0, true, 0);
+	pause_set(false);
+	return ret;
+}
+
+/* ---- The primary process ---------------------------------------------------- */
+
+static int
+port_start(uint16_t port, uint16_t nb, uint16_t nb_desc)
+{
+	struct rte_eth_conf conf = {
+		.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS,
+		.rx_adv_conf.rss_conf.rss_hf = RTE_ETH_RSS_IPV4,
+	};
+	uint16_t i;
+	int ret;
+
+	ret = rte_eth_dev_configure(port, nb, nb, &conf);
+	for (i = 0; ret == 0 && i < nb; i++) {
+		ret = rte_eth_rx_queue_setup(port, i, nb_desc, SOCKET_ID_ANY,
+					     NULL, pools[i]);
+		if (ret == 0)
+			ret = rte_eth_tx_queue_setup(port, i, nb_desc,
+						     SOCKET_ID_ANY, NULL);
+	}
+	return ret == 0 ? rte_eth_dev_start(port) : ret;
+}
+
+static int
+port_restart(uint16_t port, uint16_t nb, uint16_t nb_desc)
+{
+	int ret = rte_eth_dev_stop(port);
+
+	return ret == 0 ? port_start(port, nb, nb_desc) : ret;
 }
 
 static int
@@ -157,7 +365,7 @@ attach(const char *devargs)
 		if (was_here[port])
 			continue;
 		nb++;
-		ret = port_start(port);
+		ret = port_start(port, nb_queues, NB_DESC);
 		if (ret != 0)
 			return ret;
 		printf("attached: %u\n", port);
@@ -201,45 +409,85 @@ port_close(uint16_t port)
 }
 
 static int
-pass(uint16_t from, uint16_t to)
+queue_restart(uint16_t port, uint16_t number)
 {
-	struct rte_mbuf *pkts[BURST];
-	unsigned int nb = 0;
-	unsigned int ms;
+	int ret = rte_eth_dev_rx_queue_stop(port, number);
 
-	for (ms = 0; ms < WAIT_MS && nb < NB_FRAMES; ms++) {
-		uint16_t nb_rx;
+	if (ret == 0)
+		ret = rte_eth_dev_rx_queue_start(port, number);
+	if (ret == 0)
+		ret = rte_eth_dev_tx_queue_stop(port, number);
+	return ret == 0 ? rte_eth_dev_tx_queue_start(port, number) : ret;
+}
 
-		frames_send(from);
-		nb_rx = rte_eth_rx_burst(to, 0, pkts, BURST);
-		rte_pktmbuf_free_bulk(pkts, nb_rx);
-		nb += nb_rx;
-		if (nb_rx == 0)
-			rte_delay_us_sleep(1000);
-	}
-	return nb >= NB_FRAMES ? 0 : -ETIMEDOUT;
+static void *
+private_map(void)
+{
+	return mmap(PRIVATE_ADDRESS, PRIVATE_BYTES, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
+/* Frames of another process must not come from here. */
+static int
+foreign_map(void)
+{
+	struct frame *frames = private_map();
+	uint32_t i;
+
+	if (frames == MAP_FAILED)
+		return -errno;
+	for (i = 0; i < PRIVATE_BYTES / sizeof(*frames); i++)
+		frame_make(&frames[i], 0, UINT32_MAX);
+	return 0;
 }
 
 static int
-primary_start(void)
+mbufs_print(void)
 {
-	unsigned int lcore = rte_get_next_lcore(-1, 1, 0);
+	uint16_t i;
+
+	for (i = 0; i < nb_queues; i++)
+		printf("mbufs of queue %u: %u\n", i,
+		       rte_mempool_in_use_count(pools[i]));
+	return 0;
+}
+
+static int
+pools_create(void)
+{
+	char name[RTE_MEMPOOL_NAMESIZE];
+	uint16_t i;
+
+	for (i = 0; i < nb_queues; i++) {
+		(void)snprintf(name, sizeof(name), POOL_NAME, i);
+		pools[i] =
+			rte_pktmbuf_pool_create_by_ops(name, NB_MBUFS, 0, 0,
+						       RTE_MBUF_DEFAULT_BUF_SIZE,
+						       SOCKET_ID_ANY, "lf_stack");
+		if (pools[i] == NULL)
+			return -rte_errno;
+	}
+	return 0;
+}
+
+static int
+primary_start(uint16_t number)
+{
 	uint16_t port;
 	int ret;
 
-	pool = rte_pktmbuf_pool_create("frames", NB_MBUFS, 0, 0,
-				       RTE_MBUF_DEFAULT_BUF_SIZE,
-				       SOCKET_ID_ANY);
-	if (pool == NULL)
-		return -rte_errno;
+	nb_queues = number;
+	ret = pools_create();
+	if (ret != 0)
+		return ret;
 	RTE_ETH_FOREACH_DEV(port) {
-		ret = port_start(port);
+		ret = port_start(port, nb_queues, NB_DESC);
 		if (ret != 0)
 			return ret;
 	}
 	/* Lets other processes capture packets. */
 	ret = rte_pdump_init();
-	return ret == 0 ? rte_eal_remote_launch(forward, NULL, lcore) : ret;
+	return ret == 0 ? forward_start() : ret;
 }
 
 /* ---- A secondary process ------------------------------------------------------ */
@@ -270,6 +518,19 @@ port_event(uint16_t port, enum rte_eth_event_type event, void *arg, void *ret)
 	return 0;
 }
 
+static int
+port_removed(uint16_t port, enum rte_eth_event_type event, void *arg, void *ret)
+{
+	(void)port;
+	(void)event;
+	(void)arg;
+	(void)ret;
+	pthread_mutex_lock(&lock);
+	nb_removed++;
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
 static void
 broken(const char *what, uint16_t port, int ret)
 {
@@ -285,7 +546,7 @@ need(int ret, const char *what, uint16_t port)
 		broken(what, port, ret);
 }
 
-/* What a program that monitors ports calls, and bursts without effect. */
+/* What a program that monitors ports calls. */
 static void
 port_read(uint16_t port)
 {
@@ -295,8 +556,6 @@ port_read(uint16_t port)
 	struct rte_eth_dev_info info;
 	struct rte_eth_stats stats;
 	struct rte_eth_link link;
-	struct rte_mbuf *pkts[BURST] = { NULL };
-	uint16_t nb;
 
 	need(rte_eth_dev_info_get(port, &info), "information", port);
 	need(rte_eth_stats_get(port, &stats), "statistics", port);
@@ -306,10 +565,6 @@ port_read(uint16_t port)
 	     port);
 	need(rte_eth_link_get_nowait(port, &link), "link", port);
 	need(rte_eth_dev_rss_hash_conf_get(port, &rss), "RSS", port);
-	nb = rte_eth_rx_burst(port, 0, pkts, BURST);
-	nb += rte_eth_tx_burst(port, 0, pkts, BURST);
-	if (nb != 0)
-		broken("bursts", port, nb);
 }
 
 static void *
@@ -348,7 +603,7 @@ refusals(uint16_t port)
 	TELL(dev_rx_queue_start(port, 0));
 	TELL(dev_rx_queue_stop(port, 0));
 	TELL(dev_tx_queue_stop(port, 0));
-	TELL(rx_queue_setup(port, 0, NB_DESC, 0, NULL, pool));
+	TELL(rx_queue_setup(port, 0, NB_DESC, 0, NULL, pools[0]));
 	TELL(tx_queue_setup(port, 0, NB_DESC, 0, NULL));
 	TELL(dev_rss_hash_update(port, &rss));
 	TELL(dev_rss_reta_update(port, &reta, 64));
@@ -385,9 +640,84 @@ unmapped(const char *name)
 	return rte_extmem_unregister(bytes, PAGE);
 }
 
-static int
-secondary_start(void)
+static void
+private_freed(void *address, void *arg)
 {
+	(void)address;
+	*(unsigned int *)arg += 1;
+}
+
+static struct rte_mbuf *
+private_mbuf(struct frame *frame, struct rte_mbuf_ext_shared_info *shared)
+{
+	struct rte_mbuf *pkt = rte_pktmbuf_alloc(pools[queue]);
+
+	if (pkt == NULL)
+		return NULL;
+	rte_pktmbuf_attach_extbuf(pkt, frame, (uintptr_t)frame, sizeof(*frame),
+				  shared);
+	pkt->data_off = 0;
+	(void)rte_pktmbuf_append(pkt, sizeof(*frame));
+	return pkt;
+}
+
+/* The adapter cannot read these frames: only those of pass() arrive. */
+static int
+private_send(uint16_t from, uint16_t to)
+{
+	static unsigned int nb_freed;
+	static struct rte_mbuf_ext_shared_info shared = {
+		.free_cb = private_freed,
+		.fcb_opaque = &nb_freed,
+	};
+	struct frame *frames = private_map();
+	struct rte_eth_stats before, after;
+	struct rte_mbuf *pkts[BURST];
+	uint16_t i, nb_refused;
+	uint32_t flow;
+	int ret;
+
+	if (frames == MAP_FAILED)
+		return -errno;
+	ret = flow_find(to, &flow);
+	if (ret == 0)
+		ret = rte_eth_stats_get(from, &before);
+	if (ret != 0)
+		return ret;
+	rte_mbuf_ext_refcnt_set(&shared, BURST);
+	for (i = 0; i < BURST; i++) {
+		frame_make(&frames[i], flow, NB_FRAMES + i);
+		pkts[i] = private_mbuf(&frames[i], &shared);
+		if (pkts[i] == NULL)
+			return -ENOMEM;
+	}
+	nb_refused = BURST - burst_send(from, pkts, BURST);
+	ret = pass(from, to, pools[queue]);
+	if (ret == 0)
+		ret = rte_eth_stats_get(from, &after);
+	if (ret == 0)
+		printf("private: %" PRIu64 " %u\n",
+		       after.oerrors - before.oerrors + nb_refused, nb_freed);
+	return ret;
+}
+
+/* From memory that this process allocates. */
+static int
+pass_own(uint16_t from, uint16_t to)
+{
+	static struct rte_mempool *own;
+
+	if (own == NULL)
+		own = rte_pktmbuf_pool_create("own", NB_OWN_MBUFS, 0, 0,
+					      RTE_MBUF_DEFAULT_BUF_SIZE,
+					      SOCKET_ID_ANY);
+	return own != NULL ? pass(from, to, own) : -rte_errno;
+}
+
+static int
+secondary_start(uint16_t number)
+{
+	char name[RTE_MEMPOOL_NAMESIZE];
 	pthread_t thread;
 	uint16_t port;
 	int ret;
@@ -399,13 +729,22 @@ secondary_start(void)
 		ret = rte_eth_dev_callback_register(RTE_ETH_ALL,
 						    RTE_ETH_EVENT_DESTROY,
 						    port_event, NULL);
+	if (ret == 0)
+		ret = rte_eth_dev_callback_register(RTE_ETH_ALL,
+						    RTE_ETH_EVENT_INTR_RMV,
+						    port_removed, NULL);
 	RTE_ETH_FOREACH_DEV(port)
 		is_here[port] = true;
 	pthread_mutex_unlock(&lock);
-	pool = rte_mempool_lookup("frames");
-	if (ret == 0)
-		ret = -pthread_create(&thread, NULL, read_on, NULL);
-	return ret;
+	queue = number;
+	(void)snprintf(name, sizeof(name), POOL_NAME, queue);
+	pools[queue] = rte_mempool_lookup(name);
+	if (ret == 0 && pools[queue] == NULL)
+		ret = -rte_errno;
+	if (ret != 0)
+		return ret;
+	return queue > 0 ? forward_start() :
+			   -pthread_create(&thread, NULL, read_on, NULL);
 }
 
 /* ---- Commands ----------------------------------------------------------------- */
@@ -433,9 +772,32 @@ static int
 seen_print(void)
 {
 	pthread_mutex_lock(&lock);
-	printf("seen %u %u %u\n", nb_appeared, nb_disappeared, nb_rounds);
+	printf("seen %u %u %u %u\n", nb_appeared, nb_disappeared, nb_removed,
+	       nb_rounds);
 	pthread_mutex_unlock(&lock);
 	return 0;
+}
+
+static int
+obey_word(const char *line)
+{
+	if (strcmp(line, "stats") == 0)
+		return stats_print();
+	if (strcmp(line, "seen") == 0)
+		return seen_print();
+	if (strcmp(line, "forwarded") == 0)
+		return forwarded_print();
+	if (strcmp(line, "seed") == 0)
+		return seed();
+	if (strcmp(line, "pause") == 0)
+		return pause_set(true);
+	if (strcmp(line, "resume") == 0)
+		return pause_set(false);
+	if (strcmp(line, "map") == 0)
+		return foreign_map();
+	if (strcmp(line, "mbufs") == 0)
+		return mbufs_print();
+	return -EINVAL;
 }
 
 static int
@@ -444,45 +806,58 @@ obey(const char *line)
 	unsigned int one, two;
 	char word[128];
 
-	if (strcmp(line, "stats") == 0)
-		return stats_print();
-	if (strcmp(line, "seen") == 0)
-		return seen_print();
-	if (strcmp(line, "pause") == 0)
-		return pause_set(true);
-	if (strcmp(line, "resume") == 0)
-		return pause_set(false);
 	if (sscanf(line, "attach %127s", word) == 1)
 		return attach(word);
 	if (sscanf(line, "detach %127s", word) == 1)
 		return detach(word);
 	if (sscanf(line, "unmapped %127s", word) == 1)
 		return unmapped(word);
+	if (sscanf(line, "pass %u %u %3s", &one, &two, word) == 3)
+		return pass_own(one, two);
 	if (sscanf(line, "pass %u %u", &one, &two) == 2)
-		return pass(one, two);
+		return pass(one, two, pools[queue]);
+	if (sscanf(line, "private %u %u", &one, &two) == 2)
+		return private_send(one, two);
+	if (sscanf(line, "descriptors %u %u", &one, &two) == 2)
+		return port_restart(one, nb_queues, two);
+	if (sscanf(line, "queues %u %u", &one, &two) == 2)
+		return port_restart(one, RTE_MIN(two, nb_queues), NB_DESC);
+	if (sscanf(line, "queue %u %u", &one, &two) == 2)
+		return queue_restart(one, two);
+	if (sscanf(line, "start %u", &one) == 1)
+		return rte_eth_dev_start(one);
 	if (sscanf(line, "stop %u", &one) == 1)
 		return rte_eth_dev_stop(one);
 	if (sscanf(line, "close %u", &one) == 1)
 		return port_close(one);
+	if (sscanf(line, "removed %u", &one) == 1) {
+		printf("removed: %d\n", rte_eth_dev_is_removed(one));
+		return 0;
+	}
 	if (sscanf(line, "refusals %u", &one) == 1) {
 		refusals(one);
 		return 0;
 	}
-	return -EINVAL;
+	return obey_word(line);
 }
 
 int
 main(int argc, char **argv)
 {
 	char line[256];
+	bool is_primary;
+	int number;
 	int ret;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	ret = rte_eal_init(argc, argv);
 	if (ret < 0)
 		return EXIT_FAILURE;
-	ret = rte_eal_process_type() == RTE_PROC_PRIMARY ? primary_start() :
-							   secondary_start();
+	is_primary = rte_eal_process_type() == RTE_PROC_PRIMARY;
+	number = argc > ret + 1 ? atoi(argv[ret + 1]) : is_primary;
+	if (number < is_primary || number > NB_QUEUES_MAX - !is_primary)
+		return EXIT_FAILURE;
+	ret = is_primary ? primary_start(number) : secondary_start(number);
 	if (ret != 0) {
 		printf("failed: start: %s\n", rte_strerror(-ret));
 		return EXIT_FAILURE;
@@ -500,7 +875,7 @@ main(int argc, char **argv)
 	}
 	atomic_store(&is_over, true);
 	rte_eal_mp_wait_lcore();
-	if (rte_eal_process_type() != RTE_PROC_PRIMARY) {
+	if (!is_primary) {
 		/* read_on() holds it during a round. */
 		pthread_mutex_lock(&lock);
 		memset(is_here, 0, sizeof(is_here));

@@ -41,13 +41,13 @@ def need_program(name, package):
     return path
 
 
-def lcores(number=2):
+def lcores(number=2, first=0):
     """EAL lcores that may run on all processors of this test."""
     if vm.SPEC:
         cpus = f"0-{vm.NB_CPUS - 1}"
     else:
         cpus = ",".join(str(cpu) for cpu in sorted(os.sched_getaffinity(0)))
-    return "--lcores=" + ",".join(f"{at}@({cpus})" for at in range(number))
+    return "--lcores=" + ",".join(f"{first + at}@({cpus})" for at in range(number))
 
 
 def _read_number(path):

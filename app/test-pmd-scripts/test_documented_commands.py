@@ -30,7 +30,8 @@ from model import BUILD, TOP, program_environment
 DOCUMENTS = {
     "readme": ["README.md"],
     "driver": ["doc/guides/nics/mana.rst", "doc/guides/nics/mana-datapath.rst",
-               "doc/guides/nics/mana-scale.rst", "doc/guides/release-notes.rst",
+               "doc/guides/nics/mana-scale.rst", "doc/guides/nics/mana-assurance.rst",
+               "doc/guides/release-notes.rst",
                "doc/guides/glossary.rst", "doc/guides/first-contact.rst",
                "doc/guides/known-problems/linux-mtu-with-raw-queues.rst"],
     "model": ["doc/guides/model.rst", "doc/guides/model-traffic.rst",
@@ -50,7 +51,12 @@ NOT_RUN = {
         "takes hours; model-vm-wire runs it with fewer frames",
     "MANA_SELFTESTS=all python3 model/test/test_vm_selftests.py -v":
         "takes long, and fetches the source of the kernel",
+    "devtools/kernel-matrix.py --arch arm64 --userlands 12 io-no-huge io-queues \\":
+        "takes ten minutes; vm-newest-12-arm64-paths-io-vector is one of its runs",
     "./test": "runs this test",
+    "devtools/analyze.py": "takes minutes; devtools/run-tests.sh runs it",
+    "devtools/coverage.sh driver": "takes minutes; devtools/run-tests.sh runs it",
+    "devtools/mutate.py": "takes a minute; devtools/run-tests.sh runs it",
     "meson test -C build --suite fast": "runs other tests",
     "meson setup build": "builds, and this test runs in a build",
     "apt-get install linux-image-6.12-amd64": "installs a kernel",

@@ -5,42 +5,20 @@
 import os
 import re
 import signal
-import subprocess
 import tempfile
 
-from application import application, eal_arguments
+from application import (FLOWS, application, check_all_came, eal_arguments, example,
+                         generator)
 from harness import check, check_equal, check_nothing_lost, main
 from frames import IP, UDP, Ether, IPv6, payload
-from model import TOP, mac, pci
+from model import mac, pci
 from scapy.layers.inet import defragment, fragment
 from scapy.layers.inet6 import IPv6ExtHdrFragment, defragment6, fragment6
 from scapy.utils import rdpcap, wrpcap
 
 PACKETS = 96_000
-FLOWS = 8
 PORTS = ["-a", f"{pci(0)},mac={mac(0)},mac={mac(1)}"]
 INTERRUPTED = 128 + signal.SIGINT
-
-
-def example(name, program=None):
-    """Builds the example if necessary. Returns its path."""
-    subprocess.run([os.path.join(TOP, "devtools", "build-examples.sh")], check=True)
-    return os.path.join(TOP, "dpdk-examples", name, "build", program or name)
-
-
-def sink(report, port):
-    return report.port(port)["wire"]["sink"]
-
-
-def check_all_came(report, port, packets):
-    """Each frame arrived once, in order and intact, at the far end of this port."""
-    check_equal(f"sink of port {port}", sink(report, port),
-                {"received": packets, "duplicated": 0, "reordered": 0,
-                 "corrupted": 0, "foreign": 0})
-
-
-def generator(port, traffic, packets=PACKETS):
-    return ("--wire", f"{port + 1}=gen:count={packets},flows={FLOWS},{traffic}")
 
 
 def both_ways(argv, traffic, *options, packets=PACKETS, killed=False):
@@ -49,7 +27,7 @@ def both_ways(argv, traffic, *options, packets=PACKETS, killed=False):
                      *generator(1, traffic + f",stream={FLOWS}", packets),
                      *options) as run:
         run.wait_until(lambda report: all(
-            sink(report, port)["received"] >= packets for port in (0, 1)))
+            report.sink(port)["received"] >= packets for port in (0, 1)))
         status = run.interrupt()
         check_equal("exit status", status, INTERRUPTED if killed else 0)
         report = run.finish(status, leaks=killed)
@@ -173,7 +151,7 @@ def l3fwd_power():
     with application(argv, *generator(0, traffic, packets),
                      *generator(1, traffic + f",stream={FLOWS}", packets)) as run:
         run.wait_until(lambda report: all(
-            sink(report, port)["received"] >= packets for port in (0, 1)))
+            report.sink(port)["received"] >= packets for port in (0, 1)))
         check_equal("exit status", run.interrupt(), 0)
         report = run.finish()
         for port in (0, 1):
@@ -277,7 +255,7 @@ def link_status_interrupt():
                      *generator(1, f"ip=mix,stream={FLOWS}", packets)) as run:
         def all_came(rounds):
             run.wait_until(lambda report: all(
-                sink(report, port)["received"] >= rounds * packets for port in (0, 1)))
+                report.sink(port)["received"] >= rounds * packets for port in (0, 1)))
 
         all_came(1)
         for port in (0, 1):
@@ -308,7 +286,7 @@ def packet_ordering():
                                                        megabytes=512), "--", "-p", "3"]
     with application(argv, *generator(0, "size=60-1514", packets),
                      "--wire", "2=sink") as run:
-        run.wait_until(lambda report: sink(report, 1)["received"] >= packets)
+        run.wait_until(lambda report: report.sink(1)["received"] >= packets)
         check_equal("exit status", run.interrupt(), 0)
         report = run.finish()
         check_all_came(report, 1, packets)

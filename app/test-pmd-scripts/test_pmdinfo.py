@@ -40,8 +40,8 @@ def parameters():
     shown = re.findall(r"(\w+)=(\S+)", pmdinfo()["params"])
     check_equal("parameters", [name for name, _ in shown],
                 ["mac", "netdev", "port", "netdev_down", "netdev_mtu", "promisc",
-                 "foreign_mem", "rx_path", "tx_outer", "tx_suppress",
-                 "rx_intr", "hw_rxq", "tx_oob", "tx_vport",
+                 "foreign_mem", "recovery_timeout", "rx_path", "tx_outer", "tx_suppress",
+                 "rx_intr", "rx_scrub", "hw_rxq", "tx_oob", "tx_vport",
                  "max_desc", "max_send_sge"])
     with open(GUIDE, encoding="utf-8") as file:
         text = file.read().split("\nRuntime configuration\n")[1]

@@ -3,16 +3,18 @@
 """Several programs on one machine, at the same time and after a kill."""
 
 import os
+import re
 import signal
 
 from harness import check, check_equal, check_pairs, fixture, main
-from model import Model, mac, pci, program_environment
+from model import Model, mac, pci, program_environment, wait_until
 from programs import (check_result, end_testpmd, run_inside, run_programs,
                       start_testpmd)
 from testpmd import Testpmd, arguments, settled
 
 PAIR = ("--ports", "2", "--wire", "pair")
 ENOUGH = 200_000     # packets received by each of two programs
+ENOUGH_EACH = 10_000    # on each queue
 
 
 def one_port(number):
@@ -83,39 +85,61 @@ def killed_inside(model, programs):
     return {"held": held, "before": before, "stats": end_testpmd(heir)}
 
 
+def start_process(run, number):
+    """testpmd as the primary process, 0, or a secondary one, with a queue of each port."""
+    kind = "secondary" if number else "primary"
+    keywords = {"eal": ["-a", pci(0), f"--proc-type={kind}"], "memory": "huge",
+                "app": ["--num-procs=2", f"--proc-id={number}", "--rxq=2", "--txq=2",
+                        "--txonly-multi-flow"]}
+    if number == 0:
+        return run.start(**keywords)
+    argv = arguments(**keywords, first_lcore=2 * number)
+    pmd = Testpmd(run.model.join_command(*argv), env=program_environment())
+    pmd.start_up()
+    return pmd
+
+
+def queue_packets(pmd):
+    """The packets that each queue of both ports has received and sent."""
+    rows = re.findall(r"^[rt]x_q\d_packets: (\d+)$",
+                      pmd.command("show port xstats all"), re.MULTILINE)
+    check_equal("queues", len(rows), 8)
+    return [int(number) for number in rows]
+
+
+def forwarded(pmd):
+    """Ends forwarding. Returns the packets that this process received and sent."""
+    text = pmd.command("stop")
+    at = text.index("Accumulated forward statistics for all ports")
+    return [int(re.search(rf"{name}-packets: (\d+)", text[at:]).group(1))
+            for name in ("RX", "TX")]
+
+
 def secondary():
-    """A secondary testpmd sees the ports and cannot forward; the primary continues."""
+    """The primary testpmd and a secondary one forward, each with its own queue."""
     with fixture(*PAIR) as run:
-        primary = run.start(eal=["-a", pci(0), "--proc-type=primary"], memory="huge",
-                            app=["--num-procs=2", "--proc-id=0"])
-        primary.command("start tx_first")
-        argv = arguments(eal=["-a", pci(0), "--proc-type=secondary"], memory="huge",
-                         app=["--num-procs=2", "--proc-id=1"])
-        second = Testpmd(run.model.join_command(*argv), env=program_environment())
+        pmds = [start_process(run, 0)]
         try:
-            second.start_up()
-            check_equal("ports of the secondary", second.ports(), primary.ports())
-            second.command("start")
-            before = second.stats()
-            second.wait_until(lambda stats: all(
-                stats[port].rx_packets > before[port].rx_packets + 10_000
-                for port in (0, 1)))
-            second.command("stop")
-            check_equal("exit status of the secondary", second.quit(), 0)
+            pmds.append(start_process(run, 1))
+            check_equal("ports of the secondary", pmds[1].ports(), pmds[0].ports())
+            for pmd in pmds:
+                pmd.command("start tx_first 4")
+            wait_until(lambda: min(queue_packets(pmds[0])) >= ENOUGH_EACH,
+                       lambda: f"packets of queues: {queue_packets(pmds[0])}")
+            counts = [forwarded(pmd) for pmd in pmds]
+            check(min(min(count) for count in counts) >= 2 * ENOUGH_EACH, f"{counts}")
+            for pmd in pmds:
+                pmd.drain()
+            check_equal("statistics", pmds[1].stats(), pmds[0].stats())
+            check_equal("exit status of the secondary", pmds[1].quit(), 0)
+            check_equal("error lines of the secondary", pmds[1].errors(), [])
         except BaseException:
-            print(second.text)
+            print(pmds[-1].text)
             raise
         finally:
-            second.kill()
-        before = primary.stats()
-        primary.wait_until(lambda stats: all(
-            stats[port].rx_packets > before[port].rx_packets + 10_000
-            for port in (0, 1)))
-        check_equal("ports of the primary", sorted(primary.macs().values()),
-                    [mac(0), mac(1)])
-        primary.command("stop")
-        run.drain()
-        run.finish()
+            pmds[-1].kill()
+        report = run.finish()
+        check_pairs(report)
 
 
 VARIANTS = {"side-by-side": side_by_side, "killed": killed, "secondary": secondary}

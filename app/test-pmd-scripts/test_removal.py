@@ -1,13 +1,19 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The function is removed while testpmd forwards, and returns."""
+"""The function is removed while testpmd forwards, and returns.
+
+The driver recovers, or with recovery_timeout=0 testpmd releases the ports and attaches
+them again.
+"""
 
 import re
 
+import vm
 from harness import check, check_equal, fixture, main
 from model import mac, pci, wait_until
 
 MACHINE = ("--ports", "2", "--wire", "pair")
+NO_RECOVERY = ("-a", f"{pci(0)},recovery_timeout=0")
 # an error of EAL in DPDK 22.11, information from testpmd in 24.11
 ADDED = "The device: .* has been added!"
 GONE = r"MANA: .* the RDMA device "      # from the driver
@@ -44,7 +50,7 @@ def remove_forwarding(app=(), eal=(), expected_errors=(), remove=take_away,
     """testpmd gets removal events and detaches the ports. Returns its output."""
     with fixture(*MACHINE) as run:
         run.model.expect_removal()
-        run.start(app=app, eal=eal)
+        run.start(app=app, eal=[*NO_RECOVERY, *eal])
         run.pmd.command("start tx_first")
         run.pmd.wait_until(lambda stats: stats[0].rx_packets >= 1000)
         mark = run.pmd.mark()
@@ -82,7 +88,7 @@ def no_events():
     """
     with fixture(*MACHINE) as run:
         run.model.expect_removal()
-        run.start(app=["--no-rmv-interrupt"])
+        run.start(app=["--no-rmv-interrupt"], eal=NO_RECOVERY)
         run.pmd.command("start tx_first")
         run.pmd.wait_until(lambda stats: stats[0].rx_packets >= 1000)
         mark = run.pmd.mark()
@@ -103,15 +109,64 @@ def no_events():
         run.finish(expected_errors=[GONE, r"^Fail"], counters=False)
 
 
+# ---- Recovery by the driver ----
+
+def recover(lose, restore, timeout=60):
+    """testpmd does nothing about it, and both ports send and receive again."""
+    with fixture(*MACHINE) as run:
+        run.model.expect_removal()
+        run.start()
+        run.pmd.command("set fwd flowgen")      # sends without having received
+        run.pmd.command("start")
+        run.pmd.wait_until(lambda stats: all(port.rx_packets >= 1000
+                                             for port in stats.values()))
+        mark = run.pmd.mark()
+        lose(run.model)
+        for port in (0, 1):
+            run.pmd.wait_for(f"Port {port}: error recovering event", since=mark)
+        restore(run.model)
+        for port in (0, 1):
+            run.pmd.wait_for(f"Port {port}: error recovery successful event", timeout, mark)
+        before = run.pmd.stats()
+        run.pmd.wait_until(lambda stats: all(port.rx_packets >= before[number].rx_packets + 1000
+                                             for number, port in stats.items()))
+        run.pmd.command("stop")
+        run.finish(counters=False)      # the wire counts both lives
+
+
+def recovery():
+    recover(take_away, bring_back)
+
+
+def recovery_from_reset():
+    recover(lambda model: model.ctl("reset", "fn=0", "outage=1s"), lambda model: None)
+
+
 # ---- Ways of real kernels ----
 
 DRIVER = "/sys/bus/pci/drivers/mana"
 
 
+def unbind_driver(model):
+    model.write(f"{DRIVER}/unbind", pci(0))
+
+
+def bind_driver(model):
+    model.write(f"{DRIVER}/bind", pci(0))
+
+
 def unbind():
     """The kernel's driver is unbound from the function."""
-    remove_forwarding(remove=lambda model: model.write(f"{DRIVER}/unbind", pci(0)),
-                      restore=lambda model: model.write(f"{DRIVER}/bind", pci(0)))
+    remove_forwarding(remove=unbind_driver, restore=bind_driver)
+
+
+def recovery_after_unbind():
+    recover(unbind_driver, bind_driver)
+
+
+def recovery_after_service():
+    """As reset(), which takes 11 s."""
+    recover(request_reset, wait_for_device)
 
 
 def unload(model):
@@ -136,7 +191,7 @@ def wait_for_device(model):
 
 
 def request_reset(model):
-    model.expected_messages += SILENT_MESSAGES
+    model.expected_messages += vm.LEFT_MESSAGES
     model.ctl("reset", "fn=0")
 
 
@@ -150,7 +205,7 @@ def reset():
 
 def reset_function(model):
     """The adapter no longer knows the kernel's channel; the kernel is not told."""
-    model.expected_messages += SILENT_MESSAGES
+    model.expected_messages += vm.SILENT_MESSAGES
     model.expected_cut_off += 1
     model.ctl("timeout", "fn=0", f"ms={ANSWER_MS}")
     model.write(f"/sys/bus/pci/devices/{pci(0)}/reset", "1")
@@ -164,6 +219,11 @@ def flr():
     remove_forwarding(remove=reset_function, restore=wait_for_device)
 
 
+def stop_answering(model):
+    model.expected_messages += vm.SILENT_MESSAGES
+    model.ctl("stop-answering", "fn=0")
+
+
 def silent():
     """
     The card stops answering under traffic: testpmd ends, however long the kernel waits
@@ -171,11 +231,10 @@ def silent():
     removes the function; testpmd must not quit while it releases the ports.
     """
     with fixture(*MACHINE) as run:
-        run.model.expected_messages += SILENT_MESSAGES
         run.start()
         run.pmd.command("start tx_first")
         run.pmd.wait_until(lambda stats: stats[0].rx_packets >= 1000)
-        run.model.ctl("stop-answering", "fn=0")
+        stop_answering(run.model)
         run.pmd.command("stop", timeout=SILENT_S)
         mark = run.pmd.mark()
         run.pmd.command("port stop all", timeout=SILENT_S)
@@ -186,12 +245,12 @@ def silent():
 
 ANSWER_MS = 3000    # for which the kernel waits, instead of 30 s
 SILENT_S = 300
-# The kernel's messages about the card, and its own warnings (uverbs_destroy_ufile_hw).
-SILENT_MESSAGES = ["mana .*timed? ?out", "WARNING: .*(uverbs|restrack|ib_)", "Call Trace"]
 
 IN_GUEST = {"silent": silent, "unbind": unbind, "modules": modules, "reset": reset,
-            "flr": flr}
-VARIANTS = {"event": event, "hot-plug": hot_plug, "no-events": no_events}
+            "flr": flr, "recovery-unbind": recovery_after_unbind,
+            "recovery-service": recovery_after_service}
+VARIANTS = {"event": event, "hot-plug": hot_plug, "no-events": no_events,
+            "recovery": recovery, "recovery-reset": recovery_from_reset}
 
 if __name__ == "__main__":
     main(VARIANTS, IN_GUEST)

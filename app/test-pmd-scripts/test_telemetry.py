@@ -17,10 +17,10 @@ QUEUES = ("--rxq=2", "--txq=2", "--rxd=128", "--txd=64")
 COMMANDS = ("list", "port", "queue", "mr", "events")
 
 
-def start(run, memory="no-huge", eal=(), app=QUEUES):
+def start(run, memory="no-huge", eal=(), app=QUEUES, devargs=""):
     # other kinds of memory do not use --file-prefix
-    run.start(memory=memory, eal=["-a", pci(0), f"--file-prefix={PREFIX}", *eal],
-              app=app)
+    run.start(memory=memory, app=app,
+              eal=["-a", pci(0) + devargs, f"--file-prefix={PREFIX}", *eal])
     return Telemetry(PREFIX)
 
 
@@ -208,7 +208,8 @@ def removed():
     """After the adapter's removal the port still answers and reports the removal."""
     with fixture(*PORTS) as run:
         # else testpmd closes the ports
-        telemetry = start(run, app=(*QUEUES, "--no-rmv-interrupt"))
+        telemetry = start(run, devargs=",recovery_timeout=0",
+                          app=(*QUEUES, "--no-rmv-interrupt"))
         run.model.ctl("fatal", "fn=0")
         wait_until(lambda: telemetry.one("/mana/port,0")["state"] == "removed",
                    "not removed")

@@ -24,16 +24,12 @@ def bond_arguments(mode):
             f"slave={pci(1)},primary={pci(0)}"]
 
 
-def sink(report, port):
-    return report.port(port)["wire"]["sink"]
-
-
 def check_sinks(report, ports, packets):
     """Each frame arrived once, in order and intact, at one of these ports."""
     for port in ports:
-        seen = dict(sink(report, port), received=0)
+        seen = dict(report.sink(port), received=0)
         check_equal(f"sink of port {port}", set(seen.values()), {0})
-    check_equal("received", sum(sink(report, port)["received"] for port in ports),
+    check_equal("received", sum(report.sink(port)["received"] for port in ports),
                 packets)
 
 
@@ -43,10 +39,10 @@ def generate(run, port, packets, stream):
 
 def forward(run, source, sinks, stream):
     """Another PACKETS frames from the generator at source arrive at the sinks."""
-    before = sum(sink(run.model.live_report(), port)["received"] for port in sinks)
+    before = sum(run.model.live_report().sink(port)["received"] for port in sinks)
     generate(run, source, PACKETS, stream)
     run.wait_for_wire(lambda report: sum(
-        sink(report, port)["received"] for port in sinks) >= before + PACKETS)
+        report.sink(port)["received"] for port in sinks) >= before + PACKETS)
 
 
 def finish(run, expected_errors=()):

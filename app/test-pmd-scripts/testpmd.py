@@ -63,9 +63,9 @@ def memory_arguments(memory, megabytes=512):
 
 
 def arguments(eal=(), app=(), memory="no-huge", plugin=PLUGIN, log="*:error",
-              megabytes=512):
+              megabytes=512, first_lcore=0):
     """The command line of an interactive testpmd."""
-    return (["dpdk-testpmd", machine.lcores(), *plugin_arguments(plugin),
+    return (["dpdk-testpmd", machine.lcores(first=first_lcore), *plugin_arguments(plugin),
              f"--log-level={log}"]
             + memory_arguments(memory, megabytes) + list(eal)
             + ["--", "-i", "--nb-cores=1", "--total-num-mbufs=16384"]

@@ -23,6 +23,7 @@
 #define EXIT_SKIPPED 77 /* meson's exit code of a skipped test */
 
 struct fx_model fx_model;
+const char *fx_devargs = "";
 
 static struct fixture fx_instance;
 
@@ -175,7 +176,7 @@ setup(void **state, bool probe)
 		assert_int_equal(fx_model.port(0, i, &fx->wire_before[i]), 0);
 	fx->pool = fx_pool(fx, FX_NB_MBUFS, RTE_MBUF_DEFAULT_BUF_SIZE);
 	if (probe)
-		assert_int_equal(fx_probe(fx, ""), 0);
+		assert_int_equal(fx_probe(fx, fx_devargs), 0);
 	return 0;
 }
 

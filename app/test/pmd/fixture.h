@@ -90,6 +90,8 @@ int fx_setup(void **state);
 int fx_setup_bare(void **state);
 int fx_teardown(void **state);
 
+/* Of each probe by the fixture; "" by default. The test program may set it. */
+extern const char *fx_devargs;
 int fx_probe(struct fixture *fx, const char *devargs);
 void fx_remove(struct fixture *fx);
 

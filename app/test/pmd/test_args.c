@@ -143,6 +143,7 @@ test_bad_values(void **state)
 		{ "tx_suppress=2", "tx_suppress=2: give 0 or 1" },
 		{ "rx_intr=no", "rx_intr=no: give 0 or 1" },
 		{ "rx_intr=0,rx_intr=1", "rx_intr=1 is given twice" },
+		{ "rx_scrub=on", "rx_scrub=on: give 0 or 1" },
 		{ "tx_oob=0", "tx_oob=0: give short or long" },
 		{ "tx_vport=0", "tx_vport=0: give both, short or long" },
 		{ "max_desc=100", "max_desc=100: give a power of two from 64 to 2048" },
@@ -462,6 +463,51 @@ test_device_without_permission(void **state)
 	assert_int_equal(fx_probe(fx, ""), 0);
 }
 
+/* ---- rx_scrub=1 ------------------------------------------------------------ */
+
+static void
+mbuf_paint(struct rte_mempool *pool, void *arg, void *obj, unsigned int idx)
+{
+	struct rte_mbuf *m = obj;
+
+	(void)pool;
+	(void)arg;
+	(void)idx;
+	memset(m->buf_addr, 0xa5, m->buf_len);
+}
+
+static void
+mbuf_count_zero(struct rte_mempool *pool, void *nb, void *obj, unsigned int idx)
+{
+	const struct rte_mbuf *m = obj;
+	const uint8_t *room = RTE_PTR_ADD(m->buf_addr, RTE_PKTMBUF_HEADROOM);
+	const size_t bytes = m->buf_len - RTE_PKTMBUF_HEADROOM;
+
+	(void)pool;
+	(void)idx;
+	*(unsigned int *)nb += room[0] == 0 && memcmp(room, room + 1, bytes - 1) == 0;
+}
+
+/* The adapter gets zeroed buffers only if the argument says so. */
+static void
+test_scrub(void **state)
+{
+	struct fixture *fx = *state;
+
+	for (unsigned int scrub = 0; scrub < 2; scrub++) {
+		unsigned int nb = 0;
+
+		rte_mempool_obj_iter(fx->pool, mbuf_paint, NULL);
+		assert_int_equal(fx_probe(fx, scrub != 0 ? "rx_scrub=1" : "rx_scrub=0"), 0);
+		fx_start(fx, &defaults);
+		rte_mempool_obj_iter(fx->pool, mbuf_count_zero, &nb);
+		assert_int_equal(nb, scrub * (FX_NB_MBUFS - rte_mempool_avail_count(fx->pool)));
+		assert_true(rte_mempool_avail_count(fx->pool) < FX_NB_MBUFS);
+		fx_stop(fx);
+		fx_remove(fx);
+	}
+}
+
 int
 main(void)
 {
@@ -482,6 +528,7 @@ main(void)
 		FX_TEST_BARE(test_netdev_leaves_namespace),
 		FX_TEST_BARE(test_port_of_another_program),
 		FX_TEST_BARE(test_device_without_permission),
+		FX_TEST_BARE(test_scrub),
 	};
 
 	return FX_RUN("args", tests);

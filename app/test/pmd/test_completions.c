@@ -193,6 +193,8 @@ main(int argc, char **argv)
 		FX_TEST(test_failed_at_stop),
 	};
 
+	/* failed queues stay as they are */
+	fx_devargs = "recovery_timeout=0";
 	if (argc > 1 && strcmp(argv[1], "no-position") == 0)
 		return FX_RUN("completions", without_positions);
 	return FX_RUN("completions", with_positions);

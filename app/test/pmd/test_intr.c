@@ -572,6 +572,8 @@ test_removal_wakes(void **state)
 	void *data;
 
 	fx_expect_error("");
+	fx_remove(fx);
+	assert_int_equal(fx_probe(fx, "recovery_timeout=0"), 0);
 	fx_start(fx, &woken);
 	assert_int_equal(pthread_create(&thread, NULL, sleep_in_thread, &sleeper), 0);
 	while (!__atomic_load_n(&sleeper.is_ready, __ATOMIC_ACQUIRE))
@@ -588,6 +590,32 @@ test_removal_wakes(void **state)
 	fx_remove(fx);
 	fx_command("return fn=0");
 	assert_int_equal(fx_probe(fx, ""), 0);
+}
+
+/* The device is lost and returns while a thread sleeps: it receives the next frame. */
+static void
+test_recovery_wakes(void **state)
+{
+	struct fixture *fx = *state;
+	uint16_t port = fx->port[1];
+
+	start_listening(fx, &woken);
+	enable(port, 0);
+	fx_command("reset fn=0 outage=5ms");
+	while (fx_xstat(port, "recoveries") == 0 ||
+	       fx_xstat(fx->port[0], "recoveries") == 0) {
+		if (sleep_on(RTE_EPOLL_PER_THREAD, 1) == NULL)
+			continue;
+		disable(port, 0);
+		assert_int_equal(fx_receive_all(port, 0), 0);
+		enable(port, 0);
+	}
+	fx_send_one(fx, 1);
+	do {
+		await_wake(port, 0);
+		enable(port, 0);
+	} while (fx_receive_all(port, 0) == 0);
+	disable(port, 0);
 }
 
 /* An RSS rebuild while a thread sleeps: new CQs, same wake-ups. */
@@ -748,6 +776,7 @@ main(void)
 		FX_TEST(test_queue_without_traffic),
 		FX_TEST(test_no_buffer_left),
 		FX_TEST(test_removal_wakes),
+		FX_TEST(test_recovery_wakes),
 	};
 
 	return FX_RUN("intr", tests);

@@ -10,6 +10,9 @@
 #include <string.h>
 
 #include <ethdev_driver.h>
+#include <rte_alarm.h>
+#include <rte_cycles.h>
+#include <rte_dev.h>
 
 #include "fixture.h"
 
@@ -320,10 +323,98 @@ test_modes_and_statistics(void **state)
 	vf_detach();
 }
 
+static void
+wait_for_count(const struct fixture *fx, const char *xstat, uint64_t nb)
+{
+	uint64_t end = fx_deadline();
+
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		while (fx_xstat(fx->port[i], xstat) < nb) {
+			assert_true(rte_get_timer_cycles() < end);
+			rte_delay_us_sleep(100);
+		}
+}
+
+/*
+ * The host services the adapter: netvsc uses its synthetic device meanwhile. It sees no
+ * removal, and its next order to use the VF finds it attached (hn_vf_add_unlocked()).
+ */
+static void
+test_service(void **state)
+{
+	static const uint16_t order[] = { 1, 0 };
+	struct fixture *fx = *state;
+
+	vf_attach(fx);
+	vf_bring_up(fx, 2, FX_RSS);
+	check_traffic(fx, 2);
+	fx_command("reset fn=0 outage=5ms");
+	wait_for_count(fx, "recoveries", 1);
+	check_traffic(fx, 2);
+	assert_int_equal(vf_reta_update(order, 2), 0);
+	check_traffic(fx, 2);
+	vf_detach();
+}
+
+static bool is_removed;
+
+/* hn_remove_delayed(), in an alarm that the removal event has set. */
+static void
+remove_delayed(void *arg)
+{
+	struct rte_device *device = vf.dev->device;
+
+	assert_int_equal(rte_eth_dev_owner_unset(vf.port, vf.owner.id), 0);
+	assert_int_equal(rte_eth_dev_callback_unregister(vf.port, RTE_ETH_EVENT_INTR_RMV,
+							 on_removal, NULL), 0);
+	assert_int_equal(rte_eth_dev_stop(vf.port), 0);
+	assert_int_equal(rte_eth_dev_close(vf.port), 0);
+	assert_int_equal(rte_dev_remove(device), 0);
+	__atomic_store_n((bool *)arg, true, __ATOMIC_RELEASE);
+}
+
+/* The device does not return in time: netvsc removes the VF, and attaches the next one. */
+static void
+test_removal(void **state)
+{
+	struct fixture *fx = *state;
+	uint64_t end = fx_deadline();
+
+	fx_expect_error("");
+	fx_remove(fx);
+	assert_int_equal(fx_probe(fx, "recovery_timeout=1"), 0);
+	vf_attach(fx);
+	vf_bring_up(fx, 2, FX_RSS);
+	check_traffic(fx, 2);
+	fx_command("remove fn=0");
+	while (__atomic_load_n(&vf.nb_removed, __ATOMIC_ACQUIRE) == 0) {
+		assert_true(rte_get_timer_cycles() < end);
+		rte_delay_us_sleep(1000);
+	}
+	assert_int_equal(rte_eal_alarm_set(1, remove_delayed, &is_removed), 0);
+	while (!__atomic_load_n(&is_removed, __ATOMIC_ACQUIRE)) {
+		assert_true(rte_get_timer_cycles() < end);
+		rte_delay_us_sleep(1000);
+	}
+	fx->is_probed = false;
+	memset(fx->is_started, 0, sizeof(fx->is_started));
+	fx_command("return fn=0");
+	assert_int_equal(fx_probe(fx, ""), 0);
+	/* The ports count from 0 again. */
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		assert_int_equal(fx_model.port(0, i, &fx->wire_before[i]), 0);
+	vf_attach(fx);
+	vf_bring_up(fx, 2, FX_RSS);
+	check_traffic(fx, 2);
+	vf_detach();
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		FX_TEST(test_service),
+		FX_TEST(test_removal),
 		FX_TEST(test_table_of_ndis),
 		FX_TEST(test_table_of_three),
 		FX_TEST(test_table_refused),

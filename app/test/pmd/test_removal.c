@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The kernel removes the device, and it returns. */
+/*
+ * The kernel removes the device, and it returns: without recovery by the driver, which
+ * test_recovery.c tests.
+ */
 
 #include <errno.h>
 #include <pthread.h>
@@ -123,7 +126,7 @@ static void
 return_and_restart(struct fixture *fx)
 {
 	fx_command("return fn=0");
-	assert_int_equal(fx_probe(fx, ""), 0);
+	assert_int_equal(fx_probe(fx, fx_devargs), 0);
 	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 	fx_stop(fx);
@@ -202,7 +205,7 @@ service(struct fixture *fx, const char *command)
 	unlisten_all(fx);
 	fx_remove(fx);
 	end = fx_deadline();
-	while (fx_probe(fx, "") != 0) {
+	while (fx_probe(fx, fx_devargs) != 0) {
 		assert_true(rte_get_timer_cycles() < end);
 		rte_delay_us_sleep(10000);
 	}
@@ -239,7 +242,7 @@ test_removal_many_times(void **state)
 		fx_stop(fx);
 		fx_remove(fx);
 		fx_command("return fn=0");
-		assert_int_equal(fx_probe(fx, ""), 0);
+		assert_int_equal(fx_probe(fx, fx_devargs), 0);
 	}
 	fx_check_holdings(&before, "after removals");
 	fx->ignore_counters = true;
@@ -360,7 +363,7 @@ test_close_in_link_callback(void **state)
 		}
 		fx_remove(fx);
 		fx_command(c == 0 ? "return fn=0" : "link port=1 up");
-		assert_int_equal(fx_probe(fx, ""), 0);
+		assert_int_equal(fx_probe(fx, fx_devargs), 0);
 		/* ethdev keeps the callbacks of a closed port */
 		for (unsigned int i = 0; i < FX_NB_PORTS; i++)
 			while (rte_eth_dev_callback_unregister(fx->port[i],
@@ -414,7 +417,7 @@ test_removal_during_start(void **state)
 		assert_int_equal(rte_mempool_avail_count(fx->pool), FX_NB_MBUFS);
 		fx_remove(fx);
 		fx_command("return fn=0");
-		assert_int_equal(fx_probe(fx, ""), 0);
+		assert_int_equal(fx_probe(fx, fx_devargs), 0);
 	}
 	fx->ignore_counters = true;
 }
@@ -439,7 +442,7 @@ test_removal_during_queue_start(void **state)
 		fx_stop(fx);
 		fx_remove(fx);
 		fx_command("return fn=0");
-		assert_int_equal(fx_probe(fx, ""), 0);
+		assert_int_equal(fx_probe(fx, fx_devargs), 0);
 	}
 	fx->ignore_counters = true;
 }
@@ -512,7 +515,7 @@ test_removal_while_forwarding(void **state)
 		assert_int_equal(rte_mempool_avail_count(fx->pool), FX_NB_MBUFS);
 		fx_remove(fx);
 		fx_command("return fn=0");
-		assert_int_equal(fx_probe(fx, ""), 0);
+		assert_int_equal(fx_probe(fx, fx_devargs), 0);
 	}
 	fx->ignore_counters = true;
 }
@@ -537,6 +540,7 @@ main(int argc, char **argv)
 		FX_TEST(test_removal_while_forwarding),
 	};
 
+	fx_devargs = "recovery_timeout=0";
 	rmv_config.intr.rxq = argc < 2 || strcmp(argv[1], "no-rx-intr") != 0;
 	return FX_RUN("removal", tests);
 }

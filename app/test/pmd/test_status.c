@@ -468,5 +468,7 @@ main(void)
 		FX_TEST(test_burst_mode_is_kept),
 	};
 
+	/* failed queues stay as they are */
+	fx_devargs = "recovery_timeout=0";
 	return FX_RUN("status", tests);
 }

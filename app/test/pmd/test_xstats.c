@@ -38,12 +38,13 @@ static const char *const names_of_one[] = {
 	"tx_cqe_vport_idx_out_of_range", "tx_cqe_vport_disabled",
 	"tx_cqe_vlan_tagging_violation", "tx_cqe_gdma_err", "tx_cqe_unknown",
 	"tx_cqe_wrong_queue", "tx_cqe_spurious", "tx_cqe_overrun", "tx_failed",
-	"tx_cqe_wqe_offset", "tx_unfinished",
+	"tx_cqe_wqe_offset", "tx_unfinished", "tx_stalled",
 	"tx_drops",
 	"tx_drop_offload", "tx_drop_malformed", "tx_drop_nomem", "tx_drop_mr",
 	"tx_linearized", "tx_bounced_headers", "tx_sq_doorbells",
 	"tx_cq_doorbells", "tx_mr_misses",
-	"mr_registrations", "mr_deregistrations", "resets",
+	"mr_registrations", "mr_deregistrations", "resets", "recoveries",
+	"recovery_ns", "recovery_rebuild_ns", "recovery_rebuild_max_ns", "queue_repairs",
 	"rx_outages", "rx_outage_ns", "rx_outage_max_ns",
 	"rx_q0_packets", "rx_q0_bytes", "rx_q0_errors",
 	"rx_q0_cqe_truncated", "rx_q0_cqe_oversize", "rx_q0_failed",
@@ -52,7 +53,7 @@ static const char *const names_of_one[] = {
 	"rx_q0_refill_nombuf", "rx_q0_refill_mr_failures", "rx_q0_rq_doorbells",
 	"rx_q0_cq_doorbells",
 	"tx_q0_packets", "tx_q0_bytes", "tx_q0_errors", "tx_q0_cqe_errors",
-	"tx_q0_failed", "tx_q0_unfinished", "tx_q0_drops", "tx_q0_linearized", "tx_q0_bounced_headers",
+	"tx_q0_failed", "tx_q0_unfinished", "tx_q0_stalled", "tx_q0_drops", "tx_q0_linearized", "tx_q0_bounced_headers",
 	"tx_q0_sq_doorbells", "tx_q0_cq_doorbells",
 };
 
@@ -103,13 +104,13 @@ test_names_follow_the_queues(void **state)
 {
 	struct fixture *fx = *state;
 	struct fx_config uneven = { .nb_rxq = 4, .nb_txq = 3, .rss_hf = FX_RSS };
-	const unsigned int nb_port = RTE_DIM(names_of_one) - 14 - 11;
+	const unsigned int nb_port = RTE_DIM(names_of_one) - 14 - 12;
 	uint64_t id;
 
 	assert_int_equal(rte_eth_xstats_get_names(fx->port[0], NULL, 0), nb_port);
 	assert_int_equal(fx_configure(fx, fx->port[0], &uneven), 0);
 	assert_int_equal(rte_eth_xstats_get_names(fx->port[0], NULL, 0),
-			 nb_port + 4 * 14 + 3 * 11);
+			 nb_port + 4 * 14 + 3 * 12);
 	assert_int_equal(fx_xstat(fx->port[0], "rx_q3_packets"), 0);
 	assert_int_equal(fx_xstat(fx->port[0], "tx_q2_packets"), 0);
 	assert_int_not_equal(rte_eth_xstats_get_id_by_name(fx->port[0],
@@ -707,5 +708,7 @@ main(void)
 		FX_TEST(test_reset),
 	};
 
+	/* failed queues stay as they are */
+	fx_devargs = "recovery_timeout=0";
 	return FX_RUN("xstats", tests);
 }

@@ -136,6 +136,7 @@ struct fx_rx_opts {
 	bool no_csum;
 	bool no_ptypes;
 	bool parse;
+	bool scrub;
 	bool no_open;
 	/* Scattered Rx: buffer sizes, and offsets from the buffer's start. */
 	uint32_t nb_segs;
@@ -145,8 +146,21 @@ struct fx_rx_opts {
 };
 
 struct fx_rx *fx_rx_new(const struct fx_rx_opts *opts);
+/* An empty list. */
+void fx_rx_list_init(struct mana_rx_list *list);
 /* A second fixture: keeps the memory regions of the first. */
 struct fx_rx *fx_rx_new_beside(const struct fx_rx_opts *opts);
+/*
+ * Make an empty queue of fx->conf, with these indices, and a device that has
+ * forgotten it; fx->list is empty before, and contains the queue after.
+ */
+void fx_rx_begin(struct fx_rx *fx, uint32_t start);
+/* Fill and open the queue. */
+void fx_rx_open(struct fx_rx *fx);
+/* Free the queue's mbufs; fx_rx_begin() may follow. */
+void fx_rx_end(struct fx_rx *fx);
+/* All mbufs are in their pools. */
+void fx_rx_check_pools(const struct fx_rx *fx);
 void fx_rx_delete(struct fx_rx *fx);
 /* WQEs that the doorbell has published and the device has not consumed. */
 uint32_t fx_rx_available(const struct fx_rx *fx);
@@ -216,7 +230,9 @@ struct fx_tx_opts {
 	uint32_t max_sge; /* default 30 */
 	uint32_t vp_offset; /* default 3 */
 	uint32_t start; /* initial value of the indices */
+	uint32_t nb_pool; /* default 2048 */
 	uint32_t nb_bounce; /* default 64 */
+	const char *ops; /* mempool ops; NULL: default */
 	uint32_t mbufs_per_wqe; /* default 4 */
 	bool zero_position; /* CQEs have a WQE offset of 0 */
 	bool no_bounce_slots;
@@ -227,6 +243,8 @@ struct fx_tx *fx_tx_new(const struct fx_tx_opts *opts);
 void fx_tx_delete(struct fx_tx *fx);
 /* Initialise a closed queue with fx->conf, and a device that has forgotten it. */
 void fx_tx_restart(struct fx_tx *fx);
+/* Sets all indices of an empty queue, as after a long run. */
+void fx_tx_start_at(struct fx_tx *fx, uint32_t start);
 
 /* A WQE as the device fetched and checked it. */
 struct fx_tx_wqe {

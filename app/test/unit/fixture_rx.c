@@ -82,15 +82,11 @@ fx_rx_new_beside(const struct fx_rx_opts *opts)
 	fx_rx_segs(fx, opts);
 	rq_bytes = RTE_MAX(4096u, rte_align32pow2(nb_desc * fx->wqe_bu * 32));
 	fx->rxq = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*fx->rxq));
-	memset(fx->rxq, 0, sizeof(*fx->rxq));
 	fx->list = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*fx->list));
-	memset(fx->list, 0, sizeof(*fx->list));
-	mana_rx_list_add(fx->list, fx->rxq);
-	mana_rx_list_pause(fx->list, false);
-	fx->rq_ring = fx_ring_alloc(rq_bytes, 0xff);
+	fx_rx_list_init(fx->list);
+	fx->rq_ring = fx_ring_alloc(rq_bytes, 0);
 	fx->cq.nb_cqe = or_default(opts->nb_cqe, 128);
 	fx->cq.ring = fx_ring_alloc(fx->cq.nb_cqe * HW_CQE_BYTES, 0);
-	fx->cq.pi = fx->cq.nb_cqe;
 	fx->db_page = fx_ring_alloc(HW_DB_PAGE_BYTES, 0);
 	fx->mbufs = malloc(rte_align32pow2(nb_desc) * fx->nb_segs *
 			   sizeof(*fx->mbufs));
@@ -112,29 +108,70 @@ fx_rx_new_beside(const struct fx_rx_opts *opts)
 		.vlan_strip = !opts->vlan_keep,
 		.csum = !opts->no_csum,
 		.ptypes = !opts->no_ptypes,
+		.scrub = opts->scrub,
 	};
+	fx_rx_begin(fx, opts->start);
+	fx->rxq->parse = opts->parse;
+	if (!opts->no_open)
+		fx_rx_open(fx);
+	return fx;
+}
+
+void
+fx_rx_list_init(struct mana_rx_list *list)
+{
+	static struct mana_rxq stand_in;
+
+	mana_rx_list_init(list, &stand_in);
+}
+
+void
+fx_rx_begin(struct fx_rx *fx, uint32_t start)
+{
+	memset(fx->rxq, 0, sizeof(*fx->rxq));
+	mana_rx_list_add(fx->list, fx->rxq);
+	mana_rx_list_pause(fx->list, false);
+	memset(fx->rq_ring, 0xff, fx->conf.rq_bytes);
+	memset(fx->cq.ring, 0, fx->cq.nb_cqe * HW_CQE_BYTES);
+	memset(fx->db_page, 0, HW_DB_PAGE_BYTES);
+	fx->cq.pi = fx->cq.nb_cqe;
+	fx->ci = fx->last_bu = 0;
+	fx->rx_seq = fx->check_seq = 0;
 	mana_mr_cache_init(&fx->rxq->mr, &fx_mr_generation, &fx_mr_calls);
 	assert_eq(mana_rxq_init(fx->rxq, &fx->conf), 0);
-	fx->rxq->parse = opts->parse;
-	if (opts->start != 0)
-		fx_rx_start_at(fx, opts->start);
-	if (opts->no_open)
-		return fx;
+	if (start != 0)
+		fx_rx_start_at(fx, start);
+}
+
+void
+fx_rx_open(struct fx_rx *fx)
+{
 	mana_rxq_fill(fx->rxq);
 	mana_rxq_open(fx->rxq, FX_RQ_ID, FX_RX_CQ_ID);
-	return fx;
+}
+
+void
+fx_rx_end(struct fx_rx *fx)
+{
+	mana_rxq_release_mbufs(fx->rxq, true);
+	mana_rxq_release_mbufs(fx->rxq, true);
+	assert_eq(mana_rxq_nb_posted(fx->rxq), 0);
+}
+
+void
+fx_rx_check_pools(const struct fx_rx *fx)
+{
+	for (uint32_t i = 0; i < fx->nb_pools; i++)
+		assert_eq(fx_pool_missing(fx->seg_mp[i], fx->nb_mbufs), 0);
 }
 
 void
 fx_rx_delete(struct fx_rx *fx)
 {
-	mana_rxq_release_mbufs(fx->rxq, true);
-	mana_rxq_release_mbufs(fx->rxq, true);
-	assert_eq(mana_rxq_nb_posted(fx->rxq), 0);
-	for (uint32_t i = 0; i < fx->nb_pools; i++) {
-		assert_eq(fx_pool_missing(fx->seg_mp[i], fx->nb_mbufs), 0);
+	fx_rx_end(fx);
+	fx_rx_check_pools(fx);
+	for (uint32_t i = 0; i < fx->nb_pools; i++)
 		fx_pool_free(fx->seg_mp[i]);
-	}
 	free(fx->rxq);
 	free(fx->list);
 	free(fx->rq_ring);

@@ -8,7 +8,7 @@ or_default(uint32_t value, uint32_t def)
 	return value != 0 ? value : def;
 }
 
-static void
+void
 fx_tx_start_at(struct fx_tx *fx, uint32_t start)
 {
 	struct mana_txq *txq = fx->txq;
@@ -30,13 +30,13 @@ fx_tx_pools(struct fx_tx *fx, const struct fx_tx_opts *opts)
 	char name[32];
 
 	fx_mr_clear();
-	fx->nb_mbufs = 2048;
+	fx->nb_mbufs = or_default(opts->nb_pool, 2048);
 	snprintf(name, sizeof(name), "tx%u", serial);
-	fx->mp = fx_pool(name, fx->nb_mbufs, FX_ROOM_BYTES);
+	fx->mp = fx_pool_cached(name, fx->nb_mbufs, 0, opts->ops);
 	fx_mr_add_pool(fx->mp, 0x2001);
 	fx->nb_bounce = or_default(opts->nb_bounce, 64);
 	snprintf(name, sizeof(name), "bounce%u", serial++);
-	fx->bounce_mp = fx_pool(name, fx->nb_bounce, FX_ROOM_BYTES);
+	fx->bounce_mp = fx_pool_cached(name, fx->nb_bounce, 0, opts->ops);
 	fx_mr_add_pool(fx->bounce_mp, 0x3001);
 }
 
@@ -103,7 +103,7 @@ fx_tx_restart(struct fx_tx *fx)
 	memset(fx->cq.ring, 0, fx->cq.nb_cqe * HW_CQE_BYTES);
 	memset(fx->db_page, 0, HW_DB_PAGE_BYTES);
 	fx->cq.pi = fx->cq.nb_cqe;
-	fx->ci = fx->done_bu = 0;
+	fx->ci = fx->done_bu = fx->silent_bu = 0;
 	assert_eq(mana_txq_init(fx->txq, &fx->conf), 0);
 }
 

@@ -115,6 +115,11 @@ test_options(void **state)
 	assert_false(args.options.rx_intr);
 	assert_int_equal(mana_devargs_parse("rx_intr=1", &args), 0);
 	assert_true(args.options.rx_intr);
+	assert_false(args.options.rx_scrub);
+	assert_int_equal(mana_devargs_parse("rx_scrub=1", &args), 0);
+	assert_true(args.options.rx_scrub);
+	assert_int_equal(mana_devargs_parse("rx_scrub=0", &args), 0);
+	assert_false(args.options.rx_scrub);
 	assert_false(args.options.tx_outer);
 	assert_int_equal(mana_devargs_parse("tx_outer=1", &args), 0);
 	assert_true(args.options.tx_outer);
@@ -235,6 +240,7 @@ test_refused(void **state)
 		"tx_path=scalar", /* a key of earlier versions */
 		"tx_suppress", "tx_suppress=no", "tx_suppress=0,tx_suppress=0",
 		"rx_intr", "rx_intr=off", "rx_intr=0,rx_intr=1",
+		"rx_scrub", "rx_scrub=2", "rx_scrub=1,rx_scrub=1",
 		"tx_oob", "tx_oob=auto", "tx_oob=long,tx_oob=long",
 		"tx_vport", "tx_vport=1", "tx_vport=both,tx_vport=both",
 		"max_desc", "max_desc=", "max_desc=32", "max_desc=100", "max_desc=4096",

@@ -12,18 +12,25 @@ static void
 wq_checks_its_ring(void **state)
 {
 	uint8_t *ring = fx_ring_alloc(16384, 0);
-	struct mana_wq wq = { .id = 77 };
+	struct mana_wq wq = { .id = 77, .pi = 77, .ci = 77 };
 
 	(void)state;
 	assert_eq(mana_wq_init(&wq, ring, 4096, ring, 0), 0);
 	assert_eq(wq.mask_bu, 127);
+	assert_eq(wq.id, 0);
+	assert_eq(wq.pi, 0);
+	assert_eq(wq.ci, 0);
+	/* The largest ring. */
+	assert_eq(mana_wq_init(&wq, ring, 1u << 28, ring, 0), 0);
 	wq.id = 77;
+	assert_int_equal(mana_wq_init(&wq, ring, 1u << 29, ring, 0), -EINVAL);
 	assert_int_equal(mana_wq_init(&wq, ring, 2048, ring, 0), -EINVAL);
 	assert_int_equal(mana_wq_init(&wq, ring, 4096 + 32, ring, 0), -EINVAL);
 	assert_int_equal(mana_wq_init(&wq, ring, 12288, ring, 0), -EINVAL);
 	assert_int_equal(mana_wq_init(&wq, ring, 0, ring, 0), -EINVAL);
 	assert_int_equal(mana_wq_init(&wq, ring, 1u << 31, ring, 0), -EINVAL);
 	assert_int_equal(mana_wq_init(&wq, ring + 64, 4096, ring, 0), -EINVAL);
+	assert_int_equal(mana_wq_init(&wq, ring + 1, 4096, ring, 0), -EINVAL);
 	assert_int_equal(mana_wq_init(&wq, NULL, 4096, ring, 0), -EINVAL);
 	assert_int_equal(mana_wq_init(&wq, ring, 4096, NULL, 0), -EINVAL);
 	assert_eq(wq.id, 77);
@@ -34,10 +41,11 @@ static void
 cq_checks_its_ring(void **state)
 {
 	uint8_t *ring = fx_ring_alloc(16384, 0);
-	struct mana_cq cq = {0};
+	struct mana_cq cq = { .id = 77 };
 
 	(void)state;
 	assert_eq(mana_cq_init(&cq, ring, 64, true, ring), 0);
+	assert_eq(cq.id, 0);
 	assert_int_equal(mana_cq_init(&cq, ring, 32, true, ring), -EINVAL);
 	assert_int_equal(mana_cq_init(&cq, ring, 96, true, ring), -EINVAL);
 	assert_int_equal(mana_cq_init(&cq, ring, 0, true, ring), -EINVAL);
@@ -169,6 +177,9 @@ cq_distinguishes_overrun_from_empty(void **state)
 			cq_open(&cq, ring, 64, false, lap * 64, &device);
 			fx_cqe_write_owner(&device, data, 9, owner);
 			assert_int_equal(cq_is_ours(&cq), owner == (lap & 7));
+			assert_int_equal(mana_cq_is_empty(&cq, cq.ci,
+							  owner << HW_CQE_OWNER_S),
+					 owner == ((lap - 1) & 7));
 			if (owner == ((lap - 1) & 7))
 				assert_int_equal(cq_state(&cq), MANA_CQE_EMPTY);
 			else if (owner != (lap & 7))
@@ -226,6 +237,49 @@ cq_is_closed_until_opened(void **state)
 	free(ring);
 }
 
+/* All words of a CQE are copied, and nothing behind them. */
+static void
+cq_copies_whole_cqes(void **state)
+{
+	uint8_t *ring = fx_ring_alloc(4096, 0);
+	struct fx_cq device;
+	struct mana_cq cq = {0};
+	struct gdma_cqe copies[2];
+	uint32_t data[15];
+
+	(void)state;
+	for (uint32_t i = 0; i < RTE_DIM(data); i++)
+		data[i] = 0x1000 + i;
+	memset(copies, 0xee, sizeof(copies));
+	cq_open(&cq, ring, 64, false, 0, &device);
+	assert_false(mana_cq_copy(&cq, cq.ci, copies));
+	assert_eq(copies[0].trailer, 0xeeeeeeee);
+	fx_cqe_write(&device, data, 9);
+	assert_true(mana_cq_copy(&cq, cq.ci, copies));
+	assert_memory_equal(copies, ring, sizeof(copies[0]));
+	for (uint32_t i = 0; i < RTE_DIM(data); i++)
+		assert_eq(copies[1].data[i], 0xeeeeeeee);
+	free(ring);
+}
+
+/* A poll rings when half of a lap is behind the last doorbell, not before. */
+static void
+cq_rings_at_half_a_lap(void **state)
+{
+	static uint8_t page[4096];
+	uint8_t *ring = fx_ring_alloc(4096, 0);
+	struct mana_cq cq = {0};
+
+	(void)state;
+	assert_eq(mana_cq_init(&cq, ring, 64, true, page), 0);
+	cq.ci += 31;
+	assert_false(mana_cq_update(&cq));
+	cq.ci++;
+	assert_true(mana_cq_update(&cq));
+	assert_false(mana_cq_update(&cq));
+	free(ring);
+}
+
 /* At most one lap of CQEs between two doorbells, for any poll size. */
 static void
 cq_rings_once_a_lap(void **state)
@@ -276,6 +330,8 @@ main(void)
 		cmocka_unit_test(cq_distinguishes_overrun_from_empty),
 		cmocka_unit_test(cq_matches_its_queue_only),
 		cmocka_unit_test(cq_is_closed_until_opened),
+		cmocka_unit_test(cq_copies_whole_cqes),
+		cmocka_unit_test(cq_rings_at_half_a_lap),
 		cmocka_unit_test(cq_rings_once_a_lap),
 	};
 

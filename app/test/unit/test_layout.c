@@ -5,6 +5,7 @@
  * the model's independent transcription of the same sources.
  */
 
+#include "config.h"
 #include "fixture.h"
 
 /* Compares words in memory order. */
@@ -369,6 +370,49 @@ model_agrees_on_types_and_doorbells(void **state)
 	assert_eq(GDMA_DB_CQ_ARM_S, HW_DB_ARM_S);
 }
 
+/* Masks and limits that no field above shows to be exact. */
+static void
+model_agrees_on_masks_and_limits(void **state)
+{
+	(void)state;
+	assert_eq(GDMA_SQ_WQE_MAX_SGE,
+		  (HW_SQ_WQE_MAX_BYTES - GDMA_WQE_SGL_LONG_BYTES) / HW_SGE_BYTES);
+	assert_eq(GDMA_RQ_WQE_MAX_SGE,
+		  (HW_RQ_WQE_MAX_BYTES - GDMA_WQE_SGL_SHORT_BYTES) / HW_SGE_BYTES);
+	assert_eq(GDMA_WQE_LAST_VBYTES_M, HW_WQE_LAST_VBYTES_M);
+	assert_eq(GDMA_WQE_NUM_SGE_M, HW_WQE_NUM_SGE_M);
+	assert_eq(GDMA_WQE_OOB_DIV4_M, HW_WQE_OOB_DIV4_M);
+	assert_eq(GDMA_WQE_CLIENT_UNIT_M, HW_WQE_CLIENT_DATA_UNIT_M);
+	assert_eq(MANA_TX_OOB_VCQ_M, HW_OOB_VCQ_NUM_M);
+	assert_eq(MANA_TX_OOB_TRANS_OFF_M, HW_OOB_TRANS_OFF_M);
+	assert_eq(MANA_TX_OOB_VSQ_FRAME_M, HW_OOB_VSQ_FRAME_M);
+	assert_eq(MANA_TX_OOB_SHORT_VP_M, HW_OOB_SHORT_VP_M);
+	assert_eq(MANA_TX_LOOB_ENCAP_S, HW_OOB_IS_ENCAP_S);
+	assert_eq(MANA_TX_LOOB_INNER_IPV6_S, HW_OOB_INNER_IS_IPV6_S);
+	assert_eq(MANA_TX_LOOB_INNER_TCP_OPT_S, HW_OOB_INNER_TCP_OPT_S);
+	assert_eq(MANA_TX_LOOB_PCP_M, HW_OOB_PCP_M);
+	assert_eq(MANA_TX_LOOB_VLAN_ID_M, HW_OOB_VLAN_ID_M);
+	assert_eq(MANA_TX_LOOB_LONG_VP_M, HW_OOB_LONG_VP_M);
+	/* The fields of the first word of a CQE fill it; so do the Tx offsets. */
+	assert_eq((uint64_t)MANA_CQE_TYPE_M << MANA_CQE_TYPE_S |
+		  (uint64_t)MANA_CQE_CLIENT_M << MANA_CQE_CLIENT_S |
+		  (uint64_t)MANA_CQE_VENDOR_ERR_M << MANA_CQE_VENDOR_ERR_S, UINT32_MAX);
+	assert_eq(MANA_TX_CQE_SGL_OFFSET_M + 1, 1u << MANA_TX_CQE_WQE_OFFSET_S);
+	assert_eq(1u << MANA_RX_CQE_OUTER_IP_OK_S, HW_RX_F_OUTER_IP_OK);
+	assert_eq(1u << MANA_RX_CQE_OUTER_IP_BAD_S, HW_RX_F_OUTER_IP_FAIL);
+	assert_eq(MANA_RX_CQE_CSUM_M, 2 * MANA_RX_CSUM_UDP_BAD - 1);
+	assert_eq(MANA_RX_CQE_HASH_TYPE_M, 2 * MANA_HASH_UDP_IPV6_EX - 1);
+	assert_eq(MANA_HASH_TCP_IPV6_EX, HW_HASH_TCP_IPV6_EXT);
+	assert_eq(MANA_HASH_UDP_IPV6_EX, HW_HASH_UDP_IPV6_EXT);
+	assert_eq(1u << MANA_RX_CQE_PPI_SHIFT, HW_RX_CQE_NB_PPI);
+	assert_eq(1u << MANA_RX_CQE_MAX_PKTS_SHIFT, HW_RX_CQE_8_NB_PKTS);
+	assert_eq(MANA_CQE_INVALID, 0);
+	assert_eq(MANA_PCI_VENDOR_ID, MODEL_PCI_VENDOR);
+	assert_eq(MANA_PCI_DEVICE_ID_VF, MODEL_PCI_VF);
+	assert_eq(MANA_PCI_DEVICE_ID_PF, MODEL_PCI_PF);
+	assert_eq(MANA_PCI_DEVICE_ID_PF2, MODEL_PCI_PF2);
+}
+
 int
 main(void)
 {
@@ -385,6 +429,7 @@ main(void)
 		cmocka_unit_test(model_reads_oob_fields),
 		cmocka_unit_test(model_agrees_on_cqe),
 		cmocka_unit_test(model_agrees_on_types_and_doorbells),
+		cmocka_unit_test(model_agrees_on_masks_and_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

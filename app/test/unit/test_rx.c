@@ -2,11 +2,24 @@
 
 /* What a well-behaved device sends, in every form and position. */
 
+#include <rte_cpuflags.h>
 #include <rte_ether.h>
 #include <rte_malloc.h>
 #include <rte_vect.h>
 
 #include "fixture.h"
+
+/* A processor that lacks what EAL does not require. */
+static bool is_old_processor;
+
+int __real_rte_cpu_get_flag_enabled(enum rte_cpu_flag_t flag);
+int __wrap_rte_cpu_get_flag_enabled(enum rte_cpu_flag_t flag);
+
+int
+__wrap_rte_cpu_get_flag_enabled(enum rte_cpu_flag_t flag)
+{
+	return is_old_processor ? 0 : __real_rte_cpu_get_flag_enabled(flag);
+}
 
 static const struct mana_rx_path *
 path(const char *name)
@@ -26,7 +39,10 @@ paths_are_found(void **state)
 	(void)state;
 	assert_true(mana_rx_path_is_allowed(p));
 	assert_ptr_equal(mana_rx_path_find(p->burst), p);
-	assert_ptr_equal(mana_rx_path_select("scalar"), path("Scalar"));
+	for (uint32_t i = 0; i < mana_rx_nb_paths; i++)
+		if (mana_rx_path_is_allowed(&mana_rx_paths[i]))
+			assert_ptr_equal(mana_rx_path_select(mana_rx_paths[i].key),
+					 &mana_rx_paths[i]);
 	assert_null(mana_rx_path_find(NULL));
 	/* Never wider than EAL allows, even if forced. */
 	assert_eq(rte_vect_set_max_simd_bitwidth(RTE_VECT_SIMD_128), 0);
@@ -41,6 +57,11 @@ paths_are_found(void **state)
 				    mana_rx_paths[i - 1].simd_bits);
 	}
 	assert_eq(rte_vect_set_max_simd_bitwidth(RTE_VECT_SIMD_MAX), 0);
+	/* Never wider than the processor's vectors. */
+	is_old_processor = true;
+	assert_eq(mana_rx_path_select(NULL)->simd_bits, RTE_VECT_SIMD_128);
+	assert_eq(mana_rx_path_select("avx2")->simd_bits, 0);
+	is_old_processor = false;
 }
 
 /*
@@ -177,6 +198,30 @@ rx_hash_and_packet_type(void **state)
 	}
 	fx_rx_delete(fx);
 }
+
+/* Types that need not be set are right or unknown, in CQEs of one packet and of four. */
+static void
+rx_without_packet_types_test(void)
+{
+	const uint32_t flags = HW_HASH_TCP_IPV4 << HW_RX_F_HASH_TYPE_S;
+	const uint32_t type = RTE_PTYPE_L2_ETHER | RTE_PTYPE_L3_IPV4_EXT_UNKNOWN |
+			      RTE_PTYPE_L4_TCP;
+	const uint32_t len[4] = { 60, 60, 60, 60 };
+	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){ .no_ptypes = true });
+	struct rte_mbuf *pkts[32];
+
+	for (uint32_t nb = 4; nb <= RTE_DIM(pkts); nb++) {
+		for (uint32_t i = 4; i < nb; i++)
+			fx_rx_okay(fx, 60, flags);
+		fx_rx_coalesced(fx, len, 4, flags);
+		assert_eq(fx_rx_burst(fx->list, pkts, nb), nb);
+		for (uint32_t i = 0; i < nb; i++)
+			fx_rx_check(fx, pkts[i], 60, RTE_MBUF_F_RX_RSS_HASH,
+				    pkts[i]->packet_type == 0 ? 0 : type);
+	}
+	fx_rx_delete(fx);
+}
+FX_RX_ON_EACH_PATH(rx_without_packet_types)
 
 static void
 rx_vlan_stripped(void **state)
@@ -394,11 +439,11 @@ rx_acknowledges_every_lap(void **state)
 static void
 rx_list_of_none(void **state)
 {
-	struct mana_rx_list list = { 0 };
+	struct mana_rx_list list;
 	struct rte_mbuf *m = NULL;
 
 	(void)state;
-	mana_rx_list_pause(&list, false);
+	fx_rx_list_init(&list);
 	for (uint32_t i = 0; i < mana_rx_nb_paths; i++)
 		if (mana_rx_path_is_allowed(&mana_rx_paths[i]))
 			assert_eq(mana_rx_paths[i].burst(&list, &m, 1), 0);
@@ -407,16 +452,62 @@ rx_list_of_none(void **state)
 	assert_eq(mana_rx_list_desc_state(&list, 0), MANA_DESC_NONE);
 }
 
+/* Completions without a packet fill the CQ; a closed CQ has none, and nothing posted. */
+static void
+rx_list_of_one(void **state)
+{
+	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){ 0 });
+	bool wakes = false;
+
+	(void)state;
+	for (uint32_t i = 0; i < fx->cq.nb_cqe; i++)
+		fx_rx_cqe(fx, HW_CQE_RX_OBJECT_FENCE, 0);
+	assert_eq(mana_rx_list_count(fx->list), 0);
+	assert_eq(mana_rx_list_desc_state(fx->list, 63), MANA_DESC_POSTED);
+	mana_cq_close(&fx->rxq->cq);
+	assert_eq(mana_rx_list_desc_state(fx->list, 0), MANA_DESC_NONE);
+	assert_eq(mana_rxq_arm(fx->rxq, &wakes), 0);
+	assert_false(wakes);
+	assert_eq(fx->rxq->stats.cq_doorbells, 0);
+	fx_rx_delete(fx);
+}
+
+/* A poll that always finds completions. */
+static uint16_t
+poll_without_end(struct mana_rx_list *list, struct rte_mbuf **pkts, uint16_t nb_pkts,
+		 struct mana_rxq *rxq)
+{
+	(void)list;
+	(void)pkts;
+	(void)nb_pkts;
+	rxq->cq.ci += 8;
+	return 0;
+}
+
+/* A device that does not stop does not keep the control path. */
+static void
+rx_drain_ends(void **state)
+{
+	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){ 0 });
+	const uint32_t ci = fx->rxq->cq.ci;
+
+	(void)state;
+	assert_eq(mana_rxq_drain(fx->rxq, poll_without_end, false), 0);
+	assert_eq(fx->rxq->cq.ci - ci, 2 * fx->cq.nb_cqe);
+	fx_rx_delete(fx);
+}
+
 /* The hardware queues of one list take turns and keep their order. */
 static void
 rx_list_of_three(void **state)
 {
 	struct fx_rx *fxs[3];
-	struct mana_rx_list list = { 0 };
+	struct mana_rx_list list;
 	uint32_t nb_of[3] = { 0 }, nb = 0;
 	struct rte_mbuf *pkts[4];
 
 	(void)state;
+	fx_rx_list_init(&list);
 	for (uint32_t i = 0; i < RTE_DIM(fxs); i++) {
 		fxs[i] = i == 0 ? fx_rx_new(&(struct fx_rx_opts){ 0 }) :
 				  fx_rx_new_beside(&(struct fx_rx_opts){ 0 });
@@ -463,6 +554,7 @@ main(void)
 		cmocka_unit_test(rx_burst_of_nothing),
 		cmocka_unit_test(rx_checksum_flags),
 		cmocka_unit_test(rx_hash_and_packet_type),
+		cmocka_unit_test(rx_without_packet_types),
 		cmocka_unit_test(rx_vlan_stripped),
 		cmocka_unit_test(rx_vlan_reinserted),
 		cmocka_unit_test(rx_coalesced),
@@ -471,6 +563,8 @@ main(void)
 		cmocka_unit_test(rx_restart),
 		cmocka_unit_test(rx_acknowledges_every_lap),
 		cmocka_unit_test(rx_list_of_none),
+		cmocka_unit_test(rx_list_of_one),
+		cmocka_unit_test(rx_drain_ends),
 		cmocka_unit_test(rx_list_of_three),
 	};
 

@@ -406,6 +406,103 @@ pools_of_every_kind(void **state)
 	}
 }
 
+/*
+ * A device that claims more bytes than it has written. The buffers contain bytes of
+ * older packets; only a queue that scrubs delivers zeros. On any pool and layout, and
+ * also from buffers that a short frame has left in their slot.
+ */
+static void
+scrubbed_buffers_show_no_older_packet(void **state)
+{
+	static const struct fx_rx_opts layouts[] = {
+		{ .nb_pool = 100 },
+		{ .nb_pool = 100, .nb_cache = 50 },
+		{ .nb_pool = 100, .pinned = true },
+		{ .nb_pool = 300, .nb_segs = 3, .seg_bytes = { 64, 8, 512 } },
+	};
+
+	(void)state;
+	for (uint32_t i = 0; i < 2 * RTE_DIM(layouts); i++) {
+		struct fx_rx_opts opts = layouts[i / 2];
+		struct rte_mbuf *pkts[8];
+		struct fx_rx *fx;
+
+		opts.scrub = i % 2 != 0;
+		fx = fx_rx_new(&opts);
+		for (uint32_t k = 0; k < 1000; k++) {
+			const uint32_t written = k % 7 * 10;
+			uint32_t nb = 0;
+
+			fx_rx_frame(fx, written);
+			fx_rx_cqe(fx, HW_CQE_RX_OKAY, 300);
+			assert_eq(poll_rx(fx, pkts, 8), 1);
+			assert_eq(pkts[0]->pkt_len, 300);
+			for (uint32_t at = written; at < 300; at++)
+				nb += *(const uint8_t *)rte_pktmbuf_read(pkts[0], at,
+						1, &(uint8_t){ 0 }) != 0;
+			if (opts.scrub)
+				assert_eq(nb, 0);
+			else
+				assert_true(nb != 0);
+			rte_pktmbuf_free(pkts[0]);
+			/* The device writes all of the next buffers. */
+			fx_rx_okay(fx, fx->room_bytes, 0);
+			assert_eq(poll_rx(fx, pkts, 8), 1);
+			rte_pktmbuf_free(pkts[0]);
+		}
+		fx_rx_delete(fx);
+	}
+}
+
+/* All packets start at the same distance from their mbufs, or the pool is uneven. */
+static void
+distances_in_a_pool(void **state)
+{
+	struct rte_mempool *mp = fx_pool("even", 8, 2048);
+	struct rte_mempool *pinned = fx_pool_pinned("pinned", 4);
+	struct rte_mbuf *m = rte_pktmbuf_alloc(mp), *other = rte_pktmbuf_alloc(mp);
+	const uint64_t delta = (uint64_t)((uint8_t *)m->buf_addr - (uint8_t *)m) +
+			       RTE_PKTMBUF_HEADROOM;
+
+	(void)state;
+	assert_eq(mana_rx_pool_delta(mp), delta);
+	rte_pktmbuf_attach(other, m);
+	assert_eq(mana_rx_pool_delta(mp), MANA_RX_UNEVEN);
+	rte_pktmbuf_free(other);
+	assert_eq(mana_rx_pool_delta(mp), delta);
+	mp->populated_size--;
+	assert_eq(mana_rx_pool_delta(mp), MANA_RX_UNEVEN);
+	mp->populated_size++;
+	assert_eq(mana_rx_pool_delta(pinned), MANA_RX_UNEVEN);
+	rte_pktmbuf_free(m);
+	fx_pool_free(mp);
+	fx_pool_free(pinned);
+}
+
+/* A hardware queue that moves takes the pool of its new ethdev queue, if unsplit. */
+static void
+queue_takes_another_pool(void **state)
+{
+	(void)state;
+	for (uint32_t nb_segs = 0; nb_segs <= 2; nb_segs += 2) {
+		struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){
+			.nb_segs = nb_segs, .seg_bytes = { 100, 2000 } });
+		struct rte_mempool *mp = fx_pool("other", 8, 2048);
+		struct rte_mempool *first = fx->rxq->mp;
+		const uint64_t delta = fx->rxq->data_delta;
+
+		mana_rxq_assign(fx->rxq, 5, first, 1, false);
+		assert_eq(fx->rxq->queue_id, 5);
+		assert_ptr_equal(fx->rxq->mp, first);
+		assert_eq(fx->rxq->data_delta, delta);
+		mana_rxq_assign(fx->rxq, 6, mp, 1, true);
+		assert_true(fx->rxq->vlan_strip);
+		assert_ptr_equal(fx->rxq->mp, nb_segs == 0 ? mp : first);
+		fx_pool_free(mp);
+		fx_rx_delete(fx);
+	}
+}
+
 /* A failed or closed queue allocates no buffers. */
 static void
 closed_queue_takes_no_buffers(void **state)
@@ -613,6 +710,9 @@ main(void)
 		cmocka_unit_test(counts_an_empty_ring_within_a_cqe),
 		cmocka_unit_test(counts_an_empty_ring_after_drops),
 		cmocka_unit_test(lap_does_not_end_a_burst),
+		cmocka_unit_test(scrubbed_buffers_show_no_older_packet),
+		cmocka_unit_test(distances_in_a_pool),
+		cmocka_unit_test(queue_takes_another_pool),
 		cmocka_unit_test(closed_queue_takes_no_buffers),
 		cmocka_unit_test(failed_queue_does_not_retry),
 		cmocka_unit_test(zeroed_queue_is_harmless),

@@ -140,6 +140,25 @@ several_unresolved_test(void)
 }
 FX_RX_ON_EACH_PATH(several_unresolved)
 
+/* More of them than a poll reads before it continues on its fast path. */
+static void
+many_unresolved_test(void)
+{
+	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){
+		.nb_desc = 512, .nb_pool = 2048, .nb_cqe = 1024 });
+	struct rte_mbuf *pkts[64];
+
+	pass(fx, 8, false);
+	for (uint32_t i = 0; i < 12; i++)
+		fx_rx_cqe(fx, UNKNOWN, 60);
+	assert_eq(fx_rx_burst(fx->list, pkts, RTE_DIM(pkts)), 0);
+	pass(fx, 8, false);
+	assert_eq(fx->rxq->stats.resynced, 0);
+	assert_eq(fx->rxq->failure, MANA_FAILURE_NONE);
+	fx_rx_delete(fx);
+}
+FX_RX_ON_EACH_PATH(many_unresolved)
+
 /* A CQE of this kind after each packet. */
 static void
 alternating_unresolved_test(void)
@@ -249,6 +268,30 @@ equal_offsets_fail_queue_test(void)
 }
 FX_RX_ON_EACH_PATH(equal_offsets_fail_queue)
 
+/* Earlier CQEs of one packet leave open whether an offset is of the first or last WQE. */
+static void
+ambiguous_offset_fails_queue_test(void)
+{
+	const uint32_t len[4] = { 60, 60, 60, 60 };
+
+	for (uint32_t nb_wqes = 2; nb_wqes < 4; nb_wqes++) {
+		struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){ .nb_desc = 128 });
+		struct rte_mbuf *pkts[8];
+
+		pass(fx, 8, false);
+		unresolved(fx, nb_wqes, UNKNOWN, 60);
+		fx_rx_coalesced(fx, len, 4, 0);
+		for (uint32_t i = 0; i < 2; i++)
+			while (fx_rx_burst(fx->list, pkts, 8) != 0)
+				rte_pktmbuf_free_bulk(pkts, 4);
+		assert_eq(fx->rxq->failure, nb_wqes < 3 ? MANA_FAILURE_NONE :
+							  MANA_FAILURE_UNKNOWN_CQE);
+		assert_eq(fx->rxq->stats.resynced, nb_wqes < 3 ? nb_wqes : 0);
+		fx_rx_delete(fx);
+	}
+}
+FX_RX_ON_EACH_PATH(ambiguous_offset_fails_queue)
+
 /* Too few packets before it to know the WQE distance. */
 static void
 unknown_wqe_distance_fails_queue_test(void)
@@ -316,10 +359,12 @@ main(void)
 		cmocka_unit_test(packets_arrive_in_their_buffers),
 		cmocka_unit_test(multi_segment_wqes),
 		cmocka_unit_test(several_unresolved),
+		cmocka_unit_test(many_unresolved),
 		cmocka_unit_test(alternating_unresolved),
 		cmocka_unit_test(unresolved_cqes_use_all_buffers),
 		cmocka_unit_test(single_after_scattered),
 		cmocka_unit_test(equal_offsets_fail_queue),
+		cmocka_unit_test(ambiguous_offset_fails_queue),
 		cmocka_unit_test(unknown_wqe_distance_fails_queue),
 		cmocka_unit_test(wrong_offset_fails_queue),
 		cmocka_unit_test(no_repeated_wakeup),

@@ -588,7 +588,7 @@ paused_queue_is_not_accessed(void **state)
 	const size_t page_bytes = sysconf(_SC_PAGESIZE);
 	struct fx_rx_opts opts = several(3);
 	struct fx_rx *fx = fx_rx_new(&opts);
-	struct mana_rx_list list = { 0 };
+	struct mana_rx_list list;
 	struct rte_mbuf *m = NULL;
 	struct mana_rxq *rxq;
 
@@ -599,6 +599,7 @@ paused_queue_is_not_accessed(void **state)
 	assert_true(rxq != MAP_FAILED);
 	memcpy(rxq, fx->rxq, sizeof(*rxq));
 	rxq->next = NULL;
+	fx_rx_list_init(&list);
 	mana_rx_list_add(&list, rxq);
 	mana_rx_list_pause(&list, true);
 	fx_rx_okay(fx, 100, 0);

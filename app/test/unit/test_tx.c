@@ -8,6 +8,7 @@
 #include <rte_errno.h>
 
 #include "fixture.h"
+#include "mana_tx.h"
 
 static struct fx_tx_wqe wqe;
 
@@ -643,35 +644,47 @@ shared_mbufs(void **state)
 	fx_tx_delete(fx);
 }
 
-/* Each mbuf returns to its own pool. */
+/* Each mbuf returns to its own pool, also with more pools than the queue remembers. */
 static void
 many_pools(void **state)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
-	struct rte_mempool *pool[3];
+	struct rte_mempool *pool[MANA_TX_NB_POOLS + 2];
 	struct rte_mbuf *pkts[16];
 	char name[32];
 
 	(void)state;
-	for (uint32_t i = 0; i < 3; i++) {
+	for (uint32_t i = 0; i < RTE_DIM(pool); i++) {
 		snprintf(name, sizeof(name), "many%u", i);
 		pool[i] = fx_pool(name, 128, 2048);
 		fx_mr_add_pool(pool[i], 0x6001 + 256 * i);
 	}
 	for (uint32_t turn = 0; turn < 300; turn++) {
 		for (uint32_t i = 0; i < 16; i++)
-			pkts[i] = fx_mbuf(pool[turn % 7 < 3 ? turn % 3 :
-					  (turn * 5 + i * turn) % 3], 60, i);
+			pkts[i] = fx_mbuf(pool[turn % 7 < 3 ? turn % RTE_DIM(pool) :
+					  (turn * 5 + i * turn) % RTE_DIM(pool)], 60, i);
 		assert_eq(burst(fx, pkts, 16), 16);
 		if (turn % 3 == 2)
 			fx_tx_complete_all(fx);
 	}
 	fx_tx_complete_all(fx);
 	mana_txq_done_cleanup(fx->txq, 0);
-	for (uint32_t i = 0; i < 3; i++) {
+	for (uint32_t i = 0; i < RTE_DIM(pool); i++) {
 		assert_eq(fx_pool_missing(pool[i], 128), 0);
 		fx_pool_free(pool[i]);
 	}
+	fx_tx_delete(fx);
+}
+
+/* An invalid mbuf may have no pool. */
+static void
+no_pool_is_remembered(void **state)
+{
+	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
+
+	(void)state;
+	assert_false(mana_tx_pool_use(fx->txq, NULL));
+	assert_eq(fx_mr_calls, 0);
 	fx_tx_delete(fx);
 }
 
@@ -761,6 +774,7 @@ main(void)
 		cmocka_unit_test(pool_is_registered_later),
 		cmocka_unit_test(shared_mbufs),
 		cmocka_unit_test(many_pools),
+		cmocka_unit_test(no_pool_is_remembered),
 		cmocka_unit_test(restart),
 		cmocka_unit_test(zeroed_queue_is_harmless),
 		cmocka_unit_test(stopped_queue_is_harmless),

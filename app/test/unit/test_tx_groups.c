@@ -551,6 +551,35 @@ duplicate_frees_nothing(void **state)
 	fx_tx_delete(fx);
 }
 
+/* The same when no BU is free: the newest WQE is where the last released one was. */
+static void
+duplicate_without_free_bu(void **state)
+{
+	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
+		.nb_desc = 128, .nb_cqe = 256, .sq_bytes = 4096 });
+	uint32_t last, group;
+
+	(void)state;
+	fx_tx_pass_offset_check(fx);
+	group = fx->txq->group_wqes;
+	for (uint32_t i = 0; i < 128 / group; i++)
+		assert_eq(post(fx, group, 1), group);
+	last = fx->txq->sq.ci + group - 1;
+	for (uint32_t i = 0; i < group; i++)
+		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+	assert_eq(mana_txq_done_cleanup(fx->txq, 0), group);
+	assert_eq(post(fx, group, 1), group);
+	assert_eq(mana_wq_free_bu(&fx->txq->sq), 0);
+	fx_tx_cqe_at(fx, HW_CQE_TX_OKAY, last);
+	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 0);
+	assert_eq(missing(fx), 128);
+	assert_eq(fx->txq->stats.cqe_spurious, 1);
+	for (uint32_t i = 0; i < 128; i++)
+		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 128);
+	fx_tx_delete(fx);
+}
+
 /*
  * The same when every WQE of a full ring is a group, so that the record of the
  * last group is overwritten.
@@ -668,6 +697,7 @@ descriptor_states_in_a_group(void **state)
 	assert_eq(post(fx, GROUP, 1), GROUP);
 	assert_eq(post(fx, GROUP, 1), GROUP);
 	for (uint32_t done = 0; done <= GROUP; done += GROUP) {
+		assert_eq(mana_txq_count(fx->txq), 2 * GROUP - done);
 		for (uint32_t i = 0; i < 64; i++)
 			assert_eq(mana_txq_desc_state(fx->txq, i),
 				  i < 64 - 2 * GROUP + done ?
@@ -758,6 +788,7 @@ main(void)
 		cmocka_unit_test(error_with_a_wrong_offset),
 		cmocka_unit_test(first_wrong_offset_ends_groups),
 		cmocka_unit_test(duplicate_frees_nothing),
+		cmocka_unit_test(duplicate_without_free_bu),
 		cmocka_unit_test(duplicate_at_a_full_ring),
 		cmocka_unit_test(next_cqe_replaces_lost_one),
 		cmocka_unit_test(foreign_and_spurious_cqes_free_nothing),

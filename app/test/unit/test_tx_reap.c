@@ -528,6 +528,36 @@ doorbell_in_each_lap(void **state)
 	}
 }
 
+/* A paused queue accepts and frees nothing, and its rings cannot be locked for reading. */
+static void
+paused_queue_is_left_alone(void **state)
+{
+	struct fx_tx *fx = fx_with_groups(256, 0);
+
+	(void)state;
+	assert_eq(post(fx, 20), 20);
+	complete(fx, 20);
+	fx->txq->is_paused = true;
+	assert_eq(post(fx, 1), 0);
+	assert_eq(post(fx, 0), 0);
+	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 0);
+	assert_eq(missing(fx), 20);
+	assert_eq(fx->txq->is_busy, 0);
+	assert_false(mana_txq_lock(fx->txq));
+	fx->txq->is_paused = false;
+	assert_true(mana_txq_lock(fx->txq));
+	assert_eq(mana_txq_nb_done(fx->txq), 20);
+	mana_txq_unlock(fx->txq);
+	assert_eq(post(fx, 1), 1);
+	assert_eq(missing(fx), 1);
+	/* The control path frees them before a stop. */
+	complete(fx, 1);
+	fx->txq->is_paused = true;
+	assert_eq(mana_txq_settle(fx->txq, 0), 1);
+	assert_eq(missing(fx), 0);
+	fx_tx_delete(fx);
+}
+
 int
 main(void)
 {
@@ -548,6 +578,7 @@ main(void)
 		cmocka_unit_test(error_among_batches_of_one_is_counted),
 		cmocka_unit_test(large_packet_makes_burst_poll),
 		cmocka_unit_test(doorbell_in_each_lap),
+		cmocka_unit_test(paused_queue_is_left_alone),
 	};
 
 	return cmocka_run_group_tests(tests, fx_group_setup, NULL);

@@ -167,6 +167,7 @@ static const struct inner inners[] = {
 	{ I4 | IIP, 16, 0, EINVAL },
 	{ I4 | ITCP, 20, 1, EINVAL },
 	{ I4 | IUDP, 20, -400, EINVAL },
+	{ I4 | IUDP, 20, -310, EINVAL }, /* less than a UDP header */
 	{ I4 | IIP, 340, 0, EINVAL }, /* beyond the frame */
 	{ I4 | RTE_MBUF_F_TX_SCTP_CKSUM, 20, 0, ENOTSUP },
 };
@@ -312,6 +313,72 @@ inner_checksums(void **state)
 	fx_tx_delete(fx);
 }
 
+/* The mbufs of the copy are too small for the headers. */
+static void
+headers_exceed_mbufs_of_copy(void **state)
+{
+	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
+	struct rte_mempool *small = fx_pool("small", 63, 64);
+	struct rte_mbuf *m = inner_mbuf(fx, &inners[1], 1);
+
+	(void)state;
+	fx_mr_add_pool(small, 0x7001);
+	fx->txq->bounce_mp = small;
+	assert_eq(fx->burst(fx->txq, &m, 1), 1);
+	assert_eq(mana_txq_stats_errors(&fx->txq->stats), 1);
+	assert_eq(fx->txq->stats.drop_malformed, 1);
+	assert_false(fx_tx_fetch(fx, &wqe));
+	assert_eq(fx_pool_missing(small, 63), 0);
+	fx_pool_free(small);
+	fx_tx_delete(fx);
+}
+
+/* The segments do not add up to the packet's length. */
+static void
+lengths_contradict(void **state)
+{
+	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
+	struct rte_mbuf *m = inner_mbuf(fx, &inners[1], 0);
+
+	(void)state;
+	m->pkt_len++;
+	assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 0);
+	assert_eq(rte_errno, EINVAL);
+	m->pkt_len--;
+	assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
+	rte_pktmbuf_free(m);
+	fx_tx_delete(fx);
+}
+
+/* In UDP a checksum of 0 is written as 0xffff, because 0 means none; in TCP as 0. */
+static void
+inner_checksum_of_zero(void **state)
+{
+	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
+
+	(void)state;
+	for (uint32_t i = 1; i <= 2; i++) {
+		struct rte_mbuf *m = inner_mbuf(fx, &inners[i], 0);
+		const uint64_t asked = m->ol_flags;
+		uint8_t *l4 = rte_pktmbuf_mtod_offset(m, uint8_t *, INNER_OFF + 20);
+		uint8_t *field = l4 + (inner_is_tcp(&inners[i]) ? 16 : 6);
+		uint16_t csum;
+
+		memset(l4 + 20, 0, sizeof(csum));
+		assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
+		memcpy(&csum, field, sizeof(csum));
+		assert_int_not_equal(csum, 0);
+		/* The payload makes up for the rest of the sum. */
+		memcpy(l4 + 20, &csum, sizeof(csum));
+		m->ol_flags = asked;
+		assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
+		memcpy(&csum, field, sizeof(csum));
+		assert_eq(csum, inner_is_tcp(&inners[i]) ? 0 : 0xffff);
+		rte_pktmbuf_free(m);
+	}
+	fx_tx_delete(fx);
+}
+
 /* No room in the ring: the caller keeps the packet unchanged. */
 static void
 no_room_leaves_packet_unchanged(void **state)
@@ -405,6 +472,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(outer_checksums),
 		cmocka_unit_test(inner_checksums),
+		cmocka_unit_test(headers_exceed_mbufs_of_copy),
+		cmocka_unit_test(lengths_contradict),
+		cmocka_unit_test(inner_checksum_of_zero),
 		cmocka_unit_test(no_room_leaves_packet_unchanged),
 		cmocka_unit_test(clone_of_pinned_buffer_is_copied),
 		cmocka_unit_test(tunnel_without_request_is_unchanged),

@@ -124,6 +124,7 @@ static const struct option {
 	FLAG(tx_suppress),
 	FLAG(tx_outer),
 	FLAG(rx_intr),
+	FLAG(rx_scrub),
 	{ "promisc", MEMBER(reject_promisc), true, .words = { NULL, "reject" },
 	  .advice = "the only value is reject; remove the argument to have promiscuous mode accepted" },
 	{ "foreign_mem", MEMBER(refuse_foreign), true, .words = { NULL, "refuse" },
@@ -139,6 +140,8 @@ static const struct option {
 	  .advice = "give a power of two from 64 to 2048" },
 	{ "hw_rxq", MEMBER(hw_rxq), .is_power = true, .min = 1,
 	  .max = MANA_MAX_QUEUES, .advice = "give a power of two from 1 to 64" },
+	{ "recovery_timeout", MEMBER(recovery_timeout), .max = 3600,
+	  .advice = "give seconds from 0 (no recovery) to 3600" },
 	{ "max_send_sge", MEMBER(max_send_sge), .min = 3,
 	  .max = GDMA_SQ_WQE_MAX_SGE, .advice = "give a number from 3 to 30" },
 };
@@ -240,6 +243,7 @@ mana_devargs_parse(const char *args, struct mana_devargs *devargs)
 	memset(devargs, 0, sizeof(*devargs));
 	devargs->options.tx_suppress = true;
 	devargs->options.rx_intr = true;
+	devargs->options.recovery_timeout = MANA_RECOVERY_TIMEOUT_S;
 	if (args == NULL || *args == '\0')
 		return 0;
 	pairs = rte_kvargs_parse(args, NULL);

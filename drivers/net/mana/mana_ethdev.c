@@ -83,30 +83,43 @@ mac_addr_set(struct rte_eth_dev *dev, struct rte_ether_addr *mac)
 
 /* The device accepts what fits the posted buffers: it has no MTU register. */
 static int
-mtu_set(struct rte_eth_dev *dev, uint16_t mtu)
+mtu_check(const struct mana_priv *priv, uint16_t mtu)
 {
-	struct mana_priv *priv = dev->data->dev_private;
+	const char *name = priv->data->name;
 	const struct mana_eth_rxq *ctl;
 	uint32_t at = 0;
 	int ret = 0;
 
 	if (mtu > priv->max_mtu)
-		ret = MANA_PORT_ERR(-EINVAL, dev->data->name,
+		ret = MANA_PORT_ERR(-EINVAL, name,
 				    "MTU %u: the kernel allows at most %u for netdev %s",
 				    mtu, priv->max_mtu, priv->netdev.name);
 	/*
 	 * The application may have freed the mempools of a stopped port, to set up
 	 * its queues anew. The start checks those.
 	 */
-	while (ret == 0 && dev->data->dev_started &&
+	while (ret == 0 && priv->is_running &&
 	       (ctl = mana_rxq_next(priv, &at)) != NULL) {
 		uint32_t room_bytes = mana_rx_set_room_bytes(priv, ctl->owner);
 
 		ret = mana_rx_layout_check(priv, &ctl->layout, mtu);
 		if (ret == 0 && room_bytes < (uint32_t)mtu + MANA_FRAME_OVERHEAD)
-			ret = MANA_PORT_ERR(-EBUSY, dev->data->name,
+			ret = MANA_PORT_ERR(-EBUSY, name,
 					    "MTU %u: Rx queue %u has posted buffers of %u bytes a packet; stop the port, set the MTU, start the port",
 					    mtu, ctl->owner, room_bytes);
+	}
+	return ret;
+}
+
+static int
+mtu_set(struct rte_eth_dev *dev, uint16_t mtu)
+{
+	struct mana_priv *priv = dev->data->dev_private;
+	int ret = mana_control_begin(priv);
+
+	if (ret == 0) {
+		ret = mtu_check(priv, mtu);
+		mana_control_end(priv);
 	}
 	return mana_event_add(&priv->events, MANA_EVENT_MTU, mtu, 0, ret);
 }
@@ -123,11 +136,14 @@ strip_set(struct rte_eth_dev *dev, uint32_t queue_id, bool is_on)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 	const bool is_all = queue_id == UINT32_MAX;
-	struct mana_rx_set *set = priv->rx_set;
 	struct mana_eth_rxq *ctl;
+	struct mana_rx_set *set;
 	uint32_t at = 0;
 	int ret = 0;
 
+	/* In any state: a rebuild takes it from the offloads. */
+	mana_control_lock(priv);
+	set = priv->rx_set;
 	if (!is_all && dev->data->rx_queues[queue_id] == NULL)
 		ret = MANA_PORT_ERR(-EINVAL, dev->data->name,
 				    "cannot set VLAN stripping of Rx queue %u: the queue is not set up",
@@ -147,6 +163,7 @@ strip_set(struct rte_eth_dev *dev, uint32_t queue_id, bool is_on)
 	for (uint32_t i = 0; ret == 0 && set != NULL && i < set->nb; i++)
 		if (is_all || set->hwqs[i].owner == queue_id)
 			*(volatile bool *)&set->hwqs[i].rxq.vlan_strip = is_on;
+	mana_control_end(priv);
 	return mana_event_add(&priv->events, MANA_EVENT_VLAN_STRIP, queue_id,
 			      is_on, ret);
 }
@@ -239,7 +256,7 @@ fw_version_get(struct rte_eth_dev *dev, char *text, size_t size)
 	const struct mana_priv *priv = dev->data->dev_private;
 	char driver[MANA_NETDEV_DRIVER_BYTES];
 	char provider[32];
-	int ret = mana_gone_check(priv);
+	int ret = mana_state_check(priv);
 
 	if (ret == 0)
 		ret = mana_netdev_driver_get(&priv->netdev, driver);
@@ -314,10 +331,12 @@ rx_queue_setup(struct rte_eth_dev *dev, uint16_t queue_id, uint16_t nb_desc,
 	       struct rte_mempool *mp)
 {
 	struct mana_priv *priv = dev->data->dev_private;
-	int ret = mana_gone_check(priv);
+	int ret = mana_control_begin(priv);
 
-	if (ret == 0)
+	if (ret == 0) {
 		ret = mana_rxq_setup(priv, queue_id, nb_desc, socket_id, conf, mp);
+		mana_control_end(priv);
+	}
 	return mana_event_add(&priv->events, MANA_EVENT_RXQ_SETUP, queue_id,
 			      nb_desc, ret);
 }
@@ -330,7 +349,9 @@ rx_queue_release(struct rte_eth_dev *dev, uint16_t queue_id)
 	/* net_netvsc may call this of a port that was never configured. */
 	if (dev->data->rx_queues == NULL)
 		return;
+	mana_control_lock(priv);
 	mana_rxq_release(priv, queue_id);
+	mana_control_end(priv);
 	mana_event_add(&priv->events, MANA_EVENT_RXQ_RELEASE, queue_id, 0, 0);
 }
 
@@ -339,10 +360,12 @@ tx_queue_setup(struct rte_eth_dev *dev, uint16_t queue_id, uint16_t nb_desc,
 	       unsigned int socket_id, const struct rte_eth_txconf *conf)
 {
 	struct mana_priv *priv = dev->data->dev_private;
-	int ret = mana_gone_check(priv);
+	int ret = mana_control_begin(priv);
 
-	if (ret == 0)
+	if (ret == 0) {
 		ret = mana_txq_setup(priv, queue_id, nb_desc, socket_id, conf);
+		mana_control_end(priv);
+	}
 	return mana_event_add(&priv->events, MANA_EVENT_TXQ_SETUP, queue_id,
 			      nb_desc, ret);
 }
@@ -354,8 +377,10 @@ tx_queue_release(struct rte_eth_dev *dev, uint16_t queue_id)
 
 	if (dev->data->tx_queues == NULL)
 		return;
+	mana_control_lock(priv);
 	mana_txq_release(priv, dev->data->tx_queues[queue_id]);
 	dev->data->tx_queues[queue_id] = NULL;
+	mana_control_end(priv);
 	mana_event_add(&priv->events, MANA_EVENT_TXQ_RELEASE, queue_id, 0, 0);
 }
 
@@ -366,10 +391,14 @@ queue_change(struct rte_eth_dev *dev, uint16_t queue_id,
 	     enum mana_event_kind kind)
 {
 	struct mana_priv *priv = dev->data->dev_private;
-	int ret = mana_gone_check(priv);
+	int ret = mana_control_begin(priv);
 
-	if (ret == 0)
+	if (ret == 0) {
 		ret = change(priv, queue_id);
+		/* The queue may have been set up anew. */
+		mana_peers_tell(priv, true, priv->is_running);
+		mana_control_end(priv);
+	}
 	return mana_event_add(&priv->events, kind, queue_id, 0, ret);
 }
 
@@ -488,15 +517,28 @@ rx_descriptor_status(void *list, uint16_t offset)
 static int
 tx_queue_count(void *txq)
 {
-	return mana_txq_count(txq);
+	int nb = 0;
+
+	if (mana_txq_lock(txq)) {
+		nb = mana_txq_count(txq);
+		mana_txq_unlock(txq);
+	}
+	return nb;
 }
 
 static int
 tx_descriptor_status(void *txq, uint16_t offset)
 {
 	const struct mana_eth_txq *ctl = txq; /* its first member */
+	enum mana_desc_state state = MANA_DESC_NONE;
 
-	return offset < ctl->nb_desc ? (int)mana_txq_desc_state(txq, offset) : -EINVAL;
+	if (offset >= ctl->nb_desc)
+		return -EINVAL;
+	if (mana_txq_lock(txq)) {
+		state = mana_txq_desc_state(txq, offset);
+		mana_txq_unlock(txq);
+	}
+	return state;
 }
 
 void
@@ -594,14 +636,16 @@ static int
 dev_configure(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
-	int ret = mana_gone_check(priv);
+	int ret = mana_control_begin(priv);
 
-	if (ret == 0)
+	if (ret == 0) {
 		ret = conf_check(dev);
-	if (ret == 0)
-		ret = mana_intr_check(dev);
-	if (ret == 0)
-		ret = mana_rss_configure(priv);
+		if (ret == 0)
+			ret = mana_intr_check(dev);
+		if (ret == 0)
+			ret = mana_rss_configure(priv);
+		mana_control_end(priv);
+	}
 	return mana_event_add(&priv->events, MANA_EVENT_CONFIGURE,
 			      dev->data->nb_rx_queues, dev->data->nb_tx_queues, ret);
 }
@@ -652,6 +696,8 @@ mana_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 		RTE_MIN((uint32_t)MANA_DEFAULT_DESC, priv->max_rx_desc);
 	info->default_txportconf.ring_size =
 		RTE_MIN((uint32_t)MANA_DEFAULT_DESC, priv->max_tx_desc);
+	if (priv->options.recovery_timeout != 0)
+		info->err_handle_mode = RTE_ETH_ERROR_HANDLE_MODE_PROACTIVE;
 	info->dev_capa = RTE_ETH_DEV_CAPA_RUNTIME_RX_QUEUE_SETUP |
 			 RTE_ETH_DEV_CAPA_RUNTIME_TX_QUEUE_SETUP;
 	netdev = priv->netdev;
@@ -666,47 +712,89 @@ mana_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	return 0;
 }
 
+/* Under control. */
+static int
+traffic_start(struct rte_eth_dev *dev)
+{
+	struct mana_priv *priv = dev->data->dev_private;
+	int ret = mana_port_netdev_start(priv);
+
+	/* A burst of another process may begin late. */
+	mana_pause_set(priv, MANA_PAUSE_ALL, true);
+	if (ret == 0)
+		ret = mana_intr_start(dev);
+	if (ret == 0)
+		ret = mana_queues_start(priv);
+	if (ret != 0)
+		return ret;
+	mana_bursts_start(dev);
+	/* The queues of a port that was stopped are paused. */
+	if (mana_peers_exist())
+		mana_resume(priv, MANA_PAUSE_ALL);
+	else
+		mana_pause_set(priv, MANA_PAUSE_ALL, false);
+	/* The interrupt thread sees these bursts, or this sees the state. */
+	rte_mb();
+	ret = mana_state_check(priv);
+	return ret != 0 ? ret : mana_watch_start(dev);
+}
+
+/*
+ * Under control. No burst of another process either: the queues stay paused until the next
+ * start. Of this process there is none, or a signal handler that stops the port has
+ * interrupted it and does not return to it.
+ */
+static int
+traffic_pause(struct rte_eth_dev *dev)
+{
+	struct mana_priv *priv = dev->data->dev_private;
+	int ret = 0;
+
+	mana_bursts_stop(dev);
+	/* First: a process that joins from now on begins no burst. */
+	mana_peers_tell(priv, true, false);
+	if (mana_peers_exist())
+		ret = mana_pause(priv, MANA_PAUSE_ALL | MANA_PAUSE_OTHERS,
+				 MANA_PATIENCE_MS);
+	return ret == 0 ? 0 :
+		MANA_PORT_ERR(ret, dev->data->name,
+			      "the burst of a secondary process does not end: continue or end that process");
+}
+
+/* Under control, after traffic_pause(). */
 static void
 traffic_stop(struct rte_eth_dev *dev)
 {
-	dev->rx_pkt_burst = rte_eth_pkt_burst_dummy;
-	dev->tx_pkt_burst = rte_eth_pkt_burst_dummy;
-	mana_watch_stop(dev);
-	(void)mana_queues_report(dev->data->dev_private);
-	mana_queues_stop(dev->data->dev_private);
+	struct mana_priv *priv = dev->data->dev_private;
+
+	(void)mana_queues_report(priv);
+	mana_queues_stop(priv);
 	mana_intr_stop(dev);
+	/* They have no rings now. */
+	if (!mana_peers_exist())
+		mana_pause_set(priv, MANA_PAUSE_ALL, false);
+	priv->is_running = false;
 }
 
 static int
 dev_start(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
-	const struct mana_rx_path *path =
-		mana_rx_path_select(priv->options.rx_path);
-	int ret = mana_gone_check(priv);
+	int ret = mana_control_begin(priv);
 
-	queue_states_set(dev, true);
-	if (ret == 0)
-		ret = mana_port_netdev_start(priv);
-	if (ret == 0)
-		ret = mana_intr_start(dev);
-	if (ret == 0)
-		ret = mana_queues_start(priv);
 	if (ret == 0) {
-		MANA_PORT_LOG(INFO, dev->data->name, "Rx path: %s", path->name);
-		priv->rx_poll = path->poll;
-		dev->rx_pkt_burst = path->burst;
-		dev->tx_pkt_burst = mana_tx_burst;
-		dev->tx_pkt_prepare = mana_tx_pkt_prepare;
-		/* The interrupt thread sees these bursts, or this sees is_gone. */
-		rte_mb();
-		ret = mana_gone_check(priv);
-	}
-	if (ret == 0)
-		ret = mana_watch_start(dev);
-	if (ret != 0) {
-		traffic_stop(dev);
-		queue_states_set(dev, false);
+		queue_states_set(dev, true);
+		ret = traffic_start(dev);
+		priv->is_running = ret == 0;
+		if (ret == 0) {
+			mana_peers_tell(priv, true, priv->is_running);
+		} else {
+			mana_watch_stop(dev);
+			mana_bursts_stop(dev);
+			traffic_stop(dev);
+			queue_states_set(dev, false);
+		}
+		mana_control_end(priv);
 	}
 	return mana_event_add(&priv->events, MANA_EVENT_START,
 			      dev->data->nb_rx_queues, dev->data->nb_tx_queues, ret);
@@ -716,11 +804,22 @@ static int
 dev_stop(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
+	int ret;
 
-	traffic_stop(dev);
-	mana_mr_remove_foreign(priv);
-	queue_states_set(dev, false);
-	return mana_event_add(&priv->events, MANA_EVENT_STOP, 0, 0, 0);
+	/* Unlocked: waits for the interrupt thread, in which a step may run. */
+	mana_watch_stop(dev);
+	mana_control_lock(priv);
+	ret = traffic_pause(dev);
+	if (ret == 0) {
+		traffic_stop(dev);
+		mana_mr_remove_foreign(priv);
+		queue_states_set(dev, false);
+	} else {
+		/* No burst begins any more; ethdev lets the application try again. */
+		(void)mana_watch_start(dev);
+	}
+	mana_control_end(priv);
+	return mana_event_add(&priv->events, MANA_EVENT_STOP, 0, 0, ret);
 }
 
 static int
@@ -728,8 +827,11 @@ dev_close(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 
+	mana_recovery_end(dev);
+	mana_watch_stop(dev);
+	/* The application has stopped the port, unless ethdev's stop has failed. */
+	(void)traffic_pause(dev);
 	traffic_stop(dev);
-	mana_events_close(dev);
 	mana_port_close(priv);
 	/* Part of priv: ethdev must not free it. */
 	dev->data->mac_addrs = NULL;
@@ -778,6 +880,7 @@ const struct eth_dev_ops mana_dev_ops = {
 	.dev_start = dev_start,
 	.dev_stop = dev_stop,
 	.dev_close = dev_close,
+	.dev_reset = mana_dev_reset,
 	.is_removed = mana_is_removed,
 	.rx_queue_intr_enable = mana_rx_queue_intr_enable,
 	.rx_queue_intr_disable = mana_rx_queue_intr_disable,

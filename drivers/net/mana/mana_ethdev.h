@@ -39,20 +39,60 @@ const uint32_t *mana_supported_ptypes_get(struct rte_eth_dev *dev
 int mana_events_open(struct rte_eth_dev *dev);
 /* Ends that. May be called twice, and by an event's callback. */
 void mana_events_close(struct rte_eth_dev *dev);
+/* The same while the device changes: dev->intr_handle remains. */
+int mana_events_begin(struct rte_eth_dev *dev);
+void mana_events_end(struct rte_eth_dev *dev);
 /*
- * While the port runs: reports failed queues once a second, and with intr_conf.lsc
+ * While the port runs: reports and rebuilds failed queues, and with intr_conf.lsc
  * keeps the link status up to date. 0, or a negative errno after a message. After a
  * failure the caller stops it. The stop may be called again, and in an event's
  * callback.
  */
 int mana_watch_start(struct rte_eth_dev *dev);
 void mana_watch_stop(struct rte_eth_dev *dev);
-/* -EIO after a message when the kernel has removed the device, else 0. */
-int mana_gone_check(const struct mana_priv *priv);
-int mana_is_removed(struct rte_eth_dev *dev);
+/*
+ * Updates the link status, and notifies an application that asked for it, which may
+ * close the port.
+ */
+void mana_link_check(struct rte_eth_dev *dev);
 int mana_link_update(struct rte_eth_dev *dev, int wait_to_complete);
 int mana_link_up(struct rte_eth_dev *dev);
 int mana_link_down(struct rte_eth_dev *dev);
+
+/* ---- mana_recovery.c --------------------------------------------------- */
+
+/*
+ * An operation that needs the device is between begin and end. begin returns 0, or
+ * after a message -EBUSY (the port recovers) or -EIO (the device is gone for good).
+ */
+int mana_control_begin(struct mana_priv *priv);
+void mana_control_end(struct mana_priv *priv);
+/* The same for an operation that is possible in any state. Waits for a step. */
+void mana_control_lock(struct mana_priv *priv);
+/* What mana_control_begin() returns. */
+int mana_state_check(const struct mana_priv *priv);
+/* Sets the burst functions of a port that runs, and of ethdev's table. */
+void mana_bursts_start(struct rte_eth_dev *dev);
+void mana_bursts_stop(struct rte_eth_dev *dev);
+void mana_bursts_set(struct rte_eth_dev *dev, eth_rx_burst_t rx, eth_tx_burst_t tx,
+		     eth_tx_prep_t prepare);
+/* The interrupt thread has learned that the kernel removed the device. */
+void mana_device_lost(struct rte_eth_dev *dev);
+/* Before a port is closed: no event of the device and no recovery any more. */
+void mana_recovery_end(struct rte_eth_dev *dev);
+int mana_dev_reset(struct rte_eth_dev *dev);
+/* Interrupt thread: rebuilds failed queues if it is time, unless recovery_timeout=0. */
+void mana_repair(struct mana_priv *priv);
+int mana_is_removed(struct rte_eth_dev *dev);
+
+/* ---- mana_secondary.c ---------------------------------------------------- */
+
+/*
+ * Attaches the primary's port of this name in a secondary process, unless it is attached.
+ * rx_path: of struct mana_options. 0, or a negative errno.
+ */
+int mana_secondary_attach(struct rte_device *device, const char *name,
+			  const char *rx_path);
 
 /* ---- mana_intr.c ------------------------------------------------------- */
 
@@ -98,9 +138,12 @@ int mana_reta_query(struct rte_eth_dev *dev,
 #define MANA_DEVARGS_HELP \
 	"mac=<mac_addr> netdev=<interface> port=<1-255> netdev_down=<0|1> " \
 	"netdev_mtu=<0|1> promisc=reject foreign_mem=refuse " \
+	"recovery_timeout=<0-3600> " \
 	"rx_path=<" MANA_DEVARG_RX_PATHS "> tx_outer=<0|1> tx_suppress=<0|1> " \
-	"rx_intr=<0|1> hw_rxq=<1-64> tx_oob=<short|long> " \
+	"rx_intr=<0|1> rx_scrub=<0|1> hw_rxq=<1-64> tx_oob=<short|long> " \
 	"tx_vport=<both|short|long> max_desc=<64-2048> max_send_sge=<3-30>"
+
+#define MANA_RECOVERY_TIMEOUT_S 60 /* by default */
 
 #define MANA_DEVARGS_MAX_SELECTS 8
 

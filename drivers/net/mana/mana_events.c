@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The link, events that the kernel sends at any moment, and a timer. EAL's interrupt
- * thread handles events beside the application: it only marks what has happened,
- * replaces the burst functions and notifies the application. Objects and memory
- * belong to the control path, and stay until the port is closed.
+ * The link, events that the kernel sends at any moment, and a timer: EAL's interrupt
+ * thread handles these beside the application. mana_recovery.c explains which objects
+ * of the port it may change, and when.
  */
 
 #include <errno.h>
@@ -21,52 +20,62 @@
 
 /* Between two tries while the interrupt thread runs a callback. */
 #define CLOSE_RETRY_US 100
-/* Between two queries of link and queues. */
-#define TICK_US 1000000
+/* Between two looks at the queues, and how many of these come before one at the link. */
+#define TICK_US 50000
+#define NB_TICKS_LINK 20
+/* Of a device at a time. */
+#define MAX_EVENTS 64
 
 /* ---- Sources: descriptors that the interrupt thread watches -------------- */
 
-/* Calls callback(dev) when fd is readable. The caller still owns fd. */
-static int
-source_open(struct rte_intr_handle **source, int fd,
-	    rte_intr_callback_fn callback, struct rte_eth_dev *dev)
+static struct rte_intr_handle *
+source_alloc(void)
 {
-	int ret = -ENOMEM;
+	struct rte_intr_handle *source =
+		rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
 
-	*source = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
 	/*
 	 * EAL neither reads nor enables a source of this type, and reports that
 	 * each queue has its own interrupt: rte_intr_cap_multiple().
 	 */
-	if (*source != NULL)
-		ret = rte_intr_type_set(*source, RTE_INTR_HANDLE_VDEV);
-	if (ret == 0)
-		ret = rte_intr_fd_set(*source, fd);
-	if (ret == 0)
-		ret = rte_intr_callback_register(*source, callback, dev);
-	if (ret != 0) {
-		rte_intr_instance_free(*source);
-		*source = NULL;
-	}
-	return ret;
+	if (source != NULL &&
+	    rte_intr_type_set(source, RTE_INTR_HANDLE_VDEV) == 0)
+		return source;
+	rte_intr_instance_free(source);
+	return NULL;
+}
+
+/* Calls callback(dev) when fd is readable. The caller still owns fd. */
+static int
+source_begin(struct rte_intr_handle *source, int fd,
+	     rte_intr_callback_fn callback, struct rte_eth_dev *dev)
+{
+	int ret = source != NULL ? rte_intr_fd_set(source, fd) : -ENOMEM;
+
+	return ret != 0 ? ret : rte_intr_callback_register(source, callback, dev);
 }
 
 /* After this the callback does not run, unless the callback is the caller. */
 static void
-source_close(struct rte_intr_handle **source, rte_intr_callback_fn callback,
-	     struct rte_eth_dev *dev)
+source_end(struct rte_intr_handle *source, rte_intr_callback_fn callback,
+	   struct rte_eth_dev *dev)
 {
 	int ret;
 
-	if (*source == NULL)
+	if (source == NULL)
 		return;
-	while ((ret = rte_intr_callback_unregister(*source, callback, dev)) ==
+	while ((ret = rte_intr_callback_unregister(source, callback, dev)) ==
 		       -EAGAIN &&
 	       !rte_thread_is_intr())
 		rte_delay_us_sleep(CLOSE_RETRY_US);
 	if (ret == -EAGAIN)
-		(void)rte_intr_callback_unregister_pending(*source, callback,
+		(void)rte_intr_callback_unregister_pending(source, callback,
 							   dev, NULL);
+}
+
+static void
+source_free(struct rte_intr_handle **source)
+{
 	rte_intr_instance_free(*source);
 	*source = NULL;
 }
@@ -109,7 +118,7 @@ link_read(struct rte_eth_dev *dev, bool is_running)
 	if (priv == NULL)
 		return -ENODEV;
 	netdev = priv->netdev;
-	is_gone = mana_is_gone(priv);
+	is_gone = mana_state(priv) != MANA_STATE_READY;
 	has_carrier = priv->has_carrier;
 	mana_registry_unlock();
 	if (is_gone)
@@ -129,14 +138,13 @@ link_read(struct rte_eth_dev *dev, bool is_running)
 	return rte_eth_linkstatus_set(dev, &link);
 }
 
-/* Notifies the application. */
-static void
-link_changed(struct rte_eth_dev *dev)
+void
+mana_link_check(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 	const struct rte_eth_link *link = &dev->data->dev_link;
 
-	if (link_read(dev, true) != 0)
+	if (link_read(dev, dev->data->dev_started) != 0)
 		return;
 	mana_event_add(&priv->events, MANA_EVENT_LINK, link->link_status,
 		       link->link_speed, 0);
@@ -154,7 +162,7 @@ on_link_event(void *arg)
 	const struct mana_priv *priv = dev->data->dev_private;
 
 	if (mana_netdev_watch_read(priv->link_watch, &priv->netdev))
-		link_changed(dev);
+		mana_link_check(dev);
 }
 
 /*
@@ -167,16 +175,21 @@ on_tick(void *arg)
 {
 	struct rte_eth_dev *dev = arg;
 	struct mana_priv *priv = dev->data->dev_private;
+	bool has_failed;
 
-	/* First: the application may stop or close the port in an event. */
+	has_failed = mana_queues_report(priv);
+	mana_repair(priv);
+	/* Before the event, in which the application may stop or close the port. */
 	if (rte_eal_alarm_set(TICK_US, on_tick, dev) != 0)
 		MANA_PORT_LOG(ERR, dev->data->name,
 			      "cannot set an alarm: the driver reports neither failed queues nor a lost link until the port is restarted");
-	if (mana_queues_report(priv))
+	if (has_failed) {
 		(void)rte_eth_dev_callback_process(
 			dev, RTE_ETH_EVENT_QUEUE_STATE, NULL);
-	else if (priv->link_intr != NULL)
-		link_changed(dev);
+	} else if (priv->link_intr != NULL && ++priv->nb_ticks >= NB_TICKS_LINK) {
+		priv->nb_ticks = 0;
+		mana_link_check(dev);
+	}
 }
 
 static int
@@ -189,9 +202,12 @@ link_watch_start(struct rte_eth_dev *dev)
 	if (ret == 0) {
 		/* The kernel announces every change from here on. */
 		(void)link_read(dev, true);
-		ret = source_open(&priv->link_intr, fd, on_link_event, dev);
-		if (ret != 0)
+		priv->link_intr = source_alloc();
+		ret = source_begin(priv->link_intr, fd, on_link_event, dev);
+		if (ret != 0) {
+			source_free(&priv->link_intr);
 			mana_netdev_watch_close(priv->link_watch);
+		}
 	}
 	if (ret != 0)
 		MANA_PORT_LOG(ERR, dev->data->name,
@@ -222,7 +238,8 @@ mana_watch_stop(struct rte_eth_dev *dev)
 	(void)rte_eal_alarm_cancel(on_tick, dev);
 	if (priv->link_intr == NULL)
 		return;
-	source_close(&priv->link_intr, on_link_event, dev);
+	source_end(priv->link_intr, on_link_event, dev);
+	source_free(&priv->link_intr);
 	mana_netdev_watch_close(priv->link_watch);
 }
 
@@ -268,66 +285,6 @@ mana_link_down(struct rte_eth_dev *dev)
 	return link_refuse(dev, "down");
 }
 
-/* ---- Removal of the device -------------------------------------------------- */
-
-/* The application may close the port in its callback: that call is the last. */
-static void
-device_gone(struct rte_eth_dev *dev)
-{
-	struct mana_priv *priv = dev->data->dev_private;
-	bool has_callback = dev->data->dev_conf.intr_conf.rmv != 0;
-	uint16_t port_id = dev->data->port_id;
-	struct rte_eth_fp_ops *ops = &rte_eth_fp_ops[port_id];
-
-	if (mana_is_gone(priv))
-		return;
-	mana_atomic_store(&priv->is_gone, 1);
-	priv->counters.resets++;
-	rte_mb(); /* a concurrent start sees is_gone, or its bursts are replaced here */
-	/*
-	 * A burst that runs at this moment does no harm: the rings are the
-	 * driver's memory, which the device does not write any more, and the
-	 * doorbell page is now plain memory (Linux uverbs_main.c
-	 * rdma_umap_fault).
-	 */
-	dev->rx_pkt_burst = rte_eth_pkt_burst_dummy;
-	dev->tx_pkt_burst = rte_eth_pkt_burst_dummy;
-	if (dev->data->dev_started) {
-		ops->rx_pkt_burst = rte_eth_pkt_burst_dummy;
-		ops->tx_pkt_burst = rte_eth_pkt_burst_dummy;
-	}
-	mana_event_add(&priv->events, MANA_EVENT_REMOVED, 0, 0, 0);
-	MANA_PORT_LOG(ERR, dev->data->name,
-		      "the kernel removed the RDMA device (hot removal, reset, host maintenance or driver unload): stop and close the port, probe it again when the device is back");
-	link_changed(dev);
-	if (has_callback && rte_eth_dev_is_valid_port(port_id))
-		(void)rte_eth_dev_callback_process(
-			dev, RTE_ETH_EVENT_INTR_RMV, NULL);
-}
-
-int
-mana_gone_check(const struct mana_priv *priv)
-{
-	if (!mana_is_gone(priv))
-		return 0;
-	return MANA_PORT_ERR(-EIO, priv->data->name,
-			     "the RDMA device was removed: close the port, probe it again when the device is back");
-}
-
-int
-mana_is_removed(struct rte_eth_dev *dev)
-{
-	const struct mana_priv *priv = mana_registry_hold(dev);
-	bool is_gone;
-
-	/* The primary process has closed it: no secondary process has a port. */
-	if (priv == NULL)
-		return 0;
-	is_gone = mana_is_gone(priv);
-	mana_registry_unlock();
-	return is_gone;
-}
-
 /* ---- Events of the RDMA device -------------------------------------------- */
 
 static void
@@ -337,12 +294,16 @@ on_device_event(void *arg)
 	struct mana_priv *priv = dev->data->dev_private;
 	bool is_fatal = false;
 	const char *name;
-	int ret;
+	int ret = 0;
 
-	while ((ret = mana_verbs_event_get(priv->ctx, &is_fatal, &name)) == 0)
-		MANA_PORT_LOG(INFO, dev->data->name, "RDMA device event: %s",
-			      name);
-	if (ret != -EAGAIN && ret != -EINTR) {
+	/* The thread has other work, too: the descriptor wakes it again. */
+	for (unsigned int n = 0; ret == 0 && n < MAX_EVENTS; n++) {
+		ret = mana_verbs_event_get(priv->ctx, &is_fatal, &name);
+		if (ret == 0)
+			MANA_PORT_LOG(INFO, dev->data->name,
+				      "RDMA device event: %s", name);
+	}
+	if (ret != 0 && ret != -EAGAIN && ret != -EINTR) {
 		/* Else the descriptor would wake the thread again and again. */
 		MANA_PORT_LOG(ERR, dev->data->name,
 			      "cannot read events of the RDMA device: %s; the driver treats it as removed",
@@ -352,25 +313,42 @@ on_device_event(void *arg)
 		is_fatal = true;
 	}
 	if (is_fatal)
-		device_gone(dev);
+		mana_device_lost(dev);
 }
 
 int
-mana_events_open(struct rte_eth_dev *dev)
+mana_events_begin(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 	int fd;
 	int ret = mana_verbs_events_open(priv->ctx, &fd);
 
 	if (ret == 0)
-		ret = source_open(&priv->device_intr, fd, on_device_event, dev);
+		ret = source_begin(priv->device_intr, fd, on_device_event, dev);
 	if (ret != 0)
 		MANA_PORT_LOG(ERR, dev->data->name,
 			      "cannot watch events of the RDMA device: %s",
 			      strerror(-ret));
+	return ret;
+}
+
+void
+mana_events_end(struct rte_eth_dev *dev)
+{
+	struct mana_priv *priv = dev->data->dev_private;
+
+	source_end(priv->device_intr, on_device_event, dev);
+}
+
+int
+mana_events_open(struct rte_eth_dev *dev)
+{
+	struct mana_priv *priv = dev->data->dev_private;
+
+	priv->device_intr = source_alloc();
 	/* Each port has its own, which holds the Rx interrupts as well. */
 	dev->intr_handle = priv->device_intr;
-	return ret;
+	return mana_events_begin(dev);
 }
 
 void
@@ -378,6 +356,7 @@ mana_events_close(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 
-	source_close(&priv->device_intr, on_device_event, dev);
+	mana_events_end(dev);
+	source_free(&priv->device_intr);
 	dev->intr_handle = NULL;
 }

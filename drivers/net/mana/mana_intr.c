@@ -12,7 +12,7 @@
  * and an eventfd that the driver writes
  *   - when it has armed the CQs and a ring holds a CQE already, since the device
  *     may give no event for that CQE;
- *   - at the end of a pause (mana_rx_pause.c). The CQs may be new ones, and an
+ *   - at the end of a pause (mana_pause.c). The CQs may be new ones, and an
  *     interrupt that was enabled during the pause has armed none. The application
  *     polls no packet, and arms with its next enable.
  * CQs are not disarmed: the epoll set does not watch a disabled interrupt. The next
@@ -171,10 +171,11 @@ rx_intr_of(struct rte_eth_dev *dev, uint16_t queue_id)
 
 /*
  * Arms all CQs of the list. If the list is paused, the end of the pause wakes the
- * application. The caller has cleared wake_fd.
+ * application, and if the device is lost, the end of its recovery. The caller has
+ * cleared wake_fd.
  */
 static int
-rx_intr_arm(struct mana_rx_list *list, bool *wakes)
+rx_intr_arm(struct mana_rx_list *list, bool recovers, bool *wakes)
 {
 	struct mana_rxq *first, *at;
 	int worst = 0;
@@ -192,6 +193,8 @@ rx_intr_arm(struct mana_rx_list *list, bool *wakes)
 			ret = mana_verbs_channel_drain(hwq->channel);
 		if (ret >= 0)
 			ret = mana_rxq_arm(at, wakes);
+		else if (recovers)
+			ret = 0; /* the kernel has closed the channel */
 		if (ret != 0)
 			worst = ret;
 		at = at->next != first ? at->next : NULL;
@@ -212,13 +215,14 @@ mana_rx_queue_intr_enable(struct rte_eth_dev *dev, uint16_t queue_id)
 
 	if (intr == NULL)
 		return -EINVAL;
-	if (mana_is_gone(priv))
+	if (mana_state(priv) == MANA_STATE_GONE)
 		return -EIO;
 	(void)eventfd_read(intr->wake_fd, &nb);
 	ret = rx_intr_watch(intr, true);
 	if (ret != 0)
 		return ret;
-	ret = rx_intr_arm(dev->data->rx_queues[queue_id], &wakes);
+	ret = rx_intr_arm(dev->data->rx_queues[queue_id],
+			  priv->options.recovery_timeout != 0, &wakes);
 	if (wakes)
 		(void)eventfd_write(intr->wake_fd, 1);
 	return ret;
@@ -234,5 +238,5 @@ mana_rx_queue_intr_disable(struct rte_eth_dev *dev, uint16_t queue_id)
 	if (intr == NULL)
 		return -EINVAL;
 	ret = rx_intr_watch(intr, false);
-	return mana_is_gone(priv) ? -EIO : ret;
+	return mana_state(priv) == MANA_STATE_GONE ? -EIO : ret;
 }

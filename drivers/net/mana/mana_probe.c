@@ -93,10 +93,14 @@ port_create(struct rte_pci_device *pci_dev, struct ibv_device *device,
 	if (priv != NULL) {
 		priv->data = dev->data;
 		priv->options = *options;
+		priv->recovery.addr = pci_dev->addr;
 		ret = mana_port_open(priv, device, info->port, &info->netdev);
 	}
 	if (ret == 0)
 		ret = mana_events_open(dev);
+	if (ret == 0 && options->recovery_timeout != 0 && mana_pause_check() != 0)
+		MANA_PORT_LOG(NOTICE, name,
+			      "this kernel does not let the driver pause queues (membarrier): the port does not recover from a reset, and its Rx queues cannot be changed while it runs");
 	if (ret != 0) {
 		port_destroy(dev);
 		return ret;
@@ -242,179 +246,7 @@ function_probe(struct rte_pci_device *pci_dev, const struct mana_devargs *devarg
 	return nb < 0 ? nb : 0;
 }
 
-/* ---- A port in a secondary process ----------------------------------------- */
-
-/*
- * It reads memory that processes share, under the lock of mana_registry.c. Verbs
- * objects, doorbell pages, file descriptors and function pointers belong to the
- * primary process: no operation here uses them.
- *
- * ethdev changes the shared data of the port before it calls some operations
- * (configure, stop, setup and release of queues). Those are absent here, so ethdev
- * returns -ENOTSUP before it changes anything. Others refuse with a message.
- */
-
-/* ethdev passes these to the functions below, not the primary's queues. */
-static void *no_queues[RTE_MAX_QUEUES_PER_PORT];
-
-static uint16_t
-no_prepare(void *txq __rte_unused, struct rte_mbuf **pkts __rte_unused,
-	   uint16_t nb)
-{
-	return nb;
-}
-
-static mana_queue_count_t
-no_rx_count(void *rxq __rte_unused)
-{
-	return -ENOTSUP;
-}
-
-static int
-no_tx_count(void *txq __rte_unused)
-{
-	return -ENOTSUP;
-}
-
-static int
-no_descriptor_status(void *queue __rte_unused, uint16_t offset __rte_unused)
-{
-	return -ENOTSUP;
-}
-
-/* ---- Its operations -------------------------------------------------------------- */
-
-static int
-refuse(const struct rte_eth_dev *dev, const char *what)
-{
-	return MANA_PORT_ERR(-ENOTSUP, dev->data->name,
-			     "only the primary process can %s", what);
-}
-
-static int
-refuse_start(struct rte_eth_dev *dev)
-{
-	return refuse(dev, "start the port");
-}
-
-static int
-refuse_queue(struct rte_eth_dev *dev, uint16_t queue_id __rte_unused)
-{
-	return refuse(dev, "start and stop its queues");
-}
-
-static int
-refuse_mtu(struct rte_eth_dev *dev, uint16_t mtu __rte_unused)
-{
-	return refuse(dev, "set the MTU");
-}
-
-static int
-refuse_rss_hash(struct rte_eth_dev *dev,
-		struct rte_eth_rss_conf *conf __rte_unused)
-{
-	return refuse(dev, "set the RSS key");
-}
-
-static int
-refuse_reta(struct rte_eth_dev *dev,
-	    struct rte_eth_rss_reta_entry64 *conf __rte_unused,
-	    uint16_t size __rte_unused)
-{
-	return refuse(dev, "set the RETA");
-}
-
-/* The primary process updates the link in the shared data. */
-static int
-link_keep(struct rte_eth_dev *dev __rte_unused,
-	  int wait_to_complete __rte_unused)
-{
-	return 0;
-}
-
-/* Releases what this process has: ethdev then detaches the port here. */
-static int
-secondary_close(struct rte_eth_dev *dev)
-{
-	/*
-	 * When the primary process has closed the port, ethdev has zeroed its
-	 * data, and rte_eth_dev_release_port() would reset the burst functions
-	 * of port 0.
-	 */
-	if (dev->data->name[0] == '\0')
-		dev->data->port_id = dev - rte_eth_devices;
-	mana_registry_close();
-	return 0;
-}
-
-static const struct eth_dev_ops secondary_ops = {
-	.dev_start = refuse_start,
-	.dev_close = secondary_close,
-	.is_removed = mana_is_removed,
-	.dev_infos_get = mana_dev_infos_get,
-	.dev_supported_ptypes_get = mana_supported_ptypes_get,
-	.link_update = link_keep,
-	.mtu_set = refuse_mtu,
-	/* Programs that capture packets enable and disable these. */
-	.promiscuous_enable = mana_promisc_keep,
-	.promiscuous_disable = mana_promisc_keep,
-	.allmulticast_enable = mana_promisc_keep,
-	.allmulticast_disable = mana_promisc_keep,
-	.flow_ops_get = mana_flow_ops_get,
-	.rx_queue_start = refuse_queue,
-	.rx_queue_stop = refuse_queue,
-	.tx_queue_start = refuse_queue,
-	.tx_queue_stop = refuse_queue,
-	.rxq_info_get = mana_rxq_info_get,
-	.txq_info_get = mana_txq_info_get,
-	.rss_hash_update = refuse_rss_hash,
-	.rss_hash_conf_get = mana_rss_hash_conf_get,
-	.reta_update = refuse_reta,
-	.reta_query = mana_reta_query,
-	.stats_get = mana_stats_get,
-	.stats_reset = mana_stats_reset,
-	.xstats_get = mana_xstats_get,
-	.xstats_get_names = mana_xstats_get_names,
-	.xstats_reset = mana_stats_reset,
-};
-
-/* Attaches the primary's port of this name, unless it is attached. */
-static int
-secondary_attach(struct rte_device *device, const char *name)
-{
-	struct rte_eth_dev *dev = rte_eth_dev_allocated(name);
-	int ret;
-
-	/* ethdev also finds ports that were detached here. */
-	if (dev != NULL && dev->state != RTE_ETH_DEV_UNUSED &&
-	    dev->device == device && dev->dev_ops == &secondary_ops)
-		return 0;
-	ret = mana_registry_open();
-	if (ret != 0)
-		return ret;
-	dev = rte_eth_dev_attach_secondary(name);
-	if (dev == NULL) {
-		mana_registry_close();
-		return -ENODEV;
-	}
-	dev->device = device;
-	dev->dev_ops = &secondary_ops;
-	dev->rx_pkt_burst = rte_eth_pkt_burst_dummy;
-	dev->tx_pkt_burst = rte_eth_pkt_burst_dummy;
-	dev->tx_pkt_prepare = no_prepare;
-	dev->rx_queue_count = no_rx_count;
-	dev->rx_descriptor_status = no_descriptor_status;
-	dev->tx_descriptor_status = no_descriptor_status;
-	MANA_TX_QUEUE_COUNT_SET(dev, no_tx_count);
-	rte_eth_dev_probing_finish(dev);
-	/*
-	 * The primary's arrays of queues appear when it configures the port, and
-	 * are freed when it closes the port.
-	 */
-	rte_eth_fp_ops[dev->data->port_id].rxq.data = no_queues;
-	rte_eth_fp_ops[dev->data->port_id].txq.data = no_queues;
-	return 0;
-}
+/* ---- A secondary process ------------------------------------------------------ */
 
 /* The next of the primary's ports that the arguments select, and its name. */
 static bool
@@ -463,7 +295,8 @@ secondary_probe(struct rte_pci_device *pci_dev, const struct mana_devargs *devar
 		return 0;
 	}
 	while (ret == 0 && next_shared(pci_dev, devargs, &at, name)) {
-		int error = secondary_attach(&pci_dev->device, name);
+		int error = mana_secondary_attach(&pci_dev->device, name,
+						  devargs->options.rx_path);
 
 		if (error == 0)
 			nb++;

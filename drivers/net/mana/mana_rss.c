@@ -113,17 +113,14 @@ mana_rss_hash_conf_get(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf)
  * hardware queue the adapter hashes nothing (Linux mana_ib_cfg_vport_steering,
  * rss_enable): the RSS object need not be replaced.
  */
-int
-mana_rss_hash_update(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf)
+static int
+hash_update(struct mana_priv *priv, const struct rte_eth_rss_conf *conf)
 {
-	struct mana_priv *priv = dev->data->dev_private;
 	bool is_on = conf->rss_hf != 0;
-	int ret = mana_gone_check(priv);
+	int ret = conf_check(priv, conf);
 
-	if (ret == 0)
-		ret = conf_check(priv, conf);
-	if (ret == 0 && is_on != priv->has_rss && dev->data->nb_rx_queues > 1)
-		ret = MANA_PORT_ERR(-ENOTSUP, dev->data->name,
+	if (ret == 0 && is_on != priv->has_rss && priv->data->nb_rx_queues > 1)
+		ret = MANA_PORT_ERR(-ENOTSUP, priv->data->name,
 				    "RSS with several Rx queues can only be switched on or off by rte_eth_dev_configure()");
 	if (ret == 0 && conf->rss_key != NULL && mana_rx_nb_hwqs(priv) > 1)
 		ret = mana_rx_set_key(priv, conf->rss_key);
@@ -134,8 +131,22 @@ mana_rss_hash_update(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf)
 		priv->has_rss = is_on;
 		mana_registry_unlock();
 	}
-	return mana_event_add(&priv->events, MANA_EVENT_RSS, mana_rx_nb_hwqs(priv),
-			      0, ret);
+	return ret;
+}
+
+int
+mana_rss_hash_update(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf)
+{
+	struct mana_priv *priv = dev->data->dev_private;
+	int ret = mana_control_begin(priv);
+	uint32_t nb = 0;
+
+	if (ret == 0) {
+		ret = hash_update(priv, conf);
+		nb = mana_rx_nb_hwqs(priv);
+		mana_control_end(priv);
+	}
+	return mana_event_add(&priv->events, MANA_EVENT_RSS, nb, 0, ret);
 }
 
 /* ---- RSS table -------------------------------------------------------------------- */
@@ -294,15 +305,16 @@ mana_reta_update(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf,
 {
 	struct mana_priv *priv = dev->data->dev_private;
 	uint8_t reta[sizeof(priv->rss.reta)];
-	int ret;
+	int ret = mana_control_begin(priv);
 
-	memcpy(reta, priv->rss.reta, sizeof(reta));
-	ret = mana_gone_check(priv);
-	if (ret == 0)
+	if (ret == 0) {
+		memcpy(reta, priv->rss.reta, sizeof(reta));
 		ret = reta_check(priv, conf, size);
-	if (ret == 0)
-		ret = reta_choose(priv, conf, size, reta);
-	if (ret == 0)
-		ret = mana_rx_set_assign(priv, reta);
+		if (ret == 0)
+			ret = reta_choose(priv, conf, size, reta);
+		if (ret == 0)
+			ret = mana_rx_set_assign(priv, reta);
+		mana_control_end(priv);
+	}
 	return mana_event_add(&priv->events, MANA_EVENT_RSS, size, 0, ret);
 }

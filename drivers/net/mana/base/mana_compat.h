@@ -15,7 +15,6 @@
 #include <rte_version.h>
 #include <rte_common.h>
 #include <rte_bitops.h>
-#include <rte_spinlock.h>
 
 /* RTE_SHIFT_VAL64: added in 24.03, for literals only until 26.03. */
 #define MANA_SHIFT_VAL64(val, nr) ((uint64_t)(val) << (nr))
@@ -25,17 +24,6 @@
 
 /* For symbols used in the driver only: accessed directly, not through the GOT. */
 #define MANA_HIDDEN __attribute__((visibility("hidden")))
-
-/* Annotations for clang's lock analysis: added in 23.03, renamed in 25.03. */
-#ifndef __rte_try_acquire_capability
-#ifdef __rte_exclusive_trylock_function
-#define __rte_try_acquire_capability __rte_exclusive_trylock_function
-#define __rte_release_capability __rte_unlock_function
-#else
-#define __rte_try_acquire_capability(...)
-#define __rte_release_capability(...)
-#endif
-#endif
 
 /* Counters shared by threads: <rte_stdatomic.h> was added in 23.11. */
 #if RTE_VERSION >= RTE_VERSION_NUM(23, 11, 0, 0)
@@ -47,11 +35,22 @@
 	rte_atomic_store_explicit(ptr, val, rte_memory_order_relaxed)
 #define mana_atomic_add(ptr, val) \
 	rte_atomic_fetch_add_explicit(ptr, val, rte_memory_order_release)
+#define mana_atomic_release(ptr, val) \
+	rte_atomic_store_explicit(ptr, val, rte_memory_order_release)
+/* Sets what is 0; false: it is not. */
+#define mana_atomic_take(ptr, val) \
+	rte_atomic_compare_exchange_strong_explicit( \
+		ptr, &(uint32_t){ 0 }, val, rte_memory_order_acquire, \
+		rte_memory_order_relaxed)
 #else
 #define MANA_ATOMIC(type) type
 #define mana_atomic_load(ptr) __atomic_load_n(ptr, __ATOMIC_RELAXED)
 #define mana_atomic_store(ptr, val) __atomic_store_n(ptr, val, __ATOMIC_RELAXED)
 #define mana_atomic_add(ptr, val) __atomic_fetch_add(ptr, val, __ATOMIC_RELEASE)
+#define mana_atomic_release(ptr, val) __atomic_store_n(ptr, val, __ATOMIC_RELEASE)
+#define mana_atomic_take(ptr, val) \
+	__atomic_compare_exchange_n(ptr, &(uint32_t){ 0 }, val, false, \
+				    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)
 #endif
 
 /* rearm_data: a marker before 24.03, a member since; the bytes are the same. */

@@ -24,11 +24,12 @@
 
 #include "mana_compat.h"
 #include "mana_hw.h"
+#include "mana_process.h"
 
 /* An SQ or RQ. pi and ci count BUs and start at 0. */
 struct mana_wq {
 	uint64_t *ring;
-	volatile void *db; /* doorbell register of this kind of queue */
+	uintptr_t db; /* mana_db_offset() of the doorbell of this kind of queue */
 	uint32_t mask_bu; /* ring size in BU, less one */
 	uint32_t id;
 	uint32_t pi; /* first BU not yet written */
@@ -38,7 +39,7 @@ struct mana_wq {
 /* A completion queue, used by one work queue. */
 struct mana_cq {
 	struct gdma_cqe *ring;
-	volatile void *db;
+	uintptr_t db; /* mana_db_offset() */
 	uint32_t mask; /* number of CQEs, less one */
 	uint32_t lap_shift; /* shifts the lap of an index to the owner bits */
 	uint32_t trailer; /* of this queue's CQEs, without the owner bits */
@@ -81,7 +82,7 @@ mana_wq_init(struct mana_wq *wq, void *ring, uint32_t size_bytes,
 	if (!mana_ring_size_is_valid(ring, size_bytes) || db_page == NULL)
 		return -EINVAL;
 	wq->ring = ring;
-	wq->db = (volatile uint8_t *)db_page + db_offset;
+	wq->db = mana_db_offset(db_page) + db_offset;
 	wq->mask_bu = size_bytes / GDMA_BU_BYTES - 1;
 	wq->id = 0;
 	wq->pi = 0;
@@ -127,10 +128,11 @@ mana_wqe_bu(uint32_t sgl_bytes, uint32_t nb_sge)
  * a dsb there (rdma-core util/udma_barrier.h, mmio_flush_writes).
  */
 static inline void
-mana_db_ring(volatile void *db, uint64_t value)
+mana_db_ring(uintptr_t db, uint64_t value)
 {
 	rte_wmb();
-	rte_write64_relaxed(rte_cpu_to_le_64(value), db);
+	rte_write64_relaxed(rte_cpu_to_le_64(value),
+			    (volatile void *)(mana_db_window + db));
 #ifdef RTE_ARCH_ARM64
 	asm volatile("dsb st" ::: "memory");
 #else
@@ -142,9 +144,9 @@ mana_db_ring(volatile void *db, uint64_t value)
 static inline void
 mana_wq_ring_at(const struct mana_wq *wq, uint32_t bu)
 {
+	/* One shift: what passes the field's 32 bits is shifted out. */
 	mana_db_ring(wq->db,
-		     MANA_SHIFT_VAL64(bu << GDMA_BU_SHIFT, GDMA_DB_TAIL_S) |
-		     wq->id);
+		     MANA_SHIFT_VAL64(bu, GDMA_BU_SHIFT + GDMA_DB_TAIL_S) | wq->id);
 }
 
 /**
@@ -164,7 +166,7 @@ mana_cq_init(struct mana_cq *cq, void *ring, uint32_t nb_cqe, bool is_sq,
 	    db_page == NULL)
 		return -EINVAL;
 	cq->ring = ring;
-	cq->db = (volatile uint8_t *)db_page + GDMA_DB_CQ_OFFSET;
+	cq->db = mana_db_offset(db_page) + GDMA_DB_CQ_OFFSET;
 	cq->mask = nb_cqe - 1;
 	cq->lap_shift = GDMA_CQE_OWNER_S - rte_bsf32(nb_cqe);
 	cq->trailer = (uint32_t)is_sq << GDMA_CQE_IS_SQ_S | MANA_CQ_CLOSED;

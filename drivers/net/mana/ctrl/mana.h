@@ -24,6 +24,7 @@
 #include "mana_compat.h"
 #include "mana_event_log.h"
 #include "mana_netdev.h"
+#include "mana_peers.h"
 #include "mana_rxtx.h"
 #include "mana_verbs.h"
 
@@ -68,7 +69,13 @@ struct mana_counters {
 struct mana_port_counters {
 	uint64_t mr_registrations; /* of memory regions, under the table's lock */
 	uint64_t mr_deregistrations;
-	uint64_t resets; /* of the device, by the interrupt thread */
+	/* By the interrupt thread: */
+	uint64_t resets; /* the kernel removed the device */
+	uint64_t recoveries; /* it returned, and the port was rebuilt */
+	uint64_t recovery_ns; /* from the removal until bursts ran again, in all */
+	uint64_t rebuild_ns; /* of that, from the return of the device on */
+	uint64_t rebuild_max_ns; /* in the longest since the last reset */
+	uint64_t repairs; /* times that failed queues were rebuilt */
 	uint64_t rss_gaps; /* times the RSS object was replaced under traffic */
 	uint64_t rss_gap_ns; /* time without reception, in all of them */
 	uint64_t rss_gap_max_ns; /* in the longest since the last reset */
@@ -87,6 +94,13 @@ struct mana_rx_layout {
 struct mana_bad_cqes_reported {
 	uint32_t kinds;
 	uint64_t failed;
+};
+
+/* The progress of a Tx queue: see mana_report.c. */
+struct mana_tx_progress {
+	uint32_t ci;
+	bool is_reported;
+	uint64_t since_ns;
 };
 
 /* An ethdev Rx queue. ethdev's queue pointer points to list, the first member. */
@@ -137,6 +151,7 @@ struct mana_eth_txq {
 
 	/* ---- Under the lock of mana_registry.c ---- */
 	struct mana_bad_cqes_reported reported;
+	struct mana_tx_progress progress;
 };
 
 /*
@@ -160,6 +175,8 @@ struct mana_options {
 	bool tx_suppress; /* request a completion for some WQEs only; the default */
 	bool tx_outer; /* offer checksums of the outer headers of tunnels */
 	bool rx_intr; /* allow Rx interrupts; the default */
+	bool rx_scrub; /* zero buffers before the device gets them */
+	uint32_t recovery_timeout; /* in seconds; 0: no recovery */
 	uint32_t hw_rxq; /* hardware Rx queues at least, with RSS; 0: as few as will do */
 	uint32_t max_desc; /* of a queue; 0: as many as the device accepts */
 	uint32_t max_send_sge; /* of a packet; 0: likewise */
@@ -167,6 +184,23 @@ struct mana_options {
 	enum mana_tx_vport tx_vport;
 	/* Key of the Rx burst function, or NULL: the driver's choice. */
 	const char *rx_path;
+};
+
+/* The device of a port. The interrupt thread changes the state, and dev_reset(). */
+enum mana_state {
+	MANA_STATE_READY,
+	MANA_STATE_RECOVERING, /* lost: the driver waits for its return */
+	MANA_STATE_GONE, /* lost for good: only a close or a reset helps */
+};
+
+/* Of mana_recovery.c, which explains it. Times are those of CLOCK_MONOTONIC. */
+struct mana_recovery {
+	struct rte_pci_addr addr; /* of the function */
+	uint64_t lost_ns;
+	uint64_t deadline_ns;
+	uint32_t retry_us; /* until the next try to rebuild the port */
+	uint64_t repair_ns; /* queues are not rebuilt before this time */
+	uint64_t repair_wait_ns; /* after the next rebuild of queues */
 };
 
 struct mana_rx_table {
@@ -217,6 +251,7 @@ struct mana_priv {
 	bool is_listed; /* by mana_registry_add() */
 
 	struct ibv_context *ctx;
+	uint32_t nb_opens; /* of ctx: a new one has another doorbell page */
 	struct mana_verbs_rings rings;
 	struct ibv_pd *pd;
 	struct ibv_pd *parent; /* of pd; names the port */
@@ -254,6 +289,7 @@ struct mana_priv {
 	/* While running. */
 	struct mana_rx_set *rx_set; /* NULL: none. Changed under the registry's lock */
 	mana_rx_poll_t rx_poll; /* of one hardware queue; chosen at start */
+	struct mana_rxq stand_in; /* of all poll lists */
 	/* Holds the vPort while no Tx queue of the application runs. */
 	struct mana_eth_txq hidden_txq;
 	struct rte_mempool *bounce_mp; /* for copies of frames to send */
@@ -270,6 +306,9 @@ struct mana_priv {
 	struct mana_counters base[2][MANA_MAX_QUEUES];
 	struct mana_port_counters counters_base;
 
+	/* ---- mana_peers.c ---- */
+	struct mana_news news;
+
 	/* ---- mana_event_log.c ---- */
 	struct mana_event_log events;
 
@@ -280,15 +319,39 @@ struct mana_priv {
 	struct rte_intr_handle *device_intr; /* events of the RDMA device; ethdev's */
 	struct rte_intr_handle *link_intr; /* changes of netdevs */
 	struct nl_sock *link_watch; /* valid while link_intr is not NULL */
-	/* Set once, by the interrupt thread: no verb and no queue works. */
-	MANA_ATOMIC(uint32_t) is_gone;
+	uint32_t nb_ticks; /* since the last look at the link */
+
+	/* ---- mana_recovery.c ---- */
+	MANA_ATOMIC(uint32_t) state; /* enum mana_state */
+	MANA_ATOMIC(uint32_t) is_lost; /* see mana_is_gone() */
+	/*
+	 * Held by each operation that uses or changes objects of the kernel, and by a
+	 * step of the recovery. The interrupt thread only tries to lock it.
+	 */
+	pthread_mutex_t control;
+	bool is_running; /* the application has started the port; under control */
+	bool is_joinable; /* by secondary processes */
+	void **retired; /* queues that secondary processes may still see */
+	uint32_t nb_retired;
+	bool has_single_pool; /* of a queue of the running port: mana_rxq.c */
+	bool is_closing; /* no recovery any more; under control */
+	struct mana_recovery recovery;
 };
 
-/* Whether the kernel removed the device: the application must close the port. */
+static inline enum mana_state
+mana_state(const struct mana_priv *priv)
+{
+	return mana_atomic_load(&priv->state);
+}
+
+/*
+ * Whether the kernel has removed the device of ctx: no verb and no queue works. While a
+ * port is rebuilt, it has a new device already.
+ */
 static inline bool
 mana_is_gone(const struct mana_priv *priv)
 {
-	return mana_atomic_load(&priv->is_gone) != 0;
+	return mana_atomic_load(&priv->is_lost) != 0;
 }
 
 /* ---- mana_discover.c: the RDMA device of a PCI function, its ports ----- */
@@ -314,6 +377,9 @@ struct mana_function {
  */
 int mana_discover(const struct rte_pci_addr *addr, const char *pci_name,
 		  struct mana_function *function);
+/* The same without a message, for a device that may not be there yet. */
+int mana_discover_silently(const struct rte_pci_addr *addr, const char *pci_name,
+			   struct mana_function *function);
 void mana_discover_release(struct mana_function *function);
 /* Logs one line per port: MAC, netdev, state. */
 void mana_discover_log_ports(const struct mana_function *function);
@@ -354,6 +420,17 @@ int mana_port_open(struct mana_priv *priv, struct ibv_device *device,
 		   uint32_t port, const struct mana_netdev *netdev);
 /* Destroys everything, running or not; may be called again. */
 void mana_port_close(struct mana_priv *priv);
+/*
+ * Destroys all objects of the kernel, which has removed the device. Queues, settings and
+ * counters of the port stay. No burst runs.
+ */
+void mana_port_detach(struct mana_priv *priv);
+/*
+ * Opens the returned device of a detached port and registers memory again; queues are
+ * not started. After a failure the port is detached, and a message was given.
+ */
+int mana_port_attach(struct mana_priv *priv, struct ibv_device *device,
+		     const struct mana_netdev *netdev);
 
 /*
  * Before each start, until the close: sets the netdev down (netdev_down=1) and gives
@@ -361,10 +438,22 @@ void mana_port_close(struct mana_priv *priv);
  */
 int mana_port_netdev_start(struct mana_priv *priv);
 
-/* Creates kernel objects of all queues and starts traffic. After a failure none remain. */
+/*
+ * Creates kernel objects of all queues and starts traffic; the queues stay paused. After
+ * a failure no objects remain.
+ */
 int mana_queues_start(struct mana_priv *priv);
-/* Destroys the kernel objects and frees the mbufs; may be called again. */
+/*
+ * Destroys the kernel objects, frees the mbufs, and pauses the queues; may be called
+ * again.
+ */
 void mana_queues_stop(struct mana_priv *priv);
+
+/*
+ * Rebuilds the queues of a running port that have failed. Returns 0 if none is left;
+ * else the error of the last one, after a message.
+ */
+int mana_queues_repair(struct mana_priv *priv);
 
 /* Delay before an operation is repeated that the kernel may accept soon. */
 #define MANA_QUEUE_RETRY_US 20000
@@ -382,6 +471,11 @@ uint32_t mana_queue_nb_cqe(const struct mana_priv *priv, uint16_t nb_desc,
 /* Zeroed, a cache line aligned, of the socket or of any other. */
 void *mana_queue_alloc(const char *what, size_t size, int socket_id);
 /*
+ * Frees what ethdev's queue pointer points to. While there are secondary processes, only
+ * when the port is closed: a thread there may have read the pointer before.
+ */
+void mana_queue_retire(struct mana_priv *priv, void *queue);
+/*
  * Takes the result of a destroy; logs an error. Returns whether the device no longer
  * accesses the queue's memory: a removed device does not.
  */
@@ -395,9 +489,18 @@ const char *mana_queue_failure_name(uint8_t failure);
 int mana_txq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 		   unsigned int socket_id, const struct rte_eth_txconf *conf);
 void mana_txq_release(struct mana_priv *priv, struct mana_eth_txq *ctl);
+/* Every Tx queue that is set up, as mana_rxq_next(). */
+struct mana_eth_txq *mana_txq_next(const struct mana_priv *priv, uint32_t *at);
 /* One Tx queue of a running port. */
 int mana_txq_start(struct mana_priv *priv, uint16_t queue_id);
 int mana_txq_stop(struct mana_priv *priv, uint16_t queue_id);
+/*
+ * Replaces the objects of a failed queue of a running port; other queues are not
+ * affected. What was posted is freed and counted. After a failure, without a message,
+ * the queue sends nothing, as before. Waits patience_ms at most for a burst.
+ */
+int mana_txq_rebuild(struct mana_priv *priv, struct mana_eth_txq *ctl,
+		     uint32_t patience_ms);
 /* All; a start that fails is undone by the stop, which may be called again. */
 int mana_txqs_start(struct mana_priv *priv);
 void mana_txqs_stop(struct mana_priv *priv);
@@ -439,8 +542,9 @@ uint16_t mana_rx_max_segs(const struct mana_priv *priv);
 int mana_rx_layout_check(const struct mana_priv *priv,
 			 const struct mana_rx_layout *layout, uint16_t mtu);
 /*
- * The same for all queues, which are set up, and the port's MTU. Sets scattered_rx
- * of the port, for the choice of the burst function.
+ * The same for all queues that are set up, and the port's MTU. Sets scattered_rx of the
+ * port, for the choice of the burst function, and has_single_pool: only one thread at a
+ * time may use a mempool, so the interrupt thread may not free its mbufs.
  */
 int mana_rx_layouts_check(struct mana_priv *priv);
 
@@ -458,6 +562,51 @@ int mana_rx_set_assign(struct mana_priv *priv, const uint8_t *reta);
 /* Of a running port, likewise. */
 int mana_rx_set_queue_start(struct mana_priv *priv, uint16_t queue_id);
 int mana_rx_set_queue_stop(struct mana_priv *priv, uint16_t queue_id);
+/*
+ * Rebuilds all hardware queues of a running port if one has failed, or if there are none
+ * since a rebuild failed. 1: done; 0: no need to; or an error.
+ */
+int mana_rx_set_repair(struct mana_priv *priv);
+
+/* ---- mana_pause.c --------------------------------------------------------- */
+
+/* Queues to pause. */
+#define MANA_PAUSE_RX 1u
+#define MANA_PAUSE_TX 2u
+#define MANA_PAUSE_ALL (MANA_PAUSE_RX | MANA_PAUSE_TX)
+/* Wait only for bursts of other processes. */
+#define MANA_PAUSE_OTHERS 4u
+
+/* For which an operation of the application waits for bursts: usually microseconds. */
+#define MANA_PATIENCE_MS 2000
+
+/* 0, or a negative errno: the kernel does not let this program pause queues. */
+int mana_pause_check(void);
+/* The same for pauses of several processes, before the bursts of this one. */
+int mana_pause_share(void);
+/* Pauses or resumes all queues of the port without waiting, where no burst runs. */
+void mana_pause_set(const struct mana_priv *priv, unsigned int what, bool is_paused);
+/**
+ * From the return on, until mana_resume(), bursts and status functions of the queues
+ * return 0 and access nothing. Control path. Gives no message.
+ *
+ * @return
+ *   0; -ENOTSUP when the kernel has no membarrier() for us; -EBUSY when a burst does
+ *   not end in this time (its thread is stopped by a debugger, say). Nothing has
+ *   changed then.
+ */
+int mana_pause(struct mana_priv *priv, unsigned int what, uint32_t patience_ms);
+/* One Tx queue, likewise: 0 or -EBUSY. */
+int mana_txq_pause(struct mana_eth_txq *ctl, uint32_t patience_ms);
+void mana_txq_resume(struct mana_eth_txq *ctl);
+/*
+ * Lets bursts in again, and wakes the applications that sleep or are about to, to
+ * enable their interrupts again: CQs may be new ones, and nothing was armed during
+ * the pause. Also at the end of a mana_pause() that gave up.
+ */
+void mana_resume(struct mana_priv *priv, unsigned int what);
+/* Wakes the threads that sleep on an Rx interrupt, without a packet. */
+void mana_rx_wake(const struct mana_priv *priv);
 
 /* ---- mana_mr.c --------------------------------------------------------- */
 
@@ -465,7 +614,22 @@ int mana_rx_set_queue_stop(struct mana_priv *priv, uint16_t queue_id);
 bool mana_mr_is_permanent(const struct rte_memseg_list *msl);
 /* Every struct mana_mr_cache of the port has priv as its ctx. */
 int mana_mr_table_create(struct mana_priv *priv);
+/* Of a detached port. May be called again. */
 void mana_mr_table_destroy(struct mana_priv *priv);
+/*
+ * Creates the protection domains of an open device, and registers the regions that the
+ * table remembers. A failure for memory that the application has mapped is an error,
+ * after a message; other memory is registered later. After a failure the caller
+ * detaches.
+ */
+int mana_mr_table_attach(struct mana_priv *priv);
+/*
+ * Deregisters all regions, destroys the protection domains, and returns the error of
+ * the kernel if there is one. The table remembers the regions that DPDK or the
+ * application manages. From the loss of the device until the next attach, what is added is
+ * remembered only.
+ */
+int mana_mr_table_detach(struct mana_priv *priv);
 /* Registers all memory that the pool's packets live in. */
 int mana_mr_add_pool(struct mana_priv *priv, struct rte_mempool *mp);
 /*
@@ -477,6 +641,13 @@ void mana_mr_track_pools(struct mana_priv *priv);
 int mana_mr_add_range(struct mana_priv *priv, uintptr_t addr, size_t len);
 /* -ENOENT: this very range was not added. */
 int mana_mr_remove_range(struct mana_priv *priv, uintptr_t addr, size_t len);
+/*
+ * The region of [addr, addr + len) for a secondary process; of the memory that it has,
+ * only what is EAL's is registered. pool: of the buffer, or NULL; any value. Interrupt
+ * thread. -EACCES: other memory, in which no region is.
+ */
+int mana_mr_serve(struct mana_priv *priv, uintptr_t addr, size_t len,
+		  const struct rte_mempool *pool, struct mana_mr_range *range);
 /* Deregisters memory that DPDK does not manage. The port is stopped. */
 void mana_mr_remove_foreign(struct mana_priv *priv);
 

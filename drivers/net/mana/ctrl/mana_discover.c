@@ -97,22 +97,27 @@ try_device(struct mana_function *function, struct ibv_device *device)
 	return 0;
 }
 
-int
-mana_discover(const struct rte_pci_addr *addr, const char *pci_name,
-	      struct mana_function *function)
+/* Why a function has no Ethernet device: the list of them keeps the names. */
+struct reason {
+	const struct ibv_device *refused; /* the RNIC, or NULL */
+	const struct ibv_device *failed; /* the device cannot be used, or NULL */
+};
+
+/* After a failure the caller releases the function. */
+static int
+discover(const struct rte_pci_addr *addr, const char *pci_name,
+	 struct mana_function *function, struct reason *reason)
 {
-	const struct ibv_device *refused = NULL, *failed = NULL;
 	struct rte_pci_addr found;
 	int nb_devices, error = -ENODEV;
 	int ret;
 
+	memset(reason, 0, sizeof(*reason));
 	memset(function, 0, sizeof(*function));
 	function->pci_name = pci_name;
 	ret = mana_verbs_list_get(&function->list, &nb_devices);
-	if (ret != 0) {
-		mana_diag_no_rdma(pci_name, ret);
+	if (ret != 0)
 		return ret;
-	}
 	ret = 1;
 	for (int i = 0; i < nb_devices && ret != 0; i++) {
 		struct ibv_device *device = function->list[i];
@@ -123,20 +128,46 @@ mana_discover(const struct rte_pci_addr *addr, const char *pci_name,
 		ret = try_device(function, device);
 		/* This may be the RNIC, and another device the Ethernet one. */
 		if (ret < 0) {
-			failed = device;
+			reason->failed = device;
 			error = ret;
 		} else if (ret > 0) {
-			refused = device;
+			reason->refused = device;
 		}
 	}
+	return ret == 0 ? 0 : error;
+}
+
+int
+mana_discover_silently(const struct rte_pci_addr *addr, const char *pci_name,
+		       struct mana_function *function)
+{
+	struct reason reason;
+	int ret = discover(addr, pci_name, function, &reason);
+
+	if (ret != 0)
+		mana_discover_release(function);
+	return ret;
+}
+
+int
+mana_discover(const struct rte_pci_addr *addr, const char *pci_name,
+	      struct mana_function *function)
+{
+	struct reason reason;
+	int ret = discover(addr, pci_name, function, &reason);
+
 	if (ret == 0)
 		return 0;
-	if (failed != NULL)
-		mana_diag_open(pci_name, failed->name, failed->dev_name, error);
+	if (function->list == NULL)
+		mana_diag_no_rdma(pci_name, ret);
+	else if (reason.failed != NULL)
+		mana_diag_open(pci_name, reason.failed->name,
+			       reason.failed->dev_name, ret);
 	else
-		mana_diag_no_device(pci_name, refused != NULL ? refused->name : NULL);
+		mana_diag_no_device(pci_name, reason.refused != NULL ?
+					      reason.refused->name : NULL);
 	mana_discover_release(function);
-	return error;
+	return ret;
 }
 
 void

@@ -30,6 +30,9 @@ const struct mana_event_kind_names mana_event_names[MANA_NB_EVENT_KINDS] = {
 	[MANA_EVENT_NETDEV] = { "netdev", { "ifindex", "is_up" } },
 	[MANA_EVENT_RXQ_FAILED] = { "rxq_failed", { "queue", "vendor_error" } },
 	[MANA_EVENT_TXQ_FAILED] = { "txq_failed", { "queue", "vendor_error" } },
+	[MANA_EVENT_RECOVERED] = { "recovered", { "outage_ms", "rebuild_ms" } },
+	[MANA_EVENT_RESET] = { "reset", { NULL, NULL } },
+	[MANA_EVENT_REPAIRED] = { "repaired", { "queue", NULL } },
 };
 
 uint64_t

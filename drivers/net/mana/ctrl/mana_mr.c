@@ -48,7 +48,7 @@ upper_bound(const struct mana_mr_table *table, uintptr_t addr)
  * is given. The region of a pool is preferred: the device keeps packets of a pool for
  * long, and this region lasts as long as the pool. range may be NULL.
  */
-static bool
+static const struct mana_mr_region *
 table_find(const struct mana_mr_table *table, uintptr_t addr, size_t len,
 	   const struct rte_mempool *pool, struct mana_mr_range *range)
 {
@@ -71,7 +71,7 @@ table_find(const struct mana_mr_table *table, uintptr_t addr, size_t len,
 			.len_bytes = found->end - found->base,
 			.lkey = found->lkey,
 		};
-	return found != NULL;
+	return found;
 }
 
 static void
@@ -85,12 +85,49 @@ update_max_end(struct mana_mr_table *table, uint32_t from)
 	}
 }
 
+/* Gives the region a key, unless the port waits for its device. */
+static int
+region_register(struct mana_priv *priv, struct mana_mr_region *region)
+{
+	size_t len = region->end - region->base;
+	int ret;
+
+	if (priv->pd == NULL || (mana_is_gone(priv) &&
+				 mana_state(priv) == MANA_STATE_RECOVERING))
+		return 0;
+	ret = mana_verbs_mr_create(priv->pd, region->base, len, true,
+				   &region->mr, &region->lkey);
+	/* The application's constant data: the device may only read it. */
+	if (ret == -EFAULT && region->kind == MANA_MR_FOREIGN)
+		ret = mana_verbs_mr_create(priv->pd, region->base, len,
+					   false, &region->mr, &region->lkey);
+	if (ret != 0)
+		return ret;
+	priv->counters.mr_registrations++;
+	MANA_PORT_LOG(DEBUG, priv->data->name,
+		      "registered %zu bytes at 0x%" PRIxPTR ", key %#x", len,
+		      region->base, region->lkey);
+	return 0;
+}
+
+static void
+region_deregister(struct mana_priv *priv, struct mana_mr_region *region)
+{
+	int ret = mana_verbs_mr_destroy(region->mr);
+
+	if (ret != 0 && !mana_is_gone(priv))
+		MANA_PORT_LOG(WARNING, priv->data->name,
+			      "cannot deregister key %#x: %s", region->lkey,
+			      strerror(-ret));
+	priv->counters.mr_deregistrations += region->mr != NULL;
+	region->mr = NULL;
+}
+
 /* Registers the region, whose base, end, kind and pool are given. */
 static int
 table_add(struct mana_priv *priv, struct mana_mr_region *region)
 {
 	struct mana_mr_table *table = &priv->mrs;
-	size_t len = region->end - region->base;
 	struct mana_mr_region *regions;
 	uint32_t i;
 	int ret;
@@ -100,12 +137,7 @@ table_add(struct mana_priv *priv, struct mana_mr_region *region)
 	if (regions == NULL)
 		return -ENOMEM;
 	table->regions = regions;
-	ret = mana_verbs_mr_create(priv->pd, region->base, len, true,
-				   &region->mr, &region->lkey);
-	/* The application's constant data: the device may only read it. */
-	if (ret == -EFAULT && region->kind == MANA_MR_FOREIGN)
-		ret = mana_verbs_mr_create(priv->pd, region->base, len,
-					   false, &region->mr, &region->lkey);
+	ret = region_register(priv, region);
 	if (ret != 0)
 		return ret;
 	i = upper_bound(table, region->base);
@@ -113,11 +145,7 @@ table_add(struct mana_priv *priv, struct mana_mr_region *region)
 		(table->nb_regions - i) * sizeof(*region));
 	regions[i] = *region;
 	table->nb_regions++;
-	priv->counters.mr_registrations++;
 	update_max_end(table, i);
-	MANA_PORT_LOG(DEBUG, priv->data->name,
-		      "registered %zu bytes at 0x%" PRIxPTR ", key %#x", len,
-		      region->base, region->lkey);
 	return 0;
 }
 
@@ -146,7 +174,6 @@ table_remove(struct mana_priv *priv, const struct mana_mr_region *filter)
 {
 	struct mana_mr_table *table = &priv->mrs;
 	uint32_t removed = 0;
-	int ret;
 
 	pthread_mutex_lock(&table->lock);
 	for (uint32_t i = 0; i < table->nb_regions; i++) {
@@ -159,14 +186,9 @@ table_remove(struct mana_priv *priv, const struct mana_mr_region *filter)
 		/* Queues must stop using a key before it is deregistered. */
 		if (removed++ == 0)
 			mana_atomic_add(&priv->mr_generation, 1);
-		ret = mana_verbs_mr_destroy(region->mr);
-		if (ret != 0 && !mana_is_gone(priv))
-			MANA_PORT_LOG(WARNING, priv->data->name,
-				      "cannot deregister key %#x: %s",
-				      region->lkey, strerror(-ret));
+		region_deregister(priv, region);
 	}
 	table->nb_regions -= removed;
-	priv->counters.mr_deregistrations += removed;
 	if (removed != 0)
 		update_max_end(table, 0);
 	pthread_mutex_unlock(&table->lock);
@@ -250,9 +272,9 @@ ensure(struct mana_priv *priv, const struct rte_mbuf *m, uintptr_t addr,
 	/* EAL must not unmap the pages between look-up and registration. */
 	rte_mcfg_mem_read_lock();
 	pthread_mutex_lock(&priv->mrs.lock);
-	if (!table_find(&priv->mrs, addr, len, NULL, range)) {
+	if (table_find(&priv->mrs, addr, len, NULL, range) == NULL) {
 		ret = table_add_around(priv, m, addr, len);
-		if (ret == 0 && !table_find(&priv->mrs, addr, len, NULL, range))
+		if (ret == 0 && table_find(&priv->mrs, addr, len, NULL, range) == NULL)
 			ret = -EFAULT;
 	}
 	pthread_mutex_unlock(&priv->mrs.lock);
@@ -392,7 +414,7 @@ pool_register(struct mana_priv *priv, const struct rte_mempool *mp,
 	for (int i = 0; i < nb && ret == 0; i++) {
 		*last = chunks[i];
 		if (table_find(&priv->mrs, last->base, last->end - last->base,
-			       mp, &range))
+			       mp, &range) != NULL)
 			last->lkey = range.lkey;
 		else
 			ret = table_add(priv, last);
@@ -472,7 +494,15 @@ mana_mr_pool_key(struct mana_mr_cache *cache, struct rte_mempool *mp,
 {
 	struct mana_priv *priv = cache->ctx;
 	struct mana_mr_region region;
+	struct mana_mr_range range;
+	int ret;
 
+	if (mana_process_id != MANA_PROCESS_PRIMARY) {
+		ret = mana_peers_mr_get(priv, 0, 0, mp, &range);
+		if (ret == 0)
+			*lkey = range.lkey;
+		return ret == 0;
+	}
 	/* Not a pool that is incomplete, or whose buffers are elsewhere. */
 	if (!is_packet_pool(mp) || mp->populated_size != mp->size ||
 	    has_pinned_buffers(mp) || pool_register(priv, mp, &region) != 1)
@@ -523,6 +553,14 @@ mana_mr_track_pools(struct mana_priv *priv)
 
 /* ---- From a burst -------------------------------------------------------- */
 
+/* The mbuf whose buffer it is. */
+static const struct rte_mbuf *
+owner_of(const struct rte_mbuf *m)
+{
+	return RTE_MBUF_CLONED(m) ?
+		       rte_mbuf_from_indirect((struct rte_mbuf *)(uintptr_t)m) : m;
+}
+
 int
 mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m,
 	     uintptr_t addr, uint32_t len_bytes, struct mana_mr_range *range)
@@ -530,24 +568,21 @@ mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m,
 	struct mana_priv *priv = cache->ctx;
 	struct mana_mr_table *table = &priv->mrs;
 	uint64_t now = rte_get_timer_cycles();
-	const struct rte_mbuf *owner = m;
 	struct mana_mr_region last;
 	bool is_found, is_due;
 	int ret;
 
+	if (mana_process_id != MANA_PROCESS_PRIMARY)
+		return mana_peers_mr_get(priv, addr, len_bytes,
+					 m != NULL ? owner_of(m)->pool : NULL, range);
 	pthread_mutex_lock(&table->lock);
-	is_found = table_find(table, addr, len_bytes, NULL, range);
+	is_found = table_find(table, addr, len_bytes, NULL, range) != NULL;
 	pthread_mutex_unlock(&table->lock);
 	if (is_found)
 		return 0;
 	/* An external buffer is not in the memory of the segment's pool. */
-	if (m != NULL && !RTE_MBUF_HAS_EXTBUF(m)) {
-		if (RTE_MBUF_CLONED(m))
-			owner = rte_mbuf_from_indirect(
-				(struct rte_mbuf *)(uintptr_t)m);
-		if (owner->pool != NULL)
-			(void)pool_register(priv, owner->pool, &last);
-	}
+	if (m != NULL && !RTE_MBUF_HAS_EXTBUF(m) && owner_of(m)->pool != NULL)
+		(void)pool_register(priv, owner_of(m)->pool, &last);
 	ret = ensure(priv, m, addr, len_bytes, range);
 	if (ret == 0)
 		return 0;
@@ -559,6 +594,71 @@ mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m,
 	if (is_due)
 		mana_diag_mr(priv, addr, len_bytes, ret);
 	return ret;
+}
+
+/* ---- For a secondary process ------------------------------------------------ */
+
+/* Whether all processes have this memory. At other addresses each may have its own. */
+static bool
+is_shared(uintptr_t addr, size_t len)
+{
+	const struct rte_memseg_list *msl = rte_mem_virt2memseg_list((void *)addr);
+
+	return msl != NULL && !msl->external && len <= msl->len &&
+	       addr - (uintptr_t)msl->base_va <= msl->len - len;
+}
+
+struct pool_search {
+	const struct rte_mempool *mp; /* any value */
+	bool is_shared; /* a packet pool, and its memory is */
+};
+
+static void
+pool_compare(struct rte_mempool *mp, void *arg)
+{
+	const struct rte_mempool_memhdr *memhdr;
+	struct pool_search *search = arg;
+
+	if (mp != search->mp || !is_packet_pool(mp) || has_pinned_buffers(mp))
+		return;
+	search->is_shared = true;
+	STAILQ_FOREACH(memhdr, &mp->mem_list, next) {
+		search->is_shared &= is_shared((uintptr_t)memhdr->addr, memhdr->len);
+	}
+}
+
+/* The region of a pool that is one region, without an address; else of the buffer. */
+int
+mana_mr_serve(struct mana_priv *priv, uintptr_t addr, size_t len,
+	      const struct rte_mempool *pool, struct mana_mr_range *range)
+{
+	struct pool_search search = { .mp = pool };
+	const struct mana_mr_region *region;
+	struct mana_mr_region last;
+	bool is_found;
+	int nb = 0;
+
+	rte_mempool_walk(pool_compare, &search);
+	if (search.is_shared)
+		nb = pool_register(priv, pool, &last);
+	if (len == 0) {
+		if (nb != 1 || pool->populated_size != pool->size)
+			return -ENOENT;
+		*range = (struct mana_mr_range){
+			.base = last.base,
+			.len_bytes = last.end - last.base,
+			.lkey = last.lkey,
+		};
+		return 0;
+	}
+	pthread_mutex_lock(&priv->mrs.lock);
+	region = table_find(&priv->mrs, addr, len, NULL, range);
+	/* At this address the other process may have something else. */
+	is_found = region != NULL && region->kind != MANA_MR_FOREIGN;
+	pthread_mutex_unlock(&priv->mrs.lock);
+	if (is_found)
+		return 0;
+	return is_shared(addr, len) ? ensure(priv, NULL, addr, len, range) : -EACCES;
 }
 
 /* ---- Life --------------------------------------------------------------- */
@@ -575,14 +675,62 @@ mana_mr_table_create(struct mana_priv *priv)
 	return 0;
 }
 
+int
+mana_mr_table_attach(struct mana_priv *priv)
+{
+	struct mana_mr_table *table = &priv->mrs;
+	uint32_t i = 0;
+	int ret;
+
+	pthread_mutex_lock(&table->lock);
+	ret = mana_verbs_pd_create(priv->ctx, priv->port, &priv->pd, &priv->parent);
+	while (ret == 0 && i < table->nb_regions) {
+		struct mana_mr_region *region = &table->regions[i];
+
+		ret = region_register(priv, region);
+		if (ret == 0) {
+			i++;
+		} else if (region->kind == MANA_MR_USER || ret == -EIO || ret == -ENODEV) {
+			mana_diag_mr(priv, region->base, region->end - region->base,
+				     ret);
+		} else {
+			/* The first packet of this memory tries it again. */
+			memmove(region, region + 1,
+				(--table->nb_regions - i) * sizeof(*region));
+			ret = 0;
+		}
+	}
+	update_max_end(table, 0);
+	pthread_mutex_unlock(&table->lock);
+	return ret;
+}
+
+int
+mana_mr_table_detach(struct mana_priv *priv)
+{
+	struct mana_mr_table *table = &priv->mrs;
+	int error, ret;
+
+	mana_mr_remove_foreign(priv);
+	pthread_mutex_lock(&table->lock);
+	mana_atomic_add(&priv->mr_generation, 1);
+	for (uint32_t i = 0; i < table->nb_regions; i++)
+		region_deregister(priv, &table->regions[i]);
+	/* The parent domain exists in libmana only, and refers to the other. */
+	error = mana_verbs_pd_destroy(priv->parent);
+	ret = mana_verbs_pd_destroy(priv->pd);
+	priv->parent = NULL;
+	priv->pd = NULL;
+	pthread_mutex_unlock(&table->lock);
+	return error != 0 ? error : ret;
+}
+
 void
 mana_mr_table_destroy(struct mana_priv *priv)
 {
-	const struct mana_mr_region all = { .kind = MANA_MR_ANY };
-
 	(void)rte_mem_event_callback_unregister("mana", priv);
 	(void)rte_mempool_event_callback_unregister(pool_event, priv);
-	(void)table_remove(priv, &all);
 	free(priv->mrs.regions);
 	priv->mrs.regions = NULL;
+	priv->mrs.nb_regions = 0;
 }

@@ -6,6 +6,8 @@
  */
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_common.h>
@@ -208,7 +210,7 @@ netdev_up_again(struct mana_priv *priv)
 static const char *
 netdev_mtu_change(struct mana_priv *priv, uint32_t mtu)
 {
-	int ret = mana_is_gone(priv) ? -EIO : 0;
+	int ret = mana_is_gone(priv) || priv->ctx == NULL ? -EIO : 0;
 
 	if (ret == 0)
 		ret = mana_txq_spare_try(priv);
@@ -312,6 +314,23 @@ mana_queue_alloc(const char *what, size_t size, int socket_id)
 				rte_zmalloc(what, size, RTE_CACHE_LINE_SIZE);
 }
 
+void
+mana_queue_retire(struct mana_priv *priv, void *queue)
+{
+	void **retired;
+
+	if (!mana_peers_exist()) {
+		rte_free(queue);
+		return;
+	}
+	retired = realloc(priv->retired, (priv->nb_retired + 1) * sizeof(*retired));
+	/* Better lost than used by two. */
+	if (retired == NULL)
+		return;
+	retired[priv->nb_retired++] = queue;
+	priv->retired = retired;
+}
+
 const char *
 mana_queue_failure_name(uint8_t failure)
 {
@@ -320,6 +339,7 @@ mana_queue_failure_name(uint8_t failure)
 		[MANA_FAILURE_OVERRUN] = "overrun",
 		[MANA_FAILURE_UNKNOWN_CQE] = "unknown_cqe",
 		[MANA_FAILURE_DISABLED] = "disabled",
+		[MANA_FAILURE_KILLED] = "killed",
 	};
 
 	return failure < RTE_DIM(names) ? names[failure] : "unknown";
@@ -341,7 +361,7 @@ mana_queue_is_gone(const struct mana_priv *priv, const char *what, int error)
 
 /*
  * Whether all queues are set up, and frames of the MTU fit their buffers: both may have
- * changed.
+ * changed. A port that recovers may have a stopped queue that is not set up.
  */
 static int
 queues_check(struct mana_priv *priv)
@@ -349,8 +369,9 @@ queues_check(struct mana_priv *priv)
 	const struct rte_eth_dev_data *data = priv->data;
 
 	for (uint16_t i = 0; i < RTE_MAX(data->nb_tx_queues, data->nb_rx_queues); i++) {
-		if ((i >= data->nb_tx_queues || data->tx_queues[i] != NULL) &&
-		    (i >= data->nb_rx_queues || data->rx_queues[i] != NULL))
+		if (priv->is_running ||
+		    ((i >= data->nb_tx_queues || data->tx_queues[i] != NULL) &&
+		     (i >= data->nb_rx_queues || data->rx_queues[i] != NULL)))
 			continue;
 		return MANA_PORT_ERR(-EINVAL, data->name,
 				     "queue %u is configured, but was not set up", i);
@@ -381,32 +402,98 @@ mana_queues_stop(struct mana_priv *priv)
 	mana_txqs_stop(priv);
 }
 
+/* ---- Failed queues ----------------------------------------------------------- */
+
+/* For which the rebuild of a Tx queue waits for its burst. */
+#define PATIENCE_MS 10
+
+/* Logs what has been done for a failed queue. */
+static int
+repair_log(struct mana_priv *priv, const char *what, uint32_t queue, int ret)
+{
+	mana_event_add(&priv->events, MANA_EVENT_REPAIRED, queue, 0, ret);
+	if (ret != 0)
+		return MANA_PORT_ERR(ret, priv->data->name,
+				     "cannot rebuild %s: %s; the driver tries again",
+				     what, strerror(-ret));
+	priv->counters.repairs++;
+	MANA_PORT_LOG(NOTICE, priv->data->name, "%s: rebuilt", what);
+	return 0;
+}
+
+int
+mana_queues_repair(struct mana_priv *priv)
+{
+	const uint8_t *states = priv->data->tx_queue_state;
+	struct mana_eth_txq *ctl;
+	uint32_t at = 0;
+	int error = 0, ret;
+	char name[16];
+
+	while ((ctl = mana_txq_next(priv, &at)) != NULL) {
+		if (states[ctl->txq.queue_id] != RTE_ETH_QUEUE_STATE_STARTED ||
+		    (ctl->qp != NULL && ctl->txq.failure == MANA_FAILURE_NONE))
+			continue;
+		snprintf(name, sizeof(name), "Tx queue %u", ctl->txq.queue_id);
+		ret = repair_log(priv, name, ctl->txq.queue_id,
+				 mana_txq_rebuild(priv, ctl, PATIENCE_MS));
+		if (ret != 0)
+			error = ret;
+	}
+	ret = mana_rx_set_repair(priv);
+	if (ret != 0)
+		ret = repair_log(priv, "the Rx queues", UINT32_MAX, RTE_MIN(ret, 0));
+	return ret != 0 ? ret : error;
+}
+
 /* ---- Life ---------------------------------------------------------------- */
 
 static int
 open_objects(struct mana_priv *priv, struct ibv_device *device)
 {
-	int ret = mana_verbs_open(device, &priv->ctx);
+	struct ibv_context *ctx;
+	int ret = mana_verbs_open(device, &ctx);
 
 	if (ret != 0) {
 		mana_diag_open(priv->data->name, device->name,
 			       device->dev_name, ret);
 		return ret;
 	}
+	mana_registry_lock();
+	priv->ctx = ctx;
+	mana_registry_unlock();
+	mana_atomic_store(&priv->is_lost, 0);
+	priv->nb_opens++;
 	priv->rings.socket_id = priv->data->numa_node;
-	ret = mana_verbs_query(priv->ctx, &priv->caps);
+	ret = mana_db_map(priv->data->port_id, ctx->cmd_fd);
 	if (ret == 0)
-		ret = mana_verbs_rings_from(priv->ctx, &priv->rings);
+		ret = mana_verbs_query(ctx, &priv->caps);
 	if (ret == 0)
-		ret = mana_verbs_pd_create(priv->ctx, priv->port, &priv->pd,
-					   &priv->parent);
+		ret = mana_verbs_rings_from(ctx, &priv->rings);
 	if (ret == 0)
-		ret = mana_mr_table_create(priv);
+		ret = mana_mr_table_attach(priv);
 	if (ret != 0)
 		MANA_PORT_LOG(ERR, priv->data->name,
 			      "cannot prepare RDMA device %s: %s",
 			      device->name, strerror(-ret));
 	return ret;
+}
+
+/* Destroys what open_objects() has made. Returns the kernel's error. */
+static int
+close_objects(struct mana_priv *priv)
+{
+	struct ibv_context *ctx = priv->ctx;
+	int error = mana_mr_table_detach(priv);
+	int ret;
+
+	mana_db_unmap(priv->data->port_id);
+	mana_registry_lock();
+	priv->ctx = NULL;
+	mana_registry_unlock();
+	ret = mana_verbs_close(ctx);
+	mana_verbs_rings_release(&priv->rings);
+	return error != 0 ? error : ret;
 }
 
 /* A power of two: struct mana_options. */
@@ -422,20 +509,12 @@ hw_rxq_check(const struct mana_priv *priv)
 			     priv->options.hw_rxq, max, priv->netdev.name);
 }
 
-int
-mana_port_open(struct mana_priv *priv, struct ibv_device *device, uint32_t port,
-	       const struct mana_netdev *netdev)
+/* Opens the device, finds the limits. */
+static int
+port_open(struct mana_priv *priv, struct ibv_device *device)
 {
-	int ret;
+	int ret = open_objects(priv, device);
 
-	priv->port = port;
-	priv->netdev = *netdev;
-	/* The kernel accepts 30 whatever it reports (mana_ib_create_qp_raw). */
-	priv->tx_max_sge = priv->options.max_send_sge != 0 ?
-				   priv->options.max_send_sge :
-				   GDMA_SQ_WQE_MAX_SGE;
-	priv->wants_ptypes = true;
-	ret = open_objects(priv, device);
 	if (ret == 0)
 		ret = netdev_down(priv);
 	if (ret == 0)
@@ -444,9 +523,56 @@ mana_port_open(struct mana_priv *priv, struct ibv_device *device, uint32_t port,
 		find_netdev_limits(priv);
 		ret = hw_rxq_check(priv);
 	}
+	return ret;
+}
+
+int
+mana_port_open(struct mana_priv *priv, struct ibv_device *device, uint32_t port,
+	       const struct mana_netdev *netdev)
+{
+	int ret = -pthread_mutex_init(&priv->control, NULL);
+
+	priv->port = port;
+	priv->netdev = *netdev;
+	/* The kernel accepts 30 whatever it reports (mana_ib_create_qp_raw). */
+	priv->tx_max_sge = priv->options.max_send_sge != 0 ?
+				   priv->options.max_send_sge :
+				   GDMA_SQ_WQE_MAX_SGE;
+	priv->wants_ptypes = true;
+	if (ret == 0)
+		ret = mana_mr_table_create(priv);
+	if (ret == 0)
+		ret = port_open(priv, device);
 	if (ret == 0)
 		ret = mana_registry_add(priv);
+	if (ret == 0)
+		ret = mana_peers_open(priv);
 	return mana_event_add(&priv->events, MANA_EVENT_PROBE, port, 0, ret);
+}
+
+int
+mana_port_attach(struct mana_priv *priv, struct ibv_device *device,
+		 const struct mana_netdev *netdev)
+{
+	int ret;
+
+	/* The interface may have another number and another name. */
+	mana_registry_lock();
+	priv->netdev = *netdev;
+	mana_registry_unlock();
+	ret = port_open(priv, device);
+	if (ret != 0)
+		(void)close_objects(priv);
+	return ret;
+}
+
+void
+mana_port_detach(struct mana_priv *priv)
+{
+	/* ethdev may be changing the queues of a stopped port. */
+	if (priv->is_running)
+		mana_queues_stop(priv);
+	(void)close_objects(priv);
 }
 
 static void
@@ -465,27 +591,21 @@ release_queues(struct mana_priv *priv)
 void
 mana_port_close(struct mana_priv *priv)
 {
-	int error, ret;
+	int error;
 
 	mana_event_add(&priv->events, MANA_EVENT_CLOSE, 0, 0, 0);
+	mana_peers_close(priv);
 	mana_registry_remove(priv);
 	mana_queues_stop(priv);
 	netdev_mtu_restore(priv);
 	release_queues(priv);
 	rte_mempool_free(priv->bounce_mp);
 	priv->bounce_mp = NULL;
+	error = close_objects(priv);
 	mana_mr_table_destroy(priv);
-	/* The parent domain exists in libmana only, and refers to the other. */
-	error = mana_verbs_pd_destroy(priv->parent);
-	priv->parent = NULL;
-	if (error == 0)
-		error = mana_verbs_pd_destroy(priv->pd);
-	priv->pd = NULL;
-	ret = mana_verbs_close(priv->ctx);
-	if (error == 0)
-		error = ret;
-	priv->ctx = NULL;
-	mana_verbs_rings_release(&priv->rings);
+	for (uint32_t i = 0; i < priv->nb_retired; i++)
+		rte_free(priv->retired[i]);
+	free(priv->retired);
 	netdev_up_again(priv);
 	if (error != 0 && !mana_is_gone(priv))
 		MANA_PORT_LOG(WARNING, priv->data->name,

@@ -98,6 +98,8 @@ static int
 hwqs_create(struct mana_priv *priv, const struct mana_rx_set *old,
 	    struct mana_rx_set *set)
 {
+	/* Other lcores have mbufs in caches and packets; bursts fill the rings later. */
+	const bool recovers = mana_state(priv) != MANA_STATE_READY;
 	int ret = 0;
 
 	for (uint32_t k = 0; ret == 0 && k < 2 * set->nb; k++) {
@@ -106,7 +108,8 @@ hwqs_create(struct mana_priv *priv, const struct mana_rx_set *old,
 		if (may_lack(priv, old, i) == (k >= set->nb))
 			ret = mana_rx_hwq_create(priv, &set->hwqs[i],
 						 priv->rss.reta[i], old != NULL,
-						 k >= set->nb, &set->is_short);
+						 recovers || k >= set->nb,
+						 &set->is_short);
 	}
 	return ret;
 }
@@ -381,7 +384,6 @@ mana_rx_set_start(struct mana_priv *priv)
 		return ret;
 	}
 	set_install(priv, set);
-	mana_rx_lists_pause(priv, false);
 	return 0;
 }
 
@@ -394,17 +396,33 @@ mana_rx_set_stop(struct mana_priv *priv)
 
 	if (set == NULL)
 		return;
-	mana_rx_lists_pause(priv, true);
+	mana_pause_set(priv, MANA_PAUSE_RX, true);
 	/* No burst runs, but rx_queue_count() may run in another thread. */
 	while ((ctl = mana_rxq_next(priv, &at)) != NULL) {
-		rte_spinlock_lock(&ctl->list.lock);
-		rte_spinlock_unlock(&ctl->list.lock);
+		mana_look_lock(&ctl->list.look);
+		mana_look_unlock(&ctl->list.look);
 	}
 	(void)set_close(priv, set);
 	set_drain(priv, set, true);
 	set_remove(priv);
-	mana_rx_lists_pause(priv, false);
 	set_free(priv, set);
+}
+
+/* ---- A pause of all Rx queues ----------------------------------------------------- */
+
+static int
+rx_pause(struct mana_priv *priv)
+{
+	int ret = mana_pause(priv, MANA_PAUSE_RX, MANA_PATIENCE_MS);
+
+	if (ret == -EBUSY)
+		MANA_PORT_LOG(ERR, priv->data->name,
+			      "an Rx burst has not ended for %d s: try again",
+			      MANA_PATIENCE_MS / 1000);
+	else if (ret != 0)
+		MANA_PORT_LOG(ERR, priv->data->name,
+			      "this kernel does not let Rx queues be changed while the port runs (membarrier): stop the port first");
+	return ret;
 }
 
 /* ---- A rebuild under traffic ----------------------------------------------------- */
@@ -476,7 +494,7 @@ set_swap(struct mana_priv *priv, struct mana_rx_set *set,
 		MANA_PORT_LOG(ERR, priv->data->name,
 			      "RSS rebuild failed, Rx is down: stop and start the port");
 	}
-	mana_rx_resume(priv);
+	mana_resume(priv, MANA_PAUSE_RX);
 	set_free(priv, old);
 	return ret;
 }
@@ -506,13 +524,13 @@ set_rebuild(struct mana_priv *priv, const struct mana_rx_table *table)
 	if (ret == -EPROTO)
 		rss_diag(priv, ret);
 	if (ret == 0)
-		ret = mana_rx_pause(priv);
+		ret = rx_pause(priv);
 	if (ret == 0) {
 		began_ns = mana_now_ns(CLOCK_MONOTONIC);
 		ret = set_close(priv, priv->rx_set);
 		if (ret == 0)
 			return set_swap(priv, set, &before, began_ns);
-		mana_rx_resume(priv);
+		mana_resume(priv, MANA_PAUSE_RX);
 	}
 	set_drop(priv, &set);
 	table_put(priv, &before);
@@ -528,6 +546,37 @@ mana_rx_set_key(struct mana_priv *priv, const uint8_t *key)
 		return 0;
 	memcpy(table.key, key, sizeof(table.key));
 	return set_rebuild(priv, &table);
+}
+
+static bool
+set_is_good(const struct mana_priv *priv)
+{
+	const struct mana_rx_set *set = priv->rx_set;
+
+	for (uint32_t i = 0; set != NULL && i < set->nb; i++)
+		if (set->hwqs[i].rxq.failure != MANA_FAILURE_NONE)
+			return false;
+	return set != NULL || priv->data->nb_rx_queues == 0;
+}
+
+int
+mana_rx_set_repair(struct mana_priv *priv)
+{
+	int ret;
+
+	if (set_is_good(priv))
+		return 0;
+	if (priv->rx_set != NULL) {
+		ret = set_rebuild(priv, &priv->rss);
+	} else {
+		ret = rx_pause(priv);
+		if (ret == 0) {
+			ret = mana_rx_set_start(priv);
+			mana_resume(priv, MANA_PAUSE_RX);
+		}
+	}
+	/* Where the new set failed, one as before was built. */
+	return set_is_good(priv) ? 1 : ret;
 }
 
 /* ---- Hardware queues move between lists ------------------------------------ */
@@ -616,10 +665,10 @@ lists_change(struct mana_priv *priv, const uint8_t *reta)
 	int ret = intrs_add(priv, reta);
 
 	if (ret == 0)
-		ret = mana_rx_pause(priv);
+		ret = rx_pause(priv);
 	if (ret == 0) {
 		hwqs_move(priv, reta);
-		mana_rx_resume(priv);
+		mana_resume(priv, MANA_PAUSE_RX);
 	}
 	return ret;
 }
@@ -702,9 +751,10 @@ mana_rx_set_queue_release(struct mana_priv *priv, uint16_t queue_id)
 	(void)set_rebuild(priv, &priv->rss);
 	if (priv->rx_set != set)
 		return;
-	MANA_PORT_LOG(ERR, priv->data->name,
-		      "Rx queue %u: the adapter keeps its mbufs; they are lost",
-		      queue_id);
+	if (!mana_is_gone(priv))
+		MANA_PORT_LOG(ERR, priv->data->name,
+			      "Rx queue %u: the adapter keeps its mbufs; they are lost",
+			      queue_id);
 	for (uint32_t i = 0; i < set->nb; i++) {
 		if (set->hwqs[i].owner != queue_id)
 			continue;

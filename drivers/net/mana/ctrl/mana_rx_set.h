@@ -7,7 +7,7 @@
  * The kernel can change nothing of an RSS object, allows one of them, and a CQ or
  * WQ that was part of one is used up (Linux mana_ib_create_qp_rss). So every change
  * of key, ring or buffers builds a new set beside the old one and swaps it in, with
- * bursts paused (mana_rx_pause.c):
+ * bursts paused (mana_pause.c):
  *
  *   the old RSS object is destroyed           reception ends
  *   what the old rings hold is freed, and counted
@@ -102,32 +102,14 @@ uint32_t mana_rx_set_room_bytes(const struct mana_priv *priv, uint16_t queue_id)
 uint8_t mana_rx_set_bad_cqes(const struct mana_priv *priv, struct mana_eth_rxq *ctl);
 
 /*
- * Builds the set of a port that starts, and swaps it in. After a failure there is
- * none, and a message was given.
+ * Builds the set of a port that starts, and installs it; the queues stay paused. After a
+ * failure there is none, and a message was given.
  */
 int mana_rx_set_start(struct mana_priv *priv);
-/* Ends reception; may be called again. What the rings hold is freed and counted. */
-void mana_rx_set_stop(struct mana_priv *priv);
-
-/* ---- mana_rx_pause.c -------------------------------------------------------- */
-
-/* Pauses or resumes the lists of all ethdev queues; waits for no burst. */
-void mana_rx_lists_pause(const struct mana_priv *priv, bool is_paused);
-/**
- * From the return on, until mana_rx_resume(), bursts of Rx queues
- * return 0 and look at nothing. Control path.
- *
- * @return
- *   0; -ENOTSUP when the kernel has no membarrier() for us; -EBUSY when a
- *   burst does not end (its thread is stopped by a debugger, say). Nothing
- *   has changed then, a message says which.
- */
-int mana_rx_pause(struct mana_priv *priv);
 /*
- * Lets bursts in again, and wakes the applications that sleep or are about to, to
- * enable their interrupts again: CQs may be new ones, and nothing was armed during
- * the pause. Also at the end of a mana_rx_pause() that gave up.
+ * Ends reception, and pauses the queues; may be called again. What the rings hold is
+ * freed and counted.
  */
-void mana_rx_resume(struct mana_priv *priv);
+void mana_rx_set_stop(struct mana_priv *priv);
 
 #endif /* MANA_RX_SET_H */

@@ -183,6 +183,26 @@ mana_rx_layout_check(const struct mana_priv *priv,
 	return ret;
 }
 
+/* Whether only one thread at a time may use the pool. */
+static bool
+is_single(const struct rte_mempool *mp)
+{
+	const char *ops = rte_mempool_get_ops(mp->ops_index)->name;
+
+	return (mp->flags & (RTE_MEMPOOL_F_SP_PUT | RTE_MEMPOOL_F_SC_GET)) != 0 ||
+	       strcmp(ops, "ring_sp_sc") == 0 || strcmp(ops, "ring_sp_mc") == 0 ||
+	       strcmp(ops, "ring_mp_sc") == 0;
+}
+
+static bool
+has_single_pool(const struct mana_eth_rxq *ctl)
+{
+	for (uint16_t i = 0; i < ctl->layout.nb_segs; i++)
+		if (is_single(ctl->layout.segs[i].mp))
+			return true;
+	return false;
+}
+
 /* Whether some Rx queue's WQEs have several buffers: bursts differ. */
 int
 mana_rx_layouts_check(struct mana_priv *priv)
@@ -193,10 +213,15 @@ mana_rx_layouts_check(struct mana_priv *priv)
 	int ret = 0;
 
 	data->scattered_rx = 0;
+	priv->has_single_pool = false;
 	for (uint16_t i = 0; ret == 0 && i < data->nb_rx_queues; i++) {
-		ret = layout_get(priv, &priv->rxqs[i]->layout, data->mtu, segs,
-				 &nb_segs);
+		const struct mana_eth_rxq *ctl = priv->rxqs[i];
+
+		if (ctl == NULL)
+			continue;
+		ret = layout_get(priv, &ctl->layout, data->mtu, segs, &nb_segs);
 		data->scattered_rx |= ret == 0 && nb_segs != 0;
+		priv->has_single_pool |= has_single_pool(ctl);
 	}
 	return ret;
 }
@@ -258,7 +283,7 @@ mana_rxq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 	ctl->socket_id = socket_id;
 	ctl->is_deferred = conf->rx_deferred_start;
 	ctl->offloads = offloads;
-	mana_rx_list_pause(&ctl->list, false);
+	mana_rx_list_init(&ctl->list, &priv->stand_in);
 	(void)rte_strscpy(ctl->mempool, ctl->mp->name, sizeof(ctl->mempool));
 	mana_registry_lock();
 	priv->rxqs[queue_id] = ctl;
@@ -284,7 +309,7 @@ mana_rxq_release(struct mana_priv *priv, uint16_t queue_id)
 	mana_stats_fold_queue(priv, true, queue_id);
 	priv->rxqs[queue_id] = NULL;
 	mana_registry_unlock();
-	rte_free(ctl);
+	mana_queue_retire(priv, ctl);
 }
 
 /* ---- Hardware queues: kernel objects and buffers ---------------------------- */
@@ -346,7 +371,7 @@ rings_init(const struct mana_priv *priv, struct mana_rx_hwq *hwq,
 		.rq_bytes = queue.ring_bytes,
 		.cq_ring = queue.cq_ring,
 		.nb_cqe = ctl->nb_cqe,
-		.db_page = queue.doorbell_page,
+		.db_page = mana_db_page(priv->data->port_id),
 		.mp = ctl->mp,
 		.segs = segs,
 		.nb_segs = nb_segs,
@@ -359,27 +384,8 @@ rings_init(const struct mana_priv *priv, struct mana_rx_hwq *hwq,
 		.vlan_strip = (ctl->offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP) != 0,
 		.csum = (ctl->offloads & RTE_ETH_RX_OFFLOAD_CHECKSUM) != 0,
 		.ptypes = priv->wants_ptypes,
+		.scrub = priv->options.rx_scrub,
 	});
-}
-
-/* Whether only one thread at a time may use the pool. */
-static bool
-is_single(const struct rte_mempool *mp)
-{
-	const char *ops = rte_mempool_get_ops(mp->ops_index)->name;
-
-	return (mp->flags & (RTE_MEMPOOL_F_SP_PUT | RTE_MEMPOOL_F_SC_GET)) != 0 ||
-	       strcmp(ops, "ring_sp_sc") == 0 || strcmp(ops, "ring_sp_mc") == 0 ||
-	       strcmp(ops, "ring_mp_sc") == 0;
-}
-
-static bool
-has_single_pool(const struct mana_eth_rxq *ctl)
-{
-	for (uint16_t i = 0; i < ctl->layout.nb_segs; i++)
-		if (is_single(ctl->layout.segs[i].mp))
-			return true;
-	return false;
 }
 
 int

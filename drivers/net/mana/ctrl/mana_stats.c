@@ -36,7 +36,7 @@ counters_add(void *to, const void *more, size_t size, int64_t sign)
 	uint64_t *out = to;
 
 	for (size_t i = 0; i < size / sizeof(*out); i++)
-		out[i] += sign * add[i];
+		out[i] += (uint64_t)sign * add[i];
 }
 
 /* Bursts count meanwhile, without a lock: each counter is one aligned load. */
@@ -209,6 +209,7 @@ mana_stats_reset(struct rte_eth_dev *dev)
 	if (priv == NULL)
 		return -ENODEV;
 	priv->counters.rss_gap_max_ns = 0;
+	priv->counters.rebuild_max_ns = 0;
 	counters_copy(&priv->counters_base, &priv->counters,
 		      sizeof(priv->counters_base));
 	for (uint16_t i = 0; i < MANA_MAX_QUEUES; i++) {
@@ -297,6 +298,7 @@ static const struct xstat tx_xstats[] = {
 	{ "failed", COUNT(tx.failed), AT_BOTH },
 	{ "cqe_wqe_offset", COUNT(tx.cqe_position), AT_PORT },
 	{ "unfinished", COUNT(tx.unfinished), AT_BOTH },
+	{ "stalled", COUNT(tx.stalled), AT_BOTH },
 	{ "drops", COUNT(drops), AT_BOTH },
 	{ "drop_offload", COUNT(tx.drop_offload), AT_PORT },
 	{ "drop_malformed", COUNT(tx.drop_malformed), AT_PORT },
@@ -313,6 +315,11 @@ static const struct xstat port_xstats[] = {
 	{ "mr_registrations", PORT(mr_registrations), AT_PORT },
 	{ "mr_deregistrations", PORT(mr_deregistrations), AT_PORT },
 	{ "resets", PORT(resets), AT_PORT },
+	{ "recoveries", PORT(recoveries), AT_PORT },
+	{ "recovery_ns", PORT(recovery_ns), AT_PORT },
+	{ "recovery_rebuild_ns", PORT(rebuild_ns), AT_PORT },
+	{ "recovery_rebuild_max_ns", PORT(rebuild_max_ns), AT_PORT },
+	{ "queue_repairs", PORT(repairs), AT_PORT },
 	{ "rx_outages", PORT(rss_gaps), AT_PORT },
 	{ "rx_outage_ns", PORT(rss_gap_ns), AT_PORT },
 	{ "rx_outage_max_ns", PORT(rss_gap_max_ns), AT_PORT },

@@ -109,6 +109,7 @@ mana_txq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 	if (ctl == NULL)
 		return -ENOMEM;
 	ctl->txq.queue_id = queue_id;
+	ctl->txq.is_paused = true;
 	mana_txq_close(&ctl->txq);
 	mana_mr_cache_init(&ctl->txq.mr, &priv->mr_generation, priv);
 	ctl->asked_desc = nb_desc;
@@ -153,10 +154,22 @@ mana_txq_release(struct mana_priv *priv, struct mana_eth_txq *ctl)
 	}
 	mana_registry_unlock();
 	rte_free(ctl->conf.bounce);
-	rte_free(ctl);
+	mana_queue_retire(priv, ctl);
 }
 
 /* ---- Start and stop ------------------------------------------------------ */
+
+struct mana_eth_txq *
+mana_txq_next(const struct mana_priv *priv, uint32_t *at)
+{
+	while (*at < priv->data->nb_tx_queues) {
+		void *queue = priv->data->tx_queues[(*at)++];
+
+		if (queue != NULL)
+			return queue;
+	}
+	return NULL;
+}
 
 /* Returns whether the device no longer accesses the packets. */
 static bool
@@ -276,7 +289,7 @@ txq_init(struct mana_priv *priv, struct mana_eth_txq *ctl)
 	conf->sq_bytes = sq.ring_bytes;
 	conf->cq_ring = sq.cq_ring;
 	conf->nb_cqe = ctl->nb_cqe;
-	conf->db_page = sq.doorbell_page;
+	conf->db_page = mana_db_page(priv->data->port_id);
 	conf->sq_id = sq.id;
 	conf->cq_id = sq.cq_id;
 	conf->vp_offset = sq.vp_offset;
@@ -321,7 +334,7 @@ txq_wait(struct mana_txq *txq, uint64_t end)
 {
 	while (mana_txq_nb_posted(txq) != 0 && txq->failure == MANA_FAILURE_NONE &&
 	       !mana_cq_is_closed(&txq->cq)) {
-		(void)mana_txq_done_cleanup(txq, 0);
+		(void)mana_txq_settle(txq, 0);
 		if (rte_get_timer_cycles() >= end)
 			break;
 		rte_delay_us_sleep(WAIT_STEP_US);
@@ -338,6 +351,10 @@ static void
 txq_objects_stop(struct mana_priv *priv, struct mana_eth_txq *ctl)
 {
 	mana_tx_form_report(priv);
+	ctl->txq.is_paused = true;
+	/* No burst runs, but a status function may run in another thread. */
+	mana_look_lock(&ctl->txq.look);
+	mana_look_unlock(&ctl->txq.look);
 	mana_txq_close(&ctl->txq);
 	ctl->txq.stats.unfinished += mana_txq_nb_posted(&ctl->txq);
 	if (sq_destroy(priv, ctl))
@@ -401,13 +418,12 @@ hidden_txq_start(struct mana_priv *priv)
 static uint16_t
 nb_with_objects(const struct mana_priv *priv)
 {
+	const struct mana_eth_txq *ctl;
+	uint32_t at = 0;
 	uint16_t nb = 0;
 
-	for (uint16_t i = 0; i < priv->data->nb_tx_queues; i++) {
-		const struct mana_eth_txq *ctl = priv->data->tx_queues[i];
-
-		nb += ctl != NULL && ctl->qp != NULL;
-	}
+	while ((ctl = mana_txq_next(priv, &at)) != NULL)
+		nb += ctl->qp != NULL;
 	return nb;
 }
 
@@ -455,6 +471,7 @@ mana_txq_start(struct mana_priv *priv, uint16_t queue_id)
 	if (ret != 0)
 		return ret;
 	(void)sq_destroy(priv, &priv->hidden_txq);
+	mana_txq_resume(priv->txqs[queue_id]);
 	priv->data->tx_queue_state[queue_id] = RTE_ETH_QUEUE_STATE_STARTED;
 	return 0;
 }
@@ -472,10 +489,53 @@ mana_txq_stop(struct mana_priv *priv, uint16_t queue_id)
 		ret = hidden_txq_start(priv);
 	if (ret != 0)
 		return ret;
+	/* The application sends nothing from this process, and no process that joins. */
+	ctl->txq.is_paused = true;
+	if (mana_peers_exist())
+		ret = mana_txq_pause(ctl, MANA_PATIENCE_MS);
+	if (ret != 0)
+		return MANA_PORT_ERR(ret, priv->data->name,
+				     "Tx queue %u: the burst of a secondary process does not end: continue or end that process, and try again",
+				     queue_id);
 	txq_wait(&ctl->txq, wait_end());
 	txq_objects_stop(priv, ctl);
 	priv->data->tx_queue_state[queue_id] = RTE_ETH_QUEUE_STATE_STOPPED;
 	return 0;
+}
+
+int
+mana_txq_rebuild(struct mana_priv *priv, struct mana_eth_txq *ctl,
+		 uint32_t patience_ms)
+{
+	const struct mana_eth_txq before = { .cq = ctl->cq, .qp = ctl->qp };
+	struct mana_eth_txq after = { .qp = NULL };
+	int ret;
+
+	/* First: without a QP the port would lose the vPort, and so Rx. */
+	ctl->cq = NULL;
+	ctl->qp = NULL;
+	ret = sq_create(priv, ctl);
+	if (ret == 0)
+		after = (struct mana_eth_txq){ .cq = ctl->cq, .qp = ctl->qp };
+	ctl->cq = before.cq;
+	ctl->qp = before.qp;
+	/* The adapter may have no other queue. Another one holds the vPort, maybe. */
+	if (ret != 0 && (ctl->qp == NULL || nb_with_objects(priv) == 1))
+		return ret;
+	ret = mana_txq_pause(ctl, patience_ms);
+	if (ret != 0) {
+		(void)sq_destroy(priv, &after);
+		return ret;
+	}
+	txq_objects_stop(priv, ctl);
+	ctl->cq = after.cq;
+	ctl->qp = after.qp;
+	if (ctl->qp == NULL)
+		ret = sq_create(priv, ctl);
+	if (ret == 0)
+		ret = txq_init(priv, ctl);
+	mana_txq_resume(ctl);
+	return ret;
 }
 
 int
@@ -496,13 +556,11 @@ void
 mana_txqs_stop(struct mana_priv *priv)
 {
 	uint64_t end = wait_end();
+	struct mana_eth_txq *ctl;
+	uint32_t at = 0;
 
-	for (uint16_t i = 0; i < priv->data->nb_tx_queues; i++) {
-		struct mana_eth_txq *ctl = priv->data->tx_queues[i];
-
-		if (ctl == NULL)
-			continue;
-		if (ctl->qp != NULL)
+	while ((ctl = mana_txq_next(priv, &at)) != NULL) {
+		if (ctl->qp != NULL && !mana_is_gone(priv))
 			txq_wait(&ctl->txq, end);
 		txq_objects_stop(priv, ctl);
 	}

@@ -19,6 +19,9 @@
 
 #include "mana_verbs.h"
 
+/* An armed CQ has one event. Only a device that ignores this sends as many. */
+#define MAX_EVENTS 256
+
 /* Verbs that return a pointer leave the reason in errno; some do not. */
 static int
 last_error(void)
@@ -183,16 +186,16 @@ mana_verbs_channel_drain(struct ibv_comp_channel *channel)
 {
 	struct ibv_cq *cq;
 	void *cq_context;
-	int nb = 0;
+	int nb;
 
-	errno = 0;
-	while (ibv_get_cq_event(channel, &cq, &cq_context) == 0) {
+	for (nb = 0; nb < MAX_EVENTS; nb++) {
+		errno = 0;
+		if (ibv_get_cq_event(channel, &cq, &cq_context) != 0)
+			return errno == EAGAIN || errno == EINTR ? nb : last_error();
 		/* At once: the CQ's destroy waits until all are. */
 		ibv_ack_cq_events(cq, 1);
-		nb++;
-		errno = 0;
 	}
-	return errno == EAGAIN || errno == EINTR ? nb : last_error();
+	return nb;
 }
 
 /* ---- Rings ----------------------------------------------------------------- */
@@ -246,6 +249,17 @@ ring_free(void *memory, void *data)
 	*link = ring->next;
 	rte_free(memory);
 	free(ring);
+}
+
+/* Whether libmana reports a ring of ring_alloc(), and no more bytes than it has. */
+static int
+ring_check(const struct mana_verbs_queue *queue)
+{
+	size_t size;
+
+	return queue->ring != NULL &&
+	       rte_malloc_validate(queue->ring, &size) == 0 &&
+	       queue->ring_bytes <= size ? 0 : -EINVAL;
 }
 
 int
@@ -333,9 +347,8 @@ mana_verbs_sq_get(struct ibv_qp *qp, struct ibv_cq *cq,
 		.vp_offset = dv_qp.tx_vp_offset,
 		.cq_ring = dv_cq.buf,
 		.cq_id = dv_cq.cq_id,
-		.doorbell_page = dv_qp.db_page,
 	};
-	return -abs(ret);
+	return ret != 0 ? -abs(ret) : ring_check(queue);
 }
 
 int
@@ -371,9 +384,8 @@ mana_verbs_rq_get(struct ibv_wq *wq, struct ibv_cq *cq,
 		.id = dv_rwq.wq_id,
 		.cq_ring = dv_cq.buf,
 		.cq_id = dv_cq.cq_id,
-		.doorbell_page = dv_rwq.db_page,
 	};
-	return -abs(ret);
+	return ret != 0 ? -abs(ret) : ring_check(queue);
 }
 
 int

@@ -42,7 +42,6 @@ struct mana_verbs_queue {
 	uint32_t vp_offset; /* tx vPort offset that every WQE carries; Tx only */
 	void *cq_ring;
 	uint32_t cq_id;
-	void *doorbell_page;
 };
 
 /* The rings of a context. */
@@ -109,7 +108,10 @@ int mana_verbs_channel_create(struct ibv_context *ctx,
 			      struct ibv_comp_channel **channel);
 /* After its CQs; NULL allowed. The descriptor is closed in any case. */
 void mana_verbs_channel_destroy(struct ibv_comp_channel *channel);
-/* Takes all events, without waiting; returns their number. The CQs must exist. */
+/*
+ * Takes all events, without waiting, or many if they do not end; returns their number.
+ * The CQs must exist.
+ */
 int mana_verbs_channel_drain(struct ibv_comp_channel *channel);
 
 /* nb_cqe: a power of two >= 64; channel may be NULL. */

@@ -136,13 +136,19 @@ int
 mana_tx_descriptor_dump(const struct rte_eth_dev *dev, uint16_t queue_id,
 			uint16_t offset, uint16_t num, FILE *file)
 {
-	const struct mana_eth_txq *ctl = dev->data->tx_queues[queue_id];
+	struct mana_eth_txq *ctl = dev->data->tx_queues[queue_id];
+	struct text text;
 
 	if (ctl == NULL || (uint32_t)offset + num > ctl->nb_desc ||
 	    ctl->txq.cq.ring == NULL || mana_cq_is_closed(&ctl->txq.cq))
 		return -EINVAL;
-	tx_write(&ctl->txq, offset, num, file);
-	return ferror(file) != 0 ? -EIO : 0;
+	if (!text_begin(&text))
+		return -ENOMEM;
+	if (!mana_txq_lock(&ctl->txq))
+		return text_end(&text, file, -EBUSY);
+	tx_write(&ctl->txq, offset, num, text.file);
+	mana_txq_unlock(&ctl->txq);
+	return text_end(&text, file, 0);
 }
 
 /* ---- The port ---------------------------------------------------------------------- */

@@ -67,10 +67,11 @@ mana_facts_port(const struct mana_facts *facts, const struct mana_priv *priv)
 	number_add(facts, "port_id", data->port_id);
 	text_add(facts, "name", data->name);
 	text_add(facts, "pci", pci);
-	text_add(facts, "rdma_device", priv->ctx->device->name);
+	text_add(facts, "rdma_device", priv->ctx != NULL ? priv->ctx->device->name : "none");
 	number_add(facts, "verbs_port", priv->port);
 	text_add(facts, "mac", mac);
-	text_add(facts, "state", mana_is_gone(priv) ? "removed" :
+	text_add(facts, "state", mana_state(priv) == MANA_STATE_GONE ? "removed" :
+		 mana_state(priv) != MANA_STATE_READY ? "recovering" :
 		 data->dev_started ? "started" : "stopped");
 	number_add(facts, "nb_rxq", data->nb_rx_queues);
 	number_add(facts, "nb_txq", data->nb_tx_queues);
@@ -89,6 +90,7 @@ mana_facts_port(const struct mana_facts *facts, const struct mana_priv *priv)
 	number_add(facts, "mr_registrations", counters.mr_registrations);
 	number_add(facts, "mr_deregistrations", counters.mr_deregistrations);
 	number_add(facts, "resets", counters.resets);
+	number_add(facts, "recoveries", counters.recoveries);
 }
 
 void

@@ -2,10 +2,12 @@
 
 /*
  * Logs what bursts have met, which log nothing themselves: unexpected completions
- * and failed queues. Called once a second, and before a port stops.
+ * and failed queues. Called periodically, and before a port stops.
  */
 
 #include <stdlib.h>
+
+#include <rte_cycles.h>
 
 #include "mana.h"
 #include "mana_dump.h"
@@ -71,6 +73,43 @@ bad_cqe_log(const struct mana_priv *priv, const char *name, uint32_t kind,
 			      name);
 }
 
+/* For which a Tx queue with posted packets has no completion when it is reported. */
+#define STALL_S 3
+
+/* Whether a Tx queue has made no progress since this was said last. Locked. */
+static bool
+tx_stalls(struct mana_eth_txq *tx, bool is_gone)
+{
+	struct mana_tx_progress *progress = &tx->progress;
+	uint64_t now_ns = mana_now_ns(CLOCK_MONOTONIC);
+	/* A burst may run beside this. */
+	uint32_t ci = *(const volatile uint32_t *)&tx->txq.ci;
+	bool waits = false;
+
+	if (is_gone || mana_txq_look_posted(&tx->txq) == 0 ||
+	    ci != progress->ci || progress->since_ns == 0) {
+		*progress = (struct mana_tx_progress){ .ci = ci,
+						       .since_ns = now_ns };
+		return false;
+	}
+	if (progress->is_reported ||
+	    now_ns - progress->since_ns < STALL_S * (uint64_t)NS_PER_S)
+		return false;
+	/* Completions that the application has not polled are progress. */
+	if (mana_txq_lock(&tx->txq)) {
+		waits = mana_txq_nb_done(&tx->txq) == 0 &&
+			tx->txq.failure == MANA_FAILURE_NONE;
+		mana_txq_unlock(&tx->txq);
+	}
+	if (!waits) {
+		progress->since_ns = now_ns;
+		return false;
+	}
+	progress->is_reported = true;
+	tx->txq.stats.stalled++;
+	return true;
+}
+
 /* Returns whether the queue has failed. */
 static bool
 queue_report(struct mana_priv *priv, bool is_rx, uint16_t queue)
@@ -79,6 +118,8 @@ queue_report(struct mana_priv *priv, bool is_rx, uint16_t queue)
 	struct mana_eth_rxq *rx;
 	struct mana_eth_txq *tx;
 	uint32_t header, type, error;
+	const char *remedy;
+	bool stalls = false;
 	char name[16];
 
 	mana_registry_lock();
@@ -92,24 +133,36 @@ queue_report(struct mana_priv *priv, bool is_rx, uint16_t queue)
 		news.failure = tx->txq.failure;
 		news_take(&news, &tx->txq.bad_cqes, &tx->reported,
 			  tx->txq.stats.failed);
+		stalls = tx_stalls(tx, mana_is_gone(priv));
 	}
 	mana_registry_unlock();
 	snprintf(name, sizeof(name), "%s queue %u", is_rx ? "Rx" : "Tx", queue);
 	for (uint32_t kind = 0; kind < MANA_NB_BAD_CQE; kind++)
 		if ((news.kinds & RTE_BIT32(kind)) != 0)
 			bad_cqe_log(priv, name, kind, &news.bad.cqe[kind]);
+	if (stalls)
+		MANA_PORT_LOG(WARNING, priv->data->name,
+			      "%s: the adapter has completed none of its packets for %d s: it may have stopped answering",
+			      name, STALL_S);
 	if (!news.has_failed)
 		return false;
-	header = news.bad.fatal_header;
+	remedy = priv->options.recovery_timeout != 0 ? "the driver rebuilds it" :
+						       "restart the port";
+	header = news.failure != MANA_FAILURE_KILLED ? news.bad.fatal_header : 0;
 	type = header >> MANA_CQE_TYPE_S & MANA_CQE_TYPE_M;
 	error = header >> MANA_CQE_VENDOR_ERR_S & MANA_CQE_VENDOR_ERR_M;
 	mana_event_add(&priv->events,
 		       is_rx ? MANA_EVENT_RXQ_FAILED : MANA_EVENT_TXQ_FAILED, queue,
 		       error, 0);
-	MANA_PORT_LOG(ERR, priv->data->name,
-		      "%s has failed (%s): completion type %u (%s), vendor error 0x%x; restart the port",
-		      name, mana_queue_failure_name(news.failure), type,
-		      mana_decode_cqe_type(type), error);
+	if (news.failure == MANA_FAILURE_KILLED)
+		MANA_PORT_LOG(WARNING, priv->data->name,
+			      "%s has failed (killed): a secondary process has ended in the middle of a burst; %s",
+			      name, remedy);
+	else
+		MANA_PORT_LOG(ERR, priv->data->name,
+			      "%s has failed (%s): completion type %u (%s), vendor error 0x%x; %s",
+			      name, mana_queue_failure_name(news.failure), type,
+			      mana_decode_cqe_type(type), error, remedy);
 	return true;
 }
 

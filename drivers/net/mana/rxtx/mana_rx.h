@@ -99,8 +99,6 @@ uint32_t mana_rx_slow(struct mana_rxq *rxq, struct rte_mbuf **pkts,
  * count a spurious completion instead.
  */
 void mana_rx_drop(struct mana_rxq *rxq, uint64_t *counter);
-/* The queue has failed and delivers no more packets. */
-void mana_rxq_fail(struct mana_rxq *rxq, enum mana_queue_failure failure);
 /*
  * The end of a poll (mana_rx_poll_t) that has to refill, or to find packet types
  * by the headers. Returns nb, the number of packets.

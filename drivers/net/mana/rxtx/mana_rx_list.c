@@ -16,8 +16,6 @@
 
 #define MANA_RX_DRAIN_BURST 32
 
-struct mana_rxq mana_rx_stand_in = { .slow_flags = MANA_RX_STAND_IN };
-
 /* ---- Bursts ------------------------------------------------------------- */
 
 /* The next burst starts behind the last queue that this one has polled. */
@@ -43,6 +41,14 @@ mana_rx_list_poll(struct mana_rx_list *list, struct rte_mbuf **pkts,
 }
 
 /* ---- Control path ------------------------------------------------------- */
+
+void
+mana_rx_list_init(struct mana_rx_list *list, struct mana_rxq *stand_in)
+{
+	stand_in->slow_flags = MANA_RX_STAND_IN;
+	*list = (struct mana_rx_list){ .stand_in = stand_in };
+	mana_rx_list_pause(list, false);
+}
 
 void
 mana_rx_list_add(struct mana_rx_list *list, struct mana_rxq *rxq)
@@ -76,7 +82,7 @@ mana_rx_list_pause(struct mana_rx_list *list, bool is_paused)
 	struct mana_rxq *only = list->first;
 
 	if (is_paused || only == NULL || only->next != only)
-		only = &mana_rx_stand_in;
+		only = list->stand_in;
 	list->is_paused = is_paused;
 	list->only = only;
 }
@@ -84,18 +90,18 @@ mana_rx_list_pause(struct mana_rx_list *list, bool is_paused)
 bool
 mana_rx_list_lock(struct mana_rx_list *list)
 {
-	rte_spinlock_lock(&list->lock);
+	mana_look_lock(&list->look);
 	/* Read with the lock held: the control path waits for its holder. */
 	if (likely(!mana_rx_list_is_paused(list)))
 		return true;
-	rte_spinlock_unlock(&list->lock);
+	mana_look_unlock(&list->look);
 	return false;
 }
 
 void
 mana_rx_list_unlock(struct mana_rx_list *list)
 {
-	rte_spinlock_unlock(&list->lock);
+	mana_look_unlock(&list->look);
 }
 
 /* ---- Drains ------------------------------------------------------------- */
@@ -113,8 +119,8 @@ mana_rxq_drain(struct mana_rxq *rxq, mana_rx_poll_t poll, bool is_gone)
 
 	/* Without a device, doorbells go nowhere and nothing is posted. */
 	if (is_gone) {
-		rxq->cq.db = &nowhere;
-		rxq->rq.db = &nowhere;
+		rxq->cq.db = mana_db_offset(&nowhere);
+		rxq->rq.db = mana_db_offset(&nowhere);
 		rxq->refill_thresh = UINT32_MAX;
 	}
 	do {

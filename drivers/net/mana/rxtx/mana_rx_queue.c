@@ -49,7 +49,7 @@ mana_rx_rearm(uint16_t port_id, uint16_t data_off)
 uint64_t
 mana_rx_pool_flags(struct rte_mempool *mp)
 {
-	return rte_pktmbuf_priv_flags(mp) & RTE_PKTMBUF_POOL_F_PINNED_EXT_BUF ?
+	return (rte_pktmbuf_priv_flags(mp) & RTE_PKTMBUF_POOL_F_PINNED_EXT_BUF) != 0 ?
 		       RTE_MBUF_F_EXTERNAL : 0;
 }
 
@@ -137,6 +137,7 @@ mana_rxq_init(struct mana_rxq *rxq, const struct mana_rxq_conf *conf)
 	rxq->queue_id = conf->queue_id;
 	rxq->vlan_strip = conf->vlan_strip;
 	rxq->ptypes = conf->ptypes;
+	rxq->scrub = conf->scrub;
 	rxq->reported_flags = ~(conf->csum ? 0 : MANA_RX_CSUM_FLAGS);
 	rxq->limit = mana_rx_limit(conf->nb_desc, conf->nb_cqe);
 	rxq->refill_thresh = conf->free_thresh;

@@ -7,9 +7,12 @@
  * one memory region. A WQE is then written without access to mbuf or region.
  * The driver finds this out when it posts the first buffers of the pool, and
  * again after a region has gone.
+ *
+ * A queue that scrubs treats no pool as flat, so that the fast way needs no check.
  */
 
 #include <errno.h>
+#include <string.h>
 
 #include <rte_lcore.h>
 #include <rte_mbuf.h>
@@ -30,7 +33,7 @@ mana_rx_flatten(struct mana_rxq *rxq)
 	uint32_t lkey;
 
 	rxq->flat = MANA_RX_FLAT_NO;
-	if (rxq->data_delta == MANA_RX_UNEVEN ||
+	if (rxq->scrub || rxq->data_delta == MANA_RX_UNEVEN ||
 	    !mana_mr_pool_key(&rxq->mr, rxq->mp, &lkey))
 		return;
 	rxq->sge_word = rte_cpu_to_le_64(GDMA_SGE_WORD(lkey, rxq->buf_bytes));
@@ -57,6 +60,10 @@ mana_rx_fill_any(struct mana_rxq *rxq, uint32_t want)
 		rxq->stats.nombuf++;
 		return -ENOMEM;
 	}
+	if (rxq->scrub)
+		for (uint32_t i = 0; i < got; i++)
+			memset(RTE_PTR_ADD(mbufs[i]->buf_addr, RTE_PKTMBUF_HEADROOM),
+			       0, len);
 	for (uint32_t i = 0; i < got; i++, rxq->rq.pi++) {
 		uint64_t *wqe = mana_wq_bu(&rxq->rq, rxq->rq.pi);
 		uintptr_t addr = (uintptr_t)mbufs[i]->buf_addr +

@@ -165,6 +165,8 @@ mana_rx_scatter_post(struct mana_rxq *rxq)
 			return -EFAULT;
 		}
 		/* Not the device's yet. */
+		if (rxq->scrub)
+			memset((void *)addr, 0, seg->bytes);
 		if (unlikely(i == 1 && scatter->nb_unproven != 0))
 			memcpy((void *)addr, scatter->canary,
 			       sizeof(scatter->canary));

@@ -37,19 +37,20 @@
 #include <rte_common.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
-#include <rte_spinlock.h>
+#include <rte_pause.h>
 
 #include "mana_compat.h"
 #include "mana_gdma.h"
 #include "mana_hw.h"
 #include "mana_mr.h"
 
-/* Why a queue has failed. Only a restart helps. */
+/* Why a queue has failed. Only new rings help. */
 enum mana_queue_failure {
 	MANA_FAILURE_NONE = 0,
 	MANA_FAILURE_OVERRUN, /* CQEs were overwritten before they were read */
 	MANA_FAILURE_UNKNOWN_CQE, /* Rx: unknown types; buffer order is unsure */
 	MANA_FAILURE_DISABLED, /* Tx: the device disabled it (GDMA_ERR) */
+	MANA_FAILURE_KILLED, /* a process died in a burst of it */
 };
 
 /* State of a descriptor. */
@@ -95,6 +96,22 @@ void mana_bad_cqe_note(struct mana_bad_cqes *bad, const struct gdma_cqe *cqe,
 /* Add the kinds of from that to lacks. No burst writes to. */
 void mana_bad_cqes_merge(struct mana_bad_cqes *to,
 			 const struct mana_bad_cqes *from);
+
+/* ---- Locks -------------------------------------------------------------------- */
+
+/* A spinlock with the number of the process that holds it; 0: free. */
+static inline void
+mana_look_lock(MANA_ATOMIC(uint32_t) *look)
+{
+	while (!mana_atomic_take(look, mana_process_id))
+		rte_pause();
+}
+
+static inline void
+mana_look_unlock(MANA_ATOMIC(uint32_t) *look)
+{
+	mana_atomic_release(look, 0);
+}
 
 /* ---- Bursts ------------------------------------------------------------- */
 
@@ -155,7 +172,7 @@ struct mana_rx_doubt {
 #define MANA_RX_SLOW_LANE RTE_BIT32(0)
 /* The last refill fell short: the next poll tries again. */
 #define MANA_RX_REFILL_RETRY RTE_BIT32(1)
-#define MANA_RX_STAND_IN RTE_BIT32(2) /* mana_rx_stand_in: see the list */
+#define MANA_RX_STAND_IN RTE_BIT32(2) /* see the list */
 
 struct mana_rxq;
 struct mana_rx_list;
@@ -198,18 +215,18 @@ const struct mana_rx_path *mana_rx_path_find(mana_burst_t burst);
 struct mana_rx_list {
 	/*
 	 * The hardware queue to poll if the list has exactly one and is not
-	 * paused; else mana_rx_stand_in. The control path writes it.
+	 * paused; else stand_in. The control path writes it.
 	 */
 	alignas(RTE_CACHE_LINE_SIZE) struct mana_rxq *volatile only;
-	MANA_ATOMIC(uint32_t) is_busy; /* a burst is in here: mana_rx_pause.c */
+	MANA_ATOMIC(uint32_t) is_busy; /* a burst is in here: mana_pause.c */
+	MANA_ATOMIC(uint32_t) user; /* the secondary process whose burst it is, or 0 */
 	volatile uint8_t is_paused;
 	/* A circle by mana_rxq.next: where the next burst begins; NULL: empty. */
 	struct mana_rxq *first;
-	rte_spinlock_t lock; /* mana_rx_list_lock() */
+	MANA_ATOMIC(uint32_t) look; /* mana_rx_list_lock() */
+	/* Has the flag MANA_RX_STAND_IN and nothing else: bursts take the slow path. */
+	struct mana_rxq *stand_in;
 };
-
-/* A hardware queue with a flag and nothing else: bursts take the slow path. */
-extern struct mana_rxq mana_rx_stand_in MANA_HIDDEN;
 
 /* One buffer of an Rx WQE. */
 struct mana_rx_seg {
@@ -270,6 +287,7 @@ struct mana_rxq {
 	bool vlan_strip; /* false: the driver puts tags back */
 	bool ptypes; /* false: packet types need not be correct */
 	bool parse; /* the control path sets it: find packet types by the headers, too */
+	bool scrub; /* zero the buffers before the device gets them; never flat */
 	uint8_t failure; /* enum mana_queue_failure */
 	uint8_t ppi_shift; /* log2 of the most packets per CQE so far, rounded up */
 	uint32_t look_ci; /* WQE index before which ring_empty needs no check */
@@ -325,6 +343,7 @@ struct mana_rxq_conf {
 	bool vlan_strip;
 	bool csum; /* report checksums */
 	bool ptypes; /* set packet types; false: as is cheaper, set or unknown */
+	bool scrub; /* zero each buffer before the device gets it */
 };
 
 /* WQEs that may be posted: each may have a CQE, and a fence needs one more. */
@@ -372,6 +391,9 @@ int mana_rxq_fill(struct mana_rxq *rxq);
 /* Set the identifiers: accept CQEs, and ring for the WQEs that were filled. */
 void mana_rxq_open(struct mana_rxq *rxq, uint32_t rq_id, uint32_t cq_id);
 
+/* The queue has failed and delivers no more packets. */
+void mana_rxq_fail(struct mana_rxq *rxq, enum mana_queue_failure failure);
+
 /* Bursts return 0 from now on. Safe on a queue that was never opened. */
 void mana_rxq_close(struct mana_rxq *rxq);
 
@@ -384,7 +406,7 @@ void mana_rxq_release_mbufs(struct mana_rxq *rxq, bool is_gone);
 
 /*
  * Each access to a queue from the datapath is between these two: see
- * mana_rx_pause.c. Two plain stores; the compiler must not move them.
+ * mana_pause.c. Two plain stores; the compiler must not move them.
  */
 static inline void
 mana_burst_enter(MANA_ATOMIC(uint32_t) *is_busy)
@@ -403,7 +425,7 @@ mana_burst_leave(MANA_ATOMIC(uint32_t) *is_busy)
 /*
  * The hardware queue to poll; the control path changes it to pause the list. It is
  * the first load between enter and leave: the compiler may move no load before it.
- * For the processor, the control path takes care of that (mana_rx_pause.c).
+ * For the processor, the control path takes care of that (mana_pause.c).
  */
 static inline struct mana_rxq *
 mana_rx_list_only(const struct mana_rx_list *list)
@@ -429,12 +451,14 @@ uint16_t mana_rx_list_poll(struct mana_rx_list *list, struct rte_mbuf **pkts,
 
 /* ---- Control path, for a list that is paused or not polled --------------- */
 
+/* An empty list. The stand-in is zeroed, in memory that processes share. */
+void mana_rx_list_init(struct mana_rx_list *list, struct mana_rxq *stand_in);
 /* Appends a hardware queue. */
 void mana_rx_list_add(struct mana_rx_list *list, struct mana_rxq *rxq);
 /* The list is empty; the hardware queues are in no list. */
 void mana_rx_list_clear(struct mana_rx_list *list);
 
-/* Pause or resume: see mana_rx_pause.c. A zeroed list must be resumed first. */
+/* Pause or resume: see mana_pause.c. */
 void mana_rx_list_pause(struct mana_rx_list *list, bool is_paused);
 
 /*
@@ -486,10 +510,8 @@ uint32_t mana_rxq_nb_waiting(const struct mana_rxq *rxq, uint32_t max);
  * is paused; the rings must not be read, and the list is not locked. The control
  * path waits for the holder, so be short.
  */
-bool mana_rx_list_lock(struct mana_rx_list *list)
-	__rte_try_acquire_capability(true, &list->lock);
-void mana_rx_list_unlock(struct mana_rx_list *list)
-	__rte_release_capability(&list->lock);
+bool mana_rx_list_lock(struct mana_rx_list *list);
+void mana_rx_list_unlock(struct mana_rx_list *list);
 
 /* Packets that wait for a burst of this ethdev queue. Any thread, a snapshot. */
 uint32_t mana_rx_list_count(struct mana_rx_list *list);
@@ -536,6 +558,7 @@ struct mana_txq_stats {
 	uint64_t drop_mr; /* in no memory region */
 	/* Posted, and without completion when the queue stopped: sent or not. */
 	uint64_t unfinished;
+	uint64_t stalled; /* times without progress, by the interrupt thread */
 	/* Sent after a copy. */
 	uint64_t linearized; /* the packet: it has too many segments */
 	uint64_t bounced; /* the header: it must not be written, or is in pieces */
@@ -701,8 +724,11 @@ struct mana_txq {
 	uint8_t nb_right; /* while learning */
 	uint8_t form_tries; /* MANA_TX_FORM_TRIES less those; 0: all is said */
 	bool is_form_changed; /* to the long one */
+	volatile bool is_paused; /* the control path writes it: mana_pause.c */
 	uint32_t last_right; /* position, while learning */
 	uint32_t look_pi; /* pi when a burst last looked at completions */
+	MANA_ATOMIC(uint32_t) is_busy; /* these as in struct mana_rx_list */
+	MANA_ATOMIC(uint32_t) user;
 
 	/* Of known: the request that the fast lane met last. */
 	const struct mana_tx_known *last_known;
@@ -721,8 +747,9 @@ struct mana_txq {
 	struct mana_txq_stats stats;
 	struct mana_bad_cqes bad_cqes;
 
-	/* Control path only. */
+	/* Control path and status only. */
 	alignas(RTE_CACHE_LINE_SIZE) uint16_t queue_id;
+	MANA_ATOMIC(uint32_t) look; /* mana_txq_lock() */
 };
 static_assert(offsetof(struct mana_txq, sq) == 1 * RTE_CACHE_LINE_SIZE ||
 	      RTE_CACHE_LINE_SIZE != 64, "mana_txq: sq starts a line");
@@ -734,6 +761,16 @@ static_assert(offsetof(struct mana_txq, queue_id) % RTE_CACHE_LINE_SIZE == 0,
 	      "mana_txq: control starts a line");
 static_assert(sizeof(struct mana_txq) % RTE_CACHE_LINE_SIZE == 0,
 	      "mana_txq: no line shared with a neighbour");
+
+/* The first load between enter and leave, as mana_rx_list_only() is for Rx. */
+static inline bool
+mana_txq_is_paused(const struct mana_txq *txq)
+{
+	bool is_paused = txq->is_paused;
+
+	rte_compiler_barrier();
+	return is_paused;
+}
 
 /* A header that must not be written in place is copied to a slot of this size. */
 #define MANA_TX_BOUNCE_BYTES 256u
@@ -777,6 +814,9 @@ struct mana_txq_conf {
  */
 int mana_txq_init(struct mana_txq *txq, const struct mana_txq_conf *conf);
 
+/* The queue has failed and takes no more packets. */
+void mana_txq_fail(struct mana_txq *txq, enum mana_queue_failure failure);
+
 /* Bursts take nothing and return 0 from now on. */
 void mana_txq_close(struct mana_txq *txq);
 
@@ -799,8 +839,21 @@ void mana_txq_forget_mbufs(struct mana_txq *txq);
  *   Packets freed.
  */
 uint32_t mana_txq_done_cleanup(struct mana_txq *txq, uint32_t max);
+/* The same for the control path, for a queue that is paused or without bursts. */
+uint32_t mana_txq_settle(struct mana_txq *txq, uint32_t max);
 
-/* Packets whose completion was not yet looked at: any thread, a snapshot. */
+/*
+ * Lock a queue to read its rings outside of a burst, in any thread. False: the queue
+ * is paused; the rings must not be read, and the queue is not locked. The control path
+ * waits for the holder, so be short.
+ */
+bool mana_txq_lock(struct mana_txq *txq);
+void mana_txq_unlock(struct mana_txq *txq);
+
+/*
+ * Packets whose completion was not yet looked at, a snapshot. For the sending thread,
+ * or between mana_txq_lock() and mana_txq_unlock().
+ */
 uint32_t mana_txq_nb_done(const struct mana_txq *txq);
 
 /* Packets that the device has not yet done with, likewise. */
@@ -817,7 +870,7 @@ mana_txq_nb_posted(const struct mana_txq *txq)
 	return (uint32_t)txq->pi - txq->ci;
 }
 
-/* The same from any thread: of those that the ring has, a snapshot. */
+/* The same from any thread, unlocked: of those that the ring has, a snapshot. */
 uint32_t mana_txq_look_posted(const struct mana_txq *txq);
 
 /* Packets that were posted and that the device did not send. */

@@ -463,7 +463,7 @@ chain_run(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb,
 	struct rte_mbuf **entry = &txq->mbufs[txq->mbuf_pi & txq->mbuf_mask];
 	struct rte_mbuf **const first = entry;
 	uint16_t *info = txq->info;
-	uint32_t pi = txq->pi, nb_bu = 0, n;
+	uint32_t pi = txq->pi, n;
 	uint64_t bytes = 0;
 
 	nb = RTE_MIN(RTE_MIN(nb, left), mana_tx_group_room(txq));
@@ -476,8 +476,8 @@ chain_run(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb,
 		/* At least as many as BUs and entries. */
 		uint32_t needs = nb_sge + (f & F_LONG ? 1 : 0);
 		struct rte_mbuf **end = entry + nb_segs;
+		uint32_t nb_bu, len;
 		uint64_t *next;
-		uint32_t len;
 
 		if (unlikely((flags & refused) != 0 || (~flags & needed) != 0 ||
 			     nb_sge - 1 >= max_sge || needs > room))
@@ -642,9 +642,18 @@ INSTANCE(uint16_t, burst_csum, burst, F_CSUM | F_ROUNDS)
 uint16_t
 mana_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 {
-	if (nb_pkts != 0 && (mana_tx_flags(pkts[0]) & FLAGS_CSUM) != 0)
-		return nb_pkts < ROUND ? burst_few_csum(queue, pkts, nb_pkts) :
-					 burst_csum(queue, pkts, nb_pkts);
-	return nb_pkts < ROUND ? burst_few(queue, pkts, nb_pkts) :
-				 burst_plain(queue, pkts, nb_pkts);
+	struct mana_txq *txq = queue;
+	uint16_t nb;
+
+	mana_burst_enter(&txq->is_busy);
+	if (unlikely(mana_txq_is_paused(txq)))
+		nb = 0;
+	else if (nb_pkts != 0 && (mana_tx_flags(pkts[0]) & FLAGS_CSUM) != 0)
+		nb = nb_pkts < ROUND ? burst_few_csum(txq, pkts, nb_pkts) :
+				       burst_csum(txq, pkts, nb_pkts);
+	else
+		nb = nb_pkts < ROUND ? burst_few(txq, pkts, nb_pkts) :
+				       burst_plain(txq, pkts, nb_pkts);
+	mana_burst_leave(&txq->is_busy);
+	return nb;
 }

@@ -287,7 +287,6 @@ bool mana_tx_cqe_follow(const struct mana_txq *txq, struct mana_tx_cqe cqe,
 
 /* The start of a queue: nothing is known of the offsets in CQEs. */
 void mana_tx_offset_check_reset(struct mana_txq *txq, bool no_suppress);
-void mana_txq_fail(struct mana_txq *txq, enum mana_queue_failure failure);
 
 /* Free the mbufs up to an index of their ring; mp as in struct mana_tx_group. */
 void mana_tx_free_to(struct mana_txq *txq, struct rte_mempool *mp,

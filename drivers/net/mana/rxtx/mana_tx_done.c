@@ -452,9 +452,21 @@ mana_tx_reap(struct mana_txq *txq, uint32_t max)
 }
 
 uint32_t
-mana_txq_done_cleanup(struct mana_txq *txq, uint32_t max)
+mana_txq_settle(struct mana_txq *txq, uint32_t max)
 {
 	/* There may be no group left whose CQE the next burst could look at. */
 	txq->run_room = 0;
 	return mana_tx_reap(txq, max != 0 ? max : UINT32_MAX);
+}
+
+uint32_t
+mana_txq_done_cleanup(struct mana_txq *txq, uint32_t max)
+{
+	uint32_t nb = 0;
+
+	mana_burst_enter(&txq->is_busy);
+	if (likely(!mana_txq_is_paused(txq)))
+		nb = mana_txq_settle(txq, max);
+	mana_burst_leave(&txq->is_busy);
+	return nb;
 }

@@ -217,6 +217,23 @@ mana_txq_stats_errors(const struct mana_txq_stats *stats)
  * For any thread, beside the bursts: nothing is freed here.
  */
 
+bool
+mana_txq_lock(struct mana_txq *txq)
+{
+	mana_look_lock(&txq->look);
+	/* Read with the lock held: the control path waits for its holder. */
+	if (likely(!txq->is_paused))
+		return true;
+	mana_look_unlock(&txq->look);
+	return false;
+}
+
+void
+mana_txq_unlock(struct mana_txq *txq)
+{
+	mana_look_unlock(&txq->look);
+}
+
 uint32_t
 mana_txq_look_posted(const struct mana_txq *txq)
 {

@@ -157,7 +157,7 @@ outer_flags(uint64_t flags)
 {
 	return (flags >> OUTER_S & (RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_IPV4 |
 				    RTE_MBUF_F_TX_IPV6)) |
-	       (flags & RTE_MBUF_F_TX_OUTER_UDP_CKSUM ?
+	       ((flags & RTE_MBUF_F_TX_OUTER_UDP_CKSUM) != 0 ?
 			RTE_MBUF_F_TX_UDP_CKSUM : 0);
 }
 

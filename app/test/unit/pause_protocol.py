@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every run of the pause protocol of mana_rx_pause.c, on processors that reorder.
+"""Every run of the pause protocol of mana_pause.c, on processors that reorder.
 
 A thread polls a queue while the control path pauses it, replaces its rings, and
 resumes it. The script tries all interleavings on two kinds of processor: "tso" (x86:
@@ -86,7 +86,7 @@ def enable(without=()):
 
 
 def pause_and_resume(without=()):
-    """mana_rx_pause() with a timeout, and mana_rx_resume()."""
+    """mana_pause() with a timeout, and mana_resume()."""
     parts = {
         "pause": [(STORE, "paused", 1, None), (BARRIER, None, None, None)],
         "resume": [(BARRIER, None, None, None), (STORE, "paused", 0, None)],

@@ -1,0 +1,502 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Secondary processes that receive and send: DPDK's multi_process examples, and hotplug.c.
+
+MANA_MULTI_PROCESS_ROUNDS is the number of rounds of each variant with rounds.
+"""
+
+import contextlib
+import os
+import random
+import re
+import signal
+import time
+
+import machine
+from application import check_all_came, example, generator
+from harness import check, check_equal, check_nothing_lost, main
+from model import Model, pci, wait_until
+from processes import eal, family, prefix
+
+PACKETS = 96_000
+FLOWS = 32
+TRAFFIC = "size=60-1514,ip=mix,l4=mix"
+# Frames that hotplug.c forwards.
+ENOUGH = 2000
+PORTS = (0, 1)
+# Of each killed process: those in its burst, and those that it has received.
+LOST_MBUFS = 64
+GONE = ("MANA: .* the RDMA device ",)
+# of the driver; of EAL when the secondary process ends
+LOST = ("the primary process has ended", "EAL: failed to send", "EAL: Cannot send message")
+
+
+def nb_rounds(usual):
+    return int(os.environ.get("MANA_MULTI_PROCESS_ROUNDS", usual))
+
+
+def generators(traffic=TRAFFIC, packets=PACKETS):
+    """A generator at each port of the forwarding function."""
+    return (*generator(0, traffic, packets, FLOWS),
+            *generator(1, f"{traffic},stream={FLOWS}", packets, FLOWS))
+
+
+def start_example(run, name, number, *words, program=None, nb_lcores=1):
+    """Starts process NUMBER: 0 is the primary one."""
+    return run.start([example(f"multi_process/{name}", program),
+                      machine.lcores(nb_lcores, first=2 * number),
+                      *eal("secondary" if number else "primary"), *words])
+
+
+def all_sent_arrive(run):
+    """
+    Stops the generators and waits until each frame has arrived. Returns the number of
+    frames sent to each port.
+    """
+    for port in PORTS:
+        run.model.ctl("gen", f"port={port + 1}", "stop")
+    sent = [run.model.live_report().port(port)["wire"]["generator"]["sent"]
+            for port in PORTS]
+    wait_for_sinks(run, sent)
+    return sent
+
+
+def wait_for_sinks(run, sent):
+    run.wait_until(lambda report: all(
+        report.sink(1 - port)["received"] >= sent[port] for port in PORTS))
+
+
+# ---- symmetric_mp ----
+
+def start_symmetric(run, nb_processes, number):
+    made = start_example(run, "symmetric_mp", number, "--", "-p", "3",
+                         f"--num-procs={nb_processes}", f"--proc-id={number}")
+    made.wait_for(f"using queue {number} of each port")
+    return made
+
+
+def end_symmetric(process):
+    """Returns what the process counted: {port: (received, sent)}."""
+    check_equal("exit status", process.interrupt(), 0)
+    rows = re.findall(r"^Port (\d): RX - (\d+), TX - (\d+), Drop - (\d+)$", process.text,
+                      re.MULTILINE)
+    check_equal("ports", [row[0] for row in rows], ["0", "1"])
+    check_equal("dropped", {row[3] for row in rows}, {"0"})
+    return {int(port): (int(received), int(sent)) for port, received, sent, _ in rows}
+
+
+def check_symmetric(run, processes, sent):
+    """
+    Each process has forwarded a part, and all together each frame. Ends the processes,
+    the primary one last; the example closes no port.
+    """
+    counts = [end_symmetric(process) for process in reversed(processes[1:])]
+    held = run.model.live_report().objects
+    counts.append(end_symmetric(processes[0]))
+    report = run.end(leaks=True)
+    check_equal("left behind", report.leaks, Model.left_by_killed(held))
+    check_nothing_lost(report)
+    for port in PORTS:
+        check_all_came(report, 1 - port, sent[port])
+        check_equal(f"received by port {port}", sum(one[port][0] for one in counts),
+                    sent[port])
+        check_equal(f"sent by port {1 - port}", sum(one[1 - port][1] for one in counts),
+                    sent[port])
+        check(min(one[port][0] for one in counts) > 0, f"a process got nothing: {counts}")
+        check_equal("frames of each Tx queue",
+                    sorted(queue["packets"] for queue in report.port(port)["queues"]
+                           if queue["kind"] == "sq" and queue["packets"]),
+                    sorted(one[port][1] for one in counts))
+
+
+def symmetric(nb_secondaries):
+    """Each process forwards what comes on its queue of both ports."""
+    with family(*generators()) as run:
+        processes = [start_symmetric(run, 1 + nb_secondaries, number)
+                     for number in range(1 + nb_secondaries)]
+        sent = [PACKETS, PACKETS]
+        wait_for_sinks(run, sent)
+        check_symmetric(run, processes, sent)
+
+
+def symmetric_hotplug():
+    """Another secondary process attaches and detaches a function under traffic."""
+    with family("--functions", "2", "--ports", "2,1", *generators(packets=0)) as run:
+        processes = [start_symmetric(run, 2, number) for number in range(2)]
+        other = start_hotplug(run, 2)
+        for _ in range(nb_rounds(3)):
+            before = run.model.live_report()
+            attach(other, pci(1))
+            detach(other, pci(1))
+            wait_for_sinks(run, [before.sink(1 - port)["received"] + ENOUGH
+                                 for port in PORTS])
+        end_example(other)
+        check_symmetric(run, processes, all_sent_arrive(run))
+
+
+# ---- hotplug_mp ----
+
+def end_example(process):
+    process.send("quit")
+    check_equal(f"exit status of {process.name}", process.wait(), 0)
+
+
+def start_hotplug(run, number):
+    made = start_example(run, "hotplug_mp", number)
+    made.wait_for("^example> ")
+    return made
+
+
+def attach(process, address):
+    at = process.mark()
+    process.send(f"attach {address}")
+    process.wait_for(f"^attached device {address}", since=at)
+
+
+def detach(process, address):
+    at = process.mark()
+    process.send(f"detach {address}")
+    process.wait_for(f"^detached device {address}", since=at)
+
+
+def ports(process):
+    """The names of the ports of hotplug_mp."""
+    at = process.mark()
+    process.send("list")
+    process.send("help")    # its output comes behind that of list
+    text = process.wait_for(r"(?s:.*?)^- list$", since=at).group(0)
+    return sorted(name for _, name in re.findall(r"^(\d+)\t(\S+)$", text, re.MULTILINE))
+
+
+def hotplug():
+    """Each process attaches and detaches a function; all processes have its ports."""
+    with family("--functions", "2", "--ports", "2,1") as run:
+        processes = [start_hotplug(run, number) for number in range(3)]
+        first = [f"{pci(0)}_port{number}" for number in (1, 2)]
+        both = [*first, f"{pci(1)}_port1"]
+        for attaching in processes:
+            for detaching in processes:
+                attach(attaching, pci(1))
+                for process in processes:
+                    check_equal("ports", ports(process), both)
+                detach(detaching, pci(1))
+                for process in processes:
+                    check_equal("ports", ports(process), first)
+        for process in reversed(processes):
+            end_example(process)
+        run.end()
+
+
+# ---- simple_mp, client_server_mp ----
+
+def simple():
+    """Processes send messages to each other, with a port that they do not use."""
+    with family() as run:
+        processes = []
+        for number in range(2):
+            processes.append(start_example(run, "simple_mp", number, nb_lcores=2))
+            # A line of another thread may stand amid the prompt.
+            processes[-1].wait_for(f"Starting core {2 * number + 1}")
+        for source, target in (processes, reversed(processes)):
+            for number in range(3):
+                source.send(f"send hello{number}")
+                target.wait_for(f"Received 'hello{number}'")
+        for process in reversed(processes):
+            end_example(process)
+        run.end()
+
+
+def client_server(server_first=False):
+    """
+    The server receives and distributes, the clients send, each with a Tx queue of its
+    own. A client that is slow loses frames, which the server counts. The server stops the
+    ports in a signal handler, which usually interrupts a burst.
+    """
+    with family("--wire", "1=sink", "--wire", "2=sink") as run:
+        server = start_example(run, "client_server_mp/mp_server", 0, "--", "-p", "3", "-n",
+                               "2", nb_lcores=2)
+        server.wait_for("^Core .* displaying statistics")
+        clients = [start_example(run, "client_server_mp/mp_client", number, "--", "-n",
+                                 str(number - 1)) for number in (1, 2)]
+        for client in clients:
+            client.wait_for("handling packets")
+        for port in PORTS:
+            run.model.ctl("gen", f"port={port + 1}", f"count={PACKETS}", f"flows={FLOWS}",
+                          f"stream={port * FLOWS}", *TRAFFIC.split(","))
+
+        def counted():
+            """Whether the last display of the server accounts for each frame."""
+            shown = server.text.rpartition("PORTS")[2]
+            number = {name: [int(found) for found in re.findall(rf"\b{name}: +(\d+)", shown)]
+                      for name in ("rx", "rx_drop", "tx", "tx_drop")}
+            sent = sum(run.model.live_report().sink(port)["received"] for port in PORTS)
+            return number if number_fits(number, sent) else None
+
+        number = wait_until(counted, lambda: server.text[-1000:])
+        for name in ("rx", "tx"):
+            check(min(number[name]) > 0, f"{number}")
+        for process in (server, *clients) if server_first else (*clients, server):
+            check_equal("exit status", process.interrupt(),
+                        0 if process == server else 128 + signal.SIGINT)
+        report = run.end(expected_errors=LOST)
+        check_nothing_lost(report)
+        for port in PORTS:
+            seen = dict(report.sink(port), received=0)
+            check_equal(f"sink of port {port}", set(seen.values()), {0})
+            check_equal(f"sent by port {port}", report.port(port)["tx"]["packets"],
+                        number["tx"][port])
+
+
+def number_fits(number, sent):
+    """Rows of two ports, then of two clients; tx of a client is in the port's as well."""
+    return (len(number["tx_drop"]) == 2
+            and number["rx"][:2] == [PACKETS, PACKETS]
+            and sum(number["rx"][2:]) + sum(number["rx_drop"]) == 2 * PACKETS
+            and sum(number["tx"][2:]) + sum(number["tx_drop"]) == sum(number["rx"][2:])
+            and sum(number["tx"][:2]) == sum(number["tx"][2:]) == sent)
+
+
+# ---- hotplug.c ----
+
+# Frames come at this rate whether a process takes them or not.
+RATE = "ip=mix,l4=mix,rate=1M"
+
+
+@contextlib.contextmanager
+def forwarding(*options, devargs="", nb_secondaries=1):
+    """A primary process and secondary ones that forward, each with a queue."""
+    with family(*generators(RATE, 0), *options) as run:
+        run.start_primary(1 + nb_secondaries, devargs=devargs)
+        for queue in range(1, 1 + nb_secondaries):
+            run.add(queue).ready()
+        check_all_forward(run)
+        yield run
+
+
+def check_all_forward(run):
+    for process in run.everything():
+        process.check_forwards(ENOUGH)
+
+
+def pause_primary(run, *lines):
+    """The primary process executes commands while it sends and receives nothing."""
+    run.primary.command("pause")
+    for line in lines:
+        run.primary.command(line)
+    run.primary.command("resume")
+
+
+def check_sinks(report):
+    """No frame arrived twice, late or changed."""
+    for port in PORTS:
+        seen = dict(report.sink(port), received=0)
+        check_equal(f"sink of port {port}", set(seen.values()), {0})
+
+
+def finish(run, expected_errors=(), lost_mbufs=(0, 0)):
+    """
+    All processes forward; then none has lost mbufs, except those of killed processes: at
+    most lost_mbufs of each queue.
+    """
+    check_all_forward(run)
+    for process in run.processes:
+        check_equal("exit status of a secondary process", process.quit(), 0)
+    for line in ("pause", "close 0", "close 1"):
+        run.primary.command(line)
+    lost = [int(number) for number in re.findall(r"^mbufs of queue \d+: (\d+)$",
+                                                 run.primary.command("mbufs"), re.MULTILINE)]
+    check_equal("queues", len(lost), len(lost_mbufs))
+    for queue, number in enumerate(lost):
+        check(number <= lost_mbufs[queue], f"mbufs lost: {lost}")
+    run.quit()
+    report = run.end(expected_errors)
+    check_sinks(report)
+    return report
+
+
+def killed(*options):
+    """
+    A process is killed while it forwards, others go on, and another one uses the same
+    queues.
+    """
+    rounds = nb_rounds(5)
+    with forwarding(*options, nb_secondaries=2) as run:
+        victim = run.processes[0]
+        for _ in range(rounds):
+            time.sleep(random.uniform(0, 0.05))     # any moment
+            run.kill_one(victim)
+            check_all_forward(run)
+            victim = run.add(1).ready()
+            check_all_forward(run)
+        finish(run, lost_mbufs=(0, rounds * LOST_MBUFS, 0))
+
+
+def is_removed(process):
+    return all(process.numbers(f"removed {port}", r"^removed: (\d)$") == (1,)
+               for port in PORTS)
+
+
+def primary_ends(end, left):
+    """
+    The secondary process survives: its ports are removed. A new primary process uses
+    them while it lives.
+    """
+    with forwarding() as run:
+        other = run.processes[0]
+        held = run.model.live_report().objects
+        end(run.primary)
+        wait_until(lambda: is_removed(other), "the ports are not removed")
+        wait_until(lambda: other.seen()[2] == 2, lambda: f"events: {other.seen()}")
+        before = other.forwarded()
+        run.start_primary(more=[f"--file-prefix={prefix()}again"])
+        run.primary.check_forwards(ENOUGH)
+        check_equal("forwarded", other.forwarded(), before)
+        run.quit()
+        report = run.end(leaks=True, expected_errors=LOST)
+        check_equal("left behind", report.leaks, left(held))
+
+
+def primary_killed():
+    primary_ends(lambda primary: primary.interrupt(signal.SIGKILL), Model.left_by_killed)
+
+
+def primary_quits():
+    primary_ends(lambda primary: check_equal("exit status", primary.quit(), 0),
+                 lambda _: {})
+
+
+def restart(*options):
+    """The primary process stops and starts the ports while another one forwards."""
+    with forwarding(*options) as run:
+        for _ in range(nb_rounds(20)):
+            pause_primary(run, "stop 0", "start 0", "stop 1", "start 1")
+            check_all_forward(run)
+        finish(run)
+
+
+def reconfigure():
+    """The size of the queues changes."""
+    with forwarding() as run:
+        for size in (64, 256, 128):
+            pause_primary(run, *(f"descriptors {port} {size}" for port in PORTS))
+            check_all_forward(run)
+        finish(run)
+
+
+def queues():
+    """The primary process stops and starts a queue with which another one forwards."""
+    with forwarding() as run:
+        for _ in range(nb_rounds(10)):
+            for port in PORTS:
+                run.primary.command(f"queue {port} 1")
+            check_all_forward(run)
+        finish(run)
+
+
+def fewer_queues():
+    """A process polls a queue that its ports do not have for a while."""
+    with forwarding() as run:
+        for _ in range(nb_rounds(3)):
+            pause_primary(run, *(f"queues {port} 1" for port in PORTS))
+            before = run.processes[0].forwarded()
+            run.primary.check_forwards(ENOUGH)
+            check_equal("forwarded without a queue", run.processes[0].forwarded()[:2],
+                        before[:2])
+            pause_primary(run, *(f"queues {port} 2" for port in PORTS))
+            check_all_forward(run)
+        finish(run)
+
+
+def stopped_meanwhile():
+    """A process joins while the ports are stopped, and forwards when they start."""
+    with family(*generators(RATE, 0)) as run:
+        run.start_primary(2)
+        pause_primary(run, "stop 0", "stop 1")
+        run.add(1).ready()
+        for _ in range(nb_rounds(3)):
+            pause_primary(run, "start 0", "start 1")
+            check_all_forward(run)
+            pause_primary(run, "stop 0", "stop 1")
+        pause_primary(run, "start 0", "start 1")
+        finish(run)
+
+
+def recovery(*lose):
+    """The driver recovers from the loss of the device, in all processes."""
+    with forwarding() as run:
+        for _ in range(nb_rounds(3)):
+            for words in lose:
+                run.model.ctl(*words)
+            check_all_forward(run)
+        finish(run)
+
+
+def attach_again():
+    """Without recovery the ports are removed in all processes, and attached again."""
+    with forwarding(devargs=",recovery_timeout=0") as run:
+        other = run.processes[0]
+        run.model.ctl("remove", "fn=0")
+        wait_until(lambda: is_removed(other), "the ports are not removed")
+        wait_until(lambda: other.seen()[2] == 2, lambda: f"events: {other.seen()}")
+        for process in run.everything():
+            process.command("pause")
+        run.primary.command(f"detach {pci(0)}")
+        run.model.ctl("return", "fn=0")
+        run.primary.command(f"attach {pci(0)}")
+        for process in run.everything():
+            process.command("resume")
+        finish(run, expected_errors=GONE)
+
+
+def memory():
+    """
+    A process sends from the mempool that the primary process has created, and from its
+    own. The adapter does not read memory that no other process maps.
+    """
+    with family() as run:
+        run.start_primary(2)
+        other = run.add(1).ready()
+        for process in run.everything():
+            process.command("pause")
+        run.primary.command("map")
+        lines = [f"pass {source} {1 - source}{own}" for own in ("", " own")
+                 for source in PORTS]
+        for line in lines:
+            other.command(line)
+        check_equal("private frames: errors, freed",
+                    other.numbers("private 0 1", r"^private: (\d+) (\d+)$"), (32, 1))
+        run.primary.command("pass 0 1")
+        run.quit()
+        report = run.end(expected_errors=("no key for .* does not have this memory",))
+        check_nothing_lost(report)
+        for port, passes in ((0, 4), (1, 2)):
+            check_equal(f"sent by port {port}", report.port(port)["tx"]["packets"],
+                        64 * passes)
+
+
+VARIANTS = {
+    "symmetric": lambda: symmetric(1),
+    "symmetric-three": lambda: symmetric(2),
+    "symmetric-hotplug": symmetric_hotplug,
+    "hotplug": hotplug,
+    "simple": simple,
+    "client-server": client_server,
+    "server-ends-first": lambda: client_server(server_first=True),
+    "killed": killed,
+    "killed-thread": lambda: killed("--mode=thread"),
+    "primary-killed": primary_killed,
+    "primary-quits": primary_quits,
+    "restart": restart,
+    "restart-thread": lambda: restart("--mode=thread"),
+    "reconfigure": reconfigure,
+    "fewer-queues": fewer_queues,
+    "stopped-meanwhile": stopped_meanwhile,
+    "queues": queues,
+    "recovery": lambda: recovery(("remove", "fn=0"), ("return", "fn=0")),
+    "recovery-reset": lambda: recovery(("reset", "fn=0", "outage=1s")),
+    "attach-again": attach_again,
+    "memory": memory,
+}
+
+if __name__ == "__main__":
+    main(VARIANTS)

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Queues fail, and the driver rebuilds them while the port runs. */
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+
+#include "fixture.h"
+
+#define NB_FAILURES 3
+
+static const struct fx_config one;
+static const struct fx_config two = { .nb_txq = 2 };
+
+/* One frame of port 0 on this Tx queue that port 1 has received, before the limit. */
+static void
+send_until_received(struct fixture *fx, uint16_t queue)
+{
+	uint64_t end = fx_deadline();
+	unsigned int nb = 0;
+
+	while (nb == 0) {
+		struct rte_mbuf *m = fx_frame(fx->pool, 100, 1);
+
+		if (rte_eth_tx_burst(fx->port[0], queue, &m, 1) == 0)
+			rte_pktmbuf_free(m);
+		nb = fx_receive_all(fx->port[1], 0);
+		assert_true(rte_get_timer_cycles() < end);
+	}
+}
+
+static void
+wait_repaired(const struct fixture *fx, unsigned int side, uint64_t nb)
+{
+	uint64_t end = fx_deadline();
+
+	while (fx_xstat(fx->port[side], "queue_repairs") < nb) {
+		struct rte_mbuf *m;
+
+		/* a queue learns of its failure in a burst */
+		(void)rte_eth_tx_burst(fx->port[side], 0, NULL, 0);
+		if (rte_eth_rx_burst(fx->port[side], 0, &m, 1) == 1)
+			rte_pktmbuf_free(m);
+		assert_true(rte_get_timer_cycles() < end);
+	}
+}
+
+/* The only Tx queue of a port: Rx needs the vPort that it holds. */
+static void
+test_tx_queue(void **state)
+{
+	struct fixture *fx = *state;
+
+	fx_expect_error("Tx queue 0 has failed (disabled)");
+	fx->ignore_counters = true; /* the wire has not seen the failed packets */
+	fx_start(fx, &one);
+	fx_pass_one(fx);
+	for (unsigned int i = 1; i <= NB_FAILURES; i++) {
+		fx_command("cqe port=1 tx type=42");
+		fx_send_one(fx, i);
+		wait_repaired(fx, 0, i);
+		assert_int_equal(fx_xstat(fx->port[0], "tx_failed"), i);
+		fx_drain(fx);
+		fx_pass_one(fx);
+	}
+	assert_int_equal(fx_xstat(fx->port[0], "rx_outages"), 0);
+	fx_stop(fx);
+	assert_int_equal(rte_mempool_avail_count(fx->pool), FX_NB_MBUFS);
+}
+
+static void
+test_rx_queue(void **state)
+{
+	struct fixture *fx = *state;
+
+	fx_expect_error("Rx queue 0 has failed (overrun)");
+	fx->ignore_counters = true;
+	fx_start(fx, &one);
+	fx_pass_one(fx);
+	for (unsigned int i = 1; i <= NB_FAILURES; i++) {
+		fx_command("bogus port=2 rx what=wrong-owner");
+		fx_send_one(fx, i);
+		wait_repaired(fx, 1, i);
+		fx_drain(fx);
+		fx_pass_one(fx);
+		assert_int_equal(fx_xstat(fx->port[1], "rx_outages"), i);
+	}
+	fx_stop(fx);
+	assert_int_equal(rte_mempool_avail_count(fx->pool), FX_NB_MBUFS);
+}
+
+/* Sends on queue 1 without end. */
+struct sender {
+	const struct fixture *fx;
+	uint64_t nb_sent;
+	bool is_over;
+};
+
+static void *
+send_all(void *arg)
+{
+	struct sender *sender = arg;
+	struct rte_mbuf *m = NULL;
+
+	while (!__atomic_load_n(&sender->is_over, __ATOMIC_ACQUIRE)) {
+		if (m == NULL)
+			m = rte_pktmbuf_alloc(sender->fx->pool);
+		if (m == NULL)
+			continue;
+		m->data_len = 64;
+		m->pkt_len = 64;
+		if (rte_eth_tx_burst(sender->fx->port[0], 1, &m, 1) == 0)
+			continue;
+		m = NULL;
+		__atomic_add_fetch(&sender->nb_sent, 1, __ATOMIC_RELEASE);
+	}
+	rte_pktmbuf_free(m);
+	return NULL;
+}
+
+/* Another queue sends meanwhile, and loses nothing. */
+static void
+test_other_queue_goes_on(void **state)
+{
+	struct fixture *fx = *state;
+	struct sender sender = { .fx = fx };
+	struct rte_mbuf *m;
+	pthread_t thread;
+	uint64_t before;
+
+	fx_expect_error("Tx queue 0 has failed (disabled)");
+	fx->ignore_counters = true;
+	fx_start(fx, &two);
+	fx_command("cqe port=1 tx type=42 queue=0");
+	assert_int_equal(pthread_create(&thread, NULL, send_all, &sender), 0);
+	m = fx_frame(fx->pool, 100, 1);
+	while (rte_eth_tx_burst(fx->port[0], 0, &m, 1) == 0)
+		(void)fx_receive_all(fx->port[1], 0);
+	wait_repaired(fx, 0, 1);
+	send_until_received(fx, 0);
+	before = __atomic_load_n(&sender.nb_sent, __ATOMIC_ACQUIRE);
+	while (__atomic_load_n(&sender.nb_sent, __ATOMIC_ACQUIRE) == before)
+		(void)fx_receive_all(fx->port[1], 0);
+	__atomic_store_n(&sender.is_over, true, __ATOMIC_RELEASE);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	fx_drain(fx);
+	assert_int_equal(fx_xstat(fx->port[0], "tx_q1_failed"), 0);
+	assert_int_equal(fx_xstat(fx->port[0], "tx_q1_unfinished"), 0);
+	assert_int_equal(fx_xstat(fx->port[0], "tx_q0_failed"), 1);
+	fx_stop(fx);
+	assert_int_equal(rte_mempool_avail_count(fx->pool), FX_NB_MBUFS);
+}
+
+/* The kernel refuses the new objects at first: the driver tries again. */
+static void
+test_kernel_refuses(void **state)
+{
+	static const char *const calls[] = { "create_cq", "create_qp" };
+	struct fixture *fx = *state;
+
+	fx_expect_error("");
+	fx->ignore_counters = true;
+	fx_start(fx, &one);
+	for (unsigned int i = 0; i < RTE_DIM(calls); i++) {
+		assert_int_equal(fx_model.fault_arm(calls[i], 1, ENOMEM), 0);
+		fx_command("cqe port=1 tx type=42");
+		fx_send_one(fx, i);
+		wait_repaired(fx, 0, i + 1);
+		assert_true(fx_model.fault_hits() > 0);
+		fx_model.fault_disarm();
+		fx_drain(fx);
+		fx_pass_one(fx);
+	}
+	assert_true(fx_nb_logged(RTE_LOG_ERR, "cannot rebuild Tx queue 0") > 0);
+}
+
+/* A Tx queue that does not move is reported once, and again after it has moved. */
+static void
+test_no_progress(void **state)
+{
+	struct fixture *fx = *state;
+
+	fx_expect_error("completed none of its packets");
+	fx_start(fx, &one);
+	for (unsigned int i = 1; i <= 2; i++) {
+		uint64_t end = fx_deadline();
+
+		fx_command("stall port=1 tx");
+		fx_send_one(fx, i);
+		while (fx_xstat(fx->port[0], "tx_stalled") < i) {
+			assert_true(rte_get_timer_cycles() < end);
+			rte_delay_us_sleep(10000);
+		}
+		assert_int_equal(fx_nb_logged(RTE_LOG_WARNING, "completed none"), i);
+		fx_command("inject off");
+		fx_drain(fx);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		FX_TEST(test_tx_queue),
+		FX_TEST(test_rx_queue),
+		FX_TEST(test_other_queue_goes_on),
+		FX_TEST(test_kernel_refuses),
+		FX_TEST(test_no_progress),
+	};
+
+	return FX_RUN("repair", tests);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* What the driver accepts of libmana, which this file plays. */
+
+#include <errno.h>
+
+#include <infiniband/manadv.h>
+
+#include "fixture.h"
+#include "mana_verbs.h"
+
+#define RING_BYTES 8192u
+
+static struct manadv_ctx_allocators allocators;
+static uint32_t ring_bytes; /* that libmana reports */
+static void *ring;
+
+int
+manadv_set_context_attr(struct ibv_context *ctx, enum manadv_set_ctx_attr_type type,
+			void *attr)
+{
+	(void)ctx;
+	(void)type;
+	allocators = *(struct manadv_ctx_allocators *)attr;
+	return 0;
+}
+
+int
+manadv_init_obj(struct manadv_obj *obj, uint64_t type)
+{
+	if ((type & MANADV_OBJ_QP) != 0) {
+		obj->qp.out->sq_buf = ring;
+		obj->qp.out->sq_size = ring_bytes;
+	} else {
+		obj->rwq.out->buf = ring;
+		obj->rwq.out->size = ring_bytes;
+	}
+	return 0;
+}
+
+static unsigned int nb_events; /* that were taken; they never end */
+static unsigned int nb_acked;
+
+int
+ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context)
+{
+	(void)channel;
+	*cq = NULL;
+	*cq_context = NULL;
+	assert_true(nb_events < 100000);
+	nb_events++;
+	return 0;
+}
+
+void
+ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nb)
+{
+	(void)cq;
+	nb_acked += nb;
+}
+
+/* A device that sends events faster than they are taken does not hold the caller. */
+static void
+endless_events_are_taken_in_part(void **state)
+{
+	int nb;
+
+	(void)state;
+	nb = mana_verbs_channel_drain(NULL);
+	assert_true(nb > 0);
+	assert_int_equal(nb, nb_events);
+	assert_int_equal(nb, nb_acked);
+}
+
+/* A ring that is larger than its memory is refused. */
+static void
+ring_size_is_checked(void **state)
+{
+	static const struct {
+		uint32_t bytes;
+		int ret;
+	} cases[] = {
+		{ RING_BYTES, 0 },	     { RING_BYTES / 2, 0 },
+		{ RING_BYTES * 2, -EINVAL }, { UINT32_C(1) << 28, -EINVAL },
+		{ UINT32_MAX, -EINVAL },
+	};
+	struct mana_verbs_rings rings = { .socket_id = SOCKET_ID_ANY };
+	struct mana_verbs_queue queue;
+
+	(void)state;
+	assert_int_equal(mana_verbs_rings_from(NULL, &rings), 0);
+	ring = allocators.alloc(RING_BYTES, allocators.data);
+	assert_non_null(ring);
+	for (uint32_t i = 0; i < RTE_DIM(cases); i++) {
+		ring_bytes = cases[i].bytes;
+		assert_int_equal(mana_verbs_rq_get(NULL, NULL, &queue), cases[i].ret);
+		assert_int_equal(mana_verbs_sq_get(NULL, NULL, &queue), cases[i].ret);
+	}
+	ring = NULL;
+	assert_int_equal(mana_verbs_rq_get(NULL, NULL, &queue), -EINVAL);
+	mana_verbs_rings_release(&rings);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ring_size_is_checked),
+		cmocka_unit_test(endless_events_are_taken_in_part),
+	};
+
+	return cmocka_run_group_tests(tests, fx_group_setup, NULL);
+}
