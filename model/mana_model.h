@@ -34,9 +34,13 @@ MANA_MODEL_API int mana_model_leaks(struct mana_model_objects *leaks);
  * --fault; "any" counts all calls. A new fault replaces the previous one.
  */
 MANA_MODEL_API int mana_model_fault_arm(const char *call, unsigned int nth, int err);
+/* The same, and all later calls of this name. */
+MANA_MODEL_API int mana_model_fault_arm_from(const char *call, unsigned int nth, int err);
 MANA_MODEL_API void mana_model_fault_disarm(void);
 /* The number of calls that failed since mana_model_fault_arm(). */
 MANA_MODEL_API unsigned int mana_model_fault_hits(void);
+/* The number of kernel calls so far on the machine. */
+MANA_MODEL_API uint64_t mana_model_kernel_calls(void);
 
 struct mana_model_port {
 	uint64_t rx_packets, rx_bytes, rx_no_wqe, rx_truncated;

@@ -42,9 +42,13 @@
  *   private FROM TO   send frames in memory that no other process maps, then pass
  * In both:
  *   stats             name, packets sent, received of each port
+ *   fault PLUGIN N[+] let the Nth next call of this driver fail, built for it
+ *                     (app/test/fault), and all later ones with +; 0: none
+ *   faults PLUGIN     calls since then, and those that failed
  *   quit
  */
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -778,6 +782,43 @@ seen_print(void)
 	return 0;
 }
 
+/* A function of app/test/fault/calls.h in the driver of this process. */
+static void *
+calls_function(const char *plugin, const char *name)
+{
+	void *library = dlopen(plugin, RTLD_NOW | RTLD_NOLOAD);
+	void *function = library != NULL ? dlsym(library, name) : NULL;
+
+	if (library != NULL)
+		(void)dlclose(library);
+	return function;
+}
+
+static int
+fault_arm(const char *plugin, unsigned int nth, bool and_later)
+{
+	void (*arm)(unsigned int nth, bool and_later);
+
+	*(void **)&arm = calls_function(plugin, "calls_arm");
+	if (arm == NULL)
+		return -ENOENT;
+	arm(nth, and_later);
+	return 0;
+}
+
+static int
+faults_print(const char *plugin)
+{
+	unsigned int (*made)(void), (*failed)(void);
+
+	*(void **)&made = calls_function(plugin, "calls_made");
+	*(void **)&failed = calls_function(plugin, "calls_failed");
+	if (made == NULL || failed == NULL)
+		return -ENOENT;
+	printf("driver calls: %u, failed: %u\n", made(), failed());
+	return 0;
+}
+
 static int
 obey_word(const char *line)
 {
@@ -804,7 +845,14 @@ static int
 obey(const char *line)
 {
 	unsigned int one, two;
-	char word[128];
+	char word[128], path[256], plus;
+	int nb;
+
+	nb = sscanf(line, "fault %255s %u%c", path, &one, &plus);
+	if (nb >= 2)
+		return fault_arm(path, one, nb == 3 && plus == '+');
+	if (sscanf(line, "faults %255s", path) == 1)
+		return faults_print(path);
 
 	if (sscanf(line, "attach %127s", word) == 1)
 		return attach(word);
@@ -844,7 +892,7 @@ obey(const char *line)
 int
 main(int argc, char **argv)
 {
-	char line[256];
+	char line[512];
 	bool is_primary;
 	int number;
 	int ret;

@@ -24,9 +24,9 @@ def prefix():
                 if word.startswith("--file-prefix="))
 
 
-def eal(kind, devargs=""):
+def eal(kind, devargs="", plugin=PLUGIN):
     """EAL arguments of each process, without lcores."""
-    return ["-d", PLUGIN, "--log-level=*:error", *memory_arguments("huge"),
+    return ["-d", plugin, "--log-level=*:error", *memory_arguments("huge"),
             f"--proc-type={kind}", "--no-telemetry",
             "-a", f"{pci(0)},mac={mac(0)},mac={mac(1)}{devargs}"]
 
@@ -34,10 +34,11 @@ def eal(kind, devargs=""):
 class Process(Console):
     """A process of the machine."""
 
-    def __init__(self, model, argv):
+    def __init__(self, model, argv, more_environment=None):
         self.model = model
         self.name = os.path.basename(argv[0])
-        super().__init__(model.join_command(*argv), env=program_environment())
+        super().__init__(model.join_command(*argv),
+                         env=program_environment() | (more_environment or {}))
 
     def interrupt(self, number=signal.SIGINT, name=None):
         """Ends the process by a signal. Returns the launcher's exit status."""
@@ -102,7 +103,8 @@ class Program(Process):
 class Family:
     """A machine, a primary process and its secondary processes."""
 
-    def __init__(self, *options):
+    def __init__(self, *options, plugin=PLUGIN):
+        self.plugin = plugin
         self.model = Model(*options)
         # the machine ends with its program, the processes join it
         self.holder = Console(self.model.command("cat"), env=program_environment())
@@ -110,23 +112,24 @@ class Family:
         self.primary = None
         self.processes = []     # without the primary process
 
-    def start(self, argv, kind=Process):
+    def start(self, argv, kind=Process, environment=None):
         """Starts another process, any program."""
-        made = kind(self.model, argv)
+        made = kind(self.model, argv, environment)
         self.processes.append(made)
         return made
 
     def start_primary(self, nb_queues=1, more=(), devargs=""):
         """hotplug.c as primary process."""
         self.primary = Program(self.model, [
-            PROGRAM, self.lcores(0), *eal("primary", devargs), "-m", str(MEGABYTES),
+            PROGRAM, self.lcores(0), *eal("primary", devargs, self.plugin), "-m", str(MEGABYTES),
             *more, "--", str(nb_queues)])
         return self.primary.ready()
 
-    def add(self, queue=0):
+    def add(self, queue=0, environment=None):
         """hotplug.c as secondary process that forwards with this queue, or only reads."""
-        return self.start([PROGRAM, self.lcores(queue), *eal("secondary"), "--",
-                           str(queue)], Program)
+        return self.start([PROGRAM, self.lcores(queue),
+                           *eal("secondary", plugin=self.plugin), "--", str(queue)],
+                          Program, environment)
 
     @staticmethod
     def lcores(process):
@@ -173,10 +176,10 @@ class Family:
 
 
 @contextlib.contextmanager
-def family(*options):
+def family(*options, plugin=PLUGIN):
     """A Family that ends with the block, and shows its output on failure."""
     machine.reserve_hugepages()
-    made = Family(*options)
+    made = Family(*options, plugin=plugin)
     try:
         yield made
     except BaseException:

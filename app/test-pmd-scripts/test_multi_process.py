@@ -3,9 +3,11 @@
 """Secondary processes that receive and send: DPDK's multi_process examples, and hotplug.c.
 
 MANA_MULTI_PROCESS_ROUNDS is the number of rounds of each variant with rounds.
+MANA_FAULT_SWEEP=all: the variants of faults let each call fail, else some of them.
 """
 
 import contextlib
+import itertools
 import os
 import random
 import re
@@ -15,7 +17,7 @@ import time
 import machine
 from application import check_all_came, example, generator
 from harness import check, check_equal, check_nothing_lost, main
-from model import Model, pci, wait_until
+from model import BUILD, PLUGIN, Model, find_child, pci, wait_until
 from processes import eal, family, prefix
 
 PACKETS = 96_000
@@ -26,6 +28,8 @@ ENOUGH = 2000
 PORTS = (0, 1)
 # Of each killed process: those in its burst, and those that it has received.
 LOST_MBUFS = 64
+# The driver whose calls a test lets fail.
+FAULT_PLUGIN = os.path.join(BUILD, "app", "test", "fault", "librte_net_mana_fault.so")
 GONE = ("MANA: .* the RDMA device ",)
 # of the driver; of EAL when the secondary process ends
 LOST = ("the primary process has ended", "EAL: failed to send", "EAL: Cannot send message")
@@ -263,10 +267,10 @@ RATE = "ip=mix,l4=mix,rate=1M"
 
 
 @contextlib.contextmanager
-def forwarding(*options, devargs="", nb_secondaries=1):
+def forwarding(*options, devargs="", nb_secondaries=1, nb_queues=0, plugin=PLUGIN):
     """A primary process and secondary ones that forward, each with a queue."""
-    with family(*generators(RATE, 0), *options) as run:
-        run.start_primary(1 + nb_secondaries, devargs=devargs)
+    with family(*generators(RATE, 0), *options, plugin=plugin) as run:
+        run.start_primary(nb_queues or 1 + nb_secondaries, devargs=devargs)
         for queue in range(1, 1 + nb_secondaries):
             run.add(queue).ready()
         check_all_forward(run)
@@ -474,6 +478,98 @@ def memory():
                         64 * passes)
 
 
+# ---- Faults ----
+
+CALLS = r"driver calls: (\d+), failed: (\d+)"
+ANY = (".",)
+
+
+def nb_descriptors(process):
+    return len(os.listdir(f"/proc/{find_child(process.process.pid, process.name)}/fd"))
+
+
+def join_and_quit(run):
+    other = run.add(1).ready()
+    check_all_forward(run)
+    check_equal("exit status", other.quit(), 0)
+    run.processes.remove(other)
+
+
+def each_fault(attempt, step=1):
+    """
+    Calls attempt("N") and attempt("N+"), N from 1 by this step, until it returns 0 failed
+    calls. Returns the number of faults.
+    """
+    if os.environ.get("MANA_FAULT_SWEEP") == "all":
+        step = 1
+    total = 0
+    for later in ("", "+"):
+        numbers = itertools.count(1, step)
+        nb = sum(1 for _ in itertools.takewhile(
+            lambda number, later=later: attempt(f"{number}{later}"), numbers))
+        check(nb > 1, "the driver makes no calls")
+        total += nb
+    return total
+
+
+def end_any(run, process):
+    """Ends a secondary process that started, or did not because of a fault."""
+    if process.wait_for("^ready$|^failed: ", 120).group(0) == "ready":
+        process.quit()
+    else:
+        process.wait()
+    run.processes.remove(process)
+
+
+def secondary_attempt(run, fault):
+    """A process starts while calls of its driver fail: with its ports, or without."""
+    other = run.add(1, {"MANA_FAULT_CALL": fault})
+    end_any(run, other)
+    made, failed, first = re.search(CALLS + r", first: (\w+)", other.text).groups()
+    nb_errors = len(other.errors())
+    print(f"secondary process: call {fault} of {made}: {first}: {nb_errors} error lines")
+    return int(failed)
+
+
+def primary_attempt(run, fault):
+    """
+    Calls of the primary process fail while a secondary one joins, and while the ports
+    stop and start.
+    """
+    run.primary.command(f"fault {FAULT_PLUGIN} {fault}")
+    other = run.add(1)
+    other.wait_for("^ready$|^failed: ", 120)
+    run.primary.command("pause")
+    for line in ("stop 0", "start 0"):
+        try:
+            run.primary.command(line)
+        except AssertionError:
+            pass
+    _, failed = run.primary.numbers(f"faults {FAULT_PLUGIN}", CALLS)
+    run.primary.command(f"fault {FAULT_PLUGIN} 0")
+    for line in ("stop 0", "start 0", "resume"):
+        run.primary.command(line)
+    end_any(run, other)
+    print(f"primary process: call {fault}: {failed} failed")
+    return failed
+
+
+def faults(what, attempt, step=1):
+    """
+    After all attempts the primary process has lost nothing, forwards, and lets another
+    process join.
+    """
+    with forwarding(nb_secondaries=0, nb_queues=2, plugin=FAULT_PLUGIN) as run:
+        join_and_quit(run)
+        before = nb_descriptors(run.primary)
+        total = each_fault(lambda fault: attempt(run, fault), step)
+        join_and_quit(run)
+        wait_until(lambda: nb_descriptors(run.primary) == before,
+                   lambda: f"{nb_descriptors(run.primary)} descriptors, {before} before")
+        finish(run, ANY, lost_mbufs=(0, 0))
+        print(f"sweep: {what}: {total} faults, 0 leaks")
+
+
 VARIANTS = {
     "symmetric": lambda: symmetric(1),
     "symmetric-three": lambda: symmetric(2),
@@ -496,6 +592,8 @@ VARIANTS = {
     "recovery-reset": lambda: recovery(("reset", "fn=0", "outage=1s")),
     "attach-again": attach_again,
     "memory": memory,
+    "faults-secondary": lambda: faults("secondary process", secondary_attempt),
+    "faults-primary": lambda: faults("primary process", primary_attempt, step=7),
 }
 
 if __name__ == "__main__":

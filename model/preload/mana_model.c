@@ -58,8 +58,8 @@ mana_model_leaks(struct mana_model_objects *leaks)
 	return 0;
 }
 
-int
-mana_model_fault_arm(const char *call, unsigned int nth, int err)
+static int
+arm(const char *call, unsigned int nth, const char *and_later, int err)
 {
 	char rule[64], message[128];
 	int rc;
@@ -68,13 +68,25 @@ mana_model_fault_arm(const char *call, unsigned int nth, int err)
 		return -ENODEV;
 	if (nth == 0 || err <= 0)
 		return -EINVAL;
-	snprintf(rule, sizeof(rule), "%s:%u:%d", call, nth, err);
+	snprintf(rule, sizeof(rule), "%s:%u%s:%d", call, nth, and_later, err);
 	segment_lock();
 	fault_plan_clear();
 	hits_at_arming = segment_fault_plan()->nb_fired;
 	rc = fault_plan_add(rule, message, sizeof(message));
 	segment_unlock();
 	return rc;
+}
+
+int
+mana_model_fault_arm(const char *call, unsigned int nth, int err)
+{
+	return arm(call, nth, "", err);
+}
+
+int
+mana_model_fault_arm_from(const char *call, unsigned int nth, int err)
+{
+	return arm(call, nth, "+", err);
 }
 
 void
@@ -92,6 +104,12 @@ mana_model_fault_hits(void)
 {
 	return attach_machine() ?
 		segment_fault_plan()->nb_fired - hits_at_arming : 0;
+}
+
+uint64_t
+mana_model_kernel_calls(void)
+{
+	return attach_machine() ? segment_fault_plan()->nb_calls[FAULT_any] : 0;
 }
 
 static bool

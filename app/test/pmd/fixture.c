@@ -45,8 +45,10 @@ find_model(void)
 	model_symbol("mana_model_objects", &fx_model.objects);
 	model_symbol("mana_model_leaks", &fx_model.leaks);
 	model_symbol("mana_model_fault_arm", &fx_model.fault_arm);
+	model_symbol("mana_model_fault_arm_from", &fx_model.fault_arm_from);
 	model_symbol("mana_model_fault_disarm", &fx_model.fault_disarm);
 	model_symbol("mana_model_fault_hits", &fx_model.fault_hits);
+	model_symbol("mana_model_kernel_calls", &fx_model.kernel_calls);
 	model_symbol("mana_model_port", &fx_model.port);
 	model_symbol("mana_model_violations", &fx_model.violations);
 	model_symbol("mana_model_queue", &fx_model.queue);
@@ -287,12 +289,17 @@ fx_pool_free(struct fixture *fx, struct rte_mempool *pool)
 
 /* Memory that EAL keeps after a first probe and pool is no leak. */
 static int
-warm_up(void **state)
+warm_up(void **state __rte_unused)
 {
-	if (fx_setup(state) != 0)
+	/* A state of the group would replace the initial state of a test. */
+	struct fixture *fx;
+	void *own;
+
+	if (fx_setup(&own) != 0)
 		return -1;
-	fx_remove(*state);
-	fx_pool_free(*state, ((struct fixture *)*state)->pool);
+	fx = own;
+	fx_remove(fx);
+	fx_pool_free(fx, fx->pool);
 	fx_log_check();
 	return 0;
 }

@@ -41,8 +41,10 @@ struct fx_model {
 	int (*objects)(struct mana_model_objects *objects);
 	int (*leaks)(struct mana_model_objects *leaks);
 	int (*fault_arm)(const char *call, unsigned int nth, int err);
+	int (*fault_arm_from)(const char *call, unsigned int nth, int err);
 	void (*fault_disarm)(void);
 	unsigned int (*fault_hits)(void);
+	uint64_t (*kernel_calls)(void);
 	int (*port)(uint32_t fn, uint32_t port, struct mana_model_port *counters);
 	uint64_t (*violations)(const char *name_or_null);
 	int (*netdev_set)(const char *name, bool up);

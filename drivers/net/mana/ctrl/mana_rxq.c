@@ -266,13 +266,17 @@ mana_rxq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 
 	if (ret == 0)
 		ret = mana_rx_layout_check(priv, &layout, priv->data->mtu);
-	for (uint16_t i = 0; ret == 0 && i < layout.nb_segs; i++)
-		ret = mana_mr_add_pool(priv, layout.segs[i].mp);
 	if (ret != 0)
 		return ret;
 	ctl = mana_queue_alloc("mana_rxq", sizeof(*ctl), socket_id);
 	if (ctl == NULL)
 		return -ENOMEM;
+	for (uint16_t i = 0; ret == 0 && i < layout.nb_segs; i++)
+		ret = mana_mr_add_pool(priv, layout.segs[i].mp);
+	if (ret != 0) {
+		rte_free(ctl);
+		return ret;
+	}
 	ctl->owner = queue_id;
 	ctl->layout = layout;
 	ctl->mp = layout.segs[0].mp;

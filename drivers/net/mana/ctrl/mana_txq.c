@@ -100,12 +100,9 @@ int
 mana_txq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 	       unsigned int socket_id, const struct rte_eth_txconf *conf)
 {
-	int ret = bounce_pool_make(priv);
-	struct mana_eth_txq *ctl;
+	struct mana_eth_txq *ctl = mana_queue_alloc("mana_txq", sizeof(*ctl), socket_id);
+	int ret;
 
-	if (ret != 0)
-		return ret;
-	ctl = mana_queue_alloc("mana_txq", sizeof(*ctl), socket_id);
 	if (ctl == NULL)
 		return -ENOMEM;
 	ctl->txq.queue_id = queue_id;
@@ -120,7 +117,6 @@ mana_txq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 	ctl->socket_id = socket_id;
 	ctl->conf = (struct mana_txq_conf){
 		.nb_wqes = rte_align32pow2(nb_desc),
-		.bounce_mp = priv->bounce_mp,
 		.no_suppress = !priv->options.tx_suppress,
 		.vport = priv->options.tx_vport,
 		.mtu = priv->max_mtu,
@@ -130,10 +126,14 @@ mana_txq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 		((ctl->offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0 ?
 			 MBUFS_PER_WQE_CHAINS : MBUFS_PER_WQE);
 	ret = txq_alloc(ctl);
+	/* Of the port: last, because a refused setup leaves nothing. */
+	if (ret == 0)
+		ret = bounce_pool_make(priv);
 	if (ret != 0) {
 		mana_txq_release(priv, ctl);
 		return ret;
 	}
+	ctl->conf.bounce_mp = priv->bounce_mp;
 	mana_mr_track_pools(priv);
 	mana_registry_lock();
 	priv->txqs[queue_id] = ctl;
