@@ -138,6 +138,7 @@ fx_rx_begin(struct fx_rx *fx, uint32_t start)
 	fx->ci = fx->last_bu = 0;
 	fx->rx_seq = fx->check_seq = 0;
 	mana_mr_cache_init(&fx->rxq->mr, &fx_mr_generation, &fx_mr_calls);
+	fx->conf.data_delta = fx->conf.mp != NULL ? mana_rx_pool_delta(fx->conf.mp) : 0;
 	assert_eq(mana_rxq_init(fx->rxq, &fx->conf), 0);
 	if (start != 0)
 		fx_rx_start_at(fx, start);

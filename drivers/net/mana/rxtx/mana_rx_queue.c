@@ -95,7 +95,7 @@ mana_rxq_init_single(struct mana_rxq *rxq, const struct mana_rxq_conf *conf)
 	rxq->buf_bytes = rte_pktmbuf_data_room_size(conf->mp) -
 			 RTE_PKTMBUF_HEADROOM;
 	rxq->scatter.bytes = rxq->buf_bytes;
-	rxq->data_delta = mana_rx_pool_delta(conf->mp);
+	rxq->data_delta = conf->data_delta;
 	rxq->flat = MANA_RX_FLAT_UNKNOWN;
 	for (uint32_t i = 0; i < RTE_DIM(rxq->vec_reported); i++) {
 		rxq->vec_reported[i] = rxq->reported_flags;

@@ -324,6 +324,7 @@ struct mana_rxq_conf {
 	uint32_t nb_cqe; /* power of two, at least 64 */
 	volatile void *db_page;
 	struct rte_mempool *mp; /* with one buffer per WQE; not used with segs */
+	uint64_t data_delta; /* mana_rx_pool_delta(mp); takes long for a large pool */
 	/*
 	 * The buffers of each WQE, if there are several or only parts are used;
 	 * nb_segs 0: one buffer of mp, behind the usual headroom.
