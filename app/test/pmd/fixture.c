@@ -24,6 +24,7 @@
 
 struct fx_model fx_model;
 const char *fx_devargs = "";
+const char *fx_megabytes = "256";
 
 static struct fixture fx_instance;
 
@@ -331,7 +332,7 @@ fx_main(const char *name, const struct CMUnitTest *tests, size_t nb_tests)
 		(char *)(uintptr_t)"--no-shconf", (char *)(uintptr_t)"--no-telemetry",
 		/* huge pages grow on demand; --no-huge memory cannot */
 		(char *)(uintptr_t)"-m",
-		(char *)(uintptr_t)(memory != NULL ? "16" : "256"),
+		(char *)(uintptr_t)(memory != NULL ? "16" : fx_megabytes),
 		(char *)(uintptr_t)"-d", (char *)(uintptr_t)plugin,
 		/* matches no device: tests probe explicitly */
 		(char *)(uintptr_t)"-a", (char *)(uintptr_t)"ffff:ff:1f.7", NULL,

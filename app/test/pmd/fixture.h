@@ -94,6 +94,8 @@ int fx_teardown(void **state);
 
 /* Of each probe by the fixture; "" by default. The test program may set it. */
 extern const char *fx_devargs;
+/* Memory of EAL, if it cannot grow. The test program may set it. */
+extern const char *fx_megabytes;
 int fx_probe(struct fixture *fx, const char *devargs);
 void fx_remove(struct fixture *fx);
 
