@@ -525,6 +525,7 @@ static void
 test_netdev_is_up(void **state)
 {
 	struct fixture *fx = *state;
+	const uint64_t end = fx_deadline();
 
 	fx_expect_error("");
 	listen_all(fx);
@@ -534,8 +535,12 @@ test_netdev_is_up(void **state)
 	assert_int_equal(fx_model.netdev_set("mana0p0", true), 0);
 	assert_int_equal(fx_model.netdev_set("mana0p1", true), 0);
 	fx_command("return fn=0");
-	rte_delay_us_sleep(200000);
+	while (fx_nb_logged(RTE_LOG_ERR, "netdev") == 0) {
+		assert_true(rte_get_timer_cycles() < end);
+		rte_delay_us_sleep(1000);
+	}
 	/* 10, 20, 40, 80 ms later */
+	rte_delay_us_sleep(150000);
 	assert_in_range(fx_nb_logged(RTE_LOG_ERR, "netdev"), 1, 20);
 	assert_int_equal(fx_model.netdev_set("mana0p0", false), 0);
 	assert_int_equal(fx_model.netdev_set("mana0p1", false), 0);
