@@ -19,6 +19,7 @@
 
 #include <getopt.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,9 +44,10 @@
 #define PATTERN_BYTES 65536u
 #define ROUND_PACKETS 200000u
 #define TAG_BYTES 4
-/* The first rounds allocate what later ones use again. */
-#define WARM_ROUNDS 30
-#define SLACK_KIB 8192
+#define PROBE_ROUNDS 20 /* after so many rounds the device is removed */
+/* With caches of freed memory off: GLIBC_TUNABLES=glibc.malloc.tcache_count=0. */
+#define SLACK_HEAP_BYTES ((size_t)16 << 10)
+#define SLACK_MAPPED_BYTES ((size_t)4 << 20)
 
 /* Mempools. Frames of the largest MTU fit one buffer of none. */
 #define NB_LARGE 49151u
@@ -631,16 +633,35 @@ disable_queue(void)
 
 /* ---- Rounds ----------------------------------------------------------------------------------- */
 
-static long
-resident_kib(void)
+/* Without the device. DPDK's heap is compared besides: fx_check_holdings(). */
+struct memory {
+	size_t heap_bytes;   /* the C library's, in use */
+	size_t mapped_bytes; /* of the address space */
+};
+
+static void
+memory_get(struct memory *memory)
 {
-	long pages = 0;
+	const struct mallinfo2 info = mallinfo2();
+	size_t pages = 0;
 	FILE *f = fopen("/proc/self/statm", "r");
 
 	assert_non_null(f);
-	assert_int_equal(fscanf(f, "%*d %ld", &pages), 1);
+	assert_int_equal(fscanf(f, "%zu", &pages), 1);
 	fclose(f);
-	return pages * (sysconf(_SC_PAGESIZE) / 1024);
+	memory->heap_bytes = info.uordblks + info.hblkhd;
+	memory->mapped_bytes = pages * sysconf(_SC_PAGESIZE);
+}
+
+static void
+check_flat(const struct memory *before, const struct memory *now)
+{
+	if (now->heap_bytes > before->heap_bytes + SLACK_HEAP_BYTES)
+		fail_msg("round %" PRIu64 ": %zu bytes of heap, %zu before", nb_rounds,
+			 now->heap_bytes, before->heap_bytes);
+	if (now->mapped_bytes > before->mapped_bytes + SLACK_MAPPED_BYTES)
+		fail_msg("round %" PRIu64 ": %zu bytes mapped, %zu before", nb_rounds,
+			 now->mapped_bytes, before->mapped_bytes);
 }
 
 static void
@@ -690,29 +711,26 @@ static void
 test_soak(void **state)
 {
 	struct fixture *fx = *state;
+	struct memory first = { 0 }, now = { 0 };
 	struct fx_holdings before;
-	long warm_kib = 0;
 
 	prepare(fx);
 	fx_holdings_get(&before);
-	probe(fx);
 	while (nb_sent < options.nb_packets) {
-		run_round();
-		fx_log_reset();
-		fx_expect_error("");
-		if (nb_rounds % 50 == 0) {
-			fx_remove(fx);
-			fx_check_holdings(&before, "after a removal");
-			probe(fx);
+		probe(fx);
+		for (unsigned int i = 0; i < PROBE_ROUNDS && nb_sent < options.nb_packets; i++) {
+			run_round();
+			fx_log_reset();
+			fx_expect_error("");
 		}
-		if (nb_rounds == WARM_ROUNDS)
-			warm_kib = resident_kib();
-		else if (nb_rounds > WARM_ROUNDS && resident_kib() > warm_kib + SLACK_KIB)
-			fail_msg("%ld KiB in memory, %ld KiB after %d rounds", resident_kib(),
-				 warm_kib, WARM_ROUNDS);
+		fx_remove(fx);
+		fx_check_holdings(&before, "after a removal");
+		memory_get(&now);
+		if (nb_rounds == PROBE_ROUNDS)
+			first = now;
+		else if (nb_rounds > PROBE_ROUNDS)
+			check_flat(&first, &now);
 	}
-	fx_remove(fx);
-	fx_check_holdings(&before, "at the end");
 	rte_mempool_free(tx_pool);
 	for (unsigned int kind = 0; kind < NB_KINDS; kind++)
 		rte_mempool_free(rx_pools[kind]);
@@ -723,8 +741,9 @@ test_soak(void **state)
 	       PRIu64 " refusals, %" PRIu64 " probes\n", events.restarts,
 	       events.failed_starts, events.resets, events.repairs, events.exhausted,
 	       events.refused, events.probes);
-	printf("soak: %ld KiB in memory after %d rounds, %ld KiB at the end\n", warm_kib,
-	       WARM_ROUNDS, resident_kib());
+	printf("soak: heap %zu bytes after %d rounds, %zu at the end; mapped %zu MiB, %zu\n",
+	       first.heap_bytes, PROBE_ROUNDS, now.heap_bytes, first.mapped_bytes >> 20,
+	       now.mapped_bytes >> 20);
 	printf("soak: digest %016" PRIx64 "\n", digest);
 }
 
