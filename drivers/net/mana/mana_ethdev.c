@@ -90,10 +90,10 @@ mtu_check(const struct mana_priv *priv, uint16_t mtu)
 	uint32_t at = 0;
 	int ret = 0;
 
-	if (mtu > priv->max_mtu)
+	if (mtu > priv->limits.max_mtu)
 		ret = MANA_PORT_ERR(-EINVAL, name,
 				    "MTU %u: the kernel allows at most %u for netdev %s",
-				    mtu, priv->max_mtu, priv->netdev.name);
+				    mtu, priv->limits.max_mtu, priv->netdev.name);
 	/*
 	 * The application may have freed the mempools of a stopped port, to set up
 	 * its queues anew. The start checks those.
@@ -662,13 +662,13 @@ mana_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 		return -ENODEV;
 	info->if_index = priv->netdev.ifindex;
 	info->min_mtu = RTE_ETHER_MIN_MTU;
-	info->max_mtu = priv->max_mtu;
-	info->max_rx_pktlen = priv->max_mtu + MANA_FRAME_OVERHEAD;
+	info->max_mtu = priv->limits.max_mtu;
+	info->max_rx_pktlen = priv->limits.max_mtu + MANA_FRAME_OVERHEAD;
 	info->min_rx_bufsize = MANA_MIN_RX_BUF_BYTES;
 	info->max_mac_addrs = 1;
 	/* The device has 2^n of them, of which ethdev may use any number. */
-	info->max_rx_queues = rte_align32prevpow2(priv->max_queues);
-	info->max_tx_queues = priv->max_queues;
+	info->max_rx_queues = rte_align32prevpow2(priv->limits.max_queues);
+	info->max_tx_queues = priv->limits.max_queues;
 	info->rx_offload_capa = RX_OFFLOADS;
 	info->rx_queue_offload_capa = RX_QUEUE_OFFLOADS;
 	info->rx_seg_capa.max_nseg = mana_rx_max_segs(priv);
@@ -682,20 +682,20 @@ mana_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	info->hash_key_size = MANA_RSS_KEY_BYTES;
 	info->reta_size = MANA_RETA_SIZE;
 	info->rx_desc_lim.nb_min = MANA_MIN_DESC;
-	info->rx_desc_lim.nb_max = priv->max_rx_desc;
+	info->rx_desc_lim.nb_max = priv->limits.max_rx_desc;
 	info->rx_desc_lim.nb_seg_max = info->rx_seg_capa.max_nseg;
 	info->rx_desc_lim.nb_mtu_seg_max = info->rx_seg_capa.max_nseg;
 	info->tx_desc_lim.nb_min = MANA_MIN_DESC;
-	info->tx_desc_lim.nb_max = priv->max_tx_desc;
+	info->tx_desc_lim.nb_max = priv->limits.max_tx_desc;
 	info->tx_desc_lim.nb_seg_max = priv->tx_max_sge;
 	info->tx_desc_lim.nb_mtu_seg_max = priv->tx_max_sge;
 	info->default_rxportconf.burst_size = DEFAULT_BURST;
 	info->default_rxportconf.nb_queues = 1;
 	info->default_txportconf = info->default_rxportconf;
 	info->default_rxportconf.ring_size =
-		RTE_MIN((uint32_t)MANA_DEFAULT_DESC, priv->max_rx_desc);
+		RTE_MIN((uint32_t)MANA_DEFAULT_DESC, priv->limits.max_rx_desc);
 	info->default_txportconf.ring_size =
-		RTE_MIN((uint32_t)MANA_DEFAULT_DESC, priv->max_tx_desc);
+		RTE_MIN((uint32_t)MANA_DEFAULT_DESC, priv->limits.max_tx_desc);
 	if (priv->options.recovery_timeout != 0)
 		info->err_handle_mode = RTE_ETH_ERROR_HANDLE_MODE_PROACTIVE;
 	info->dev_capa = RTE_ETH_DEV_CAPA_RUNTIME_RX_QUEUE_SETUP |

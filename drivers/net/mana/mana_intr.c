@@ -97,7 +97,7 @@ mana_intr_check(const struct rte_eth_dev *dev)
 	if (!priv->options.rx_intr)
 		return MANA_PORT_ERR(-ENOTSUP, dev->data->name,
 				     "intr_conf.rxq: the device argument rx_intr=0 forbids Rx interrupts; leave it out, or poll");
-	if (priv->caps.nb_comp_vectors <= 1)
+	if (priv->limits.caps.nb_comp_vectors <= 1)
 		return MANA_PORT_ERR(-ENOTSUP, dev->data->name,
 				     "intr_conf.rxq: Rx interrupts need Linux 6.8 or later and more than one CPU: this kernel reports one completion vector, so none would be delivered; poll, or run a later kernel");
 	return 0;

@@ -53,6 +53,20 @@
 				    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)
 #endif
 
+/*
+ * The thread sanitizer does not know membarrier(2): what is before MANA_ORDER_BEFORE() in
+ * one thread happens before what is behind a later MANA_ORDER_BEHIND() in another one.
+ */
+#ifdef __SANITIZE_THREAD__
+void __tsan_acquire(void *addr);
+void __tsan_release(void *addr);
+#define MANA_ORDER_BEFORE(ptr) __tsan_release((void *)(uintptr_t)(ptr))
+#define MANA_ORDER_BEHIND(ptr) __tsan_acquire((void *)(uintptr_t)(ptr))
+#else
+#define MANA_ORDER_BEFORE(ptr) RTE_SET_USED(ptr)
+#define MANA_ORDER_BEHIND(ptr) RTE_SET_USED(ptr)
+#endif
+
 /* rearm_data: a marker before 24.03, a member since; the bytes are the same. */
 typedef uint64_t __rte_may_alias mana_alias64_t;
 #define MANA_MBUF_REARM(m) ((mana_alias64_t *)(uintptr_t)&(m)->rearm_data)

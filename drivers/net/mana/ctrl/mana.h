@@ -241,6 +241,17 @@ struct mana_mr_table {
 	uint64_t next_log; /* timer cycles: one message a second from bursts */
 };
 
+/* Of the device, found when it is opened. */
+struct mana_limits {
+	struct mana_verbs_caps caps;
+	uint32_t max_queues; /* of each direction */
+	/* Powers of two. */
+	uint32_t max_cqe;
+	uint32_t max_rx_desc;
+	uint32_t max_tx_desc;
+	uint32_t max_mtu;
+};
+
 /* dev_private. Verbs objects and mrs mean something in the primary only. */
 struct mana_priv {
 	struct rte_eth_dev_data *data;
@@ -259,16 +270,10 @@ struct mana_priv {
 	/* Incremented before a region is deregistered: see struct mana_mr_cache. */
 	MANA_ATOMIC(uint32_t) mr_generation;
 
-	/* Limits. */
-	struct mana_verbs_caps caps;
-	uint32_t max_queues; /* of each direction */
-	/* Powers of two. */
-	uint32_t max_cqe;
-	uint32_t max_rx_desc;
+	/* Other threads read them: changed under the registry's lock. */
+	struct mana_limits limits;
 	/* The device refused larger Rx queues at the last start. UINT16_MAX: none. */
 	uint16_t rx_desc_taken;
-	uint32_t max_tx_desc;
-	uint32_t max_mtu;
 	uint16_t tx_max_sge;
 
 	/* Configuration. */

@@ -75,6 +75,14 @@ mana_pause_share(void)
 		       0) == 0 ? 0 : -errno;
 }
 
+static void
+tx_pause_set(struct mana_eth_txq *ctl, bool is_paused)
+{
+	MANA_ORDER_BEFORE(&ctl->txq);
+	/* A queue that does not run stays paused: it has no rings. */
+	ctl->txq.is_paused = is_paused || ctl->qp == NULL;
+}
+
 void
 mana_pause_set(const struct mana_priv *priv, unsigned int what, bool is_paused)
 {
@@ -86,8 +94,7 @@ mana_pause_set(const struct mana_priv *priv, unsigned int what, bool is_paused)
 		mana_rx_list_pause(&rx->list, is_paused);
 	at = 0;
 	while ((what & MANA_PAUSE_TX) != 0 && (tx = mana_txq_next(priv, &at)) != NULL)
-		/* A queue that does not run stays paused: it has no rings. */
-		tx->txq.is_paused = is_paused || tx->qp == NULL;
+		tx_pause_set(tx, is_paused);
 }
 
 /*
@@ -107,6 +114,8 @@ wait_idle(const MANA_ATOMIC(uint32_t) *is_busy, const MANA_ATOMIC(uint32_t) *use
 		if (mana_peers_exist())
 			mana_peers_reap();
 	}
+	MANA_ORDER_BEHIND(is_busy);
+	MANA_ORDER_BEHIND(look);
 	return true;
 }
 
@@ -179,6 +188,7 @@ void
 mana_txq_resume(struct mana_eth_txq *ctl)
 {
 	(void)all_threads_barrier();
+	MANA_ORDER_BEFORE(&ctl->txq);
 	ctl->txq.is_paused = false;
 }
 

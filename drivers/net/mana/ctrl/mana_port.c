@@ -74,21 +74,21 @@ find_max(struct mana_priv *priv, bool is_rxq, uint32_t nb, uint32_t *max)
  * queue is not tried, because this would take the vPort from its owner.
  */
 static int
-find_sizes(struct mana_priv *priv)
+find_sizes(struct mana_priv *priv, struct mana_limits *limits)
 {
 	uint32_t max = priv->options.max_desc != 0 ? priv->options.max_desc : UINT32_MAX;
 	uint32_t wqe_bytes = mana_wqe_bu(GDMA_BU_BYTES, priv->tx_max_sge) *
 			     GDMA_BU_BYTES;
-	uint32_t nb = RTE_MIN(priv->caps.max_qp_wr, priv->caps.max_cqe);
+	uint32_t nb = RTE_MIN(limits->caps.max_qp_wr, limits->caps.max_cqe);
 	int ret;
 
 	nb = RTE_MIN(nb, (uint32_t)MAX_CQE);
-	ret = find_max(priv, false, rte_align32prevpow2(nb), &priv->max_cqe);
+	ret = find_max(priv, false, rte_align32prevpow2(nb), &limits->max_cqe);
 	if (ret != 0)
 		return ret;
-	max = RTE_MIN(max, priv->max_cqe);
-	priv->max_tx_desc = RTE_MIN(max, rte_align32prevpow2(MAX_RING_BYTES / wqe_bytes));
-	return find_max(priv, true, max, &priv->max_rx_desc);
+	max = RTE_MIN(max, limits->max_cqe);
+	limits->max_tx_desc = RTE_MIN(max, rte_align32prevpow2(MAX_RING_BYTES / wqe_bytes));
+	return find_max(priv, true, max, &limits->max_rx_desc);
 }
 
 /*
@@ -110,26 +110,26 @@ netvsc_warn(const struct mana_priv *priv, const struct mana_netdev_state *state)
 }
 
 static void
-find_netdev_limits(struct mana_priv *priv)
+find_netdev_limits(struct mana_priv *priv, struct mana_limits *limits)
 {
 	struct mana_netdev_state state;
 	uint32_t max_queues;
 	int ret;
 
-	priv->max_queues = RTE_MIN(priv->caps.max_qp, (uint32_t)MANA_MAX_QUEUES);
+	limits->max_queues = RTE_MIN(limits->caps.max_qp, (uint32_t)MANA_MAX_QUEUES);
 	if (mana_netdev_max_queues_get(&priv->netdev, &max_queues) == 0)
-		priv->max_queues = RTE_MIN(priv->max_queues, max_queues);
+		limits->max_queues = RTE_MIN(limits->max_queues, max_queues);
 
-	priv->max_mtu = RTE_ETHER_MTU;
+	limits->max_mtu = RTE_ETHER_MTU;
 	ret = mana_netdev_state_get(&priv->netdev, &state);
 	if (ret == -ENODEV)
 		MANA_PORT_LOG(NOTICE, priv->data->name,
 			      "netdev %s is in another network namespace: set it down there before the start; its largest MTU is unknown, the port assumes %u",
-			      state.name, priv->max_mtu);
+			      state.name, limits->max_mtu);
 	if (ret != 0)
 		return;
 	if (state.max_mtu >= RTE_ETHER_MIN_MTU)
-		priv->max_mtu = RTE_MIN(state.max_mtu,
+		limits->max_mtu = RTE_MIN(state.max_mtu,
 					UINT16_MAX - RTE_ETHER_HDR_LEN -
 						(uint32_t)RTE_VLAN_HLEN);
 	netvsc_warn(priv, &state);
@@ -292,7 +292,7 @@ mana_queue_nb_cqe(const struct mana_priv *priv, uint16_t nb_desc,
 {
 	uint32_t nb = RTE_MAX(nb_desc + nb_spare, (uint32_t)MANA_MIN_CQE);
 
-	return RTE_MIN(rte_align32pow2(nb), priv->max_cqe);
+	return RTE_MIN(rte_align32pow2(nb), priv->limits.max_cqe);
 }
 
 bool
@@ -449,7 +449,8 @@ mana_queues_repair(struct mana_priv *priv)
 /* ---- Life ---------------------------------------------------------------- */
 
 static int
-open_objects(struct mana_priv *priv, struct ibv_device *device)
+open_objects(struct mana_priv *priv, struct ibv_device *device,
+	     struct mana_verbs_caps *caps)
 {
 	struct ibv_context *ctx;
 	int ret = mana_verbs_open(device, &ctx);
@@ -467,7 +468,7 @@ open_objects(struct mana_priv *priv, struct ibv_device *device)
 	priv->rings.socket_id = priv->data->numa_node;
 	ret = mana_db_map(priv->data->port_id, ctx->cmd_fd);
 	if (ret == 0)
-		ret = mana_verbs_query(ctx, &priv->caps);
+		ret = mana_verbs_query(ctx, caps);
 	if (ret == 0)
 		ret = mana_verbs_rings_from(ctx, &priv->rings);
 	if (ret == 0)
@@ -500,7 +501,7 @@ close_objects(struct mana_priv *priv)
 static int
 hw_rxq_check(const struct mana_priv *priv)
 {
-	uint32_t max = rte_align32prevpow2(priv->max_queues);
+	uint32_t max = rte_align32prevpow2(priv->limits.max_queues);
 
 	if (priv->options.hw_rxq <= max)
 		return 0;
@@ -513,17 +514,21 @@ hw_rxq_check(const struct mana_priv *priv)
 static int
 port_open(struct mana_priv *priv, struct ibv_device *device)
 {
-	int ret = open_objects(priv, device);
+	struct mana_limits limits = { .max_queues = 0 };
+	int ret = open_objects(priv, device, &limits.caps);
 
 	if (ret == 0)
 		ret = netdev_down(priv);
 	if (ret == 0)
-		ret = find_sizes(priv);
-	if (ret == 0) {
-		find_netdev_limits(priv);
-		ret = hw_rxq_check(priv);
-	}
-	return ret;
+		ret = find_sizes(priv, &limits);
+	if (ret != 0)
+		return ret;
+	find_netdev_limits(priv, &limits);
+	/* In one step: other threads ask for them, also in a recovery. */
+	mana_registry_lock();
+	priv->limits = limits;
+	mana_registry_unlock();
+	return hw_rxq_check(priv);
 }
 
 int

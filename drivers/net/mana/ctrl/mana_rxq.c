@@ -36,7 +36,7 @@ data_room(const struct rte_mempool *mp)
 uint16_t
 mana_rx_max_segs(const struct mana_priv *priv)
 {
-	return RTE_MIN(priv->caps.max_sge, (uint32_t)GDMA_RQ_WQE_MAX_SGE);
+	return RTE_MIN(priv->limits.caps.max_sge, (uint32_t)GDMA_RQ_WQE_MAX_SGE);
 }
 
 static int
@@ -337,7 +337,7 @@ static int
 objects_create(struct mana_priv *priv, struct mana_rx_hwq *hwq,
 	       const struct mana_eth_rxq *ctl, uint32_t nb_sge)
 {
-	uint32_t vectors = RTE_MAX(priv->caps.nb_comp_vectors, 1u);
+	uint32_t vectors = RTE_MAX(priv->limits.caps.nb_comp_vectors, 1u);
 	int ret = 0;
 
 	/* A CQ's channel is fixed when the CQ is created, so each CQ has its own. */

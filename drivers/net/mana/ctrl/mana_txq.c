@@ -39,7 +39,7 @@ bounce_pool_make(struct mana_priv *priv)
 {
 	char name[RTE_MEMPOOL_NAMESIZE];
 	struct rte_mempool *mp;
-	uint32_t frame = MANA_FRAME_OVERHEAD + RTE_VLAN_HLEN + priv->max_mtu;
+	uint32_t frame = MANA_FRAME_OVERHEAD + RTE_VLAN_HLEN + priv->limits.max_mtu;
 	/*
 	 * A copy of 64 KiB for segmentation has to fit a WQE, the header of
 	 * which takes one more SGE than its segments.
@@ -119,7 +119,7 @@ mana_txq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 		.nb_wqes = rte_align32pow2(nb_desc),
 		.no_suppress = !priv->options.tx_suppress,
 		.vport = priv->options.tx_vport,
-		.mtu = priv->max_mtu,
+		.mtu = priv->limits.max_mtu,
 	};
 	/* Chains that exceed this are freed by their heads, which is slower. */
 	ctl->conf.nb_mbufs = ctl->conf.nb_wqes *
@@ -231,9 +231,9 @@ sq_retry(struct mana_priv *priv, struct mana_eth_txq *ctl, int error,
 		 * Or the kernel accepts fewer segments than the device. The next
 		 * start requests all again: the cause may be another.
 		 */
-		if (priv->caps.max_sge >= sq_max_sge(priv, ctl))
+		if (priv->limits.caps.max_sge >= sq_max_sge(priv, ctl))
 			return false;
-		ctl->max_sge = priv->caps.max_sge;
+		ctl->max_sge = priv->limits.caps.max_sge;
 		MANA_PORT_LOG(INFO, priv->data->name,
 			      "Tx queue %u: trying with %u segments a packet",
 			      ctl->txq.queue_id, ctl->max_sge);

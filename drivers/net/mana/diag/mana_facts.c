@@ -77,10 +77,10 @@ mana_facts_port(const struct mana_facts *facts, const struct mana_priv *priv)
 	number_add(facts, "nb_txq", data->nb_tx_queues);
 	number_add(facts, "hw_rxq", priv->rx_set != NULL ? priv->rx_set->nb : 0);
 	number_add(facts, "mtu", data->mtu);
-	number_add(facts, "max_mtu", priv->max_mtu);
-	number_add(facts, "max_queues", priv->max_queues);
-	number_add(facts, "max_rx_desc", priv->max_rx_desc);
-	number_add(facts, "max_tx_desc", priv->max_tx_desc);
+	number_add(facts, "max_mtu", priv->limits.max_mtu);
+	number_add(facts, "max_queues", priv->limits.max_queues);
+	number_add(facts, "max_rx_desc", priv->limits.max_rx_desc);
+	number_add(facts, "max_tx_desc", priv->limits.max_tx_desc);
 	number_add(facts, "max_tx_segs", priv->tx_max_sge);
 	number_add(facts, "rss", priv->has_rss);
 	/* A stopped port has no burst function of the driver. */

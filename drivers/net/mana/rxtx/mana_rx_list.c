@@ -83,6 +83,7 @@ mana_rx_list_pause(struct mana_rx_list *list, bool is_paused)
 
 	if (is_paused || only == NULL || only->next != only)
 		only = list->stand_in;
+	MANA_ORDER_BEFORE(list);
 	list->is_paused = is_paused;
 	list->only = only;
 }

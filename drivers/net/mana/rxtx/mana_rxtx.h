@@ -420,6 +420,7 @@ static inline void
 mana_burst_leave(MANA_ATOMIC(uint32_t) *is_busy)
 {
 	rte_compiler_barrier();
+	MANA_ORDER_BEFORE(is_busy);
 	mana_atomic_store(is_busy, 0);
 }
 
@@ -434,6 +435,7 @@ mana_rx_list_only(const struct mana_rx_list *list)
 	struct mana_rxq *rxq = list->only;
 
 	rte_compiler_barrier();
+	MANA_ORDER_BEHIND(list);
 	return rxq;
 }
 
@@ -443,6 +445,7 @@ mana_rx_list_is_paused(const struct mana_rx_list *list)
 	uint8_t is_paused = list->is_paused;
 
 	rte_compiler_barrier();
+	MANA_ORDER_BEHIND(list);
 	return is_paused != 0;
 }
 
@@ -770,6 +773,7 @@ mana_txq_is_paused(const struct mana_txq *txq)
 	bool is_paused = txq->is_paused;
 
 	rte_compiler_barrier();
+	MANA_ORDER_BEHIND(txq);
 	return is_paused;
 }
 
