@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Builds the driver with the thread sanitizer and runs the test in which one thread
-# reads statistics while another changes queues. A report of the sanitizer fails it.
+# Builds the driver with the thread sanitizer and runs the tests in which threads read
+# reports, receive and send while another one changes queues. A report of the sanitizer
+# fails it.
 #
 # DPDK, libibverbs and the model are not instrumented: the sanitizer does not
 # recognize locks of DPDK (a spinlock is assembly), so other tests would cause false
@@ -14,14 +15,17 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 plain=$(cd "${1:-$root/build}" && pwd)
 build=${2:-$root/build-tsan}
-program=app/test/pmd/test-pmd-concurrent-readers
+programs="app/test/pmd/test-pmd-concurrent-readers app/test/pmd/test-pmd-races"
 plugin=$(basename "$(realpath "$plain/drivers/librte_net_mana.so")")
 
 [ -e "$build/build.ninja" ] || CC=gcc meson setup "$build" "$root" \
 	-Db_sanitize=thread -Db_lundef=false -Dbuildtype=debugoptimized -Dwerror=true
-ninja -C "$build" "drivers/$plugin" "$program"
+# shellcheck disable=SC2086 # two words
+ninja -C "$build" "drivers/$plugin" $programs
 
 # Fixed addresses: gcc 12's sanitizer aborts with large address randomization.
 export MANA_PLUGIN="$build/drivers/$plugin"
 export TSAN_OPTIONS="exitcode=99:suppressions=$root/devtools/tsan.supp${TSAN_OPTIONS:+:$TSAN_OPTIONS}"
-exec setarch -R "$plain/model/mana-model" --ports 2 --wire pair -- "$build/$program"
+for program in $programs; do
+	setarch -R "$plain/model/mana-model" --ports 2 --wire pair -- "$build/$program"
+done

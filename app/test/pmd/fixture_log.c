@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +17,8 @@ static struct {
 	char text[LOG_CHARS];
 } lines[LOG_LINES];
 static unsigned int nb_lines;
+/* Other threads write, too. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const char *announced;
 static char unexpected[LOG_CHARS];
 
@@ -28,6 +31,7 @@ log_write(void *cookie __rte_unused, const char *text, size_t size)
 	fwrite(text, 1, size, stdout);
 	if (level < 0)
 		return size;
+	pthread_mutex_lock(&lock);
 	if (nb_lines < LOG_LINES) {
 		lines[nb_lines].level = level;
 		snprintf(lines[nb_lines].text, LOG_CHARS, "%.*s", (int)size, text);
@@ -40,6 +44,7 @@ log_write(void *cookie __rte_unused, const char *text, size_t size)
 	    unexpected[0] == '\0' &&
 	    (announced == NULL || memmem(text, size, announced, strlen(announced)) == NULL))
 		snprintf(unexpected, sizeof(unexpected), "%.*s", (int)size, text);
+	pthread_mutex_unlock(&lock);
 	return size;
 }
 
@@ -82,7 +87,9 @@ fx_nb_logged(uint32_t level, const char *text)
 {
 	unsigned int nb = 0;
 
+	pthread_mutex_lock(&lock);
 	for (unsigned int i = 0; i < nb_lines; i++)
 		nb += lines[i].level <= level && strstr(lines[i].text, text) != NULL;
+	pthread_mutex_unlock(&lock);
 	return nb;
 }

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Two threads forward, and a third one reads ethdev's reports, while the control path
+ * changes queues, the driver repairs a queue, and recovers from the loss of the device.
+ * The threads make progress after each change. The thread sanitizer checks their accesses
+ * (devtools/run-tsan.sh).
+ */
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_malloc.h>
+#include <rte_mbuf_pool_ops.h>
+#include <rte_mempool.h>
+
+#include "fixture.h"
+
+#define NB_THREADS 2
+#define NB_ROUNDS 8
+#define NB_XSTATS 1024
+#define FRAME 100
+/* Polls without a packet after which a thread sends one. */
+#define IDLE_POLLS 100
+#define ENOUGH 100
+
+static const struct fx_config config = {
+	.nb_rxq = NB_THREADS, .nb_txq = NB_THREADS, .rss_hf = FX_RSS,
+	.intr = { .lsc = 1, .rmv = 1 },
+};
+
+/* ---- A mempool whose lock the sanitizer knows ------------------------------------ */
+
+struct stack {
+	pthread_mutex_t lock;
+	unsigned int nb;
+	void *objs[];
+};
+
+static int
+stack_alloc(struct rte_mempool *mp)
+{
+	struct stack *stack = calloc(1, sizeof(*stack) + mp->size * sizeof(void *));
+
+	if (stack == NULL)
+		return -ENOMEM;
+	mp->pool_data = stack;
+	return -pthread_mutex_init(&stack->lock, NULL);
+}
+
+static void
+stack_free(struct rte_mempool *mp)
+{
+	free(mp->pool_data);
+}
+
+static int
+stack_put(struct rte_mempool *mp, void *const *objs, unsigned int nb)
+{
+	struct stack *stack = mp->pool_data;
+
+	pthread_mutex_lock(&stack->lock);
+	memcpy(&stack->objs[stack->nb], objs, nb * sizeof(*objs));
+	stack->nb += nb;
+	pthread_mutex_unlock(&stack->lock);
+	return 0;
+}
+
+static int
+stack_get(struct rte_mempool *mp, void **objs, unsigned int nb)
+{
+	struct stack *stack = mp->pool_data;
+	int ret = -ENOBUFS;
+
+	pthread_mutex_lock(&stack->lock);
+	if (nb <= stack->nb) {
+		stack->nb -= nb;
+		memcpy(objs, &stack->objs[stack->nb], nb * sizeof(*objs));
+		ret = 0;
+	}
+	pthread_mutex_unlock(&stack->lock);
+	return ret;
+}
+
+static unsigned int
+stack_count(const struct rte_mempool *mp)
+{
+	struct stack *stack = mp->pool_data;
+	unsigned int nb;
+
+	pthread_mutex_lock(&stack->lock);
+	nb = stack->nb;
+	pthread_mutex_unlock(&stack->lock);
+	return nb;
+}
+
+static const struct rte_mempool_ops stack_ops = {
+	.name = "locked_stack",
+	.alloc = stack_alloc,
+	.free = stack_free,
+	.enqueue = stack_put,
+	.dequeue = stack_get,
+	.get_count = stack_count,
+};
+
+RTE_MEMPOOL_REGISTER_OPS(stack_ops)
+
+/* ---- Threads ------------------------------------------------------------------------ */
+
+static struct {
+	const struct fixture *fx;
+	atomic_bool is_over;
+	atomic_uint nb_forwarded[NB_THREADS];
+	atomic_uint nb_reads;
+	pthread_t forwarders[NB_THREADS], reader;
+	bool is_running;
+} threads;
+
+/* What a port sends arrives at the other one, which gives it back here. */
+static unsigned int
+forward(unsigned int from, uint16_t queue)
+{
+	struct rte_mbuf *pkts[FX_BURST];
+	uint16_t nb = rte_eth_rx_burst(threads.fx->port[from], queue, pkts, FX_BURST);
+	uint16_t nb_sent = nb == 0 ? 0 : rte_eth_tx_burst(threads.fx->port[from ^ 1], queue,
+							  pkts, nb);
+
+	for (uint16_t i = nb_sent; i < nb; i++)
+		rte_pktmbuf_free(pkts[i]);
+	return nb_sent;
+}
+
+/* RSS chooses the queue that receives the frame. */
+static void
+send_one(unsigned int from, uint16_t queue, uint32_t seed)
+{
+	struct rte_mbuf *m = fx_frame(threads.fx->pool, FRAME, seed);
+
+	if (rte_eth_tx_burst(threads.fx->port[from], queue, &m, 1) == 0)
+		rte_pktmbuf_free(m);
+}
+
+static void *
+forward_all(void *arg)
+{
+	unsigned int nb_idle[FX_NB_PORTS] = { 0 };
+	const uint16_t queue = (uintptr_t)arg;
+	unsigned int seed = queue;
+
+	while (!atomic_load(&threads.is_over)) {
+		for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
+			unsigned int nb = forward(i, queue);
+
+			atomic_fetch_add(&threads.nb_forwarded[queue], nb);
+			nb_idle[i] = nb > 0 ? 0 : nb_idle[i] + 1;
+			if (nb_idle[i] < IDLE_POLLS)
+				continue;
+			nb_idle[i] = 0;
+			send_one(i ^ 1, queue, seed++);
+		}
+	}
+	return NULL;
+}
+
+static void *
+read_all(void *arg)
+{
+	static struct rte_eth_xstat xstats[NB_XSTATS];
+
+	while (!atomic_load(&threads.is_over)) {
+		for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
+			const uint16_t port = threads.fx->port[i];
+			struct rte_eth_dev_info info;
+			struct rte_eth_stats stats;
+			struct rte_eth_link link;
+
+			(void)rte_eth_stats_get(port, &stats);
+			(void)rte_eth_xstats_get(port, xstats, NB_XSTATS);
+			(void)rte_eth_dev_info_get(port, &info);
+			(void)rte_eth_link_get_nowait(port, &link);
+			(void)rte_eth_rx_queue_count(port, 0);
+			(void)rte_eth_tx_descriptor_status(port, 0, 0);
+		}
+		atomic_fetch_add(&threads.nb_reads, 1);
+	}
+	return arg;
+}
+
+static void
+start_threads(void)
+{
+	for (uintptr_t i = 0; i < NB_THREADS; i++)
+		assert_int_equal(pthread_create(&threads.forwarders[i], NULL, forward_all,
+						(void *)i), 0);
+	assert_int_equal(pthread_create(&threads.reader, NULL, read_all, NULL), 0);
+	threads.is_running = true;
+}
+
+/* Also after a failure, before the ports are stopped. */
+static void
+end_threads(void)
+{
+	if (!threads.is_running)
+		return;
+	threads.is_running = false;
+	atomic_store(&threads.is_over, true);
+	for (unsigned int i = 0; i < NB_THREADS; i++)
+		(void)pthread_join(threads.forwarders[i], NULL);
+	(void)pthread_join(threads.reader, NULL);
+}
+
+static void
+wait_more(atomic_uint *count, unsigned int nb)
+{
+	const unsigned int before = atomic_load(count);
+	const uint64_t end = rte_get_timer_cycles() + 60 * rte_get_timer_hz();
+
+	while (atomic_load(count) - before < nb) {
+		assert_true(rte_get_timer_cycles() < end);
+		rte_delay_us_sleep(100);
+	}
+}
+
+static void
+wait_progress(void)
+{
+	for (unsigned int i = 0; i < NB_THREADS; i++)
+		wait_more(&threads.nb_forwarded[i], ENOUGH);
+	wait_more(&threads.nb_reads, 2);
+}
+
+/* Both ports run, and change() is executed again and again meanwhile. */
+static void
+run(struct fixture *fx, void (*change)(struct fixture *fx, unsigned int round))
+{
+	fx->ignore_counters = true;
+	memset(&threads, 0, sizeof(threads));
+	threads.fx = fx;
+	fx_start(fx, &config);
+	start_threads();
+	wait_progress();
+	for (unsigned int round = 0; round < NB_ROUNDS; round++) {
+		change(fx, round);
+		wait_progress();
+	}
+	end_threads();
+	fx_stop(fx);
+	assert_int_equal(rte_mempool_avail_count(fx->pool), FX_NB_MBUFS);
+}
+
+/* ---- Changes --------------------------------------------------------------------------- */
+
+static void
+change_key(struct fixture *fx, unsigned int round)
+{
+	uint8_t key[40];
+	struct rte_eth_rss_conf rss = { .rss_key = key, .rss_key_len = sizeof(key),
+					.rss_hf = FX_RSS };
+
+	for (unsigned int i = 0; i < sizeof(key); i++)
+		key[i] = i * 7 + round + 3;
+	assert_int_equal(rte_eth_dev_rss_hash_update(fx->port[round % 2], &rss), 0);
+}
+
+static void
+test_key(void **state)
+{
+	run(*state, change_key);
+}
+
+static void
+change_table(struct fixture *fx, unsigned int round)
+{
+	struct rte_eth_rss_reta_entry64 reta = { .mask = UINT64_MAX };
+
+	for (unsigned int i = 0; i < RTE_ETH_RETA_GROUP_SIZE; i++)
+		reta.reta[i] = (i + round) % NB_THREADS;
+	assert_int_equal(rte_eth_dev_rss_reta_update(fx->port[round / 2 % 2], &reta,
+						     RTE_ETH_RETA_GROUP_SIZE), 0);
+}
+
+static void
+test_table(void **state)
+{
+	run(*state, change_table);
+}
+
+/* Threads poll stopped queues meanwhile; they may not send on stopped ones. */
+static void
+change_queue(struct fixture *fx, unsigned int round)
+{
+	const uint16_t port = fx->port[round % 2], queue = round / 2 % NB_THREADS;
+
+	assert_int_equal(rte_eth_dev_rx_queue_stop(port, queue), 0);
+	assert_int_equal(rte_eth_dev_rx_queue_start(port, queue), 0);
+}
+
+static void
+test_queue(void **state)
+{
+	run(*state, change_queue);
+}
+
+static void
+wait_xstat(const struct fixture *fx, unsigned int index, const char *name, uint64_t nb)
+{
+	const uint64_t end = rte_get_timer_cycles() + 60 * rte_get_timer_hz();
+
+	while (fx_xstat(fx->port[index], name) < nb) {
+		assert_true(rte_get_timer_cycles() < end);
+		rte_delay_us_sleep(1000);
+	}
+}
+
+static void
+lose_device(struct fixture *fx, unsigned int round)
+{
+	fx_command("reset fn=0 outage=5ms");
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		wait_xstat(fx, i, "recoveries", round + 1);
+}
+
+static void
+test_recovery(void **state)
+{
+	fx_expect_error("");
+	run(*state, lose_device);
+}
+
+static void
+disable_queue(struct fixture *fx, unsigned int round)
+{
+	const uint64_t before = fx_xstat(fx->port[0], "queue_repairs");
+
+	/* The driver waits longer before each repair. */
+	if (round >= 3)
+		return;
+	fx_command("cqe port=1 tx type=42 queue=0");
+	wait_xstat(fx, 0, "queue_repairs", before + 1);
+}
+
+static void
+test_repair(void **state)
+{
+	fx_expect_error("");
+	run(*state, disable_queue);
+}
+
+static int
+setup(void **state)
+{
+	if (rte_mbuf_set_user_mempool_ops(stack_ops.name) != 0)
+		return -1;
+	return fx_setup(state);
+}
+
+static int
+teardown(void **state)
+{
+	end_threads();
+	return fx_teardown(state);
+}
+
+#define RACE_TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RACE_TEST(test_key),
+		RACE_TEST(test_table),
+		RACE_TEST(test_queue),
+		RACE_TEST(test_repair),
+		RACE_TEST(test_recovery),
+	};
+
+	return FX_RUN("races", tests);
+}
