@@ -57,6 +57,7 @@ NOT_RUN = {
     "devtools/analyze.py": "takes minutes; devtools/run-tests.sh runs it",
     "devtools/coverage.sh driver": "takes minutes; devtools/run-tests.sh runs it",
     "devtools/mutate.py": "takes a minute; devtools/run-tests.sh runs it",
+    "devtools/run-tsan.sh": "takes a minute; devtools/run-tests.sh runs it",
     "devtools/fault-sweep.sh": "takes half an hour; the test fault runs a part",
     "devtools/soak.sh --packets 1000000000 --seed 1":
         "takes an hour; the test soak sends fewer packets",
