@@ -112,8 +112,11 @@ class Fixture:
         self.macs = {}
         self.stats = {}
 
-    def start(self, timeout=60, **testpmd):
-        """Starts the machine and testpmd; keyword arguments as for arguments()."""
+    def start(self, timeout=100, **testpmd):
+        """
+        Starts the machine and testpmd; keyword arguments as for arguments(). A guest may
+        boot twice (model/vm/manavm/command.py, EMULATION_FAULT).
+        """
         self.pmd = Testpmd(self.model.command(*arguments(**testpmd)),
                            env=program_environment(), stderr=self.messages)
         self.pmd.start_up(timeout)
@@ -206,6 +209,7 @@ def main(variants, in_guest=None):
             variants[name]()
         except Exception:       # print the whole trace
             traceback.print_exc(file=sys.stdout)
+            vm.show_logs()
             print(f"FAILED: {name}")
             sys.exit(1)
         print(f"ok: {name}", flush=True)

@@ -39,6 +39,8 @@ TIMEOUT_FACTOR = "3"
 SHARED = TOP if BUILD.startswith(TOP + "/") else BUILD
 
 # A kernel's complaint about itself or the adapter.
+LOG_LINES = 30
+LOGS = []       # of the guests' kernels
 COMPLAINT = re.compile(r"WARNING: |BUG: |Oops|Call Trace|mana .*timed? ?out|"
                        r"Kernel panic|rcu: INFO|blocked for more than|Out of memory")
 # Complaints that scripts tolerate; test_libibverbs.py shows that a program without this
@@ -210,6 +212,7 @@ class Model(model_test.Model):
         self.options = [word for word in options.split() if word not in self.DROPPED]
         handle, self.log_path = tempfile.mkstemp(prefix="mana-log-")
         os.close(handle)
+        LOGS.append(self.log_path)
         atexit.register(lambda: os.path.exists(self.log_path) and
                         os.unlink(self.log_path))
         # Patterns of messages of the guest's kernel that this run may cause.
@@ -338,6 +341,14 @@ class Model(model_test.Model):
         report.data["violations"] = [at for at in report.violations
                                      if at["name"] not in self.tolerated_violations]
         return report
+
+
+def show_logs():
+    """Prints the end of each kernel's log."""
+    for path in LOGS:
+        print(f"---- the last messages of a guest's kernel, {path}:")
+        with open(path, encoding="utf-8", errors="replace") as file:
+            print("".join(file.readlines()[-LOG_LINES:]))
 
 
 if __name__ == "__main__":      # for meson
