@@ -262,7 +262,7 @@ error_in_group(void **state)
 			assert_eq(mana_txq_nb_posted(txq), 7 - at);
 			assert_eq(mana_txq_stats_errors(&txq->stats), 1);
 			assert_eq(txq->stats.cqe_error[type - HW_CQE_TX_SA_DROP], 1);
-			assert_eq(txq->failure, dead ? MANA_FAILURE_DISABLED :
+			assert_eq(mana_txq_failure(txq), dead ? MANA_FAILURE_DISABLED :
 						    MANA_FAILURE_NONE);
 			if (!dead) {
 				complete_all(fx);

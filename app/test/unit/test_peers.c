@@ -387,11 +387,11 @@ test_marks_of_an_ended_process(void **state)
 		assert_int_equal(of_rx.look, i == 1 ? 0 : lives.id);
 		assert_int_equal(of_tx.user, i == 0 ? 0 : MANA_PROCESS_PRIMARY);
 		assert_int_equal(of_tx.look, i == 1 ? 0 : MANA_PROCESS_PRIMARY);
-		assert_int_equal(tx[i].txq.failure,
+		assert_int_equal(mana_txq_failure(&tx[i].txq),
 				 i == 0 ? MANA_FAILURE_KILLED : MANA_FAILURE_NONE);
 	}
 	for (uint32_t i = 0; i < 4; i++)
-		assert_int_equal(hwqs[i].rxq.failure, hwqs[i].owner == 0 ?
+		assert_int_equal(mana_rxq_failure(&hwqs[i].rxq), hwqs[i].owner == 0 ?
 				 MANA_FAILURE_KILLED : MANA_FAILURE_NONE);
 
 	/* Without a set, as in a port that is stopped. */
@@ -399,7 +399,7 @@ test_marks_of_an_ended_process(void **state)
 	process_end(&lives);
 	assert_int_equal(marks_of_rx(&rx[1]).user, 0);
 	assert_int_equal(marks_of_rx(&rx[2]).look, 0);
-	assert_int_equal(hwqs[1].rxq.failure, MANA_FAILURE_NONE);
+	assert_int_equal(mana_rxq_failure(&hwqs[1].rxq), MANA_FAILURE_NONE);
 	assert_false(mana_peers_exist());
 	memset(priv->rxqs, 0, sizeof(priv->rxqs));
 	memset(priv->txqs, 0, sizeof(priv->txqs));

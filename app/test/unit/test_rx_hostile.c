@@ -235,7 +235,7 @@ unknown_type(void **state)
 		assert_eq(poll_rx(fx, pkts, 8), 0);
 		assert_eq(fx->rxq->stats.cqe_unknown, 1);
 		assert_eq(mana_rxq_nb_posted(fx->rxq), 62);
-		assert_eq(fx->rxq->failure, MANA_FAILURE_NONE);
+		assert_eq(mana_rxq_failure(fx->rxq), MANA_FAILURE_NONE);
 		expect_packet(fx);
 		fx_rx_delete(fx);
 		fx = fx_rx_new(&(struct fx_rx_opts){0});
@@ -243,7 +243,7 @@ unknown_type(void **state)
 		fx_rx_okay(fx, 60, 0);
 		assert_eq(poll_rx(fx, pkts, 8), 0);
 		assert_eq(poll_rx(fx, pkts, 8), 0);
-		assert_eq(fx->rxq->failure, MANA_FAILURE_UNKNOWN_CQE);
+		assert_eq(mana_rxq_failure(fx->rxq), MANA_FAILURE_UNKNOWN_CQE);
 		assert_eq(fx->rxq->stats.cqe_unknown, 1);
 		fx_rx_delete(fx);
 	}
@@ -298,7 +298,7 @@ overrun_ends_the_queue(void **state)
 		fx_rx_check(fx, pkts[0], 60, 0, 0);
 		fx_rx_okay(fx, 60, 0);
 		assert_eq(poll_rx(fx, pkts, 8), 0);
-		assert_eq(fx->rxq->failure, MANA_FAILURE_OVERRUN);
+		assert_eq(mana_rxq_failure(fx->rxq), MANA_FAILURE_OVERRUN);
 		/* No CQE follows, so arming fails. */
 		assert_eq(mana_rxq_arm(fx->rxq, &wakes), -EIO);
 		assert_eq(fx->rxq->stats.cqe_overrun, 1);

@@ -542,7 +542,7 @@ failed_queue_does_not_retry(void **state)
 	assert_eq(fx->rxq->slow_flags, MANA_RX_REFILL_RETRY);
 	fx_cqe_write_owner(&fx->cq, (const uint32_t[15]){0}, FX_RQ_ID, 5);
 	assert_eq(poll_rx(fx, &pkts[32], 32), 0);
-	assert_eq(fx->rxq->failure, MANA_FAILURE_OVERRUN);
+	assert_eq(mana_rxq_failure(fx->rxq), MANA_FAILURE_OVERRUN);
 	/* No slow-path flag is set. */
 	assert_eq(fx->rxq->slow_flags, 0);
 	for (nb = 0; nb < 32; nb++)

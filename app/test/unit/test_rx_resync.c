@@ -76,7 +76,7 @@ all_buffers_are_right(struct fx_rx *fx, bool coalesced, uint32_t nb_wqes)
 		pass(fx, 8, coalesced);
 		resynced += nb_wqes;
 		assert_eq(fx->rxq->stats.resynced, resynced);
-		assert_eq(fx->rxq->failure, MANA_FAILURE_NONE);
+		assert_eq(mana_rxq_failure(fx->rxq), MANA_FAILURE_NONE);
 		assert_eq(fx->rxq->slow_flags, 0);
 	}
 	assert_eq(fx->rxq->stats.cqe_unknown, 8);
@@ -135,7 +135,7 @@ several_unresolved_test(void)
 	pass(fx, 8, false);
 	assert_eq(fx->rxq->stats.resynced, 3);
 	assert_eq(fx->rxq->stats.fence, 1);
-	assert_eq(fx->rxq->failure, MANA_FAILURE_NONE);
+	assert_eq(mana_rxq_failure(fx->rxq), MANA_FAILURE_NONE);
 	fx_rx_delete(fx);
 }
 FX_RX_ON_EACH_PATH(several_unresolved)
@@ -154,7 +154,7 @@ many_unresolved_test(void)
 	assert_eq(fx_rx_burst(fx->list, pkts, RTE_DIM(pkts)), 0);
 	pass(fx, 8, false);
 	assert_eq(fx->rxq->stats.resynced, 0);
-	assert_eq(fx->rxq->failure, MANA_FAILURE_NONE);
+	assert_eq(mana_rxq_failure(fx->rxq), MANA_FAILURE_NONE);
 	fx_rx_delete(fx);
 }
 FX_RX_ON_EACH_PATH(many_unresolved)
@@ -171,7 +171,7 @@ alternating_unresolved_test(void)
 			unresolved(fx, nb_wqes, cqes[k % 3].type,
 			    cqes[k % 3].len_bytes);
 			pass(fx, 1, false);
-			assert_eq(fx->rxq->failure, MANA_FAILURE_NONE);
+			assert_eq(mana_rxq_failure(fx->rxq), MANA_FAILURE_NONE);
 		}
 		assert_eq(fx->rxq->stats.resynced, 300 * nb_wqes);
 		fx_rx_delete(fx);
@@ -194,13 +194,13 @@ unresolved_cqes_use_all_buffers(void **state)
 	fx_rx_burst = mana_rx_paths[0].burst;
 	pass(fx, 8, false);
 	while (mana_rxq_nb_posted(fx->rxq) > nb * 8) {
-		assert_eq(fx->rxq->failure, MANA_FAILURE_NONE);
+		assert_eq(mana_rxq_failure(fx->rxq), MANA_FAILURE_NONE);
 		fx_rx_cqe(fx, UNKNOWN, 60);
 		assert_eq(fx_rx_burst(fx->list, pkts, 8), 0);
 		nb++;
 	}
 	assert_true(nb > 4);
-	assert_eq(fx->rxq->failure, MANA_FAILURE_UNKNOWN_CQE);
+	assert_eq(mana_rxq_failure(fx->rxq), MANA_FAILURE_UNKNOWN_CQE);
 	fx_rx_delete(fx);
 }
 
@@ -245,7 +245,7 @@ expect_stopped(struct fx_rx *fx, const char *why)
 		fx_rx_okay(fx, 60, 0);
 	for (uint32_t i = 0; i < 4; i++)
 		assert_eq(fx_rx_burst(fx->list, pkts, 8), 0);
-	if (fx->rxq->failure != MANA_FAILURE_UNKNOWN_CQE)
+	if (mana_rxq_failure(fx->rxq) != MANA_FAILURE_UNKNOWN_CQE)
 		fail_msg("%s: the queue has not failed", why);
 	assert_eq(fx->rxq->packets, packets);
 	assert_eq(fx->rxq->slow_flags, 0);
@@ -284,7 +284,7 @@ ambiguous_offset_fails_queue_test(void)
 		for (uint32_t i = 0; i < 2; i++)
 			while (fx_rx_burst(fx->list, pkts, 8) != 0)
 				rte_pktmbuf_free_bulk(pkts, 4);
-		assert_eq(fx->rxq->failure, nb_wqes < 3 ? MANA_FAILURE_NONE :
+		assert_eq(mana_rxq_failure(fx->rxq), nb_wqes < 3 ? MANA_FAILURE_NONE :
 							  MANA_FAILURE_UNKNOWN_CQE);
 		assert_eq(fx->rxq->stats.resynced, nb_wqes < 3 ? nb_wqes : 0);
 		fx_rx_delete(fx);

@@ -81,7 +81,7 @@ every_error_at_every_position(void **state)
 			assert_eq(fx->txq->stats.cqe_error[type - 33], 1);
 			assert_eq(error_sum(fx), 1);
 			assert_eq(mana_txq_stats_errors(&fx->txq->stats), 1);
-			assert_eq(fx->txq->failure,
+			assert_eq(mana_txq_failure(fx->txq),
 				  dead ? MANA_FAILURE_DISABLED : MANA_FAILURE_NONE);
 			assert_eq(post(fx, 4), dead ? 0 : 4);
 			fx_tx_delete(fx);
@@ -189,7 +189,7 @@ overrun_ends_the_queue(void **state)
 		fx_cqe_write_owner(&fx->cq, data,
 				   FX_SQ_ID | 1u << HW_CQE_IS_SQ_S, owner);
 		assert_eq(post(fx, 5), 0);
-		assert_eq(fx->txq->failure, MANA_FAILURE_OVERRUN);
+		assert_eq(mana_txq_failure(fx->txq), MANA_FAILURE_OVERRUN);
 		assert_eq(fx->txq->stats.cqe_overrun, 1);
 		assert_eq(fx_pool_missing(fx->mp, fx->nb_mbufs), 4);
 		assert_eq(post(fx, 5), 0);

@@ -265,7 +265,7 @@ error_frees_packets_up_to_its_own(void **state)
 			assert_eq(fx->txq->offset_check, MANA_TX_OFFSET_RIGHT);
 			for (i++; i < 2 * GROUP && !dead; i++)
 				fx_tx_cqe(fx, HW_CQE_TX_OKAY);
-			assert_eq(fx->txq->failure, dead ? MANA_FAILURE_DISABLED :
+			assert_eq(mana_txq_failure(fx->txq), dead ? MANA_FAILURE_DISABLED :
 							 MANA_FAILURE_NONE);
 			assert_eq(post(fx, 4, 1), dead ? 0 : 4);
 			assert_eq(mana_txq_nb_posted(fx->txq), dead ?
@@ -293,7 +293,7 @@ gdma_err_disables_at_any_offset(void **state)
 			fx_tx_cqe_at(fx, HW_CQE_TX_GDMA_ERR,
 				     fx->done_bu - back);
 			mana_txq_done_cleanup(fx->txq, 0);
-			assert_eq(fx->txq->failure, MANA_FAILURE_DISABLED);
+			assert_eq(mana_txq_failure(fx->txq), MANA_FAILURE_DISABLED);
 			assert_eq(fx->txq->stats.cqe_spurious, 1);
 			assert_eq(mana_txq_nb_posted(fx->txq),
 				  (nb_groups - 1) * GROUP);

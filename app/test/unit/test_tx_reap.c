@@ -368,7 +368,7 @@ failed_queue_accepts_no_packet(void **state)
 		for (i = 0; i < 100; i++)
 			nb += post(fx, 1);
 		assert_true(nb <= (kind == 2 ? REAP_EVERY : 0));
-		assert_eq(fx->txq->failure, MANA_FAILURE_DISABLED);
+		assert_eq(mana_txq_failure(fx->txq), MANA_FAILURE_DISABLED);
 		assert_eq(missing(fx), 5 + nb);
 		fx_tx_delete(fx);
 	}

@@ -71,6 +71,7 @@ source_end(struct rte_intr_handle *source, rte_intr_callback_fn callback,
 	if (ret == -EAGAIN)
 		(void)rte_intr_callback_unregister_pending(source, callback,
 							   dev, NULL);
+	MANA_ORDER_BEHIND(dev);
 }
 
 static void
@@ -163,6 +164,7 @@ on_link_event(void *arg)
 
 	if (mana_netdev_watch_read(priv->link_watch, &priv->netdev))
 		mana_link_check(dev);
+	MANA_ORDER_BEFORE(dev);
 }
 
 /*
@@ -190,6 +192,7 @@ on_tick(void *arg)
 		priv->nb_ticks = 0;
 		mana_link_check(dev);
 	}
+	MANA_ORDER_BEFORE(dev);
 }
 
 static int
@@ -236,6 +239,7 @@ mana_watch_stop(struct rte_eth_dev *dev)
 	struct mana_priv *priv = dev->data->dev_private;
 
 	(void)rte_eal_alarm_cancel(on_tick, dev);
+	MANA_ORDER_BEHIND(dev);
 	if (priv->link_intr == NULL)
 		return;
 	source_end(priv->link_intr, on_link_event, dev);
@@ -314,6 +318,7 @@ on_device_event(void *arg)
 	}
 	if (is_fatal)
 		mana_device_lost(dev);
+	MANA_ORDER_BEFORE(dev);
 }
 
 int

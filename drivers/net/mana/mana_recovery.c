@@ -365,9 +365,8 @@ step_later(struct rte_eth_dev *dev, uint32_t us)
 }
 
 static void
-on_step(void *arg)
+step(struct rte_eth_dev *dev)
 {
-	struct rte_eth_dev *dev = arg;
 	struct mana_priv *priv = dev->data->dev_private;
 	struct returned device = { .found_ns = 0 };
 	bool is_over;
@@ -396,6 +395,13 @@ on_step(void *arg)
 		recovery_succeed(dev, &device);
 	else
 		step_later(dev, wait_us(&priv->recovery, ret));
+}
+
+static void
+on_step(void *arg)
+{
+	step(arg);
+	MANA_ORDER_BEFORE(arg);
 }
 
 /* ---- The beginning ----------------------------------------------------------- */
@@ -535,4 +541,5 @@ mana_recovery_end(struct rte_eth_dev *dev)
 	/* An event may begin a recovery until this. */
 	mana_events_close(dev);
 	(void)rte_eal_alarm_cancel(on_step, dev);
+	MANA_ORDER_BEHIND(dev);
 }

@@ -54,8 +54,9 @@
 #endif
 
 /*
- * The thread sanitizer does not know membarrier(2): what is before MANA_ORDER_BEFORE() in
- * one thread happens before what is behind a later MANA_ORDER_BEHIND() in another one.
+ * The thread sanitizer knows neither membarrier(2) nor how EAL waits for the end of a
+ * callback: what is before MANA_ORDER_BEFORE() in one thread happens before what is
+ * behind a later MANA_ORDER_BEHIND() in another one.
  */
 #ifdef __SANITIZE_THREAD__
 void __tsan_acquire(void *addr);

@@ -432,7 +432,7 @@ mana_queues_repair(struct mana_priv *priv)
 
 	while ((ctl = mana_txq_next(priv, &at)) != NULL) {
 		if (states[ctl->txq.queue_id] != RTE_ETH_QUEUE_STATE_STARTED ||
-		    (ctl->qp != NULL && ctl->txq.failure == MANA_FAILURE_NONE))
+		    (ctl->qp != NULL && mana_txq_failure(&ctl->txq) == MANA_FAILURE_NONE))
 			continue;
 		snprintf(name, sizeof(name), "Tx queue %u", ctl->txq.queue_id);
 		ret = repair_log(priv, name, ctl->txq.queue_id,

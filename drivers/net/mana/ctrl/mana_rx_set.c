@@ -554,7 +554,7 @@ set_is_good(const struct mana_priv *priv)
 	const struct mana_rx_set *set = priv->rx_set;
 
 	for (uint32_t i = 0; set != NULL && i < set->nb; i++)
-		if (set->hwqs[i].rxq.failure != MANA_FAILURE_NONE)
+		if (mana_rxq_failure(&set->hwqs[i].rxq) != MANA_FAILURE_NONE)
 			return false;
 	return set != NULL || priv->data->nb_rx_queues == 0;
 }
@@ -785,7 +785,7 @@ uint8_t
 mana_rx_set_bad_cqes(const struct mana_priv *priv, struct mana_eth_rxq *ctl)
 {
 	const struct mana_rx_set *set = priv->rx_set;
-	uint8_t failure = MANA_FAILURE_NONE;
+	uint8_t failure, any = MANA_FAILURE_NONE;
 
 	for (uint32_t i = 0; set != NULL && i < set->nb; i++) {
 		const struct mana_rxq *rxq = &set->hwqs[i].rxq;
@@ -793,8 +793,9 @@ mana_rx_set_bad_cqes(const struct mana_priv *priv, struct mana_eth_rxq *ctl)
 		if (set->hwqs[i].owner != ctl->owner)
 			continue;
 		mana_bad_cqes_merge(&ctl->bad_cqes, &rxq->bad_cqes);
-		if (rxq->failure != MANA_FAILURE_NONE)
-			failure = rxq->failure;
+		failure = mana_rxq_failure(rxq);
+		if (failure != MANA_FAILURE_NONE)
+			any = failure;
 	}
-	return failure;
+	return any;
 }

@@ -517,7 +517,7 @@ mana_rx_hwq_can_move(const struct mana_priv *priv, const struct mana_rx_hwq *hwq
 	struct mana_rx_seg segs[GDMA_RQ_WQE_MAX_SGE];
 	uint16_t nb_segs;
 
-	if (!hwq->has_buffers || rxq->failure != MANA_FAILURE_NONE ||
+	if (!hwq->has_buffers || mana_rxq_failure(rxq) != MANA_FAILURE_NONE ||
 	    ((hwq->offloads ^ to->offloads) & fixed) != 0 ||
 	    hwq->nb_desc != to->nb_desc ||
 	    rxq->refill_thresh != to->free_thresh ||

@@ -332,8 +332,8 @@ txq_objects_start(struct mana_priv *priv, struct mana_eth_txq *ctl)
 static void
 txq_wait(struct mana_txq *txq, uint64_t end)
 {
-	while (mana_txq_nb_posted(txq) != 0 && txq->failure == MANA_FAILURE_NONE &&
-	       !mana_cq_is_closed(&txq->cq)) {
+	while (mana_txq_nb_posted(txq) != 0 &&
+	       mana_txq_failure(txq) == MANA_FAILURE_NONE && !mana_cq_is_closed(&txq->cq)) {
 		(void)mana_txq_settle(txq, 0);
 		if (rte_get_timer_cycles() >= end)
 			break;

@@ -179,9 +179,9 @@ mana_facts_rxq(const struct mana_facts *facts, const struct mana_priv *priv,
 		posted += mana_rxq_look_posted(rxq);
 		max_posted += rxq->limit;
 		bytes = rxq->scatter.bytes;
-		if (rxq->failure == MANA_FAILURE_NONE)
+		if (mana_rxq_failure(rxq) == MANA_FAILURE_NONE)
 			continue;
-		failure = rxq->failure;
+		failure = mana_rxq_failure(rxq);
 		header = rxq->bad_cqes.fatal_header;
 	}
 	queue_add(facts, priv, true, ctl->owner, failure, header);
@@ -205,7 +205,7 @@ mana_facts_txq(const struct mana_facts *facts, const struct mana_priv *priv,
 	const struct mana_counters counters = mana_stats_txq(ctl);
 	const struct mana_txq *txq = &ctl->txq;
 
-	queue_add(facts, priv, false, txq->queue_id, txq->failure,
+	queue_add(facts, priv, false, txq->queue_id, mana_txq_failure(txq),
 		  txq->bad_cqes.fatal_header);
 	number_add(facts, "nb_desc", ctl->nb_desc);
 	number_add(facts, "nb_cqe", ctl->nb_cqe);
@@ -224,7 +224,7 @@ void
 mana_facts_hwq(const struct mana_facts *facts, const struct mana_rx_hwq *hwq)
 {
 	number_add(facts, "queue", hwq->owner);
-	text_add(facts, "failure", mana_queue_failure_name(hwq->rxq.failure));
+	text_add(facts, "failure", mana_queue_failure_name(mana_rxq_failure(&hwq->rxq)));
 	number_add(facts, "nb_desc", hwq->nb_desc);
 	number_add(facts, "nb_posted", mana_rxq_look_posted(&hwq->rxq));
 	rings_add(facts, &hwq->rxq.rq, &hwq->rxq.cq);

@@ -98,7 +98,7 @@ tx_stalls(struct mana_eth_txq *tx, bool is_gone)
 	/* Completions that the application has not polled are progress. */
 	if (mana_txq_lock(&tx->txq)) {
 		waits = mana_txq_nb_done(&tx->txq) == 0 &&
-			tx->txq.failure == MANA_FAILURE_NONE;
+			mana_txq_failure(&tx->txq) == MANA_FAILURE_NONE;
 		mana_txq_unlock(&tx->txq);
 	}
 	if (!waits) {
@@ -130,7 +130,7 @@ queue_report(struct mana_priv *priv, bool is_rx, uint16_t queue)
 		news_take(&news, &rx->bad_cqes, &rx->reported,
 			  mana_stats_rxq(priv, rx).rx.failed);
 	} else if (!is_rx && tx != NULL) {
-		news.failure = tx->txq.failure;
+		news.failure = mana_txq_failure(&tx->txq);
 		news_take(&news, &tx->txq.bad_cqes, &tx->reported,
 			  tx->txq.stats.failed);
 		stalls = tx_stalls(tx, mana_is_gone(priv));

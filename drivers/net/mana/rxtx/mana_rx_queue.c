@@ -141,7 +141,7 @@ mana_rxq_init(struct mana_rxq *rxq, const struct mana_rxq_conf *conf)
 	rxq->reported_flags = ~(conf->csum ? 0 : MANA_RX_CSUM_FLAGS);
 	rxq->limit = mana_rx_limit(conf->nb_desc, conf->nb_cqe);
 	rxq->refill_thresh = conf->free_thresh;
-	rxq->failure = MANA_FAILURE_NONE;
+	mana_atomic_store(&rxq->failure, MANA_FAILURE_NONE);
 	rxq->doubt.meanings = 0;
 	rxq->ppi_shift = 0;
 	rxq->look_ci = rq.ci;
@@ -217,7 +217,7 @@ mana_rxq_assign(struct mana_rxq *rxq, uint16_t queue_id, struct rte_mempool *mp,
 int
 mana_rxq_arm(struct mana_rxq *rxq, bool *wakes)
 {
-	if (rxq->failure != MANA_FAILURE_NONE)
+	if (mana_rxq_failure(rxq) != MANA_FAILURE_NONE)
 		return -EIO;
 	if (mana_cq_is_closed(&rxq->cq))
 		return 0;

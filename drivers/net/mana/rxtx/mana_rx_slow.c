@@ -99,7 +99,7 @@ mana_rx_drop(struct mana_rxq *rxq, uint64_t *counter)
 void
 mana_rxq_fail(struct mana_rxq *rxq, enum mana_queue_failure failure)
 {
-	rxq->failure = failure;
+	mana_atomic_store(&rxq->failure, failure);
 	rxq->stats.failed++;
 	rxq->bad_cqes.fatal_header = rxq->bad_cqes.last_header;
 	mana_rxq_close(rxq);

@@ -288,7 +288,7 @@ struct mana_rxq {
 	bool ptypes; /* false: packet types need not be correct */
 	bool parse; /* the control path sets it: find packet types by the headers, too */
 	bool scrub; /* zero the buffers before the device gets them; never flat */
-	uint8_t failure; /* enum mana_queue_failure */
+	MANA_ATOMIC(uint8_t) failure; /* enum mana_queue_failure */
 	uint8_t ppi_shift; /* log2 of the most packets per CQE so far, rounded up */
 	uint32_t look_ci; /* WQE index before which ring_empty needs no check */
 	struct mana_rx_scatter scatter; /* all bursts read its first word */
@@ -437,6 +437,13 @@ mana_rx_list_only(const struct mana_rx_list *list)
 	rte_compiler_barrier();
 	MANA_ORDER_BEHIND(list);
 	return rxq;
+}
+
+/* enum mana_queue_failure, which any thread may read beside the bursts */
+static inline uint8_t
+mana_rxq_failure(const struct mana_rxq *rxq)
+{
+	return mana_atomic_load(&rxq->failure);
 }
 
 static inline bool
@@ -722,7 +729,7 @@ struct mana_txq {
 	uint64_t sq_doorbells;
 	uint16_t max_sge;
 	bool is_long; /* every WQE needs the long OOB */
-	uint8_t failure; /* enum mana_queue_failure */
+	MANA_ATOMIC(uint8_t) failure; /* enum mana_queue_failure */
 	uint8_t offset_check; /* enum mana_tx_offset_check */
 	uint8_t reap; /* enum mana_tx_reap */
 	uint8_t nb_right; /* while learning */
@@ -775,6 +782,13 @@ mana_txq_is_paused(const struct mana_txq *txq)
 	rte_compiler_barrier();
 	MANA_ORDER_BEHIND(txq);
 	return is_paused;
+}
+
+/* As mana_rxq_failure(). */
+static inline uint8_t
+mana_txq_failure(const struct mana_txq *txq)
+{
+	return mana_atomic_load(&txq->failure);
 }
 
 /* A header that must not be written in place is copied to a slot of this size. */

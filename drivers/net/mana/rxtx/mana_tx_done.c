@@ -247,7 +247,7 @@ release_to(struct mana_txq *txq, uint32_t end)
 void
 mana_txq_fail(struct mana_txq *txq, enum mana_queue_failure failure)
 {
-	txq->failure = failure;
+	mana_atomic_store(&txq->failure, failure);
 	txq->stats.failed++;
 	txq->bad_cqes.fatal_header = txq->bad_cqes.last_header;
 	txq->limit = 0;
@@ -317,7 +317,8 @@ handle_cqe(struct mana_txq *txq, struct mana_tx_cqe cqe, uint32_t max)
 		return false;
 	}
 	/* Whichever WQE it names, no CQE follows. */
-	if (cqe.type == MANA_CQE_TX_GDMA_ERR && txq->failure == MANA_FAILURE_NONE) {
+	if (cqe.type == MANA_CQE_TX_GDMA_ERR &&
+	    mana_txq_failure(txq) == MANA_FAILURE_NONE) {
 		note(txq, MANA_BAD_CQE_TX_ERROR + MANA_CQE_TX_GDMA_ERR -
 				  MANA_CQE_TX_ERR_FIRST);
 		mana_txq_fail(txq, MANA_FAILURE_DISABLED);

@@ -160,7 +160,7 @@ mana_txq_init(struct mana_txq *txq, const struct mana_txq_conf *conf)
 	/* Their limits follow the MTU. */
 	memset(txq->known, 0, sizeof(txq->known));
 	txq->last_known = txq->known;
-	txq->failure = MANA_FAILURE_NONE;
+	mana_atomic_store(&txq->failure, MANA_FAILURE_NONE);
 	txq->bounce = conf->bounce;
 	txq->bounce_mp = conf->bounce_mp;
 	return 0;
@@ -222,7 +222,7 @@ mana_txq_lock(struct mana_txq *txq)
 {
 	mana_look_lock(&txq->look);
 	/* Read with the lock held: the control path waits for its holder. */
-	if (likely(!txq->is_paused))
+	if (likely(!mana_txq_is_paused(txq)))
 		return true;
 	mana_look_unlock(&txq->look);
 	return false;
