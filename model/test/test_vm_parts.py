@@ -12,6 +12,7 @@ import contextlib
 import fcntl
 import importlib.util
 import io
+import itertools
 import os
 import select
 import shutil
@@ -34,7 +35,7 @@ sys.path.insert(0, os.path.join(TOP, "model", "vm"))
 # pylint: disable=wrong-import-position
 from manavm import (arch, build, cache, command, cpio, elf,  # noqa: E402
                     execute, guest, image, kernel, packages, qemu, run, session)
-from manavm.errors import Failure, NotBooted, Stale  # noqa: E402
+from manavm.errors import Failure, Hung, NotBooted, Stale  # noqa: E402
 
 AMD64 = arch.find("amd64")
 TRIPLET = arch.find(arch.host()).triplet if arch.host() in arch.ARCHES else None
@@ -559,7 +560,8 @@ class Sessions(unittest.TestCase):
         with self.assertRaisesRegex(Failure, "1 MiB"):
             session.start_message(["x" * (1 << 20)], "/", {}, None)
 
-    def run_agent(self, *messages, guest_ends=False):
+    def run_agent(self, *messages, guest_ends=False, boot_s=PATIENCE_S,
+                  nb_log_bytes=lambda: 0):
         """The result of a session with an agent that sends messages."""
         def play():
             with contextlib.suppress(OSError):      # the session has ended
@@ -573,7 +575,8 @@ class Sessions(unittest.TestCase):
             listener.listen(1)
             process = subprocess.Popen(["cat"], stdin=subprocess.PIPE,
                                        stdout=subprocess.DEVNULL)
-            talk = guest.GuestSession(listener, process, b"", None, PATIENCE_S)
+            talk = guest.GuestSession(listener, process, b"", None, boot_s,
+                                      nb_log_bytes=nb_log_bytes)
             with socket.socket(socket.AF_UNIX) as agent:
                 agent.connect(listener.getsockname())
                 thread = threading.Thread(target=play)
@@ -624,6 +627,17 @@ class Sessions(unittest.TestCase):
             self.assertIs(caught.exception, error)
         with self.assertRaises(NotBooted):
             self.run_machine(fault, NotBooted("early"), NotBooted("again"))
+
+    def test_kernel_that_prints_nothing_hangs(self):
+        with self.assertRaisesRegex(Hung, "printed nothing for"):
+            self.run_agent(boot_s=0.1)
+        # One that prints has the whole time.
+        with self.assertRaisesRegex(Failure, "did not boot within 0.1 s") as caught:
+            self.run_agent(boot_s=0.1, nb_log_bytes=itertools.count(1).__next__)
+        self.assertNotIsInstance(caught.exception, NotBooted)
+        self.assertEqual(self.run_machine("", Hung("silent"), 5), 5)
+        with self.assertRaisesRegex(Hung, "again"):
+            self.run_machine("", Hung("silent"), Hung("again"))
 
     READY = session.message(session.READY, session.NUMBER.pack(100))
 

@@ -17,7 +17,7 @@ from manavm import build, execute
 from manavm import guest as guests
 from manavm import image, kernel, packages, qemu, run, session, terminal
 from manavm.cpio import Archive
-from manavm.errors import EXIT_FAILURE, Failure, NotBooted, Stale, say
+from manavm.errors import EXIT_FAILURE, Failure, Hung, NotBooted, Stale, say
 
 BOOT_S = 120
 LOG_LINES = 20
@@ -277,11 +277,15 @@ class Machine:
         """The exit status of the command."""
         try:
             return self._run()
-        except NotBooted:
-            if not self._has_emulation_fault():
+        except NotBooted as error:
+            # Both are rare, and faults of the emulated processor.
+            if isinstance(error, Hung):
+                cause = error
+            elif self._has_emulation_fault():
+                cause = "QEMU's emulation of an int3 failed while the guest booted"
+            else:
                 raise
-        say("QEMU's emulation of an int3 failed while the guest booted, which is rare: "
-            "booting again")
+        say(f"{cause}: booting again")
         self.stack.close()
         return self._run()
 
@@ -370,7 +374,8 @@ class Machine:
         talk = guests.GuestSession(
             listener, process, terminal.start_message(options.command, options.env,
                                                       options.interactive),
-            terminal.standard_input(), options.boot_s, options.timeout, commands)
+            terminal.standard_input(), options.boot_s, options.timeout, commands,
+            lambda: os.stat(self.log).st_size)
         return terminal.run(talk, options.interactive)
 
     def show_log(self):

@@ -15,6 +15,10 @@ class NotBooted(Failure):
     """The guest ended before it could run a command."""
 
 
+class Hung(NotBooted):
+    """The guest's kernel stopped to print messages while it booted."""
+
+
 class Stale(Failure):
     """The mirror does not have a package of our index any more."""
 

@@ -9,8 +9,10 @@ import signal
 import time
 
 from manavm import session
-from manavm.errors import Failure, NotBooted
+from manavm.errors import Failure, Hung, NotBooted
 
+# Part of the time to boot: a kernel that prints nothing for so long hangs.
+SILENCE = 1 / 4
 NB_CHANNELS = 16            # of the agent, see agent.h
 # A client that does not read stops the output of all commands, as mana-vm's own does.
 CLIENT_MAX_BYTES = 1 << 20
@@ -29,15 +31,19 @@ class Client:
 class GuestSession(session.Session):
     """
     listener is the socket to which QEMU connects, process the machine, commands the
-    listening socket for clients or None.
+    listening socket for clients or None. nb_log_bytes is a function that returns how
+    much the guest's kernel has printed.
     """
 
     def __init__(self, listener, process, start, stdin, boot_s, limit_s=None,
-                 commands=None):
+                 commands=None, nb_log_bytes=lambda: 0):
         super().__init__(start, stdin, limit_s)
         self.listener, self.process, self.commands = listener, process, commands
-        self.boot_end = time.monotonic() + boot_s
         self.boot_s = boot_s
+        self.boot_end = time.monotonic() + boot_s
+        self.nb_log_bytes, self.nb_logged_bytes = nb_log_bytes, 0
+        self.silence_s = boot_s * SILENCE
+        self.silence_end = time.monotonic() + self.silence_s
         self.alive = None
         self.clients = {}       # by channel; None: the client is gone
         self.window_bytes = b""
@@ -74,11 +80,20 @@ class GuestSession(session.Session):
             f"the virtual machine failed: {session.describe(status)}")
 
     def ends(self):
-        return super().ends() + ([] if self.ready else [self.boot_end])
+        return super().ends() + (
+            [] if self.ready else [self.boot_end, self.silence_end])
 
     def check_time(self):
         super().check_time()
-        if not self.ready and time.monotonic() > self.boot_end:
+        now = time.monotonic()
+        if not self.ready and now > self.silence_end:
+            nb_bytes = self.nb_log_bytes()
+            if nb_bytes == self.nb_logged_bytes:
+                raise Hung("the guest's kernel hung while it booted: it printed nothing "
+                           f"for {self.silence_s:g} s (MANA_TIMEOUT_FACTOR extends it)")
+            self.nb_logged_bytes = nb_bytes
+            self.silence_end = now + self.silence_s
+        if not self.ready and now > self.boot_end:
             raise Failure(f"the guest did not boot within {self.boot_s:g} s "
                           "(MANA_TIMEOUT_FACTOR extends it)")
 
