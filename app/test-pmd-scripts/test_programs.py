@@ -115,6 +115,23 @@ def forwarded(pmd):
             for name in ("RX", "TX")]
 
 
+def check_operations(run, pmds):
+    """Queue information, cleanup and link events of the secondary process."""
+    for queue in ("rxq", "txq"):
+        modes = [re.search("^Burst mode: (.+)$", pmd.command(f"show {queue} info 0 1"),
+                           re.MULTILINE).group(1) for pmd in pmds]
+        check_equal(f"burst modes, {queue}", modes[1], modes[0])
+    # The sent packets whose completions no burst has looked at.
+    reply = pmds[1].command("port cleanup 0 txq 1 0")
+    check(re.search(r"mbuf nums: [1-9]", reply) is not None, reply)
+    check("mbuf nums: 0" in pmds[1].command("port cleanup 0 txq 1 0"), "cleanup again")
+    for state in ("down", "up"):
+        mark = pmds[1].mark()
+        run.model.ctl("link", "port=1", state)
+        for port in (0, 1):
+            pmds[1].wait_for(f"Port {port}: link state change event", since=mark)
+
+
 def secondary():
     """The primary testpmd and a secondary one forward, each with its own queue."""
     with fixture(*PAIR) as run:
@@ -131,6 +148,7 @@ def secondary():
             for pmd in pmds:
                 pmd.drain()
             check_equal("statistics", pmds[1].stats(), pmds[0].stats())
+            check_operations(run, pmds)
             check_equal("exit status of the secondary", pmds[1].quit(), 0)
             check_equal("error lines of the secondary", pmds[1].errors(), [])
         except BaseException:

@@ -279,20 +279,32 @@ burst_mode_set(struct rte_eth_burst_mode *mode, const char *name)
 	return name != NULL ? 0 : -EINVAL;
 }
 
+int
+mana_rx_burst_mode_set(struct rte_eth_burst_mode *mode, mana_burst_t burst)
+{
+	const struct mana_rx_path *path = mana_rx_path_find(burst);
+
+	return burst_mode_set(mode, path != NULL ? path->name : NULL);
+}
+
+int
+mana_tx_burst_mode_set(struct rte_eth_burst_mode *mode, mana_burst_t burst)
+{
+	return burst_mode_set(mode, mana_tx_burst_name(burst));
+}
+
 static int
 rx_burst_mode_get(struct rte_eth_dev *dev, uint16_t queue_id __rte_unused,
 		  struct rte_eth_burst_mode *mode)
 {
-	const struct mana_rx_path *path = mana_rx_path_find(dev->rx_pkt_burst);
-
-	return burst_mode_set(mode, path != NULL ? path->name : NULL);
+	return mana_rx_burst_mode_set(mode, dev->rx_pkt_burst);
 }
 
 static int
 tx_burst_mode_get(struct rte_eth_dev *dev, uint16_t queue_id __rte_unused,
 		  struct rte_eth_burst_mode *mode)
 {
-	return burst_mode_set(mode, mana_tx_burst_name(dev->tx_pkt_burst));
+	return mana_tx_burst_mode_set(mode, dev->tx_pkt_burst);
 }
 
 /* ---- States --------------------------------------------------------------- */

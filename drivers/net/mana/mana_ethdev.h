@@ -18,6 +18,9 @@ extern const struct eth_dev_ops mana_dev_ops; /* of the primary process */
 
 /* Sets the functions of a new port that ethdev keeps outside of the table. */
 void mana_status_ops_set(struct rte_eth_dev *dev);
+/* What burst_mode_get reports: 0, or -EINVAL for no burst function of the driver. */
+int mana_rx_burst_mode_set(struct rte_eth_burst_mode *mode, mana_burst_t burst);
+int mana_tx_burst_mode_set(struct rte_eth_burst_mode *mode, mana_burst_t burst);
 /* Those that a secondary process has as well. */
 int mana_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info);
 void mana_rxq_info_get(struct rte_eth_dev *dev, uint16_t queue_id,

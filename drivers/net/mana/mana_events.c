@@ -151,9 +151,11 @@ mana_link_check(struct rte_eth_dev *dev)
 		       link->link_speed, 0);
 	MANA_PORT_LOG(INFO, dev->data->name, "link is %s",
 		      link->link_status == RTE_ETH_LINK_UP ? "up" : "down");
-	if (dev->data->dev_conf.intr_conf.lsc != 0 && dev->data->dev_started)
+	if (dev->data->dev_conf.intr_conf.lsc != 0 && dev->data->dev_started) {
+		mana_peers_tell_link(priv);
 		(void)rte_eth_dev_callback_process(
 			dev, RTE_ETH_EVENT_INTR_LSC, NULL);
+	}
 }
 
 static void

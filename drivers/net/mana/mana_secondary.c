@@ -161,6 +161,54 @@ secondary_is_removed(struct rte_eth_dev *dev)
 	return port != NULL && port->is_lost ? 1 : mana_is_removed(dev);
 }
 
+static uint16_t rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb);
+static uint16_t tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb);
+
+static int
+rx_burst_mode_get(struct rte_eth_dev *dev, uint16_t queue_id __rte_unused,
+		  struct rte_eth_burst_mode *mode)
+{
+	return mana_rx_burst_mode_set(mode, dev->rx_pkt_burst == rx_burst ? path_burst :
+									    NULL);
+}
+
+static int
+tx_burst_mode_get(struct rte_eth_dev *dev, uint16_t queue_id __rte_unused,
+		  struct rte_eth_burst_mode *mode)
+{
+	return mana_tx_burst_mode_set(mode, dev->tx_pkt_burst == tx_burst ?
+						    mana_tx_burst : NULL);
+}
+
+/* Whether bursts of this process may use the queue. */
+static bool
+has_bursts(const struct mana_txq *txq)
+{
+	for (uint32_t i = 0; i < RTE_MAX_ETHPORTS; i++)
+		if (rte_eth_devices[i].tx_pkt_burst == tx_burst &&
+		    mana_atomic_load(&ports[i]->txqs[txq->queue_id]) == txq)
+			return true;
+	return false;
+}
+
+static int
+tx_done_cleanup(void *queue, uint32_t max)
+{
+	struct mana_txq *txq = queue;
+	uint32_t nb;
+
+	if (txq == NULL)
+		return -EINVAL;
+	if (!has_bursts(txq))
+		return 0;
+	mana_atomic_store(&txq->user, mana_process_id);
+	rte_compiler_barrier();
+	nb = mana_txq_done_cleanup(txq, max);
+	rte_compiler_barrier();
+	mana_atomic_store(&txq->user, 0);
+	return nb;
+}
+
 static const struct eth_dev_ops secondary_ops = {
 	.dev_start = refuse_start,
 	.dev_close = secondary_close,
@@ -179,8 +227,11 @@ static const struct eth_dev_ops secondary_ops = {
 	.rx_queue_stop = refuse_queue,
 	.tx_queue_start = refuse_queue,
 	.tx_queue_stop = refuse_queue,
+	.tx_done_cleanup = tx_done_cleanup,
 	.rxq_info_get = mana_rxq_info_get,
 	.txq_info_get = mana_txq_info_get,
+	.rx_burst_mode_get = rx_burst_mode_get,
+	.tx_burst_mode_get = tx_burst_mode_get,
 	.rss_hash_update = refuse_rss_hash,
 	.rss_hash_conf_get = mana_rss_hash_conf_get,
 	.reta_update = refuse_reta,
@@ -306,6 +357,7 @@ news_notify(uint32_t port_id)
 {
 	enum mana_state before, now;
 	struct port *port;
+	bool has_link;
 
 	if (port_id >= RTE_MAX_ETHPORTS || ports[port_id] == NULL)
 		return;
@@ -314,7 +366,11 @@ news_notify(uint32_t port_id)
 	before = port->noted;
 	now = port->is_lost ? MANA_STATE_GONE : (enum mana_state)port->news.state;
 	port->noted = now;
+	has_link = (port->news.flags & MANA_NEWS_LINK) != 0;
+	port->news.flags &= ~MANA_NEWS_LINK;
 	pthread_mutex_unlock(&ports_lock);
+	if (has_link)
+		event_notify(port_id, RTE_ETH_EVENT_INTR_LSC);
 	if (before == now)
 		return;
 	if (now == MANA_STATE_RECOVERING)

@@ -459,6 +459,18 @@ mana_peers_tell(struct mana_priv *priv, bool has_device, bool runs)
 	pthread_mutex_unlock(&peers_lock);
 }
 
+void
+mana_peers_tell_link(struct mana_priv *priv)
+{
+	pthread_mutex_lock(&peers_lock);
+	priv->news.nr = ++last_nr;
+	priv->news.flags |= MANA_NEWS_LINK;
+	news_tell(priv);
+	/* For a process that joins it is no change. */
+	priv->news.flags &= ~MANA_NEWS_LINK;
+	pthread_mutex_unlock(&peers_lock);
+}
+
 /* ---- Primary process: joins -------------------------------------------------------- */
 
 /* Takes the descriptors if it succeeds. */

@@ -20,6 +20,7 @@ struct rte_mempool;
 #define MANA_NEWS_DEVICE 1u /* a descriptor of the device comes with it */
 #define MANA_NEWS_RUNS 2u /* bursts are allowed */
 #define MANA_NEWS_CLOSED 4u /* the port is about to go */
+#define MANA_NEWS_LINK 8u /* the link has changed, of which the application wants events */
 
 /* All that a secondary process has to know of a port. Later news replaces it. */
 struct mana_news {
@@ -61,6 +62,8 @@ void mana_peers_reap(void);
  *   With it, they may begin bursts, unless the port recovers.
  */
 void mana_peers_tell(struct mana_priv *priv, bool has_device, bool runs);
+/* Publish that the link has changed. As mana_peers_tell(). */
+void mana_peers_tell_link(struct mana_priv *priv);
 
 /* ---- Secondary process ---------------------------------------------------- */
 
