@@ -22,11 +22,15 @@ plugin=$(basename "$(realpath "$plain/drivers/librte_net_mana.so")")
 	-Db_sanitize=thread -Db_lundef=false -Dbuildtype=debugoptimized -Dwerror=true \
 	-Dc_args=-DRTE_FORCE_INTRINSICS
 # shellcheck disable=SC2086 # two words
-ninja -C "$build" "drivers/$plugin" $programs
+ninja -C "$build" "drivers/$plugin" $programs app/test/pmd/no-membarrier
 
 # Fixed addresses: gcc 12's sanitizer aborts with large address randomization.
 export MANA_PLUGIN="$build/drivers/$plugin"
 export TSAN_OPTIONS="exitcode=99:suppressions=$root/devtools/tsan.supp${TSAN_OPTIONS:+:$TSAN_OPTIONS}"
 for program in $programs; do
-	setarch -R "$plain/model/mana-model" --ports 2 --wire pair -- "$build/$program"
+	for launcher in "" "$build/app/test/pmd/no-membarrier"; do
+		# shellcheck disable=SC2086 # maybe no word
+		setarch -R "$plain/model/mana-model" --ports 2 --wire pair -- \
+			$launcher "$build/$program"
+	done
 done

@@ -238,6 +238,8 @@ wait_progress(void)
 static void
 run(struct fixture *fx, void (*change)(struct fixture *fx, unsigned int round))
 {
+	assert_int_equal(fx_nb_logged(RTE_LOG_NOTICE, "membarrier") > 0,
+			 getenv("MANA_NO_MEMBARRIER") != NULL);
 	fx->ignore_counters = true;
 	memset(&threads, 0, sizeof(threads));
 	threads.fx = fx;

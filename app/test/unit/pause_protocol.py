@@ -24,10 +24,11 @@ import sys
 #
 # A program is a list of instructions in the order of the machine code:
 #   load VAR -> REG, store VAR VALUE (a number, or a REG), wait VAR until it is 0,
-#   check REG REG that they are equal, membarrier.
+#   check REG REG that they are equal, membarrier, fence (of this thread only).
 # "unless": a register that is 0 if the instruction is reached.
 
 LOAD, STORE, WAIT, CHECK, BARRIER = "load", "store", "wait", "check", "membarrier"
+FENCE = "fence"
 
 
 def burst(turn, without=()):
@@ -97,6 +98,38 @@ def pause_and_resume(without=()):
             for one in part]
 
 
+# ---- Without membarrier() ----
+#
+# Bursts hold a lock (is_busy), and the enable of an interrupt clears the wake-up first.
+
+def fence_instead(program):
+    return [(FENCE, *names) if op == BARRIER else (op, *names) for op, *names in program]
+
+
+def burst_fenced(turn, without=()):
+    """burst() with the fences of mana_rx_list_lock() and mana_rx_list_unlock()."""
+    program = []
+    for one in burst(turn):
+        program.append(one)
+        if one[:3] == (STORE, "is_busy", 1) and "fence of the lock" not in without:
+            program.append((FENCE, None, None, None))
+        if one[:2] == (LOAD, "paused") and "fence of the check" not in without:
+            program.append((FENCE, None, None, None))
+    if "release" not in without:
+        program.insert(-1, (FENCE, None, None, None))
+    return program
+
+
+def enable_fenced(without=()):
+    """enable(): the wake-up is withdrawn, then the lock taken."""
+    program = [(STORE, "asleep", 1, None), (STORE, "is_busy", 1, None)]
+    if "fence of the lock" not in without:
+        program.append((FENCE, None, None, None))
+    return program + [(LOAD, "paused", "paused", None), (FENCE, None, None, None),
+                      (STORE, "asleep", 0, "paused"), (FENCE, None, None, None),
+                      (STORE, "is_busy", 0, None)]
+
+
 # ---- Processors ---------------------------------------------------------------
 
 class Thread:
@@ -125,7 +158,7 @@ class Thread:
             reads.discard(unless)       # may run before the branch
         needs = set()
         for before, (op2, var2, second2, unless2) in enumerate(self.program[:at]):
-            if BARRIER in (op, op2):
+            if {op, op2} & {BARRIER, FENCE}:
                 needs.add(before)       # a full barrier of its caller
             elif op2 == LOAD and second2 in reads:
                 needs.add(before)
@@ -259,7 +292,7 @@ def try_all(name, make, broken, at_end):
             what, nb_states = failure(make(without), kind == "tso", at_end)
             is_right = (what is not None) == (kind in expected)
             wrong += not is_right
-            print(f"{'ok   ' if is_right else 'WRONG'} {kind:5}{name:8}"
+            print(f"{'ok   ' if is_right else 'WRONG'} {kind:5}{name:14}"
                   f"{'without ' + without[0] if without else 'complete':28}"
                   f"{nb_states:8} states  {what or 'no run fails'}")
     return wrong
@@ -274,9 +307,39 @@ def arming(without):
     return enable(without), pause_and_resume(without)
 
 
+BROKEN_FENCES = {
+    "fence of the lock": {"tso", "weak"},
+    "fence of the check": {"weak"},
+    "release": {"weak"},
+    "pause": {"tso", "weak"},
+    "first membarrier": {"tso", "weak"},
+    "wait": {"tso", "weak"},
+    "second membarrier": {"weak"},
+    "third membarrier": {"weak"},
+}
+
+
+BROKEN_ARMING_FENCES = {
+    "fence of the lock": {"tso", "weak"},
+    "fourth membarrier": {"weak"},
+    "wake": {"tso", "weak"},
+}
+
+
+def polling_fenced(without):
+    return (burst_fenced(1, without) + (burst_fenced(2) if not without else []),
+            fence_instead(control(without)))
+
+
+def arming_fenced(without):
+    return enable_fenced(without), fence_instead(pause_and_resume(without))
+
+
 def main():
     wrong = try_all("polls", polling, BROKEN, {})
     wrong += try_all("arming", arming, BROKEN_ARMING, {"asleep": 0})
+    wrong += try_all("fenced polls", polling_fenced, BROKEN_FENCES, {})
+    wrong += try_all("fenced arming", arming_fenced, BROKEN_ARMING_FENCES, {"asleep": 0})
     return wrong != 0
 
 

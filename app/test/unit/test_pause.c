@@ -7,6 +7,7 @@
  * instant.
  */
 
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,6 +21,9 @@
 #include <rte_eal.h>
 
 #include "mana_rx_set.h"
+
+long __wrap_syscall(long number, ...);
+long __real_syscall(long number, ...);
 
 #define NB_QUEUES 8
 #define LAST (NB_QUEUES - 1)
@@ -86,6 +90,45 @@ mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m,
 	return -1;
 }
 
+static bool is_refused; /* membarrier() */
+
+long
+__wrap_syscall(long number, ...)
+{
+	va_list args;
+	long what, flags;
+
+	va_start(args, number);
+	what = va_arg(args, int);
+	flags = va_arg(args, int);
+	va_end(args);
+	if (is_refused) {
+		errno = EPERM;
+		return -1;
+	}
+	return __real_syscall(number, what, flags, 0);
+}
+
+/* Bursts have no fences, so nothing can be paused any more. */
+static void
+test_refused_later(void **state)
+{
+	struct rte_eth_dev_data data = { .name = "test" };
+	struct mana_priv priv = { .data = &data };
+
+	(void)state;
+	assert_true(mana_pause_begin());
+	is_refused = true;
+	assert_int_equal(mana_pause_check(), -EPERM);
+	assert_int_equal(mana_pause(&priv, MANA_PAUSE_RX, 2000), -ENOTSUP);
+	for (uint32_t i = 0; i < NB_QUEUES; i++)
+		assert_int_equal(queues[i].list.is_paused, 0);
+	/* Too late for fences. */
+	assert_true(mana_pause_begin());
+	is_refused = false;
+	assert_int_equal(mana_pause_check(), 0);
+}
+
 /* Ends the last queue's burst some time after its first check. */
 static void *
 end_burst(void *arg)
@@ -131,6 +174,7 @@ main(void)
 			 no_telemetry };
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_waited_for_once),
+		cmocka_unit_test(test_refused_later),
 	};
 
 	/* The wait has a timeout; EAL calibrates the timer. */

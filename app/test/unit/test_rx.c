@@ -64,6 +64,33 @@ paths_are_found(void **state)
 	is_old_processor = false;
 }
 
+/* A burst with fences is that of its path, and takes nothing from a paused list. */
+static void
+rx_burst_with_fences(void **state)
+{
+	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){ .start = 0 });
+	const struct mana_rx_path *path = mana_rx_path_select("scalar");
+	struct rte_mbuf *pkts[4];
+	mana_burst_t burst;
+
+	(void)state;
+	assert_ptr_equal(mana_rx_burst_get(path), path->burst);
+	mana_has_fences = true;
+	burst = mana_rx_burst_get(path);
+	assert_ptr_not_equal(burst, path->burst);
+	assert_ptr_equal(mana_rx_path_find(burst), path);
+	fx_rx_okay(fx, 60, 0);
+	mana_rx_list_pause(fx->list, true);
+	assert_eq(burst(fx->list, pkts, RTE_DIM(pkts)), 0);
+	assert_eq(fx->list->look, 0);
+	mana_rx_list_pause(fx->list, false);
+	assert_eq(burst(fx->list, pkts, RTE_DIM(pkts)), 1);
+	assert_eq(fx->list->look, 0);
+	fx_rx_check(fx, pkts[0], 60, 0, 0);
+	mana_has_fences = false;
+	fx_rx_delete(fx);
+}
+
 /*
  * Bursts of every size, frames of many lengths, many laps, from every start.
  * The number of pending frames varies from none to the whole ring.
@@ -548,6 +575,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(paths_are_found),
+		cmocka_unit_test(rx_burst_with_fences),
 		cmocka_unit_test(rx_in_bursts_of_every_size),
 		cmocka_unit_test(rx_across_the_index_wrap),
 		cmocka_unit_test(rx_into_pinned_buffers),

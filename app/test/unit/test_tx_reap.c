@@ -533,8 +533,11 @@ static void
 paused_queue_is_left_alone(void **state)
 {
 	struct fx_tx *fx = fx_with_groups(256, 0);
+	struct rte_mbuf *m = NULL;
+	mana_burst_t burst;
 
 	(void)state;
+	assert_ptr_equal(mana_tx_burst_get(), mana_tx_burst);
 	assert_eq(post(fx, 20), 20);
 	complete(fx, 20);
 	fx->txq->is_paused = true;
@@ -550,9 +553,16 @@ paused_queue_is_left_alone(void **state)
 	mana_txq_unlock(fx->txq);
 	assert_eq(post(fx, 1), 1);
 	assert_eq(missing(fx), 1);
-	/* The control path frees them before a stop. */
 	complete(fx, 1);
 	fx->txq->is_paused = true;
+	mana_has_fences = true;
+	burst = mana_tx_burst_get();
+	assert_eq(burst(fx->txq, &m, 1), 0);
+	assert_eq(fx->txq->look, 0);
+	mana_has_fences = false;
+	assert_ptr_equal(mana_tx_burst_name(burst), mana_tx_burst_name(mana_tx_burst));
+	assert_null(mana_tx_burst_name(NULL));
+	/* The control path frees them before a stop. */
 	assert_eq(mana_txq_settle(fx->txq, 0), 1);
 	assert_eq(missing(fx), 0);
 	fx_tx_delete(fx);

@@ -98,9 +98,9 @@ port_create(struct rte_pci_device *pci_dev, struct ibv_device *device,
 	}
 	if (ret == 0)
 		ret = mana_events_open(dev);
-	if (ret == 0 && options->recovery_timeout != 0 && mana_pause_check() != 0)
+	if (ret == 0 && !mana_pause_begin())
 		MANA_PORT_LOG(NOTICE, name,
-			      "this kernel does not let the driver pause queues (membarrier): the port does not recover from a reset, and its Rx queues cannot be changed while it runs");
+			      "the kernel refuses membarrier(2) (seccomp): each burst executes fences, so bursts are slower, and secondary processes pass no packets");
 	if (ret != 0) {
 		port_destroy(dev);
 		return ret;

@@ -175,7 +175,8 @@ mana_bursts_start(struct rte_eth_dev *dev)
 
 	MANA_PORT_LOG(INFO, dev->data->name, "Rx path: %s", path->name);
 	priv->rx_poll = path->poll;
-	mana_bursts_set(dev, path->burst, mana_tx_burst, mana_tx_pkt_prepare);
+	mana_bursts_set(dev, mana_rx_burst_get(path), mana_tx_burst_get(),
+			mana_tx_pkt_prepare);
 }
 
 /* ---- The end of a recovery ------------------------------------------------- */

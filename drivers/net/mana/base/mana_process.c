@@ -11,6 +11,7 @@
 #include "mana_process.h"
 
 uint32_t mana_process_id = MANA_PROCESS_PRIMARY;
+bool mana_has_fences;
 uintptr_t mana_db_window;
 
 static pthread_mutex_t window_lock = PTHREAD_MUTEX_INITIALIZER;

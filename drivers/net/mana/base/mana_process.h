@@ -8,6 +8,7 @@
 #ifndef MANA_PROCESS_H
 #define MANA_PROCESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "mana_compat.h"
@@ -19,6 +20,12 @@
 extern uint32_t mana_process_id MANA_HIDDEN;
 #define MANA_PROCESS_PRIMARY 1u
 #define MANA_PROCESS_NONE UINT32_MAX /* a secondary process that uses nothing */
+
+/*
+ * Bursts of this process contain the fences of a pause, because it may not use
+ * membarrier(2). Does not change while there are ports.
+ */
+extern bool mana_has_fences MANA_HIDDEN;
 
 /*
  * The address to which the doorbell offsets of queues are relative: the start of the

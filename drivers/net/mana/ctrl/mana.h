@@ -585,6 +585,11 @@ int mana_rx_set_repair(struct mana_priv *priv);
 /* For which an operation of the application waits for bursts: usually microseconds. */
 #define MANA_PATIENCE_MS 2000
 
+/*
+ * Before each port is made: false, the kernel refuses membarrier(2), so that bursts have
+ * fences, those of all ports. Decided by the first call.
+ */
+bool mana_pause_begin(void);
 /* 0, or a negative errno: the kernel does not let this program pause queues. */
 int mana_pause_check(void);
 /* The same for pauses of several processes, before the bursts of this one. */

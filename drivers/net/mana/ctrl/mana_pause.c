@@ -22,6 +22,9 @@
  * the stand-in (struct mana_rx_list), a queue with a slow-path flag; a Tx burst by
  * is_paused. So a burst pays two plain stores and one load.
  *
+ * Where membarrier(2) is refused (seccomp), bursts hold the lock of the status functions,
+ * which has a fence behind it and one behind the check of the pause.
+ *
  * The guide's page mana-datapath explains each barrier and the cost. The unit test
  * pause_protocol tries all interleavings.
  */
@@ -42,12 +45,16 @@
 #define WAIT_US 20
 
 /*
- * Linux kernel/sched/membarrier.c; the expedited one since 4.14. The global one, since
+ * Of the other threads, too, unless they have fences. Linux kernel/sched/membarrier.c; the expedited one since 4.14. The global one, since
  * 4.16, reaches the processes that have registered for it.
  */
 static int
 all_threads_barrier(void)
 {
+	if (mana_has_fences) {
+		rte_mb();
+		return 0;
+	}
 	if (mana_peers_exist())
 		return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0,
 			       0) == 0 ? 0 : -errno;
@@ -60,6 +67,17 @@ all_threads_barrier(void)
 	    syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0)
 		return 0;
 	return -errno;
+}
+
+bool
+mana_pause_begin(void)
+{
+	static bool has_begun;
+
+	if (!has_begun)
+		mana_has_fences = all_threads_barrier() != 0;
+	has_begun = true;
+	return !mana_has_fences;
 }
 
 int

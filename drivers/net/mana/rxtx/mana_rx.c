@@ -202,6 +202,22 @@ mana_rx_burst_vec128(void *list, struct rte_mbuf **pkts, uint16_t nb_pkts)
 	return mana_rx_burst_tmpl(list, pkts, nb_pkts, mana_rx_poll_vec128);
 }
 
+/* ---- With fences ---------------------------------------------------------- */
+
+/* The path that was selected last, for all ports. */
+static MANA_ATOMIC(const struct mana_rx_path *) mana_rx_fenced;
+
+/* The lock of the status functions has the fences of a pause. */
+static uint16_t
+mana_rx_burst_fenced(void *list, struct rte_mbuf **pkts, uint16_t nb_pkts)
+{
+	if (!mana_rx_list_lock(list))
+		return 0;
+	nb_pkts = mana_atomic_load(&mana_rx_fenced)->burst(list, pkts, nb_pkts);
+	mana_rx_list_unlock(list);
+	return nb_pkts;
+}
+
 /* ---- Selection ---------------------------------------------------------- */
 
 const struct mana_rx_path mana_rx_paths[] = {
@@ -254,8 +270,19 @@ mana_rx_path_select(const char *key)
 const struct mana_rx_path *
 mana_rx_path_find(mana_burst_t burst)
 {
+	if (burst == mana_rx_burst_fenced)
+		return mana_atomic_load(&mana_rx_fenced);
 	for (uint32_t i = 0; i < mana_rx_nb_paths; i++)
 		if (mana_rx_paths[i].burst == burst)
 			return &mana_rx_paths[i];
 	return NULL;
+}
+
+mana_burst_t
+mana_rx_burst_get(const struct mana_rx_path *path)
+{
+	if (!mana_has_fences)
+		return path->burst;
+	mana_atomic_store(&mana_rx_fenced, path);
+	return mana_rx_burst_fenced;
 }

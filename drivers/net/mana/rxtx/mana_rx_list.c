@@ -93,10 +93,12 @@ mana_rx_list_lock(struct mana_rx_list *list)
 {
 	mana_look_lock(&list->look);
 	/* Read with the lock held: the control path waits for its holder. */
-	if (likely(!mana_rx_list_is_paused(list)))
-		return true;
-	mana_look_unlock(&list->look);
-	return false;
+	if (unlikely(mana_rx_list_is_paused(list))) {
+		mana_look_unlock(&list->look);
+		return false;
+	}
+	mana_pause_fence();
+	return true;
 }
 
 void

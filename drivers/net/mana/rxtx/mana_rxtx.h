@@ -99,12 +99,21 @@ void mana_bad_cqes_merge(struct mana_bad_cqes *to,
 
 /* ---- Locks -------------------------------------------------------------------- */
 
+/* A fence of a pause, where the control path cannot execute it for other threads. */
+static inline void
+mana_pause_fence(void)
+{
+	if (unlikely(mana_has_fences))
+		rte_mb();
+}
+
 /* A spinlock with the number of the process that holds it; 0: free. */
 static inline void
 mana_look_lock(MANA_ATOMIC(uint32_t) *look)
 {
 	while (!mana_atomic_take(look, mana_process_id))
 		rte_pause();
+	mana_pause_fence();
 }
 
 static inline void
@@ -205,6 +214,8 @@ bool mana_rx_path_is_allowed(const struct mana_rx_path *path);
  * there is none, the last one.
  */
 const struct mana_rx_path *mana_rx_path_select(const char *key);
+/* ethdev's rx_pkt_burst for a path: its burst, or one with fences that calls it. */
+mana_burst_t mana_rx_burst_get(const struct mana_rx_path *path);
 /* The path of this burst function, NULL for any other function. */
 const struct mana_rx_path *mana_rx_path_find(mana_burst_t burst);
 
@@ -897,18 +908,12 @@ uint64_t mana_txq_stats_cqe_errors(const struct mana_txq_stats *stats);
 /* These, and what was taken and not posted: ethdev's oerrors. */
 uint64_t mana_txq_stats_errors(const struct mana_txq_stats *stats);
 
-/* ethdev's tx_pkt_burst. */
+/* Sends packets. */
 uint16_t mana_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts);
+/* ethdev's tx_pkt_burst: this one, or one with fences that calls it. */
+mana_burst_t mana_tx_burst_get(void);
 /* What burst_mode_get reports, NULL for any other function. */
-static inline const char *
-mana_tx_burst_name(mana_burst_t burst)
-{
-#ifdef RTE_ARCH_X86_64
-	return burst == mana_tx_burst ? "Vector SSE" : NULL;
-#else
-	return burst == mana_tx_burst ? "Vector NEON" : NULL;
-#endif
-}
+const char *mana_tx_burst_name(mana_burst_t function);
 
 /**
  * Check packets, and write the pseudo-header checksum (and zero to the IPv4

@@ -657,3 +657,32 @@ mana_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 	mana_burst_leave(&txq->is_busy);
 	return nb;
 }
+
+/* The lock of the status functions has the fences of a pause. */
+static uint16_t
+burst_fenced(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
+{
+	if (!mana_txq_lock(queue))
+		return 0;
+	nb_pkts = mana_tx_burst(queue, pkts, nb_pkts);
+	mana_txq_unlock(queue);
+	return nb_pkts;
+}
+
+mana_burst_t
+mana_tx_burst_get(void)
+{
+	return mana_has_fences ? burst_fenced : mana_tx_burst;
+}
+
+const char *
+mana_tx_burst_name(mana_burst_t function)
+{
+	if (function != mana_tx_burst && function != burst_fenced)
+		return NULL;
+#ifdef RTE_ARCH_X86_64
+	return "Vector SSE";
+#else
+	return "Vector NEON";
+#endif
+}

@@ -222,10 +222,12 @@ mana_txq_lock(struct mana_txq *txq)
 {
 	mana_look_lock(&txq->look);
 	/* Read with the lock held: the control path waits for its holder. */
-	if (likely(!mana_txq_is_paused(txq)))
-		return true;
-	mana_look_unlock(&txq->look);
-	return false;
+	if (unlikely(mana_txq_is_paused(txq))) {
+		mana_look_unlock(&txq->look);
+		return false;
+	}
+	mana_pause_fence();
+	return true;
 }
 
 void
