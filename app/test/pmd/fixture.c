@@ -25,6 +25,7 @@
 struct fx_model fx_model;
 const char *fx_devargs = "";
 const char *fx_megabytes = "256";
+bool fx_has_telemetry;
 
 static struct fixture fx_instance;
 
@@ -325,11 +326,14 @@ fx_main(const char *name, const struct CMUnitTest *tests, size_t nb_tests)
 {
 	const char *plugin = getenv("MANA_PLUGIN");
 	const char *memory = getenv("MANA_TEST_MEMORY");
+	char prefix[32];
 	char *argv[] = {
 		(char *)(uintptr_t)name,
 		/* "--in-memory": dynamic huge pages */
 		(char *)(uintptr_t)(memory != NULL ? memory : "--no-huge"),
-		(char *)(uintptr_t)"--no-shconf", (char *)(uintptr_t)"--no-telemetry",
+		(char *)(uintptr_t)"--no-shconf",
+		(char *)(uintptr_t)(fx_has_telemetry ? "--telemetry" : "--no-telemetry"),
+		prefix,
 		/* huge pages grow on demand; --no-huge memory cannot */
 		(char *)(uintptr_t)"-m",
 		(char *)(uintptr_t)(memory != NULL ? "16" : fx_megabytes),
@@ -338,6 +342,8 @@ fx_main(const char *name, const struct CMUnitTest *tests, size_t nb_tests)
 		(char *)(uintptr_t)"-a", (char *)(uintptr_t)"ffff:ff:1f.7", NULL,
 	};
 
+	/* Each program has its own socket. */
+	snprintf(prefix, sizeof(prefix), "--file-prefix=mana-%d", (int)getpid());
 	if (plugin == NULL) {
 		printf("MANA_PLUGIN must name the driver\n");
 		return EXIT_FAILURE;

@@ -96,6 +96,8 @@ int fx_teardown(void **state);
 extern const char *fx_devargs;
 /* Memory of EAL, if it cannot grow. The test program may set it. */
 extern const char *fx_megabytes;
+/* Before FX_RUN: EAL has its telemetry socket, in rte_eal_get_runtime_dir(). */
+extern bool fx_has_telemetry;
 int fx_probe(struct fixture *fx, const char *devargs);
 void fx_remove(struct fixture *fx);
 

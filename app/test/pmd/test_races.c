@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Two threads forward, and a third one reads ethdev's reports, while the control path
- * changes queues, the driver repairs a queue, and recovers from the loss of the device.
+ * Two threads forward, and others read reports, ethdev's and telemetry, while the control
+ * path changes queues, the driver repairs a queue, and recovers from the loss of the device.
  * The threads make progress after each change. The thread sanitizer checks their accesses
  * (devtools/run-tsan.sh).
  */
@@ -13,8 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include <rte_cycles.h>
+#include <rte_eal.h>
 #include <rte_malloc.h>
 #include <rte_mbuf_pool_ops.h>
 #include <rte_mempool.h>
@@ -117,7 +122,9 @@ static struct {
 	atomic_bool is_over;
 	atomic_uint nb_forwarded[NB_THREADS];
 	atomic_uint nb_reads;
-	pthread_t forwarders[NB_THREADS], reader;
+	atomic_uint nb_replies;
+	pthread_t forwarders[NB_THREADS], reader, asker;
+	int telemetry;
 	bool is_running;
 } threads;
 
@@ -191,9 +198,60 @@ read_all(void *arg)
 	return arg;
 }
 
+/* A connection to the telemetry socket of this process. */
+static int
+telemetry_open(void)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	char hello[1024];
+	int fd;
+
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/dpdk_telemetry.v2",
+		 rte_eal_get_runtime_dir());
+	fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	assert_true(fd >= 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	assert_true(read(fd, hello, sizeof(hello)) > 0);
+	return fd;
+}
+
+/* Asks for all that telemetry has of the ports. */
+static void *
+ask_all(void *arg)
+{
+	static const char *const commands[] = {
+		"/mana/list", "/mana/port,%u", "/mana/queue,%u", "/mana/queue,%u,rx,0",
+		"/mana/mr,%u", "/mana/events,%u",
+	};
+	static char reply[1 << 16];
+	char text[64];
+	ssize_t nb;
+
+	while (!atomic_load(&threads.is_over)) {
+		for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
+			for (unsigned int c = 0; c < RTE_DIM(commands); c++) {
+				snprintf(text, sizeof(text), commands[c],
+					 threads.fx->port[i]);
+				nb = write(threads.telemetry, text, strlen(text));
+				if (nb > 0)
+					nb = read(threads.telemetry, reply, sizeof(reply));
+				/* {"/mana/...": */
+				if (nb <= 0 || strncmp(reply, "{\"/mana/", 8) != 0) {
+					printf("no reply to %s\n", text);
+					return arg;
+				}
+			}
+		}
+		atomic_fetch_add(&threads.nb_replies, 1);
+	}
+	return arg;
+}
+
 static void
 start_threads(void)
 {
+	threads.telemetry = telemetry_open();
+	assert_int_equal(pthread_create(&threads.asker, NULL, ask_all, NULL), 0);
 	for (uintptr_t i = 0; i < NB_THREADS; i++)
 		assert_int_equal(pthread_create(&threads.forwarders[i], NULL, forward_all,
 						(void *)i), 0);
@@ -212,6 +270,8 @@ end_threads(void)
 	for (unsigned int i = 0; i < NB_THREADS; i++)
 		(void)pthread_join(threads.forwarders[i], NULL);
 	(void)pthread_join(threads.reader, NULL);
+	(void)pthread_join(threads.asker, NULL);
+	(void)close(threads.telemetry);
 }
 
 static void
@@ -232,6 +292,7 @@ wait_progress(void)
 	for (unsigned int i = 0; i < NB_THREADS; i++)
 		wait_more(&threads.nb_forwarded[i], ENOUGH);
 	wait_more(&threads.nb_reads, 2);
+	wait_more(&threads.nb_replies, 1);
 }
 
 /* Both ports run, and change() is executed again and again meanwhile. */
@@ -381,5 +442,6 @@ main(void)
 		RACE_TEST(test_recovery),
 	};
 
+	fx_has_telemetry = true;
 	return FX_RUN("races", tests);
 }
