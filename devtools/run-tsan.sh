@@ -9,6 +9,9 @@
 # locks in DPDK's libraries, so other tests would cause false reports. The driver's own
 # spinlocks are the compiler's atomics here, not DPDK's assembly, so that it sees them.
 #
+# Then a primary and a secondary process forward, while queues and ports are stopped and
+# started, and while the adapter is lost.
+#
 # usage: run-tsan.sh [build folder, for the model] [build folder with the sanitizer]
 
 set -eu
@@ -22,11 +25,15 @@ plugin=$(basename "$(realpath "$plain/drivers/librte_net_mana.so")")
 	-Db_sanitize=thread -Db_lundef=false -Dbuildtype=debugoptimized -Dwerror=true \
 	-Dc_args=-DRTE_FORCE_INTRINSICS
 # shellcheck disable=SC2086 # two words
-ninja -C "$build" "drivers/$plugin" $programs app/test/pmd/no-membarrier
+ninja -C "$build" "drivers/$plugin" $programs app/test/pmd/no-membarrier \
+	app/test-pmd-scripts/hotplug
 
 # Fixed addresses: gcc 12's sanitizer aborts with large address randomization.
 export MANA_PLUGIN="$build/drivers/$plugin"
 export TSAN_OPTIONS="exitcode=99:suppressions=$root/devtools/tsan.supp${TSAN_OPTIONS:+:$TSAN_OPTIONS}"
+MANA_BUILD=$plain MANA_PROGRAMS=$build/app/test-pmd-scripts MANA_TIMEOUT_FACTOR=4 \
+	setarch -R python3 "$root/app/test-pmd-scripts/test_multi_process.py" \
+	restart queues reconfigure recovery
 for program in $programs; do
 	for launcher in "" "$build/app/test/pmd/no-membarrier"; do
 		# shellcheck disable=SC2086 # maybe no word

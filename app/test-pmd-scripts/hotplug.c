@@ -616,7 +616,6 @@ refusals(uint16_t port)
 	TELL(rx_queue_count(port, 0));
 	TELL(rx_descriptor_status(port, 0, 0));
 	TELL(tx_descriptor_status(port, 0, 0));
-	TELL(tx_done_cleanup(port, 0, 0));
 #undef TELL
 }
 

@@ -9,11 +9,12 @@ import signal
 import machine
 from console import Console
 from harness import check, check_equal, check_report
-from model import (BUILD, PLUGIN, Model, find_child, mac, pci, program_environment,
+from model import (PLUGIN, Model, find_child, mac, pci, program_environment,
                    wait_until)
 from testpmd import ERROR_LINE, memory_arguments
+from vm import built_program
 
-PROGRAM = os.path.join(BUILD, "app", "test-pmd-scripts", "hotplug")
+PROGRAM = built_program("hotplug")
 LCORES_EACH = 2
 MEGABYTES = 256
 

@@ -56,9 +56,9 @@ def memory_arguments(memory, megabytes=512):
     if memory == "in-memory":
         return ["--in-memory"]
     # A secondary process maps it at the same address: one that is free in every
-    # process, also below the address sanitizer.
+    # process, also below the sanitizers.
     return ["--huge-dir", machine.mount_hugetlbfs(),
-            "--base-virtaddr=0x200000000000",
+            "--base-virtaddr=0x7e9000000000",
             f"--file-prefix=mana{os.getpid()}"]
 
 

@@ -161,8 +161,12 @@ def prepare(options=None):
 # ---- The machine ----
 
 def built_program(name):
-    """A program of these scripts, built for the machine; it is below SHARED."""
-    path = os.path.join(BUILD, "app", "test-pmd-scripts", name)
+    """
+    A program of these scripts, built for the machine; it is below SHARED. MANA_PROGRAMS is
+    the folder of another build of them.
+    """
+    folder = os.environ.get("MANA_PROGRAMS", os.path.join(BUILD, "app", "test-pmd-scripts"))
+    path = os.path.join(folder, name)
     if not SPEC or build.is_for_host(SPEC.userland, arches.find(SPEC.arch)):
         return path
     source = os.path.join(TOP, "app", "test-pmd-scripts", name + ".c")

@@ -45,7 +45,7 @@ struct port {
 
 static struct port *ports[RTE_MAX_ETHPORTS];
 static unsigned int nb_attached;
-static mana_burst_t path_burst; /* of all ports */
+static MANA_ATOMIC(mana_burst_t) path_burst; /* of all ports */
 static struct mana_eth_rxq no_rxq;
 static struct mana_eth_txq no_txq = { .txq.is_paused = true };
 /* Protects these, and follows news in order. */
@@ -168,8 +168,8 @@ static int
 rx_burst_mode_get(struct rte_eth_dev *dev, uint16_t queue_id __rte_unused,
 		  struct rte_eth_burst_mode *mode)
 {
-	return mana_rx_burst_mode_set(mode, dev->rx_pkt_burst == rx_burst ? path_burst :
-									    NULL);
+	return mana_rx_burst_mode_set(mode, dev->rx_pkt_burst == rx_burst ?
+						    mana_atomic_load(&path_burst) : NULL);
 }
 
 static int
@@ -201,7 +201,7 @@ tx_done_cleanup(void *queue, uint32_t max)
 		return -EINVAL;
 	if (!has_bursts(txq))
 		return 0;
-	mana_atomic_store(&txq->user, mana_process_id);
+	mana_atomic_store(&txq->user, mana_atomic_load(&mana_process_id));
 	rte_compiler_barrier();
 	nb = mana_txq_done_cleanup(txq, max);
 	rte_compiler_barrier();
@@ -274,9 +274,9 @@ rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb)
 {
 	struct mana_rx_list *list = queue;
 
-	mana_atomic_store(&list->user, mana_process_id);
+	mana_atomic_store(&list->user, mana_atomic_load(&mana_process_id));
 	rte_compiler_barrier();
-	nb = path_burst(queue, pkts, nb);
+	nb = mana_atomic_load(&path_burst)(queue, pkts, nb);
 	rte_compiler_barrier();
 	mana_atomic_store(&list->user, 0);
 	return nb;
@@ -287,7 +287,7 @@ tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb)
 {
 	struct mana_txq *txq = queue;
 
-	mana_atomic_store(&txq->user, mana_process_id);
+	mana_atomic_store(&txq->user, mana_atomic_load(&mana_process_id));
 	rte_compiler_barrier();
 	nb = mana_tx_burst(queue, pkts, nb);
 	rte_compiler_barrier();
@@ -439,7 +439,7 @@ port_join(const struct rte_eth_dev *dev, const char *rx_path)
 	int ret;
 
 	pthread_mutex_lock(&ports_lock);
-	path_burst = mana_rx_path_select(rx_path)->burst;
+	mana_atomic_store(&path_burst, mana_rx_path_select(rx_path)->burst);
 	port->is_lost = false;
 	port->noted = MANA_STATE_READY;
 	pthread_mutex_unlock(&ports_lock);

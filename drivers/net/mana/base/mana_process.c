@@ -10,7 +10,7 @@
 
 #include "mana_process.h"
 
-uint32_t mana_process_id = MANA_PROCESS_PRIMARY;
+MANA_ATOMIC(uint32_t) mana_process_id = MANA_PROCESS_PRIMARY;
 bool mana_has_fences;
 uintptr_t mana_db_window;
 

@@ -17,7 +17,7 @@
  * The number of this process, never 0. A process marks with it what it uses in shared
  * memory. When the process dies, the primary process removes its marks.
  */
-extern uint32_t mana_process_id MANA_HIDDEN;
+extern MANA_ATOMIC(uint32_t) mana_process_id MANA_HIDDEN;
 #define MANA_PROCESS_PRIMARY 1u
 #define MANA_PROCESS_NONE UINT32_MAX /* a secondary process that uses nothing */
 

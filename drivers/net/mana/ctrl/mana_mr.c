@@ -497,7 +497,7 @@ mana_mr_pool_key(struct mana_mr_cache *cache, struct rte_mempool *mp,
 	struct mana_mr_range range;
 	int ret;
 
-	if (mana_process_id != MANA_PROCESS_PRIMARY) {
+	if (mana_atomic_load(&mana_process_id) != MANA_PROCESS_PRIMARY) {
 		ret = mana_peers_mr_get(priv, 0, 0, mp, &range);
 		if (ret == 0)
 			*lkey = range.lkey;
@@ -572,7 +572,7 @@ mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m,
 	bool is_found, is_due;
 	int ret;
 
-	if (mana_process_id != MANA_PROCESS_PRIMARY)
+	if (mana_atomic_load(&mana_process_id) != MANA_PROCESS_PRIMARY)
 		return mana_peers_mr_get(priv, addr, len_bytes,
 					 m != NULL ? owner_of(m)->pool : NULL, range);
 	pthread_mutex_lock(&table->lock);

@@ -622,7 +622,7 @@ self_close(void)
 	close_all((int[]){ self.notes, self.requests }, 2);
 	self.notes = -1;
 	self.requests = -1;
-	mana_process_id = MANA_PROCESS_NONE;
+	mana_atomic_store(&mana_process_id, MANA_PROCESS_NONE);
 	pthread_mutex_unlock(&self.lock);
 }
 
@@ -704,6 +704,7 @@ mana_peers_join(uint32_t port_id, const struct mana_peers_ops *ops)
 	struct join join = { .port_id = port_id };
 	const bool is_first = self.notes < 0;
 	struct joined joined = { .ret = 0 };
+	struct rte_intr_handle *watch;
 
 	if (is_first) {
 		ret = mana_pause_share();
@@ -715,7 +716,7 @@ mana_peers_join(uint32_t port_id, const struct mana_peers_ops *ops)
 		msg.fds[1] = requests[1];
 		msg.num_fds = 2;
 	} else {
-		join.process_id = mana_process_id;
+		join.process_id = mana_atomic_load(&mana_process_id);
 	}
 	ret = join_request(&msg, &join, &joined, &fd);
 	close_all((int[]){ notes[1], requests[1] }, 2);
@@ -724,10 +725,11 @@ mana_peers_join(uint32_t port_id, const struct mana_peers_ops *ops)
 		self.ops = ops;
 		self.notes = notes[0];
 		self.requests = requests[0];
-		mana_process_id = joined.process_id;
+		mana_atomic_store(&mana_process_id, joined.process_id);
+		/* The primary process may end now, and the interrupt thread leave it. */
+		watch = self.watch = watch_begin(self.notes, on_news, NULL);
 		pthread_mutex_unlock(&self.lock);
-		self.watch = watch_begin(self.notes, on_news, NULL);
-		if (self.watch == NULL) {
+		if (watch == NULL) {
 			self_close();
 			ret = -ENOMEM;
 		}
@@ -743,12 +745,15 @@ mana_peers_join(uint32_t port_id, const struct mana_peers_ops *ops)
 void
 mana_peers_leave(void)
 {
-	struct rte_intr_handle *watch = self.watch;
+	struct rte_intr_handle *watch;
 	int ret;
 
+	pthread_mutex_lock(&self.lock);
+	watch = self.watch;
+	self.watch = NULL;
+	pthread_mutex_unlock(&self.lock);
 	if (watch == NULL)
 		return;
-	self.watch = NULL;
 	while ((ret = rte_intr_callback_unregister(watch, on_news, NULL)) == -EAGAIN &&
 	       !rte_thread_is_intr())
 		rte_delay_us_sleep(100);

@@ -111,7 +111,7 @@ mana_pause_fence(void)
 static inline void
 mana_look_lock(MANA_ATOMIC(uint32_t) *look)
 {
-	while (!mana_atomic_take(look, mana_process_id))
+	while (!mana_atomic_take(look, mana_atomic_load(&mana_process_id)))
 		rte_pause();
 	mana_pause_fence();
 }
