@@ -175,6 +175,15 @@ WRAP(void *, NULL, rte_pktmbuf_pool_create,
 	(const char *name, unsigned int n, unsigned int cache, uint16_t priv, uint16_t room,
 	 int socket),
 	(name, n, cache, priv, room, socket))
+WRAP(void *, NULL, rte_tel_data_alloc, (void), ())
+WRAP(int, -ENOMEM, rte_tel_data_add_array_int, (void *data, intptr_t value),
+	(data, value))
+WRAP(int, -ENOMEM, rte_tel_data_add_dict_int,
+	(void *data, const char *name, intptr_t value), (data, name, value))
+WRAP(int, -ENOMEM, rte_tel_data_add_dict_string,
+	(void *data, const char *name, const char *value), (data, name, value))
+WRAP(int, -ENOMEM, rte_tel_data_add_dict_container,
+	(void *data, const char *name, void *value, int keep), (data, name, value, keep))
 WRAP(void *, NULL, rte_kvargs_parse, (const char *args, const void *keys), (args, keys))
 WRAP(void *, NULL, rte_eth_dev_allocate, (const char *name), (name))
 WRAP(void *, NULL, rte_eth_dev_attach_secondary, (const char *name), (name))

@@ -622,6 +622,14 @@ run_dump(struct fixture *fx)
 	return ret;
 }
 
+/* A handler that fails gives a part of its reply. */
+static int
+run_telemetry(struct fixture *fx)
+{
+	assert_true(fx_telemetry_ask_all(fx->port[0]));
+	return 0;
+}
+
 /* ---- Recovery -------------------------------------------------------------------------- */
 
 static int
@@ -723,6 +731,7 @@ static const struct operation operations[] = {
 	{ "information", running, run_info, fx_stop, .may_be_empty = true },
 	{ "statistics", running, run_stats, fx_stop, .may_be_empty = true },
 	{ "dumps", running, run_dump, fx_stop, .may_be_empty = true },
+	{ "telemetry", running, run_telemetry, fx_stop, .is_teardown = true },
 	{ "reset", configured, run_reset, no_undo, .destroys_first = true },
 	{ "recovery", running_for_loss, run_recovery, undo_probe,
 	  .is_teardown = true, .waits = true },
@@ -786,6 +795,7 @@ main(int argc, char **argv)
 	struct CMUnitTest tests[RTE_DIM(operations) + 1];
 	int ret;
 
+	fx_has_telemetry = true;
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
 	for (unsigned int i = 0; i < RTE_DIM(operations); i++)

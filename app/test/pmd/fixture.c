@@ -8,6 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sys/socket.h>
+#include <sys/un.h>
+
 #include <rte_cycles.h>
 #include <rte_dev.h>
 #include <rte_eal.h>
@@ -321,6 +324,51 @@ has_huge_pages(void)
 	return nb >= NB_HUGE_PAGES;
 }
 
+/* The connection remains open: EAL notices its end at any later time. */
+static int telemetry_fd;
+
+static void
+telemetry_open(void)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	char hello[1024];
+
+	telemetry_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/dpdk_telemetry.v2",
+		 rte_eal_get_runtime_dir());
+	if (telemetry_fd < 0 ||
+	    connect(telemetry_fd, (struct sockaddr *)&addr, sizeof(addr)) != 0 ||
+	    read(telemetry_fd, hello, sizeof(hello)) <= 0) {
+		perror("telemetry");
+		exit(EXIT_FAILURE);
+	}
+}
+
+bool
+fx_telemetry_ask_all(uint16_t port)
+{
+	static const char *const commands[] = {
+		"/mana/list", "/mana/port,%u", "/mana/queue,%u", "/mana/queue,%u,rx,0",
+		"/mana/queue,%u,tx,0", "/mana/mr,%u", "/mana/events,%u",
+	};
+	static char reply[1 << 16];
+	char text[64];
+	ssize_t nb;
+
+	for (unsigned int i = 0; i < RTE_DIM(commands); i++) {
+		snprintf(text, sizeof(text), commands[i], port);
+		nb = write(telemetry_fd, text, strlen(text));
+		if (nb > 0)
+			nb = read(telemetry_fd, reply, sizeof(reply));
+		/* {"/mana/...": */
+		if (nb <= 0 || strncmp(reply, "{\"/mana/", 8) != 0) {
+			printf("no reply to %s\n", text);
+			return false;
+		}
+	}
+	return true;
+}
+
 int
 fx_main(const char *name, const struct CMUnitTest *tests, size_t nb_tests)
 {
@@ -357,5 +405,7 @@ fx_main(const char *name, const struct CMUnitTest *tests, size_t nb_tests)
 		printf("EAL initialization failed: %s\n", rte_strerror(rte_errno));
 		return EXIT_FAILURE;
 	}
+	if (fx_has_telemetry)
+		telemetry_open();
 	return _cmocka_run_group_tests(name, tests, nb_tests, warm_up, NULL);
 }

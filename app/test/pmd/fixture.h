@@ -96,8 +96,13 @@ int fx_teardown(void **state);
 extern const char *fx_devargs;
 /* Memory of EAL, if it cannot grow. The test program may set it. */
 extern const char *fx_megabytes;
-/* Before FX_RUN: EAL has its telemetry socket, in rte_eal_get_runtime_dir(). */
+/* Before FX_RUN: EAL has its telemetry socket. */
 extern bool fx_has_telemetry;
+/*
+ * Asks for all that telemetry has of the driver and of a port; false, after a message: a
+ * reply is no reply. One thread at a time.
+ */
+bool fx_telemetry_ask_all(uint16_t port);
 int fx_probe(struct fixture *fx, const char *devargs);
 void fx_remove(struct fixture *fx);
 

@@ -13,13 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#include <sys/socket.h>
-#include <sys/un.h>
 
 #include <rte_cycles.h>
-#include <rte_eal.h>
 #include <rte_malloc.h>
 #include <rte_mbuf_pool_ops.h>
 #include <rte_mempool.h>
@@ -124,7 +119,6 @@ static struct {
 	atomic_uint nb_reads;
 	atomic_uint nb_replies;
 	pthread_t forwarders[NB_THREADS], reader, asker;
-	int telemetry;
 	bool is_running;
 } threads;
 
@@ -198,50 +192,13 @@ read_all(void *arg)
 	return arg;
 }
 
-/* A connection to the telemetry socket of this process. */
-static int
-telemetry_open(void)
-{
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	char hello[1024];
-	int fd;
-
-	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/dpdk_telemetry.v2",
-		 rte_eal_get_runtime_dir());
-	fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
-	assert_true(fd >= 0);
-	assert_int_equal(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
-	assert_true(read(fd, hello, sizeof(hello)) > 0);
-	return fd;
-}
-
-/* Asks for all that telemetry has of the ports. */
 static void *
 ask_all(void *arg)
 {
-	static const char *const commands[] = {
-		"/mana/list", "/mana/port,%u", "/mana/queue,%u", "/mana/queue,%u,rx,0",
-		"/mana/mr,%u", "/mana/events,%u",
-	};
-	static char reply[1 << 16];
-	char text[64];
-	ssize_t nb;
-
 	while (!atomic_load(&threads.is_over)) {
-		for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
-			for (unsigned int c = 0; c < RTE_DIM(commands); c++) {
-				snprintf(text, sizeof(text), commands[c],
-					 threads.fx->port[i]);
-				nb = write(threads.telemetry, text, strlen(text));
-				if (nb > 0)
-					nb = read(threads.telemetry, reply, sizeof(reply));
-				/* {"/mana/...": */
-				if (nb <= 0 || strncmp(reply, "{\"/mana/", 8) != 0) {
-					printf("no reply to %s\n", text);
-					return arg;
-				}
-			}
-		}
+		for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+			if (!fx_telemetry_ask_all(threads.fx->port[i]))
+				return arg;
 		atomic_fetch_add(&threads.nb_replies, 1);
 	}
 	return arg;
@@ -250,7 +207,6 @@ ask_all(void *arg)
 static void
 start_threads(void)
 {
-	threads.telemetry = telemetry_open();
 	assert_int_equal(pthread_create(&threads.asker, NULL, ask_all, NULL), 0);
 	for (uintptr_t i = 0; i < NB_THREADS; i++)
 		assert_int_equal(pthread_create(&threads.forwarders[i], NULL, forward_all,
@@ -271,7 +227,6 @@ end_threads(void)
 		(void)pthread_join(threads.forwarders[i], NULL);
 	(void)pthread_join(threads.reader, NULL);
 	(void)pthread_join(threads.asker, NULL);
-	(void)close(threads.telemetry);
 }
 
 static void
