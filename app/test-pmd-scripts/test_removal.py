@@ -127,6 +127,7 @@ def recover(lose, restore, timeout=60):
         restore(run.model)
         for port in (0, 1):
             run.pmd.wait_for(f"Port {port}: error recovery successful event", timeout, mark)
+        print(*re.findall("the port was rebuilt in .*", run.pmd.text[mark:]), sep="\n")
         before = run.pmd.stats()
         run.pmd.wait_until(lambda stats: all(port.rx_packets >= before[number].rx_packets + 1000
                                              for number, port in stats.items()))

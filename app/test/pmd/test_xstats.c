@@ -43,7 +43,7 @@ static const char *const names_of_one[] = {
 	"tx_drop_offload", "tx_drop_malformed", "tx_drop_nomem", "tx_drop_mr",
 	"tx_linearized", "tx_bounced_headers", "tx_sq_doorbells",
 	"tx_cq_doorbells", "tx_mr_misses",
-	"mr_registrations", "mr_deregistrations", "resets", "recoveries",
+	"mr_registrations", "mr_registration_ns", "mr_deregistrations", "resets", "recoveries",
 	"recovery_ns", "recovery_rebuild_ns", "recovery_rebuild_max_ns", "queue_repairs",
 	"rx_outages", "rx_outage_ns", "rx_outage_max_ns",
 	"rx_q0_packets", "rx_q0_bytes", "rx_q0_errors",
@@ -471,7 +471,7 @@ test_registrations(void **state)
 {
 	struct fixture *fx = *state;
 	static struct rte_mbuf_ext_shared_info shinfo;
-	uint64_t nb_registered, nb_misses, nb_gone;
+	uint64_t nb_registered, registration_ns, nb_misses, nb_gone;
 	struct rte_mbuf *m = rte_pktmbuf_alloc(fx->pool);
 	uint8_t *buf = aligned_alloc(4096, 4096);
 
@@ -480,6 +480,7 @@ test_registrations(void **state)
 	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 	nb_registered = fx_xstat(fx->port[0], "mr_registrations");
+	registration_ns = fx_xstat(fx->port[0], "mr_registration_ns");
 	nb_misses = fx_xstat(fx->port[0], "tx_mr_misses");
 	nb_gone = fx_xstat(fx->port[0], "mr_deregistrations");
 	assert_true(nb_registered > 0);
@@ -494,6 +495,8 @@ test_registrations(void **state)
 	fx_send(fx->port[0], 0, &m, 1);
 	fx_expect_frames(fx, 3, 1);
 	assert_int_equal(fx_xstat(fx->port[0], "mr_registrations"), nb_registered + 1);
+	assert_true(registration_ns > 0);
+	assert_true(fx_xstat(fx->port[0], "mr_registration_ns") > registration_ns);
 	assert_int_equal(fx_xstat(fx->port[0], "tx_mr_misses"), nb_misses + 1);
 	/* the port stop deregisters the memory */
 	fx_stop(fx);

@@ -65,6 +65,7 @@
 /* The device of a port that was rebuilt. */
 struct returned {
 	uint64_t found_ns;
+	uint64_t registration_ns; /* as the port's counter */
 	char name[IBV_SYSFS_NAME_MAX];
 };
 
@@ -247,8 +248,10 @@ recovery_succeed(struct rte_eth_dev *dev, const struct returned *device)
 		       rebuild_ns / 1000000, 0);
 	MANA_PORT_LOG(NOTICE, dev->data->name,
 		      "the RDMA device is back as %s: the port was rebuilt in %" PRIu64
-		      " us, %" PRIu64 " ms after the loss",
+		      " us (%" PRIu64 " us for the registration of memory), %" PRIu64
+		      " ms after the loss",
 		      device->name, rebuild_ns / 1000,
+		      (counters->mr_registration_ns - device->registration_ns) / 1000,
 		      outage_ns / 1000000);
 	mana_link_check(dev);
 	if (is_open(dev, priv, port_id))
@@ -313,6 +316,7 @@ port_return(struct rte_eth_dev *dev, struct returned *device)
 	int ret;
 
 	device->found_ns = mana_now_ns(CLOCK_MONOTONIC);
+	device->registration_ns = priv->counters.mr_registration_ns;
 	if (mana_discover_silently(&priv->recovery.addr, dev->device->name,
 				   &function) != 0)
 		return -ENODEV;

@@ -68,6 +68,7 @@ struct mana_counters {
 /* Counters of a port: an array of uint64_t, too. */
 struct mana_port_counters {
 	uint64_t mr_registrations; /* of memory regions, under the table's lock */
+	uint64_t mr_registration_ns; /* that the kernel took for them */
 	uint64_t mr_deregistrations;
 	/* By the interrupt thread: */
 	uint64_t resets; /* the kernel removed the device */

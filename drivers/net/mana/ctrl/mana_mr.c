@@ -90,11 +90,13 @@ static int
 region_register(struct mana_priv *priv, struct mana_mr_region *region)
 {
 	size_t len = region->end - region->base;
+	uint64_t begin_ns;
 	int ret;
 
 	if (priv->pd == NULL || (mana_is_gone(priv) &&
 				 mana_state(priv) == MANA_STATE_RECOVERING))
 		return 0;
+	begin_ns = mana_now_ns(CLOCK_MONOTONIC);
 	ret = mana_verbs_mr_create(priv->pd, region->base, len, true,
 				   &region->mr, &region->lkey);
 	/* The application's constant data: the device may only read it. */
@@ -104,6 +106,7 @@ region_register(struct mana_priv *priv, struct mana_mr_region *region)
 	if (ret != 0)
 		return ret;
 	priv->counters.mr_registrations++;
+	priv->counters.mr_registration_ns += mana_now_ns(CLOCK_MONOTONIC) - begin_ns;
 	MANA_PORT_LOG(DEBUG, priv->data->name,
 		      "registered %zu bytes at 0x%" PRIxPTR ", key %#x", len,
 		      region->base, region->lkey);

@@ -313,6 +313,7 @@ static const struct xstat tx_xstats[] = {
 
 static const struct xstat port_xstats[] = {
 	{ "mr_registrations", PORT(mr_registrations), AT_PORT },
+	{ "mr_registration_ns", PORT(mr_registration_ns), AT_PORT },
 	{ "mr_deregistrations", PORT(mr_deregistrations), AT_PORT },
 	{ "resets", PORT(resets), AT_PORT },
 	{ "recoveries", PORT(recoveries), AT_PORT },
