@@ -111,6 +111,12 @@ def no_events():
 
 # ---- Recovery by the driver ----
 
+def milliseconds(pmd, port, name):
+    """Of an extended statistic in nanoseconds."""
+    text = pmd.command(f"show port xstats {port}")
+    return int(re.search(rf"^{name}: (\d+)", text, re.MULTILINE).group(1)) / 1e6
+
+
 def recover(lose, restore, timeout=60):
     """testpmd does nothing about it, and both ports send and receive again."""
     with fixture(*MACHINE) as run:
@@ -120,6 +126,7 @@ def recover(lose, restore, timeout=60):
         run.pmd.command("start")
         run.pmd.wait_until(lambda stats: all(port.rx_packets >= 1000
                                              for port in stats.values()))
+        registered = [milliseconds(run.pmd, port, "mr_registration_ns") for port in (0, 1)]
         mark = run.pmd.mark()
         lose(run.model)
         for port in (0, 1):
@@ -127,7 +134,12 @@ def recover(lose, restore, timeout=60):
         restore(run.model)
         for port in (0, 1):
             run.pmd.wait_for(f"Port {port}: error recovery successful event", timeout, mark)
-        print(*re.findall("the port was rebuilt in .*", run.pmd.text[mark:]), sep="\n")
+        for port in (0, 1):
+            rebuild, registration = [milliseconds(run.pmd, port, name) for name in
+                                     ("recovery_rebuild_ns", "mr_registration_ns")]
+            check(rebuild > 0, f"{rebuild}")
+            print(f"port {port}: rebuilt in {rebuild:.1f} ms, of which registration of "
+                  f"memory {registration - registered[port]:.1f} ms")
         before = run.pmd.stats()
         run.pmd.wait_until(lambda stats: all(port.rx_packets >= before[number].rx_packets + 1000
                                              for number, port in stats.items()))
