@@ -7,6 +7,9 @@
 # tests of the suite fault do this with fewer errors (app/test/fault/test_fault.c), as
 # well as those of secondary processes (test_multi_process.py).
 #
+# Then the device is lost, and returns, at each kernel call, doorbell and packet of a port's
+# life, in one process and in two.
+#
 # Prints a line for each operation, and last the number of faults, which is at least the
 # number of calls in clean runs. Fails at the first leak.
 #
@@ -28,7 +31,11 @@ failed() {
 MANA_PLUGIN=$build/app/test/fault/librte_net_mana_fault.so \
 	"$build/model/mana-model" --ports 2 --wire pair --fatal-violations \
 	--cq-doorbell=strict -- "$build/app/test/fault/test-fault" >"$log" 2>&1 || failed
-for variant in faults-secondary faults-primary; do
+MANA_PLUGIN=$build/drivers/librte_net_mana.so.23.0 \
+	"$build/model/mana-model" --ports 2 --wire pair --fatal-violations \
+	--cq-doorbell=strict -- "$build/app/test/pmd/test-pmd-loss-points" >>"$log" 2>&1 ||
+	failed
+for variant in faults-secondary faults-primary loss-points; do
 	/usr/bin/python3 "$root/app/test-pmd-scripts/test_multi_process.py" "$variant" \
 		>>"$log" 2>&1 || failed
 done

@@ -3,7 +3,8 @@
 """Secondary processes that receive and send: DPDK's multi_process examples, and hotplug.c.
 
 MANA_MULTI_PROCESS_ROUNDS is the number of rounds of each variant with rounds.
-MANA_FAULT_SWEEP=all: the variants of faults let each call fail, else some of them.
+MANA_FAULT_SWEEP=all: the variants of faults let each call fail, and loss-points loses the
+device at each event; else at some of them.
 """
 
 import contextlib
@@ -26,6 +27,8 @@ TRAFFIC = "size=60-1514,ip=mix,l4=mix"
 # Frames that hotplug.c forwards.
 ENOUGH = 2000
 PORTS = (0, 1)
+# Doorbells and packets at which the device is lost.
+NB_EVENTS = 250
 # Of each killed process: those in its burst, and those that it has received.
 LOST_MBUFS = 64
 # The driver whose calls a test lets fail.
@@ -435,6 +438,64 @@ def recovery(*lose):
         finish(run)
 
 
+def stop_and_start(run):
+    """
+    The primary process stops and starts its ports. False: an operation has failed, after
+    which the others are tried.
+    """
+    is_done = True
+    for line in ("pause", "stop 0", "stop 1", "start 0", "start 1", "resume"):
+        try:
+            run.primary.command(line)
+        except AssertionError:
+            is_done = False
+    return is_done
+
+
+def bring_back(run):
+    """False: the device is not lost."""
+    try:
+        run.model.ctl("return", "fn=0")
+    except AssertionError:
+        return False
+    return True
+
+
+def check_recovers(run):
+    """After the return of the device. A start that the loss has made fail is repeated."""
+    wait_until(lambda: stop_and_start(run), "the ports do not start", pause=0.02)
+    check_all_forward(run)
+
+
+def loss_points():
+    """
+    The device is lost at each kernel call of a restart of both ports, and at doorbells and
+    packets, while both processes forward.
+    """
+    step = 1 if os.environ.get("MANA_FAULT_SWEEP") == "all" else 17
+    nb_points = 0
+    with forwarding() as run:
+        for loss in ("fatal", "remove"):
+            for event in ("doorbell=", "packet=", "call=any:"):
+                for number in itertools.count(1, step):
+                    run.model.ctl("at", f"{event}{number}", loss, "fn=0")
+                    stop_and_start(run)
+                    if event == "call=any:" and not bring_back(run):
+                        break   # it makes fewer calls
+                    if event != "call=any:":
+                        wait_until(lambda: bring_back(run), "the device is not lost")
+                    check_recovers(run)
+                    nb_points += 1
+                    if event != "call=any:" and number >= NB_EVENTS:
+                        break
+            # The loss that has not come.
+            while not bring_back(run):
+                stop_and_start(run)
+            check_recovers(run)
+        finish(run, ANY)
+        print(f"sweep: loss of the device, two processes: {nb_points} faults, 0 leaks")
+
+
 def attach_again():
     """Without recovery the ports are removed in all processes, and attached again."""
     with forwarding(devargs=",recovery_timeout=0") as run:
@@ -589,6 +650,7 @@ VARIANTS = {
     "stopped-meanwhile": stopped_meanwhile,
     "queues": queues,
     "recovery": lambda: recovery(("remove", "fn=0"), ("return", "fn=0")),
+    "loss-points": loss_points,
     "recovery-reset": lambda: recovery(("reset", "fn=0", "outage=1s")),
     "attach-again": attach_again,
     "memory": memory,

@@ -169,7 +169,7 @@ walk(struct fixture *fx, const char *event, const char *loss)
 	} while (is_lost);
 	/* The last loss is still to come: in the next scenario. */
 	assert_true(scenario(fx) || let_return());
-	printf("%s: %u points at %sN\n", loss, n - 1, event);
+	printf("sweep: %s at %sN: %u faults, 0 leaks\n", loss, event, n - 1);
 	return n - 1;
 }
 
