@@ -27,8 +27,9 @@ TRAFFIC = "size=60-1514,ip=mix,l4=mix"
 # Frames that hotplug.c forwards.
 ENOUGH = 2000
 PORTS = (0, 1)
-# Doorbells and packets at which the device is lost.
+# Doorbells and packets at which the device is lost, and kernel calls of a restart.
 NB_EVENTS = 250
+NB_CALLS = 30
 # Of each killed process: those in its burst, and those that it has received.
 LOST_MBUFS = 64
 # The driver whose calls a test lets fail.
@@ -461,9 +462,10 @@ def bring_back(run):
     return True
 
 
-def check_recovers(run):
-    """After the return of the device. A start that the loss has made fail is repeated."""
-    wait_until(lambda: stop_and_start(run), "the ports do not start", pause=0.02)
+def check_recovers(run, is_started):
+    """After the return of the device. Ports that the loss has stopped are started."""
+    if not is_started:
+        wait_until(lambda: stop_and_start(run), "the ports do not start", pause=0.02)
     check_all_forward(run)
 
 
@@ -476,22 +478,25 @@ def loss_points():
     nb_points = 0
     with forwarding() as run:
         for loss in ("fatal", "remove"):
-            for event in ("doorbell=", "packet=", "call=any:"):
-                for number in itertools.count(1, step):
+            for event in ("doorbell=", "packet="):
+                for number in range(1, NB_EVENTS, step):
                     run.model.ctl("at", f"{event}{number}", loss, "fn=0")
-                    stop_and_start(run)
-                    if event == "call=any:" and not bring_back(run):
-                        break   # it makes fewer calls
-                    if event != "call=any:":
-                        wait_until(lambda: bring_back(run), "the device is not lost")
-                    check_recovers(run)
+                    is_started = stop_and_start(run)
+                    wait_until(lambda: bring_back(run), "the device is not lost")
+                    check_recovers(run, is_started)
                     nb_points += 1
-                    if event != "call=any:" and number >= NB_EVENTS:
-                        break
+            for number in itertools.count(1, step):
+                run.model.ctl("at", f"call=any:{number}", loss, "fn=0")
+                is_started = stop_and_start(run)
+                if not bring_back(run):
+                    break       # it makes fewer calls
+                check_recovers(run, is_started)
+                nb_points += 1
+            check(number > NB_CALLS, f"a restart makes {number} kernel calls")
             # The loss that has not come.
-            while not bring_back(run):
-                stop_and_start(run)
-            check_recovers(run)
+            wait_until(lambda: not stop_and_start(run) and bring_back(run),
+                       "the device is not lost", pause=0)
+            check_recovers(run, False)
         finish(run, ANY)
         print(f"sweep: loss of the device, two processes: {nb_points} faults, 0 leaks")
 

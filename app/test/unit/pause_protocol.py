@@ -100,14 +100,15 @@ def pause_and_resume(without=()):
 
 # ---- Without membarrier() ----
 #
-# Bursts hold a lock (is_busy), and the enable of an interrupt clears the wake-up first.
+# Here is_busy is the word is_fenced of bursts, or the lock of the status functions, which
+# the enable of an interrupt takes when it has cleared the wake-up.
 
 def fence_instead(program):
     return [(FENCE, *names) if op == BARRIER else (op, *names) for op, *names in program]
 
 
 def burst_fenced(turn, without=()):
-    """burst() with the fences of mana_rx_list_lock() and mana_rx_list_unlock()."""
+    """burst() with the fences of mana_rx_burst_fenced()."""
     program = []
     for one in burst(turn):
         program.append(one)

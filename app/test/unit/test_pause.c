@@ -129,6 +129,39 @@ test_refused_later(void **state)
 	assert_int_equal(mana_pause_check(), 0);
 }
 
+/* All queues are idle at their next check. */
+static void
+no_other_bursts(void)
+{
+	for (uint32_t i = 0; i < NB_QUEUES; i++) {
+		mana_atomic_store(&queues[i].list.is_busy, 0);
+		mana_atomic_store(&nb_checks[i], i == LAST);
+	}
+}
+
+/* A burst with fences that does not end. */
+static void
+test_fenced_burst_awaited(void **state)
+{
+	struct rte_eth_dev_data data = { .name = "test" };
+	struct mana_priv priv = { .data = &data };
+	static struct mana_rxq stand_in;
+
+	(void)state;
+	for (uint32_t i = 0; i < NB_QUEUES; i++)
+		mana_rx_list_init(&queues[i].list, &stand_in);
+	mana_fenced_enter(&queues[0].list.is_fenced);
+	no_other_bursts();
+	assert_int_equal(mana_pause(&priv, MANA_PAUSE_RX, 1), -EBUSY);
+	for (uint32_t i = 0; i < NB_QUEUES; i++)
+		assert_int_equal(queues[i].list.is_paused, 0);
+	no_other_bursts();
+	/* The application's own burst, whose thread stops the port. */
+	assert_int_equal(mana_pause(&priv, MANA_PAUSE_RX | MANA_PAUSE_OTHERS, 1), 0);
+	mana_resume(&priv, MANA_PAUSE_RX);
+	mana_fenced_leave(&queues[0].list.is_fenced);
+}
+
 /* Ends the last queue's burst some time after its first check. */
 static void *
 end_burst(void *arg)
@@ -175,6 +208,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_waited_for_once),
 		cmocka_unit_test(test_refused_later),
+		cmocka_unit_test(test_fenced_burst_awaited),
 	};
 
 	/* The wait has a timeout; EAL calibrates the timer. */

@@ -82,10 +82,10 @@ rx_burst_with_fences(void **state)
 	fx_rx_okay(fx, 60, 0);
 	mana_rx_list_pause(fx->list, true);
 	assert_eq(burst(fx->list, pkts, RTE_DIM(pkts)), 0);
-	assert_eq(fx->list->look, 0);
+	assert_eq(fx->list->is_fenced, 0);
 	mana_rx_list_pause(fx->list, false);
 	assert_eq(burst(fx->list, pkts, RTE_DIM(pkts)), 1);
-	assert_eq(fx->list->look, 0);
+	assert_eq(fx->list->is_fenced, 0);
 	fx_rx_check(fx, pkts[0], 60, 0, 0);
 	mana_has_fences = false;
 	fx_rx_delete(fx);

@@ -547,6 +547,7 @@ paused_queue_is_left_alone(void **state)
 	assert_eq(missing(fx), 20);
 	assert_eq(fx->txq->is_busy, 0);
 	assert_false(mana_txq_lock(fx->txq));
+	assert_false(mana_txq_trylock(fx->txq));
 	fx->txq->is_paused = false;
 	assert_true(mana_txq_lock(fx->txq));
 	assert_eq(mana_txq_nb_done(fx->txq), 20);
@@ -557,9 +558,24 @@ paused_queue_is_left_alone(void **state)
 	fx->txq->is_paused = true;
 	mana_has_fences = true;
 	burst = mana_tx_burst_get();
+	assert_ptr_not_equal(burst, mana_tx_burst);
 	assert_eq(burst(fx->txq, &m, 1), 0);
-	assert_eq(fx->txq->look, 0);
+	assert_eq(fx->txq->is_fenced, 0);
+	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 0);
+	fx->txq->is_paused = false;
+	assert_eq(burst(fx->txq, &m, 0), 0);
+	assert_eq(missing(fx), 0);
+	assert_eq(fx->txq->is_fenced, 0);
+	assert_eq(post(fx, 1), 1);
+	complete(fx, 1);
+	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 1);
+	assert_eq(post(fx, 1), 1);
+	complete(fx, 1);
+	assert_true(mana_txq_trylock(fx->txq));
+	assert_false(mana_txq_trylock(fx->txq));
+	mana_txq_unlock(fx->txq);
 	mana_has_fences = false;
+	fx->txq->is_paused = true;
 	assert_ptr_equal(mana_tx_burst_name(burst), mana_tx_burst_name(mana_tx_burst));
 	assert_null(mana_tx_burst_name(NULL));
 	/* The control path frees them before a stop. */

@@ -72,6 +72,8 @@ port_create(struct rte_pci_device *pci_dev, struct ibv_device *device,
 	    const struct mana_options *options, struct rte_eth_dev **out)
 {
 	char name[RTE_ETH_NAME_MAX_LEN];
+	/* Before an event of the port may need it. */
+	const bool has_membarrier = mana_pause_begin();
 	struct rte_eth_dev *dev;
 	struct mana_priv *priv;
 	int ret = -ENOMEM;
@@ -98,7 +100,7 @@ port_create(struct rte_pci_device *pci_dev, struct ibv_device *device,
 	}
 	if (ret == 0)
 		ret = mana_events_open(dev);
-	if (ret == 0 && !mana_pause_begin())
+	if (ret == 0 && !has_membarrier)
 		MANA_PORT_LOG(NOTICE, name,
 			      "the kernel refuses membarrier(2) (seccomp): each burst executes fences, so bursts are slower, and secondary processes pass no packets");
 	if (ret != 0) {

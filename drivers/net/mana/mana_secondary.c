@@ -34,8 +34,8 @@
  */
 struct port {
 	/* Copies of ethdev's arrays, which the primary process allocates and frees. */
-	void *rxqs[RTE_MAX_QUEUES_PER_PORT];
-	void *txqs[RTE_MAX_QUEUES_PER_PORT];
+	MANA_ATOMIC(void *) rxqs[RTE_MAX_QUEUES_PER_PORT];
+	MANA_ATOMIC(void *) txqs[RTE_MAX_QUEUES_PER_PORT];
 	struct mana_news news; /* as far as it was followed */
 	enum mana_state noted; /* the state that the application was notified of */
 	bool is_attached;
@@ -142,6 +142,8 @@ secondary_close(struct rte_eth_dev *dev)
 	mana_db_unmap(dev->data->port_id);
 	port->is_attached = false;
 	port->has_device = false;
+	/* Another attachment begins with the same news. */
+	port->news.nr = 0;
 	is_last = --nb_attached == 0;
 	pthread_mutex_unlock(&ports_lock);
 	/* Unlocked: these wait for the interrupt thread, or for EAL. */
@@ -331,7 +333,8 @@ news_follow(const struct mana_news *news, int fd)
 	pthread_mutex_lock(&ports_lock);
 	dev = &rte_eth_devices[news->port_id];
 	port = ports[news->port_id];
-	if (port != NULL && is_attached(dev) && news->nr > port->news.nr) {
+	if (port != NULL && is_attached(dev) && !port->is_lost &&
+	    news->nr > port->news.nr) {
 		if ((news->flags & MANA_NEWS_RUNS) == 0)
 			mana_bursts_stop(dev);
 		device_set(port, news, fd);
@@ -493,8 +496,8 @@ mana_secondary_attach(struct rte_device *device, const char *name, const char *r
 	 * The primary's arrays of queues appear when it configures the port, and are
 	 * freed when it closes the port.
 	 */
-	rte_eth_fp_ops[dev->data->port_id].rxq.data = port->rxqs;
-	rte_eth_fp_ops[dev->data->port_id].txq.data = port->txqs;
+	rte_eth_fp_ops[dev->data->port_id].rxq.data = (void **)(uintptr_t)port->rxqs;
+	rte_eth_fp_ops[dev->data->port_id].txq.data = (void **)(uintptr_t)port->txqs;
 	port_join(dev, rx_path);
 	return 0;
 }

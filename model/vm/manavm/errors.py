@@ -16,7 +16,7 @@ class NotBooted(Failure):
 
 
 class Hung(NotBooted):
-    """The guest's kernel stopped to print messages while it booted."""
+    """The guest's kernel stopped printing while it booted."""
 
 
 class Stale(Failure):

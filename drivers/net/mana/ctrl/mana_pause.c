@@ -22,8 +22,8 @@
  * the stand-in (struct mana_rx_list), a queue with a slow-path flag; a Tx burst by
  * is_paused. So a burst pays two plain stores and one load.
  *
- * Where membarrier(2) is refused (seccomp), bursts hold the lock of the status functions,
- * which has a fence behind it and one behind the check of the pause.
+ * Where membarrier(2) is refused (seccomp), a burst is inside of another one, which stores
+ * is_fenced, and has a fence behind it and another one behind its check of the pause.
  *
  * The guide's page mana-datapath explains each barrier and the cost. The unit test
  * pause_protocol tries all interleavings.
@@ -45,8 +45,9 @@
 #define WAIT_US 20
 
 /*
- * Of the other threads, too, unless they have fences. Linux kernel/sched/membarrier.c; the expedited one since 4.14. The global one, since
- * 4.16, reaches the processes that have registered for it.
+ * A full barrier of this thread, and of all others unless their bursts have fences. Linux
+ * kernel/sched/membarrier.c; the expedited one since 4.14. The global one, since 4.16,
+ * reaches the processes that have registered for it.
  */
 static int
 all_threads_barrier(void)
@@ -120,10 +121,11 @@ mana_pause_set(const struct mana_priv *priv, unsigned int what, bool is_paused)
  * bursts of this process do not count.
  */
 static bool
-wait_idle(const MANA_ATOMIC(uint32_t) *is_busy, const MANA_ATOMIC(uint32_t) *user,
-	  const MANA_ATOMIC(uint32_t) *look, bool others_only, uint64_t end)
+wait_idle(const MANA_ATOMIC(uint32_t) *is_busy, const MANA_ATOMIC(uint32_t) *is_fenced,
+	  const MANA_ATOMIC(uint32_t) *user, const MANA_ATOMIC(uint32_t) *look,
+	  bool others_only, uint64_t end)
 {
-	while ((mana_atomic_load(is_busy) != 0 &&
+	while (((mana_atomic_load(is_busy) != 0 || mana_atomic_load(is_fenced) != 0) &&
 		(!others_only || mana_atomic_load(user) != 0)) ||
 	       mana_atomic_load(look) != 0) {
 		if (rte_get_timer_cycles() > end)
@@ -151,13 +153,13 @@ wait_all_idle(const struct mana_priv *priv, unsigned int what, uint64_t end)
 	uint32_t at = 0;
 
 	while ((what & MANA_PAUSE_RX) != 0 && (rx = mana_rxq_next(priv, &at)) != NULL)
-		if (!wait_idle(&rx->list.is_busy, &rx->list.user, &rx->list.look,
-			       others_only, end))
+		if (!wait_idle(&rx->list.is_busy, &rx->list.is_fenced, &rx->list.user,
+			       &rx->list.look, others_only, end))
 			return -EBUSY;
 	at = 0;
 	while ((what & MANA_PAUSE_TX) != 0 && (tx = mana_txq_next(priv, &at)) != NULL)
-		if (!wait_idle(&tx->txq.is_busy, &tx->txq.user, &tx->txq.look,
-			       others_only, end))
+		if (!wait_idle(&tx->txq.is_busy, &tx->txq.is_fenced, &tx->txq.user,
+			       &tx->txq.look, others_only, end))
 			return -EBUSY;
 	return 0;
 }
@@ -194,8 +196,8 @@ mana_txq_pause(struct mana_eth_txq *ctl, uint32_t patience_ms)
 
 	ctl->txq.is_paused = true;
 	if (all_threads_barrier() == 0)
-		is_idle = wait_idle(&ctl->txq.is_busy, &ctl->txq.user, &ctl->txq.look,
-				    false, end);
+		is_idle = wait_idle(&ctl->txq.is_busy, &ctl->txq.is_fenced,
+				    &ctl->txq.user, &ctl->txq.look, false, end);
 	if (is_idle && all_threads_barrier() == 0)
 		return 0;
 	mana_txq_resume(ctl);

@@ -518,7 +518,7 @@ join_serve(const struct join *join, struct mana_priv *priv, int nb_fds, bool *ha
 	if (nb_fds != 2)
 		return -EINVAL;
 	/* The pauses of this process reach the new one from now on. */
-	if (mana_pause_share() != 0)
+	if (mana_has_fences || mana_pause_share() != 0)
 		return -ENOTSUP;
 	peer = peer_add(fds);
 	if (peer == NULL)

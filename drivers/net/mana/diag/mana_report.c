@@ -96,7 +96,7 @@ tx_stalls(struct mana_eth_txq *tx, bool is_gone)
 	    now_ns - progress->since_ns < STALL_S * (uint64_t)NS_PER_S)
 		return false;
 	/* Completions that the application has not polled are progress. */
-	if (mana_txq_lock(&tx->txq)) {
+	if (mana_txq_trylock(&tx->txq)) {
 		waits = mana_txq_nb_done(&tx->txq) == 0 &&
 			mana_txq_failure(&tx->txq) == MANA_FAILURE_NONE;
 		mana_txq_unlock(&tx->txq);

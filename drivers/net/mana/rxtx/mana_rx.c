@@ -207,15 +207,19 @@ mana_rx_burst_vec128(void *list, struct rte_mbuf **pkts, uint16_t nb_pkts)
 /* The path that was selected last, for all ports. */
 static MANA_ATOMIC(const struct mana_rx_path *) mana_rx_fenced;
 
-/* The lock of the status functions has the fences of a pause. */
 static uint16_t
-mana_rx_burst_fenced(void *list, struct rte_mbuf **pkts, uint16_t nb_pkts)
+mana_rx_burst_fenced(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 {
-	if (!mana_rx_list_lock(list))
-		return 0;
-	nb_pkts = mana_atomic_load(&mana_rx_fenced)->burst(list, pkts, nb_pkts);
-	mana_rx_list_unlock(list);
-	return nb_pkts;
+	struct mana_rx_list *list = queue;
+	uint16_t nb = 0;
+
+	mana_fenced_enter(&list->is_fenced);
+	if (!mana_rx_list_is_paused(list)) {
+		mana_pause_fence();
+		nb = mana_atomic_load(&mana_rx_fenced)->burst(list, pkts, nb_pkts);
+	}
+	mana_fenced_leave(&list->is_fenced);
+	return nb;
 }
 
 /* ---- Selection ---------------------------------------------------------- */

@@ -108,12 +108,20 @@ mana_pause_fence(void)
 }
 
 /* A spinlock with the number of the process that holds it; 0: free. */
+static inline bool
+mana_look_trylock(MANA_ATOMIC(uint32_t) *look)
+{
+	if (!mana_atomic_take(look, mana_atomic_load(&mana_process_id)))
+		return false;
+	mana_pause_fence();
+	return true;
+}
+
 static inline void
 mana_look_lock(MANA_ATOMIC(uint32_t) *look)
 {
-	while (!mana_atomic_take(look, mana_atomic_load(&mana_process_id)))
+	while (!mana_look_trylock(look))
 		rte_pause();
-	mana_pause_fence();
 }
 
 static inline void
@@ -232,6 +240,7 @@ struct mana_rx_list {
 	MANA_ATOMIC(uint32_t) is_busy; /* a burst is in here: mana_pause.c */
 	MANA_ATOMIC(uint32_t) user; /* the secondary process whose burst it is, or 0 */
 	volatile uint8_t is_paused;
+	MANA_ATOMIC(uint32_t) is_fenced; /* a burst with fences is in here */
 	/* A circle by mana_rxq.next: where the next burst begins; NULL: empty. */
 	struct mana_rxq *first;
 	MANA_ATOMIC(uint32_t) look; /* mana_rx_list_lock() */
@@ -433,6 +442,23 @@ mana_burst_leave(MANA_ATOMIC(uint32_t) *is_busy)
 	rte_compiler_barrier();
 	MANA_ORDER_BEFORE(is_busy);
 	mana_atomic_store(is_busy, 0);
+}
+
+/*
+ * Each burst is between these two where it contains the fences of a pause. The check of
+ * the pause follows enter, and mana_pause_fence() that.
+ */
+static inline void
+mana_fenced_enter(MANA_ATOMIC(uint32_t) *is_fenced)
+{
+	mana_atomic_store(is_fenced, 1);
+	mana_pause_fence();
+}
+
+static inline void
+mana_fenced_leave(MANA_ATOMIC(uint32_t) *is_fenced)
+{
+	mana_atomic_release(is_fenced, 0);
 }
 
 /*
@@ -772,6 +798,7 @@ struct mana_txq {
 	/* Control path and status only. */
 	alignas(RTE_CACHE_LINE_SIZE) uint16_t queue_id;
 	MANA_ATOMIC(uint32_t) look; /* mana_txq_lock() */
+	MANA_ATOMIC(uint32_t) is_fenced; /* as in struct mana_rx_list */
 };
 static_assert(offsetof(struct mana_txq, sq) == 1 * RTE_CACHE_LINE_SIZE ||
 	      RTE_CACHE_LINE_SIZE != 64, "mana_txq: sq starts a line");
@@ -878,6 +905,8 @@ uint32_t mana_txq_settle(struct mana_txq *txq, uint32_t max);
  * waits for the holder, so be short.
  */
 bool mana_txq_lock(struct mana_txq *txq);
+/* The same, and false if another thread has the lock. */
+bool mana_txq_trylock(struct mana_txq *txq);
 void mana_txq_unlock(struct mana_txq *txq);
 
 /*

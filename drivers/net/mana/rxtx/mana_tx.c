@@ -658,15 +658,19 @@ mana_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 	return nb;
 }
 
-/* The lock of the status functions has the fences of a pause. */
 static uint16_t
 burst_fenced(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 {
-	if (!mana_txq_lock(queue))
-		return 0;
-	nb_pkts = mana_tx_burst(queue, pkts, nb_pkts);
-	mana_txq_unlock(queue);
-	return nb_pkts;
+	struct mana_txq *txq = queue;
+	uint16_t nb = 0;
+
+	mana_fenced_enter(&txq->is_fenced);
+	if (!mana_txq_is_paused(txq)) {
+		mana_pause_fence();
+		nb = mana_tx_burst(txq, pkts, nb_pkts);
+	}
+	mana_fenced_leave(&txq->is_fenced);
+	return nb;
 }
 
 mana_burst_t

@@ -463,11 +463,15 @@ mana_txq_settle(struct mana_txq *txq, uint32_t max)
 uint32_t
 mana_txq_done_cleanup(struct mana_txq *txq, uint32_t max)
 {
-	uint32_t nb;
+	uint32_t nb = 0;
 
-	if (!mana_txq_lock(txq))
-		return 0;
-	nb = mana_txq_settle(txq, max);
-	mana_txq_unlock(txq);
+	mana_fenced_enter(&txq->is_fenced);
+	mana_burst_enter(&txq->is_busy);
+	if (likely(!mana_txq_is_paused(txq))) {
+		mana_pause_fence();
+		nb = mana_txq_settle(txq, max);
+	}
+	mana_burst_leave(&txq->is_busy);
+	mana_fenced_leave(&txq->is_fenced);
 	return nb;
 }

@@ -217,10 +217,9 @@ mana_txq_stats_errors(const struct mana_txq_stats *stats)
  * For any thread, beside the bursts: nothing is freed here.
  */
 
-bool
-mana_txq_lock(struct mana_txq *txq)
+static bool
+look_checked(struct mana_txq *txq)
 {
-	mana_look_lock(&txq->look);
 	/* Read with the lock held: the control path waits for its holder. */
 	if (unlikely(mana_txq_is_paused(txq))) {
 		mana_look_unlock(&txq->look);
@@ -228,6 +227,19 @@ mana_txq_lock(struct mana_txq *txq)
 	}
 	mana_pause_fence();
 	return true;
+}
+
+bool
+mana_txq_lock(struct mana_txq *txq)
+{
+	mana_look_lock(&txq->look);
+	return look_checked(txq);
+}
+
+bool
+mana_txq_trylock(struct mana_txq *txq)
+{
+	return mana_look_trylock(&txq->look) && look_checked(txq);
 }
 
 void
