@@ -369,7 +369,8 @@ attach(const char *devargs)
 		if (was_here[port])
 			continue;
 		nb++;
-		ret = port_start(port, nb_queues, NB_DESC);
+		ret = rte_eal_process_type() == RTE_PROC_PRIMARY ?
+			      port_start(port, nb_queues, NB_DESC) : 0;
 		if (ret != 0)
 			return ret;
 		printf("attached: %u\n", port);
@@ -407,7 +408,8 @@ detach(const char *name)
 static int
 port_close(uint16_t port)
 {
-	int ret = rte_eth_dev_stop(port);
+	/* A secondary process closes the port for itself. */
+	int ret = rte_eal_process_type() == RTE_PROC_PRIMARY ? rte_eth_dev_stop(port) : 0;
 
 	return ret == 0 ? rte_eth_dev_close(port) : ret;
 }

@@ -18,7 +18,7 @@ import time
 import machine
 from application import check_all_came, example, generator
 from harness import check, check_equal, check_nothing_lost, main
-from model import BUILD, PLUGIN, Model, find_child, pci, wait_until
+from model import BUILD, PLUGIN, Model, find_child, mac, pci, wait_until
 from processes import eal, family, prefix
 
 PACKETS = 96_000
@@ -518,6 +518,20 @@ def attach_again():
         finish(run, expected_errors=GONE)
 
 
+def close_and_attach():
+    """A secondary process closes its ports, and attaches them again."""
+    with forwarding() as run:
+        other = run.processes[0]
+        for _ in range(2):
+            other.command("pause")
+            for port in PORTS:
+                other.command(f"close {port}")
+            other.command(f"attach {pci(0)},mac={mac(0)},mac={mac(1)}")
+            other.command("resume")
+            check_all_forward(run)
+        finish(run, ("the selected ports are probed already",))
+
+
 def memory():
     """
     A process sends from the mempool that the primary process has created, and from its
@@ -658,6 +672,7 @@ VARIANTS = {
     "loss-points": loss_points,
     "recovery-reset": lambda: recovery(("reset", "fn=0", "outage=1s")),
     "attach-again": attach_again,
+    "close-and-attach": close_and_attach,
     "memory": memory,
     "faults-secondary": lambda: faults("secondary process", secondary_attempt),
     "faults-primary": lambda: faults("primary process", primary_attempt, step=7),
