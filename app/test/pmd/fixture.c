@@ -344,6 +344,19 @@ telemetry_open(void)
 	}
 }
 
+/* EAL removes neither. */
+static void
+telemetry_close(void)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/dpdk_telemetry.v2", rte_eal_get_runtime_dir());
+	(void)close(telemetry_fd);
+	(void)unlink(path);
+	if (rmdir(rte_eal_get_runtime_dir()) != 0)
+		perror(rte_eal_get_runtime_dir());
+}
+
 bool
 fx_telemetry_ask_all(uint16_t port)
 {
@@ -374,7 +387,8 @@ fx_main(const char *name, const struct CMUnitTest *tests, size_t nb_tests)
 {
 	const char *plugin = getenv("MANA_PLUGIN");
 	const char *memory = getenv("MANA_TEST_MEMORY");
-	char prefix[32];
+	char prefix[32] = "--file-prefix=rte"; /* EAL's default */
+	int ret;
 	char *argv[] = {
 		(char *)(uintptr_t)name,
 		/* "--in-memory": dynamic huge pages */
@@ -390,8 +404,9 @@ fx_main(const char *name, const struct CMUnitTest *tests, size_t nb_tests)
 		(char *)(uintptr_t)"-a", (char *)(uintptr_t)"ffff:ff:1f.7", NULL,
 	};
 
-	/* Each program has its own socket. */
-	snprintf(prefix, sizeof(prefix), "--file-prefix=mana-%d", (int)getpid());
+	/* The socket has a folder of its own. */
+	if (fx_has_telemetry)
+		snprintf(prefix, sizeof(prefix), "--file-prefix=mana-%d", (int)getpid());
 	if (plugin == NULL) {
 		printf("MANA_PLUGIN must name the driver\n");
 		return EXIT_FAILURE;
@@ -407,5 +422,8 @@ fx_main(const char *name, const struct CMUnitTest *tests, size_t nb_tests)
 	}
 	if (fx_has_telemetry)
 		telemetry_open();
-	return _cmocka_run_group_tests(name, tests, nb_tests, warm_up, NULL);
+	ret = _cmocka_run_group_tests(name, tests, nb_tests, warm_up, NULL);
+	if (fx_has_telemetry)
+		telemetry_close();
+	return ret;
 }
