@@ -108,7 +108,7 @@ def fence_instead(program):
 
 
 def burst_fenced(turn, without=()):
-    """burst() with the fences of mana_rx_burst_fenced()."""
+    """burst() with the fences of burst_fenced()."""
     program = []
     for one in burst(turn):
         program.append(one)

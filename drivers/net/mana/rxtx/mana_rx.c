@@ -208,7 +208,7 @@ mana_rx_burst_vec128(void *list, struct rte_mbuf **pkts, uint16_t nb_pkts)
 static MANA_ATOMIC(const struct mana_rx_path *) mana_rx_fenced;
 
 static uint16_t
-mana_rx_burst_fenced(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
+burst_fenced(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 {
 	struct mana_rx_list *list = queue;
 	uint16_t nb = 0;
@@ -274,7 +274,7 @@ mana_rx_path_select(const char *key)
 const struct mana_rx_path *
 mana_rx_path_find(mana_burst_t burst)
 {
-	if (burst == mana_rx_burst_fenced)
+	if (burst == burst_fenced)
 		return mana_atomic_load(&mana_rx_fenced);
 	for (uint32_t i = 0; i < mana_rx_nb_paths; i++)
 		if (mana_rx_paths[i].burst == burst)
@@ -288,5 +288,5 @@ mana_rx_burst_get(const struct mana_rx_path *path)
 	if (!mana_has_fences)
 		return path->burst;
 	mana_atomic_store(&mana_rx_fenced, path);
-	return mana_rx_burst_fenced;
+	return burst_fenced;
 }
