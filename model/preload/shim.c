@@ -247,7 +247,7 @@ write(int fd, const void *buf, size_t nb_bytes)
 		   int fd, off_t offset)                                \
 	{                                                               \
 		bool is_replaced = (flags & MAP_FIXED) != 0 &&          \
-				   doorbell_forget(addr, length) == 0;  \
+				   doorbell_replace_begin(addr, length); \
 		int context = -1;                                       \
 									\
 		if (fd >= 0 && (flags & MAP_ANONYMOUS) == 0 &&          \
@@ -260,8 +260,10 @@ write(int fd, const void *buf, size_t nb_bytes)
 		else if (result(files_mmap(context, fd, &addr, length,  \
 					   flags, offset)) < 0)         \
 			addr = MAP_FAILED;                              \
-		if (is_replaced)                                        \
+		if (is_replaced) {                                      \
+			doorbell_replace_end();                         \
 			files_replaced();                               \
+		}                                                       \
 		return addr;                                            \
 	}
 

@@ -7,6 +7,9 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "../base/hw.h"
@@ -258,6 +261,70 @@ failed_bring_up_leaks_nothing(void **state)
 	assert_in_range(n - 1 - nb_failed, 0, 3);
 }
 
+/* A thread that stores to a page all the time; 0: it has none. */
+static struct {
+	uint8_t *page;
+	uint64_t value;
+	uint32_t nb_stores;
+	bool is_over;
+} storing;
+
+static void *
+store_all_the_time(void *arg)
+{
+	while (!__atomic_load_n(&storing.is_over, __ATOMIC_ACQUIRE)) {
+		const uint64_t value = __atomic_load_n(&storing.value, __ATOMIC_ACQUIRE);
+
+		if (value != 0)
+			*(volatile uint64_t *)(storing.page + HW_DB_SQ) = value;
+		__atomic_add_fetch(&storing.nb_stores, 1, __ATOMIC_RELEASE);
+	}
+	return arg;
+}
+
+static void
+wait_stores(uint32_t nb)
+{
+	const uint32_t before = __atomic_load_n(&storing.nb_stores, __ATOMIC_ACQUIRE);
+
+	while (__atomic_load_n(&storing.nb_stores, __ATOMIC_ACQUIRE) - before < nb)
+		sched_yield();
+}
+
+/*
+ * A doorbell goes to the device or to the memory that replaces the page: never to a queue
+ * that was destroyed afterwards, and never nowhere.
+ */
+static void
+doorbell_page_is_replaced_at_once(void **state)
+{
+	struct fixture *fx = *state;
+	pthread_t thread;
+
+	storing.page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(storing.page, MAP_FAILED);
+	assert_int_equal(pthread_create(&thread, NULL, store_all_the_time, NULL), 0);
+	for (unsigned int round = 0; round < 300; round++) {
+		__atomic_store_n(&storing.value, 0, __ATOMIC_RELEASE);
+		wait_stores(2);
+		assert_int_equal(fx_up(fx, 0, 1, 1, 1), 0);
+		assert_ptr_equal(mmap(storing.page, 4096, PROT_WRITE,
+				      MAP_SHARED | MAP_FIXED, fx->ctx->cmd_fd, 0),
+				 storing.page);
+		__atomic_store_n(&storing.value, fx->tx[0].id, __ATOMIC_RELEASE);
+		wait_stores(2 + round % 5);
+		assert_ptr_equal(mmap(storing.page, 4096, PROT_READ | PROT_WRITE,
+				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+				 storing.page);
+		assert_int_equal(fx_close(fx), 0);
+		assert_int_equal(MODEL_CALL(mana_model_violations)(NULL), 0);
+	}
+	__atomic_store_n(&storing.is_over, true, __ATOMIC_RELEASE);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(munmap(storing.page, 4096), 0);
+}
+
 int
 main(void)
 {
@@ -274,6 +341,7 @@ main(void)
 		T(destroy_of_used_object_returns_ebusy),
 		T(device_has_several_contexts),
 		T(failed_bring_up_leaks_nothing),
+		T(doorbell_page_is_replaced_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

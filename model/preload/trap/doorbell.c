@@ -40,6 +40,8 @@ struct page {
 
 static struct page pages[NB_ENTRIES];
 static uint32_t nb_pages;
+static uint32_t nb_replacements; /* that are under way */
+static uint32_t nr_replacements; /* so far */
 
 /* Cache of decoded doorbell instructions, per thread. */
 #define NB_CACHED 16u
@@ -183,10 +185,23 @@ doorbell_map(void **addr, uint32_t context, size_t length, int flags)
 	return ret;
 }
 
-int
-doorbell_forget(void *addr, size_t length)
+bool
+doorbell_replace_begin(void *addr, size_t length)
 {
-	return forget((uintptr_t)addr, length);
+	if (__atomic_load_n(&nb_pages, __ATOMIC_ACQUIRE) == 0)
+		return false;
+	__atomic_add_fetch(&nb_replacements, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&nr_replacements, 1, __ATOMIC_SEQ_CST);
+	if (forget((uintptr_t)addr, length) == 0)
+		return true;
+	doorbell_replace_end();
+	return false;
+}
+
+void
+doorbell_replace_end(void)
+{
+	__atomic_sub_fetch(&nb_replacements, 1, __ATOMIC_SEQ_CST);
 }
 
 int
@@ -286,34 +301,64 @@ give_dummy_page(const struct page *page)
 	errno = saved_errno;
 }
 
-/* False: the device was removed. */
-static bool
-ring(const struct page *page, uint32_t offset, uint64_t value,
+/* If it does not ring, the instruction is executed again, on what is mapped now. */
+enum ring_result { RUNG, REPLACED, REMOVED };
+
+/*
+ * The page may be replaced at any time, and then the kernel destroys its queues, which
+ * needs the lock: a store to the page has ended before that.
+ */
+static enum ring_result
+ring(const struct page *page, uintptr_t addr, uint32_t offset, uint64_t value,
      uint32_t size_bytes)
 {
-	bool is_dead;
+	enum ring_result result = RUNG;
 
 	segment_lock_masked();
-	is_dead = kernel_context_is_dead(page->context);
-	if (!is_dead) {
+	if (__atomic_load_n(&page->addr, __ATOMIC_ACQUIRE) != addr)
+		result = REPLACED;
+	else if (kernel_context_is_dead(page->context))
+		result = REMOVED;
+	if (result == RUNG) {
 		doorbell_count_trap();
 		card_doorbell(page->fn, page->page, offset, value,
 			      size_bytes);
 	}
 	segment_unlock_masked();
-	return !is_dead;
+	return result;
+}
+
+/*
+ * Whether a fault may have been one on a doorbell page that is being replaced, or was since
+ * the fault. Then the instruction is executed again; a fault on other memory comes twice.
+ */
+static bool
+may_be_replaced(void)
+{
+	static __thread uint32_t nr_seen;
+	uint32_t nr;
+
+	if (__atomic_load_n(&nb_replacements, __ATOMIC_SEQ_CST) != 0)
+		return true;
+	nr = __atomic_load_n(&nr_replacements, __ATOMIC_SEQ_CST);
+	if (nr == nr_seen)
+		return false;
+	nr_seen = nr;
+	return true;
 }
 
 enum doorbell_fault
 doorbell_trap(void *fault_addr, ucontext_t *uc)
 {
 	const uint32_t offset = (uintptr_t)fault_addr % PAGE_BYTES;
-	const struct page *page = find((uintptr_t)fault_addr - offset);
+	const uintptr_t addr = (uintptr_t)fault_addr - offset;
+	const struct page *page = find(addr);
 	const struct decode_insn *insn;
+	enum ring_result result;
 	uint64_t pc;
 
 	if (page == NULL)
-		return DOORBELL_FAULT_FOREIGN;
+		return may_be_replaced() ? DOORBELL_FAULT_DONE : DOORBELL_FAULT_FOREIGN;
 	/* The child of a fork() attaches as its own process. */
 	if (!attach_is_attached())
 		attach_machine();
@@ -334,11 +379,12 @@ doorbell_trap(void *fault_addr, ucontext_t *uc)
 	case DECODE_IMM:
 	case DECODE_GPR:
 	case DECODE_VECTOR:
-		if (!ring(page, offset, decode_value(insn, uc),
-			  insn->size_bytes)) {
+		result = ring(page, addr, offset, decode_value(insn, uc),
+			      insn->size_bytes);
+		if (result == REMOVED)
 			give_dummy_page(page);
+		if (result != RUNG)
 			return DOORBELL_FAULT_DONE;
-		}
 		machine_tick();
 		break;
 	default:

@@ -36,8 +36,13 @@ int doorbell_map(void **addr, uint32_t context, size_t length, int flags);
  */
 int doorbell_unmap(void *addr, size_t length);
 
-/* Forget the pages before another mapping replaces the range. */
-int doorbell_forget(void *addr, size_t length);
+/*
+ * Forget the pages in a range that another mapping is about to replace; true: it had any,
+ * and doorbell_replace_end() follows when it has replaced them. A store meanwhile is
+ * executed again, until it reaches what is mapped then.
+ */
+bool doorbell_replace_begin(void *addr, size_t length);
+void doorbell_replace_end(void);
 
 enum doorbell_fault {
 	DOORBELL_FAULT_FOREIGN, /* the program's own fault */
