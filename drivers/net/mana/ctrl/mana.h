@@ -587,8 +587,8 @@ int mana_rx_set_repair(struct mana_priv *priv);
 #define MANA_PATIENCE_MS 2000
 
 /*
- * Before each port is made: false, the kernel refuses membarrier(2), so that bursts have
- * fences, those of all ports. Decided by the first call.
+ * Called before each port is made; the first call decides. False: the kernel refuses
+ * membarrier(2), and the bursts of all ports have fences.
  */
 bool mana_pause_begin(void);
 /* 0, or a negative errno: the kernel does not let this program pause queues. */

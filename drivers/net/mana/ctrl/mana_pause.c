@@ -22,8 +22,8 @@
  * the stand-in (struct mana_rx_list), a queue with a slow-path flag; a Tx burst by
  * is_paused. So a burst pays two plain stores and one load.
  *
- * Where membarrier(2) is refused (seccomp), a burst is inside of another one, which stores
- * is_fenced, and has a fence behind it and another one behind its check of the pause.
+ * Where membarrier(2) is refused (seccomp), another burst function calls this one. It
+ * stores is_fenced, executes a fence, checks the pause, and executes another fence.
  *
  * The guide's page mana-datapath explains each barrier and the cost. The unit test
  * pause_protocol tries all interleavings.

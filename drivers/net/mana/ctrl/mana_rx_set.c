@@ -421,7 +421,7 @@ rx_pause(struct mana_priv *priv)
 			      MANA_PATIENCE_MS / 1000);
 	else if (ret != 0)
 		MANA_PORT_LOG(ERR, priv->data->name,
-			      "the kernel refuses membarrier(2) since the first port was probed (seccomp): stop the port to change its Rx queues");
+			      "the kernel refuses membarrier(2), but did not when the first port was probed (seccomp): stop the port to change its Rx queues");
 	return ret;
 }
 
