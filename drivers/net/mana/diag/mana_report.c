@@ -136,6 +136,8 @@ queue_report(struct mana_priv *priv, bool is_rx, uint16_t queue)
 		stalls = tx_stalls(tx, mana_is_gone(priv));
 	}
 	mana_registry_unlock();
+	if (news.kinds == 0 && !stalls && !news.has_failed)
+		return false;
 	snprintf(name, sizeof(name), "%s queue %u", is_rx ? "Rx" : "Tx", queue);
 	for (uint32_t kind = 0; kind < MANA_NB_BAD_CQE; kind++)
 		if ((news.kinds & RTE_BIT32(kind)) != 0)
