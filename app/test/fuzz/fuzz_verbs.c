@@ -27,6 +27,7 @@
 #include <rte_interrupts.h>
 #include <rte_malloc.h>
 
+#include "../lcores.h"
 #include "fuzz.h"
 #include "mana.h"
 #include "mana_ethdev.h"
@@ -973,7 +974,7 @@ run(struct fuzz_input *in)
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	static char *args[] = {
+	char *args[] = {
 		(char *)(uintptr_t) "fuzz",
 		(char *)(uintptr_t) "--no-huge",
 		(char *)(uintptr_t) "--no-pci",
@@ -981,8 +982,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 		(char *)(uintptr_t) "--no-telemetry",
 		(char *)(uintptr_t) "-m",
 		(char *)(uintptr_t) "256",
-		(char *)(uintptr_t) "-l",
-		(char *)(uintptr_t) "0",
+		lcores_anywhere(),
 	};
 
 	(void)argc;

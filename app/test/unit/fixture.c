@@ -3,6 +3,7 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 
+#include "../lcores.h"
 #include "fixture.h"
 
 uint64_t
@@ -125,13 +126,13 @@ mana_mr_pool_key(struct mana_mr_cache *cache, struct rte_mempool *mp,
 void
 fx_eal_init(void)
 {
-	static char *argv[] = {
+	char *argv[] = {
 		(char *)(uintptr_t)"unit", (char *)(uintptr_t)"--no-huge",
 		(char *)(uintptr_t)"--no-pci", (char *)(uintptr_t)"--no-shconf",
 		(char *)(uintptr_t)"--no-telemetry",
 		(char *)(uintptr_t)"--log-level=lib.*:error",
 		(char *)(uintptr_t)"-m", (char *)(uintptr_t)"128",
-		(char *)(uintptr_t)"-l", (char *)(uintptr_t)"0",
+		lcores_anywhere(),
 	};
 
 	if (rte_eal_init(RTE_DIM(argv), argv) < 0) {
