@@ -465,20 +465,42 @@ test_mapped_memory(void **state)
 	free(memory);
 }
 
+static enum rte_eth_err_handle_mode
+handle_mode(const struct fixture *fx)
+{
+	struct rte_eth_dev_info info;
+
+	assert_int_equal(rte_eth_dev_info_get(fx->port[0], &info), 0);
+	return info.err_handle_mode;
+}
+
 /* Only its own thread may use this mempool: the driver does not recover. */
 static void
-test_pool_of_one_thread(void **state)
+check_pool_of_one_thread(struct fixture *fx, bool is_later)
 {
 	static const enum rte_eth_event_type events[] = { RTE_ETH_EVENT_INTR_RMV };
-	struct fixture *fx = *state;
+	struct rte_mempool *single = rte_pktmbuf_pool_create_by_ops("single", 1023, 0, 0,
+			RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY, "ring_sp_sc");
 	struct fx_config config = plain;
 
 	fx_expect_error("");
-	config.rx_pool = rte_pktmbuf_pool_create_by_ops("single", 1023, 0, 0,
-			RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY, "ring_sp_sc");
-	assert_non_null(config.rx_pool);
+	assert_non_null(single);
 	listen_all(fx);
+	if (!is_later)
+		config.rx_pool = single;
 	fx_start(fx, &config);
+	if (is_later) {
+		assert_int_equal(handle_mode(fx), RTE_ETH_ERROR_HANDLE_MODE_PROACTIVE);
+		for (unsigned int side = 0; side < FX_NB_PORTS; side++) {
+			uint16_t port = fx->port[side];
+
+			assert_int_equal(rte_eth_dev_rx_queue_stop(port, 0), 0);
+			assert_int_equal(rte_eth_rx_queue_setup(port, 0, 256, SOCKET_ID_ANY,
+								NULL, single), 0);
+			assert_int_equal(rte_eth_dev_rx_queue_start(port, 0), 0);
+		}
+	}
+	assert_int_equal(handle_mode(fx), RTE_ETH_ERROR_HANDLE_MODE_NONE);
 	exchange(fx);
 	fx_command("remove fn=0");
 	wait_event(fx, RTE_ETH_EVENT_INTR_RMV, 1);
@@ -488,8 +510,21 @@ test_pool_of_one_thread(void **state)
 	fx_command("return fn=0");
 	assert_int_equal(fx_probe(fx, ""), 0);
 	unlisten_all(fx); /* ethdev keeps the callbacks of a closed port */
-	rte_mempool_free(config.rx_pool);
+	rte_mempool_free(single);
 	fx->ignore_counters = true;
+}
+
+static void
+test_pool_of_one_thread(void **state)
+{
+	check_pool_of_one_thread(*state, false);
+}
+
+/* Of a queue that is set up while the port runs. */
+static void
+test_pool_of_one_thread_later(void **state)
+{
+	check_pool_of_one_thread(*state, true);
 }
 
 /* A stopped queue is released while the device is away. */
@@ -683,6 +718,7 @@ main(void)
 		FX_TEST(test_close_in_callback),
 		FX_TEST(test_mapped_memory),
 		FX_TEST(test_pool_of_one_thread),
+		FX_TEST(test_pool_of_one_thread_later),
 		FX_TEST(test_queue_released_meanwhile),
 		FX_TEST(test_netdev_is_up),
 		FX_TEST(test_many_times),

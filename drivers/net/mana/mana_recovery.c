@@ -82,7 +82,7 @@ mana_state_check(const struct mana_priv *priv)
 				     "the port recovers from the loss of its RDMA device: wait for RTE_ETH_EVENT_RECOVERY_SUCCESS or _FAILED");
 	default:
 		return MANA_PORT_ERR(-EIO, priv->data->name,
-				     "the RDMA device was removed: when it is back, reset the port, or close it and probe it again");
+				     "the RDMA device was removed: stop the port; when the device is back, reset it, or close it and probe it again");
 	}
 }
 
@@ -225,7 +225,7 @@ recovery_fail(struct rte_eth_dev *dev)
 
 	mana_event_add(&priv->events, MANA_EVENT_RECOVERED, 0, 0, -ETIMEDOUT);
 	MANA_PORT_LOG(ERR, dev->data->name,
-		      "the RDMA device did not return as it was within %u s (recovery_timeout): stop and close the port, probe it again when the device is back",
+		      "the RDMA device did not return as it was within %u s (recovery_timeout): stop the port; when the device is back, reset it, or close it and probe it again",
 		      priv->options.recovery_timeout);
 	device_gone(dev, true);
 }
@@ -416,8 +416,7 @@ mana_device_lost(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 	const uint32_t timeout_s = priv->options.recovery_timeout;
-	const bool recovers = timeout_s != 0 && !priv->has_single_pool &&
-			      mana_pause_check() == 0;
+	const bool recovers = mana_recovers(priv) && mana_pause_check() == 0;
 	uint16_t port_id = dev->data->port_id;
 
 	if (mana_state(priv) != MANA_STATE_READY)
@@ -439,7 +438,7 @@ mana_device_lost(struct rte_eth_dev *dev)
 	mana_event_add(&priv->events, MANA_EVENT_REMOVED, 0, 0, 0);
 	if (!recovers) {
 		MANA_PORT_LOG(ERR, dev->data->name,
-			      "the kernel removed the RDMA device (hot removal, reset, host maintenance or driver unload): stop and close the port, probe it again when the device is back");
+			      "the kernel removed the RDMA device (hot removal, reset, host maintenance or driver unload): stop the port; when the device is back, reset it, or close it and probe it again");
 		mana_link_check(dev);
 		if (is_open(dev, priv, port_id))
 			device_gone(dev, false);
@@ -474,8 +473,8 @@ mana_repair(struct mana_priv *priv)
 	uint64_t now_ns = mana_now_ns(CLOCK_MONOTONIC);
 	const uint64_t nb = priv->counters.repairs;
 
-	if (priv->options.recovery_timeout == 0 || priv->has_single_pool ||
-	    now_ns < recovery->repair_ns || mana_state(priv) != MANA_STATE_READY ||
+	if (!mana_recovers(priv) || now_ns < recovery->repair_ns ||
+	    mana_state(priv) != MANA_STATE_READY ||
 	    pthread_mutex_trylock(&priv->control) != 0)
 		return;
 	if (now_ns > recovery->repair_ns + QUIET_NS || recovery->repair_wait_ns == 0)

@@ -339,10 +339,20 @@ struct mana_priv {
 	bool is_joinable; /* by secondary processes */
 	void **retired; /* queues that secondary processes may still see */
 	uint32_t nb_retired;
-	bool has_single_pool; /* of a queue of the running port: mana_rxq.c */
+	bool has_single_pool; /* some Rx queue has one: mana_rxq.c */
 	bool is_closing; /* no recovery any more; under control */
 	struct mana_recovery recovery;
 };
+
+/*
+ * Whether the driver rebuilds the port when the device returns, and failed queues: from
+ * the interrupt thread, which must not use a mempool for one thread beside its thread.
+ */
+static inline bool
+mana_recovers(const struct mana_priv *priv)
+{
+	return priv->options.recovery_timeout != 0 && !priv->has_single_pool;
+}
 
 static inline enum mana_state
 mana_state(const struct mana_priv *priv)
@@ -549,8 +559,7 @@ int mana_rx_layout_check(const struct mana_priv *priv,
 			 const struct mana_rx_layout *layout, uint16_t mtu);
 /*
  * The same for all queues that are set up, and the port's MTU. Sets scattered_rx of the
- * port, for the choice of the burst function, and has_single_pool: only one thread at a
- * time may use a mempool, so the interrupt thread may not free its mbufs.
+ * port, for the choice of the burst function, and has_single_pool (see mana_recovers()).
  */
 int mana_rx_layouts_check(struct mana_priv *priv);
 

@@ -289,6 +289,7 @@ mana_rxq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 	ctl->offloads = offloads;
 	mana_rx_list_init(&ctl->list, &priv->stand_in);
 	(void)rte_strscpy(ctl->mempool, ctl->mp->name, sizeof(ctl->mempool));
+	priv->has_single_pool |= has_single_pool(ctl);
 	mana_registry_lock();
 	priv->rxqs[queue_id] = ctl;
 	mana_registry_unlock();

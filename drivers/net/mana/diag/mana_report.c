@@ -148,8 +148,7 @@ queue_report(struct mana_priv *priv, bool is_rx, uint16_t queue)
 			      name, STALL_S);
 	if (!news.has_failed)
 		return false;
-	remedy = priv->options.recovery_timeout != 0 ? "the driver rebuilds it" :
-						       "restart the port";
+	remedy = mana_recovers(priv) ? "the driver rebuilds it" : "restart the port";
 	header = news.failure != MANA_FAILURE_KILLED ? news.bad.fatal_header : 0;
 	type = header >> MANA_CQE_TYPE_S & MANA_CQE_TYPE_M;
 	error = header >> MANA_CQE_VENDOR_ERR_S & MANA_CQE_VENDOR_ERR_M;
