@@ -38,6 +38,13 @@ rss_diag(const struct mana_priv *priv, int error)
 	mana_diag_object(priv, "RSS over the Rx queues", MANA_DIAG_NO_ID, error);
 }
 
+static const char *
+down_remedy(const struct mana_priv *priv)
+{
+	return mana_recovers(priv) ? "the driver tries again, or stop and start the port" :
+				     "stop and start the port";
+}
+
 /* ---- Build and free --------------------------------------------------------- */
 
 /* Ends reception. Returns why not; then nothing has changed. */
@@ -492,7 +499,7 @@ set_swap(struct mana_priv *priv, struct mana_rx_set *set,
 		outage_note(priv, began_ns);
 	} else {
 		MANA_PORT_LOG(ERR, priv->data->name,
-			      "RSS rebuild failed, Rx is down: stop and start the port");
+			      "RSS rebuild failed, Rx is down: %s", down_remedy(priv));
 	}
 	mana_resume(priv, MANA_PAUSE_RX);
 	set_free(priv, old);
@@ -513,7 +520,8 @@ set_rebuild(struct mana_priv *priv, const struct mana_rx_table *table)
 
 	if (priv->rx_set == NULL && priv->data->dev_started)
 		return MANA_PORT_ERR(-EIO, priv->data->name,
-				     "Rx is down since an RSS rebuild failed: stop and start the port");
+				     "Rx is down since an RSS rebuild failed: %s",
+				     down_remedy(priv));
 	table_put(priv, table);
 	if (priv->rx_set == NULL)
 		return 0;

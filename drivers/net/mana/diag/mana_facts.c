@@ -126,7 +126,7 @@ queue_add(const struct mana_facts *facts, const struct mana_priv *priv, bool is_
 	text_add(facts, "state", state == RTE_ETH_QUEUE_STATE_STOPPED ?
 		 "stopped" : "started");
 	text_add(facts, "failure", mana_queue_failure_name(failure));
-	if (failure == MANA_FAILURE_NONE)
+	if (failure == MANA_FAILURE_NONE || failure == MANA_FAILURE_KILLED)
 		return;
 	number_add(facts, "fatal_cqe_type",
 		   fatal_header >> MANA_CQE_TYPE_S & MANA_CQE_TYPE_M);
