@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/eventfd.h>
@@ -43,6 +44,7 @@
 
 static struct fuzz_input *input;
 static uint32_t nb_calls;
+static FILE *null_file;
 static char ibdev_path[] = "/tmp/fuzz-verbs-XXXXXX";
 static struct rte_mempool *pool;
 
@@ -321,10 +323,16 @@ ibv_open_device(struct ibv_device *device)
 	return &c->verbs.context;
 }
 
+/* The end of the file destroys what the kernel has kept. */
 int
 ibv_close_device(struct ibv_context *ctx)
 {
-	free(container_of(ctx, struct context, verbs.context));
+	struct context *c = container_of(ctx, struct context, verbs.context);
+
+	for (struct object *o = objects; o != NULL; o = o->next)
+		if (o->context == c)
+			o->ring = NULL;
+	free(c);
 	nb_contexts--;
 	return fails() ? -1 : 0;
 }
@@ -658,21 +666,56 @@ rte_intr_callback_unregister_pending(const struct rte_intr_handle *handle,
 	return rte_intr_callback_unregister(handle, callback, arg);
 }
 
+static struct {
+	rte_eal_alarm_callback callback;
+	void *arg;
+} alarms[8];
+static uint32_t nb_alarms;
+
 int
 rte_eal_alarm_set(uint64_t us, rte_eal_alarm_callback callback, void *arg)
 {
 	(void)us;
-	(void)callback;
-	(void)arg;
+	FUZZ_CHECK(nb_alarms < RTE_DIM(alarms));
+	alarms[nb_alarms].callback = callback;
+	alarms[nb_alarms++].arg = arg;
 	return 0;
+}
+
+static void
+alarm_remove(uint32_t i)
+{
+	nb_alarms--;
+	memmove(&alarms[i], &alarms[i + 1], (nb_alarms - i) * sizeof(*alarms));
 }
 
 int
 rte_eal_alarm_cancel(rte_eal_alarm_callback callback, void *arg)
 {
-	(void)callback;
-	(void)arg;
-	return 0;
+	int nb = 0;
+
+	for (uint32_t i = 0; i < nb_alarms;) {
+		if (alarms[i].callback != callback || alarms[i].arg != arg) {
+			i++;
+			continue;
+		}
+		alarm_remove(i);
+		nb++;
+	}
+	return nb;
+}
+
+/* The oldest one: a look at the queues, or a step of the recovery. */
+static void
+alarm_ring(void)
+{
+	rte_eal_alarm_callback callback = alarms[0].callback;
+	void *arg = alarms[0].arg;
+
+	if (nb_alarms == 0)
+		return;
+	alarm_remove(0);
+	callback(arg);
 }
 
 /* The driver waits 20 ms of this clock for packets that are not sent. */
@@ -686,6 +729,79 @@ void
 rte_delay_us_sleep(unsigned int us)
 {
 	(void)us;
+}
+
+/*
+ * Memory of the driver: from the C library, where the address sanitizer sees each access
+ * behind the end. ethdev frees a port's own structure.
+ */
+static uint32_t nb_blocks;
+
+static bool
+is_libc(const char *type)
+{
+	return type != NULL && strncmp(type, "mana_", 5) == 0;
+}
+
+static void *
+block_new(size_t size, unsigned int align)
+{
+	void *block = NULL;
+
+	if (posix_memalign(&block, RTE_MAX(align, (unsigned int)RTE_CACHE_LINE_SIZE),
+			   size) != 0)
+		return NULL;
+	nb_blocks++;
+	return memset(block, 0, size);
+}
+
+void *__real_rte_zmalloc(const char *type, size_t size, unsigned int align);
+void *__wrap_rte_zmalloc(const char *type, size_t size, unsigned int align);
+void *
+__wrap_rte_zmalloc(const char *type, size_t size, unsigned int align)
+{
+	return is_libc(type) ? block_new(size, align) : __real_rte_zmalloc(type, size, align);
+}
+
+void *__real_rte_zmalloc_socket(const char *type, size_t size, unsigned int align,
+				int socket);
+void *__wrap_rte_zmalloc_socket(const char *type, size_t size, unsigned int align,
+				int socket);
+void *
+__wrap_rte_zmalloc_socket(const char *type, size_t size, unsigned int align, int socket)
+{
+	return is_libc(type) ? block_new(size, align) :
+			       __real_rte_zmalloc_socket(type, size, align, socket);
+}
+
+static bool
+is_block(const void *ptr)
+{
+	return ptr != NULL && rte_mem_virt2memseg_list(ptr) == NULL;
+}
+
+void __real_rte_free(void *ptr);
+void __wrap_rte_free(void *ptr);
+void
+__wrap_rte_free(void *ptr)
+{
+	if (!is_block(ptr)) {
+		__real_rte_free(ptr);
+		return;
+	}
+	nb_blocks--;
+	free(ptr);
+}
+
+int __real_rte_malloc_validate(const void *ptr, size_t *size);
+int __wrap_rte_malloc_validate(const void *ptr, size_t *size);
+int
+__wrap_rte_malloc_validate(const void *ptr, size_t *size)
+{
+	if (!is_block(ptr))
+		return __real_rte_malloc_validate(ptr, size);
+	*size = malloc_usable_size((void *)(uintptr_t)ptr);
+	return 0;
 }
 
 /* EAL clears memory as it is freed: most of an input's time with pools of full size. */
@@ -845,7 +961,53 @@ enum action {
 	INTERRUPT,
 	RX_INTERRUPT,
 	CLOSE,
+	ALARM,
+	OTHER,
 };
+
+/* Other actions, by the bits behind. */
+enum other {
+	RESET,
+	DUMP,
+	STATUS,
+	CLEANUP,
+	VLAN,
+	LINK,
+};
+
+static void
+other(uint16_t port, enum other what, bool is_on)
+{
+	const struct rte_eth_dev_data *data = rte_eth_devices[port].data;
+
+	switch (what) {
+	case RESET:
+		(void)rte_eth_dev_reset(port);
+		break;
+	case DUMP:
+		(void)rte_eth_dev_priv_dump(port, null_file);
+		break;
+	case STATUS:
+		for (uint16_t q = 0; data->dev_started && q < data->nb_rx_queues; q++) {
+			(void)rte_eth_rx_queue_count(port, q);
+			(void)rte_eth_rx_descriptor_status(port, q, fuzz_u8(input));
+		}
+		for (uint16_t q = 0; data->dev_started && q < data->nb_tx_queues; q++)
+			(void)rte_eth_tx_descriptor_status(port, q, fuzz_u8(input));
+		break;
+	case CLEANUP:
+		for (uint16_t q = 0; data->dev_started && q < data->nb_tx_queues; q++)
+			(void)rte_eth_tx_done_cleanup(port, q, fuzz_u8(input) & 7);
+		break;
+	case VLAN:
+		(void)rte_eth_dev_set_vlan_offload(port, is_on ? RTE_ETH_VLAN_STRIP_OFFLOAD : 0);
+		break;
+	case LINK:
+		(void)(is_on ? rte_eth_dev_set_link_up(port) :
+			       rte_eth_dev_set_link_down(port));
+		break;
+	}
+}
 
 static void
 act(uint16_t port)
@@ -902,6 +1064,12 @@ act(uint16_t port)
 		(void)rte_eth_dev_stop(port);
 		(void)rte_eth_dev_close(port);
 		break;
+	case ALARM:
+		alarm_ring();
+		break;
+	case OTHER:
+		other(port, action >> 4 & 7, (action & 0x80) != 0);
+		break;
 	}
 }
 
@@ -950,11 +1118,20 @@ objects_forget(void)
 static void
 run(struct fuzz_input *in)
 {
+	/* By the length of the input. */
+	static char args[][64] = {
+		"", "recovery_timeout=0", "netdev_down=1,netdev_mtu=1", "rx_scrub=1",
+		"hw_rxq=8", "tx_oob=long,foreign_mem=refuse",
+	};
+	static struct rte_devargs devargs;
 	uint16_t port;
 
 	input = in;
 	nb_calls = 0;
 	nb_kept = 0;
+	nb_blocks = 0;
+	devargs.args = args[in->nb_left % RTE_DIM(args)];
+	pci_device.device.devargs = &devargs;
 	pci_device.driver = driver;
 	pci_device.device.driver = &driver->driver;
 	if (driver->probe(driver, &pci_device) == 0) {
@@ -966,8 +1143,9 @@ run(struct fuzz_input *in)
 	FUZZ_CHECK(nb_contexts == 0);
 	for (uint32_t i = 0; i < RTE_DIM(intrs); i++)
 		FUZZ_CHECK(intrs[i].callback == NULL);
+	FUZZ_CHECK(nb_alarms == 0);
 	if (nb_kept == 0)
-		FUZZ_CHECK(objects == NULL);
+		FUZZ_CHECK(objects == NULL && nb_blocks == 0);
 	objects_forget();
 }
 
@@ -990,7 +1168,8 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	make_uevent();
 	atexit(remove_uevent);
 	FUZZ_CHECK(rte_eal_init(RTE_DIM(args), args) >= 0);
-	(void)rte_openlog_stream(fopen("/dev/null", "w"));
+	null_file = fopen("/dev/null", "w");
+	(void)rte_openlog_stream(null_file);
 	pool = rte_pktmbuf_pool_create_by_ops("pool", NB_MBUFS, 0, 0,
 					      RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY,
 					      "fuzz");
