@@ -448,13 +448,38 @@ foreign_map(void)
 }
 
 static int
+compare_pointers(const void *a, const void *b)
+{
+	const char *left = *(char *const *)a, *right = *(char *const *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* Mbufs that the pool has twice, once they were freed twice. Nothing else uses it. */
+static uint32_t
+nb_twice(struct rte_mempool *mp)
+{
+	static void *mbufs[2 * NB_MBUFS];
+	uint32_t nb = 0, nb_equal = 0;
+
+	while (nb < RTE_DIM(mbufs) && rte_mempool_get(mp, &mbufs[nb]) == 0)
+		nb++;
+	qsort(mbufs, nb, sizeof(*mbufs), compare_pointers);
+	for (uint32_t i = 1; i < nb; i++)
+		nb_equal += mbufs[i] == mbufs[i - 1];
+	for (uint32_t i = 0; i < nb; i++)
+		rte_mempool_put(mp, mbufs[i]);
+	return nb_equal;
+}
+
+static int
 mbufs_print(void)
 {
 	uint16_t i;
 
 	for (i = 0; i < nb_queues; i++)
-		printf("mbufs of queue %u: %u\n", i,
-		       rte_mempool_in_use_count(pools[i]));
+		printf("mbufs of queue %u: %u, %u twice\n", i,
+		       rte_mempool_in_use_count(pools[i]), nb_twice(pools[i]));
 	return 0;
 }
 

@@ -594,14 +594,26 @@ pool_is_registered_later(void **state)
 	fx_pool_free(other);
 }
 
+struct ext {
+	const struct mana_txq *txq;
+	uint32_t mbuf_ci; /* of the queue, while the buffer was freed */
+	uint32_t nb;
+};
+
 static void
 ext_free(void *addr, void *opaque)
 {
+	struct ext *ext = opaque;
+
 	(void)addr;
-	(*(uint32_t *)opaque)++;
+	ext->mbuf_ci = ext->txq->mbuf_ci;
+	ext->nb++;
 }
 
-/* Clones, shared mbufs, external buffers: freed once, at completion. */
+/*
+ * Clones, shared mbufs, external buffers: freed once, at completion. A process that is
+ * killed meanwhile must have taken them from the queue before.
+ */
 static void
 shared_mbufs(void **state)
 {
@@ -609,13 +621,13 @@ shared_mbufs(void **state)
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf_ext_shared_info shinfo = { .free_cb = ext_free };
 	struct rte_mbuf *pkts[3], *orig, *twice;
-	uint32_t freed = 0;
+	struct ext ext = { .txq = fx->txq };
 
 	(void)state;
 	fx_mr_add(memory, sizeof(memory), 0x5001);
 	for (uint32_t i = 0; i < 60; i++)
 		memory[i] = 40 + i;
-	shinfo.fcb_opaque = &freed;
+	shinfo.fcb_opaque = &ext;
 	rte_mbuf_ext_refcnt_set(&shinfo, 1);
 
 	orig = fx_mbuf(fx->mp, 60, 10);
@@ -631,12 +643,13 @@ shared_mbufs(void **state)
 	expect_frame(fx, 60, 20);
 	expect_frame(fx, 60, 40);
 	assert_eq(wqe.sge[0].key, 0x5001);
-	assert_eq(freed, 0);
+	assert_eq(ext.nb, 0);
 	assert_eq(rte_mbuf_refcnt_read(orig), 2);
 	for (uint32_t i = 0; i < 3; i++)
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 	mana_txq_done_cleanup(fx->txq, 0);
-	assert_eq(freed, 1);
+	assert_eq(ext.nb, 1);
+	assert_eq(ext.mbuf_ci, fx->txq->mbuf_ci);
 	assert_eq(rte_mbuf_refcnt_read(orig), 1);
 	assert_eq(rte_mbuf_refcnt_read(twice), 1);
 	rte_pktmbuf_free(orig);

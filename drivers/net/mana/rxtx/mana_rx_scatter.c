@@ -158,9 +158,12 @@ mana_rx_scatter_post(struct mana_rxq *rxq)
 		}
 		addr = (uintptr_t)slot[i]->buf_addr + seg->offset;
 		if (!mana_mr_lkey(&rxq->mr, slot[i], addr, seg->bytes, &lkey)) {
-			/* The next one may lie elsewhere. */
-			rte_mempool_put(seg->mp, slot[i]);
+			struct rte_mbuf *m = slot[i];
+
+			/* The next one may lie elsewhere. First, as in mana_tx_free_to(). */
 			slot[i] = NULL;
+			rte_compiler_barrier();
+			rte_mempool_put(seg->mp, m);
 			rxq->stats.mr_failed++;
 			return -EFAULT;
 		}

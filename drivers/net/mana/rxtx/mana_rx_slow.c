@@ -91,9 +91,11 @@ mana_rx_drop(struct mana_rxq *rxq, uint64_t *counter)
 	(*counter)++;
 	/* Several buffers stay in their slot, and are posted again. */
 	m = rxq->mbufs[rxq->rq.ci & rxq->mbuf_mask];
+	/* First, as in mana_tx_free_to(). */
+	rxq->rq.ci++;
+	rte_compiler_barrier();
 	if (rxq->scatter.nb_segs == 0)
 		rte_mempool_put(m->pool, m);
-	rxq->rq.ci++;
 }
 
 void

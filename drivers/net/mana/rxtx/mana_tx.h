@@ -303,7 +303,8 @@ mana_tx_put_to(struct mana_txq *txq, struct rte_mempool *mp, uint32_t end)
 		mana_tx_free_to(txq, mp, end);
 		return;
 	}
-	txq->mbuf_ci = end;
+	txq->mbuf_ci = end; /* first, as in mana_tx_free_to() */
+	rte_compiler_barrier();
 	rte_mempool_put_bulk(mp, (void **)&txq->mbufs[at], nb);
 }
 

@@ -206,11 +206,13 @@ mana_tx_free_to(struct mana_txq *txq, struct rte_mempool *mp, uint32_t end)
 		uint32_t at = txq->mbuf_ci & txq->mbuf_mask;
 		uint32_t run = RTE_MIN(nb, txq->mbuf_mask + 1 - at);
 
+		/* First: a process that is killed here loses mbufs, frees none twice. */
+		txq->mbuf_ci += run;
+		rte_compiler_barrier();
 		if (mp != NULL)
 			rte_mempool_put_bulk(mp, (void **)&txq->mbufs[at], run);
 		else
 			rte_pktmbuf_free_bulk(&txq->mbufs[at], run);
-		txq->mbuf_ci += run;
 		nb -= run;
 	}
 }
