@@ -121,9 +121,10 @@ process_join(struct fuzz_input *in, struct process *process)
 		fds[0] = notes[1];
 		fds[1] = requests[1];
 	} else {
+		/* Of no message: the number of another file. */
 		for (int i = 0; i < nb_fds; i++)
-			fds[i] = dup(play_device);
-		/* No sockets: EAL's epoll set would refuse them. */
+			fds[i] = (flags & 128) != 0 ? play_device : play_socket();
+		/* They would belong to a process that the target does not know. */
 		if (nb_fds == 2)
 			message[len++] = 0;
 	}

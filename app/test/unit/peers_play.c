@@ -353,12 +353,22 @@ play_sockets(int socks[2])
 }
 
 int
+play_socket(void)
+{
+	int socks[2];
+
+	play_sockets(socks);
+	close(socks[0]);
+	return socks[1];
+}
+
+int
 play_join(const void *data, size_t len, const int *fds, int nb_fds)
 {
 	struct rte_mp_msg msg = { .len_param = len, .num_fds = nb_fds };
 
 	memcpy(msg.param, data, len);
-	memcpy(msg.fds, fds, nb_fds * sizeof(*fds));
+	memcpy(msg.fds, fds, RTE_MAX(nb_fds, 0) * sizeof(*fds));
 	return play.on_join(&msg, "process");
 }
 

@@ -113,6 +113,8 @@ void play_interrupts(void);
 void play_send(int sock, const void *data, size_t len, uint32_t nb_fds);
 /* Two connected sockets, as a process creates them. */
 void play_sockets(int socks[2]);
+/* One, whose other end is closed. */
+int play_socket(void);
 /* A message of EAL's channel; has descriptors of its own. Returns its result. */
 int play_join(const void *data, size_t len, const int *fds, int nb_fds);
 /* Descriptors that the process has open. */

@@ -3,6 +3,7 @@
 /* Messages between processes: good and bad ones, late ones, and the end of a process. */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,6 +28,7 @@ struct process {
 	uint32_t id;
 	int notes;
 	int requests;
+	int others[2]; /* the other ends of these */
 	struct play_joined joined;
 	int nb_reply_fds;
 };
@@ -57,6 +59,8 @@ process_begin(struct process *process, uint32_t port_id)
 	play_sockets(requests);
 	process->notes = notes[0];
 	process->requests = requests[0];
+	process->others[0] = notes[1];
+	process->others[1] = requests[1];
 	process->joined = joined_of(&join, sizeof(join),
 				    (const int[]){ notes[1], requests[1] }, 2);
 	process->id = process->joined.process_id;
@@ -151,7 +155,7 @@ assert_refused(const void *join, size_t len, int nb_fds, int error)
 	int fds[RTE_MP_MAX_FD_NUM];
 
 	for (int i = 0; i < nb_fds; i++)
-		fds[i] = dup(play_device);
+		fds[i] = play_socket();
 	joined = joined_of(join, len, fds, nb_fds);
 	assert_int_equal(joined.ret, error);
 	assert_memory_equal(&joined.news, &none, sizeof(none));
@@ -207,6 +211,29 @@ test_joins_that_fail(void **state)
 	assert_false(mana_peers_exist());
 }
 
+/* EAL leaves older numbers in a message that counts descriptors and carries none. */
+static void
+test_counted_descriptors(void **state)
+{
+	const struct play_join first = { .port_id = PORT };
+	const int devices[] = { play_device, play_device };
+	struct process process;
+
+	RTE_SET_USED(state);
+	assert_int_equal(process_begin(&process, PORT), 0);
+	assert_int_equal(joined_of(&first, sizeof(first), process.others, 2).ret, -EINVAL);
+	assert_int_equal(joined_of(&first, sizeof(first), process.others, 1).ret, -EINVAL);
+	assert_int_equal(joined_of(&first, sizeof(first), devices, 2).ret, -EINVAL);
+	assert_int_equal(joined_of(&first, sizeof(first), devices, -1).ret, -EINVAL);
+	/* None of them was closed. */
+	assert_int_not_equal(fcntl(process.others[0], F_GETFD), -1);
+	assert_int_not_equal(fcntl(process.others[1], F_GETFD), -1);
+	assert_int_not_equal(fcntl(play_device, F_GETFD), -1);
+	assert_true(mana_peers_exist());
+	process_end(&process);
+	assert_false(mana_peers_exist());
+}
+
 static void
 test_good_joins(void **state)
 {
@@ -248,7 +275,7 @@ test_good_joins(void **state)
 	assert_true(joined.news.nr > a.joined.news.nr);
 	assert_int_equal(play.reply.num_fds, 0);
 	/* Of a known process, with a descriptor. */
-	joined = joined_of(&second, sizeof(second), (const int[]){ dup(play_device) }, 1);
+	joined = joined_of(&second, sizeof(second), (const int[]){ play_socket() }, 1);
 	assert_int_equal(joined.ret, -EINVAL);
 
 	assert_int_equal(process_begin(&b, PORT), 0);
@@ -952,6 +979,7 @@ main(void)
 		TEST(open_and_close),
 		TEST(bad_joins),
 		TEST(joins_that_fail),
+		TEST(counted_descriptors),
 		TEST(good_joins),
 		TEST(requests),
 		TEST(marks_of_an_ended_process),

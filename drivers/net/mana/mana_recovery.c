@@ -110,6 +110,8 @@ mana_control_begin(struct mana_priv *priv)
 void
 mana_control_end(struct mana_priv *priv)
 {
+	if (mana_state(priv) == MANA_STATE_GONE)
+		mana_rx_wake(priv);
 	pthread_mutex_unlock(&priv->control);
 }
 
@@ -204,12 +206,13 @@ device_gone(struct rte_eth_dev *dev, bool has_failed)
 	uint16_t port_id = dev->data->port_id;
 
 	state_set(priv, MANA_STATE_GONE);
-	mana_peers_tell(priv, false, false);
-	/* Each thread that sleeps learns it when it enables its interrupt again. */
-	if (pthread_mutex_trylock(&priv->control) == 0) {
-		mana_rx_wake(priv);
+	mana_peers_send_loss(priv);
+	/*
+	 * Each thread that sleeps learns it when it enables its interrupt again. An
+	 * operation that runs now wakes them at its end.
+	 */
+	if (pthread_mutex_trylock(&priv->control) == 0)
 		mana_control_end(priv);
-	}
 	if (has_failed)
 		(void)rte_eth_dev_callback_process(
 			dev, RTE_ETH_EVENT_RECOVERY_FAILED, NULL);
@@ -387,11 +390,12 @@ step(struct rte_eth_dev *dev)
 	if (!is_over && ret == 0)
 		ret = port_return(dev, &device);
 	if (!is_over && ret == 0) {
-		mana_peers_tell(priv, true, priv->is_running);
+		/* First: a secondary process may be slow to follow. */
 		if (priv->is_running) {
 			mana_bursts_start(dev);
 			mana_resume(priv, MANA_PAUSE_ALL);
 		}
+		mana_peers_tell(priv, true, priv->is_running);
 	}
 	mana_control_end(priv);
 	if (is_over)
@@ -434,7 +438,7 @@ mana_device_lost(struct rte_eth_dev *dev)
 	 * now plain memory (Linux uverbs_main.c rdma_umap_fault).
 	 */
 	mana_bursts_stop(dev);
-	mana_peers_tell(priv, false, false);
+	mana_peers_send_loss(priv);
 	mana_event_add(&priv->events, MANA_EVENT_REMOVED, 0, 0, 0);
 	if (!recovers) {
 		MANA_PORT_LOG(ERR, dev->data->name,

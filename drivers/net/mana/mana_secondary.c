@@ -22,6 +22,7 @@
 
 #include <bus_pci_driver.h>
 #include <ethdev_driver.h>
+#include <rte_cycles.h>
 
 #include "mana.h"
 #include "mana_ethdev.h"
@@ -122,12 +123,35 @@ on_pool_event(enum rte_mempool_event event, struct rte_mempool *mp __rte_unused,
 	mana_registry_unlock();
 }
 
+/*
+ * The primary process may detach a port that this one polls. It frees the queues when this
+ * process has left, so bursts that run now end first.
+ */
+static void
+bursts_await(const struct port *port)
+{
+	const uint32_t id = mana_atomic_load(&mana_process_id);
+	const uint64_t end = rte_get_timer_cycles() +
+			     rte_get_timer_hz() / 1000 * MANA_PATIENCE_MS;
+
+	/* From now on this thread sees the marks of all bursts that began before. */
+	(void)mana_pause_check();
+	for (uint32_t i = 0; i < MANA_MAX_QUEUES; i++) {
+		const struct mana_rx_list *list = mana_atomic_load(&port->rxqs[i]);
+		const struct mana_txq *txq = mana_atomic_load(&port->txqs[i]);
+
+		while ((mana_atomic_load(&list->user) == id ||
+			mana_atomic_load(&txq->user) == id) && rte_get_timer_cycles() < end)
+			rte_delay_us_sleep(20);
+	}
+}
+
 /* Releases what this process has: ethdev then detaches the port here. */
 static int
 secondary_close(struct rte_eth_dev *dev)
 {
 	struct port *port;
-	bool is_last;
+	bool is_last, runs;
 
 	/*
 	 * When the primary process has closed the port, ethdev has zeroed its
@@ -142,11 +166,14 @@ secondary_close(struct rte_eth_dev *dev)
 	mana_db_unmap(dev->data->port_id);
 	port->is_attached = false;
 	port->has_device = false;
+	runs = (port->news.flags & MANA_NEWS_RUNS) != 0 && !port->is_lost;
 	/* Another attachment begins with the same news. */
 	port->news.nr = 0;
 	is_last = --nb_attached == 0;
 	pthread_mutex_unlock(&ports_lock);
-	/* Unlocked: these wait for the interrupt thread, or for EAL. */
+	/* Unlocked: these wait for bursts, the interrupt thread, or EAL. */
+	if (runs)
+		bursts_await(port);
 	if (is_last) {
 		mana_peers_leave();
 		(void)rte_mempool_event_callback_unregister(on_pool_event, NULL);
@@ -182,6 +209,22 @@ tx_burst_mode_get(struct rte_eth_dev *dev, uint16_t queue_id __rte_unused,
 						    mana_tx_burst : NULL);
 }
 
+/*
+ * The queue knows its user before and after the burst accesses it, so the primary process
+ * finds the queue in whose burst this process was killed. The driver's own bursts have no
+ * time for that. A queue with the mark of another process is left alone: that one has
+ * ended in a burst, and the primary process will rebuild the queue.
+ */
+static bool
+burst_enter(MANA_ATOMIC(uint32_t) *user)
+{
+	if (mana_atomic_load(user) != 0)
+		return false;
+	mana_atomic_store(user, mana_atomic_load(&mana_process_id));
+	rte_compiler_barrier();
+	return true;
+}
+
 /* Whether bursts of this process may use the queue. */
 static bool
 has_bursts(const struct mana_txq *txq)
@@ -201,13 +244,10 @@ tx_done_cleanup(void *queue, uint32_t max)
 
 	if (txq == NULL)
 		return -EINVAL;
-	if (!has_bursts(txq))
+	if (!has_bursts(txq) || !burst_enter(&txq->user))
 		return 0;
-	mana_atomic_store(&txq->user, mana_atomic_load(&mana_process_id));
-	rte_compiler_barrier();
 	nb = mana_txq_done_cleanup(txq, max);
-	rte_compiler_barrier();
-	mana_atomic_store(&txq->user, 0);
+	mana_burst_leave(&txq->user);
 	return nb;
 }
 
@@ -266,21 +306,15 @@ device_set(struct port *port, const struct mana_news *news, int fd)
 	}
 }
 
-/*
- * The queue knows its user before and after the burst accesses it, so the primary process
- * finds the queue in whose burst this process was killed. The driver's own bursts have no
- * time for that.
- */
 static uint16_t
 rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb)
 {
 	struct mana_rx_list *list = queue;
 
-	mana_atomic_store(&list->user, mana_atomic_load(&mana_process_id));
-	rte_compiler_barrier();
+	if (unlikely(!burst_enter(&list->user)))
+		return 0;
 	nb = mana_atomic_load(&path_burst)(queue, pkts, nb);
-	rte_compiler_barrier();
-	mana_atomic_store(&list->user, 0);
+	mana_burst_leave(&list->user);
 	return nb;
 }
 
@@ -289,11 +323,10 @@ tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb)
 {
 	struct mana_txq *txq = queue;
 
-	mana_atomic_store(&txq->user, mana_atomic_load(&mana_process_id));
-	rte_compiler_barrier();
+	if (unlikely(!burst_enter(&txq->user)))
+		return 0;
 	nb = mana_tx_burst(queue, pkts, nb);
-	rte_compiler_barrier();
-	mana_atomic_store(&txq->user, 0);
+	mana_burst_leave(&txq->user);
 	return nb;
 }
 
@@ -333,7 +366,8 @@ news_follow(const struct mana_news *news, int fd)
 	pthread_mutex_lock(&ports_lock);
 	dev = &rte_eth_devices[news->port_id];
 	port = ports[news->port_id];
-	if (port != NULL && is_attached(dev) && !port->is_lost &&
+	/* Not for a port that is being closed: it would keep the page. */
+	if (port != NULL && port->is_attached && is_attached(dev) && !port->is_lost &&
 	    news->nr > port->news.nr) {
 		if ((news->flags & MANA_NEWS_RUNS) == 0)
 			mana_bursts_stop(dev);
@@ -341,6 +375,9 @@ news_follow(const struct mana_news *news, int fd)
 		port->news = *news;
 		if ((news->flags & MANA_NEWS_RUNS) != 0 && port->has_device)
 			bursts_start(dev, port);
+		/* As in mana_dev_reset(). */
+		if (news->state == MANA_STATE_READY && dev->state == RTE_ETH_DEV_REMOVED)
+			dev->state = RTE_ETH_DEV_ATTACHED;
 	}
 	pthread_mutex_unlock(&ports_lock);
 }

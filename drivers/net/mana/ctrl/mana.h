@@ -224,7 +224,9 @@ struct mana_mr_region {
 	uintptr_t max_end; /* largest end up to here: regions may overlap */
 	uint32_t lkey;
 	enum mana_mr_kind kind;
+	/* Compared only: a secondary process may have freed it. */
 	const struct rte_mempool *pool;
+	char mempool[RTE_MEMPOOL_NAMESIZE];
 	struct ibv_mr *mr;
 };
 
@@ -581,7 +583,7 @@ int mana_rx_set_queue_stop(struct mana_priv *priv, uint16_t queue_id);
  * Rebuilds all hardware queues of a running port if one has failed, or if there are none
  * since a rebuild failed. 1: done; 0: no need to; or an error.
  */
-int mana_rx_set_repair(struct mana_priv *priv);
+int mana_rx_set_repair(struct mana_priv *priv, uint32_t patience_ms);
 
 /* ---- mana_pause.c --------------------------------------------------------- */
 
@@ -604,6 +606,11 @@ bool mana_pause_begin(void);
 int mana_pause_check(void);
 /* The same for pauses of several processes, before the bursts of this one. */
 int mana_pause_share(void);
+/*
+ * Waits until the status function has ended that has locked a queue (mana_txq_lock() and
+ * so on), or its process.
+ */
+void mana_look_wait(MANA_ATOMIC(uint32_t) *look);
 /* Pauses or resumes all queues of the port without waiting, where no burst runs. */
 void mana_pause_set(const struct mana_priv *priv, unsigned int what, bool is_paused);
 /**

@@ -19,6 +19,7 @@
 #include <rte_mbuf.h>
 #include <rte_memory.h>
 #include <rte_mempool.h>
+#include <rte_string_fns.h>
 
 #include "mana.h"
 #include "mana_log.h"
@@ -385,6 +386,8 @@ pool_chunks(const struct rte_mempool *mp, struct mana_mr_region **chunks)
 			.kind = MANA_MR_POOL,
 			.pool = mp,
 		};
+		(void)rte_strscpy(list[nb - 1].mempool, mp->name,
+				  sizeof(list->mempool));
 	}
 	if (nb == 0)
 		return 0;

@@ -139,6 +139,17 @@ wait_idle(const MANA_ATOMIC(uint32_t) *is_busy, const MANA_ATOMIC(uint32_t) *is_
 	return true;
 }
 
+void
+mana_look_wait(MANA_ATOMIC(uint32_t) *look)
+{
+	while (!mana_look_trylock(look)) {
+		rte_delay_us_sleep(WAIT_US);
+		if (mana_peers_exist())
+			mana_peers_reap();
+	}
+	mana_look_unlock(look);
+}
+
 /*
  * Called after the barrier that follows the pause. A queue that was found idle is
  * not checked again: a burst that begins now accesses nothing, but sets is_busy

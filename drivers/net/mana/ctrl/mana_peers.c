@@ -345,8 +345,10 @@ request_serve(const struct request *request, struct answer *answer)
 	pthread_mutex_lock(&serve_lock);
 	mana_registry_lock();
 	priv = mana_registry_find(request->port_id);
+	if (priv != NULL && !priv->is_joinable)
+		priv = NULL;
 	mana_registry_unlock();
-	answer->ret = priv == NULL || !priv->is_joinable ? -ENODEV :
+	answer->ret = priv == NULL ? -ENODEV :
 		mana_mr_serve(priv, request->addr, request->len,
 			      (const void *)(uintptr_t)request->pool, &range);
 	pthread_mutex_unlock(&serve_lock);
@@ -410,14 +412,21 @@ peer_wait(struct peer *peer, uint64_t nr, uint64_t end_ns)
 
 /* The lock is held. */
 static void
+news_send(const struct mana_priv *priv)
+{
+	for (struct peer *peer = peers; peer != NULL; peer = peer->next)
+		(void)note_send(peer->notes, &priv->news, sizeof(priv->news),
+				news_fd(priv));
+}
+
+/* The same, and waits until the processes have followed. */
+static void
 news_tell(struct mana_priv *priv)
 {
 	uint64_t end_ns = mana_now_ns(CLOCK_MONOTONIC) + NOTE_MS * UINT64_C(1000000);
 	struct peer *peer;
 
-	for (peer = peers; peer != NULL; peer = peer->next)
-		(void)note_send(peer->notes, &priv->news, sizeof(priv->news),
-				news_fd(priv));
+	news_send(priv);
 	for (peer = peers; peer != NULL; peer = peer->next) {
 		if (peer_wait(peer, priv->news.nr, end_ns) || peer->is_late)
 			continue;
@@ -456,6 +465,15 @@ mana_peers_tell(struct mana_priv *priv, bool has_device, bool runs)
 	pthread_mutex_lock(&peers_lock);
 	news_make(priv, news_flags(priv, has_device, runs));
 	news_tell(priv);
+	pthread_mutex_unlock(&peers_lock);
+}
+
+void
+mana_peers_send_loss(struct mana_priv *priv)
+{
+	pthread_mutex_lock(&peers_lock);
+	news_make(priv, 0);
+	news_send(priv);
 	pthread_mutex_unlock(&peers_lock);
 }
 
@@ -499,6 +517,32 @@ peer_add(const int fds[2])
 }
 
 /*
+ * Whether descriptors of a message are its sockets. A message may count descriptors that it
+ * does not carry: EAL then leaves older numbers there, of other files. The lock is held.
+ */
+static bool
+are_new_sockets(const int *fds, int nb)
+{
+	int type, domain;
+	socklen_t size;
+
+	for (int i = 0; i < nb; i++) {
+		size = sizeof(type);
+		if (getsockopt(fds[i], SOL_SOCKET, SO_TYPE, &type, &size) != 0 ||
+		    type != SOCK_SEQPACKET)
+			return false;
+		size = sizeof(domain);
+		if (getsockopt(fds[i], SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0 ||
+		    domain != AF_UNIX)
+			return false;
+		for (const struct peer *peer = peers; peer != NULL; peer = peer->next)
+			if (fds[i] == peer->notes || fds[i] == peer->requests)
+				return false;
+	}
+	return nb != 2 || fds[0] != fds[1];
+}
+
+/*
  * The lock is held, the message has the right size. fds: where the descriptors of the
  * message are, which a new peer takes.
  */
@@ -508,7 +552,7 @@ join_serve(const struct join *join, struct mana_priv *priv, int nb_fds, bool *ha
 {
 	const struct peer *peer = peers;
 
-	if (priv == NULL || (priv->news.flags & MANA_NEWS_CLOSED) != 0)
+	if (priv == NULL)
 		return -ENODEV;
 	*process_id = join->process_id;
 	while (join->process_id != 0 && peer != NULL && peer->id != join->process_id)
@@ -538,16 +582,21 @@ on_join(const struct rte_mp_msg *msg, const void *from)
 {
 	struct rte_mp_msg reply = { .len_param = sizeof(struct joined) };
 	struct joined joined = { .ret = -EINVAL };
-	bool has_taken = false;
+	bool has_sockets, has_taken = false;
 	struct mana_priv *priv;
 	struct join join;
 	int ret;
 
 	pthread_mutex_lock(&peers_lock);
-	if (msg->len_param == sizeof(join)) {
+	has_sockets = msg->num_fds >= 0 && msg->num_fds <= RTE_MP_MAX_FD_NUM &&
+		      are_new_sockets(msg->fds, msg->num_fds);
+	if (has_sockets && msg->len_param == sizeof(join)) {
 		memcpy(&join, msg->param, sizeof(join));
 		mana_registry_lock();
 		priv = mana_registry_find(join.port_id);
+		/* A port that is not closed yet waits for the lock of the peers. */
+		if (priv != NULL && (priv->news.flags & MANA_NEWS_CLOSED) != 0)
+			priv = NULL;
 		mana_registry_unlock();
 		joined.ret = join_serve(&join, priv, msg->num_fds, &has_taken, msg->fds,
 					&joined.process_id);
@@ -561,7 +610,7 @@ on_join(const struct rte_mp_msg *msg, const void *from)
 	/* With the lock held: the descriptor of the device is open. */
 	ret = rte_mp_reply(&reply, from);
 	pthread_mutex_unlock(&peers_lock);
-	if (!has_taken)
+	if (has_sockets && !has_taken)
 		close_all(msg->fds, msg->num_fds);
 	return ret;
 }

@@ -62,6 +62,11 @@ void mana_peers_reap(void);
  *   With it, they may begin bursts, unless the port recovers.
  */
 void mana_peers_tell(struct mana_priv *priv, bool has_device, bool runs);
+/*
+ * Publish that the device is lost, and wait for none: their doorbell pages do nothing any
+ * more. Before it is closed, mana_peers_tell() is called.
+ */
+void mana_peers_send_loss(struct mana_priv *priv);
 /* Publish that the link has changed. As mana_peers_tell(). */
 void mana_peers_tell_link(struct mana_priv *priv);
 

@@ -314,12 +314,22 @@ mana_queue_alloc(const char *what, size_t size, int socket_id)
 				rte_zmalloc(what, size, RTE_CACHE_LINE_SIZE);
 }
 
+static void
+retired_free(struct mana_priv *priv)
+{
+	while (priv->nb_retired != 0)
+		rte_free(priv->retired[--priv->nb_retired]);
+	free(priv->retired);
+	priv->retired = NULL;
+}
+
 void
 mana_queue_retire(struct mana_priv *priv, void *queue)
 {
 	void **retired;
 
 	if (!mana_peers_exist()) {
+		retired_free(priv);
 		rte_free(queue);
 		return;
 	}
@@ -440,7 +450,7 @@ mana_queues_repair(struct mana_priv *priv)
 		if (ret != 0)
 			error = ret;
 	}
-	ret = mana_rx_set_repair(priv);
+	ret = mana_rx_set_repair(priv, PATIENCE_MS);
 	if (ret != 0)
 		ret = repair_log(priv, "the Rx queues", UINT32_MAX, RTE_MIN(ret, 0));
 	return ret != 0 ? ret : error;
@@ -608,9 +618,7 @@ mana_port_close(struct mana_priv *priv)
 	priv->bounce_mp = NULL;
 	error = close_objects(priv);
 	mana_mr_table_destroy(priv);
-	for (uint32_t i = 0; i < priv->nb_retired; i++)
-		rte_free(priv->retired[i]);
-	free(priv->retired);
+	retired_free(priv);
 	netdev_up_again(priv);
 	if (error != 0 && !mana_is_gone(priv))
 		MANA_PORT_LOG(WARNING, priv->data->name,

@@ -406,8 +406,7 @@ mana_rx_set_stop(struct mana_priv *priv)
 	mana_pause_set(priv, MANA_PAUSE_RX, true);
 	/* No burst runs, but rx_queue_count() may run in another thread. */
 	while ((ctl = mana_rxq_next(priv, &at)) != NULL) {
-		mana_look_lock(&ctl->list.look);
-		mana_look_unlock(&ctl->list.look);
+		mana_look_wait(&ctl->list.look);
 	}
 	(void)set_close(priv, set);
 	set_drain(priv, set, true);
@@ -418,15 +417,15 @@ mana_rx_set_stop(struct mana_priv *priv)
 /* ---- A pause of all Rx queues ----------------------------------------------------- */
 
 static int
-rx_pause(struct mana_priv *priv)
+rx_pause(struct mana_priv *priv, uint32_t patience_ms)
 {
-	int ret = mana_pause(priv, MANA_PAUSE_RX, MANA_PATIENCE_MS);
+	int ret = mana_pause(priv, MANA_PAUSE_RX, patience_ms);
 
-	if (ret == -EBUSY)
+	if (ret == -EBUSY && patience_ms == MANA_PATIENCE_MS)
 		MANA_PORT_LOG(ERR, priv->data->name,
 			      "an Rx burst has not ended for %d s: try again",
 			      MANA_PATIENCE_MS / 1000);
-	else if (ret != 0)
+	else if (ret != -EBUSY && ret != 0)
 		MANA_PORT_LOG(ERR, priv->data->name,
 			      "the kernel refuses membarrier(2), but did not when the first port was probed (seccomp): stop the port to change its Rx queues");
 	return ret;
@@ -511,7 +510,8 @@ set_swap(struct mana_priv *priv, struct mana_rx_set *set,
  * changes nothing.
  */
 static int
-set_rebuild(struct mana_priv *priv, const struct mana_rx_table *table)
+set_rebuild(struct mana_priv *priv, const struct mana_rx_table *table,
+	    uint32_t patience_ms)
 {
 	const struct mana_rx_table before = priv->rss;
 	struct mana_rx_set *set = NULL;
@@ -532,7 +532,7 @@ set_rebuild(struct mana_priv *priv, const struct mana_rx_table *table)
 	if (ret == -EPROTO)
 		rss_diag(priv, ret);
 	if (ret == 0)
-		ret = rx_pause(priv);
+		ret = rx_pause(priv, patience_ms);
 	if (ret == 0) {
 		began_ns = mana_now_ns(CLOCK_MONOTONIC);
 		ret = set_close(priv, priv->rx_set);
@@ -553,7 +553,7 @@ mana_rx_set_key(struct mana_priv *priv, const uint8_t *key)
 	if (memcmp(table.key, key, sizeof(table.key)) == 0)
 		return 0;
 	memcpy(table.key, key, sizeof(table.key));
-	return set_rebuild(priv, &table);
+	return set_rebuild(priv, &table, MANA_PATIENCE_MS);
 }
 
 static bool
@@ -568,16 +568,16 @@ set_is_good(const struct mana_priv *priv)
 }
 
 int
-mana_rx_set_repair(struct mana_priv *priv)
+mana_rx_set_repair(struct mana_priv *priv, uint32_t patience_ms)
 {
 	int ret;
 
 	if (set_is_good(priv))
 		return 0;
 	if (priv->rx_set != NULL) {
-		ret = set_rebuild(priv, &priv->rss);
+		ret = set_rebuild(priv, &priv->rss, patience_ms);
 	} else {
-		ret = rx_pause(priv);
+		ret = rx_pause(priv, patience_ms);
 		if (ret == 0) {
 			ret = mana_rx_set_start(priv);
 			mana_resume(priv, MANA_PAUSE_RX);
@@ -673,7 +673,7 @@ lists_change(struct mana_priv *priv, const uint8_t *reta)
 	int ret = intrs_add(priv, reta);
 
 	if (ret == 0)
-		ret = rx_pause(priv);
+		ret = rx_pause(priv, MANA_PATIENCE_MS);
 	if (ret == 0) {
 		hwqs_move(priv, reta);
 		mana_resume(priv, MANA_PAUSE_RX);
@@ -691,7 +691,7 @@ mana_rx_set_assign(struct mana_priv *priv, const uint8_t *reta)
 		return 0;
 	if (priv->rx_set == NULL || !can_poll(priv, reta, UINT32_MAX)) {
 		memcpy(table.reta, reta, sizeof(table.reta));
-		return set_rebuild(priv, &table);
+		return set_rebuild(priv, &table, MANA_PATIENCE_MS);
 	}
 	ret = lists_change(priv, reta);
 	intrs_tidy(priv);
@@ -715,7 +715,7 @@ mana_rx_set_queue_start(struct mana_priv *priv, uint16_t queue_id)
 	if (priv->rx_set != NULL && can_poll(priv, priv->rss.reta, queue_id))
 		ret = lists_change(priv, priv->rss.reta);
 	else
-		ret = set_rebuild(priv, &priv->rss);
+		ret = set_rebuild(priv, &priv->rss, MANA_PATIENCE_MS);
 	if (ret == 0)
 		return 0;
 	*state = RTE_ETH_QUEUE_STATE_STOPPED;
@@ -756,7 +756,7 @@ mana_rx_set_queue_release(struct mana_priv *priv, uint16_t queue_id)
 	if (!is_used)
 		return;
 	ctl->is_released = true;
-	(void)set_rebuild(priv, &priv->rss);
+	(void)set_rebuild(priv, &priv->rss, MANA_PATIENCE_MS);
 	if (priv->rx_set != set)
 		return;
 	if (!mana_is_gone(priv))

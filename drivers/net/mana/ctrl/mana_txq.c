@@ -353,8 +353,7 @@ txq_objects_stop(struct mana_priv *priv, struct mana_eth_txq *ctl)
 	mana_tx_form_report(priv);
 	ctl->txq.is_paused = true;
 	/* No burst runs, but a status function may run in another thread. */
-	mana_look_lock(&ctl->txq.look);
-	mana_look_unlock(&ctl->txq.look);
+	mana_look_wait(&ctl->txq.look);
 	mana_txq_close(&ctl->txq);
 	ctl->txq.stats.unfinished += mana_txq_nb_posted(&ctl->txq);
 	if (sq_destroy(priv, ctl))

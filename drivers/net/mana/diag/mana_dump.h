@@ -45,7 +45,7 @@ struct mana_facts {
 void mana_facts_event(const struct mana_facts *facts,
 		      const struct mana_event *event);
 void mana_facts_region(const struct mana_facts *facts,
-		       const struct mana_mr_region *region, const char *mempool);
+		       const struct mana_mr_region *region);
 /* Queries the kernel: not for use under the lock of mana_registry.c. */
 void mana_facts_netdev(const struct mana_facts *facts,
 		       const struct mana_netdev *netdev);

@@ -233,8 +233,7 @@ mana_facts_hwq(const struct mana_facts *facts, const struct mana_rx_hwq *hwq)
 /* ---- Memory regions, events --------------------------------------------------- */
 
 void
-mana_facts_region(const struct mana_facts *facts, const struct mana_mr_region *region,
-		  const char *mempool)
+mana_facts_region(const struct mana_facts *facts, const struct mana_mr_region *region)
 {
 	static const char *const kinds[] = {
 		[MANA_MR_POOL] = "mempool",
@@ -247,7 +246,7 @@ mana_facts_region(const struct mana_facts *facts, const struct mana_mr_region *r
 	number_add(facts, "bytes", region->end - region->base);
 	hex_add(facts, "key", region->lkey);
 	text_add(facts, "kind", kinds[region->kind]);
-	text_add(facts, "mempool", mempool);
+	text_add(facts, "mempool", region->mempool);
 }
 
 void

@@ -166,18 +166,12 @@ queue_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_da
 
 /* ---- /mana/mr --------------------------------------------------------------------- */
 
-/* The mempool may be freed once the lock is: its name is copied. */
-struct region_copy {
-	struct mana_mr_region region;
-	char mempool[RTE_MEMPOOL_NAMESIZE];
-};
-
 /* The regions from the number given on. */
 static void
 mr_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_data *d)
 {
 	struct mana_mr_table *table = &priv->mrs;
-	struct region_copy part[PART_N];
+	struct mana_mr_region part[PART_N];
 	struct rte_tel_data *list;
 	uint32_t nb = 0, nb_all;
 	uint64_t bytes = 0;
@@ -190,10 +184,7 @@ mr_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_data 
 		bytes += region->end - region->base;
 		if (i < query->number || nb == PART_N)
 			continue;
-		part[nb].region = *region;
-		(void)rte_strscpy(part[nb].mempool, region->pool != NULL ?
-				  region->pool->name : "", sizeof(part->mempool));
-		nb++;
+		part[nb++] = *region;
 	}
 	pthread_mutex_unlock(&table->lock);
 	mana_registry_unlock();
@@ -205,7 +196,7 @@ mr_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_data 
 		struct mana_facts facts = { .dict = entry_add(list, query->number + i) };
 
 		if (facts.dict != NULL)
-			mana_facts_region(&facts, &part[i].region, part[i].mempool);
+			mana_facts_region(&facts, &part[i]);
 	}
 }
 
