@@ -127,6 +127,13 @@ test_options(void **state)
 	assert_false(args.options.tx_outer);
 	assert_int_equal(mana_devargs_parse("netdev_mtu=0", &args), 0);
 	assert_false(args.options.netdev_mtu);
+	assert_int_equal(args.options.recovery_timeout, MANA_RECOVERY_TIMEOUT_S);
+	assert_false(args.options.recovers_owned);
+	assert_int_equal(mana_devargs_parse("recovery_timeout=60,port=1", &args), 0);
+	assert_int_equal(args.options.recovery_timeout, 60);
+	assert_true(args.options.recovers_owned);
+	assert_int_equal(mana_devargs_parse("recovery_timeout=0", &args), 0);
+	assert_int_equal(args.options.recovery_timeout, 0);
 }
 
 /* The keys of the path tables; every build has the scalar ones. */

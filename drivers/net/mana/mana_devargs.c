@@ -253,6 +253,7 @@ mana_devargs_parse(const char *args, struct mana_devargs *devargs)
 				     args, MANA_DEVARGS_HELP);
 	for (unsigned int i = 0; i < pairs->count && ret == 0; i++)
 		ret = pair_take(pairs, i, devargs);
+	devargs->options.recovers_owned = rte_kvargs_count(pairs, "recovery_timeout") != 0;
 	rte_kvargs_free(pairs);
 	return ret;
 }

@@ -708,7 +708,7 @@ mana_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 		RTE_MIN((uint32_t)MANA_DEFAULT_DESC, priv->limits.max_rx_desc);
 	info->default_txportconf.ring_size =
 		RTE_MIN((uint32_t)MANA_DEFAULT_DESC, priv->limits.max_tx_desc);
-	if (mana_recovers(priv))
+	if (mana_waits_for_device(dev, priv))
 		info->err_handle_mode = RTE_ETH_ERROR_HANDLE_MODE_PROACTIVE;
 	info->dev_capa = RTE_ETH_DEV_CAPA_RUNTIME_RX_QUEUE_SETUP |
 			 RTE_ETH_DEV_CAPA_RUNTIME_TX_QUEUE_SETUP;

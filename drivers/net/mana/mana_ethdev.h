@@ -79,6 +79,8 @@ void mana_bursts_start(struct rte_eth_dev *dev);
 void mana_bursts_stop(struct rte_eth_dev *dev);
 void mana_bursts_set(struct rte_eth_dev *dev, eth_rx_burst_t rx, eth_tx_burst_t tx,
 		     eth_tx_prep_t prepare);
+/* Whether the driver would wait for a lost device: not if an owner replaces the port. */
+bool mana_waits_for_device(const struct rte_eth_dev *dev, const struct mana_priv *priv);
 /* The interrupt thread has learned that the kernel removed the device. */
 void mana_device_lost(struct rte_eth_dev *dev);
 /* Before a port is closed: no event of the device and no recovery any more. */

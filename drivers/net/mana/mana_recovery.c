@@ -11,7 +11,9 @@
  *   READY       DEVICE_FATAL              empty burst functions;          RECOVERING
  *                                         ERR_RECOVERING
  *   READY       the same, with            empty burst functions;          GONE
- *               recovery_timeout=0        INTR_RMV
+ *               recovery_timeout=0, or    INTR_RMV
+ *               an owner replaces the
+ *               port
  *   RECOVERING  step: queues are not      the next step in 1 ms           RECOVERING
  *               paused, or an operation
  *               is at work
@@ -40,6 +42,12 @@
  *
  * A port with a mempool for one thread at a time does not recover, because the interrupt
  * thread would use the pool beside its thread.
+ *
+ * net_netvsc and net_failsafe own a port and replace it: they close it at INTR_RMV, and
+ * probe the device again. net_netvsc of DPDK 22.11 does not use a running port that has
+ * recovered (hn_vf.c hn_vf_add(): "VF already started on hot add"). An owner that asked
+ * for no INTR_RMV would not learn of the loss, so the port recovers: it may be one that
+ * is not configured yet. The argument recovery_timeout is for ports with any owner.
  */
 
 #include <errno.h>
@@ -415,12 +423,50 @@ on_step(void *arg)
 
 /* ---- The beginning ----------------------------------------------------------- */
 
+/* Whether the port has an owner that replaces it. */
+static bool
+is_replaced(const struct rte_eth_dev *dev, const struct mana_priv *priv,
+	    struct rte_eth_dev_owner *owner)
+{
+	return !priv->options.recovers_owned &&
+	       dev->data->dev_conf.intr_conf.rmv != 0 &&
+	       rte_eth_dev_owner_get(dev->data->port_id, owner) == 0 &&
+	       owner->id != RTE_ETH_DEV_NO_OWNER;
+}
+
+bool
+mana_waits_for_device(const struct rte_eth_dev *dev, const struct mana_priv *priv)
+{
+	struct rte_eth_dev_owner owner;
+
+	return mana_recovers(priv) && !is_replaced(dev, priv, &owner);
+}
+
+#define REMOVED \
+	"the kernel removed the RDMA device (hot removal, reset, host maintenance or driver unload)"
+
+static void
+removal_log(const struct rte_eth_dev *dev)
+{
+	const struct mana_priv *priv = dev->data->dev_private;
+	struct rte_eth_dev_owner owner;
+
+	if (mana_recovers(priv) && is_replaced(dev, priv, &owner))
+		MANA_PORT_LOG(NOTICE, dev->data->name,
+			      REMOVED ": %s, which owns the port, has to replace it; with the device argument recovery_timeout=%u the driver waits for the device instead",
+			      owner.name, priv->options.recovery_timeout);
+	else
+		MANA_PORT_LOG(ERR, dev->data->name,
+			      REMOVED ": stop the port; when the device is back, reset it, or close it and probe it again");
+}
+
 void
 mana_device_lost(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 	const uint32_t timeout_s = priv->options.recovery_timeout;
-	const bool recovers = mana_recovers(priv) && mana_pause_check() == 0;
+	const bool recovers = mana_waits_for_device(dev, priv) &&
+			      mana_pause_check() == 0;
 	uint16_t port_id = dev->data->port_id;
 
 	if (mana_state(priv) != MANA_STATE_READY)
@@ -441,15 +487,14 @@ mana_device_lost(struct rte_eth_dev *dev)
 	mana_peers_send_loss(priv);
 	mana_event_add(&priv->events, MANA_EVENT_REMOVED, 0, 0, 0);
 	if (!recovers) {
-		MANA_PORT_LOG(ERR, dev->data->name,
-			      "the kernel removed the RDMA device (hot removal, reset, host maintenance or driver unload): stop the port; when the device is back, reset it, or close it and probe it again");
+		removal_log(dev);
 		mana_link_check(dev);
 		if (is_open(dev, priv, port_id))
 			device_gone(dev, false);
 		return;
 	}
 	MANA_PORT_LOG(NOTICE, dev->data->name,
-		      "the kernel removed the RDMA device (hot removal, reset, host maintenance or driver unload): the port waits %u s for its return",
+		      REMOVED ": the port waits %u s for its return",
 		      timeout_s);
 	/* Before the events: a close in their callbacks ends the recovery. */
 	step_later(dev, SOON_US);

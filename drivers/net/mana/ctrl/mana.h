@@ -177,6 +177,7 @@ struct mana_options {
 	bool tx_outer; /* offer checksums of the outer headers of tunnels */
 	bool rx_intr; /* allow Rx interrupts; the default */
 	bool rx_scrub; /* zero buffers before the device gets them */
+	bool recovers_owned; /* recovery_timeout was given: for any owner of the port */
 	uint32_t recovery_timeout; /* in seconds; 0: no recovery */
 	uint32_t hw_rxq; /* hardware Rx queues at least, with RSS; 0: as few as will do */
 	uint32_t max_desc; /* of a queue; 0: as many as the device accepts */
