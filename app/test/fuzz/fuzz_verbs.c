@@ -34,7 +34,7 @@
 #include "mana_ethdev.h"
 #include "owner.h"
 
-#define NB_MBUFS    511u
+#define NB_MBUFS    255u
 #define MAX_ACTIONS 24u
 #define MAX_CALLS   4000u /* then all calls succeed */
 #define MAX_QUEUES  4u

@@ -313,6 +313,7 @@ struct mana_priv {
 	struct mana_eth_txq *txqs[MANA_MAX_QUEUES];
 	/* Counters at the last reset, by is_rx and queue number: see mana_stats.c. */
 	struct mana_counters base[2][MANA_MAX_QUEUES];
+	struct mana_counters base_sum[2]; /* of these */
 	struct mana_port_counters counters_base;
 
 	/* ---- mana_peers.c ---- */

@@ -135,23 +135,43 @@ mana_stats_fold_queue(struct mana_priv *priv, bool is_rx, uint16_t queue_id)
 	struct mana_counters now = queue_now(priv, is_rx, queue_id);
 
 	counters_add(&priv->base[is_rx][queue_id], &now, sizeof(now), -1);
+	counters_add(&priv->base_sum[is_rx], &now, sizeof(now), -1);
 }
 
-/* Of a queue's number, or ALL_QUEUES. */
+static bool
+has_queue(const struct mana_priv *priv, bool is_rx, uint16_t queue_id)
+{
+	return is_rx ? priv->rxqs[queue_id] != NULL : priv->txqs[queue_id] != NULL;
+}
+
+/* Of all queues, since their setup. */
 static struct mana_counters
-stats_sum(const struct mana_priv *priv, bool is_rx, uint16_t queue_id)
+all_now(const struct mana_priv *priv, bool is_rx)
 {
 	struct mana_counters sum = { 0 };
 
 	for (uint16_t i = 0; i < MANA_MAX_QUEUES; i++) {
 		struct mana_counters now;
 
-		if (queue_id != ALL_QUEUES && queue_id != i)
+		if (!has_queue(priv, is_rx, i))
 			continue;
 		now = queue_now(priv, is_rx, i);
 		counters_add(&sum, &now, sizeof(sum), 1);
-		counters_add(&sum, &priv->base[is_rx][i], sizeof(sum), -1);
 	}
+	return sum;
+}
+
+/* Of a queue's number, or ALL_QUEUES. */
+static struct mana_counters
+stats_sum(const struct mana_priv *priv, bool is_rx, uint16_t queue_id)
+{
+	struct mana_counters sum = queue_id == ALL_QUEUES ?
+					   all_now(priv, is_rx) :
+					   queue_now(priv, is_rx, queue_id);
+
+	counters_add(&sum, queue_id == ALL_QUEUES ? &priv->base_sum[is_rx] :
+						    &priv->base[is_rx][queue_id],
+		     sizeof(sum), -1);
 	return sum;
 }
 
@@ -216,6 +236,8 @@ mana_stats_reset(struct rte_eth_dev *dev)
 		priv->base[true][i] = queue_now(priv, true, i);
 		priv->base[false][i] = queue_now(priv, false, i);
 	}
+	priv->base_sum[true] = all_now(priv, true);
+	priv->base_sum[false] = all_now(priv, false);
 	mana_registry_unlock();
 	return 0;
 }
