@@ -448,6 +448,14 @@ foreign_map(void)
 }
 
 static int
+port_reset(uint16_t port)
+{
+	int ret = rte_eth_dev_reset(port);
+
+	return ret == 0 ? port_start(port, nb_queues, NB_DESC) : ret;
+}
+
+static int
 compare_pointers(const void *a, const void *b)
 {
 	const char *left = *(char *const *)a, *right = *(char *const *)b;
@@ -904,6 +912,8 @@ obey(const char *line)
 		return rte_eth_dev_stop(one);
 	if (sscanf(line, "close %u", &one) == 1)
 		return port_close(one);
+	if (sscanf(line, "reset %u", &one) == 1)
+		return port_reset(one);
 	if (sscanf(line, "removed %u", &one) == 1) {
 		printf("removed: %d\n", rte_eth_dev_is_removed(one));
 		return 0;

@@ -518,6 +518,33 @@ def attach_again():
         finish(run, expected_errors=GONE)
 
 
+def reset():
+    """Without recovery, the primary process resets the ports; all processes go on."""
+    with forwarding(devargs=",recovery_timeout=0") as run:
+        other = run.processes[0]
+        for _ in range(nb_rounds(2)):
+            run.model.ctl("remove", "fn=0")
+            wait_until(lambda: all(map(is_removed, run.everything())),
+                       "the ports are not removed")
+            run.model.ctl("return", "fn=0")
+            pause_primary(run, "reset 0", "reset 1")
+            check_all_forward(run)
+            check(not is_removed(other), "the ports remain removed")
+        finish(run, expected_errors=GONE)
+
+
+def detach_under_traffic():
+    """The primary process detaches the function while a secondary process polls it."""
+    with forwarding() as run:
+        for _ in range(nb_rounds(5)):
+            run.primary.command("pause")
+            run.primary.command(f"detach {pci(0)}")
+            run.primary.command(f"attach {pci(0)}")
+            run.primary.command("resume")
+            check_all_forward(run)
+        finish(run)
+
+
 def close_and_attach():
     """A secondary process closes its ports, and attaches them again."""
     with forwarding() as run:
@@ -672,6 +699,8 @@ VARIANTS = {
     "loss-points": loss_points,
     "recovery-reset": lambda: recovery(("reset", "fn=0", "outage=1s")),
     "attach-again": attach_again,
+    "reset": reset,
+    "detach-under-traffic": detach_under_traffic,
     "close-and-attach": close_and_attach,
     "memory": memory,
     "faults-secondary": lambda: faults("secondary process", secondary_attempt),
