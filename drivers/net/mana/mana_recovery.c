@@ -528,7 +528,7 @@ mana_repair(struct mana_priv *priv)
 		return;
 	if (now_ns > recovery->repair_ns + QUIET_NS || recovery->repair_wait_ns == 0)
 		recovery->repair_wait_ns = MIN_REPAIR_WAIT_NS;
-	if (priv->is_running &&
+	if (priv->is_running && mana_recovers(priv) &&
 	    (mana_queues_repair(priv) != 0 || priv->counters.repairs != nb)) {
 		/* The kernel may take long: the thread has other work, too. */
 		uint64_t end_ns = mana_now_ns(CLOCK_MONOTONIC);

@@ -343,7 +343,7 @@ struct mana_priv {
 	bool is_joinable; /* by secondary processes */
 	void **retired; /* queues that secondary processes may still see */
 	uint32_t nb_retired;
-	bool has_single_pool; /* some Rx queue has one: mana_rxq.c */
+	MANA_ATOMIC(uint32_t) has_single_pool; /* some Rx queue has one: mana_rxq.c */
 	bool is_closing; /* no recovery any more; under control */
 	struct mana_recovery recovery;
 };
@@ -355,7 +355,8 @@ struct mana_priv {
 static inline bool
 mana_recovers(const struct mana_priv *priv)
 {
-	return priv->options.recovery_timeout != 0 && !priv->has_single_pool;
+	return priv->options.recovery_timeout != 0 &&
+	       mana_atomic_load(&priv->has_single_pool) == 0;
 }
 
 static inline enum mana_state

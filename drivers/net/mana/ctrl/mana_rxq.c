@@ -213,7 +213,7 @@ mana_rx_layouts_check(struct mana_priv *priv)
 	int ret = 0;
 
 	data->scattered_rx = 0;
-	priv->has_single_pool = false;
+	mana_atomic_store(&priv->has_single_pool, 0);
 	for (uint16_t i = 0; ret == 0 && i < data->nb_rx_queues; i++) {
 		const struct mana_eth_rxq *ctl = priv->rxqs[i];
 
@@ -221,7 +221,8 @@ mana_rx_layouts_check(struct mana_priv *priv)
 			continue;
 		ret = layout_get(priv, &ctl->layout, data->mtu, segs, &nb_segs);
 		data->scattered_rx |= ret == 0 && nb_segs != 0;
-		priv->has_single_pool |= has_single_pool(ctl);
+		if (has_single_pool(ctl))
+			mana_atomic_store(&priv->has_single_pool, 1);
 	}
 	return ret;
 }
@@ -289,7 +290,8 @@ mana_rxq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 	ctl->offloads = offloads;
 	mana_rx_list_init(&ctl->list, &priv->stand_in);
 	(void)rte_strscpy(ctl->mempool, ctl->mp->name, sizeof(ctl->mempool));
-	priv->has_single_pool |= has_single_pool(ctl);
+	if (has_single_pool(ctl))
+		mana_atomic_store(&priv->has_single_pool, 1);
 	mana_registry_lock();
 	priv->rxqs[queue_id] = ctl;
 	mana_registry_unlock();
