@@ -320,6 +320,14 @@ mana_diag_open(const char *pci_name, const char *device, const char *node, int e
 
 /* ---- Inputs -------------------------------------------------------------- */
 
+/* 0 or a negative errno, whatever the kernel has answered. Returns whether it is 0. */
+static bool
+check_result(int ret)
+{
+	FUZZ_CHECK(ret <= 0 && ret >= -4095);
+	return ret == 0;
+}
+
 static void
 check_netdev(const struct mana_netdev *netdev)
 {
@@ -331,19 +339,19 @@ check_netdev(const struct mana_netdev *netdev)
 
 	FUZZ_CHECK(netdev->ifindex != 0);
 	FUZZ_CHECK(memchr(netdev->name, 0, sizeof(netdev->name)) != NULL);
-	(void)mana_netdev_state_get(netdev, &state);
+	check_result(mana_netdev_state_get(netdev, &state));
 	FUZZ_CHECK(memchr(state.name, 0, sizeof(state.name)) != NULL);
 	if (mana_netdev_is_netvsc(state.master, master))
 		FUZZ_CHECK(memchr(master, 0, sizeof(master)) != NULL);
-	(void)mana_netdev_up_set(netdev, true);
-	(void)mana_netdev_mtu_set(netdev, 1500);
-	if (mana_netdev_max_queues_get(netdev, &n) == 0)
+	check_result(mana_netdev_up_set(netdev, true));
+	check_result(mana_netdev_mtu_set(netdev, 1500));
+	if (check_result(mana_netdev_max_queues_get(netdev, &n)))
 		FUZZ_CHECK(n != 0);
-	if (mana_netdev_speed_get(netdev, &n) == 0)
+	if (check_result(mana_netdev_speed_get(netdev, &n)))
 		FUZZ_CHECK(n != 0);
-	if (mana_netdev_driver_get(netdev, text) == 0)
+	if (check_result(mana_netdev_driver_get(netdev, text)))
 		FUZZ_CHECK(memchr(text, 0, sizeof(text)) != NULL);
-	if (mana_netdev_watch_open(&sock, &fd) == 0) {
+	if (check_result(mana_netdev_watch_open(&sock, &fd))) {
 		(void)mana_netdev_watch_read(sock, netdev);
 		mana_netdev_watch_close(sock);
 	}
@@ -357,12 +365,12 @@ discover(void)
 
 	for (uint32_t i = 0; i < NB_DEVICES; i++)
 		fuzz_read(input, devices[i].ibdev_path, 8);
-	if (mana_discover(&addr, "7870:00:00.0", &function) != 0)
+	if (!check_result(mana_discover(&addr, "7870:00:00.0", &function)))
 		return;
 	FUZZ_CHECK(function.nb_ports != 0);
 	mana_discover_log_ports(&function);
 	for (uint32_t i = 0; i < function.nb_ports; i++)
-		if (function.ports[i].netdev_error == 0)
+		if (check_result(function.ports[i].netdev_error))
 			check_netdev(&function.ports[i].netdev);
 	mana_discover_release(&function);
 }

@@ -102,12 +102,14 @@ mana_netdev_find(const char *ibdev_path, uint32_t port, struct mana_netdev *netd
 	return ret;
 }
 
-/* Takes the kernel's error, negative: libnl has fewer. */
+/* Takes the kernel's error, which is not 0: libnl has fewer. */
 static int
 error_take(struct sockaddr_nl *from, struct nlmsgerr *answer, void *error)
 {
+	bool is_errno = answer->error < 0 && answer->error >= -4095; /* MAX_ERRNO */
+
 	RTE_SET_USED(from);
-	*(int *)error = answer->error;
+	*(int *)error = is_errno ? answer->error : -EPROTO;
 	return NL_STOP;
 }
 
