@@ -56,17 +56,24 @@ static const struct {
 	{ UNKNOWN, 60 }, { HW_CQE_RX_OKAY, 0 }, { HW_CQE_RX_COALESCED_4, 0 },
 };
 
+/* WQEs that the k-th CQE uses, up to nb: one at most without length. */
+static uint32_t
+wqes_of(uint32_t k, uint32_t nb)
+{
+	return cqes[k % 3].len_bytes == 0 ? RTE_MIN(nb, 1u) : nb;
+}
+
 /* The CQE arrives alone, or between packets of a burst. */
 static void
-all_buffers_are_right(struct fx_rx *fx, bool coalesced, uint32_t nb_wqes)
+all_buffers_are_right(struct fx_rx *fx, bool coalesced, uint32_t max_wqes)
 {
 	uint64_t resynced = 0;
 
 	for (uint32_t k = 0; k < RTE_DIM(cqes) * 8; k++) {
-		uint32_t type = cqes[k % 3].type;
+		uint32_t nb_wqes = wqes_of(k, max_wqes);
 
 		pass(fx, 8, coalesced);
-		unresolved(fx, nb_wqes, type, cqes[k % 3].len_bytes);
+		unresolved(fx, nb_wqes, cqes[k % 3].type, cqes[k % 3].len_bytes);
 		if (k % 2 == 0) {
 			struct rte_mbuf *m;
 
@@ -127,9 +134,9 @@ several_unresolved_test(void)
 	struct rte_mbuf *m;
 
 	pass(fx, 8, false);
-	unresolved(fx, 1, UNKNOWN, 60);
+	unresolved(fx, 2, UNKNOWN, 60);
 	unresolved(fx, 0, UNKNOWN + 1, 60);
-	unresolved(fx, 2, HW_CQE_RX_OKAY, 0);
+	unresolved(fx, 1, HW_CQE_RX_OKAY, 0);
 	fx_rx_cqe(fx, HW_CQE_RX_OBJECT_FENCE, 0);
 	assert_eq(fx_rx_burst(fx->list, &m, 1), 0);
 	pass(fx, 8, false);
@@ -163,17 +170,19 @@ FX_RX_ON_EACH_PATH(many_unresolved)
 static void
 alternating_unresolved_test(void)
 {
-	for (uint32_t nb_wqes = 0; nb_wqes < 3; nb_wqes++) {
+	for (uint32_t max_wqes = 0; max_wqes < 3; max_wqes++) {
 		struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){0});
+		uint64_t resynced = 0;
 
 		pass(fx, 8, false);
 		for (uint32_t k = 0; k < 300; k++) {
-			unresolved(fx, nb_wqes, cqes[k % 3].type,
-			    cqes[k % 3].len_bytes);
+			unresolved(fx, wqes_of(k, max_wqes), cqes[k % 3].type,
+				   cqes[k % 3].len_bytes);
 			pass(fx, 1, false);
+			resynced += wqes_of(k, max_wqes);
 			assert_eq(mana_rxq_failure(fx->rxq), MANA_FAILURE_NONE);
 		}
-		assert_eq(fx->rxq->stats.resynced, 300 * nb_wqes);
+		assert_eq(fx->rxq->stats.resynced, resynced);
 		fx_rx_delete(fx);
 	}
 }
@@ -329,6 +338,44 @@ wrong_offset_fails_queue_test(void)
 }
 FX_RX_ON_EACH_PATH(wrong_offset_fails_queue)
 
+/*
+ * The offset shows more WQEs than the CQEs may have used: eight of an unknown type,
+ * one without length.
+ */
+static void
+too_many_wqes_fail_queue_test(void)
+{
+	static const struct {
+		uint32_t nb_unknown, nb_empty;
+	} doubts[] = { { 1, 0 }, { 0, 1 }, { 0, 2 }, { 1, 1 } };
+
+	for (uint32_t k = 0; k < RTE_DIM(doubts) * 2; k++) {
+		struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){0});
+		const uint32_t nb_unknown = doubts[k / 2].nb_unknown;
+		const uint32_t nb_empty = doubts[k / 2].nb_empty;
+		const uint32_t max = 8 * nb_unknown + nb_empty;
+		struct rte_mbuf *m;
+
+		pass(fx, 8, false);
+		for (uint32_t i = 0; i < max + k % 2; i++) {
+			fx_rx_frame(fx, 60);
+			fx_rx_skip(fx);
+		}
+		for (uint32_t i = 0; i < nb_unknown; i++)
+			fx_rx_cqe(fx, UNKNOWN, 60);
+		for (uint32_t i = 0; i < nb_empty; i++)
+			fx_rx_cqe(fx, cqes[1 + k % 2].type, 0);
+		assert_eq(fx_rx_burst(fx->list, &m, 1), 0);
+		if (k % 2 == 0)
+			pass(fx, 8, false);
+		else
+			expect_stopped(fx, "the CQEs may not use so many WQEs");
+		assert_eq(fx->rxq->stats.resynced, k % 2 == 0 ? max : 0);
+		fx_rx_delete(fx);
+	}
+}
+FX_RX_ON_EACH_PATH(too_many_wqes_fail_queue)
+
 /* No repeated wake-ups of a sleeping thread while no packet arrives. */
 static void
 no_repeated_wakeup(void **state)
@@ -367,6 +414,7 @@ main(void)
 		cmocka_unit_test(ambiguous_offset_fails_queue),
 		cmocka_unit_test(unknown_wqe_distance_fails_queue),
 		cmocka_unit_test(wrong_offset_fails_queue),
+		cmocka_unit_test(too_many_wqes_fail_queue),
 		cmocka_unit_test(no_repeated_wakeup),
 	};
 

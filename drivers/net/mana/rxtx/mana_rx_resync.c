@@ -6,7 +6,8 @@
  * wrong guess would deliver each later packet in the buffer of another one.
  * Therefore the next completion with a packet decides. The distance of its
  * rx_wqe_offset from that of the last sure completion is compared with distances
- * of earlier completions. If these say nothing, the queue stops.
+ * of earlier completions. If these say nothing, or more WQEs than the doubtful ones
+ * may have used, the queue stops.
  *
  * The meaning of rx_wqe_offset is not known either: bytes (OpenVMM's emulator) or
  * BUs (OpenVMM net_mana's trace), of the first or of the last of several WQEs. The
@@ -125,7 +126,7 @@ mana_rx_resync(struct mana_rxq *rxq, const struct gdma_cqe *cqe)
 	if (next.nb_wqes == 0)
 		return true;
 	max = RTE_MIN(posted - RTE_MIN(posted, next.nb_wqes),
-		      doubt->nb * MANA_RX_CQE_MAX_PKTS);
+		      doubt->max_wqes);
 	for (uint32_t k = 0; k < MANA_RX_NB_MEANINGS; k++) {
 		if ((doubt->meanings & RTE_BIT32(k)) == 0)
 			continue;
