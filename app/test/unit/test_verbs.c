@@ -9,11 +9,13 @@
 #include "fixture.h"
 #include "mana_verbs.h"
 
-#define RING_BYTES 8192u
+#define RING_BYTES    8192u
+#define CQ_RING_BYTES 4096u
+#define NB_CQE	      (CQ_RING_BYTES / HW_CQE_BYTES)
 
 static struct manadv_ctx_allocators allocators;
 static uint32_t ring_bytes; /* that libmana reports */
-static void *ring;
+static void *ring, *cq_ring;
 
 int
 manadv_set_context_attr(struct ibv_context *ctx, enum manadv_set_ctx_attr_type type,
@@ -28,6 +30,7 @@ manadv_set_context_attr(struct ibv_context *ctx, enum manadv_set_ctx_attr_type t
 int
 manadv_init_obj(struct manadv_obj *obj, uint64_t type)
 {
+	obj->cq.out->buf = cq_ring;
 	if ((type & MANADV_OBJ_QP) != 0) {
 		obj->qp.out->sq_buf = ring;
 		obj->qp.out->sq_size = ring_bytes;
@@ -72,6 +75,16 @@ endless_events_are_taken_in_part(void **state)
 	assert_int_equal(nb, nb_acked);
 }
 
+/* Whether both kinds of queues are accepted, or refused. */
+static void
+check_gets(uint32_t nb_cqe, int ret)
+{
+	struct mana_verbs_queue queue;
+
+	assert_int_equal(mana_verbs_rq_get(NULL, NULL, nb_cqe, &queue), ret);
+	assert_int_equal(mana_verbs_sq_get(NULL, NULL, nb_cqe, &queue), ret);
+}
+
 /* A ring that is larger than its memory is refused. */
 static void
 ring_size_is_checked(void **state)
@@ -85,19 +98,27 @@ ring_size_is_checked(void **state)
 		{ UINT32_MAX, -EINVAL },
 	};
 	struct mana_verbs_rings rings = { .socket_id = SOCKET_ID_ANY };
-	struct mana_verbs_queue queue;
 
 	(void)state;
 	assert_int_equal(mana_verbs_rings_from(NULL, &rings), 0);
 	ring = allocators.alloc(RING_BYTES, allocators.data);
+	cq_ring = allocators.alloc(CQ_RING_BYTES, allocators.data);
 	assert_non_null(ring);
+	assert_non_null(cq_ring);
 	for (uint32_t i = 0; i < RTE_DIM(cases); i++) {
 		ring_bytes = cases[i].bytes;
-		assert_int_equal(mana_verbs_rq_get(NULL, NULL, &queue), cases[i].ret);
-		assert_int_equal(mana_verbs_sq_get(NULL, NULL, &queue), cases[i].ret);
+		check_gets(NB_CQE, cases[i].ret);
 	}
+	ring_bytes = RING_BYTES;
+	check_gets(NB_CQE / 2, 0);
+	check_gets(NB_CQE * 2, -EINVAL);
+	check_gets(UINT32_C(1) << 26, -EINVAL); /* of 2^32 bytes */
 	ring = NULL;
-	assert_int_equal(mana_verbs_rq_get(NULL, NULL, &queue), -EINVAL);
+	check_gets(NB_CQE, -EINVAL);
+	ring = cq_ring;
+	ring_bytes = CQ_RING_BYTES;
+	cq_ring = NULL;
+	check_gets(NB_CQE, -EINVAL);
 	mana_verbs_rings_release(&rings);
 }
 

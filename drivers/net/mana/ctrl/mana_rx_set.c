@@ -173,7 +173,8 @@ set_open(struct mana_priv *priv, struct mana_rx_set *set)
 
 		if (!hwq->has_buffers)
 			continue;
-		ret = mana_verbs_rq_get(hwq->wq, hwq->cq, &queue);
+		ret = mana_verbs_rq_get(hwq->wq, hwq->cq,
+					mana_cq_size(&hwq->rxq.cq), &queue);
 		if (ret == 0)
 			mana_rxq_open(&hwq->rxq, queue.id, queue.cq_id);
 	}

@@ -369,7 +369,7 @@ rings_init(const struct mana_priv *priv, struct mana_rx_hwq *hwq,
 	   uint16_t nb_segs)
 {
 	struct mana_verbs_queue queue;
-	int ret = mana_verbs_rq_get(hwq->wq, hwq->cq, &queue);
+	int ret = mana_verbs_rq_get(hwq->wq, hwq->cq, ctl->nb_cqe, &queue);
 
 	if (ret != 0)
 		return ret;

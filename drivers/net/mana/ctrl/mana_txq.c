@@ -281,7 +281,7 @@ txq_init(struct mana_priv *priv, struct mana_eth_txq *ctl)
 {
 	struct mana_txq_conf *conf = &ctl->conf;
 	struct mana_verbs_queue sq;
-	int ret = mana_verbs_sq_get(ctl->qp, ctl->cq, &sq);
+	int ret = mana_verbs_sq_get(ctl->qp, ctl->cq, ctl->nb_cqe, &sq);
 
 	if (ret != 0)
 		return ret;

@@ -17,6 +17,7 @@
 #include <rte_malloc.h>
 #include <rte_memory.h>
 
+#include "mana_hw.h"
 #include "mana_verbs.h"
 
 /* An armed CQ has one event. Only a device that ignores this sends as many. */
@@ -251,15 +252,21 @@ ring_free(void *memory, void *data)
 	free(ring);
 }
 
-/* Whether libmana reports a ring of ring_alloc(), and no more bytes than it has. */
-static int
-ring_check(const struct mana_verbs_queue *queue)
+/* Whether a ring is one of ring_alloc(), and has so many bytes. */
+static bool
+is_ring(const void *ring, size_t bytes)
 {
 	size_t size;
 
-	return queue->ring != NULL &&
-	       rte_malloc_validate(queue->ring, &size) == 0 &&
-	       queue->ring_bytes <= size ? 0 : -EINVAL;
+	return ring != NULL && rte_malloc_validate(ring, &size) == 0 && bytes <= size;
+}
+
+/* Whether the rings that libmana reports have the memory that the driver will use. */
+static int
+rings_check(const struct mana_verbs_queue *queue, uint32_t nb_cqe)
+{
+	return is_ring(queue->ring, queue->ring_bytes) &&
+	       is_ring(queue->cq_ring, (size_t)nb_cqe * GDMA_CQE_BYTES) ? 0 : -EINVAL;
 }
 
 int
@@ -329,7 +336,7 @@ mana_verbs_sq_create(struct ibv_pd *parent, struct ibv_cq *cq, uint32_t nb_wqe,
 }
 
 int
-mana_verbs_sq_get(struct ibv_qp *qp, struct ibv_cq *cq,
+mana_verbs_sq_get(struct ibv_qp *qp, struct ibv_cq *cq, uint32_t nb_cqe,
 		  struct mana_verbs_queue *queue)
 {
 	struct manadv_qp dv_qp = { 0 };
@@ -348,7 +355,7 @@ mana_verbs_sq_get(struct ibv_qp *qp, struct ibv_cq *cq,
 		.cq_ring = dv_cq.buf,
 		.cq_id = dv_cq.cq_id,
 	};
-	return ret != 0 ? -abs(ret) : ring_check(queue);
+	return ret != 0 ? -abs(ret) : rings_check(queue, nb_cqe);
 }
 
 int
@@ -367,7 +374,7 @@ mana_verbs_wq_create(struct ibv_pd *parent, struct ibv_cq *cq, uint32_t nb_wqe,
 }
 
 int
-mana_verbs_rq_get(struct ibv_wq *wq, struct ibv_cq *cq,
+mana_verbs_rq_get(struct ibv_wq *wq, struct ibv_cq *cq, uint32_t nb_cqe,
 		  struct mana_verbs_queue *queue)
 {
 	struct manadv_rwq dv_rwq = { 0 };
@@ -385,7 +392,7 @@ mana_verbs_rq_get(struct ibv_wq *wq, struct ibv_cq *cq,
 		.cq_ring = dv_cq.buf,
 		.cq_id = dv_cq.cq_id,
 	};
-	return ret != 0 ? -abs(ret) : ring_check(queue);
+	return ret != 0 ? -abs(ret) : rings_check(queue, nb_cqe);
 }
 
 int

@@ -122,12 +122,13 @@ int mana_verbs_cq_create(struct ibv_context *ctx, uint32_t nb_cqe,
 /* A Tx queue; the first one of a parent domain takes the vPort. */
 int mana_verbs_sq_create(struct ibv_pd *parent, struct ibv_cq *cq,
 			 uint32_t nb_wqe, uint32_t nb_sge, struct ibv_qp **qp);
-int mana_verbs_sq_get(struct ibv_qp *qp, struct ibv_cq *cq,
+/* -EINVAL if a ring is not in memory of the driver, that of the CQ for nb_cqe CQEs. */
+int mana_verbs_sq_get(struct ibv_qp *qp, struct ibv_cq *cq, uint32_t nb_cqe,
 		      struct mana_verbs_queue *queue);
 
 int mana_verbs_wq_create(struct ibv_pd *parent, struct ibv_cq *cq,
 			 uint32_t nb_wqe, uint32_t nb_sge, struct ibv_wq **wq);
-int mana_verbs_rq_get(struct ibv_wq *wq, struct ibv_cq *cq,
+int mana_verbs_rq_get(struct ibv_wq *wq, struct ibv_cq *cq, uint32_t nb_cqe,
 		      struct mana_verbs_queue *queue);
 
 /* nb_wq: a power of two; all different. */
