@@ -107,21 +107,23 @@ refuse_many(const struct mana_priv *priv, const struct mana_rx_layout *layout,
 	    uint16_t mtu, uint32_t frame_bytes)
 {
 	const struct rte_mempool *mp = layout->segs[layout->nb_segs - 1].mp;
-	uint16_t max = mana_rx_max_segs(priv), nb_more = max;
-	uint32_t given = 0;
+	uint16_t max = mana_rx_max_segs(priv), nb_given = 0;
+	uint32_t given = 0, nb_more;
 
 	if (layout->is_split) {
-		nb_more -= layout->nb_segs;
+		nb_given = layout->nb_segs;
 		for (uint16_t i = 0; i < layout->nb_segs; i++)
 			given += layout->segs[i].bytes;
 	} else {
 		/* A larger pool also makes the first buffer larger. */
 		frame_bytes += RTE_PKTMBUF_HEADROOM;
 	}
-	if (nb_more == 0)
+	/* Fewer than given: after a recovery, on an adapter with another limit. */
+	if (max <= nb_given)
 		return MANA_PORT_ERR(-EINVAL, priv->data->name,
-				     "MTU %u: the %u segments of the buffer split hold %u bytes, a frame has %u, and the adapter takes no more segments: make them longer",
-				     mtu, max, given, frame_bytes);
+				     "MTU %u: the %u segments of the buffer split hold %u bytes, a frame has %u, and the adapter takes %u segments at most: make them longer",
+				     mtu, nb_given, given, frame_bytes, max);
+	nb_more = max - nb_given;
 	return MANA_PORT_ERR(-EINVAL, priv->data->name,
 			     "MTU %u needs more than the %u buffers that the adapter takes for a packet, with %u bytes in those of mempool %s: make the pool with data_room_size %u or more",
 			     mtu, max, data_room(mp), mp->name,
