@@ -100,8 +100,9 @@ struct mana_bad_cqes_reported {
 /* The progress of a Tx queue: see mana_report.c. */
 struct mana_tx_progress {
 	uint32_t ci;
-	bool is_reported;
+	bool is_reported; /* since since_ns */
 	uint64_t since_ns;
+	uint64_t stalled_ns; /* when a stall was seen last, since the start; 0: never */
 };
 
 /* An ethdev Rx queue. ethdev's queue pointer points to list, the first member. */

@@ -307,8 +307,11 @@ txq_objects_start(struct mana_priv *priv, struct mana_eth_txq *ctl)
 {
 	int ret;
 
-	/* Forget what an earlier start had to accept. */
+	/* Forget what an earlier start had to accept, and its stalls. */
 	ctl->max_sge = 0;
+	mana_registry_lock();
+	ctl->progress = (struct mana_tx_progress){ .since_ns = 0 };
+	mana_registry_unlock();
 	txq_resize(priv, ctl, ctl->asked_desc);
 	ret = sq_create_retried(priv, ctl);
 	if (ret == 0)

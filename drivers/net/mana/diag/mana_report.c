@@ -75,8 +75,10 @@ bad_cqe_log(const struct mana_priv *priv, const char *name, uint32_t kind,
 
 /* For which a Tx queue with posted packets has no completion when it is reported. */
 #define STALL_S 3
+/* For which a Tx queue went on before a stall is logged again. */
+#define QUIET_S 10
 
-/* Whether a Tx queue has made no progress since this was said last. Locked. */
+/* Counts a stall of a Tx queue, once. Returns whether to log it. Locked. */
 static bool
 tx_stalls(struct mana_eth_txq *tx, bool is_gone)
 {
@@ -84,30 +86,35 @@ tx_stalls(struct mana_eth_txq *tx, bool is_gone)
 	uint64_t now_ns = mana_now_ns(CLOCK_MONOTONIC);
 	/* A burst may run beside this. */
 	uint32_t ci = *(const volatile uint32_t *)&tx->txq.ci;
-	bool waits = false;
+	bool waits = !is_gone && mana_txq_look_posted(&tx->txq) != 0 &&
+		     ci == progress->ci && progress->since_ns != 0;
+	bool is_logged;
 
-	if (is_gone || mana_txq_look_posted(&tx->txq) == 0 ||
-	    ci != progress->ci || progress->since_ns == 0) {
-		*progress = (struct mana_tx_progress){ .ci = ci,
-						       .since_ns = now_ns };
-		return false;
-	}
-	if (progress->is_reported ||
-	    now_ns - progress->since_ns < STALL_S * (uint64_t)NS_PER_S)
+	progress->ci = ci;
+	if (waits && now_ns - progress->since_ns < STALL_S * (uint64_t)NS_PER_S)
 		return false;
 	/* Completions that the application has not polled are progress. */
-	if (mana_txq_trylock(&tx->txq)) {
+	if (waits && mana_txq_trylock(&tx->txq)) {
 		waits = mana_txq_nb_done(&tx->txq) == 0 &&
 			mana_txq_failure(&tx->txq) == MANA_FAILURE_NONE;
 		mana_txq_unlock(&tx->txq);
+	} else {
+		waits = waits && progress->is_reported;
 	}
 	if (!waits) {
+		progress->is_reported = false;
 		progress->since_ns = now_ns;
 		return false;
 	}
+	/* A device that is only slow stalls again and again. */
+	is_logged = !progress->is_reported &&
+		    (progress->stalled_ns == 0 ||
+		     progress->since_ns - progress->stalled_ns >=
+			     QUIET_S * (uint64_t)NS_PER_S);
+	tx->txq.stats.stalled += !progress->is_reported;
 	progress->is_reported = true;
-	tx->txq.stats.stalled++;
-	return true;
+	progress->stalled_ns = now_ns;
+	return is_logged;
 }
 
 /* Returns whether the queue has failed. */
