@@ -6,6 +6,14 @@
  * buffers of this WQE. No mbuf is lost, or has two owners. A queue that scrubs gives the
  * device zeros only.
  *
+ * The target replays the completions that a poll has taken. Each packet that they
+ * announce, and each truncated one, uses one WQE, whether it is delivered or dropped;
+ * only completions that may have used WQEs leave a choice, up to the next one that
+ * surely has. As long as the device is honest there is no choice: it knows the WQE of
+ * each frame, and its bytes.
+ *
+ * A queue that has failed is set up again when the device writes to it.
+ *
  * An input describes two queues, then lists actions of the device and of the
  * application. The first byte of each selects the action (low half), the queue (0x10)
  * and a variant.
@@ -21,10 +29,21 @@
 #define MAX_PKTS    8u /* of a CQE */
 #define MAX_BURST   48u
 #define MAX_ACTIONS 64u
+#define UNKNOWN	    20u /* a type of CQE */
 
-/* A packet that a CQE announces. */
+/* What a CQE announces. */
+enum entry_kind {
+	PACKET,
+	TRUNCATED, /* a packet that used a WQE, and is not delivered */
+	DOUBT, /* up to max_wqes WQEs, or none */
+};
+
 struct entry {
+	enum entry_kind kind;
 	uint32_t cqe; /* CQEs between it and the first unread one */
+	uint32_t nth; /* packet of it */
+	uint32_t nb_wqes; /* of the first entry of an unread CQE: that it used surely */
+	uint32_t max_wqes;
 	uint32_t len;
 	uint32_t hash;
 	uint32_t flags;
@@ -36,12 +55,29 @@ struct view {
 	uint32_t cq_ci;
 	uint32_t nb_posted;
 	uint32_t nb_entries;
-	uint32_t entry; /* the next one that a packet may be of */
-	uint32_t wqe; /* the next one, from rq_ci on */
+	uint32_t entry; /* the next one */
+	/* The next WQE, from rq_ci on, is one of these. */
+	uint32_t wqe;
+	uint32_t wqe_max;
 	bool vlan_strip;
+	bool may_miss; /* packets that were not scattered are dropped */
+	bool has_failed;
 	struct rte_mbuf *mbufs[NB_DESC * FX_MAX_SEGS];
 	/* The rest of the CQE that was read last, then the others. */
 	struct entry entries[(NB_CQE + 1) * MAX_PKTS];
+	/* What the burst has delivered of it. */
+	uint32_t nb_pkts;
+	uint32_t pkt; /* the next one */
+	struct rte_mbuf *pkts[MAX_BURST];
+};
+
+/* Frames are numbered from 0; an honest device writes number n to WQE start + n. */
+struct device {
+	bool is_honest; /* all it has written so far */
+	uint32_t start;
+	/* By CQE: numbers of its first frame, and behind its last one. */
+	uint32_t first[NB_CQE];
+	uint32_t end[NB_CQE];
 };
 
 static const struct fx_rx_opts layouts[] = {
@@ -64,9 +100,17 @@ static const struct fx_rx_opts layouts[] = {
 	  .seg_bytes = { 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8 } },
 };
 
+/* Indices of a new queue. */
+static const uint32_t starts[] = { 0, 0, NB_CQE, UINT32_MAX - NB_CQE + 1 };
+
 static struct fx_rx *fixtures[RTE_DIM(layouts)][NB_QUEUES];
 static struct fx_rx *const *fx;
 static struct view views[NB_QUEUES];
+static struct device devices[NB_QUEUES];
+/* WQEs that CQEs in doubt may have used: a poll may end before the next sure one. */
+static uint32_t doubts[NB_QUEUES];
+static uint8_t hows[NB_QUEUES];
+static bool lists_are_joint, lists_are_paused;
 static const struct mana_rx_path *path;
 /* Mbufs of the application. */
 static struct rte_mbuf *held[4096];
@@ -76,6 +120,8 @@ static uint32_t nb_held;
 
 /* The note of an mbuf says whether the application has it. Of the last view of it: */
 #define VIEW_OF(m) ((m)->dynfield1[2])
+#define QUEUE_OF(m) ((m)->dynfield1[3])
+#define WQE_OF(m)   ((m)->dynfield1[4]) /* UINT32_MAX: not the first segment */
 
 static uint32_t view_serial;
 
@@ -119,20 +165,9 @@ take(struct rte_mempool *mp, uint32_t nb)
 
 /* ---- Before a burst ------------------------------------------------------ */
 
-FUZZ_ORACLE static void
-entry_add(struct view *v, uint32_t cqe, uint32_t flags, uint32_t len, uint32_t hash)
-{
-	v->entries[v->nb_entries++] = (struct entry){
-		.cqe = cqe,
-		.len = len,
-		.hash = hash,
-		.flags = flags,
-	};
-}
-
-/* Adds the packets of a CQE; a length of 0 ends them. */
-FUZZ_ORACLE static void
-entries_add(struct view *v, uint32_t nth, const uint8_t *cqe)
+/* Adds the packets of a CQE; a length of 0 ends them. Returns their number. */
+FUZZ_ORACLE static uint32_t
+packets_add(struct view *v, uint32_t nth, const uint8_t *cqe)
 {
 	const uint32_t type = hw_le32(cqe) & HW_CQE_TYPE_M;
 	const uint32_t flags = hw_le32(cqe + HW_RX_CQE_FLAGS_OFF);
@@ -140,8 +175,9 @@ entries_add(struct view *v, uint32_t nth, const uint8_t *cqe)
 			     type == HW_CQE_RX_COALESCED_4 ? HW_RX_CQE_NB_PPI :
 			     type == HW_CQE_RX_COALESCED_8 ? MAX_PKTS :
 							     0;
+	uint32_t i;
 
-	for (uint32_t i = 0; i < max; i++) {
+	for (i = 0; i < max; i++) {
 		const uint8_t *ppi = cqe + HW_RX_CQE_PPI_OFF;
 		uint32_t len, hash;
 
@@ -156,9 +192,50 @@ entries_add(struct view *v, uint32_t nth, const uint8_t *cqe)
 			hash = hw_le32(ppi + HW_RX_PPI_HASH_OFF);
 		}
 		if ((len & UINT16_MAX) == 0)
-			return;
-		entry_add(v, nth, flags, len & UINT16_MAX, hash);
+			break;
+		v->entries[v->nb_entries++] = (struct entry){
+			.kind = PACKET,
+			.cqe = nth,
+			.nth = i,
+			.len = len & UINT16_MAX,
+			.hash = hash,
+			.flags = flags,
+		};
 	}
+	return i;
+}
+
+/* Adds what an unread CQE announces. */
+FUZZ_ORACLE static void
+entries_add(struct view *v, uint32_t nth, const uint8_t *cqe)
+{
+	const uint32_t type = hw_le32(cqe) & HW_CQE_TYPE_M;
+	struct entry *first = &v->entries[v->nb_entries];
+	const uint32_t nb = packets_add(v, nth, cqe);
+
+	if (nb != 0) {
+		first->nb_wqes = nb;
+		return;
+	}
+	*first = (struct entry){ .cqe = nth };
+	switch (type) {
+	case HW_CQE_RX_OBJECT_FENCE:
+		return;
+	case HW_CQE_RX_TRUNCATED:
+		first->kind = TRUNCATED;
+		first->nb_wqes = 1;
+		break;
+	case HW_CQE_RX_OKAY:
+	case HW_CQE_RX_COALESCED_4:
+	case HW_CQE_RX_COALESCED_8:
+		first->kind = DOUBT;
+		first->max_wqes = 1;
+		break;
+	default:
+		first->kind = DOUBT;
+		first->max_wqes = MAX_PKTS;
+	}
+	v->nb_entries++;
 }
 
 static const uint8_t *
@@ -179,8 +256,7 @@ view_entries(struct view *v, const struct fx_rx *f)
 	FUZZ_CHECK(part->next <= part->nb && part->nb <= MAX_PKTS);
 	memcpy(rest, &part->cqe, sizeof(rest));
 	if (part->next != part->nb) {
-		entries_add(v, 0, rest);
-		FUZZ_CHECK(v->nb_entries == part->nb);
+		FUZZ_CHECK(packets_add(v, 0, rest) == part->nb);
 		v->entry = part->next;
 	}
 	for (uint32_t i = 0; i < NB_CQE; i++) {
@@ -196,12 +272,13 @@ view_entries(struct view *v, const struct fx_rx *f)
 
 /* The buffers that the device has, in order: each is an mbuf of the queue alone. */
 FUZZ_ORACLE static void
-view_wqes(struct view *v, const struct fx_rx *f)
+view_wqes(struct view *v, uint32_t q)
 {
+	const struct fx_rx *f = fx[q];
 	const uint32_t ring_mask = f->conf.rq_bytes - 1;
 
 	FUZZ_CHECK(v->nb_posted <= f->conf.nb_desc);
-	v->wqe = 0;
+	v->wqe = v->wqe_max = 0;
 	for (uint32_t i = 0; i < v->nb_posted; i++) {
 		const uint32_t wqe = v->rq_ci + i;
 		uint32_t at = wqe * f->wqe_bu * HW_BU_BYTES;
@@ -217,16 +294,19 @@ view_wqes(struct view *v, const struct fx_rx *f)
 			FUZZ_CHECK(sge.size_bytes == f->segs[k].bytes);
 			FUZZ_CHECK(OWNER_NOTE(m) == 0 && VIEW_OF(m) != view_serial);
 			VIEW_OF(m) = view_serial;
+			QUEUE_OF(m) = q;
+			WQE_OF(m) = k == 0 ? i : UINT32_MAX;
 			v->mbufs[i * f->nb_segs + k] = m;
 		}
 	}
 }
 
+/* The queues from first up to end. */
 FUZZ_ORACLE static void
-view_all(void)
+view_queues(uint32_t first, uint32_t end)
 {
 	view_serial++;
-	for (uint32_t q = 0; q < NB_QUEUES; q++) {
+	for (uint32_t q = first; q < end; q++) {
 		const struct mana_rxq *rxq = fx[q]->rxq;
 		struct view *v = &views[q];
 
@@ -234,24 +314,15 @@ view_all(void)
 		v->cq_ci = rxq->cq.ci;
 		v->nb_posted = mana_rxq_nb_posted(rxq);
 		v->vlan_strip = rxq->vlan_strip;
+		v->may_miss = rxq->scatter.nb_unproven != 0;
+		v->has_failed = mana_rxq_failure(rxq) != MANA_FAILURE_NONE;
+		v->nb_pkts = v->pkt = 0;
 		view_entries(v, fx[q]);
-		view_wqes(v, fx[q]);
+		view_wqes(v, q);
 	}
 }
 
 /* ---- After a burst ------------------------------------------------------- */
-
-/* The WQE of the packet: the next one, or one behind it, as packets are dropped. */
-FUZZ_ORACLE static bool
-find_wqe(struct view *v, const struct fx_rx *f, const struct rte_mbuf *m)
-{
-	for (uint32_t i = v->wqe; i < v->nb_posted; i++)
-		if (v->mbufs[i * f->nb_segs] == m) {
-			v->wqe = i;
-			return true;
-		}
-	return false;
-}
 
 static uint32_t
 tag_bytes(const struct view *v, const struct entry *e)
@@ -259,48 +330,145 @@ tag_bytes(const struct view *v, const struct entry *e)
 	return (e->flags & HW_RX_F_VLAN) != 0 && !v->vlan_strip ? 4 : 0;
 }
 
-/* Likewise. */
+/*
+ * Some bytes of a segment that begins at byte at of the packet, of frame seq; with a tag
+ * between addresses and type.
+ */
 FUZZ_ORACLE static void
-check_entry(struct view *v, const struct fx_rx *f, const struct rte_mbuf *m)
+check_bytes(const struct rte_mbuf *seg, uint32_t at, uint32_t seq, const struct entry *e,
+	    uint32_t tag)
 {
-	const struct entry *e;
+	const uint8_t *data = rte_pktmbuf_mtod(seg, const uint8_t *);
+	const uint32_t tci = e->flags & HW_RX_F_VLAN_ID_M;
+	const uint8_t tag_is[] = { 0x81, 0x00, tci >> 8, tci };
+	const uint32_t tag_at = RTE_MIN(e->len, 12u);
 
-	do {
-		FUZZ_CHECK(v->entry < v->nb_entries);
-		e = &v->entries[v->entry++];
-	} while (m->pkt_len != e->len + tag_bytes(v, e) || m->hash.rss != e->hash ||
-		 ((e->flags & HW_RX_F_VLAN) != 0) !=
-			 ((m->ol_flags & RTE_MBUF_F_RX_VLAN) != 0));
-	FUZZ_CHECK(e->cqe <= f->rxq->cq.ci - v->cq_ci);
+	for (uint32_t i = 0; i < seg->data_len; i++, at++) {
+		if (i == 20 && seg->data_len > 24) {
+			at += seg->data_len - 4 - i;
+			i = seg->data_len - 4;
+		}
+		FUZZ_CHECK(data[i] == (at < tag_at	 ? fx_rx_byte(seq, at) :
+				       at < tag_at + tag ? tag_is[at - tag_at] :
+							   fx_rx_byte(seq, at - tag)));
+	}
 }
 
-FUZZ_ORACLE static void
-check_packet(struct rte_mbuf *m)
+FUZZ_ORACLE static bool
+is_packet_of(const struct view *v, const struct rte_mbuf *m, const struct entry *e)
 {
-	const uint32_t q = find_wqe(&views[0], fx[0], m) ? 0 : 1;
-	struct view *v = &views[q];
+	return m->pkt_len == e->len + tag_bytes(v, e) && m->hash.rss == e->hash &&
+	       ((e->flags & HW_RX_F_VLAN) != 0) ==
+		       ((m->ol_flags & RTE_MBUF_F_RX_VLAN) != 0);
+}
+
+/* The next packet is that of the entry, in the buffers of its WQE. */
+FUZZ_ORACLE static void
+check_packet(struct view *v, uint32_t q, const struct entry *e)
+{
+	struct rte_mbuf *m = v->pkts[v->pkt++];
+	const struct device *d = &devices[q];
 	const struct fx_rx *f = fx[q];
+	const uint32_t tag_all = tag_bytes(v, e), wqe = WQE_OF(m);
+	const uint32_t seq = d->first[(v->cq_ci - 1 + e->cqe) % NB_CQE] + e->nth;
 	uint32_t bytes = 0, i = 0;
 
-	FUZZ_CHECK(q == 0 || find_wqe(v, f, m));
-	check_entry(v, f, m);
+	FUZZ_CHECK(!d->is_honest || v->rq_ci + wqe == d->start + seq);
+	FUZZ_CHECK(is_packet_of(v, m, e));
 	for (struct rte_mbuf *seg = m, *next; seg != NULL; seg = next, i++) {
-		const uint32_t tag = i == 0 ? tag_bytes(v, &v->entries[v->entry - 1]) : 0;
+		const uint32_t tag = i == 0 ? tag_all : 0;
 
 		FUZZ_CHECK(i < f->nb_segs);
-		FUZZ_CHECK(seg == v->mbufs[v->wqe * f->nb_segs + i]);
+		FUZZ_CHECK(seg == v->mbufs[wqe * f->nb_segs + i]);
 		FUZZ_CHECK(seg->data_off == f->segs[i].offset - tag);
 		FUZZ_CHECK(seg->data_len != 0);
 		FUZZ_CHECK(seg->data_len <= f->segs[i].bytes + tag);
 		FUZZ_CHECK(seg->port == FX_PORT_ID && rte_mbuf_refcnt_read(seg) == 1);
 		FUZZ_CHECK((seg->ol_flags & RTE_MBUF_F_INDIRECT) == 0);
 		FUZZ_CHECK(!RTE_MBUF_HAS_PINNED_EXTBUF(seg) == !RTE_MBUF_HAS_EXTBUF(seg));
+		if (d->is_honest)
+			check_bytes(seg, bytes, seq, e, tag_all);
 		bytes += seg->data_len;
 		next = seg->next;
 		hold(seg);
 	}
 	FUZZ_CHECK(i == m->nb_segs && bytes == m->pkt_len);
-	v->wqe++;
+}
+
+/* A completion uses the next WQE, if there is one. */
+FUZZ_ORACLE static void
+use_wqe(struct view *v)
+{
+	v->wqe += v->wqe < v->nb_posted;
+	v->wqe_max += v->wqe_max < v->nb_posted;
+}
+
+/* A packet that a CQE announces: the next one that was delivered, or dropped. */
+FUZZ_ORACLE static void
+replay_packet(struct view *v, uint32_t q, const struct entry *e)
+{
+	const struct fx_rx *f = fx[q];
+	const bool is_good = e->len <= f->room_bytes && v->wqe != v->nb_posted;
+	const bool may_miss = v->may_miss && e->len > f->segs[0].bytes;
+	const struct rte_mbuf *m = v->pkt != v->nb_pkts ? v->pkts[v->pkt] : NULL;
+
+	if (is_good && m != NULL && WQE_OF(m) >= v->wqe && WQE_OF(m) <= v->wqe_max &&
+	    (!may_miss || is_packet_of(v, m, e))) {
+		v->wqe = v->wqe_max = WQE_OF(m);
+		check_packet(v, q, e);
+	} else {
+		FUZZ_CHECK(!devices[q].is_honest);
+		FUZZ_CHECK(!is_good || v->wqe_max == v->nb_posted || may_miss);
+	}
+	use_wqe(v);
+}
+
+/* The next CQE has surely used WQEs, so those in doubt were used before it, or not. */
+FUZZ_ORACLE static void
+replay_doubts(struct view *v, uint32_t q, uint32_t nb_wqes)
+{
+	const uint32_t max = v->nb_posted - RTE_MIN(v->nb_posted, nb_wqes);
+
+	v->wqe_max = RTE_MAX(v->wqe_max, RTE_MIN(v->wqe_max + doubts[q], max));
+	doubts[q] = 0;
+}
+
+/* What the poll has taken, and where the queue should be then. */
+FUZZ_ORACLE static void
+replay(uint32_t q)
+{
+	const struct mana_rxq *rxq = fx[q]->rxq;
+	const uint32_t nb_cqes = rxq->cq.ci - views[q].cq_ci;
+	const uint32_t nb_left = rxq->part.nb - rxq->part.next;
+	const bool has_failed = mana_rxq_failure(rxq) != MANA_FAILURE_NONE;
+	const struct device *d = &devices[q];
+	struct view *v = &views[q];
+	uint32_t end = v->entry;
+
+	while (end != v->nb_entries && v->entries[end].cqe <= nb_cqes)
+		end++;
+	FUZZ_CHECK(nb_left <= end - v->entry);
+	for (end -= nb_left; v->entry != end; v->entry++) {
+		const struct entry *e = &v->entries[v->entry];
+
+		if (e->nb_wqes != 0)
+			replay_doubts(v, q, e->nb_wqes);
+		if (e->kind == DOUBT)
+			doubts[q] += e->max_wqes;
+		else if (e->kind == TRUNCATED)
+			use_wqe(v);
+		else
+			replay_packet(v, q, e);
+	}
+	FUZZ_CHECK(v->pkt == v->nb_pkts);
+	FUZZ_CHECK(rxq->rq.ci - v->rq_ci >= v->wqe && rxq->rq.ci - v->rq_ci <= v->wqe_max);
+	/* Of an honest device, only doubts that nothing resolves are a reason. */
+	FUZZ_CHECK(!has_failed || v->has_failed || !d->is_honest || doubts[q] != 0);
+	if (has_failed)
+		doubts[q] = 0;
+	else if (d->is_honest && doubts[q] == 0 && nb_cqes != 0)
+		FUZZ_CHECK(rxq->rq.ci == d->start + d->end[(rxq->cq.ci - 1) % NB_CQE] -
+						 nb_left);
 }
 
 /* The device got no byte of an older packet in the WQEs from this one on. */
@@ -324,16 +492,15 @@ check_scrubbed(const struct fx_rx *f, uint32_t wqe)
 }
 
 FUZZ_ORACLE static void
-check_queues(uint32_t nb_pkts)
+check_queues(uint32_t first, uint32_t end, uint32_t nb_pkts)
 {
-	for (uint32_t q = 0; q < NB_QUEUES; q++) {
+	for (uint32_t q = first; q < end; q++) {
 		const struct mana_rxq *rxq = fx[q]->rxq;
 		const struct view *v = &views[q];
 
+		replay(q);
 		/* A packet, or no packet, of each CQE. */
 		FUZZ_CHECK(rxq->cq.ci - v->cq_ci <= 2 * nb_pkts);
-		FUZZ_CHECK(rxq->rq.ci - v->rq_ci <= v->nb_posted);
-		FUZZ_CHECK(v->wqe <= rxq->rq.ci - v->rq_ci);
 		FUZZ_CHECK(mana_rxq_nb_posted(rxq) <= rxq->limit);
 		if (rxq->scrub)
 			check_scrubbed(fx[q], v->rq_ci + v->nb_posted);
@@ -342,6 +509,22 @@ check_queues(uint32_t nb_pkts)
 
 /* ---- The application ----------------------------------------------------- */
 
+/* What a poll of these queues has delivered. */
+FUZZ_ORACLE static void
+check_poll(uint32_t first, uint32_t end, struct rte_mbuf **pkts, uint32_t got, uint32_t nb)
+{
+	FUZZ_CHECK(got <= nb);
+	for (uint32_t i = 0; i < got; i++) {
+		struct rte_mbuf *m = pkts[i];
+		struct view *v = &views[QUEUE_OF(m)];
+
+		/* The first mbuf of a WQE that was posted. */
+		FUZZ_CHECK(VIEW_OF(m) == view_serial && WQE_OF(m) < v->nb_posted);
+		v->pkts[v->nb_pkts++] = m;
+	}
+	check_queues(first, end, nb);
+}
+
 static void
 burst(uint32_t queue, uint32_t nb)
 {
@@ -349,19 +532,34 @@ burst(uint32_t queue, uint32_t nb)
 	struct rte_mbuf **pkts = malloc(nb * sizeof(*pkts));
 	uint16_t got;
 
-	view_all();
+	view_queues(0, NB_QUEUES);
 	got = path->burst(fx[queue]->list, pkts, nb);
-	FUZZ_CHECK(got <= nb);
-	for (uint32_t i = 0; i < got; i++)
-		check_packet(pkts[i]);
-	check_queues(nb);
+	check_poll(0, NB_QUEUES, pkts, got, nb);
 	free(pkts);
+}
+
+/* For a drain, which frees the packets. */
+static uint16_t
+drain_poll(struct mana_rx_list *list, struct rte_mbuf **pkts, uint16_t nb,
+	   struct mana_rxq *rxq)
+{
+	const uint32_t queue = rxq == fx[1]->rxq, nb_before = nb_held;
+	uint16_t got;
+
+	view_queues(queue, queue + 1);
+	got = path->poll(list, pkts, nb, rxq);
+	check_poll(queue, queue + 1, pkts, got, nb);
+	while (nb_held != nb_before)
+		OWNER_NOTE(held[--nb_held]) = 0;
+	return got;
 }
 
 /* One list polls both queues, or each its own; a paused list polls none. */
 static void
 lists(bool is_joint, bool is_paused)
 {
+	lists_are_joint = is_joint;
+	lists_are_paused = is_paused;
 	for (uint32_t q = 0; q < NB_QUEUES; q++)
 		mana_rx_list_clear(fx[q]->list);
 	for (uint32_t q = 0; q < NB_QUEUES; q++)
@@ -391,10 +589,43 @@ query(const struct fx_rx *f, uint32_t offset)
 
 /* ---- The device ---------------------------------------------------------- */
 
+static struct device *
+device_of(const struct fx_rx *f)
+{
+	return &devices[f == fx[1]];
+}
+
+/* An empty queue, as the input has described it. */
+static void
+queue_begin(struct fx_rx *f)
+{
+	struct device *d = device_of(f);
+	const uint8_t how = hows[d - devices];
+
+	d->is_honest = true;
+	d->start = starts[how >> 6];
+	doubts[d - devices] = 0;
+	fx_rx_begin(f, d->start);
+	f->rxq->parse = (how & 8) != 0;
+	fx_rx_open(f);
+}
+
+/* After a failure, as the driver does. */
+static void
+queue_restart(struct fx_rx *f)
+{
+	for (uint32_t q = 0; q < NB_QUEUES; q++)
+		mana_rx_list_clear(fx[q]->list);
+	fx_rx_end(f);
+	queue_begin(f);
+	lists(lists_are_joint, lists_are_paused);
+}
+
 /* Any bytes, anywhere in the ring. */
 static void
 write_raw(struct fx_rx *f, struct fuzz_input *in)
 {
+	device_of(f)->is_honest = false;
 	const uint32_t at = fuzz_u8(in) % NB_CQE * HW_CQE_BYTES +
 			    fuzz_u8(in) % HW_CQE_BYTES;
 
@@ -408,6 +639,7 @@ write_cqe(struct fx_rx *f, struct fuzz_input *in, bool has_offset)
 {
 	uint32_t data[15] = { fuzz_u8(in) };
 
+	device_of(f)->is_honest = false;
 	fuzz_read(in, &data[1], fuzz_u8(in) % (sizeof(data) - sizeof(data[0]) + 1));
 	if (has_offset)
 		data[14] = f->ci * HW_BU_BYTES;
@@ -420,20 +652,51 @@ write_trailer(struct fx_rx *f, struct fuzz_input *in)
 	const uint32_t data[15] = { fuzz_u8(in), 0, fuzz_u8(in) };
 	uint32_t trailer;
 
+	device_of(f)->is_honest = false;
 	fuzz_read(in, &trailer, sizeof(trailer));
 	fx_cqe_write_owner(&f->cq, data, trailer & ~(HW_CQE_OWNER_M << HW_CQE_OWNER_S),
 			   f->cq.pi / NB_CQE + fuzz_u8(in) % 8);
 }
 
-/* WQEs that an honest device could use; it skips those that the driver has back. */
+/*
+ * WQEs that an honest device could use for a CQE: none if the ring is full. If it was
+ * not honest, it skips those that the driver has back.
+ */
 static uint32_t
 honest_room(struct fx_rx *f)
 {
 	const uint32_t ci = f->rxq->rq.ci * f->wqe_bu;
+	const bool is_honest = device_of(f)->is_honest;
 
-	if ((int32_t)(ci - f->ci) > 0)
+	if ((int32_t)(ci - f->ci) > 0) {
+		FUZZ_CHECK(!is_honest);
 		f->ci = ci;
+	}
+	/* The last CQE that was read may have packets that were not delivered. */
+	if (is_honest && f->cq.pi - f->rxq->cq.ci >= NB_CQE - 1)
+		return 0;
 	return fx_rx_available(f);
+}
+
+/* The next CQE is of the frames from this one on. */
+static void
+cqe_begin(struct fx_rx *f)
+{
+	device_of(f)->first[f->cq.pi % NB_CQE] = f->rx_seq;
+}
+
+static void
+cqe_end(struct fx_rx *f)
+{
+	device_of(f)->end[(f->cq.pi - 1) % NB_CQE] = f->rx_seq;
+}
+
+static void
+honest_okay(struct fx_rx *f, uint32_t len, uint32_t flags)
+{
+	cqe_begin(f);
+	fx_rx_okay(f, len, flags);
+	cqe_end(f);
 }
 
 static void
@@ -444,7 +707,7 @@ write_okay(struct fx_rx *f, struct fuzz_input *in)
 
 	fuzz_read(in, &flags, sizeof(flags));
 	if (honest_room(f) > 0)
-		fx_rx_okay(f, len, flags);
+		honest_okay(f, len, flags);
 }
 
 /* Frames so short that an execution takes no longer for them. */
@@ -454,7 +717,7 @@ write_many(struct fx_rx *f, struct fuzz_input *in)
 	const uint32_t nb = fuzz_u8(in) % NB_CQE;
 
 	for (uint32_t i = 0; i < nb && honest_room(f) > 0; i++)
-		fx_rx_okay(f, 1 + i % 8, 0);
+		honest_okay(f, 1 + i % 8, 0);
 }
 
 static void
@@ -468,10 +731,40 @@ write_coalesced(struct fx_rx *f, struct fuzz_input *in, bool is_8)
 		return;
 	for (uint32_t i = 0; i < nb; i++)
 		lens[i] = 1 + fuzz_u8(in) % RTE_MIN(f->room_bytes, 255u);
+	cqe_begin(f);
 	if (is_8)
 		fx_rx_coalesced_8(f, lens, nb, flags);
 	else
 		fx_rx_coalesced(f, lens, nb, flags);
+	cqe_end(f);
+}
+
+/* A CQE without a packet, and the WQEs that it uses, up to the most that it may. */
+static void
+write_other(struct fx_rx *f, struct fuzz_input *in)
+{
+	static const struct {
+		uint8_t type, len, min, max;
+	} kinds[] = {
+		{ UNKNOWN, 60, 0, MAX_PKTS },
+		{ HW_CQE_RX_OKAY, 0, 0, 1 },
+		{ HW_CQE_RX_COALESCED_4, 0, 0, 1 },
+		{ HW_CQE_RX_COALESCED_8, 0, 0, 1 },
+		{ HW_CQE_RX_TRUNCATED, 60, 1, 1 },
+		{ HW_CQE_RX_OBJECT_FENCE, 0, 0, 0 },
+	};
+	const uint32_t kind = fuzz_u8(in) % RTE_DIM(kinds);
+	const uint32_t min = kinds[kind].min, max = kinds[kind].max;
+	const uint32_t nb = min + fuzz_u8(in) % (max - min + 1);
+	const uint32_t room = honest_room(f);
+
+	if (room == 0 || room < nb)
+		return;
+	cqe_begin(f);
+	for (uint32_t i = 0; i < nb; i++)
+		fx_rx_frame(f, 1 + i);
+	fx_rx_cqe(f, kinds[kind].type, kinds[kind].len);
+	cqe_end(f);
 }
 
 /* ---- Inputs -------------------------------------------------------------- */
@@ -491,7 +784,15 @@ enum action {
 	QUERY,
 	ASSIGN,
 	REGIONS,
+	WRITE_OTHER,
 };
+
+/* Whether the action is the device's. */
+static bool
+is_write(enum action action)
+{
+	return (action >= WRITE_RAW && action <= WRITE_MANY) || action == WRITE_OTHER;
+}
 
 static void
 act(struct fuzz_input *in)
@@ -501,6 +802,8 @@ act(struct fuzz_input *in)
 	const bool is_variant = (action & 0x20) != 0;
 	struct fx_rx *f = fx[queue];
 
+	if (is_write(action & 0x0f) && mana_rxq_failure(f->rxq) != MANA_FAILURE_NONE)
+		queue_restart(f);
 	switch ((enum action)(action & 0x0f)) {
 	case BURST:
 		burst(queue, fuzz_u8(in) % (MAX_BURST + 1));
@@ -533,7 +836,7 @@ act(struct fuzz_input *in)
 		lists(is_variant, (action & 0x40) != 0);
 		break;
 	case DRAIN:
-		(void)mana_rxq_drain(f->rxq, path->poll, false);
+		(void)mana_rxq_drain(f->rxq, drain_poll, false);
 		break;
 	case QUERY:
 		query(f, fuzz_u8(in));
@@ -545,20 +848,22 @@ act(struct fuzz_input *in)
 		fx_mr_deny = is_variant;
 		fx_mr_generation++;
 		break;
+	case WRITE_OTHER:
+		write_other(f, in);
+		break;
 	}
 }
 
 static void
 begin(struct fuzz_input *in)
 {
-	static const uint32_t starts[] = { 0, 0, NB_CQE, UINT32_MAX - NB_CQE + 1 };
-
 	fx = fixtures[fuzz_u8(in) % RTE_DIM(layouts)];
 	path = &mana_rx_paths[fuzz_u8(in) % mana_rx_nb_paths];
 	if (!mana_rx_path_is_allowed(path))
 		path = mana_rx_path_select(NULL);
+	lists_are_joint = lists_are_paused = false;
 	for (uint32_t q = 0; q < NB_QUEUES; q++) {
-		const uint8_t how = fuzz_u8(in);
+		const uint8_t how = hows[q] = fuzz_u8(in);
 
 		fx[q]->conf.vlan_strip = (how & 1) != 0;
 		fx[q]->conf.csum = (how & 2) != 0;
@@ -568,9 +873,7 @@ begin(struct fuzz_input *in)
 		fx[q]->conf.nb_desc = 1 + fuzz_u8(in) % NB_DESC;
 		fx[q]->conf.free_thresh =
 			mana_rx_refill_thresh(fuzz_u8(in), fx[q]->conf.nb_desc, NB_CQE);
-		fx_rx_begin(fx[q], starts[how >> 6]);
-		fx[q]->rxq->parse = (how & 8) != 0;
-		fx_rx_open(fx[q]);
+		queue_begin(fx[q]);
 	}
 }
 
@@ -582,7 +885,7 @@ end(bool is_gone)
 	for (uint32_t q = 0; q < NB_QUEUES; q++) {
 		mana_rx_list_clear(fx[q]->list);
 		if (is_gone)
-			(void)mana_rxq_drain(fx[q]->rxq, path->poll, true);
+			(void)mana_rxq_drain(fx[q]->rxq, drain_poll, true);
 		fx_rx_end(fx[q]);
 	}
 	for (uint32_t q = 0; q < NB_QUEUES; q++)

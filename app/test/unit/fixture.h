@@ -169,6 +169,8 @@ uint32_t fx_rx_available(const struct fx_rx *fx);
  * len_bytes. Returns the hash for the CQE.
  */
 uint32_t fx_rx_frame(struct fx_rx *fx, uint32_t len_bytes);
+/* Byte i of the frame with this number. */
+uint8_t fx_rx_byte(uint32_t seq, uint32_t i);
 void fx_rx_okay(struct fx_rx *fx, uint32_t len_bytes, uint32_t flags);
 /* One CQE with nb (1 to 4) packets of these lengths. */
 void fx_rx_coalesced(struct fx_rx *fx, const uint32_t *len_bytes,

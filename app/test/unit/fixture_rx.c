@@ -195,7 +195,7 @@ fx_rx_available(const struct fx_rx *fx)
 	return (db.tail - fx->ci * HW_BU_BYTES) / HW_BU_BYTES / fx->wqe_bu;
 }
 
-static uint8_t
+uint8_t
 fx_rx_byte(uint32_t seq, uint32_t i)
 {
 	return i < 4 ? seq >> (8 * i) : (seq + i) * 7;
