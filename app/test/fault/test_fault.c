@@ -18,6 +18,8 @@
 
 #include <rte_cycles.h>
 #include <rte_dev.h>
+#include <rte_mbuf_pool_ops.h>
+#include <rte_mempool.h>
 
 #include "fixture.h"
 #include "fixture_log.h"
@@ -115,6 +117,38 @@ undo_probe(struct fixture *fx)
 	if (fx->is_probed)
 		fx_remove(fx);
 }
+
+/* ---- Mempools that fail for the driver -------------------------------------------- */
+
+static rte_mempool_dequeue_t ring_dequeue;
+
+static int
+dequeue(struct rte_mempool *mp, void **objects, unsigned int nb)
+{
+	return calls_pool_get(__builtin_return_address(0), nb) ?
+		       -ENOBUFS : ring_dequeue(mp, objects, nb);
+}
+
+/* Mempools that are created from now on. */
+static void
+pools_can_fail(void)
+{
+	struct rte_mempool_ops ops = { .name = "" };
+
+	if (ring_dequeue != NULL)
+		return;
+	for (uint32_t i = 0; i < rte_mempool_ops_table.num_ops; i++)
+		if (strcmp(rte_mempool_ops_table.ops[i].name, "ring_mp_mc") == 0)
+			ops = rte_mempool_ops_table.ops[i];
+	assert_non_null(ops.dequeue);
+	ring_dequeue = ops.dequeue;
+	strcpy(ops.name, "ring_that_fails");
+	ops.dequeue = dequeue;
+	assert_true(rte_mempool_register_ops(&ops) >= 0);
+	assert_int_equal(rte_mbuf_set_user_mempool_ops(ops.name), 0);
+}
+
+/* ---- A fault ------------------------------------------------------------------------ */
 
 /* The ports work. */
 static void
@@ -671,18 +705,25 @@ run_recovery(struct fixture *fx)
 	return 0;
 }
 
+/* Too few packets for a refill: each run makes the same calls. */
+#define NB_REPAIR_PACKETS 8
+
 static int
 run_repair(struct fixture *fx, unsigned int side, const char *command)
 {
 	const uint64_t before = fx_xstat(fx->port[side], "queue_repairs");
 	const uint64_t end = fx_deadline();
+	unsigned int nb_sent = 0;
 
 	fx_command(command);
 	while (fx_xstat(fx->port[side], "queue_repairs") == before) {
 		struct rte_mbuf *m = fx_frame(fx->pool, 64, 1);
+		uint16_t nb = nb_sent < NB_REPAIR_PACKETS;
 
-		if (rte_eth_tx_burst(fx->port[0], 0, &m, 1) == 0)
+		if (rte_eth_tx_burst(fx->port[0], 0, &m, nb) == 0)
 			rte_pktmbuf_free(m);
+		else
+			nb_sent++;
 		for (unsigned int queue = 0; queue < several.nb_rxq; queue++)
 			(void)fx_receive_all(fx->port[1], queue);
 		/* The driver tries again, in vain while the fault remains. */
@@ -690,6 +731,7 @@ run_repair(struct fixture *fx, unsigned int side, const char *command)
 		    (is_for_ever && fx_nb_logged(RTE_LOG_ERR, "cannot rebuild") > 0))
 			return -EIO;
 		assert_true(rte_get_timer_cycles() < end);
+		rte_delay_us_sleep(200);
 	}
 	return 0;
 }
@@ -778,6 +820,7 @@ static int
 setup(void **state)
 {
 	current = *state;
+	pools_can_fail();
 	return fx_setup_bare(state);
 }
 
