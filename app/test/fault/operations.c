@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The operations of the fault sweep, each with its initial state. */
+
+#include <errno.h>
+#include <stdio.h>
+
+#include <rte_cycles.h>
+#include <rte_dev.h>
+
+#include "operations.h"
+
+const struct fx_config several = {
+	.nb_rxq = 4,
+	.nb_txq = 3,
+	.nb_rxd = 64,
+	.nb_txd = 64,
+	.rss_hf = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_UDP,
+};
+
+/* All interrupts enabled. */
+static const struct fx_config woken = {
+	.nb_rxq = 3,
+	.nb_txq = 1,
+	.nb_rxd = 64,
+	.nb_txd = 64,
+	.rss_hf = RTE_ETH_RSS_IPV4,
+	.intr = { .lsc = 1, .rxq = 1, .rmv = 1 },
+};
+
+void
+undo_probe(struct fixture *fx)
+{
+	fx_stop(fx);
+	if (fx->is_probed)
+		fx_remove(fx);
+}
+
+bool
+needs_restart(void)
+{
+	return fx_nb_logged(RTE_LOG_ERR, "Rx is down") +
+		fx_nb_logged(RTE_LOG_ERR, "until the port is restarted") > 0;
+}
+
+/* ---- Probe and removal ------------------------------------------------------------ */
+
+static void
+check_not_probed(struct fixture *fx)
+{
+	assert_false(fx->is_probed);
+}
+
+static int
+run_probe(struct fixture *fx)
+{
+	return fx_probe(fx, "");
+}
+
+static void
+netdevs_up(struct fixture *fx)
+{
+	check_not_probed(fx);
+	assert_int_equal(fx_model.netdev_set("mana0p0", true), 0);
+	assert_int_equal(fx_model.netdev_set("mana0p1", true), 0);
+}
+
+static int
+run_netdev_down(struct fixture *fx)
+{
+	return fx_probe(fx, "netdev_down=1");
+}
+
+static void
+undo_netdev_down(struct fixture *fx)
+{
+	undo_probe(fx);
+	assert_int_equal(fx_model.netdev_set("mana0p0", false), 0);
+	assert_int_equal(fx_model.netdev_set("mana0p1", false), 0);
+}
+
+static void
+no_undo(struct fixture *fx __rte_unused)
+{
+}
+
+static void
+probed(struct fixture *fx)
+{
+	assert_int_equal(fx_probe(fx, ""), 0);
+}
+
+static void
+configured(struct fixture *fx)
+{
+	probed(fx);
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		assert_int_equal(fx_configure(fx, fx->port[i], &several), 0);
+}
+
+static void
+running(struct fixture *fx)
+{
+	configured(fx);
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		assert_int_equal(fx_dev_start(fx, i), 0);
+}
+
+static int
+run_remove(struct fixture *fx)
+{
+	fx_stop(fx);
+	fx_remove(fx);
+	return 0;
+}
+
+/* ---- Queues and start ------------------------------------------------------------- */
+
+static int
+run_configure(struct fixture *fx)
+{
+	struct rte_eth_conf conf = {
+		.rxmode = { .mq_mode = RTE_ETH_MQ_RX_RSS },
+		.rx_adv_conf = { .rss_conf = { .rss_hf = RTE_ETH_RSS_IPV4 } },
+	};
+
+	return rte_eth_dev_configure(fx->port[0], 2, 2, &conf);
+}
+
+static void
+one_configured(struct fixture *fx)
+{
+	probed(fx);
+	assert_int_equal(run_configure(fx), 0);
+}
+
+static int
+run_rx_setup(struct fixture *fx)
+{
+	return rte_eth_rx_queue_setup(fx->port[0], 0, 64, SOCKET_ID_ANY, NULL,
+				      fx->pool);
+}
+
+static int
+run_tx_setup(struct fixture *fx)
+{
+	return rte_eth_tx_queue_setup(fx->port[0], 0, 64, SOCKET_ID_ANY, NULL);
+}
+
+static int
+run_start(struct fixture *fx)
+{
+	return fx_dev_start(fx, 0);
+}
+
+/* The second port of a function starts while the first one runs. */
+static void
+first_started(struct fixture *fx)
+{
+	configured(fx);
+	assert_int_equal(fx_dev_start(fx, 0), 0);
+}
+
+static int
+run_second_start(struct fixture *fx)
+{
+	return fx_dev_start(fx, 1);
+}
+
+static void
+configured_to_wake(struct fixture *fx)
+{
+	probed(fx);
+	assert_int_equal(fx_configure(fx, fx->port[0], &woken), 0);
+}
+
+static int
+run_stop(struct fixture *fx)
+{
+	return fx_dev_stop(fx, 0);
+}
+
+static void
+one_queue_each_stopped(struct fixture *fx)
+{
+	running(fx);
+	assert_int_equal(rte_eth_dev_rx_queue_stop(fx->port[0], 1), 0);
+	assert_int_equal(rte_eth_dev_tx_queue_stop(fx->port[0], 1), 0);
+}
+
+static int
+run_txq_start(struct fixture *fx)
+{
+	return rte_eth_dev_tx_queue_start(fx->port[0], 1);
+}
+
+static int
+run_txq_stop(struct fixture *fx)
+{
+	return rte_eth_dev_tx_queue_stop(fx->port[0], 1);
+}
+
+static int
+run_rxq_start(struct fixture *fx)
+{
+	return rte_eth_dev_rx_queue_start(fx->port[0], 1);
+}
+
+static int
+run_rxq_stop(struct fixture *fx)
+{
+	return rte_eth_dev_rx_queue_stop(fx->port[0], 1);
+}
+
+/* ---- Changes of a running port ------------------------------------------------------ */
+
+static int
+run_key(struct fixture *fx)
+{
+	static uint8_t key[40];
+	struct rte_eth_rss_conf rss = { .rss_hf = several.rss_hf, .rss_key = key,
+					.rss_key_len = sizeof(key) };
+
+	key[0]++;
+	return rte_eth_dev_rss_hash_update(fx->port[0], &rss);
+}
+
+static int
+run_reta(struct fixture *fx)
+{
+	struct rte_eth_rss_reta_entry64 reta = { .mask = UINT64_MAX };
+
+	for (unsigned int i = 0; i < RTE_ETH_RETA_GROUP_SIZE; i++)
+		reta.reta[i] = 3 - i % 4;
+	return rte_eth_dev_rss_reta_update(fx->port[0], &reta, RTE_ETH_RETA_GROUP_SIZE);
+}
+
+static int
+run_mtu(struct fixture *fx)
+{
+	return rte_eth_dev_set_mtu(fx->port[0], 1400);
+}
+
+static int
+run_vlan_strip(struct fixture *fx)
+{
+	return rte_eth_dev_set_vlan_offload(fx->port[0], RTE_ETH_VLAN_STRIP_OFFLOAD);
+}
+
+static void
+running_to_wake(struct fixture *fx)
+{
+	configured_to_wake(fx);
+	assert_int_equal(fx_dev_start(fx, 0), 0);
+}
+
+static int
+run_rx_interrupt(struct fixture *fx)
+{
+	int ret = rte_eth_dev_rx_intr_enable(fx->port[0], 0);
+
+	return ret != 0 ? ret : rte_eth_dev_rx_intr_disable(fx->port[0], 0);
+}
+
+/* Memory of the application. */
+static char memory[4 * 4096] __rte_aligned(4096);
+
+static void
+memory_registered(struct fixture *fx)
+{
+	running(fx);
+	assert_int_equal(rte_extmem_register(memory, sizeof(memory), NULL, 0, 4096), 0);
+}
+
+static struct rte_device *
+device_of(const struct fixture *fx)
+{
+	struct rte_eth_dev_info info;
+
+	assert_int_equal(rte_eth_dev_info_get(fx->port[0], &info), 0);
+	return info.device;
+}
+
+static int
+run_dma_map(struct fixture *fx)
+{
+	int ret = rte_dev_dma_map(device_of(fx), memory, 0, sizeof(memory));
+
+	/* ethdev's result of any failure */
+	return ret == -1 ? -rte_errno : ret;
+}
+
+static void
+undo_dma_map(struct fixture *fx)
+{
+	fx_stop(fx);
+	/* Not mapped if the operation was refused. */
+	(void)rte_dev_dma_unmap(device_of(fx), memory, 0, sizeof(memory));
+	assert_int_equal(rte_extmem_unregister(memory, sizeof(memory)), 0);
+}
+
+/* ---- Queries -------------------------------------------------------------------------- */
+
+static int
+run_link(struct fixture *fx)
+{
+	struct rte_eth_link link;
+
+	return rte_eth_link_get_nowait(fx->port[0], &link);
+}
+
+static int
+run_info(struct fixture *fx)
+{
+	struct rte_eth_dev_info info;
+
+	return rte_eth_dev_info_get(fx->port[0], &info);
+}
+
+static int
+run_stats(struct fixture *fx)
+{
+	struct rte_eth_stats stats;
+	struct rte_eth_xstat xstats[512];
+	int ret = rte_eth_stats_get(fx->port[0], &stats);
+
+	if (ret == 0)
+		ret = rte_eth_xstats_get(fx->port[0], xstats, RTE_DIM(xstats));
+	assert_true(ret <= (int)RTE_DIM(xstats));
+	return ret > 0 ? 0 : ret;
+}
+
+static int
+run_dump(struct fixture *fx)
+{
+	FILE *f = fopen("/dev/null", "w");
+	int ret;
+
+	assert_non_null(f);
+	ret = rte_eth_dev_priv_dump(fx->port[0], f);
+	if (ret == 0)
+		ret = rte_eth_rx_descriptor_dump(fx->port[0], 0, 0, 1, f);
+	if (ret == 0)
+		ret = rte_eth_tx_descriptor_dump(fx->port[0], 0, 0, 1, f);
+	fclose(f);
+	return ret;
+}
+
+/* A handler that fails gives a part of its reply. */
+static int
+run_telemetry(struct fixture *fx)
+{
+	assert_true(fx_telemetry_ask_all(fx->port[0]));
+	return 0;
+}
+
+/* ---- Recovery -------------------------------------------------------------------------- */
+
+static int
+run_reset(struct fixture *fx)
+{
+	return rte_eth_dev_reset(fx->port[0]);
+}
+
+static void
+running_for_loss(struct fixture *fx)
+{
+	assert_int_equal(fx_probe(fx, "recovery_timeout=1"), 0);
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
+		assert_int_equal(fx_configure(fx, fx->port[i], &several), 0);
+		assert_int_equal(fx_dev_start(fx, i), 0);
+	}
+}
+
+/* Recovers, or reports that it cannot. */
+static int
+run_recovery(struct fixture *fx)
+{
+	const uint64_t end = fx_deadline();
+	unsigned int nb;
+
+	fx_command("reset fn=0 outage=1ms");
+	do {
+		rte_delay_us_sleep(200);
+		nb = 0;
+		for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+			nb += rte_eth_dev_is_removed(fx->port[i]) == 1 ||
+			      fx_xstat(fx->port[i], "recoveries") > 0;
+		assert_true(rte_get_timer_cycles() < end);
+	} while (nb < FX_NB_PORTS);
+	return 0;
+}
+
+/* Too few packets for a refill: each run makes the same calls. */
+#define NB_REPAIR_PACKETS 8
+
+static int
+run_repair(struct fixture *fx, unsigned int side, const char *command)
+{
+	const uint64_t before = fx_xstat(fx->port[side], "queue_repairs");
+	const uint64_t end = fx_deadline();
+	unsigned int nb_sent = 0;
+
+	fx_command(command);
+	while (fx_xstat(fx->port[side], "queue_repairs") == before) {
+		struct rte_mbuf *m = fx_frame(fx->pool, 64, 1);
+		uint16_t nb = nb_sent < NB_REPAIR_PACKETS;
+
+		if (rte_eth_tx_burst(fx->port[0], 0, &m, nb) == 0)
+			rte_pktmbuf_free(m);
+		else
+			nb_sent++;
+		for (unsigned int queue = 0; queue < several.nb_rxq; queue++)
+			(void)fx_receive_all(fx->port[1], queue);
+		/* The driver tries again, in vain while the fault remains. */
+		if (needs_restart() ||
+		    (is_for_ever && fx_nb_logged(RTE_LOG_ERR, "cannot rebuild") > 0))
+			return -EIO;
+		assert_true(rte_get_timer_cycles() < end);
+		rte_delay_us_sleep(200);
+	}
+	return 0;
+}
+
+static int
+run_tx_repair(struct fixture *fx)
+{
+	return run_repair(fx, 0, "cqe port=1 tx type=42 queue=0");
+}
+
+static int
+run_rx_repair(struct fixture *fx)
+{
+	return run_repair(fx, 1, "bogus port=2 rx what=wrong-owner");
+}
+
+/* ---- The list -------------------------------------------------------------------------- */
+
+const struct operation operations[] = {
+	{ "probe", check_not_probed, run_probe, undo_probe },
+	{ "probe with netdev_down=1", netdevs_up, run_netdev_down, undo_netdev_down },
+	{ "stop and remove", running, run_remove, no_undo, .is_teardown = true },
+	{ "configure", probed, run_configure, no_undo },
+	{ "Rx queue setup", one_configured, run_rx_setup, no_undo },
+	{ "Tx queue setup", one_configured, run_tx_setup, no_undo },
+	{ "start", configured, run_start, fx_stop },
+	{ "second start", first_started, run_second_start, fx_stop },
+	{ "start with interrupts", configured_to_wake, run_start, fx_stop },
+	{ "stop", running, run_stop, fx_stop, .is_teardown = true },
+	{ "Rx queue start", one_queue_each_stopped, run_rxq_start, fx_stop,
+	  .may_be_empty = true },
+	{ "Tx queue start", one_queue_each_stopped, run_txq_start, fx_stop },
+	{ "Rx queue stop", running, run_rxq_stop, fx_stop, .may_be_empty = true },
+	{ "Tx queue stop", running, run_txq_stop, fx_stop, .is_teardown = true },
+	{ "RSS key", running, run_key, fx_stop },
+	{ "RSS table", running, run_reta, fx_stop, .may_be_empty = true },
+	{ "MTU", configured, run_mtu, no_undo, .may_be_empty = true },
+	{ "VLAN stripping", configured, run_vlan_strip, no_undo, .may_be_empty = true },
+	{ "Rx interrupt", running_to_wake, run_rx_interrupt, fx_stop,
+	  .may_be_empty = true },
+	{ "DMA map", memory_registered, run_dma_map, undo_dma_map },
+	{ "link", running, run_link, fx_stop },
+	{ "information", running, run_info, fx_stop, .may_be_empty = true },
+	{ "statistics", running, run_stats, fx_stop, .may_be_empty = true },
+	{ "dumps", running, run_dump, fx_stop, .may_be_empty = true },
+	{ "telemetry", running, run_telemetry, fx_stop, .is_teardown = true },
+	{ "reset", configured, run_reset, no_undo, .destroys_first = true },
+	{ "recovery", running_for_loss, run_recovery, undo_probe,
+	  .is_teardown = true, .waits = true },
+	{ "Tx queue repair", running, run_tx_repair, fx_stop, .destroys_first = true },
+	{ "Rx queue repair", running, run_rx_repair, fx_stop, .destroys_first = true },
+};
+
+const unsigned int nb_operations = RTE_DIM(operations);
