@@ -41,7 +41,7 @@
  * Not EIO: when an object is destroyed, libibverbs takes it for the removal of the device
  * (verbs_is_destroy_err()), which test_loss_points.c lets happen.
  */
-static const int errors[] = { ENOMEM, EINVAL, EBUSY, EPROTO };
+static const int errors[] = { ENOMEM, EINVAL, EBUSY, EPROTO, ENODEV, EPERM };
 
 /* Where a call fails. */
 enum source { KERNEL, DRIVER };
