@@ -3,7 +3,14 @@
 /* The operations of the fault sweep, each with its initial state. */
 
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <linux/sockios.h>
 
 #include <rte_cycles.h>
 #include <rte_dev.h>
@@ -43,6 +50,17 @@ needs_restart(void)
 		fx_nb_logged(RTE_LOG_ERR, "until the port is restarted") > 0;
 }
 
+static void
+netdev_request(unsigned int i, unsigned long request, struct ifreq *ifr)
+{
+	int sock = socket(AF_INET, SOCK_DGRAM, 0);
+
+	assert_true(sock >= 0);
+	snprintf(ifr->ifr_name, sizeof(ifr->ifr_name), "mana0p%u", i);
+	assert_int_equal(ioctl(sock, request, ifr), 0);
+	close(sock);
+}
+
 /* ---- Probe and removal ------------------------------------------------------------ */
 
 static void
@@ -71,10 +89,19 @@ run_netdev_down(struct fixture *fx)
 	return fx_probe(fx, "netdev_down=1");
 }
 
+/* The netdevs are up again, or the driver has reported why not, or was told that none is there. */
 static void
 undo_netdev_down(struct fixture *fx)
 {
+	struct ifreq ifr;
+
 	undo_probe(fx);
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
+		netdev_request(i, SIOCGIFFLAGS, &ifr);
+		if ((ifr.ifr_flags & IFF_UP) == 0)
+			assert_true(fx_nb_logged(RTE_LOG_WARNING, "up again:") +
+				    fx_nb_logged(RTE_LOG_ERR, strerror(ENODEV)) > 0);
+	}
 	assert_int_equal(fx_model.netdev_set("mana0p0", false), 0);
 	assert_int_equal(fx_model.netdev_set("mana0p1", false), 0);
 }

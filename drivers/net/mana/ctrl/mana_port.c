@@ -155,15 +155,19 @@ netdev_down(struct mana_priv *priv)
 	ret = mana_netdev_state_get(&priv->netdev, &state);
 	if (ret == 0 && !state.is_up)
 		return 0;
-	if (ret == 0)
+	if (ret == 0) {
 		ret = mana_netdev_up_set(&priv->netdev, false);
+		/* The answer may be lost: if in doubt the close sets the netdev up. */
+		priv->is_netdev_taken =
+			ret == 0 ||
+			mana_netdev_state_get(&priv->netdev, &state) != 0 || !state.is_up;
+	}
 	mana_event_add(&priv->events, MANA_EVENT_NETDEV, priv->netdev.ifindex,
 		       false, ret);
 	if (ret != 0) {
 		mana_diag_netdev_down(name, state.name, ret);
 		return ret;
 	}
-	priv->is_netdev_taken = true;
 	MANA_PORT_LOG(NOTICE, name,
 		      "netdev_down=1: netdev %s is down until the port is closed",
 		      state.name);
@@ -232,16 +236,19 @@ netdev_mtu_change(struct mana_priv *priv, uint32_t mtu)
 static void
 netdev_mtu_set(struct mana_priv *priv)
 {
-	struct mana_netdev_state state;
+	struct mana_netdev_state state, now;
 	uint16_t mtu = priv->data->mtu;
 	const char *reason;
+	bool is_known;
 
 	if (!priv->options.netdev_mtu ||
 	    mana_netdev_state_get(&priv->netdev, &state) != 0 ||
 	    state.mtu == 0 || state.mtu == mtu)
 		return;
 	reason = netdev_mtu_change(priv, mtu);
-	if (reason == NULL) {
+	/* The answer may be lost: if in doubt the close looks what MTU the netdev has. */
+	is_known = reason == NULL || mana_netdev_state_get(&priv->netdev, &now) == 0;
+	if (reason == NULL || !is_known || now.mtu == mtu) {
 		if (priv->netdev_mtu_before == 0)
 			priv->netdev_mtu_before = state.mtu;
 		priv->netdev_mtu = mtu;
