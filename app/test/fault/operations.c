@@ -25,6 +25,9 @@ const struct fx_config several = {
 	.rss_hf = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_UDP,
 };
 
+/* One queue in each direction. */
+static const struct fx_config single = { .nb_rxd = 64, .nb_txd = 64 };
+
 /* All interrupts enabled. */
 static const struct fx_config woken = {
 	.nb_rxq = 3,
@@ -48,6 +51,13 @@ needs_restart(void)
 {
 	return fx_nb_logged(RTE_LOG_ERR, "Rx is down") +
 		fx_nb_logged(RTE_LOG_ERR, "until the port is restarted") > 0;
+}
+
+bool
+kernel_keeps_objects(void)
+{
+	return fx_nb_logged(RTE_LOG_WARNING, "the kernel does not destroy") +
+		fx_nb_logged(RTE_LOG_WARNING, "cannot deregister key") > 0;
 }
 
 static void
@@ -237,6 +247,46 @@ static int
 run_rxq_stop(struct fixture *fx)
 {
 	return rte_eth_dev_rx_queue_stop(fx->port[0], 1);
+}
+
+/* ---- netdev_mtu=1 ---------------------------------------------------------------------- */
+
+#define NETDEV_MTU 1500
+
+static void
+configured_to_copy(struct fixture *fx)
+{
+	struct fx_config config = single;
+
+	config.mtu = NETDEV_MTU - 100;
+	assert_int_equal(fx_probe(fx, "netdev_mtu=1"), 0);
+	assert_int_equal(fx_configure(fx, fx->port[0], &config), 0);
+}
+
+static void
+running_copied(struct fixture *fx)
+{
+	configured_to_copy(fx);
+	assert_int_equal(fx_dev_start(fx, 0), 0);
+}
+
+static void
+mtu_restore(struct fixture *fx __rte_unused)
+{
+	netdev_request(0, SIOCSIFMTU, &(struct ifreq){ .ifr_mtu = NETDEV_MTU });
+}
+
+/* The netdev has its MTU again, unless it has a queue that the kernel does not destroy. */
+static void
+undo_copy(struct fixture *fx)
+{
+	struct ifreq ifr = { .ifr_mtu = 0 };
+
+	undo_probe(fx);
+	if (kernel_keeps_objects())
+		mtu_restore(fx);
+	netdev_request(0, SIOCGIFMTU, &ifr);
+	assert_int_equal(ifr.ifr_mtu, NETDEV_MTU);
 }
 
 /* ---- Changes of a running port ------------------------------------------------------ */
@@ -473,6 +523,9 @@ const struct operation operations[] = {
 	{ "start", configured, run_start, fx_stop },
 	{ "second start", first_started, run_second_start, fx_stop },
 	{ "start with interrupts", configured_to_wake, run_start, fx_stop },
+	{ "start with netdev_mtu=1", configured_to_copy, run_start, undo_copy },
+	{ "stop and remove with netdev_mtu=1", running_copied, run_remove, mtu_restore,
+	  .is_teardown = true },
 	{ "stop", running, run_stop, fx_stop, .is_teardown = true },
 	{ "Rx queue start", one_queue_each_stopped, run_rxq_start, fx_stop,
 	  .may_be_empty = true },

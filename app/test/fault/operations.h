@@ -39,5 +39,7 @@ extern const struct fx_config several;
 void undo_probe(struct fixture *fx);
 /* The driver has reported this. */
 bool needs_restart(void);
+/* The driver has reported this: they remain until it closes the device's context. */
+bool kernel_keeps_objects(void);
 
 #endif /* OPERATIONS_H */

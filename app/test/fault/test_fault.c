@@ -173,14 +173,6 @@ describe(const struct operation *operation, const struct fault *fault)
 	return text;
 }
 
-/* The driver has reported this: they remain until it closes the device's context. */
-static bool
-kernel_keeps_objects(void)
-{
-	return fx_nb_logged(RTE_LOG_WARNING, "the kernel does not destroy") +
-		fx_nb_logged(RTE_LOG_WARNING, "cannot deregister key") > 0;
-}
-
 /* A queue that the kernel does not destroy keeps its packets: the device may use them. */
 static void
 pool_renew(struct fixture *fx)

@@ -295,6 +295,8 @@ struct mana_priv {
 	/* The netdev's MTU that was set, and that it had before; 0: not set. */
 	uint32_t netdev_mtu;
 	uint32_t netdev_mtu_before;
+	/* The kernel has not destroyed a raw QP, which exists until the context is closed. */
+	bool keeps_raw_qp;
 
 	/* While running. */
 	struct mana_rx_set *rx_set; /* NULL: none. Changed under the registry's lock */

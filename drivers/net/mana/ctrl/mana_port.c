@@ -216,6 +216,8 @@ netdev_mtu_change(struct mana_priv *priv, uint32_t mtu)
 {
 	int ret = mana_is_gone(priv) || priv->ctx == NULL ? -EIO : 0;
 
+	if (priv->keeps_raw_qp)
+		return "the kernel has not destroyed a queue of the port";
 	if (ret == 0)
 		ret = mana_txq_spare_try(priv);
 	if (ret == 0)
@@ -481,6 +483,7 @@ open_objects(struct mana_priv *priv, struct ibv_device *device,
 	priv->ctx = ctx;
 	mana_registry_unlock();
 	mana_atomic_store(&priv->is_lost, 0);
+	priv->keeps_raw_qp = false;
 	priv->nb_opens++;
 	priv->rings.socket_id = priv->data->numa_node;
 	ret = mana_db_map(priv->data->port_id, ctx->cmd_fd);

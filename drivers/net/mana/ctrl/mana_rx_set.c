@@ -53,6 +53,7 @@ set_close(struct mana_priv *priv, struct mana_rx_set *set)
 {
 	int ret = mana_verbs_qp_destroy(set->rss_qp);
 
+	priv->keeps_raw_qp |= ret != 0;
 	if (!mana_queue_is_gone(priv, "RSS object", ret))
 		return ret;
 	set->rss_qp = NULL;

@@ -173,11 +173,12 @@ mana_txq_next(const struct mana_priv *priv, uint32_t *at)
 
 /* Returns whether the device no longer accesses the packets. */
 static bool
-sq_destroy(const struct mana_priv *priv, struct mana_eth_txq *ctl)
+sq_destroy(struct mana_priv *priv, struct mana_eth_txq *ctl)
 {
-	bool is_gone = mana_queue_is_gone(priv, "Tx queue",
-					  mana_verbs_qp_destroy(ctl->qp));
+	int ret = mana_verbs_qp_destroy(ctl->qp);
+	bool is_gone = mana_queue_is_gone(priv, "Tx queue", ret);
 
+	priv->keeps_raw_qp |= ret != 0;
 	/* At once after the QP: until then the kernel keeps the CQ's id. */
 	(void)mana_queue_is_gone(priv, "CQ", mana_verbs_cq_destroy(ctl->cq));
 	ctl->qp = NULL;
