@@ -14,6 +14,9 @@
 
 #include <rte_cycles.h>
 #include <rte_dev.h>
+#include <rte_malloc.h>
+#include <rte_mbuf_pool_ops.h>
+#include <rte_mempool.h>
 
 #include "operations.h"
 
@@ -143,6 +146,16 @@ running(struct fixture *fx)
 		assert_int_equal(fx_dev_start(fx, i), 0);
 }
 
+/* One Rx queue is larger than the others: they cannot exchange hardware queues. */
+static void
+running_uneven(struct fixture *fx)
+{
+	configured(fx);
+	assert_int_equal(rte_eth_rx_queue_setup(fx->port[0], 3, 128, SOCKET_ID_ANY, NULL,
+						fx->pool), 0);
+	assert_int_equal(fx_dev_start(fx, 0), 0);
+}
+
 static int
 run_remove(struct fixture *fx)
 {
@@ -247,6 +260,77 @@ static int
 run_rxq_stop(struct fixture *fx)
 {
 	return rte_eth_dev_rx_queue_stop(fx->port[0], 1);
+}
+
+static int
+run_rxq_setup_running(struct fixture *fx)
+{
+	return rte_eth_rx_queue_setup(fx->port[0], 1, 64, SOCKET_ID_ANY, NULL, fx->pool);
+}
+
+static int
+run_txq_setup_running(struct fixture *fx)
+{
+	return rte_eth_tx_queue_setup(fx->port[0], 1, 64, SOCKET_ID_ANY, NULL);
+}
+
+/* A stopped Rx queue that no hardware queue fits. */
+static void
+one_larger_stopped(struct fixture *fx)
+{
+	one_queue_each_stopped(fx);
+	assert_int_equal(rte_eth_rx_queue_setup(fx->port[0], 1, 128, SOCKET_ID_ANY, NULL,
+						fx->pool), 0);
+}
+
+/* ---- Packets in several buffers ------------------------------------------------------ */
+
+/* Of packets besides the fixture's. */
+static struct rte_mempool *extra;
+
+static void
+scatter_configured(struct fixture *fx)
+{
+	struct fx_config config = single;
+
+	probed(fx);
+	extra = fx_pool(fx, 255, 1152);
+	config.rx_pool = extra;
+	config.rx_offloads = RTE_ETH_RX_OFFLOAD_SCATTER;
+	assert_int_equal(fx_configure(fx, fx->port[0], &config), 0);
+}
+
+static void
+split_configured(struct fixture *fx)
+{
+	const struct rte_eth_conf conf = {
+		.rxmode = { .offloads = RTE_ETH_RX_OFFLOAD_BUFFER_SPLIT },
+	};
+	union rte_eth_rxseg segs[2] = { { .split = { .length = 64 } } };
+	struct rte_eth_rxconf rxconf = { .rx_seg = segs, .rx_nseg = RTE_DIM(segs) };
+
+	probed(fx);
+	extra = fx_pool(fx, 127, 256);
+	segs[0].split.mp = extra;
+	segs[1].split.mp = fx->pool;
+	assert_int_equal(rte_eth_dev_configure(fx->port[0], 1, 1, &conf), 0);
+	assert_int_equal(rte_eth_tx_queue_setup(fx->port[0], 0, 64, SOCKET_ID_ANY, NULL), 0);
+	assert_int_equal(rte_eth_rx_queue_setup(fx->port[0], 0, 64, SOCKET_ID_ANY, &rxconf,
+						NULL), 0);
+}
+
+static void
+undo_extra(struct fixture *fx)
+{
+	undo_probe(fx);
+	if (!kernel_keeps_objects()) {
+		fx_pool_free(fx, extra);
+		return;
+	}
+	for (unsigned int i = 0; i < FX_MAX_POOLS; i++)
+		if (fx->pools[i] == extra)
+			fx->pools[i] = NULL;
+	rte_mempool_free(extra);
 }
 
 /* ---- netdev_mtu=1 ---------------------------------------------------------------------- */
@@ -368,12 +452,185 @@ run_dma_map(struct fixture *fx)
 }
 
 static void
+memory_mapped(struct fixture *fx)
+{
+	memory_registered(fx);
+	assert_int_equal(rte_dev_dma_map(device_of(fx), memory, 0, sizeof(memory)), 0);
+}
+
+static int
+run_dma_unmap(struct fixture *fx)
+{
+	return rte_dev_dma_unmap(device_of(fx), memory, 0, sizeof(memory));
+}
+
+static void
+undo_dma_unmap(struct fixture *fx)
+{
+	fx_stop(fx);
+	assert_int_equal(rte_extmem_unregister(memory, sizeof(memory)), 0);
+}
+
+static void
 undo_dma_map(struct fixture *fx)
 {
 	fx_stop(fx);
 	/* Not mapped if the operation was refused. */
 	(void)rte_dev_dma_unmap(device_of(fx), memory, 0, sizeof(memory));
 	assert_int_equal(rte_extmem_unregister(memory, sizeof(memory)), 0);
+}
+
+/* ---- Packets of new memory ------------------------------------------------------------ */
+
+static void
+running_single(struct fixture *fx)
+{
+	probed(fx);
+	fx_start(fx, &single);
+}
+
+/* Returns -EFAULT if the driver drops it. */
+static int
+send_one(struct fixture *fx, struct rte_mbuf *m)
+{
+	struct rte_eth_stats before, now;
+
+	assert_int_equal(rte_eth_stats_get(fx->port[0], &before), 0);
+	fx_send(fx->port[0], 0, &m, 1);
+	assert_int_equal(rte_eth_stats_get(fx->port[0], &now), 0);
+	return now.oerrors == before.oerrors ? 0 : -EFAULT;
+}
+
+/* Frees packets until the condition holds. */
+#define FREE_UNTIL(fx, condition) do { \
+		const uint64_t end = fx_deadline(); \
+		while (!(condition)) { \
+			assert_true(rte_get_timer_cycles() < end); \
+			assert_true(rte_eth_tx_done_cleanup((fx)->port[0], 0, 0) >= 0); \
+			(void)fx_receive_all((fx)->port[1], 0); \
+		} \
+	} while (0)
+
+static int
+run_tx_new_pool(struct fixture *fx)
+{
+	struct rte_mempool *pool = fx_pool(fx, 31, RTE_MBUF_DEFAULT_BUF_SIZE);
+	int ret = send_one(fx, fx_frame(pool, 64, 1));
+
+	FREE_UNTIL(fx, rte_mempool_full(pool));
+	fx_pool_free(fx, pool);
+	return ret;
+}
+
+static void
+external_free(void *addr __rte_unused, void *is_free)
+{
+	*(bool *)is_free = true;
+}
+
+static int
+run_tx_external(struct fixture *fx)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(fx->pool);
+	struct rte_mbuf_ext_shared_info shinfo;
+	bool is_free = false;
+	int ret;
+
+	assert_non_null(m);
+	shinfo.free_cb = external_free;
+	shinfo.fcb_opaque = &is_free;
+	rte_mbuf_ext_refcnt_set(&shinfo, 1);
+	rte_pktmbuf_attach_extbuf(m, memory, RTE_BAD_IOVA, sizeof(memory), &shinfo);
+	m->data_off = 0;
+	fx_frame_bytes((uint8_t *)rte_pktmbuf_append(m, 64), 64, 1);
+	ret = send_one(fx, m);
+	FREE_UNTIL(fx, is_free);
+	return ret;
+}
+
+/* Of more segments than the ring has room for. */
+static int
+run_tx_copy(struct fixture *fx)
+{
+	uint8_t bytes[100];
+
+	fx_frame_bytes(bytes, sizeof(bytes), 1);
+	return send_one(fx, fx_chain(fx->pool, bytes, sizeof(bytes), 20));
+}
+
+static int
+run_done_cleanup(struct fixture *fx)
+{
+	int ret = send_one(fx, fx_frame(fx->pool, 64, 1));
+
+	if (ret == 0)
+		ret = rte_eth_tx_done_cleanup(fx->port[0], 0, 0);
+	return RTE_MIN(ret, 0);
+}
+
+/* The chunks of a mempool that grows, and bursts until mbufs of the second come. */
+#define CHUNK_BYTES (1u << 18)
+#define NB_REFILL_BURSTS 8
+
+static char *chunks;
+
+static void
+extra_grow(char *chunk)
+{
+	assert_true(rte_mempool_populate_iova(extra, chunk, (uintptr_t)chunk, CHUNK_BYTES,
+					      NULL, NULL) > 0);
+	rte_mempool_obj_iter(extra, rte_pktmbuf_init, NULL);
+}
+
+/* Without an event, because the mempool is not complete. */
+static void
+running_grown(struct fixture *fx)
+{
+	const uint32_t room = RTE_MBUF_DEFAULT_BUF_SIZE;
+	struct rte_pktmbuf_pool_private private = { .mbuf_data_room_size = room };
+	struct fx_config config = single;
+
+	probed(fx);
+	chunks = rte_malloc(NULL, 3 * CHUNK_BYTES, 4096);
+	assert_non_null(chunks);
+	extra = rte_mempool_create_empty("growing", 511, sizeof(struct rte_mbuf) + room, 0,
+					 sizeof(private), SOCKET_ID_ANY, 0);
+	assert_non_null(extra);
+	assert_int_equal(rte_mempool_set_ops_byname(extra, rte_mbuf_best_mempool_ops(), NULL),
+			 0);
+	rte_pktmbuf_pool_init(extra, &private);
+	extra_grow(chunks);
+	config.rx_pool = extra;
+	assert_int_equal(fx_configure(fx, fx->port[0], &single), 0);
+	assert_int_equal(fx_configure(fx, fx->port[1], &config), 0);
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		assert_int_equal(fx_dev_start(fx, i), 0);
+	extra_grow(chunks + 2 * CHUNK_BYTES);
+}
+
+static int
+run_refill(struct fixture *fx)
+{
+	const uint64_t before = fx_xstat(fx->port[1], "rx_refill_mr_failures");
+
+	for (unsigned int i = 0; i < NB_REFILL_BURSTS; i++) {
+		struct rte_mbuf *pkts[16];
+
+		for (unsigned int k = 0; k < RTE_DIM(pkts); k++)
+			pkts[k] = fx_frame(fx->pool, 64, 1);
+		fx_send(fx->port[0], 0, pkts, RTE_DIM(pkts));
+		(void)fx_receive_all(fx->port[1], 0);
+	}
+	return fx_xstat(fx->port[1], "rx_refill_mr_failures") == before ? 0 : -EFAULT;
+}
+
+static void
+undo_grown(struct fixture *fx)
+{
+	undo_probe(fx);
+	assert_int_equal(rte_mempool_avail_count(extra), extra->populated_size);
+	rte_mempool_free(extra);
+	rte_free(chunks);
 }
 
 /* ---- Queries -------------------------------------------------------------------------- */
@@ -384,6 +641,14 @@ run_link(struct fixture *fx)
 	struct rte_eth_link link;
 
 	return rte_eth_link_get_nowait(fx->port[0], &link);
+}
+
+static int
+run_firmware(struct fixture *fx)
+{
+	char text[128];
+
+	return rte_eth_dev_fw_version_get(fx->port[0], text, sizeof(text));
 }
 
 static int
@@ -440,13 +705,25 @@ run_reset(struct fixture *fx)
 }
 
 static void
-running_for_loss(struct fixture *fx)
+running_with(struct fixture *fx, const char *devargs)
 {
-	assert_int_equal(fx_probe(fx, "recovery_timeout=1"), 0);
+	assert_int_equal(fx_probe(fx, devargs), 0);
 	for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
 		assert_int_equal(fx_configure(fx, fx->port[i], &several), 0);
 		assert_int_equal(fx_dev_start(fx, i), 0);
 	}
+}
+
+static void
+running_for_recovery(struct fixture *fx)
+{
+	running_with(fx, "recovery_timeout=1");
+}
+
+static void
+running_for_loss(struct fixture *fx)
+{
+	running_with(fx, "recovery_timeout=0");
 }
 
 /* Recovers, or reports that it cannot. */
@@ -523,6 +800,8 @@ const struct operation operations[] = {
 	{ "start", configured, run_start, fx_stop },
 	{ "second start", first_started, run_second_start, fx_stop },
 	{ "start with interrupts", configured_to_wake, run_start, fx_stop },
+	{ "start with scattered packets", scatter_configured, run_start, undo_extra },
+	{ "start with a buffer split", split_configured, run_start, undo_extra },
 	{ "start with netdev_mtu=1", configured_to_copy, run_start, undo_copy },
 	{ "stop and remove with netdev_mtu=1", running_copied, run_remove, mtu_restore,
 	  .is_teardown = true },
@@ -532,23 +811,45 @@ const struct operation operations[] = {
 	{ "Tx queue start", one_queue_each_stopped, run_txq_start, fx_stop },
 	{ "Rx queue stop", running, run_rxq_stop, fx_stop, .may_be_empty = true },
 	{ "Tx queue stop", running, run_txq_stop, fx_stop, .is_teardown = true },
+	{ "Rx queue setup of a running port", one_queue_each_stopped, run_rxq_setup_running,
+	  fx_stop, .destroys_first = true },
+	{ "Tx queue setup of a running port", one_queue_each_stopped, run_txq_setup_running,
+	  fx_stop, .destroys_first = true },
+	{ "Rx queue start with a rebuild", one_larger_stopped, run_rxq_start, fx_stop,
+	  .destroys_first = true },
 	{ "RSS key", running, run_key, fx_stop },
 	{ "RSS table", running, run_reta, fx_stop, .may_be_empty = true },
+	{ "RSS table with a rebuild", running_uneven, run_reta, fx_stop },
 	{ "MTU", configured, run_mtu, no_undo, .may_be_empty = true },
+	{ "MTU of a running port", running, run_mtu, fx_stop, .may_be_empty = true },
 	{ "VLAN stripping", configured, run_vlan_strip, no_undo, .may_be_empty = true },
 	{ "Rx interrupt", running_to_wake, run_rx_interrupt, fx_stop,
 	  .may_be_empty = true },
 	{ "DMA map", memory_registered, run_dma_map, undo_dma_map },
+	{ "DMA unmap", memory_mapped, run_dma_unmap, undo_dma_unmap, .is_teardown = true },
+	{ "Tx from a new mempool", running_single, run_tx_new_pool, fx_stop },
+	{ "Tx from an external buffer", running_single, run_tx_external, fx_stop },
+	{ "Tx of a copy", running_single, run_tx_copy, fx_stop },
+	{ "Tx done cleanup", running_single, run_done_cleanup, fx_stop,
+	  .may_be_empty = true },
 	{ "link", running, run_link, fx_stop },
+	{ "firmware version", running, run_firmware, fx_stop },
 	{ "information", running, run_info, fx_stop, .may_be_empty = true },
 	{ "statistics", running, run_stats, fx_stop, .may_be_empty = true },
 	{ "dumps", running, run_dump, fx_stop, .may_be_empty = true },
 	{ "telemetry", running, run_telemetry, fx_stop, .is_teardown = true },
 	{ "reset", configured, run_reset, no_undo, .destroys_first = true },
-	{ "recovery", running_for_loss, run_recovery, undo_probe,
+	{ "recovery", running_for_recovery, run_recovery, undo_probe,
 	  .is_teardown = true, .waits = true },
+	{ "loss with recovery_timeout=0", running_for_loss, run_recovery, undo_probe,
+	  .is_teardown = true },
 	{ "Tx queue repair", running, run_tx_repair, fx_stop, .destroys_first = true },
 	{ "Rx queue repair", running, run_rx_repair, fx_stop, .destroys_first = true },
+	/*
+	 * Last: may register all memory of EAL. With that in use libibverbs takes long to read
+	 * /proc/self/smaps, as it does for each registration.
+	 */
+	{ "Rx refill from new memory", running_grown, run_refill, undo_grown },
 };
 
 const unsigned int nb_operations = RTE_DIM(operations);

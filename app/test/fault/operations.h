@@ -19,7 +19,7 @@ struct operation {
 	 * refused to destroy.
 	 */
 	bool is_teardown;
-	/* Destroys objects first: a refused one leaves the port without them. */
+	/* Destroys objects first: a refused one leaves the port without them, or with others. */
 	bool destroys_first;
 	/* makes no calls in some build or state */
 	bool may_be_empty;
