@@ -114,6 +114,8 @@ static uint16_t queue;
 static atomic_bool is_over;
 static atomic_bool is_pause_due;
 static atomic_bool is_paused;
+static atomic_bool is_away[2]; /* ports 0 and 1: detached, and not attached again yet */
+static atomic_uint nb_loops; /* of forward(); odd: it runs */
 static atomic_uint_least64_t nb_received;
 static atomic_uint_least64_t nb_sent;
 static atomic_uint_least64_t nb_dropped;
@@ -266,12 +268,15 @@ static int
 forward(void *arg)
 {
 	(void)arg;
+	atomic_store(&nb_loops, 1);
 	while (!atomic_load(&is_over)) {
 		struct rte_mbuf *pkts[BURST];
 		uint16_t port, nb, nb_taken;
 
+		atomic_fetch_add(&nb_loops, 2);
 		atomic_store(&is_paused, atomic_load(&is_pause_due));
-		if (atomic_load(&is_paused))
+		if (atomic_load(&is_paused) || atomic_load(&is_away[0]) ||
+		    atomic_load(&is_away[1]))
 			continue;
 		for (port = 0; port < 2; port++) {
 			nb = rte_eth_rx_burst(port, queue, pkts, BURST);
@@ -281,7 +286,18 @@ forward(void *arg)
 			atomic_fetch_add(&nb_dropped, nb - nb_taken);
 		}
 	}
+	atomic_store(&nb_loops, 0);
 	return 0;
+}
+
+/* Returns when no burst runs that began before. */
+static void
+forward_await(void)
+{
+	unsigned int before = atomic_load(&nb_loops);
+
+	while (before != 0 && atomic_load(&nb_loops) == before)
+		rte_pause();
 }
 
 static int
@@ -535,10 +551,14 @@ primary_start(uint16_t number)
 static void
 port_use(void *arg)
 {
+	uintptr_t port = (uintptr_t)arg;
+
 	pthread_mutex_lock(&lock);
-	is_here[(uintptr_t)arg] = true;
+	is_here[port] = true;
 	nb_appeared++;
 	pthread_mutex_unlock(&lock);
+	if (port < RTE_DIM(is_away))
+		atomic_store(&is_away[port], false);
 }
 
 /* Called when a port has appeared or will disappear. */
@@ -554,6 +574,11 @@ port_event(uint16_t port, enum rte_eth_event_type event, void *arg, void *ret)
 	is_here[port] = false;
 	nb_disappeared++;
 	pthread_mutex_unlock(&lock);
+	/* ethdev's tables must not be used between the two events. */
+	if (port < RTE_DIM(is_away)) {
+		atomic_store(&is_away[port], true);
+		forward_await();
+	}
 	return 0;
 }
 
