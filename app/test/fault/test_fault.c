@@ -290,10 +290,17 @@ walk_source(struct fixture *fx, const struct operation *operation, enum source s
 					       .and_later = later != 0 };
 			unsigned int nb = walk(fx, operation, &fault, nb_calls);
 
-			/* The interrupt thread may have made some of these calls. */
-			for (unsigned int t = 0; nb * CALL_STEP < nb_calls && t < MAX_TRIES; t++)
+			/* The interrupt thread may have made some of these calls, or not. */
+			fault.nth -= CALL_STEP;
+			for (unsigned int t = 0;
+			     nb * CALL_STEP < nb_calls && t < 3 * MAX_TRIES; t++) {
 				nb_calls = RTE_MIN(nb_calls,
 						   count_calls(fx, operation, source));
+				if (run_with_fault(fx, operation, &fault)) {
+					nb++;
+					fault.nth += CALL_STEP;
+				}
+			}
 			if (nb * CALL_STEP < nb_calls)
 				fail_msg("%s: %u faults, %u calls in a clean run",
 					 operation->name, nb, nb_calls);
