@@ -61,6 +61,8 @@ NOT_RUN = {
     "devtools/fault-sweep.sh": "takes half an hour; the test fault runs a part",
     "devtools/soak.sh --packets 1000000000 --seed 1":
         "takes an hour; the test soak sends fewer packets",
+    "MANA_MULTI_PROCESS_ROUNDS=100 MANA_BUILD=$PWD/build \\":
+        "takes an hour; the tests multi_process have fewer rounds",
     "meson test -C build --suite fast": "runs other tests",
     "meson setup build": "builds, and this test runs in a build",
     "apt-get install linux-image-6.12-amd64": "installs a kernel",
