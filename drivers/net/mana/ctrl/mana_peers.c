@@ -547,13 +547,11 @@ are_new_sockets(const int *fds, int nb)
  * message are, which a new peer takes.
  */
 static int
-join_serve(const struct join *join, struct mana_priv *priv, int nb_fds, bool *has_taken,
-	   const int *fds, uint32_t *process_id)
+join_serve(const struct join *join, int nb_fds, bool *has_taken, const int *fds,
+	   uint32_t *process_id)
 {
 	const struct peer *peer = peers;
 
-	if (priv == NULL)
-		return -ENODEV;
 	*process_id = join->process_id;
 	while (join->process_id != 0 && peer != NULL && peer->id != join->process_id)
 		peer = peer->next;
@@ -598,12 +596,14 @@ on_join(const struct rte_mp_msg *msg, const void *from)
 		if (priv != NULL && (priv->news.flags & MANA_NEWS_CLOSED) != 0)
 			priv = NULL;
 		mana_registry_unlock();
-		joined.ret = join_serve(&join, priv, msg->num_fds, &has_taken, msg->fds,
-					&joined.process_id);
-		if (joined.ret == 0)
+		joined.ret = priv == NULL ? -ENODEV :
+					    join_serve(&join, msg->num_fds, &has_taken,
+						       msg->fds, &joined.process_id);
+		if (priv != NULL && joined.ret == 0) {
 			joined.news = priv->news;
-		if (joined.ret == 0 && news_fd(priv) >= 0)
-			reply.fds[reply.num_fds++] = news_fd(priv);
+			if (news_fd(priv) >= 0)
+				reply.fds[reply.num_fds++] = news_fd(priv);
+		}
 	}
 	(void)rte_strscpy(reply.name, ACTION, sizeof(reply.name));
 	memcpy(reply.param, &joined, sizeof(joined));
