@@ -130,11 +130,14 @@ def check_rows(rows, proofs):
 def check_tests_exist(build, proofs):
     text = (build / 'meson-info/intro-tests.json').read_text()
     there = {test['name'] for test in json.loads(text)}
+    # Builds with sanitizers have no tests in virtual machines.
+    has_machines = any(name.startswith('vm-') for name in there)
     cases = cases_in_sources()
     for row, text in proofs.items():
         for test, case in tests_of(text):
             if test not in there:
-                yield f'{row}: there is no test {test}'
+                if has_machines or not test.startswith('vm-'):
+                    yield f'{row}: there is no test {test}'
             elif case is not None and case not in cases:
                 yield f'{row}: {test} has no case {case}'
 
