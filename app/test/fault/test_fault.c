@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_alarm.h>
 #include <rte_cycles.h>
 #include <rte_mbuf_pool_ops.h>
 #include <rte_mempool.h>
@@ -160,6 +161,27 @@ disarm(const struct fault *fault)
 	return nb;
 }
 
+static void
+note_alarm(void *arg)
+{
+	__atomic_store_n((bool *)arg, true, __ATOMIC_RELEASE);
+}
+
+/* Until the driver's alarm that runs now has ended, with its messages. */
+static void
+alarms_await(void)
+{
+	const uint64_t end = fx_deadline();
+	static bool is_done;
+
+	is_done = false;
+	assert_int_equal(rte_eal_alarm_set(1, note_alarm, &is_done), 0);
+	while (!__atomic_load_n(&is_done, __ATOMIC_ACQUIRE)) {
+		assert_true(rte_get_timer_cycles() < end);
+		rte_delay_us_sleep(10);
+	}
+}
+
 static const char *
 describe(const struct operation *operation, const struct fault *fault)
 {
@@ -213,6 +235,7 @@ run_with_fault(struct fixture *fx, const struct operation *operation,
 	arm(fault);
 	ret = operation->run(fx);
 	nb_failed = disarm(fault);
+	alarms_await();
 	printf("%s: %s%s%s\n", when, fault->source == DRIVER ? calls_first_failed() : "",
 	       fault->source == DRIVER ? ": " : "",
 	       nb_failed == 0 ? "not reached" : ret == 0 ? "done" : strerrorname_np(-ret));
