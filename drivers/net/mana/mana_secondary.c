@@ -467,7 +467,10 @@ port_get(uint16_t port_id)
 		port->rxqs[i] = &no_rxq;
 		port->txqs[i] = &no_txq;
 	}
+	/* News of another port may come at this moment. */
+	pthread_mutex_lock(&ports_lock);
 	ports[port_id] = port;
+	pthread_mutex_unlock(&ports_lock);
 	return port;
 }
 
