@@ -5,6 +5,7 @@ On a terminal the program's C library writes line by line; the pipe causes no ec
 """
 
 import contextlib
+import glob
 import os
 import pty
 import re
@@ -26,6 +27,18 @@ def interruptible(text):
     """
     between = rf"(?:[^\n]*\n){{0,{MAX_BETWEEN}}}?"
     return f"(?:{''.join(re.escape(c) + between for c in text)})"
+
+
+def session_threads(session):
+    """Process, thread, state and place in the kernel of each thread of a session."""
+    for task in glob.glob("/proc/[0-9]*/task/[0-9]*"):
+        with contextlib.suppress(OSError):
+            with open(f"{task}/stat", encoding="utf-8") as file:
+                name, _, rest = file.read().rpartition(")")
+            with open(f"{task}/wchan", encoding="ascii") as file:
+                place = file.read()
+            if rest.split()[3] == str(session):
+                yield (task.split("/")[2], name.partition("(")[2], rest.split()[0], place)
 
 
 class ConsoleError(AssertionError):
@@ -105,7 +118,8 @@ class Console:
         try:
             status = self.process.wait(timeout * timeout_factor())
         except subprocess.TimeoutExpired:
-            raise ConsoleError(f"did not end within {timeout} s") from None
+            raise ConsoleError(f"did not end within {timeout} s, has the threads "
+                               f"{list(session_threads(self.process.pid))}") from None
         self._reader.join(5)
         return status
 
