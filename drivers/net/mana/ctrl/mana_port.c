@@ -431,10 +431,13 @@ static int
 repair_log(struct mana_priv *priv, const char *what, uint32_t queue, int ret)
 {
 	mana_event_add(&priv->events, MANA_EVENT_REPAIRED, queue, 0, ret);
-	if (ret != 0)
-		return MANA_PORT_ERR(ret, priv->data->name,
-				     "cannot rebuild %s: %s; the driver tries again",
-				     what, strerror(-ret));
+	if (ret != 0) {
+		/* No error: an lcore may have lost its processor in a burst. */
+		MANA_PORT_LOG(WARNING, priv->data->name,
+			      "cannot rebuild %s: %s; the driver tries again", what,
+			      strerror(-ret));
+		return ret;
+	}
 	priv->counters.repairs++;
 	MANA_PORT_LOG(NOTICE, priv->data->name, "%s: rebuilt", what);
 	return 0;
