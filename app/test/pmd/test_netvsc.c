@@ -680,7 +680,46 @@ test_service(void **state)
 	netvsc_close(&nv);
 }
 
-/* Two ports of net_netvsc with VFs of one function: the last one removes the device. */
+/* Two ports of net_netvsc with VFs of one function. */
+static void
+both_up(struct netvsc nv[FX_NB_PORTS], struct fixture *fx, const char *devargs)
+{
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		netvsc_up(&nv[i], fx, i, devargs);
+	check_switched(fx, &nv[1]);
+}
+
+static void
+both_wait_replaced(struct netvsc nv[FX_NB_PORTS], unsigned int nb)
+{
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		wait_for(&nv[i].nb_replaced, nb);
+}
+
+/* The function is back. */
+static void
+both_wait_added(struct netvsc nv[FX_NB_PORTS], unsigned int nb)
+{
+	fx_command("return fn=0");
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		wait_for(&nv[i].nb_added, nb);
+}
+
+static void
+both_associate(struct netvsc nv[FX_NB_PORTS], bool has_vf)
+{
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		associate(&nv[i], has_vf);
+}
+
+static void
+both_close(struct netvsc nv[FX_NB_PORTS])
+{
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		netvsc_close(&nv[i]);
+}
+
+/* The last one removes the device. */
 static void
 test_service_of_two(void **state)
 {
@@ -688,26 +727,18 @@ test_service_of_two(void **state)
 	struct netvsc nv[FX_NB_PORTS];
 
 	fx_expect_error(""); /* the second one probes what is probed */
-	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-		netvsc_up(&nv[i], fx, i, "");
-	check_switched(fx, &nv[1]);
+	both_up(nv, fx, "");
 	for (unsigned int n = 1; n <= 3; n++) {
-		for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-			associate(&nv[i], false);
+		both_associate(nv, false);
 		fx_command("remove fn=0");
-		for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-			wait_for(&nv[i].nb_replaced, n);
+		both_wait_replaced(nv, n);
 		assert_int_equal(nv[0].nb_devices + nv[1].nb_devices, n);
 		assert_int_equal(rte_eth_dev_count_total(), 0);
-		fx_command("return fn=0");
-		for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-			wait_for(&nv[i].nb_added, n);
-		for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-			associate(&nv[i], true);
+		both_wait_added(nv, n);
+		both_associate(nv, true);
 		check_switched(fx, &nv[1]);
 	}
-	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-		netvsc_close(&nv[i]);
+	both_close(nv);
 }
 
 /*
@@ -817,24 +848,16 @@ test_given_timeout_passes(void **state)
 	fx_expect_error("");
 	fx_remove(fx);
 	assert_int_equal(fx_probe(fx, devargs), 0);
-	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-		netvsc_up(&nv[i], fx, i, devargs);
-	check_switched(fx, &nv[1]);
+	both_up(nv, fx, devargs);
 	fx_command("remove fn=0");
 	wait_for_xstat(nv[1].port, "resets", 1);
 	assert_int_equal(rte_eth_dev_is_removed(nv[1].port), 0);
-	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-		wait_for(&nv[i].nb_replaced, 1);
-	fx_command("return fn=0");
-	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-		wait_for(&nv[i].nb_added, 1);
-	for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
-		associate(&nv[i], false);
-		associate(&nv[i], true);
-	}
+	both_wait_replaced(nv, 1);
+	both_wait_added(nv, 1);
+	both_associate(nv, false);
+	both_associate(nv, true);
 	check_switched(fx, &nv[1]);
-	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-		netvsc_close(&nv[i]);
+	both_close(nv);
 }
 
 /*
