@@ -195,6 +195,8 @@ def main(variants, in_guest=None):
     """
     if vm.SPEC:
         variants = {**variants, **(in_guest or {})}
+    # ignored by a background job of a shell: started programs would inherit that
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # a time limit also ends started programs
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
     names = sys.argv[1:] or list(variants)
