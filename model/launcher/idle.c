@@ -16,8 +16,7 @@
 #include "violation_log.h"
 
 /* A program without a doorbell yet is still starting: it computes more. */
-#define POLL_NS	 (CLOCK_IDLE_MS * UINT64_C(1000000))
-#define START_NS (10 * POLL_NS)
+#define START_FACTOR 10
 #define MAX_DEPTH 64
 
 struct tree {
@@ -115,8 +114,9 @@ has_rung(void)
 }
 
 bool
-idle_programs_wait(void)
+idle_programs_wait(uint32_t poll_ms)
 {
+	const uint64_t poll_ns = poll_ms * UINT64_C(1000000);
 	static uint64_t seen_events, seen_cpu_ns;
 	const uint64_t nb_events = segment_clock()->nb_events;
 	struct tree tree = { 0 };
@@ -127,6 +127,8 @@ idle_programs_wait(void)
 		seen_events = nb_events;
 		seen_cpu_ns = tree.cpu_ns;
 	}
-	return !tree.has_running ||
-	       tree.cpu_ns - seen_cpu_ns >= (has_rung() ? POLL_NS : START_NS);
+	if (!tree.has_running)
+		return true;
+	return poll_ns != 0 && tree.cpu_ns - seen_cpu_ns >=
+				       (has_rung() ? poll_ns : START_FACTOR * poll_ns);
 }

@@ -121,10 +121,11 @@ tick(struct launcher *l)
 
 /* The time until the next timer. */
 static struct timespec
-idle_time(void)
+idle_time(const struct launcher *l)
 {
 	const uint64_t tick_ns = TICK_MS * UINT64_C(1000000);
-	const bool programs_wait = clock_is_early() && idle_programs_wait();
+	const bool programs_wait = clock_is_early() &&
+				   idle_programs_wait(l->options.poll_ms);
 	uint64_t ns;
 
 	segment_lock();
@@ -145,7 +146,7 @@ watch(struct launcher *l)
 		int nb;
 
 		if (!has_more)
-			idle = idle_time();
+			idle = idle_time(l);
 		backends_pollfds(l->fds + NB_OWN_FDS);
 		pci_pollfds(l->pci_fds);
 		nb = ppoll(l->fds, l->nb_fds, &idle, NULL);

@@ -6,6 +6,7 @@
 #define MODEL_LAUNCHER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "options.h"
 #include "processes.h"
@@ -24,11 +25,13 @@ int scenario_load(const char *path);
 
 /*
  * Whether the programs on the machine wait, so that virtual time may advance. True
- * if all threads of all descendants sleep, or if the others have used some CPU time
- * without an event: they poll. Each event restarts this measurement. On a busy host,
- * a program that gets no CPU time uses none, so time does not advance.
+ * if all threads of all descendants sleep, or if the others have used poll_ms of CPU
+ * time without an event: they poll. Each event restarts this measurement. On a busy
+ * host, a program that gets no CPU time uses none, so time does not advance. With
+ * poll_ms 0 no program polls: what a host charges to a program (page faults) differs
+ * from run to run.
  */
-bool idle_programs_wait(void);
+bool idle_programs_wait(uint32_t poll_ms);
 
 /*
  * The reason why the dynamic linker cannot load the model's library into a

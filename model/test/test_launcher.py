@@ -132,6 +132,7 @@ class Options(Case):
         self.refused(["--mode", "fast"], "sync, thread")
         self.refused(["--mode", "polled", "--core", "1023"], "may not run there")
         self.refused(["--core", "0"], "--mode polled")
+        self.refused(["--mode", "thread", "--poll-ms", "5"], "mode sync")
         self.refused(["--enforce", "sa,foo"], "sa, etype, vlan, dmac")
         self.refused(["--enforce", ""], "sa, etype, vlan, dmac")
         self.refused(["--cq-doorbell=loose"], "lax, strict")
@@ -172,7 +173,7 @@ class Options(Case):
         for option in ("functions", "ports", "mac-base", "max-mtu", "device-id", "numa-node",
                        "wire", "mode", "coalesce", "coalesce-ns", "enforce", "cq-doorbell",
                        "fatal-violations", "report", "name", "trace",
-                       "vp-offset", "fault", "quirk", "seed", "quiet", "help",
+                       "vp-offset", "fault", "quirk", "seed", "poll-ms", "quiet", "help",
                        "list-violations"):
             self.assertIn(f" --{option}", done.stdout)
 

@@ -105,7 +105,8 @@ class Pci(Case):
 
 class Options(Pci):
     def test_refused_with_pci(self):
-        for option in ("--core=0", "--kernel=6.12", "--netvsc", "--numa-node=1"):
+        for option in ("--core=0", "--kernel=6.12", "--netvsc", "--numa-node=1",
+                       "--poll-ms=2"):
             said = self.assert_refused("--pci", self.dir, option)
             self.assertIn(option.split("=", maxsplit=1)[0], said)
             self.assertIn("omit it", said)

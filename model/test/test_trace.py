@@ -159,8 +159,8 @@ class Repeated(Case):
 
     def trace(self, name, *options, args=("60",), **more):
         path = os.path.join(self.base, name)
-        done = self.run_model("--trace", path, "--wire=loop", *options, "--",
-                              WORK, *args, **more)
+        done = self.run_model("--trace", path, "--poll-ms=0", "--wire=loop", *options,
+                              "--", WORK, *args, **more)
         self.assertEqual(done.returncode, 0, done.stderr)
         with open(path, "rb") as file:
             return file.read()

@@ -366,6 +366,7 @@ set_defaults(struct options *options)
 	config->max_mtu = OPTIONS_DEFAULT_MTU;
 	config->vp_offset_base = OPTIONS_DEFAULT_VP_OFFSET;
 	config->seed = OPTIONS_DEFAULT_SEED;
+	options->poll_ms = OPTIONS_DEFAULT_POLL_MS;
 	config->core = MODEL_ANY_CORE;
 	config->pci_device = MODEL_PCI_VF;
 }
@@ -378,7 +379,7 @@ static void
 finish_pci(struct options *options)
 {
 	static const int refused[] = { OPT_CORE, OPT_KERNEL, OPT_NETVSC,
-				       OPT_NUMA_NODE };
+				       OPT_NUMA_NODE, OPT_POLL_MS };
 	const uint64_t mode = UINT64_C(1) << (OPT_MODE - OPT_CAPTURE);
 
 	if (options->recording != NULL)
@@ -429,6 +430,10 @@ finish(struct options *options)
 	if (!options->has_coalesce_ns)
 		config->coalesce_ns = config_is_virtual_time(config) ?
 					      0 : OPTIONS_DEFAULT_COALESCE_NS;
+	if ((options->given >> (OPT_POLL_MS - OPT_CAPTURE) & 1) != 0 &&
+	    config->mode != MODEL_MODE_SYNC)
+		options_fail("--poll-ms is for mode sync, in which the launcher "
+			     "advances virtual time: omit it");
 	if (config->core != MODEL_ANY_CORE && config->mode != MODEL_MODE_POLLED)
 		options_fail("--core is for the thread of --mode polled: give that, "
 			     "too");
@@ -460,6 +465,7 @@ static const struct field_option {
 	FIELD(OPT_MAX_MTU, config.max_mtu, NULL, OPTIONS_MIN_MTU, OPTIONS_MAX_MTU),
 	FIELD(OPT_MODE, config.mode, "sync|thread|step|polled"), /* enum model_mode */
 	FIELD(OPT_NETVSC, config.netvsc),
+	FIELD(OPT_POLL_MS, poll_ms, NULL, 0, OPTIONS_MAX_POLL_MS),
 	FIELD(OPT_QUIET, is_quiet),
 	FIELD(OPT_RNIC, config.rnic),
 	FIELD(OPT_SEED, config.seed, NULL, 0, UINT64_MAX),

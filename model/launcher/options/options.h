@@ -23,6 +23,8 @@
 #define OPTIONS_MAX_VP_OFFSET 4095 /* 12 bits in the long OOB: Linux mana.h */
 #define OPTIONS_MAX_NUMA_NODE 1023 /* Linux MAX_NUMNODES of the largest kernels */
 #define OPTIONS_DEFAULT_SEED 1
+#define OPTIONS_DEFAULT_POLL_MS 2
+#define OPTIONS_MAX_POLL_MS 60000
 /* Linux mana_ethtool.c MANA_RX_CQE_NSEC_DEF. */
 #define OPTIONS_DEFAULT_COALESCE_NS 2048
 
@@ -45,6 +47,7 @@ struct options {
 	struct recording_file *recording; /* the recording to replay, or NULL */
 	bool is_quiet;
 	bool has_coalesce_ns; /* the option was given */
+	uint32_t poll_ms; /* see idle_programs_wait() */
 	const char *pci_dir; /* folder of the functions' sockets, or NULL */
 	uint32_t nb_options;
 	uint64_t given; /* bit by key - OPT_CAPTURE */

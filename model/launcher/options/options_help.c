@@ -112,6 +112,10 @@ static const struct argp_option table[] = {
 	  "run the commands of a file, one per line, each with the time or event "
 	  "at which it runs: at 1.5ms netdev port=1 down", 0 },
 	{ "seed", OPT_SEED, "N", 0, "seed of all random choices (1)", 0 },
+	{ "poll-ms", OPT_POLL_MS, "N", 0,
+	  "mode sync: programs that have used N ms of processor time since the last "
+	  "doorbell or kernel call poll, and virtual time advances (2); 0: it advances "
+	  "only with these and while all programs sleep, so that runs are equal", 0 },
 
 	GROUP("Open questions about the adapter, for --quirk NAME=VALUE; the first "
 	      "value is the default:"),
