@@ -76,7 +76,8 @@ address(const char *path)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 
-	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
+	/* Leaves room for one more character. */
+	snprintf(addr.sun_path, sizeof(addr.sun_path) - 1, "%s", path);
 	return addr;
 }
 
@@ -165,8 +166,10 @@ owner(const char *path, uint32_t nb_frames)
 	memset((uint8_t *)shared + PAGE, 0x5a, BUF_BYTES);
 
 	sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	/* The path appears when the socket takes connections. */
+	strcat(addr.sun_path, "~");
 	if (bind(sock, (struct sockaddr *)&addr, sizeof(addr)) != 0 ||
-	    listen(sock, 1) != 0)
+	    listen(sock, 1) != 0 || rename(addr.sun_path, path) != 0)
 		give_up(path);
 	guest = accept(sock, NULL, NULL);
 	fds[0] = fx.ctx->cmd_fd;
