@@ -8,24 +8,23 @@ set -eu
 cd "$(dirname "$0")/.."
 
 if [ -e .git ] && command -v git >/dev/null; then
-	files=$(git -c safe.directory='*' ls-files --cached --others \
-		--exclude-standard)
+	git -c safe.directory='*' ls-files --cached --others --exclude-standard
 else
-	files=$(find . -type f ! -path './build*' ! -path './.git/*' \
+	find . -type f ! -path './build*' ! -path './.git/*' \
 		! -path './dpdk-headers/*' ! -path './dpdk-source/*' \
-		! -path './rival/*' ! -path './in-tree/*' | sed 's,^\./,,')
-fi
-
-status=0
-for f in $files; do
-	case $f in
-	LICENSE|VERSION|*.json|*.pcap|*.expected|*/corpus/*) continue ;;
-	esac
-	[ -s "$f" ] || continue
-	if ! head -n 5 "$f" | grep -q 'SPDX-License-Identifier: BSD-3-Clause'
-	then
-		echo "$f: no 'SPDX-License-Identifier: BSD-3-Clause'" >&2
-		status=1
-	fi
-done
-exit $status
+		! -path './rival/*' ! -path './in-tree/*' | sed 's,^\./,,'
+fi |
+	grep -vE '^(LICENSE|VERSION)$|\.(json|pcap|expected)$|/corpus/' |
+	tr '\n' '\0' |
+	xargs -0 awk '
+	function finish() {
+		if (file != "" && !is_ok) {
+			print file ": no '\''" wanted "'\''" >"/dev/stderr"
+			status = 1
+		}
+	}
+	BEGIN { wanted = "SPDX-License-Identifier: BSD-3-Clause" }
+	FNR == 1 { finish(); file = FILENAME; is_ok = 0 }
+	index($0, wanted) != 0 { is_ok = 1 }
+	is_ok || FNR == 5 { nextfile }
+	END { finish(); exit status }'
