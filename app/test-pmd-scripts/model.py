@@ -11,8 +11,8 @@ import vm       # it knows where model_test is
 import model_test
 # pylint: disable=unused-import
 from model_test import (BUILD, MODEL, TOP, Report, children,  # noqa: F401
-                        find_child, mac, program_environment, timeout_factor,
-                        wait_until)
+                        find_child, mac, part, program_environment,
+                        timeout_factor, wait_until)
 
 PLUGIN = os.environ.get(
     "MANA_PLUGIN", os.path.join(BUILD, "drivers", "librte_net_mana.so.23.0"))

@@ -7,7 +7,7 @@ import re
 import machine
 from harness import (check, check_equal, check_nothing_lost, check_pairs, check_report,
                      fixture, main)
-from model import Model, mac, pci, program_environment
+from model import Model, mac, part, pci, program_environment
 from programs import (check_result, end_testpmd, run_inside, run_programs,
                       start_testpmd)
 from testpmd import Console, Testpmd, arguments, settled
@@ -143,7 +143,7 @@ def jumbo():
     check_result(report, result)
     check_pairs(report)
     for side, port in (("tx", report.port(0)), ("rx", report.port(1))):
-        check(port[side]["packets"] >= MILLION, f"{side}: {port[side]}")
+        check(port[side]["packets"] >= part(MILLION), f"{side}: {port[side]}")
         check_equal(f"{side} bytes", port[side]["bytes"],
                     port[side]["packets"] * JUMBO)
     check_equal("truncated", report.port(1)["rx"]["truncated"], 0)
@@ -164,7 +164,7 @@ def jumbo_inside(_model, programs):
         check(re.search(rf"MTU: {JUMBO - 14}", info), f"MTU not set: {info}")
     receiver.command("start")
     sender.command("start")
-    receiver.wait_until(lambda stats: received(stats) >= MILLION, timeout=500)
+    receiver.wait_until(lambda stats: received(stats) >= part(MILLION), timeout=500)
     sender.command("stop")
     receiver.wait_until(settled())
     receiver.command("stop")

@@ -549,7 +549,7 @@ def close_and_attach():
     """A secondary process closes its ports, and attaches them again."""
     with forwarding() as run:
         other = run.processes[0]
-        for _ in range(2):
+        for _ in range(nb_rounds(1)):
             other.command("pause")
             for port in PORTS:
                 other.command(f"close {port}")

@@ -55,6 +55,11 @@ def timeout_factor():
 PATIENCE_S = 60 * timeout_factor()
 
 
+def part(number):
+    """How often to do what is done number times: MANA_TEST_PART divides it, if set."""
+    return max(1, number // int(os.environ.get("MANA_TEST_PART", "1")))
+
+
 def wait_until(reached, what, timeout=60, pause=0.02):
     """
     Waits until reached() is true, and returns its value. The time limit is far

@@ -8,6 +8,7 @@
  *
  * usage: test-fault [operation, or a pattern with * and ?]
  * MANA_FAULT_SWEEP=all: each kernel call fails with each of the errors; else with one.
+ * MANA_TEST_PART=N: only each N-th call fails.
  */
 
 #include <errno.h>
@@ -29,12 +30,6 @@
 #define MAX_OPERATIONS 64
 /* More calls than any operation makes. */
 #define MAX_CALLS 2000
-/* With sanitizers, which make it slow, each fifth call fails. */
-#ifdef __SANITIZE_ADDRESS__
-#define CALL_STEP 5u
-#else
-#define CALL_STEP 1u
-#endif
 /* With the calls of the interrupt thread, two runs may have different numbers of calls. */
 #define MAX_TRIES 3
 
@@ -55,6 +50,8 @@ struct fault {
 };
 
 bool is_for_ever;
+/* Each call_step-th call fails. */
+static unsigned int call_step = 1;
 static unsigned int nb_points_total, nb_calls_total, nb_kept;
 
 static bool
@@ -289,12 +286,12 @@ walk(struct fixture *fx, const struct operation *operation, struct fault *fault,
 	do {
 		assert_true(fault->nth < MAX_CALLS);
 		if (rotates)
-			fault->error = errors[fault->nth / CALL_STEP % RTE_DIM(errors)];
+			fault->error = errors[fault->nth / call_step % RTE_DIM(errors)];
 		tries = 0;
 		while (!run_with_fault(fx, operation, fault) && ++tries < MAX_TRIES)
 			;
 		nb += tries < MAX_TRIES;
-		fault->nth += CALL_STEP;
+		fault->nth += call_step;
 	} while (tries < MAX_TRIES || fault->nth <= nb_calls);
 	return nb;
 }
@@ -314,17 +311,17 @@ walk_source(struct fixture *fx, const struct operation *operation, enum source s
 			unsigned int nb = walk(fx, operation, &fault, nb_calls);
 
 			/* The interrupt thread may have made some of these calls, or not. */
-			fault.nth -= CALL_STEP;
+			fault.nth -= call_step;
 			for (unsigned int t = 0;
-			     nb * CALL_STEP < nb_calls && t < 3 * MAX_TRIES; t++) {
+			     nb * call_step < nb_calls && t < 3 * MAX_TRIES; t++) {
 				nb_calls = RTE_MIN(nb_calls,
 						   count_calls(fx, operation, source));
 				if (run_with_fault(fx, operation, &fault)) {
 					nb++;
-					fault.nth += CALL_STEP;
+					fault.nth += call_step;
 				}
 			}
-			if (nb * CALL_STEP < nb_calls)
+			if (nb * call_step < nb_calls)
 				fail_msg("%s: %u faults, %u calls in a clean run",
 					 operation->name, nb, nb_calls);
 			nb_points += nb;
@@ -394,6 +391,7 @@ main(int argc, char **argv)
 	int ret;
 
 	assert_true(nb_operations <= MAX_OPERATIONS);
+	call_step = fx_part();
 	fx_has_telemetry = true;
 	fx_megabytes = "64";
 	if (argc > 1)

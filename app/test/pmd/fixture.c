@@ -388,6 +388,14 @@ fx_telemetry_ask_all(uint16_t port)
 	return true;
 }
 
+unsigned int
+fx_part(void)
+{
+	const char *text = getenv("MANA_TEST_PART");
+
+	return text != NULL ? RTE_MAX(atoi(text), 1) : 1;
+}
+
 int
 fx_main(const char *name, const struct CMUnitTest *tests, size_t nb_tests)
 {

@@ -173,6 +173,8 @@ void fx_expect_frames(const struct fixture *fx, uint32_t seed, unsigned int nb);
 uint64_t fx_xstat(uint16_t port, const char *name);
 /* Changes a netdev in a way that is no link change. */
 void fx_set_txqlen(const char *netdev, int nb_packets);
+/* MANA_TEST_PART: what is done n times is done n / part times; 1 if it is not set. */
+unsigned int fx_part(void);
 /* Time limit for the device, in rte_get_timer_cycles(). */
 uint64_t fx_deadline(void);
 /* Waits until the device has sent all posted packets. */

@@ -5,6 +5,7 @@
  *
  * usage: test-pmd-sequence [--seed N] [--steps N] [--without A-B]... [--threaded]
  *                          [--verbose]
+ * MANA_TEST_PART divides the number of steps.
  */
 
 #include <getopt.h>
@@ -327,6 +328,7 @@ main(int argc, char **argv)
 		else
 			return EXIT_FAILURE;
 	}
+	options.nb_steps = RTE_MAX(options.nb_steps / fx_part(), UINT64_C(1));
 	optind = 0; /* EAL uses getopt, too */
 	return FX_RUN("sequence", tests);
 }
