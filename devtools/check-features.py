@@ -12,7 +12,7 @@ Compares doc/guides/nics/features/mana.ini with app/test/features.map, with
 DPDK's rows (devtools/features.txt) and with the tests of the build folder BUILD.
 With TESTLOG, a testlog.json of meson, it must contain the named tests and cases as
 passed, except for rows unknown to the DPDK of the build. Prints a line for each
-wrong row, and at the end one PASS or FAIL line for run-tests.sh.
+wrong row, and at the end one PASS or FAIL line for run-tests.py.
 """
 
 import json
@@ -144,8 +144,8 @@ def check_tests_exist(build, proofs):
 
 def results_of(log):
     """{test: (result, {case: result})} of a testlog.json."""
-    return {name: (result, dict(testlog.cmocka_cases(output)))
-            for name, result, output, _ in testlog.tests(log)}
+    return {test.name: (test.result, dict(testlog.cmocka_cases(test.output)))
+            for test in testlog.tests(log)}
 
 
 def check_results(log, proofs):

@@ -54,10 +54,10 @@ NOT_RUN = {
     "devtools/kernel-matrix.py --arch arm64 --userlands 12 io-no-huge io-queues \\":
         "takes ten minutes; vm-newest-12-arm64-paths-io-vector is one of its runs",
     "./test": "runs this test",
-    "devtools/analyze.py": "takes minutes; devtools/run-tests.sh runs it",
-    "devtools/coverage.sh driver": "takes minutes; devtools/run-tests.sh runs it",
-    "devtools/mutate.py": "takes a minute; devtools/run-tests.sh runs it",
-    "devtools/run-tsan.sh": "takes a minute; devtools/run-tests.sh runs it",
+    "devtools/analyze.py": "takes minutes; ./test --full runs it",
+    "devtools/coverage.sh driver": "takes minutes; ./test --full runs it",
+    "devtools/mutate.py": "takes a minute; ./test --full runs it",
+    "devtools/run-tsan.sh": "takes a minute; ./test --full runs it",
     "devtools/fault-sweep.sh": "takes half an hour; the test fault runs a part",
     "devtools/soak.sh --packets 1000000000 --seed 1":
         "takes an hour; the test soak sends fewer packets",

@@ -1,0 +1,280 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs the tests of ./test and counts them.
+
+usage: run-tests.py BUILD quick|gate|full [--failed | STAGE...]
+
+  quick   what a user runs: ./test
+  gate    what continuous integration runs: ./test --gate
+  full    everything: ./test --full
+  STAGE   only these stages; "list" prints their names
+  --failed  what the last run of this form in this build folder did not pass
+
+Which tests of meson belong to which form is listed in test-forms.txt. Logs are kept in
+BUILD/test-logs. The output ends with a table of the stages, the slowest tests, every test
+that failed with its cause, and the line "N passed, N failed, N skipped".
+"""
+
+import fnmatch
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import testlog
+
+ROOT = Path(__file__).resolve().parent.parent
+TOOLS = ROOT / 'devtools'
+FORMS = ('quick', 'gate', 'full')
+# In quick and gate, tests that repeat something many times do a tenth of it.
+PART = '10'
+NB_SLOWEST = 10
+# A time limit ends hanging tests only; a busy machine must not fail.
+TIMEOUT_FACTOR = '4'
+
+
+class Result:
+    """One test: verdict is PASS, FAIL or SKIP; text its cause or reason."""
+
+    def __init__(self, stage, test, name, verdict, text=''):
+        self.stage, self.test, self.name = stage, test, name
+        self.verdict, self.text = verdict, text
+
+    def line(self):
+        return f'{self.name}: {self.text}' if self.text else self.name
+
+
+class Run:
+    """A run: the build folder, the form, and what has ended so far."""
+
+    def __init__(self, build, form, failed=None):
+        self.build, self.form = build, form
+        self.failed = failed        # {stage: [test]} to run again, or None
+        self.logs = build / 'test-logs'
+        self.results, self.stages, self.seconds = [], [], {}
+
+    def env(self):
+        env = dict(os.environ, MANA_BUILD=str(self.build))
+        if self.form != 'quick':
+            # Packages for virtual machines must be there.
+            env['MANA_VM_REQUIRED'] = '1'
+        if self.form != 'full':
+            env['MANA_TEST_PART'] = PART
+        return env
+
+
+# ---- Stages that are scripts --------------------------------------------------------
+
+def follow(command, log, shown, **more):
+    """Runs a command with its output in a file; prints lines that match. Its status."""
+    with open(log, 'w', encoding='utf-8', errors='replace') as file, \
+            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             text=True, errors='replace', **more) as process:
+        for line in process.stdout:
+            file.write(line)
+            if shown is None or re.search(shown, line):
+                print(line, end='', flush=True)
+    return process.returncode
+
+
+def run_script(run, name, command):
+    """
+    A script prints a line "PASS name", "FAIL name" or "SKIP name: reason" per test. A
+    script without such lines is one test.
+    """
+    log = run.logs / f'{name}.log'
+    status = follow([str(word) for word in command], log,
+                    r'^(PASS|FAIL|SKIP)|^ *[0-9]+/[0-9]+ ', env=run.env())
+    text = log.read_text(errors='replace')
+    found = re.findall(r'^(PASS|FAIL|SKIP):? (.*)$', text, re.M)
+    for verdict, words in found:
+        run.results.append(Result(name, name, words, verdict))
+    if not found:
+        run.results.append(Result(name, name, name, 'PASS' if status == 0 else 'FAIL',
+                                  '' if status == 0 else testlog.cause(text)))
+    elif status != 0 and all(verdict != 'FAIL' for verdict, _ in found):
+        run.results.append(Result(name, name, f'{name}: ended early', 'FAIL',
+                                  testlog.cause(text)))
+    if status != 0:
+        print(*text.splitlines()[-60:], f'FAIL {name} (exit {status})', sep='\n')
+
+
+# ---- Tests of meson -----------------------------------------------------------------
+
+def test_forms(build):
+    """{test: form} of all tests of meson; the last pattern that matches counts."""
+    tests = json.loads((build / 'meson-info/intro-tests.json').read_text())
+    forms = {test['name']: 'quick' for test in tests}
+    for number, line in enumerate((TOOLS / 'test-forms.txt').read_text().splitlines(), 1):
+        words = line.partition('#')[0].split()
+        if not words:
+            continue
+        if words[0] not in FORMS or len(words) != 2:
+            sys.exit(f'test-forms.txt:{number}: expected FORM PATTERN # reason')
+        names = fnmatch.filter(forms, words[1])
+        if not names:
+            sys.exit(f'test-forms.txt:{number}: no test is named {words[1]}')
+        forms.update(dict.fromkeys(names, words[0]))
+    return forms
+
+
+def tests_of_form(run):
+    included = FORMS[:FORMS.index(run.form) + 1]
+    return [test for test, form in test_forms(run.build).items() if form in included]
+
+
+def run_meson(run, name, tests):
+    """Runs these tests of meson. Each counts as its cases, or as one."""
+    log = run.build / 'meson-logs/testlog.json'
+    log.unlink(missing_ok=True)
+    command = ['meson', 'test', '-C', str(run.build), '--no-rebuild', '--print-errorlogs',
+               '--timeout-multiplier', TIMEOUT_FACTOR, *tests]
+    status = follow(command, run.logs / f'{name}.log', None, env=run.env())
+    if not log.exists():
+        run.results.append(Result(name, '', 'meson test has left no log', 'FAIL',
+                                  f'exit {status}'))
+        return
+    shutil.copy(log, run.logs / 'testlog.json')
+    for test in testlog.tests(log):
+        run.seconds[test.name] = test.seconds
+        for case, verdict, text in testlog.cases(test):
+            run.results.append(Result(name, test.name, case, verdict, text))
+    missing = set(tests) - set(run.seconds)
+    run.results += [Result(name, test, test, 'FAIL', 'did not run') for test in sorted(missing)]
+
+
+# ---- The stages -----------------------------------------------------------------------
+
+def meson_stage(run):
+    tests = tests_of_form(run)
+    if run.failed is not None:
+        tests = [test for test in tests if test in run.failed['meson']]
+    run_meson(run, 'meson', tests)
+
+
+def script(*command):
+    return lambda run, name: run_script(
+        run, name, [str(word).replace('BUILD', str(run.build)) for word in command])
+
+
+def fuzzer(target, seconds):
+    return script(TOOLS / 'fuzz.sh', target, seconds)
+
+
+# Name: (first form that includes it, function of run and name). The order is that of the run.
+STAGES = {
+    # DPDK's own driver and DPDK's examples, for tests that run them on the model.
+    'build-rival': ('full', script(TOOLS / 'build-rival.sh')),
+    'build-examples': ('gate', script(TOOLS / 'build-examples.sh')),
+    'main-job': ('quick', script(TOOLS / 'main-job.sh', 10, 'BUILD')),
+    'meson': ('quick', lambda run, name: meson_stage(run)),
+    'features': ('full', script(sys.executable, TOOLS / 'check-features.py', 'BUILD',
+                                'BUILD/test-logs/testlog.json')),
+    'instructions': ('gate', script(TOOLS / 'bench.sh', '--ours', '--goals', '--check',
+                                    '--check-ceilings', '--skip')),
+    'in-tree': ('full', script(TOOLS / 'build-in-tree.sh')),
+    'builds': ('full', script(TOOLS / 'check-builds.sh')),
+    'analyze': ('full', script(TOOLS / 'analyze.py', '--build', 'BUILD')),
+    'sanitizers': ('full', script(TOOLS / 'run-sanitizers.sh')),
+    'thread-sanitizer': ('full', script(TOOLS / 'run-tsan.sh', 'BUILD')),
+    'broken': ('full', script(TOOLS / 'test-broken.sh')),
+    'mutate': ('full', script(TOOLS / 'mutate.py', '--build', 'BUILD')),
+    'coverage': ('full', script(TOOLS / 'coverage.sh', 'model')),
+    'coverage-driver': ('full', script(TOOLS / 'coverage.sh', 'driver')),
+    **{f'fuzz-{target}'.replace('_', '-'): ('full', fuzzer(target, seconds))
+       for target, seconds in {'wqe': 60, 'vfio_user': 20, 'hwc': 20, 'sysfs': 20,
+                               'devargs': 20, 'peers': 20, 'ioctl': 60, 'rx': 20, 'tx': 20,
+                               'verbs': 20}.items()},
+}
+
+
+def stages_of_form(form):
+    included = FORMS[:FORMS.index(form) + 1]
+    return [name for name, (first, _) in STAGES.items() if first in included]
+
+
+def run_stage(run, name):
+    print(f'== {name} ({time.strftime("%H:%M:%S")})', flush=True)
+    begin, nb_before = time.monotonic(), len(run.results)
+    STAGES[name][1](run, name)
+    run.stages.append((name, time.monotonic() - begin, len(run.results) - nb_before))
+
+
+def save(run):
+    """The failed tests, for --failed."""
+    failed = {}
+    for result in run.results:
+        if result.verdict == 'FAIL':
+            tests = failed.setdefault(result.stage, [])
+            if result.test not in tests:
+                tests.append(result.test)
+    (run.logs / f'failed-{run.form}.json').write_text(json.dumps(failed))
+
+
+def load_failed(build, form):
+    path = build / 'test-logs' / f'failed-{form}.json'
+    if not path.exists():
+        sys.exit(f'run-tests.py: no run of {form} has ended in {build}')
+    failed = json.loads(path.read_text())
+    if not failed:
+        sys.exit('run-tests.py: nothing failed in the last run')
+    return failed
+
+
+def summary(run):
+    """Prints the end of the output. The exit status."""
+    print('\nminutes  tests  stage')
+    for name, seconds, nb in run.stages:
+        print(f'{seconds / 60:7.1f}  {nb:5}  {name}')
+    print('slowest tests, in seconds:')
+    slowest = sorted(run.seconds.items(), key=lambda item: -item[1])
+    for name, seconds in slowest[:NB_SLOWEST]:
+        print(f'{seconds:7.1f}  {name}')
+    counts = {}
+    for word, verdict in ('skipped', 'SKIP'), ('failed', 'FAIL'), ('passed', 'PASS'):
+        found = [result for result in run.results if result.verdict == verdict]
+        counts[word] = len(found)
+        if word != 'passed':
+            for result in found:
+                print(f'{word}: {result.line()}')
+    if counts['failed']:
+        print(f'logs: {run.logs}; again: ./test --{run.form} --failed')
+    skipped = f", {counts['skipped']} skipped" if counts['skipped'] else ''
+    print(f"{counts['passed']} passed, {counts['failed']} failed{skipped}", flush=True)
+    return 1 if counts['failed'] or not counts['passed'] else 0
+
+
+def main():
+    args = sys.argv[1:]
+    if len(args) < 2 or args[1] not in FORMS:
+        sys.exit(__doc__)
+    build, form, wanted = Path(args[0]).resolve(), args[1], args[2:]
+    failed = None
+    if wanted == ['list']:
+        print(*stages_of_form(form), sep='\n')
+        return 0
+    if wanted == ['--failed']:
+        failed = load_failed(build, form)
+        wanted = list(failed)
+    for name in wanted:
+        if name not in stages_of_form(form):
+            sys.exit(f'run-tests.py: {form} has no stage {name}; "list" prints all')
+    run = Run(build, form, failed)
+    if not wanted:
+        shutil.rmtree(run.logs, ignore_errors=True)
+    run.logs.mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for name in stages_of_form(form):
+        if not wanted or name in wanted:
+            run_stage(run, name)
+    save(run)
+    return summary(run)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
