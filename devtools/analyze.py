@@ -59,7 +59,7 @@ def commands(build):
     with open(build / 'compile_commands.json', encoding='utf-8') as file:
         entries = json.load(file)
     for entry in entries:
-        if re.search(r'/libtmp_rte_net_mana|/libmana_avx2', entry['output']):
+        if re.search(r'/libtmp_rte_net_mana', entry['output']):
             args = shlex.split(entry['command'])
             yield entry['directory'], args[:args.index('-MD')], entry['file']
 
@@ -85,7 +85,7 @@ def cppcheck(_):
          # DPDK declares at the start of a function.
          '--suppress=variableScope',
          '--template={file}:{line}: {severity}: {message} [{id}]',
-         '-D_GNU_SOURCE', '-DRTE_ARCH_X86_64=1', '-DCC_AVX2_SUPPORT'] +
+         '-D_GNU_SOURCE', '-DRTE_ARCH_X86_64=1'] +
         [f'-I{folder}' for folder in sorted(DRIVER.iterdir()) if folder.is_dir()] +
         [str(DRIVER)])
 

@@ -24,15 +24,13 @@
 #                       heap_bytes_WHO, rings_bytes_WHO    of all queues, of one pair
 #   --build NAME      one build: O3, or debian (compiler flags of Debian's packages)
 #   --trixie          use the C library and rdma-core of Debian 13, fetched by
-#                     trixie-root.sh: also rows with rings of more than 256
+#                     debian-root.sh: also rows with rings of more than 256
 #   --goals           only rows that have a goal
-#   --repeat N        number of repetitions: cycles (200), end to end (5)
+#   --repeat N        number of repetitions of cycles (200)
 #   --ours            this driver only
 #   --against FILE    another plug-in in place of the rival: a build of this driver
 #   --no-rival        this driver and the floor
 #   --skip            print SKIP and succeed if valgrind is missing
-#   --end-to-end      measure packets per second of testpmd io on the model in the mode
-#                     polled instead, with both drivers in turn: the ratio of medians
 # A row is a name of app/test/perf/perf_rows.c and may contain * and ?. MANA_BUILD is
 # the build folder of model and harness (default: build/).
 
@@ -51,7 +49,6 @@ rival=1
 floor=1
 against=
 skip=
-end_to_end=
 goals=
 trixie=
 report=
@@ -72,7 +69,6 @@ while [ $# -gt 0 ]; do
 	--goals) goals=1 ;;
 	--trixie) trixie=1 ;;
 	--skip) skip=1 ;;
-	--end-to-end) end_to_end=1 ;;
 	--help|-h|-*)
 		sed -n '3,/^$/s/^# \{0,1\}//p' "$0"
 		case $1 in --help|-h) exit 0 ;; esac
@@ -83,8 +79,7 @@ while [ $# -gt 0 ]; do
 	shift
 done
 
-if [ "$measures" != cycles ] && [ -z "$end_to_end" ] &&
-		! command -v valgrind >/dev/null; then
+if [ "$measures" != cycles ] && ! command -v valgrind >/dev/null; then
 	[ -z "$skip" ] || { echo "SKIP instructions: no valgrind"; exit; }
 	dpdk_die "no valgrind: install-deps.sh test, or --cycles"
 fi
@@ -121,64 +116,73 @@ plugin() {
 	quietly ninja -C "$to"
 }
 
-# perf NAME cycles|instructions [row...]: mana-perf on the drivers of that build
+# Sets $shared, a command that runs another one with a hugetlbfs of its own, if the memory
+# is in huge pages: rows in a secondary process need memory in files.
+share_memory() {
+	shared=
+	mkdir "$work/huge"
+	mount="mount -t hugetlbfs none $work/huge"
+	# shellcheck disable=SC2086 # a list of words
+	if [ "$memory" != "${memory#--in-memory}" ] &&
+			unshare --mount $mount 2>/dev/null; then
+		memory="--huge-dir $work/huge ${memory#--in-memory}"
+		printf '#!/bin/sh\n%s && exec "$@"\n' "$mount" >"$work/with-files"
+		chmod +x "$work/with-files"
+		shared="env RUNTIME_DIRECTORY=$work unshare --mount $work/with-files"
+	else
+		memory="$memory --no-shconf"
+	fi
+}
+
+# perf NAME cycles|instructions|secondary [row...]: mana-perf on the drivers of that
+# build. secondary: instructions of a secondary process.
 perf() {
 	drivers=$root/build-bench/$1
 	results=$work/results/$1.$2
 	measure=$2
 	shift 2
-	# callgrind does not support huge pages, which do not change counts.
-	if [ "$measure" = instructions ]; then
-		eal="--no-huge -m 384 -l ${cores%%,*}"
-		set -- -i "$@"
-	else
+	program="$loader $build/app/test/perf/mana-perf"
+	counted="valgrind --tool=callgrind --collect-atstart=no \
+--callgrind-out-file=$results.callgrind.%p \
+--toggle-collect=perf_timed_rx --toggle-collect=perf_timed_tx \
+--toggle-collect=perf_timed_fwd --toggle-collect=perf_timed_poll"
+	second=$program
+	case $measure in
+	cycles)
 		eal="$memory -l $cores"
 		set -- -R "${repeat:-200}" "$@"
+		;;
+	instructions)
+		# callgrind does not support huge pages, which do not change counts.
+		eal="--no-huge --no-shconf -m 384 -l ${cores%%,*}"
+		program="$counted $program"
+		set -- -i "$@"
+		;;
+	secondary)
+		# callgrind supports those of another process, at addresses that it leaves free.
+		eal="$memory --base-virtaddr=0x4000000000 -l ${cores%%,*}"
+		second="$counted $program"
+		set -- -i "$@"
+		;;
+	esac
+	if [ -n "$shared" ] && [ "$measure" != instructions ]; then
+		printf '#!/bin/sh\nexec %s "$@"\n' "$second" >"$work/second"
+		chmod +x "$work/second"
+		set -- -s "$work/second" "$@"
 	fi
 	[ -z "$floor" ] || set -- -f "$@"
 	[ -z "$rival" ] ||
 		set -- -r "${against:-$drivers/rival/drivers/librte_net_mana.so}" "$@"
 	# shellcheck disable=SC2086 # lists of words
-	set -- $loader "$build/app/test/perf/mana-perf" $eal --no-shconf \
-		--no-telemetry -a ffff:ff:1f.7 \
+	set -- $program $eal --no-telemetry -a ffff:ff:1f.7 \
 		-- -o "$drivers/ours/drivers/librte_net_mana.so" "$@"
-	[ "$measure" = cycles ] || set -- valgrind --tool=callgrind --collect-atstart=no \
-		"--callgrind-out-file=$results.callgrind" \
-		--toggle-collect=perf_timed_rx --toggle-collect=perf_timed_tx \
-		--toggle-collect=perf_timed_fwd --toggle-collect=perf_timed_poll "$@"
-	if ! "$build/model/mana-model" --mode step --functions 2 --ports 1 --max-mtu 9000 \
-			--quiet --fatal-violations -- "$@" \
+	if ! $shared "$build/model/mana-model" --mode step --functions 2 --ports 1 \
+			--max-mtu 9000 --quiet --fatal-violations -- "$@" \
 			>"$results.rows" 2>"$results.log"; then
 		tail -n 30 "$results.log" "$results.rows" >&2
 		dpdk_die "the run failed, see above"
 	fi
 	grep '^SKIP' "$results.rows" || true
-}
-
-# rate NAME ours|rival: measures one more rate, in packets per second of both ports
-rate() {
-	MANA_PLUGIN=$root/build-bench/$1/$2/drivers/librte_net_mana.so \
-		"$here/model-speed.sh" -b 2 "$build" >"$work/rate"
-	cat "$work/rate" >>"$work/rates.$1.$2"
-}
-
-# medians NAME: of the rates of that build
-medians() {
-	/usr/bin/python3 - "$1" "$work/rates.$1.ours" \
-		${rival:+"$work/rates.$1.rival"} <<-'EOF'
-		import statistics
-		import sys
-
-		medians = []
-		for path in sys.argv[2:]:
-		    with open(path, encoding="ascii") as file:
-		        rates = sorted(int(float(line)) for line in file)
-		    medians.append(statistics.median(rates))
-		    print(f"{sys.argv[1]}, {path.rsplit('.', 1)[1]}: {medians[-1]:.0f} "
-		          f"packets per second, median of {rates}")
-		if len(medians) > 1:
-		    print(f"{sys.argv[1]}: ours/rival {medians[0] / medians[1]:.2f}")
-	EOF
 }
 
 [ -e "$build/build.ninja" ] || quietly meson setup "$build" "$root"
@@ -190,19 +194,6 @@ for name in $builds; do
 	[ -z "$rival" ] || [ -n "$against" ] || plugin "$name" rival
 done
 
-if [ -n "$end_to_end" ]; then
-	for name in $builds; do
-		n=0
-		while [ "$n" -lt "${repeat:-5}" ]; do
-			n=$((n + 1))
-			rate "$name" ours
-			[ -z "$rival" ] || rate "$name" rival
-		done
-		medians "$name"
-	done
-	exit
-fi
-
 # The first and the last row for many queues; large rings only with --trixie.
 # shellcheck disable=SC2046 # a list of words
 [ -z "$goals" ] || set -- "$@" $(sed 's/#.*//' "$root/app/test/perf/goals.txt" |
@@ -213,25 +204,40 @@ fi
 loader=
 if [ -n "$trixie" ]; then
 	newer=${TRIXIE_ROOT:-$root/trixie-root}
-	"$here/trixie-root.sh" "$newer"
+	"$here/debian-root.sh" trixie "$newer"
 	newer=$newer/usr/lib/x86_64-linux-gnu
 	loader="$newer/ld-linux-x86-64.so.2 --library-path $newer:$newer/libibverbs"
 fi
 
-if [ "$measures" != instructions ]; then
-	hugepages_reserve 384
-	echo "memory: $memory"
-fi
+hugepages_reserve 384
+share_memory
+echo "memory: $memory"
 
 mkdir "$work/results"
 # The second core writes CQEs and mbufs in some rows.
 cores=$(/usr/bin/python3 -c \
 	'import os; print(*sorted(os.sched_getaffinity(0))[:2], sep=",")')
-for name in $builds; do
-	for measure in $measures; do
-		perf "$name" "$measure" "$@"
+case $measures in *cycles*)
+	for name in $builds; do
+		perf "$name" cycles "$@"
+	done ;;
+esac
+# Other programs do not change counts. A secondary process needs the reserved memory.
+case $measures in *instructions*)
+	running=
+	failed=
+	for name in $builds; do
+		perf "$name" instructions "$@" &
+		running="$running $!"
 	done
-done
+	for one in $running; do
+		wait "$one" || failed=1
+	done
+	[ -z "$failed" ] || exit 1
+	[ -z "$shared" ] || for name in $builds; do
+		perf "$name" secondary "$@"
+	done ;;
+esac
 # shellcheck disable=SC2086 # a list of words
 PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$here/bench-report.py" $report \
 	"$root/app/test/perf" "$work/results"

@@ -38,11 +38,13 @@ rm -rf "$rival/dpdk"
 # Headers and build rules of this project, for any DPDK driver.
 cp "$mana_root/meson.build" "$mana_root/meson_options.txt" \
 	"$mana_root/VERSION" "$tree"
-# They name a folder that a driver does not need.
-mkdir -p "$tree/app/first-contact"
-: >"$tree/app/first-contact/meson.build"
-cp "$mana_root/drivers/meson.build" "$mana_root/drivers/version.map.in" \
-	"$tree/drivers"
+# They name folders that a driver does not need.
+for folder in app/first-contact usertools; do
+	mkdir -p "$tree/$folder"
+	: >"$tree/$folder/meson.build"
+done
+cp -r "$mana_root/drivers/meson.build" "$mana_root/drivers/pch" \
+	"$mana_root"/drivers/*.in "$tree/drivers"
 cp -r "$mana_root/devtools" "$tree/devtools"
 [ ! -d "$mana_root/dpdk-headers" ] ||
 	cp -r "$mana_root/dpdk-headers" "$tree/dpdk-headers"

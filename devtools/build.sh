@@ -1,12 +1,33 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Installs missing packages and builds everything in build/.
+# Checks the folder of the checkout, installs missing packages, and builds in build/.
 #
-# usage: build.sh build|test      (sets of packages: see install-deps.sh)
+# usage: build.sh build|test      (also the set of packages: see install-deps.sh)
+#   build  driver and model; a compiler's warning is no error
+#   test   all of that, and the tests; a compiler's warning is an error
 
 set -eu
 cd "$(dirname "$0")/.."
+devtools/check-folder.sh build/drivers
+# EAL loads no world-writable plug-in.
+umask o-w
+# One build at a time in a checkout. The lock needs no file of its own.
+exec 9<devtools/build.sh
+flock -n 9 || {
+	echo "build.sh: waiting for another build in this checkout"
+	flock 9
+}
+
 devtools/install-deps.sh "$1"
-[ -e build/build.ninja ] || meson setup build -Dwerror=true
+case $1 in
+build) options="-Dtests=false -Db_pch=true" ;;
+test) options="-Dtests=true -Db_pch=false -Dwerror=true" ;;
+esac
+# shellcheck disable=SC2086 # a list of words
+if [ ! -e build/build.ninja ]; then
+	meson setup build $options
+elif [ "$1" = test ] && grep -qs '^tests = false' build/meson-private/cmd_line.txt; then
+	meson configure build $options
+fi
 ninja -C build

@@ -4,8 +4,7 @@
 Checks the instructions of the burst functions of a plug-in (x86-64, with debug
 lines): those in the tables of paths, tx_pkt_prepare, and every function of the
 plug-in that they reach by calls, jumps, or address, with rare paths. The check ends
-at BORDERS and at functions of other libraries, which must be in IMPORTS. Bursts with
-fences, where membarrier() is refused, are not checked.
+at BORDERS and at functions of other libraries, which must be in IMPORTS.
 
 - No locked instruction, exchange with memory, mfence, lfence, division or system
   call. Exceptions are lines of the DPDK headers in INLINED.

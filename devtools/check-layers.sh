@@ -4,9 +4,11 @@
 # Checks that a source file includes only its own layer and those below, and that no
 # files include each other in a circle. The tables devtools/layers.txt
 # (drivers/net/mana) and devtools/model-layers.txt (model) give the layer of each
-# folder or file. Some includes are limited to one place, see below.
+# folder or file. Calls follow the layers, too, folders do not call each other in a
+# circle, and a header declares what its folder defines. Subfolders have a layer each,
+# hence an order. Some includes are limited to one place, see below.
 #
-# The constants below limit the files per folder of the driver, and its number of
+# The constants below limit the driver's files per folder, its lines, and its number of
 # __rte_always_inline.
 #
 # usage: check-layers.sh [tree]
@@ -17,15 +19,15 @@ cd "${1:-$devtools/..}"
 
 driver=drivers/net/mana
 max_files=25
-max_always_inline=15
+# A commit that raises it says which user has what of it.
+max_lines=18719
+max_always_inline=16
 errors=$(mktemp)
 trap 'rm -f "$errors"' EXIT
 
-# $1: root of the table's paths, $2: table. A path ending in "/" covers all files of the
-# folder and its subfolders that the table does not name; "./" covers only the root.
-check_folder() {
-	(cd "$1" && find . -name '*.[ch]' ! -path './test/*') | sed 's,^\./,,' |
-		sort | awk -v table="$2" -v root="$1" '
+# For awk: reads the table. A line "NAME() up" is for a function that a lower layer declares,
+# and a higher one defines.
+read_table='
 	function layer_of(path) {
 		if (path in layer)
 			return layer[path]
@@ -37,10 +39,19 @@ check_folder() {
 		return path in layer ? layer[path] : ""
 	}
 	FILENAME == table {
-		if (NF && $1 !~ /^#/)
+		if ($2 == "up")
+			is_up[substr($1, 1, length($1) - 2)] = 1
+		else if (NF && $1 !~ /^#/)
 			layer[$1] = $2
 		next
 	}
+'
+
+# $1: root of the table's paths, $2: table. A path ending in "/" covers all files of the
+# folder and its subfolders that the table does not name; "./" covers only the root.
+check_folder() {
+	(cd "$1" && find . -name '*.[ch]' ! -path './test/*') | sed 's,^\./,,' |
+		sort | awk -v table="$2" -v root="$1" "$read_table"'
 	{
 		base = $1
 		sub(/.*\//, "", base)
@@ -52,9 +63,19 @@ check_folder() {
 			print root "/" $1 ": not in the table " table
 	}
 	END {
-		for (path in layer)
+		for (path in layer) {
 			if (path !~ /\/$/ && !(path in there))
 				print table ": there is no " root "/" path
+			# Subfolders of a folder are in an order.
+			if (path !~ /\/.*\/$/)
+				continue
+			folder = path
+			sub(/\/.*/, " ", folder)
+			if ((folder layer[path]) in used)
+				print table ": " path " and " used[folder layer[path]] \
+					" have one layer"
+			used[folder layer[path]] = path
+		}
 		for (path in there) {
 			file = root "/" path
 			while ((getline line <file) > 0)
@@ -74,6 +95,99 @@ check_folder() {
 	}' "$2" -
 }
 
+# $1: root of the table's paths, $2: table. Functions call no function of a higher layer,
+# and folders of the root do not call each other in a circle. Calls by function pointers
+# do not count, nor do functions of libc that are interposed (MODEL_EXPORT). A header
+# declares functions of its own folder and of its subfolders only.
+check_calls() {
+	(cd "$1" && find . -name '*.[ch]' ! -path './test/*') | sed 's,^\./,,' |
+		sort | awk -v table="$2" -v root="$1" "$read_table"'
+	# The line without comments and strings.
+	function code(line) {
+		gsub(/"([^"\\]|\\.)*"/, "", line)
+		gsub(/\/\*([^*]|\*[^\/])*\*\//, "", line)
+		if (in_comment && !sub(/^.*\*\//, "", line))
+			return ""
+		in_comment = sub(/\/\*.*/, "", line)
+		return line
+	}
+	function read_definitions(path,	line, type) {
+		while ((getline line <(root "/" path)) > 0) {
+			if (line ~ /^MODEL_EXPORT.*[a-z0-9]\(/) {
+				sub(/\(.*/, "", line)
+				sub(/.*[^a-z0-9_]/, "", line)
+				exported[line] = 1
+			} else if (line ~ /^[a-z][a-z0-9_]*\(/ &&
+					type ~ /^[a-z]/ && type !~ /^static/) {
+				sub(/\(.*/, "", line)
+				defined_in[line] = path
+			}
+			type = line
+		}
+		close(root "/" path)
+	}
+	# Prototypes: the type is on the line of the name.
+	function check_declarations(path,	line, name, folder) {
+		folder = path
+		sub(/[^\/]*$/, "", folder)
+		in_comment = 0
+		while ((getline line <(root "/" path)) > 0) {
+			line = code(line)
+			if (line !~ /^[a-z][a-z0-9_ ]*[ *][a-z0-9_]+\(/ ||
+					line ~ /^(static|typedef) /)
+				continue
+			name = line
+			sub(/\(.*/, "", name)
+			sub(/.*[ *]/, "", name)
+			if (name in defined_in && !(name in is_up) && folder != "" &&
+					index(defined_in[name], folder) != 1)
+				print root "/" path " declares " name "() of " \
+					defined_in[name]
+		}
+		close(root "/" path)
+	}
+	function check(path, name,	folder, callee) {
+		callee = defined_in[name]
+		if (layer_of(callee) > layer_of(path))
+			print root "/" path " (L" layer_of(path) ") calls " name \
+				"() of " callee " (L" layer_of(callee) ")"
+		folder = path ~ /\// ? path : "./"
+		callee = callee ~ /\// ? callee : "./"
+		sub(/\/.*/, "", folder)
+		sub(/\/.*/, "", callee)
+		if (!seen[folder, callee]++)
+			print folder, callee | circles
+	}
+	function check_file(path,	line, name) {
+		in_comment = 0
+		while ((getline line <(root "/" path)) > 0) {
+			line = code(line)
+			while (match(line, /[a-z][a-z0-9_]*\(/)) {
+				name = substr(line, RSTART, RLENGTH - 1)
+				line = substr(line, RSTART + RLENGTH)
+				if (name in defined_in && !(name in exported) &&
+						!(name in is_up))
+					check(path, name)
+			}
+		}
+		close(root "/" path)
+	}
+	{
+		paths[++nb] = $1
+		if ($1 ~ /\.c$/)
+			read_definitions($1)
+	}
+	END {
+		circles = "tsort 2>&1 >/dev/null | sed \"s,^tsort: -," root ": calls,\""
+		for (i = 1; i <= nb; i++)
+			if (paths[i] ~ /\.c$/)
+				check_file(paths[i])
+			else
+				check_declarations(paths[i])
+		close(circles)
+	}' "$2" -
+}
+
 # $1: root. File names are unique there: check_folder() checks this.
 check_circles() {
 	find "$1" -name '*.[ch]' ! -path '*/test/*' | xargs awk '
@@ -86,12 +200,15 @@ check_circles() {
 }
 
 # ethdev driver headers not in base and rxtx, verbs only in mana_verbs.[ch], the DPDK
-# version in one file, and no mention of the model.
+# version in one file, no mention of the model, and first what the file is.
 check_driver() {
 	awk '
 	FNR == 1 {
 		file = FILENAME
 		sub(/.*\//, "", file)
+	}
+	FNR == 3 && !/^\/\*/ {
+		print FILENAME " does not begin with a comment that says what it is"
 	}
 	/^[ \t]*#[ \t]*include.*(ethdev_driver|ethdev_pci|bus_pci_driver)\.h/ &&
 			FILENAME ~ /\/(base|rxtx)\// {
@@ -116,6 +233,8 @@ check_size() {
 			[ "$nb" -le $max_files ] ||
 				echo "$folder: $nb files, at most $max_files"
 		done
+	nb=$(find $driver -name '*.[ch]' -exec cat {} + | wc -l)
+	[ "$nb" -le $max_lines ] || echo "$driver: $nb lines, at most $max_lines"
 	nb=$(grep -rho --include='*.[ch]' __rte_always_inline $driver | wc -l)
 	[ "$nb" -le $max_always_inline ] || echo "$driver: $nb" \
 		"__rte_always_inline, at most $max_always_inline: for templates and inner loops"
@@ -157,10 +276,12 @@ check_model() {
 {
 	check_folder $driver "$devtools/layers.txt"
 	check_circles $driver
+	check_calls $driver "$devtools/layers.txt"
 	check_driver
 	check_size
 	check_folder model "$devtools/model-layers.txt"
 	check_circles model
+	check_calls model "$devtools/model-layers.txt"
 	check_model
 } >"$errors"
 

@@ -12,9 +12,11 @@ if [ -e .git ] && command -v git >/dev/null; then
 else
 	find . -type f ! -path './build*' ! -path './.git/*' \
 		! -path './dpdk-headers/*' ! -path './dpdk-source/*' \
-		! -path './rival/*' ! -path './in-tree/*' | sed 's,^\./,,'
+		! -path './rival/*' ! -path './matrix/*' ! -path './deb*' ! -path './rpm/*' |
+		sed 's,^\./,,'
 fi |
 	grep -vE '^(LICENSE|VERSION)$|\.(json|pcap|expected)$|/corpus/' |
+	grep -vE '^packaging/debian/(changelog|source/format)$' |
 	tr '\n' '\0' |
 	xargs -0 awk '
 	function finish() {

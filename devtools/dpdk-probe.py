@@ -6,7 +6,7 @@ usage: dpdk-probe.py LIBDIR INCLUDEDIR
 
 Prints "abi REAL SONAME", the two versions of the EAL library (23.0 and 23 for
 librte_eal.so.23.0, soname librte_eal.so.23), then "define NAME VALUE" for each
-RTE_ name of rte_build_config.h that is a number or has no value (1).
+RTE_ name of rte_build_config.h that is a number or a string or has no value (1).
 """
 
 import re
@@ -38,7 +38,7 @@ def main():
                    / 'rte_build_config.h']:
         if header.exists():
             for name, value in re.findall(
-                    r'^#define[ \t]+(RTE_\w+)(?:[ \t]+([\w.]+))?$',
+                    r'^#define[ \t]+(RTE_\w+)(?:[ \t]+"?([\w./-]+)"?)?$',
                     header.read_text(), re.M):
                 print('define', name, value or 1)
             return

@@ -23,6 +23,7 @@ dpdk_installed_version() {
 	dpkg-query -W -f '${source:Version}' libdpdk-dev 2>/dev/null ||
 		dpdk_die "libdpdk-dev is not installed from a Debian package." \
 			"Install it, or give the driver headers of your DPDK:" \
+			"devtools/fetch-dpdk-headers.sh --tree TREE, or" \
 			"meson setup -Ddpdk_driver_headers=FOLDER"
 }
 
@@ -139,4 +140,21 @@ dpdk_source_unpack() {
 	dpkg-source -q --no-check --no-copy -x "$dsc" "$1" >/dev/null ||
 		dpdk_die "cannot unpack $dsc"
 	[ "${2:-}" = rival ] || rm -rf "$1/drivers/net/mana"
+}
+
+# Puts the source of tree $1 into the folder $2, but for its net/mana. A tree is a folder,
+# REPOSITORY@TAG of a git repository, or "debian": the package of the installed DPDK.
+dpdk_tree_unpack() {
+	case $1 in
+	debian)
+		dpdk_source_unpack "$2" ;;
+	*@*)
+		mkdir "$2"
+		git -C "${1%@*}" archive "${1##*@}" -- . ':!drivers/net/mana' | tar -x -C "$2" ;;
+	*)
+		mkdir "$2"
+		tar -c -C "$1" --exclude=./.git --exclude=./build \
+			--exclude=./drivers/net/mana . | tar -x -C "$2" ;;
+	esac
+	[ -e "$2/VERSION" ] || dpdk_die "$1: no source of DPDK"
 }

@@ -31,7 +31,7 @@ failed() {
 MANA_PLUGIN=$build/app/test/fault/librte_net_mana_fault.so \
 	"$build/model/mana-model" --ports 2 --wire pair --fatal-violations \
 	--cq-doorbell=strict -- "$build/app/test/fault/test-fault" >"$log" 2>&1 || failed
-MANA_PLUGIN=$build/drivers/librte_net_mana.so.23.0 \
+MANA_PLUGIN=$build/drivers/librte_net_mana.so \
 	"$build/model/mana-model" --ports 2 --wire pair --fatal-violations \
 	--cq-doorbell=strict -- "$build/app/test/pmd/test-pmd-loss-points" >>"$log" 2>&1 ||
 	failed

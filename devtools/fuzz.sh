@@ -4,11 +4,12 @@
 # Fuzzes a part of the driver or of the model with libFuzzer, under the address
 # and undefined-behaviour sanitizers.
 #
-# usage: fuzz.sh TARGET SECONDS [argument of libFuzzer...]
+# usage: fuzz.sh TARGET SECONDS|once [argument of libFuzzer...]
+#   once: executes each input of the corpus once, and searches no others
 #   TARGET of the driver (app/test/fuzz):
 #           rx, tx (bytes in the CQ of a queue), verbs (answers of the kernel and
-#           of rdma-core), sysfs (files and netlink messages of the kernel),
-#           peers (messages between processes) or devargs (device arguments)
+#           of rdma-core), sysfs (files and netlink messages of the kernel)
+#           or devargs (device arguments)
 #   TARGET of the model (model/test/fuzz):
 #           wqe (bytes in work queues, doorbells, frames), ioctl (calls on an
 #           uverbs file), vfio_user (messages of a PCI function's client) or
@@ -74,11 +75,15 @@ if [ "$seconds" = merge ]; then
 	cp -r "$TMPDIR/new" "$corpus"
 	exit
 fi
+if [ "$seconds" = once ]; then
+	set -- -runs=0 "$@"
+else
+	set -- -max_total_time="$seconds" "$@"
+fi
 # Discards the messages that programs would get. The pipe has the exit status of tee,
 # hence a file for success. Entropic scheduling would take half of the time.
 {
-	"$build/$folder/fuzz_$target" -max_total_time="$seconds" \
-		-timeout=60 -print_final_stats=1 -close_fd_mask=2 -entropic=0 \
+	"$build/$folder/fuzz_$target" -timeout=60 -print_final_stats=1 -close_fd_mask=2 -entropic=0 \
 		-artifact_prefix="$build/finding-$target-" \
 		"$@" "$found" "$corpus" && touch "$TMPDIR/ok"
 } 2>&1 | tee "$TMPDIR/log"

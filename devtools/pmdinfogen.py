@@ -5,9 +5,9 @@
 usage: pmdinfogen.py OBJECTS OUTPUT
 
 OBJECTS is an object file or an archive. RTE_PMD_EXPORT_NAME creates for each driver
-a symbol this_pmd_name<N> with its name, symbols <name>_<tag>_export with a string
-each, and <name>_pci_tbl_export with the name of its table of PCI ids. OUTPUT is a C
-file with one string PMD_INFO_STRING= {JSON} per driver, which dpdk-pmdinfo.py
+a symbol this_pmd_name<N> with its name (N is the name itself from DPDK 25.07 on), symbols
+<name>_<tag>_export with a string each, and <name>_pci_tbl_export with the name of its
+table of PCI ids. OUTPUT is a C file with one string PMD_INFO_STRING= {JSON} per driver, which dpdk-pmdinfo.py
 reads from a plug-in.
 """
 
@@ -72,7 +72,7 @@ class Object:
         """One dictionary per registered driver."""
         for name in sorted(self.symbols):
             tag = name.removeprefix('this_pmd_name')
-            if tag == name or not tag.isdigit():
+            if tag in (name, ''):
                 continue
             pmd = self.string(name)
             info = {'name': pmd}

@@ -162,10 +162,6 @@ def script(*command):
         run, name, [str(word).replace('BUILD', str(run.build)) for word in command])
 
 
-def fuzzer(target, seconds):
-    return script(TOOLS / 'fuzz.sh', target, seconds)
-
-
 # Name: (first form that includes it, function of run and name). The order is that of the run.
 STAGES = {
     # DPDK's own driver and DPDK's examples, for tests that run them on the model.
@@ -177,19 +173,20 @@ STAGES = {
                                 'BUILD/test-logs/testlog.json')),
     'instructions': ('gate', script(TOOLS / 'bench.sh', '--ours', '--goals', '--check',
                                     '--check-ceilings', '--skip')),
-    'in-tree': ('full', script(TOOLS / 'build-in-tree.sh')),
+    'matrix': ('full', script(TOOLS / 'matrix.sh', '--quick')),
     'builds': ('full', script(TOOLS / 'check-builds.sh')),
     'analyze': ('full', script(TOOLS / 'analyze.py', '--build', 'BUILD')),
     'sanitizers': ('full', script(TOOLS / 'run-sanitizers.sh')),
     'thread-sanitizer': ('full', script(TOOLS / 'run-tsan.sh', 'BUILD')),
-    'broken': ('full', script(TOOLS / 'test-broken.sh')),
-    'mutate': ('full', script(TOOLS / 'mutate.py', '--build', 'BUILD')),
-    'coverage': ('full', script(TOOLS / 'coverage.sh', 'model')),
-    'coverage-driver': ('full', script(TOOLS / 'coverage.sh', 'driver')),
-    **{f'fuzz-{target}'.replace('_', '-'): ('full', fuzzer(target, seconds))
-       for target, seconds in {'wqe': 60, 'vfio_user': 20, 'hwc': 20, 'sysfs': 20,
-                               'devargs': 20, 'peers': 20, 'ioctl': 60, 'rx': 20, 'tx': 20,
-                               'verbs': 20}.items()},
+    'mutants': ('full', script(TOOLS / 'mutants.py')),
+    'coverage': ('full', script(TOOLS / 'coverage.sh')),
+    # Each input of the corpora once.
+    **{f'fuzz-{target}'.replace('_', '-'): ('full', script(TOOLS / 'fuzz.sh', target, 'once'))
+       for target in ('rx', 'tx', 'verbs', 'sysfs', 'devargs', 'wqe', 'ioctl', 'vfio_user',
+                      'hwc')},
+    # In roots of these releases, which the script makes.
+    **{f'debian-{release}': ('full', script(TOOLS / 'debian.sh', release, 'some'))
+       for release in ('trixie', 'sid')},
 }
 
 

@@ -15,7 +15,7 @@ build=$(cd "${BUILD:-$root/build}" && pwd)
 log=$build/soak.log
 
 ninja -C "$build" >/dev/null
-export MANA_PLUGIN="$build/drivers/librte_net_mana.so.23.0" CMOCKA_MESSAGE_OUTPUT=stdout
+export MANA_PLUGIN="$build/drivers/librte_net_mana.so" CMOCKA_MESSAGE_OUTPUT=stdout
 # The C library's caches of freed memory count as used.
 export GLIBC_TUNABLES=glibc.malloc.tcache_count=0
 # Most lines of the log are those of the driver at each start.

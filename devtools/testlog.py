@@ -41,13 +41,16 @@ def cmocka_cases(output):
 
 
 def unittest_cases(output):
-    """[(name, verdict)] of a script with unittest, which names failed cases only."""
+    """[(name, verdict, reason)] of a script with unittest, which names cases not passed."""
     ran = re.search(r'^Ran (\d+) tests? in', output, re.M)
     if ran is None:
         return []
-    failed = re.findall(r'^(?:FAIL|ERROR): (\w+)', output, re.M)
-    cases = [(name, 'FAIL') for name in failed]
-    return cases + [('', 'PASS')] * (int(ran.group(1)) - len(failed))
+    found = [(name, 'FAIL', '') for name in
+             dict.fromkeys(re.findall(r'^(?:FAIL|ERROR): (\w+)', output, re.M))]
+    # A test with a description has a line more.
+    found += [(name, 'SKIP', reason) for name, reason in re.findall(
+        r"^(test\w*) \(.*\)(?:\n.*)? \.\.\. skipped ['\"](.*)['\"]$", output, re.M)]
+    return found + [('', 'PASS', '')] * (int(ran.group(1)) - len(found))
 
 
 def cause(text):
@@ -75,9 +78,10 @@ def cases(test):
         why = f'{test.result}, {why}'       # TIMEOUT, ERROR, INTERRUPT
     elif test.status < 0:
         why = f'signal {-test.status}, {why}'
-    found = cmocka_cases(test.output) or unittest_cases(test.output + test.errors)
-    rows = [(f'{test.name}: {name}', verdict, why if verdict == 'FAIL' else '')
-            for name, verdict in found]
-    if not found or not is_ok and all(verdict != 'FAIL' for _, verdict in found):
+    found = [(*case, '') for case in cmocka_cases(test.output)] or \
+        unittest_cases(test.output + test.errors)
+    rows = [(f'{test.name}: {name}', verdict, why if verdict == 'FAIL' else reason)
+            for name, verdict, reason in found]
+    if not found or not is_ok and all(verdict != 'FAIL' for _, verdict, _ in found):
         rows.append((test.name, 'PASS' if is_ok else 'FAIL', why))
     return rows

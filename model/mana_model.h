@@ -65,15 +65,16 @@ MANA_MODEL_API int mana_model_command(const char *line, char *message, size_t me
  * doorbell pages of its contexts. Call it from one thread at a time, and not from a
  * signal handler. Returns the number of doorbell registers with a new value. If
  * there are none, returns 1 if something else was due (a frame in flight, a
- * scenario; the clock has moved there), else 0. -EINVAL in another mode, -ENODEV if
- * this is no modelled machine.
+ * scenario; the clock has moved there), else 0. -EMFILE, -ENFILE or -ENOMEM if a
+ * doorbell page cannot be mapped: nothing was done then. -EINVAL in another mode,
+ * -ENODEV if this is no modelled machine.
  */
 MANA_MODEL_API int mana_model_step(void);
 
 /*
  * The location of a queue, for a program that acts as the adapter itself in
- * --mode step (and never calls mana_model_step()). Addresses are those of this
- * process.
+ * --mode step (and never calls mana_model_step()). Addresses are those of the process
+ * that created the queue.
  */
 struct mana_model_queue {
 	void *ring; /* of WQEs */
@@ -84,14 +85,14 @@ struct mana_model_queue {
 	uint32_t cq_id;
 	uint32_t vp_offset; /* in Tx WQEs */
 	/*
-	 * The doorbell page as the adapter sees it, read-only; NULL in any other
-	 * mode.
+	 * The doorbell page as the adapter sees it, read-only, at an address of this
+	 * process; NULL in any other mode.
 	 */
 	const volatile void *doorbells;
 };
 /*
- * The n-th Rx or Tx queue of a port (from 0, by rising id) that this process
- * created. -ENODEV: no such port; -ENOENT: no such queue.
+ * The n-th Rx or Tx queue of a port (from 0, by rising id), of any process. -ENODEV: no
+ * such port; -ENOENT: no such queue.
  */
 MANA_MODEL_API int mana_model_queue(uint32_t fn, uint32_t port, bool is_tx, uint32_t n, struct mana_model_queue *queue);
 /*
@@ -103,7 +104,7 @@ MANA_MODEL_API int mana_model_by_hand(bool by_hand);
 /* The memory region of a key, or -ENOENT. */
 MANA_MODEL_API int mana_model_region(uint32_t fn, uint32_t key, uint64_t *addr, uint64_t *size_bytes);
 
-/* The number of trapped stores so far: 0 with --mode step and polled. */
+/* The number of trapped stores so far: 0 with --mode step. */
 MANA_MODEL_API uint64_t mana_model_traps(void);
 
 /*

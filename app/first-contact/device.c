@@ -33,9 +33,8 @@ fc_fail(struct fc *fc, int error, const char *format, ...)
 
 /* ---- sysfs ---- */
 
-/* The first line of a file; false: there is none. */
-static bool
-read_line(const char *folder, const char *name, char *line, size_t room)
+bool
+fc_read_line(const char *folder, const char *name, char *line, size_t room)
 {
 	char path[PATH_MAX];
 	FILE *file;
@@ -55,12 +54,12 @@ read_line(const char *folder, const char *name, char *line, size_t room)
 	return has_line;
 }
 
-static bool
-read_number(const char *folder, const char *name, unsigned long *number)
+bool
+fc_read_number(const char *folder, const char *name, unsigned long *number)
 {
 	char line[32];
 
-	if (!read_line(folder, name, line, sizeof(line)))
+	if (!fc_read_line(folder, name, line, sizeof(line)))
 		return false;
 	*number = strtoul(line, NULL, 0);
 	return true;
@@ -85,12 +84,12 @@ find_netdev(const char *ibdev_path, struct fc_port *port)
 		if (entry->d_name[0] == '.' ||
 		    snprintf(netdev, sizeof(netdev), "%s/%s", folder,
 			     entry->d_name) >= (int)sizeof(netdev) ||
-		    !read_number(netdev, "dev_port", &dev_port) ||
+		    !fc_read_number(netdev, "dev_port", &dev_port) ||
 		    dev_port + 1 != port->number)
 			continue;
 		snprintf(port->netdev, sizeof(port->netdev), "%.*s",
 			 (int)sizeof(port->netdev) - 1, entry->d_name);
-		if (read_line(netdev, "address", line, sizeof(line)))
+		if (fc_read_line(netdev, "address", line, sizeof(line)))
 			sscanf(line, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx",
 			       &port->mac[0], &port->mac[1], &port->mac[2],
 			       &port->mac[3], &port->mac[4], &port->mac[5]);
@@ -106,13 +105,39 @@ netdev_has(const struct fc_port *port, unsigned int flag)
 
 	snprintf(folder, sizeof(folder), "/sys/class/net/%s", port->netdev);
 	return port->netdev[0] != '\0' &&
-	       read_number(folder, "flags", &flags) && (flags & flag) != 0;
+	       fc_read_number(folder, "flags", &flags) && (flags & flag) != 0;
 }
 
 bool
 fc_port_is_slave(const struct fc_port *port)
 {
 	return netdev_has(port, IFF_SLAVE);
+}
+
+/* A number in the folder of the port's netdev; 0: there is none. */
+static uint32_t
+netdev_number(const struct fc_port *port, const char *name)
+{
+	char folder[PATH_MAX];
+	unsigned long number;
+
+	snprintf(folder, sizeof(folder), "/sys/class/net/%s", port->netdev);
+	/* "-1" is an unknown speed. */
+	return port->netdev[0] != '\0' && fc_read_number(folder, name, &number) &&
+			       number <= INT32_MAX ?
+		       (uint32_t)number : 0;
+}
+
+uint32_t
+fc_port_speed(const struct fc_port *port)
+{
+	return netdev_number(port, "speed");
+}
+
+uint32_t
+fc_port_revision(const struct fc_port *port)
+{
+	return netdev_number(port, "device/revision");
 }
 
 static void
@@ -123,7 +148,7 @@ find_pci(const char *ibdev_path, struct fc_port *port)
 	ssize_t n;
 
 	snprintf(folder, sizeof(folder), "%s/device", ibdev_path);
-	if (read_number(folder, "device", &id))
+	if (fc_read_number(folder, "device", &id))
 		port->pci_device = (uint32_t)id;
 	n = readlink(folder, line, sizeof(line) - 1);
 	if (n > 0) {
@@ -135,14 +160,14 @@ find_pci(const char *ibdev_path, struct fc_port *port)
 	}
 }
 
-static bool
-is_microsoft(const struct ibv_device *device)
+bool
+fc_is_microsoft(const struct ibv_device *device)
 {
 	char folder[PATH_MAX];
 	unsigned long vendor;
 
 	snprintf(folder, sizeof(folder), "%s/device", device->ibdev_path);
-	return read_number(folder, "vendor", &vendor) &&
+	return fc_read_number(folder, "vendor", &vendor) &&
 	       vendor == MANA_PCI_VENDOR_ID;
 }
 
@@ -235,6 +260,76 @@ open_device(struct fc *fc, struct ibv_device *device, struct ibv_context **ctx,
 				  device->name, strerror(ret));
 }
 
+#define MAX_PORTS 64
+
+/* All ports of the adapter with their netdevs, not opened. Their number. */
+static uint32_t
+find_ports(struct fc *fc, struct fc_port ports[MAX_PORTS])
+{
+	int nb_devices = 0;
+	struct ibv_device **list = ibv_get_device_list(&nb_devices);
+	uint32_t nb = 0, nb_ports;
+	struct ibv_context *ctx;
+
+	for (int i = 0; list != NULL && i < nb_devices; i++) {
+		if (!fc_is_microsoft(list[i]) ||
+		    open_device(fc, list[i], &ctx, &nb_ports) != 0)
+			continue;
+		for (uint32_t n = 1; n <= nb_ports && nb < MAX_PORTS; n++) {
+			struct fc_port *port = &ports[nb++];
+
+			memset(port, 0, sizeof(*port));
+			snprintf(port->device, sizeof(port->device), "%s",
+				 list[i]->name);
+			port->number = n;
+			find_netdev(list[i]->ibdev_path, port);
+			find_pci(list[i]->ibdev_path, port);
+		}
+		ibv_close_device(ctx);
+	}
+	if (list != NULL)
+		ibv_free_device_list(list);
+	return nb;
+}
+
+int
+fc_port_list(struct fc *fc, FILE *file)
+{
+	struct fc_port ports[MAX_PORTS];
+	const uint32_t nb = find_ports(fc, ports);
+
+	for (uint32_t i = 0; i < nb; i++) {
+		const struct fc_port *port = &ports[i];
+		const char *route = fc_port_default_route(port);
+
+		fprintf(file, "%s:%u  %-15s  %-4s  %s%s%s%s\n", port->device, port->number,
+		       port->netdev[0] != '\0' ? port->netdev : "no netdev here",
+		       netdev_has(port, IFF_UP) ? "up" : "down", port->pci,
+		       fc_port_is_slave(port) ? "  slave" : "",
+		       route[0] != '\0' ? "  default route: " : "", route);
+	}
+	return nb > 0 ? 0 :
+			fc_fail(fc, -ENODEV, "no MANA port: modprobe -a mana mana_ib "
+					     "ib_uverbs, and see ibv_devices");
+}
+
+/* Device and number of the port that has a netdev; false: none has it. */
+static bool
+find_by_netdev(struct fc *fc, const char *netdev, char *device, size_t room,
+	       uint32_t *number)
+{
+	struct fc_port ports[MAX_PORTS];
+	const uint32_t nb = find_ports(fc, ports);
+
+	for (uint32_t i = 0; i < nb; i++)
+		if (strcmp(ports[i].netdev, netdev) == 0) {
+			snprintf(device, room, "%s", ports[i].device);
+			*number = ports[i].number;
+			return true;
+		}
+	return false;
+}
+
 /* DEVICE:PORT, DEVICE or PORT; number 0: any. */
 static int
 parse_name(struct fc *fc, const char *text, char *device, size_t room,
@@ -254,7 +349,8 @@ parse_name(struct fc *fc, const char *text, char *device, size_t room,
 	else if (colon != NULL || end != NULL)
 		return fc_fail(fc, -EINVAL,
 			       "'%s' is no port: give DEVICE:PORT, "
-			       "DEVICE, or PORT from 1",
+			       "DEVICE, PORT from 1, or a netdev; --list-ports "
+			       "prints them",
 			       text);
 	if (*number == 0 || colon != NULL)
 		snprintf(device, room, "%.*s",
@@ -274,8 +370,19 @@ is_free(const struct ibv_device *device, uint32_t number)
 	return port.netdev[0] != '\0' && !netdev_has(&port, IFF_UP);
 }
 
+/* Does the default route lead through the port? */
+static bool
+leads_out(const struct ibv_device *device, uint32_t number)
+{
+	struct fc_port port = { .number = number };
+
+	find_netdev(device->ibdev_path, &port);
+	return port.netdev[0] != '\0' && fc_port_default_route(&port)[0] != '\0';
+}
+
 /*
  * A port of a device that no other port of this program is, from the next one on.
+ * Ports of the default route are not chosen, but named.
  * number: this one; or 0, then a free one, or, if use_any is set, any. 0: none.
  */
 static uint32_t
@@ -292,6 +399,8 @@ choose_number(const struct ibv_device *device, uint32_t nb_ports,
 		const uint32_t n = (first + i) % nb_ports + 1;
 
 		if (is_same && n == other->number)
+			continue;
+		if ((other != NULL || !use_any) && leads_out(device, n))
 			continue;
 		if (use_any || is_free(device, n))
 			return n;
@@ -360,6 +469,13 @@ take_port(struct fc *fc, struct fc_port *port, const struct ibv_device *device,
 			       "namespace, so its address is unknown: run the "
 			       "program there (ip netns exec)",
 			       port->device, number);
+	if (fc_port_default_route(port)[0] != '\0')
+		return fc_fail(fc, -EBUSY,
+			       "%s port %u (%s): the default route of this machine "
+			       "leads through %s, so this port may be its only way "
+			       "out: take another one with --port and --rx-port",
+			       port->device, number, port->netdev,
+			       fc_port_default_route(port));
 	ret = manadv_set_context_attr(port->ctx, MANADV_CTX_ATTR_BUF_ALLOCATORS,
 				      &allocators);
 	if (ret != 0)
@@ -377,6 +493,7 @@ fc_port_open(struct fc *fc, struct fc_port *port, const char *name,
 	int nb_devices = 0, ret = 1;
 
 	if (name != NULL &&
+	    !find_by_netdev(fc, name, device, sizeof(device), &wanted) &&
 	    parse_name(fc, name, device, sizeof(device), &wanted) != 0)
 		return -EINVAL;
 	list = ibv_get_device_list(&nb_devices);
@@ -390,7 +507,7 @@ fc_port_open(struct fc *fc, struct fc_port *port, const char *name,
 		struct ibv_device *at = list[i % nb_devices];
 
 		if (device[0] != '\0' ? strcmp(at->name, device) != 0 :
-					!is_microsoft(at))
+					!fc_is_microsoft(at))
 			continue;
 		ret = open_device(fc, at, &port->ctx, &nb_ports);
 		if (ret != 0)
@@ -413,6 +530,11 @@ fc_port_open(struct fc *fc, struct fc_port *port, const char *name,
 			       "there is only one MANA port: run "
 			       "'mana-first-contact --reflect' on another machine, "
 			       "and give its address with --peer");
+	if (name != NULL && nb_devices > 0)
+		return fc_fail(fc, -ENODEV,
+			       "'%s' is neither a MANA port nor the netdev of one: "
+			       "--list-ports prints them",
+			       name);
 	return fc_fail(fc, -ENODEV,
 		       "no MANA port%s%s: modprobe -a mana mana_ib "
 		       "ib_uverbs, and see ibv_devices%s",

@@ -2,9 +2,6 @@
 
 /* Experiments on Tx checksums and the insertion of VLAN tags. */
 
-#include <errno.h>
-#include <string.h>
-
 #include "first_contact.h"
 
 static const struct fc_frame_spec tcp = { .proto = FC_PROTO_TCP,
@@ -205,11 +202,11 @@ tx_outer(struct fc *fc, struct fc_finding *finding)
 	if (type == MANA_CQE_TX_OKAY &&
 	    fc_ip_csum_ok(packet.data + outer.l3_off, 20) &&
 	    (packet.csum & MANA_RX_CSUM_UDP_OK) != 0)
-		fc_observe(finding, "tx_outer=1", "works",
+		fc_observe(finding, "", "works",
 			   "the outer checksums of a "
 			   "VXLAN packet arrive correct");
 	else if (type == MANA_CQE_TX_INVALID_OOB)
-		fc_observe(finding, "tx_outer=0", "refused", "%s",
+		fc_observe(finding, "", "refused", "%s",
 			   fc_cqe_name(type));
 	else if (type == MANA_CQE_TX_OKAY)
 		fc_undecided(finding, "the receiver does not report the outer "

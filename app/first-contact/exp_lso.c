@@ -2,9 +2,6 @@
 
 /* Experiments on LSO (TCP segmentation). */
 
-#include <errno.h>
-#include <string.h>
-
 #include "first_contact.h"
 
 #define MSS	      1000u

@@ -2,7 +2,6 @@
 
 /* Experiments on the hash, the table of Rx queues, and the RSS object. */
 
-#include <errno.h>
 #include <string.h>
 
 #include "first_contact.h"
@@ -73,11 +72,9 @@ rss_hash(struct fc *fc, struct fc_finding *finding)
 	uint32_t nb_hash = 0, nb_queue = 0;
 
 	for (uint32_t i = 0; i < NB_FLOWS; i++) {
-		const struct fc_frame_spec spec = { .flow = (uint16_t)i,
-						    .payload_bytes = 64 };
 		struct fc_packet packet;
 		struct fc_frame frame;
-		const int type = fc_pass_spec(fc, &spec, &frame, &packet);
+		const int type = fc_pass_flow(fc, i, &frame, &packet);
 
 		if (type != MANA_CQE_TX_OKAY) {
 			fc_unexpected(finding, "a plain frame", type);

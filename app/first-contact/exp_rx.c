@@ -2,7 +2,6 @@
 
 /* Experiments on Rx WQEs, completions and flags. Frames are sent without offloads. */
 
-#include <errno.h>
 #include <string.h>
 
 #include "first_contact.h"

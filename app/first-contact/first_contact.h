@@ -24,19 +24,22 @@
 
 #define FC_MAC_BYTES	 6
 #define FC_RSS_KEY_BYTES 40
-#define FC_MAX_RXQ	 4
+#define FC_MAX_RXQ	 64
+#define FC_NB_FULL_RXQ	 4 /* more queues share the buffers of so many */
+#define FC_MAX_TXQ	 128
 #define FC_NB_DESC	 64u /* the fewest WQEs and CQEs of a ring of 4096 bytes */
 #define FC_MAX_TX_SGE	 31
 #define FC_MAX_RX_SGE	 2
 #define FC_NOT_SET	 UINT32_MAX
 #define FC_NB_TRIES	 3 /* a lost frame is sent again */
+#define FC_NB_PORTS	 2
 
 /* The registered memory: Rx buffers, Tx frames, payload of an LSO. */
 #define FC_RX_BUF_BYTES	 2048u
 #define FC_RX_OFF	 0u
 #define FC_TX_SLOT_BYTES 16384u
 #define FC_NB_TX_SLOTS	 32u
-#define FC_TX_OFF	 (FC_MAX_RXQ * FC_NB_DESC * FC_RX_BUF_BYTES)
+#define FC_TX_OFF	 (FC_NB_FULL_RXQ * FC_NB_DESC * FC_RX_BUF_BYTES)
 #define FC_LSO_OFF	 (FC_TX_OFF + FC_NB_TX_SLOTS * FC_TX_SLOT_BYTES)
 #define FC_LSO_BYTES	 (640u * 1024)
 #define FC_MEMORY_BYTES	 (FC_LSO_OFF + FC_LSO_BYTES)
@@ -61,7 +64,7 @@ struct fc_setup {
 	uint32_t nb_rxq; /* 0: 1; a power of two up to FC_MAX_RXQ */
 	uint32_t nb_desc; /* WQEs and CQEs of each queue; 0: FC_NB_DESC */
 	uint32_t buf_bytes; /* of an Rx WQE; 0: FC_RX_BUF_BYTES */
-	uint32_t empty_rxqs; /* bits: queues that get no Rx WQEs */
+	uint64_t empty_rxqs; /* bits: queues that get no Rx WQEs */
 	uint32_t nb_send_sge; /* for the kernel; 0: 2 */
 	uint32_t nb_send; /* Tx WQEs for the kernel; 0: nb_desc */
 	bool is_empty; /* no queue gets Rx WQEs */
@@ -98,12 +101,14 @@ struct fc_rxq {
 
 struct fc {
 	struct fc_port *tx, *rx; /* the same with a peer that returns frames */
-	struct fc_port ports[2];
+	struct fc_port ports[FC_NB_PORTS];
+	struct fc_netvsc *netvsc[FC_NB_PORTS]; /* synthetic devices; NULL: none */
 	bool has_peer;
 	uint8_t *memory;
 	uint8_t dst_mac[FC_MAC_BYTES];
 	uint8_t ip4[2][4], ip6[2][16]; /* source, destination */
 	uint32_t wait_ms;
+	const char *vm_size; /* of --vm-size; NULL: not given */
 
 	struct fc_setup setup; /* of the open queues */
 	bool is_open;
@@ -123,12 +128,19 @@ int fc_fail(struct fc *fc, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * device.c: opens ports; names are DEVICE:PORT, DEVICE, PORT or NULL: the first whose
- * netdev is down, or else the first.
+ * device.c: opens ports; names are DEVICE:PORT, DEVICE, PORT, a netdev or NULL: the first
+ * whose netdev is down, or else the first.
  */
 int fc_port_open(struct fc *fc, struct fc_port *port, const char *name,
 		 const struct fc_port *other);
 void fc_port_close(struct fc_port *port);
+/* Prints each port of the adapter, its netdev, and whether that is up. 0, or -errno. */
+int fc_port_list(struct fc *fc, FILE *file);
+/*
+ * routes.c: the netdev of the machine's default route, if it is that of the port or its
+ * master, which has the same address; else "".
+ */
+const char *fc_port_default_route(const struct fc_port *port);
 /*
  * Is its netdev a slave, as of hv_netvsc? Then the host delivers the port's packets to
  * the master while the netdev is down.
@@ -137,7 +149,15 @@ void fc_port_close(struct fc_port *port);
 	"%s is a slave of another netdev (hv_netvsc): the host delivers what " \
 	"the port receives to that one"
 bool fc_port_is_slave(const struct fc_port *port);
+/* Is it a device of Microsoft's adapter? */
+bool fc_is_microsoft(const struct ibv_device *device);
+/* The first line of a file, and the number in it; false: there is none. */
+bool fc_read_line(const char *folder, const char *name, char *line, size_t room);
+bool fc_read_number(const char *folder, const char *name, unsigned long *number);
 int fc_memory_open(struct fc *fc);
+/* The speed of the netdev in Mbit/s; 0: unknown. The revision of the PCI function. */
+uint32_t fc_port_speed(const struct fc_port *port);
+uint32_t fc_port_revision(const struct fc_port *port);
 /* Explains the errno of a verb on a port. */
 int fc_port_fail(struct fc *fc, const struct fc_port *port, const char *what,
 		 int error);
@@ -150,6 +170,11 @@ void fc_close(struct fc *fc);
 int fc_rss_rebuild(struct fc *fc);
 /* One Tx queue of its own with this many SGEs: 0 or -errno of the kernel. */
 int fc_try_send_sge(struct fc *fc, uint32_t nb_sge);
+/*
+ * Sends a frame on the open Tx queue, and on one more after the other, up to FC_MAX_TXQ.
+ * Returns the number of those that sent it; if it is less, fc->reason says why.
+ */
+uint32_t fc_use_txqs(struct fc *fc);
 
 /* ---- Frames (frames.c) ---- */
 
@@ -249,6 +274,12 @@ struct fc_tx fc_tx_of(const struct fc_frame *frame);
 struct fc_tx fc_tx_csum(struct fc_frame *frame);
 void fc_post(struct fc *fc, const struct fc_tx *tx);
 void fc_ring(struct fc *fc);
+/*
+ * The same by the register for 32-bit processes, which takes the bytes since the last
+ * doorbell and a short id. No WQE waits but the last one posted, of one or two BU.
+ */
+#define FC_DB_SHORT_MAX_ID 0xfffu
+void fc_ring_short(struct fc *fc);
 /* The type of the next Tx CQE; -ETIMEDOUT: none came. */
 int fc_tx_wait(struct fc *fc, struct gdma_cqe *cqe);
 /* Post, ring and wait. */
@@ -278,6 +309,9 @@ int fc_pass(struct fc *fc, const struct fc_frame *frame, const struct fc_tx *tx,
 /* Builds and passes a frame without offloads. */
 int fc_pass_spec(struct fc *fc, const struct fc_frame_spec *spec,
 		 struct fc_frame *frame, struct fc_packet *packet);
+/* Passes a plain frame of this flow. */
+int fc_pass_flow(struct fc *fc, uint32_t flow, struct fc_frame *frame,
+		 struct fc_packet *packet);
 /* Builds and sends a frame; false: it was not sent. */
 bool fc_send_flow(struct fc *fc, const struct fc_frame_spec *spec,
 		  struct fc_frame *frame);
@@ -310,7 +344,7 @@ struct fc_experiment {
 
 extern const struct fc_experiment fc_tx_experiments[], fc_csum_experiments[],
 	fc_lso_experiments[], fc_rx_experiments[], fc_rss_experiments[],
-	fc_cq_experiments[];
+	fc_cq_experiments[], fc_net_experiments[], fc_size_experiments[];
 
 /* value is that of the quirk of this name; fc_observe(): there is no such quirk. */
 void fc_decide(struct fc_finding *finding, const char *value,
@@ -324,20 +358,56 @@ void fc_undecided(struct fc_finding *finding, const char *reason, ...)
 /* "Undecided" for a Tx CQE type that answers nothing. */
 void fc_unexpected(struct fc_finding *finding, const char *what, int type);
 
-/* ---- Output (report.c) and peer (reflect.c) ---- */
+/* ---- Synthetic devices (netvsc.c) ---- */
 
+/*
+ * Has the host deliver to the VF, which must be an open port, until the device is closed:
+ * then, or when this program ends for whatever reason, to the synthetic device again.
+ */
+int fc_netvsc_open(struct fc *fc, const char *uuid);
+/* Reads what the host has written, and says if it has taken the data path away. */
+void fc_netvsc_poll(struct fc *fc);
+/* Closes all; fc->reason stays. */
+void fc_netvsc_close(struct fc *fc);
+
+/* ---- Output (report.c), peer (reflect.c) and watcher (watch.c) ---- */
+
+/*
+ * Lines on standard output, and the file of --json, which is written at once and again
+ * after each finding: a wrong path is noticed first, and an interrupt loses nothing. path:
+ * NULL for none. NULL: an error, with a reason.
+ */
 struct fc_report;
-struct fc_report *fc_report_open(const struct fc *fc);
+struct fc_report *fc_report_open(struct fc *fc, const char *path);
+/* The contents of the file. */
+const struct json_t *fc_report_root(const struct fc_report *report);
 void fc_report_add(struct fc_report *report,
 		   const struct fc_experiment *experiment,
 		   const struct fc_finding *finding);
 /* Number of undecided questions. */
 unsigned int fc_report_end(struct fc_report *report);
-int fc_report_write(struct fc *fc, const struct fc_report *report,
-		    const char *path);
+/* Write the file for the last time: 0, or -errno with a reason. */
+int fc_report_write(struct fc *fc, const struct fc_report *report);
 void fc_report_close(struct fc_report *report);
 
 /* Returns frames to their sender until SIGINT or SIGTERM. */
 int fc_reflect(struct fc *fc);
+
+/*
+ * summary.c: writes what a report of a problem needs, from the object of the card's file.
+ * 0, or -errno with a reason.
+ */
+struct json_t;
+int fc_summary_write(struct fc *fc, const struct json_t *root, bool is_complete,
+		     const char *path);
+
+/*
+ * The text of a record of /dev/kmsg, ended in place, if it is about the adapter or what it
+ * depends on; else NULL.
+ */
+const char *fc_kernel_log_text(char *record);
+
+/* Logs what happens to the adapter until SIGINT or SIGTERM. Needs no free port. */
+int fc_watch(void);
 
 #endif /* FIRST_CONTACT_H */

@@ -5,6 +5,7 @@
 #include <argp.h>
 #include <arpa/inet.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 static const struct fc_experiment *const tables[] = {
 	fc_tx_experiments, fc_csum_experiments, fc_lso_experiments,
 	fc_rx_experiments, fc_rss_experiments,	fc_cq_experiments,
+	fc_net_experiments, fc_size_experiments,
 };
 
 enum {
@@ -28,16 +30,21 @@ enum {
 	OPT_IP4,
 	OPT_IP6,
 	OPT_JSON,
+	OPT_REPORT,
 	OPT_ONLY,
 	OPT_LIST,
+	OPT_LIST_PORTS,
 	OPT_WAIT,
 	OPT_REFLECT,
+	OPT_WATCH,
+	OPT_VM_SIZE,
+	OPT_NETVSC,
 };
 
 static const struct argp_option option_table[] = {
 	{ "port", 'p', "PORT", 0,
-	  "the port that sends: DEVICE:PORT, DEVICE, or PORT, as manae_0:1 (the first "
-	  "MANA port whose netdev is down)",
+	  "the port that sends: DEVICE:PORT, DEVICE, PORT, or its netdev, as manae_0:1 or "
+	  "eth1 (the first MANA port whose netdev is down)",
 	  0 },
 	{ "rx-port", OPT_RX_PORT, "PORT", 0,
 	  "the port that receives (the next one whose netdev is down)", 0 },
@@ -49,8 +56,15 @@ static const struct argp_option option_table[] = {
 	  "destination address of the frames (that of the port that receives, or of "
 	  "--peer): on a cloud network, that of its gateway",
 	  0 },
+	{ "netvsc", OPT_NETVSC, "UUID", 0,
+	  "have the host deliver to the port of this synthetic device, which "
+	  "uio_hv_generic owns, until the end; once for each port. Needs root", 0 },
 	{ "reflect", OPT_REFLECT, NULL, 0,
 	  "return the frames of another mana-first-contact until SIGINT", 0 },
+	{ "watch", OPT_WATCH, NULL, 0,
+	  "log what happens to the adapter until SIGINT, as in a service of the host: "
+	  "events of its RDMA device, uevents, netdevs, kernel log; it only listens",
+	  0 },
 	{ "ip4", OPT_IP4, "SRC,DST", 0,
 	  "IPv4 addresses of the frames (198.18.0.1,198.18.0.2): on a cloud network, "
 	  "those of the two interfaces",
@@ -59,8 +73,19 @@ static const struct argp_option option_table[] = {
 	  "IPv6 addresses of the frames (2001:2::1,2001:2::2)", 0 },
 	{ "only", OPT_ONLY, "NAME[,NAME..]", 0, "only these questions", 0 },
 	{ "list", OPT_LIST, NULL, 0, "print the questions and exit", 0 },
+	{ "list-ports", OPT_LIST_PORTS, NULL, 0,
+	  "print the ports, their netdevs, and through which the default route leads, which "
+	  "are refused, and exit", 0 },
 	{ "json", OPT_JSON, "FILE", 0,
-	  "write the findings to FILE, for mana-model --card FILE", 0 },
+	  "write the findings to FILE, for mana-model --card FILE; it is created first, and "
+	  "written after each finding", 0 },
+	{ "report", OPT_REPORT, "FILE", 0,
+	  "write to FILE what a report of a problem needs, to be read and sent by you: "
+	  "system, ports, findings, the kernel's log about the adapter, the card; without "
+	  "MAC addresses in clear", 0 },
+	{ "vm-size", OPT_VM_SIZE, "NAME", 0,
+	  "the size of the virtual machine, for the file, as Standard_D8s_v5 (what "
+	  "cloud-init has found)", 0 },
 	{ "wait", OPT_WAIT, "MS", 0,
 	  "wait this long for an answer of the adapter, in ms (1000)", 0 },
 	{ 0 },
@@ -74,13 +99,15 @@ static const char doc[] =
 	"\v"
 	"The netdevs of the ports must be down (ip link set NAME down). The program needs "
 	"CAP_NET_RAW and CAP_IPC_LOCK, which root has. Its frames go out of the port; it "
-	"changes nothing else on the machine.\n"
+	"changes nothing else on the machine, but for the data path with --netvsc until it "
+	"ends.\n"
 	"\n"
 	"Exit status: 0 all questions are decided, 1 some are not, 2 error.";
 
 struct args {
-	const char *port, *rx_port, *json, *only;
-	bool is_reflector, has_dst;
+	const char *port, *rx_port, *json, *only, *report;
+	const char *netvsc[FC_NB_PORTS];
+	bool is_reflector, is_watcher, has_dst;
 	uint8_t peer_mac[FC_MAC_BYTES];
 	struct fc *fc;
 };
@@ -204,20 +231,40 @@ parse(int key, char *value, struct argp_state *state)
 	case OPT_JSON:
 		args->json = value;
 		return 0;
+	case OPT_REPORT:
+		args->report = value;
+		return 0;
 	case OPT_ONLY:
 		check_only(value);
 		args->only = value;
 		return 0;
 	case OPT_LIST:
 		list_questions();
+	case OPT_LIST_PORTS:
+		if (fc_port_list(fc, stdout) != 0)
+			die("%s", fc->reason);
+		exit(0);
 	case OPT_WAIT:
 		fc->wait_ms = (uint32_t)strtoul(value, &end, 10);
 		if (*value == '\0' || *end != '\0' || fc->wait_ms == 0 ||
 		    fc->wait_ms > 60000)
 			die("--wait: '%s': give milliseconds, 1 to 60000", value);
 		return 0;
+	case OPT_VM_SIZE:
+		fc->vm_size = value;
+		return 0;
 	case OPT_REFLECT:
 		args->is_reflector = true;
+		return 0;
+	case OPT_WATCH:
+		args->is_watcher = true;
+		return 0;
+	case OPT_NETVSC:
+		if (args->netvsc[FC_NB_PORTS - 1] != NULL)
+			die("--netvsc: give it once for each of the two ports");
+		if (args->netvsc[0] != NULL && strcmp(args->netvsc[0], value) == 0)
+			die("--netvsc: %s twice", value);
+		args->netvsc[args->netvsc[0] != NULL] = value;
 		return 0;
 	case ARGP_KEY_ARG:
 		die("'%s' is no option: see --help", value);
@@ -250,6 +297,8 @@ open_ports(struct fc *fc, const struct args *args)
 		return fc_fail(fc, -EINVAL,
 			       "--rx-port: it is the port that sends; "
 			       "give another one, or a --peer");
+	for (uint32_t i = 0; ret == 0 && i < FC_NB_PORTS && args->netvsc[i] != NULL; i++)
+		ret = fc_netvsc_open(fc, args->netvsc[i]);
 	return ret != 0 ? ret : fc_memory_open(fc);
 }
 
@@ -257,6 +306,7 @@ static void
 close_ports(struct fc *fc)
 {
 	fc_close(fc);
+	fc_netvsc_close(fc);
 	fc_port_close(&fc->ports[0]);
 	fc_port_close(&fc->ports[1]);
 }
@@ -308,6 +358,25 @@ check_path(struct fc *fc)
 			fc->rx->netdev);
 }
 
+/* The first signal ends the run behind the present question, a second one at once. */
+static volatile sig_atomic_t stop_signal;
+
+static void
+stop(int signal)
+{
+	stop_signal = signal;
+}
+
+static void
+catch_signals(void)
+{
+	static const int signals[] = { SIGHUP, SIGINT, SIGTERM };
+	const struct sigaction action = { .sa_handler = stop, .sa_flags = SA_RESETHAND };
+
+	for (uint32_t i = 0; i < RTE_DIM(signals); i++)
+		sigaction(signals[i], &action, NULL);
+}
+
 static void
 run(struct fc *fc, const char *only, struct fc_report *report)
 {
@@ -320,15 +389,29 @@ run(struct fc *fc, const char *only, struct fc_report *report)
 			if (only != NULL && !is_in_list(only, e->name) &&
 			    (i > 0 || e != tables[0]))
 				continue;
+			fc_netvsc_poll(fc);
 			if (fc_open(fc, &e->setup) == 0)
 				e->run(fc, &finding);
 			else
 				fc_undecided(&finding, "%s", fc->reason);
 			fc_close(fc);
+			/* The signal may have disturbed it. */
+			if (stop_signal != 0)
+				return;
 			if (only == NULL || is_in_list(only, e->name))
 				fc_report_add(report, e, &finding);
 		}
 	}
+}
+
+/* --report: at the beginning, so that a wrong path is noticed first, and at the end. */
+static int
+write_summary(struct fc *fc, const struct fc_report *report, const char *path,
+	      bool is_complete)
+{
+	return path == NULL ? 0 :
+			      fc_summary_write(fc, fc_report_root(report), is_complete,
+					       path);
 }
 
 int
@@ -350,26 +433,35 @@ main(int argc, char **argv)
 
 	argp_err_exit_status = EXIT_ERROR;
 	argp_parse(&argp, argc, argv, 0, NULL, &args);
+	if (args.is_watcher)
+		return fc_watch();
+	if (args.netvsc[0] != NULL)
+		catch_signals();
 	/* Frames of another run have other tags. */
 	fc.next_tag = (uint32_t)fc_now_ns() ^ (uint32_t)getpid() << 16;
 	ret = open_ports(&fc, &args);
 	if (ret == 0 && args.is_reflector) {
 		ret = fc_reflect(&fc);
 	} else if (ret == 0) {
-		report = fc_report_open(&fc);
-		if (report == NULL)
-			die("no memory");
-		ret = check_queues(&fc, report);
+		report = fc_report_open(&fc, args.json);
+		ret = report == NULL ? -EIO :
+				       write_summary(&fc, report, args.report, false);
+		if (ret == 0)
+			ret = check_queues(&fc, report);
 		if (ret == 0) {
 			check_path(&fc);
 			run(&fc, args.only, report);
 			nb_undecided = fc_report_end(report);
 		}
-		if (ret == 0 && args.json != NULL)
-			ret = fc_report_write(&fc, report, args.json);
+		if (ret == 0)
+			ret = fc_report_write(&fc, report);
+		if (ret == 0)
+			ret = write_summary(&fc, report, args.report, true);
 	}
 	fc_report_close(report);
 	close_ports(&fc);
+	if (stop_signal != 0)
+		raise(stop_signal);
 	if (ret != 0)
 		die("%s", fc.reason);
 	return nb_undecided > 0 ? EXIT_UNDECIDED : 0;

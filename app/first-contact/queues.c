@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <infiniband/manadv.h>
@@ -134,17 +133,19 @@ open_rxq(struct fc *fc, struct fc_rxq *rxq)
 	return 0;
 }
 
-/* All WQEs of an Rx queue, each with a buffer of its own. */
+/* WQEs of an Rx queue, each with a buffer of its own. All, unless queues are many. */
 static void
 fill_rxq(struct fc *fc, uint32_t queue)
 {
 	const uint32_t nb_bytes = fc->setup.buf_bytes;
+	const uint32_t nb = FC_NB_FULL_RXQ * FC_NB_DESC /
+			    RTE_MAX(fc->setup.nb_rxq, FC_NB_FULL_RXQ);
 
-	for (uint32_t i = 0; i < FC_NB_DESC; i++) {
+	for (uint32_t i = 0; i < nb; i++) {
 		struct fc_rx_wqe wqe = { .nb_sge = 1 };
 
 		wqe.sge[0].off = FC_RX_OFF +
-				 (queue * FC_NB_DESC + i) * FC_RX_BUF_BYTES;
+				 (queue * nb + i) * FC_RX_BUF_BYTES;
 		wqe.sge[0].nb_bytes = nb_bytes;
 		fc_rx_post(fc, queue, &wqe);
 	}
@@ -296,4 +297,26 @@ fc_try_send_sge(struct fc *fc, uint32_t nb_sge)
 	close_txq(&txq);
 	fc->setup = old;
 	return ret;
+}
+
+uint32_t
+fc_use_txqs(struct fc *fc)
+{
+	static struct fc_txq others[FC_MAX_TXQ - 1];
+	const struct fc_txq first = fc->txq;
+	uint32_t nb = 0, nb_open = 0;
+	int type = fc_send_plain(fc);
+
+	while (type == MANA_CQE_TX_OKAY && ++nb < FC_MAX_TXQ) {
+		if (open_txq(fc, fc->tx, &others[nb_open++]) != 0)
+			break;
+		fc->txq = others[nb_open - 1];
+		type = fc_send_plain(fc);
+	}
+	if (type != MANA_CQE_TX_OKAY)
+		fc_fail(fc, -EIO, "a frame: %s", fc_cqe_name(type));
+	while (nb_open > 0)
+		close_txq(&others[--nb_open]);
+	fc->txq = first;
+	return nb;
 }

@@ -2,7 +2,6 @@
 
 /* The peer of another machine's experiments: returns their frames. */
 
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -124,6 +123,7 @@ fc_reflect(struct fc *fc)
 	fflush(stdout);
 	while (!is_stopped) {
 		if (!fc_rx_poll(fc, &packet)) {
+			fc_netvsc_poll(fc);
 			usleep(IDLE_US);
 			continue;
 		}

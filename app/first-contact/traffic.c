@@ -183,6 +183,23 @@ fc_ring(struct fc *fc)
 	mana_wq_ring_at(&fc->txq.sq, fc->txq.sq.pi);
 }
 
+/* DPDK's driver rings it in 32-bit processes: net/mana gdma.c of its commit log. */
+#define DB_SHORT_SQ_OFFSET 0x10u
+#define DB_SHORT_ID_S	   16
+
+void
+fc_ring_short(struct fc *fc)
+{
+	const struct mana_wq *sq = &fc->txq.sq;
+	const uintptr_t db = sq->db - GDMA_DB_SQ_OFFSET + DB_SHORT_SQ_OFFSET;
+	const uint32_t nb_bytes = (sq->pi - sq->ci) * GDMA_BU_BYTES;
+
+	rte_wmb();
+	rte_write32_relaxed(rte_cpu_to_le_32(nb_bytes | sq->id << DB_SHORT_ID_S),
+			    (volatile void *)((uintptr_t)mana_db_window + db));
+	rte_wmb();
+}
+
 /* Takes the next CQE of a queue. 1: there is one; 0: none; -EIO: a wrong one. */
 static int
 take_cqe(const struct fc *fc, struct mana_cq *cq, struct gdma_cqe *cqe)
@@ -468,6 +485,16 @@ fc_pass_spec(struct fc *fc, const struct fc_frame_spec *spec,
 	return fc_pass(fc, frame, &tx, packet);
 }
 
+int
+fc_pass_flow(struct fc *fc, uint32_t flow, struct fc_frame *frame,
+	     struct fc_packet *packet)
+{
+	const struct fc_frame_spec spec = { .flow = (uint16_t)flow,
+					    .payload_bytes = 64 };
+
+	return fc_pass_spec(fc, &spec, frame, packet);
+}
+
 bool
 fc_send_flow(struct fc *fc, const struct fc_frame_spec *spec,
 	     struct fc_frame *frame)
@@ -485,11 +512,9 @@ fc_find_flows(struct fc *fc, uint32_t flow[2])
 	flow[0] = FC_NOT_SET;
 	flow[1] = FC_NOT_SET;
 	for (uint32_t i = 0; i < FC_NB_FLOWS; i++) {
-		const struct fc_frame_spec spec = { .flow = (uint16_t)i,
-						    .payload_bytes = 64 };
 		struct fc_packet packet;
 		struct fc_frame frame;
-		const int type = fc_pass_spec(fc, &spec, &frame, &packet);
+		const int type = fc_pass_flow(fc, i, &frame, &packet);
 
 		if (type != MANA_CQE_TX_OKAY || packet.queue > 1)
 			return false;

@@ -2,16 +2,15 @@
 """A DPDK program other than testpmd, on a modelled machine of its own."""
 
 import contextlib
+import ctypes
 import os
-import re
 import signal
 import subprocess
 
 import machine
-from console import Console
-from harness import check, check_equal, check_queues, check_report
-from model import TOP, Model, plugin_arguments, program_environment
-from testpmd import ERROR_LINE, memory_arguments
+from harness import check_equal, check_errors, check_queues, check_report
+from model import TOP, Console, Model, ending, plugin_arguments
+from testpmd import memory_arguments
 
 FLOWS = 8
 
@@ -41,13 +40,25 @@ def eal_arguments(*more, nb_lcores=2, memory="no-huge", megabytes=256,
             f"--log-level={log}", *memory_arguments(memory, megabytes), *more]
 
 
+def with_newer_libraries(argv):
+    """The command that uses the C library and rdma-core of Debian 13."""
+    root = os.environ.get("TRIXIE_ROOT", os.path.join(TOP, "trixie-root"))
+    made = subprocess.run([os.path.join(TOP, "devtools", "debian-root.sh"), "trixie", root],
+                          stderr=subprocess.PIPE, text=True, check=False)
+    if made.returncode != 0:
+        machine.skip(made.stderr.strip())
+    libraries = os.path.join(root, "usr", "lib", "x86_64-linux-gnu")
+    return [os.path.join(libraries, "ld-linux-x86-64.so.2"), "--library-path",
+            f"{libraries}:{libraries}/libibverbs", *argv]
+
+
 class Application(Console):
     """The program on its machine."""
 
-    def __init__(self, argv, *options, strict=True):
-        self.model = Model(*options, strict=strict)
+    def __init__(self, argv, *options):
+        self.model = Model(*options)
         self.name = os.path.basename(argv[0])
-        super().__init__(self.model.command(*argv), env=program_environment())
+        super().__init__(self.model.command(*argv))
 
     def wait_until(self, reached, timeout=60):
         """Waits until reached(report of the running machine) is true; the report."""
@@ -65,6 +76,17 @@ class Application(Console):
         self.signal(signal.SIGINT)
         return self.wait()
 
+    def interrupt_main(self):
+        """
+        As interrupt(), for a program whose handler ends it: the kernel gives the signal to
+        another thread while the main thread blocks it (in a doorbell of the model), and
+        then the main thread polls on and the program never ends.
+        """
+        pid = self.pid()
+        if ctypes.CDLL(None, use_errno=True).tgkill(pid, pid, signal.SIGINT) != 0:
+            raise OSError(ctypes.get_errno(), "tgkill")
+        return self.wait()
+
     def finish(self, status=0, leaks=False, expected_errors=()):
         """Checks the exit status and the rules of every run. Returns the report."""
         check_equal(f"exit status of {self.name}", self.wait(), status)
@@ -72,24 +94,12 @@ class Application(Console):
         check_report(report, leaks)
         for port in report.ports.values():
             check_queues(port)
-        errors = [line.group(0) for line in ERROR_LINE.finditer(self.text)
-                  if not any(re.search(pattern, line.group(0))
-                             for pattern in expected_errors)]
-        check(not errors, "unexpected error lines: " + "\n  ".join(errors))
+        check_errors(self, expected_errors)
         return report
 
 
 @contextlib.contextmanager
-def application(argv, *options, **keywords):
+def application(argv, *options):
     """An Application that ends with the block, and shows its output on failure."""
-    made = Application(argv, *options, **keywords)
-    try:
+    with ending([Application(argv, *options)]) as (made,):
         yield made
-    except BaseException:
-        print("---- command:", " ".join(made.argv))
-        print("---- output:")
-        print(made.text)
-        print("----")
-        raise
-    finally:
-        made.kill()

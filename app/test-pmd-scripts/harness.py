@@ -15,8 +15,13 @@ import traceback
 
 import machine
 import vm
-from model import Model, program_environment
-from testpmd import Testpmd, arguments
+from model import Model, ending
+from testpmd import Testpmd, arguments, error_lines
+
+
+def part(number):
+    """How often to do what is done number times: MANA_TEST_PART divides it, if set."""
+    return max(1, number // int(os.environ.get("MANA_TEST_PART", "1")))
 
 
 def check(condition, message):
@@ -29,22 +34,16 @@ def check_equal(name, got, wanted):
         raise AssertionError(f"{name}: {got}, expected {wanted}")
 
 
-def reta_swap(order, first, second):
-    """Swaps two queues in order, the adapter's first entries. Returns testpmd's
-    argument.
-
-    All 64 entries would exceed a word of testpmd (128 characters).
-    """
-    order[first], order[second] = order[second], order[first]
-    return ",".join(f"({entry},{order[entry % len(order)]})" for entry in range(64)
-                    if entry % len(order) in (first, second))
-
-
 def check_report(report, leaks=False):
     """Checks that there are no violations and, unless leaks is set, no leaks."""
     check(not report.violations, f"violations: {report.violations}")
     if not leaks:
         check(not report.leaks, f"left behind: {report.leaks}")
+
+
+def check_errors(program, expected=()):
+    """The program printed no other error line."""
+    check_equal(f"error lines of {program.argv[0]}", error_lines(program.text, expected), [])
 
 
 def print_breaches(report):
@@ -109,6 +108,7 @@ class Fixture:
         # run the first message ends the program.
         self.messages = None if strict else tempfile.TemporaryFile("w+")
         self.pmd = None
+        self.programs = []
         self.macs = {}
         self.stats = {}
 
@@ -117,8 +117,8 @@ class Fixture:
         Starts the machine and testpmd; keyword arguments as for arguments(). A guest may
         boot twice (model/vm/manavm/command.py, EMULATION_FAULT).
         """
-        self.pmd = Testpmd(self.model.command(*arguments(**testpmd)),
-                           env=program_environment(), stderr=self.messages)
+        self.pmd = Testpmd(self.model.command(*arguments(**testpmd)), stderr=self.messages)
+        self.programs.append(self.pmd)
         self.pmd.start_up(timeout)
         self.macs = self.pmd.macs()
         return self.pmd
@@ -145,8 +145,7 @@ class Fixture:
         if not self.strict:
             print_breaches(report)
             return report
-        errors = self.pmd.errors([*expected_errors, *self.model.expected_lines])
-        check(not errors, "unexpected error lines: " + "\n  ".join(errors))
+        check_errors(self.pmd, [*expected_errors, *self.model.expected_lines])
         check_report(report, leaks)
         if counters:
             check_counters(report, {self.macs[n]: s for n, s in self.stats.items()})
@@ -157,21 +156,8 @@ class Fixture:
 def fixture(*options, strict=True):
     """Yields a Fixture and ends it; shows its output on failure."""
     made = Fixture(*options, strict=strict)
-    try:
+    with ending(made.programs):
         yield made
-    except BaseException:
-        if made.pmd is not None:
-            print("---- command:", " ".join(made.pmd.argv))
-            print("---- output:")
-            print(made.pmd.text)
-            if made.messages is not None:
-                made.messages.seek(0)
-                print(made.messages.read())
-            print("----")
-        raise
-    finally:
-        if made.pmd is not None:
-            made.pmd.kill()
 
 
 def on_this_machine(names):
@@ -195,8 +181,6 @@ def main(variants, in_guest=None):
     """
     if vm.SPEC:
         variants = {**variants, **(in_guest or {})}
-    # ignored by a background job of a shell: started programs would inherit that
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     # a time limit also ends started programs
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
     names = sys.argv[1:] or list(variants)

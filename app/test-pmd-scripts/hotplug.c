@@ -23,6 +23,7 @@
  *                     stop a port, and start it with queues of N descriptors
  *   queues PORT N     stop a port, and start it with N Rx and Tx queues
  *   queue PORT N      stop and start the Rx and the Tx queue N
+ *   reta PORT         move each entry of the RETA to the next queue
  *   close PORT        stop and close a port
  *   map               map memory where `private` does
  *   mbufs             mbufs in use of each queue's pool
@@ -32,6 +33,7 @@
  *   refusals PORT     result of each operation of the control path
  *   unmapped PCI      result of the mapping of memory for the function
  *   removed PORT      whether the port's device is removed
+ *   block MS          keep EAL's interrupt thread from anything else
  * With the process's queue; ports 0 and 1 must be paused for `pass` and `private`:
  *   seed              send frames of 32 flows from ports 0 and 1
  *   forwarded         frames received, sent, and dropped by ports 0 and 1
@@ -39,6 +41,8 @@
  *   pass FROM TO [own]
  *                     send numbered frames from one started port to another, from the
  *                     queue's pool, or one that the process creates
+ *   both              as pass 0 1 and pass 1 0 at once, each in a thread and from a new
+ *                     pool
  *   private FROM TO   send frames in memory that no other process maps, then pass
  * In both:
  *   stats             name, packets sent, received of each port
@@ -60,6 +64,7 @@
 #include <sys/mman.h>
 
 #include <rte_alarm.h>
+#include <rte_cycles.h>
 #include <rte_dev.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -188,6 +193,23 @@ burst_send(uint16_t port, struct rte_mbuf **pkts, uint16_t nb)
 	return nb_taken;
 }
 
+/*
+ * A burst takes no packet in memory that a secondary process uses for the first time, until
+ * the primary process has answered.
+ */
+static uint16_t
+burst_send_all(uint16_t port, struct rte_mbuf **pkts, uint16_t nb)
+{
+	uint16_t nb_taken = 0;
+
+	for (unsigned int i = 0; i < 1000 && nb_taken < nb; i++) {
+		nb_taken += rte_eth_tx_burst(port, queue, pkts + nb_taken, nb - nb_taken);
+		if (nb_taken < nb)
+			rte_delay_us_sleep(1000);
+	}
+	return nb_taken + burst_send(port, pkts + nb_taken, nb - nb_taken);
+}
+
 /* Sends frames of one flow, or of a flow each. */
 static int
 frames_send(uint16_t port, struct rte_mempool *pool, uint32_t flow,
@@ -204,7 +226,7 @@ frames_send(uint16_t port, struct rte_mempool *pool, uint32_t flow,
 		frame_make((struct frame *)rte_pktmbuf_append(pkts[i],
 							      FRAME_BYTES),
 			   is_flow_each ? flow + i : flow, number + i);
-	return burst_send(port, pkts, BURST) == BURST ? 0 : -EAGAIN;
+	return burst_send_all(port, pkts, BURST) == BURST ? 0 : -EAGAIN;
 }
 
 static bool
@@ -440,6 +462,25 @@ queue_restart(uint16_t port, uint16_t number)
 	if (ret == 0)
 		ret = rte_eth_dev_tx_queue_stop(port, number);
 	return ret == 0 ? rte_eth_dev_tx_queue_start(port, number) : ret;
+}
+
+/* The table is as it was written. */
+static int
+reta_turn(uint16_t port)
+{
+	struct rte_eth_rss_reta_entry64 reta = { .mask = UINT64_MAX }, wanted;
+	int ret = rte_eth_dev_rss_reta_query(port, &reta, RTE_ETH_RETA_GROUP_SIZE);
+
+	for (uint32_t i = 0; i < RTE_ETH_RETA_GROUP_SIZE; i++)
+		reta.reta[i] = (reta.reta[i] + 1) % nb_queues;
+	wanted = reta;
+	if (ret == 0)
+		ret = rte_eth_dev_rss_reta_update(port, &reta, RTE_ETH_RETA_GROUP_SIZE);
+	if (ret == 0)
+		ret = rte_eth_dev_rss_reta_query(port, &reta, RTE_ETH_RETA_GROUP_SIZE);
+	if (ret == 0 && memcmp(&reta, &wanted, sizeof(reta)) != 0)
+		ret = -EIO;
+	return ret;
 }
 
 static void *
@@ -754,7 +795,7 @@ private_send(uint16_t from, uint16_t to)
 		if (pkts[i] == NULL)
 			return -ENOMEM;
 	}
-	nb_refused = BURST - burst_send(from, pkts, BURST);
+	nb_refused = BURST - burst_send_all(from, pkts, BURST);
 	ret = pass(from, to, pools[queue]);
 	if (ret == 0)
 		ret = rte_eth_stats_get(from, &after);
@@ -808,6 +849,44 @@ secondary_start(uint16_t number)
 		return ret;
 	return queue > 0 ? forward_start() :
 			   -pthread_create(&thread, NULL, read_on, NULL);
+}
+
+static struct rte_mempool *twins[2]; /* of the thread that sends from this port */
+
+static void *
+twin_pass(void *arg)
+{
+	uint16_t from = (uintptr_t)arg;
+
+	return (void *)(intptr_t)pass(from, from ^ 1, twins[from]);
+}
+
+/* Two threads meet memory that their queues do not know. */
+static int
+pass_both(void)
+{
+	pthread_t threads[2];
+	void *result = NULL;
+	int ret = 0;
+
+	for (uintptr_t i = 0; i < 2; i++) {
+		char name[] = { 't', 'w', 'i', 'n', '0' + i, '\0' };
+
+		twins[i] = rte_pktmbuf_pool_create(name, NB_OWN_MBUFS, 0, 0,
+						   RTE_MBUF_DEFAULT_BUF_SIZE,
+						   SOCKET_ID_ANY);
+		if (twins[i] == NULL)
+			return -rte_errno;
+	}
+	for (uintptr_t i = 0; i < 2; i++)
+		if (pthread_create(&threads[i], NULL, twin_pass, (void *)i) != 0)
+			abort();
+	for (uintptr_t i = 0; i < 2; i++) {
+		(void)pthread_join(threads[i], &result);
+		if (result != NULL)
+			ret = (intptr_t)result;
+	}
+	return ret;
 }
 
 /* ---- Commands ----------------------------------------------------------------- */
@@ -878,6 +957,18 @@ faults_print(const char *plugin)
 	return 0;
 }
 
+/* Secondary processes that start now find the ports of another version of the driver. */
+static int
+version_change(void)
+{
+	const struct rte_memzone *mz = rte_memzone_lookup("mana_ports");
+
+	if (mz == NULL)
+		return -ENOENT;
+	++*(uint64_t *)mz->addr;
+	return 0;
+}
+
 static int
 obey_word(const char *line)
 {
@@ -893,11 +984,21 @@ obey_word(const char *line)
 		return pause_set(true);
 	if (strcmp(line, "resume") == 0)
 		return pause_set(false);
+	if (strcmp(line, "both") == 0)
+		return pass_both();
 	if (strcmp(line, "map") == 0)
 		return foreign_map();
 	if (strcmp(line, "mbufs") == 0)
 		return mbufs_print();
+	if (strcmp(line, "version") == 0)
+		return version_change();
 	return -EINVAL;
+}
+
+static void
+intr_thread_block(void *ms)
+{
+	rte_delay_us_sleep((uintptr_t)ms * 1000);
 }
 
 static int
@@ -931,6 +1032,8 @@ obey(const char *line)
 		return port_restart(one, RTE_MIN(two, nb_queues), NB_DESC);
 	if (sscanf(line, "queue %u %u", &one, &two) == 2)
 		return queue_restart(one, two);
+	if (sscanf(line, "reta %u", &one) == 1)
+		return reta_turn(one);
 	if (sscanf(line, "start %u", &one) == 1)
 		return rte_eth_dev_start(one);
 	if (sscanf(line, "stop %u", &one) == 1)
@@ -943,6 +1046,8 @@ obey(const char *line)
 		printf("removed: %d\n", rte_eth_dev_is_removed(one));
 		return 0;
 	}
+	if (sscanf(line, "block %u", &one) == 1)
+		return rte_eal_alarm_set(1, intr_thread_block, (void *)(uintptr_t)one);
 	if (sscanf(line, "refusals %u", &one) == 1) {
 		refusals(one);
 		return 0;

@@ -3,9 +3,8 @@
 
 import re
 
-from console import Console
-from harness import check, check_equal
-from model import (PLUGIN, Model, mac, part, pci, plugin_arguments, program_environment,
+from harness import check, check_equal, part
+from model import (Console, Model, ending, mac, pci, plugin_arguments,
                    timeout_factor)
 from testpmd import memory_arguments
 from vm import built_program
@@ -13,25 +12,18 @@ from vm import built_program
 LIMIT_MS = 30_000       # of a sleep; reached only by a lost wake-up
 
 
-def receive(frames, *options, own=False, nb_queues=1, limit_ms=LIMIT_MS, strict=True,
-            plugin=PLUGIN, log="*:error"):
+def receive(frames, *options, own=False, nb_queues=1):
     """Returns its counts by name, and the machine's report."""
-    model = Model("--ports", "1", *options, strict=strict)
-    argv = [built_program("rx_interrupt"), *plugin_arguments(plugin), f"--log-level={log}",
+    model = Model("--ports", "1", *options)
+    argv = [built_program("rx_interrupt"), *plugin_arguments(), "--log-level=*:error",
             *memory_arguments("no-huge", 128), "-a", f"{pci(0)},mac={mac(0)}",
-            "--", str(frames), str(int(limit_ms * timeout_factor())),
+            "--", str(frames), str(int(LIMIT_MS * timeout_factor())),
             "own" if own else str(nb_queues)]
-    program = Console(model.command(*argv), env=program_environment())
-    try:
+    with ending([Console(model.command(*argv))]) as (program,):
         check_equal("exit status", program.wait(120), 0)
         counts = {name: int(number) for name, number in
                   re.findall(r"^(\w+) (\d+)$", program.text, re.MULTILINE)}
         return counts, model.report()
-    except BaseException:
-        print(program.text)
-        raise
-    finally:
-        program.kill()
 
 
 def check_each_woken(frames, counts, report, own=False):
@@ -56,8 +48,8 @@ def check_each_woken(frames, counts, report, own=False):
     check(counts["wakeups"] >= (frames // 4 if own else 1), f"{counts}")
 
 
-def check_woken(frames, *options, own=False, nb_queues=1, **keywords):
-    counts, report = receive(frames, *options, own=own, nb_queues=nb_queues, **keywords)
+def check_woken(frames, *options, own=False, nb_queues=1):
+    counts, report = receive(frames, *options, own=own, nb_queues=nb_queues)
     check_each_woken(frames, counts, report, own)
     if nb_queues == 1:
         check_equal("wake-ups", counts["wakeups"] + counts["lost"], counts["sleeps"])
@@ -67,19 +59,18 @@ def check_woken(frames, *options, own=False, nb_queues=1, **keywords):
     return counts
 
 
-def check_interrupts(*options, **keywords):
-    """Sends frames at all times relative to arming; for any driver."""
+def check_interrupts(*options):
+    """Sends frames at all times relative to arming."""
     loop = ("--wire", "loop", *options)
     many, alone_many = part(4000), part(3000)
-    check_woken(many, *loop, own=True, **keywords)
-    check_woken(many, *loop, "--mode=thread", own=True, **keywords)
+    check_woken(many, *loop, own=True)
+    check_woken(many, *loop, "--mode=thread", own=True)
     # On virtual time each frame arrives alone and causes a wake-up, unless another
     # program has the processor while two arrive.
     alone = check_woken(alone_many, "--wire",
-                        f"1=gen:count={alone_many},rate={Model.LONE_RATE},size=64",
-                        *options, **keywords)
+                        f"1=gen:count={alone_many},rate={Model.LONE_RATE},size=64", *options)
     check(alone["wakeups"] * 3 > alone_many * 2,
           f"frames that come alone: {alone['wakeups']} wake-ups for {alone_many}")
     # Frames arrive while the program polls, arms and sleeps.
     check_woken(many, "--wire", f"1=gen:count={many},rate=20k,size=64",
-                "--mode=thread", *options, **keywords)
+                "--mode=thread", *options)

@@ -14,8 +14,6 @@ import tempfile
 
 import vm
 
-SKIP = 77       # meson's exit status of a skipped test
-
 CLONE_NEWNS = 0x20000   # <sched.h>; os.unshare() came with Python 3.12
 HUGEPAGES = "/sys/kernel/mm/hugepages/hugepages-2048kB"
 HUGEPAGES_LOCK = "/run/mana-test-hugepages"
@@ -26,7 +24,7 @@ def skip(reason):
     """Prints the reason and ends this script as skipped."""
     print(f"SKIP: {reason}")
     sys.stdout.flush()
-    os._exit(SKIP)
+    os._exit(vm.mana_model.SKIPPED)
 
 
 def need_root(what):
@@ -139,8 +137,12 @@ def as_ordinary_user():
     if os.geteuid() != 0:
         return []
     need_program("setpriv", "util-linux")
-    return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
-            "--inh-caps=-all", "--bounding-set=-all"]
+    words = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+             "--inh-caps=-all", "--bounding-set=-all"]
+    if subprocess.run([*words, "test", "-r", __file__], check=False).returncode != 0:
+        skip(f"an ordinary user cannot read {os.path.abspath(__file__)}: move the checkout to "
+             "a folder that all users can enter")
+    return words
 
 
 def become_ordinary_user():

@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The machine of a script, and the plug-in: a modelled machine with the imitated kernel,
-from the harness of the model's tests, or a guest with a real one (vm.py).
+"""The machine of a script, and the plug-in: a modelled machine with the imitated kernel, or
+a guest with a real one (vm.py). Both are those of model/python/mana_model.py, with what
+scripts need.
 """
 
 import contextlib
 import os
 import subprocess
 
-import vm       # it knows where model_test is
-import model_test
+import vm       # it knows where mana_model is
+import mana_model
 # pylint: disable=unused-import
-from model_test import (BUILD, MODEL, TOP, Report, children,  # noqa: F401
-                        find_child, mac, part, program_environment,
+from mana_model import (BUILD, MODEL, TOP, Console, ConsoleError, Guest, Report,  # noqa: F401
+                        children, ending, find_child, mac, program_environment,
                         timeout_factor, wait_until)
 
 PLUGIN = os.environ.get(
-    "MANA_PLUGIN", os.path.join(BUILD, "drivers", "librte_net_mana.so.23.0"))
+    "MANA_PLUGIN", os.path.join(BUILD, "drivers", "librte_net_mana.so"))
 
 
-class ImitatedModel(model_test.Model):
+class ImitatedModel(mana_model.Machine):
     """A machine with the imitated kernel, whose programs are processes of this host."""
 
     # Frames per second that arrive alone: on virtual time, any.
@@ -84,7 +85,7 @@ def imitated_netdev(function, port, _ports_before=0):
 if vm.SPEC:
     Model, pci, netdev = vm.Model, vm.pci, vm.netdev
 else:
-    Model, pci, netdev = ImitatedModel, model_test.pci, imitated_netdev
+    Model, pci, netdev = ImitatedModel, mana_model.pci, imitated_netdev
 
 
 def plugin_arguments(plugin=PLUGIN):

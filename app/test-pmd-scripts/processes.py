@@ -7,11 +7,10 @@ import re
 import signal
 
 import machine
-from console import Console
-from harness import check, check_equal, check_report
-from model import (PLUGIN, Model, find_child, mac, pci, program_environment,
-                   wait_until)
-from testpmd import ERROR_LINE, memory_arguments
+from harness import check, check_equal, check_errors, check_report
+from model import (PLUGIN, Console, Model, ending, find_child, mac, pci,
+                   program_environment, wait_until)
+from testpmd import memory_arguments
 from vm import built_program
 
 PROGRAM = built_program("hotplug")
@@ -25,11 +24,12 @@ def prefix():
                 if word.startswith("--file-prefix="))
 
 
-def eal(kind, devargs="", plugin=PLUGIN):
+def eal(kind, devargs="", plugin=PLUGIN, allowed=None):
     """EAL arguments of each process, without lcores."""
-    return ["-d", plugin, "--log-level=*:error", *memory_arguments("huge"),
+    driver = ["-d", plugin] if plugin else []
+    return [*driver, "--log-level=*:error", *memory_arguments("huge"),
             f"--proc-type={kind}", "--no-telemetry",
-            "-a", f"{pci(0)},mac={mac(0)},mac={mac(1)}{devargs}"]
+            "-a", allowed or f"{pci(0)},mac={mac(0)},mac={mac(1)}{devargs}"]
 
 
 class Process(Console):
@@ -46,24 +46,19 @@ class Process(Console):
         os.kill(find_child(self.process.pid, name or self.name), number)
         return self.wait()
 
-    def errors(self, expected=()):
-        return [match.group(0) for match in ERROR_LINE.finditer(self.text)
-                if not any(re.search(pattern, match.group(0))
-                           for pattern in expected)]
-
 
 class Program(Process):
     """hotplug.c as primary or secondary process."""
 
     def ready(self):
-        self.wait_for(r"^ready$", 120)
+        self.expect(r"^ready$", 120)
         return self
 
     def command(self, line, timeout=120):
         """Runs a command. Returns its output."""
         at = self.mark()
         self.send(line)
-        end = self.wait_for(r"(?s:\A|.*?^)(done|failed: .*)$", timeout, at)
+        end = self.expect(r"(?s:\A|.*?^)(done|failed: .*)$", timeout, at)
         check(end.group(1) == "done", f"{line}: {end.group(0)}")
         return end.group(0)
 
@@ -108,15 +103,16 @@ class Family:
         self.plugin = plugin
         self.model = Model(*options)
         # the machine ends with its program, the processes join it
-        self.holder = Console(self.model.command("cat"), env=program_environment())
-        self.model.wait_until(lambda report: True, self.holder)
+        self.holder = self.model.hold()
         self.primary = None
         self.processes = []     # without the primary process
+        self.programs = [self.holder]   # all that were started
 
     def start(self, argv, kind=Process, environment=None):
         """Starts another process, any program."""
         made = kind(self.model, argv, environment)
         self.processes.append(made)
+        self.programs.append(made)
         return made
 
     def start_primary(self, nb_queues=1, more=(), devargs=""):
@@ -124,13 +120,14 @@ class Family:
         self.primary = Program(self.model, [
             PROGRAM, self.lcores(0), *eal("primary", devargs, self.plugin), "-m", str(MEGABYTES),
             *more, "--", str(nb_queues)])
+        self.programs.append(self.primary)
         return self.primary.ready()
 
-    def add(self, queue=0, environment=None):
+    def add(self, queue=0, environment=None, allowed=None):
         """hotplug.c as secondary process that forwards with this queue, or only reads."""
         return self.start([PROGRAM, self.lcores(queue),
-                           *eal("secondary", plugin=self.plugin), "--", str(queue)],
-                          Program, environment)
+                           *eal("secondary", plugin=self.plugin, allowed=allowed),
+                           "--", str(queue)], Program, environment)
 
     @staticmethod
     def lcores(process):
@@ -162,18 +159,8 @@ class Family:
         report = self.model.report()
         check_report(report, leaks)
         for process in self.everything():
-            check_equal("error lines", process.errors(expected_errors), [])
+            check_errors(process, expected_errors)
         return report
-
-    def show(self):
-        for process in (self.holder, *self.everything()):
-            print("---- command:", " ".join(process.argv))
-            print(process.text)
-            print("----")
-
-    def kill(self):
-        for process in (*self.everything(), self.holder):
-            process.kill()
 
 
 @contextlib.contextmanager
@@ -181,10 +168,5 @@ def family(*options, plugin=PLUGIN):
     """A Family that ends with the block, and shows its output on failure."""
     machine.reserve_hugepages()
     made = Family(*options, plugin=plugin)
-    try:
+    with ending(made.programs):
         yield made
-    except BaseException:
-        made.show()
-        raise
-    finally:
-        made.kill()

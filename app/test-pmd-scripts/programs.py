@@ -13,10 +13,9 @@ import sys
 import tempfile
 
 import vm
-from console import Console
-from model import Model, program_environment, wait_until
+from harness import check_equal, check_errors, check_report
+from model import Console, Model, ending, program_environment
 from testpmd import Testpmd, arguments
-from harness import check_equal, check_report
 
 RESULT = "MANA_TEST_RESULT"
 NAME = "MANA_TEST_MACHINE"
@@ -27,29 +26,25 @@ MACHINE = None
 FUNCTIONS = {}
 
 
-def run_programs(name, *options, strict=True, leaks=False, timeout=300):
+def run_programs(name, *options, leaks=False, timeout=300):
     """Runs inside:name on a new machine. Returns (report, its result)."""
-    model = Model(*options, strict=strict)
+    model = Model(*options)
     if vm.SPEC:
         return run_beside(model, name, leaks)
     handle, path = tempfile.mkstemp(prefix="mana-result-")
     os.close(handle)
     environment = dict(program_environment(), **{RESULT: path, NAME: model.name})
-    outer = Console(model.command(sys.executable, sys.argv[0], "inside:" + name),
-                    env=environment)
     try:
-        check_equal("exit status", outer.wait(timeout), 0)
+        with ending([Console(model.command(sys.executable, sys.argv[0], "inside:" + name),
+                             env=environment)]) as (outer,):
+            check_equal("exit status", outer.wait(timeout), 0)
         with open(path, encoding="utf-8") as file:
             result = json.load(file)
-        report = model.report()
-        check_report(report, leaks)
-        return report, result
-    except BaseException:
-        print(outer.text)
-        raise
     finally:
-        outer.kill()
         os.unlink(path)
+    report = model.report()
+    check_report(report, leaks)
+    return report, result
 
 
 def run_beside(model, name, leaks):
@@ -57,20 +52,13 @@ def run_beside(model, name, leaks):
     The same for a guest, which runs no Python: this script starts the programs there.
     The guest ends with its own program, at the end of its input.
     """
-    outer = Console(model.command("cat"), env=program_environment())
-    try:
-        wait_until(lambda: model.run("true", check=False).returncode == 0, "a guest")
+    with ending([model.hold()]) as (outer,):
         result = call(FUNCTIONS[name], model)
         outer.process.stdin.close()
         check_equal("exit status", outer.wait(), 0)
         report = model.report()
         check_report(report, leaks)
         return report, json.loads(json.dumps(result))
-    except BaseException:
-        print(outer.text)
-        raise
-    finally:
-        outer.kill()
 
 
 def run_inside(functions):
@@ -89,18 +77,8 @@ def call(function, model):
     """Calls function(machine, list for its programs), which end with it."""
     global MACHINE  # pylint: disable=global-statement
     MACHINE = model
-    programs = []
-    try:
+    with ending([]) as programs:
         return function(model, programs)
-    except BaseException:
-        for program in programs:
-            print("---- command:", " ".join(program.argv))
-            print(program.text)
-            print("----")
-        raise
-    finally:
-        for program in programs:
-            program.kill()
 
 
 def start_testpmd(programs, timeout=60, eal=(), inside=(), **keywords):
@@ -118,7 +96,7 @@ def end_testpmd(pmd, expected_errors=()):
     stats = pmd.stats()
     macs = pmd.macs()
     check_equal("exit status of testpmd", pmd.quit(), 0)
-    check_equal("error lines", pmd.errors(expected_errors), [])
+    check_errors(pmd, expected_errors)
     return {macs[number]: vars(port) for number, port in stats.items()}
 
 

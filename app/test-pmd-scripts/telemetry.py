@@ -34,7 +34,7 @@ class Telemetry:
 
     def connect(self):
         """A Connection for many queries."""
-        base = "/var/run" if os.geteuid() == 0 else self.environment["XDG_RUNTIME_DIR"]
+        base = self.environment["RUNTIME_DIRECTORY"]
         return Connection(os.path.join(base, "dpdk", self.prefix, "dpdk_telemetry.v2"))
 
 

@@ -6,11 +6,14 @@ import json
 import os
 import re
 import subprocess
+import tempfile
+from xml.etree import ElementTree
 
-from harness import check_equal, fixture, main
+from harness import check, check_equal, fixture, main
 from model import BUILD, MODEL, PLUGIN, mac, pci, program_environment
 
 PERF = os.path.join(BUILD, "app", "test", "perf", "mana-perf")
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 ONE_PORT = ["-a", f"{pci(0)},mac={mac(0)}"]
 
 
@@ -20,8 +23,8 @@ def rows():
     listed = subprocess.run([PERF, *eal, "--no-pci", "--", "-l"], check=True,
                             capture_output=True, text=True, timeout=60)
     names = listed.stdout.split()
-    # skip rows that differ in data location only, or need a newer rdma-core
-    names = [name for name in names if not re.search("core|flushed|-q(1|2|4|8|16|32)$|-r(512|1024)$", name)]
+    # skip rows that differ in data location or process only, or need a newer rdma-core
+    names = [name for name in names if not re.search("core|flushed|secondary|-q(1|2|4|8|16|32)$|-r(512|1024)$", name)]
     done = subprocess.run(
         [MODEL, "--mode", "step", "--functions", "2", "--ports", "1", "--quiet",
          "--max-mtu", "9000", "--fatal-violations", "--", PERF, *eal, "-a", "ffff:ff:1f.7",
@@ -50,11 +53,7 @@ def names_in_testpmd(settings):
             for command in ("port stop 0", "set port 0 ptype_mask 0x0fffffff",
                             "port start 0"):
                 pmd.command(command)
-        names = []
-        for direction in ("rx", "tx"):
-            reply = pmd.command(f"show {direction}q info 0 0")
-            names.append(re.search(r"^Burst mode: (.*?)\s*$", reply,
-                                   re.MULTILINE).group(1))
+        names = pmd.burst_modes()
         run.finish()
     return names
 
@@ -71,7 +70,31 @@ def path_names():
                         {"tx": tx, "fwd": f"{rx} + {tx}"}.get(kind, rx))
 
 
-VARIANTS = {"path-names": path_names}
+def pictures():
+    """bench-picture.py draws each driver of a result, and only what was measured."""
+    rows = [{"row": name, "build": "O3", "ours": ours, "rival": 400 + ours, "floor": floor}
+            for name, ours, floor in (("rx-1", 110, 80), ("rx-32", 33, 30),
+                                      ("tx-1", 195, 90), ("tx-32-csum", 67, None))]
+    rows.append({"row": "rx-1", "build": "debian", "ours": 1, "rival": 1, "floor": 1})
+    with tempfile.TemporaryDirectory() as folder:
+        result = os.path.join(folder, "result.json")
+        with open(result, "w", encoding="utf-8") as file:
+            json.dump(rows, file)
+        subprocess.run([os.path.join(TOP, "devtools", "bench-picture.py"), result, folder],
+                       check=True, timeout=60)
+        check_equal("files", sorted(os.listdir(folder)),
+                    ["bench-bursts-instructions.svg", "bench-cases-instructions.svg",
+                     "result.json"])
+        for name, titles in (("bursts", ["receive", "send", "1", "32"]),
+                             ("cases", ["rx-32", "tx-32-csum"])):
+            path = os.path.join(folder, f"bench-{name}-instructions.svg")
+            words = [text.strip() for text in ElementTree.parse(path).getroot().itertext()]
+            for title in ["this driver", "DPDK's own driver", "floor", *titles]:
+                check(title in words, f"{name}: no {title} in {words}")
+            check("receive and send" not in words, f"{name}: {words}")
+
+
+VARIANTS = {"path-names": path_names, "pictures": pictures}
 
 if __name__ == "__main__":
     main(VARIANTS)

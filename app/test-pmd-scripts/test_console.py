@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The harness itself: it finds a command's output between other lines."""
 
-from console import ConsoleError
 from harness import check, check_equal, main
+from model import ConsoleError, ending
 from testpmd import PROMPT, Testpmd
 
 LINE = "show port info 1"
@@ -15,11 +15,8 @@ STUB = ["sh", "-c", "read line; printf \"$0\"; read line"]
 
 def output_of(written, timeout=10):
     """Result of command()."""
-    stub = Testpmd(STUB[:2] + [STUB[2], written])
-    try:
+    with ending([Testpmd([*STUB, written])]) as (stub,):
         return stub.command(LINE, timeout)
-    finally:
-        stub.kill()
 
 
 def interrupted():

@@ -4,22 +4,9 @@
 
 import re
 
-import machine
-from harness import check, check_equal, check_nothing_lost, fixture, main
-from model import mac, pci
-from test_icmpecho import ip
-
-TWO_PORTS = ["-a", f"{pci(0)},mac={mac(0)},mac={mac(1)}"]
-TAP = ("--ports", "2", "--wire", "tap")
-
-
-def load_scapy():
-    """Imports scapy in the namespace, because it reads the interfaces on import."""
-    try:
-        import frames
-    except ImportError:
-        machine.skip("python3-scapy is not installed")
-    return frames
+from harness import check, check_equal, check_nothing_lost, main
+from model import mac
+from taps import tapped
 
 
 def flags_by_source(text):
@@ -38,15 +25,9 @@ def wanted_flags(case, more=()):
             "RTE_MBUF_F_RX_OUTER_L4_CKSUM_UNKNOWN", *more}
 
 
-def receive(offload, strict=True, **testpmd):
+def receive(offload):
     """Each frame has exactly the expected flags; none without the offload."""
-    machine.in_private_namespaces()
-    frames = load_scapy()
-    app = ["--forward-mode=rxonly"] + (["--enable-rx-cksum"] if offload else [])
-    with fixture(*TAP, strict=strict) as run:
-        run.start(eal=TWO_PORTS, app=app, **testpmd)
-        for tap in ("mtap0", "mtap1"):
-            ip("link", "set", tap, "up")
+    with tapped(forward="rxonly", app=["--enable-rx-cksum"] if offload else []) as (run, frames):
         run.pmd.command("set verbose 1")
         run.pmd.command("start")
         cases = frames.cases()
@@ -75,34 +56,22 @@ def bad_counts(text):
     return tuple(int(part.group(at)) for at in (1, 2))
 
 
-LAYERS = ("ip", "tcp", "udp")
-
-
-def offload_to_hardware(run, layers):
+def offload_to_hardware(run):
     run.pmd.command("port stop all")
     for port in (0, 1):
-        for layer in layers:
+        for layer in ("ip", "tcp", "udp"):
             reply = run.pmd.command(f"csum set {layer} hw {port}")
             check("hw" in reply and "error" not in reply.lower(), reply)
     run.pmd.command("port start all")
 
 
-def forward(layers=LAYERS, strict=True, **testpmd):
+def forward():
     """csum engine: every frame leaves with correct checksums."""
-    machine.in_private_namespaces()
-    frames = load_scapy()
-    with fixture(*TAP, strict=strict) as run:
-        run.start(eal=TWO_PORTS,
-                  app=["--forward-mode=csum", "--enable-rx-cksum"], **testpmd)
-        offload_to_hardware(run, layers)
-        for tap in ("mtap0", "mtap1"):
-            ip("link", "set", tap, "up")
+    with tapped(forward="csum", app=["--enable-rx-cksum"]) as (run, frames):
+        offload_to_hardware(run)
         run.pmd.command("start")
         # testpmd also requests a TCP checksum for a fragment, which is not tested
         cases = [case for case in frames.cases() if "fragment" not in case.name]
-        if layers != LAYERS:
-            part = {"ip": "v4"}.get(layers[0], layers[0])
-            cases = [case for case in cases if part in case.name]
         sent = [case.frame(number, mac(0)) for number, case in enumerate(cases)]
         for case, before, after in zip(cases, sent, frames.exchange(sent, len(sent))):
             check_frame(frames, case, before, after)
@@ -129,21 +98,16 @@ def check_frame(frames, case, before, after):
 SEGMENT_BYTES = 200
 
 
-def segmentation(strict=True):
+def segmentation():
     """csum engine with TSO: each TCP packet leaves as correct segments."""
-    machine.in_private_namespaces()
-    frames = load_scapy()
-    with fixture(*TAP, strict=strict) as run:
-        run.start(eal=TWO_PORTS, app=["--forward-mode=csum", "--enable-rx-cksum"])
-        offload_to_hardware(run, LAYERS)
+    with tapped(forward="csum", app=["--enable-rx-cksum"]) as (run, frames):
+        offload_to_hardware(run)
         run.pmd.command("port stop all")
         for port in (0, 1):
             run.pmd.command(f"tso set {SEGMENT_BYTES} {port}")
             reply = run.pmd.command(f"tso show {port}")
             check(str(SEGMENT_BYTES) in reply, reply)
         run.pmd.command("port start all")
-        for tap in ("mtap0", "mtap1"):
-            ip("link", "set", tap, "up")
         run.pmd.command("start")
         sent = [case.frame(number, mac(0))
                 for number, case in enumerate(frames.tcp_cases())]

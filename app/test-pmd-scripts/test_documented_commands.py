@@ -11,7 +11,6 @@ order. "..." matches any lines, a number of five digits or more any number.
 Also checks names of scripts and tests, and the driver's messages, in the text.
 """
 
-import fcntl
 import functools
 import glob
 import os
@@ -28,22 +27,24 @@ from harness import check, check_equal, main
 from model import BUILD, TOP, program_environment
 
 DOCUMENTS = {
-    "readme": ["README.md"],
-    "driver": ["doc/guides/nics/mana.rst", "doc/guides/nics/mana-datapath.rst",
+    "readme": ["README.md", "CONTRIBUTING.md"],
+    "driver": ["doc/guides/nics/mana.rst", "doc/guides/nics/mana-reference.rst",
+               "doc/guides/nics/mana-doctor.rst", "doc/guides/nics/mana-recipes.rst",
+               "doc/guides/nics/mana-datapath.rst",
+               "doc/guides/nics/mana-control.rst", "doc/guides/nics/mana-assumptions.rst",
                "doc/guides/nics/mana-scale.rst", "doc/guides/nics/mana-assurance.rst",
-               "doc/guides/release-notes.rst",
+               "doc/guides/nics/mana-distributions.rst",
+               "doc/guides/results.rst", "doc/guides/release-notes.rst",
                "doc/guides/glossary.rst", "doc/guides/first-contact.rst",
                "doc/guides/known-problems/linux-mtu-with-raw-queues.rst"],
     "model": ["doc/guides/model.rst", "doc/guides/model-traffic.rst",
               "doc/guides/model-control.rst", "doc/guides/model-trace.rst",
+              "doc/guides/model-netvsc.rst", "doc/guides/model-violations.rst",
               "doc/guides/model-behaviour.rst"],
     "vm": ["doc/guides/model-pci.rst"],
 }
 
-MESSAGES = "doc/guides/nics/mana.rst"
-
-# Lock of commands with EAL's default file prefix.
-LOCK = "/run/mana-test-default-prefix"
+MESSAGES = "doc/guides/nics/mana-reference.rst"
 
 # First lines of blocks that are not run, and the reasons.
 NOT_RUN = {
@@ -56,7 +57,7 @@ NOT_RUN = {
     "./test": "runs this test",
     "devtools/analyze.py": "takes minutes; ./test --full runs it",
     "devtools/coverage.sh driver": "takes minutes; ./test --full runs it",
-    "devtools/mutate.py": "takes a minute; ./test --full runs it",
+    "devtools/mutants.py --all": "takes long; ./test --full runs a sample",
     "devtools/run-tsan.sh": "takes a minute; ./test --full runs it",
     "devtools/fault-sweep.sh": "takes half an hour; the test fault runs a part",
     "devtools/soak.sh --packets 1000000000 --seed 1":
@@ -64,15 +65,33 @@ NOT_RUN = {
     "MANA_MULTI_PROCESS_ROUNDS=100 MANA_BUILD=$PWD/build \\":
         "takes an hour; the tests multi_process have fewer rounds",
     "meson test -C build --suite fast": "runs other tests",
+    "meson setup build -Dwerror=true": "builds, and this test runs in a build",
+    "devtools/build-deb.sh --release 13 --tree ~/dpdk-stable@v24.11.6":
+        "takes minutes; devtools/build-deb.sh --check builds and installs the packages",
+    "devtools/debian.sh --tree ~/dpdk@v25.11.2 sid some":
+        "takes minutes, and needs root; ./test --full runs it",
     "meson setup build": "builds, and this test runs in a build",
     "apt-get install linux-image-6.12-amd64": "installs a kernel",
+    "apt-get install git cmake python3-pip libudev-dev libnuma-dev": "another distribution",
+    "dnf config-manager --set-enabled crb": "another distribution",
+    "tdnf install azurelinux-repos-extended git libnuma-devel": "another distribution",
+    "git clone --depth 1 --branch v50.0 https://github.com/linux-rdma/rdma-core ../rdma-core":
+        "another distribution",
+    "export PKG_CONFIG_PATH=/opt/mana/lib/pkgconfig LD_LIBRARY_PATH=/opt/mana/lib":
+        "another distribution",
+    "uname -r": "a machine of Azure",
     "modprobe -a mana mana_ib ib_uverbs": "loads modules of the real kernel",
     "setcap cap_net_raw,cap_ipc_lock+ep /usr/bin/dpdk-testpmd":
         "changes an installed program",
+    "dpdk-hugepages.py --setup 1G": "changes the machine's memory",
     "ip link set dev eth1 down": "an interface of the reader's machine",
     "ip link show master eth1": "a machine of Azure",
     "mana-first-contact --reflect                          # on the second machine":
         "two machines with the adapter",
+    "mana-first-contact --rx-port $VF --netvsc $DEV_UUID --ip4 10.0.0.4,10.0.0.5":
+        "a machine of Azure: first-contact-netvsc tests it",
+    "mana-first-contact --watch | tee service.log":
+        "runs until it is interrupted: first-contact-watch tests it",
     "mana-first-contact --ip4 10.0.0.4,10.0.0.5 --dst 12:34:56:78:9a:bc":
         "a machine of Azure",
     "SYN=eth1": "a machine of Azure",
@@ -85,6 +104,8 @@ NOT_RUN = {
         "needs a running switch: testpmd-openvswitch-ping has these options",
     "build/model/mana-model --name m -- dpdk-testpmd --proc-type=primary ...":
         "has a place for the reader's own arguments",
+    "dpdk-testpmd ARGUMENTS 2>&1 | dpdk-mana-doctor --explain - -- dpdk-testpmd ARGUMENTS":
+        "has a place for the reader's own arguments",
     "build/model/mana-vm --ports 2 -- ibv_devinfo": "a guest: the variant vm runs it",
     "devtools/install-deps.sh": "installs, builds, and opens a shell",
     "ip -br link": "commands for that shell",
@@ -93,6 +114,8 @@ NOT_RUN = {
     "qemu-system-x86_64 -machine q35,memory-backend=ram -m 2G -smp 4 \\":
         "has a place for the reader's own disk",
     "mana-vm --kernel ~/linux --ports 2 -i": "a kernel of the reader",
+    "build/model/mana-vm --share none --log log -- sh -c 'ip link set eth0 up":
+        "takes a minute: model-vm-by-hand suspends a guest",
     "lib=trixie-root/usr/lib/x86_64-linux-gnu":
         "needs the root of Debian 13: model-trixie runs programs of it",
 }
@@ -104,7 +127,7 @@ ON_THE_MODEL = {
     "mac=00:0d:3a:00:00:01 -- -i": "--ports=2",
     "dpdk-testpmd -d build/drivers/librte_net_mana.so -a 7870:00:00.0 -- -i": "--ports=2",
     "dpdk-testpmd -l 0,1 -d build/drivers/librte_net_mana.so \\": "--ports=2",
-    "dpdk-pmdinfo.py build/drivers/librte_net_mana.so.23.0": "--ports=2",
+    "dpdk-pmdinfo.py build/drivers/librte_net_mana.so": "--ports=2",
 }
 
 # Replacements for blocks that also build.
@@ -265,9 +288,9 @@ def run(names, needs_hugepages=True):
     if needs_hugepages:
         machine.reserve_hugepages()
         machine.need_root("mounting a hugetlbfs")
-        lock = open(LOCK, "w", encoding="ascii")
-        fcntl.flock(lock, fcntl.LOCK_EX)
         machine.mount_hugetlbfs()
+        # The commands use EAL's default file prefix, as those of other variants do.
+        os.environ["RUNTIME_DIRECTORY"] = machine.scratch_folder()
     os.environ["MANA_MODEL_RUNDIR"] = machine.scratch_folder()
     folder = enter_checkout()
     try:
@@ -284,7 +307,7 @@ def tables():
     guides = [os.path.relpath(os.path.join(folder, name), TOP)
               for folder, _, names in os.walk(os.path.join(TOP, "doc", "guides"))
               for name in names if name.endswith(".rst")]
-    check_equal("documents", documents, sorted(guides + ["README.md"]))
+    check_equal("documents", documents, sorted(guides + DOCUMENTS["readme"]))
     blocks = [block for name in documents for block in blocks_of(name)]
     firsts = {block.first for block in blocks if block.kind == "commands"}
     for first in [*NOT_RUN, *ON_THE_MODEL, *STAND_INS]:

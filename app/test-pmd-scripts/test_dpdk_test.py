@@ -8,12 +8,11 @@ with the libraries of Debian 13 (devtools/trixie-root.sh).
 
 import os
 import re
-import subprocess
 
 import machine
-from application import application, eal_arguments
+from application import application, eal_arguments, with_newer_libraries
 from harness import check, check_equal, main
-from model import TOP, mac, pci
+from model import mac, pci
 
 PROGRAM = "/usr/bin/dpdk-test"
 PORT = ["-a", f"{pci(0)},mac={mac(0)}"]
@@ -23,25 +22,13 @@ OTHERS = ["ethdev_link_status", "ring_pmd_autotest", "latencystats_autotest",
           "bitratestats_autotest", "pdump_autotest"]
 
 
-def with_newer_libraries(argv):
-    """The command that uses the C library and rdma-core of Debian 13."""
-    root = os.environ.get("TRIXIE_ROOT", os.path.join(TOP, "trixie-root"))
-    made = subprocess.run([os.path.join(TOP, "devtools", "trixie-root.sh"), root],
-                          stderr=subprocess.PIPE, text=True, check=False)
-    if made.returncode != 0:
-        machine.skip(made.stderr.strip())
-    libraries = os.path.join(root, "usr", "lib", "x86_64-linux-gnu")
-    return [os.path.join(libraries, "ld-linux-x86-64.so.2"), "--library-path",
-            f"{libraries}:{libraries}/libibverbs", *argv]
-
-
 def run_test(run, name, *settings, timeout=120):
     """Checks that all tests passed. Returns the output."""
     for setting in settings:
         run.send(setting)
     at = run.mark()
     run.send(name)
-    run.wait_for(rf"{name}\n(?s:.*?)^Test (OK|Failed)$", timeout, at)
+    run.expect(rf"{name}\n(?s:.*?)^Test (OK|Failed)$", timeout, at)
     reply = run.text[at:]
     check("Test OK" in reply, f"{name}: {reply}")
     for left_out in re.findall(r"Tests (?:Skipped|Unsupported|Failed) *: *(\d+)", reply):
@@ -55,7 +42,7 @@ def perf():
     # it sends for two seconds at the link speed
     with application(argv, "--ports", "1", "--wire", "loop", "--scenario",
                      scenario("speed port=1 mbps=10")) as run:
-        run.wait_for(PROMPT)
+        run.expect(PROMPT)
         least = 0
         for settings in (("set_rxtx_mode vector", "set_rxtx_anchor rxtx"),
                          ("set_rxtx_mode scalar", "set_rxtx_anchor rxonly"),
@@ -86,7 +73,7 @@ def event_rx_adapter(name, *options):
     """64 queues of a port feed an event device."""
     argv = with_newer_libraries([PROGRAM, *eal_arguments(*PORT, megabytes=3072)])
     with application(argv, "--ports", "1", *options) as run:
-        run.wait_for(PROMPT)
+        run.expect(PROMPT)
         run_test(run, name)
         run.send("quit")
         # it deliberately uses invalid ids
@@ -95,7 +82,7 @@ def event_rx_adapter(name, *options):
 
 def others():
     with application([PROGRAM, *eal_arguments(*PORT)], "--ports", "1") as run:
-        run.wait_for(PROMPT)
+        run.expect(PROMPT)
         for name in OTHERS:
             run_test(run, name)
         run.send("quit")

@@ -7,17 +7,17 @@ import re
 import signal
 import tempfile
 
-from application import (FLOWS, application, check_all_came, eal_arguments, example,
-                         generator)
+from application import (FLOWS, Application, application, check_all_came, eal_arguments,
+                         example, generator)
 from harness import check, check_equal, check_nothing_lost, main
 from frames import IP, UDP, Ether, IPv6, payload
 from model import mac, pci
+from testpmd import TWO_PORTS
 from scapy.layers.inet import defragment, fragment
 from scapy.layers.inet6 import IPv6ExtHdrFragment, defragment6, fragment6
 from scapy.utils import rdpcap, wrpcap
 
 PACKETS = 96_000
-PORTS = ["-a", f"{pci(0)},mac={mac(0)},mac={mac(1)}"]
 INTERRUPTED = 128 + signal.SIGINT
 
 
@@ -39,20 +39,20 @@ def both_ways(argv, traffic, *options, packets=PACKETS, killed=False):
 
 def skeleton():
     """The example never ends: the kernel frees its resources."""
-    argv = [example("skeleton", "basicfwd"), *eal_arguments(*PORTS, nb_lcores=1)]
+    argv = [example("skeleton", "basicfwd"), *eal_arguments(*TWO_PORTS, nb_lcores=1)]
     report = both_ways(argv, "size=imix,ip=mix,l4=mix,vlan=10%", killed=True)
     check(report.leaks, "the killed program left nothing behind?")
 
 
 def rxtx_callbacks():
     """The example stores a time in each received mbuf and reads it when it sends."""
-    argv = [example("rxtx_callbacks"), *eal_arguments(*PORTS, nb_lcores=1)]
+    argv = [example("rxtx_callbacks"), *eal_arguments(*TWO_PORTS, nb_lcores=1)]
     both_ways(argv, "size=imix,ip=mix,l4=mix", killed=True)
 
 
 def l2fwd():
     """Each port has a thread, which sends on a queue of the other port."""
-    argv = [example("l2fwd"), *eal_arguments(*PORTS), "--", "-p", "3", "-T", "0"]
+    argv = [example("l2fwd"), *eal_arguments(*TWO_PORTS), "--", "-p", "3", "-T", "0"]
     both_ways(argv, "size=60-1514,ip=mix,l4=mix")
 
 
@@ -68,7 +68,8 @@ def check_frames(got, wanted):
               f"frame {number}:\n{one.hex(' ')}\nexpected\n{other.hex(' ')}")
 
 
-def through_files(argv_of, frames, expected, status=0, *options):
+def through_files(argv_of, frames, expected, status=0, *options,
+                  interrupt=Application.interrupt):
     """
     Sends frames of a file into port 0. Returns the expected number of frames sent by
     port 1.
@@ -80,7 +81,7 @@ def through_files(argv_of, frames, expected, status=0, *options):
                          "--wire", f"2=pcap:out={got}", *options) as run:
             run.wait_until(
                 lambda report: report.port(1)["tx"]["packets"] >= expected)
-            check_equal("exit status", run.interrupt(), status)
+            check_equal("exit status", interrupt(run), status)
             report = run.finish(status, leaks=status != 0)
         check_nothing_lost(report)
         check_equal("sent", report.port(1)["tx"]["packets"], expected)
@@ -100,7 +101,7 @@ def l3fwd_rules(folder):
 
 
 def l3fwd_arguments(folder, *config):
-    return [example("l3fwd"), *eal_arguments(*PORTS, megabytes=512), "--", "-p", "3",
+    return [example("l3fwd"), *eal_arguments(*TWO_PORTS, megabytes=512), "--", "-p", "3",
             "-P", "--config=" + ",".join(config), *l3fwd_rules(folder)]
 
 
@@ -144,7 +145,7 @@ def l3fwd_power():
     return, so that each port's sink receives the frames of its generator.
     """
     packets = 300
-    argv = [example("l3fwd-power"), *eal_arguments(*PORTS, "--log-level=user1:info"), "--",
+    argv = [example("l3fwd-power"), *eal_arguments(*TWO_PORTS, "--log-level=user1:info"), "--",
             "-p", "3", "-P", "--interrupt-only", "--no-numa",
             "--config=(0,0,0),(0,1,1),(1,0,0),(1,1,1)"]
     traffic = "size=60-1514,l4=mix,rate=2k"
@@ -197,11 +198,12 @@ def ip_reassembly():
     check(len(frames) >= 12, f"only {len(frames)} fragments")
 
     # the example cannot end while a second thread is in its loop
-    argv = [example("ip_reassembly"), *eal_arguments(*PORTS, nb_lcores=1,
+    argv = [example("ip_reassembly"), *eal_arguments(*TWO_PORTS, nb_lcores=1,
                                                      megabytes=512),
             "--", "-p", "3", "-q", "2", "--maxflows=64", "--flowttl=60s"]
     got = [Ether(frame) for frame in
-           through_files(lambda _: argv, frames, len(whole))]
+           through_files(lambda _: argv, frames, len(whole),
+                         interrupt=Application.interrupt_main)]
     for frame in got:
         check_equal("addresses", (frame.dst, frame.src), ("02:00:00:00:00:01", mac(1)))
         wanted = frame[IP].chksum if IP in frame else None
@@ -220,7 +222,7 @@ def ip_fragmentation():
               (6, 8000, 4))]
     frames = [bytes(Ether(src="02:00:00:00:00:99", dst=mac(0)) / packet)
               for packet in whole]
-    argv = [example("ip_fragmentation"), *eal_arguments(*PORTS, megabytes=512), "--",
+    argv = [example("ip_fragmentation"), *eal_arguments(*TWO_PORTS, megabytes=512), "--",
             "-p", "3"]
     # headers of 20 bytes in a fragment of 1500, or of 48; data in units of 8
     pieces = sum(1 if len(packet) <= 1500
@@ -262,7 +264,7 @@ def link_status_interrupt():
             for state in ("down", "up"):
                 mark = run.mark()
                 run.model.ctl("link", f"port={port + 1}", state)
-                run.wait_for(rf"Event type: LSC interrupt\nPort {port} Link {state}",
+                run.expect(rf"Event type: LSC interrupt\nPort {port} Link {state}",
                              since=mark)
         for port in (0, 1):
             run.model.ctl("gen", f"port={port + 1}", f"count={packets}",
@@ -282,7 +284,7 @@ def packet_ordering():
     its reorder window limits the frames in flight.
     """
     packets = 8192
-    argv = [example("packet_ordering"), *eal_arguments(*PORTS, nb_lcores=3,
+    argv = [example("packet_ordering"), *eal_arguments(*TWO_PORTS, nb_lcores=3,
                                                        megabytes=512), "--", "-p", "3"]
     with application(argv, *generator(0, "size=60-1514", packets),
                      "--wire", "2=sink") as run:
@@ -307,7 +309,7 @@ def l2fwd_headers():
     frames = [bytes(Ether(src="02:00:00:00:00:99", dst=mac(0)) / IP(dst="192.0.2.7")
                     / UDP(sport=number) / payload(18 + number))
               for number in range(64)]
-    argv = [example("l2fwd"), *eal_arguments(*PORTS), "--", "-p", "3", "-T", "0"]
+    argv = [example("l2fwd"), *eal_arguments(*TWO_PORTS), "--", "-p", "3", "-T", "0"]
     got = through_files(lambda _: argv, frames, len(frames))
     next_hop = bytes.fromhex("020000000001") + bytes.fromhex(mac(1).replace(":", ""))
     check_frames(got, [next_hop + frame[12:] for frame in frames])

@@ -11,16 +11,12 @@ import machine
 from harness import check, check_equal, check_nothing_lost, fixture, main
 from model import mac, pci
 from programs import end_testpmd, run_inside, run_programs, start_testpmd
+from taps import ip
 
 TAP = "mtap0"
 OURS = "192.0.2.1"      # the kernel's address of the TAP interface
 THEIRS = "192.0.2.2"    # answered by testpmd for any address
 PINGS = 1000
-
-
-def ip(*words):
-    return subprocess.run(["ip", *words], check=True, stdout=subprocess.PIPE,
-                          text=True).stdout
 
 
 def ping(size, *options):
@@ -89,7 +85,6 @@ def killed_inside(_model, programs):
 VARIANTS = {
     "default": lambda: ping(56),
     "large": lambda: ping(1400),
-    "polled": lambda: ping(1400, "--mode", "polled"),
     "killed": killed,
 }
 

@@ -5,15 +5,14 @@
 import re
 
 import machine
-from harness import (check, check_equal, check_nothing_lost, check_pairs, check_report,
-                     fixture, main)
-from model import Model, mac, part, pci, program_environment
+from application import application
+from harness import check, check_equal, check_nothing_lost, check_pairs, fixture, main
+from model import mac, pci
 from programs import (check_result, end_testpmd, run_inside, run_programs,
                       start_testpmd)
-from testpmd import Console, Testpmd, arguments, settled
+from testpmd import TWO_PORTS, arguments, settled
 
 PAIR = ("--ports", "2", "--wire", "pair")
-TWO_PORTS = ["-a", f"{pci(0)},mac={mac(0)},mac={mac(1)}"]
 MILLION = 1_000_000
 FRAME = 64
 
@@ -32,8 +31,8 @@ def forward(run, packets, first="start tx_first"):
     run.drain()
 
 
-def io(*options, packets=MILLION, app=(), eal=(), cq_doorbells=True, prepare=None,
-       started=None, **testpmd):
+def io(*options, packets=MILLION, app=(), eal=(), prepare=None, started=None,
+       **testpmd):
     """
     Forwards, drains, and checks that no packet was lost. prepare is called with the
     machine, started with testpmd.
@@ -53,25 +52,20 @@ def io(*options, packets=MILLION, app=(), eal=(), cq_doorbells=True, prepare=Non
         for port in report.ports.values():
             check_equal("bytes per frame", port["tx"]["bytes"],
                         port["tx"]["packets"] * FRAME)
-        check_equal("CQ doorbells were rung", report.doorbells["cq"] > 0, cq_doorbells)
+        check(report.doorbells["cq"] > 0, "no CQ doorbell was rung")
         return report
 
 
 def batch():
     """Not interactive, with --tx-first; a key ends it."""
-    model = Model(*PAIR)
     argv = arguments(eal=TWO_PORTS)
     argv[argv.index("-i")] = "--tx-first"
-    pmd = Console(model.command(*argv), env=program_environment())
-    try:
-        pmd.wait_for("Press enter to exit")
-        while sum(port["rx"]["packets"]
-                  for port in model.live_report().ports.values()) < MILLION:
-            check(pmd.process.poll() is None, "testpmd ended early")
+    with application(argv, *PAIR) as pmd:
+        pmd.expect("Press enter to exit")
+        pmd.wait_until(lambda report: sum(port["rx"]["packets"] for port in
+                                          report.ports.values()) >= MILLION)
         pmd.send("")
-        check_equal("exit status", pmd.wait(), 0)
-        report = model.report()
-        check_report(report)
+        report = pmd.finish()
         check_nothing_lost(report)
         check_pairs(report)
         for number in (0, 1):
@@ -85,11 +79,6 @@ def batch():
             # one burst circulates and may be in the ring when testpmd ends
             waiting = port["rx"]["packets"] - rx
             check(0 <= waiting <= 32, f"{waiting} packets waiting in the ring")
-    except BaseException:
-        print(pmd.text)
-        raise
-    finally:
-        pmd.kill()
 
 
 def ordinary_user():
@@ -131,6 +120,7 @@ def txonly_multi_flow():
 
 
 JUMBO = 9000    # bytes per frame
+NB_JUMBO = 100_000
 SIZES = "2048,2048,2048,2048,808"
 
 
@@ -143,7 +133,7 @@ def jumbo():
     check_result(report, result)
     check_pairs(report)
     for side, port in (("tx", report.port(0)), ("rx", report.port(1))):
-        check(port[side]["packets"] >= part(MILLION), f"{side}: {port[side]}")
+        check(port[side]["packets"] >= NB_JUMBO, f"{side}: {port[side]}")
         check_equal(f"{side} bytes", port[side]["bytes"],
                     port[side]["packets"] * JUMBO)
     check_equal("truncated", report.port(1)["rx"]["truncated"], 0)
@@ -164,30 +154,12 @@ def jumbo_inside(_model, programs):
         check(re.search(rf"MTU: {JUMBO - 14}", info), f"MTU not set: {info}")
     receiver.command("start")
     sender.command("start")
-    receiver.wait_until(lambda stats: received(stats) >= part(MILLION), timeout=500)
+    receiver.wait_until(lambda stats: received(stats) >= NB_JUMBO, timeout=500)
     sender.command("stop")
     receiver.wait_until(settled())
     receiver.command("stop")
     reply = ["Invalid Tx queue_id"]      # from --txpkts before queues exist
     return {**end_testpmd(sender, reply), **end_testpmd(receiver)}
-
-
-def polled():
-    """The doorbell pages are plain memory: no store is trapped or lost."""
-    report = io("--mode", "polled", cq_doorbells=False)
-    check_equal("stores that were trapped", report.doorbells["traps"], 0)
-    check(report.doorbells["sq"] > 0, "no doorbell was seen")
-
-
-def polled_refusal():
-    """A second queue of a kind is rejected; model and driver give the reason."""
-    with fixture("--ports", "2", "--mode", "polled", strict=False) as run:
-        pmd = Testpmd(run.model.command(*arguments(
-            eal=TWO_PORTS, app=["--rxq=2", "--txq=2"])),
-            env=program_environment())
-        run.pmd = pmd
-        pmd.wait_for(r"^mana-model: second Tx queue refused: --mode polled")
-        pmd.wait_for(r"^MANA: .*Tx queue 1: Operation not supported")
 
 
 def capabilities():
@@ -208,8 +180,6 @@ VARIANTS = {
     "queues": queues,
     "txonly-multi-flow": txonly_multi_flow,
     "thread": lambda: io("--mode", "thread"),
-    "polled": polled,
-    "polled-refusal": polled_refusal,
     "coalesce": lambda: io("--coalesce"),
     "jumbo": jumbo,
 }

@@ -27,7 +27,7 @@ def all_messages(cause, before_end=True):
     """before_end: the kernel's messages come while the program runs."""
     with application(["mana-first-contact", "--reflect"], *MACHINE) as program:
         model = program.model
-        program.wait_for("^returns frames")
+        program.expect("^returns frames")
         cause(model)
         if before_end:
             wait_until(lambda: not missing(model), lambda: f"messages {missing(model)}",

@@ -27,7 +27,7 @@ def events():
             mark = run.pmd.mark()
             run.model.ctl("link", "port=1", state)
             for port in (0, 1):
-                run.pmd.wait_for(f"Port {port}: {CHANGE}", since=mark)
+                run.pmd.expect(f"Port {port}: {CHANGE}", since=mark)
                 wait_for_info(run.pmd, port, f"Link status: {state}")
         run.pmd.command("start tx_first")
         run.pmd.wait_until(lambda stats: stats[0].rx_packets >= 1000)

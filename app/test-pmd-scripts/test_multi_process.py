@@ -19,7 +19,8 @@ import machine
 from application import check_all_came, example, generator
 from harness import check, check_equal, check_nothing_lost, main
 from model import BUILD, PLUGIN, Model, find_child, mac, pci, wait_until
-from processes import eal, family, prefix
+from processes import PROGRAM, Program, eal, family, prefix
+from testpmd import error_lines
 
 PACKETS = 96_000
 FLOWS = 32
@@ -35,8 +36,10 @@ LOST_MBUFS = 64
 # The driver whose calls a test lets fail.
 FAULT_PLUGIN = os.path.join(BUILD, "app", "test", "fault", "librte_net_mana_fault.so")
 GONE = ("MANA: .* the RDMA device ",)
-# of the driver; of EAL when the secondary process ends
-LOST = ("the primary process has ended", "EAL: failed to send", "EAL: Cannot send message")
+# of the driver; of EAL when the secondary process ends; of ethdev from 23.11 on, whose primary
+# process frees what its processes share
+LOST = ("the primary process has ended", "EAL: failed to send", "EAL: Cannot send message",
+        "ETHDEV: Cannot lookup ethdev shared data")
 
 
 def nb_rounds(usual):
@@ -79,7 +82,7 @@ def wait_for_sinks(run, sent):
 def start_symmetric(run, nb_processes, number):
     made = start_example(run, "symmetric_mp", number, "--", "-p", "3",
                          f"--num-procs={nb_processes}", f"--proc-id={number}")
-    made.wait_for(f"using queue {number} of each port")
+    made.expect(f"using queue {number} of each port")
     return made
 
 
@@ -151,20 +154,20 @@ def end_example(process):
 
 def start_hotplug(run, number):
     made = start_example(run, "hotplug_mp", number)
-    made.wait_for("^example> ")
+    made.expect("^example> ")
     return made
 
 
 def attach(process, address):
     at = process.mark()
     process.send(f"attach {address}")
-    process.wait_for(f"^attached device {address}", since=at)
+    process.expect(f"^attached device {address}", since=at)
 
 
 def detach(process, address):
     at = process.mark()
     process.send(f"detach {address}")
-    process.wait_for(f"^detached device {address}", since=at)
+    process.expect(f"^detached device {address}", since=at)
 
 
 def ports(process):
@@ -172,7 +175,7 @@ def ports(process):
     at = process.mark()
     process.send("list")
     process.send("help")    # its output comes behind that of list
-    text = process.wait_for(r"(?s:.*?)^- list$", since=at).group(0)
+    text = process.expect(r"(?s:.*?)^- list$", since=at).group(0)
     return sorted(name for _, name in re.findall(r"^(\d+)\t(\S+)$", text, re.MULTILINE))
 
 
@@ -180,8 +183,8 @@ def hotplug():
     """Each process attaches and detaches a function; all processes have its ports."""
     with family("--functions", "2", "--ports", "2,1") as run:
         processes = [start_hotplug(run, number) for number in range(3)]
-        first = [f"{pci(0)}_port{number}" for number in (1, 2)]
-        both = [*first, f"{pci(1)}_port1"]
+        first = [f"{pci(0)}_p{number}" for number in (1, 2)]
+        both = [*first, pci(1)]
         for attaching in processes:
             for detaching in processes:
                 attach(attaching, pci(1))
@@ -204,11 +207,11 @@ def simple():
         for number in range(2):
             processes.append(start_example(run, "simple_mp", number, nb_lcores=2))
             # A line of another thread may stand amid the prompt.
-            processes[-1].wait_for(f"Starting core {2 * number + 1}")
+            processes[-1].expect(f"Starting core {2 * number + 1}")
         for source, target in (processes, reversed(processes)):
             for number in range(3):
                 source.send(f"send hello{number}")
-                target.wait_for(f"Received 'hello{number}'")
+                target.expect(f"Received 'hello{number}'")
         for process in reversed(processes):
             end_example(process)
         run.end()
@@ -223,11 +226,11 @@ def client_server(server_first=False):
     with family("--wire", "1=sink", "--wire", "2=sink") as run:
         server = start_example(run, "client_server_mp/mp_server", 0, "--", "-p", "3", "-n",
                                "2", nb_lcores=2)
-        server.wait_for("^Core .* displaying statistics")
+        server.expect("^Core .* displaying statistics")
         clients = [start_example(run, "client_server_mp/mp_client", number, "--", "-n",
                                  str(number - 1)) for number in (1, 2)]
         for client in clients:
-            client.wait_for("handling packets")
+            client.expect("handling packets")
         for port in PORTS:
             run.model.ctl("gen", f"port={port + 1}", f"count={PACKETS}", f"flows={FLOWS}",
                           f"stream={port * FLOWS}", *TRAFFIC.split(","))
@@ -286,12 +289,14 @@ def check_all_forward(run):
         process.check_forwards(ENOUGH)
 
 
-def pause_primary(run, *lines):
-    """The primary process executes commands while it sends and receives nothing."""
-    run.primary.command("pause")
+def tell_primary(run, *lines):
     for line in lines:
         run.primary.command(line)
-    run.primary.command("resume")
+
+
+def pause_primary(run, *lines):
+    """The primary process executes commands while it sends and receives nothing."""
+    tell_primary(run, "pause", *lines, "resume")
 
 
 def check_sinks(report):
@@ -309,8 +314,7 @@ def finish(run, expected_errors=(), lost_mbufs=(0, 0)):
     check_all_forward(run)
     for process in run.processes:
         check_equal("exit status of a secondary process", process.quit(), 0)
-    for line in ("pause", "close 0", "close 1"):
-        run.primary.command(line)
+    tell_primary(run, "pause", "close 0", "close 1")
     counts = re.findall(r"^mbufs of queue \d+: (\d+), (\d+) twice$",
                         run.primary.command("mbufs"), re.MULTILINE)
     check_equal("queues", len(counts), len(lost_mbufs))
@@ -417,15 +421,16 @@ def fewer_queues():
 
 def stopped_meanwhile():
     """A process joins while the ports are stopped, and forwards when they start."""
+    stop, start = ("pause", "stop 0", "stop 1"), ("start 0", "start 1", "resume")
     with family(*generators(RATE, 0)) as run:
         run.start_primary(2)
-        pause_primary(run, "stop 0", "stop 1")
+        tell_primary(run, *stop)
         run.add(1).ready()
         for _ in range(nb_rounds(3)):
-            pause_primary(run, "start 0", "start 1")
+            tell_primary(run, *start)
             check_all_forward(run)
-            pause_primary(run, "stop 0", "stop 1")
-        pause_primary(run, "start 0", "start 1")
+            tell_primary(run, *stop)
+        tell_primary(run, *start)
         finish(run)
 
 
@@ -436,6 +441,20 @@ def recovery(*lose):
             for words in lose:
                 run.model.ctl(*words)
             check_all_forward(run)
+        finish(run)
+
+
+def recovery_followed_late():
+    """
+    A secondary process learns of the loss and the return of the device only after the
+    primary process forwards again: its bursts wait for that.
+    """
+    with forwarding() as run:
+        run.processes[0].command("block 3000")
+        for words in (("remove", "fn=0"), ("return", "fn=0")):
+            run.model.ctl(*words)
+        run.primary.check_forwards(ENOUGH)
+        check_all_forward(run)
         finish(run)
 
 
@@ -559,6 +578,34 @@ def close_and_attach():
         finish(run, ("the selected ports are probed already",))
 
 
+def bystanders():
+    """
+    A secondary process without the driver, and one that is stopped, do not disturb changes
+    of the port. The stopped one follows when it continues.
+    """
+    with forwarding() as run:
+        frozen = run.processes[0]
+        stranger = run.start([PROGRAM, run.lcores(2), *eal("secondary", plugin=None), "--",
+                              "0"], Program).ready()
+        frozen.command("pause")
+        stopped = [find_child(one.process.pid, one.name) for one in (frozen, stranger)]
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        for port in PORTS:
+            for _ in range(2):
+                run.primary.command(f"reta {port}")
+        run.primary.check_forwards(ENOUGH)
+        pause_primary(run, "stop 0", "start 0", "queue 1 1")
+        run.primary.check_forwards(ENOUGH)
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
+        frozen.command("resume")
+        frozen.check_forwards(ENOUGH)
+        check_equal("exit status without the driver", stranger.quit(), 0)
+        run.processes.remove(stranger)
+        finish(run)
+
+
 def memory():
     """
     A process sends from the mempool that the primary process has created, and from its
@@ -572,15 +619,15 @@ def memory():
         run.primary.command("map")
         lines = [f"pass {source} {1 - source}{own}" for own in ("", " own")
                  for source in PORTS]
-        for line in lines:
+        for line in (*lines, "both"):
             other.command(line)
         check_equal("private frames: errors, freed",
                     other.numbers("private 0 1", r"^private: (\d+) (\d+)$"), (32, 1))
         run.primary.command("pass 0 1")
         run.quit()
-        report = run.end(expected_errors=("no key for .* does not have this memory",))
+        report = run.end(expected_errors=("no key for .* does not have the memory",))
         check_nothing_lost(report)
-        for port, passes in ((0, 4), (1, 2)):
+        for port, passes in ((0, 5), (1, 3)):
             check_equal(f"sent by port {port}", report.port(port)["tx"]["packets"],
                         64 * passes)
 
@@ -621,7 +668,7 @@ def each_fault(attempt, step=1):
 
 def end_any(run, process):
     """Ends a secondary process that started, or did not because of a fault."""
-    if process.wait_for("^ready$|^failed: ", 120).group(0) == "ready":
+    if process.expect("^ready$|^failed: ", 120).group(0) == "ready":
         process.quit()
     else:
         process.wait()
@@ -633,7 +680,7 @@ def secondary_attempt(run, fault):
     other = run.add(1, {"MANA_FAULT_CALL": fault})
     end_any(run, other)
     made, failed, first = re.search(CALLS + r", first: (\w+)", other.text).groups()
-    nb_errors = len(other.errors())
+    nb_errors = len(error_lines(other.text))
     print(f"secondary process: call {fault} of {made}: {first}: {nb_errors} error lines")
     return int(failed)
 
@@ -645,7 +692,7 @@ def primary_attempt(run, fault):
     """
     run.primary.command(f"fault {FAULT_PLUGIN} {fault}")
     other = run.add(1)
-    other.wait_for("^ready$|^failed: ", 120)
+    other.expect("^ready$|^failed: ", 120)
     run.primary.command("pause")
     for line in ("stop 0", "start 0"):
         try:
@@ -696,6 +743,7 @@ VARIANTS = {
     "stopped-meanwhile": stopped_meanwhile,
     "queues": queues,
     "recovery": lambda: recovery(("remove", "fn=0"), ("return", "fn=0")),
+    "recovery-followed-late": recovery_followed_late,
     "loss-points": loss_points,
     "recovery-reset": lambda: recovery(("reset", "fn=0", "outage=1s")),
     "attach-again": attach_again,
@@ -703,6 +751,7 @@ VARIANTS = {
     "detach-under-traffic": detach_under_traffic,
     "close-and-attach": close_and_attach,
     "memory": memory,
+    "bystanders": bystanders,
     "faults-secondary": lambda: faults("secondary process", secondary_attempt),
     "faults-primary": lambda: faults("primary process", primary_attempt, step=7),
 }

@@ -6,10 +6,13 @@ import hashlib
 import socket
 
 from harness import check, check_equal, main
+from model import wait_until
 from openvswitch import BRIDGE, switch
-from test_icmpecho import ip
+from taps import ip
 
 PINGS = 1000
+# each waits for two programs that poll, on a small machine in turn
+GUEST_PINGS = 200
 TCP_BYTES = 4 << 20
 TCP_PORT = 5001
 
@@ -28,6 +31,20 @@ def ping():
                         (port["rx"]["packets"], port["tx"]["packets"]))
             check(port["rx"]["packets"] >= 2 * PINGS, f"{port['rx']}")
         run.end()
+
+
+def admin_state():
+    """Open vSwitch shows a port as up that the driver cannot set down."""
+    with switch() as run:
+        run.add_bridge()
+        run.appctl("netdev-dpdk/set-admin-state", "p0", "down")
+        run.expect(r"\|ERR\|.*link change error")
+        # the switch has written its states to the database
+        run.vsctl("set", "Interface", "p0", "external_ids:note=1")
+        check_equal("admin_state", run.vsctl("get", "Interface", "p0", "admin_state"),
+                    "up\n")
+        run.hosts[0].ping(run.hosts[1], 100)
+        run.end("link change error|the host controls it")
 
 
 def reconfigure():
@@ -79,7 +96,42 @@ def segmentation():
         run.end()
 
 
-VARIANTS = {"ping": ping, "reconfigure": reconfigure, "segmentation": segmentation}
+def on_wire(run, number):
+    """Packets (received, sent) of a port, as counted by the model."""
+    port = run.model.live_report().port(number)
+    return port["rx"]["packets"], port["tx"]["packets"]
+
+
+def swapped(stats):
+    """What the other end of a port should have (received, sent)."""
+    return stats.tx_packets, stats.rx_packets
+
+
+def vhost_user():
+    """
+    A program behind a vhost-user port answers each ping that came in by a MANA port:
+    testpmd with a virtio_user device, in memory that it shares with the switch.
+    """
+    with switch() as run:
+        run.add_bridge()
+        with run.guest("vhost0", "02:00:00:00:00:07") as guest:
+            for number, host in enumerate(run.hosts):
+                host.ping_address(f"192.0.2.{200 + number}", GUEST_PINGS, "-s", "1400")
+            # a last ping may be on its way
+            wait_until(lambda: run.counters("vhost0") == swapped(guest.stats()[0]),
+                       lambda: f"switch: {run.counters('vhost0')}, {guest.stats()}")
+            for number in (0, 1):
+                wait_until(lambda n=number: run.counters(f"p{n}") == on_wire(run, n),
+                           lambda n=number: f"{run.counters(f'p{n}')}, {on_wire(run, n)}")
+            stats = guest.stats()[0]
+            check(stats.rx_packets >= 2 * GUEST_PINGS, f"{stats}")
+            check_equal("exit status of the guest", guest.quit(), 0)
+        run.hosts[0].ping(run.hosts[1], 100)
+        run.end()
+
+
+VARIANTS = {"ping": ping, "admin-state": admin_state, "reconfigure": reconfigure,
+            "segmentation": segmentation, "vhost-user": vhost_user}
 
 if __name__ == "__main__":
     main(VARIANTS)

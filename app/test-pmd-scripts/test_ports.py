@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which ports appear for which devargs, and the messages for wrong ones."""
 
+import functools
 import os
 import re
+import shutil
 import tempfile
 
-from harness import check, check_equal, fixture, main
-from model import Model, mac, pci, program_environment
-from testpmd import Console, arguments
+from application import application
+from harness import check, check_equal, check_report, fixture, main
+from model import BUILD, PLUGIN, mac, pci
+from testpmd import arguments
 
 MACHINE = ("--functions", "2", "--ports", "2,8")
 
@@ -16,112 +19,93 @@ MACHINE = ("--functions", "2", "--ports", "2,8")
 NB_PORTS = (2, 8)
 
 
-def ports(allow, wanted):
+def ports(allow, wanted, option="-a"):
     """Exactly the wanted ports (function, port) appear, without leaks."""
     with fixture(*MACHINE) as run:
-        run.start(eal=[word for one in allow for word in ("-a", one)])
-        expected = sorted((mac(sum(NB_PORTS[:fn]) + port), f"{pci(fn)}_port{port + 1}")
+        run.start(eal=[word for one in allow for word in (option, one)])
+        alone = [fn for fn in (0, 1) if sum(of == fn for of, _ in wanted) == 1]
+        expected = sorted((mac(sum(NB_PORTS[:fn]) + port),
+                           pci(fn) + ("" if fn in alone else f"_p{port + 1}"))
                           for fn, port in wanted)
         check_equal("ports", sorted(run.pmd.ports().values()), expected)
         run.finish()
 
 
-def all_ports():
-    ports([pci(0), pci(1)], [(0, 0), (0, 1)] + [(1, n) for n in range(8)])
+EVERY_PORT = [(0, 0), (0, 1)] + [(1, n) for n in range(8)]
+SOME_OF_8 = [(1, 0), (1, 4), (1, 7)]
+
+# What is allowed, and the ports that appear.
+ALLOWED = {
+    "all-ports": ([pci(0), pci(1)], EVERY_PORT),
+    # without -a all devices of the bus are probed
+    "unlisted": ([], EVERY_PORT),
+    "subset": ([f"{pci(1)},mac={mac(2)},mac={mac(6).upper()},mac={mac(9)}"], SOME_OF_8),
+    "by-netdev": ([f"{pci(1)},netdev=mana1p0,netdev=mana1p4,netdev=mana1p7"], SOME_OF_8),
+    "by-number": ([f"{pci(1)},port=1,port=5,port=8", f"{pci(0)},port=2"],
+                  [*SOME_OF_8, (0, 1)]),
+    "both-functions": ([f"{pci(0)},mac={mac(1)}", f"{pci(1)},mac={mac(3)},mac={mac(4)}"],
+                       [(0, 1), (1, 1), (1, 2)]),
+    # the form of Microsoft's instructions: EAL probes this PCI function and no other
+    "as-vdev": ([f"{pci(0)},mac={mac(1)}"], [(0, 1)], "--vdev"),
+    # the maximum number of mac= arguments
+    "eight": ([",".join([pci(1)] + [f"mac={mac(2 + n)}" for n in range(8)])],
+              [(1, n) for n in range(8)]),
+}
 
 
-def unlisted():
-    """Without -a all devices of the bus are probed."""
-    ports([], [(0, 0), (0, 1)] + [(1, n) for n in range(8)])
-
-
-def subset():
-    """Some ports of the second function, none of the first."""
-    allow = f"{pci(1)},mac={mac(2)},mac={mac(6).upper()},mac={mac(9)}"
-    ports([allow], [(1, 0), (1, 4), (1, 7)])
-
-
-def by_netdev():
-    """The same by netdev names, and by port numbers."""
-    ports([f"{pci(1)},netdev=mana1p0,netdev=mana1p4,netdev=mana1p7"],
-          [(1, 0), (1, 4), (1, 7)])
-
-
-def by_number():
-    ports([f"{pci(1)},port=1,port=5,port=8", f"{pci(0)},port=2"],
-          [(1, 0), (1, 4), (1, 7), (0, 1)])
-
-
-def both_functions():
-    ports([f"{pci(0)},mac={mac(1)}", f"{pci(1)},mac={mac(3)},mac={mac(4)}"],
-          [(0, 1), (1, 1), (1, 2)])
-
-
-def eight():
-    """The maximum number of mac= arguments."""
-    allow = ",".join([pci(1)] + [f"mac={mac(2 + n)}" for n in range(8)])
-    ports([allow], [(1, n) for n in range(8)])
-
-
-def refused(devargs, *wanted, eal=()):
+def refused(devargs, *wanted):
     """The probe fails with these words and without leaks."""
-    no_port(f"{pci(0)},{devargs}", wanted, eal=eal)
+    no_port(f"{pci(0)},{devargs}", wanted)
 
 
-def no_port(allowed, wanted, before=(), eal=()):
+def no_port(allowed, wanted, before=()):
     """testpmd finds no port, prints this message, and leaks nothing."""
-    model = Model(*MACHINE)
     # non-interactive testpmd exits without ports
-    argv = arguments(eal=["-a", allowed, *eal])
+    argv = arguments(eal=["-a", allowed])
     argv.remove("-i")
-    pmd = Console(model.command(*before, *argv), env=program_environment())
-    try:
+    with application([*before, *argv], *MACHINE) as pmd:
         # 22.11 continues without the device
-        forwarding = pmd.wait_for(r"packet forwarding - ports=(\d+)")
+        forwarding = pmd.expect(r"packet forwarding - ports=(\d+)")
         check_equal(f"ports with {allowed}", forwarding.group(1), "0")
-        pmd.wait_for("Press enter to exit")
+        pmd.expect("Press enter to exit")
         pmd.send("")
         pmd.wait()
-        report = model.report()
-        check_equal("left behind", report.leaks, {})
-        check_equal("violations", report.violations, [])
+        check_report(pmd.model.report())
         for words in wanted:
             check(re.search(words, pmd.text), f"{allowed}: no word of /{words}/")
-    except BaseException:
-        print(pmd.text)
-        raise
-    finally:
-        pmd.kill()
-    return pmd.text
+        return pmd.text
+
+
+def refused_later(wanted):
+    """A program with ports attaches none of {devargs: words}, and says why."""
+    with fixture(*MACHINE) as run:
+        run.start(eal=["-a", pci(0)])
+        for devargs, words in wanted.items():
+            text = run.pmd.command(f"port attach {pci(1)},{devargs}")
+            check("is attached" not in text, text)
+            for word in words:
+                check(re.search(word, text), f"{devargs}: no word of /{word}/ in {text}")
+        # those that are checked above
+        run.finish(expected_errors=[""])
 
 
 def bad_devargs():
-    ninth = ",".join(f"mac={mac(n)}" for n in range(9))
-    refused("mac=00:0d:3a:00:00", r"00:0d:3a:00:00\b")
+    """At the start and later; unit-devargs has the message of each wrong argument."""
     refused("mac=no-address", "no-address")
-    refused("mac=", "mac")
-    refused("mac=00:0d:3a:00:00:01:02", "00:0d:3a:00:00:01:02")
-    refused("mac=00:0d:3a:00:00:0g", "00:0d:3a:00:00:0g")
-    refused(ninth, r"(?i)\b8\b|eight")
-    refused("colour=blue", "colour")
-    refused(f"mac={mac(0)},colour=blue", "colour", "netdev_down=<0|1>")
-    refused("netdev=a-name-of-16-chr", "a-name-of-16-chr.*1 to 15")
-    refused("port=0", "port=0.*from 1")
-    refused("port=1,netdev=mana0p0", "netdev=mana0p0: .*already selected by port=")
-    refused("port=1,port=1", "port=1 is given twice")
-    refused("netdev_down=maybe", "netdev_down=maybe: give 0 or 1")
-    refused("promisc=1", "promisc=1: .*reject")
-    refused("tx_path=scalar", "unknown device argument 'tx_path'")
+    refused_later({"port=1,netdev=mana1p0":
+                   ["netdev=mana1p0: .*already selected by port="]})
 
 
 def no_such_port():
     """A MAC address without port: the message lists the ports with netdev and state."""
     words = [rf"(?i){mac(n)}.*\bmana0p{n}\b.*\bdown\b" for n in (0, 1)]
     refused("mac=02:00:00:00:00:99", "(?i)02:00:00:00:00:99", *words)
-    refused("netdev=mana1p0", "no usable port matches netdev=mana1p0", *words)
-    refused("port=3", "no usable port matches port=3", *words)
-    # one of two is wrong: no port remains
-    refused(f"mac={mac(0)},mac=02:00:00:00:00:99", "02:00:00:00:00:99")
+    words = [rf"(?i){mac(n)}.*\bmana1p{n - 2}\b.*\bdown\b" for n in range(2, 10)]
+    refused_later({
+        "netdev=mana0p0": ["no usable port matches netdev=mana0p0", *words],
+        # one of two is wrong: no port remains
+        f"mac={mac(2)},mac=02:00:00:00:00:99": ["02:00:00:00:00:99"],
+    })
 
 
 def function_of_another_driver():
@@ -145,18 +129,43 @@ def function_of_another_driver():
         no_port(address, ["belongs to the kernel driver vfio-pci.*mana"], before=sysfs)
 
 
-VARIANTS = {
-    "all-ports": all_ports,
-    "unlisted": unlisted,
-    "subset": subset,
-    "by-netdev": by_netdev,
-    "by-number": by_number,
-    "both-functions": both_functions,
-    "eight": eight,
-    "bad-devargs": bad_devargs,
-    "no-such-port": no_such_port,
-    "of-another-driver": function_of_another_driver,
-}
+def two_drivers():
+    """
+    Two files of this name are loaded, here two copies of one: a warning names both, the one
+    first that was loaded first. One line names the driver that probes.
+    """
+    with tempfile.TemporaryDirectory(dir=BUILD) as folder:
+        copy = shutil.copy(PLUGIN, os.path.join(folder, "librte_net_mana.so"))
+        for first, second in ((PLUGIN, copy), (copy, PLUGIN)):
+            with fixture() as run:
+                run.start(eal=["-a", pci(0), "-d", second], plugin=first, log="*:notice")
+                probes = re.findall("driver net_mana of dpdk-mana.*: (/.*)", run.pmd.text)
+                check_equal("drivers that probe", probes, [first])
+                warnings = re.findall(r"two drivers net_mana are loaded, (/\S*) and (/\S*): ",
+                                      run.pmd.text)
+                check_equal("warnings", set(warnings), {(first, second)})
+                run.finish(expected_errors=["^MANA: "])
+
+
+def ring_limit():
+    """
+    Where rdma-core limits the rings, one line names the version that does not, and an
+    application's own message about its 512 descriptors follows.
+    """
+    with fixture("--ports", "2") as run:
+        run.start(eal=["-a", pci(0)], log="*:notice")
+        limit = int(re.search(r"Max possible number of RXDs per queue: (\d+)",
+                              run.pmd.command("show port info 0")).group(1))
+        lines = re.findall(r"MANA: .*queues have at most (\d+) descriptors, .*"
+                           r"rdma-core 49 or later", run.pmd.text)
+        check_equal("limits named", lines, [str(limit)] if limit < 2048 else [])
+        run.finish(expected_errors=["^MANA: "])
+
+
+VARIANTS = {name: functools.partial(ports, *row) for name, row in ALLOWED.items()}
+VARIANTS |= {"bad-devargs": bad_devargs, "no-such-port": no_such_port,
+             "of-another-driver": function_of_another_driver,
+             "two-drivers": two_drivers, "ring-limit": ring_limit}
 
 if __name__ == "__main__":
     main(VARIANTS)

@@ -4,19 +4,13 @@
 
 import re
 
-from harness import check, check_equal, fixture, main, reta_swap
-from model import mac, pci
+from harness import check, check_equal, fixture, main
+from model import pci
+from testpmd import TWO_PORTS
 
-TWO_PORTS = ["-a", f"{pci(0)},mac={mac(0)},mac={mac(1)}"]
 PACKETS = 20_000
 FLOWS = 32
 OTHER_KEY = "5a6d" * 20
-
-
-def xstat(pmd, port, name):
-    found = re.search(rf"^{name}: (\d+)", pmd.command(f"show port xstats {port}"),
-                      re.MULTILINE)
-    return int(found.group(1))
 
 
 def state(pmd, direction, queue):
@@ -34,6 +28,17 @@ def table(pmd, size):
 def key(pmd):
     return re.search(r"RSS key:\s*\n?(\w+)",
                      pmd.command("show port 0 rss-hash key")).group(1).lower()
+
+
+def reta_swap(order, first, second):
+    """Swaps two queues in order, the adapter's first entries. Returns testpmd's
+    argument.
+
+    All 64 entries would exceed a word of testpmd (128 characters).
+    """
+    order[first], order[second] = order[second], order[first]
+    return ",".join(f"({entry},{order[entry % len(order)]})" for entry in range(64)
+                    if entry % len(order) in (first, second))
 
 
 class Traffic:
@@ -67,8 +72,8 @@ class Traffic:
         pmd.wait_until(lambda stats: stats[0].rx_packets == stats[1].tx_packets)
         pmd.command("stop")
         self.run.drain()
-        stopped = xstat(pmd, 0, "rx_drop_stopped")
-        freed = stopped + xstat(pmd, 0, "rx_drop_reconfig")
+        stopped = pmd.xstats(0)["rx_drop_stopped"]
+        freed = stopped + pmd.xstats(0)["rx_drop_reconfig"]
         report = self.run.finish(counters=False)
         rx = report.port(0)["rx"]
         stats = self.run.stats
@@ -84,11 +89,11 @@ class Traffic:
         return report, stopped
 
 
-def traffic(change, *app):
+def traffic(change, *app, arguments=""):
     """Runs change(pmd, traffic) under traffic."""
     with fixture("--wire", f"1=gen:flows={FLOWS},rate=2k,l4=mix",
                  "--wire", "2=sink") as run:
-        run.start(eal=TWO_PORTS, app=["--no-flush-rx", *app])
+        run.start(eal=["-a", TWO_PORTS[1] + arguments], app=["--no-flush-rx", *app])
         flows = Traffic(run)
         flows.start_sending()
         change(run.pmd)
@@ -109,11 +114,11 @@ def start_stop():
             least = pmd.stats()[0].rx_packets + 100
             pmd.wait_until(lambda stats, least=least: stats[0].rx_packets >= least,
                            pause=0)
-            dropped = xstat(pmd, 0, "rx_drop_stopped")
+            dropped = pmd.xstats(0)["rx_drop_stopped"]
             pmd.command("stop")
             # its rings are full: the start drains them
             pmd.command(f"port 0 rxq {queue} start")
-            check(xstat(pmd, 0, "rx_drop_stopped") > dropped, "nothing was drained")
+            check(pmd.xstats(0)["rx_drop_stopped"] > dropped, "nothing was drained")
             check_equal("state", state(pmd, "rx", queue), "started")
             pmd.command("start")
 
@@ -140,17 +145,24 @@ def reta_and_key():
 
 
 def one_of_two():
-    """All traffic moves to one of two queues without loss."""
-    def change(pmd):
-        pmd.command("port config 0 rss reta (0,1),(1,1)")
-        check_equal("table", table(pmd, 64), [1] * 64)
-        before = xstat(pmd, 0, "rx_q0_packets")
-        least = xstat(pmd, 0, "rx_q1_packets")
-        pmd.wait_until(lambda _: xstat(pmd, 0, "rx_q1_packets") > least, pause=0)
-        check_equal("of queue 0", xstat(pmd, 0, "rx_q0_packets"), before)
-        check_equal("outages", xstat(pmd, 0, "rx_outages"), 0)
+    """All traffic moves to one of two queues without loss.
 
-    traffic(change, "--rxq=2", "--txq=2")
+    testpmd takes 18 entries at once. Each of these tables but the last one takes the 64
+    hardware queues that hw_rxq has made.
+    """
+    def change(pmd):
+        for first in range(0, 64, 16):
+            pmd.command("port config 0 rss reta "
+                        + ",".join(f"({i},1)" for i in range(first, first + 16)))
+            check_equal("table", table(pmd, 64)[:first + 16], [1] * (first + 16))
+        before = pmd.xstats(0)["rx_q0_packets"]
+        least = pmd.xstats(0)["rx_q1_packets"]
+        pmd.wait_until(lambda _: pmd.xstats(0)["rx_q1_packets"] > least, pause=0)
+        check_equal("of queue 0", pmd.xstats(0)["rx_q0_packets"], before)
+        check_equal("outages", pmd.xstats(0)["rx_outages"], 0)
+
+    traffic(change, "--rxq=2", "--txq=2", "--total-num-mbufs=65535",
+            arguments=",hw_rxq=64")
 
 
 def spread(nb_queues):

@@ -5,13 +5,10 @@
 
 import re
 
-import machine
-from harness import check, check_equal, check_nothing_lost, fixture, main
-from model import mac, pci
-from test_csum import TAP, load_scapy
-from test_icmpecho import ip
+from harness import check, check_equal, check_nothing_lost, main
+from model import mac
+from taps import tapped
 
-TWO_PORTS = ["-a", f"{pci(0)},mac={mac(0)},mac={mac(1)}"]
 JUMBO = ("--max-mtu", "9000")
 SEND_SEGMENTS = ["--tx-offloads=0x8000"]
 
@@ -40,12 +37,8 @@ def borders(sizes, longest):
     return sorted(length for length in found if 60 <= length <= longest)
 
 
-def start(run, app):
-    run.start(eal=TWO_PORTS, app=["--forward-mode=io"] + SEND_SEGMENTS + app)
-    for tap in ("mtap0", "mtap1"):
-        ip("link", "set", tap, "mtu", "9000")
-        ip("link", "set", tap, "up")
-    run.pmd.command("start")
+def receiving(*options, app):
+    return tapped(*options, mtu=9000, app=[*SEND_SEGMENTS, *app])
 
 
 def check_scattered(run):
@@ -60,10 +53,8 @@ def finish(run):
 
 def scatter():
     """--enable-scatter: mbufs of 2048 bytes and frames of 9014."""
-    machine.in_private_namespaces()
-    frames = load_scapy()
-    with fixture(*TAP, *JUMBO) as run:
-        start(run, ["--enable-scatter", "--max-pkt-len=9014"])
+    with receiving(*JUMBO, app=["--enable-scatter", "--max-pkt-len=9014"]) as (run, frames):
+        run.pmd.command("start")
         check_scattered(run)
         pass_through(frames, borders([2048, 2176, 2176, 2176], 9014))
         finish(run)
@@ -71,11 +62,10 @@ def scatter():
 
 def split():
     """--rxpkts and --rxoffs: three segments from different mempools."""
-    machine.in_private_namespaces()
-    frames = load_scapy()
-    with fixture(*TAP) as run:
-        start(run, ["--rxpkts=14,200,1800", "--rxoffs=0,33,64",
-                    "--mbuf-size=2176,2304,2560", "--rx-offloads=0x100000"])
+    with receiving(app=["--rxpkts=14,200,1800", "--rxoffs=0,33,64",
+                        "--mbuf-size=2176,2304,2560",
+                        "--rx-offloads=0x100000"]) as (run, frames):
+        run.pmd.command("start")
         check_scattered(run)
         pass_through(frames, borders([14, 200], 1514))
         finish(run)
@@ -85,10 +75,8 @@ def mtu():
     """
     port config mtu: on a running port if the buffers suffice, else on a stopped one.
     """
-    machine.in_private_namespaces()
-    frames = load_scapy()
-    with fixture(*TAP, *JUMBO) as run:
-        start(run, ["--enable-scatter"])
+    with receiving(*JUMBO, app=["--enable-scatter"]) as (run, frames):
+        run.pmd.command("start")
         pass_through(frames, [60, 1514])
         run.pmd.command("port config mtu 0 2034")
         pass_through(frames, [60, 2048])

@@ -55,9 +55,9 @@ def remove_forwarding(app=(), eal=(), expected_errors=(), remove=take_away,
         run.pmd.wait_until(lambda stats: stats[0].rx_packets >= 1000)
         mark = run.pmd.mark()
         remove(run.model)
-        run.pmd.wait_for("Now total ports is 0", since=mark)
+        run.pmd.expect("Now total ports is 0", since=mark)
         # its output ends when it starts to forward between no ports
-        run.pmd.wait_for(r"nb forwarding ports=0\s", since=mark)
+        run.pmd.expect(r"nb forwarding ports=0\s", since=mark)
         run.pmd.command("stop")
         return_and_attach(run, restore)
         # the wire counts both lives
@@ -94,7 +94,7 @@ def no_events():
         mark = run.pmd.mark()
         run.model.ctl("fatal", "fn=0")
         for port in (1, 2):
-            run.pmd.wait_for(f"_port{port}: the kernel removed the RDMA device",
+            run.pmd.expect(f"_p{port}: the kernel removed the RDMA device",
                              since=mark)
         run.pmd.command("stop")
         text = run.pmd.command("show port info 0")
@@ -113,8 +113,7 @@ def no_events():
 
 def milliseconds(pmd, port, name):
     """Of an extended statistic in nanoseconds."""
-    text = pmd.command(f"show port xstats {port}")
-    return int(re.search(rf"^{name}: (\d+)", text, re.MULTILINE).group(1)) / 1e6
+    return pmd.xstats(port)[name] / 1e6
 
 
 def recover(lose, restore, timeout=60):
@@ -130,10 +129,10 @@ def recover(lose, restore, timeout=60):
         mark = run.pmd.mark()
         lose(run.model)
         for port in (0, 1):
-            run.pmd.wait_for(f"Port {port}: error recovering event", since=mark)
+            run.pmd.expect(f"Port {port}: error recovering event", since=mark)
         restore(run.model)
         for port in (0, 1):
-            run.pmd.wait_for(f"Port {port}: error recovery successful event", timeout, mark)
+            run.pmd.expect(f"Port {port}: error recovery successful event", timeout, mark)
         for port in (0, 1):
             rebuild, registration = [milliseconds(run.pmd, port, name) for name in
                                      ("recovery_rebuild_ns", "mr_registration_ns")]
@@ -251,7 +250,7 @@ def silent():
         run.pmd.command("stop", timeout=SILENT_S)
         mark = run.pmd.mark()
         run.pmd.command("port stop all", timeout=SILENT_S)
-        run.pmd.wait_for("Now total ports is 0", SILENT_S, mark)
+        run.pmd.expect("Now total ports is 0", SILENT_S, mark)
         check_equal("exit status of testpmd", run.pmd.quit(timeout=SILENT_S), 0)
         check(not run.model.report().violations, "violations")
 

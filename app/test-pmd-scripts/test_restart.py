@@ -3,9 +3,10 @@
 """Repeated stop and start, detach and attach, under traffic.
 
 After a warm-up neither memory, nor kernel objects, nor descriptors of the program may
-grow.
+grow. MANA_RESTART_ROUNDS is the number of rounds.
 """
 
+import os
 import re
 
 import machine
@@ -14,8 +15,8 @@ from model import mac, pci
 from programs import (check_result, end_testpmd, run_inside, run_programs,
                       start_testpmd)
 
-TIMES = 100
-WARM_UP = 20
+TIMES = int(os.environ.get("MANA_RESTART_ROUNDS", 30))
+WARM_UP = 10
 # Telemetry starts a thread per client, and any DPDK program that starts is a client.
 NO_CALLERS = "--no-telemetry"
 # Few mbufs, so that the warm-up touches all of them.

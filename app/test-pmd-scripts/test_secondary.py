@@ -5,6 +5,7 @@
 import contextlib
 import os
 import re
+import shutil
 import signal
 import tempfile
 
@@ -13,7 +14,7 @@ from scapy.utils import RawPcapReader
 import machine
 import processes
 from harness import check, check_equal, main
-from model import PLUGIN, mac, pci, wait_until
+from model import BUILD, PLUGIN, mac, pci, wait_until
 from processes import eal, prefix
 
 # Ports 1 and 2 forward; 3, on the same function, and 4, on another, are attached and
@@ -35,7 +36,7 @@ def family():
 def check_forwards(run, more=1000):
     """The primary process still forwards between both ports."""
     before = run.primary.stats()
-    for name in (f"{pci(0)}_port1", f"{pci(0)}_port2"):
+    for name in (f"{pci(0)}_p1", f"{pci(0)}_p2"):
         wait_until(lambda name=name: run.primary.stats()[name][1]
                    >= before[name][1] + more, f"{name} does not forward", pause=0)
 
@@ -60,20 +61,35 @@ def hotplug(nb_others):
             run.primary.command(f"pass {fourth} {third}")
             for other in others:
                 check_equal("ports of a secondary process", sorted(other.stats()),
-                            [f"{pci(0)}_port1", f"{pci(0)}_port2",
-                             f"{pci(0)}_port3", f"{pci(1)}_port1"])
+                            sorted([f"{pci(0)}_p1", f"{pci(0)}_p2", pci(0), pci(1)]))
             run.primary.command(f"detach {pci(1)}")
             run.primary.command(f"close {third}")
             check_forwards(run, 10)
             for other in others:
                 check_equal("ports of a secondary process", sorted(other.stats()),
-                            [f"{pci(0)}_port1", f"{pci(0)}_port2"])
+                            [f"{pci(0)}_p1", f"{pci(0)}_p2"])
         for other in others:
             appeared, disappeared, _, rounds = other.seen()
             # the third remains, without a port, until its function is detached
             check_equal("appeared", appeared, ROUNDS + 1)
             check_equal("disappeared", disappeared, ROUNDS)
             check(rounds > 0, "nothing was read")
+        finish(run)
+
+
+def selection():
+    """Secondary processes have the primary's ports, whatever they select themselves."""
+    with family() as run:
+        names = [f"{pci(0)}_p1", f"{pci(0)}_p2"]
+        others = [run.add(allowed=allowed).ready()
+                  for allowed in (pci(0), f"{pci(0)},mac={mac(2)}",
+                                  f"{pci(0)},mac={mac(1)}")]
+        for other in others:
+            check_equal("ports", sorted(other.stats()), names)
+        third = run.primary.attach(f"{pci(0)},mac={mac(2)}")
+        for other in others:
+            check_equal("ports", sorted(other.stats()), sorted([*names, pci(0)]))
+        run.primary.command(f"close {third}")
         finish(run)
 
 
@@ -134,9 +150,9 @@ def operations():
         stopped = run.primary.attach(pci(1))
         run.primary.command(f"stop {stopped}")
         check_equal("start", refusals(other, stopped)["dev_start"], ENOTSUP)
-        for what in ("start the port", "set the MTU", "set the RSS key",
-                     "set the RETA", "start and stop its queues"):
-            check(f"only the primary process can {what}" in other.text,
+        for what in ("start the port", "the MTU", "the RSS key", "the RETA",
+                     "stop the queues"):
+            check(re.search(f"only the primary process can .*{what}", other.text),
                   f"no message: {what}")
         reply = other.command(f"unmapped {pci(0)}")
         check(f"dma_map: {ENOTSUP}" in reply, reply)
@@ -192,6 +208,23 @@ def proc_info():
         finish(run, expected_errors=("^EAL: ", "^ETHDEV: "))
 
 
+def other_version():
+    """
+    A secondary process attaches no port of another version of the driver, and says which
+    file the primary process has. Two copies of one file stand for two versions.
+    """
+    with family() as run, tempfile.TemporaryDirectory(dir=BUILD) as folder:
+        copy = shutil.copy(PLUGIN, os.path.join(folder, "copy.so"))
+        run.primary.command("version")
+        run.plugin = copy
+        other = run.add().ready()
+        check_equal("ports", other.stats(), {})
+        other.quit()
+        check(f"another version of this driver, {PLUGIN}, so this process attaches no port; "
+              f"load that file, not {copy}\n" in other.text, other.text)
+        finish(run, expected_errors=["another version of this driver"])
+
+
 def nb_frames(path):
     """Number of frames in a capture file."""
     frames = RawPcapReader(path)
@@ -237,7 +270,7 @@ def pdump():
         tool = run.start([path, *eal("auto"), "--", "--pdump",
                           "port=0,queue=*," + ",".join(
                               f"{side}-dev={file}" for side, file in files.items())])
-        tool.wait_for("core .*, capture")
+        tool.expect("core .*, capture")
         wait_until(lambda: min(os.path.getsize(file) for file in files.values())
                    >= 10_000, "nothing was captured")
         end_capture(run, tool, "dpdk-pdump")
@@ -250,10 +283,12 @@ VARIANTS = {
     "one": lambda: hotplug(1),
     "two": lambda: hotplug(2),
     "function": whole_function,
+    "selection": selection,
     "service": service,
     "operations": operations,
     "killed": killed,
     "proc-info": proc_info,
+    "other-version": other_version,
     "dumpcap": dumpcap,
     "pdump": pdump,
 }

@@ -3,9 +3,7 @@
 """dpdk-telemetry.py for MANA ports while testpmd runs."""
 
 import os
-import re
 import threading
-import time
 
 from harness import check, check_equal, fixture, main
 from model import mac, pci, wait_until
@@ -14,7 +12,7 @@ from telemetry import Telemetry
 PREFIX = f"manatel{os.getpid()}"
 PORTS = ("--ports", "2", "--wire", "pair")
 QUEUES = ("--rxq=2", "--txq=2", "--rxd=128", "--txd=64")
-COMMANDS = ("list", "port", "queue", "mr", "events")
+COMMANDS = ("list", "port", "queue", "mr")
 
 
 def start(run, memory="no-huge", eal=(), app=QUEUES, devargs=""):
@@ -58,7 +56,7 @@ def check_ports(telemetry):
     for number in (0, 1):
         port = telemetry.one(f"/mana/port,{number}")
         check_items(f"port {number}", port, {
-            "port_id": number, "name": f"{pci(0)}_port{number + 1}", "pci": pci(0),
+            "port_id": number, "name": f"{pci(0)}_p{number + 1}", "pci": pci(0),
             "rdma_device": "manae_0", "verbs_port": number + 1, "state": "started",
             "nb_rxq": 2, "nb_txq": 2, "mtu": 1500, "max_mtu": 1500, "rss": 1,
             "netdev": f"mana0p{number}", "netdev_state": "down", "netdev_taken": 0})
@@ -71,10 +69,7 @@ def check_ports(telemetry):
 def check_paths(run, telemetry):
     """The burst functions have the names that testpmd prints."""
     shown = telemetry.one("/mana/port,0")
-    for name, side in (("rx_path", "rxq"), ("tx_path", "txq")):
-        mode = re.search(r"^Burst mode: (.*?)\s*$",
-                         run.pmd.command(f"show {side} info 0 0"), re.MULTILINE)
-        check_equal(name, shown[name], mode.group(1))
+    check_equal("paths", (shown["rx_path"], shown["tx_path"]), run.pmd.burst_modes())
 
 
 def check_queues(run, telemetry):
@@ -125,82 +120,26 @@ def check_regions(telemetry):
     check_equal("beyond", telemetry.one("/mana/mr,0,1000000")["regions"], {})
 
 
-def all_events(telemetry, port=0):
-    """Reads the whole event log in parts."""
-    found = []
-    number = 0
-    while True:
-        reply = telemetry.one(f"/mana/events,{port},{number}")
-        part = reply["events"]
-        check(len(part) <= 64, f"{len(part)} events at a time")
-        if not part:
-            check_equal("newest", reply["newest"], number)
-            return found
-        first = int(next(iter(part)))
-        check(first == number + 1 or number == 0, f"{first} after {number}")
-        check_equal("numbers", list(part),
-                    [str(first + at) for at in range(len(part))])
-        number = first + len(part) - 1
-        found += part.values()
-
-
-def check_clocks(events, since_ns):
-    for before, after in zip(events, events[1:]):
-        check(before["monotonic_ns"] <= after["monotonic_ns"], f"{before} {after}")
-    check(since_ns <= events[0]["time_ns"] <= time.time_ns(), events[0])
-
-
-def events():
-    since_ns = time.time_ns()
-    with fixture(*PORTS) as run:
-        telemetry = start(run)
-        shown = all_events(telemetry)
-        check_equal("events", [event["event"] for event in shown],
-                    ["probe", "configure", "txq_setup", "txq_setup", "rxq_setup",
-                     "rxq_setup", "start"])
-        check_clocks(shown, since_ns)
-        check_items("probe", shown[0], {"port": 1, "error": 0})
-        check_items("configure", shown[1], {"nb_rxq": 2, "nb_txq": 2, "error": 0})
-        check_items("rxq_setup", shown[5], {"queue": 1, "nb_desc": 128, "error": 0})
-        # an error has its number
-        run.pmd.command("port stop 0")
-        run.model.ctl("netdev", "port=1", "up")
-        run.pmd.command("port start 0")
-        run.model.ctl("netdev", "port=1", "down")
-        newest = telemetry.one("/mana/events,0")
-        check_items("failed start", newest["events"][str(newest["newest"])], {"event": "start", "error": 16})
-        # the log keeps the last 256, read in parts
-        for number in range(300):
-            run.pmd.command(f"port config mtu 0 {1300 + number % 100}")
-        shown = all_events(telemetry)
-        check_equal("events kept", len(shown), 256)
-        check_clocks(shown, since_ns)
-        check_items("last", shown[-1], {"event": "mtu", "mtu": 1399})
-        check_equal("the last", list(telemetry.one("/mana/events,0")["events"].values()),
-                    shown[-64:])
-        run.finish(expected_errors=["ip link set", "Fail", "busy"])
-
-
 def bad_parameters():
     """Each wrong parameter is answered with the correct form; each command has help."""
     with fixture(*PORTS) as run:
-        telemetry = start(run)
+        telemetry = start(run).connect()
         for command in COMMANDS[1:]:
             for wrong in ("", ",", ",x", ",-1", ",0x0", ",2", ",99999999999999999999",
                           ",4294967296", ",0x"):
-                reply = telemetry.one(f"/mana/{command}{wrong}")
+                reply = telemetry.ask(f"/mana/{command}{wrong}")
                 check("error" in reply and "/mana/list" in reply["error"],
                       f"/mana/{command}{wrong}: {reply}")
         for wrong in ("/mana/port,0,x", "/mana/port,0,",
                       "/mana/queue,0,rx", "/mana/queue,0,up,0", "/mana/queue,0,rx,x",
                       "/mana/queue,0,rx,2", "/mana/queue,0,tx,65536",
-                      "/mana/queue,0,rx,0,0", "/mana/mr,0,x", "/mana/mr,0,0,0",
-                      "/mana/events,0,x", "/mana/events,0,1,1"):
-            reply = telemetry.one(wrong)
+                      "/mana/queue,0,rx,0,0", "/mana/mr,0,x", "/mana/mr,0,0,0"):
+            reply = telemetry.ask(wrong)
             check("error" in reply, f"{wrong}: {reply}")
         for command in COMMANDS:
-            text = telemetry.one(f"/help,/mana/{command}")[f"/mana/{command}"]
+            text = telemetry.ask(f"/help,/mana/{command}")[f"/mana/{command}"]
             check("arameters" in text, f"help of {command}: {text}")
+        telemetry.close()
         run.finish()
 
 
@@ -213,8 +152,6 @@ def removed():
         run.model.ctl("fatal", "fn=0")
         wait_until(lambda: telemetry.one("/mana/port,0")["state"] == "removed",
                    "not removed")
-        newest = telemetry.one("/mana/events,0")["events"].values()
-        check("removed" in [event["event"] for event in newest], f"events: {newest}")
         check_equal("state", telemetry.one("/mana/queue,0,rx,0")["state"], "started")
         run.pmd.command("port stop all")
         run.pmd.command("port close all")
@@ -238,8 +175,7 @@ class Caller(threading.Thread):
         while not self.is_ending and self.wrong is None:
             for command in ("/mana/list", "/mana/port,0", "/mana/port,1",
                             "/mana/queue,0", "/mana/queue,0,rx,1", "/mana/queue,1,tx,0",
-                            "/mana/mr,0", "/mana/mr,1,1", "/mana/events,0",
-                            "/mana/events,1,0"):
+                            "/mana/mr,0", "/mana/mr,1,1"):
                 reply = self.connection.ask(command)
                 self.nb_replies += 1
                 if reply is None:
@@ -287,7 +223,6 @@ def concurrent():
 VARIANTS = {
     "contents": contents,
     "in-memory": in_memory,
-    "events": events,
     "bad-parameters": bad_parameters,
     "removed": removed,
     "concurrent": concurrent,

@@ -3,11 +3,12 @@
 """DPDK's virtual drivers on MANA ports: bonding, rings."""
 
 import contextlib
+import subprocess
 import tempfile
 
 from harness import (check, check_counters, check_equal, check_nothing_lost, fixture,
                      main)
-from model import pci
+from model import mac, pci
 
 PACKETS = 20_000
 FLOWS = 4
@@ -19,9 +20,13 @@ BOND = 3
 
 
 def bond_arguments(mode):
+    """Of net_bonding, which calls its ports members from DPDK 23.11 on."""
+    version = subprocess.run(["pkg-config", "--modversion", "libdpdk"], check=True,
+                             stdout=subprocess.PIPE, text=True).stdout
+    key = "slave" if version < "23.11" else "member"
     allow = [word for function in range(3) for word in ("-a", pci(function))]
-    return [*allow, "--vdev", f"net_bonding0,mode={mode},slave={pci(0)},"
-            f"slave={pci(1)},primary={pci(0)}"]
+    return [*allow, "--vdev", f"net_bonding0,mode={mode},{key}={pci(0)},"
+            f"{key}={pci(1)},primary={pci(0)}"]
 
 
 def check_sinks(report, ports, packets):
@@ -84,12 +89,12 @@ def active_backup():
         forward(run, 0, [2], stream=0)
         forward(run, 2, [0], stream=100)
         run.model.ctl("link", "port=1", "down")
-        run.pmd.wait_for_command(f"show bonding config {BOND}", r"Active Slaves.*\[1\]")
+        run.pmd.wait_for_command(f"show bonding config {BOND}", r"Active (Slaves|Members).*\[1\]")
         forward(run, 1, [2], stream=200)
         forward(run, 2, [1], stream=300)
         run.model.ctl("link", "port=1", "up")
         run.pmd.wait_for_command(f"show bonding config {BOND}",
-                                 r"Active Slaves \(2\)")
+                                 r"Active (Slaves|Members) \(2\)")
         forward(run, 0, [2], stream=400)
         forward(run, 2, [0], stream=500)
         # the address moves with the primary port; MANA ports keep theirs
@@ -143,10 +148,53 @@ def rings():
     check_sinks(report, [0], PACKETS)
 
 
+# How the device is lost, and how it returns.
+LOSSES = (
+    (("remove", "fn=0"), ("return", "fn=0")),
+    (("fatal", "fn=0"), ("return", "fn=0")),
+    (("reset", "fn=0", "outage=100ms"), None),
+    (("reset", "fn=0", "outage=100ms", "pci"), None),
+)
+
+
+def failsafe(nb_losses=2):
+    """
+    net_failsafe forwards on a MANA port, which keeps its place through nb_losses losses of
+    each kind under traffic.
+    """
+    with fixture("--ports", "1", "--mode", "thread",
+                 "--wire", "1=gen:count=0,rate=20k,flows=16") as run:
+        run.model.expect_removal()
+        # no function is probed but by net_failsafe
+        run.start(eal=["-a", "0000:ff:1f.7", "--vdev",
+                       f"net_failsafe0,mac={mac(0)},dev({pci(0)},mac={mac(0)})"],
+                  app=["--no-flush-rx", "--rxd=256", "--txd=256", "--port-topology=loop"])
+        run.pmd.command("start")
+        for number in range(nb_losses * len(LOSSES)):
+            lose, restore = LOSSES[number % len(LOSSES)]
+            # the driver's port has a number of its own
+            mark = run.pmd.mark()
+            run.model.ctl(*lose)
+            run.pmd.expect("error recovering event", since=mark)
+            if restore:
+                run.model.ctl(*restore)
+            run.pmd.expect("error recovery successful event", since=mark)
+            before = run.pmd.stats()[0].rx_packets
+            run.pmd.wait_until(lambda stats: stats[0].rx_packets >= before + 1000)
+        run.pmd.command("stop")
+        run.finish(counters=False)      # the wire counts all lives
+
+
+def failsafe_20():
+    failsafe(nb_losses=20)
+
+
 VARIANTS = {
     "bonding-active-backup": active_backup,
     "bonding-transmit-balance": transmit_balance,
     "bonding-one-address": one_address,
+    "failsafe": failsafe,
+    "failsafe-20": failsafe_20,
     "rings": rings,
 }
 

@@ -2,14 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """VLAN stripping is switched while testpmd forwards; scapy checks the sent frames."""
 
+from harness import check_equal, check_nothing_lost, main
+from model import mac
+from taps import tapped
 
-import machine
-from harness import check_equal, check_nothing_lost, fixture, main
-from model import mac, pci
-from test_csum import TAP, load_scapy
-from test_icmpecho import ip
-
-TWO_PORTS = ["-a", f"{pci(0)},mac={mac(0)},mac={mac(1)}"]
 PRIORITY = 5    # of the sent tags; the adapter reports identifiers only
 ETHERTYPE_VLAN = b"\x81\x00"
 
@@ -47,8 +43,6 @@ def pass_through(frames, number, is_stripped):
 
 def stripping():
     """Stripping per port and per queue, under traffic, at the start and after a restart."""
-    machine.in_private_namespaces()
-    frames = load_scapy()
     steps = [
         ([], False),
         (["vlan set strip on 0"], True),
@@ -57,10 +51,7 @@ def stripping():
         (["vlan set stripq off 0,0"], False),
         (["vlan set strip on 0", "stop", "port stop 0", "port start 0", "start"], True),
     ]
-    with fixture(*TAP) as run:
-        run.start(eal=TWO_PORTS, app=["--forward-mode=io"])
-        for tap in ("mtap0", "mtap1"):
-            ip("link", "set", tap, "up")
+    with tapped() as (run, frames):
         run.pmd.command("start")
         for number, (commands, is_stripped) in enumerate(steps):
             for command in commands:

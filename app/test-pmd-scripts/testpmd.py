@@ -5,10 +5,11 @@ import os
 import re
 
 import machine
-from console import Console, interruptible
-from model import PLUGIN, plugin_arguments, wait_until
+from model import PLUGIN, Console, mac, pci, plugin_arguments, wait_until
 
 PROMPT = "testpmd> "
+TWO_PORTS = ["-a", f"{pci(0)},mac={mac(0)},mac={mac(1)}"]
+MAX_BETWEEN = 8    # log lines at one place
 
 # Error lines of EAL, libraries, driver, testpmd and launcher. EAL's log level is
 # "error", so any line of a library or the driver is one.
@@ -16,6 +17,28 @@ ERROR_LINE = re.compile(
     r"^(EAL|ETHDEV|MEMPOOL|RING|MBUF|PMD|PCI_BUS|CMDLINE|USER1|mana\w*|MANA\w*)"
     r"(\(\))?: .*|^(Fail|Error|Failed|Cannot|Invalid)\b.*|^mana-model: (?!machine ).*",
     re.MULTILINE)
+
+
+def interruptible(text):
+    """
+    A pattern for text that testpmd writes character by character, as an echo: other
+    threads may write lines between two characters.
+    """
+    between = rf"(?:[^\n]*\n){{0,{MAX_BETWEEN}}}?"
+    return f"(?:{''.join(re.escape(c) + between for c in text)})"
+
+
+# The driver says which one it is, and the limit of the rings. EAL has loaded the distribution's of the same name, too.
+NO_ERRORS = (r"MANA: driver net_mana of dpdk-mana ",
+             r"MANA: \S+: queues have at most ",
+             r"MANA: two drivers net_mana are loaded, .* and /usr/lib/")
+
+
+def error_lines(text, expected=()):
+    """Error lines of an output that match none of the expected patterns."""
+    return [match.group(0) for match in ERROR_LINE.finditer(text)
+            if not any(re.search(pattern, match.group(0))
+                       for pattern in (*NO_ERRORS, *expected))]
 
 
 class PortStats:
@@ -76,7 +99,7 @@ class Testpmd(Console):
     """Testpmd in interactive mode."""
 
     def start_up(self, timeout=60):
-        self.wait_for(re.escape(PROMPT), timeout)
+        self.expect(re.escape(PROMPT), timeout)
         if "Start ports failed" in self.text:
             raise AssertionError("a port did not start")
 
@@ -85,7 +108,7 @@ class Testpmd(Console):
         at = self.mark()
         self.send(line)
         # the echo of the line, its output, then the next prompt
-        end = self.wait_for(interruptible(line) + r"\s*\n(?s:(.*?))" +
+        end = self.expect(interruptible(line) + r"\s*\n(?s:(.*?))" +
                             interruptible(PROMPT), timeout, at)
         return end.group(1)
 
@@ -106,6 +129,19 @@ class Testpmd(Console):
     def macs(self):
         """{number: address} of the ports."""
         return {number: address for number, (address, _) in self.ports().items()}
+
+    def xstats(self, port):
+        """{name: value} of the extended statistics; names are unique."""
+        rows = re.findall(r"^(\w+): (\d+)$", self.command(f"show port xstats {port}"),
+                          re.MULTILINE)
+        assert len(dict(rows)) == len(rows), rows
+        return {name: int(value) for name, value in rows}
+
+    def burst_modes(self, queue=0):
+        """Names of the Rx and Tx functions of a queue of port 0."""
+        return tuple(re.search(r"^Burst mode: (.*?)\s*$",
+                               self.command(f"show {side} info 0 {queue}"),
+                               re.MULTILINE).group(1) for side in ("rxq", "txq"))
 
     def wait_until(self, reached, timeout=120, pause=0.2):
         """Waits until reached(stats) is true. Returns the statistics."""
@@ -136,11 +172,5 @@ class Testpmd(Console):
     def quit(self, timeout=60):
         at = self.mark()
         self.send("quit")
-        self.wait_for(r"^Bye\.\.\.", timeout, at)
+        self.expect(r"^Bye\.\.\.", timeout, at)
         return self.wait(timeout)
-
-    def errors(self, expected=()):
-        """Error lines that match none of the expected patterns."""
-        return [match.group(0) for match in ERROR_LINE.finditer(self.text)
-                if not any(re.search(pattern, match.group(0))
-                           for pattern in expected)]

@@ -6,28 +6,22 @@ scripts are the same as for the imitated kernel; vm.txt lists where each variant
 MANA_PLUGIN is the driver's plug-in, instead of the one of this build.
 """
 
-import atexit
 import fnmatch
 import os
 import re
-import shlex
 import shutil
-import subprocess
 import sys
-import tempfile
 
 sys.path += [os.path.join(os.path.dirname(os.path.realpath(__file__)),
-                          "..", "..", "model", name) for name in ("test", "vm")]
+                          "..", "..", "model", name) for name in ("python", "vm")]
 
 # pylint: disable=wrong-import-position
-import model_test  # noqa: E402
+import mana_model  # noqa: E402
 from manavm import arch as arches  # noqa: E402
 from manavm import build  # noqa: E402
-from model_test import BUILD, TOP, wait_until  # noqa: E402
+from mana_model import BUILD, TOP, wait_until  # noqa: E402
 
-MANA_VM = os.path.join(BUILD, "model", "mana-vm")
 TABLE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "vm.txt")
-SKIP = 77
 NB_CPUS = 2         # on which programs run
 NB_CPUS_MIN = 4     # of the guest; a port has as many queues at most
 MEMORY_MIB = 3072
@@ -38,17 +32,14 @@ TIMEOUT_FACTOR = "3"
 # Programs of this build are below it; the guest sees it as /host.
 SHARED = TOP if BUILD.startswith(TOP + "/") else BUILD
 
-# A kernel's complaint about itself or the adapter.
 LOG_LINES = 30
 LOGS = []       # of the guests' kernels
-COMPLAINT = re.compile(r"WARNING: |BUG: |Oops|Call Trace|mana .*timed? ?out|"
-                       r"Kernel panic|rcu: INFO|blocked for more than|Out of memory")
 # Complaints that scripts tolerate; test_libibverbs.py shows that a program without this
 # driver causes each. If the kernel cannot destroy a program's objects:
 LEFT_MESSAGES = ["WARNING: .*uverbs_destroy_ufile_hw", "WARNING: .*rdma_restrack_clean",
                  "Call Trace"]
-# If this is because the card does not answer:
-SILENT_MESSAGES = [*LEFT_MESSAGES, "mana .*timed? ?out"]
+# If this is because the card does not answer (-110: ETIMEDOUT):
+SILENT_MESSAGES = [*LEFT_MESSAGES, "mana .*timed? ?out", "mana .*: -110$"]
 
 
 class Spec:
@@ -113,9 +104,9 @@ def runs():
     found = []
     for name, _, _, run, _ in table():
         script, _, variant = name.partition("-")
-        if run == "quick":
-            found += [(f"{kernel}:12", script, variant, run)
-                      for kernel in ("6.12", "newest")]
+        if run == "full":
+            found += [("6.12:12", script, variant, "full"),
+                      ("newest:12", script, variant, "full")]
         elif run != "-":
             found.append((run, script, variant, "full"))
     return found
@@ -138,24 +129,9 @@ def refusal(name, spec):
 
 
 def prepare(options=None):
-    """
-    Fetches packages and makes images for a guest with these options of mana-vm
-    (default: those of MANA_MACHINE). Without them the script is skipped; it fails if
-    MANA_VM_REQUIRED is set.
-    """
-    if os.environ.get("MANA_TEST_IN_NAMESPACE"):
-        return      # done before, outside of the namespace
-    options = SPEC.options if options is None else options
-    done = subprocess.run([MANA_VM, *options, "--prepare"], check=False,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True)
-    if done.returncode != 0:
-        print(done.stdout)
-        if os.environ.get("MANA_VM_REQUIRED"):
-            sys.exit("mana-vm --prepare failed")
-        print("SKIP: no packages for a virtual machine: "
-              f"{done.stdout.strip().splitlines()[-1]}")
-        sys.exit(SKIP)
+    """For a guest with these options of mana-vm; by default, those of MANA_MACHINE."""
+    if not os.environ.get("MANA_TEST_IN_NAMESPACE"):    # else done before, outside of it
+        mana_model.prepare_or_skip(*(SPEC.options if options is None else options))
 
 
 # ---- The machine ----
@@ -189,15 +165,13 @@ def in_guest(word):
     return word.replace(SHARED + "/", "/host/") if word.startswith(SHARED + "/") else word
 
 
-class Model(model_test.Model):
+class Model(mana_model.Guest):
     """A guest, with the operations that scripts use."""
 
     # Frames per second that arrive alone, also for a sleeping thread.
     LONE_RATE = "300"
     # Linux 7.3 keeps the first speed that the adapter has reported.
     SPEED_CHANGES = False
-    # A violation is in the report; the guest needs its adapter until then.
-    STRICT = ("--cq-doorbell=strict",)
     # Real time is the only one.
     DROPPED = {"--mode=thread"}
 
@@ -211,37 +185,25 @@ class Model(model_test.Model):
     }
 
     def __init__(self, *options, strict=True, name=None):
-        super().__init__(*options, strict=strict, name=name)
+        super().__init__(*options, strict=strict, name=name, vm=[
+            *SPEC.options, "--share", SHARED, "--memory", str(MEMORY_MIB),
+            "--hugepages", str(HUGEPAGES_MIB)])
         options = " ".join(self.options).replace("--mode thread", "--mode=thread")
-        self.options = [word for word in options.split() if word not in self.DROPPED]
-        handle, self.log_path = tempfile.mkstemp(prefix="mana-log-")
-        os.close(handle)
+        functions = re.search(r"--functions[ =](\d+)", options)
+        self.vm += ["--functions", functions.group(1) if functions else "1"]
+        self.options = [] if "--ports" in options else ["--ports", "2"]  # as without mana-vm
+        self.options += [word for word in options.split() if word not in self.DROPPED]
+        self.options += ["--rnic"] if SPEC.kernel == "6.12" else []
         LOGS.append(self.log_path)
-        atexit.register(lambda: os.path.exists(self.log_path) and
-                        os.unlink(self.log_path))
-        # Patterns of messages of the guest's kernel that this run may cause.
-        self.expected_messages = []
-        self.tolerated_violations = []
-        # How often the guest's driver lost its hardware channel without closing it.
-        self.expected_cut_off = 0
         self.prefix = []            # of the machine's command
         self.expected_lines = []    # error lines of the adapter
 
     def command(self, *argv):
-        words = " ".join(self.options)
-        functions = re.search(r"--functions[ =](\d+)", words)
-        ports = [] if "--ports" in words else ["--ports", "2"]   # as without mana-vm
-        more = ["--rnic"] if SPEC.kernel == "6.12" else []
-        return [MANA_VM, *SPEC.options, "--name", self.name, "--share", SHARED,
-                "--cpus", str(nb_cpus(argv)), "--memory", str(MEMORY_MIB),
-                "--hugepages", str(HUGEPAGES_MIB), "--log", self.log_path,
-                "--functions", functions.group(1) if functions else "1",
-                "--model", shlex.join([*ports, *self.options, *more,
-                                       "--report", self.report_path]),
-                "--", *self.prefix, *map(in_guest, argv)]
+        words = super().command(*self.prefix, *map(in_guest, argv))
+        return [words[0], "--cpus", str(nb_cpus(argv)), *words[1:]]
 
     def join_command(self, *argv):
-        return [MANA_VM, "exec", self.name, "--", *map(in_guest, argv)]
+        return super().join_command(*map(in_guest, argv))
 
     inside_command = join_command
 
@@ -273,16 +235,6 @@ class Model(model_test.Model):
         return []
 
     # ---- In the guest ----
-
-    def run(self, *argv, check=True):
-        """Runs a program in the guest. Returns its result with output and errors."""
-        done = subprocess.run(self.join_command(*argv), check=False, text=True,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE,
-                              timeout=60 * model_test.timeout_factor())
-        if check and done.returncode != 0:
-            raise AssertionError(f"{' '.join(argv)}: {done.stderr}")
-        return done
 
     def write(self, path, text):
         self.run("sh", "-c", f"echo {text} >{path}")
@@ -322,29 +274,8 @@ class Model(model_test.Model):
     def ctl(self, *words):
         if words[0] in self.IN_GUEST:
             self.IN_GUEST[words[0]](self, *words[1:])
-        else:
-            super().ctl(*words)
-
-    def report(self):
-        """The report, after checks of the guest's kernel and of the adapter's objects."""
-        with open(self.log_path, encoding="utf-8", errors="replace") as file:
-            log = file.read()
-        found = [line for line in log.splitlines() if COMPLAINT.search(line) and
-                 not any(re.search(pattern, line) for pattern in self.expected_messages)]
-        if found:
-            print(log)
-            raise AssertionError("messages of the guest's kernel:\n  " +
-                                 "\n  ".join(found))
-        report = super().report()
-        # What a driver leaves counts when it closes its hardware channel.
-        cut_off = sum(function["cut_off"] for function in report.data["functions"])
-        if cut_off != self.expected_cut_off:
-            print(log)
-            raise AssertionError(f"hardware channels that were not closed: {cut_off}, "
-                                 f"expected {self.expected_cut_off}")
-        report.data["violations"] = [at for at in report.violations
-                                     if at["name"] not in self.tolerated_violations]
-        return report
+            return ""
+        return super().ctl(*words)
 
 
 def show_logs():

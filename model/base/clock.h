@@ -8,8 +8,8 @@
  * time. A program that only waits would never see time pass. So the launcher
  * advances the clock to the next timer when the machine has been idle for
  * CLOCK_IDLE_MS of real time and all programs sleep or poll. In step mode time is
- * virtual, too; a step that finds no other work advances the clock. In thread and
- * polled mode the clock is the real monotonic clock.
+ * virtual, too; a step that finds no other work advances the clock. In thread
+ * mode the clock is the real monotonic clock.
  *
  * Call these with the machine's lock held unless stated otherwise. They are
  * async-signal-safe.

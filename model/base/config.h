@@ -49,18 +49,26 @@ enum model_capture {
 enum model_mode {
 	MODEL_MODE_SYNC, /* the device works during the doorbell store */
 	MODEL_MODE_THREAD, /* a device thread per program works */
-	/* For measuring; doorbell pages are plain memory. */
-	MODEL_MODE_STEP, /* the device works when the program says so */
-	MODEL_MODE_POLLED, /* a device thread per program polls and works */
+	/*
+	 * For measuring: doorbell pages are plain memory, and the device works when
+	 * the program says so.
+	 */
+	MODEL_MODE_STEP,
 };
 
-#define MODEL_ANY_CORE UINT32_MAX
 /* The emulated Linux version; kernel_version.h lists the differences. */
 enum model_kernel {
 	MODEL_KERNEL_7_3, /* the newest, and the default */
 	MODEL_KERNEL_7_2,
 	MODEL_KERNEL_6_12,
 	MODEL_KERNEL_6_2,
+};
+
+/* Synthetic devices of the ports, as on Azure, and the driver that owns them first. */
+enum model_netvsc {
+	MODEL_NETVSC_NONE, /* there are none */
+	MODEL_NETVSC_HV, /* hv_netvsc: its netdevs are masters of the ports' */
+	MODEL_NETVSC_UIO, /* uio_hv_generic */
 };
 
 /* PCI device ids: Linux gdma.h MANA_VF_DEVICE_ID, _PF_ and _PF2_. */
@@ -80,7 +88,6 @@ struct model_config {
 	/* File of the trace, "" for none, "-" for stderr; 0: all classes. */
 	char trace[MODEL_MAX_PATH];
 	uint32_t trace_classes; /* bits by enum trace_class */
-	uint32_t replay; /* parts of a recording to replay: bits REPLAY_* */
 	uint32_t nb_functions;
 	uint32_t nb_ports[MODEL_MAX_FUNCTIONS];
 	uint8_t mac_base[6];
@@ -92,30 +99,29 @@ struct model_config {
 	enum model_capture capture;
 	char capture_path[MODEL_MAX_PATH]; /* absolute */
 	enum model_mode mode;
-	uint32_t core; /* of the polling thread; MODEL_ANY_CORE */
 	enum model_kernel kernel;
 	uint16_t pci_device; /* id of the functions: MODEL_PCI_* */
 	int32_t numa_node; /* of the functions; -1: none */
 	/* Functions are served to virtual machines; no kernel is imitated. */
 	bool is_pci;
 	bool rnic; /* the adapter has an RNIC function too */
-	bool netvsc; /* netdevs are slaves of hv_netvsc netdevs */
+	enum model_netvsc netvsc;
 	bool coalesce; /* up to four packets in one Rx CQE */
 	/* A coalesced CQE stays open this long; 0: until the burst ends. */
 	uint32_t coalesce_ns;
 	bool cq_doorbell_strict; /* a CQ without a doorbell for 8 laps stops */
 	bool fatal_violations;
+	bool own_privileges; /* of the program's process; false: all that verbs need */
 	uint32_t enforce; /* MODEL_ENFORCE_* */
 	uint8_t quirks[NB_QUIRKS]; /* index of the chosen value */
 	uint64_t seed;
 };
 
-/* The device polls doorbell registers instead of trapping each store. */
+/* The device reads doorbell registers instead of trapping each store. */
 static inline bool
-config_polls_doorbells(const struct model_config *config)
+config_has_plain_doorbells(const struct model_config *config)
 {
-	return config->mode == MODEL_MODE_STEP ||
-	       config->mode == MODEL_MODE_POLLED;
+	return config->mode == MODEL_MODE_STEP;
 }
 
 /* Time is virtual, see clock.h. */

@@ -35,15 +35,6 @@ fault_call_name(enum fault_call call)
 	return fault_names[call];
 }
 
-/* See fault_force(). */
-static __thread int forced_error __attribute__((tls_model("initial-exec")));
-
-void
-fault_force(int error)
-{
-	forced_error = error;
-}
-
 static __thread uint64_t slow_ns __attribute__((tls_model("initial-exec")));
 
 uint64_t
@@ -90,11 +81,8 @@ fault_check(enum fault_call call)
 
 	slow_ns += plan->slow_ns[call] + plan->slow_ns[FAULT_any];
 	rule = count(call, &nth);
-	if (rule == NULL) {
-		error = forced_error;
-		forced_error = 0;
-		return error;
-	}
+	if (rule == NULL)
+		return 0;
 	error = -(int)rule->error;
 	trace_event("kind=fault call=%s n=%llu errno=%s", fault_names[call],
 		    (unsigned long long)nth, trace_result(error));
@@ -157,7 +145,8 @@ fault_call_read(const char *text, enum fault_call *call)
 	return -EINVAL;
 }
 
-int
+/* An errno by name or number; 0 or -EINVAL. */
+static int
 fault_errno_read(const char *text, int *error)
 {
 	char *end;

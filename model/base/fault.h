@@ -48,8 +48,8 @@
 /*
  * X(name, code): the requests that can be made to fail, as users name them, and
  * their codes: Linux gdma.h enum gdma_request_type, mana.h enum
- * mana_command_code, mana_ib.h enum mana_ib_command_code. Codes that are not
- * listed count as "other".
+ * mana_command_code, mana_ib.h enum mana_ib_command_code; OpenVMM gdma_defs. Codes
+ * that are not listed count as "other".
  */
 #define MODEL_FAULT_REQUESTS(X)			\
 	X(other, 0)				\
@@ -59,6 +59,7 @@
 	X(register_device, 4)			\
 	X(deregister_device, 5)			\
 	X(generate_test_eqe, 10)		\
+	X(generate_reset_request_eqe, 11)	\
 	X(create_queue, 12)			\
 	X(disable_queue, 13)			\
 	X(allocate_resource_range, 22)		\
@@ -70,6 +71,7 @@
 	X(destroy_pd, 30)			\
 	X(create_mr, 31)			\
 	X(destroy_mr, 32)			\
+	X(change_msix_for_eq, 81)		\
 	X(query_hwc_timeout, 84)		\
 	X(alloc_dm, 96)				\
 	X(destroy_dm, 97)			\
@@ -84,6 +86,9 @@
 	X(query_link_config, 0x2000a)		\
 	X(set_bw_clamp, 0x2000b)		\
 	X(query_phy_stat, 0x2000c)		\
+	X(vtl2_assign_serial_number, 0x27801)	\
+	X(vtl2_move_filter, 0x27802)		\
+	X(vtl2_query_filter_state, 0x27803)	\
 	X(register_filter, 0x28000)		\
 	X(deregister_filter, 0x28001)		\
 	X(register_hw_port, 0x28003)		\
@@ -152,10 +157,9 @@ uint32_t fault_request_check(uint32_t code);
 
 /*
  * Parse the name of a call, or on a PCI machine of a request; an errno by name
- * or number; an errno, or on a PCI machine a hardware status. 0 or -EINVAL.
+ * or number, or on a PCI machine a hardware status. 0 or -EINVAL.
  */
 int fault_call_read(const char *text, enum fault_call *call);
-int fault_errno_read(const char *text, int *error);
 int fault_error_read(const char *text, uint32_t *error);
 /* The error of a rule that gives none. */
 uint32_t fault_default_error(void);
@@ -168,9 +172,6 @@ enum fault_call fault_end(bool is_pci);
  * and_later. 0, or -ENOSPC if there are FAULT_MAX_RULES rules already.
  */
 int fault_add(enum fault_call call, uint64_t nth, bool and_later, uint32_t error);
-
-/* This thread's next fault_check() gives error (0: none) if no rule applies. */
-void fault_force(int error);
 
 /*
  * Add the rule "CALL:N[+][:ERRNO]": the N-th call fails, with '+' all later

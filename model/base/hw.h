@@ -226,6 +226,12 @@ hw_put_be16(uint8_t *bytes, uint16_t value)
 	bytes[1] = (uint8_t)value;
 }
 
+static inline uint16_t
+hw_le16(const uint8_t *bytes)
+{
+	return (uint16_t)(bytes[0] | bytes[1] << 8);
+}
+
 static inline uint32_t
 hw_le32(const uint8_t *bytes)
 {

@@ -35,9 +35,11 @@ struct platform {
 	void (*wake)(uint32_t space);
 	/* Wake the thread that calls card_timers() and moves frames. */
 	void (*wake_owner)(void);
+	/* What else is due at a time, under the machine's lock. NULL: nothing. */
+	void (*timers)(uint64_t now_ns);
 	/*
-	 * The holder of the machine's lock was killed. The card has repaired
-	 * its own state; repair the rest. The caller holds the lock.
+	 * The holder of the machine's lock was killed: repair the card
+	 * (card_recover()), then the rest. The caller holds the lock.
 	 */
 	void (*recover)(void);
 	/* The process table is full: free the slots of dead processes. */

@@ -85,6 +85,15 @@
 	X(RING_MAX, "ring-max", "any|8k",                                      \
 	  "the largest ring of a queue in bytes; the adapter refuses larger "  \
 	  "ones")                                                              \
+	X(RQ_WQE_CNT_IGNORED, "rq-wqe-cnt", "zero|ignored",                    \
+	  "wqe_cnt of an RQ doorbell: a violation unless it is 0, as "         \
+	  "Linux says, or any number, as OpenVMM's driver writes it")          \
+	X(SHM_ANSWER_POLLED, "shm-answer", "now|polled",                       \
+	  "an answer in the shared memory is there at once, or the adapter "   \
+	  "owns it when the driver reads it for the first times")              \
+	X(HWC_DEPTH_16, "hwc-depth", "1|16",                                   \
+	  "how many requests the hardware channel takes at a time, as it "     \
+	  "tells the driver")                                                  \
 	X(PF2_VERBS_REFUSED, "pf2-verbs", "taken|refused",                     \
 	  "verbs can use a vPort of an adapter with --device-id c1")
 

@@ -87,7 +87,9 @@ segment_create(const char *run_dir, const struct model_config *config)
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
 	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
-	rc = -pthread_mutex_init(&model->mutex, &attr);
+	rc = -pthread_mutex_init(&model->turn, &attr);
+	if (rc == 0)
+		rc = -pthread_mutex_init(&model->mutex, &attr);
 	pthread_mutexattr_destroy(&attr);
 	if (rc == 0)
 		rc = segment_register_self();
@@ -100,26 +102,14 @@ segment_create(const char *run_dir, const struct model_config *config)
 }
 
 int
-segment_map_only(const char *run_dir)
-{
-	const int rc = segment_open(run_dir, O_RDWR);
-
-	if (rc < 0)
-		return rc;
-	if (__atomic_load_n(&model->magic, __ATOMIC_ACQUIRE) == SEGMENT_MAGIC)
-		return 0;
-	segment_detach();
-	return -EINVAL;
-}
-
-int
 segment_attach(const char *run_dir)
 {
-	int rc = segment_map_only(run_dir);
+	int rc = segment_open(run_dir, O_RDWR);
 
 	if (rc < 0)
 		return rc;
-	rc = segment_register_self();
+	rc = __atomic_load_n(&model->magic, __ATOMIC_ACQUIRE) == SEGMENT_MAGIC ?
+		     segment_register_self() : -EINVAL;
 	if (rc < 0)
 		segment_detach();
 	return rc;
@@ -208,4 +198,10 @@ struct wires *
 segment_wires(void)
 {
 	return segment_at(SEGMENT_WIRES_AT);
+}
+
+struct synthetic *
+segment_synthetic(void)
+{
+	return segment_at(SEGMENT_SYNTHETIC_AT);
 }

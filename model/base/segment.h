@@ -27,6 +27,7 @@ struct machine_clock; /* clock.h */
 struct random_state; /* random.h */
 struct script; /* script.h: pending commands */
 struct wires; /* wire.h: frames in flight */
+struct synthetic; /* synthetic.h: devices of VMBus */
 
 /* Size of each part. The file is sparse: only used pages cost memory. */
 #define SEGMENT_VIOLATIONS_BYTES (1u << 20)
@@ -37,6 +38,7 @@ struct wires; /* wire.h: frames in flight */
 #define SEGMENT_CARD_BYTES (64u << 20)
 #define SEGMENT_KERNEL_BYTES (64u << 20)
 #define SEGMENT_WIRES_BYTES  (64u << 20)
+#define SEGMENT_SYNTHETIC_BYTES (1u << 20)
 
 /* Slot 0 is never used; the launcher has slot 1. */
 #define SEGMENT_LAUNCHER 1u
@@ -61,9 +63,6 @@ extern uint32_t model_self; /* this process's slot */
 int segment_create(const char *run_dir, const struct model_config *config);
 int segment_attach(const char *run_dir);
 
-/* Map it without registering this process. 0 or -errno. */
-int segment_map_only(const char *run_dir);
-
 /* Free the slot of this process and unmap. */
 void segment_leave(void);
 /* Unmap. */
@@ -76,24 +75,18 @@ const char *segment_run_dir(void);
 
 /*
  * The machine's lock: robust, shared by all processes, not recursive. Code
- * under it is async-signal-safe. If the holder died, the next one completes the
- * card's unfinished change of other processes' queues, and continues.
+ * under it is async-signal-safe. If the holder died, the next one repairs the
+ * machine (platform.h), and continues.
  *
  * The plain pair also blocks the thread's signals, so that no signal handler of
  * the program can ring a doorbell or call the kernel while the lock is held.
  * The masked pair is for threads with all signals blocked (doorbell trap,
  * device thread) and makes no system call.
  */
-void segment_holder_died(void); /* defined by the card; called with the lock held */
 void segment_lock(void);
 void segment_unlock(void);
 void segment_lock_masked(void);
 void segment_unlock_masked(void);
-/*
- * Polled mode, for the polling thread: take the lock, after a pause if other
- * threads wait for it. False if another thread has it. Makes no system call.
- */
-bool segment_trylock_last(void);
 
 struct model_process *segment_process(uint32_t slot);
 /* True while the slot's process exists (same pid and start time). */
@@ -128,7 +121,8 @@ bool segment_holds(const void *addr);
 #define SEGMENT_CARD_AT (SEGMENT_SCRIPT_AT + SEGMENT_SCRIPT_BYTES)
 #define SEGMENT_KERNEL_AT (SEGMENT_CARD_AT + SEGMENT_CARD_BYTES)
 #define SEGMENT_WIRES_AT  (SEGMENT_KERNEL_AT + SEGMENT_KERNEL_BYTES)
-#define SEGMENT_BYTES	  ((size_t)SEGMENT_WIRES_AT + SEGMENT_WIRES_BYTES)
+#define SEGMENT_SYNTHETIC_AT (SEGMENT_WIRES_AT + SEGMENT_WIRES_BYTES)
+#define SEGMENT_BYTES	  ((size_t)SEGMENT_SYNTHETIC_AT + SEGMENT_SYNTHETIC_BYTES)
 
 /* Parts of the segment; not NULL once attached. */
 static inline const struct model_config *
@@ -151,5 +145,6 @@ struct random_state *segment_random(void);
 struct pci_status *segment_pci(void); /* by function */
 struct script *segment_script(void);
 struct wires *segment_wires(void);
+struct synthetic *segment_synthetic(void);
 
 #endif /* MODEL_SEGMENT_H */

@@ -17,8 +17,8 @@
 struct model_segment {
 	uint64_t magic; /* written last */
 	struct model_config config;
+	pthread_mutex_t turn; /* of the thread that is to get the mutex next */
 	pthread_mutex_t mutex;
-	uint32_t is_wanted; /* polled mode: a thread waits for the mutex */
 	struct model_process processes[MODEL_MAX_PROCESSES];
 	struct random_state random;
 };

@@ -3,69 +3,33 @@
 /* The lock of the machine. */
 
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 
+#include "platform.h"
 #include "segment_head.h"
 
 static __thread uint64_t segment_saved_mask
 	__attribute__((tls_model("initial-exec")));
 
-/* This thread has the lock; rc is from pthread_mutex_[try]lock(). */
-static void
-segment_locked(int rc)
-{
-	/* kernel_reclaim_dead() destroys objects of the dead process. */
-	if (rc == EOWNERDEAD) {
-		pthread_mutex_consistent(&model->mutex);
-		segment_holder_died();
-	}
-}
-
 /*
- * The mutex is not fair: a thread that takes it in a loop would starve threads
- * that sleep on it, and would need a system call to wake them. So a thread that
- * wants the lock polls, and sets is_wanted until it has the lock. If it is
- * killed meanwhile, the only effect is one short pause of the polling thread.
+ * The first thread that asks gets a free mutex, and a thread that slept for it asks late.
+ * While a generator is behind its rate, the launcher takes the lock again at once, and a
+ * doorbell would wait for seconds. So a thread waits for its turn first, then for the mutex.
  */
-static int
-segment_lock_wanted(void)
-{
-	int rc;
-
-	while ((rc = pthread_mutex_trylock(&model->mutex)) == EBUSY) {
-		__atomic_store_n(&model->is_wanted, 1, __ATOMIC_RELAXED);
-		sched_yield();
-	}
-	return rc;
-}
-
-#define SEGMENT_PAUSES 200u /* a few microseconds */
-
-bool
-segment_trylock_last(void)
-{
-	uint32_t i;
-	int rc;
-
-	if (__atomic_load_n(&model->is_wanted, __ATOMIC_RELAXED) != 0) {
-		__atomic_store_n(&model->is_wanted, 0, __ATOMIC_RELAXED);
-		for (i = 0; i < SEGMENT_PAUSES; i++)
-			__builtin_ia32_pause();
-	}
-	rc = pthread_mutex_trylock(&model->mutex);
-	if (rc == EBUSY)
-		return false;
-	segment_locked(rc);
-	return true;
-}
-
 void
 segment_lock_masked(void)
 {
-	segment_locked(model->config.mode == MODEL_MODE_POLLED ?
-			       segment_lock_wanted() :
-			       pthread_mutex_lock(&model->mutex));
+	int rc;
+
+	if (pthread_mutex_lock(&model->turn) == EOWNERDEAD)
+		pthread_mutex_consistent(&model->turn);
+	rc = pthread_mutex_lock(&model->mutex);
+	pthread_mutex_unlock(&model->turn);
+	/* kernel_reclaim_dead() destroys objects of the dead process. */
+	if (rc == EOWNERDEAD) {
+		pthread_mutex_consistent(&model->mutex);
+		platform->recover();
+	}
 }
 
 void

@@ -41,7 +41,6 @@ put_header(void)
 		[MODEL_MODE_SYNC] = "sync",
 		[MODEL_MODE_THREAD] = "thread",
 		[MODEL_MODE_STEP] = "step",
-		[MODEL_MODE_POLLED] = "polled",
 	};
 	const struct model_config *config = segment_config();
 	struct trace_line line = { 0 };
@@ -66,7 +65,7 @@ switch_on(void)
 {
 	const uint32_t classes = segment_config()->trace_classes;
 
-	trace_on |= classes != 0 ? classes : (1u << NB_TRACE_CLASSES) - 1;
+	trace_on = classes != 0 ? classes : (1u << NB_TRACE_CLASSES) - 1;
 }
 
 int
@@ -96,12 +95,6 @@ trace_open(void)
 		switch_on();
 	else
 		trace_file_failed(-rc);
-}
-
-void
-trace_show_verbs(void)
-{
-	trace_on |= 1u << TRACE_SHOW_VERBS;
 }
 
 void
@@ -210,17 +203,6 @@ trace_field_get(const struct trace_field *field, const uint8_t *bytes)
 }
 
 void
-trace_field_set(const struct trace_field *field, uint8_t *bytes, uint32_t value)
-{
-	uint32_t word = word_get(bytes + 4u * field->word), i;
-
-	word &= ~(field_mask(field) << field->shift);
-	word |= (value & field_mask(field)) << field->shift;
-	for (i = 0; i < 4; i++)
-		bytes[4u * field->word + i] = (uint8_t)(word >> 8 * i);
-}
-
-void
 trace_add_fields(struct trace_line *line, const struct trace_field *fields,
 		 const uint8_t *bytes)
 {
@@ -314,7 +296,7 @@ trace_file_failed(int error)
 {
 	const char *path = segment_config()->trace;
 
-	trace_on &= 1u << TRACE_SHOW_VERBS;
+	trace_on = 0;
 	if (__atomic_exchange_n(&segment_violation_log()->is_trace_cut, true,
 				__ATOMIC_RELAXED))
 		return;

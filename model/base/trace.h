@@ -62,9 +62,6 @@ int trace_create(void);
  * program logs it once and continues.
  */
 void trace_open(void);
-/* Build the text of kernel calls even if only replay needs it. */
-void trace_show_verbs(void);
-#define TRACE_SHOW_VERBS NB_TRACE_CLASSES /* bit set by it */
 /* For tests that create several machines in one process. */
 void trace_close(void);
 
@@ -106,8 +103,6 @@ struct trace_field {
 };
 
 uint32_t trace_field_get(const struct trace_field *field, const uint8_t *bytes);
-void trace_field_set(const struct trace_field *field, uint8_t *bytes,
-		     uint32_t value);
 void trace_add_fields(struct trace_line *line, const struct trace_field *fields,
 		      const uint8_t *bytes);
 /* Add raw=, the last value of a line: words of eight hexadecimal digits. */

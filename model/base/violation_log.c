@@ -15,7 +15,7 @@
 
 static_assert(sizeof(struct violation_log) <= SEGMENT_VIOLATIONS_BYTES, "violations");
 
-#define LOG_LINE_BYTES  512
+#define LOG_LINE_BYTES	1024
 #define LOG_SHOWN_BYTES 64
 #define LOG_ALWAYS  4 /* of a row; then each power of two */
 
@@ -80,6 +80,19 @@ model_log(const char *format, ...)
 	log_write_line(STDERR_FILENO, line, len);
 }
 
+/* For the next violation; the machine's lock protects it. */
+static char next_detail[VIOLATION_DETAIL_BYTES];
+
+void
+violation_detail(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(next_detail, sizeof(next_detail), format, args);
+	va_end(args);
+}
+
 /* The row of a violation and queue; NULL if the table is full. */
 static struct violation_row *
 violation_row_get(struct violation_log *log, enum violation violation,
@@ -103,6 +116,7 @@ violation_row_get(struct violation_log *log, enum violation violation,
 	row->place = *place;
 	row->place.queue = queue;
 	row->count = 0;
+	memcpy(row->detail, next_detail, sizeof(row->detail));
 	log->nb_rows++;
 	return row;
 }
@@ -126,28 +140,38 @@ log_append(struct log_line *line, const char *format, ...)
 	line->len += n < room ? n : room - 1;
 }
 
+/* Like raw= of the trace: words of eight digits; the last one may be shorter. */
+static void
+log_append_words(struct log_line *line, const uint8_t *bytes, size_t nb_bytes)
+{
+	for (size_t i = 0; i < nb_bytes; i += 4) {
+		size_t n = nb_bytes - i < 4 ? nb_bytes - i : 4;
+
+		log_append(line, i == 0 ? ": raw=" : ",");
+		while (n > 0)
+			log_append(line, "%02x", bytes[i + --n]);
+	}
+}
+
 static void
 violation_print(enum violation violation, const struct violation_place *place,
 		uint64_t count, const uint8_t *bytes, size_t nb_bytes)
 {
 	struct log_line line = { 0 };
-	size_t i;
 
 	log_append(&line, "mana-model: violation %s: fn %u%s",
 		   violation_name(violation), place->fn,
 		   violation_queue_names[place->kind]);
 	if (place->kind != VIOLATION_QUEUE_NONE)
 		log_append(&line, " %u index %u", place->queue, place->index);
-	log_append(&line, " count %" PRIu64 ": %s (%s)", count,
-		   violation_meaning(violation), violation_source(violation));
-	if (nb_bytes > LOG_SHOWN_BYTES)
-		nb_bytes = LOG_SHOWN_BYTES;
-	for (i = 0; bytes != NULL && i < nb_bytes; i++)
-		log_append(&line, "%s%02x",
-			   i == 0	 ? ": " :
-			   i % 4 == 0 ? " " :
-					   "",
-			      bytes[i]);
+	log_append(&line, " count %" PRIu64 ": %s%s%s (%s)", count,
+		   violation_meaning(violation),
+		   next_detail[0] != '\0' ? ": " : "", next_detail,
+		   violation_source(violation));
+	if (bytes != NULL)
+		log_append_words(&line, bytes,
+				 nb_bytes < LOG_SHOWN_BYTES ? nb_bytes :
+							      LOG_SHOWN_BYTES);
 	log_write_line(STDERR_FILENO, line.text, line.len);
 }
 
@@ -189,6 +213,7 @@ violation_record(enum violation violation, const struct violation_place *place,
 		violation_print(violation, place, count, bytes, nb_bytes);
 	if (trace_is_on(TRACE_event))
 		violation_trace(violation, place, count);
+	next_detail[0] = '\0';
 
 	if (!segment_config()->fatal_violations)
 		return;

@@ -19,6 +19,7 @@
 
 #define VIOLATION_MAX_ROWS 4096
 #define VIOLATION_NO_QUEUE UINT32_MAX
+#define VIOLATION_DETAIL_BYTES 160
 
 enum violation_queue {
 	VIOLATION_QUEUE_NONE, /* not about a queue */
@@ -43,6 +44,7 @@ struct violation_row {
 	enum violation violation;
 	struct violation_place place; /* index of the first one */
 	uint64_t count;
+	char detail[VIOLATION_DETAIL_BYTES]; /* of the first one; may be cut off */
 };
 
 enum doorbell_count {
@@ -71,8 +73,15 @@ const char *violation_meaning(enum violation violation);
 const char *violation_source(enum violation violation);
 
 /*
+ * Say what was found and what would be right, as "got ..., want ...", for the next
+ * violation that this process records.
+ */
+void violation_detail(const char *format, ...)
+	__attribute__((format(printf, 1, 2)));
+
+/*
  * Count a violation and log it to stderr with up to 64 of its bytes (bytes may
- * be NULL). Of a row the first four are logged, then each whose count is a
+ * be NULL), as words like those of the trace. Of a row the first four are logged, then each whose count is a
  * power of two. With --fatal-violations it sets is_fatal; in a program it then
  * releases the lock, calls abort() and does not return.
  */

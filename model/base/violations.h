@@ -138,8 +138,8 @@
 	  "Linux gdma_main.c mana_gd_init_vf_regs, mana_gd_init_pf_regs")      \
 	X(shm_message, "a wrong field in a message of the shared memory",      \
 	  "Linux shm_channel.c mana_smc_setup_hwc")                            \
-	X(shm_state, "the hardware channel is set up twice, or not set up",    \
-	  "Linux shm_channel.c mana_smc_setup_hwc, mana_smc_teardown_hwc")     \
+	X(shm_state, "the hardware channel is set up twice",                   \
+	  "Linux shm_channel.c mana_smc_setup_hwc")                            \
 	X(objects_left, "objects exist when the hardware channel is destroyed", \
 	  "Linux gdma_main.c mana_gd_remove, mana_gd_cleanup")                 \
 	X(hwc_wqe, "a WQE of the hardware channel has a wrong OOB or SGE",     \
@@ -169,7 +169,41 @@
 	X(eq_overflow, "the device overtook the consumer of the EQ",           \
 	  "Linux gdma_main.c mana_gd_process_eq_events")                       \
 	X(eq_doorbell_index, "the EQ index is behind or ahead of the device's", \
-	  "Linux gdma_main.c mana_gd_process_eq_events: modulo 8 N")
+	  "Linux gdma_main.c mana_gd_process_eq_events: modulo 8 N")           \
+	/* The driver of a synthetic device. */                                \
+	X(vmbus_ring, "an index or length in a ring of a channel is invalid",  \
+	  "OpenVMM vmbus_ring lib.rs parse_packet")                            \
+	X(vmbus_trailer, "the trailer of a packet does not name its start",    \
+	  "OpenVMM vmbus_ring lib.rs Footer")                                  \
+	X(vmbus_type, "the type of a packet does not exist or is for guests",  \
+	  "OpenVMM vmbus_ring lib.rs parse_packet")                            \
+	X(vmbus_ranges, "a range of a packet crosses a page or the packet's end", \
+	  "Linux netvsc.c netvsc_send_pkt; DPDK hn_rxtx.c hn_fill_sg")         \
+	X(vmbus_memory, "a range of a packet names no memory of the program",  \
+	  "DPDK hn_rxtx.c hn_fill_sg: guest physical addresses")               \
+	X(nvs_order, "an NVSP message that the session does not allow now",    \
+	  "OpenVMM netvsp lib.rs PacketOrderError")                            \
+	X(nvs_unknown, "the type of an NVSP message does not exist",           \
+	  "OpenVMM netvsp protocol.rs")                                        \
+	X(nvs_buffer, "a wrong handle or id of the receive or send buffer",    \
+	  "Linux netvsc.c netvsc_init_buf")                                    \
+	X(nvs_section, "a section of the send buffer that does not exist",     \
+	  "Linux netvsc.c netvsc_copy_to_send_buf")                            \
+	X(nvs_ack, "a receive section is returned that was not received",      \
+	  "OpenVMM netvsp rx_bufs.rs free")                                    \
+	X(nvs_no_vf, "the data path is switched to a VF that was not reported", \
+	  "OpenVMM netvsp lib.rs: ignored with a warning")                     \
+	X(rndis_state, "RNDIS is initialized twice, or used before",           \
+	  "OpenVMM netvsp lib.rs RndisState")                                  \
+	X(rndis_message, "a length in an RNDIS message is wrong, or its type", \
+	  "OpenVMM netvsp lib.rs handle_rndis_message")                        \
+	X(rndis_packet, "a part of an RNDIS packet lies outside, or its "      \
+	  "infos disagree with the frame",                                     \
+	  "OpenVMM netvsp lib.rs handle_rndis_packet_message")                 \
+	X(rndis_object, "an NDIS object has a wrong header or size",           \
+	  "OpenVMM netvsp lib.rs: type, revision and size are checked")        \
+	X(rndis_rss_entry, "an RSS table names a channel that was not granted", \
+	  "OpenVMM netvsp lib.rs: entries < max queues")
 
 enum violation {
 #define MODEL_VIOLATION_ENUM(name, meaning, source) VIOLATION_##name,

@@ -8,6 +8,7 @@
 #include "engine.h"
 #include "inject_card.h"
 #include "nic.h"
+#include "synthetic.h"
 #include "wire.h"
 
 static_assert(sizeof(struct card) <= SEGMENT_CARD_BYTES, "struct card");
@@ -63,6 +64,8 @@ card_init(void)
 		}
 	}
 	wire_init();
+	if (config->netvsc != MODEL_NETVSC_NONE)
+		synthetic_init();
 	return 0;
 }
 
@@ -197,7 +200,7 @@ card_cq_create(uint32_t fn, uint32_t pdn, uint32_t page,
 		.fn = fn,
 		.pdn = pdn,
 		.page = page,
-		.is_unobserved = config_polls_doorbells(segment_config()),
+		.is_unobserved = config_has_plain_doorbells(segment_config()),
 		.ring = card_ring(ring),
 	};
 	cq_reset(cq);
@@ -290,8 +293,6 @@ card_wq_create(uint32_t fn, const struct wq *template,
 	wq->is_alive = true;
 	cq->is_used = true;
 	*id = wq->id;
-	if (replay_is_on(REPLAY_COMPLETIONS))
-		replay_queue_created(wq);
 	trace_event("kind=queue_created fn=%u port=%u queue=%s id=%u bytes=%u "
 		    "cq=%u cqes=%u", fn, trace_port(fn, wq->port),
 		    wq->is_sq ? "sq" : "rq", wq->id, wq->ring.size_bytes,
@@ -310,8 +311,6 @@ card_wq_destroy(struct card_function *f, struct wq *wq)
 	trace_event("kind=queue_destroyed fn=%u port=%u queue=%s id=%u",
 		    wq->fn, trace_port(wq->fn, wq->port),
 		    wq->is_sq ? "sq" : "rq", wq->id);
-	if (replay_is_on(REPLAY_COMPLETIONS))
-		replay_queue_destroyed(wq);
 	card_counters(f, wq)->alive = false;
 	f->cqs[wq->cq].is_used = false;
 	wq->is_alive = false;

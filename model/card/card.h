@@ -148,25 +148,23 @@ void card_doorbell(uint32_t fn, uint32_t page, uint32_t offset,
  */
 bool card_run(uint32_t process);
 
-/* A doorbell page of plain memory (step, polled mode), as its user maps it. */
+/* A doorbell page of plain memory (step mode), as the device maps it. */
 struct card_page {
 	uint32_t fn, page;
+	bool is_own; /* this process opened its context */
 	const void *registers;
 };
-/* Whether a register has a new value. Needs no lock; may be outdated. */
-bool card_pages_rung(const struct card_page *pages, uint32_t nb);
 /*
  * Read the registers and process the queues; returns the number of new register
- * values. others: pages that another process polls. The card reads their RQ
- * registers before it sends packets, but does not count them.
+ * values. Of pages of other processes the card reads the RQ registers only, before
+ * it sends packets, and does not count them.
  */
-uint32_t card_pages_run(const struct card_page *pages, uint32_t nb,
-			const struct card_page *others, uint32_t nb_others);
+uint32_t card_pages_run(const struct card_page *pages, uint32_t nb);
 /* A 32-bit register was written: its increments are lost in plain memory. */
 bool card_page_is_short_rung(const struct card_page *page);
 /*
- * Addresses, sizes and ids of the n-th queue that a process has at a port, and
- * of a memory region by its key. 0 or -ENOENT.
+ * Addresses, sizes and ids of the n-th queue of a port, and of a memory region by
+ * its key. 0 or -ENOENT.
  */
 struct card_location {
 	uint64_t addr, cq_addr;
@@ -176,20 +174,18 @@ struct card_location {
 	uint32_t vp_offset;
 };
 int card_queue_location(uint32_t fn, uint32_t port, bool is_sq, uint32_t n,
-			uint32_t process, struct card_location *location);
+			struct card_location *location);
 int card_region_location(uint32_t fn, uint32_t key, uint64_t *addr,
 			 uint64_t *size_bytes);
 /* The kernel has set the register to 0: no work queue of the page uses it. */
 void card_page_cleared(uint32_t fn, uint32_t page, bool is_sq);
 bool card_page_has_queue(uint32_t fn, uint32_t page, bool is_sq);
 
+/* The lock's holder was killed: repair the card. With the lock held. */
+void card_recover(void);
+
 /* Do what is due now and announce later work with clock_due(), see clock.h. */
 void card_timers(uint64_t now_ns);
-/*
- * An open coalesced completion is due: card_run() writes it. Polling threads
- * ask this, as the clock's timer fires later. Needs no lock; may be outdated.
- */
-bool card_is_due(void);
 
 /*
  * The port's link. While it is down, its frames are lost and counted, and WQEs
@@ -198,6 +194,23 @@ bool card_is_due(void);
 bool card_link_set(uint32_t fn, uint32_t port, bool up);
 
 bool card_link_is_up(uint32_t fn, uint32_t port);
+
+/* Continue if the card has stopped, see watch.h. True: it has stopped again. */
+bool card_go(void);
+
+/*
+ * End the stall of a queue of a port (INJECT_ANY_QUEUE: of all its queues), see
+ * inject.h. 0, or -ENOENT if none is stalled.
+ */
+int card_resume(uint32_t fn, uint32_t port, uint32_t queue, bool is_tx);
+/* Remove all injected faults and write the held completions. */
+void card_clear_faults(void);
+
+/*
+ * Bits are set at an offset of the monitor page of VMBus: serve the channels of the
+ * synthetic devices, see synthetic.h.
+ */
+void card_monitor_signal(uint32_t offset, uint32_t bits);
 
 /* A frame, in the calling process's memory, arrives from the port's wire. */
 void card_port_receive(uint32_t fn, uint32_t port, const void *frame,

@@ -8,6 +8,7 @@
 #include "card_state.h"
 #include "nic.h"
 #include "platform.h"
+#include "synthetic.h"
 #include "wire.h"
 
 int
@@ -195,6 +196,22 @@ card_port_receive(uint32_t fn, uint32_t port_idx, const void *frame,
 }
 
 void
+card_monitor_signal(uint32_t offset, uint32_t bits)
+{
+	uint32_t fn, port;
+
+	synthetic_signal(offset, bits, wire_send);
+	/*
+	 * The guest may have given sections back, for which a generator waits, or moved
+	 * the path to a VF whose ring is full.
+	 */
+	for (uint32_t n = 0; synthetic_port(n, &fn, &port); n++)
+		if (wire_rx_ready(fn, port))
+			platform->wake(synthetic_process(n));
+	nic_coalesce_flush();
+}
+
+void
 card_port_mac(uint32_t fn, uint32_t port_idx, uint8_t mac[6])
 {
 	const struct card_port *port = card_port(fn, port_idx);
@@ -268,7 +285,7 @@ fill_location(const struct card_function *f, const struct wq *wq,
 
 int
 card_queue_location(uint32_t fn, uint32_t port, bool is_sq, uint32_t n,
-		    uint32_t process, struct card_location *location)
+		    struct card_location *location)
 {
 	struct card_function *f = card_function(fn);
 	uint32_t i;
@@ -278,8 +295,7 @@ card_queue_location(uint32_t fn, uint32_t port, bool is_sq, uint32_t n,
 	for (i = 0; i < CARD_MAX_QUEUES; i++) {
 		const struct wq *wq = &f->wqs[is_sq ? i : CARD_MAX_QUEUES + i];
 
-		if (!wq->is_alive || wq->port != port ||
-		    wq->ring.process != process || n-- > 0)
+		if (!wq->is_alive || wq->port != port || n-- > 0)
 			continue;
 		fill_location(f, wq, location);
 		return 0;

@@ -33,11 +33,11 @@
 /* Room before a frame, to insert a VLAN tag. */
 #define CARD_HEADROOM_BYTES 64u
 
-/* Registers that polled_doorbells.c reads in a page of plain memory. */
-enum card_polled {
-	CARD_POLLED_SQ,
-	CARD_POLLED_RQ,
-	CARD_NB_POLLED
+/* Registers that plain_doorbells.c reads in a page of plain memory. */
+enum card_plain {
+	CARD_PLAIN_SQ,
+	CARD_PLAIN_RQ,
+	CARD_NB_PLAIN
 };
 
 #define TOEPLITZ_INPUT_BYTES 36 /* two IPv6 addresses and two ports */
@@ -55,6 +55,8 @@ struct card_port {
 	bool has_direct_wire;
 	uint32_t peer_fn, peer_port;
 	bool is_link_down;
+	/* Frames of the wire go to the synthetic device, see synthetic.h. */
+	bool is_synthetic;
 	bool has_generator; /* the wire's generator waits for WQEs of this port */
 
 	bool tx_enabled;
@@ -77,10 +79,11 @@ struct card_port {
 struct card_function {
 	uint32_t nb_ports;
 	bool is_disabled; /* by the host */
+	uint64_t injected[NB_INJECT_OF][NB_INJECT_KINDS]; /* not of PACKETS */
 	bool pds[CARD_MAX_PDS];
 	bool pages[CARD_MAX_PAGES];
 	/* The values last read from registers of plain memory. */
-	uint64_t polled_seen[CARD_MAX_PAGES][CARD_NB_POLLED];
+	uint64_t plain_seen[CARD_MAX_PAGES][CARD_NB_PLAIN];
 	struct mem_table mem;
 	struct cq cqs[CARD_NB_CQS];
 	struct wq wqs[CARD_NB_WQS];
@@ -170,6 +173,13 @@ card_rq(struct card_function *f, uint32_t id)
 	struct wq *rqs = &f->wqs[CARD_MAX_QUEUES];
 
 	return i < CARD_MAX_QUEUES && rqs[i].is_alive ? &rqs[i] : NULL;
+}
+
+/* The configured value of a quirk (quirks.h). 0 is the default. */
+static inline uint32_t
+nic_quirk(enum quirk quirk)
+{
+	return segment_config()->quirks[quirk];
 }
 
 /* Destroy a queue whose owner no longer exists, and steering to it. */

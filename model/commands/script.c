@@ -2,10 +2,9 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "card.h"
 #include "clock.h"
 #include "script.h"
 #include "segment.h"
@@ -247,7 +246,7 @@ script_run(void)
 			run_entry(entry);
 		watch_packets();
 		/* Process packets up to the next that an entry waits for. */
-	} while (watch_go());
+	} while (card_go());
 	script->runner = 0;
 	script_due();
 	segment_unlock();

@@ -48,22 +48,13 @@ int kernel_context_of(dev_t st_dev, ino_t st_ino);
 int kernel_context_doorbell(uint32_t context, uint32_t *fn, uint32_t *page);
 /*
  * Doorbell pages of plain memory: the page of a context is the start of its
- * file. Returns a descriptor to read the page, which does not keep the context
- * alive, and the context's serial number. -ENOENT if another process created
- * the context: that process polls the page.
+ * file. With the lock held.
+ *
+ * The serial number of the context; 0 if it has no doorbell page or no device.
  */
-int kernel_context_page_open(uint32_t context, uint64_t *serial);
-/*
- * The same for a context that another process created, to read its RQ
- * registers. -ENOENT for a context of this process.
- */
-int kernel_context_other_page_open(uint32_t context, uint64_t *serial);
-/* Count of doorbell pages ever assigned to contexts. With the lock held. */
-uint64_t kernel_context_nb_pages(void);
-/* Whether the context has this serial number and its device. Lock held. */
-bool kernel_context_is(uint32_t context, uint64_t serial);
-/* Function of a context, or -EIO if the context is gone. Takes no lock. */
-int kernel_context_fn(uint32_t context);
+uint64_t kernel_context_page_serial(uint32_t context);
+/* A descriptor to read the page, which does not keep the context alive. */
+int kernel_context_page_open(uint32_t context);
 /* Whether this process itself opened the context. Takes no lock. */
 bool kernel_context_is_own(uint32_t context);
 /* N of the uverbs<N> opened, even if removed since. Takes no lock. */
@@ -161,6 +152,7 @@ struct kernel_netdev {
 	uint32_t nb_channels, rx_ring, tx_ring; /* of the netdev itself */
 	uint8_t mac[6];
 	uint32_t fn, port; /* port from 0 */
+	bool is_master; /* the hv_netvsc netdev of the port */
 	enum kernel_netdev_ns ns;
 };
 /* These find netdevs of the programs' network namespace only. */

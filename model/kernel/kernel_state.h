@@ -18,6 +18,7 @@
 #include "kernel.h"
 #include "nl_event.h"
 #include "segment.h"
+#include "synthetic.h"
 
 #define KERNEL_MAX_CONTEXTS 256
 #define KERNEL_MAX_OBJECTS 65536
@@ -186,6 +187,25 @@ struct kernel_port {
 };
 #define KERNEL_NETDEV_OWNER (UINT32_MAX - 1)
 
+/* What a service of the adapter does, one step after the other: see life.c. */
+enum kernel_step {
+	KERNEL_STEP_WITHDRAW, /* NVSP message 128 */
+	KERNEL_STEP_LOSE,
+	KERNEL_STEP_MOVE, /* to hardware with another serial number */
+	KERNEL_STEP_RETURN,
+	KERNEL_STEP_REPORT, /* NVSP message 128 */
+	KERNEL_NB_STEPS,
+};
+struct kernel_plan {
+	uint32_t nb, next; /* steps; the next one to do */
+	enum kernel_step step[KERNEL_NB_STEPS];
+	uint64_t at_ns[KERNEL_NB_STEPS];
+	uint32_t left; /* parts of the function that stay during the outage */
+	bool is_ignored; /* by the kernel: the adapter is disabled instead */
+	/* Steps tell the guest of the VF, or nothing does: changes do not. */
+	bool tells_vf;
+};
+
 /* A PCI function; its devices may return with other names and numbers. */
 struct kernel_function {
 	bool has_pci;
@@ -201,7 +221,7 @@ struct kernel_function {
 	/* A change is in progress, with this target: see life.c. */
 	bool is_changing;
 	uint32_t target;
-	uint64_t return_ns; /* when it returns by itself; 0: never */
+	struct kernel_plan plan;
 	struct kernel_life life;
 };
 
@@ -211,15 +231,27 @@ struct kernel_leak {
 	struct kernel_leaks after;
 };
 
+/* Of the synthetic devices, by number. */
+enum kernel_vmbus_driver {
+	KERNEL_VMBUS_NONE,
+	KERNEL_VMBUS_HV, /* hv_netvsc */
+	KERNEL_VMBUS_UIO, /* uio_hv_generic */
+};
+struct kernel_vmbus {
+	bool has_id; /* uio_hv_generic takes network devices */
+	uint8_t driver[SYNTHETIC_MAX_PORTS]; /* enum kernel_vmbus_driver */
+	uint32_t nb_channels[SYNTHETIC_MAX_PORTS]; /* shown in sysfs */
+};
+
 struct kernel {
 	bool is_made; /* the launcher has set up the machine */
 	uint32_t nb_dead; /* contexts disassociated so far; atomic */
 	bool no_net_raw, no_ipc_lock; /* revoked privileges */
 	uint64_t fd_dev;   /* st_dev of <run>/fd: quick test, no lock */
 	uint64_t serial;   /* last one given to a file */
-	uint64_t nb_pages; /* doorbell pages assigned so far */
 	struct kernel_leaks leaks;
 	struct kernel_leak leak;
+	struct kernel_vmbus vmbus;
 	uint64_t nb_pinned[MODEL_MAX_PROCESSES]; /* pages, by process */
 	uint32_t kick[MODEL_MAX_PROCESSES]; /* futex words, atomic */
 	struct kernel_function function[MODEL_MAX_FUNCTIONS];

@@ -63,6 +63,7 @@
 /* What 7.2 and 7.3 have in common. */
 #define LINUX_7								\
 	.takes_pf2 = true,						\
+	.does_service = true,						\
 	.raw_name = "manae_%u",						\
 	.rnic_is_apart = true,						\
 	/* mana_eth_query_adapter_caps() */				\

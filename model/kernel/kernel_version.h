@@ -52,6 +52,8 @@ struct kernel_version {
 	const char *version; /* as in --kernel */
 
 	bool takes_pf2; /* mana_id_table has MANA_PF2_DEVICE_ID */
+	/* gdma_main.c mana_serv_func(): it acts on the GDMA events 132 and 135. */
+	bool does_service;
 
 	/* RDMA devices of a PCI function. */
 	const char *raw_name;	 /* the device for raw QPs; %u is its number */

@@ -8,8 +8,8 @@
 #include "card.h"
 #include "clock.h"
 #include "fault.h"
-#include "life.h"
 #include "machine.h"
+#include "platform.h"
 #include "script.h"
 #include "segment.h"
 
@@ -20,7 +20,8 @@ run_timers(void)
 	const uint64_t now = clock_take();
 
 	card_timers(now);
-	life_timers(now);
+	if (platform->timers != NULL)
+		platform->timers(now);
 	script_due();
 }
 

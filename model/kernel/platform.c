@@ -9,6 +9,7 @@
 
 #include "host.h"
 #include "kernel_state.h"
+#include "life.h"
 #include "platform.h"
 #include "verbs.h"
 
@@ -61,6 +62,7 @@ static const struct platform kernel_platform = {
 	.has_memory = segment_process_has_memory,
 	.wake = wake,
 	.wake_owner = wake_launcher,
+	.timers = life_timers,
 	.recover = verbs_repair,
 	.free_slots = kernel_reclaim_dead,
 };

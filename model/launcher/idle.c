@@ -2,22 +2,18 @@
 
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <dirent.h>
 
 #include "clock.h"
 #include "launcher.h"
 #include "segment.h"
+#include "tree.h"
 #include "violation_log.h"
 
 /* A program without a doorbell yet is still starting: it computes more. */
 #define START_FACTOR 10
-#define MAX_DEPTH 64
 
 struct tree {
 	uint64_t cpu_ns; /* of all processes */
@@ -57,49 +53,16 @@ thread_is_running(pid_t pid, pid_t tid)
 	return end != NULL && end[1] == ' ' && strchr("RD", end[2]) != NULL;
 }
 
-static void scan_process(pid_t pid, struct tree *tree, int depth);
-
-static void
-scan_children(pid_t pid, pid_t tid, struct tree *tree, int depth)
+static bool
+scan_thread(pid_t pid, pid_t tid, void *arg)
 {
-	char path[64];
-	FILE *file;
-	int child;
+	struct tree *tree = arg;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid,
-		 (int)tid);
-	file = fopen(path, "re");
-	if (file == NULL)
-		return;
-	while (fscanf(file, "%d", &child) == 1)
-		scan_process(child, tree, depth + 1);
-	fclose(file);
-}
-
-static void
-scan_process(pid_t pid, struct tree *tree, int depth)
-{
-	const bool is_self = pid == getpid();
-	const struct dirent *entry;
-	char path[64];
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	dir = depth < MAX_DEPTH ? opendir(path) : NULL;
-	if (dir == NULL)
-		return;
-	while ((entry = readdir(dir)) != NULL) {
-		pid_t tid = atoi(entry->d_name);
-
-		if (tid <= 0)
-			continue;
-		if (!is_self && thread_is_running(pid, tid))
-			tree->has_running = true;
-		scan_children(pid, tid, tree, depth);
-	}
-	closedir(dir);
-	if (!is_self)
+	if (thread_is_running(pid, tid))
+		tree->has_running = true;
+	if (tid == pid)
 		tree->cpu_ns += cpu_time(pid);
+	return true;
 }
 
 static bool
@@ -121,7 +84,7 @@ idle_programs_wait(uint32_t poll_ms)
 	const uint64_t nb_events = segment_clock()->nb_events;
 	struct tree tree = { 0 };
 
-	scan_process(getpid(), &tree, 0);
+	tree_walk(scan_thread, &tree);
 	/* The sum falls when a process ends. */
 	if (nb_events != seen_events || tree.cpu_ns < seen_cpu_ns) {
 		seen_events = nb_events;

@@ -19,15 +19,12 @@
 #include "launcher.h"
 #include "machine.h"
 #include "pci.h"
-#include "processes.h"
-#include "replay.h"
 #include "report.h"
 #include "script.h"
 #include "segment.h"
 #include "violation_log.h"
 
-#define EXIT_FATAL_VIOLATION 3
-#define EXIT_DIFFERS 4 /* the replay had differences */
+#define EXIT_BAD_REPORT 3 /* --fatal-violations, --check */
 #define TICK_MS 100
 #define CLOSE_MS 2000 /* for sockets of a program that has ended */
 
@@ -45,7 +42,7 @@ struct launcher {
 	uint64_t last_tick_ms;
 };
 
-enum { FD_SIGNALS, FD_KICK, NB_OWN_FDS };
+enum { FD_SIGNALS, FD_CHILD, FD_KICK, NB_OWN_FDS };
 
 static int
 make_pollfds(struct launcher *l)
@@ -61,6 +58,8 @@ make_pollfds(struct launcher *l)
 	l->pci_fds = l->fds + nb_others;
 	l->fds[FD_SIGNALS].fd = l->relay.fd;
 	l->fds[FD_SIGNALS].events = POLLIN;
+	l->fds[FD_CHILD].fd = l->child.channel;
+	l->fds[FD_CHILD].events = POLLIN;
 	l->fds[FD_KICK].fd = l->setup.kick_fd;
 	l->fds[FD_KICK].events = POLLIN;
 	return 0;
@@ -69,8 +68,7 @@ make_pollfds(struct launcher *l)
 static void
 take_signals(struct launcher *l)
 {
-	if (relay_signals(&l->relay, &l->child))
-		l->last_tick_ms = 0; /* run it at once */
+	relay_signals(&l->relay, &l->child);
 	if (l->options.program == NULL && l->relay.is_ended)
 		l->child.has_ended = true;
 }
@@ -104,7 +102,7 @@ check_fatal(struct launcher *l)
 	child_signal(&l->child, l->options.config.is_pci ? SIGTERM : SIGABRT);
 }
 
-/* Run every 100 ms, and when a child has ended. */
+/* Run every 100 ms. */
 static void
 tick(struct launcher *l)
 {
@@ -113,7 +111,6 @@ tick(struct launcher *l)
 	if (now - l->last_tick_ms < TICK_MS)
 		return;
 	l->last_tick_ms = now;
-	child_reap(&l->child);
 	if (!l->options.config.is_pci)
 		kernel_reclaim_dead();
 	check_fatal(l);
@@ -153,6 +150,8 @@ watch(struct launcher *l)
 		if (nb > 0) {
 			if (l->fds[FD_SIGNALS].revents != 0)
 				take_signals(l);
+			if (l->fds[FD_CHILD].revents != 0)
+				child_receive(&l->child);
 			if (l->fds[FD_KICK].revents != 0)
 				drain_kicks(l);
 			backends_receive(l->fds + NB_OWN_FDS);
@@ -188,6 +187,18 @@ end_clients(struct launcher *l)
 	}
 }
 
+/* --check: the exit status after it; a program that did not run keeps its own. */
+static int
+check_report(const struct launcher *l, const char *text, int status)
+{
+	if (l->options.checks == 0 || l->child.exec_error != 0 ||
+	    report_verdict(text, l->options.checks, stderr))
+		return status;
+	if (status != 0 && status != EXIT_BAD_REPORT)
+		options_error("check: the program's exit status was %d", status);
+	return EXIT_BAD_REPORT;
+}
+
 /* Write the report. All processes of the machine have ended. */
 static void
 write_report(struct launcher *l, int *status)
@@ -199,11 +210,12 @@ write_report(struct launcher *l, int *status)
 		*status = OPTIONS_EXIT_OWN_ERROR;
 		return;
 	}
+	if (!l->options.is_quiet)
+		report_summary(text, stderr);
+	*status = check_report(l, text, *status);
 	if (l->options.report != NULL &&
 	    report_write(text, l->options.report) != 0)
 		*status = OPTIONS_EXIT_OWN_ERROR;
-	if (!l->options.is_quiet)
-		report_summary(text, stderr);
 	free(text);
 }
 
@@ -219,27 +231,18 @@ check_files(const struct options *options)
 }
 
 /* Start the program, if there is one. */
-static int
+static void
 start(struct launcher *l)
 {
 	const struct options *options = &l->options;
-	int ret;
 
-	if (options->program == NULL) {
-		child_none(&l->child);
-		if (!options->is_quiet)
-			options_error("the functions are served on %s/function-0 "
-				      "to function-%u",
-				      options->pci_dir,
-				      options->config.nb_functions - 1);
-		return 0;
-	}
-	ret = child_start(&l->child, options->program, l->setup.run_dir,
-			  !options->config.is_pci, &l->relay.program_mask);
-	if (ret != 0)
-		options_error("cannot start %s: %s", options->program[0],
-			      strerror(-ret));
-	return ret;
+	if (options->program != NULL)
+		child_start(&l->child, !options->config.is_pci);
+	else if (!options->is_quiet)
+		options_error("the functions are served on %s/function-0 "
+			      "to function-%u",
+			      options->pci_dir,
+			      options->config.nb_functions - 1);
 }
 
 static int
@@ -250,18 +253,20 @@ run(struct launcher *l)
 	if (check_files(&l->options) != 0)
 		return OPTIONS_EXIT_OWN_ERROR;
 	if (relay_open(&l->relay) != 0 ||
-	    machine_setup_make(&l->setup, &l->options) != 0 ||
+	    machine_setup_make(&l->setup, &l->options, &l->child,
+			       &l->relay.program_mask) != 0 ||
 	    make_pollfds(l) != 0)
 		return OPTIONS_EXIT_OWN_ERROR;
 	machine_tick(); /* scenario lines that precede the program */
-	if (start(l) != 0)
-		return OPTIONS_EXIT_OWN_ERROR;
+	start(l);
 	watch(l);
 	/*
 	 * Keep the guardian to the end: a test runner may kill the launcher
 	 * here.
 	 */
-	processes_end(l->setup.run_dir, &l->child);
+	child_end(&l->child);
+	if (!l->options.config.is_pci)
+		join_revoke(l->setup.offer);
 	if (!l->options.config.is_pci)
 		kernel_reclaim_dead();
 	else if (l->options.program != NULL)
@@ -270,10 +275,8 @@ run(struct launcher *l)
 	capture_finish();
 	status = child_exit_status(&l->child);
 	segment_lock();
-	if (replay_finish() > 0)
-		status = EXIT_DIFFERS;
 	if (segment_violation_log()->is_fatal)
-		status = EXIT_FATAL_VIOLATION;
+		status = EXIT_BAD_REPORT;
 	segment_unlock();
 	write_report(l, &status);
 	return status;
@@ -285,6 +288,7 @@ destroy(struct launcher *l)
 {
 	pci_close();
 	backends_close();
+	child_close(&l->child);
 	machine_setup_undo(&l->setup);
 	free(l->fds);
 }

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "child.h"
 #include "options.h"
-#include "processes.h"
 
 /*
  * mana-model ctl NAME request: "report", or a command (command.h), as words.
@@ -40,24 +40,45 @@ bool idle_programs_wait(uint32_t poll_ms);
 const char *loadable_why_not(const char *program);
 
 /*
+ * Whether the program, named as for execvp(), itself links a library whose name begins
+ * with prefix; then the name.
+ */
+bool loadable_needs(const char *program, const char *prefix, char *name,
+		    size_t name_bytes);
+
+/*
  * mana-model --join NAME -- program: run it on an existing machine, until it
  * ends or the machine is switched off. Returns the exit status.
  */
 int join_run(const struct options *options);
 
+/*
+ * For the launcher of the machine: others may join. A descriptor, which closes also
+ * if the launcher is killed, or -errno.
+ */
+int join_offer(const char *run_dir);
+
+/*
+ * End the offer. Joined launchers then end their programs. Returns when no process is
+ * registered but the caller: any that is left after 3 s is killed.
+ */
+void join_revoke(int offer);
+
 /* Resources of a machine besides its segment; zero: not acquired. */
 struct machine_setup {
 	char run_dir[MODEL_MAX_PATH];
 	bool has_run_dir;
-	struct guardian guardian;
 	int kick_fd;
+	int offer; /* join_offer() */
 };
 
 /*
- * Create a machine from options, ready to start a program. 0, or -1 after
- * logging an error; machine_setup_undo() accepts a partly created one.
+ * Create a machine from options, ready to start a program, whose signal mask is mask.
+ * 0, or -1 after logging an error; machine_setup_undo() accepts a partly created one,
+ * after child_close().
  */
-int machine_setup_make(struct machine_setup *setup, const struct options *options);
+int machine_setup_make(struct machine_setup *setup, const struct options *options,
+		       struct child *child, const sigset_t *mask);
 void machine_setup_undo(struct machine_setup *setup);
 
 #endif /* MODEL_LAUNCHER_H */

@@ -16,12 +16,11 @@
 #include "pci.h"
 #include "pci_commands.h"
 #include "pci_device.h"
-#include "replay.h"
-#include "replay_read.h"
 #include "rundir.h"
 #include "segment.h"
 #include "sysfs.h"
 #include "trace.h"
+#include "vmbus.h"
 
 /*
  * Guest memory of a PCI function may vanish during a copy. Else exit: the guardian
@@ -78,20 +77,6 @@ open_captures(void)
 }
 
 static int
-hand_over_recording(const struct machine_setup *m, const struct recording_file *file)
-{
-	int ret = replay_write(file, m->run_dir);
-
-	if (ret == 0)
-		ret = replay_open();
-	if (ret == 0)
-		return 0;
-	options_error("cannot write the recording to %s: %s", m->run_dir,
-		      strerror(-ret));
-	return -1;
-}
-
-static int
 make_device(const struct model_config *config)
 {
 	int ret;
@@ -141,14 +126,38 @@ publish(const struct machine_setup *m, const struct options *options)
 		return ret;
 	}
 	ret = sysfs_create(text, sizeof(text));
+	if (ret == 0)
+		ret = vmbus_publish();
 	if (ret != 0)
 		options_error("cannot write sys/%s in %s: %s%s", text,
 			      m->run_dir, strerror(-ret), options_remedy(-ret));
 	return ret;
 }
 
+/* Start the guardian. */
+static int
+guard(struct machine_setup *m, const struct options *options,
+      struct child *child, const sigset_t *mask)
+{
+	const struct guardian_plan plan = {
+		.argv = options->program,
+		.run_dir = m->run_dir,
+		.mask = mask,
+	};
+	int ret = child_open(child, &plan, !options->config.is_pci);
+
+	if (ret == 0)
+		ret = m->offer = join_offer(m->run_dir);
+	if (ret >= 0)
+		return 0;
+	options_error("cannot start the guardian of %s: %s%s", m->run_dir,
+		      strerror(-ret), options_remedy(-ret));
+	return -1;
+}
+
 int
-machine_setup_make(struct machine_setup *m, const struct options *options)
+machine_setup_make(struct machine_setup *m, const struct options *options,
+		   struct child *child, const sigset_t *mask)
 {
 	const struct model_config *config = &options->config;
 	int ret;
@@ -157,12 +166,8 @@ machine_setup_make(struct machine_setup *m, const struct options *options)
 			  &m->kick_fd) != 0)
 		return -1;
 	m->has_run_dir = true;
-	ret = guardian_start(&m->guardian, m->run_dir);
-	if (ret != 0) {
-		options_error("cannot start the guardian of %s: %s%s",
-			      m->run_dir, strerror(-ret), options_remedy(-ret));
+	if (guard(m, options, child, mask) != 0)
 		return -1;
-	}
 	mem_own_through_kernel = true;
 	catch_bus_errors();
 	ret = segment_create(m->run_dir, config);
@@ -171,9 +176,6 @@ machine_setup_make(struct machine_setup *m, const struct options *options)
 			      m->run_dir, strerror(-ret), options_remedy(-ret));
 		return -1;
 	}
-	if (options->recording != NULL &&
-	    hand_over_recording(m, options->recording) != 0)
-		return -1;
 	ret = trace_create();
 	if (ret != 0) {
 		options_error("cannot write the trace to %s: %s; give --trace a "
@@ -196,7 +198,6 @@ machine_setup_make(struct machine_setup *m, const struct options *options)
 void
 machine_setup_undo(struct machine_setup *m)
 {
-	guardian_dismiss(&m->guardian);
 	if (m->has_run_dir) {
 		/* Removal needs a descriptor, which may be scarce. */
 		close(m->kick_fd);

@@ -17,7 +17,7 @@ adapter(uint32_t fn)
 struct eq *
 adapter_eq(struct adapter *a, uint32_t id)
 {
-	const uint32_t i = id - ADAPTER_FIRST_EQ_ID;
+	const uint32_t i = id - EQ_FIRST_ID;
 
 	return i < ADAPTER_NB_EQS && a->eqs[i].is_alive ? &a->eqs[i] : NULL;
 }
@@ -32,7 +32,7 @@ adapter_new_eq(struct adapter *a)
 			continue;
 		a->eqs[i] = (struct eq){
 			.fn = (uint32_t)(a - adapters),
-			.id = ADAPTER_FIRST_EQ_ID + i,
+			.id = EQ_FIRST_ID + i,
 		};
 		return &a->eqs[i];
 	}
@@ -162,6 +162,7 @@ adapter_reset(uint32_t fn)
 	region_destroy_all(&a->regions);
 	memset(&a->hwc, 0, sizeof(a->hwc));
 	memset(a->shm, 0, sizeof(a->shm));
+	a->shm_nb_polls = 0;
 	memset(a->eqs, 0, sizeof(a->eqs));
 	memset(a->devices, 0, sizeof(a->devices));
 	memset(a->cqs, 0, sizeof(a->cqs));
@@ -171,6 +172,7 @@ adapter_reset(uint32_t fn)
 	memset(a->has_pd_handle, 0, sizeof(a->has_pd_handle));
 	memset(a->has_page, 0, sizeof(a->has_page));
 	memset(a->is_hw_port_registered, 0, sizeof(a->is_hw_port_registered));
+	memset(a->is_filter_moved, 0, sizeof(a->is_filter_moved));
 	a->filters = 0;
 	a->has_rnic_adapter = false;
 	memset(a->rnic_qps, 0, sizeof(a->rnic_qps));

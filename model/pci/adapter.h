@@ -15,10 +15,9 @@
 #include "messages.h"
 #include "region.h"
 
-/* EQ ids: index + first id. The hardware channel has the first EQ. */
-#define ADAPTER_NB_EQS	    1024u
-#define ADAPTER_FIRST_EQ_ID 80u
-#define ADAPTER_NO_EQ	    UINT32_MAX
+/* EQ ids: index + EQ_FIRST_ID. The hardware channel has the first EQ. */
+#define ADAPTER_NB_EQS 1024u
+#define ADAPTER_NO_EQ  UINT32_MAX
 
 /* The instance of the devices of types 2 and 3. */
 #define ADAPTER_DEVICE_INSTANCE 1u
@@ -59,12 +58,13 @@ struct rnic_qp {
 struct adapter {
 	struct hwc hwc;
 	uint32_t shm[SHM_NB_DWORDS];
+	uint32_t shm_nb_polls; /* reads of its header until the answer */
 	bool is_resetting; /* guest memory may be gone */
 	/* Of the links; 0: the default. A reset keeps it. */
 	uint32_t speed_mbps[MODEL_MAX_PORTS_PER_FUNCTION];
 	/*
-	 * Reset behind the driver's back: its doorbells, and its closing of the
-	 * channel, are no violation until it has a channel again.
+	 * Reset behind the driver's back: its doorbells are no violation until it has
+	 * a channel again.
 	 */
 	bool was_reset;
 	struct eq eqs[ADAPTER_NB_EQS];
@@ -76,6 +76,8 @@ struct adapter {
 	bool has_pd_handle[CARD_MAX_PDS]; /* by GDMA_CREATE_PD */
 	bool has_page[CARD_MAX_PAGES]; /* by GDMA_ALLOCATE_RESOURCE_RANGE */
 	bool is_hw_port_registered[MODEL_MAX_PORTS_PER_FUNCTION];
+	/* By MANA_VTL2_MOVE_FILTER. */
+	bool is_filter_moved[MODEL_MAX_PORTS_PER_FUNCTION];
 	uint64_t filters; /* bit n: the filter with id n exists */
 	bool has_rnic_adapter;
 	uint32_t rnic_notify_eq; /* id */

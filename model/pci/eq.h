@@ -8,6 +8,8 @@
 #include "messages.h"
 #include "queue.h"
 
+#define EQ_FIRST_ID 80u
+
 struct eq {
 	bool is_alive;
 	bool is_armed; /* the next event sends an interrupt */
@@ -24,7 +26,7 @@ struct eq {
 
 /* A new EQ: empty and armed. The caller has set the fields above nb_eqes. */
 void eq_start(struct eq *eq);
-/* Write an event; detail is details[0]. */
+/* Write an event; detail is details[0]. Rules can hit it: inject.h. */
 void eq_post(struct eq *eq, enum eqe_type type, uint32_t detail);
 /* The doorbell: index modulo 8 N. False, and a violation, if it is wrong. */
 bool eq_doorbell(struct eq *eq, uint32_t index, bool arm);

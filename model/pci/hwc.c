@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include <string.h>
-
 #include "adapter.h"
 #include "card.h"
+#include "inject_card.h"
 #include "pci_device.h"
 #include "request.h"
 
@@ -75,7 +74,8 @@ announce(uint32_t fn, const struct hwc *hwc)
 		{ HWC_INIT_CQ_ID, HWC_CQ_ID },
 		{ HWC_INIT_RQ_ID, HWC_RQ_ID },
 		{ HWC_INIT_SQ_ID, HWC_SQ_ID },
-		{ HWC_INIT_QUEUE_DEPTH, 1 },
+		{ HWC_INIT_QUEUE_DEPTH,
+		  segment_config()->quirks[QUIRK_HWC_DEPTH_16] != 0 ? 16 : 1 },
 		{ HWC_INIT_MAX_REQUEST, HWC_MAX_MESSAGE_BYTES },
 		{ HWC_INIT_MAX_RESPONSE, HWC_MAX_MESSAGE_BYTES },
 		{ HWC_INIT_MAX_NUM_CQS, CARD_FIRST_CQ_ID + CARD_NB_CQS },
@@ -107,6 +107,7 @@ hwc_open(uint32_t fn, const struct hwc_setup *setup)
 	start_queues(fn, hwc, setup);
 	hwc->is_open = true;
 	hwc->was_silent = hwc->is_silent;
+	hwc->nb_held = 0;
 	adapter_count(fn);
 	a->was_reset = false;
 	announce(fn, hwc);
@@ -139,9 +140,29 @@ place_of(const struct wq *wq, const struct hw_sge *sge, uint32_t access,
 		mem_region_check(&card_function(wq->fn)->mem, sge->key, wq->pdn,
 				 sge->addr, sge->size_bytes, access, place);
 
-	if (fault != MEM_OK)
+	if (fault != MEM_OK) {
+		sge_detail(&card_function(wq->fn)->mem, wq->pdn, sge, fault);
 		wq_violation(wq, names[fault], sge, sizeof(*sge));
+	}
 	return fault == MEM_OK;
+}
+
+/* Say what is wrong with a WQE, which differs from those of other queues. */
+static void
+detail_wqe(const struct wq *wq, enum violation violation,
+	   const struct hw_wqe *wqe, uint32_t nb_bytes)
+{
+	if (violation == VIOLATION_wqe_oob_size)
+		violation_detail("got inline_oob_size_div4 %u, want %u",
+				 wqe->oob_div4,
+				 wq->is_sq ? HW_OOB_DIV4_LONG :
+					     HW_OOB_DIV4_SHORT);
+	else if (violation == VIOLATION_hwc_wqe)
+		violation_detail("got num_sge %u, want 1", wqe->nb_sge);
+	else
+		violation_detail("got %u bytes, want at most %u, up to the tail of the "
+				 "doorbell",
+				 nb_bytes, wq_posted_bytes(wq));
 }
 
 /* Fetch the next WQE of the channel. False, and a violation. */
@@ -166,6 +187,7 @@ fetch(struct wq *wq, uint8_t raw[SQ_WQE_BYTES], struct hw_sge *sge)
 	else if (nb_bytes > wq_posted_bytes(wq))
 		violation = VIOLATION_wqe_beyond_tail;
 	if (violation != NB_VIOLATIONS) {
+		detail_wqe(wq, violation, &wqe, nb_bytes);
 		wq_violation(wq, violation, raw, nb_bytes);
 		return false;
 	}
@@ -189,12 +211,19 @@ fetch_request(struct hwc *hwc, uint8_t message[HWC_MAX_MESSAGE_BYTES])
 	    (hw_le32(oob + HWC_TX_OOB_SQ_OFF) & HWC_TX_OOB_ID_M) != HWC_SQ_ID ||
 	    sge.size_bytes < sizeof(struct request_header) ||
 	    sge.size_bytes > HWC_MAX_MESSAGE_BYTES) {
+		violation_detail(
+			"got CQ %u, SQ %u, %u bytes, want CQ %u, SQ %u, %zu to %u bytes",
+			hw_le32(oob + HWC_TX_OOB_SCQ_OFF) & HWC_TX_OOB_ID_M,
+			hw_le32(oob + HWC_TX_OOB_SQ_OFF) & HWC_TX_OOB_ID_M,
+			sge.size_bytes, HWC_CQ_ID, HWC_SQ_ID,
+			sizeof(struct request_header), HWC_MAX_MESSAGE_BYTES);
 		wq_violation(sq, VIOLATION_hwc_wqe, raw, sizeof(raw));
 		return 0;
 	}
 	if (!place_of(sq, &sge, MEM_ACCESS_READ, &place))
 		return 0;
 	if (mem_read(place.process, place.addr, message, sge.size_bytes) < 0) {
+		sge_detail(&card_function(sq->fn)->mem, sq->pdn, &sge, MEM_OK);
 		wq_violation(sq, VIOLATION_sge_memory_fault, raw, sizeof(raw));
 		return 0;
 	}
@@ -203,26 +232,33 @@ fetch_request(struct hwc *hwc, uint8_t message[HWC_MAX_MESSAGE_BYTES])
 
 /* Write an answer to the next buffer of the RQ. False, and a violation. */
 static bool
-deliver(struct hwc *hwc, const uint8_t *answer, uint32_t nb_bytes)
+deliver(struct hwc *hwc, const struct hwc_answer *answer)
 {
+	const uint32_t nb_bytes = answer->nb_bytes;
 	struct wq *rq = &hwc->rq;
 	uint8_t raw[SQ_WQE_BYTES];
 	struct mem_place place;
 	struct hw_sge sge;
 
 	if (wq_posted_bytes(rq) == 0) {
+		violation_detail(
+			"got no WQE for an answer of %u bytes, want one for each request",
+			nb_bytes);
 		wq_violation(rq, VIOLATION_hwc_no_rx_wqe, NULL, 0);
 		return false;
 	}
 	if (!fetch(rq, raw, &sge))
 		return false;
 	if (sge.size_bytes < nb_bytes) {
+		violation_detail("got a buffer of %u bytes, want %u for the answer",
+				 sge.size_bytes, nb_bytes);
 		wq_violation(rq, VIOLATION_hwc_wqe, raw, RQ_WQE_BYTES);
 		return false;
 	}
 	if (!place_of(rq, &sge, MEM_ACCESS_WRITE, &place))
 		return false;
-	if (mem_write(place.process, place.addr, answer, nb_bytes) < 0) {
+	if (mem_write(place.process, place.addr, answer->bytes, nb_bytes) < 0) {
+		sge_detail(&card_function(rq->fn)->mem, rq->pdn, &sge, MEM_OK);
 		wq_violation(rq, VIOLATION_sge_memory_fault, raw, RQ_WQE_BYTES);
 		return false;
 	}
@@ -243,24 +279,40 @@ complete(struct hwc *hwc, struct wq *wq, uint32_t message_bytes)
 	return cq_post(&hwc->cq, cqe, trailer, true);
 }
 
+/* Write an answer and its CQE; true if an event is due. */
+static bool
+write_answer(struct hwc *hwc, const struct hwc_answer *answer)
+{
+	/* The guest gives a buffer for each request. Rules can use more. */
+	if (hwc->was_silent && wq_posted_bytes(&hwc->rq) == 0) {
+		hwc_hold(hwc, answer);
+		return false;
+	}
+	return deliver(hwc, answer) &&
+	       complete(hwc, &hwc->rq, answer->told_bytes);
+}
+
 static void
 answer_one(uint32_t fn, struct hwc *hwc)
 {
 	static _Alignas(8) uint8_t message[HWC_MAX_MESSAGE_BYTES];
-	static _Alignas(8) uint8_t answer[HWC_MAX_MESSAGE_BYTES];
+	static struct hwc_answer answer;
 	const uint32_t nb_bytes = fetch_request(hwc, message);
-	uint32_t answer_bytes;
 	bool event;
 
 	if (nb_bytes == 0) {
 		hwc->sq.is_disabled = true; /* as a Tx queue: nic_tx.c */
 		return;
 	}
-	answer_bytes = request_answer(fn, message, nb_bytes, answer);
+	answer.nb_bytes = request_answer(fn, message, nb_bytes, answer.bytes);
+	answer.told_bytes = answer.nb_bytes;
+	answer.due_ns = 0;
+	if (inject_is_armed())
+		hwc_inject(fn, &answer);
 	/* Both CQEs precede their event, so that one event is enough. */
 	event = complete(hwc, &hwc->sq, 0);
-	if (answer_bytes != 0 && deliver(hwc, answer, answer_bytes))
-		event = complete(hwc, &hwc->rq, answer_bytes) || event;
+	if (answer.nb_bytes != 0)
+		event = write_answer(hwc, &answer) || event;
 	if (event)
 		eq_post(hwc->eq, EQE_COMPLETION, HWC_CQ_ID);
 }
@@ -268,10 +320,17 @@ answer_one(uint32_t fn, struct hwc *hwc)
 bool
 hwc_run(uint32_t fn)
 {
+	static struct hwc_answer answer;
 	struct hwc *hwc = &adapter(fn)->hwc;
 
-	if (!hwc->is_open || hwc->is_silent || hwc->sq.is_disabled ||
-	    wq_posted_bytes(&hwc->sq) == 0)
+	if (!hwc->is_open || hwc->is_silent)
+		return false;
+	if (hwc_take_held(hwc, &answer)) {
+		if (write_answer(hwc, &answer))
+			eq_post(hwc->eq, EQE_COMPLETION, HWC_CQ_ID);
+		return true;
+	}
+	if (hwc->sq.is_disabled || wq_posted_bytes(&hwc->sq) == 0)
 		return false;
 	answer_one(fn, hwc);
 	return true;
@@ -291,15 +350,24 @@ hwc_doorbell(uint32_t fn, uint32_t offset, uint64_t value)
 	const struct hw_doorbell db = hw_doorbell_read(value, offset == HW_DB_CQ);
 	const uint32_t ids[] = { HWC_SQ_ID, HWC_RQ_ID, HWC_CQ_ID };
 	const uint32_t reg = offset / (HW_DB_RQ - HW_DB_SQ);
+	const bool is_rq = offset == HW_DB_RQ;
 
 	if (!hwc->is_open || db.id != ids[reg]) {
+		violation_detail("got id %u, want %u of an open hardware channel",
+				 db.id, ids[reg]);
 		adapter_violation(fn, VIOLATION_doorbell_unknown_queue, offset,
 				  &value, sizeof(value));
 		return;
 	}
-	if (db.wqe_cnt != 0)
-		adapter_violation(fn, VIOLATION_doorbell_reserved_bits, offset,
-				  &value, sizeof(value));
+	if (db.wqe_cnt != 0 &&
+	    (!is_rq ||
+	     segment_config()->quirks[QUIRK_RQ_WQE_CNT_IGNORED] == 0)) {
+		violation_detail("got 0x%x in bits 24 to 31, want 0", db.wqe_cnt);
+		adapter_violation(fn,
+				  is_rq ? VIOLATION_rq_doorbell_wqe_cnt :
+					  VIOLATION_doorbell_reserved_bits,
+				  offset, &value, sizeof(value));
+	}
 	if (offset == HW_DB_CQ)
 		ring_cq(hwc, &db);
 	else if (wq_doorbell(offset == HW_DB_SQ ? &hwc->sq : &hwc->rq, db.tail))

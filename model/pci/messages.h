@@ -3,8 +3,9 @@
 /*
  * Layouts of the hardware channel: events, messages, requests and answers.
  * Transcribed from Linux include/net/mana (gdma.h, hw_channel.h, mana.h) and
- * drivers/infiniband/hw/mana/mana_ib.h, as of 6.12 and 7.3. All fields are little
- * endian and naturally aligned. Field names are Linux's.
+ * drivers/infiniband/hw/mana/mana_ib.h, as of 6.12 and 7.3; what only OpenVMM has,
+ * from its gdma_defs (lib.rs, bnic.rs). All fields are little endian and naturally
+ * aligned. Field names are Linux's.
  */
 
 #ifndef MODEL_MESSAGES_H
@@ -89,6 +90,7 @@ enum request_code {
 	GDMA_REGISTER_DEVICE = 4,
 	GDMA_DEREGISTER_DEVICE = 5,
 	GDMA_GENERATE_TEST_EQE = 10,
+	GDMA_GENERATE_RESET_REQUEST_EQE = 11, /* OpenVMM */
 	GDMA_CREATE_QUEUE = 12,
 	GDMA_DISABLE_QUEUE = 13,
 	GDMA_ALLOCATE_RESOURCE_RANGE = 22,
@@ -100,6 +102,7 @@ enum request_code {
 	GDMA_DESTROY_PD = 30,
 	GDMA_CREATE_MR = 31,
 	GDMA_DESTROY_MR = 32,
+	GDMA_CHANGE_MSIX_FOR_EQ = 81, /* OpenVMM */
 	GDMA_QUERY_HWC_TIMEOUT = 84,
 	GDMA_ALLOC_DM = 96,
 	GDMA_DESTROY_DM = 97,
@@ -115,6 +118,10 @@ enum request_code {
 	MANA_QUERY_LINK_CONFIG = 0x2000a,
 	MANA_SET_BW_CLAMP = 0x2000b,
 	MANA_QUERY_PHY_STAT = 0x2000c,
+	/* OpenVMM: of VTL2, the privileged part of a guest that serves the rest. */
+	MANA_VTL2_ASSIGN_SERIAL_NUMBER = 0x27801,
+	MANA_VTL2_MOVE_FILTER = 0x27802,
+	MANA_VTL2_QUERY_FILTER_STATE = 0x27803,
 	MANA_REGISTER_FILTER = 0x28000,
 	MANA_DEREGISTER_FILTER = 0x28001,
 	MANA_REGISTER_HW_PORT = 0x28003,
@@ -212,6 +219,15 @@ struct register_device_answer {
 struct test_eqe_request {
 	struct request_header hdr;
 	uint32_t queue_index;
+};
+struct reset_eqe_request { /* OpenVMM GdmaGenerateResetEventReq */
+	struct request_header hdr;
+	uint32_t queue_index;
+	uint32_t data; /* bit 0: revoke the VF of VTL0 */
+};
+struct change_msix_request { /* OpenVMM GdmaChangeMsixVectorIndexForEq */
+	struct request_header hdr;
+	uint32_t queue_index, msix, reserved1, reserved2;
 };
 struct create_queue_request {
 	struct request_header hdr;
@@ -331,11 +347,13 @@ struct dev_config_answer {
 	uint8_t bm_hostmode, reserved; /* v3 */
 	uint32_t max_num_eqs;
 	uint16_t adapter_mtu, reserved2; /* v2; with the Ethernet header */
-	uint32_t reserved3;
+	uint32_t adapter_link_speed_mbps; /* v4: OpenVMM */
 };
 static_assert(sizeof(struct dev_config_answer) == 80, "device config");
 /* MANA_PF_FLAG_1_CQE_8_COALESCING_SUPPORTED */
 #define DEV_CONFIG_CQE_8 (UINT64_C(1) << 5)
+/* OpenVMM bnic.rs BasicNicDriverFlags: MANA_VTL2_QUERY_FILTER_STATE exists. */
+#define DEV_CONFIG_FILTER_STATE (UINT64_C(1) << 2)
 struct vport_config_request {
 	struct request_header hdr;
 	uint32_t vport_index;
@@ -465,6 +483,21 @@ struct link_config_answer {
 struct handle_answer { /* answers with one handle */
 	struct answer_header hdr;
 	uint64_t handle;
+};
+struct serial_number_request { /* OpenVMM ManaSetVportSerialNo */
+	struct request_header hdr;
+	uint64_t vport;
+	uint32_t serial_no, reserved;
+};
+struct move_filter_request { /* OpenVMM ManaMoveFilterVTL2PrivilegedReq */
+	struct request_header hdr;
+	uint64_t vport;
+	uint8_t direction_to_vtl0, reserved[3];
+	uint32_t reserved2;
+};
+struct filter_state_answer { /* OpenVMM ManaQueryFilterStateResponse */
+	struct answer_header hdr;
+	uint8_t direction_to_vtl0, reserved[7];
 };
 struct register_hw_port_request {
 	struct request_header hdr;

@@ -97,7 +97,7 @@ set_stalled(uint32_t fn, bool is_stalled)
 		for (int i = 0; i < 2; i++) {
 			rule.is_tx = i == 0;
 			/* Rules are few: keep none of an earlier stop. */
-			inject_resume(fn, rule.port, rule.queue, rule.is_tx);
+			card_resume(fn, rule.port, rule.queue, rule.is_tx);
 			if (is_stalled && ret == 0)
 				ret = inject_add(&rule);
 		}
@@ -274,6 +274,7 @@ static const struct command_absent absent[] = {
 	{ "uevent", IN_GUEST "write to the file uevent of the device in it" },
 	{ "remove", IN_GUEST "write 1 to the file remove of the device in it" },
 	{ "return", IN_GUEST "write 1 to /sys/bus/pci/rescan in it" },
+	{ "service", "use reset (event 135) or fatal (event 132)" },
 	{ NULL, NULL },
 };
 

@@ -62,7 +62,7 @@ const struct platform pci_platform = {
 	.has_memory = has_memory,
 	.wake = wake,
 	.wake_owner = nothing,
-	.recover = nothing,
+	.recover = card_recover,
 	.free_slots = nothing,
 };
 

@@ -2,6 +2,8 @@
 
 /* BAR0: registers, the shared-memory channel, doorbell pages. */
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "adapter.h"
@@ -9,6 +11,7 @@
 #include "msix.h"
 #include "pci_device.h"
 #include "pci_status.h"
+#include "trace.h"
 
 /* The layout of BAR0 is the model's choice: registers tell it to the guest. */
 #define SRIOV_BASE	0x800u
@@ -18,15 +21,25 @@
 
 #define ALL_ONES UINT64_MAX
 
-/* Linux gdma.h GDMA_REG_*, GDMA_PF_REG_*. The mailbox of a PF is behind a base. */
+/*
+ * Linux gdma.h GDMA_REG_*, GDMA_PF_REG_*. The mailbox of a PF is behind a base.
+ * A VF's offsets 0x00 to 0x24 are OpenVMM gdma_defs RegMap, which its driver reads
+ * by dwords (mana_driver gdma_driver.rs init()); the version is its emulator's.
+ */
+#define REGISTERS_VERSION 0x01000001u /* 1.0.1: major, minor, micro */
 static const struct {
 	bool is_of_pf;
 	uint32_t offset, nb_bytes;
 	uint64_t value;
 } registers[] = {
+	{ false, 0x00, 4, REGISTERS_VERSION },
+	{ false, 0x04, 4, 0 },
 	{ false, 0x08, 8, DOORBELL_OFFSET },
 	{ false, 0x10, 4, HW_DB_PAGE_BYTES },
+	{ false, 0x14, 4, 0 },
 	{ false, 0x18, 8, SHM_OFFSET },
+	{ false, 0x20, 4, SHM_NB_DWORDS * sizeof(uint32_t) },
+	{ false, 0x24, 4, 0 },
 	{ true, 0xc8, 8, DOORBELL_OFFSET },
 	{ true, 0xd0, 4, HW_DB_PAGE_BYTES },
 	{ true, 0x108, 8, SRIOV_BASE },
@@ -36,6 +49,14 @@ static const struct {
 static void
 bad_access(uint32_t fn, uint64_t offset, uint32_t nb_bytes)
 {
+	violation_detail("got %u bytes at offset 0x%" PRIx64
+			 ", want those of a register: %s, "
+			 "or 4 bytes of the shared memory at 0x%x",
+			 nb_bytes, offset,
+			 segment_config()->pci_device == MODEL_PCI_PF ?
+				 "0xc8, 0xd0, 0x108" :
+				 "0x0 to 0x27",
+			 SHM_OFFSET);
 	adapter_violation(fn, VIOLATION_bar0_access, (uint32_t)offset,
 			  &nb_bytes, sizeof(nb_bytes));
 }
@@ -63,6 +84,45 @@ read_register(uint64_t offset, uint32_t nb_bytes, uint64_t *value)
 	return false;
 }
 
+/*
+ * The shared-memory channel: Linux shm_channel.c. The header is the last dword,
+ * whose store starts the request. Its effect is there before the store returns; only
+ * with --quirk shm-answer=polled does the guest see the device own the channel.
+ */
+#define SHM_HEADER	(SHM_NB_DWORDS - 1)
+#define SHM_TYPE_M	0x7u
+#define SHM_VERSION_S	3
+#define SHM_VERSION_M	0x7u
+#define SHM_DIRECTION	(1u << 7) /* an answer */
+#define SHM_STATUS_S	8
+#define SHM_STATUS_M	0xffu
+#define SHM_RESET	(1u << 24)
+#define SHM_DEVICE_OWNS (1u << 31)
+#define SHM_ESTABLISH	1u
+#define SHM_DESTROY	2u
+#define SHM_TIMEOUT	4u /* OpenVMM gdma_defs SMC_MSG_TYPE_REPORT_HWC_TIMEOUT */
+#define SHM_FAILED	1u
+#define SHM_NB_POLLS	3u /* until a slow answer */
+/* 48 bits of each page's frame number, then the upper 4 of each. */
+#define SHM_NB_PAGES	4u
+#define SHM_FRAME_BYTES 6u
+#define SHM_HIGH_OFF	24u
+#define SHM_VECTOR_OFF	26u
+#define SHM_PAGE_SHIFT	12
+
+/*
+ * A dword of the shared memory. The adapter may take time for an answer, and own the
+ * memory meanwhile: OpenVMM gdma lib.rs read_shmem().
+ */
+static uint32_t
+shm_read(struct adapter *a, uint32_t dword)
+{
+	if (dword != SHM_HEADER || a->shm_nb_polls == 0)
+		return a->shm[dword];
+	a->shm_nb_polls--;
+	return a->shm[dword] | SHM_DEVICE_OWNS;
+}
+
 static bool
 is_shm(uint64_t offset)
 {
@@ -77,40 +137,20 @@ pci_bar0_read(uint32_t fn, uint64_t offset, uint32_t nb_bytes)
 	uint64_t value;
 
 	if (a != NULL && is_shm(offset) && nb_bytes == 4 && offset % 4 == 0)
-		return a->shm[(offset - SHM_OFFSET) / 4];
+		return shm_read(a, (uint32_t)(offset - SHM_OFFSET) / 4);
 	if (a != NULL && read_register(offset, nb_bytes, &value))
 		return value;
-	if (offset >= DOORBELL_OFFSET)
+	if (offset >= DOORBELL_OFFSET) {
+		violation_detail("got a load of %u bytes at offset 0x%" PRIx64
+				 ", want stores only",
+				 nb_bytes, offset);
 		adapter_violation(fn, VIOLATION_doorbell_read, (uint32_t)offset,
 				  NULL, 0);
-	else
+	} else {
 		bad_access(fn, offset, nb_bytes);
+	}
 	return nb_bytes >= 8 ? ALL_ONES : (UINT64_C(1) << 8 * nb_bytes) - 1;
 }
-
-/*
- * The shared-memory channel: Linux shm_channel.c. The header is the last dword,
- * whose store starts the request. Answers are there before the store returns, so
- * that the guest never sees the device own the channel.
- */
-#define SHM_HEADER	(SHM_NB_DWORDS - 1)
-#define SHM_TYPE_M	0x7u
-#define SHM_VERSION_S	3
-#define SHM_VERSION_M	0x7u
-#define SHM_DIRECTION	(1u << 7) /* an answer */
-#define SHM_STATUS_S	8
-#define SHM_STATUS_M	0xffu
-#define SHM_RESET	(1u << 24)
-#define SHM_DEVICE_OWNS (1u << 31)
-#define SHM_ESTABLISH	1u
-#define SHM_DESTROY	2u
-#define SHM_FAILED	1u
-/* 48 bits of each page's frame number, then the upper 4 of each. */
-#define SHM_NB_PAGES	4u
-#define SHM_FRAME_BYTES 6u
-#define SHM_HIGH_OFF	24u
-#define SHM_VECTOR_OFF	26u
-#define SHM_PAGE_SHIFT	12
 
 static void
 shm_violation(uint32_t fn, enum violation violation)
@@ -137,8 +177,13 @@ shm_establish(uint32_t fn)
 		memcpy(&frame, bytes + i * SHM_FRAME_BYTES, SHM_FRAME_BYTES);
 		frame |= (uint64_t)(high >> 4 * i & 0xf) << 48;
 		gpa[i] = frame << SHM_PAGE_SHIFT;
-		if (gpa[i] >= REGION_GUEST_BYTES)
+		if (gpa[i] >= REGION_GUEST_BYTES) {
+			violation_detail("got page address 0x%" PRIx64
+					 " in field %u, want "
+					 "one below 0x%" PRIx64,
+					 gpa[i], i, (uint64_t)REGION_GUEST_BYTES);
 			goto refuse;
+		}
 	}
 	setup = (struct hwc_setup){
 		.eq = gpa[0],
@@ -148,9 +193,14 @@ shm_establish(uint32_t fn)
 		.vector = bytes[SHM_VECTOR_OFF] |
 			  (uint32_t)bytes[SHM_VECTOR_OFF + 1] << 8,
 	};
-	if (setup.vector >= MSIX_NB_VECTORS)
+	if (setup.vector >= MSIX_NB_VECTORS) {
+		violation_detail("got MSI-X vector %u, want less than %u",
+				 setup.vector, MSIX_NB_VECTORS);
 		goto refuse;
+	}
 	if (a->hwc.is_open) {
+		violation_detail(
+			"got a set-up of an open channel, want a teardown first");
 		shm_violation(fn, VIOLATION_shm_state);
 		return SHM_FAILED;
 	}
@@ -173,6 +223,24 @@ has_objects(uint32_t fn)
 }
 
 static void
+detail_objects(uint32_t fn)
+{
+	char text[VIOLATION_DETAIL_BYTES];
+	struct pci_objects n;
+	int length = 0;
+
+	pci_objects_count(fn, &n);
+#define ADD(kind, name)                                                          \
+	if (n.nb_##kind != 0 && length < (int)sizeof(text))                      \
+		length += snprintf(text + length, sizeof(text) - (size_t)length, \
+				   "%s%u " #name, length == 0 ? "" : ", ",       \
+				   n.nb_##kind);
+	PCI_OBJECT_KINDS(ADD)
+#undef ADD
+	violation_detail("got %s, want none", text);
+}
+
+static void
 note_left(uint32_t fn)
 {
 	struct pci_objects *left = &pci_status(fn)->left, n;
@@ -183,24 +251,45 @@ note_left(uint32_t fn)
 #undef ADD
 }
 
+/* Without a channel it succeeds: OpenVMM gdma lib.rs handle_smc(). */
 static uint32_t
 shm_destroy(uint32_t fn)
 {
 	struct adapter *a = adapter(fn);
 	bool was_silent = a->hwc.was_silent;
 
-	if (!a->hwc.is_open) {
-		if (!a->was_reset)
-			shm_violation(fn, VIOLATION_shm_state);
-		return SHM_FAILED;
-	}
+	if (!a->hwc.is_open)
+		return 0;
 	hwc_close(fn);
 	if (has_objects(fn) && !was_silent) {
+		detail_objects(fn);
 		shm_violation(fn, VIOLATION_objects_left);
 		note_left(fn);
 	}
 	adapter_reset(fn); /* ASSUMED: they end with the channel */
 	return 0;
+}
+
+/*
+ * The driver waited long for an answer, or lost an interrupt: OpenVMM mana_driver
+ * gdma_driver.rs report_hwc_timeout().
+ */
+static uint32_t
+shm_timeout(uint32_t fn)
+{
+	const uint32_t flags = adapter(fn)->shm[6];
+
+	trace_event("kind=hwc_timeout fn=%u ms=%u failed=%u interrupt_lost=%u",
+		    fn, flags & 0xffffff, flags >> 24 & 1, flags >> 25 & 1);
+	return 0;
+}
+
+static bool
+shm_type_exists(uint32_t type, uint32_t version)
+{
+	if (type == SHM_TIMEOUT)
+		return version != 0;
+	return version == 0 && (type == SHM_ESTABLISH || type == SHM_DESTROY);
 }
 
 static uint32_t
@@ -209,10 +298,12 @@ shm_request(uint32_t fn, uint32_t header)
 	struct adapter *a = adapter(fn);
 	const uint32_t type = header & SHM_TYPE_M;
 
-	if ((header >> SHM_VERSION_S & SHM_VERSION_M) != 0 ||
+	if (!shm_type_exists(type, header >> SHM_VERSION_S & SHM_VERSION_M) ||
 	    (header & (SHM_DIRECTION | SHM_DEVICE_OWNS |
-		       SHM_STATUS_M << SHM_STATUS_S)) != 0 ||
-	    (type != SHM_ESTABLISH && type != SHM_DESTROY)) {
+		       SHM_STATUS_M << SHM_STATUS_S)) != 0) {
+		violation_detail("got header 0x%08x of type %u, want type 1 or 2, version 0, "
+				 "or type 4, version 1; status and direction 0",
+				 header, type);
 		shm_violation(fn, VIOLATION_shm_message);
 		return SHM_FAILED;
 	}
@@ -223,6 +314,8 @@ shm_request(uint32_t fn, uint32_t header)
 		adapter_reset(fn);
 		memcpy(a->shm, saved, sizeof(saved));
 	}
+	if (type == SHM_TIMEOUT)
+		return shm_timeout(fn);
 	return type == SHM_ESTABLISH ? shm_establish(fn) : shm_destroy(fn);
 }
 
@@ -236,6 +329,9 @@ shm_write(uint32_t fn, uint32_t dword, uint32_t value)
 	if (dword != SHM_HEADER)
 		return;
 	status = shm_request(fn, value);
+	a->shm_nb_polls = segment_config()->quirks[QUIRK_SHM_ANSWER_POLLED] != 0 ?
+				  SHM_NB_POLLS :
+				  0;
 	a->shm[SHM_HEADER] = (value &
 			      (SHM_TYPE_M | SHM_VERSION_M << SHM_VERSION_S)) |
 			     SHM_DIRECTION | status << SHM_STATUS_S;
@@ -247,17 +343,26 @@ ring_eq(uint32_t fn, uint32_t page, uint64_t value)
 	const struct hw_doorbell db = hw_doorbell_read(value, true);
 	struct eq *eq = adapter_eq(adapter(fn), db.id & 0xffff);
 
-	if (eq == NULL)
+	if (eq == NULL) {
+		violation_detail("got EQ id %u, want one that exists",
+				 db.id & 0xffff);
 		adapter_violation(fn, VIOLATION_doorbell_unknown_queue,
 				  DOORBELL_EQ, &value, sizeof(value));
-	else if (eq->page != page)
+	} else if (eq->page != page) {
+		violation_detail(
+			"got doorbell page %u, want page %u of the EQ's device",
+			page, eq->page);
 		adapter_violation(fn, VIOLATION_doorbell_foreign_queue,
 				  DOORBELL_EQ, &value, sizeof(value));
-	else if (eq_doorbell(eq, db.tail, db.arm))
+	} else if (eq_doorbell(eq, db.tail, db.arm)) {
 		adapter_eq_read(fn, eq);
-	if (db.id >> 16 != 0 || db.wqe_cnt != 0)
+	}
+	if (db.id >> 16 != 0 || db.wqe_cnt != 0) {
+		violation_detail("got 0x%x in bits 16 to 31, want 0",
+				 (uint32_t)value >> 16);
 		adapter_violation(fn, VIOLATION_doorbell_reserved_bits,
 				  DOORBELL_EQ, &value, sizeof(value));
+	}
 }
 
 /* A doorbell of a work queue of the RNIC, which the model does not run. */
@@ -293,6 +398,9 @@ ring(uint32_t fn, uint64_t offset, uint64_t value, uint32_t nb_bytes)
 	if (adapter(fn)->was_reset || is_of_late_handler(fn, page, reg))
 		return;
 	if (page >= CARD_MAX_PAGES || (page != HWC_PAGE && !f->pages[page])) {
+		violation_detail("got doorbell page %" PRIu64
+				 ", want one that was allocated",
+				 page);
 		adapter_violation(fn, VIOLATION_doorbell_bad_offset,
 				  (uint32_t)offset, &value, sizeof(value));
 		return;

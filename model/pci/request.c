@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "fault.h"
@@ -11,8 +14,18 @@
 #define TRACED_BYTES 64u /* of a request, in a violation */
 
 uint32_t
-request_refuse(const struct request *r, enum violation violation)
+request_refuse(const struct request *r, enum violation violation,
+	       const char *format, ...)
 {
+	char text[VIOLATION_DETAIL_BYTES];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	violation_detail("request %s: %s",
+			 fault_call_name(fault_request(r->hdr.req.msg_type)),
+			 text);
 	adapter_violation(r->fn, violation, r->hdr.req.msg_type, r->bytes,
 			  r->nb_bytes < TRACED_BYTES ? r->nb_bytes :
 						       TRACED_BYTES);
@@ -71,15 +84,25 @@ dispatch(struct request *r, const struct request_kind *kind)
 	if (status != STATUS_OK)
 		return status;
 	if (kind == NULL) {
-		request_refuse(r, VIOLATION_request_unknown);
+		request_refuse(r, VIOLATION_request_unknown,
+			       "got type 0x%x, want one of Linux' gdma.h, mana.h, mana_ib.h",
+			       r->hdr.req.msg_type);
 		return STATUS_UNSUPPORTED;
 	}
 	if (r->hdr.req.msg_version > kind->max_version)
-		return request_refuse(r, VIOLATION_request_version);
+		return request_refuse(r, VIOLATION_request_version,
+				      "got version %u, want at most %u",
+				      r->hdr.req.msg_version, kind->max_version);
 	if (r->nb_bytes < kind->min_bytes || r->nb_bytes > kind->max_bytes)
-		return request_refuse(r, VIOLATION_request_size);
+		return request_refuse(r, VIOLATION_request_size,
+				      "got %u bytes, want %u to %u", r->nb_bytes,
+				      kind->min_bytes, kind->max_bytes);
 	if (!device_is_valid(r, kind->device))
-		return request_refuse(r, VIOLATION_request_device);
+		return request_refuse(
+			r, VIOLATION_request_device,
+			"got device type %u, instance %u, want %u, instance %u",
+			r->hdr.dev_id.type, r->hdr.dev_id.instance,
+			kind->device, ADAPTER_DEVICE_INSTANCE);
 	if (r->answer_version > kind->answer_version)
 		r->answer_version = kind->answer_version;
 	return kind->handler(r);
@@ -131,7 +154,13 @@ request_answer(uint32_t fn, uint8_t *message, uint32_t nb_bytes, uint8_t *answer
 	r.answer_version = r.hdr.resp.msg_version;
 	kind = find(r.hdr.req.msg_type);
 	if (!header_is_valid(&r)) {
-		status = request_refuse(&r, VIOLATION_request_header);
+		status = request_refuse(
+			&r, VIOLATION_request_header,
+			"got request size %u of %u bytes, versions %u and %u, answer type 0x%x of %u bytes, want the same size and type, versions from 1, an answer of %zu to %u bytes",
+			r.hdr.req.msg_size, nb_bytes, r.hdr.req.msg_version,
+			r.hdr.resp.msg_version, r.hdr.resp.msg_type,
+			r.hdr.resp.msg_size, sizeof(struct answer_header),
+			HWC_MAX_MESSAGE_BYTES);
 	} else {
 		status = dispatch(&r, kind);
 		/* An older guest expects, and gets, less. */
@@ -162,14 +191,23 @@ request_ring(const struct request *r, uint64_t handle, uint32_t nb_bytes,
 	const struct region *region = region_find(&r->a->regions, handle);
 
 	if (region == NULL)
-		return request_refuse(r, VIOLATION_request_handle);
+		return request_refuse(r, VIOLATION_request_handle,
+				      "got region 0x%" PRIx64
+				      ", want a DMA region that exists",
+				      handle);
 	if (region->is_used || !region_is_complete(region))
-		return request_refuse(r, VIOLATION_request_state);
+		return request_refuse(
+			r, VIOLATION_request_state,
+			"got a DMA region that is in use or lacks pages, want a free and complete one");
 	/* Linux ib/main.c mana_ib_create_zero_offset_dma_region(). */
 	if (region->offset != 0 || nb_bytes > region->nb_bytes ||
 	    nb_bytes > REQUEST_MAX_RING_BYTES ||
 	    !ring_is_valid(0, nb_bytes))
-		return request_refuse(r, VIOLATION_request_field);
+		return request_refuse(
+			r, VIOLATION_request_field,
+			"got %u bytes at offset %u of a region of %" PRIu64
+			", want a power of two from 4096 at offset 0",
+			nb_bytes, region->offset, region->nb_bytes);
 	*ring = (struct card_memory){
 		.process = PCI_SPACE(r->fn),
 		.addr = region_addr(handle),
@@ -203,7 +241,10 @@ request_cq_create(const struct request *r, uint32_t pdn, uint32_t page,
 	uint32_t status;
 
 	if (eq_id != CQ_NO_EQ && (eq == NULL || eq == r->a->hwc.eq))
-		return request_refuse(r, VIOLATION_request_handle);
+		return request_refuse(
+			r, VIOLATION_request_handle,
+			"got EQ %u, want one that GDMA_CREATE_QUEUE has returned",
+			eq_id);
 	status = request_ring(r, region, nb_bytes, &ring);
 	if (status != STATUS_OK)
 		return status;

@@ -52,8 +52,10 @@ extern const uint32_t nb_gdma_requests, nb_mana_requests, nb_rnic_requests;
 uint32_t request_answer(uint32_t fn, uint8_t *message, uint32_t nb_bytes,
 			uint8_t *answer);
 
-/* Record a violation of the request; STATUS_REFUSED. */
-uint32_t request_refuse(const struct request *r, enum violation violation);
+/* Record a violation of the request, with violation_detail(); STATUS_REFUSED. */
+uint32_t request_refuse(const struct request *r, enum violation violation,
+			const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /*
  * Handles in requests: their kind and an id, so that a handle of another kind is

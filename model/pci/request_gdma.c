@@ -3,6 +3,7 @@
 /* Requests to the GDMA engine: resources that all devices share. */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "msix.h"
@@ -53,7 +54,12 @@ verify_version(struct request *r)
 
 	if (req->protocol_ver_min > PROTOCOL_VERSION ||
 	    req->protocol_ver_max < PROTOCOL_VERSION)
-		return request_refuse(r, VIOLATION_request_field);
+		return request_refuse(r, VIOLATION_request_field,
+				      "got protocol %" PRIu64 " to %" PRIu64
+				      ", want a range with %u",
+				      (uint64_t)req->protocol_ver_min,
+				      (uint64_t)req->protocol_ver_max,
+				      PROTOCOL_VERSION);
 	note_driver(r->fn, req);
 	answer->protocol_ver = PROTOCOL_VERSION;
 	answer->pf_cap_flags[0] = PF_CAP_1_HWC_TIMEOUT;
@@ -135,9 +141,14 @@ register_device(struct request *r)
 	struct adapter_device *device = device_of(r);
 
 	if (device == NULL)
-		return request_refuse(r, VIOLATION_request_device);
+		return request_refuse(
+			r, VIOLATION_request_device,
+			"got device type %u, instance %u, want 2 or, with --rnic, 3, instance 1",
+			r->hdr.dev_id.type, r->hdr.dev_id.instance);
 	if (device->is_registered)
-		return request_refuse(r, VIOLATION_request_state);
+		return request_refuse(
+			r, VIOLATION_request_state,
+			"got a device that is registered, want it deregistered first");
 	if (card_pd_create(r->fn, &device->pdn) < 0 ||
 	    card_doorbell_page_create(r->fn, &device->page) < 0 ||
 	    card_mkey_create(r->fn, device->pdn, &memory, 0, CARD_ACCESS_WRITE,
@@ -174,14 +185,26 @@ deregister_device(struct request *r)
 	struct adapter_device *device = device_of(r);
 
 	if (device == NULL)
-		return request_refuse(r, VIOLATION_request_device);
+		return request_refuse(
+			r, VIOLATION_request_device,
+			"got device type %u, instance %u, want 2 or, with --rnic, 3, instance 1",
+			r->hdr.dev_id.type, r->hdr.dev_id.instance);
 	if (!device->is_registered || adapter_pd_is_used(r->fn, device->pdn) ||
 	    adapter_page_is_used(r->fn, device->page) ||
 	    (r->hdr.dev_id.type == DEVICE_RNIC && r->a->has_rnic_adapter))
-		return request_refuse(r, VIOLATION_request_state);
+		return request_refuse(
+			r, VIOLATION_request_state,
+			"got a device that is not registered, or whose PD or doorbell page has queues, want them destroyed first");
 	unconfigure_vports(r, device->pdn, device->page);
 	unregister(r->fn, device);
 	return STATUS_OK;
+}
+
+static uint32_t
+refuse_eq(const struct request *r, uint32_t id)
+{
+	return request_refuse(r, VIOLATION_request_handle,
+			      "got EQ %u, want one that exists", id);
 }
 
 static uint32_t
@@ -191,8 +214,38 @@ generate_test_eqe(struct request *r)
 	struct eq *eq = adapter_eq(r->a, req->queue_index);
 
 	if (eq == NULL)
-		return request_refuse(r, VIOLATION_request_handle);
+		return refuse_eq(r, req->queue_index);
 	eq_post(eq, EQE_TEST, 0);
+	return STATUS_OK;
+}
+
+/* The event that asks a driver to reset: OpenVMM gdma hwc.rs handle_req(). */
+static uint32_t
+generate_reset_eqe(struct request *r)
+{
+	const struct reset_eqe_request *req = (const void *)r->bytes;
+	struct eq *eq = adapter_eq(r->a, req->queue_index);
+
+	if (eq == NULL)
+		return refuse_eq(r, req->queue_index);
+	eq_post(eq, EQE_HWC_RESET_REQUEST, req->data);
+	return STATUS_OK;
+}
+
+/* The vector of an EQ: OpenVMM mana_driver gdma_driver.rs retarget_eq(). */
+static uint32_t
+change_msix(struct request *r)
+{
+	const struct change_msix_request *req = (const void *)r->bytes;
+	struct eq *eq = adapter_eq(r->a, req->queue_index);
+
+	if (eq == NULL)
+		return refuse_eq(r, req->queue_index);
+	if (req->msix >= MSIX_NB_VECTORS)
+		return request_refuse(r, VIOLATION_request_field,
+				      "got vector %u, want less than %u",
+				      req->msix, MSIX_NB_VECTORS);
+	eq->vector = req->msix;
 	return STATUS_OK;
 }
 
@@ -202,15 +255,25 @@ check_eq(const struct request *r, const struct create_queue_request *req)
 	const struct adapter_device *device = device_of(r);
 
 	if (device == NULL)
-		return request_refuse(r, VIOLATION_request_device);
+		return request_refuse(
+			r, VIOLATION_request_device,
+			"got device type %u, instance %u, want 2 or, with --rnic, 3, instance 1",
+			r->hdr.dev_id.type, r->hdr.dev_id.instance);
 	if (!device->is_registered)
-		return request_refuse(r, VIOLATION_request_state);
+		return request_refuse(
+			r, VIOLATION_request_state,
+			"got a device that is not registered, want it registered first");
 	if (req->type != QUEUE_EQ || req->pdid != device->pdn ||
 	    req->doorbell_id != device->page ||
 	    req->eq_pci_msix_index >= MSIX_NB_VECTORS ||
 	    req->log2_throttle_limit >= 32 ||
 	    1u << req->log2_throttle_limit > req->queue_size / EQE_BYTES)
-		return request_refuse(r, VIOLATION_request_field);
+		return request_refuse(
+			r, VIOLATION_request_field,
+			"got type %u, PD %u, doorbell page %u, vector %u, throttle 2^%u, want type %u, PD %u, page %u, a vector below %u",
+			req->type, req->pdid, req->doorbell_id,
+			req->eq_pci_msix_index, req->log2_throttle_limit,
+			QUEUE_EQ, device->pdn, device->page, MSIX_NB_VECTORS);
 	return STATUS_OK;
 }
 
@@ -264,11 +327,20 @@ disable_queue(struct request *r)
 	struct eq *eq = adapter_eq(r->a, req->queue_index);
 
 	if (req->type != QUEUE_EQ)
-		return request_refuse(r, VIOLATION_request_field);
+		return request_refuse(
+			r, VIOLATION_request_field,
+			"got type %u, want %u: other queues belong to objects",
+			req->type, QUEUE_EQ);
 	if (eq == NULL || eq == r->a->hwc.eq)
-		return request_refuse(r, VIOLATION_request_handle);
+		return request_refuse(
+			r, VIOLATION_request_handle,
+			"got EQ %u, want one that GDMA_CREATE_QUEUE has returned",
+			req->queue_index);
 	if (eq_is_used(r, (uint32_t)(eq - r->a->eqs)))
-		return request_refuse(r, VIOLATION_request_state);
+		return request_refuse(
+			r, VIOLATION_request_state,
+			"got EQ %u, which CQs use, want them destroyed first",
+			req->queue_index);
 	region_destroy(&r->a->regions, eq->region);
 	eq->is_alive = false;
 	return STATUS_OK;
@@ -284,7 +356,11 @@ allocate_range(struct request *r)
 	/* Linux ib/main.c asks for one page; no driver for more. */
 	if (req->resource_type != RESOURCE_DOORBELL_PAGE ||
 	    req->num_resources != 1 || req->alignment > 1)
-		return request_refuse(r, VIOLATION_request_field);
+		return request_refuse(
+			r, VIOLATION_request_field,
+			"got type %u, %u resources, alignment %u, want type %u, 1 resource, alignment 1 or 0",
+			req->resource_type, req->num_resources, req->alignment,
+			RESOURCE_DOORBELL_PAGE);
 	if (card_doorbell_page_create(r->fn, &page) < 0)
 		return STATUS_REFUSED;
 	r->a->has_page[page] = true;
@@ -300,29 +376,63 @@ destroy_range(struct request *r)
 
 	if (req->resource_type != RESOURCE_DOORBELL_PAGE ||
 	    req->num_resources != 1)
-		return request_refuse(r, VIOLATION_request_field);
+		return request_refuse(
+			r, VIOLATION_request_field,
+			"got type %u, %u resources, want type %u, 1 resource",
+			req->resource_type, req->num_resources,
+			RESOURCE_DOORBELL_PAGE);
 	if (page >= CARD_MAX_PAGES || !r->a->has_page[page])
-		return request_refuse(r, VIOLATION_request_handle);
+		return request_refuse(
+			r, VIOLATION_request_handle,
+			"got doorbell page %u, want one that was allocated",
+			page);
 	if (adapter_page_is_used(r->fn, page))
-		return request_refuse(r, VIOLATION_request_state);
+		return request_refuse(
+			r, VIOLATION_request_state,
+			"got doorbell page %u, which has queues, want them destroyed first",
+			page);
 	unconfigure_vports(r, NEITHER, page);
 	card_doorbell_page_destroy(r->fn, page);
 	r->a->has_page[page] = false;
 	return STATUS_OK;
 }
 
-/* Pages behind the request's fixed part of head_bytes. */
+/*
+ * Whether the request has the page list's size, behind its fixed part of head_bytes.
+ * OpenVMM's driver always sends room for 16 pages (gdma_driver.rs
+ * create_dma_region()).
+ */
+#define LIST_ROOM_PAGES 16u
+static bool
+list_has_size(const struct request *r, uint32_t head_bytes, uint32_t nb_pages)
+{
+	const uint64_t size = r->nb_bytes - head_bytes;
+
+	return size == nb_pages * (uint64_t)sizeof(uint64_t) ||
+	       (nb_pages <= LIST_ROOM_PAGES &&
+		size == LIST_ROOM_PAGES * sizeof(uint64_t));
+}
+
 static uint32_t
 add_pages(struct request *r, struct region *region, uint32_t head_bytes,
 	  uint32_t nb_pages)
 {
 	uint64_t pages[HWC_MAX_MESSAGE_BYTES / sizeof(uint64_t)];
 
-	if (r->nb_bytes != head_bytes + (uint64_t)nb_pages * sizeof(*pages))
-		return request_refuse(r, VIOLATION_request_size);
+	if (!list_has_size(r, head_bytes, nb_pages))
+		return request_refuse(r, VIOLATION_request_size,
+				      "got %u bytes, want %" PRIu64
+				      " for %u pages",
+				      r->nb_bytes,
+				      head_bytes + (uint64_t)nb_pages *
+							   sizeof(*pages),
+				      nb_pages);
 	memcpy(pages, r->bytes + head_bytes, nb_pages * sizeof(*pages));
 	if (nb_pages == 0 || region_add_pages(region, pages, nb_pages) < 0)
-		return request_refuse(r, VIOLATION_request_field);
+		return request_refuse(
+			r, VIOLATION_request_field,
+			"got %u pages, want 1 or more, as many as the region lacks, with addresses of guest memory, aligned to the page size",
+			nb_pages);
 	return region_is_complete(region) ? STATUS_OK : STATUS_MORE_ENTRIES;
 }
 
@@ -336,11 +446,19 @@ create_region(struct request *r)
 	int rc;
 
 	if (req->gdma_page_type > REGION_MAX_LOG_PAGE - 12)
-		return request_refuse(r, VIOLATION_request_field);
+		return request_refuse(r, VIOLATION_request_field,
+				      "got page type %u, want at most %u",
+				      req->gdma_page_type,
+				      REGION_MAX_LOG_PAGE - 12);
 	rc = region_create(&r->a->regions, req->length, req->offset_in_page,
 			   req->gdma_page_type + 12, req->page_count, &handle);
 	if (rc == -EINVAL)
-		return request_refuse(r, VIOLATION_request_field);
+		return request_refuse(
+			r, VIOLATION_request_field,
+			"got %" PRIu64
+			" bytes at offset %u in %u pages of 2^%u bytes, want as many pages as the bytes need",
+			(uint64_t)req->length, req->offset_in_page,
+			req->page_count, req->gdma_page_type + 12);
 	if (rc < 0)
 		return STATUS_REFUSED;
 	status = add_pages(r, region_find(&r->a->regions, handle), sizeof(*req),
@@ -360,7 +478,10 @@ region_add(struct request *r)
 					    req->dma_region_handle);
 
 	if (region == NULL)
-		return request_refuse(r, VIOLATION_request_handle);
+		return request_refuse(r, VIOLATION_request_handle,
+				      "got region 0x%" PRIx64
+				      ", want a DMA region that exists",
+				      (uint64_t)req->dma_region_handle);
 	return add_pages(r, region, sizeof(*req), req->page_addr_list_len);
 }
 
@@ -371,10 +492,15 @@ destroy_region(struct request *r)
 	const struct region *region = region_find(&r->a->regions, req->handle);
 
 	if (region == NULL)
-		return request_refuse(r, VIOLATION_request_handle);
+		return request_refuse(r, VIOLATION_request_handle,
+				      "got region 0x%" PRIx64
+				      ", want a DMA region that exists",
+				      (uint64_t)req->handle);
 	/* It belongs to a queue or key, which destroys it. */
 	if (region->is_used)
-		return request_refuse(r, VIOLATION_request_state);
+		return request_refuse(
+			r, VIOLATION_request_state,
+			"got a region that a queue or key owns, want that destroyed instead");
 	region_destroy(&r->a->regions, req->handle);
 	return STATUS_OK;
 }
@@ -387,7 +513,10 @@ create_pd(struct request *r)
 	uint32_t pdn;
 
 	if ((req->flags & ~(PD_FLAG_ALLOW_GPA_MR | PD_FLAG_SHORT_PDN)) != 0)
-		return request_refuse(r, VIOLATION_request_field);
+		return request_refuse(r, VIOLATION_request_field,
+				      "got flags 0x%x, want none but 0x%x",
+				      (uint32_t)req->flags,
+				      PD_FLAG_ALLOW_GPA_MR | PD_FLAG_SHORT_PDN);
 	if (card_pd_create(r->fn, &pdn) < 0)
 		return STATUS_REFUSED;
 	r->a->has_pd_handle[pdn] = true;
@@ -416,9 +545,15 @@ destroy_pd(struct request *r)
 	const uint32_t pdn = request_pd_of(r, req->handle);
 
 	if (pdn == UINT32_MAX)
-		return request_refuse(r, VIOLATION_request_handle);
+		return request_refuse(r, VIOLATION_request_handle,
+				      "got PD 0x%" PRIx64
+				      ", want a handle of GDMA_CREATE_PD",
+				      (uint64_t)req->handle);
 	if (pd_has_keys(r, pdn) || adapter_pd_is_used(r->fn, pdn))
-		return request_refuse(r, VIOLATION_request_state);
+		return request_refuse(
+			r, VIOLATION_request_state,
+			"got PD %u with memory keys or queues, want them destroyed first",
+			pdn);
 	unconfigure_vports(r, pdn, NEITHER);
 	card_pd_destroy(r->fn, pdn);
 	r->a->has_pd_handle[pdn] = false;
@@ -435,11 +570,19 @@ create_region_key(struct request *r, uint32_t pdn, uint64_t handle,
 	uint32_t access = CARD_ACCESS_READ;
 
 	if (region == NULL)
-		return request_refuse(r, VIOLATION_request_handle);
+		return request_refuse(r, VIOLATION_request_handle,
+				      "got region 0x%" PRIx64
+				      ", want a DMA region that exists",
+				      handle);
 	if (region->is_used || !region_is_complete(region))
-		return request_refuse(r, VIOLATION_request_state);
+		return request_refuse(
+			r, VIOLATION_request_state,
+			"got a DMA region that is in use or lacks pages, want a free and complete one");
 	if (iova + region->nb_bytes < iova)
-		return request_refuse(r, VIOLATION_request_field);
+		return request_refuse(r, VIOLATION_request_field,
+				      "got address 0x%" PRIx64 " for %" PRIu64
+				      " bytes, want an end below 2^64",
+				      iova, region->nb_bytes);
 	if ((access_flags & MR_ACCESS_LOCAL_WRITE) != 0)
 		access |= CARD_ACCESS_WRITE;
 	memory.addr = region_addr(handle);
@@ -459,7 +602,10 @@ create_gpa_key(struct request *r, uint32_t pdn, uint32_t *key)
 					    .size = REGION_GUEST_BYTES };
 
 	if (!r->a->pd_allows_gpa[pdn])
-		return request_refuse(r, VIOLATION_request_field);
+		return request_refuse(
+			r, VIOLATION_request_field,
+			"got a key of guest memory in PD %u, want a PD with the flag 0x%x",
+			pdn, PD_FLAG_ALLOW_GPA_MR);
 	if (card_mkey_create(r->fn, pdn, &memory, 0, CARD_ACCESS_WRITE, key) < 0)
 		return STATUS_REFUSED;
 	r->a->key_regions[*key % MEM_NB_REGIONS] = 0;
@@ -475,7 +621,10 @@ create_mr(struct request *r)
 	uint32_t status, key = 0;
 
 	if (pdn == UINT32_MAX)
-		return request_refuse(r, VIOLATION_request_handle);
+		return request_refuse(r, VIOLATION_request_handle,
+				      "got PD 0x%" PRIx64
+				      ", want a handle of GDMA_CREATE_PD",
+				      (uint64_t)req->pd_handle);
 	switch (req->mr_type) {
 	case MR_GPA:
 		status = create_gpa_key(r, pdn, &key);
@@ -490,7 +639,9 @@ create_mr(struct request *r)
 					   req->zbva.access_flags, &key);
 		break;
 	default:
-		return request_refuse(r, VIOLATION_request_field);
+		return request_refuse(r, VIOLATION_request_field,
+				      "got type %u, want %u, %u or %u",
+				      req->mr_type, MR_GPA, MR_GVA, MR_ZBVA);
 	}
 	if (status != STATUS_OK)
 		return status;
@@ -509,7 +660,10 @@ destroy_mr(struct request *r)
 
 	/* Keys of devices have no MR handle. */
 	if (region == NULL || !r->a->has_pd_handle[region->pdn])
-		return request_refuse(r, VIOLATION_request_handle);
+		return request_refuse(r, VIOLATION_request_handle,
+				      "got MR 0x%" PRIx64
+				      ", want a handle of GDMA_CREATE_MR",
+				      (uint64_t)req->handle);
 	card_mkey_destroy(r->fn, key);
 	region_destroy(&r->a->regions, r->a->key_regions[key % MEM_NB_REGIONS]);
 	return STATUS_OK;
@@ -529,6 +683,10 @@ const struct request_kind gdma_requests[] = {
 	  deregister_device },
 	{ GDMA_GENERATE_TEST_EQE, 1, 1, DEVICE_NONE, SIZE(test_eqe_request),
 	  NO_ANSWER, generate_test_eqe },
+	{ GDMA_GENERATE_RESET_REQUEST_EQE, 1, 1, DEVICE_NONE,
+	  SIZE(reset_eqe_request), NO_ANSWER, generate_reset_eqe },
+	{ GDMA_CHANGE_MSIX_FOR_EQ, 1, 1, DEVICE_NONE, SIZE(change_msix_request),
+	  NO_ANSWER, change_msix },
 	{ GDMA_CREATE_QUEUE, 1, 1, DEVICE_NONE, SIZE(create_queue_request),
 	  ANSWER(create_queue_answer), create_queue },
 	{ GDMA_DISABLE_QUEUE, 1, 1, DEVICE_NONE, SIZE(disable_queue_request),

@@ -2,6 +2,7 @@
 
 /* Requests to the Ethernet device: vPorts, their queues, steering, counters. */
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "card.h"
@@ -20,6 +21,14 @@ unsupported(struct request *r)
 }
 
 static uint32_t
+speed_mbps(const struct request *r, uint32_t port)
+{
+	const uint32_t mbps = r->a->speed_mbps[port];
+
+	return mbps != 0 ? mbps : LINK_SPEED_MBPS;
+}
+
+static uint32_t
 query_dev_config(struct request *r)
 {
 	struct dev_config_answer *answer = (void *)r->answer;
@@ -30,6 +39,10 @@ query_dev_config(struct request *r)
 	answer->max_num_vports = (uint16_t)r->f->nb_ports;
 	answer->max_num_eqs = ADAPTER_NB_EQS - 1;
 	answer->adapter_mtu = (uint16_t)(config->max_mtu + ETH_HEADER_BYTES);
+	if (r->answer_version >= 4) {
+		answer->pf_cap_flags[0] |= DEV_CONFIG_FILTER_STATE;
+		answer->adapter_link_speed_mbps = speed_mbps(r, 0);
+	}
 	return STATUS_OK;
 }
 
@@ -40,7 +53,9 @@ query_vport_config(struct request *r)
 	struct vport_config_answer *answer = (void *)r->answer;
 
 	if (req->vport_index >= r->f->nb_ports)
-		return request_refuse(r, VIOLATION_request_field);
+		return request_refuse(r, VIOLATION_request_field,
+				      "got index %u, want less than %u",
+				      req->vport_index, r->f->nb_ports);
 	answer->max_num_sq = VPORT_MAX_QUEUES;
 	answer->max_num_rq = VPORT_MAX_QUEUES;
 	answer->num_indirection_ent = CARD_RSS_TABLE_SIZE;
@@ -54,6 +69,15 @@ static struct card_port *
 vport_of(const struct request *r, uint64_t handle)
 {
 	return card_port(r->fn, handle_id(HANDLE_VPORT, handle));
+}
+
+static uint32_t
+refuse_vport(const struct request *r, uint64_t handle)
+{
+	return request_refuse(r, VIOLATION_request_handle,
+			      "got vPort 0x%" PRIx64
+			      ", want a handle of MANA_QUERY_VPORT_CONFIG",
+			      handle);
 }
 
 static bool
@@ -91,10 +115,17 @@ config_vport_tx(struct request *r)
 
 	if (vport_of(r, req->vport) == NULL ||
 	    !is_of_guest(r, req->pdid, req->doorbell_pageid))
-		return request_refuse(r, VIOLATION_request_handle);
+		return request_refuse(
+			r, VIOLATION_request_handle,
+			"got vPort 0x%" PRIx64
+			", PD %u, doorbell page %u, want a vPort that exists, and a PD and page of one owner",
+			(uint64_t)req->vport, req->pdid, req->doorbell_pageid);
 	/* Linux mana_en.c mana_cfg_vport(): one user at a time. */
 	if (vport_has_queues(r, port))
-		return request_refuse(r, VIOLATION_request_state);
+		return request_refuse(
+			r, VIOLATION_request_state,
+			"got port %u with queues, want them destroyed first",
+			port + 1);
 	if (segment_config()->pci_device == MODEL_PCI_PF2 &&
 	    quirks[QUIRK_PF2_VERBS_REFUSED] != 0 &&
 	    req->pdid != r->a->devices[DEVICE_MANA].pdn)
@@ -156,19 +187,27 @@ create_wq(struct request *r)
 	uint32_t status;
 
 	if (r->nb_bytes != CREATE_WQ_V1_BYTES && r->nb_bytes != sizeof(*req))
-		return request_refuse(r, VIOLATION_request_size);
+		return request_refuse(r, VIOLATION_request_size,
+				      "got %u bytes, want %u or %zu", r->nb_bytes,
+				      CREATE_WQ_V1_BYTES, sizeof(*req));
 	if (port == NULL)
-		return request_refuse(r, VIOLATION_request_handle);
+		return refuse_vport(r, req->vport);
 	if (req->wq_type != QUEUE_SQ && req->wq_type != QUEUE_RQ)
-		return request_refuse(r, VIOLATION_request_field);
+		return request_refuse(r, VIOLATION_request_field,
+				      "got type %u, want %u (SQ) or %u (RQ)",
+				      req->wq_type, QUEUE_SQ, QUEUE_RQ);
 	/* The vPort's configuration gives PD and doorbell page. */
 	if (!port->tx_enabled)
-		return request_refuse(r, VIOLATION_request_state);
+		return request_refuse(
+			r, VIOLATION_request_state,
+			"got a vPort without PD and doorbell page, want MANA_CONFIG_VPORT_TX first");
 	status = request_ring(r, req->wq_gdma_region, req->wq_size, &ring);
 	if (status != STATUS_OK)
 		return status;
 	if (req->wq_gdma_region == req->cq_gdma_region)
-		return request_refuse(r, VIOLATION_request_field);
+		return request_refuse(
+			r, VIOLATION_request_field,
+			"got one region for work queue and CQ, want two");
 	return create_wq_in(r, req, port, &ring, (void *)r->answer);
 }
 
@@ -191,9 +230,15 @@ destroy_wq(struct request *r)
 	uint64_t region;
 
 	if (wq == NULL)
-		return request_refuse(r, VIOLATION_request_handle);
+		return request_refuse(r, VIOLATION_request_handle,
+				      "got object 0x%" PRIx64
+				      ", want a handle of MANA_CREATE_WQ_OBJ",
+				      (uint64_t)req->wq_obj_handle);
 	if (req->wq_type != (wq->is_sq ? QUEUE_SQ : QUEUE_RQ))
-		return request_refuse(r, VIOLATION_request_field);
+		return request_refuse(
+			r, VIOLATION_request_field,
+			"got type %u, want %u, with which it was created",
+			req->wq_type, wq->is_sq ? QUEUE_SQ : QUEUE_RQ);
 	cq_id = r->f->cqs[wq->cq].id;
 	region = r->a->wq_regions[wq_index(wq->is_sq, wq->id)];
 	if (wq->is_sq)
@@ -212,7 +257,10 @@ fence_rq(struct request *r)
 	const uint32_t id = handle_id(HANDLE_RQ, req->handle);
 
 	if (card_rq(r->f, id) == NULL)
-		return request_refuse(r, VIOLATION_request_handle);
+		return request_refuse(r, VIOLATION_request_handle,
+				      "got object 0x%" PRIx64
+				      ", want that of an RQ",
+				      (uint64_t)req->handle);
 	return card_rq_fence(r->fn, id) < 0 ? STATUS_REFUSED : STATUS_OK;
 }
 
@@ -240,13 +288,19 @@ read_table(const struct request *r, const struct vport_rx_request *req,
 
 	if (nb == 0 || nb > CARD_RSS_TABLE_SIZE || (nb & (nb - 1)) != 0 ||
 	    at < CONFIG_VPORT_RX_V1_BYTES || at + nb * sizeof(handle) > r->nb_bytes)
-		return request_refuse(r, VIOLATION_request_field);
+		return request_refuse(
+			r, VIOLATION_request_field,
+			"got %u entries at offset %u of %u bytes, want a power of two up to %u, behind the fixed part",
+			nb, at, r->nb_bytes, CARD_RSS_TABLE_SIZE);
 	for (i = 0; i < CARD_RSS_TABLE_SIZE; i++) {
 		memcpy(&handle, r->bytes + at + i % nb * sizeof(handle),
 		       sizeof(handle));
 		steering->table[i] = rq_of_vport(r, handle, port);
 		if (steering->table[i] == CARD_NO_QUEUE)
-			return request_refuse(r, VIOLATION_request_handle);
+			return request_refuse(r, VIOLATION_request_handle,
+					      "got object 0x%" PRIx64
+					      " in entry %u, want an RQ of this vPort",
+					      handle, i % nb);
 	}
 	return STATUS_OK;
 }
@@ -281,12 +335,17 @@ steer(struct request *r, const struct vport_rx_request *req, uint32_t p,
 	if (!steering.keep_default_rq) {
 		steering.default_rq = rq_of_vport(r, req->default_rxobj, p);
 		if (steering.default_rq == CARD_NO_QUEUE)
-			return request_refuse(r, VIOLATION_request_handle);
+			return request_refuse(r, VIOLATION_request_handle,
+					      "got default object 0x%" PRIx64
+					      ", want an RQ of this vPort",
+					      (uint64_t)req->default_rxobj);
 	}
 	memcpy(steering.key, req->hashkey, sizeof(steering.key));
 	/* What is kept may refer to RQs that are gone. */
 	if (card_vport_enable_rx(r->fn, p, &steering) < 0)
-		return request_refuse(r, VIOLATION_request_state);
+		return request_refuse(
+			r, VIOLATION_request_state,
+			"got a kept table or default object with an RQ that is gone, want them updated");
 	return STATUS_OK;
 }
 
@@ -299,10 +358,13 @@ config_vport_rx(struct request *r)
 	struct vport_rx_answer *answer = (void *)r->answer;
 
 	if (port == NULL)
-		return request_refuse(r, VIOLATION_request_handle);
+		return refuse_vport(r, req->vport);
 	if (req->rx_enable < TRI_UNCHANGED || req->rx_enable > TRI_TRUE ||
 	    req->rss_enable < TRI_UNCHANGED || req->rss_enable > TRI_TRUE)
-		return request_refuse(r, VIOLATION_request_field);
+		return request_refuse(r, VIOLATION_request_field,
+				      "got rx_enable %d, rss_enable %d, want %d to %d",
+				      req->rx_enable, req->rss_enable,
+				      TRI_UNCHANGED, TRI_TRUE);
 	answer->cqe_coalescing_timeout_ns = segment_config()->coalesce_ns;
 	return steer(r, req, p, port);
 }
@@ -388,12 +450,56 @@ query_link_config(struct request *r)
 	uint32_t mbps;
 
 	if (vport_of(r, req->handle) == NULL)
-		return request_refuse(r, VIOLATION_request_handle);
-	mbps = r->a->speed_mbps[handle_id(HANDLE_VPORT, req->handle)];
-	if (mbps == 0)
-		mbps = LINK_SPEED_MBPS;
+		return refuse_vport(r, req->handle);
+	mbps = speed_mbps(r, handle_id(HANDLE_VPORT, req->handle));
 	answer->qos_speed_mbps = mbps;
 	answer->link_speed_mbps = mbps;
+	return STATUS_OK;
+}
+
+/* The number by which VTL0 recognises the vPort: the model has no VTLs. */
+static uint32_t
+assign_serial_number(struct request *r)
+{
+	const struct serial_number_request *req = (const void *)r->bytes;
+
+	return vport_of(r, req->vport) != NULL ? STATUS_OK :
+						 refuse_vport(r, req->vport);
+}
+
+/* The filter is a state only: the frames of the vPort keep coming. */
+static uint32_t
+move_filter(struct request *r)
+{
+	const struct move_filter_request *req = (const void *)r->bytes;
+
+	if (vport_of(r, req->vport) == NULL)
+		return refuse_vport(r, req->vport);
+	if (req->direction_to_vtl0 > 1)
+		return request_refuse(r, VIOLATION_request_field,
+				      "got direction_to_vtl0 %u, want 0 or 1",
+				      req->direction_to_vtl0);
+	r->a->is_filter_moved[handle_id(HANDLE_VPORT, req->vport)] =
+		req->direction_to_vtl0 != 0;
+	return STATUS_OK;
+}
+
+/*
+ * OpenVMM's driver names the vPort by its index here, by its handle elsewhere:
+ * mana_driver mana.rs new_vport().
+ */
+static uint32_t
+query_filter_state(struct request *r)
+{
+	const struct handle_request *req = (const void *)r->bytes;
+	struct filter_state_answer *answer = (void *)r->answer;
+	uint64_t port = req->handle;
+
+	if (port >= r->f->nb_ports)
+		port = handle_id(HANDLE_VPORT, req->handle);
+	if (port >= r->f->nb_ports)
+		return refuse_vport(r, req->handle);
+	answer->direction_to_vtl0 = r->a->is_filter_moved[port];
 	return STATUS_OK;
 }
 
@@ -414,7 +520,9 @@ register_hw_port(struct request *r)
 		if (!r->a->is_hw_port_registered[port])
 			break;
 	if (!is_pf() || port == r->f->nb_ports)
-		return request_refuse(r, VIOLATION_request_state);
+		return request_refuse(
+			r, VIOLATION_request_state,
+			"got a request of a PF, or one port too many, want --device-id b9 or c1 and each port once");
 	r->a->is_hw_port_registered[port] = true;
 	answer->handle = handle_make(HANDLE_VPORT, port);
 	return STATUS_OK;
@@ -427,7 +535,10 @@ deregister_hw_port(struct request *r)
 	const uint32_t port = handle_id(HANDLE_VPORT, req->handle);
 
 	if (port >= r->f->nb_ports || !r->a->is_hw_port_registered[port])
-		return request_refuse(r, VIOLATION_request_handle);
+		return request_refuse(r, VIOLATION_request_handle,
+				      "got port 0x%" PRIx64
+				      ", want one that is registered",
+				      (uint64_t)req->handle);
 	r->a->is_hw_port_registered[port] = false;
 	return STATUS_OK;
 }
@@ -441,9 +552,11 @@ register_filter(struct request *r)
 	uint32_t id;
 
 	if (!is_pf())
-		return request_refuse(r, VIOLATION_request_state);
+		return request_refuse(
+			r, VIOLATION_request_state,
+			"got a request of a PF, want --device-id b9 or c1");
 	if (vport_of(r, req->vport) == NULL)
-		return request_refuse(r, VIOLATION_request_handle);
+		return refuse_vport(r, req->vport);
 	if (r->a->filters == UINT64_MAX)
 		return STATUS_REFUSED;
 	id = (uint32_t)__builtin_ctzll(~r->a->filters);
@@ -459,13 +572,16 @@ deregister_filter(struct request *r)
 	const uint32_t id = handle_id(HANDLE_FILTER, req->handle);
 
 	if (id >= 64 || (r->a->filters >> id & 1) == 0)
-		return request_refuse(r, VIOLATION_request_handle);
+		return request_refuse(r, VIOLATION_request_handle,
+				      "got filter 0x%" PRIx64
+				      ", want one that is registered",
+				      (uint64_t)req->handle);
 	r->a->filters &= ~(UINT64_C(1) << id);
 	return STATUS_OK;
 }
 
 const struct request_kind mana_requests[] = {
-	{ MANA_QUERY_DEV_CONFIG, 1, 3, DEVICE_MANA, SIZE(dev_config_request),
+	{ MANA_QUERY_DEV_CONFIG, 1, 4, DEVICE_MANA, SIZE(dev_config_request),
 	  ANSWER(dev_config_answer), query_dev_config },
 	{ MANA_QUERY_VPORT_CONFIG, 1, 1, DEVICE_MANA, SIZE(vport_config_request),
 	  ANSWER(vport_config_answer), query_vport_config },
@@ -487,6 +603,12 @@ const struct request_kind mana_requests[] = {
 	  NO_ANSWER, unsupported },
 	{ MANA_QUERY_PHY_STAT, UINT16_MAX, 1, DEVICE_MANA,
 	  UP_TO(request_header), NO_ANSWER, unsupported },
+	{ MANA_VTL2_ASSIGN_SERIAL_NUMBER, 1, 1, DEVICE_MANA,
+	  SIZE(serial_number_request), NO_ANSWER, assign_serial_number },
+	{ MANA_VTL2_MOVE_FILTER, 2, 1, DEVICE_MANA, SIZE(move_filter_request),
+	  NO_ANSWER, move_filter },
+	{ MANA_VTL2_QUERY_FILTER_STATE, 1, 1, DEVICE_MANA, SIZE(handle_request),
+	  ANSWER(filter_state_answer), query_filter_state },
 	{ MANA_REGISTER_HW_PORT, 1, 1, DEVICE_MANA, SIZE(register_hw_port_request),
 	  ANSWER(handle_answer), register_hw_port },
 	{ MANA_DEREGISTER_HW_PORT, 1, 1, DEVICE_MANA, SIZE(handle_request),

@@ -5,7 +5,7 @@
  * no RDMA packet is sent or received.
  */
 
-#include <string.h>
+#include <inttypes.h>
 
 #include "card.h"
 #include "pci_device.h"
@@ -58,9 +58,12 @@ create_adapter(struct request *r)
 	struct handle_answer *answer = (void *)r->answer;
 
 	if (adapter_eq(r->a, req->notify_eq_id) == NULL)
-		return request_refuse(r, VIOLATION_request_handle);
+		return request_refuse(r, VIOLATION_request_handle,
+				      "got EQ %u, want one that exists",
+				      req->notify_eq_id);
 	if (r->a->has_rnic_adapter)
-		return request_refuse(r, VIOLATION_request_state);
+		return request_refuse(r, VIOLATION_request_state,
+				      "got a second adapter, want one");
 	r->a->has_rnic_adapter = true;
 	r->a->rnic_notify_eq = req->notify_eq_id;
 	answer->handle = handle_make(HANDLE_RNIC_ADAPTER, RNIC_ADAPTER_ID);
@@ -81,10 +84,15 @@ destroy_adapter(struct request *r)
 	uint32_t i;
 
 	if (!adapter_exists(r, req->handle))
-		return request_refuse(r, VIOLATION_request_handle);
+		return request_refuse(r, VIOLATION_request_handle,
+				      "got adapter 0x%" PRIx64
+				      ", want that of MANA_IB_CREATE_ADAPTER",
+				      (uint64_t)req->handle);
 	for (i = 0; i < RNIC_NB_QPS; i++)
 		if (r->a->rnic_qps[i].is_alive)
-			return request_refuse(r, VIOLATION_request_state);
+			return request_refuse(
+				r, VIOLATION_request_state,
+				"got an adapter with QPs, want them destroyed first");
 	r->a->has_rnic_adapter = false;
 	return STATUS_OK;
 }
@@ -97,7 +105,10 @@ with_adapter(struct request *r)
 
 	return adapter_exists(r, req->handle) ?
 		       accept(r) :
-		       request_refuse(r, VIOLATION_request_handle);
+		       request_refuse(r, VIOLATION_request_handle,
+				      "got adapter 0x%" PRIx64
+				      ", want that of MANA_IB_CREATE_ADAPTER",
+				      (uint64_t)req->handle);
 }
 
 static uint32_t
@@ -112,7 +123,12 @@ create_cq(struct request *r)
 	if (!adapter_exists(r, req->adapter) || region == NULL ||
 	    req->doorbell_page >= CARD_MAX_PAGES ||
 	    !r->f->pages[req->doorbell_page] || region->nb_bytes > UINT32_MAX)
-		return request_refuse(r, VIOLATION_request_handle);
+		return request_refuse(r, VIOLATION_request_handle,
+				      "got adapter 0x%" PRIx64 ", region 0x%" PRIx64
+				      ", doorbell page %u, want ones that exist",
+				      (uint64_t)req->adapter,
+				      (uint64_t)req->gdma_region,
+				      req->doorbell_page);
 	status = request_cq_create(r, r->a->devices[DEVICE_RNIC].pdn,
 				   req->doorbell_page, req->gdma_region,
 				   (uint32_t)region->nb_bytes, req->eq_id,
@@ -145,12 +161,19 @@ destroy_cq(struct request *r)
 	uint32_t i;
 
 	if (!adapter_exists(r, req->adapter) || id == UINT32_MAX)
-		return request_refuse(r, VIOLATION_request_handle);
+		return request_refuse(r, VIOLATION_request_handle,
+				      "got adapter 0x%" PRIx64 ", CQ 0x%" PRIx64
+				      ", want ones that exist",
+				      (uint64_t)req->adapter,
+				      (uint64_t)req->handle);
 	for (i = 0; i < RNIC_NB_QPS; i++) {
 		const struct rnic_qp *qp = &r->a->rnic_qps[i];
 
 		if (qp->is_alive && (qp->cq[0] == id || qp->cq[1] == id))
-			return request_refuse(r, VIOLATION_request_state);
+			return request_refuse(
+				r, VIOLATION_request_state,
+				"got CQ %u, which a QP uses, want that destroyed first",
+				id);
 	}
 	request_cq_destroy(r, id);
 	return STATUS_OK;
@@ -188,7 +211,12 @@ create_qp(struct request *r)
 	    req->doorbell_page >= CARD_MAX_PAGES ||
 	    !r->f->pages[req->doorbell_page] ||
 	    !regions_are_free(r, req->dma_region))
-		return request_refuse(r, VIOLATION_request_handle);
+		return request_refuse(
+			r, VIOLATION_request_handle,
+			"got adapter 0x%" PRIx64 ", PD 0x%" PRIx64
+			", doorbell page %u, want ones that exist, two CQs, and regions that are free",
+			(uint64_t)req->adapter, (uint64_t)req->pd_handle,
+			req->doorbell_page);
 	for (n = 0; n < RNIC_NB_QPS && r->a->rnic_qps[n].is_alive; n++)
 		;
 	if (n == RNIC_NB_QPS)
@@ -229,7 +257,11 @@ destroy_qp(struct request *r)
 	uint32_t i;
 
 	if (!adapter_exists(r, req->adapter) || qp == NULL)
-		return request_refuse(r, VIOLATION_request_handle);
+		return request_refuse(r, VIOLATION_request_handle,
+				      "got adapter 0x%" PRIx64 ", QP 0x%" PRIx64
+				      ", want ones that exist",
+				      (uint64_t)req->adapter,
+				      (uint64_t)req->handle);
 	for (i = 0; i < RNIC_UD_QUEUES; i++)
 		region_destroy(&r->a->regions, qp->region[i]);
 	qp->is_alive = false;
@@ -242,7 +274,11 @@ set_qp_state(struct request *r)
 	const struct rnic_object_request *req = (const void *)r->bytes;
 
 	if (!adapter_exists(r, req->adapter) || qp_of(r, req->handle) == NULL)
-		return request_refuse(r, VIOLATION_request_handle);
+		return request_refuse(r, VIOLATION_request_handle,
+				      "got adapter 0x%" PRIx64 ", QP 0x%" PRIx64
+				      ", want ones that exist",
+				      (uint64_t)req->adapter,
+				      (uint64_t)req->handle);
 	return STATUS_OK;
 }
 

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -13,10 +12,10 @@
 #include "kernel.h"
 #include "nl_socket.h"
 #include "preload.h"
-#include "replay.h"
 #include "segment.h"
 #include "trace.h"
 #include "violation_log.h"
+#include "vmbus.h"
 
 static pthread_mutex_t attach_mutex = PTHREAD_MUTEX_INITIALIZER;
 static bool is_attached;
@@ -49,17 +48,16 @@ attach(const char *run_dir)
 	rc = model != NULL ? segment_register_self() : segment_attach(run_dir);
 	if (rc < 0)
 		return rc;
-	if (rc == 1)
+	if (rc == 1) {
 		kernel_process_replaced();
+		vmbus_process_replaced();
+	}
 	if (!is_prepared) {
 		is_prepared = true;
 		kernel_event_file_opened = event_file_opened;
 		pthread_atfork(NULL, NULL, after_fork);
 	}
 	trace_open();
-	rc = replay_open();
-	if (rc < 0)
-		return rc;
 	doorbell_process_init();
 	return 0;
 }

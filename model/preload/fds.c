@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <stdbool.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "fds.h"

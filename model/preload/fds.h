@@ -13,6 +13,8 @@ enum fd_kind {
 	FD_CONTEXT,	  /* an uverbs file */
 	FD_CHANNEL,	  /* completion events */
 	FD_ASYNC,	  /* asynchronous events */
+	FD_PAGEMAP,	  /* /proc/self/pagemap */
+	FD_VMBUS,	  /* /dev/uioN, a ring or an attribute of VMBus */
 	FD_NETLINK_RDMA,
 	FD_NETLINK_ROUTE,
 	FD_NETLINK_UEVENT,

@@ -14,10 +14,11 @@
 #include "kernel.h"
 #include "machine.h"
 #include "nl_socket.h"
-#include "polled_pages.h"
+#include "plain_pages.h"
 #include "preload.h"
 #include "segment.h"
 #include "verbs_trace.h"
+#include "vmbus_files.h"
 
 int
 files_open(int node, int flags)
@@ -131,8 +132,8 @@ map_page(int context, int fd, void **addr, size_t length, int flags,
 	rc = check_mmap(context, length, flags, offset);
 	if (rc < 0)
 		return rc;
-	if (config_polls_doorbells(segment_config()))
-		return polled_pages_map(addr, context, fd, length, flags);
+	if (config_has_plain_doorbells(segment_config()))
+		return plain_pages_map(addr, context, fd, length, flags);
 	rc = doorbell_map(addr, context, length, flags);
 	if (rc < 0)
 		return rc;
@@ -195,7 +196,7 @@ count_same(int fd, enum fd_kind kind, void *arg)
 	dev_t dev;
 	ino_t ino;
 
-	if (fds_is_event(kind) && fd != same->fd &&
+	if ((fds_is_event(kind) || kind == FD_CONTEXT) && fd != same->fd &&
 	    host_identity(fd, &dev, &ino) == 0 && dev == same->dev &&
 	    ino == same->ino)
 		same->nb_others++;
@@ -213,16 +214,19 @@ begin_close(int fd, struct closing *closing)
 {
 	closing->kind = fds_kind(fd);
 	closing->context = -1;
+	if (closing->kind == FD_VMBUS)
+		vmbus_files_closing(fd);
 	closing->same = (struct same_file){ .fd = fd };
-	if (closing->kind == FD_CONTEXT) {
+	if ((fds_is_event(closing->kind) || closing->kind == FD_CONTEXT) &&
+	    host_identity(fd, &closing->same.dev, &closing->same.ino) == 0)
+		fds_for_each(0, ~0u, count_same, &closing->same);
+	/* The file stays open while a duplicate is. */
+	if (closing->kind == FD_CONTEXT && closing->same.nb_others == 0) {
 		closing->context = files_context(fd);
 		/* Report now, before others treat the context as leaked. */
 		if (closing->context >= 0)
 			kernel_context_released(closing->context, true);
 	}
-	if (fds_is_event(closing->kind) &&
-	    host_identity(fd, &closing->same.dev, &closing->same.ino) == 0)
-		fds_for_each(0, ~0u, count_same, &closing->same);
 	fds_set(fd, FD_NONE);
 }
 
@@ -239,6 +243,9 @@ end_close(const struct closing *closing, int fd)
 		if (closing->same.nb_others == 0)
 			kernel_event_file_closed(closing->same.dev,
 						 closing->same.ino);
+		break;
+	case FD_PAGEMAP:
+	case FD_VMBUS:
 		break;
 	default:
 		nl_socket_closed(fd);
@@ -271,6 +278,7 @@ files_duplicated(int fd, int newfd)
 	enum fd_kind kind = fds_kind(fd);
 
 	/* Netlink duplicates are not emulated: answers queue by descriptor. */
-	if (kind == FD_CONTEXT || fds_is_event(kind))
+	if (kind == FD_CONTEXT || kind == FD_PAGEMAP || kind == FD_VMBUS ||
+	    fds_is_event(kind))
 		fds_set(newfd, kind);
 }

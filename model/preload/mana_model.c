@@ -11,7 +11,7 @@
 #include "kernel.h"
 #include "machine.h"
 #include "mana_model.h"
-#include "polled_pages.h"
+#include "plain_pages.h"
 #include "preload.h"
 #include "process_lock.h"
 #include "segment.h"
@@ -197,7 +197,7 @@ mana_model_queue(uint32_t fn, uint32_t port, bool is_tx, uint32_t n,
 	if (!attach_machine())
 		return -ENODEV;
 	segment_lock();
-	rc = card_queue_location(fn, port, is_tx, n, model_self, &location);
+	rc = card_queue_location(fn, port, is_tx, n, &location);
 	segment_unlock();
 	if (rc < 0)
 		return rc;
@@ -214,7 +214,7 @@ mana_model_queue(uint32_t fn, uint32_t port, bool is_tx, uint32_t n,
 		return 0;
 	mask = signals_block_all();
 	process_lock(PROCESS_LOCK_STEP);
-	queue->doorbells = polled_pages_registers(fn, location.page);
+	queue->doorbells = plain_pages_registers(fn, location.page);
 	process_unlock(PROCESS_LOCK_STEP);
 	signals_restore_all(mask);
 	return 0;
@@ -245,7 +245,7 @@ mana_model_by_hand(bool by_hand)
 		return -EINVAL;
 	segment_lock();
 	is_by_hand = by_hand;
-	polled_queues_by_hand(by_hand);
+	plain_queues_by_hand(by_hand);
 	segment_unlock();
 	return 0;
 }
@@ -253,8 +253,8 @@ mana_model_by_hand(bool by_hand)
 int
 mana_model_step(void)
 {
-	uint32_t nb_taken;
 	uint64_t mask;
+	int nb_taken;
 
 	if (!attach_machine())
 		return -ENODEV;
@@ -264,12 +264,12 @@ mana_model_step(void)
 		return -EBUSY;
 	mask = signals_block_all();
 	process_lock(PROCESS_LOCK_STEP);
-	nb_taken = polled_pages_run(true);
-	if (machine_step(nb_taken == 0) && nb_taken == 0)
+	nb_taken = plain_pages_run();
+	if (nb_taken >= 0 && machine_step(nb_taken == 0) && nb_taken == 0)
 		nb_taken = 1;
 	process_unlock(PROCESS_LOCK_STEP);
 	signals_restore_all(mask);
-	return (int)nb_taken;
+	return nb_taken;
 }
 
 uint64_t

@@ -4,7 +4,7 @@
 
 #include "process_lock.h"
 
-#define FIRST_WAITED_FOR PROCESS_LOCK_POLLED
+#define FIRST_WAITED_FOR PROCESS_LOCK_PAGES
 
 int process_locks[NB_PROCESS_LOCKS];
 

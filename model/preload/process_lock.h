@@ -61,8 +61,7 @@ enum process_lock_name {
 	 * fork() waits for these. A thread must not allocate memory while it holds
 	 * one, nor take one while it holds an allocator's lock.
 	 */
-	PROCESS_LOCK_POLLED,   /* views of doorbell pages of plain memory */
-	PROCESS_LOCK_PAGES,   /* doorbell pages that trap */
+	PROCESS_LOCK_PAGES,   /* doorbell pages: those that trap, views of others */
 	PROCESS_LOCK_WATCHES, /* event files in epoll sets */
 	PROCESS_LOCK_ACTIONS, /* actions of intercepted signals */
 	PROCESS_LOCK_DECODE,

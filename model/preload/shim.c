@@ -26,8 +26,10 @@
 #include "machine.h"
 #include "netdev.h"
 #include "nodes.h"
+#include "pagemap.h"
 #include "preload.h"
 #include "sysfs_path.h"
+#include "vmbus_files.h"
 
 /* Convert the emulation's result to that of a C library function. */
 static int
@@ -69,10 +71,16 @@ open_node(int node, int flags)
 									\
 		if (node != NODES_NONE)                                 \
 			return open_node(node, flags);                  \
+		if (vmbus_files_open(path, flags, &rc) ||               \
+		    pagemap_open(path, flags, &rc))                     \
+			return result(rc);                              \
 		rc = sysfs_open(&path, flags, to);                      \
 		if (rc != SYSFS_GO_ON)                                  \
 			return result(rc);                              \
-		return MODEL_REAL(name) next;                           \
+		rc = MODEL_REAL(name) next;                             \
+		if (path == to)                                         \
+			vmbus_files_opened(rc, to);                     \
+		return rc;                                              \
 	}
 
 #define DEFINE_OPEN(name)                                               \
@@ -228,6 +236,8 @@ write(int fd, const void *buf, size_t nb_bytes)
 
 	if (context >= 0)
 		rc = files_write(context, fd, buf, nb_bytes);
+	else if (kind == FD_VMBUS)
+		rc = vmbus_files_write(fd, buf, nb_bytes);
 	else if (kind == FD_NONE && files_is_anothers_context(fd))
 		rc = -EACCES; /* do not store bytes to its doorbell page */
 	else
@@ -249,12 +259,18 @@ write(int fd, const void *buf, size_t nb_bytes)
 		bool is_replaced = (flags & MAP_FIXED) != 0 &&          \
 				   doorbell_replace_begin(addr, length); \
 		int context = -1;                                       \
+		enum fd_kind kind = (flags & MAP_ANONYMOUS) == 0 ?      \
+				    fds_kind(fd) : FD_NONE;             \
 									\
 		if (fd >= 0 && (flags & MAP_ANONYMOUS) == 0 &&          \
-		    (fds_kind(fd) == FD_CONTEXT ||                      \
+		    (kind == FD_CONTEXT ||                              \
 		     length == (size_t)getpagesize()))                  \
 			context = files_context(fd);                    \
-		if (context < 0)                                        \
+		if (kind == FD_VMBUS) {                                 \
+			if (result(vmbus_files_mmap(fd, &addr, length,  \
+						    flags, offset)) < 0) \
+				addr = MAP_FAILED;                      \
+		} else if (context < 0)                                 \
 			addr = MODEL_REAL(name)(addr, length, prot,     \
 						flags, fd, offset);     \
 		else if (result(files_mmap(context, fd, &addr, length,  \
@@ -273,6 +289,7 @@ DEFINE_MMAP(mmap64)
 MODEL_EXPORT int
 munmap(void *addr, size_t length)
 {
+	vmbus_files_munmap(addr, length);
 	if (files_munmap(addr, length))
 		return 0;
 	return MODEL_REAL(munmap)(addr, length);

@@ -10,8 +10,6 @@
 #undef _FILE_OFFSET_BITS
 #undef _FORTIFY_SOURCE
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>

@@ -2,7 +2,7 @@
 
 /*
  * Interposed functions, part 5: others with a path in /sys. fopen() and
- * opendir() of the C library do not call the interposed open().
+ * opendir() of the C library do not call the interposed open(), nor fclose() close().
  */
 
 /* Both names of each function are defined here: headers must not alias them. */
@@ -19,8 +19,10 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "fds.h"
 #include "preload.h"
 #include "sysfs_path.h"
+#include "vmbus_files.h"
 
 /* Flags for a mode of fopen(): r, r+ and so on. */
 static int
@@ -49,14 +51,37 @@ stream_of(int fd, const char *mode)
 	{                                                               \
 		char to[SYSFS_PATH_BYTES];                              \
 		int fd = sysfs_open(&path, flags_of(mode), to);         \
+		FILE *file;                                             \
 									\
 		if (fd != SYSFS_GO_ON)                                  \
 			return stream_of(fd, mode);                     \
-		return MODEL_REAL(name)(path, mode);                    \
+		file = MODEL_REAL(name)(path, mode);                    \
+		if (file != NULL && path == to)                         \
+			vmbus_files_opened(fileno(file), to);           \
+		return file;                                            \
 	}
 
 DEFINE_FOPEN(fopen)
 DEFINE_FOPEN(fopen64)
+
+/* The stream has written to an attribute by calls that are not interposed. */
+MODEL_EXPORT int
+fclose(FILE *file)
+{
+	const int fd = fileno(file);
+	int rc = 0, ret;
+
+	if (fds_kind(fd) == FD_VMBUS && fflush(file) == 0) {
+		rc = vmbus_files_closing(fd);
+		fds_set(fd, FD_NONE);
+	}
+	ret = MODEL_REAL(fclose)(file);
+	if (rc < 0) {
+		errno = -rc;
+		return EOF;
+	}
+	return ret;
+}
 
 MODEL_EXPORT DIR *
 opendir(const char *path)

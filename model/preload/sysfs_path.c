@@ -14,11 +14,13 @@
 #include "preload.h"
 #include "segment.h"
 #include "sysfs_path.h"
+#include "vmbus_files.h"
 
 /* Folders with devices of both machines. */
 static const char *const shared[] = {
 	"/sys/class/net", "/sys/class/infiniband", "/sys/class/infiniband_verbs",
 	"/sys/bus/pci/devices", "/sys/bus/pci/drivers", "/sys/devices",
+	"/sys/bus/vmbus/devices", "/sys/bus/vmbus/drivers", "/sys/class/uio",
 };
 
 static bool
@@ -67,6 +69,8 @@ sysfs_path(const char *path, char buf[SYSFS_PATH_BYTES])
 
 	if (nodes_is_hidden(path))
 		return nowhere;
+	if (vmbus_files_path(path, buf, SYSFS_PATH_BYTES))
+		return buf;
 	if (folder == NULL)
 		return path;
 	if (is_only_slashes(rest)) {
@@ -254,9 +258,9 @@ sysfs_open(const char **path, int flags, char buf[SYSFS_PATH_BYTES])
 	*path = to;
 	if (to == NULL || to == nowhere)
 		return SYSFS_GO_ON;
-	/* Attributes cannot be written; use ip(8) and ethtool(8). */
+	/* Only attributes of VMBus can be written; use ip(8) and ethtool(8). */
 	if (is_moved && (flags & O_ACCMODE) != O_RDONLY)
-		return -EACCES;
+		return vmbus_files_is_writable(to) ? SYSFS_GO_ON : -EACCES;
 	/* An epoll file opens, polls, has a status, and reads as EINVAL. */
 	if (is_unreadable(to))
 		return host_result(syscall(SYS_epoll_create1,

@@ -8,10 +8,7 @@
  */
 
 #include <infiniband/verbs.h>
-#include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 

@@ -3,7 +3,7 @@
 /*
  * A program that does a fixed amount of work with one thread: brings a port up,
  * sends packets to itself, one after the other, and prints each CQE that it
- * reads. For tests of the trace and of its replay.
+ * reads. For tests of the trace.
  *
  * usage: fixed_work PACKETS [waste] [COMMAND...] waste: allocate memory first,
  * so that all addresses differ. Commands are those of mana-model ctl.
@@ -18,7 +18,7 @@
 #define MIN_BYTES 60
 #define STEP_BYTES 37
 
-/* Print a CQE without owner bits and queue id, which differ in a replay. */
+/* Print a CQE without its trailer. */
 static void
 print_cqe(const char *what, const uint8_t *cqe)
 {

@@ -50,7 +50,7 @@ static const struct platform fixture_platform = {
 	.has_memory = segment_process_has_memory,
 	.wake = fx_wake,
 	.wake_owner = fx_wake_owner,
-	.recover = fx_nothing,
+	.recover = card_recover,
 	.free_slots = fx_nothing,
 };
 
@@ -101,8 +101,7 @@ fx_defaults(struct fixture *fx)
 	fx->cq_bytes = 256 * HW_CQE_BYTES;
 }
 
-/* Create a work queue and its CQ in mapped rings. */
-static void
+void
 fx_queue(struct fx_port *p, uint32_t port, struct fx_ring *wq,
 	 struct fx_ring *cq, bool is_sq)
 {
@@ -284,6 +283,35 @@ fx_tx_long(const struct fx_port *p, struct fx_wqe *wqe)
 }
 
 void
+fx_edit(struct fx_wqe *wqe, uint8_t *frame, const struct fx_edit *edits)
+{
+	for (const struct fx_edit *e = edits; e->op != FX_END; e++) {
+		uint32_t *word = (void *)((uint8_t *)wqe + e->at);
+
+		switch (e->op) {
+		case FX_SET:
+			*word = e->value;
+			break;
+		case FX_OR:
+			*word |= e->value;
+			break;
+		case FX_AND:
+			*word &= e->value;
+			break;
+		case FX_XOR:
+			*word ^= e->value;
+			break;
+		case FX_ADD:
+			*word += e->value;
+			break;
+		default:
+			frame[e->at] = (uint8_t)e->value;
+			break;
+		}
+	}
+}
+
+void
 fx_tx_add_sge(const struct fx_port *p, struct fx_wqe *wqe, uint32_t off,
 	      uint32_t nb_bytes)
 {
@@ -320,6 +348,14 @@ fx_post(struct fx_ring *ring, const struct fx_wqe *wqe)
 		fx_put(ring, off + 12, wqe->sge[i].size_bytes);
 	}
 	ring->pos += (off + 31) & ~31u;
+}
+
+void
+fx_run_until(uint64_t ns)
+{
+	segment_clock()->virtual_ns = ns;
+	while (clock_is_due())
+		card_timers(clock_take());
 }
 
 void

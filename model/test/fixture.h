@@ -9,20 +9,14 @@
 #ifndef MODEL_TEST_FIXTURE_H
 #define MODEL_TEST_FIXTURE_H
 
-/* cmocka.h needs these before it. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "card_state.h"
 #include "card.h"
 #include "violation_log.h"
 #include "segment.h"
+#include "test.h"
 
 #define FX_PORTS	 2
 #define FX_BUF_BYTES	 (1u << 20)
@@ -65,6 +59,10 @@ void fx_stop(struct fixture *fx);
 /* Replace all queues by new ones, in any state of the old ones. */
 void fx_renew(struct fixture *fx);
 
+/* Create a work queue and its CQ in rings whose memory and sizes are set. */
+void fx_queue(struct fx_port *p, uint32_t port, struct fx_ring *wq,
+	      struct fx_ring *cq, bool is_sq);
+
 /*
  * Install the handlers that turn faults of guarded copies into errors.
  * fx_start() does so, but cmocka sets its own handlers between a set-up and its
@@ -75,6 +73,7 @@ void fx_catch_faults(void);
 /* cmocka set-up and tear-down of a fixture with defaults in *state. */
 int fx_setup(void **state);
 int fx_teardown(void **state);
+#define FX_TEST(name) TEST_WITH(name, fx_setup, fx_teardown)
 
 /* Steering of a port: RSS over these RQs; the last one is the default. */
 void fx_steer(struct fixture *fx, uint32_t port, bool rss, const uint32_t *rqs,
@@ -96,6 +95,32 @@ void fx_tx_long(const struct fx_port *p, struct fx_wqe *wqe);
 void fx_tx_add_sge(const struct fx_port *p, struct fx_wqe *wqe, uint32_t off,
 		   uint32_t nb_bytes);
 
+/* A change of a WQE's member, or of a byte of its frame. FX_END ends a list. */
+enum fx_op {
+	FX_END,
+	FX_SET,
+	FX_OR,
+	FX_AND,
+	FX_XOR,
+	FX_ADD,
+	FX_BYTE
+};
+struct fx_edit {
+	enum fx_op op;
+	uint16_t at;
+	uint32_t value;
+};
+#define FX_EDIT(op, member, value)                                          \
+	{                                                                   \
+		FX_##op, offsetof(struct fx_wqe, member), (uint32_t)(value) \
+	}
+#define FX_FRAME(at, value)        \
+	{                          \
+		FX_BYTE, at, value \
+	}
+/* Of a member of 64 bits the low half is changed. */
+void fx_edit(struct fx_wqe *wqe, uint8_t *frame, const struct fx_edit *edits);
+
 /* Write it to the ring (num_sge and OOB code are in header[1]). */
 void fx_post(struct fx_ring *ring, const struct fx_wqe *wqe);
 void fx_ring_sq(struct fixture *fx, struct fx_port *p);
@@ -104,6 +129,9 @@ void fx_ring_cq(struct fixture *fx, struct fx_port *p, struct fx_ring *cq,
 		bool arm);
 void fx_doorbell(struct fx_port *p, uint32_t offset, uint64_t value,
 		 uint32_t nb_bytes);
+
+/* Set the virtual clock, and run all timers that are due then. */
+void fx_run_until(uint64_t ns);
 
 /* Post n Rx buffers of FX_RX_BUF_BYTES and ring. */
 void fx_fill_rq(struct fixture *fx, struct fx_port *p, uint32_t n);

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "card.h"
 #include "clock.h"
@@ -89,7 +84,6 @@ guest_config_reset(void)
 int
 guest_start(void **state)
 {
-	(void)state;
 	if (guest_config.nb_functions == 0)
 		guest_config_reset();
 	memset(&guest, 0, sizeof(guest));
@@ -120,7 +114,6 @@ guest_stop(void **state)
 {
 	char path[128];
 
-	(void)state;
 	segment_lock();
 	pci_device_reset(FN);
 	segment_unlock();
@@ -218,7 +211,10 @@ read_start_up(void)
 		else if (n == HWC_INIT_SQ_ID)
 			guest.sq.id = value;
 		else if (n == HWC_INIT_QUEUE_DEPTH)
-			assert_int_equal(value, 1);
+			assert_int_equal(value,
+					 guest_config.quirks[QUIRK_HWC_DEPTH_16] ?
+						 16 :
+						 1);
 		else if (n == HWC_INIT_MAX_REQUEST || n == HWC_INIT_MAX_RESPONSE)
 			assert_int_equal(value, 4096);
 		else if (n == HWC_INIT_MAX_NUM_CQS)
@@ -504,6 +500,10 @@ guest_assert_violation(enum violation violation, uint64_t n, const char *file,
 		const struct violation_row *row = &log->rows[i];
 
 		if (row->violation == violation) {
+			/* Each says what was found, and what would be right. */
+			if (strstr(row->detail, "got ") == NULL ||
+			    strstr(row->detail, ", want ") == NULL)
+				fail_msg("%s:%d: detail '%s'", file, line, row->detail);
 			found += row->count;
 			continue;
 		}

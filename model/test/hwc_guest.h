@@ -14,6 +14,7 @@
 #include "adapter.h"
 #include "messages.h"
 #include "pci_device.h"
+#include "test.h"
 
 #define GUEST_BYTES	(8u << 20)
 #define GUEST_PAGE	4096u
@@ -50,6 +51,8 @@ extern struct guest guest;
 int guest_start(void **state);
 int guest_start_channel(void **state);
 int guest_stop(void **state);
+#define GUEST_TEST(name) TEST_WITH(name, guest_start, guest_stop)
+#define CHANNEL_TEST(name) TEST_WITH(name, guest_start_channel, guest_stop)
 /* Replace the configuration of the machine that guest_start() creates. */
 extern struct model_config guest_config;
 void guest_config_reset(void);
@@ -99,9 +102,16 @@ uint32_t guest_call_device(void *request, uint32_t nb_bytes, uint32_t code,
 			   uint16_t version);
 #define CALL(request, code, answer) \
 	guest_call(&(request), sizeof(request), code, sizeof(struct answer))
-#define CALL_MANA(request, code, answer)                     \
+/* A request of a device and a version. */
+#define CALL_AS(request, code, answer, device, version)      \
 	guest_call_device(&(request), sizeof(request), code, \
-			  sizeof(struct answer), DEVICE_MANA, 1)
+			  sizeof(struct answer), device, version)
+#define CALL_MANA(request, code, answer) \
+	CALL_AS(request, code, answer, DEVICE_MANA, 1)
+#define CALL_RNIC(request, code, answer, version) \
+	CALL_AS(request, code, answer, DEVICE_RNIC, version)
+/* Assert that one of these calls succeeds. */
+#define OK(call)	assert_int_equal(call, STATUS_OK)
 #define ANSWER_OF(type) ((const struct type *)(const void *)guest.answer)
 
 /* A region of pages of 4 KiB, contiguous from gpa. */

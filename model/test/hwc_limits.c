@@ -2,17 +2,9 @@
 
 /* A guest asks for much work at once: the device does a part of it. */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "card.h"
 #include "hwc_guest.h"
 #include "hwc_objects.h"
-#include "test_hwc.h"
 
 static struct hwc_device dev;
 static struct guest_ring eq;
@@ -25,9 +17,9 @@ start_port(void **state)
 	eq = device_port_start(&port, &dev);
 	return 0;
 }
+#define PORT_TEST(name) TEST_WITH(name, start_port, guest_stop)
 
-static void
-test_large_ring(void **state)
+PORT_TEST(test_large_ring)
 {
 	/* One page of 32 MiB. */
 	struct {
@@ -42,22 +34,15 @@ test_large_ring(void **state)
 					    .doorbell_id = dev.page,
 					    .queue_size = 32u << 20 };
 
-	(void)state;
-	assert_int_equal(guest_call(&region, sizeof(region),
-				    GDMA_CREATE_DMA_REGION,
-				    sizeof(struct create_region_answer)),
-			 STATUS_OK);
+	OK(guest_call(&region, sizeof(region), GDMA_CREATE_DMA_REGION,
+		      sizeof(struct create_region_answer)));
 	req.gdma_region = ANSWER_OF(create_region_answer)->dma_region_handle;
-	assert_int_equal(guest_call_device(&req, sizeof(req), GDMA_CREATE_QUEUE,
-					   sizeof(struct create_queue_answer),
-					   DEVICE_MANA, 1),
+	assert_int_equal(CALL_AS(req, GDMA_CREATE_QUEUE, create_queue_answer,
+				 DEVICE_MANA, 1),
 			 STATUS_REFUSED);
 	assert_violation(request_field, 1);
 	req.queue_size = 8192; /* its first part */
-	assert_int_equal(guest_call_device(&req, sizeof(req), GDMA_CREATE_QUEUE,
-					   sizeof(struct create_queue_answer),
-					   DEVICE_MANA, 1),
-			 STATUS_OK);
+	OK(CALL_AS(req, GDMA_CREATE_QUEUE, create_queue_answer, DEVICE_MANA, 1));
 }
 
 static bool
@@ -72,12 +57,10 @@ run(void)
 }
 
 /* Several requests wait: each run answers one. */
-static void
-test_many_requests(void **state)
+CHANNEL_TEST(test_many_requests)
 {
 	uint32_t i, n;
 
-	(void)state;
 	guest_silence(true);
 	for (i = 0; i < 3; i++)
 		assert_false(guest_send(&guest_plain_request,
@@ -93,8 +76,7 @@ test_many_requests(void **state)
 }
 
 /* More WQEs than the CQ has entries wait: each is counted once. */
-static void
-test_count_once(void **state)
+PORT_TEST(test_count_once)
 {
 	enum {
 		NB = 100
@@ -103,7 +85,6 @@ test_count_once(void **state)
 	struct card *card = segment_card();
 	uint32_t i, before;
 
-	(void)state;
 	card->is_watched = true;
 	card->watch.is_paused = true; /* the SQ is not processed */
 	before = guest.nb_reads;
@@ -121,12 +102,10 @@ test_count_once(void **state)
 }
 
 /* A CQ of a user is armed behind its CQEs, again and again; others share the EQ. */
-static void
-test_arming_storm(void **state)
+PORT_TEST(test_arming_storm)
 {
 	uint32_t i, type, detail;
 
-	(void)state;
 	port_send(&port, dev.key, 60);
 	assert_true(guest_event(&eq, &type, &detail));
 	for (i = 0; i < 1000; i++)
@@ -150,22 +129,4 @@ test_arming_storm(void **state)
 	port_send(&port, dev.key, 60);
 	assert_true(guest_event(&eq, &type, &detail));
 	assert_no_violation();
-}
-
-#define WITH_CHANNEL(test) \
-	cmocka_unit_test_setup_teardown(test, guest_start_channel, guest_stop)
-#define WITH_PORT(test) \
-	cmocka_unit_test_setup_teardown(test, start_port, guest_stop)
-
-int
-hwc_limit_tests(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_PORT(test_large_ring),
-		WITH_CHANNEL(test_many_requests),
-		WITH_PORT(test_count_once),
-		WITH_PORT(test_arming_storm),
-	};
-
-	return cmocka_run_group_tests_name("hwc limits", tests, NULL, NULL);
 }

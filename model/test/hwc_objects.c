@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "hwc_objects.h"
 
@@ -16,10 +11,7 @@ device_register(struct hwc_device *dev, enum device_type type)
 {
 	struct request_header req = { 0 };
 
-	assert_int_equal(guest_call_device(&req, sizeof(req), GDMA_REGISTER_DEVICE,
-					   sizeof(struct register_device_answer),
-					   type, 1),
-			 STATUS_OK);
+	OK(CALL_AS(req, GDMA_REGISTER_DEVICE, register_device_answer, type, 1));
 	*dev = (struct hwc_device){
 		.type = type,
 		.pdn = ANSWER_OF(register_device_answer)->pdid,
@@ -33,11 +25,7 @@ device_deregister(const struct hwc_device *dev)
 {
 	struct request_header req = { 0 };
 
-	assert_int_equal(guest_call_device(&req, sizeof(req),
-					   GDMA_DEREGISTER_DEVICE,
-					   sizeof(struct answer_header),
-					   dev->type, 1),
-			 STATUS_OK);
+	OK(CALL_AS(req, GDMA_DEREGISTER_DEVICE, answer_header, dev->type, 1));
 }
 
 struct guest_ring
@@ -54,10 +42,7 @@ eq_create(const struct hwc_device *dev, uint32_t vector)
 					    .eq_pci_msix_index = vector };
 
 	req.gdma_region = guest_region(eq.gpa, RING_BYTES);
-	assert_int_equal(guest_call_device(&req, sizeof(req), GDMA_CREATE_QUEUE,
-					   sizeof(struct create_queue_answer),
-					   dev->type, 1),
-			 STATUS_OK);
+	OK(CALL_AS(req, GDMA_CREATE_QUEUE, create_queue_answer, dev->type, 1));
 	eq.id = ANSWER_OF(create_queue_answer)->queue_index;
 	return eq;
 }
@@ -71,13 +56,12 @@ eq_test(const struct guest_ring *eq)
 }
 
 void
-eq_destroy(const struct hwc_device *dev, const struct guest_ring *eq)
+eq_destroy(const struct guest_ring *eq)
 {
 	struct disable_queue_request req = { .type = QUEUE_EQ,
 					     .queue_index = eq->id };
 
-	(void)dev;
-	assert_int_equal(CALL(req, GDMA_DISABLE_QUEUE, answer_header), STATUS_OK);
+	OK(CALL(req, GDMA_DISABLE_QUEUE, answer_header));
 }
 
 void
@@ -90,11 +74,9 @@ user_open(struct hwc_user *user)
 	};
 	struct create_pd_request pd = { 0 };
 
-	assert_int_equal(CALL(page, GDMA_ALLOCATE_RESOURCE_RANGE,
-			      allocate_range_answer),
-			 STATUS_OK);
+	OK(CALL(page, GDMA_ALLOCATE_RESOURCE_RANGE, allocate_range_answer));
 	user->page = ANSWER_OF(allocate_range_answer)->allocated_resources;
-	assert_int_equal(CALL(pd, GDMA_CREATE_PD, create_pd_answer), STATUS_OK);
+	OK(CALL(pd, GDMA_CREATE_PD, create_pd_answer));
 	user->pdn = ANSWER_OF(create_pd_answer)->pd_id;
 	user->pd_handle = ANSWER_OF(create_pd_answer)->pd_handle;
 }
@@ -109,9 +91,8 @@ user_close(const struct hwc_user *user)
 	};
 	struct handle_request pd = { .handle = user->pd_handle };
 
-	assert_int_equal(CALL(pd, GDMA_DESTROY_PD, answer_header), STATUS_OK);
-	assert_int_equal(CALL(page, GDMA_DESTROY_RESOURCE_RANGE, answer_header),
-			 STATUS_OK);
+	OK(CALL(pd, GDMA_DESTROY_PD, answer_header));
+	OK(CALL(page, GDMA_DESTROY_RESOURCE_RANGE, answer_header));
 }
 
 uint32_t
@@ -127,10 +108,7 @@ user_mr(const struct hwc_user *user, uint64_t region, uint64_t iova,
 			  .gva = { .virtual_address = iova,
 				   .access_flags = MR_ACCESS_LOCAL_WRITE } } };
 
-	assert_int_equal(guest_call_device(&mr, sizeof(mr), GDMA_CREATE_MR,
-					   sizeof(struct create_mr_answer),
-					   DEVICE_NONE, 2),
-			 STATUS_OK);
+	OK(CALL_AS(mr, GDMA_CREATE_MR, create_mr_answer, DEVICE_NONE, 2));
 	*mr_handle = ANSWER_OF(create_mr_answer)->mr_handle;
 	return ANSWER_OF(create_mr_answer)->lkey;
 }
@@ -140,7 +118,7 @@ user_mr_destroy(uint64_t mr_handle)
 {
 	struct handle_request req = { .handle = mr_handle };
 
-	assert_int_equal(CALL(req, GDMA_DESTROY_MR, answer_header), STATUS_OK);
+	OK(CALL(req, GDMA_DESTROY_MR, answer_header));
 }
 
 static uint64_t
@@ -148,9 +126,7 @@ vport_handle(uint32_t index)
 {
 	struct vport_config_request req = { .vport_index = index };
 
-	assert_int_equal(CALL_MANA(req, MANA_QUERY_VPORT_CONFIG,
-				   vport_config_answer),
-			 STATUS_OK);
+	OK(CALL_MANA(req, MANA_QUERY_VPORT_CONFIG, vport_config_answer));
 	return ANSWER_OF(vport_config_answer)->vport;
 }
 
@@ -171,10 +147,7 @@ create_wq(const struct hwc_port *port, enum queue_type type,
 				   .pos = RING_BYTES / HW_CQE_BYTES };
 	req.wq_gdma_region = wq->region = guest_region(wq->gpa, RING_BYTES);
 	req.cq_gdma_region = cq->region = guest_region(cq->gpa, RING_BYTES);
-	assert_int_equal(guest_call_device(&req, sizeof(req), MANA_CREATE_WQ_OBJ,
-					   sizeof(struct create_wq_answer),
-					   DEVICE_MANA, 3),
-			 STATUS_OK);
+	OK(CALL_AS(req, MANA_CREATE_WQ_OBJ, create_wq_answer, DEVICE_MANA, 3));
 	wq->id = ANSWER_OF(create_wq_answer)->wq_id;
 	cq->id = ANSWER_OF(create_wq_answer)->cq_id;
 	return ANSWER_OF(create_wq_answer)->wq_obj;
@@ -190,15 +163,13 @@ start(struct hwc_port *port, uint32_t index, uint32_t pdn, uint32_t page,
 	port->vport = tx.vport = vport_handle(index);
 	port->pdn = pdn;
 	port->page = page;
-	assert_int_equal(CALL_MANA(tx, MANA_CONFIG_VPORT_TX, vport_tx_answer),
-			 STATUS_OK);
+	OK(CALL_MANA(tx, MANA_CONFIG_VPORT_TX, vport_tx_answer));
 	assert_int_equal(ANSWER_OF(vport_tx_answer)->short_form_allowed, 1);
 	port->vp_offset = ANSWER_OF(vport_tx_answer)->tx_vport_offset;
 	port->sq_handle = create_wq(port, QUEUE_SQ, &port->sq, &port->scq, eq_id);
 	port->rq_handle = create_wq(port, QUEUE_RQ, &port->rq, &port->rcq, eq_id);
 	port->buf = guest_alloc(4096);
-	assert_int_equal(port_steer(port, TRI_TRUE, TRI_FALSE, STEER_ALL),
-			 STATUS_OK);
+	OK(port_steer(port, TRI_TRUE, TRI_FALSE, STEER_ALL));
 }
 
 void
@@ -221,10 +192,8 @@ device_port_start(struct hwc_port *port, struct hwc_device *dev)
 
 void
 user_port_start(struct hwc_port *port, uint32_t index,
-		const struct hwc_user *user, const struct hwc_device *dev,
-		uint32_t eq_id)
+		const struct hwc_user *user, uint32_t eq_id)
 {
-	(void)dev;
 	start(port, index, user->pdn, user->page, eq_id);
 }
 
@@ -234,8 +203,7 @@ destroy_wq(enum queue_type type, uint64_t handle)
 	struct destroy_wq_request req = { .wq_type = type,
 					  .wq_obj_handle = handle };
 
-	assert_int_equal(CALL_MANA(req, MANA_DESTROY_WQ_OBJ, answer_header),
-			 STATUS_OK);
+	OK(CALL_MANA(req, MANA_DESTROY_WQ_OBJ, answer_header));
 }
 
 void
@@ -272,9 +240,8 @@ port_steer(const struct hwc_port *port, enum tri_state rx, enum tri_state rss,
 	for (i = 0; i < sizeof(rx_request.req.hashkey); i++)
 		rx_request.req.hashkey[i] =
 			(uint8_t)(i * 7 + updates);
-	return guest_call_device(&rx_request, sizeof(rx_request),
-				 MANA_CONFIG_VPORT_RX,
-				 sizeof(struct vport_rx_answer), DEVICE_MANA, 2);
+	return CALL_AS(rx_request, MANA_CONFIG_VPORT_RX, vport_rx_answer,
+		       DEVICE_MANA, 2);
 }
 
 static void

@@ -7,10 +7,6 @@
 
 #include "hwc_guest.h"
 
-#define CALL_RNIC(request, code, answer, version)            \
-	guest_call_device(&(request), sizeof(request), code, \
-			  sizeof(struct answer), DEVICE_RNIC, version)
-
 /* All assert that the requests succeed, unless they return a status. */
 struct hwc_device {
 	enum device_type type;
@@ -21,7 +17,7 @@ void device_deregister(const struct hwc_device *dev);
 
 struct guest_ring eq_create(const struct hwc_device *dev, uint32_t vector);
 uint32_t eq_test(const struct guest_ring *eq);
-void eq_destroy(const struct hwc_device *dev, const struct guest_ring *eq);
+void eq_destroy(const struct guest_ring *eq);
 
 /* A user's context and PD. */
 struct hwc_user {
@@ -49,8 +45,7 @@ void port_start(struct hwc_port *port, uint32_t index,
 struct guest_ring device_port_start(struct hwc_port *port,
 				    struct hwc_device *dev);
 void user_port_start(struct hwc_port *port, uint32_t index,
-		     const struct hwc_user *user, const struct hwc_device *dev,
-		     uint32_t eq_id);
+		     const struct hwc_user *user, uint32_t eq_id);
 void port_stop(const struct hwc_port *port);
 #define STEER_NOTHING 0u
 #define STEER_DEFAULT (1u << 0)

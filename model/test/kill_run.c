@@ -1,13 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* cmocka.h needs these before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -16,6 +8,7 @@
 #include <unistd.h>
 
 #include "kill_run.h"
+#include "test.h"
 
 #define MAX_TRAPS 25000u
 #define EFLAGS_TF 0x100 /* a trap after each instruction */

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* cmocka.h needs these before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "card_state.h"
 #include "kernel_state.h"
 #include "killed_state.h"
+#include "test.h"
 
 static const char *name = "no step";
 static unsigned long long nb_steps;

@@ -1,38 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <dirent.h>
-#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
-
-#include <rdma/ib_user_ioctl_cmds.h>
-#include <rdma/rdma_user_ioctl_cmds.h>
 
 #include "../base/hw.h"
 #include "lifecycle_fixture.h"
+#include "nl_request.h"
 
 #define NB_LOOKS 20000 /* a millisecond each */
 
 void
-command(const char *line)
-{
-	char message[256] = "";
-
-	if (MODEL_CALL(mana_model_command)(line, message, sizeof(message)) != 0)
-		fail_msg("%s: %s", line, message);
-}
-
-void
 refused(const char *line)
 {
-	char message[256] = "";
-
-	assert_true(MODEL_CALL(mana_model_command)(line, message,
-						   sizeof(message)) < 0);
-	assert_string_not_equal(message, "");
+	assert_true(fx_command(line) < 0);
+	assert_string_not_equal(fx_message, "");
 }
 
 void
@@ -195,55 +178,12 @@ wait_for_device(unsigned int fn, struct function *function)
 int
 netdev_carrier(const char *name)
 {
-	struct {
-		struct nlmsghdr hdr;
-		struct ifinfomsg info;
-		char attrs[4096];
-	} msg = {
-		.hdr = { .nlmsg_len = NLMSG_LENGTH(sizeof(msg.info)),
-			 .nlmsg_type = RTM_GETLINK,
-			 .nlmsg_flags = NLM_F_REQUEST },
-		.info = { .ifi_index = (int)if_nametoindex(name) },
-	};
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-	int carrier = -1, len;
-	struct rtattr *attr;
+	struct request request = new_request(RTM_GETLINK, if_nametoindex(name));
+	int sock = open_socket();
+	const ssize_t len = ask(sock, &request);
 
-	assert_true(fd >= 0);
-	assert_true(send(fd, &msg, msg.hdr.nlmsg_len, 0) > 0);
-	assert_true(recv(fd, &msg, sizeof(msg), 0) > 0);
-	close(fd);
-	len = (int)IFLA_PAYLOAD(&msg.hdr);
-	for (attr = IFLA_RTA(&msg.info); RTA_OK(attr, len);
-	     attr = RTA_NEXT(attr, len))
-		if (attr->rta_type == IFLA_CARRIER)
-			carrier = *(uint8_t *)RTA_DATA(attr);
-	return carrier;
-}
-
-int
-destroy_pd(int cmd_fd, uint32_t handle)
-{
-	/*
-	 * struct ib_uverbs_ioctl_hdr without its flexible array, which clang
-	 * allows only at the end.
-	 */
-	struct {
-		uint16_t length, object_id, method_id, num_attrs;
-		uint64_t reserved1;
-		uint32_t driver_id, reserved2;
-		struct ib_uverbs_attr attr;
-	} cmd = {
-		.length = sizeof(cmd),
-		.object_id = UVERBS_OBJECT_PD,
-		.method_id = UVERBS_METHOD_PD_DESTROY,
-		.num_attrs = 1,
-		.driver_id = 20,
-		.attr = { .attr_id = UVERBS_ATTR_DESTROY_PD_HANDLE,
-			  .flags = UVERBS_ATTR_F_MANDATORY, .data = handle },
-	};
-
-	return ioctl(cmd_fd, RDMA_VERBS_IOCTL, &cmd) == 0 ? 0 : errno;
+	close(sock);
+	return *(const uint8_t *)find_attr(IFLA_CARRIER, len);
 }
 
 /* The state of a thread: a letter of proc(5). */

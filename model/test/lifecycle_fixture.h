@@ -12,8 +12,7 @@
 
 #include "verbs_fixture.h"
 
-/* Run a command that must succeed; one that must fail with a message. */
-void command(const char *line);
+/* Run a command that must fail with a message. */
 void refused(const char *line);
 
 /* Send a frame and check its completion. */
@@ -36,11 +35,8 @@ uint32_t device_of(const struct function *function);
 void wait_for_device(unsigned int fn, struct function *function);
 /* The number in a file below sys/. */
 int sysfs_number(const char *path);
-/* IFLA_CARRIER of a netdev, or -1. */
+/* IFLA_CARRIER of a netdev. */
 int netdev_carrier(const char *name);
-
-/* Destroy a protection domain by an ioctl, without libibverbs. 0 or errno. */
-int destroy_pd(int cmd_fd, uint32_t handle);
 
 /* A thread that waits for an event file in its function. */
 struct waiter {

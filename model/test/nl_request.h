@@ -90,7 +90,7 @@ ask_ack(int sock, struct request *request)
 }
 
 static inline const void *
-seek_attr(uint16_t type, ssize_t len)
+find_attr(uint16_t type, ssize_t len)
 {
 	struct nlmsghdr *hdr = (struct nlmsghdr *)answer;
 	struct rtattr *attr = IFLA_RTA(NLMSG_DATA(hdr));
@@ -100,17 +100,8 @@ seek_attr(uint16_t type, ssize_t len)
 	for (; RTA_OK(attr, left); attr = RTA_NEXT(attr, left))
 		if (attr->rta_type == type)
 			return RTA_DATA(attr);
+	fail_msg("no attribute %u", type);
 	return NULL;
-}
-
-static inline const void *
-find_attr(uint16_t type, ssize_t len)
-{
-	const void *data = seek_attr(type, len);
-
-	if (data == NULL)
-		fail_msg("no attribute %u", type);
-	return data;
 }
 
 #endif /* MODEL_TEST_NL_REQUEST_H */

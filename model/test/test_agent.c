@@ -3,15 +3,12 @@
 /* Buffers of the agent in a guest of mana-vm. */
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent.h"
+#include "test.h"
 
 #define PART_BYTES 4096u
 #define NB_PARTS   1000u
@@ -27,14 +24,12 @@ die(const char *format, ...)
  * A reader that is always a part behind: the buffer never becomes empty. It must
  * keep the bytes in order, and not all that were ever in it.
  */
-static void
-test_slow_reader(void **state)
+TEST(test_slow_reader)
 {
 	struct pipe_buffer buffer = { 0 };
 	uint8_t part[PART_BYTES], got[PART_BYTES];
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
 	assert_int_equal(fcntl(fds[1], F_SETPIPE_SZ, PART_BYTES), PART_BYTES);
 	for (uint32_t i = 0; i < NB_PARTS; i++) {
@@ -48,18 +43,8 @@ test_slow_reader(void **state)
 		assert_memory_equal(got, part, sizeof(got));
 		assert_int_equal(buffer_left(&buffer), PART_BYTES);
 	}
-	assert_in_range(buffer.size_bytes, 1, 8 * PART_BYTES);
+	assert_uint_in_range(buffer.size_bytes, 1, 8 * PART_BYTES);
 	free(buffer.bytes);
 	close(fds[0]);
 	close(fds[1]);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_slow_reader),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

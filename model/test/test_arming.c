@@ -48,32 +48,18 @@ ring_cq_at(int32_t ahead, bool arm)
 	return fx_nb_events - before;
 }
 
-static void
-test_created_armed(void **state)
+TEST_WITH(test_created_armed, start, fx_teardown)
 {
-	(void)state;
 	assert_int_equal(send(1), 1);
 	assert_int_equal(send(3), 0); /* one shot */
 	assert_no_violation();
 }
 
-static void
-test_arm_in_time(void **state)
-{
-	(void)state;
-	send(5);
-	assert_int_equal(ring_cq_at(0, true), 0);
-	assert_int_equal(send(2), 1);
-	assert_no_violation();
-}
-
 /* Behind by 1 to N: the event comes at once, and the CQ is disarmed. */
-static void
-test_arm_behind(void **state)
+TEST_WITH(test_arm_behind, start, fx_teardown)
 {
 	uint32_t behind;
 
-	(void)state;
 	send(256);
 	for (behind = 256; behind > 0; behind--) {
 		assert_int_equal(ring_cq_at(-(int32_t)behind, true), 1);
@@ -84,10 +70,8 @@ test_arm_behind(void **state)
 }
 
 /* Behind by more than N: an overflow; the arm state stays as it was. */
-static void
-test_arm_overflow(void **state)
+TEST_WITH(test_arm_overflow, start, fx_teardown)
 {
-	(void)state;
 	send(300);
 	assert_int_equal(ring_cq_at(-257, true), 0);
 	assert_violation(cq_overflow, 1);
@@ -99,10 +83,8 @@ test_arm_overflow(void **state)
 }
 
 /* rdma-core's index of an unarmed doorbell is one behind, of a full CQ, too. */
-static void
-test_unarmed_full(void **state)
+TEST_WITH(test_unarmed_full, start, fx_teardown)
 {
-	(void)state;
 	assert_int_equal(send(1), 1);
 	assert_int_equal(ring_cq_at(-1, false), 0);
 	send(256);
@@ -115,12 +97,10 @@ test_unarmed_full(void **state)
 }
 
 /* rdma-core arms again without polling by head + 1, head + 2, ... */
-static void
-test_arm_ahead(void **state)
+TEST_WITH(test_arm_ahead, start, fx_teardown)
 {
 	int32_t ahead;
 
-	(void)state;
 	send(1);
 	for (ahead = 0; ahead <= 256; ahead++)
 		assert_int_equal(ring_cq_at(ahead, true), 0);
@@ -131,10 +111,8 @@ test_arm_ahead(void **state)
 	assert_int_equal(send(1), 0);
 }
 
-static void
-test_unarmed_disarms(void **state)
+TEST_WITH(test_unarmed_disarms, start, fx_teardown)
 {
-	(void)state;
 	assert_int_equal(ring_cq_at(0, false), 0);
 	assert_int_equal(send(1), 0);
 	assert_no_violation();
@@ -144,12 +122,10 @@ test_unarmed_disarms(void **state)
  * A step back is a violation, and disarms. Repeating an index is none, also at
  * the start of a lap: the index counts modulo 8 N.
  */
-static void
-test_backwards(void **state)
+TEST_WITH(test_backwards, start, fx_teardown)
 {
 	uint32_t lap;
 
-	(void)state;
 	for (lap = 0; lap < 20; lap++) {
 		send(256);
 		assert_int_equal(ring_cq_at(-1, false), 0);
@@ -165,12 +141,10 @@ test_backwards(void **state)
 }
 
 /* The index is taken modulo 8 N, in each of the laps. */
-static void
-test_arm_in_each_lap(void **state)
+TEST_WITH(test_arm_in_each_lap, start, fx_teardown)
 {
 	uint32_t lap;
 
-	(void)state;
 	send(1);
 	for (lap = 0; lap < 20; lap++) {
 		assert_int_equal(ring_cq_at(0, true), 0);
@@ -182,10 +156,8 @@ test_arm_in_each_lap(void **state)
 }
 
 /* Any doorbell within 8 laps is enough. */
-static void
-test_eight_laps(void **state)
+TEST_WITH(test_eight_laps, start, fx_teardown)
 {
-	(void)state;
 	send(8 * 256);
 	assert_int_equal(ring_cq_at(0, false), 0);
 	send(8 * 256);
@@ -200,8 +172,7 @@ test_eight_laps(void **state)
 }
 
 /* Refused tails do not change the queue; the next valid one is accepted. */
-static void
-test_refused_tails(void **state)
+TEST_WITH(test_refused_tails, start, fx_teardown)
 {
 	static const struct {
 		uint32_t tail;
@@ -215,7 +186,6 @@ test_refused_tails(void **state)
 	};
 	uint32_t i;
 
-	(void)state;
 	send(1);
 	for (i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
 		const uint64_t before = violation_count(tails[i].violation);
@@ -234,12 +204,10 @@ test_refused_tails(void **state)
 }
 
 /* Positions run free and wrap at 32 bits. */
-static void
-test_tail_wraps(void **state)
+TEST_WITH(test_tail_wraps, start, fx_teardown)
 {
 	struct wq *sq = card_sq(card_function(0), a->sq.id);
 
-	(void)state;
 	sq->pi = sq->ci = a->sq.pos = (uint32_t)-64;
 	send(4);
 	assert_int_equal(a->sq.pos, 64);
@@ -247,8 +215,7 @@ test_tail_wraps(void **state)
 }
 
 /* Queues ignore other pages, and ids of other kinds. */
-static void
-test_isolation(void **state)
+TEST_WITH(test_isolation, start, fx_teardown)
 {
 	const uint32_t ids[] = { b->sq.id, b->rq.id, b->scq.id };
 	static const uint32_t offsets[] = { 0x000, 0x400, 0x800 };
@@ -256,7 +223,6 @@ test_isolation(void **state)
 	struct fx_wqe wqe = fx_tx_wqe(b, 0, 60);
 	uint32_t i, j, n = 0, unknown = 0;
 
-	(void)state;
 	fx_post(&b->sq, &wqe);
 	for (i = 0; i < 3; i++) {
 		fx_doorbell(a, offsets[i], UINT64_C(32) << 32 | ids[i], 8);
@@ -292,13 +258,11 @@ test_isolation(void **state)
 }
 
 /* 32-bit doorbells are increments: of many BUs, and over 64 KiB in parts. */
-static void
-test_short_increments(void **state)
+TEST_WITH(test_short_increments, start, fx_teardown)
 {
 	struct fx_wqe tx = fx_tx_wqe(a, 0, 60);
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 200; i++)
 		fx_post(&a->sq, &tx);
 	fx_doorbell(a, 0x010, a->sq.id << 16 | 150 * 32, 4);
@@ -325,21 +289,4 @@ test_short_increments(void **state)
 	/* 64-bit doorbells continue from there. */
 	assert_int_equal(ring_cq_at(0, true), 0);
 	assert_int_equal(send(1), 1);
-}
-
-int
-main(void)
-{
-#define FX_TEST(test) cmocka_unit_test_setup_teardown(test, start, fx_teardown)
-	const struct CMUnitTest tests[] = {
-		FX_TEST(test_created_armed),   FX_TEST(test_arm_in_time),
-		FX_TEST(test_arm_behind),	     FX_TEST(test_arm_overflow),
-		FX_TEST(test_backwards),	     FX_TEST(test_unarmed_full),
-		FX_TEST(test_arm_ahead),	     FX_TEST(test_unarmed_disarms),
-		FX_TEST(test_arm_in_each_lap), FX_TEST(test_eight_laps),
-		FX_TEST(test_refused_tails),   FX_TEST(test_tail_wraps),
-		FX_TEST(test_isolation),	     FX_TEST(test_short_increments),
-	};
-
-	return cmocka_run_group_tests_name("arming", tests, NULL, NULL);
 }

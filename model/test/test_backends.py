@@ -119,6 +119,23 @@ class Capture(Case):
         self.assertIn("--capture", self.refused("--capture", "/no/such/folder/file"))
         self.assertIn("no regular file", self.refused("--capture", "/dev/null"))
 
+    def kill_launcher(self, process):
+        """Returns when the guardian has ended the program and removed the run folder."""
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        while os.listdir(self.folders):
+            pass
+
+    def assert_whole_blocks(self, capture):
+        with open(capture, "rb") as file:
+            data = file.read()
+        begin = 0
+        while begin < len(data):
+            length = data[begin + 4:begin + 8]
+            end = begin + int.from_bytes(length, sys.byteorder)
+            self.assertEqual(data[end - 4:end], length, f"block at {begin} of {len(data)}")
+            begin = end
+
     def test_killed(self):
         """The capture has only whole blocks, whichever process is killed, at any time."""
         capture = self.path("all.pcapng")
@@ -126,12 +143,25 @@ class Capture(Case):
                                    FORWARD, "1", "2", "1000000", report="killed")
         while not os.path.exists(capture) or os.path.getsize(capture) < 500_000:
             self.assertIsNone(process.poll())
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
+        self.kill_launcher(process)
+        self.assert_whole_blocks(capture)
         with PcapNgReader(capture) as reader:
             self.assertGreater(sum(1 for _ in reader), 300)
-        while os.listdir(self.folders):     # the guardian removes them
-            pass
+
+    def test_killed_while_writing(self):
+        """The guardian cuts off the block that a killed process was writing."""
+        capture, sent = self.path("all.pcapng"), self.path("sent")
+        process = self.start_model("--wire=1=gen:size=1514", *SINK, "--capture", capture, "--",
+                                   "sh", "-c", '"$@" && : >"$0" && exec sleep 1000', sent,
+                                   FORWARD, "1", "2", "10", report="killed")
+        while not os.path.exists(sent):
+            self.assertIsNone(process.poll())
+        whole = os.path.getsize(capture)
+        with open(capture, "ab") as file:
+            file.write(b"part of a block")
+        self.kill_launcher(process)
+        self.assertEqual(os.path.getsize(capture), whole)
+        self.assert_whole_blocks(capture)
 
     @unittest.skipUnless(os.getuid() == 0, "needs root, to mount")
     def test_full_disk(self):

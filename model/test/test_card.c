@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The card without a kernel, with a correct driver. */
+/*
+ * The card without a kernel, with a correct driver. See test_golden.c for completions,
+ * test_rx.c for scattered packets, test_arming.c for events.
+ */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,8 +21,7 @@ counters(uint32_t port)
 	return c;
 }
 
-static void
-test_identity(void **state)
+FX_TEST(test_identity)
 {
 	static const uint8_t mac[6] = { 0x00, 0x0d, 0x3a, 0, 0, 2 };
 	struct fixture *fx = *state;
@@ -35,37 +37,8 @@ test_identity(void **state)
 	assert_no_violation();
 }
 
-static void
-test_one_packet(void **state)
-{
-	struct fixture *fx = *state;
-	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
-	uint32_t n = fx_frame(a->buf, NIC_PROTO_UDP, 22);
-	struct fx_wqe wqe = fx_tx_wqe(a, 0, n);
-	const uint8_t *cqe;
-
-	fx_fill_rq(fx, b, 4);
-	assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
-	cqe = fx_cqe(&b->rcq);
-	assert_non_null(cqe);
-	assert_int_equal(hw_le32(cqe), 0x41);
-	/* No RSS: no hash; IP and UDP good. */
-	assert_int_equal(hw_le32(cqe + 4), HW_RX_F_IP_OK | HW_RX_F_UDP_OK);
-	assert_int_equal(hw_le32(cqe + 8), n);
-	assert_int_equal(hw_le32(cqe + 16), 0);
-	assert_int_equal(hw_le32(cqe + 60), 1u << 29 | b->rq.id);
-	assert_memory_equal(fx_rx_buf(b, 0), a->buf, n);
-	assert_null(fx_cqe(&b->rcq));
-	assert_int_equal(counters(0).tx_packets, 1);
-	assert_int_equal(counters(0).tx_bytes, n);
-	assert_int_equal(counters(1).rx_packets, 1);
-	assert_int_equal(counters(1).rx_bytes, n);
-	assert_no_violation();
-}
-
 /* Ten laps of the rings, WQEs of changing size straddling the end. */
-static void
-test_wrap(void **state)
+FX_TEST(test_wrap)
 {
 	struct fixture *fx = *state;
 	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
@@ -103,8 +76,7 @@ test_wrap(void **state)
 }
 
 /* The last BU of the ring holds header and OOB, the SGL is at its start. */
-static void
-test_long_oob_at_end(void **state)
+FX_TEST(test_long_oob_at_end)
 {
 	struct fixture *fx = *state;
 	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
@@ -122,49 +94,7 @@ test_long_oob_at_end(void **state)
 	assert_no_violation();
 }
 
-static void
-test_gather_and_scatter(void **state)
-{
-	struct fixture *fx = *state;
-	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
-	struct fx_wqe tx = fx_tx_wqe(a, 0, 14), rx = { .header[1] = 0x200 };
-	const uint8_t *cqe;
-	uint32_t i;
-
-	for (i = 0; i < 4096; i++)
-		a->buf[i] = (uint8_t)(i * 31 + i / 256);
-	a->buf[12] = 0x88;
-	a->buf[13] = 0xb5;
-	fx_tx_add_sge(a, &tx, 14, 1);
-	fx_tx_add_sge(a, &tx, 15, 1985);
-	fx_tx_add_sge(a, &tx, 2000, 1000);
-	for (i = 0; i < 15; i++)
-		fx_tx_add_sge(b, &rx, 100000 + i * 1000, 200);
-	fx_post(&b->rq, &rx);
-	fx_ring_rq(fx, b);
-	assert_int_equal(b->rq.pos, 256);
-	assert_int_equal(fx_send(fx, a, &tx), HW_CQE_TX_OKAY);
-	cqe = fx_cqe(&b->rcq);
-	assert_int_equal(hw_le32(cqe), 0x41); /* exactly full is good */
-	assert_int_equal(hw_le32(cqe + 8), 3000);
-	for (i = 0; i < 15; i++)
-		assert_memory_equal(b->buf + 100000 + i * 1000,
-				    a->buf + i * 200, 200);
-	/* One byte more does not fit. */
-	tx.sge[3].size_bytes++;
-	fx_post(&b->rq, &rx);
-	fx_ring_rq(fx, b);
-	assert_int_equal(fx_send(fx, a, &tx), HW_CQE_TX_OKAY);
-	cqe = fx_cqe(&b->rcq);
-	assert_int_equal(cqe[0] & 0x3f, HW_CQE_RX_TRUNCATED);
-	assert_int_equal(hw_le32(cqe + 8), 3001);
-	assert_int_equal(counters(1).rx_truncated, 1);
-	assert_int_equal(counters(1).rx_packets, 1);
-	assert_no_violation();
-}
-
-static void
-test_no_wqe(void **state)
+FX_TEST(test_no_wqe)
 {
 	struct fixture *fx = *state;
 	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
@@ -194,8 +124,7 @@ test_no_wqe(void **state)
 }
 
 /* Flags of frames that are damaged, fragmented, or without a checksum. */
-static void
-test_rx_flags(void **state)
+FX_TEST(test_rx_flags)
 {
 	static const struct {
 		uint32_t off;
@@ -225,50 +154,8 @@ test_rx_flags(void **state)
 	assert_no_violation();
 }
 
-static void
-test_cq_arm(void **state)
-{
-	struct fixture *fx = *state;
-	struct fx_port *a = &fx->port[0];
-	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
-
-	/* Created armed: one event, then silence. */
-	fx_send(fx, a, &wqe);
-	assert_int_equal(fx_nb_events, 1);
-	assert_int_equal(fx_event_cq, a->scq.id);
-	fx_send(fx, a, &wqe);
-	assert_int_equal(fx_nb_events, 1);
-	/* Armed with nothing new: the next one. */
-	fx_ring_cq(fx, a, &a->scq, true);
-	assert_int_equal(fx_nb_events, 1);
-	fx_send(fx, a, &wqe);
-	assert_int_equal(fx_nb_events, 2);
-	/* Armed too late: the event comes at once. */
-	a->scq.pos--;
-	fx_ring_cq(fx, a, &a->scq, true);
-	assert_int_equal(fx_nb_events, 3);
-	a->scq.pos++;
-	/* Again without polling, by an index ahead (rdma-core). */
-	fx_ring_cq(fx, a, &a->scq, true);
-	a->scq.pos++;
-	fx_ring_cq(fx, a, &a->scq, true);
-	a->scq.pos--;
-	fx_send(fx, a, &wqe);
-	assert_int_equal(fx_nb_events, 4);
-	/* Unarmed disarms. */
-	fx_ring_cq(fx, a, &a->scq, true);
-	fx_ring_cq(fx, a, &a->scq, false);
-	fx_send(fx, a, &wqe);
-	assert_int_equal(fx_nb_events, 4);
-	assert_int_equal(segment_violation_log()->doorbells[DOORBELL_COUNT_CQ_ARM], 5);
-	assert_int_equal(segment_violation_log()->doorbells[DOORBELL_COUNT_CQ], 1);
-	assert_int_equal(segment_violation_log()->doorbells[DOORBELL_COUNT_SQ], 5);
-	assert_no_violation();
-}
-
 /* 32-bit doorbells contain increments. */
-static void
-test_short_doorbells(void **state)
+FX_TEST(test_short_doorbells)
 {
 	struct fixture *fx = *state;
 	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
@@ -292,33 +179,20 @@ test_short_doorbells(void **state)
 	assert_no_violation();
 }
 
-static void
-test_rss(void **state)
+FX_TEST(test_rss)
 {
 	struct fixture *fx = *state;
 	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
 	struct fx_ring rq[4], rcq[4];
 	uint32_t ids[4], got[4] = { 0 }, i, q;
-	struct card_memory memory;
 
 	for (q = 0; q < 4; q++) {
 		rq[q] = b->rq;
-		rq[q].pos = 0;
 		rcq[q] = b->rcq;
 		rq[q].mem = aligned_alloc(4096, rq[q].bytes);
 		rcq[q].mem = aligned_alloc(4096, rcq[q].bytes);
 		memset(rcq[q].mem, 0, rcq[q].bytes);
-		memory = (struct card_memory){ model_self,
-						 (uintptr_t)rcq[q].mem,
-						 rcq[q].bytes };
-		assert_int_equal(card_cq_create(0, b->pdn, b->page, &memory,
-						&rcq[q].id),
-				 0);
-		memory.addr = (uintptr_t)rq[q].mem;
-		memory.size = rq[q].bytes;
-		assert_int_equal(card_rq_create(0, 1, b->pdn, b->page,
-						&memory, rcq[q].id, &rq[q].id),
-				 0);
+		fx_queue(b, 1, &rq[q], &rcq[q], false);
 		ids[q] = rq[q].id;
 		b->rq = rq[q];
 		fx_fill_rq(fx, b, 200);
@@ -363,14 +237,12 @@ test_rss(void **state)
 	assert_no_violation();
 }
 
-static void
-test_thread_mode(void **state)
+TEST(test_thread_mode)
 {
 	static struct fixture fx;
 	struct fx_port *a = &fx.port[0], *b = &fx.port[1];
 	struct fx_wqe wa, wb;
 
-	(void)state;
 	fx_defaults(&fx);
 	fx.config.mode = MODEL_MODE_THREAD;
 	fx_start(&fx);
@@ -406,15 +278,13 @@ test_thread_mode(void **state)
 }
 
 /* On a PCI machine a call ends after some frames; SQs take turns. */
-static void
-test_bounded_run(void **state)
+TEST(test_bounded_run)
 {
 	static struct fixture fx;
 	struct fx_port *a = &fx.port[0], *b = &fx.port[1];
 	struct fx_wqe lso, wqe;
 	uint32_t i, nb_calls;
 
-	(void)state;
 	fx_defaults(&fx);
 	fx.config.mode = MODEL_MODE_THREAD;
 	fx.config.is_pci = true;
@@ -467,14 +337,13 @@ forget_last_packet(struct card_function *f, struct wq *rq, bool was_written)
 		rq->ci -= HW_BU_BYTES;
 	}
 	segment_lock();
-	segment_holder_died();
+	card_recover();
 	segment_unlock();
 	assert_false(posting->is_active);
 }
 
 /* Queues of other programs stay correct when the lock's holder is killed. */
-static void
-test_lock_holder_is_killed(void **state)
+FX_TEST(test_lock_holder_is_killed)
 {
 	struct fixture *fx = *state;
 	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
@@ -501,8 +370,7 @@ test_lock_holder_is_killed(void **state)
  * A program was killed after it created queues that no object refers to:
  * destroying its doorbell page destroys them.
  */
-static void
-test_page_destroy_destroys_queues(void **state)
+FX_TEST(test_page_destroy_destroys_queues)
 {
 	struct fixture *fx = *state;
 	struct fx_port *b = &fx->port[1];
@@ -518,8 +386,7 @@ test_page_destroy_destroys_queues(void **state)
 	assert_true(card_port(0, 0)->rx_enabled);
 }
 
-static void
-test_backends(void **state)
+TEST(test_backends)
 {
 	static struct fixture fx;
 	struct fx_port *a = &fx.port[0], *b = &fx.port[1];
@@ -527,7 +394,6 @@ test_backends(void **state)
 	uint8_t buf[2048];
 	uint64_t at_ns;
 
-	(void)state;
 	fx_defaults(&fx);
 	fx.config.wire = MODEL_WIRE_TAP;
 	fx_start(&fx);
@@ -558,8 +424,7 @@ test_backends(void **state)
 }
 
 /* Commands that the card refuses. */
-static void
-test_refusals(void **state)
+FX_TEST(test_refusals)
 {
 	struct fixture *fx = *state;
 	struct fx_port *a = &fx->port[0];
@@ -584,31 +449,4 @@ test_refusals(void **state)
 	assert_int_equal(card_sq_create(0, 0, a->pdn, a->page, &m, 4000, &id),
 			 -EPROTO);
 	assert_no_violation();
-}
-
-int
-main(void)
-{
-#define FX_TEST(test) \
-	cmocka_unit_test_setup_teardown(test, fx_setup, fx_teardown)
-	const struct CMUnitTest tests[] = {
-		FX_TEST(test_identity),
-		FX_TEST(test_one_packet),
-		FX_TEST(test_wrap),
-		FX_TEST(test_long_oob_at_end),
-		FX_TEST(test_gather_and_scatter),
-		FX_TEST(test_no_wqe),
-		FX_TEST(test_rx_flags),
-		FX_TEST(test_cq_arm),
-		FX_TEST(test_short_doorbells),
-		FX_TEST(test_rss),
-		cmocka_unit_test(test_thread_mode),
-		cmocka_unit_test(test_bounded_run),
-		FX_TEST(test_lock_holder_is_killed),
-		FX_TEST(test_page_destroy_destroys_queues),
-		cmocka_unit_test(test_backends),
-		FX_TEST(test_refusals),
-	};
-
-	return cmocka_run_group_tests_name("card", tests, NULL, NULL);
 }

@@ -9,15 +9,13 @@
 #include "nic.h"
 #include "fixture.h"
 
-static void
-test_flags(void **state)
+TEST(test_flags)
 {
 	static struct fixture fx;
 	struct fx_port *a = &fx.port[0], *b = &fx.port[1];
 	struct card_port_counters counters;
 	uint32_t i, j;
 
-	(void)state;
 	fx_defaults(&fx);
 	fx.config.coalesce = true;
 	fx_start(&fx);
@@ -86,15 +84,13 @@ tick(void)
 }
 
 /* Packets of several doorbells share a CQE for 2048 ns of virtual time. */
-static void
-test_time(void **state)
+TEST(test_time)
 {
 	static struct fixture fx;
 	struct fx_port *b = &fx.port[1];
 	uint64_t opened_ns;
 	uint32_t i;
 
-	(void)state;
 	fx_defaults(&fx);
 	fx.config.coalesce = true;
 	fx.config.coalesce_ns = 2048;
@@ -142,15 +138,13 @@ test_time(void **state)
 }
 
 /* A fence and the end of the queue do not leave a packet behind. */
-static void
-test_fence(void **state)
+TEST(test_fence)
 {
 	static struct fixture fx;
 	struct fx_port *b = &fx.port[1];
 	const uint8_t *cqe;
 	uint32_t id;
 
-	(void)state;
 	fx_defaults(&fx);
 	fx.config.coalesce = true;
 	fx.config.coalesce_ns = 1000000;
@@ -186,15 +180,13 @@ test_fence(void **state)
 }
 
 /* In real time the device thread stays awake until the CQE is written. */
-static void
-test_thread(void **state)
+TEST(test_thread)
 {
 	static struct fixture fx;
 	struct fx_port *a = &fx.port[0], *b = &fx.port[1];
 	struct fx_wqe wqe;
 	bool has_worked = true;
 
-	(void)state;
 	fx_defaults(&fx);
 	fx.config.coalesce = true;
 	fx.config.coalesce_ns = 2048;
@@ -209,7 +201,6 @@ test_thread(void **state)
 		segment_unlock();
 	}
 	assert_coalesced(b, 1);
-	assert_false(card_is_due());
 	/* If it dies meanwhile, the timer remains. */
 	assert_true(segment_clock()->due_ns != CLOCK_NEVER);
 	assert_no_violation();
@@ -217,8 +208,7 @@ test_thread(void **state)
 }
 
 /* More open CQEs than the card can list: it then writes them at once. */
-static void
-test_many_queues(void **state)
+TEST(test_many_queues)
 {
 	enum {
 		NB = CARD_MAX_OPEN + 6
@@ -226,11 +216,9 @@ test_many_queues(void **state)
 	static struct fixture fx;
 	static struct fx_ring rq[NB], rcq[NB];
 	struct fx_port *b = &fx.port[1];
-	struct card_memory memory;
 	uint32_t i, nb_seen = 0;
 	uint8_t *mem = aligned_alloc(4096, NB * 8192);
 
-	(void)state;
 	assert_non_null(mem);
 	memset(mem, 0, NB * 8192);
 	fx_defaults(&fx);
@@ -240,20 +228,10 @@ test_many_queues(void **state)
 	for (i = 0; i < NB; i++) {
 		const struct fx_ring own = b->rq;
 
-		rcq[i] = (struct fx_ring){ .mem = mem + i * 8192,
-					    .bytes = 4096,
-					    .pos = 64 };
+		rcq[i] = (struct fx_ring){ .mem = mem + i * 8192, .bytes = 4096 };
 		rq[i] = (struct fx_ring){ .mem = mem + i * 8192 + 4096,
 					   .bytes = 4096 };
-		memory = (struct card_memory){ model_self,
-						 (uintptr_t)rcq[i].mem, 4096 };
-		assert_int_equal(card_cq_create(0, b->pdn, b->page, &memory,
-						&rcq[i].id),
-				 0);
-		memory.addr = (uintptr_t)rq[i].mem;
-		assert_int_equal(card_rq_create(0, 1, b->pdn, b->page,
-						&memory, rcq[i].id, &rq[i].id),
-				 0);
+		fx_queue(b, 1, &rq[i], &rcq[i], false);
 		b->rq = rq[i];
 		fx_fill_rq(&fx, b, 8);
 		rq[i] = b->rq;
@@ -277,18 +255,4 @@ test_many_queues(void **state)
 	assert_no_violation();
 	fx_stop(&fx);
 	free(mem);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_flags),
-		cmocka_unit_test(test_time),
-		cmocka_unit_test(test_fence),
-		cmocka_unit_test(test_thread),
-		cmocka_unit_test(test_many_queues),
-	};
-
-	return cmocka_run_group_tests_name("coalesce", tests, NULL, NULL);
 }

@@ -5,16 +5,7 @@
 #include "../base/hw.h"
 #include "verbs_fixture.h"
 
-static char message[256];
-
-static int
-command(const char *line)
-{
-	return MODEL_CALL(mana_model_command)(line, message, sizeof(message));
-}
-
-static void
-fence_follows_packets(void **state)
+FX_TEST(fence_follows_packets)
 {
 	struct fixture *fx = *state, other = { 0 };
 	const uint8_t *cqe;
@@ -30,7 +21,7 @@ fence_follows_packets(void **state)
 		fx_send(fx, &fx->tx[0], 0, 60);
 	for (i = 0; i < 2; i++)
 		assert_non_null(fx_cqe(&other.rx[1]));
-	assert_int_equal(command("fence port=2 queue=1"), 0);
+	assert_int_equal(fx_command("fence port=2 queue=1"), 0);
 	cqe = fx_cqe(&other.rx[1]);
 	assert_non_null(cqe);
 	assert_int_equal(cqe[0], 0x43);
@@ -40,57 +31,43 @@ fence_follows_packets(void **state)
 		fx_send(fx, &fx->tx[0], 0, 60);
 	for (i = 0; i < 2; i++)
 		assert_int_equal(fx_cqe(&other.rx[1])[0], 0x41);
-	assert_int_equal(command("fence port=2 queue=0"), 0);
+	assert_int_equal(fx_command("fence port=2 queue=0"), 0);
 	assert_int_equal(fx_cqe(&other.rx[0])[0], 0x43);
-	assert_int_equal(command("fence port=2 queue=2"), -ENOENT);
-	assert_non_null(strstr(message, "no Rx queue 2"));
-	assert_int_equal(command("fence port=2"), -EINVAL);
-	assert_non_null(strstr(message, "queue=N"));
-	assert_int_equal(command("fence queue=0"), -EINVAL);
-	assert_int_equal(command("fence port=2 queue=0 now"), -EINVAL);
+	assert_int_equal(fx_command("fence port=2 queue=2"), -ENOENT);
+	assert_non_null(strstr(fx_message, "no Rx queue 2"));
+	assert_int_equal(fx_command("fence port=2"), -EINVAL);
+	assert_non_null(strstr(fx_message, "queue=N"));
+	assert_int_equal(fx_command("fence queue=0"), -EINVAL);
+	assert_int_equal(fx_command("fence port=2 queue=0 now"), -EINVAL);
 	assert_int_equal(fx_close(&other), 0);
-	assert_int_equal(command("fence port=2 queue=0"), -ENOENT);
+	assert_int_equal(fx_command("fence port=2 queue=0"), -ENOENT);
 	assert_int_equal(MODEL_CALL(mana_model_violations)(NULL), 0);
 }
 
-static void
-disabled_function_sends_nothing(void **state)
+FX_TEST(disabled_function_sends_nothing)
 {
 	struct fixture *fx = *state, other = { 0 };
 
 	assert_int_equal(fx_up(fx, 0, 1, 1, 1), 0);
 	assert_int_equal(fx_up(&other, 0, 2, 1, 1), 0);
 	fx_fill(&other, &other.rx[0], 4);
-	assert_int_equal(command("vf fn=0"), -EINVAL);
-	assert_int_equal(command("vf fn=0 disable enable"), -EINVAL);
-	assert_int_equal(command("vf fn=0 disable please"), -EINVAL);
-	assert_int_equal(command("vf fn=7 disable"), -EINVAL);
-	assert_int_equal(command("vf fn=1 disable"), 0);
+	assert_int_equal(fx_command("vf fn=0"), -EINVAL);
+	assert_int_equal(fx_command("vf fn=0 disable enable"), -EINVAL);
+	assert_int_equal(fx_command("vf fn=0 disable please"), -EINVAL);
+	assert_int_equal(fx_command("vf fn=7 disable"), -EINVAL);
+	assert_int_equal(fx_command("vf fn=1 disable"), 0);
 	fx_send(fx, &fx->tx[0], 0, 60);
 	assert_int_equal(fx_cqe(&fx->tx[0])[0] & 0x3f, HW_CQE_TX_OKAY);
 	assert_int_equal(fx_cqe(&other.rx[0])[0] & 0x3f, HW_CQE_RX_OKAY);
-	assert_int_equal(command("vf fn=0 disable"), 0);
+	assert_int_equal(fx_command("vf fn=0 disable"), 0);
 	fx_send(fx, &fx->tx[0], 0, 60);
 	assert_int_equal(fx_cqe(&fx->tx[0])[0] & 0x3f,
 			 HW_CQE_TX_VF_DISABLED);
-	assert_int_equal(command("vf fn=0 enable"), 0);
-	assert_int_equal(command("vf fn=1 enable"), 0);
+	assert_int_equal(fx_command("vf fn=0 enable"), 0);
+	assert_int_equal(fx_command("vf fn=1 enable"), 0);
 	fx_send(fx, &fx->tx[0], 0, 60);
 	assert_int_equal(fx_cqe(&fx->tx[0])[0] & 0x3f, HW_CQE_TX_OKAY);
 	assert_int_equal(fx_cqe(&other.rx[0])[0] & 0x3f, HW_CQE_RX_OKAY);
 	assert_int_equal(fx_close(&other), 0);
 	assert_int_equal(MODEL_CALL(mana_model_violations)(NULL), 0);
-}
-
-int
-main(void)
-{
-#define T(test) \
-	cmocka_unit_test_setup_teardown(test, fx_setup, fx_teardown)
-	const struct CMUnitTest tests[] = {
-		T(fence_follows_packets),
-		T(disabled_function_sends_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

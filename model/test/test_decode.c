@@ -7,19 +7,15 @@
 
 #include <cpuid.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include <capstone/capstone.h>
-#include <cmocka.h>
 
 #include "doorbell.h"
+#include "test.h"
 #include "trap_stubs.h"
 
 #define VALUE UINT64_C(0x8123456789abcdef)
@@ -49,10 +45,8 @@ check(uint64_t nb_before, uint32_t offset, uint64_t value, uint32_t size_bytes)
 		check(nb_before_, offset, expected, size);                     \
 	} while (0)
 
-static void
-test_mov_64(void **state)
+TEST(test_mov_64)
 {
-	(void)state;
 	STORE(0x000, "movq %1, (%0)", VALUE, VALUE, 8);
 	STORE(0x400, "mov %1, %%rax; mov %0, %%r13; movq %%rax, (%%r13)", VALUE,
 	      VALUE, 8);
@@ -62,57 +56,73 @@ test_mov_64(void **state)
 	      "movq %%r8, -2048(%%r9)", VALUE, VALUE, 8);
 }
 
-static void
-test_mov_64_far(void **state)
+/* Channels ring the monitor page of VMBus by setting a bit. */
+TEST(test_or)
 {
-	(void)state;
+	const uint64_t nb_doorbells = noted.nb_doorbells;
+	char *monitor = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+			     -1, 0);
+
+	assert_ptr_not_equal(monitor, MAP_FAILED);
+	assert_int_equal(doorbell_map_monitor(monitor), 0);
+	__asm__ volatile("lock orl %k1, 8(%0)" : : "r"(monitor), "r"(VALUE)
+			 : "memory");
+	assert_int_equal(noted.nb_signals, 1);
+	assert_int_equal(noted.offset, 8);
+	assert_int_equal(noted.value, 0x89abcdef);
+	__asm__ volatile("lock orl $0x80000000, 32(%0)" : : "r"(monitor)
+			 : "memory");
+	assert_int_equal(noted.nb_signals, 2);
+	assert_int_equal(noted.offset, 32);
+	assert_int_equal(noted.value, 0x80000000);
+	/* A latency. */
+	__asm__ volatile("movw $500, 576(%0)" : : "r"(monitor) : "memory");
+	assert_int_equal(noted.nb_signals, 3);
+	assert_int_equal(noted.offset, 576);
+	assert_int_equal(noted.value, 500);
+	assert_int_equal(noted.nb_doorbells, nb_doorbells);
+	assert_int_equal(doorbell_unmap(monitor, 4096), 0);
+}
+
+TEST(test_mov_64_far)
+{
 	/* A displacement of 32 bits and a base beyond the page. */
 	STORE(0x810, "mov %1, %%r8; mov %0, %%r9; sub $0x12345, %%r9;"
 	      "movq %%r8, 0x12345(%%r9)", VALUE, VALUE, 8);
 }
 
-static void
-test_mov_32(void **state)
+TEST(test_mov_32)
 {
-	(void)state;
 	STORE(0x010, "movl %k1, (%0)", VALUE, 0x89abcdef, 4);
 	STORE(0x410, "mov %1, %%r15; movl %%r15d, (%0)", VALUE, 0x89abcdef, 4);
 	STORE(0x810, "movl $0x80000001, (%0)", VALUE, 0x80000001, 4);
 }
 
-static void
-test_mov_immediate(void **state)
+TEST(test_mov_immediate)
 {
-	(void)state;
 	STORE(0x000, "movq $0x12345678, (%0)", VALUE, 0x12345678, 8);
 	STORE(0x000, "movq $-2, (%0)", VALUE, UINT64_C(0xfffffffffffffffe), 8);
 	STORE(0x000, "movq $0, (%0)", VALUE, 0, 8);
 }
 
-static void
-test_movnti(void **state)
+TEST(test_movnti)
 {
-	(void)state;
 	STORE(0x000, "movntiq %1, (%0)", VALUE, VALUE, 8);
 	STORE(0x010, "movntil %k1, (%0)", VALUE, 0x89abcdef, 4);
 }
 
-static void
-test_movbe(void **state)
+TEST(test_movbe)
 {
 	unsigned int eax, ebx, ecx, edx;
 
-	(void)state;
 	if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || (ecx & bit_MOVBE) == 0)
 		skip();
 	STORE(0x000, "movbeq %1, (%0)", VALUE, UINT64_C(0xefcdab8967452381), 8);
 	STORE(0x010, "movbel %k1, (%0)", VALUE, 0xefcdab89, 4);
 }
 
-static void
-test_xmm(void **state)
+TEST(test_xmm)
 {
-	(void)state;
 	STORE(0x000, "movq %1, %%xmm0; movq %%xmm0, (%0)", VALUE, VALUE, 8);
 	STORE(0x000, "movq %1, %%xmm9; movq %%xmm9, (%0)", VALUE, VALUE, 8);
 	STORE(0x010, "movq %1, %%xmm9; movd %%xmm9, (%0)", VALUE, 0x89abcdef,
@@ -128,10 +138,8 @@ test_xmm(void **state)
 	      VALUE, VALUE, 8);
 }
 
-static void
-test_pextr(void **state)
+TEST(test_pextr)
 {
-	(void)state;
 	if (!__builtin_cpu_supports("sse4.1"))
 		skip();
 	STORE(0x000, "movq %1, %%xmm0; pslldq $8, %%xmm0;"
@@ -140,10 +148,8 @@ test_pextr(void **state)
 	      0x81234567, 4);
 }
 
-static void
-test_avx(void **state)
+TEST(test_avx)
 {
-	(void)state;
 	if (!__builtin_cpu_supports("avx"))
 		skip();
 	STORE(0x000, "vmovq %1, %%xmm9; vmovq %%xmm9, (%0)", VALUE, VALUE, 8);
@@ -156,10 +162,8 @@ test_avx(void **state)
 	      8);
 }
 
-static void
-test_avx512(void **state)
+TEST(test_avx512)
 {
-	(void)state;
 	if (!__builtin_cpu_supports("avx512f"))
 		skip();
 	STORE(0x000, "vmovq %1, %%xmm17; vmovq %%xmm17, (%0)", VALUE, VALUE, 8);
@@ -167,10 +171,8 @@ test_avx512(void **state)
 }
 
 /* Registers of 8 and 16 bits reach the device, which refuses the width. */
-static void
-test_narrow(void **state)
+TEST(test_narrow)
 {
-	(void)state;
 	STORE(0x000, "movw %w1, (%0)", VALUE, 0xcdef, 2);
 	STORE(0x000, "mov %1, %%rcx; movb %%cl, (%0)", VALUE, 0xef, 1);
 	STORE(0x000, "mov %1, %%rcx; mov %0, %%rbx; movb %%ch, (%%rbx)", VALUE,
@@ -190,10 +192,8 @@ test_narrow(void **state)
 				 VIOLATION_doorbell_bad_width);                \
 	} while (0)
 
-static void
-test_wide(void **state)
+TEST(test_wide)
 {
-	(void)state;
 	WIDE("movaps %%xmm0, (%0)");
 	WIDE("movups %%xmm0, 16(%0)");
 	WIDE("movapd %%xmm0, (%0)");
@@ -213,12 +213,10 @@ test_wide(void **state)
 }
 
 /* The trap changes only memory and the instruction pointer. */
-static void
-test_state_is_kept(void **state)
+TEST(test_state_is_kept)
 {
 	uint64_t rax = 0x1111, flags_before, flags_after, xmm = 0;
 
-	(void)state;
 	__asm__ volatile("movq %[v], %%xmm9\n\t"
 			 "stc\n\t"
 			 "pushfq\n\tpopq %[before]\n\t"
@@ -292,12 +290,10 @@ run_code(char *at, const uint8_t *code, size_t nb_bytes, uint32_t size)
 /*
  * The program replaces the instruction at an address: the cache must detect it.
  */
-static void
-test_code_changes(void **state)
+TEST(test_code_changes)
 {
 	char *code = code_pages();
 
-	(void)state;
 	for (int round = 0; round < 3; round++) {
 		run_code(code, store_64, sizeof(store_64), 8);
 		run_code(code, store_32, sizeof(store_32), 4);
@@ -307,23 +303,19 @@ test_code_changes(void **state)
 }
 
 /* An instruction near the end of mapped memory. */
-static void
-test_code_at_the_end(void **state)
+TEST(test_code_at_the_end)
 {
 	char *code = code_pages();
 
-	(void)state;
 	run_code(code + 4096 - sizeof(store_64), store_64, sizeof(store_64), 8);
 	run_code(code + 4096 - sizeof(store_32), store_32, sizeof(store_32), 4);
 	munmap(code, 4096);
 }
 
-static void
-test_many_pages(void **state)
+TEST(test_many_pages)
 {
 	static volatile char *more[200];
 
-	(void)state;
 	for (int i = 0; i < 200; i++)
 		more[i] = trap_stubs_map();
 	for (int i = 0; i < 200; i++) {
@@ -342,17 +334,14 @@ test_many_pages(void **state)
 }
 
 /* The handler may have interrupted malloc(). */
-static void
-test_no_allocation(void **state)
+TEST(test_no_allocation)
 {
-	(void)state;
 	assert_int_equal(nb_allocations, 0);
 }
 
 static int
 start(void **state)
 {
-	(void)state;
 	nb_allocations = 0;
 	return 0;
 }
@@ -360,25 +349,6 @@ start(void **state)
 int
 main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mov_64),
-		cmocka_unit_test(test_mov_64_far),
-		cmocka_unit_test(test_mov_32),
-		cmocka_unit_test(test_mov_immediate),
-		cmocka_unit_test(test_movnti),
-		cmocka_unit_test(test_movbe),
-		cmocka_unit_test(test_xmm),
-		cmocka_unit_test(test_pextr),
-		cmocka_unit_test(test_avx),
-		cmocka_unit_test(test_avx512),
-		cmocka_unit_test(test_narrow),
-		cmocka_unit_test(test_wide),
-		cmocka_unit_test(test_state_is_kept),
-		cmocka_unit_test(test_code_changes),
-		cmocka_unit_test(test_code_at_the_end),
-		cmocka_unit_test(test_many_pages),
-		cmocka_unit_test(test_no_allocation),
-	};
 	cs_opt_mem memory = {
 		.malloc = count_malloc, .calloc = count_calloc,
 		.realloc = count_realloc, .free = free,
@@ -389,5 +359,5 @@ main(int argc, char **argv)
 	trap_stubs_init(argv);
 	cs_option(0, CS_OPT_MEM, (size_t)&memory);
 	page = trap_stubs_map();
-	return cmocka_run_group_tests(tests, start, NULL);
+	return test_run("decode", start, NULL);
 }

@@ -9,7 +9,6 @@
 #include <linux/netlink.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -19,14 +18,6 @@
 #define MODALIAS "pci:v00001414d000000BAsv00001414sd000000BAbc02sc00i00"
 
 static char text[4096];
-
-static int
-command(const char *line)
-{
-	char message[256] = "";
-
-	return MODEL_CALL(mana_model_command)(line, message, sizeof(message));
-}
 
 /* As DPDK's lib/eal/linux/eal_dev.c dev_uev_socket_fd_create(). */
 static int
@@ -62,8 +53,7 @@ assert_silent(int sock)
 	assert_int_equal(errno, EAGAIN);
 }
 
-static void
-uevent_has_format_of_kernel(void **state)
+TEST(uevent_has_format_of_kernel)
 {
 	static const char expected[] =
 		"change@/devices/pci7871:00/7871:00:00.0\0"
@@ -81,9 +71,8 @@ uevent_has_format_of_kernel(void **state)
 	unsigned long first;
 	ssize_t len;
 
-	(void)state;
 	assert_silent(sock);
-	assert_int_equal(command("uevent fn=1 change"), 0);
+	assert_int_equal(fx_command("uevent fn=1 change"), 0);
 	len = recv(sock, text, sizeof(text), 0);
 	assert_true(len > (ssize_t)sizeof(expected));
 	assert_memory_equal(text, expected, sizeof(expected) - 1);
@@ -91,8 +80,8 @@ uevent_has_format_of_kernel(void **state)
 	first = strtoul(value_of("SEQNUM", len), NULL, 10);
 	assert_silent(sock);
 
-	assert_int_equal(command("uevent fn=0 remove"), 0);
-	assert_int_equal(command("uevent fn=0 add"), 0);
+	assert_int_equal(fx_command("uevent fn=0 remove"), 0);
+	assert_int_equal(fx_command("uevent fn=0 add"), 0);
 	len = read(sock, text, sizeof(text));
 	assert_string_equal(value_of("ACTION", len), "remove");
 	assert_string_equal(value_of("PCI_SLOT_NAME", len), "7870:00:00.0");
@@ -101,11 +90,10 @@ uevent_has_format_of_kernel(void **state)
 	assert_string_equal(value_of("ACTION", len), "add");
 	assert_int_equal(strtoul(value_of("SEQNUM", len), NULL, 10), first + 2);
 	close(sock);
-	assert_int_equal(command("uevent fn=0 swap"), -EINVAL);
+	assert_int_equal(fx_command("uevent fn=0 swap"), -EINVAL);
 }
 
-static void
-uevent_is_received_like_datagram(void **state)
+TEST(uevent_is_received_like_datagram)
 {
 	int sock = open_listener(1), ep = epoll_create1(EPOLL_CLOEXEC);
 	struct epoll_event event = { .events = EPOLLIN };
@@ -116,10 +104,9 @@ uevent_is_received_like_datagram(void **state)
 			      .msg_iov = &iov, .msg_iovlen = 1 };
 	ssize_t len;
 
-	(void)state;
 	assert_int_equal(epoll_ctl(ep, EPOLL_CTL_ADD, sock, &event), 0);
 	assert_int_equal(epoll_wait(ep, &event, 1, 0), 0);
-	assert_int_equal(command("uevent fn=0 bind"), 0);
+	assert_int_equal(fx_command("uevent fn=0 bind"), 0);
 	assert_int_equal(epoll_wait(ep, &event, 1, 0), 1);
 	len = recv(sock, NULL, 0, MSG_PEEK | MSG_TRUNC);
 	assert_true(len > 100);
@@ -134,8 +121,7 @@ uevent_is_received_like_datagram(void **state)
 }
 
 /* udev takes no event without them (systemd sd-device/device-monitor.c). */
-static void
-uevent_credentials_are_of_kernel(void **state)
+TEST(uevent_credentials_are_of_kernel)
 {
 	union {
 		struct cmsghdr hdr;
@@ -149,10 +135,9 @@ uevent_credentials_are_of_kernel(void **state)
 	struct cmsghdr *cmsg;
 	struct ucred ucred;
 
-	(void)state;
 	assert_int_equal(setsockopt(sock, SOL_SOCKET, SO_PASSCRED, &one,
 				    sizeof(one)), 0);
-	assert_int_equal(command("uevent fn=0 change"), 0);
+	assert_int_equal(fx_command("uevent fn=0 change"), 0);
 	assert_true(recvmsg(sock, &msg, 0) > 0);
 	cmsg = CMSG_FIRSTHDR(&msg);
 	assert_non_null(cmsg);
@@ -164,26 +149,24 @@ uevent_credentials_are_of_kernel(void **state)
 	close(sock);
 }
 
-static void
-uevent_reaches_only_group_members(void **state)
+TEST(uevent_reaches_only_group_members)
 {
 	int none = open_listener(0), udev = open_listener(2), late;
 	int group = 1;
 
-	(void)state;
-	assert_int_equal(command("uevent fn=0 change"), 0);
+	assert_int_equal(fx_command("uevent fn=0 change"), 0);
 	assert_silent(none);
 	assert_silent(udev);
 	assert_int_equal(setsockopt(none, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP,
 				    &group, sizeof(group)), 0);
-	assert_int_equal(command("uevent fn=0 change"), 0);
+	assert_int_equal(fx_command("uevent fn=0 change"), 0);
 	late = open_listener(1);
 	assert_true(recv(none, text, sizeof(text), 0) > 0);
 	assert_silent(none);
 	assert_silent(late);
 	assert_int_equal(setsockopt(none, SOL_NETLINK, NETLINK_DROP_MEMBERSHIP,
 				    &group, sizeof(group)), 0);
-	assert_int_equal(command("uevent fn=0 change"), 0);
+	assert_int_equal(fx_command("uevent fn=0 change"), 0);
 	assert_silent(none);
 	assert_true(recv(late, text, sizeof(text), 0) > 0);
 	assert_int_equal(send(late, "add@/x", 7, 0), -1);
@@ -193,14 +176,12 @@ uevent_reaches_only_group_members(void **state)
 	close(late);
 }
 
-static void
-uevent_reaches_each_process(void **state)
+TEST(uevent_reaches_each_process)
 {
 	int sock = open_listener(1), to_parent[2], to_child[2], status;
 	char byte = 0;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(pipe(to_parent) | pipe(to_child), 0);
 	pid = fork();
 	if (pid == 0) {
@@ -213,12 +194,12 @@ uevent_reaches_each_process(void **state)
 		    strncmp(text, "unbind@", 7) != 0)
 			_exit(1);
 		/* And in the other direction. */
-		if (command("uevent fn=1 bind") != 0)
+		if (fx_command("uevent fn=1 bind") != 0)
 			_exit(2);
 		_exit(0);
 	}
 	assert_int_equal(read(to_parent[0], &byte, 1), 1);
-	assert_int_equal(command("uevent fn=1 unbind"), 0);
+	assert_int_equal(fx_command("uevent fn=1 unbind"), 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	assert_true(recv(sock, text, sizeof(text), 0) > 0);
@@ -233,16 +214,14 @@ uevent_reaches_each_process(void **state)
 }
 
 /* Like a program that becomes a daemon. */
-static void
-child_receives_on_inherited_socket(void **state)
+TEST(child_receives_on_inherited_socket)
 {
 	int sock = open_listener(1), to_parent[2], status;
 	char byte = 0;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(pipe(to_parent), 0);
-	assert_int_equal(command("uevent fn=0 add"), 0);
+	assert_int_equal(fx_command("uevent fn=0 add"), 0);
 	pid = fork();
 	if (pid == 0) {
 		struct pollfd pfd = { .fd = sock, .events = POLLIN };
@@ -254,7 +233,7 @@ child_receives_on_inherited_socket(void **state)
 		    strncmp(text, "add@", 4) != 0)
 			_exit(1);
 		if (recv(sock, text, sizeof(text), 0) != -1 ||
-		    errno != EAGAIN || command("uevent fn=0 bind") != 0)
+		    errno != EAGAIN || fx_command("uevent fn=0 bind") != 0)
 			_exit(2);
 		if (recv(sock, text, sizeof(text), 0) <= 0 ||
 		    strncmp(text, "bind@", 5) != 0)
@@ -274,20 +253,18 @@ child_receives_on_inherited_socket(void **state)
 		fail_msg("the child ended with status %#x", status);
 	}
 	close(sock);
-	assert_int_equal(command("uevent fn=0 unbind"), 0);
+	assert_int_equal(fx_command("uevent fn=0 unbind"), 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	close(to_parent[0]);
 }
 
 /* More listeners than the machine has room for at a time, closed or killed. */
-static void
-closed_or_killed_listeners_free_their_slots(void **state)
+TEST(closed_or_killed_listeners_free_their_slots)
 {
 	char byte = 0;
 	int own = open_listener(1), nb = 0, sock, i;
 
-	(void)state;
 	for (i = 0; i < 200; i++)
 		close(open_listener(1));
 	for (i = 0; i < 100; i++) {
@@ -298,7 +275,7 @@ closed_or_killed_listeners_free_their_slots(void **state)
 		pid = fork();
 		if (pid == 0) {
 			open_listener(1);
-			if (command("uevent fn=0 add") != 0 ||
+			if (fx_command("uevent fn=0 add") != 0 ||
 			    write(fds[1], &byte, 1) != 1)
 				_exit(1);
 			pause();
@@ -306,7 +283,7 @@ closed_or_killed_listeners_free_their_slots(void **state)
 		assert_int_equal(read(fds[0], &byte, 1), 1);
 		kill(pid, SIGKILL);
 		assert_int_equal(waitpid(pid, NULL, 0), pid);
-		assert_int_equal(command("uevent fn=0 change"), 0);
+		assert_int_equal(fx_command("uevent fn=0 change"), 0);
 		close(fds[0]);
 		close(fds[1]);
 	}
@@ -315,19 +292,17 @@ closed_or_killed_listeners_free_their_slots(void **state)
 	assert_int_equal(nb, 2 * 100);
 	close(own);
 	sock = open_listener(1);
-	assert_int_equal(command("uevent fn=0 change"), 0);
+	assert_int_equal(fx_command("uevent fn=0 change"), 0);
 	assert_true(recv(sock, text, sizeof(text), 0) > 0);
 	close(sock);
 }
 
-static void
-slow_reader_gets_enobufs(void **state)
+TEST(slow_reader_gets_enobufs)
 {
 	int sock = open_listener(1), nb_missed = 0, i;
 
-	(void)state;
 	for (i = 0; i < 300; i++)
-		assert_int_equal(command("uevent fn=0 change"), 0);
+		assert_int_equal(fx_command("uevent fn=0 change"), 0);
 	while (recv(sock, text, sizeof(text), 0) < 0 && errno == ENOBUFS)
 		nb_missed++;
 	assert_memory_equal(text, "change@", 7);
@@ -336,21 +311,4 @@ slow_reader_gets_enobufs(void **state)
 		continue;
 	assert_int_equal(errno, EAGAIN);
 	close(sock);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(uevent_has_format_of_kernel),
-		cmocka_unit_test(uevent_is_received_like_datagram),
-		cmocka_unit_test(uevent_credentials_are_of_kernel),
-		cmocka_unit_test(uevent_reaches_only_group_members),
-		cmocka_unit_test(uevent_reaches_each_process),
-		cmocka_unit_test(child_receives_on_inherited_socket),
-		cmocka_unit_test(closed_or_killed_listeners_free_their_slots),
-		cmocka_unit_test(slow_reader_gets_enobufs),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

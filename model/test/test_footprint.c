@@ -56,14 +56,12 @@ send_and_drop(struct fixture *fx, struct fx_queue *q)
 	}
 }
 
-static void
-test_port_of_16_queues(void **state)
+TEST(test_port_of_16_queues)
 {
 	static struct fixture fx;
 	const uint64_t before = anonymous_bytes();
 	uint64_t own, segment;
 
-	(void)state;
 	/* Two buffers of 2 KiB for each Rx WQE, and the same for Tx. */
 	fx.buf_bytes = 4 * NB_FRAMES * FX_RX_BUF_BYTES;
 	assert_int_equal(fx_up(&fx, 0, 1, NB_QUEUES, NB_QUEUES), 0);
@@ -78,14 +76,4 @@ test_port_of_16_queues(void **state)
 	       NB_QUEUES, (double)segment / 1048576, (double)own / 1048576);
 	assert_true(segment + own < LIMIT_BYTES);
 	assert_int_equal(fx_close(&fx), 0);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_port_of_16_queues),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,8 +54,7 @@ end_of(pid_t pid)
 	return status;
 }
 
-static void
-child_opens_files_after_fork_during_locked_calls(void **state)
+FX_TEST(child_opens_files_after_fork_during_locked_calls)
 {
 	struct fixture *fx = *state, own = { 0 };
 	int i, status = 0;
@@ -96,8 +95,7 @@ write_alloc_pd(int fd)
 /*
  * Linux ib_safe_file_access(): only the process that opened the file may write.
  */
-static void
-write_command_of_child_is_refused(void **state)
+FX_TEST(write_command_of_child_is_refused)
 {
 	struct fixture *fx = *state;
 	int fd, errors[2];
@@ -117,18 +115,4 @@ write_command_of_child_is_refused(void **state)
 	}
 	assert_int_equal(end_of(pid), 0);
 	assert_int_equal(write_alloc_pd(fd), 0);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			child_opens_files_after_fork_during_locked_calls,
-			fx_setup, fx_teardown),
-		cmocka_unit_test_setup_teardown(write_command_of_child_is_refused,
-						fx_setup, fx_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,8 +2,6 @@
 
 /* Generators and sinks on the card without a kernel. */
 
-#include <stdlib.h>
-
 #include "clock.h"
 #include "nic.h"
 #include "fixture.h"
@@ -43,14 +41,6 @@ start(enum model_mode mode)
 	fx_start(&fixture);
 	fx_catch_faults();
 	slot = 0;
-}
-
-static void
-run_until(uint64_t ns)
-{
-	segment_clock()->virtual_ns = ns;
-	while (clock_is_due())
-		card_timers(clock_take());
 }
 
 /* Receive on port 0: returns the length of the frame in the buffer; 0: none. */
@@ -94,14 +84,12 @@ stream(uint32_t number)
 }
 
 /* Exactly one frame per Rx WQE. */
-static void
-test_full_rate(void **state)
+TEST(test_full_rate)
 {
 	struct generator_settings settings = defaults();
 	const uint8_t *frame = NULL;
 	uint32_t n, nb = 0;
 
-	(void)state;
 	for (enum model_mode mode = MODEL_MODE_SYNC; mode <= MODEL_MODE_THREAD;
 	     mode++) {
 		start(mode);
@@ -135,14 +123,12 @@ test_full_rate(void **state)
  * A driver with a full ring rings no doorbell: the end of the obstacle restarts
  * the generator.
  */
-static void
-test_function_disabled(void **state)
+TEST(test_function_disabled)
 {
 	struct generator_settings settings = defaults();
 	const uint8_t *frame;
 	uint32_t n;
 
-	(void)state;
 	for (enum model_mode mode = MODEL_MODE_SYNC; mode <= MODEL_MODE_THREAD;
 	     mode++) {
 		start(mode);
@@ -163,75 +149,69 @@ test_function_disabled(void **state)
 	}
 }
 
-static void
-test_rates(void **state)
+TEST(test_rates)
 {
 	struct generator_settings settings = defaults();
 	uint64_t now;
 
-	(void)state;
 	start(MODEL_MODE_SYNC);
 	fx_fill_rq(&fixture, &fixture.port[0], 100);
-	run_until(1000000);
+	fx_run_until(1000000);
 	settings.rate_kind = GENERATOR_FRAMES;
 	settings.rate = 1000000;
 	assert_true(generator_start(wire(0), &settings));
 	now = clock_now();
-	run_until(now + 10000);
+	fx_run_until(now + 10000);
 	assert_int_equal(wire(0)->generator.sent, 11); /* the first one at once */
-	run_until(now + 10999);
+	fx_run_until(now + 10999);
 	assert_int_equal(wire(0)->generator.sent, 11);
-	run_until(now + 11000);
+	fx_run_until(now + 11000);
 	assert_int_equal(wire(0)->generator.sent, 12);
 	generator_stop(wire(0));
-	run_until(now + 50000);
+	fx_run_until(now + 50000);
 	assert_int_equal(wire(0)->generator.sent, 12);
 	/* 64 bytes at 512 Mbit/s: one each microsecond. */
 	settings.rate_kind = GENERATOR_BITS;
 	settings.rate = 512000000;
 	settings.first_stream = 1;
 	assert_true(generator_start(wire(0), &settings));
-	run_until(clock_now() + 20000);
+	fx_run_until(clock_now() + 20000);
 	assert_int_equal(wire(0)->generator.sent, 12 + 21);
 	/* Without WQEs frames are dropped, as on a real wire. */
-	run_until(clock_now() + 200000);
+	fx_run_until(clock_now() + 200000);
 	assert_int_equal(wire(0)->generator.sent, 12 + 221);
 	fx_stop(&fixture);
 }
 
 /* A process is killed between the take of the clock and its timers. */
-static void
-test_rate_after_kill(void **state)
+TEST(test_rate_after_kill)
 {
 	struct generator_settings settings = defaults();
 	uint64_t now;
 
-	(void)state;
 	start(MODEL_MODE_SYNC);
 	fx_fill_rq(&fixture, &fixture.port[0], 100);
 	settings.rate_kind = GENERATOR_FRAMES;
 	settings.rate = 1000000;
 	assert_true(generator_start(wire(0), &settings));
 	now = clock_now();
-	run_until(now + 10000);
+	fx_run_until(now + 10000);
 	assert_int_equal(wire(0)->generator.sent, 11);
 	segment_clock()->virtual_ns = now + 20000;
 	(void)clock_take();
-	segment_holder_died();
-	run_until(now + 20000);
+	card_recover();
+	fx_run_until(now + 20000);
 	assert_int_equal(wire(0)->generator.sent, 21);
 	fx_stop(&fixture);
 }
 
 /* All kinds of frames that the sink distinguishes. */
-static void
-test_sink(void **state)
+TEST(test_sink)
 {
 	struct generator_settings settings = defaults();
 	uint8_t copy[20][128];
 	const uint8_t *frame = NULL;
 
-	(void)state;
 	start(MODEL_MODE_SYNC);
 	settings.count = 20;
 	settings.min_bytes = settings.max_bytes = 100;
@@ -285,13 +265,11 @@ test_sink(void **state)
 }
 
 /* Each bit of the payload is checked. */
-static void
-test_each_bit(void **state)
+TEST(test_each_bit)
 {
 	uint8_t payload[SIGNATURE_BYTES + 45], frame[200] = { 0 };
 	struct signature s = { .stream = 77, .sequence = 0xfffffff0 }, got;
 
-	(void)state;
 	for (uint32_t nb = SIGNATURE_BYTES; nb <= sizeof(payload); nb++) {
 		signature_write(&s, frame + 42, nb);
 		assert_int_equal(signature_read(frame, 42 + nb, &got),
@@ -310,14 +288,12 @@ test_each_bit(void **state)
 /*
  * Sequence numbers wrap at 32 bits, the count does not; the window is finite.
  */
-static void
-test_long_stream(void **state)
+TEST(test_long_stream)
 {
 	const uint64_t first = UINT64_C(0x1fffff000);
 	struct stream *s;
 	uint8_t frame[100] = { 0 };
 
-	(void)state;
 	start(MODEL_MODE_SYNC);
 	sink_add_stream(5, 0);
 	s = &segment_wires()->streams.streams[5];
@@ -346,15 +322,13 @@ test_long_stream(void **state)
 }
 
 /* All frames are valid: headers, lengths, checksums. */
-static void
-test_frames(void **state)
+TEST(test_frames)
 {
 	struct generator_settings settings = defaults();
 	uint32_t nb_v6 = 0, nb_tcp = 0, nb_tags = 0, n;
 	const uint8_t *frame = NULL;
 	struct nic_parsed parsed;
 
-	(void)state;
 	start(MODEL_MODE_SYNC);
 	settings.min_bytes = 60;
 	settings.max_bytes = 1514;
@@ -385,13 +359,12 @@ test_frames(void **state)
 	}
 	assert_int_equal(nb_v6, 1500);
 	assert_int_equal(nb_tcp, 1500);
-	assert_in_range(nb_tags, 1400, 1600);
+	assert_uint_in_range(nb_tags, 1400, 1600);
 	fx_stop(&fixture);
 }
 
 /* Each kind of malformed frame is malformed, and the device handles it. */
-static void
-test_malformed(void **state)
+TEST(test_malformed)
 {
 	struct generator_settings settings = defaults();
 	uint64_t nb_bad = 0, nb_runts = 0;
@@ -399,7 +372,6 @@ test_malformed(void **state)
 	bool is_malformed;
 	uint32_t number, n;
 
-	(void)state;
 	start(MODEL_MODE_SYNC);
 	settings.malformed = PRNG_ALWAYS;
 	for (uint32_t kind = 0; kind < GENERATOR_NB_KINDS; kind++) {
@@ -424,8 +396,8 @@ test_malformed(void **state)
 		}
 	}
 	/* A random length may be correct. */
-	assert_in_range(nb_bad, 2990, 3000);
-	assert_in_range(nb_runts, 900, 1000);
+	assert_uint_in_range(nb_bad, 2990, 3000);
+	assert_uint_in_range(nb_runts, 900, 1000);
 	settings.malformed = PRNG_ALWAYS / 2;
 	settings.malformed_kinds = GENERATOR_ALL_KINDS;
 	settings.count = 60;
@@ -438,13 +410,11 @@ test_malformed(void **state)
 }
 
 /* Same seed, same frames. */
-static void
-test_seed(void **state)
+TEST(test_seed)
 {
 	struct generator_settings settings = defaults();
 	static uint8_t seen[3][200][1600];
 
-	(void)state;
 	memset(seen, 0, sizeof(seen));
 	for (uint32_t round = 0; round < 3; round++) {
 		memset(&fixture, 0, sizeof(fixture));
@@ -470,14 +440,12 @@ test_seed(void **state)
 }
 
 /* Full rate over a slow wire: no frame is generated without a WQE for it. */
-static void
-test_slow_wire(void **state)
+TEST(test_slow_wire)
 {
 	const struct wire_settings slow = { .bits_per_s = 1000000000,
 					    .delay_ns = 50000 };
 	struct generator_settings settings = defaults();
 
-	(void)state;
 	start(MODEL_MODE_SYNC);
 	wire_set(wire(0), &slow);
 	generator_start(wire(0), &settings);
@@ -486,7 +454,7 @@ test_slow_wire(void **state)
 		struct card_port_counters c;
 		const uint8_t *frame = NULL;
 
-		run_until(clock_now() + 60000);
+		fx_run_until(clock_now() + 60000);
 		while (take(&frame) != 0) {
 			give(frame, 64);
 			fx_fill_rq(&fixture, &fixture.port[0], 1);
@@ -498,24 +466,4 @@ test_slow_wire(void **state)
 	assert_sink(wire(1)->sink.received, 0, 0, 0, 0);
 	assert_no_violation();
 	fx_stop(&fixture);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_full_rate),
-		cmocka_unit_test(test_function_disabled),
-		cmocka_unit_test(test_rates),
-		cmocka_unit_test(test_rate_after_kill),
-		cmocka_unit_test(test_sink),
-		cmocka_unit_test(test_each_bit),
-		cmocka_unit_test(test_long_stream),
-		cmocka_unit_test(test_frames),
-		cmocka_unit_test(test_malformed),
-		cmocka_unit_test(test_seed),
-		cmocka_unit_test(test_slow_wire),
-	};
-
-	return cmocka_run_group_tests_name("generator", tests, NULL, NULL);
 }

@@ -6,9 +6,8 @@
  * independent of hw.h.
  */
 
-#include <stdlib.h>
-
 #include "nic.h"
+#include "wire.h"
 #include "fixture.h"
 
 /* One field: its first bit in the bytes, its width, and how hw.h reads it. */
@@ -192,10 +191,8 @@ check_fields(const struct field *fields, uint32_t nb_fields, uint32_t nb_bytes)
 #define CHECK_FIELDS(fields, nb_bytes) \
 	check_fields(fields, sizeof(fields) / sizeof((fields)[0]), nb_bytes)
 
-static void
-test_each_bit(void **state)
+TEST(test_each_bit)
 {
-	(void)state;
 	CHECK_FIELDS(header_fields, 8);
 	CHECK_FIELDS(sge_fields, 16);
 	CHECK_FIELDS(oob_fields, 24);
@@ -205,8 +202,7 @@ test_each_bit(void **state)
 }
 
 /* LSO TCP/IPv4: header 66, MSS 1448, payload of 1000 and 7000. */
-static void
-test_lso_wqe(void **state)
+TEST(test_lso_wqe)
 {
 	static const uint8_t bytes[] = {
 		0x00, 0x00, 0x00, 0x42, 0x03, 0x0a, 0xa8, 0x05, 0x34, 0x41,
@@ -221,7 +217,6 @@ test_lso_wqe(void **state)
 	struct hw_tx_oob oob = hw_tx_oob_read(bytes + 8, false);
 	struct hw_sge sge = hw_sge_read(bytes + hw_wqe_sgl_offset(&wqe) + 32);
 
-	(void)state;
 	assert_int_equal(wqe.last_vbytes, 66);
 	assert_int_equal(wqe.client_data_unit, 1448);
 	assert_true(wqe.oob_in_sgl);
@@ -235,14 +230,12 @@ test_lso_wqe(void **state)
 	assert_int_equal(sge.size_bytes, 7000);
 }
 
-static void
-test_rx_wqe(void **state)
+TEST(test_rx_wqe)
 {
 	static const uint8_t bytes[] = { 0x00, 0x00, 0x00, 0x00,
 					 0x01, 0x02, 0x00, 0x00 };
 	struct hw_wqe wqe = hw_wqe_read(bytes);
 
-	(void)state;
 	assert_int_equal(wqe.nb_sge, 1);
 	assert_int_equal(wqe.oob_div4, 2);
 	assert_int_equal(hw_wqe_sgl_offset(&wqe), 16);
@@ -251,13 +244,11 @@ test_rx_wqe(void **state)
 }
 
 /* round_up(8 + OOB + 16 x SGEs, 32) for each possible number of SGEs. */
-static void
-test_wqe_sizes(void **state)
+TEST(test_wqe_sizes)
 {
 	struct hw_wqe wqe = { .oob_div4 = 2 };
 	uint32_t n;
 
-	(void)state;
 	for (n = 1; n <= 31; n++) {
 		wqe.nb_sge = (uint8_t)n;
 		wqe.oob_div4 = 2;
@@ -295,7 +286,6 @@ start(void **state)
 					    .coalescing_enable = true };
 	uint32_t i;
 
-	(void)state;
 	fx_defaults(&fx);
 	fx.config.coalesce = true;
 	fx_start(&fx);
@@ -310,9 +300,8 @@ start(void **state)
 }
 
 static int
-stop(void **state)
+stop_card(void **state)
 {
-	(void)state;
 	fx_stop(&fx);
 	return 0;
 }
@@ -353,14 +342,13 @@ send_as_0x30(void)
 	sq->id = 0x30;
 	sq->pi = a->sq.pos;
 	segment_lock();
-	nic_tx_run(f, sq, &budget);
+	nic_tx_run(f, sq, &budget, wire_send);
 	nic_coalesce_flush();
 	segment_unlock();
 	sq->id = a->sq.id;
 }
 
-static void
-test_tx_cqes(void **state)
+TEST_WITH(test_tx_cqes, start, stop_card)
 {
 	static const uint8_t first[64] = { 0x60, [60] = 0x30, [63] = 0x21 };
 	/* 2 BUs on: bits 5 to 31 of the third word. */
@@ -373,7 +361,6 @@ test_tx_cqes(void **state)
 	};
 	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
-	(void)state;
 	wqe.oob[1] = a->vp_offset << 24; /* vsq_frame of 0x30 */
 	fx_tx_add_sge(a, &wqe, 100, 1);
 	fx_post(&a->sq, &wqe);
@@ -390,8 +377,7 @@ test_tx_cqes(void **state)
 }
 
 /* 14 + 20 + 20 + 6 bytes of TCP/IPv4, all good. */
-static void
-test_rx_cqe(void **state)
+TEST_WITH(test_rx_cqe, start, stop_card)
 {
 	static const uint8_t want[64] = {
 		0x41, 0x00, 0x00, 0x00, 0x00,	     0x00,	  0x02, 0x0a,
@@ -401,15 +387,13 @@ test_rx_cqe(void **state)
 	struct fx_wqe wqe = fx_tx_wqe(a, 0,
 				      put_frame(a->buf, NIC_PROTO_TCP, 6));
 
-	(void)state;
 	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
 	assert_memory_equal(fx_cqe(&b->rcq), want, 64);
 	assert_no_violation();
 }
 
 /* Two packets of UDP/IPv4 in VLAN 100, of 60 and of 300 bytes. */
-static void
-test_rx_coalesced_cqe(void **state)
+TEST_WITH(test_rx_coalesced_cqe, start, stop_card)
 {
 	static const uint8_t want[64] = {
 		0x42, 0x00, 0x00, 0x00, 0x64,	     0x10,	  0x04,
@@ -428,7 +412,6 @@ test_rx_coalesced_cqe(void **state)
 	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 	uint32_t n;
 
-	(void)state;
 	/* A packet ahead, so that rx_wqe_offset is not 0. */
 	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
 	assert_int_equal(fx_cqe(&b->rcq)[0], 0x41);
@@ -453,13 +436,11 @@ test_rx_coalesced_cqe(void **state)
 }
 
 /* The owner bits of byte 63, lap after lap. */
-static void
-test_owner_bits(void **state)
+TEST_WITH(test_owner_bits, start, stop_card)
 {
 	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 	uint32_t i;
 
-	(void)state;
 	for (i = 256; i < 10 * 256; i++) {
 		const uint8_t *cqe = a->scq.mem + i % 256 * 64;
 
@@ -471,22 +452,4 @@ test_owner_bits(void **state)
 			fx_ring_cq(&fx, a, &a->scq, false);
 	}
 	assert_no_violation();
-}
-
-int
-main(void)
-{
-#define FX_TEST(test) cmocka_unit_test_setup_teardown(test, start, stop)
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_bit),
-		cmocka_unit_test(test_lso_wqe),
-		cmocka_unit_test(test_rx_wqe),
-		cmocka_unit_test(test_wqe_sizes),
-		FX_TEST(test_tx_cqes),
-		FX_TEST(test_rx_cqe),
-		FX_TEST(test_rx_coalesced_cqe),
-		FX_TEST(test_owner_bits),
-	};
-
-	return cmocka_run_group_tests_name("golden", tests, NULL, NULL);
 }

@@ -10,19 +10,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "host_nodes.h"
+#include "test.h"
 
-static void
-nodes_of_the_host_are_hidden(void **state)
+TEST(nodes_of_the_host_are_hidden)
 {
 	static const char *const paths[] = {
 		"/dev/infiniband/uverbs2", "/dev/infiniband/uverbs7",
@@ -30,7 +25,6 @@ nodes_of_the_host_are_hidden(void **state)
 		"/dev/char/231:194", "/dev/char/231:199", "/dev/char/231:0",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		struct statx stx;
 		struct stat st;
@@ -52,13 +46,11 @@ nodes_of_the_host_are_hidden(void **state)
 	assert_int_equal(errno, ENOENT);
 }
 
-static void
-nodes_of_the_machine_exist(void **state)
+TEST(nodes_of_the_machine_exist)
 {
 	struct stat st;
 	int fd;
 
-	(void)state;
 	assert_int_equal(stat("/dev/infiniband", &st), 0);
 	assert_true(S_ISDIR(st.st_mode));
 	assert_int_equal(stat("/dev/infiniband/uverbs1", &st), 0);
@@ -70,15 +62,4 @@ nodes_of_the_machine_exist(void **state)
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_int_equal(st.st_rdev, makedev(231, 193));
 	close(fd);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nodes_of_the_host_are_hidden),
-		cmocka_unit_test(nodes_of_the_machine_exist),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

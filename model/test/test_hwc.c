@@ -5,17 +5,11 @@
  * every request, sends and receives frames, and destroys all.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "card.h"
 #include "hwc_guest.h"
 #include "hwc_objects.h"
-#include "test_hwc.h"
 
 static void
 assert_only_channel(void)
@@ -42,10 +36,15 @@ assert_nothing(void)
 	assert_memory_equal(&n, &none, sizeof(n));
 }
 
-static void
-test_registers(void **state)
+GUEST_TEST(test_registers)
 {
-	(void)state;
+	/* As OpenVMM's driver reads them. */
+	static const uint32_t map[] = { 0x01000001, 0, GUEST_DB_OFFSET, 0,
+					4096,	    0, 0x1000,		0,
+					32,	    0 };
+
+	for (uint32_t i = 0; i < sizeof(map) / sizeof(map[0]); i++)
+		assert_int_equal(guest_read(4 * i, 4), map[i]);
 	assert_int_equal(guest_read(0x8, 8), GUEST_DB_OFFSET);
 	assert_int_equal(guest_read(0x8, 4), GUEST_DB_OFFSET);
 	assert_int_equal(guest_read(0xc, 4), 0);
@@ -56,8 +55,7 @@ test_registers(void **state)
 	assert_violation(bar0_access, 1);
 }
 
-static void
-test_registers_pf(void **state)
+TEST(test_registers_pf)
 {
 	uint64_t base;
 
@@ -80,12 +78,10 @@ test_registers_pf(void **state)
 	guest_config_reset();
 }
 
-static void
-test_establish(void **state)
+GUEST_TEST(test_establish)
 {
 	uint32_t header;
 
-	(void)state;
 	header = guest_establish(5);
 	assert_int_equal(header, 0x81); /* answer, type 1, the guest owns it */
 	/* One interrupt for the start-up events, one when armed again: none. */
@@ -101,27 +97,22 @@ test_establish(void **state)
 }
 
 /* The start-up events have 24 bits for the key, which is new each time. */
-static void
-test_establish_often(void **state)
+GUEST_TEST(test_establish_often)
 {
 	struct request_header plain = { 0 };
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 1100; i++) {
 		guest_free_all();
 		guest_establish(0);
-		assert_int_equal(CALL(plain, GDMA_LIST_DEVICES,
-				      list_devices_answer),
-				 STATUS_OK);
+		OK(CALL(plain, GDMA_LIST_DEVICES, list_devices_answer));
 		assert_int_equal(guest_destroy(), 0x82);
 	}
 	assert_nothing();
 	assert_no_violation();
 }
 
-static void
-test_start_requests(void **state)
+CHANNEL_TEST(test_start_requests)
 {
 	struct verify_version_request verify = { .protocol_ver_min = 1,
 						 .protocol_ver_max = 1 };
@@ -130,25 +121,18 @@ test_start_requests(void **state)
 	const struct max_resources_answer *max;
 	const struct list_devices_answer *list;
 
-	(void)state;
-	assert_int_equal(CALL(verify, GDMA_VERIFY_VF_DRIVER_VERSION,
-			      verify_version_answer),
-			 STATUS_OK);
+	OK(CALL(verify, GDMA_VERIFY_VF_DRIVER_VERSION, verify_version_answer));
 	assert_int_equal(ANSWER_OF(verify_version_answer)->protocol_ver, 1);
 	assert_int_equal(ANSWER_OF(verify_version_answer)->pf_cap_flags[0],
 			 1u << 3);
-	assert_int_equal(CALL(timeout, GDMA_QUERY_HWC_TIMEOUT, hwc_timeout_answer),
-			 STATUS_OK);
+	OK(CALL(timeout, GDMA_QUERY_HWC_TIMEOUT, hwc_timeout_answer));
 	assert_int_equal(ANSWER_OF(hwc_timeout_answer)->timeout_ms, 30000);
-	assert_int_equal(CALL(plain, GDMA_QUERY_MAX_RESOURCES,
-			      max_resources_answer),
-			 STATUS_OK);
+	OK(CALL(plain, GDMA_QUERY_MAX_RESOURCES, max_resources_answer));
 	max = ANSWER_OF(max_resources_answer);
 	assert_true(max->max_sq >= 64 && max->max_rq >= 64);
 	assert_true(max->max_cq >= 128 && max->max_eq >= 64);
 	assert_int_equal(max->max_msix, 64);
-	assert_int_equal(CALL(plain, GDMA_LIST_DEVICES, list_devices_answer),
-			 STATUS_OK);
+	OK(CALL(plain, GDMA_LIST_DEVICES, list_devices_answer));
 	list = ANSWER_OF(list_devices_answer);
 	assert_int_equal(list->num_of_devs, 3);
 	assert_int_equal(list->devs[0].type, 1);
@@ -157,46 +141,41 @@ test_start_requests(void **state)
 	assert_no_violation();
 }
 
-static void
-test_config_requests(void **state)
+CHANNEL_TEST(test_config_requests)
 {
 	struct dev_config_request config = { .hdr.resp.msg_version = 2 };
 	struct vport_config_request vport = { .vport_index = 1 };
 	const struct dev_config_answer *answer;
 
-	(void)state;
 	/* Linux 6.12 wants exactly version 2 to read the MTU. */
-	assert_int_equal(CALL_MANA(config, MANA_QUERY_DEV_CONFIG,
-				   dev_config_answer),
-			 STATUS_OK);
+	OK(CALL_MANA(config, MANA_QUERY_DEV_CONFIG, dev_config_answer));
 	answer = ANSWER_OF(dev_config_answer);
 	assert_int_equal(answer->hdr.response.msg_version, 2);
 	assert_int_equal(answer->max_num_vports, GUEST_NB_PORTS);
 	assert_int_equal(answer->adapter_mtu, 1514);
+	assert_int_equal(answer->adapter_link_speed_mbps, 0);
+	assert_int_equal(answer->pf_cap_flags[0], 0);
 	config.hdr.resp.msg_version = 9;
 	CALL_MANA(config, MANA_QUERY_DEV_CONFIG, dev_config_answer);
-	assert_int_equal(answer->hdr.response.msg_version, 3);
+	assert_int_equal(answer->hdr.response.msg_version, 4);
+	assert_int_equal(answer->adapter_link_speed_mbps, 200000);
+	assert_int_equal(answer->pf_cap_flags[0], DEV_CONFIG_FILTER_STATE);
 	/* A guest that knows less gets less. */
 	config.hdr.resp.msg_version = 1;
-	assert_int_equal(guest_call_device(&config, sizeof(config),
-					   MANA_QUERY_DEV_CONFIG, 72,
-					   DEVICE_MANA, 1),
-			 STATUS_OK);
+	OK(guest_call_device(&config, sizeof(config), MANA_QUERY_DEV_CONFIG, 72,
+			     DEVICE_MANA, 1));
 	assert_int_equal(guest.answer_bytes, 72);
 	/* One that knows more gets what there is. */
 	guest_call_device(&config, sizeof(config), MANA_QUERY_DEV_CONFIG, 4096,
 			  DEVICE_MANA, 1);
 	assert_int_equal(guest.answer_bytes, sizeof(*answer));
-	assert_int_equal(CALL_MANA(vport, MANA_QUERY_VPORT_CONFIG,
-				   vport_config_answer),
-			 STATUS_OK);
+	OK(CALL_MANA(vport, MANA_QUERY_VPORT_CONFIG, vport_config_answer));
 	assert_int_equal(ANSWER_OF(vport_config_answer)->mac_addr[5], 2);
 	assert_int_equal(ANSWER_OF(vport_config_answer)->num_indirection_ent, 64);
 	assert_no_violation();
 }
 
-static void
-test_unsupported(void **state)
+CHANNEL_TEST(test_unsupported)
 {
 	static const uint32_t codes[] = { GDMA_ALLOC_DM, GDMA_DESTROY_DM };
 	static const uint32_t mana_codes[] = { MANA_SET_BW_CLAMP,
@@ -204,7 +183,6 @@ test_unsupported(void **state)
 	struct request_header plain = { 0 };
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 2; i++) {
 		assert_int_equal(CALL(plain, codes[i], answer_header),
 				 STATUS_UNSUPPORTED);
@@ -216,14 +194,12 @@ test_unsupported(void **state)
 	assert_violation(request_unknown, 1);
 }
 
-static void
-test_eq(void **state)
+CHANNEL_TEST(test_eq)
 {
 	struct hwc_device dev;
 	struct guest_ring eq;
 	uint32_t type, detail;
 
-	(void)state;
 	device_register(&dev, DEVICE_MANA);
 	eq = eq_create(&dev, 7);
 	assert_int_equal(eq_test(&eq), STATUS_OK);
@@ -242,21 +218,19 @@ test_eq(void **state)
 	eq_test(&eq);
 	assert_int_equal(guest.nb_interrupts[7], 3);
 	assert_no_violation();
-	eq_destroy(&dev, &eq);
+	eq_destroy(&eq);
 	device_deregister(&dev);
 	assert_only_channel();
 	assert_no_violation();
 }
 
 /* The ring's end many times, so that all owner bits occur. */
-static void
-test_eq_laps(void **state)
+CHANNEL_TEST(test_eq_laps)
 {
 	struct hwc_device dev;
 	struct guest_ring eq;
 	uint32_t type, detail, i;
 
-	(void)state;
 	device_register(&dev, DEVICE_MANA);
 	eq = eq_create(&dev, 1);
 	for (i = 0; i < 10 * eq.nb_bytes / EQE_BYTES; i++) {
@@ -268,8 +242,140 @@ test_eq_laps(void **state)
 	assert_no_violation();
 }
 
-static void
-test_frames(void **state)
+/* What only OpenVMM's driver sends to the GDMA engine. */
+CHANNEL_TEST(test_openvmm_eq)
+{
+	struct change_msix_request msix = { .msix = 9 };
+	struct reset_eqe_request reset = { .data = 1 };
+	struct {
+		struct create_region_request req;
+		uint64_t pages[16];
+	} region = { { .length = 4096, .page_count = 1, .page_addr_list_len = 1 },
+		     { GUEST_PAGE } };
+	struct handle_request destroy = { 0 };
+	struct hwc_device dev;
+	struct guest_ring eq;
+	uint32_t type, detail;
+
+	device_register(&dev, DEVICE_MANA);
+	eq = eq_create(&dev, 7);
+	msix.queue_index = eq.id;
+	OK(CALL_MANA(msix, GDMA_CHANGE_MSIX_FOR_EQ, answer_header));
+	reset.queue_index = eq.id;
+	OK(CALL(reset, GDMA_GENERATE_RESET_REQUEST_EQE, answer_header));
+	assert_int_equal(guest.nb_interrupts[7], 0);
+	assert_int_equal(guest.nb_interrupts[9], 1);
+	assert_true(guest_event(&eq, &type, &detail));
+	assert_int_equal(type, EQE_HWC_RESET_REQUEST);
+	assert_int_equal(detail, 1);
+	OK(CALL_MANA(region, GDMA_CREATE_DMA_REGION, create_region_answer));
+	destroy.handle = ANSWER_OF(create_region_answer)->dma_region_handle;
+	OK(CALL(destroy, GDMA_DESTROY_DMA_REGION, answer_header));
+	assert_no_violation();
+	msix.msix = 64;
+	assert_int_equal(CALL(msix, GDMA_CHANGE_MSIX_FOR_EQ, answer_header), 1);
+	assert_violation(request_field, 1);
+	msix.queue_index++;
+	assert_int_equal(CALL(msix, GDMA_CHANGE_MSIX_FOR_EQ, answer_header), 1);
+	assert_violation(request_handle, 1);
+	reset.queue_index++;
+	assert_int_equal(CALL(reset, GDMA_GENERATE_RESET_REQUEST_EQE,
+			      answer_header),
+			 1);
+	assert_violation(request_handle, 1);
+}
+
+/* The filter of port 1 moves; the driver asks by index and by handle. */
+CHANNEL_TEST(test_openvmm_vport)
+{
+	struct vport_config_request config = { .vport_index = 1 };
+	struct serial_number_request serial = { .serial_no = 7 };
+	struct move_filter_request move = { .direction_to_vtl0 = 1 };
+	struct handle_request query = { 0 };
+	uint64_t vport;
+	uint32_t i;
+
+	OK(CALL_MANA(config, MANA_QUERY_VPORT_CONFIG, vport_config_answer));
+	vport = ANSWER_OF(vport_config_answer)->vport;
+	serial.vport = vport;
+	OK(CALL_MANA(serial, MANA_VTL2_ASSIGN_SERIAL_NUMBER, answer_header));
+	move.vport = vport;
+	OK(CALL_AS(move, MANA_VTL2_MOVE_FILTER, answer_header, DEVICE_MANA, 2));
+	for (i = 0; i < 3; i++) {
+		query.handle = i < 2 ? i : vport;
+		OK(CALL_MANA(query, MANA_VTL2_QUERY_FILTER_STATE,
+			     filter_state_answer));
+		assert_int_equal(ANSWER_OF(filter_state_answer)->direction_to_vtl0,
+				 i > 0);
+	}
+	assert_no_violation();
+	move.direction_to_vtl0 = 2;
+	CALL_AS(move, MANA_VTL2_MOVE_FILTER, answer_header, DEVICE_MANA, 2);
+	assert_violation(request_field, 1);
+	move.vport = serial.vport = query.handle = 2;
+	CALL_AS(move, MANA_VTL2_MOVE_FILTER, answer_header, DEVICE_MANA, 2);
+	assert_violation(request_handle, 1);
+	CALL_MANA(serial, MANA_VTL2_ASSIGN_SERIAL_NUMBER, answer_header);
+	assert_violation(request_handle, 1);
+	CALL_MANA(query, MANA_VTL2_QUERY_FILTER_STATE, filter_state_answer);
+	assert_violation(request_handle, 1);
+}
+
+/* OpenVMM writes the number of WQEs into RQ doorbells. */
+TEST(test_rq_doorbell_count)
+{
+	guest_config_reset();
+	guest_config.quirks[QUIRK_RQ_WQE_CNT_IGNORED] = 1;
+	guest_start_channel(state);
+	guest_ring(guest.db_page, HW_DB_RQ, guest.rq.id | 1u << 24,
+		   guest.rq.pos, false);
+	assert_no_violation();
+	guest_ring(guest.db_page, HW_DB_SQ, guest.sq.id | 1u << 24,
+		   guest.sq.pos, false);
+	assert_violation(doorbell_reserved_bits, 1);
+	guest_stop(state);
+	guest_config_reset();
+}
+
+/* The adapter owns the shared memory when its header is read, three times. */
+TEST(test_shm_polled)
+{
+	uint32_t i;
+
+	guest_config_reset();
+	guest_config.quirks[QUIRK_SHM_ANSWER_POLLED] = 1;
+	guest_config.quirks[QUIRK_HWC_DEPTH_16] = 1; /* see read_start_up() */
+	guest_start_channel(state);
+	assert_int_equal(guest_destroy(), 0x80000082);
+	for (i = 0; i < 2; i++)
+		assert_int_equal(guest_read(0x101c, 4), 0x80000082);
+	assert_int_equal(guest_read(0x101c, 4), 0x82);
+	assert_no_violation();
+	guest_stop(state);
+	guest_config_reset();
+}
+
+/* Two requests wait; both are answered. */
+CHANNEL_TEST(test_parallel_requests)
+{
+	const struct hwc *hwc = &adapter(0)->hwc;
+	const uint32_t before = hwc->rq.ci;
+
+	guest_silence(true);
+	for (uint32_t i = 0; i < 2; i++)
+		assert_false(guest_try(&guest_plain_request,
+				       sizeof(guest_plain_request)));
+	guest_silence(false);
+	segment_lock();
+	while (pci_device_run(0))
+		;
+	segment_unlock();
+	assert_int_equal(hwc->rq.ci - before, 2 * 32);
+	assert_int_equal(hwc->sq.ci, hwc->sq.pi);
+	assert_no_violation();
+}
+
+CHANNEL_TEST(test_frames)
 {
 	struct hwc_device dev;
 	struct hwc_port port[2];
@@ -277,10 +383,7 @@ test_frames(void **state)
 	const uint8_t *cqe;
 	uint32_t type, detail;
 
-	(void)state;
-	device_register(&dev, DEVICE_MANA);
-	eq = eq_create(&dev, 3);
-	port_start(&port[0], 0, &dev, eq.id);
+	eq = device_port_start(&port[0], &dev);
 	port_start(&port[1], 1, &dev, eq.id);
 	port_post_rx(&port[1], dev.key, 2048);
 	port_send(&port[0], dev.key, 100);
@@ -302,7 +405,7 @@ test_frames(void **state)
 	assert_no_violation();
 	port_stop(&port[0]);
 	port_stop(&port[1]);
-	eq_destroy(&dev, &eq);
+	eq_destroy(&eq);
 	device_deregister(&dev);
 	assert_only_channel();
 	guest_destroy();
@@ -310,8 +413,7 @@ test_frames(void **state)
 	assert_no_violation();
 }
 
-static void
-test_fence_and_counters(void **state)
+CHANNEL_TEST(test_fence_and_counters)
 {
 	struct hwc_device dev;
 	struct hwc_port port[2];
@@ -321,23 +423,18 @@ test_fence_and_counters(void **state)
 	const struct gf_stat_answer *stats;
 	const uint8_t *cqe;
 
-	(void)state;
-	device_register(&dev, DEVICE_MANA);
-	eq = eq_create(&dev, 3);
-	port_start(&port[0], 0, &dev, eq.id);
+	eq = device_port_start(&port[0], &dev);
 	port_start(&port[1], 1, &dev, eq.id);
 	port_send(&port[0], dev.key, 100); /* no Rx WQE */
 	port_post_rx(&port[1], dev.key, 2048);
 	port_send(&port[0], dev.key, 60);
 	fence.handle = port[1].rq_handle;
-	assert_int_equal(CALL_MANA(fence, MANA_FENCE_RQ, answer_header),
-			 STATUS_OK);
+	OK(CALL_MANA(fence, MANA_FENCE_RQ, answer_header));
 	cqe = guest_cqe(&port[1].rcq);
 	assert_int_equal(cqe[0] & HW_CQE_TYPE_M, HW_CQE_RX_OKAY);
 	cqe = guest_cqe(&port[1].rcq);
 	assert_int_equal(cqe[0] & HW_CQE_TYPE_M, HW_CQE_RX_OBJECT_FENCE);
-	assert_int_equal(CALL_MANA(stat, MANA_QUERY_GF_STAT, gf_stat_answer),
-			 STATUS_OK);
+	OK(CALL_MANA(stat, MANA_QUERY_GF_STAT, gf_stat_answer));
 	stats = ANSWER_OF(gf_stat_answer);
 	assert_int_equal(stats->stats[GF_RX_NO_WQE], 1);
 	assert_int_equal(stats->stats[GF_RX_BYTES], 60);
@@ -361,36 +458,27 @@ reset_steering(uint32_t port)
 }
 
 /* Steering: only what a request updates changes. */
-static void
-test_steering(void **state)
+CHANNEL_TEST(test_steering)
 {
 	struct hwc_device dev;
 	struct hwc_port port;
-	struct guest_ring eq;
 	const struct card_port *p = card_port(0, 0);
 	struct toeplitz before;
 
-	(void)state;
-	device_register(&dev, DEVICE_MANA);
-	eq = eq_create(&dev, 3);
-	port_start(&port, 0, &dev, eq.id);
+	device_port_start(&port, &dev);
 	assert_true(p->rx_enabled);
 	assert_false(p->rss_enable);
 	assert_int_equal(p->default_rq, port.rq.id);
 	before = p->toeplitz;
 	/* RSS on; key and table are kept. */
-	assert_int_equal(port_steer(&port, TRI_TRUE, TRI_TRUE, STEER_NOTHING),
-			 STATUS_OK);
+	OK(port_steer(&port, TRI_TRUE, TRI_TRUE, STEER_NOTHING));
 	assert_true(p->rss_enable);
 	assert_memory_equal(&before, &p->toeplitz, sizeof(before));
 	assert_int_equal(p->table[63], port.rq.id);
-	assert_int_equal(port_steer(&port, TRI_UNCHANGED, TRI_UNCHANGED,
-				    STEER_KEY),
-			 STATUS_OK);
+	OK(port_steer(&port, TRI_UNCHANGED, TRI_UNCHANGED, STEER_KEY));
 	assert_true(p->rx_enabled && p->rss_enable);
 	assert_memory_not_equal(&before, &p->toeplitz, sizeof(before));
-	assert_int_equal(port_steer(&port, TRI_FALSE, TRI_FALSE, STEER_NOTHING),
-			 STATUS_OK);
+	OK(port_steer(&port, TRI_FALSE, TRI_FALSE, STEER_NOTHING));
 	assert_false(p->rx_enabled);
 	/* The RQ is gone: nothing is kept that refers to it. */
 	port_steer(&port, TRI_TRUE, TRI_TRUE, STEER_ALL);
@@ -403,31 +491,21 @@ test_steering(void **state)
 }
 
 /* What a request updates changes, whether the vPort receives or not. */
-static void
-test_steering_while_off(void **state)
+CHANNEL_TEST(test_steering_while_off)
 {
 	struct hwc_device dev;
 	struct hwc_port port;
-	struct guest_ring eq;
 	const struct card_port *p = card_port(0, 0);
 
-	(void)state;
-	device_register(&dev, DEVICE_MANA);
-	eq = eq_create(&dev, 3);
-	port_start(&port, 0, &dev, eq.id);
+	device_port_start(&port, &dev);
 	reset_steering(0);
-	assert_int_equal(port_steer(&port, TRI_FALSE, TRI_TRUE, STEER_NOTHING),
-			 STATUS_OK);
+	OK(port_steer(&port, TRI_FALSE, TRI_TRUE, STEER_NOTHING));
 	assert_true(p->rss_enable);
-	assert_int_equal(port_steer(&port, TRI_UNCHANGED, TRI_UNCHANGED,
-				    STEER_ALL),
-			 STATUS_OK);
+	OK(port_steer(&port, TRI_UNCHANGED, TRI_UNCHANGED, STEER_ALL));
 	assert_false(p->rx_enabled);
 	assert_int_equal(p->default_rq, port.rq.id);
 	assert_int_equal(p->table[63], port.rq.id);
-	assert_int_equal(port_steer(&port, TRI_TRUE, TRI_UNCHANGED,
-				    STEER_NOTHING),
-			 STATUS_OK);
+	OK(port_steer(&port, TRI_TRUE, TRI_UNCHANGED, STEER_NOTHING));
 	assert_true(p->rx_enabled && p->rss_enable);
 	assert_no_violation();
 	port.rq_handle++;
@@ -438,8 +516,7 @@ test_steering_while_off(void **state)
 }
 
 /* Version 1: the table is where version 2 has its flags. */
-static void
-test_steering_v1(void **state)
+TEST(test_steering_v1)
 {
 	struct {
 		uint8_t req[CONFIG_VPORT_RX_V1_BYTES];
@@ -456,25 +533,18 @@ test_steering_v1(void **state)
 	};
 	struct hwc_device dev;
 	struct hwc_port port;
-	struct guest_ring eq;
 	uint32_t i;
 
 	guest_config_reset();
 	guest_config.coalesce = true;
 	guest_start_channel(state);
-	device_register(&dev, DEVICE_MANA);
-	eq = eq_create(&dev, 3);
-	port_start(&port, 0, &dev, eq.id);
+	device_port_start(&port, &dev);
 	req.vport = port.vport;
 	req.default_rxobj = port.rq_handle;
 	memcpy(message.req, &req, sizeof(message.req));
 	for (i = 0; i < 64; i++)
 		message.table[i] = port.rq_handle;
-	assert_int_equal(guest_call_device(&message, sizeof(message),
-					   MANA_CONFIG_VPORT_RX,
-					   sizeof(struct answer_header),
-					   DEVICE_MANA, 1),
-			 STATUS_OK);
+	OK(CALL_AS(message, MANA_CONFIG_VPORT_RX, answer_header, DEVICE_MANA, 1));
 	assert_int_not_equal(port.rq_handle & 0xff, 0);
 	assert_false(card_port(0, 0)->coalesce);
 	assert_int_equal(card_port(0, 0)->table[63], port.rq.id);
@@ -484,8 +554,7 @@ test_steering_v1(void **state)
 }
 
 /* A user's memory: pages of 8 KiB in reverse order, from an offset. */
-static void
-test_user_memory(void **state)
+CHANNEL_TEST(test_user_memory)
 {
 	static const uint64_t iova = 0x7f0012345678u & ~UINT64_C(0x1fff);
 	const uint32_t offset = 0x678, nb_pages = 4, page = 8192;
@@ -504,19 +573,16 @@ test_user_memory(void **state)
 	uint64_t mr, gpa;
 	uint32_t key, i;
 
-	(void)state;
 	device_register(&dev, DEVICE_MANA);
 	eq = eq_create(&dev, 3);
 	user_open(&user);
-	user_port_start(&port[0], 0, &user, &dev, eq.id);
+	user_port_start(&port[0], 0, &user, eq.id);
 	port_start(&port[1], 1, &dev, eq.id);
 	gpa = guest_alloc(nb_pages * page);
 	for (i = 0; i < nb_pages; i++)
 		region.pages[i] = gpa + (nb_pages - 1 - i) * page;
-	assert_int_equal(guest_call(&region, sizeof(region),
-				    GDMA_CREATE_DMA_REGION,
-				    sizeof(struct create_region_answer)),
-			 STATUS_OK);
+	OK(guest_call(&region, sizeof(region), GDMA_CREATE_DMA_REGION,
+		      sizeof(struct create_region_answer)));
 	key = user_mr(&user, ANSWER_OF(create_region_answer)->dma_region_handle,
 		      iova + offset, &mr);
 	/* A frame across the end of the first page. */
@@ -540,15 +606,14 @@ test_user_memory(void **state)
 	port_stop(&port[1]);
 	user_mr_destroy(mr);
 	user_close(&user);
-	eq_destroy(&dev, &eq);
+	eq_destroy(&eq);
 	device_deregister(&dev);
 	assert_only_channel();
 	assert_no_violation();
 }
 
 /* A context ends: the vPort that it configured is free. */
-static void
-test_vport_of_ended_page(void **state)
+CHANNEL_TEST(test_vport_of_ended_page)
 {
 	struct destroy_range_request page = {
 		.resource_type = RESOURCE_DOORBELL_PAGE,
@@ -560,25 +625,22 @@ test_vport_of_ended_page(void **state)
 	struct hwc_user user;
 	struct guest_ring eq;
 
-	(void)state;
 	device_register(&dev, DEVICE_MANA);
 	eq = eq_create(&dev, 3);
 	user_open(&user);
-	user_port_start(&port, 0, &user, &dev, eq.id);
+	user_port_start(&port, 0, &user, eq.id);
 	port_stop(&port);
 	assert_true(card_port(0, 0)->tx_enabled);
 	page.allocated_resources = user.page;
-	assert_int_equal(CALL(page, GDMA_DESTROY_RESOURCE_RANGE, answer_header),
-			 STATUS_OK);
+	OK(CALL(page, GDMA_DESTROY_RESOURCE_RANGE, answer_header));
 	assert_false(card_port(0, 0)->tx_enabled);
 	pd.handle = user.pd_handle;
-	assert_int_equal(CALL(pd, GDMA_DESTROY_PD, answer_header), STATUS_OK);
+	OK(CALL(pd, GDMA_DESTROY_PD, answer_header));
 	assert_no_violation();
 }
 
 /* More pages than one message holds. */
-static void
-test_many_pages(void **state)
+CHANNEL_TEST(test_many_pages)
 {
 	enum {
 		FIRST = 504,
@@ -593,7 +655,6 @@ test_many_pages(void **state)
 	const uint64_t page = GUEST_PAGE;
 	uint32_t i;
 
-	(void)state;
 	create->length = (uint64_t)nb * GUEST_PAGE;
 	create->page_count = nb;
 	create->page_addr_list_len = FIRST;
@@ -614,10 +675,8 @@ test_many_pages(void **state)
 				    sizeof(struct answer_header)),
 			 STATUS_MORE_ENTRIES);
 	add->page_addr_list_len = LAST;
-	assert_int_equal(guest_call(message, sizeof(*add) + LAST * 8,
-				    GDMA_DMA_REGION_ADD_PAGES,
-				    sizeof(struct answer_header)),
-			 STATUS_OK);
+	OK(guest_call(message, sizeof(*add) + LAST * 8,
+		      GDMA_DMA_REGION_ADD_PAGES, sizeof(struct answer_header)));
 	assert_no_violation();
 	/* One page too many. */
 	add->page_addr_list_len = 1;
@@ -626,17 +685,14 @@ test_many_pages(void **state)
 				    sizeof(struct answer_header)),
 			 STATUS_REFUSED);
 	assert_violation(request_field, 1);
-	assert_int_equal(CALL(destroy, GDMA_DESTROY_DMA_REGION, answer_header),
-			 STATUS_OK);
+	OK(CALL(destroy, GDMA_DESTROY_DMA_REGION, answer_header));
 	assert_only_channel();
 }
 
-static void
-test_events(void **state)
+CHANNEL_TEST(test_events)
 {
 	uint32_t type, detail;
 
-	(void)state;
 	segment_lock();
 	pci_link_changed(0, 1, false);
 	pci_link_changed(0, 1, true);
@@ -664,12 +720,10 @@ test_events(void **state)
 	assert_no_violation();
 }
 
-static void
-test_silent(void **state)
+CHANNEL_TEST(test_silent)
 {
 	struct hwc_device dev;
 
-	(void)state;
 	device_register(&dev, DEVICE_MANA);
 	guest_silence(true);
 	assert_false(guest_send(&guest_plain_request,
@@ -693,8 +747,7 @@ reset(void)
 	segment_unlock();
 }
 
-static void
-test_reset(void **state)
+CHANNEL_TEST(test_reset)
 {
 	struct hwc_device dev;
 	struct hwc_port port[2];
@@ -702,10 +755,7 @@ test_reset(void **state)
 	static const struct toeplitz no_key;
 	uint32_t before, type, detail;
 
-	(void)state;
-	device_register(&dev, DEVICE_MANA);
-	eq = eq_create(&dev, 3);
-	port_start(&port[0], 0, &dev, eq.id);
+	eq = device_port_start(&port[0], &dev);
 	port_start(&port[1], 1, &dev, eq.id);
 	port_steer(&port[1], TRI_TRUE, TRI_TRUE, STEER_ALL);
 	port_post_rx(&port[1], dev.key, 2048);
@@ -727,21 +777,17 @@ test_reset(void **state)
 	/* As new. */
 	guest_free_all();
 	guest_establish(0);
-	device_register(&dev, DEVICE_MANA);
-	eq = eq_create(&dev, 3);
-	port_start(&port[0], 0, &dev, eq.id);
+	eq = device_port_start(&port[0], &dev);
 	port_stop(&port[0]);
 	assert_no_violation();
 }
 
 /* Establishing with the reset bit ends what an earlier driver left. */
-static void
-test_establish_with_reset(void **state)
+CHANNEL_TEST(test_establish_with_reset)
 {
 	uint32_t shm[SHM_NB_DWORDS] = { 0 };
 	struct hwc_device dev;
 
-	(void)state;
 	device_register(&dev, DEVICE_MANA);
 	shm[0] = 1;
 	shm[1] = 2u << 16;
@@ -753,8 +799,7 @@ test_establish_with_reset(void **state)
 	segment_violation_log()->nb_rows = 0; /* memory of old queues */
 }
 
-static void
-test_rnic(void **state)
+CHANNEL_TEST(test_rnic)
 {
 	struct rnic_object_request object = { 0 };
 	struct handle_request handle = { 0 };
@@ -768,32 +813,24 @@ test_rnic(void **state)
 	struct hwc_device dev;
 	struct guest_ring eq;
 
-	(void)state;
 	device_register(&dev, DEVICE_RNIC);
 	eq = eq_create(&dev, 0);
-	assert_int_equal(guest_call_device(&plain, sizeof(plain),
-					   RNIC_GET_ADAPTER_CAP,
-					   sizeof(struct rnic_caps_answer),
-					   DEVICE_RNIC, 1),
-			 STATUS_OK);
+	OK(CALL_RNIC(plain, RNIC_GET_ADAPTER_CAP, rnic_caps_answer, 1));
 	/* Linux ib/main.c divides by the largest WQE. */
 	assert_true(ANSWER_OF(rnic_caps_answer)->max_requester_rq_size / 256 >=
 		    256);
 	adapter_req.notify_eq_id = end_eq.queue_index = eq.id;
-	assert_int_equal(CALL_RNIC(adapter_req, RNIC_CREATE_ADAPTER,
-				   handle_answer, 2),
-			 STATUS_OK);
+	OK(CALL_RNIC(adapter_req, RNIC_CREATE_ADAPTER, handle_answer, 2));
 	handle.handle = ANSWER_OF(handle_answer)->handle;
 	object.adapter = cq.adapter = qp.adapter = handle.handle;
 	cq.gdma_region = guest_region(guest_alloc(4096), 4096);
 	cq.eq_id = eq.id;
 	cq.doorbell_page = qp.doorbell_page = dev.page;
-	assert_int_equal(CALL_RNIC(cq, RNIC_CREATE_CQ, rnic_cq_answer, 1),
-			 STATUS_OK);
+	OK(CALL_RNIC(cq, RNIC_CREATE_CQ, rnic_cq_answer, 1));
 	object.handle = ANSWER_OF(rnic_cq_answer)->cq_handle;
 	assert_true(ANSWER_OF(rnic_cq_answer)->cq_id < guest.max_cqs);
 	qp.send_cq_handle = qp.recv_cq_handle = object.handle;
-	assert_int_equal(CALL(pd, GDMA_CREATE_PD, create_pd_answer), STATUS_OK);
+	OK(CALL(pd, GDMA_CREATE_PD, create_pd_answer));
 	qp.pd_handle = ANSWER_OF(create_pd_answer)->pd_handle + 1;
 	qp.dma_region[0] = guest_region(guest_alloc(4096), 4096);
 	qp.dma_region[1] = guest_region(guest_alloc(4096), 4096);
@@ -801,8 +838,7 @@ test_rnic(void **state)
 			 STATUS_REFUSED);
 	assert_violation(request_handle, 1);
 	end_pd.handle = --qp.pd_handle;
-	assert_int_equal(CALL_RNIC(qp, RNIC_CREATE_UD_QP, rnic_ud_qp_answer, 1),
-			 STATUS_OK);
+	OK(CALL_RNIC(qp, RNIC_CREATE_UD_QP, rnic_ud_qp_answer, 1));
 	/* Its doorbells do nothing. */
 	guest_ring(dev.page, HW_DB_RQ,
 		   ANSWER_OF(rnic_ud_qp_answer)->queue_ids[1], 32, false);
@@ -814,14 +850,11 @@ test_rnic(void **state)
 			 STATUS_REFUSED);
 	assert_violation(request_state, 1);
 	object.handle = UINT64_C(0x5250) << 32;
-	assert_int_equal(CALL_RNIC(object, RNIC_SET_QP_STATE, answer_header, 3),
-			 STATUS_OK);
-	assert_int_equal(CALL_RNIC(object, RNIC_DESTROY_UD_QP, answer_header, 1),
-			 STATUS_OK);
+	OK(CALL_RNIC(object, RNIC_SET_QP_STATE, answer_header, 3));
+	OK(CALL_RNIC(object, RNIC_DESTROY_UD_QP, answer_header, 1));
 	object.handle = qp.send_cq_handle;
-	assert_int_equal(CALL_RNIC(object, RNIC_DESTROY_CQ, answer_header, 1),
-			 STATUS_OK);
-	assert_int_equal(CALL(end_pd, GDMA_DESTROY_PD, answer_header), STATUS_OK);
+	OK(CALL_RNIC(object, RNIC_DESTROY_CQ, answer_header, 1));
+	OK(CALL(end_pd, GDMA_DESTROY_PD, answer_header));
 	/* Its adapter needs the EQ, and the device. */
 	assert_int_equal(CALL(end_eq, GDMA_DISABLE_QUEUE, answer_header),
 			 STATUS_REFUSED);
@@ -833,16 +866,14 @@ test_rnic(void **state)
 	assert_violation(request_state, 1);
 	adapter_eq(adapter(0), eq.id)->pdn--;
 	adapter_eq(adapter(0), eq.id)->page--;
-	assert_int_equal(CALL_RNIC(handle, RNIC_DESTROY_ADAPTER, answer_header, 1),
-			 STATUS_OK);
-	eq_destroy(&dev, &eq);
+	OK(CALL_RNIC(handle, RNIC_DESTROY_ADAPTER, answer_header, 1));
+	eq_destroy(&eq);
 	device_deregister(&dev);
 	assert_only_channel();
 	assert_no_violation();
 }
 
-static void
-test_pf(void **state)
+TEST(test_pf)
 {
 	struct register_hw_port_request port = { 0 };
 	struct register_filter_request filter = { 0 };
@@ -852,73 +883,26 @@ test_pf(void **state)
 	guest_config_reset();
 	guest_config.pci_device = MODEL_PCI_PF;
 	guest_start_channel(state);
-	assert_int_equal(CALL_MANA(port, MANA_REGISTER_HW_PORT, handle_answer),
-			 STATUS_OK);
+	OK(CALL_MANA(port, MANA_REGISTER_HW_PORT, handle_answer));
 	handle.handle = filter.vport = ANSWER_OF(handle_answer)->handle;
-	assert_int_equal(CALL_MANA(filter, MANA_REGISTER_FILTER, handle_answer),
-			 STATUS_OK);
+	OK(CALL_MANA(filter, MANA_REGISTER_FILTER, handle_answer));
 	first = ANSWER_OF(handle_answer)->handle;
-	assert_int_equal(CALL_MANA(filter, MANA_REGISTER_FILTER, handle_answer),
-			 STATUS_OK);
+	OK(CALL_MANA(filter, MANA_REGISTER_FILTER, handle_answer));
 	second = ANSWER_OF(handle_answer)->handle;
 	/* The first one again, and no other twice. */
 	end.handle = first;
-	assert_int_equal(CALL_MANA(end, MANA_DEREGISTER_FILTER, answer_header),
-			 STATUS_OK);
-	assert_int_equal(CALL_MANA(filter, MANA_REGISTER_FILTER, handle_answer),
-			 STATUS_OK);
+	OK(CALL_MANA(end, MANA_DEREGISTER_FILTER, answer_header));
+	OK(CALL_MANA(filter, MANA_REGISTER_FILTER, handle_answer));
 	assert_true(ANSWER_OF(handle_answer)->handle != second);
 	end.handle = second;
-	assert_int_equal(CALL_MANA(end, MANA_DEREGISTER_FILTER, answer_header),
-			 STATUS_OK);
+	OK(CALL_MANA(end, MANA_DEREGISTER_FILTER, answer_header));
 	assert_int_equal(CALL_MANA(end, MANA_DEREGISTER_FILTER, answer_header),
 			 STATUS_REFUSED);
 	assert_violation(request_handle, 1);
-	assert_int_equal(CALL_MANA(handle, MANA_DEREGISTER_HW_PORT, answer_header),
-			 STATUS_OK);
+	OK(CALL_MANA(handle, MANA_DEREGISTER_HW_PORT, answer_header));
 	handle.handle = first;
-	assert_int_equal(CALL_MANA(handle, MANA_DEREGISTER_FILTER, answer_header),
-			 STATUS_OK);
+	OK(CALL_MANA(handle, MANA_DEREGISTER_FILTER, answer_header));
 	assert_no_violation();
 	guest_stop(state);
 	guest_config_reset();
-}
-
-#define WITH_CHANNEL(test) \
-	cmocka_unit_test_setup_teardown(test, guest_start_channel, guest_stop)
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_registers, guest_start,
-						guest_stop),
-		cmocka_unit_test(test_registers_pf),
-		cmocka_unit_test_setup_teardown(test_establish, guest_start,
-						guest_stop),
-		cmocka_unit_test_setup_teardown(test_establish_often,
-						guest_start, guest_stop),
-		WITH_CHANNEL(test_start_requests),
-		WITH_CHANNEL(test_config_requests),
-		WITH_CHANNEL(test_unsupported),
-		WITH_CHANNEL(test_eq),
-		WITH_CHANNEL(test_eq_laps),
-		WITH_CHANNEL(test_frames),
-		WITH_CHANNEL(test_fence_and_counters),
-		WITH_CHANNEL(test_steering),
-		WITH_CHANNEL(test_steering_while_off),
-		cmocka_unit_test(test_steering_v1),
-		WITH_CHANNEL(test_user_memory),
-		WITH_CHANNEL(test_vport_of_ended_page),
-		WITH_CHANNEL(test_many_pages),
-		WITH_CHANNEL(test_events),
-		WITH_CHANNEL(test_silent),
-		WITH_CHANNEL(test_reset),
-		WITH_CHANNEL(test_establish_with_reset),
-		WITH_CHANNEL(test_rnic),
-		cmocka_unit_test(test_pf),
-	};
-	int ret = cmocka_run_group_tests_name("hwc", tests, NULL, NULL);
-
-	return ret + hwc_error_tests() + hwc_limit_tests();
 }

@@ -97,8 +97,7 @@ assert_types(struct fx_ring *cq, const uint32_t *types, uint32_t n)
 		     sizeof((const uint32_t[]){ __VA_ARGS__ }) / 4)
 
 /* Each type; the packet is not sent, and the next one is. */
-static void
-test_tx_error(void **state)
+FX_TEST(test_tx_error)
 {
 	struct fixture *fx = *state;
 	struct inject_rule rule = once(INJECT_CQE, true);
@@ -121,28 +120,8 @@ test_tx_error(void **state)
 	assert_no_violation();
 }
 
-/* 42 stops the queue; WQEs posted after it stay. */
-static void
-test_tx_gdma_error(void **state)
-{
-	struct fixture *fx = *state;
-	struct inject_rule rule = once(INJECT_CQE, true);
-
-	fx_fill_rq(fx, &fx->port[1], 4);
-	rule.value = HW_CQE_TX_GDMA_ERR;
-	add(&rule);
-	post(fx, 3);
-	assert_cqes(&fx->port[0].scq, HW_CQE_TX_GDMA_ERR);
-	post(fx, 1);
-	no_more(fx);
-	assert_int_equal(counters(0).tx_packets, 0);
-	assert_int_equal(counters(0).tx_errors[9], 1);
-	assert_no_violation();
-}
-
 /* A WQE with a suppressed completion has one if it fails. */
-static void
-test_suppressed(void **state)
+FX_TEST(test_suppressed)
 {
 	struct fixture *fx = *state;
 	struct fx_port *a = &fx->port[0];
@@ -160,8 +139,7 @@ test_suppressed(void **state)
 	assert_cqes(&a->scq, HW_CQE_TX_VF_DISABLED, HW_CQE_TX_OKAY);
 }
 
-static void
-test_truncate(void **state)
+FX_TEST(test_truncate)
 {
 	struct fixture *fx = *state;
 	struct fx_port *b = &fx->port[1];
@@ -193,8 +171,7 @@ test_truncate(void **state)
 }
 
 /* Of every second packet from the third on, three completions are lost. */
-static void
-test_lose(void **state)
+FX_TEST(test_lose)
 {
 	struct fixture *fx = *state;
 	struct inject_rule rule = always(INJECT_LOSE, false);
@@ -229,8 +206,7 @@ test_lose(void **state)
 }
 
 /* A driver that trusts a bogus completion posts more than there is room for. */
-static void
-test_posting_after_bogus_rx_cqe(void **state)
+FX_TEST(test_posting_after_bogus_rx_cqe)
 {
 	static const enum inject_kind kinds[] = {
 		INJECT_RANDOM,
@@ -267,8 +243,7 @@ advance(uint64_t ns)
 }
 
 /* Later packets wait, too, and all completions come in order. */
-static void
-test_delay(void **state)
+FX_TEST(test_delay)
 {
 	struct fixture *fx = *state;
 	struct fx_port *a = &fx->port[0];
@@ -299,8 +274,7 @@ test_delay(void **state)
 }
 
 /* The Tx CQE comes after the Rx CQE of the same packet's neighbour. */
-static void
-test_reorder(void **state)
+FX_TEST(test_reorder)
 {
 	struct fixture *fx = *state;
 	struct fx_port *a = &fx->port[0];
@@ -327,8 +301,7 @@ test_reorder(void **state)
 	assert_no_violation();
 }
 
-static void
-test_stall_tx(void **state)
+FX_TEST(test_stall_tx)
 {
 	struct fixture *fx = *state;
 	struct fx_port *a = &fx->port[0];
@@ -345,9 +318,9 @@ test_stall_tx(void **state)
 	assert_null(fx_cqe(&a->scq));
 	assert_int_equal(counters(0).tx_packets, 1);
 	segment_lock();
-	assert_int_equal(inject_resume(0, 0, 0, true), 0);
-	assert_int_equal(inject_resume(0, 0, 0, true), -ENOENT);
-	assert_int_equal(inject_resume(0, 0, INJECT_ANY_QUEUE, true), 0);
+	assert_int_equal(card_resume(0, 0, 0, true), 0);
+	assert_int_equal(card_resume(0, 0, 0, true), -ENOENT);
+	assert_int_equal(card_resume(0, 0, INJECT_ANY_QUEUE, true), 0);
 	segment_unlock();
 	assert_cqes(&a->scq, HW_CQE_TX_OKAY, HW_CQE_TX_OKAY);
 	assert_int_equal(counters(1).rx_packets, 3);
@@ -356,8 +329,7 @@ test_stall_tx(void **state)
 }
 
 /* Packets fill buffers until there are none left. */
-static void
-test_stall_rx(void **state)
+FX_TEST(test_stall_rx)
 {
 	struct fixture *fx = *state;
 	struct inject_rule rule = always(INJECT_STALL, false);
@@ -369,15 +341,14 @@ test_stall_rx(void **state)
 	assert_int_equal(counters(1).rx_packets, 2);
 	assert_int_equal(counters(1).rx_no_wqe, 1);
 	segment_lock();
-	inject_clear();
+	card_clear_faults();
 	segment_unlock();
 	assert_cqes(&fx->port[1].rcq, HW_CQE_RX_OKAY, HW_CQE_RX_OKAY);
 	assert_false(segment_card()->is_armed);
 	assert_no_violation();
 }
 
-static void
-test_bogus_rx(void **state)
+FX_TEST(test_bogus_rx)
 {
 	static const struct {
 		enum inject_kind kind;
@@ -431,8 +402,7 @@ test_bogus_rx(void **state)
 }
 
 /* It is in the next slot; the next completion overwrites it. */
-static void
-test_wrong_owner(void **state)
+FX_TEST(test_wrong_owner)
 {
 	struct fixture *fx = *state;
 	struct fx_port *a = &fx->port[0];
@@ -458,8 +428,7 @@ test_wrong_owner(void **state)
 }
 
 /* After all posted WQEs have completed. */
-static void
-test_spurious(void **state)
+FX_TEST(test_spurious)
 {
 	struct fixture *fx = *state;
 	struct fx_port *a = &fx->port[0];
@@ -480,8 +449,7 @@ test_spurious(void **state)
 }
 
 /* Old completions of the ring, selected by the seed. */
-static void
-test_replayed(void **state)
+FX_TEST(test_replayed)
 {
 	struct fixture *fx = *state;
 	struct fx_port *a = &fx->port[0];
@@ -524,12 +492,10 @@ random_cqe(uint64_t seed, uint8_t cqe[HW_CQE_BYTES])
 	fx_stop(&fx);
 }
 
-static void
-test_random(void **state)
+TEST(test_random)
 {
 	uint8_t a[HW_CQE_BYTES], b[HW_CQE_BYTES], c[HW_CQE_BYTES];
 
-	(void)state;
 	random_cqe(1, a);
 	random_cqe(1, b);
 	random_cqe(2, c);
@@ -538,8 +504,7 @@ test_random(void **state)
 }
 
 /* The driver rings the doorbell correctly: it causes no overflow. */
-static void
-test_overflow(void **state)
+FX_TEST(test_overflow)
 {
 	struct fixture *fx = *state;
 	struct fx_port *a = &fx->port[0];
@@ -590,21 +555,18 @@ coalesced(struct inject_rule *rule, uint32_t nb_cqes, uint32_t nb_packets)
 	fx_stop(&fx);
 }
 
-static void
-test_coalesced(void **state)
+TEST(test_coalesced)
 {
 	struct inject_rule lose = once(INJECT_LOSE, false);
 	struct inject_rule twice = once(INJECT_DUPLICATE, false);
 
-	(void)state;
 	twice.is_extra = true;
 	coalesced(&lose, 3, 8); /* 4, 1, 3 */
 	coalesced(&twice, 5, 10); /* 4, 1, 1, 1, 3 */
 }
 
 /* Queues and ids are reused: completions of the old queue do not appear. */
-static void
-test_destroyed(void **state)
+FX_TEST(test_destroyed)
 {
 	struct fixture *fx = *state;
 	struct fx_port *a = &fx->port[0];
@@ -634,8 +596,7 @@ test_destroyed(void **state)
 }
 
 /* Too many rules, and too many held CQEs. */
-static void
-test_full(void **state)
+FX_TEST(test_full)
 {
 	struct fixture *fx = *state;
 	struct fx_port *a = &fx->port[0];
@@ -647,7 +608,7 @@ test_full(void **state)
 		add(&rule);
 	segment_lock();
 	assert_int_equal(inject_add(&rule), -ENOSPC);
-	inject_clear();
+	card_clear_faults();
 	segment_unlock();
 	rule = always(INJECT_DELAY, true);
 	rule.for_ns = 1000000000;
@@ -662,15 +623,14 @@ test_full(void **state)
 	}
 	assert_null(fx_cqe(&a->scq));
 	segment_lock();
-	inject_clear();
+	card_clear_faults();
 	segment_unlock();
 	assert_cqes(&a->scq, HW_CQE_TX_OKAY);
 	assert_no_violation();
 }
 
 /* About half of a thousand, selected by the seed. */
-static void
-test_chance(void **state)
+FX_TEST(test_chance)
 {
 	struct fixture *fx = *state;
 	struct inject_rule rule = always(INJECT_LOSE, true);
@@ -684,13 +644,12 @@ test_chance(void **state)
 		fx_ring_cq(fx, &fx->port[0], &fx->port[0].scq, false);
 	}
 	assert_int_equal(injected(INJECT_LOSE, true), 1000 - nb_came);
-	assert_in_range(nb_came, 400, 600);
+	assert_uint_in_range(nb_came, 400, 600);
 	assert_no_violation();
 }
 
 /* The card stops between two WQEs of one doorbell. */
-static void
-test_watch(void **state)
+FX_TEST(test_watch)
 {
 	struct fixture *fx = *state;
 	struct fx_port *a = &fx->port[0];
@@ -705,10 +664,10 @@ test_watch(void **state)
 	assert_null(fx_cqe(&a->scq));
 	segment_lock();
 	assert_int_equal(watch_count(0, 0), 4);
-	assert_true(watch_go());
+	assert_true(card_go());
 	assert_int_equal(watch_count_all(), 7);
 	watch_nothing();
-	assert_false(watch_go());
+	assert_false(card_go());
 	segment_unlock();
 	assert_cqes(&a->scq, 32, 32, 32, 32, 32, 32);
 	assert_int_equal(counters(0).tx_packets, 10);
@@ -716,8 +675,7 @@ test_watch(void **state)
 }
 
 /* A correct driver has no violation for injected completions. */
-static void
-test_duplicates_cause_no_violation(void **state)
+FX_TEST(test_duplicates_cause_no_violation)
 {
 	struct fixture *fx = *state;
 	struct fx_port *a = &fx->port[0];
@@ -734,36 +692,4 @@ test_duplicates_cause_no_violation(void **state)
 			assert_non_null(fx_cqe(&a->scq));
 	}
 	assert_no_violation();
-}
-
-int
-main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fx_setup, fx_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_tx_error),
-		TEST(test_tx_gdma_error),
-		TEST(test_suppressed),
-		TEST(test_truncate),
-		TEST(test_lose),
-		TEST(test_posting_after_bogus_rx_cqe),
-		TEST(test_delay),
-		TEST(test_reorder),
-		TEST(test_stall_tx),
-		TEST(test_stall_rx),
-		TEST(test_bogus_rx),
-		TEST(test_wrong_owner),
-		TEST(test_spurious),
-		TEST(test_replayed),
-		cmocka_unit_test(test_random),
-		TEST(test_overflow),
-		cmocka_unit_test(test_coalesced),
-		TEST(test_destroyed),
-		TEST(test_full),
-		TEST(test_chance),
-		TEST(test_watch),
-		TEST(test_duplicates_cause_no_violation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,7 +107,7 @@ release_all_held(void)
 	uint32_t link, nb_free = 0;
 
 	segment_lock();
-	inject_clear();
+	card_clear_faults();
 	assert_int_equal(inject->nb_queues, 0);
 	for (link = inject->free; link != 0 && nb_free <= inject->nb_fresh;
 	     link = inject->held[link - 1].next)
@@ -164,7 +164,7 @@ start(enum model_mode mode)
 }
 
 static void
-stop(void)
+finish(void)
 {
 	fx_shared_events = NULL;
 	kill_run_free(victim);
@@ -206,60 +206,33 @@ kill_everywhere(enum model_mode mode, void (*run)(uint64_t nb_steps))
 	print_message("%llu instructions\n", (unsigned long long)nb_all);
 	for (n = 0; n < nb_all; n += kill_run_stride(nb_all, NB_KILLS))
 		run(n);
-	stop();
+	finish();
 }
 
-static void
-kill_delivery(bool coalesce, bool is_held, uint32_t nb_before)
+/* A single CQE; a coalesced one that is opened, added to, filled; a held one. */
+static const struct delivery {
+	bool coalesce, is_held;
+	uint32_t nb_before;
+} deliveries[] = {
+	{ false, false, 0 }, { true, false, 0 }, { true, false, 1 },
+	{ true, false, 3 },  { false, true, 0 }, { false, true, 2 },
+};
+
+TEST(test_killed_delivering)
 {
-	trial.coalesce = coalesce;
-	trial.is_held = is_held;
-	trial.nb_before = nb_before;
-	trial.work = deliver_nth;
-	trial.nb_new = 1;
-	kill_everywhere(MODEL_MODE_SYNC, run_trial);
+	for (size_t i = 0; i < sizeof(deliveries) / sizeof(deliveries[0]); i++) {
+		memset(&trial, 0, sizeof(trial));
+		trial.coalesce = deliveries[i].coalesce;
+		trial.is_held = deliveries[i].is_held;
+		trial.nb_before = deliveries[i].nb_before;
+		trial.work = deliver_nth;
+		trial.nb_new = 1;
+		kill_everywhere(MODEL_MODE_SYNC, run_trial);
+	}
 }
 
-static void
-test_killed_writing_single_cqe(void **state)
+TEST(test_killed_releasing_held_cqes)
 {
-	(void)state;
-	kill_delivery(false, false, 0);
-}
-
-static void
-test_killed_opening_coalesced_cqe(void **state)
-{
-	(void)state;
-	kill_delivery(true, false, 0);
-}
-
-static void
-test_killed_adding_to_coalesced_cqe(void **state)
-{
-	(void)state;
-	kill_delivery(true, false, 1);
-}
-
-static void
-test_killed_filling_coalesced_cqe(void **state)
-{
-	(void)state;
-	kill_delivery(true, false, 3);
-}
-
-static void
-test_killed_holding_cqe(void **state)
-{
-	(void)state;
-	kill_delivery(false, true, 0);
-	kill_delivery(false, true, 2);
-}
-
-static void
-test_killed_releasing_held_cqes(void **state)
-{
-	(void)state;
 	memset(&trial, 0, sizeof(trial));
 	trial.is_held = true;
 	trial.nb_before = 3;
@@ -316,10 +289,8 @@ ring_second_until_killed(uint64_t nb_steps)
 	check_rung(nb_steps);
 }
 
-static void
-test_killed_ringing_doorbell(void **state)
+TEST(test_killed_ringing_doorbell)
 {
-	(void)state;
 	memset(&trial, 0, sizeof(trial));
 	trial.work = ring_second;
 	kill_everywhere(MODEL_MODE_THREAD, ring_second_until_killed);
@@ -329,16 +300,6 @@ test_killed_ringing_doorbell(void **state)
 int
 main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_killed_writing_single_cqe),
-		cmocka_unit_test(test_killed_opening_coalesced_cqe),
-		cmocka_unit_test(test_killed_adding_to_coalesced_cqe),
-		cmocka_unit_test(test_killed_filling_coalesced_cqe),
-		cmocka_unit_test(test_killed_holding_cqe),
-		cmocka_unit_test(test_killed_releasing_held_cqes),
-		cmocka_unit_test(test_killed_ringing_doorbell),
-	};
-
 	kill_run_arguments(argc, argv);
-	return cmocka_run_group_tests_name("killed", tests, NULL, NULL);
+	return test_run("killed", NULL, NULL);
 }

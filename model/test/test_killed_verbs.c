@@ -8,14 +8,6 @@
  * instructions.
  */
 
-/* cmocka.h needs these before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -29,6 +21,7 @@
 #include "clock.h"
 #include "kill_run.h"
 #include "killed_state.h"
+#include "test.h"
 #include "trace.h"
 #include "verbs.h"
 
@@ -79,17 +72,20 @@ open_context(struct program *p)
 	return p->fd < 0 ? p->fd : 0;
 }
 
-static int
-get_context(struct program *p)
-{
-	return verbs_get_context(p->context);
-}
-
-static int
-alloc_pd(struct program *p)
-{
-	return verbs_alloc_pd(p->context, &p->pd);
-}
+/* The steps that are one call. */
+#define CALL(name, call)                   \
+	static int name(struct program *p) \
+	{                                  \
+		return call;               \
+	}
+CALL(get_context, verbs_get_context(p->context))
+CALL(alloc_pd, verbs_alloc_pd(p->context, &p->pd))
+CALL(create_ind, verbs_create_ind(p->context, p->wq, 1, &p->ind))
+CALL(destroy_rss, verbs_destroy_qp(p->context, p->rss))
+CALL(destroy_ind, verbs_destroy_ind(p->context, p->ind))
+CALL(destroy_qp, verbs_destroy_qp(p->context, p->qp))
+CALL(dereg_mr, verbs_dereg_mr(p->context, p->mr))
+CALL(dealloc_pd, verbs_dealloc_pd(p->context, p->pd))
 
 static int
 reg_mr(struct program *p)
@@ -177,12 +173,6 @@ create_wqs(struct program *p)
 }
 
 static int
-create_ind(struct program *p)
-{
-	return verbs_create_ind(p->context, p->wq, 1, &p->ind);
-}
-
-static int
 create_rss(struct program *p)
 {
 	const struct verbs_rss rss = { .pd = p->pd,
@@ -201,18 +191,6 @@ create_rss(struct program *p)
 		p->id.rcq[i] = result.entry[i].cq_id;
 	}
 	return rc;
-}
-
-static int
-destroy_rss(struct program *p)
-{
-	return verbs_destroy_qp(p->context, p->rss);
-}
-
-static int
-destroy_ind(struct program *p)
-{
-	return verbs_destroy_ind(p->context, p->ind);
 }
 
 /* The first error, ignoring ENOENT, which repeated attempts get. */
@@ -246,12 +224,6 @@ destroy_rcqs(struct program *p)
 }
 
 static int
-destroy_qp(struct program *p)
-{
-	return verbs_destroy_qp(p->context, p->qp);
-}
-
-static int
 destroy_scq(struct program *p)
 {
 	uint32_t nb_events;
@@ -268,18 +240,6 @@ close_channel(struct program *p)
 	close(p->channel_fd);
 	kernel_event_file_closed(st.st_dev, st.st_ino);
 	return 0;
-}
-
-static int
-dereg_mr(struct program *p)
-{
-	return verbs_dereg_mr(p->context, p->mr);
-}
-
-static int
-dealloc_pd(struct program *p)
-{
-	return verbs_dealloc_pd(p->context, p->pd);
 }
 
 static int
@@ -386,7 +346,7 @@ remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 }
 
 static void
-stop(void)
+finish(void)
 {
 	program_run(&survivor, NB_CREATING, NB_STEPS);
 	trace_close();
@@ -603,13 +563,11 @@ kill_everywhere(struct victims *victims)
 	}
 }
 
-static void
-test_killed_in_each_verb(void **state)
+TEST(test_killed_in_each_verb)
 {
 	struct victims victims;
 	uint32_t step;
 
-	(void)state;
 	start();
 	for (step = 0; step < NB_STEPS; step++) {
 		victims_begin(&victims, steps[step].name);
@@ -617,7 +575,7 @@ test_killed_in_each_verb(void **state)
 		kill_everywhere(&victims);
 		victims_end(&victims);
 	}
-	stop();
+	finish();
 }
 
 /* The context is of this process and stays. */
@@ -657,13 +615,11 @@ share_end(struct victim *victim)
 	program_run(p, victim->step + 1, NB_STEPS);
 }
 
-static void
-test_killed_in_verb_on_shared_context(void **state)
+TEST(test_killed_in_verb_on_shared_context)
 {
 	struct victims victims;
 	uint32_t step;
 
-	(void)state;
 	start();
 	for (step = 1; step < NB_STEPS - 1; step++) {
 		victims_begin(&victims, steps[step].name);
@@ -674,22 +630,20 @@ test_killed_in_verb_on_shared_context(void **state)
 		kill_everywhere(&victims);
 		victims_end(&victims);
 	}
-	stop();
+	finish();
 }
 
-static void
-test_killed_closing_context(void **state)
+TEST(test_killed_closing_context)
 {
 	struct victims victims;
 
-	(void)state;
 	start();
 	victims_begin(&victims, "end of the context");
 	victims.victim->step = NB_CREATING;
 	victims.fx->work = victim_close;
 	kill_everywhere(&victims);
 	victims_end(&victims);
-	stop();
+	finish();
 }
 
 /* Another process creates everything and is killed; this one destroys it. */
@@ -709,12 +663,10 @@ kill_owner_of_all(struct victim *victim)
 	kill_run_free(fx);
 }
 
-static void
-test_killed_reclaiming_dead_process(void **state)
+TEST(test_killed_reclaiming_dead_process)
 {
 	struct victims victims;
 
-	(void)state;
 	start();
 	victims_begin(&victims, "reaper");
 	victims.before = kill_owner_of_all;
@@ -722,7 +674,7 @@ test_killed_reclaiming_dead_process(void **state)
 	victims.fx->work = victim_reap;
 	kill_everywhere(&victims);
 	victims_end(&victims);
-	stop();
+	finish();
 }
 
 /* Another process is killed during a verb. */
@@ -756,13 +708,11 @@ victim_repair(void *arg)
 	segment_unlock();
 }
 
-static void
-test_killed_repairing_half_verb(void **state)
+TEST(test_killed_repairing_half_verb)
 {
 	struct victims victims;
 	uint32_t step;
 
-	(void)state;
 	start();
 	for (step = NB_CREATING - 1; step <= NB_CREATING; step++) {
 		victims_begin(&victims, "repairer");
@@ -774,22 +724,14 @@ test_killed_repairing_half_verb(void **state)
 		kill_everywhere(&victims);
 		victims_end(&victims);
 	}
-	stop();
+	finish();
 }
 
 int
 main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_killed_in_each_verb),
-		cmocka_unit_test(test_killed_in_verb_on_shared_context),
-		cmocka_unit_test(test_killed_closing_context),
-		cmocka_unit_test(test_killed_reclaiming_dead_process),
-		cmocka_unit_test(test_killed_repairing_half_verb),
-	};
-
 	kill_run_arguments(argc, argv);
 	if (argc > 2)
 		nb_most = strtoull(argv[2], NULL, 0);
-	return cmocka_run_group_tests_name("killed verbs", tests, NULL, NULL);
+	return test_run("killed verbs", NULL, NULL);
 }

@@ -16,6 +16,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -25,6 +26,18 @@ from model_test import (FOLDER, MODEL, PATIENCE_S, Case, children, comm, find_ch
 MANY = program("many_doorbells")
 BAD_DOORBELL = program("bad_doorbell")
 NOBODY = 65534
+
+
+def as_ordinary_user():
+    """The command prefix that drops privileges. Skips the test where that cannot work."""
+    if os.getuid() != 0:
+        raise unittest.SkipTest("needs root, to become somebody else")
+    words = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
+    if subprocess.run([*words, "test", "-x", MODEL], check=False).returncode != 0:
+        raise unittest.SkipTest(f"an ordinary user cannot run {MODEL}: move the checkout to a "
+                                "folder that all users can enter")
+    return words
+
 
 # Prints the counts of signals, after some time without any.
 COUNT_SIGNALS = """
@@ -67,8 +80,30 @@ class ExitStatus(Case):
             report = self.report()
             self.assertTrue(report["fatal"])
             self.assertEqual([v["name"] for v in report["violations"]], [name])
+            self.assertRegex(report["violations"][0]["detail"], "^got .*, want ")
         done = self.run_model("--fatal-violations", "--", BAD_DOORBELL, "good")
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_check(self):
+        """The program runs to its end; then the report decides."""
+        bad = ("--", "sh", "-c", f"{BAD_DOORBELL} offset; {BAD_DOORBELL} good; echo end; "
+               "exit $STATUS")
+        for check in ("--check", "--check=lost,violations"):
+            done = self.run_model("--quiet", check, *bad, env={"STATUS": "0"})
+            self.assertEqual((done.returncode, done.stdout), (3, "end\n"), done.stderr)
+            self.assertIn("\nmana-model: check violations: 1 (doorbell_bad_offset 1)\n",
+                          done.stderr)
+            self.assertNotIn("exit status", done.stderr)
+        done = self.run_model("--quiet", "--check", *bad, env={"STATUS": "7"})
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("the program's exit status was 7", done.stderr)
+        # Nothing is found: the exit status is the program's.
+        done = self.run_model("--quiet", "--check=lost", *bad, env={"STATUS": "7"})
+        self.assertEqual(done.returncode, 7)
+        self.assertNotIn(" check ", done.stderr)
+        done = self.run_model("--quiet", "--check", "--", BAD_DOORBELL, "good")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(self.run_model("--check", "/no/such/program").returncode, 127)
 
 
 class Options(Case):
@@ -129,9 +164,7 @@ class Options(Case):
         self.refused(["--wire", "1=gen:flows=16385"], "1 to 16384")
         self.refused(["--wire", "1=gen:flows=16384", "--wire", "2=gen"], "16384 streams")
         self.refused(["--wire", "1=gen:colour=red"], "colour")
-        self.refused(["--mode", "fast"], "sync, thread")
-        self.refused(["--mode", "polled", "--core", "1023"], "may not run there")
-        self.refused(["--core", "0"], "--mode polled")
+        self.refused(["--mode", "fast"], "sync, thread, step")
         self.refused(["--mode", "thread", "--poll-ms", "5"], "mode sync")
         self.refused(["--enforce", "sa,foo"], "sa, etype, vlan, dmac")
         self.refused(["--enforce", ""], "sa, etype, vlan, dmac")
@@ -153,6 +186,7 @@ class Options(Case):
         self.refused(["--quirk", "nonsense=1"], "--quirk", "--help")
         self.refused(["--quirk", "runts"], "taken|padded|refused")
         self.refused(["--quirk", "runts="], "taken|padded|refused")
+        self.refused(["--check=nothing"], "--check", "violations, left, errors")
         self.refused(["--quirk", "runts=pad"], "taken|padded|refused")
         self.refused(["--quirk", "runts=taken|padded"], "taken|padded|refused")
 
@@ -172,8 +206,8 @@ class Options(Case):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         for option in ("functions", "ports", "mac-base", "max-mtu", "device-id", "numa-node",
                        "wire", "mode", "coalesce", "coalesce-ns", "enforce", "cq-doorbell",
-                       "fatal-violations", "report", "name", "trace",
-                       "vp-offset", "fault", "quirk", "seed", "poll-ms", "quiet", "help",
+                       "fatal-violations", "check", "report", "name", "trace", "vp-offset",
+                       "fault", "privileges", "quirk", "seed", "poll-ms", "quiet", "help",
                        "list-violations"):
             self.assertIn(f" --{option}", done.stdout)
 
@@ -199,6 +233,19 @@ class Options(Case):
         self.assertEqual(done.returncode, 0)
         self.assertEqual(len(set(names)), len(names))
         self.assertIn("doorbell_read", names)
+
+    def test_checklist_equals_the_violations(self):
+        """The checklist for driver authors has each violation, its meaning and a cause."""
+        guide = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                             "../../doc/guides/model-violations.rst")
+        with open(guide, encoding="utf-8") as file:
+            rows = re.findall(r"^``(\w+)``\n((?:   .*\n)+)", file.read(), re.MULTILINE)
+        rows = {name: " ".join(text.split()) for name, text in rows}
+        listed = dict(line.split(maxsplit=1) for line in
+                      self.run_model("--list-violations").stdout.splitlines())
+        self.assertEqual(set(rows), set(listed))
+        for name, meaning in listed.items():
+            self.assertRegex(rows[name], rf"^{re.escape(meaning)}\. \*Usual cause:\* .+\.$")
 
     def test_valid_options(self):
         done = self.run_model(
@@ -245,6 +292,68 @@ class Environment(Case):
             preloaded.pop(0)
         self.assertEqual(preloaded, ["libm.so.6",
                                      os.path.join(FOLDER, "libmana-model.so")])
+
+    def test_privileges_of_the_process(self):
+        """The most frequent mistake of a first deployment: a program without CAP_NET_RAW."""
+        without = () if os.getuid() != 0 else ("setpriv", "--bounding-set", "-net_raw")
+        for options, words in (([], ()), (["--privileges=all"], without)):
+            done = self.run_model("--quiet", *options, "--", *words, MANY, "10", "1", "1")
+            self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.run_model("--quiet", "--privileges=process", "--", *without, MANY,
+                              "10", "1", "1")
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "no port: Operation not permitted\n"))
+        if os.getuid() == 0:
+            done = self.run_model("--quiet", "--privileges=process", "--", MANY,
+                                  "10", "1", "1")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            # Memory above the limit needs CAP_IPC_LOCK.
+            done = self.run_model("--quiet", "--privileges=process", "--", "setpriv",
+                                  "--bounding-set", "-ipc_lock", "prlimit",
+                                  "--memlock=4096", MANY, "10", "1", "1")
+            self.assertEqual((done.returncode, done.stderr),
+                             (1, "no port: Cannot allocate memory\n"))
+        done = self.run_model("--pci", self.path("pci"), "--privileges=process")
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("--privileges is for the imitated kernel", done.stderr)
+
+    def test_address_sanitizer(self):
+        """A program that gcc links to the sanitizer's run-time needs no setting."""
+        name = program("bad_doorbell_asan")
+        if not os.path.exists(name):
+            self.skipTest("built without it: not by gcc, or with sanitizers of its own")
+        self.env.pop("ASAN_OPTIONS")
+        folder, file = os.path.split(name)
+        for path, more in ((name, {}), (file, {"PATH": f"{folder}:{os.environ['PATH']}"})):
+            done = self.run_model("--quiet", "--check", "--", path, "good", env=more)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+        done = self.run_model("--quiet", "--check", "--", name, "offset")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("check violations: 1 (doorbell_bad_offset 1)", done.stderr)
+        # Other programs do not get it.
+        done = self.run_model("--quiet", "--", "sh", "-c", "echo $LD_PRELOAD")
+        self.assertNotIn("libasan", done.stdout)
+
+    def test_runtime_folder(self):
+        """DPDK's programs do not meet those of other machines, and find those of their own."""
+        folders = tempfile.mkdtemp(prefix="m", dir="/tmp")
+        self.addCleanup(os.rmdir, folders)
+        self.env["MANA_MODEL_RUNDIR"] = folders
+        self.env.pop("RUNTIME_DIRECTORY", None)
+        show = 'echo "$RUNTIME_DIRECTORY"; test ! -d "$RUNTIME_DIRECTORY" || ' \
+               'touch "$RUNTIME_DIRECTORY/file"'
+        done = self.run_model("--quiet", "--name", "e", "sh", "-c",
+                              f"{show}; {MODEL} --join e -- sh -c '{show}'")
+        self.assertEqual(done.stdout.split(),
+                         2 * [f"{folders}/mana-model-{os.getuid()}-e/run"], done.stderr)
+        self.assertEqual(os.listdir(folders), [])
+        # The user's own one stays.
+        done = self.run_model("--quiet", "sh", "-c", show,
+                              env={"RUNTIME_DIRECTORY": "/no/such"})
+        self.assertEqual(done.stdout, "/no/such\n")
+        # Sockets in it would have too long a path.
+        done = self.run_model("--quiet", "--name", 30 * "e", "sh", "-c", show)
+        self.assertEqual(done.stdout, "\n")
 
     def test_sysfs(self):
         script = r"""
@@ -469,14 +578,13 @@ class NotPreloaded(Case):
             self.assertIn(f"{name} cannot use the modelled machine: it is "
                           "statically linked", done.stderr)
 
-    @unittest.skipUnless(os.getuid() == 0, "needs root, to become somebody else")
     def test_privileged_program(self):
         path = os.path.join(self.base, "privileged")
         shutil.copy(shutil.which("true"), path)
         os.chmod(self.base, 0o777)
         for mode, status in ((0o4755, "set-user-ID"), (0o2755, "set-group-ID"), (0o755, "")):
             os.chmod(path, mode)
-            done = self.run_model("--quiet", path, prefix=OrdinaryUser.PREFIX)
+            done = self.run_model("--quiet", path, prefix=as_ordinary_user())
             self.assertEqual(done.returncode, 0)
             self.assertIn(status, done.stderr)
             self.assertEqual(done.stderr == "", status == "")
@@ -705,20 +813,17 @@ class Wires(Case):
         self.assertIn("wire: out lost 70, vanished 130", done.stderr)
 
 
-@unittest.skipUnless(os.getuid() == 0, "needs root, to become somebody else")
 class OrdinaryUser(Case):
-    PREFIX = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
-
     def test_machine_runs(self):
         path = os.path.join(self.base, "nobody.json")
         done = self.run_model("--quiet", "--report", path, "--", MANY, "100", "2", "2",
-                              prefix=self.PREFIX)
+                              prefix=as_ordinary_user())
         self.assertEqual(done.returncode, 0, done.stderr)
         with open(path, encoding="utf-8") as file:
             self.assertEqual(json.load(file)["doorbells"]["sq"], 400)
 
     def test_tap_is_refused(self):
-        done = self.run_model("--wire=tap", "true", prefix=self.PREFIX)
+        done = self.run_model("--wire=tap", "true", prefix=as_ordinary_user())
         self.assertEqual(done.returncode, 125)
         self.assertIn("CAP_NET_ADMIN", done.stderr)
 

@@ -11,8 +11,7 @@
 #include "fixture.h"
 
 /* TCP/IPv4 with checksums: SQ 0x1042, CQ 0x55, vport offset 3, L4 at 34. */
-static void
-test_short_wqe(void **state)
+TEST(test_short_wqe)
 {
 	static const uint8_t bytes[] = {
 		0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x00, 0x00,
@@ -24,7 +23,6 @@ test_short_wqe(void **state)
 	struct hw_tx_oob oob = hw_tx_oob_read(bytes + 8, false);
 	struct hw_sge sge = hw_sge_read(bytes + hw_wqe_sgl_offset(&wqe));
 
-	(void)state;
 	assert_int_equal(wqe.nb_sge, 1);
 	assert_int_equal(wqe.oob_div4, 2);
 	assert_int_equal(hw_wqe_sgl_offset(&wqe), 16);
@@ -44,8 +42,7 @@ test_short_wqe(void **state)
 }
 
 /* UDP/IPv4, VLAN tci 0x6064, SQ 0x30, CQ 0x41, vport offset 5. */
-static void
-test_long_wqe(void **state)
+TEST(test_long_wqe)
 {
 	static const uint8_t bytes[64] = {
 		0x00, 0x00, 0x00, 0x00, 0x01, 0x06, 0x00, 0x00,
@@ -55,7 +52,6 @@ test_long_wqe(void **state)
 	struct hw_wqe wqe = hw_wqe_read(bytes);
 	struct hw_tx_oob oob = hw_tx_oob_read(bytes + 8, true);
 
-	(void)state;
 	assert_int_equal(wqe.oob_div4, 6);
 	assert_int_equal(hw_wqe_sgl_offset(&wqe), 32);
 	assert_int_equal(hw_wqe_bytes(&wqe), 64);
@@ -68,8 +64,7 @@ test_long_wqe(void **state)
 }
 
 /* LSO TCP/IPv4, header 66, MSS 1448, three SGEs. */
-static void
-test_lso_wqe(void **state)
+TEST(test_lso_wqe)
 {
 	static const uint8_t bytes[] = {
 		0x00, 0x00, 0x00, 0x42, 0x03, 0x0a, 0xa8, 0x05,
@@ -77,7 +72,6 @@ test_lso_wqe(void **state)
 	};
 	struct hw_wqe wqe = hw_wqe_read(bytes);
 
-	(void)state;
 	assert_int_equal(wqe.last_vbytes, 66);
 	assert_int_equal(wqe.nb_sge, 3);
 	assert_true(wqe.oob_in_sgl);
@@ -87,14 +81,12 @@ test_lso_wqe(void **state)
 }
 
 /* Each reserved bit of header and long OOB is detected, and no other bit. */
-static void
-test_reserved_bits(void **state)
+TEST(test_reserved_bits)
 {
 	const uint32_t header1 = 0xc000f000, w2 = 0x0000fff0, w3 = 0xf0000000;
 	uint8_t bytes[64] = { 0 };
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 64; i++) {
 		bool want = i < 24 || (i >= 32 && (header1 >> (i - 32) & 1));
 
@@ -115,12 +107,10 @@ test_reserved_bits(void **state)
 	}
 }
 
-static void
-test_doorbells(void **state)
+TEST(test_doorbells)
 {
 	struct hw_doorbell db = hw_doorbell_read(0x0000004000000030ull, false);
 
-	(void)state;
 	assert_int_equal(db.id, 0x30);
 	assert_int_equal(db.tail, 0x40);
 	assert_int_equal(db.wqe_cnt, 0);
@@ -143,8 +133,7 @@ test_doorbells(void **state)
 }
 
 /* The verification suite of Microsoft's RSS specification. */
-static void
-test_toeplitz(void **state)
+TEST(test_toeplitz)
 {
 	static const uint8_t key[CARD_RSS_KEY_BYTES] = {
 		0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67,
@@ -183,7 +172,6 @@ test_toeplitz(void **state)
 	static struct toeplitz toeplitz;
 	uint32_t i;
 
-	(void)state;
 	nic_hash_prepare(&toeplitz, key);
 	for (i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
 		const uint32_t n = vectors[i].addr_bytes;
@@ -196,8 +184,7 @@ test_toeplitz(void **state)
 }
 
 /* RFC 1071 section 3; each length and alignment against a simple loop. */
-static void
-test_csum(void **state)
+TEST(test_csum)
 {
 	static const uint8_t rfc[] = { 0x00, 0x01, 0xf2, 0x03,
 				       0xf4, 0xf5, 0xf6, 0xf7 };
@@ -205,7 +192,6 @@ test_csum(void **state)
 	uint32_t off, n, i, sum;
 	uint16_t folded;
 
-	(void)state;
 	folded = nic_csum_fold(nic_csum_add(0, rfc, sizeof(rfc)));
 	memcpy(out, &folded, 2);
 	assert_int_equal(hw_be16(out), 0xddf2);
@@ -225,14 +211,12 @@ test_csum(void **state)
 	}
 }
 
-static void
-test_parse(void **state)
+TEST(test_parse)
 {
 	uint8_t frame[256];
 	struct nic_parsed parsed;
 	uint32_t n = fx_frame(frame, NIC_PROTO_UDP, 22);
 
-	(void)state;
 	nic_parse(frame, n, 0, &parsed);
 	assert_int_equal(parsed.l3, NIC_L3_IPV4);
 	assert_int_equal(parsed.l4_off, 34);
@@ -257,21 +241,4 @@ test_parse(void **state)
 	frame[20] = 44;
 	nic_parse(frame, n, 0, &parsed);
 	assert_true(parsed.is_fragment && parsed.has_ext);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_short_wqe),
-		cmocka_unit_test(test_long_wqe),
-		cmocka_unit_test(test_lso_wqe),
-		cmocka_unit_test(test_reserved_bits),
-		cmocka_unit_test(test_doorbells),
-		cmocka_unit_test(test_toeplitz),
-		cmocka_unit_test(test_csum),
-		cmocka_unit_test(test_parse),
-	};
-
-	return cmocka_run_group_tests_name("layouts", tests, NULL, NULL);
 }

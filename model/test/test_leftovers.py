@@ -11,26 +11,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
+import unittest
 
-from model_test import (FOLDER, MODEL, Case, find_child, lives, main, wait_until)
+from model_test import MODEL, Case, find_child, lives, main, wait_until
 
 # Ignores SIGTERM and prints its pid.
 DEAF = 'trap "" TERM; echo $$; while :; do sleep 0.1; done >&2'
-
-# Like programs that show a title in ps, overwrites its environment.
-TITLED = """
-import ctypes, os, sys, time
-open("/sys/class/infiniband_verbs/uverbs0/dev").close()
-libc = ctypes.CDLL(None)
-first = ctypes.POINTER(ctypes.c_void_p).in_dll(libc, "environ")
-at = 0
-while first[at] is not None:
-    ctypes.memset(first[at], ord("x"), len(ctypes.string_at(first[at])))
-    at += 1
-os.write(1, b"%d%c" % (os.getpid(), 10))  # at one go, whatever PYTHONUNBUFFERED
-time.sleep(1000)
-"""
 
 # A test that is killed: it has started a machine, and cannot end it.
 KILLED_TEST = """
@@ -45,7 +31,7 @@ time.sleep(1000)
 class Leftovers(Case):
     def setUp(self):
         super().setUp()
-        self.env.update(DEAF=DEAF, TITLED=TITLED)
+        self.env["DEAF"] = DEAF
         self.pids = []
 
     def tearDown(self):
@@ -54,25 +40,14 @@ class Leftovers(Case):
                 os.kill(pid, signal.SIGKILL)
         super().tearDown()
 
-    def start_model(self, name, script, *options):
+    def start_model(self, name, script, *options, **more):
         return self.start(MODEL, *(options or ["--quiet", "--name", name]), "--",
-                          "sh", "-c", script)
+                          "sh", "-c", script, **more)
 
     def read_pids(self, process, nb):
         pids = [int(process.stdout.readline()) for _ in range(nb)]
         self.pids += pids
         return pids
-
-    def leave_all(self, name, script):
-        """A killed machine that has not been cleaned up; the pid of its program."""
-        model = self.start_model(name, script)
-        left, = self.read_pids(model, 1)
-        guardian = find_child(model.pid, "mana-guardian")
-        os.kill(guardian, signal.SIGKILL)
-        model.kill()
-        model.wait()
-        wait_until(lambda: not lives(guardian), "the guardian lives on")
-        return left
 
     def all_end(self):
         """All processes whose pids were read have ended, and the folders are gone."""
@@ -91,42 +66,60 @@ class Leftovers(Case):
         model.kill()
         self.all_end()
 
+    def test_daemons(self):
+        """Neither session, environment nor parents matter, however the machine ends."""
+        for how, status in ((None, 0), (signal.SIGTERM, 143), (signal.SIGKILL, -9)):
+            with self.subTest(how=how):
+                model = self.start_model(
+                    "daemons", 'env -i setsid -f sh -c \'sh -c "$0" & echo $$\' "$DEAF";'
+                    'read line', stdin=subprocess.PIPE)
+                self.read_pids(model, 2)
+                if how is None:
+                    model.stdin.write("end\n")
+                    model.stdin.flush()
+                else:
+                    model.send_signal(how)
+                self.assertEqual(model.wait(), status)
+                self.all_end()
+
     def test_killed_launcher(self):
-        """Also ends a process without the environment, and a nested machine."""
+        """Also ends a nested machine."""
         model = self.start_model(
-            "killed", f'setsid {sys.executable} -c "$TITLED" & echo $$;'
+            "killed", 'setsid sh -c "$DEAF" &'
             f"{MODEL} --quiet --name inner -- sh -c 'setsid sh -c \"$DEAF\"' & wait")
-        self.read_pids(model, 3)
-        model.kill()
-        self.all_end()
-
-    def test_killed_with_its_guardian(self):
-        """The user's next machine cleans up."""
-        self.leave_all("both", 'setsid sh -c "$DEAF" & wait')
-        self.assertEqual(self.run_model("--quiet", "true").returncode, 0)
-        self.all_end()
-
-    def test_same_folder_in_a_container(self):
-        """The path is that of a killed machine, but the folder is another one."""
-        enter = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
-                 'mount -t tmpfs none "$MANA_MODEL_RUNDIR" && exec "$0" "$@"']
-        if subprocess.run([*enter, "true"], env=self.env, stderr=subprocess.DEVNULL,
-                          check=False).returncode != 0:
-            self.skipTest("no namespaces for this user")
-        other = self.start(
-            *enter, MODEL, "--quiet", "--name", "twin", "--",
-            "sh", "-c", f'{sys.executable} -c "$TITLED" & echo $$; wait')
-        others = [int(other.stdout.readline()) for _ in range(2)]
-        self.assertEqual(os.listdir(self.folders), [])
-        model = self.start_model("twin", 'setsid sh -c "$DEAF" & echo $$; wait')
         self.read_pids(model, 2)
         model.kill()
         self.all_end()
-        self.assertEqual([pid for pid in others if not lives(pid)], [])
-        self.assertIsNone(other.poll())
-        self.pids += others
-        other.terminate()
-        other.wait()
+
+    def test_killed_guardian(self):
+        """The kernel ends the program, the launcher all others."""
+        for options in ((), ("--join", "host")):
+            with self.subTest(options=options):
+                if options:
+                    host = self.start_model("host", "echo $$; exec sleep 1000")
+                    self.read_pids(host, 1)
+                model = self.start_model("guarded", 'setsid sh -c "$DEAF" & echo $$; wait',
+                                         *options)
+                pids = self.read_pids(model, 2)
+                os.kill(find_child(model.pid, "mana-guardian"), signal.SIGKILL)
+                self.assertEqual(model.wait(), 128 + signal.SIGKILL)
+                self.assertEqual([pid for pid in pids if lives(pid)], [])
+        host.terminate()
+        host.wait()
+        self.all_end()
+
+    def test_killed_with_its_guardian(self):
+        """The kernel ends the program; the user's next machine removes the folder."""
+        model = self.start_model("both", "echo $$; exec sleep 1000")
+        self.read_pids(model, 1)
+        guardian = find_child(model.pid, "mana-guardian")
+        model.send_signal(signal.SIGSTOP)
+        os.kill(guardian, signal.SIGKILL)
+        model.kill()
+        model.wait()
+        wait_until(lambda: not lives(guardian), "the guardian lives on")
+        self.assertEqual(len(os.listdir(self.folders)), 1)
+        self.assertEqual(self.run_model("--quiet", "true").returncode, 0)
         self.all_end()
 
     def test_guardian_below_another_machine(self):
@@ -139,66 +132,55 @@ class Leftovers(Case):
         model.wait()
         self.all_end()
 
-    def test_ctl_of_another_build(self):
-        """Joined launchers with other files also report the end."""
-        build = self.path("build")
-        os.mkdir(build)
-        for name in ("mana-model", "libmana-model.so"):
-            shutil.copy(os.path.join(FOLDER, name), build)
-        model = self.start_model("host", "echo $$; exec sleep 1000")
-        self.read_pids(model, 1)
-        guest = self.start(os.path.join(build, "mana-model"), "--join", "host",
-                           "--", "sh", "-c", DEAF, stderr=subprocess.PIPE)
+    @unittest.skipUnless(os.getuid() == 0, "needs root, to become somebody else")
+    def test_process_of_another_user(self):
+        """The launcher may not end the second one, and does not wait for it."""
+        become = ("setpriv", "--reuid=65534", "--clear-groups")
+        if subprocess.run([*become, "test", "-r", MODEL]).returncode != 0:
+            self.skipTest("other users may not read the build folder")
+        programs = []
+        for name in ("sleep", "setpriv"):
+            programs.append(shutil.copy(shutil.which(name), self.base))
+            os.chmod(programs[-1], 0o4755)
+        done = self.run_model(
+            "--quiet", "--", "sh", "-c", f"{programs[0]} 1000 >/dev/null & echo $!;"
+            f"{programs[1]} --reuid=65533 sh -c 'echo $$; exec sleep 1000 >/dev/null 2>&1' &"
+            "sleep 0.5",
+            prefix=become)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.pids += [int(word) for word in done.stdout.split()]
+        self.assertEqual([lives(pid) for pid in self.pids], [False, True])
+
+    def test_joined(self):
+        """All that joined launchers run ends with the machine, or with them."""
+        for killed in ("host", "guest"):
+            with self.subTest(killed=killed):
+                host = self.start_model("host", "echo $$; exec sleep 1000")
+                self.read_pids(host, 1)
+                guest = self.start_model(None, 'setsid sh -c "$DEAF" & sh -c "$DEAF"',
+                                         "--join", "host")
+                left = self.read_pids(guest, 2)
+                (host if killed == "host" else guest).kill()
+                for pid in left:
+                    wait_until(lambda pid=pid: not lives(pid), f"{pid} lives on")
+                guest.wait()
+                if killed == "guest":
+                    self.assertIsNone(host.poll())
+                    host.terminate()
+                host.wait()
+                self.all_end()
+
+    def test_joined_launcher_is_stopped(self):
+        """The machine ends without its help."""
+        host = self.start_model("host", "echo $$; exec sleep 1000")
+        self.read_pids(host, 1)
+        guest = self.start_model(None, "echo $$; exec sleep 1000", "--join", "host")
         self.read_pids(guest, 1)
-        model.kill()
-        self.assertIn("the machine host was switched off", guest.communicate()[1])
-        self.assertEqual(guest.returncode, 128 + signal.SIGKILL)
+        guest.send_signal(signal.SIGSTOP)
+        host.terminate()
+        host.wait()
+        self.assertEqual(guest.wait(), -signal.SIGKILL)
         self.all_end()
-
-    def test_two_machines_clean_up(self):
-        """A new machine with this name starts after the old one has ended."""
-        left = self.leave_all("dead", 'setsid sh -c "$DEAF" & wait')
-        slow = self.start_model("slow", "exec sleep 0.1")
-        wait_until(lambda: not lives(left), "it is not cleared up", pause=0.001)
-        slow.send_signal(signal.SIGSTOP)  # meanwhile
-        model = self.start_model("dead", "echo $$; exec sleep 1000")
-        time.sleep(0.5)
-        slow.send_signal(signal.SIGCONT)
-        program, = self.read_pids(model, 1)
-        self.assertEqual(slow.wait(), 0)
-        self.assertTrue(lives(program))
-        self.assertEqual(os.listdir(self.folders), [f"mana-model-{os.getuid()}-dead"])
-        model.terminate()
-        model.wait()
-        self.all_end()
-
-    def test_machine_started_on_a_killed_machine(self):
-        """It cleans up the machine that started it, and continues."""
-        fifo = self.path("fifo")
-        os.mkfifo(fifo)
-        self.leave_all(
-            "dead", f"setsid sh -c 'echo $$; read line <{fifo};"
-            f" {MODEL} --quiet -- sh -c \"echo \\$\\$\"; :' & wait")
-        with open(fifo, "w", encoding="ascii") as file:
-            file.write("go\n")
-        self.read_pids(self.started[0], 1)
-        self.all_end()
-
-    def test_killed_joined_launcher(self):
-        """What it leaves behind ends with the machine, in any case."""
-        for how in (signal.SIGTERM, signal.SIGKILL):
-            model = self.start_model("host", "echo $$; exec sleep 1000")
-            self.read_pids(model, 1)
-            guest = self.start_model(
-                None, f'setsid {sys.executable} -c "$TITLED" & setsid sh -c "$DEAF" & wait',
-                "--join", "host")
-            left = self.read_pids(guest, 2)
-            guest.kill()
-            guest.wait()
-            self.assertTrue(all(lives(pid) for pid in left))
-            model.send_signal(how)
-            model.wait()
-            self.all_end()
 
     def test_killed_test(self):
         test = self.start(sys.executable, "-c", KILLED_TEST, DEAF,

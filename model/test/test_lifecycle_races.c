@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -75,8 +74,7 @@ use_ports(void *arg)
 	return (void *)nb_refused;
 }
 
-static void
-remove_during_verbs_leaks_nothing(void **state)
+TEST_WITH(remove_during_verbs_leaks_nothing, fx_setup, teardown)
 {
 	const uint64_t before = MODEL_CALL(mana_model_violations)(NULL);
 	pthread_t threads[3];
@@ -90,12 +88,12 @@ remove_during_verbs_leaks_nothing(void **state)
 						(void *)(i % 2)), 0);
 	for (i = 0; i < 60; i++) {
 		usleep(500);
-		command(i % 2 == 0 ? "remove fn=0" : "fatal fn=0");
+		fx_do(i % 2 == 0 ? "remove fn=0" : "fatal fn=0");
 		usleep(i % 7 * 100);
-		command("return fn=0");
+		fx_do("return fn=0");
 		if (i % 10 == 0) {
-			command("remove fn=1");
-			command("return fn=1");
+			fx_do("remove fn=1");
+			fx_do("return fn=1");
 		}
 	}
 	is_over = true;
@@ -128,8 +126,7 @@ register_slowly(void *arg)
 	return NULL;
 }
 
-static void
-fatal_during_reg_mr_returns_eio(void **state)
+TEST_WITH(fatal_during_reg_mr_returns_eio, fx_setup, teardown)
 {
 	struct fixture *fx = *state;
 	pthread_t thread;
@@ -142,13 +139,13 @@ fatal_during_reg_mr_returns_eio(void **state)
 		assert_int_equal(pthread_create(&thread, NULL, register_slowly,
 						fx), 0);
 		usleep(200);
-		command("fatal fn=0");
+		fx_do("fatal fn=0");
 		pthread_join(thread, &error);
 		/* Or it ended before. */
 		if (error != NULL)
 			assert_int_equal((intptr_t)error, EIO);
 		assert_int_equal(fx_close(fx), 0);
-		command("return fn=0");
+		fx_do("return fn=0");
 	}
 }
 
@@ -179,8 +176,7 @@ second_process(int socket)
 	_exit(0);
 }
 
-static void
-other_process_writes_page_after_remove(void **state)
+TEST_WITH(other_process_writes_page_after_remove, fx_setup, teardown)
 {
 	const uint64_t before = MODEL_CALL(mana_model_violations)(NULL);
 	volatile uint64_t *page;
@@ -200,7 +196,7 @@ other_process_writes_page_after_remove(void **state)
 	page = fx->doorbell;
 	fx_send_fd(sockets[0], fx->ctx->cmd_fd);
 	assert_int_equal(read(sockets[0], &byte, 1), 1);
-	command("remove fn=0");
+	fx_do("remove fn=0");
 	assert_int_equal(write(sockets[0], "g", 1), 1);
 	assert_int_equal(read(sockets[0], &byte, 1), 1);
 	assert_int_equal(page[100], 7);
@@ -212,8 +208,7 @@ other_process_writes_page_after_remove(void **state)
 }
 
 /* A child uses the inherited page before and after the removal. */
-static void
-forked_child_writes_page_after_fatal(void **state)
+TEST_WITH(forked_child_writes_page_after_fatal, fx_setup, teardown)
 {
 	const uint64_t before = MODEL_CALL(mana_model_violations)(NULL);
 	struct fixture *fx = *state;
@@ -232,7 +227,7 @@ forked_child_writes_page_after_fatal(void **state)
 		CHILD_CHECK(page[2] == 22);
 		_exit(0);
 	}
-	command("fatal fn=0");
+	fx_do("fatal fn=0");
 	assert_int_equal(write(to_child[1], "g", 1), 1);
 	fx_wait_for(pid, 0);
 	assert_int_equal(page[2], 22);
@@ -243,8 +238,7 @@ forked_child_writes_page_after_fatal(void **state)
 
 /* ---- killed processes ---- */
 
-static void
-killed_process_leaves_no_objects(void **state)
+TEST_WITH(killed_process_leaves_no_objects, fx_setup, teardown)
 {
 	struct function function;
 	struct fixture *fx = *state;
@@ -305,8 +299,7 @@ files_below(const char *path)
 	return nb_files;
 }
 
-static void
-repeated_removals_leak_nothing(void **state)
+TEST_WITH(repeated_removals_leak_nothing, fx_setup, teardown)
 {
 	const char *machine = getenv("MANA_MODEL_DIR");
 	struct mana_model_objects before, after;
@@ -320,10 +313,10 @@ repeated_removals_leak_nothing(void **state)
 		fx->has_channels = true;
 		bring_up(fx, 0, 2, 4);
 		fx_fill(fx, &fx->rx[0], 8);
-		command(i % 2 == 0 ? "remove fn=0" : "fatal fn=0");
+		fx_do(i % 2 == 0 ? "remove fn=0" : "fatal fn=0");
 		if (i % 3 == 0)
 			assert_int_equal(fx_close(fx), 0);
-		command("return fn=0");
+		fx_do("return fn=0");
 		assert_int_equal(fx_close(fx), 0);
 	}
 	assert_no_objects();
@@ -331,20 +324,4 @@ repeated_removals_leak_nothing(void **state)
 	assert_memory_equal(&before, &after, sizeof(after));
 	assert_int_equal(files_below(machine), nb_machine);
 	assert_int_equal(files_below("/proc/self/fd"), nb_fds);
-}
-
-int
-main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fx_setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(remove_during_verbs_leaks_nothing),
-		TEST(fatal_during_reg_mr_returns_eio),
-		TEST(other_process_writes_page_after_remove),
-		TEST(forked_child_writes_page_after_fatal),
-		TEST(killed_process_leaves_no_objects),
-		TEST(repeated_removals_leak_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

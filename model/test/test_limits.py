@@ -50,7 +50,7 @@ class Scenarios(Case):
                           "every call=any:1 netdev port=2 down")
 
     def test_lines_longer_than_their_period(self):
-        for mode in "sync", "thread", "polled":
+        for mode in "sync", "thread":
             self.run_scenario("every 1ns wire port=1 clear",
                               "every 1ns wire port=2 clear",
                               options=("--mode", mode))

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -17,13 +16,11 @@
 
 #define PAGE 4096u
 
-static void
-test_copy_sizes(void **state)
+FX_TEST(test_copy_sizes)
 {
 	static uint8_t from[4096], to[4096];
 	uint32_t n, i;
 
-	(void)state;
 	for (i = 0; i < sizeof(from); i++)
 		from[i] = (uint8_t)(i * 131 + i / 256);
 	for (n = 0; n < 2100; n++) {
@@ -42,15 +39,13 @@ test_copy_sizes(void **state)
 }
 
 /* A fault at any size and offset is an error, in both directions. */
-static void
-test_copy_faults(void **state)
+FX_TEST(test_copy_faults)
 {
 	uint8_t *two = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint8_t buf[PAGE] = { 0 };
 	uint32_t n, in;
 
-	(void)state;
 	assert_ptr_not_equal(two, MAP_FAILED);
 	fx_catch_faults();
 	munmap(two + PAGE, PAGE);
@@ -115,8 +110,7 @@ packet_to_process(struct fixture *fx, uint32_t slot)
 }
 
 /* The same calls access a child's memory, and fail after its end. */
-static void
-test_other_process(void **state)
+FX_TEST(test_other_process)
 {
 	struct fixture *fx = *state;
 	static uint8_t shared[64];
@@ -173,8 +167,7 @@ test_other_process(void **state)
 	close(done[1]);
 }
 
-static void
-test_regions(void **state)
+TEST(test_regions)
 {
 	static struct mem_table table;
 	struct mem_region region = { .pdn = 3,
@@ -186,7 +179,6 @@ test_regions(void **state)
 	uint32_t key[3], again, i;
 	struct mem_place place;
 
-	(void)state;
 	for (i = 0; i < 3; i++)
 		assert_int_equal(mem_region_create(&table, &region, &key[i]), 0);
 	assert_int_equal(table.nb_used, 3);
@@ -233,8 +225,7 @@ test_regions(void **state)
 	assert_int_equal(mem_region_create(&table, &region, &again), -ENOSPC);
 }
 
-static void
-test_fault_plan(void **state)
+FX_TEST(test_fault_plan)
 {
 	static const char *const bad[] = { "reg_mr",	 "nothing:1",
 					   "reg_mr:",	 "reg_mr:0",
@@ -244,7 +235,6 @@ test_fault_plan(void **state)
 	char message[128];
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		message[0] = '\0';
 		assert_int_equal(fault_plan_add(bad[i], message, sizeof(message)),
@@ -268,13 +258,11 @@ test_fault_plan(void **state)
 }
 
 /* The lock's holder is killed: the next one continues. */
-static void
-test_robust_lock(void **state)
+FX_TEST(test_robust_lock)
 {
 	int status;
 	pid_t pid;
 
-	(void)state;
 	pid = fork();
 	if (pid == 0) {
 		segment_lock();
@@ -298,10 +286,8 @@ on_signal(int sig)
 	got_signal = 1;
 }
 
-static void
-test_lock_blocks_signals(void **state)
+FX_TEST(test_lock_blocks_signals)
 {
-	(void)state;
 	signal(SIGUSR1, on_signal);
 	segment_lock();
 	raise(SIGUSR1);
@@ -310,14 +296,12 @@ test_lock_blocks_signals(void **state)
 	assert_int_equal(got_signal, 1);
 }
 
-static void
-test_fatal(void **state)
+TEST(test_fatal)
 {
 	static struct fixture fx;
 	int status;
 	pid_t pid;
 
-	(void)state;
 	fx_defaults(&fx);
 	fx.config.fatal_violations = true;
 	fx_start(&fx);
@@ -337,8 +321,7 @@ test_fatal(void **state)
 	fx_stop(&fx);
 }
 
-static void
-test_attach(void **state)
+FX_TEST(test_attach)
 {
 	struct fixture *fx = *state;
 	struct violation_log *before = segment_violation_log();
@@ -362,24 +345,4 @@ test_attach(void **state)
 	waitpid(pid, &status, 0);
 	assert_int_equal(status, 0);
 	assert_int_equal(before->doorbells[DOORBELL_COUNT_RQ], 1);
-}
-
-int
-main(void)
-{
-#define FX_TEST(test) \
-	cmocka_unit_test_setup_teardown(test, fx_setup, fx_teardown)
-	const struct CMUnitTest tests[] = {
-		FX_TEST(test_copy_sizes),
-		FX_TEST(test_copy_faults),
-		FX_TEST(test_other_process),
-		cmocka_unit_test(test_regions),
-		FX_TEST(test_fault_plan),
-		FX_TEST(test_robust_lock),
-		FX_TEST(test_lock_blocks_signals),
-		cmocka_unit_test(test_fatal),
-		FX_TEST(test_attach),
-	};
-
-	return cmocka_run_group_tests_name("mem", tests, NULL, NULL);
 }

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * netdevs of the modelled ports: sysfs, rtnetlink, ethtool and socket ioctls,
- * and that all other requests go to the real kernel. Run under mana-model with
- * two functions of two ports and --max-mtu 9000.
+ * netdevs of the modelled ports beside mana-kernel-walk: namespaces, changes under
+ * queue pairs, and that requests for other links go to the real kernel. Run under
+ * mana-model with two functions of two ports and --max-mtu 9000.
  */
 
 #include <linux/ethtool.h>
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
-#include <poll.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -21,81 +20,26 @@
 #define NAME "mana1p1" /* the fourth port of the machine */
 #define IFINDEX 10004
 
-static void
-link_is_found_by_index_and_name(void **state)
+TEST(link_has_address_and_limit_of_port)
 {
 	static const uint8_t mac[] = { 0, 0x0d, 0x3a, 0, 0, 4 };
+	struct request request = new_request(RTM_GETLINK, IFINDEX);
 	struct sockaddr_nl self = { 0 };
 	socklen_t self_len = sizeof(self);
-	struct request request;
-	struct ifinfomsg *info;
 	int sock = open_socket();
 	ssize_t len;
 
-	(void)state;
-	request = new_request(RTM_GETLINK, IFINDEX);
 	len = ask(sock, &request);
-	info = NLMSG_DATA((struct nlmsghdr *)answer);
-	assert_int_equal(info->ifi_index, IFINDEX);
-	assert_int_equal(info->ifi_flags & (IFF_UP | IFF_RUNNING), 0);
 	assert_string_equal(find_attr(IFLA_IFNAME, len), NAME);
 	assert_memory_equal(find_attr(IFLA_ADDRESS, len), mac, sizeof(mac));
-	assert_int_equal(*(const uint32_t *)find_attr(IFLA_MTU, len), 1500);
-	assert_int_equal(*(const uint32_t *)find_attr(IFLA_MIN_MTU, len), 68);
 	assert_int_equal(*(const uint32_t *)find_attr(IFLA_MAX_MTU, len), 9000);
-	assert_int_equal(*(const uint8_t *)find_attr(IFLA_CARRIER, len), 1);
 	assert_int_equal(getsockname(sock, (struct sockaddr *)&self,
 				     &self_len), 0);
 	assert_int_equal(((struct nlmsghdr *)answer)->nlmsg_pid, self.nl_pid);
-
-	request = new_request(RTM_GETLINK, 0);
-	add_attr(&request, IFLA_IFNAME, NAME, sizeof(NAME));
-	ask(sock, &request);
-	assert_int_equal(info->ifi_index, IFINDEX);
 	close(sock);
 }
 
-static void
-link_is_changed(void **state)
-{
-	uint32_t mtu = 4000;
-	struct request request;
-	int sock = open_socket();
-	uint32_t bad = 9001;
-	ssize_t len;
-
-	(void)state;
-	request = new_request(RTM_NEWLINK, IFINDEX);
-	add_attr(&request, IFLA_MTU, &mtu, 4);
-	assert_int_equal(ask_ack(sock, &request), 0);
-	request = new_request(RTM_NEWLINK, IFINDEX);
-	add_attr(&request, IFLA_MTU, &bad, 4);
-	assert_int_equal(ask_ack(sock, &request), EINVAL);
-	request = new_request(RTM_NEWLINK, IFINDEX);
-	request.info.ifi_change = request.info.ifi_flags = IFF_UP;
-	assert_int_equal(ask_ack(sock, &request), 0);
-
-	request = new_request(RTM_GETLINK, IFINDEX);
-	len = ask(sock, &request);
-	assert_int_equal(*(const uint32_t *)find_attr(IFLA_MTU, len), 4000);
-	assert_true(((struct ifinfomsg *)NLMSG_DATA(
-		(struct nlmsghdr *)answer))->ifi_flags & IFF_UP);
-
-	request = new_request(RTM_SETLINK, IFINDEX);
-	request.info.ifi_change = IFF_UP;
-	assert_int_equal(ask_ack(sock, &request), 0);
-	mtu = 1500;
-	request = new_request(RTM_SETLINK, IFINDEX);
-	add_attr(&request, IFLA_MTU, &mtu, 4);
-	assert_int_equal(ask_ack(sock, &request), 0);
-	request = new_request(RTM_SETLINK, IFINDEX);
-	add_attr(&request, IFLA_ADDRESS, "\2\2\2\2\2\2", 6);
-	assert_int_equal(ask_ack(sock, &request), EOPNOTSUPP);
-	close(sock);
-}
-
-static void
-other_links_are_those_of_real_kernel(void **state)
+TEST(other_links_are_those_of_real_kernel)
 {
 	struct request request, ours;
 	int sock = open_socket();
@@ -103,11 +47,14 @@ other_links_are_those_of_real_kernel(void **state)
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
 	struct nlmsghdr *hdr = (struct nlmsghdr *)answer;
 
-	(void)state;
 	request = new_request(RTM_GETLINK, 1);
 	assert_string_equal(find_attr(IFLA_IFNAME, ask(sock, &request)), "lo");
 	request = new_request(RTM_GETLINK, 10005);
 	assert_int_equal(ask_ack(sock, &request), ENODEV);
+	assert_int_equal(if_nametoindex(NAME), IFINDEX);
+	assert_int_equal(if_nametoindex("lo"), 1);
+	assert_int_equal(ioctl(sock, SIOCGIFMTU, (void *)8), -1);
+	assert_int_equal(errno, EFAULT);
 
 	/* Both kinds in one datagram: answered in order. */
 	request = new_request(RTM_GETLINK, 1);
@@ -123,8 +70,7 @@ other_links_are_those_of_real_kernel(void **state)
 	close(sock);
 }
 
-static void
-answer_is_received_like_datagram(void **state)
+TEST(answer_is_received_like_datagram)
 {
 	struct sockaddr_nl from = { .nl_pid = 1 };
 	struct request request;
@@ -134,7 +80,6 @@ answer_is_received_like_datagram(void **state)
 			      .msg_iov = &iov, .msg_iovlen = 1 };
 	int sock = open_socket();
 
-	(void)state;
 	assert_int_equal(recv(sock, little, 8, MSG_DONTWAIT), -1);
 	assert_int_equal(errno, EAGAIN);
 	request = new_request(RTM_GETLINK, IFINDEX);
@@ -158,75 +103,6 @@ named(const char *name)
 	return ifr;
 }
 
-static void
-socket_ioctls_work(void **state)
-{
-	struct ifreq ifr = named(NAME);
-	int sock = socket(AF_INET, SOCK_DGRAM, 0);
-
-	(void)state;
-	assert_int_equal(ioctl(sock, SIOCGIFINDEX, &ifr), 0);
-	assert_int_equal(ifr.ifr_ifindex, IFINDEX);
-	memset(ifr.ifr_name, 0, IFNAMSIZ);
-	assert_int_equal(ioctl(sock, SIOCGIFNAME, &ifr), 0);
-	assert_string_equal(ifr.ifr_name, NAME);
-	assert_int_equal(ioctl(sock, SIOCGIFHWADDR, &ifr), 0);
-	assert_int_equal(ifr.ifr_hwaddr.sa_data[5], 4);
-	assert_int_equal(ioctl(sock, SIOCGIFMTU, &ifr), 0);
-	assert_int_equal(ifr.ifr_mtu, 1500);
-	ifr.ifr_mtu = 67;
-	assert_int_equal(ioctl(sock, SIOCSIFMTU, &ifr), -1);
-	assert_int_equal(errno, EINVAL);
-	assert_int_equal(ioctl(sock, SIOCSIFHWADDR, &ifr), -1);
-	assert_int_equal(errno, EOPNOTSUPP);
-	assert_int_equal(ioctl(sock, SIOCGIFFLAGS, &ifr), 0);
-	assert_int_equal(ifr.ifr_flags & IFF_UP, 0);
-	ifr = named("lo");
-	assert_int_equal(ioctl(sock, SIOCGIFINDEX, &ifr), 0);
-	assert_int_equal(ifr.ifr_ifindex, 1);
-	ifr = named("mana9p9");
-	assert_int_equal(ioctl(sock, SIOCGIFINDEX, &ifr), -1);
-	assert_int_equal(errno, ENODEV);
-	assert_int_equal(if_nametoindex(NAME), IFINDEX);
-	assert_int_equal(if_nametoindex("lo"), 1);
-	assert_int_equal(ioctl(sock, SIOCGIFMTU, (void *)8), -1);
-	assert_int_equal(errno, EFAULT);
-	close(sock);
-}
-
-static void
-netdev_and_queues_exclude_each_other(void **state)
-{
-	int sock = socket(AF_INET, SOCK_DGRAM, 0);
-	struct ethtool_channels channels = { .cmd = ETHTOOL_SCHANNELS,
-					     .combined_count = 8 };
-	struct ibv_port_attr port;
-	struct ifreq ifr = named(NAME);
-	struct fixture fx = { 0 };
-
-	(void)state;
-	assert_int_equal(fx_up(&fx, 1, 2, 1, 1), 0);
-	assert_int_equal(fx_ethtool(NAME, &channels), EBUSY);
-	channels.combined_count = 16; /* unchanged */
-	assert_int_equal(fx_ethtool(NAME, &channels), 0);
-	ifr.ifr_flags = IFF_UP;
-	assert_int_equal(ioctl(sock, SIOCSIFFLAGS, &ifr), -1);
-	assert_int_equal(errno, EBUSY);
-	assert_int_equal(fx_close(&fx), 0);
-
-	ifr.ifr_flags = IFF_UP;
-	assert_int_equal(ioctl(sock, SIOCSIFFLAGS, &ifr), 0);
-	assert_int_equal(fx_open(&fx, 1, 2), 0);
-	assert_int_equal(ibv_query_port(fx.ctx, 2, &port), 0);
-	assert_int_equal(port.state, IBV_PORT_ACTIVE);
-	assert_int_equal(fx_add_tx(&fx), EBUSY);
-	assert_int_equal(fx_close(&fx), 0);
-	ifr.ifr_flags = 0;
-	assert_int_equal(ioctl(sock, SIOCSIFFLAGS, &ifr), 0);
-	close(sock);
-	assert_no_objects();
-}
-
 static uint64_t
 nb_changes_under_qps(void)
 {
@@ -234,18 +110,18 @@ nb_changes_under_qps(void)
 }
 
 /* Linux accepts the change, and crashes when the last raw QP is destroyed. */
-static void
-change_under_raw_qps_is_violation(void **state)
+TEST(change_under_raw_qps_is_violation)
 {
 	struct ethtool_ringparam rings = { .cmd = ETHTOOL_SRINGPARAM,
 					   .rx_pending = 1024,
 					   .tx_pending = 256 };
+	struct ethtool_channels channels = { .cmd = ETHTOOL_SCHANNELS,
+					     .combined_count = 8 };
 	int sock = socket(AF_INET, SOCK_DGRAM, 0);
 	struct ifreq ifr = named(NAME), other = named("mana1p0");
 	struct ibv_port_attr port;
 	struct fixture fx = { 0 };
 
-	(void)state;
 	assert_int_equal(fx_open(&fx, 1, 2), 0);
 	/* a context and a PD are no raw QP */
 	ifr.ifr_mtu = 1400;
@@ -269,6 +145,9 @@ change_under_raw_qps_is_violation(void **state)
 	assert_int_equal(port.active_mtu, IBV_MTU_4096);
 	assert_int_equal(fx_ethtool(NAME, &rings), 0);
 	assert_int_equal(nb_changes_under_qps(), 2);
+	assert_int_equal(fx_ethtool(NAME, &channels), EBUSY);
+	channels.combined_count = 16; /* unchanged */
+	assert_int_equal(fx_ethtool(NAME, &channels), 0);
 	assert_int_equal(fx_close(&fx), 0);
 
 	ifr.ifr_mtu = 1500;
@@ -285,39 +164,6 @@ change_under_raw_qps_is_violation(void **state)
 	assert_int_equal(nb_changes_under_qps(), 2);
 	close(sock);
 	assert_no_objects();
-}
-
-static void
-sysfs_follows_netdev(void **state)
-{
-	char path[512], value[32] = "";
-	struct ifreq ifr = named(NAME);
-	int sock = socket(AF_INET, SOCK_DGRAM, 0);
-	FILE *file;
-
-	(void)state;
-	ifr.ifr_mtu = 1400;
-	assert_int_equal(ioctl(sock, SIOCSIFMTU, &ifr), 0);
-	snprintf(path, sizeof(path),
-		 "%s/class/infiniband/manae_1/device/net/" NAME "/mtu",
-		 getenv("SYSFS_PATH"));
-	file = fopen(path, "r");
-	assert_non_null(file);
-	assert_non_null(fgets(value, sizeof(value), file));
-	assert_string_equal(value, "1400\n");
-	fclose(file);
-	ifr.ifr_mtu = 1500;
-	assert_int_equal(ioctl(sock, SIOCSIFMTU, &ifr), 0);
-	close(sock);
-}
-
-static void
-command(const char *line)
-{
-	char message[256] = "";
-
-	if (MODEL_CALL(mana_model_command)(line, message, sizeof(message)) != 0)
-		fail_msg("%s: %s", line, message);
 }
 
 static bool
@@ -349,19 +195,17 @@ check_is_here(int sock, int route, bool here)
  * Moved to another network namespace, the netdev disappears, but the port
  * works.
  */
-static void
-netdev_in_other_namespace_is_hidden(void **state)
+TEST(netdev_in_other_namespace_is_hidden)
 {
 	int sock = socket(AF_INET, SOCK_DGRAM, 0);
 	struct ifreq ifr = named(NAME);
 	int route = open_socket();
 	struct fixture fx = { 0 };
 
-	(void)state;
 	ifr.ifr_flags = IFF_UP;
 	assert_int_equal(ioctl(sock, SIOCSIFFLAGS, &ifr), 0);
 	check_is_here(sock, route, true);
-	command("netns port=4 away");
+	fx_do("netns port=4 away");
 	check_is_here(sock, route, false);
 	assert_false(is_in_sysfs(DEVICE_NET "/" NAME));
 	assert_false(is_in_sysfs("class/net/" NAME));
@@ -371,15 +215,15 @@ netdev_in_other_namespace_is_hidden(void **state)
 	assert_int_equal(fx_open(&fx, 1, 2), 0);
 	assert_int_equal(fx_add_tx(&fx), 0);
 	assert_int_equal(fx_close(&fx), 0);
-	command("netdev port=4 up");
+	fx_do("netdev port=4 up");
 	assert_int_equal(fx_open(&fx, 1, 2), 0);
 	assert_int_equal(fx_add_tx(&fx), EBUSY);
 	assert_int_equal(fx_close(&fx), 0);
 
-	command("netns port=4 away sysfs");
+	fx_do("netns port=4 away sysfs");
 	check_is_here(sock, route, false);
 	assert_true(is_in_sysfs(DEVICE_NET "/" NAME "/dev_port"));
-	command("netns port=4 home");
+	fx_do("netns port=4 home");
 	check_is_here(sock, route, true);
 	assert_true(is_in_sysfs(DEVICE_NET "/" NAME));
 	assert_true(is_in_sysfs("class/net/" NAME));
@@ -389,22 +233,4 @@ netdev_in_other_namespace_is_hidden(void **state)
 	close(route);
 	close(sock);
 	assert_no_objects();
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(link_is_found_by_index_and_name),
-		cmocka_unit_test(link_is_changed),
-		cmocka_unit_test(other_links_are_those_of_real_kernel),
-		cmocka_unit_test(answer_is_received_like_datagram),
-		cmocka_unit_test(socket_ioctls_work),
-		cmocka_unit_test(netdev_and_queues_exclude_each_other),
-		cmocka_unit_test(change_under_raw_qps_is_violation),
-		cmocka_unit_test(sysfs_follows_netdev),
-		cmocka_unit_test(netdev_in_other_namespace_is_hidden),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

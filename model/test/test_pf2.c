@@ -14,8 +14,7 @@
 
 static bool is_refused;
 
-static void
-all_verbs_but_vport_succeed(void **state)
+FX_TEST(all_verbs_but_vport_succeed)
 {
 	struct fixture *fx = *state;
 	struct ibv_device_attr_ex attr;
@@ -35,8 +34,7 @@ all_verbs_but_vport_succeed(void **state)
 }
 
 /* Then the vPort is free for the netdev. */
-static void
-refused_vport_is_free_for_netdev(void **state)
+FX_TEST(refused_vport_is_free_for_netdev)
 {
 	struct fixture *fx = *state;
 
@@ -60,8 +58,7 @@ has_line(const char *text, ssize_t len, const char *wanted)
 	return false;
 }
 
-static void
-uevents_report_device_id(void **state)
+TEST(uevents_report_device_id)
 {
 	struct sockaddr_nl addr = { .nl_family = AF_NETLINK, .nl_groups = 1 };
 	int sock = socket(PF_NETLINK, SOCK_RAW | SOCK_NONBLOCK,
@@ -69,7 +66,6 @@ uevents_report_device_id(void **state)
 	char text[2048], message[64] = "";
 	ssize_t len;
 
-	(void)state;
 	assert_true(sock >= 0);
 	assert_int_equal(bind(sock, (struct sockaddr *)&addr, sizeof(addr)), 0);
 	assert_int_equal(MODEL_CALL(mana_model_command)("uevent fn=0 change",
@@ -87,16 +83,8 @@ uevents_report_device_id(void **state)
 int
 main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(all_verbs_but_vport_succeed,
-						fx_setup, fx_teardown),
-		cmocka_unit_test(uevents_report_device_id),
-		cmocka_unit_test_setup_teardown(refused_vport_is_free_for_netdev,
-						fx_setup, fx_teardown),
-	};
-
 	if (argc != 2)
 		return 2;
 	is_refused = strcmp(argv[1], "refused") == 0;
-	return cmocka_run_group_tests_name("pf2", tests, NULL, NULL);
+	return test_run("pf2", NULL, NULL);
 }

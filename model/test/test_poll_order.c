@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Doorbell pages of plain memory: the program continues while the device polls
+ * Doorbell pages of plain memory: the program continues while the device reads
  * one page after the other. A packet must find buffers that were posted before
  * it was sent, as with a real device.
  */
@@ -68,39 +68,41 @@ map_registers(void)
 }
 
 static uint32_t
+run_pages(const struct card_page *pages, uint32_t nb)
+{
+	uint32_t nb_taken;
+
+	segment_lock();
+	nb_taken = card_pages_run(pages, nb);
+	segment_unlock();
+	return nb_taken;
+}
+
+static uint32_t
 run(void)
 {
 	const struct card_page pages[] = {
-		{ .page = b->page, .registers = registers[0] },
-		{ .page = a->page, .registers = registers[1] },
-		{ .page = NO_PAGE, .registers = registers[2] },
+		{ .page = b->page, .is_own = true, .registers = registers[0] },
+		{ .page = a->page, .is_own = true, .registers = registers[1] },
+		{ .page = NO_PAGE, .is_own = true, .registers = registers[2] },
 	};
-	uint32_t nb_taken;
 
-	segment_lock();
-	nb_taken = card_pages_run(pages, 3, NULL, 0);
-	segment_unlock();
-	return nb_taken;
+	return run_pages(pages, 3);
 }
 
-/* Port b belongs to another process, which has not polled its page yet. */
+/* Port b belongs to another process, which has not read its page yet. */
 static uint32_t
 run_of_sender(void)
 {
-	const struct card_page page = { .page = a->page,
-					  .registers = registers[1] };
-	const struct card_page other = { .page = b->page,
-					   .registers = registers[0] };
-	uint32_t nb_taken;
+	const struct card_page pages[] = {
+		{ .page = a->page, .is_own = true, .registers = registers[1] },
+		{ .page = b->page, .registers = registers[0] },
+	};
 
-	segment_lock();
-	nb_taken = card_pages_run(&page, 1, &other, 1);
-	segment_unlock();
-	return nb_taken;
+	return run_pages(pages, 2);
 }
 
-static void
-buffer_posted_during_poll_receives_packet(void **state)
+FX_TEST(buffer_posted_during_poll_receives_packet)
 {
 	struct card_port_counters counters;
 
@@ -124,8 +126,7 @@ buffer_posted_during_poll_receives_packet(void **state)
 		munmap(registers[i], PAGE_BYTES);
 }
 
-static void
-buffer_of_other_process_receives_packet(void **state)
+FX_TEST(buffer_of_other_process_receives_packet)
 {
 	struct card_port_counters counters;
 
@@ -142,19 +143,4 @@ buffer_of_other_process_receives_packet(void **state)
 	assert_int_equal(counters.rx_no_wqe, 0);
 	for (int i = 0; i < 3; i++)
 		munmap(registers[i], PAGE_BYTES);
-}
-
-int
-main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			buffer_posted_during_poll_receives_packet,
-			fx_setup, fx_teardown),
-		cmocka_unit_test_setup_teardown(
-			buffer_of_other_process_receives_packet,
-			fx_setup, fx_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

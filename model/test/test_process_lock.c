@@ -2,18 +2,14 @@
 
 /* fork() while another thread of the process holds a lock. */
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 
 #include "../preload/process_lock.h"
+#include "test.h"
 
 /* How long a lock is held once the other thread is in fork(). */
 #define HELD_US 20000
@@ -49,7 +45,7 @@ hold(void *arg)
 	process_lock(name);
 	first++;
 	set(&is_held);
-	if (name < PROCESS_LOCK_POLLED) {
+	if (name < PROCESS_LOCK_PAGES) {
 		await(&has_forked);
 	} else {
 		await(&is_forking);
@@ -78,7 +74,7 @@ check_child(uint64_t mask)
 			return 1;
 	if (mask_now() != mask)
 		return 2;
-	return name >= PROCESS_LOCK_POLLED && first != second ? 3 : 0;
+	return name >= PROCESS_LOCK_PAGES && first != second ? 3 : 0;
 }
 
 static void
@@ -104,10 +100,8 @@ fork_while_held(void)
 		assert_int_equal(process_locks[i], 0);
 }
 
-static void
-child_finds_locks_free_and_data_consistent(void **state)
+TEST(child_finds_locks_free_and_data_consistent)
 {
-	(void)state;
 	for (int i = 0; i < NB_PROCESS_LOCKS; i++) {
 		name = i;
 		fork_while_held();
@@ -117,11 +111,7 @@ child_finds_locks_free_and_data_consistent(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(child_finds_locks_free_and_data_consistent),
-	};
-
 	if (pthread_atfork(note_fork, NULL, NULL) != 0)
 		return 1;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return test_run("process lock", NULL, NULL);
 }

@@ -45,8 +45,7 @@ wait_byte(int fd)
 		continue;
 }
 
-static void
-killed_program_frees_port_at_once(void **state)
+TEST_WITH(killed_program_frees_port_at_once, setup, teardown)
 {
 	struct mana_model_objects before, after;
 	struct fixture *fx = *state;
@@ -86,8 +85,7 @@ killed_program_frees_port_at_once(void **state)
 	close(ready[1]);
 }
 
-static void
-killed_owner_frees_port_for_waiting_process(void **state)
+TEST_WITH(killed_owner_frees_port_for_waiting_process, setup, teardown)
 {
 	struct fixture *fx = *state;
 	int ready[2];
@@ -129,8 +127,7 @@ killed_owner_frees_port_for_waiting_process(void **state)
 }
 
 /* Killed at any time during bring-up, traffic or tear-down. */
-static void
-killed_at_random_leaks_nothing(void **state)
+TEST_WITH(killed_at_random_leaks_nothing, setup, teardown)
 {
 	struct fixture *fx = *state;
 	uint32_t i, k;
@@ -174,8 +171,7 @@ sleep_on(void *arg)
 }
 
 /* It receives frames while its threads end one after the other. */
-static void
-killed_receiver_causes_no_violation(void **state)
+TEST_WITH(killed_receiver_causes_no_violation, setup, teardown)
 {
 	uint64_t before = MODEL_CALL(mana_model_violations)(NULL);
 	struct fixture *fx = *state;
@@ -213,8 +209,7 @@ killed_receiver_causes_no_violation(void **state)
 }
 
 /* Its CQ id is still in the kernel's table, but free in the device. */
-static void
-half_stopped_program_does_not_block_cq_id(void **state)
+TEST_WITH(half_stopped_program_does_not_block_cq_id, setup, teardown)
 {
 	struct fixture *fx = *state, other = { 0 };
 	pid_t pid;
@@ -246,8 +241,7 @@ check_alive(struct fixture *fx)
 	fx_ring_cq(fx, &fx->tx[0], false);
 }
 
-static void
-exit_of_child_keeps_objects_of_parent(void **state)
+TEST_WITH(exit_of_child_keeps_objects_of_parent, setup, teardown)
 {
 	char name[] = "true";
 	char *const argv[] = { name, NULL };
@@ -283,8 +277,7 @@ exit_of_child_keeps_objects_of_parent(void **state)
 	assert_int_equal(fx_objects().fd, 2);
 }
 
-static void
-child_uses_other_port(void **state)
+TEST_WITH(child_uses_other_port, setup, teardown)
 {
 	struct fixture *fx = *state, other = { 0 };
 	pid_t pid;
@@ -310,8 +303,7 @@ child_uses_other_port(void **state)
 	check_alive(fx);
 }
 
-static void
-mapping_keeps_context_open(void **state)
+TEST_WITH(mapping_keeps_context_open, setup, teardown)
 {
 	struct fixture *fx = *state;
 	volatile uint64_t *page;
@@ -355,8 +347,7 @@ secondary(int sock)
 	_exit(0);
 }
 
-static void
-passed_descriptor_maps_same_page(void **state)
+TEST_WITH(passed_descriptor_maps_same_page, setup, teardown)
 {
 	struct fixture *fx = *state;
 	volatile uint64_t *own;
@@ -396,8 +387,7 @@ passed_descriptor_maps_same_page(void **state)
 	assert_no_objects();
 }
 
-static void
-port_of_killed_primary_is_busy_while_mapped(void **state)
+TEST_WITH(port_of_killed_primary_is_busy_while_mapped, setup, teardown)
 {
 	struct mana_model_objects before, after;
 	struct fixture *fx = *state;
@@ -431,8 +421,7 @@ port_of_killed_primary_is_busy_while_mapped(void **state)
 	assert_int_equal(after.fd - before.fd, 2);
 }
 
-static void
-many_programs_use_port_in_turn(void **state)
+TEST_WITH(many_programs_use_port_in_turn, setup, teardown)
 {
 	int i;
 
@@ -440,25 +429,4 @@ many_programs_use_port_in_turn(void **state)
 	/* More processes than the machine has room for at a time. */
 	for (i = 0; i < 100; i++)
 		assert_int_equal(system("ibv_devices > /dev/null"), 0);
-}
-
-int
-main(void)
-{
-#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		T(killed_program_frees_port_at_once),
-		T(killed_owner_frees_port_for_waiting_process),
-		T(killed_at_random_leaks_nothing),
-		T(killed_receiver_causes_no_violation),
-		T(half_stopped_program_does_not_block_cq_id),
-		T(exit_of_child_keeps_objects_of_parent),
-		T(child_uses_other_port),
-		T(mapping_keeps_context_open),
-		T(passed_descriptor_maps_same_page),
-		T(port_of_killed_primary_is_busy_while_mapped),
-		T(many_programs_use_port_in_turn),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,8 +47,13 @@ pass(uint32_t n)
 	return received();
 }
 
-static void
-q_tx_wqe_offset(uint32_t value)
+/*
+ * The test of a quirk, called for each of its values. A quirk without a test is an
+ * error of the compiler.
+ */
+#define QUIRK(id) static void quirk_##id(uint32_t value)
+
+QUIRK(TX_WQE_OFFSET_ZERO)
 {
 	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
@@ -59,8 +64,7 @@ q_tx_wqe_offset(uint32_t value)
 }
 
 /* The first of two WQEs suppresses its completion. */
-static void
-q_tx_suppress(uint32_t value)
+QUIRK(TX_SUPPRESS_IGNORED)
 {
 	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
@@ -74,8 +78,7 @@ q_tx_suppress(uint32_t value)
 	assert_no_violation();
 }
 
-static void
-q_long_vp_offset(uint32_t value)
+QUIRK(LONG_VP_OFFSET)
 {
 	/* Per value: only the short field filled, only the long one, both. */
 	static const int want[3][3] = {
@@ -99,8 +102,7 @@ q_long_vp_offset(uint32_t value)
 	}
 }
 
-static void
-q_rx_scatter(uint32_t value)
+QUIRK(RX_SCATTER)
 {
 	struct fx_wqe tx = fx_tx_wqe(a, 0, 100), rx = { { 0, 0x200 } };
 
@@ -119,8 +121,7 @@ q_rx_scatter(uint32_t value)
 	assert_int_equal(b->buf[8192], value == RX_SCATTER_ON ? 0x5a : 0);
 }
 
-static void
-q_ipv6_ip_flag(uint32_t value)
+QUIRK(IPV6_IP_FLAG_CLEAR)
 {
 	const uint32_t n = fx_frame6(a->buf, NIC_PROTO_TCP, 9);
 
@@ -128,8 +129,7 @@ q_ipv6_ip_flag(uint32_t value)
 			 HW_RX_F_TCP_OK | (value == 0 ? HW_RX_F_IP_OK : 0));
 }
 
-static void
-q_cq_index(uint32_t value)
+QUIRK(CQ_INDEX_MUST_ADVANCE)
 {
 	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
@@ -149,8 +149,7 @@ q_cq_index(uint32_t value)
 	assert_int_equal(fx_nb_events, 1);
 }
 
-static void
-q_hash_without_rss(uint32_t value)
+QUIRK(HASH_WITHOUT_RSS)
 {
 	const uint32_t n = fx_frame(a->buf, NIC_PROTO_UDP, 30);
 	const uint8_t *cqe = pass(n);
@@ -160,8 +159,7 @@ q_hash_without_rss(uint32_t value)
 	assert_int_equal(hw_le32(cqe + 16) != 0, value);
 }
 
-static void
-q_trans_off_with_tag(uint32_t value)
+QUIRK(TRANS_OFF_WITH_TAG)
 {
 	struct fx_wqe wqe = fx_csum_wqe(a, NIC_PROTO_TCP, false);
 
@@ -180,8 +178,7 @@ q_trans_off_with_tag(uint32_t value)
 	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
 }
 
-static void
-q_ip_trans_off(uint32_t value)
+QUIRK(IP_TRANS_OFF_ZERO)
 {
 	struct fx_wqe wqe = fx_csum_wqe(a, NIC_PROTO_TCP, false);
 
@@ -207,8 +204,7 @@ big_header_lso(uint32_t n)
 	return wqe;
 }
 
-static void
-q_lso_header_max(uint32_t value)
+QUIRK(LSO_HEADER_MAX_255)
 {
 	struct fx_wqe wqe = big_header_lso(255);
 
@@ -222,8 +218,7 @@ q_lso_header_max(uint32_t value)
 	assert_int_equal(violation_count(VIOLATION_lso_header_size), 1);
 }
 
-static void
-q_lso_max(uint32_t value)
+QUIRK(LSO_MAX_64K)
 {
 	struct fx_wqe wqe = fx_lso_wqe(a, false, 65535 - 54);
 
@@ -233,8 +228,7 @@ q_lso_max(uint32_t value)
 			 value == 0 ? HW_CQE_TX_OKAY : HW_CQE_TX_GDMA_ERR);
 }
 
-static void
-q_udp_zero_csum(uint32_t value)
+QUIRK(UDP_ZERO_CSUM_SENT)
 {
 	struct fx_wqe wqe;
 	uint32_t sum, n = fx_frame(a->buf, NIC_PROTO_UDP, 30);
@@ -249,8 +243,7 @@ q_udp_zero_csum(uint32_t value)
 	assert_int_equal(hw_be16(fx_rx_buf(b, 0) + 40), value == 0 ? 0xffff : 0);
 }
 
-static void
-q_udp_trans_off(uint32_t value)
+QUIRK(UDP_TRANS_OFF_NEEDED)
 {
 	struct fx_wqe wqe = fx_csum_wqe(a, NIC_PROTO_UDP, false);
 
@@ -262,8 +255,7 @@ q_udp_trans_off(uint32_t value)
 	assert_int_equal(violation_count(VIOLATION_oob_trans_off), value);
 }
 
-static void
-q_rx_wqe_offset(uint32_t value)
+QUIRK(RX_WQE_OFFSET)
 {
 	const uint32_t wanted[] = { 32, 1, 0 };
 
@@ -272,8 +264,7 @@ q_rx_wqe_offset(uint32_t value)
 }
 
 /* Seven packets of 42 bytes and more: 7, or 4 and 3. */
-static void
-q_rx_coalesced(uint32_t value)
+QUIRK(RX_COALESCED_8)
 {
 	const uint8_t *cqe;
 
@@ -313,8 +304,7 @@ pass_byte(uint8_t byte)
 	pass(60);
 }
 
-static void
-q_rx_unknown_type(uint32_t value)
+QUIRK(RX_UNKNOWN_TYPE_KEEPS)
 {
 	struct inject_rule rule = { .kind = INJECT_TYPE,
 				    .port = 1,
@@ -357,8 +347,7 @@ q_rx_unknown_type(uint32_t value)
 	assert_no_violation();
 }
 
-static void
-q_rx_outer_flags(uint32_t value)
+QUIRK(RX_OUTER_FLAGS_SET)
 {
 	uint32_t n = fx_frame(a->buf, NIC_PROTO_UDP, 30);
 
@@ -371,8 +360,7 @@ q_rx_outer_flags(uint32_t value)
 	assert_int_equal(hw_le32(pass(n) + 4), 0);
 }
 
-static void
-q_short_oob_sges(uint32_t value)
+QUIRK(SHORT_OOB_SGES_30)
 {
 	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
@@ -384,8 +372,7 @@ q_short_oob_sges(uint32_t value)
 			 value == 0 ? HW_CQE_TX_OKAY : HW_CQE_TX_GDMA_ERR);
 }
 
-static void
-q_short_vp_form(uint32_t value)
+QUIRK(SHORT_VP_FORM_REFUSED)
 {
 	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
@@ -396,8 +383,7 @@ q_short_vp_form(uint32_t value)
 	assert_no_violation();
 }
 
-static void
-q_lso_inline_tag(uint32_t value)
+QUIRK(LSO_INLINE_TAG_REFUSED)
 {
 	struct fx_wqe wqe = fx_lso_wqe(a, true, 3000);
 
@@ -410,8 +396,7 @@ q_lso_inline_tag(uint32_t value)
 	assert_no_violation();
 }
 
-static void
-q_runts(uint32_t value)
+QUIRK(RUNTS)
 {
 	static const uint8_t zeros[17];
 	struct fx_wqe wqe = fx_tx_wqe(a, 0, 43);
@@ -437,8 +422,7 @@ q_runts(uint32_t value)
 		assert_int_equal(fx_rx_buf(b, 0)[43], 0x33);
 }
 
-static void
-q_lso_ipv6_ip_csum(uint32_t value)
+QUIRK(LSO_IPV6_IP_CSUM_REFUSED)
 {
 	struct fx_wqe wqe = fx_lso_wqe(a, true, 3000);
 
@@ -448,8 +432,7 @@ q_lso_ipv6_ip_csum(uint32_t value)
 			 value == 0 ? HW_CQE_TX_OKAY : HW_CQE_TX_INVALID_OOB);
 }
 
-static void
-q_lso_length(uint32_t value)
+QUIRK(LSO_LENGTH_ZERO)
 {
 	struct fx_wqe wqe = fx_lso_wqe(a, false, 3000);
 
@@ -467,8 +450,7 @@ hash_type(uint32_t n)
 	return hw_le32(pass(n) + 4) >> 16 & 0x1ff;
 }
 
-static void
-q_fragment_hash(uint32_t value)
+QUIRK(FRAGMENT_HASH_NONE)
 {
 	uint32_t n = fx_frame(a->buf, NIC_PROTO_UDP, 30);
 
@@ -481,8 +463,7 @@ q_fragment_hash(uint32_t value)
 	assert_int_equal(hash_type(n), HW_HASH_UDP_IPV4);
 }
 
-static void
-q_other_hash(uint32_t value)
+QUIRK(OTHER_HASH_NONE)
 {
 	uint32_t n = fx_frame(a->buf, NIC_PROTO_UDP, 30);
 
@@ -509,8 +490,7 @@ frame6_ext(uint8_t proto)
 	return n + 24;
 }
 
-static void
-q_ipv6_ext_hash(uint32_t value)
+QUIRK(IPV6_EXT_HASH_PORTS)
 {
 	uint32_t n = frame6_ext(NIC_PROTO_TCP), first;
 
@@ -530,8 +510,7 @@ q_ipv6_ext_hash(uint32_t value)
 	assert_int_equal(hash_type(n), HW_HASH_IPV6_EXT);
 }
 
-static void
-q_rx_fragment_flags(uint32_t value)
+QUIRK(RX_FRAGMENT_FLAGS_FAIL)
 {
 	uint32_t n = fx_frame(a->buf, NIC_PROTO_TCP, 30);
 
@@ -540,8 +519,7 @@ q_rx_fragment_flags(uint32_t value)
 			 HW_RX_F_IP_FAIL | (value == 0 ? 0 : HW_RX_F_TCP_FAIL));
 }
 
-static void
-q_rx_udp_zero(uint32_t value)
+QUIRK(RX_UDP_ZERO_OK)
 {
 	uint32_t n = fx_frame(a->buf, NIC_PROTO_UDP, 30);
 
@@ -550,8 +528,7 @@ q_rx_udp_zero(uint32_t value)
 			 HW_RX_F_IP_OK | (value == 0 ? 0 : HW_RX_F_UDP_OK));
 }
 
-static void
-q_rx_ipv4_options(uint32_t value)
+QUIRK(RX_IPV4_OPTIONS_NONE)
 {
 	uint32_t n = fx_frame(a->buf, NIC_PROTO_UDP, 30);
 
@@ -589,8 +566,7 @@ altered(uint32_t value, uint32_t sent, uint32_t right)
 					       right;
 }
 
-static void
-q_rx_l4_csum(uint32_t value)
+QUIRK(RX_L4_CSUM)
 {
 	uint32_t n = fx_frame(a->buf, NIC_PROTO_TCP, 30);
 	uint32_t right = hw_be16(a->buf + 50);
@@ -619,8 +595,7 @@ q_rx_l4_csum(uint32_t value)
 	assert_memory_equal(fx_rx_buf(b, 5) + 52, a->buf + 52, n - 52);
 }
 
-static void
-q_rx_second_tag(uint32_t value)
+QUIRK(RX_SECOND_TAG_PARSED)
 {
 	struct fx_wqe wqe = fx_csum_wqe(a, NIC_PROTO_TCP, false);
 
@@ -635,8 +610,7 @@ q_rx_second_tag(uint32_t value)
 	assert_int_equal(hw_le32(fx_rx_buf(b, 0) + 12), 0x05000081);
 }
 
-static void
-q_rx_exact_fit(uint32_t value)
+QUIRK(RX_EXACT_FIT_TRUNCATED)
 {
 	assert_int_equal(pass(FX_RX_BUF_BYTES - 1)[0] & 0x3f, HW_CQE_RX_OKAY);
 	assert_int_equal(pass(FX_RX_BUF_BYTES)[0] & 0x3f,
@@ -645,8 +619,7 @@ q_rx_exact_fit(uint32_t value)
 			 HW_CQE_RX_TRUNCATED);
 }
 
-static void
-q_ring_max(uint32_t value)
+QUIRK(RING_MAX)
 {
 	struct card_memory ring = { .addr = 4096, .size = 32768 };
 	uint32_t id;
@@ -657,49 +630,35 @@ q_ring_max(uint32_t value)
 					 0 : -EPROTO);
 }
 
-/* A quirk of the kernel: see test_pf2.c. */
-static void
-q_of_the_kernel(uint32_t value)
+QUIRK(RQ_WQE_CNT_IGNORED)
 {
-	(void)value;
+	segment_lock();
+	card_doorbell(0, b->page, HW_DB_RQ,
+		      (uint64_t)b->rq.pos << 32 | 3u << 24 | b->rq.id, 8);
+	segment_unlock();
+	if (value == 0)
+		assert_violation(rq_doorbell_wqe_cnt, 1);
+	else
+		assert_no_violation();
 }
 
-static void (*const quirk_tests[NB_QUIRKS])(uint32_t value) = {
-#define Q(id, function) [QUIRK_##id] = function
-	Q(TX_WQE_OFFSET_ZERO, q_tx_wqe_offset),
-	Q(TX_SUPPRESS_IGNORED, q_tx_suppress),
-	Q(LONG_VP_OFFSET, q_long_vp_offset),
-	Q(RX_SCATTER, q_rx_scatter),
-	Q(IPV6_IP_FLAG_CLEAR, q_ipv6_ip_flag),
-	Q(CQ_INDEX_MUST_ADVANCE, q_cq_index),
-	Q(HASH_WITHOUT_RSS, q_hash_without_rss),
-	Q(TRANS_OFF_WITH_TAG, q_trans_off_with_tag),
-	Q(LSO_HEADER_MAX_255, q_lso_header_max),
-	Q(LSO_MAX_64K, q_lso_max),
-	Q(UDP_ZERO_CSUM_SENT, q_udp_zero_csum),
-	Q(UDP_TRANS_OFF_NEEDED, q_udp_trans_off),
-	Q(IP_TRANS_OFF_ZERO, q_ip_trans_off),
-	Q(RX_WQE_OFFSET, q_rx_wqe_offset),
-	Q(RX_COALESCED_8, q_rx_coalesced),
-	Q(RX_UNKNOWN_TYPE_KEEPS, q_rx_unknown_type),
-	Q(RX_OUTER_FLAGS_SET, q_rx_outer_flags),
-	Q(SHORT_OOB_SGES_30, q_short_oob_sges),
-	Q(SHORT_VP_FORM_REFUSED, q_short_vp_form),
-	Q(LSO_INLINE_TAG_REFUSED, q_lso_inline_tag),
-	Q(RUNTS, q_runts),
-	Q(LSO_IPV6_IP_CSUM_REFUSED, q_lso_ipv6_ip_csum),
-	Q(LSO_LENGTH_ZERO, q_lso_length),
-	Q(FRAGMENT_HASH_NONE, q_fragment_hash),
-	Q(OTHER_HASH_NONE, q_other_hash),
-	Q(IPV6_EXT_HASH_PORTS, q_ipv6_ext_hash),
-	Q(RX_FRAGMENT_FLAGS_FAIL, q_rx_fragment_flags),
-	Q(RX_UDP_ZERO_OK, q_rx_udp_zero),
-	Q(RX_IPV4_OPTIONS_NONE, q_rx_ipv4_options),
-	Q(RX_L4_CSUM, q_rx_l4_csum),
-	Q(RX_SECOND_TAG_PARSED, q_rx_second_tag),
-	Q(RX_EXACT_FIT_TRUNCATED, q_rx_exact_fit),
-	Q(RING_MAX, q_ring_max),
-	Q(PF2_VERBS_REFUSED, q_of_the_kernel),
+/* Of a PCI function: see test_hwc.c. */
+QUIRK(SHM_ANSWER_POLLED)
+{
+}
+
+QUIRK(HWC_DEPTH_16)
+{
+}
+
+/* A quirk of the kernel: see test_pf2.c. */
+QUIRK(PF2_VERBS_REFUSED)
+{
+}
+
+static void (*const quirk_tests[])(uint32_t value) = {
+#define TEST_OF(id, name, values, help) quirk_##id,
+	MODEL_QUIRKS(TEST_OF)
 };
 
 static const char *const quirk_values[] = {
@@ -714,7 +673,6 @@ test_quirk(void **state)
 	const char *values = quirk_values[quirk];
 	uint32_t value = 0;
 
-	assert_non_null(quirk_tests[quirk]);
 	do {
 		start((enum quirk)quirk, value);
 		quirk_tests[quirk](value++);
@@ -727,9 +685,9 @@ test_quirk(void **state)
 int
 main(void)
 {
-#define TEST(id, name, values, help) \
+#define ROW_OF(id, name, values, help) \
 	{ name, test_quirk, NULL, NULL, (void *)(uintptr_t)QUIRK_##id },
-	static const struct CMUnitTest tests[] = { MODEL_QUIRKS(TEST) };
+	static const struct CMUnitTest tests[] = { MODEL_QUIRKS(ROW_OF) };
 
 	return cmocka_run_group_tests_name("quirks", tests, NULL, NULL);
 }

@@ -90,8 +90,7 @@ run_laps(struct fixture *from, struct fixture *to, uint32_t nb)
 	}
 }
 
-static void
-full_rings_carry_packets(void **state)
+FX_TEST(full_rings_carry_packets)
 {
 	struct fixture *fx = *state, other = { 0 };
 	uint32_t nb;
@@ -112,56 +111,10 @@ full_rings_carry_packets(void **state)
 	assert_int_equal(MODEL_CALL(mana_model_violations)(NULL), 0);
 }
 
-/* The next size: refused by libmana up to 48, by the kernel from 49 on. */
-static void
-larger_rings_are_refused(void **state)
-{
-	struct fixture *fx = *state;
-	struct ibv_qp_init_attr attr;
-	struct ibv_cq *cq;
-
-	assert_int_equal(fx_open(fx, 0, 1), 0);
-	assert_fails(ibv_create_cq(fx->ctx, 2 * largest, NULL, NULL, 0),
-		     EINVAL);
-	cq = ibv_create_cq(fx->ctx, largest, NULL, NULL, 0);
-	assert_non_null(cq);
-	attr = fx_qp_attr(cq);
-	attr.cap.max_send_wr = 2 * largest;
-	assert_fails(ibv_create_qp(fx->parent, &attr), EINVAL);
-	assert_int_equal(ibv_destroy_cq(cq), 0);
-}
-
-/* Sizes as in the table of rdma-core qp.c. */
-static void
-sizes_are_those_of_libmana(void **state)
-{
-	struct fixture *fx = *state;
-	struct manadv_qp out;
-	struct manadv_obj obj;
-
-	fx->nb_wr = largest;
-	assert_int_equal(fx_up(fx, 0, 1, 1, 0), 0);
-	memset(&obj, 0, sizeof(obj));
-	obj.qp.in = fx->tx[0].qp;
-	obj.qp.out = &out;
-	assert_int_equal(manadv_init_obj(&obj, MANADV_OBJ_QP), 0);
-	assert_int_equal(out.sq_count, largest);
-	/* 30 SGEs: 512 bytes per WQE. */
-	assert_int_equal(out.sq_size, largest * 512);
-}
-
 int
 main(int argc, char **argv)
 {
-#define T(test) \
-	cmocka_unit_test_setup_teardown(test, fx_setup, fx_teardown)
-	const struct CMUnitTest tests[] = {
-		T(full_rings_carry_packets),
-		T(larger_rings_are_refused),
-		T(sizes_are_those_of_libmana),
-	};
-
 	if (argc > 1)
 		largest = strtoul(argv[1], NULL, 10);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return test_run("rings", NULL, NULL);
 }

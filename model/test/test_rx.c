@@ -82,12 +82,10 @@ assert_scattered(const struct fx_wqe *wqe, uint32_t nb_bytes)
 	assert_int_equal(done, nb_bytes);
 }
 
-static void
-test_every_number_of_sges(void **state)
+TEST_WITH(test_every_number_of_sges, start, fx_teardown)
 {
 	uint32_t n, i;
 
-	(void)state;
 	for (n = 1; n <= 15; n++) {
 		uint32_t sizes[16] = { 0 }, room = 0;
 		struct fx_wqe wqe;
@@ -117,14 +115,12 @@ test_every_number_of_sges(void **state)
  * All SGEs are filled, the CQE has the packet's length, and the next packet
  * gets the next WQE.
  */
-static void
-test_truncated(void **state)
+TEST_WITH(test_truncated, start, fx_teardown)
 {
 	static const uint32_t sizes[] = { 20, 1, 100, 7, 0 };
 	const struct fx_wqe wqe = rx_wqe(sizes);
 	const uint8_t *cqe;
 
-	(void)state;
 	post(&wqe);
 	post(&wqe);
 	cqe = pass(129);
@@ -141,13 +137,11 @@ test_truncated(void **state)
 }
 
 /* An empty SGE is skipped at any position, with a violation. */
-static void
-test_zero_size(void **state)
+TEST_WITH(test_zero_size, start, fx_teardown)
 {
 	static const uint32_t sizes[] = { 50, 50, 50, 0 };
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 3; i++) {
 		struct fx_wqe wqe = rx_wqe(sizes);
 
@@ -165,8 +159,7 @@ test_zero_size(void **state)
  * A bad SGE in the middle: no CQE, and the queue stops, even if the packet does
  * not need the SGE.
  */
-static void
-test_bad_sge(void **state)
+TEST(test_bad_sge)
 {
 	static const uint32_t sizes[] = { 80, 80, 80, 0 };
 	static const enum violation names[] = {
@@ -177,7 +170,6 @@ test_bad_sge(void **state)
 	};
 	uint32_t kind, size;
 
-	(void)state;
 	for (kind = 0; kind < 4; kind++) {
 		/*
 		 * 60 bytes do not need the second SGE; a memory fault needs
@@ -214,12 +206,10 @@ test_bad_sge(void **state)
 }
 
 /* Ten times as many packets as WQEs: each is received or counted. */
-static void
-test_overload(void **state)
+TEST_WITH(test_overload, start, fx_teardown)
 {
 	uint32_t i, got = 0;
 
-	(void)state;
 	for (i = 0; i < 500; i++) {
 		if (i % 10 == 0)
 			fx_fill_rq(fx, b, 1);
@@ -234,12 +224,10 @@ test_overload(void **state)
 }
 
 /* WQEs of all sizes across the ring's end. */
-static void
-test_wrap(void **state)
+TEST_WITH(test_wrap, start, fx_teardown)
 {
 	uint32_t i, n;
 
-	(void)state;
 	for (i = 0; i < 500; i++) {
 		uint32_t sizes[16] = { 0 };
 		struct fx_wqe wqe;
@@ -260,8 +248,7 @@ test_wrap(void **state)
 }
 
 /* The hash type of each kind of packet, with RSS. */
-static void
-test_hash_types(void **state)
+TEST_WITH(test_hash_types, start, fx_teardown)
 {
 	static const struct {
 		bool v6;
@@ -279,7 +266,6 @@ test_hash_types(void **state)
 	};
 	uint32_t i, n;
 
-	(void)state;
 	fx_steer(fx, 1, true, &b->rq.id, 1);
 	fx_fill_rq(fx, b, 32);
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -307,14 +293,12 @@ test_hash_types(void **state)
 }
 
 /* Only 802.1Q tags are stripped; the id may be 0. */
-static void
-test_tags(void **state)
+TEST_WITH(test_tags, start, fx_teardown)
 {
 	const uint32_t good = HW_RX_F_IP_OK | HW_RX_F_TCP_OK;
 	struct fx_wqe wqe = fx_csum_wqe(a, NIC_PROTO_TCP, false);
 	const uint8_t *cqe;
 
-	(void)state;
 	fx_fill_rq(fx, b, 2);
 	fx_add_tag(a, &wqe, 0xe000);
 	assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
@@ -329,22 +313,4 @@ test_tags(void **state)
 	assert_int_equal(hw_le32(cqe + 8), 88);
 	assert_int_equal(hw_be16(fx_rx_buf(b, 1) + 12), NIC_ETHERTYPE_QINQ);
 	assert_no_violation();
-}
-
-int
-main(void)
-{
-#define FX_TEST(test) cmocka_unit_test_setup_teardown(test, start, fx_teardown)
-	const struct CMUnitTest tests[] = {
-		FX_TEST(test_every_number_of_sges),
-		FX_TEST(test_truncated),
-		FX_TEST(test_zero_size),
-		cmocka_unit_test(test_bad_sge),
-		FX_TEST(test_overload),
-		FX_TEST(test_wrap),
-		FX_TEST(test_hash_types),
-		FX_TEST(test_tags),
-	};
-
-	return cmocka_run_group_tests_name("rx", tests, NULL, NULL);
 }

@@ -2,14 +2,6 @@
 
 /* Scripts when processes die and lines compete. */
 
-/* cmocka.h needs these before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +16,7 @@
 #include "machine.h"
 #include "script.h"
 #include "segment.h"
+#include "test.h"
 
 static char dir[64];
 
@@ -37,7 +30,6 @@ set_up(void **state)
 					     .max_mtu = 1500,
 					     .vp_offset_base = 5 };
 
-	(void)state;
 	strcpy(dir, "/tmp/mana-script-XXXXXX");
 	assert_non_null(mkdtemp(dir));
 	assert_int_equal(segment_create(dir, &config), 0);
@@ -53,7 +45,6 @@ tear_down(void **state)
 {
 	char path[128];
 
-	(void)state;
 	segment_detach();
 	snprintf(path, sizeof(path), "%s/segment", dir);
 	unlink(path);
@@ -98,10 +89,8 @@ nb_stalls(void)
 	return inject_count(0, 0, true, INJECT_STALL);
 }
 
-static void
-test_times(void **state)
+TEST_WITH(test_times, set_up, tear_down)
 {
-	(void)state;
 	add("at 20us inject off", 1);
 	add("at 10us stall port=1 tx", 2);
 	add("every 15us stall port=1 tx", 3);
@@ -126,14 +115,12 @@ test_times(void **state)
  * The process that runs an entry is killed: the entry does not run again, the
  * others run.
  */
-static void
-test_killed(void **state)
+TEST_WITH(test_killed, set_up, tear_down)
 {
 	struct script *script = segment_script();
 	int status;
 	pid_t pid;
 
-	(void)state;
 	add("at 10us stall port=1 tx", 1);
 	add("at 10us stall port=1 tx", 2);
 	pid = fork();
@@ -163,13 +150,11 @@ test_killed(void **state)
 }
 
 /* Entries of finished commands are reused; those of a scenario are not. */
-static void
-test_full(void **state)
+TEST_WITH(test_full, set_up, tear_down)
 {
 	char message[128];
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 3 * SCRIPT_MAX_ENTRIES; i++) {
 		add("in 1us inject off", 0);
 		advance(1000);
@@ -203,8 +188,7 @@ submit(const char *line)
 }
 
 /* The launcher runs commands of other processes, and these get the result. */
-static void
-test_submit(void **state)
+TEST_WITH(test_submit, set_up, tear_down)
 {
 	static const struct {
 		const char *line;
@@ -217,7 +201,6 @@ test_submit(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		pid = submit(cases[i].line);
 		while (waitpid(pid, &status, WNOHANG) == 0) {
@@ -233,14 +216,12 @@ test_submit(void **state)
 }
 
 /* The entry of a process that was killed while it waited is used again. */
-static void
-test_abandoned(void **state)
+TEST_WITH(test_abandoned, set_up, tear_down)
 {
 	const struct script *script = segment_script();
 	pid_t pid = submit("stall port=1 tx");
 	int status;
 
-	(void)state;
 	while (__atomic_load_n(&script->entries[0].state, __ATOMIC_ACQUIRE) !=
 	       SCRIPT_WAITING)
 		usleep(1000);
@@ -258,8 +239,7 @@ test_abandoned(void **state)
  * On a PCI machine, a process uses no slot of an address space. If it is killed with
  * the lock held, the card's objects remain: the imitated kernel knows none.
  */
-static void
-test_pci(void **state)
+TEST_WITH(test_pci, set_up, tear_down)
 {
 	struct model_config *config =
 		(struct model_config *)(uintptr_t)segment_config();
@@ -267,7 +247,6 @@ test_pci(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	config->is_pci = true;
 	segment_lock();
 	assert_int_equal(card_pd_create(0, &first), 0);
@@ -286,20 +265,4 @@ test_pci(void **state)
 	assert_int_equal(card_pd_create(0, &second), 0);
 	segment_unlock();
 	assert_int_not_equal(first, second);
-}
-
-int
-main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		TEST(test_times),
-		TEST(test_killed),
-		TEST(test_full),
-		TEST(test_submit),
-		TEST(test_abandoned),
-		TEST(test_pci),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,6 @@ usage: test_shell.py [unittest arguments]      (see model_test.py)
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -48,8 +47,6 @@ class Shell:
 
 class Case(ModelCase):
     options = ()
-    # Thousands of files in sysfs: memory is faster than a disk.
-    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
     def setUp(self):
         super().setUp()
@@ -216,13 +213,105 @@ class Netvsc(Case):
         self.assertIn("SLAVE", link["flags"])
         self.assertEqual(self.good("cat /sys/class/net/mana0p1/flags"), "0x1802\n")
         self.assertIn("driver: hv_netvsc\n", self.good("ethtool -i hv0p1"))
-        # no list has the modelled masters, so that ip invents names
-        index = re.match(r"if(\d+)$", link["master"])
-        self.assertNotEqual(index, None, link["master"])
-        names = self.good("ip -j link show")
-        self.assertNotIn('"hv0p1"', names)
+        self.assertEqual(link["master"], "hv0p1")
+        slaves = json.loads(self.good("ip -j link show master hv0p1"))
+        self.assertEqual([one["ifname"] for one in slaves], ["mana0p1"])
+        master = json.loads(self.good("ip -j link show dev hv0p1"))[0]
+        self.assertEqual(master["address"], link["address"])
+        self.assertNotIn("master", master)
         self.bad("ip link set hv0p1 up")
+        self.good("ip link set hv0p1 down")
         self.bad("ethtool hv0p9")
+
+
+class Vmbus(Case):
+    options = ("--netvsc",)
+    uuid = "000d3a00-0001-000d-3a00-0001000d3a00"
+    drivers = "/sys/bus/vmbus/drivers"
+
+    def write(self, what, shell="sh"):
+        return f"{shell} -c 'echo {self.uuid} >{self.drivers}/{what}'"
+
+    def test_drivers_change(self):
+        device = f"/sys/bus/vmbus/devices/{self.uuid}"
+        self.assertEqual(self.good("readlink -f /sys/class/net/hv0p0/device"),
+                         f"/sys/devices/vmbus/{self.uuid}\n")
+        self.assertEqual(self.good(f"cat {device}/class_id"),
+                         "{f8615163-df3e-46c5-913f-f2d2f965ed0e}\n")
+        self.assertIn("No such device", self.bad(
+            f"echo {self.uuid} | tee {self.drivers}/uio_hv_generic/bind"))
+        # tee writes by a stream of the C library
+        self.good("echo f8615163-df3e-46c5-913f-f2d2f965ed0e"
+                  f" | tee {self.drivers}/uio_hv_generic/new_id")
+        # it has a driver
+        self.assertIn("busy", self.bad(
+            f"echo {self.uuid} | tee {self.drivers}/uio_hv_generic/bind"))
+        self.good(self.write("hv_netvsc/unbind"))
+        self.bad("test -e /sys/class/net/hv0p0")
+        link = json.loads(self.good("ip -j link show dev mana0p0"))[0]
+        self.assertNotIn("master", link)
+        self.assertNotIn("SLAVE", link["flags"])
+        # bash writes by its own stream
+        self.good(self.write("uio_hv_generic/bind", "bash"))
+        self.assertEqual(self.good(f"ls {device}/uio"), "uio0\n")
+        self.assertEqual(self.good(f"cat {device}/uio/uio0/maps/map2/name"),
+                         "monitor_page\n")
+        self.assertEqual(self.good(f"cat {device}/uio/uio0/maps/map3/size"),
+                         "0x0000000001f00000\n")
+        self.good(self.write("uio_hv_generic/unbind"))
+        self.bad(f"test -e {device}/uio")
+        self.good(self.write("hv_netvsc/bind"))
+        self.good("test -e /sys/class/net/hv0p0")
+        link = json.loads(self.good("ip -j link show dev mana0p0"))[0]
+        self.assertIn("SLAVE", link["flags"])
+
+    def test_programs_find_the_netdev(self):
+        """By the C library's list and an ioctl, as DPDK's net_vdev_netvsc."""
+        script = ("import fcntl, socket, struct; "
+                  "index = {name: nr for nr, name in socket.if_nameindex()}['hv0p0']; "
+                  "ask = struct.pack('16s24x', b'hv0p0'); "
+                  "got = fcntl.ioctl(socket.socket(), 0x8927, ask); "
+                  "print(index == socket.if_nametoindex('hv0p0'), "
+                  "socket.if_indextoname(index), "
+                  "struct.unpack('16xH6s16x', got)[1].hex())")
+        self.assertEqual(self.good(f'{sys.executable} -c "{script}"').split(),
+                         ["True", "hv0p0", "000d3a000001"])
+
+    def test_commands_of_the_driver_guide(self):
+        """Chapter Azure of doc/guides/nics/mana.rst, with SYN=hv0p0, without modprobe."""
+        self.good("""set -e; SYN=hv0p0
+            VF=$(ip -br link show master $SYN | awk '{ print $1 }')
+            MAC=$(cat /sys/class/net/$VF/address)
+            PCI=$(basename $(readlink -f /sys/class/net/$VF/device))
+            test $VF.$MAC.$PCI = mana0p0.00:0d:3a:00:00:01.7870:00:00.0
+            ip link set dev $SYN down
+            ip link set dev $VF down
+            NET_UUID=f8615163-df3e-46c5-913f-f2d2f965ed0e
+            DEV_UUID=$(basename $(readlink -f /sys/class/net/$SYN/device))
+            echo $NET_UUID > /sys/bus/vmbus/drivers/uio_hv_generic/new_id
+            echo $DEV_UUID > /sys/bus/vmbus/drivers/hv_netvsc/unbind
+            echo $DEV_UUID > /sys/bus/vmbus/drivers/uio_hv_generic/bind
+            ! ip link show $SYN
+            test -e /sys/class/uio/uio0 -a -w /dev/uio0
+            echo $DEV_UUID > /sys/bus/vmbus/drivers/uio_hv_generic/unbind
+            echo $DEV_UUID > /sys/bus/vmbus/drivers/hv_netvsc/bind
+            ip link show $SYN""")
+
+    def test_physical_addresses_are_virtual_ones(self):
+        self.assertEqual(self.good("""python3 -c '
+import ctypes, os, struct
+page = ctypes.create_string_buffer(b"used", 8192)
+at = ctypes.addressof(page) // 4096
+fd = os.open("/proc/self/pagemap", os.O_RDONLY)
+os.lseek(fd, at * 8, os.SEEK_SET)
+entry, = struct.unpack("Q", os.read(fd, 8))
+print(entry >> 63, (entry & ((1 << 55) - 1)) == at)'"""), "1 True\n")
+
+    def test_other_attributes_are_read_only(self):
+        device = f"/sys/bus/vmbus/devices/{self.uuid}"
+        self.assertIn("Permission denied", self.bad(f"echo 1 >{device}/id"))
+        self.assertIn(f"{self.uuid}\n000d3a00-0002-000d-3a00-0002000d3a00\n",
+                      self.good("ls /sys/bus/vmbus/devices"))
 
 
 class OldKernel(Case):

@@ -4,11 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,12 +17,11 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "doorbell.h"
 #include "mem.h"
 #include "segment.h"
 #include "signals.h"
+#include "test.h"
 #include "trap_stubs.h"
 
 static volatile char *page;
@@ -71,7 +66,6 @@ setup(void **state)
 {
 	sigset_t none;
 
-	(void)state;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	on_doorbell = NULL;
@@ -122,10 +116,8 @@ see_and_ring(int signo, siginfo_t *info, void *context)
 	ring();
 }
 
-static void
-test_handler_skips(void **state)
+TEST_WITH(test_handler_skips, setup, NULL)
 {
-	(void)state;
 	seen.nb = 0;
 	set_action(SIGSEGV, see_and_skip, 0);
 	for (int i = 1; i <= 3; i++) {
@@ -138,13 +130,11 @@ test_handler_skips(void **state)
 	}
 }
 
-static void
-test_handler_jumps_out(void **state)
+TEST_WITH(test_handler_jumps_out, setup, NULL)
 {
 	volatile int nb = 0;
 	sigset_t now;
 
-	(void)state;
 	set_action(SIGSEGV, see_and_leave, 0);
 	if (sigsetjmp(seen.env, 1) != 0)
 		nb++;
@@ -160,12 +150,10 @@ test_handler_jumps_out(void **state)
 /*
  * Like in the kernel, the signal itself and sa_mask are blocked in the handler.
  */
-static void
-test_mask_in_handler(void **state)
+TEST_WITH(test_mask_in_handler, setup, NULL)
 {
 	struct sigaction act;
 
-	(void)state;
 	memset(&act, 0, sizeof(act));
 	act.sa_sigaction = see_and_skip;
 	act.sa_flags = SA_SIGINFO;
@@ -185,26 +173,22 @@ test_mask_in_handler(void **state)
 	assert_int_equal(sigismember(&seen.mask, SIGSEGV), 0);
 }
 
-static void
-test_ring_in_handler(void **state)
+TEST_WITH(test_ring_in_handler, setup, NULL)
 {
 	uint64_t nb_before = noted.nb_doorbells;
 
-	(void)state;
 	set_action(SIGSEGV, see_and_ring, 0);
 	fault();
 	assert_int_equal(noted.nb_doorbells, nb_before + 1);
 }
 
-static void
-test_alternate_stack(void **state)
+TEST_WITH(test_alternate_stack, setup, NULL)
 {
 	static char memory[65536];
 	const stack_t ss = {.ss_sp = memory, .ss_size = sizeof(memory)};
 	const stack_t off = {.ss_flags = SS_DISABLE};
 	stack_t before, now;
 
-	(void)state;
 	/* Keep the stack of a sanitizer, to restore it. */
 	assert_int_equal(sigaltstack(NULL, &before), 0);
 	assert_int_equal(before.ss_flags & ~SS_DISABLE, 0);
@@ -243,14 +227,12 @@ look_at_stack(int signo, siginfo_t *info, void *uc)
 	assert_int_equal(errno, EPERM);
 }
 
-static void
-test_alternate_stack_in_use(void **state)
+TEST_WITH(test_alternate_stack_in_use, setup, NULL)
 {
 	static char memory[65536];
 	stack_t ss = {.ss_sp = memory, .ss_size = sizeof(memory)};
 	stack_t before;
 
-	(void)state;
 	assert_int_equal(sigaltstack(&ss, &before), 0);
 	set_action(SIGSEGV, look_at_stack, SA_ONSTACK);
 	fault();
@@ -281,7 +263,8 @@ overflow_thread(void *arg)
 	stack_t before;
 
 	sigaltstack(&ss, &before);
-	for (int i = 0; i < 3; i++) {
+	/* volatile: siglongjmp() returns into the loop. */
+	for (volatile int i = 0; i < 3; i++) {
 		if (sigsetjmp(seen.env, 1) == 0)
 			overflow(1 << 20);
 		else
@@ -292,25 +275,21 @@ overflow_thread(void *arg)
 	return NULL;
 }
 
-static void
-test_stack_overflow(void **state)
+TEST_WITH(test_stack_overflow, setup, NULL)
 {
 	pthread_t thread;
 	int nb = 0;
 
-	(void)state;
 	set_action(SIGSEGV, see_and_leave, SA_ONSTACK);
 	assert_int_equal(pthread_create(&thread, NULL, overflow_thread, &nb), 0);
 	pthread_join(thread, NULL);
 	assert_int_equal(nb, 3);
 }
 
-static void
-test_blocked(void **state)
+TEST_WITH(test_blocked, setup, NULL)
 {
 	sigset_t set, old;
 
-	(void)state;
 	sigemptyset(&set);
 	sigaddset(&set, SIGSEGV);
 	assert_int_equal(pthread_sigmask(SIG_BLOCK, &set, &old), 0);
@@ -442,10 +421,8 @@ ring_only(void)
 		abort();
 }
 
-static void
-test_fatal_signals(void **state)
+TEST_WITH(test_fatal_signals, setup, NULL)
 {
-	(void)state;
 	seen.nb = 0;
 	assert_int_equal(death_of(fault), SIGSEGV);
 	assert_int_equal(death_of(fault_when_blocked), SIGSEGV);
@@ -460,12 +437,10 @@ test_fatal_signals(void **state)
 	assert_int_equal(death_of(ring_only), 0);
 }
 
-static void
-test_load_is_a_violation(void **state)
+TEST_WITH(test_load_is_a_violation, setup, NULL)
 {
 	uint64_t nb_before = noted.nb_violations;
 
-	(void)state;
 	set_action(SIGSEGV, see_and_leave, 0);
 	if (sigsetjmp(seen.env, 1) == 0) {
 		load_from_page();
@@ -477,12 +452,10 @@ test_load_is_a_violation(void **state)
 }
 
 /* A null pointer access is the program's own fault. */
-static void
-test_null_is_no_page(void **state)
+TEST_WITH(test_null_is_no_page, setup, NULL)
 {
 	uint64_t nb_before = noted.nb_violations;
 
-	(void)state;
 	set_action(SIGSEGV, see_and_leave, 0);
 	if (sigsetjmp(seen.env, 1) == 0) {
 		/* In assembly, because a sanitizer would stop it. */
@@ -493,12 +466,10 @@ test_null_is_no_page(void **state)
 	assert_null(seen.addr);
 }
 
-static void
-test_sent_when_blocked(void **state)
+TEST_WITH(test_sent_when_blocked, setup, NULL)
 {
 	sigset_t set;
 
-	(void)state;
 	seen.nb = 0;
 	set_action(SIGSEGV, see, 0);
 	sighold(SIGSEGV);
@@ -522,13 +493,11 @@ ring_on_signal(int signo)
 	ring();
 }
 
-static void
-test_ring_in_other_handler(void **state)
+TEST_WITH(test_ring_in_other_handler, setup, NULL)
 {
 	struct sigaction act, old;
 	uint64_t nb_before = noted.nb_doorbells;
 
-	(void)state;
 	memset(&act, 0, sizeof(act));
 	act.sa_handler = ring_on_signal;
 	act.sa_flags = SA_ONSTACK;
@@ -553,12 +522,10 @@ raise_in_device(void)
  * A signal arrives while the device works: its handler runs later and rings,
  * too.
  */
-static void
-test_signal_during_trap(void **state)
+TEST_WITH(test_signal_during_trap, setup, NULL)
 {
 	uint64_t nb_before = noted.nb_doorbells;
 
-	(void)state;
 	signal(SIGUSR1, ring_on_signal);
 	on_doorbell = raise_in_device;
 	ring();
@@ -577,12 +544,10 @@ copy_in_device(void)
 }
 
 /* The device reads unmapped memory, and a doorbell page as memory. */
-static void
-test_guarded_copy(void **state)
+TEST_WITH(test_guarded_copy, setup, NULL)
 {
 	char buf[64];
 
-	(void)state;
 	set_action(SIGSEGV, see_and_leave, 0);
 	copied = 0;
 	on_doorbell = copy_in_device;
@@ -602,8 +567,7 @@ on_alarm(int signo)
 }
 
 /* A wait with all signals but SIGALRM blocked, and a handler that rings. */
-static void
-test_store_during_waits(void **state)
+TEST_WITH(test_store_during_waits, setup, NULL)
 {
 	const struct timespec forever = {.tv_sec = 20};
 	const struct itimerval soon = {.it_value = {.tv_usec = 20000}};
@@ -611,7 +575,6 @@ test_store_during_waits(void **state)
 	struct sigaction act;
 	sigset_t set;
 
-	(void)state;
 	memset(&act, 0, sizeof(act));
 	act.sa_handler = on_alarm;
 	sigfillset(&act.sa_mask);
@@ -640,15 +603,13 @@ look_at_thread(void *arg)
 }
 
 /* The smallest stack, which is smaller than a trap needs. */
-static void
-test_thread_small_stack(void **state)
+TEST_WITH(test_thread_small_stack, setup, NULL)
 {
 	uint64_t nb_before = noted.nb_doorbells;
 	pthread_attr_t attr;
 	pthread_t thread;
 	sigset_t set;
 
-	(void)state;
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 16384);
 	sighold(SIGSEGV);
@@ -676,13 +637,11 @@ end_with_destructor(void *arg)
 	return NULL;
 }
 
-static void
-test_thread_end(void **state)
+TEST_WITH(test_thread_end, setup, NULL)
 {
 	uint64_t nb_before = noted.nb_doorbells;
 	pthread_t thread;
 
-	(void)state;
 	pthread_key_create(&key, ring_at_end);
 	for (int i = 0; i < 200; i++) {
 		pthread_create(&thread, NULL, end_with_destructor, &key);
@@ -703,13 +662,11 @@ ring_often(void *arg)
 	return arg;
 }
 
-static void
-test_threads(void **state)
+TEST_WITH(test_threads, setup, NULL)
 {
 	uint64_t nb_before = noted.nb_doorbells;
 	pthread_t threads[NB_THREADS];
 
-	(void)state;
 	for (int i = 0; i < NB_THREADS; i++)
 		pthread_create(&threads[i], NULL, ring_often, NULL);
 	for (int i = 0; i < NB_THREADS; i++)
@@ -727,13 +684,11 @@ struct kernel_action {
 	uint64_t mask;
 };
 
-static void
-test_raw_sigaction(void **state)
+TEST_WITH(test_raw_sigaction, setup, NULL)
 {
 	struct kernel_action act;
 	struct sigaction old;
 
-	(void)state;
 	/* The model's action, with its restorer, but another handler. */
 	assert_int_equal(syscall(SYS_rt_sigaction, SIGSEGV, NULL, &act, 8), 0);
 	act.handler = see_and_skip;
@@ -747,10 +702,8 @@ test_raw_sigaction(void **state)
 	assert_int_equal(seen.nb, 1);
 }
 
-static void
-test_obsolete_functions(void **state)
+TEST_WITH(test_obsolete_functions, setup, NULL)
 {
-	(void)state;
 	signal(SIGSEGV, SIG_DFL);
 	assert_ptr_equal(signal(SIGSEGV, SIG_IGN), SIG_DFL);
 	assert_ptr_equal(signal(SIGSEGV, ring_on_signal), SIG_IGN);
@@ -771,12 +724,10 @@ spoil_vectors(int signo, siginfo_t *info, void *uc)
 	ring();
 }
 
-static void
-test_vector_registers_are_kept(void **state)
+TEST_WITH(test_vector_registers_are_kept, setup, NULL)
 {
 	uint64_t value = UINT64_C(0x0123456789abcdef), after = 0;
 
-	(void)state;
 	set_action(SIGSEGV, spoil_vectors, 0);
 	__asm__ volatile("movq %1, %%xmm9\n\t"
 			 "movb $1, 0x123(%2)\n\t"
@@ -796,7 +747,6 @@ check_start(void **state)
 	sigset_t set;
 	uint64_t real = 0;
 
-	(void)state;
 	sigprocmask(SIG_BLOCK, NULL, &set);
 	syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &real, 8);
 	return sigismember(&set, SIGSEGV) == 1 &&
@@ -806,34 +756,9 @@ check_start(void **state)
 int
 main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_handler_skips, setup),
-		cmocka_unit_test_setup(test_handler_jumps_out, setup),
-		cmocka_unit_test_setup(test_mask_in_handler, setup),
-		cmocka_unit_test_setup(test_ring_in_handler, setup),
-		cmocka_unit_test_setup(test_alternate_stack, setup),
-		cmocka_unit_test_setup(test_alternate_stack_in_use, setup),
-		cmocka_unit_test_setup(test_stack_overflow, setup),
-		cmocka_unit_test_setup(test_blocked, setup),
-		cmocka_unit_test_setup(test_fatal_signals, setup),
-		cmocka_unit_test_setup(test_load_is_a_violation, setup),
-		cmocka_unit_test_setup(test_null_is_no_page, setup),
-		cmocka_unit_test_setup(test_sent_when_blocked, setup),
-		cmocka_unit_test_setup(test_ring_in_other_handler, setup),
-		cmocka_unit_test_setup(test_signal_during_trap, setup),
-		cmocka_unit_test_setup(test_guarded_copy, setup),
-		cmocka_unit_test_setup(test_store_during_waits, setup),
-		cmocka_unit_test_setup(test_thread_small_stack, setup),
-		cmocka_unit_test_setup(test_thread_end, setup),
-		cmocka_unit_test_setup(test_threads, setup),
-		cmocka_unit_test_setup(test_raw_sigaction, setup),
-		cmocka_unit_test_setup(test_obsolete_functions, setup),
-		cmocka_unit_test_setup(test_vector_registers_are_kept, setup),
-	};
-
 	(void)argc;
 	trap_stubs_init(argv);
 	page = trap_stubs_map();
 	hole = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	return cmocka_run_group_tests(tests, check_start, NULL);
+	return test_run("signals", check_start, NULL);
 }

@@ -20,6 +20,34 @@
 
 #define MAX_TEXT (1u << 20)
 
+/* Parts that several lines have. */
+#define WQE_HEADER(div4)                                                  \
+	"reserved=0x0 last_vbytes=0 num_sge=1 inline_oob_size_div4=" div4 \
+	" client_oob_in_sgl=0 consume_credit=0 fence=0 reserved1=0x0 "    \
+	"client_data_unit=0 check_sn=0 sgl_direct=0 "
+#define WIRE                                                        \
+	" bytes=60 hash=c7272463ef3bdac7 dmac=00:0d:3a:00:00:02 "   \
+	"smac=00:0d:3a:00:00:01 ethertype=0x0800 l3=ipv4 "          \
+	"src=10.0.0.1 dst=10.0.0.2 proto=17 fragment=0 l4=udp "     \
+	"sport=1234 dport=80\n"
+#define RX_CQE(vlan)                                                    \
+	" client_type=1 vendor_err=0x0 " vlan                           \
+	" rx_outer_iphdr_csum_succeed=0 rx_outer_iphdr_csum_fail=0 "    \
+	"reserved1=0x0 rx_hashtype=0x0 rx_iphdr_csum_succeed=1 "        \
+	"rx_iphdr_csum_fail=0 rx_tcp_csum_succeed=0 rx_tcp_csum_fail=0 " \
+	"rx_udp_csum_succeed=1 rx_udp_csum_fail=0 reserved2=0x0 "       \
+	"ppi0.pkt_len=60 ppi0.pkt_hash=0x0 "
+#define RX_CQE_END                                                         \
+	"ppi2.pkt_len=0 ppi2.pkt_hash=0x0 ppi3.pkt_len=0 "                 \
+	"ppi3.pkt_hash=0x0 rx_wqe_offset=0 wq_num=561 is_sq=0 "            \
+	"reserved3=0x0 owner=1 raw="
+#define TX_CQE(vendor_err)                                              \
+	" client_type=1 vendor_err=" vendor_err " tx_data_offset=0 "    \
+	"tx_sgl_offset=0 tx_wqe_offset=0 wq_num=1008 is_sq=1 "          \
+	"reserved3=0x0 owner=1 raw="
+#define ZEROS_4 "00000000,00000000,00000000,00000000,"
+#define ZEROS_14 ZEROS_4 ZEROS_4 ZEROS_4 "00000000,00000000,"
+
 static struct fixture fx;
 static char text[MAX_TEXT];
 
@@ -36,9 +64,8 @@ start(uint32_t classes)
 }
 
 static int
-stop(void **state)
+remove_trace(void **state)
 {
-	(void)state;
 	unlink(fx.config.trace);
 	fx_stop(&fx);
 	return 0;
@@ -72,10 +99,8 @@ forget(void)
 	read_new_lines();
 }
 
-static void
-first_lines(void **state)
+TEST_WITH(first_lines, NULL, remove_trace)
 {
-	(void)state;
 	memset(text, 0, sizeof(text));
 	start(0);
 	assert_string_equal(read_new_lines(),
@@ -92,12 +117,10 @@ first_lines(void **state)
 }
 
 /* One UDP frame from port 1 to port 2: each class but verbs. */
-static void
-one_packet(void **state)
+TEST_WITH(one_packet, NULL, remove_trace)
 {
 	struct fx_wqe wqe;
 
-	(void)state;
 	start(0);
 	forget();
 	fx_frame(fx.port[0].buf + 64, NIC_PROTO_UDP, 18);
@@ -111,61 +134,34 @@ one_packet(void **state)
 		"2000 doorbell fn=0 page=1 reg=sq short=0 id=1008 tail=32 "
 		"wqe_cnt=0 arm=0 wqes=1\n"
 		"2000 wqe fn=0 port=1 queue=sq id=1008 pos=0 bytes=32 "
-		"reserved=0x0 last_vbytes=0 num_sge=1 "
-		"inline_oob_size_div4=2 client_oob_in_sgl=0 "
-		"consume_credit=0 fence=0 reserved1=0x0 client_data_unit=0 "
-		"check_sn=0 sgl_direct=0 pkt_fmt=0 is_outer_ipv4=0 "
+		WQE_HEADER("2") "pkt_fmt=0 is_outer_ipv4=0 "
 		"is_outer_ipv6=0 comp_iphdr_csum=0 comp_tcp_csum=0 "
 		"comp_udp_csum=0 suppress_txcqe_gen=0 vcq_num=304 "
 		"trans_off=0 vsq_frame=0 short_vp_offset=5 "
 		"sge0=0x4000+0x40:60 raw=00000000,00000201,00013000,"
 		"05000000,00000040,00000000,00004000,0000003c\n"
-		"2000 wire port=1 dir=tx bytes=60 hash=c7272463ef3bdac7 "
-		"dmac=00:0d:3a:00:00:02 smac=00:0d:3a:00:00:01 "
-		"ethertype=0x0800 l3=ipv4 src=10.0.0.1 dst=10.0.0.2 "
-		"proto=17 fragment=0 l4=udp sport=1234 dport=80\n"
-		"2000 wire port=2 dir=rx bytes=60 hash=c7272463ef3bdac7 "
-		"dmac=00:0d:3a:00:00:02 smac=00:0d:3a:00:00:01 "
-		"ethertype=0x0800 l3=ipv4 src=10.0.0.1 dst=10.0.0.2 "
-		"proto=17 fragment=0 l4=udp sport=1234 dport=80\n"
+		"2000 wire port=1 dir=tx" WIRE
+		"2000 wire port=2 dir=rx" WIRE
 		"2000 wqe fn=0 port=2 queue=rq id=561 pos=0 bytes=32 "
-		"reserved=0x0 last_vbytes=0 num_sge=1 "
-		"inline_oob_size_div4=2 client_oob_in_sgl=0 "
-		"consume_credit=0 fence=0 reserved1=0x0 client_data_unit=0 "
-		"check_sn=0 sgl_direct=0 sge0=0x4001+0x80000:2048 "
+		WQE_HEADER("2") "sge0=0x4001+0x80000:2048 "
 		"raw=00000000,00000201,00000000,00000000,00080000,00000000,"
 		"00004001,00000800\n"
-		"2000 cqe fn=0 cq=307 index=256 type=RX_OKAY client_type=1 "
-		"vendor_err=0x0 rx_vlan_id=0 rx_vlantag_present=0 "
-		"rx_outer_iphdr_csum_succeed=0 rx_outer_iphdr_csum_fail=0 "
-		"reserved1=0x0 rx_hashtype=0x0 rx_iphdr_csum_succeed=1 "
-		"rx_iphdr_csum_fail=0 rx_tcp_csum_succeed=0 "
-		"rx_tcp_csum_fail=0 rx_udp_csum_succeed=1 "
-		"rx_udp_csum_fail=0 reserved2=0x0 ppi0.pkt_len=60 "
-		"ppi0.pkt_hash=0x0 ppi1.pkt_len=0 ppi1.pkt_hash=0x0 "
-		"ppi2.pkt_len=0 ppi2.pkt_hash=0x0 ppi3.pkt_len=0 "
-		"ppi3.pkt_hash=0x0 rx_wqe_offset=0 wq_num=561 is_sq=0 "
-		"reserved3=0x0 owner=1 raw=00000041,22000000,0000003c,"
-		"00000000,00000000,00000000,00000000,00000000,00000000,"
-		"00000000,00000000,00000000,00000000,00000000,00000000,"
+		"2000 cqe fn=0 cq=307 index=256 type=RX_OKAY"
+		RX_CQE("rx_vlan_id=0 rx_vlantag_present=0")
+		"ppi1.pkt_len=0 ppi1.pkt_hash=0x0 " RX_CQE_END
+		"00000041,22000000,0000003c," ZEROS_4 ZEROS_4 ZEROS_4
 		"20000231\n"
-		"2000 cqe fn=0 cq=304 index=256 type=TX_OKAY client_type=1 "
-		"vendor_err=0x0 tx_data_offset=0 tx_sgl_offset=0 "
-		"tx_wqe_offset=0 wq_num=1008 is_sq=1 reserved3=0x0 owner=1 "
-		"raw=00000060,00000000,00000000,00000000,00000000,00000000,"
-		"00000000,00000000,00000000,00000000,00000000,00000000,"
-		"00000000,00000000,00000000,210003f0\n"
+		"2000 cqe fn=0 cq=304 index=256 type=TX_OKAY" TX_CQE("0x0")
+		"00000060," ZEROS_14 "210003f0\n"
 		"3000 doorbell fn=0 page=1 reg=cq short=0 id=304 tail=257 "
 		"wqe_cnt=0 arm=1 wqes=0\n");
 }
 
 /* Specification 4.9, second case: VLAN, the long form, fields of all kinds. */
-static void
-long_oob(void **state)
+TEST_WITH(long_oob, NULL, remove_trace)
 {
 	struct fx_wqe wqe;
 
-	(void)state;
 	start(1u << TRACE_wqe);
 	forget();
 	fx_frame(fx.port[0].buf, NIC_PROTO_UDP, 18);
@@ -177,10 +173,7 @@ long_oob(void **state)
 	fx_send(&fx, &fx.port[0], &wqe);
 	assert_string_equal(read_new_lines(),
 		"1000 wqe fn=0 port=1 queue=sq id=1008 pos=0 bytes=64 "
-		"reserved=0x0 last_vbytes=0 num_sge=1 "
-		"inline_oob_size_div4=6 client_oob_in_sgl=0 "
-		"consume_credit=0 fence=0 reserved1=0x0 client_data_unit=0 "
-		"check_sn=0 sgl_direct=0 pkt_fmt=1 is_outer_ipv4=1 "
+		WQE_HEADER("6") "pkt_fmt=1 is_outer_ipv4=1 "
 		"is_outer_ipv6=0 comp_iphdr_csum=0 comp_tcp_csum=0 "
 		"comp_udp_csum=1 suppress_txcqe_gen=0 vcq_num=304 "
 		"trans_off=34 vsq_frame=0 short_vp_offset=5 is_encap=0 "
@@ -193,12 +186,10 @@ long_oob(void **state)
 }
 
 /* Every bit of the header and the OOB, and an SGE that has no region. */
-static void
-all_bits(void **state)
+TEST_WITH(all_bits, NULL, remove_trace)
 {
 	struct fx_wqe wqe;
 
-	(void)state;
 	start(1u << TRACE_wqe);
 	forget();
 	wqe = fx_tx_wqe(&fx.port[0], 0, 60);
@@ -240,20 +231,18 @@ cover(const struct trace_field *field, uint32_t first, uint32_t last,
 		const uint64_t mask = ((UINT64_C(1) << field->nb_bits) - 1)
 				      << field->shift;
 
-		assert_in_range(field->word, first, last);
+		assert_uint_in_range(field->word, first, last);
 		assert_true(mask <= UINT32_MAX);
 		assert_int_equal(seen[field->word] & mask, 0);
 		seen[field->word] |= (uint32_t)mask;
 	}
 }
 
-static void
-layouts(void **state)
+TEST(layouts)
 {
 	uint32_t wqe[16] = { 0 }, oob[16] = { 0 }, rx[16] = { 0 }, i;
 	uint8_t bytes[64] = { 0 };
 
-	(void)state;
 	cover(trace_wqe_header, 0, 1, wqe);
 	assert_int_equal(wqe[0] & wqe[1], UINT32_MAX);
 	cover(trace_oob_short, 0, 1, oob);
@@ -270,23 +259,19 @@ layouts(void **state)
 					i == 2 || i == 5 || i == 8 || i == 11 ?
 						0xffff :
 						UINT32_MAX);
-	/* A value that is set is read back, and other bits are unchanged. */
-	trace_field_set(&trace_cqe_tx[2], bytes, 0x7ffffff);
-	assert_int_equal(hw_le32(bytes + 8), 0xffffffe0);
-	trace_field_set(&trace_cqe_tx[2], bytes, 1);
-	assert_int_equal(hw_le32(bytes + 8), 1 << 5);
+	hw_put_le32(bytes + 8, 0xffffffe0);
+	assert_int_equal(trace_field_get(&trace_cqe_tx[2], bytes), 0x7ffffff);
+	hw_put_le32(bytes + 8, 1 << 5 | 0x1f);
 	assert_int_equal(trace_field_get(&trace_cqe_tx[2], bytes), 1);
 	assert_string_equal(trace_cqe_type_name(42), "TX_GDMA_ERR");
 	assert_null(trace_cqe_type_name(43));
 	assert_null(trace_cqe_type_name(64));
 }
 
-static void
-unknown_key(void **state)
+TEST_WITH(unknown_key, NULL, remove_trace)
 {
 	struct fx_wqe wqe;
 
-	(void)state;
 	start(1u << TRACE_cqe | 1u << TRACE_event);
 	forget();
 	wqe = fx_tx_wqe(&fx.port[0], 0, 60);
@@ -295,23 +280,16 @@ unknown_key(void **state)
 	assert_string_equal(read_new_lines(),
 		"1000 event kind=violation name=sge_key_unknown fn=0 "
 		"queue=sq id=1008 index=0 count=1\n"
-		"1000 cqe fn=0 cq=304 index=256 type=TX_GDMA_ERR "
-		"client_type=1 vendor_err=0x206 tx_data_offset=0 "
-		"tx_sgl_offset=0 tx_wqe_offset=0 wq_num=1008 is_sq=1 "
-		"reserved3=0x0 owner=1 raw=0002066a,00000000,00000000,"
-		"00000000,00000000,00000000,00000000,00000000,00000000,"
-		"00000000,00000000,00000000,00000000,00000000,00000000,"
-		"210003f0\n");
+		"1000 cqe fn=0 cq=304 index=256 type=TX_GDMA_ERR"
+		TX_CQE("0x206") "0002066a," ZEROS_14 "210003f0\n");
 }
 
 /* Two packets in one CQE, with a VLAN tag and a hash of no kind. */
-static void
-coalesced(void **state)
+TEST_WITH(coalesced, NULL, remove_trace)
 {
 	struct fx_wqe wqe;
 	uint32_t i;
 
-	(void)state;
 	start(1u << TRACE_cqe);
 	fx_stop(&fx);
 	fx.config.coalesce = true;
@@ -327,28 +305,17 @@ coalesced(void **state)
 	}
 	fx_ring_sq(&fx, &fx.port[0]);
 	assert_non_null(strstr(read_new_lines(),
-		"2000 cqe fn=0 cq=307 index=256 type=RX_COALESCED_4 "
-		"client_type=1 vendor_err=0x0 rx_vlan_id=100 "
-		"rx_vlantag_present=1 rx_outer_iphdr_csum_succeed=0 "
-		"rx_outer_iphdr_csum_fail=0 reserved1=0x0 rx_hashtype=0x0 "
-		"rx_iphdr_csum_succeed=1 rx_iphdr_csum_fail=0 "
-		"rx_tcp_csum_succeed=0 rx_tcp_csum_fail=0 "
-		"rx_udp_csum_succeed=1 rx_udp_csum_fail=0 reserved2=0x0 "
-		"ppi0.pkt_len=60 ppi0.pkt_hash=0x0 ppi1.pkt_len=60 "
-		"ppi1.pkt_hash=0x0 ppi2.pkt_len=0 ppi2.pkt_hash=0x0 "
-		"ppi3.pkt_len=0 ppi3.pkt_hash=0x0 rx_wqe_offset=0 "
-		"wq_num=561 is_sq=0 reserved3=0x0 owner=1 raw=00000042,"
-		"22001064,0000003c,00000000,00000000,0000003c,00000000,"
-		"00000000,00000000,00000000,00000000,00000000,00000000,"
-		"00000000,00000000,20000231\n"));
+		"2000 cqe fn=0 cq=307 index=256 type=RX_COALESCED_4"
+		RX_CQE("rx_vlan_id=100 rx_vlantag_present=1")
+		"ppi1.pkt_len=60 ppi1.pkt_hash=0x0 " RX_CQE_END
+		"00000042,22001064,0000003c,00000000,00000000,0000003c,"
+		ZEROS_4 ZEROS_4 "00000000,20000231\n"));
 }
 
-static void
-doorbells(void **state)
+TEST_WITH(doorbells, NULL, remove_trace)
 {
 	struct fx_port *p = &fx.port[0];
 
-	(void)state;
 	start(1u << TRACE_doorbell | 1u << TRACE_event);
 	forget();
 	fx_doorbell(p, 0x810, 0x80000000u | 0x130 << 16 | 5, 4);
@@ -371,14 +338,12 @@ doorbells(void **state)
 }
 
 /* Only the chosen classes; no file without a trace. */
-static void
-classes(void **state)
+TEST_WITH(classes, NULL, remove_trace)
 {
 	struct fx_wqe wqe;
 	uint32_t class;
 	char *line;
 
-	(void)state;
 	for (class = TRACE_doorbell; class <= TRACE_event; class++) {
 		start(1u << class);
 		wqe = fx_tx_wqe(&fx.port[0], 0, 60);
@@ -394,16 +359,21 @@ classes(void **state)
 			assert_int_equal(word[strlen(name)], ' ');
 		}
 		if (class < TRACE_event)
-			stop(NULL);
+			remove_trace(NULL);
 	}
 }
 
-static void
-no_file_without_trace(void **state)
+static int
+stop_card(void **state)
+{
+	fx_stop(&fx);
+	return 0;
+}
+
+TEST_WITH(no_file_without_trace, NULL, stop_card)
 {
 	struct fx_wqe wqe;
 
-	(void)state;
 	fx_defaults(&fx);
 	fx_start(&fx);
 	for (enum trace_class class = 0; class < NB_TRACE_CLASSES; class++)
@@ -413,14 +383,12 @@ no_file_without_trace(void **state)
 }
 
 /* The longest WQE fits into a line; truncation is marked. */
-static void
-long_lines(void **state)
+TEST_WITH(long_lines, NULL, remove_trace)
 {
 	struct fx_wqe wqe;
 	uint32_t i;
 	char *line;
 
-	(void)state;
 	start(1u << TRACE_wqe);
 	forget();
 	wqe = fx_tx_wqe(&fx.port[0], 0, 100);
@@ -445,14 +413,12 @@ long_lines(void **state)
 #define NB_LINES   2000
 
 /* All lines of all processes are complete. */
-static void
-several_writers(void **state)
+TEST_WITH(several_writers, NULL, remove_trace)
 {
 	unsigned int next[NB_WRITERS] = { 0 }, writer, n;
 	int status, i, used;
 	char *line;
 
-	(void)state;
 	start(1u << TRACE_event);
 	forget();
 	for (i = 0; i < NB_WRITERS; i++) {
@@ -482,13 +448,11 @@ several_writers(void **state)
 }
 
 /* A program closes all descriptors, or reuses the number. */
-static void
-closed_descriptor_is_not_written(void **state)
+TEST_WITH(closed_descriptor_is_not_written, NULL, remove_trace)
 {
 	char other[64], byte;
 	int fd, i;
 
-	(void)state;
 	start(1u << TRACE_event);
 	forget();
 	closefrom(3);
@@ -507,12 +471,10 @@ closed_descriptor_is_not_written(void **state)
 	closefrom(3);
 }
 
-static void
-quoting(void **state)
+TEST_WITH(quoting, NULL, remove_trace)
 {
 	struct trace_line line;
 
-	(void)state;
 	start(1u << TRACE_event);
 	forget();
 	trace_begin(&line, TRACE_event);
@@ -530,13 +492,11 @@ quoting(void **state)
 }
 
 /* The pipe has no reader any more: logged once, and the program continues. */
-static void
-closed_pipe_is_logged_once(void **state)
+TEST_WITH(closed_pipe_is_logged_once, NULL, stop_card)
 {
 	int fds[2], err[2], saved = dup(STDERR_FILENO);
 	char said[512] = "";
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	assert_int_equal(pipe(err), 0);
 	dup2(fds[1], STDERR_FILENO);
@@ -558,35 +518,3 @@ closed_pipe_is_logged_once(void **state)
 	close(saved);
 }
 
-static int
-stop_card(void **state)
-{
-	(void)state;
-	fx_stop(&fx);
-	return 0;
-}
-
-int
-main(void)
-{
-#define T(test) cmocka_unit_test_teardown(test, stop)
-	const struct CMUnitTest tests[] = {
-		T(first_lines),
-		T(one_packet),
-		T(long_oob),
-		T(all_bits),
-		cmocka_unit_test(layouts),
-		T(unknown_key),
-		T(coalesced),
-		T(doorbells),
-		T(classes),
-		T(long_lines),
-		T(several_writers),
-		T(closed_descriptor_is_not_written),
-		T(quoting),
-		cmocka_unit_test_teardown(no_file_without_trace, stop_card),
-		cmocka_unit_test_teardown(closed_pipe_is_logged_once, stop_card),
-	};
-
-	return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
-}

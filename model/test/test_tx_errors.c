@@ -20,118 +20,68 @@ good(void)
 	return fx_tx_wqe(a, 0, 72);
 }
 
-/* Frames at 1024, so that the good ones stay valid. */
-static struct fx_wqe
-elsewhere(uint32_t nb_bytes)
-{
-	fx_frame(a->buf + 1024, NIC_PROTO_UDP, 30);
-	return fx_tx_wqe(a, 1024, nb_bytes);
-}
-
-static struct fx_wqe
-foreign_source(void)
-{
-	struct fx_wqe wqe = elsewhere(72);
-
-	a->buf[1024 + 11]++;
-	return wqe;
-}
-
-static struct fx_wqe
-over_mtu(void)
-{
-	return elsewhere(1515);
-}
-
-static struct fx_wqe
-not_that_protocol(void)
-{
-	struct fx_wqe wqe = elsewhere(72);
-
-	wqe.oob[0] |= 1u << 2 | 1u << 5; /* TCP requested for UDP */
-	wqe.oob[1] |= 34;
-	return wqe;
-}
-
-static struct fx_wqe
-foreign_ethertype(void)
-{
-	struct fx_wqe wqe = elsewhere(72);
-
-	hw_put_be16(a->buf + 1024 + 12, 0x88b5);
-	return wqe;
-}
-
-static struct fx_wqe
-broken_header(void)
-{
-	struct fx_wqe wqe = elsewhere(72);
-
-	a->buf[1024 + 14] = 0x43; /* an IPv4 header of 12 bytes */
-	wqe.oob[0] |= 1u << 2 | 1u << 4;
-	return wqe;
-}
-
-static struct fx_wqe
-function_disabled(void)
+static void
+disable_function(void)
 {
 	card_function_disable(0, true);
-	return elsewhere(72);
 }
 
-static struct fx_wqe
-wrong_vp_offset(void)
-{
-	struct fx_wqe wqe = elsewhere(72);
-
-	wqe.oob[1] += 1u << 24;
-	return wqe;
-}
-
-static struct fx_wqe
-vport_disabled(void)
+static void
+disable_vport(void)
 {
 	card_vport_disable_tx(0, 0);
-	return elsewhere(72);
 }
 
-static struct fx_wqe
-tagged(void)
+/* The device disables the queue itself. */
+static void
+disable_nothing(void)
 {
-	struct fx_wqe wqe = elsewhere(72);
-
-	fx_insert_tag(a, &wqe, 5);
-	return wqe;
-}
-
-static struct fx_wqe
-unknown_key(void)
-{
-	struct fx_wqe wqe = elsewhere(72);
-
-	wqe.sge[0].key ^= 0x5555;
-	return wqe;
 }
 
 static const struct error_case {
 	int type;
 	uint32_t enforce, vendor_err;
-	bool for_all; /* for all packets, not just one */
-	struct fx_wqe (*cause)(void);
+	/* For all packets, after this, not just one. */
+	void (*disable)(void);
+	uint32_t nb_bytes; /* 0: 72 */
+	struct fx_edit edits[3];
+	bool has_tag;
 } cases[] = {
-	{ HW_CQE_TX_SA_DROP, MODEL_ENFORCE_SA, 0, false, foreign_source },
-	{ HW_CQE_TX_MTU_DROP, 0, 0, false, over_mtu },
-	{ HW_CQE_TX_INVALID_OOB, 0, 0, false, not_that_protocol },
-	{ HW_CQE_TX_INVALID_ETH_TYPE, MODEL_ENFORCE_ETYPE, 0, false,
-	  foreign_ethertype },
-	{ HW_CQE_TX_HDR_PROCESSING_ERROR, 0, 0, false, broken_header },
-	{ HW_CQE_TX_VF_DISABLED, 0, 0, true, function_disabled },
-	{ HW_CQE_TX_VPORT_IDX_OUT_OF_RANGE, 0, 0, false, wrong_vp_offset },
-	{ HW_CQE_TX_VPORT_DISABLED, 0, 0, true, vport_disabled },
-	{ HW_CQE_TX_VLAN_TAGGING_VIOLATION, MODEL_ENFORCE_VLAN, 0, false, tagged },
-	{ HW_CQE_TX_GDMA_ERR, 0, 0x206, true, unknown_key },
+	{ HW_CQE_TX_SA_DROP, MODEL_ENFORCE_SA, .edits = { FX_FRAME(11, 0xff) } },
+	{ HW_CQE_TX_MTU_DROP, .nb_bytes = 1515 },
+	/* TCP requested for UDP */
+	{ HW_CQE_TX_INVALID_OOB, .edits = { FX_EDIT(OR, oob[0], 1u << 2 | 1u << 5),
+					    FX_EDIT(OR, oob[1], 34) } },
+	{ HW_CQE_TX_INVALID_ETH_TYPE, MODEL_ENFORCE_ETYPE,
+	  .edits = { FX_FRAME(12, 0x88), FX_FRAME(13, 0xb5) } },
+	/* an IPv4 header of 12 bytes */
+	{ HW_CQE_TX_HDR_PROCESSING_ERROR,
+	  .edits = { FX_FRAME(14, 0x43), FX_EDIT(OR, oob[0], 1u << 2 | 1u << 4) } },
+	{ HW_CQE_TX_VF_DISABLED, .disable = disable_function },
+	{ HW_CQE_TX_VPORT_IDX_OUT_OF_RANGE,
+	  .edits = { FX_EDIT(ADD, oob[1], 1u << 24) } },
+	{ HW_CQE_TX_VPORT_DISABLED, .disable = disable_vport },
+	{ HW_CQE_TX_VLAN_TAGGING_VIOLATION, MODEL_ENFORCE_VLAN, .has_tag = true },
+	{ HW_CQE_TX_GDMA_ERR, .vendor_err = 0x206, .disable = disable_nothing,
+	  .edits = { FX_EDIT(XOR, sge[0].key, 0x5555) } },
 };
 #define NB_CASES (sizeof(cases) / sizeof(cases[0]))
+
+/* The WQE of a case. Its frame is at 1024, so that the good ones stay valid. */
+static struct fx_wqe
+bad(const struct error_case *c)
+{
+	struct fx_wqe wqe;
+
+	fx_frame(a->buf + 1024, NIC_PROTO_UDP, 30);
+	wqe = fx_tx_wqe(a, 1024, c->nb_bytes == 0 ? 72 : c->nb_bytes);
+	fx_edit(&wqe, a->buf + 1024, c->edits);
+	if (c->has_tag)
+		fx_insert_tag(a, &wqe, 5);
+	if (c->disable != NULL)
+		c->disable();
+	return wqe;
+}
 
 static void
 start(const struct error_case *c)
@@ -174,7 +124,8 @@ assert_error_cqe(const struct error_case *c, uint32_t position)
 	if (c->type == HW_CQE_TX_GDMA_ERR)
 		assert_null(fx_cqe(&a->scq)); /* disabled */
 	else
-		assert_cqe(c, c->for_all ? c->type : HW_CQE_TX_OKAY, position);
+		assert_cqe(c, c->disable != NULL ? c->type : HW_CQE_TX_OKAY,
+			   position);
 }
 
 static void
@@ -188,7 +139,7 @@ test_cause(void **state)
 	fx_post(&a->sq, &wqe);
 	fx_ring_sq(&fx, a);
 	assert_cqe(c, HW_CQE_TX_OKAY, 0);
-	wqe = c->cause();
+	wqe = bad(c);
 	fx_post(&a->sq, &wqe);
 	fx_ring_sq(&fx, a);
 	assert_cqe(c, c->type, 1);
@@ -199,7 +150,7 @@ test_cause(void **state)
 	if (c->enforce == 0)
 		return;
 	start(&(struct error_case){ 0 });
-	wqe = c->cause();
+	wqe = bad(c);
 	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
 	assert_no_violation();
 	fx_stop(&fx);
@@ -213,19 +164,19 @@ static void
 test_suppressed(void **state)
 {
 	const struct error_case *c = *state;
-	struct fx_wqe bad, fine;
+	struct fx_wqe wrong, fine;
 	uint32_t position;
 
-	if (c->for_all && c->type != HW_CQE_TX_GDMA_ERR)
+	if (c->disable != NULL && c->type != HW_CQE_TX_GDMA_ERR)
 		return; /* see test_all_suppressed() for the others */
 	start(c);
 	fine = good();
-	bad = c->cause();
-	bad.oob[0] |= 1u << 7;
+	wrong = bad(c);
+	wrong.oob[0] |= 1u << 7;
 	fine.oob[0] |= 1u << 7;
 	fx_post(&a->sq, &fine);
 	fx_post(&a->sq, &fine);
-	fx_post(&a->sq, &bad);
+	fx_post(&a->sq, &wrong);
 	position = a->sq.pos / HW_BU_BYTES;
 	fine.oob[0] &= ~(1u << 7);
 	fx_post(&a->sq, &fine);
@@ -239,20 +190,18 @@ test_suppressed(void **state)
 }
 
 /* If all fail, each has a CQE, requested or not. */
-static void
-test_all_suppressed(void **state)
+TEST(test_all_suppressed)
 {
 	uint32_t i, n;
 
-	(void)state;
 	for (i = 0; i < NB_CASES; i++) {
 		const struct error_case *c = &cases[i];
 		struct fx_wqe wqe;
 
-		if (!c->for_all || c->type == HW_CQE_TX_GDMA_ERR)
+		if (c->disable == NULL || c->type == HW_CQE_TX_GDMA_ERR)
 			continue;
 		start(c);
-		wqe = c->cause();
+		wqe = bad(c);
 		wqe.oob[0] |= 1u << 7;
 		for (n = 0; n < 3; n++)
 			fx_post(&a->sq, &wqe);
@@ -266,15 +215,12 @@ test_all_suppressed(void **state)
 }
 
 /* A queue that the device has disabled must be created again. */
-static void
-test_gdma_err_is_final(void **state)
+TEST(test_gdma_err_is_final)
 {
-	struct card_memory memory, cq_memory;
 	struct fx_wqe wqe;
 
-	(void)state;
 	start(&cases[NB_CASES - 1]);
-	wqe = unknown_key();
+	wqe = bad(&cases[NB_CASES - 1]);
 	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_GDMA_ERR);
 	wqe = good();
 	assert_int_equal(fx_send(&fx, a, &wqe), -1);
@@ -288,34 +234,18 @@ test_gdma_err_is_final(void **state)
 	assert_int_equal(fx_send(&fx, a, &wqe), -1);
 	assert_int_equal(nb_errors(HW_CQE_TX_GDMA_ERR), 1);
 
-	card_sq_destroy(0, a->sq.id);
-	card_cq_destroy(0, a->scq.id);
-	memset(a->scq.mem, 0, a->scq.bytes);
-	cq_memory = (struct card_memory){ model_self, (uintptr_t)a->scq.mem,
-					    a->scq.bytes };
-	memory = (struct card_memory){ model_self, (uintptr_t)a->sq.mem,
-					 a->sq.bytes };
-	assert_int_equal(card_cq_create(0, a->pdn, a->page, &cq_memory,
-					&a->scq.id),
-			 0);
-	assert_int_equal(card_sq_create(0, 0, a->pdn, a->page, &memory,
-					a->scq.id, &a->sq.id),
-			 0);
-	a->sq.pos = 0;
-	a->scq.pos = a->scq.bytes / HW_CQE_BYTES;
+	fx_renew(&fx);
 	wqe = good();
 	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
 	fx_stop(&fx);
 }
 
 /* A disabled function does not receive. */
-static void
-test_disabled_function_receives_nothing(void **state)
+TEST(test_disabled_function_receives_nothing)
 {
 	struct card_port_counters counters;
 	struct fx_wqe wqe;
 
-	(void)state;
 	start(&(struct error_case){ 0 });
 	fx_fill_rq(&fx, a, 2);
 	wqe = good();
@@ -336,13 +266,11 @@ test_disabled_function_receives_nothing(void **state)
 }
 
 /* The vPort belongs to another protection domain: only SQs of that one send. */
-static void
-test_vport_of_other_pd_is_refused(void **state)
+TEST(test_vport_of_other_pd_is_refused)
 {
 	struct fx_wqe wqe;
 	uint32_t pdn, vp_offset;
 
-	(void)state;
 	start(&(struct error_case){ 0 });
 	assert_int_equal(card_pd_create(0, &pdn), 0);
 	assert_int_equal(card_vport_enable_tx(0, 0, pdn, a->page, &vp_offset),
@@ -354,12 +282,10 @@ test_vport_of_other_pd_is_refused(void **state)
 }
 
 /* An offset over 255 needs the long form. */
-static void
-test_vport_offset_above_255(void **state)
+TEST(test_vport_offset_above_255)
 {
 	struct fx_wqe wqe;
 
-	(void)state;
 	fx_defaults(&fx);
 	fx.config.vp_offset_base = 300;
 	fx_start(&fx);
@@ -380,12 +306,10 @@ test_vport_offset_above_255(void **state)
 }
 
 /* Each of the ten types has a case. */
-static void
-test_all_covered(void **state)
+TEST(test_all_covered)
 {
 	uint32_t type, i, n;
 
-	(void)state;
 	for (type = HW_CQE_TX_SA_DROP; type <= HW_CQE_TX_GDMA_ERR; type++) {
 		for (n = 0, i = 0; i < NB_CASES; i++)
 			n += (uint32_t)cases[i].type == type;
@@ -396,28 +320,16 @@ test_all_covered(void **state)
 int
 main(void)
 {
-	static const struct CMUnitTest others[] = {
-		cmocka_unit_test(test_all_suppressed),
-		cmocka_unit_test(test_gdma_err_is_final),
-		cmocka_unit_test(test_disabled_function_receives_nothing),
-		cmocka_unit_test(test_vport_of_other_pd_is_refused),
-		cmocka_unit_test(test_vport_offset_above_255),
-		cmocka_unit_test(test_all_covered),
-	};
-	static struct CMUnitTest
-		tests[2 * NB_CASES + sizeof(others) / sizeof(others[0])];
 	static char names[2 * NB_CASES][32];
-	uint32_t i;
 
-	for (i = 0; i < 2 * NB_CASES; i++) {
+	for (uint32_t i = 0; i < 2 * NB_CASES; i++) {
 		snprintf(names[i], sizeof(names[i]), "%s_%d",
 			 i % 2 == 0 ? "cause" : "suppressed", cases[i / 2].type);
-		tests[i] = (struct CMUnitTest){
+		test_add((struct CMUnitTest){
 			.name = names[i],
 			.test_func = i % 2 == 0 ? test_cause : test_suppressed,
 			.initial_state = (void *)(uintptr_t)&cases[i / 2],
-		};
+		});
 	}
-	memcpy(tests + i, others, sizeof(others));
-	return cmocka_run_group_tests_name("tx errors", tests, NULL, NULL);
+	return test_run("tx errors", NULL, NULL);
 }

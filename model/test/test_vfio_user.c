@@ -40,10 +40,8 @@ expect_answer(const char *text, const char *answer)
 	vc_leave(fd);
 }
 
-static void
-test_capabilities(void **state)
+VC_TEST(test_capabilities)
 {
-	(void)state;
 	expect_answer("{}", "{\"capabilities\":{}}");
 	expect_answer("{\"capabilities\":{\"max_msg_fds\":1,\"twin_socket\":{}}}",
 		      "{\"capabilities\":{\"max_msg_fds\":16}}");
@@ -55,15 +53,13 @@ test_capabilities(void **state)
 	expect_answer("{\"capabilities\":7}", "{\"capabilities\":{}}");
 }
 
-static void
-test_version_refused(void **state)
+VC_TEST(test_version_refused)
 {
 	static const char *const bad[] = { "", "{", "[]", "7", "{}{}",
 					   "{\"capabilities\":}", "\xff" };
 	const int fd = vc_connect();
 	static struct vc_reply reply;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(propose(fd, 0, bad[i],
 					 (uint32_t)strlen(bad[i]) + 1, NULL),
@@ -101,15 +97,13 @@ expect_end(const struct vc_message *message)
 	close(fd);
 }
 
-static void
-test_header_ends_connection(void **state)
+VC_TEST(test_header_ends_connection)
 {
 	static const uint32_t sizes[] = { 1, 15, VFIO_USER_MAX_BYTES + 1,
 					  0x7fffffff, 0x80000000, UINT32_MAX };
 	static const uint8_t payload[64];
 	struct vc_message message = { .command = VC_RESET, .payload = payload };
 
-	(void)state;
 	vc_device.nb_resets = 0;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		message.size_bytes = sizes[i];
@@ -120,15 +114,13 @@ test_header_ends_connection(void **state)
 		expect_end(&message);
 }
 
-static void
-test_header_refused(void **state)
+VC_TEST(test_header_refused)
 {
 	static const uint32_t flags[] = { VFIO_USER_FLAG_ERROR, 0x40,
 					  0x80000000, UINT32_MAX & ~0x1fu };
 	const int fd = vc_open();
 	static struct vc_reply reply;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
 		const struct vc_message message = { .id = 0xabcd,
 						    .command = VC_RESET,
@@ -148,14 +140,12 @@ test_header_refused(void **state)
 	close(fd);
 }
 
-static void
-test_commands_unknown(void **state)
+VC_TEST(test_commands_unknown)
 {
 	static const uint16_t unknown[] = { 0, 6, 11, 12, 14, 16, 17, 18, 0xffff };
 	static const uint8_t payload[100];
 	const int fd = vc_open();
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
 		assert_int_equal(vc_call(fd, unknown[i], payload,
 					 sizeof(payload), NULL),
@@ -164,8 +154,7 @@ test_commands_unknown(void **state)
 }
 
 /* Payloads that are shorter or longer than the command's. */
-static void
-test_payload_sizes(void **state)
+VC_TEST(test_payload_sizes)
 {
 	static const struct {
 		uint16_t command;
@@ -181,7 +170,6 @@ test_payload_sizes(void **state)
 	static uint8_t payload[VFIO_USER_MAX_BYTES];
 	const int fd = vc_open();
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		for (uint32_t n = 0; n < sizes[i].nb_bytes; n++)
 			assert_int_equal(vc_call(fd, sizes[i].command, payload,
@@ -201,14 +189,12 @@ test_payload_sizes(void **state)
 
 /* ---- Information ---- */
 
-static void
-test_device_info(void **state)
+VC_TEST(test_device_info)
 {
 	uint32_t info[4] = { 16 };
 	const int fd = vc_open();
 	static struct vc_reply reply;
 
-	(void)state;
 	assert_int_equal(vc_call(fd, VC_GET_INFO, info, 16, &reply), 0);
 	memcpy(info, reply.payload, 16);
 	assert_int_equal(info[0], 16);
@@ -221,8 +207,7 @@ test_device_info(void **state)
 	close(fd);
 }
 
-static void
-test_region_info(void **state)
+VC_TEST(test_region_info)
 {
 	static const uint64_t sizes[VFIO_PCI_NUM_REGIONS] = {
 		[VC_BAR0] = 1 << 20,
@@ -233,7 +218,6 @@ test_region_info(void **state)
 	const int fd = vc_open();
 	static struct vc_reply reply;
 
-	(void)state;
 	for (uint32_t i = 0; i < VFIO_PCI_NUM_REGIONS; i++) {
 		info.argsz = 200;
 		info.index = i;
@@ -250,25 +234,19 @@ test_region_info(void **state)
 				 VFIO_REGION_INFO_FLAG_WRITE);
 	}
 	info.index = VFIO_PCI_NUM_REGIONS;
-	assert_int_equal(vc_call(fd, VC_GET_REGION_INFO, &info, sizeof(info),
-				 NULL),
-			 EINVAL);
+	assert_int_equal(VC_TRY(fd, VC_GET_REGION_INFO, info), EINVAL);
 	info.index = 0;
 	info.argsz = sizeof(info) - 1;
-	assert_int_equal(vc_call(fd, VC_GET_REGION_INFO, &info, sizeof(info),
-				 NULL),
-			 EINVAL);
+	assert_int_equal(VC_TRY(fd, VC_GET_REGION_INFO, info), EINVAL);
 	close(fd);
 }
 
-static void
-test_irq_info(void **state)
+VC_TEST(test_irq_info)
 {
 	struct vfio_irq_info info = { .argsz = sizeof(info) };
 	const int fd = vc_open();
 	static struct vc_reply reply;
 
-	(void)state;
 	for (info.index = 0; info.index <= VFIO_PCI_MSIX_IRQ_INDEX;
 	     info.index++) {
 		struct vfio_irq_info answer;
@@ -282,25 +260,20 @@ test_irq_info(void **state)
 				 info.index == VFIO_PCI_MSIX_IRQ_INDEX ? 64 : 0);
 	}
 	for (; info.index < 6; info.index++)
-		assert_int_equal(vc_call(fd, VC_GET_IRQ_INFO, &info,
-					 sizeof(info), NULL),
-				 ENOTSUP);
+		assert_int_equal(VC_TRY(fd, VC_GET_IRQ_INFO, info), ENOTSUP);
 	info.argsz = 15;
-	assert_int_equal(vc_call(fd, VC_GET_IRQ_INFO, &info, sizeof(info), NULL),
-			 EINVAL);
+	assert_int_equal(VC_TRY(fd, VC_GET_IRQ_INFO, info), EINVAL);
 	close(fd);
 }
 
 /* ---- Regions ---- */
 
-static void
-test_bar0(void **state)
+VC_TEST(test_bar0)
 {
 	static const uint32_t widths[] = { 1, 2, 4, 8 };
 	const uint64_t value = 0x8877665544332211;
 	const int fd = vc_open();
 
-	(void)state;
 	vc_device.answer = value;
 	for (size_t i = 0; i < 4; i++) {
 		const uint32_t width = widths[i];
@@ -326,8 +299,7 @@ test_bar0(void **state)
 	close(fd);
 }
 
-static void
-test_bounds(void **state)
+VC_TEST(test_bounds)
 {
 	static const struct {
 		uint32_t region;
@@ -355,7 +327,6 @@ test_bounds(void **state)
 	static uint8_t data[4096];
 	const int fd = vc_open();
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		assert_int_equal(vc_read(fd, bad[i].region, bad[i].offset, data,
 					 bad[i].nb_bytes),
@@ -374,8 +345,7 @@ test_bounds(void **state)
 }
 
 /* The count of a write differs from its data. */
-static void
-test_write_count(void **state)
+VC_TEST(test_write_count)
 {
 	struct {
 		uint64_t offset;
@@ -384,7 +354,6 @@ test_write_count(void **state)
 	} write = { 0, VC_BAR0, 4, { 0 } };
 	const int fd = vc_open();
 
-	(void)state;
 	assert_int_equal(vc_call(fd, VC_REGION_WRITE, &write, 16 + 8, NULL),
 			 EINVAL);
 	assert_int_equal(vc_call(fd, VC_REGION_WRITE, &write, 16 + 3, NULL),
@@ -412,13 +381,11 @@ write_multi(int fd, const struct multi *multi, uint64_t nb_sent)
 		       NULL);
 }
 
-static void
-test_write_multi(void **state)
+VC_TEST(test_write_multi)
 {
 	static struct multi multi = { .nb = 200 };
 	const int fd = vc_open();
 
-	(void)state;
 	for (uint32_t i = 0; i < 201; i++) {
 		multi.writes[i].offset = i * 8;
 		multi.writes[i].region = VC_BAR0;
@@ -449,8 +416,7 @@ test_write_multi(void **state)
 }
 
 /* Posted writes, as QEMU sends them: no reply, and before later requests. */
-static void
-test_no_reply(void **state)
+VC_TEST(test_no_reply)
 {
 	const struct {
 		uint64_t offset;
@@ -469,7 +435,6 @@ test_no_reply(void **state)
 	const int fd = vc_open();
 	static struct vc_reply reply;
 
-	(void)state;
 	for (size_t i = 0; i < 4; i++)
 		vc_send(fd, &messages[i]);
 	vc_pump();
@@ -483,13 +448,11 @@ test_no_reply(void **state)
 
 /* ---- Configuration space ---- */
 
-static void
-test_config_header(void **state)
+VC_TEST(test_config_header)
 {
 	const int fd = vc_open();
 	uint32_t at;
 
-	(void)state;
 	assert_int_equal(vc_config_read(fd, PCI_VENDOR_ID, 4), 0x00ba1414);
 	assert_int_equal(vc_config_read(fd, PCI_CLASS_REVISION, 4), 0x02000000);
 	assert_int_equal(vc_config_read(fd, PCI_HEADER_TYPE, 1), 0);
@@ -511,13 +474,11 @@ test_config_header(void **state)
 	close(fd);
 }
 
-static void
-test_config_writes(void **state)
+VC_TEST(test_config_writes)
 {
 	const int fd = vc_open();
 	static uint8_t before[4096], after[4096], ones[4096];
 
-	(void)state;
 	/* Sizes of the BARs. */
 	vc_config_write(fd, PCI_BASE_ADDRESS_0, UINT32_MAX, 4);
 	vc_config_write(fd, PCI_BASE_ADDRESS_1, UINT32_MAX, 4);
@@ -543,12 +504,10 @@ test_config_writes(void **state)
 	close(fd);
 }
 
-static void
-test_bus_master(void **state)
+VC_TEST(test_bus_master)
 {
 	const int fd = vc_open();
 
-	(void)state;
 	assert_false(dma_is_enabled(0));
 	vc_config_write(fd, PCI_COMMAND, PCI_COMMAND_MEMORY, 2);
 	assert_false(dma_is_enabled(0));
@@ -561,13 +520,11 @@ test_bus_master(void **state)
 	assert_false(dma_is_enabled(0));
 }
 
-static void
-test_function_level_reset(void **state)
+VC_TEST(test_function_level_reset)
 {
 	const uint32_t control = 0x40 + PCI_EXP_DEVCTL;
 	const int fd = vc_open();
 
-	(void)state;
 	vc_config_write(fd, PCI_COMMAND, PCI_COMMAND_MASTER, 2);
 	vc_config_write(fd, PCI_BASE_ADDRESS_0, 0xfea00000, 4);
 	vc_device.nb_resets = 0;
@@ -588,53 +545,4 @@ test_function_level_reset(void **state)
 	assert_int_equal(vc_config_read(fd, PCI_BASE_ADDRESS_0, 4), 0xfea00004);
 	assert_true(dma_is_enabled(0));
 	close(fd);
-}
-
-static int
-run(const char *name, const struct CMUnitTest *tests, size_t nb)
-{
-	return _cmocka_run_group_tests(name, tests, nb, NULL, NULL);
-}
-
-static size_t
-count(const struct CMUnitTest *tests)
-{
-	size_t nb = 0;
-
-	while (tests[nb].name != NULL)
-		nb++;
-	return nb;
-}
-
-int
-main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		VC_TEST(test_capabilities),
-		VC_TEST(test_version_refused),
-		VC_TEST(test_header_ends_connection),
-		VC_TEST(test_header_refused),
-		VC_TEST(test_commands_unknown),
-		VC_TEST(test_payload_sizes),
-		VC_TEST(test_device_info),
-		VC_TEST(test_region_info),
-		VC_TEST(test_irq_info),
-		VC_TEST(test_bar0),
-		VC_TEST(test_bounds),
-		VC_TEST(test_write_count),
-		VC_TEST(test_write_multi),
-		VC_TEST(test_no_reply),
-		VC_TEST(test_config_header),
-		VC_TEST(test_config_writes),
-		VC_TEST(test_bus_master),
-		VC_TEST(test_function_level_reset),
-		{ 0 },
-	};
-
-	return run("messages", tests, count(tests)) +
-	       run("memory", vfio_user_dma_tests, count(vfio_user_dma_tests)) +
-	       run("interrupts", vfio_user_irq_tests,
-		   count(vfio_user_irq_tests)) +
-	       run("sockets", vfio_user_socket_tests,
-		   count(vfio_user_socket_tests));
 }

@@ -5,8 +5,6 @@
  * one, once, with the correct queue, and the device's reaction.
  */
 
-#include <stdio.h>
-
 #include "violation_cases.h"
 
 struct fixture *fx;
@@ -54,7 +52,51 @@ static const enum violation elsewhere[] = {
 	VIOLATION_eq_memory_fault,
 	VIOLATION_eq_overflow,
 	VIOLATION_eq_doorbell_index,
+	/* test_synthetic_errors.c, test_synthetic.c */
+	VIOLATION_vmbus_ring,
+	VIOLATION_vmbus_trailer,
+	VIOLATION_vmbus_type,
+	VIOLATION_vmbus_ranges,
+	VIOLATION_vmbus_memory,
+	VIOLATION_nvs_order,
+	VIOLATION_nvs_unknown,
+	VIOLATION_nvs_buffer,
+	VIOLATION_nvs_section,
+	VIOLATION_nvs_ack,
+	VIOLATION_nvs_no_vf,
+	VIOLATION_rndis_state,
+	VIOLATION_rndis_message,
+	VIOLATION_rndis_packet,
+	VIOLATION_rndis_object,
+	VIOLATION_rndis_rss_entry,
 };
+
+static void
+provoke(const struct violation_case *c)
+{
+	const struct fx_ring *queue = (const void *)((uint8_t *)a + c->queue);
+	struct fx_wqe wqe;
+
+	switch (c->base) {
+	case NO_WQE:
+		fx_doorbell(a, c->reg, queue->id + c->bits, c->nb_bytes);
+		return;
+	case UDP:
+	case TCP:
+		wqe = csum_wqe(c->base == UDP ? NIC_PROTO_UDP : NIC_PROTO_TCP);
+		break;
+	case LSO:
+		wqe = lso_wqe();
+		break;
+	default:
+		wqe = fx_tx_wqe(a, 0, 60);
+		if (c->base == LONG)
+			fx_tx_long(a, &wqe);
+		break;
+	}
+	fx_edit(&wqe, a->buf, c->edits);
+	send_expect(&wqe, c->cqe);
+}
 
 static void
 test_case(void **state)
@@ -66,17 +108,21 @@ test_case(void **state)
 	case_use(&fixture);
 	fx_defaults(fx);
 	fx_start(fx);
-	c->provoke();
+	if (c->provoke != NULL)
+		c->provoke();
+	else
+		provoke(c);
 	fx_assert_violation(c->violation, 1, violation_name(c->violation), 0);
 	row = &segment_violation_log()->rows[0];
 	assert_int_equal(row->place.kind, c->kind);
 	assert_int_equal(segment_violation_log()->nb_violations, 1);
+	assert_memory_equal(row->detail, "got ", 4);
+	assert_non_null(strstr(row->detail, ", want "));
 	fx_stop(fx);
 }
 
 /* The same violations for Rx. */
-static void
-test_rx_wqes(void **state)
+TEST(test_rx_wqes)
 {
 	static const struct {
 		uint32_t header1, nb_sge;
@@ -90,7 +136,6 @@ test_rx_wqes(void **state)
 	static struct fixture fixture;
 	uint32_t i, j;
 
-	(void)state;
 	for (i = 0; i < sizeof(wqes) / sizeof(wqes[0]); i++) {
 		struct fx_wqe rx = { .header = { 0, wqes[i].header1 } }, tx;
 		struct card_port_counters counters;
@@ -114,8 +159,7 @@ test_rx_wqes(void **state)
 }
 
 /* A wrong trans_off with a UDP request is recorded, but has no effect. */
-static void
-test_udp_trans_off(void **state)
+FX_TEST(test_udp_trans_off)
 {
 	struct fx_wqe wqe;
 
@@ -130,8 +174,7 @@ test_udp_trans_off(void **state)
 }
 
 /* Stale values in fields that the device ignores. */
-static void
-test_tolerated(void **state)
+FX_TEST(test_tolerated)
 {
 	struct fx_wqe wqe, rx = { .header = { 0, 0x200 } };
 
@@ -172,14 +215,12 @@ test_tolerated(void **state)
 	assert_no_violation();
 }
 
-static void
-test_strict_cq(void **state)
+TEST(test_strict_cq)
 {
 	static struct fixture fixture;
 	struct fx_wqe wqe;
 	uint32_t i;
 
-	(void)state;
 	case_use(&fixture);
 	fx_defaults(fx);
 	fx->config.cq_doorbell_strict = true;
@@ -195,8 +236,7 @@ test_strict_cq(void **state)
 }
 
 /* Twice eight laps: recorded twice, and the CQ continues. */
-static void
-test_lenient_cq(void **state)
+FX_TEST(test_lenient_cq)
 {
 	struct fx_wqe wqe;
 	uint32_t i;
@@ -209,17 +249,13 @@ test_lenient_cq(void **state)
 }
 
 /* Each violation is tested here or in the list of the others. */
-static void
-test_all_covered(void **state)
+TEST(test_all_covered)
 {
 	uint32_t v, i, found;
 
-	(void)state;
 	for (v = 0; v < NB_VIOLATIONS; v++) {
-		for (found = 0, i = 0; i < nb_ring_cases; i++)
-			found += ring_cases[i].violation == v;
-		for (i = 0; i < nb_tx_cases; i++)
-			found += tx_cases[i].violation == v;
+		for (found = 0, i = 0; i < nb_violation_cases; i++)
+			found |= violation_cases[i].violation == v;
 		for (i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
 			found += elsewhere[i] == v;
 		if (found != 1)
@@ -231,42 +267,14 @@ test_all_covered(void **state)
 	}
 }
 
-static uint32_t
-add_cases(struct CMUnitTest *tests, const struct violation_case *cases,
-	  uint32_t nb_cases)
-{
-	uint32_t i;
-
-	for (i = 0; i < nb_cases; i++)
-		tests[i] = (struct CMUnitTest){
-			.name = violation_name(cases[i].violation),
-			.test_func = test_case,
-			.initial_state = (void *)(uintptr_t)&cases[i],
-		};
-	return nb_cases;
-}
-
 int
 main(void)
 {
-	const struct CMUnitTest others[] = {
-		cmocka_unit_test(test_rx_wqes),
-		cmocka_unit_test_setup_teardown(test_tolerated, fx_setup,
-						fx_teardown),
-		cmocka_unit_test_setup_teardown(test_udp_trans_off, fx_setup,
-						fx_teardown),
-		cmocka_unit_test(test_strict_cq),
-		cmocka_unit_test_setup_teardown(test_lenient_cq, fx_setup,
-						fx_teardown),
-		cmocka_unit_test(test_all_covered),
-	};
-	static struct CMUnitTest tests[NB_VIOLATIONS + 64];
-	uint32_t n = 0;
-
-	n += add_cases(tests + n, ring_cases, nb_ring_cases);
-	n += add_cases(tests + n, tx_cases, nb_tx_cases);
-	n += add_cases(tests + n, more_cases, nb_more_cases);
-	memcpy(tests + n, others, sizeof(others));
-	n += sizeof(others) / sizeof(others[0]);
-	return _cmocka_run_group_tests("violations", tests, n, NULL, NULL);
+	for (uint32_t i = 0; i < nb_violation_cases; i++)
+		test_add((struct CMUnitTest){
+			.name = violation_name(violation_cases[i].violation),
+			.test_func = test_case,
+			.initial_state = (void *)(uintptr_t)&violation_cases[i],
+		});
+	return test_run("violations", NULL, NULL);
 }

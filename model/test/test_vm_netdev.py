@@ -10,11 +10,9 @@ usage: test_vm_netdev.py [unittest arguments]      (see model_test.py)
 
 import os
 import re
-import shutil
-import tempfile
 import unittest
 
-from model_test import PATIENCE_S, main, wait_until
+from model_test import PATIENCE_S, wait_until
 from vm_guest import ADDRESS, MAX_MTU, NB_QUEUES, PEER, PORT, PROGRAMS, Guest, run
 
 SETUP = f"""
@@ -35,16 +33,12 @@ class Netdev:
 
     @classmethod
     def setUpClass(cls):
-        cls.base = tempfile.mkdtemp(prefix="vm-netdev-")
-        cls.guest = Guest(cls.kernel, cls.base, SETUP)
+        cls.guest = Guest(cls.kernel, SETUP)
         cls.sh = cls.guest.sh
 
     @classmethod
     def tearDownClass(cls):
-        try:
-            cls.guest.check_end()
-        finally:
-            shutil.rmtree(cls.base)
+        cls.guest.check_end()
 
     def ping(self, nb_bytes, more=""):
         # ping waits that long only for its first answer.
@@ -176,7 +170,7 @@ class Netdev:
         self.streams()
 
     def test_modules_under_traffic(self):
-        traffic = self.guest.start(
+        traffic = self.guest.start_sh(
             f"/host/streams tcp {PEER} {PORT} 1 1000000000 4 2>/dev/null")
         wait_until(lambda: self.guest.ports()[0]["tx"]["packets"] > 0, "traffic")
         self.sh("modprobe -r mana_ib; modprobe -r mana; modprobe mana; modprobe mana_ib")
@@ -204,12 +198,12 @@ class NetdevNewest(Netdev, unittest.TestCase):
 
     def test_reset(self):
         """The adapter requests a reset: the kernel keeps both interfaces."""
-        before = self.guest.messages().count("reset cycle completed")
+        before = self.guest.log().count("reset cycle completed")
         self.guest.ctl("reset", "fn=0")
-        wait_until(lambda: self.guest.messages().count("reset cycle completed") > before,
+        wait_until(lambda: self.guest.log().count("reset cycle completed") > before,
                    "the end of the reset", timeout=3 * PATIENCE_S)
         self.streams()
 
 
 if __name__ == "__main__":
-    run(main)
+    run()

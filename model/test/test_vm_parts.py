@@ -102,6 +102,7 @@ class Options(unittest.TestCase):
         with mock.patch("os.getcwd", side_effect=FileNotFoundError):
             self.assertIn("current folder", self.refused("true"))
             self.assertEqual(command.parse(["--share", "/", "true"]).share, "/")
+            self.assertIsNone(command.parse(["--share", "none", "true"]).share)
 
     def test_help_fits_a_terminal(self):
         out = io.StringIO()
@@ -367,6 +368,20 @@ class Kernels(Folder):
         with self.assertRaisesRegex(Failure, "b.ko is missing"):
             kernel.Modules.find(self.base)
 
+    def test_own_kernels_get_an_rnic(self):
+        for name, wanted in (("newest", ()), ("6.12", ("--rnic",)), ("6.1", ()),
+                             ("/boot/vmlinuz", ("--rnic",))):
+            self.assertEqual(kernel.model_options(name), wanted, name)
+        for more, wanted in (([], True), (["--no-rnic"], False)):
+            machine = command.Machine(command.parse(
+                ["--kernel", "/boot/vmlinuz", *more, "--", "true"]))
+            machine.tools = None
+            os.makedirs(self.path(f"run{wanted}"))
+            with mock.patch.object(qemu, "command", return_value=["qemu"]), \
+                    mock.patch.object(command, "build_folder", return_value="build"):
+                line = machine._machine(None, self.path(f"run{wanted}"))
+            self.assertEqual("--rnic" in line, wanted)
+
     def test_missing_kernels_are_named(self):
         for name in ("6.13", self.path("none"), self.path("none") + "+" + self.base):
             with self.assertRaisesRegex(Failure, "no kernel"):
@@ -451,6 +466,13 @@ class Cache(Folder):
         self.assertFalse(os.path.exists(old))
         self.assertFalse(os.path.exists(new))
         self.assertTrue(os.path.exists(kept) and os.path.exists(used))
+
+    def test_folder_that_another_run_fills_is_kept(self):
+        with cache.scratch() as work:
+            os.utime(work, (0, 0))     # unpacked packages
+            cache.prune()
+            self.assertTrue(os.path.exists(work))
+        self.assertEqual(os.listdir(cache.folder()), [])
 
     def test_interrupted_removal_leaves_no_half_item(self):
         old = cache.item("image", "old", lambda folder: None)
@@ -761,6 +783,31 @@ class Sessions(unittest.TestCase):
     def test_no_such_guest(self):
         with self.assertRaisesRegex(Failure, "no guest absent of this user runs"):
             execute.connect("absent")
+
+    def test_status_after_a_check(self):
+        """What mana-model --check has found decides the exit status."""
+        self.assertEqual(command.with_model(7, 0), 7)
+        self.assertEqual(command.with_model(0, 3), 3)
+        with contextlib.redirect_stderr(io.StringIO()) as errors:
+            self.assertEqual(command.with_model(7, 3), 3)
+        self.assertIn("the command's exit status was 7", errors.getvalue())
+        with self.assertRaisesRegex(Failure, "mana-model: exit status 125"):
+            command.with_model(0, 125)
+
+    def test_guest_that_does_not_power_off(self):
+        """It is ended; the status of the command is known and stays."""
+        for end, wanted in (("exit 0", 0), ("exit 143", 0), ("exit 3", 3)):
+            process = subprocess.Popen(
+                ["sh", "-c", f"trap '{end}' TERM; echo up; while :; do sleep 0.05; done"],
+                stdout=subprocess.PIPE)
+            self.assertEqual(process.stdout.readline(), b"up\n")
+            with contextlib.redirect_stderr(io.StringIO()) as errors:
+                self.assertEqual(command.power_off(process, 0.01), wanted)
+            self.assertIn("did not power off within 0.01 s", errors.getvalue())
+            self.assertIsNotNone(process.returncode)
+            process.stdout.close()
+        with subprocess.Popen(["sh", "-c", "exit 125"]) as process:
+            self.assertEqual(command.power_off(process, PATIENCE_S), 125)
 
     def test_statuses_in_words(self):
         self.assertEqual(session.describe(3), "exit status 3")

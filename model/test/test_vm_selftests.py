@@ -14,13 +14,11 @@ usage: test_vm_selftests.py [unittest arguments]      (see model_test.py)
 
 import os
 import re
-import shutil
 import sys
-import tempfile
 import unittest
 from dataclasses import dataclass
 
-from model_test import TOP, main, timeout_factor
+from model_test import TOP, timeout_factor
 from vm_guest import Guest, run
 
 sys.path.insert(0, os.path.join(TOP, "model", "vm"))
@@ -175,11 +173,8 @@ class Selftests:
         return found, done.stdout
 
     def test_run(self):
-        base = tempfile.mkdtemp(prefix="vm-selftests-")
-        self.addCleanup(shutil.rmtree, base)
-        guest = Guest(self.kernel, base, SETUP, share=self.root, nb_cpus=2)
-        self.addCleanup(guest.process.wait)
-        self.addCleanup(guest.process.kill)
+        guest = Guest(self.kernel, SETUP, share=self.root, nb_cpus=2)
+        self.addCleanup(guest.holder.kill)
         wanted = ("quick", "run") if os.environ.get("MANA_SELFTESTS") == "all" else (
             "quick",)
         for program, line in self.lines.items():
@@ -204,4 +199,4 @@ class SelftestsNewest(Selftests, unittest.TestCase):
 
 
 if __name__ == "__main__":
-    run(main)
+    run()

@@ -24,7 +24,7 @@ import tempfile
 import time
 import unittest
 
-from model_test import PATIENCE_S, mac, main, wait_until
+from model_test import PATIENCE_S, mac, wait_until
 from vm_guest import ADDRESS, MAX_MTU, PEER, PORT, Guest, run
 
 NB_BYTES = int(os.environ.get("MANA_WIRE_BYTES", "1000000"))
@@ -77,10 +77,9 @@ class Wire:
         self.base = tempfile.mkdtemp(prefix="vm-wire-")
         self.addCleanup(shutil.rmtree, self.base)
         self.trace = os.path.join(self.base, "trace")
-        self.guest = Guest(self.kernel, self.base, SETUP, "--trace", self.trace,
+        self.guest = Guest(self.kernel, SETUP, "--trace", self.trace,
                            "--trace-classes", "wqe")
-        self.addCleanup(self.guest.process.wait)
-        self.addCleanup(self.guest.process.kill)
+        self.addCleanup(self.guest.holder.kill)
 
     def wqes(self, *fields):
         """By port and field, the number of Tx WQEs with a field that is not 0."""
@@ -113,7 +112,7 @@ class Wire:
         return int(answered.group(1))
 
     def test_streams(self):
-        testpmd = self.guest.start(TESTPMD.format(mac=mac(0)), stdin=subprocess.PIPE,
+        testpmd = self.guest.start_sh(TESTPMD.format(mac=mac(0)), stdin=subprocess.PIPE,
                                    stdout=subprocess.DEVNULL)
         self.addCleanup(testpmd.wait)
         self.addCleanup(testpmd.kill)
@@ -151,4 +150,4 @@ class WireNewest(Wire, unittest.TestCase):
 
 
 if __name__ == "__main__":
-    run(main)
+    run()

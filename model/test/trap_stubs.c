@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "preload.h"
@@ -21,6 +20,7 @@
 #include "platform.h"
 #include "segment.h"
 #include "trap_stubs.h"
+#include "vmbus.h"
 
 #define TEST_CONTEXT 7
 
@@ -156,6 +156,12 @@ card_doorbell(uint32_t fn, uint32_t page, uint32_t offset, uint64_t value,
 }
 
 void
+violation_detail(const char *format, ...)
+{
+	(void)format;
+}
+
+void
 violation_record(enum violation violation, const struct violation_place *place,
 		 const void *bytes, size_t nb_bytes)
 {
@@ -180,6 +186,14 @@ model_log(const char *format, ...)
 void
 machine_tick(void)
 {
+}
+
+void
+vmbus_signal(uint32_t offset, uint32_t bits)
+{
+	noted.offset = offset;
+	noted.value = bits;
+	noted.nb_signals++;
 }
 
 void

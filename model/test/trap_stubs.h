@@ -13,6 +13,7 @@ struct noted {
 	uint32_t fn, page, offset, size_bytes;
 	uint64_t value;
 	uint64_t nb_doorbells;
+	uint64_t nb_signals; /* of the monitor page */
 	uint64_t nb_violations;
 	enum violation violation;
 };

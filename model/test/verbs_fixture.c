@@ -52,8 +52,8 @@ ring_free(void *ring, void *data)
 	free(ring);
 }
 
-void
-fx_set_allocators(struct ibv_context *ctx)
+static void
+set_allocators(struct ibv_context *ctx)
 {
 	struct manadv_ctx_allocators allocators = {
 		.alloc = ring_alloc,
@@ -101,7 +101,7 @@ fx_open(struct fixture *fx, uint32_t device, uint32_t port)
 	rc = open_device(fx);
 	if (rc != 0)
 		return rc;
-	fx_set_allocators(fx->ctx);
+	set_allocators(fx->ctx);
 
 	fx->pd = ibv_alloc_pd(fx->ctx);
 	if (fx->pd == NULL)
@@ -392,26 +392,47 @@ fx_ring_cq(struct fixture *fx, struct fx_queue *q, bool arm)
 	     (uint64_t)arm << 63);
 }
 
+bool
+fx_has_cqe(const struct fx_queue *q)
+{
+	const uint8_t *cqe = q->cq_ring + q->cq_head % q->nb_cqe * HW_CQE_BYTES;
+	const uint32_t trailer =
+		__atomic_load_n((const uint32_t *)(cqe + HW_CQE_TRAILER_OFF),
+				__ATOMIC_ACQUIRE);
+
+	return trailer >> HW_CQE_OWNER_S ==
+	       (q->cq_head / q->nb_cqe & HW_CQE_OWNER_M);
+}
+
 const uint8_t *
 fx_cqe(struct fx_queue *q)
 {
 	const struct timespec a_while = { .tv_nsec = 1000000 };
-	const uint8_t *cqe = q->cq_ring +
-		q->cq_head % q->nb_cqe * HW_CQE_BYTES;
-	uint32_t lap = q->cq_head / q->nb_cqe & HW_CQE_OWNER_M;
-	uint32_t i, trailer;
 
-	for (i = 0; i < 1000; i++) {
-		trailer = __atomic_load_n(
-			(const uint32_t *)(cqe + HW_CQE_TRAILER_OFF),
-			__ATOMIC_ACQUIRE);
-		if (trailer >> HW_CQE_OWNER_S == lap) {
-			q->cq_head++;
-			return cqe;
-		}
+	for (uint32_t i = 0; i < 1000; i++) {
+		if (fx_has_cqe(q))
+			return q->cq_ring +
+			       q->cq_head++ % q->nb_cqe * HW_CQE_BYTES;
 		nanosleep(&a_while, NULL);
 	}
 	return NULL;
+}
+
+char fx_message[256];
+
+int
+fx_command(const char *line)
+{
+	fx_message[0] = '\0';
+	return MODEL_CALL(mana_model_command)(line, fx_message,
+					      sizeof(fx_message));
+}
+
+void
+fx_do(const char *line)
+{
+	if (fx_command(line) != 0)
+		fail_msg("%s: %s", line, fx_message);
 }
 
 int

@@ -9,14 +9,6 @@
 #ifndef MODEL_TEST_VERBS_FIXTURE_H
 #define MODEL_TEST_VERBS_FIXTURE_H
 
-/* cmocka.h needs these before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <infiniband/manadv.h>
 #include <infiniband/verbs.h>
@@ -26,12 +18,13 @@
 #include <unistd.h>
 
 #include "../mana_model.h"
+#include "test.h"
 
 /* A function of the model, looked up in the preloaded library. */
 void *model_function(const char *name);
 #define MODEL_CALL(name) ((__typeof__(&name))model_function(#name))
 
-#define FX_MAX_QUEUES 16
+#define FX_MAX_QUEUES	64
 #define FX_NB_CQE 64
 #define FX_NB_WR 64
 #define FX_BUF_BYTES 65536u
@@ -89,10 +82,10 @@ int fx_close(struct fixture *fx);
 /* cmocka set-up and tear-down of an empty fixture in *state. */
 int fx_setup(void **state);
 int fx_teardown(void **state);
+#define FX_TEST(name) TEST_WITH(name, fx_setup, fx_teardown)
 
-/* Allocators for libmana as in a driver; they count the rings. */
+/* Rings of libmana's allocators, which are those of a driver. */
 extern uint32_t fx_nb_rings;
-void fx_set_allocators(struct ibv_context *ctx);
 
 /* QP attributes of the bring-up, which tests change. */
 struct ibv_qp_init_attr fx_qp_attr(struct ibv_cq *cq);
@@ -103,6 +96,7 @@ void fx_send(struct fixture *fx, struct fx_queue *q, uint32_t off,
 	     uint32_t nb_bytes);
 void fx_fill(struct fixture *fx, struct fx_queue *q, uint32_t n);
 void fx_ring_cq(struct fixture *fx, struct fx_queue *q, bool arm);
+bool fx_has_cqe(const struct fx_queue *q);
 /* Consume the next CQE by its owner bits; waits up to a second; NULL: none. */
 const uint8_t *fx_cqe(struct fx_queue *q);
 /* Post several frames with one doorbell. */
@@ -117,6 +111,14 @@ void fx_ring_send(struct fixture *fx, struct fx_queue *q);
 		assert_null(call);             \
 		assert_int_equal(errno, error); \
 	} while (0)
+
+/*
+ * Run a command of the machine: 0 or a negative errno, with a text in
+ * fx_message; or assert that it succeeds.
+ */
+extern char fx_message[256];
+int fx_command(const char *line);
+void fx_do(const char *line);
 
 /* ethtool on a netdev; data begins with the command. 0 or errno. */
 int fx_ethtool(const char *netdev, void *data);

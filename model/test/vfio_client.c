@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -190,7 +189,7 @@ vc_receive(int fd, struct vc_reply *reply)
 	if (n <= 0)
 		return;
 	assert_int_equal(n, HEADER_BYTES);
-	assert_in_range(reply->header.size_bytes, HEADER_BYTES,
+	assert_uint_in_range(reply->header.size_bytes, HEADER_BYTES,
 			VFIO_USER_MAX_BYTES);
 	reply->nb_bytes = reply->header.size_bytes - (uint32_t)HEADER_BYTES;
 	if (reply->nb_bytes != 0)
@@ -283,7 +282,7 @@ vc_write(int fd, uint32_t region, uint64_t offset, const void *buf,
 	static struct vc_reply reply;
 	int error;
 
-	assert_in_range(nb_bytes, 0, sizeof(t.data));
+	assert_uint_in_range(nb_bytes, 0, sizeof(t.data));
 	memcpy(t.data, buf, nb_bytes);
 	error = vc_call(fd, VC_REGION_WRITE, &t, 16 + nb_bytes, &reply);
 	if (error != 0)

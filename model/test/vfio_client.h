@@ -46,6 +46,7 @@ extern struct vc_device vc_device;
 extern char vc_folder[128];
 int vc_setup(void **state);
 int vc_teardown(void **state);
+#define VC_TEST(name) TEST_WITH(name, vc_setup, vc_teardown)
 
 /* Let the machine accept, receive and work until it is idle. */
 void vc_pump(void);
@@ -90,6 +91,9 @@ void vc_receive(int fd, struct vc_reply *reply);
  */
 int vc_call(int fd, uint16_t command, const void *payload, uint32_t nb_bytes,
 	    struct vc_reply *reply);
+/* A request that has no reply to look at. */
+#define VC_TRY(fd, command, request) \
+	vc_call(fd, command, &(request), sizeof(request), NULL)
 int vc_call_fds(int fd, uint16_t command, const void *payload,
 		uint32_t nb_bytes, const int *fds, uint32_t nb_fds);
 
@@ -115,12 +119,5 @@ int vc_irqs(int fd, uint32_t flags, uint32_t start, uint32_t count,
 int vc_memory(uint64_t nb_bytes, uint8_t byte);
 /* Number of open descriptors of this process. */
 uint32_t vc_nb_fds(void);
-
-/* Other parts of the test, each a list that ends with an entry without name. */
-extern const struct CMUnitTest vfio_user_dma_tests[];
-extern const struct CMUnitTest vfio_user_irq_tests[];
-extern const struct CMUnitTest vfio_user_socket_tests[];
-
-#define VC_TEST(test) cmocka_unit_test_setup_teardown(test, vc_setup, vc_teardown)
 
 #endif /* MODEL_TEST_VFIO_CLIENT_H */

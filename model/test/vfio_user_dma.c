@@ -33,20 +33,18 @@ expect_bytes(uint64_t addr, uint32_t nb_bytes, uint8_t byte)
 {
 	uint8_t buf[2 * PAGE] = { 0 };
 
-	assert_in_range(nb_bytes, 1, sizeof(buf));
+	assert_uint_in_range(nb_bytes, 1, sizeof(buf));
 	assert_int_equal(dma_read(0, addr, buf, nb_bytes), 0);
 	for (uint32_t i = 0; i < nb_bytes; i++)
 		assert_int_equal(buf[i], byte);
 }
 
-static void
-test_copies(void **state)
+VC_TEST(test_copies)
 {
 	const int fd = open_enabled();
 	const int low = vc_memory(4 * PAGE, 1), high = vc_memory(4 * PAGE, 2);
 	uint8_t buf[PAGE], back[PAGE];
 
-	(void)state;
 	/* In falling order; the second one is at an offset of its file. */
 	assert_int_equal(vc_map(fd, 0x105000, 2 * PAGE, RW, high, 2 * PAGE), 0);
 	assert_int_equal(vc_map(fd, 0x101000, 4 * PAGE, RW, low, 0), 0);
@@ -78,14 +76,12 @@ test_copies(void **state)
 }
 
 /* Rights of the mapping, and of the function. */
-static void
-test_rights(void **state)
+VC_TEST(test_rights)
 {
 	const int fd = open_enabled();
 	const int memory = vc_memory(PAGE, 3);
 	uint8_t byte = 9;
 
-	(void)state;
 	assert_int_equal(vc_map(fd, 0, PAGE, R, memory, 0), 0);
 	assert_int_equal(vc_map(fd, PAGE, PAGE, W, memory, 0), 0);
 	expect_bytes(0, PAGE, 3);
@@ -99,15 +95,13 @@ test_rights(void **state)
 	close(memory);
 }
 
-static void
-test_map_refused(void **state)
+VC_TEST(test_map_refused)
 {
 	const int fd = open_enabled();
 	const int memory = vc_memory(4 * PAGE, 0);
 	char path[64];
 	int pipe_fds[2], read_only;
 
-	(void)state;
 	assert_int_equal(pipe(pipe_fds), 0);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", memory);
 	read_only = open(path, O_RDONLY | O_CLOEXEC);
@@ -141,8 +135,7 @@ test_map_refused(void **state)
 	close(pipe_fds[1]);
 }
 
-static void
-test_map_fields(void **state)
+VC_TEST(test_map_fields)
 {
 	struct vfio_iommu_type1_dma_map map = { .argsz = sizeof(map) - 1,
 						.flags = RW,
@@ -150,7 +143,6 @@ test_map_fields(void **state)
 	const int fd = open_enabled();
 	const int fds[] = { vc_memory(PAGE, 0), vc_memory(PAGE, 0) };
 
-	(void)state;
 	assert_int_equal(vc_call_fds(fd, VC_DMA_MAP, &map, sizeof(map), fds, 1),
 			 EINVAL);
 	map.argsz = sizeof(map);
@@ -163,8 +155,7 @@ test_map_fields(void **state)
 	close(fds[1]);
 }
 
-static void
-test_overlaps(void **state)
+VC_TEST(test_overlaps)
 {
 	static const struct {
 		uint64_t first, nb;
@@ -175,7 +166,6 @@ test_overlaps(void **state)
 	const int fd = open_enabled();
 	const int memory = vc_memory(100 * PAGE, 7);
 
-	(void)state;
 	assert_int_equal(vc_map(fd, 20 * PAGE, PAGE, RW, memory, 0), 0);
 	assert_int_equal(vc_map(fd, 10 * PAGE, 4 * PAGE, RW, memory, 0), 0);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -194,14 +184,12 @@ test_overlaps(void **state)
 	close(memory);
 }
 
-static void
-test_unmap(void **state)
+VC_TEST(test_unmap)
 {
 	const int fd = open_enabled();
 	const int memory = vc_memory(8 * PAGE, 7);
 	uint8_t byte;
 
-	(void)state;
 	assert_int_equal(vc_unmap(fd, 0, PAGE, 0), ENOENT);
 	assert_int_equal(vc_map(fd, 0, 4 * PAGE, RW, memory, 0), 0);
 	assert_int_equal(vc_map(fd, 4 * PAGE, 4 * PAGE, RW, memory, 0), 0);
@@ -225,8 +213,7 @@ test_unmap(void **state)
 	close(memory);
 }
 
-static void
-test_unmap_fields(void **state)
+VC_TEST(test_unmap_fields)
 {
 	const struct vfio_iommu_type1_dma_unmap unmap = {
 		.argsz = sizeof(unmap) - 1,
@@ -234,19 +221,15 @@ test_unmap_fields(void **state)
 	};
 	const int fd = vc_open();
 
-	(void)state;
-	assert_int_equal(vc_call(fd, VC_DMA_UNMAP, &unmap, sizeof(unmap), NULL),
-			 EINVAL);
+	assert_int_equal(VC_TRY(fd, VC_DMA_UNMAP, unmap), EINVAL);
 	close(fd);
 }
 
-static void
-test_many_maps(void **state)
+VC_TEST(test_many_maps)
 {
 	const int fd = open_enabled();
 	const int memory = vc_memory(PAGE, 4);
 
-	(void)state;
 	/* With a hole behind each, in an order that is not sorted. */
 	for (uint64_t i = 0; i < DMA_MAX_MAPS; i++)
 		assert_int_equal(vc_map(fd, (i * 389 % DMA_MAX_MAPS) * 2 * PAGE,
@@ -268,14 +251,12 @@ test_many_maps(void **state)
 }
 
 /* The client truncates the file of a mapping. */
-static void
-test_vanished_memory(void **state)
+VC_TEST(test_vanished_memory)
 {
 	const int fd = open_enabled();
 	const int memory = vc_memory(4 * PAGE, 1);
 	static uint8_t buf[4 * PAGE];
 
-	(void)state;
 	fx_catch_faults();
 	assert_int_equal(vc_map(fd, 0, 4 * PAGE, RW, memory, 0), 0);
 	expect_bytes(3 * PAGE, PAGE, 1);
@@ -294,13 +275,11 @@ test_vanished_memory(void **state)
 }
 
 /* Memory that the client does not share: known, but not accessible. */
-static void
-test_unshared_memory(void **state)
+VC_TEST(test_unshared_memory)
 {
 	const int fd = open_enabled();
 	uint8_t byte = 0;
 
-	(void)state;
 	assert_int_equal(vc_map(fd, 0, PAGE, RW, -1, 0), 0);
 	assert_int_equal(vc_map(fd, 0, PAGE, RW, -1, 0), EEXIST);
 	assert_int_equal(dma_read(0, 0, &byte, 1), -EFAULT);
@@ -310,15 +289,13 @@ test_unshared_memory(void **state)
 }
 
 /* A mapping outlives its descriptors, but not its client. */
-static void
-test_memory_of_gone_client(void **state)
+VC_TEST(test_memory_of_gone_client)
 {
 	const int memory = vc_memory(PAGE, 1);
 	const uint32_t nb_fds = vc_nb_fds();
 	uint8_t byte = 0;
 	int fd = open_enabled();
 
-	(void)state;
 	assert_int_equal(vc_map(fd, 0, PAGE, RW, memory, 0), 0);
 	expect_bytes(0, PAGE, 1);
 	vc_leave(fd);
@@ -347,13 +324,11 @@ nb_mappings(const char *text)
 }
 
 /* Mappings that begin and end within huge pages, as QEMU's of a PC. */
-static void
-test_huge_pages(void **state)
+VC_TEST(test_huge_pages)
 {
 	const int fd = open_enabled();
 	const int memory = memfd_create("test-huge", MFD_CLOEXEC | MFD_HUGETLB);
 
-	(void)state;
 	if (memory < 0) {
 		print_message("skipped: the kernel has no huge pages\n");
 		skip();
@@ -373,32 +348,13 @@ test_huge_pages(void **state)
 }
 
 /* A file that is not in memory. */
-static void
-test_disk_file(void **state)
+VC_TEST(test_disk_file)
 {
 	const int fd = open_enabled();
 	const int file = open("/sys/kernel/uevent_seqnum", O_RDONLY | O_CLOEXEC);
 
-	(void)state;
 	assert_true(file >= 0);
 	assert_int_equal(vc_map(fd, 0, PAGE, R, file, 0), EMEDIUMTYPE);
 	close(file);
 	close(fd);
 }
-
-const struct CMUnitTest vfio_user_dma_tests[] = {
-	VC_TEST(test_copies),
-	VC_TEST(test_rights),
-	VC_TEST(test_map_refused),
-	VC_TEST(test_map_fields),
-	VC_TEST(test_overlaps),
-	VC_TEST(test_unmap),
-	VC_TEST(test_unmap_fields),
-	VC_TEST(test_many_maps),
-	VC_TEST(test_vanished_memory),
-	VC_TEST(test_unshared_memory),
-	VC_TEST(test_memory_of_gone_client),
-	VC_TEST(test_huge_pages),
-	VC_TEST(test_disk_file),
-	{ 0 },
-};

@@ -66,13 +66,11 @@ close_all(const int *fds, uint32_t nb)
 		close(fds[i]);
 }
 
-static void
-test_raise(void **state)
+VC_TEST(test_raise)
 {
 	const int fd = open_enabled();
 	int fds[3];
 
-	(void)state;
 	make_events(fds, 3);
 	assert_int_equal(vc_irqs(fd, EVENTFD | TRIGGER, 5, 2, fds, 2), 0);
 	assert_int_equal(vc_irqs(fd, EVENTFD | TRIGGER, 63, 1, fds + 2, 1), 0);
@@ -98,13 +96,11 @@ test_raise(void **state)
 }
 
 /* An interrupt that cannot be sent waits, once. */
-static void
-test_pending(void **state)
+VC_TEST(test_pending)
 {
 	const int fd = open_enabled();
 	int event;
 
-	(void)state;
 	make_events(&event, 1);
 	msix_raise(0, 3);
 	msix_raise(0, 3);
@@ -129,13 +125,11 @@ test_pending(void **state)
 	close(event);
 }
 
-static void
-test_masks(void **state)
+VC_TEST(test_masks)
 {
 	const int fd = open_enabled();
 	int fds[4];
 
-	(void)state;
 	make_events(fds, 4);
 	assert_int_equal(vc_irqs(fd, EVENTFD | TRIGGER, 0, 4, fds, 4), 0);
 	assert_int_equal(vc_irqs(fd, NONE | MASK, 1, 2, NULL, 0), 0);
@@ -170,8 +164,7 @@ test_masks(void **state)
 }
 
 /* The client's own triggers, for a range or the true ones of it. */
-static void
-test_triggers(void **state)
+VC_TEST(test_triggers)
 {
 	struct vfio_irq_set set = { .argsz = sizeof(set) + 4,
 				    .flags = BOOL | TRIGGER,
@@ -181,7 +174,6 @@ test_triggers(void **state)
 	const int fd = open_enabled();
 	int fds[4];
 
-	(void)state;
 	make_events(fds, 4);
 	assert_int_equal(vc_irqs(fd, EVENTFD | TRIGGER, 0, 4, fds, 4), 0);
 	assert_int_equal(vc_irqs(fd, NONE | TRIGGER, 1, 2, NULL, 0), 0);
@@ -205,8 +197,7 @@ test_triggers(void **state)
 	close_all(fds, 4);
 }
 
-static void
-test_ranges(void **state)
+VC_TEST(test_ranges)
 {
 	static const struct {
 		uint32_t start, count;
@@ -218,7 +209,6 @@ test_ranges(void **state)
 	const int fd = open_enabled();
 	int event;
 
-	(void)state;
 	make_events(&event, 1);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		assert_int_equal(vc_irqs(fd, NONE | TRIGGER, bad[i].start,
@@ -241,8 +231,7 @@ test_ranges(void **state)
 	close(event);
 }
 
-static void
-test_flags(void **state)
+VC_TEST(test_flags)
 {
 	static const uint32_t bad[] = {
 		0, NONE, TRIGGER, NONE | BOOL | TRIGGER, NONE | EVENTFD | TRIGGER,
@@ -254,7 +243,6 @@ test_flags(void **state)
 	const int fd = open_enabled();
 	int event;
 
-	(void)state;
 	make_events(&event, 1);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(vc_irqs(fd, bad[i], 0, 1, NULL, 0), EINVAL);
@@ -263,35 +251,27 @@ test_flags(void **state)
 	/* INTx and MSI have no interrupts; all of them can be disabled. */
 	for (set.index = 0; set.index < VFIO_PCI_MSIX_IRQ_INDEX; set.index++) {
 		set.count = 0;
-		assert_int_equal(vc_call(fd, VC_SET_IRQS, &set, sizeof(set),
-					 NULL),
-				 0);
+		assert_int_equal(VC_TRY(fd, VC_SET_IRQS, set), 0);
 		set.count = 1;
-		assert_int_equal(vc_call(fd, VC_SET_IRQS, &set, sizeof(set),
-					 NULL),
-				 EINVAL);
+		assert_int_equal(VC_TRY(fd, VC_SET_IRQS, set), EINVAL);
 	}
 	set.index = VFIO_PCI_MSIX_IRQ_INDEX + 1;
 	set.count = 0;
-	assert_int_equal(vc_call(fd, VC_SET_IRQS, &set, sizeof(set), NULL),
-			 EINVAL);
+	assert_int_equal(VC_TRY(fd, VC_SET_IRQS, set), EINVAL);
 	set.index = VFIO_PCI_MSIX_IRQ_INDEX;
 	set.argsz--;
-	assert_int_equal(vc_call(fd, VC_SET_IRQS, &set, sizeof(set), NULL),
-			 EINVAL);
+	assert_int_equal(VC_TRY(fd, VC_SET_IRQS, set), EINVAL);
 	close(fd);
 	close(event);
 }
 
 /* Too few, too many, and of the wrong kind. All of them are closed. */
-static void
-test_descriptors(void **state)
+VC_TEST(test_descriptors)
 {
 	const int fd = open_enabled();
 	uint32_t nb_fds;
 	int fds[20], pipe_fds[2], file;
 
-	(void)state;
 	make_events(fds, 20);
 	assert_int_equal(pipe2(pipe_fds, O_NONBLOCK), 0);
 	file = vc_memory(4096, 0);
@@ -329,13 +309,11 @@ test_descriptors(void **state)
 }
 
 /* A write to a full eventfd would wait for its reader. */
-static void
-test_full_eventfd(void **state)
+VC_TEST(test_full_eventfd)
 {
 	const int fd = open_enabled();
 	const int event = eventfd(0, EFD_CLOEXEC);
 
-	(void)state;
 	assert_true(event >= 0);
 	assert_int_equal(vc_irqs(fd, EVENTFD | TRIGGER, 0, 1, &event, 1), 0);
 	assert_int_equal(eventfd_write(event, UINT64_MAX - 1), 0);
@@ -347,13 +325,11 @@ test_full_eventfd(void **state)
 	close(event);
 }
 
-static void
-test_table(void **state)
+VC_TEST(test_table)
 {
 	const int fd = vc_open();
 	uint32_t value;
 
-	(void)state;
 	/* All vectors are masked at first. */
 	for (uint32_t i = 0; i < 64; i++) {
 		assert_int_equal(vc_read(fd, VC_BAR4, i * 16 + 12, &value, 4), 0);
@@ -373,16 +349,3 @@ test_table(void **state)
 	assert_int_equal(value, 0);
 	close(fd);
 }
-
-const struct CMUnitTest vfio_user_irq_tests[] = {
-	VC_TEST(test_raise),
-	VC_TEST(test_pending),
-	VC_TEST(test_masks),
-	VC_TEST(test_triggers),
-	VC_TEST(test_ranges),
-	VC_TEST(test_flags),
-	VC_TEST(test_descriptors),
-	VC_TEST(test_full_eventfd),
-	VC_TEST(test_table),
-	{ 0 },
-};

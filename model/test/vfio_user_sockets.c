@@ -2,7 +2,6 @@
 
 /* test_vfio_user.c: connections and the socket's file. */
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -30,8 +29,7 @@ is_closed(int fd)
 }
 
 /* A message that comes byte by byte, with its descriptor. */
-static void
-test_fragments(void **state)
+VC_TEST(test_fragments)
 {
 	const struct vfio_iommu_type1_dma_map map = {
 		.argsz = sizeof(map),
@@ -48,7 +46,6 @@ test_fragments(void **state)
 	static struct vc_reply reply;
 	uint8_t byte = 0;
 
-	(void)state;
 	vc_config_write(fd, 4, 4, 2); /* bus master */
 	vc_send(fd, &message);
 	for (uint32_t i = 0; i < sizeof(map); i++) {
@@ -67,13 +64,11 @@ test_fragments(void **state)
 }
 
 /* Two messages at once: each has its own descriptor. */
-static void
-test_descriptors_in_order(void **state)
+VC_TEST(test_descriptors_in_order)
 {
 	const int fd = vc_open();
 	const int memory[] = { vc_memory(4096, 1), vc_memory(4096, 2) };
 
-	(void)state;
 	vc_config_write(fd, 4, 4, 2);
 	for (uint32_t i = 0; i < 2; i++) {
 		const struct vfio_iommu_type1_dma_map map = {
@@ -114,14 +109,12 @@ test_descriptors_in_order(void **state)
 }
 
 /* A client that dies in the middle of a message, at each byte. */
-static void
-test_dying_client(void **state)
+VC_TEST(test_dying_client)
 {
 	static const uint8_t payload[24];
 	uint32_t nb_fds;
 	int fd, event;
 
-	(void)state;
 	event = eventfd(0, EFD_CLOEXEC);
 	vc_pump();
 	nb_fds = vc_nb_fds();
@@ -152,19 +145,17 @@ test_dying_client(void **state)
 }
 
 /* A client that closes its side while the server has unread requests. */
-static void
-test_client_leaves_requests(void **state)
+VC_TEST(test_client_leaves_requests)
 {
 	const struct vc_message message = { .command = VC_RESET };
 	const int fd = vc_open();
 
-	(void)state;
 	vc_device.nb_resets = 0;
 	vc_send(fd, &message);
 	vc_send(fd, &message);
 	vc_leave(fd);
 	/* The end of the client is a reset, too. */
-	assert_in_range(vc_device.nb_resets, 1, 3);
+	assert_uint_in_range(vc_device.nb_resets, 1, 3);
 	assert_int_equal(vc_call(vc_open(), VC_RESET, NULL, 0, NULL), 0);
 }
 
@@ -172,8 +163,7 @@ test_client_leaves_requests(void **state)
  * A client that sends its own end of the socket, in a message that is not whole:
  * when it dies, nothing keeps the connection.
  */
-static void
-test_client_sends_itself(void **state)
+VC_TEST(test_client_sends_itself)
 {
 	const int fd = vc_open();
 	const struct vc_message message = { .command = VC_DMA_MAP,
@@ -181,7 +171,6 @@ test_client_sends_itself(void **state)
 					    .fds = &fd,
 					    .nb_fds = 1 };
 
-	(void)state;
 	vc_send(fd, &message);
 	vc_pump();
 	vc_device.nb_resets = 0;
@@ -191,14 +180,12 @@ test_client_sends_itself(void **state)
 }
 
 /* The connection ends when its last holder is gone, which may be another process. */
-static void
-test_client_held_elsewhere(void **state)
+VC_TEST(test_client_held_elsewhere)
 {
 	int fd = vc_open(), held[2];
 	pid_t child;
 	char byte;
 
-	(void)state;
 	vc_device.nb_resets = 0;
 	assert_int_equal(pipe(held), 0);
 	child = fork();
@@ -216,13 +203,11 @@ test_client_held_elsewhere(void **state)
 	vc_leave(fd);
 }
 
-static void
-test_second_client(void **state)
+VC_TEST(test_second_client)
 {
 	const int first = vc_open();
 	int second = vc_connect();
 
-	(void)state;
 	vc_device.nb_resets = 0;
 	assert_true(is_closed(second));
 	close(second);
@@ -245,8 +230,7 @@ test_second_client(void **state)
  * A client leaves, and the next one comes, before the machine looks. The first
  * has left more messages than the machine reads at once.
  */
-static void
-test_quick_successor(void **state)
+VC_TEST(test_quick_successor)
 {
 	enum {
 		NB = 1000
@@ -257,7 +241,6 @@ test_quick_successor(void **state)
 	} messages[NB];
 	int fd = vc_open();
 
-	(void)state;
 	close(fd);
 	fd = vc_open();
 	for (uint32_t i = 0; i < NB; i++) {
@@ -278,14 +261,12 @@ test_quick_successor(void **state)
 }
 
 /* No descriptor is free for a client: it waits, and the machine does not spin. */
-static void
-test_no_descriptor(void **state)
+VC_TEST(test_no_descriptor)
 {
 	struct rlimit limit, old;
 	struct pollfd fds[PCI_NB_FDS];
 	int fd;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
 	close(fd);
@@ -301,8 +282,7 @@ test_no_descriptor(void **state)
 }
 
 /* A command may be due after each message. */
-static void
-test_one_message(void **state)
+VC_TEST(test_one_message)
 {
 	const struct vc_message write = {
 		.command = VC_REGION_WRITE,
@@ -312,7 +292,6 @@ test_one_message(void **state)
 	};
 	const int fd = vc_open();
 
-	(void)state;
 	vc_device.nb_writes = 0;
 	for (uint32_t i = 0; i < 3; i++)
 		vc_send(fd, &write);
@@ -358,13 +337,11 @@ fill(int fd)
 }
 
 /* A client that reads its replies late: none is lost, none is in front. */
-static void
-test_slow_reader(void **state)
+VC_TEST(test_slow_reader)
 {
 	const int fd = vc_open();
 	static struct vc_reply reply;
 
-	(void)state;
 	for (uint32_t round = 0; round < 5; round++) {
 		const uint16_t nb = fill(fd);
 
@@ -383,12 +360,10 @@ test_slow_reader(void **state)
 }
 
 /* A client that never reads its replies is ended. */
-static void
-test_no_reader(void **state)
+VC_TEST(test_no_reader)
 {
 	const int fd = vc_open();
 
-	(void)state;
 	fill(fd);
 	vc_device.nb_resets = 0;
 	for (uint16_t i = 0; vc_device.nb_resets == 0 && i < 1000; i++)
@@ -399,15 +374,13 @@ test_no_reader(void **state)
 }
 
 /* A client whose replies wait sends its own end: it is noticed when it dies. */
-static void
-test_slow_reader_sends_itself(void **state)
+VC_TEST(test_slow_reader_sends_itself)
 {
 	const int fd = vc_open();
 	const struct vc_message message = { .command = VC_RESET,
 					    .fds = &fd,
 					    .nb_fds = 1 };
 
-	(void)state;
 	fill(fd);
 	vc_send(fd, &message);
 	vc_device.nb_resets = 0;
@@ -454,13 +427,11 @@ socket_path(void)
 	return path;
 }
 
-static void
-test_socket_file(void **state)
+TEST_WITH(test_socket_file, folder_setup, folder_teardown)
 {
 	const mode_t mask = umask(0);
 	struct stat st;
 
-	(void)state;
 	assert_int_equal(open_pci(folder), 0);
 	assert_int_equal(stat(socket_path(), &st), 0);
 	assert_true(S_ISSOCK(st.st_mode));
@@ -472,14 +443,12 @@ test_socket_file(void **state)
 	assert_int_equal(access(folder, F_OK), 0);
 }
 
-static void
-test_stale_socket(void **state)
+TEST_WITH(test_stale_socket, folder_setup, folder_teardown)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 	int client;
 
-	(void)state;
 	strcpy(address.sun_path, socket_path());
 	assert_int_equal(bind(fd, (const struct sockaddr *)&address,
 			      sizeof(address)),
@@ -493,12 +462,10 @@ test_stale_socket(void **state)
 	snprintf(vc_folder, sizeof(vc_folder), "%s/none", folder);
 }
 
-static void
-test_foreign_file(void **state)
+TEST_WITH(test_foreign_file, folder_setup, folder_teardown)
 {
 	const int fd = open(socket_path(), O_CREAT | O_WRONLY, 0600);
 
-	(void)state;
 	assert_true(fd >= 0);
 	close(fd);
 	assert_int_equal(open_pci(folder), -1);
@@ -510,12 +477,10 @@ test_foreign_file(void **state)
 }
 
 /* A socket cannot be made at its first name. */
-static void
-test_first_name_taken(void **state)
+TEST_WITH(test_first_name_taken, folder_setup, folder_teardown)
 {
 	char path[128];
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/.0", folder);
 	assert_int_equal(mkdir(path, 0700), 0);
 	assert_int_equal(open_pci(folder), -1);
@@ -526,12 +491,10 @@ test_first_name_taken(void **state)
 	pci_close();
 }
 
-static void
-test_folder_in_use(void **state)
+TEST_WITH(test_folder_in_use, folder_setup, folder_teardown)
 {
 	const int fd = open(folder, O_RDONLY | O_DIRECTORY);
 
-	(void)state;
 	assert_int_equal(flock(fd, LOCK_EX), 0);
 	assert_int_equal(open_pci(folder), -1);
 	assert_non_null(strstr(message, "another machine"));
@@ -541,12 +504,10 @@ test_folder_in_use(void **state)
 	pci_close();
 }
 
-static void
-test_folder_refused(void **state)
+TEST_WITH(test_folder_refused, folder_setup, folder_teardown)
 {
 	char dir[256];
 
-	(void)state;
 	snprintf(dir, sizeof(dir), "%s/none/none", folder);
 	assert_int_equal(open_pci(dir), -1);
 	assert_non_null(strstr(message, "No such file"));
@@ -567,29 +528,3 @@ test_folder_refused(void **state)
 	pci_close();
 	assert_int_equal(access(dir, F_OK), -1);
 }
-
-#define FOLDER_TEST(test) \
-	cmocka_unit_test_setup_teardown(test, folder_setup, folder_teardown)
-
-const struct CMUnitTest vfio_user_socket_tests[] = {
-	VC_TEST(test_fragments),
-	VC_TEST(test_descriptors_in_order),
-	VC_TEST(test_dying_client),
-	VC_TEST(test_client_leaves_requests),
-	VC_TEST(test_client_sends_itself),
-	VC_TEST(test_client_held_elsewhere),
-	VC_TEST(test_second_client),
-	VC_TEST(test_quick_successor),
-	VC_TEST(test_no_descriptor),
-	VC_TEST(test_one_message),
-	VC_TEST(test_slow_reader),
-	VC_TEST(test_no_reader),
-	VC_TEST(test_slow_reader_sends_itself),
-	FOLDER_TEST(test_socket_file),
-	FOLDER_TEST(test_stale_socket),
-	FOLDER_TEST(test_foreign_file),
-	FOLDER_TEST(test_first_name_taken),
-	FOLDER_TEST(test_folder_in_use),
-	FOLDER_TEST(test_folder_refused),
-	{ 0 },
-};

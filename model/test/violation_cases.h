@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Tables of violations with code that causes exactly them.
+ * The table of violations with what causes exactly them.
  */
 
 #ifndef MODEL_TEST_VIOLATION_CASES_H
@@ -12,21 +12,32 @@
 
 #define TX_OK	HW_CQE_TX_OKAY
 #define TX_OOB	HW_CQE_TX_INVALID_OOB
+#define TX_VP	HW_CQE_TX_VPORT_IDX_OUT_OF_RANGE
 #define TX_DEAD HW_CQE_TX_GDMA_ERR
 
 struct violation_case {
 	enum violation violation;
 	enum violation_queue kind; /* kind of the queue in the record */
-	void (*provoke)(void);
+	void (*provoke)(void); /* NULL: by what follows */
+	/* A WQE, and the type of its CQE. */
+	enum {
+		NO_WQE,
+		FRAME,
+		LONG,
+		UDP,
+		TCP,
+		LSO
+	} base;
+	int cqe;
+	struct fx_edit edits[5];
+	/* Without a WQE: a store. */
+	uint32_t reg;
+	size_t queue; /* offset in struct fx_port */
+	uint64_t bits;
+	uint32_t nb_bytes;
 };
-#define VIOLATION_CASE(name, kind)                        \
-	{                                                 \
-		VIOLATION_##name, VIOLATION_QUEUE_##kind, v_##name \
-	}
-
-/* One case per violation, and further cases. */
-extern const struct violation_case ring_cases[], tx_cases[], more_cases[];
-extern const uint32_t nb_ring_cases, nb_tx_cases, nb_more_cases;
+extern const struct violation_case violation_cases[];
+extern const uint32_t nb_violation_cases;
 
 /* The machine of the current case, and its two ports. */
 extern struct fixture *fx;

@@ -107,17 +107,32 @@ receive(const struct message_head *head, char *bytes)
 		receive_for_command(&commands[head->channel], head, bytes);
 }
 
+static bool
+command_runs(void)
+{
+	for (uint32_t i = 0; i < NB_CHANNELS; i++)
+		if (commands[i].pid != 0)
+			return true;
+	return false;
+}
+
+/*
+ * After a suspend of the guest the port stays closed: the commands run to their end, and
+ * their output is lost.
+ */
 static void
 serve(int port, int signals)
 {
-	while (!quit) {
+	bool has_port = true;
+
+	while (!quit && (has_port || command_runs())) {
 		struct pollfd fds[2 + 3 * NB_CHANNELS] = {
-			{ .fd = port,
+			{ .fd = has_port ? port : -1,
 			  .events = (short)(POLLIN |
 					    (port_has_output() ? POLLOUT : 0)) },
 			{ .fd = signals, .events = POLLIN },
 		};
-		bool is_full = port_is_full();
+		bool is_full = has_port && port_is_full();
 		struct signalfd_siginfo info;
 
 		for (uint32_t i = 0; i < NB_CHANNELS; i++) {
@@ -136,7 +151,7 @@ serve(int port, int signals)
 			continue;
 		}
 		if ((fds[0].revents & (POLLIN | POLLHUP)) && !port_read(receive))
-			quit = true;
+			has_port = false;
 		if (fds[1].revents & POLLIN) {
 			while (read(signals, &info, sizeof(info)) > 0)
 				;
@@ -153,8 +168,8 @@ serve(int port, int signals)
 			if (c->has_ended)
 				command_finish(c);
 		}
-		if (!port_write())
-			quit = true;
+		if (has_port && !port_write())
+			has_port = false;
 	}
 }
 

@@ -32,7 +32,6 @@
 #include <infiniband/verbs.h>
 
 #include <rte_errno.h>
-#include <rte_version.h>
 
 #include "calls.h"
 
@@ -182,14 +181,11 @@ WRAP(size_t, 0, fwrite, (const void *data, size_t size, size_t nb, void *file),
 	(data, size, nb, file))
 WRAP(void *, NULL, open_memstream, (void *text, void *size), (text, size))
 WRAP(int, -1, socket, (int domain, int type, int protocol), (domain, type, protocol))
-WRAP(int, -1, socketpair, (int domain, int type, int protocol, int *pair),
-	(domain, type, protocol, pair))
-WRAP(ssize_t, -1, sendmsg, (int fd, const void *message, int flags), (fd, message, flags))
-WRAP(ssize_t, -1, recvmsg, (int fd, void *message, int flags), (fd, message, flags))
 WRAP(int, -1, poll, (void *fds, unsigned long nb, int ms), (fds, nb, ms))
 WRAP(int, -1, epoll_create1, (int flags), (flags))
 WRAP(int, -1, epoll_ctl, (int epfd, int op, int fd, void *event), (epfd, op, fd, event))
 WRAP(int, -1, eventfd, (unsigned int value, int flags), (value, flags))
+WRAP(int, -1, eventfd_write, (int fd, uint64_t value), (fd, value))
 WRAP(int, ENOMEM, pthread_mutex_init, (void *mutex, const void *attr), (mutex, attr))
 WRAP(int, ENOMEM, pthread_cond_init, (void *cond, const void *attr), (cond, attr))
 
@@ -263,8 +259,7 @@ WRAP(int, -ENOMEM, rte_tel_data_add_array_int, (void *data, intptr_t value),
 	(data, value))
 WRAP(int, -ENOMEM, rte_tel_data_add_dict_int,
 	(void *data, const char *name, intptr_t value), (data, name, value))
-/* The name changed in 23.03. */
-#if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
+#ifdef FAULT_DICT_UINT
 WRAP(int, -ENOMEM, rte_tel_data_add_dict_uint,
 	(void *data, const char *name, uint64_t value), (data, name, value))
 #else
@@ -315,21 +310,15 @@ WRAP(int, -1, rte_mp_reply, (void *message, const char *peer), (message, peer))
 
 WRAP(void *, NULL, nl_socket_alloc, (void), ())
 WRAP(int, NETLINK_NO_MEMORY, nl_connect, (void *sock, int protocol), (sock, protocol))
-WRAP(int, NETLINK_NO_MEMORY, nl_socket_set_nonblocking, (const void *sock), (sock))
-WRAP(int, NETLINK_NO_MEMORY, nl_socket_add_membership, (void *sock, int group),
-	(sock, group))
 WRAP(int, NETLINK_NO_MEMORY, nl_socket_modify_cb,
 	(void *sock, int type, int kind, void *callback, void *arg),
 	(sock, type, kind, callback, arg))
 WRAP(int, NETLINK_NO_MEMORY, nl_socket_modify_err_cb,
 	(void *sock, int kind, void *callback, void *arg), (sock, kind, callback, arg))
-WRAP(int, NETLINK_NO_MEMORY, nl_send_auto, (void *sock, void *message), (sock, message))
+WRAP(int, NETLINK_NO_MEMORY, nl_send_simple,
+	(void *sock, int type, int flags, void *data, size_t len),
+	(sock, type, flags, data, len))
 WRAP(int, NETLINK_NO_MEMORY, nl_recvmsgs_default, (void *sock), (sock))
-WRAP(void *, NULL, nlmsg_alloc_simple, (int type, int flags), (type, flags))
-WRAP(int, NETLINK_NO_MEMORY, nlmsg_append,
-	(void *message, void *data, size_t len, int pad), (message, data, len, pad))
-WRAP(int, NETLINK_NO_MEMORY, nla_put_u32, (void *message, int type, uint32_t value),
-	(message, type, value))
 
 /* ---- libibverbs and libmana, whose kernel calls the model lets fail --------------- */
 

@@ -12,12 +12,10 @@
  */
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_alarm.h>
 #include <rte_cycles.h>
 #include <rte_mbuf_pool_ops.h>
 #include <rte_mempool.h>
@@ -27,7 +25,6 @@
 #include "calls.h"
 #include "operations.h"
 
-#define MAX_OPERATIONS 64
 /* More calls than any operation makes. */
 #define MAX_CALLS 2000
 /* With the calls of the interrupt thread, two runs may have different numbers of calls. */
@@ -158,27 +155,6 @@ disarm(const struct fault *fault)
 	return nb;
 }
 
-static void
-note_alarm(void *arg)
-{
-	__atomic_store_n((bool *)arg, true, __ATOMIC_RELEASE);
-}
-
-/* Until the driver's alarm that runs now has ended, with its messages. */
-static void
-alarms_await(void)
-{
-	const uint64_t end = fx_deadline();
-	static bool is_done;
-
-	is_done = false;
-	assert_int_equal(rte_eal_alarm_set(1, note_alarm, &is_done), 0);
-	while (!__atomic_load_n(&is_done, __ATOMIC_ACQUIRE)) {
-		assert_true(rte_get_timer_cycles() < end);
-		rte_delay_us_sleep(10);
-	}
-}
-
 static const char *
 describe(const struct operation *operation, const struct fault *fault)
 {
@@ -232,7 +208,8 @@ run_with_fault(struct fixture *fx, const struct operation *operation,
 	arm(fault);
 	ret = operation->run(fx);
 	nb_failed = disarm(fault);
-	alarms_await();
+	/* An alarm of the driver may have failed and has yet to log it. */
+	fx_alarms_await();
 	printf("%s: %s%s%s\n", when, fault->source == DRIVER ? calls_first_failed() : "",
 	       fault->source == DRIVER ? ": " : "",
 	       nb_failed == 0 ? "not reached" : ret == 0 ? "done" : strerrorname_np(-ret));
@@ -334,10 +311,8 @@ walk_source(struct fixture *fx, const struct operation *operation, enum source s
 }
 
 /* Start fails without leaks for every pool that is too small. */
-static void
-test_mbufs_run_out_at_start(void **state)
+FX_TEST_BARE(test_mbufs_run_out_at_start)
 {
-	struct fixture *fx = *state;
 	unsigned int needed = several.nb_rxq * several.nb_rxd;
 
 	fx_expect_error("");
@@ -387,21 +362,17 @@ test_sweep(void **state)
 int
 main(int argc, char **argv)
 {
-	struct CMUnitTest tests[MAX_OPERATIONS + 1];
 	int ret;
 
-	assert_true(nb_operations <= MAX_OPERATIONS);
 	call_step = fx_part();
 	fx_has_telemetry = true;
 	fx_megabytes = "64";
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
 	for (unsigned int i = 0; i < nb_operations; i++)
-		tests[i] = (struct CMUnitTest){ operations[i].name, test_sweep, setup,
-						fx_teardown, (void *)(uintptr_t)&operations[i] };
-	tests[nb_operations] =
-		(struct CMUnitTest)FX_TEST_BARE(test_mbufs_run_out_at_start);
-	ret = fx_main("fault", tests, nb_operations + 1);
+		test_add((struct CMUnitTest){ operations[i].name, test_sweep, setup,
+						fx_teardown, (void *)(uintptr_t)&operations[i] });
+	ret = FX_RUN("fault");
 	printf("sweep: %u calls in clean runs, %u faults, %u mbufs in queues that the kernel kept\n",
 	       nb_calls_total, nb_points_total, nb_kept);
 	return ret;

@@ -2,8 +2,6 @@
 
 /* Any string of device arguments: an error, or options in their ranges. */
 
-#include <rte_log.h>
-
 #include "fuzz.h"
 #include "mana_ethdev.h"
 #include "mana_log.h"
@@ -20,11 +18,6 @@ is_power_within(uint32_t n, uint32_t min, uint32_t max)
 static void
 check_options(const struct mana_options *o)
 {
-	bool is_path = o->rx_path == NULL;
-
-	for (uint32_t i = 0; i < mana_rx_nb_paths; i++)
-		is_path |= o->rx_path == mana_rx_paths[i].key;
-	FUZZ_CHECK(is_path);
 	FUZZ_CHECK(is_power_within(o->hw_rxq, 1, MANA_MAX_QUEUES));
 	FUZZ_CHECK(is_power_within(o->max_desc, MANA_MIN_DESC, 2048));
 	FUZZ_CHECK(o->max_send_sge == 0 ||

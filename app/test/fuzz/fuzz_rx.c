@@ -35,15 +35,13 @@
 enum entry_kind {
 	PACKET,
 	TRUNCATED, /* a packet that used a WQE, and is not delivered */
-	DOUBT, /* up to max_wqes WQEs, or none */
+	DOUBT, /* a CQE of an unknown WQE: the queue fails */
 };
 
 struct entry {
 	enum entry_kind kind;
 	uint32_t cqe; /* CQEs between it and the first unread one */
 	uint32_t nth; /* packet of it */
-	uint32_t nb_wqes; /* of the first entry of an unread CQE: that it used surely */
-	uint32_t max_wqes;
 	uint32_t len;
 	uint32_t hash;
 	uint32_t flags;
@@ -56,9 +54,7 @@ struct view {
 	uint32_t nb_posted;
 	uint32_t nb_entries;
 	uint32_t entry; /* the next one */
-	/* The next WQE, from rq_ci on, is one of these. */
-	uint32_t wqe;
-	uint32_t wqe_max;
+	uint32_t wqe; /* the next one, from rq_ci on */
 	bool vlan_strip;
 	bool may_miss; /* packets that were not scattered are dropped */
 	bool has_failed;
@@ -107,8 +103,6 @@ static struct fx_rx *fixtures[RTE_DIM(layouts)][NB_QUEUES];
 static struct fx_rx *const *fx;
 static struct view views[NB_QUEUES];
 static struct device devices[NB_QUEUES];
-/* WQEs that CQEs in doubt may have used: a poll may end before the next sure one. */
-static uint32_t doubts[NB_QUEUES];
 static uint8_t hows[NB_QUEUES];
 static bool lists_are_joint, lists_are_paused;
 static const struct mana_rx_path *path;
@@ -213,27 +207,17 @@ entries_add(struct view *v, uint32_t nth, const uint8_t *cqe)
 	struct entry *first = &v->entries[v->nb_entries];
 	const uint32_t nb = packets_add(v, nth, cqe);
 
-	if (nb != 0) {
-		first->nb_wqes = nb;
+	if (nb != 0)
 		return;
-	}
 	*first = (struct entry){ .cqe = nth };
 	switch (type) {
 	case HW_CQE_RX_OBJECT_FENCE:
 		return;
 	case HW_CQE_RX_TRUNCATED:
 		first->kind = TRUNCATED;
-		first->nb_wqes = 1;
-		break;
-	case HW_CQE_RX_OKAY:
-	case HW_CQE_RX_COALESCED_4:
-	case HW_CQE_RX_COALESCED_8:
-		first->kind = DOUBT;
-		first->max_wqes = 1;
 		break;
 	default:
 		first->kind = DOUBT;
-		first->max_wqes = MAX_PKTS;
 	}
 	v->nb_entries++;
 }
@@ -247,7 +231,7 @@ cqe_at(const struct fx_rx *f, uint32_t idx)
 FUZZ_ORACLE static void
 view_entries(struct view *v, const struct fx_rx *f)
 {
-	const struct mana_rx_part *part = &f->rxq->part;
+	const struct mana_rx_part *part = &f->hwq->part;
 	uint8_t rest[HW_CQE_BYTES];
 
 	v->nb_entries = 0;
@@ -275,17 +259,17 @@ FUZZ_ORACLE static void
 view_wqes(struct view *v, uint32_t q)
 {
 	const struct fx_rx *f = fx[q];
-	const uint32_t ring_mask = f->conf.rq_bytes - 1;
+	const uint32_t ring_mask = f->rings.ring_bytes - 1;
 
-	FUZZ_CHECK(v->nb_posted <= f->conf.nb_desc);
-	v->wqe = v->wqe_max = 0;
+	FUZZ_CHECK(v->nb_posted <= f->hwq->nb_desc);
+	v->wqe = 0;
 	for (uint32_t i = 0; i < v->nb_posted; i++) {
 		const uint32_t wqe = v->rq_ci + i;
 		uint32_t at = wqe * f->wqe_bu * HW_BU_BYTES;
 
 		for (uint32_t k = 0; k < f->nb_segs; k++) {
 			struct rte_mbuf *m =
-				f->mbufs[(wqe & (f->conf.nb_mbufs - 1)) * f->nb_segs + k];
+				f->mbufs[(wqe & f->fresh.mbuf_mask) * f->nb_segs + k];
 			struct hw_sge sge;
 
 			at += HW_SGE_BYTES;
@@ -307,15 +291,15 @@ view_queues(uint32_t first, uint32_t end)
 {
 	view_serial++;
 	for (uint32_t q = first; q < end; q++) {
-		const struct mana_rxq *rxq = fx[q]->rxq;
+		const struct mana_hwq *hwq = fx[q]->hwq;
 		struct view *v = &views[q];
 
-		v->rq_ci = rxq->rq.ci;
-		v->cq_ci = rxq->cq.ci;
-		v->nb_posted = mana_rxq_nb_posted(rxq);
-		v->vlan_strip = rxq->vlan_strip;
-		v->may_miss = rxq->scatter.nb_unproven != 0;
-		v->has_failed = mana_rxq_failure(rxq) != MANA_FAILURE_NONE;
+		v->rq_ci = hwq->rq.ci;
+		v->cq_ci = hwq->cq.ci;
+		v->nb_posted = mana_hwq_nb_posted(hwq);
+		v->vlan_strip = hwq->vlan_strip;
+		v->may_miss = hwq->scatter.nb_unproven != 0;
+		v->has_failed = mana_hwq_failure(hwq) != MANA_FAILURE_NONE;
 		v->nb_pkts = v->pkt = 0;
 		view_entries(v, fx[q]);
 		view_wqes(v, q);
@@ -400,7 +384,6 @@ FUZZ_ORACLE static void
 use_wqe(struct view *v)
 {
 	v->wqe += v->wqe < v->nb_posted;
-	v->wqe_max += v->wqe_max < v->nb_posted;
 }
 
 /* A packet that a CQE announces: the next one that was delivered, or dropped. */
@@ -412,38 +395,28 @@ replay_packet(struct view *v, uint32_t q, const struct entry *e)
 	const bool may_miss = v->may_miss && e->len > f->segs[0].bytes;
 	const struct rte_mbuf *m = v->pkt != v->nb_pkts ? v->pkts[v->pkt] : NULL;
 
-	if (is_good && m != NULL && WQE_OF(m) >= v->wqe && WQE_OF(m) <= v->wqe_max &&
+	if (is_good && m != NULL && WQE_OF(m) == v->wqe &&
 	    (!may_miss || is_packet_of(v, m, e))) {
-		v->wqe = v->wqe_max = WQE_OF(m);
 		check_packet(v, q, e);
 	} else {
 		FUZZ_CHECK(!devices[q].is_honest);
-		FUZZ_CHECK(!is_good || v->wqe_max == v->nb_posted || may_miss);
+		FUZZ_CHECK(!is_good || may_miss);
 	}
 	use_wqe(v);
-}
-
-/* The next CQE has surely used WQEs, so those in doubt were used before it, or not. */
-FUZZ_ORACLE static void
-replay_doubts(struct view *v, uint32_t q, uint32_t nb_wqes)
-{
-	const uint32_t max = v->nb_posted - RTE_MIN(v->nb_posted, nb_wqes);
-
-	v->wqe_max = RTE_MAX(v->wqe_max, RTE_MIN(v->wqe_max + doubts[q], max));
-	doubts[q] = 0;
 }
 
 /* What the poll has taken, and where the queue should be then. */
 FUZZ_ORACLE static void
 replay(uint32_t q)
 {
-	const struct mana_rxq *rxq = fx[q]->rxq;
-	const uint32_t nb_cqes = rxq->cq.ci - views[q].cq_ci;
-	const uint32_t nb_left = rxq->part.nb - rxq->part.next;
-	const bool has_failed = mana_rxq_failure(rxq) != MANA_FAILURE_NONE;
+	const struct mana_hwq *hwq = fx[q]->hwq;
+	const uint32_t nb_cqes = hwq->cq.ci - views[q].cq_ci;
+	const uint32_t nb_left = hwq->part.nb - hwq->part.next;
+	const bool has_failed = mana_hwq_failure(hwq) != MANA_FAILURE_NONE;
 	const struct device *d = &devices[q];
 	struct view *v = &views[q];
 	uint32_t end = v->entry;
+	bool is_doubtful = false;
 
 	while (end != v->nb_entries && v->entries[end].cqe <= nb_cqes)
 		end++;
@@ -451,23 +424,20 @@ replay(uint32_t q)
 	for (end -= nb_left; v->entry != end; v->entry++) {
 		const struct entry *e = &v->entries[v->entry];
 
-		if (e->nb_wqes != 0)
-			replay_doubts(v, q, e->nb_wqes);
 		if (e->kind == DOUBT)
-			doubts[q] += e->max_wqes;
+			is_doubtful = true;
 		else if (e->kind == TRUNCATED)
 			use_wqe(v);
 		else
 			replay_packet(v, q, e);
 	}
 	FUZZ_CHECK(v->pkt == v->nb_pkts);
-	FUZZ_CHECK(rxq->rq.ci - v->rq_ci >= v->wqe && rxq->rq.ci - v->rq_ci <= v->wqe_max);
-	/* Of an honest device, only doubts that nothing resolves are a reason. */
-	FUZZ_CHECK(!has_failed || v->has_failed || !d->is_honest || doubts[q] != 0);
-	if (has_failed)
-		doubts[q] = 0;
-	else if (d->is_honest && doubts[q] == 0 && nb_cqes != 0)
-		FUZZ_CHECK(rxq->rq.ci == d->start + d->end[(rxq->cq.ci - 1) % NB_CQE] -
+	FUZZ_CHECK(hwq->rq.ci - v->rq_ci == v->wqe);
+	/* Of an honest device, only such a CQE is a reason. */
+	FUZZ_CHECK(!has_failed || v->has_failed || !d->is_honest || is_doubtful);
+	FUZZ_CHECK(!is_doubtful || has_failed);
+	if (d->is_honest && !has_failed && nb_cqes != 0)
+		FUZZ_CHECK(hwq->rq.ci == d->start + d->end[(hwq->cq.ci - 1) % NB_CQE] -
 						 nb_left);
 }
 
@@ -475,16 +445,16 @@ replay(uint32_t q)
 FUZZ_ORACLE static void
 check_scrubbed(const struct fx_rx *f, uint32_t wqe)
 {
-	for (; wqe != f->rxq->rq.pi; wqe++)
+	for (; wqe != f->hwq->rq.pi; wqe++)
 		for (uint32_t k = 0; k < f->nb_segs; k++) {
 			const struct rte_mbuf *m =
-				f->mbufs[(wqe & (f->conf.nb_mbufs - 1)) * f->nb_segs + k];
+				f->mbufs[(wqe & f->fresh.mbuf_mask) * f->nb_segs + k];
 			const uint8_t *room = RTE_PTR_ADD(m->buf_addr, f->segs[k].offset);
 			uint32_t bytes = f->segs[k].bytes;
 
-			if (k == 1 && f->rxq->scatter.nb_unproven != 0) {
-				room += sizeof(f->rxq->scatter.canary);
-				bytes -= sizeof(f->rxq->scatter.canary);
+			if (k == 1 && f->hwq->scatter.nb_unproven != 0) {
+				room += sizeof(f->hwq->scatter.canary);
+				bytes -= sizeof(f->hwq->scatter.canary);
 			}
 			FUZZ_CHECK(bytes == 0 || (room[0] == 0 &&
 						  memcmp(room, room + 1, bytes - 1) == 0));
@@ -495,14 +465,14 @@ FUZZ_ORACLE static void
 check_queues(uint32_t first, uint32_t end, uint32_t nb_pkts)
 {
 	for (uint32_t q = first; q < end; q++) {
-		const struct mana_rxq *rxq = fx[q]->rxq;
+		const struct mana_hwq *hwq = fx[q]->hwq;
 		const struct view *v = &views[q];
 
 		replay(q);
 		/* A packet, or no packet, of each CQE. */
-		FUZZ_CHECK(rxq->cq.ci - v->cq_ci <= 2 * nb_pkts);
-		FUZZ_CHECK(mana_rxq_nb_posted(rxq) <= rxq->limit);
-		if (rxq->scrub)
+		FUZZ_CHECK(hwq->cq.ci - v->cq_ci <= 2 * nb_pkts);
+		FUZZ_CHECK(mana_hwq_nb_posted(hwq) <= hwq->limit);
+		if (hwq->scrub)
 			check_scrubbed(fx[q], v->rq_ci + v->nb_posted);
 	}
 }
@@ -533,47 +503,23 @@ burst(uint32_t queue, uint32_t nb)
 	uint16_t got;
 
 	view_queues(0, NB_QUEUES);
-	got = path->burst(fx[queue]->list, pkts, nb);
+	got = path->burst(fx[queue]->rxq, pkts, nb);
 	check_poll(0, NB_QUEUES, pkts, got, nb);
 	free(pkts);
 }
 
-/* For a drain, which frees the packets. */
-static uint16_t
-drain_poll(struct mana_rx_list *list, struct rte_mbuf **pkts, uint16_t nb,
-	   struct mana_rxq *rxq)
-{
-	const uint32_t queue = rxq == fx[1]->rxq, nb_before = nb_held;
-	uint16_t got;
-
-	view_queues(queue, queue + 1);
-	got = path->poll(list, pkts, nb, rxq);
-	check_poll(queue, queue + 1, pkts, got, nb);
-	while (nb_held != nb_before)
-		OWNER_NOTE(held[--nb_held]) = 0;
-	return got;
-}
-
-/* One list polls both queues, or each its own; a paused list polls none. */
+/* One rxq polls both queues, or each its own; a paused rxq polls none. */
 static void
 lists(bool is_joint, bool is_paused)
 {
 	lists_are_joint = is_joint;
 	lists_are_paused = is_paused;
 	for (uint32_t q = 0; q < NB_QUEUES; q++)
-		mana_rx_list_clear(fx[q]->list);
+		mana_rxq_clear(fx[q]->rxq);
 	for (uint32_t q = 0; q < NB_QUEUES; q++)
-		mana_rx_list_add(fx[is_joint ? 0 : q]->list, fx[q]->rxq);
+		mana_rxq_add(fx[is_joint ? 0 : q]->rxq, fx[q]->hwq);
 	for (uint32_t q = 0; q < NB_QUEUES; q++)
-		mana_rx_list_pause(fx[q]->list, is_paused);
-}
-
-/* The queue gets the pool of the other one, if all its buffers are of one pool. */
-static void
-assign(struct fx_rx *f, const struct fx_rx *other, bool vlan_strip)
-{
-	mana_rxq_assign(f->rxq, 0, other->mp, mana_rx_pool_delta(other->mp),
-			f->conf.nb_segs != 0 ? f->rxq->vlan_strip : vlan_strip);
+		mana_rxq_pause(fx[q]->rxq, is_paused);
 }
 
 static void
@@ -581,10 +527,10 @@ query(const struct fx_rx *f, uint32_t offset)
 {
 	bool wakes = false;
 
-	FUZZ_CHECK(mana_rxq_nb_waiting(f->rxq, offset) <= offset);
-	FUZZ_CHECK(mana_rx_list_count(f->list) <= NB_QUEUES * NB_DESC);
-	(void)mana_rx_list_desc_state(f->list, offset);
-	(void)mana_rxq_arm(f->rxq, &wakes);
+	FUZZ_CHECK(mana_hwq_nb_waiting(f->hwq, offset) <= offset);
+	FUZZ_CHECK(mana_rxq_count(f->rxq) <= NB_QUEUES * NB_DESC);
+	(void)mana_rxq_desc_state(f->rxq, offset);
+	(void)mana_hwq_arm(f->hwq, &wakes);
 }
 
 /* ---- The device ---------------------------------------------------------- */
@@ -604,9 +550,8 @@ queue_begin(struct fx_rx *f)
 
 	d->is_honest = true;
 	d->start = starts[how >> 6];
-	doubts[d - devices] = 0;
 	fx_rx_begin(f, d->start);
-	f->rxq->parse = (how & 8) != 0;
+	f->hwq->parse = (how & 8) != 0;
 	fx_rx_open(f);
 }
 
@@ -615,7 +560,7 @@ static void
 queue_restart(struct fx_rx *f)
 {
 	for (uint32_t q = 0; q < NB_QUEUES; q++)
-		mana_rx_list_clear(fx[q]->list);
+		mana_rxq_clear(fx[q]->rxq);
 	fx_rx_end(f);
 	queue_begin(f);
 	lists(lists_are_joint, lists_are_paused);
@@ -665,7 +610,7 @@ write_trailer(struct fx_rx *f, struct fuzz_input *in)
 static uint32_t
 honest_room(struct fx_rx *f)
 {
-	const uint32_t ci = f->rxq->rq.ci * f->wqe_bu;
+	const uint32_t ci = f->hwq->rq.ci * f->wqe_bu;
 	const bool is_honest = device_of(f)->is_honest;
 
 	if ((int32_t)(ci - f->ci) > 0) {
@@ -673,7 +618,7 @@ honest_room(struct fx_rx *f)
 		f->ci = ci;
 	}
 	/* The last CQE that was read may have packets that were not delivered. */
-	if (is_honest && f->cq.pi - f->rxq->cq.ci >= NB_CQE - 1)
+	if (is_honest && f->cq.pi - f->hwq->cq.ci >= NB_CQE - 1)
 		return 0;
 	return fx_rx_available(f);
 }
@@ -780,9 +725,9 @@ enum action {
 	TAKE,
 	RELEASE,
 	LISTS,
-	DRAIN,
+	RESTART,
 	QUERY,
-	ASSIGN,
+	VLAN_STRIP,
 	REGIONS,
 	WRITE_OTHER,
 };
@@ -802,7 +747,7 @@ act(struct fuzz_input *in)
 	const bool is_variant = (action & 0x20) != 0;
 	struct fx_rx *f = fx[queue];
 
-	if (is_write(action & 0x0f) && mana_rxq_failure(f->rxq) != MANA_FAILURE_NONE)
+	if (is_write(action & 0x0f) && mana_hwq_failure(f->hwq) != MANA_FAILURE_NONE)
 		queue_restart(f);
 	switch ((enum action)(action & 0x0f)) {
 	case BURST:
@@ -835,18 +780,19 @@ act(struct fuzz_input *in)
 	case LISTS:
 		lists(is_variant, (action & 0x40) != 0);
 		break;
-	case DRAIN:
-		(void)mana_rxq_drain(f->rxq, drain_poll, false);
+	case RESTART:
+		queue_restart(f);
 		break;
 	case QUERY:
 		query(f, fuzz_u8(in));
 		break;
-	case ASSIGN:
-		assign(f, fx[is_variant ? 1 - queue : queue], (action & 0x40) != 0);
+	case VLAN_STRIP:
+		if (f->hwq->scatter.nb_segs == 0)
+			f->hwq->vlan_strip = (action & 0x40) != 0;
 		break;
 	case REGIONS:
 		fx_mr_deny = is_variant;
-		fx_mr_generation++;
+		fx_mr_forget();
 		break;
 	case WRITE_OTHER:
 		write_other(f, in);
@@ -860,32 +806,28 @@ begin(struct fuzz_input *in)
 	fx = fixtures[fuzz_u8(in) % RTE_DIM(layouts)];
 	path = &mana_rx_paths[fuzz_u8(in) % mana_rx_nb_paths];
 	if (!mana_rx_path_is_allowed(path))
-		path = mana_rx_path_select(NULL);
+		path = mana_rx_path_select();
 	lists_are_joint = lists_are_paused = false;
 	for (uint32_t q = 0; q < NB_QUEUES; q++) {
 		const uint8_t how = hows[q] = fuzz_u8(in);
 
-		fx[q]->conf.vlan_strip = (how & 1) != 0;
-		fx[q]->conf.csum = (how & 2) != 0;
-		fx[q]->conf.ptypes = (how & 4) != 0;
-		fx[q]->conf.scrub = (how & 0x10) != 0;
-		fx[q]->position = how % FX_RX_NB_POSITIONS;
-		fx[q]->conf.nb_desc = 1 + fuzz_u8(in) % NB_DESC;
-		fx[q]->conf.free_thresh =
-			mana_rx_refill_thresh(fuzz_u8(in), fx[q]->conf.nb_desc, NB_CQE);
+		fx[q]->fresh.vlan_strip = (how & 1) != 0;
+		fx[q]->fresh.offloads = (how & 2) != 0 ? RTE_ETH_RX_OFFLOAD_CHECKSUM : 0;
+		fx[q]->fresh.ptypes = (how & 4) != 0;
+		fx[q]->fresh.scrub = (how & 0x10) != 0;
+		fx[q]->fresh.nb_desc = 1 + fuzz_u8(in) % NB_DESC;
+		fx[q]->fresh.refill_thresh =
+			mana_rx_refill_thresh(fuzz_u8(in), fx[q]->fresh.nb_desc, NB_CQE);
 		queue_begin(fx[q]);
 	}
 }
 
-/* is_gone: what the rings have is drained after the device has gone. */
 static void
-end(bool is_gone)
+end(void)
 {
 	release(nb_held);
 	for (uint32_t q = 0; q < NB_QUEUES; q++) {
-		mana_rx_list_clear(fx[q]->list);
-		if (is_gone)
-			(void)mana_rxq_drain(fx[q]->rxq, drain_poll, true);
+		mana_rxq_clear(fx[q]->rxq);
 		fx_rx_end(fx[q]);
 	}
 	for (uint32_t q = 0; q < NB_QUEUES; q++)
@@ -908,7 +850,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 			opts.nb_cqe = NB_CQE;
 			opts.no_open = true;
 			fixtures[i][q] = fx_rx_new_beside(&opts);
-			mana_rx_list_clear(fixtures[i][q]->list);
+			mana_rxq_clear(fixtures[i][q]->rxq);
 			for (uint32_t k = 0; k < fixtures[i][q]->nb_pools; k++)
 				owner_watch(fixtures[i][q]->seg_mp[k]);
 		}
@@ -923,6 +865,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t nb_bytes)
 	begin(&in);
 	for (uint32_t i = 0; i < MAX_ACTIONS && in.nb_left > 0; i++)
 		act(&in);
-	end(nb_bytes % 2 != 0);
+	end();
 	return 0;
 }

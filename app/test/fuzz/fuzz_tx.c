@@ -132,9 +132,9 @@ check_queue(void)
 	const struct mana_txq *txq = fx->txq;
 	uint32_t nb_bu = 0;
 
-	FUZZ_CHECK(mana_txq_nb_posted(txq) <= fx->conf.nb_desc);
+	FUZZ_CHECK(mana_txq_nb_posted(txq) <= fx->txq->nb_desc);
 	FUZZ_CHECK(txq->group_pi - txq->group_ci <= mana_txq_nb_posted(txq));
-	FUZZ_CHECK(txq->mbuf_pi - txq->mbuf_ci <= fx->conf.nb_mbufs);
+	FUZZ_CHECK(txq->mbuf_pi - txq->mbuf_ci <= txq->mbuf_mask + 1);
 	for (uint32_t i = txq->ci; i != (uint32_t)txq->pi; i++) {
 		FUZZ_CHECK(wqe_at(i)->bu == txq->sq.ci + nb_bu);
 		nb_bu += wqe_at(i)->nb_bu;
@@ -196,7 +196,7 @@ fetch(uint32_t idx)
  * be such that it has to be dropped.
  */
 static void
-send(struct rte_mbuf **pkts, uint32_t nb)
+send_pkts(struct rte_mbuf **pkts, uint32_t nb)
 {
 	const struct view v = view_begin();
 	const uint32_t pi = fx->txq->pi;
@@ -254,7 +254,7 @@ chain_get(uint32_t nb, uint32_t len)
 static void
 send_good(uint32_t nb, uint8_t shape)
 {
-	const uint32_t nb_segs = 1 + RTE_MIN(shape & 0x0fu, fx->conf.max_sge - 1u);
+	const uint32_t nb_segs = 1 + RTE_MIN(shape & 0x0fu, fx->txq->max_sge - 1u);
 	struct rte_mbuf *pkts[MAX_BURST];
 
 	for (uint32_t i = 0; i < nb; i++) {
@@ -266,7 +266,7 @@ send_good(uint32_t nb, uint8_t shape)
 		if ((shape & 0x10) != 0 && i % 3 == 0)
 			pkts[i]->ol_flags |= RTE_MBUF_F_TX_VLAN;
 	}
-	send(pkts, nb);
+	send_pkts(pkts, nb);
 }
 
 /* One packet of any kind, maybe one that no queue can send. */
@@ -293,19 +293,19 @@ send_odd(struct fuzz_input *in)
 		m->ol_flags |= (uint64_t)flags << 32 & RTE_MBUF_F_TX_OFFLOAD_MASK;
 		fuzz_read(in, &m->tx_offload, sizeof(m->tx_offload));
 	}
-	send(&m, 1);
+	send_pkts(&m, 1);
 }
 
 static void
 cleanup(uint32_t max)
 {
 	const struct view v = view_begin();
-	const uint32_t nb_done = mana_txq_nb_done(fx->txq);
+	const uint32_t nb_done = mana_txq_nb_done(fx->txq, UINT32_MAX);
 	const uint32_t nb = mana_txq_done_cleanup(fx->txq, max);
 
 	FUZZ_CHECK(max == 0 || nb <= max);
 	FUZZ_CHECK(nb == fx->txq->ci - v.ci);
-	FUZZ_CHECK(nb_done <= fx->conf.nb_desc);
+	FUZZ_CHECK(nb_done <= fx->txq->nb_desc);
 	check_released(&v);
 	check_queue();
 }
@@ -313,8 +313,8 @@ cleanup(uint32_t max)
 static void
 query(uint32_t offset)
 {
-	FUZZ_CHECK(mana_txq_count(fx->txq) <= fx->conf.nb_desc);
-	FUZZ_CHECK(mana_txq_desc_state(fx->txq, offset) != MANA_DESC_NONE ||
+	FUZZ_CHECK(mana_txq_count(fx->txq) <= fx->txq->nb_desc);
+	FUZZ_CHECK(mana_txq_desc_state(fx->txq, offset) != RTE_ETH_TX_DESC_UNAVAIL ||
 		   offset >= fx->txq->limit);
 }
 
@@ -414,7 +414,7 @@ act(struct fuzz_input *in)
 		write_trailer(in);
 		break;
 	case REGIONS:
-		fx_mr_generation++;
+		fx_mr_forget();
 		break;
 	}
 }
@@ -426,18 +426,16 @@ begin(struct fuzz_input *in)
 	struct mana_txq_conf *conf = &fx->conf;
 	const uint8_t how = fuzz_u8(in);
 
-	conf->nb_desc = 1 + fuzz_u8(in) % NB_DESC;
-	conf->nb_mbufs = NB_DESC << (how & 3) % 3;
+	fx->fresh.nb_desc = 1 + fuzz_u8(in) % NB_DESC;
+	fx->fresh.mbuf_mask = (NB_DESC << (how & 3) % 3) - 1;
 	conf->no_suppress = (how & 0x04) != 0;
-	conf->vp_offset = (how & 0x08) != 0 ? 300 : 3;
-	conf->form = conf->vp_offset == 3 && (how & 0x10) != 0 ? MANA_TX_FORM_SHORT :
+	fx->rings.vp_offset = (how & 0x08) != 0 ? 300 : 3;
+	conf->form = fx->rings.vp_offset == 3 && (how & 0x10) != 0 ? MANA_TX_FORM_SHORT :
 								 MANA_TX_FORM_AUTO;
-	conf->bounce_mp = (how & 0x20) != 0 ? NULL : fx->bounce_mp;
-	conf->max_sge = 1 + fuzz_u8(in) % 30;
-	conf->mtu = (how & 0x40) != 0 ? 1500 : UINT16_MAX;
+	fx->fresh.max_sge = 1 + fuzz_u8(in) % 30;
+	fx->fresh.mtu = (how & 0x40) != 0 ? 1500 : UINT16_MAX;
 	fx->zero_position = (how & 0x80) != 0;
-	memset(fx->txq, 0, sizeof(*fx->txq));
-	mana_mr_cache_init(&fx->txq->mr, &fx_mr_generation, &fx_mr_calls);
+	*fx->txq = fx->fresh;
 	fx_tx_restart(fx);
 	base = starts[fuzz_u8(in) % RTE_DIM(starts)];
 	if (base != 0)

@@ -30,8 +30,8 @@
 
 #include "../lcores.h"
 #include "fuzz.h"
-#include "mana.h"
 #include "mana_ethdev.h"
+#include "mana_port.h"
 #include "owner.h"
 
 #define NB_MBUFS    255u
@@ -568,7 +568,6 @@ __wrap_mana_netdev_state_get(const struct mana_netdev *netdev,
 		return -ENODEV;
 	state->is_up = (any(0) & 1) != 0;
 	state->carrier = (any(1) & 1) != 0;
-	state->mtu = any(1500);
 	state->max_mtu = any(9000);
 	state->master = any(0);
 	return 0;
@@ -602,15 +601,6 @@ __wrap_mana_netdev_up_set(const struct mana_netdev *netdev, bool is_up)
 {
 	(void)netdev;
 	(void)is_up;
-	return fails() ? -EPERM : 0;
-}
-
-int __wrap_mana_netdev_mtu_set(const struct mana_netdev *netdev, uint32_t mtu);
-int
-__wrap_mana_netdev_mtu_set(const struct mana_netdev *netdev, uint32_t mtu)
-{
-	(void)netdev;
-	(void)mtu;
 	return fails() ? -EPERM : 0;
 }
 
@@ -1076,28 +1066,25 @@ act(uint16_t port)
 /* ---- Inputs -------------------------------------------------------------- */
 
 static void
-make_uevent(void)
+make_link(void)
 {
 	char path[64];
-	FILE *f;
 
 	FUZZ_CHECK(mkdtemp(ibdev_path) != NULL);
-	snprintf(path, sizeof(path), "%s/device", ibdev_path);
+	snprintf(path, sizeof(path), "%s/7870:00:00.0", ibdev_path);
 	FUZZ_CHECK(mkdir(path, 0700) == 0);
-	snprintf(path, sizeof(path), "%s/device/uevent", ibdev_path);
-	f = fopen(path, "w");
-	fputs("PCI_SLOT_NAME=7870:00:00.0\n", f);
-	FUZZ_CHECK(fclose(f) == 0);
+	snprintf(path, sizeof(path), "%s/device", ibdev_path);
+	FUZZ_CHECK(symlink("7870:00:00.0", path) == 0);
 }
 
 static void
-remove_uevent(void)
+remove_link(void)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "%s/device/uevent", ibdev_path);
-	unlink(path);
 	snprintf(path, sizeof(path), "%s/device", ibdev_path);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/7870:00:00.0", ibdev_path);
 	rmdir(path);
 	rmdir(ibdev_path);
 }
@@ -1120,8 +1107,8 @@ run(struct fuzz_input *in)
 {
 	/* By the length of the input. */
 	static char args[][64] = {
-		"", "recovery_timeout=0", "netdev_down=1,netdev_mtu=1", "rx_scrub=1",
-		"hw_rxq=8", "tx_oob=long,foreign_mem=refuse",
+		"", "recovery_timeout=0", "netdev_down=1", "rx_scrub=1",
+		"hw_rxq=8", "tx_oob=long",
 	};
 	static struct rte_devargs devargs;
 	uint16_t port;
@@ -1165,8 +1152,8 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 
 	(void)argc;
 	(void)argv;
-	make_uevent();
-	atexit(remove_uevent);
+	make_link();
+	atexit(remove_link);
 	FUZZ_CHECK(rte_eal_init(RTE_DIM(args), args) >= 0);
 	null_file = fopen("/dev/null", "w");
 	(void)rte_openlog_stream(null_file);

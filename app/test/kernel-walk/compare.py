@@ -68,8 +68,8 @@ def merged(model, kernel):
     return first + [one for step in order for one in [step] + result[step]]
 
 
-def differences(model, kernel):
-    for step in merged(model, kernel):
+def differences(model, kernel, steps):
+    for step in steps:
         ours, theirs = model.get(step, NONE), kernel.get(step, NONE)
         if ours != theirs:
             yield step[0], ours, theirs
@@ -80,6 +80,8 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--known", metavar="FILE", help="file of known differences")
     parser.add_argument("--all", action="store_true", help="print known ones too")
+    parser.add_argument("--some", action="store_true",
+                        help="compare only the steps that the kernel's file has")
     parser.add_argument("version", help="the kernel's version, as in that file")
     parser.add_argument("model", help="walk on the model")
     parser.add_argument("kernel", help="walk on the kernel")
@@ -88,7 +90,9 @@ def main():
     known = [row for row in (read_known(args.known) if args.known else [])
              if args.version in row.kernels]
     nb_known = nb_new = 0
-    for step, ours, theirs in differences(read_walk(args.model), read_walk(args.kernel)):
+    model, kernel = read_walk(args.model), read_walk(args.kernel)
+    steps = kernel if args.some else merged(model, kernel)
+    for step, ours, theirs in differences(model, kernel, steps):
         text = f"{step} -> {ours} <> {theirs}"
         row = next((row for row in known if row.pattern.search(text)), None)
         if row is None:

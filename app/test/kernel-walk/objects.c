@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include <stdio.h>
-
 #include "objects.h"
 
 #define QPT_RAW_PACKET 8 /* IB_UVERBS_QPT_RAW_PACKET */

@@ -41,6 +41,11 @@ class Compare(unittest.TestCase):
             self.assertIn("a: three\n", done.stdout)
             self.assertIn("no such step", done.stdout)
 
+    def test_some_steps(self):
+        self.assertEqual(self.compare(WALK, "a: two -> EINVAL\n", "", "--some").returncode, 0)
+        for kernel in ("a: two -> ok\n", "a: three -> ok\n"):
+            self.assertEqual(self.compare(WALK, kernel, "", "--some").returncode, 1)
+
     def test_repeated_step(self):
         """The first "two" is equal, the second is missing."""
         done = self.compare(WALK, WALK.replace("a: two -> ok 5\n", ""))

@@ -2,7 +2,6 @@
 
 /* RDMA netlink, by which libibverbs finds devices and rdma(8) shows them. */
 
-#include <errno.h>
 #include <rdma/rdma_netlink.h>
 #include <stdio.h>
 #include <string.h>

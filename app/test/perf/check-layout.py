@@ -16,8 +16,7 @@ MEMBER = re.compile(r"^\t\S.*?(\w+)(?:\[\d+\])?"
                     r"(?: __attribute__\(\(__aligned__\(\d+\)\)\))?;"
                     r"\s*/\*\s*(\d+)\s+(\d+) \*/$", re.MULTILINE)
 # For each struct, the first member that bursts do not use.
-CONTROL = {"mana_rxq": "port_id", "mana_txq": "queue_id",
-           "mana_eth_rxq": "owner", "mana_eth_txq": "conf"}
+CONTROL = {"mana_hwq": "queue_id", "mana_rxq": "queue_id", "mana_txq": "queue_id"}
 
 
 def layout(path, name):

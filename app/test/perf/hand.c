@@ -332,13 +332,15 @@ sgl_bytes_of(const struct hand *hand, uint32_t pos)
 					  HW_WQE_OOB_DIV4_S & HW_WQE_OOB_DIV4_M);
 }
 
-/* Writes the first bytes of all buffers but the first. */
+/*
+ * Writes the first bytes of all buffers but the first. A WQE of one buffer is not read:
+ * another core may run this, and would share the lines that the next refill writes.
+ */
 static void
 write_buffers(const struct hand *hand, uint32_t pos, uint32_t hash)
 {
-	const uint32_t sgl = pos + sgl_bytes_of(hand, pos);
-
 	for (uint32_t k = 1; k < hand->nb_sge; k++) {
+		const uint32_t sgl = pos + sgl_bytes_of(hand, pos);
 		const struct sge sge = sge_at(hand, sgl + k * HW_SGE_BYTES);
 
 		memcpy((void *)(uintptr_t)sge.addr, &(uint32_t){ hash + k },

@@ -2,7 +2,8 @@
 
 /* The driver's queue structs, for check-layout.py; never run. */
 
-#include "mana.h"
+#include "mana_port.h"
 
-struct mana_eth_rxq layout_rxq;
-struct mana_eth_txq layout_txq;
+struct mana_hwq layout_hwq;
+struct mana_rxq layout_rxq;
+struct mana_txq layout_txq;

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <rte_eal.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
@@ -35,9 +36,9 @@ enum perf_kind {
 /* Location of the data that the driver reads first. */
 enum perf_place {
 	PERF_HOT,
-	PERF_OTHER_CORE, /* CQEs: written by another core */
+	PERF_OTHER_CORE, /* CQEs and frames: written by another core */
 	PERF_MBUFS_OTHER_CORE, /* also headers of mbufs and of sent frames */
-	PERF_FLUSHED, /* CQEs: in memory */
+	PERF_FLUSHED, /* CQEs, and frames with no_hash: in memory */
 	PERF_MBUFS_FLUSHED, /* also headers of mbufs */
 };
 
@@ -60,7 +61,11 @@ struct perf_row {
 	uint16_t tso_segsz; /* TSO, headers in segment 0; 0: none */
 	uint16_t nb_queues; /* each call takes the next queue */
 	bool is_scale; /* one burst per queue and batch */
+	bool has_lists; /* each queue polls a list of hardware queues, 64 in all */
 	uint16_t nb_more_pools; /* further regions that the driver looks up */
+	bool is_of_more_pools; /* each packet to send is from one of these, at random */
+	uint16_t nb_regions; /* pieces of memory of the pool; 0: one, in EAL's order */
+	uint16_t run; /* mbufs that follow each other in a piece; 0: random order */
 	uint16_t rx_thresh; /* rx_free_thresh; 0: driver's default */
 	uint16_t simd_bits; /* maximum; 0: EAL's default; 64: scalar */
 	bool offload; /* checksums and hash */
@@ -72,8 +77,11 @@ struct perf_row {
 	uint16_t options_bytes; /* of IPv4 */
 	bool vlan_insert; /* Tx: the device inserts a tag */
 	bool ptypes; /* packet types, disabled by testpmd */
+	/* Rx CQEs of a device with one queue: the headers of a frame tell its type. */
+	bool no_hash;
 	bool no_offsets; /* in Tx CQEs */
 	bool coalesced; /* four packets per CQE */
+	bool is_secondary; /* the bursts run in a secondary process */
 	bool no_rival; /* the rival does not support it */
 	bool no_floor; /* the floor does not support it */
 };
@@ -115,13 +123,16 @@ struct perf_sut {
 	bool leaves_posted; /* Rx buffers, at its stop */
 	bool tells_ptypes; /* the 22.11 rival lists some, sets none */
 	uint16_t port;
-	struct rte_mempool *pool;
+	uint32_t seed; /* of random orders */
+	struct rte_mempool *pool; /* of the row */
+	struct rte_mempool *own_pool; /* of rows without a pool of their own */
 	struct rte_mempool *more[PERF_MAX_POOLS];
 
 	eth_rx_burst_t rx_burst;
 	eth_tx_burst_t tx_burst;
 	struct hand_registers seen; /* by the device */
 	bool is_watched; /* registers are read after each call */
+	uint64_t nb_misses; /* perf_port_misses() before the measured batches */
 	uint64_t heap_bytes; /* beyond a stopped port with one small queue */
 	uint16_t nb_queues;
 	struct perf_queue queues[PERF_MAX_QUEUES];
@@ -136,10 +147,27 @@ perf_mbuf_at(const struct perf_sut *sut, uint64_t data_addr)
 		rte_pktmbuf_priv_size(sut->pool) - sizeof(struct rte_mbuf));
 }
 
+/* Pseudo-random numbers, the same in each run. */
+static inline uint32_t
+perf_random(uint32_t *seed)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return *seed >> 16;
+}
+
+static inline bool
+perf_is_secondary(void)
+{
+	return rte_eal_process_type() == RTE_PROC_SECONDARY;
+}
+
 /* perf_port.c: ends the program with a message on failure. */
 void perf_port_probe(struct perf_sut *sut);
 uint16_t perf_port_max_ring(const struct perf_sut *sut);
+/* In a secondary process: uses the port that the primary process has started so. */
 void perf_port_start(struct perf_sut *sut, const struct perf_row *row, bool is_watched);
+/* Bursts' look-ups of memory that the table of regions lacks; 0 if not counted. */
+uint64_t perf_port_misses(const struct perf_sut *sut);
 /* Also checks that all mbufs are back. */
 void perf_port_stop(struct perf_sut *sut);
 void perf_port_close(struct perf_sut *sut);
@@ -153,9 +181,24 @@ void perf_port_path(const struct perf_sut *sut, enum perf_kind kind, char *path,
 void perf_port_testpmd(const struct perf_sut *sut, const struct perf_row *row,
 		       char *words, size_t words_bytes);
 
-/* A pool for a driver's mbufs, and its check. */
+/*
+ * perf_secondary.c: runs the program as a secondary process of this port, with these
+ * options behind EAL's, until it ends.
+ */
+void perf_secondary_run(const char *program, const struct perf_sut *sut,
+			const char *const options[]);
+
+/*
+ * perf_pools.c: a pool for a driver's mbufs, the pool of a row, and their check. A
+ * secondary process finds those of the primary process.
+ */
 struct rte_mempool *perf_pool_create(const char *name, unsigned int nb_mbufs,
 				     unsigned int nb_cache);
+struct rte_mempool *perf_pool_of_row(const struct perf_sut *sut,
+				     const struct perf_row *row);
+/* Checks and frees all pools but the driver's own one. */
+void perf_pools_free(struct perf_sut *sut, struct rte_mempool *pool_of_row);
+uint32_t perf_pool_nb_away(const struct rte_mempool *pool);
 void perf_pool_check(const struct perf_sut *sut, const struct rte_mempool *pool);
 
 /* perf_floor.c: perf_port_*() for the floor. */
@@ -182,10 +225,13 @@ void perf_match_queues(struct perf_sut *sut);
  */
 void perf_stagger(struct perf_sut *sut, const struct perf_row *row,
 		  unsigned int lcore);
+/* Creates packets to send, and their expected WQEs, from index first on. */
+void perf_make_packets(struct perf_sut *sut, struct perf_queue *queue,
+		       const struct perf_row *row, uint32_t first, uint32_t nb);
 /* Passes the registers after a call to the device. */
 void perf_ring(struct perf_sut *sut, struct perf_queue *queue,
 	       const struct hand_registers *now);
-/* Makes the driver look up the regions of further pools. */
+/* perf_pools.c: makes the driver look up the regions of further pools. */
 void perf_use_more_pools(struct perf_sut *sut, const struct perf_row *row);
 
 /*

@@ -3,11 +3,9 @@
 /* One batch: preparation, bursts, and checks. */
 
 #include <netinet/in.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <rte_cycles.h>
-#include <rte_errno.h>
 #include <rte_ip.h>
 #include <rte_launch.h>
 #include <rte_tcp.h>
@@ -144,17 +142,24 @@ segment_bytes(const struct perf_row *row, uint32_t nth)
 			  (row->len_bytes - headers_bytes(row)) / (row->nb_segs - 1);
 }
 
-/* Creates packets to send, and their expected WQEs, from index first on. */
-static void
-make_packets(struct perf_sut *sut, struct perf_queue *queue, const struct perf_row *row,
-	     uint32_t first, uint32_t nb)
+/* The pool of the next packet to send. */
+static struct rte_mempool *
+next_pool(struct perf_sut *sut, const struct perf_row *row)
+{
+	return row->is_of_more_pools ? sut->more[perf_random(&sut->seed) % row->nb_more_pools] :
+				       sut->pool;
+}
+
+void
+perf_make_packets(struct perf_sut *sut, struct perf_queue *queue,
+		  const struct perf_row *row, uint32_t first, uint32_t nb)
 {
 	for (uint32_t i = first; i < first + nb; i++) {
 		struct hand_tx_packet *p = &queue->tx_expected[i];
 		struct rte_mbuf *segs[PERF_MAX_SEGS];
 		struct perf_row headers = *row;
 
-		if (rte_pktmbuf_alloc_bulk(sut->pool, segs, row->nb_segs) != 0)
+		if (rte_pktmbuf_alloc_bulk(next_pool(sut, row), segs, row->nb_segs) != 0)
 			hand_fail("%s: the pool is empty", sut->name);
 		memset(p, 0, sizeof(*p));
 		p->nb_segs = row->nb_segs;
@@ -242,6 +247,24 @@ struct work {
 	const struct perf_row *row;
 };
 
+/* Writes the headers of a received frame. */
+static void
+write_frame(void *frame)
+{
+	static const struct {
+		struct rte_ether_hdr ether;
+		struct rte_ipv4_hdr ip;
+		struct rte_tcp_hdr tcp;
+	} headers = {
+		.ether.ether_type = RTE_BE16(RTE_ETHER_TYPE_IPV4),
+		.ip.version_ihl = RTE_IPV4_VHL_DEF,
+		.ip.next_proto_id = IPPROTO_TCP,
+		.tcp.data_off = 5 << 4,
+	};
+
+	memcpy(frame, &headers, sizeof(headers));
+}
+
 static int
 receive(void *arg)
 {
@@ -251,6 +274,8 @@ receive(void *arg)
 	const uint32_t nb = queue_batch(row);
 
 	hand_receive(&queue->rx, queue->rx_expected, nb, row->len_bytes, row->coalesced);
+	for (uint32_t i = 0; i < nb && row->no_hash; i++)
+		write_frame((void *)(uintptr_t)queue->rx_expected[i].addr);
 	for (uint32_t i = 0; i < nb && row->place == PERF_MBUFS_OTHER_CORE; i++)
 		touch_mbuf(perf_mbuf_at(work->sut, queue->rx_expected[i].addr));
 	return 0;
@@ -322,6 +347,8 @@ prepare_receive(struct work *work, unsigned int lcore)
 	run_where(receive, work, lcore);
 	if (row->place >= PERF_FLUSHED)
 		hand_flush_cqes(&queue->rx, row->coalesced ? nb / 4 : nb);
+	for (uint32_t i = 0; i < nb && row->place >= PERF_FLUSHED && row->no_hash; i++)
+		__builtin_ia32_clflush((void *)(uintptr_t)queue->rx_expected[i].addr);
 	for (uint32_t i = 0; i < nb && row->place == PERF_MBUFS_FLUSHED; i++)
 		flush(work->sut, queue->rx_expected[i].addr);
 }
@@ -434,8 +461,8 @@ run_calls(struct perf_sut *sut, const struct perf_row *row, uint32_t nb_calls,
 	uint64_t begin, end;
 
 	for (uint32_t i = 0; i < nb_calls && row->kind == PERF_TX; i++)
-		make_packets(sut, sut->calls[i].queue, row,
-			     sut->calls[i].nth * row->burst, row->burst);
+		perf_make_packets(sut, sut->calls[i].queue, row,
+				  sut->calls[i].nth * row->burst, row->burst);
 	if (row->kind == PERF_TX && row->place == PERF_MBUFS_OTHER_CORE)
 		run_on_other_core(fill, &work, lcore);
 	begin = now();
@@ -508,32 +535,5 @@ perf_stagger(struct perf_sut *sut, const struct perf_row *row, unsigned int lcor
 		if (row->kind == PERF_FWD)
 			hand_take_tx(&queue->tx, queue->tx_expected, row->burst,
 				     row->burst);
-	}
-}
-
-/* Sends a packet of each pool, for which drivers look up its region. */
-void
-perf_use_more_pools(struct perf_sut *sut, const struct perf_row *row)
-{
-	char name[RTE_MEMPOOL_NAMESIZE];
-	struct perf_queue *queue = &sut->queues[0];
-	struct hand_registers now;
-
-	for (uint16_t i = 0; i < row->nb_more_pools; i++) {
-		struct rte_mempool *own = sut->pool;
-		const struct perf_row one = { .nb_segs = 1, .len_bytes = 64 };
-
-		if (sut->more[i] == NULL) {
-			snprintf(name, sizeof(name), "more_%s_%u", sut->name, i);
-			sut->more[i] = perf_pool_create(name, 63, 0);
-		}
-		sut->pool = sut->more[i];
-		make_packets(sut, queue, &one, 0, 1);
-		sut->pool = own;
-		if (sut->tx_burst(queue->txq, queue->pkts, 1) != 1)
-			hand_fail("%s: cannot send from another pool", sut->name);
-		now = hand_registers(&queue->tx);
-		perf_ring(sut, queue, &now);
-		hand_take_tx(&queue->tx, queue->tx_expected, 1, 1);
 	}
 }

@@ -5,9 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
@@ -28,12 +26,15 @@
 
 static const char usage[] =
 	"usage: mana-model --mode step --functions 2 --ports 1 -- mana-perf [EAL options] --\n"
-	"         -o PLUGIN [-r PLUGIN] [-f] [-R N | -i] [row...]\n"
+	"         -o PLUGIN [-r PLUGIN] [-f] [-s PROGRAM] [-R N | -i] [row...]\n"
 	"  -o PLUGIN  this driver\n"
 	"  -r PLUGIN  the driver to compare with\n"
 	"  -f         also compare with the floor\n"
+	"  -s PROGRAM also rows whose bursts run in a secondary process; this program, or\n"
+	"             one that starts it; requires memory that processes can share\n"
 	"  -R N       repetitions, 200 without it\n"
-	"  -i         count instructions: under valgrind --tool=callgrind\n"
+	"  -i         count instructions: under valgrind --tool=callgrind; with -s, PROGRAM\n"
+	"             runs under it, and only rows in a secondary process are counted\n"
 	"  -l         list the rows\n"
 	"  row        names of rows, with * and ?; all of them without any\n";
 
@@ -49,6 +50,7 @@ struct options {
 	unsigned int nb_reps;
 	bool instructions;
 	bool floor;
+	const char *secondary; /* program; NULL: rows in a secondary process are skipped */
 	char **patterns;
 	int nb_patterns;
 };
@@ -99,7 +101,7 @@ stop(struct perf_sut *sut)
 {
 	if (sut->plugin == NULL)
 		perf_floor_stop(sut);
-	else
+	else if (!perf_is_secondary())
 		perf_port_stop(sut);
 }
 
@@ -133,6 +135,18 @@ quantile(double *values, unsigned int nb, double part)
 {
 	qsort(values, nb, sizeof(*values), compare);
 	return values[(unsigned int)((nb - 1) * part)];
+}
+
+/* The steady state has no miss, hence no lock, and no message to another process. */
+static void
+misses_check(const struct perf_sut *sut)
+{
+	const uint64_t nb = perf_port_misses(sut) - sut->nb_misses;
+
+	if (nb != 0)
+		hand_fail("%s: %" PRIu64
+			  " look-ups missed the table of memory regions",
+			  sut->name, nb);
 }
 
 /* Ticks of the kept batches of a repetition; returns the minimum. */
@@ -169,6 +183,8 @@ time_row(const struct perf_row *row, struct entrants *in, unsigned int nb_reps,
 	for (unsigned int rep = 0; rep < nb_reps; rep++) {
 		double best[PERF_MAX_SUTS];
 
+		for (unsigned int s = 0; s < in->nb && rep == 1; s++)
+			in->sut[s]->nb_misses = perf_port_misses(in->sut[s]);
 		for (unsigned int k = 0; k < in->nb; k++) {
 			const unsigned int s = (rep + k) % in->nb;
 
@@ -179,6 +195,8 @@ time_row(const struct perf_row *row, struct entrants *in, unsigned int nb_reps,
 			ratios[s][rep] = best[s] / best[0];
 	}
 	for (unsigned int s = 0; s < in->nb; s++) {
+		if (nb_reps > 1)
+			misses_check(in->sut[s]);
 		in->figures[s] = (struct figures){
 			.core_mhz = clock.core_mhz,
 			.ratio = quantile(ratios[s], nb_reps, 0.5),
@@ -222,17 +240,30 @@ count_row(struct perf_sut *sut, const struct perf_row *row, unsigned int lcore)
 	for (unsigned int b = 0; b < NB_WARM; b++)
 		perf_run_batch(sut, row, lcore);
 	before = count_events(sut);
+	sut->nb_misses = perf_port_misses(sut);
 	CALLGRIND_ZERO_STATS;
 	for (unsigned int b = 0; b < NB_COUNTED; b++)
 		perf_run_batch(sut, row, lcore);
 	snprintf(label, sizeof(label), "%s %s %.0f", row->name, sut->name, nb_packets);
 	CALLGRIND_DUMP_STATS_AT(label);
+	misses_check(sut);
 	after = count_events(sut);
 	return (struct figures){
 		.doorbells = (after.nb_rung - before.nb_rung) / nb_packets,
 		.cq_doorbells = (after.nb_cq_rung - before.nb_cq_rung) / nb_packets,
 		.cqes = (after.nb_cqes - before.nb_cqes) / nb_packets,
 	};
+}
+
+static void
+measure(const struct perf_row *row, struct entrants *in,
+	const struct options *options, unsigned int lcore)
+{
+	if (options->instructions)
+		for (unsigned int s = 0; s < in->nb; s++)
+			in->figures[s] = count_row(in->sut[s], row, lcore);
+	else
+		time_row(row, in, options->nb_reps, lcore);
 }
 
 /* Fills this core's mempool cache, as in a running program. */
@@ -261,9 +292,11 @@ print_row(const struct perf_row *row, const struct entrants *in, bool is_counted
 		const struct figures *f = &in->figures[s];
 		const char *who = in->sut[s]->name;
 
-		printf(", \"heap_bytes_%s\": %" PRIu64 ", \"rings_bytes_%s\": %u", who,
-		       in->sut[s]->heap_bytes, who, rx->ring_bytes + tx->ring_bytes +
-		       (rx->nb_cqes + tx->nb_cqes) * HW_CQE_BYTES);
+		if (!perf_is_secondary()) /* which has not allocated them */
+			printf(", \"heap_bytes_%s\": %" PRIu64 ", \"rings_bytes_%s\": %u", who,
+			       in->sut[s]->heap_bytes, who,
+			       rx->ring_bytes + tx->ring_bytes +
+				       (rx->nb_cqes + tx->nb_cqes) * HW_CQE_BYTES);
 		if (is_counted)
 			printf(", \"doorbells_%s\": %.6f, \"cq_doorbells_%s\": %.6f, "
 			       "\"cqes_%s\": %.6f", who, f->doorbells, who,
@@ -277,6 +310,19 @@ print_row(const struct perf_row *row, const struct entrants *in, bool is_counted
 		printf(", \"core_mhz\": %.0f", in->figures[0].core_mhz);
 	printf("}\n");
 	fflush(stdout);
+}
+
+/* The secondary process uses the started port, measures, and prints the row. */
+static void
+run_in_secondary(const struct perf_row *row, const struct options *options)
+{
+	char nb_reps[16];
+
+	snprintf(nb_reps, sizeof(nb_reps), "%u", options->nb_reps);
+	perf_secondary_run(options->secondary, &ours,
+			   (const char *[]){ "-o", ours.plugin, "-R", nb_reps,
+					     options->instructions ? "-i" : "--",
+					     row->name, NULL });
 }
 
 static void
@@ -293,27 +339,45 @@ run_row(const struct perf_row *row, const struct options *options)
 			perf_stagger(in.sut[s], row, lcore);
 		}
 	}
-	if (options->instructions)
-		for (unsigned int s = 0; s < in.nb; s++)
-			in.figures[s] = count_row(in.sut[s], row, lcore);
-	else
-		time_row(row, &in, options->nb_reps, lcore);
-	print_row(row, &in, options->instructions);
+	if (row->is_secondary && !perf_is_secondary()) {
+		run_in_secondary(row, options);
+	} else {
+		measure(row, &in, options, lcore);
+		print_row(row, &in, options->instructions);
+	}
 	for (unsigned int s = 0; s < in.nb; s++)
 		stop(in.sut[s]);
 }
 
 static bool
-is_wanted(const struct perf_row *row, const struct options *options)
+is_named(const struct perf_row *row, const struct options *options)
 {
-	bool wanted = options->nb_patterns == 0;
+	bool is_named = options->nb_patterns == 0;
 
 	for (int i = 0; i < options->nb_patterns; i++)
-		wanted |= fnmatch(options->patterns[i], row->name, 0) == 0;
-	/* Instruction counts do not depend on the place of data. */
-	if (options->instructions && row->place != PERF_HOT)
-		return false;
-	return wanted;
+		is_named |= fnmatch(options->patterns[i], row->name, 0) == 0;
+	return is_named;
+}
+
+/* Instruction counts do not depend on the place of data, and are those of one process. */
+static bool
+is_counted(const struct perf_row *row, const struct options *options)
+{
+	return row->place == PERF_HOT &&
+	       row->is_secondary == (options->secondary != NULL || perf_is_secondary());
+}
+
+/* NULL: none. */
+static const char *
+reason_to_skip(const struct perf_row *row, const struct options *options)
+{
+	if (row->is_secondary && options->secondary == NULL && !perf_is_secondary())
+		return "no memory that processes share: -s";
+	if (perf_needs_other_core(row->place) && rte_lcore_count() < 2)
+		return "one core";
+	if (row->ring > perf_port_max_ring(&ours))
+		return "rdma-core makes no such rings: bench.sh --trixie";
+	return NULL;
 }
 
 static void
@@ -331,13 +395,15 @@ parse(int argc, char **argv, struct options *options)
 
 	options->nb_reps = 200;
 	optind = 1;
-	while ((opt = getopt(argc, argv, "o:r:fR:il")) != -1) {
+	while ((opt = getopt(argc, argv, "o:r:fs:R:il")) != -1) {
 		if (opt == 'o')
 			ours.plugin = optarg;
 		else if (opt == 'r')
 			rival.plugin = optarg;
 		else if (opt == 'f')
 			options->floor = true;
+		else if (opt == 's')
+			options->secondary = optarg;
 		else if (opt == 'R')
 			options->nb_reps = (unsigned int)atoi(optarg);
 		else if (opt == 'i')
@@ -359,7 +425,8 @@ int
 main(int argc, char **argv)
 {
 	struct options options = { 0 };
-	unsigned int nb_run = 0;
+	unsigned int nb_named = 0;
+	const char *reason;
 	int ret = rte_eal_init(argc, argv);
 
 	if (ret < 0)
@@ -372,24 +439,23 @@ main(int argc, char **argv)
 	if (options.floor)
 		perf_floor_probe(&the_floor);
 	for (unsigned int i = 0; i < perf_nb_rows; i++) {
-		if (!is_wanted(&perf_rows[i], &options))
+		if (!is_named(&perf_rows[i], &options))
 			continue;
-		if (perf_needs_other_core(perf_rows[i].place) && rte_lcore_count() < 2) {
-			printf("SKIP %s: one core\n", perf_rows[i].name);
+		nb_named++;
+		if (options.instructions && !is_counted(&perf_rows[i], &options))
 			continue;
-		}
-		if (perf_rows[i].ring > perf_port_max_ring(&ours)) {
-			printf("SKIP %s: rdma-core makes no such rings: bench.sh --trixie\n",
-			       perf_rows[i].name);
-			continue;
-		}
-		run_row(&perf_rows[i], &options);
-		nb_run++;
+		reason = reason_to_skip(&perf_rows[i], &options);
+		if (reason != NULL)
+			printf("SKIP %s: %s\n", perf_rows[i].name, reason);
+		else
+			run_row(&perf_rows[i], &options);
 	}
+	if (perf_is_secondary())
+		return EXIT_SUCCESS; /* the primary process closes the ports */
 	perf_port_close(&ours);
 	if (rival.plugin != NULL)
 		perf_port_close(&rival);
-	if (nb_run == 0)
+	if (nb_named == 0)
 		hand_fail("no row matches");
 	return EXIT_SUCCESS;
 }

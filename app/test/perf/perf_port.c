@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <bus_pci_driver.h>
 #include <rte_dev.h>
@@ -49,44 +50,83 @@ shrink(const struct perf_sut *sut)
 	      rte_eth_tx_queue_setup(sut->port, 0, 64, SOCKET_ID_ANY, NULL));
 }
 
-struct rte_mempool *
-perf_pool_create(const char *name, unsigned int nb_mbufs, unsigned int nb_cache)
+static void
+find_port(struct perf_sut *sut, const char *address)
 {
-	struct rte_mempool *pool = rte_pktmbuf_pool_create(name, nb_mbufs, nb_cache, 0,
-		RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	char name[RTE_ETH_NAME_MAX_LEN];
+	uint16_t port;
 
-	if (pool == NULL)
-		hand_fail("no pool %s: %s", name, rte_strerror(rte_errno));
-	return pool;
+	sut->port = RTE_MAX_ETHPORTS;
+	RTE_ETH_FOREACH_DEV(port)
+		if (rte_eth_dev_get_name_by_port(port, name) == 0 &&
+		    strncmp(name, address, strlen(address)) == 0)
+			sut->port = port;
+}
+
+static struct rte_pci_driver *
+port_driver(const struct perf_sut *sut)
+{
+	struct rte_eth_dev_info info;
+
+	check(sut, "port", rte_eth_dev_info_get(sut->port, &info));
+	return (struct rte_pci_driver *)((uintptr_t)info.device->driver -
+		offsetof(struct rte_pci_driver, driver));
+}
+
+static bool
+is_of_plugin(const struct rte_pci_driver *driver, const struct perf_sut *sut)
+{
+	struct stat of_driver, of_plugin;
+	Dl_info file;
+
+	return dladdr(driver, &file) != 0 && stat(file.dli_fname, &of_driver) == 0 &&
+		stat(sut->plugin, &of_plugin) == 0 &&
+		of_driver.st_dev == of_plugin.st_dev && of_driver.st_ino == of_plugin.st_ino;
+}
+
+/*
+ * Drivers that EAL has loaded from its folder, as Debian 13's, come first: they give the
+ * function back, and get no other.
+ */
+static void
+load_and_probe(struct perf_sut *sut, const char *address)
+{
+	struct rte_pci_driver *driver;
+
+	if (dlopen(sut->plugin, RTLD_NOW | RTLD_LOCAL) == NULL)
+		hand_fail("%s: %s", sut->name, dlerror());
+	for (;;) {
+		check(sut, "probe", rte_eal_hotplug_add("pci", address, ""));
+		find_port(sut, address);
+		driver = port_driver(sut);
+		if (is_of_plugin(driver, sut))
+			break;
+		check(sut, "removal", rte_eal_hotplug_remove("pci", address));
+		rte_pci_unregister(driver);
+	}
 }
 
 void
 perf_port_probe(struct perf_sut *sut)
 {
 	char address[32], name[RTE_ETH_NAME_MAX_LEN];
-	struct rte_eth_dev_info info;
-	uint16_t port;
 
-	/* Its constructor registers the only PCI driver now. */
-	if (dlopen(sut->plugin, RTLD_NOW | RTLD_LOCAL) == NULL)
-		hand_fail("%s: %s", sut->name, dlerror());
 	snprintf(address, sizeof(address), "%04x:00:00.0", 0x7870 + sut->fn);
-	check(sut, "probe", rte_eal_hotplug_add("pci", address, ""));
-	sut->port = RTE_MAX_ETHPORTS;
-	RTE_ETH_FOREACH_DEV(port)
-		if (rte_eth_dev_get_name_by_port(port, name) == 0 &&
-		    strncmp(name, address, strlen(address)) == 0)
-			sut->port = port;
-	check(sut, "port", rte_eth_dev_info_get(sut->port, &info));
+	/* EAL of a secondary process has loaded and probed it: perf_secondary.c. */
+	if (perf_is_secondary())
+		find_port(sut, address);
+	else
+		load_and_probe(sut, address);
 	if (simd_bits == 0)
 		simd_bits = rte_vect_get_max_simd_bitwidth();
 	/* Its port stays; the next driver gets the next function. */
-	rte_pci_unregister((struct rte_pci_driver *)((uintptr_t)info.device->driver -
-		offsetof(struct rte_pci_driver, driver)));
+	rte_pci_unregister(port_driver(sut));
 
 	snprintf(name, sizeof(name), "perf_%s", sut->name);
-	sut->pool = perf_pool_create(name, PERF_NB_MBUFS, PERF_CACHE_MBUFS);
-	shrink(sut);
+	sut->own_pool = perf_pool_create(name, PERF_NB_MBUFS, PERF_CACHE_MBUFS);
+	sut->pool = sut->own_pool;
+	if (!perf_is_secondary())
+		shrink(sut);
 }
 
 static struct rte_eth_conf
@@ -142,6 +182,25 @@ configure(struct perf_sut *sut, const struct perf_row *row)
 				     RTE_PTYPE_UNKNOWN, NULL, 0));
 }
 
+/*
+ * The table i % nb_queues, as applications write it that compute a flow's queue. The
+ * new rings hold only the buffers of the old ones; the next burst fills them.
+ */
+static void
+make_lists(struct perf_sut *sut, const struct perf_row *row)
+{
+	struct rte_eth_rss_reta_entry64 reta = { .mask = UINT64_MAX };
+	struct rte_mbuf *m;
+
+	for (uint16_t i = 0; i < RTE_ETH_RETA_GROUP_SIZE; i++)
+		reta.reta[i] = i % row->nb_queues;
+	check(sut, "RSS table",
+	      rte_eth_dev_rss_reta_update(sut->port, &reta, RTE_ETH_RETA_GROUP_SIZE));
+	for (uint16_t q = 0; q < row->nb_queues; q++)
+		if (rte_eth_rx_burst(sut->port, q, &m, 1) != 0)
+			hand_fail("%s: a burst returned a packet, but no CQE was written", sut->name);
+}
+
 /* Allocated in the heaps of DPDK and the C library. */
 static uint64_t
 heap_bytes(void)
@@ -156,10 +215,9 @@ heap_bytes(void)
 	return bytes;
 }
 
-void
-perf_port_start(struct perf_sut *sut, const struct perf_row *row, bool is_watched)
+static void
+start_port(struct perf_sut *sut, const struct perf_row *row)
 {
-	struct rte_eth_fp_ops *ops = &rte_eth_fp_ops[sut->port];
 	struct rte_eth_dev_info info;
 	struct rte_eth_rxconf rxconf;
 
@@ -180,6 +238,18 @@ perf_port_start(struct perf_sut *sut, const struct perf_row *row, bool is_watche
 	}
 	check(sut, "start", rte_eth_dev_start(sut->port));
 	sut->heap_bytes += heap_bytes();
+	if (row->has_lists)
+		make_lists(sut, row);
+}
+
+void
+perf_port_start(struct perf_sut *sut, const struct perf_row *row, bool is_watched)
+{
+	const struct rte_eth_fp_ops *ops = &rte_eth_fp_ops[sut->port];
+
+	sut->pool = perf_pool_of_row(sut, row);
+	if (!perf_is_secondary())
+		start_port(sut, row);
 	sut->rx_burst = ops->rx_pkt_burst;
 	sut->tx_burst = ops->tx_pkt_burst;
 	sut->nb_queues = row->nb_queues;
@@ -193,24 +263,25 @@ perf_port_start(struct perf_sut *sut, const struct perf_row *row, bool is_watche
 		hand_start(&queue->tx, sut->name, sut->fn, true, q, 1);
 		if (row->is_stripped)
 			queue->rx.rx_flags |= HW_RX_F_VLAN | PERF_RX_VLAN;
+		if (row->no_hash)
+			queue->rx.rx_flags &= HW_RX_F_IP_OK | HW_RX_F_TCP_OK;
 		queue->tx.no_offsets = row->no_offsets;
 	}
 	sut->seen = hand_registers(&sut->queues[0].rx);
 	sut->is_watched = is_watched || row->nb_queues > 1;
 }
 
-static uint32_t
-nb_away(const struct rte_mempool *pool)
+uint64_t
+perf_port_misses(const struct perf_sut *sut)
 {
-	return pool == NULL ? 0 : pool->size - rte_mempool_avail_count(pool);
-}
+	static const char *const names[] = { "rx_mr_misses", "tx_mr_misses" };
+	uint64_t id, value, sum = 0;
 
-void
-perf_pool_check(const struct perf_sut *sut, const struct rte_mempool *pool)
-{
-	if (nb_away(pool) != 0)
-		hand_fail("%s: lost %u of %u mbufs of pool %s", sut->name,
-			  nb_away(pool), pool->size, pool->name);
+	for (unsigned int i = 0; i < RTE_DIM(names) && sut->plugin != NULL; i++)
+		if (rte_eth_xstats_get_id_by_name(sut->port, names[i], &id) == 0 &&
+		    rte_eth_xstats_get_by_id(sut->port, &id, &value, 1) == 1)
+			sum += value;
+	return sum;
 }
 
 /*
@@ -224,7 +295,7 @@ take_back_posted(struct perf_sut *sut)
 
 	for (uint16_t q = 0; q < sut->nb_queues; q++)
 		nb_posted += hand_nb_posted(&sut->queues[q].rx);
-	if (nb_away(sut->pool) != nb_posted)
+	if (perf_pool_nb_away(sut->pool) != nb_posted)
 		return;
 	for (uint16_t q = 0; q < sut->nb_queues; q++) {
 		struct hand *rx = &sut->queues[q].rx;
@@ -238,15 +309,18 @@ take_back_posted(struct perf_sut *sut)
 void
 perf_port_stop(struct perf_sut *sut)
 {
+	struct rte_mempool *pool;
+
 	for (uint16_t q = 0; q < sut->nb_queues; q++)
 		hand_take_rx(&sut->queues[q].rx, 0);
 	check(sut, "stop", rte_eth_dev_stop(sut->port));
 	if (sut->leaves_posted)
 		take_back_posted(sut);
 	perf_pool_check(sut, sut->pool);
-	for (unsigned int i = 0; i < RTE_DIM(sut->more); i++)
-		perf_pool_check(sut, sut->more[i]);
+	pool = sut->pool;
+	sut->pool = sut->own_pool;
 	shrink(sut);
+	perf_pools_free(sut, pool);
 }
 
 void

@@ -18,7 +18,10 @@
 #define SCALAR .simd_bits = RTE_VECT_SIMD_DISABLED
 #define SSE .simd_bits = RTE_VECT_SIMD_128
 #define THRESH(n) .rx_thresh = n
+#define REGIONS(n) .nb_regions = n, .no_floor = true
+#define SECONDARY .is_secondary = true, .no_rival = true, .no_floor = true
 #define COALESCED .coalesced = true, .no_rival = true
+#define ONE_QUEUE OFFLOAD, .ptypes = true, .no_hash = true, .no_floor = true
 /* Headers in one segment, payload in three; three frames. */
 #define TSO OFFLOAD, .tso_segsz = 1448, .nb_segs = 4, .len_bytes = 54 + 3 * 1448, \
 	.no_rival = true
@@ -49,6 +52,11 @@ const struct perf_row perf_rows[] = {
 	ROW("rx-32-r512", PERF_RX, OFFLOAD, .ring = 512),
 	ROW("rx-32-r1024", PERF_RX, OFFLOAD, .ring = 1024),
 	ROW("rx-32-pools", PERF_RX, OFFLOAD, .nb_more_pools = PERF_MAX_POOLS),
+	ROW("rx-32-regions-2", PERF_RX, OFFLOAD, REGIONS(2)),
+	ROW("rx-32-regions-8", PERF_RX, OFFLOAD, REGIONS(8)),
+	ROW("rx-32-regions-64", PERF_RX, OFFLOAD, REGIONS(64)),
+	ROW("rx-32-secondary", PERF_RX, OFFLOAD, SECONDARY),
+	ROW("rx-32-regions-8-secondary", PERF_RX, OFFLOAD, REGIONS(8), SECONDARY),
 	ROW("rx-32-vlan", PERF_RX, OFFLOAD, .is_stripped = true, .no_rival = true,
 	    .no_floor = true),
 	ROW("rx-32-2seg", PERF_RX, OFFLOAD, .rx_segs = 2, .len_bytes = 3000,
@@ -77,7 +85,13 @@ const struct perf_row perf_rows[] = {
 	ROW("rx-32-coalesced-flushed", PERF_RX, OFFLOAD, COALESCED,
 	    .place = PERF_FLUSHED),
 	ROW("rx-32-mbufs-flushed", PERF_RX, OFFLOAD, .place = PERF_MBUFS_FLUSHED),
+	ROW("rx-32-1q", PERF_RX, ONE_QUEUE),
+	ROW("rx-32-1q-other-core", PERF_RX, ONE_QUEUE, .place = PERF_OTHER_CORE),
+	ROW("rx-32-1q-cold", PERF_RX, ONE_QUEUE, .place = PERF_FLUSHED),
 	ROW("poll", PERF_POLL, OFFLOAD),
+	/* 22, 21 and 21 hardware queues */
+	ROW("poll-list-22", PERF_POLL, OFFLOAD, .nb_queues = 3, .ring = 64,
+	    .has_lists = true, .no_rival = true, .no_floor = true),
 	ROW("tx-1", PERF_TX, BURST(1)),
 	ROW("tx-4", PERF_TX, BURST(4)),
 	ROW("tx-8", PERF_TX, BURST(8)),
@@ -88,6 +102,14 @@ const struct perf_row perf_rows[] = {
 	ROW("tx-32-r512", PERF_TX, .ring = 512),
 	ROW("tx-32-r1024", PERF_TX, .ring = 1024),
 	ROW("tx-32-pools", PERF_TX, .nb_more_pools = PERF_MAX_POOLS),
+	ROW("tx-32-pools-mixed", PERF_TX, .nb_more_pools = PERF_MAX_POOLS,
+	    .is_of_more_pools = true, .no_floor = true),
+	ROW("tx-32-regions-2", PERF_TX, REGIONS(2)),
+	ROW("tx-32-regions-8", PERF_TX, REGIONS(8)),
+	ROW("tx-32-regions-8-runs", PERF_TX, REGIONS(8), .run = 8),
+	ROW("tx-32-regions-64", PERF_TX, REGIONS(64)),
+	ROW("tx-32-secondary", PERF_TX, SECONDARY),
+	ROW("tx-32-regions-8-secondary", PERF_TX, REGIONS(8), SECONDARY),
 	ROW("tx-1-no-offset", PERF_TX, .no_offsets = true, BURST(1)),
 	ROW("tx-32-no-offset", PERF_TX, .no_offsets = true),
 	ROW("tx-1-csum", PERF_TX, OFFLOAD, BURST(1)),

@@ -4,10 +4,9 @@
  * The outage that the driver adds to that of the device: two ports with 16 Rx and 16 Tx
  * queues each forward frames, and the adapter is reset, with the device back at once.
  * Prints how long the driver took to rebuild each port, and its goal; see
- * devtools/recovery-time.sh.
+ * devtools/wait-time.sh.
  */
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 
@@ -69,10 +68,8 @@ print_port(uint16_t port)
 	       all_ms < GOAL_MS ? "reached" : "missed");
 }
 
-static void
-recovery_time(void **state)
+FX_TEST(recovery_time)
 {
-	struct fixture *fx = *state;
 	struct forwarder forwarder = { .fx = fx };
 	struct fx_config config = {
 		.nb_rxq = NB_QUEUES, .nb_txq = NB_QUEUES, .rss_hf = FX_RSS,
@@ -99,7 +96,5 @@ recovery_time(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = { FX_TEST(recovery_time) };
-
-	return FX_RUN("recovery", tests);
+	return FX_RUN("recovery");
 }

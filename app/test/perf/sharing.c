@@ -10,7 +10,6 @@
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <rte_alarm.h>
 #include <rte_eal.h>

@@ -3,24 +3,20 @@
 /* Which calibrations mana-perf accepts; the cycle length is not checked. */
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-#include <cmocka.h>
 
+#include "../../../model/test/test.h"
 #include "perf_clock.h"
 
 #define GHZ 1000000000
 
 static char text[256];
 
-static void
-plausible_results_are_accepted(void **state)
+TEST(plausible_results_are_accepted)
 {
 	struct perf_clock clock;
 
-	(void)state;
 	/* TSC frequency; half; twice; arm64's counter */
 	assert_int_equal(perf_clock_set(&clock, 1, 2 * (uint64_t)GHZ, text, sizeof(text)), 0);
 	assert_true(fabs(clock.core_mhz - 2000) < 1);
@@ -33,14 +29,12 @@ plausible_results_are_accepted(void **state)
 	assert_non_null(strstr(text, "2500 MHz"));
 }
 
-static void
-implausible_results_are_rejected(void **state)
+TEST(implausible_results_are_rejected)
 {
 	/* the first: additions on a core that folds them */
 	static const double ticks[] = { 0.13, 0, -1, 1000, NAN, INFINITY };
 	struct perf_clock clock = { .ticks_per_cycle = 7 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(ticks) / sizeof(ticks[0]); i++) {
 		assert_int_equal(perf_clock_set(&clock, ticks[i], 2 * (uint64_t)GHZ, text,
 						sizeof(text)), -1);
@@ -52,10 +46,5 @@ implausible_results_are_rejected(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(plausible_results_are_accepted),
-		cmocka_unit_test(implausible_results_are_rejected),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return test_run("unit", NULL, NULL);
 }

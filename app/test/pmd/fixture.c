@@ -151,6 +151,8 @@ int
 fx_probe(struct fixture *fx, const char *devargs)
 {
 	int ret = rte_eal_hotplug_add("pci", FX_PCI, devargs);
+	struct rte_ether_addr mac;
+	uint16_t only;
 
 	if (ret != 0)
 		return ret;
@@ -158,9 +160,15 @@ fx_probe(struct fixture *fx, const char *devargs)
 	for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
 		char name[RTE_ETH_NAME_MAX_LEN];
 
-		snprintf(name, sizeof(name), "%s_port%u", FX_PCI, i + 1);
+		snprintf(name, sizeof(name), "%s_p%u", FX_PCI, i + 1);
 		if (rte_eth_dev_get_port_by_name(name, &fx->port[i]) != 0)
 			fx->port[i] = RTE_MAX_ETHPORTS;
+	}
+	/* A port that was selected alone. */
+	if (rte_eth_dev_get_port_by_name(FX_PCI, &only) == 0) {
+		assert_int_equal(rte_eth_macaddr_get(only, &mac), 0);
+		assert_uint_in_range(mac.addr_bytes[RTE_ETHER_ADDR_LEN - 1], 1, FX_NB_PORTS);
+		fx->port[mac.addr_bytes[RTE_ETHER_ADDR_LEN - 1] - 1] = only;
 	}
 	return 0;
 }
@@ -368,7 +376,7 @@ fx_telemetry_ask_all(uint16_t port)
 {
 	static const char *const commands[] = {
 		"/mana/list", "/mana/port,%u", "/mana/queue,%u", "/mana/queue,%u,rx,0",
-		"/mana/queue,%u,tx,0", "/mana/mr,%u", "/mana/events,%u",
+		"/mana/queue,%u,tx,0", "/mana/mr,%u",
 	};
 	static char reply[1 << 16];
 	char text[64];

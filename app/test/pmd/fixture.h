@@ -13,16 +13,14 @@
 #ifndef FIXTURE_H
 #define FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
+#include <pthread.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include "../../../model/test/test.h"
 #include "mana_model.h"
 
 #define FX_PCI "7870:00:00.0"
@@ -79,14 +77,23 @@ struct fixture {
 	bool ignore_counters;
 };
 
-/* Main function of a test program: starts EAL, runs the group. */
-int fx_main(const char *name, const struct CMUnitTest *tests, size_t nb_tests);
+/* A test of this program; the body, which uses fx, follows. */
+#define FX_TEST(name) FX_TEST_OF(name, fx_setup, fx_teardown)
+/* The test probes the device. */
+#define FX_TEST_BARE(name) FX_TEST_OF(name, fx_setup_bare, fx_teardown)
+#define FX_TEST_OF(name, setup, teardown) \
+static void name(struct fixture *fx); \
+static void \
+name##_run(void **state) \
+{ \
+	name(*state); \
+} \
+TEST_ADD(name, name##_run, setup, teardown) \
+static void name(struct fixture *fx __rte_unused)
 
-#define FX_TEST(fn) cmocka_unit_test_setup_teardown(fn, fx_setup, fx_teardown)
-/* As FX_TEST, but the test probes the device. */
-#define FX_TEST_BARE(fn) \
-	cmocka_unit_test_setup_teardown(fn, fx_setup_bare, fx_teardown)
-#define FX_RUN(name, tests) fx_main(name, tests, RTE_DIM(tests))
+/* The end of main(): starts EAL, runs the tests. */
+#define FX_RUN(name) fx_main(name, test_all, test_nb)
+int fx_main(const char *name, const struct CMUnitTest *tests, size_t nb_tests);
 
 int fx_setup(void **state);
 int fx_setup_bare(void **state);
@@ -127,6 +134,7 @@ struct fx_config {
 	uint32_t mtu;			     /* default 1500 */
 	uint64_t rss_hf;		     /* if not 0: mq_mode RSS */
 	uint8_t *rss_key;		     /* 40 bytes or NULL */
+	bool has_no_key_length;		     /* rss_key_len is 0 */
 	struct rte_mempool *rx_pool;	     /* NULL: the fixture's pool */
 	struct rte_eth_intr_conf intr;
 };
@@ -140,6 +148,8 @@ void fx_stop(struct fixture *fx);
 int fx_dev_start(struct fixture *fx, unsigned int index);
 int fx_dev_stop(struct fixture *fx, unsigned int index);
 
+/* Error lines that contain this are allowed in all tests. The test program may set it. */
+extern const char *fx_known_error;
 /* Allows error lines that contain text; NULL: none. */
 void fx_expect_error(const char *text);
 /* Lines of this level or worse that contain text, since setup. */
@@ -177,6 +187,8 @@ void fx_set_txqlen(const char *netdev, int nb_packets);
 unsigned int fx_part(void);
 /* Time limit for the device, in rte_get_timer_cycles(). */
 uint64_t fx_deadline(void);
+/* Waits until the handler or alarm that EAL's interrupt thread runs now has ended. */
+void fx_alarms_await(void);
 /* Waits until the device has sent all posted packets. */
 void fx_settle(const struct fixture *fx);
 /*
@@ -186,6 +198,56 @@ void fx_settle(const struct fixture *fx);
 void fx_drain(struct fixture *fx);
 /* Sends a frame each way and compares all bytes. */
 void fx_pass_one(struct fixture *fx);
+
+/* ---- fixture_pool.c ---- */
+
+/* The name of mempool ops: a stack with a lock. */
+extern const char fx_pool_ops[];
+/* If not NULL: called before each operation of these ops; is_get: for objects. */
+extern void (*fx_pool_hook)(bool is_get);
+
+/* ---- fixture_loss.c ---- */
+
+#define FX_NB_EVENTS 8
+
+/* Events of a port, from the interrupt thread. */
+struct fx_events {
+	unsigned int nb;
+	enum rte_eth_event_type types[FX_NB_EVENTS];
+	enum rte_eth_event_type close_in; /* RTE_ETH_EVENT_UNKNOWN: in none */
+	int close_error;		  /* of that close */
+};
+extern struct fx_events fx_events[RTE_MAX_ETHPORTS];
+
+/* Records events of these types on both ports; forgets earlier ones. */
+void fx_listen(const struct fixture *fx, const enum rte_eth_event_type *types,
+	       unsigned int nb);
+void fx_unlisten(const struct fixture *fx, const enum rte_eth_event_type *types,
+		 unsigned int nb);
+unsigned int fx_nb_events(uint16_t port);
+/* Waits until each port has had nth events of a type. */
+void fx_wait_event(const struct fixture *fx, enum rte_eth_event_type type,
+		   unsigned int nth);
+/* The application closes each port in the callback of this event. */
+void fx_close_in(const struct fixture *fx, enum rte_eth_event_type type);
+/* Each port was closed so. */
+void fx_check_closed(struct fixture *fx);
+
+/* A thread that forwards from a port to the other, as a core that does not know of a loss. */
+struct fx_forwarder {
+	const struct fixture *fx;
+	unsigned int from;
+	uint16_t nb_queues;
+	uint64_t nb_forwarded;
+	bool is_over;
+	pthread_t thread;
+};
+
+/* A forwarder for each port (FX_NB_PORTS), on queues 0 to nb_queues - 1. */
+void fx_forward_begin(const struct fixture *fx, struct fx_forwarder *fwd,
+		      uint16_t nb_queues);
+uint64_t fx_nb_forwarded(const struct fx_forwarder *fwd);
+void fx_forward_end(struct fx_forwarder *fwd);
 
 /* Counters of the wire since setup. */
 struct mana_model_port fx_wire(const struct fixture *fx, unsigned int port);

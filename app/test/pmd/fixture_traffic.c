@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include <inttypes.h>
 #include <net/if.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -9,6 +8,7 @@
 
 #include <linux/sockios.h>
 
+#include <rte_alarm.h>
 #include <rte_byteorder.h>
 #include <rte_cycles.h>
 #include <rte_ether.h>
@@ -48,7 +48,8 @@ fx_configure(struct fixture *fx, uint16_t port, const struct fx_config *config)
 		conf.rx_adv_conf.rss_conf.rss_hf = config->rss_hf &
 						   info.flow_type_rss_offloads;
 		conf.rx_adv_conf.rss_conf.rss_key = config->rss_key;
-		conf.rx_adv_conf.rss_conf.rss_key_len = config->rss_key != NULL ? 40 : 0;
+		conf.rx_adv_conf.rss_conf.rss_key_len =
+			config->rss_key != NULL && !config->has_no_key_length ? 40 : 0;
 	}
 	ret = rte_eth_dev_configure(port, nb_rxq, nb_txq, &conf);
 	for (uint16_t q = 0; ret == 0 && q < nb_txq; q++)
@@ -172,6 +173,26 @@ uint64_t
 fx_deadline(void)
 {
 	return rte_get_timer_cycles() + PATIENCE_S * rte_get_timer_hz();
+}
+
+static void
+note_alarm(void *arg)
+{
+	__atomic_store_n((bool *)arg, true, __ATOMIC_RELEASE);
+}
+
+void
+fx_alarms_await(void)
+{
+	const uint64_t end = fx_deadline();
+	static bool is_done;
+
+	is_done = false;
+	assert_int_equal(rte_eal_alarm_set(1, note_alarm, &is_done), 0);
+	while (!__atomic_load_n(&is_done, __ATOMIC_ACQUIRE)) {
+		assert_true(rte_get_timer_cycles() < end);
+		rte_delay_us_sleep(10);
+	}
 }
 
 void

@@ -2,7 +2,7 @@
 
 /*
  * Executes a program for which a seccomp filter forbids membarrier(2), as in some
- * containers. MANA_NO_MEMBARRIER tells it.
+ * containers.
  *
  * usage: no-membarrier PROGRAM [ARGUMENT...]
  */
@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <linux/filter.h>
@@ -33,8 +32,7 @@ main(int argc, char *argv[])
 	if (argc < 2)
 		return 2;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0 ||
-	    setenv("MANA_NO_MEMBARRIER", "1", 1) != 0) {
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
 		perror("no-membarrier");
 		return 1;
 	}

@@ -47,6 +47,7 @@ struct seq_port {
 	bool has_rss;
 	bool is_scattered; /* while started: its bursts may scatter */
 	uint16_t nb_rxq, nb_txq;
+	uint32_t nb_rings[SEQ_MAX_QUEUES]; /* hardware Rx queues, by Rx queue */
 	uint16_t mtu;
 	uint64_t rx_offloads, tx_offloads;
 	struct seq_queue rxq[SEQ_MAX_QUEUES], txq[SEQ_MAX_QUEUES];
@@ -118,6 +119,8 @@ struct seq_conf {
 enum seq_verdict seq_may_configure(const struct seq_port *port,
 				   const struct seq_conf *conf);
 void seq_configured(struct seq_port *port, const struct seq_conf *conf);
+/* The RSS table has these entries from now on. */
+void seq_table_set(struct seq_port *port, const uint16_t *reta);
 enum seq_verdict seq_may_setup_rx(const struct seq_port *port, uint16_t queue,
 				  const struct seq_queue *wanted);
 enum seq_verdict seq_may_setup_tx(const struct seq_port *port, uint16_t queue,

@@ -6,8 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <rte_dev.h>
-
 #include "sequence.h"
 
 static const uint16_t queue_numbers[] = { 0, 1, 1, 2, 3, 4, 5, 8 };
@@ -569,9 +567,10 @@ run_reta_update(struct seq *seq, unsigned int index)
 	before_rx_change(seq);
 	/* unequal queues need buffers for new rings */
 	verdict = seq_may_update_rss(&seq->port[index]);
-	seq_judge(seq, verdict == SEQ_OK && seq->port[index].is_started ? SEQ_EITHER :
-									  verdict,
-		  rte_eth_dev_rss_reta_update(id, &reta, RTE_DIM(reta.reta)));
+	if (seq_judge(seq, verdict == SEQ_OK && seq->port[index].is_started ? SEQ_EITHER :
+									      verdict,
+		      rte_eth_dev_rss_reta_update(id, &reta, RTE_DIM(reta.reta))))
+		seq_table_set(&seq->port[index], reta.reta);
 }
 
 static void
@@ -604,7 +603,8 @@ run_ask(struct seq *seq, unsigned int index)
 	(void)rte_eth_rx_burst_mode_get(id, queue, &mode);
 	(void)rte_eth_tx_burst_mode_get(id, queue, &mode);
 	(void)rte_eth_dev_rss_hash_conf_get(id, &rss);
-	(void)rte_eth_link_get_nowait(id, &link);
+	seq_judge(seq, seq->port[index].is_open ? SEQ_OK : SEQ_REFUSED,
+		  rte_eth_link_get_nowait(id, &link));
 	(void)rte_eth_xstats_get(id, NULL, 0);
 }
 

@@ -63,24 +63,35 @@ queue_has_room(const struct seq_port *port, uint16_t queue, uint16_t mtu)
 	return has_room(port, &port->rxq[queue], mtu);
 }
 
-/* Hardware Rx queues: a power of two with RSS, else one. */
+/*
+ * Mbufs of the pool that the rings of a queue need: whole, or sharing the descriptors of
+ * the queue.
+ */
 static uint32_t
-nb_rings(const struct seq_port *port)
-{
-	return port->has_rss && port->nb_rxq != 0 ? rte_align32pow2(port->nb_rxq) :
-						    RTE_MIN(port->nb_rxq, 1u);
-}
-
-/* Mbufs of the pool that the rings of a queue need. */
-static uint32_t
-nb_wanted_by(const struct seq_port *port, uint16_t queue, const struct rte_mempool *pool)
+nb_wanted_by(const struct seq_port *port, uint16_t queue, const struct rte_mempool *pool,
+	     bool is_sharing)
 {
 	const struct seq_queue *rxq = &port->rxq[queue];
-	uint32_t nb = 0;
+	const uint32_t nb_rings = port->nb_rings[queue];
+	uint32_t nb_desc = rxq->nb_desc;
 
-	for (uint32_t ring = queue; ring < nb_rings(port); ring += port->nb_rxq)
-		nb += rxq->nb_desc * nb_buffers(rxq, pool, port->mtu);
-	return nb;
+	if (is_sharing && nb_rings > 1)
+		nb_desc = RTE_MAX(nb_desc / nb_rings, (uint32_t)port->min_desc);
+	return nb_rings * nb_desc * nb_buffers(rxq, pool, port->mtu);
+}
+
+void
+seq_table_set(struct seq_port *port, const uint16_t *reta)
+{
+	uint32_t nb = port->has_rss && port->nb_rxq != 0 ?
+			      rte_align32pow2(port->nb_rxq) : 1;
+
+	for (uint32_t i = 0; i < RTE_ETH_RETA_GROUP_SIZE; i++)
+		while (reta[i] != reta[i % nb])
+			nb *= 2;
+	memset(port->nb_rings, 0, sizeof(port->nb_rings));
+	for (uint32_t i = 0; i < nb; i++)
+		port->nb_rings[reta[i]]++;
 }
 
 enum seq_verdict
@@ -102,6 +113,7 @@ void
 seq_configured(struct seq_port *port, const struct seq_conf *conf)
 {
 	bool is_default = conf->nb_rxq == 0 && conf->nb_txq == 0;
+	uint16_t reta[RTE_ETH_RETA_GROUP_SIZE] = { 0 };
 
 	port->is_configured = true;
 	/* ethdev then uses the driver's preferred numbers */
@@ -111,6 +123,9 @@ seq_configured(struct seq_port *port, const struct seq_conf *conf)
 	port->mtu = conf->mtu != 0 ? conf->mtu : RTE_ETHER_MTU;
 	port->rx_offloads = conf->rx_offloads;
 	port->tx_offloads = conf->tx_offloads;
+	for (uint32_t i = 0; port->has_rss && port->nb_rxq != 0 && i < RTE_DIM(reta); i++)
+		reta[i] = i % rte_align32pow2(port->nb_rxq) % port->nb_rxq;
+	seq_table_set(port, reta);
 }
 
 enum seq_verdict
@@ -135,36 +150,37 @@ seq_may_setup_tx(const struct seq_port *port, uint16_t queue, uint16_t nb_desc)
 }
 
 static bool
-may_fill_from(const struct seq_port *port, const struct rte_mempool *pool)
+may_fill_from(const struct seq_port *port, const struct rte_mempool *pool, bool is_sharing)
 {
 	uint32_t nb_wanted = 0;
 
 	/* deferred queues use the remaining mbufs */
 	for (uint16_t q = 0; q < port->nb_rxq; q++)
 		if (!port->rxq[q].is_deferred)
-			nb_wanted += nb_wanted_by(port, q, pool);
+			nb_wanted += nb_wanted_by(port, q, pool, is_sharing);
 	return rte_mempool_avail_count(pool) >= nb_wanted;
 }
 
 /* Every ring needs mbufs; queues may share a pool. */
-static enum seq_verdict
-may_fill(const struct seq_port *port)
+static bool
+may_fill(const struct seq_port *port, bool is_sharing)
 {
 	for (uint16_t q = 0; q < port->nb_rxq; q++) {
 		const struct seq_queue *rxq = &port->rxq[q];
 
-		if (!may_fill_from(port, rxq->pool) ||
-		    (rxq->split_bytes != 0 && !may_fill_from(port, rxq->split_pool)))
-			return SEQ_REFUSED;
+		if (!may_fill_from(port, rxq->pool, is_sharing) ||
+		    (rxq->split_bytes != 0 &&
+		     !may_fill_from(port, rxq->split_pool, is_sharing)))
+			return false;
 	}
-	return SEQ_OK;
+	return true;
 }
 
 static bool
 may_fill_alone(const struct seq_port *port, uint16_t queue, const struct rte_mempool *pool)
 {
 	return pool == NULL ||
-	       rte_mempool_avail_count(pool) >= nb_wanted_by(port, queue, pool);
+	       rte_mempool_avail_count(pool) >= nb_wanted_by(port, queue, pool, false);
 }
 
 enum seq_verdict
@@ -183,7 +199,9 @@ seq_may_start(const struct seq_port *port)
 	for (uint16_t q = 0; q < port->nb_rxq; q++)
 		if (!queue_has_room(port, q, port->mtu))
 			return SEQ_REFUSED;
-	return may_fill(port);
+	if (may_fill(port, false))
+		return SEQ_OK;
+	return may_fill(port, true) ? SEQ_EITHER : SEQ_REFUSED;
 }
 
 static void

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <rte_byteorder.h>
 #include <rte_cycles.h>
@@ -66,7 +65,7 @@ check_frame(const struct rte_mbuf *m)
 	const struct rte_udp_hdr *udp;
 	struct rte_udp_hdr in_pieces;
 
-	assert_in_range(m->pkt_len, MIN_FRAME_BYTES, MAX_FRAME_BYTES);
+	assert_uint_in_range(m->pkt_len, MIN_FRAME_BYTES, MAX_FRAME_BYTES);
 	udp = rte_pktmbuf_read(m, RTE_ETHER_HDR_LEN + sizeof(struct rte_ipv4_hdr),
 			       sizeof(*udp), &in_pieces);
 	fx_frame_bytes(expected, m->pkt_len,

@@ -41,6 +41,24 @@ struct states_row {
 	bool drops_old;
 };
 
+/*
+ * The tables are lists R(name, call, errnos...) and D(name, says, call, errnos...), which a
+ * file expands to functions and then to rows. D also drops the old configuration or queue.
+ */
+#define STATES_FUNCTION(name, call, ...) \
+static int op_##name(struct fixture *fx, uint16_t port) \
+{ \
+	return call; \
+}
+#define STATES_FUNCTION_D(name, says, call, ...) STATES_FUNCTION(name, call)
+#define STATES_ROW(name, call, ...) { #name, op_##name, { __VA_ARGS__ }, NULL, false },
+#define STATES_ROW_D(name, says, call, ...) { #name, op_##name, { __VA_ARGS__ }, says, true },
+
+/* errnos: the same in each state that has a port */
+#define ALL(error) error, error, error, error, error, ENODEV
+#define ALWAYS ALL(0)
+#define NEVER ALL(ENOTSUP)
+
 extern const struct states_row states_operations[];
 extern const unsigned int states_nb_operations;
 /* Operations that the device does not support. */

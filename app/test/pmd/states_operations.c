@@ -11,273 +11,29 @@
 
 #include "states.h"
 
-#define OP(name) static int op_##name(struct fixture *fx, uint16_t port)
+/* ---- Calls of several lines ------------------------------------------------ */
 
-/* ---- Configuration and queues ------------------------------------------------ */
-
-OP(configure)
+/* Operations that return a number. */
+static int
+error_of(int ret)
 {
-	struct rte_eth_conf conf = { 0 };
-
-	return rte_eth_dev_configure(port, 1, 1, &conf);
+	return RTE_MIN(ret, 0);
 }
 
-OP(start)
-{
-	return rte_eth_dev_start(port);
-}
-
-OP(stop)
-{
-	return rte_eth_dev_stop(port);
-}
-
-OP(close)
-{
-	return rte_eth_dev_close(port);
-}
-
-OP(rx_queue_setup)
-{
-	return rte_eth_rx_queue_setup(port, 0, STATES_NB_DESC, SOCKET_ID_ANY, NULL,
-				      fx->pool);
-}
-
-OP(tx_queue_setup)
-{
-	return rte_eth_tx_queue_setup(port, 0, STATES_NB_DESC, SOCKET_ID_ANY, NULL);
-}
-
-OP(rx_queue_start)
-{
-	return rte_eth_dev_rx_queue_start(port, STATES_NB_RXQ - 1);
-}
-
-OP(rx_queue_stop)
-{
-	return rte_eth_dev_rx_queue_stop(port, STATES_NB_RXQ - 1);
-}
-
-OP(tx_queue_start)
-{
-	return rte_eth_dev_tx_queue_start(port, STATES_NB_TXQ - 1);
-}
-
-OP(tx_queue_stop)
-{
-	return rte_eth_dev_tx_queue_stop(port, STATES_NB_TXQ - 1);
-}
-
-OP(tx_done_cleanup)
-{
-	int ret = rte_eth_tx_done_cleanup(port, 0, 0);
-
-	return ret > 0 ? 0 : ret;
-}
-
-OP(rx_burst_mode)
-{
-	struct rte_eth_burst_mode mode;
-
-	return rte_eth_rx_burst_mode_get(port, 0, &mode);
-}
-
-OP(tx_burst_mode)
-{
-	struct rte_eth_burst_mode mode;
-
-	return rte_eth_tx_burst_mode_get(port, 0, &mode);
-}
-
-OP(rx_queue_info)
-{
-	struct rte_eth_rxq_info info;
-
-	return rte_eth_rx_queue_info_get(port, STATES_NB_RXQ - 1, &info);
-}
-
-OP(tx_queue_info)
-{
-	struct rte_eth_txq_info info;
-
-	return rte_eth_tx_queue_info_get(port, STATES_NB_TXQ - 1, &info);
-}
-
-/*
- * ---- Queries
- * ---------------------------------------------------------------------
- */
-
-OP(info)
-{
-	struct rte_eth_dev_info info;
-
-	return rte_eth_dev_info_get(port, &info);
-}
-
-OP(conf)
-{
-	struct rte_eth_conf conf;
-
-	return rte_eth_dev_conf_get(port, &conf);
-}
-
-OP(link)
-{
-	struct rte_eth_link link;
-
-	return rte_eth_link_get(port, &link);
-}
-
-OP(link_nowait)
-{
-	struct rte_eth_link link;
-
-	return rte_eth_link_get_nowait(port, &link);
-}
-
-OP(link_up)
-{
-	return rte_eth_dev_set_link_up(port);
-}
-
-OP(link_down)
-{
-	return rte_eth_dev_set_link_down(port);
-}
-
-OP(is_removed)
-{
-	return rte_eth_dev_is_removed(port);
-}
-
-OP(reset)
-{
-	return rte_eth_dev_reset(port);
-}
-
-/* The configuration has no Rx interrupts. */
-OP(rx_intr_enable)
-{
-	return rte_eth_dev_rx_intr_enable(port, 0);
-}
-
-OP(rx_intr_disable)
-{
-	return rte_eth_dev_rx_intr_disable(port, 0);
-}
-
-OP(stats)
-{
-	struct rte_eth_stats stats;
-
-	return rte_eth_stats_get(port, &stats);
-}
-
-OP(stats_reset)
-{
-	return rte_eth_stats_reset(port);
-}
-
-OP(xstats_reset)
-{
-	return rte_eth_xstats_reset(port);
-}
-
-OP(xstats)
+static int
+xstats_get(uint16_t port)
 {
 	struct rte_eth_xstat xstats[4096];
 	int nb = rte_eth_xstats_get(port, NULL, 0);
 
 	if (nb < 0)
 		return nb;
-	assert_in_range(nb, 1, RTE_DIM(xstats));
+	assert_uint_in_range(nb, 1, RTE_DIM(xstats));
 	return rte_eth_xstats_get(port, xstats, nb) == nb ? 0 : -EIO;
 }
 
-OP(xstats_names)
-{
-	int nb = rte_eth_xstats_get_names(port, NULL, 0);
-
-	return nb > 0 ? 0 : nb;
-}
-
-OP(xstats_by_id)
-{
-	uint64_t id = 0, value;
-	int nb = rte_eth_xstats_get_by_id(port, &id, &value, 1);
-
-	return nb == 1 ? 0 : nb;
-}
-
-OP(mac)
-{
-	struct rte_ether_addr mac;
-
-	return rte_eth_macaddr_get(port, &mac);
-}
-
-OP(ptypes)
-{
-	uint32_t ptypes[32];
-	int nb = rte_eth_dev_get_supported_ptypes(port, UINT32_MAX, ptypes,
-						  RTE_DIM(ptypes));
-
-	return nb > 0 ? 0 : nb;
-}
-
-OP(set_ptypes)
-{
-	uint32_t ptypes[32];
-
-	return rte_eth_dev_set_ptypes(port, RTE_PTYPE_L3_MASK, ptypes, RTE_DIM(ptypes));
-}
-
-/* ---- Modes and tables ------------------------------------------------------------ */
-
-OP(mtu)
-{
-	return rte_eth_dev_set_mtu(port, STATES_MTU - 1);
-}
-
-OP(mtu_get)
-{
-	uint16_t mtu;
-
-	return rte_eth_dev_get_mtu(port, &mtu);
-}
-
-OP(promiscuous_enable)
-{
-	return rte_eth_promiscuous_enable(port);
-}
-
-OP(promiscuous_disable)
-{
-	return rte_eth_promiscuous_disable(port);
-}
-
-OP(allmulticast_enable)
-{
-	return rte_eth_allmulticast_enable(port);
-}
-
-OP(allmulticast_disable)
-{
-	return rte_eth_allmulticast_disable(port);
-}
-
-OP(vlan_strip)
-{
-	return rte_eth_dev_set_vlan_offload(port, RTE_ETH_VLAN_STRIP_OFFLOAD);
-}
-
-OP(vlan_strip_on_queue)
-{
-	return rte_eth_dev_set_vlan_strip_on_queue(port, STATES_NB_RXQ - 1, 1);
-}
-
-OP(same_mac)
+static int
+same_mac_set(uint16_t port)
 {
 	struct rte_ether_addr mac;
 	int ret = rte_eth_macaddr_get(port, &mac);
@@ -285,7 +41,8 @@ OP(same_mac)
 	return ret != 0 ? ret : rte_eth_dev_default_mac_addr_set(port, &mac);
 }
 
-OP(rss_conf)
+static int
+rss_conf_get(uint16_t port)
 {
 	uint8_t key[64];
 	struct rte_eth_rss_conf conf = { .rss_key = key, .rss_key_len = sizeof(key) };
@@ -293,7 +50,18 @@ OP(rss_conf)
 	return rte_eth_dev_rss_hash_conf_get(port, &conf);
 }
 
-OP(reta_query)
+static int
+rss_conf_set(uint16_t port)
+{
+	uint8_t key[40] = { 1, 2, 3 };
+	struct rte_eth_rss_conf conf = { .rss_hf = FX_RSS, .rss_key = key,
+					 .rss_key_len = sizeof(key) };
+
+	return rte_eth_dev_rss_hash_update(port, &conf);
+}
+
+static int
+reta_get(uint16_t port)
 {
 	struct rte_eth_rss_reta_entry64 reta[8];
 	struct rte_eth_dev_info info;
@@ -305,30 +73,15 @@ OP(reta_query)
 	return rte_eth_dev_rss_reta_query(port, reta, info.reta_size);
 }
 
-OP(rss_update)
-{
-	uint8_t key[40] = { 1, 2, 3 };
-	struct rte_eth_rss_conf conf = { .rss_hf = FX_RSS, .rss_key = key,
-					 .rss_key_len = sizeof(key) };
-
-	return rte_eth_dev_rss_hash_update(port, &conf);
-}
-
 /* The reverse order of the initial table. */
-OP(reta_update)
+static int
+reta_set(uint16_t port)
 {
 	struct rte_eth_rss_reta_entry64 reta = { .mask = UINT64_MAX };
 
 	for (uint16_t i = 0; i < RTE_ETH_RETA_GROUP_SIZE; i++)
 		reta.reta[i] = i % STATES_NB_RXQ;
 	return rte_eth_dev_rss_reta_update(port, &reta, RTE_ETH_RETA_GROUP_SIZE);
-}
-
-OP(monitor_addr)
-{
-	struct rte_power_monitor_cond pmc;
-
-	return rte_eth_get_monitor_addr(port, 0, &pmc);
 }
 
 /* Writes a dump to /dev/null. */
@@ -347,243 +100,126 @@ dump(int (*write)(uint16_t port, uint16_t queue, uint16_t offset, uint16_t num,
 	return ret;
 }
 
-OP(rx_descriptor_dump)
-{
-	return dump(rte_eth_rx_descriptor_dump, port);
-}
+#define RXQ (STATES_NB_RXQ - 1)
+#define TXQ (STATES_NB_TXQ - 1)
+/* A place for a result that the table does not check. */
+#define OUT(type) &(type){ 0 }
+#define PTYPES (uint32_t[32]){ 0 }, 32
 
-OP(tx_descriptor_dump)
-{
-	return dump(rte_eth_tx_descriptor_dump, port);
-}
+/* errnos: new, without queues, ready, running, stopped, closed */
+#define WHILE_RUNNING EINVAL, EINVAL, EINVAL, 0, EINVAL, ENODEV
+#define WITH_QUEUES EINVAL, EINVAL, 0, 0, 0, ENODEV
+#define CONFIGURED EINVAL, 0, 0, 0, 0, ENODEV
+#define SETUP EINVAL, 0, 0, EBUSY, 0, ENODEV
 
-OP(priv_dump)
-{
-	return dump(NULL, port);
-}
+#define OPERATIONS(R) \
+	R(configure, rte_eth_dev_configure(port, 1, 1, OUT(struct rte_eth_conf)), \
+	  0, 0, 0, EBUSY, 0, ENODEV) \
+	R(start, rte_eth_dev_start(port), EINVAL, EINVAL, 0, 0, 0, ENODEV) \
+	R(stop, rte_eth_dev_stop(port), ALWAYS) \
+	R(reset, rte_eth_dev_reset(port), ALWAYS) \
+	R(rx_queue_setup, rte_eth_rx_queue_setup(port, 0, STATES_NB_DESC, SOCKET_ID_ANY, NULL, \
+						 fx->pool), SETUP) \
+	R(tx_queue_setup, rte_eth_tx_queue_setup(port, 0, STATES_NB_DESC, SOCKET_ID_ANY, \
+						 NULL), SETUP) \
+	R(rx_queue_start, rte_eth_dev_rx_queue_start(port, RXQ), WHILE_RUNNING) \
+	R(rx_queue_stop, rte_eth_dev_rx_queue_stop(port, RXQ), WITH_QUEUES) \
+	R(tx_queue_start, rte_eth_dev_tx_queue_start(port, TXQ), WHILE_RUNNING) \
+	R(tx_queue_stop, rte_eth_dev_tx_queue_stop(port, TXQ), WITH_QUEUES) \
+	R(tx_done_cleanup, error_of(rte_eth_tx_done_cleanup(port, 0, 0)), \
+	  STATES_UNDEFINED, EINVAL, 0, 0, 0, ENODEV) \
+	R(rx_burst_mode, rte_eth_rx_burst_mode_get(port, 0, OUT(struct rte_eth_burst_mode)), \
+	  WHILE_RUNNING) \
+	R(tx_burst_mode, rte_eth_tx_burst_mode_get(port, 0, OUT(struct rte_eth_burst_mode)), \
+	  WHILE_RUNNING) \
+	/* the link is up already */ \
+	R(link_up, rte_eth_dev_set_link_up(port), \
+	  ENOTSUP, ENOTSUP, ENOTSUP, 0, ENOTSUP, ENODEV) \
+	R(is_removed, rte_eth_dev_is_removed(port), 0, 0, 0, 0, 0, 0) \
+	/* the configuration has no Rx interrupts */ \
+	R(rx_intr_enable, rte_eth_dev_rx_intr_enable(port, 0), ALL(EINVAL)) \
+	R(rx_intr_disable, rte_eth_dev_rx_intr_disable(port, 0), ALL(EINVAL)) \
+	R(monitor_addr, rte_eth_get_monitor_addr(port, 0, OUT(struct rte_power_monitor_cond)), \
+	  WITH_QUEUES) \
+	R(rx_descriptor_dump, dump(rte_eth_rx_descriptor_dump, port), WHILE_RUNNING) \
+	R(tx_descriptor_dump, dump(rte_eth_tx_descriptor_dump, port), WHILE_RUNNING) \
+	R(priv_dump, dump(NULL, port), ALWAYS) \
+	R(rx_queue_info, rte_eth_rx_queue_info_get(port, RXQ, OUT(struct rte_eth_rxq_info)), \
+	  WITH_QUEUES) \
+	R(tx_queue_info, rte_eth_tx_queue_info_get(port, TXQ, OUT(struct rte_eth_txq_info)), \
+	  WITH_QUEUES) \
+	R(info, rte_eth_dev_info_get(port, OUT(struct rte_eth_dev_info)), ALWAYS) \
+	R(conf, rte_eth_dev_conf_get(port, OUT(struct rte_eth_conf)), ALWAYS) \
+	R(link, rte_eth_link_get(port, OUT(struct rte_eth_link)), ALWAYS) \
+	R(link_nowait, rte_eth_link_get_nowait(port, OUT(struct rte_eth_link)), ALWAYS) \
+	R(stats, rte_eth_stats_get(port, OUT(struct rte_eth_stats)), ALWAYS) \
+	R(stats_reset, rte_eth_stats_reset(port), ALWAYS) \
+	R(xstats, xstats_get(port), ALWAYS) \
+	R(xstats_names, error_of(rte_eth_xstats_get_names(port, NULL, 0)), ALWAYS) \
+	R(xstats_by_id, error_of(rte_eth_xstats_get_by_id(port, OUT(uint64_t), OUT(uint64_t), \
+							  1)), ALWAYS) \
+	R(xstats_reset, rte_eth_xstats_reset(port), ALWAYS) \
+	R(mac, rte_eth_macaddr_get(port, OUT(struct rte_ether_addr)), ALWAYS) \
+	R(ptypes, error_of(rte_eth_dev_get_supported_ptypes(port, UINT32_MAX, PTYPES)), ALWAYS) \
+	R(set_ptypes, rte_eth_dev_set_ptypes(port, RTE_PTYPE_L3_MASK, PTYPES), ALWAYS) \
+	R(mtu, rte_eth_dev_set_mtu(port, STATES_MTU - 1), CONFIGURED) \
+	R(mtu_get, rte_eth_dev_get_mtu(port, OUT(uint16_t)), ALWAYS) \
+	R(promiscuous_enable, rte_eth_promiscuous_enable(port), ALWAYS) \
+	R(promiscuous_disable, rte_eth_promiscuous_disable(port), ALWAYS) \
+	R(allmulticast_enable, rte_eth_allmulticast_enable(port), ALWAYS) \
+	R(allmulticast_disable, rte_eth_allmulticast_disable(port), ALWAYS) \
+	R(mc_addr_list, rte_eth_dev_set_mc_addr_list(port, (struct rte_ether_addr[]){ \
+			{ { 1, 0, 0x5e, 0, 0, 1 } } }, 1), ALWAYS) \
+	R(vlan_strip, rte_eth_dev_set_vlan_offload(port, RTE_ETH_VLAN_STRIP_OFFLOAD), ALWAYS) \
+	R(vlan_strip_on_queue, rte_eth_dev_set_vlan_strip_on_queue(port, RXQ, 1), CONFIGURED) \
+	R(same_mac, same_mac_set(port), ALWAYS) \
+	R(rss_conf, rss_conf_get(port), ALWAYS) \
+	R(reta_query, reta_get(port), CONFIGURED) \
+	/* a new port has no RSS */ \
+	R(rss_update, rss_conf_set(port), ENOTSUP, 0, 0, 0, 0, ENODEV) \
+	R(reta_update, reta_set(port), CONFIGURED) \
+	R(close, rte_eth_dev_close(port), 0, 0, 0, EINVAL, 0, ENODEV)
 
-#define ROW(name, ...) { #name, op_##name, { __VA_ARGS__ }, NULL, false }
-
-/* new, without queues, ready, running, stopped, closed */
-const struct states_row states_operations[] = {
-	ROW(configure, 0, 0, 0, EBUSY, 0, ENODEV),
-	ROW(start, EINVAL, EINVAL, 0, 0, 0, ENODEV),
-	ROW(stop, 0, 0, 0, 0, 0, ENODEV),
-	ROW(reset, 0, 0, 0, 0, 0, ENODEV),
-	ROW(rx_queue_setup, EINVAL, 0, 0, EBUSY, 0, ENODEV),
-	ROW(tx_queue_setup, EINVAL, 0, 0, EBUSY, 0, ENODEV),
-	ROW(rx_queue_start, EINVAL, EINVAL, EINVAL, 0, EINVAL, ENODEV),
-	ROW(rx_queue_stop, EINVAL, EINVAL, 0, 0, 0, ENODEV),
-	ROW(tx_queue_start, EINVAL, EINVAL, EINVAL, 0, EINVAL, ENODEV),
-	ROW(tx_queue_stop, EINVAL, EINVAL, 0, 0, 0, ENODEV),
-	ROW(tx_done_cleanup, STATES_UNDEFINED, EINVAL, 0, 0, 0, ENODEV),
-	ROW(rx_burst_mode, EINVAL, EINVAL, EINVAL, 0, EINVAL, ENODEV),
-	ROW(tx_burst_mode, EINVAL, EINVAL, EINVAL, 0, EINVAL, ENODEV),
-	/* the link is up already */
-	ROW(link_up, ENOTSUP, ENOTSUP, ENOTSUP, 0, ENOTSUP, ENODEV),
-	ROW(is_removed, 0, 0, 0, 0, 0, 0),
-	ROW(rx_intr_enable, EINVAL, EINVAL, EINVAL, EINVAL, EINVAL, ENODEV),
-	ROW(rx_intr_disable, EINVAL, EINVAL, EINVAL, EINVAL, EINVAL, ENODEV),
-	ROW(monitor_addr, EINVAL, EINVAL, 0, 0, 0, ENODEV),
-	ROW(rx_descriptor_dump, EINVAL, EINVAL, EINVAL, 0, EINVAL, ENODEV),
-	ROW(tx_descriptor_dump, EINVAL, EINVAL, EINVAL, 0, EINVAL, ENODEV),
-	ROW(priv_dump, 0, 0, 0, 0, 0, ENODEV),
-	ROW(rx_queue_info, EINVAL, EINVAL, 0, 0, 0, ENODEV),
-	ROW(tx_queue_info, EINVAL, EINVAL, 0, 0, 0, ENODEV),
-	ROW(info, 0, 0, 0, 0, 0, ENODEV),
-	ROW(conf, 0, 0, 0, 0, 0, ENODEV),
-	ROW(link, 0, 0, 0, 0, 0, ENODEV),
-	ROW(link_nowait, 0, 0, 0, 0, 0, ENODEV),
-	ROW(stats, 0, 0, 0, 0, 0, ENODEV),
-	ROW(stats_reset, 0, 0, 0, 0, 0, ENODEV),
-	ROW(xstats, 0, 0, 0, 0, 0, ENODEV),
-	ROW(xstats_names, 0, 0, 0, 0, 0, ENODEV),
-	ROW(xstats_by_id, 0, 0, 0, 0, 0, ENODEV),
-	ROW(xstats_reset, 0, 0, 0, 0, 0, ENODEV),
-	ROW(mac, 0, 0, 0, 0, 0, ENODEV),
-	ROW(ptypes, 0, 0, 0, 0, 0, ENODEV),
-	ROW(set_ptypes, 0, 0, 0, 0, 0, ENODEV),
-	ROW(mtu, EINVAL, 0, 0, 0, 0, ENODEV),
-	ROW(mtu_get, 0, 0, 0, 0, 0, ENODEV),
-	ROW(promiscuous_enable, 0, 0, 0, 0, 0, ENODEV),
-	ROW(promiscuous_disable, 0, 0, 0, 0, 0, ENODEV),
-	ROW(allmulticast_enable, 0, 0, 0, 0, 0, ENODEV),
-	ROW(allmulticast_disable, 0, 0, 0, 0, 0, ENODEV),
-	ROW(vlan_strip, 0, 0, 0, 0, 0, ENODEV),
-	ROW(vlan_strip_on_queue, EINVAL, 0, 0, 0, 0, ENODEV),
-	ROW(same_mac, 0, 0, 0, 0, 0, ENODEV),
-	ROW(rss_conf, 0, 0, 0, 0, 0, ENODEV),
-	ROW(reta_query, EINVAL, 0, 0, 0, 0, ENODEV),
-	/* a new port has no RSS */
-	ROW(rss_update, ENOTSUP, 0, 0, 0, 0, ENODEV),
-	ROW(reta_update, EINVAL, 0, 0, 0, 0, ENODEV),
-	ROW(close, 0, 0, 0, EINVAL, 0, ENODEV),
-};
+OPERATIONS(STATES_FUNCTION)
+const struct states_row states_operations[] = { OPERATIONS(STATES_ROW) };
 const unsigned int states_nb_operations = RTE_DIM(states_operations);
 
-/*
- * ---- Unsupported operations
- * ----------------------------------------------------
- */
+/* ---- Unsupported operations ------------------------------------------------ */
 
 static struct rte_ether_addr other_mac = { .addr_bytes = { 2, 0, 0, 0, 0, 9 } };
+static struct rte_eth_udp_tunnel tunnel = { .udp_port = 4789,
+					    .prot_type = RTE_ETH_TUNNEL_TYPE_VXLAN };
+static struct rte_eth_fc_conf flow_ctrl = { .mode = RTE_ETH_FC_FULL };
 
-OP(other_mac)
-{
-	return rte_eth_dev_default_mac_addr_set(port, &other_mac);
-}
+#define UNSUPPORTED(R) \
+	R(other_mac, rte_eth_dev_default_mac_addr_set(port, &other_mac), NEVER) \
+	R(mac_addr_add, rte_eth_dev_mac_addr_add(port, &other_mac, 0), ALL(ENOSPC)) \
+	R(uc_all_hash_table, rte_eth_dev_uc_all_hash_table_set(port, 1), NEVER) \
+	R(vlan_ether_type, rte_eth_dev_set_vlan_ether_type(port, RTE_ETH_VLAN_TYPE_OUTER, \
+							   0x88a8), NEVER) \
+	R(vlan_pvid, rte_eth_dev_set_vlan_pvid(port, 7, 1), NEVER) \
+	R(flow_flush, rte_flow_flush(port, OUT(struct rte_flow_error)), NEVER) \
+	R(udp_tunnel_add, rte_eth_dev_udp_tunnel_port_add(port, &tunnel), NEVER) \
+	R(flow_ctrl_get, rte_eth_dev_flow_ctrl_get(port, OUT(struct rte_eth_fc_conf)), NEVER) \
+	R(flow_ctrl_set, rte_eth_dev_flow_ctrl_set(port, &flow_ctrl), NEVER) \
+	R(timesync_enable, rte_eth_timesync_enable(port), NEVER) \
+	R(read_clock, rte_eth_read_clock(port, OUT(uint64_t)), NEVER) \
+	R(eeprom_length, rte_eth_dev_get_eeprom_length(port), NEVER) \
+	R(module_info, rte_eth_dev_get_module_info(port, OUT(struct rte_eth_dev_module_info)), \
+	  NEVER) \
+	R(registers, rte_eth_dev_get_reg_info(port, OUT(struct rte_dev_reg_info)), NEVER) \
+	R(led_on, rte_eth_led_on(port), NEVER) \
+	R(link_down, rte_eth_dev_set_link_down(port), ALL(EPERM)) \
+	R(dcb_info, rte_eth_dev_get_dcb_info(port, OUT(struct rte_eth_dcb_info)), NEVER) \
+	R(fec, rte_eth_fec_set(port, RTE_ETH_FEC_MODE_TO_CAPA(RTE_ETH_FEC_RS)), NEVER) \
+	R(hairpin, rte_eth_dev_hairpin_capability_get(port, OUT(struct rte_eth_hairpin_cap)), \
+	  NEVER) \
+	R(representors, error_of(rte_eth_representor_info_get(port, NULL)), NEVER) \
+	/* ethdev first requires a configured port */ \
+	R(ip_reassembly, rte_eth_ip_reassembly_capability_get(port, \
+			OUT(struct rte_eth_ip_reassembly_params)), \
+	  EINVAL, ENOTSUP, ENOTSUP, ENOTSUP, ENOTSUP, ENODEV)
 
-OP(mac_addr_add)
-{
-	return rte_eth_dev_mac_addr_add(port, &other_mac, 0);
-}
-
-OP(mc_addr_list)
-{
-	struct rte_ether_addr group = { .addr_bytes = { 1, 0, 0x5e, 0, 0, 1 } };
-
-	return rte_eth_dev_set_mc_addr_list(port, &group, 1);
-}
-
-OP(uc_all_hash_table)
-{
-	return rte_eth_dev_uc_all_hash_table_set(port, 1);
-}
-
-OP(vlan_ether_type)
-{
-	return rte_eth_dev_set_vlan_ether_type(port, RTE_ETH_VLAN_TYPE_OUTER, 0x88a8);
-}
-
-OP(vlan_pvid)
-{
-	return rte_eth_dev_set_vlan_pvid(port, 7, 1);
-}
-
-OP(flow_flush)
-{
-	struct rte_flow_error error;
-
-	return rte_flow_flush(port, &error);
-}
-
-OP(udp_tunnel_add)
-{
-	struct rte_eth_udp_tunnel tunnel = { .udp_port = 4789,
-					     .prot_type = RTE_ETH_TUNNEL_TYPE_VXLAN };
-
-	return rte_eth_dev_udp_tunnel_port_add(port, &tunnel);
-}
-
-OP(flow_ctrl_get)
-{
-	struct rte_eth_fc_conf conf;
-
-	return rte_eth_dev_flow_ctrl_get(port, &conf);
-}
-
-OP(flow_ctrl_set)
-{
-	struct rte_eth_fc_conf conf = { .mode = RTE_ETH_FC_FULL };
-
-	return rte_eth_dev_flow_ctrl_set(port, &conf);
-}
-
-OP(timesync_enable)
-{
-	return rte_eth_timesync_enable(port);
-}
-
-OP(read_clock)
-{
-	uint64_t clock;
-
-	return rte_eth_read_clock(port, &clock);
-}
-
-OP(eeprom_length)
-{
-	return rte_eth_dev_get_eeprom_length(port);
-}
-
-OP(module_info)
-{
-	struct rte_eth_dev_module_info info;
-
-	return rte_eth_dev_get_module_info(port, &info);
-}
-
-OP(registers)
-{
-	struct rte_dev_reg_info info = { .data = NULL };
-
-	return rte_eth_dev_get_reg_info(port, &info);
-}
-
-OP(led_on)
-{
-	return rte_eth_led_on(port);
-}
-
-OP(dcb_info)
-{
-	struct rte_eth_dcb_info info;
-
-	return rte_eth_dev_get_dcb_info(port, &info);
-}
-
-OP(fec)
-{
-	return rte_eth_fec_set(port, RTE_ETH_FEC_MODE_TO_CAPA(RTE_ETH_FEC_RS));
-}
-
-OP(hairpin)
-{
-	struct rte_eth_hairpin_cap cap;
-
-	return rte_eth_dev_hairpin_capability_get(port, &cap);
-}
-
-OP(ip_reassembly)
-{
-	struct rte_eth_ip_reassembly_params params;
-
-	return rte_eth_ip_reassembly_capability_get(port, &params);
-}
-
-OP(representors)
-{
-	int ret = rte_eth_representor_info_get(port, NULL);
-
-	return ret > 0 ? 0 : ret;
-}
-
-#define NEVER(name) { #name, op_##name, \
-	{ ENOTSUP, ENOTSUP, ENOTSUP, ENOTSUP, ENOTSUP, ENODEV }, NULL, false }
-
-const struct states_row states_unsupported[] = {
-	NEVER(other_mac),
-	NEVER(mac_addr_add),
-	NEVER(mc_addr_list),
-	NEVER(uc_all_hash_table),
-	NEVER(vlan_ether_type),
-	NEVER(vlan_pvid),
-	NEVER(flow_flush),
-	NEVER(udp_tunnel_add),
-	NEVER(flow_ctrl_get),
-	NEVER(flow_ctrl_set),
-	NEVER(timesync_enable),
-	NEVER(read_clock),
-	NEVER(eeprom_length),
-	NEVER(module_info),
-	NEVER(registers),
-	NEVER(led_on),
-	NEVER(link_down),
-	NEVER(dcb_info),
-	NEVER(fec),
-	NEVER(hairpin),
-	NEVER(representors),
-	/* ethdev first requires a configured port */
-	ROW(ip_reassembly, EINVAL, ENOTSUP, ENOTSUP, ENOTSUP, ENOTSUP, ENODEV),
-};
+UNSUPPORTED(STATES_FUNCTION)
+const struct states_row states_unsupported[] = { UNSUPPORTED(STATES_ROW) };
 const unsigned int states_nb_unsupported = RTE_DIM(states_unsupported);

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * An RSS rebuild that is aborted, because a burst of another queue does not
- * end. An interrupt that was enabled meanwhile still causes a wake-up; one that
- * was disabled again does not.
+ * An RSS rebuild and a stop that are aborted, because a burst does not end. An
+ * interrupt that was enabled during the rebuild still causes a wake-up; one that was
+ * disabled again does not.
  */
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <rte_cycles.h>
-#include <rte_errno.h>
 #include <rte_mempool.h>
-#include <rte_ring.h>
 
 #include "fixture.h"
 
@@ -27,55 +24,15 @@
 /* 0: open; 1: shut; 2: an allocation is blocked. */
 static uint32_t gate;
 
-static int
-gated_alloc(struct rte_mempool *mp)
-{
-	mp->pool_data = rte_ring_create("gated", rte_align32pow2(mp->size + 1),
-					mp->socket_id, 0);
-	return mp->pool_data != NULL ? 0 : -rte_errno;
-}
-
 static void
-gated_free(struct rte_mempool *mp)
+gate_pass(bool is_get)
 {
-	rte_ring_free(mp->pool_data);
-}
-
-static int
-gated_enqueue(struct rte_mempool *mp, void *const *objs, unsigned int n)
-{
-	return rte_ring_enqueue_bulk(mp->pool_data, objs, n, NULL) == 0 ?
-		       -ENOBUFS : 0;
-}
-
-static int
-gated_dequeue(struct rte_mempool *mp, void **objs, unsigned int n)
-{
-	while (__atomic_load_n(&gate, __ATOMIC_ACQUIRE) != 0) {
+	while (is_get && __atomic_load_n(&gate, __ATOMIC_ACQUIRE) != 0) {
 		__atomic_store_n(&gate, 2, __ATOMIC_RELEASE);
 		while (__atomic_load_n(&gate, __ATOMIC_ACQUIRE) == 2)
 			rte_delay_us_sleep(100);
 	}
-	return rte_ring_dequeue_bulk(mp->pool_data, objs, n, NULL) == 0 ?
-		       -ENOENT : 0;
 }
-
-static unsigned int
-gated_count(const struct rte_mempool *mp)
-{
-	return rte_ring_count(mp->pool_data);
-}
-
-static const struct rte_mempool_ops gated_ops = {
-	.name = "gated",
-	.alloc = gated_alloc,
-	.free = gated_free,
-	.enqueue = gated_enqueue,
-	.dequeue = gated_dequeue,
-	.get_count = gated_count,
-};
-
-RTE_MEMPOOL_REGISTER_OPS(gated_ops);
 
 /* ---- Two queues, one of which blocks ------------------------------------- */
 
@@ -136,6 +93,43 @@ poll_until_blocked(void *arg)
 	return NULL;
 }
 
+/* Starts both ports; seeds: of a frame for each queue of port 1. Returns queue 1's pool. */
+static struct rte_mempool *
+start_ports(struct fixture *fx, uint32_t seeds[2])
+{
+	struct rte_mempool *gated;
+
+	fx_expect_error("");
+	fx_pool_hook = gate_pass;
+	gated = rte_pktmbuf_pool_create_by_ops("gated", NB_MBUFS, 0, 0,
+					       RTE_MBUF_DEFAULT_BUF_SIZE,
+					       SOCKET_ID_ANY, fx_pool_ops);
+	assert_non_null(gated);
+	assert_int_equal(fx_configure(fx, fx->port[0],
+				      &(struct fx_config){ 0 }), 0);
+	setup_queues(fx, fx->port[1], gated);
+	assert_int_equal(fx_dev_start(fx, 0), 0);
+	assert_int_equal(fx_dev_start(fx, 1), 0);
+	for (uint16_t q = 0; q < 2; q++)
+		seeds[q] = seed_of(fx, q);
+	return gated;
+}
+
+/* Another thread polls queue 1; on return its burst is blocked. */
+static pthread_t
+block_burst(struct fixture *fx, uint32_t seed)
+{
+	pthread_t poller;
+	uint64_t end;
+
+	__atomic_store_n(&gate, 1, __ATOMIC_RELEASE);
+	assert_int_equal(pthread_create(&poller, NULL, poll_until_blocked, fx), 0);
+	for (end = fx_deadline(); __atomic_load_n(&gate, __ATOMIC_ACQUIRE) != 2;
+	     fx_send_one(fx, seed))
+		assert_true(rte_get_timer_cycles() < end);
+	return poller;
+}
+
 /* An RSS table update, which pauses all bursts. */
 static void *
 change_table(void *arg)
@@ -173,32 +167,14 @@ nb_woken_after_abort(struct fixture *fx, bool enabled)
 	uint16_t port = fx->port[1];
 	uint32_t seeds[2];
 	pthread_t poller, changer;
-	struct rte_mempool *gated;
+	struct rte_mempool *gated = start_ports(fx, seeds);
 	struct rte_mbuf *m;
-	uint64_t end;
 	void *changed;
 	int nb;
 
-	fx_expect_error("");
-	gated = rte_pktmbuf_pool_create_by_ops("gated", NB_MBUFS, 0, 0,
-					       RTE_MBUF_DEFAULT_BUF_SIZE,
-					       SOCKET_ID_ANY, "gated");
-	assert_non_null(gated);
-	assert_int_equal(fx_configure(fx, fx->port[0],
-				      &(struct fx_config){ 0 }), 0);
-	setup_queues(fx, port, gated);
-	assert_int_equal(fx_dev_start(fx, 0), 0);
-	assert_int_equal(fx_dev_start(fx, 1), 0);
-	for (uint16_t q = 0; q < 2; q++)
-		seeds[q] = seed_of(fx, q);
 	assert_int_equal(rte_eth_dev_rx_intr_ctl_q(port, 0, RTE_EPOLL_PER_THREAD,
 						   RTE_INTR_EVENT_ADD, NULL), 0);
-
-	__atomic_store_n(&gate, 1, __ATOMIC_RELEASE);
-	assert_int_equal(pthread_create(&poller, NULL, poll_until_blocked, fx), 0);
-	for (end = fx_deadline(); __atomic_load_n(&gate, __ATOMIC_ACQUIRE) != 2;
-	     fx_send_one(fx, seeds[1]))
-		assert_true(rte_get_timer_cycles() < end);
+	poller = block_burst(fx, seeds[1]);
 	assert_int_equal(pthread_create(&changer, NULL, change_table, fx), 0);
 	await_paused(port);
 	assert_int_equal(rte_eth_dev_rx_intr_enable(port, 0), 0);
@@ -233,25 +209,37 @@ nb_woken_after_abort(struct fixture *fx, bool enabled)
 	return nb;
 }
 
-static void
-test_enabled_during_aborted_rebuild(void **state)
+FX_TEST(test_enabled_during_aborted_rebuild)
 {
-	assert_int_equal(nb_woken_after_abort(*state, true), 1);
+	assert_int_equal(nb_woken_after_abort(fx, true), 1);
 }
 
-static void
-test_disabled_during_aborted_rebuild(void **state)
+FX_TEST(test_disabled_during_aborted_rebuild)
 {
-	assert_int_equal(nb_woken_after_abort(*state, false), 0);
+	assert_int_equal(nb_woken_after_abort(fx, false), 0);
+}
+
+/* The queues stay while the burst uses them; after it the stop succeeds. */
+FX_TEST(test_stop_beside_blocked_burst)
+{
+	uint32_t seeds[2];
+	struct rte_mempool *gated = start_ports(fx, seeds);
+	pthread_t poller = block_burst(fx, seeds[1]);
+
+	assert_int_equal(fx_dev_stop(fx, 1), -EBUSY);
+	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "a burst does not end"), 1);
+	__atomic_store_n(&gate, 0, __ATOMIC_RELEASE);
+	assert_int_equal(pthread_join(poller, NULL), 0);
+	assert_int_equal(fx_dev_stop(fx, 1), 0);
+	assert_int_equal(fx_dev_stop(fx, 0), 0);
+	assert_int_equal(rte_eth_dev_configure(fx->port[1], 1, 1,
+					       &(struct rte_eth_conf){ 0 }), 0);
+	fx->ignore_counters = true;
+	rte_mempool_free(gated);
 }
 
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		FX_TEST(test_enabled_during_aborted_rebuild),
-		FX_TEST(test_disabled_during_aborted_rebuild),
-	};
-
-	return FX_RUN("held", tests);
+	return FX_RUN("held");
 }

@@ -48,11 +48,9 @@ nb_wqes_with(uint32_t bits)
 }
 
 /* tx_suppress=0: every WQE requests a CQE, even with right WQE offsets. */
-static void
-test_tx_suppress(void **state)
+FX_TEST_BARE(test_tx_suppress)
 {
 	static const char *const args[] = { "", "tx_suppress=1", "tx_suppress=0" };
-	struct fixture *fx = *state;
 
 	for (unsigned int i = 0; i < RTE_DIM(args); i++) {
 		assert_int_equal(fx_probe(fx, args[i]), 0);
@@ -65,8 +63,7 @@ test_tx_suppress(void **state)
 }
 
 /* tx_oob and tx_vport select the form and its vPort field. */
-static void
-test_tx_oob(void **state)
+FX_TEST_BARE(test_tx_oob)
 {
 	static const struct {
 		const char *args;
@@ -79,7 +76,6 @@ test_tx_oob(void **state)
 		{ "tx_oob=long,tx_vport=short", true, true, false },
 		{ "tx_oob=long,tx_vport=long", true, false, true },
 	};
-	struct fixture *fx = *state;
 	struct mana_model_queue queue;
 
 	for (unsigned int i = 0; i < RTE_DIM(cases); i++) {
@@ -103,12 +99,10 @@ test_tx_oob(void **state)
 }
 
 /* max_desc limits nb_desc, and queues of that size work. */
-static void
-test_max_desc(void **state)
+FX_TEST_BARE(test_max_desc)
 {
 	static const struct fx_config most = { .nb_txd = 128, .nb_rxd = 128 };
 	static const struct fx_config more = { .nb_txd = 256, .nb_rxd = 128 };
-	struct fixture *fx = *state;
 	struct rte_eth_dev_info info;
 
 	fx_expect_error("Invalid value for nb_tx_desc");
@@ -122,13 +116,11 @@ test_max_desc(void **state)
 }
 
 /* max_send_sge: packets with more segments are copied, none is lost. */
-static void
-test_max_send_sge(void **state)
+FX_TEST_BARE(test_max_send_sge)
 {
 	static const struct fx_config chains = {
 		.tx_offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS,
 	};
-	struct fixture *fx = *state;
 	struct rte_eth_dev_info info;
 	uint8_t bytes[600];
 
@@ -155,12 +147,5 @@ test_max_send_sge(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		FX_TEST_BARE(test_tx_suppress),
-		FX_TEST_BARE(test_tx_oob),
-		FX_TEST_BARE(test_max_desc),
-		FX_TEST_BARE(test_max_send_sge),
-	};
-
-	return FX_RUN("card", tests);
+	return FX_RUN("card");
 }

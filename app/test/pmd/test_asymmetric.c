@@ -2,8 +2,6 @@
 
 /* Ports with queues in one direction only, and uneven descriptor numbers. */
 
-#include <string.h>
-
 #include "fixture.h"
 
 #define NB_FRAMES 200
@@ -40,11 +38,8 @@ one_way(struct fixture *fx)
 	}
 }
 
-static void
-test_one_port_sends_other_receives(void **state)
+FX_TEST(test_one_port_sends_other_receives)
 {
-	struct fixture *fx = *state;
-
 	for (unsigned int i = 0; i < 3; i++) {
 		bring_up(fx, 0, 0, 1, 64);
 		bring_up(fx, 1, 1, 0, 64);
@@ -53,11 +48,9 @@ test_one_port_sends_other_receives(void **state)
 	}
 }
 
-static void
-test_uneven_numbers_of_descriptors(void **state)
+FX_TEST(test_uneven_numbers_of_descriptors)
 {
 	static const uint16_t numbers[] = { 64, 65, 100, 127, 128, 129, 200, 255, 256 };
-	struct fixture *fx = *state;
 
 	for (unsigned int i = 0; i < RTE_DIM(numbers); i++) {
 		struct rte_eth_rxq_info info;
@@ -74,10 +67,5 @@ test_uneven_numbers_of_descriptors(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		FX_TEST(test_one_port_sends_other_receives),
-		FX_TEST(test_uneven_numbers_of_descriptors),
-	};
-
-	return FX_RUN("sides", tests);
+	return FX_RUN("sides");
 }

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * Invalid completions, and the packets after them. With the argument
- * "no-position" the device's Rx completions have no WQE offset.
- */
+/* Invalid completions, and queues that fail because of them. */
 
 #include <stdio.h>
-#include <string.h>
 
 #include <rte_cycles.h>
 
@@ -27,62 +23,34 @@ static const struct {
 	{ "bogus port=2 rx what=zero", "rx_cqe_zero_length", false },
 };
 
-/* Sends two packets first: their WQE offsets show the distance of WQEs. */
-static void
-send_around(const struct fixture *fx, unsigned int k, uint32_t seed)
-{
-	fx_send_one(fx, seed);
-	fx_send_one(fx, seed + 1);
-	fx_expect_frames(fx, seed, 2);
-	fx_command(bogus_rx[k].command);
-	for (uint32_t i = 2; i < 8; i++)
-		fx_send_one(fx, seed + i);
-}
-
 /*
- * The driver delivers each later packet in its own buffer, whether or not the
- * invalid completion used a WQE, any number of times.
+ * Whether such a completion has used an Rx buffer is not known: the queue fails and
+ * delivers no packet in the buffer of another one.
  */
-static void
-test_rx_resync(void **state)
+FX_TEST(test_rx_unknown)
 {
-	struct fixture *fx = *state;
-
-	fx->ignore_counters = true; /* the wire counts lost packets */
-	fx_start(fx, &defaults);
-	for (unsigned int i = 0; i < 3 * RTE_DIM(bogus_rx); i++) {
-		unsigned int k = i % RTE_DIM(bogus_rx);
-		uint64_t before = fx_xstat(fx->port[1], bogus_rx[k].counter);
-
-		send_around(fx, k, 10 * i);
-		if (bogus_rx[k].is_instead)
-			fx_expect_frames(fx, 10 * i + 3, 5);
-		else
-			fx_expect_frames(fx, 10 * i + 2, 6);
-		assert_int_equal(fx_xstat(fx->port[1], bogus_rx[k].counter),
-				 before + 1);
-	}
-}
-
-/* Without WQE offsets the queue fails and delivers no wrong packet. */
-static void
-test_rx_no_position(void **state)
-{
-	struct fixture *fx = *state;
 	struct rte_mbuf *m;
 
 	fx->ignore_counters = true; /* the wire counts lost packets */
 	fx_expect_error("Rx queue 0 has failed (unknown_cqe)");
 	for (unsigned int k = 0; k < RTE_DIM(bogus_rx); k++) {
+		uint64_t before = fx_xstat(fx->port[1], bogus_rx[k].counter);
+
 		fx_start(fx, &defaults);
-		send_around(fx, k, 1);
+		fx_send_one(fx, 1);
+		fx_expect_frames(fx, 1, 1);
+		fx_command(bogus_rx[k].command);
+		for (uint32_t i = 2; i < 8; i++)
+			fx_send_one(fx, i);
 		fx_settle(fx);
-		/* The packet's own CQE may follow the extra one. */
+		/* The packet's own CQE may come before the extra one. */
 		if (!bogus_rx[k].is_instead &&
 		    rte_eth_rx_burst(fx->port[1], 0, &m, 1) == 1)
 			rte_pktmbuf_free(m);
 		for (unsigned int i = 0; i < 20; i++)
 			assert_int_equal(rte_eth_rx_burst(fx->port[1], 0, &m, 1), 0);
+		assert_int_equal(fx_xstat(fx->port[1], bogus_rx[k].counter),
+				 before + 1);
 		/* A restart recovers the queue. */
 		fx_stop(fx);
 		assert_int_equal(fx_dev_start(fx, 0), 0);
@@ -116,17 +84,15 @@ static const struct {
 } failures[] = {
 	{ "cqe port=1 tx type=42", 0, "tx_q0_failed",
 	  "Tx queue 0 has failed (disabled): completion type 42 (TX_GDMA_ERR)",
-	  "Tx queue 0: the first completion with an error:" },
+	  "Tx queue 0: the first unexpected completion:" },
 	{ "bogus port=2 rx what=wrong-owner", 1, "rx_q0_failed",
 	  "Rx queue 0 has failed (overrun): completion type 1 (RX_OKAY), vendor error 0x0",
-	  "Rx queue 0: the first completion that overtook the reader:" },
+	  "Rx queue 0: the first unexpected completion:" },
 };
 
 /* A failed queue of a running port: one message, event and count. */
-static void
-test_failed_queue(void **state)
+FX_TEST(test_failed_queue)
 {
-	struct fixture *fx = *state;
 	struct rte_mbuf *m;
 
 	fx->ignore_counters = true; /* the wire counts lost packets */
@@ -162,12 +128,50 @@ test_failed_queue(void **state)
 	}
 }
 
-/* The stop reports it, if the periodic check has not. */
+/* A packet of this many bytes fails with the vendor error. */
 static void
-test_failed_at_stop(void **state)
+check_unreadable_packet(struct fixture *fx, uint16_t len_bytes, unsigned int error,
+			bool is_access)
 {
-	struct fixture *fx = *state;
+	struct rte_mbuf *m;
+	char command[64], line[128];
 
+	fx_start(fx, &defaults);
+	m = fx_frame(fx->pool, len_bytes, 1);
+	snprintf(line, sizeof(line), "no access to %u bytes at 0x%" PRIxPTR
+		 " of a packet (mempool %s)", len_bytes, rte_pktmbuf_mtod(m, uintptr_t),
+		 fx->pool->name);
+	snprintf(command, sizeof(command), "bogus port=1 tx what=vendor error=%u instead",
+		 error);
+	fx_expect_error("");
+	fx_command("cqe port=1 tx type=42");
+	fx_command(command);
+	fx_send(fx->port[0], 0, &m, 1);
+	fx_settle(fx);
+	rte_eth_tx_done_cleanup(fx->port[0], 0, 0);
+	fx_stop(fx);
+	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, line), is_access);
+	snprintf(line, sizeof(line), "(TX_GDMA_ERR), vendor error 0x%x;", error);
+	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, line), 1);
+}
+
+/*
+ * The adapter cannot read a packet: the log has address and mempool. Errors 0x205 and
+ * 0x209, of PCIe, are not the memory's.
+ */
+FX_TEST(test_unreadable_packet)
+{
+	fx->ignore_counters = true; /* the wire counts lost packets */
+	check_unreadable_packet(fx, 200, 0x205, false);
+	check_unreadable_packet(fx, 201, 0x206, true);
+	check_unreadable_packet(fx, 202, 0x207, true);
+	check_unreadable_packet(fx, 203, 0x208, true);
+	check_unreadable_packet(fx, 204, 0x209, false);
+}
+
+/* The stop reports it, if the periodic check has not. */
+FX_TEST(test_failed_at_stop)
+{
 	fx->ignore_counters = true; /* the wire counts lost packets */
 	fx_start(fx, &defaults);
 	fx_expect_error(failures[0].line);
@@ -180,22 +184,9 @@ test_failed_at_stop(void **state)
 }
 
 int
-main(int argc, char **argv)
+main(void)
 {
-	const struct CMUnitTest with_positions[] = {
-		FX_TEST(test_rx_resync),
-		FX_TEST(test_failed_queue),
-		FX_TEST(test_failed_at_stop),
-	};
-	const struct CMUnitTest without_positions[] = {
-		FX_TEST(test_rx_no_position),
-		FX_TEST(test_failed_queue),
-		FX_TEST(test_failed_at_stop),
-	};
-
 	/* failed queues stay as they are */
 	fx_devargs = "recovery_timeout=0";
-	if (argc > 1 && strcmp(argv[1], "no-position") == 0)
-		return FX_RUN("completions", without_positions);
-	return FX_RUN("completions", with_positions);
+	return FX_RUN("completions");
 }

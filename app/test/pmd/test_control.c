@@ -2,23 +2,40 @@
 
 /* Configure, start and stop, in valid and invalid order. */
 
+#include <dlfcn.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-#include <rte_errno.h>
 
 #include "fixture.h"
 
-/* rdma-core 44 refuses larger rings (MAX_SEND_BUFFERS_PER_QUEUE). */
-#define MAX_DESCRIPTORS 256
-
 static const struct fx_config defaults;
 
-static void
-test_repeated_start_and_stop(void **state)
+/*
+ * rdma-core 44 to 48 refuse larger rings (MAX_SEND_BUFFERS_PER_QUEUE). The name of its file
+ * tells the release: libmana.so.1.0.44.0.
+ */
+static uint16_t
+max_descriptors(void)
 {
-	struct fixture *fx = *state;
+	char path[PATH_MAX];
+	void *library = dlopen("libmana.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	unsigned int release = 0;
+	Dl_info info;
 
+	/* The plug-in has loaded it. */
+	assert_non_null(library);
+	assert_true(dladdr(dlsym(library, "manadv_init_obj"), &info) != 0);
+	dlclose(library);
+	assert_non_null(realpath(info.dli_fname, path));
+	assert_int_equal(sscanf(strstr(path, "libmana.so."), "libmana.so.%*u.%*u.%u", &release),
+			 1);
+	return release < 49 ? 256 : 2048;
+}
+
+FX_TEST(test_repeated_start_and_stop)
+{
 	for (int i = 0; i < 20; i++) {
 		fx_start(fx, &defaults);
 		fx_pass_one(fx);
@@ -26,10 +43,8 @@ test_repeated_start_and_stop(void **state)
 	}
 }
 
-static void
-test_restart_without_configure(void **state)
+FX_TEST(test_restart_without_configure)
 {
-	struct fixture *fx = *state;
 	struct fx_holdings stopped;
 
 	fx_start(fx, &defaults);
@@ -45,11 +60,8 @@ test_restart_without_configure(void **state)
 	}
 }
 
-static void
-test_stop_twice_and_start_twice(void **state)
+FX_TEST(test_stop_twice_and_start_twice)
 {
-	struct fixture *fx = *state;
-
 	fx_start(fx, &defaults);
 	assert_int_equal(rte_eth_dev_start(fx->port[0]), 0);
 	fx_pass_one(fx);
@@ -57,12 +69,10 @@ test_stop_twice_and_start_twice(void **state)
 	assert_int_equal(rte_eth_dev_stop(fx->port[0]), 0);
 }
 
-static void
-test_changed_numbers_of_queues(void **state)
+FX_TEST(test_changed_numbers_of_queues)
 {
 	static const uint16_t numbers[][2] = { { 1, 1 }, { 4, 2 }, { 1, 8 }, { 16, 3 },
 					       { 3, 5 }, { 13, 1 }, { 2, 1 }, { 1, 1 } };
-	struct fixture *fx = *state;
 
 	for (unsigned int i = 0; i < RTE_DIM(numbers); i++) {
 		struct fx_config config = {
@@ -78,10 +88,8 @@ test_changed_numbers_of_queues(void **state)
 	}
 }
 
-static void
-test_queues_set_up_again(void **state)
+FX_TEST(test_queues_set_up_again)
 {
-	struct fixture *fx = *state;
 	struct fx_holdings once;
 
 	assert_int_equal(fx_configure(fx, fx->port[0], &defaults), 0);
@@ -98,10 +106,8 @@ test_queues_set_up_again(void **state)
 	fx_pass_one(fx);
 }
 
-static void
-test_start_without_queues(void **state)
+FX_TEST(test_start_without_queues)
 {
-	struct fixture *fx = *state;
 	struct rte_eth_conf conf = { 0 };
 	struct fx_holdings before;
 
@@ -119,11 +125,9 @@ test_start_without_queues(void **state)
 	fx_pass_one(fx);
 }
 
-static void
-test_wrong_numbers_of_queues(void **state)
+FX_TEST(test_wrong_numbers_of_queues)
 {
 	static const uint16_t wrong[][2] = { { 65, 1 }, { 128, 1 }, { 1, 1025 } };
-	struct fixture *fx = *state;
 	struct rte_eth_conf conf = {
 		.rxmode = { .mq_mode = RTE_ETH_MQ_RX_RSS },
 		.rx_adv_conf = { .rss_conf = { .rss_hf = RTE_ETH_RSS_IPV4 } },
@@ -137,23 +141,21 @@ test_wrong_numbers_of_queues(void **state)
 	fx_pass_one(fx);
 }
 
-static void
-test_descriptors(void **state)
+FX_TEST(test_descriptors)
 {
 	/* any number works: the driver rounds it up */
 	static const uint16_t good[] = { 64, 65, 100, 128, 129, 191, 255, 256 };
-	struct fixture *fx = *state;
 	struct rte_eth_dev_info info;
 	struct rte_eth_conf conf = { 0 };
-	uint16_t nb_rxd = 1024, nb_txd = 4096;
+	uint16_t nb_rxd = 4096, nb_txd = 4096, nb_max = max_descriptors();
 
 	assert_int_equal(rte_eth_dev_info_get(fx->port[0], &info), 0);
-	assert_int_equal(info.rx_desc_lim.nb_max, MAX_DESCRIPTORS);
-	assert_int_equal(info.tx_desc_lim.nb_max, MAX_DESCRIPTORS);
+	assert_int_equal(info.rx_desc_lim.nb_max, nb_max);
+	assert_int_equal(info.tx_desc_lim.nb_max, nb_max);
 
 	for (unsigned int i = 0; i < RTE_DIM(good); i++) {
 		struct fx_config config = { .nb_rxd = good[i], .nb_txd = good[i] };
-		unsigned int nb_ring = RTE_MIN(good[i], MAX_DESCRIPTORS - 1);
+		unsigned int nb_ring = RTE_MIN(good[i], nb_max - 1);
 
 		fx_start(fx, &config);
 		/* the ring has the requested size, minus a spare CQE */
@@ -164,19 +166,18 @@ test_descriptors(void **state)
 	}
 	assert_int_equal(rte_eth_dev_adjust_nb_rx_tx_desc(fx->port[0], &nb_rxd,
 							  &nb_txd), 0);
-	assert_int_equal(nb_rxd, MAX_DESCRIPTORS);
-	assert_int_equal(nb_txd, MAX_DESCRIPTORS);
+	assert_int_equal(nb_rxd, nb_max);
+	assert_int_equal(nb_txd, nb_max);
 
 	assert_int_equal(rte_eth_dev_configure(fx->port[0], 1, 1, &conf), 0);
 	fx_expect_error("");
-	assert_true(rte_eth_rx_queue_setup(fx->port[0], 0, 512, SOCKET_ID_ANY, NULL,
+	assert_true(rte_eth_rx_queue_setup(fx->port[0], 0, 2 * nb_max, SOCKET_ID_ANY, NULL,
 					   fx->pool) < 0);
-	assert_true(rte_eth_tx_queue_setup(fx->port[0], 0, 512, SOCKET_ID_ANY,
+	assert_true(rte_eth_tx_queue_setup(fx->port[0], 0, 2 * nb_max, SOCKET_ID_ANY,
 					   NULL) < 0);
 }
 
-static void
-test_wrong_offloads(void **state)
+FX_TEST(test_wrong_offloads)
 {
 	static const uint64_t rx[] = { RTE_ETH_RX_OFFLOAD_TCP_LRO,
 				       RTE_ETH_RX_OFFLOAD_QINQ_STRIP,
@@ -184,7 +185,6 @@ test_wrong_offloads(void **state)
 	static const uint64_t tx[] = { RTE_ETH_TX_OFFLOAD_SCTP_CKSUM,
 				       RTE_ETH_TX_OFFLOAD_QINQ_INSERT,
 				       RTE_ETH_TX_OFFLOAD_MACSEC_INSERT };
-	struct fixture *fx = *state;
 
 	fx_expect_error("");
 	for (unsigned int i = 0; i < RTE_DIM(rx); i++) {
@@ -200,8 +200,7 @@ test_wrong_offloads(void **state)
 }
 
 /* The driver rejects unsupported modes. */
-static void
-test_wrong_modes(void **state)
+FX_TEST(test_wrong_modes)
 {
 	static const struct rte_eth_conf wrong[] = {
 		{ .rxmode = { .mq_mode = RTE_ETH_MQ_RX_DCB } },
@@ -211,7 +210,6 @@ test_wrong_modes(void **state)
 		{ .link_speeds = RTE_ETH_LINK_SPEED_FIXED | RTE_ETH_LINK_SPEED_10G },
 	};
 	const struct rte_eth_conf loopback = { .lpbk_mode = 1 };
-	struct fixture *fx = *state;
 
 	fx_expect_error("");
 	for (unsigned int i = 0; i < RTE_DIM(wrong); i++)
@@ -223,10 +221,8 @@ test_wrong_modes(void **state)
 	fx_pass_one(fx);
 }
 
-static void
-test_pool_too_small_for_mtu(void **state)
+FX_TEST(test_pool_too_small_for_mtu)
 {
-	struct fixture *fx = *state;
 	struct fx_config config = { .mtu = 1500 };
 
 	config.rx_pool = fx_pool(fx, 511, 1024 + RTE_PKTMBUF_HEADROOM);
@@ -241,13 +237,11 @@ test_pool_too_small_for_mtu(void **state)
  * A program may free the old pools after a stop: setting the MTU does not check
  * them. The start checks the new ones.
  */
-static void
-test_mtu_before_new_queues(void **state)
+FX_TEST(test_mtu_before_new_queues)
 {
-	struct fixture *fx = *state;
 	struct fx_config config = { .mtu = 400 };
 
-	config.rx_pool = fx_pool(fx, 511, 1024 + RTE_PKTMBUF_HEADROOM);
+	config.rx_pool = fx_pool(fx, 1023, 1024 + RTE_PKTMBUF_HEADROOM);
 	fx_start(fx, &config);
 	fx_expect_error("data_room_size");
 	assert_int_equal(rte_eth_dev_set_mtu(fx->port[0], 1500), -EINVAL);
@@ -261,10 +255,8 @@ test_mtu_before_new_queues(void **state)
 	fx_pass_one(fx);
 }
 
-static void
-test_too_few_mbufs_at_start(void **state)
+FX_TEST(test_too_few_mbufs_at_start)
 {
-	struct fixture *fx = *state;
 	struct fx_config config = { .nb_rxd = 256 };
 	struct fx_holdings before;
 
@@ -280,11 +272,8 @@ test_too_few_mbufs_at_start(void **state)
 	fx_pass_one(fx);
 }
 
-static void
-test_remove_while_started(void **state)
+FX_TEST(test_remove_while_started)
 {
-	struct fixture *fx = *state;
-
 	fx->ignore_counters = true;
 	fx_start(fx, &defaults);
 	fx_pass_one(fx);
@@ -295,10 +284,8 @@ test_remove_while_started(void **state)
 	fx_pass_one(fx);
 }
 
-static void
-test_close_one_port(void **state)
+FX_TEST(test_close_one_port)
 {
-	struct fixture *fx = *state;
 	struct rte_mbuf *m = fx_frame(fx->pool, 100, 1);
 
 	fx->ignore_counters = true;
@@ -313,10 +300,8 @@ test_close_one_port(void **state)
 	assert_int_equal(fx_wire(fx, 1).tx_packets, 2);
 }
 
-static void
-test_devargs(void **state)
+FX_TEST_BARE(test_devargs)
 {
-	struct fixture *fx = *state;
 	struct fx_holdings before;
 
 	fx_holdings_get(&before);
@@ -336,10 +321,8 @@ test_devargs(void **state)
 	fx_check_holdings(&before, "after refused probes");
 }
 
-static void
-test_port_busy_when_netdev_up(void **state)
+FX_TEST(test_port_busy_when_netdev_up)
 {
-	struct fixture *fx = *state;
 	struct fx_holdings before;
 
 	assert_int_equal(fx_configure(fx, fx->port[0], &defaults), 0);
@@ -356,10 +339,8 @@ test_port_busy_when_netdev_up(void **state)
 	fx_pass_one(fx);
 }
 
-static void
-test_no_privileges(void **state)
+FX_TEST(test_no_privileges)
 {
-	struct fixture *fx = *state;
 	struct fx_holdings before;
 
 	assert_int_equal(fx_configure(fx, fx->port[0], &defaults), 0);
@@ -377,26 +358,5 @@ test_no_privileges(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		FX_TEST(test_repeated_start_and_stop),
-		FX_TEST(test_restart_without_configure),
-		FX_TEST(test_stop_twice_and_start_twice),
-		FX_TEST(test_changed_numbers_of_queues),
-		FX_TEST(test_queues_set_up_again),
-		FX_TEST(test_start_without_queues),
-		FX_TEST(test_wrong_numbers_of_queues),
-		FX_TEST(test_descriptors),
-		FX_TEST(test_wrong_offloads),
-		FX_TEST(test_pool_too_small_for_mtu),
-		FX_TEST(test_mtu_before_new_queues),
-		FX_TEST(test_too_few_mbufs_at_start),
-		FX_TEST(test_wrong_modes),
-		FX_TEST(test_remove_while_started),
-		FX_TEST(test_close_one_port),
-		FX_TEST_BARE(test_devargs),
-		FX_TEST(test_port_busy_when_netdev_up),
-		FX_TEST(test_no_privileges),
-	};
-
-	return FX_RUN("control", tests);
+	return FX_RUN("control");
 }

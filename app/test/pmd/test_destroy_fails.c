@@ -12,10 +12,8 @@
 #define NB_MBUFS 1023
 #define NB_DESC 64
 
-static void
-test_failed_destroy_keeps_buffers(void **state)
+FX_TEST(test_failed_destroy_keeps_buffers)
 {
-	struct fixture *fx = *state;
 	struct fx_config config = { .nb_rxd = NB_DESC };
 
 	fx_expect_error("");
@@ -44,9 +42,5 @@ test_failed_destroy_keeps_buffers(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		FX_TEST(test_failed_destroy_keeps_buffers),
-	};
-
-	return FX_RUN("kept", tests);
+	return FX_RUN("kept");
 }

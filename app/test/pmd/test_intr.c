@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -110,10 +109,8 @@ take_after_wake(uint16_t port)
 	assert_int_equal(fx_receive_all(port, 0), 1);
 }
 
-static void
-test_frame_after_arming(void **state)
+FX_TEST(test_frame_after_arming)
 {
-	struct fixture *fx = *state;
 	uint16_t port = fx->port[1];
 
 	start_listening(fx, &woken);
@@ -125,10 +122,8 @@ test_frame_after_arming(void **state)
 	}
 }
 
-static void
-test_frame_before_arming(void **state)
+FX_TEST(test_frame_before_arming)
 {
-	struct fixture *fx = *state;
 	uint16_t port = fx->port[1];
 
 	start_listening(fx, &woken);
@@ -144,10 +139,8 @@ test_frame_before_arming(void **state)
  * Enable and disable without a poll between them arm the same index again.
  * Frames arrive before, between and after.
  */
-static void
-test_enabled_again_without_poll(void **state)
+FX_TEST(test_enabled_again_without_poll)
 {
-	struct fixture *fx = *state;
 	uint16_t port = fx->port[1];
 
 	start_listening(fx, &woken);
@@ -178,10 +171,8 @@ test_enabled_again_without_poll(void **state)
 }
 
 /* Disabled: no frame wakes a thread until the next enable. */
-static void
-test_disabled_queue_causes_no_wakeup(void **state)
+FX_TEST(test_disabled_queue_causes_no_wakeup)
 {
-	struct fixture *fx = *state;
 	uint16_t port = fx->port[1];
 
 	start_listening(fx, &woken);
@@ -221,15 +212,13 @@ seed_of(struct fixture *fx, uint16_t port, uint32_t entry)
  * Queue 0 of three polls two of four hardware queues. One of them has caused
  * the event; after disable the other causes none.
  */
-static void
-test_disabled_list_causes_no_wakeup(void **state)
+FX_TEST(test_disabled_list_causes_no_wakeup)
 {
 	static const struct fx_config config = {
 		.nb_rxq = 3, .nb_txq = 1, .nb_rxd = 64, .rss_hf = FX_RSS,
 		.rx_offloads = RTE_ETH_RX_OFFLOAD_RSS_HASH,
 		.intr = { .rxq = 1 },
 	};
-	struct fixture *fx = *state;
 	uint16_t port = fx->port[1];
 	struct rte_eth_rss_reta_entry64 reta = { .mask = UINT64_MAX };
 	uint32_t seeds[2], nb = 0, before;
@@ -264,11 +253,9 @@ test_disabled_list_causes_no_wakeup(void **state)
 }
 
 /* A burst leaves packets in the ring: arming reports a wake-up. */
-static void
-test_arming_with_packets_left(void **state)
+FX_TEST(test_arming_with_packets_left)
 {
 	struct rte_mbuf *pkts[8];
-	struct fixture *fx = *state;
 	uint16_t port = fx->port[1];
 
 	start_listening(fx, &woken);
@@ -286,14 +273,12 @@ test_arming_with_packets_left(void **state)
 }
 
 /* Three queues on four hardware queues in one epoll set. */
-static void
-test_queues_in_one_set(void **state)
+FX_TEST(test_queues_in_one_set)
 {
 	static const struct fx_config config = {
 		.nb_rxq = 3, .nb_txq = 1, .nb_rxd = 64, .rss_hf = FX_RSS,
 		.intr = { .rxq = 1 },
 	};
-	struct fixture *fx = *state;
 	uint16_t port = fx->port[1];
 	unsigned int by_queue[3] = { 0 };
 	int epfd = epoll_create1(EPOLL_CLOEXEC);
@@ -327,10 +312,8 @@ test_queues_in_one_set(void **state)
 }
 
 /* An application may poll() the descriptor. */
-static void
-test_descriptor(void **state)
+FX_TEST(test_descriptor)
 {
-	struct fixture *fx = *state;
 	uint16_t port = fx->port[1];
 	struct pollfd fd = { .events = POLLIN };
 
@@ -351,10 +334,8 @@ test_descriptor(void **state)
  * read fails and changes nothing: the descriptor stays ready until the
  * interrupt is disabled, and the port can stop.
  */
-static void
-test_descriptor_is_read(void **state)
+FX_TEST(test_descriptor_is_read)
 {
-	struct fixture *fx = *state;
 	uint16_t port = fx->port[1];
 	struct pollfd fd = { .events = POLLIN };
 	uint64_t counter;
@@ -383,10 +364,8 @@ test_descriptor_is_read(void **state)
 }
 
 /* Unread events and registered epoll sets at a stop. */
-static void
-test_stop_with_events(void **state)
+FX_TEST(test_stop_with_events)
 {
-	struct fixture *fx = *state;
 	struct fx_holdings before;
 	uint16_t port = fx->port[1];
 
@@ -409,10 +388,8 @@ test_stop_with_events(void **state)
 	}
 }
 
-static void
-test_without_interrupts(void **state)
+FX_TEST(test_without_interrupts)
 {
-	struct fixture *fx = *state;
 	uint16_t port = fx->port[0];
 
 	fx_expect_error("");
@@ -429,11 +406,8 @@ test_without_interrupts(void **state)
 }
 
 /* rx_intr=0: configure rejects interrupts, everything else works. */
-static void
-test_refused_by_argument(void **state)
+FX_TEST_BARE(test_refused_by_argument)
 {
-	struct fixture *fx = *state;
-
 	fx_expect_error("");
 	assert_int_equal(fx_probe(fx, "rx_intr=0"), 0);
 	assert_int_equal(fx_configure(fx, fx->port[1], &woken), -ENOTSUP);
@@ -447,11 +421,8 @@ test_refused_by_argument(void **state)
 }
 
 /* Each queue needs a descriptor: too few remain. */
-static void
-test_no_descriptor_left(void **state)
+FX_TEST(test_no_descriptor_left)
 {
-	struct fixture *fx = *state;
-
 	fx_expect_error("");
 	assert_int_equal(fx_configure(fx, fx->port[0], &woken), 0);
 	assert_int_equal(fx_model.fault_arm("alloc_channel", 1, EMFILE), 0);
@@ -466,14 +437,12 @@ test_no_descriptor_left(void **state)
  * Three ethdev queues poll four hardware queues. Each hardware queue has its
  * own completion channel, so the fourth is rejected.
  */
-static void
-test_channel_of_each_device_queue(void **state)
+FX_TEST(test_channel_of_each_device_queue)
 {
 	static const struct fx_config config = {
 		.nb_rxq = 3, .nb_txq = 1, .nb_rxd = 64, .rss_hf = FX_RSS,
 		.intr = { .rxq = 1 },
 	};
-	struct fixture *fx = *state;
 
 	fx_expect_error("");
 	assert_int_equal(fx_configure(fx, fx->port[0], &config), 0);
@@ -487,12 +456,10 @@ test_channel_of_each_device_queue(void **state)
 }
 
 /* A thread can sleep on a queue without traffic. */
-static void
-test_queue_without_traffic(void **state)
+FX_TEST(test_queue_without_traffic)
 {
 	static const struct fx_config config = { .nb_rxq = 2, .nb_txq = 1,
 						    .intr = { .rxq = 1 } };
-	struct fixture *fx = *state;
 	uint16_t port = fx->port[1];
 
 	fx_start(fx, &config);
@@ -509,11 +476,9 @@ test_queue_without_traffic(void **state)
 }
 
 /* The ring has no buffer: enabling fails, and works after mbufs are freed. */
-static void
-test_no_buffer_left(void **state)
+FX_TEST(test_no_buffer_left)
 {
 	struct rte_mbuf *held[128], *m;
-	struct fixture *fx = *state;
 	struct fx_config config = woken;
 	uint16_t port = fx->port[1];
 	unsigned int nb = 0;
@@ -561,10 +526,8 @@ sleep_in_thread(void *arg)
 }
 
 /* The device is removed while a thread sleeps. */
-static void
-test_removal_wakes(void **state)
+FX_TEST(test_removal_wakes)
 {
-	struct fixture *fx = *state;
 	uint16_t port = fx->port[1];
 	struct sleeper sleeper = { .port = port,
 				   .epfd = epoll_create1(EPOLL_CLOEXEC) };
@@ -593,10 +556,8 @@ test_removal_wakes(void **state)
 }
 
 /* The device is lost and returns while a thread sleeps: it receives the next frame. */
-static void
-test_recovery_wakes(void **state)
+FX_TEST(test_recovery_wakes)
 {
-	struct fixture *fx = *state;
 	uint16_t port = fx->port[1];
 
 	start_listening(fx, &woken);
@@ -619,10 +580,8 @@ test_recovery_wakes(void **state)
 }
 
 /* An RSS rebuild while a thread sleeps: new CQs, same wake-ups. */
-static void
-test_rebuild_while_asleep(void **state)
+FX_TEST(test_rebuild_while_asleep)
 {
-	struct fixture *fx = *state;
 	struct fx_config config = woken;
 	uint16_t port = fx->port[1];
 	uint8_t key[40] = { 0 };
@@ -652,14 +611,12 @@ test_rebuild_while_asleep(void **state)
  * After a rebuild an enabled queue is armed again and wakes its application; a
  * disabled queue does not.
  */
-static void
-test_rebuild_arms_enabled_queues(void **state)
+FX_TEST(test_rebuild_arms_enabled_queues)
 {
 	static const struct fx_config config = {
 		.nb_rxq = 3, .nb_txq = 1, .nb_rxd = 64, .rss_hf = FX_RSS,
 		.intr = { .rxq = 1 },
 	};
-	struct fixture *fx = *state;
 	uint16_t port = fx->port[1];
 	uint8_t key[40] = { 0 };
 	struct rte_eth_rss_conf conf = { .rss_key = key, .rss_key_len = sizeof(key),
@@ -721,12 +678,10 @@ toggle_in_thread(void *arg)
  * Stop and start of a queue without traffic pause the other queues and keep
  * their CQs: an interrupt enabled meanwhile causes a wake-up.
  */
-static void
-test_enabled_while_paused(void **state)
+FX_TEST(test_enabled_while_paused)
 {
 	static const struct fx_config config = { .nb_rxq = 2, .nb_txq = 1,
 						    .intr = { .rxq = 1 } };
-	struct fixture *fx = *state;
 	uint16_t port = fx->port[1];
 	struct toggler toggler = { .port = port };
 	pthread_t thread;
@@ -755,29 +710,5 @@ test_enabled_while_paused(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		FX_TEST(test_frame_after_arming),
-		FX_TEST(test_frame_before_arming),
-		FX_TEST(test_rebuild_while_asleep),
-		FX_TEST(test_rebuild_arms_enabled_queues),
-		FX_TEST(test_enabled_while_paused),
-		FX_TEST(test_enabled_again_without_poll),
-		FX_TEST(test_disabled_queue_causes_no_wakeup),
-		FX_TEST(test_disabled_list_causes_no_wakeup),
-		FX_TEST(test_arming_with_packets_left),
-		FX_TEST(test_queues_in_one_set),
-		FX_TEST(test_descriptor),
-		FX_TEST(test_descriptor_is_read),
-		FX_TEST(test_stop_with_events),
-		FX_TEST(test_without_interrupts),
-		FX_TEST_BARE(test_refused_by_argument),
-		FX_TEST(test_no_descriptor_left),
-		FX_TEST(test_channel_of_each_device_queue),
-		FX_TEST(test_queue_without_traffic),
-		FX_TEST(test_no_buffer_left),
-		FX_TEST(test_removal_wakes),
-		FX_TEST(test_recovery_wakes),
-	};
-
-	return FX_RUN("intr", tests);
+	return FX_RUN("intr");
 }

@@ -6,9 +6,7 @@
  * failed and a second one succeeds; nothing is left.
  */
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <rte_cycles.h>
 
@@ -184,25 +182,18 @@ walk_all(struct fixture *fx, const char *loss)
 		assert_true(walk(fx, events[i], loss) > 10);
 }
 
-static void
-test_fatal_anywhere(void **state)
+FX_TEST_BARE(test_fatal_anywhere)
 {
-	walk_all(*state, "fatal fn=0");
+	walk_all(fx, "fatal fn=0");
 }
 
-static void
-test_removal_anywhere(void **state)
+FX_TEST_BARE(test_removal_anywhere)
 {
-	walk_all(*state, "remove fn=0");
+	walk_all(fx, "remove fn=0");
 }
 
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		FX_TEST_BARE(test_fatal_anywhere),
-		FX_TEST_BARE(test_removal_anywhere),
-	};
-
-	return FX_RUN("loss_points", tests);
+	return FX_RUN("loss_points");
 }

@@ -30,13 +30,11 @@ send_chain(struct fixture *fx, uint32_t len_bytes, uint32_t seg_bytes)
 	rte_pktmbuf_free(m);
 }
 
-static void
-test_chains(void **state)
+FX_TEST(test_chains)
 {
 	/* 1 to 30 segments fit a WQE; more are copied into fewer */
 	static const uint16_t nb_segs[] = { 1, 2, 3, 4, 5, 7, 15, 16, 28, 29, 30, 31, 32,
 					    33, 64, 100, 255 };
-	struct fixture *fx = *state;
 
 	fx_start(fx, &multi);
 	for (unsigned int i = 0; i < RTE_DIM(nb_segs); i++)
@@ -48,10 +46,8 @@ test_chains(void **state)
 }
 
 /* WQEs of many sizes in a row: each wraps elsewhere. */
-static void
-test_chains_over_many_laps(void **state)
+FX_TEST(test_chains_over_many_laps)
 {
-	struct fixture *fx = *state;
 	struct fx_config config = multi;
 
 	config.nb_txd = 64;
@@ -61,10 +57,8 @@ test_chains_over_many_laps(void **state)
 }
 
 /* An empty segment in a chain is accepted. */
-static void
-test_empty_segment(void **state)
+FX_TEST(test_empty_segment)
 {
-	struct fixture *fx = *state;
 	struct rte_mbuf *m, *empty;
 	uint8_t bytes[200];
 
@@ -81,10 +75,8 @@ test_empty_segment(void **state)
 	rte_pktmbuf_free(m);
 }
 
-static void
-test_clones(void **state)
+FX_TEST(test_clones)
 {
-	struct fixture *fx = *state;
 	struct rte_mbuf *m, *clones[4], *got[4];
 	uint8_t bytes[300];
 
@@ -127,10 +119,8 @@ external_mbuf(struct fixture *fx, uint8_t *memory, struct rte_mbuf_ext_shared_in
 }
 
 /* Memory of malloc(), unknown to DPDK. */
-static void
-test_external_buffers(void **state)
+FX_TEST(test_external_buffers)
 {
-	struct fixture *fx = *state;
 	uint8_t *memory = malloc(EXTERNAL_BYTES);
 	struct rte_mbuf_ext_shared_info shinfo[64];
 
@@ -156,10 +146,8 @@ test_external_buffers(void **state)
 }
 
 /* A pool with pinned external buffers. */
-static void
-test_pinned_external_pool(void **state)
+FX_TEST(test_pinned_external_pool)
 {
-	struct fixture *fx = *state;
 	struct rte_pktmbuf_extmem extmem = { .buf_len = 4u << 20, .elt_size = 2176 };
 	struct rte_mempool *pool;
 	struct rte_mbuf *m;
@@ -189,10 +177,8 @@ test_pinned_external_pool(void **state)
 }
 
 /* Pools created after the start, more than queues. */
-static void
-test_several_pools(void **state)
+FX_TEST(test_several_pools)
 {
-	struct fixture *fx = *state;
 	struct rte_mempool *pools[5];
 
 	fx_start(fx, &defaults);
@@ -208,10 +194,8 @@ test_several_pools(void **state)
 }
 
 /* A freed pool is deregistered, on a started or stopped port. */
-static void
-test_pool_freed(void **state)
+FX_TEST(test_pool_freed)
 {
-	struct fixture *fx = *state;
 	struct fx_holdings running;
 	struct rte_mempool *pool;
 
@@ -235,11 +219,8 @@ test_pool_freed(void **state)
 }
 
 /* The Rx pool is freed on a stopped port; the next start has another. */
-static void
-test_rx_pool_freed_while_stopped(void **state)
+FX_TEST(test_rx_pool_freed_while_stopped)
 {
-	struct fixture *fx = *state;
-
 	for (unsigned int round = 0; round < 5; round++) {
 		struct fx_config config = { 0 };
 
@@ -254,10 +235,8 @@ test_rx_pool_freed_while_stopped(void **state)
 }
 
 /* MBUF_FAST_FREE: mbufs of one pool and one reference all return. */
-static void
-test_fast_free(void **state)
+FX_TEST(test_fast_free)
 {
-	struct fixture *fx = *state;
 	struct fx_config config = { .tx_offloads = RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE };
 	struct rte_eth_dev_info info;
 	struct rte_mbuf *pkts[FX_BURST];
@@ -279,25 +258,12 @@ test_fast_free(void **state)
 	fx_settle(fx);
 	rte_eth_tx_done_cleanup(fx->port[0], 0, 0);
 	/* an Rx ring may lack up to a burst */
-	assert_in_range(rte_mempool_in_use_count(fx->pool), in_use - FX_BURST,
+	assert_uint_in_range(rte_mempool_in_use_count(fx->pool), in_use - FX_BURST,
 			in_use);
 }
 
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		FX_TEST(test_chains),
-		FX_TEST(test_chains_over_many_laps),
-		FX_TEST(test_empty_segment),
-		FX_TEST(test_clones),
-		FX_TEST(test_external_buffers),
-		FX_TEST(test_pinned_external_pool),
-		FX_TEST(test_several_pools),
-		FX_TEST(test_fast_free),
-		FX_TEST(test_pool_freed),
-		FX_TEST(test_rx_pool_freed_while_stopped),
-	};
-
-	return FX_RUN("mbuf", tests);
+	return FX_RUN("mbuf");
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The port under net_netvsc, as usual in Azure, where net_mana is the VF of a
- * synthetic port. The calls are those of DPDK's net_netvsc to its VF port, in
- * the same order (drivers/net/netvsc hn_vf.c, hn_ethdev.c and hn_rxtx.c of
- * 22.11 and later). Several call driver operations without ethdev's checks.
+ * A port with an owner (rte_eth_dev_owner_set()): net_netvsc owns the VF of a synthetic port,
+ * as usual in Azure, and replaces a VF whose device is gone; net_failsafe keeps its ports.
+ * testpmd-netvsc runs DPDK's own net_netvsc; here are the losses that it does not meet, and
+ * its calls of driver operations without ethdev's checks.
  */
 
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 
 #include <ethdev_driver.h>
@@ -18,89 +17,46 @@
 
 #include "fixture.h"
 
-#define NDIS_HASH_INDCNT 128 /* hn_var.h */
+#define NDIS_HASH_INDCNT 128 /* of net_netvsc: entries of a table */
 #define KEY_BYTES 40
 #define NB_DESC 64
+#define NB_QUEUES 2
 
-static struct {
+/* A driver whose port owns one of the fixture. */
+struct owner {
+	struct fixture *fx;
+	unsigned int index; /* of the port in the fixture */
 	uint16_t port;
-	struct rte_eth_dev *dev;
 	struct rte_eth_dev_owner owner;
-	unsigned int nb_removed;
-} vf;
+	bool holds_replacement; /* the test begins it */
+	/* Counters, atomic. */
+	unsigned int nb_recovering; /* RTE_ETH_EVENT_ERR_RECOVERING */
+	unsigned int nb_ended; /* _RECOVERY_SUCCESS, _RECOVERY_FAILED or _INTR_RMV */
+	unsigned int nb_lost; /* RTE_ETH_EVENT_INTR_RMV */
+	unsigned int nb_closed; /* after them */
+	unsigned int nb_devices; /* rte_dev_remove() after the last port */
+};
 
+/* The configuration of net_netvsc. */
 static int
-on_removal(uint16_t port __rte_unused, enum rte_eth_event_type type __rte_unused,
-	   void *arg __rte_unused, void *ret_param __rte_unused)
+configure(const struct owner *owner, uint16_t nb_queues, uint64_t rss_hf)
 {
-	vf.nb_removed++;
-	return 0;
-}
-
-/* hn_vf_attach() and hn_vf_info_merge(). */
-static void
-vf_attach(struct fixture *fx)
-{
-	struct rte_eth_dev_owner owner = { 0 };
-	struct rte_eth_dev_info info;
-
-	memset(&vf, 0, sizeof(vf));
-	vf.port = fx->port[1];
-	vf.dev = &rte_eth_devices[vf.port];
-	assert_int_equal(rte_eth_dev_owner_new(&vf.owner.id), 0);
-	snprintf(vf.owner.name, sizeof(vf.owner.name), "netvsc");
-	assert_int_equal(rte_eth_dev_owner_get(vf.port, &owner), 0);
-	assert_int_equal(owner.id, RTE_ETH_DEV_NO_OWNER);
-	assert_int_equal(rte_eth_dev_owner_set(vf.port, &vf.owner), 0);
-	assert_int_equal(rte_eth_dev_callback_register(vf.port, RTE_ETH_EVENT_INTR_RMV,
-						       on_removal, NULL), 0);
-	assert_int_equal(rte_eth_dev_info_get(vf.port, &info), 0);
-	assert_true(info.max_rx_queues > 0 && info.rx_desc_lim.nb_max > 0);
-}
-
-/* hn_vf_close(); the fixture closes the port. */
-static void
-vf_detach(void)
-{
-	assert_int_equal(rte_eth_dev_callback_unregister(vf.port, RTE_ETH_EVENT_INTR_RMV,
-							 on_removal, NULL), 0);
-	assert_int_equal(rte_eth_dev_owner_unset(vf.port, vf.owner.id), 0);
-	assert_int_equal(vf.nb_removed, 0);
-}
-
-static struct rte_eth_conf
-conf_of(uint64_t rss_hf)
-{
-	/* hn_vf_configure() */
-	struct rte_eth_conf conf = { .intr_conf = { .lsc = 0, .rmv = 1 } };
+	struct rte_eth_conf conf = { .intr_conf.rmv = 1 };
 
 	conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
-	conf.rx_adv_conf.rss_conf.rss_hf = rss_hf;
-	/* hn_dev_configure() */
 	conf.rxmode.offloads = RTE_ETH_RX_OFFLOAD_RSS_HASH;
-	return conf;
+	conf.rx_adv_conf.rss_conf.rss_hf = rss_hf;
+	return rte_eth_dev_configure(owner->port, nb_queues, nb_queues, &conf);
 }
 
-static int
-vf_configure(uint16_t port, uint16_t nb_queues, uint64_t rss_hf)
-{
-	struct rte_eth_conf conf = conf_of(rss_hf);
-
-	return rte_eth_dev_configure(port, nb_queues, nb_queues, &conf);
-}
-
-/* hn_setup_vf_queues(): socket 0, not the device's. */
 static void
-vf_setup_queues(struct fixture *fx, uint16_t port, uint16_t nb_queues)
+setup_queues(const struct owner *owner, uint16_t nb_queues)
 {
-	struct rte_eth_txconf txconf = { 0 };
-	struct rte_eth_rxconf rxconf = { 0 };
-
-	for (uint16_t q = 0; q < nb_queues; q++)
-		assert_int_equal(rte_eth_tx_queue_setup(port, q, NB_DESC, 0, &txconf), 0);
-	for (uint16_t q = 0; q < nb_queues; q++)
-		assert_int_equal(rte_eth_rx_queue_setup(port, q, NB_DESC, 0, &rxconf,
-							fx->pool), 0);
+	for (uint16_t q = 0; q < nb_queues; q++) {
+		assert_int_equal(rte_eth_tx_queue_setup(owner->port, q, NB_DESC, 0, NULL), 0);
+		assert_int_equal(rte_eth_rx_queue_setup(owner->port, q, NB_DESC, 0, NULL,
+							owner->fx->pool), 0);
+	}
 }
 
 /* The other end of the wire, which the application uses alone. */
@@ -115,45 +71,20 @@ sender_start(struct fixture *fx)
 	assert_int_equal(fx_dev_start(fx, 0), 0);
 }
 
-/* hn_vf_add(): the VF appears while the synthetic port runs. */
 static void
-vf_bring_up(struct fixture *fx, uint16_t nb_queues, uint64_t rss_hf)
+bring_up(const struct owner *owner, uint16_t nb_queues, uint64_t rss_hf)
 {
-	assert_int_equal(vf_configure(vf.port, nb_queues, rss_hf), 0);
-	vf_setup_queues(fx, vf.port, nb_queues);
-	assert_int_equal(rte_eth_dev_set_mtu(vf.port, 1500), 0);
-	assert_int_equal(fx_dev_start(fx, 1), 0);
-	sender_start(fx);
+	assert_int_equal(configure(owner, nb_queues, rss_hf), 0);
+	setup_queues(owner, nb_queues);
+	assert_int_equal(fx_dev_start(owner->fx, owner->index), 0);
+	sender_start(owner->fx);
 }
 
-/* hn_vf_reta_hash_update(), hn_vf_rss_hash_update(): no ethdev checks. */
-static int
-vf_reta_update(const uint16_t *queues, uint16_t period)
-{
-	struct rte_eth_rss_reta_entry64 reta[NDIS_HASH_INDCNT / RTE_ETH_RETA_GROUP_SIZE];
-
-	for (uint16_t i = 0; i < NDIS_HASH_INDCNT; i++)
-		reta[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE] =
-			queues[i % period];
-	for (unsigned int i = 0; i < RTE_DIM(reta); i++)
-		reta[i].mask = UINT64_MAX;
-	return vf.dev->dev_ops->reta_update(vf.dev, reta, NDIS_HASH_INDCNT);
-}
-
-static int
-vf_hash_update(uint8_t *key, uint64_t rss_hf)
-{
-	struct rte_eth_rss_conf conf = { .rss_key = key, .rss_hf = rss_hf,
-					 .rss_key_len = key != NULL ? KEY_BYTES : 0 };
-
-	return vf.dev->dev_ops->rss_hash_update(vf.dev, &conf);
-}
-
-/* hn_xmit_pkts() and hn_recv_vf(): each queue sends, all packets arrive. */
+/* Each queue sends, all packets arrive. */
 static void
-check_traffic_of(struct fixture *fx, uint16_t port, uint16_t nb_queues)
+check_traffic(const struct owner *owner, uint16_t nb_queues)
 {
-	struct rte_eth_dev *dev = &rte_eth_devices[port];
+	struct fixture *fx = owner->fx;
 	unsigned int nb = 0, nb_received;
 	uint16_t ended = 0;
 
@@ -166,10 +97,10 @@ check_traffic_of(struct fixture *fx, uint16_t port, uint16_t nb_queues)
 	for (uint16_t q = 0; q < nb_queues; q++) {
 		struct rte_mbuf *pkts[FX_BURST];
 
-		nb_received = rte_eth_rx_burst(port, q, pkts, RTE_DIM(pkts));
+		nb_received = rte_eth_rx_burst(owner->port, q, pkts, RTE_DIM(pkts));
 		for (unsigned int i = 0; i < nb_received; i++)
 			pkts[i]->port = 0;
-		ended += dev->tx_pkt_burst(dev->data->tx_queues[q], pkts, nb_received);
+		ended += rte_eth_tx_burst(owner->port, q, pkts, nb_received);
 		nb += nb_received;
 		if (nb_received != 0)
 			q--;
@@ -178,196 +109,6 @@ check_traffic_of(struct fixture *fx, uint16_t port, uint16_t nb_queues)
 	assert_int_equal(ended, nb);
 	fx_drain(fx);
 }
-
-static void
-check_traffic(struct fixture *fx, uint16_t nb_queues)
-{
-	check_traffic_of(fx, vf.port, nb_queues);
-}
-
-/* The host's table; netvsc sets it in the host before the VF. */
-static void
-test_table_of_ndis(void **state)
-{
-	static const uint16_t orders[][4] = { { 0, 1, 2, 3 }, { 3, 1, 2, 0 } };
-	uint8_t key[KEY_BYTES];
-	struct fixture *fx = *state;
-
-	memset(key, 0x5a, sizeof(key));
-	vf_attach(fx);
-	vf_bring_up(fx, 4, FX_RSS);
-	check_traffic(fx, 4);
-	for (unsigned int i = 0; i < RTE_DIM(orders); i++) {
-		assert_int_equal(vf_reta_update(orders[i], 4), 0);
-		check_traffic(fx, 4);
-		assert_int_equal(vf_hash_update(i == 0 ? key : NULL, FX_RSS), 0);
-		check_traffic(fx, 4);
-	}
-	/* hn_dev_stop(), hn_dev_start() */
-	assert_int_equal(fx_dev_stop(fx, 1), 0);
-	assert_int_equal(vf_reta_update(orders[0], 4), 0);
-	assert_int_equal(fx_dev_start(fx, 1), 0);
-	check_traffic(fx, 4);
-	vf_detach();
-}
-
-/* 3 queues: netvsc's initial table is i % 3 over 128 entries. */
-static void
-test_table_of_three(void **state)
-{
-	static const uint16_t order[] = { 0, 1, 2 };
-	struct fixture *fx = *state;
-
-	vf_attach(fx);
-	vf_bring_up(fx, 3, FX_RSS);
-	assert_int_equal(vf_reta_update(order, 3), 0);
-	check_traffic(fx, 3);
-	vf_detach();
-}
-
-/* An unsupported table: error, and the old table stays in effect. */
-static void
-test_table_refused(void **state)
-{
-	static const uint16_t of_eight[] = { 0, 1, 2, 3, 1, 0, 3, 2 };
-	static const uint16_t out_of_range[] = { 0, 1, 2, 4 };
-	static const uint16_t order[] = { 0, 1, 2, 3 };
-	struct fixture *fx = *state;
-
-	vf_attach(fx);
-	fx_expect_error("the port has no Rx queues");
-	assert_int_equal(vf_reta_update(order, 4), -EINVAL);
-	fx_expect_error("repeats its first 4 entries");
-	vf_bring_up(fx, 4, FX_RSS);
-	assert_int_equal(vf_reta_update(of_eight, 8), -ENOTSUP);
-	check_traffic(fx, 4);
-	fx_expect_error("is Rx queue 4, but the port has 4 Rx queues");
-	assert_int_equal(vf_reta_update(out_of_range, 4), -EINVAL);
-	fx_expect_error("hash types");
-	assert_int_equal(vf_hash_update(NULL, RTE_ETH_RSS_L2_PAYLOAD), -EINVAL);
-	fx_expect_error("rte_eth_dev_configure");
-	assert_int_equal(vf_hash_update(NULL, 0), -ENOTSUP);
-	check_traffic(fx, 4);
-	vf_detach();
-}
-
-/* One queue receives all packets: updates are accepted without an outage. */
-static void
-test_one_queue(void **state)
-{
-	static const uint64_t at_first[] = { FX_RSS, 0 };
-	static const uint16_t order[] = { 0 };
-	uint8_t key[KEY_BYTES], got[KEY_BYTES];
-	struct rte_eth_rss_conf conf = { .rss_key = got, .rss_key_len = sizeof(got) };
-	struct fixture *fx = *state;
-
-	vf_attach(fx);
-	for (unsigned int i = 0; i < RTE_DIM(at_first); i++) {
-		memset(key, 0x33 + i, sizeof(key));
-		vf_bring_up(fx, 1, at_first[i]);
-		assert_int_equal(vf_reta_update(order, 1), 0);
-		assert_int_equal(vf_hash_update(NULL, FX_RSS), 0);
-		assert_int_equal(vf_hash_update(key, FX_RSS), 0);
-		check_traffic(fx, 1);
-		assert_int_equal(rte_eth_dev_rss_hash_conf_get(vf.port, &conf), 0);
-		assert_memory_equal(got, key, sizeof(key));
-		assert_true(conf.rss_hf & RTE_ETH_RSS_NONFRAG_IPV4_UDP);
-		assert_int_equal(vf_hash_update(NULL, 0), 0);
-		assert_int_equal(rte_eth_dev_rss_hash_conf_get(vf.port, &conf), 0);
-		assert_int_equal(conf.rss_hf, 0);
-		check_traffic(fx, 1);
-		assert_int_equal(fx_xstat(vf.port, "rx_outages"), 0);
-		assert_int_equal(fx_dev_stop(fx, 1), 0);
-	}
-	vf_detach();
-}
-
-/*
- * hn_dev_rx_queue_release(): netvsc releases queues of its synthetic port, even
- * if the VF was never configured.
- */
-static void
-test_release_by_netvsc(void **state)
-{
-	struct fixture *fx = *state;
-
-	vf_attach(fx);
-	vf.dev->dev_ops->rx_queue_release(vf.dev, 0);
-	vf.dev->dev_ops->tx_queue_release(vf.dev, 0);
-	vf_bring_up(fx, 4, FX_RSS);
-	check_traffic(fx, 4);
-	assert_int_equal(fx_dev_stop(fx, 1), 0);
-	for (uint16_t q = 2; q < 4; q++)
-		vf.dev->dev_ops->rx_queue_release(vf.dev, q);
-	vf_bring_up(fx, 2, FX_RSS);
-	check_traffic(fx, 2);
-	vf_detach();
-}
-
-/* Modes and statistics that netvsc passes to the VF, in its order. */
-static void
-test_modes_and_statistics(void **state)
-{
-	struct rte_ether_addr group = { .addr_bytes = { 1, 0, 0x5e, 0, 0, 1 } };
-	struct rte_eth_xstat_name names[512];
-	struct rte_eth_xstat xstats[512];
-	struct rte_eth_stats stats;
-	struct fixture *fx = *state;
-	int nb;
-
-	vf_attach(fx);
-	vf_bring_up(fx, 2, FX_RSS);
-	assert_int_equal(rte_eth_promiscuous_enable(vf.port), 0);
-	assert_int_equal(rte_eth_promiscuous_disable(vf.port), 0);
-	assert_int_equal(rte_eth_allmulticast_enable(vf.port), 0);
-	assert_int_equal(rte_eth_allmulticast_disable(vf.port), 0);
-	/* no filter: all multicast packets arrive */
-	assert_int_equal(rte_eth_dev_set_mc_addr_list(vf.port, &group, 1), -ENOTSUP);
-	check_traffic(fx, 2);
-	assert_int_equal(rte_eth_stats_get(vf.port, &stats), 0);
-	assert_int_equal(stats.ipackets, 50);
-	assert_int_equal(stats.opackets, 50);
-	nb = rte_eth_xstats_get_names(vf.port, NULL, 0);
-	assert_in_range(nb, 1, RTE_DIM(names));
-	assert_int_equal(rte_eth_xstats_get_names(vf.port, names, RTE_DIM(names)), nb);
-	assert_int_equal(rte_eth_xstats_get(vf.port, xstats, RTE_DIM(xstats)), nb);
-	assert_int_equal(fx_dev_stop(fx, 1), 0);
-	/* hn_dev_mtu_set() on a stopped port */
-	assert_int_equal(rte_eth_dev_set_mtu(vf.port, 1400), 0);
-	assert_int_equal(fx_dev_start(fx, 1), 0);
-	check_traffic(fx, 2);
-	vf_detach();
-}
-
-/* ---- Loss and return of the device ------------------------------------------ */
-
-#define NB_QUEUES 2
-#define RETRY_US 10000 /* 1 s in net_netvsc */
-
-/* A synthetic port (struct hn_data), and its VF port. */
-struct netvsc {
-	struct fixture *fx;
-	unsigned int index; /* of the VF port in the fixture */
-	const char *devargs;
-	struct rte_ether_addr mac;
-	struct rte_eth_dev_owner owner;
-	bool is_started;
-	bool is_reported; /* by the host: vf_vsp_reported */
-	bool holds_removal; /* the test begins the delayed removal */
-	/* Of the data path; under lock (vf_lock). */
-	pthread_mutex_t lock;
-	uint16_t port;
-	bool is_attached;
-	bool is_switched; /* vf_vsc_switched: the host delivers to the VF */
-	enum { VF_UNKNOWN, VF_REMOVED, VF_CONFIGURED, VF_STARTED } state;
-	/* Counters, atomic. */
-	unsigned int nb_lost; /* RTE_ETH_EVENT_INTR_RMV */
-	unsigned int nb_replaced; /* delayed removals that have ended */
-	unsigned int nb_devices; /* rte_dev_remove() by them */
-	unsigned int nb_added; /* hot-add probes */
-	unsigned int nb_added_up; /* VFs that came up while the port ran */
-	unsigned int nb_left; /* "VF already started on hot add" */
-};
 
 static void
 count(unsigned int *nb)
@@ -398,575 +139,465 @@ wait_for_xstat(uint16_t port, const char *name, uint64_t nb)
 	}
 }
 
-/* hn_vf_match() and hn_vf_attach() */
-static int
-netvsc_attach(struct netvsc *nv)
+static void
+wait_recovered(const struct fixture *fx, unsigned int nb)
 {
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		wait_for_xstat(fx->port[i], "recoveries", nb);
+}
+
+/* In an alarm after INTR_RMV; the last port removes the device. */
+static void
+close_port(void *arg)
+{
+	struct owner *owner = arg;
+	struct rte_device *device = rte_eth_devices[owner->port].device;
 	uint16_t port;
 
-	if (nv->is_attached)
-		return 0;
-	RTE_ETH_FOREACH_DEV(port) {
-		if (!rte_is_same_ether_addr(rte_eth_devices[port].data->mac_addrs,
-					    &nv->mac))
-			continue;
-		assert_int_equal(rte_eth_dev_owner_set(port, &nv->owner), 0);
-		nv->port = port;
-		nv->is_attached = true;
-		return 0;
-	}
-	return -ENOENT;
-}
-
-static void
-remove_path(struct netvsc *nv)
-{
-	pthread_mutex_lock(&nv->lock);
-	nv->is_switched = false;
-	pthread_mutex_unlock(&nv->lock);
-}
-
-static int on_loss(uint16_t port, enum rte_eth_event_type type, void *arg,
-		   void *ret_param);
-
-/* hn_remove_delayed() */
-static void
-remove_delayed(void *arg)
-{
-	struct netvsc *nv = arg;
-	struct rte_device *device = rte_eth_devices[nv->port].device;
-	uint16_t port_id = nv->port;
-
-	remove_path(nv);
-	pthread_mutex_lock(&nv->lock);
-	assert_int_equal(rte_eth_dev_owner_unset(port_id, nv->owner.id), 0);
-	nv->is_attached = false;
-	/* A failed configuration has unregistered it. */
-	(void)rte_eth_dev_callback_unregister(port_id, RTE_ETH_EVENT_INTR_RMV, on_loss,
-					      nv);
-	assert_int_equal(fx_dev_stop(nv->fx, nv->index), 0);
-	assert_int_equal(rte_eth_dev_close(port_id), 0);
-	RTE_ETH_FOREACH_DEV_OF(port_id, device)
-		if (rte_eth_devices[port_id].state != RTE_ETH_DEV_UNUSED)
+	assert_int_equal(rte_eth_dev_owner_unset(owner->port, owner->owner.id), 0);
+	assert_int_equal(fx_dev_stop(owner->fx, owner->index), 0);
+	assert_int_equal(rte_eth_dev_close(owner->port), 0);
+	RTE_ETH_FOREACH_DEV_OF(port, device)
+		if (rte_eth_devices[port].state != RTE_ETH_DEV_UNUSED)
 			break;
-	if (port_id >= RTE_MAX_ETHPORTS) {
+	if (port >= RTE_MAX_ETHPORTS) {
 		assert_int_equal(rte_dev_remove(device), 0);
-		nv->fx->is_probed = false;
-		count(&nv->nb_devices);
+		owner->fx->is_probed = false;
+		count(&owner->nb_devices);
 	}
-	nv->state = VF_REMOVED;
-	pthread_mutex_unlock(&nv->lock);
-	count(&nv->nb_replaced);
+	count(&owner->nb_closed);
 }
 
-/* hn_eth_rmv_event_callback() */
 static int
-on_loss(uint16_t port, enum rte_eth_event_type type __rte_unused, void *arg,
-	void *ret_param __rte_unused)
+on_event(uint16_t port, enum rte_eth_event_type type, void *arg,
+	 void *ret_param __rte_unused)
 {
-	struct netvsc *nv = arg;
+	struct owner *owner = arg;
 
+	if (port != owner->port)
+		return 0;
+	count(type == RTE_ETH_EVENT_ERR_RECOVERING ? &owner->nb_recovering : &owner->nb_ended);
+	if (type != RTE_ETH_EVENT_INTR_RMV)
+		return 0;
 	/* Until then the driver neither sends nor receives. */
 	assert_int_equal(rte_eth_dev_is_removed(port), 1);
-	count(&nv->nb_lost);
-	if (!nv->holds_removal)
-		assert_int_equal(rte_eal_alarm_set(1, remove_delayed, nv), 0);
+	count(&owner->nb_lost);
+	if (!owner->holds_replacement)
+		assert_int_equal(rte_eal_alarm_set(1, close_port, owner), 0);
 	return 0;
 }
 
-/* hn_vf_configure() */
+static const enum rte_eth_event_type event_types[] = {
+	RTE_ETH_EVENT_ERR_RECOVERING, RTE_ETH_EVENT_RECOVERY_SUCCESS,
+	RTE_ETH_EVENT_RECOVERY_FAILED, RTE_ETH_EVENT_INTR_RMV,
+};
+
+/* The owner takes the port, which has no other. */
+static void
+take(struct owner *owner)
+{
+	owner->port = owner->fx->port[owner->index];
+	assert_int_equal(rte_eth_dev_owner_set(owner->port, &owner->owner), 0);
+}
+
+static void
+begin(struct owner *owner, struct fixture *fx, unsigned int index, const char *name)
+{
+	*owner = (struct owner){ .fx = fx, .index = index };
+	assert_int_equal(rte_eth_dev_owner_new(&owner->owner.id), 0);
+	snprintf(owner->owner.name, sizeof(owner->owner.name), "%s", name);
+	take(owner);
+	for (unsigned int i = 0; i < RTE_DIM(event_types); i++)
+		assert_int_equal(rte_eth_dev_callback_register(RTE_ETH_ALL, event_types[i],
+							       on_event, owner), 0);
+}
+
+static void
+end(struct owner *owner)
+{
+	/* Each recovery has one end, whose event may be late. */
+	wait_for(&owner->nb_ended, owner->nb_recovering);
+	for (unsigned int i = 0; i < RTE_DIM(event_types); i++)
+		while (rte_eth_dev_callback_unregister(RTE_ETH_ALL, event_types[i],
+						       on_event, owner) == -EAGAIN)
+			rte_delay_us_sleep(100);
+	assert_int_equal(rte_eth_dev_owner_delete(owner->owner.id), 0);
+}
+
+/* ---- Operations without ethdev's checks ----------------------------------------- */
+
 static int
-netvsc_configure(struct netvsc *nv)
+reta_update(const struct owner *owner, const uint16_t *queues, uint16_t period)
 {
-	int ret;
+	struct rte_eth_rss_reta_entry64 reta[NDIS_HASH_INDCNT / RTE_ETH_RETA_GROUP_SIZE];
+	struct rte_eth_dev *dev = &rte_eth_devices[owner->port];
 
-	assert_int_equal(rte_eth_dev_callback_register(nv->port, RTE_ETH_EVENT_INTR_RMV,
-						       on_loss, nv), 0);
-	ret = vf_configure(nv->port, NB_QUEUES, FX_RSS);
-	if (ret == 0)
-		nv->state = VF_CONFIGURED;
-	else
-		assert_int_equal(rte_eth_dev_callback_unregister(
-			nv->port, RTE_ETH_EVENT_INTR_RMV, on_loss, nv), 0);
-	return ret;
+	for (uint16_t i = 0; i < NDIS_HASH_INDCNT; i++)
+		reta[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE] =
+			queues[i % period];
+	for (unsigned int i = 0; i < RTE_DIM(reta); i++)
+		reta[i].mask = UINT64_MAX;
+	return dev->dev_ops->reta_update(dev, reta, NDIS_HASH_INDCNT);
 }
 
-static int netvsc_add(struct netvsc *nv);
-
-/* hn_vf_add_retry() */
-static void
-add_retry(void *arg)
-{
-	(void)netvsc_add(arg);
-}
-
-/* hn_vf_add() */
 static int
-netvsc_add(struct netvsc *nv)
+hash_update(const struct owner *owner, uint8_t *key, uint64_t rss_hf)
 {
-	int ret;
+	struct rte_eth_rss_conf conf = { .rss_key = key, .rss_hf = rss_hf,
+					 .rss_key_len = key != NULL ? KEY_BYTES : 0 };
+	struct rte_eth_dev *dev = &rte_eth_devices[owner->port];
 
-	if (!nv->is_reported || nv->is_switched)
-		return 0;
-	pthread_mutex_lock(&nv->lock);
-	ret = netvsc_attach(nv);
-	if (ret != 0) {
-		assert_int_equal(rte_eal_alarm_set(RETRY_US, add_retry, nv), 0);
-	} else if (nv->is_started && rte_eth_devices[nv->port].data->dev_started) {
-		count(&nv->nb_left);
-		pthread_mutex_unlock(&nv->lock);
-		return 0;
-	} else if (nv->is_started) {
-		ret = netvsc_configure(nv);
-		if (ret == 0) {
-			vf_setup_queues(nv->fx, nv->port, NB_QUEUES);
-			ret = fx_dev_start(nv->fx, nv->index);
-		}
-		if (ret == 0) {
-			nv->state = VF_STARTED;
-			count(&nv->nb_added_up);
-		}
+	return dev->dev_ops->rss_hash_update(dev, &conf);
+}
+
+/* An unsupported table: error, and the old table stays in effect. */
+FX_TEST(test_table_refused)
+{
+	static const uint16_t of_three[] = { 0, 1, 2 };
+	static const uint16_t out_of_range[] = { 0, 1, 2, 4 };
+	static const uint16_t order[] = { 0, 1, 2, 3 };
+	struct owner owner;
+
+	begin(&owner, fx, 1, "netvsc");
+	fx_expect_error("the port has no Rx queues");
+	assert_int_equal(reta_update(&owner, order, 4), -EINVAL);
+	/* Its halves differ: 64 % 3 is not 0. */
+	fx_expect_error("entry 0 is queue 0 and entry 64 is queue 1");
+	bring_up(&owner, 4, FX_RSS);
+	assert_int_equal(reta_update(&owner, of_three, 3), -ENOTSUP);
+	check_traffic(&owner, 4);
+	fx_expect_error("is Rx queue 4, but the port has 4 Rx queues");
+	assert_int_equal(reta_update(&owner, out_of_range, 4), -EINVAL);
+	fx_expect_error("hash types");
+	assert_int_equal(hash_update(&owner, NULL, RTE_ETH_RSS_L2_PAYLOAD), -EINVAL);
+	fx_expect_error("rte_eth_dev_configure");
+	assert_int_equal(hash_update(&owner, NULL, 0), -ENOTSUP);
+	check_traffic(&owner, 4);
+	end(&owner);
+}
+
+/* One queue receives all packets: updates are accepted without an outage. */
+FX_TEST(test_one_queue)
+{
+	static const uint64_t at_first[] = { FX_RSS, 0 };
+	static const uint16_t order[] = { 0 };
+	uint8_t key[KEY_BYTES], got[KEY_BYTES];
+	struct rte_eth_rss_conf conf = { .rss_key = got, .rss_key_len = sizeof(got) };
+	struct owner owner;
+
+	begin(&owner, fx, 1, "netvsc");
+	for (unsigned int i = 0; i < RTE_DIM(at_first); i++) {
+		memset(key, 0x33 + i, sizeof(key));
+		bring_up(&owner, 1, at_first[i]);
+		assert_int_equal(reta_update(&owner, order, 1), 0);
+		assert_int_equal(hash_update(&owner, NULL, FX_RSS), 0);
+		assert_int_equal(hash_update(&owner, key, FX_RSS), 0);
+		check_traffic(&owner, 1);
+		assert_int_equal(rte_eth_dev_rss_hash_conf_get(owner.port, &conf), 0);
+		assert_memory_equal(got, key, sizeof(key));
+		assert_true(conf.rss_hf & RTE_ETH_RSS_NONFRAG_IPV4_UDP);
+		assert_int_equal(hash_update(&owner, NULL, 0), 0);
+		assert_int_equal(rte_eth_dev_rss_hash_conf_get(owner.port, &conf), 0);
+		assert_int_equal(conf.rss_hf, 0);
+		check_traffic(&owner, 1);
+		assert_int_equal(fx_xstat(owner.port, "rx_outages"), 0);
+		assert_int_equal(fx_dev_stop(fx, 1), 0);
 	}
-	/* hn_nvs_set_datapath() */
-	if (ret == 0)
-		nv->is_switched = true;
-	pthread_mutex_unlock(&nv->lock);
-	return ret;
+	end(&owner);
 }
 
-/* hn_nvs_handle_vfassoc(): a message from the host. */
+/* net_netvsc releases queues of its own port, even if the VF was never configured. */
+FX_TEST(test_release_by_netvsc)
+{
+	struct rte_eth_dev *dev = &rte_eth_devices[fx->port[1]];
+	struct owner owner;
+
+	begin(&owner, fx, 1, "netvsc");
+	dev->dev_ops->rx_queue_release(dev, 0);
+	dev->dev_ops->tx_queue_release(dev, 0);
+	bring_up(&owner, 4, FX_RSS);
+	check_traffic(&owner, 4);
+	assert_int_equal(fx_dev_stop(fx, 1), 0);
+	for (uint16_t q = 2; q < 4; q++)
+		dev->dev_ops->rx_queue_release(dev, q);
+	bring_up(&owner, 2, FX_RSS);
+	check_traffic(&owner, 2);
+	end(&owner);
+}
+
+/* ---- Loss and return of the device ---------------------------------------------- */
+
 static void
-associate(struct netvsc *nv, bool has_vf)
+up(struct owner *owner, struct fixture *fx, unsigned int index, const char *name)
 {
-	nv->is_reported = has_vf;
-	if (has_vf)
-		(void)netvsc_add(nv);
-	else
-		remove_path(nv);
-}
-
-/* netvsc_hotplug_retry(): the first of two ports of a function probes both. */
-static void
-hotplug_retry(void *arg)
-{
-	struct netvsc *nv = arg;
-	int ret = fx_probe(nv->fx, nv->devargs);
-
-	assert_true(ret == 0 || ret == -EEXIST);
-	/* The new port counts from 0. */
-	assert_int_equal(fx_model.port(0, nv->index, &nv->fx->wire_before[nv->index]), 0);
-	count(&nv->nb_added);
-}
-
-/* netvsc_hotadd_callback() */
-static void
-on_hot_add(const char *name, enum rte_dev_event_type type, void *arg)
-{
-	struct netvsc *nv = arg;
-
-	if (type != RTE_DEV_EVENT_ADD || nv->state > VF_REMOVED)
-		return;
-	assert_string_equal(name, FX_PCI);
-	assert_int_equal(rte_eal_alarm_set(RETRY_US, hotplug_retry, nv), 0);
-}
-
-/* eth_hn_dev_init(), with a VF that the host has reported. */
-static void
-netvsc_open(struct netvsc *nv, struct fixture *fx, unsigned int index,
-	    const char *devargs)
-{
-	*nv = (struct netvsc){ .fx = fx, .index = index, .devargs = devargs,
-			       .lock = PTHREAD_MUTEX_INITIALIZER };
-	assert_int_equal(rte_eth_macaddr_get(fx->port[index], &nv->mac), 0);
-	assert_int_equal(rte_eth_dev_owner_new(&nv->owner.id), 0);
-	snprintf(nv->owner.name, sizeof(nv->owner.name), "netvsc%u", index);
-	assert_int_equal(rte_dev_event_monitor_start(), 0);
-	associate(nv, true);
-	assert_true(nv->is_attached && nv->is_switched);
-}
-
-/* hn_dev_start() */
-static int
-netvsc_start(struct netvsc *nv)
-{
-	int ret = 0;
-
-	assert_int_equal(rte_dev_event_callback_register(NULL, on_hot_add, nv), 0);
-	if (nv->is_attached)
-		ret = fx_dev_start(nv->fx, nv->index);
-	nv->is_started = ret == 0;
-	return ret;
-}
-
-/* hn_dev_stop() */
-static void
-netvsc_stop(struct netvsc *nv)
-{
-	nv->is_started = false;
-	while (rte_dev_event_callback_unregister(NULL, on_hot_add, nv) == -EAGAIN)
-		rte_delay_us_sleep(100);
-	if (nv->is_attached)
-		assert_int_equal(fx_dev_stop(nv->fx, nv->index), 0);
+	begin(owner, fx, index, name);
+	bring_up(owner, NB_QUEUES, FX_RSS);
 }
 
 static void
-netvsc_up(struct netvsc *nv, struct fixture *fx, unsigned int index, const char *devargs)
+probe_with(struct fixture *fx, const char *devargs)
 {
-	netvsc_open(nv, fx, index, devargs);
-	assert_int_equal(netvsc_configure(nv), 0);
-	vf_setup_queues(fx, nv->port, NB_QUEUES);
-	assert_int_equal(netvsc_start(nv), 0);
-	nv->state = VF_STARTED;
-}
-
-/* hn_dev_close(); the fixture closes the VF port. */
-static void
-netvsc_close(struct netvsc *nv)
-{
-	netvsc_stop(nv);
-	rte_eal_alarm_cancel(add_retry, nv);
-	rte_eal_alarm_cancel(hotplug_retry, nv);
-	rte_eal_alarm_cancel(remove_delayed, nv);
-	if (nv->is_attached) {
-		(void)rte_eth_dev_callback_unregister(nv->port, RTE_ETH_EVENT_INTR_RMV,
-						      on_loss, nv);
-		assert_int_equal(rte_eth_dev_owner_unset(nv->port, nv->owner.id), 0);
-	}
-	while (rte_dev_event_monitor_stop() == -EAGAIN)
-		rte_delay_us_sleep(100);
-}
-
-static void
-check_switched(struct fixture *fx, const struct netvsc *nv)
-{
-	assert_true(nv->is_attached && nv->is_switched);
-	check_traffic_of(fx, nv->port, NB_QUEUES);
-}
-
-/*
- * A hot removal, as Hyper-V services the adapter: netvsc gets the removal at once, and
- * attaches the VF again. The application uses the other port of the function, which stays
- * and recovers.
- */
-static void
-test_service(void **state)
-{
-	struct fixture *fx = *state;
-	struct rte_eth_dev_info info;
-	struct netvsc nv;
-	uint16_t port;
-
-	netvsc_up(&nv, fx, 1, "");
-	sender_start(fx);
-	assert_int_equal(rte_eth_dev_info_get(nv.port, &info), 0);
-	assert_int_equal(info.err_handle_mode, RTE_ETH_ERROR_HANDLE_MODE_NONE);
-	check_switched(fx, &nv);
-	for (unsigned int i = 1; i <= 3; i++) {
-		associate(&nv, false);
-		assert_false(nv.is_switched);
-		fx_command("remove fn=0");
-		wait_for(&nv.nb_replaced, i);
-		assert_int_equal(nv.nb_lost, i);
-		assert_true(rte_eth_dev_is_valid_port(fx->port[0]));
-		assert_int_equal(rte_eth_dev_get_port_by_name(FX_PCI "_port2", &port), -ENODEV);
-		fx_command("return fn=0");
-		wait_for(&nv.nb_added, i);
-		wait_for_xstat(fx->port[0], "recoveries", i);
-		associate(&nv, true);
-		check_switched(fx, &nv);
-	}
-	assert_int_equal(nv.nb_devices, 0);
-	assert_int_equal(nv.nb_left, 0);
-	netvsc_close(&nv);
-}
-
-/* Two ports of net_netvsc with VFs of one function. */
-static void
-both_up(struct netvsc nv[FX_NB_PORTS], struct fixture *fx, const char *devargs)
-{
-	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-		netvsc_up(&nv[i], fx, i, devargs);
-	check_switched(fx, &nv[1]);
-}
-
-static void
-both_wait_replaced(struct netvsc nv[FX_NB_PORTS], unsigned int nb)
-{
-	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-		wait_for(&nv[i].nb_replaced, nb);
-}
-
-/* The function is back. */
-static void
-both_wait_added(struct netvsc nv[FX_NB_PORTS], unsigned int nb)
-{
-	fx_command("return fn=0");
-	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-		wait_for(&nv[i].nb_added, nb);
-}
-
-static void
-both_associate(struct netvsc nv[FX_NB_PORTS], bool has_vf)
-{
-	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-		associate(&nv[i], has_vf);
-}
-
-static void
-both_close(struct netvsc nv[FX_NB_PORTS])
-{
-	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-		netvsc_close(&nv[i]);
-}
-
-/* The last one removes the device. */
-static void
-test_service_of_two(void **state)
-{
-	struct fixture *fx = *state;
-	struct netvsc nv[FX_NB_PORTS];
-
-	fx_expect_error(""); /* the second one probes what is probed */
-	both_up(nv, fx, "");
-	for (unsigned int n = 1; n <= 3; n++) {
-		both_associate(nv, false);
-		fx_command("remove fn=0");
-		both_wait_replaced(nv, n);
-		assert_int_equal(nv[0].nb_devices + nv[1].nb_devices, n);
-		assert_int_equal(rte_eth_dev_count_total(), 0);
-		both_wait_added(nv, n);
-		both_associate(nv, true);
-		check_switched(fx, &nv[1]);
-	}
-	both_close(nv);
-}
-
-/*
- * The PCI function stays, so there is no hot-add event: the application probes the device,
- * and netvsc, which the host has told of the VF, finds it.
- */
-static void
-test_service_in_place(void **state)
-{
-	struct fixture *fx = *state;
-	struct netvsc nv;
-
-	netvsc_up(&nv, fx, 1, "");
-	sender_start(fx);
-	check_switched(fx, &nv);
-	associate(&nv, false);
-	fx_command("reset fn=0 outage=5ms");
-	wait_for(&nv.nb_replaced, 1);
-	associate(&nv, true);
-	assert_false(nv.is_attached);
-	wait_for_xstat(fx->port[0], "recoveries", 1);
-	assert_int_equal(fx_model.port(0, 1, &fx->wire_before[1]), 0);
-	assert_int_equal(fx_probe(fx, ""), 0);
-	wait_for(&nv.nb_added_up, 1);
-	check_switched(fx, &nv);
-	assert_int_equal(nv.nb_added, 0);
-	netvsc_close(&nv);
-}
-
-/* The host sends no association: the removal alone makes netvsc leave the VF. */
-static void
-test_service_without_message(void **state)
-{
-	struct fixture *fx = *state;
-	struct netvsc nv;
-
-	netvsc_up(&nv, fx, 1, "");
-	sender_start(fx);
-	check_switched(fx, &nv);
-	fx_command("remove fn=0");
-	wait_for(&nv.nb_replaced, 1);
-	assert_false(nv.is_switched);
-	fx_command("return fn=0");
-	wait_for(&nv.nb_added, 1);
-	wait_for_xstat(fx->port[0], "recoveries", 1);
-	associate(&nv, true);
-	check_switched(fx, &nv);
-	netvsc_close(&nv);
-}
-
-/*
- * recovery_timeout is given: the VF recovers. netvsc cannot start it meanwhile, and leaves
- * one that has recovered to itself when the host reports it.
- */
-static void
-test_given_timeout(void **state)
-{
-	static const char devargs[] = "recovery_timeout=60";
-	struct fixture *fx = *state;
-	struct rte_eth_dev_info info;
-	struct netvsc nv;
-
-	fx_remove(fx);
-	assert_int_equal(fx_probe(fx, devargs), 0);
-	netvsc_up(&nv, fx, 1, devargs);
-	sender_start(fx);
-	assert_int_equal(rte_eth_dev_info_get(nv.port, &info), 0);
-	assert_int_equal(info.err_handle_mode, RTE_ETH_ERROR_HANDLE_MODE_PROACTIVE);
-	check_switched(fx, &nv);
-	/* No message: netvsc keeps the VF. */
-	fx_command("reset fn=0 outage=5ms");
-	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-		wait_for_xstat(fx->port[i], "recoveries", 1);
-	check_switched(fx, &nv);
-	/* hn_dev_stop() and hn_dev_start() while the device is away */
-	fx_command("remove fn=0");
-	wait_for_xstat(nv.port, "resets", 2);
-	fx_expect_error("the port recovers from the loss of its RDMA device");
-	netvsc_stop(&nv);
-	assert_int_equal(netvsc_start(&nv), -EBUSY);
-	fx_command("return fn=0");
-	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-		wait_for_xstat(fx->port[i], "recoveries", 2);
-	netvsc_stop(&nv);
-	assert_int_equal(netvsc_start(&nv), 0);
-	check_switched(fx, &nv);
-	/* Messages: netvsc does not switch back. */
-	associate(&nv, false);
-	fx_command("reset fn=0 outage=5ms");
-	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-		wait_for_xstat(fx->port[i], "recoveries", 3);
-	associate(&nv, true);
-	assert_int_equal(nv.nb_left, 1);
-	assert_false(nv.is_switched);
-	assert_int_equal(nv.nb_lost, 0);
-	netvsc_close(&nv);
-}
-
-/* The device does not return in time: netvsc removes the VF, and attaches the next one. */
-static void
-test_given_timeout_passes(void **state)
-{
-	static const char devargs[] = "recovery_timeout=1";
-	struct fixture *fx = *state;
-	struct netvsc nv[FX_NB_PORTS];
-
 	fx_expect_error("");
 	fx_remove(fx);
 	assert_int_equal(fx_probe(fx, devargs), 0);
-	both_up(nv, fx, devargs);
-	fx_command("remove fn=0");
-	wait_for_xstat(nv[1].port, "resets", 1);
-	assert_int_equal(rte_eth_dev_is_removed(nv[1].port), 0);
-	both_wait_replaced(nv, 1);
-	both_wait_added(nv, 1);
-	both_associate(nv, false);
-	both_associate(nv, true);
-	check_switched(fx, &nv[1]);
-	both_close(nv);
+}
+
+/* The function is back, and the owner takes its new port, which counts from 0. */
+static void
+replace(struct owner *owner, const char *devargs)
+{
+	struct fixture *fx = owner->fx;
+	int ret = fx_probe(fx, devargs);
+
+	/* The first owner has probed the ports of all. */
+	assert_true(ret == 0 || ret == -EEXIST);
+	assert_int_equal(fx_model.port(0, owner->index, &fx->wire_before[owner->index]), 0);
+	take(owner);
+	bring_up(owner, NB_QUEUES, FX_RSS);
 }
 
 /*
- * The port of netvsc is stopped: between the removal event and the delayed removal its
- * configuration and start fail, and after it they concern the synthetic path alone.
+ * The function is removed, as Hyper-V services the adapter: the owner gets the removal at
+ * once. The application uses the other port, which stays and recovers.
  */
-static void
-test_loss_of_stopped_port(void **state)
+FX_TEST(test_service)
 {
-	struct fixture *fx = *state;
-	struct netvsc nv;
+	struct rte_eth_dev_info info;
+	struct owner owner;
+	uint16_t port;
 
-	netvsc_up(&nv, fx, 1, "");
-	sender_start(fx);
-	check_switched(fx, &nv);
-	netvsc_stop(&nv);
-	nv.holds_removal = true;
-	fx_command("remove fn=0");
-	wait_for(&nv.nb_lost, 1);
-	fx_expect_error(""); /* of the driver and of ethdev */
-	assert_int_equal(netvsc_start(&nv), -EIO);
-	netvsc_stop(&nv);
-	assert_int_equal(netvsc_configure(&nv), -EIO);
-	assert_int_equal(rte_eal_alarm_set(1, remove_delayed, &nv), 0);
-	wait_for(&nv.nb_replaced, 1);
-	nv.holds_removal = false;
-	assert_int_equal(netvsc_start(&nv), 0);
-	associate(&nv, false);
-	fx_command("return fn=0");
-	wait_for(&nv.nb_added, 1);
-	wait_for_xstat(fx->port[0], "recoveries", 1);
-	associate(&nv, true);
-	check_switched(fx, &nv);
-	netvsc_close(&nv);
+	up(&owner, fx, 1, "netvsc");
+	assert_int_equal(rte_eth_dev_info_get(owner.port, &info), 0);
+	assert_int_equal(info.err_handle_mode, RTE_ETH_ERROR_HANDLE_MODE_PROACTIVE);
+	check_traffic(&owner, NB_QUEUES);
+	for (unsigned int i = 1; i <= 3; i++) {
+		fx_command("remove fn=0");
+		wait_for(&owner.nb_closed, i);
+		assert_int_equal(owner.nb_lost, i);
+		assert_int_equal(owner.nb_recovering, i);
+		assert_true(rte_eth_dev_is_valid_port(fx->port[0]));
+		assert_int_equal(rte_eth_dev_get_port_by_name(FX_PCI "_p2", &port), -ENODEV);
+		fx_command("return fn=0");
+		wait_for_xstat(fx->port[0], "recoveries", i);
+		replace(&owner, "");
+		check_traffic(&owner, NB_QUEUES);
+	}
+	assert_int_equal(owner.nb_devices, 0);
+	end(&owner);
 }
 
-/* netvsc has the VF, but gets no removal event yet: the VF recovers. */
-static void
-test_loss_before_configure(void **state)
+/* Both ports have an owner: the last one removes the device. */
+FX_TEST(test_service_of_two)
 {
-	struct fixture *fx = *state;
-	struct netvsc nv;
+	struct owner owners[FX_NB_PORTS];
 
-	netvsc_open(&nv, fx, 1, "");
-	fx_command("remove fn=0");
-	wait_for_xstat(nv.port, "resets", 1);
-	fx_expect_error(""); /* of the driver and of ethdev */
-	assert_int_equal(netvsc_configure(&nv), -EBUSY);
+	fx_expect_error(""); /* the second one probes what is probed */
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		up(&owners[i], fx, i, "netvsc");
+	for (unsigned int n = 1; n <= 3; n++) {
+		check_traffic(&owners[1], NB_QUEUES);
+		fx_command("remove fn=0");
+		for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+			wait_for(&owners[i].nb_closed, n);
+		assert_int_equal(owners[0].nb_devices + owners[1].nb_devices, n);
+		assert_int_equal(rte_eth_dev_count_total(), 0);
+		fx_command("return fn=0");
+		for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+			replace(&owners[i], "");
+	}
+	check_traffic(&owners[1], NB_QUEUES);
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		end(&owners[i]);
+}
+
+/* The PCI function stays, so no hot-add event would follow: the port recovers. */
+FX_TEST(test_service_in_place)
+{
+	struct owner owner;
+
+	up(&owner, fx, 1, "netvsc");
+	fx_command("reset fn=0 outage=5ms");
+	wait_recovered(fx, 1);
+	check_traffic(&owner, NB_QUEUES);
+	/* The owner stops the port, and starts it while the device is away. */
+	fx_command("fatal fn=0");
+	wait_for_xstat(owner.port, "resets", 2);
+	fx_expect_error("the port recovers from the loss of its RDMA device");
+	assert_int_equal(fx_dev_stop(fx, 1), 0);
+	assert_int_equal(fx_dev_start(fx, 1), -EBUSY);
+	fx_command("return fn=0");
+	wait_recovered(fx, 2);
+	assert_int_equal(fx_dev_start(fx, 1), 0);
+	check_traffic(&owner, NB_QUEUES);
+	assert_int_equal(owner.nb_lost, 0);
+	end(&owner);
+}
+
+/* The function stays, and its device does not return in time: the owners replace the ports. */
+FX_TEST(test_time_is_over)
+{
+	static const char devargs[] = "recovery_timeout=1";
+	struct owner owners[FX_NB_PORTS];
+
+	probe_with(fx, devargs);
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		up(&owners[i], fx, i, "netvsc");
+	fx_command("fatal fn=0");
+	wait_for_xstat(owners[1].port, "resets", 1);
+	assert_int_equal(rte_eth_dev_is_removed(owners[1].port), 0);
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
+		wait_for(&owners[i].nb_closed, 1);
+		assert_int_equal(owners[i].nb_ended, 1);
+		assert_int_equal(owners[i].nb_lost, 1);
+	}
 	fx_command("return fn=0");
 	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-		wait_for_xstat(fx->port[i], "recoveries", 1);
-	assert_int_equal(netvsc_configure(&nv), 0);
-	vf_setup_queues(fx, nv.port, NB_QUEUES);
-	assert_int_equal(netvsc_start(&nv), 0);
-	nv.state = VF_STARTED;
-	sender_start(fx);
-	check_switched(fx, &nv);
-	assert_int_equal(nv.nb_lost, 0);
-	netvsc_close(&nv);
+		replace(&owners[i], devargs);
+	check_traffic(&owners[1], NB_QUEUES);
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		end(&owners[i]);
 }
 
-/* The driver rebuilds failed queues of an owned port, too. */
 static void
-test_failed_queue(void **state)
+wait_removed(uint16_t port)
 {
-	struct fixture *fx = *state;
-	uint64_t end = fx_deadline();
-	struct rte_mbuf *m;
-	struct netvsc nv;
+	uint64_t deadline = fx_deadline();
 
-	fx_expect_error("Tx queue 0 has failed (disabled)");
-	fx->ignore_counters = true; /* the wire has not seen the failed packets */
-	netvsc_up(&nv, fx, 1, "");
-	sender_start(fx);
-	check_switched(fx, &nv);
-	fx_command("cqe port=2 tx type=42 queue=0");
-	m = fx_frame(fx->pool, 100, 1);
-	fx_send(nv.port, 0, &m, 1);
-	while (fx_xstat(nv.port, "queue_repairs") == 0) {
-		/* a queue learns of its failure in a burst */
-		(void)rte_eth_tx_burst(nv.port, 0, NULL, 0);
-		assert_true(rte_get_timer_cycles() < end);
+	while (rte_eth_dev_is_removed(port) == 0) {
+		assert_true(rte_get_timer_cycles() < deadline);
+		rte_delay_us_sleep(1000);
 	}
-	fx_drain(fx);
-	check_switched(fx, &nv);
-	assert_int_equal(nv.nb_lost, 0);
-	netvsc_close(&nv);
+}
+
+/*
+ * net_failsafe keeps the port however long the function is away: its burst functions would
+ * go on with a closed port.
+ */
+static void
+failsafe_keeps_port(struct fixture *fx, const char *devargs, const char *loss)
+{
+	struct owner owner;
+
+	probe_with(fx, devargs);
+	up(&owner, fx, 1, "Fail-safe");
+	check_traffic(&owner, NB_QUEUES);
+	fx_command(loss);
+	wait_for_xstat(owner.port, "resets", 1);
+	/* The other port's time is over. */
+	wait_removed(fx->port[0]);
+	assert_int_equal(rte_eth_dev_is_removed(owner.port), 0);
+	fx_command("return fn=0");
+	wait_for_xstat(owner.port, "recoveries", 1);
+	assert_int_equal(owner.nb_lost, 0);
+	assert_int_equal(fx_dev_stop(fx, 0), 0);
+	assert_int_equal(rte_eth_dev_reset(fx->port[0]), 0);
+	sender_start(fx);
+	check_traffic(&owner, NB_QUEUES);
+	end(&owner);
+}
+
+FX_TEST(test_failsafe_removal)
+{
+	failsafe_keeps_port(fx, "recovery_timeout=1", "remove fn=0");
+}
+
+FX_TEST(test_failsafe_without_timeout)
+{
+	failsafe_keeps_port(fx, "recovery_timeout=0", "fatal fn=0");
+}
+
+/* The port is stopped: until it is replaced, its configuration and start fail. */
+FX_TEST(test_loss_of_stopped_port)
+{
+	struct owner owner;
+
+	up(&owner, fx, 1, "netvsc");
+	check_traffic(&owner, NB_QUEUES);
+	assert_int_equal(fx_dev_stop(fx, 1), 0);
+	owner.holds_replacement = true;
+	fx_command("remove fn=0");
+	wait_for(&owner.nb_lost, 1);
+	fx_expect_error(""); /* of the driver and of ethdev */
+	assert_int_equal(fx_dev_start(fx, 1), -EIO);
+	assert_int_equal(fx_dev_stop(fx, 1), 0);
+	assert_int_equal(configure(&owner, NB_QUEUES, FX_RSS), -EIO);
+	assert_int_equal(rte_eal_alarm_set(1, close_port, &owner), 0);
+	wait_for(&owner.nb_closed, 1);
+	fx_command("return fn=0");
+	wait_for_xstat(fx->port[0], "recoveries", 1);
+	replace(&owner, "");
+	check_traffic(&owner, NB_QUEUES);
+	end(&owner);
+}
+
+/* The owner has not asked for the removal event yet: the port recovers. */
+FX_TEST(test_loss_before_configure)
+{
+	struct owner owner;
+
+	begin(&owner, fx, 1, "netvsc");
+	fx_command("remove fn=0");
+	wait_for_xstat(owner.port, "resets", 1);
+	fx_expect_error(""); /* of the driver and of ethdev */
+	assert_int_equal(configure(&owner, NB_QUEUES, FX_RSS), -EBUSY);
+	fx_command("return fn=0");
+	wait_recovered(fx, 1);
+	bring_up(&owner, NB_QUEUES, FX_RSS);
+	check_traffic(&owner, NB_QUEUES);
+	assert_int_equal(owner.nb_lost, 0);
+	end(&owner);
+}
+
+/* The driver owns an unconfigured port without owner while the port recovers. */
+static uint16_t
+lose_unowned(struct fixture *fx, const char *devargs)
+{
+	const uint16_t port = fx->port[1];
+	const uint64_t deadline = fx_deadline();
+	struct rte_eth_dev_owner owner;
+
+	probe_with(fx, devargs);
+	sender_start(fx);
+	fx_command("remove fn=0");
+	wait_for_xstat(port, "resets", 1);
+	while (rte_eth_find_next_owned_by(port, RTE_ETH_DEV_NO_OWNER) == port) {
+		assert_true(rte_get_timer_cycles() < deadline);
+		rte_delay_us_sleep(100);
+	}
+	assert_int_equal(rte_eth_dev_owner_get(port, &owner), 0);
+	assert_string_equal(owner.name, "net_mana");
+	return port;
+}
+
+FX_TEST(test_loss_without_owner)
+{
+	uint16_t port = lose_unowned(fx, "");
+	struct owner owner;
+
+	fx_command("return fn=0");
+	wait_for_xstat(fx->port[0], "recoveries", 1);
+	wait_for_xstat(port, "recoveries", 1);
+	/* The events of the recovery come before the owner. */
+	fx_alarms_await();
+	assert_int_equal(rte_eth_find_next_owned_by(port, RTE_ETH_DEV_NO_OWNER), port);
+	begin(&owner, fx, 1, "netvsc");
+	bring_up(&owner, NB_QUEUES, FX_RSS);
+	check_traffic(&owner, NB_QUEUES);
+	end(&owner);
+}
+
+FX_TEST(test_time_without_owner)
+{
+	uint16_t port = lose_unowned(fx, "recovery_timeout=1");
+
+	wait_removed(port);
+	fx_alarms_await();
+	assert_int_equal(rte_eth_find_next_owned_by(port, RTE_ETH_DEV_NO_OWNER), port);
+	wait_removed(fx->port[0]);
 }
 
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		FX_TEST(test_service),
-		FX_TEST(test_service_of_two),
-		FX_TEST(test_service_in_place),
-		FX_TEST(test_service_without_message),
-		FX_TEST(test_given_timeout),
-		FX_TEST(test_given_timeout_passes),
-		FX_TEST(test_loss_of_stopped_port),
-		FX_TEST(test_loss_before_configure),
-		FX_TEST(test_failed_queue),
-		FX_TEST(test_table_of_ndis),
-		FX_TEST(test_table_of_three),
-		FX_TEST(test_table_refused),
-		FX_TEST(test_one_queue),
-		FX_TEST(test_release_by_netvsc),
-		FX_TEST(test_modes_and_statistics),
-	};
-
-	return FX_RUN("netvsc", tests);
+	return FX_RUN("netvsc");
 }

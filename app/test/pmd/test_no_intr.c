@@ -9,11 +9,8 @@
 static const struct fx_config defaults;
 static const struct fx_config woken = { .intr = { .rxq = 1 } };
 
-static void
-test_refused(void **state)
+FX_TEST(test_refused)
 {
-	struct fixture *fx = *state;
-
 	fx_expect_error("");
 	for (unsigned int i = 1; i <= 3; i++) {
 		assert_int_equal(fx_configure(fx, fx->port[1], &woken),
@@ -32,9 +29,5 @@ test_refused(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		FX_TEST(test_refused),
-	};
-
-	return FX_RUN("no-intr", tests);
+	return FX_RUN("no-intr");
 }

@@ -5,8 +5,6 @@
  * packets, or reports success.
  */
 
-#include <string.h>
-
 #include "fixture.h"
 
 #define ROOM 1024u /* bytes in the first of two buffers */
@@ -53,10 +51,8 @@ check_packets(struct fixture *fx)
 }
 
 /* Each start checks again; each queue setup reports it once. */
-static void
-test_drops_and_says_why(void **state)
+FX_TEST(test_drops_and_says_why)
 {
-	struct fixture *fx = *state;
 	struct fx_config config = { .rx_offloads = RTE_ETH_RX_OFFLOAD_SCATTER };
 	struct rte_eth_stats stats;
 
@@ -82,9 +78,5 @@ test_drops_and_says_why(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		FX_TEST(test_drops_and_says_why),
-	};
-
-	return FX_RUN("no_scatter", tests);
+	return FX_RUN("no_scatter");
 }

@@ -34,10 +34,8 @@ pass_after(struct fixture *fx, unsigned int nb_lost)
 }
 
 /* The driver switches to the long form, logs it once, and keeps it. */
-static void
-test_changes(void **state)
+FX_TEST_BARE(test_changes)
 {
-	struct fixture *fx = *state;
 	struct rte_eth_stats stats;
 
 	fx->ignore_counters = true;
@@ -59,11 +57,8 @@ test_changes(void **state)
 }
 
 /* tx_oob=long: no packet is lost. */
-static void
-test_long_from_the_start(void **state)
+FX_TEST_BARE(test_long_from_the_start)
 {
-	struct fixture *fx = *state;
-
 	assert_int_equal(fx_probe(fx, "tx_oob=long"), 0);
 	fx_start(fx, &two_queues);
 	pass_after(fx, 0);
@@ -71,11 +66,8 @@ test_long_from_the_start(void **state)
 }
 
 /* tx_oob=short: every packet is lost. */
-static void
-test_short_only(void **state)
+FX_TEST_BARE(test_short_only)
 {
-	struct fixture *fx = *state;
-
 	fx->ignore_counters = true;
 	assert_int_equal(fx_probe(fx, "tx_oob=short"), 0);
 	fx_start(fx, &two_queues);
@@ -86,11 +78,5 @@ test_short_only(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		FX_TEST_BARE(test_changes),
-		FX_TEST_BARE(test_long_from_the_start),
-		FX_TEST_BARE(test_short_only),
-	};
-
-	return FX_RUN("no_short_form", tests);
+	return FX_RUN("no_short_form");
 }

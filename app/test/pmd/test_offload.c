@@ -136,12 +136,10 @@ send_prepared(struct fixture *fx, struct rte_mbuf *m)
 	fx_send(fx->port[0], 0, &m, 1);
 }
 
-static void
-test_checksums(void **state)
+FX_TEST(test_checksums)
 {
 	static const uint16_t payloads[] = { 0, 1, 2, 63, 64, 65, 777, 1400 };
 	static const uint16_t segs[] = { 0, 14, 34, 41, 54, 1, 7, 100 };
-	struct fixture *fx = *state;
 	uint32_t seed = 0;
 
 	fx_start(fx, &offloads);
@@ -165,10 +163,8 @@ test_checksums(void **state)
 }
 
 /* A UDP checksum of 0 is sent as 0xffff, because 0 means none. */
-static void
-test_udp_checksum_zero(void **state)
+FX_TEST(test_udp_checksum_zero)
 {
-	struct fixture *fx = *state;
 	struct shape shape = { .payload_bytes = 2 };
 	struct rte_udp_hdr *udp;
 	struct rte_ipv4_hdr *ip;
@@ -197,10 +193,8 @@ test_udp_checksum_zero(void **state)
  * Shared headers are not written: the change for one clone must not appear in
  * the other.
  */
-static void
-test_shared_headers_are_copied(void **state)
+FX_TEST(test_shared_headers_are_copied)
 {
-	struct fixture *fx = *state;
 	struct shape shape = { .is_tcp = true, .payload_bytes = 200 };
 	struct rte_mbuf *m, *clone, *got;
 	uint8_t bytes[1600];
@@ -236,11 +230,9 @@ tagged_mbuf(struct fixture *fx, uint16_t tci, uint32_t seed)
 }
 
 /* The device inserts the tag and strips it on Rx; mbufs have its 12-bit id. */
-static void
-test_vlan_insert_and_strip(void **state)
+FX_TEST(test_vlan_insert_and_strip)
 {
 	static const uint16_t ids[] = { 1, 2, 100, 0x555, 0xaaa, 4094 };
-	struct fixture *fx = *state;
 	uint8_t bytes[200];
 
 	fx_start(fx, &offloads);
@@ -263,11 +255,9 @@ test_vlan_insert_and_strip(void **state)
 }
 
 /* Without VLAN strip the tag stays in the frame. */
-static void
-test_vlan_reinserted(void **state)
+FX_TEST(test_vlan_reinserted)
 {
 	struct fx_config config = { .tx_offloads = RTE_ETH_TX_OFFLOAD_VLAN_INSERT };
-	struct fixture *fx = *state;
 	struct rte_mbuf *m = tagged_mbuf(fx, 77, 4);
 	uint8_t bytes[204], untagged[200];
 
@@ -288,10 +278,8 @@ test_vlan_reinserted(void **state)
 }
 
 /* A tag in the frame is sent unchanged. */
-static void
-test_vlan_inline(void **state)
+FX_TEST(test_vlan_inline)
 {
-	struct fixture *fx = *state;
 	uint8_t bytes[204], untagged[200];
 	struct rte_mbuf *m;
 
@@ -309,8 +297,7 @@ test_vlan_inline(void **state)
 	rte_pktmbuf_free(m);
 }
 
-static void
-test_prepare_refuses(void **state)
+FX_TEST(test_prepare_refuses)
 {
 	static const uint64_t wrong[] = {
 		RTE_MBUF_F_TX_SCTP_CKSUM | RTE_MBUF_F_TX_IPV4,
@@ -318,7 +305,6 @@ test_prepare_refuses(void **state)
 		RTE_MBUF_F_TX_QINQ,
 		RTE_MBUF_F_TX_SEC_OFFLOAD,
 	};
-	struct fixture *fx = *state;
 
 	fx_start(fx, &offloads);
 	for (unsigned int i = 0; i < RTE_DIM(wrong); i++) {
@@ -336,10 +322,8 @@ test_prepare_refuses(void **state)
  * A burst accepts, frees and counts a packet that can never be sent, and sends
  * the others, at any position.
  */
-static void
-test_unsendable_in_a_burst(void **state)
+FX_TEST(test_unsendable_in_a_burst)
 {
-	struct fixture *fx = *state;
 	struct rte_eth_stats stats;
 	unsigned int nb_bad = 0;
 
@@ -375,10 +359,8 @@ test_unsendable_in_a_burst(void **state)
 }
 
 /* The device rejects a frame above the MTU: counted once. */
-static void
-test_frame_above_mtu(void **state)
+FX_TEST(test_frame_above_mtu)
 {
-	struct fixture *fx = *state;
 	struct rte_eth_stats stats;
 	struct rte_mbuf *pkts[3], *got[2];
 
@@ -398,17 +380,5 @@ test_frame_above_mtu(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		FX_TEST(test_checksums),
-		FX_TEST(test_udp_checksum_zero),
-		FX_TEST(test_shared_headers_are_copied),
-		FX_TEST(test_vlan_insert_and_strip),
-		FX_TEST(test_vlan_reinserted),
-		FX_TEST(test_vlan_inline),
-		FX_TEST(test_prepare_refuses),
-		FX_TEST(test_unsendable_in_a_burst),
-		FX_TEST(test_frame_above_mtu),
-	};
-
-	return FX_RUN("offload", tests);
+	return FX_RUN("offload");
 }

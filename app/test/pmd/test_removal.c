@@ -5,13 +5,10 @@
  * test_recovery.c tests.
  */
 
-#include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <rte_cycles.h>
-#include <rte_dev.h>
 
 #include "fixture.h"
 
@@ -22,60 +19,7 @@ static const struct fx_config defaults;
 static struct fx_config rmv_config = { .nb_rxq = 2, .nb_txq = 2,
 				    .intr = { .lsc = 1, .rxq = 1, .rmv = 1 } };
 
-/* Events from the interrupt thread, by port. */
-static struct {
-	unsigned int nb_removed;
-	int close_error; /* result of a close in the callback; 1: no attempt */
-	bool close;
-} events_of[RTE_MAX_ETHPORTS];
-
-static int
-on_removal(uint16_t port, enum rte_eth_event_type type __rte_unused,
-	   void *arg __rte_unused, void *ret_param __rte_unused)
-{
-	if (events_of[port].close) {
-		(void)rte_eth_dev_stop(port);
-		events_of[port].close_error = rte_eth_dev_close(port);
-	}
-	__atomic_add_fetch(&events_of[port].nb_removed, 1, __ATOMIC_RELEASE);
-	return 0;
-}
-
-static unsigned int
-nb_events(uint16_t port)
-{
-	return __atomic_load_n(&events_of[port].nb_removed, __ATOMIC_ACQUIRE);
-}
-
-static void
-listen_all(const struct fixture *fx)
-{
-	memset(events_of, 0, sizeof(events_of));
-	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-		assert_int_equal(rte_eth_dev_callback_register(fx->port[i],
-					 RTE_ETH_EVENT_INTR_RMV, on_removal, NULL), 0);
-}
-
-static void
-unlisten_all(const struct fixture *fx)
-{
-	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-		(void)rte_eth_dev_callback_unregister(fx->port[i],
-			RTE_ETH_EVENT_INTR_RMV, on_removal, NULL);
-}
-
-static void
-wait_events(const struct fixture *fx)
-{
-	uint64_t end = fx_deadline();
-
-	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-		while (nb_events(fx->port[i]) == 0) {
-			if (rte_get_timer_cycles() > end)
-				fail_msg("port %u is not rmv_config", fx->port[i]);
-			rte_delay_us_sleep(1000);
-		}
-}
+static const enum rte_eth_event_type removal = RTE_ETH_EVENT_INTR_RMV;
 
 static void
 wait_gone(const struct fixture *fx)
@@ -97,6 +41,8 @@ check_bursts_idle(const struct fixture *fx)
 	struct rte_mbuf *m = fx_frame(fx->pool, 64, 1);
 	struct rte_mbuf *pkts[FX_BURST];
 
+	/* The port says so before its bursts end. */
+	fx_alarms_await();
 	for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
 		for (int n = 0; n < 300; n++) {
 			assert_int_equal(rte_eth_rx_burst(fx->port[i], 0, pkts,
@@ -140,11 +86,11 @@ remove_and_return(struct fixture *fx, const char *command)
 	struct rte_eth_stats stats;
 
 	fx_expect_error("");
-	listen_all(fx);
+	fx_listen(fx, &removal, 1);
 	fx_start(fx, &rmv_config);
 	fx_pass_one(fx);
 	fx_command(command);
-	wait_events(fx);
+	fx_wait_event(fx, removal, 1);
 	check_bursts_idle(fx);
 	assert_int_equal(rte_eth_stats_get(fx->port[0], &stats), 0);
 	assert_int_equal(stats.opackets, 1);
@@ -152,32 +98,27 @@ remove_and_return(struct fixture *fx, const char *command)
 	fx_stop(fx);
 	for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
 		check_refused(fx, i);
-		assert_int_equal(nb_events(fx->port[i]), 1);
+		assert_int_equal(fx_nb_events(fx->port[i]), 1);
 	}
-	unlisten_all(fx);
+	fx_unlisten(fx, &removal, 1);
 	fx_remove(fx);
 	return_and_restart(fx);
 }
 
-static void
-test_fatal(void **state)
+FX_TEST(test_fatal)
 {
-	remove_and_return(*state, "fatal fn=0");
+	remove_and_return(fx, "fatal fn=0");
 	/* each port and each rejected call logs the remedy */
 	assert_true(fx_nb_logged(RTE_LOG_ERR, "probe it again") >= 4);
 }
 
-static void
-test_hot_removal(void **state)
+FX_TEST(test_hot_removal)
 {
-	remove_and_return(*state, "remove fn=0");
+	remove_and_return(fx, "remove fn=0");
 }
 
-static void
-test_queue_setup_refused(void **state)
+FX_TEST(test_queue_setup_refused)
 {
-	struct fixture *fx = *state;
-
 	fx_expect_error("");
 	assert_int_equal(fx_configure(fx, fx->port[0], &defaults), 0);
 	fx_command("fatal fn=0");
@@ -196,13 +137,13 @@ service(struct fixture *fx, const char *command)
 {
 	uint64_t end;
 
-	listen_all(fx);
+	fx_listen(fx, &removal, 1);
 	fx_start(fx, &rmv_config);
 	fx_pass_one(fx);
 	fx_command(command);
-	wait_events(fx);
+	fx_wait_event(fx, removal, 1);
 	fx_stop(fx);
-	unlisten_all(fx);
+	fx_unlisten(fx, &removal, 1);
 	fx_remove(fx);
 	end = fx_deadline();
 	while (fx_probe(fx, fx_devargs) != 0) {
@@ -214,11 +155,8 @@ service(struct fixture *fx, const char *command)
 	fx_stop(fx);
 }
 
-static void
-test_service(void **state)
+FX_TEST(test_service)
 {
-	struct fixture *fx = *state;
-
 	fx_expect_error("");
 	service(fx, "reset fn=0 outage=20ms");
 	service(fx, "reset fn=0 outage=20ms pci");
@@ -226,10 +164,8 @@ test_service(void **state)
 }
 
 /* Repeated removals leak no descriptor or object. */
-static void
-test_removal_many_times(void **state)
+FX_TEST(test_removal_many_times)
 {
-	struct fixture *fx = *state;
 	struct fx_holdings before;
 
 	fx_expect_error("");
@@ -249,13 +185,10 @@ test_removal_many_times(void **state)
 }
 
 /* Without callbacks bursts stop, too. */
-static void
-test_removal_without_callback(void **state)
+FX_TEST(test_removal_without_callback)
 {
-	struct fixture *fx = *state;
-
 	fx_expect_error("");
-	listen_all(fx);
+	fx_listen(fx, &removal, 1);
 	fx_start(fx, &defaults);
 	fx_command("remove fn=0");
 	wait_gone(fx);
@@ -263,35 +196,29 @@ test_removal_without_callback(void **state)
 	/* memory events, which no callback can report now */
 	fx_pool_free(fx, fx_pool(fx, 100, RTE_MBUF_DEFAULT_BUF_SIZE));
 	fx_stop(fx);
-	assert_int_equal(nb_events(fx->port[0]), 0);
-	unlisten_all(fx);
+	assert_int_equal(fx_nb_events(fx->port[0]), 0);
+	fx_unlisten(fx, &removal, 1);
 	fx_remove(fx);
 	return_and_restart(fx);
 }
 
-static void
-test_removal_of_stopped_port(void **state)
+FX_TEST(test_removal_of_stopped_port)
 {
-	struct fixture *fx = *state;
-
 	fx_expect_error("");
-	listen_all(fx);
+	fx_listen(fx, &removal, 1);
 	fx_start(fx, &rmv_config);
 	fx_stop(fx);
 	fx_command("remove fn=0");
-	wait_events(fx);
+	fx_wait_event(fx, removal, 1);
 	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
 		check_refused(fx, i);
-	unlisten_all(fx);
+	fx_unlisten(fx, &removal, 1);
 	fx_remove(fx);
 	return_and_restart(fx);
 }
 
-static void
-test_removal_of_unconfigured_port(void **state)
+FX_TEST(test_removal_of_unconfigured_port)
 {
-	struct fixture *fx = *state;
-
 	fx_expect_error("");
 	fx_command("fatal fn=0");
 	wait_gone(fx);
@@ -300,38 +227,27 @@ test_removal_of_unconfigured_port(void **state)
 }
 
 /* The application closes the port in its callback. */
-static void
-test_close_in_callback(void **state)
+FX_TEST(test_close_in_callback)
 {
-	struct fixture *fx = *state;
-
 	fx_expect_error("");
-	listen_all(fx);
-	for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
-		events_of[fx->port[i]].close = true;
-		events_of[fx->port[i]].close_error = 1;
-	}
+	fx_listen(fx, &removal, 1);
+	fx_close_in(fx, removal);
 	fx_start(fx, &rmv_config);
 	fx_pass_one(fx);
 	fx_command("remove fn=0");
-	wait_events(fx);
-	for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
-		assert_int_equal(events_of[fx->port[i]].close_error, 0);
-		assert_false(rte_eth_dev_is_valid_port(fx->port[i]));
-		fx->is_started[i] = false;
-	}
+	fx_wait_event(fx, removal, 1);
+	fx_check_closed(fx);
 	fx_remove(fx);
 	return_and_restart(fx);
-	unlisten_all(fx); /* ethdev keeps the callbacks of a closed port */
+	fx_unlisten(fx, &removal, 1); /* ethdev keeps the callbacks of a closed port */
 }
 
 /* As test_close_in_callback(), in the link event of removal and carrier. */
-static void
-test_close_in_link_callback(void **state)
+FX_TEST(test_close_in_link_callback)
 {
 	static const struct fx_config config = { .intr = { .lsc = 1, .rmv = 1 } };
 	static const char *const causes[] = { "remove fn=0", "link port=1 down" };
-	struct fixture *fx = *state;
+	static const enum rte_eth_event_type change = RTE_ETH_EVENT_INTR_LSC;
 	unsigned int nb_causes = RTE_DIM(causes);
 	struct fx_holdings before;
 
@@ -340,45 +256,32 @@ test_close_in_link_callback(void **state)
 	for (unsigned int c = 0; c < nb_causes; c++) {
 		struct rte_eth_link link;
 
-		memset(events_of, 0, sizeof(events_of));
 		fx_start(fx, &config);
 		fx_pass_one(fx);
 		/* Linux up to 6.12 reports neither speed nor carrier. */
 		assert_int_equal(rte_eth_link_get(fx->port[0], &link), 0);
 		if (link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN)
 			nb_causes = 1;
-		for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
-			events_of[fx->port[i]].close = true;
-			events_of[fx->port[i]].close_error = 1;
-			assert_int_equal(rte_eth_dev_callback_register(fx->port[i],
-					 RTE_ETH_EVENT_INTR_LSC, on_removal, NULL), 0);
-		}
+		fx_listen(fx, &change, 1);
+		fx_close_in(fx, change);
 		fx_command(causes[c]);
-		wait_events(fx);
-		for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
-			assert_int_equal(events_of[fx->port[i]].close_error, 0);
-			assert_int_equal(nb_events(fx->port[i]), 1);
-			assert_false(rte_eth_dev_is_valid_port(fx->port[i]));
-			fx->is_started[i] = false;
-		}
+		fx_wait_event(fx, change, 1);
+		for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+			assert_int_equal(fx_nb_events(fx->port[i]), 1);
+		fx_check_closed(fx);
 		fx_remove(fx);
 		fx_command(c == 0 ? "return fn=0" : "link port=1 up");
 		assert_int_equal(fx_probe(fx, fx_devargs), 0);
 		/* ethdev keeps the callbacks of a closed port */
-		for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-			while (rte_eth_dev_callback_unregister(fx->port[i],
-				RTE_ETH_EVENT_INTR_LSC, on_removal, NULL) == -EAGAIN)
-				rte_delay_us_sleep(1000);
+		fx_unlisten(fx, &change, 1);
 	}
 	fx_check_holdings(&before, "after closes in the interrupt thread");
 	fx->ignore_counters = true;
 }
 
 /* The driver frees unsent packets at the stop. */
-static void
-test_removal_with_frames_outstanding(void **state)
+FX_TEST(test_removal_with_frames_outstanding)
 {
-	struct fixture *fx = *state;
 	struct rte_mbuf *pkts[100];
 
 	fx_expect_error("");
@@ -398,12 +301,10 @@ test_removal_with_frames_outstanding(void **state)
 }
 
 /* A removal at any point of a start, which fails without leaks. */
-static void
-test_removal_during_start(void **state)
+FX_TEST(test_removal_during_start)
 {
 	static const char *const calls[] = { "create_cq:1", "create_qp:1",
 					     "create_wq:1", "create_qp:2" };
-	struct fixture *fx = *state;
 
 	fx_expect_error("");
 	for (unsigned int i = 0; i < RTE_DIM(calls); i++) {
@@ -423,11 +324,8 @@ test_removal_during_start(void **state)
 }
 
 /* A removal while a Tx queue starts, after its last failing verb. */
-static void
-test_removal_during_queue_start(void **state)
+FX_TEST(test_removal_during_queue_start)
 {
-	struct fixture *fx = *state;
-
 	fx_expect_error("");
 	for (unsigned int i = 0; i < 10; i++) {
 		uint16_t port = fx->port[0];
@@ -447,66 +345,31 @@ test_removal_during_queue_start(void **state)
 	fx->ignore_counters = true;
 }
 
-/* Forwards between the ports, as a core unaware of the removal. */
-struct forwarder {
-	const struct fixture *fx;
-	unsigned int from;
-	uint64_t nb_forwarded;
-	bool is_over;
-};
-
-static void *
-forward(void *arg)
-{
-	struct forwarder *fwd = arg;
-	uint16_t from = fwd->fx->port[fwd->from];
-	uint16_t to = fwd->fx->port[fwd->from ^ 1];
-	struct rte_mbuf *pkts[FX_BURST];
-	uint16_t nb, nb_sent;
-
-	while (!__atomic_load_n(&fwd->is_over, __ATOMIC_ACQUIRE)) {
-		nb = rte_eth_rx_burst(from, 0, pkts, RTE_DIM(pkts));
-		nb_sent = rte_eth_tx_burst(to, 0, pkts, nb);
-		if (nb_sent < nb)
-			rte_pktmbuf_free_bulk(pkts + nb_sent, nb - nb_sent);
-		__atomic_add_fetch(&fwd->nb_forwarded, nb_sent, __ATOMIC_RELEASE);
-	}
-	return NULL;
-}
-
 /* Frames circulate between the ports; each port has a polling thread. */
 static void
 remove_while_forwarding(struct fixture *fx, unsigned int round)
 {
-	struct forwarder fwd[FX_NB_PORTS];
-	pthread_t thread[FX_NB_PORTS];
+	struct fx_forwarder fwd[FX_NB_PORTS];
 	uint64_t end = fx_deadline();
 
 	for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
 		struct rte_mbuf *m = fx_frame(fx->pool, 100, i);
 
 		fx_send(fx->port[i], 0, &m, 1);
-		fwd[i] = (struct forwarder){ .fx = fx, .from = i };
-		assert_int_equal(pthread_create(&thread[i], NULL, forward, &fwd[i]), 0);
 	}
+	fx_forward_begin(fx, fwd, 1);
 	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-		while (__atomic_load_n(&fwd[i].nb_forwarded, __ATOMIC_ACQUIRE) < 50 + round) {
+		while (fx_nb_forwarded(&fwd[i]) < 50 + round) {
 			assert_true(rte_get_timer_cycles() < end);
 			rte_delay_us_sleep(10);
 		}
 	fx_command(round % 2 == 0 ? "fatal fn=0" : "remove fn=0");
 	wait_gone(fx);
-	for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
-		__atomic_store_n(&fwd[i].is_over, true, __ATOMIC_RELEASE);
-		assert_int_equal(pthread_join(thread[i], NULL), 0);
-	}
+	fx_forward_end(fwd);
 }
 
-static void
-test_removal_while_forwarding(void **state)
+FX_TEST(test_removal_while_forwarding)
 {
-	struct fixture *fx = *state;
-
 	fx_expect_error("");
 	for (unsigned int round = 0; round < NB_FIRES; round++) {
 		fx_start(fx, &defaults);
@@ -523,24 +386,7 @@ test_removal_while_forwarding(void **state)
 int
 main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		FX_TEST(test_fatal),
-		FX_TEST(test_hot_removal),
-		FX_TEST(test_service),
-		FX_TEST(test_queue_setup_refused),
-		FX_TEST(test_removal_many_times),
-		FX_TEST(test_removal_without_callback),
-		FX_TEST(test_removal_of_stopped_port),
-		FX_TEST(test_removal_of_unconfigured_port),
-		FX_TEST(test_close_in_callback),
-		FX_TEST(test_close_in_link_callback),
-		FX_TEST(test_removal_with_frames_outstanding),
-		FX_TEST(test_removal_during_start),
-		FX_TEST(test_removal_during_queue_start),
-		FX_TEST(test_removal_while_forwarding),
-	};
-
 	fx_devargs = "recovery_timeout=0";
 	rmv_config.intr.rxq = argc < 2 || strcmp(argv[1], "no-rx-intr") != 0;
-	return FX_RUN("removal", tests);
+	return FX_RUN("removal");
 }

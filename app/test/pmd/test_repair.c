@@ -1,19 +1,63 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Queues fail, and the driver rebuilds them while the port runs. */
+/*
+ * Queues fail, and the driver rebuilds them while the port runs. In the last tests, time
+ * passes faster for the driver: this program has its own clock_gettime() and
+ * rte_eal_alarm_set().
+ */
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 
+#include <rte_alarm.h>
 #include <rte_cycles.h>
 
 #include "fixture.h"
 
 #define NB_FAILURES 3
+#define SPEED 20 /* of the driver's time in test_no_progress() */
+/* In test_wait_is_logged(), which comes last: the driver's clock must not go back. */
+#define WAIT_SPEED 2000
 
 static const struct fx_config one;
 static const struct fx_config two = { .nb_txq = 2 };
+
+static uint64_t speed = 1;
+
+/* The driver's clock counts speed times the nanoseconds; other callers have the real one. */
+int
+clock_gettime(clockid_t clock, struct timespec *ts)
+{
+	static int (*real)(clockid_t clock, struct timespec *ts);
+	uint64_t ns;
+	Dl_info caller;
+
+	if (real == NULL)
+		*(void **)&real = dlsym(RTLD_NEXT, "clock_gettime");
+	if (real(clock, ts) != 0)
+		return -1;
+	if (dladdr(__builtin_return_address(0), &caller) != 0 &&
+	    strstr(caller.dli_fname, "rte_net_mana") != NULL) {
+		ns = speed * ((uint64_t)ts->tv_sec * NS_PER_S + (uint64_t)ts->tv_nsec);
+		ts->tv_sec = (time_t)(ns / NS_PER_S);
+		ts->tv_nsec = (long)(ns % NS_PER_S);
+	}
+	return 0;
+}
+
+/* Only the driver has alarms. */
+int
+rte_eal_alarm_set(uint64_t us, rte_eal_alarm_callback callback, void *arg)
+{
+	static int (*real)(uint64_t us, rte_eal_alarm_callback callback, void *arg);
+
+	if (real == NULL)
+		*(void **)&real = dlsym(RTLD_NEXT, "rte_eal_alarm_set");
+	return real(RTE_MAX(us / speed, UINT64_C(1)), callback, arg);
+}
 
 /* One frame of port 0 on this Tx queue that port 1 has received, before the limit. */
 static void
@@ -49,11 +93,8 @@ wait_repaired(const struct fixture *fx, unsigned int side, uint64_t nb)
 }
 
 /* The only Tx queue of a port: Rx needs the vPort that it holds. */
-static void
-test_tx_queue(void **state)
+FX_TEST(test_tx_queue)
 {
-	struct fixture *fx = *state;
-
 	fx_expect_error("Tx queue 0 has failed (disabled)");
 	fx->ignore_counters = true; /* the wire has not seen the failed packets */
 	fx_start(fx, &one);
@@ -71,11 +112,8 @@ test_tx_queue(void **state)
 	assert_int_equal(rte_mempool_avail_count(fx->pool), FX_NB_MBUFS);
 }
 
-static void
-test_rx_queue(void **state)
+FX_TEST(test_rx_queue)
 {
-	struct fixture *fx = *state;
-
 	fx_expect_error("Rx queue 0 has failed (overrun)");
 	fx->ignore_counters = true;
 	fx_start(fx, &one);
@@ -122,10 +160,8 @@ send_all(void *arg)
 }
 
 /* Another queue sends meanwhile, and loses nothing. */
-static void
-test_other_queue_goes_on(void **state)
+FX_TEST(test_other_queue_goes_on)
 {
-	struct fixture *fx = *state;
 	struct sender sender = { .fx = fx };
 	struct rte_mbuf *m;
 	pthread_t thread;
@@ -155,11 +191,9 @@ test_other_queue_goes_on(void **state)
 }
 
 /* The kernel refuses the new objects at first: the driver tries again. */
-static void
-test_kernel_refuses(void **state)
+FX_TEST(test_kernel_refuses)
 {
 	static const char *const calls[] = { "create_cq", "create_qp" };
-	struct fixture *fx = *state;
 
 	fx_expect_error("");
 	fx->ignore_counters = true;
@@ -189,7 +223,7 @@ stall(struct fixture *fx, unsigned int nb_stalled, unsigned int nb_logged)
 		assert_true(rte_get_timer_cycles() < end);
 		rte_delay_us_sleep(10000);
 	}
-	rte_delay_us_sleep(200000);
+	rte_delay_us_sleep(4000000 / SPEED);
 	assert_int_equal(fx_xstat(fx->port[0], "tx_stalled"), nb_stalled);
 	assert_int_equal(fx_nb_logged(RTE_LOG_WARNING, "completed none"), nb_logged);
 	fx_command("inject off");
@@ -200,11 +234,9 @@ stall(struct fixture *fx, unsigned int nb_stalled, unsigned int nb_logged)
  * A Tx queue that does not move is counted each time, and logged once until it is
  * started again, or was without a stall for a while.
  */
-static void
-test_no_progress(void **state)
+FX_TEST(test_no_progress)
 {
-	struct fixture *fx = *state;
-
+	speed = SPEED;
 	fx_expect_error("completed none of its packets");
 	fx_start(fx, &one);
 	stall(fx, 1, 1);
@@ -212,20 +244,47 @@ test_no_progress(void **state)
 	assert_int_equal(rte_eth_dev_tx_queue_stop(fx->port[0], 0), 0);
 	assert_int_equal(rte_eth_dev_tx_queue_start(fx->port[0], 0), 0);
 	stall(fx, 3, 2);
-	rte_delay_us_sleep(10500000);
+	/* more than 10 seconds of the driver, and a look at the queue */
+	rte_delay_us_sleep(12000000 / SPEED);
 	stall(fx, 4, 3);
+}
+
+static void
+wait_logged(const char *what, unsigned int nb)
+{
+	uint64_t end = fx_deadline();
+
+	while (fx_nb_logged(RTE_LOG_WARNING, what) < nb) {
+		assert_true(rte_get_timer_cycles() < end);
+		rte_delay_us_sleep(1000);
+	}
+}
+
+/* net_failsafe keeps its port without a limit: a line each minute says what it waits for. */
+FX_TEST(test_wait_is_logged)
+{
+	struct rte_eth_dev_owner owner = { .name = "Fail-safe" };
+	uint64_t end = fx_deadline();
+
+	fx_expect_error("");
+	assert_int_equal(rte_eth_dev_owner_new(&owner.id), 0);
+	assert_int_equal(rte_eth_dev_owner_set(fx->port[0], &owner), 0);
+	fx_command("fatal fn=0");
+	speed = WAIT_SPEED;
+	wait_logged("is there, but has no such device: `modprobe", 2);
+	assert_int_equal(fx_nb_logged(RTE_LOG_WARNING, "is gone or was replaced"), 0);
+	fx_command("remove fn=0");
+	wait_logged("is gone or was replaced, and its device is not back", 2);
+	fx_command("return fn=0");
+	while (fx_xstat(fx->port[0], "recoveries") == 0) {
+		assert_true(rte_get_timer_cycles() < end);
+		rte_delay_us_sleep(1000);
+	}
+	assert_int_equal(rte_eth_dev_owner_delete(owner.id), 0);
 }
 
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		FX_TEST(test_tx_queue),
-		FX_TEST(test_rx_queue),
-		FX_TEST(test_other_queue_goes_on),
-		FX_TEST(test_kernel_refuses),
-		FX_TEST(test_no_progress),
-	};
-
-	return FX_RUN("repair", tests);
+	return FX_RUN("repair");
 }

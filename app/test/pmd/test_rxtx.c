@@ -2,8 +2,6 @@
 
 /* Bursts: contents, ring wraps, full rings, empty pools. */
 
-#include <string.h>
-
 #include <rte_cycles.h>
 
 #include "fixture.h"
@@ -13,13 +11,11 @@
 static const struct fx_config defaults;
 
 /* Lengths at borders of BU, headers and page fractions. */
-static void
-test_lengths(void **state)
+FX_TEST(test_lengths)
 {
 	static const uint16_t lengths[] = { 42, 43, 59, 60, 61, 63, 64, 65, 95, 96, 97,
 					    127, 128, 129, 511, 512, 513, 1023, 1024,
 					    1025, 1513, 1514 };
-	struct fixture *fx = *state;
 	uint8_t bytes[1514];
 
 	fx_start(fx, &defaults);
@@ -37,10 +33,8 @@ test_lengths(void **state)
 }
 
 /* Many laps of all rings in bursts of varying size, in order. */
-static void
-test_order_over_many_laps(void **state)
+FX_TEST(test_order_over_many_laps)
 {
-	struct fixture *fx = *state;
 	struct fx_config config = { .nb_rxd = 64, .nb_txd = 64 };
 	struct rte_mbuf *pkts[FX_BURST];
 	uint32_t seed = 0, seen = 0;
@@ -63,10 +57,8 @@ test_order_over_many_laps(void **state)
 	assert_int_equal(fx_wire(fx, 1).rx_no_wqe, 0);
 }
 
-static void
-test_burst_of_none(void **state)
+FX_TEST(test_burst_of_none)
 {
-	struct fixture *fx = *state;
 	struct rte_mbuf *m = fx_frame(fx->pool, 64, 0);
 
 	fx_start(fx, &defaults);
@@ -77,10 +69,8 @@ test_burst_of_none(void **state)
 }
 
 /* A burst above the ring size: a prefix is accepted. */
-static void
-test_burst_larger_than_ring(void **state)
+FX_TEST(test_burst_larger_than_ring)
 {
-	struct fixture *fx = *state;
 	struct fx_config config = { .nb_txd = 64 };
 	struct rte_mbuf *pkts[300];
 	uint16_t nb;
@@ -102,10 +92,8 @@ test_burst_larger_than_ring(void **state)
  * Repeatedly fills the ring: a device with its own thread completes it without
  * losing a completion.
  */
-static void
-test_full_tx_ring_drains(void **state)
+FX_TEST(test_full_tx_ring_drains)
 {
-	struct fixture *fx = *state;
 	struct fx_config config = { .nb_txd = 64 };
 	unsigned int nb_sent = 0;
 
@@ -126,10 +114,8 @@ test_full_tx_ring_drains(void **state)
 }
 
 /* An unpolled ring overflows: only the excess packets are lost. */
-static void
-test_rx_ring_overrun(void **state)
+FX_TEST(test_rx_ring_overrun)
 {
-	struct fixture *fx = *state;
 	struct rte_mbuf *pkts[RING];
 	unsigned int nb_sent = 0, room;
 
@@ -142,7 +128,7 @@ test_rx_ring_overrun(void **state)
 	fx_settle(fx);
 	/* the CQ may be no larger than the ring, and a fence needs one CQE */
 	room = fx_wire(fx, 1).rx_packets;
-	assert_in_range(room, RING - 1, RING);
+	assert_uint_in_range(room, RING - 1, RING);
 	assert_int_equal(fx_wire(fx, 1).rx_no_wqe, nb_sent - room);
 	assert_int_equal(fx_receive(fx->port[1], 0, pkts, room), room);
 	rte_pktmbuf_free_bulk(pkts, room);
@@ -153,10 +139,8 @@ test_rx_ring_overrun(void **state)
  * The pool is empty: packets wait or are dropped; after mbufs return, the ring
  * is as large as before.
  */
-static void
-test_empty_pool_then_refill(void **state)
+FX_TEST(test_empty_pool_then_refill)
 {
-	struct fixture *fx = *state;
 	struct fx_config config = { .nb_rxd = 64 };
 	struct rte_mbuf *held[300], *pkts[64];
 	struct rte_eth_stats stats;
@@ -194,10 +178,8 @@ test_empty_pool_then_refill(void **state)
 }
 
 /* One free mbuf at a time is enough. */
-static void
-test_one_free_mbuf_at_a_time(void **state)
+FX_TEST(test_one_free_mbuf_at_a_time)
 {
-	struct fixture *fx = *state;
 	struct fx_config config = { .nb_rxd = 64 };
 	struct rte_mbuf *held[128], *m;
 	unsigned int nb_held = 0;
@@ -217,10 +199,8 @@ test_one_free_mbuf_at_a_time(void **state)
 	rte_pktmbuf_free_bulk(held, nb_held);
 }
 
-static void
-test_tx_done_cleanup(void **state)
+FX_TEST(test_tx_done_cleanup)
 {
-	struct fixture *fx = *state;
 	struct rte_mbuf *pkts[FX_BURST];
 	unsigned int avail = rte_mempool_avail_count(fx->pool), waited = 0;
 	struct fx_config config = { 0 };
@@ -244,10 +224,8 @@ test_tx_done_cleanup(void **state)
 }
 
 /* Both directions at once on several queues. */
-static void
-test_both_directions(void **state)
+FX_TEST(test_both_directions)
 {
-	struct fixture *fx = *state;
 	struct fx_config config = { .nb_rxq = 4, .nb_txq = 4,
 				       .rss_hf = FX_RSS };
 	unsigned int nb_sent = 0, nb_got = 0;
@@ -282,10 +260,8 @@ test_both_directions(void **state)
 }
 
 /* A port stop frees packets in the rings. */
-static void
-test_stop_with_full_rings(void **state)
+FX_TEST(test_stop_with_full_rings)
 {
-	struct fixture *fx = *state;
 	struct rte_mbuf *pkts[128];
 
 	fx->ignore_counters = true; /* the wire counts dropped packets */
@@ -304,19 +280,5 @@ test_stop_with_full_rings(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		FX_TEST(test_lengths),
-		FX_TEST(test_order_over_many_laps),
-		FX_TEST(test_burst_of_none),
-		FX_TEST(test_burst_larger_than_ring),
-		FX_TEST(test_full_tx_ring_drains),
-		FX_TEST(test_rx_ring_overrun),
-		FX_TEST(test_empty_pool_then_refill),
-		FX_TEST(test_one_free_mbuf_at_a_time),
-		FX_TEST(test_tx_done_cleanup),
-		FX_TEST(test_both_directions),
-		FX_TEST(test_stop_with_full_rings),
-	};
-
-	return FX_RUN("rxtx", tests);
+	return FX_RUN("rxtx");
 }

@@ -109,8 +109,7 @@ pass_borders(struct fixture *fx, uint32_t mtu, const struct rte_eth_rxseg_split 
 	}
 }
 
-static void
-test_scattered(void **state)
+FX_TEST(test_scattered)
 {
 	/* 2, 3, 5, 8 and 9 of at most 15 buffers per WQE; 2 of the smallest */
 	static const struct { uint16_t room; uint32_t mtu; } shapes[] = {
@@ -118,7 +117,6 @@ test_scattered(void **state)
 		{ RTE_MBUF_DEFAULT_BUF_SIZE, 9000 }, { MIN_ROOM + 128, 9000 },
 		{ MIN_ROOM, 9000 }, { MIN_ROOM, 1500 },
 	};
-	struct fixture *fx = *state;
 
 	for (unsigned int i = 0; i < RTE_DIM(shapes); i++) {
 		struct rte_mempool *pool = fx_pool(fx, 255 * MAX_SEGS, shapes[i].room);
@@ -137,10 +135,8 @@ test_scattered(void **state)
 }
 
 /* The offload changes nothing if a frame fits one buffer. */
-static void
-test_one_buffer_is_enough(void **state)
+FX_TEST(test_one_buffer_is_enough)
 {
-	struct fixture *fx = *state;
 	struct fx_config config = receiver(fx->pool, 1500);
 	struct rte_eth_burst_mode mode;
 	struct rte_eth_rxq_info info;
@@ -154,10 +150,8 @@ test_one_buffer_is_enough(void **state)
 }
 
 /* Random lengths, bursts and laps: order and contents. */
-static void
-test_random_lengths(void **state)
+FX_TEST(test_random_lengths)
 {
-	struct fixture *fx = *state;
 	struct rte_mempool *pool = fx_pool(fx, 4095, MIN_ROOM);
 	struct fx_config config = receiver(pool, 9000);
 	static uint8_t bytes[MAX_FRAME];
@@ -185,10 +179,8 @@ test_random_lengths(void **state)
 }
 
 /* The application holds all mbufs: packets drop, then reception continues. */
-static void
-test_empty_pool(void **state)
+FX_TEST(test_empty_pool)
 {
-	struct fixture *fx = *state;
 	struct rte_mempool *pool = fx_pool(fx, 64 * 5 + 20, RTE_MBUF_DEFAULT_BUF_SIZE);
 	struct rte_eth_rxseg_split seg = { .mp = pool };
 	struct fx_config config = receiver(pool, 9000);
@@ -245,10 +237,8 @@ split_start(struct fixture *fx, uint32_t mtu, const struct rte_eth_rxseg_split *
 	assert_int_equal(fx_dev_start(fx, 0), 0);
 }
 
-static void
-test_split(void **state)
+FX_TEST(test_split)
 {
-	struct fixture *fx = *state;
 	struct rte_mempool *headers = fx_pool(fx, 511, 256);
 	struct rte_mempool *middle = fx_pool(fx, 511, 512);
 	struct rte_eth_rxseg_split segs[] = {
@@ -279,10 +269,8 @@ test_split(void **state)
 }
 
 /* The most segments, of minimum length. */
-static void
-test_split_to_the_byte(void **state)
+FX_TEST(test_split_to_the_byte)
 {
-	struct fixture *fx = *state;
 	struct rte_mempool *pool = fx_pool(fx, 256 * MAX_SEGS + 64,
 					   RTE_MBUF_DEFAULT_BUF_SIZE);
 	struct rte_eth_rxseg_split segs[MAX_SEGS];
@@ -295,10 +283,8 @@ test_split_to_the_byte(void **state)
 }
 
 /* A reinserted tag, with addresses in four segments. */
-static void
-test_split_and_vlan(void **state)
+FX_TEST(test_split_and_vlan)
 {
-	struct fixture *fx = *state;
 	struct rte_eth_rxseg_split segs[] = {
 		{ .mp = fx->pool, .length = 3 }, { .mp = fx->pool, .length = 4 },
 		{ .mp = fx->pool, .length = 2 }, { .mp = fx->pool, .length = 2000 },
@@ -333,10 +319,8 @@ test_split_and_vlan(void **state)
 	}
 }
 
-static void
-test_split_refused(void **state)
+FX_TEST(test_split_refused)
 {
-	struct fixture *fx = *state;
 	struct rte_eth_rxseg_split segs[MAX_SEGS + 1], good[MAX_SEGS + 1];
 	struct rte_mempool *small = fx_pool(fx, 63, 256);
 	uint16_t room = RTE_MBUF_DEFAULT_BUF_SIZE;
@@ -368,10 +352,8 @@ test_split_refused(void **state)
 	assert_int_equal(split_setup(fx, 1500, good, 3), 0);
 }
 
-static void
-test_scatter_refused(void **state)
+FX_TEST(test_scatter_refused)
 {
-	struct fixture *fx = *state;
 	struct rte_mempool *small = fx_pool(fx, 63, MIN_ROOM);
 	struct fx_config config = receiver(small, 9000);
 	uint16_t mtu;
@@ -401,10 +383,8 @@ test_scatter_refused(void **state)
 }
 
 /* Too few mbufs for all WQEs: error without leaks. */
-static void
-test_pool_too_small_to_start(void **state)
+FX_TEST(test_pool_too_small_to_start)
 {
-	struct fixture *fx = *state;
 	struct rte_mempool *pool = fx_pool(fx, 1000, RTE_MBUF_DEFAULT_BUF_SIZE);
 	struct fx_config config = receiver(pool, 9000);
 
@@ -427,10 +407,8 @@ set_mtu(struct fixture *fx, uint16_t mtu, int wanted)
 }
 
 /* MTU changes on a running port, and segment layouts after a restart. */
-static void
-test_mtu_at_run_time(void **state)
+FX_TEST(test_mtu_at_run_time)
 {
-	struct fixture *fx = *state;
 	struct fx_config config = receiver(fx->pool, 1500);
 	struct rte_eth_rxseg_split seg = { .mp = fx->pool };
 
@@ -467,10 +445,8 @@ test_mtu_at_run_time(void **state)
 }
 
 /* Three ethdev queues on four hardware queues; one queue scatters. */
-static void
-test_one_scattered_queue_of_three(void **state)
+FX_TEST(test_one_scattered_queue_of_three)
 {
-	struct fixture *fx = *state;
 	struct rte_mempool *large = fx_pool(fx, 2047, 4096);
 	struct rte_mempool *small = fx_pool(fx, 4095, MIN_ROOM);
 	struct fx_config config = {
@@ -516,10 +492,8 @@ test_one_scattered_queue_of_three(void **state)
 }
 
 /* Queue stop and start and key updates: no later frame is lost. */
-static void
-test_changes_at_run_time(void **state)
+FX_TEST(test_changes_at_run_time)
 {
-	struct fixture *fx = *state;
 	struct rte_mempool *pool = fx_pool(fx, 8191, MIN_ROOM);
 	struct fx_config config = receiver(pool, 3000);
 	static uint8_t bytes[MAX_FRAME];
@@ -569,10 +543,8 @@ test_changes_at_run_time(void **state)
 }
 
 /* A stopped queue holds no mbufs; its start uses the current MTU. */
-static void
-test_queue_stopped(void **state)
+FX_TEST(test_queue_stopped)
 {
-	struct fixture *fx = *state;
 	struct rte_mempool *large = fx_pool(fx, 1023, 4096);
 	struct rte_mempool *small = fx_pool(fx, 1023, MIN_ROOM);
 	struct rte_eth_rxconf rxconf = { .offloads = RTE_ETH_RX_OFFLOAD_SCATTER };
@@ -594,10 +566,8 @@ test_queue_stopped(void **state)
 	fx_pool_free(fx, large);
 }
 
-static void
-test_capabilities(void **state)
+FX_TEST(test_capabilities)
 {
-	struct fixture *fx = *state;
 	struct rte_eth_dev_info info;
 
 	assert_int_equal(rte_eth_dev_info_get(fx->port[0], &info), 0);
@@ -616,10 +586,8 @@ test_capabilities(void **state)
  * At the MTU of its start a queue takes more mbufs than its pool has: the start is
  * refused, and the hardware queues are as before.
  */
-static void
-test_start_without_mbufs(void **state)
+FX_TEST(test_start_without_mbufs)
 {
-	struct fixture *fx = *state;
 	struct rte_mempool *pool = fx_pool(fx, 1000, RTE_MBUF_DEFAULT_BUF_SIZE);
 	struct rte_eth_rxseg_split seg = { .mp = pool };
 	struct fx_config config = receiver(pool, 3000);
@@ -642,10 +610,8 @@ test_start_without_mbufs(void **state)
  * A key update needs the mbufs of the old rings and those that the application holds.
  * The rings begin with fewer, and get the rest later.
  */
-static void
-test_key_update_without_mbufs(void **state)
+FX_TEST(test_key_update_without_mbufs)
 {
-	struct fixture *fx = *state;
 	struct rte_mempool *pool = fx_pool(fx, 1100, RTE_MBUF_DEFAULT_BUF_SIZE);
 	struct fx_config config = receiver(pool, 3000);
 	static uint8_t bytes[MAX_FRAME];
@@ -688,25 +654,5 @@ test_key_update_without_mbufs(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		FX_TEST(test_capabilities),
-		FX_TEST(test_scattered),
-		FX_TEST(test_one_buffer_is_enough),
-		FX_TEST(test_random_lengths),
-		FX_TEST(test_empty_pool),
-		FX_TEST(test_split),
-		FX_TEST(test_split_to_the_byte),
-		FX_TEST(test_split_and_vlan),
-		FX_TEST(test_split_refused),
-		FX_TEST(test_scatter_refused),
-		FX_TEST(test_pool_too_small_to_start),
-		FX_TEST(test_mtu_at_run_time),
-		FX_TEST(test_one_scattered_queue_of_three),
-		FX_TEST(test_changes_at_run_time),
-		FX_TEST(test_queue_stopped),
-		FX_TEST(test_start_without_mbufs),
-		FX_TEST(test_key_update_without_mbufs),
-	};
-
-	return FX_RUN("scatter", tests);
+	return FX_RUN("scatter");
 }

@@ -9,13 +9,11 @@
 
 #define NB_SEGS 30
 
-static void
-test_einval_keeps_segment_limit(void **state)
+FX_TEST(test_einval_keeps_segment_limit)
 {
 	static const struct fx_config chains = {
 		.tx_offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS, .nb_txd = 64,
 	};
-	struct fixture *fx = *state;
 	struct rte_eth_dev_info info;
 	uint8_t bytes[NB_SEGS * 40];
 	struct rte_mbuf *m;
@@ -41,9 +39,5 @@ test_einval_keeps_segment_limit(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		FX_TEST(test_einval_keeps_segment_limit),
-	};
-
-	return FX_RUN("segments_kept", tests);
+	return FX_RUN("segments_kept");
 }

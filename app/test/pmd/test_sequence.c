@@ -252,12 +252,22 @@ prepare(struct seq *seq, struct fixture *fx)
 	fx_expect_error("");
 }
 
-static void
-test_sequence(void **state)
+static int
+teardown(void **state)
+{
+	if (!is_complete) {
+		show_failure(&sequence);
+		seq_release_held(&sequence);
+	}
+	rte_log_set_global_level(RTE_LOG_DEBUG);
+	return fx_teardown(state);
+}
+
+FX_TEST_OF(test_sequence, fx_setup_bare, teardown)
 {
 	struct seq *seq = &sequence;
 
-	prepare(seq, *state);
+	prepare(seq, fx);
 	printf("--seed %" PRIu64 " --steps %" PRIu64 "\n", options.seed, options.nb_steps);
 	if (!options.is_verbose)
 		rte_log_set_global_level(RTE_LOG_CRIT);
@@ -272,17 +282,6 @@ test_sequence(void **state)
 	seq_settle(seq);
 	seq_release_held(seq);
 	is_complete = true;
-}
-
-static int
-teardown(void **state)
-{
-	if (!is_complete) {
-		show_failure(&sequence);
-		seq_release_held(&sequence);
-	}
-	rte_log_set_global_level(RTE_LOG_DEBUG);
-	return fx_teardown(state);
 }
 
 static void
@@ -309,9 +308,6 @@ main(int argc, char **argv)
 		{ "verbose", no_argument, NULL, 'v' },
 		{ NULL, 0, NULL, 0 },
 	};
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_sequence, fx_setup_bare, teardown),
-	};
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
@@ -330,5 +326,5 @@ main(int argc, char **argv)
 	}
 	options.nb_steps = RTE_MAX(options.nb_steps / fx_part(), UINT64_C(1));
 	optind = 0; /* EAL uses getopt, too */
-	return FX_RUN("sequence", tests);
+	return FX_RUN("sequence");
 }

@@ -263,37 +263,28 @@ check_table(struct fixture *fx, const struct states_row *rows, unsigned int nb_r
 }
 
 static void
-check_state(void **state, enum port_state port_state)
+check_state(struct fixture *fx, enum port_state port_state)
 {
-	check_table(*state, states_operations, states_nb_operations, port_state);
-	check_table(*state, states_unsupported, states_nb_unsupported, port_state);
-	check_table(*state, states_arguments, states_nb_arguments, port_state);
+	check_table(fx, states_operations, states_nb_operations, port_state);
+	check_table(fx, states_unsupported, states_nb_unsupported, port_state);
+	check_table(fx, states_arguments, states_nb_arguments, port_state);
 }
 
-#define STATE_TEST(name, port_state)           \
-	static void test_##name(void **state)  \
-	{                                      \
-		check_state(state, port_state); \
-	}
+#define STATE_TEST(name, port_state) \
+FX_TEST_BARE(name) \
+{ \
+	check_state(fx, port_state); \
+}
 
-STATE_TEST(before_configure, PORT_NEW)
-STATE_TEST(without_queues, PORT_CONFIGURED)
-STATE_TEST(before_start, PORT_READY)
-STATE_TEST(while_running, PORT_RUNNING)
-STATE_TEST(after_stop, PORT_STOPPED)
-STATE_TEST(after_close, PORT_CLOSED)
+STATE_TEST(test_before_configure, PORT_NEW)
+STATE_TEST(test_without_queues, PORT_CONFIGURED)
+STATE_TEST(test_before_start, PORT_READY)
+STATE_TEST(test_while_running, PORT_RUNNING)
+STATE_TEST(test_after_stop, PORT_STOPPED)
+STATE_TEST(test_after_close, PORT_CLOSED)
 
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		FX_TEST_BARE(test_before_configure),
-		FX_TEST_BARE(test_without_queues),
-		FX_TEST_BARE(test_before_start),
-		FX_TEST_BARE(test_while_running),
-		FX_TEST_BARE(test_after_stop),
-		FX_TEST_BARE(test_after_close),
-	};
-
-	return FX_RUN("states", tests);
+	return FX_RUN("states");
 }

@@ -20,7 +20,7 @@ send_frames(const struct fixture *fx, unsigned int nb)
 {
 	struct rte_mbuf *pkts[NB_DESC];
 
-	assert_in_range(nb, 1, RTE_DIM(pkts));
+	assert_uint_in_range(nb, 1, RTE_DIM(pkts));
 	for (unsigned int i = 0; i < nb; i++)
 		pkts[i] = fx_frame(fx->pool, FRAME, i);
 	fx_send(fx->port[0], 0, pkts, nb);
@@ -72,11 +72,8 @@ check_rx(const struct fixture *fx, unsigned int nb, unsigned int nb_posted)
 			 -EINVAL);
 }
 
-static void
-test_rx_queue_count(void **state)
+FX_TEST(test_rx_queue_count)
 {
-	struct fixture *fx = *state;
-
 	fx_start(fx, &small);
 	for (unsigned int turn = 0; turn < 10; turn++) {
 		assert_int_equal(await_rx(fx, 1, 0), 0);
@@ -89,11 +86,8 @@ test_rx_queue_count(void **state)
 }
 
 /* Done, posted and free descriptors. */
-static void
-test_rx_descriptor_status(void **state)
+FX_TEST(test_rx_descriptor_status)
 {
-	struct fixture *fx = *state;
-
 	fx_start(fx, &small);
 	check_rx(fx, 0, NB_DESC);
 	send_frames(fx, 5);
@@ -112,10 +106,8 @@ test_rx_descriptor_status(void **state)
 }
 
 /* An ethdev queue counts packets of all hardware queues it polls. */
-static void
-test_rx_count_of_three_queues(void **state)
+FX_TEST(test_rx_count_of_three_queues)
 {
-	struct fixture *fx = *state;
 	struct fx_config three = { .nb_rxq = 3, .rss_hf = FX_RSS };
 	unsigned int nb[3], total = 0;
 
@@ -150,10 +142,8 @@ check_tx(const struct fixture *fx, unsigned int nb_full)
 			 -EINVAL);
 }
 
-static void
-test_tx_descriptor_status(void **state)
+FX_TEST(test_tx_descriptor_status)
 {
-	struct fixture *fx = *state;
 	uint64_t end;
 
 	fx_start(fx, &small);
@@ -181,10 +171,8 @@ test_tx_descriptor_status(void **state)
 
 #ifdef MANA_TEST_TX_QUEUE_COUNT
 /* Needs rte_eth_tx_queue_count() of DPDK 24.03 and later. */
-static void
-test_tx_queue_count(void **state)
+FX_TEST(test_tx_queue_count)
 {
-	struct fixture *fx = *state;
 	uint64_t end;
 
 	fx_start(fx, &small);
@@ -204,10 +192,8 @@ test_tx_queue_count(void **state)
 #endif
 
 /* A disabled queue accepts no packet. */
-static void
-test_tx_of_failed_queue(void **state)
+FX_TEST(test_tx_of_failed_queue)
 {
-	struct fixture *fx = *state;
 	uint64_t end = fx_deadline();
 
 	fx_start(fx, &small);
@@ -239,10 +225,8 @@ may_wait(const struct fixture *fx)
 }
 
 /* In each lap: empty, then written; consumed CQEs do not count. */
-static void
-test_monitor_in_every_lap(void **state)
+FX_TEST(test_monitor_in_every_lap)
 {
-	struct fixture *fx = *state;
 	struct fx_config config = { .nb_rxd = 64 };
 	struct rte_power_monitor_cond pmc;
 	uint64_t end;
@@ -264,11 +248,8 @@ test_monitor_in_every_lap(void **state)
 }
 
 /* No sleep while packets wait in the ring or in a partially consumed CQE. */
-static void
-test_monitor_with_packets_left(void **state)
+FX_TEST(test_monitor_with_packets_left)
 {
-	struct fixture *fx = *state;
-
 	fx_start(fx, &small);
 	for (unsigned int i = 0; i < 10; i++) {
 		send_frames(fx, 4);
@@ -282,10 +263,8 @@ test_monitor_with_packets_left(void **state)
 }
 
 /* A device without buffers writes no CQE: the core must poll. */
-static void
-test_monitor_without_buffers(void **state)
+FX_TEST(test_monitor_without_buffers)
 {
-	struct fixture *fx = *state;
 	struct fx_config config = { .nb_rxd = 64 };
 	struct rte_mbuf *held[80];
 	unsigned int nb = 0;
@@ -305,10 +284,8 @@ test_monitor_without_buffers(void **state)
 	assert_true(may_wait(fx));
 }
 
-static void
-test_monitor_refused(void **state)
+FX_TEST(test_monitor_refused)
 {
-	struct fixture *fx = *state;
 	struct fx_config three = { .nb_rxq = 3, .rss_hf = FX_RSS };
 	struct rte_power_monitor_cond pmc;
 	uint16_t port = fx->port[0];
@@ -337,10 +314,8 @@ test_monitor_refused(void **state)
 
 /* ---- Queue configuration ------------------------------------------------- */
 
-static void
-test_queue_info(void **state)
+FX_TEST(test_queue_info)
 {
-	struct fixture *fx = *state;
 	const uint64_t rx_offloads = RTE_ETH_RX_OFFLOAD_VLAN_STRIP |
 				     RTE_ETH_RX_OFFLOAD_IPV4_CKSUM;
 	struct rte_eth_conf conf = { .rxmode.offloads = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM };
@@ -403,10 +378,8 @@ test_queue_info(void **state)
 }
 
 /* The Tx burst mode depends on the offloads; a stopped port has none. */
-static void
-test_burst_mode(void **state)
+FX_TEST(test_burst_mode)
 {
-	struct fixture *fx = *state;
 	struct fx_config csum = {
 		.rx_offloads = RTE_ETH_RX_OFFLOAD_CHECKSUM,
 		.tx_offloads = RTE_ETH_TX_OFFLOAD_UDP_CKSUM,
@@ -433,10 +406,8 @@ test_burst_mode(void **state)
 }
 
 /* The mode of the running burst, not of the next start. */
-static void
-test_burst_mode_is_kept(void **state)
+FX_TEST(test_burst_mode_is_kept)
 {
-	struct fixture *fx = *state;
 	const uint16_t port = fx->port[0];
 	struct rte_eth_burst_mode before, mode;
 
@@ -452,25 +423,7 @@ test_burst_mode_is_kept(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		FX_TEST(test_rx_queue_count),
-		FX_TEST(test_rx_descriptor_status),
-		FX_TEST(test_rx_count_of_three_queues),
-		FX_TEST(test_tx_descriptor_status),
-#ifdef MANA_TEST_TX_QUEUE_COUNT
-		FX_TEST(test_tx_queue_count),
-#endif
-		FX_TEST(test_tx_of_failed_queue),
-		FX_TEST(test_monitor_in_every_lap),
-		FX_TEST(test_monitor_with_packets_left),
-		FX_TEST(test_monitor_without_buffers),
-		FX_TEST(test_monitor_refused),
-		FX_TEST(test_queue_info),
-		FX_TEST(test_burst_mode),
-		FX_TEST(test_burst_mode_is_kept),
-	};
-
 	/* failed queues stay as they are */
 	fx_devargs = "recovery_timeout=0";
-	return FX_RUN("status", tests);
+	return FX_RUN("status");
 }

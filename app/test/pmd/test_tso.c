@@ -202,8 +202,7 @@ check_all(struct fixture *fx, const struct shape *s)
 	rte_pktmbuf_free_bulk(got, nb);
 }
 
-static void
-test_segments(void **state)
+FX_TEST(test_segments)
 {
 	static const struct {
 		uint16_t segsz;
@@ -214,7 +213,6 @@ test_segments(void **state)
 		{ 1400, 20000 }, { 536, 60000 },
 	};
 	static const uint16_t mbuf_bytes[] = { 2000, 1999, 54, 74, 100, 30 };
-	struct fixture *fx = *state;
 
 	fx->ignore_counters = true;
 	fx_start(fx, &tso_config);
@@ -242,11 +240,9 @@ test_segments(void **state)
 }
 
 /* The largest packet in default mbufs has more segments than a WQE. */
-static void
-test_largest(void **state)
+FX_TEST(test_largest)
 {
 	static const uint32_t mbuf_bytes[] = { 2048, 1000, 500, 60 };
-	struct fixture *fx = *state;
 	struct rte_eth_stats stats;
 
 	fx->ignore_counters = true;
@@ -274,10 +270,8 @@ test_largest(void **state)
 }
 
 /* Clones share the header: the change for one must not appear in others. */
-static void
-test_shared_headers(void **state)
+FX_TEST(test_shared_headers)
 {
-	struct fixture *fx = *state;
 	struct shape s = { .l4_len = 20, .segsz = 700, .mbuf_bytes = 1800 };
 
 	fx->ignore_counters = true;
@@ -323,14 +317,12 @@ refuse(struct fixture *fx, struct rte_mbuf *bad, unsigned int nb_before)
 	assert_int_equal(stats.oerrors, nb_before + 1);
 }
 
-static void
-test_refused(void **state)
+FX_TEST(test_refused)
 {
 	static const struct shape s = {
 		.l4_len = 20, .segsz = 700, .payload = 3000, .mbuf_bytes = 2000 };
 	static const struct shape huge = {
 		.l4_len = 20, .segsz = 1400, .payload = UINT16_MAX - 54, .mbuf_bytes = 2048 };
-	struct fixture *fx = *state;
 	unsigned int nb = 0;
 	struct rte_mbuf *m;
 
@@ -375,94 +367,8 @@ test_refused(void **state)
 	assert_int_equal(fx_wire(fx, 0).tx_errors, 0);
 }
 
-/* Offered with tx_outer=1 only. */
-static void
-test_outer_not_offered(void **state)
-{
-	static const struct fx_config config = {
-		.tx_offloads = RTE_ETH_TX_OFFLOAD_OUTER_UDP_CKSUM,
-	};
-	const uint64_t outer = RTE_ETH_TX_OFFLOAD_OUTER_IPV4_CKSUM |
-			       RTE_ETH_TX_OFFLOAD_OUTER_UDP_CKSUM;
-	static const char *const args[] = { "", "tx_outer=0", "tx_outer=1" };
-	struct fixture *fx = *state;
-	struct rte_eth_dev_info info;
-
-	fx_expect_error("doesn't match Tx offloads capabilities");
-	for (unsigned int i = 0; i < RTE_DIM(args); i++) {
-		bool is_offered = i == 2;
-
-		assert_int_equal(fx_probe(fx, args[i]), 0);
-		assert_int_equal(rte_eth_dev_info_get(fx->port[0], &info), 0);
-		assert_int_equal(info.tx_offload_capa & outer, is_offered ? outer : 0);
-		assert_int_equal(info.tx_queue_offload_capa & outer,
-				 is_offered ? outer : 0);
-		assert_int_equal(fx_configure(fx, fx->port[0], &config) == 0,
-				 is_offered);
-		fx_remove(fx);
-	}
-}
-
-/* Outer and inner checksums of a tunnel packet. */
-static void
-test_outer_checksums(void **state)
-{
-	static const struct fx_config config = {
-		.rx_offloads = RTE_ETH_RX_OFFLOAD_CHECKSUM,
-		.tx_offloads = RTE_ETH_TX_OFFLOAD_OUTER_IPV4_CKSUM |
-			RTE_ETH_TX_OFFLOAD_OUTER_UDP_CKSUM,
-	};
-	struct fixture *fx = *state;
-
-	assert_int_equal(fx_probe(fx, "tx_outer=1"), 0);
-	fx_start(fx, &config);
-	for (unsigned int i = 0; i < 16; i++) {
-		struct rte_mbuf *m = fx_frame(fx->pool, 300 + i, i);
-		uint8_t *ip = rte_pktmbuf_mtod_offset(m, uint8_t *, RTE_ETHER_HDR_LEN);
-		uint8_t payload[300];
-
-		/* The driver computes the inner IP checksum. */
-		if (i & 8)
-			ip[28 + 8 + 14] = 0x45;
-		memcpy(payload, ip + 28, 258 + i);
-		ip[10] ^= 0x5a;
-		ip[27] ^= i; /* UDP checksum */
-		m->outer_l2_len = RTE_ETHER_HDR_LEN;
-		m->outer_l3_len = sizeof(struct rte_ipv4_hdr);
-		m->l2_len = 8 + 8 + RTE_ETHER_HDR_LEN;
-		m->l3_len = sizeof(struct rte_ipv4_hdr);
-		m->ol_flags |= RTE_MBUF_F_TX_TUNNEL_VXLAN | RTE_MBUF_F_TX_OUTER_IPV4 |
-			RTE_MBUF_F_TX_OUTER_IP_CKSUM | RTE_MBUF_F_TX_OUTER_UDP_CKSUM;
-		if (i & 8)
-			m->ol_flags |= RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM;
-		if (i & 1)
-			assert_int_equal(rte_eth_tx_prepare(fx->port[0], 0, &m, 1), 1);
-		fx_send(fx->port[0], 0, &m, 1);
-		assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
-		ip = rte_pktmbuf_mtod_offset(m, uint8_t *, RTE_ETHER_HDR_LEN);
-		assert_int_equal(rte_raw_cksum(ip, 20), 0xffff);
-		assert_true(ip[26] != 0 || ip[27] != 0);
-		assert_int_equal(rte_ipv4_udptcp_cksum_verify((void *)ip, ip + 20), 0);
-		if (i & 8) {
-			assert_int_equal(rte_raw_cksum(ip + 50, 20), 0xffff);
-			memcpy(ip + 60, payload + 32, 2);
-		}
-		assert_memory_equal(ip + 28, payload, 258 + i);
-		rte_pktmbuf_free(m);
-	}
-}
-
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		FX_TEST(test_segments),
-		FX_TEST(test_largest),
-		FX_TEST(test_shared_headers),
-		FX_TEST(test_refused),
-		FX_TEST_BARE(test_outer_not_offered),
-		FX_TEST_BARE(test_outer_checksums),
-	};
-
-	return FX_RUN("tso", tests);
+	return FX_RUN("tso");
 }

@@ -39,10 +39,8 @@ accepts_no_packet(struct fixture *fx, uint16_t queue)
 }
 
 /* Stops each queue alone, then all; the others continue. */
-static void
-test_stop_and_start(void **state)
+FX_TEST(test_stop_and_start)
 {
-	struct fixture *fx = *state;
 	struct fx_holdings running;
 
 	fx_start(fx, &three);
@@ -75,13 +73,13 @@ test_stop_and_start(void **state)
 }
 
 /* A stop sends the posted packets and returns their mbufs. */
-static void
-test_stop_with_packets_posted(void **state)
+FX_TEST(test_stop_with_packets_posted)
 {
-	struct fixture *fx = *state;
 	struct rte_mbuf *pkts[FX_BURST];
+	unsigned int nb_posted;
 
 	fx_start(fx, &three);
+	nb_posted = rte_mempool_in_use_count(fx->pool);
 	for (unsigned int i = 0; i < FX_BURST; i++)
 		pkts[i] = fx_frame(fx->pool, 200, i);
 	fx_send(fx->port[0], 2, pkts, FX_BURST);
@@ -90,7 +88,7 @@ test_stop_with_packets_posted(void **state)
 	assert_int_equal(fx_wire(fx, 0).tx_packets, FX_BURST);
 	rte_pktmbuf_free_bulk(pkts, FX_BURST);
 	/* all mbufs but those of the Rx rings, minus up to a burst */
-	assert_int_equal(rte_mempool_in_use_count(fx->pool), 2 * 255 - FX_BURST);
+	assert_int_equal(rte_mempool_in_use_count(fx->pool), nb_posted - FX_BURST);
 }
 
 static void
@@ -102,11 +100,8 @@ setup_deferred(struct fixture *fx, uint16_t queue)
 						&conf), 0);
 }
 
-static void
-test_deferred_start(void **state)
+FX_TEST(test_deferred_start)
 {
-	struct fixture *fx = *state;
-
 	assert_int_equal(fx_configure(fx, fx->port[1], &three), 0);
 	assert_int_equal(fx_dev_start(fx, 1), 0);
 	assert_int_equal(fx_configure(fx, fx->port[0], &three), 0);
@@ -132,13 +127,11 @@ test_deferred_start(void **state)
 	}
 }
 
-static void
-test_set_up_at_run_time(void **state)
+FX_TEST(test_set_up_at_run_time)
 {
 	const struct rte_eth_txconf with_offloads = {
 		.offloads = RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM,
 	};
-	struct fixture *fx = *state;
 
 	fx_start(fx, &three);
 	send_one(fx, 1);
@@ -160,11 +153,8 @@ test_set_up_at_run_time(void **state)
 	}
 }
 
-static void
-test_wrong_states(void **state)
+FX_TEST(test_wrong_states)
 {
-	struct fixture *fx = *state;
-
 	fx_expect_error("");
 	assert_int_equal(fx_configure(fx, fx->port[0], &three), 0);
 	assert_int_equal(rte_eth_dev_tx_queue_start(fx->port[0], 0), -EINVAL);
@@ -183,11 +173,8 @@ test_wrong_states(void **state)
 }
 
 /* The kernel call fails: the queue stays stopped, the others continue. */
-static void
-test_failed_start(void **state)
+FX_TEST(test_failed_start)
 {
-	struct fixture *fx = *state;
-
 	fx_start(fx, &three);
 	assert_int_equal(rte_eth_dev_tx_queue_stop(fx->port[0], 1), 0);
 	fx_expect_error("Tx queue");
@@ -204,11 +191,9 @@ test_failed_start(void **state)
  * The last Tx queue holds the vPort, and Rx needs it: its stop creates a spare
  * queue. If that fails, the queue keeps running.
  */
-static void
-test_failed_stop_of_last_queue(void **state)
+FX_TEST(test_failed_stop_of_last_queue)
 {
 	static const char *const calls[] = { "create_cq", "create_qp" };
-	struct fixture *fx = *state;
 	struct fx_holdings running;
 
 	fx_start(fx, &three);
@@ -229,10 +214,8 @@ test_failed_stop_of_last_queue(void **state)
 }
 
 /* Without traffic the port keeps its vPort. */
-static void
-test_netdev_is_kept_down(void **state)
+FX_TEST(test_netdev_is_kept_down)
 {
-	struct fixture *fx = *state;
 	uint16_t port = fx->port[0];
 	struct rte_eth_txconf deferred = { .tx_deferred_start = 1 };
 	struct rte_eth_conf conf = { 0 };
@@ -259,16 +242,5 @@ test_netdev_is_kept_down(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		FX_TEST(test_stop_and_start),
-		FX_TEST(test_stop_with_packets_posted),
-		FX_TEST(test_deferred_start),
-		FX_TEST(test_set_up_at_run_time),
-		FX_TEST(test_wrong_states),
-		FX_TEST(test_failed_start),
-		FX_TEST(test_failed_stop_of_last_queue),
-		FX_TEST(test_netdev_is_kept_down),
-	};
-
-	return FX_RUN("txq", tests);
+	return FX_RUN("txq");
 }

@@ -73,10 +73,8 @@ reports_strip(uint16_t port, uint16_t queue)
 	return (info.conf.offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP) != 0;
 }
 
-static void
-test_port_on_and_off_while_running(void **state)
+FX_TEST(test_port_on_and_off_while_running)
 {
-	struct fixture *fx = *state;
 	uint16_t rx;
 
 	fx->ignore_counters = true; /* reinserted tags are counted */
@@ -95,10 +93,8 @@ test_port_on_and_off_while_running(void **state)
 }
 
 /* The setting survives a stop and start. */
-static void
-test_setting_survives_restart(void **state)
+FX_TEST(test_setting_survives_restart)
 {
-	struct fixture *fx = *state;
 	uint16_t rx;
 
 	fx->ignore_counters = true;
@@ -154,11 +150,8 @@ check_one_queue(struct fixture *fx, uint16_t nb_rxq, uint16_t stripping)
 	fx_stop(fx);
 }
 
-static void
-test_one_queue(void **state)
+FX_TEST(test_one_queue)
 {
-	struct fixture *fx = *state;
-
 	fx->ignore_counters = true;
 	check_one_queue(fx, 4, 2);
 	/* three queues poll four hardware queues */
@@ -166,10 +159,8 @@ test_one_queue(void **state)
 }
 
 /* The offload of one queue at its setup. */
-static void
-test_queue_offload_at_setup(void **state)
+FX_TEST(test_queue_offload_at_setup)
 {
-	struct fixture *fx = *state;
 	struct rte_eth_rxconf conf = { .offloads = RTE_ETH_RX_OFFLOAD_VLAN_STRIP };
 
 	fx_start(fx, &keep);
@@ -182,10 +173,8 @@ test_queue_offload_at_setup(void **state)
 	pass_tagged(fx, 0, 9, true);
 }
 
-static void
-test_refused(void **state)
+FX_TEST(test_refused)
 {
-	struct fixture *fx = *state;
 	struct rte_eth_conf conf = { 0 };
 	uint16_t port = fx->port[0];
 
@@ -237,10 +226,8 @@ toggle(void *arg)
 }
 
 /* A thread switches stripping during bursts: each packet is consistent. */
-static void
-test_switched_during_bursts(void **state)
+FX_TEST(test_switched_during_bursts)
 {
-	struct fixture *fx = *state;
 	struct rte_mbuf *pkts[FX_BURST];
 	pthread_t thread;
 
@@ -266,14 +253,5 @@ test_switched_during_bursts(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		FX_TEST(test_port_on_and_off_while_running),
-		FX_TEST(test_setting_survives_restart),
-		FX_TEST(test_one_queue),
-		FX_TEST(test_queue_offload_at_setup),
-		FX_TEST(test_refused),
-		FX_TEST(test_switched_during_bursts),
-	};
-
-	return FX_RUN("vlan", tests);
+	return FX_RUN("vlan");
 }

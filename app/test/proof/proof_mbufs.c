@@ -131,25 +131,21 @@ round_trips(struct fx_tx *fx, uint32_t nb_segs)
 }
 
 /* Every WQE requests a completion. */
-static void
-one_completion_each(void **state)
+TEST(one_completion_each)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
 		.zero_position = true });
 
-	(void)state;
 	pool_make();
 	round_trips(fx, 1);
 	pool_delete();
 	fx_tx_delete(fx);
 }
 
-static void
-completions_of_groups(void **state)
+TEST(completions_of_groups)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 
-	(void)state;
 	pool_make();
 	fx_tx_pass_offset_check(fx);
 	round_trips(fx, 1);
@@ -157,12 +153,10 @@ completions_of_groups(void **state)
 	fx_tx_delete(fx);
 }
 
-static void
-direct_chains(void **state)
+TEST(direct_chains)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 
-	(void)state;
 	pool_make();
 	fx_tx_pass_offset_check(fx);
 	for (uint32_t nb_segs = 2; nb_segs <= 4; nb_segs++)
@@ -172,15 +166,13 @@ direct_chains(void **state)
 }
 
 /* An access that is necessary faults: the protection works. */
-static void
-shared_mbuf_is_read(void **state)
+TEST(shared_mbuf_is_read)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf *m;
 	int status;
 	pid_t pid;
 
-	(void)state;
 	pool_make();
 	m = fx_mbuf(hidden.mp, 60, 0);
 	rte_mbuf_refcnt_update(m, 1);
@@ -207,12 +199,5 @@ shared_mbuf_is_read(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_completion_each),
-		cmocka_unit_test(completions_of_groups),
-		cmocka_unit_test(direct_chains),
-		cmocka_unit_test(shared_mbuf_is_read),
-	};
-
-	return cmocka_run_group_tests(tests, fx_group_setup, NULL);
+	return test_run("unit", fx_group_setup, NULL);
 }

@@ -114,27 +114,25 @@ tx_count(void *arg)
 static uint32_t
 tx_done(void *arg)
 {
-	return mana_txq_nb_done(((struct fx_tx *)arg)->txq);
+	return mana_txq_nb_done(((struct fx_tx *)arg)->txq, UINT32_MAX);
 }
 
 static uint32_t
 tx_posted(void *arg)
 {
-	return mana_txq_look_posted(((struct fx_tx *)arg)->txq);
+	return mana_txq_posted_snapshot(((struct fx_tx *)arg)->txq);
 }
 
-static void
-tx_queue(void **state)
+TEST(tx_queue)
 {
 	void (*const meanwhile[])(void *fx) = { tx_reap, tx_lap };
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
 		.nb_desc = NB_DESC, .start = UINT32_MAX - 10000 });
 
-	(void)state;
 	for (uint32_t i = 0; i < RTE_DIM(meanwhile); i++) {
 		try_all("mana_txq_count", tx_count, tx_prepare, meanwhile[i], fx);
 		try_all("mana_txq_nb_done", tx_done, tx_prepare, meanwhile[i], fx);
-		try_all("mana_txq_look_posted", tx_posted, tx_prepare, meanwhile[i],
+		try_all("mana_txq_posted_snapshot", tx_posted, tx_prepare, meanwhile[i],
 			fx);
 	}
 	fx_tx_complete_all(fx);
@@ -151,7 +149,7 @@ rx_poll(struct fx_rx *fx)
 	uint16_t nb;
 
 	do {
-		nb = mana_rx_path_select(NULL)->burst(fx->list, pkts, MAX_BURST);
+		nb = mana_rx_path_select()->burst(fx->rxq, pkts, MAX_BURST);
 		rte_pktmbuf_free_bulk(pkts, nb);
 	} while (nb != 0);
 }
@@ -187,21 +185,19 @@ rx_lap(void *arg)
 static uint32_t
 rx_count(void *arg)
 {
-	return mana_rx_list_count(((struct fx_rx *)arg)->list);
+	return mana_rxq_count(((struct fx_rx *)arg)->rxq);
 }
 
 static uint32_t
 rx_posted(void *arg)
 {
-	return mana_rxq_look_posted(((struct fx_rx *)arg)->rxq);
+	return mana_hwq_posted_snapshot(((struct fx_rx *)arg)->hwq);
 }
 
-static void
-rx_queue(void **state)
+TEST(rx_queue)
 {
 	void (*const meanwhile[])(void *fx) = { rx_take, rx_lap };
 
-	(void)state;
 	for (uint32_t i = 0; i < RTE_DIM(meanwhile); i++) {
 		for (uint32_t nb_segs = 0; nb_segs <= 2; nb_segs += 2) {
 			struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){
@@ -209,9 +205,9 @@ rx_queue(void **state)
 				.free_thresh = 1, .nb_segs = nb_segs,
 				.seg_bytes = { 256, 256 } });
 
-			try_all("mana_rx_list_count", rx_count, rx_prepare,
+			try_all("mana_rxq_count", rx_count, rx_prepare,
 				meanwhile[i], fx);
-			try_all("mana_rxq_look_posted", rx_posted, rx_prepare,
+			try_all("mana_hwq_posted_snapshot", rx_posted, rx_prepare,
 				meanwhile[i], fx);
 			rx_poll(fx);
 			fx_rx_delete(fx);
@@ -222,7 +218,6 @@ rx_queue(void **state)
 static int
 group_setup(void **state)
 {
-	(void)state;
 	fx_eal_init();
 	return steps_init();
 }
@@ -230,11 +225,7 @@ group_setup(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tx_queue),
-		cmocka_unit_test(rx_queue),
-	};
-	int ret = cmocka_run_group_tests(tests, group_setup, NULL);
+	int ret = test_run("unit", group_setup, NULL);
 
 	printf("%lu steps\n", steps_nb());
 	return ret;

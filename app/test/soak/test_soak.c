@@ -27,7 +27,6 @@
 
 #include <rte_byteorder.h>
 #include <rte_cycles.h>
-#include <rte_dev.h>
 #include <rte_ether.h>
 #include <rte_ip.h>
 #include <rte_udp.h>
@@ -258,8 +257,8 @@ frame_check(struct port *to, unsigned int from, const struct rte_mbuf *m)
 	assert_false(is_stripped && tag_bytes != 0);
 	memcpy(&mark, bytes + HEADERS + tag_bytes, sizeof(mark));
 	assert_int_equal(mark.port, from);
-	assert_in_range(mark.queue, 0, MAX_QUEUES - 1);
-	assert_in_range(mark.flow, 0, NB_FLOWS - 1);
+	assert_uint_in_range(mark.queue, 0, MAX_QUEUES - 1);
+	assert_uint_in_range(mark.flow, 0, NB_FLOWS - 1);
 	assert_int_equal(m->pkt_len, mark.bytes + tag_bytes);
 	if (is_stripped && (m->ol_flags & RTE_MBUF_F_RX_VLAN) != 0)
 		assert_int_equal(m->vlan_tci, 1 + mark.number % 4094);
@@ -438,7 +437,7 @@ probe(struct fixture *fx)
 	for (unsigned int i = 0; i < NB_PORTS; i++) {
 		char name[RTE_ETH_NAME_MAX_LEN];
 
-		snprintf(name, sizeof(name), "%s_port%u", FX_PCI, i + 1);
+		snprintf(name, sizeof(name), "%s_p%u", FX_PCI, i + 1);
 		assert_int_equal(rte_eth_dev_get_port_by_name(name, &ports[i].id), 0);
 		assert_int_equal(fx_model.port(0, i, &ports[i].wire), 0);
 	}
@@ -707,10 +706,8 @@ prepare(struct fixture *fx)
 	}
 }
 
-static void
-test_soak(void **state)
+FX_TEST_BARE(test_soak)
 {
-	struct fixture *fx = *state;
 	struct memory first = { 0 }, now = { 0 };
 	struct fx_holdings before;
 
@@ -755,7 +752,6 @@ main(int argc, char **argv)
 		{ "seed", required_argument, NULL, 's' },
 		{ NULL, 0, NULL, 0 },
 	};
-	const struct CMUnitTest tests[] = { FX_TEST_BARE(test_soak) };
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
@@ -768,5 +764,5 @@ main(int argc, char **argv)
 	}
 	optind = 0; /* EAL uses getopt, too */
 	fx_megabytes = "512";
-	return FX_RUN("soak", tests);
+	return FX_RUN("soak");
 }

@@ -18,13 +18,87 @@ fx_random(uint64_t *seed)
 /* ---- Memory regions ---- */
 
 #define FX_NB_MR 64
+#define FX_NB_MR_ENTRIES (FX_NB_MR + 1)
 
-uint32_t fx_mr_generation;
 uint32_t fx_mr_calls;
 bool fx_mr_deny;
+bool fx_mr_later;
+struct mana_mr_table fx_mr_table = {
+	.seq = { [MANA_KIND_SECONDARY] = 1u << 31 },
+	.port = &fx_mr_calls,
+};
 
-static struct mana_mr_range fx_mr[FX_NB_MR];
+/* A region that can be registered. */
+struct fx_region {
+	uintptr_t base;
+	uintptr_t end;
+	uint32_t lkey;
+	bool is_registered;
+	bool is_private; /* to the primary process */
+};
+static struct fx_region fx_mr[FX_NB_MR];
 static uint32_t fx_nb_mr;
+
+static struct mana_mr_array *
+fx_mr_array(void)
+{
+	static alignas(RTE_CACHE_LINE_SIZE) uint8_t memory[sizeof(struct mana_mr_array) +
+		MANA_NB_PROCESS_KINDS * FX_NB_MR_ENTRIES * sizeof(struct mana_mr_entry)];
+	struct mana_mr_array *array = (struct mana_mr_array *)memory;
+
+	array->capacity = FX_NB_MR_ENTRIES;
+	return array;
+}
+
+/* Adds the regions of a kind of process, sorted by address, equal ones as they came. */
+static void
+fx_mr_publish_for(struct mana_mr_array *array, uint32_t kind)
+{
+	struct mana_mr_entry *entries = &array->entries[kind * array->capacity];
+	uintptr_t max_end = 0;
+	uint32_t nb = 1, at;
+
+	for (uint32_t i = 0; i < fx_nb_mr; i++) {
+		if (!fx_mr[i].is_registered ||
+		    (kind == MANA_KIND_SECONDARY && fx_mr[i].is_private))
+			continue;
+		for (at = nb++; at > 1 && entries[at - 1].range.base > fx_mr[i].base; at--)
+			entries[at] = entries[at - 1];
+		entries[at].range = (struct mana_mr_range){
+			.base = fx_mr[i].base,
+			.end = fx_mr[i].end,
+			.lkey = fx_mr[i].lkey,
+		};
+	}
+	for (at = 1; at < nb; at++) {
+		max_end = RTE_MAX(max_end, entries[at].range.end);
+		entries[at].max_end = max_end;
+	}
+	for (; nb < MANA_MR_MIN_ENTRIES; nb++)
+		entries[nb].range.base = UINTPTR_MAX;
+	array->nb[kind] = nb;
+}
+
+/* Writes the table again. */
+static void
+fx_mr_publish(void)
+{
+	struct mana_mr_array *array = fx_mr_array();
+
+	for (uint32_t kind = 0; kind < MANA_NB_PROCESS_KINDS; kind++) {
+		fx_mr_publish_for(array, kind);
+		fx_mr_table.seq[kind] += 2;
+	}
+	fx_mr_table.array = array;
+}
+
+void
+fx_mr_forget(void)
+{
+	for (uint32_t i = 0; i < fx_nb_mr; i++)
+		fx_mr[i].is_registered = false;
+	fx_mr_publish();
+}
 
 void
 fx_mr_clear(void)
@@ -32,18 +106,41 @@ fx_mr_clear(void)
 	fx_nb_mr = 0;
 	fx_mr_calls = 0;
 	fx_mr_deny = false;
-	fx_mr_generation++;
+	fx_mr_later = false;
+	fx_mr_publish();
+}
+
+static struct fx_region *
+fx_mr_new(const void *base, size_t len_bytes, uint32_t lkey)
+{
+	assert_true(fx_nb_mr < FX_NB_MR);
+	fx_mr[fx_nb_mr] = (struct fx_region){
+		.base = (uintptr_t)base,
+		.end = (uintptr_t)base + len_bytes,
+		.lkey = lkey,
+	};
+	return &fx_mr[fx_nb_mr++];
 }
 
 void
 fx_mr_add(const void *base, size_t len_bytes, uint32_t lkey)
 {
-	assert_true(fx_nb_mr < FX_NB_MR);
-	fx_mr[fx_nb_mr++] = (struct mana_mr_range){
-		.base = (uintptr_t)base,
-		.len_bytes = len_bytes,
-		.lkey = lkey,
-	};
+	(void)fx_mr_new(base, len_bytes, lkey);
+}
+
+void
+fx_mr_register(const void *base, size_t len_bytes, uint32_t lkey)
+{
+	fx_mr_new(base, len_bytes, lkey)->is_registered = true;
+	fx_mr_publish();
+}
+
+void
+fx_mr_register_private(const void *base, size_t len_bytes, uint32_t lkey)
+{
+	fx_mr_register(base, len_bytes, lkey);
+	fx_mr[fx_nb_mr - 1].is_private = true;
+	fx_mr_publish();
 }
 
 static void
@@ -60,12 +157,11 @@ fx_mr_add_pool(struct rte_mempool *mp, uint32_t lkey)
 	rte_mempool_mem_iter(mp, fx_mr_add_chunk, &lkey);
 }
 
-static const struct mana_mr_range *
-fx_mr_find(uint64_t addr, uint32_t len_bytes)
+static struct fx_region *
+fx_mr_find(uint64_t addr, uint64_t len_bytes)
 {
 	for (uint32_t i = 0; i < fx_nb_mr; i++)
-		if (addr >= fx_mr[i].base &&
-		    addr + len_bytes <= fx_mr[i].base + fx_mr[i].len_bytes)
+		if (addr >= fx_mr[i].base && addr + len_bytes <= fx_mr[i].end)
 			return &fx_mr[i];
 	return NULL;
 }
@@ -73,52 +169,28 @@ fx_mr_find(uint64_t addr, uint32_t len_bytes)
 uint32_t
 fx_mr_expect(uint64_t addr, uint32_t len_bytes)
 {
-	const struct mana_mr_range *range = fx_mr_find(addr, len_bytes);
+	const struct fx_region *region = fx_mr_find(addr, len_bytes);
 
-	return range == NULL ? 0 : range->lkey;
+	return region == NULL ? 0 : region->lkey;
 }
 
 /* The control path's part, played by the test. */
 int
 mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m,
-	     uintptr_t addr, uint32_t len_bytes, struct mana_mr_range *range)
+	     uintptr_t addr, uint64_t len_bytes)
 {
-	const struct mana_mr_range *found = fx_mr_find(addr, len_bytes);
+	struct fx_region *region = fx_mr_find(addr, len_bytes);
 
 	(void)m;
-	assert_ptr_equal(cache->ctx, &fx_mr_calls);
+	assert_ptr_equal(cache->view.table->port, &fx_mr_calls);
 	fx_mr_calls++;
-	if (found == NULL || fx_mr_deny)
+	if (fx_mr_later)
+		return -EAGAIN;
+	if (region == NULL || fx_mr_deny)
 		return -ENOENT;
-	*range = *found;
+	region->is_registered = true;
+	fx_mr_publish();
 	return 0;
-}
-
-static void
-fx_mr_find_chunk(struct rte_mempool *mp, void *arg,
-		 struct rte_mempool_memhdr *chunk, unsigned int idx)
-{
-	const struct mana_mr_range *found = fx_mr_find((uintptr_t)chunk->addr,
-						       chunk->len);
-	uint32_t *lkey = arg;
-
-	(void)mp;
-	/* The key, if all chunks are in one region; else 0. */
-	if (found == NULL || (idx != 0 && *lkey != found->lkey))
-		*lkey = 0;
-	else if (idx == 0)
-		*lkey = found->lkey;
-}
-
-bool
-mana_mr_pool_key(struct mana_mr_cache *cache, struct rte_mempool *mp,
-		 uint32_t *lkey)
-{
-	assert_ptr_equal(cache->ctx, &fx_mr_calls);
-	fx_mr_calls++;
-	*lkey = 0;
-	rte_mempool_mem_iter(mp, fx_mr_find_chunk, lkey);
-	return *lkey != 0 && !fx_mr_deny;
 }
 
 /* ---- Start-up and pools ---- */
@@ -144,9 +216,16 @@ fx_eal_init(void)
 int
 fx_group_setup(void **state)
 {
-	(void)state;
 	fx_eal_init();
 	return 0;
+}
+
+int
+fx_run(const struct CMUnitTest *tests, size_t nb, int argc, char **argv)
+{
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return _cmocka_run_group_tests("unit", tests, nb, fx_group_setup, NULL);
 }
 
 static void

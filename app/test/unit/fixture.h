@@ -12,22 +12,20 @@
 #ifndef FIXTURE_H
 #define FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
+#include "../../../model/test/test.h"
 #include "hw.h"
-#include "mana_rxtx.h"
+#include "mana_hwq.h"
+#include "mana_txq.h"
 
 /* Unlike assert_true() these print the values. */
 #define assert_eq(a, b) assert_int_equal((uint64_t)(a), (uint64_t)(b))
@@ -45,12 +43,19 @@ uint64_t fx_random(uint64_t *seed);
 
 /* ---- Memory regions that mana_mr_miss() finds ---- */
 
-extern uint32_t fx_mr_generation;
+extern struct mana_mr_table fx_mr_table;
 extern uint32_t fx_mr_calls; /* number of mana_mr_miss() calls */
 extern bool fx_mr_deny; /* every call fails */
+extern bool fx_mr_later; /* every call returns -EAGAIN, as in a secondary process */
 
 void fx_mr_clear(void);
+/* All regions have to be registered again. */
+void fx_mr_forget(void);
 void fx_mr_add(const void *base, size_t len_bytes, uint32_t lkey);
+/* Adds a region that is registered. */
+void fx_mr_register(const void *base, size_t len_bytes, uint32_t lkey);
+/* The same of memory that only the primary process has. */
+void fx_mr_register_private(const void *base, size_t len_bytes, uint32_t lkey);
 /* Adds the chunks of a pool, with keys lkey, lkey + 1, ... */
 void fx_mr_add_pool(struct rte_mempool *mp, uint32_t lkey);
 /* The key of this address; 0 if no region has it. */
@@ -61,6 +66,9 @@ uint32_t fx_mr_expect(uint64_t addr, uint32_t len_bytes);
 /* Starts EAL without huge pages or devices, once per program. */
 void fx_eal_init(void);
 int fx_group_setup(void **state); /* as a cmocka group setup */
+/* The end of main(): runs the tests, or those that match the program's first argument. */
+#define FX_RUN() fx_run(test_all, test_nb, argc, argv)
+int fx_run(const struct CMUnitTest *tests, size_t nb, int argc, char **argv);
 struct rte_mempool *fx_pool(const char *name, uint32_t nb, uint32_t room_bytes);
 /* With a cache per lcore; ops NULL: default mempool ops. */
 struct rte_mempool *fx_pool_cached(const char *name, uint32_t nb,
@@ -88,20 +96,11 @@ void fx_cqe_write_owner(struct fx_cq *cq, const uint32_t data[15],
 
 /* ---- Rx ---- */
 
-/* What the device writes to rx_wqe_offset. */
-enum fx_rx_position {
-	FX_RX_POSITION_BYTES,
-	FX_RX_POSITION_BU,
-	FX_RX_POSITION_LAST_BYTES, /* of the last WQE of a coalesced CQE */
-	FX_RX_POSITION_RING_BYTES, /* modulo the ring */
-	FX_RX_POSITION_NONE,
-	FX_RX_NB_POSITIONS
-};
-
 struct fx_rx {
-	struct mana_rx_list *list; /* contains rxq only */
-	struct mana_rxq *rxq;
-	struct mana_rxq_conf conf;
+	struct mana_rxq *rxq; /* contains hwq only */
+	struct mana_hwq *hwq;
+	struct mana_hwq fresh; /* before mana_hwq_init() */
+	struct mana_queue_rings rings;
 	struct rte_mbuf **mbufs;
 	uint8_t *rq_ring;
 	uint8_t *db_page;
@@ -112,12 +111,11 @@ struct fx_rx {
 	uint32_t nb_mbufs; /* in each pool */
 	/* Expected segments of each WQE, and the sum of their sizes. */
 	struct mana_rx_seg segs[FX_MAX_SEGS];
-	uint32_t nb_segs; /* 1 if the conf has no segs */
+	uint32_t nb_segs; /* at least 1 */
 	uint32_t room_bytes;
 	uint32_t wqe_bu;
 	uint32_t ci; /* BUs consumed by the device */
 	uint32_t last_bu; /* start of the last frame's WQE */
-	enum fx_rx_position position;
 	uint32_t rx_seq; /* frames written */
 	uint32_t check_seq; /* frames checked */
 };
@@ -130,7 +128,6 @@ struct fx_rx_opts {
 	uint32_t nb_cqe; /* default 128 */
 	uint32_t free_thresh;
 	uint32_t start; /* initial value of the indices */
-	enum fx_rx_position position;
 	bool pinned;
 	bool vlan_keep;
 	bool no_csum;
@@ -146,17 +143,19 @@ struct fx_rx_opts {
 };
 
 struct fx_rx *fx_rx_new(const struct fx_rx_opts *opts);
-/* An empty list. */
-void fx_rx_list_init(struct mana_rx_list *list);
+/* An empty rxq. */
+void fx_rxq_init(struct mana_rxq *rxq);
 /* A second fixture: keeps the memory regions of the first. */
 struct fx_rx *fx_rx_new_beside(const struct fx_rx_opts *opts);
 /*
- * Make an empty queue of fx->conf, with these indices, and a device that has
- * forgotten it; fx->list is empty before, and contains the queue after.
+ * Make an empty queue of fx->fresh and fx->rings, with these indices, and a device that has
+ * forgotten it; fx->rxq is empty before, and contains the queue after.
  */
 void fx_rx_begin(struct fx_rx *fx, uint32_t start);
 /* Fill and open the queue. */
 void fx_rx_open(struct fx_rx *fx);
+/* Return all mbufs of a queue to their pools; may be repeated. */
+void fx_hwq_release(struct mana_hwq *hwq, bool is_gone);
 /* Free the queue's mbufs; fx_rx_begin() may follow. */
 void fx_rx_end(struct fx_rx *fx);
 /* All mbufs are in their pools. */
@@ -198,14 +197,44 @@ void fx_rx_on_each_path(void (*test)(void));
 static void \
 name(void **state) \
 { \
-	(void)state; \
 	fx_rx_on_each_path(name##_test); \
-}
+} \
+TEST_ADD(name, name, NULL, NULL)
+
+/*
+ * Tests with a queue that is created with these members of struct fx_rx_opts before them, and
+ * deleted after: on one Rx path, and on each. The body, which uses fx, follows.
+ */
+#define FX_RX_TEST(name, ...) \
+static void name##_test(struct fx_rx *fx); \
+static void \
+name(void **state) \
+{ \
+	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){ __VA_ARGS__ }); \
+	name##_test(fx); \
+	fx_rx_delete(fx); \
+} \
+TEST_ADD(name, name, NULL, NULL) \
+static void name##_test(struct fx_rx *fx)
+
+#define FX_RX_TEST_ON_EACH_PATH(name, ...) \
+static void name##_with(struct fx_rx *fx); \
+static void \
+name##_test(void) \
+{ \
+	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){ __VA_ARGS__ }); \
+	name##_with(fx); \
+	fx_rx_delete(fx); \
+} \
+FX_RX_ON_EACH_PATH(name) \
+static void name##_with(struct fx_rx *fx)
 
 /* ---- Tx ---- */
 
 struct fx_tx {
 	struct mana_txq *txq;
+	struct mana_txq fresh; /* before its first start, with its arrays */
+	struct mana_queue_rings rings;
 	struct mana_txq_conf conf;
 	uint8_t *sq_ring;
 	uint8_t *db_page;
@@ -237,13 +266,25 @@ struct fx_tx_opts {
 	const char *ops; /* mempool ops; NULL: default */
 	uint32_t mbufs_per_wqe; /* default 4 */
 	bool zero_position; /* CQEs have a WQE offset of 0 */
-	bool no_bounce_slots;
-	bool no_bounce_pool;
 };
 
 struct fx_tx *fx_tx_new(const struct fx_tx_opts *opts);
 void fx_tx_delete(struct fx_tx *fx);
-/* Initialise a closed queue with fx->conf, and a device that has forgotten it. */
+/* Tests with a queue with these members of struct fx_tx_opts, or another one. */
+#define FX_TX_TEST(name, ...) \
+FX_TX_TEST_OF(name, fx_tx_new(&(struct fx_tx_opts){ __VA_ARGS__ }))
+#define FX_TX_TEST_OF(name, queue) \
+static void name##_test(struct fx_tx *fx); \
+static void \
+name(void **state) \
+{ \
+	struct fx_tx *fx = queue; \
+	name##_test(fx); \
+	fx_tx_delete(fx); \
+} \
+TEST_ADD(name, name, NULL, NULL) \
+static void name##_test(struct fx_tx *fx)
+/* Initialise a closed or fresh queue with fx->conf, and a device that has forgotten it. */
 void fx_tx_restart(struct fx_tx *fx);
 /* Sets all indices of an empty queue, as after a long run. */
 void fx_tx_start_at(struct fx_tx *fx, uint32_t start);
@@ -274,6 +315,10 @@ void fx_tx_cqe_at(struct fx_tx *fx, uint32_t type, uint32_t position);
 bool fx_tx_silent(struct fx_tx *fx);
 /* Sends packets until the driver trusts WQE offsets. */
 void fx_tx_pass_offset_check(struct fx_tx *fx);
+/* Sends nb chains of nb_segs segments with 60 bytes each. Returns how many were taken. */
+uint16_t fx_tx_post(struct fx_tx *fx, uint32_t nb, uint32_t nb_segs);
+/* Mbufs of fx->mp that the queue holds. */
+uint32_t fx_tx_missing(const struct fx_tx *fx);
 struct rte_mbuf *fx_mbuf(struct rte_mempool *mp, uint32_t len_bytes,
 			 uint8_t seed);
 /* The free callback of an external buffer that the test owns. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include <rte_byteorder.h>
-
 #include "fixture.h"
 
 static uint32_t
@@ -14,12 +12,12 @@ or_default(uint32_t value, uint32_t def)
 static void
 fx_rx_start_at(struct fx_rx *fx, uint32_t start)
 {
-	struct mana_rxq *rxq = fx->rxq;
+	struct mana_hwq *hwq = fx->hwq;
 
-	rxq->rq.pi = rxq->rq.ci = start;
+	hwq->rq.pi = hwq->rq.ci = start;
 	fx->ci = start * fx->wqe_bu;
 	/* The CQEs hold the owner bits of the previous lap. */
-	rxq->cq.ci = rxq->cq.rung = fx->cq.pi = start & ~(fx->cq.nb_cqe - 1);
+	hwq->cq.ci = hwq->cq.rung = fx->cq.pi = start & ~(fx->cq.nb_cqe - 1);
 	for (uint32_t i = 0; i < fx->cq.nb_cqe; i++)
 		hw_put_le32(fx->cq.ring + i * HW_CQE_BYTES + HW_CQE_TRAILER_OFF,
 			    (fx->cq.pi / fx->cq.nb_cqe - 1) << HW_CQE_OWNER_S);
@@ -60,7 +58,6 @@ fx_rx_segs(struct fx_rx *fx, const struct fx_rx_opts *opts)
 		fx->room_bytes += seg->bytes;
 	}
 	fx->wqe_bu = (16 + 16 * fx->nb_segs + 31) / 32;
-	fx->position = opts->position;
 }
 
 struct fx_rx *
@@ -73,73 +70,73 @@ fx_rx_new(const struct fx_rx_opts *opts)
 struct fx_rx *
 fx_rx_new_beside(const struct fx_rx_opts *opts)
 {
-	struct fx_rx *fx = calloc(1, sizeof(*fx));
+	struct fx_rx *fx = fx_ring_alloc(sizeof(*fx), 0);
 	uint32_t nb_desc = or_default(opts->nb_desc, 64);
 	uint32_t rq_bytes;
 
-	assert_non_null(fx);
 	fx_rx_pools(fx, opts);
 	fx_rx_segs(fx, opts);
 	rq_bytes = RTE_MAX(4096u, rte_align32pow2(nb_desc * fx->wqe_bu * 32));
+	fx->hwq = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*fx->hwq));
 	fx->rxq = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*fx->rxq));
-	fx->list = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*fx->list));
-	fx_rx_list_init(fx->list);
+	fx_rxq_init(fx->rxq);
 	fx->rq_ring = fx_ring_alloc(rq_bytes, 0);
 	fx->cq.nb_cqe = or_default(opts->nb_cqe, 128);
 	fx->cq.ring = fx_ring_alloc(fx->cq.nb_cqe * HW_CQE_BYTES, 0);
 	fx->db_page = fx_ring_alloc(HW_DB_PAGE_BYTES, 0);
 	fx->mbufs = malloc(rte_align32pow2(nb_desc) * fx->nb_segs *
 			   sizeof(*fx->mbufs));
-	fx->conf = (struct mana_rxq_conf){
-		.rq_ring = fx->rq_ring,
-		.rq_bytes = rq_bytes,
+	fx->rings = (struct mana_queue_rings){
+		.ring = fx->rq_ring,
+		.ring_bytes = rq_bytes,
 		.cq_ring = fx->cq.ring,
 		.nb_cqe = fx->cq.nb_cqe,
 		.db_page = fx->db_page,
-		.mp = opts->nb_segs == 0 ? fx->mp : NULL,
-		.segs = fx->segs,
-		.nb_segs = opts->nb_segs,
-		.mbufs = fx->mbufs,
-		.nb_mbufs = rte_align32pow2(nb_desc),
+	};
+	fx->fresh = (struct mana_hwq){
 		.nb_desc = nb_desc,
-		.free_thresh = mana_rx_refill_thresh(opts->free_thresh, nb_desc,
-						     fx->cq.nb_cqe),
-		.port_id = FX_PORT_ID,
+		.offloads = opts->no_csum ? 0 : RTE_ETH_RX_OFFLOAD_CHECKSUM,
+		.mbufs = fx->mbufs,
+		.mbuf_mask = rte_align32pow2(nb_desc) - 1,
+		.refill_thresh = mana_rx_refill_thresh(opts->free_thresh, nb_desc,
+						       fx->cq.nb_cqe),
 		.vlan_strip = !opts->vlan_keep,
-		.csum = !opts->no_csum,
 		.ptypes = !opts->no_ptypes,
 		.scrub = opts->scrub,
+		.scatter.nb_segs = opts->nb_segs,
 	};
+	memcpy(fx->fresh.scatter.segs, fx->segs, sizeof(fx->segs));
 	fx_rx_begin(fx, opts->start);
-	fx->rxq->parse = opts->parse;
+	fx->hwq->parse = opts->parse;
 	if (!opts->no_open)
 		fx_rx_open(fx);
 	return fx;
 }
 
 void
-fx_rx_list_init(struct mana_rx_list *list)
+fx_rxq_init(struct mana_rxq *rxq)
 {
-	static struct mana_rxq stand_in;
+	static struct mana_hwq stand_in;
 
-	mana_rx_list_init(list, &stand_in);
+	*rxq = (struct mana_rxq){ .only = NULL };
+	mana_rxq_init(rxq, &stand_in);
 }
 
 void
 fx_rx_begin(struct fx_rx *fx, uint32_t start)
 {
-	memset(fx->rxq, 0, sizeof(*fx->rxq));
-	mana_rx_list_add(fx->list, fx->rxq);
-	mana_rx_list_pause(fx->list, false);
-	memset(fx->rq_ring, 0xff, fx->conf.rq_bytes);
+	fx->fresh.data_delta = mana_rx_pool_delta(fx->mp);
+	*fx->hwq = fx->fresh;
+	mana_rxq_add(fx->rxq, fx->hwq);
+	mana_rxq_pause(fx->rxq, false);
+	memset(fx->rq_ring, 0xff, fx->rings.ring_bytes);
 	memset(fx->cq.ring, 0, fx->cq.nb_cqe * HW_CQE_BYTES);
 	memset(fx->db_page, 0, HW_DB_PAGE_BYTES);
 	fx->cq.pi = fx->cq.nb_cqe;
 	fx->ci = fx->last_bu = 0;
 	fx->rx_seq = fx->check_seq = 0;
-	mana_mr_cache_init(&fx->rxq->mr, &fx_mr_generation, &fx_mr_calls);
-	fx->conf.data_delta = fx->conf.mp != NULL ? mana_rx_pool_delta(fx->conf.mp) : 0;
-	assert_eq(mana_rxq_init(fx->rxq, &fx->conf), 0);
+	mana_mr_cache_init(&fx->hwq->mr, &fx_mr_table);
+	assert_eq(mana_hwq_init(fx->hwq, &fx->rings, FX_PORT_ID), 0);
 	if (start != 0)
 		fx_rx_start_at(fx, start);
 }
@@ -147,16 +144,30 @@ fx_rx_begin(struct fx_rx *fx, uint32_t start)
 void
 fx_rx_open(struct fx_rx *fx)
 {
-	mana_rxq_fill(fx->rxq);
-	mana_rxq_open(fx->rxq, FX_RQ_ID, FX_RX_CQ_ID);
+	mana_hwq_fill(fx->hwq);
+	mana_hwq_open(fx->hwq, FX_RQ_ID, FX_RX_CQ_ID);
+}
+
+void
+fx_hwq_release(struct mana_hwq *hwq, bool is_gone)
+{
+	struct mana_rxq rxq = { .spares = NULL };
+	struct mana_rx_spares spares;
+
+	mana_hwq_collect(hwq, is_gone, &spares);
+	mana_rx_spares_add(&rxq, &spares);
+	mana_rx_spares_return(&rxq, UINT32_MAX);
+	if (hwq->scatter.nb_segs != 0)
+		memset(hwq->mbufs, 0, ((size_t)hwq->mbuf_mask + 1) *
+			       hwq->scatter.nb_segs * sizeof(*hwq->mbufs));
 }
 
 void
 fx_rx_end(struct fx_rx *fx)
 {
-	mana_rxq_release_mbufs(fx->rxq, true);
-	mana_rxq_release_mbufs(fx->rxq, true);
-	assert_eq(mana_rxq_nb_posted(fx->rxq), 0);
+	fx_hwq_release(fx->hwq, true);
+	fx_hwq_release(fx->hwq, true);
+	assert_eq(mana_hwq_nb_posted(fx->hwq), 0);
 }
 
 void
@@ -173,8 +184,8 @@ fx_rx_delete(struct fx_rx *fx)
 	fx_rx_check_pools(fx);
 	for (uint32_t i = 0; i < fx->nb_pools; i++)
 		fx_pool_free(fx->seg_mp[i]);
+	free(fx->hwq);
 	free(fx->rxq);
-	free(fx->list);
 	free(fx->rq_ring);
 	free(fx->cq.ring);
 	free(fx->db_page);
@@ -204,7 +215,7 @@ fx_rx_byte(uint32_t seq, uint32_t i)
 uint32_t
 fx_rx_frame(struct fx_rx *fx, uint32_t len_bytes)
 {
-	const uint32_t mask = fx->conf.rq_bytes - 1;
+	const uint32_t mask = fx->rings.ring_bytes - 1;
 	uint32_t at = fx->ci * HW_BU_BYTES;
 	struct hw_wqe header = hw_wqe_read(fx->rq_ring + (at & mask));
 	uint32_t seq = fx->rx_seq++, done = 0;
@@ -232,24 +243,6 @@ fx_rx_frame(struct fx_rx *fx, uint32_t len_bytes)
 	return seq * 0x9e3779b1u;
 }
 
-/* The rx_wqe_offset of a CQE whose first packet is in the WQE at BU first. */
-static uint32_t
-fx_rx_offset(const struct fx_rx *fx, uint32_t first)
-{
-	switch (fx->position) {
-	case FX_RX_POSITION_BYTES:
-		return first * HW_BU_BYTES;
-	case FX_RX_POSITION_BU:
-		return first;
-	case FX_RX_POSITION_LAST_BYTES:
-		return fx->last_bu * HW_BU_BYTES;
-	case FX_RX_POSITION_RING_BYTES:
-		return first * HW_BU_BYTES & (fx->conf.rq_bytes - 1);
-	default:
-		return 0x5a5a5a5a;
-	}
-}
-
 void
 fx_rx_okay(struct fx_rx *fx, uint32_t len_bytes, uint32_t flags)
 {
@@ -261,7 +254,7 @@ fx_rx_okay(struct fx_rx *fx, uint32_t len_bytes, uint32_t flags)
 	data[1] = flags;
 	data[2] = len_bytes | 0x5a5a0000;
 	data[4] = fx_rx_frame(fx, len_bytes);
-	data[14] = fx_rx_offset(fx, fx->last_bu);
+	data[14] = fx->last_bu * HW_BU_BYTES;
 	fx_cqe_write(&fx->cq, data, FX_RQ_ID);
 }
 
@@ -279,7 +272,7 @@ fx_rx_coalesced(struct fx_rx *fx, const uint32_t *len_bytes, uint32_t nb,
 		data[2 + 3 * i] = len_bytes[i];
 		data[4 + 3 * i] = fx_rx_frame(fx, len_bytes[i]);
 	}
-	data[14] = fx_rx_offset(fx, first);
+	data[14] = first * HW_BU_BYTES;
 	fx_cqe_write(&fx->cq, data, FX_RQ_ID);
 }
 
@@ -304,7 +297,7 @@ fx_rx_coalesced_8(struct fx_rx *fx, const uint32_t *len_bytes, uint32_t nb,
 						HW_RX_PPI_8_HASH_1_OFF),
 			    fx_rx_frame(fx, len_bytes[i]));
 	}
-	hw_put_le32(cqe + HW_RX_CQE_WQE_OFFSET_OFF, fx_rx_offset(fx, first));
+	hw_put_le32(cqe + HW_RX_CQE_WQE_OFFSET_OFF, first * HW_BU_BYTES);
 	memcpy(data, cqe, sizeof(data));
 	fx_cqe_write(&fx->cq, data, FX_RQ_ID);
 }
@@ -316,7 +309,7 @@ fx_rx_cqe(struct fx_rx *fx, uint32_t type, uint32_t len_bytes)
 		type | HW_CQE_CLIENT_ETHERNET << HW_CQE_CLIENT_S, 0, len_bytes,
 	};
 
-	data[14] = fx_rx_offset(fx, fx->last_bu);
+	data[14] = fx->last_bu * HW_BU_BYTES;
 	fx_cqe_write(&fx->cq, data, FX_RQ_ID);
 }
 
@@ -356,7 +349,7 @@ fx_rx_check(struct fx_rx *fx, struct rte_mbuf *m, uint32_t len_bytes,
 {
 	uint32_t seq = fx->check_seq++;
 
-	if (fx->rxq->ol_flags != 0)
+	if (fx->hwq->ol_flags != 0)
 		ol_flags |= RTE_MBUF_F_EXTERNAL;
 	assert_eq(m->ol_flags, ol_flags);
 	assert_eq(m->packet_type, ptype);

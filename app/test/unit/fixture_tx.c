@@ -43,52 +43,53 @@ fx_tx_pools(struct fx_tx *fx, const struct fx_tx_opts *opts)
 struct fx_tx *
 fx_tx_new(const struct fx_tx_opts *opts)
 {
-	struct fx_tx *fx = calloc(1, sizeof(*fx));
+	struct fx_tx *fx = fx_ring_alloc(sizeof(*fx), 0);
 	uint32_t nb_desc = or_default(opts->nb_desc, 64);
 	uint32_t nb_wqes = rte_align32pow2(nb_desc);
 	uint32_t nb_mbufs = nb_wqes * or_default(opts->mbufs_per_wqe, 4);
 	uint32_t sq_bytes = or_default(opts->sq_bytes,
 				       rte_align32pow2(nb_desc * 512));
 
-	assert_non_null(fx);
 	fx_tx_pools(fx, opts);
 	fx->txq = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*fx->txq));
-	memset(fx->txq, 0, sizeof(*fx->txq));
 	fx->sq_ring = fx_ring_alloc(sq_bytes, 0xff);
 	fx->cq.nb_cqe = or_default(opts->nb_cqe, 128);
 	fx->cq.ring = fx_ring_alloc(fx->cq.nb_cqe * HW_CQE_BYTES, 0);
 	fx->cq.pi = fx->cq.nb_cqe;
 	fx->db_page = fx_ring_alloc(HW_DB_PAGE_BYTES, 0);
-	fx->conf = (struct mana_txq_conf){
-		.sq_ring = fx->sq_ring,
-		.sq_bytes = sq_bytes,
+	fx->rings = (struct mana_queue_rings){
+		.ring = fx->sq_ring,
+		.ring_bytes = sq_bytes,
 		.cq_ring = fx->cq.ring,
 		.nb_cqe = fx->cq.nb_cqe,
 		.db_page = fx->db_page,
-		.sq_id = FX_SQ_ID,
+		.id = FX_SQ_ID,
 		.cq_id = FX_TX_CQ_ID,
 		.vp_offset = or_default(opts->vp_offset, 3),
-		.mbufs = calloc(nb_mbufs, sizeof(struct rte_mbuf *)),
-		.nb_mbufs = nb_mbufs,
-		.info = calloc(nb_wqes, sizeof(uint16_t)),
-		.groups = calloc(nb_wqes, sizeof(struct mana_tx_group)),
-		.nb_wqes = nb_wqes,
-		.bounce_mp = opts->no_bounce_pool ? NULL : fx->bounce_mp,
-		.nb_desc = nb_desc,
-		.max_sge = or_default(opts->max_sge, 30),
+	};
+	fx->conf = (struct mana_txq_conf){
 		.no_suppress = opts->no_suppress,
-		.mtu = or_default(opts->mtu, UINT16_MAX),
 		.form = opts->form,
 		.vport = opts->vport,
 	};
-	if (!opts->no_bounce_slots) {
-		fx->conf.bounce = fx_ring_alloc(nb_wqes * MANA_TX_BOUNCE_BYTES,
-						0xee);
-		fx_mr_add(fx->conf.bounce, nb_wqes * MANA_TX_BOUNCE_BYTES,
-			  0x4001);
-	}
-	mana_mr_cache_init(&fx->txq->mr, &fx_mr_generation, &fx_mr_calls);
-	assert_eq(mana_txq_init(fx->txq, &fx->conf), 0);
+	fx->fresh = (struct mana_txq){
+		.nb_desc = nb_desc,
+		.max_sge = or_default(opts->max_sge, 30),
+		.mbufs = calloc(nb_mbufs, sizeof(struct rte_mbuf *)),
+		.pools = calloc(nb_mbufs, sizeof(struct rte_mempool *)),
+		.mbuf_mask = nb_mbufs - 1,
+		.info = calloc(nb_wqes, sizeof(uint16_t)),
+		.groups = calloc(nb_wqes, sizeof(struct mana_tx_group)),
+		.mask = nb_wqes - 1,
+		.bounce = fx_ring_alloc(nb_wqes * MANA_TX_BOUNCE_BYTES, 0xee),
+		.bounce_mp = fx->bounce_mp,
+		.mtu = or_default(opts->mtu, UINT16_MAX),
+		.runs = true,
+	};
+	fx_mr_add(fx->fresh.bounce, nb_wqes * MANA_TX_BOUNCE_BYTES, 0x4001);
+	mana_mr_cache_init(&fx->fresh.mr, &fx_mr_table);
+	*fx->txq = fx->fresh;
+	assert_eq(mana_txq_init(fx->txq, &fx->rings, &fx->conf), 0);
 	fx->zero_position = opts->zero_position;
 	if (opts->start != 0)
 		fx_tx_start_at(fx, opts->start);
@@ -99,12 +100,12 @@ fx_tx_new(const struct fx_tx_opts *opts)
 void
 fx_tx_restart(struct fx_tx *fx)
 {
-	memset(fx->sq_ring, 0xff, fx->conf.sq_bytes);
+	memset(fx->sq_ring, 0xff, fx->rings.ring_bytes);
 	memset(fx->cq.ring, 0, fx->cq.nb_cqe * HW_CQE_BYTES);
 	memset(fx->db_page, 0, HW_DB_PAGE_BYTES);
 	fx->cq.pi = fx->cq.nb_cqe;
 	fx->ci = fx->done_bu = fx->silent_bu = 0;
-	assert_eq(mana_txq_init(fx->txq, &fx->conf), 0);
+	assert_eq(mana_txq_init(fx->txq, &fx->rings, &fx->conf), 0);
 }
 
 void
@@ -121,10 +122,11 @@ fx_tx_delete(struct fx_tx *fx)
 	free(fx->sq_ring);
 	free(fx->cq.ring);
 	free(fx->db_page);
-	free(fx->conf.mbufs);
-	free(fx->conf.info);
-	free(fx->conf.groups);
-	free(fx->conf.bounce);
+	free(fx->fresh.mbufs);
+	free(fx->fresh.pools);
+	free(fx->fresh.info);
+	free(fx->fresh.groups);
+	free(fx->fresh.bounce);
 	free(fx);
 }
 
@@ -136,7 +138,7 @@ fx_tx_read(const struct fx_tx *fx, uint32_t offset, uint8_t *to,
 	uint32_t at = fx->ci * HW_BU_BYTES + offset;
 
 	for (uint32_t i = 0; i < bytes; i++)
-		to[i] = fx->sq_ring[(at + i) & (fx->conf.sq_bytes - 1)];
+		to[i] = fx->sq_ring[(at + i) & (fx->rings.ring_bytes - 1)];
 }
 
 bool
@@ -154,7 +156,7 @@ fx_tx_fetch(struct fx_tx *fx, struct fx_tx_wqe *wqe)
 	}
 	assert_eq(db.id, FX_SQ_ID);
 	assert_eq(db.wqe_cnt, 0);
-	assert_true(db.tail - fx->ci * HW_BU_BYTES <= fx->conf.sq_bytes);
+	assert_true(db.tail - fx->ci * HW_BU_BYTES <= fx->rings.ring_bytes);
 
 	fx_tx_read(fx, 0, bytes, sizeof(bytes));
 	wqe->header = hw_wqe_read(bytes);
@@ -169,16 +171,16 @@ fx_tx_fetch(struct fx_tx *fx, struct fx_tx_wqe *wqe)
 	assert_eq(wqe->oob.vsq_frame, FX_SQ_ID >> 10);
 	if (wqe->oob.pkt_fmt != HW_PKT_FMT_LONG ||
 	    fx->conf.vport != MANA_TX_VPORT_LONG)
-		assert_eq(wqe->oob.short_vp, fx->conf.vp_offset <= 255 ?
-						     fx->conf.vp_offset : 0);
+		assert_eq(wqe->oob.short_vp, fx->rings.vp_offset <= 255 ?
+						     fx->rings.vp_offset : 0);
 	else
 		assert_eq(wqe->oob.short_vp, 0);
 	if (wqe->oob.pkt_fmt == HW_PKT_FMT_LONG)
 		assert_eq(wqe->oob.long_vp,
 			  fx->conf.vport == MANA_TX_VPORT_SHORT ?
-				  0 : fx->conf.vp_offset);
+				  0 : fx->rings.vp_offset);
 	else
-		assert_true(fx->conf.vp_offset <= 255);
+		assert_true(fx->rings.vp_offset <= 255);
 
 	wqe->nb_sge = wqe->header.nb_sge;
 	assert_true(wqe->nb_sge >= 1 && wqe->nb_sge <= 30);
@@ -204,7 +206,7 @@ fx_tx_fetch(struct fx_tx *fx, struct fx_tx_wqe *wqe)
 	fx->ci += wqe->nb_bu;
 	/* At least one WQE per quarter of the ring asks for a CQE. */
 	fx->silent_bu = wqe->oob.suppress ? fx->silent_bu + wqe->nb_bu : 0;
-	assert_true(fx->silent_bu <= fx->conf.sq_bytes / HW_BU_BYTES / 4);
+	assert_true(fx->silent_bu <= fx->rings.ring_bytes / HW_BU_BYTES / 4);
 	return true;
 }
 
@@ -224,7 +226,7 @@ fx_tx_cqe_at(struct fx_tx *fx, uint32_t type, uint32_t position)
 bool
 fx_tx_silent(struct fx_tx *fx)
 {
-	uint32_t at = fx->done_bu * HW_BU_BYTES & (fx->conf.sq_bytes - 1);
+	uint32_t at = fx->done_bu * HW_BU_BYTES & (fx->rings.ring_bytes - 1);
 	struct hw_wqe header = hw_wqe_read(fx->sq_ring + at);
 
 	fx->done_bu += hw_wqe_bytes(&header) / HW_BU_BYTES;
@@ -278,4 +280,23 @@ fx_ext_free(void *addr, void *opaque)
 {
 	(void)addr;
 	(void)opaque;
+}
+
+uint16_t
+fx_tx_post(struct fx_tx *fx, uint32_t nb, uint32_t nb_segs)
+{
+	struct rte_mbuf *pkts[256];
+	uint16_t sent;
+
+	for (uint32_t i = 0; i < nb; i++)
+		pkts[i] = fx_chain(fx->mp, nb_segs, 60, i);
+	sent = fx->burst(fx->txq, pkts, nb);
+	rte_pktmbuf_free_bulk(pkts + sent, nb - sent);
+	return sent;
+}
+
+uint32_t
+fx_tx_missing(const struct fx_tx *fx)
+{
+	return fx_pool_missing(fx->mp, fx->nb_mbufs);
 }

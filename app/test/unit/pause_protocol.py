@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every run of the pause protocol of mana_pause.c, on processors that reorder.
+"""Every run of the pause protocol of mana_locks.c, on processors that reorder.
 
 A thread polls a queue while the control path pauses it, replaces its rings, and
 resumes it. The script tries all interleavings on two kinds of processor: "tso" (x86:
@@ -24,11 +24,10 @@ import sys
 #
 # A program is a list of instructions in the order of the machine code:
 #   load VAR -> REG, store VAR VALUE (a number, or a REG), wait VAR until it is 0,
-#   check REG REG that they are equal, membarrier, fence (of this thread only).
+#   check REG REG that they are equal, membarrier.
 # "unless": a register that is 0 if the instruction is reached.
 
 LOAD, STORE, WAIT, CHECK, BARRIER = "load", "store", "wait", "check", "membarrier"
-FENCE = "fence"
 
 
 def burst(turn, without=()):
@@ -98,39 +97,6 @@ def pause_and_resume(without=()):
             for one in part]
 
 
-# ---- Without membarrier() ----
-#
-# Here is_busy is the word is_fenced of bursts, or the lock of the status functions, which
-# the enable of an interrupt takes when it has cleared the wake-up.
-
-def fence_instead(program):
-    return [(FENCE, *names) if op == BARRIER else (op, *names) for op, *names in program]
-
-
-def burst_fenced(turn, without=()):
-    """burst() with the fences of burst_fenced()."""
-    program = []
-    for one in burst(turn):
-        program.append(one)
-        if one[:3] == (STORE, "is_busy", 1) and "fence of the lock" not in without:
-            program.append((FENCE, None, None, None))
-        if one[:2] == (LOAD, "paused") and "fence of the check" not in without:
-            program.append((FENCE, None, None, None))
-    if "release" not in without:
-        program.insert(-1, (FENCE, None, None, None))
-    return program
-
-
-def enable_fenced(without=()):
-    """enable(): the wake-up is withdrawn, then the lock taken."""
-    program = [(STORE, "asleep", 1, None), (STORE, "is_busy", 1, None)]
-    if "fence of the lock" not in without:
-        program.append((FENCE, None, None, None))
-    return program + [(LOAD, "paused", "paused", None), (FENCE, None, None, None),
-                      (STORE, "asleep", 0, "paused"), (FENCE, None, None, None),
-                      (STORE, "is_busy", 0, None)]
-
-
 # ---- Processors ---------------------------------------------------------------
 
 class Thread:
@@ -159,7 +125,7 @@ class Thread:
             reads.discard(unless)       # may run before the branch
         needs = set()
         for before, (op2, var2, second2, unless2) in enumerate(self.program[:at]):
-            if {op, op2} & {BARRIER, FENCE}:
+            if BARRIER in (op, op2):
                 needs.add(before)       # a full barrier of its caller
             elif op2 == LOAD and second2 in reads:
                 needs.add(before)
@@ -308,39 +274,9 @@ def arming(without):
     return enable(without), pause_and_resume(without)
 
 
-BROKEN_FENCES = {
-    "fence of the lock": {"tso", "weak"},
-    "fence of the check": {"weak"},
-    "release": {"weak"},
-    "pause": {"tso", "weak"},
-    "first membarrier": {"tso", "weak"},
-    "wait": {"tso", "weak"},
-    "second membarrier": {"weak"},
-    "third membarrier": {"weak"},
-}
-
-
-BROKEN_ARMING_FENCES = {
-    "fence of the lock": {"tso", "weak"},
-    "fourth membarrier": {"weak"},
-    "wake": {"tso", "weak"},
-}
-
-
-def polling_fenced(without):
-    return (burst_fenced(1, without) + (burst_fenced(2) if not without else []),
-            fence_instead(control(without)))
-
-
-def arming_fenced(without):
-    return enable_fenced(without), fence_instead(pause_and_resume(without))
-
-
 def main():
     wrong = try_all("polls", polling, BROKEN, {})
     wrong += try_all("arming", arming, BROKEN_ARMING, {"asleep": 0})
-    wrong += try_all("fenced polls", polling_fenced, BROKEN_FENCES, {})
-    wrong += try_all("fenced arming", arming_fenced, BROKEN_ARMING_FENCES, {"asleep": 0})
     return wrong != 0
 
 

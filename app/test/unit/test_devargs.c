@@ -3,32 +3,26 @@
 /* Device arguments: accepted and rejected values. */
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include <rte_common.h>
-#include <rte_vect.h>
 
+#include "../../../model/test/test.h"
 #include "mana_ethdev.h"
 #include "mana_log.h"
-#include "mana_rxtx.h"
+#include "mana_txq.h"
 
 /* Defined in mana_probe.c. */
 int mana_logtype_init;
 int mana_logtype_driver;
 
-static void
-test_port_by_mac(void **state)
+TEST(test_port_by_mac)
 {
 	struct mana_devargs args;
 
-	(void)state;
 	assert_int_equal(mana_devargs_parse(NULL, &args), 0);
 	assert_int_equal(args.nb_selects, 0);
 	assert_int_equal(mana_devargs_parse("", &args), 0);
@@ -45,12 +39,10 @@ test_port_by_mac(void **state)
 	assert_string_equal(args.key, "mac");
 }
 
-static void
-test_port_by_netdev_or_number(void **state)
+TEST(test_port_by_netdev_or_number)
 {
 	struct mana_devargs args;
 
-	(void)state;
 	assert_int_equal(mana_devargs_parse("netdev=eth1,netdev=123456789012345", &args),
 			 0);
 	assert_string_equal(args.key, "netdev");
@@ -65,29 +57,24 @@ test_port_by_netdev_or_number(void **state)
 	assert_int_equal(args.selects[2].port, 10);
 }
 
-static void
-test_options(void **state)
+TEST(test_options)
 {
 	struct mana_devargs args;
 
-	(void)state;
 	assert_int_equal(mana_devargs_parse("", &args), 0);
 	assert_false(args.options.netdev_down);
-	assert_false(args.options.reject_promisc);
-	assert_int_equal(mana_devargs_parse("netdev_down=1,port=1,promisc=reject", &args),
-			 0);
+	/* What another layer of -a has is added. */
+	assert_int_equal(mana_devargs_parse("driver=net_mana,hw_rxq=4", &args), 0);
+	assert_int_equal(mana_devargs_add("class=eth,mac=00:0d:3a:00:00:01", &args), 0);
+	assert_int_equal(mana_devargs_add(NULL, &args), 0);
+	assert_int_equal(args.nb_selects, 1);
+	assert_int_equal(args.options.hw_rxq, 4);
+	assert_int_equal(mana_devargs_parse("netdev_down=1,port=1", &args), 0);
 	assert_true(args.options.netdev_down);
-	assert_true(args.options.reject_promisc);
-	assert_false(args.options.refuse_foreign);
-	assert_int_equal(mana_devargs_parse("foreign_mem=refuse", &args), 0);
-	assert_true(args.options.refuse_foreign);
 	assert_int_equal(mana_devargs_parse("port=1", &args), 0);
 	assert_int_equal(args.nb_selects, 1);
 	assert_int_equal(mana_devargs_parse("netdev_down=0", &args), 0);
 	assert_false(args.options.netdev_down);
-	assert_false(args.options.netdev_mtu);
-	assert_int_equal(mana_devargs_parse("netdev_mtu=1", &args), 0);
-	assert_true(args.options.netdev_mtu);
 	assert_int_equal(args.options.max_desc, 0);
 	assert_int_equal(args.options.max_send_sge, 0);
 	assert_int_equal(mana_devargs_parse("max_desc=64,max_send_sge=3", &args), 0);
@@ -120,166 +107,136 @@ test_options(void **state)
 	assert_true(args.options.rx_scrub);
 	assert_int_equal(mana_devargs_parse("rx_scrub=0", &args), 0);
 	assert_false(args.options.rx_scrub);
-	assert_false(args.options.tx_outer);
-	assert_int_equal(mana_devargs_parse("tx_outer=1", &args), 0);
-	assert_true(args.options.tx_outer);
-	assert_int_equal(mana_devargs_parse("tx_outer=0", &args), 0);
-	assert_false(args.options.tx_outer);
-	assert_int_equal(mana_devargs_parse("netdev_mtu=0", &args), 0);
-	assert_false(args.options.netdev_mtu);
 	assert_int_equal(args.options.recovery_timeout, MANA_RECOVERY_TIMEOUT_S);
-	assert_false(args.options.recovers_owned);
 	assert_int_equal(mana_devargs_parse("recovery_timeout=60,port=1", &args), 0);
 	assert_int_equal(args.options.recovery_timeout, 60);
-	assert_true(args.options.recovers_owned);
 	assert_int_equal(mana_devargs_parse("recovery_timeout=0", &args), 0);
 	assert_int_equal(args.options.recovery_timeout, 0);
 }
 
-/* The keys of the path tables; every build has the scalar ones. */
-static void
-test_paths(void **state)
+/* Parses, expects this result, and returns the log. */
+static char *
+parse(const char *text, struct mana_devargs *args, int expected)
 {
-	const struct mana_rx_path *path;
-	struct mana_devargs args;
-	char text[32];
+	static char logged[4096];
+	FILE *log = fmemopen(logged, sizeof(logged), "w");
+	int ret;
 
-	(void)state;
-	assert_int_equal(mana_devargs_parse("port=1", &args), 0);
-	assert_null(args.options.rx_path);
-	assert_int_equal(mana_devargs_parse("rx_path=scalar", &args), 0);
-	assert_string_equal(args.options.rx_path, "scalar");
-
-	/* The vector width limits the vector paths. */
-	for (path = mana_rx_paths; path < mana_rx_paths + mana_rx_nb_paths; path++) {
-		snprintf(text, sizeof(text), "rx_path=%s", path->key);
-		assert_int_equal(rte_vect_set_max_simd_bitwidth(
-					 RTE_VECT_SIMD_DISABLED), 0);
-		assert_int_equal(mana_devargs_parse(text, &args),
-				 path->simd_bits == 0 ? 0 : -EINVAL);
-		assert_int_equal(rte_vect_set_max_simd_bitwidth(
-					 RTE_VECT_SIMD_MAX), 0);
-		assert_int_equal(mana_devargs_parse(text, &args),
-				 mana_rx_path_is_allowed(path) ? 0 : -EINVAL);
-	}
+	assert_non_null(log);
+	assert_int_equal(rte_openlog_stream(log), 0);
+	ret = mana_devargs_parse(text, args);
+	assert_int_equal(rte_openlog_stream(NULL), 0);
+	fclose(log);
+	if (ret != expected)
+		fail_msg("%s: %d", text, ret);
+	return logged;
 }
 
-/* Whether the word is in a list separated by bars. */
-static bool
-is_among(const char *words, const char *word, size_t len)
+#define PORT_NUMBER "not the number of a port; the ports of a function count from 1"
+#define SELECTED "ports are already selected by "
+#define FLAG "give 0 or 1"
+
+/* Each message names the argument and a valid value. */
+TEST(test_refused)
 {
-	for (; *words != '\0'; words += strcspn(words, "|"), words += *words == '|')
-		if (strcspn(words, "|") == len && memcmp(words, word, len) == 0)
-			return true;
-	return false;
-}
-
-/* MANA_DEVARGS_HELP lists exactly the words that the table accepts. */
-static void
-check_words(const char *key, const char *words)
-{
-	const struct mana_rx_path *const paths = mana_rx_paths;
-	char text[128];
-	const char *at;
-	uint32_t i;
-
-	for (i = 0; i < mana_rx_nb_paths; i++)
-		if (!is_among(words, paths[i].key, strlen(paths[i].key)))
-			fail_msg("%s: help lacks %s", key, paths[i].key);
-	for (at = words; *at != '\0'; at += strcspn(at, "|"), at += *at == '|') {
-		size_t len = strcspn(at, "|");
-
-		assert_true(len < sizeof(text));
-		memcpy(text, at, len);
-		text[len] = '\0';
-#ifndef CC_AVX2_SUPPORT
-		if (strcmp(text, "avx2") == 0)
-			continue;
-#endif
-		for (i = 0; i < mana_rx_nb_paths; i++)
-			if (strcmp(paths[i].key, text) == 0)
-				break;
-		if (i == mana_rx_nb_paths)
-			fail_msg("%s: help has %s, rejected", key, text);
-	}
-	/* A single word stands alone, several between brackets. */
-	snprintf(text, sizeof(text), strchr(words, '|') == NULL ? "%s=%s" : "%s=<%s>",
-		 key, words);
-	assert_non_null(strstr(MANA_DEVARGS_HELP, text));
-}
-
-static void
-test_help_lists_all_words(void **state)
-{
-	(void)state;
-	check_words("rx_path", MANA_DEVARG_RX_PATHS);
-}
-
-static void
-test_refused(void **state)
-{
-	static const char *const bad[] = {
-		"mac=", "mac", "mac=0", "mac=00:0d:3a:00:00", "mac=00:0d:3a:00:00:01:02",
-		"mac=00:0d:3a:00:00:1", "mac=00:0d:3a:00:00:001", "mac=0:0d:3a:00:00:011",
-		"mac=00-0d-3a-00-00-01", "mac=000d:3a00:0001", "mac=00:0d:3a:00:00:0g",
-		"mac=+0:0d:3a:00:00:01", "mac= 0:0d:3a:00:00:01", "mac=00:0d:3a:00:00:01 ",
-		"mac=0x:0d:3a:00:00:01", "mac=00:0d:3a:00:00_01",
-		"mac=00:00:00:00:00:00", /* all zeros */
-		"mac=ff:ff:ff:ff:ff:ff", "mac=01:0d:3a:00:00:01", /* multicast */
-		"mac=00:0d:3a:00:00:01,mac=00:0D:3A:00:00:01", /* duplicate */
-		"netdev=", "netdev", "netdev=a-name-of-16-chr", "netdev=a/b", "netdev=a b",
-		"netdev=a:b", "netdev=a,netdev=a",
-		"port=", "port", "port=0", "port=256", "port=1000", "port=4294967297",
-		"port=-1", "port=+1", "port= 1", "port=1 ", "port=0x1", "port=1x", "port=x",
-		"port=1,port=2,port=1", "port=1,port=01",
-		/* more than one selector */
-		"port=1,netdev=eth1", "netdev=eth1,mac=00:0d:3a:00:00:01",
-		"mac=00:0d:3a:00:00:01,port=1",
-		"netdev_down", "netdev_down=", "netdev_down=2", "netdev_down=on",
-		"netdev_mtu", "netdev_mtu=9000", "netdev_mtu=1,netdev_mtu=1",
-		"netdev_down=01", "netdev_down=1,netdev_down=1",
-		"promisc", "promisc=", "promisc=accept", "promisc=Reject",
-		"promisc=reject,promisc=reject",
-		"foreign_mem", "foreign_mem=accept", "foreign_mem=refuse,foreign_mem=refuse",
-		"rx_path", "rx_path=", "rx_path=Scalar", "rx_path=scalar ",
-		"rx_path=avx512", "rx_path=scalar,rx_path=scalar",
-		"rx_path=a-name-that-is-longer-than-all-of-them",
-		"tx_path=scalar", /* a key of earlier versions */
-		"tx_suppress", "tx_suppress=no", "tx_suppress=0,tx_suppress=0",
-		"rx_intr", "rx_intr=off", "rx_intr=0,rx_intr=1",
-		"rx_scrub", "rx_scrub=2", "rx_scrub=1,rx_scrub=1",
-		"tx_oob", "tx_oob=auto", "tx_oob=long,tx_oob=long",
-		"tx_vport", "tx_vport=1", "tx_vport=both,tx_vport=both",
-		"max_desc", "max_desc=", "max_desc=32", "max_desc=100", "max_desc=4096",
-		"max_desc=4294967360", "max_desc=-64", "max_desc=64,max_desc=64",
-		"max_send_sge", "max_send_sge=2", "max_send_sge=31", "max_send_sge=5x",
-		"tx_outer", "tx_outer=2", "tx_outer=1,tx_outer=1",
-#ifdef RTE_ARCH_X86
-		"rx_path=neon",
-#else
-		"rx_path=sse", "rx_path=avx2",
-#endif
-		"macs=00:0d:3a:00:00:01", "MAC=00:0d:3a:00:00:01", "promisc=1",
-		"mac=00:0d:3a:00:00:01,x=1", "=", ",,,x",
+	static const struct {
+		const char *said, *texts[16];
+	} bad[] = {
+		{ "not a MAC address; give six pairs of hexadecimal digits, as in mac=00:0d",
+		  { "mac=", "mac", "mac=0", "mac=00:0d:3a:00:00", "mac=00:0d:3a:00:00:01:02",
+		    "mac=00:0d:3a:00:00:1", "mac=00:0d:3a:00:00:001",
+		    "mac=0:0d:3a:00:00:011", "mac=00-0d-3a-00-00-01", "mac=000d:3a00:0001",
+		    "mac=00:0d:3a:00:00:0g", "mac=+0:0d:3a:00:00:01",
+		    "mac=00:0d:3a:00:00:01 ", "mac=0x:0d:3a:00:00:01",
+		    "mac=00:0d:3a:00:00_01" } },
+		{ "it is zero or multicast",
+		  { "mac=00:00:00:00:00:00", "mac=ff:ff:ff:ff:ff:ff", "mac=01:0d:3a:00:00:01" } },
+		{ "mac=00:0D:3A:00:00:01 is given twice; give it once",
+		  { "mac=00:0d:3a:00:00:01,mac=00:0D:3A:00:00:01" } },
+		{ "not the name of a netdev, which has 1 to 15 characters",
+		  { "netdev=", "netdev", "netdev=a-name-of-16-chr", "netdev=a/b", "netdev=a b",
+		    "netdev=a:b" } },
+		{ "netdev=a is given twice", { "netdev=a,netdev=a" } },
+		{ PORT_NUMBER,
+		  { "port=", "port", "port=0", "port=256", "port=1000", "port=4294967297",
+		    "port=-1", "port=+1", "port= 1", "port=1 ", "port=0x1", "port=1x",
+		    "port=x" } },
+		{ "port=1 is given twice", { "port=1,port=2,port=1" } },
+		{ "port=01 is given twice", { "port=1,port=01" } },
+		{ SELECTED "port=", { "port=1,netdev=eth1", "port=1,mac=00:0d:3a:00:00:01" } },
+		{ SELECTED "netdev=", { "netdev=eth1,mac=00:0d:3a:00:00:01" } },
+		{ SELECTED "mac=", { "mac=00:0d:3a:00:00:01,port=1" } },
+		{ FLAG, { "netdev_down", "netdev_down=", "netdev_down=2", "netdev_down=on",
+			  "netdev_down=01", "tx_suppress", "tx_suppress=no", "rx_intr",
+			  "rx_intr=off", "rx_scrub", "rx_scrub=2" } },
+		{ "netdev_down=0 is given twice", { "netdev_down=1,netdev_down=0" } },
+		{ "is given twice",
+		  { "tx_suppress=0,tx_suppress=0", "rx_intr=0,rx_intr=1",
+		    "rx_scrub=1,rx_scrub=1", "tx_oob=long,tx_oob=long",
+		    "tx_vport=both,tx_vport=both", "max_desc=64,max_desc=64",
+		    "tx_outer=1,tx_outer=1" /* removed */ } },
+		{ "give short or long;", { "tx_oob", "tx_oob=auto", "tx_oob=0" } },
+		{ "give both, short or long", { "tx_vport", "tx_vport=1" } },
+		{ "give a power of two from 64 to 2048",
+		  { "max_desc", "max_desc=", "max_desc=32", "max_desc=100", "max_desc=4096",
+		    "max_desc=4294967360", "max_desc=-64" } },
+		{ "give a number from 3 to 30",
+		  { "max_send_sge", "max_send_sge=2", "max_send_sge=31", "max_send_sge=5x" } },
+		{ "give a power of two from 1 to 64", { "hw_rxq=3", "hw_rxq=128" } },
+		{ "give seconds from 0 (no recovery) to 3600", { "recovery_timeout=3601" } },
+		{ "unknown device argument 'macs'; known: mac=", { "macs=00:0d:3a:00:00:01" } },
+		{ "unknown device argument 'MAC'", { "MAC=00:0d:3a:00:00:01" } },
+		{ "unknown device argument 'x'", { "mac=00:0d:3a:00:00:01,x=1" } },
+		{ "device argument", { "=", ",,,x" } },
 	};
 	struct mana_devargs args;
-	size_t i;
 
-	(void)state;
-	for (i = 0; i < RTE_DIM(bad); i++) {
-		if (mana_devargs_parse(bad[i], &args) != -EINVAL)
-			fail_msg("taken: %s", bad[i]);
+	for (size_t i = 0; i < RTE_DIM(bad); i++)
+		for (size_t k = 0; k < RTE_DIM(bad[i].texts) && bad[i].texts[k] != NULL; k++) {
+			const char *logged = parse(bad[i].texts[k], &args, -EINVAL);
+
+			if (strstr(logged, bad[i].said) == NULL)
+				fail_msg("%s: %s", bad[i].texts[k], logged);
+		}
+}
+
+/* An argument that was removed is taken, and one warning names its replacement. */
+TEST(test_removed)
+{
+	static const struct {
+		const char *args, *instead;
+	} removed[] = {
+		{ "foreign_mem=refuse", "is registered, with a notice" },
+		{ "netdev_mtu=1", "ip link set dev <netdev> mtu" },
+		{ "promisc=reject", "are always on" },
+		{ "rx_path=scalar", "--force-max-simd-bitwidth" },
+		{ "tx_outer=1", "checksums of tunnels in the application" },
+		{ "tx_outer", "tx_outer= has no effect" },
+		{ "tx_path=scalar", "one Tx burst function" },
+	};
+	struct mana_devargs args, none;
+
+	assert_int_equal(mana_devargs_parse("", &none), 0);
+	for (size_t i = 0; i < RTE_DIM(removed); i++) {
+		char *text = parse(removed[i].args, &args, 0);
+
+		if (strstr(text, removed[i].instead) == NULL)
+			fail_msg("%s: %s", removed[i].args, text);
+		/* One line. */
+		assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+		assert_memory_equal(&args, &none, sizeof(args));
+		/* The help does not name it. */
+		*strchr(text, '=') = '\0';
+		assert_null(strstr(MANA_DEVARGS_HELP, text + strlen("MANA: ")));
 	}
 }
 
-static void
-test_number(void **state)
+TEST(test_number)
 {
 	struct mana_devargs args;
 	char text[9 * 24] = "";
 	unsigned int i;
 
-	(void)state;
 	for (i = 1; i <= 9; i++) {
 		size_t len = strlen(text);
 
@@ -296,15 +253,5 @@ test_number(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_port_by_mac),
-		cmocka_unit_test(test_port_by_netdev_or_number),
-		cmocka_unit_test(test_options),
-		cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_help_lists_all_words),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_number),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return test_run("unit", NULL, NULL);
 }

@@ -6,8 +6,6 @@
  */
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,11 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include <rte_common.h>
 
-#include "mana.h"
+#include "../../../model/test/test.h"
+#include "mana_discover.h"
+#include "mana_mr.h"
+#include "mana_verbs.h"
 
 #define GDMA_DEVICE_MANA 2
 #define GDMA_DEVICE_MANA_IB 3
@@ -31,13 +30,12 @@ int mana_logtype_driver;
 /* For an unused function of mana_mr.h, which a build without optimization contains. */
 int
 mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m, uintptr_t addr,
-	     uint32_t len_bytes, struct mana_mr_range *range)
+	     uint64_t len_bytes)
 {
 	(void)cache;
 	(void)m;
 	(void)addr;
 	(void)len_bytes;
-	(void)range;
 	return -ENOENT;
 }
 
@@ -59,14 +57,19 @@ fake_of(const void *device)
 	return (struct fake_device *)(uintptr_t)device;
 }
 
-int
-mana_verbs_list_get(struct ibv_device ***list, int *nb_devices)
+struct ibv_device **
+ibv_get_device_list(int *nb_devices)
 {
 	*nb_devices = 0;
 	while (devices[*nb_devices] != NULL)
 		(*nb_devices)++;
-	*list = (struct ibv_device **)devices;
-	return 0;
+	return (struct ibv_device **)devices;
+}
+
+int
+mana_verbs_error(void)
+{
+	return -EIO;
 }
 
 void
@@ -178,7 +181,7 @@ discover(struct fake_device *first, struct fake_device *second,
 	for (unsigned int i = 0; devices[i] != NULL; i++)
 		strcpy(devices[i]->device.ibdev_path, dir);
 	diag_error = 0;
-	ret = mana_discover(&addr, "7870:00:00.0", function);
+	ret = mana_discover(&addr, "7870:00:00.0", true, function);
 	assert_int_equal(nb_open, 0);
 	assert_int_equal(ret, diag_error);
 	return ret;
@@ -196,10 +199,8 @@ check_found(struct fake_device *first, struct fake_device *second,
 	mana_discover_release(&function);
 }
 
-static void
-test_ethernet_is_found(void **state)
+TEST(test_ethernet_is_found)
 {
-	RTE_SET_USED(state);
 	check_found(&ethernet, NULL, &ethernet);
 	check_found(&ethernet, &rnic, &ethernet);
 	check_found(&rnic, &ethernet, &ethernet);
@@ -207,45 +208,36 @@ test_ethernet_is_found(void **state)
 }
 
 /* The RNIC may need more rights than the Ethernet device. */
-static void
-test_rnic_that_cannot_be_opened(void **state)
+TEST(test_rnic_that_cannot_be_opened)
 {
 	struct mana_function function;
 
-	RTE_SET_USED(state);
 	check_found(&rnic_locked, &ethernet, &ethernet);
 	assert_int_equal(discover(&rnic_locked, NULL, &function), -EACCES);
 }
 
-static void
-test_nothing_found(void **state)
+TEST(test_nothing_found)
 {
 	struct mana_function function;
 
-	RTE_SET_USED(state);
 	assert_int_equal(discover(NULL, NULL, &function), -ENODEV);
 	assert_int_equal(discover(&rnic, NULL, &function), -ENODEV);
 }
 
-/* Creates <dir>/device/uevent as in sysfs. */
+/* Creates the link <dir>/device as in sysfs, to a folder with the name of the function. */
 static int
 setup(void **state)
 {
 	char path[64];
-	FILE *f;
 
 	RTE_SET_USED(state);
 	if (mkdtemp(dir) == NULL)
 		return -1;
-	snprintf(path, sizeof(path), "%s/device", dir);
+	snprintf(path, sizeof(path), "%s/7870:00:00.0", dir);
 	if (mkdir(path, 0700) != 0)
 		return -1;
-	snprintf(path, sizeof(path), "%s/device/uevent", dir);
-	f = fopen(path, "w");
-	if (f == NULL)
-		return -1;
-	fputs("DRIVER=mana\nPCI_SLOT_NAME=7870:00:00.0\n", f);
-	return fclose(f);
+	snprintf(path, sizeof(path), "%s/device", dir);
+	return symlink("7870:00:00.0", path);
 }
 
 static int
@@ -254,9 +246,9 @@ teardown(void **state)
 	char path[64];
 
 	RTE_SET_USED(state);
-	snprintf(path, sizeof(path), "%s/device/uevent", dir);
-	unlink(path);
 	snprintf(path, sizeof(path), "%s/device", dir);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/7870:00:00.0", dir);
 	rmdir(path);
 	return rmdir(dir);
 }
@@ -264,11 +256,5 @@ teardown(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ethernet_is_found),
-		cmocka_unit_test(test_rnic_that_cannot_be_opened),
-		cmocka_unit_test(test_nothing_found),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return test_run("unit", setup, teardown);
 }

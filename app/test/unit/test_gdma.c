@@ -8,13 +8,11 @@ static const uint32_t starts[] = {
 	0, 1, 127, 128, 0x7ffffff0, 0xffffff80, 0xfffffff0, 0xffffffff,
 };
 
-static void
-wq_checks_its_ring(void **state)
+TEST(wq_checks_its_ring)
 {
 	uint8_t *ring = fx_ring_alloc(16384, 0);
 	struct mana_wq wq = { .id = 77, .pi = 77, .ci = 77 };
 
-	(void)state;
 	assert_eq(mana_wq_init(&wq, ring, 4096, ring, 0), 0);
 	assert_eq(wq.mask_bu, 127);
 	assert_eq(wq.id, 0);
@@ -37,13 +35,11 @@ wq_checks_its_ring(void **state)
 	free(ring);
 }
 
-static void
-cq_checks_its_ring(void **state)
+TEST(cq_checks_its_ring)
 {
 	uint8_t *ring = fx_ring_alloc(16384, 0);
 	struct mana_cq cq = { .id = 77 };
 
-	(void)state;
 	assert_eq(mana_cq_init(&cq, ring, 64, true, ring), 0);
 	assert_eq(cq.id, 0);
 	assert_int_equal(mana_cq_init(&cq, ring, 32, true, ring), -EINVAL);
@@ -58,13 +54,11 @@ cq_checks_its_ring(void **state)
 }
 
 /* Full, empty and the place of each BU, from any start, three laps. */
-static void
-wq_counts_and_places(void **state)
+TEST(wq_counts_and_places)
 {
 	uint8_t *ring = fx_ring_alloc(4096, 0);
 	struct mana_wq wq = {0};
 
-	(void)state;
 	for (size_t s = 0; s < RTE_DIM(starts); s++) {
 		assert_eq(mana_wq_init(&wq, ring, 4096, ring, 0), 0);
 		wq.pi = wq.ci = starts[s];
@@ -85,15 +79,13 @@ wq_counts_and_places(void **state)
 }
 
 /* The SQ and RQ tail counts bytes, free running modulo 2^32. */
-static void
-wq_doorbell_wraps_at_32_bits(void **state)
+TEST(wq_doorbell_wraps_at_32_bits)
 {
 	uint8_t *ring = fx_ring_alloc(4096, 0);
 	uint8_t *page = fx_ring_alloc(4096, 0);
 	struct hw_doorbell db;
 	struct mana_wq wq = {0};
 
-	(void)state;
 	assert_eq(mana_wq_init(&wq, ring, 4096, page, GDMA_DB_SQ_OFFSET), 0);
 	mana_wq_open(&wq, 0xffffff);
 	for (size_t s = 0; s < RTE_DIM(starts); s++) {
@@ -139,15 +131,13 @@ cq_is_ours(const struct mana_cq *cq)
 }
 
 /* 20 laps from any start: each CQE is empty, then valid. */
-static void
-cq_follows_the_owner_bits(void **state)
+TEST(cq_follows_the_owner_bits)
 {
 	const uint32_t data[15] = {0};
 	uint8_t *ring = fx_ring_alloc(16384, 0);
 	struct fx_cq device;
 	struct mana_cq cq = {0};
 
-	(void)state;
 	for (size_t s = 0; s < RTE_DIM(starts); s++) {
 		cq_open(&cq, ring, 64, true, starts[s], &device);
 		for (uint32_t i = 0; i < 20 * 64; i++) {
@@ -162,8 +152,7 @@ cq_follows_the_owner_bits(void **state)
 }
 
 /* Of the eight owner values one is empty, one valid, six an overrun. */
-static void
-cq_distinguishes_overrun_from_empty(void **state)
+TEST(cq_distinguishes_overrun_from_empty)
 {
 	const uint32_t data[15] = {0};
 	uint8_t *ring = fx_ring_alloc(4096, 0);
@@ -171,7 +160,6 @@ cq_distinguishes_overrun_from_empty(void **state)
 	struct mana_cq cq = {0};
 	uint32_t lap, owner;
 
-	(void)state;
 	for (lap = 1; lap < 20; lap++) {
 		for (owner = 0; owner < 8; owner++) {
 			cq_open(&cq, ring, 64, false, lap * 64, &device);
@@ -190,15 +178,13 @@ cq_distinguishes_overrun_from_empty(void **state)
 	free(ring);
 }
 
-static void
-cq_matches_its_queue_only(void **state)
+TEST(cq_matches_its_queue_only)
 {
 	const uint32_t data[15] = {0};
 	uint8_t *ring = fx_ring_alloc(4096, 0);
 	struct fx_cq device;
 	struct mana_cq cq = {0};
 
-	(void)state;
 	cq_open(&cq, ring, 64, false, 0, &device);
 	fx_cqe_write(&device, data, 8); /* another queue */
 	fx_cqe_write(&device, data, 9 | 1u << HW_CQE_IS_SQ_S); /* an SQ */
@@ -220,15 +206,13 @@ cq_matches_its_queue_only(void **state)
 }
 
 /* A CQ without identifiers matches no CQE. */
-static void
-cq_is_closed_until_opened(void **state)
+TEST(cq_is_closed_until_opened)
 {
 	const uint32_t data[15] = {0};
 	uint8_t *ring = fx_ring_alloc(4096, 0);
 	struct fx_cq device = { .ring = ring, .nb_cqe = 64, .pi = 64 };
 	struct mana_cq cq = {0};
 
-	(void)state;
 	assert_eq(mana_cq_init(&cq, ring, 64, false, ring), 0);
 	fx_cqe_write(&device, data, 0);
 	assert_false(cq_is_ours(&cq));
@@ -238,8 +222,7 @@ cq_is_closed_until_opened(void **state)
 }
 
 /* All words of a CQE are copied, and nothing behind them. */
-static void
-cq_copies_whole_cqes(void **state)
+TEST(cq_copies_whole_cqes)
 {
 	uint8_t *ring = fx_ring_alloc(4096, 0);
 	struct fx_cq device;
@@ -247,7 +230,6 @@ cq_copies_whole_cqes(void **state)
 	struct gdma_cqe copies[2];
 	uint32_t data[15];
 
-	(void)state;
 	for (uint32_t i = 0; i < RTE_DIM(data); i++)
 		data[i] = 0x1000 + i;
 	memset(copies, 0xee, sizeof(copies));
@@ -263,14 +245,12 @@ cq_copies_whole_cqes(void **state)
 }
 
 /* A poll rings when half of a lap is behind the last doorbell, not before. */
-static void
-cq_rings_at_half_a_lap(void **state)
+TEST(cq_rings_at_half_a_lap)
 {
 	static uint8_t page[4096];
 	uint8_t *ring = fx_ring_alloc(4096, 0);
 	struct mana_cq cq = {0};
 
-	(void)state;
 	assert_eq(mana_cq_init(&cq, ring, 64, true, page), 0);
 	cq.ci += 31;
 	assert_false(mana_cq_update(&cq));
@@ -281,8 +261,7 @@ cq_rings_at_half_a_lap(void **state)
 }
 
 /* At most one lap of CQEs between two doorbells, for any poll size. */
-static void
-cq_rings_once_a_lap(void **state)
+TEST(cq_rings_once_a_lap)
 {
 	static uint8_t page[4096];
 	uint8_t *ring = fx_ring_alloc(16384, 0);
@@ -291,7 +270,6 @@ cq_rings_once_a_lap(void **state)
 	struct mana_cq cq = {0};
 	uint32_t bite, since, i;
 
-	(void)state;
 	for (bite = 1; bite <= 2 * nb; bite++) {
 		assert_eq(mana_cq_init(&cq, ring, nb, true, page), 0);
 		mana_cq_open(&cq, 11, 12);
@@ -321,19 +299,5 @@ cq_rings_once_a_lap(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(wq_checks_its_ring),
-		cmocka_unit_test(cq_checks_its_ring),
-		cmocka_unit_test(wq_counts_and_places),
-		cmocka_unit_test(wq_doorbell_wraps_at_32_bits),
-		cmocka_unit_test(cq_follows_the_owner_bits),
-		cmocka_unit_test(cq_distinguishes_overrun_from_empty),
-		cmocka_unit_test(cq_matches_its_queue_only),
-		cmocka_unit_test(cq_is_closed_until_opened),
-		cmocka_unit_test(cq_copies_whole_cqes),
-		cmocka_unit_test(cq_rings_at_half_a_lap),
-		cmocka_unit_test(cq_rings_once_a_lap),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return test_run("unit", NULL, NULL);
 }

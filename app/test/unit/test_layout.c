@@ -33,8 +33,7 @@ short_oob(uint32_t cq, uint32_t sq, uint32_t vp, uint32_t trans_off,
 		MANA_SHIFT_VAL64(vp, MANA_TX_OOB_SHORT_VP_S));
 }
 
-static void
-tx_tcp_checksum(void **state)
+TEST(tx_tcp_checksum)
 {
 	const uint32_t want[] = { 0, 0x00000201, 0x00005534, 0x03001022 };
 	uint64_t got[2] = {
@@ -44,13 +43,11 @@ tx_tcp_checksum(void **state)
 			  1u << MANA_TX_OOB_TCP_CSUM_S),
 	};
 
-	(void)state;
 	assert_words(got, want, 4);
 	assert_eq(mana_wqe_bu(GDMA_WQE_SGL_SHORT_BYTES, 1), 1);
 }
 
-static void
-tx_vlan_insert(void **state)
+TEST(tx_vlan_insert)
 {
 	const uint32_t want[] = {
 		0, 0x00000601, 0x00004145, 0x05000022,
@@ -66,13 +63,11 @@ tx_vlan_insert(void **state)
 		0,
 	};
 
-	(void)state;
 	assert_words(got, want, 8);
 	assert_eq(mana_wqe_bu(GDMA_WQE_SGL_LONG_BYTES, 1), 2);
 }
 
-static void
-tx_lso(void **state)
+TEST(tx_lso)
 {
 	const uint32_t want[] = { 0x42000000, 0x05a80a03, 0x00004134, 0x00000022 };
 	uint64_t got[2] = {
@@ -85,25 +80,21 @@ tx_lso(void **state)
 			  1u << MANA_TX_OOB_TCP_CSUM_S),
 	};
 
-	(void)state;
 	assert_words(got, want, 4);
 	assert_eq(mana_wqe_bu(GDMA_WQE_SGL_SHORT_BYTES, 3), 2);
 }
 
-static void
-rx_wqe(void **state)
+TEST(rx_wqe)
 {
 	const uint32_t want[] = { 0, 0x00000201 };
 	uint64_t got[1] = {
 		rte_cpu_to_le_64(GDMA_WQE_HEADER(1, GDMA_OOB_SHORT_DIV4)),
 	};
 
-	(void)state;
 	assert_words(got, want, 2);
 }
 
-static void
-sge(void **state)
+TEST(sge)
 {
 	uint64_t got[2] = {
 		rte_cpu_to_le_64(UINT64_C(0x1122334455667788)),
@@ -111,14 +102,12 @@ sge(void **state)
 	};
 	struct hw_sge read = hw_sge_read((const uint8_t *)got);
 
-	(void)state;
 	assert_eq(read.addr, UINT64_C(0x1122334455667788));
 	assert_eq(read.key, 0xfedcba98);
 	assert_eq(read.size_bytes, 0x12345);
 }
 
-static void
-tx_cqe(void **state)
+TEST(tx_cqe)
 {
 	const struct gdma_cqe cqe = {
 		.tx.header = rte_cpu_to_le_32(0x00000060),
@@ -126,7 +115,6 @@ tx_cqe(void **state)
 	};
 	uint32_t trailer = mana_cqe_load(&cqe.trailer);
 
-	(void)state;
 	assert_eq(mana_cqe_load(&cqe.tx.header) & MANA_CQE_TYPE_M,
 		  MANA_CQE_TX_OKAY);
 	assert_eq(mana_cqe_load(&cqe.tx.header) >> MANA_CQE_CLIENT_S &
@@ -136,12 +124,10 @@ tx_cqe(void **state)
 	assert_eq(trailer >> GDMA_CQE_OWNER_S & GDMA_CQE_OWNER_M, 1);
 }
 
-static void
-rx_cqe(void **state)
+TEST(rx_cqe)
 {
 	const uint32_t flags = 0x0a020000, vlan = 0x22041064;
 
-	(void)state;
 	assert_eq(0x41 & MANA_CQE_TYPE_M, MANA_CQE_RX_OKAY);
 	assert_eq(flags >> MANA_RX_CQE_HASH_TYPE_S & MANA_RX_CQE_HASH_TYPE_M,
 		  MANA_HASH_TCP_IPV4);
@@ -156,15 +142,13 @@ rx_cqe(void **state)
 }
 
 /* Doorbell values that the driver's ring functions write. */
-static void
-doorbells(void **state)
+TEST(doorbells)
 {
 	uint8_t *page = fx_ring_alloc(HW_DB_PAGE_BYTES, 0);
 	uint8_t *ring = fx_ring_alloc(16384, 0);
 	struct mana_wq wq = {0};
 	struct mana_cq cq = {0};
 
-	(void)state;
 	assert_eq(mana_wq_init(&wq, ring, 4096, page, GDMA_DB_SQ_OFFSET), 0);
 	mana_wq_open(&wq, 0x30);
 	wq.pi = 2;
@@ -190,12 +174,10 @@ doorbells(void **state)
 }
 
 /* Each field of WQE header and OOB alone, read by the model. */
-static void
-model_reads_wqe_fields(void **state)
+TEST(model_reads_wqe_fields)
 {
 	uint64_t w;
 
-	(void)state;
 #define READ_HEADER(value) \
 	(w = rte_cpu_to_le_64(value), hw_wqe_read((const uint8_t *)&w))
 	assert_eq(READ_HEADER(GDMA_WQE_HEADER(0xff, 0)).nb_sge, 0xff);
@@ -234,12 +216,10 @@ model_reads_wqe_fields(void **state)
 	}
 }
 
-static void
-model_reads_oob_fields(void **state)
+TEST(model_reads_oob_fields)
 {
 	uint64_t w[3];
 
-	(void)state;
 #define READ_OOB(first, second) \
 	(w[0] = rte_cpu_to_le_64(first), w[1] = rte_cpu_to_le_64(second), \
 	 w[2] = 0, hw_tx_oob_read((const uint8_t *)w, true))
@@ -279,10 +259,8 @@ model_reads_oob_fields(void **state)
 	assert_eq(MANA_TX_LSO_MSS_MAX_BYTES, HW_WQE_CLIENT_DATA_UNIT_M);
 }
 
-static void
-model_agrees_on_cqe(void **state)
+TEST(model_agrees_on_cqe)
 {
-	(void)state;
 	assert_eq(sizeof(struct gdma_cqe), HW_CQE_BYTES);
 	assert_eq(offsetof(struct gdma_cqe, trailer), HW_CQE_TRAILER_OFF);
 	assert_eq(0, HW_CQE_WQ_NUM_S);
@@ -295,6 +273,8 @@ model_agrees_on_cqe(void **state)
 	assert_eq(MANA_CQE_TYPE_M, HW_CQE_TYPE_M);
 	assert_eq(MANA_CQE_CLIENT_S, HW_CQE_CLIENT_S);
 	assert_eq(MANA_CQE_VENDOR_ERR_S, HW_CQE_VENDOR_ERR_S);
+	assert_eq(GDMA_VENDOR_ERR_TX_DATA_FIRST, HW_VENDOR_TX_DATA_ACCESS);
+	assert_eq(GDMA_VENDOR_ERR_TX_DATA_LAST, HW_VENDOR_TX_DATA_CONFIG);
 	assert_eq(offsetof(struct gdma_cqe, tx.data_offset),
 		  HW_TX_CQE_DATA_OFFSET_OFF);
 	assert_eq(offsetof(struct gdma_cqe, tx.offsets), HW_TX_CQE_OFFSETS_OFF);
@@ -323,10 +303,8 @@ model_agrees_on_cqe(void **state)
 	assert_eq(MANA_RX_CSUM_UDP_BAD << MANA_RX_CQE_CSUM_S, HW_RX_F_UDP_FAIL);
 }
 
-static void
-model_agrees_on_types_and_doorbells(void **state)
+TEST(model_agrees_on_types_and_doorbells)
 {
-	(void)state;
 	assert_eq(MANA_CQE_RX_OKAY, HW_CQE_RX_OKAY);
 	assert_eq(MANA_CQE_RX_COALESCED_4, HW_CQE_RX_COALESCED_4);
 	assert_eq(MANA_CQE_RX_OBJECT_FENCE, HW_CQE_RX_OBJECT_FENCE);
@@ -371,10 +349,8 @@ model_agrees_on_types_and_doorbells(void **state)
 }
 
 /* Masks and limits that no field above shows to be exact. */
-static void
-model_agrees_on_masks_and_limits(void **state)
+TEST(model_agrees_on_masks_and_limits)
 {
-	(void)state;
 	assert_eq(GDMA_SQ_WQE_MAX_SGE,
 		  (HW_SQ_WQE_MAX_BYTES - GDMA_WQE_SGL_LONG_BYTES) / HW_SGE_BYTES);
 	assert_eq(GDMA_RQ_WQE_MAX_SGE,
@@ -416,21 +392,5 @@ model_agrees_on_masks_and_limits(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tx_tcp_checksum),
-		cmocka_unit_test(tx_vlan_insert),
-		cmocka_unit_test(tx_lso),
-		cmocka_unit_test(rx_wqe),
-		cmocka_unit_test(sge),
-		cmocka_unit_test(tx_cqe),
-		cmocka_unit_test(rx_cqe),
-		cmocka_unit_test(doorbells),
-		cmocka_unit_test(model_reads_wqe_fields),
-		cmocka_unit_test(model_reads_oob_fields),
-		cmocka_unit_test(model_agrees_on_cqe),
-		cmocka_unit_test(model_agrees_on_types_and_doorbells),
-		cmocka_unit_test(model_agrees_on_masks_and_limits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return test_run("unit", NULL, NULL);
 }

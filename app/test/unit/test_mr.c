@@ -1,161 +1,360 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The region cache of a queue. Needs no EAL. */
+/* Look-ups in the table of regions. Needs no EAL. */
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <sys/mman.h>
 
 #include "fixture.h"
 
+static struct mana_mr_cache cache;
+
+/* As the slow lane does: 0 if there is no key. */
 static uint32_t
-lkey_of(struct mana_mr_cache *cache, uint64_t addr, uint32_t len)
+lkey_of(uint64_t addr, uint64_t len)
 {
 	uint32_t lkey = 0xdead;
 
-	return mana_mr_lkey(cache, NULL, addr, len, &lkey) ? lkey : 0;
+	if (mana_mr_is_stale(&cache.view))
+		mana_mr_sync(&cache);
+	return mana_mr_lkey(&cache, NULL, addr, len, &lkey) == 0 ? lkey : 0;
+}
+
+/* As the fast lane does. */
+static uint32_t
+found(uint64_t addr, uint64_t len)
+{
+	struct mana_mr_range range;
+
+	if (mana_mr_is_stale(&cache.view))
+		mana_mr_sync(&cache);
+	if (!mana_mr_find(&cache, addr, len, &range))
+		return 0;
+	assert_true(range.base <= addr && addr + len <= range.end);
+	return range.lkey;
 }
 
 static int
 setup(void **state)
 {
-	static struct mana_mr_cache cache;
-
+	mana_process_kind = MANA_KIND_PRIMARY;
 	fx_mr_clear();
-	mana_mr_cache_init(&cache, &fx_mr_generation, &fx_mr_calls);
-	*state = &cache;
+	mana_mr_cache_init(&cache, &fx_mr_table);
 	return 0;
 }
 
-static void
-one_miss_per_region(void **state)
-{
-	struct mana_mr_cache *cache = *state;
+#define MR_TEST(name) TEST_WITH(name, setup, NULL)
 
+MR_TEST(one_miss_per_region)
+{
 	fx_mr_add((void *)0x10000000, 0x200000, 5);
 	for (uint32_t i = 0; i < 100; i++)
-		assert_eq(lkey_of(cache, 0x10000000 + i * 2048, 2048), 5);
+		assert_eq(lkey_of(0x10000000 + i * 2048, 2048), 5);
 	assert_eq(fx_mr_calls, 1);
-	assert_eq(cache->nb_misses, 1);
-	assert_eq(cache->nb_failures, 0);
+	assert_eq(cache.nb_misses, 1);
+	assert_eq(cache.nb_failures, 0);
 }
 
 /* The first and last byte are in the region, their neighbours are not. */
-static void
-region_borders(void **state)
+MR_TEST(region_borders)
 {
-	struct mana_mr_cache *cache = *state;
+	fx_mr_register((void *)0x10000000, 0x1000, 5);
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t (*key)(uint64_t, uint64_t) = i == 0 ? found : lkey_of;
 
-	fx_mr_add((void *)0x10000000, 0x1000, 5);
-	assert_eq(lkey_of(cache, 0x10000000, 0x1000), 5);
-	assert_eq(lkey_of(cache, 0x10000fff, 1), 5);
-	assert_eq(lkey_of(cache, 0x10000fff, 2), 0);
-	assert_eq(lkey_of(cache, 0x10001000, 1), 0);
-	assert_eq(lkey_of(cache, 0x0fffffff, 1), 0);
-	assert_eq(lkey_of(cache, 0x0fffffff, 2), 0);
-	assert_eq(lkey_of(cache, 0x10000000, 0x1001), 0);
-	assert_eq(lkey_of(cache, 0x10000000, UINT32_MAX), 0);
-	assert_eq(lkey_of(cache, UINT64_MAX, 1), 0);
-	assert_eq(lkey_of(cache, UINT64_MAX, 0x1000), 0);
-	assert_eq(lkey_of(cache, 0, 1), 0);
-	assert_eq(cache->nb_failures, cache->nb_misses - 1);
+		assert_eq(key(0x10000000, 0x1000), 5);
+		assert_eq(key(0x10000fff, 1), 5);
+		assert_eq(key(0x10000fff, 2), 0);
+		assert_eq(key(0x10001000, 1), 0);
+		assert_eq(key(0x0fffffff, 1), 0);
+		assert_eq(key(0x0fffffff, 2), 0);
+		assert_eq(key(0x10000000, 0x1001), 0);
+		assert_eq(key(0x10000000, UINT32_MAX), 0);
+		assert_eq(key(0, 1), 0);
+		assert_eq(key(1, 1), 0);
+	}
+	assert_eq(cache.nb_failures, cache.nb_misses);
 }
 
-static void
-empty_cache_misses(void **state)
+MR_TEST(empty_table_misses)
 {
-	struct mana_mr_cache *cache = *state;
-
-	assert_eq(lkey_of(cache, 0, 0), 0);
-	assert_eq(lkey_of(cache, 0x1000, 0), 0);
+	assert_eq(found(0x1000, 1), 0);
+	assert_eq(lkey_of(0x1000, 1), 0);
+	assert_eq(found(0, 1), 0);
 }
 
 /* Regions of 4 GiB and more. */
-static void
-large_regions(void **state)
+MR_TEST(large_regions)
 {
-	struct mana_mr_cache *cache = *state;
 	const uint64_t base = UINT64_C(0x100000000000);
 	const uint64_t len = UINT64_C(64) << 30;
 
 	fx_mr_add((void *)base, len, 9);
 	for (uint64_t at = 0; at < len; at += len / 64)
-		assert_eq(lkey_of(cache, base + at, 65535), 9);
-	assert_eq(lkey_of(cache, base + len - 65535, 65535), 9);
-	assert_eq(lkey_of(cache, base + len - 65534, 65535), 0);
+		assert_eq(lkey_of(base + at, 65535), 9);
+	assert_eq(lkey_of(base + len - 65535, 65535), 9);
+	assert_eq(lkey_of(base + len - 65534, 65535), 0);
 }
 
-/* A dozen regions in turn: one miss each. */
-static void
-keeps_many_regions(void **state)
+/* Any number of regions: a miss each, then none, whatever the order. */
+MR_TEST(any_number_of_regions)
 {
-	struct mana_mr_cache *cache = *state;
+	for (uintptr_t nb = 1; nb <= 60; nb++) {
+		setup(NULL);
+		for (uintptr_t i = 0; i < nb; i++)
+			fx_mr_add((void *)(0x40000000 + i * 0x3000), 0x1000, 100 + i);
+		for (uintptr_t i = 0; i < nb; i++)
+			assert_eq(lkey_of(0x40000800 + i * 7 % nb * 0x3000, 2048),
+				  100 + i * 7 % nb);
+		assert_uint_in_range(fx_mr_calls, 1, nb);
+		for (uintptr_t i = 0; i < nb; i++)
+			(void)lkey_of(0x40000800 + i * 0x3000, 2048);
+		fx_mr_calls = 0;
+		for (uintptr_t i = 0; i < 3 * nb; i++) {
+			uintptr_t base = 0x40000000 + i * 11 % nb * 0x3000;
 
-	for (uintptr_t i = 0; i < MANA_MR_CACHE_N; i++)
-		fx_mr_add((void *)(0x40000000 + (i << MANA_MR_CACHE_SHIFT)),
-			  0x200000, 100 + i);
-	for (uint32_t round = 0; round < 10; round++)
-		for (uintptr_t i = 0; i < MANA_MR_CACHE_N; i++)
-			assert_eq(lkey_of(cache, 0x40000000 + 4096 +
-					  (i << MANA_MR_CACHE_SHIFT), 2048),
-				  100 + i);
-	assert_eq(fx_mr_calls, MANA_MR_CACHE_N);
+			assert_eq(found(base + 0x7ff, 2049), 100 + i * 11 % nb);
+			assert_eq(lkey_of(base, 0x1000), 100 + i * 11 % nb);
+			assert_eq(found(base + 0x1000, 1), 0);
+		}
+		assert_eq(fx_mr_calls, 0);
+	}
 }
 
 /* Two regions in one page are distinguished. */
-static void
-regions_within_a_page(void **state)
+MR_TEST(regions_within_a_page)
 {
-	struct mana_mr_cache *cache = *state;
-
 	fx_mr_add((void *)0x40000000, 0x1000, 1);
 	fx_mr_add((void *)0x40001000, 0x1000, 2);
 	for (uint32_t i = 0; i < 10; i++) {
-		assert_eq(lkey_of(cache, 0x40000800, 256), 1);
-		assert_eq(lkey_of(cache, 0x40001800, 256), 2);
+		assert_eq(lkey_of(0x40000800, 256), 1);
+		assert_eq(lkey_of(0x40001800, 256), 2);
 	}
-	assert_eq(lkey_of(cache, 0x40000f80, 256), 0); /* spans both */
+	assert_eq(lkey_of(0x40000f80, 256), 0); /* spans both */
 }
 
-static void
-sync_empties_the_cache(void **state)
+/* The inner region is found fast, the outer one behind it by the slow way only. */
+MR_TEST(overlapping_regions)
 {
-	struct mana_mr_cache *cache = *state;
-
-	fx_mr_add((void *)0x40000000, 0x1000, 1);
-	assert_eq(lkey_of(cache, 0x40000000, 64), 1);
-	mana_mr_cache_sync(cache);
-	assert_eq(lkey_of(cache, 0x40000000, 64), 1);
+	fx_mr_register((void *)0x40000000, 0x10000, 1);
+	fx_mr_register((void *)0x40004000, 0x1000, 2);
+	fx_mr_register((void *)0x40004000, 0x10, 3);
+	assert_eq(found(0x40003000, 64), 1);
+	assert_eq(found(0x40004000, 16), 3);
+	assert_eq(found(0x40004000, 17), 0);
+	assert_eq(lkey_of(0x40004000, 17), 2);
+	assert_eq(lkey_of(0x40004ff0, 17), 1);
+	assert_eq(lkey_of(0x40003fff, 2), 1);
+	assert_eq(lkey_of(0x4000f000, 0x1000), 1);
+	assert_eq(fx_mr_calls, 0);
+	assert_eq(lkey_of(0x4000f000, 0x1001), 0);
 	assert_eq(fx_mr_calls, 1);
-	/* The region is replaced by another at the same address. */
+}
+
+/*
+ * A secondary process does not take the primary's private memory for its own, nor does a
+ * queue know it any more when a secondary process takes the queue.
+ */
+MR_TEST(private_memory)
+{
+	fx_mr_register((void *)0x40000000, 0x1000, 1);
+	fx_mr_register_private((void *)0x50000000, 0x1000, 2);
+	assert_eq(found(0x50000000, 64), 2);
+	assert_eq(lkey_of(0x50000000, 64), 2);
+	assert_false(mana_mr_is_stale(&cache.view));
+	mana_process_kind = MANA_KIND_SECONDARY;
+	assert_true(mana_mr_is_stale(&cache.view));
+	assert_eq(found(0x40000000, 64), 1);
+	assert_eq(found(0x50000000, 64), 0);
+	fx_mr_deny = true;
+	assert_eq(lkey_of(0x50000000, 64), 0);
+	mana_process_kind = MANA_KIND_PRIMARY;
+	assert_true(mana_mr_is_stale(&cache.view));
+	assert_eq(lkey_of(0x50000000, 64), 2);
+}
+
+/* A region is replaced by another at the same address. */
+MR_TEST(change_is_followed)
+{
+	fx_mr_add((void *)0x40000000, 0x1000, 1);
+	assert_eq(lkey_of(0x40000000, 64), 1);
+	assert_eq(lkey_of(0x40000000, 64), 1);
+	assert_eq(fx_mr_calls, 1);
 	fx_mr_clear();
 	fx_mr_add((void *)0x40000000, 0x1000, 2);
-	mana_mr_cache_sync(cache);
-	assert_eq(lkey_of(cache, 0x40000000, 64), 2);
+	assert_eq(lkey_of(0x40000000, 64), 2);
 	assert_eq(fx_mr_calls, 1);
 }
 
-static void
-failure_is_not_remembered(void **state)
+/* While the table changes, a burst ends; it neither waits nor asks for memory. */
+MR_TEST(table_is_changing)
 {
-	struct mana_mr_cache *cache = *state;
+	uint32_t lkey = 7;
 
+	fx_mr_register((void *)0x40000000, 0x1000, 1);
+	assert_eq(found(0x40000000, 64), 1);
+	fx_mr_table.seq[MANA_KIND_PRIMARY]++;
+	assert_eq(found(0x40000000, 64), 0);
+	assert_eq(mana_mr_lkey(&cache, NULL, 0x40000000, 64, &lkey), -EAGAIN);
+	assert_eq(lkey, 7);
+	assert_eq(fx_mr_calls, 0);
+	assert_eq(cache.nb_failures, 0);
+	fx_mr_table.seq[MANA_KIND_PRIMARY]++;
+	assert_eq(found(0x40000000, 64), 1);
+	assert_eq(lkey_of(0x40000000, 64), 1);
+	assert_eq(fx_mr_calls, 0);
+}
+
+/* A table of one region, in a search's second step; later steps read another page. */
+#define PAGED_AT 64
+#define PAGED_NB (2 * PAGED_AT)
+#define PAGED_FIRST (PAGED_AT + 2) /* entry of the second page */
+static struct mana_mr_table paged = { .port = &fx_mr_calls };
+static uint8_t *pages;
+static size_t page_bytes;
+
+static void
+paged_set(uintptr_t base, uint32_t lkey)
+{
+	struct mana_mr_array *array = paged.array;
+
+	array->nb[MANA_KIND_PRIMARY] = PAGED_NB;
+	for (uint32_t i = 1; i < PAGED_NB; i++)
+		array->entries[i].range.base = i < PAGED_AT ? i : UINTPTR_MAX;
+	array->entries[PAGED_AT] = (struct mana_mr_entry){
+		.range = { .base = base, .end = base + 0x1000, .lkey = lkey },
+		.max_end = base + 0x1000,
+	};
+	paged.seq[MANA_KIND_PRIMARY] += 2;
+}
+
+/* As another thread, at the reader's first access to a page. */
+static void
+replace_region(int number)
+{
+	(void)number;
+	if (mprotect(pages, 2 * page_bytes, PROT_READ | PROT_WRITE) != 0)
+		abort();
+	paged_set(0x50000000, 2);
+}
+
+/*
+ * A region replaces another one in the middle of a search: the memory of the old one does
+ * not get its key, though it is between the old start and the new end.
+ */
+MR_TEST(change_within_a_search)
+{
+	const struct sigaction action = {
+		.sa_handler = replace_region,
+		.sa_flags = SA_RESETHAND,
+	};
+	enum { BY_FIND, BY_LOOKUP, BY_SYNC };
+	struct mana_mr_range range = { .lkey = 7 };
+	struct sigaction before;
+
+	page_bytes = sysconf(_SC_PAGESIZE);
+	pages = mmap(NULL, 2 * page_bytes, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(pages != MAP_FAILED);
+	paged.array = (void *)(pages + page_bytes - sizeof(*paged.array) -
+			       PAGED_FIRST * sizeof(paged.array->entries[0]));
+	assert_ptr_equal(&paged.array->entries[PAGED_FIRST], pages + page_bytes);
+	for (uint32_t way = BY_FIND; way <= BY_SYNC; way++) {
+		paged_set(0x40000000, 1);
+		mana_mr_cache_init(&cache, &paged);
+		assert_eq(sigaction(SIGSEGV, &action, &before), 0);
+		assert_eq(mprotect(way == BY_SYNC ? pages : pages + page_bytes, page_bytes,
+				   PROT_NONE), 0);
+		if (way == BY_FIND)
+			assert_false(mana_mr_find(&cache, 0x40000000, 64, &range));
+		else if (way == BY_LOOKUP)
+			assert_eq(mana_mr_lookup(&cache, NULL, 0x40000000, 64, &range),
+				  -ENOENT);
+		else
+			mana_mr_sync(&cache);
+		assert_eq(sigaction(SIGSEGV, &before, NULL), 0);
+		assert_eq(range.lkey, 7);
+		assert_eq(mana_mr_is_stale(&cache.view), way != BY_SYNC);
+		assert_eq(found(0x40000000, 64), 0);
+		assert_eq(found(0x50000000, 64), 2);
+	}
+	assert_eq(munmap(pages, 2 * page_bytes), 0);
+}
+
+MR_TEST(failure_is_not_remembered)
+{
 	fx_mr_add((void *)0x40000000, 0x1000, 1);
 	fx_mr_deny = true;
-	assert_eq(lkey_of(cache, 0x40000000, 64), 0);
+	assert_eq(lkey_of(0x40000000, 64), 0);
 	fx_mr_deny = false;
-	assert_eq(lkey_of(cache, 0x40000000, 64), 1);
+	assert_eq(lkey_of(0x40000000, 64), 1);
+}
+
+static bool has_ended;
+
+/* Inserts and removes a region before the others, with the order of mana_mr.c. */
+static void *
+change_table(void *arg)
+{
+	struct mana_mr_table *table = arg;
+	struct mana_mr_array *array = table->array;
+	MANA_ATOMIC(uint32_t) *seq = &table->seq[MANA_KIND_PRIMARY];
+	bool is_there = false;
+
+	while (!mana_atomic_load(&has_ended)) {
+		mana_atomic_store(seq, mana_atomic_load(seq) + 1);
+		rte_smp_wmb();
+		for (uint32_t i = 0; i < 8; i++) {
+			uint32_t at = is_there ? i + 1 : 9 - i;
+			struct mana_mr_entry *to = &array->entries[at];
+			const struct mana_mr_entry *from = is_there ? to + 1 : to - 1;
+
+			mana_mr_store(&to->range.base, from->range.base);
+			mana_mr_store(&to->range.end, from->range.end);
+			mana_mr_store(&to->range.lkey, from->range.lkey);
+			mana_mr_store(&to->max_end, from->max_end);
+		}
+		is_there = !is_there;
+		mana_mr_store(&array->nb[MANA_KIND_PRIMARY], is_there ? 10 : 9);
+		mana_atomic_release(seq, mana_atomic_load(seq) + 1);
+		sched_yield();
+	}
+	return NULL;
+}
+
+/* Another thread moves the entries: a reader never gets the key of another region. */
+MR_TEST(concurrent_changes)
+{
+	uint32_t nb_found = 0, lkey;
+	pthread_t thread;
+
+	for (uintptr_t i = 0; i < 8; i++)
+		fx_mr_register((void *)(0x40000000 + i * 0x2000), 0x1000, 100 + i);
+	mana_atomic_store(&has_ended, false);
+	assert_eq(pthread_create(&thread, NULL, change_table, &fx_mr_table), 0);
+	for (uint32_t i = 0; i < 300000; i++) {
+		uintptr_t at = i % 8;
+		int ret;
+
+		lkey = found(0x40000000 + at * 0x2000, 0x1000);
+		assert_true(lkey == 0 || lkey == 100 + at);
+		ret = mana_mr_lkey(&cache, NULL, 0x40000000 + at * 0x2000, 64, &lkey);
+		assert_true(ret == -EAGAIN || (ret == 0 && lkey == 100 + at));
+		nb_found += ret == 0;
+	}
+	mana_atomic_store(&has_ended, true);
+	assert_eq(pthread_join(thread, NULL), 0);
+	assert_true(nb_found > 0);
+	assert_eq(fx_mr_calls, 0);
 }
 
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(one_miss_per_region, setup),
-		cmocka_unit_test_setup(region_borders, setup),
-		cmocka_unit_test_setup(empty_cache_misses, setup),
-		cmocka_unit_test_setup(large_regions, setup),
-		cmocka_unit_test_setup(keeps_many_regions, setup),
-		cmocka_unit_test_setup(regions_within_a_page, setup),
-		cmocka_unit_test_setup(sync_empties_the_cache, setup),
-		cmocka_unit_test_setup(failure_is_not_remembered, setup),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return test_run("unit", NULL, NULL);
 }

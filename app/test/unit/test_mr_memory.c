@@ -6,24 +6,25 @@
  */
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
+#include <stdalign.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include <rte_common.h>
 #include <rte_eal.h>
 #include <rte_eal_memconfig.h>
+#include <rte_cycles.h>
 #include <rte_errno.h>
+#include <rte_malloc.h>
 #include <rte_mbuf.h>
 #include <rte_memory.h>
 #include <rte_mempool.h>
 
-#include "mana.h"
+#include "../../../model/test/test.h"
+#include "mana_locks.h"
+#include "mana_queues.h"
 
 #define PAGE UINT64_C(4096)
 #define AT UINT64_C(0x40000000) /* memory of the tests, never accessed */
@@ -45,10 +46,9 @@ static struct {
 	int pool_event_error;
 	int mem_event_error; /* a value of rte_errno */
 	struct rte_mempool *pools[2]; /* that exist */
-	/* The primary process, for a secondary one. */
-	int peer_result;
-	const struct rte_mempool *peer_pool; /* of the last request */
-	size_t peer_len;
+	uint32_t nb_asks; /* of a secondary process */
+	bool no_memory;
+	void (*meanwhile)(void); /* another thread, during the next call that may wait */
 	rte_mem_event_callback_t mem_event;
 	rte_mempool_event_callback *pool_event;
 } play;
@@ -56,19 +56,64 @@ static struct {
 static struct rte_eth_dev_data data = { .name = "port" };
 static struct mana_priv priv;
 
-int
-mana_peers_mr_get(const struct mana_priv *p, uintptr_t addr, size_t len,
-		  const struct rte_mempool *pool, struct mana_mr_range *range)
+/* Regions, by address. */
+static uint32_t
+nb_regions(void)
 {
-	assert_ptr_equal(p, &priv);
+	return priv.mrs.nb;
+}
+
+static const struct mana_mr_region *
+region(uint32_t i)
+{
+	const struct mana_mr_region *at = TAILQ_FIRST(&priv.mrs.regions);
+
+	while (i-- != 0)
+		at = TAILQ_NEXT(at, next);
+	assert_non_null(at);
+	return at;
+}
+
+void
+mana_peers_ask(void)
+{
 	assert_int_not_equal(mana_process_id, MANA_PROCESS_PRIMARY);
-	play.peer_pool = pool;
-	play.peer_len = len;
-	if (play.peer_result == 0)
-		*range = (struct mana_mr_range){
-			.base = addr, .len_bytes = len, .lkey = 77,
-		};
-	return play.peer_result;
+	play.nb_asks++;
+}
+
+static void
+another_thread(void)
+{
+	void (*func)(void) = play.meanwhile;
+
+	play.meanwhile = NULL;
+	if (func != NULL)
+		func();
+}
+
+void *
+mana_queue_alloc(const char *what, size_t size, int socket_id)
+{
+	void *memory = play.no_memory ? NULL :
+		aligned_alloc(RTE_CACHE_LINE_SIZE,
+			      RTE_ALIGN_CEIL(size, (size_t)RTE_CACHE_LINE_SIZE));
+
+	RTE_SET_USED(what);
+	RTE_SET_USED(socket_id);
+	another_thread();
+	return memory != NULL ? memset(memory, 0, size) : NULL;
+}
+
+uint64_t
+rte_get_tsc_hz(void)
+{
+	return UINT64_C(1000000000000000); /* no time passes but what a test adds */
+}
+
+void
+rte_free(void *memory)
+{
+	free(memory);
 }
 
 void
@@ -85,6 +130,9 @@ mana_verbs_mr_create(struct ibv_pd *pd, uintptr_t addr, size_t len, bool is_writ
 {
 	RTE_SET_USED(pd);
 	RTE_SET_USED(is_writable);
+	assert_true(mana_mutex_trylock(&priv.mrs.lock));
+	mana_mutex_unlock(&priv.mrs.lock);
+	another_thread();
 	play.addr = addr;
 	play.len = len;
 	*lkey = ++play.nb_creates;
@@ -118,9 +166,16 @@ ibv_dealloc_pd(struct ibv_pd *pd)
 }
 
 int
-mana_verbs_mr_destroy(struct ibv_mr *mr)
+ibv_dereg_mr(struct ibv_mr *mr)
 {
-	RTE_SET_USED(mr);
+	const struct mana_mr_array *array = priv.mr_table.array;
+
+	/* Nobody waits for the kernel: the lock is free, and readers have no such key. */
+	assert_true(mana_mutex_trylock(&priv.mrs.lock));
+	mana_mutex_unlock(&priv.mrs.lock);
+	for (uint32_t i = 1; mr != NULL && i < array->nb[MANA_KIND_PRIMARY]; i++)
+		assert_true(array->entries[i].range.base == UINTPTR_MAX ||
+			    array->entries[i].range.lkey != (uint32_t)(uintptr_t)mr);
 	return play.destroy_error;
 }
 
@@ -201,18 +256,21 @@ teardown(void **state)
 	RTE_SET_USED(state);
 	assert_int_equal(mana_mr_table_detach(&priv), 0);
 	mana_mr_table_destroy(&priv);
-	assert_int_equal(priv.mrs.nb_regions, 0);
+	assert_int_equal(nb_regions(), 0);
 	return 0;
 }
+
+#define MR_TEST(name) TEST_WITH(name, setup, teardown)
 
 /* What a burst finds or registers; 0 if it fails. */
 static uint32_t
 lkey_of(const struct rte_mbuf *m, uintptr_t addr, uint32_t len)
 {
-	struct mana_mr_cache cache = { .ctx = &priv };
 	struct mana_mr_range range = { .lkey = 0 };
+	struct mana_mr_cache cache;
 
-	if (mana_mr_miss(&cache, m, addr, len, &range) != 0)
+	mana_mr_cache_init(&cache, &priv.mr_table);
+	if (mana_mr_lookup(&cache, m, addr, len, &range) != 0)
 		return 0;
 	assert_true(mana_mr_range_holds(&range, addr, len));
 	return range.lkey;
@@ -249,42 +307,41 @@ pool_chunk(struct pool *pool, uintptr_t addr, size_t len)
 	STAILQ_INSERT_TAIL(&pool->mp.mem_list, chunk, next);
 }
 
-/* The key of all of the pool; 0 if there is none. */
+/* The key of a packet at this address of the pool; 0 if there is none. */
 static uint32_t
-pool_lkey(struct pool *pool)
+pool_lkey(struct pool *pool, uintptr_t addr)
 {
-	struct mana_mr_cache cache = { .ctx = &priv };
-	uint32_t lkey = 0;
+	const struct rte_mbuf m = {
+		.pool = &pool->mp, .buf_addr = (void *)addr, .buf_len = 64,
+	};
 
-	return mana_mr_pool_key(&cache, &pool->mp, &lkey) ? lkey : 0;
+	return lkey_of(&m, addr, 64);
 }
 
 /* ---- Tests --------------------------------------------------------------- */
 
 /* Huge pages of any size, with the smallest of arm64. */
-static void
-test_freed_huge_pages_are_deregistered(void **state)
+MR_TEST(test_freed_huge_pages_are_deregistered)
 {
 	static const uint64_t sizes[] = { RTE_PGSIZE_64K, RTE_PGSIZE_2M, RTE_PGSIZE_1G };
-	unsigned int i;
 
-	RTE_SET_USED(state);
-	assert_true(rte_eal_has_hugepages());
-	for (i = 0; i < RTE_DIM(sizes); i++) {
-		struct rte_memseg_list msl = { .page_sz = sizes[i] };
+	for (uint32_t i = 0; i < RTE_DIM(sizes); i++) {
+		struct rte_memseg_list msl = {
+			.base_va = (void *)AT, .len = 2 * sizes[i], .page_sz = sizes[i],
+		};
 
-		assert_false(mana_mr_is_permanent(&msl));
-		msl.external = 1;
-		assert_false(mana_mr_is_permanent(&msl));
+		play.msl[0] = &msl;
+		assert_int_not_equal(lkey_of(NULL, AT + sizes[i], 64), 0);
+		assert_int_equal(play.len, sizes[i]);
+		play.mem_event(RTE_MEM_EVENT_FREE, (void *)(AT + sizes[i]), sizes[i], &priv);
+		assert_int_equal(nb_regions(), 0);
 	}
-	assert_false(mana_mr_is_permanent(NULL));
+	play.msl[0] = NULL;
 }
 
 /* Only memory that DPDK does not manage may be for reading alone. */
-static void
-test_read_only_memory(void **state)
+MR_TEST(test_read_only_memory)
 {
-	RTE_SET_USED(state);
 	play.create_errors[0] = -EFAULT;
 	assert_int_equal(mana_mr_add_range(&priv, AT, PAGE), -EFAULT);
 	assert_int_equal(play.nb_creates, 1);
@@ -296,51 +353,49 @@ test_read_only_memory(void **state)
 }
 
 /* The application takes back exactly the range that it gave. */
-static void
-test_user_range_matches_exactly(void **state)
+MR_TEST(test_user_range_matches_exactly)
 {
-	RTE_SET_USED(state);
 	assert_int_equal(mana_mr_add_range(&priv, AT, 2 * PAGE), 0);
 	assert_int_equal(mana_mr_remove_range(&priv, AT, PAGE), -ENOENT);
 	assert_int_equal(mana_mr_remove_range(&priv, AT + PAGE, PAGE), -ENOENT);
-	assert_int_equal(priv.mrs.nb_regions, 1);
+	assert_int_equal(nb_regions(), 1);
+	/* One within another is there for itself. */
+	assert_int_equal(mana_mr_add_range(&priv, AT, PAGE), 0);
+	assert_int_equal(nb_regions(), 2);
 	assert_int_equal(mana_mr_remove_range(&priv, AT, 2 * PAGE), 0);
-	assert_int_equal(priv.mrs.nb_regions, 0);
+	assert_int_equal(lkey_of(NULL, AT, PAGE), 2);
+	assert_int_equal(mana_mr_remove_range(&priv, AT, PAGE), 0);
+	assert_int_equal(nb_regions(), 0);
 }
 
 /* EAL frees a range: what overlaps it is deregistered, its neighbours are not. */
-static void
-test_freed_memory_is_deregistered(void **state)
+MR_TEST(test_freed_memory_is_deregistered)
 {
-	RTE_SET_USED(state);
 	assert_int_equal(mana_mr_add_range(&priv, AT + PAGE, PAGE), 0);
 	play.mem_event(RTE_MEM_EVENT_ALLOC, (void *)(AT + PAGE), PAGE, &priv);
 	play.mem_event(RTE_MEM_EVENT_FREE, (void *)AT, PAGE, &priv);
 	play.mem_event(RTE_MEM_EVENT_FREE, (void *)(AT + 2 * PAGE), PAGE, &priv);
-	assert_int_equal(priv.mrs.nb_regions, 1);
+	assert_int_equal(nb_regions(), 1);
 	play.mem_event(RTE_MEM_EVENT_FREE, (void *)(AT + 2 * PAGE - 1), 1, &priv);
-	assert_int_equal(priv.mrs.nb_regions, 0);
-	assert_int_equal(priv.mr_generation, 1);
+	assert_int_equal(nb_regions(), 0);
+	assert_int_equal(priv.mr_table.seq[MANA_KIND_PRIMARY] % 2, 0);
 }
 
 /* A region is forgotten even if the kernel keeps it. */
-static void
-test_deregistration_fails(void **state)
+MR_TEST(test_deregistration_fails)
 {
-	RTE_SET_USED(state);
 	play.destroy_error = -EBUSY;
 	for (uint32_t is_gone = 0; is_gone < 2; is_gone++) {
 		mana_atomic_store(&priv.is_lost, is_gone);
 		assert_int_equal(mana_mr_add_range(&priv, AT, PAGE), 0);
 		assert_int_equal(mana_mr_remove_range(&priv, AT, PAGE), 0);
-		assert_int_equal(priv.mrs.nb_regions, 0);
+		assert_int_equal(nb_regions(), 0);
 	}
 	assert_int_equal(priv.counters.mr_deregistrations, 2);
 }
 
 /* The buffer of an mbuf is registered, except for an address outside of it. */
-static void
-test_pages_of_a_buffer(void **state)
+MR_TEST(test_pages_of_a_buffer)
 {
 	static const struct {
 		uint64_t addr;
@@ -361,30 +416,27 @@ test_pages_of_a_buffer(void **state)
 	if (sysconf(_SC_PAGESIZE) != PAGE)
 		skip();
 	for (size_t i = 0; i < RTE_DIM(cases); i++) {
-		setup(state);
 		assert_int_not_equal(lkey_of(&m, cases[i].addr, cases[i].len), 0);
 		assert_int_equal(play.addr, cases[i].base);
 		assert_int_equal(play.len, cases[i].pages * PAGE);
 		teardown(state);
+		setup(state);
 	}
 }
 
 /* A burst's buffer cannot be registered. */
-static void
-test_registration_fails(void **state)
+MR_TEST(test_registration_fails)
 {
-	RTE_SET_USED(state);
 	for (size_t i = 0; i < RTE_DIM(play.create_errors); i++)
 		play.create_errors[i] = -ENOMEM;
 	assert_int_equal(lkey_of(NULL, AT, 64), 0);
 	assert_int_equal(play.nb_creates, 2);
-	assert_int_equal(priv.mrs.nb_regions, 0);
+	assert_int_equal(nb_regions(), 0);
 	assert_false(priv.mrs.is_unknown_noted);
 }
 
 /* A buffer reaches beyond the external memory that holds its start. */
-static void
-test_buffer_beyond_its_memory(void **state)
+MR_TEST(test_buffer_beyond_its_memory)
 {
 	struct rte_memseg_list msl = {
 		.base_va = (void *)AT,
@@ -393,7 +445,6 @@ test_buffer_beyond_its_memory(void **state)
 		.external = 1,
 	};
 
-	RTE_SET_USED(state);
 	play.msl[0] = &msl;
 	assert_int_equal(lkey_of(NULL, AT + PAGE - 32, 64), 0);
 	assert_int_not_equal(lkey_of(NULL, AT + PAGE - 32, 32), 0);
@@ -401,8 +452,7 @@ test_buffer_beyond_its_memory(void **state)
 }
 
 /* The mbuf that owns a clone's data gives the pool; either may have none. */
-static void
-test_pool_of_a_clone(void **state)
+MR_TEST(test_pool_of_a_clone)
 {
 	static struct pool pool;
 	struct {
@@ -416,105 +466,293 @@ test_pool_of_a_clone(void **state)
 		.ol_flags = RTE_MBUF_F_INDIRECT,
 	};
 
-	RTE_SET_USED(state);
 	pool_init(&pool);
 	pool_chunk(&pool, at, sizeof(owner.data));
 	assert_int_equal(lkey_of(&clone, at, 64), 1);
-	assert_ptr_equal(priv.mrs.regions[0].pool, &pool.mp);
+	assert_ptr_equal(region(0)->pool, &pool.mp);
 	owner.m.pool = NULL;
 	play.pool_event(RTE_MEMPOOL_EVENT_DESTROY, &pool.mp, &priv);
 	assert_int_equal(lkey_of(&clone, at, 64), 2);
-	assert_null(priv.mrs.regions[0].pool);
+	assert_null(region(0)->pool);
 }
 
-/* A pool has one key if all of its packets are in one region. */
-static void
-test_key_of_a_pool(void **state)
+/* The first packet registers all of the pool. Chunks that touch are one, in any order. */
+MR_TEST(test_chunks_of_a_pool)
 {
 	struct pool pool;
 
-	RTE_SET_USED(state);
 	pool_init(&pool);
-	assert_int_equal(pool_lkey(&pool), 0);
 	pool_chunk(&pool, AT + PAGE, PAGE);
-	assert_int_equal(pool_lkey(&pool), 1);
-	/* Chunks that touch are one, in any order. */
-	pool_chunk(&pool, AT, PAGE);
-	assert_int_equal(pool_lkey(&pool), 2);
-	assert_int_equal(play.len, 2 * PAGE);
 	pool_chunk(&pool, AT + 4 * PAGE, PAGE);
-	assert_int_equal(pool_lkey(&pool), 0);
+	pool_chunk(&pool, AT, PAGE);
+	assert_int_equal(pool_lkey(&pool, AT + PAGE), 1);
+	assert_int_equal(nb_regions(), 2);
+	assert_int_equal(region(0)->base, AT);
+	assert_int_equal(region(0)->end, AT + 2 * PAGE);
+	assert_int_equal(region(1)->base, AT + 4 * PAGE);
+	assert_int_equal(pool_lkey(&pool, AT + 4 * PAGE), 2);
+	assert_int_equal(mana_mr_add_pool(&priv, &pool.mp, true), 0);
+	assert_int_equal(play.nb_creates, 2);
+	play.pool_event(RTE_MEMPOOL_EVENT_READY, &pool.mp, &priv);
+	assert_int_equal(nb_regions(), 2);
+	play.pool_event(RTE_MEMPOOL_EVENT_DESTROY, &pool.mp, &priv);
+	assert_int_equal(nb_regions(), 0);
 }
 
-/* The gap between chunks may be registered only if it is never unmapped. */
-static void
-test_chunks_of_permanent_memory(void **state)
+/* A pool has no memory yet, and then gets more than it had when its chunks were counted. */
+MR_TEST(test_pool_grows)
 {
-	struct rte_memseg_list first = {
-		.base_va = (void *)AT, .len = 4 * PAGE, .page_sz = PAGE,
-	};
-	struct rte_memseg_list second = {
-		.base_va = (void *)(AT + 4 * PAGE), .len = 4 * PAGE, .page_sz = PAGE,
-	};
 	struct pool pool;
 
-	RTE_SET_USED(state);
-	play.msl[0] = &first;
-	play.msl[1] = &second;
 	pool_init(&pool);
-	pool_chunk(&pool, AT, PAGE);
-	pool_chunk(&pool, AT + 2 * PAGE, PAGE);
-	assert_int_equal(pool_lkey(&pool), 0);
+	assert_int_equal(mana_mr_add_pool(&priv, &pool.mp, true), 0);
+	assert_int_equal(play.nb_creates, 0);
+	for (uint32_t i = 0; i < 3; i++)
+		pool_chunk(&pool, AT + 2 * i * PAGE, PAGE);
+	pool.mp.nb_mem_chunks = 1;
+	assert_int_equal(mana_mr_add_pool(&priv, &pool.mp, true), 0);
+	assert_int_equal(nb_regions(), 2);
+	pool.mp.nb_mem_chunks = 3;
+	assert_int_equal(pool_lkey(&pool, AT + 4 * PAGE), 3);
+	assert_ptr_equal(region(2)->pool, &pool.mp);
+}
+
+/* Memory of pools that the application has mapped too, and of two pools. */
+MR_TEST(test_same_address)
+{
+	struct pool pool, other;
+
+	for (uint32_t is_pool_first = 0; is_pool_first < 2; is_pool_first++) {
+		pool_init(&pool);
+		pool_init(&other);
+		pool_chunk(&pool, AT, PAGE);
+		pool_chunk(&other, AT, PAGE);
+		if (is_pool_first)
+			assert_int_equal(mana_mr_add_pool(&priv, &pool.mp, true), 0);
+		assert_int_equal(mana_mr_add_range(&priv, AT, 2 * PAGE), 0);
+		assert_int_equal(mana_mr_add_pool(&priv, &pool.mp, true), 0);
+		assert_int_equal(play.nb_creates, 2);
+		assert_int_equal(region(0)->kind, MANA_MR_USER);
+		assert_ptr_equal(region(1)->pool, &pool.mp);
+		assert_int_equal(lkey_of(NULL, AT, 64), region(1)->lkey);
+		assert_int_equal(lkey_of(NULL, AT, PAGE + 1), region(0)->lkey);
+		assert_int_equal(mana_mr_add_pool(&priv, &other.mp, true), 0);
+		assert_int_equal(nb_regions(), 3);
+		play.pool_event(RTE_MEMPOOL_EVENT_DESTROY, &pool.mp, &priv);
+		assert_int_equal(nb_regions(), 2);
+		assert_int_equal(lkey_of(NULL, AT, 64), 3);
+		assert_int_equal(mana_mr_remove_range(&priv, AT, 2 * PAGE), 0);
+		assert_int_equal(nb_regions(), 1);
+		assert_int_equal(play.nb_creates, 3);
+		teardown(state);
+		setup(state);
+	}
+}
+
+/* The end of one pool takes nothing from another in the same memory. */
+MR_TEST(test_end_of_a_neighbour)
+{
+	struct pool pools[2];
+
 	play.no_hugepages = true;
-	assert_int_not_equal(pool_lkey(&pool), 0);
-	pool_chunk(&pool, AT + 4 * PAGE + 64, PAGE);
-	assert_int_equal(pool_lkey(&pool), 0);
+	for (uint32_t i = 0; i < RTE_DIM(pools); i++) {
+		pool_init(&pools[i]);
+		pool_chunk(&pools[i], AT + i * PAGE, PAGE);
+		pool_chunk(&pools[i], AT + (2 + i) * PAGE, PAGE);
+		assert_int_equal(mana_mr_add_pool(&priv, &pools[i].mp, true), 0);
+	}
+	play.pool_event(RTE_MEMPOOL_EVENT_DESTROY, &pools[0].mp, &priv);
+	assert_int_equal(nb_regions(), 2);
+	play.nb_creates = 0;
+	assert_int_not_equal(pool_lkey(&pools[1], AT + PAGE), 0);
+	assert_int_not_equal(pool_lkey(&pools[1], AT + 3 * PAGE), 0);
+	assert_int_equal(play.nb_creates, 0);
 }
 
-static void
-test_pools_without_a_key(void **state)
+/* Data of an mbuf outside of the memory of its pool. */
+MR_TEST(test_data_outside_of_the_pool)
 {
 	struct pool pool;
 
-	RTE_SET_USED(state);
 	pool_init(&pool);
 	pool_chunk(&pool, AT, PAGE);
-	pool.mp.flags = RTE_MEMPOOL_F_NON_IO;
-	assert_int_equal(pool_lkey(&pool), 0);
-	pool.mp.flags = 0;
-	pool.mp.private_data_size = sizeof(pool.private) - 1;
-	assert_int_equal(pool_lkey(&pool), 0);
-	pool.mp.private_data_size = sizeof(pool.private);
-	pool.private.mbuf_data_room_size = 0;
-	assert_int_equal(pool_lkey(&pool), 0);
-	pool.private.mbuf_data_room_size = 2049;
-	assert_int_equal(pool_lkey(&pool), 0);
-	pool.private.mbuf_data_room_size = 2048;
-	pool.mp.populated_size--;
-	assert_int_equal(pool_lkey(&pool), 0);
-	pool.mp.populated_size++;
-	pool.private.flags = RTE_PKTMBUF_POOL_F_PINNED_EXT_BUF;
-	assert_int_equal(pool_lkey(&pool), 0);
-	pool.private.flags = 0;
-	play.create_errors[0] = -ENOMEM;
-	assert_int_equal(pool_lkey(&pool), 0);
+	assert_int_equal(pool_lkey(&pool, AT + 8 * PAGE), 2);
+	assert_int_equal(nb_regions(), 2);
+	assert_null(region(1)->pool);
+	assert_int_equal(region(1)->kind, MANA_MR_UNKNOWN);
+}
+
+/* Pools whose memory is not registered: only the buffer's pages are. */
+MR_TEST(test_other_pools)
+{
+	struct pool pool;
+
+	for (uint32_t i = 0; i < 4; i++) {
+		pool_init(&pool);
+		pool_chunk(&pool, AT, 4 * PAGE);
+		if (i == 0)
+			pool.mp.flags = RTE_MEMPOOL_F_NON_IO;
+		else if (i == 1)
+			pool.mp.private_data_size = sizeof(pool.private) - 1;
+		else if (i == 2)
+			pool.private.mbuf_data_room_size = 0;
+		else
+			pool.private.mbuf_data_room_size = 2049;
+		assert_int_equal(pool_lkey(&pool, AT), 1);
+		assert_null(region(0)->pool);
+		assert_int_equal(play.len, sysconf(_SC_PAGESIZE));
+		teardown(state);
+		setup(state);
+	}
+}
+
+/* The table grows where the driver may wait, and a burst does without. */
+MR_TEST(test_table_grows)
+{
+	const struct mana_mr_array *first = priv.mr_table.array;
+	struct pool pool;
+	uint32_t nb = 0;
+
+	pool_init(&pool);
+	pool_chunk(&pool, AT - PAGE, PAGE);
+	while (lkey_of(NULL, AT + 2 * nb * PAGE, 64) != 0)
+		nb++;
+	assert_int_equal(nb, first->capacity - 1);
+	assert_ptr_equal(priv.mr_table.array, first);
+	play.no_memory = true;
+	assert_int_equal(mana_mr_reserve(&priv), -ENOMEM);
+	assert_int_equal(mana_mr_add_range(&priv, AT + 2 * nb * PAGE, PAGE), -ENOMEM);
+	assert_int_equal(mana_mr_add_pool(&priv, &pool.mp, true), -ENOMEM);
+	assert_int_equal(nb_regions(), nb);
+	play.no_memory = false;
+	assert_int_equal(mana_mr_reserve(&priv), 0);
+	assert_ptr_equal(priv.mr_table.array->outgrown, first);
+	assert_int_not_equal(lkey_of(NULL, AT + 2 * nb * PAGE, 64), 0);
+	for (uint32_t i = 0; i <= nb; i++) {
+		play.nb_creates = 100000;
+		assert_int_not_equal(lkey_of(NULL, AT + 2 * i * PAGE, 64), 0);
+		assert_int_equal(play.nb_creates, 100000);
+	}
+	mana_mr_remove_unknown(&priv);
+	assert_int_equal(nb_regions(), 0);
+	assert_int_equal(mana_mr_reserve(&priv), 0);
+	assert_ptr_equal(priv.mr_table.array->outgrown, first);
+}
+
+/* The table, with more than its spare entries used, is to grow. */
+static void
+reserve(void)
+{
+	assert_int_equal(mana_mr_reserve(&priv), 0);
+}
+
+/* Two threads make the table grow at the same time: it grows once. */
+MR_TEST(test_two_threads_grow)
+{
+	const struct mana_mr_array *first = priv.mr_table.array;
+
+	for (uint32_t i = 0; first->nb[MANA_KIND_PRIMARY] + 64 <= first->capacity; i++)
+		assert_int_not_equal(lkey_of(NULL, AT + 2 * i * PAGE, 64), 0);
+	play.meanwhile = reserve;
+	reserve();
+	assert_null(play.meanwhile);
+	assert_ptr_equal(priv.mr_table.array->outgrown, first);
+	assert_int_equal(priv.mr_table.array->capacity, 2 * first->capacity);
+	assert_int_equal(nb_regions(), first->nb[MANA_KIND_PRIMARY] - 1);
+	assert_int_equal(lkey_of(NULL, AT, 64), 1);
+}
+
+static struct pool common;
+
+static void
+add_common(void)
+{
+	assert_int_equal(mana_mr_add_pool(&priv, &common.mp, true), 0);
+}
+
+/* Two threads register the same pool: it has one key. */
+MR_TEST(test_two_threads_register)
+{
+	pool_init(&common);
+	pool_chunk(&common, AT, PAGE);
+	play.meanwhile = add_common;
+	add_common();
+	assert_int_equal(play.nb_creates, 2);
+	assert_int_equal(nb_regions(), 1);
+	assert_int_equal(priv.counters.mr_deregistrations, 1);
+	assert_int_equal(pool_lkey(&common, AT), 1);
+}
+
+static void
+miss(void)
+{
+	assert_int_equal(lkey_of(NULL, AT, 64), 1);
+}
+
+/* Two bursts miss the same memory: it has one key, that of the first answer. */
+MR_TEST(test_two_bursts_miss)
+{
+	play.meanwhile = miss;
+	miss();
+	assert_null(play.meanwhile);
+	assert_int_equal(play.nb_creates, 2);
+	assert_int_equal(nb_regions(), 1);
+	assert_int_equal(priv.counters.mr_deregistrations, 1);
+}
+
+static void
+free_two_chunks(void)
+{
+	play.mem_event(RTE_MEM_EVENT_FREE, (void *)AT, 3 * PAGE, &priv);
+}
+
+/* Memory is freed while the first piece of it gets its key again. */
+MR_TEST(test_freed_while_attached)
+{
+	pool_init(&common);
+	for (uint32_t i = 0; i < 3; i++)
+		pool_chunk(&common, AT + 2 * i * PAGE, PAGE);
+	add_common();
+	assert_int_equal(mana_mr_table_detach(&priv), 0);
+	assert_int_equal(priv.counters.mr_deregistrations, 3);
+	play.meanwhile = free_two_chunks;
+	assert_int_equal(mana_mr_table_attach(&priv), 0);
+	assert_int_equal(play.nb_creates, 5);
+	assert_int_equal(priv.counters.mr_deregistrations, 4);
+	assert_int_equal(nb_regions(), 1);
+	assert_int_equal(region(0)->base, AT + 4 * PAGE);
+	assert_int_equal(region(0)->lkey, 5);
+	assert_non_null(region(0)->mr);
+}
+
+static void
+attach(void)
+{
+	assert_int_equal(mana_mr_table_attach(&priv), 0);
+}
+
+/* The device returns while the application maps memory: it is registered once. */
+MR_TEST(test_mapped_while_attached)
+{
+	play.meanwhile = attach;
+	assert_int_equal(mana_mr_add_range(&priv, AT, PAGE), 0);
+	assert_null(play.meanwhile);
 	assert_int_equal(play.nb_creates, 1);
-	assert_int_equal(pool_lkey(&pool), 2);
+	assert_int_equal(nb_regions(), 1);
+	assert_non_null(region(0)->mr);
 }
 
 /* The second of three chunks fails: the third is not tried. */
-static void
-test_chunk_fails(void **state)
+MR_TEST(test_chunk_fails)
 {
 	struct pool pool;
 
-	RTE_SET_USED(state);
 	pool_init(&pool);
 	pool_chunk(&pool, AT, PAGE);
 	pool_chunk(&pool, AT + 2 * PAGE, PAGE);
 	pool_chunk(&pool, AT + 4 * PAGE, PAGE);
 	play.create_errors[1] = -ENOMEM;
-	assert_int_equal(mana_mr_add_pool(&priv, &pool.mp), -ENOMEM);
+	assert_int_equal(mana_mr_add_pool(&priv, &pool.mp, true), -ENOMEM);
 	assert_int_equal(play.nb_creates, 2);
 	assert_int_equal(play.addr, AT + 2 * PAGE);
 	assert_int_equal(play.nb_reports, 1);
@@ -525,16 +763,14 @@ test_chunk_fails(void **state)
  * its first packet; memory that the application has mapped makes the attach fail, after
  * which each region is in the table once.
  */
-static void
-test_lost_device(void **state)
+MR_TEST(test_lost_device)
 {
 	static struct pool pools[2];
 
-	RTE_SET_USED(state);
 	for (uint32_t i = 0; i < RTE_DIM(pools); i++) {
 		pool_init(&pools[i]);
 		pool_chunk(&pools[i], AT + 4 * i * PAGE, PAGE);
-		assert_true(pool_lkey(&pools[i]) != 0);
+		assert_int_equal(mana_mr_add_pool(&priv, &pools[i].mp, true), 0);
 	}
 	assert_int_equal(mana_mr_add_range(&priv, AT + 8 * PAGE, PAGE), 0);
 	/* Without a key from the loss until the device is back. */
@@ -553,148 +789,214 @@ test_lost_device(void **state)
 	play.create_errors[3] = -ENOMEM;
 	assert_int_equal(mana_mr_table_attach(&priv), -ENOMEM);
 	assert_int_equal(play.nb_reports, 1);
-	assert_int_equal(priv.mrs.nb_regions, 3);
+	assert_int_equal(nb_regions(), 3);
 	for (uint32_t i = 0; i < 3; i++)
-		assert_int_equal(priv.mrs.regions[i].base, AT + (8 + 2 * i) * PAGE);
+		assert_int_equal(region(i)->base, AT + (8 + 2 * i) * PAGE);
 	assert_int_equal(mana_mr_table_detach(&priv), 0);
 
 	play.nb_creates = RTE_DIM(play.create_errors);
 	assert_int_equal(mana_mr_table_attach(&priv), 0);
-	assert_int_equal(priv.mrs.nb_regions, 3);
+	assert_int_equal(nb_regions(), 3);
 	for (uint32_t i = 0; i < 3; i++)
-		assert_non_null(priv.mrs.regions[i].mr);
+		assert_non_null(region(i)->mr);
 	assert_int_equal(mana_mr_remove_range(&priv, AT + 10 * PAGE, PAGE), 0);
 }
 
 /* ---- Secondary processes ---- */
 
-/* The key that a secondary process gets; 0 if the answer is this error. */
+/* The key that bursts of a secondary process find; 0: none. */
 static uint32_t
-served_lkey(uintptr_t addr, size_t len, const struct pool *pool, int error)
+secondary_lkey(uintptr_t addr, size_t len)
 {
 	struct mana_mr_range range = { .lkey = 0 };
+	struct mana_mr_cache cache;
 
-	assert_int_equal(mana_mr_serve(&priv, addr, len, (const void *)pool, &range), error);
-	return error == 0 ? range.lkey : 0;
+	mana_process_kind = MANA_KIND_SECONDARY;
+	mana_mr_cache_init(&cache, &priv.mr_table);
+	(void)mana_mr_find(&cache, addr, len, &range);
+	mana_process_kind = MANA_KIND_PRIMARY;
+	return range.lkey;
+}
+
+static int
+serve(uintptr_t addr, const struct pool *pool)
+{
+	return mana_mr_serve(&priv, addr, 64, (const void *)pool);
 }
 
 /* Pools, which the process names by any value, and which it may have filled itself. */
-static void
-test_serve_pool(void **state)
+MR_TEST(test_serve_pool)
 {
 	struct rte_memseg_list msl = { .base_va = (void *)AT, .len = 8 * PAGE, .page_sz = PAGE };
 	struct pool pool, other;
+	alignas(RTE_CACHE_LINE_SIZE) uint8_t object[RTE_CACHE_LINE_SIZE +
+						    sizeof(struct rte_mbuf)] = { 0 };
+	struct rte_mbuf *m = (void *)&object[RTE_CACHE_LINE_SIZE];
+	struct rte_mempool_objhdr *header = (struct rte_mempool_objhdr *)m - 1;
 
-	RTE_SET_USED(state);
 	play.msl[0] = &msl;
 	pool_init(&pool);
 	pool_init(&other);
 	play.pools[0] = &other.mp;
-	pool_chunk(&pool, AT, PAGE);
-	served_lkey(0, 0, &pool, -ENOENT);
-	served_lkey(0, 0, NULL, -ENOENT);
+	pool_chunk(&pool, AT, 2 * PAGE);
+	/* A pool that does not exist: the buffer's own page. */
+	assert_int_equal(serve(AT, &pool), 0);
+	assert_int_equal(play.len, PAGE);
+	assert_int_equal(secondary_lkey(AT, 64), 1);
 	play.pools[1] = &pool.mp;
-	served_lkey(0, 0, &other, -ENOENT);
-	assert_int_equal(play.nb_creates, 0);
-	/* Not such as packets live in. */
+	assert_int_equal(serve(AT + PAGE, &pool), 0);
+	assert_int_equal(play.len, 2 * PAGE);
+	assert_int_equal(secondary_lkey(AT + PAGE, 64), 2);
+	/* What has a key is found again. */
+	assert_int_equal(serve(AT + PAGE, &pool), 0);
+	assert_int_equal(play.nb_creates, 2);
+	/* Not such as packets live in, or in memory that only this process has. */
+	pool_chunk(&pool, AT + 4 * PAGE, 2 * PAGE);
 	pool.mp.flags = RTE_MEMPOOL_F_NON_IO;
-	served_lkey(0, 0, &pool, -ENOENT);
+	assert_int_equal(serve(AT + 4 * PAGE, &pool), 0);
+	assert_int_equal(play.len, PAGE);
 	pool.mp.flags = 0;
+	/* Nor pools whose buffers may be anywhere. */
+	STAILQ_INIT(&pool.mp.elt_list);
+	STAILQ_INSERT_TAIL(&pool.mp.elt_list, header, next);
+	m->buf_addr = (void *)(AT + 32 * PAGE);
+	m->buf_len = 2048;
 	pool.private.flags = RTE_PKTMBUF_POOL_F_PINNED_EXT_BUF;
-	served_lkey(0, 0, &pool, -ENOENT);
+	assert_int_equal(serve(AT + 6 * PAGE, &pool), 0);
+	assert_int_equal(play.addr, AT + 6 * PAGE);
+	assert_int_equal(play.len, PAGE);
 	pool.private.flags = 0;
-	/* In memory that is not the same in both processes, whole or in part. */
-	msl.external = 1;
-	served_lkey(0, 0, &pool, -ENOENT);
-	msl.external = 0;
-	msl.len = PAGE / 2;
-	served_lkey(0, 0, &pool, -ENOENT);
-	msl.len = 8 * PAGE;
-	assert_int_equal(play.nb_creates, 0);
-	play.create_errors[0] = -ENOMEM;
-	served_lkey(0, 0, &pool, -ENOENT);
-	assert_int_equal(served_lkey(0, 0, &pool, 0), 2);
-	assert_int_equal(served_lkey(0, 0, &pool, 0), 2);
-	pool.mp.populated_size--;
-	served_lkey(0, 0, &pool, -ENOENT);
-	pool.mp.populated_size++;
-	pool_chunk(&pool, AT + 4 * PAGE, PAGE);
-	served_lkey(0, 0, &pool, -ENOENT);
-	/* The buffer of a pool is in the pool's region. */
-	assert_int_equal(served_lkey(AT + 4 * PAGE, 64, &pool, 0), 3);
+	pool_chunk(&pool, AT + 16 * PAGE, PAGE);
+	assert_int_equal(serve(AT + 5 * PAGE, &pool), 0);
+	assert_int_equal(play.len, PAGE);
+	assert_int_equal(nb_regions(), 5);
 }
 
-/* Only memory that both processes have is registered; what is registered is found. */
-static void
-test_serve_buffer(void **state)
+/* Only memory that all processes have is registered, and found. */
+MR_TEST(test_serve_buffer)
 {
 	struct rte_memseg_list msl = { .base_va = (void *)AT, .len = 2 * PAGE, .page_sz = PAGE };
 
-	RTE_SET_USED(state);
-	served_lkey(AT, 64, NULL, -EACCES);
+	assert_int_equal(serve(AT, NULL), -EACCES);
 	play.msl[0] = &msl;
-	msl.external = 1;
-	served_lkey(AT, 64, NULL, -EACCES);
-	msl.external = 0;
-	served_lkey(AT, 2 * PAGE + 1, NULL, -EACCES);
-	served_lkey(AT + PAGE, PAGE + 1, NULL, -EACCES);
+	assert_int_equal(mana_mr_serve(&priv, AT, 2 * PAGE + 1, NULL), -EACCES);
+	assert_int_equal(mana_mr_serve(&priv, AT + PAGE, PAGE + 1, NULL), -EACCES);
 	assert_int_equal(play.nb_creates, 0);
-	assert_int_equal(served_lkey(AT + PAGE, PAGE, NULL, 0), 1);
+	assert_int_equal(mana_mr_serve(&priv, AT + PAGE, PAGE, NULL), 0);
+	assert_int_equal(secondary_lkey(AT + PAGE, PAGE), 1);
+	/* Attached external memory is the same in all processes. */
+	msl.external = 1;
+	assert_int_equal(serve(AT, NULL), 0);
+	assert_int_equal(secondary_lkey(AT, 64), 2);
+	/* What the primary process alone has there: mapped, or its own burst's. */
 	play.msl[0] = NULL;
 	assert_int_equal(mana_mr_add_range(&priv, AT + 4 * PAGE, PAGE), 0);
-	assert_int_equal(served_lkey(AT + 4 * PAGE, 64, NULL, 0), 2);
-	/* What the primary process alone has there: its own burst has registered it. */
-	assert_int_equal(lkey_of(NULL, AT + 8 * PAGE, 64), 3);
-	served_lkey(AT + 8 * PAGE, 64, NULL, -EACCES);
+	assert_int_equal(lkey_of(NULL, AT + 4 * PAGE, 64), 3);
+	assert_int_equal(serve(AT + 4 * PAGE, NULL), -EACCES);
+	assert_int_equal(secondary_lkey(AT + 4 * PAGE, 64), 0);
+	assert_int_equal(lkey_of(NULL, AT + 8 * PAGE, 64), 4);
+	assert_int_equal(serve(AT + 8 * PAGE, NULL), -EACCES);
+	assert_int_equal(secondary_lkey(AT + 8 * PAGE, 64), 0);
+	/* Without memory for the table. */
+	play.no_memory = true;
+	for (uint32_t i = 0; nb_regions() + 64 < priv.mr_table.array->capacity; i++)
+		assert_int_not_equal(lkey_of(NULL, AT + (10 + 2 * i) * PAGE, 64), 0);
+	assert_int_equal(serve(AT + PAGE, NULL), -ENOMEM);
 }
 
-/* A burst of a secondary process registers nothing itself. */
-static void
-test_ask_primary(void **state)
+/*
+ * A burst of a secondary process registers nothing itself. It asks, does not wait, and asks
+ * again for other memory when it has the answer.
+ */
+MR_TEST(test_ask_primary)
 {
 	struct rte_mbuf m = { .buf_addr = (void *)AT, .buf_len = PAGE };
+	struct mana_mr_range range;
+	struct mana_mr_cache cache;
+	struct mana_mr_ask *ask = &cache.ask;
 	struct pool pool;
 
-	RTE_SET_USED(state);
 	pool_init(&pool);
 	m.pool = &pool.mp;
 	mana_process_id = MANA_PROCESS_PRIMARY + 1;
-	assert_int_equal(lkey_of(NULL, AT, 64), 77);
-	assert_null(play.peer_pool);
-	assert_int_equal(lkey_of(&m, AT, 64), 77);
-	assert_ptr_equal(play.peer_pool, &pool.mp);
-	assert_int_equal(play.peer_len, 64);
-	assert_int_equal(pool_lkey(&pool), 77);
-	assert_int_equal(play.peer_len, 0);
-	play.peer_result = -EACCES;
-	assert_int_equal(lkey_of(&m, AT, 64), 0);
-	assert_int_equal(pool_lkey(&pool), 0);
+	mana_process_kind = MANA_KIND_SECONDARY;
+	mana_mr_cache_init(&cache, &priv.mr_table);
+	assert_int_equal(mana_mr_lookup(&cache, &m, AT, 64, &range), -EAGAIN);
+	assert_int_equal(play.nb_asks, 1);
+	assert_int_equal(ask->addr, AT);
+	assert_int_equal(ask->len_bytes, 64);
+	assert_ptr_equal(ask->pool, &pool.mp);
+	assert_int_equal(ask->nr, ask->nr_answered + 1);
+	/* No answer yet: nothing is asked for. */
+	assert_int_equal(mana_mr_lookup(&cache, &m, AT, 64, &range), -EAGAIN);
+	assert_int_equal(mana_mr_lookup(&cache, NULL, AT + PAGE, 64, &range), -EAGAIN);
+	/* The table had the memory, and has lost it: it is asked for after a while. */
+	ask->nr_answered = ask->nr;
+	assert_int_equal(mana_mr_lookup(&cache, &m, AT, 64, &range), -EAGAIN);
+	assert_int_equal(ask->addr, AT);
+	assert_int_equal(cache.nb_misses, 4);
+	assert_int_equal(play.nb_asks, 1);
+	/* Refused: this memory is not asked for, other memory is, at once. */
+	ask->error = -EACCES;
+	ask->nr_answered = ask->nr;
+	assert_int_equal(mana_mr_lookup(&cache, &m, AT, 64, &range), -EACCES);
+	assert_int_equal(mana_mr_lookup(&cache, &m, AT, 64, &range), -EACCES);
+	assert_int_equal(cache.nb_failures, 2);
+	assert_int_equal(play.nb_asks, 1);
+	assert_int_equal(mana_mr_lookup(&cache, &m, AT, 65, &range), -EAGAIN);
+	assert_int_equal(play.nb_asks, 2);
+	assert_int_equal(ask->len_bytes, 65);
+	ask->nr_answered = ask->nr;
+	assert_int_equal(mana_mr_lookup(&cache, NULL, AT + PAGE, 64, &range), -EAGAIN);
+	assert_int_equal(play.nb_asks, 3);
+	assert_null(ask->pool);
+	/* A refusal and a request are repeated after a while. */
+	ask->nr_answered = ask->nr;
+	ask->time -= 2 * rte_get_timer_hz();
+	assert_int_equal(mana_mr_lookup(&cache, NULL, AT + PAGE, 64, &range), -EAGAIN);
+	assert_int_equal(play.nb_asks, 4);
+	ask->time -= rte_get_timer_hz() / 50;
+	assert_int_equal(mana_mr_lookup(&cache, NULL, AT + PAGE, 64, &range), -EAGAIN);
+	assert_int_equal(play.nb_asks, 5);
 	mana_process_id = MANA_PROCESS_PRIMARY;
+	mana_process_kind = MANA_KIND_PRIMARY;
 	assert_int_equal(play.nb_creates, 0);
 }
 
 /* The device is lost again while it is attached: no region is forgotten. */
-static void
-test_lost_while_attached(void **state)
+MR_TEST(test_lost_while_attached)
 {
 	static const int errors[] = { -EIO, -ENODEV };
 	static struct pool pool;
+	struct mana_mr_range range;
+	struct mana_mr_cache cache;
 
-	RTE_SET_USED(state);
 	pool_init(&pool);
 	pool_chunk(&pool, AT, PAGE);
-	assert_true(pool_lkey(&pool) != 0);
+	assert_int_equal(mana_mr_add_pool(&priv, &pool.mp, true), 0);
 	for (uint32_t i = 0; i < RTE_DIM(errors); i++) {
 		assert_int_equal(mana_mr_table_detach(&priv), 0);
 		play.nb_creates = 0;
 		play.create_errors[0] = errors[i];
 		assert_int_equal(mana_mr_table_attach(&priv), errors[i]);
-		assert_int_equal(priv.mrs.nb_regions, 1);
+		assert_int_equal(nb_regions(), 1);
+		/* No burst finds the region without a key. */
+		mana_mr_cache_init(&cache, &priv.mr_table);
+		assert_false(mana_mr_find(&cache, AT, 64, &range));
 	}
+	assert_int_equal(mana_mr_table_detach(&priv), 0);
+	/* The driver knows of the loss before it asks the kernel. */
+	play.nb_creates = 0;
+	mana_atomic_store(&priv.is_lost, 1);
+	mana_atomic_store(&priv.state, MANA_STATE_RECOVERING);
+	assert_int_equal(mana_mr_table_attach(&priv), -EIO);
+	assert_int_equal(play.nb_creates, 0);
+	assert_int_equal(nb_regions(), 1);
+	mana_atomic_store(&priv.is_lost, 0);
 	assert_int_equal(mana_mr_table_detach(&priv), 0);
 	play.pd_error = -ENOMEM;
 	assert_int_equal(mana_mr_table_attach(&priv), -ENOMEM);
-	assert_int_equal(priv.mrs.nb_regions, 1);
+	assert_int_equal(nb_regions(), 1);
 	play.pd_error = 0;
 	play.create_errors[0] = 0;
 	assert_int_equal(mana_mr_table_attach(&priv), 0);
@@ -709,44 +1011,21 @@ test_lost_while_attached(void **state)
 }
 
 /* Memory without events (--no-huge) is no error; anything else is. */
-static void
-test_events_are_refused(void **state)
+MR_TEST(test_events_are_refused)
 {
-	RTE_SET_USED(state);
+	mana_mr_table_destroy(&priv);
 	play.mem_event_error = ENOTSUP;
 	assert_int_equal(mana_mr_table_create(&priv), 0);
+	mana_mr_table_destroy(&priv);
 	play.mem_event_error = ENOMEM;
 	assert_int_equal(mana_mr_table_create(&priv), -ENOMEM);
+	mana_mr_table_destroy(&priv);
 	play.pool_event_error = ENOMEM;
 	assert_int_equal(mana_mr_table_create(&priv), -ENOMEM);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(test_freed_huge_pages_are_deregistered),
-		TEST(test_lost_device),
-		TEST(test_lost_while_attached),
-		TEST(test_read_only_memory),
-		TEST(test_user_range_matches_exactly),
-		TEST(test_freed_memory_is_deregistered),
-		TEST(test_deregistration_fails),
-		TEST(test_pages_of_a_buffer),
-		TEST(test_registration_fails),
-		TEST(test_buffer_beyond_its_memory),
-		TEST(test_pool_of_a_clone),
-		TEST(test_key_of_a_pool),
-		TEST(test_chunks_of_permanent_memory),
-		TEST(test_pools_without_a_key),
-		TEST(test_chunk_fails),
-		TEST(test_events_are_refused),
-		TEST(test_serve_pool),
-		TEST(test_serve_buffer),
-		TEST(test_ask_primary),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return test_run("unit", NULL, NULL);
 }

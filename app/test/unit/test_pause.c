@@ -9,18 +9,16 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include <rte_common.h>
 #include <rte_eal.h>
 
-#include "mana_rx_set.h"
+#include "../../../model/test/test.h"
+#include "mana_locks.h"
+#include "mana_queues.h"
 
 long __wrap_syscall(long number, ...);
 long __real_syscall(long number, ...);
@@ -30,39 +28,30 @@ long __real_syscall(long number, ...);
 
 int mana_logtype_driver;
 
-static struct mana_eth_rxq queues[NB_QUEUES];
+static struct mana_rxq queues[NB_QUEUES];
 static MANA_ATOMIC(uint32_t) nb_checks[NB_QUEUES]; /* while all are paused */
 
 /*
  * The driver's list of queues. The last queue is in a burst at its first check;
  * the others are idle at their first check, and in a poll at each later check.
  */
-struct mana_eth_rxq *
-mana_rxq_next(const struct mana_priv *priv, uint32_t *at)
+void *
+mana_queue_next(void *const *all, uint32_t nb, uint32_t *at)
 {
 	uint32_t i = *at;
 
-	RTE_SET_USED(priv);
-	if (i == NB_QUEUES)
+	RTE_SET_USED(all);
+	if (i == nb)
 		return NULL;
 	(*at)++;
-	if (queues[LAST].list.is_paused != 0) {
-		uint32_t nb = mana_atomic_load(&nb_checks[i]);
+	if (queues[LAST].is_paused != 0) {
+		uint32_t checks = mana_atomic_load(&nb_checks[i]);
 
-		if (nb == 0 ? i == LAST : i != LAST)
-			mana_atomic_store(&queues[i].list.is_busy, 1);
-		mana_atomic_store(&nb_checks[i], nb + 1);
+		if (checks == 0 ? i == LAST : i != LAST)
+			mana_atomic_store(&queues[i].is_busy, 1);
+		mana_atomic_store(&nb_checks[i], checks + 1);
 	}
 	return &queues[i];
-}
-
-/* No Tx queue. */
-struct mana_eth_txq *
-mana_txq_next(const struct mana_priv *priv, uint32_t *at)
-{
-	RTE_SET_USED(priv);
-	RTE_SET_USED(at);
-	return NULL;
 }
 
 bool
@@ -79,13 +68,12 @@ mana_peers_reap(void)
 /* Referenced by inline functions of headers in builds without optimization. */
 int
 mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m,
-	     uintptr_t addr, uint32_t len_bytes, struct mana_mr_range *range)
+	     uintptr_t addr, uint64_t len_bytes)
 {
 	RTE_SET_USED(cache);
 	RTE_SET_USED(m);
 	RTE_SET_USED(addr);
 	RTE_SET_USED(len_bytes);
-	RTE_SET_USED(range);
 	fail();
 	return -1;
 }
@@ -109,92 +97,89 @@ __wrap_syscall(long number, ...)
 	return __real_syscall(number, what, flags, 0);
 }
 
-/* Bursts have no fences, so nothing can be paused any more. */
-static void
-test_refused_later(void **state)
-{
-	struct rte_eth_dev_data data = { .name = "test" };
-	struct mana_priv priv = { .data = &data };
-
-	(void)state;
-	assert_true(mana_pause_begin());
-	is_refused = true;
-	assert_int_equal(mana_pause_check(), -EPERM);
-	assert_int_equal(mana_pause(&priv, MANA_PAUSE_RX, 2000), -ENOTSUP);
-	for (uint32_t i = 0; i < NB_QUEUES; i++)
-		assert_int_equal(queues[i].list.is_paused, 0);
-	/* Too late for fences. */
-	assert_true(mana_pause_begin());
-	is_refused = false;
-	assert_int_equal(mana_pause_check(), 0);
-}
-
-/* All queues are idle at their next check. */
-static void
-no_other_bursts(void)
-{
-	for (uint32_t i = 0; i < NB_QUEUES; i++) {
-		mana_atomic_store(&queues[i].list.is_busy, 0);
-		mana_atomic_store(&nb_checks[i], i == LAST);
-	}
-}
-
-/* A burst with fences that does not end. */
-static void
-test_fenced_burst_awaited(void **state)
-{
-	struct rte_eth_dev_data data = { .name = "test" };
-	struct mana_priv priv = { .data = &data };
-	static struct mana_rxq stand_in;
-
-	(void)state;
-	for (uint32_t i = 0; i < NB_QUEUES; i++)
-		mana_rx_list_init(&queues[i].list, &stand_in);
-	mana_fenced_enter(&queues[0].list.is_fenced);
-	no_other_bursts();
-	assert_int_equal(mana_pause(&priv, MANA_PAUSE_RX, 1), -EBUSY);
-	for (uint32_t i = 0; i < NB_QUEUES; i++)
-		assert_int_equal(queues[i].list.is_paused, 0);
-	no_other_bursts();
-	/* The application's own burst, whose thread stops the port. */
-	assert_int_equal(mana_pause(&priv, MANA_PAUSE_RX | MANA_PAUSE_OTHERS, 1), 0);
-	mana_resume(&priv, MANA_PAUSE_RX);
-	mana_fenced_leave(&queues[0].list.is_fenced);
-}
-
 /* Ends the last queue's burst some time after its first check. */
 static void *
 end_burst(void *arg)
 {
 	while (mana_atomic_load(&nb_checks[LAST]) == 0)
 		usleep(1000);
-	mana_atomic_store(&queues[LAST].list.is_busy, 0);
+	mana_atomic_store(&queues[LAST].is_busy, 0);
 	return arg;
 }
 
-static void
-test_each_waited_for_once(void **state)
+TEST(test_each_waited_for_once)
 {
-	struct rte_eth_dev_data data = { .name = "test" };
+	struct rte_eth_dev_data data = { .name = "test", .nb_rx_queues = NB_QUEUES };
 	struct mana_priv priv = { .data = &data };
-	static struct mana_rxq stand_in;
+	static struct mana_hwq stand_in;
 	pthread_t thread;
 	int ret;
 
-	(void)state;
 	for (uint32_t i = 0; i < NB_QUEUES; i++)
-		mana_rx_list_init(&queues[i].list, &stand_in);
+		mana_rxq_init(&queues[i], &stand_in);
 	assert_int_equal(pthread_create(&thread, NULL, end_burst, NULL), 0);
 	ret = mana_pause(&priv, MANA_PAUSE_RX, 2000);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(ret, 0);
 	for (uint32_t i = 0; i < NB_QUEUES; i++) {
 		assert_int_equal(mana_atomic_load(&nb_checks[i]), 1);
-		assert_int_equal(queues[i].list.is_paused, 1);
+		assert_int_equal(queues[i].is_paused, 1);
 	}
 	mana_resume(&priv, MANA_PAUSE_RX);
 	for (uint32_t i = 0; i < NB_QUEUES; i++)
-		assert_int_equal(queues[i].list.is_paused, 0);
+		assert_int_equal(queues[i].is_paused, 0);
+}
+
+/* Nothing can be paused, and nothing is. */
+TEST(test_refused)
+{
+	struct rte_eth_dev_data data = { .name = "test", .nb_rx_queues = NB_QUEUES };
+	struct mana_priv priv = { .data = &data };
+
+	is_refused = true;
+	assert_int_equal(mana_threads_barrier(), -ENOTSUP);
+	assert_int_equal(mana_pause(&priv, MANA_PAUSE_RX, 2000), -ENOTSUP);
+	for (uint32_t i = 0; i < NB_QUEUES; i++)
+		assert_int_equal(queues[i].is_paused, 0);
+	assert_int_equal(mana_pause_share(), -ENOTSUP);
+	is_refused = false;
+	assert_int_equal(mana_threads_barrier(), 0);
+}
+
+/* All queues are idle at their next check, but for a burst of queue 0. */
+static void
+one_burst(void)
+{
+	for (uint32_t i = 0; i < NB_QUEUES; i++) {
+		mana_atomic_store(&queues[i].is_busy, i == 0);
+		mana_atomic_store(&nb_checks[i], i == LAST);
+	}
+}
+
+/* A burst that does not end. */
+TEST(test_burst_awaited)
+{
+	struct rte_eth_dev_data data = { .name = "test", .nb_rx_queues = NB_QUEUES };
+	struct mana_priv priv = { .data = &data };
+	static struct mana_hwq stand_in;
+
+	for (uint32_t i = 0; i < NB_QUEUES; i++)
+		mana_rxq_init(&queues[i], &stand_in);
+	one_burst();
+	assert_int_equal(mana_pause(&priv, MANA_PAUSE_RX, 1), -EBUSY);
+	for (uint32_t i = 0; i < NB_QUEUES; i++)
+		assert_int_equal(queues[i].is_paused, 0);
+	one_burst();
+	assert_int_equal(mana_pause(&priv, MANA_PAUSE_RX | MANA_PAUSE_FOR_STOP, 1), -EBUSY);
+	/* A burst of this thread, which stops the port in a signal handler. */
+	one_burst();
+	mana_burst_enter(&queues[0].is_busy);
+	assert_int_equal(mana_pause(&priv, MANA_PAUSE_RX | MANA_PAUSE_FOR_STOP, 1), 0);
+	mana_resume(&priv, MANA_PAUSE_RX);
+	/* Its queue is not changed by anything else. */
+	one_burst();
+	mana_burst_enter(&queues[0].is_busy);
+	assert_int_equal(mana_pause(&priv, MANA_PAUSE_RX, 1), -EBUSY);
 }
 
 int
@@ -205,14 +190,9 @@ main(void)
 	static char no_shconf[] = "--no-shconf", no_telemetry[] = "--no-telemetry";
 	char *argv[] = { name, memory, megabytes, no_huge, no_pci, no_shconf,
 			 no_telemetry };
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_waited_for_once),
-		cmocka_unit_test(test_refused_later),
-		cmocka_unit_test(test_fenced_burst_awaited),
-	};
 
 	/* The wait has a timeout; EAL calibrates the timer. */
 	if (rte_eal_init(RTE_DIM(argv), argv) < 0)
 		return 1;
-	return cmocka_run_group_tests_name("pause", tests, NULL, NULL);
+	return test_run("pause", NULL, NULL);
 }

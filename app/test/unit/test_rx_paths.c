@@ -48,7 +48,7 @@ pair_new_different(struct pair *pair, const struct mana_rx_path *path,
 			pair->a.burst = mana_rx_paths[i].burst;
 	pair->b.burst = path->burst;
 	/* Buffers hold no frames: disable the scatter check. */
-	pair->b.fx->rxq->scatter.nb_unproven = 0;
+	pair->b.fx->hwq->scatter.nb_unproven = 0;
 	pair->a.nb_taken = pair->b.nb_taken = 0;
 }
 
@@ -146,7 +146,7 @@ compare_pieces(const struct pair *pair, const struct rte_mbuf *a,
 static void
 compare_rings(const struct pair *pair)
 {
-	const struct mana_rxq *a = pair->a.fx->rxq, *b = pair->b.fx->rxq;
+	const struct mana_hwq *a = pair->a.fx->hwq, *b = pair->b.fx->hwq;
 
 	assert_eq(a->rq.ci, b->rq.ci);
 	assert_eq(a->rq.pi, b->rq.pi);
@@ -158,18 +158,18 @@ compare_rings(const struct pair *pair)
 static void
 compare_queues(const struct pair *pair)
 {
-	const struct mana_rxq *a = pair->a.fx->rxq, *b = pair->b.fx->rxq;
+	const struct mana_hwq *a = pair->a.fx->hwq, *b = pair->b.fx->hwq;
 
 	assert_memory_equal(&a->stats, &b->stats, sizeof(a->stats));
 	assert_eq(a->packets, b->packets);
 	assert_eq(a->bytes, b->bytes);
 	assert_eq(a->cq.ci, b->cq.ci);
 	assert_eq(a->cq.rung, b->cq.rung);
-	assert_eq(mana_rxq_nb_posted(a), mana_rxq_nb_posted(b));
+	assert_eq(mana_hwq_nb_posted(a), mana_hwq_nb_posted(b));
 	assert_eq(a->slow_flags, b->slow_flags);
 	assert_eq(a->failure, b->failure);
-	assert_eq(pair->a.fx->list->is_busy, 0);
-	assert_eq(pair->b.fx->list->is_busy, 0);
+	assert_eq(pair->a.fx->rxq->is_busy, 0);
+	assert_eq(pair->b.fx->rxq->is_busy, 0);
 	if (!is_split(pair))
 		compare_rings(pair);
 }
@@ -181,8 +181,8 @@ poll_both(struct pair *pair, uint16_t nb_pkts)
 	struct side *a = &pair->a, *b = &pair->b;
 	uint32_t na, nb;
 
-	na = a->burst(a->fx->list, a->pkts, nb_pkts);
-	nb = b->burst(b->fx->list, b->pkts, nb_pkts);
+	na = a->burst(a->fx->rxq, a->pkts, nb_pkts);
+	nb = b->burst(b->fx->rxq, b->pkts, nb_pkts);
 	if (na != nb)
 		fail_msg("%s: %u packets, expected %u", pair->name, nb, na);
 	assert_true(na <= nb_pkts);
@@ -202,9 +202,9 @@ drain_both(struct pair *pair, uint16_t nb_pkts)
 	uint32_t ci;
 
 	do {
-		ci = pair->a.fx->rxq->cq.ci;
+		ci = pair->a.fx->hwq->cq.ci;
 	} while (poll_both(pair, nb_pkts) != 0 ||
-		 ci != pair->a.fx->rxq->cq.ci);
+		 ci != pair->a.fx->hwq->cq.ci);
 }
 
 /* Takes all but some mbufs out of both pools, or returns them. */
@@ -278,10 +278,8 @@ types_and_lengths(const struct mana_rx_path *path, uint64_t seed)
 	}
 }
 
-static void
-every_type_and_length(void **state)
+TEST(every_type_and_length)
 {
-	(void)state;
 	for_each_path(types_and_lengths);
 }
 
@@ -311,15 +309,13 @@ flags_of_all_kinds(const struct mana_rx_path *path, uint64_t seed)
 			if (i % 8 == 7)
 				drain_both(&pair, 32);
 		}
-		assert_eq(pair.a.fx->rxq->stats.oversize, 0);
+		assert_eq(pair.a.fx->hwq->stats.oversize, 0);
 		pair_delete(&pair);
 	}
 }
 
-static void
-every_flag(void **state)
+TEST(every_flag)
 {
-	(void)state;
 	for_each_path(flags_of_all_kinds);
 }
 
@@ -356,7 +352,7 @@ sizes_and_places(const struct mana_rx_path *path, uint64_t seed)
 					for (uint32_t k = 0; k < last; k++)
 						fill_ppi(data, k, 1 + fx_random(&seed) %
 							 FX_ROOM_BYTES, &seed);
-					if (mana_rxq_nb_posted(pair.a.fx->rxq) >
+					if (mana_hwq_nb_posted(pair.a.fx->hwq) >
 					    4 * i + 4)
 						write_own(&pair, data);
 				}
@@ -369,10 +365,8 @@ sizes_and_places(const struct mana_rx_path *path, uint64_t seed)
 		}
 }
 
-static void
-every_size_and_place(void **state)
+TEST(every_size_and_place)
 {
-	(void)state;
 	for_each_path(sizes_and_places);
 }
 
@@ -414,7 +408,7 @@ random_cqes_one(const struct mana_rx_path *path, uint64_t *seed, bool is_split)
 	for (uint32_t turn = 0; turn < 120; turn++) {
 		uint32_t nb = fx_random(seed) % 30;
 
-		while (nb-- > 0 && pair.a.fx->cq.pi - pair.a.fx->rxq->cq.ci < 100) {
+		while (nb-- > 0 && pair.a.fx->cq.pi - pair.a.fx->hwq->cq.ci < 100) {
 			uint64_t r = fx_random(seed);
 			uint32_t trailer = FX_RQ_ID, data[15];
 
@@ -441,7 +435,7 @@ random_cqes_one(const struct mana_rx_path *path, uint64_t *seed, bool is_split)
 		else if (turn % 16 == 9)
 			starve_both(&pair, UINT32_MAX);
 		if (turn % 32 == 20)
-			fx_mr_generation++;
+			fx_mr_forget();
 		(void)poll_both(&pair, fx_random(seed) % (MAX_BURST + 1));
 	}
 	drain_both(&pair, 32);
@@ -462,17 +456,13 @@ random_cqes_split_often(const struct mana_rx_path *path, uint64_t seed)
 		random_cqes_one(path, &seed, true);
 }
 
-static void
-random_cqes(void **state)
+TEST(random_cqes)
 {
-	(void)state;
 	for_each_path(random_cqes_often);
 }
 
-static void
-random_cqes_split(void **state)
+TEST(random_cqes_split)
 {
-	(void)state;
 	for_each_path(random_cqes_split_often);
 }
 
@@ -500,24 +490,13 @@ queue_ends(const struct mana_rx_path *path, uint64_t seed)
 		}
 }
 
-static void
-queue_end(void **state)
+TEST(queue_end)
 {
-	(void)state;
 	for_each_path(queue_ends);
 }
 
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_type_and_length),
-		cmocka_unit_test(every_flag),
-		cmocka_unit_test(every_size_and_place),
-		cmocka_unit_test(random_cqes),
-		cmocka_unit_test(random_cqes_split),
-		cmocka_unit_test(queue_end),
-	};
-
-	return cmocka_run_group_tests(tests, fx_group_setup, NULL);
+	return test_run("unit", fx_group_setup, NULL);
 }

@@ -4,12 +4,14 @@
 
 #include <pthread.h>
 
+#include <rte_ether.h>
+
 #include "fixture.h"
 
 static uint16_t
 poll_rx(struct fx_rx *fx, struct rte_mbuf **pkts, uint16_t nb)
 {
-	return mana_rx_path_select(NULL)->burst(fx->list, pkts, nb);
+	return mana_rx_path_select()->burst(fx->rxq, pkts, nb);
 }
 
 static void
@@ -24,45 +26,36 @@ take_all(struct rte_mempool *mp, struct rte_mbuf **mbufs, uint32_t *nb,
 	}
 }
 
-static void
-invalid_sizes_are_rejected(void **state)
+FX_RX_TEST(invalid_sizes_are_rejected, .no_open = true)
 {
-	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){ .no_open = true });
-	struct mana_rxq_conf conf;
-	struct rte_mempool *small;
+	struct mana_queue_rings rings;
+	struct mana_hwq *hwq = fx->hwq;
 
-	(void)state;
 #define EXPECT(code, change) do { \
-	conf = fx->conf;  \
+	rings = fx->rings;  \
+	*hwq = fx->fresh;  \
 	change; \
-	assert_int_equal(mana_rxq_init(fx->rxq, &conf), code);  \
+	assert_int_equal(mana_hwq_init(hwq, &rings, FX_PORT_ID), code);  \
 } while (0)
 	EXPECT(0, (void)0);
-	EXPECT(-EINVAL, conf.mp = NULL);
-	EXPECT(-EINVAL, conf.mbufs = NULL);
-	EXPECT(-EINVAL, conf.nb_mbufs = 63);
-	EXPECT(-EINVAL, conf.nb_mbufs = 32);
-	EXPECT(-EINVAL, conf.nb_desc = 0);
-	EXPECT(-EINVAL, conf.nb_desc = 129; conf.nb_mbufs = 256);
-	EXPECT(-EINVAL, conf.rq_ring = NULL);
-	EXPECT(-EINVAL, conf.rq_bytes = 4095);
-	EXPECT(-EINVAL, conf.cq_ring = fx->cq.ring + 64);
-	EXPECT(-EINVAL, conf.nb_cqe = 100);
-	EXPECT(-EINVAL, conf.db_page = NULL);
-	small = fx_pool("small", 1, 0);
-	EXPECT(-ENOTSUP, conf.mp = small);
-	fx_pool_free(small);
+	EXPECT(-EINVAL, hwq->scatter.segs[0].mp = NULL);
+	EXPECT(-EINVAL, hwq->mbuf_mask = 31);
+	EXPECT(-EINVAL, hwq->nb_desc = 0);
+	EXPECT(-EINVAL, hwq->nb_desc = 129; hwq->mbuf_mask = 255);
+	EXPECT(-EINVAL, rings.ring = NULL);
+	EXPECT(-EINVAL, rings.ring_bytes = 4095);
+	EXPECT(-EINVAL, rings.cq_ring = fx->cq.ring + 64);
+	EXPECT(-EINVAL, rings.nb_cqe = 100);
+	EXPECT(-EINVAL, rings.db_page = NULL);
+	EXPECT(-ENOTSUP, hwq->scatter.segs[0].bytes = RTE_ETHER_MIN_LEN - 1);
 #undef EXPECT
-	fx_rx_delete(fx);
 }
 
 /* One CQE per WQE, and one spare for a fence. */
-static void
-posts_no_more_than_the_cq_takes(void **state)
+TEST(posts_no_more_than_the_cq_takes)
 {
 	struct fx_rx *fx;
 
-	(void)state;
 	fx = fx_rx_new(&(struct fx_rx_opts){ .nb_desc = 64, .nb_cqe = 64 });
 	assert_eq(fx_rx_available(fx), 63);
 	fx_rx_delete(fx);
@@ -74,76 +67,61 @@ posts_no_more_than_the_cq_takes(void **state)
 	fx_rx_delete(fx);
 }
 
-static void
-first_fill_reports_a_small_pool(void **state)
+FX_RX_TEST(first_fill_reports_a_small_pool, .nb_pool = 40, .no_open = true)
 {
-	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){
-		.nb_pool = 40, .no_open = true });
-
-	(void)state;
-	assert_int_equal(mana_rxq_fill(fx->rxq), -ENOMEM);
+	assert_int_equal(mana_hwq_fill(fx->hwq), -ENOMEM);
 	/* The posted WQEs are counted, but no doorbell was rung. */
-	assert_eq(mana_rxq_nb_posted(fx->rxq), 40);
+	assert_eq(mana_hwq_nb_posted(fx->hwq), 40);
 	assert_eq(hw_le64(fx->db_page + HW_DB_RQ), 0);
-	fx_rx_delete(fx);
 }
 
-static void
-first_fill_reports_unregistered_memory(void **state)
+FX_RX_TEST(first_fill_reports_unregistered_memory, .no_open = true)
 {
-	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){ .no_open = true });
-
-	(void)state;
 	fx_mr_deny = true;
-	assert_int_equal(mana_rxq_fill(fx->rxq), -EFAULT);
-	assert_eq(mana_rxq_nb_posted(fx->rxq), 0);
+	assert_int_equal(mana_hwq_fill(fx->hwq), -EFAULT);
+	assert_eq(mana_hwq_nb_posted(fx->hwq), 0);
 	assert_eq(fx_pool_missing(fx->mp, fx->nb_mbufs), 0);
 	fx_mr_deny = false;
-	assert_eq(mana_rxq_fill(fx->rxq), 0);
-	assert_eq(mana_rxq_nb_posted(fx->rxq), 64);
-	fx_rx_delete(fx);
+	assert_eq(mana_hwq_fill(fx->hwq), 0);
+	assert_eq(mana_hwq_nb_posted(fx->hwq), 64);
 }
 
-/*
- * The pool is empty for a while, and no completion arrives. Polls alone refill
- * the whole ring.
- */
-static void
-empty_pool_is_refilled_without_completions(void **state)
+/* The mempool is empty for a while: polls refill the ring later. */
+FX_RX_TEST_ON_EACH_PATH(pool_empty, .nb_pool = 128)
 {
-	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){0});
-	struct rte_mbuf *taken[512], *pkts[64];
-	uint32_t nb_taken, i;
+	struct rte_mbuf *pkts[64], *kept[64];
 
-	(void)state;
-	take_all(fx->mp, taken, &nb_taken, 0);
-	for (i = 0; i < 64; i++)
-		fx_rx_okay(fx, 60, 0);
-	assert_eq(poll_rx(fx, pkts, 64), 64);
-	assert_eq(fx_rx_available(fx), 0);
-	assert_eq(poll_rx(fx, pkts, 64), 0);
-	assert_true(fx->rxq->stats.nombuf >= 2);
-
-	for (i = 0; i < 64; i++)
-		fx_rx_check(fx, pkts[i], 60, 0, 0);
-	for (i = 0; i < nb_taken; i++)
-		rte_pktmbuf_free(taken[i]);
-	assert_eq(poll_rx(fx, pkts, 64), 0);
-	assert_eq(fx_rx_available(fx), 64);
-	fx_rx_okay(fx, 60, 0);
-	assert_eq(poll_rx(fx, pkts, 1), 1);
-	fx_rx_check(fx, pkts[0], 60, 0, 0);
-	fx_rx_delete(fx);
+	for (uint32_t round = 0; round < 3; round++) {
+		assert_eq(rte_pktmbuf_alloc_bulk(fx->mp, kept, 64), 0);
+		for (uint32_t i = 0; i < 64; i++)
+			fx_rx_okay(fx, 60, 0);
+		/* All WQEs are consumed and the mempool is empty. */
+		assert_eq(fx_rx_burst(fx->rxq, pkts, 64), 64);
+		assert_eq(fx_rx_burst(fx->rxq, pkts, 64), 0);
+		assert_eq(fx_rx_available(fx), 0);
+		assert_true(fx->hwq->stats.nombuf >= 2 * (round + 1));
+		for (uint32_t i = 0; i < 64; i++)
+			fx_rx_check_data(fx, pkts[i], 60);
+		/* No completion can arrive: polls alone refill the ring. */
+		for (uint32_t i = 0; i < 4; i++)
+			assert_eq(fx_rx_burst(fx->rxq, pkts, 64), 0);
+		assert_eq(fx_rx_available(fx), 64);
+		rte_pktmbuf_free_bulk(kept, 64);
+		for (uint32_t i = 0; i < 64; i++)
+			fx_rx_okay(fx, 60, 0);
+		assert_eq(fx_rx_burst(fx->rxq, pkts, 64), 64);
+		for (uint32_t i = 0; i < 64; i++)
+			fx_rx_check_data(fx, pkts[i], 60);
+		fx_rx_burst(fx->rxq, pkts, 64);
+	}
 }
 
 /* All mbufs left in the pool are posted, whatever their number. */
-static void
-takes_the_last_mbufs(void **state)
+TEST(takes_the_last_mbufs)
 {
 	struct rte_mbuf *taken[512], *pkts[64];
 	uint32_t nb_taken, i, left;
 
-	(void)state;
 	for (left = 0; left <= 64; left++) {
 		struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){0});
 
@@ -164,15 +142,11 @@ takes_the_last_mbufs(void **state)
 }
 
 /* Few mbufs over many laps, at every ring position. */
-static void
-few_mbufs_over_many_laps(void **state)
+FX_RX_TEST(few_mbufs_over_many_laps, .nb_pool = 7, .free_thresh = 1)
 {
-	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){
-		.nb_pool = 7, .free_thresh = 1 });
 	struct rte_mbuf *pkts[8];
 	uint32_t i, nb, turn;
 
-	(void)state;
 	for (turn = 0; turn < 500; turn++) {
 		nb = 1 + turn % 7;
 		for (i = 0; i < nb; i++)
@@ -183,21 +157,16 @@ few_mbufs_over_many_laps(void **state)
 		assert_eq(poll_rx(fx, pkts, 8), 0);
 		assert_eq(fx_rx_available(fx), 7);
 	}
-	fx_rx_delete(fx);
 }
 
 /* One doorbell for many packets, also with small bursts. */
-static void
-refills_by_threshold(void **state)
+FX_RX_TEST(refills_by_threshold, .nb_desc = 128, .nb_cqe = 256)
 {
-	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){
-		.nb_desc = 128, .nb_cqe = 256 });
 	const uint32_t thresh = mana_rx_refill_thresh(0, 128, 256);
 	uint32_t i, rung = 0;
 	struct rte_mbuf *m;
 	uint64_t db, last;
 
-	(void)state;
 	last = hw_le64(fx->db_page + HW_DB_RQ);
 	for (i = 0; i < 1024; i++) {
 		fx_rx_okay(fx, 60, 0);
@@ -209,50 +178,96 @@ refills_by_threshold(void **state)
 		last = db;
 	}
 	assert_eq(rung, 1024 / thresh);
-	fx_rx_delete(fx);
 }
 
-static void
-threshold_fits_the_ring(void **state)
+TEST(threshold_fits_the_ring)
 {
 	static const struct { uint32_t asked, nb_desc, want; } t[] = {
 		{ 0, 64, 16 }, { 0, 16, 4 }, { 1, 64, 1 }, { 5, 64, 5 },
 		{ 1000, 64, 32 }, { 0, 1, 1 },
 	};
 
-	(void)state;
 	for (uint32_t i = 0; i < RTE_DIM(t); i++) {
 		struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){
 			.free_thresh = t[i].asked, .nb_desc = t[i].nb_desc });
 
-		assert_eq(fx->rxq->refill_thresh, t[i].want);
+		assert_eq(fx->hwq->refill_thresh, t[i].want);
 		fx_rx_delete(fx);
 	}
 }
 
 /* Registration fails for a while: nothing is posted or lost. */
-static void
-memory_without_key(void **state)
+FX_RX_TEST(memory_without_key)
 {
-	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){0});
 	struct rte_mbuf *pkts[64];
 	uint32_t i;
 
-	(void)state;
-	fx_mr_generation++;
+	fx_mr_forget();
 	fx_mr_deny = true;
 	for (i = 0; i < 40; i++)
 		fx_rx_okay(fx, 60, 0);
 	assert_eq(poll_rx(fx, pkts, 64), 40);
 	assert_eq(fx_rx_available(fx), 24);
-	assert_true(fx->rxq->stats.mr_failed > 0);
+	assert_true(fx->hwq->stats.mr_failed > 0);
 	assert_eq(fx_pool_missing(fx->mp, fx->nb_mbufs), 24 + 40);
 	fx_mr_deny = false;
 	assert_eq(poll_rx(fx, pkts, 0), 0);
 	assert_eq(fx_rx_available(fx), 64);
 	for (i = 0; i < 40; i++)
 		fx_rx_check(fx, pkts[i], 60, 0, 0);
-	fx_rx_delete(fx);
+}
+
+/* A key that comes later is no failure: the next refill asks for it again. */
+FX_RX_TEST(key_that_comes_later, .no_open = true)
+{
+	fx_mr_later = true;
+	assert_int_equal(mana_hwq_fill(fx->hwq), -EAGAIN);
+	assert_eq(mana_hwq_nb_posted(fx->hwq), 0);
+	assert_eq(fx_pool_missing(fx->mp, fx->nb_mbufs), 0);
+	assert_eq(fx->hwq->stats.mr_failed, 0);
+	assert_eq(fx->hwq->slow_flags, MANA_RX_REFILL_RETRY);
+	fx_mr_later = false;
+	assert_int_equal(mana_hwq_fill(fx->hwq), 0);
+	assert_eq(mana_hwq_nb_posted(fx->hwq), 64);
+	assert_eq(fx->hwq->slow_flags, 0);
+}
+
+static rte_mempool_dequeue_t dequeue;
+
+/* Another thread changes the table while the pool gives mbufs: another region moves up. */
+static int
+dequeue_and_change(struct rte_mempool *mp, void **objs, unsigned int nb)
+{
+	fx_mr_table.seq[MANA_KIND_PRIMARY]++;
+	fx_mr_table.array->entries[1].range.lkey = 0xbad;
+	return dequeue(mp, objs, nb);
+}
+
+/* No buffer is posted with what a search has found in a table that changes. */
+FX_RX_TEST(table_changes_within_a_refill, .no_open = true)
+{
+	struct rte_mempool_ops *ops = rte_mempool_get_ops(fx->mp->ops_index);
+	struct mana_hwq *hwq = fx->hwq;
+	struct rte_mbuf *m = rte_pktmbuf_alloc(fx->mp);
+	uint32_t lkey = 0, right = 0;
+
+	assert_non_null(m);
+	assert_eq(mana_mr_lkey(&hwq->mr, m, (uintptr_t)m->buf_addr, 64, &right), 0);
+	rte_pktmbuf_free(m);
+	mana_mr_sync(&hwq->mr);
+	dequeue = ops->dequeue;
+	ops->dequeue = dequeue_and_change;
+	assert_eq(mana_hwq_fill(hwq), -EAGAIN);
+	ops->dequeue = dequeue;
+	assert_eq(mana_hwq_nb_posted(hwq), 0);
+	assert_eq(fx_pool_missing(fx->mp, fx->nb_mbufs), 0);
+	assert_eq(hwq->stats.mr_failed, 0);
+	fx_mr_table.array->entries[1].range.lkey = right;
+	fx_mr_table.seq[MANA_KIND_PRIMARY]++;
+	assert_eq(mana_hwq_fill(hwq), 0);
+	assert_eq(mana_hwq_nb_posted(hwq), 64);
+	assert_eq(mana_mr_lkey(&hwq->mr, m, (uintptr_t)m->buf_addr, 64, &lkey), 0);
+	assert_eq(lkey, right);
 }
 
 static void
@@ -269,11 +284,11 @@ pool_span(struct rte_mempool *mp, void *span, struct rte_mempool_memhdr *chunk,
 static void
 check_keys(const struct fx_rx *fx, uint32_t upper_key, uintptr_t base)
 {
-	for (uint32_t i = fx->rxq->rq.ci; i != fx->rxq->rq.pi; i++) {
-		const uint64_t *wqe = mana_wq_bu(&fx->rxq->rq, i);
+	for (uint32_t i = fx->hwq->rq.ci; i != fx->hwq->rq.pi; i++) {
+		const uint64_t *wqe = mana_wq_bu(&fx->hwq->rq, i);
 
-		if ((uint32_t)rte_le_to_cpu_64(wqe[3]) == upper_key)
-			assert_true(rte_le_to_cpu_64(wqe[2]) >= base);
+		assert_int_equal((uint32_t)rte_le_to_cpu_64(wqe[3]) == upper_key,
+				 rte_le_to_cpu_64(wqe[2]) >= base);
 	}
 }
 
@@ -294,43 +309,43 @@ receive(struct fx_rx *fx, uint32_t nb, struct rte_mbuf **kept)
 }
 
 /*
- * Two regions share a pool. When the pool runs low, keys come from a lookup and
- * may be those of the smaller region: a ring slot must not keep its key for
- * later buffers of the other region.
+ * A pool that is one region becomes two: a ring slot must not keep its key for later
+ * buffers of the other region.
  */
-static void
-each_buffer_has_key_of_its_region(void **state)
+FX_RX_TEST(each_buffer_has_key_of_its_region, .nb_pool = 4096)
 {
-	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){ .nb_pool = 4096 });
-	static struct rte_mbuf *low[4096], *high[4096];
-	uint32_t generation = fx_mr_generation;
-	uint32_t nb_low = 0, nb_high = 0, nb_kept, i;
+	static struct rte_mbuf *all[4096], *low[4096], *high[4096];
+	uint32_t nb = 0, nb_low = 0, nb_high = 0, nb_kept, i;
 	uintptr_t span[2] = { 0, 0 }, base;
-	struct rte_mbuf *m, *kept[64];
+	struct rte_mbuf *kept[64];
 
-	(void)state;
 	receive(fx, 400, NULL);
-	assert_eq(fx->rxq->flat, MANA_RX_FLAT_YES);
+	assert_eq(fx->hwq->in_one_region, true);
 	rte_mempool_mem_iter(fx->mp, pool_span, span);
-	base = span[0] + (span[1] - span[0]) / 2;
-	fx_mr_clear();
-	fx_mr_generation = generation;
-	fx_mr_add((void *)base, span[1] - base, 0x5001);
-	fx_mr_add_pool(fx->mp, 0x1001);
-
-	while (rte_mempool_get(fx->mp, (void **)&m) == 0) {
-		if ((uintptr_t)m < base)
-			low[nb_low++] = m;
+	while (rte_mempool_get(fx->mp, (void **)&all[nb]) == 0)
+		nb++;
+	/* The first mbuf of the upper half, and no other memory, begins a region. */
+	base = span[1];
+	for (i = 0; i < nb; i++)
+		if ((uintptr_t)all[i] >= span[0] + (span[1] - span[0]) / 2)
+			base = RTE_MIN(base, (uintptr_t)all[i]);
+	for (i = 0; i < nb; i++) {
+		if ((uintptr_t)all[i] < base)
+			low[nb_low++] = all[i];
 		else
-			high[nb_high++] = m;
+			high[nb_high++] = all[i];
 	}
-	nb_kept = mana_rxq_nb_posted(fx->rxq);
+	fx_mr_clear();
+	fx_mr_add((void *)span[0], base - span[0], 0x1001);
+	fx_mr_add((void *)base, span[1] - base, 0x5001);
+	/* What is posted has the key of the region that was. */
+	nb_kept = mana_hwq_nb_posted(fx->hwq);
 	receive(fx, nb_kept, kept);
 	/* Buffers of the upper half, one at a time. */
 	for (i = 0; i < 33; i++) {
 		rte_mempool_put(fx->mp, high[--nb_high]);
 		assert_eq(poll_rx(fx, NULL, 0), 0);
-		assert_eq(mana_rxq_nb_posted(fx->rxq), i + 1);
+		assert_eq(mana_hwq_nb_posted(fx->hwq), i + 1);
 	}
 	assert_true(fx_mr_calls > 0);
 	check_keys(fx, 0x5001, base);
@@ -342,7 +357,6 @@ each_buffer_has_key_of_its_region(void **state)
 	}
 	rte_mempool_put_bulk(fx->mp, (void **)high, nb_high);
 	rte_mempool_put_bulk(fx->mp, (void **)kept, nb_kept);
-	fx_rx_delete(fx);
 }
 
 /* Bursts of any size; at times the pool is low or empty. */
@@ -365,7 +379,7 @@ receive_of_any_pool(void *arg)
 			fx_rx_okay(fx, 60 + turn, 0);
 		assert_eq(poll_rx(fx, pkts, 64), nb);
 		assert_eq(fx_pool_missing(fx->mp, fx->nb_mbufs),
-			  nb_hoard + nb + mana_rxq_nb_posted(fx->rxq));
+			  nb_hoard + nb + mana_hwq_nb_posted(fx->hwq));
 		for (i = 0; i < nb; i++)
 			fx_rx_check(fx, pkts[i], 60 + turn, 0, 0);
 		if (nb_hoard != 0)
@@ -374,18 +388,16 @@ receive_of_any_pool(void *arg)
 	}
 	assert_true(fx_rx_available(fx) > 32);
 	assert_eq(fx_pool_missing(fx->mp, fx->nb_mbufs),
-		  mana_rxq_nb_posted(fx->rxq));
+		  mana_hwq_nb_posted(fx->hwq));
 	return NULL;
 }
 
 /* With and without a cache, other mempool ops, and a non-EAL thread. */
-static void
-pools_of_every_kind(void **state)
+TEST(pools_of_every_kind)
 {
 	static const uint32_t caches[] = { 0, 1, 31, 64, 500 };
 	static const char *const ops[] = { NULL, "ring_sp_sc", "stack" };
 
-	(void)state;
 	for (uint32_t i = 0; i < RTE_DIM(caches) * RTE_DIM(ops) * 2; i++) {
 		struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){
 			.nb_pool = i % 4 == 3 ? 2047 : 800,
@@ -401,7 +413,7 @@ pools_of_every_kind(void **state)
 						 receive_of_any_pool, fx), 0);
 			assert_eq(pthread_join(thread, NULL), 0);
 		}
-		assert_eq(fx->rxq->flat, MANA_RX_FLAT_YES);
+		assert_eq(fx->hwq->in_one_region, true);
 		fx_rx_delete(fx);
 	}
 }
@@ -411,8 +423,7 @@ pools_of_every_kind(void **state)
  * older packets; only a queue that scrubs delivers zeros. On any pool and layout, and
  * also from buffers that a short frame has left in their slot.
  */
-static void
-scrubbed_buffers_show_no_older_packet(void **state)
+TEST(scrubbed_buffers_show_no_older_packet)
 {
 	static const struct fx_rx_opts layouts[] = {
 		{ .nb_pool = 100 },
@@ -421,7 +432,6 @@ scrubbed_buffers_show_no_older_packet(void **state)
 		{ .nb_pool = 300, .nb_segs = 3, .seg_bytes = { 64, 8, 512 } },
 	};
 
-	(void)state;
 	for (uint32_t i = 0; i < 2 * RTE_DIM(layouts); i++) {
 		struct fx_rx_opts opts = layouts[i / 2];
 		struct rte_mbuf *pkts[8];
@@ -455,8 +465,7 @@ scrubbed_buffers_show_no_older_packet(void **state)
 }
 
 /* All packets start at the same distance from their mbufs, or the pool is uneven. */
-static void
-distances_in_a_pool(void **state)
+TEST(distances_in_a_pool)
 {
 	struct rte_mempool *mp = fx_pool("even", 8, 2048);
 	struct rte_mempool *pinned = fx_pool_pinned("pinned", 4);
@@ -464,103 +473,71 @@ distances_in_a_pool(void **state)
 	const uint64_t delta = (uint64_t)((uint8_t *)m->buf_addr - (uint8_t *)m) +
 			       RTE_PKTMBUF_HEADROOM;
 
-	(void)state;
 	assert_eq(mana_rx_pool_delta(mp), delta);
 	rte_pktmbuf_attach(other, m);
-	assert_eq(mana_rx_pool_delta(mp), MANA_RX_UNEVEN);
+	assert_eq(mana_rx_pool_delta(mp), MANA_RX_DELTA_VARIES);
 	rte_pktmbuf_free(other);
 	assert_eq(mana_rx_pool_delta(mp), delta);
 	mp->populated_size--;
-	assert_eq(mana_rx_pool_delta(mp), MANA_RX_UNEVEN);
+	assert_eq(mana_rx_pool_delta(mp), MANA_RX_DELTA_VARIES);
 	mp->populated_size++;
-	assert_eq(mana_rx_pool_delta(pinned), MANA_RX_UNEVEN);
+	assert_eq(mana_rx_pool_delta(pinned), MANA_RX_DELTA_VARIES);
 	rte_pktmbuf_free(m);
 	fx_pool_free(mp);
 	fx_pool_free(pinned);
 }
 
-/* A hardware queue that moves takes the pool of its new ethdev queue, if unsplit. */
-static void
-queue_takes_another_pool(void **state)
-{
-	(void)state;
-	for (uint32_t nb_segs = 0; nb_segs <= 2; nb_segs += 2) {
-		struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){
-			.nb_segs = nb_segs, .seg_bytes = { 100, 2000 } });
-		struct rte_mempool *mp = fx_pool("other", 8, 2048);
-		struct rte_mempool *first = fx->rxq->mp;
-		const uint64_t delta = fx->rxq->data_delta;
-
-		mana_rxq_assign(fx->rxq, 5, first, 1, false);
-		assert_eq(fx->rxq->queue_id, 5);
-		assert_ptr_equal(fx->rxq->mp, first);
-		assert_eq(fx->rxq->data_delta, delta);
-		mana_rxq_assign(fx->rxq, 6, mp, 1, true);
-		assert_true(fx->rxq->vlan_strip);
-		assert_ptr_equal(fx->rxq->mp, nb_segs == 0 ? mp : first);
-		fx_pool_free(mp);
-		fx_rx_delete(fx);
-	}
-}
-
 /* A failed or closed queue allocates no buffers. */
-static void
-closed_queue_takes_no_buffers(void **state)
+TEST(closed_queue_takes_no_buffers)
 {
 	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){ .nb_pool = 40 });
 	struct rte_mbuf *pkts[64];
 
-	(void)state;
-	mana_rxq_close(fx->rxq);
+	mana_hwq_close(fx->hwq);
 	for (uint32_t i = 0; i < 100; i++)
 		assert_eq(poll_rx(fx, pkts, 64), 0);
-	assert_eq(mana_rxq_nb_posted(fx->rxq), 40);
+	assert_eq(mana_hwq_nb_posted(fx->hwq), 40);
 	fx_rx_delete(fx);
 
 	/* The same for a queue that was emptied but not closed. */
 	fx = fx_rx_new(&(struct fx_rx_opts){0});
 	fx_rx_okay(fx, 60, 0);
-	mana_rxq_release_mbufs(fx->rxq, true);
-	assert_eq(mana_rxq_nb_waiting(fx->rxq, UINT32_MAX), 0);
+	fx_hwq_release(fx->hwq, true);
+	assert_eq(mana_hwq_nb_waiting(fx->hwq, UINT32_MAX), 0);
 	assert_eq(poll_rx(fx, pkts, 64), 0);
-	assert_eq(mana_rxq_nb_posted(fx->rxq), 0);
+	assert_eq(mana_hwq_nb_posted(fx->hwq), 0);
 	fx_rx_delete(fx);
 }
 
 /* A failed queue does not retry refills. */
-static void
-failed_queue_does_not_retry(void **state)
+FX_RX_TEST(failed_queue_does_not_retry, .nb_pool = 64)
 {
-	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){ .nb_pool = 64 });
 	struct rte_mbuf *pkts[64];
 	uint32_t nb;
 
-	(void)state;
 	for (nb = 0; nb < 32; nb++)
 		fx_rx_okay(fx, 60, 0);
 	assert_eq(poll_rx(fx, pkts, 32), 32);
-	assert_eq(fx->rxq->slow_flags, MANA_RX_REFILL_RETRY);
+	assert_eq(fx->hwq->slow_flags, MANA_RX_REFILL_RETRY);
 	fx_cqe_write_owner(&fx->cq, (const uint32_t[15]){0}, FX_RQ_ID, 5);
 	assert_eq(poll_rx(fx, &pkts[32], 32), 0);
-	assert_eq(mana_rxq_failure(fx->rxq), MANA_FAILURE_OVERRUN);
+	assert_eq(mana_hwq_failure(fx->hwq), MANA_FAILURE_OVERRUN);
 	/* No slow-path flag is set. */
-	assert_eq(fx->rxq->slow_flags, 0);
+	assert_eq(fx->hwq->slow_flags, 0);
 	for (nb = 0; nb < 32; nb++)
 		fx_rx_check(fx, pkts[nb], 60, 0, 0);
-	fx_rx_delete(fx);
 }
 
 /* Release and count on a zeroed queue. */
-static void
-zeroed_queue_is_harmless(void **state)
+TEST(zeroed_queue_is_harmless)
 {
-	static struct mana_rxq rxq;
+	static struct mana_hwq hwq;
 
-	(void)state;
-	mana_rxq_release_mbufs(&rxq, true);
-	mana_rxq_close(&rxq);
-	assert_eq(mana_rxq_nb_waiting(&rxq, UINT32_MAX), 0);
-	assert_eq(mana_rxq_nb_posted(&rxq), 0);
+	fx_hwq_release(&hwq, true);
+	assert_eq(mana_hwq_recycle(&hwq), 0);
+	mana_hwq_close(&hwq);
+	assert_eq(mana_hwq_nb_waiting(&hwq, UINT32_MAX), 0);
+	assert_eq(mana_hwq_nb_posted(&hwq), 0);
 }
 
 /* Writes nb_cqe CQEs of nb_each packets, then polls them all. */
@@ -589,25 +566,23 @@ let_wait(struct fx_rx *fx, uint32_t nb_cqe, uint32_t nb_each)
 }
 
 /* The device used all buffers between two polls, with any kind of CQE. */
-static void
-counts_an_empty_ring(void **state)
+TEST(counts_an_empty_ring)
 {
-	(void)state;
 	for (uint32_t nb_each = 1; nb_each <= 4; nb_each *= 2) {
 		struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){
 			.nb_desc = 64, .nb_pool = 1024 });
 
 		for (uint32_t turn = 1; turn <= 40; turn++) {
 			let_wait(fx, 64 / nb_each, nb_each);
-			assert_eq(fx->rxq->stats.ring_empty, turn);
+			assert_eq(fx->hwq->stats.ring_empty, turn);
 			assert_eq(fx_rx_available(fx), 64);
 			/* with one buffer left the ring was not empty */
 			let_wait(fx, 64 / nb_each - 1, nb_each);
-			assert_eq(fx->rxq->stats.ring_empty, turn);
+			assert_eq(fx->hwq->stats.ring_empty, turn);
 			/* up to the next refill */
 			let_wait(fx, (64 - fx_rx_available(fx)) / nb_each,
 				 nb_each);
-			assert_eq(fx->rxq->stats.ring_empty, turn);
+			assert_eq(fx->hwq->stats.ring_empty, turn);
 			while (fx_rx_available(fx) != 64)
 				let_wait(fx, 1, nb_each);
 		}
@@ -616,19 +591,17 @@ counts_an_empty_ring(void **state)
 }
 
 /* Bursts of all sizes: most refills happen inside a CQE. */
-static void
-counts_an_empty_ring_within_a_cqe(void **state)
+TEST(counts_an_empty_ring_within_a_cqe)
 {
-	(void)state;
 	for (uint32_t size = 1; size <= 64; size++) {
 		struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){
 			.nb_desc = 64, .nb_pool = 1024 });
 
 		for (uint32_t turn = 1; turn <= 20; turn++) {
 			let_wait_by(fx, 16, 4, size);
-			if (fx->rxq->stats.ring_empty != turn)
+			if (fx->hwq->stats.ring_empty != turn)
 				fail_msg("bursts of %u: %lu, expected %u", size,
-					 fx->rxq->stats.ring_empty, turn);
+					 fx->hwq->stats.ring_empty, turn);
 			while (fx_rx_available(fx) != 64)
 				let_wait_by(fx, 1, 1, size);
 		}
@@ -637,10 +610,8 @@ counts_an_empty_ring_within_a_cqe(void **state)
 }
 
 /* The same with dropped frames: such bursts end before the last CQE. */
-static void
-counts_an_empty_ring_after_drops(void **state)
+TEST(counts_an_empty_ring_after_drops)
 {
-	(void)state;
 	for (uint32_t nb_pkts = 1; nb_pkts <= 16; nb_pkts *= 4) {
 		struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){
 			.nb_desc = 64 });
@@ -654,30 +625,26 @@ counts_an_empty_ring_after_drops(void **state)
 			}
 			for (uint32_t i = 0; i < 64; i += nb_pkts)
 				assert_eq(poll_rx(fx, pkts, nb_pkts), 0);
-			assert_eq(fx->rxq->stats.ring_empty, turn);
+			assert_eq(fx->hwq->stats.ring_empty, turn);
 		}
-		assert_eq(fx->rxq->stats.truncated, 640);
+		assert_eq(fx->hwq->stats.truncated, 640);
 		fx_rx_delete(fx);
 	}
 }
 
 /* A lap without doorbell neither ends a burst nor hides an empty ring. */
-static void
-lap_does_not_end_a_burst(void **state)
+FX_RX_TEST(lap_does_not_end_a_burst, .nb_desc = 63, .nb_cqe = 64)
 {
-	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){
-		.nb_desc = 63, .nb_cqe = 64 });
 	struct rte_mbuf *pkts[64];
 	uint32_t left, nb;
 
-	(void)state;
 	/* The most CQEs that need no CQ doorbell. */
 	for (nb = 0; nb < 44; nb++) {
 		fx_rx_okay(fx, 60, 0);
 		assert_eq(poll_rx(fx, pkts, 1), 1);
 		fx_rx_check(fx, pkts[0], 60, 0, 0);
 	}
-	assert_eq(fx->rxq->stats.cq_doorbells, 0);
+	assert_eq(fx->hwq->stats.cq_doorbells, 0);
 	left = fx_rx_available(fx);
 	for (nb = 0; nb < left; nb++)
 		fx_rx_okay(fx, 60, 0);
@@ -685,38 +652,12 @@ lap_does_not_end_a_burst(void **state)
 	assert_eq(poll_rx(fx, pkts, RTE_DIM(pkts)), left);
 	for (nb = 0; nb < left; nb++)
 		fx_rx_check(fx, pkts[nb], 60, 0, 0);
-	assert_eq(fx->rxq->stats.cq_doorbells, 1);
-	assert_eq(fx->rxq->stats.ring_empty, 1);
-	fx_rx_delete(fx);
+	assert_eq(fx->hwq->stats.cq_doorbells, 1);
+	assert_eq(fx->hwq->stats.ring_empty, 1);
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(invalid_sizes_are_rejected),
-		cmocka_unit_test(posts_no_more_than_the_cq_takes),
-		cmocka_unit_test(first_fill_reports_a_small_pool),
-		cmocka_unit_test(first_fill_reports_unregistered_memory),
-		cmocka_unit_test(empty_pool_is_refilled_without_completions),
-		cmocka_unit_test(takes_the_last_mbufs),
-		cmocka_unit_test(few_mbufs_over_many_laps),
-		cmocka_unit_test(refills_by_threshold),
-		cmocka_unit_test(threshold_fits_the_ring),
-		cmocka_unit_test(memory_without_key),
-		cmocka_unit_test(each_buffer_has_key_of_its_region),
-		cmocka_unit_test(pools_of_every_kind),
-		cmocka_unit_test(counts_an_empty_ring),
-		cmocka_unit_test(counts_an_empty_ring_within_a_cqe),
-		cmocka_unit_test(counts_an_empty_ring_after_drops),
-		cmocka_unit_test(lap_does_not_end_a_burst),
-		cmocka_unit_test(scrubbed_buffers_show_no_older_packet),
-		cmocka_unit_test(distances_in_a_pool),
-		cmocka_unit_test(queue_takes_another_pool),
-		cmocka_unit_test(closed_queue_takes_no_buffers),
-		cmocka_unit_test(failed_queue_does_not_retry),
-		cmocka_unit_test(zeroed_queue_is_harmless),
-	};
-
-	return cmocka_run_group_tests(tests, fx_group_setup, NULL);
+	return FX_RUN();
 }

@@ -4,20 +4,6 @@
 
 #include "fixture.h"
 
-static uint16_t
-post(struct fx_tx *fx, uint32_t nb)
-{
-	struct rte_mbuf *pkts[128];
-	uint16_t sent;
-
-	for (uint32_t i = 0; i < nb; i++)
-		pkts[i] = fx_mbuf(fx->mp, 60, i);
-	sent = fx->burst(fx->txq, pkts, nb);
-	for (uint32_t i = sent; i < nb; i++)
-		rte_pktmbuf_free(pkts[i]);
-	return sent;
-}
-
 static uint64_t
 error_sum(const struct fx_tx *fx)
 {
@@ -29,61 +15,53 @@ error_sum(const struct fx_tx *fx)
 }
 
 /* Each CQE frees the oldest packet. */
-static void
-in_order_one_each(void **state)
+FX_TX_TEST(in_order_one_each)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
-
-	(void)state;
-	assert_eq(post(fx, 50), 50);
+	assert_eq(fx_tx_post(fx, 50, 1), 50);
 	for (uint32_t i = 1; i <= 50; i++) {
-		assert_eq(mana_txq_nb_done(fx->txq), 0);
+		assert_eq(mana_txq_nb_done(fx->txq, UINT32_MAX), 0);
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
-		assert_eq(mana_txq_nb_done(fx->txq), 1);
+		assert_eq(mana_txq_nb_done(fx->txq, UINT32_MAX), 1);
 		assert_eq(mana_txq_done_cleanup(fx->txq, 0), 1);
-		assert_eq(fx_pool_missing(fx->mp, fx->nb_mbufs), 50 - i);
+		assert_eq(fx_tx_missing(fx), 50 - i);
 	}
-	fx_tx_delete(fx);
 }
 
-static void
-cleanup_frees_as_many_as_asked(void **state)
+FX_TX_TEST(cleanup_frees_as_many_as_asked)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
-
-	(void)state;
-	assert_eq(post(fx, 20), 20);
+	assert_eq(fx_tx_post(fx, 20, 1), 20);
 	assert_eq(mana_txq_done_cleanup(fx->txq, 5), 0);
 	assert_eq(fx_tx_complete_all(fx), 20);
 	assert_eq(mana_txq_done_cleanup(fx->txq, 5), 5);
 	assert_eq(mana_txq_done_cleanup(fx->txq, 1), 1);
-	assert_eq(mana_txq_nb_done(fx->txq), 14);
+	assert_eq(mana_txq_nb_done(fx->txq, UINT32_MAX), 14);
 	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 14);
 	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 0);
-	fx_tx_delete(fx);
 }
 
-/* Each error type at each position of a burst is counted and freed. */
-static void
-every_error_at_every_position(void **state)
+/*
+ * Each error type at each position of a burst is counted and freed. Of a disabled queue
+ * no later completion is read.
+ */
+TEST(every_error_at_every_position)
 {
-	(void)state;
 	for (uint32_t type = HW_CQE_TX_SA_DROP; type <= HW_CQE_TX_GDMA_ERR; type++)
 		for (uint32_t at = 0; at < 16; at++) {
 			struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 			bool dead = type == HW_CQE_TX_GDMA_ERR;
 
-			assert_eq(post(fx, 16), 16);
+			assert_eq(fx_tx_post(fx, 16, 1), 16);
 			for (uint32_t i = 0; i < 16; i++)
 				fx_tx_cqe(fx, i == at ? type : HW_CQE_TX_OKAY);
-			assert_eq(mana_txq_done_cleanup(fx->txq, 0), 16);
-			assert_eq(fx_pool_missing(fx->mp, fx->nb_mbufs), 0);
+			assert_eq(mana_txq_done_cleanup(fx->txq, 0), dead ? at + 1 : 16);
+			assert_eq(fx_tx_missing(fx), dead ? 15 - at : 0);
 			assert_eq(fx->txq->stats.cqe_error[type - 33], 1);
 			assert_eq(error_sum(fx), 1);
 			assert_eq(mana_txq_stats_errors(&fx->txq->stats), 1);
 			assert_eq(mana_txq_failure(fx->txq),
 				  dead ? MANA_FAILURE_DISABLED : MANA_FAILURE_NONE);
-			assert_eq(post(fx, 4), dead ? 0 : 4);
+			assert_eq(fx_tx_post(fx, 4, 1), dead ? 0 : 4);
+			mana_txq_release_mbufs(fx->txq);
 			fx_tx_delete(fx);
 		}
 }
@@ -92,58 +70,113 @@ every_error_at_every_position(void **state)
  * A disabled queue completes nothing: emptying the queue frees the outstanding
  * packets, and bursts accept none.
  */
-static void
-disabled_queue_accepts_no_packet(void **state)
+FX_TX_TEST(disabled_queue_accepts_no_packet)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	uint64_t db;
 
-	(void)state;
-	assert_eq(post(fx, 20), 20);
+	assert_eq(fx_tx_post(fx, 20, 1), 20);
 	for (uint32_t i = 0; i < 4; i++)
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 	fx_tx_cqe(fx, HW_CQE_TX_GDMA_ERR);
 	db = hw_le64(fx->db_page + HW_DB_SQ);
 	for (uint32_t i = 0; i < 10; i++)
-		assert_eq(post(fx, 8), 0);
+		assert_eq(fx_tx_post(fx, 8, 1), 0);
 	assert_eq(hw_le64(fx->db_page + HW_DB_SQ), db);
 	assert_eq(fx->txq->pi, 20);
-	assert_eq(fx_pool_missing(fx->mp, fx->nb_mbufs), 15);
+	assert_eq(fx_tx_missing(fx), 15);
 	mana_txq_release_mbufs(fx->txq);
-	assert_eq(fx_pool_missing(fx->mp, fx->nb_mbufs), 0);
-	fx_tx_delete(fx);
+	assert_eq(fx_tx_missing(fx), 0);
 }
 
+/* A packet of two segments, each in a region of its own, whose CQE comes after changes. */
 static void
-unknown_type_is_an_error_and_frees(void **state)
+unreadable_packet(uint32_t lkey, uint32_t other_lkey, uint32_t bad)
 {
-	(void)state;
+	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
+	struct rte_mempool *other = fx_pool("other", 63, 2048);
+	struct rte_mbuf *m = fx_mbuf(fx->mp, 60, 0), *tail = fx_mbuf(other, 70, 0), *next;
+	const uintptr_t addr[2] = {
+		rte_pktmbuf_mtod(m, uintptr_t), rte_pktmbuf_mtod(tail, uintptr_t),
+	};
+
+	fx_mr_add_pool(other, 0x6001);
+	assert_eq(rte_pktmbuf_chain(m, tail), 0);
+	assert_eq(fx->burst(fx->txq, &m, 1), 1);
+	fx_mr_clear();
+	fx_mr_add_pool(fx->mp, lkey);
+	if (other_lkey != 0)
+		fx_mr_add_pool(other, other_lkey);
+	/* Registers both; each burst follows the changes before it. */
+	for (uint32_t i = 0; i < 3; i++) {
+		next = fx_mbuf(i == 1 ? other : fx->mp, 60, 0);
+		assert_eq(fx->burst(fx->txq, &next, 1), 1);
+	}
+	assert_eq(fx->txq->stats.drop_mr, other_lkey == 0);
+	fx_tx_cqe(fx, HW_CQE_TX_GDMA_ERR);
+	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 1);
+	assert_eq(mana_txq_failure(fx->txq), MANA_FAILURE_DISABLED);
+	assert_eq(fx->txq->bad_buf.addr, addr[bad]);
+	assert_eq(fx->txq->bad_buf.len_bytes, bad == 0 ? 60 : 70);
+	assert_string_equal(fx->txq->bad_buf.mempool, fx->mp->name);
+	mana_txq_release_mbufs(fx->txq);
+	assert_eq(fx_pool_missing(other, 63), 0);
+	fx_tx_delete(fx);
+	fx_pool_free(other);
+}
+
+/* The queue records the segment whose key is not valid, else the first one. */
+TEST(unreadable_packet_is_recorded)
+{
+	unreadable_packet(0x2001, 0x6001, 0);
+	unreadable_packet(0x2001, 0, 1);
+	unreadable_packet(0x2001, 0x6101, 1);
+	unreadable_packet(0x2101, 0x6001, 0);
+	unreadable_packet(0x2101, 0x6101, 0);
+}
+
+/* The application's own mbuf, of which it keeps a reference. */
+FX_TX_TEST(unreadable_packet_of_no_pool)
+{
+	struct rte_mbuf *m = fx_mbuf(fx->mp, 60, 0);
+
+	rte_mbuf_refcnt_update(m, 1);
+	m->pool = NULL;
+	assert_eq(fx->burst(fx->txq, &m, 1), 1);
+	fx_tx_cqe(fx, HW_CQE_TX_GDMA_ERR);
+	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 1);
+	assert_eq(mana_txq_failure(fx->txq), MANA_FAILURE_DISABLED);
+	assert_eq(fx->txq->bad_buf.addr, rte_pktmbuf_mtod(m, uintptr_t));
+	assert_string_equal(fx->txq->bad_buf.mempool, "");
+	assert_eq(rte_mbuf_refcnt_read(m), 1);
+	m->pool = fx->mp;
+	rte_pktmbuf_free(m);
+}
+
+TEST(unknown_type_is_an_error_and_frees)
+{
 	for (uint32_t type = 0; type < 64; type++) {
 		struct fx_tx *fx;
 
 		if (type >= HW_CQE_TX_OKAY && type <= HW_CQE_TX_GDMA_ERR)
 			continue;
 		fx = fx_tx_new(&(struct fx_tx_opts){0});
-		assert_eq(post(fx, 2), 2);
+		assert_eq(fx_tx_post(fx, 2, 1), 2);
 		fx_tx_cqe(fx, type);
 		assert_eq(mana_txq_done_cleanup(fx->txq, 0), 1);
 		assert_eq(fx->txq->stats.cqe_unknown, 1);
 		assert_eq(mana_txq_stats_errors(&fx->txq->stats), 1);
-		assert_eq(post(fx, 2), 2);
+		assert_eq(fx_tx_post(fx, 2, 1), 2);
 		fx_tx_delete(fx);
 	}
 }
 
-static void
-foreign_cqe_frees_nothing(void **state)
+FX_TX_TEST(foreign_cqe_frees_nothing)
 {
 	const uint32_t data[15] = {
 		HW_CQE_TX_OKAY | HW_CQE_CLIENT_ETHERNET << HW_CQE_CLIENT_S,
 	};
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 
-	(void)state;
-	assert_eq(post(fx, 3), 3);
+	assert_eq(fx_tx_post(fx, 3, 1), 3);
 	fx_cqe_write(&fx->cq, data, (FX_SQ_ID + 1) | 1u << HW_CQE_IS_SQ_S);
 	fx_cqe_write(&fx->cq, data, FX_SQ_ID); /* an RQ with the same number */
 	fx_tx_cqe(fx, HW_CQE_TX_OKAY);
@@ -151,19 +184,31 @@ foreign_cqe_frees_nothing(void **state)
 	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 1);
 	assert_eq(fx->txq->stats.cqe_foreign, 3);
 	assert_eq(mana_txq_nb_posted(fx->txq), 2);
-	fx_tx_delete(fx);
+}
+
+/* A burst reads no more than the ring holds, however many CQEs follow. */
+FX_TX_TEST(lap_of_foreign_cqes, .nb_cqe = 64)
+{
+	const uint32_t data[15] = {
+		HW_CQE_TX_OKAY | HW_CQE_CLIENT_ETHERNET << HW_CQE_CLIENT_S,
+	};
+
+	assert_eq(fx_tx_post(fx, 3, 1), 3);
+	for (uint32_t i = 0; i < 64; i++)
+		fx_cqe_write(&fx->cq, data, (FX_SQ_ID + 1) | 1u << HW_CQE_IS_SQ_S);
+	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 0);
+	assert_eq(fx->txq->stats.cqe_foreign, 64);
+	fx_tx_complete_all(fx);
+	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 3);
+	assert_eq(mana_txq_failure(fx->txq), MANA_FAILURE_NONE);
 }
 
 /* Spurious CQEs are not credited to packets posted later. */
-static void
-spurious_cqe_frees_nothing(void **state)
+FX_TX_TEST(spurious_cqe_frees_nothing)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
-
-	(void)state;
 	fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 	fx_tx_cqe(fx, HW_CQE_TX_SA_DROP);
-	assert_eq(post(fx, 3), 3);
+	assert_eq(fx_tx_post(fx, 3, 1), 3);
 	assert_eq(fx->txq->stats.cqe_spurious, 2);
 	assert_eq(error_sum(fx), 0);
 	assert_eq(mana_txq_nb_posted(fx->txq), 3);
@@ -172,41 +217,35 @@ spurious_cqe_frees_nothing(void **state)
 	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 3);
 	assert_eq(fx->txq->stats.cqe_spurious, 4);
 	assert_eq(mana_txq_nb_posted(fx->txq), 0);
-	fx_tx_delete(fx);
 }
 
-static void
-overrun_ends_the_queue(void **state)
+TEST(overrun_ends_the_queue)
 {
 	const uint32_t data[15] = { HW_CQE_TX_OKAY };
 
-	(void)state;
 	for (uint32_t owner = 2; owner < 8; owner++) {
 		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 
-		assert_eq(post(fx, 5), 5);
+		assert_eq(fx_tx_post(fx, 5, 1), 5);
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 		fx_cqe_write_owner(&fx->cq, data,
 				   FX_SQ_ID | 1u << HW_CQE_IS_SQ_S, owner);
-		assert_eq(post(fx, 5), 0);
+		assert_eq(fx_tx_post(fx, 5, 1), 0);
 		assert_eq(mana_txq_failure(fx->txq), MANA_FAILURE_OVERRUN);
 		assert_eq(fx->txq->stats.cqe_overrun, 1);
-		assert_eq(fx_pool_missing(fx->mp, fx->nb_mbufs), 4);
-		assert_eq(post(fx, 5), 0);
+		assert_eq(fx_tx_missing(fx), 4);
+		assert_eq(fx_tx_post(fx, 5, 1), 0);
 		assert_eq(fx->txq->stats.cqe_overrun, 1);
 		fx_tx_delete(fx);
 	}
 }
 
 /* The driver ignores the WQE offset of the CQE. */
-static void
-wqe_offset_is_ignored(void **state)
+FX_TX_TEST(wqe_offset_is_ignored)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	uint32_t data[15];
 
-	(void)state;
-	assert_eq(post(fx, 10), 10);
+	assert_eq(fx_tx_post(fx, 10, 1), 10);
 	for (uint32_t i = 0; i < 10; i++) {
 		memset(data, 0x11 * i, sizeof(data));
 		data[0] = HW_CQE_TX_OKAY | 0xffffff00;
@@ -215,21 +254,16 @@ wqe_offset_is_ignored(void **state)
 		assert_eq(mana_txq_done_cleanup(fx->txq, 0), 1);
 	}
 	assert_eq(mana_txq_stats_errors(&fx->txq->stats), 0);
-	fx_tx_delete(fx);
 }
 
 /* Outstanding WQEs never exceed the CQ; each lap is acknowledged. */
-static void
-acknowledges_every_lap(void **state)
+FX_TX_TEST(acknowledges_every_lap, .nb_cqe = 64, .nb_desc = 64)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
-		.nb_cqe = 64, .nb_desc = 64 });
 	uint32_t last = 64, turn;
 	struct hw_doorbell db;
 
-	(void)state;
 	for (turn = 0; turn < 60; turn++) {
-		assert_eq(post(fx, 1 + turn % 64), 1 + turn % 64);
+		assert_eq(fx_tx_post(fx, 1 + turn % 64, 1), 1 + turn % 64);
 		fx_tx_complete_all(fx);
 		mana_txq_done_cleanup(fx->txq, 0);
 		db = hw_doorbell_read(hw_le64(fx->db_page + HW_DB_CQ), true);
@@ -242,31 +276,21 @@ acknowledges_every_lap(void **state)
 		}
 		assert_true(fx->cq.pi - last <= 64);
 	}
-	fx_tx_delete(fx);
 }
 
-static void
-cq_smaller_than_the_ring_is_the_limit(void **state)
+FX_TX_TEST(cq_smaller_than_the_ring_is_the_limit, .nb_cqe = 64, .nb_desc = 256)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
-		.nb_cqe = 64, .nb_desc = 256 });
-
-	(void)state;
-	assert_eq(post(fx, 100), 64);
-	assert_eq(post(fx, 1), 0);
+	assert_eq(fx_tx_post(fx, 100, 1), 64);
+	assert_eq(fx_tx_post(fx, 1, 1), 0);
 	assert_eq(fx_tx_complete_all(fx), 64);
-	assert_eq(post(fx, 100), 64);
-	fx_tx_delete(fx);
+	assert_eq(fx_tx_post(fx, 100, 1), 64);
 }
 
 /* Freeing packets of one segment reads no mbuf. */
-static void
-direct_mbufs_are_not_read_again(void **state)
+FX_TX_TEST(direct_mbufs_are_not_read_again)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf *pkts[32], saved[32];
 
-	(void)state;
 	for (uint32_t i = 0; i < 32; i++)
 		pkts[i] = fx_mbuf(fx->mp, 60, i);
 	assert_eq(fx->burst(fx->txq, pkts, 32), 32);
@@ -281,17 +305,14 @@ direct_mbufs_are_not_read_again(void **state)
 		assert_eq(pkts[i]->nb_segs, 0xdbdb);
 		*pkts[i] = saved[i];
 	}
-	fx_tx_delete(fx);
 }
 
 /* CQEs of any bytes, while packets of all kinds are sent. */
-static void
-any_bytes(void **state)
+TEST(any_bytes)
 {
 	uint64_t seed = 0x7a57e;
 	struct rte_mbuf *pkts[16];
 
-	(void)state;
 	for (uint32_t round = 0; round < 200; round++) {
 		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
 			.sq_bytes = 4096 });
@@ -325,23 +346,7 @@ any_bytes(void **state)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_order_one_each),
-		cmocka_unit_test(cleanup_frees_as_many_as_asked),
-		cmocka_unit_test(every_error_at_every_position),
-		cmocka_unit_test(disabled_queue_accepts_no_packet),
-		cmocka_unit_test(unknown_type_is_an_error_and_frees),
-		cmocka_unit_test(foreign_cqe_frees_nothing),
-		cmocka_unit_test(spurious_cqe_frees_nothing),
-		cmocka_unit_test(overrun_ends_the_queue),
-		cmocka_unit_test(wqe_offset_is_ignored),
-		cmocka_unit_test(acknowledges_every_lap),
-		cmocka_unit_test(cq_smaller_than_the_ring_is_the_limit),
-		cmocka_unit_test(direct_mbufs_are_not_read_again),
-		cmocka_unit_test(any_bytes),
-	};
-
-	return cmocka_run_group_tests(tests, fx_group_setup, NULL);
+	return FX_RUN();
 }

@@ -11,26 +11,6 @@
 
 #define GROUP 16u /* packets per group: a quarter of 64 */
 
-static uint16_t
-post(struct fx_tx *fx, uint32_t nb, uint32_t nb_segs)
-{
-	struct rte_mbuf *pkts[128];
-	uint16_t sent;
-
-	for (uint32_t i = 0; i < nb; i++)
-		pkts[i] = fx_chain(fx->mp, nb_segs, 60, i);
-	sent = fx->burst(fx->txq, pkts, nb);
-	for (uint32_t i = sent; i < nb; i++)
-		rte_pktmbuf_free(pkts[i]);
-	return sent;
-}
-
-static uint32_t
-missing(const struct fx_tx *fx)
-{
-	return fx_pool_missing(fx->mp, fx->nb_mbufs);
-}
-
 /* How many of the next nb WQEs ask for a CQE. */
 static uint32_t
 nb_asking(struct fx_tx *fx, uint32_t nb)
@@ -63,7 +43,7 @@ expect_denied(struct fx_tx *fx)
 	while (fx_tx_fetch(fx, &wqe))
 		;
 	for (uint32_t i = 0; i < 5; i++) {
-		assert_eq(post(fx, 10, 1), 10);
+		assert_eq(fx_tx_post(fx, 10, 1), 10);
 		assert_eq(nb_asking(fx, 10), 10);
 		for (uint32_t k = 0; k < 10; k++)
 			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
@@ -74,17 +54,15 @@ expect_denied(struct fx_tx *fx)
 }
 
 /* Trust after eight right offsets in a row; offset 0 is no evidence. */
-static void
-groups_after_eight_right_offsets(void **state)
+TEST(groups_after_eight_right_offsets)
 {
-	(void)state;
 	for (uint32_t start = 0; start < 300; start++) {
 		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
 			.start = start, .sq_bytes = 4096 });
 		uint32_t nb_right = 0;
 
 		for (uint32_t i = 0; i < 40 && nb_right < 8; i++) {
-			assert_eq(post(fx, 1, 1), 1);
+			assert_eq(fx_tx_post(fx, 1, 1), 1);
 			assert_eq(nb_asking(fx, 1), 1);
 			/* The count restarts in each lap. */
 			nb_right = fx->done_bu % 128 == 0 ? 0 : nb_right + 1;
@@ -93,17 +71,15 @@ groups_after_eight_right_offsets(void **state)
 			assert_eq(fx->txq->offset_check == MANA_TX_OFFSET_RIGHT,
 				  nb_right == 8);
 		}
-		assert_eq(post(fx, 10, 1), 10);
+		assert_eq(fx_tx_post(fx, 10, 1), 10);
 		assert_eq(nb_asking(fx, 10), 1);
 		fx_tx_delete(fx);
 	}
 }
 
 /* A device that always writes 0 is right once a lap. */
-static void
-no_groups_for_zero_offsets(void **state)
+TEST(no_groups_for_zero_offsets)
 {
-	(void)state;
 	for (uint32_t start = 0; start < 256; start += 16) {
 		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
 			.start = start, .zero_position = true });
@@ -115,10 +91,8 @@ no_groups_for_zero_offsets(void **state)
 }
 
 /* tx_suppress=0: offsets are ignored. */
-static void
-no_groups_with_tx_suppress_0(void **state)
+TEST(no_groups_with_tx_suppress_0)
 {
-	(void)state;
 	for (uint32_t kind = 0; kind < 2; kind++) {
 		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
 			.no_suppress = true, .zero_position = kind == 1 });
@@ -131,15 +105,13 @@ no_groups_with_tx_suppress_0(void **state)
 }
 
 /* A wrong offset after up to seven right ones prevents groups; errors do not. */
-static void
-no_groups_after_a_wrong_offset(void **state)
+TEST(no_groups_after_a_wrong_offset)
 {
-	(void)state;
 	for (uint32_t wrong = 1; wrong < 9; wrong++) {
 		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 
 		for (uint32_t i = 0; i < wrong; i++) {
-			assert_eq(post(fx, 1, 1), 1);
+			assert_eq(fx_tx_post(fx, 1, 1), 1);
 			assert_eq(nb_asking(fx, 1), 1);
 			if (i + 1 < wrong) {
 				fx_tx_cqe(fx, HW_CQE_TX_OKAY);
@@ -156,57 +128,44 @@ no_groups_after_a_wrong_offset(void **state)
 }
 
 /* Offsets may count laps in 27 bits, or be modulo the ring. */
-static void
-offsets_modulo_the_ring(void **state)
+FX_TX_TEST(offsets_modulo_the_ring, .sq_bytes = 4096, .start = 0x7ffff00)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
-		.sq_bytes = 4096, .start = 0x7ffff00 });
-
-	(void)state;
 	for (uint32_t i = 0; i < 600; i++) {
 		uint32_t at = i % 2 ? fx->done_bu % 128 : fx->done_bu;
 
-		assert_eq(post(fx, 1, 1), 1);
+		assert_eq(fx_tx_post(fx, 1, 1), 1);
 		assert_eq(nb_asking(fx, 1), 1);
 		assert_true(fx_tx_silent(fx));
 		fx_tx_cqe_at(fx, HW_CQE_TX_OKAY, at);
 		assert_eq(mana_txq_done_cleanup(fx->txq, 0), 1);
 	}
 	assert_eq(fx->txq->offset_check, MANA_TX_OFFSET_RIGHT);
-	fx_tx_delete(fx);
 }
 
 /* One CQE frees a burst at the next poll, even without packets. */
-static void
-one_completion_per_group(void **state)
+FX_TX_TEST_OF(one_completion_per_group, fx_with_groups(0))
 {
-	struct fx_tx *fx = fx_with_groups(0);
-
-	(void)state;
 	for (uint32_t nb = 1; nb <= GROUP; nb++) {
-		assert_eq(post(fx, nb, 1), nb);
+		assert_eq(fx_tx_post(fx, nb, 1), nb);
 		assert_eq(nb_asking(fx, nb), 1);
 		for (uint32_t i = 0; i < nb; i++) {
 			assert_eq(fx->burst(fx->txq, NULL, 0), 0);
-			assert_eq(missing(fx), nb);
+			assert_eq(fx_tx_missing(fx), nb);
 			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 		}
-		assert_eq(mana_txq_nb_done(fx->txq), nb);
+		assert_eq(mana_txq_nb_done(fx->txq, UINT32_MAX), nb);
 		assert_eq(fx->burst(fx->txq, NULL, 0), 0);
-		assert_eq(missing(fx), 0);
+		assert_eq(fx_tx_missing(fx), 0);
 	}
-	assert_eq(post(fx, 64, 1), 64);
+	assert_eq(fx_tx_post(fx, 64, 1), 64);
 	assert_eq(nb_asking(fx, 64), 4);
-	fx_tx_delete(fx);
 }
 
 /* Bursts of four segments fill a ring of 64 without a stall. */
-static void
-full_ring_of_groups_never_stalls(void **state)
+TEST(full_ring_of_groups_never_stalls)
 {
 	static struct fx_tx_wqe wqe;
 
-	(void)state;
 	for (uint32_t kind = 0; kind < 4; kind++) {
 		uint32_t sent = 0;
 		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
@@ -221,7 +180,7 @@ full_ring_of_groups_never_stalls(void **state)
 			for (uint32_t i = nb_out * (turn % 5) / 4; i > 0; i--)
 				if (fx->done_bu != fx->txq->sq.pi)
 					fx_tx_cqe(fx, HW_CQE_TX_OKAY);
-			sent += post(fx, 32, 4);
+			sent += fx_tx_post(fx, 32, 4);
 			assert_true(mana_txq_nb_posted(fx->txq) <= 64);
 			while (fx_tx_fetch(fx, &wqe))
 				;
@@ -231,16 +190,14 @@ full_ring_of_groups_never_stalls(void **state)
 			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 		mana_txq_done_cleanup(fx->txq, 0);
 		assert_eq(mana_txq_nb_posted(fx->txq), 0);
-		assert_eq(missing(fx), 0);
+		assert_eq(fx_tx_missing(fx), 0);
 		fx_tx_delete(fx);
 	}
 }
 
 /* An error at each place of a group frees it and those before, no more. */
-static void
-error_frees_packets_up_to_its_own(void **state)
+TEST(error_frees_packets_up_to_its_own)
 {
-	(void)state;
 	for (uint32_t type = HW_CQE_TX_SA_DROP; type <= HW_CQE_TX_GDMA_ERR; type++)
 		for (uint32_t at = 0; at < 2 * GROUP; at++) {
 			struct fx_tx *fx = fx_with_groups(at * 7);
@@ -248,16 +205,16 @@ error_frees_packets_up_to_its_own(void **state)
 			uint32_t i;
 
 			/* One batch; a group that includes chains. */
-			assert_eq(post(fx, GROUP, 1), GROUP);
-			assert_eq(post(fx, GROUP, 1 + at % 3), GROUP);
+			assert_eq(fx_tx_post(fx, GROUP, 1), GROUP);
+			assert_eq(fx_tx_post(fx, GROUP, 1 + at % 3), GROUP);
 			for (i = 0; i < at; i++)
 				fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 			fx_tx_cqe(fx, type);
-			assert_eq(mana_txq_nb_done(fx->txq), at + 1);
+			assert_eq(mana_txq_nb_done(fx->txq, UINT32_MAX), at + 1);
 			assert_eq(mana_txq_done_cleanup(fx->txq, 0), at + 1);
 			assert_eq(mana_txq_nb_posted(fx->txq),
 				  2 * GROUP - at - 1);
-			assert_eq(missing(fx), at < GROUP ?
+			assert_eq(fx_tx_missing(fx), at < GROUP ?
 				  GROUP - 1 - at + GROUP * (1 + at % 3) :
 				  (2 * GROUP - 1 - at) * (1 + at % 3));
 			assert_eq(fx->txq->stats.cqe_error[type - 33], 1);
@@ -267,7 +224,7 @@ error_frees_packets_up_to_its_own(void **state)
 				fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 			assert_eq(mana_txq_failure(fx->txq), dead ? MANA_FAILURE_DISABLED :
 							 MANA_FAILURE_NONE);
-			assert_eq(post(fx, 4, 1), dead ? 0 : 4);
+			assert_eq(fx_tx_post(fx, 4, 1), dead ? 0 : 4);
 			assert_eq(mana_txq_nb_posted(fx->txq), dead ?
 				  2 * GROUP - 1 - at : 4);
 			fx_tx_delete(fx);
@@ -275,16 +232,14 @@ error_frees_packets_up_to_its_own(void **state)
 }
 
 /* GDMA_ERR disables the queue, also with an invalid offset. */
-static void
-gdma_err_disables_at_any_offset(void **state)
+TEST(gdma_err_disables_at_any_offset)
 {
-	(void)state;
 	for (uint32_t nb_groups = 1; nb_groups < 3; nb_groups++)
 		for (uint32_t back = 1; back <= GROUP; back++) {
 			struct fx_tx *fx = fx_with_groups(0);
 
 			for (uint32_t i = 0; i < nb_groups; i++)
-				assert_eq(post(fx, GROUP, 1), GROUP);
+				assert_eq(fx_tx_post(fx, GROUP, 1), GROUP);
 			for (uint32_t i = 0; i < GROUP; i++)
 				fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 			mana_txq_done_cleanup(fx->txq, 0);
@@ -297,7 +252,7 @@ gdma_err_disables_at_any_offset(void **state)
 			assert_eq(fx->txq->stats.cqe_spurious, 1);
 			assert_eq(mana_txq_nb_posted(fx->txq),
 				  (nb_groups - 1) * GROUP);
-			assert_eq(post(fx, 1, 1), 0);
+			assert_eq(fx_tx_post(fx, 1, 1), 0);
 			fx_tx_delete(fx);
 		}
 }
@@ -316,20 +271,18 @@ complete_unrequested(struct fx_tx *fx)
  * Unrequested CQEs: each frees the WQE it names and those before it. From then
  * on every WQE requests a CQE.
  */
-static void
-unrequested_cqe_ends_groups(void **state)
+TEST(unrequested_cqe_ends_groups)
 {
-	(void)state;
 	for (uint32_t nb_segs = 1; nb_segs < 4; nb_segs++)
 		for (uint32_t poll = 0; poll < 3; poll++) {
 			struct fx_tx *fx = fx_with_groups(0xfffffff0);
 
 			for (uint32_t i = 0; i < 3; i++)
-				assert_eq(post(fx, GROUP, nb_segs), GROUP);
+				assert_eq(fx_tx_post(fx, GROUP, nb_segs), GROUP);
 			assert_eq(nb_asking(fx, 3 * GROUP), 3);
 			for (uint32_t left = 3 * GROUP; left > 0; left--) {
 				complete_unrequested(fx);
-				assert_eq(mana_txq_nb_done(fx->txq), 1);
+				assert_eq(mana_txq_nb_done(fx->txq, UINT32_MAX), 1);
 				if (poll == 0)
 					fx->burst(fx->txq, NULL, 0);
 				else
@@ -337,7 +290,7 @@ unrequested_cqe_ends_groups(void **state)
 							      poll - 1);
 				assert_eq(mana_txq_nb_posted(fx->txq),
 					  left - 1);
-				assert_eq(missing(fx), (left - 1) * nb_segs);
+				assert_eq(fx_tx_missing(fx), (left - 1) * nb_segs);
 				assert_eq(fx->txq->no_cqe, 0);
 			}
 			assert_eq(fx->txq->stats.cqe_position, 1);
@@ -351,7 +304,7 @@ unrequested_cqe_ends_groups(void **state)
 static uint32_t
 nb_named(const struct fx_tx *fx, uint32_t position)
 {
-	uint32_t ring_bu = fx->conf.sq_bytes / HW_BU_BYTES;
+	uint32_t ring_bu = fx->rings.ring_bytes / HW_BU_BYTES;
 	uint32_t offset = (position - fx->txq->sq.ci) & (ring_bu - 1);
 	uint32_t nb_bu = fx->txq->sq.pi - fx->txq->sq.ci;
 
@@ -365,22 +318,20 @@ nb_named(const struct fx_tx *fx, uint32_t position)
 }
 
 /* Any offset: the driver frees no WQE behind it. */
-static void
-any_offset_frees_no_later_wqe(void **state)
+TEST(any_offset_frees_no_later_wqe)
 {
-	(void)state;
 	for (uint32_t position = 0; position < 1024; position++) {
 		struct fx_tx *fx = fx_with_groups(1000);
 		uint32_t nb, asked;
 
 		for (uint32_t i = 0; i < 3; i++)
-			assert_eq(post(fx, 10, 2), 10);
+			assert_eq(fx_tx_post(fx, 10, 2), 10);
 		asked = (fx->txq->sq.ci + 18) & 1023;
 		nb = nb_named(fx, position);
 		fx_tx_cqe_at(fx, HW_CQE_TX_OKAY, position);
-		assert_eq(mana_txq_nb_done(fx->txq), nb);
+		assert_eq(mana_txq_nb_done(fx->txq, UINT32_MAX), nb);
 		assert_eq(mana_txq_done_cleanup(fx->txq, 0), nb);
-		assert_eq(missing(fx), 60 - 2 * nb);
+		assert_eq(fx_tx_missing(fx), 60 - 2 * nb);
 		assert_eq(fx->txq->stats.cqe_position,
 			  position != asked);
 		fx_tx_delete(fx);
@@ -388,15 +339,13 @@ any_offset_frees_no_later_wqe(void **state)
 }
 
 /* One CQE for several groups frees them all, and no more. */
-static void
-one_completion_for_groups(void **state)
+TEST(one_completion_for_groups)
 {
-	(void)state;
 	for (uint32_t nb_groups = 2; nb_groups < 4; nb_groups++) {
 		struct fx_tx *fx = fx_with_groups(0);
 
 		for (uint32_t i = 0; i < 4; i++)
-			assert_eq(post(fx, GROUP, 1 + i % 2), GROUP);
+			assert_eq(fx_tx_post(fx, GROUP, 1 + i % 2), GROUP);
 		for (uint32_t i = 1; i < nb_groups * GROUP; i++)
 			(void)fx_tx_silent(fx);
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
@@ -408,29 +357,24 @@ one_completion_for_groups(void **state)
 			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 		assert_eq(mana_txq_done_cleanup(fx->txq, 0),
 			  (4 - nb_groups) * GROUP);
-		assert_eq(missing(fx), 0);
+		assert_eq(fx_tx_missing(fx), 0);
 		expect_denied(fx);
 		fx_tx_delete(fx);
 	}
 }
 
 /* Every packet fails. */
-static void
-every_packet_fails(void **state)
+FX_TX_TEST_OF(every_packet_fails, fx_with_groups(0))
 {
-	struct fx_tx *fx = fx_with_groups(0);
-
-	(void)state;
 	for (uint32_t turn = 1; turn <= 20; turn++) {
-		assert_eq(post(fx, GROUP, 2), GROUP);
+		assert_eq(fx_tx_post(fx, GROUP, 2), GROUP);
 		for (uint32_t i = 0; i < GROUP; i++)
 			fx_tx_cqe(fx, HW_CQE_TX_INVALID_OOB);
 		assert_eq(mana_txq_done_cleanup(fx->txq, 0), GROUP);
-		assert_eq(missing(fx), 0);
+		assert_eq(fx_tx_missing(fx), 0);
 		assert_eq(mana_txq_stats_errors(&fx->txq->stats), turn * GROUP);
 	}
 	assert_eq(fx->txq->offset_check, MANA_TX_OFFSET_RIGHT);
-	fx_tx_delete(fx);
 }
 
 /*
@@ -438,23 +382,21 @@ every_packet_fails(void **state)
  * freed, the others as soon as they are known to be complete. Offsets of good
  * CQEs stay right or become wrong.
  */
-static void
-error_with_a_wrong_offset(void **state)
+TEST(error_with_a_wrong_offset)
 {
-	(void)state;
 	for (uint32_t at = 0; at < GROUP; at++)
 		for (uint32_t kind = 0; kind < 2; kind++) {
 			struct fx_tx *fx = fx_with_groups(0);
 			uint32_t i, left;
 
 			for (i = 0; i < 3; i++)
-				assert_eq(post(fx, GROUP, 1), GROUP);
+				assert_eq(fx_tx_post(fx, GROUP, 1), GROUP);
 			fx->zero_position = true;
 			for (i = 0; i < at; i++)
 				fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 			fx_tx_cqe(fx, HW_CQE_TX_MTU_DROP);
 			assert_eq(mana_txq_done_cleanup(fx->txq, 0), 1);
-			assert_eq(missing(fx), 3 * GROUP - 1);
+			assert_eq(fx_tx_missing(fx), 3 * GROUP - 1);
 			assert_eq(fx->txq->stats.cqe_position, 1);
 			assert_eq(mana_txq_stats_errors(&fx->txq->stats), 1);
 
@@ -470,11 +412,11 @@ error_with_a_wrong_offset(void **state)
 			left = kind == 0 ? 0 :
 			       3 * GROUP - (at == GROUP - 1 ? 3 : 4);
 			assert_eq(mana_txq_nb_posted(fx->txq), left);
-			assert_eq(missing(fx), left);
+			assert_eq(fx_tx_missing(fx), left);
 
 			/* One packet per CQE; the lag stays the same. */
 			for (i = 0; i < 10; i++) {
-				assert_eq(post(fx, 15, 1), 15);
+				assert_eq(fx_tx_post(fx, 15, 1), 15);
 				for (uint32_t k = 0; k < 15; k++)
 					fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 				mana_txq_done_cleanup(fx->txq, 0);
@@ -483,10 +425,10 @@ error_with_a_wrong_offset(void **state)
 			}
 			assert_eq(fx->txq->offset_check, MANA_TX_OFFSET_WRONG);
 			fx->zero_position = false;
-			assert_eq(post(fx, 1, 1), 1);
+			assert_eq(fx_tx_post(fx, 1, 1), 1);
 			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 			mana_txq_done_cleanup(fx->txq, 0);
-			assert_eq(missing(fx), 0);
+			assert_eq(fx_tx_missing(fx), 0);
 			fx_tx_delete(fx);
 		}
 }
@@ -495,14 +437,10 @@ error_with_a_wrong_offset(void **state)
  * The first good CQE with a wrong offset ends groups until restart. The oldest
  * packet is complete, and the next right offset frees the others.
  */
-static void
-first_wrong_offset_ends_groups(void **state)
+FX_TX_TEST_OF(first_wrong_offset_ends_groups, fx_with_groups(0))
 {
-	struct fx_tx *fx = fx_with_groups(0);
-
-	(void)state;
-	assert_eq(post(fx, GROUP, 1), GROUP);
-	assert_eq(post(fx, GROUP, 1), GROUP);
+	assert_eq(fx_tx_post(fx, GROUP, 1), GROUP);
+	assert_eq(fx_tx_post(fx, GROUP, 1), GROUP);
 	assert_eq(nb_asking(fx, 2 * GROUP), 2);
 	fx->zero_position = true;
 	for (uint32_t i = 0; i < GROUP; i++)
@@ -520,27 +458,23 @@ first_wrong_offset_ends_groups(void **state)
 	memset(fx->db_page, 0, HW_DB_PAGE_BYTES);
 	fx->cq.pi = fx->cq.nb_cqe;
 	fx->ci = fx->done_bu = 0;
-	assert_eq(mana_txq_init(fx->txq, &fx->conf), 0);
+	assert_eq(mana_txq_init(fx->txq, &fx->rings, &fx->conf), 0);
 	fx_tx_pass_offset_check(fx);
-	fx_tx_delete(fx);
 }
 
 /* A duplicate CQE of the last group frees nothing. */
-static void
-duplicate_frees_nothing(void **state)
+FX_TX_TEST_OF(duplicate_frees_nothing, fx_with_groups(0))
 {
-	struct fx_tx *fx = fx_with_groups(0);
 	uint32_t last;
 
-	(void)state;
-	assert_eq(post(fx, GROUP, 1), GROUP);
+	assert_eq(fx_tx_post(fx, GROUP, 1), GROUP);
 	last = fx->txq->sq.pi - 1;
-	assert_eq(post(fx, GROUP, 1), GROUP);
+	assert_eq(fx_tx_post(fx, GROUP, 1), GROUP);
 	for (uint32_t i = 0; i < GROUP; i++)
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 	fx_tx_cqe_at(fx, HW_CQE_TX_OKAY, last);
 	assert_eq(mana_txq_done_cleanup(fx->txq, 0), GROUP);
-	assert_eq(missing(fx), GROUP);
+	assert_eq(fx_tx_missing(fx), GROUP);
 	assert_eq(fx->txq->stats.cqe_spurious, 1);
 	assert_eq(fx->txq->stats.cqe_position, 1);
 	for (uint32_t i = 0; i < GROUP; i++)
@@ -548,76 +482,64 @@ duplicate_frees_nothing(void **state)
 	assert_eq(mana_txq_done_cleanup(fx->txq, 0), GROUP);
 	expect_denied(fx);
 	assert_eq(mana_txq_nb_posted(fx->txq), 0);
-	fx_tx_delete(fx);
 }
 
 /* The same when no BU is free: the newest WQE is where the last released one was. */
-static void
-duplicate_without_free_bu(void **state)
+FX_TX_TEST(duplicate_without_free_bu, .nb_desc = 128, .nb_cqe = 256, .sq_bytes = 4096)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
-		.nb_desc = 128, .nb_cqe = 256, .sq_bytes = 4096 });
 	uint32_t last, group;
 
-	(void)state;
 	fx_tx_pass_offset_check(fx);
 	group = fx->txq->group_wqes;
 	for (uint32_t i = 0; i < 128 / group; i++)
-		assert_eq(post(fx, group, 1), group);
+		assert_eq(fx_tx_post(fx, group, 1), group);
 	last = fx->txq->sq.ci + group - 1;
 	for (uint32_t i = 0; i < group; i++)
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 	assert_eq(mana_txq_done_cleanup(fx->txq, 0), group);
-	assert_eq(post(fx, group, 1), group);
+	assert_eq(fx_tx_post(fx, group, 1), group);
 	assert_eq(mana_wq_free_bu(&fx->txq->sq), 0);
 	fx_tx_cqe_at(fx, HW_CQE_TX_OKAY, last);
 	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 0);
-	assert_eq(missing(fx), 128);
+	assert_eq(fx_tx_missing(fx), 128);
 	assert_eq(fx->txq->stats.cqe_spurious, 1);
 	for (uint32_t i = 0; i < 128; i++)
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 128);
-	fx_tx_delete(fx);
 }
 
 /*
  * The same when every WQE of a full ring is a group, so that the record of the
  * last group is overwritten.
  */
-static void
-duplicate_at_a_full_ring(void **state)
+TEST(duplicate_at_a_full_ring)
 {
 	for (uint32_t nb_segs = 1; nb_segs < 8; nb_segs++) {
 		struct fx_tx *fx = fx_with_groups(0xfffffff0);
 		uint32_t last = fx->txq->sq.pi;
 
-		(void)state;
 		for (uint32_t i = 0; i < 64; i++)
-			assert_eq(post(fx, 1, nb_segs), 1);
+			assert_eq(fx_tx_post(fx, 1, nb_segs), 1);
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
-		assert_eq(post(fx, 1, nb_segs), 1);
+		assert_eq(fx_tx_post(fx, 1, nb_segs), 1);
 		assert_eq(mana_txq_nb_posted(fx->txq), 64);
 		fx_tx_cqe_at(fx, HW_CQE_TX_OKAY, last);
 		assert_eq(mana_txq_done_cleanup(fx->txq, 0), 0);
-		assert_eq(missing(fx), 64 * nb_segs);
+		assert_eq(fx_tx_missing(fx), 64 * nb_segs);
 		assert_eq(fx->txq->stats.cqe_spurious, 1);
 		for (uint32_t i = 0; i < 64; i++)
 			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 		assert_eq(mana_txq_done_cleanup(fx->txq, 0), 64);
-		assert_eq(missing(fx), 0);
+		assert_eq(fx_tx_missing(fx), 0);
 		fx_tx_delete(fx);
 	}
 }
 
 /* The next CQE makes up for a lost one. */
-static void
-next_cqe_replaces_lost_one(void **state)
+FX_TX_TEST_OF(next_cqe_replaces_lost_one, fx_with_groups(0))
 {
-	struct fx_tx *fx = fx_with_groups(0);
-
-	(void)state;
 	for (uint32_t i = 0; i < 3; i++)
-		assert_eq(post(fx, GROUP, 1), GROUP);
+		assert_eq(fx_tx_post(fx, GROUP, 1), GROUP);
 	for (uint32_t i = 0; i < GROUP; i++)
 		(void)fx_tx_silent(fx);
 	for (uint32_t i = 0; i < GROUP; i++)
@@ -627,20 +549,16 @@ next_cqe_replaces_lost_one(void **state)
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 	assert_eq(mana_txq_done_cleanup(fx->txq, 0), GROUP);
 	expect_denied(fx);
-	fx_tx_delete(fx);
 }
 
-static void
-foreign_and_spurious_cqes_free_nothing(void **state)
+FX_TX_TEST_OF(foreign_and_spurious_cqes_free_nothing, fx_with_groups(0))
 {
 	const uint32_t data[15] = {
 		HW_CQE_TX_OKAY | HW_CQE_CLIENT_ETHERNET << HW_CQE_CLIENT_S,
 	};
-	struct fx_tx *fx = fx_with_groups(0);
 
-	(void)state;
 	fx_tx_cqe_at(fx, HW_CQE_TX_OKAY, fx->done_bu);
-	assert_eq(post(fx, GROUP, 1), GROUP);
+	assert_eq(fx_tx_post(fx, GROUP, 1), GROUP);
 	assert_eq(fx->txq->stats.cqe_spurious, 1);
 	fx_cqe_write(&fx->cq, data, (FX_SQ_ID + 1) | 1u << HW_CQE_IS_SQ_S);
 	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 0);
@@ -649,27 +567,24 @@ foreign_and_spurious_cqes_free_nothing(void **state)
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 	assert_eq(mana_txq_done_cleanup(fx->txq, 0), GROUP);
 	assert_eq(fx->txq->offset_check, MANA_TX_OFFSET_RIGHT);
-	fx_tx_delete(fx);
 }
 
 /* tx_done_cleanup frees a part of a group, good or failed. */
-static void
-cleanup_of_a_part(void **state)
+TEST(cleanup_of_a_part)
 {
-	(void)state;
 	for (uint32_t max = 1; max < GROUP; max++)
 		for (uint32_t bad = 0; bad < 2; bad++) {
 			struct fx_tx *fx = fx_with_groups(max * 31);
 			uint32_t done = 0, n, turn;
 
-			assert_eq(post(fx, GROUP, 2), GROUP);
-			assert_eq(post(fx, GROUP, 1), GROUP);
+			assert_eq(fx_tx_post(fx, GROUP, 2), GROUP);
+			assert_eq(fx_tx_post(fx, GROUP, 1), GROUP);
 			for (uint32_t i = 0; i < 2 * GROUP; i++)
 				fx_tx_cqe(fx, bad && i % 5 == 3 ?
 					  HW_CQE_TX_SA_DROP : HW_CQE_TX_OKAY);
 			for (turn = 0; done < 2 * GROUP; turn++) {
 				assert_true(turn < 3 * GROUP);
-				assert_eq(mana_txq_nb_done(fx->txq),
+				assert_eq(mana_txq_nb_done(fx->txq, UINT32_MAX),
 					  2 * GROUP - done);
 				assert_eq(mana_txq_count(fx->txq), 0);
 				n = mana_txq_done_cleanup(fx->txq, max);
@@ -677,7 +592,7 @@ cleanup_of_a_part(void **state)
 				assert_true(bad || n == RTE_MIN(max,
 							2 * GROUP - done));
 				done += n;
-				assert_eq(missing(fx), done < GROUP ?
+				assert_eq(fx_tx_missing(fx), done < GROUP ?
 					  3 * GROUP - 2 * done :
 					  2 * GROUP - done);
 			}
@@ -688,31 +603,35 @@ cleanup_of_a_part(void **state)
 }
 
 /* Descriptor states: first the free, then the outstanding ones. */
-static void
-descriptor_states_in_a_group(void **state)
+FX_TX_TEST_OF(descriptor_states_in_a_group, fx_with_groups(0))
 {
-	struct fx_tx *fx = fx_with_groups(0);
-
-	(void)state;
-	assert_eq(post(fx, GROUP, 1), GROUP);
-	assert_eq(post(fx, GROUP, 1), GROUP);
+	assert_eq(fx_tx_post(fx, GROUP, 1), GROUP);
+	assert_eq(fx_tx_post(fx, GROUP, 1), GROUP);
 	for (uint32_t done = 0; done <= GROUP; done += GROUP) {
 		assert_eq(mana_txq_count(fx->txq), 2 * GROUP - done);
 		for (uint32_t i = 0; i < 64; i++)
 			assert_eq(mana_txq_desc_state(fx->txq, i),
 				  i < 64 - 2 * GROUP + done ?
-				  MANA_DESC_DONE : MANA_DESC_POSTED);
+				  RTE_ETH_TX_DESC_DONE : RTE_ETH_TX_DESC_FULL);
+		assert_eq(mana_txq_desc_state(fx->txq, 64), RTE_ETH_TX_DESC_UNAVAIL);
 		for (uint32_t i = 0; i < GROUP; i++)
 			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 	}
-	fx_tx_delete(fx);
+}
+
+/* A query looks at each CQE of a CQ full of stale ones once. */
+FX_TX_TEST_OF(query_of_stale_cqes, fx_with_groups(0))
+{
+	assert_eq(fx_tx_post(fx, GROUP, 1), GROUP);
+	for (uint32_t i = 0; i < fx->cq.nb_cqe; i++)
+		fx_tx_cqe_at(fx, HW_CQE_TX_OKAY, fx->done_bu - 1);
+	assert_eq(mana_txq_nb_done(fx->txq, UINT32_MAX), 0);
+	assert_eq(mana_txq_count(fx->txq), GROUP);
 }
 
 /* All kinds of packets in one group, with an error at each place. */
-static void
-mixed_group(void **state)
+TEST(mixed_group)
 {
-	(void)state;
 	for (uint32_t bad = 0; bad < 14; bad++) {
 		struct fx_tx *fx = fx_with_groups(0xfffffff0);
 		struct rte_mempool *other = fx_pool("other", 63, 2048);
@@ -740,7 +659,7 @@ mixed_group(void **state)
 		assert_eq(mana_txq_done_cleanup(fx->txq, 0), 13 - bad);
 		assert_eq(rte_mbuf_refcnt_read(orig), 1);
 		rte_pktmbuf_free(orig);
-		assert_eq(missing(fx), 0);
+		assert_eq(fx_tx_missing(fx), 0);
 		assert_eq(fx_pool_missing(other, 63), 0);
 		fx_tx_delete(fx);
 		fx_pool_free(other);
@@ -748,20 +667,18 @@ mixed_group(void **state)
 }
 
 /* Each burst size at each place of a small ring, across 2^32. */
-static void
-every_burst_size_at_every_position(void **state)
+TEST(every_burst_size_at_every_position)
 {
-	(void)state;
 	for (uint32_t size = 1; size <= 64; size++) {
 		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
 			.sq_bytes = 4096, .start = 0xffffff00,
 			.mbufs_per_wqe = 1 + size % 4 / 2 });
 
 		for (uint32_t turn = 0; turn < 140; turn++) {
-			assert_eq(post(fx, size, 1 + turn % 7 / 6), size);
+			assert_eq(fx_tx_post(fx, size, 1 + turn % 7 / 6), size);
 			assert_eq(fx_tx_complete_all(fx), size);
 			assert_eq(mana_txq_done_cleanup(fx->txq, 0), size);
-			assert_eq(missing(fx), 0);
+			assert_eq(fx_tx_missing(fx), 0);
 		}
 		assert_eq(fx->txq->offset_check, MANA_TX_OFFSET_RIGHT);
 		fx_tx_delete(fx);
@@ -769,34 +686,7 @@ every_burst_size_at_every_position(void **state)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(groups_after_eight_right_offsets),
-		cmocka_unit_test(no_groups_for_zero_offsets),
-		cmocka_unit_test(no_groups_with_tx_suppress_0),
-		cmocka_unit_test(no_groups_after_a_wrong_offset),
-		cmocka_unit_test(offsets_modulo_the_ring),
-		cmocka_unit_test(one_completion_per_group),
-		cmocka_unit_test(full_ring_of_groups_never_stalls),
-		cmocka_unit_test(error_frees_packets_up_to_its_own),
-		cmocka_unit_test(gdma_err_disables_at_any_offset),
-		cmocka_unit_test(unrequested_cqe_ends_groups),
-		cmocka_unit_test(any_offset_frees_no_later_wqe),
-		cmocka_unit_test(one_completion_for_groups),
-		cmocka_unit_test(every_packet_fails),
-		cmocka_unit_test(error_with_a_wrong_offset),
-		cmocka_unit_test(first_wrong_offset_ends_groups),
-		cmocka_unit_test(duplicate_frees_nothing),
-		cmocka_unit_test(duplicate_without_free_bu),
-		cmocka_unit_test(duplicate_at_a_full_ring),
-		cmocka_unit_test(next_cqe_replaces_lost_one),
-		cmocka_unit_test(foreign_and_spurious_cqes_free_nothing),
-		cmocka_unit_test(cleanup_of_a_part),
-		cmocka_unit_test(descriptor_states_in_a_group),
-		cmocka_unit_test(mixed_group),
-		cmocka_unit_test(every_burst_size_at_every_position),
-	};
-
-	return cmocka_run_group_tests(tests, fx_group_setup, NULL);
+	return FX_RUN();
 }

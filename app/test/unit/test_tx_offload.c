@@ -160,13 +160,10 @@ shape_min(const struct shape *s)
 }
 
 /* Every kind of frame, with and without prepare. */
-static void
-every_shape(void **state)
+FX_TX_TEST(every_shape)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf *m;
 
-	(void)state;
 	for (uint32_t i = 0; i < RTE_DIM(shapes) * 8; i++) {
 		const struct shape *s = &shapes[i / 8];
 		uint32_t len = shape_min(s) + i % 90;
@@ -180,7 +177,6 @@ every_shape(void **state)
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 	}
 	assert_eq(fx->txq->stats.bounced, 0);
-	fx_tx_delete(fx);
 }
 
 /* The header in the first segment, the payload in nb_more. */
@@ -206,14 +202,11 @@ chain_of(struct fx_tx *fx, const struct shape *s, uint32_t nb_more,
 }
 
 /* Chains of every kind, on a queue that requests few CQEs. */
-static void
-chains_of_every_shape(void **state)
+FX_TX_TEST(chains_of_every_shape)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf *pkts[RTE_DIM(shapes)];
 	uint32_t len, i;
 
-	(void)state;
 	fx_tx_pass_offset_check(fx);
 	for (uint32_t nb_more = 1; nb_more < 6; nb_more++) {
 		/* All of one kind, then one of each. */
@@ -237,37 +230,28 @@ chains_of_every_shape(void **state)
 		}
 	}
 	assert_eq(fx->txq->stats.bounced, 0);
-	fx_tx_delete(fx);
 }
 
-static void
-checksum_and_vlan(void **state)
+FX_TX_TEST(checksum_and_vlan, .vp_offset = 400)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
-		.vp_offset = 400 });
 	struct rte_mbuf *m = mbuf_of(fx, &shapes[0], 100);
 
-	(void)state;
 	m->ol_flags |= RTE_MBUF_F_TX_VLAN;
 	m->vlan_tci = 0x6064;
 	assert_eq(fx->burst(fx->txq, &m, 1), 1);
 	expect(fx, &shapes[0], 100);
 	assert_true(wqe.oob.inject_vlan);
 	assert_eq(wqe.oob.tci, 0x6064);
-	fx_tx_delete(fx);
 }
 
 /* The header cut at every byte, into up to three segments. */
-static void
-header_in_pieces(void **state)
+FX_TX_TEST(header_in_pieces)
 {
 	static const uint8_t which[] = { 0, 2, 6, 7, 10 };
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf *m, *tail, *mid;
 	uint8_t frame[512];
 	uint64_t bounced;
 
-	(void)state;
 	for (uint32_t w = 0; w < RTE_DIM(which); w++) {
 		const struct shape *s = &shapes[which[w]];
 		uint32_t hdr = shape_min(s), len = hdr + 30;
@@ -298,7 +282,6 @@ header_in_pieces(void **state)
 		}
 	}
 	assert_eq(fx_pool_missing(fx->bounce_mp, fx->nb_bounce), 0);
-	fx_tx_delete(fx);
 }
 
 /* Shared bytes are never written. */
@@ -311,13 +294,10 @@ expect_untouched(const struct shape *s, const uint8_t *data, uint32_t len)
 	assert_memory_equal(data, want, len);
 }
 
-static void
-shared_header_is_copied(void **state)
+FX_TX_TEST(shared_header_is_copied)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf *orig, *m;
 
-	(void)state;
 	for (uint32_t i = 0; i < RTE_DIM(shapes) * 4; i++) {
 		const struct shape *s = &shapes[i / 4];
 		bool writes = s->l4 != 0 || s->ip_csum;
@@ -339,17 +319,13 @@ shared_header_is_copied(void **state)
 		mana_txq_done_cleanup(fx->txq, 0);
 		rte_pktmbuf_free(orig);
 	}
-	fx_tx_delete(fx);
 }
 
 /* Two clones in a burst get two header slots. */
-static void
-clones_get_separate_header_slots(void **state)
+FX_TX_TEST(clones_get_separate_header_slots)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf *orig = mbuf_of(fx, &shapes[0], 200), *pkts[64];
 
-	(void)state;
 	for (uint32_t turn = 0; turn < 5; turn++) {
 		for (uint32_t i = 0; i < 64; i++)
 			pkts[i] = rte_pktmbuf_clone(orig, fx->mp);
@@ -361,12 +337,10 @@ clones_get_separate_header_slots(void **state)
 	}
 	mana_txq_done_cleanup(fx->txq, 0);
 	rte_pktmbuf_free(orig);
-	fx_tx_delete(fx);
 }
 
 /* External buffers may be mapped read-only. */
-static void
-read_only_header_is_copied(void **state)
+TEST(read_only_header_is_copied)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf_ext_shared_info shinfo = { .free_cb = fx_ext_free };
@@ -374,7 +348,6 @@ read_only_header_is_copied(void **state)
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct rte_mbuf *m;
 
-	(void)state;
 	frame_fill(&shapes[0], page, 200);
 	assert_eq(mprotect(page, 4096, PROT_READ), 0);
 	fx_mr_add(page, 4096, 0x5001);
@@ -395,36 +368,13 @@ read_only_header_is_copied(void **state)
 	munmap(page, 4096);
 }
 
-/* A shared header with correct fields needs no copy. */
-static void
-correct_shared_header_is_not_copied(void **state)
-{
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
-	struct rte_mbuf *m;
-
-	(void)state;
-	m = mbuf_of(fx, &shapes[0], 200);
-	assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
-	rte_mbuf_refcnt_update(m, 1);
-	assert_eq(fx->burst(fx->txq, &m, 1), 1);
-	expect(fx, &shapes[0], 200);
-	assert_eq(wqe.nb_sge, 1);
-	assert_eq(fx->txq->stats.bounced, 0);
-	fx_tx_cqe(fx, HW_CQE_TX_OKAY);
-	mana_txq_done_cleanup(fx->txq, 0);
-	rte_pktmbuf_free(m);
-	fx_tx_delete(fx);
-}
-
 /* Pinned external buffers belong to their mbuf: written in place. */
-static void
-pinned_header_is_written_in_place(void **state)
+TEST(pinned_header_is_written_in_place)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mempool *pinned = fx_pool_pinned("pinned", 16);
 	struct rte_mbuf *m;
 
-	(void)state;
 	for (uint32_t path = 0; path < 4; path++) {
 		m = fx_mbuf(pinned, 200, 0);
 		frame_fill(&shapes[0], rte_pktmbuf_mtod(m, uint8_t *), 200);
@@ -440,45 +390,13 @@ pinned_header_is_written_in_place(void **state)
 	fx_pool_free(pinned);
 }
 
-/* Without header slots the packet is copied; without pool dropped. */
-static void
-no_header_slots_copies_packet(void **state)
-{
-	struct rte_mbuf *orig, *m;
-
-	(void)state;
-	for (uint32_t kind = 0; kind < 2; kind++) {
-		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
-			.no_bounce_slots = true, .no_bounce_pool = kind == 1 });
-
-		orig = mbuf_of(fx, &shapes[0], 200);
-		m = rte_pktmbuf_clone(orig, fx->mp);
-		assert_eq(fx->burst(fx->txq, &m, 1), 1);
-		if (kind == 0) {
-			expect(fx, &shapes[0], 200);
-			assert_eq(fx->txq->stats.bounced, 1);
-		} else {
-			assert_false(fx_tx_fetch(fx, &wqe));
-			assert_eq(fx->txq->stats.drop_nomem, 1);
-		}
-		expect_untouched(&shapes[0], rte_pktmbuf_mtod(orig, uint8_t *),
-				 200);
-		mana_txq_release_mbufs(fx->txq);
-		rte_pktmbuf_free(orig);
-		fx_tx_delete(fx);
-	}
-}
-
 /* 30 segments and a header SGE are 31: the packet is copied. */
-static void
-header_makes_one_segment_too_many(void **state)
+FX_TX_TEST(header_makes_one_segment_too_many)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	const uint32_t len = 29 * 20 + 100;
 	struct rte_mbuf *m, *orig;
 	uint8_t frame[1024];
 
-	(void)state;
 	frame_fill(&shapes[0], frame, len);
 	orig = fx_mbuf(fx->mp, 100, 0);
 	memcpy(rte_pktmbuf_mtod(orig, void *), frame, 100);
@@ -495,7 +413,6 @@ header_makes_one_segment_too_many(void **state)
 	assert_eq(wqe.nb_sge, 1);
 	mana_txq_release_mbufs(fx->txq);
 	rte_pktmbuf_free(orig);
-	fx_tx_delete(fx);
 }
 
 struct refusal {
@@ -520,6 +437,8 @@ static const struct refusal refusals[] = {
 	{ TCP | V4, 13, 20, 100, EINVAL },
 	{ TCP | V4, 0, 0, 100, EINVAL },
 	{ TCP | V4, 14, 16, 100, EINVAL },
+	{ TCP | V4, 14, 64, 150, EINVAL }, /* beyond the length field of IPv4 */
+	{ IP | V4, 14, 508, 1000, EINVAL },
 	{ TCP | V6, 14, 20, 100, EINVAL },
 	{ TCP | V6, 14, 48, 150, ENOTSUP }, /* extension header */
 	{ UDP | V6, 14, 80, 150, ENOTSUP },
@@ -533,14 +452,11 @@ static const struct refusal refusals[] = {
 };
 
 /* prepare rejects with an errno; a burst drops the same packet. */
-static void
-refused_by_prepare_dropped_by_burst(void **state)
+FX_TX_TEST(refused_by_prepare_dropped_by_burst)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	uint32_t notsup = 0, inval = 0;
 	struct rte_mbuf *pkts[2];
 
-	(void)state;
 	for (uint32_t i = 0; i < RTE_DIM(refusals) * 4; i++) {
 		const struct refusal *r = &refusals[i / 4];
 
@@ -561,17 +477,13 @@ refused_by_prepare_dropped_by_burst(void **state)
 		assert_eq(fx->txq->stats.drop_offload, notsup);
 		assert_eq(fx->txq->stats.drop_malformed, inval);
 	}
-	fx_tx_delete(fx);
 }
 
 /* A frame without its header among others of the same request. */
-static void
-one_short_packet_in_a_burst(void **state)
+FX_TX_TEST(one_short_packet_in_a_burst)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf *pkts[8];
 
-	(void)state;
 	for (uint32_t at = 0; at < RTE_DIM(pkts); at++) {
 		for (uint32_t i = 0; i < RTE_DIM(pkts); i++) {
 			pkts[i] = fx_mbuf(fx->mp, i == at ? 53 : 100, 1);
@@ -588,7 +500,6 @@ one_short_packet_in_a_burst(void **state)
 		}
 		assert_false(fx_tx_fetch(fx, &wqe));
 	}
-	fx_tx_delete(fx);
 }
 
 /* What makes one packet of a burst differ from the others. */
@@ -631,19 +542,16 @@ make_different(struct fx_tx *fx, enum difference kind, struct shape *s,
  * all frames are right and in order, only headers that may be written are, and each
  * mbuf returns to its pool.
  */
-static void
-one_different_packet_in_a_burst(void **state)
+FX_TX_TEST(one_different_packet_in_a_burst)
 {
 	const struct shape kinds[] = {
 		{ .l2_len = 14, .l3_len = 20 },
 		{ .l4 = 6, .ip_csum = true, .l2_len = 14, .l3_len = 20 },
 	};
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	static uint8_t untouched[100];
 	struct rte_mbuf *pkts[8];
 	const uint32_t nb = RTE_DIM(kinds) * NB_DIFFERENCES * RTE_DIM(pkts);
 
-	(void)state;
 	for (uint32_t i = 0; i < nb; i++) {
 		const struct shape *base = &kinds[i % RTE_DIM(kinds)];
 		enum difference kind = i / RTE_DIM(kinds) % NB_DIFFERENCES;
@@ -677,19 +585,15 @@ one_different_packet_in_a_burst(void **state)
 				    sizeof(untouched));
 		rte_pktmbuf_free(kept);
 	}
-	fx_tx_delete(fx);
 }
 
 /* Addresses of all ones and zeros: every carry. */
-static void
-checksum_carries(void **state)
+FX_TX_TEST(checksum_carries)
 {
 	static const uint8_t fill[] = { 0x00, 0xff, 0xfe, 0x01, 0x80 };
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf *m;
 	uint8_t *frame;
 
-	(void)state;
 	for (uint32_t i = 0; i < RTE_DIM(shapes) * RTE_DIM(fill); i++) {
 		const struct shape *s = &shapes[i / RTE_DIM(fill)];
 
@@ -705,18 +609,14 @@ checksum_carries(void **state)
 			  pseudo_sum(s, wqe.frame, 1000));
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 	}
-	fx_tx_delete(fx);
 }
 
 /* A wrong length field changes the sum, nothing else. */
-static void
-wrong_ip_length(void **state)
+FX_TX_TEST(wrong_ip_length)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	const uint16_t lies[] = { 0, 1, 19, 65535 };
 	struct rte_mbuf *m;
 
-	(void)state;
 	for (uint32_t i = 0; i < RTE_DIM(lies); i++) {
 		m = mbuf_of(fx, &shapes[0], 100);
 		hw_put_be16(rte_pktmbuf_mtod(m, uint8_t *) + 16, lies[i]);
@@ -724,30 +624,10 @@ wrong_ip_length(void **state)
 		assert_true(fx_tx_fetch(fx, &wqe));
 		assert_eq(wqe.bytes, 100);
 	}
-	fx_tx_delete(fx);
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_shape),
-		cmocka_unit_test(chains_of_every_shape),
-		cmocka_unit_test(checksum_and_vlan),
-		cmocka_unit_test(header_in_pieces),
-		cmocka_unit_test(shared_header_is_copied),
-		cmocka_unit_test(clones_get_separate_header_slots),
-		cmocka_unit_test(read_only_header_is_copied),
-		cmocka_unit_test(correct_shared_header_is_not_copied),
-		cmocka_unit_test(pinned_header_is_written_in_place),
-		cmocka_unit_test(no_header_slots_copies_packet),
-		cmocka_unit_test(header_makes_one_segment_too_many),
-		cmocka_unit_test(refused_by_prepare_dropped_by_burst),
-		cmocka_unit_test(one_short_packet_in_a_burst),
-		cmocka_unit_test(one_different_packet_in_a_burst),
-		cmocka_unit_test(checksum_carries),
-		cmocka_unit_test(wrong_ip_length),
-	};
-
-	return cmocka_run_group_tests(tests, fx_group_setup, NULL);
+	return FX_RUN();
 }

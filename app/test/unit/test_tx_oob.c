@@ -29,12 +29,10 @@ fetch_is_long(struct fx_tx *fx)
 	return wqe.oob.pkt_fmt == HW_PKT_FMT_LONG;
 }
 
-static void
-each_form(void **state)
+TEST(each_form)
 {
 	static const uint32_t offsets[] = { 3, 255, 256, 4095 };
 
-	(void)state;
 	for (uint32_t i = 0; i < 3 * 3 * 4; i++) {
 		const struct fx_tx_opts opts = {
 			.form = i % 3, .vport = i / 3 % 3,
@@ -59,31 +57,59 @@ each_form(void **state)
 	}
 }
 
-/* A vPort offset beyond the field of the long form. */
-static void
-too_large_vport_offset(void **state)
+/* Reserved bits of the long OOB are 0, whatever the ring held. */
+TEST(long_oob_garbage)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
+	static const uint32_t far[] = { 3, 300 };
+	struct rte_mbuf *m;
+
+	for (uint32_t k = 0; k < RTE_DIM(far) * 2; k++) {
+		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
+			.vp_offset = far[k / 2], .sq_bytes = 4096 });
+
+		for (uint32_t turn = 0; turn < 300; turn++) {
+			/* Each place of the ring, filled with ones before. */
+			memset(fx->sq_ring, 0xff, fx->rings.ring_bytes);
+			m = fx_chain(fx->mp, 1 + turn % 3, 60, turn);
+			m->ol_flags = RTE_MBUF_F_TX_VLAN;
+			m->vlan_tci = 0xabc;
+			if (k % 2 == 1) /* takes the slow path */
+				rte_pktmbuf_refcnt_update(m, 1);
+			assert_eq(fx->burst(fx->txq, &m, 1), 1);
+			assert_eq(hw_le64(fx->sq_ring + 24 + (fx->ci * HW_BU_BYTES &
+					  (fx->rings.ring_bytes - 1))), 0);
+			assert_true(fetch_is_long(fx));
+			assert_eq(wqe.bytes, 60 * (1 + turn % 3));
+			assert_eq(wqe.oob.tci, 0xabc);
+			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+			assert_eq(fx->burst(fx->txq, NULL, 0), 0);
+			if (k % 2 == 1)
+				rte_pktmbuf_free(m);
+		}
+		fx_tx_delete(fx);
+	}
+}
+
+/* A vPort offset beyond the field of the long form. */
+FX_TX_TEST(too_large_vport_offset)
+{
+	struct mana_queue_rings rings = fx->rings;
 	struct mana_txq_conf conf = fx->conf;
 
-	(void)state;
-	conf.vp_offset = 256;
+	rings.vp_offset = 256;
 	conf.form = MANA_TX_FORM_SHORT;
-	assert_int_equal(mana_txq_init(fx->txq, &conf), -ERANGE);
+	assert_int_equal(mana_txq_init(fx->txq, &rings, &conf), -ERANGE);
 	conf.form = MANA_TX_FORM_LONG;
 	conf.vport = MANA_TX_VPORT_SHORT;
-	assert_int_equal(mana_txq_init(fx->txq, &conf), -ERANGE);
-	fx_tx_delete(fx);
+	assert_int_equal(mana_txq_init(fx->txq, &rings, &conf), -ERANGE);
 }
 
 /*
  * The device rejects each short OOB with TX_INVALID_OOB, and completes tagged
  * packets. After 8 errors the queue switches to the long form, if configured.
  */
-static void
-rejected_short_form_switches_to_long(void **state)
+TEST(rejected_short_form_switches_to_long)
 {
-	(void)state;
 	for (uint32_t kind = 0; kind < 16; kind++) {
 		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
 			.form = kind & 1 ? MANA_TX_FORM_SHORT : 0,
@@ -113,10 +139,8 @@ rejected_short_form_switches_to_long(void **state)
 }
 
 /* The switch happens within a burst; packets complete in order. */
-static void
-switch_to_long_form_within_burst(void **state)
+TEST(switch_to_long_form_within_burst)
 {
-	(void)state;
 	for (uint32_t nb = 2; nb <= 60; nb++) {
 		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 		uint32_t nb_long = 0, nb_all = 0;
@@ -143,10 +167,8 @@ switch_to_long_form_within_burst(void **state)
 }
 
 /* The device has accepted the short form once: no later switch. */
-static void
-accepted_short_form_is_kept(void **state)
+TEST(accepted_short_form_is_kept)
 {
-	(void)state;
 	for (uint32_t good = 0; good < 8; good++)
 		for (uint32_t kind = 0; kind < 4; kind++) {
 			struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
@@ -166,10 +188,8 @@ accepted_short_form_is_kept(void **state)
 }
 
 /* Other errors cause no switch. */
-static void
-other_errors(void **state)
+TEST(other_errors)
 {
-	(void)state;
 	for (uint32_t type = HW_CQE_TX_SA_DROP; type < HW_CQE_TX_GDMA_ERR; type++) {
 		struct fx_tx *fx;
 
@@ -187,16 +207,7 @@ other_errors(void **state)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_form),
-		cmocka_unit_test(too_large_vport_offset),
-		cmocka_unit_test(rejected_short_form_switches_to_long),
-		cmocka_unit_test(switch_to_long_form_within_burst),
-		cmocka_unit_test(accepted_short_form_is_kept),
-		cmocka_unit_test(other_errors),
-	};
-
-	return cmocka_run_group_tests(tests, fx_group_setup, NULL);
+	return FX_RUN();
 }

@@ -74,13 +74,10 @@ check_lso_rules(void)
  * A burst posts what prepare accepts, and drops what it rejects, whether
  * prepare was called or not. No WQE violates the device's rules.
  */
-static void
-random_requests(void **state)
+FX_TX_TEST(random_requests)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	uint32_t nb_lso = 0, nb_refused = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < 20000; i++) {
 		struct rte_mbuf *m = random_mbuf(fx), *shared = NULL;
 		bool good;
@@ -108,7 +105,6 @@ random_requests(void **state)
 	assert_eq(fx->txq->stats.drop_offload + fx->txq->stats.drop_malformed,
 		  nb_refused);
 	assert_eq(fx->txq->stats.drop_nomem, 0);
-	fx_tx_delete(fx);
 }
 
 /* ---- Completions --------------------------------------------------------- */
@@ -216,7 +212,7 @@ check_released(const struct completions *c)
 static void
 check_room(const struct mana_txq *txq)
 {
-	uint32_t room = txq->run_room;
+	uint32_t room = txq->batch_space;
 	uint32_t nb_groups = txq->group_pi - txq->group_ci;
 
 	assert_true(nb_groups <= mana_txq_nb_posted(txq));
@@ -234,10 +230,8 @@ check_room(const struct mana_txq *txq)
  * WQE offsets are right, become wrong, or are wrong at random: each mbuf is
  * freed once, after completion, by bursts or by a partial tx_done_cleanup.
  */
-static void
-random_completion_order(void **state)
+TEST(random_completion_order)
 {
-	(void)state;
 	for (uint32_t round = 0; round < 120; round++) {
 		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
 			.nb_desc = 33 + chance() % 200, .nb_cqe = 256,
@@ -295,10 +289,5 @@ random_completion_order(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_requests),
-		cmocka_unit_test(random_completion_order),
-	};
-
-	return cmocka_run_group_tests(tests, fx_group_setup, NULL);
+	return test_run("unit", fx_group_setup, NULL);
 }

@@ -11,12 +11,8 @@ static const struct fx_tso v4 = { false, 14, 20, 20, 100 };
 static const struct fx_tso v6 = { true, 14, 40, 32, 100 };
 
 /* From how many segments on the packet is copied. */
-static void
-segments(void **state)
+FX_TX_TEST(segments)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
-
-	(void)state;
 	for (uint32_t nb = 28; nb <= 40; nb++) {
 		/* header and payload share a segment: one SGE more */
 		for (uint32_t more = 0; more < 2; more++) {
@@ -47,30 +43,6 @@ segments(void **state)
 		}
 	}
 	assert_eq(fx->txq->stats.bounced, 0);
-	fx_tx_delete(fx);
-}
-
-/* Without header slots the packet is copied; without pool dropped. */
-static void
-without_slots(void **state)
-{
-	(void)state;
-	for (uint32_t kind = 0; kind < 2; kind++) {
-		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
-			.no_bounce_slots = true, .no_bounce_pool = kind == 1 });
-		struct rte_mbuf *orig = fx_tso_mbuf(fx, &v4, 700);
-		struct rte_mbuf *m = rte_pktmbuf_clone(orig, fx->mp);
-
-		assert_eq(fx->burst(fx->txq, &m, 1), 1);
-		if (kind == 0)
-			fx_tso_expect(fx, &v4, 700, 2);
-		assert_false(fx_tx_fetch(fx, &fx_tso_wqe));
-		assert_eq(fx->txq->stats.bounced, kind == 0);
-		assert_eq(fx->txq->stats.drop_nomem, kind == 1);
-		mana_txq_release_mbufs(fx->txq);
-		rte_pktmbuf_free(orig);
-		fx_tx_delete(fx);
-	}
 }
 
 struct border {
@@ -95,6 +67,7 @@ static const struct border borders[] = {
 	{ .shape = { false, 13, 20, 20, 100 }, .len = 1000, .error = EINVAL },
 	{ .shape = { false, 0, 0, 20, 100 }, .len = 1000, .error = EINVAL },
 	{ .shape = { false, 14, 16, 20, 100 }, .len = 1000, .error = EINVAL },
+	{ .shape = { false, 14, 64, 20, 100 }, .len = 1000, .error = EINVAL },
 	{ .shape = { true, 14, 20, 20, 100 }, .len = 1000, .error = EINVAL },
 	/* an extension header */
 	{ .shape = { true, 14, 48, 20, 100 }, .len = 1000, .error = ENOTSUP },
@@ -233,12 +206,10 @@ try_one(struct fx_tx *fx, const struct fx_tso *s, uint32_t len, bool prepare,
 }
 
 /* A segment of the largest size fits the adapter's MTU, or does not. */
-static void
-segments_and_the_mtu(void **state)
+TEST(segments_and_the_mtu)
 {
 	const uint32_t mtu = 1300;
 
-	(void)state;
 	for (uint32_t i = 0; i < 64; i++) {
 		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
 			.mtu = mtu });
@@ -264,12 +235,10 @@ segments_and_the_mtu(void **state)
 }
 
 /* A request that fitted before does not fit after a restart with a smaller MTU. */
-static void
-restart_checks_requests_again(void **state)
+TEST(restart_checks_requests_again)
 {
 	const uint32_t mtu = 1000, nb_bytes = 1500;
 
-	(void)state;
 	for (uint32_t i = 0; i < 2; i++) {
 		struct fx_tso s = i == 0 ? v4 : v6;
 		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){ .mtu = mtu });
@@ -278,17 +247,15 @@ restart_checks_requests_again(void **state)
 		fx_tx_pass_offset_check(fx);
 		try_one(fx, &s, nb_bytes, false, 2);
 		mana_txq_close(fx->txq);
-		fx->conf.mtu = mtu - 1;
+		fx->txq->mtu = mtu - 1;
 		fx_tx_restart(fx);
 		try_one(fx, &s, nb_bytes, false, 0);
 		fx_tx_delete(fx);
 	}
 }
 
-static void
-every_border(void **state)
+TEST(every_border)
 {
-	(void)state;
 	every_border_on(false);
 	every_border_on(true);
 }
@@ -323,23 +290,18 @@ one_segment_is_sent_without_tso_on(bool has_groups)
 	fx_tx_delete(fx);
 }
 
-static void
-one_segment_is_sent_without_tso(void **state)
+TEST(one_segment_is_sent_without_tso)
 {
-	(void)state;
 	one_segment_is_sent_without_tso_on(false);
 	one_segment_is_sent_without_tso_on(true);
 }
 
 /* Padding of a short frame is no payload: the length is kept. */
-static void
-padding_is_not_counted_as_payload(void **state)
+FX_TX_TEST(padding_is_not_counted_as_payload)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf *m = fx_tso_mbuf(fx, &v4, 60);
 	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
 
-	(void)state;
 	fx_tso_set_length(&v4, frame, 40);
 	assert_eq(fx->burst(fx->txq, &m, 1), 1);
 	assert_true(fx_tx_fetch(fx, &fx_tso_wqe));
@@ -348,19 +310,14 @@ padding_is_not_counted_as_payload(void **state)
 	assert_eq(hw_be16(fx_tso_wqe.frame + 16), 40);
 	assert_int_equal(rte_cpu_to_be_16(hw_be16(fx_tso_wqe.frame + 50)),
 			 rte_ipv4_phdr_cksum((void *)(fx_tso_wqe.frame + 14), 0));
-	fx_tx_delete(fx);
 }
 
 /* A full ring: the caller keeps the packet unchanged. */
-static void
-no_room_leaves_packet_unchanged(void **state)
+FX_TX_TEST(no_room_leaves_packet_unchanged, .nb_desc = 128, .nb_cqe = 256, .sq_bytes = 4096)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
-		.nb_desc = 128, .nb_cqe = 256, .sq_bytes = 4096 });
 	struct rte_mbuf *pkts[128], *m = fx_tso_mbuf(fx, &v4, 400);
 	uint8_t frame[400];
 
-	(void)state;
 	for (uint32_t i = 0; i < 127; i++)
 		pkts[i] = fx_mbuf(fx->mp, 60, i);
 	assert_eq(fx->burst(fx->txq, pkts, 127), 127);
@@ -370,24 +327,19 @@ no_room_leaves_packet_unchanged(void **state)
 	assert_eq(fx_tx_complete_all(fx), 127);
 	assert_eq(fx->burst(fx->txq, &m, 1), 1);
 	fx_tso_expect(fx, &v4, 400, 2);
-	fx_tx_delete(fx);
 }
 
 /* Not in a memory region: freed and counted. */
-static void
-no_region(void **state)
+FX_TX_TEST(no_region)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf *m = fx_tso_mbuf(fx, &v4, 400);
 
-	(void)state;
 	fx_mr_clear();
 	fx_mr_deny = true;
 	assert_eq(fx->burst(fx->txq, &m, 1), 1);
 	fx_mr_deny = false;
 	assert_false(fx_tx_fetch(fx, &fx_tso_wqe));
 	assert_eq(fx->txq->stats.drop_mr, 1);
-	fx_tx_delete(fx);
 }
 
 /* 40 segments of 1400 bytes: the copy takes 28 of 64 mbufs. */
@@ -412,14 +364,11 @@ large_chain(struct fx_tx *fx)
  * The caller keeps a packet while mbufs of earlier copies will come back. If
  * none is outstanding, the packet is dropped.
  */
-static void
-copies_wait_for_free_slots(void **state)
+FX_TX_TEST(copies_wait_for_free_slots)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf *pkts[7], *held[64];
 	uint32_t at = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < RTE_DIM(pkts); i++)
 		pkts[i] = large_chain(fx);
 	while (at < RTE_DIM(pkts)) {
@@ -446,17 +395,14 @@ copies_wait_for_free_slots(void **state)
 	assert_eq(fx->txq->stats.drop_nomem, 1);
 	for (uint32_t i = 0; i < 64; i++)
 		rte_pktmbuf_free(held[i]);
-	fx_tx_delete(fx);
 }
 
 /* Wrong segment counts: the driver writes only to the free BU. */
-static void
-wrong_nb_segs_reads_no_other_segment(void **state)
+TEST(wrong_nb_segs_reads_no_other_segment)
 {
 	static const uint16_t counts[] = { 0, 1, 3, UINT16_MAX };
 	uint8_t before[4096];
 
-	(void)state;
 	for (uint32_t i = 0; i < RTE_DIM(counts); i++) {
 		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
 			.nb_desc = 128, .nb_cqe = 256,
@@ -488,19 +434,5 @@ wrong_nb_segs_reads_no_other_segment(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(segments),
-		cmocka_unit_test(without_slots),
-		cmocka_unit_test(copies_wait_for_free_slots),
-		cmocka_unit_test(segments_and_the_mtu),
-		cmocka_unit_test(restart_checks_requests_again),
-		cmocka_unit_test(every_border),
-		cmocka_unit_test(one_segment_is_sent_without_tso),
-		cmocka_unit_test(padding_is_not_counted_as_payload),
-		cmocka_unit_test(no_room_leaves_packet_unchanged),
-		cmocka_unit_test(wrong_nb_segs_reads_no_other_segment),
-		cmocka_unit_test(no_region),
-	};
-
-	return cmocka_run_group_tests(tests, fx_group_setup, NULL);
+	return test_run("unit", fx_group_setup, NULL);
 }

@@ -63,12 +63,10 @@ ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nb)
 }
 
 /* A device that sends events faster than they are taken does not hold the caller. */
-static void
-endless_events_are_taken_in_part(void **state)
+TEST(endless_events_are_taken_in_part)
 {
 	int nb;
 
-	(void)state;
 	nb = mana_verbs_channel_drain(NULL);
 	assert_true(nb > 0);
 	assert_int_equal(nb, nb_events);
@@ -79,15 +77,15 @@ endless_events_are_taken_in_part(void **state)
 static void
 check_gets(uint32_t nb_cqe, int ret)
 {
-	struct mana_verbs_queue queue;
+	struct mana_queue_rings rings;
+	struct ibv_qp qp;
 
-	assert_int_equal(mana_verbs_rq_get(NULL, NULL, nb_cqe, &queue), ret);
-	assert_int_equal(mana_verbs_sq_get(NULL, NULL, nb_cqe, &queue), ret);
+	assert_int_equal(mana_verbs_rings_get(NULL, NULL, NULL, nb_cqe, &rings), ret);
+	assert_int_equal(mana_verbs_rings_get(&qp, NULL, NULL, nb_cqe, &rings), ret);
 }
 
 /* A ring that is larger than its memory is refused. */
-static void
-ring_size_is_checked(void **state)
+TEST(ring_size_is_checked)
 {
 	static const struct {
 		uint32_t bytes;
@@ -99,7 +97,6 @@ ring_size_is_checked(void **state)
 	};
 	struct mana_verbs_rings rings = { .socket_id = SOCKET_ID_ANY };
 
-	(void)state;
 	assert_int_equal(mana_verbs_rings_from(NULL, &rings), 0);
 	ring = allocators.alloc(RING_BYTES, allocators.data);
 	cq_ring = allocators.alloc(CQ_RING_BYTES, allocators.data);
@@ -125,10 +122,5 @@ ring_size_is_checked(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ring_size_is_checked),
-		cmocka_unit_test(endless_events_are_taken_in_part),
-	};
-
-	return cmocka_run_group_tests(tests, fx_group_setup, NULL);
+	return test_run("unit", fx_group_setup, NULL);
 }

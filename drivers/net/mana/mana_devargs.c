@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+/* The device arguments: the driver parses them, and checks those of a further probe. */
+
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -13,7 +15,7 @@
 
 #include "mana_ethdev.h"
 #include "mana_log.h"
-#include "mana_rxtx.h"
+#include "mana_txq.h"
 
 /* The port number of verbs has 8 bits (ibv_query_port). */
 #define MAX_PORT 255
@@ -110,25 +112,20 @@ select_add(struct mana_devargs *devargs, const struct selector *selector,
 static const struct option {
 	const char *key;
 	uint16_t offset; /* in struct mana_options */
-	bool is_bool; /* else 32 bits */
 	bool is_power; /* a number that is a power of two */
+	bool is_removed; /* of the release before: has no effect but a warning */
 	uint32_t min, max; /* of a number; 0: the index of one of the words */
 	const char *words[4]; /* the value of each is its index */
 	const char *advice;
 } options[] = {
 #define MEMBER(member) offsetof(struct mana_options, member)
-#define FLAG(name) { #name, MEMBER(name), true, .words = { "0", "1" }, \
-		     .advice = "give 0 or 1" }
+#define FLAG(name) \
+	{ #name, MEMBER(name), .words = { "0", "1" }, .advice = "give 0 or 1" }
+#define REMOVED(name, instead) { name, .is_removed = true, .advice = (instead) }
 	FLAG(netdev_down),
-	FLAG(netdev_mtu),
 	FLAG(tx_suppress),
-	FLAG(tx_outer),
 	FLAG(rx_intr),
 	FLAG(rx_scrub),
-	{ "promisc", MEMBER(reject_promisc), true, .words = { NULL, "reject" },
-	  .advice = "the only value is reject; remove the argument to have promiscuous mode accepted" },
-	{ "foreign_mem", MEMBER(refuse_foreign), true, .words = { NULL, "refuse" },
-	  .advice = "the only value is refuse; remove the argument to have memory registered that DPDK does not manage" },
 	{ "tx_oob", MEMBER(tx_oob),
 	  .words = { [MANA_TX_FORM_SHORT] = "short", [MANA_TX_FORM_LONG] = "long" },
 	  .advice = "give short or long; remove the argument to let the driver find out" },
@@ -144,6 +141,12 @@ static const struct option {
 	  .advice = "give seconds from 0 (no recovery) to 3600" },
 	{ "max_send_sge", MEMBER(max_send_sge), .min = 3,
 	  .max = GDMA_SQ_WQE_MAX_SGE, .advice = "give a number from 3 to 30" },
+	REMOVED("foreign_mem", "memory that DPDK does not manage is registered, with a notice"),
+	REMOVED("netdev_mtu", "set the netdev's MTU with `ip link set dev <netdev> mtu <mtu>` while no program uses the port"),
+	REMOVED("promisc", "promiscuous and all-multicast mode are accepted, they are always on"),
+	REMOVED("rx_path", "limit the vectors by EAL's --force-max-simd-bitwidth=64, =128 or =256"),
+	REMOVED("tx_outer", "compute the checksums of tunnels in the application"),
+	REMOVED("tx_path", "there is one Tx burst function"),
 };
 
 static bool
@@ -162,46 +165,19 @@ option_parse(const struct option *option, const char *text, uint32_t *value)
 static int
 option_take(struct mana_options *to, const struct option *option, const char *text)
 {
-	void *member = (uint8_t *)to + option->offset;
 	uint32_t value;
 
+	if (option->is_removed) {
+		MANA_INIT_LOG(WARNING,
+			      "%s=%s has no effect, this device argument was removed: %s",
+			      option->key, text, option->advice);
+		return 0;
+	}
 	if (!option_parse(option, text, &value))
 		return MANA_INIT_ERR(-EINVAL, "%s=%s: %s", option->key, text,
 				     option->advice);
-	if (option->is_bool)
-		*(bool *)member = value != 0;
-	else
-		memcpy(member, &value, sizeof(value));
+	memcpy((uint8_t *)to + option->offset, &value, sizeof(value));
 	return 0;
-}
-
-/* A burst function of this build that the processor can run. */
-static int
-rx_path_take(struct mana_options *to, const char *text)
-{
-	const char *wrong = "this build has no such burst function";
-	char keys[64] = "";
-
-	for (uint32_t i = 0; i < mana_rx_nb_paths; i++) {
-		const struct mana_rx_path *path = &mana_rx_paths[i];
-		const bool is_it = strcmp(path->key, text) == 0;
-
-		if (!mana_rx_path_is_allowed(path)) {
-			if (is_it)
-				wrong = "the processor has no such vectors, or --force-max-simd-bitwidth forbids them";
-			continue;
-		}
-		if (is_it) {
-			to->rx_path = path->key;
-			return 0;
-		}
-		if (keys[0] != '\0')
-			rte_strlcat(keys, ", ", sizeof(keys));
-		rte_strlcat(keys, path->key, sizeof(keys));
-	}
-	return MANA_INIT_ERR(-EINVAL,
-			     "rx_path=%s: %s; give one of %s, or remove the argument",
-			     text, wrong, keys);
 }
 
 /* ---- Pairs ------------------------------------------------------------------- */
@@ -224,8 +200,6 @@ pair_take(const struct rte_kvargs *pairs, unsigned int at,
 	for (unsigned int i = 0; i < RTE_DIM(options); i++)
 		if (strcmp(key, options[i].key) == 0)
 			return option_take(&devargs->options, &options[i], text);
-	if (strcmp(key, "rx_path") == 0)
-		return rx_path_take(&devargs->options, text);
 	/* EAL's own keys come with "class=eth,driver=net_mana". */
 	if (strcmp(key, RTE_DEVARGS_KEY_CLASS) == 0 ||
 	    strcmp(key, RTE_DEVARGS_KEY_DRIVER) == 0)
@@ -237,13 +211,19 @@ pair_take(const struct rte_kvargs *pairs, unsigned int at,
 int
 mana_devargs_parse(const char *args, struct mana_devargs *devargs)
 {
-	struct rte_kvargs *pairs;
-	int ret = 0;
-
 	memset(devargs, 0, sizeof(*devargs));
 	devargs->options.tx_suppress = true;
 	devargs->options.rx_intr = true;
 	devargs->options.recovery_timeout = MANA_RECOVERY_TIMEOUT_S;
+	return mana_devargs_add(args, devargs);
+}
+
+int
+mana_devargs_add(const char *args, struct mana_devargs *devargs)
+{
+	struct rte_kvargs *pairs;
+	int ret = 0;
+
 	if (args == NULL || *args == '\0')
 		return 0;
 	pairs = rte_kvargs_parse(args, NULL);
@@ -253,7 +233,6 @@ mana_devargs_parse(const char *args, struct mana_devargs *devargs)
 				     args, MANA_DEVARGS_HELP);
 	for (unsigned int i = 0; i < pairs->count && ret == 0; i++)
 		ret = pair_take(pairs, i, devargs);
-	devargs->options.recovers_owned = rte_kvargs_count(pairs, "recovery_timeout") != 0;
 	rte_kvargs_free(pairs);
 	return ret;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The operations on a port, and the table of all. */
+/* The operations on a port, and the tables of all. */
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <ethdev_driver.h>
 #include <rte_ether.h>
@@ -12,11 +11,12 @@
 #include <rte_mbuf_ptype.h>
 #include <rte_power_intrinsics.h>
 
-#include "mana.h"
 #include "mana_dump.h"
 #include "mana_ethdev.h"
+#include "mana_locks.h"
 #include "mana_log.h"
-#include "mana_rx_set.h"
+#include "mana_peers.h"
+#include "mana_queues.h"
 
 #define RX_QUEUE_OFFLOADS                                             \
 	(RTE_ETH_RX_OFFLOAD_VLAN_STRIP | RTE_ETH_RX_OFFLOAD_SCATTER | \
@@ -33,11 +33,6 @@
 	 RTE_ETH_TX_OFFLOAD_VLAN_INSERT | RTE_ETH_TX_OFFLOAD_MULTI_SEGS |   \
 	 RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE)
 
-/* With the device argument tx_outer=1. */
-#define TX_OUTER_OFFLOADS                      \
-	(RTE_ETH_TX_OFFLOAD_OUTER_IPV4_CKSUM | \
-	 RTE_ETH_TX_OFFLOAD_OUTER_UDP_CKSUM)
-
 #define DEFAULT_BURST 32
 
 /* ---- Promiscuous mode and MAC address ---------------------------------- */
@@ -52,20 +47,27 @@ promisc_enable(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 
-	if (priv->options.reject_promisc)
-		return MANA_PORT_ERR(-ENOTSUP, dev->data->name,
-				     "promisc=reject: promiscuous and all-multicast modes are always on and cannot be set; remove the argument to have the request accepted");
-	if (!priv->is_promisc_noted)
-		MANA_PORT_LOG(NOTICE, dev->data->name,
-			      "the port has no Rx filter: promiscuous and all-multicast modes are always on");
+	if (rte_eal_process_type() != RTE_PROC_PRIMARY || priv->is_promisc_noted)
+		return 0;
+	MANA_PORT_LOG(NOTICE, dev->data->name,
+		      "the port has no Rx filter: promiscuous and all-multicast modes are always on");
 	priv->is_promisc_noted = true;
 	return 0;
 }
 
-int
-mana_promisc_keep(struct rte_eth_dev *dev __rte_unused)
+static int
+promisc_keep(struct rte_eth_dev *dev __rte_unused)
 {
 	return 0;
+}
+
+/* Packets of these groups arrive, as all packets do. */
+static int
+mc_addr_list_set(struct rte_eth_dev *dev,
+		 struct rte_ether_addr *groups __rte_unused,
+		 uint32_t nb_groups __rte_unused)
+{
+	return promisc_enable(dev);
 }
 
 static int
@@ -79,49 +81,55 @@ mac_addr_set(struct rte_eth_dev *dev, struct rte_ether_addr *mac)
 			     "the MAC address belongs to the vPort and cannot be changed");
 }
 
+/* ethdev has refused all but the port's own address: max_mac_addrs is 1. */
+static int
+mac_addr_add(struct rte_eth_dev *dev, struct rte_ether_addr *mac,
+	     uint32_t index __rte_unused, uint32_t pool __rte_unused)
+{
+	return mac_addr_set(dev, mac);
+}
+
 /* ---- MTU ----------------------------------------------------------------- */
 
 /* The device accepts what fits the posted buffers: it has no MTU register. */
 static int
 mtu_check(const struct mana_priv *priv, uint16_t mtu)
 {
+	const uint32_t frame_bytes = (uint32_t)mtu + MANA_FRAME_OVERHEAD;
 	const char *name = priv->data->name;
-	const struct mana_eth_rxq *ctl;
-	uint32_t at = 0;
-	int ret = 0;
+	struct mana_rx_scatter scatter;
+	const struct mana_rxq *rxq;
+	const struct mana_hwq *hwq;
 
 	if (mtu > priv->limits.max_mtu)
-		ret = MANA_PORT_ERR(-EINVAL, name,
-				    "MTU %u: the kernel allows at most %u for netdev %s",
-				    mtu, priv->limits.max_mtu, priv->netdev.name);
+		return MANA_PORT_ERR(-EINVAL, name,
+				     "MTU %u: the kernel allows at most %u for netdev %s",
+				     mtu, priv->limits.max_mtu, priv->netdev.name);
 	/*
 	 * The application may have freed the mempools of a stopped port, to set up
 	 * its queues anew. The start checks those.
 	 */
-	while (ret == 0 && priv->is_running &&
-	       (ctl = mana_rxq_next(priv, &at)) != NULL) {
-		uint32_t room_bytes = mana_rx_set_room_bytes(priv, ctl->owner);
+	if (!priv->is_running)
+		return 0;
+	MANA_FOREACH_RXQ(priv, rxq) {
+		int ret = mana_rx_layout_check(priv, &rxq->layout, mtu, &scatter);
 
-		ret = mana_rx_layout_check(priv, &ctl->layout, mtu);
-		if (ret == 0 && room_bytes < (uint32_t)mtu + MANA_FRAME_OVERHEAD)
-			ret = MANA_PORT_ERR(-EBUSY, name,
-					    "MTU %u: Rx queue %u has posted buffers of %u bytes a packet; stop the port, set the MTU, start the port",
-					    mtu, ctl->owner, room_bytes);
+		if (ret != 0)
+			return ret;
+		MANA_FOREACH_HWQ_OF(priv->rx_set, rxq->queue_id, hwq)
+			if (hwq->next != NULL && hwq->scatter.bytes < frame_bytes)
+				return MANA_PORT_ERR(-EBUSY, name,
+						     "MTU %u: Rx queue %u has posted buffers of %u bytes a packet; stop the port, set the MTU, start the port",
+						     mtu, rxq->queue_id,
+						     hwq->scatter.bytes);
 	}
-	return ret;
+	return 0;
 }
 
 static int
 mtu_set(struct rte_eth_dev *dev, uint16_t mtu)
 {
-	struct mana_priv *priv = dev->data->dev_private;
-	int ret = mana_control_begin(priv);
-
-	if (ret == 0) {
-		ret = mtu_check(priv, mtu);
-		mana_control_end(priv);
-	}
-	return mana_event_add(&priv->events, MANA_EVENT_MTU, mtu, 0, ret);
+	return MANA_OPERATION(dev, mtu_check(dev->data->dev_private, mtu), "MTU %u", mtu);
 }
 
 /* ---- VLAN stripping ---------------------------------------------------------- */
@@ -136,14 +144,12 @@ strip_set(struct rte_eth_dev *dev, uint32_t queue_id, bool is_on)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 	const bool is_all = queue_id == UINT32_MAX;
-	struct mana_eth_rxq *ctl;
-	struct mana_rx_set *set;
-	uint32_t at = 0;
+	struct mana_rxq *rxq;
+	struct mana_hwq *hwq;
 	int ret = 0;
 
 	/* In any state: a rebuild takes it from the offloads. */
-	mana_control_lock(priv);
-	set = priv->rx_set;
+	mana_mutex_lock(&priv->control);
 	if (!is_all && dev->data->rx_queues[queue_id] == NULL)
 		ret = MANA_PORT_ERR(-EINVAL, dev->data->name,
 				    "cannot set VLAN stripping of Rx queue %u: the queue is not set up",
@@ -152,20 +158,22 @@ strip_set(struct rte_eth_dev *dev, uint32_t queue_id, bool is_on)
 		ret = MANA_PORT_ERR(-ENOTSUP, dev->data->name,
 				    "VLAN stripping cannot be off: DPDK was built with a headroom of %d bytes, a tag needs %d",
 				    RTE_PKTMBUF_HEADROOM, RTE_VLAN_HLEN);
-	while (ret == 0 && (ctl = mana_rxq_next(priv, &at)) != NULL) {
-		if (!is_all && ctl->owner != queue_id)
+	MANA_FOREACH_RXQ(priv, rxq) {
+		if (ret != 0 || (!is_all && rxq->queue_id != queue_id))
 			continue;
-		ctl->offloads &= ~RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
+		rxq->offloads &= ~RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
 		if (is_on)
-			ctl->offloads |= RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
+			rxq->offloads |= RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
+		/* A plain byte: a concurrent burst reads either value. */
+		MANA_FOREACH_HWQ_OF(priv->rx_set, rxq->queue_id, hwq)
+			*(volatile bool *)&hwq->vlan_strip = is_on;
 	}
-	/* A plain byte: a concurrent burst reads either value. */
-	for (uint32_t i = 0; ret == 0 && set != NULL && i < set->nb; i++)
-		if (is_all || set->hwqs[i].owner == queue_id)
-			*(volatile bool *)&set->hwqs[i].rxq.vlan_strip = is_on;
-	mana_control_end(priv);
-	return mana_event_add(&priv->events, MANA_EVENT_VLAN_STRIP, queue_id,
-			      is_on, ret);
+	mana_control_unlock(priv);
+	return is_all ? MANA_PORT_RESULT(ret, dev->data->name, "VLAN stripping %s",
+					 is_on ? "on" : "off") :
+			MANA_PORT_RESULT(ret, dev->data->name,
+					 "VLAN stripping of Rx queue %u %s", queue_id,
+					 is_on ? "on" : "off");
 }
 
 static int
@@ -229,9 +237,8 @@ flow_isolate(struct rte_eth_dev *dev, int is_on __rte_unused,
 	return flow_flush(dev, error);
 }
 
-int
-mana_flow_ops_get(struct rte_eth_dev *dev __rte_unused,
-		  const struct rte_flow_ops **ops)
+static int
+flow_ops_get(struct rte_eth_dev *dev __rte_unused, const struct rte_flow_ops **ops)
 {
 	static const struct rte_flow_ops flow_ops = {
 		.validate = flow_validate,
@@ -272,6 +279,7 @@ fw_version_get(struct rte_eth_dev *dev, char *text, size_t size)
 
 /* ---- Names of burst functions -------------------------------------------- */
 
+/* name: NULL for a function that is not the driver's. */
 static int
 burst_mode_set(struct rte_eth_burst_mode *mode, const char *name)
 {
@@ -279,60 +287,39 @@ burst_mode_set(struct rte_eth_burst_mode *mode, const char *name)
 	return name != NULL ? 0 : -EINVAL;
 }
 
-int
-mana_rx_burst_mode_set(struct rte_eth_burst_mode *mode, mana_burst_t burst)
-{
-	const struct mana_rx_path *path = mana_rx_path_find(burst);
-
-	return burst_mode_set(mode, path != NULL ? path->name : NULL);
-}
-
-int
-mana_tx_burst_mode_set(struct rte_eth_burst_mode *mode, mana_burst_t burst)
-{
-	return burst_mode_set(mode, mana_tx_burst_name(burst));
-}
-
 static int
 rx_burst_mode_get(struct rte_eth_dev *dev, uint16_t queue_id __rte_unused,
 		  struct rte_eth_burst_mode *mode)
 {
-	return mana_rx_burst_mode_set(mode, dev->rx_pkt_burst);
+	return burst_mode_set(mode, mana_rx_burst_name(
+				      mana_secondary_burst(dev->rx_pkt_burst)));
 }
 
 static int
 tx_burst_mode_get(struct rte_eth_dev *dev, uint16_t queue_id __rte_unused,
 		  struct rte_eth_burst_mode *mode)
 {
-	return mana_tx_burst_mode_set(mode, dev->tx_pkt_burst);
+	return burst_mode_set(mode, mana_tx_burst_name(
+				      mana_secondary_burst(dev->tx_pkt_burst)));
 }
 
 /* ---- States --------------------------------------------------------------- */
-
-static uint8_t
-state_of(bool is_started)
-{
-	return is_started ? RTE_ETH_QUEUE_STATE_STARTED : RTE_ETH_QUEUE_STATE_STOPPED;
-}
 
 /* A queue that is not set up makes the start fail, whatever its state. */
 static void
 queue_states_set(struct rte_eth_dev *dev, bool is_running)
 {
+	const struct mana_priv *priv = dev->data->dev_private;
 	struct rte_eth_dev_data *data = dev->data;
+	struct mana_rxq *rxq;
+	struct mana_txq *txq;
 
-	for (uint16_t i = 0; i < data->nb_rx_queues; i++) {
-		const struct mana_eth_rxq *ctl = data->rx_queues[i];
-
-		data->rx_queue_state[i] =
-			state_of(is_running && ctl != NULL && !ctl->is_deferred);
-	}
-	for (uint16_t i = 0; i < data->nb_tx_queues; i++) {
-		const struct mana_eth_txq *ctl = data->tx_queues[i];
-
-		data->tx_queue_state[i] =
-			state_of(is_running && ctl != NULL && !ctl->is_deferred);
-	}
+	MANA_FOREACH_RXQ(priv, rxq)
+		data->rx_queue_state[rxq->queue_id] = is_running && !rxq->is_deferred ?
+			RTE_ETH_QUEUE_STATE_STARTED : RTE_ETH_QUEUE_STATE_STOPPED;
+	MANA_FOREACH_TXQ(priv, txq)
+		data->tx_queue_state[txq->queue_id] = is_running && !txq->is_deferred ?
+			RTE_ETH_QUEUE_STATE_STARTED : RTE_ETH_QUEUE_STATE_STOPPED;
 }
 
 /* ---- Operations ------------------------------------------------------------ */
@@ -342,15 +329,9 @@ rx_queue_setup(struct rte_eth_dev *dev, uint16_t queue_id, uint16_t nb_desc,
 	       unsigned int socket_id, const struct rte_eth_rxconf *conf,
 	       struct rte_mempool *mp)
 {
-	struct mana_priv *priv = dev->data->dev_private;
-	int ret = mana_control_begin(priv);
-
-	if (ret == 0) {
-		ret = mana_rxq_setup(priv, queue_id, nb_desc, socket_id, conf, mp);
-		mana_control_end(priv);
-	}
-	return mana_event_add(&priv->events, MANA_EVENT_RXQ_SETUP, queue_id,
-			      nb_desc, ret);
+	return MANA_OPERATION(dev, mana_rxq_setup(dev->data->dev_private, queue_id, nb_desc,
+						  socket_id, conf, mp),
+			      "setup of Rx queue %u with %u descriptors", queue_id, nb_desc);
 }
 
 static void
@@ -358,28 +339,19 @@ rx_queue_release(struct rte_eth_dev *dev, uint16_t queue_id)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 
-	/* net_netvsc may call this of a port that was never configured. */
-	if (dev->data->rx_queues == NULL)
-		return;
-	mana_control_lock(priv);
+	mana_mutex_lock(&priv->control);
 	mana_rxq_release(priv, queue_id);
-	mana_control_end(priv);
-	mana_event_add(&priv->events, MANA_EVENT_RXQ_RELEASE, queue_id, 0, 0);
+	mana_control_unlock(priv);
+	MANA_PORT_LOG(INFO, dev->data->name, "release of Rx queue %u", queue_id);
 }
 
 static int
 tx_queue_setup(struct rte_eth_dev *dev, uint16_t queue_id, uint16_t nb_desc,
 	       unsigned int socket_id, const struct rte_eth_txconf *conf)
 {
-	struct mana_priv *priv = dev->data->dev_private;
-	int ret = mana_control_begin(priv);
-
-	if (ret == 0) {
-		ret = mana_txq_setup(priv, queue_id, nb_desc, socket_id, conf);
-		mana_control_end(priv);
-	}
-	return mana_event_add(&priv->events, MANA_EVENT_TXQ_SETUP, queue_id,
-			      nb_desc, ret);
+	return MANA_OPERATION(dev, mana_txq_setup(dev->data->dev_private, queue_id, nb_desc,
+						  socket_id, conf),
+			      "setup of Tx queue %u with %u descriptors", queue_id, nb_desc);
 }
 
 static void
@@ -387,110 +359,87 @@ tx_queue_release(struct rte_eth_dev *dev, uint16_t queue_id)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 
-	if (dev->data->tx_queues == NULL)
-		return;
-	mana_control_lock(priv);
-	mana_txq_release(priv, dev->data->tx_queues[queue_id]);
-	dev->data->tx_queues[queue_id] = NULL;
-	mana_control_end(priv);
-	mana_event_add(&priv->events, MANA_EVENT_TXQ_RELEASE, queue_id, 0, 0);
+	mana_mutex_lock(&priv->control);
+	mana_txq_release(priv, queue_id);
+	mana_control_unlock(priv);
+	MANA_PORT_LOG(INFO, dev->data->name, "release of Tx queue %u", queue_id);
 }
 
-/* ethdev has checked that the port runs, and the queue is set up and stopped. */
-static int
-queue_change(struct rte_eth_dev *dev, uint16_t queue_id,
-	     int (*change)(struct mana_priv *priv, uint16_t queue_id),
-	     enum mana_event_kind kind)
-{
-	struct mana_priv *priv = dev->data->dev_private;
-	int ret = mana_control_begin(priv);
-
-	if (ret == 0) {
-		ret = change(priv, queue_id);
-		/* The queue may have been set up anew. */
-		mana_peers_tell(priv, true, priv->is_running);
-		mana_control_end(priv);
-	}
-	return mana_event_add(&priv->events, kind, queue_id, 0, ret);
-}
-
+/* ethdev has checked that the port runs, and the queue is set up and stopped or started. */
 static int
 rx_queue_start(struct rte_eth_dev *dev, uint16_t queue_id)
 {
-	return queue_change(dev, queue_id, mana_rx_set_queue_start,
-			    MANA_EVENT_RXQ_START);
+	return MANA_OPERATION(dev, mana_rx_set_queue_start(dev->data->dev_private, queue_id),
+			      "start of Rx queue %u", queue_id);
 }
 
 static int
 rx_queue_stop(struct rte_eth_dev *dev, uint16_t queue_id)
 {
-	return queue_change(dev, queue_id, mana_rx_set_queue_stop,
-			    MANA_EVENT_RXQ_STOP);
+	return MANA_OPERATION(dev, mana_rx_set_queue_stop(dev->data->dev_private, queue_id),
+			      "stop of Rx queue %u", queue_id);
 }
 
 static int
 tx_queue_start(struct rte_eth_dev *dev, uint16_t queue_id)
 {
-	return queue_change(dev, queue_id, mana_txq_start, MANA_EVENT_TXQ_START);
+	return MANA_OPERATION(dev, mana_txq_start(dev->data->dev_private, queue_id),
+			      "start of Tx queue %u", queue_id);
 }
 
 static int
 tx_queue_stop(struct rte_eth_dev *dev, uint16_t queue_id)
 {
-	return queue_change(dev, queue_id, mana_txq_stop, MANA_EVENT_TXQ_STOP);
+	return MANA_OPERATION(dev, mana_txq_stop(dev->data->dev_private, queue_id),
+			      "stop of Tx queue %u", queue_id);
 }
 
 /* ---- The settings in effect --------------------------------------------- */
 
-void
-mana_rxq_info_get(struct rte_eth_dev *dev, uint16_t queue_id,
-		  struct rte_eth_rxq_info *info)
+static void
+rxq_info_get(struct rte_eth_dev *dev, uint16_t queue_id, struct rte_eth_rxq_info *info)
 {
 	const struct mana_priv *priv = mana_registry_hold(dev);
-	const struct mana_rx_set *set;
-	const struct mana_eth_rxq *ctl;
+	const struct mana_hwq *hwq;
+	const struct mana_rxq *rxq;
 
 	if (priv == NULL)
 		return;
-	set = priv->rx_set;
-	ctl = priv->rxqs[queue_id];
-	if (ctl != NULL) {
-		info->mp = ctl->layout.is_split ? NULL : ctl->mp;
-		info->nb_desc = ctl->nb_desc;
-		info->rx_buf_size = ctl->layout.segs[0].bytes;
-		for (uint32_t i = 0; set != NULL && i < set->nb; i++)
-			if (set->hwqs[i].owner == queue_id)
-				info->scattered_rx =
-					set->hwqs[i].rxq.scatter.nb_segs != 0;
-		info->conf.rx_free_thresh = ctl->free_thresh;
+	rxq = priv->rxqs[queue_id];
+	if (rxq != NULL) {
+		info->mp = rxq->layout.is_split ? NULL : rxq->layout.segs[0].mp;
+		info->nb_desc = rxq->nb_desc;
+		info->rx_buf_size = rxq->layout.segs[0].bytes;
+		MANA_FOREACH_HWQ_OF(priv->rx_set, queue_id, hwq)
+			info->scattered_rx = hwq->scatter.nb_segs != 0;
+		info->conf.rx_free_thresh = rxq->free_thresh;
 		/* Without a buffer the device drops the packet: it cannot wait. */
 		info->conf.rx_drop_en = 1;
-		info->conf.rx_deferred_start = ctl->is_deferred;
-		info->conf.offloads = ctl->offloads;
-		if (ctl->layout.is_split) {
+		info->conf.rx_deferred_start = rxq->is_deferred;
+		info->conf.offloads = rxq->offloads;
+		if (rxq->layout.is_split) {
 			info->conf.rx_seg = (union rte_eth_rxseg *)(uintptr_t)
-						    ctl->layout.rx_seg;
-			info->conf.rx_nseg = ctl->layout.nb_segs;
+						    rxq->layout.rx_seg;
+			info->conf.rx_nseg = rxq->layout.nb_segs;
 		}
 	}
 	mana_registry_unlock();
 }
 
-void
-mana_txq_info_get(struct rte_eth_dev *dev, uint16_t queue_id,
-		  struct rte_eth_txq_info *info)
+static void
+txq_info_get(struct rte_eth_dev *dev, uint16_t queue_id, struct rte_eth_txq_info *info)
 {
 	const struct mana_priv *priv = mana_registry_hold(dev);
-	const struct mana_eth_txq *ctl;
+	const struct mana_txq *txq;
 
 	if (priv == NULL)
 		return;
-	ctl = priv->txqs[queue_id];
-	if (ctl != NULL) {
-		info->nb_desc = ctl->nb_desc;
-		info->conf.tx_free_thresh = ctl->free_thresh;
-		info->conf.tx_deferred_start = ctl->is_deferred;
-		info->conf.offloads = ctl->offloads;
+	txq = priv->txqs[queue_id];
+	if (txq != NULL) {
+		info->nb_desc = txq->nb_desc;
+		info->conf.tx_free_thresh = txq->free_thresh;
+		info->conf.tx_deferred_start = txq->is_deferred;
+		info->conf.offloads = txq->offloads;
 	}
 	mana_registry_unlock();
 }
@@ -502,64 +451,46 @@ tx_done_cleanup(void *txq, uint32_t free_cnt)
 	return txq != NULL ? (int)mana_txq_done_cleanup(txq, free_cnt) : -EINVAL;
 }
 
-/* ---- Status: ethdev keeps these functions in the port, not in the table ---- */
-
-static mana_queue_count_t
-rx_queue_count(void *list)
-{
-	return mana_rx_list_count(list);
-}
-
-static_assert((int)MANA_DESC_POSTED == RTE_ETH_RX_DESC_AVAIL &&
-	      (int)MANA_DESC_DONE == RTE_ETH_RX_DESC_DONE &&
-	      (int)MANA_DESC_NONE == RTE_ETH_RX_DESC_UNAVAIL, "states are ethdev's");
-static_assert((int)MANA_DESC_POSTED == RTE_ETH_TX_DESC_FULL &&
-	      (int)MANA_DESC_DONE == RTE_ETH_TX_DESC_DONE &&
-	      (int)MANA_DESC_NONE == RTE_ETH_TX_DESC_UNAVAIL, "states are ethdev's");
+/*
+ * ---- Status: ethdev keeps these functions in the port, not in the table ----
+ *
+ * A secondary process has queues that are not set up: NULL.
+ */
 
 static int
-rx_descriptor_status(void *list, uint16_t offset)
+rx_descriptor_status(void *queue, uint16_t offset)
 {
-	const struct mana_eth_rxq *ctl = list; /* its first member */
+	struct mana_rxq *rxq = queue;
 
-	return offset < ctl->nb_desc ? (int)mana_rx_list_desc_state(list, offset) :
-				       -EINVAL;
+	return rxq != NULL && offset < rxq->nb_desc ? mana_rxq_desc_state(rxq, offset) : -EINVAL;
 }
 
 static int
-tx_queue_count(void *txq)
+tx_queue_count(void *queue)
 {
+	struct mana_txq *txq = queue;
 	int nb = 0;
 
-	if (mana_txq_lock(txq)) {
+	if (txq != NULL && mana_txq_lock(txq)) {
 		nb = mana_txq_count(txq);
-		mana_txq_unlock(txq);
+		mana_query_unlock(&txq->query_lock);
 	}
 	return nb;
 }
 
 static int
-tx_descriptor_status(void *txq, uint16_t offset)
+tx_descriptor_status(void *queue, uint16_t offset)
 {
-	const struct mana_eth_txq *ctl = txq; /* its first member */
-	enum mana_desc_state state = MANA_DESC_NONE;
+	struct mana_txq *txq = queue;
+	int state = RTE_ETH_TX_DESC_UNAVAIL;
 
-	if (offset >= ctl->nb_desc)
+	if (txq == NULL || offset >= txq->nb_desc)
 		return -EINVAL;
 	if (mana_txq_lock(txq)) {
 		state = mana_txq_desc_state(txq, offset);
-		mana_txq_unlock(txq);
+		mana_query_unlock(&txq->query_lock);
 	}
 	return state;
-}
-
-void
-mana_status_ops_set(struct rte_eth_dev *dev)
-{
-	dev->rx_queue_count = rx_queue_count;
-	dev->rx_descriptor_status = rx_descriptor_status;
-	dev->tx_descriptor_status = tx_descriptor_status;
-	MANA_TX_QUEUE_COUNT_SET(dev, tx_queue_count);
 }
 
 /* ---- Monitor mode (rte_power) --------------------------------------------- */
@@ -568,7 +499,7 @@ mana_status_ops_set(struct rte_eth_dev *dev)
  * A core may wait for a write to the last word of the next CQE. The address is valid
  * for one wait, right after a poll that returned no packet: each packet advances it,
  * and each lap of the ring has other owner bits. In an empty list the core waits for
- * the first hardware queue.
+ * the first hardware queue; a paused one that is not empty lets it not wait.
  */
 
 /* The bits of the word to compare, and their value at which to wait. */
@@ -583,28 +514,28 @@ monitor_check(const uint64_t val, const uint64_t opaque[RTE_POWER_MONITOR_OPAQUE
 static int
 get_monitor_addr(void *queue, struct rte_power_monitor_cond *pmc)
 {
-	struct mana_rx_list *list = queue;
-	const struct mana_rxq *rxq;
+	struct mana_rxq *rxq = queue;
+	const struct mana_hwq *hwq;
+	bool is_locked;
 	int ret = 0;
 
-	if (list == NULL)
+	if (rxq == NULL)
 		return -EINVAL;
-	if (!mana_rx_list_lock(list))
-		return -EBUSY;
+	is_locked = mana_rxq_lock(rxq);
 	pmc->fn = monitor_check;
-	rxq = list->first;
-	if (rxq == NULL) {
-		pmc->addr = &list->first;
+	hwq = is_locked ? rxq->first : NULL;
+	if (hwq == NULL) {
+		pmc->addr = &rxq->first;
 		pmc->size = sizeof(uint64_t);
 		pmc->opaque[OPAQUE_MASK] = UINT64_MAX;
 		pmc->opaque[OPAQUE_VALUE] = 0;
-	} else if (rxq->next != rxq) {
+	} else if (hwq->next != hwq) {
 		/* A core monitors one address, not several CQs. */
 		ret = -ENOTSUP;
-	} else if (mana_cq_is_closed(&rxq->cq)) {
+	} else if (mana_cq_is_closed(&hwq->cq)) {
 		ret = -EINVAL;
 	} else {
-		const struct mana_cq *cq = &rxq->cq;
+		const struct mana_cq *cq = &hwq->cq;
 
 		pmc->addr = (void *)(uintptr_t)&mana_cq_cqe(cq, cq->ci)->trailer;
 		pmc->size = sizeof(uint32_t);
@@ -615,20 +546,23 @@ get_monitor_addr(void *queue, struct rte_power_monitor_cond *pmc)
 		 * The device writes nothing for packets that wait elsewhere, and
 		 * nothing without a buffer, which the next poll may post: no wait.
 		 */
-		if (rxq->slow_flags != 0 || mana_rxq_nb_posted(rxq) == 0)
+		if (hwq->slow_flags != 0 || mana_hwq_nb_posted(hwq) == 0)
 			pmc->opaque[OPAQUE_VALUE] = UINT64_MAX;
 	}
-	mana_rx_list_unlock(list);
+	if (is_locked)
+		mana_query_unlock(&rxq->query_lock);
 	return ret;
 }
 
 /* ---- Configuration and information ------------------------------------------ */
 
 static int
-conf_check(const struct rte_eth_dev *dev)
+configure(struct rte_eth_dev *dev)
 {
+	struct mana_priv *priv = dev->data->dev_private;
 	const struct rte_eth_conf *conf = &dev->data->dev_conf;
 	const char *name = dev->data->name;
+	int ret;
 
 	/* Each driver has modes of its own, and most have none and ignore it. */
 	if (conf->lpbk_mode != 0)
@@ -641,34 +575,26 @@ conf_check(const struct rte_eth_dev *dev)
 		return MANA_PORT_ERR(-ENOTSUP, name,
 				     "Tx mq_mode %#x not supported, use NONE",
 				     conf->txmode.mq_mode);
-	return 0;
+	ret = mana_intr_check(dev);
+	if (ret == 0)
+		ret = mana_rss_configure(priv);
+	if (ret == 0)
+		priv->has_removal_event = conf->intr_conf.rmv != 0;
+	return ret;
 }
 
 static int
 dev_configure(struct rte_eth_dev *dev)
 {
-	struct mana_priv *priv = dev->data->dev_private;
-	int ret = mana_control_begin(priv);
-
-	if (ret == 0) {
-		ret = conf_check(dev);
-		if (ret == 0)
-			ret = mana_intr_check(dev);
-		if (ret == 0)
-			ret = mana_rss_configure(priv);
-		mana_control_end(priv);
-	}
-	return mana_event_add(&priv->events, MANA_EVENT_CONFIGURE,
-			      dev->data->nb_rx_queues, dev->data->nb_tx_queues, ret);
+	return MANA_OPERATION(dev, configure(dev), "configuration with %u Rx and %u Tx queues",
+			      dev->data->nb_rx_queues, dev->data->nb_tx_queues);
 }
 
 /* ethdev has set what this leaves alone: zeros, and an alignment of 1. */
-int
-mana_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
+static int
+dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 {
 	const struct mana_priv *priv = mana_registry_hold(dev);
-	struct mana_netdev netdev;
-	uint32_t mbps;
 
 	if (priv == NULL)
 		return -ENODEV;
@@ -687,9 +613,7 @@ mana_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	info->rx_seg_capa.multi_pools = 1;
 	info->rx_seg_capa.offset_allowed = 1;
 	info->tx_offload_capa = TX_OFFLOADS;
-	if (priv->options.tx_outer)
-		info->tx_offload_capa |= TX_OUTER_OFFLOADS;
-	info->tx_queue_offload_capa = info->tx_offload_capa;
+	info->tx_queue_offload_capa = TX_OFFLOADS;
 	info->flow_type_rss_offloads = MANA_RSS_TYPES;
 	info->hash_key_size = MANA_RSS_KEY_BYTES;
 	info->reta_size = MANA_RETA_SIZE;
@@ -712,104 +636,94 @@ mana_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 		info->err_handle_mode = RTE_ETH_ERROR_HANDLE_MODE_PROACTIVE;
 	info->dev_capa = RTE_ETH_DEV_CAPA_RUNTIME_RX_QUEUE_SETUP |
 			 RTE_ETH_DEV_CAPA_RUNTIME_TX_QUEUE_SETUP;
-	netdev = priv->netdev;
+	/* The kernel reports no other speeds than that at this moment. */
+	if (priv->link_mbps != RTE_ETH_SPEED_NUM_UNKNOWN)
+		info->speed_capa = rte_eth_speed_bitflag(priv->link_mbps,
+							 RTE_ETH_LINK_FULL_DUPLEX);
 	mana_registry_unlock();
-	/*
-	 * The driver queries the kernel without the lock. No command reports other
-	 * speeds than that at this moment.
-	 */
-	if (mana_netdev_speed_get(&netdev, &mbps) == 0)
-		info->speed_capa = rte_eth_speed_bitflag(
-			mbps, RTE_ETH_LINK_FULL_DUPLEX);
 	return 0;
 }
 
-/* Under control. */
-static int
-traffic_start(struct rte_eth_dev *dev)
-{
-	struct mana_priv *priv = dev->data->dev_private;
-	int ret = mana_port_netdev_start(priv);
-
-	/* A burst of another process may begin late. */
-	mana_pause_set(priv, MANA_PAUSE_ALL, true);
-	if (ret == 0)
-		ret = mana_intr_start(dev);
-	if (ret == 0)
-		ret = mana_queues_start(priv);
-	if (ret != 0)
-		return ret;
-	mana_bursts_start(dev);
-	/* The queues of a port that was stopped are paused. */
-	if (mana_peers_exist())
-		mana_resume(priv, MANA_PAUSE_ALL);
-	else
-		mana_pause_set(priv, MANA_PAUSE_ALL, false);
-	/* The interrupt thread sees these bursts, or this sees the state. */
-	rte_mb();
-	ret = mana_state_check(priv);
-	return ret != 0 ? ret : mana_watch_start(dev);
-}
-
 /*
- * Under control. No burst of another process either: the queues stay paused until the next
- * start. Of this process there is none, or a signal handler that stops the port has
- * interrupted it and does not return to it.
+ * Under control. On return no burst runs, but one that a signal handler has interrupted
+ * that calls this.
  */
 static int
 traffic_pause(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
-	int ret = 0;
+	int ret;
 
 	mana_bursts_stop(dev);
-	/* First: a process that joins from now on begins no burst. */
-	mana_peers_tell(priv, true, false);
-	if (mana_peers_exist())
-		ret = mana_pause(priv, MANA_PAUSE_ALL | MANA_PAUSE_OTHERS,
-				 MANA_PATIENCE_MS);
-	return ret == 0 ? 0 :
-		MANA_PORT_ERR(ret, dev->data->name,
-			      "the burst of a secondary process does not end: continue or end that process");
+	ret = mana_pause(priv, MANA_PAUSE_ALL | MANA_PAUSE_FOR_STOP, MANA_PATIENCE_MS);
+	/* Without membarrier(2) the application has to end its bursts before the stop. */
+	if (ret == 0 || (ret == -ENOTSUP && !mana_peers_exist()))
+		return 0;
+	return MANA_PORT_ERR(ret, dev->data->name,
+			     "a burst does not end: continue or end its thread, or the secondary process that it runs in");
 }
 
-/* Under control, after traffic_pause(). */
+/* Under control, after traffic_pause(). The queues stay paused. */
 static void
 traffic_stop(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 
 	(void)mana_queues_report(priv);
+	priv->is_running = false;
 	mana_queues_stop(priv);
 	mana_intr_stop(dev);
-	/* They have no rings now. */
-	if (!mana_peers_exist())
-		mana_pause_set(priv, MANA_PAUSE_ALL, false);
-	priv->is_running = false;
+	queue_states_set(dev, false);
+}
+
+void
+mana_bursts_start(struct rte_eth_dev *dev)
+{
+	const struct mana_rx_path *path = mana_rx_path_select();
+
+	MANA_PORT_LOG(INFO, dev->data->name, "Rx path: %s", path->name);
+	mana_bursts_set(dev, path->burst, mana_tx_burst, mana_tx_pkt_prepare);
+}
+
+/* Under control. */
+static int
+port_start(struct rte_eth_dev *dev)
+{
+	struct mana_priv *priv = dev->data->dev_private;
+	int ret = mana_port_netdev_start(priv);
+
+	queue_states_set(dev, true);
+	/* A burst of another process may begin late. */
+	mana_pause_set(priv, MANA_PAUSE_ALL, true);
+	if (ret == 0)
+		ret = mana_intr_start(dev);
+	if (ret == 0)
+		ret = mana_queues_start(priv);
+	if (ret == 0) {
+		mana_bursts_start(dev);
+		mana_resume(priv, MANA_PAUSE_ALL);
+		/* The interrupt thread sees these bursts, or this sees the state. */
+		rte_mb();
+		ret = mana_state_check(priv);
+	}
+	if (ret == 0)
+		ret = mana_watch_start(dev);
+	priv->is_running = ret == 0;
+	if (ret == 0) {
+		mana_failsafe_warn(dev);
+	} else {
+		mana_watch_stop(dev);
+		mana_bursts_stop(dev);
+		traffic_stop(dev);
+	}
+	return ret;
 }
 
 static int
 dev_start(struct rte_eth_dev *dev)
 {
-	struct mana_priv *priv = dev->data->dev_private;
-	int ret = mana_control_begin(priv);
-
-	if (ret == 0) {
-		queue_states_set(dev, true);
-		ret = traffic_start(dev);
-		priv->is_running = ret == 0;
-		if (ret == 0) {
-			mana_peers_tell(priv, true, priv->is_running);
-		} else {
-			mana_watch_stop(dev);
-			mana_bursts_stop(dev);
-			traffic_stop(dev);
-			queue_states_set(dev, false);
-		}
-		mana_control_end(priv);
-	}
-	return mana_event_add(&priv->events, MANA_EVENT_START,
-			      dev->data->nb_rx_queues, dev->data->nb_tx_queues, ret);
+	return MANA_OPERATION(dev, port_start(dev), "start with %u Rx and %u Tx queues",
+			      dev->data->nb_rx_queues, dev->data->nb_tx_queues);
 }
 
 static int
@@ -818,20 +732,20 @@ dev_stop(struct rte_eth_dev *dev)
 	struct mana_priv *priv = dev->data->dev_private;
 	int ret;
 
+	mana_queries_drop(priv);
 	/* Unlocked: waits for the interrupt thread, in which a step may run. */
 	mana_watch_stop(dev);
-	mana_control_lock(priv);
+	mana_mutex_lock(&priv->control);
 	ret = traffic_pause(dev);
 	if (ret == 0) {
 		traffic_stop(dev);
-		mana_mr_remove_foreign(priv);
-		queue_states_set(dev, false);
+		mana_mr_remove_unknown(priv);
 	} else {
 		/* No burst begins any more; ethdev lets the application try again. */
 		(void)mana_watch_start(dev);
 	}
-	mana_control_end(priv);
-	return mana_event_add(&priv->events, MANA_EVENT_STOP, 0, 0, ret);
+	mana_control_unlock(priv);
+	return MANA_PORT_RESULT(ret, dev->data->name, "stop");
 }
 
 static int
@@ -839,19 +753,23 @@ dev_close(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 
+	mana_queries_drop(priv);
 	mana_recovery_end(dev);
 	mana_watch_stop(dev);
+	mana_mutex_lock(&priv->control);
 	/* The application has stopped the port, unless ethdev's stop has failed. */
 	(void)traffic_pause(dev);
 	traffic_stop(dev);
+	mana_control_unlock(priv);
+	mana_peers_close(priv);
 	mana_port_close(priv);
 	/* Part of priv: ethdev must not free it. */
 	dev->data->mac_addrs = NULL;
 	return 0;
 }
 
-const uint32_t *
-mana_supported_ptypes_get(struct rte_eth_dev *dev MANA_PTYPES_PARAM)
+static const uint32_t *
+supported_ptypes_get(struct rte_eth_dev *dev MANA_PTYPES_PARAM)
 {
 	static const uint32_t ptypes[] = {
 		/* By the hash type of completions, or the headers: */
@@ -887,55 +805,89 @@ ptypes_set(struct rte_eth_dev *dev, uint32_t ptype_mask)
 	return 0;
 }
 
-const struct eth_dev_ops mana_dev_ops = {
+/*
+ * Operations that all processes have: in a secondary one, those that change the port are
+ * refused by mana_control_begin(). Programs that capture packets enable and disable the
+ * promiscuous mode there.
+ */
+#define COMMON_OPS \
+	.dev_start = dev_start, \
+	.dev_infos_get = dev_infos_get, \
+	.dev_supported_ptypes_get = supported_ptypes_get, \
+	.link_update = mana_link_update, \
+	.mtu_set = mtu_set, \
+	.promiscuous_enable = promisc_enable, \
+	.promiscuous_disable = promisc_keep, \
+	.allmulticast_enable = promisc_enable, \
+	.allmulticast_disable = promisc_keep, \
+	.flow_ops_get = flow_ops_get, \
+	.rx_queue_start = rx_queue_start, \
+	.rx_queue_stop = rx_queue_stop, \
+	.tx_queue_start = tx_queue_start, \
+	.tx_queue_stop = tx_queue_stop, \
+	.rxq_info_get = rxq_info_get, \
+	.txq_info_get = txq_info_get, \
+	.rx_burst_mode_get = rx_burst_mode_get, \
+	.tx_burst_mode_get = tx_burst_mode_get, \
+	.rss_hash_update = mana_rss_hash_update, \
+	.rss_hash_conf_get = mana_rss_hash_conf_get, \
+	.reta_update = mana_reta_update, \
+	.reta_query = mana_reta_query, \
+	.stats_get = mana_stats_get, \
+	.stats_reset = mana_stats_reset, \
+	.xstats_get = mana_xstats_get, \
+	.xstats_get_names = mana_xstats_get_names, \
+	.xstats_reset = mana_stats_reset, \
+	.is_removed = mana_is_removed
+
+static const struct eth_dev_ops primary_ops = {
+	COMMON_OPS,
 	.dev_configure = dev_configure,
-	.dev_start = dev_start,
 	.dev_stop = dev_stop,
 	.dev_close = dev_close,
 	.dev_reset = mana_dev_reset,
-	.is_removed = mana_is_removed,
 	.rx_queue_intr_enable = mana_rx_queue_intr_enable,
 	.rx_queue_intr_disable = mana_rx_queue_intr_disable,
-	.dev_infos_get = mana_dev_infos_get,
-	.dev_supported_ptypes_get = mana_supported_ptypes_get,
 	.dev_ptypes_set = ptypes_set,
-	.link_update = mana_link_update,
 	.dev_set_link_up = mana_link_up,
 	.dev_set_link_down = mana_link_down,
 	.fw_version_get = fw_version_get,
-	.mtu_set = mtu_set,
 	.mac_addr_set = mac_addr_set,
-	.promiscuous_enable = promisc_enable,
-	.promiscuous_disable = mana_promisc_keep,
-	.allmulticast_enable = promisc_enable,
-	.allmulticast_disable = mana_promisc_keep,
-	.flow_ops_get = mana_flow_ops_get,
+	.mac_addr_add = mac_addr_add,
+	.set_mc_addr_list = mc_addr_list_set,
 	.vlan_offload_set = vlan_offload_set,
 	.vlan_strip_queue_set = vlan_strip_queue_set,
 	.rx_queue_setup = rx_queue_setup,
 	.rx_queue_release = rx_queue_release,
 	.tx_queue_setup = tx_queue_setup,
-	.rx_queue_start = rx_queue_start,
-	.rx_queue_stop = rx_queue_stop,
-	.tx_queue_start = tx_queue_start,
-	.tx_queue_stop = tx_queue_stop,
 	.tx_queue_release = tx_queue_release,
 	.tx_done_cleanup = tx_done_cleanup,
-	.rxq_info_get = mana_rxq_info_get,
-	.txq_info_get = mana_txq_info_get,
 	.get_monitor_addr = get_monitor_addr,
 	.eth_rx_descriptor_dump = mana_rx_descriptor_dump,
 	.eth_tx_descriptor_dump = mana_tx_descriptor_dump,
 	.eth_dev_priv_dump = mana_dev_priv_dump,
-	.rx_burst_mode_get = rx_burst_mode_get,
-	.tx_burst_mode_get = tx_burst_mode_get,
-	.rss_hash_update = mana_rss_hash_update,
-	.rss_hash_conf_get = mana_rss_hash_conf_get,
-	.reta_update = mana_reta_update,
-	.reta_query = mana_reta_query,
-	.stats_get = mana_stats_get,
-	.stats_reset = mana_stats_reset,
-	.xstats_get = mana_xstats_get,
-	.xstats_get_names = mana_xstats_get_names,
-	.xstats_reset = mana_stats_reset,
 };
+
+/*
+ * ethdev changes the shared data of the port before it calls some operations (configure,
+ * stop, setup and release of queues). Those are absent here, so ethdev returns -ENOTSUP
+ * before it changes anything.
+ */
+static const struct eth_dev_ops secondary_ops = {
+	COMMON_OPS,
+	.dev_close = mana_secondary_close,
+	.tx_done_cleanup = mana_secondary_tx_done_cleanup,
+};
+
+void
+mana_dev_init(struct rte_eth_dev *dev, struct rte_device *device)
+{
+	dev->device = device;
+	dev->dev_ops = rte_eal_process_type() == RTE_PROC_PRIMARY ?
+			       &primary_ops : &secondary_ops;
+	mana_bursts_stop(dev);
+	dev->rx_queue_count = mana_rxq_count;
+	dev->rx_descriptor_status = rx_descriptor_status;
+	dev->tx_descriptor_status = tx_descriptor_status;
+	MANA_TX_QUEUE_COUNT_SET(dev, tx_queue_count);
+}

@@ -8,11 +8,11 @@
  * take an event without acknowledging it, and ibv_destroy_cq() waits for that.
  *
  * Two sources wake the application: a completion channel, when the device reports
- * an event of an armed CQ (mana_rxq.c creates a channel for each hardware queue),
+ * an event of an armed CQ (mana_rx_set.c creates a channel for each hardware queue),
  * and an eventfd that the driver writes
  *   - when it has armed the CQs and a ring holds a CQE already, since the device
  *     may give no event for that CQE;
- *   - at the end of a pause (mana_pause.c). The CQs may be new ones, and an
+ *   - at the end of a pause (mana_locks.c). The CQs may be new ones, and an
  *     interrupt that was enabled during the pause has armed none. The application
  *     polls no packet, and arms with its next enable.
  * CQs are not disarmed: the epoll set does not watch a disabled interrupt. The next
@@ -28,10 +28,9 @@
 #include <rte_interrupts.h>
 #include <rte_malloc.h>
 
-#include "mana.h"
 #include "mana_ethdev.h"
 #include "mana_log.h"
-#include "mana_rx_set.h"
+#include "mana_queues.h"
 
 /* Whether the inner epoll set makes the application's descriptor readable. */
 static int
@@ -170,36 +169,34 @@ rx_intr_of(struct rte_eth_dev *dev, uint16_t queue_id)
 }
 
 /*
- * Arms all CQs of the list. If the list is paused, the end of the pause wakes the
+ * Arms all CQs of the rxq. If the rxq is paused, the end of the pause wakes the
  * application, and if the device is lost, the end of its recovery. The caller has
  * cleared wake_fd.
  */
 static int
-rx_intr_arm(struct mana_rx_list *list, bool recovers, bool *wakes)
+rx_intr_arm(struct mana_rxq *rxq, bool recovers, bool *wakes)
 {
-	struct mana_rxq *first, *at;
+	struct mana_hwq *first, *at;
 	int worst = 0;
 
-	if (!mana_rx_list_lock(list))
+	if (!mana_rxq_lock(rxq))
 		return 0;
-	first = at = list->first;
+	first = at = rxq->first;
 	while (at != NULL) {
-		const struct mana_rx_hwq *hwq =
-			container_of(at, struct mana_rx_hwq, rxq);
 		int ret = 0;
 
-		/* First: an event after the arming must wake. */
-		if (hwq->channel != NULL)
-			ret = mana_verbs_channel_drain(hwq->channel);
+		/* Drained before the arming: a later event must wake. */
+		if (at->channel != NULL)
+			ret = mana_verbs_channel_drain(at->channel);
 		if (ret >= 0)
-			ret = mana_rxq_arm(at, wakes);
+			ret = mana_hwq_arm(at, wakes);
 		else if (recovers)
 			ret = 0; /* the kernel has closed the channel */
 		if (ret != 0)
 			worst = ret;
 		at = at->next != first ? at->next : NULL;
 	}
-	mana_rx_list_unlock(list);
+	mana_query_unlock(&rxq->query_lock);
 	return worst;
 }
 

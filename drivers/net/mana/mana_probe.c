@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <link.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,10 +15,12 @@
 #include <ethdev_pci.h>
 #include <rte_errno.h>
 #include <rte_malloc.h>
+#include <rte_string_fns.h>
 
-#include "mana.h"
 #include "mana_ethdev.h"
+#include "mana_locks.h"
 #include "mana_log.h"
+#include "mana_peers.h"
 
 RTE_LOG_REGISTER_SUFFIX(mana_logtype_init, init, NOTICE);
 RTE_LOG_REGISTER_SUFFIX(mana_logtype_driver, driver, NOTICE);
@@ -30,22 +33,56 @@ static const struct rte_pci_id mana_pci_ids[] = {
 	{ .vendor_id = 0 },
 };
 
-/* ---- One port ------------------------------------------------------------ */
+/* Of this project, see drivers/meson.build; a copy in DPDK's tree has DPDK's version. */
+#ifndef MANA_VERSION
+#define MANA_VERSION "in DPDK's tree"
+#endif
 
-static void
-port_name(char name[RTE_ETH_NAME_MAX_LEN], const struct rte_pci_device *pci_dev,
-	  uint32_t port)
+/* ---- Which driver ---------------------------------------------------------- */
+
+/* Looks at a loaded file: is it another driver of this name, which DPDK has, too? */
+static int
+is_other_driver(struct dl_phdr_info *info, size_t size __rte_unused, void *arg)
 {
-	snprintf(name, RTE_ETH_NAME_MAX_LEN, "%s_port%u", pci_dev->device.name,
-		 port);
+	if (strstr(info->dlpi_name, "librte_net_mana.so") == NULL ||
+	    strcmp(info->dlpi_name, mana_driver_file()) == 0)
+		return 0;
+	MANA_INIT_LOG(WARNING,
+		      "two drivers net_mana are loaded, %s and %s: the first one gets the adapters. Keep one of them: give no -d for the other, or move it out of EAL's folder of plug-ins",
+		      *(bool *)arg ? mana_driver_file() : info->dlpi_name,
+		      *(bool *)arg ? info->dlpi_name : mana_driver_file());
+	return 1;
 }
+
+/* The other driver was loaded before: it gets the adapters, so this one is not called. */
+RTE_INIT(first_driver_check)
+{
+	(void)dl_iterate_phdr(is_other_driver, &(bool){ false });
+}
+
+/* Once, at the first probe. */
+static void
+driver_report(void)
+{
+	static bool is_reported;
+
+	if (is_reported)
+		return;
+	is_reported = true;
+	MANA_INIT_LOG(NOTICE,
+		      "driver net_mana of dpdk-mana " MANA_VERSION " for DPDK %d.%02d.%d (not DPDK's own driver of this name): %s",
+		      MANA_DPDK_VERSION, mana_driver_file());
+	(void)dl_iterate_phdr(is_other_driver, &(bool){ true });
+}
+
+/* ---- One port ------------------------------------------------------------ */
 
 /* Undoes port_create(), also half-way, before the port is announced. */
 static void
 port_destroy(struct rte_eth_dev *dev)
 {
 	if (dev->data->dev_private != NULL)
-		(void)mana_dev_ops.dev_close(dev);
+		(void)dev->dev_ops->dev_close(dev);
 	rte_eth_dev_release_port(dev);
 }
 
@@ -66,30 +103,32 @@ priv_alloc(const char *name, int numa_node)
 	return priv;
 }
 
+/*
+ * The name of a port never changes. It is the PCI address if one port is selected and the
+ * name is free, else ADDRESS_pN. It must be short: Suricata names a mempool after it, in 25
+ * characters.
+ */
 static int
 port_create(struct rte_pci_device *pci_dev, struct ibv_device *device,
-	    const struct mana_port_info *info,
+	    const struct mana_port_info *info, bool is_only,
 	    const struct mana_options *options, struct rte_eth_dev **out)
 {
 	char name[RTE_ETH_NAME_MAX_LEN];
-	/* Before an event of the port may need it. */
-	const bool has_membarrier = mana_pause_begin();
 	struct rte_eth_dev *dev;
 	struct mana_priv *priv;
 	int ret = -ENOMEM;
 
-	port_name(name, pci_dev, info->port);
+	snprintf(name, sizeof(name), "%s", pci_dev->device.name);
+	if (!is_only || rte_eth_dev_allocated(name) != NULL)
+		snprintf(name, sizeof(name), "%s_p%u", pci_dev->device.name, info->port);
 	dev = rte_eth_dev_allocate(name);
 	if (dev == NULL)
 		return MANA_INIT_ERR(-ENOSPC,
 				     "%s: all %d ethdev ports are in use; build DPDK with a larger max_ethports",
 				     name, RTE_MAX_ETHPORTS);
-	dev->device = &pci_dev->device;
-	dev->dev_ops = &mana_dev_ops;
-	dev->rx_pkt_burst = rte_eth_pkt_burst_dummy;
-	dev->tx_pkt_burst = rte_eth_pkt_burst_dummy;
-	mana_status_ops_set(dev);
+	mana_dev_init(dev, &pci_dev->device);
 	rte_eth_copy_pci_info(dev, pci_dev);
+	dev->intr_handle = NULL; /* not the function's: mana_events_open() */
 	priv = priv_alloc(name, pci_dev->device.numa_node);
 	dev->data->dev_private = priv;
 	if (priv != NULL) {
@@ -99,10 +138,9 @@ port_create(struct rte_pci_device *pci_dev, struct ibv_device *device,
 		ret = mana_port_open(priv, device, info->port, &info->netdev);
 	}
 	if (ret == 0)
+		ret = mana_peers_open(priv);
+	if (ret == 0)
 		ret = mana_events_open(dev);
-	if (ret == 0 && !has_membarrier)
-		MANA_PORT_LOG(NOTICE, name,
-			      "the kernel refuses membarrier(2) (seccomp): each burst executes fences, so bursts are slower, and secondary processes pass no packets");
 	if (ret != 0) {
 		port_destroy(dev);
 		return ret;
@@ -114,78 +152,99 @@ port_create(struct rte_pci_device *pci_dev, struct ibv_device *device,
 
 /* ---- Which ports --------------------------------------------------------- */
 
+/* A port without a netdev is not usable: no selection holds for it. */
 static bool
 select_holds(const struct mana_select *select, const struct mana_port_info *info)
 {
 	const struct mana_netdev *netdev = &info->netdev;
 
-	return (select->port == 0 || select->port == info->port) &&
+	return info->netdev_error == 0 &&
+	       (select->port == 0 || select->port == info->port) &&
 	       (*select->netdev == '\0' || strcmp(select->netdev, netdev->name) == 0) &&
 	       (rte_is_zero_ether_addr(&select->mac) ||
 		rte_is_same_ether_addr(&select->mac, &netdev->mac));
 }
 
+/* Without selections each usable port is. */
 static bool
 is_selected(const struct mana_devargs *devargs, const struct mana_port_info *info)
 {
 	for (unsigned int i = 0; i < devargs->nb_selects; i++)
 		if (select_holds(&devargs->selects[i], info))
 			return true;
-	return devargs->nb_selects == 0;
+	return devargs->nb_selects == 0 && info->netdev_error == 0;
 }
 
-/* Every selected port must exist and be usable. */
-static int
-devargs_check(const struct mana_devargs *devargs,
-	      const struct mana_function *function)
+/* Whether every selected port exists and is usable; false after a message. */
+static bool
+are_usable(const struct mana_devargs *devargs, const struct mana_function *function)
 {
-	int ret = 0;
+	bool is_met = true;
 
 	for (unsigned int i = 0; i < devargs->nb_selects; i++) {
 		const struct mana_select *select = &devargs->selects[i];
 		const struct mana_port_info *info = function->ports;
 		const struct mana_port_info *end = info + function->nb_ports;
 
-		while (info < end && (info->netdev_error != 0 ||
-				      !select_holds(select, info)))
+		while (info < end && !select_holds(select, info))
 			info++;
 		if (info < end)
 			continue;
 		MANA_INIT_LOG(ERR, "%s: no usable port matches %s; ports:",
 			      function->pci_name, select->text);
-		ret = -ENODEV;
+		is_met = false;
 	}
-	if (ret != 0)
+	if (!is_met)
 		mana_discover_log_ports(function);
-	return ret;
+	return is_met;
 }
 
 static bool
 is_probed(const struct rte_pci_device *pci_dev, uint32_t port)
 {
-	char name[RTE_ETH_NAME_MAX_LEN];
+	const struct mana_priv *priv;
+	uint16_t port_id;
 
-	port_name(name, pci_dev, port);
-	return rte_eth_dev_allocated(name) != NULL;
+	RTE_ETH_FOREACH_DEV_OF(port_id, &pci_dev->device)
+	{
+		priv = rte_eth_devices[port_id].data->dev_private;
+		if (priv->port == port)
+			return true;
+	}
+	return false;
 }
 
 /* ---- All ports ------------------------------------------------------------ */
 
-/* Creates the selected ports that are not probed yet; returns how many. */
+/* Creates the selected ports that are not probed yet; returns how many, or an error. */
 static int
 ports_create(struct rte_pci_device *pci_dev, const struct mana_function *function,
 	     const struct mana_devargs *devargs, struct rte_eth_dev **devs)
 {
+	unsigned int nb_selected = 0;
 	int nb = 0;
 
+	for (unsigned int i = 0; i < function->nb_ports; i++)
+		nb_selected += is_selected(devargs, &function->ports[i]);
+	if (nb_selected == 0) {
+		MANA_INIT_LOG(ERR, "%s: none of its %u ports is usable:",
+			      function->pci_name, function->nb_ports);
+		mana_discover_log_ports(function);
+		return -ENODEV;
+	}
 	for (unsigned int i = 0; i < function->nb_ports; i++) {
 		const struct mana_port_info *info = &function->ports[i];
 		int ret;
 
-		if (!is_selected(devargs, info) || info->netdev_error != 0 ||
-		    is_probed(pci_dev, info->port))
+		if (devargs->nb_selects == 0 && info->netdev_error != 0) {
+			MANA_INIT_LOG(WARNING, "%s: port %u is left out:",
+				      function->pci_name, info->port);
+			mana_diag_no_netdev(function->pci_name, info->port,
+					    info->netdev_error);
+		}
+		if (!is_selected(devargs, info) || is_probed(pci_dev, info->port))
 			continue;
-		ret = port_create(pci_dev, function->device, info,
+		ret = port_create(pci_dev, function->device, info, nb_selected == 1,
 				  &devargs->options, &devs[nb]);
 		if (ret != 0) {
 			while (nb > 0)
@@ -196,23 +255,10 @@ ports_create(struct rte_pci_device *pci_dev, const struct mana_function *functio
 		}
 		nb++;
 	}
+	if (nb == 0)
+		return MANA_INIT_ERR(-EEXIST, "%s: the selected ports are probed already",
+				     function->pci_name);
 	return nb;
-}
-
-/* Reports why no port was created. */
-static int
-no_ports(const struct rte_pci_device *pci_dev,
-	 const struct mana_function *function)
-{
-	for (unsigned int i = 0; i < function->nb_ports; i++)
-		if (is_probed(pci_dev, function->ports[i].port))
-			return MANA_INIT_ERR(-EEXIST,
-					     "%s: the selected ports are probed already",
-					     function->pci_name);
-	MANA_INIT_LOG(ERR, "%s: none of its %u ports is usable:",
-		      function->pci_name, function->nb_ports);
-	mana_discover_log_ports(function);
-	return -ENODEV;
 }
 
 static int
@@ -220,89 +266,89 @@ function_probe(struct rte_pci_device *pci_dev, const struct mana_devargs *devarg
 {
 	struct rte_eth_dev *devs[RTE_MAX_ETHPORTS];
 	struct mana_function function;
-	int nb = mana_discover(&pci_dev->addr, pci_dev->device.name, &function);
+	int nb = mana_discover(&pci_dev->addr, pci_dev->device.name, true, &function);
 
 	if (nb != 0)
 		return nb;
-	nb = devargs_check(devargs, &function);
-	if (nb == 0)
-		nb = ports_create(pci_dev, &function, devargs, devs);
+	nb = are_usable(devargs, &function) ?
+		     ports_create(pci_dev, &function, devargs, devs) : -ENODEV;
 	/* The ports are announced together, so no function is half-probed. */
 	for (int i = 0; i < nb; i++)
 		rte_eth_dev_probing_finish(devs[i]);
-	/* Reports the ports that lack a netdev, where the others are used. */
-	for (unsigned int i = 0;
-	     nb > 0 && devargs->nb_selects == 0 && i < function.nb_ports; i++) {
-		const struct mana_port_info *info = &function.ports[i];
-
-		if (info->netdev_error == 0)
-			continue;
-		MANA_INIT_LOG(WARNING, "%s: port %u is left out:",
-			      function.pci_name, info->port);
-		mana_diag_no_netdev(function.pci_name, info->port,
-				    info->netdev_error);
-	}
-	if (nb == 0)
-		nb = no_ports(pci_dev, &function);
+	if (nb > 1 && devargs->nb_selects == 0)
+		MANA_INIT_LOG(NOTICE,
+			      "%s: all %d ports are used, also those that the kernel may need; give the MAC addresses of those to use: -a %s,mac=...",
+			      function.pci_name, nb, function.pci_name);
 	mana_discover_release(&function);
 	return nb < 0 ? nb : 0;
 }
 
 /* ---- A secondary process ------------------------------------------------------ */
 
-/* The next of the primary's ports that the arguments select, and its name. */
+/* The name of the next port of the function that the primary process has. */
 static bool
-next_shared(const struct rte_pci_device *pci_dev,
-	    const struct mana_devargs *devargs, uint32_t *at,
+next_shared(const struct rte_pci_device *pci_dev, uint32_t *at,
 	    char name[RTE_ETH_NAME_MAX_LEN])
 {
 	const struct mana_priv *priv;
 	bool is_found = false;
 
 	mana_registry_lock();
-	while (!is_found && (priv = mana_registry_next(*at)) != NULL) {
-		struct mana_port_info info = {
-			.port = priv->port,
-			.netdev = priv->netdev,
-		};
-
-		*at = priv->data->port_id + 1;
-		port_name(name, pci_dev, priv->port);
-		is_found = strcmp(name, priv->data->name) == 0 &&
-			   is_selected(devargs, &info);
+	while (!is_found && (priv = mana_registry_next(at)) != NULL) {
+		is_found = rte_pci_addr_cmp(&priv->recovery.addr, &pci_dev->addr) == 0;
+		(void)rte_strscpy(name, priv->data->name, RTE_ETH_NAME_MAX_LEN);
 	}
 	mana_registry_unlock();
 	return is_found;
 }
 
+/* Attaches the primary's port of this name, unless it is attached. */
+static int
+secondary_attach(struct rte_device *device, const char *name)
+{
+	struct rte_eth_dev *dev = rte_eth_dev_allocated(name);
+
+	/* ethdev also finds ports that were detached here. */
+	if (dev == NULL || dev->device != device || !mana_secondary_has(dev)) {
+		dev = rte_eth_dev_attach_secondary(name);
+		if (dev == NULL)
+			return -ENODEV;
+		/* Until the close; the caller has the list open. */
+		(void)mana_registry_open();
+		mana_dev_init(dev, device);
+		rte_eth_dev_probing_finish(dev);
+	}
+	mana_secondary_join(dev);
+	return 0;
+}
+
 /*
- * Attaches the ports that the primary process has now. It never fails: EAL
- * makes the primary process remove a function, and the ports of it that run,
- * when one secondary process fails to attach it.
+ * Attaches all ports of the function that the primary process has now, under their names
+ * there: the ports of one function have one device, which this process has or has not, so
+ * no argument selects among them. It never fails: EAL makes the primary process remove a
+ * function, and the ports of it that
+ * run, when one secondary process fails to attach it.
  */
 static int
-secondary_probe(struct rte_pci_device *pci_dev, const struct mana_devargs *devargs)
+secondary_probe(struct rte_pci_device *pci_dev)
 {
 	char name[RTE_ETH_NAME_MAX_LEN];
 	unsigned int nb = 0;
 	uint32_t at = 0;
-	int ret;
+	int ret = mana_registry_open();
 
-	/* Keeps the list mapped until the ports keep it. */
-	ret = mana_registry_open();
 	if (ret == -EINVAL) {
 		MANA_INIT_LOG(ERR,
-			      "%s: the primary process has loaded another version of this driver, so this process attaches no port; load the same file in both",
-			      pci_dev->device.name);
+			      "%s: the primary process has loaded another version of this driver, %s, so this process attaches no port; load that file, not %s",
+			      pci_dev->device.name, mana_registry_file(),
+			      mana_driver_file());
 		return 0;
 	}
-	while (ret == 0 && next_shared(pci_dev, devargs, &at, name)) {
-		int error = mana_secondary_attach(&pci_dev->device, name,
-						  devargs->options.rx_path);
+	while (ret == 0 && next_shared(pci_dev, &at, name)) {
+		int error = secondary_attach(&pci_dev->device, name);
 
-		if (error == 0)
-			nb++;
-		else
+		nb += error == 0;
+		if (error != 0)
 			MANA_INIT_LOG(ERR, "%s: cannot attach it: %s", name,
 				      strerror(-error));
 	}
@@ -326,17 +372,28 @@ mana_pci_probe(struct rte_pci_driver *pci_drv __rte_unused,
 	struct mana_devargs devargs;
 	int ret = mana_devargs_parse(args != NULL ? args->args : NULL, &devargs);
 
+	driver_report();
+	/* "class=eth,mac=..." of "bus=pci,addr=.../class=eth,mac=..." */
+	if (ret == 0 && args != NULL)
+		ret = mana_devargs_add(args->cls_str, &devargs);
 	if (ret != 0)
 		return ret;
 	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
-		return secondary_probe(pci_dev, &devargs);
+		return secondary_probe(pci_dev);
+	/* Without membarrier(2) no queue of a running port can be replaced. */
+	devargs.options.no_membarrier = mana_threads_barrier() != 0;
+	if (devargs.options.no_membarrier) {
+		devargs.options.recovery_timeout = 0;
+		MANA_INIT_LOG(WARNING,
+			      "%s: the kernel refuses membarrier(2) (seccomp). Stop a port to change its Rx queues, RSS table or key; restart it if a queue fails. A lost device counts as removed, without recovery. Secondary processes pass no packets. Allow membarrier(2) to have all of these",
+			      pci_dev->device.name);
+	}
 	return function_probe(pci_dev, &devargs);
 }
 
 static int
 mana_pci_remove(struct rte_pci_device *pci_dev)
 {
-	bool is_primary = rte_eal_process_type() == RTE_PROC_PRIMARY;
 	uint16_t port_id;
 	int ret = 0;
 
@@ -344,10 +401,11 @@ mana_pci_remove(struct rte_pci_device *pci_dev)
 	{
 		int err;
 
-		if (is_primary && rte_eth_devices[port_id].data->dev_started)
+		if (rte_eal_process_type() == RTE_PROC_PRIMARY &&
+		    rte_eth_devices[port_id].data->dev_started)
 			(void)rte_eth_dev_stop(port_id);
 		err = rte_eth_dev_close(port_id);
-		if (is_primary && err != 0)
+		if (err != 0)
 			ret = err;
 	}
 	return ret;

@@ -11,9 +11,10 @@
  *   READY       DEVICE_FATAL              empty burst functions;          RECOVERING
  *                                         ERR_RECOVERING
  *   READY       the same, with            empty burst functions;          GONE
- *               recovery_timeout=0, or    INTR_RMV
- *               an owner replaces the
- *               port
+ *               recovery_timeout=0        INTR_RMV
+ *   RECOVERING  step: the PCI function    INTR_RMV                        GONE
+ *               is gone, and an owner
+ *               replaces the port
  *   RECOVERING  step: queues are not      the next step in 1 ms           RECOVERING
  *               paused, or an operation
  *               is at work
@@ -26,7 +27,9 @@
  *                                         as long, up to 1 s
  *   RECOVERING  step: the port is         RECOVERY_SUCCESS                READY
  *               rebuilt
- *   RECOVERING  step: the time is over    RECOVERY_FAILED, INTR_RMV       GONE
+ *   RECOVERING  step: the time is over    RECOVERY_FAILED and INTR_RMV;   GONE
+ *                                         an owner that replaces the
+ *                                         port gets INTR_RMV alone
  *   any         rte_eth_dev_stop()        the port stays stopped when     as it was
  *                                         it is rebuilt
  *   READY,      rte_eth_dev_reset()       destroy the objects; rebuild    READY, or
@@ -40,44 +43,123 @@
  * may call any operation then. An operation that needs the device fails in RECOVERING
  * with -EBUSY, in GONE with -EIO.
  *
- * A port with a mempool for one thread at a time does not recover, because the interrupt
- * thread would use the pool beside its thread.
+ * Steps access no mempool: queues keep the mbufs that they had posted (mana_rx_set.c,
+ * mana_txq_keep_mbufs()). When the old objects are destroyed the burst functions are the
+ * usual ones, of paused queues, so that a Tx burst frees mbufs.
  *
- * net_netvsc and net_failsafe own a port and replace it: they close it at INTR_RMV, and
- * probe the device again. net_netvsc of DPDK 22.11 does not use a running port that has
- * recovered (hn_vf.c hn_vf_add(): "VF already started on hot add"). An owner that asked
- * for no INTR_RMV would not learn of the loss, so the port recovers: it may be one that
- * is not configured yet. The argument recovery_timeout is for ports with any owner.
+ * An owner of the port (rte_eth_dev_owner_set()) that has asked for INTR_RMV, such as
+ * net_netvsc, replaces the port when the PCI function is gone: it closes the port at
+ * INTR_RMV, and probes the function that returns. While the function stays, no new one
+ * returns, so the port recovers. The RDMA device goes before the folder of its function
+ * in sysfs, so only steps look at the folder. net_netvsc removes the port for each of
+ * RECOVERY_FAILED and INTR_RMV, so such an owner gets one of them.
+ *
+ * net_failsafe owns a port, too, but must not close it under traffic: at INTR_RMV it
+ * replaces its own burst functions, and applications go on with those in ethdev's table,
+ * which call the closed port. Its port recovers however long the device is away. Only
+ * where membarrier(2) is refused it gets INTR_RMV, as any owner, after a warning.
+ * The driver owns an unconfigured port without owner while the port recovers: net_netvsc
+ * of DPDK 22.11 tries to configure a port once only, and then finds one that it can configure.
  */
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include <bus_pci_driver.h>
 #include <rte_alarm.h>
 #include <rte_cycles.h>
-#include <rte_ether.h>
+#include <rte_interrupts.h>
 
-#include "mana.h"
 #include "mana_ethdev.h"
+#include "mana_locks.h"
 #include "mana_log.h"
+#include "mana_peers.h"
+#include "mana_queues.h"
 
 #define SOON_US 1
 #define BUSY_US 1000
 #define ABSENT_US 10000
 #define MAX_RETRY_US 1000000
-/* For which a step waits for running bursts. */
+/* The port waits so long for udev after the return of the device. */
+#define MAX_SETTLE_NS UINT64_C(5000000000)
+/* Events of a device that one call handles. */
+#define MAX_EVENTS 64
+/* Between two tries to end the events while the interrupt thread runs a callback. */
+#define CLOSE_RETRY_US 100
+/* Between two messages of a port that waits without a limit. */
+#define WAIT_LOG_NS UINT64_C(60000000000)
+/* drivers/net/failsafe/failsafe.c FAILSAFE_OWNER_NAME */
+#define FAILSAFE_OWNER "Fail-safe"
+/* A step of the recovery waits so long for running bursts. */
 #define PATIENCE_MS 1
 
-/* The device of a port that was rebuilt. */
-struct returned {
-	uint64_t found_ns;
-	uint64_t registration_ns; /* as the port's counter */
-	char name[IBV_SYSFS_NAME_MAX];
+/* ---- How long a port waits for its device ----------------------------------- */
+
+enum wait {
+	WAIT_TIMEOUT, /* recovery_timeout */
+	WAIT_FUNCTION, /* the same, but only while the PCI function stays */
+	WAIT_FOREVER,
 };
 
-/* ---- Operations of the application ----------------------------------------- */
+static enum wait
+wait_of(const struct rte_eth_dev *dev)
+{
+	const struct mana_priv *priv = dev->data->dev_private;
+	struct rte_eth_dev_owner owner;
+
+	if (rte_eth_dev_owner_get(dev->data->port_id, &owner) != 0 ||
+	    owner.id == RTE_ETH_DEV_NO_OWNER)
+		return WAIT_TIMEOUT;
+	if (strcmp(owner.name, FAILSAFE_OWNER) == 0 && !priv->options.no_membarrier)
+		return WAIT_FOREVER;
+	/* Without INTR_RMV the owner would not learn that the function is gone. */
+	return priv->has_removal_event ? WAIT_FUNCTION : WAIT_TIMEOUT;
+}
+
+/* The driver owns an unconfigured port without owner, until port_release(). */
+static void
+port_reserve(struct rte_eth_dev *dev)
+{
+	struct mana_priv *priv = dev->data->dev_private;
+	struct rte_eth_dev_owner owner = { .name = "net_mana" };
+
+	if (!dev->data->dev_configured && dev->data->owner.id == RTE_ETH_DEV_NO_OWNER &&
+	    rte_eth_dev_owner_new(&owner.id) == 0 &&
+	    rte_eth_dev_owner_set(dev->data->port_id, &owner) == 0)
+		priv->recovery.owner_id = owner.id;
+}
+
+static void
+port_release(const struct rte_eth_dev *dev, struct mana_priv *priv)
+{
+	if (priv->recovery.owner_id != RTE_ETH_DEV_NO_OWNER)
+		(void)rte_eth_dev_owner_unset(dev->data->port_id, priv->recovery.owner_id);
+	priv->recovery.owner_id = RTE_ETH_DEV_NO_OWNER;
+}
+
+bool
+mana_waits_for_device(const struct rte_eth_dev *dev, const struct mana_priv *priv)
+{
+	return mana_recovers(priv) || wait_of(dev) == WAIT_FOREVER;
+}
+
+void
+mana_failsafe_warn(const struct rte_eth_dev *dev)
+{
+	const struct mana_priv *priv = dev->data->dev_private;
+
+	if (priv->options.no_membarrier &&
+	    strcmp(dev->data->owner.name, FAILSAFE_OWNER) == 0)
+		MANA_PORT_LOG(WARNING, dev->data->name,
+			      "the kernel refuses membarrier(2): net_failsafe, which owns the port, restarts no failed queue, and after a loss of the device it closes the port under traffic, which may crash; allow membarrier(2)");
+}
+
+/* ---- Operations of the application beside the recovery -------------------------- */
 
 int
 mana_state_check(const struct mana_priv *priv)
@@ -94,180 +176,222 @@ mana_state_check(const struct mana_priv *priv)
 	}
 }
 
-void
-mana_control_lock(struct mana_priv *priv)
-{
-	pthread_mutex_lock(&priv->control);
-}
-
 int
-mana_control_begin(struct mana_priv *priv)
+mana_control_begin(struct rte_eth_dev *dev)
 {
-	/* At once, whatever a step does. */
-	int ret = mana_state_check(priv);
+	struct mana_priv *priv = dev->data->dev_private;
+	int ret;
 
-	if (ret != 0)
-		return ret;
-	mana_control_lock(priv);
+	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
+		return MANA_PORT_ERR(-ENOTSUP, dev->data->name,
+				     "only the primary process can start the port and its queues, stop the queues, and set the MTU, the RSS key and the RETA");
+	/* At once, whatever a step does. */
 	ret = mana_state_check(priv);
 	if (ret != 0)
-		mana_control_end(priv);
+		return ret;
+	mana_mutex_lock(&priv->control);
+	ret = mana_state_check(priv);
+	if (ret != 0)
+		mana_control_unlock(priv);
 	return ret;
 }
 
 void
-mana_control_end(struct mana_priv *priv)
+mana_control_unlock(struct mana_priv *priv)
 {
 	if (mana_state(priv) == MANA_STATE_GONE)
 		mana_rx_wake(priv);
-	pthread_mutex_unlock(&priv->control);
+	mana_mutex_unlock(&priv->control);
+}
+
+/* Whether an event of the device waits for the interrupt thread. */
+static bool
+has_event(const struct mana_priv *priv)
+{
+	struct pollfd fd = { .fd = priv->ctx->async_fd, .events = POLLIN };
+
+	return poll(&fd, 1, 0) > 0;
+}
+
+int
+mana_control_end(struct rte_eth_dev *dev, int result)
+{
+	struct mana_priv *priv = dev->data->dev_private;
+	const enum mana_state state = mana_state(priv);
+
+	if (result == -EIO && mana_waits_for_device(dev, priv) &&
+	    (state == MANA_STATE_RECOVERING ||
+	     (state == MANA_STATE_READY && has_event(priv))))
+		result = MANA_PORT_ERR(-EBUSY, dev->data->name,
+				       "the kernel has removed the RDMA device, and the port recovers: wait for RTE_ETH_EVENT_RECOVERY_SUCCESS or _FAILED");
+	mana_control_unlock(priv);
+	return result;
 }
 
 int
 mana_is_removed(struct rte_eth_dev *dev)
 {
 	const struct mana_priv *priv = mana_registry_hold(dev);
-	bool is_gone;
+	bool is_gone = mana_secondary_is_lost();
 
-	/* The primary process has closed it: no secondary process has a port. */
-	if (priv == NULL)
-		return 0;
-	is_gone = mana_state(priv) == MANA_STATE_GONE;
-	mana_registry_unlock();
-	return is_gone;
-}
-
-/* ---- Burst functions --------------------------------------------------------- */
-
-/*
- * Of the port and, while that has the port's, of ethdev's table: at start and stop of the
- * port ethdev changes it at another time.
- */
-void
-mana_bursts_set(struct rte_eth_dev *dev, eth_rx_burst_t rx, eth_tx_burst_t tx,
-		eth_tx_prep_t prepare)
-{
-	struct rte_eth_fp_ops *ops = &rte_eth_fp_ops[dev->data->port_id];
-	bool is_used = ops->rx_pkt_burst == dev->rx_pkt_burst &&
-		       ops->tx_pkt_burst == dev->tx_pkt_burst;
-
-	dev->rx_pkt_burst = rx;
-	dev->tx_pkt_burst = tx;
-	dev->tx_pkt_prepare = prepare;
-	if (is_used) {
-		/* A secondary process has set its queues before. */
-		rte_wmb();
-		ops->rx_pkt_burst = rx;
-		ops->tx_pkt_burst = tx;
-		ops->tx_pkt_prepare = prepare;
+	/* NULL in a secondary process: the primary one has closed the port. */
+	if (priv != NULL) {
+		is_gone |= mana_state(priv) == MANA_STATE_GONE;
+		mana_registry_unlock();
 	}
-}
-
-/* The burst that follows takes none. */
-static uint16_t
-no_prepare(void *txq __rte_unused, struct rte_mbuf **pkts __rte_unused, uint16_t nb)
-{
-	return nb;
-}
-
-void
-mana_bursts_stop(struct rte_eth_dev *dev)
-{
-	mana_bursts_set(dev, rte_eth_pkt_burst_dummy, rte_eth_pkt_burst_dummy,
-			no_prepare);
-}
-
-void
-mana_bursts_start(struct rte_eth_dev *dev)
-{
-	struct mana_priv *priv = dev->data->dev_private;
-	const struct mana_rx_path *path =
-		mana_rx_path_select(priv->options.rx_path);
-
-	MANA_PORT_LOG(INFO, dev->data->name, "Rx path: %s", path->name);
-	priv->rx_poll = path->poll;
-	mana_bursts_set(dev, mana_rx_burst_get(path), mana_tx_burst_get(),
-			mana_tx_pkt_prepare);
+	return is_gone;
 }
 
 /* ---- The end of a recovery ------------------------------------------------- */
 
 /* Whether the port still exists after an event, in which the application may close it. */
 static bool
-is_open(const struct rte_eth_dev *dev, const struct mana_priv *priv, uint16_t port_id)
+is_open(const struct rte_eth_dev *dev, const struct mana_priv *priv)
 {
-	return rte_eth_dev_is_valid_port(port_id) && dev->data->dev_private == priv;
+	return rte_eth_dev_is_valid_port(dev - rte_eth_devices) &&
+	       dev->data->dev_private == priv;
 }
 
 static void
-state_set(struct mana_priv *priv, enum mana_state state)
+event_send(struct rte_eth_dev *dev, const struct mana_priv *priv,
+	   enum rte_eth_event_type event)
 {
-	mana_atomic_store(&priv->state, state);
+	if (is_open(dev, priv))
+		(void)rte_eth_dev_callback_process(dev, event, NULL);
 }
 
-/* The device will not return. The application may close the port in an event. */
+/*
+ * The driver does not wait for the device. has_failed: any more. The application may close
+ * the port in an event.
+ */
 static void
 device_gone(struct rte_eth_dev *dev, bool has_failed)
 {
 	struct mana_priv *priv = dev->data->dev_private;
-	bool has_callback = dev->data->dev_conf.intr_conf.rmv != 0;
-	uint16_t port_id = dev->data->port_id;
+	const enum wait wait = wait_of(dev);
+	bool has_callback = priv->has_removal_event && wait != WAIT_FOREVER;
 
-	state_set(priv, MANA_STATE_GONE);
-	mana_peers_send_loss(priv);
+	mana_atomic_store(&priv->state, MANA_STATE_GONE);
+	port_release(dev, priv);
+	mana_peers_tell(priv, false);
 	/*
 	 * Each thread that sleeps learns it when it enables its interrupt again. An
 	 * operation that runs now wakes them at its end.
 	 */
-	if (pthread_mutex_trylock(&priv->control) == 0)
-		mana_control_end(priv);
-	if (has_failed)
-		(void)rte_eth_dev_callback_process(
-			dev, RTE_ETH_EVENT_RECOVERY_FAILED, NULL);
-	if (has_callback && is_open(dev, priv, port_id))
-		(void)rte_eth_dev_callback_process(
-			dev, RTE_ETH_EVENT_INTR_RMV, NULL);
+	if (mana_mutex_trylock(&priv->control))
+		mana_control_unlock(priv);
+	if (has_failed && wait != WAIT_FUNCTION)
+		event_send(dev, priv, RTE_ETH_EVENT_RECOVERY_FAILED);
+	if (has_callback)
+		event_send(dev, priv, RTE_ETH_EVENT_INTR_RMV);
 }
 
+/* Counts and logs it, under control; before: time and counter when the rebuild began. */
 static void
-recovery_fail(struct rte_eth_dev *dev)
+recovery_succeed(struct mana_priv *priv, uint64_t before_ns, uint64_t before_mr_ns)
 {
-	struct mana_priv *priv = dev->data->dev_private;
-
-	mana_event_add(&priv->events, MANA_EVENT_RECOVERED, 0, 0, -ETIMEDOUT);
-	MANA_PORT_LOG(ERR, dev->data->name,
-		      "the RDMA device did not return as it was within %u s (recovery_timeout): stop the port; when the device is back, reset it, or close it and probe it again",
-		      priv->options.recovery_timeout);
-	device_gone(dev, true);
-}
-
-static void
-recovery_succeed(struct rte_eth_dev *dev, const struct returned *device)
-{
-	struct mana_priv *priv = dev->data->dev_private;
 	struct mana_port_counters *counters = &priv->counters;
-	uint64_t now_ns = mana_now_ns(CLOCK_MONOTONIC);
-	uint64_t rebuild_ns = now_ns - device->found_ns;
+	uint64_t now_ns = mana_now_ns();
+	uint64_t rebuild_ns = now_ns - before_ns;
 	uint64_t outage_ns = now_ns - priv->recovery.lost_ns;
-	uint16_t port_id = dev->data->port_id;
 
 	counters->recoveries++;
 	counters->recovery_ns += outage_ns;
 	counters->rebuild_ns += rebuild_ns;
 	counters->rebuild_max_ns = RTE_MAX(counters->rebuild_max_ns, rebuild_ns);
-	mana_event_add(&priv->events, MANA_EVENT_RECOVERED, outage_ns / 1000000,
-		       rebuild_ns / 1000000, 0);
-	MANA_PORT_LOG(NOTICE, dev->data->name,
+	MANA_PORT_LOG(NOTICE, priv->data->name,
 		      "the RDMA device is back as %s: the port was rebuilt in %" PRIu64
 		      " us (%" PRIu64 " us for the registration of memory), %" PRIu64
 		      " ms after the loss",
-		      device->name, rebuild_ns / 1000,
-		      (counters->mr_registration_ns - device->registration_ns) / 1000,
+		      priv->ctx->device->name, rebuild_ns / 1000,
+		      (counters->mr_registration_ns - before_mr_ns) / 1000,
 		      outage_ns / 1000000);
-	mana_link_check(dev);
-	if (is_open(dev, priv, port_id))
-		(void)rte_eth_dev_callback_process(
-			dev, RTE_ETH_EVENT_RECOVERY_SUCCESS, NULL);
+}
+
+/* ---- The folder of the PCI function in sysfs -------------------------------- */
+
+/*
+ * Opens the folder in place of the one that is open: the way to learn that the function
+ * was removed, also where a container hides uevents. pci_name: NULL for none.
+ */
+static void
+folder_open(struct mana_recovery *recovery, const char *pci_name)
+{
+	char path[PATH_MAX];
+
+	if (recovery->folder != NULL)
+		closedir(recovery->folder);
+	recovery->folder = NULL;
+	if (pci_name == NULL)
+		return;
+	snprintf(path, sizeof(path), "%s/%s", rte_pci_get_sysfs_path(), pci_name);
+	recovery->folder = opendir(path);
+}
+
+static bool
+is_function_there(const struct mana_recovery *recovery)
+{
+	DIR *folder = recovery->folder;
+
+	/* A removed folder has no file, also after another one has got its name. */
+	return folder != NULL && faccessat(dirfd(folder), "uevent", F_OK, 0) == 0;
+}
+
+/* ---- Events of the RDMA device --------------------------------------------- */
+
+static void on_device_event(void *arg);
+
+/* The events of a device that is opened; before it is closed the caller ends them. */
+static int
+events_begin(struct rte_eth_dev *dev)
+{
+	struct mana_priv *priv = dev->data->dev_private;
+	struct rte_intr_handle *handle = dev->intr_handle;
+	int ret = mana_verbs_nonblocking_set(priv->ctx->async_fd);
+
+	folder_open(&priv->recovery, dev->device->name);
+	if (ret == 0)
+		ret = rte_intr_fd_set(handle, priv->ctx->async_fd);
+	if (ret == 0)
+		ret = rte_intr_callback_register(handle, on_device_event, dev);
+	if (ret != 0)
+		MANA_PORT_LOG(ERR, dev->data->name,
+			      "cannot watch events of the RDMA device: %s",
+			      strerror(-ret));
+	return ret;
+}
+
+static void
+events_end(struct rte_eth_dev *dev)
+{
+	struct rte_intr_handle *handle = dev->intr_handle;
+	int ret;
+
+	if (handle == NULL)
+		return;
+	while ((ret = rte_intr_callback_unregister(handle, on_device_event, dev)) ==
+		       -EAGAIN &&
+	       !rte_thread_is_intr())
+		rte_delay_us_sleep(CLOSE_RETRY_US);
+	/* The callback is the caller, and does not run again. */
+	if (ret == -EAGAIN)
+		(void)rte_intr_callback_unregister_pending(handle, on_device_event,
+							   dev, NULL);
+	MANA_ORDER_BEHIND(dev);
+}
+
+int
+mana_events_open(struct rte_eth_dev *dev)
+{
+	/* Each port has its own, which holds the Rx interrupts as well. */
+	dev->intr_handle = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
+	/*
+	 * EAL neither reads nor enables the descriptor of this type, and reports that
+	 * each queue has its own interrupt: rte_intr_cap_multiple().
+	 */
+	(void)rte_intr_type_set(dev->intr_handle, RTE_INTR_HANDLE_VDEV);
+	(void)mana_link_update(dev, 1);
+	return events_begin(dev);
 }
 
 /* ---- Steps ------------------------------------------------------------------- */
@@ -282,9 +406,9 @@ port_leave(struct rte_eth_dev *dev)
 
 	if (ret != 0)
 		return ret;
-	mana_events_end(dev);
+	events_end(dev);
 	/* They give their doorbell pages back, which keep the context open. */
-	mana_peers_tell(priv, false, false);
+	mana_peers_tell(priv, false);
 	mana_port_detach(priv);
 	return 0;
 }
@@ -298,46 +422,63 @@ port_rebuild(struct rte_eth_dev *dev, struct ibv_device *device,
 	enum mana_state before = mana_state(priv);
 	int ret = mana_port_attach(priv, device, netdev);
 
-	if (ret != 0)
-		return -EIO;
-	if (priv->is_running)
-		ret = mana_port_netdev_start(priv);
 	if (ret == 0 && priv->is_running)
 		ret = mana_queues_start(priv);
 	if (ret == 0) {
-		/* First: the next event may be the loss of this device. */
-		state_set(priv, MANA_STATE_READY);
-		ret = mana_events_begin(dev);
+		/* Set before the events begin: the next one may be the loss of this device. */
+		mana_atomic_store(&priv->state, MANA_STATE_READY);
+		ret = events_begin(dev);
 	}
-	if (ret == 0)
+	if (ret == 0) {
+		port_release(dev, priv);
 		return 0;
-	state_set(priv, before);
-	mana_peers_tell(priv, false, false);
+	}
+	mana_atomic_store(&priv->state, before);
+	mana_peers_tell(priv, false);
 	mana_port_detach(priv);
-	/* Not the results that have a meaning for a step. */
-	return ret == -EBUSY || ret == -ENODEV ? -EIO : ret;
+	return -EIO;
 }
 
-/* -ENODEV: the device is not back. */
+/*
+ * Whether the returned netdev keeps its MTU: udev has handled all events, and the MTU is
+ * as a step has seen it before. A udev rule may set the MTU of each new netdev, and Linux
+ * 7.2 and 7.3 crash when that happens under raw queues. Without an end of that the port is
+ * rebuilt in the end.
+ */
+static bool
+is_settled(struct mana_priv *priv, const struct mana_netdev *netdev)
+{
+	struct mana_recovery *recovery = &priv->recovery;
+	const uint64_t now_ns = mana_now_ns();
+	const uint32_t before = recovery->found_mtu;
+	struct mana_netdev_state state;
+
+	if (recovery->found_ns == 0)
+		recovery->found_ns = now_ns;
+	if (mana_netdev_state_get(netdev, &state) != 0)
+		return true;
+	recovery->found_mtu = state.mtu;
+	return (state.mtu == before && access("/run/udev/queue", F_OK) != 0) ||
+	       now_ns - recovery->found_ns > MAX_SETTLE_NS;
+}
+
+/* -ENODEV: the device is not back, or for a step: its netdev is not settled. */
 static int
-port_return(struct rte_eth_dev *dev, struct returned *device)
+port_return(struct rte_eth_dev *dev, bool is_step)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 	struct mana_function function;
-	int ret;
+	int ret = -ENODEV;
 
-	device->found_ns = mana_now_ns(CLOCK_MONOTONIC);
-	device->registration_ns = priv->counters.mr_registration_ns;
-	if (mana_discover_silently(&priv->recovery.addr, dev->device->name,
-				   &function) != 0)
+	if (mana_discover(&priv->recovery.addr, dev->device->name, false,
+			  &function) != 0)
 		return -ENODEV;
-	snprintf(device->name, sizeof(device->name), "%s", function.device->name);
-	ret = -ENODEV;
 	for (unsigned int i = 0; i < function.nb_ports; i++) {
 		const struct mana_port_info *info = &function.ports[i];
 
 		if (info->port == priv->port && info->netdev_error == 0 &&
-		    rte_is_same_ether_addr(&info->netdev.mac, &priv->netdev.mac))
+		    rte_is_same_ether_addr(&info->netdev.mac, &priv->netdev.mac) &&
+		    (!is_step || is_settled(priv, &info->netdev)))
 			ret = port_rebuild(dev, function.device, &info->netdev);
 	}
 	mana_discover_release(&function);
@@ -365,11 +506,29 @@ static void
 step_later(struct rte_eth_dev *dev, uint32_t us)
 {
 	struct mana_priv *priv = dev->data->dev_private;
+	uint64_t timeout_ns = priv->options.recovery_timeout * (uint64_t)NS_PER_S;
+	struct mana_recovery *recovery = &priv->recovery;
+	uint64_t now_ns = mana_now_ns();
 	int ret;
 
-	if (mana_now_ns(CLOCK_MONOTONIC) >= priv->recovery.deadline_ns) {
-		recovery_fail(dev);
-		return;
+	if (wait_of(dev) != WAIT_FOREVER) {
+		if (now_ns >= recovery->lost_ns + timeout_ns) {
+			MANA_PORT_LOG(ERR, dev->data->name,
+				      "the RDMA device did not return as it was within %u s (recovery_timeout): stop the port; when the device is back, reset it, or close it and probe it again",
+				      priv->options.recovery_timeout);
+			device_gone(dev, true);
+			return;
+		}
+	} else if (now_ns >= recovery->log_ns) {
+		recovery->log_ns = now_ns + WAIT_LOG_NS;
+		MANA_PORT_LOG(WARNING, dev->data->name,
+			      "the port still waits for its RDMA device, %" PRIu64
+			      " s after the loss: PCI function %s is %s",
+			      (now_ns - recovery->lost_ns) / (uint64_t)NS_PER_S,
+			      dev->device->name,
+			      is_function_there(recovery) ?
+				      "there, but has no such device: `modprobe -a mana mana_ib ib_uverbs`" :
+				      "gone or was replaced, and its device is not back");
 	}
 	ret = rte_eal_alarm_set(us, on_step, dev);
 	if (ret == 0)
@@ -377,41 +536,54 @@ step_later(struct rte_eth_dev *dev, uint32_t us)
 	MANA_PORT_LOG(ERR, dev->data->name,
 		      "cannot set an alarm: %s: the driver does not wait for the device",
 		      strerror(-ret));
-	recovery_fail(dev);
+	device_gone(dev, true);
 }
 
 static void
 step(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
-	struct returned device = { .found_ns = 0 };
-	bool is_over;
+	uint64_t before_ns, before_mr_ns;
 	int ret = 0;
 
-	if (pthread_mutex_trylock(&priv->control) != 0) {
+	if (mana_state(priv) == MANA_STATE_RECOVERING && wait_of(dev) == WAIT_FUNCTION &&
+	    !is_function_there(&priv->recovery)) {
+		MANA_PORT_LOG(NOTICE, dev->data->name,
+			      "PCI function %s is gone: the owner of the port has to replace it",
+			      dev->device->name);
+		device_gone(dev, false);
+		return;
+	}
+	if (!mana_mutex_trylock(&priv->control)) {
 		step_later(dev, BUSY_US);
 		return;
 	}
-	is_over = priv->is_closing || mana_state(priv) != MANA_STATE_RECOVERING;
-	if (!is_over && priv->ctx != NULL)
-		ret = port_leave(dev);
-	if (!is_over && ret == 0)
-		ret = port_return(dev, &device);
-	if (!is_over && ret == 0) {
-		/* First: a secondary process may be slow to follow. */
-		if (priv->is_running) {
-			mana_bursts_start(dev);
-			mana_resume(priv, MANA_PAUSE_ALL);
-		}
-		mana_peers_tell(priv, true, priv->is_running);
-	}
-	mana_control_end(priv);
-	if (is_over)
+	if (mana_state(priv) != MANA_STATE_RECOVERING) {
+		mana_control_unlock(priv);
 		return;
+	}
+	if (priv->ctx != NULL) {
+		ret = port_leave(dev);
+		if (ret == 0 && priv->is_running)
+			mana_bursts_start(dev);
+	}
+	before_ns = mana_now_ns();
+	before_mr_ns = priv->counters.mr_registration_ns;
 	if (ret == 0)
-		recovery_succeed(dev, &device);
-	else
+		ret = port_return(dev, true);
+	if (ret == 0) {
+		if (priv->is_running)
+			mana_resume(priv, MANA_PAUSE_ALL);
+		mana_peers_tell(priv, true);
+		recovery_succeed(priv, before_ns, before_mr_ns);
+	}
+	mana_control_unlock(priv);
+	if (ret != 0) {
 		step_later(dev, wait_us(&priv->recovery, ret));
+		return;
+	}
+	mana_link_check(dev, dev->data->dev_started);
+	event_send(dev, priv, RTE_ETH_EVENT_RECOVERY_SUCCESS);
 }
 
 static void
@@ -423,59 +595,29 @@ on_step(void *arg)
 
 /* ---- The beginning ----------------------------------------------------------- */
 
-/* Whether the port has an owner that replaces it. */
-static bool
-is_replaced(const struct rte_eth_dev *dev, const struct mana_priv *priv,
-	    struct rte_eth_dev_owner *owner)
-{
-	return !priv->options.recovers_owned &&
-	       dev->data->dev_conf.intr_conf.rmv != 0 &&
-	       rte_eth_dev_owner_get(dev->data->port_id, owner) == 0 &&
-	       owner->id != RTE_ETH_DEV_NO_OWNER;
-}
-
-bool
-mana_waits_for_device(const struct rte_eth_dev *dev, const struct mana_priv *priv)
-{
-	struct rte_eth_dev_owner owner;
-
-	return mana_recovers(priv) && !is_replaced(dev, priv, &owner);
-}
-
 #define REMOVED \
 	"the kernel removed the RDMA device (hot removal, reset, host maintenance or driver unload)"
 
+/* The interrupt thread has learned that the kernel removed the device. */
 static void
-removal_log(const struct rte_eth_dev *dev)
-{
-	const struct mana_priv *priv = dev->data->dev_private;
-	struct rte_eth_dev_owner owner;
-
-	if (mana_recovers(priv) && is_replaced(dev, priv, &owner))
-		MANA_PORT_LOG(NOTICE, dev->data->name,
-			      REMOVED ": %s, which owns the port, has to replace it; with the device argument recovery_timeout=%u the driver waits for the device instead",
-			      owner.name, priv->options.recovery_timeout);
-	else
-		MANA_PORT_LOG(ERR, dev->data->name,
-			      REMOVED ": stop the port; when the device is back, reset it, or close it and probe it again");
-}
-
-void
-mana_device_lost(struct rte_eth_dev *dev)
+device_lost(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
-	const uint32_t timeout_s = priv->options.recovery_timeout;
-	const bool recovers = mana_waits_for_device(dev, priv) &&
-			      mana_pause_check() == 0;
-	uint16_t port_id = dev->data->port_id;
+	const bool recovers = mana_waits_for_device(dev, priv);
+	const enum mana_state next = recovers ? MANA_STATE_RECOVERING : MANA_STATE_GONE;
 
-	if (mana_state(priv) != MANA_STATE_READY)
-		return;
 	mana_atomic_store(&priv->is_lost, 1);
-	priv->recovery.lost_ns = mana_now_ns(CLOCK_MONOTONIC);
-	priv->recovery.deadline_ns = priv->recovery.lost_ns + timeout_s * (uint64_t)NS_PER_S;
+	/* Only from READY, which is 0: a close may have set another state. */
+	if (!mana_atomic_take(&priv->state, next))
+		return;
+	priv->recovery.lost_ns = mana_now_ns();
+	priv->recovery.log_ns = priv->recovery.lost_ns + WAIT_LOG_NS;
 	priv->recovery.retry_us = ABSENT_US;
-	state_set(priv, recovers ? MANA_STATE_RECOVERING : MANA_STATE_GONE);
+	priv->recovery.found_ns = 0;
+	priv->recovery.found_mtu = 0;
+	mana_registry_lock();
+	priv->netdev_mtu = 0; /* the next netdev may have another one */
+	mana_registry_unlock();
 	priv->counters.resets++;
 	rte_mb(); /* a concurrent start sees the state, or its bursts are replaced here */
 	/*
@@ -484,61 +626,71 @@ mana_device_lost(struct rte_eth_dev *dev)
 	 * now plain memory (Linux uverbs_main.c rdma_umap_fault).
 	 */
 	mana_bursts_stop(dev);
-	mana_peers_send_loss(priv);
-	mana_event_add(&priv->events, MANA_EVENT_REMOVED, 0, 0, 0);
+	mana_peers_tell(priv, false);
 	if (!recovers) {
-		removal_log(dev);
-		mana_link_check(dev);
-		if (is_open(dev, priv, port_id))
+		MANA_PORT_LOG(ERR, dev->data->name,
+			      REMOVED ": stop the port; when the device is back, reset it, or close it and probe it again");
+		mana_link_check(dev, dev->data->dev_started);
+		if (is_open(dev, priv))
 			device_gone(dev, false);
 		return;
 	}
-	MANA_PORT_LOG(NOTICE, dev->data->name,
-		      REMOVED ": the port waits %u s for its return",
-		      timeout_s);
+	if (wait_of(dev) == WAIT_FOREVER)
+		MANA_PORT_LOG(NOTICE, dev->data->name,
+			      REMOVED ": the port of net_failsafe waits for its return");
+	else
+		MANA_PORT_LOG(NOTICE, dev->data->name,
+			      REMOVED ": the port waits %u s for its return",
+			      priv->options.recovery_timeout);
+	port_reserve(dev);
 	/* Before the events: a close in their callbacks ends the recovery. */
 	step_later(dev, SOON_US);
-	if (is_open(dev, priv, port_id))
-		mana_link_check(dev);
-	if (is_open(dev, priv, port_id) && mana_state(priv) == MANA_STATE_RECOVERING)
-		(void)rte_eth_dev_callback_process(
-			dev, RTE_ETH_EVENT_ERR_RECOVERING, NULL);
+	if (is_open(dev, priv))
+		mana_link_check(dev, dev->data->dev_started);
+	if (is_open(dev, priv) && mana_state(priv) == MANA_STATE_RECOVERING)
+		event_send(dev, priv, RTE_ETH_EVENT_ERR_RECOVERING);
 }
 
-/* ---- Failed queues ------------------------------------------------------------- */
-
-/*
- * A device that makes queues fail again and again gets more time each time: 50 ms, 100 ms
- * and so on, up to 5 s. After 10 s without a failure it begins anew.
- */
-#define MIN_REPAIR_WAIT_NS UINT64_C(50000000)
-#define MAX_REPAIR_WAIT_NS UINT64_C(5000000000)
-#define QUIET_NS UINT64_C(10000000000)
-
-void
-mana_repair(struct mana_priv *priv)
+/* Takes an event. -EAGAIN: there is none. *is_fatal is set by the last one of a device. */
+static int
+event_take(struct rte_eth_dev *dev, bool *is_fatal)
 {
-	struct mana_recovery *recovery = &priv->recovery;
-	uint64_t now_ns = mana_now_ns(CLOCK_MONOTONIC);
-	const uint64_t nb = priv->counters.repairs;
+	struct mana_priv *priv = dev->data->dev_private;
+	struct ibv_async_event event;
 
-	if (!mana_recovers(priv) || now_ns < recovery->repair_ns ||
-	    mana_state(priv) != MANA_STATE_READY ||
-	    pthread_mutex_trylock(&priv->control) != 0)
-		return;
-	if (now_ns > recovery->repair_ns + QUIET_NS || recovery->repair_wait_ns == 0)
-		recovery->repair_wait_ns = MIN_REPAIR_WAIT_NS;
-	if (priv->is_running && mana_recovers(priv) &&
-	    (mana_queues_repair(priv) != 0 || priv->counters.repairs != nb)) {
-		/* The kernel may take long: the thread has other work, too. */
-		uint64_t end_ns = mana_now_ns(CLOCK_MONOTONIC);
+	errno = 0;
+	if (ibv_get_async_event(priv->ctx, &event) != 0)
+		return mana_verbs_error();
+	MANA_PORT_LOG(INFO, dev->data->name, "RDMA device event: %s",
+		      ibv_event_type_str(event.event_type));
+	*is_fatal |= event.event_type == IBV_EVENT_DEVICE_FATAL;
+	/* A destroy waits until all events of its object are acknowledged. */
+	ibv_ack_async_event(&event);
+	return 0;
+}
 
-		recovery->repair_ns = end_ns + RTE_MAX(recovery->repair_wait_ns,
-						       end_ns - now_ns);
-		recovery->repair_wait_ns = RTE_MIN(2 * recovery->repair_wait_ns,
-						   MAX_REPAIR_WAIT_NS);
+static void
+on_device_event(void *arg)
+{
+	struct rte_eth_dev *dev = arg;
+	bool is_fatal = false;
+	int ret = 0;
+
+	/* The thread has other work, too: the descriptor wakes it again. */
+	for (unsigned int n = 0; ret == 0 && n < MAX_EVENTS; n++)
+		ret = event_take(dev, &is_fatal);
+	if (ret != 0 && ret != -EAGAIN && ret != -EINTR) {
+		/* Else the descriptor would wake the thread again and again. */
+		MANA_PORT_LOG(ERR, dev->data->name,
+			      "cannot read events of the RDMA device: %s; the driver treats it as removed",
+			      strerror(-ret));
+		(void)rte_intr_callback_unregister_pending(
+			dev->intr_handle, on_device_event, dev, NULL);
+		is_fatal = true;
 	}
-	mana_control_end(priv);
+	if (is_fatal)
+		device_lost(dev);
+	MANA_ORDER_BEFORE(dev);
 }
 
 /* ---- Reset and close ------------------------------------------------------------ */
@@ -547,7 +699,6 @@ int
 mana_dev_reset(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
-	struct returned device;
 	int ret = 0;
 
 	/* EAL could not watch a new device whose descriptor has the number of the old. */
@@ -561,26 +712,26 @@ mana_dev_reset(struct rte_eth_dev *dev)
 		return MANA_PORT_ERR(-EBUSY, dev->data->name,
 				     "reset: the port is not stopped");
 	/* Unlocked: waits for an event, which may begin a recovery. */
-	mana_events_end(dev);
+	events_end(dev);
 	if (mana_state(priv) == MANA_STATE_RECOVERING)
 		return mana_state_check(priv);
-	mana_control_lock(priv);
+	mana_mutex_lock(&priv->control);
 	/* ethdev has stopped the port. */
 	if (priv->ctx != NULL)
 		ret = port_leave(dev);
 	if (ret == 0) {
-		state_set(priv, MANA_STATE_GONE);
-		ret = port_return(dev, &device);
-		mana_peers_tell(priv, true, priv->is_running);
+		mana_atomic_store(&priv->state, MANA_STATE_GONE);
+		ret = port_return(dev, false);
+		mana_peers_tell(priv, true);
 	}
-	mana_control_end(priv);
+	mana_control_unlock(priv);
 	/* ethdev remembers that the device was removed. */
 	if (ret == 0 && dev->state == RTE_ETH_DEV_REMOVED)
 		dev->state = RTE_ETH_DEV_ATTACHED;
 	if (ret == -ENODEV)
 		ret = MANA_PORT_ERR(ret, dev->data->name,
 				    "reset: the RDMA device is not there: reset the port again when it is back, or close it");
-	return mana_event_add(&priv->events, MANA_EVENT_RESET, 0, 0, ret);
+	return MANA_PORT_RESULT(ret, dev->data->name, "reset");
 }
 
 void
@@ -588,11 +739,14 @@ mana_recovery_end(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 
-	mana_control_lock(priv);
-	priv->is_closing = true;
-	mana_control_end(priv);
-	/* An event may begin a recovery until this. */
-	mana_events_close(dev);
+	/* An event that arrives now begins no recovery, and a step ends it. */
+	mana_mutex_lock(&priv->control);
+	mana_atomic_store(&priv->state, MANA_STATE_GONE);
+	mana_control_unlock(priv);
+	events_end(dev);
+	folder_open(&priv->recovery, NULL);
+	rte_intr_instance_free(dev->intr_handle);
+	dev->intr_handle = NULL;
 	(void)rte_eal_alarm_cancel(on_step, dev);
 	MANA_ORDER_BEHIND(dev);
 }

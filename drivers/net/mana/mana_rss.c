@@ -9,9 +9,10 @@
 #include <ethdev_driver.h>
 #include <rte_bitops.h>
 
-#include "mana.h"
 #include "mana_ethdev.h"
+#include "mana_locks.h"
 #include "mana_log.h"
+#include "mana_queues.h"
 
 /* The key of the NDIS verification suite, which most drivers start with. */
 static const uint8_t default_key[MANA_RSS_KEY_BYTES] = {
@@ -34,18 +35,31 @@ conf_check(struct mana_priv *priv, const struct rte_eth_rss_conf *conf)
 				     " are not supported; use some of %#" PRIx64,
 				     conf->rss_hf & ~MANA_RSS_TYPES,
 				     (uint64_t)MANA_RSS_TYPES);
-	if (conf->rss_key != NULL && conf->rss_key_len != MANA_RSS_KEY_BYTES)
+	/* rte_ethdev.h of 22.11: drivers assume 40 bytes without a length. */
+	if (conf->rss_key != NULL && conf->rss_key_len != 0 &&
+	    conf->rss_key_len != MANA_RSS_KEY_BYTES)
 		return MANA_PORT_ERR(-EINVAL, name,
 				     "an RSS key has %d bytes, not %u; give a key of that length and set rss_key_len, or leave rss_key NULL",
 				     MANA_RSS_KEY_BYTES, conf->rss_key_len);
 	if (conf->rss_hf != 0 && conf->rss_hf != MANA_RSS_TYPES &&
 	    !priv->is_rss_types_noted) {
 		MANA_PORT_LOG(NOTICE, name,
-			      "the device always hashes IPv4, IPv6, TCP and UDP: RSS hash types are %#" PRIx64,
+			      "the device always hashes all IP packets, TCP and UDP with their ports: RSS hash types are %#" PRIx64,
 			      (uint64_t)MANA_RSS_TYPES);
 		priv->is_rss_types_noted = true;
 	}
 	return 0;
+}
+
+/* Hardware Rx queues of any table: a power of two, or 0. */
+static uint32_t
+nb_hwqs_least(const struct mana_priv *priv)
+{
+	uint32_t nb_rxq = priv->data->nb_rx_queues;
+
+	if (!priv->has_rss || nb_rxq == 0)
+		return RTE_MIN(nb_rxq, 1u);
+	return RTE_MAX(rte_align32pow2(nb_rxq), priv->options.hw_rxq);
 }
 
 /*
@@ -57,15 +71,14 @@ static void
 settings_put(struct mana_priv *priv, bool has_rss, const uint8_t *key)
 {
 	struct mana_rx_table *rss = &priv->rss;
-	uint32_t nb;
 
 	mana_registry_lock();
 	priv->has_rss = has_rss;
 	memcpy(rss->key, key, sizeof(rss->key));
 	memset(rss->reta, 0, sizeof(rss->reta));
-	nb = mana_rx_nb_hwqs(priv);
-	for (uint32_t i = 0; i < nb; i++)
-		rss->reta[i] = ((i + 1) & (nb - 1)) % priv->data->nb_rx_queues;
+	rss->nb = nb_hwqs_least(priv);
+	for (uint32_t i = 0; rss->nb > 1 && i < MANA_RETA_SIZE; i++)
+		rss->reta[i] = ((i + 1) & (rss->nb - 1)) % priv->data->nb_rx_queues;
 	mana_registry_unlock();
 }
 
@@ -122,7 +135,7 @@ hash_update(struct mana_priv *priv, const struct rte_eth_rss_conf *conf)
 	if (ret == 0 && is_on != priv->has_rss && priv->data->nb_rx_queues > 1)
 		ret = MANA_PORT_ERR(-ENOTSUP, priv->data->name,
 				    "RSS with several Rx queues can only be switched on or off by rte_eth_dev_configure()");
-	if (ret == 0 && conf->rss_key != NULL && mana_rx_nb_hwqs(priv) > 1)
+	if (ret == 0 && conf->rss_key != NULL && priv->rss.nb > 1)
 		ret = mana_rx_set_key(priv, conf->rss_key);
 	if (ret == 0) {
 		mana_registry_lock();
@@ -137,16 +150,7 @@ hash_update(struct mana_priv *priv, const struct rte_eth_rss_conf *conf)
 int
 mana_rss_hash_update(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf)
 {
-	struct mana_priv *priv = dev->data->dev_private;
-	int ret = mana_control_begin(priv);
-	uint32_t nb = 0;
-
-	if (ret == 0) {
-		ret = hash_update(priv, conf);
-		nb = mana_rx_nb_hwqs(priv);
-		mana_control_end(priv);
-	}
-	return mana_event_add(&priv->events, MANA_EVENT_RSS, nb, 0, ret);
+	return MANA_OPERATION(dev, hash_update(dev->data->dev_private, conf), "RSS update");
 }
 
 /* ---- RSS table -------------------------------------------------------------------- */
@@ -184,137 +188,92 @@ mana_reta_query(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf,
 
 	if (priv == NULL)
 		return -ENODEV;
-	nb = is_reta_size(size) ? mana_rx_nb_hwqs(priv) : 0;
+	nb = is_reta_size(size) ? priv->rss.nb : 0;
 	for (uint16_t i = 0; nb != 0 && i < size; i++) {
 		uint16_t *queue_id = reta_entry(conf, i);
 
 		if (queue_id != NULL)
-			*queue_id = priv->rss.reta[i % nb];
+			*queue_id = priv->rss.reta[i % MANA_RETA_SIZE];
 	}
 	mana_registry_unlock();
 	return nb != 0 ? 0 : -EINVAL;
 }
 
-/* net_netvsc calls this without ethdev's checks. */
-static int
-reta_check(const struct mana_priv *priv, struct rte_eth_rss_reta_entry64 *conf,
-	   uint16_t size)
+/* The smallest number of hardware queues that has these entries, a power of two. */
+static uint32_t
+reta_period(const struct mana_priv *priv, const uint8_t *reta)
 {
-	if (!is_reta_size(size))
-		return MANA_PORT_ERR(-EINVAL, priv->data->name,
-				     "RSS table of %u entries: the adapter's has %u entries; give these, or %u that repeat them",
-				     size, MANA_RETA_SIZE, RETA_NDIS_SIZE);
-	if (mana_rx_nb_hwqs(priv) == 0)
-		return MANA_PORT_ERR(-EINVAL, priv->data->name,
-				     "RSS table: the port has no Rx queues; configure it first");
-	for (uint16_t i = 0; i < size; i++) {
-		const uint16_t *queue_id = reta_entry(conf, i);
+	uint32_t nb = nb_hwqs_least(priv);
 
-		if (queue_id != NULL && *queue_id >= priv->data->nb_rx_queues)
-			return MANA_PORT_ERR(-EINVAL, priv->data->name,
-					     "RSS table: entry %u is Rx queue %u, but the port has %u Rx queues",
-					     i, *queue_id, priv->data->nb_rx_queues);
-	}
-	return 0;
+	for (uint32_t i = 0; i < MANA_RETA_SIZE; i++)
+		while (reta[i] != reta[i & (nb - 1)])
+			nb *= 2;
+	return nb;
 }
 
 /*
- * Copies the entries in the mask to reta. Entry i of the adapter is hardware queue
- * i % n, so an entry also sets all that are congruent to it. Returns the first entry
- * that contradicts an earlier one, or size.
+ * The table that the update asks for: its entries in the mask, and the present ones. Entry
+ * i of the adapter is also entry i + 64 of a larger table. net_netvsc calls this without
+ * ethdev's checks.
  */
-static uint16_t
+static int
 reta_take(const struct mana_priv *priv, struct rte_eth_rss_reta_entry64 *conf,
 	  uint16_t size, uint8_t *reta)
 {
-	uint32_t nb = mana_rx_nb_hwqs(priv);
-	uint64_t given = 0;
+	const char *name = priv->data->name;
 
+	if (!is_reta_size(size))
+		return MANA_PORT_ERR(-EINVAL, name,
+				     "RSS table of %u entries: the adapter's has %u entries; give these, or %u that repeat them",
+				     size, MANA_RETA_SIZE, RETA_NDIS_SIZE);
+	if (priv->rss.nb == 0)
+		return MANA_PORT_ERR(-EINVAL, name,
+				     "RSS table: the port has no Rx queues; configure it first");
 	for (uint16_t i = 0; i < size; i++) {
 		const uint16_t *queue_id = reta_entry(conf, i);
+		const uint16_t at = i % MANA_RETA_SIZE;
+		uint16_t wanted = queue_id != NULL ? *queue_id : priv->rss.reta[at];
 
-		if (queue_id == NULL)
-			continue;
-		if ((given & RTE_BIT64(i % nb)) != 0 && reta[i % nb] != *queue_id)
-			return i;
-		given |= RTE_BIT64(i % nb);
-		reta[i % nb] = *queue_id;
+		if (wanted >= priv->data->nb_rx_queues)
+			return MANA_PORT_ERR(-EINVAL, name,
+					     "RSS table: entry %u is Rx queue %u, but the port has %u Rx queues",
+					     i, wanted, priv->data->nb_rx_queues);
+		if (at == i)
+			reta[i] = wanted;
+		else if (wanted != reta[at])
+			return MANA_PORT_ERR(-ENOTSUP, name,
+					     "RSS table: entry %u is queue %u and entry %u is queue %u, but the adapter's table has %u entries: a table of %u must repeat its first half",
+					     at, reta[at], i, wanted,
+					     MANA_RETA_SIZE, RETA_NDIS_SIZE);
 	}
-	return size;
-}
-
-/*
- * Whether entry i is queue i % nb_rxq, or those queues in another order:
- * applications that do not know about powers of two write such tables. Some start
- * again from 0 in each group of 64.
- */
-static bool
-is_round_robin(const struct mana_priv *priv, struct rte_eth_rss_reta_entry64 *conf,
-	       uint16_t size)
-{
-	const uint16_t nb_rxq = priv->data->nb_rx_queues;
-	bool is_plain = true, is_grouped = true;
-	uint64_t seen = 0;
-
-	for (uint16_t i = 0; i < size; i++) {
-		const uint16_t *queue_id = reta_entry(conf, i);
-
-		if (queue_id == NULL)
-			return false;
-		if (i < nb_rxq) {
-			seen |= RTE_BIT64(*queue_id);
-			continue;
-		}
-		is_plain &= *queue_id == *reta_entry(conf, i % nb_rxq);
-		is_grouped &= *queue_id ==
-			      *reta_entry(conf, i % MANA_RETA_SIZE % nb_rxq);
-	}
-	return seen == UINT64_MAX >> (64 - nb_rxq) && (is_plain || is_grouped);
+	return 0;
 }
 
 static int
-reta_choose(struct mana_priv *priv, struct rte_eth_rss_reta_entry64 *conf,
-	    uint16_t size, uint8_t *reta)
+reta_set(struct mana_priv *priv, struct rte_eth_rss_reta_entry64 *conf, uint16_t size)
 {
-	const uint32_t nb = mana_rx_nb_hwqs(priv);
-	const uint16_t wrong = reta_take(priv, conf, size, reta);
+	const uint32_t max = rte_align32prevpow2(priv->limits.max_queues);
+	uint8_t reta[MANA_RETA_SIZE];
+	uint32_t nb;
+	int ret = reta_take(priv, conf, size, reta);
 
-	if (wrong == size)
-		return 0;
-	if (!priv->has_rss)
+	if (ret != 0)
+		return ret;
+	nb = reta_period(priv, reta);
+	if (nb > 1 && !priv->has_rss)
 		return MANA_PORT_ERR(-ENOTSUP, priv->data->name,
 				     "RSS table: RSS is off, so all packets go to one queue; configure the port with RTE_ETH_MQ_RX_RSS and hash types");
-	if (!is_round_robin(priv, conf, size))
+	if (nb > max)
 		return MANA_PORT_ERR(-ENOTSUP, priv->data->name,
-				     "RSS table: entry %u is queue %u, but an earlier one of the entries i with i %% %u = %u is queue %u; the adapter repeats its first %u entries: give these the same queue, or use a larger hw_rxq",
-				     wrong, *reta_entry(conf, wrong), nb,
-				     wrong % nb, reta[wrong % nb], nb);
-	for (uint16_t i = 0; i < nb; i++)
-		reta[i] = *reta_entry(conf, i);
-	if (!priv->is_reta_noted)
-		MANA_PORT_LOG(NOTICE, priv->data->name,
-			      "RSS table: the adapter repeats its first %u entries, so %u Rx queues get unequal shares, as in the nearest table; use a power of two of Rx queues, or a larger hw_rxq",
-			      nb, priv->data->nb_rx_queues);
-	priv->is_reta_noted = true;
-	return 0;
+				     "RSS table: it repeats after %u entries, so it needs as many hardware Rx queues (hw_rxq=%u), and the port has at most %u (`ethtool -l %s`): make it repeat earlier",
+				     nb, nb, max, priv->netdev.name);
+	return mana_rx_set_assign(priv, reta, nb);
 }
 
 int
 mana_reta_update(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf,
 		 uint16_t size)
 {
-	struct mana_priv *priv = dev->data->dev_private;
-	uint8_t reta[sizeof(priv->rss.reta)];
-	int ret = mana_control_begin(priv);
-
-	if (ret == 0) {
-		memcpy(reta, priv->rss.reta, sizeof(reta));
-		ret = reta_check(priv, conf, size);
-		if (ret == 0)
-			ret = reta_choose(priv, conf, size, reta);
-		if (ret == 0)
-			ret = mana_rx_set_assign(priv, reta);
-		mana_control_end(priv);
-	}
-	return mana_event_add(&priv->events, MANA_EVENT_RSS, size, 0, ret);
+	return MANA_OPERATION(dev, reta_set(dev->data->dev_private, conf, size),
+			      "RETA update of %u entries", size);
 }

@@ -6,54 +6,10 @@
 #define MODEL_NIC_H
 
 #include "card_state.h"
-#include "replay.h"
+#include "completion.h"
+#include "frame.h"
+#include "trace_frame.h"
 #include "trace_layout.h"
-#include "trace_wire.h"
-
-#define NIC_ETH_BYTES  14u
-#define NIC_VLAN_BYTES 4u
-
-enum nic_l3 {
-	NIC_L3_NONE,
-	NIC_L3_IPV4,
-	NIC_L3_IPV6
-};
-
-#define NIC_ETHERTYPE_IPV4 0x0800
-#define NIC_ETHERTYPE_ARP  0x0806
-#define NIC_ETHERTYPE_VLAN 0x8100
-#define NIC_ETHERTYPE_IPV6 0x86dd
-#define NIC_ETHERTYPE_QINQ 0x88a8
-
-/* IP protocol numbers. */
-#define NIC_PROTO_TCP 6
-#define NIC_PROTO_UDP 17
-
-/* Result of the device's parser. Offsets are from the start of the frame. */
-struct nic_parsed {
-	uint32_t nb_tags; /* VLAN tags in the frame */
-	uint16_t ethertype; /* after the tags */
-	enum nic_l3 l3;
-	uint32_t l3_off;
-	bool is_fragment;
-	bool has_ext; /* IPv6: extension headers */
-	uint8_t proto; /* protocol directly after the IP header */
-	uint32_t l4_off;
-	uint32_t l4_bytes; /* L4 header and payload, per the IP header */
-	bool l4_fits; /* the frame contains l4_bytes, at least the L4 header */
-};
-
-/* The configured value of a quirk (quirks.h). 0 is the default. */
-static inline uint32_t
-nic_quirk(enum quirk quirk)
-{
-	return segment_config()->quirks[quirk];
-}
-
-/* nic_parse.c. nb_bytes >= 14. The parser skips up to max_tags VLAN tags. */
-void nic_parse(const uint8_t *frame, uint32_t nb_bytes, uint32_t max_tags,
-	       struct nic_parsed *parsed);
-bool nic_is_ipv6_ext(uint8_t proto);
 
 /* Count a frame by its destination address. */
 static inline void
@@ -70,18 +26,6 @@ nic_count_cast(struct card_frames casts[CARD_NB_CASTS], const uint8_t *frame,
 	frames->bytes += nb_bytes;
 }
 
-/* nic_csum.c: one's complement sums; store a folded sum without swapping. */
-uint64_t nic_csum_add(uint64_t sum, const void *bytes, uint32_t nb_bytes);
-uint16_t nic_csum_fold(uint64_t sum);
-/* Whether two sums are equal: 0 has two representations. */
-bool nic_csum_same(uint16_t a, uint16_t b);
-/* Pseudo-header sum. The L4 length is in host order. */
-uint64_t nic_csum_pseudo(const uint8_t *frame, const struct nic_parsed *parsed,
-			 uint32_t l4_bytes);
-/* Whether the IPv4 header checksum / L4 checksum is valid. */
-bool nic_csum_ipv4_ok(const uint8_t *frame, const struct nic_parsed *parsed);
-bool nic_csum_l4_ok(const uint8_t *frame, const struct nic_parsed *parsed);
-
 /* nic_hash.c: Toeplitz by half bytes. */
 void nic_hash_prepare(struct toeplitz *toeplitz,
 		      const uint8_t key[CARD_RSS_KEY_BYTES]);
@@ -91,27 +35,6 @@ uint32_t nic_hash(const struct toeplitz *toeplitz, const uint8_t *input,
 uint32_t nic_hash_frame(const struct toeplitz *toeplitz, const uint8_t *frame,
 			uint32_t nb_bytes, const struct nic_parsed *parsed,
 			uint32_t *type);
-
-/*
- * nic.c: write a CQE of a work queue, given without its trailer, and raise its
- * event. The consumer index advances by wqe_bytes.
- */
-void nic_complete(struct card_function *f, struct wq *wq,
-		  uint8_t cqe[HW_CQE_BYTES], uint32_t wqe_bytes);
-
-/*
- * The same for an existing CQ, without fault injection (inject.h). held: the
- * queue's first held CQE, if this is the CQE; it is freed. Else NULL.
- */
-void nic_post(struct card_function *f, struct wq *wq,
-	      const struct inject_cqe *cqe, uint32_t wqe_bytes,
-	      const struct inject_held *held);
-/* Hold the CQE instead of writing it: store its link at *at. */
-void nic_hold(struct card_function *f, struct wq *wq, uint32_t *at,
-	      uint32_t link, uint32_t wqe_bytes);
-
-/* Count a packet in the open CQE of an RQ, and consume its WQE. */
-void nic_take_wqe(struct card_function *f, struct wq *rq, uint32_t wqe_bytes);
 
 /* Trace a fetched WQE. */
 static inline void
@@ -126,9 +49,12 @@ nic_trace_wqe(const struct card_function *f, const struct wq *wq,
 /*
  * nic_tx.c: process posted WQEs, until an error stops the queue, or until *budget
  * is 0: then true if WQEs remain. Reduces *budget by 1 for each WQE, and for each
- * segment of an LSO.
+ * segment of an LSO. Frames go to send.
  */
-bool nic_tx_run(struct card_function *f, struct wq *sq, uint32_t *budget);
+typedef void (*nic_send)(uint32_t fn, uint32_t port, const uint8_t *frame,
+			 uint32_t nb_bytes);
+bool nic_tx_run(struct card_function *f, struct wq *sq, uint32_t *budget,
+		nic_send send);
 #define NIC_TX_NO_LIMIT UINT32_MAX
 
 /* The Tx WQE being processed. */
@@ -136,6 +62,7 @@ struct nic_tx {
 	struct card_function *f;
 	struct card_port *port;
 	struct wq *sq;
+	nic_send send;
 	struct hw_wqe wqe;
 	struct hw_tx_oob oob;
 	uint32_t wqe_bytes;
@@ -160,7 +87,10 @@ void nic_tx_violation(const struct nic_tx *tx, enum violation violation);
 /* Whether a frame fits into MTU, Ethernet header and VLAN tags. */
 bool nic_tx_fits_mtu(uint64_t frame_bytes, uint32_t nb_tags);
 
-/* nic_tx_frame.c: a WQE of one frame; returns its CQE type. */
+/* nic_tx_frame.c: say that the OOB does not describe the frame. */
+void nic_tx_detail_frame(const struct nic_tx *tx, enum violation violation,
+			 const struct nic_parsed *parsed);
+/* A WQE of one frame; returns its CQE type. */
 int nic_tx_packet(struct nic_tx *tx);
 /* The correct trans_off of a frame. */
 uint32_t nic_tx_trans_off(const struct nic_tx *tx,

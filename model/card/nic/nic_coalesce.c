@@ -59,7 +59,7 @@ nic_coalesce_flush_until(uint64_t now_ns)
 			first_ns = due_ns;
 	}
 	card->nb_open = nb_left;
-	__atomic_store_n(&card->coalesce_due_ns, first_ns, __ATOMIC_RELAXED);
+	card->coalesce_due_ns = first_ns;
 }
 
 void
@@ -69,16 +69,6 @@ nic_coalesce_flush(void)
 		nic_coalesce_flush_until(segment_config()->coalesce_ns == 0 ?
 						 CLOCK_NEVER :
 						 clock_now());
-}
-
-bool
-card_is_due(void)
-{
-	const struct card *card = segment_card();
-	const uint64_t due_ns = __atomic_load_n(&card->coalesce_due_ns,
-						__ATOMIC_RELAXED);
-
-	return card->nb_open != 0 && due_ns <= clock_now();
 }
 
 /* Timers are one-shot: start the next one. */
@@ -155,8 +145,7 @@ nic_coalesce_open(struct card_function *f, struct wq *rq, uint64_t now_ns,
 		return;
 	due_ns = nic_coalesce_due_ns(open);
 	if (card->nb_open == 1 || due_ns < card->coalesce_due_ns)
-		__atomic_store_n(&card->coalesce_due_ns, due_ns,
-				 __ATOMIC_RELAXED);
+		card->coalesce_due_ns = due_ns;
 	nic_coalesce_announce(due_ns);
 }
 

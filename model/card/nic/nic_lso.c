@@ -2,26 +2,19 @@
 
 /*
  * TCP segmentation. Fields that the driver prepares: Linux mana_en.c
- * mana_start_xmit; limits: OpenVMM net_mana handle_tx. ASSUMED, as all other
- * adapters do: ids and sequence numbers advance; only the last segment has PSH
- * and FIN, only the first has CWR.
+ * mana_start_xmit; limits: OpenVMM net_mana handle_tx.
  */
+
+#include <inttypes.h>
 
 #include "nic.h"
 
 #define IPV4_LENGTH_OFF	  2
-#define IPV4_ID_OFF	  4
 #define IPV4_CSUM_OFF	  10
 #define IPV6_LENGTH_OFF	  4
-#define IPV6_HEADER_BYTES 40u
-#define TCP_SEQ_OFF	  4
 #define TCP_DATA_OFF	  12
-#define TCP_FLAGS_OFF	  13
 #define TCP_CSUM_OFF	  16
 #define TCP_HEADER_BYTES  20u
-#define TCP_FIN		  0x01
-#define TCP_PSH		  0x08
-#define TCP_CWR		  0x80
 
 /*
  * ASSUMED: more than any driver asks for, as Linux counts them in 16 bits
@@ -82,6 +75,64 @@ nic_lso_wqe_fault(const struct nic_tx *tx)
 	return NB_VIOLATIONS;
 }
 
+static void
+nic_lso_detail_wqe(const struct nic_tx *tx, enum violation violation)
+{
+	const uint32_t header_bytes = hw_sge_read(tx->sgl).size_bytes;
+	const uint32_t mss = tx->wqe.client_data_unit;
+
+	switch (violation) {
+	case VIOLATION_lso_no_payload_sge:
+		violation_detail("got num_sge %u with %u bytes behind SGE 0, want a payload in "
+				 "SGE 1 and on",
+				 tx->wqe.nb_sge,
+				 (uint32_t)tx->total_bytes - header_bytes);
+		break;
+	case VIOLATION_lso_header_size:
+		violation_detail("got %u bytes in SGE 0 and last_vbytes %u, want the same, at "
+				 "most 255",
+				 header_bytes, tx->wqe.last_vbytes);
+		break;
+	case VIOLATION_lso_mss:
+		violation_detail("got 0, want the payload bytes of a segment");
+		break;
+	case VIOLATION_lso_too_long:
+		violation_detail("got %" PRIu64 " bytes, want at most %u",
+				 tx->total_bytes,
+				 nic_quirk(QUIRK_LSO_MAX_64K) ? UINT16_MAX :
+								HW_LSO_MAX_BYTES);
+		break;
+	case VIOLATION_lso_segments:
+		violation_detail("got %" PRIu64
+				 " segments of %u bytes, want at most %u",
+				 nic_lso_nb_segments(tx), mss, LSO_MAX_SEGMENTS);
+		break;
+	default:
+		break;
+	}
+}
+
+/* What is wrong with the headers in SGE 0. */
+static void
+nic_lso_detail_header(const struct nic_lso_header *header)
+{
+	const struct nic_parsed *parsed = &header->parsed;
+
+	if (header->nb_bytes < NIC_ETH_BYTES || parsed->l3 == NIC_L3_NONE)
+		violation_detail("got %u bytes without an Ethernet and a valid IP header, want "
+				 "both and a TCP header",
+				 header->nb_bytes);
+	else
+		violation_detail(
+			"got %u bytes from the L4 header on, want those that the TCP "
+			"header's data offset names: %u",
+			parsed->l4_bytes,
+			parsed->l4_bytes <= TCP_DATA_OFF ?
+				20 :
+				(header->bytes[parsed->l4_off + TCP_DATA_OFF] >>
+				 4) * 4u);
+}
+
 static bool
 nic_lso_oob_ok(const struct nic_tx *tx)
 {
@@ -129,29 +180,37 @@ nic_lso_check_header(const struct nic_tx *tx, const struct nic_lso_header *heade
 
 	if (parsed->ethertype !=
 	    (tx->oob.is_ipv4 ? NIC_ETHERTYPE_IPV4 : NIC_ETHERTYPE_IPV6)) {
+		nic_tx_detail_frame(tx, VIOLATION_oob_l3_mismatch, parsed);
 		nic_tx_violation(tx, VIOLATION_oob_l3_mismatch);
 		return HW_CQE_TX_INVALID_OOB;
 	}
 	if (parsed->l3 == NIC_L3_NONE) {
+		nic_lso_detail_header(header);
 		nic_tx_violation(tx, VIOLATION_lso_header);
 		return HW_CQE_TX_INVALID_OOB;
 	}
 	if (parsed->proto != NIC_PROTO_TCP || parsed->is_fragment) {
+		nic_tx_detail_frame(tx, VIOLATION_oob_l4_mismatch, parsed);
 		nic_tx_violation(tx, VIOLATION_oob_l4_mismatch);
 		return HW_CQE_TX_INVALID_OOB;
 	}
 	if (tx->oob.trans_off != nic_tx_trans_off(tx, parsed)) {
+		nic_tx_detail_frame(tx, VIOLATION_oob_trans_off, parsed);
 		nic_tx_violation(tx, VIOLATION_oob_trans_off);
 		return HW_CQE_TX_INVALID_OOB;
 	}
 	if (parsed->l4_bytes < TCP_HEADER_BYTES ||
 	    (tcp[TCP_DATA_OFF] >> 4) * 4u != parsed->l4_bytes) {
+		nic_lso_detail_header(header);
 		nic_tx_violation(tx, VIOLATION_lso_header);
 		return HW_CQE_TX_INVALID_OOB;
 	}
 	if (parsed->nb_tags > 0 && nic_quirk(QUIRK_LSO_INLINE_TAG_REFUSED))
 		return HW_CQE_TX_INVALID_OOB;
 	if (!nic_lso_length_is_zero(header)) {
+		violation_detail("got another value, want 0 in the length field of the %s "
+				 "header",
+				 parsed->l3 == NIC_L3_IPV4 ? "IPv4" : "IPv6");
 		nic_tx_violation(tx, VIOLATION_lso_length_not_zero);
 		if (nic_quirk(QUIRK_LSO_LENGTH_ZERO))
 			return HW_CQE_TX_INVALID_OOB;
@@ -168,57 +227,13 @@ nic_lso_check_seeds(const struct nic_tx *tx, const struct nic_lso_header *header
 	uint16_t want = nic_csum_fold(nic_csum_pseudo(header->bytes, parsed, 0));
 
 	if ((parsed->l3 == NIC_L3_IPV4 && hw_be16(ip + IPV4_CSUM_OFF) != 0) ||
-	    !nic_csum_same(header->seed, want))
+	    !nic_csum_same(header->seed, want)) {
+		violation_detail(
+			"got 0x%04x in the TCP header, want 0x%04x, the sum of the "
+			"pseudo-header without a length, and 0 in an IPv4 header",
+			be16toh(header->seed), be16toh(want));
 		nic_tx_violation(tx, VIOLATION_oob_csum_seed);
-}
-
-/* One segment's IP header: length, id, checksum. */
-static void
-nic_lso_write_ip(uint8_t *frame, const struct nic_parsed *parsed,
-		 uint32_t nb_bytes, uint32_t nth)
-{
-	uint8_t *ip = frame + parsed->l3_off;
-	uint32_t ip_bytes = nb_bytes - parsed->l3_off;
-	uint16_t sum;
-
-	if (parsed->l3 == NIC_L3_IPV6) {
-		hw_put_be16(ip + IPV6_LENGTH_OFF,
-			    (uint16_t)(ip_bytes - IPV6_HEADER_BYTES));
-		return;
 	}
-	hw_put_be16(ip + IPV4_LENGTH_OFF, (uint16_t)ip_bytes);
-	hw_put_be16(ip + IPV4_ID_OFF,
-		    (uint16_t)(hw_be16(ip + IPV4_ID_OFF) + nth));
-	sum = ~nic_csum_fold(nic_csum_add(0, ip, parsed->l4_off - parsed->l3_off));
-	memcpy(ip + IPV4_CSUM_OFF, &sum, sizeof(sum));
-}
-
-/* A segment's TCP header; its part of the payload, at offset, is in place. */
-static void
-nic_lso_write_tcp(uint8_t *frame, const struct nic_parsed *parsed,
-		  uint32_t nb_bytes, uint32_t offset, bool is_last)
-{
-	uint8_t *tcp = frame + parsed->l4_off;
-	uint32_t l4_bytes = nb_bytes - parsed->l4_off;
-	uint32_t seq = (uint32_t)hw_be16(tcp + TCP_SEQ_OFF) << 16 |
-		       hw_be16(tcp + TCP_SEQ_OFF + 2);
-	uint8_t length[4] = { 0 };
-	uint64_t sum;
-	uint16_t folded;
-
-	seq += offset;
-	hw_put_be16(tcp + TCP_SEQ_OFF, (uint16_t)(seq >> 16));
-	hw_put_be16(tcp + TCP_SEQ_OFF + 2, (uint16_t)seq);
-	if (!is_last)
-		tcp[TCP_FLAGS_OFF] &= (uint8_t) ~(TCP_PSH | TCP_FIN);
-	if (offset > 0)
-		tcp[TCP_FLAGS_OFF] &= (uint8_t)~TCP_CWR;
-	/* Add the length; the seed lacks it: Linux mana_en.c never adds it. */
-	hw_put_be16(length + 2, (uint16_t)l4_bytes);
-	sum = nic_csum_add(0, length, sizeof(length));
-	sum = nic_csum_add(sum, tcp, l4_bytes);
-	folded = ~nic_csum_fold(sum);
-	memcpy(tcp + TCP_CSUM_OFF, &folded, sizeof(folded));
 }
 
 static int
@@ -236,10 +251,8 @@ nic_lso_segments(struct nic_tx *tx, const struct nic_lso_header *header)
 		type = nic_tx_gather(tx, frame + header->nb_bytes, n);
 		if (type != HW_CQE_TX_OKAY)
 			return type;
-		nic_lso_write_ip(frame, &header->parsed, header->nb_bytes + n,
-				 nth);
-		nic_lso_write_tcp(frame, &header->parsed, header->nb_bytes + n,
-				  done, done + n == payload);
+		nic_segment_write(frame, &header->parsed, header->nb_bytes + n,
+				  nth, done, done + n == payload);
 		type = nic_tx_frame(tx, frame, header->nb_bytes + n);
 		done += n;
 	}
@@ -256,14 +269,22 @@ nic_lso(struct nic_tx *tx)
 	int type;
 
 	if (violation != NB_VIOLATIONS) {
+		nic_lso_detail_wqe(tx, violation);
 		nic_tx_violation(tx, violation);
 		tx->vendor_err = HW_VENDOR_TX_CORRUPT_WQE;
 		return HW_CQE_TX_GDMA_ERR;
 	}
 	header.nb_bytes = hw_sge_read(tx->sgl).size_bytes;
-	if (header.nb_bytes == HW_LSO_EMULATOR_HEADER_BYTES)
+	if (header.nb_bytes == HW_LSO_EMULATOR_HEADER_BYTES) {
+		nic_lso_detail_wqe(tx, VIOLATION_lso_header_size);
 		nic_tx_violation(tx, VIOLATION_lso_header_size);
+	}
 	if (!nic_lso_oob_ok(tx)) {
+		violation_detail(
+			"got is_outer_ipv4 %u, is_outer_ipv6 %u, comp_iphdr_csum %u, "
+			"comp_tcp_csum %u, want one IP version and its checksums",
+			tx->oob.is_ipv4, tx->oob.is_ipv6, tx->oob.ip_csum,
+			tx->oob.tcp_csum);
 		nic_tx_violation(tx, VIOLATION_lso_oob);
 		return HW_CQE_TX_INVALID_OOB;
 	}
@@ -271,6 +292,7 @@ nic_lso(struct nic_tx *tx)
 	if (type != HW_CQE_TX_OKAY)
 		return type;
 	if (header.nb_bytes < NIC_ETH_BYTES) {
+		nic_lso_detail_header(&header);
 		nic_tx_violation(tx, VIOLATION_lso_header);
 		return HW_CQE_TX_INVALID_OOB;
 	}
@@ -282,8 +304,12 @@ nic_lso(struct nic_tx *tx)
 	       sizeof(header.seed));
 	nic_lso_check_seeds(tx, &header);
 	payload = (uint32_t)tx->total_bytes - header.nb_bytes;
-	if (payload <= tx->wqe.client_data_unit)
+	if (payload <= tx->wqe.client_data_unit) {
+		violation_detail(
+			"got %u bytes of payload, want more than client_data_unit %u",
+			payload, tx->wqe.client_data_unit);
 		nic_tx_violation(tx, VIOLATION_lso_small);
+	}
 	if (!nic_tx_fits_mtu((uint64_t)header.nb_bytes +
 				     (payload < tx->wqe.client_data_unit ?
 					      payload :

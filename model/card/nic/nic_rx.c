@@ -10,20 +10,6 @@ struct nic_rx_wqe {
 	uint8_t raw[HW_RQ_WQE_MAX_BYTES];
 };
 
-/* Prefetch distance of WQEs, and the smaller one of their buffers. */
-#define RX_PREFETCH_BYTES (16 * HW_BU_BYTES)
-
-static inline void
-nic_rx_prefetch(const struct wq *rq)
-{
-	const uint32_t pos = rq->ci + RX_PREFETCH_BYTES;
-
-	if (wq_posted_bytes(rq) <= RX_PREFETCH_BYTES)
-		return;
-	ring_prefetch(&rq->ring, pos, pos + HW_BU_BYTES);
-	wq_prefetch_data(rq, pos - RX_PREFETCH_BYTES / 2);
-}
-
 /* Fetch and check a WQE; false if it is invalid, which disables the queue. */
 static bool
 nic_rx_fetch(const struct card_function *f, struct wq *rq,
@@ -31,7 +17,6 @@ nic_rx_fetch(const struct card_function *f, struct wq *rq,
 {
 	enum violation violation;
 
-	nic_rx_prefetch(rq);
 	if (ring_read(&rq->ring, rq->ci, wqe->raw, HW_BU_BYTES) < 0) {
 		wq_violation(rq, VIOLATION_wqe_memory_fault, NULL, 0);
 		return false;
@@ -50,6 +35,7 @@ nic_rx_fetch(const struct card_function *f, struct wq *rq,
 		violation = NB_VIOLATIONS;
 	if (violation != NB_VIOLATIONS) {
 		nic_trace_wqe(f, rq, wqe->raw, HW_BU_BYTES);
+		wqe_detail(rq, violation, &wqe->header, HW_RQ_WQE_MAX_BYTES);
 		wq_violation(rq, violation, wqe->raw, HW_BU_BYTES);
 		return false;
 	}
@@ -62,16 +48,21 @@ nic_rx_fetch(const struct card_function *f, struct wq *rq,
 		return false;
 	}
 	nic_trace_wqe(f, rq, wqe->raw, wqe->wqe_bytes);
-	if (wqe->header.has_reserved_bits)
+	if (wqe->header.has_reserved_bits) {
+		wqe_detail(rq, VIOLATION_wqe_reserved_bits, &wqe->header, 0);
 		wq_violation(rq, VIOLATION_wqe_reserved_bits, wqe->raw,
 			     HW_BU_BYTES);
-	if (wqe->header.oob_in_sgl || wqe->header.has_lso_fields)
+	}
+	if (wqe->header.oob_in_sgl || wqe->header.has_lso_fields) {
+		wqe_detail(rq, VIOLATION_wqe_lso_fields, &wqe->header, 0);
 		wq_violation(rq, VIOLATION_wqe_lso_fields, wqe->raw, HW_BU_BYTES);
+	}
 	return true;
 }
 
 static void
-nic_rx_sge_violation(const struct wq *rq, enum mem_fault fault, const uint8_t *sge)
+nic_rx_sge_violation(const struct card_function *f, const struct wq *rq,
+		     enum mem_fault fault, const uint8_t *raw)
 {
 	static const enum violation names[] = {
 		[MEM_OK] = VIOLATION_sge_memory_fault,
@@ -81,7 +72,10 @@ nic_rx_sge_violation(const struct wq *rq, enum mem_fault fault, const uint8_t *s
 		[MEM_NO_WRITE_ACCESS] = VIOLATION_sge_no_write_access,
 	};
 
-	wq_violation(rq, names[fault], sge, HW_SGE_BYTES);
+	const struct hw_sge sge = hw_sge_read(raw);
+
+	sge_detail(&f->mem, rq->pdn, &sge, fault);
+	wq_violation(rq, names[fault], raw, HW_SGE_BYTES);
 }
 
 /* The next part of the frame, at most *nb_bytes of one piece; advances done. */
@@ -117,6 +111,8 @@ nic_rx_scatter(const struct card_function *f, const struct wq *rq,
 		enum mem_fault fault;
 
 		if (sge.size_bytes == 0) {
+			violation_detail("got size 0 in SGE %u, want 1 or more",
+					 i);
 			wq_violation(rq, VIOLATION_sge_zero_size, raw,
 				     HW_SGE_BYTES);
 			continue;
@@ -125,7 +121,7 @@ nic_rx_scatter(const struct card_function *f, const struct wq *rq,
 					 sge.size_bytes, MEM_ACCESS_WRITE,
 					 &place);
 		if (fault != MEM_OK) {
-			nic_rx_sge_violation(rq, fault, raw);
+			nic_rx_sge_violation(f, rq, fault, raw);
 			return -1;
 		}
 		room += sge.size_bytes;
@@ -136,7 +132,7 @@ nic_rx_scatter(const struct card_function *f, const struct wq *rq,
 			const uint8_t *part = nic_rx_part(rx, &done, &n);
 
 			if (mem_write(place.process, place.addr, part, n) < 0) {
-				nic_rx_sge_violation(rq, MEM_OK, raw);
+				nic_rx_sge_violation(f, rq, MEM_OK, raw);
 				return -1;
 			}
 			place.addr += n;
@@ -301,7 +297,7 @@ nic_rx_deliver(struct card_function *f, struct card_port *port, struct wq *rq,
 	room = -1;
 	if (nic_rx_fetch(f, rq, &wqe)) {
 		if (inject_is_armed())
-			inject = inject_rx(f, rq);
+			inject = inject_rx(f, rq, nic_coalesce_flush_queue);
 		room = inject.is_truncated ?
 			       nic_rx_part_of(f, rq, &wqe, rx, inject.nb_bytes) :
 			       nic_rx_scatter(f, rq, &wqe, rx);
@@ -336,8 +332,6 @@ nic_rx(uint32_t fn, uint32_t port_idx, const uint8_t *frame, uint32_t nb_bytes)
 	struct wq *rq;
 	uint32_t id;
 
-	if (replay_is_on(REPLAY_COMPLETIONS))
-		return; /* the recording contains all received packets */
 	if (port == NULL || nb_bytes < NIC_ETH_BYTES ||
 	    nb_bytes > CARD_FRAME_BYTES)
 		return;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include "engine.h"
 #include "inject_card.h"
 #include "nic.h"
 
@@ -31,27 +30,6 @@ nic_tx_check_header(const struct nic_tx *tx)
 	return NB_VIOLATIONS;
 }
 
-/* Prefetch distance of packet data. */
-#define TX_PREFETCH_BYTES (8 * HW_BU_BYTES)
-
-static inline void
-nic_tx_prefetch(const struct wq *sq)
-{
-	if (wq_posted_bytes(sq) > TX_PREFETCH_BYTES)
-		wq_prefetch_data(sq, sq->ci + TX_PREFETCH_BYTES);
-}
-
-/* Prefetch the data of the first packets of a burst. */
-static void
-nic_tx_prefetch_first(const struct wq *sq)
-{
-	uint32_t pos = sq->ci;
-
-	for (; (int32_t)(sq->pi - pos) > 0 && pos - sq->ci < TX_PREFETCH_BYTES;
-	     pos += HW_BU_BYTES)
-		wq_prefetch_data(sq, pos);
-}
-
 /* Read the WQE at the consumer position. HW_CQE_TX_OKAY or GDMA_ERR. */
 static int
 nic_tx_fetch(struct nic_tx *tx)
@@ -60,10 +38,6 @@ nic_tx_fetch(struct nic_tx *tx)
 	enum violation violation;
 
 	tx->vendor_err = HW_VENDOR_TX_WQE_FAULT;
-	nic_tx_prefetch(sq);
-	if (wq_posted_bytes(sq) > RING_PREFETCH_BYTES)
-		ring_prefetch(&sq->ring, sq->ci + RING_PREFETCH_BYTES,
-			      sq->pi);
 	if (ring_read(&sq->ring, sq->ci, tx->raw, HW_BU_BYTES) < 0) {
 		wq_violation(sq, VIOLATION_wqe_memory_fault, NULL, 0);
 		return HW_CQE_TX_GDMA_ERR;
@@ -74,6 +48,7 @@ nic_tx_fetch(struct nic_tx *tx)
 	if (violation != NB_VIOLATIONS) {
 		tx->vendor_err = HW_VENDOR_TX_CORRUPT_WQE;
 		nic_trace_wqe(tx->f, sq, tx->raw, HW_BU_BYTES);
+		wqe_detail(sq, violation, &tx->wqe, HW_SQ_WQE_MAX_BYTES);
 		wq_violation(sq, violation, tx->raw, HW_BU_BYTES);
 		return HW_CQE_TX_GDMA_ERR;
 	}
@@ -85,10 +60,14 @@ nic_tx_fetch(struct nic_tx *tx)
 		return HW_CQE_TX_GDMA_ERR;
 	}
 	nic_trace_wqe(tx->f, sq, tx->raw, tx->wqe_bytes);
-	if (tx->wqe.has_reserved_bits)
+	if (tx->wqe.has_reserved_bits) {
+		wqe_detail(sq, VIOLATION_wqe_reserved_bits, &tx->wqe, 0);
 		nic_tx_violation(tx, VIOLATION_wqe_reserved_bits);
-	if (!tx->wqe.oob_in_sgl && tx->wqe.has_lso_fields)
+	}
+	if (!tx->wqe.oob_in_sgl && tx->wqe.has_lso_fields) {
+		wqe_detail(sq, VIOLATION_wqe_lso_fields, &tx->wqe, 0);
 		nic_tx_violation(tx, VIOLATION_wqe_lso_fields);
+	}
 	hw_tx_oob_take(tx->raw + HW_WQE_HEADER_BYTES,
 		       tx->wqe.oob_div4 == HW_OOB_DIV4_LONG, &tx->oob);
 	tx->sgl = tx->raw + hw_wqe_sgl_offset(&tx->wqe);
@@ -112,13 +91,92 @@ nic_tx_vp_offset_ok(const struct nic_tx *tx)
 			return true;
 	} else if (oob->long_vp != 0 && oob->short_vp != 0 &&
 		   oob->long_vp != oob->short_vp) {
+		violation_detail(
+			"got %u in the short, %u in the long field, want %u in both",
+			oob->short_vp, oob->long_vp, offset);
 		nic_tx_violation(tx, VIOLATION_oob_vp_offset_differs);
 		return false;
 	} else if ((oob->long_vp != 0 ? oob->long_vp : oob->short_vp) == offset) {
 		return true;
 	}
+	violation_detail("got %u in the short, %u in the long field, want %u%s",
+			 oob->short_vp, oob->long_vp, offset,
+			 offset <= HW_OOB_SHORT_VP_M ?
+				 "" :
+				 ", which needs the long format");
 	nic_tx_violation(tx, VIOLATION_oob_vp_offset);
 	return false;
+}
+
+/* The id in the OOB may be that of another queue. */
+static void
+nic_tx_detail_vcq_num(const struct nic_tx *tx)
+{
+	const uint32_t got = tx->oob.vcq_num;
+	const char *other = "no queue";
+
+	if (got == tx->sq->id)
+		other = "the SQ itself";
+	else if (card_cq(tx->f, got) != NULL)
+		other = "another CQ";
+	else if (card_sq(tx->f, got) != NULL)
+		other = "another SQ";
+	else if (card_rq(tx->f, got) != NULL)
+		other = "an RQ";
+	violation_detail("got %u, the id of %s, want %u", got, other,
+			 tx->f->cqs[tx->sq->cq].id);
+}
+
+/* Say what is wrong with the OOB. */
+static void
+nic_tx_detail_oob(const struct nic_tx *tx, enum violation violation)
+{
+	const struct hw_tx_oob *oob = &tx->oob;
+	const uint8_t *words = tx->raw + HW_WQE_HEADER_BYTES;
+
+	switch (violation) {
+	case VIOLATION_oob_pkt_fmt:
+		violation_detail("got pkt_fmt %u with inline_oob_size_div4 %u, want 0 with 2 or "
+				 "1 with 6",
+				 oob->pkt_fmt, tx->wqe.oob_div4);
+		break;
+	case VIOLATION_oob_vcq_num:
+		nic_tx_detail_vcq_num(tx);
+		break;
+	case VIOLATION_oob_vsq_frame:
+		violation_detail("got %u, want %u, of SQ id %u", oob->vsq_frame,
+				 tx->sq->id >> HW_VSQ_FRAME_SHIFT &
+					 HW_OOB_VSQ_FRAME_M,
+				 tx->sq->id);
+		break;
+	case VIOLATION_oob_encap:
+		violation_detail("got 1, want 0");
+		break;
+	case VIOLATION_oob_l3_mismatch:
+		violation_detail("got is_outer_ipv4 %u, is_outer_ipv6 %u, want one of them with "
+				 "a checksum request",
+				 oob->is_ipv4, oob->is_ipv6);
+		break;
+	case VIOLATION_oob_l4_mismatch:
+		violation_detail(
+			"got comp_tcp_csum 1, comp_udp_csum 1, want one of them");
+		break;
+	case VIOLATION_oob_reserved_bits:
+		violation_detail("got words 2 to 5 0x%08x 0x%08x 0x%08x 0x%08x, want 0 but in "
+				 "fields that are used",
+				 hw_le32(words + 8), hw_le32(words + 12),
+				 hw_le32(words + 16), hw_le32(words + 20));
+		break;
+	default:
+		break;
+	}
+}
+
+static void
+nic_tx_oob_violation(const struct nic_tx *tx, enum violation violation)
+{
+	nic_tx_detail_oob(tx, violation);
+	nic_tx_violation(tx, violation);
 }
 
 /* Check the OOB apart from the frame; NB_VIOLATIONS if correct. */
@@ -156,7 +214,7 @@ nic_tx_check_oob(struct nic_tx *tx)
 	if (!tx->port->tx_enabled || tx->port->tx_pdn != tx->sq->pdn)
 		return HW_CQE_TX_VPORT_DISABLED;
 	if (violation != NB_VIOLATIONS) {
-		nic_tx_violation(tx, violation);
+		nic_tx_oob_violation(tx, violation);
 		return HW_CQE_TX_INVALID_OOB;
 	}
 	if (tx->oob.pkt_fmt == HW_PKT_FMT_SHORT &&
@@ -165,19 +223,19 @@ nic_tx_check_oob(struct nic_tx *tx)
 	if (tx->oob.pkt_fmt == HW_PKT_FMT_SHORT &&
 	    tx->wqe.oob_div4 == HW_OOB_DIV4_LONG) {
 		/* 16 bytes more than needed; they are ignored. */
-		nic_tx_violation(tx, VIOLATION_oob_pkt_fmt);
+		nic_tx_oob_violation(tx, VIOLATION_oob_pkt_fmt);
 		tx->oob.inject_vlan = false;
 		tx->oob.has_stray_bits = false;
 	}
 	if (tx->oob.has_stray_bits)
-		nic_tx_violation(tx, VIOLATION_oob_reserved_bits);
+		nic_tx_oob_violation(tx, VIOLATION_oob_reserved_bits);
 	if (!nic_tx_vp_offset_ok(tx))
 		return HW_CQE_TX_VPORT_IDX_OUT_OF_RANGE;
 	return HW_CQE_TX_OKAY;
 }
 
 static int
-nic_tx_sge_fault(struct nic_tx *tx, enum mem_fault fault)
+nic_tx_sge_fault(struct nic_tx *tx, const struct hw_sge *sge, enum mem_fault fault)
 {
 	static const struct {
 		enum violation violation;
@@ -196,6 +254,7 @@ nic_tx_sge_fault(struct nic_tx *tx, enum mem_fault fault)
 	};
 
 	tx->vendor_err = names[fault].vendor_err;
+	sge_detail(&tx->f->mem, tx->sq->pdn, sge, fault);
 	nic_tx_violation(tx, names[fault].violation);
 	return HW_CQE_TX_GDMA_ERR;
 }
@@ -215,6 +274,8 @@ nic_tx_check_sgl(struct nic_tx *tx)
 		enum mem_fault fault;
 
 		if (sge.size_bytes == 0) {
+			violation_detail("got size 0 in SGE %u, want 1 or more",
+					 i);
 			nic_tx_violation(tx, VIOLATION_sge_zero_size);
 			continue;
 		}
@@ -222,7 +283,7 @@ nic_tx_check_sgl(struct nic_tx *tx)
 					 sge.addr, sge.size_bytes,
 					 MEM_ACCESS_READ, &place);
 		if (fault != MEM_OK)
-			return nic_tx_sge_fault(tx, fault);
+			return nic_tx_sge_fault(tx, &sge, fault);
 		tx->total_bytes += sge.size_bytes;
 	}
 	return HW_CQE_TX_OKAY;
@@ -243,7 +304,7 @@ nic_tx_gather(struct nic_tx *tx, uint8_t *to, uint32_t nb_bytes)
 				      sge.addr + tx->sge_done_bytes, n,
 				      MEM_ACCESS_READ, &place) != MEM_OK ||
 		     mem_read(place.process, place.addr, to, n) < 0)) {
-			nic_tx_sge_fault(tx, MEM_OK);
+			nic_tx_sge_fault(tx, &sge, MEM_OK);
 			return HW_CQE_TX_GDMA_ERR;
 		}
 		to += n;
@@ -313,6 +374,9 @@ static void
 nic_tx_check_cqe_requests(struct wq *sq)
 {
 	if (sq->bytes_without_cqe > sq->ring.size_bytes / 4) {
+		violation_detail("got %u bytes of WQEs with suppress_txcqe_gen, want a CQE at "
+				 "least every %u",
+				 sq->bytes_without_cqe, sq->ring.size_bytes / 4);
 		wq_violation(sq, VIOLATION_sq_quarter_without_cqe, NULL, 0);
 		sq->bytes_without_cqe = 0;
 	}
@@ -326,7 +390,8 @@ nic_tx_rest(uint32_t budget, uint32_t used)
 }
 
 bool
-nic_tx_run(struct card_function *f, struct wq *sq, uint32_t *budget)
+nic_tx_run(struct card_function *f, struct wq *sq, uint32_t *budget,
+	   nic_send send)
 {
 	const struct card *card = segment_card();
 	uint32_t nb_wqes = 0;
@@ -337,9 +402,9 @@ nic_tx_run(struct card_function *f, struct wq *sq, uint32_t *budget)
 		return false;
 	tx.f = f;
 	tx.sq = sq;
+	tx.send = send;
 	tx.port = &f->ports[sq->port];
 	tx.nb_segments = 0;
-	nic_tx_prefetch_first(sq);
 	while (wq_posted_bytes(sq) > 0 && !sq->is_disabled &&
 	       !f->cqs[sq->cq].is_stopped) {
 		if (nb_wqes++ + tx.nb_segments >= *budget) {
@@ -355,8 +420,12 @@ nic_tx_run(struct card_function *f, struct wq *sq, uint32_t *budget)
 			break;
 	}
 	*budget = nic_tx_rest(*budget, nb_wqes + tx.nb_segments);
-	if (sq->bytes_without_cqe > 0 && wq_posted_bytes(sq) == 0)
+	if (sq->bytes_without_cqe > 0 && wq_posted_bytes(sq) == 0) {
+		violation_detail("got suppress_txcqe_gen 1 in the last WQE before the tail %u, "
+				 "want 0",
+				 sq->pi);
 		wq_violation(sq, VIOLATION_sq_last_wqe_suppressed, NULL, 0);
+	}
 	if (inject_is_armed() || sq->nb_spurious > 0)
 		inject_tx_drained(f, sq);
 	return false;

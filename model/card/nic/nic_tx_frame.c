@@ -3,7 +3,6 @@
 /* Build the frame of a Tx WQE: checks and offloads. */
 
 #include "nic.h"
-#include "wire.h"
 
 #define IPV4_CSUM_OFF 10
 #define TCP_CSUM_OFF  16
@@ -30,6 +29,34 @@ nic_tx_trans_off(const struct nic_tx *tx, const struct nic_parsed *parsed)
 	return parsed->l4_off + (with_tag ? NIC_VLAN_BYTES : 0);
 }
 
+void
+nic_tx_detail_frame(const struct nic_tx *tx, enum violation violation,
+		    const struct nic_parsed *parsed)
+{
+	const struct hw_tx_oob *oob = &tx->oob;
+
+	switch (violation) {
+	case VIOLATION_oob_l3_mismatch:
+		violation_detail("got is_outer_ipv4 %u, is_outer_ipv6 %u, want those of "
+				 "Ethertype 0x%04x",
+				 oob->is_ipv4, oob->is_ipv6, parsed->ethertype);
+		break;
+	case VIOLATION_oob_l4_mismatch:
+		violation_detail("got comp_tcp_csum %u, comp_udp_csum %u, want those of IP "
+				 "protocol %u%s",
+				 oob->tcp_csum, oob->udp_csum, parsed->proto,
+				 parsed->is_fragment ? ", none of a fragment" :
+						       "");
+		break;
+	case VIOLATION_oob_trans_off:
+		violation_detail("got %u, want %u", oob->trans_off,
+				 nic_tx_trans_off(tx, parsed));
+		break;
+	default:
+		break;
+	}
+}
+
 /* Check that the OOB describes the frame correctly. */
 static int
 nic_tx_check_frame(const struct nic_tx *tx, const struct nic_parsed *parsed)
@@ -42,6 +69,7 @@ nic_tx_check_frame(const struct nic_tx *tx, const struct nic_parsed *parsed)
 
 	if ((oob->is_ipv4 && parsed->ethertype != NIC_ETHERTYPE_IPV4) ||
 	    (oob->is_ipv6 && parsed->ethertype != NIC_ETHERTYPE_IPV6)) {
+		nic_tx_detail_frame(tx, VIOLATION_oob_l3_mismatch, parsed);
 		nic_tx_violation(tx, VIOLATION_oob_l3_mismatch);
 		return HW_CQE_TX_INVALID_OOB;
 	}
@@ -53,12 +81,14 @@ nic_tx_check_frame(const struct nic_tx *tx, const struct nic_parsed *parsed)
 		return oob->trans_off != 0 && nic_quirk(QUIRK_IP_TRANS_OFF_ZERO) ?
 			       HW_CQE_TX_INVALID_OOB : HW_CQE_TX_OKAY;
 	if (parsed->proto != proto || parsed->is_fragment) {
+		nic_tx_detail_frame(tx, VIOLATION_oob_l4_mismatch, parsed);
 		nic_tx_violation(tx, VIOLATION_oob_l4_mismatch);
 		return HW_CQE_TX_INVALID_OOB;
 	}
 	/* Linux leaves it 0 for UDP, DPDK's driver uninitialised. */
 	if (oob->trans_off != nic_tx_trans_off(tx, parsed) &&
 	    (needs_off || oob->trans_off != 0)) {
+		nic_tx_detail_frame(tx, VIOLATION_oob_trans_off, parsed);
 		nic_tx_violation(tx, VIOLATION_oob_trans_off);
 		if (needs_off)
 			return HW_CQE_TX_INVALID_OOB;
@@ -75,29 +105,31 @@ nic_tx_checksums(const struct nic_tx *tx, uint8_t *frame,
 		 const struct nic_parsed *parsed)
 {
 	const struct hw_tx_oob *oob = &tx->oob;
-	uint8_t *ip = frame + parsed->l3_off, *l4 = frame + parsed->l4_off;
-	uint8_t *field;
-	uint16_t sum;
+	const uint32_t field_off =
+		parsed->l4_off + (oob->tcp_csum ? TCP_CSUM_OFF : UDP_CSUM_OFF);
+	const uint8_t *ip_field = frame + parsed->l3_off + IPV4_CSUM_OFF;
+	uint16_t seed, want;
 
 	if (oob->ip_csum && parsed->l3 == NIC_L3_IPV4) {
-		field = ip + IPV4_CSUM_OFF;
-		if (hw_be16(field) != 0)
+		if (hw_be16(ip_field) != 0) {
+			violation_detail("got 0x%04x in the IPv4 header, want 0",
+					 hw_be16(ip_field));
 			nic_tx_violation(tx, VIOLATION_oob_csum_seed);
-		sum = ~nic_csum_fold(
-			nic_csum_add(0, ip, parsed->l4_off - parsed->l3_off));
-		memcpy(field, &sum, sizeof(sum));
+		}
+		nic_csum_write_ipv4(frame, parsed);
 	}
 	if (!oob->tcp_csum && !oob->udp_csum)
 		return;
-	field = l4 + (oob->tcp_csum ? TCP_CSUM_OFF : UDP_CSUM_OFF);
-	memcpy(&sum, field, sizeof(sum));
-	if (!nic_csum_same(sum, nic_csum_fold(nic_csum_pseudo(frame, parsed,
-							      parsed->l4_bytes))))
+	memcpy(&seed, frame + field_off, sizeof(seed));
+	want = nic_csum_fold(nic_csum_pseudo(frame, parsed, parsed->l4_bytes));
+	if (!nic_csum_same(seed, want)) {
+		violation_detail("got 0x%04x in the L4 header, want 0x%04x, the sum of the "
+				 "pseudo-header with the length",
+				 be16toh(seed), be16toh(want));
 		nic_tx_violation(tx, VIOLATION_oob_csum_seed);
-	sum = ~nic_csum_fold(nic_csum_add(0, l4, parsed->l4_bytes));
-	if (oob->udp_csum && sum == 0 && !nic_quirk(QUIRK_UDP_ZERO_CSUM_SENT))
-		sum = 0xffff; /* RFC 768: 0 means no checksum */
-	memcpy(field, &sum, sizeof(sum));
+	}
+	nic_csum_write_l4(frame, parsed, field_off,
+			  !oob->udp_csum || nic_quirk(QUIRK_UDP_ZERO_CSUM_SENT));
 }
 
 /* Policies of the virtual network: --enforce. */
@@ -150,7 +182,7 @@ nic_tx_frame(struct nic_tx *tx, uint8_t *frame, uint32_t nb_bytes)
 	nic_count_cast(tx->port->counters.tx_casts, frame, nb_bytes);
 	record->packets++;
 	record->bytes += nb_bytes;
-	wire_send(tx->sq->fn, tx->sq->port, frame, nb_bytes);
+	tx->send(tx->sq->fn, tx->sq->port, frame, nb_bytes);
 	return HW_CQE_TX_OKAY;
 }
 
@@ -166,6 +198,7 @@ nic_tx_packet(struct nic_tx *tx)
 	if (!nic_tx_fits_mtu(tx->total_bytes, TX_MAX_TAGS))
 		return HW_CQE_TX_MTU_DROP;
 	if (nb_bytes < NIC_ETH_BYTES) {
+		violation_detail("got %u bytes, want 14 or more", nb_bytes);
 		nic_tx_violation(tx, VIOLATION_tx_runt);
 		return HW_CQE_TX_HDR_PROCESSING_ERROR;
 	}

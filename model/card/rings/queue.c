@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <errno.h>
+#include <inttypes.h>
 
 #include "mem.h"
 #include "queue.h"
@@ -40,8 +41,14 @@ wq_violation(const struct wq *wq, enum violation violation, const void *bytes,
 		.index = wq->ci / HW_BU_BYTES,
 	};
 
-	if (is_fault && mem_is_ending(wq->ring.process))
+	if (is_fault && mem_is_ending(wq->ring.process)) {
+		violation_detail("%s", "");
 		return;
+	}
+	if (violation == VIOLATION_wqe_memory_fault)
+		violation_detail("got no read access to a ring of %u bytes at 0x%" PRIx64
+				 ", want it mapped while the queue exists",
+				 wq->ring.size_bytes, wq->ring.addr);
 	violation_record(violation, &place, bytes, nb_bytes);
 }
 
@@ -59,7 +66,87 @@ cq_violation(const struct cq *cq, enum violation violation, const void *bytes,
 	if (violation == VIOLATION_cq_memory_fault &&
 	    mem_is_ending(cq->ring.process))
 		return;
+	if (violation == VIOLATION_cq_memory_fault)
+		violation_detail("got no write access to a ring of %u bytes at 0x%" PRIx64
+				 ", want it mapped while the queue exists",
+				 cq->ring.size_bytes, cq->ring.addr);
 	violation_record(violation, &place, bytes, nb_bytes);
+}
+
+void
+sge_detail(const struct mem_table *table, uint32_t pdn,
+	   const struct hw_sge *sge, enum mem_fault fault)
+{
+	const struct mem_region *r = mem_region_find(table, sge->key);
+
+	switch (fault) {
+	case MEM_KEY_UNKNOWN:
+		violation_detail("got key 0x%x, want that of a region that exists",
+				 sge->key);
+		break;
+	case MEM_KEY_FOREIGN_PD:
+		violation_detail(
+			"got key 0x%x of PD %u, want one of PD %u, the queue's",
+			sge->key, r->pdn, pdn);
+		break;
+	case MEM_OUT_OF_RANGE:
+		violation_detail("got %u bytes at 0x%" PRIx64
+				 ", want a part of the %" PRIu64
+				 " bytes at 0x%" PRIx64 " of key 0x%x",
+				 sge->size_bytes, sge->addr, r->size_bytes,
+				 r->iova, sge->key);
+		break;
+	case MEM_NO_WRITE_ACCESS:
+		violation_detail("got key 0x%x, registered for reading, want local write "
+				 "access",
+				 sge->key);
+		break;
+	default:
+		violation_detail("got %u bytes at 0x%" PRIx64
+				 " of key 0x%x that cannot be "
+				 "accessed, want memory mapped while it is registered",
+				 sge->size_bytes, sge->addr, sge->key);
+	}
+}
+
+void
+wqe_detail(const struct wq *wq, enum violation violation,
+	   const struct hw_wqe *wqe, uint32_t max_bytes)
+{
+	switch (violation) {
+	case VIOLATION_wqe_oob_size:
+		violation_detail("got inline_oob_size_div4 %u, want %s",
+				 wqe->oob_div4,
+				 wq->is_sq ? "2 (short OOB) or 6 (long OOB)" :
+					     "2");
+		break;
+	case VIOLATION_wqe_no_sge:
+		violation_detail("got num_sge 0, want 1 or more");
+		break;
+	case VIOLATION_wqe_too_large:
+		violation_detail("got %u bytes by num_sge %u, want at most %u",
+				 hw_wqe_bytes(wqe), wqe->nb_sge, max_bytes);
+		break;
+	case VIOLATION_wqe_beyond_tail:
+		violation_detail("got %u bytes by num_sge %u, want at most %u, up to the tail "
+				 "of the doorbell",
+				 hw_wqe_bytes(wqe), wqe->nb_sge,
+				 wq_posted_bytes(wq));
+		break;
+	case VIOLATION_wqe_reserved_bits:
+		violation_detail("got other bits, want 0 in 0x%08x of word 0 and in 0x%08x of "
+				 "word 1",
+				 HW_WQE_RESERVED0_M, HW_WQE_RESERVED1_M);
+		break;
+	case VIOLATION_wqe_lso_fields:
+		violation_detail("got last_vbytes %u, client_data_unit %u, client_oob_in_sgl %u, "
+				 "want 0 unless a packet is segmented",
+				 wqe->last_vbytes, wqe->client_data_unit,
+				 wqe->oob_in_sgl);
+		break;
+	default:
+		break;
+	}
 }
 
 void
@@ -73,8 +160,12 @@ cq_reset(struct cq *cq)
 	cq->rung_at = cq->pi;
 	cq->is_armed = true;
 	cq->is_stopped = false;
-	if (mem_is_zero(cq->ring.process, cq->ring.addr, cq->ring.size_bytes) == 0)
-		cq_violation(cq, VIOLATION_cq_memory_not_zero, NULL, 0);
+	if (mem_is_zero(cq->ring.process, cq->ring.addr, cq->ring.size_bytes) != 0)
+		return;
+	violation_detail("got other bytes in the %u bytes at 0x%" PRIx64
+			 ", want zeros",
+			 cq->ring.size_bytes, cq->ring.addr);
+	cq_violation(cq, VIOLATION_cq_memory_not_zero, NULL, 0);
 }
 
 /* Linux mana_en.c mana_cq_handler: ring within 8 laps of the ring. */
@@ -84,12 +175,14 @@ cq_check_laps(struct cq *cq, bool strict)
 	if (cq->pi - cq->rung_pi < HW_OWNER_LAPS * cq->nb_cqes ||
 	    cq->is_unobserved)
 		return;
+	violation_detail("got %u CQEs since the last doorbell, want a doorbell within %u "
+			 "(8 laps of %u)",
+			 cq->pi - cq->rung_pi, HW_OWNER_LAPS * cq->nb_cqes,
+			 cq->nb_cqes);
 	cq_violation(cq, VIOLATION_cq_no_doorbell_8_laps, NULL, 0);
 	cq->rung_pi = cq->pi; /* record it once per missed doorbell */
 	cq->is_stopped = strict;
 }
-
-#define CQ_PREFETCH_BYTES (4 * HW_CQE_BYTES)
 
 bool
 cq_post(struct cq *cq, uint8_t cqe[HW_CQE_BYTES], uint32_t trailer, bool strict)
@@ -101,7 +194,6 @@ cq_post(struct cq *cq, uint8_t cqe[HW_CQE_BYTES], uint32_t trailer, bool strict)
 	cq_check_laps(cq, strict);
 	if (cq->is_stopped)
 		return false;
-	ring_prefetch_write(&cq->ring, at + CQ_PREFETCH_BYTES);
 	hw_put_le32(cqe + HW_CQE_TRAILER_OFF, trailer ^ owner << HW_CQE_OWNER_S);
 	/* Before the CQE, so that its line exists when the program sees it. */
 	if (trace_is_on(TRACE_cqe))
@@ -162,9 +254,12 @@ cq_check_backwards(struct cq *cq, uint32_t tail, bool arm)
 
 	if (!cq_doorbell_at(cq, (cq->pi - tail) & (laps - 1), arm, &at))
 		return;
-	if ((int32_t)(at - cq->rung_at) < 0)
+	if ((int32_t)(at - cq->rung_at) < 0) {
+		violation_detail("got index %u, want %u or later (modulo %u)",
+				 tail, cq->rung_at & (laps - 1), laps);
 		cq_violation(cq, VIOLATION_cq_doorbell_backwards, &tail,
 			     sizeof(tail));
+	}
 	cq->rung_at = at;
 }
 
@@ -185,9 +280,12 @@ cq_doorbell(struct cq *cq, uint32_t tail, bool arm, bool must_advance)
 	cq_check_backwards(cq, tail, arm);
 	if (must_advance && (advance == 0 || advance > laps / 2))
 		return false;
-	if (tail >= laps)
+	if (tail >= laps) {
+		violation_detail("got index %u, want %u (modulo 8 laps of %u CQEs)",
+				 tail, tail & (laps - 1), cq->nb_cqes);
 		cq_violation(cq, VIOLATION_cq_doorbell_range, &tail,
 			     sizeof(tail));
+	}
 	cq->rung_pi = cq->pi;
 	cq->rung_idx = tail & (laps - 1);
 	behind = (cq->pi - tail) & (laps - 1);
@@ -199,14 +297,22 @@ cq_doorbell(struct cq *cq, uint32_t tail, bool arm, bool must_advance)
 		return arm && behind != 0;
 	}
 	if (laps - behind <= cq->nb_cqes) {
-		if (!arm)
+		if (!arm) {
+			violation_detail("got index %u, want %u or earlier, up to which "
+					 "the device has written",
+					 tail, cq->pi & (laps - 1));
 			cq_violation(cq, VIOLATION_cq_doorbell_ahead, &tail,
 				     sizeof(tail));
+		}
 		cq->is_armed = arm;
 		return false;
 	}
-	if (!cq->is_flooded)
+	if (!cq->is_flooded) {
+		violation_detail("got index %u, %u CQEs behind the device's %u, want at most "
+				 "the ring's %u",
+				 tail, behind, cq->pi & (laps - 1), cq->nb_cqes);
 		cq_violation(cq, VIOLATION_cq_overflow, &tail, sizeof(tail));
+	}
 	return false;
 }
 
@@ -233,19 +339,28 @@ wq_doorbell(struct wq *wq, uint32_t tail)
 	if (tail == wq->pi)
 		return false; /* no new WQE: harmless */
 	if (tail % HW_BU_BYTES != 0) {
+		violation_detail("got tail %u, want a multiple of 32: it counts bytes, not "
+				 "units of 32 or WQEs",
+				 tail);
 		wq_violation(wq, VIOLATION_doorbell_misaligned, &tail,
 			     sizeof(tail));
 		return false;
 	}
 	if ((int32_t)(tail - wq->pi) < 0) {
+		violation_detail("got tail %u, want %u or later (modulo 2^32)",
+				 tail, wq->pi);
 		wq_violation(wq, VIOLATION_doorbell_backwards, &tail,
 			     sizeof(tail));
 		return false;
 	}
 	if (posted > wq->ring.size_bytes) {
-		if (!wq->saw_bogus_cqe)
-			wq_violation(wq, VIOLATION_doorbell_beyond_ring, &tail,
-				     sizeof(tail));
+		if (wq->saw_bogus_cqe)
+			return false;
+		violation_detail("got tail %u, %u bytes ahead of the oldest WQE at %u, want at "
+				 "most the ring's %u",
+				 tail, posted, wq->ci, wq->ring.size_bytes);
+		wq_violation(wq, VIOLATION_doorbell_beyond_ring, &tail,
+			     sizeof(tail));
 		return false;
 	}
 	wq->pi = tail;
@@ -290,6 +405,10 @@ wq_check_outstanding(struct wq *wq, const struct cq *cq, uint32_t old_pi)
 		wq->nb_wqes += wq_count(wq, wq->counted_to, wq->pi);
 		wq->counted_to = wq->pi;
 	}
-	if (wq->nb_wqes > cq->nb_cqes)
+	if (wq->nb_wqes > cq->nb_cqes) {
+		violation_detail("got %u WQEs without a CQE, want at most %u, the entries of "
+				 "CQ %u",
+				 wq->nb_wqes, cq->nb_cqes, cq->id);
 		wq_violation(wq, VIOLATION_cq_too_small, NULL, 0);
+	}
 }

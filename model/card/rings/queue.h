@@ -78,7 +78,6 @@ struct wq {
 	/* SQ: bytes of WQEs since the last one with a CQE. */
 	uint32_t bytes_without_cqe;
 	uint32_t next_pending;
-	uint32_t replay; /* queue of the recording + 1 */
 	struct rx_open rx; /* RQ */
 	/*
 	 * Injected faults: held CQEs, number of extra CQEs to come, and whether
@@ -106,62 +105,13 @@ ring_read(const struct ring *ring, uint32_t pos, void *buf, uint32_t nb_bytes)
 	return mem_read(ring->process, ring->addr + at, buf, nb_bytes);
 }
 
-/*
- * In polled mode the program's core has the WQEs and CQEs in its cache:
- * prefetch their lines. A prefetch of another process's address never faults.
- */
-#define RING_LINE_BYTES	    64u
-#define RING_PREFETCH_BYTES (16 * RING_LINE_BYTES)
-
-static inline const void *
-ring_at(const struct ring *ring, uint32_t pos)
-{
-	return (const void *)(uintptr_t)(ring->addr +
-					 (pos & (ring->size_bytes - 1)));
-}
-
-/* Prefetch the WQEs between two positions, or the first of them. */
-static inline void
-ring_prefetch(const struct ring *ring, uint32_t from, uint32_t to)
-{
-	if (to - from > RING_PREFETCH_BYTES)
-		to = from + RING_PREFETCH_BYTES;
-	for (; (int32_t)(to - from) > 0; from += RING_LINE_BYTES)
-		__builtin_prefetch(ring_at(ring, from));
-}
-
-/* Prefetch a line that is soon overwritten as a whole. */
-static inline void
-ring_prefetch_write(const struct ring *ring, uint32_t pos)
-{
-#if defined(__x86_64__)
-	__asm__ volatile("prefetchw %0"
-			 :
-			 : "m"(*(const char *)ring_at(ring, pos)));
-#else
-	__builtin_prefetch(ring_at(ring, pos), 1);
-#endif
-}
-
-/*
- * Prefetch the data of the first SGE of the WQE here, if it has the common
- * form: short OOB, one BU. A wrong address is harmless.
- */
-static inline void
-wq_prefetch_data(const struct wq *wq, uint32_t pos)
-{
-	uint8_t addr[sizeof(uint64_t)];
-
-	if (!mem_is_direct(wq->ring.process) ||
-	    ring_read(&wq->ring,
-		      pos + HW_WQE_HEADER_BYTES + HW_SHORT_OOB_BYTES +
-			      HW_SGE_ADDR_OFF,
-		      addr, sizeof(addr)) < 0)
-		return;
-	__builtin_prefetch((const void *)(uintptr_t)hw_le64(addr));
-}
-
 /* Record a violation of a queue, with its current index. */
+/* Say what is wrong with an SGE that mem_region_check() refused, or with its memory. */
+void sge_detail(const struct mem_table *table, uint32_t pdn,
+		const struct hw_sge *sge, enum mem_fault fault);
+/* Say what is wrong with a WQE's header; max_bytes: of a WQE of this queue. */
+void wqe_detail(const struct wq *wq, enum violation violation,
+		const struct hw_wqe *wqe, uint32_t max_bytes);
 void wq_violation(const struct wq *wq, enum violation violation,
 		  const void *bytes, size_t nb_bytes);
 void cq_violation(const struct cq *cq, enum violation violation,

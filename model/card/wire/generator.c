@@ -3,6 +3,7 @@
 #include "card_state.h"
 #include "clock.h"
 #include "nic.h"
+#include "synthetic.h"
 #include "platform.h"
 #include "wire.h"
 
@@ -63,6 +64,17 @@ has_been_made(struct wire *wire, uint32_t stream, uint32_t nb_bytes,
 	}
 }
 
+/* Of the device that receives for the port, behind nb_waiting frames. */
+static bool
+has_room(const struct wire *wire, const uint8_t *frame, uint32_t nb_bytes,
+	 uint32_t nb_waiting)
+{
+	return port_of(wire)->is_synthetic ?
+		       synthetic_has_room(wire->fn, wire->port, nb_waiting) :
+		       nic_rx_has_room(wire->fn, wire->port, frame, nb_bytes,
+				       nb_waiting);
+}
+
 /* False: no frame sent. needs_room: send only if the port has room. */
 static bool
 send_next(struct wire *wire, bool needs_room, uint32_t *nb_bytes)
@@ -78,8 +90,8 @@ send_next(struct wire *wire, bool needs_room, uint32_t *nb_bytes)
 	if (*nb_bytes == 0)
 		return false;
 	if (needs_room &&
-	    !nic_rx_has_room(wire->fn, wire->port, frame, *nb_bytes,
-			     in->queue.nb_frames + in->held.nb_frames)) {
+	    !has_room(wire, frame, *nb_bytes,
+		      in->queue.nb_frames + in->held.nb_frames)) {
 		gen->prng = before; /* retry the same frame later */
 		return false;
 	}
@@ -128,13 +140,19 @@ send_due(struct wire *wire, uint64_t now_ns)
 		clock_due((gen->next_ps + 999) / 1000);
 }
 
+static bool
+is_receiving(const struct wire *wire)
+{
+	return port_of(wire)->rx_enabled || port_of(wire)->is_synthetic;
+}
+
 static void
 work(struct wire *wire, uint64_t now_ns)
 {
 	struct wires *wires = segment_wires();
 	const bool was_busy = wires->is_busy;
 
-	if (is_done(&wire->generator) || !port_of(wire)->rx_enabled)
+	if (is_done(&wire->generator) || !is_receiving(wire))
 		return;
 	wires->is_busy = true;
 	if (wire->generator.settings.rate_kind == GENERATOR_FULL)
@@ -159,7 +177,7 @@ generator_port_ready(struct wire *wire)
 	struct generator *gen = &wire->generator;
 	const uint64_t now_ns = clock_now();
 
-	if (is_done(gen) || !port_of(wire)->rx_enabled)
+	if (is_done(gen) || !is_receiving(wire))
 		return;
 	if (gen->settings.rate_kind != GENERATOR_FULL) {
 		if (gen->next_ps < now_ns * 1000)

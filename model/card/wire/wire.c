@@ -6,8 +6,9 @@
 #include "clock.h"
 #include "nic.h"
 #include "platform.h"
+#include "synthetic.h"
 #include "trace.h"
-#include "trace_wire.h"
+#include "trace_frame.h"
 #include "wire.h"
 
 static_assert(sizeof(struct wires) <= SEGMENT_WIRES_BYTES, "struct wires");
@@ -153,12 +154,22 @@ wire_backend_next(uint32_t *number, void *buf, uint32_t buf_bytes,
 	return n;
 }
 
+/* To the device that receives for the port: its VF or the synthetic one. */
+static void
+wire_to_port(uint32_t fn, uint32_t port, const uint8_t *frame, uint32_t nb_bytes)
+{
+	if (segment_card()->functions[fn].ports[port].is_synthetic)
+		synthetic_rx(fn, port, frame, nb_bytes);
+	else
+		nic_rx(fn, port, frame, nb_bytes);
+}
+
 static void
 wire_deliver(const struct wire *wire, const uint8_t *frame, uint32_t nb_bytes)
 {
 	if (segment_config()->capture != MODEL_CAPTURE_NONE)
 		capture_frame(wire, false, frame, nb_bytes);
-	nic_rx(wire->fn, wire->port, frame, nb_bytes);
+	wire_to_port(wire->fn, wire->port, frame, nb_bytes);
 }
 
 /* Whether a sink checks frames at the far end of the wire. */
@@ -246,7 +257,7 @@ wire_send(uint32_t fn, uint32_t port_idx, const uint8_t *frame, uint32_t nb_byte
 		return;
 	}
 	if (port->has_direct_wire) {
-		nic_rx(port->peer_fn, port->peer_port, frame, nb_bytes);
+		wire_to_port(port->peer_fn, port->peer_port, frame, nb_bytes);
 		return;
 	}
 	wires = segment_wires();

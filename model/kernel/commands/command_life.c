@@ -105,6 +105,83 @@ run_reset(struct command_args *args)
 	       command_fail(args, ret, "function %u is removed: let it return first", fn);
 }
 
+/* One word of a list, which ends with NULL; *which is unchanged without the key. */
+static int
+choose(struct command_args *args, const char *key, const char *const *words,
+       const char *choices, uint32_t *which)
+{
+	const char *word = command_text(args, key);
+
+	if (word == NULL)
+		return 0;
+	for (uint32_t i = 0; words[i] != NULL; i++)
+		if (strcmp(word, words[i]) == 0) {
+			*which = i;
+			return 1;
+		}
+	return command_fail(args, -EINVAL, "%s=%s: give %s", key, word, choices);
+}
+
+static int
+read_service(struct command_args *args, struct life_service *service)
+{
+	static const char *const kinds[] = { /* enum life_service_kind */
+		"remove", "move", "revoke", "reset", "reconfigure", NULL };
+	static const char *const orders[] = { /* enum life_order */
+		"before", "after", "never", NULL };
+	uint32_t kind = 0, withdraw = LIFE_BEFORE, report = LIFE_AFTER;
+	int ret = choose(args, "kind", kinds, "remove, move, revoke, reset or "
+			 "reconfigure", &kind);
+
+	if (ret == 0)
+		return command_fail(args, -EINVAL, "the kind is missing: give "
+				    "kind=remove, move, revoke, reset or "
+				    "reconfigure");
+	if (ret > 0)
+		ret = choose(args, "withdraw", orders, "before, after or never",
+			     &withdraw);
+	if (ret >= 0)
+		ret = choose(args, "report", orders, "before, after or never",
+			     &report);
+	if (ret >= 0)
+		ret = command_time(args, "gap", &service->gap_ns);
+	if (ret >= 0)
+		ret = command_time(args, "outage", &service->outage_ns);
+	if (ret < 0)
+		return ret;
+	if (service->gap_ns > service->outage_ns / 2)
+		return command_fail(args, -EINVAL, "the gap must be at most half "
+				    "of the outage");
+	service->kind = (enum life_service_kind)kind;
+	service->withdraw = (enum life_order)withdraw;
+	service->report = (enum life_order)report;
+	return 0;
+}
+
+static int
+run_service(struct command_args *args)
+{
+	struct life_service service = { .outage_ns = LIFE_OUTAGE_NS };
+	uint32_t fn;
+	int ret;
+
+	if (command_word(args, "next"))
+		return change(args, life_service_next, "has no service now");
+	ret = command_function(args, &fn);
+	if (ret == 0)
+		ret = read_service(args, &service);
+	if (ret == 0)
+		ret = command_end(args);
+	if (ret < 0)
+		return ret;
+	segment_lock();
+	ret = life_service(fn, &service);
+	segment_unlock();
+	return ret == 0 ? 0 :
+	       command_fail(args, ret, "a part of function %u is missing, or a "
+			    "service runs: let it return first", fn);
+}
+
 static int
 run_slow(struct command_args *args)
 {
@@ -171,6 +248,12 @@ const struct command commands_life[] = {
 	{ "return", "fn=N", "end remove or fatal, with a new RDMA device", run_return },
 	{ "reset", "fn=N [outage=TIME] [pci]", "reset the adapter: remove the "
 	  "RDMA device for 10s or TIME; pci: the PCI function, too", run_reset },
+	{ "service", "fn=N kind=remove|move|revoke|reset|reconfigure "
+	  "[withdraw=before|after|never] [report=before|after|never] [gap=TIME] "
+	  "[outage=TIME] | fn=N next", "service of Azure for 10s or TIME: the function goes and "
+	  "returns (remove), to other hardware (move), never (revoke), by GDMA event "
+	  "135 (reset) or 132 (reconfigure); the host tells net_netvsc before or after "
+	  "loss and return, with this gap; next: do its next step now", run_service },
 	{ "slow", "calls=NAME|any for=TIME | off", "kernel calls of this kind take "
 	  "this time; off: no delay", run_slow },
 	{ "uevent", "fn=N add|remove|change|bind|unbind",

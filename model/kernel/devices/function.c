@@ -1,17 +1,49 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "function.h"
 #include "kernel_version.h"
-#include "vport.h"
+#include "netdev_list.h"
 
 /* Minor numbers 192 to 255 of major 231 (core/uverbs_main.c uses 32). */
 #define NB_RDMA_NUMBERS 64
+#define DEFAULT_MTU 1500
 
 static_assert(NB_RDMA_NUMBERS > 2 * MODEL_MAX_FUNCTIONS, "a free number");
+
+void
+function_init_ports(uint32_t fn)
+{
+	const struct model_config *config = segment_config();
+	uint32_t p;
+
+	for (p = 0; p < config->nb_ports[fn]; p++) {
+		struct kernel_port *port = &segment_kernel()->port[fn][p];
+
+		port->owner_pd = KERNEL_NONE;
+		port->is_up = false;
+		/*
+		 * On after probe (Linux mana_en.c mana_probe_port). ASSUMED:
+		 * the card reports again that its link is down.
+		 */
+		port->carrier = card_link_is_up(fn, p);
+		port->nb_carrier_up = kernel_version()->carrier_is_link;
+		port->nb_carrier_down = 0;
+		port->was_up = false;
+		port->speed_mbps = NETDEV_SPEED_MBPS;
+		port->more_flags = IFF_MULTICAST; /* ether_setup() */
+		port->tx_queue_len = NETDEV_TX_QUEUE_LEN;
+		port->nb_channels = kernel_version()->nb_channels;
+		port->rx_ring = kernel_version()->rx_ring;
+		port->tx_ring = NETDEV_DEF_TX_RING;
+		port->mtu = config->max_mtu < DEFAULT_MTU ? config->max_mtu :
+							    DEFAULT_MTU;
+	}
+}
 
 void
 function_add_netdevs(uint32_t fn)
@@ -21,7 +53,7 @@ function_add_netdevs(uint32_t fn)
 
 	uint32_t p;
 
-	vport_init(fn);
+	function_init_ports(fn);
 	for (p = 0; p < segment_config()->nb_ports[fn]; p++)
 		kernel->port[fn][p].ns = KERNEL_NETDEV_OWN_NS;
 	/* core/dev.c dev_index_reserve(): the next index, never a used one. */

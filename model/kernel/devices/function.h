@@ -29,6 +29,9 @@ function_is_detached(uint32_t fn)
 /* Set all functions to their state at boot. */
 void function_init(void);
 
+/* Set the ports of a function to their state after the driver's probe. */
+void function_init_ports(uint32_t fn);
+
 /*
  * The drivers' probes. New netdevs are down, with new indices; new RDMA devices
  * of this kernel version have numbers not used recently.

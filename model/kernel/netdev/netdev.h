@@ -12,24 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kernel.h"
+#include "netdev_list.h"
 
-#define NETDEV_MIN_MTU 68 /* ETH_MIN_MTU */
-#define NETDEV_TX_QUEUE_LEN 1000 /* DEFAULT_TX_QUEUE_LEN */
-/* Queues of a port: MANA_MAX_NUM_QUEUES; initially version.nb_channels. */
-#define NETDEV_MAX_CHANNELS 64
-#define NETDEV_DEF_TX_RING 256	/* DEF_TX_BUFFERS_PER_QUEUE */
-/* QoS-limited speed in Mb/s; OpenVMM's value for an unknown speed. */
-#define NETDEV_SPEED_MBPS 200000
-
-/* PCI address of a function, as in sysfs. */
-#define NETDEV_PCI_BYTES 16
-void netdev_pci_address(uint32_t fn, char address[NETDEV_PCI_BYTES]);
-
-/* The netdev of a port, even if its function is removed. With the lock held. */
-void netdev_get(uint32_t fn, uint32_t port, struct kernel_netdev *netdev);
-
-/* Write its sysfs files. */
+/* Write the sysfs files of a netdev. */
 void netdev_write_attributes(const struct kernel_netdev *netdev);
 /*
  * A netdev was created or has changed (RTM_NEWLINK), or will be removed
@@ -49,22 +34,10 @@ struct kernel_port;
 /* The driver restarts a netdev that is up, to change it. With the lock held. */
 void netdev_restart(struct kernel_port *port);
 
-/* The index of its hv_netvsc master; 0: none. */
-uint32_t netdev_master(const struct kernel_netdev *netdev);
-/* The name of an hv_netvsc master. 0 or -ENODEV. */
-int netdev_master_name(uint32_t ifindex, char name[IFNAMSIZ]);
-/* SIOCETHTOOL, SIOCGIFINDEX of a master: 0, -errno or NETDEV_NOT_OURS. */
-int netdev_master_ioctl(unsigned long request, struct ifreq *ifr);
-
-/* The current IFF_* flags, including IFF_LOWER_UP of linux/if.h. */
-#define NETDEV_LOWER_UP (1u << 16)
-uint32_t netdev_flags(const struct kernel_netdev *netdev);
-
 /*
  * A SIOC* ioctl; arg is the program's pointer, accessed by guarded copies.
  * NETDEV_NOT_OURS: on no modelled netdev; the real kernel must answer.
  */
-#define NETDEV_NOT_OURS 1
 int netdev_ioctl(unsigned long request, void *arg);
 /* SIOCETHTOOL: data is the address in the program's ifr_data. */
 int netdev_ethtool(const struct kernel_netdev *netdev, uint64_t data);

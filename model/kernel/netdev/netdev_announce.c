@@ -10,7 +10,7 @@
 #include "netdev.h"
 #include "segment.h"
 #include "trace.h"
-#include "trace_wire.h"
+#include "trace_frame.h"
 
 #define PATH_BYTES (MODEL_MAX_PATH + 128)
 

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <linux/ethtool.h>
 #include <linux/net_tstamp.h>
-#include <string.h>
 
 #include "card.h"
 #include "ethtool_stats.h"

@@ -8,7 +8,7 @@
 
 #include "kernel_version.h"
 #include "link_message.h"
-#include "netdev.h"
+#include "netdev_list.h"
 #include "nl_event.h"
 
 #define MAC_BYTES 6
@@ -116,8 +116,10 @@ link_message_write(struct nl_write *w, const struct link_message *how,
 	nl_write_attr(w, IFLA_MAP, &map, sizeof(map));
 	put_addresses(w, netdev);
 	put_stats(w, how->ext_mask);
-	nl_write_text(w, IFLA_PARENT_DEV_NAME, pci);
-	nl_write_text(w, IFLA_PARENT_DEV_BUS_NAME, "pci");
+	if (!netdev->is_master) {
+		nl_write_text(w, IFLA_PARENT_DEV_NAME, pci);
+		nl_write_text(w, IFLA_PARENT_DEV_BUS_NAME, "pci");
+	}
 	nl_write_end(w, hdr);
 }
 

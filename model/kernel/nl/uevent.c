@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "kernel_state.h"
-#include "netdev.h"
+#include "netdev_list.h"
 #include "nl_event.h"
 #include "segment.h"
 #include "sysfs.h"

@@ -12,13 +12,11 @@
  */
 
 #include <stdio.h>
-#include <string.h>
 
 #include "function.h"
 #include "kernel_version.h"
-#include "netdev.h"
+#include "netdev_list.h"
 #include "sysfs.h"
-#include "violation_log.h"
 
 #define PCI_DOMAIN 0x7870 /* as in a Hyper-V VM */
 
@@ -197,15 +195,6 @@ put_parts(struct tree *tree, uint32_t fn, uint32_t parts)
 			sysfs_put_rdma(tree, &device, pci_dir);
 }
 
-static void
-close_logged(struct tree *tree)
-{
-	tree_close(tree);
-	if (tree->error < 0)
-		model_log("cannot write sys/%s: %s", tree->at,
-			  strerrordesc_np(-tree->error));
-}
-
 void
 sysfs_put(uint32_t fn, uint32_t parts)
 {
@@ -214,7 +203,7 @@ sysfs_put(uint32_t fn, uint32_t parts)
 	tree_open(&tree);
 	if (tree.error == 0)
 		put_parts(&tree, fn, parts);
-	close_logged(&tree);
+	tree_close_logged(&tree);
 }
 
 void
@@ -227,7 +216,7 @@ sysfs_put_netdev(const struct kernel_netdev *netdev)
 	tree_open(&tree);
 	if (tree.error == 0)
 		put_netdev(&tree, netdev, pci_dir);
-	close_logged(&tree);
+	tree_close_logged(&tree);
 }
 
 int

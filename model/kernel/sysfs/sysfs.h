@@ -55,6 +55,8 @@ struct tree {
 
 void tree_open(struct tree *tree);
 void tree_close(struct tree *tree);
+/* The same, and log an error. */
+void tree_close_logged(struct tree *tree);
 
 /* Create a folder and its parents, unless they exist. */
 void tree_dirs(struct tree *tree, const char *path);
@@ -63,6 +65,12 @@ void tree_bytes(struct tree *tree, const char *dir, const char *name,
 		const void *bytes, size_t nb_bytes);
 void tree_text(struct tree *tree, const char *dir, const char *name,
 	       const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Create dir/name, a file of nb_bytes zeros that needs no memory yet. */
+void tree_sparse(struct tree *tree, const char *dir, const char *name,
+		 size_t nb_bytes);
+/* Remove a folder with all in it, or the file or link dir/name. */
+void tree_remove(struct tree *tree, const char *path);
+void tree_unlink(struct tree *tree, const char *dir, const char *name);
 /* Create the link dir/name to a path below the root. */
 void tree_link(struct tree *tree, const char *dir, const char *name,
 	       const char *target);

@@ -9,6 +9,7 @@
 #include "host.h"
 #include "kernel_state.h"
 #include "sysfs.h"
+#include "violation_log.h"
 
 /* sys/ of the run folder, or negative. */
 static int
@@ -65,6 +66,32 @@ tree_bytes(struct tree *tree, const char *dir, const char *name,
 }
 
 void
+tree_sparse(struct tree *tree, const char *dir, const char *name,
+	    size_t nb_bytes)
+{
+	char path[256];
+	int fd, rc;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = host_openat(tree->root, path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC,
+			 0600);
+	rc = fd < 0 ? fd : host_result(syscall(SYS_ftruncate, fd, nb_bytes));
+	if (rc < 0)
+		fail(tree, path, rc);
+	if (fd >= 0)
+		host_close(fd);
+}
+
+void
+tree_unlink(struct tree *tree, const char *dir, const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	host_unlinkat(tree->root, path, 0);
+}
+
+void
 tree_text(struct tree *tree, const char *dir, const char *name,
 	  const char *format, ...)
 {
@@ -115,6 +142,15 @@ tree_close(struct tree *tree)
 {
 	if (tree->root >= 0)
 		host_close(tree->root);
+}
+
+void
+tree_close_logged(struct tree *tree)
+{
+	tree_close(tree);
+	if (tree->error < 0)
+		model_log("cannot write sys/%s: %s", tree->at,
+			  strerrordesc_np(-tree->error));
 }
 
 #define MAX_DEPTH 8
@@ -209,6 +245,12 @@ remove_tree(int root, const char *path)
 	const int depth = 0;
 
 	remove_entry(root, path, DT_DIR, &depth);
+}
+
+void
+tree_remove(struct tree *tree, const char *path)
+{
+	remove_tree(tree->root, path);
 }
 
 /* Remove the devices of a class below a function, and the links to them. */

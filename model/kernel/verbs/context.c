@@ -86,7 +86,7 @@ open_file(struct kernel_context *ctx, int open_flags)
 		return fd;
 	rc = host_flock(fd, LOCK_SH | LOCK_NB);
 	/* Now: on a full file system a later store would get SIGBUS. */
-	if (rc == 0 && config_polls_doorbells(segment_config()))
+	if (rc == 0 && config_has_plain_doorbells(segment_config()))
 		rc = host_result(syscall(SYS_fallocate, fd, 0, 0l,
 					 (long)HW_DB_PAGE_BYTES));
 	if (rc == 0)
@@ -181,15 +181,6 @@ kernel_context_doorbell(uint32_t context, uint32_t *fn, uint32_t *page)
 }
 
 int
-kernel_context_fn(uint32_t context)
-{
-	const struct kernel_context *ctx = context_at(context);
-
-	return ctx == NULL || kernel_context_is_dead(context) ? -EIO :
-								(int)ctx->fn;
-}
-
-int
 kernel_context_number(uint32_t context)
 {
 	const struct kernel_context *ctx = context_at(context);
@@ -218,45 +209,21 @@ kernel_context_is_own(uint32_t context)
 	return ctx != NULL && ctx->process == model_self;
 }
 
-static int
-open_page(uint32_t context, bool is_own, uint64_t *serial)
+uint64_t
+kernel_context_page_serial(uint32_t context)
 {
-	const struct kernel_context *ctx = context_at(context);
+	const struct kernel_context *ctx = context_live(context);
+
+	return ctx == NULL || !ctx->has_ucontext ? 0 : ctx->serial;
+}
+
+int
+kernel_context_page_open(uint32_t context)
+{
 	char path[PATH_BYTES];
 
-	if (ctx == NULL)
-		return -EIO;
-	if ((ctx->process == model_self) != is_own)
-		return -ENOENT;
-	*serial = ctx->serial;
-	context_path(ctx->serial, path);
+	context_path(context_at(context)->serial, path);
 	return host_open(path, O_RDONLY | O_CLOEXEC, 0);
-}
-
-int
-kernel_context_page_open(uint32_t context, uint64_t *serial)
-{
-	return open_page(context, true, serial);
-}
-
-int
-kernel_context_other_page_open(uint32_t context, uint64_t *serial)
-{
-	return open_page(context, false, serial);
-}
-
-uint64_t
-kernel_context_nb_pages(void)
-{
-	return segment_kernel()->nb_pages;
-}
-
-bool
-kernel_context_is(uint32_t context, uint64_t serial)
-{
-	const struct kernel_context *ctx = context_at(context);
-
-	return ctx != NULL && !ctx->is_dead && ctx->serial == serial;
 }
 
 int
@@ -296,7 +263,6 @@ context_enable(uint32_t context)
 	card_page_cleared(ctx->fn, ctx->page, true);
 	card_page_cleared(ctx->fn, ctx->page, false);
 	__atomic_store_n(&ctx->has_ucontext, 1, __ATOMIC_RELEASE);
-	segment_kernel()->nb_pages++;
 	return 0;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <errno.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "object.h"
+#include "privileges.h"
 
 #ifndef MADV_POPULATE_READ /* Linux 5.14 */
 #define MADV_POPULATE_READ 22
@@ -66,7 +66,7 @@ charge(uint64_t nb_pages, uint64_t *charged)
 	uint64_t *nb_pinned = &kernel->nb_pinned[model_self];
 	struct rlimit limit;
 
-	if (kernel->no_ipc_lock && getrlimit(RLIMIT_MEMLOCK, &limit) == 0 &&
+	if (!privileges_ipc_lock() && getrlimit(RLIMIT_MEMLOCK, &limit) == 0 &&
 	    limit.rlim_cur != RLIM_INFINITY &&
 	    *nb_pinned + nb_pages > limit.rlim_cur / KERNEL_PAGE_BYTES)
 		return -ENOMEM;

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "context.h"
-#include "life.h"
 #include "object.h"
+#include "verbs.h"
 
 /* Event files outlive their context until the program closes them. */
 static void
@@ -92,12 +92,10 @@ reap_process(uint32_t process)
 }
 
 void
-kernel_reclaim_dead(void)
+verbs_reclaim_dead(void)
 {
 	uint32_t slot;
 
-	segment_lock();
-	life_repair();
 	context_reap();
 	abandon_unfinished();
 	for (slot = 1; slot < MODEL_MAX_PROCESSES; slot++) {
@@ -107,7 +105,6 @@ kernel_reclaim_dead(void)
 			continue;
 		reap_process(slot);
 	}
-	segment_unlock();
 }
 
 void

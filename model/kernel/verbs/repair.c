@@ -250,6 +250,7 @@ verbs_repair(void)
 	struct kernel *kernel = segment_kernel();
 	uint32_t i;
 
+	card_recover();
 	/* mana-model ctl: objects of a PCI machine are unknown here. */
 	if (segment_config()->is_pci)
 		return;

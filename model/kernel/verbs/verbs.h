@@ -122,25 +122,27 @@ void verbs_rss_teardown(uint32_t qp_handle);
 
 /* mana_ib_cq_handler() and ib_uverbs_comp_handler(); lock held. */
 void verbs_cq_event(uint32_t fn, uint32_t cq_id);
-/* repair.c: after the lock's holder was killed and the card was repaired. */
+/* repair.c: the lock's holder was killed: repair the card, then the kernel's objects. */
 void verbs_repair(void);
+/* For kernel_reclaim_dead(), which see. The caller holds the machine's lock. */
+void verbs_reclaim_dead(void);
 
 /*
- * Doorbell pages of plain memory (--mode step, polled): refuse queues that they
+ * Doorbell pages of plain memory (--mode step): refuse queues that they
  * cannot serve, and log why. Other modes refuse none. With the machine's lock
  * held; 0 or -errno. by_hand: this process acts as the device, and may have
  * several queues of a kind.
  */
-void polled_queues_by_hand(bool by_hand);
+void plain_queues_by_hand(bool by_hand);
 
-int polled_queues_refuse_channel(void);
+int plain_queues_refuse_channel(void);
 
 /*
  * Before creating nb queues on a page, which serves one. Clears the register.
  */
-int polled_queues_prepare(const struct kernel_context *ctx, bool is_sq,
+int plain_queues_prepare(const struct kernel_context *ctx, bool is_sq,
 			  uint32_t nb);
 /* After destruction. Clears the register, so that no new queue inherits it. */
-void polled_queues_end(const struct kernel_context *ctx, bool is_sq);
+void plain_queues_end(const struct kernel_context *ctx, bool is_sq);
 
 #endif /* MODEL_VERBS_H */

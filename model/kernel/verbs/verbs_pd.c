@@ -40,7 +40,7 @@ make_event_file(uint32_t context, enum object_kind kind, enum fault_call call)
 
 	rc = fault_check(call);
 	if (rc == 0 && kind == OBJECT_CHANNEL)
-		rc = polled_queues_refuse_channel();
+		rc = plain_queues_refuse_channel();
 	if (rc == 0)
 		rc = event_file_create(context, kind, &handle);
 	return rc;

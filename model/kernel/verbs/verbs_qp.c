@@ -8,6 +8,7 @@
 #include "fault.h"
 #include "kernel_version.h"
 #include "object.h"
+#include "privileges.h"
 #include "verbs.h"
 #include "vport.h"
 
@@ -23,7 +24,7 @@ create_queues(uint32_t handle)
 
 	if (ctx == NULL)
 		return -EIO;
-	rc = polled_queues_prepare(ctx, true, 1);
+	rc = plain_queues_prepare(ctx, true, 1);
 	if (rc == 0)
 		rc = verbs_cq_bind(qp->cq, handle, pdn);
 	if (rc < 0)
@@ -72,7 +73,7 @@ check_qp(uint32_t context, const struct verbs_qp *qp)
 		rc = object_check(context, OBJECT_CQ, qp->recv_cq);
 	if (rc < 0)
 		return rc;
-	if (segment_kernel()->no_net_raw)
+	if (!privileges_net_raw())
 		return -EPERM;
 	if (qp->max_send_wr > limits->max_qp_wr ||
 	    qp->max_send_sge > KERNEL_MAX_SEND_SGE)
@@ -144,7 +145,7 @@ raw_teardown(uint32_t handle)
 	if (qp->sq_id != CARD_NO_QUEUE) {
 		card_sq_destroy(ctx->fn, qp->sq_id);
 		qp->sq_id = CARD_NO_QUEUE;
-		polled_queues_end(ctx, true);
+		plain_queues_end(ctx, true);
 	}
 	verbs_cq_unbind(qp->cq, handle);
 	if (qp->has_vport)

@@ -9,6 +9,7 @@
 #include "fault.h"
 #include "kernel_version.h"
 #include "object.h"
+#include "privileges.h"
 #include "verbs.h"
 
 #define HASH_TOEPLITZ 1 /* MANA_IB_RX_HASH_FUNC_TOEPLITZ */
@@ -56,7 +57,7 @@ destroy_rqs(uint32_t handle, const struct object_ind *ind,
 		wq->qp = KERNEL_NONE;
 	}
 	if (has_queues)
-		polled_queues_end(ctx, false);
+		plain_queues_end(ctx, false);
 }
 
 /* mana_ib_cfg_vport_steering() */
@@ -90,7 +91,7 @@ create_queues(const struct verbs_rss *rss, const struct kernel_context *ctx,
 	struct object_qp *qp = &object_at(result->handle)->qp;
 	const struct object_ind *ind = &object_at(qp->ind)->ind;
 	uint32_t i, nb = 1u << ind->log_size;
-	int rc = polled_queues_prepare(ctx, false, nb);
+	int rc = plain_queues_prepare(ctx, false, nb);
 
 	for (i = 0; i < nb && rc == 0; i++) {
 		struct object_wq *wq = &object_at(ind->wq[i])->wq;
@@ -154,7 +155,7 @@ check_rss(uint32_t context, const struct verbs_rss *rss)
 		rc = object_check(context, OBJECT_IND, rss->ind);
 	if (rc < 0)
 		return rc;
-	if (segment_kernel()->no_net_raw)
+	if (!privileges_net_raw())
 		return -EPERM;
 	if (1u << ind->ind.log_size > CARD_RSS_TABLE_SIZE ||
 	    rss->hash_function != HASH_TOEPLITZ ||

@@ -4,9 +4,7 @@
 #include <stdio.h>
 
 #include "context.h"
-#include "fault.h"
 #include "object.h"
-#include "replay.h"
 #include "verbs_trace.h"
 
 uint32_t
@@ -57,13 +55,6 @@ verbs_begin_line(struct verbs_call *call, uint32_t context, const char *name,
 	trace_add(&call->line, "fn=%u ctx=%u call=%s%s",
 		  ctx == NULL ? 0 : ctx->fn, ctx == NULL ? 0 : ctx->trace_number,
 		  name, text);
-	call->replay = REPLAY_NO_CALL;
-	if (recording == NULL)
-		return;
-	segment_lock();
-	fault_force(replay_call_begins(call->line.text, call->line.len,
-				       &call->replay));
-	segment_unlock();
 }
 
 void
@@ -86,12 +77,6 @@ verbs_end(struct verbs_call *call, int rc)
 	if (!call->is_shown)
 		return;
 	call->is_shown = false;
-	if (recording != NULL) {
-		fault_force(0);
-		segment_lock();
-		replay_call_ends(call->replay, rc);
-		segment_unlock();
-	}
 	if (!trace_is_on(TRACE_verbs))
 		return;
 	trace_put(TRACE_verbs, "%.*s result=%s%.*s", (int)call->line.len,

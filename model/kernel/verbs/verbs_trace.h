@@ -19,7 +19,6 @@
 
 struct verbs_call {
 	bool is_shown; /* verbs_begin() was called and the class is on */
-	uint32_t replay; /* number of the recorded call */
 	uint32_t nb_result;
 	struct trace_line line;
 	char result[VERBS_RESULT_BYTES]; /* text behind result= */
@@ -28,14 +27,10 @@ struct verbs_call {
 static inline bool
 verbs_is_shown(void)
 {
-	return __builtin_expect((trace_on & (1u << TRACE_verbs |
-					     1u << TRACE_SHOW_VERBS)) != 0, 0);
+	return trace_is_on(TRACE_verbs);
 }
 
-/*
- * Start of a call; each argument is " key=value". In a replay, if the recorded
- * call failed, its fault_check() returns the error.
- */
+/* Start of a call; each argument is " key=value". */
 #define verbs_begin(call, context, name, ...)                               \
 	do {                                                                \
 		(call)->is_shown = false;                                   \

@@ -1,46 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <errno.h>
-#include <net/if.h>
 
 #include "context.h"
 #include "kernel_version.h"
-#include "netdev.h"
 #include "object.h"
 #include "violation_log.h"
 #include "vport.h"
-
-#define DEFAULT_MTU 1500
-
-void
-vport_init(uint32_t fn)
-{
-	const struct model_config *config = segment_config();
-	uint32_t p;
-
-	for (p = 0; p < config->nb_ports[fn]; p++) {
-		struct kernel_port *port = &segment_kernel()->port[fn][p];
-
-		port->owner_pd = KERNEL_NONE;
-		port->is_up = false;
-		/*
-		 * On after probe (Linux mana_en.c mana_probe_port). ASSUMED:
-		 * the card reports again that its link is down.
-		 */
-		port->carrier = card_link_is_up(fn, p);
-		port->nb_carrier_up = kernel_version()->carrier_is_link;
-		port->nb_carrier_down = 0;
-		port->was_up = false;
-		port->speed_mbps = NETDEV_SPEED_MBPS;
-		port->more_flags = IFF_MULTICAST; /* ether_setup() */
-		port->tx_queue_len = NETDEV_TX_QUEUE_LEN;
-		port->nb_channels = kernel_version()->nb_channels;
-		port->rx_ring = kernel_version()->rx_ring;
-		port->tx_ring = NETDEV_DEF_TX_RING;
-		port->mtu = config->max_mtu < DEFAULT_MTU ? config->max_mtu :
-							    DEFAULT_MTU;
-	}
-}
 
 bool
 vport_is_free(uint32_t fn, uint32_t p)
@@ -59,10 +25,13 @@ vport_netdev_changes(uint32_t fn, uint32_t p)
 {
 	const struct violation_place place = { .fn = fn };
 
-	if (!vport_is_free(fn, p) &&
-	    segment_kernel()->port[fn][p].owner_pd != KERNEL_NETDEV_OWNER)
-		violation_record(VIOLATION_netdev_change_under_raw_qps, &place,
-				 NULL, 0);
+	if (vport_is_free(fn, p) ||
+	    segment_kernel()->port[fn][p].owner_pd == KERNEL_NETDEV_OWNER)
+		return;
+	violation_detail("got a change while port %u has raw QPs, want it before they are "
+			 "made",
+			 p + 1);
+	violation_record(VIOLATION_netdev_change_under_raw_qps, &place, NULL, 0);
 }
 
 int

@@ -10,9 +10,6 @@
 
 #include "kernel_state.h"
 
-/* Set the ports of a function to their state after the driver's probe. */
-void vport_init(uint32_t fn);
-
 /* Whether neither the netdev nor a PD of a living program uses it. */
 bool vport_is_free(uint32_t fn, uint32_t port);
 /* MTU or rings of the netdev change: a violation while raw QPs exist. */

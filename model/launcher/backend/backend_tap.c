@@ -7,7 +7,6 @@
 #include <linux/if.h>
 #include <linux/if_tun.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>

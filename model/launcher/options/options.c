@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -18,8 +17,7 @@
 #include "kernel_version.h"
 #include "options.h"
 #include "options_parse.h"
-#include "replay.h"
-#include "replay_read.h"
+#include "synthetic.h"
 #include "trace.h"
 #include "violation_log.h"
 
@@ -123,8 +121,6 @@ options_add_command(struct options *options, const char *format, ...)
 void
 options_release(struct options *options)
 {
-	replay_free(options->recording);
-	options->recording = NULL;
 	free(options->commands);
 	options->commands = NULL;
 	options->nb_commands = 0;
@@ -233,19 +229,6 @@ parse_mac_base(uint8_t mac[6], const char *value)
 			       "and not all bytes are 0");
 }
 
-static uint32_t
-parse_core(const char *value)
-{
-	const uint32_t core = (uint32_t)options_number(value, 0, CPU_SETSIZE - 1);
-	cpu_set_t cores;
-
-	if (sched_getaffinity(0, sizeof(cores), &cores) == 0 &&
-	    !CPU_ISSET(core, &cores))
-		options_refuse("this program may not run there; taskset -cp $$ "
-			       "lists the cores");
-	return core;
-}
-
 static const char *
 parse_file(const char *value)
 {
@@ -306,27 +289,45 @@ static const struct {
 #undef QUIRK
 };
 
-static void
-parse_quirk(struct model_config *config, const char *value)
+/* The quirk of NAME=VALUE, and the index of its value; -1 if there is none. */
+static int
+find_quirk(const char *text, int *value)
 {
-	const size_t length = strcspn(value, "=");
+	const size_t length = strcspn(text, "=");
+	const char *chosen = text + length;
 
+	*value = -1;
 	for (int i = 0; i < NB_QUIRKS; i++) {
-		const char *chosen = value + length;
-		int n = -1;
-
 		if (strlen(quirks[i].name) != length ||
-		    strncmp(quirks[i].name, value, length) != 0)
+		    strncmp(quirks[i].name, text, length) != 0)
 			continue;
 		if (*chosen == '=')
-			n = find(quirks[i].values, chosen + 1, strlen(chosen + 1));
-		if (n < 0)
-			options_refuse("give %s=%s", quirks[i].name,
-				       quirks[i].values);
-		config->quirks[i] = (uint8_t)n;
-		return;
+			*value = find(quirks[i].values, chosen + 1,
+				      strlen(chosen + 1));
+		return i;
 	}
-	options_refuse("there is no such NAME=VALUE; see mana-model --help");
+	return -1;
+}
+
+bool
+options_knows_quirk(const char *text)
+{
+	int value;
+
+	return find_quirk(text, &value) >= 0 && value >= 0;
+}
+
+static void
+parse_quirk(struct model_config *config, const char *text)
+{
+	int value;
+	const int i = find_quirk(text, &value);
+
+	if (i < 0)
+		options_refuse("there is no such NAME=VALUE; see mana-model --help");
+	if (value < 0)
+		options_refuse("give %s=%s", quirks[i].name, quirks[i].values);
+	config->quirks[i] = (uint8_t)value;
 }
 
 bool
@@ -367,7 +368,6 @@ set_defaults(struct options *options)
 	config->vp_offset_base = OPTIONS_DEFAULT_VP_OFFSET;
 	config->seed = OPTIONS_DEFAULT_SEED;
 	options->poll_ms = OPTIONS_DEFAULT_POLL_MS;
-	config->core = MODEL_ANY_CORE;
 	config->pci_device = MODEL_PCI_VF;
 }
 
@@ -378,13 +378,10 @@ set_defaults(struct options *options)
 static void
 finish_pci(struct options *options)
 {
-	static const int refused[] = { OPT_CORE, OPT_KERNEL, OPT_NETVSC,
-				       OPT_NUMA_NODE, OPT_POLL_MS };
+	static const int refused[] = { OPT_KERNEL, OPT_NETVSC, OPT_NUMA_NODE,
+				       OPT_POLL_MS, OPT_PRIVILEGES };
 	const uint64_t mode = UINT64_C(1) << (OPT_MODE - OPT_CAPTURE);
 
-	if (options->recording != NULL)
-		options_fail("--pci: a recording is replayed on a machine with "
-			     "the imitated kernel only: omit --pci");
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
 		if ((options->given >> (refused[i] - OPT_CAPTURE) & 1) != 0)
 			options_fail("--%s is for the imitated kernel, which a "
@@ -424,8 +421,6 @@ finish(struct options *options)
 	if (config->pci_device == MODEL_PCI_PF2 && !kernel->takes_pf2)
 		options_fail("--device-id c1: mana of Linux %s does not support it; "
 		     "omit --kernel", kernel->version);
-	if (options->recording != NULL && config->mode != MODEL_MODE_SYNC)
-		options_fail("--mode: a recording is replayed in mode sync only");
 	/* Without a doorbell virtual time does not advance: see model.rst. */
 	if (!options->has_coalesce_ns)
 		config->coalesce_ns = config_is_virtual_time(config) ?
@@ -434,10 +429,14 @@ finish(struct options *options)
 	    config->mode != MODEL_MODE_SYNC)
 		options_fail("--poll-ms is for mode sync, in which the launcher "
 			     "advances virtual time: omit it");
-	if (config->core != MODEL_ANY_CORE && config->mode != MODEL_MODE_POLLED)
-		options_fail("--core is for the thread of --mode polled: give that, "
-			     "too");
 	nb_ports = options_nb_ports(config);
+	if (config->netvsc == MODEL_NETVSC_UIO && nb_ports > SYNTHETIC_MAX_PORTS)
+		options_fail("--netvsc=uio: VMBus has devices for %u ports, not for "
+			     "%u: give fewer with --ports", SYNTHETIC_MAX_PORTS,
+			     nb_ports);
+	if (config->netvsc == MODEL_NETVSC_UIO && config->mode == MODEL_MODE_STEP)
+		options_fail("--netvsc=uio: the model serves channels at stores, "
+			     "which --mode step does not see: give another mode");
 	last_mac = ((uint32_t)config->mac_base[3] << 16 |
 		    (uint32_t)config->mac_base[4] << 8 | config->mac_base[5]) +
 		   nb_ports - 1;
@@ -463,9 +462,9 @@ static const struct field_option {
 	FIELD(OPT_FUNCTIONS, config.nb_functions, NULL, 1, MODEL_MAX_FUNCTIONS),
 	FIELD(OPT_KERNEL, config.kernel, "7.3|7.2|6.12|6.2"), /* enum model_kernel */
 	FIELD(OPT_MAX_MTU, config.max_mtu, NULL, OPTIONS_MIN_MTU, OPTIONS_MAX_MTU),
-	FIELD(OPT_MODE, config.mode, "sync|thread|step|polled"), /* enum model_mode */
-	FIELD(OPT_NETVSC, config.netvsc),
+	FIELD(OPT_MODE, config.mode, "sync|thread|step"), /* enum model_mode */
 	FIELD(OPT_POLL_MS, poll_ms, NULL, 0, OPTIONS_MAX_POLL_MS),
+	FIELD(OPT_PRIVILEGES, config.own_privileges, "all|process"),
 	FIELD(OPT_QUIET, is_quiet),
 	FIELD(OPT_RNIC, config.rnic),
 	FIELD(OPT_SEED, config.seed, NULL, 0, UINT64_MAX),
@@ -503,14 +502,15 @@ take_option(int key, const char *value, struct options *options)
 	case OPT_CARD:
 		options_parse_card(options, value);
 		break;
+	case OPT_CHECK:
+		options->checks |= value == NULL ?
+			OPTIONS_ALL_CHECKS : choices_of(value, OPTIONS_CHECKS);
+		break;
 	case OPT_COALESCE_NS:
 		config->coalesce = true;
 		options->has_coalesce_ns = true;
 		config->coalesce_ns =
 			(uint32_t)options_number(value, 0, 1000000000);
-		break;
-	case OPT_CORE:
-		config->core = parse_core(value);
 		break;
 	case OPT_DEVICE_ID: {
 		static const uint16_t ids[] = { MODEL_PCI_VF, MODEL_PCI_PF,
@@ -539,6 +539,11 @@ take_option(int key, const char *value, struct options *options)
 		break;
 	case OPT_NAME:
 		parse_name(config, value);
+		break;
+	case OPT_NETVSC: /* enum model_netvsc, without its first value */
+		config->netvsc = value == NULL ?
+					 MODEL_NETVSC_HV :
+					 (enum model_netvsc)(1 + choice(value, "hv|uio"));
 		break;
 	case OPT_NUMA_NODE:
 		config->numa_node =
@@ -604,6 +609,18 @@ options_take(struct options *options, int key, const char *name,
 	option_value = old_value;
 }
 
+/* The driver that follows --netvsc as a word of its own: argp takes it behind "=" only. */
+static char *
+next_driver(struct argp_state *state)
+{
+	char *const next = state->argv[state->next];
+
+	if (next == NULL || (strcmp(next, "hv") != 0 && strcmp(next, "uio") != 0))
+		return NULL;
+	state->next++;
+	return next;
+}
+
 static error_t
 parse(int key, char *value, struct argp_state *state)
 {
@@ -629,6 +646,8 @@ parse(int key, char *value, struct argp_state *state)
 	default:
 		if (key < OPT_CAPTURE || key > OPT_WIRE)
 			return ARGP_ERR_UNKNOWN;
+		if (key == OPT_NETVSC && value == NULL)
+			value = next_driver(state);
 		options->nb_options++;
 		options->given |= UINT64_C(1) << (key - OPT_CAPTURE);
 		option_name = options_name(key);
@@ -652,34 +671,6 @@ parse_ctl(int argc, char **argv, struct options *options)
 	options->program = argv + 3;
 }
 
-/*
- * mana-model replay [--verbs | --completions] FILE, then as for a run. Options
- * change the recorded machine. Returns the number of words.
- */
-static int
-parse_replay(int argc, char **argv, struct options *options)
-{
-	int at = 2;
-
-	options->config.replay = REPLAY_VERBS | REPLAY_COMPLETIONS;
-	if (at < argc && strcmp(argv[at], "--verbs") == 0) {
-		options->config.replay = REPLAY_VERBS;
-		at++;
-	} else if (at < argc && strcmp(argv[at], "--completions") == 0) {
-		options->config.replay = REPLAY_COMPLETIONS;
-		at++;
-	}
-	if (at >= argc || argv[at][0] == '-')
-		options_fail("replay takes a trace: mana-model replay "
-		     "[--verbs|--completions] FILE [options] -- program "
-		     "arguments...");
-	options->recording = replay_read(argv[at], options->config.replay,
-					 &options->config);
-	if (options->recording == NULL)
-		exit(OPTIONS_EXIT_OWN_ERROR);
-	return at;
-}
-
 void
 options_parse(int argc, char **argv, struct options *options)
 {
@@ -687,13 +678,6 @@ options_parse(int argc, char **argv, struct options *options)
 	if (argc > 1 && strcmp(argv[1], "ctl") == 0) {
 		parse_ctl(argc, argv, options);
 		return;
-	}
-	if (argc > 1 && strcmp(argv[1], "replay") == 0) {
-		const int nb = parse_replay(argc, argv, options);
-
-		argv[nb] = argv[0];
-		argv += nb;
-		argc -= nb;
 	}
 	argv[0] = program_invocation_short_name;
 	/* Column of explanations, for the longest option. */

@@ -28,6 +28,10 @@
 /* Linux mana_ethtool.c MANA_RX_CQE_NSEC_DEF. */
 #define OPTIONS_DEFAULT_COALESCE_NS 2048
 
+/* What --check checks. */
+#define OPTIONS_CHECKS "violations|left|errors|dropped|lost|changed|scenario"
+#define OPTIONS_ALL_CHECKS 0x7f
+
 enum options_action {
 	OPTIONS_RUN,
 	OPTIONS_CTL,
@@ -44,7 +48,7 @@ struct options {
 	enum options_action action;
 	struct model_config config;
 	const char *report; /* file, or NULL */
-	struct recording_file *recording; /* the recording to replay, or NULL */
+	uint32_t checks; /* bits in the order of OPTIONS_CHECKS */
 	bool is_quiet;
 	bool has_coalesce_ns; /* the option was given */
 	uint32_t poll_ms; /* see idle_programs_wait() */

@@ -5,7 +5,7 @@
  * quirks of the model. The file is a JSON object:
  *
  *   format   "mana-card"
- *   version  1
+ *   version  1; of a later one, what is unknown is left out, with a warning
  *   options  values of options, by name; optional
  *   quirks   values of --quirk, by name; optional
  *
@@ -13,6 +13,7 @@
  * machine further.
  */
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +30,8 @@ static const struct {
 	int key;
 } card_options[] = {
 	{ "coalesce", OPT_COALESCE },	{ "cq-doorbell", OPT_CQ_DOORBELL },
-	{ "device-id", OPT_DEVICE_ID }, { "max-mtu", OPT_MAX_MTU },
-	{ "vp-offset", OPT_VP_OFFSET },
+	{ "device-id", OPT_DEVICE_ID }, { "enforce", OPT_ENFORCE },
+	{ "max-mtu", OPT_MAX_MTU },	{ "vp-offset", OPT_VP_OFFSET },
 };
 
 /* The object of this name, or NULL if there is none. */
@@ -42,6 +43,16 @@ member(const json_t *root, const char *name)
 	if (object != NULL && !json_is_object(object))
 		options_refuse("\"%s\" is no object", name);
 	return object;
+}
+
+/* A card of a later version may know more than this program. */
+static bool is_later;
+
+static void
+leave_out(const char *what, const char *text)
+{
+	options_error("--card: %s \"%s\" is unknown here, and left out: use a newer "
+		      "mana-model", what, text);
 }
 
 /* For messages: the file and the entry of it. */
@@ -64,6 +75,10 @@ take_option(struct options *options, const char *path, const char *name,
 	while (i < sizeof(card_options) / sizeof(card_options[0]) &&
 	       strcmp(card_options[i].name, name) != 0)
 		i++;
+	if (i == sizeof(card_options) / sizeof(card_options[0]) && is_later) {
+		leave_out("the option", name);
+		return;
+	}
 	if (i == sizeof(card_options) / sizeof(card_options[0]))
 		options_refuse("\"%s\" is no option of a card", name);
 	if (card_options[i].key == OPT_COALESCE) {
@@ -93,6 +108,10 @@ take_quirk(struct options *options, const char *path, const char *name,
 	    (size_t)snprintf(text, sizeof(text), "%s=%s", name,
 			     json_string_value(value)) >= sizeof(text))
 		options_refuse("quirk \"%s\": give a word", name);
+	if (is_later && !options_knows_quirk(text)) {
+		leave_out("the quirk", text);
+		return;
+	}
 	options_take(options, OPT_QUIRK, place(path, "quirk"), text);
 }
 
@@ -116,8 +135,14 @@ options_parse_card(struct options *options, const char *path)
 	if (name == NULL || strcmp(name, CARD_FORMAT) != 0)
 		options_refuse("it is no card: mana-first-contact --json "
 			       "writes one");
-	if (json_integer_value(version) != CARD_VERSION)
-		options_refuse("its version is not %d", CARD_VERSION);
+	if (json_integer_value(version) < CARD_VERSION)
+		options_refuse("its version is not %d or later", CARD_VERSION);
+	is_later = json_integer_value(version) > CARD_VERSION;
+	if (is_later)
+		options_error("--card: %s has version %lld, and this program knows "
+			      "version %d: it is read as far as known",
+			      path, (long long)json_integer_value(version),
+			      CARD_VERSION);
 	part = member(root, "options");
 	json_object_foreach((json_t *)(uintptr_t)part, name, value)
 		take_option(options, path, name, value);

@@ -39,11 +39,19 @@ static const struct argp_option table[] = {
 	      "needs --kernel 7.2 or 7.3"),
 	{ "numa-node", OPT_NUMA_NODE, "N", 0,
 	  "NUMA node of the functions in sysfs (0), or none", 0 },
+	OPTION("privileges", OPT_PRIVILEGES),
+	VALUE("privileges=all", "programs have CAP_NET_RAW and CAP_IPC_LOCK (default)"),
+	VALUE("privileges=process", "programs have those of their process: without "
+	      "CAP_NET_RAW no queues, without CAP_IPC_LOCK memory up to RLIMIT_MEMLOCK"),
 	{ "rnic", OPT_RNIC, NULL, 0,
 	  "the adapter also has an RNIC function; with --kernel 7.2 and 7.3 it has a second "
 	  "RDMA device, which cannot have raw QPs", 0 },
-	{ "netvsc", OPT_NETVSC, NULL, 0,
-	  "the netdevs of the ports are slaves of hv_netvsc netdevs, as on Azure", 0 },
+	{ "netvsc", OPT_NETVSC, "DRIVER", OPTION_ARG_OPTIONAL,
+	  "each port also has a synthetic device, as on Azure", 0 },
+	VALUE("netvsc=hv", "hv_netvsc owns it: its netdev is the master of the port's "
+	      "netdev (default)"),
+	VALUE("netvsc=uio", "uio_hv_generic owns it, for DPDK's net_netvsc; at most 8 "
+	      "ports"),
 	{ "pci", OPT_PCI, "DIR", 0,
 	  "serve each function N on the vfio-user socket DIR/function-N to a virtual "
 	  "machine (QEMU's device vfio-user-pci), whose kernel drives it; the program, "
@@ -86,16 +94,11 @@ static const struct argp_option table[] = {
 	VALUE("mode=thread", "the adapter works in a thread of each program"),
 	VALUE("mode=step", "for measurements: the doorbell page is plain memory, "
 	      "and the adapter works when the program calls mana_model_step()"),
-	VALUE("mode=polled", "for measurements: a thread of each program polls the "
-	      "doorbell page, which is plain memory"),
-	{ "core", OPT_CORE, "N", 0,
-	  "the core of the thread of --mode polled, from 0 (any core)", 0 },
 	{ "coalesce", OPT_COALESCE, NULL, 0,
 	  "put up to four received packets in one completion", 0 },
 	{ "coalesce-ns", OPT_COALESCE_NS, "N", 0,
 	  "as --coalesce, and a completion stays open up to N ns for further packets "
-	  "(2048 in the modes thread and polled); 0: until the burst ends (the other "
-	  "modes)", 0 },
+	  "(2048 in the mode thread); 0: until the burst ends (the other modes)", 0 },
 	{ "enforce", OPT_ENFORCE, "LIST", 0,
 	  "drop frames as a cloud network does: sa (source address of another port), "
 	  "etype (Ethertype), vlan (tags), dmac (destination address of another "
@@ -125,6 +128,13 @@ static const struct argp_option table[] = {
 #undef ROW
 
 	GROUP("Output:"),
+	{ "check", OPT_CHECK, "LIST", OPTION_ARG_OPTIONAL,
+	  "exit status 3, and what was found on standard error, if the report has any of: "
+	  "violations; left (objects that programs left behind, hardware channels cut "
+	  "off); errors (error completions for sent frames, DMA faults); dropped (frames "
+	  "that ports dropped); lost (frames lost on wires, generated frames that no sink "
+	  "has seen); changed (frames that a sink found duplicated, reordered or "
+	  "corrupted); scenario (lines that failed or did not run); without LIST: all", 0 },
 	{ "fatal-violations", OPT_FATAL, NULL, 0,
 	  "the first violation aborts the program that caused it", 0 },
 	{ "list-violations", OPT_LIST, NULL, 0,
@@ -157,17 +167,16 @@ static const char doc[] =
 "it receives SIGINT or SIGTERM.\n"
 "\n"
 "mana-model ctl NAME report | COMMAND...\n"
-"    prints the report of a running machine, or runs a command\n"
-"mana-model replay [--verbs | --completions] FILE [OPTION...] -- program\n"
-"    replays a trace to the program"
+"    prints the report of a running machine, or runs a command"
 "\v"
 "Exit status: the program's; 128 + n if signal n ended it; 3 if a violation was "
-"fatal; 4 if the program differed from the trace that was replayed; 125 if "
-"mana-model itself failed, 126 if the program could not be started, 127 if it "
-"was not found.\n"
+"fatal or --check has found something; 125 if mana-model itself failed, 126 if the program could not be started, "
+"127 if it was not found.\n"
 "\n"
 "The run folder is created in $MANA_MODEL_RUNDIR, else in /dev/shm, else in /tmp. "
-"With MANA_MODEL_END_WITH_PARENT=1 the machine is also switched off when the "
+"DPDK's programs get "
+"a RUNTIME_DIRECTORY in it, unless one is set. With MANA_MODEL_END_WITH_PARENT=1 "
+"the machine is also switched off when the "
 "thread that started mana-model ends, even if that is a wrapper.";
 
 const char *

@@ -17,9 +17,9 @@
 enum {
 	OPT_CAPTURE = 0x100,
 	OPT_CARD,
+	OPT_CHECK,
 	OPT_COALESCE,
 	OPT_COALESCE_NS,
-	OPT_CORE,
 	OPT_CQ_DOORBELL,
 	OPT_DEVICE_ID,
 	OPT_ENFORCE,
@@ -39,6 +39,7 @@ enum {
 	OPT_PCI,
 	OPT_POLL_MS,
 	OPT_PORTS,
+	OPT_PRIVILEGES,
 	OPT_QUIET,
 	OPT_QUIRK,
 	OPT_REPORT,
@@ -73,6 +74,9 @@ void options_add_command(struct options *options, const char *format, ...)
 /* Take the value of an option from a file; name is for messages. */
 void options_take(struct options *options, int key, const char *name,
 		  const char *value);
+
+/* Whether a quirk and its value, as NAME=VALUE, exist. */
+bool options_knows_quirk(const char *text);
 
 /* options_card.c: --card. */
 void options_parse_card(struct options *options, const char *path);

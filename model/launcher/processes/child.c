@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,8 +16,10 @@
 #include "child.h"
 #include "launcher.h"
 #include "options.h"
+#include "rundir.h"
 
 #define LIBRARY "libmana-model.so"
+#define ASAN_LIBRARY "libasan.so"
 
 /* The library is in the launcher's folder. */
 static int
@@ -42,28 +44,30 @@ library_path(char *path, size_t path_bytes)
 }
 
 /*
- * A library built with AddressSanitizer needs its run-time as first library;
- * the launcher, built alike, has it loaded. "" for other builds.
+ * A program or library built with AddressSanitizer needs its run-time as first library.
+ * The launcher has it loaded if it was built alike, as the model's library is; gcc links
+ * programs to it. "" without it; name has room for the name.
  */
 static const char *
-sanitizer_runtime(void)
+sanitizer_runtime(const char *program, char *name, size_t name_bytes)
 {
 	const void *init = dlsym(RTLD_DEFAULT, "__asan_init");
 	Dl_info info;
 
-	if (init == NULL || dladdr(init, &info) == 0 ||
-	    strstr(info.dli_fname, "libasan.so") == NULL)
-		return "";
-	return info.dli_fname;
+	if (init != NULL && dladdr(init, &info) != 0 &&
+	    strstr(info.dli_fname, ASAN_LIBRARY) != NULL)
+		return info.dli_fname;
+	return loadable_needs(program, ASAN_LIBRARY, name, name_bytes) ? name :
+									 "";
 }
 
 /* Libraries in LD_PRELOAD stay in front: they may need to be first, too. */
 static int
-set_preload(const char *run_dir)
+set_preload(const char *run_dir, const char *program)
 {
 	const char *before = getenv("LD_PRELOAD");
-	const char *runtime = sanitizer_runtime();
-	char library[PATH_MAX], *text = NULL;
+	char library[PATH_MAX], name[64], *text = NULL;
+	const char *runtime = sanitizer_runtime(program, name, sizeof(name));
 	int ret = library_path(library, sizeof(library));
 
 	if (ret != 0)
@@ -76,7 +80,7 @@ set_preload(const char *run_dir)
 	}
 	if (before == NULL)
 		before = "";
-	if (strstr(before, "libasan.so") != NULL)
+	if (strstr(before, ASAN_LIBRARY) != NULL)
 		runtime = "";
 	ret = -ENOMEM;
 	if (asprintf(&text, "%s%s%s%s%s", runtime, runtime[0] != '\0' ? ":" : "",
@@ -95,17 +99,32 @@ set_preload(const char *run_dir)
 	return ret;
 }
 
-/* MANA_MODEL_DIR also marks the processes of the machine, see processes.c. */
+/* EAL keeps its lock, shared files and sockets there, not with those of the host. */
 static int
-set_environment(const char *run_dir, bool has_kernel)
+set_runtime_folder(const char *run_dir)
 {
-	if (setenv("MANA_MODEL_DIR", run_dir, 1) != 0)
-		return -errno;
-	return has_kernel ? set_preload(run_dir) : 0;
+	char path[MODEL_MAX_PATH];
+
+	if (rundir_runtime(run_dir, path, sizeof(path)) == NULL)
+		return 0;
+	return setenv("RUNTIME_DIRECTORY", path, 0) != 0 ? -errno : 0;
 }
 
-static void
-give_terminal(int terminal, pid_t group)
+static int
+set_environment(const char *run_dir, const char *program, bool has_kernel)
+{
+	int ret;
+
+	if (setenv("MANA_MODEL_DIR", run_dir, 1) != 0)
+		return -errno;
+	if (!has_kernel)
+		return 0;
+	ret = set_preload(run_dir, program);
+	return ret == 0 ? set_runtime_folder(run_dir) : ret;
+}
+
+void
+child_give_terminal(int terminal, pid_t group)
 {
 	sigset_t ttou, before;
 
@@ -131,118 +150,138 @@ own_terminal(void)
 	return fd;
 }
 
-static void __attribute__((noreturn))
-run_program(const struct child *child, char **argv, const sigset_t *mask,
-	    pid_t launcher, int error_fd)
+int
+child_open(struct child *child, const struct guardian_plan *plan,
+	   bool has_kernel)
 {
-	int error;
+	struct guardian_plan own = *plan;
+	int ret = 0;
 
-	setpgid(0, 0);
-	give_terminal(child->terminal, getpgrp());
-	/* If the launcher is killed, the program ends, too. */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != launcher)
-		_exit(OPTIONS_EXIT_OWN_ERROR);
-	sigprocmask(SIG_SETMASK, mask, NULL);
-	execvp(argv[0], argv);
-	error = errno;
-	if (write(error_fd, &error, sizeof(error)) != sizeof(error))
-		_exit(OPTIONS_EXIT_OWN_ERROR);
-	_exit(OPTIONS_EXIT_OWN_ERROR);
-}
-
-void
-child_none(struct child *child)
-{
 	memset(child, 0, sizeof(*child));
 	child->terminal = -1;
+	if (plan->argv != NULL) {
+		child->program = plan->argv[0];
+		ret = set_environment(plan->run_dir, plan->argv[0], has_kernel);
+		child->terminal = own_terminal();
+	}
+	own.terminal = child->terminal;
+	if (ret == 0)
+		ret = guardian_start(&own, &child->channel);
+	child->guardian = ret > 0 ? ret : 0;
+	return ret > 0 ? 0 : ret;
 }
 
-int
-child_start(struct child *child, char **argv, const char *run_dir,
-	    bool has_kernel, const sigset_t *mask)
+static void
+request(const struct child *child, int what)
 {
-	const char *why_not = has_kernel ? loadable_why_not(argv[0]) : NULL;
-	pid_t launcher = getpid();
-	int fds[2], ret;
-
-	child_none(child);
-	ret = set_environment(run_dir, has_kernel);
-	if (ret != 0)
-		return ret;
-	if (why_not != NULL)
-		options_error("%s cannot use the modelled machine: %s", argv[0],
-			      why_not);
-	if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0 || pipe2(fds, O_CLOEXEC) != 0)
-		return -errno;
-	child->terminal = own_terminal();
-	fflush(NULL);
-	child->pid = fork();
-	if (child->pid == 0)
-		run_program(child, argv, mask, launcher, fds[1]);
-	ret = child->pid < 0 ? -errno : 0;
-	close(fds[1]);
-	if (ret == 0) {
-		setpgid(child->pid, child->pid);
-		if (read(fds[0], &child->exec_error,
-			 sizeof(child->exec_error)) > 0)
-			options_error("cannot run %s: %s", argv[0],
-				      strerror(child->exec_error));
-	}
-	close(fds[0]);
-	return ret;
+	if (child->guardian == 0)
+		return;
+	send(child->channel, &what, sizeof(what), MSG_NOSIGNAL);
 }
 
 /* Like a shell: stop and continue with the program. */
 static void
-stop_along(const struct child *child)
+stop_along(const struct child *child, pid_t program)
 {
 	if (child->terminal < 0)
 		return;
-	give_terminal(child->terminal, getpgrp());
+	child_give_terminal(child->terminal, getpgrp());
 	raise(SIGSTOP);
 	if (tcgetpgrp(child->terminal) == getpgrp())
-		give_terminal(child->terminal, child->pid);
-	kill(-child->pid, SIGCONT);
+		child_give_terminal(child->terminal, program);
+	child_signal(child, SIGCONT);
+}
+
+static void
+note(struct child *child, const struct guardian_answer *answer)
+{
+	if (answer->error != 0) {
+		child->exec_error = answer->error;
+		options_error("cannot run %s: %s", child->program,
+			      strerror(answer->error));
+	} else if (WIFSTOPPED(answer->status)) {
+		stop_along(child, answer->pid);
+		return;
+	} else {
+		child->status = answer->status;
+	}
+	child->has_ended = true;
+	child_give_terminal(child->terminal, getpgrp());
+}
+
+/* The guardian was killed; the kernel has killed the program with it. */
+static void
+lose_guardian(struct child *child)
+{
+	guardian_replace();
+	if (!child->has_ended)
+		note(child, &(struct guardian_answer){ .status = SIGKILL });
+	close(child->channel);
+	child->channel = -1;
+	child->guardian = 0;
+}
+
+/* False: none, or the guardian was killed. */
+static bool
+receive(struct child *child, struct guardian_answer *answer, int flags)
+{
+	ssize_t n;
+
+	if (child->guardian == 0)
+		return false;
+	n = recv(child->channel, answer, sizeof(*answer), flags);
+	if (n == 0 || (n < 0 && errno == ECONNRESET))
+		lose_guardian(child);
+	return n == (ssize_t)sizeof(*answer);
 }
 
 void
-child_reap(struct child *child)
+child_receive(struct child *child)
 {
-	int status;
-	pid_t pid;
+	struct guardian_answer answer;
 
-	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
-		if (pid != child->pid)
-			continue;
-		if (WIFSTOPPED(status)) {
-			stop_along(child);
-			continue;
-		}
-		child->has_ended = true;
-		child->status = status;
-		give_terminal(child->terminal, getpgrp());
-	}
+	while (receive(child, &answer, MSG_DONTWAIT))
+		note(child, &answer);
 }
 
 void
 child_signal(const struct child *child, int signo)
 {
-	if (child->pid <= 0 || child->has_ended)
-		return;
-	/* Signal the group, like a terminal, or a program that has left it. */
-	if (kill(-child->pid, signo) != 0)
-		kill(child->pid, signo);
+	if (!child->has_ended)
+		request(child, signo);
 }
 
-bool
-child_has_any(struct child *child)
+void
+child_start(struct child *child, bool has_kernel)
 {
-	siginfo_t info;
+	const char *why_not =
+		has_kernel ? loadable_why_not(child->program) : NULL;
 
-	child_reap(child);
-	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 ||
-	       errno != ECHILD;
+	if (why_not != NULL)
+		options_error("%s cannot use the modelled machine: %s",
+			      child->program, why_not);
+	request(child, GUARDIAN_START);
+}
+
+void
+child_end(struct child *child)
+{
+	struct guardian_answer answer;
+
+	request(child, GUARDIAN_END);
+	while (receive(child, &answer, 0) && answer.pid != 0)
+		note(child, &answer);
+}
+
+void
+child_close(struct child *child)
+{
+	if (child->guardian == 0)
+		return;
+	request(child, GUARDIAN_DISMISS);
+	waitpid(child->guardian, NULL, 0);
+	close(child->channel);
+	child->guardian = 0;
 }
 
 int
@@ -270,8 +309,8 @@ relay_now_ms(void)
 int
 relay_open(struct relay *relay)
 {
-	static const int wanted[] = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,
-				     SIGQUIT, SIGUSR1, SIGUSR2};
+	static const int wanted[] = { SIGINT,  SIGTERM, SIGHUP,
+				      SIGQUIT, SIGUSR1, SIGUSR2 };
 	sigset_t set;
 
 	sigemptyset(&set);
@@ -310,17 +349,11 @@ pass_on(struct relay *relay, const struct child *child,
 		child_signal(child, SIGCONT);
 }
 
-bool
+void
 relay_signals(struct relay *relay, const struct child *child)
 {
 	struct signalfd_siginfo info;
-	bool has_ended = false;
 
-	while (read(relay->fd, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo == SIGCHLD)
-			has_ended = true;
-		else
-			pass_on(relay, child, &info);
-	}
-	return has_ended;
+	while (read(relay->fd, &info, sizeof(info)) == sizeof(info))
+		pass_on(relay, child, &info);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The program, as a child of the launcher: it has its own process group and the
- * terminal; the launcher forwards signals to it and reaps it.
+ * The program, and all that it starts, below a guardian (guardian.h). The program
+ * has its own process group and the terminal; the launcher forwards signals to it.
  */
 
 #ifndef MODEL_CHILD_H
@@ -13,36 +13,46 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "guardian.h"
+
 struct child {
-	pid_t pid;
+	pid_t guardian; /* 0: none, or killed */
+	int channel; /* to the guardian; readable: call child_receive() */
+	const char *program; /* its name, or NULL */
 	int terminal; /* terminal to hand over, or -1 */
 	bool has_ended;
 	int status; /* as from wait() */
-	int exec_error; /* errno of a failed exec */
+	int exec_error; /* errno if the program could not be started */
 };
 
-/* No program: the machine runs until the launcher receives a signal. */
-void child_none(struct child *child);
-
 /*
- * Start argv on the machine of run_dir. has_kernel: with the imitated kernel, by
- * the preloaded library. mask is the program's signal mask. 0 or -errno; a failed
- * exec is in exec_error and no error here.
+ * Set the environment of the program and start its guardian. has_kernel: the
+ * program gets the imitated kernel, by the preloaded library. terminal of plan is
+ * ignored. 0 or -errno. Call child_close() afterwards, child_end() before it.
  */
-int child_start(struct child *child, char **argv, const char *run_dir,
-		bool has_kernel, const sigset_t *mask);
+int child_open(struct child *child, const struct guardian_plan *plan,
+	       bool has_kernel);
 
-/* Reap ended children, which include orphans of the program. */
-void child_reap(struct child *child);
+/* Start the program; log an error if it cannot use the machine. */
+void child_start(struct child *child, bool has_kernel);
+
+/* Note that the program has stopped, has ended or could not be started. */
+void child_receive(struct child *child);
 
 /* Forward a signal that was sent to the launcher. */
 void child_signal(const struct child *child, int signo);
 
 /*
- * Reap, and return whether a child is left. Adopted guardians of nested
- * machines count; this launcher's own does not (processes.c).
+ * End the program and all that it started, in order. Returns when all have ended, or
+ * after some 10 s. The guardian stays: it still waits for the launcher to be killed.
  */
-bool child_has_any(struct child *child);
+void child_end(struct child *child);
+
+/* End the guardian; idempotent. */
+void child_close(struct child *child);
+
+/* Make group the terminal's foreground process group. terminal: -1 for none. */
+void child_give_terminal(int terminal, pid_t group);
 
 /* The launcher's exit status, from the program's. */
 int child_exit_status(const struct child *child);
@@ -62,8 +72,8 @@ struct relay {
  */
 int relay_open(struct relay *relay);
 
-/* Forward pending signals. True if a child has ended. */
-bool relay_signals(struct relay *relay, const struct child *child);
+/* Forward pending signals. */
+void relay_signals(struct relay *relay, const struct child *child);
 
 /* Milliseconds of the monotonic clock. */
 uint64_t relay_now_ms(void);

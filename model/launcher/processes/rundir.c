@@ -18,7 +18,6 @@
 
 #include "config.h"
 #include "options.h"
-#include "processes.h"
 #include "rundir.h"
 
 /*
@@ -35,9 +34,14 @@
  * libibverbs finds no devices and gives no reason.
  */
 #define MAX_PATH_BYTES (256 - sizeof("/sys/class/infiniband_verbs/uverbs15"))
+/*
+ * EAL has a socket RUNTIME_DIRECTORY/dpdk/PREFIX/mp_socket_PID_TIME: a socket's path has
+ * 107 bytes, and the part behind the folder up to 55.
+ */
+#define RUNTIME_MAX_BYTES 52
 /* Folders open at once during removal: descriptors may be scarce. */
 #define MAX_FOLDERS 1
-/* Waits for a guardian, of 20 ms each: longer than processes_end() takes. */
+/* Waits for a guardian, of 20 ms each: longer than it takes to end processes. */
 #define MAX_NAPS 600
 
 /* Absolute, because programs may change their folder before they use it. */
@@ -176,7 +180,6 @@ sweep(void)
 			continue;
 		if (!is_stale(path, &owner_fd))
 			continue;
-		processes_end(path, NULL);
 		rundir_remove(path);
 		if (owner_fd >= 0)
 			close(owner_fd);
@@ -200,6 +203,14 @@ take_ownership(const char *path)
 	return write(fd, text, (size_t)length) == length ? 0 : -1;
 }
 
+const char *
+rundir_runtime(const char *run_dir, char *path, size_t path_bytes)
+{
+	const int length = snprintf(path, path_bytes, "%s/run", run_dir);
+
+	return length <= RUNTIME_MAX_BYTES && (size_t)length < path_bytes ? path : NULL;
+}
+
 static int
 fill(const char *path, int *kick_fd)
 {
@@ -213,6 +224,8 @@ fill(const char *path, int *kick_fd)
 	snprintf(name, sizeof(name), "%s/sys", path);
 	if (mkdir(name, 0700) != 0)
 		return -1;
+	if (rundir_runtime(path, name, sizeof(name)) != NULL && mkdir(name, 0700) != 0)
+		return -1;
 	snprintf(name, sizeof(name), "%s/kick", path);
 	if (mkfifo(name, 0600) != 0)
 		return -1;
@@ -225,7 +238,7 @@ fill(const char *path, int *kick_fd)
 static void
 empty(const char *path)
 {
-	static const char *const made[] = { "kick", "sys", "fd", OWNER_FILE };
+	static const char *const made[] = { "kick", "run", "sys", "fd", OWNER_FILE };
 	char name[MODEL_MAX_PATH + 16];
 
 	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {

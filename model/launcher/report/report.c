@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <jansson.h>
-#include <stdlib.h>
 
 #include "card.h"
 #include "config.h"
@@ -13,6 +12,7 @@
 #include "report.h"
 #include "script.h"
 #include "segment.h"
+#include "synthetic.h"
 #include "violation_log.h"
 #include "wire.h"
 
@@ -147,14 +147,15 @@ violations(const struct violation_log *log)
 		const struct violation_place *place = &row->place;
 
 		json_array_append_new(list, json_pack(
-			"{s:s, s:o, s:I, s:I, s:s, s:o}",
+			"{s:s, s:o, s:I, s:I, s:s, s:o, s:s}",
 			"name", violation_name(row->violation),
 			"queue", place->kind == VIOLATION_QUEUE_NONE ?
 			json_null() : json_integer(place->queue),
 			"index", NUMBER(place->index),
 			"count", NUMBER(row->count),
 			"kind", kinds[place->kind],
-			"pci", report_pci_name(place->fn)));
+			"pci", report_pci_name(place->fn),
+			"detail", row->detail));
 	}
 	return list;
 }
@@ -295,11 +296,33 @@ queues(uint32_t fn, uint32_t port)
 	return list;
 }
 
+/* The synthetic device of a port. */
+static void
+add_synthetic(json_t *object, uint32_t fn, uint32_t port)
+{
+	struct synthetic_counters c;
+	uint32_t number;
+
+	if (!synthetic_number(fn, port, &number))
+		return;
+	synthetic_counters(number, &c);
+	json_object_set_new(object, "synthetic", json_pack(
+		"{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+		"path", c.is_vf_path ? "vf" : "synthetic",
+		"to_vf", NUMBER(c.to_vf), "to_synthetic", NUMBER(c.to_synthetic),
+		"tx_packets", NUMBER(c.tx_packets), "tx_bytes", NUMBER(c.tx_bytes),
+		"tx_errors", NUMBER(c.tx_errors),
+		"tx_beside_vf", NUMBER(c.tx_beside_vf),
+		"rx_packets", NUMBER(c.rx_packets), "rx_bytes", NUMBER(c.rx_bytes),
+		"rx_closed", NUMBER(c.rx_closed),
+		"rx_no_buffer", NUMBER(c.rx_no_buffer)));
+}
+
 static json_t *
 one_port(uint32_t fn, uint32_t port)
 {
 	struct card_port_counters c;
-	json_t *rx, *tx;
+	json_t *rx, *tx, *object;
 	uint8_t mac[6];
 
 	card_port_counters(fn, port, &c);
@@ -321,13 +344,15 @@ one_port(uint32_t fn, uint32_t port)
 		       "foreign_sa", NUMBER(c.tx_foreign_sa),
 		       "link_down", NUMBER(c.tx_link_down),
 		       "injected", injected(fn, port, true));
-	return json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o}",
+	object = json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o}",
 			 "pci", report_pci_name(fn), "port", NUMBER(port + 1),
 			 "mac", json_sprintf("%02x:%02x:%02x:%02x:%02x:%02x",
 					     mac[0], mac[1], mac[2], mac[3],
 					     mac[4], mac[5]),
 			 "rx", rx, "tx", tx, "queues", queues(fn, port),
 			 "wire", report_wire(fn, port));
+	add_synthetic(object, fn, port);
+	return object;
 }
 
 /*

@@ -32,4 +32,16 @@ int report_write(const char *text, const char *path);
 /* Print a summary of a report from report_text(). */
 void report_summary(const char *text, FILE *stream);
 
+/*
+ * Make the checks of OPTIONS_CHECKS, a bit for each, of a report from report_text(),
+ * and print a line for each that finds something. Returns whether none does.
+ */
+bool report_verdict(const char *text, uint32_t checks, FILE *stream);
+
+/* A count of a part of the report; 0 if it has none of this name. */
+uint64_t report_number(const json_t *object, const char *name);
+
+/* The counts in "rx" of frames that a port has dropped; ended by NULL. */
+extern const char *const report_rx_drops[];
+
 #endif /* MODEL_REPORT_H */

@@ -9,10 +9,14 @@
 
 #include "report.h"
 
-static uint64_t
-get(const json_t *object, const char *key)
+const char *const report_rx_drops[] = {
+	"no_wqe", "truncated", "no_steering", "filtered", "errors", NULL,
+};
+
+uint64_t
+report_number(const json_t *object, const char *name)
 {
-	return (uint64_t)json_integer_value(json_object_get(object, key));
+	return (uint64_t)json_integer_value(json_object_get(object, name));
 }
 
 static bool
@@ -51,6 +55,30 @@ summarise_wire(const json_t *wire, FILE *stream)
 		fputc('\n', stream);
 }
 
+/* Of a port that has a synthetic device which was used. */
+static void
+summarise_synthetic(const json_t *synthetic, FILE *stream)
+{
+	if (report_number(synthetic, "tx_packets") +
+		    report_number(synthetic, "rx_packets") +
+		    report_number(synthetic, "rx_closed") +
+		    report_number(synthetic, "to_vf") == 0)
+		return;
+	fprintf(stream,
+		"    synthetic: sent %" PRIu64 " (%" PRIu64
+		" errors), received %" PRIu64 " (%" PRIu64
+		" dropped), path %s, switched to VF %" PRIu64
+		" times, to synthetic %" PRIu64 " times\n",
+		report_number(synthetic, "tx_packets"),
+		report_number(synthetic, "tx_errors"),
+		report_number(synthetic, "rx_packets"),
+		report_number(synthetic, "rx_closed") +
+			report_number(synthetic, "rx_no_buffer"),
+		json_string_value(json_object_get(synthetic, "path")),
+		report_number(synthetic, "to_vf"),
+		report_number(synthetic, "to_synthetic"));
+}
+
 static void
 summarise_ports(const json_t *report, FILE *stream)
 {
@@ -60,24 +88,26 @@ summarise_ports(const json_t *report, FILE *stream)
 	json_array_foreach(json_object_get(report, "ports"), i, port) {
 		const json_t *rx = json_object_get(port, "rx");
 		const json_t *tx = json_object_get(port, "tx");
-		uint64_t dropped = get(rx, "no_wqe") + get(rx, "truncated") +
-				   get(rx, "no_steering") +
-				   get(rx, "filtered") + get(rx, "errors");
-		uint64_t errors = 0;
+		uint64_t dropped = 0, errors = 0;
 		const char *name;
 		json_t *n;
 
 		json_object_foreach(json_object_get(tx, "errors"), name, n)
 			errors += (uint64_t)json_integer_value(n);
+		for (size_t d = 0; report_rx_drops[d] != NULL; d++)
+			dropped += report_number(rx, report_rx_drops[d]);
 		fprintf(stream,
 			"  %s port %" PRIu64 " %s: sent %" PRIu64
 			" (%" PRIu64 " errors), received %" PRIu64
 			" (%" PRIu64 " dropped)\n",
 			json_string_value(json_object_get(port, "pci")),
-			get(port, "port"),
+			report_number(port, "port"),
 			json_string_value(json_object_get(port, "mac")),
-			get(tx, "packets"), errors, get(rx, "packets"),
+			report_number(tx, "packets"), errors, report_number(rx, "packets"),
 			dropped);
+		if (json_object_get(port, "synthetic") != NULL)
+			summarise_synthetic(json_object_get(port, "synthetic"),
+					    stream);
 		summarise_wire(json_object_get(port, "wire"), stream);
 	}
 }
@@ -130,8 +160,8 @@ summarise_functions(const json_t *functions, FILE *stream)
 			driver != NULL ? driver : "none",
 			sum(json_object_get(function, "requests")),
 			sum(json_object_get(function, "refused")),
-			get(function, "interrupts"), get(function, "resets"),
-			get(function, "cut_off"), get(function, "dma_faults"));
+			report_number(function, "interrupts"), report_number(function, "resets"),
+			report_number(function, "cut_off"), report_number(function, "dma_faults"));
 	}
 }
 
@@ -148,7 +178,7 @@ report_summary(const char *text, FILE *stream)
 		return;
 	fprintf(stream, "mana-model: machine %s, seed %" PRIu64 "\n",
 		json_string_value(json_object_get(report, "name")),
-		get(report, "seed"));
+		report_number(report, "seed"));
 	summarise_ports(report, stream);
 	if (is_pci)
 		summarise_functions(json_object_get(report, "functions"),
@@ -156,18 +186,25 @@ report_summary(const char *text, FILE *stream)
 	fprintf(stream,
 		"  doorbells: sq %" PRIu64 ", rq %" PRIu64 ", cq %" PRIu64
 		", cq armed %" PRIu64 "\n",
-		get(bells, "sq"), get(bells, "rq"), get(bells, "cq"),
-		get(bells, "cq_arm"));
+		report_number(bells, "sq"), report_number(bells, "rq"), report_number(bells, "cq"),
+		report_number(bells, "cq_arm"));
 	fprintf(stream, "  violations:%s\n",
 		json_array_size(rows) == 0 ? " none" : "");
 	json_array_foreach(rows, i, row)
-		fprintf(stream, "    %s: %" PRIu64 " times, %s %s queue %" PRIu64
-			", first at %" PRIu64 "\n",
+	{
+		const char *detail =
+			json_string_value(json_object_get(row, "detail"));
+
+		fprintf(stream,
+			"    %s: %" PRIu64 " times, %s %s queue %" PRIu64
+			", first at %" PRIu64 "%s%s\n",
 			json_string_value(json_object_get(row, "name")),
-			get(row, "count"),
+			report_number(row, "count"),
 			json_string_value(json_object_get(row, "pci")),
 			json_string_value(json_object_get(row, "kind")),
-			get(row, "queue"), get(row, "index"));
+			report_number(row, "queue"), report_number(row, "index"),
+			detail[0] != '\0' ? ": " : "", detail);
+	}
 	fprintf(stream, is_pci ? "  left on the card:" :
 				 "  left behind by programs:");
 	summarise_kinds(json_object_get(report, "leaks"),

@@ -5,7 +5,6 @@
 #include <netlink/msg.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "fds.h"
 #include "host.h"

@@ -16,7 +16,9 @@
 #include "events.h"
 #include "fds.h"
 #include "kernel.h"
+#include "netdev_list.h"
 #include "nl_socket.h"
+#include "pagemap.h"
 #include "preload.h"
 
 static ssize_t
@@ -171,6 +173,8 @@ read(int fd, void *buf, size_t len)
 		return recvfrom(fd, buf, len, 0, NULL, NULL);
 	if (fds_is_event(fds_kind(fd)))
 		return result(events_read(fd, buf, len));
+	if (fds_kind(fd) == FD_PAGEMAP)
+		return result(pagemap_read(fd, buf, len));
 	return MODEL_REAL(read)(fd, buf, len);
 }
 
@@ -188,8 +192,10 @@ if_nametoindex(const char *name)
 {
 	struct kernel_netdev netdev;
 
-	if (strncmp(name, "mana", 4) == 0 && attach_machine() &&
-	    kernel_netdev_by_name(name, &netdev) == 0)
+	if ((strncmp(name, "mana", 4) == 0 || strncmp(name, "hv", 2) == 0) &&
+	    attach_machine() &&
+	    (kernel_netdev_by_name(name, &netdev) == 0 ||
+	     netdev_master_find(0, name, &netdev) == 0))
 		return netdev.ifindex;
 	return MODEL_REAL(if_nametoindex)(name);
 }
@@ -204,14 +210,14 @@ with_modelled(struct if_nameindex *real)
 
 	while (real[nb].if_index != 0 || real[nb].if_name != NULL)
 		nb++;
-	while (kernel_netdev_nth(nb_modelled, &netdev) == 0)
+	while (netdev_nth(nb_modelled, &netdev) == 0)
 		nb_modelled++;
 	all = realloc(real, (nb + nb_modelled + 1) * sizeof(*all));
 	if (all == NULL)
 		return real;
 	next = all + nb;
 	for (size_t n = 0; n < nb_modelled; n++) {
-		if (kernel_netdev_nth(n, &netdev) != 0)
+		if (netdev_nth(n, &netdev) != 0)
 			break;
 		next->if_name = strdup(netdev.name);
 		next->if_index = netdev.ifindex;
@@ -237,7 +243,8 @@ if_indextoname(unsigned int ifindex, char name[IF_NAMESIZE])
 	struct kernel_netdev netdev;
 
 	if (ifindex >= KERNEL_IFINDEX_BASE && attach_machine() &&
-	    kernel_netdev_by_index(ifindex, &netdev) == 0)
+	    (kernel_netdev_by_index(ifindex, &netdev) == 0 ||
+	     netdev_master_find(ifindex, NULL, &netdev) == 0))
 		return strcpy(name, netdev.name);
 	return MODEL_REAL(if_indextoname)(ifindex, name);
 }

@@ -29,6 +29,7 @@ struct decode_insn {
 	uint8_t reg;	    /* number of the register, private to decode_*.c */
 	uint8_t shift;	    /* bits below the stored part in the register */
 	bool swapped;	    /* stored in reverse byte order */
+	bool is_or;	    /* sets the bits in 32-bit memory, instead of a store */
 	uint64_t imm;
 };
 

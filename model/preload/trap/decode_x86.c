@@ -132,6 +132,10 @@ take_store(const cs_insn *cs, struct decode_insn *insn)
 	case X86_INS_MOVNTI:
 		take_source(x86, insn);
 		break;
+	case X86_INS_OR: /* also with a lock */
+		insn->is_or = true;
+		take_source(x86, insn);
+		break;
 	case X86_INS_MOVBE:
 		insn->swapped = true;
 		take_source(x86, insn);

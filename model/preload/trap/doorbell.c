@@ -20,6 +20,7 @@
 #include "segment.h"
 #include "signals.h"
 #include "violation_log.h"
+#include "vmbus.h"
 
 #define PAGE_BYTES ((uintptr_t)4096)
 
@@ -31,6 +32,9 @@
 #define MAX_PAGES (NB_ENTRIES / 2)
 #define ADDR_FREE ((uintptr_t)0)
 #define ADDR_WAS_USED ((uintptr_t)1) /* a search continues behind it */
+
+/* Instead of a context: the monitor page of VMBus. */
+#define MONITOR UINT32_MAX
 
 struct page {
 	uintptr_t addr;
@@ -152,11 +156,34 @@ doorbell_process_init(void)
 	signals_start();
 }
 
+static int
+add_page(const void *at, uint32_t context, uint32_t fn, uint32_t page)
+{
+	const uint64_t mask = signals_block_all();
+	int ret;
+
+	process_lock(PROCESS_LOCK_PAGES);
+	ret = add((uintptr_t)at, context, fn, page);
+	process_unlock(PROCESS_LOCK_PAGES);
+	signals_restore_all(mask);
+	return ret;
+}
+
+int
+doorbell_map_monitor(void *addr)
+{
+	int ret = 0;
+
+	doorbell_process_init();
+	if (segment_config()->mode == MODEL_MODE_THREAD)
+		ret = device_thread_start();
+	return ret != 0 ? ret : add_page(addr, MONITOR, 0, 0);
+}
+
 int
 doorbell_map(void **addr, uint32_t context, size_t length, int flags)
 {
 	uint32_t fn, page;
-	uint64_t mask;
 	void *at;
 	int ret;
 
@@ -173,11 +200,7 @@ doorbell_map(void **addr, uint32_t context, size_t length, int flags)
 		  MAP_PRIVATE | MAP_ANONYMOUS | (flags & MAP_FIXED), -1, 0);
 	if (at == MAP_FAILED)
 		return -errno;
-	mask = signals_block_all();
-	process_lock(PROCESS_LOCK_PAGES);
-	ret = add((uintptr_t)at, context, fn, page);
-	process_unlock(PROCESS_LOCK_PAGES);
-	signals_restore_all(mask);
+	ret = add_page(at, context, fn, page);
 	if (ret != 0)
 		munmap(at, length);
 	else
@@ -252,16 +275,34 @@ decoded(uint64_t pc)
 	return &c->insn;
 }
 
+/* Bytes of an instruction, each with a blank before it. */
+static void
+insn_text(const struct decode_insn *insn, size_t nb_bytes,
+	  char text[3 * DECODE_MAX_INSN_BYTES + 1])
+{
+	text[0] = '\0';
+	for (size_t i = 0; i < nb_bytes; i++)
+		snprintf(text + 3 * i, 4, " %02x", insn->bytes[i]);
+}
+
 static void
 violate(enum violation violation, const struct page *page,
 	const struct decode_insn *insn)
 {
-	struct violation_place place = {.fn = page->fn};
+	const struct violation_place place = { .fn = page->fn };
+	const char *got = violation == VIOLATION_doorbell_read ?
+				  "a load" :
+			  violation == VIOLATION_doorbell_bad_width ?
+				  "a store of another width" :
+				  "an instruction";
+	char text[3 * DECODE_MAX_INSN_BYTES + 1];
 
+	insn_text(insn, insn->length != 0 ? insn->length : DECODE_MAX_INSN_BYTES,
+		  text);
 	segment_lock_masked();
-	violation_record(violation, &place, insn->bytes,
-			 insn->length != 0 ? insn->length :
-					     sizeof(insn->bytes));
+	violation_detail("got %s,%s, want a plain store of 4 or 8 bytes", got,
+			 text);
+	violation_record(violation, &place, NULL, 0);
 	segment_unlock_masked();
 }
 
@@ -271,14 +312,19 @@ refuse(const struct page *page, const struct decode_insn *insn, uint64_t pc)
 {
 	char text[3 * DECODE_MAX_INSN_BYTES + 1];
 
-	for (size_t i = 0; i < DECODE_MAX_INSN_BYTES; i++)
-		snprintf(text + 3 * i, 4, " %02x", insn->bytes[i]);
+	insn_text(insn, DECODE_MAX_INSN_BYTES, text);
 	violate(VIOLATION_doorbell_undecoded, page, insn);
 	model_log("the doorbell page was written by an instruction that the "
 		  "model cannot decode, at 0x%llx:%s; use plain 4 or 8 byte "
 		  "stores, or teach decode_x86.c this one",
 		  (unsigned long long)pc, text);
 	abort();
+}
+
+static bool
+is_dead(const struct page *page)
+{
+	return page->context != MONITOR && kernel_context_is_dead(page->context);
 }
 
 /*
@@ -317,13 +363,15 @@ ring(const struct page *page, uintptr_t addr, uint32_t offset, uint64_t value,
 	segment_lock_masked();
 	if (__atomic_load_n(&page->addr, __ATOMIC_ACQUIRE) != addr)
 		result = REPLACED;
-	else if (kernel_context_is_dead(page->context))
+	else if (is_dead(page))
 		result = REMOVED;
-	if (result == RUNG) {
+	if (result == RUNG)
 		doorbell_count_trap();
+	if (result == RUNG && page->context == MONITOR)
+		vmbus_signal(offset, (uint32_t)value);
+	else if (result == RUNG)
 		card_doorbell(page->fn, page->page, offset, value,
 			      size_bytes);
-	}
 	segment_unlock_masked();
 	return result;
 }
@@ -362,13 +410,14 @@ doorbell_trap(void *fault_addr, ucontext_t *uc)
 	/* The child of a fork() attaches as its own process. */
 	if (!attach_is_attached())
 		attach_machine();
-	if (kernel_context_is_dead(page->context)) {
+	if (is_dead(page)) {
 		give_dummy_page(page);
 		return DOORBELL_FAULT_DONE;
 	}
 	pc = decode_pc(uc);
 	insn = decoded(pc);
-	if (!decode_fault_is_write(uc) || insn->kind == DECODE_LOAD) {
+	if (!decode_fault_is_write(uc) || insn->kind == DECODE_LOAD ||
+	    (insn->is_or && page->context != MONITOR)) {
 		violate(VIOLATION_doorbell_read, page, insn);
 		return DOORBELL_FAULT_KILL;
 	}

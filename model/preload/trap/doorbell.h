@@ -30,6 +30,9 @@ void doorbell_process_init(void);
  */
 int doorbell_map(void **addr, uint32_t context, size_t length, int flags);
 
+/* A page without access rights is mapped at addr: the monitor page of VMBus. */
+int doorbell_map_monitor(void *addr);
+
 /*
  * Forget the doorbell pages in a range and unmap it. 0, or -ENOENT if it has
  * none: nothing was done. Costs one load without such pages.

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "preload.h"
 #include "process_lock.h"

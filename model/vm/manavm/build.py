@@ -22,7 +22,7 @@ PACKAGES = ["libc6-dev", "libdpdk-dev", "libibverbs-dev", "libjansson-dev"]
 # What the driver and mana-first-contact are built of.
 SOURCES = ["meson.build", "meson_options.txt", "VERSION", "drivers", "app/first-contact",
            "devtools/meson.build", "devtools/dpdk-probe.py", "devtools/pmdinfogen.py",
-           "devtools/pick-driver-headers.py"]
+           "devtools/pick-driver-headers.py", "devtools/link-plugin.sh"]
 # In a build folder.
 PLUGIN = "drivers/librte_net_mana.so"
 FIRST_CONTACT = "app/first-contact/mana-first-contact"
@@ -76,6 +76,11 @@ class Sdk:
     """Libraries and headers of a release for an architecture."""
 
     def __init__(self, release, arch, refresh=False):
+        if not os.path.isdir(os.path.join(CHECKOUT, "drivers")):
+            raise Failure(f"the driver for Debian {release} ({arch.name}) is not on this host, "
+                          "and an installed mana-vm has no source to build it from: run the "
+                          "mana-vm of a checkout, or name a plug-in with --plugin, or choose "
+                          f"--userland {host_release()} and --arch {arches.host()}")
         self.release, self.arch, self.refresh = release, arch, refresh
         index = packages.Index(release, arch.name, refresh)
         found = index.packages(PACKAGES)

@@ -69,10 +69,15 @@ def locked(name):
 
 @contextlib.contextmanager
 def scratch():
-    """A temporary folder in the cache's file system."""
+    """
+    A temporary folder in the cache's file system. Packages set its time, and not that of
+    the folder around it, by which prune() knows what killed runs left.
+    """
     path = tempfile.mkdtemp(prefix="new.", dir=folder())
     try:
-        yield path
+        inner = os.path.join(path, "item")
+        os.mkdir(inner)
+        yield inner
     finally:
         shutil.rmtree(path, ignore_errors=True)
 
@@ -86,9 +91,7 @@ def item(kind, item_key, make):
     if not os.path.isdir(path):
         with locked(f"{kind}-{item_key}"):
             if not os.path.isdir(path):
-                with scratch() as work:
-                    new = os.path.join(work, "item")
-                    os.mkdir(new)
+                with scratch() as new:
                     make(new)
                     os.utime(new)    # packages set the times of folders
                     os.rename(new, path)
@@ -123,4 +126,4 @@ def prune():
                 shutil.rmtree(entry.path, ignore_errors=True)
                 continue
             with scratch() as work:
-                os.rename(entry.path, os.path.join(work, "item"))
+                os.rename(entry.path, work)

@@ -21,6 +21,8 @@ from manavm.errors import EXIT_FAILURE, Failure, Hung, NotBooted, Stale, say
 
 BOOT_S = 120
 LOG_LINES = 20
+BAD_REPORT = 3      # exit status of mana-model --check
+REPORT_S = 20       # time for mana-model to end QEMU and write its report
 # While Linux starts, it replaces instructions by way of int3. On an emulated processor an
 # int3 may still run after that: https://bugzilla.redhat.com/show_bug.cgi?id=2216496.
 EMULATION_FAULT = re.compile(r"\bint3: 0000 \[#")
@@ -49,9 +51,11 @@ terminal if that of mana-vm is one.
 mana-vm exec runs one more command in the guest NAME, with streams and an exit status
 of its own. It is killed if its mana-vm exec is.
 
+A guest that does not power off within 60 s after COMMAND is ended, with a message.
 SIGINT and SIGTERM are passed to COMMAND; a second one, or 10 s, ends the guest.
-Exit status: COMMAND's; 128 + N if signal N ended it; 124 after --timeout; 125 if
-mana-vm or the guest failed; 126 or 127 if COMMAND cannot be run.
+Exit status: COMMAND's; 128 + N if signal N ended it; 3 if --model '--check' has
+found something; 124 after --timeout; 125 if mana-vm or the guest failed; 126 or 127
+if COMMAND cannot be run.
 
 Debian packages (QEMU, kernels, programs) are fetched once from the mirror that the
 host's APT uses, and again when the mirror has newer ones; mana-vm looks once a day,
@@ -128,13 +132,17 @@ def parse(arguments):
         help="adapters (default 1); 0: none, without the model")
     add("--ports", type=number(1, 16), default=1, metavar="N",
         help="ports of each adapter (default 1)")
+    add("--no-rnic", action="store_true",
+        help="adapters without an RNIC. Kernel 6.12 and kernels of your own get one: mana_ib "
+             "of 6.12 crashes without it, newer ones show a second RDMA device, mana_N")
     add("--model", action="append", default=[], metavar="'OPTION...'",
         help="options of mana-model; may be repeated")
     add("--append", default="", metavar="'OPTION...'", help="options of the kernel")
     add("--qemu", action="append", default=[], metavar="'OPTION...'",
         help="more options of QEMU; may be repeated")
     add("--share", metavar="FOLDER",
-        help="folder of the host that is the guest's /host (default: the current one)")
+        help="folder of the host that is the guest's /host (default: the current one); "
+             "none: /host is empty, and the guest can be suspended")
     add("--name", default=str(os.getpid()),
         help="name of the guest for mana-vm exec NAME, and of the modelled machine for "
              "mana-model ctl NAME (default: the process id)")
@@ -165,7 +173,9 @@ def parse(arguments):
         except FileNotFoundError:
             parser.error("the current folder does not exist any more: change to another, "
                          "or name one with --share")
-    if not os.path.isdir(options.share):
+    if options.share == "none":
+        options.share = None
+    elif not os.path.isdir(options.share):
         parser.error(f"--share {options.share}: no such folder")
     for text in options.env:
         if not re.match(r"[^=]+=", text):
@@ -242,6 +252,30 @@ def initrd(path, parts, archive):
         archive.write(out)
 
 
+def with_model(status, model_status):
+    """The exit status of mana-vm, from those of the command and of mana-model."""
+    if model_status == BAD_REPORT:
+        if status != 0:
+            say(f"the command's exit status was {status}")
+        return BAD_REPORT
+    if model_status != 0:
+        raise Failure(f"mana-model: {session.describe(model_status)}")
+    return status
+
+
+def power_off(process, patience_s=session.POWER_OFF_S):
+    """
+    Waits until the guest has powered off. Returns the exit status of mana-model; of one that
+    must be ended, only whether its report is bad: Linux waits up to two minutes for each Tx
+    queue with lost completions.
+    """
+    try:
+        return process.wait(patience_s)
+    except subprocess.TimeoutExpired:
+        say(f"the guest did not power off within {patience_s:g} s: ended it")
+        return BAD_REPORT if run.end(process, REPORT_S) == BAD_REPORT else 0
+
+
 class Machine:
     """One run."""
 
@@ -306,7 +340,7 @@ class Machine:
                 ([f"mana_vm.hugepages={options.hugepages}"]
                  if options.hugepages else []) + options.append),
             session=os.path.join(folder.path, "session"),
-            share=os.path.join(folder.path, "share"),
+            share=os.path.join(folder.path, "share") if options.share else None,
             functions=[os.path.join(folder.path, "pci", f"function-{at}")
                        for at in range(options.functions)],
             more=options.qemu)
@@ -316,19 +350,15 @@ class Machine:
 
         listener = self._listen(guest.session)
         commands = self._listen(os.path.join(folder.path, run.COMMANDS))
-        self._share(guest.share, folder.path)
+        if guest.share:
+            self._share(guest.share, folder.path)
         process = run.start(self._machine(guest, folder.path),
                             dict(os.environ, MANA_MODEL_END_WITH_PARENT="1"),
                             stdin=subprocess.DEVNULL, stdout=2)
         self.stack.callback(run.end, process)
         status = self._session(listener, process, commands)
-        try:
-            process.wait(session.POWER_OFF_S)
-        except subprocess.TimeoutExpired:
-            raise Failure("the guest does not power off") from None
-        if options.functions and process.returncode != 0:
-            raise Failure(f"mana-model: {session.describe(process.returncode)}")
-        return status
+        model_status = power_off(process)
+        return with_model(status, model_status) if options.functions else status
 
     def _listen(self, path):
         listener = self.stack.enter_context(socket.socket(socket.AF_UNIX))
@@ -346,7 +376,8 @@ class Machine:
         return [os.path.join(build_folder(), "model", "mana-model"),
                 "--pci", os.path.join(folder, "pci"), "--name", options.name,
                 "--functions", str(options.functions), "--ports", str(options.ports),
-                *kernel.model_options(options.kernel), *options.model, "--", *line]
+                *([] if options.no_rnic else kernel.model_options(options.kernel)),
+                *options.model, "--", *line]
 
     def _share(self, path, folder):
         """The host's current folder, for the guest."""

@@ -208,10 +208,12 @@ class Debian:
     model: tuple = ()   # options of mana-model without which it does not run
 
 
+# mana_ib of Linux 6.12 crashes in mana_gd_register_device() if the adapter does not list
+# the RNIC device.
+WITH_RNIC = ("--rnic",)
 KERNELS = {
     "6.1": Debian("12", None, "linux-image-cloud-{arch}"),
-    # Its mana_ib crashes if the adapter does not list the RNIC device.
-    "6.12": Debian("12", None, "linux-image-6.12-cloud-{arch}", ("--rnic",)),
+    "6.12": Debian("12", None, "linux-image-6.12-cloud-{arch}", WITH_RNIC),
     "newest": Debian("13", "trixie-backports", "linux-image-cloud-{arch}"),
 }
 
@@ -225,8 +227,8 @@ def prepare(name, arch, refresh=False):
 
 
 def model_options(name):
-    """Options of mana-model that the kernel needs."""
-    return KERNELS[name].model if name in KERNELS else ()
+    """Options of mana-model that the kernel needs; one of the user may be of any version."""
+    return KERNELS[name].model if name in KERNELS else WITH_RNIC
 
 
 def of_debian(debian, arch, refresh):

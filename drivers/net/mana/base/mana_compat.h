@@ -33,23 +33,23 @@
 	rte_atomic_load_explicit(ptr, rte_memory_order_relaxed)
 #define mana_atomic_store(ptr, val) \
 	rte_atomic_store_explicit(ptr, val, rte_memory_order_relaxed)
-#define mana_atomic_add(ptr, val) \
-	rte_atomic_fetch_add_explicit(ptr, val, rte_memory_order_release)
 #define mana_atomic_release(ptr, val) \
 	rte_atomic_store_explicit(ptr, val, rte_memory_order_release)
-/* Sets what is 0; false: it is not. */
+#define mana_atomic_acquire(ptr) \
+	rte_atomic_load_explicit(ptr, rte_memory_order_acquire)
+/* Sets 64 bits that are 0; false: they are not. */
 #define mana_atomic_take(ptr, val) \
 	rte_atomic_compare_exchange_strong_explicit( \
-		ptr, &(uint32_t){ 0 }, val, rte_memory_order_acquire, \
+		ptr, &(uint64_t){ 0 }, val, rte_memory_order_acquire, \
 		rte_memory_order_relaxed)
 #else
 #define MANA_ATOMIC(type) type
 #define mana_atomic_load(ptr) __atomic_load_n(ptr, __ATOMIC_RELAXED)
 #define mana_atomic_store(ptr, val) __atomic_store_n(ptr, val, __ATOMIC_RELAXED)
-#define mana_atomic_add(ptr, val) __atomic_fetch_add(ptr, val, __ATOMIC_RELEASE)
 #define mana_atomic_release(ptr, val) __atomic_store_n(ptr, val, __ATOMIC_RELEASE)
+#define mana_atomic_acquire(ptr) __atomic_load_n(ptr, __ATOMIC_ACQUIRE)
 #define mana_atomic_take(ptr, val) \
-	__atomic_compare_exchange_n(ptr, &(uint32_t){ 0 }, val, false, \
+	__atomic_compare_exchange_n(ptr, &(uint64_t){ 0 }, val, false, \
 				    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)
 #endif
 
@@ -77,24 +77,6 @@ typedef uint64_t __rte_may_alias mana_alias64_t;
 #define MANA_MEMPOOL_COUNTS
 #endif
 
-/* Per-queue counters: in struct rte_eth_stats before 25.11. */
-#if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
-#define MANA_QSTATS_PARAM , struct eth_queue_stats *qstats
-#define MANA_QSTATS(stats) qstats
-#else
-#define MANA_QSTATS_PARAM
-#define MANA_QSTATS(stats) stats
-#endif
-
-/* dev_supported_ptypes_get returns the number of types since 24.03. */
-#if RTE_VERSION >= RTE_VERSION_NUM(24, 3, 0, 0)
-#define MANA_PTYPES_PARAM , size_t *nb_ptypes
-#define MANA_PTYPES_NB_SET(nb) (*nb_ptypes = (nb))
-#else
-#define MANA_PTYPES_PARAM
-#define MANA_PTYPES_NB_SET(nb) ((void)(nb))
-#endif
-
 /* A 64-bit value in telemetry: renamed in 23.03. */
 #if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
 #define mana_tel_dict_u64 rte_tel_data_add_dict_uint
@@ -102,18 +84,36 @@ typedef uint64_t __rte_may_alias mana_alias64_t;
 #define mana_tel_dict_u64 rte_tel_data_add_dict_u64
 #endif
 
-/* The return type of rx_queue_count is signed since 25.11. */
-#if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
-typedef int mana_queue_count_t;
-#else
-typedef uint32_t mana_queue_count_t;
-#endif
-
-/* ethdev has tx_queue_count since 24.03. */
+/* 24.03: dev_supported_ptypes_get returns the number, ethdev has tx_queue_count. */
 #if RTE_VERSION >= RTE_VERSION_NUM(24, 3, 0, 0)
+#define MANA_PTYPES_PARAM , size_t *nb_ptypes
+#define MANA_PTYPES_NB_SET(nb) (*nb_ptypes = (nb))
 #define MANA_TX_QUEUE_COUNT_SET(dev, fn) ((dev)->tx_queue_count = (fn))
 #else
+#define MANA_PTYPES_PARAM
+#define MANA_PTYPES_NB_SET(nb) ((void)(nb))
 #define MANA_TX_QUEUE_COUNT_SET(dev, fn) ((void)(dev), (void)(fn))
 #endif
+
+/*
+ * 25.11: the counters of each queue have left struct rte_eth_stats, the return type of
+ * rx_queue_count is signed, and ethdev's inline functions do not compare with NULL.
+ */
+#if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
+#define MANA_QSTATS_PARAM , struct eth_queue_stats *qstats
+#define MANA_QSTATS(stats) qstats
+typedef int mana_queue_count_t;
+#define MANA_NO_QUEUE_COUNT rte_eth_queue_count_dummy
+#define MANA_NO_DESCRIPTOR_STATUS rte_eth_descriptor_status_dummy
+#else
+#define MANA_QSTATS_PARAM
+#define MANA_QSTATS(stats) stats
+typedef uint32_t mana_queue_count_t;
+#define MANA_NO_QUEUE_COUNT NULL
+#define MANA_NO_DESCRIPTOR_STATUS NULL
+#endif
+
+/* The DPDK that this is compiled for: the arguments of "%d.%02d.%d". */
+#define MANA_DPDK_VERSION RTE_VER_YEAR, RTE_VER_MONTH, RTE_VER_MINOR
 
 #endif /* MANA_COMPAT_H */

@@ -48,6 +48,18 @@ struct mana_cq {
 	uint32_t id;
 };
 
+/* A work queue and its CQ, as kernel and device have made them. */
+struct mana_queue_rings {
+	void *ring;
+	uint32_t ring_bytes; /* power of two */
+	uint32_t id; /* of an Rx queue and its CQ: once the RSS QP exists */
+	uint32_t vp_offset; /* tx vPort offset that every WQE carries; Tx only */
+	void *cq_ring;
+	uint32_t nb_cqe; /* power of two, at least 64 */
+	uint32_t cq_id;
+	volatile void *db_page;
+};
+
 /* Trailer bits that decide whether a CQE is valid and of this work queue. */
 #define MANA_CQ_TRAILER_M \
 	((uint32_t)GDMA_CQE_OWNER_M << GDMA_CQE_OWNER_S | \
@@ -65,15 +77,11 @@ mana_ring_size_is_valid(const void *ring, uint64_t size_bytes)
 	       size_bytes <= UINT32_C(1) << 28;
 }
 
-/**
- * Initialise an empty work queue on ring memory. mana_wq_open() sets the
- * identifier, which is unknown until the device object exists.
- *
- * @param db_offset
- *   GDMA_DB_SQ_OFFSET or GDMA_DB_RQ_OFFSET.
- * @return
- *   0, or -EINVAL if the ring is not page aligned, not a power of two or
- *   smaller than 4096 bytes; the work queue is unchanged then.
+/*
+ * Initialise an empty work queue on ring memory. mana_wq_open() sets the identifier,
+ * which is unknown until the device object exists. db_offset: GDMA_DB_SQ_OFFSET or
+ * GDMA_DB_RQ_OFFSET. Returns 0, or -EINVAL if the ring is not page aligned, not a power
+ * of two or smaller than 4096 bytes; the work queue is unchanged then.
  */
 static inline int
 mana_wq_init(struct mana_wq *wq, void *ring, uint32_t size_bytes,
@@ -116,7 +124,7 @@ mana_wqe_bu(uint32_t sgl_bytes, uint32_t nb_sge)
 	       GDMA_BU_SHIFT;
 }
 
-/**
+/*
  * Store to a doorbell register. The page is mapped write-combining. Therefore
  * even x86 does not order earlier stores to the ring before this store
  * (rte_io_wmb() does not suffice), and this store may stay in the buffer
@@ -132,7 +140,7 @@ mana_db_ring(uintptr_t db, uint64_t value)
 {
 	rte_wmb();
 	rte_write64_relaxed(rte_cpu_to_le_64(value),
-			    (volatile void *)(mana_db_window + db));
+			    (volatile void *)((uintptr_t)mana_db_window + db));
 #ifdef RTE_ARCH_ARM64
 	asm volatile("dsb st" ::: "memory");
 #else
@@ -149,14 +157,9 @@ mana_wq_ring_at(const struct mana_wq *wq, uint32_t bu)
 		     MANA_SHIFT_VAL64(bu, GDMA_BU_SHIFT + GDMA_DB_TAIL_S) | wq->id);
 }
 
-/**
- * Initialise an empty completion queue on ring memory, which must be all zeros:
- * zeros are the owner bits of the lap before the first.
- *
- * @param is_sq
- *   Whether the completions are those of an SQ.
- * @return
- *   0, or -EINVAL as mana_wq_init().
+/*
+ * Initialise the empty CQ of an SQ (is_sq) or RQ on ring memory, which must be all zeros:
+ * zeros are the owner bits of the lap before the first. Returns as mana_wq_init().
  */
 static inline int
 mana_cq_init(struct mana_cq *cq, void *ring, uint32_t nb_cqe, bool is_sq,
@@ -238,6 +241,19 @@ mana_cq_trailer(const struct mana_cq *cq, uint32_t idx)
 	return mana_cqe_load(&mana_cq_cqe(cq, idx)->trailer);
 }
 
+/* The trailer of this queue's CQEs in the lap of idx. No CQE of a closed queue has it. */
+static inline uint32_t
+mana_cq_trailer_wanted(const struct mana_cq *cq, uint32_t idx)
+{
+	return cq->trailer | mana_cq_owner(cq, idx);
+}
+
+static inline bool
+mana_cq_trailer_is(uint32_t trailer, uint32_t want)
+{
+	return (trailer & MANA_CQ_TRAILER_M) == want;
+}
+
 /*
  * Is the CQE at idx valid, and of this work queue? If so, the caller may read
  * its data: the barrier orders the load of the owner bits before that.
@@ -245,8 +261,7 @@ mana_cq_trailer(const struct mana_cq *cq, uint32_t idx)
 static inline bool
 mana_cq_is_ours(const struct mana_cq *cq, uint32_t idx, uint32_t trailer)
 {
-	if ((trailer & MANA_CQ_TRAILER_M) !=
-	    (cq->trailer | mana_cq_owner(cq, idx)))
+	if (!mana_cq_trailer_is(trailer, mana_cq_trailer_wanted(cq, idx)))
 		return false;
 	rte_io_rmb();
 	return true;
@@ -286,7 +301,7 @@ mana_cq_copy(const struct mana_cq *cq, uint32_t idx, struct gdma_cqe *copy)
 static inline bool
 mana_cq_is_empty(const struct mana_cq *cq, uint32_t idx, uint32_t trailer)
 {
-	/* Its owner bits, less those of the lap of idx, are all set then. */
+	/* The owner bits of an empty CQE, less those of the lap of idx, are all set. */
 	return trailer - mana_cq_owner(cq, idx) >= MANA_CQ_OWNER_M;
 }
 
@@ -309,7 +324,7 @@ mana_cq_state(const struct mana_cq *cq, uint32_t idx, uint32_t trailer)
 						 MANA_CQE_OVERRUN;
 }
 
-/**
+/*
  * Report the position in the CQ to the device, which may then overwrite the CQEs
  * before it. The fence orders only stores, and on arm64 an earlier load may pass
  * it. This is safe: each word loaded from a CQE was stored to an mbuf or to the
@@ -321,10 +336,7 @@ mana_cq_state(const struct mana_cq *cq, uint32_t idx, uint32_t trailer)
  * accepts a following arm even if no CQE was read in between. No existing driver
  * rings a CQ backwards, and the device's reaction is not known. So without arm,
  * at least one CQE must have been read since the last doorbell. An arm may
- * repeat the index.
- *
- * @param arm
- *   Request one event at the next CQE, or at once if there is one.
+ * repeat the index, and requests one event at the next CQE, or at once if there is one.
  */
 static inline void
 mana_cq_ring(struct mana_cq *cq, bool arm)
@@ -342,7 +354,7 @@ mana_cq_ring(struct mana_cq *cq, bool arm)
  * The owner bits count 8 laps, and only a doorbell gives the device the position
  * (Linux mana_en.c mana_cq_handler). If callers check this after at most half a
  * lap, each lap has a doorbell; with bursts as large as the ring, each second lap
- * has one. Returns true if it has rung.
+ * has one. Returns true if it has rung. ASSUMED: cq-position
  */
 static inline bool
 mana_cq_update(struct mana_cq *cq)

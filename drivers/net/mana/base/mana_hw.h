@@ -36,7 +36,10 @@
 #define GDMA_SQ_WQE_MAX_BU 16u
 #define GDMA_RING_MIN_BYTES 4096u /* any ring; power of two, page aligned */
 
-/* SGEs per WQE. Linux gdma.h MAX_TX_WQE_SGL_ENTRIES, MAX_RX_WQE_SGL_ENTRIES. */
+/*
+ * SGEs per WQE. Linux gdma.h MAX_TX_WQE_SGL_ENTRIES, MAX_RX_WQE_SGL_ENTRIES.
+ * ASSUMED: send-sges
+ */
 #define GDMA_SQ_WQE_MAX_SGE 30u
 #define GDMA_RQ_WQE_MAX_SGE 15u
 
@@ -121,7 +124,7 @@
 	 ((uint64_t)((tci) >> 12 & 0x1) << MANA_TX_LOOB_DEI_S) | \
 	 ((uint64_t)((tci) & 0xfff) << MANA_TX_LOOB_VLAN_ID_S))
 
-/* LSO limits: the header size has 8 bits, the MSS 14. */
+/* LSO limits: the header size has 8 bits, the MSS 14. ASSUMED: lso-limits */
 #define MANA_TX_LSO_HDR_MAX_BYTES 255u
 #define MANA_TX_LSO_MSS_MAX_BYTES 16383u
 
@@ -152,13 +155,6 @@ struct gdma_cqe {
 	uint32_t trailer; /* wq 24, is_sq 1, reserved 4, owner 3; written last */
 };
 static_assert(sizeof(struct gdma_cqe) == 64, "gdma_cqe");
-static_assert(offsetof(struct gdma_cqe, tx.offsets) == 8, "tx.offsets");
-static_assert(offsetof(struct gdma_cqe, rx.flags) == 4, "rx.flags");
-static_assert(offsetof(struct gdma_cqe, rx.ppi[0].len) == 8, "ppi[0].len");
-static_assert(offsetof(struct gdma_cqe, rx.ppi[0].hash) == 16, "ppi[0].hash");
-static_assert(offsetof(struct gdma_cqe, rx.ppi[1]) == 20, "ppi[1]");
-static_assert(offsetof(struct gdma_cqe, rx.ppi[3].hash) == 52, "ppi[3].hash");
-static_assert(offsetof(struct gdma_cqe, rx.wqe_offset) == 56, "wqe_offset");
 static_assert(offsetof(struct gdma_cqe, trailer) == 60, "trailer");
 
 #define GDMA_CQE_BYTES 64u
@@ -173,6 +169,13 @@ static_assert(offsetof(struct gdma_cqe, trailer) == 60, "trailer");
 #define MANA_CQE_CLIENT_M 0x3u
 #define MANA_CQE_VENDOR_ERR_S 8
 #define MANA_CQE_VENDOR_ERR_M 0xffffffu
+
+/*
+ * Vendor errors of a Tx completion: the address of packet data cannot be translated (access,
+ * range, configuration). rdma-core providers/mana/gdma.h, which uses them for RC queues.
+ */
+#define GDMA_VENDOR_ERR_TX_DATA_FIRST 0x206u
+#define GDMA_VENDOR_ERR_TX_DATA_LAST 0x208u
 
 #define MANA_TX_CQE_SGL_OFFSET_M 0x1fu
 #define MANA_TX_CQE_WQE_OFFSET_S 5 /* in BU, 27 bits */

@@ -5,6 +5,8 @@
 #ifndef MANA_LOG_H
 #define MANA_LOG_H
 
+#include <string.h>
+
 #include <rte_log.h>
 
 /* Registered by mana_probe.c as pmd.net.mana.init and pmd.net.mana.driver. */
@@ -21,7 +23,7 @@ extern int mana_logtype_driver;
 	rte_log(RTE_LOG_##level, mana_logtype_driver, \
 		"MANA: " fmt "\n", ##__VA_ARGS__)
 
-/* The same, with the name of a port at the beginning. */
+/* Log a message that begins with the name of a port. */
 #define MANA_PORT_LOG(level, name, fmt, ...) \
 	MANA_DRV_LOG(level, "%s: " fmt, name, ##__VA_ARGS__)
 
@@ -30,5 +32,10 @@ extern int mana_logtype_driver;
 	(MANA_INIT_LOG(ERR, fmt, ##__VA_ARGS__), (error))
 #define MANA_PORT_ERR(error, name, fmt, ...) \
 	(MANA_PORT_LOG(ERR, name, fmt, ##__VA_ARGS__), (error))
+
+/* Log at level info how an operation has ended. The value is its result, 0 or an error. */
+#define MANA_PORT_RESULT(result, name, fmt, ...) \
+	(MANA_PORT_LOG(INFO, name, fmt ": %s", ##__VA_ARGS__, strerror(-(result))), \
+	 (result))
 
 #endif /* MANA_LOG_H */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+/* The window of doorbell pages, the clock, and mutexes that survive their holder. */
+
 #include <errno.h>
 #include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <sys/mman.h>
@@ -11,49 +14,25 @@
 #include "mana_process.h"
 
 MANA_ATOMIC(uint32_t) mana_process_id = MANA_PROCESS_PRIMARY;
-bool mana_has_fences;
-uintptr_t mana_db_window;
+uint32_t mana_process_kind = MANA_KIND_PRIMARY;
+uint8_t mana_db_window[RTE_MAX_ETHPORTS * MANA_DB_PAGE_MAX_BYTES]
+	__rte_aligned(MANA_DB_PAGE_MAX_BYTES);
 
-static pthread_mutex_t window_lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* The window is never unmapped: a burst may still use it. */
-static int
-window_open(size_t page_bytes)
+void *
+mana_db_page(uint16_t port_id)
 {
-	void *window;
-	int ret = 0;
-
-	pthread_mutex_lock(&window_lock);
-	if (mana_db_window == 0) {
-		window = mmap(NULL, RTE_MAX_ETHPORTS * page_bytes,
-			      PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (window == MAP_FAILED)
-			ret = -errno;
-		else
-			mana_db_window = (uintptr_t)window;
-	}
-	pthread_mutex_unlock(&window_lock);
-	return ret;
-}
-
-static void *
-page_of(uint16_t port_id)
-{
-	return (void *)(mana_db_window + (size_t)port_id * sysconf(_SC_PAGESIZE));
+	return mana_db_window + (size_t)port_id * sysconf(_SC_PAGESIZE);
 }
 
 int
 mana_db_map(uint16_t port_id, int fd)
 {
 	size_t page_bytes = sysconf(_SC_PAGESIZE);
-	int ret = window_open(page_bytes);
+	int ret;
 
-	if (ret != 0)
-		return ret;
 	/* As libmana: written only, and exactly one page (Linux mana_ib_mmap). */
-	if (mmap(page_of(port_id), page_bytes, PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
-		 0) != MAP_FAILED)
+	if (mmap(mana_db_page(port_id), page_bytes, PROT_WRITE,
+		 MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED)
 		return 0;
 	ret = -errno;
 	/* Linux has unmapped the page before it asked the driver (mm/mmap.c). */
@@ -64,15 +43,75 @@ mana_db_map(uint16_t port_id, int fd)
 void
 mana_db_unmap(uint16_t port_id)
 {
-	if (mana_db_window != 0)
-		(void)mmap(page_of(port_id), sysconf(_SC_PAGESIZE),
-			   PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
-			   0);
+	(void)mmap(mana_db_page(port_id), sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
-volatile void *
-mana_db_page(uint16_t port_id)
+uint64_t
+mana_now_ns(void)
 {
-	return page_of(port_id);
+	struct timespec now = { 0 };
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- Mutexes ----------------------------------------------------------------- */
+
+void
+mana_mutex_init(struct mana_mutex *mutex)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	(void)pthread_mutex_init(&mutex->lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
+/*
+ * Locks with signals blocked, but those of faults. What a dead holder has left is as
+ * consistent as ever. Returns whether the caller holds it.
+ */
+static bool
+mutex_take(struct mana_mutex *mutex, int (*lock)(pthread_mutex_t *mutex))
+{
+	static const int faults[] = { SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP };
+	sigset_t set, before;
+	int ret;
+
+	sigfillset(&set);
+	for (size_t i = 0; i < RTE_DIM(faults); i++)
+		sigdelset(&set, faults[i]);
+	(void)pthread_sigmask(SIG_BLOCK, &set, &before);
+	ret = lock(&mutex->lock);
+	if (ret == EOWNERDEAD)
+		ret = pthread_mutex_consistent(&mutex->lock);
+	if (ret == 0)
+		mutex->mask = before;
+	else
+		(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return ret == 0;
+}
+
+void
+mana_mutex_lock(struct mana_mutex *mutex)
+{
+	(void)mutex_take(mutex, pthread_mutex_lock);
+}
+
+bool
+mana_mutex_trylock(struct mana_mutex *mutex)
+{
+	return mutex_take(mutex, pthread_mutex_trylock);
+}
+
+void
+mana_mutex_unlock(struct mana_mutex *mutex)
+{
+	const sigset_t before = mutex->mask;
+
+	pthread_mutex_unlock(&mutex->lock);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

@@ -2,12 +2,14 @@
 
 /*
  * What each process has for itself, of ports that processes share: its number, and the
- * addresses of doorbell pages.
+ * addresses of doorbell pages. Also the clock of the control path.
  */
 
 #ifndef MANA_PROCESS_H
 #define MANA_PROCESS_H
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -19,36 +21,53 @@
  */
 extern MANA_ATOMIC(uint32_t) mana_process_id MANA_HIDDEN;
 #define MANA_PROCESS_PRIMARY 1u
-#define MANA_PROCESS_NONE UINT32_MAX /* a secondary process that uses nothing */
+
+/* The kind of this process, for what only some processes have. */
+extern uint32_t mana_process_kind MANA_HIDDEN;
+#define MANA_KIND_PRIMARY 0u
+#define MANA_KIND_SECONDARY 1u
+#define MANA_NB_PROCESS_KINDS 2u
 
 /*
- * Bursts of this process contain the fences of a pause, because it may not use
- * membarrier(2). Does not change while there are ports.
+ * The process's window of doorbell pages, one for each ethdev port, which devices' pages
+ * replace. The doorbell offsets of queues are relative to its start.
  */
-extern bool mana_has_fences MANA_HIDDEN;
-
-/*
- * The address to which the doorbell offsets of queues are relative: the start of the
- * process's window of doorbell pages, one for each ethdev port. 0: no window yet.
- */
-extern uintptr_t mana_db_window MANA_HIDDEN;
+#ifdef RTE_ARCH_ARM64
+#define MANA_DB_PAGE_MAX_BYTES 65536
+#else
+#define MANA_DB_PAGE_MAX_BYTES 4096
+#endif
+extern uint8_t mana_db_window[] MANA_HIDDEN;
 
 static inline uintptr_t
 mana_db_offset(const volatile void *reg)
 {
-	return (uintptr_t)reg - mana_db_window;
+	return (uintptr_t)reg - (uintptr_t)mana_db_window;
 }
 
-/**
+/*
+ * A number of the opened device of a port, never 0; another device has another doorbell
+ * page. mana_device_slot() is its port's number plus 1.
+ */
+static inline uint32_t
+mana_device_id(uint16_t port_id, uint16_t nb_opens)
+{
+	return (port_id + 1u) << 16 | nb_opens;
+}
+
+static inline uint32_t
+mana_device_slot(uint32_t device)
+{
+	return device >> 16;
+}
+
+/*
  * Map the doorbell page of a port into the window of this process, in place of the page
- * that is mapped there. Control path, one thread at a time for a port.
- *
- * @param fd
- *   The command descriptor of the RDMA device: the kernel maps the page of the context
- *   that the file stands for (Linux mana_ib_mmap). Another process may have opened it.
- *   The mapping remains when fd is closed, and keeps the context until then.
- * @return
- *   0, or a negative errno: nothing is mapped then.
+ * that is mapped there. Control path, one thread at a time for a port. fd is the command
+ * descriptor of the RDMA device: the kernel maps the page of the context that the file
+ * stands for (Linux mana_ib_mmap). Another process may have opened it. The mapping remains
+ * when fd is closed, and keeps the context until then. Returns 0, or a negative errno:
+ * nothing is mapped then.
  */
 int mana_db_map(uint16_t port_id, int fd);
 
@@ -59,6 +78,26 @@ int mana_db_map(uint16_t port_id, int fd);
 void mana_db_unmap(uint16_t port_id);
 
 /* The page of a port that is mapped. */
-volatile void *mana_db_page(uint16_t port_id);
+void *mana_db_page(uint16_t port_id);
+
+/* Nanoseconds of CLOCK_MONOTONIC, which all processes share. */
+uint64_t mana_now_ns(void);
+
+/*
+ * A mutex that survives the death of its holder. The holder blocks signals, but those of
+ * faults, so that no signal handler finds it locked by its own thread: a handler may stop
+ * a port.
+ */
+struct mana_mutex {
+	pthread_mutex_t lock;
+	sigset_t mask; /* of the holder, before */
+};
+
+/* Needs no memory of the system, so it does not fail (glibc pthread_mutex_init.c). */
+void mana_mutex_init(struct mana_mutex *mutex);
+void mana_mutex_lock(struct mana_mutex *mutex);
+/* Whether the caller holds it now. */
+bool mana_mutex_trylock(struct mana_mutex *mutex);
+void mana_mutex_unlock(struct mana_mutex *mutex);
 
 #endif /* MANA_PROCESS_H */

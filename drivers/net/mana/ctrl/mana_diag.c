@@ -1,124 +1,104 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+/* Error messages about the kernel, the device and memory, each with cause and remedy. */
+
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include <linux/capability.h>
 
 #include <bus_pci_driver.h>
 
-#include "mana.h"
 #include "mana_log.h"
+#include "mana_port.h"
 
 #define MODPROBE "modprobe -a mana mana_ib ib_uverbs"
 
-static bool
-pci_has(const char *pci_name, const char *file)
+/* The last part of the path to which a file of the function's folder leads, or NULL. */
+static const char *
+pci_link(const char *pci_name, const char *file, char target[PATH_MAX])
 {
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/%s/%s", rte_pci_get_sysfs_path(),
 		 pci_name, file);
-	return access(path, F_OK) == 0;
-}
-
-/*
- * The kernel driver of the function, or NULL. EAL does not probe a function without a
- * driver: its scan leaves it out.
- */
-static const char *
-pci_driver(const char *pci_name, char target[PATH_MAX])
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/%s/driver", rte_pci_get_sysfs_path(),
-		 pci_name);
 	return realpath(path, target) != NULL ? strrchr(target, '/') + 1 : NULL;
 }
 
 void
 mana_diag_no_rdma(const char *pci_name, int error)
 {
+	const char *reason = strerror(-error);
+
 	if (error == -ENOSYS)
-		MANA_PORT_LOG(ERR, pci_name,
-			      "this kernel has no RDMA user access (ib_uverbs); `" MODPROBE
-			     "`, kernel 6.2 or later");
+		reason = "this kernel has no RDMA user access (ib_uverbs); `" MODPROBE
+			 "`, kernel 6.2 or later";
 	else if (error == -EPERM || error == -EACCES)
-		MANA_PORT_LOG(ERR, pci_name,
-			      "no permission to list RDMA devices; check /dev/infiniband/uverbs*");
-	else
-		MANA_PORT_LOG(ERR, pci_name, "cannot list RDMA devices: %s",
-			      strerror(-error));
+		reason = "no permission; check /dev/infiniband/uverbs*";
+	MANA_PORT_LOG(ERR, pci_name, "cannot list RDMA devices: %s", reason);
 }
 
 void
 mana_diag_no_device(const char *pci_name, const char *refused)
 {
 	char target[PATH_MAX];
-	const char *driver = pci_driver(pci_name, target);
+	/* EAL does not probe a function without a driver: its scan leaves it out. */
+	const char *driver = pci_link(pci_name, "driver", target);
 
 	if (refused != NULL)
 		MANA_PORT_LOG(ERR, pci_name,
-			      "its only RDMA device %s is not an Ethernet one (no raw packets); module mana_ib has not made the Ethernet device",
+			      "its only RDMA device %s is the RNIC; mana_ib has not created the Ethernet device: see `dmesg`",
 			      refused);
 	else if (driver != NULL && strcmp(driver, "mana") != 0)
 		MANA_PORT_LOG(ERR, pci_name,
 			      "the function belongs to the kernel driver %s and must belong to mana: `modprobe mana` and `dpdk-devbind.py -b mana %s`",
 			      driver, pci_name);
-	else if (pci_has(pci_name, "infiniband"))
-		MANA_PORT_LOG(ERR, pci_name,
-			      "the kernel has an RDMA device, but libibverbs does not list it; check that /dev/infiniband/uverbs* exist here, that rdma-core's provider libmana is installed (package ibverbs-providers, rdma-core 44 or later), and that the device is in this network namespace (`rdma system` says `netns shared`)");
-	else if (pci_has(pci_name, "net"))
-		MANA_PORT_LOG(ERR, pci_name,
-			      "has a netdev but no RDMA device; `" MODPROBE
-			     "`, kernel 6.2 or later; kernels up to 6.12 also need an adapter with the RNIC function");
 	else
-		MANA_PORT_LOG(ERR, pci_name,
+		MANA_PORT_LOG(ERR, pci_name, "%s",
+			      pci_link(pci_name, "infiniband", target) != NULL ?
+			      "the kernel has an RDMA device, but libibverbs does not list it; check that /dev/infiniband/uverbs* exist here, that rdma-core's provider libmana is installed (package ibverbs-providers, rdma-core 44 or later), and that the device is in this network namespace (`rdma system` says `netns shared`)" :
+			      pci_link(pci_name, "net", target) != NULL ?
+			      "has a netdev but no RDMA device; `" MODPROBE
+			      "`, kernel 6.2 or later; kernels up to 6.12 also need an adapter with the RNIC function" :
 			      "no RDMA device and no netdev; `" MODPROBE
-			     "`, and check whether the netdev lives in another network namespace");
+			      "`, and check whether the netdev lives in another network namespace");
 }
 
 void
 mana_diag_no_netdev(const char *pci_name, uint32_t port, int error)
 {
+	const char *reason = strerror(-error);
+
 	if (error == -ENODEV)
-		MANA_DRV_LOG(ERR,
-			     "%s port %u: its netdev is in another network namespace; run the program there (`ip netns exec <name> <program>`), or move it here: `ip link set dev <netdev> netns <this one>` there",
-			     pci_name, port);
+		reason = "it is in another network namespace; run the program there (`ip netns exec <name> <program>`), or move it here: `ip link set dev <netdev> netns <this one>` there";
 	else if (error == -ENOENT)
-		MANA_DRV_LOG(ERR,
-			     "%s port %u: it has no netdev; `" MODPROBE
-			     "`, or wait until the kernel has reset the adapter",
-			     pci_name, port);
-	else
-		MANA_DRV_LOG(ERR, "%s port %u: cannot find its netdev: %s",
-			     pci_name, port, strerror(-error));
+		reason = "the port has none; `" MODPROBE
+			 "`, or wait until the kernel has reset the adapter";
+	MANA_DRV_LOG(ERR, "%s port %u: cannot find its netdev: %s", pci_name, port, reason);
 }
 
 void
 mana_diag_open(const char *pci_name, const char *device, const char *node,
 	       int error)
 {
+	const char *remedy = "";
+
 	if (error == -EACCES)
-		MANA_PORT_LOG(ERR, pci_name,
-			      "no permission to open /dev/infiniband/%s (%s); run as root, or give the user the node (`chown`, a udev rule)",
-			      node, device);
+		remedy = "; run as root, or give the user the node (`chown`, a udev rule)";
 	else if (error == -EPERM)
-		MANA_PORT_LOG(ERR, pci_name,
-			      "no permission to open /dev/infiniband/%s (%s); the device rules of the container (cgroup) forbid it, start it with `--device /dev/infiniband/%s`",
-			      node, device, node);
+		remedy = "; the device rules of the container (cgroup) forbid it, start it with `--device` and the node";
 	else if (error == -ENOMEM || error == -EPROTO)
-		MANA_PORT_LOG(ERR, pci_name,
-			      "cannot open %s: %s; the adapter may have no doorbell page left, close other programs that use it",
-			      device, strerror(-error));
-	else
-		MANA_PORT_LOG(ERR, pci_name, "cannot use %s: %s", device,
-			      strerror(-error));
+		remedy = "; the adapter may have no doorbell page left, close other programs that use it";
+	MANA_PORT_LOG(ERR, pci_name, "cannot use %s (/dev/infiniband/%s): %s%s", device,
+		      node, strerror(-error), remedy);
 }
 
 /* The kernel's netdev or another program owns the vPort. */
@@ -143,6 +123,28 @@ diag_busy(const struct mana_priv *priv, const char *what)
 			      what, state.name);
 }
 
+/*
+ * The limit of memory that the program may lock, or RLIM_INFINITY: it has none, or with
+ * CAP_IPC_LOCK in the initial user namespace it does not count (Linux ib_umem_get()).
+ */
+static rlim_t
+memlock_limit_bytes(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3] = { 0 };
+	const ino_t initial = 0xeffffffd; /* Linux proc_ns.h PROC_USER_INIT_INO */
+	struct rlimit limit;
+	struct stat ns;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0)
+		return RLIM_INFINITY;
+	if (syscall(SYS_capget, &header, caps) == 0 &&
+	    (caps[0].effective & RTE_BIT32(CAP_IPC_LOCK)) != 0 &&
+	    stat("/proc/self/ns/user", &ns) == 0 && ns.st_ino == initial)
+		return RLIM_INFINITY;
+	return limit.rlim_cur;
+}
+
 static const char *
 object_reason(int error)
 {
@@ -150,9 +152,12 @@ object_reason(int error)
 	case -EPERM:
 		return "raw packet queues need CAP_NET_RAW (in the initial user namespace): run as root or `setcap cap_net_raw,cap_ipc_lock+ep <program>`";
 	case -ENOMEM:
-		return "out of memory, or its ring cannot be pinned: raise RLIMIT_MEMLOCK (`ulimit -l unlimited`) or give the program CAP_IPC_LOCK";
+		return memlock_limit_bytes() == RLIM_INFINITY ? "out of memory" :
+			"out of memory, or its ring cannot be pinned: raise RLIMIT_MEMLOCK (`ulimit -l unlimited`) or give the program CAP_IPC_LOCK";
 	case -EMFILE:
 		return "no file descriptor left; each Rx interrupt needs several, raise `ulimit -n`";
+	case -EINVAL:
+		return "the kernel refused it; another program that stops its queues may still have the id of its CQ, try again";
 	case -EIO:
 		return "the device was removed or reset";
 	case -EPROTO:
@@ -183,37 +188,36 @@ mana_diag_object(const struct mana_priv *priv, const char *what, uint32_t id,
 void
 mana_diag_netdev_down(const char *name, const char *netdev, int error)
 {
-	if (error == -EPERM)
-		MANA_PORT_LOG(ERR, name,
-			      "netdev_down=1: no permission to set netdev %s down; give the program CAP_NET_ADMIN (`setcap cap_net_admin,cap_net_raw,cap_ipc_lock+ep <program>`), or `ip link set dev %s down` before the probe",
-			      netdev, netdev);
-	else if (error == -ENODEV)
-		MANA_PORT_LOG(ERR, name,
-			      "netdev_down=1: netdev %s is not in this program's network namespace; `ip link set dev %s down` there, without netdev_down=1 here",
-			      netdev, netdev);
-	else
-		MANA_PORT_LOG(ERR, name,
-			      "netdev_down=1: cannot set netdev %s down: %s; `ip link set dev %s down` before the probe",
-			      netdev, strerror(-error), netdev);
+	const char *reason = strerror(-error), *where = "before the probe";
+
+	if (error == -EPERM) {
+		reason = "no permission, give the program CAP_NET_ADMIN (`setcap cap_net_admin,cap_net_raw,cap_ipc_lock+ep <program>`)";
+		where = "before the probe instead";
+	} else if (error == -ENODEV) {
+		reason = "it is not in this program's network namespace";
+		where = "there, without netdev_down=1 here";
+	}
+	MANA_PORT_LOG(ERR, name,
+		      "netdev_down=1: cannot set netdev %s down: %s; `ip link set dev %s down` %s",
+		      netdev, reason, netdev, where);
 }
 
 void
 mana_diag_mr(const struct mana_priv *priv, uintptr_t addr, size_t len, int error)
 {
 	const char *name = priv->data->name;
-	struct rlimit limit;
+	const rlim_t limit = memlock_limit_bytes();
 
-	if (error == -ENOMEM && getrlimit(RLIMIT_MEMLOCK, &limit) == 0 &&
-	    limit.rlim_cur != RLIM_INFINITY)
+	if (error == -ENOMEM && limit != RLIM_INFINITY)
 		MANA_PORT_LOG(ERR, name,
 			      "cannot register %zu bytes at 0x%" PRIxPTR
 			      ": RLIMIT_MEMLOCK is %" PRIu64
 			      " bytes; `ulimit -l unlimited` or give the program CAP_IPC_LOCK",
-			      len, addr, (uint64_t)limit.rlim_cur);
-	else if (error == -EACCES) /* the driver's: Linux ib_umem_get() has none */
+			      len, addr, (uint64_t)limit);
+	else if (error == -EACCES)
 		MANA_PORT_LOG(ERR, name,
-			      "foreign_mem=refuse: DPDK does not manage the %zu bytes at 0x%" PRIxPTR
-			      "; use rte_extmem_register() and rte_dev_dma_map(), or remove the argument",
+			      "no key for %zu bytes at 0x%" PRIxPTR
+			      " of a secondary process: this process does not have the memory; use DPDK's own memory, or rte_extmem_register() in both",
 			      len, addr);
 	else
 		MANA_PORT_LOG(ERR, name,

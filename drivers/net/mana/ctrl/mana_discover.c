@@ -1,45 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+/* Discovery: the RDMA device of a PCI function, and its ports with their netdevs. */
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_common.h>
+#include <bus_pci_driver.h>
 
-#include "mana.h"
+#include "mana_discover.h"
 #include "mana_log.h"
+#include "mana_verbs.h"
 
 /* GDMA device type of the Ethernet function (Linux gdma.h, GDMA_DEVICE_MANA). */
 #define GDMA_DEVICE_MANA 2
 
 /*
- * The PCI function of an RDMA device: its "device" link leads to the PCI device in
- * all known kernels. -ENOENT: it does not.
+ * Whether an RDMA device is that of the PCI function: its "device" link leads to the PCI
+ * device in all known kernels.
  */
-static int
-rdma_pci_addr(const struct ibv_device *device, struct rte_pci_addr *addr)
+static bool
+is_device_of(const struct ibv_device *device, const struct rte_pci_addr *addr)
 {
-	static const char key[] = "PCI_SLOT_NAME=";
-	char path[PATH_MAX];
-	char line[128];
-	int ret = -ENOENT;
-	FILE *f;
+	char path[PATH_MAX], target[PATH_MAX];
+	struct rte_pci_addr found;
 
-	if (snprintf(path, sizeof(path), "%s/device/uevent",
-		     device->ibdev_path) >= (int)sizeof(path))
-		return -ENAMETOOLONG;
-	f = fopen(path, "re");
-	if (f == NULL)
-		return -ENOENT;
-	while (ret != 0 && fgets(line, sizeof(line), f) != NULL) {
-		line[strcspn(line, "\n")] = '\0';
-		if (strncmp(line, key, sizeof(key) - 1) == 0)
-			ret = rte_pci_addr_parse(line + sizeof(key) - 1, addr);
-	}
-	fclose(f);
-	return ret;
+	snprintf(path, sizeof(path), "%s/device", device->ibdev_path);
+	return realpath(path, target) != NULL &&
+	       rte_pci_addr_parse(strrchr(target, '/') + 1, &found) == 0 &&
+	       rte_pci_addr_cmp(addr, &found) == 0;
 }
 
 /*
@@ -64,22 +55,16 @@ try_device(struct mana_function *function, struct ibv_device *device)
 {
 	struct mana_verbs_caps caps;
 	struct ibv_context *ctx;
-	int ret;
+	int ret = mana_verbs_open(device, &ctx);
 
-	ret = mana_verbs_open(device, &ctx);
 	if (ret != 0)
 		return ret;
 	ret = mana_verbs_query(ctx, &caps);
 	mana_verbs_close(ctx);
 	if (ret != 0)
 		return ret;
-	if (!is_ethernet(&caps)) {
-		MANA_INIT_LOG(DEBUG,
-			      "%s: %s is not the Ethernet device (part %u, raw packet capabilities %#x)",
-			      function->pci_name, device->name,
-			      caps.vendor_part_id, caps.raw_packet_caps);
+	if (!is_ethernet(&caps))
 		return 1;
-	}
 	if (caps.nb_ports == 0)
 		return -ENODEV;
 	function->ports = calloc(caps.nb_ports, sizeof(*function->ports));
@@ -97,77 +82,46 @@ try_device(struct mana_function *function, struct ibv_device *device)
 	return 0;
 }
 
-/* Why a function has no Ethernet device: the list of them keeps the names. */
-struct reason {
-	const struct ibv_device *refused; /* the RNIC, or NULL */
-	const struct ibv_device *failed; /* the device cannot be used, or NULL */
-};
-
-/* After a failure the caller releases the function. */
-static int
-discover(const struct rte_pci_addr *addr, const char *pci_name,
-	 struct mana_function *function, struct reason *reason)
+int
+mana_discover(const struct rte_pci_addr *addr, const char *pci_name, bool is_logged,
+	      struct mana_function *function)
 {
-	struct rte_pci_addr found;
-	int nb_devices, error = -ENODEV;
-	int ret;
+	const struct ibv_device *refused = NULL; /* the RNIC */
+	const struct ibv_device *failed = NULL; /* cannot be used */
+	int nb_devices = 0, error;
+	int ret = 1;
 
-	memset(reason, 0, sizeof(*reason));
 	memset(function, 0, sizeof(*function));
 	function->pci_name = pci_name;
-	ret = mana_verbs_list_get(&function->list, &nb_devices);
-	if (ret != 0)
-		return ret;
-	ret = 1;
+	error = MANA_VERBS_CREATE(function->list, ibv_get_device_list(&nb_devices));
+	if (error != 0) {
+		if (is_logged)
+			mana_diag_no_rdma(pci_name, error);
+		return error;
+	}
+	error = -ENODEV;
 	for (int i = 0; i < nb_devices && ret != 0; i++) {
 		struct ibv_device *device = function->list[i];
 
-		if (rdma_pci_addr(device, &found) != 0 ||
-		    rte_pci_addr_cmp(addr, &found) != 0)
+		if (!is_device_of(device, addr))
 			continue;
 		ret = try_device(function, device);
 		/* This may be the RNIC, and another device the Ethernet one. */
 		if (ret < 0) {
-			reason->failed = device;
+			failed = device;
 			error = ret;
 		} else if (ret > 0) {
-			reason->refused = device;
+			refused = device;
 		}
 	}
-	return ret == 0 ? 0 : error;
-}
-
-int
-mana_discover_silently(const struct rte_pci_addr *addr, const char *pci_name,
-		       struct mana_function *function)
-{
-	struct reason reason;
-	int ret = discover(addr, pci_name, function, &reason);
-
-	if (ret != 0)
-		mana_discover_release(function);
-	return ret;
-}
-
-int
-mana_discover(const struct rte_pci_addr *addr, const char *pci_name,
-	      struct mana_function *function)
-{
-	struct reason reason;
-	int ret = discover(addr, pci_name, function, &reason);
-
 	if (ret == 0)
 		return 0;
-	if (function->list == NULL)
-		mana_diag_no_rdma(pci_name, ret);
-	else if (reason.failed != NULL)
-		mana_diag_open(pci_name, reason.failed->name,
-			       reason.failed->dev_name, ret);
-	else
-		mana_diag_no_device(pci_name, reason.refused != NULL ?
-					      reason.refused->name : NULL);
+	if (is_logged && failed != NULL)
+		mana_diag_open(pci_name, failed->name, failed->dev_name, error);
+	else if (is_logged)
+		mana_diag_no_device(pci_name, refused != NULL ? refused->name : NULL);
 	mana_discover_release(function);
-	return ret;
+	return error;
 }
 
 void

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,200 +15,320 @@
 #include <rte_eal.h>
 #include <rte_eal_memconfig.h>
 #include <rte_errno.h>
+#include <rte_malloc.h>
 #include <rte_mbuf.h>
 #include <rte_memory.h>
 #include <rte_mempool.h>
 #include <rte_string_fns.h>
 
-#include "mana.h"
+#include "mana_locks.h"
 #include "mana_log.h"
-
-/* ---- The table: an array sorted by address; the caller holds its lock ----- */
-
-/* Number of regions that start at or below addr. */
-static uint32_t
-upper_bound(const struct mana_mr_table *table, uintptr_t addr)
-{
-	uint32_t low = 0;
-	uint32_t high = table->nb_regions;
-
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (table->regions[mid].base <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
+#include "mana_queues.h"
 
 /*
- * Finds a region that holds all of [addr, addr + len), only one of the pool when a pool
- * is given. The region of a pool is preferred: the device keeps packets of a pool for
- * long, and this region lasts as long as the pool. range may be NULL.
+ * ---- The table ------------------------------------------------------------------
+ *
+ * The regions stand in a list of the primary process; those with a key are published in
+ * the table, which bursts read. Both change with the lock of the regions held, under
+ * which nothing waits: memory events come with EAL's locks held. The kernel is called
+ * without the lock, so that a burst, a status function or telemetry never waits for it.
  */
-static const struct mana_mr_region *
-table_find(const struct mana_mr_table *table, uintptr_t addr, size_t len,
-	   const struct rte_mempool *pool, struct mana_mr_range *range)
+
+/* More entries are allocated where the driver may wait, before so few are left. */
+#define SPARE_ENTRIES 64
+
+/* A secondary process asks again for memory, and for memory that was refused. */
+#define ASK_MS 10
+#define REFUSAL_MS 1000
+
+/* Writes the regions that processes of a kind have. */
+static void
+publish_for(struct mana_priv *priv, struct mana_mr_array *array, uint32_t kind)
 {
-	const struct mana_mr_region *found = NULL;
-	uint32_t i = upper_bound(table, addr);
+	struct mana_mr_entry *entry = &array->entries[(size_t)kind * array->capacity];
+	const struct mana_mr_region *region;
+	uintptr_t max_end = 0;
+	uint32_t nb = 1;
 
-	while (i-- > 0 && table->regions[i].max_end > addr) {
-		const struct mana_mr_region *region = &table->regions[i];
-
-		if (addr >= region->end || len > region->end - addr ||
-		    (pool != NULL && region->pool != pool))
+	TAILQ_FOREACH(region, &priv->mrs.regions, next) {
+		if (region->mr == NULL || (kind != MANA_KIND_PRIMARY && !region->is_shared))
 			continue;
-		found = region;
-		if (region->pool != NULL)
-			break;
+		max_end = RTE_MAX(max_end, region->end);
+		mana_mr_store(&entry[nb].range.base, region->base);
+		mana_mr_store(&entry[nb].range.end, region->end);
+		mana_mr_store(&entry[nb].range.lkey, region->lkey);
+		mana_mr_store(&entry[nb].max_end, max_end);
+		nb++;
 	}
-	if (found != NULL && range != NULL)
-		*range = (struct mana_mr_range){
-			.base = found->base,
-			.len_bytes = found->end - found->base,
-			.lkey = found->lkey,
-		};
-	return found;
+	for (; nb < MANA_MR_MIN_ENTRIES; nb++)
+		mana_mr_store(&entry[nb].range.base, UINTPTR_MAX);
+	mana_mr_store(&array->nb[kind], nb);
+}
+
+/* Writes the table anew, into its array or another one with room for all regions. */
+static void
+publish(struct mana_priv *priv, struct mana_mr_array *array)
+{
+	struct mana_mr_table *table = &priv->mr_table;
+	uint32_t kind;
+
+	for (kind = 0; kind < MANA_NB_PROCESS_KINDS; kind++)
+		mana_atomic_store(&table->seq[kind], mana_atomic_load(&table->seq[kind]) + 1);
+	rte_smp_wmb();
+	for (kind = 0; kind < MANA_NB_PROCESS_KINDS; kind++)
+		publish_for(priv, array, kind);
+	mana_mr_store(&table->array, array);
+	for (kind = 0; kind < MANA_NB_PROCESS_KINDS; kind++)
+		mana_atomic_release(&table->seq[kind],
+				    mana_atomic_load(&table->seq[kind]) + 1);
 }
 
 static void
-update_max_end(struct mana_mr_table *table, uint32_t from)
+region_unlink(struct mana_priv *priv, struct mana_mr_region *region)
 {
-	uintptr_t max_end = from > 0 ? table->regions[from - 1].max_end : 0;
-
-	for (uint32_t i = from; i < table->nb_regions; i++) {
-		max_end = RTE_MAX(max_end, table->regions[i].end);
-		table->regions[i].max_end = max_end;
-	}
+	TAILQ_REMOVE(&priv->mrs.regions, region, next);
+	priv->mrs.nb--;
+	publish(priv, priv->mr_table.array);
 }
 
-/* Gives the region a key, unless the port waits for its device. */
+/*
+ * Whether there is a region of the same memory that lasts as long as this one: of the same
+ * kind and pool. A range of the application lasts until it takes back this very range, and
+ * a busy one may fail.
+ */
+static bool
+has_region(const struct mana_priv *priv, const struct mana_mr_region *region)
+{
+	const struct mana_mr_region *at;
+
+	if (region->kind == MANA_MR_USER)
+		return false;
+	TAILQ_FOREACH(at, &priv->mrs.regions, next)
+		if (!at->is_busy && at->kind == region->kind && at->pool == region->pool &&
+		    at->base <= region->base && region->end <= at->end)
+			return true;
+	return false;
+}
+
+static struct mana_mr_array *
+array_alloc(const struct mana_priv *priv, uint32_t capacity)
+{
+	struct mana_mr_array *array;
+
+	array = mana_queue_alloc("mana_mr", sizeof(*array) + sizeof(array->entries[0]) *
+				 MANA_NB_PROCESS_KINDS * capacity,
+				 priv->data->numa_node);
+	if (array != NULL)
+		array->capacity = capacity;
+	return array;
+}
+
+int
+mana_mr_reserve(struct mana_priv *priv)
+{
+	struct mana_mr_array *now, *array;
+	bool has_room;
+
+	mana_mutex_lock(&priv->mrs.lock);
+	now = priv->mr_table.array;
+	has_room = priv->mrs.nb + SPARE_ENTRIES < now->capacity;
+	mana_mutex_unlock(&priv->mrs.lock);
+	if (has_room)
+		return 0;
+	array = array_alloc(priv, now->capacity * 2);
+	if (array == NULL)
+		return -ENOMEM;
+	mana_mutex_lock(&priv->mrs.lock);
+	if (priv->mr_table.array == now) {
+		array->outgrown = now;
+		publish(priv, array);
+		array = NULL;
+	}
+	mana_mutex_unlock(&priv->mrs.lock);
+	rte_free(array);
+	return 0;
+}
+
+/* ---- Regions -------------------------------------------------------------------- */
+
+/* Whether all processes have this memory. At other addresses each may have its own. */
+static bool
+is_shared(uintptr_t addr, size_t len)
+{
+	const struct rte_memseg_list *msl = rte_mem_virt2memseg_list((void *)addr);
+
+	return msl != NULL && len <= msl->len &&
+	       addr - (uintptr_t)msl->base_va <= msl->len - len;
+}
+
+/* The lock is not held, and readers do not have the key any more. */
+static void
+mr_deregister(struct mana_priv *priv, struct ibv_mr *mr, uint32_t lkey)
+{
+	int ret = MANA_VERBS_DESTROY(ibv_dereg_mr, mr);
+
+	if (mr == NULL)
+		return;
+	if (ret != 0 && !mana_is_gone(priv))
+		MANA_PORT_LOG(WARNING, priv->data->name,
+			      "cannot deregister key %#x: %s", lkey,
+			      strerror(-ret));
+	mana_mutex_lock(&priv->mrs.lock);
+	priv->counters.mr_deregistrations++;
+	mana_mutex_unlock(&priv->mrs.lock);
+}
+
+static void
+region_free(struct mana_priv *priv, struct mana_mr_region *region)
+{
+	mr_deregister(priv, region->mr, region->lkey);
+	free(region);
+}
+
+/*
+ * Gives a busy region its key, which readers see from then on. The lock is not held. A new
+ * region is dropped if that fails, or if another thread has registered its memory meanwhile.
+ * An old one, which has lost its key, is dropped without an error: its first packet adds it
+ * again. It stays if the application has mapped the memory, or the device is lost again.
+ */
 static int
-region_register(struct mana_priv *priv, struct mana_mr_region *region)
+region_finish(struct mana_priv *priv, struct mana_mr_region *region, bool is_new)
 {
 	size_t len = region->end - region->base;
-	uint64_t begin_ns;
+	uint64_t begin_ns = mana_now_ns();
+	struct ibv_mr *mr = NULL;
+	uint32_t lkey = 0;
+	bool is_kept;
 	int ret;
 
 	if (priv->pd == NULL || (mana_is_gone(priv) &&
 				 mana_state(priv) == MANA_STATE_RECOVERING))
-		return 0;
-	begin_ns = mana_now_ns(CLOCK_MONOTONIC);
-	ret = mana_verbs_mr_create(priv->pd, region->base, len, true,
-				   &region->mr, &region->lkey);
+		ret = is_new ? 0 : -EIO;
+	else
+		ret = mana_verbs_mr_create(priv->pd, region->base, len, true, &mr, &lkey);
 	/* The application's constant data: the device may only read it. */
-	if (ret == -EFAULT && region->kind == MANA_MR_FOREIGN)
-		ret = mana_verbs_mr_create(priv->pd, region->base, len,
-					   false, &region->mr, &region->lkey);
-	if (ret != 0)
-		return ret;
-	priv->counters.mr_registrations++;
-	priv->counters.mr_registration_ns += mana_now_ns(CLOCK_MONOTONIC) - begin_ns;
-	MANA_PORT_LOG(DEBUG, priv->data->name,
-		      "registered %zu bytes at 0x%" PRIxPTR ", key %#x", len,
-		      region->base, region->lkey);
-	return 0;
-}
-
-static void
-region_deregister(struct mana_priv *priv, struct mana_mr_region *region)
-{
-	int ret = mana_verbs_mr_destroy(region->mr);
-
-	if (ret != 0 && !mana_is_gone(priv))
-		MANA_PORT_LOG(WARNING, priv->data->name,
-			      "cannot deregister key %#x: %s", region->lkey,
-			      strerror(-ret));
-	priv->counters.mr_deregistrations += region->mr != NULL;
-	region->mr = NULL;
-}
-
-/* Registers the region, whose base, end, kind and pool are given. */
-static int
-table_add(struct mana_priv *priv, struct mana_mr_region *region)
-{
-	struct mana_mr_table *table = &priv->mrs;
-	struct mana_mr_region *regions;
-	uint32_t i;
-	int ret;
-
-	regions = realloc(table->regions,
-			  (table->nb_regions + 1) * sizeof(*regions));
-	if (regions == NULL)
-		return -ENOMEM;
-	table->regions = regions;
-	ret = region_register(priv, region);
-	if (ret != 0)
-		return ret;
-	i = upper_bound(table, region->base);
-	memmove(&regions[i + 1], &regions[i],
-		(table->nb_regions - i) * sizeof(*region));
-	regions[i] = *region;
-	table->nb_regions++;
-	update_max_end(table, i);
-	return 0;
+	if (ret == -EFAULT && region->kind == MANA_MR_UNKNOWN)
+		ret = mana_verbs_mr_create(priv->pd, region->base, len, false, &mr,
+					   &lkey);
+	mana_mutex_lock(&priv->mrs.lock);
+	is_kept = ret == 0 ? !is_new || !has_region(priv, region) :
+		  !is_new && (region->kind == MANA_MR_USER || ret == -EIO || ret == -ENODEV);
+	if (!is_new && !is_kept)
+		ret = 0;
+	if (mr != NULL) {
+		priv->counters.mr_registrations++;
+		priv->counters.mr_registration_ns += mana_now_ns() - begin_ns;
+	}
+	region->mr = mr;
+	region->lkey = lkey;
+	region->is_busy = false;
+	if (region->is_unlinked)
+		is_kept = false;
+	else if (is_kept)
+		publish(priv, priv->mr_table.array);
+	else
+		region_unlink(priv, region);
+	mana_mutex_unlock(&priv->mrs.lock);
+	if (!is_kept)
+		region_free(priv, region);
+	return ret;
 }
 
 /*
- * Whether a region is one of those that the filter describes. A member of the filter
- * that is 0 selects all. A range selects what overlaps it; with MANA_MR_USER only this
- * very range.
+ * Registers a region, whose base, end, kind and pool are given, unless there is one. A
+ * pool's region is found before another one that begins at the same address.
  */
-static bool
-is_match(const struct mana_mr_region *region, const struct mana_mr_region *filter)
+static int
+region_add(struct mana_priv *priv, const struct mana_mr_region *wanted)
 {
-	if (filter->kind != MANA_MR_ANY && region->kind != filter->kind)
-		return false;
-	if (filter->pool != NULL && region->pool != filter->pool)
-		return false;
-	if (filter->end == 0)
-		return true;
-	if (filter->kind == MANA_MR_USER)
-		return region->base == filter->base && region->end == filter->end;
-	return region->base < filter->end && filter->base < region->end;
+	struct mana_mr_region *region = malloc(sizeof(*region)), *at;
+	bool is_there, has_room;
+
+	if (region == NULL)
+		return -ENOMEM;
+	*region = *wanted;
+	region->is_shared = is_shared(region->base, region->end - region->base);
+	region->is_busy = true;
+	mana_mutex_lock(&priv->mrs.lock);
+	is_there = has_region(priv, wanted);
+	has_room = priv->mrs.nb + 1 < priv->mr_table.array->capacity;
+	if (!is_there && has_room) {
+		TAILQ_FOREACH(at, &priv->mrs.regions, next)
+			if (at->base > region->base ||
+			    (at->base == region->base && at->kind == MANA_MR_POOL &&
+			     region->kind != MANA_MR_POOL))
+				break;
+		if (at != NULL)
+			TAILQ_INSERT_BEFORE(at, region, next);
+		else
+			TAILQ_INSERT_TAIL(&priv->mrs.regions, region, next);
+		priv->mrs.nb++;
+	}
+	mana_mutex_unlock(&priv->mrs.lock);
+	if (!is_there && has_room)
+		return region_finish(priv, region, true);
+	free(region);
+	return is_there ? 0 : -ENOSPC;
 }
 
-/* Deregisters the regions that match and returns how many. Takes the lock. */
-static uint32_t
-table_remove(struct mana_priv *priv, const struct mana_mr_region *filter)
+/*
+ * Which regions to remove. A member that is 0 selects all. A range selects what overlaps
+ * it; with MANA_MR_USER only this very range.
+ */
+struct filter {
+	enum mana_mr_kind kind;
+	const struct rte_mempool *pool;
+	uintptr_t base, end;
+};
+
+static bool
+is_match(const struct mana_mr_region *region, struct filter filter)
 {
-	struct mana_mr_table *table = &priv->mrs;
+	if (filter.kind != MANA_MR_ANY && region->kind != filter.kind)
+		return false;
+	if (filter.pool != NULL && region->pool != filter.pool)
+		return false;
+	if (filter.end == 0)
+		return true;
+	if (filter.kind == MANA_MR_USER)
+		return region->base == filter.base && region->end == filter.end;
+	return region->base < filter.end && filter.base < region->end;
+}
+
+/* Takes the next region that matches out of the list, or returns NULL. */
+static struct mana_mr_region *
+region_take(struct mana_priv *priv, struct filter filter)
+{
+	struct mana_mr_region *region, *next;
+
+	mana_mutex_lock(&priv->mrs.lock);
+	for (region = TAILQ_FIRST(&priv->mrs.regions); region != NULL; region = next) {
+		next = TAILQ_NEXT(region, next);
+		if (!is_match(region, filter))
+			continue;
+		region_unlink(priv, region);
+		/* region_finish() frees it when the kernel has answered. */
+		region->is_unlinked = true;
+		if (!region->is_busy)
+			break;
+	}
+	mana_mutex_unlock(&priv->mrs.lock);
+	return region;
+}
+
+/* Deregisters the regions that match and returns how many. */
+static uint32_t
+regions_remove(struct mana_priv *priv, struct filter filter)
+{
+	struct mana_mr_region *region;
 	uint32_t removed = 0;
 
-	pthread_mutex_lock(&table->lock);
-	for (uint32_t i = 0; i < table->nb_regions; i++) {
-		struct mana_mr_region *region = &table->regions[i];
-
-		if (!is_match(region, filter)) {
-			table->regions[i - removed] = *region;
-			continue;
-		}
-		/* Queues must stop using a key before it is deregistered. */
-		if (removed++ == 0)
-			mana_atomic_add(&priv->mr_generation, 1);
-		region_deregister(priv, region);
-	}
-	table->nb_regions -= removed;
-	if (removed != 0)
-		update_max_end(table, 0);
-	pthread_mutex_unlock(&table->lock);
+	for (; (region = region_take(priv, filter)) != NULL; removed++)
+		region_free(priv, region);
 	return removed;
 }
 
 /* ---- Which memory to register ------------------------------------------ */
-
-/*
- * Without huge pages EAL's memory is one mapping made at start, never unmapped.
- * The size of pages is no evidence: arm64 has huge pages of 64 KiB.
- */
-bool
-mana_mr_is_permanent(const struct rte_memseg_list *msl)
-{
-	return msl != NULL && !msl->external && !rte_eal_has_hugepages();
-}
 
 static void
 region_round(struct mana_mr_region *region, uintptr_t addr, size_t len,
@@ -220,13 +339,13 @@ region_round(struct mana_mr_region *region, uintptr_t addr, size_t len,
 }
 
 /*
- * Registers the memory around a buffer that is in no region. EAL's memory lock is held.
- * Where pages can be given back one by one only the buffer's own are registered: a
- * page with a buffer in use is not given back.
+ * Registers the memory around a buffer that is in no region and no mempool. Where pages
+ * can be given back one by one only the buffer's own are registered: a page with a buffer
+ * in use is not given back.
  */
 static int
-table_add_around(struct mana_priv *priv, const struct rte_mbuf *m,
-		 uintptr_t addr, size_t len)
+register_around(struct mana_priv *priv, const struct rte_mbuf *m, uintptr_t addr,
+		size_t len)
 {
 	const struct rte_memseg_list *msl = rte_mem_virt2memseg_list((void *)addr);
 	size_t system_bytes = sysconf(_SC_PAGESIZE);
@@ -234,13 +353,15 @@ table_add_around(struct mana_priv *priv, const struct rte_mbuf *m,
 	uintptr_t buf = m != NULL ? (uintptr_t)m->buf_addr : addr;
 	/* EAL reports no event for rte_extmem_unregister(). */
 	struct mana_mr_region region = {
-		.kind = msl == NULL || msl->external ? MANA_MR_FOREIGN : MANA_MR_EAL,
+		.kind = msl == NULL || msl->external ? MANA_MR_UNKNOWN : MANA_MR_EAL,
 	};
 	int ret;
 
-	if (msl == NULL && priv->options.refuse_foreign)
-		return -EACCES;
-	if (msl != NULL && (msl->external || mana_mr_is_permanent(msl))) {
+	/*
+	 * Without huge pages EAL's memory is one mapping made at start, never unmapped. The
+	 * size of pages is no evidence: arm64 has huge pages of 64 KiB.
+	 */
+	if (msl != NULL && (msl->external || !rte_eal_has_hugepages())) {
 		region.base = (uintptr_t)msl->base_va;
 		region.end = region.base + msl->len;
 	} else if (m != NULL && addr >= buf && addr - buf < m->buf_len &&
@@ -249,40 +370,19 @@ table_add_around(struct mana_priv *priv, const struct rte_mbuf *m,
 	} else {
 		region_round(&region, addr, len, page_bytes);
 	}
-	ret = table_add(priv, &region);
-	if (ret != 0) {
+	ret = region_add(priv, &region);
+	if (ret != 0 && ret != -ENOSPC) {
 		/* The kernel may accept the buffer's own pages only. */
 		region_round(&region, addr, len, system_bytes);
-		ret = table_add(priv, &region);
+		ret = region_add(priv, &region);
 	}
-	if (ret == 0 && msl == NULL && !priv->mrs.is_unknown_noted) {
-		priv->mrs.is_unknown_noted = true;
+	if (ret == 0 && msl == NULL && mana_atomic_take(&priv->mrs.is_unknown_noted, 1)) {
 		/* Else the device could send other pages than the application's. */
 		MANA_PORT_LOG(NOTICE, priv->data->name,
 			      "registered %zu bytes at 0x%" PRIxPTR
-			      ", memory that DPDK does not manage; keep it mapped until the port is stopped, or use rte_extmem_register() and rte_dev_dma_map(); foreign_mem=refuse makes this an error",
+			      ", memory that DPDK does not manage; keep it mapped until the port is stopped, or use rte_extmem_register() and rte_dev_dma_map()",
 			      len, addr);
 	}
-	return ret;
-}
-
-/* Finds or registers the region of a buffer; m and range may be NULL. */
-static int
-ensure(struct mana_priv *priv, const struct rte_mbuf *m, uintptr_t addr,
-       size_t len, struct mana_mr_range *range)
-{
-	int ret = 0;
-
-	/* EAL must not unmap the pages between look-up and registration. */
-	rte_mcfg_mem_read_lock();
-	pthread_mutex_lock(&priv->mrs.lock);
-	if (table_find(&priv->mrs, addr, len, NULL, range) == NULL) {
-		ret = table_add_around(priv, m, addr, len);
-		if (ret == 0 && table_find(&priv->mrs, addr, len, NULL, range) == NULL)
-			ret = -EFAULT;
-	}
-	pthread_mutex_unlock(&priv->mrs.lock);
-	rte_mcfg_mem_read_unlock();
 	return ret;
 }
 
@@ -292,13 +392,10 @@ ensure(struct mana_priv *priv, const struct rte_mbuf *m, uintptr_t addr,
 static void
 mem_event(enum rte_mem_event type, const void *addr, size_t len, void *arg)
 {
-	const struct mana_mr_region filter = {
-		.base = (uintptr_t)addr,
-		.end = (uintptr_t)addr + len,
-	};
+	const uintptr_t base = (uintptr_t)addr;
 
 	if (type == RTE_MEM_EVENT_FREE)
-		(void)table_remove(arg, &filter);
+		(void)regions_remove(arg, (struct filter){ .base = base, .end = base + len });
 }
 
 int
@@ -309,11 +406,10 @@ mana_mr_add_range(struct mana_priv *priv, uintptr_t addr, size_t len)
 		.end = addr + len,
 		.kind = MANA_MR_USER,
 	};
-	int ret;
+	int ret = mana_mr_reserve(priv);
 
-	pthread_mutex_lock(&priv->mrs.lock);
-	ret = table_add(priv, &region);
-	pthread_mutex_unlock(&priv->mrs.lock);
+	if (ret == 0)
+		ret = region_add(priv, &region);
 	if (ret != 0)
 		mana_diag_mr(priv, addr, len, ret);
 	return ret;
@@ -322,21 +418,15 @@ mana_mr_add_range(struct mana_priv *priv, uintptr_t addr, size_t len)
 int
 mana_mr_remove_range(struct mana_priv *priv, uintptr_t addr, size_t len)
 {
-	const struct mana_mr_region filter = {
-		.kind = MANA_MR_USER,
-		.base = addr,
-		.end = addr + len,
-	};
+	const struct filter filter = { MANA_MR_USER, NULL, addr, addr + len };
 
-	return table_remove(priv, &filter) != 0 ? 0 : -ENOENT;
+	return regions_remove(priv, filter) != 0 ? 0 : -ENOENT;
 }
 
 void
-mana_mr_remove_foreign(struct mana_priv *priv)
+mana_mr_remove_unknown(struct mana_priv *priv)
 {
-	const struct mana_mr_region filter = { .kind = MANA_MR_FOREIGN };
-
-	(void)table_remove(priv, &filter);
+	(void)regions_remove(priv, (struct filter){ .kind = MANA_MR_UNKNOWN });
 }
 
 /* ---- Mempools --------------------------------------------------------------- */
@@ -351,134 +441,15 @@ chunk_compare(const void *a, const void *b)
 }
 
 static bool
-chunks_join(const struct mana_mr_region *left, const struct mana_mr_region *right)
-{
-	const struct rte_memseg_list *msl;
-
-	if (right->base <= left->end)
-		return true;
-	/* The memory between chunks of permanent memory is permanent, too. */
-	msl = rte_mem_virt2memseg_list((void *)left->base);
-	return mana_mr_is_permanent(msl) &&
-	       msl == rte_mem_virt2memseg_list((void *)right->base);
-}
-
-/*
- * The pool's chunks, sorted and joined: a pool of many small pages has a
- * chunk for each piece that is contiguous for a physical address. Returns their
- * number or -ENOMEM; the caller frees *chunks.
- */
-static int
-pool_chunks(const struct rte_mempool *mp, struct mana_mr_region **chunks)
-{
-	const struct rte_mempool_memhdr *memhdr;
-	struct mana_mr_region *list;
-	uint32_t nb = 0, last = 0;
-
-	list = calloc(mp->nb_mem_chunks + 1, sizeof(*list));
-	*chunks = list;
-	if (list == NULL)
-		return -ENOMEM;
-	STAILQ_FOREACH(memhdr, &mp->mem_list, next) {
-		list[nb++] = (struct mana_mr_region){
-			.base = (uintptr_t)memhdr->addr,
-			.end = (uintptr_t)memhdr->addr + memhdr->len,
-			.kind = MANA_MR_POOL,
-			.pool = mp,
-		};
-		(void)rte_strscpy(list[nb - 1].mempool, mp->name,
-				  sizeof(list->mempool));
-	}
-	if (nb == 0)
-		return 0;
-	qsort(list, nb, sizeof(*list), chunk_compare);
-	for (uint32_t i = 1; i < nb; i++) {
-		if (chunks_join(&list[last], &list[i]))
-			list[last].end = RTE_MAX(list[last].end, list[i].end);
-		else
-			list[++last] = list[i];
-	}
-	return last + 1;
-}
-
-/*
- * Registers the pool's chunks, without a message. Returns how many there are, or a
- * negative errno. *last is the last chunk that was registered or found, or the one that
- * cannot be registered.
- */
-static int
-pool_register(struct mana_priv *priv, const struct rte_mempool *mp,
-	      struct mana_mr_region *last)
-{
-	struct mana_mr_region *chunks;
-	struct mana_mr_range range;
-	int nb, ret = 0;
-
-	memset(last, 0, sizeof(*last));
-	nb = pool_chunks(mp, &chunks);
-	pthread_mutex_lock(&priv->mrs.lock);
-	for (int i = 0; i < nb && ret == 0; i++) {
-		*last = chunks[i];
-		if (table_find(&priv->mrs, last->base, last->end - last->base,
-			       mp, &range) != NULL)
-			last->lkey = range.lkey;
-		else
-			ret = table_add(priv, last);
-	}
-	pthread_mutex_unlock(&priv->mrs.lock);
-	free(chunks);
-	return ret != 0 ? ret : nb;
-}
-
-struct pinned_walk {
-	struct mana_priv *priv;
-	int error;
-};
-
-/* The chunks of a pool with pinned external buffers hold no packet data. */
-static void
-pinned_register(struct rte_mempool *mp __rte_unused, void *arg, void *obj,
-		unsigned int idx __rte_unused)
-{
-	struct pinned_walk *walk = arg;
-	struct rte_mbuf *m = obj;
-
-	if (walk->error != 0)
-		return;
-	walk->error = ensure(walk->priv, m, (uintptr_t)m->buf_addr, m->buf_len,
-			     NULL);
-	if (walk->error != 0)
-		mana_diag_mr(walk->priv, (uintptr_t)m->buf_addr, m->buf_len, walk->error);
-}
-
-static bool
 has_pinned_buffers(struct rte_mempool *mp)
 {
 	return (rte_pktmbuf_priv_flags(mp) &
 		RTE_PKTMBUF_POOL_F_PINNED_EXT_BUF) != 0;
 }
 
-int
-mana_mr_add_pool(struct mana_priv *priv, struct rte_mempool *mp)
-{
-	struct pinned_walk walk = { .priv = priv };
-	struct mana_mr_region last;
-	int ret;
-
-	if (has_pinned_buffers(mp)) {
-		rte_mempool_obj_iter(mp, pinned_register, &walk);
-		return walk.error;
-	}
-	ret = pool_register(priv, mp, &last);
-	if (ret >= 0)
-		return 0;
-	mana_diag_mr(priv, last.base, last.end - last.base, ret);
-	return ret;
-}
-
 /*
- * Whether packets can live in the pool: it is such as rte_pktmbuf_pool_create()
- * makes, of memory that a device may use.
+ * Whether packets can live in the pool: it is such as rte_pktmbuf_pool_create() and
+ * rte_pktmbuf_pool_create_extbuf() make, of memory that a device may use.
  */
 static bool
 is_packet_pool(struct rte_mempool *mp)
@@ -490,133 +461,206 @@ is_packet_pool(struct rte_mempool *mp)
 		return false;
 	private = rte_mempool_get_priv(mp);
 	return private->mbuf_data_room_size != 0 &&
-	       mp->elt_size >= sizeof(struct rte_mbuf) + private->mbuf_priv_size +
-				       private->mbuf_data_room_size;
+	       (has_pinned_buffers(mp) ||
+		mp->elt_size >= sizeof(struct rte_mbuf) + private->mbuf_priv_size +
+					private->mbuf_data_room_size);
 }
 
-bool
-mana_mr_pool_key(struct mana_mr_cache *cache, struct rte_mempool *mp,
-		 uint32_t *lkey)
-{
-	struct mana_priv *priv = cache->ctx;
-	struct mana_mr_region region;
-	struct mana_mr_range range;
-	int ret;
-
-	if (mana_atomic_load(&mana_process_id) != MANA_PROCESS_PRIMARY) {
-		ret = mana_peers_mr_get(priv, 0, 0, mp, &range);
-		if (ret == 0)
-			*lkey = range.lkey;
-		return ret == 0;
-	}
-	/* Not a pool that is incomplete, or whose buffers are elsewhere. */
-	if (!is_packet_pool(mp) || mp->populated_size != mp->size ||
-	    has_pinned_buffers(mp) || pool_register(priv, mp, &region) != 1)
-		return false;
-	*lkey = region.lkey;
-	return true;
-}
+/* Where the packets of a pool are. */
+struct chunks {
+	uint32_t nb;
+	uint32_t max;
+	struct mana_mr_region *list;
+};
 
 static void
-pool_visit(struct rte_mempool *mp, void *arg)
+chunk_add(struct chunks *chunks, const struct rte_mempool *mp, const void *addr, size_t len)
 {
-	struct mana_priv *priv = arg;
-	struct mana_mr_region last;
-	int ret;
+	struct mana_mr_region *chunk = &chunks->list[chunks->nb];
 
-	if (!is_packet_pool(mp))
-		return;
-	ret = pool_register(priv, mp, &last);
-	if (ret < 0)
-		MANA_PORT_LOG(INFO, priv->data->name,
-			      "mempool %s is not registered yet: %s", mp->name,
-			      strerror(-ret));
+	/* Buffers usually follow each other. */
+	if (chunks->nb != 0 && chunk[-1].end == (uintptr_t)addr) {
+		chunk[-1].end += len;
+	} else if (chunks->nb < chunks->max) {
+		chunk->base = (uintptr_t)addr;
+		chunk->end = (uintptr_t)addr + len;
+		chunk->kind = MANA_MR_POOL;
+		chunk->pool = mp;
+		(void)rte_strscpy(chunk->mempool, mp->name, sizeof(chunk->mempool));
+		chunks->nb++;
+	}
+}
+
+/* Packets of a pool with pinned external buffers are not in the memory of its mbufs. */
+static void
+pinned_add(struct rte_mempool *mp, void *chunks, void *obj, unsigned int idx __rte_unused)
+{
+	const struct rte_mbuf *m = obj;
+
+	chunk_add(chunks, mp, m->buf_addr, m->buf_len);
+}
+
+/*
+ * The pool's memory, sorted and joined: a pool of many small pages has a chunk for each
+ * piece that is contiguous for a physical address. Returns the number of chunks or
+ * -ENOMEM; the caller frees *list.
+ */
+static int
+pool_chunks(struct rte_mempool *mp, struct mana_mr_region **list)
+{
+	bool is_pinned = has_pinned_buffers(mp);
+	struct chunks chunks = {
+		.max = (is_pinned ? mp->size : mp->nb_mem_chunks) + 1,
+	};
+	const struct rte_mempool_memhdr *memhdr;
+	int nb = 0;
+
+	*list = chunks.list = calloc(chunks.max, sizeof(*chunks.list));
+	if (chunks.list == NULL)
+		return -ENOMEM;
+	if (is_pinned) {
+		rte_mempool_obj_iter(mp, pinned_add, &chunks);
+	} else {
+		STAILQ_FOREACH(memhdr, &mp->mem_list, next) {
+			chunk_add(&chunks, mp, memhdr->addr, memhdr->len);
+		}
+	}
+	qsort(chunks.list, chunks.nb, sizeof(*chunks.list), chunk_compare);
+	for (uint32_t i = 0; i < chunks.nb; i++) {
+		if (nb != 0 && chunks.list[i].base <= chunks.list[nb - 1].end)
+			chunks.list[nb - 1].end = RTE_MAX(chunks.list[nb - 1].end,
+							  chunks.list[i].end);
+		else
+			chunks.list[nb++] = chunks.list[i];
+	}
+	return nb;
+}
+
+int
+mana_mr_add_pool(struct mana_priv *priv, struct rte_mempool *mp, bool is_setup)
+{
+	const struct mana_mr_region none = { .base = 0 }, *at = &none;
+	struct mana_mr_region *list;
+	int nb = pool_chunks(mp, &list);
+	int ret = RTE_MIN(nb, 0);
+
+	for (int i = 0; i < nb && ret == 0; i++) {
+		at = &list[i];
+		if (is_setup)
+			ret = mana_mr_reserve(priv);
+		if (ret == 0)
+			ret = region_add(priv, at);
+	}
+	if (ret != 0 && is_setup)
+		mana_diag_mr(priv, at->base, at->end - at->base, ret);
+	free(list);
+	return ret;
 }
 
 static void
 pool_event(enum rte_mempool_event event, struct rte_mempool *mp, void *arg)
 {
-	const struct mana_mr_region filter = {
-		.kind = MANA_MR_POOL,
-		.pool = mp,
-	};
-	struct mana_priv *priv = arg;
-
 	if (event == RTE_MEMPOOL_EVENT_DESTROY)
-		(void)table_remove(priv, &filter);
-	else if (priv->mrs.is_tracking_pools)
-		pool_visit(mp, priv);
-}
-
-void
-mana_mr_track_pools(struct mana_priv *priv)
-{
-	if (priv->mrs.is_tracking_pools)
-		return;
-	priv->mrs.is_tracking_pools = true;
-	rte_mempool_walk(pool_visit, priv);
+		(void)regions_remove(arg, (struct filter){ .kind = MANA_MR_POOL, .pool = mp });
 }
 
 /* ---- From a burst -------------------------------------------------------- */
 
-/* The mbuf whose buffer it is. */
-static const struct rte_mbuf *
-owner_of(const struct rte_mbuf *m)
+/* The pool in whose memory the packet of an mbuf usually is, or NULL. */
+static struct rte_mempool *
+pool_of(const struct rte_mbuf *m)
 {
+	if (m == NULL || (RTE_MBUF_HAS_EXTBUF(m) && !RTE_MBUF_HAS_PINNED_EXTBUF(m)))
+		return NULL;
 	return RTE_MBUF_CLONED(m) ?
-		       rte_mbuf_from_indirect((struct rte_mbuf *)(uintptr_t)m) : m;
+		rte_mbuf_from_indirect((struct rte_mbuf *)(uintptr_t)m)->pool : m->pool;
+}
+
+/* Whether a region has the memory, for all processes if it has to be shared. */
+static bool
+is_registered(struct mana_priv *priv, uintptr_t addr, size_t len, bool needs_shared)
+{
+	const struct mana_mr_region *region;
+
+	mana_mutex_lock(&priv->mrs.lock);
+	TAILQ_FOREACH(region, &priv->mrs.regions, next)
+		if (!region->is_busy && (region->is_shared || !needs_shared) &&
+		    region->base <= addr && addr < region->end &&
+		    len <= region->end - addr)
+			break;
+	mana_mutex_unlock(&priv->mrs.lock);
+	return region != NULL;
+}
+
+/*
+ * In a secondary process: asks the primary process, without waiting. The answer is the
+ * table, or that the memory cannot be registered.
+ */
+static int
+ask(struct mana_mr_ask *ask, const struct rte_mempool *mp, uintptr_t addr,
+    uint64_t len_bytes)
+{
+	uint64_t now = rte_get_timer_cycles(), age = now - ask->time;
+	bool is_same = ask->addr == addr && ask->len_bytes == len_bytes;
+	bool is_answered = mana_atomic_acquire(&ask->nr_answered) == ask->nr;
+
+	if (is_same && is_answered && ask->error != 0 &&
+	    age < rte_get_timer_hz() * REFUSAL_MS / MS_PER_S)
+		return ask->error;
+	if ((is_same || !is_answered) && age < rte_get_timer_hz() * ASK_MS / MS_PER_S)
+		return -EAGAIN;
+	ask->addr = addr;
+	ask->len_bytes = len_bytes;
+	ask->pool = mp;
+	ask->time = now;
+	mana_atomic_release(&ask->nr, ask->nr + 1);
+	mana_peers_ask();
+	return -EAGAIN;
+}
+
+/* At most one message a second, because bursts cause it. */
+static void
+refusal_log(struct mana_priv *priv, uintptr_t addr, size_t len, int error)
+{
+	uint64_t now = rte_get_timer_cycles();
+	bool is_due;
+
+	mana_mutex_lock(&priv->mrs.lock);
+	is_due = now >= priv->mrs.next_log;
+	if (is_due)
+		priv->mrs.next_log = now + rte_get_timer_hz();
+	mana_mutex_unlock(&priv->mrs.lock);
+	if (is_due)
+		mana_diag_mr(priv, addr, len, error);
 }
 
 int
-mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m,
-	     uintptr_t addr, uint32_t len_bytes, struct mana_mr_range *range)
+mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m, uintptr_t addr,
+	     uint64_t len_bytes)
 {
-	struct mana_priv *priv = cache->ctx;
-	struct mana_mr_table *table = &priv->mrs;
-	uint64_t now = rte_get_timer_cycles();
-	struct mana_mr_region last;
-	bool is_found, is_due;
+	struct mana_priv *priv = cache->view.table->port;
+	struct rte_mempool *mp = pool_of(m);
 	int ret;
 
 	if (mana_atomic_load(&mana_process_id) != MANA_PROCESS_PRIMARY)
-		return mana_peers_mr_get(priv, addr, len_bytes,
-					 m != NULL ? owner_of(m)->pool : NULL, range);
-	pthread_mutex_lock(&table->lock);
-	is_found = table_find(table, addr, len_bytes, NULL, range) != NULL;
-	pthread_mutex_unlock(&table->lock);
-	if (is_found)
+		return ask(&cache->ask, mp, addr, len_bytes);
+	/* Memory of a packet in use is not given back, so EAL's lock is not needed. */
+	if (mp != NULL && is_packet_pool(mp))
+		(void)mana_mr_add_pool(priv, mp, false);
+	if (is_registered(priv, addr, len_bytes, false))
 		return 0;
-	/* An external buffer is not in the memory of the segment's pool. */
-	if (m != NULL && !RTE_MBUF_HAS_EXTBUF(m) && owner_of(m)->pool != NULL)
-		(void)pool_register(priv, owner_of(m)->pool, &last);
-	ret = ensure(priv, m, addr, len_bytes, range);
+	ret = register_around(priv, m, addr, len_bytes);
 	if (ret == 0)
-		return 0;
-	pthread_mutex_lock(&table->lock);
-	is_due = now >= table->next_log;
-	if (is_due)
-		table->next_log = now + rte_get_timer_hz();
-	pthread_mutex_unlock(&table->lock);
-	if (is_due)
-		mana_diag_mr(priv, addr, len_bytes, ret);
+		return is_registered(priv, addr, len_bytes, false) ? 0 : -EFAULT;
+	refusal_log(priv, addr, len_bytes, ret);
 	return ret;
 }
 
 /* ---- For a secondary process ------------------------------------------------ */
 
-/* Whether all processes have this memory. At other addresses each may have its own. */
-static bool
-is_shared(uintptr_t addr, size_t len)
-{
-	const struct rte_memseg_list *msl = rte_mem_virt2memseg_list((void *)addr);
-
-	return msl != NULL && !msl->external && len <= msl->len &&
-	       addr - (uintptr_t)msl->base_va <= msl->len - len;
-}
-
 struct pool_search {
 	const struct rte_mempool *mp; /* any value */
-	bool is_shared; /* a packet pool, and its memory is */
+	struct rte_mempool *found; /* a pool of mbufs in memory that all processes have */
 };
 
 static void
@@ -627,44 +671,34 @@ pool_compare(struct rte_mempool *mp, void *arg)
 
 	if (mp != search->mp || !is_packet_pool(mp) || has_pinned_buffers(mp))
 		return;
-	search->is_shared = true;
+	search->found = mp;
 	STAILQ_FOREACH(memhdr, &mp->mem_list, next) {
-		search->is_shared &= is_shared((uintptr_t)memhdr->addr, memhdr->len);
+		if (!is_shared((uintptr_t)memhdr->addr, memhdr->len))
+			search->found = NULL;
 	}
 }
 
-/* The region of a pool that is one region, without an address; else of the buffer. */
 int
 mana_mr_serve(struct mana_priv *priv, uintptr_t addr, size_t len,
-	      const struct rte_mempool *pool, struct mana_mr_range *range)
+	      const struct rte_mempool *pool)
 {
 	struct pool_search search = { .mp = pool };
-	const struct mana_mr_region *region;
-	struct mana_mr_region last;
-	bool is_found;
-	int nb = 0;
+	int ret = mana_mr_reserve(priv);
 
+	if (ret != 0)
+		return ret;
 	rte_mempool_walk(pool_compare, &search);
-	if (search.is_shared)
-		nb = pool_register(priv, pool, &last);
-	if (len == 0) {
-		if (nb != 1 || pool->populated_size != pool->size)
-			return -ENOENT;
-		*range = (struct mana_mr_range){
-			.base = last.base,
-			.len_bytes = last.end - last.base,
-			.lkey = last.lkey,
-		};
-		return 0;
-	}
-	pthread_mutex_lock(&priv->mrs.lock);
-	region = table_find(&priv->mrs, addr, len, NULL, range);
-	/* At this address the other process may have something else. */
-	is_found = region != NULL && region->kind != MANA_MR_FOREIGN;
-	pthread_mutex_unlock(&priv->mrs.lock);
-	if (is_found)
-		return 0;
-	return is_shared(addr, len) ? ensure(priv, NULL, addr, len, range) : -EACCES;
+	/* The secondary process may free the memory: not while it is registered. */
+	rte_mcfg_mem_read_lock();
+	if (search.found != NULL)
+		(void)mana_mr_add_pool(priv, search.found, false);
+	if (!is_registered(priv, addr, len, true))
+		ret = is_shared(addr, len) ? register_around(priv, NULL, addr, len) :
+					     -EACCES;
+	rte_mcfg_mem_read_unlock();
+	if (ret != 0)
+		refusal_log(priv, addr, len, ret);
+	return ret;
 }
 
 /* ---- Life --------------------------------------------------------------- */
@@ -672,7 +706,14 @@ mana_mr_serve(struct mana_priv *priv, uintptr_t addr, size_t len,
 int
 mana_mr_table_create(struct mana_priv *priv)
 {
-	pthread_mutex_init(&priv->mrs.lock, NULL);
+	mana_mutex_init(&priv->mrs.lock);
+	TAILQ_INIT(&priv->mrs.regions);
+	priv->mr_table.port = priv;
+	mana_atomic_store(&priv->mr_table.seq[MANA_KIND_SECONDARY], 1u << 31);
+	priv->mr_table.array = array_alloc(priv, 2 * SPARE_ENTRIES);
+	if (priv->mr_table.array == NULL)
+		return -ENOMEM;
+	publish(priv, priv->mr_table.array);
 	/* Permanent memory (--no-huge) has no events. */
 	if (rte_mempool_event_callback_register(pool_event, priv) != 0 ||
 	    (rte_mem_event_callback_register("mana", mem_event, priv) != 0 &&
@@ -681,62 +722,83 @@ mana_mr_table_create(struct mana_priv *priv)
 	return 0;
 }
 
+/* The next region that has a key, or has none and is not busy; or NULL. The lock is held. */
+static struct mana_mr_region *
+region_next(const struct mana_priv *priv, bool has_key)
+{
+	struct mana_mr_region *region;
+
+	TAILQ_FOREACH(region, &priv->mrs.regions, next)
+		if ((region->mr != NULL) == has_key && !region->is_busy)
+			break;
+	return region;
+}
+
 int
 mana_mr_table_attach(struct mana_priv *priv)
 {
-	struct mana_mr_table *table = &priv->mrs;
-	uint32_t i = 0;
-	int ret;
+	int ret = mana_verbs_pd_create(priv->ctx, priv->port, &priv->pd, &priv->parent);
+	struct mana_mr_region *region;
 
-	pthread_mutex_lock(&table->lock);
-	ret = mana_verbs_pd_create(priv->ctx, priv->port, &priv->pd, &priv->parent);
-	while (ret == 0 && i < table->nb_regions) {
-		struct mana_mr_region *region = &table->regions[i];
+	while (ret == 0) {
+		uintptr_t base, end;
 
-		ret = region_register(priv, region);
-		if (ret == 0) {
-			i++;
-		} else if (region->kind == MANA_MR_USER || ret == -EIO || ret == -ENODEV) {
-			mana_diag_mr(priv, region->base, region->end - region->base,
-				     ret);
-		} else {
-			/* The first packet of this memory tries it again. */
-			memmove(region, region + 1,
-				(--table->nb_regions - i) * sizeof(*region));
-			ret = 0;
-		}
+		mana_mutex_lock(&priv->mrs.lock);
+		region = region_next(priv, false);
+		if (region != NULL)
+			region->is_busy = true;
+		mana_mutex_unlock(&priv->mrs.lock);
+		if (region == NULL)
+			break;
+		base = region->base;
+		end = region->end;
+		ret = region_finish(priv, region, false);
+		if (ret != 0)
+			mana_diag_mr(priv, base, end - base, ret);
 	}
-	update_max_end(table, 0);
-	pthread_mutex_unlock(&table->lock);
 	return ret;
 }
 
 int
 mana_mr_table_detach(struct mana_priv *priv)
 {
-	struct mana_mr_table *table = &priv->mrs;
+	struct mana_mr_region *region;
 	int error, ret;
 
-	mana_mr_remove_foreign(priv);
-	pthread_mutex_lock(&table->lock);
-	mana_atomic_add(&priv->mr_generation, 1);
-	for (uint32_t i = 0; i < table->nb_regions; i++)
-		region_deregister(priv, &table->regions[i]);
+	mana_mr_remove_unknown(priv);
+	do {
+		struct ibv_mr *mr = NULL;
+		uint32_t lkey = 0;
+
+		mana_mutex_lock(&priv->mrs.lock);
+		region = region_next(priv, true);
+		if (region != NULL) {
+			mr = region->mr;
+			lkey = region->lkey;
+			region->mr = NULL;
+			publish(priv, priv->mr_table.array);
+		}
+		mana_mutex_unlock(&priv->mrs.lock);
+		mr_deregister(priv, mr, lkey);
+	} while (region != NULL);
 	/* The parent domain exists in libmana only, and refers to the other. */
-	error = mana_verbs_pd_destroy(priv->parent);
-	ret = mana_verbs_pd_destroy(priv->pd);
+	error = MANA_VERBS_DESTROY(ibv_dealloc_pd, priv->parent);
+	ret = MANA_VERBS_DESTROY(ibv_dealloc_pd, priv->pd);
 	priv->parent = NULL;
 	priv->pd = NULL;
-	pthread_mutex_unlock(&table->lock);
 	return error != 0 ? error : ret;
 }
 
 void
 mana_mr_table_destroy(struct mana_priv *priv)
 {
+	struct mana_mr_array *array;
+
 	(void)rte_mem_event_callback_unregister("mana", priv);
 	(void)rte_mempool_event_callback_unregister(pool_event, priv);
-	free(priv->mrs.regions);
-	priv->mrs.regions = NULL;
-	priv->mrs.nb_regions = 0;
+	(void)regions_remove(priv, (struct filter){ .kind = MANA_MR_ANY });
+	while ((array = priv->mr_table.array) != NULL) {
+		priv->mr_table.array = array->outgrown;
+		rte_free(array);
+	}
 }

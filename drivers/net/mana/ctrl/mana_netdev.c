@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+/* The netdev of a port: the driver finds it, reads its state and sets it down or up. */
+
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -22,12 +24,13 @@
 
 #include <rte_string_fns.h>
 
-#include "mana_netdev.h"
+#include "mana_discover.h"
+
+#define LINE_BYTES 32
 
 /* Reads the first line of <dir>/<ifname>/<file>, without its end. */
 static int
-sysfs_read(const char *dir, const char *ifname, const char *file, char *line,
-	   size_t size)
+sysfs_read(const char *dir, const char *ifname, const char *file, char line[LINE_BYTES])
 {
 	char path[PATH_MAX];
 	FILE *f;
@@ -39,7 +42,7 @@ sysfs_read(const char *dir, const char *ifname, const char *file, char *line,
 	f = fopen(path, "re");
 	if (f == NULL)
 		return -errno;
-	got = fgets(line, size, f);
+	got = fgets(line, LINE_BYTES, f);
 	fclose(f);
 	if (got == NULL)
 		return -EIO;
@@ -52,19 +55,19 @@ static int
 netdev_read(const char *dir, const char *ifname, uint32_t dev_port,
 	    struct mana_netdev *netdev)
 {
-	char line[32], wanted[32];
+	char line[LINE_BYTES], wanted[LINE_BYTES];
 	int ret;
 
 	/* dev_port is the port's index from 0 (Linux mana_en.c). */
 	snprintf(wanted, sizeof(wanted), "%u", dev_port);
-	ret = sysfs_read(dir, ifname, "dev_port", line, sizeof(line));
+	ret = sysfs_read(dir, ifname, "dev_port", line);
 	if (ret == 0 && strcmp(line, wanted) != 0)
 		ret = -ENODEV;
 	if (ret == 0)
-		ret = sysfs_read(dir, ifname, "ifindex", line, sizeof(line));
+		ret = sysfs_read(dir, ifname, "ifindex", line);
 	if (ret == 0) {
 		netdev->ifindex = strtoul(line, NULL, 10);
-		ret = sysfs_read(dir, ifname, "address", line, sizeof(line));
+		ret = sysfs_read(dir, ifname, "address", line);
 	}
 	if (ret == 0 &&
 	    (netdev->ifindex == 0 ||
@@ -83,8 +86,6 @@ mana_netdev_find(const char *ibdev_path, uint32_t port, struct mana_netdev *netd
 	DIR *d;
 
 	memset(netdev, 0, sizeof(*netdev));
-	if (port == 0)
-		return -EINVAL;
 	if (snprintf(dir, sizeof(dir), "%s/device/net", ibdev_path) >=
 	    (int)sizeof(dir))
 		return -ENAMETOOLONG;
@@ -104,46 +105,19 @@ mana_netdev_find(const char *ibdev_path, uint32_t port, struct mana_netdev *netd
 
 /* Takes the kernel's error, which is not 0: libnl has fewer. */
 static int
-error_take(struct sockaddr_nl *from, struct nlmsgerr *answer, void *error)
+error_take(struct sockaddr_nl *from __rte_unused, struct nlmsgerr *answer, void *error)
 {
 	bool is_errno = answer->error < 0 && answer->error >= -4095; /* MAX_ERRNO */
 
-	RTE_SET_USED(from);
 	*(int *)error = is_errno ? answer->error : -EPROTO;
 	return NL_STOP;
-}
-
-/* A socket of rtnetlink, or NULL. */
-static struct nl_sock *
-route_open(void)
-{
-	struct nl_sock *sock = nl_socket_alloc();
-
-	if (sock != NULL && nl_connect(sock, NETLINK_ROUTE) != 0) {
-		nl_socket_free(sock);
-		sock = NULL;
-	}
-	return sock;
 }
 
 struct link_query {
 	const struct mana_netdev *netdev;
 	struct mana_netdev_state *state;
-	bool is_answered;
-	bool is_another;
+	int result; /* -EIO: no answer */
 };
-
-/*
- * Each network namespace numbers its netdevs, and /sys may show another namespace:
- * here the same number may be another netdev's.
- */
-static bool
-is_another(const struct nlattr *address, const struct mana_netdev *netdev)
-{
-	return address != NULL &&
-	       (nla_len(address) != RTE_ETHER_ADDR_LEN ||
-		memcmp(nla_data(address), &netdev->mac, RTE_ETHER_ADDR_LEN) != 0);
-}
 
 /* libnl calls this for the RTM_NEWLINK that answers the query. */
 static int
@@ -151,15 +125,23 @@ link_parse(struct nl_msg *msg, void *arg)
 {
 	struct nlmsghdr *header = nlmsg_hdr(msg);
 	struct nlattr *attr[IFLA_MAX + 1];
+	const struct nlattr *address;
 	struct link_query *query = arg;
 	const struct ifinfomsg *info;
 
 	if (header->nlmsg_type != RTM_NEWLINK ||
 	    nlmsg_parse(header, sizeof(*info), attr, IFLA_MAX, NULL) < 0)
 		return NL_SKIP;
-	query->is_answered = true;
-	query->is_another = is_another(attr[IFLA_ADDRESS], query->netdev);
-	if (query->is_another)
+	address = attr[IFLA_ADDRESS];
+	/*
+	 * Each network namespace numbers its netdevs, and /sys may show another namespace:
+	 * here the same number may be another netdev's.
+	 */
+	query->result = address != NULL &&
+		(nla_len(address) != RTE_ETHER_ADDR_LEN ||
+		 memcmp(nla_data(address), &query->netdev->mac, RTE_ETHER_ADDR_LEN) != 0) ?
+		-ENODEV : 0;
+	if (query->result != 0)
 		return NL_OK;
 	info = nlmsg_data(header);
 	query->state->is_up = (info->ifi_flags & IFF_UP) != 0;
@@ -178,22 +160,16 @@ link_parse(struct nl_msg *msg, void *arg)
 }
 
 /*
- * Queries the netdev's link, or with NULL changes the flags of info, and the MTU unless
- * it is 0. Returns the kernel's answer, or why it gave none.
+ * Queries the netdev's link, or with NULL changes the flags of info. Returns the kernel's
+ * answer, or why it gave none.
  */
 static int
-link_request(struct ifinfomsg *info, uint32_t mtu, struct link_query *query)
+link_request(struct ifinfomsg *info, struct link_query *query)
 {
-	struct nl_sock *sock = route_open();
-	struct nl_msg *msg = nlmsg_alloc_simple(
-		query != NULL ? RTM_GETLINK : RTM_NEWLINK, 0);
-	int ret = -NLE_NOMEM;
+	struct nl_sock *sock = nl_socket_alloc();
+	int ret = sock != NULL ? nl_connect(sock, NETLINK_ROUTE) : -NLE_NOMEM;
 	int error = 0;
 
-	if (sock != NULL && msg != NULL)
-		ret = nlmsg_append(msg, info, sizeof(*info), NLMSG_ALIGNTO);
-	if (ret >= 0 && mtu != 0)
-		ret = nla_put_u32(msg, IFLA_MTU, mtu);
 	if (ret >= 0) {
 		nl_socket_modify_err_cb(sock, NL_CB_CUSTOM, error_take, &error);
 		if (query != NULL) {
@@ -201,11 +177,11 @@ link_request(struct ifinfomsg *info, uint32_t mtu, struct link_query *query)
 			nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM,
 					    link_parse, query);
 		}
-		ret = nl_send_auto(sock, msg);
+		ret = nl_send_simple(sock, query != NULL ? RTM_GETLINK : RTM_NEWLINK, 0,
+				     info, sizeof(*info));
 	}
 	if (ret >= 0)
 		ret = nl_recvmsgs_default(sock);
-	nlmsg_free(msg);
 	nl_socket_free(sock);
 	if (error != 0 || ret >= 0)
 		return error;
@@ -218,15 +194,13 @@ mana_netdev_state_get(const struct mana_netdev *netdev,
 		      struct mana_netdev_state *state)
 {
 	struct ifinfomsg info = { .ifi_index = netdev->ifindex };
-	struct link_query query = { .netdev = netdev, .state = state };
+	struct link_query query = { .netdev = netdev, .state = state, .result = -EIO };
 	int ret;
 
 	memset(state, 0, sizeof(*state));
 	rte_strscpy(state->name, netdev->name, sizeof(state->name));
-	ret = link_request(&info, 0, &query);
-	if (query.is_another)
-		return -ENODEV;
-	return ret == 0 && !query.is_answered ? -EIO : ret;
+	ret = link_request(&info, &query);
+	return ret == 0 || query.result == -ENODEV ? query.result : ret;
 }
 
 int
@@ -238,15 +212,7 @@ mana_netdev_up_set(const struct mana_netdev *netdev, bool is_up)
 		.ifi_change = IFF_UP,
 	};
 
-	return link_request(&info, 0, NULL);
-}
-
-int
-mana_netdev_mtu_set(const struct mana_netdev *netdev, uint32_t mtu)
-{
-	struct ifinfomsg info = { .ifi_index = netdev->ifindex };
-
-	return link_request(&info, mtu, NULL);
+	return link_request(&info, NULL);
 }
 
 /* An ioctl on a netdev; any socket serves. */
@@ -271,7 +237,7 @@ ethtool(const struct mana_netdev *netdev, void *request)
 	struct ifreq ifr = { .ifr_data = request };
 	struct mana_netdev_state state;
 
-	/* Here the name may be another netdev's: see is_another(). */
+	/* Here the name may be another netdev's: see link_parse(). */
 	if (mana_netdev_state_get(netdev, &state) == -ENODEV)
 		return -ENODEV;
 	rte_strscpy(ifr.ifr_name, state.name, sizeof(ifr.ifr_name));
@@ -348,69 +314,4 @@ mana_netdev_speed_get(const struct mana_netdev *netdev, uint32_t *mbps)
 		return -ENOTSUP;
 	*mbps = settings.base.speed;
 	return 0;
-}
-
-/* ---- Notifications ----------------------------------------------------- */
-
-/* One call reads at most this many datagrams. */
-#define MAX_DATAGRAMS 64
-
-struct watch_query {
-	unsigned int ifindex;
-	bool is_changed;
-};
-
-/* libnl calls this for each notification. */
-static int
-watch_parse(struct nl_msg *msg, void *arg)
-{
-	struct nlmsghdr *header = nlmsg_hdr(msg);
-	const struct ifinfomsg *info = nlmsg_data(header);
-	struct watch_query *watch = arg;
-
-	if ((header->nlmsg_type == RTM_NEWLINK ||
-	     header->nlmsg_type == RTM_DELLINK) &&
-	    nlmsg_valid_hdr(header, sizeof(*info)) &&
-	    (unsigned int)info->ifi_index == watch->ifindex)
-		watch->is_changed = true;
-	return NL_OK;
-}
-
-int
-mana_netdev_watch_open(struct nl_sock **sock, int *fd)
-{
-	*sock = route_open();
-	if (*sock == NULL)
-		return -ENOMEM;
-	nl_socket_disable_seq_check(*sock); /* notifications have none */
-	if (nl_socket_set_nonblocking(*sock) != 0 ||
-	    nl_socket_add_membership(*sock, RTNLGRP_LINK) != 0) {
-		mana_netdev_watch_close(*sock);
-		*sock = NULL;
-		return -EIO;
-	}
-	*fd = nl_socket_get_fd(*sock);
-	return 0;
-}
-
-void
-mana_netdev_watch_close(struct nl_sock *sock)
-{
-	nl_socket_free(sock);
-}
-
-bool
-mana_netdev_watch_read(struct nl_sock *sock, const struct mana_netdev *netdev)
-{
-	struct watch_query watch = { .ifindex = netdev->ifindex };
-	int ret = 0;
-
-	nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, watch_parse, &watch);
-	for (unsigned int i = 0; i < MAX_DATAGRAMS && ret != -NLE_AGAIN; i++) {
-		ret = nl_recvmsgs_default(sock);
-		/* The kernel dropped some (ENOBUFS): one may have been of this netdev. */
-		if (ret < 0 && ret != -NLE_AGAIN)
-			watch.is_changed = true;
-	}
-	return watch.is_changed;
 }

@@ -1,28 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+/*
+ * The Rx set of a running port: its hardware Rx queues, 2^n of them, the verbs table
+ * over them and the RSS object.
+ *
+ * The kernel can change nothing of an RSS object, allows one of them, and a CQ or WQ
+ * that was part of one is used up (Linux mana_ib_create_qp_rss). So there is one way for
+ * a change of the key or the queues, for failed queues and for the loss of the device: the
+ * set is stopped, and another one is started. The packets that wait are counted. Between
+ * stop and start each ethdev queue has the mbufs of its rings as spares; the new rings get
+ * them, and the bursts return the others.
+ *
+ * The adapter may write late to a buffer of the old rings: the oldest are posted last.
+ * A start that fails leaves the port without a set, and the tick starts it again.
+ *
+ * Entry i of the RSS table is hardware queue i. Which ethdev queue polls it is up to
+ * the driver (struct mana_rxq), so a table is changed without the kernel, unless
+ * mempools or the size of rings differ.
+ */
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <time.h>
+#include <unistd.h>
 
 #include <rte_malloc.h>
 
+#include "mana_locks.h"
 #include "mana_log.h"
-#include "mana_rx_set.h"
-
-uint32_t
-mana_rx_nb_hwqs(const struct mana_priv *priv)
-{
-	uint32_t nb_rxq = priv->data->nb_rx_queues;
-
-	/* A port that runs keeps them when RSS of its one queue is switched. */
-	if (priv->rx_set != NULL)
-		return priv->rx_set->nb;
-	if (!priv->has_rss || nb_rxq == 0)
-		return RTE_MIN(nb_rxq, 1u);
-	return RTE_MAX(rte_align32pow2(nb_rxq), priv->options.hw_rxq);
-}
+#include "mana_queues.h"
 
 static bool
 is_running(const struct mana_priv *priv, uint16_t queue_id)
@@ -31,18 +38,334 @@ is_running(const struct mana_priv *priv, uint16_t queue_id)
 	       RTE_ETH_QUEUE_STATE_STARTED;
 }
 
-/* Why the device or the kernel refused the RSS object. */
-static void
-rss_diag(const struct mana_priv *priv, int error)
+/* mbufs of the pool in a WQE. */
+static uint32_t
+nb_of_pool(const struct mana_rx_scatter *scatter, const struct rte_mempool *mp)
 {
-	mana_diag_object(priv, "RSS over the Rx queues", MANA_DIAG_NO_ID, error);
+	uint32_t nb = 0;
+
+	for (uint32_t i = 0; i < mana_rx_nb_bufs(scatter); i++)
+		nb += scatter->segs[i].mp == mp;
+	return nb;
 }
 
-static const char *
-down_remedy(const struct mana_priv *priv)
+/* ---- Descriptors of each hardware queue ------------------------------------------ */
+
+/* Hardware queues of the table, from this one on, that the ethdev queue polls. */
+static uint32_t
+nb_of_owner(const struct mana_rx_table *table, uint16_t owner, uint32_t from)
 {
-	return mana_recovers(priv) ? "the driver tries again, or stop and start the port" :
-				     "stop and start the port";
+	uint32_t nb = 0;
+
+	for (uint32_t i = from; i < table->nb; i++)
+		nb += table->reta[i] == owner;
+	return nb;
+}
+
+/*
+ * Descriptors of each hardware queue that the ethdev queue polls by the table: all of the
+ * ethdev queue, or its share, at least 64.
+ */
+static uint16_t
+nb_desc_by(const struct mana_priv *priv, const struct mana_rx_table *table,
+	   const struct mana_rxq *rxq)
+{
+	uint32_t nb_desc = RTE_MIN(rxq->asked_desc, priv->rx_desc_taken);
+	uint32_t nb = nb_of_owner(table, rxq->queue_id, 0);
+
+	if (nb == 0 || !table->is_sharing)
+		return nb_desc;
+	return RTE_MAX(nb_desc / nb, RTE_MIN(nb_desc, (uint32_t)MANA_MIN_DESC));
+}
+
+/* mbufs of the pool for the running queues of the table. */
+static uint32_t
+pool_need(const struct mana_priv *priv, const struct mana_rx_table *table,
+	  const struct rte_mempool *mp)
+{
+	const struct mana_rxq *rxq;
+	uint32_t nb = 0;
+
+	MANA_FOREACH_RXQ(priv, rxq)
+		if (is_running(priv, rxq->queue_id))
+			nb += nb_of_owner(table, rxq->queue_id, 0) *
+			      nb_desc_by(priv, table, rxq) *
+			      nb_of_pool(&rxq->scatter, mp);
+	return nb;
+}
+
+/* mbufs in the pool, and at least those of it in the rings that a rebuild replaces. */
+static uint32_t
+pool_supply(const struct mana_priv *priv, const struct rte_mempool *mp)
+{
+	uint32_t nb = rte_mempool_avail_count(mp);
+	const struct mana_hwq *hwq;
+
+	MANA_FOREACH_HWQ(priv->rx_set, hwq)
+		if (hwq->block != NULL)
+			nb += mana_hwq_nb_posted(hwq) *
+			      nb_of_pool(&hwq->scatter, mp);
+	return nb;
+}
+
+/* A pool with too few mbufs for the running queues of the table, or NULL. */
+static const struct rte_mempool *
+lacking_pool(const struct mana_priv *priv, const struct mana_rx_table *table)
+{
+	const struct mana_rxq *rxq;
+
+	MANA_FOREACH_RXQ(priv, rxq)
+		for (uint16_t i = 0; i < rxq->layout.nb_segs; i++) {
+			const struct rte_mempool *mp = rxq->layout.segs[i].mp;
+
+			if (pool_need(priv, table, mp) > pool_supply(priv, mp))
+				return mp;
+		}
+	return NULL;
+}
+
+/*
+ * Gives each hardware queue of the port's table max descriptors at most. Returns the
+ * largest number that one has now.
+ */
+static uint16_t
+size_limit(struct mana_priv *priv, uint16_t max)
+{
+	struct mana_rxq *rxq;
+	uint16_t largest = 0;
+
+	priv->rx_desc_taken = max;
+	MANA_FOREACH_RXQ(priv, rxq) {
+		mana_rxq_resize(priv, rxq, nb_desc_by(priv, &priv->rss, rxq));
+		largest = RTE_MAX(largest, rxq->nb_desc);
+	}
+	return largest;
+}
+
+/*
+ * Chooses whether each hardware queue has all descriptors of its ethdev queue, or the
+ * hardware queues of one share them, with one notice: where a mempool has too few mbufs.
+ */
+static void
+size_choose(struct mana_priv *priv, struct mana_rx_table *table)
+{
+	const struct rte_mempool *mp;
+	uint32_t need;
+
+	table->is_sharing = false;
+	mp = lacking_pool(priv, table);
+	if (mp == NULL)
+		return;
+	need = pool_need(priv, table, mp);
+	table->is_sharing = true;
+	if (priv->is_sharing_noted || pool_need(priv, table, mp) == need)
+		return;
+	priv->is_sharing_noted = true;
+	MANA_PORT_LOG(NOTICE, priv->data->name,
+		      "mempool %s has %u mbufs for Rx, full rings of %u hardware Rx queues need %u: the hardware queues of an Rx queue share its descriptors; with a power of two of Rx queues each has one",
+		      mp->name, pool_supply(priv, mp), table->nb, need);
+}
+
+/* ---- A hardware queue: kernel objects and buffers ---------------------------- */
+
+/* op: EPOLL_CTL_ADD, its channel wakes this ethdev queue, too; or EPOLL_CTL_DEL. */
+static int
+hwq_intr(const struct mana_priv *priv, const struct mana_hwq *hwq,
+	 uint16_t queue_id, int op)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	if (hwq->channel == NULL || priv->rx_intrs == NULL ||
+	    epoll_ctl(priv->rx_intrs[queue_id].sources_fd, op,
+		      hwq->channel->fd, &event) == 0 ||
+	    errno == EEXIST)
+		return 0;
+	return -errno;
+}
+
+/* CQ and WQ. The device drops the packets of a queue without buffers. */
+static int
+objects_create(struct mana_priv *priv, struct mana_hwq *hwq, int socket_id)
+{
+	int ret = 0;
+
+	/* A CQ's channel is fixed when the CQ is created, so each CQ has its own. */
+	if (priv->rx_intrs != NULL)
+		ret = MANA_VERBS_CREATE(hwq->channel, ibv_create_comp_channel(priv->ctx));
+	if (hwq->channel != NULL)
+		ret = mana_verbs_nonblocking_set(hwq->channel->fd);
+	priv->rings.socket_id = socket_id;
+	if (ret == 0)
+		ret = MANA_VERBS_CREATE(hwq->ibv_cq,
+			ibv_create_cq(priv->ctx, mana_queue_nb_cqe(priv, hwq->nb_desc, 1),
+				      NULL, hwq->channel,
+				      hwq->queue_id % priv->limits.caps.nb_comp_vectors));
+	if (ret == 0)
+		ret = mana_verbs_wq_create(priv->parent, hwq->ibv_cq, hwq->nb_desc,
+					   mana_rx_nb_bufs(&hwq->scatter), &hwq->wq);
+	return ret;
+}
+
+/* The rings, and an array for the mbufs of their WQEs. */
+static int
+rings_init(const struct mana_priv *priv, struct mana_hwq *hwq,
+	   const struct mana_rxq *rxq)
+{
+	const size_t head = RTE_CACHE_LINE_ROUNDUP(sizeof(struct mana_rx_spares));
+	const size_t nb_wqes = rte_align32pow2(hwq->nb_desc);
+	struct mana_queue_rings rings;
+	struct mana_rx_spares *block;
+	int ret = mana_verbs_rings_get(NULL, hwq->wq, hwq->ibv_cq,
+				       mana_queue_nb_cqe(priv, hwq->nb_desc, 1),
+				       &rings);
+
+	if (ret != 0)
+		return ret;
+	block = mana_queue_alloc("mana_hwq", head + nb_wqes *
+				 mana_rx_nb_bufs(&hwq->scatter) * sizeof(*block->mbufs),
+				 rxq->socket_id);
+	if (block == NULL)
+		return -ENOMEM;
+	block->mbufs = RTE_PTR_ADD(block, head);
+	hwq->mbufs = block->mbufs;
+	hwq->mbuf_mask = nb_wqes - 1;
+	hwq->refill_thresh = rxq->free_thresh;
+	hwq->data_delta = rxq->data_delta;
+	hwq->vlan_strip = (rxq->offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP) != 0;
+	hwq->ptypes = priv->wants_ptypes;
+	/* The device hashes nothing when it receives into one queue. */
+	hwq->parse = priv->wants_ptypes && priv->rss.nb == 1;
+	hwq->scrub = priv->options.rx_scrub;
+	rings.db_page = mana_db_page(priv->data->port_id);
+	ret = mana_hwq_init(hwq, &rings, priv->data->port_id);
+	if (ret == 0)
+		hwq->block = block;
+	else
+		rte_free(block);
+	return ret;
+}
+
+/* Why a hardware queue cannot be made. */
+static void
+hwq_diag(const struct mana_priv *priv, const struct mana_hwq *hwq, int error)
+{
+	const struct mana_rx_scatter *scatter = &hwq->scatter;
+	struct rte_mempool *mp = hwq->mp;
+	uint32_t per_wqe;
+
+	if (hwq->block == NULL || error != -ENOMEM) {
+		mana_diag_object(priv, "Rx queue", hwq->queue_id, error);
+		return;
+	}
+	/* The pool with the fewest mbufs left. */
+	for (uint16_t i = 1; i < scatter->nb_segs; i++)
+		if (rte_mempool_avail_count(scatter->segs[i].mp) <
+		    rte_mempool_avail_count(mp))
+			mp = scatter->segs[i].mp;
+	per_wqe = nb_of_pool(scatter, mp);
+	MANA_PORT_LOG(ERR, priv->data->name,
+		      "Rx queue %u: mempool %s has too few mbufs: needs %u, %u available",
+		      hwq->queue_id, mp->name, hwq->nb_desc * per_wqe,
+		      mana_hwq_nb_posted(hwq) * per_wqe +
+			      rte_mempool_avail_count(mp));
+}
+
+/*
+ * CQ, WQ and rings for the owner, with the buffers that the owner may fill in; without, if
+ * it is not set up, or will be freed. nb_sharing: hardware queues of that owner that have no
+ * buffers yet, with this one. After a failure set_free() takes what was made.
+ */
+static int
+hwq_create(struct mana_priv *priv, struct mana_hwq *hwq, uint16_t owner,
+	   uint32_t nb_sharing)
+{
+	struct mana_rxq *rxq = priv->rxqs[owner];
+	uint32_t nb;
+	int ret;
+
+	if (rxq != NULL && rxq->is_released)
+		rxq = NULL;
+	hwq->queue_id = owner;
+	hwq->nb_desc = rxq != NULL ? rxq->nb_desc : MANA_MIN_DESC;
+	mana_mr_cache_init(&hwq->mr, &priv->mr_table);
+	if (rxq != NULL) {
+		hwq->offloads = rxq->offloads;
+		hwq->scatter = rxq->scatter;
+	}
+	ret = objects_create(priv, hwq, rxq != NULL ? rxq->socket_id : SOCKET_ID_ANY);
+	if (ret == 0 && rxq != NULL)
+		ret = rings_init(priv, hwq, rxq);
+	if (ret == 0 && rxq != NULL) {
+		/* Its part of the spares first. */
+		nb = rxq->nb_spares / mana_rx_nb_bufs(&hwq->scatter);
+		mana_hwq_repost(hwq, rxq, (nb + nb_sharing - 1) / nb_sharing);
+		/* Now, so that a lack of mbufs is found before traffic flows. */
+		if (!priv->is_running || rxq->may_fill)
+			ret = mana_hwq_fill(hwq);
+		/* The pool may lack mbufs for a queue that is stopped. */
+		if (ret == -ENOMEM && !is_running(priv, owner))
+			ret = 0;
+	}
+	/* -EPROTO: perhaps it is only too large. */
+	if (ret != 0 && ret != -EPROTO)
+		hwq_diag(priv, hwq, ret);
+	return ret;
+}
+
+/*
+ * Its owner gets the mbufs; is_gone: also those that were posted. Those others are leaked
+ * on purpose.
+ */
+static void
+hwq_reclaim(const struct mana_priv *priv, struct mana_hwq *hwq, bool is_gone)
+{
+	if (hwq->block == NULL)
+		return;
+	mana_hwq_collect(hwq, is_gone, hwq->block);
+	mana_rx_spares_add(priv->rxqs[hwq->queue_id], hwq->block);
+	hwq->block = NULL;
+}
+
+/* Frees blocks of an ethdev queue that are empty. Its bursts are paused. */
+static void
+blocks_free(struct mana_rxq *rxq)
+{
+	struct mana_rx_spares **at = &rxq->spares;
+
+	while (*at != NULL) {
+		struct mana_rx_spares *block = *at;
+
+		if (block->nb != 0) {
+			at = &block->next;
+			continue;
+		}
+		*at = block->next;
+		rte_free(block);
+	}
+}
+
+/*
+ * The channels wake the running ethdev queues of reta; is_only: and no others. A stopped
+ * queue takes no event, so an event would wake it again and again.
+ */
+static int
+intrs_set(const struct mana_priv *priv, const struct mana_rx_set *set, const uint8_t *reta,
+	  bool is_only)
+{
+	for (uint32_t i = 0; set != NULL && i < set->nb; i++)
+		for (uint16_t q = 0; q < priv->data->nb_rx_queues; q++) {
+			const bool wakes = q == reta[i] && is_running(priv, q);
+			int ret = 0;
+
+			if (wakes || is_only)
+				ret = hwq_intr(priv, &set->hwqs[i], q,
+					       wakes ? EPOLL_CTL_ADD : EPOLL_CTL_DEL);
+			if (wakes && ret != 0)
+				return MANA_PORT_ERR(ret, priv->data->name,
+						     "no Rx interrupts for the Rx queues: %s",
+						     strerror(-ret));
+		}
+	return 0;
 }
 
 /* ---- Build and free --------------------------------------------------------- */
@@ -51,111 +374,112 @@ down_remedy(const struct mana_priv *priv)
 static int
 set_close(struct mana_priv *priv, struct mana_rx_set *set)
 {
-	int ret = mana_verbs_qp_destroy(set->rss_qp);
+	int ret = MANA_VERBS_DESTROY(ibv_destroy_qp, set->rss_qp);
 
-	priv->keeps_raw_qp |= ret != 0;
 	if (!mana_queue_is_gone(priv, "RSS object", ret))
 		return ret;
 	set->rss_qp = NULL;
-	(void)mana_queue_is_gone(priv, "RSS table",
-				 mana_verbs_ind_destroy(set->ind));
-	set->ind = NULL;
 	return 0;
 }
 
 /*
- * After set_close(). If that failed the device may still write to the buffers, which
- * are lost.
+ * After set_close(). Gives all back to the kernel, and reclaims the mbufs. If the kernel
+ * keeps the RSS object or a WQ, the device may still write to the buffers, which are lost.
  */
 static void
 set_free(struct mana_priv *priv, struct mana_rx_set *set)
 {
-	(void)mana_verbs_ind_destroy(set->ind);
-	for (uint32_t i = 0; i < set->nb; i++)
-		mana_rx_hwq_destroy(priv, &set->hwqs[i], set->rss_qp == NULL);
+	struct mana_hwq *hwq;
+
+	(void)mana_queue_is_gone(priv, "RSS table",
+				 MANA_VERBS_DESTROY(ibv_destroy_rwq_ind_table, set->ind));
+	MANA_FOREACH_HWQ(set, hwq) {
+		bool is_gone = mana_queue_is_gone(priv, "Rx queue",
+						  MANA_VERBS_DESTROY(ibv_destroy_wq,
+								     hwq->wq));
+
+		(void)mana_queue_is_gone(priv, "CQ",
+					 MANA_VERBS_DESTROY(ibv_destroy_cq, hwq->ibv_cq));
+		/* A child may have inherited the channel: its close removes nothing. */
+		(void)hwq_intr(priv, hwq, hwq->queue_id, EPOLL_CTL_DEL);
+		/* Fails when the kernel has kept the CQ. */
+		if (hwq->channel != NULL && ibv_destroy_comp_channel(hwq->channel) != 0)
+			(void)close(hwq->channel->fd);
+		hwq_reclaim(priv, hwq, is_gone && set->rss_qp == NULL);
+	}
 	rte_free(set);
 }
 
-/* Frees a set that is not the port's, if there is one. */
-static void
-set_drop(struct mana_priv *priv, struct mana_rx_set **set)
-{
-	if (*set == NULL)
-		return;
-	(void)set_close(priv, *set);
-	set_free(priv, *set);
-	*set = NULL;
-}
-
-/*
- * Whether hardware queue i may start with too few buffers: the queue is stopped, or the
- * old set will return buffers to the same pool.
- */
-static bool
-may_lack(const struct mana_priv *priv, const struct mana_rx_set *old, uint32_t i)
-{
-	const struct mana_eth_rxq *ctl = priv->rxqs[priv->rss.reta[i]];
-
-	return ctl == NULL || !is_running(priv, priv->rss.reta[i]) ||
-	       (old != NULL && i < old->nb && old->hwqs[i].has_buffers &&
-		old->hwqs[i].rxq.mp == ctl->mp);
-}
-
-/* Those that need all their buffers get them first. */
+/* A failure is logged unless it is -EPROTO: the queues may only be too large. */
 static int
-hwqs_create(struct mana_priv *priv, const struct mana_rx_set *old,
-	    struct mana_rx_set *set)
+set_build(struct mana_priv *priv, struct mana_rx_set **out)
 {
-	/* Other lcores have mbufs in caches and packets; bursts fill the rings later. */
-	const bool recovers = mana_state(priv) != MANA_STATE_READY;
-	int ret = 0;
-
-	for (uint32_t k = 0; ret == 0 && k < 2 * set->nb; k++) {
-		uint32_t i = k % set->nb;
-
-		if (may_lack(priv, old, i) == (k >= set->nb))
-			ret = mana_rx_hwq_create(priv, &set->hwqs[i],
-						 priv->rss.reta[i], old != NULL,
-						 recovers || k >= set->nb,
-						 &set->is_short);
-	}
-	return ret;
-}
-
-/*
- * old: the set before it, or NULL. A failure is logged unless it is -EPROTO: the queues
- * may only be too large.
- */
-static int
-set_build(struct mana_priv *priv, const struct mana_rx_set *old,
-	  struct mana_rx_set **out)
-{
-	uint32_t nb = old != NULL ? old->nb : mana_rx_nb_hwqs(priv);
-	struct ibv_wq *wqs[MANA_MAX_QUEUES];
+	const uint32_t nb = priv->rss.nb;
 	struct mana_rx_set *set;
-	int ret;
+	int ret = 0;
 
 	set = mana_queue_alloc("mana_rx_set", sizeof(*set) +
 			       nb * sizeof(set->hwqs[0]), priv->data->numa_node);
 	if (set == NULL)
 		return MANA_PORT_ERR(-ENOMEM, priv->data->name,
 				     "no memory for %u hardware Rx queues", nb);
-	*out = set;
 	set->nb = nb;
-	ret = hwqs_create(priv, old, set);
-	if (ret == 0) {
-		for (uint32_t i = 0; i < nb; i++) {
-			wqs[i] = set->hwqs[i].wq;
-			/* The device hashes nothing when it receives into one queue. */
-			set->hwqs[i].rxq.parse = priv->wants_ptypes && nb == 1;
-		}
-		ret = mana_verbs_ind_create(priv->ctx, wqs, nb, &set->ind);
-		if (ret != 0 && ret != -EPROTO)
-			mana_diag_object(priv, "RSS table", MANA_DIAG_NO_ID, ret);
+	/* Running queues need all their buffers and get them first. */
+	for (uint32_t k = 0; ret == 0 && k < 2 * nb; k++) {
+		const uint32_t i = k % nb;
+		const uint16_t owner = priv->rss.reta[i];
+
+		if (is_running(priv, owner) == (k < nb))
+			ret = hwq_create(priv, &set->hwqs[i], owner,
+					 nb_of_owner(&priv->rss, owner, i));
 	}
+	if (ret == 0)
+		ret = intrs_set(priv, set, priv->rss.reta, false);
 	if (ret != 0)
-		set_drop(priv, out);
+		set_free(priv, set);
+	else
+		*out = set;
 	return ret;
+}
+
+/*
+ * The table over all queues, and the RSS object: the Tx queue that took the vPort must
+ * exist. After a failure set_close() and set_free() take what was made.
+ */
+static int
+rss_create(struct mana_priv *priv, struct mana_rx_set *set)
+{
+	struct ibv_wq *wqs[MANA_MAX_QUEUES];
+	struct ibv_rwq_ind_table_init_attr ind_attr = {
+		.log_ind_tbl_size = rte_log2_u32(set->nb),
+		.ind_tbl = wqs,
+	};
+	/* Everything not named stays 0: the core refuses it with a table. */
+	struct ibv_qp_init_attr_ex attr = {
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_RX_HASH |
+			     IBV_QP_INIT_ATTR_IND_TABLE,
+		.qp_type = IBV_QPT_RAW_PACKET,
+		.pd = priv->parent,
+		.rx_hash_conf = {
+			.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ,
+			.rx_hash_key_len = MANA_RSS_KEY_BYTES,
+			.rx_hash_key = priv->rss.key,
+			/* The device always hashes these: mana_ib ignores the request. */
+			.rx_hash_fields_mask =
+				IBV_RX_HASH_SRC_IPV4 | IBV_RX_HASH_DST_IPV4 |
+				IBV_RX_HASH_SRC_IPV6 | IBV_RX_HASH_DST_IPV6 |
+				IBV_RX_HASH_SRC_PORT_TCP | IBV_RX_HASH_DST_PORT_TCP |
+				IBV_RX_HASH_SRC_PORT_UDP | IBV_RX_HASH_DST_PORT_UDP,
+		},
+	};
+	int ret;
+
+	for (uint32_t i = 0; i < set->nb; i++)
+		wqs[i] = set->hwqs[i].wq;
+	ret = MANA_VERBS_CREATE(set->ind, ibv_create_rwq_ind_table(priv->ctx, &ind_attr));
+	attr.rwq_ind_tbl = set->ind;
+	return ret != 0 ? ret :
+			  MANA_VERBS_CREATE(set->rss_qp, ibv_create_qp_ex(priv->ctx, &attr));
 }
 
 /*
@@ -165,255 +489,154 @@ set_build(struct mana_priv *priv, const struct mana_rx_set *old,
 static int
 set_open(struct mana_priv *priv, struct mana_rx_set *set)
 {
-	struct mana_verbs_queue queue;
-	int ret = mana_verbs_rss_create(priv->parent, set->ind, priv->rss.key,
-					&set->rss_qp);
+	int ret = rss_create(priv, set);
+	struct mana_queue_rings rings;
+	struct mana_hwq *hwq;
 
-	for (uint32_t i = 0; i < set->nb && ret == 0; i++) {
-		struct mana_rx_hwq *hwq = &set->hwqs[i];
-
-		if (!hwq->has_buffers)
+	MANA_FOREACH_HWQ(set, hwq) {
+		if (hwq->block == NULL || ret != 0)
 			continue;
-		ret = mana_verbs_rq_get(hwq->wq, hwq->cq,
-					mana_cq_size(&hwq->rxq.cq), &queue);
+		ret = mana_verbs_rings_get(NULL, hwq->wq, hwq->ibv_cq,
+					   mana_cq_size(&hwq->cq), &rings);
 		if (ret == 0)
-			mana_rxq_open(&hwq->rxq, queue.id, queue.cq_id);
+			mana_hwq_open(hwq, rings.id, rings.cq_id);
 	}
 	return ret;
 }
 
-/*
- * Whether a ring needs more mbufs than the old one, or mbufs of other pools. The old
- * one's may be released.
- */
-static bool
-needs_more(const struct mana_rx_hwq *hwq, const struct mana_rx_hwq *old)
-{
-	const struct mana_rx_scatter *now = &hwq->rxq.scatter;
-	const struct mana_rx_scatter *before = &old->rxq.scatter;
-
-	if (hwq->nb_desc > old->nb_desc || now->nb_segs > before->nb_segs ||
-	    hwq->rxq.mp != old->rxq.mp)
-		return true;
-	for (uint16_t i = 0; i < now->nb_segs; i++)
-		if (now->segs[i].mp != before->segs[i].mp)
-			return true;
-	return false;
-}
-
-/*
- * Gives the buffers of the old rings to the new ones that lack some. is_back: the new
- * set restores the old one, with as many buffers as there are. A failure is logged.
- */
-static int
-set_refill(struct mana_priv *priv, struct mana_rx_set *old,
-	   struct mana_rx_set *set, bool is_back)
-{
-	int ret;
-
-	for (uint32_t i = 0; i < old->nb; i++)
-		if (old->hwqs[i].has_buffers)
-			mana_rxq_release_mbufs(&old->hwqs[i].rxq, true);
-	for (uint32_t i = 0; i < set->nb; i++) {
-		struct mana_rx_hwq *hwq = &set->hwqs[i];
-
-		ret = hwq->has_buffers ? mana_rxq_fill(&hwq->rxq) : 0;
-		/* Other lcores have the rest, in caches or packets. */
-		if (ret == -ENOMEM &&
-		    (is_back || !is_running(priv, hwq->owner) ||
-		     !needs_more(hwq, &old->hwqs[i])))
-			ret = 0;
-		if (ret != 0) {
-			mana_rx_hwq_diag(priv, hwq, ret);
-			return ret;
-		}
-	}
-	return 0;
-}
-
-/*
- * Builds a set, unless *set is built already, and opens it. After a failure *set is NULL;
- * the failure is logged unless it is -EPROTO.
- */
-static int
-set_go(struct mana_priv *priv, struct mana_rx_set *old, struct mana_rx_set **set,
-       bool is_back)
-{
-	unsigned int tries = 0;
-	bool is_logged;
-	int ret;
-
-	do {
-		ret = *set == NULL ? set_build(priv, old, set) : 0;
-		if (ret == 0 && old != NULL && (*set)->is_short)
-			ret = set_refill(priv, old, *set, is_back);
-		is_logged = ret != 0;
-		if (ret == 0)
-			ret = set_open(priv, *set);
-		if (ret == 0)
-			return 0;
-		/* A CQ or WQ that was part of a failed attempt is used up. */
-		set_drop(priv, set);
-	} while (!is_logged && ret == -EINVAL && mana_queue_id_wait(++tries));
-	if (!is_logged && ret != -EPROTO)
-		rss_diag(priv, ret);
-	return ret;
-}
-
-/* ---- Lists -------------------------------------------------------------------- */
+/* ---- The hardware queues of each rxq ------------------------------------------------ */
 
 /* Each running ethdev queue polls the hardware queues that it owns. */
 static void
-lists_make(struct mana_priv *priv)
+rxqs_fill(struct mana_priv *priv)
 {
-	struct mana_eth_rxq *ctl;
-	uint32_t at = 0;
+	struct mana_rxq *rxq;
+	struct mana_hwq *hwq;
 
-	while ((ctl = mana_rxq_next(priv, &at)) != NULL)
-		mana_rx_list_clear(&ctl->list);
-	for (uint32_t i = 0; priv->rx_set != NULL && i < priv->rx_set->nb; i++) {
-		struct mana_rx_hwq *hwq = &priv->rx_set->hwqs[i];
-
-		ctl = priv->rxqs[hwq->owner];
-		if (ctl != NULL && is_running(priv, hwq->owner))
-			mana_rx_list_add(&ctl->list, &hwq->rxq);
+	MANA_FOREACH_RXQ(priv, rxq)
+		mana_rxq_clear(rxq);
+	MANA_FOREACH_HWQ(priv->rx_set, hwq) {
+		rxq = priv->rxqs[hwq->queue_id];
+		if (rxq != NULL && is_running(priv, hwq->queue_id))
+			mana_rxq_add(rxq, hwq);
 	}
 }
 
-static void
-set_install(struct mana_priv *priv, struct mana_rx_set *set)
-{
-	mana_registry_lock();
-	priv->rx_set = set;
-	mana_registry_unlock();
-	lists_make(priv);
-}
-
-/* The ethdev queues keep what the set has counted. */
-static void
-set_remove(struct mana_priv *priv)
+/*
+ * Ends reception, counts the packets that no burst will see, and frees the set, if there is
+ * one. The ethdev queues keep what it has counted. If the kernel keeps the RSS object,
+ * returns why, and nothing has changed, unless it is the stop of the port.
+ */
+static int
+set_stop(struct mana_priv *priv, bool is_stop)
 {
 	struct mana_rx_set *set = priv->rx_set;
+	int ret = set != NULL ? set_close(priv, set) : 0;
+	struct mana_hwq *hwq;
 
+	if (set == NULL || (ret != 0 && !is_stop))
+		return ret;
 	mana_registry_lock();
-	for (uint32_t i = 0; i < set->nb; i++)
-		if (priv->rxqs[set->hwqs[i].owner] != NULL)
-			mana_stats_fold_hwq(priv->rxqs[set->hwqs[i].owner],
-					    &set->hwqs[i].rxq);
+	MANA_FOREACH_HWQ(set, hwq) {
+		uint32_t nb = mana_hwq_nb_waiting(hwq, UINT32_MAX);
+
+		/* The queue is stopped if no rxq has it. */
+		if (is_stop || hwq->next == NULL)
+			hwq->stats.stopped += nb;
+		else
+			hwq->stats.reconfig += nb;
+		if (priv->rxqs[hwq->queue_id] != NULL)
+			mana_stats_fold_hwq(priv->rxqs[hwq->queue_id], hwq);
+	}
 	priv->rx_set = NULL;
 	mana_registry_unlock();
-	lists_make(priv);
+	rxqs_fill(priv);
+	set_free(priv, set);
+	return 0;
 }
 
-/*
- * Frees the packets of the ring and counts them: as those of a stopped queue when no
- * list has the ring. Bursts are paused. Locked, as the counters of packets go back.
- */
-static void
-hwq_drain(struct mana_priv *priv, struct mana_rx_hwq *hwq, bool is_stop,
-	  bool is_gone)
-{
-	struct mana_rxq *rxq = &hwq->rxq;
-	uint32_t nb;
+/* ---- Start and stop of the set ------------------------------------------------- */
 
-	if (!hwq->has_buffers || priv->rx_poll == NULL)
-		return;
-	mana_registry_lock();
-	nb = mana_rxq_drain(rxq, priv->rx_poll, is_gone);
-	if (is_stop || rxq->next == NULL)
-		rxq->stats.stopped += nb;
-	else
-		rxq->stats.reconfig += nb;
-	mana_registry_unlock();
+/* Creates a set with rings of this size. A failure is logged unless it is -EPROTO. */
+static int
+set_try(struct mana_priv *priv)
+{
+	unsigned int tries = 0;
+	struct mana_rx_set *set;
+	int ret;
+
+	do {
+		ret = set_build(priv, &set);
+		if (ret != 0)
+			return ret;
+		ret = set_open(priv, set);
+		if (ret == 0) {
+			mana_registry_lock();
+			priv->rx_set = set;
+			mana_registry_unlock();
+			rxqs_fill(priv);
+			return 0;
+		}
+		/* A CQ or WQ that was part of a failed attempt is used up. */
+		(void)set_close(priv, set);
+		set_free(priv, set);
+	} while (ret == -EINVAL && mana_queue_wait(priv, ++tries));
+	if (ret != -EPROTO)
+		mana_diag_object(priv, "RSS over the Rx queues", MANA_DIAG_NO_ID, ret);
+	return ret;
 }
 
-/* The device no longer uses the rings: frees their packets. */
-static void
-set_drain(struct mana_priv *priv, struct mana_rx_set *set, bool is_stop)
+static int
+set_start(struct mana_priv *priv)
 {
-	for (uint32_t i = 0; i < set->nb; i++)
-		hwq_drain(priv, &set->hwqs[i], is_stop, true);
-}
+	uint16_t max = size_limit(priv, UINT16_MAX);
+	struct mana_rxq *rxq;
+	int ret;
 
-/* ---- Start and stop of the port ----------------------------------------------- */
-
-/*
- * Gives each queue as many descriptors as were asked for, but at most max. Returns the
- * largest number that a queue has now.
- */
-static uint16_t
-rxqs_resize(struct mana_priv *priv, uint16_t max)
-{
-	struct mana_eth_rxq *ctl;
-	uint16_t largest = 0;
-	uint32_t at = 0;
-
-	priv->rx_desc_taken = max;
-	while ((ctl = mana_rxq_next(priv, &at)) != NULL) {
-		mana_rxq_resize(priv, ctl, RTE_MIN(max, ctl->asked_desc));
-		largest = RTE_MAX(largest, ctl->nb_desc);
+	if (priv->data->nb_rx_queues == 0)
+		return 0;
+	/* The device does not report which queue it refuses, and its limits are unknown. */
+	while ((ret = set_try(priv)) == -EPROTO && max > MANA_MIN_DESC) {
+		max = RTE_MAX(max / 2, MANA_MIN_DESC);
+		MANA_PORT_LOG(NOTICE, priv->data->name,
+			      "the device refused the Rx queues: trying with %u descriptors each at most",
+			      max);
+		(void)size_limit(priv, max);
 	}
-	return largest;
-}
-
-/*
- * The device has refused the queues. It does not report which of them, and its limits
- * are unknown. Returns false when they cannot be smaller.
- */
-static bool
-rxqs_halve(struct mana_priv *priv, uint16_t *max)
-{
-	if (*max <= MANA_MIN_DESC)
-		return false;
-	*max = RTE_MAX(*max / 2, MANA_MIN_DESC);
-	MANA_PORT_LOG(NOTICE, priv->data->name,
-		      "the device refused the Rx queues: trying with %u descriptors each at most",
-		      *max);
-	(void)rxqs_resize(priv, *max);
-	return true;
+	if (ret != 0)
+		(void)size_limit(priv, UINT16_MAX);
+	if (ret == -EPROTO)
+		mana_diag_object(priv, "RSS over the Rx queues", MANA_DIAG_NO_ID, ret);
+	MANA_FOREACH_RXQ(priv, rxq)
+		blocks_free(rxq);
+	return ret;
 }
 
 int
 mana_rx_set_start(struct mana_priv *priv)
 {
-	struct mana_rx_set *set = NULL;
-	uint16_t max;
-	int ret;
-
-	if (priv->data->nb_rx_queues == 0)
-		return 0;
-	max = rxqs_resize(priv, UINT16_MAX);
-	do {
-		ret = set_go(priv, NULL, &set, false);
-	} while (ret == -EPROTO && rxqs_halve(priv, &max));
-	if (ret != 0) {
-		(void)rxqs_resize(priv, UINT16_MAX);
-		if (ret == -EPROTO)
-			rss_diag(priv, ret);
-		return ret;
-	}
-	set_install(priv, set);
-	return 0;
+	priv->rx_desc_taken = UINT16_MAX;
+	/* A port that recovers keeps its choice: the application has mbufs now. */
+	if (!priv->is_running)
+		size_choose(priv, &priv->rss);
+	return set_start(priv);
 }
 
 void
 mana_rx_set_stop(struct mana_priv *priv)
 {
-	struct mana_rx_set *set = priv->rx_set;
-	struct mana_eth_rxq *ctl;
-	uint32_t at = 0;
+	struct mana_rxq *rxq;
 
-	if (set == NULL)
-		return;
 	mana_pause_set(priv, MANA_PAUSE_RX, true);
 	/* No burst runs, but rx_queue_count() may run in another thread. */
-	while ((ctl = mana_rxq_next(priv, &at)) != NULL) {
-		mana_look_wait(&ctl->list.look);
+	MANA_FOREACH_RXQ(priv, rxq)
+		mana_query_wait(&rxq->query_lock);
+	(void)set_stop(priv, true);
+	MANA_FOREACH_RXQ(priv, rxq) {
+		if (!priv->is_running)
+			mana_rx_spares_return(rxq, UINT32_MAX);
+		blocks_free(rxq);
 	}
-	(void)set_close(priv, set);
-	set_drain(priv, set, true);
-	set_remove(priv);
-	set_free(priv, set);
 }
 
 /* ---- A pause of all Rx queues ----------------------------------------------------- */
@@ -429,7 +652,7 @@ rx_pause(struct mana_priv *priv, uint32_t patience_ms)
 			      MANA_PATIENCE_MS / 1000);
 	else if (ret != -EBUSY && ret != 0)
 		MANA_PORT_LOG(ERR, priv->data->name,
-			      "the kernel refuses membarrier(2), but did not when the first port was probed (seccomp): stop the port to change its Rx queues");
+			      "the kernel refuses membarrier(2) (seccomp): stop the port to change its Rx queues");
 	return ret;
 }
 
@@ -443,107 +666,64 @@ table_put(struct mana_priv *priv, const struct mana_rx_table *table)
 	mana_registry_unlock();
 }
 
-static void
-outage_note(struct mana_priv *priv, uint64_t began_ns)
-{
-	uint64_t ns = mana_now_ns(CLOCK_MONOTONIC) - began_ns;
-
-	priv->counters.rss_gaps++;
-	priv->counters.rss_gap_ns += ns;
-	priv->counters.rss_gap_max_ns = RTE_MAX(priv->counters.rss_gap_max_ns, ns);
-	MANA_PORT_LOG(INFO, priv->data->name,
-		      "RSS rebuild: %" PRIu64 " ns without reception, at most %" PRIu64 " ns so far",
-		      ns, priv->counters.rss_gap_max_ns);
-}
-
-/* The queues get no more descriptors than the set had: the device may refuse more. */
-static void
-rxqs_restore(struct mana_priv *priv, const struct mana_rx_set *set)
-{
-	for (uint32_t i = 0; i < set->nb; i++) {
-		struct mana_eth_rxq *ctl = priv->rxqs[set->hwqs[i].owner];
-
-		if (ctl != NULL && ctl->nb_desc > set->hwqs[i].nb_desc)
-			mana_rxq_resize(priv, ctl, set->hwqs[i].nb_desc);
-	}
-}
-
 /*
- * Opens the new set in place of the port's, which is closed, and resumes bursts. After a
- * failure the port has a set by the table before, or none.
- */
-static int
-set_swap(struct mana_priv *priv, struct mana_rx_set *set,
-	 const struct mana_rx_table *before, uint64_t began_ns)
-{
-	struct mana_rx_set *old = priv->rx_set;
-	int ret;
-
-	set_drain(priv, old, false);
-	/*
-	 * The kernel keeps a CQ's id until the CQ is destroyed, and refuses an RSS
-	 * object for which the device reuses the id (mana_ib_install_cq_cb).
-	 */
-	for (uint32_t i = 0; i < old->nb; i++)
-		mana_rx_hwq_objects_destroy(priv, &old->hwqs[i]);
-	set_remove(priv);
-	ret = set_go(priv, old, &set, false);
-	if (ret != 0) {
-		if (ret == -EPROTO)
-			rss_diag(priv, ret);
-		table_put(priv, before);
-		rxqs_restore(priv, old);
-		(void)set_go(priv, old, &set, true);
-	}
-	if (set != NULL) {
-		set_install(priv, set);
-		outage_note(priv, began_ns);
-	} else {
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "RSS rebuild failed, Rx is down: %s", down_remedy(priv));
-	}
-	mana_resume(priv, MANA_PAUSE_RX);
-	set_free(priv, old);
-	return ret;
-}
-
-/*
- * Stores the table, builds a set by it and swaps it in if the port runs. A failed build
- * changes nothing.
+ * Stops the set, and starts one by this table, if the port runs; else stores the table.
+ * After a failure the table is as before, and there is the set as before, or one without
+ * the ethdev queue that starts, or after a message none. starting: that queue, or NULL.
  */
 static int
 set_rebuild(struct mana_priv *priv, const struct mana_rx_table *table,
-	    uint32_t patience_ms)
+	    uint32_t patience_ms, struct mana_rxq *starting)
 {
 	const struct mana_rx_table before = priv->rss;
-	struct mana_rx_set *set = NULL;
-	uint64_t began_ns;
-	int ret;
+	struct mana_port_counters *counters = &priv->counters;
+	const bool had_set = priv->rx_set != NULL;
+	uint64_t began_ns, ns;
+	int ret = 0;
 
-	if (priv->rx_set == NULL && priv->data->dev_started)
-		return MANA_PORT_ERR(-EIO, priv->data->name,
-				     "Rx is down since an RSS rebuild failed: %s",
-				     down_remedy(priv));
-	table_put(priv, table);
-	if (priv->rx_set == NULL)
+	if (!had_set && !priv->is_running) {
+		table_put(priv, table);
 		return 0;
+	}
 	/* Without the permission reception would end with the old RSS object. */
-	ret = mana_txq_permission_check(priv);
-	if (ret == 0)
-		ret = set_build(priv, priv->rx_set, &set);
-	if (ret == -EPROTO)
-		rss_diag(priv, ret);
+	if (had_set)
+		ret = mana_txq_permission_check(priv);
 	if (ret == 0)
 		ret = rx_pause(priv, patience_ms);
+	if (ret != 0)
+		return ret;
+	began_ns = mana_now_ns();
+	ret = set_stop(priv, false);
 	if (ret == 0) {
-		began_ns = mana_now_ns(CLOCK_MONOTONIC);
-		ret = set_close(priv, priv->rx_set);
-		if (ret == 0)
-			return set_swap(priv, set, &before, began_ns);
-		mana_resume(priv, MANA_PAUSE_RX);
+		table_put(priv, table);
+		ret = set_start(priv);
 	}
-	set_drop(priv, &set);
-	table_put(priv, &before);
+	if (ret != 0) {
+		table_put(priv, &before);
+	} else if (had_set) {
+		ns = mana_now_ns() - began_ns;
+		counters->rss_gaps++;
+		counters->rss_gap_ns += ns;
+		counters->rss_gap_max_ns = RTE_MAX(counters->rss_gap_max_ns, ns);
+		MANA_PORT_LOG(INFO, priv->data->name,
+			      "RSS rebuild: %" PRIu64 " ns without reception, at most %" PRIu64 " ns so far",
+			      ns, counters->rss_gap_max_ns);
+	}
+	/* Its mempool may be too small, say: the others go on without it. */
+	if (starting != NULL && ret != 0 && priv->rx_set == NULL) {
+		priv->data->rx_queue_state[starting->queue_id] =
+			RTE_ETH_QUEUE_STATE_STOPPED;
+		starting->is_released = true;
+		(void)set_start(priv);
+		starting->is_released = false;
+	}
+	if (had_set && priv->rx_set == NULL)
+		MANA_PORT_LOG(ERR, priv->data->name,
+			      "RSS rebuild failed, Rx is down: %s",
+			      mana_recovers(priv) ?
+				      "the driver tries again, or stop and start the port" :
+				      "stop and start the port");
+	mana_resume(priv, MANA_PAUSE_RX);
 	return ret;
 }
 
@@ -555,41 +735,48 @@ mana_rx_set_key(struct mana_priv *priv, const uint8_t *key)
 	if (memcmp(table.key, key, sizeof(table.key)) == 0)
 		return 0;
 	memcpy(table.key, key, sizeof(table.key));
-	return set_rebuild(priv, &table, MANA_PATIENCE_MS);
-}
-
-static bool
-set_is_good(const struct mana_priv *priv)
-{
-	const struct mana_rx_set *set = priv->rx_set;
-
-	for (uint32_t i = 0; set != NULL && i < set->nb; i++)
-		if (mana_rxq_failure(&set->hwqs[i].rxq) != MANA_FAILURE_NONE)
-			return false;
-	return set != NULL || priv->data->nb_rx_queues == 0;
+	return set_rebuild(priv, &table, MANA_PATIENCE_MS, NULL);
 }
 
 int
-mana_rx_set_repair(struct mana_priv *priv, uint32_t patience_ms)
+mana_rx_set_repair(struct mana_priv *priv)
 {
+	bool is_good = priv->rx_set != NULL || priv->data->nb_rx_queues == 0;
+	const struct mana_hwq *hwq;
 	int ret;
 
-	if (set_is_good(priv))
+	MANA_FOREACH_HWQ(priv->rx_set, hwq)
+		is_good &= mana_hwq_failure(hwq) == MANA_FAILURE_NONE;
+	if (is_good)
 		return 0;
-	if (priv->rx_set != NULL) {
-		ret = set_rebuild(priv, &priv->rss, patience_ms);
-	} else {
-		ret = rx_pause(priv, patience_ms);
-		if (ret == 0) {
-			ret = mana_rx_set_start(priv);
-			mana_resume(priv, MANA_PAUSE_RX);
-		}
-	}
-	/* Where the new set failed, one as before was built. */
-	return set_is_good(priv) ? 1 : ret;
+	ret = set_rebuild(priv, &priv->rss, MANA_REPAIR_PATIENCE_MS, NULL);
+	return ret == 0 ? 1 : ret;
 }
 
-/* ---- Hardware queues move between lists ------------------------------------ */
+/* ---- Hardware queues move between rxqs ------------------------------------- */
+
+/*
+ * Whether another ethdev queue can poll it as it is: same mempools, layout of buffers
+ * and offloads.
+ */
+static bool
+can_move(const struct mana_hwq *hwq, const struct mana_rxq *to)
+{
+	const uint64_t fixed = ~(uint64_t)RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
+	const struct mana_rx_seg *segs = hwq->scatter.segs, *wanted = to->scatter.segs;
+
+	if (hwq->block == NULL || mana_hwq_failure(hwq) != MANA_FAILURE_NONE ||
+	    ((hwq->offloads ^ to->offloads) & fixed) != 0 ||
+	    hwq->nb_desc != to->nb_desc ||
+	    hwq->refill_thresh != to->free_thresh ||
+	    hwq->scatter.nb_segs != to->scatter.nb_segs)
+		return false;
+	for (uint32_t i = 0; i < mana_rx_nb_bufs(&to->scatter); i++)
+		if (wanted[i].mp != segs[i].mp || wanted[i].offset != segs[i].offset ||
+		    wanted[i].bytes != segs[i].bytes)
+			return false;
+	return true;
+}
 
 /*
  * Whether the ethdev queues of reta can poll the hardware queues as they are. Checked are
@@ -600,79 +787,49 @@ static bool
 can_poll(const struct mana_priv *priv, const uint8_t *reta, uint32_t started)
 {
 	for (uint32_t i = 0; i < priv->rx_set->nb; i++) {
-		const struct mana_rx_hwq *hwq = &priv->rx_set->hwqs[i];
-		const struct mana_eth_rxq *to = priv->rxqs[reta[i]];
+		const struct mana_hwq *hwq = &priv->rx_set->hwqs[i];
+		const struct mana_rxq *to = priv->rxqs[reta[i]];
 
-		if (hwq->owner == reta[i] && reta[i] != started)
+		if (hwq->queue_id == reta[i] && reta[i] != started)
 			continue;
-		if (to == NULL ? hwq->has_buffers :
-				 !mana_rx_hwq_can_move(priv, hwq, to))
+		if (to == NULL ? hwq->block != NULL : !can_move(hwq, to))
 			return false;
 	}
 	return true;
-}
-
-/*
- * The channels also wake the ethdev queues of reta that run. A stopped queue takes no
- * event, so an event would wake it again and again.
- */
-static int
-intrs_add(struct mana_priv *priv, const uint8_t *reta)
-{
-	int ret = 0;
-
-	for (uint32_t i = 0; ret == 0 && i < priv->rx_set->nb; i++)
-		if (is_running(priv, reta[i]))
-			ret = mana_rx_hwq_intr(priv, &priv->rx_set->hwqs[i],
-					       reta[i], EPOLL_CTL_ADD);
-	if (ret != 0)
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "no Rx interrupts for the new order of queues: %s",
-			      strerror(-ret));
-	return ret;
-}
-
-/* The channels wake the running owners and no other ethdev queue. */
-static void
-intrs_tidy(struct mana_priv *priv)
-{
-	const struct mana_rx_set *set = priv->rx_set;
-
-	for (uint32_t i = 0; set != NULL && i < set->nb; i++)
-		for (uint16_t q = 0; q < priv->data->nb_rx_queues; q++)
-			if (q != set->hwqs[i].owner || !is_running(priv, q))
-				(void)mana_rx_hwq_intr(priv, &set->hwqs[i], q,
-						       EPOLL_CTL_DEL);
 }
 
 /* Bursts are paused. Packets that came for a stopped owner are not for a running one. */
 static void
 hwqs_move(struct mana_priv *priv, const uint8_t *reta)
 {
-	for (uint32_t i = 0; i < priv->rx_set->nb; i++) {
-		struct mana_rx_hwq *hwq = &priv->rx_set->hwqs[i];
-
-		if (hwq->rxq.next == NULL && is_running(priv, reta[i]))
-			hwq_drain(priv, hwq, true, false);
-	}
 	mana_registry_lock();
 	for (uint32_t i = 0; i < priv->rx_set->nb; i++) {
-		struct mana_rx_hwq *hwq = &priv->rx_set->hwqs[i];
+		struct mana_hwq *hwq = &priv->rx_set->hwqs[i];
+		const struct mana_rxq *to = priv->rxqs[reta[i]];
 
-		if (hwq->owner != reta[i])
-			mana_rx_hwq_move(hwq, priv->rxqs[hwq->owner],
-					 priv->rxqs[reta[i]], reta[i]);
+		if (hwq->next == NULL && is_running(priv, reta[i]))
+			hwq->stats.stopped += mana_hwq_recycle(hwq);
+		if (hwq->queue_id == reta[i])
+			continue;
+		/* Counters stay with the old owner. */
+		if (priv->rxqs[hwq->queue_id] != NULL)
+			mana_stats_fold_hwq(priv->rxqs[hwq->queue_id], hwq);
+		hwq->queue_id = reta[i];
+		if (to == NULL || hwq->block == NULL)
+			continue;
+		hwq->offloads = to->offloads;
+		hwq->vlan_strip = (to->offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP) != 0;
 	}
 	memmove(priv->rss.reta, reta, sizeof(priv->rss.reta));
 	mana_registry_unlock();
-	lists_make(priv);
+	rxqs_fill(priv);
 }
 
-/* New lists, by reta and the queues' states. After a failure all is as before. */
+/* Fills the rxqs anew, by reta and the queues' states. After a failure all is as before. */
 static int
-lists_change(struct mana_priv *priv, const uint8_t *reta)
+rxqs_change(struct mana_priv *priv, const uint8_t *reta)
 {
-	int ret = intrs_add(priv, reta);
+	int ret = intrs_set(priv, priv->rx_set, reta, false);
 
 	if (ret == 0)
 		ret = rx_pause(priv, MANA_PATIENCE_MS);
@@ -684,20 +841,32 @@ lists_change(struct mana_priv *priv, const uint8_t *reta)
 }
 
 int
-mana_rx_set_assign(struct mana_priv *priv, const uint8_t *reta)
+mana_rx_set_assign(struct mana_priv *priv, const uint8_t *reta, uint32_t nb)
 {
 	struct mana_rx_table table = priv->rss;
+	const struct rte_mempool *mp;
 	int ret;
 
-	if (memcmp(table.reta, reta, sizeof(table.reta)) == 0)
+	if (memcmp(table.reta, reta, sizeof(table.reta)) == 0 && table.nb == nb)
 		return 0;
-	if (priv->rx_set == NULL || !can_poll(priv, reta, UINT32_MAX)) {
-		memcpy(table.reta, reta, sizeof(table.reta));
-		return set_rebuild(priv, &table, MANA_PATIENCE_MS);
+	if (priv->rx_set != NULL && nb == priv->rx_set->nb &&
+	    can_poll(priv, reta, UINT32_MAX)) {
+		ret = rxqs_change(priv, reta);
+		(void)intrs_set(priv, priv->rx_set, priv->rss.reta, true);
+		return ret;
 	}
-	ret = lists_change(priv, reta);
-	intrs_tidy(priv);
-	return ret;
+	memcpy(table.reta, reta, sizeof(table.reta));
+	table.nb = nb;
+	if (priv->rx_set != NULL) {
+		size_choose(priv, &table);
+		mp = lacking_pool(priv, &table);
+		if (mp != NULL)
+			return MANA_PORT_ERR(-ENOTSUP, priv->data->name,
+					     "RSS table: it repeats after %u entries, so it needs as many hardware Rx queues, which hw_rxq=%u gives from the start, and %u mbufs of mempool %s, which has %u for Rx: make the mempool larger, or the table repeat earlier",
+					     nb, nb, pool_need(priv, &table, mp),
+					     mp->name, pool_supply(priv, mp));
+	}
+	return set_rebuild(priv, &table, MANA_PATIENCE_MS, NULL);
 }
 
 /* ---- Ethdev queues that start, stop and go ---------------------------------------- */
@@ -706,25 +875,30 @@ int
 mana_rx_set_queue_start(struct mana_priv *priv, uint16_t queue_id)
 {
 	uint8_t *state = &priv->data->rx_queue_state[queue_id];
-	struct mana_eth_rxq *ctl = priv->rxqs[queue_id];
-	int ret = mana_rx_layout_check(priv, &ctl->layout, priv->data->mtu);
+	struct mana_rxq *rxq = priv->rxqs[queue_id];
+	struct mana_rx_table table = priv->rss;
+	int ret = mana_rx_layout_check(priv, &rxq->layout, priv->data->mtu, &rxq->scatter);
 
 	if (ret != 0)
 		return ret;
-	/* The device may have refused larger ones. */
-	mana_rxq_resize(priv, ctl, RTE_MIN(ctl->asked_desc, priv->rx_desc_taken));
 	*state = RTE_ETH_QUEUE_STATE_STARTED;
-	if (priv->rx_set != NULL && can_poll(priv, priv->rss.reta, queue_id))
-		ret = lists_change(priv, priv->rss.reta);
-	else
-		ret = set_rebuild(priv, &priv->rss, MANA_PATIENCE_MS);
+	/* The device may have refused larger ones. */
+	(void)size_limit(priv, priv->rx_desc_taken);
+	rxq->may_fill = true;
+	if (priv->rx_set != NULL && can_poll(priv, priv->rss.reta, queue_id)) {
+		ret = rxqs_change(priv, priv->rss.reta);
+	} else {
+		if (priv->rx_set != NULL)
+			size_choose(priv, &table);
+		ret = set_rebuild(priv, &table, MANA_PATIENCE_MS, rxq);
+	}
+	rxq->may_fill = false;
 	if (ret == 0)
 		return 0;
 	*state = RTE_ETH_QUEUE_STATE_STOPPED;
-	/* A set as before was built, for the queue as started. */
-	if (ctl->list.first != NULL)
-		(void)lists_change(priv, priv->rss.reta);
-	intrs_tidy(priv);
+	mana_rx_spares_return(rxq, UINT32_MAX);
+	blocks_free(rxq);
+	(void)intrs_set(priv, priv->rx_set, priv->rss.reta, true);
 	return ret;
 }
 
@@ -736,76 +910,52 @@ mana_rx_set_queue_stop(struct mana_priv *priv, uint16_t queue_id)
 
 	*state = RTE_ETH_QUEUE_STATE_STOPPED;
 	if (priv->rx_set != NULL)
-		ret = lists_change(priv, priv->rss.reta);
+		ret = rxqs_change(priv, priv->rss.reta);
 	if (ret != 0)
 		*state = RTE_ETH_QUEUE_STATE_STARTED;
-	intrs_tidy(priv);
+	(void)intrs_set(priv, priv->rx_set, priv->rss.reta, true);
 	return ret;
 }
 
 void
 mana_rx_set_queue_release(struct mana_priv *priv, uint16_t queue_id)
 {
-	struct mana_eth_rxq *ctl = priv->rxqs[queue_id];
-	struct mana_rx_set *set = priv->rx_set;
+	struct mana_rxq *rxq = priv->rxqs[queue_id];
+	struct mana_hwq *hwq;
 	bool is_used = false;
+	int ret = 0;
 
-	/* A ring that was moved may hold mbufs of this queue's pool. */
-	for (uint32_t i = 0; set != NULL && i < set->nb; i++)
-		is_used |= set->hwqs[i].is_mixed ||
-			   (set->hwqs[i].owner == queue_id &&
-			    set->hwqs[i].has_buffers);
-	if (!is_used)
-		return;
-	ctl->is_released = true;
-	(void)set_rebuild(priv, &priv->rss, MANA_PATIENCE_MS);
-	if (priv->rx_set != set)
-		return;
-	if (!mana_is_gone(priv))
+	MANA_FOREACH_HWQ_OF(priv->rx_set, queue_id, hwq)
+		is_used |= hwq->block != NULL;
+	rxq->is_released = true;
+	if (is_used)
+		ret = set_rebuild(priv, &priv->rss, MANA_PATIENCE_MS, NULL);
+	if (ret != 0 && priv->rx_set != NULL && !mana_is_gone(priv))
 		MANA_PORT_LOG(ERR, priv->data->name,
 			      "Rx queue %u: the adapter keeps its mbufs; they are lost",
 			      queue_id);
-	for (uint32_t i = 0; i < set->nb; i++) {
-		if (set->hwqs[i].owner != queue_id)
-			continue;
-		mana_registry_lock();
-		mana_stats_fold_hwq(ctl, &set->hwqs[i].rxq);
-		mana_registry_unlock();
-		mana_rxq_release_mbufs(&set->hwqs[i].rxq, mana_is_gone(priv));
-		set->hwqs[i].has_buffers = false;
+	mana_registry_lock();
+	MANA_FOREACH_HWQ_OF(priv->rx_set, queue_id, hwq) {
+		mana_stats_fold_hwq(rxq, hwq);
+		hwq_reclaim(priv, hwq, mana_is_gone(priv));
 	}
+	mana_registry_unlock();
+	mana_rx_spares_return(rxq, UINT32_MAX);
+	blocks_free(rxq);
 }
 
 /* ---- Queries ------------------------------------------------------------------------ */
 
-uint32_t
-mana_rx_set_room_bytes(const struct mana_priv *priv, uint16_t queue_id)
-{
-	const struct mana_rx_set *set = priv->rx_set;
-	uint32_t room = UINT32_MAX;
-
-	for (uint32_t i = 0; set != NULL && i < set->nb; i++)
-		if (set->hwqs[i].owner == queue_id && set->hwqs[i].has_buffers &&
-		    is_running(priv, queue_id))
-			room = RTE_MIN(room, set->hwqs[i].rxq.scatter.bytes);
-	return room;
-}
-
 uint8_t
-mana_rx_set_bad_cqes(const struct mana_priv *priv, struct mana_eth_rxq *ctl)
+mana_rx_set_failure(const struct mana_priv *priv, uint16_t queue_id, bool *has_missed)
 {
-	const struct mana_rx_set *set = priv->rx_set;
-	uint8_t failure, any = MANA_FAILURE_NONE;
+	uint8_t failure = MANA_FAILURE_NONE;
+	const struct mana_hwq *hwq;
 
-	for (uint32_t i = 0; set != NULL && i < set->nb; i++) {
-		const struct mana_rxq *rxq = &set->hwqs[i].rxq;
-
-		if (set->hwqs[i].owner != ctl->owner)
-			continue;
-		mana_bad_cqes_merge(&ctl->bad_cqes, &rxq->bad_cqes);
-		failure = mana_rxq_failure(rxq);
-		if (failure != MANA_FAILURE_NONE)
-			any = failure;
+	*has_missed = false;
+	MANA_FOREACH_HWQ_OF(priv->rx_set, queue_id, hwq) {
+		*has_missed |= hwq->scatter.has_missed;
+		failure = RTE_MAX(failure, mana_hwq_failure(hwq));
 	}
-	return any;
+	return failure;
 }

@@ -15,77 +15,66 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "mana.h"
-#include "mana_rx_set.h"
+#include "mana_locks.h"
+#include "mana_queues.h"
 
 #define ALL_QUEUES UINT16_MAX
 
 /* All are nothing but counters. */
 static_assert(sizeof(struct mana_counters) % sizeof(uint64_t) == 0,
 	      "mana_counters is an array of counters");
+static_assert(sizeof(struct mana_txq_stats) >= sizeof(struct mana_hwq_stats),
+	      "mana_counters: its first union member is zeroed");
 static_assert(sizeof(struct mana_port_counters) % sizeof(uint64_t) == 0,
 	      "mana_port_counters is an array of counters");
 
 /* ---- Counters of a queue -------------------------------------------------- */
 
-/* Adds each counter of more, or subtracts it with sign -1. */
-static void
-counters_add(void *to, const void *more, size_t size, int64_t sign)
+/*
+ * Adds each counter of more, or subtracts it with sign -1. Bursts count in more meanwhile,
+ * without a lock: each counter is one aligned load.
+ */
+static MANA_NO_TSAN void
+counters_add(void *to, const volatile void *more, size_t size, int64_t sign)
 {
-	const uint64_t *add = more;
+	const volatile uint64_t *add = more;
 	uint64_t *out = to;
 
 	for (size_t i = 0; i < size / sizeof(*out); i++)
 		out[i] += (uint64_t)sign * add[i];
 }
 
-/* Bursts count meanwhile, without a lock: each counter is one aligned load. */
-static MANA_NO_TSAN void
-counters_copy(void *to, const volatile void *from, size_t size)
-{
-	const volatile uint64_t *in = from;
-	uint64_t *out = to;
-
-	for (size_t i = 0; i < size / sizeof(*out); i++)
-		out[i] = in[i];
-}
-
 static MANA_NO_TSAN struct mana_counters
-hwq_now(const volatile struct mana_rxq *rxq)
+hwq_now(const volatile struct mana_hwq *hwq)
 {
 	struct mana_counters now = {
-		.packets = rxq->packets,
-		.bytes = rxq->bytes,
-		.mr_misses = rxq->mr.nb_misses,
-		.mr_failures = rxq->mr.nb_failures,
+		.packets = hwq->packets,
+		.bytes = hwq->bytes,
+		.mr_misses = hwq->mr.nb_misses,
+		.mr_failures = hwq->mr.nb_failures,
 	};
 
-	counters_copy(&now.rx, &rxq->stats, sizeof(now.rx));
-	now.errors = mana_rxq_stats_errors(&now.rx);
+	counters_add(&now.rx, &hwq->stats, sizeof(now.rx), 1);
+	now.errors = mana_hwq_stats_errors(&now.rx);
 	return now;
 }
 
 struct mana_counters
-mana_stats_rxq(const struct mana_priv *priv, const struct mana_eth_rxq *ctl)
+mana_stats_rxq(const struct mana_priv *priv, const struct mana_rxq *rxq)
 {
-	const struct mana_rx_set *set = priv->rx_set;
-	struct mana_counters sum = ctl->folded;
+	struct mana_counters sum = rxq->folded, now;
+	const struct mana_hwq *hwq;
 
-	for (uint32_t i = 0; set != NULL && i < set->nb; i++) {
-		struct mana_counters now;
-
-		if (set->hwqs[i].owner != ctl->owner)
-			continue;
-		now = hwq_now(&set->hwqs[i].rxq);
+	MANA_FOREACH_HWQ_OF(priv->rx_set, rxq->queue_id, hwq) {
+		now = hwq_now(hwq);
 		counters_add(&sum, &now, sizeof(sum), 1);
 	}
 	return sum;
 }
 
 MANA_NO_TSAN struct mana_counters
-mana_stats_txq(const struct mana_eth_txq *ctl)
+mana_stats_txq(const volatile struct mana_txq *txq)
 {
-	const volatile struct mana_txq *txq = &ctl->txq;
 	struct mana_counters now = {
 		.packets = txq->pi,
 		.bytes = txq->bytes,
@@ -94,7 +83,7 @@ mana_stats_txq(const struct mana_eth_txq *ctl)
 		.mr_failures = txq->mr.nb_failures,
 	};
 
-	counters_copy(&now.tx, &txq->stats, sizeof(now.tx));
+	counters_add(&now.tx, &txq->stats, sizeof(now.tx), 1);
 	now.errors = mana_txq_stats_errors(&now.tx);
 	now.cqe_errors = mana_txq_stats_cqe_errors(&now.tx);
 	now.drops = now.errors - now.cqe_errors - now.tx.unfinished;
@@ -102,23 +91,21 @@ mana_stats_txq(const struct mana_eth_txq *ctl)
 }
 
 void
-mana_stats_fold_hwq(struct mana_eth_rxq *ctl, struct mana_rxq *rxq)
+mana_stats_fold_hwq(struct mana_rxq *rxq, struct mana_hwq *hwq)
 {
-	struct mana_counters now = hwq_now(rxq);
+	struct mana_counters now = hwq_now(hwq);
 
-	counters_add(&ctl->folded, &now, sizeof(now), 1);
-	rxq->packets = 0;
-	rxq->bytes = 0;
-	rxq->mr.nb_misses = 0;
-	rxq->mr.nb_failures = 0;
-	memset(&rxq->stats, 0, sizeof(rxq->stats));
-	mana_bad_cqes_merge(&ctl->bad_cqes, &rxq->bad_cqes);
-	memset(&rxq->bad_cqes, 0, sizeof(rxq->bad_cqes));
+	counters_add(&rxq->folded, &now, sizeof(now), 1);
+	hwq->packets = 0;
+	hwq->bytes = 0;
+	hwq->mr.nb_misses = 0;
+	hwq->mr.nb_failures = 0;
+	memset(&hwq->stats, 0, sizeof(hwq->stats));
 }
 
 /* ---- Since the last reset --------------------------------------------------- */
 
-/* Of the queue that has this number, or zeros. */
+/* The counters of the queue that has this number, since its setup, or zeros. */
 static struct mana_counters
 queue_now(const struct mana_priv *priv, bool is_rx, uint16_t queue_id)
 {
@@ -135,52 +122,32 @@ mana_stats_fold_queue(struct mana_priv *priv, bool is_rx, uint16_t queue_id)
 	struct mana_counters now = queue_now(priv, is_rx, queue_id);
 
 	counters_add(&priv->base[is_rx][queue_id], &now, sizeof(now), -1);
-	counters_add(&priv->base_sum[is_rx], &now, sizeof(now), -1);
 }
 
-static bool
-has_queue(const struct mana_priv *priv, bool is_rx, uint16_t queue_id)
-{
-	return is_rx ? priv->rxqs[queue_id] != NULL : priv->txqs[queue_id] != NULL;
-}
-
-/* Of all queues, since their setup. */
+/* The counters of a queue's number, or of ALL_QUEUES, since the last reset. */
 static struct mana_counters
-all_now(const struct mana_priv *priv, bool is_rx)
+stats_sum(const struct mana_priv *priv, bool is_rx, uint16_t queue_id)
 {
 	struct mana_counters sum = { 0 };
 
 	for (uint16_t i = 0; i < MANA_MAX_QUEUES; i++) {
 		struct mana_counters now;
 
-		if (!has_queue(priv, is_rx, i))
+		if (queue_id != i && queue_id != ALL_QUEUES)
 			continue;
 		now = queue_now(priv, is_rx, i);
 		counters_add(&sum, &now, sizeof(sum), 1);
+		counters_add(&sum, &priv->base[is_rx][i], sizeof(sum), -1);
 	}
-	return sum;
-}
-
-/* Of a queue's number, or ALL_QUEUES. */
-static struct mana_counters
-stats_sum(const struct mana_priv *priv, bool is_rx, uint16_t queue_id)
-{
-	struct mana_counters sum = queue_id == ALL_QUEUES ?
-					   all_now(priv, is_rx) :
-					   queue_now(priv, is_rx, queue_id);
-
-	counters_add(&sum, queue_id == ALL_QUEUES ? &priv->base_sum[is_rx] :
-						    &priv->base[is_rx][queue_id],
-		     sizeof(sum), -1);
 	return sum;
 }
 
 struct mana_port_counters
 mana_stats_port(const struct mana_priv *priv)
 {
-	struct mana_port_counters counters;
+	struct mana_port_counters counters = { 0 };
 
-	counters_copy(&counters, &priv->counters, sizeof(counters));
+	counters_add(&counters, &priv->counters, sizeof(counters), 1);
 	counters_add(&counters, &priv->counters_base, sizeof(counters), -1);
 	return counters;
 }
@@ -225,19 +192,18 @@ int
 mana_stats_reset(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = mana_registry_hold(dev);
+	struct mana_port_counters now;
 
 	if (priv == NULL)
 		return -ENODEV;
 	priv->counters.rss_gap_max_ns = 0;
 	priv->counters.rebuild_max_ns = 0;
-	counters_copy(&priv->counters_base, &priv->counters,
-		      sizeof(priv->counters_base));
+	now = mana_stats_port(priv);
+	counters_add(&priv->counters_base, &now, sizeof(now), 1);
 	for (uint16_t i = 0; i < MANA_MAX_QUEUES; i++) {
 		priv->base[true][i] = queue_now(priv, true, i);
 		priv->base[false][i] = queue_now(priv, false, i);
 	}
-	priv->base_sum[true] = all_now(priv, true);
-	priv->base_sum[false] = all_now(priv, false);
 	mana_registry_unlock();
 	return 0;
 }
@@ -245,7 +211,7 @@ mana_stats_reset(struct rte_eth_dev *dev)
 /* ---- Extended statistics ------------------------------------------------------ */
 
 /*
- * Every counter by name. Programs read the names, and doc/guides/nics/mana.rst
+ * Every counter by name. Programs read the names, and doc/guides/nics/mana-reference.rst
  * explains them: names may be added, none may change.
  *
  * The port's come first, then those of each queue. ethdev puts its own before them
@@ -287,7 +253,6 @@ static const struct xstat rx_xstats[] = {
 	{ "cqe_overrun", COUNT(rx.cqe_overrun), AT_PORT },
 	{ "failed", COUNT(rx.failed), AT_BOTH },
 	{ "drop_unscattered", COUNT(rx.unscattered), AT_BOTH },
-	{ "drop_resynced", COUNT(rx.resynced), AT_PORT },
 	{ "drop_stopped", COUNT(rx.stopped), AT_BOTH },
 	{ "drop_reconfig", COUNT(rx.reconfig), AT_BOTH },
 	{ "ring_empty", COUNT(rx.ring_empty), AT_BOTH },
@@ -348,10 +313,7 @@ static const struct xstat port_xstats[] = {
 	{ "rx_outage_max_ns", PORT(rss_gap_max_ns), AT_PORT },
 };
 
-/*
- * What an operation requests: names, or values; without both, the number. The
- * number of queues may change meanwhile: size bounds the tables.
- */
+/* What an operation requests: names, or values; without both, the number of them. */
 struct output {
 	struct rte_eth_xstat_name *names;
 	struct rte_eth_xstat *xstats;
@@ -401,7 +363,7 @@ queue_write(struct output *out, const struct mana_priv *priv, bool is_rx,
 }
 
 /* With values the registry's lock is held, else priv may be NULL. */
-static unsigned int
+static void
 all_write(struct output *out, const struct rte_eth_dev *dev,
 	  const struct mana_priv *priv)
 {
@@ -416,31 +378,20 @@ all_write(struct output *out, const struct rte_eth_dev *dev,
 		queue_write(out, priv, true, i);
 	for (uint16_t i = 0; i < dev->data->nb_tx_queues; i++)
 		queue_write(out, priv, false, i);
-	return out->nb;
-}
-
-static unsigned int
-nb_xstats(const struct rte_eth_dev *dev)
-{
-	struct output out = { .nb = 0 };
-
-	return all_write(&out, dev, NULL);
 }
 
 /*
- * ethdev makes its look-up by id of these two. Too small a table stays as it is;
- * the result is the size that it needs.
+ * ethdev makes its look-up by id of these two. The result is the number of all, which
+ * may be larger than the table: the caller then uses none of it.
  */
 int
 mana_xstats_get_names(struct rte_eth_dev *dev, struct rte_eth_xstat_name *names,
 		      unsigned int size)
 {
 	struct output out = { .names = names, .size = size };
-	unsigned int nb = nb_xstats(dev);
 
-	if (names == NULL || size < nb)
-		return nb;
-	return all_write(&out, dev, NULL);
+	all_write(&out, dev, NULL);
+	return out.nb;
 }
 
 int
@@ -448,15 +399,11 @@ mana_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xstats,
 		unsigned int n)
 {
 	struct output out = { .xstats = xstats, .size = n };
-	unsigned int nb = nb_xstats(dev);
-	const struct mana_priv *priv;
+	const struct mana_priv *priv = mana_registry_hold(dev);
 
-	if (xstats == NULL || n < nb)
-		return nb;
-	priv = mana_registry_hold(dev);
 	if (priv == NULL)
 		return -ENODEV;
-	nb = all_write(&out, dev, priv);
+	all_write(&out, dev, priv);
 	mana_registry_unlock();
-	return nb;
+	return out.nb;
 }

@@ -1,40 +1,256 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Dumps for a person who looks for a fault: descriptors as they are in the rings,
- * and the facts of a port. Their form may change.
- *
- * A dump that takes a lock is written to memory first: a file may block.
+ * What is in the rings, with the field names of Linux and OpenVMM: dumps of descriptors, and
+ * reports of what bursts have met, which log nothing themselves.
  */
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "mana.h"
 #include "mana_dump.h"
-#include "mana_rx_set.h"
+#include "mana_log.h"
+#include "mana_queues.h"
 
-#define NB_EVENTS 16 /* the last ones that a dump of a port shows */
-
-struct text {
-	char *bytes;
-	size_t size;
-	FILE *file;
+/* A field: its name, where it is in a 64-bit word, how it is printed. */
+struct field {
+	const char *name;
+	uint64_t mask; /* behind the shift */
+	uint8_t shift;
 };
 
-static bool
-text_begin(struct text *text)
+static void
+fields_write(uint64_t word, const struct field *fields, unsigned int nb,
+	     FILE *file)
 {
-	*text = (struct text){0};
+	for (unsigned int i = 0; i < nb; i++)
+		fprintf(file, " %s %" PRIu64, fields[i].name,
+			word >> fields[i].shift & fields[i].mask);
+}
+
+#define FIELDS_WRITE(word, fields, file) \
+	fields_write(word, fields, RTE_DIM(fields), file)
+
+/* ---- WQEs ------------------------------------------------------------------- */
+
+/* Linux gdma.h struct gdma_wqe. */
+static const struct field wqe_fields[] = {
+	{ "last_vbytes", GDMA_WQE_LAST_VBYTES_M, GDMA_WQE_LAST_VBYTES_S },
+	{ "num_sge", GDMA_WQE_NUM_SGE_M, GDMA_WQE_NUM_SGE_S },
+	{ "inline_oob_size_div4", GDMA_WQE_OOB_DIV4_M, GDMA_WQE_OOB_DIV4_S },
+	{ "client_oob_in_sgl", 1, GDMA_WQE_OOB_IN_SGL_S },
+	{ "client_data_unit", GDMA_WQE_CLIENT_UNIT_M, GDMA_WQE_CLIENT_UNIT_S },
+};
+
+/* Linux mana.h struct mana_tx_short_oob. */
+static const struct field short_oob_fields[] = {
+	{ "pkt_fmt", 3, MANA_TX_OOB_PKT_FMT_S },
+	{ "is_outer_ipv4", 1, MANA_TX_OOB_IPV4_S },
+	{ "is_outer_ipv6", 1, MANA_TX_OOB_IPV6_S },
+	{ "comp_iphdr_csum", 1, MANA_TX_OOB_IP_CSUM_S },
+	{ "comp_tcp_csum", 1, MANA_TX_OOB_TCP_CSUM_S },
+	{ "comp_udp_csum", 1, MANA_TX_OOB_UDP_CSUM_S },
+	{ "suppress_txcqe_gen", 1, MANA_TX_OOB_NO_CQE_S },
+	{ "vcq_num", MANA_TX_OOB_VCQ_M, MANA_TX_OOB_VCQ_S },
+	{ "trans_off", MANA_TX_OOB_TRANS_OFF_M, MANA_TX_OOB_TRANS_OFF_S },
+	{ "vsq_frame", MANA_TX_OOB_VSQ_FRAME_M, MANA_TX_OOB_VSQ_FRAME_S },
+	{ "short_vp_offset", MANA_TX_OOB_SHORT_VP_M, MANA_TX_OOB_SHORT_VP_S },
+};
+
+/* Linux mana.h struct mana_tx_long_oob, its second 64-bit word. */
+static const struct field long_oob_fields[] = {
+	{ "is_encap", 1, MANA_TX_LOOB_ENCAP_S },
+	{ "inner_is_ipv6", 1, MANA_TX_LOOB_INNER_IPV6_S },
+	{ "inner_tcp_opt", 1, MANA_TX_LOOB_INNER_TCP_OPT_S },
+	{ "inject_vlan_pri_tag", 1, MANA_TX_LOOB_VLAN_INSERT_S },
+	{ "pcp", MANA_TX_LOOB_PCP_M, MANA_TX_LOOB_PCP_S },
+	{ "dei", 1, MANA_TX_LOOB_DEI_S },
+	{ "vlan_id", MANA_TX_LOOB_VLAN_ID_M, MANA_TX_LOOB_VLAN_ID_S },
+	{ "long_vp_offset", MANA_TX_LOOB_LONG_VP_M, MANA_TX_LOOB_LONG_VP_S },
+};
+
+static uint64_t
+wqe_word(const struct mana_wq *wq, uint32_t idx, uint32_t word)
+{
+	return rte_le_to_cpu_64(mana_wq_bu(wq, idx + word / GDMA_BU_WORDS)
+				[word % GDMA_BU_WORDS]);
+}
+
+/* Where the SGL starts. */
+static uint32_t
+wqe_sgl_bytes(uint64_t header)
+{
+	uint32_t div4 = header >> GDMA_WQE_OOB_DIV4_S & GDMA_WQE_OOB_DIV4_M;
+
+	return div4 == GDMA_OOB_LONG_DIV4 ? GDMA_WQE_SGL_LONG_BYTES :
+					    GDMA_WQE_SGL_SHORT_BYTES;
+}
+
+static uint32_t
+wqe_nb_sge(uint64_t header)
+{
+	return header >> GDMA_WQE_NUM_SGE_S & GDMA_WQE_NUM_SGE_M;
+}
+
+/* Basic units of the WQE that starts at idx, by its header. */
+static uint32_t
+wqe_bu(const struct mana_wq *wq, uint32_t idx)
+{
+	uint64_t header = wqe_word(wq, idx, 0);
+
+	return mana_wqe_bu(wqe_sgl_bytes(header), wqe_nb_sge(header));
+}
+
+/* The WQE that starts at idx: header, OOB of an SQ, SGEs. */
+static void
+wqe_write(const struct mana_wq *wq, uint32_t idx, bool is_sq, FILE *file)
+{
+	uint64_t header = wqe_word(wq, idx, 0);
+	uint32_t sgl = wqe_sgl_bytes(header) / sizeof(uint64_t);
+
+	fprintf(file, "  WQE at BU %u:", idx & wq->mask_bu);
+	FIELDS_WRITE(header, wqe_fields, file);
+	fputc('\n', file);
+	if (is_sq) {
+		fprintf(file, "    OOB:");
+		FIELDS_WRITE(wqe_word(wq, idx, 1), short_oob_fields, file);
+		if (sgl > 2)
+			FIELDS_WRITE(wqe_word(wq, idx, 2), long_oob_fields, file);
+		fputc('\n', file);
+	}
+	for (uint32_t i = 0; i < RTE_MIN(wqe_nb_sge(header), GDMA_SQ_WQE_MAX_SGE); i++) {
+		uint64_t word = wqe_word(wq, idx, sgl + 2 * i + 1);
+
+		fprintf(file,
+			"    SGE %u: address 0x%" PRIx64 " mem_key 0x%x size %u\n",
+			i, wqe_word(wq, idx, sgl + 2 * i), (uint32_t)word,
+			(uint32_t)(word >> GDMA_SGE_SIZE_S));
+	}
+}
+
+/* ---- CQEs ------------------------------------------------------------------- */
+
+/* Linux mana.h enum mana_cqe_type; OpenVMM bnic.rs. */
+static const char *const cqe_types[MANA_CQE_TYPE_M + 1] = {
+	[MANA_CQE_INVALID] = "INVALID",
+	[MANA_CQE_RX_OKAY] = "RX_OKAY",
+	[MANA_CQE_RX_COALESCED_4] = "RX_COALESCED_4",
+	[MANA_CQE_RX_OBJECT_FENCE] = "RX_OBJECT_FENCE",
+	[MANA_CQE_RX_TRUNCATED] = "RX_TRUNCATED",
+	[MANA_CQE_RX_COALESCED_8] = "RX_COALESCED_8",
+	[MANA_CQE_TX_OKAY] = "TX_OKAY",
+	[MANA_CQE_TX_SA_DROP] = "TX_SA_DROP",
+	[MANA_CQE_TX_MTU_DROP] = "TX_MTU_DROP",
+	[MANA_CQE_TX_INVALID_OOB] = "TX_INVALID_OOB",
+	[MANA_CQE_TX_INVALID_ETH_TYPE] = "TX_INVALID_ETH_TYPE",
+	[MANA_CQE_TX_HDR_PROCESSING_ERROR] = "TX_HDR_PROCESSING_ERROR",
+	[MANA_CQE_TX_VF_DISABLED] = "TX_VF_DISABLED",
+	[MANA_CQE_TX_VPORT_IDX_OUT_OF_RANGE] = "TX_VPORT_IDX_OUT_OF_RANGE",
+	[MANA_CQE_TX_VPORT_DISABLED] = "TX_VPORT_DISABLED",
+	[MANA_CQE_TX_VLAN_TAGGING_VIOLATION] = "TX_VLAN_TAGGING_VIOLATION",
+	[MANA_CQE_TX_GDMA_ERR] = "TX_GDMA_ERR",
+};
+
+/* Linux mana.h struct mana_rxcomp_oob. */
+static const struct field rx_fields[] = {
+	{ "rx_vlan_id", MANA_RX_CQE_VLAN_ID_M, MANA_RX_CQE_VLAN_ID_S },
+	{ "rx_vlantag_present", 1, MANA_RX_CQE_VLAN_S },
+	{ "rx_outer_iphdr_csum_succeed", 1, MANA_RX_CQE_OUTER_IP_OK_S },
+	{ "rx_outer_iphdr_csum_fail", 1, MANA_RX_CQE_OUTER_IP_BAD_S },
+	{ "rx_hashtype", MANA_RX_CQE_HASH_TYPE_M, MANA_RX_CQE_HASH_TYPE_S },
+	{ "rx_iphdr_csum_succeed", 1, MANA_RX_CQE_CSUM_S + 0 },
+	{ "rx_iphdr_csum_fail", 1, MANA_RX_CQE_CSUM_S + 1 },
+	{ "rx_tcp_csum_succeed", 1, MANA_RX_CQE_CSUM_S + 2 },
+	{ "rx_tcp_csum_fail", 1, MANA_RX_CQE_CSUM_S + 3 },
+	{ "rx_udp_csum_succeed", 1, MANA_RX_CQE_CSUM_S + 4 },
+	{ "rx_udp_csum_fail", 1, MANA_RX_CQE_CSUM_S + 5 },
+};
+
+static const char *
+cqe_type_name(uint32_t type)
+{
+	return cqe_types[type] != NULL ? cqe_types[type] : "unknown";
+}
+
+static void
+rx_cqe_write(const struct gdma_cqe *cqe, uint32_t type, FILE *file)
+{
+	fprintf(file, "   ");
+	FIELDS_WRITE(mana_cqe_load(&cqe->rx.flags), rx_fields, file);
+	fprintf(file, " rx_wqe_offset %u\n", mana_cqe_load(&cqe->rx.wqe_offset));
+	for (uint32_t i = 0; i < MANA_RX_CQE_NB_PPI; i++) {
+		uint32_t len = mana_cqe_load(&cqe->rx.ppi[i].len);
+		uint32_t mid = mana_cqe_load(&cqe->rx.ppi[i].reserved);
+		uint32_t hash = mana_cqe_load(&cqe->rx.ppi[i].hash);
+
+		if (type == MANA_CQE_RX_COALESCED_8)
+			fprintf(file,
+				"    ppi %u: pkt_len0 %u pkt_hash0 0x%08x pkt_len1 %u pkt_hash1 0x%08x\n",
+				i, mid & UINT16_MAX, len, mid >> 16, hash);
+		else
+			fprintf(file, "    ppi %u: pkt_len %u pkt_hash 0x%08x\n",
+				i, len & UINT16_MAX, hash);
+	}
+}
+
+/* A copy of a CQE. */
+static void
+cqe_words_write(const struct gdma_cqe *cqe, FILE *file)
+{
+	uint32_t trailer = mana_cqe_load(&cqe->trailer);
+	bool is_sq = (trailer >> GDMA_CQE_IS_SQ_S & 1) != 0;
+	uint32_t header = mana_cqe_load(&cqe->tx.header);
+	uint32_t type = header >> MANA_CQE_TYPE_S & MANA_CQE_TYPE_M;
+	uint32_t offsets;
+
+	fprintf(file,
+		"is_sq %d wq_num %u\n    cqe_type %u (%s) client_type %u vendor_err 0x%x\n",
+		is_sq, trailer & GDMA_CQE_WQ_M, type, cqe_type_name(type),
+		header >> MANA_CQE_CLIENT_S & MANA_CQE_CLIENT_M,
+		header >> MANA_CQE_VENDOR_ERR_S & MANA_CQE_VENDOR_ERR_M);
+	if (!is_sq) {
+		rx_cqe_write(cqe, type, file);
+		return;
+	}
+	offsets = mana_cqe_load(&cqe->tx.offsets);
+	fprintf(file, "    tx_data_offset %u tx_sgl_offset %u tx_wqe_offset %u\n",
+		mana_cqe_load(&cqe->tx.data_offset),
+		offsets & MANA_TX_CQE_SGL_OFFSET_M,
+		offsets >> MANA_TX_CQE_WQE_OFFSET_S);
+}
+
+/* The CQE at idx, written or not. */
+static void
+cqe_write(const struct mana_cq *cq, uint32_t idx, FILE *file)
+{
+	uint32_t trailer = mana_cq_trailer(cq, idx);
+	uint32_t owner = trailer >> GDMA_CQE_OWNER_S & GDMA_CQE_OWNER_M;
+	uint32_t lap = mana_cq_owner(cq, idx) >> GDMA_CQE_OWNER_S;
+
+	fprintf(file, "  CQE %u: owner_bits %u of lap %u", idx & cq->mask, owner,
+		lap);
+	if (owner == ((lap - 1) & GDMA_CQE_OWNER_M)) {
+		fprintf(file, ", not written\n");
+		return;
+	}
+	rte_io_rmb();
+	fprintf(file, ", ");
+	cqe_words_write(mana_cq_cqe(cq, idx), file);
+}
+
+/* ---- Text ----------------------------------------------------------------- */
+
+bool
+mana_text_begin(struct mana_text *text)
+{
+	*text = (struct mana_text){0};
 	text->file = open_memstream(&text->bytes, &text->size);
 	return text->file != NULL;
 }
 
-/* Copies the text to the file if error is 0. */
-static int
-text_end(struct text *text, FILE *to, int error)
+int
+mana_text_end(struct mana_text *text, FILE *to, int error)
 {
 	if (fclose(text->file) != 0 && error == 0)
 		error = -ENOMEM;
@@ -44,30 +260,30 @@ text_end(struct text *text, FILE *to, int error)
 	return error;
 }
 
-/* ---- Descriptors --------------------------------------------------------------- */
+/* ---- Descriptors --------------------------------------------------------- */
 
 static void
-rx_write(struct mana_rxq *rxq, uint16_t offset, uint16_t num, FILE *file)
+rx_write(struct mana_hwq *hwq, uint16_t offset, uint16_t num, FILE *file)
 {
 	uint32_t waiting, posted, idx;
 
-	if (mana_cq_is_closed(&rxq->cq))
+	if (mana_cq_is_closed(&hwq->cq))
 		return;
-	waiting = mana_rxq_nb_waiting(rxq, UINT32_MAX);
-	posted = mana_rxq_look_posted(rxq);
-	idx = rxq->rq.ci * rxq->scatter.wqe_bu;
+	waiting = mana_hwq_nb_waiting(hwq, UINT32_MAX);
+	posted = mana_hwq_posted_snapshot(hwq);
+	idx = hwq->rq.ci * hwq->scatter.wqe_bu;
 	for (uint32_t i = 0; i < (uint32_t)offset + num; i++) {
 		if (i >= offset) {
 			fprintf(file, "rx queue %u descriptor %u: %s\n",
-				rxq->queue_id, i, i < waiting ? "done" :
+				hwq->queue_id, i, i < waiting ? "done" :
 				i < posted ? "posted" : "free");
 			if (i < posted)
-				mana_decode_wqe(&rxq->rq, idx, false, file);
-			if (i < mana_cq_size(&rxq->cq))
-				mana_decode_cqe(&rxq->cq, rxq->cq.ci + i, file);
+				wqe_write(&hwq->rq, idx, false, file);
+			if (i < mana_cq_size(&hwq->cq))
+				cqe_write(&hwq->cq, hwq->cq.ci + i, file);
 		}
 		if (i < posted)
-			idx += mana_decode_wqe_bu(&rxq->rq, idx);
+			idx += wqe_bu(&hwq->rq, idx);
 	}
 }
 
@@ -75,35 +291,35 @@ int
 mana_rx_descriptor_dump(const struct rte_eth_dev *dev, uint16_t queue_id,
 			uint16_t offset, uint16_t num, FILE *file)
 {
-	struct mana_eth_rxq *ctl = dev->data->rx_queues[queue_id];
-	struct mana_rxq *first, *at;
-	struct text text;
+	struct mana_rxq *rxq = dev->data->rx_queues[queue_id];
+	struct mana_hwq *first, *at;
+	struct mana_text text;
 
-	if (ctl == NULL || !dev->data->dev_started ||
-	    (uint32_t)offset + num > ctl->nb_desc)
+	if (rxq == NULL || !dev->data->dev_started ||
+	    (uint32_t)offset + num > rxq->nb_desc)
 		return -EINVAL;
-	if (!text_begin(&text))
+	if (!mana_text_begin(&text))
 		return -ENOMEM;
-	if (!mana_rx_list_lock(&ctl->list))
-		return text_end(&text, file, -EBUSY);
-	/* Of each hardware queue in its list. */
-	first = at = ctl->list.first;
+	if (!mana_rxq_lock(rxq))
+		return mana_text_end(&text, file, -EBUSY);
+	/* The descriptors of each hardware queue of the rxq. */
+	first = at = rxq->first;
 	while (at != NULL) {
 		rx_write(at, offset, num, text.file);
 		at = at->next != first ? at->next : NULL;
 	}
-	mana_rx_list_unlock(&ctl->list);
-	return text_end(&text, file, 0);
+	mana_query_unlock(&rxq->query_lock);
+	return mana_text_end(&text, file, 0);
 }
 
 /* Free descriptors come first, then the outstanding ones, the oldest first. */
 static void
 tx_write(const struct mana_txq *txq, uint16_t offset, uint16_t num, FILE *file)
 {
-	uint32_t posted = mana_txq_look_posted(txq);
+	uint32_t posted = mana_txq_posted_snapshot(txq);
 	/* A failed queue has no free descriptor. */
 	uint32_t nb_free = txq->limit > posted ? txq->limit - posted : 0;
-	uint32_t done = mana_txq_nb_done(txq);
+	uint32_t done = mana_txq_nb_done(txq, UINT32_MAX);
 	uint32_t idx = txq->sq.ci;
 	uint32_t group = txq->group_ci;
 
@@ -118,9 +334,9 @@ tx_write(const struct mana_txq *txq, uint16_t offset, uint16_t num, FILE *file)
 		if (!is_out)
 			continue;
 		if (i >= offset) {
-			mana_decode_wqe(&txq->sq, idx, true, file);
-			/* That of the group, unless a WQE in it fails, or its own. */
-			mana_decode_cqe(&txq->cq, txq->cq.ci +
+			wqe_write(&txq->sq, idx, true, file);
+			/* The CQE of the group, unless a WQE in it fails, or its own. */
+			cqe_write(&txq->cq, txq->cq.ci +
 					(txq->offset_check != MANA_TX_OFFSET_UNUSED ?
 						 group - txq->group_ci :
 						 i - nb_free), file);
@@ -128,7 +344,7 @@ tx_write(const struct mana_txq *txq, uint16_t offset, uint16_t num, FILE *file)
 		if (txq->groups[group & txq->mask].wqe_end ==
 		    txq->ci + i - nb_free + 1)
 			group++;
-		idx += mana_decode_wqe_bu(&txq->sq, idx);
+		idx += wqe_bu(&txq->sq, idx);
 	}
 }
 
@@ -136,78 +352,176 @@ int
 mana_tx_descriptor_dump(const struct rte_eth_dev *dev, uint16_t queue_id,
 			uint16_t offset, uint16_t num, FILE *file)
 {
-	struct mana_eth_txq *ctl = dev->data->tx_queues[queue_id];
-	struct text text;
+	struct mana_txq *txq = dev->data->tx_queues[queue_id];
+	struct mana_text text;
 
-	if (ctl == NULL || (uint32_t)offset + num > ctl->nb_desc ||
-	    ctl->txq.cq.ring == NULL || mana_cq_is_closed(&ctl->txq.cq))
+	if (txq == NULL || (uint32_t)offset + num > txq->nb_desc ||
+	    txq->cq.ring == NULL || mana_cq_is_closed(&txq->cq))
 		return -EINVAL;
-	if (!text_begin(&text))
+	if (!mana_text_begin(&text))
 		return -ENOMEM;
-	if (!mana_txq_lock(&ctl->txq))
-		return text_end(&text, file, -EBUSY);
-	tx_write(&ctl->txq, offset, num, text.file);
-	mana_txq_unlock(&ctl->txq);
-	return text_end(&text, file, 0);
+	if (!mana_txq_lock(txq))
+		return mana_text_end(&text, file, -EBUSY);
+	tx_write(txq, offset, num, text.file);
+	mana_query_unlock(&txq->query_lock);
+	return mana_text_end(&text, file, 0);
 }
 
-/* ---- The port ---------------------------------------------------------------------- */
+/* ---- Reports: periodical, and before a port stops --------------------------- */
 
+/* Logs the first unexpected completion of a queue, once. */
 static void
-queues_write(const struct mana_priv *priv, const struct mana_facts *facts)
+first_log(const struct mana_priv *priv, const char *name, const struct mana_bad_cqes *bad,
+	  struct mana_reported *reported)
 {
-	const struct mana_rx_set *set = priv->rx_set;
+	const uint32_t *words = (const uint32_t *)&bad->first;
+	struct mana_text text;
 
-	for (uint32_t i = 0; i < MANA_MAX_QUEUES; i++) {
-		if (priv->rxqs[i] != NULL) {
-			fprintf(facts->file, "  rx queue %u:\n", i);
-			mana_facts_rxq(facts, priv, priv->rxqs[i]);
-		}
-		if (set != NULL && i < set->nb) {
-			fprintf(facts->file, "  hardware rx queue %u:\n", i);
-			mana_facts_hwq(facts, &set->hwqs[i]);
-		}
-		if (priv->txqs[i] != NULL) {
-			fprintf(facts->file, "  tx queue %u:\n", i);
-			mana_facts_txq(facts, priv, priv->txqs[i]);
-		}
-	}
+	if (reported->has_first || mana_atomic_acquire(&bad->has_first) == 0 ||
+	    !mana_text_begin(&text))
+		return;
+	reported->has_first = true;
+	for (size_t i = 0; i < sizeof(bad->first) / sizeof(*words); i++)
+		fprintf(text.file, " %08x", rte_le_to_cpu_32(words[i]));
+	fprintf(text.file, ": ");
+	cqe_words_write(&bad->first, text.file);
+	if (fclose(text.file) == 0)
+		MANA_PORT_LOG(NOTICE, priv->data->name,
+			      "%s: the first unexpected completion:%s", name, text.bytes);
+	free(text.bytes);
 }
 
-static void
-events_write(struct mana_event_log *log, FILE *file)
+/*
+ * Logs that a queue has failed, once for each time. header: of the completion. Returns
+ * whether it was logged.
+ */
+static bool
+failure_log(const struct mana_priv *priv, const char *name, uint8_t failure,
+	    uint32_t header, struct mana_reported *reported, uint64_t nb_failed)
 {
-	const struct mana_facts facts = { .file = file, .before = " ", .after = "" };
-	struct mana_event events[MANA_EVENT_LOG_N];
-	uint32_t nb = mana_event_log_copy(log, events);
+	const char *remedy = mana_recovers(priv) ? "the driver rebuilds it" : "restart the port";
+	const uint32_t type = header >> MANA_CQE_TYPE_S & MANA_CQE_TYPE_M;
 
-	for (uint32_t i = nb > NB_EVENTS ? nb - NB_EVENTS : 0; i < nb; i++) {
-		fprintf(file, "  event %" PRIu64 ":", events[i].number);
-		mana_facts_event(&facts, &events[i]);
-		fputc('\n', file);
-	}
+	if (nb_failed == reported->failed)
+		return false;
+	reported->failed = nb_failed;
+	if (failure == MANA_FAILURE_KILLED)
+		MANA_PORT_LOG(WARNING, priv->data->name,
+			      "%s has failed (killed): a secondary process has ended in the middle of a burst; %s",
+			      name, remedy);
+	else
+		MANA_PORT_LOG(ERR, priv->data->name,
+			      "%s has failed (%s): completion type %u (%s), vendor error 0x%x; %s",
+			      name, mana_queue_failure_name(failure), type,
+			      cqe_type_name(type),
+			      header >> MANA_CQE_VENDOR_ERR_S & MANA_CQE_VENDOR_ERR_M,
+			      remedy);
+	return true;
 }
 
-int
-mana_dev_priv_dump(struct rte_eth_dev *dev, FILE *file)
+static bool
+rx_report(const struct mana_priv *priv, struct mana_rxq *rxq)
 {
-	struct mana_facts facts = { .before = "    ", .after = "\n" };
-	struct mana_netdev netdev;
-	struct mana_priv *priv;
-	struct text text;
+	struct mana_reported *reported = &rxq->reported;
+	bool has_missed;
+	uint8_t failure = mana_rx_set_failure(priv, rxq->queue_id, &has_missed);
+	char name[16];
 
-	if (!text_begin(&text))
-		return -ENOMEM;
-	priv = mana_registry_hold(dev);
-	if (priv == NULL)
-		return text_end(&text, file, -ENODEV);
-	facts.file = text.file;
-	queues_write(priv, &facts);
-	events_write(&priv->events, text.file);
-	fprintf(text.file, "  port:\n");
-	mana_facts_port(&facts, priv);
-	netdev = priv->netdev;
-	mana_registry_unlock();
-	mana_facts_netdev(&facts, &netdev);
-	return text_end(&text, file, 0);
+	snprintf(name, sizeof(name), "Rx queue %u", rxq->queue_id);
+	first_log(priv, name, &rxq->bad_cqes, reported);
+	if (has_missed && !reported->has_missed)
+		MANA_PORT_LOG(ERR, priv->data->name,
+			      "%s: the adapter does not scatter packets over several buffers: use mbufs that hold a whole frame, or a smaller MTU",
+			      name);
+	reported->has_missed |= has_missed;
+	return failure_log(priv, name, failure, rxq->bad_cqes.fatal_header, reported,
+			   mana_stats_rxq(priv, rxq).rx.failed);
+}
+
+/* A Tx queue with posted packets is reported after so long without a completion. */
+#define STALL_S 3
+/* Seconds of progress before the next stall is logged. */
+#define QUIET_S 10
+
+/* Counts a stall of a Tx queue, once. Returns whether to log it. */
+static bool
+tx_stalls(struct mana_txq *txq, bool is_gone)
+{
+	struct mana_tx_progress *progress = &txq->progress;
+	uint64_t now_ns = mana_now_ns();
+	/* A burst may run beside this. */
+	uint32_t ci = *(const volatile uint32_t *)&txq->ci;
+	bool waits = !is_gone && mana_txq_posted_snapshot(txq) != 0 &&
+		     ci == progress->ci && progress->since_ns != 0;
+	bool is_logged;
+
+	progress->ci = ci;
+	if (waits && now_ns - progress->since_ns < STALL_S * (uint64_t)NS_PER_S)
+		return false;
+	/* Completions that the application has not polled are progress. */
+	if (waits && mana_txq_trylock(txq)) {
+		waits = mana_txq_nb_done(txq, UINT32_MAX) == 0 &&
+			mana_txq_failure(txq) == MANA_FAILURE_NONE;
+		mana_query_unlock(&txq->query_lock);
+	} else {
+		waits = waits && progress->is_reported;
+	}
+	if (!waits) {
+		progress->is_reported = false;
+		progress->since_ns = now_ns;
+		return false;
+	}
+	/* A device that is only slow stalls again and again. */
+	is_logged = !progress->is_reported &&
+		    (progress->stalled_ns == 0 ||
+		     progress->since_ns - progress->stalled_ns >=
+			     QUIET_S * (uint64_t)NS_PER_S);
+	txq->stats.stalled += !progress->is_reported;
+	progress->is_reported = true;
+	progress->stalled_ns = now_ns;
+	return is_logged;
+}
+
+static bool
+tx_report(const struct mana_priv *priv, struct mana_txq *txq)
+{
+	const uint32_t header = txq->bad_cqes.fatal_header;
+	const uint32_t error = header >> MANA_CQE_VENDOR_ERR_S & MANA_CQE_VENDOR_ERR_M;
+	const struct mana_tx_bad_buf *buf = &txq->bad_buf;
+	bool has_stalled, has_failed;
+	char name[16];
+
+	snprintf(name, sizeof(name), "Tx queue %u", txq->queue_id);
+	first_log(priv, name, &txq->bad_cqes, &txq->reported);
+	has_stalled = tx_stalls(txq, mana_is_gone(priv));
+	has_failed = failure_log(priv, name, mana_txq_failure(txq), header, &txq->reported,
+				 mana_stats_txq(txq).tx.failed);
+	if (has_failed &&
+	    (header >> MANA_CQE_TYPE_S & MANA_CQE_TYPE_M) == MANA_CQE_TX_GDMA_ERR &&
+	    error >= GDMA_VENDOR_ERR_TX_DATA_FIRST && error <= GDMA_VENDOR_ERR_TX_DATA_LAST)
+		MANA_PORT_LOG(ERR, priv->data->name,
+			      "%s: the adapter has no access to %u bytes at 0x%" PRIx64
+			      " of a packet (mempool %s); keep memory mapped and registered (rte_dev_dma_map) until its packets are sent",
+			      name, buf->len_bytes, buf->addr,
+			      buf->mempool[0] != '\0' ? buf->mempool : "none");
+	if (has_stalled)
+		MANA_PORT_LOG(WARNING, priv->data->name,
+			      "%s: the adapter has completed none of its packets for %d s: it may have stopped answering",
+			      name, STALL_S);
+	return has_failed;
+}
+
+bool
+mana_queues_report(struct mana_priv *priv)
+{
+	bool has_failed = false;
+	struct mana_rxq *rxq;
+	struct mana_txq *txq;
+
+	mana_tx_form_report(priv);
+	MANA_FOREACH_RXQ(priv, rxq)
+		has_failed |= rx_report(priv, rxq);
+	MANA_FOREACH_TXQ(priv, txq)
+		has_failed |= tx_report(priv, txq);
+	return has_failed;
 }

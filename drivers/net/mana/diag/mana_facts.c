@@ -1,27 +1,44 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Programs read the names by telemetry, and doc/guides/nics/mana.rst lists them:
- * names may be added, none may change.
+ * Facts about ports and queues, names and values: for the commands of dpdk-telemetry.py, and
+ * for the dump of a port.
+ *
+ * Programs read the names by telemetry, and doc/guides/nics/mana-reference.rst lists them: names may
+ * be added, none may change. The form of the dump may.
+ *
+ * A thread of the telemetry library calls the commands while the application runs. Long
+ * lists and the kernel's state are read from copies, without the registry's lock. A reply
+ * has 16 KiB (DPDK's MAX_OUTPUT_LEN), and the library silently leaves out what does not
+ * fit: long lists come in parts of PART_N entries.
  */
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include <rte_eal.h>
 #include <rte_telemetry.h>
 
-#include "mana.h"
 #include "mana_dump.h"
-#include "mana_rx_set.h"
+#include "mana_locks.h"
+#include "mana_log.h"
+#include "mana_queues.h"
+
+/* Where facts are written. */
+struct facts {
+	FILE *file; /* each in a line; NULL: to the dict */
+	struct rte_tel_data *dict;
+};
 
 static void
-number_add(const struct mana_facts *facts, const char *name, int64_t number)
+number_add(const struct facts *facts, const char *name, int64_t number)
 {
-	if (facts->dict == NULL)
-		fprintf(facts->file, "%s%s %" PRId64 "%s", facts->before, name,
-			number, facts->after);
+	if (facts->file != NULL)
+		fprintf(facts->file, "    %s %" PRId64 "\n", name, number);
 	else if (number >= 0)
 		mana_tel_dict_u64(facts->dict, name, number);
 	else
@@ -29,17 +46,16 @@ number_add(const struct mana_facts *facts, const char *name, int64_t number)
 }
 
 static void
-text_add(const struct mana_facts *facts, const char *name, const char *text)
+text_add(const struct facts *facts, const char *name, const char *text)
 {
-	if (facts->dict == NULL)
-		fprintf(facts->file, "%s%s %s%s", facts->before, name, text,
-			facts->after);
+	if (facts->file != NULL)
+		fprintf(facts->file, "    %s %s\n", name, text);
 	else
 		rte_tel_data_add_dict_string(facts->dict, name, text);
 }
 
 static void
-hex_add(const struct mana_facts *facts, const char *name, uint64_t number)
+hex_add(const struct facts *facts, const char *name, uint64_t number)
 {
 	char text[24];
 
@@ -47,22 +63,20 @@ hex_add(const struct mana_facts *facts, const char *name, uint64_t number)
 	text_add(facts, name, text);
 }
 
-/* ---- The port ------------------------------------------------------------ */
+/* ---- Facts about the port, locked: the registry ------------------------- */
 
-void
-mana_facts_port(const struct mana_facts *facts, const struct mana_priv *priv)
+static void
+port_facts(const struct facts *facts, const struct mana_priv *priv)
 {
 	const struct mana_port_counters counters = mana_stats_port(priv);
 	const struct rte_eth_dev_data *data = priv->data;
 	const struct rte_eth_dev *dev = &rte_eth_devices[data->port_id];
-	const struct mana_rx_path *rx_path = mana_rx_path_find(dev->rx_pkt_burst);
+	const char *rx_path = mana_rx_burst_name(dev->rx_pkt_burst);
 	const char *tx_path = mana_tx_burst_name(dev->tx_pkt_burst);
 	char mac[RTE_ETHER_ADDR_FMT_SIZE];
-	char pci[RTE_ETH_NAME_MAX_LEN];
+	char pci[PCI_PRI_STR_SIZE];
 
-	/* "7870:00:00.0" of "7870:00:00.0_port1". */
-	snprintf(pci, sizeof(pci), "%.*s", (int)strcspn(data->name, "_"),
-		 data->name);
+	rte_pci_device_name(&priv->recovery.addr, pci, sizeof(pci));
 	rte_ether_format_addr(mac, sizeof(mac), &priv->netdev.mac);
 	number_add(facts, "port_id", data->port_id);
 	text_add(facts, "name", data->name);
@@ -84,7 +98,7 @@ mana_facts_port(const struct mana_facts *facts, const struct mana_priv *priv)
 	number_add(facts, "max_tx_segs", priv->tx_max_sge);
 	number_add(facts, "rss", priv->has_rss);
 	/* A stopped port has no burst function of the driver. */
-	text_add(facts, "rx_path", rx_path != NULL ? rx_path->name : "none");
+	text_add(facts, "rx_path", rx_path != NULL ? rx_path : "none");
 	text_add(facts, "tx_path", tx_path != NULL ? tx_path : "none");
 	number_add(facts, "netdev_taken", priv->is_netdev_taken);
 	number_add(facts, "mr_registrations", counters.mr_registrations);
@@ -93,8 +107,8 @@ mana_facts_port(const struct mana_facts *facts, const struct mana_priv *priv)
 	number_add(facts, "recoveries", counters.recoveries);
 }
 
-void
-mana_facts_netdev(const struct mana_facts *facts, const struct mana_netdev *netdev)
+static void
+netdev_facts(const struct facts *facts, const struct mana_netdev *netdev)
 {
 	struct mana_netdev_state state;
 	const char *word = "unknown";
@@ -109,11 +123,11 @@ mana_facts_netdev(const struct mana_facts *facts, const struct mana_netdev *netd
 	text_add(facts, "netdev_state", word);
 }
 
-/* ---- Queues ---------------------------------------------------------------- */
+/* ---- Facts: queues ------------------------------------------------------ */
 
 /* The first facts of a queue. */
 static void
-queue_add(const struct mana_facts *facts, const struct mana_priv *priv, bool is_rx,
+queue_add(const struct facts *facts, const struct mana_priv *priv, bool is_rx,
 	  uint16_t queue_id, uint8_t failure, uint32_t fatal_header)
 {
 	const struct rte_eth_dev_data *data = priv->data;
@@ -135,7 +149,7 @@ queue_add(const struct mana_facts *facts, const struct mana_priv *priv, bool is_
 }
 
 static void
-counters_add(const struct mana_facts *facts, const struct mana_counters *counters,
+counters_add(const struct facts *facts, const struct mana_counters *counters,
 	     uint64_t errors)
 {
 	number_add(facts, "packets", counters->packets);
@@ -146,7 +160,7 @@ counters_add(const struct mana_facts *facts, const struct mana_counters *counter
 }
 
 static void
-rings_add(const struct mana_facts *facts, const struct mana_wq *wq,
+rings_add(const struct facts *facts, const struct mana_wq *wq,
 	  const struct mana_cq *cq)
 {
 	number_add(facts, "wq_id", wq->id);
@@ -160,86 +174,78 @@ rings_add(const struct mana_facts *facts, const struct mana_wq *wq,
 }
 
 /* Some facts are sums over the hardware queues that it polls. */
-void
-mana_facts_rxq(const struct mana_facts *facts, const struct mana_priv *priv,
-	       const struct mana_eth_rxq *ctl)
+static void
+rxq_facts(const struct facts *facts, const struct mana_priv *priv,
+	       const struct mana_rxq *rxq)
 {
-	const struct mana_counters counters = mana_stats_rxq(priv, ctl);
-	const struct mana_rx_set *set = priv->rx_set;
+	const struct mana_counters counters = mana_stats_rxq(priv, rxq);
+	const struct mana_hwq *hwq;
 	uint32_t nb = 0, posted = 0, max_posted = 0, bytes = 0;
 	uint8_t failure = MANA_FAILURE_NONE;
-	uint32_t header = 0;
 
-	for (uint32_t i = 0; set != NULL && i < set->nb; i++) {
-		const struct mana_rxq *rxq = &set->hwqs[i].rxq;
-
-		if (set->hwqs[i].owner != ctl->owner)
-			continue;
+	MANA_FOREACH_HWQ_OF(priv->rx_set, rxq->queue_id, hwq) {
 		nb++;
-		posted += mana_rxq_look_posted(rxq);
-		max_posted += rxq->limit;
-		bytes = rxq->scatter.bytes;
-		if (mana_rxq_failure(rxq) == MANA_FAILURE_NONE)
-			continue;
-		failure = mana_rxq_failure(rxq);
-		header = rxq->bad_cqes.fatal_header;
+		posted += mana_hwq_posted_snapshot(hwq);
+		max_posted += hwq->limit;
+		bytes = hwq->scatter.bytes;
+		failure = RTE_MAX(failure, mana_hwq_failure(hwq));
 	}
-	queue_add(facts, priv, true, ctl->owner, failure, header);
+	queue_add(facts, priv, true, rxq->queue_id, failure,
+		  rxq->bad_cqes.fatal_header);
 	number_add(facts, "hw_rxq", nb);
-	number_add(facts, "nb_desc", ctl->nb_desc);
-	number_add(facts, "nb_cqe", ctl->nb_cqe);
+	number_add(facts, "nb_desc", rxq->nb_desc);
+	number_add(facts, "nb_cqe", mana_queue_nb_cqe(priv, rxq->nb_desc, 1));
 	number_add(facts, "nb_posted", posted);
 	number_add(facts, "max_posted", max_posted);
 	number_add(facts, "buffer_bytes", bytes);
-	number_add(facts, "free_thresh", ctl->free_thresh);
-	text_add(facts, "mempool", ctl->mempool);
-	number_add(facts, "socket", ctl->socket_id);
-	hex_add(facts, "offloads", ctl->offloads);
-	counters_add(facts, &counters, mana_rxq_stats_errors(&counters.rx));
+	number_add(facts, "free_thresh", rxq->free_thresh);
+	text_add(facts, "mempool", rxq->mempool);
+	number_add(facts, "socket", rxq->socket_id);
+	hex_add(facts, "offloads", rxq->offloads);
+	counters_add(facts, &counters, mana_hwq_stats_errors(&counters.rx));
 }
 
-void
-mana_facts_txq(const struct mana_facts *facts, const struct mana_priv *priv,
-	       const struct mana_eth_txq *ctl)
+static void
+txq_facts(const struct facts *facts, const struct mana_priv *priv,
+	       const struct mana_txq *txq)
 {
-	const struct mana_counters counters = mana_stats_txq(ctl);
-	const struct mana_txq *txq = &ctl->txq;
+	const struct mana_counters counters = mana_stats_txq(txq);
 
 	queue_add(facts, priv, false, txq->queue_id, mana_txq_failure(txq),
 		  txq->bad_cqes.fatal_header);
-	number_add(facts, "nb_desc", ctl->nb_desc);
-	number_add(facts, "nb_cqe", ctl->nb_cqe);
-	number_add(facts, "nb_posted", mana_txq_look_posted(txq));
+	number_add(facts, "nb_desc", txq->nb_desc);
+	number_add(facts, "nb_cqe", mana_queue_nb_cqe(priv, txq->nb_desc, 0));
+	number_add(facts, "nb_posted", mana_txq_posted_snapshot(txq));
 	number_add(facts, "max_posted", txq->limit);
 	number_add(facts, "max_segs", txq->max_sge);
 	text_add(facts, "oob", txq->is_long ? "long" : "short");
-	number_add(facts, "free_thresh", ctl->free_thresh);
-	number_add(facts, "socket", ctl->socket_id);
-	hex_add(facts, "offloads", ctl->offloads);
+	number_add(facts, "free_thresh", txq->free_thresh);
+	number_add(facts, "socket", txq->socket_id);
+	hex_add(facts, "offloads", txq->offloads);
 	counters_add(facts, &counters, mana_txq_stats_errors(&counters.tx));
 	rings_add(facts, &txq->sq, &txq->cq);
 }
 
-void
-mana_facts_hwq(const struct mana_facts *facts, const struct mana_rx_hwq *hwq)
+static void
+hwq_facts(const struct facts *facts, const struct mana_hwq *hwq)
 {
-	number_add(facts, "queue", hwq->owner);
-	text_add(facts, "failure", mana_queue_failure_name(mana_rxq_failure(&hwq->rxq)));
+	number_add(facts, "queue", hwq->queue_id);
+	text_add(facts, "failure", mana_queue_failure_name(mana_hwq_failure(hwq)));
 	number_add(facts, "nb_desc", hwq->nb_desc);
-	number_add(facts, "nb_posted", mana_rxq_look_posted(&hwq->rxq));
-	rings_add(facts, &hwq->rxq.rq, &hwq->rxq.cq);
+	number_add(facts, "nb_posted", mana_hwq_posted_snapshot(hwq));
+	rings_add(facts, &hwq->rq, &hwq->cq);
 }
 
-/* ---- Memory regions, events --------------------------------------------------- */
+/* ---- Facts: memory regions --------------------------------------------- */
 
-void
-mana_facts_region(const struct mana_facts *facts, const struct mana_mr_region *region)
+static void
+region_facts(const struct facts *facts, const struct mana_mr_region *region)
 {
 	static const char *const kinds[] = {
 		[MANA_MR_POOL] = "mempool",
 		[MANA_MR_EAL] = "eal",
 		[MANA_MR_USER] = "dma_map",
-		[MANA_MR_FOREIGN] = "foreign",
+		[MANA_MR_UNKNOWN] = "unknown",
 	};
 
 	hex_add(facts, "address", region->base);
@@ -249,16 +255,288 @@ mana_facts_region(const struct mana_facts *facts, const struct mana_mr_region *r
 	text_add(facts, "mempool", region->mempool);
 }
 
-void
-mana_facts_event(const struct mana_facts *facts, const struct mana_event *event)
-{
-	const struct mana_event_kind_names *names = &mana_event_names[event->kind];
+/* ---- The dump of a port ---------------------------------------------------- */
 
-	number_add(facts, "time_ns", event->wall_ns);
-	number_add(facts, "monotonic_ns", event->mono_ns);
-	text_add(facts, "event", names->name);
-	for (unsigned int i = 0; i < RTE_DIM(event->arg); i++)
-		if (names->arg[i] != NULL)
-			number_add(facts, names->arg[i], event->arg[i]);
-	number_add(facts, "error", -event->error);
+static void
+queues_write(const struct mana_priv *priv, const struct facts *facts)
+{
+	const struct mana_rx_set *set = priv->rx_set;
+
+	for (uint32_t i = 0; i < MANA_MAX_QUEUES; i++) {
+		if (priv->rxqs[i] != NULL) {
+			fprintf(facts->file, "  rx queue %u:\n", i);
+			rxq_facts(facts, priv, priv->rxqs[i]);
+		}
+		if (set != NULL && i < set->nb) {
+			fprintf(facts->file, "  hardware rx queue %u:\n", i);
+			hwq_facts(facts, &set->hwqs[i]);
+		}
+		if (priv->txqs[i] != NULL) {
+			fprintf(facts->file, "  tx queue %u:\n", i);
+			txq_facts(facts, priv, priv->txqs[i]);
+		}
+	}
+}
+
+int
+mana_dev_priv_dump(struct rte_eth_dev *dev, FILE *file)
+{
+	struct facts facts = { 0 };
+	struct mana_netdev netdev;
+	struct mana_priv *priv;
+	struct mana_text text;
+
+	if (!mana_text_begin(&text))
+		return -ENOMEM;
+	priv = mana_registry_hold(dev);
+	if (priv == NULL)
+		return mana_text_end(&text, file, -ENODEV);
+	facts.file = text.file;
+	queues_write(priv, &facts);
+	fprintf(text.file, "  port:\n");
+	port_facts(&facts, priv);
+	netdev = priv->netdev;
+	mana_registry_unlock();
+	netdev_facts(&facts, &netdev);
+	return mana_text_end(&text, file, 0);
+}
+
+/* ---- Telemetry: replies ------------------------------------------------------ */
+
+#define PART_N 64
+
+static __rte_format_printf(2, 3) int
+reply_error(struct rte_tel_data *d, const char *format, ...)
+{
+	char text[RTE_TEL_MAX_STRING_LEN];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	return rte_tel_data_add_dict_string(d, "error", text);
+}
+
+/* An empty dict, or array of numbers, inside of d; NULL: no memory or no room. */
+static struct rte_tel_data *
+part_add(struct rte_tel_data *d, const char *name, bool is_dict)
+{
+	struct rte_tel_data *part = rte_tel_data_alloc();
+
+	if (part == NULL)
+		return NULL;
+	if (is_dict)
+		rte_tel_data_start_dict(part);
+	else
+		rte_tel_data_start_array(part, RTE_TEL_INT_VAL);
+	if (rte_tel_data_add_dict_container(d, name, part, 0) == 0)
+		return part;
+	rte_tel_data_free(part);
+	return NULL;
+}
+
+/* ---- Parameters --------------------------------------------------------------- */
+
+/* The parameters of a command behind PORT, which are optional. */
+enum takes { TAKES_NOTHING, TAKES_QUEUE, TAKES_NUMBER };
+
+struct query {
+	uint64_t port_id;
+	bool is_rx;
+	bool has_number; /* of a queue or region */
+	uint64_t number;
+};
+
+/* Replies in the dict d. The registry's lock is held, and the function releases it. */
+typedef void (*reply_t)(struct mana_priv *priv, const struct query *query,
+			struct rte_tel_data *d);
+
+/* Parses a decimal number without sign, and moves *text behind it. */
+static bool
+number_parse(const char **text, uint64_t *value)
+{
+	bool is_digit = **text >= '0' && **text <= '9';
+	char *end;
+
+	errno = 0;
+	*value = strtoull(*text, &end, 10);
+	*text = end;
+	return is_digit && errno == 0;
+}
+
+static bool
+query_parse(const char *text, enum takes takes, struct query *query)
+{
+	if (!number_parse(&text, &query->port_id))
+		return false;
+	query->has_number = *text != '\0';
+	if (!query->has_number)
+		return true;
+	if (takes == TAKES_QUEUE) {
+		query->is_rx = strncmp(text, ",rx", 3) == 0;
+		if (!query->is_rx && strncmp(text, ",tx", 3) != 0)
+			return false;
+		text += 3;
+	}
+	return takes != TAKES_NOTHING && *text++ == ',' &&
+	       number_parse(&text, &query->number) && *text == '\0';
+}
+
+/* ---- /mana/port ------------------------------------------------- */
+
+static void
+port_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_data *d)
+{
+	const struct facts facts = { .dict = d };
+	const struct mana_netdev netdev = priv->netdev;
+
+	RTE_SET_USED(query);
+	port_facts(&facts, priv);
+	mana_registry_unlock();
+	netdev_facts(&facts, &netdev);
+}
+
+/* ---- /mana/queue ---------------------------------------------------------------- */
+
+static void
+queue_list_add(struct rte_tel_data *d, const struct mana_priv *priv, bool is_rx)
+{
+	struct rte_tel_data *list = part_add(d, is_rx ? "rx" : "tx", false);
+
+	for (uint32_t i = 0; list != NULL && i < MANA_MAX_QUEUES; i++)
+		if (is_rx ? priv->rxqs[i] != NULL : priv->txqs[i] != NULL)
+			rte_tel_data_add_array_int(list, i);
+}
+
+static void
+queue_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_data *d)
+{
+	const struct facts facts = { .dict = d };
+	const uint64_t number = query->number;
+
+	if (!query->has_number) {
+		queue_list_add(d, priv, true);
+		queue_list_add(d, priv, false);
+	} else if (number < MANA_MAX_QUEUES && query->is_rx &&
+		   priv->rxqs[number] != NULL) {
+		rxq_facts(&facts, priv, priv->rxqs[number]);
+	} else if (number < MANA_MAX_QUEUES && !query->is_rx &&
+		   priv->txqs[number] != NULL) {
+		txq_facts(&facts, priv, priv->txqs[number]);
+	} else {
+		reply_error(d, "port %" PRIu64 " has no %s queue %" PRIu64
+			    "; /mana/queue,%" PRIu64 " lists them",
+			    query->port_id, query->is_rx ? "Rx" : "Tx", number,
+			    query->port_id);
+	}
+	mana_registry_unlock();
+}
+
+/* ---- /mana/mr --------------------------------------------------------------------- */
+
+/* The regions from the number given on. */
+static void
+mr_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_data *d)
+{
+	const struct mana_mr_region *region;
+	struct mana_mr_region part[PART_N];
+	struct rte_tel_data *list;
+	uint32_t nb = 0, nb_all = 0;
+	uint64_t bytes = 0;
+
+	mana_mutex_lock(&priv->mrs.lock);
+	TAILQ_FOREACH(region, &priv->mrs.regions, next) {
+		bytes += region->end - region->base;
+		if (nb_all++ >= query->number && nb < PART_N)
+			part[nb++] = *region;
+	}
+	mana_mutex_unlock(&priv->mrs.lock);
+	mana_registry_unlock();
+	rte_tel_data_add_dict_int(d, "port_id", query->port_id);
+	mana_tel_dict_u64(d, "nb_regions", nb_all);
+	mana_tel_dict_u64(d, "bytes", bytes);
+	list = part_add(d, "regions", true);
+	for (uint32_t i = 0; list != NULL && i < nb; i++) {
+		struct facts facts = { 0 };
+		char name[24];
+
+		/* An entry by its number: DPDK 22.11 has no dicts in arrays. */
+		snprintf(name, sizeof(name), "%" PRIu64, query->number + i);
+		facts.dict = part_add(list, name, true);
+		if (facts.dict != NULL)
+			region_facts(&facts, &part[i]);
+	}
+}
+
+/* ---- Commands ------------------------------------------------------------ */
+
+static int
+tel_list(const char *cmd __rte_unused, const char *params __rte_unused,
+	 struct rte_tel_data *d)
+{
+	const struct mana_priv *priv;
+	uint32_t port_id = 0;
+
+	rte_tel_data_start_array(d, RTE_TEL_INT_VAL);
+	mana_registry_lock();
+	while ((priv = mana_registry_next(&port_id)) != NULL)
+		rte_tel_data_add_array_int(d, priv->data->port_id);
+	mana_registry_unlock();
+	return 0;
+}
+
+static const struct command {
+	const char *name;
+	reply_t reply; /* NULL: tel_list() */
+	enum takes takes;
+	const char *help;
+} commands[] = {
+	{ "/mana/list", NULL, TAKES_NOTHING,
+	  "Numbers of the MANA ports. Takes no parameters" },
+	{ "/mana/port", port_reply, TAKES_NOTHING,
+	  "A port, its limits and its netdev. Parameters: int port_id" },
+	{ "/mana/queue", queue_reply, TAKES_QUEUE,
+	  "Queues of a port, or one. Parameters: int port_id[,rx|tx,int queue]" },
+	{ "/mana/mr", mr_reply, TAKES_NUMBER,
+	  "Memory regions of a port, 64 at a time. Parameters: int port_id[,int first]" },
+};
+
+/* The commands about a port. */
+static int
+tel_port(const char *cmd, const char *params, struct rte_tel_data *d)
+{
+	const struct command *command = commands;
+	struct query query = { .port_id = 0 };
+	struct mana_priv *priv;
+
+	rte_tel_data_start_dict(d);
+	/* Much of a port means something only in the process that drives it. */
+	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
+		return reply_error(d, "this is a secondary process: ask the primary one");
+	while (strcmp(command->name, cmd) != 0)
+		command++;
+	if (params == NULL || !query_parse(params, command->takes, &query))
+		return reply_error(d, "%s; /mana/list has the ports", command->help);
+	mana_registry_lock();
+	priv = mana_registry_find(query.port_id);
+	if (priv != NULL) {
+		command->reply(priv, &query, d);
+		return 0;
+	}
+	mana_registry_unlock();
+	return reply_error(d, "%" PRIu64 " is no port of this driver; /mana/list has them",
+			   query.port_id);
+}
+
+RTE_INIT(mana_telemetry_register)
+{
+	const struct command *command;
+
+	for (command = commands; command < commands + RTE_DIM(commands); command++)
+		if (rte_telemetry_register_cmd(command->name,
+					       command->reply != NULL ? tel_port : tel_list,
+					       command->help) != 0)
+			MANA_INIT_LOG(WARNING,
+				      "cannot register the telemetry command %s",
+				      command->name);
 }

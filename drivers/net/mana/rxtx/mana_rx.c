@@ -1,109 +1,96 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The Rx burst functions, the scalar kernel, and the tables of all kernels. */
-
-#include <string.h>
+/*
+ * The Rx burst: completions in, mbufs out. One template with two lanes.
+ *
+ * The fast lane is a loop, scalar or in vectors. It takes the common CQEs, up
+ * to the end of either ring. A loop stops before a CQE that is unusual in any
+ * way, with nothing done for it. The slow lane (mana_rx_slow.c) takes any CQE,
+ * one at a time, and decides on a private copy of it.
+ *
+ * The driver trusts nothing that the device writes: no decision depends on two
+ * loads of the same word, each length is checked against the posted buffer, and
+ * the driver's own counts bound every loop.
+ *
+ * The WQEs of an RQ are all of one size, so the indices of the RQ count WQEs
+ * here. A WQE with one buffer is one BU.
+ */
 
 #include <rte_cpuflags.h>
 #include <rte_mbuf.h>
-#include <rte_mbuf_ptype.h>
+#include <rte_prefetch.h>
 #include <rte_vect.h>
 
 #include "mana_rx.h"
-#include "mana_rx_burst.h"
+#include "mana_vec.h"
 
-/* ---- Completion bits to mbuf fields, computed by the compiler ----------- */
-
-#define TABLE4(entry, i) entry(i), entry((i) + 1), entry((i) + 2), entry((i) + 3)
-#define TABLE16(entry, i) \
-	TABLE4(entry, i), TABLE4(entry, (i) + 4), \
-	TABLE4(entry, (i) + 8), TABLE4(entry, (i) + 12)
-#define TABLE64(entry, i) \
-	TABLE16(entry, i), TABLE16(entry, (i) + 16), \
-	TABLE16(entry, (i) + 32), TABLE16(entry, (i) + 48)
-#define TABLE512(entry) \
-	TABLE64(entry, 0), TABLE64(entry, 64), TABLE64(entry, 128), \
-	TABLE64(entry, 192), TABLE64(entry, 256), TABLE64(entry, 320), \
-	TABLE64(entry, 384), TABLE64(entry, 448)
-
-#define CSUM(bits) \
-	(uint16_t)(MANA_RX_VERDICT(bits, MANA_RX_CSUM_IP_OK, MANA_RX_CSUM_IP_BAD, \
-			   RTE_MBUF_F_RX_IP_CKSUM_GOOD, \
-			   RTE_MBUF_F_RX_IP_CKSUM_BAD) | \
-		   MANA_RX_VERDICT(bits, MANA_RX_CSUM_TCP_OK | MANA_RX_CSUM_UDP_OK, \
-			   MANA_RX_CSUM_TCP_BAD | MANA_RX_CSUM_UDP_BAD, \
-			   RTE_MBUF_F_RX_L4_CKSUM_GOOD, \
-			   RTE_MBUF_F_RX_L4_CKSUM_BAD))
-
-static_assert(MANA_RX_CSUM_FLAGS >> 16 == 0, "checksum flags fit the table");
+/* ---- Templates ------------------------------------------------------------ */
 
 /*
- * The hash type is a bit mask. Without a hash the packet type is unknown; the
- * packet may not even be IP.
+ * A loop: deliver up to nb_pkts packets of the most common kinds, up to the first other
+ * CQE or the end of a ring. Moves the queue's indices, counts bytes, returns the packets.
  */
-#define HASH_V4 (MANA_HASH_IPV4 | MANA_HASH_TCP_IPV4 | MANA_HASH_UDP_IPV4)
-#define HASH_V6 (MANA_RX_CQE_HASH_TYPE_M & ~HASH_V4)
-#define HASH_TCP (MANA_HASH_TCP_IPV4 | MANA_HASH_TCP_IPV6 | MANA_HASH_TCP_IPV6_EX)
-#define HASH_UDP (MANA_HASH_UDP_IPV4 | MANA_HASH_UDP_IPV6 | MANA_HASH_UDP_IPV6_EX)
+typedef uint32_t (*mana_rx_loop_t)(struct mana_hwq *hwq,
+				   struct rte_mbuf **pkts, uint32_t nb_pkts);
 
-#define PTYPE(type) \
-	((type) == 0 ? RTE_PTYPE_UNKNOWN : \
-	 RTE_PTYPE_L2_ETHER | \
-	 MANA_RX_VERDICT(type, HASH_V4, HASH_V6, RTE_PTYPE_L3_IPV4_EXT_UNKNOWN, \
-		 RTE_PTYPE_L3_IPV6_EXT_UNKNOWN) | \
-	 MANA_RX_VERDICT(type, HASH_TCP, HASH_UDP, RTE_PTYPE_L4_TCP, RTE_PTYPE_L4_UDP))
+/* Packets that a loop may deliver, up to the end of the ring of mbufs. */
+static inline uint32_t
+mana_rx_batch_pkts(const struct mana_hwq *hwq, uint32_t nb_pkts)
+{
+	nb_pkts = RTE_MIN(nb_pkts, mana_hwq_nb_posted(hwq));
+	return RTE_MIN(nb_pkts, (~hwq->rq.ci & hwq->mbuf_mask) + 1);
+}
 
-#define HASH(type) { PTYPE(type), (type) == 0 ? 0 : RTE_MBUF_F_RX_RSS_HASH }
+/*
+ * Poll one hardware queue: see mana_rx_poll_t.
+ *
+ * The budget bounds the CQEs without a packet, as nb_pkts bounds the packets. The
+ * slow lane sets it to 0 to end the burst.
+ */
+static __rte_always_inline uint16_t
+mana_rx_poll_tmpl(struct mana_rxq *rxq, struct rte_mbuf **pkts,
+		  uint32_t nb_pkts, struct mana_hwq *hwq,
+		  mana_rx_loop_t loop)
+{
+	uint32_t budget = nb_pkts, nb = 0;
 
-const struct mana_rx_fields mana_rx_fields = {
-	.hash = { TABLE512(HASH) },
-	.csum_flags = { TABLE64(CSUM, 0) },
-};
+	while (nb < nb_pkts && budget > 0) {
+		if (likely((hwq->slow_flags & MANA_RX_SLOW_LANE) == 0 &&
+			   hwq->scatter.nb_segs == 0)) {
+			nb += loop(hwq, &pkts[nb], nb_pkts - nb);
+			if (likely(nb == nb_pkts) || mana_rx_is_empty(&hwq->cq))
+				break;
+		}
+		nb += mana_rx_slow(hwq, &pkts[nb], nb_pkts - nb, &budget);
+	}
+	return mana_rx_finish(rxq, pkts, nb, hwq);
+}
 
-/* ---- The same for the kernel in vectors --------------------------------- */
+/*
+ * A poll function (mana_rx_poll_t) that is an instance. Flat: a compiler would not inline
+ * functions that several instances call.
+ */
+#define POLL(name, loop) \
+static __rte_noinline __attribute__((flatten)) uint16_t \
+name(struct mana_rxq *rxq, struct rte_mbuf **pkts, uint16_t nb_pkts, \
+     struct mana_hwq *hwq) \
+{ \
+	return mana_rx_poll_tmpl(rxq, pkts, nb_pkts, hwq, loop); \
+}
 
-/* IP has only the first two of its four bits. */
-#define IP(i) \
-	MANA_RX_VERDICT(i, 1, 2, RTE_MBUF_F_RX_IP_CKSUM_GOOD >> 1, \
-			RTE_MBUF_F_RX_IP_CKSUM_BAD >> 1)
-#define L4(i) \
-	MANA_RX_VERDICT(i, 5, 10, RTE_MBUF_F_RX_L4_CKSUM_GOOD >> 1, \
-			RTE_MBUF_F_RX_L4_CKSUM_BAD >> 1)
-#define SAME(x) { x, x, x, x }
-#define Z MANA_VEC_0
-
-static_assert(MANA_RX_CQE_CSUM_S == 25 && MANA_RX_CSUM_IP_OK == 1 &&
-	      MANA_RX_CSUM_IP_BAD == 2 && MANA_RX_CSUM_TCP_OK == 1 << 2 &&
-	      MANA_RX_CSUM_TCP_BAD == 2 << 2 && MANA_RX_CSUM_UDP_OK == 4 << 2 &&
-	      MANA_RX_CSUM_UDP_BAD == 8 << 2, "checksum bits as in the tables");
-
-const struct mana_rx_vec_const mana_rx_vec_const = {
-	.ip = { TABLE16(IP, 0) },
-	.l4 = { TABLE16(L4, 0) },
-	.first = { Z, Z, Z, Z, 4, 5, Z, Z, 4, 5, Z, Z, 12, 13, 14, 15 },
-	.mid = { Z, Z, Z, Z, 0, 1, Z, Z, 0, 1, Z, Z, 8, 9, 10, 11 },
-	.last = { Z, Z, Z, Z, 8, 9, Z, Z, 8, 9, Z, Z, 0, 1, 2, 3 },
-	.types = SAME(MANA_CQE_RX_OKAY),
-	.type = SAME(MANA_CQE_TYPE_M),
-	.hash_type = SAME(MANA_RX_CQE_HASH_TYPE_M << MANA_RX_CQE_HASH_TYPE_S),
-	.trailers = SAME(MANA_CQ_TRAILER_M),
-	.tag = SAME(RTE_BIT32(MANA_RX_CQE_VLAN_S)),
-	.len = SAME(UINT16_MAX),
-};
-
-/* ---- Bursts ------------------------------------------------------------- */
+/* ---- The scalar loop ------------------------------------------------------- */
 
 /*
  * Deliver the packet of a CQE with one packet; m is its buffer. Returns its length,
  * or 0 if the CQE is not a new one of this queue, or is unusual. Moves no index.
  */
 static inline uint32_t
-mana_rx_okay(const struct mana_rxq *rxq, const struct gdma_cqe *cqe,
+mana_rx_okay(const struct mana_hwq *hwq, const struct gdma_cqe *cqe,
 	     uint32_t want, struct rte_mbuf *m)
 {
 	uint32_t header, flags, len, hash;
 
-	if (unlikely(!mana_rx_trailer_is(mana_cqe_load(&cqe->trailer), want)))
+	if (unlikely(!mana_cq_trailer_is(mana_cqe_load(&cqe->trailer), want)))
 		return 0;
 	rte_io_rmb();
 	header = mana_cqe_load(&cqe->rx.header);
@@ -112,137 +99,464 @@ mana_rx_okay(const struct mana_rxq *rxq, const struct gdma_cqe *cqe,
 	hash = mana_cqe_load(&cqe->rx.ppi[0].hash);
 	if (unlikely((header & MANA_CQE_TYPE_M) != MANA_CQE_RX_OKAY ||
 		     (flags & RTE_BIT32(MANA_RX_CQE_VLAN_S)) != 0 ||
-		     len - 1 >= rxq->buf_bytes))
+		     len - 1 >= hwq->buf_bytes))
 		return 0;
-	*MANA_MBUF_REARM(m) = rxq->rearm;
+	*MANA_MBUF_REARM(m) = hwq->rearm;
 	m->data_len = len;
-	mana_rx_describe(rxq, m, flags, len, hash);
+	mana_rx_describe(hwq, m, flags, len, hash);
 	return len;
 }
 
-/* One packet a CQE, one CQE at a time: see mana_rx_kernel_t. */
+/* One packet a CQE, one CQE at a time: see mana_rx_loop_t. */
 static __rte_always_inline uint32_t
-mana_rx_scalar_kernel(struct mana_rxq *rxq, struct rte_mbuf **pkts,
-		      uint32_t nb_pkts)
+mana_rx_scalar_loop(struct mana_hwq *hwq, struct rte_mbuf **pkts,
+		    uint32_t nb_pkts)
 {
-	const uint32_t want = mana_rx_trailer_wanted(&rxq->cq, rxq->cq.ci);
-	const struct gdma_cqe *cqe = mana_cq_cqe(&rxq->cq, rxq->cq.ci);
-	struct rte_mbuf **const mbufs = &rxq->mbufs[rxq->rq.ci & rxq->mbuf_mask];
+	const uint32_t want = mana_cq_trailer_wanted(&hwq->cq, hwq->cq.ci);
+	const struct gdma_cqe *cqe = mana_cq_cqe(&hwq->cq, hwq->cq.ci);
+	struct rte_mbuf **const mbufs = &hwq->mbufs[hwq->rq.ci & hwq->mbuf_mask];
 	uint64_t bytes = 0;
 	uint32_t nb, len;
 
-	nb_pkts = mana_rx_batch_pkts(rxq, nb_pkts);
-	nb_pkts = RTE_MIN(nb_pkts, (~rxq->cq.ci & rxq->cq.mask) + 1);
+	nb_pkts = mana_rx_batch_pkts(hwq, nb_pkts);
+	nb_pkts = RTE_MIN(nb_pkts, (~hwq->cq.ci & hwq->cq.mask) + 1);
 	for (nb = 0; nb < nb_pkts; nb++) {
 		struct rte_mbuf *m = mbufs[nb];
 
-		len = mana_rx_okay(rxq, &cqe[nb], want, m);
+		len = mana_rx_okay(hwq, &cqe[nb], want, m);
 		if (unlikely(len == 0))
 			break;
 		pkts[nb] = m;
 		bytes += len;
 	}
-	rxq->cq.ci += nb;
-	rxq->rq.ci += nb;
-	rxq->bytes += bytes;
+	hwq->cq.ci += nb;
+	hwq->rq.ci += nb;
+	hwq->bytes += bytes;
 	return nb;
 }
 
-static __rte_noinline uint16_t
-mana_rx_many_scalar(struct mana_rx_list *list, struct rte_mbuf **pkts,
-		    uint16_t nb_pkts, struct mana_rxq *rxq)
-{
-	return mana_rx_poll_tmpl(list, pkts, nb_pkts, rxq,
-				 mana_rx_scalar_kernel);
-}
+POLL(poll_many_scalar, mana_rx_scalar_loop)
 
-__rte_noinline uint16_t
-mana_rx_poll_scalar(struct mana_rx_list *list, struct rte_mbuf **pkts,
-		    uint16_t nb_pkts, struct mana_rxq *rxq)
+static __rte_noinline uint16_t
+poll_scalar(struct mana_rxq *rxq, struct rte_mbuf **pkts,
+	    uint16_t nb_pkts, struct mana_hwq *hwq)
 {
-	const struct mana_cq *cq = &rxq->cq;
-	struct rte_mbuf *m = rxq->mbufs[rxq->rq.ci & rxq->mbuf_mask];
+	const struct mana_cq *cq = &hwq->cq;
+	struct rte_mbuf *m = hwq->mbufs[hwq->rq.ci & hwq->mbuf_mask];
 	uint32_t len;
 
 	/*
-	 * For a single packet the set-up of a kernel would be the greater part.
+	 * For a single packet the set-up of a loop would be the greater part.
 	 * With several buffers per WQE no length is below buf_bytes.
 	 */
-	if (nb_pkts != 1 || mana_rxq_nb_posted(rxq) == 0 ||
-	    (rxq->slow_flags & MANA_RX_SLOW_LANE) != 0)
-		return mana_rx_many_scalar(list, pkts, nb_pkts, rxq);
-	len = mana_rx_okay(rxq, mana_cq_cqe(cq, cq->ci),
-			   mana_rx_trailer_wanted(cq, cq->ci), m);
+	if (nb_pkts != 1 || mana_hwq_nb_posted(hwq) == 0 ||
+	    (hwq->slow_flags & MANA_RX_SLOW_LANE) != 0)
+		return poll_many_scalar(rxq, pkts, nb_pkts, hwq);
+	len = mana_rx_okay(hwq, mana_cq_cqe(cq, cq->ci),
+			   mana_cq_trailer_wanted(cq, cq->ci), m);
 	if (unlikely(len == 0))
-		return mana_rx_many_scalar(list, pkts, nb_pkts, rxq);
+		return poll_many_scalar(rxq, pkts, nb_pkts, hwq);
 	*pkts = m;
-	rxq->cq.ci++;
-	rxq->rq.ci++;
-	rxq->bytes += len;
-	return mana_rx_finish(list, pkts, 1, rxq);
+	hwq->cq.ci++;
+	hwq->rq.ci++;
+	hwq->bytes += len;
+	return mana_rx_finish(rxq, pkts, 1, hwq);
 }
 
-static __rte_noinline uint16_t
-mana_rx_poll_vec128(struct mana_rx_list *list, struct rte_mbuf **pkts,
-		    uint16_t nb_pkts, struct mana_rxq *rxq)
+/* ---- The loop in vectors ---------------------------------------------- */
+
+/*
+ * The Rx loop in vectors of 16 bytes, for every instruction set that has
+ * them: four CQEs with a packet each at a time, or one CQE with four.
+ *
+ * One packet each. The words behind the header of a CQE are loaded as one
+ * vector v:
+ *
+ *     lane     0            1           2           3
+ *     v        flags        len | res   res         hash
+ *     packet   0            len         len | 0     hash
+ *     mbuf     packet_type  pkt_len     data_len,   hash.rss
+ *                                       vlan_tci
+ *
+ * The packet type of the table goes into lane 0 if the application wants it.
+ * What precedes these 16 bytes of the mbuf is 16 bytes more: the rearm word, the
+ * same for all, and ol_flags.
+ *
+ * Four packets. The first one's words are in v as above, those of the others
+ * span the vectors at 20 and at 36:
+ *
+ *     lane     0        1        2        3
+ *     b        len 1    res      hash 1   len 2
+ *     c        res      hash 2   len 3    res
+ *     join     len 2    res      hash 2   len 3      bytes 12.. of b and c
+ *     d        hash 3   hash 2   len 3    res        c, hash 3 in place of res
+ *
+ * so three shuffles (of v, of b and join, of d) make four packets of them.
+ *
+ * A packet with a VLAN tag is for the slow lane.
+ */
+
+#define IS_AT(member, bytes) \
+	(offsetof(struct rte_mbuf, member) == offsetof(struct rte_mbuf, data_off) + (bytes))
+static_assert(offsetof(struct rte_mbuf, data_off) % 16 == 0 && IS_AT(ol_flags, 8) &&
+	      IS_AT(packet_type, 16) && IS_AT(pkt_len, 20) && IS_AT(data_len, 24) &&
+	      IS_AT(vlan_tci, 26) && IS_AT(hash, 28), "an mbuf is as it is drawn");
+
+/* Packets that a loop in vectors takes at a time. */
+#define MANA_RX_VEC_SHIFT 2
+#define MANA_RX_VEC_N (1 << MANA_RX_VEC_SHIFT)
+
+#define MANA_RX_VEC_AHEAD 8 /* CQEs that are prefetched */
+
+#define MANA_RX_VEC(name) mana_vec_load_16(mana_rx_vec_const.name)
+
+/* Write four mbufs, the 32 bytes behind their addresses, and deliver them. */
+static inline void
+mana_rx_vec_deliver(struct rte_mbuf **pkts, struct rte_mbuf *const *mbufs,
+		    const mana_vec_t rearm[MANA_RX_VEC_N],
+		    const mana_vec_t fields[MANA_RX_VEC_N])
 {
-	return mana_rx_poll_tmpl(list, pkts, nb_pkts, rxq,
-				 mana_rx_vec_kernel);
-}
+	MANA_UNROLLED(i, MANA_RX_VEC_N) {
+		struct rte_mbuf *m = mbufs[i];
 
-static uint16_t
-mana_rx_burst_scalar(void *list, struct rte_mbuf **pkts, uint16_t nb_pkts)
-{
-	return mana_rx_burst_tmpl(list, pkts, nb_pkts, mana_rx_poll_scalar);
-}
-
-static uint16_t
-mana_rx_burst_vec128(void *list, struct rte_mbuf **pkts, uint16_t nb_pkts)
-{
-	return mana_rx_burst_tmpl(list, pkts, nb_pkts, mana_rx_poll_vec128);
-}
-
-/* ---- With fences ---------------------------------------------------------- */
-
-/* The path that was selected last, for all ports. */
-static MANA_ATOMIC(const struct mana_rx_path *) mana_rx_fenced;
-
-static uint16_t
-burst_fenced(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
-{
-	struct mana_rx_list *list = queue;
-	uint16_t nb = 0;
-
-	mana_fenced_enter(&list->is_fenced);
-	if (!mana_rx_list_is_paused(list)) {
-		mana_pause_fence();
-		nb = mana_atomic_load(&mana_rx_fenced)->burst(list, pkts, nb_pkts);
+		mana_vec_store(&m->data_off, rearm[i]);
+		mana_vec_store(&m->packet_type, fields[i]);
 	}
-	mana_fenced_leave(&list->is_fenced);
+	mana_vec_move32(pkts, mbufs);
+}
+
+/*
+ * mbuf flags by four flags words, and by their hash types in place. These mbuf
+ * flags are bits 1 to 8: the tables have them in a byte, shifted right by one, and
+ * a comparison that holds is -1.
+ */
+static inline mana_vec_t
+mana_rx_vec_flags(mana_vec_t flags, mana_vec_t hash)
+{
+	mana_vec_t csum;
+
+	csum = mana_vec_or(mana_vec_lookup(MANA_RX_VEC(ip),
+					   mana_vec_shr32(flags, 25)),
+			   mana_vec_lookup(MANA_RX_VEC(l4),
+					   mana_vec_shr32(flags, 27)));
+	csum = mana_vec_sub32(csum, mana_vec_gt32(hash, mana_vec_zero()));
+	return mana_vec_shl32(csum, 1);
+}
+static_assert(RTE_MBUF_F_RX_RSS_HASH == 1 << 1, "what a comparison gives");
+
+static_assert(MANA_RX_CQE_HASH_TYPE_S == 16, "the high half of a flags word");
+
+/* Zero if no length is 0 or above that of a buffer. */
+static inline mana_vec_t
+mana_rx_vec_bound(const struct mana_hwq *hwq, mana_vec_t len)
+{
+	len = mana_vec_add16(len, mana_vec_dup32(UINT16_MAX));
+	return mana_vec_subs16(len, mana_vec_load_16(hwq->vec_bound));
+}
+
+/*
+ * Four CQEs of one packet each: v has their words, len gets the lengths. wrong is
+ * not zero if one of the CQEs is of another kind. False in this case, or if a packet
+ * is unusual: nothing was done.
+ */
+static inline bool
+mana_rx_vec_okay(const struct mana_hwq *hwq, mana_vec_t queue_rearm,
+		 const mana_vec_t v[MANA_RX_VEC_N], mana_vec_t wrong,
+		 struct rte_mbuf **pkts, struct rte_mbuf *const *mbufs,
+		 mana_vec_t *len)
+{
+	mana_vec_t p[MANA_RX_VEC_N], rearm[MANA_RX_VEC_N];
+	mana_vec_t lo, hi, flags, hash, ol_flags;
+
+	lo = mana_vec_zip_lo32(v[0], v[1]);
+	hi = mana_vec_zip_lo32(v[2], v[3]);
+	*len = mana_vec_and(mana_vec_zip_hi64(lo, hi), MANA_RX_VEC(len));
+	flags = mana_vec_zip_lo64(lo, hi);
+	wrong = mana_vec_or(wrong, mana_rx_vec_bound(hwq, *len));
+	wrong = mana_vec_or(wrong, mana_vec_and(flags, MANA_RX_VEC(tag)));
+	if (unlikely(!mana_vec_is_zero(wrong)))
+		return false;
+
+	MANA_UNROLLED(i, MANA_RX_VEC_N)
+		p[i] = mana_vec_shuffle(v[i], MANA_RX_VEC(first));
+	hash = mana_vec_and(flags, MANA_RX_VEC(hash_type));
+	ol_flags = mana_vec_and(mana_rx_vec_flags(flags, hash),
+				mana_vec_load_16(hwq->vec_reported));
+	if (hwq->ptypes) {
+		MANA_UNROLLED(i, MANA_RX_VEC_N) {
+			uint32_t type = mana_vec_get16(hash, 2 * i + 1);
+
+			p[i] = mana_vec_set32(p[i], mana_rx_fields.hash[type].ptype, 0);
+		}
+	}
+	rearm[0] = mana_vec_copy32(queue_rearm, 2, ol_flags, 0);
+	rearm[1] = mana_vec_copy32(queue_rearm, 2, ol_flags, 1);
+	rearm[2] = mana_vec_copy32(queue_rearm, 2, ol_flags, 2);
+	rearm[3] = mana_vec_copy32(queue_rearm, 2, ol_flags, 3);
+	mana_rx_vec_deliver(pkts, mbufs, rearm, p);
+	return true;
+}
+
+/*
+ * One CQE with up to four packets. False if it has fewer than four, or a length is
+ * out of bounds: nothing was done.
+ */
+static inline bool
+mana_rx_vec_coalesced(const struct mana_hwq *hwq, mana_vec_t queue_rearm,
+		      const struct gdma_cqe *cqe, struct rte_mbuf **pkts,
+		      struct rte_mbuf *const *mbufs, mana_vec_t *len)
+{
+	const mana_vec_t mid = MANA_RX_VEC(mid);
+	const mana_vec_t v = mana_vec_load(&cqe->rx.flags);
+	const uint32_t flags = mana_vec_get32(v, 0);
+	const struct mana_rx_hash *hash =
+		&mana_rx_fields.hash[MANA_RX_HASH_TYPE(flags)];
+	const mana_vec_t b = mana_vec_load(&cqe->rx.ppi[1]);
+	const mana_vec_t c = mana_vec_load(&cqe->rx.ppi[2].reserved);
+	const mana_vec_t d = mana_vec_set32(c, cqe->rx.ppi[3].hash, 0);
+	mana_vec_t p[MANA_RX_VEC_N], rearm[MANA_RX_VEC_N];
+
+	rte_compiler_barrier();
+	p[0] = mana_vec_shuffle(v, MANA_RX_VEC(first));
+	p[1] = mana_vec_shuffle(b, mid);
+	p[2] = mana_vec_shuffle(mana_vec_join(b, c, 12), mid);
+	p[3] = mana_vec_shuffle(d, MANA_RX_VEC(last));
+	*len = mana_vec_zip_hi64(mana_vec_zip_lo32(p[0], p[1]),
+				 mana_vec_zip_lo32(p[2], p[3]));
+	if (unlikely((flags & RTE_BIT32(MANA_RX_CQE_VLAN_S)) != 0 ||
+		     !mana_vec_is_zero(mana_rx_vec_bound(hwq, *len))))
+		return false;
+	queue_rearm = mana_vec_set32(queue_rearm, hash->ol_flags |
+						  mana_rx_csum_flags(hwq, flags), 2);
+	MANA_UNROLLED(i, MANA_RX_VEC_N) {
+		rearm[i] = queue_rearm;
+		if (hwq->ptypes)
+			p[i] = mana_vec_or(p[i], mana_vec_from32(hash->ptype));
+	}
+	mana_rx_vec_deliver(pkts, mbufs, rearm, p);
+	return true;
+}
+
+/* Not zero if one of these four CQEs is old, or not of a single packet. */
+static inline mana_vec_t
+mana_rx_vec_not_okay(mana_vec_t want, const struct gdma_cqe *cqe)
+{
+	/* Each word is used once, so a compiler has no reason to load it twice. */
+	mana_vec_t trailers = mana_vec_zero(), types = mana_vec_zero();
+
+	MANA_UNROLLED(i, MANA_RX_VEC_N)
+		trailers = mana_vec_set32(trailers, cqe[i].trailer, i);
+	rte_io_rmb();
+	MANA_UNROLLED(i, MANA_RX_VEC_N)
+		types = mana_vec_set32(types, cqe[i].rx.header, i);
+	/* Masked first: the trailer of a closed queue has a bit beyond the mask. */
+	trailers = mana_vec_and(trailers, MANA_RX_VEC(trailers));
+	types = mana_vec_and(types, MANA_RX_VEC(type));
+	return mana_vec_or(mana_vec_xor(trailers, want),
+			   mana_vec_xor(types, MANA_RX_VEC(types)));
+}
+
+/* Whether this CQE is new and has up to four packets. */
+static inline bool
+mana_rx_is_coalesced(uint32_t want, const struct gdma_cqe *cqe)
+{
+	if (!mana_cq_trailer_is(mana_cqe_load(&cqe->trailer), want))
+		return false;
+	rte_io_rmb();
+	return (mana_cqe_load(&cqe->rx.header) & MANA_CQE_TYPE_M) ==
+	       MANA_CQE_RX_COALESCED_4;
+}
+
+/* Where the loop is, and the sum of lengths. */
+struct mana_rx_vec_at {
+	const struct gdma_cqe *cqe;
+	struct rte_mbuf *const *mbufs;
+	struct rte_mbuf **pkts;
+	uintptr_t cqe_last, mbufs_last; /* last places with four more */
+	mana_vec_t bytes;
+};
+
+static inline bool
+mana_rx_vec_has_space(const struct mana_rx_vec_at *at)
+{
+	return (uintptr_t)at->cqe <= at->cqe_last &&
+	       (uintptr_t)at->mbufs <= at->mbufs_last;
+}
+
+static inline void
+mana_rx_vec_advance(struct mana_rx_vec_at *at, uint32_t nb_cqes, mana_vec_t len)
+{
+	at->cqe += nb_cqes;
+	at->mbufs += MANA_RX_VEC_N;
+	at->pkts += MANA_RX_VEC_N;
+	at->bytes = mana_vec_add32(at->bytes, len);
+}
+
+/* Rounds of four CQEs with one packet each. False: there is no space for another one. */
+static __rte_always_inline bool
+mana_rx_vec_okay_rounds(const struct mana_hwq *hwq, mana_vec_t wants,
+			struct mana_rx_vec_at *at)
+{
+	const mana_vec_t rearm = mana_vec_load_16(&hwq->rearm);
+	mana_vec_t v[MANA_RX_VEC_N], wrong, len;
+
+	do {
+		wrong = mana_rx_vec_not_okay(wants, at->cqe);
+		/* CQEs for a later round or the next burst; they may lie behind the ring. */
+		MANA_UNROLLED(i, MANA_RX_VEC_N)
+			rte_prefetch0(&at->cqe[MANA_RX_VEC_AHEAD + i]);
+		MANA_UNROLLED(i, MANA_RX_VEC_N)
+			v[i] = mana_vec_load(&at->cqe[i].rx.flags);
+		rte_compiler_barrier();
+		if (unlikely(!mana_rx_vec_okay(hwq, rearm, v, wrong, at->pkts,
+					       at->mbufs, &len)))
+			return true;
+		mana_rx_vec_advance(at, MANA_RX_VEC_N, len);
+	} while (mana_rx_vec_has_space(at));
+	return false;
+}
+
+/* Deliver the packets of one CQE of four packets. */
+static __rte_always_inline bool
+mana_rx_vec_coalesced_rounds(const struct mana_hwq *hwq, uint32_t want,
+			     struct mana_rx_vec_at *at)
+{
+	const mana_vec_t rearm = mana_vec_load_16(&hwq->rearm);
+	mana_vec_t len;
+
+	do {
+		if (unlikely(!mana_rx_is_coalesced(want, at->cqe) ||
+			     !mana_rx_vec_coalesced(hwq, rearm, at->cqe, at->pkts,
+						    at->mbufs, &len)))
+			return true;
+		rte_prefetch0(&at->cqe[MANA_RX_VEC_AHEAD]);
+		mana_rx_vec_advance(at, 1, len);
+	} while (mana_rx_vec_has_space(at));
+	return false;
+}
+
+/*
+ * See mana_rx_loop_t. The owner bits are the same up to the end of the ring.
+ *
+ * The next CQE selects the rounds, which load and check it again. Rounds that
+ * deliver nothing end the loop.
+ */
+static __rte_always_inline uint32_t
+mana_rx_vec_loop(struct mana_hwq *hwq, struct rte_mbuf **pkts,
+		 uint32_t nb_pkts)
+{
+	const uint32_t want = mana_cq_trailer_wanted(&hwq->cq, hwq->cq.ci);
+	const mana_vec_t wants = mana_vec_dup32(want);
+	const struct gdma_cqe *const first = mana_cq_cqe(&hwq->cq, hwq->cq.ci);
+	struct rte_mbuf *const *const mbufs =
+		&hwq->mbufs[hwq->rq.ci & hwq->mbuf_mask];
+	struct rte_mbuf *const *before;
+	struct mana_rx_vec_at at = {
+		.cqe = first, .mbufs = mbufs, .pkts = pkts,
+		.bytes = mana_vec_zero(),
+	};
+	uint32_t nb, nb_cqes;
+	bool has_space;
+
+	nb_pkts = mana_rx_batch_pkts(hwq, nb_pkts);
+	nb_cqes = (~hwq->cq.ci & hwq->cq.mask) + 1; /* up to the end of the ring */
+	if (unlikely(nb_pkts < MANA_RX_VEC_N || nb_cqes < MANA_RX_VEC_N))
+		return 0;
+	at.cqe_last = (uintptr_t)(first + nb_cqes - MANA_RX_VEC_N);
+	at.mbufs_last = (uintptr_t)(mbufs + nb_pkts - MANA_RX_VEC_N);
+	do {
+		before = at.mbufs;
+		has_space = unlikely(mana_rx_is_coalesced(want, at.cqe)) ?
+				    mana_rx_vec_coalesced_rounds(hwq, want, &at) :
+				    mana_rx_vec_okay_rounds(hwq, wants, &at);
+	} while (unlikely(has_space) && at.mbufs != before);
+	nb = at.mbufs - mbufs;
+	if (at.cqe - first != nb)
+		hwq->ppi_shift = RTE_MAX(hwq->ppi_shift, MANA_RX_CQE_PPI_SHIFT);
+	hwq->cq.ci += at.cqe - first;
+	hwq->rq.ci += nb;
+	/* UINT16_MAX packets of UINT16_MAX bytes at most. */
+	hwq->bytes += mana_vec_sum32(at.bytes);
 	return nb;
 }
+
+/* ---- Bursts ------------------------------------------------------------- */
+
+/*
+ * The hardware queue to poll; the control path changes it to pause the rxq. It is
+ * the first load between enter and leave: the compiler may move no load before it.
+ * For the processor, the control path takes care of that (mana_locks.c).
+ */
+static inline struct mana_hwq *
+mana_rxq_only(const struct mana_rxq *rxq)
+{
+	struct mana_hwq *hwq = rxq->only;
+
+	rte_compiler_barrier();
+	MANA_ORDER_BEHIND(rxq);
+	return hwq;
+}
+
+/*
+ * A burst of an ethdev queue. An empty poll calls nothing. The functions called
+ * otherwise are not inlined, and end the burst, so that the calls are jumps.
+ */
+static __rte_always_inline uint16_t
+mana_rx_burst_tmpl(struct mana_rxq *rxq, struct rte_mbuf **pkts,
+		   uint32_t nb_pkts, mana_rx_poll_t poll)
+{
+	struct mana_hwq *hwq;
+
+	mana_burst_enter(&rxq->is_busy);
+	hwq = mana_rxq_only(rxq);
+	if (likely(hwq->slow_flags == 0) && mana_rx_is_empty(&hwq->cq)) {
+		mana_burst_leave(&rxq->is_busy);
+		return 0;
+	}
+	if (unlikely((hwq->slow_flags & MANA_RX_SEE_RXQ) != 0))
+		return mana_rxq_poll(rxq, pkts, nb_pkts, poll);
+	/* A comparison would cost an empty poll one more instruction (gcc). */
+	if (nb_pkts >> MANA_RX_VEC_SHIFT == 0)
+		return poll_scalar(rxq, pkts, nb_pkts, hwq);
+	return poll(rxq, pkts, nb_pkts, hwq);
+}
+
+#define BURST(name, poll) \
+static uint16_t \
+name(void *rxq, struct rte_mbuf **pkts, uint16_t nb_pkts) \
+{ \
+	return mana_rx_burst_tmpl(rxq, pkts, nb_pkts, poll); \
+}
+
+BURST(burst_scalar, poll_scalar)
+POLL(poll_vec128, mana_rx_vec_loop)
+BURST(burst_vec128, poll_vec128)
+
+/* The loop in vectors, too, in instructions of three operands. */
+#ifdef RTE_ARCH_X86_64
+__attribute__((target("avx2")))
+POLL(poll_avx2, mana_rx_vec_loop)
+__attribute__((target("avx2")))
+BURST(burst_avx2, poll_avx2)
+#endif
 
 /* ---- Selection ---------------------------------------------------------- */
 
 const struct mana_rx_path mana_rx_paths[] = {
-#ifdef CC_AVX2_SUPPORT
+#ifdef RTE_ARCH_X86_64
 	{
-		.name = "Vector AVX2", .key = "avx2",
+		.name = "Vector AVX2",
 		.simd_bits = RTE_VECT_SIMD_256,
-		.burst = mana_rx_burst_avx2, .poll = mana_rx_poll_avx2,
+		.burst = burst_avx2,
 	},
 #endif
 	{
-#ifdef RTE_ARCH_X86_64
-		.name = "Vector SSE", .key = "sse",
-#else
-		.name = "Vector NEON", .key = "neon",
-#endif
+		.name = MANA_VEC_NAME,
 		.simd_bits = RTE_VECT_SIMD_128,
-		.burst = mana_rx_burst_vec128, .poll = mana_rx_poll_vec128,
+		.burst = burst_vec128,
 	}, {
-		.name = "Scalar", .key = "scalar",
-		.burst = mana_rx_burst_scalar, .poll = mana_rx_poll_scalar,
+		.name = "Scalar",
+		.burst = burst_scalar,
 	},
 };
 const uint32_t mana_rx_nb_paths = RTE_DIM(mana_rx_paths);
@@ -260,33 +574,20 @@ mana_rx_path_is_allowed(const struct mana_rx_path *path)
 }
 
 const struct mana_rx_path *
-mana_rx_path_select(const char *key)
+mana_rx_path_select(void)
 {
 	const struct mana_rx_path *path = mana_rx_paths;
 
-	while (path->simd_bits != 0 &&
-	       (!mana_rx_path_is_allowed(path) ||
-		(key != NULL && strcmp(path->key, key) != 0)))
+	while (!mana_rx_path_is_allowed(path))
 		path++;
 	return path;
 }
 
-const struct mana_rx_path *
-mana_rx_path_find(mana_burst_t burst)
+const char *
+mana_rx_burst_name(mana_burst_t function)
 {
-	if (burst == burst_fenced)
-		return mana_atomic_load(&mana_rx_fenced);
 	for (uint32_t i = 0; i < mana_rx_nb_paths; i++)
-		if (mana_rx_paths[i].burst == burst)
-			return &mana_rx_paths[i];
+		if (mana_rx_paths[i].burst == function)
+			return mana_rx_paths[i].name;
 	return NULL;
-}
-
-mana_burst_t
-mana_rx_burst_get(const struct mana_rx_path *path)
-{
-	if (!mana_has_fences)
-		return path->burst;
-	mana_atomic_store(&mana_rx_fenced, path);
-	return burst_fenced;
 }

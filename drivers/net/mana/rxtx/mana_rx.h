@@ -7,18 +7,9 @@
 
 #include <rte_byteorder.h>
 
-#include "mana_rxtx.h"
+#include "mana_hwq.h"
 
-/* ---- mana_rx.c: completion bits to mbuf fields -------------------------- */
-
-/*
- * Both good and bad means unknown. The L4 result does not depend on the IP result:
- * Linux requires a good IP header, OpenVMM does not, and it is not known whether the
- * device reports one for IPv6.
- */
-#define MANA_RX_VERDICT(bits, ok, bad, f_ok, f_bad) \
-	(((bits) & (ok)) && !((bits) & (bad)) ? (f_ok) : \
-	 ((bits) & (bad)) && !((bits) & (ok)) ? (f_bad) : 0)
+/* ---- mana_rx_slow.c: completion bits to mbuf fields --------------------- */
 
 /* mbuf flags by the six checksum bits of a CQE: */
 #define MANA_RX_CSUM_FLAGS \
@@ -34,27 +25,43 @@ struct mana_rx_fields {
 	uint16_t csum_flags[MANA_RX_CQE_CSUM_M + 1];
 };
 extern const struct mana_rx_fields mana_rx_fields MANA_HIDDEN;
+/* Constants of the loop in vectors, whose comment has the shuffles. */
+struct mana_rx_vec_const {
+	/* mbuf flags, shifted right by one, by flags bits 25 on, and 27 on */
+	alignas(16) uint8_t ip[16];
+	uint8_t l4[16];
+	uint8_t first[16]; /* of v */
+	uint8_t mid[16]; /* of b and of join */
+	uint8_t last[16]; /* of d */
+	uint32_t types[4]; /* of CQEs with one packet each */
+	uint32_t type[4]; /* of a header */
+	uint32_t hash_type[4]; /* of a flags word */
+	uint32_t trailers[4]; /* what counts of them */
+	uint32_t tag[4]; /* of a flags word */
+	uint32_t len[4]; /* of v's lane 1 */
+};
+extern const struct mana_rx_vec_const mana_rx_vec_const MANA_HIDDEN;
 #define MANA_RX_HASH_TYPE(flags) \
 	((flags) >> MANA_RX_CQE_HASH_TYPE_S & MANA_RX_CQE_HASH_TYPE_M)
 
 /* mbuf flags by the checksum bits of a CQE. */
 static inline uint32_t
-mana_rx_csum_flags(const struct mana_rxq *rxq, uint32_t flags)
+mana_rx_csum_flags(const struct mana_hwq *hwq, uint32_t flags)
 {
 	return mana_rx_fields.csum_flags[flags >> MANA_RX_CQE_CSUM_S &
-					MANA_RX_CQE_CSUM_M] & rxq->reported_flags;
+					MANA_RX_CQE_CSUM_M] & hwq->reported_flags;
 }
 
 /* Set the mbuf fields that a CQE determines, except data_len and a VLAN tag. */
 static inline void
-mana_rx_describe(const struct mana_rxq *rxq, struct rte_mbuf *m, uint32_t flags,
+mana_rx_describe(const struct mana_hwq *hwq, struct rte_mbuf *m, uint32_t flags,
 		 uint32_t len, uint32_t hash)
 {
 	const struct mana_rx_hash *type =
 		&mana_rx_fields.hash[MANA_RX_HASH_TYPE(flags)];
 
-	m->ol_flags = rxq->ol_flags | type->ol_flags |
-		      mana_rx_csum_flags(rxq, flags);
+	m->ol_flags = hwq->ol_flags | type->ol_flags |
+		      mana_rx_csum_flags(hwq, flags);
 	m->packet_type = type->ptype;
 	m->pkt_len = len;
 	m->hash.rss = hash;
@@ -80,41 +87,31 @@ uint32_t mana_rx_cqe_nb_wqes(const struct gdma_cqe *cqe);
 
 /* ---- mana_rx_slow.c: the slow lane -------------------------------------- */
 
-/**
+/*
  * Deliver the remaining packets of the last CQE, then take a few more CQEs of any
- * kind. The kernel continues after them.
- *
- * @param pkts, nb_pkts
- *   Room for packets, not 0.
- * @param[in, out] budget
- *   CQEs without a packet that may still be taken, not 0 before; 0 afterwards:
- *   the burst ends here.
- * @return
- *   Packets delivered.
+ * kind. The loop continues after them. nb_pkts, room in pkts, is not 0. budget: CQEs
+ * without a packet that may still be taken, not 0 before; 0 afterwards: the burst ends
+ * here. Returns the packets delivered.
  */
-uint32_t mana_rx_slow(struct mana_rxq *rxq, struct rte_mbuf **pkts,
+uint32_t mana_rx_slow(struct mana_hwq *hwq, struct rte_mbuf **pkts,
 		      uint32_t nb_pkts, uint32_t *budget);
 /*
- * Drop the oldest packet: count it, and free its buffer. If nothing is posted,
- * count a spurious completion instead.
+ * Drop the oldest packet, of the CQE that was taken last: record it, count it, and free its
+ * buffer. If nothing is posted, count a spurious completion instead.
  */
-void mana_rx_drop(struct mana_rxq *rxq, uint64_t *counter);
-/*
- * The end of a poll (mana_rx_poll_t) that has to refill, or to find packet types
- * by the headers. Returns nb, the number of packets.
- */
-uint16_t mana_rx_chores(struct mana_rx_list *list, struct rte_mbuf **pkts,
-			uint16_t nb, struct mana_rxq *rxq);
+void mana_rx_drop(struct mana_hwq *hwq, uint64_t *counter);
 
-/* ---- mana_rx_resync.c: completions that may have used WQEs -------------- */
+/* ---- Spares of an rxq --------------------------------------------------- */
 
-/* The last completion may have used up to max_wqes WQEs. */
-void mana_rx_doubt(struct mana_rxq *rxq, uint32_t max_wqes);
-/*
- * Find from the next completion, a private copy, how many WQEs the completions in
- * doubt have used, and drop these. False if it does not say: the queue has failed.
- */
-bool mana_rx_resync(struct mana_rxq *rxq, const struct gdma_cqe *cqe);
+static inline struct rte_mbuf **
+mana_rx_spare_at(const struct mana_rx_spares *spares, uint32_t i)
+{
+	return &spares->mbufs[(spares->first + i) & spares->mask];
+}
+
+/* Take spare i of a block; the last one takes its place. */
+struct rte_mbuf *mana_rx_spares_remove(struct mana_rxq *rxq,
+				       struct mana_rx_spares *spares, uint32_t i);
 
 /* ---- mana_rx_refill.c --------------------------------------------------- */
 
@@ -123,56 +120,75 @@ bool mana_rx_resync(struct mana_rxq *rxq, const struct gdma_cqe *cqe);
  * gives, and ring. If the pool gave too few, each later poll tries again, with or
  * without a completion: the queue has MANA_RX_REFILL_RETRY.
  */
-void mana_rx_replenish(struct mana_rxq *rxq);
+void mana_rx_replenish(struct mana_hwq *hwq);
 static inline bool
-mana_rx_is_refill_due(const struct mana_rxq *rxq)
+mana_rx_is_refill_due(const struct mana_hwq *hwq)
 {
-	return rxq->limit - mana_rxq_nb_posted(rxq) >= rxq->refill_thresh;
+	return hwq->limit - mana_hwq_nb_posted(hwq) >= hwq->refill_thresh;
 }
 
+/*
+ * The end of a poll that has to refill, or to find packet types by the headers. Returns
+ * nb, the number of packets.
+ */
+uint16_t mana_rx_chores(struct mana_rxq *rxq, struct rte_mbuf **pkts,
+			uint16_t nb, struct mana_hwq *hwq);
+
+/* The end of every poll. */
+static inline uint16_t
+mana_rx_finish(struct mana_rxq *rxq, struct rte_mbuf **pkts, uint32_t nb,
+	       struct mana_hwq *hwq)
+{
+	hwq->packets += nb;
+	if (unlikely(mana_rx_is_refill_due(hwq) || hwq->parse))
+		return mana_rx_chores(rxq, pkts, nb, hwq);
+	mana_burst_leave(&rxq->is_busy);
+	return nb;
+}
+
+/*
+ * Take a spare of this buffer's pool, whose bytes have a memory key; or NULL. The
+ * newest one first: the adapter may still write to the oldest ones.
+ */
+struct rte_mbuf *mana_rx_spares_take(struct mana_rxq *rxq,
+				     struct mana_mr_cache *mr,
+				     const struct mana_rx_seg *seg, uint32_t *lkey);
 /* Pass all WQEs up to pi to the device. */
-void mana_rx_ring(struct mana_rxq *rxq);
+void mana_rx_ring(struct mana_hwq *hwq);
 
 static inline void
-mana_rx_cq_update(struct mana_rxq *rxq)
+mana_rx_cq_update(struct mana_hwq *hwq)
 {
-	if (mana_cq_update(&rxq->cq))
-		rxq->stats.cq_doorbells++;
+	if (mana_cq_update(&hwq->cq))
+		hwq->stats.cq_doorbells++;
 }
-
-/* data_off, refcnt, nb_segs and port of a packet, as the mbuf holds them. */
-uint64_t mana_rx_rearm(uint16_t port_id, uint16_t data_off);
-/* Flags that all mbufs of a pool always have. */
-uint64_t mana_rx_pool_flags(struct rte_mempool *mp);
-
-/* ---- Of one hardware queue, and of an ethdev queue (struct mana_rx_list) ---- */
-
-uint16_t mana_rx_poll_scalar(struct mana_rx_list *list, struct rte_mbuf **pkts,
-			     uint16_t nb_pkts, struct mana_rxq *rxq) MANA_HIDDEN;
-uint16_t mana_rx_poll_avx2(struct mana_rx_list *list, struct rte_mbuf **pkts,
-			   uint16_t nb_pkts, struct mana_rxq *rxq) MANA_HIDDEN;
-uint16_t mana_rx_burst_avx2(void *list, struct rte_mbuf **pkts,
-			    uint16_t nb_pkts);
 
 /* ---- mana_rx_scatter.c: queues with several buffers per WQE ------------- */
 
-/* Part of mana_rxq_init(), with its return values. */
-int mana_rx_scatter_check(const struct mana_rxq_conf *conf);
-void mana_rx_scatter_init(struct mana_rxq *rxq,
-			  const struct mana_rxq_conf *conf);
-/* Post up to the limit. Returns as mana_rxq_fill(). */
-int mana_rx_scatter_fill(struct mana_rxq *rxq);
+/* Part of mana_hwq_init(). */
+void mana_rx_scatter_init(struct mana_hwq *hwq);
+/*
+ * Write the WQE of the next slot. Returns as mana_hwq_fill(); after a failure nothing was
+ * posted, and the mbufs allocated so far stay in the slot.
+ */
+int mana_rx_scatter_post(struct mana_hwq *hwq);
 /*
  * Whether the packet of len bytes in the oldest WQE is complete. It is not if it
  * needs the second buffer and the device has not written there. A WQE is posted.
  */
-bool mana_rx_scatter_is_whole(struct mana_rxq *rxq, uint32_t len);
+bool mana_rx_scatter_is_whole(struct mana_hwq *hwq, uint32_t len);
 /*
  * The buffers of the oldest WQE as a chain of len bytes, 1 to scatter.bytes.
  * Buffers that are not needed stay in the slot. A WQE is posted.
  */
-struct rte_mbuf *mana_rx_scatter_chain(struct mana_rxq *rxq, uint32_t len);
-/* Free all mbufs; those of posted WQEs only if is_gone (mana_rxq_release_mbufs). */
-void mana_rx_scatter_release(struct mana_rxq *rxq, bool is_gone);
+struct rte_mbuf *mana_rx_scatter_chain(struct mana_hwq *hwq, uint32_t len);
+/*
+ * Move all mbufs to the front of the array, those of posted WQEs only if is_gone
+ * (mana_hwq_collect). Returns their number.
+ */
+uint32_t mana_rx_scatter_collect(struct mana_hwq *hwq, bool is_gone);
+/* mana_hwq_repost(); of rxq NULL only buffers that are in their slots already */
+void mana_rx_scatter_repost(struct mana_hwq *hwq, struct mana_rxq *rxq,
+			    uint32_t max);
 
 #endif /* MANA_RX_H */

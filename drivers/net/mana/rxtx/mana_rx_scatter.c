@@ -9,7 +9,7 @@
  * queue have the same SGEs, so a WQE is a fixed number of BUs. This number need
  * not divide the ring: a WQE is written BU by BU across the end of the ring.
  *
- * rxq->mbufs has a slot of nb_segs entries for each WQE index, masked. An entry
+ * hwq->mbufs has a slot of nb_segs entries for each WQE index, masked. An entry
  * is an mbuf of the queue or NULL. Buffers that a short or dropped frame did not
  * use stay in their entries. The next WQE of the slot posts them again, and new
  * mbufs are allocated only for NULL entries.
@@ -18,15 +18,15 @@
  * first WQEs begin with a canary: random bytes that no peer knows. If a packet needs
  * its second buffer and the canary is still there, the packet was not scattered and
  * is dropped. After some scattered packets the driver writes and checks no canary.
+ * ASSUMED: scatter
  *
- * The packets of such a queue take the slow lane: rxq->buf_bytes is 0.
+ * The packets of such a queue take the slow lane: hwq->buf_bytes is 0.
  */
 
 #include <errno.h>
 #include <string.h>
 
 #include <rte_byteorder.h>
-#include <rte_ether.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 #include <rte_random.h>
@@ -47,42 +47,18 @@ mana_rx_sge(const struct mana_wq *rq, uint32_t bu, uint32_t i)
 }
 
 static inline struct rte_mbuf **
-mana_rx_slot(const struct mana_rxq *rxq, uint32_t wqe)
+mana_rx_slot(const struct mana_hwq *hwq, uint32_t wqe)
 {
-	return &rxq->mbufs[(size_t)(wqe & rxq->mbuf_mask) *
-			   rxq->scatter.nb_segs];
-}
-
-int
-mana_rx_scatter_check(const struct mana_rxq_conf *conf)
-{
-	uint32_t wqe_bu = mana_wqe_bu(GDMA_WQE_SGL_SHORT_BYTES, conf->nb_segs);
-	uint32_t bytes = 0;
-
-	if (conf->nb_segs > GDMA_RQ_WQE_MAX_SGE ||
-	    conf->nb_desc * wqe_bu > conf->rq_bytes / GDMA_BU_BYTES)
-		return -EINVAL;
-	for (uint32_t i = 0; i < conf->nb_segs; i++) {
-		const struct mana_rx_seg *seg = &conf->segs[i];
-
-		if (seg->mp == NULL || seg->bytes == 0 ||
-		    (uint32_t)seg->offset + seg->bytes >
-			    rte_pktmbuf_data_room_size(seg->mp))
-			return -EINVAL;
-		bytes += seg->bytes;
-	}
-	if (bytes < RTE_ETHER_MIN_LEN ||
-	    (!conf->vlan_strip && conf->segs[0].offset < RTE_VLAN_HLEN))
-		return -ENOTSUP;
-	return 0;
+	return &hwq->mbufs[(size_t)(wqe & hwq->mbuf_mask) *
+			   hwq->scatter.nb_segs];
 }
 
 /* ---- Does the device scatter? ------------------------------------------- */
 
 bool
-mana_rx_scatter_is_whole(struct mana_rxq *rxq, uint32_t len)
+mana_rx_scatter_is_whole(struct mana_hwq *hwq, uint32_t len)
 {
-	struct mana_rx_scatter *scatter = &rxq->scatter;
+	struct mana_rx_scatter *scatter = &hwq->scatter;
 	const struct rte_mbuf *second;
 
 	if (likely(scatter->nb_unproven == 0) || len <= scatter->segs[0].bytes)
@@ -90,7 +66,7 @@ mana_rx_scatter_is_whole(struct mana_rxq *rxq, uint32_t len)
 	/* A few bytes may be equal by chance. */
 	if (len - scatter->segs[0].bytes < sizeof(scatter->canary))
 		return !scatter->has_missed;
-	second = mana_rx_slot(rxq, rxq->rq.ci)[1];
+	second = mana_rx_slot(hwq, hwq->rq.ci)[1];
 	if (memcmp(RTE_PTR_ADD(second->buf_addr, scatter->segs[1].offset),
 		   scatter->canary, sizeof(scatter->canary)) == 0) {
 		scatter->has_missed = true;
@@ -103,72 +79,59 @@ mana_rx_scatter_is_whole(struct mana_rxq *rxq, uint32_t len)
 /* ---- Filling ------------------------------------------------------------ */
 
 void
-mana_rx_scatter_init(struct mana_rxq *rxq, const struct mana_rxq_conf *conf)
+mana_rx_scatter_init(struct mana_hwq *hwq)
 {
-	struct mana_rx_scatter *scatter = &rxq->scatter;
+	struct mana_rx_scatter *scatter = &hwq->scatter;
 
-	scatter->nb_segs = conf->nb_segs;
-	scatter->wqe_bu = mana_wqe_bu(GDMA_WQE_SGL_SHORT_BYTES, conf->nb_segs);
-	scatter->bytes = 0;
-	for (uint32_t i = 0; i < conf->nb_segs; i++) {
-		struct mana_rx_seg *seg = &scatter->segs[i];
-
-		*seg = conf->segs[i];
-		seg->rearm = mana_rx_rearm(conf->port_id, seg->offset);
-		seg->ol_flags = mana_rx_pool_flags(seg->mp);
-		scatter->bytes += seg->bytes;
-	}
-	rxq->buf_bytes = 0;
 	scatter->has_missed = false;
-	/* A smaller second buffer has no room for the canary. */
+	/* A smaller second buffer has no space for the canary. */
 	scatter->nb_unproven = scatter->nb_segs >= 2 &&
 			       scatter->segs[1].bytes >= sizeof(scatter->canary) ?
 				       MANA_RX_NB_UNPROVEN : 0;
 	scatter->canary[0] = rte_rand();
 	scatter->canary[1] = rte_rand();
-	rxq->mp = scatter->segs[0].mp;
-	rxq->ol_flags = scatter->segs[0].ol_flags;
-	memset(rxq->mbufs, 0, (size_t)conf->nb_mbufs * conf->nb_segs *
-				      sizeof(*rxq->mbufs));
+	/* No entry has an mbuf. */
+	memset(hwq->mbufs, 0, ((size_t)hwq->mbuf_mask + 1) * scatter->nb_segs *
+				      sizeof(*hwq->mbufs));
 }
 
-/*
- * Write the WQE of the next slot. Returns 0; after -ENOMEM and -EFAULT nothing
- * was posted, and the mbufs allocated so far stay in the slot.
- */
-static int
-mana_rx_scatter_post(struct mana_rxq *rxq)
+int
+mana_rx_scatter_post(struct mana_hwq *hwq)
 {
-	struct mana_rx_scatter *scatter = &rxq->scatter;
-	struct rte_mbuf **slot = mana_rx_slot(rxq, rxq->rq.pi);
-	const uint32_t at = rxq->rq.pi * scatter->wqe_bu;
-	uint64_t *wqe = mana_wq_bu(&rxq->rq, at);
+	struct mana_rx_scatter *scatter = &hwq->scatter;
+	struct rte_mbuf **slot = mana_rx_slot(hwq, hwq->rq.pi);
+	const uint32_t at = hwq->rq.pi * scatter->wqe_bu;
+	uint64_t *wqe = mana_wq_bu(&hwq->rq, at);
 	uint32_t lkey;
+	int ret;
 
 	for (uint32_t i = 0; i < scatter->nb_segs; i++) {
 		const struct mana_rx_seg *seg = &scatter->segs[i];
-		uint64_t *sge = mana_rx_sge(&rxq->rq, at, i);
+		uint64_t *sge = mana_rx_sge(&hwq->rq, at, i);
 		uintptr_t addr;
 
 		if (slot[i] == NULL &&
 		    rte_mempool_get(seg->mp, (void **)&slot[i]) != 0) {
 			slot[i] = NULL;
-			rxq->stats.nombuf++;
+			hwq->stats.nombuf++;
 			return -ENOMEM;
 		}
 		addr = (uintptr_t)slot[i]->buf_addr + seg->offset;
-		if (!mana_mr_lkey(&rxq->mr, slot[i], addr, seg->bytes, &lkey)) {
+		ret = mana_mr_lkey(&hwq->mr, slot[i], addr, seg->bytes, &lkey);
+		if (ret == -EAGAIN)
+			return ret;
+		if (ret != 0) {
 			struct rte_mbuf *m = slot[i];
 
 			/* The next one may lie elsewhere. First, as in mana_tx_free_to(). */
 			slot[i] = NULL;
 			rte_compiler_barrier();
 			rte_mempool_put(seg->mp, m);
-			rxq->stats.mr_failed++;
+			hwq->stats.mr_failed++;
 			return -EFAULT;
 		}
-		/* Not the device's yet. */
-		if (rxq->scrub)
+		/* The buffer is not the device's yet. */
+		if (hwq->scrub)
 			memset((void *)addr, 0, seg->bytes);
 		if (unlikely(i == 1 && scatter->nb_unproven != 0))
 			memcpy((void *)addr, scatter->canary,
@@ -179,25 +142,40 @@ mana_rx_scatter_post(struct mana_rxq *rxq)
 	wqe[0] = rte_cpu_to_le_64(
 		GDMA_WQE_HEADER(scatter->nb_segs, GDMA_OOB_SHORT_DIV4));
 	wqe[1] = 0;
-	rxq->rq.pi++;
+	hwq->rq.pi++;
 	return 0;
 }
 
-int
-mana_rx_scatter_fill(struct mana_rxq *rxq)
+/* Whether the next slot is full, with spares: then a WQE for it uses no pool. */
+static bool
+mana_rx_scatter_take(struct mana_hwq *hwq, struct mana_rxq *rxq)
 {
-	int ret = 0;
+	struct rte_mbuf **slot = mana_rx_slot(hwq, hwq->rq.pi);
+	uint32_t lkey;
 
-	while (ret == 0 && mana_rxq_nb_posted(rxq) < rxq->limit)
-		ret = mana_rx_scatter_post(rxq);
-	return ret;
+	for (uint32_t i = 0; i < hwq->scatter.nb_segs; i++) {
+		if (slot[i] == NULL && rxq != NULL)
+			slot[i] = mana_rx_spares_take(rxq, &hwq->mr,
+						      &hwq->scatter.segs[i], &lkey);
+		if (slot[i] == NULL)
+			return false;
+	}
+	return true;
+}
+
+void
+mana_rx_scatter_repost(struct mana_hwq *hwq, struct mana_rxq *rxq, uint32_t max)
+{
+	while (mana_hwq_nb_posted(hwq) < max && mana_rx_scatter_take(hwq, rxq) &&
+	       mana_rx_scatter_post(hwq) == 0)
+		;
 }
 
 struct rte_mbuf *
-mana_rx_scatter_chain(struct mana_rxq *rxq, uint32_t len)
+mana_rx_scatter_chain(struct mana_hwq *hwq, uint32_t len)
 {
-	struct rte_mbuf **slot = mana_rx_slot(rxq, rxq->rq.ci);
-	const struct mana_rx_seg *seg = rxq->scatter.segs;
+	struct rte_mbuf **slot = mana_rx_slot(hwq, hwq->rq.ci);
+	const struct mana_rx_seg *seg = hwq->scatter.segs;
 	struct rte_mbuf *head = slot[0], *last = NULL;
 	uint32_t part, i;
 
@@ -219,21 +197,24 @@ mana_rx_scatter_chain(struct mana_rxq *rxq, uint32_t len)
 	return head;
 }
 
-void
-mana_rx_scatter_release(struct mana_rxq *rxq, bool is_gone)
+uint32_t
+mana_rx_scatter_collect(struct mana_hwq *hwq, bool is_gone)
 {
-	const struct mana_rx_scatter *scatter = &rxq->scatter;
+	const uint32_t nb_segs = hwq->scatter.nb_segs;
+	uint32_t nb = 0;
 
 	/* Every slot, those of posted WQEs and those where buffers wait. */
-	for (uint32_t wqe = 0; wqe <= rxq->mbuf_mask; wqe++) {
-		struct rte_mbuf **slot = mana_rx_slot(rxq, rxq->rq.ci + wqe);
-		bool is_posted = wqe < mana_rxq_nb_posted(rxq);
+	for (uint32_t slot = 0; slot <= hwq->mbuf_mask; slot++) {
+		bool is_posted = ((slot - hwq->rq.ci) & hwq->mbuf_mask) <
+				 mana_hwq_nb_posted(hwq);
 
-		for (uint32_t i = 0; i < scatter->nb_segs; i++) {
-			if (slot[i] != NULL && (is_gone || !is_posted))
-				rte_mempool_put(scatter->segs[i].mp, slot[i]);
-			slot[i] = NULL;
+		for (uint32_t i = slot * nb_segs; i < (slot + 1) * nb_segs; i++) {
+			struct rte_mbuf *m = hwq->mbufs[i];
+
+			hwq->mbufs[i] = NULL;
+			if (m != NULL && (is_gone || !is_posted))
+				hwq->mbufs[nb++] = m;
 		}
 	}
-	rxq->rq.ci = rxq->rq.pi;
+	return nb;
 }

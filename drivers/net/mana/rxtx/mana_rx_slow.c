@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The slow lane of the Rx burst: any CQE, one at a time, packet by packet. It
- * copies a CQE once, after it has checked the owner bits, and makes all
- * decisions on the copy, because the device may change the original at any time.
- * The next burst delivers the packets of a CQE that do not fit in a burst.
+ * The slow lane of the Rx burst: any CQE, one at a time, packet by packet, on a copy
+ * that is made once, after a check of the owner bits. The next burst delivers the
+ * packets of a CQE that do not fit in a burst.
  */
 
 #include <string.h>
@@ -12,12 +11,98 @@
 #include <rte_byteorder.h>
 #include <rte_ether.h>
 #include <rte_mbuf.h>
+#include <rte_mbuf_ptype.h>
 #include <rte_mempool.h>
-#include <rte_net.h>
 
 #include "mana_rx.h"
+#include "mana_vec.h"
 
-#define MANA_RX_SLOW_CQES 4 /* before the kernel tries again */
+#define MANA_RX_SLOW_CQES 4 /* before the loop tries again */
+
+/*
+ * ---- Completion bits to mbuf fields ------------------------------------------
+ *
+ * Tables that the compiler computes. It must not know the values in the loops, where it
+ * would compute some again in each round.
+ */
+
+#define TABLE4(entry, i) entry(i), entry((i) + 1), entry((i) + 2), entry((i) + 3)
+#define TABLE16(entry, i) \
+	TABLE4(entry, i), TABLE4(entry, (i) + 4), \
+	TABLE4(entry, (i) + 8), TABLE4(entry, (i) + 12)
+#define TABLE64(entry, i) \
+	TABLE16(entry, i), TABLE16(entry, (i) + 16), \
+	TABLE16(entry, (i) + 32), TABLE16(entry, (i) + 48)
+#define TABLE512(entry) \
+	TABLE64(entry, 0), TABLE64(entry, 64), TABLE64(entry, 128), \
+	TABLE64(entry, 192), TABLE64(entry, 256), TABLE64(entry, 320), \
+	TABLE64(entry, 384), TABLE64(entry, 448)
+
+/*
+ * Both good and bad means unknown. The L4 result does not depend on the IP result:
+ * Linux requires a good IP header, OpenVMM does not, and it is not known whether the
+ * device reports one for IPv6.
+ */
+#define VERDICT(bits, ok, bad, f_ok, f_bad) \
+	(((bits) & (ok)) && !((bits) & (bad)) ? (f_ok) : \
+	 ((bits) & (bad)) && !((bits) & (ok)) ? (f_bad) : 0)
+
+/* ASSUMED: l4-flags */
+#define CSUM(bits) \
+	(uint16_t)(VERDICT(bits, MANA_RX_CSUM_IP_OK, MANA_RX_CSUM_IP_BAD, \
+			   RTE_MBUF_F_RX_IP_CKSUM_GOOD, \
+			   RTE_MBUF_F_RX_IP_CKSUM_BAD) | \
+		   VERDICT(bits, MANA_RX_CSUM_TCP_OK | MANA_RX_CSUM_UDP_OK, \
+			   MANA_RX_CSUM_TCP_BAD | MANA_RX_CSUM_UDP_BAD, \
+			   RTE_MBUF_F_RX_L4_CKSUM_GOOD, \
+			   RTE_MBUF_F_RX_L4_CKSUM_BAD))
+
+static_assert(MANA_RX_CSUM_FLAGS >> 16 == 0, "checksum flags fit the table");
+
+/*
+ * The hash type is a bit mask. Without a hash the packet type is unknown; the
+ * packet may not even be IP. ASSUMED: hash-type
+ */
+#define HASH_V4 (MANA_HASH_IPV4 | MANA_HASH_TCP_IPV4 | MANA_HASH_UDP_IPV4)
+#define HASH_V6 (MANA_RX_CQE_HASH_TYPE_M & ~HASH_V4)
+#define HASH_TCP (MANA_HASH_TCP_IPV4 | MANA_HASH_TCP_IPV6 | MANA_HASH_TCP_IPV6_EX)
+#define HASH_UDP (MANA_HASH_UDP_IPV4 | MANA_HASH_UDP_IPV6 | MANA_HASH_UDP_IPV6_EX)
+
+#define PTYPE(type) \
+	((type) == 0 ? RTE_PTYPE_UNKNOWN : \
+	 RTE_PTYPE_L2_ETHER | \
+	 VERDICT(type, HASH_V4, HASH_V6, RTE_PTYPE_L3_IPV4_EXT_UNKNOWN, \
+		 RTE_PTYPE_L3_IPV6_EXT_UNKNOWN) | \
+	 VERDICT(type, HASH_TCP, HASH_UDP, RTE_PTYPE_L4_TCP, RTE_PTYPE_L4_UDP))
+
+#define HASH(type) { PTYPE(type), (type) == 0 ? 0 : RTE_MBUF_F_RX_RSS_HASH }
+
+const struct mana_rx_fields mana_rx_fields = {
+	.hash = { TABLE512(HASH) },
+	.csum_flags = { TABLE64(CSUM, 0) },
+};
+
+/* mbuf flags, shifted right by one, by flags bits 25 on (IP), and 27 on (L4) */
+#define VEC_IP(i) (CSUM((i) & 3) >> 1)
+#define VEC_L4(i) (CSUM((i) << 2) >> 1)
+static_assert(MANA_RX_CQE_CSUM_S == 25, "checksum bits as in the tables");
+
+#define SAME(x) { x, x, x, x }
+#define Z MANA_VEC_0
+
+const struct mana_rx_vec_const mana_rx_vec_const = {
+	.ip = { TABLE16(VEC_IP, 0) },
+	.l4 = { TABLE16(VEC_L4, 0) },
+	.first = { Z, Z, Z, Z, 4, 5, Z, Z, 4, 5, Z, Z, 12, 13, 14, 15 },
+	.mid = { Z, Z, Z, Z, 0, 1, Z, Z, 0, 1, Z, Z, 8, 9, 10, 11 },
+	.last = { Z, Z, Z, Z, 8, 9, Z, Z, 8, 9, Z, Z, 0, 1, 2, 3 },
+	.types = SAME(MANA_CQE_RX_OKAY),
+	.type = SAME(MANA_CQE_TYPE_M),
+	.hash_type = SAME(MANA_RX_CQE_HASH_TYPE_M << MANA_RX_CQE_HASH_TYPE_S),
+	.trailers = SAME(MANA_CQ_TRAILER_M),
+	.tag = SAME(RTE_BIT32(MANA_RX_CQE_VLAN_S)),
+	.len = SAME(UINT16_MAX),
+};
 
 /* ---- Fields of the copy ------------------------------------------------- */
 
@@ -44,7 +129,7 @@ mana_rx_cqe_pkt(const struct gdma_cqe *cqe, uint32_t i)
 	};
 }
 
-/* Its packets: the first length of 0 ends the list. */
+/* Packets of a CQE: the first length of 0 ends the list. */
 static inline uint32_t
 mana_rx_cqe_nb_pkts(const struct gdma_cqe *cqe)
 {
@@ -71,90 +156,92 @@ mana_rx_cqe_nb_wqes(const struct gdma_cqe *cqe)
 
 /* ---- CQEs and packets that are not delivered ---------------------------- */
 
-/* Record the CQE that was taken last: it, or one of its packets, is unexpected. */
+/* The queue fails because of this CQE. */
 static void
-mana_rx_note(struct mana_rxq *rxq, enum mana_bad_cqe_kind kind)
+mana_rx_fatal(struct mana_hwq *hwq, const struct gdma_cqe *cqe,
+	      enum mana_queue_failure failure)
 {
-	mana_bad_cqe_note(&rxq->bad_cqes, &rxq->part.cqe, kind);
+	mana_bad_cqe_note(hwq->bad_cqes, cqe, true);
+	mana_hwq_fail(hwq, failure);
 }
 
 __rte_noinline void
-mana_rx_drop(struct mana_rxq *rxq, uint64_t *counter)
+mana_rx_drop(struct mana_hwq *hwq, uint64_t *counter)
 {
 	struct rte_mbuf *m;
 
-	if (mana_rxq_nb_posted(rxq) == 0) {
-		rxq->stats.cqe_spurious++;
-		mana_rx_note(rxq, MANA_BAD_CQE_SPURIOUS);
+	mana_bad_cqe_note(hwq->bad_cqes, &hwq->part.cqe, false);
+	if (mana_hwq_nb_posted(hwq) == 0) {
+		hwq->stats.cqe_spurious++;
 		return;
 	}
 	(*counter)++;
 	/* Several buffers stay in their slot, and are posted again. */
-	m = rxq->mbufs[rxq->rq.ci & rxq->mbuf_mask];
-	/* First, as in mana_tx_free_to(). */
-	rxq->rq.ci++;
+	m = hwq->mbufs[hwq->rq.ci & hwq->mbuf_mask];
+	/* The index moves before the free, as in mana_tx_free_to(). */
+	hwq->rq.ci++;
 	rte_compiler_barrier();
-	if (rxq->scatter.nb_segs == 0)
+	if (hwq->scatter.nb_segs == 0)
 		rte_mempool_put(m->pool, m);
 }
 
 void
-mana_rxq_fail(struct mana_rxq *rxq, enum mana_queue_failure failure)
+mana_hwq_fail(struct mana_hwq *hwq, enum mana_queue_failure failure)
 {
-	mana_atomic_store(&rxq->failure, failure);
-	rxq->stats.failed++;
-	rxq->bad_cqes.fatal_header = rxq->bad_cqes.last_header;
-	mana_rxq_close(rxq);
+	mana_atomic_store(&hwq->failure, failure);
+	hwq->stats.failed++;
+	mana_hwq_close(hwq);
 }
 
-/* The CQE that was taken last has no packet. */
+/*
+ * The CQE that was taken last has no packet. Whether one of unknown type has used WQEs,
+ * or one of a packet without length, is not known (Linux says no, OpenVMM yes), and a
+ * wrong guess would deliver each later packet in the buffer of another one. So the queue
+ * fails, and is rebuilt. ASSUMED: unknown-cqe
+ */
 static __rte_noinline __rte_cold void
-mana_rx_no_packet(struct mana_rxq *rxq)
+mana_rx_no_packet(struct mana_hwq *hwq)
 {
-	const struct mana_rx_scatter *scatter = &rxq->scatter;
-	const uint32_t len = mana_rx_cqe_pkt(&rxq->part.cqe, 0).len;
+	struct mana_rx_scatter *scatter = &hwq->scatter;
+	const uint32_t len = mana_rx_cqe_pkt(&hwq->part.cqe, 0).len;
 
-	switch (mana_rx_cqe_type(&rxq->part.cqe)) {
+	switch (mana_rx_cqe_type(&hwq->part.cqe)) {
 	case MANA_CQE_RX_OKAY:
 	case MANA_CQE_RX_COALESCED_4:
 	case MANA_CQE_RX_COALESCED_8:
-		rxq->stats.zero_len++;
-		mana_rx_note(rxq, MANA_BAD_CQE_ZERO_LENGTH);
-		mana_rx_doubt(rxq, 1);
+		hwq->stats.zero_len++;
+		mana_rx_fatal(hwq, &hwq->part.cqe, MANA_FAILURE_UNKNOWN_CQE);
 		break;
 	case MANA_CQE_RX_OBJECT_FENCE:
-		rxq->stats.fence++;
+		hwq->stats.fence++;
 		break;
 	case MANA_CQE_RX_TRUNCATED:
-		/* It would have fitted, had the device used all buffers. */
-		mana_rx_note(rxq, scatter->nb_segs != 0 &&
-				  len > scatter->segs[0].bytes &&
-				  len <= scatter->bytes ?
-				  MANA_BAD_CQE_UNSCATTERED : MANA_BAD_CQE_TRUNCATED);
-		mana_rx_drop(rxq, &rxq->stats.truncated);
+		/* The packet would have fitted, had the device used all buffers. */
+		scatter->has_missed |= scatter->nb_segs != 0 &&
+				       len > scatter->segs[0].bytes &&
+				       len <= scatter->bytes;
+		mana_rx_drop(hwq, &hwq->stats.truncated);
 		break;
 	default:
-		rxq->stats.cqe_unknown++;
-		mana_rx_note(rxq, MANA_BAD_CQE_UNKNOWN);
-		mana_rx_doubt(rxq, MANA_RX_CQE_MAX_PKTS);
+		hwq->stats.cqe_unknown++;
+		mana_rx_fatal(hwq, &hwq->part.cqe, MANA_FAILURE_UNKNOWN_CQE);
 	}
 }
 
 /* The next CQE is not a new one of this queue. True when it is skipped. */
 static bool
-mana_rx_skip(struct mana_rxq *rxq, uint32_t trailer)
+mana_rx_skip(struct mana_hwq *hwq, uint32_t trailer)
 {
-	const struct gdma_cqe *cqe = mana_cq_cqe(&rxq->cq, rxq->cq.ci);
-	enum mana_cqe_state state = mana_cq_state(&rxq->cq, rxq->cq.ci, trailer);
+	const struct gdma_cqe *cqe = mana_cq_cqe(&hwq->cq, hwq->cq.ci);
+	enum mana_cqe_state state = mana_cq_state(&hwq->cq, hwq->cq.ci, trailer);
 
 	if (state == MANA_CQE_FOREIGN) {
-		rxq->stats.cqe_foreign++;
-		mana_bad_cqe_note(&rxq->bad_cqes, cqe, MANA_BAD_CQE_FOREIGN);
-		rxq->cq.ci++;
+		hwq->stats.cqe_foreign++;
+		mana_bad_cqe_note(hwq->bad_cqes, cqe, false);
+		hwq->cq.ci++;
 	} else if (state == MANA_CQE_OVERRUN) {
-		rxq->stats.cqe_overrun++;
-		mana_bad_cqe_note(&rxq->bad_cqes, cqe, MANA_BAD_CQE_OVERRUN);
-		mana_rxq_fail(rxq, MANA_FAILURE_OVERRUN);
+		hwq->stats.cqe_overrun++;
+		mana_rx_fatal(hwq, cqe, MANA_FAILURE_OVERRUN);
 	}
 	return state == MANA_CQE_FOREIGN;
 }
@@ -177,10 +264,8 @@ mana_rx_tag_insert(struct rte_mbuf *m, uint16_t tci)
 	head[nb++] = RTE_ETHER_TYPE_VLAN & 0xff;
 	head[nb++] = tci >> 8;
 	head[nb++] = tci & 0xff;
-	/* mana_rxq_init() has checked that the headroom suffices. */
-	m->data_off -= RTE_VLAN_HLEN;
-	m->data_len += RTE_VLAN_HLEN;
-	m->pkt_len += RTE_VLAN_HLEN;
+	/* mana_hwq_init() has checked that the headroom suffices. */
+	(void)rte_pktmbuf_prepend(m, RTE_VLAN_HLEN);
 	for (; at < nb; at += part, m = m->next) {
 		part = RTE_MIN((uint32_t)m->data_len, nb - at);
 		memcpy(rte_pktmbuf_mtod(m, uint8_t *), head + at, part);
@@ -193,11 +278,11 @@ mana_rx_tag_insert(struct rte_mbuf *m, uint16_t tci)
  * (Linux mana.h: rx_vlan_id has 12 bits).
  */
 static __rte_noinline void
-mana_rx_vlan(const struct mana_rxq *rxq, struct rte_mbuf *m, uint16_t tci)
+mana_rx_vlan(const struct mana_hwq *hwq, struct rte_mbuf *m, uint16_t tci)
 {
 	m->ol_flags |= RTE_MBUF_F_RX_VLAN;
 	m->vlan_tci = tci;
-	if (rxq->vlan_strip) {
+	if (hwq->vlan_strip) {
 		m->ol_flags |= RTE_MBUF_F_RX_VLAN_STRIPPED;
 		return;
 	}
@@ -208,136 +293,110 @@ mana_rx_vlan(const struct mana_rxq *rxq, struct rte_mbuf *m, uint16_t tci)
 
 /* The oldest WQE becomes a packet. There is such a WQE, and pkt->len is valid. */
 static struct rte_mbuf *
-mana_rx_deliver(struct mana_rxq *rxq, const struct mana_rx_pkt *pkt)
+mana_rx_deliver(struct mana_hwq *hwq, const struct mana_rx_pkt *pkt)
 {
-	const uint32_t flags = rte_le_to_cpu_32(rxq->part.cqe.rx.flags);
+	const uint32_t flags = rte_le_to_cpu_32(hwq->part.cqe.rx.flags);
 	struct rte_mbuf *m;
 
-	if (rxq->scatter.nb_segs != 0) {
-		m = mana_rx_scatter_chain(rxq, pkt->len);
+	if (hwq->scatter.nb_segs != 0) {
+		m = mana_rx_scatter_chain(hwq, pkt->len);
 	} else {
-		m = rxq->mbufs[rxq->rq.ci & rxq->mbuf_mask];
-		*MANA_MBUF_REARM(m) = rxq->rearm;
+		m = hwq->mbufs[hwq->rq.ci & hwq->mbuf_mask];
+		*MANA_MBUF_REARM(m) = hwq->rearm;
 		m->data_len = pkt->len;
 	}
-	rxq->rq.ci++;
-	mana_rx_describe(rxq, m, flags, pkt->len, pkt->hash);
+	hwq->rq.ci++;
+	mana_rx_describe(hwq, m, flags, pkt->len, pkt->hash);
 	if (unlikely((flags & RTE_BIT32(MANA_RX_CQE_VLAN_S)) != 0))
-		mana_rx_vlan(rxq, m, flags & MANA_RX_CQE_VLAN_ID_M);
-	rxq->bytes += m->pkt_len;
+		mana_rx_vlan(hwq, m, flags & MANA_RX_CQE_VLAN_ID_M);
+	hwq->bytes += m->pkt_len;
 	return m;
 }
 
 /* Whether a packet of this length can be delivered; else drop it. */
 static bool
-mana_rx_is_good(struct mana_rxq *rxq, uint32_t len)
+mana_rx_is_good(struct mana_hwq *hwq, uint32_t len)
 {
-	if (likely(len <= rxq->buf_bytes))
+	if (likely(len <= hwq->buf_bytes))
 		return true;
-	if (len > rxq->scatter.bytes) {
-		mana_rx_note(rxq, MANA_BAD_CQE_OVERSIZE);
-		mana_rx_drop(rxq, &rxq->stats.oversize);
+	if (len > hwq->scatter.bytes) {
+		mana_rx_drop(hwq, &hwq->stats.oversize);
 		return false;
 	}
-	if (mana_rxq_nb_posted(rxq) == 0 || mana_rx_scatter_is_whole(rxq, len))
+	if (mana_hwq_nb_posted(hwq) == 0 || mana_rx_scatter_is_whole(hwq, len))
 		return true;
-	mana_rx_note(rxq, MANA_BAD_CQE_UNSCATTERED);
-	mana_rx_drop(rxq, &rxq->stats.unscattered);
+	mana_rx_drop(hwq, &hwq->stats.unscattered);
 	return false;
 }
 
 /* The packets of the CQE that was taken last. Returns those delivered. */
 static uint32_t
-mana_rx_part_deliver(struct mana_rxq *rxq, struct rte_mbuf **pkts,
+mana_rx_part_deliver(struct mana_hwq *hwq, struct rte_mbuf **pkts,
 		     uint32_t nb_pkts)
 {
-	struct mana_rx_part *part = &rxq->part;
+	struct mana_rx_part *part = &hwq->part;
 	uint32_t nb = 0;
 
 	while (nb < nb_pkts && part->next != part->nb) {
 		const struct mana_rx_pkt pkt =
 			mana_rx_cqe_pkt(&part->cqe, part->next++);
 
-		if (unlikely(!mana_rx_is_good(rxq, pkt.len)))
+		if (unlikely(!mana_rx_is_good(hwq, pkt.len)))
 			continue;
-		if (unlikely(mana_rxq_nb_posted(rxq) == 0))
-			mana_rx_drop(rxq, &rxq->stats.cqe_spurious);
+		if (unlikely(mana_hwq_nb_posted(hwq) == 0))
+			mana_rx_drop(hwq, &hwq->stats.cqe_spurious);
 		else
-			pkts[nb++] = mana_rx_deliver(rxq, &pkt);
+			pkts[nb++] = mana_rx_deliver(hwq, &pkt);
 	}
 	return nb;
 }
 
 /* The next CQE, if there is one: false when there is not, or the queue is lost. */
 static bool
-mana_rx_take(struct mana_rxq *rxq)
+mana_rx_take(struct mana_hwq *hwq)
 {
-	const uint32_t idx = rxq->cq.ci;
-	const uint32_t trailer = mana_cq_trailer(&rxq->cq, idx);
-	struct mana_rx_part *part = &rxq->part;
+	const uint32_t idx = hwq->cq.ci;
+	const uint32_t trailer = mana_cq_trailer(&hwq->cq, idx);
+	struct mana_rx_part *part = &hwq->part;
 
-	if (unlikely(!mana_cq_is_ours(&rxq->cq, idx, trailer)))
-		return mana_rx_skip(rxq, trailer);
-	mana_cqe_copy(&part->cqe, mana_cq_cqe(&rxq->cq, idx));
-	if (unlikely(rxq->doubt.nb != 0) && !mana_rx_resync(rxq, &part->cqe))
-		return false;
-	rxq->cq.ci = idx + 1;
+	if (unlikely(!mana_cq_is_ours(&hwq->cq, idx, trailer)))
+		return mana_rx_skip(hwq, trailer);
+	mana_cqe_copy(&part->cqe, mana_cq_cqe(&hwq->cq, idx));
+	hwq->cq.ci = idx + 1;
 	part->next = 0;
 	part->nb = mana_rx_cqe_nb_pkts(&part->cqe);
 	if (unlikely(part->nb == 0))
-		mana_rx_no_packet(rxq);
+		mana_rx_no_packet(hwq);
 	else if (part->nb > MANA_RX_CQE_NB_PPI)
-		rxq->ppi_shift = MANA_RX_CQE_MAX_PKTS_SHIFT;
+		hwq->ppi_shift = MANA_RX_CQE_MAX_PKTS_SHIFT;
 	else if (part->nb > 1)
-		rxq->ppi_shift = RTE_MAX(rxq->ppi_shift, MANA_RX_CQE_PPI_SHIFT);
+		hwq->ppi_shift = RTE_MAX(hwq->ppi_shift, MANA_RX_CQE_PPI_SHIFT);
 	return true;
 }
 
 __rte_noinline uint32_t
-mana_rx_slow(struct mana_rxq *rxq, struct rte_mbuf **pkts, uint32_t nb_pkts,
+mana_rx_slow(struct mana_hwq *hwq, struct rte_mbuf **pkts, uint32_t nb_pkts,
 	     uint32_t *budget)
 {
-	const struct mana_rx_part *part = &rxq->part;
+	const struct mana_rx_part *part = &hwq->part;
 	uint32_t nb = 0, nb_cqes = 0, nb_new;
 
 	do {
-		if (part->next == part->nb && !mana_rx_take(rxq)) {
+		if (part->next == part->nb && !mana_rx_take(hwq)) {
 			*budget = 0;
 			break;
 		}
-		nb_new = mana_rx_part_deliver(rxq, &pkts[nb], nb_pkts - nb);
+		nb_new = mana_rx_part_deliver(hwq, &pkts[nb], nb_pkts - nb);
 		nb += nb_new;
 		if (unlikely(nb_new == 0)) {
 			(*budget)--;
-			/* No refill may come with it that tells the device. */
-			mana_rx_cq_update(rxq);
+			/* No refill follows, so report the CQ position here. */
+			mana_rx_cq_update(hwq);
 		}
-		/* The kernel believes that each CQE uses WQEs in order. */
-	} while (nb < nb_pkts && *budget > 0 &&
-		 (++nb_cqes < MANA_RX_SLOW_CQES || rxq->doubt.nb != 0));
-	rxq->slow_flags &= ~MANA_RX_SLOW_LANE;
-	if (part->next != part->nb || rxq->doubt.nb != 0)
-		rxq->slow_flags |= MANA_RX_SLOW_LANE;
-	return nb;
-}
-
-/* ---- The end of a poll -------------------------------------------------- */
-
-__rte_noinline uint16_t
-mana_rx_chores(struct mana_rx_list *list, struct rte_mbuf **pkts, uint16_t nb,
-	       struct mana_rxq *rxq)
-{
-	if (mana_rx_is_refill_due(rxq))
-		mana_rx_replenish(rxq);
-	/*
-	 * A device that receives into one queue only computes no hash, and so
-	 * reports no types (Linux mana_ib main.c, mana_ib_cfg_vport_steering()).
-	 */
-	for (uint16_t i = 0; i < nb && rxq->parse; i++)
-		if (pkts[i]->packet_type == RTE_PTYPE_UNKNOWN)
-			pkts[i]->packet_type = rte_net_get_ptype(pkts[i], NULL,
-				RTE_PTYPE_L2_MASK | RTE_PTYPE_L3_MASK |
-				RTE_PTYPE_L4_MASK);
-	mana_burst_leave(&list->is_busy);
+		/* The loop believes that each CQE uses WQEs in order. */
+	} while (nb < nb_pkts && *budget > 0 && ++nb_cqes < MANA_RX_SLOW_CQES);
+	hwq->slow_flags &= ~MANA_RX_SLOW_LANE;
+	if (part->next != part->nb)
+		hwq->slow_flags |= MANA_RX_SLOW_LANE;
 	return nb;
 }

@@ -9,8 +9,10 @@
 
 #include <rte_branch_prediction.h>
 #include <rte_byteorder.h>
+#include <rte_ether.h>
+#include <rte_ip.h>
 
-#include "mana_rxtx.h"
+#include "mana_txq.h"
 #include "mana_vec.h"
 
 /* ---- Mbufs ---------------------------------------------------------------- */
@@ -30,6 +32,9 @@ mana_tx_hdr_is_private(const struct rte_mbuf *m)
 		 rte_mbuf_ext_refcnt_read(m->shinfo) == 1));
 }
 
+/* Two fields of an mbuf, or half a word of a WQE. */
+typedef uint32_t mana_u32 __attribute__((may_alias, aligned(2)));
+
 /*
  * A direct mbuf of one segment and one reference returns to its pool without being
  * read: no other owner can get a reference before its completion.
@@ -40,21 +45,10 @@ mana_tx_hdr_is_private(const struct rte_mbuf *m)
 static_assert(offsetof(struct rte_mbuf, nb_segs) ==
 	      offsetof(struct rte_mbuf, refcnt) + sizeof(uint16_t), "rte_mbuf");
 
-static inline uint32_t
+static inline mana_u32 *
 mana_tx_ref_and_segs(const struct rte_mbuf *m)
 {
-	uint32_t word;
-
-	memcpy(&word, RTE_PTR_ADD(m, offsetof(struct rte_mbuf, refcnt)),
-	       sizeof(word));
-	return word;
-}
-
-static inline void
-mana_tx_ref_and_segs_set(struct rte_mbuf *m, uint32_t word)
-{
-	memcpy(RTE_PTR_ADD(m, offsetof(struct rte_mbuf, refcnt)), &word,
-	       sizeof(word));
+	return RTE_PTR_ADD(m, offsetof(struct rte_mbuf, refcnt));
 }
 
 /* The 16 bytes from data_off on: data_off, refcnt, nb_segs, port, ol_flags. */
@@ -69,19 +63,105 @@ static_assert(offsetof(struct rte_mbuf, refcnt) ==
 	      offsetof(struct rte_mbuf, data_off) + 8, "rte_mbuf");
 
 /*
- * The SGE of all data of an mbuf. loaded: by mana_tx_load(); key: at its place in
- * the SGE.
+ * Shortest valid frame. The driver does not pad it, like all drivers (Linux posts
+ * skb->len as it is). ASSUMED: runts
  */
-static inline mana_vec_t
-mana_tx_sge(const struct rte_mbuf *m, mana_vec_t loaded, mana_vec_t key)
+#define MANA_TX_MIN_BYTES RTE_ETHER_HDR_LEN
+
+/* ---- Flags ---------------------------------------------------------------- */
+
+/* Checksums that the device computes. */
+#define MANA_TX_OL_CSUM (RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK)
+/* A tunnel packet: all other lengths and flags describe the inner headers. */
+#define MANA_TX_OL_TUNNEL \
+	(RTE_MBUF_F_TX_OUTER_IPV4 | RTE_MBUF_F_TX_OUTER_IPV6 | \
+	 RTE_MBUF_F_TX_TUNNEL_MASK)
+/* Flags that describe a packet and request nothing by themselves. */
+#define MANA_TX_OL_INFO \
+	(RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IPV6 | MANA_TX_OL_TUNNEL)
+/* All requests, and those that are refused. */
+#define MANA_TX_OL_REQUEST (RTE_MBUF_F_TX_OFFLOAD_MASK & ~MANA_TX_OL_INFO)
+#define MANA_TX_OL_REFUSED \
+	(MANA_TX_OL_REQUEST & ~(MANA_TX_OL_CSUM | RTE_MBUF_F_TX_TCP_SEG | \
+				RTE_MBUF_F_TX_VLAN))
+
+/* The data is not in the mbuf's own buffer. */
+#define MANA_TX_OL_NOT_DIRECT (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL)
+/* A packet without any of these needs no more than its data sent. */
+#define MANA_TX_OL_SPECIAL (MANA_TX_OL_REQUEST | MANA_TX_OL_NOT_DIRECT)
+
+/* All Tx flags are in the upper half of ol_flags. */
+#define MANA_TX_OL_HALF(flags) ((uint32_t)((flags) >> 32))
+static_assert(((MANA_TX_OL_SPECIAL | MANA_TX_OL_INFO) & UINT32_MAX) == 0,
+	      "upper half");
+
+static inline uint32_t
+mana_tx_flags(const struct rte_mbuf *m)
 {
-	mana_vec_t addr = mana_vec_add64(mana_vec_load64(&m->buf_addr),
+	return MANA_TX_OL_HALF(m->ol_flags);
+}
+
+/*
+ * ---- Addresses ----------------------------------------------------------------
+ *
+ * Whether packets are in a memory region costs little if it is found out for several at
+ * once. The place of an mbuf's data is its SGE without a key, less an origin: the address
+ * less that of the region, and the size less the smallest one that is allowed. If a half
+ * of an address or a size is negative, its place has the upper bit set. So the largest of
+ * each 32 bits of all places tells whether all are right. (Of a region of 4 GiB and more it
+ * may say that they are not.)
+ */
+
+static inline struct mana_tx_origin
+mana_tx_origin(const struct mana_mr_range *region, uint32_t min_bytes)
+{
+	return (struct mana_tx_origin){
+		.from_sge = mana_vec_of64(0 - region->base, (0 - (uint64_t)min_bytes) << 32),
+		.to_sge = mana_vec_of64(region->base,
+					(uint64_t)min_bytes << 32 | region->lkey),
+		.bytes = mana_vec_of64(region->end - region->base - min_bytes, INT64_MAX),
+	};
+}
+
+/* The region that the fast lane tries first. */
+static inline void
+mana_tx_region_set(struct mana_txq *txq, struct mana_mr_range region)
+{
+	txq->region = region;
+	txq->origin = mana_tx_origin(&region, MANA_TX_MIN_BYTES);
+}
+
+/* loaded: by mana_tx_load(). */
+static inline mana_vec_t
+mana_tx_place(const struct rte_mbuf *m, mana_vec_t loaded,
+	      const struct mana_tx_origin *origin)
+{
+	mana_vec_t sge = mana_vec_add64(mana_vec_of64((uintptr_t)m->buf_addr, 0),
 		mana_vec_and(loaded, mana_vec_of64(UINT16_MAX, 0)));
 
-	return mana_vec_or(mana_vec_set16(addr, m->data_len, 6), key);
+	return mana_vec_add64(mana_vec_set16(sge, m->data_len, 6), origin->from_sge);
+}
+
+/* most: the largest of each 32 bits of the places. Returns 0 if all are right. */
+static inline mana_vec_t
+mana_tx_places_wrong(mana_vec_t most, const struct mana_tx_origin *origin)
+{
+	mana_vec_t left = mana_vec_sub64(mana_vec_sub64(origin->bytes, most),
+					 mana_vec_last32(most));
+
+	return mana_vec_and(mana_vec_or(left, most), mana_vec_of64(INT64_MIN, INT64_MIN));
 }
 
 /* ---- WQEs ----------------------------------------------------------------- */
+
+/*
+ * A posted WQE: its size, and the number of mbuf ring entries that are freed with
+ * it. The driver reads this to find the WQE of an error completion.
+ */
+#define MANA_TX_INFO_BU_M 0x1fu
+#define MANA_TX_INFO_MBUFS_S 5
+#define MANA_TX_INFO(nb_bu, nb_mbufs) \
+	((uint16_t)((nb_bu) | (nb_mbufs) << MANA_TX_INFO_MBUFS_S))
 
 /*
  * Store a word of a WQE. volatile, because the compiler would combine two words in
@@ -92,9 +172,6 @@ mana_wqe_set(uint64_t *word, uint64_t value)
 {
 	*(volatile uint64_t *)word = rte_cpu_to_le_64(value);
 }
-
-/* Half a word of a WQE. */
-typedef uint32_t mana_u32 __attribute__((may_alias));
 
 /* Store an SGE. Two stores for key and size cost less than combining them. */
 static inline void
@@ -148,6 +225,15 @@ mana_tx_group_add(struct mana_txq *txq, struct rte_mempool *mp, uint32_t last_bu
 	group->bu_at = last_bu;
 }
 
+/* Begin a group at the queue's indices. */
+static inline void
+mana_tx_group_open(struct mana_txq *txq)
+{
+	txq->open_pi = txq->pi;
+	txq->open_bu = txq->sq.pi;
+	txq->open_mbuf = txq->mbuf_pi;
+}
+
 /* Close the group that is being filled, if it is not empty. */
 static inline void
 mana_tx_group_close(struct mana_txq *txq)
@@ -155,27 +241,30 @@ mana_tx_group_close(struct mana_txq *txq)
 	if ((uint32_t)txq->pi == txq->open_pi)
 		return;
 	mana_tx_group_add(txq, txq->open_mp, txq->last_bu);
-	txq->open_pi = txq->pi;
-	txq->open_bu = txq->sq.pi;
+	mana_tx_group_open(txq);
 }
 
 /* WQEs, of one BU each, that still fit in the group that is being filled. */
 static inline uint32_t
-mana_tx_group_room(const struct mana_txq *txq)
+mana_tx_group_space(const struct mana_txq *txq)
 {
 	return RTE_MIN(txq->group_wqes - ((uint32_t)txq->pi - txq->open_pi),
 		       txq->group_bu - (txq->sq.pi - txq->open_bu));
 }
 
+/* Record the pool of the mbufs from an index of their ring on. */
+static inline void
+mana_tx_pools_set(struct mana_txq *txq, uint32_t at, uint32_t nb, struct rte_mempool *mp)
+{
+	for (; nb != 0; nb--)
+		txq->pools[at++ & txq->mbuf_mask] = mp;
+}
+
 /*
- * Post WQEs: add them to the group that is being filled. They are written from
- * sq.pi on, with txq->no_cqe in their OOB; mbufs and info are in their rings.
- *
- * @param last_bu
- *   BUs of the last one.
- * @param mp
- *   The pool of all these mbufs, which are direct and have one reference; NULL:
- *   check each mbuf when it is freed.
+ * Post WQEs, the last one of last_bu BUs: add them to the group that is being filled. They
+ * are written from sq.pi on, with txq->no_cqe in their OOB; mbufs and info are in their
+ * rings. mp: the pool of all these mbufs, which are direct and have one reference; NULL:
+ * txq->pools has that of each.
  */
 static inline void
 mana_tx_post(struct mana_txq *txq, uint32_t nb_wqes, uint32_t nb_bu,
@@ -183,8 +272,13 @@ mana_tx_post(struct mana_txq *txq, uint32_t nb_wqes, uint32_t nb_bu,
 {
 	if ((uint32_t)txq->pi == txq->open_pi)
 		txq->open_mp = mp;
-	else if (txq->open_mp != mp)
+	else if (txq->open_mp != mp && txq->open_mp != NULL) {
+		mana_tx_pools_set(txq, txq->open_mbuf, txq->mbuf_pi - txq->open_mbuf,
+				  txq->open_mp);
 		txq->open_mp = NULL;
+	}
+	if (txq->open_mp == NULL && mp != NULL)
+		mana_tx_pools_set(txq, txq->mbuf_pi, nb_mbufs, mp);
 	txq->pi += nb_wqes;
 	txq->sq.pi += nb_bu;
 	txq->mbuf_pi += nb_mbufs;
@@ -194,36 +288,153 @@ mana_tx_post(struct mana_txq *txq, uint32_t nb_wqes, uint32_t nb_bu,
 		mana_tx_group_close(txq);
 }
 
-/* ---- Pools ---------------------------------------------------------------- */
+/* ---- Header fields ---------------------------------------------------------- */
 
-/**
- * Make this pool the one of the fast lane: txq->mp, txq->lkey.
- *
- * @return
- *   False if the pool is not in one memory region, or too many pools alternate.
+/*
+ * Sum of the addresses of an IP header, without byte swaps: a one's complement
+ * sum does not depend on how the bytes are grouped.
  */
-bool mana_tx_pool_use(struct mana_txq *txq, struct rte_mempool *mp);
-/* Forget all keys, because a region was deregistered. */
-void mana_tx_pools_forget(struct mana_txq *txq);
+static inline uint64_t
+mana_tx_addr_sum(const uint8_t *l3, bool is_ipv4)
+{
+	uint32_t v4[2], v6[8], i;
+	uint64_t sum = 0;
+
+	if (is_ipv4) {
+		memcpy(v4, l3 + offsetof(struct rte_ipv4_hdr, src_addr),
+		       sizeof(v4));
+		return (uint64_t)v4[0] + v4[1];
+	}
+	memcpy(v6, l3 + offsetof(struct rte_ipv6_hdr, src_addr), sizeof(v6));
+	for (i = 0; i < RTE_DIM(v6); i++)
+		sum += v6[i];
+	return sum;
+}
+
+/*
+ * A sum in one's complement, of less than 2^36, to 16 bits: the upper 16 bits of
+ * the product are the sum of its four quarters, carries included.
+ */
+static inline uint16_t
+mana_tx_fold(uint64_t sum)
+{
+	return sum * UINT64_C(0x0001000100010001) >> 48;
+}
+
+static inline uint8_t *
+mana_tx_length_field(const uint8_t *l3, bool is_ipv4)
+{
+	return (uint8_t *)(uintptr_t)l3 +
+	       (is_ipv4 ? offsetof(struct rte_ipv4_hdr, total_length) :
+			  offsetof(struct rte_ipv6_hdr, payload_len));
+}
+
+/* Set a 16-bit field at any address. */
+static inline void
+mana_tx_field_set(uint8_t *field, uint16_t value)
+{
+	memcpy(field, &value, sizeof(value));
+}
+
+/*
+ * Set the fields to the values that the device expects: 0 in the IPv4 checksum, the
+ * sum of the pseudo header, folded and not complemented, in the L4 checksum (as
+ * in Linux's CHECKSUM_PARTIAL). For LSO the length of IP is 0, and the pseudo
+ * header has none. The values depend on the IP header only, so a second call
+ * changes nothing. ASSUMED: lso-headers
+ */
+static __rte_always_inline void
+mana_tx_headers_write(uint8_t *frame, const struct mana_tx_headers *hdrs)
+{
+	uint8_t *l3 = frame + hdrs->l3_off;
+	uint8_t *length = mana_tx_length_field(l3, hdrs->is_ipv4);
+	uint64_t sum = hdrs->sum;
+	uint16_t len;
+
+	if (hdrs->is_ip_csum)
+		mana_tx_field_set(l3 + offsetof(struct rte_ipv4_hdr, hdr_checksum), 0);
+	if (hdrs->sum_off == 0)
+		return;
+	memcpy(&len, length, sizeof(len));
+	if (hdrs->is_lso)
+		mana_tx_field_set(length, 0);
+	else
+		sum += len;
+	sum += mana_tx_addr_sum(l3, hdrs->is_ipv4);
+	mana_tx_field_set(frame + hdrs->sum_off, mana_tx_fold(sum));
+}
+
+/* ---- Requests --------------------------------------------------------------- */
+
+/* Both lengths as they are in tx_offload. */
+#define MANA_TX_LENS_M \
+	((uint64_t)((1u << RTE_MBUF_L2_LEN_BITS) - 1) << RTE_MBUF_L2_LEN_OFS | \
+	 (uint64_t)((1u << RTE_MBUF_L3_LEN_BITS) - 1) << RTE_MBUF_L3_LEN_OFS)
+
+/* The largest value of IP's length field, and the limit of some kernels. */
+#define MANA_TX_TSO_MAX_BYTES UINT16_MAX
+
+/* Bytes of the headers of a packet that requests segmentation. */
+static inline uint32_t
+mana_tx_tso_header(const struct rte_mbuf *m)
+{
+	return m->l2_len + m->l3_len + m->l4_len;
+}
+
+/* The flags that, with tx_offload, identify a request of the fast lane. */
+#define MANA_TX_OL_KEY \
+	(MANA_TX_OL_CSUM | RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IPV6 | \
+	 RTE_MBUF_F_TX_TCP_SEG)
+
+/* The fields of tx_offload that segmentation depends on. */
+#define MANA_TX_TSO_FIELDS_M \
+	(MANA_TX_LENS_M | \
+	 ((UINT64_C(1) << RTE_MBUF_L4_LEN_BITS) - 1) << RTE_MBUF_L4_LEN_OFS | \
+	 ((UINT64_C(1) << RTE_MBUF_TSO_SEGSZ_BITS) - 1) << RTE_MBUF_TSO_SEGSZ_OFS)
+
+static inline bool
+mana_tx_known_is(const struct mana_tx_known *known, const struct rte_mbuf *m)
+{
+	return (mana_tx_flags(m) & MANA_TX_OL_HALF(MANA_TX_OL_KEY)) ==
+		       known->flags &&
+	       ((m->tx_offload ^ known->offload) & known->fields) == 0;
+}
+
+/*
+ * Find or translate the request of a packet; it is the queue's last_known then.
+ * NULL: the slow lane has to decide.
+ */
+const struct mana_tx_request *
+mana_tx_request_find(struct mana_txq *txq, const struct rte_mbuf *m,
+		     uint32_t bytes);
+
+/* mana_tx_request_find(), inline if the packet has the request of the one before. */
+static inline const struct mana_tx_request *
+mana_tx_request_of(struct mana_txq *txq, const struct rte_mbuf *m,
+		   uint32_t bytes)
+{
+	const struct mana_tx_known *known = txq->last_known;
+
+	return likely(mana_tx_known_is(known, m)) ?
+		       &known->req : mana_tx_request_find(txq, m, bytes);
+}
 
 /* ---- The slow lane -------------------------------------------------------- */
 
-/**
- * Post one packet of any kind.
- *
- * @return
- *   Bytes posted. 0: the packet cannot be sent; it was freed and counted. -EAGAIN:
- *   there is no room in the ring; nothing has changed, and the packet is still the
- *   caller's.
+/*
+ * Post one packet of any kind. Returns its bytes. 0: the packet cannot be sent; it was
+ * freed and counted. -EAGAIN: there is no space in the ring, or no key yet; nothing has
+ * changed, and the packet is still the caller's.
  */
 int mana_tx_slow(struct mana_txq *txq, struct rte_mbuf *m);
 
 /*
  * ---- Completions -------------------------------------------------------------
  *
- * The part that bursts inline. The rest is in mana_tx_done.c.
+ * The part that bursts inline. The rest is in mana_txq.c.
  *
- * A burst frees completed packets:
+ * A burst does not always look at completions: it is cheaper to take many at once, and
+ * a pool takes many mbufs for little more than one. It frees completed packets:
  * - all of them, if it is a burst of no packets or would not fit otherwise, and
  *   in mana_txq_done_cleanup();
  * - all of them, if the newest packet before the burst has completed: an idle
@@ -233,6 +444,13 @@ int mana_tx_slow(struct mana_txq *txq, struct rte_mbuf *m);
  *   larger.
  * The driver notices errors and overruns at the same moments.
  */
+
+/* How completions are taken. */
+enum mana_tx_reap {
+	MANA_TX_REAP_ONE, /* one at a time, with a check of each position */
+	MANA_TX_REAP_GROUPS, /* good CQEs, one per group */
+	MANA_TX_REAP_EACH, /* good CQEs, one per WQE */
+};
 
 /* What the driver reads of a CQE, each word once. */
 struct mana_tx_cqe {
@@ -256,43 +474,11 @@ mana_tx_cqe_read(const struct gdma_cqe *cqe)
 	};
 }
 
-/* A place in the queue: the indices of a WQE, of its mbufs and its group. */
-struct mana_tx_place {
-	uint32_t wqe;
-	uint32_t mbuf;
-	uint32_t bu;
-	uint32_t group;
-};
-
-/* Of the oldest WQE. */
-static inline struct mana_tx_place
-mana_tx_place_of(const struct mana_txq *txq)
-{
-	return (struct mana_tx_place){
-		txq->ci, txq->mbuf_ci, txq->sq.ci, txq->group_ci
-	};
-}
-
-/**
- * Move a place behind the last WQE that a CQE completes; if that WQE was
- * released before, do not move it. The queue has a group.
- *
- * @param[in,out] place
- *   The oldest WQE that is not done.
- * @return
- *   Whether the CQE names a WQE whose CQE may come now.
- */
-bool mana_tx_cqe_follow(const struct mana_txq *txq, struct mana_tx_cqe cqe,
-			struct mana_tx_place *place);
-
-/* The start of a queue: nothing is known of the offsets in CQEs. */
-void mana_tx_offset_check_reset(struct mana_txq *txq, bool no_suppress);
-
 /* Free the mbufs up to an index of their ring; mp as in struct mana_tx_group. */
 void mana_tx_free_to(struct mana_txq *txq, struct rte_mempool *mp,
 		     uint32_t end);
 
-/* The same, inlined for mbufs of one pool that do not wrap. */
+/* Free mbufs of one pool that do not wrap, inline. */
 static inline void
 mana_tx_put_to(struct mana_txq *txq, struct rte_mempool *mp, uint32_t end)
 {
@@ -384,13 +570,15 @@ mana_tx_newest_is_done(const struct mana_txq *txq)
 	return !mana_cq_is_empty(&txq->cq, idx, mana_cq_trailer(&txq->cq, idx));
 }
 
-/**
- * Read CQEs, and free the packets that they release.
- *
- * @param max
- *   Packets to free at most.
- * @return
- *   Packets freed.
+/*
+ * Free mbufs of an SQ that was destroyed, if the ring has them: at most max. Returns
+ * their number.
+ */
+uint32_t mana_tx_old_free(struct mana_txq *txq, uint32_t max);
+
+/*
+ * Read CQEs, and free the packets that they release, at most max; also those of an SQ
+ * that was destroyed. Returns their number.
  */
 uint32_t mana_tx_reap(struct mana_txq *txq, uint32_t max);
 

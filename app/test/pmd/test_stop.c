@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A port is stopped while its bursts and operations are at work: by another thread, and by
+ * a signal handler that has interrupted them and does not return to them.
+ */
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_pause.h>
+
+#include "fixture.h"
+
+#define NB_ROUNDS 50
+#define NB_QUEUES 2
+
+static const struct fx_config config = { .nb_rxq = NB_QUEUES, .nb_txq = NB_QUEUES,
+					 .rss_hf = FX_RSS };
+
+/* ---- By another thread ---------------------------------------------------------- */
+
+static struct {
+	/* ethdev changes its own table at the stop, not as one. */
+	struct rte_eth_fp_ops ops;
+	unsigned int is_over;
+	unsigned int nb_rounds;
+} poller;
+
+static void *
+poll_queues(void *arg)
+{
+	const struct rte_eth_fp_ops *ops = &poller.ops;
+	struct rte_mbuf *pkts[FX_BURST];
+
+	while (__atomic_load_n(&poller.is_over, __ATOMIC_RELAXED) == 0) {
+		for (uint16_t q = 0; q < NB_QUEUES; q++) {
+			uint16_t nb = ops->rx_pkt_burst(ops->rxq.data[q], pkts, FX_BURST);
+			uint16_t sent = ops->tx_pkt_burst(ops->txq.data[q], pkts, nb);
+
+			rte_pktmbuf_free_bulk(pkts + sent, nb - sent);
+		}
+		__atomic_add_fetch(&poller.nb_rounds, 1, __ATOMIC_RELAXED);
+	}
+	return arg;
+}
+
+/*
+ * Another lcore still polls when the port stops, as in an application that does not wait
+ * for its lcores. It ends before the start, whose change of ethdev's table is not atomic.
+ */
+FX_TEST(test_stop_while_polled)
+{
+	pthread_t thread;
+
+	fx_start(fx, &config);
+	for (unsigned int i = 0; i < NB_ROUNDS; i++) {
+		poller.is_over = poller.nb_rounds = 0;
+		poller.ops = rte_eth_fp_ops[fx->port[0]];
+		assert_int_equal(pthread_create(&thread, NULL, poll_queues, NULL), 0);
+		for (uint32_t seed = 0; seed < FX_BURST; seed++) {
+			struct rte_mbuf *m = fx_frame(fx->pool, 100, seed);
+
+			fx_send(fx->port[1], 0, &m, 1);
+		}
+		/* A busy machine may start the thread late. */
+		while (__atomic_load_n(&poller.nb_rounds, __ATOMIC_RELAXED) == 0)
+			rte_pause();
+		assert_int_equal(fx_dev_stop(fx, 0), 0);
+		__atomic_store_n(&poller.is_over, 1, __ATOMIC_RELAXED);
+		assert_int_equal(pthread_join(thread, NULL), 0);
+		assert_int_equal(fx_dev_start(fx, 0), 0);
+	}
+	fx->ignore_counters = true;
+}
+
+/* ---- By a signal handler ---------------------------------------------------------- */
+
+static struct {
+	struct fixture *fx;
+	sigjmp_buf back;
+	pthread_t thread;
+	int stop_error;
+	unsigned int delay_us;
+	unsigned int is_at_work;
+} victim;
+
+static void
+on_signal(int number)
+{
+	(void)number;
+	victim.stop_error = fx_dev_stop(victim.fx, 0);
+	siglongjmp(victim.back, 1);
+}
+
+static void *
+send_signal(void *arg)
+{
+	while (__atomic_load_n(&victim.is_at_work, __ATOMIC_ACQUIRE) == 0)
+		rte_pause();
+	rte_delay_us_block(victim.delay_us);
+	(void)pthread_kill(victim.thread, SIGUSR1);
+	return arg;
+}
+
+static void
+read_statistics(uint16_t port)
+{
+	struct rte_eth_stats stats;
+
+	(void)rte_eth_stats_get(port, &stats);
+}
+
+static void
+count_packets(uint16_t port)
+{
+	(void)rte_eth_rx_queue_count(port, 0);
+}
+
+static void
+set_mtu(uint16_t port)
+{
+	(void)rte_eth_dev_set_mtu(port, 1400);
+}
+
+static void
+receive(uint16_t port)
+{
+	struct rte_mbuf *pkts[FX_BURST];
+
+	(void)rte_eth_rx_burst(port, 0, pkts, FX_BURST);
+}
+
+/* The operation is interrupted at random; each stop succeeds, and the port starts again. */
+static void
+stop_in_handler(struct fixture *fx, void (*operate)(uint16_t port))
+{
+	const struct sigaction action = { .sa_handler = on_signal };
+	pthread_t thread;
+
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+	fx_start(fx, &config);
+	victim.fx = fx;
+	victim.thread = pthread_self();
+	for (unsigned int i = 0; i < NB_ROUNDS; i++) {
+		victim.delay_us = 1 + i * 7 % 50;
+		victim.is_at_work = 0;
+		assert_int_equal(pthread_create(&thread, NULL, send_signal, NULL), 0);
+		if (sigsetjmp(victim.back, 1) == 0) {
+			__atomic_store_n(&victim.is_at_work, 1, __ATOMIC_RELEASE);
+			for (;;)
+				operate(fx->port[0]);
+		}
+		assert_int_equal(pthread_join(thread, NULL), 0);
+		assert_int_equal(victim.stop_error, 0);
+		assert_int_equal(fx_dev_start(fx, 0), 0);
+	}
+	fx_pass_one(fx);
+	fx_stop(fx);
+}
+
+FX_TEST(test_stop_in_statistics)
+{
+	stop_in_handler(fx, read_statistics);
+}
+
+FX_TEST(test_stop_in_queue_count)
+{
+	stop_in_handler(fx, count_packets);
+}
+
+FX_TEST(test_stop_in_mtu)
+{
+	stop_in_handler(fx, set_mtu);
+}
+
+FX_TEST(test_stop_in_burst)
+{
+	stop_in_handler(fx, receive);
+}
+
+int
+main(void)
+{
+	return FX_RUN("stop");
+}

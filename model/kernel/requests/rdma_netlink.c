@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* RDMA netlink: libibverbs finds devices by it (ibdev_nl.c, core/nldev.c). */
+
+#include <endian.h>
+#include <errno.h>
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+#include <rdma/rdma_netlink.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fault.h"
+#include "function.h"
+#include "kernel.h"
+#include "kernel_version.h"
+#include "machine.h"
+#include "mana_abi.h"
+#include "netdev_list.h"
+#include "netlink.h"
+#include "segment.h"
+
+#define NODE_TYPE_CA 1 /* RDMA_NODE_IB_CA */
+/* IB_PORT_DOWN and others. */
+#define PORT_DOWN 1
+#define PORT_ACTIVE 4
+#define PORT_DISABLED 3
+#define PORT_LINK_UP 5
+/* rdma_netlink.h of Linux 6.12 */
+#define ATTR_NAME_ASSIGN_TYPE 101
+#define ATTR_PRIVILEGED_QKEY 96
+#define ATTR_MONITOR 103
+
+static int
+start_message(const struct nlmsghdr *request, int cmd, int flags,
+	      struct nl_msg **msg)
+{
+	*msg = nlmsg_alloc_simple(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, cmd), flags);
+	if (*msg == NULL)
+		return -ENOMEM;
+	nlmsg_hdr(*msg)->nlmsg_seq = request->nlmsg_seq;
+	return 0;
+}
+
+static const struct kernel_port_answer *
+port_answer(const struct rdma_device *device)
+{
+	return device->is_rnic ? &kernel_version()->rnic_port :
+				 &kernel_version()->raw_port;
+}
+
+/* core/nldev.c fill_dev_info() */
+static int
+put_device(struct nl_msg *msg, const struct rdma_device *device)
+{
+	const struct kernel_version *version = kernel_version();
+	uint64_t guid;
+	int rc;
+
+	memcpy(&guid, device->node_guid, sizeof(guid));
+	rc = nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, device->index);
+	if (rc == 0)
+		rc = nla_put_string(msg, RDMA_NLDEV_ATTR_DEV_NAME,
+				    device->name);
+	if (rc == 0)
+		rc = nla_put_u32(msg, RDMA_NLDEV_ATTR_PORT_INDEX,
+				 device->nb_ports);
+	if (rc == 0)
+		rc = nla_put_u64(msg, RDMA_NLDEV_ATTR_NODE_GUID, be64toh(guid));
+	if (rc == 0)
+		rc = nla_put_u64(msg, RDMA_NLDEV_ATTR_SYS_IMAGE_GUID, 0);
+	if (rc == 0)
+		rc = nla_put_u8(msg, RDMA_NLDEV_ATTR_DEV_NODE_TYPE,
+				NODE_TYPE_CA);
+	if (rc == 0)
+		rc = nla_put_u64(msg, RDMA_NLDEV_ATTR_CAP_FLAGS,
+				 device->is_rnic ?
+					 version->rnic.device_cap_flags :
+					 version->raw.device_cap_flags);
+	if (rc == 0)
+		rc = nla_put_u8(msg, RDMA_NLDEV_ATTR_DEV_DIM, 0);
+	if (rc == 0)
+		rc = nla_put_u8(msg, ATTR_NAME_ASSIGN_TYPE, 0);
+	/* Of the first port, if it has GIDs. */
+	if (rc == 0 && port_answer(device)->nb_gids_first > 0)
+		rc = nla_put_string(msg, RDMA_NLDEV_ATTR_DEV_PROTOCOL, "roce");
+	return rc < 0 ? -ENOMEM : 0;
+}
+
+static int
+answer_device(const struct nlmsghdr *request, const struct rdma_device *device,
+	      int flags, struct netlink_sink *sink)
+{
+	struct nl_msg *msg;
+	int rc;
+
+	rc = start_message(request, RDMA_NLDEV_CMD_GET, flags, &msg);
+	if (rc < 0)
+		return rc;
+	rc = put_device(msg, device);
+	if (rc == 0)
+		sink->answer(sink, msg);
+	nlmsg_free(msg);
+	return rc;
+}
+
+static int
+dump_devices(const struct nlmsghdr *request, struct netlink_sink *sink)
+{
+	struct rdma_device device;
+	uint32_t i;
+	int rc;
+
+	for (i = 0; rdma_device_nth(i, &device); i++) {
+		rc = answer_device(request, &device, NLM_F_MULTI, sink);
+		if (rc < 0)
+			return rc;
+	}
+	netlink_answer_done(request, sink);
+	return 0;
+}
+
+/* fill_port_info(); port from 1 */
+static int
+put_port(struct nl_msg *msg, const struct rdma_device *device, uint32_t port)
+{
+	struct kernel_netdev netdev;
+	bool is_active;
+	int rc;
+
+	segment_lock();
+	netdev_get(device->fn, port - 1, &netdev);
+	segment_unlock();
+	is_active = netdev.is_up && netdev.carrier;
+	rc = nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, device->index);
+	if (rc == 0)
+		rc = nla_put_string(msg, RDMA_NLDEV_ATTR_DEV_NAME,
+				    device->name);
+	if (rc == 0)
+		rc = nla_put_u32(msg, RDMA_NLDEV_ATTR_PORT_INDEX, port);
+	if (rc == 0)
+		rc = nla_put_u8(msg, RDMA_NLDEV_ATTR_PORT_STATE,
+				is_active ? PORT_ACTIVE : PORT_DOWN);
+	if (rc == 0)
+		rc = nla_put_u8(msg, RDMA_NLDEV_ATTR_PORT_PHYS_STATE,
+				is_active ? PORT_LINK_UP : PORT_DISABLED);
+	/* mana_ib gives the core the netdev of the port with GIDs only. */
+	if (rc == 0 && port == 1 && port_answer(device)->nb_gids_first > 0) {
+		rc = nla_put_u32(msg, RDMA_NLDEV_ATTR_NDEV_INDEX,
+				 netdev.ifindex);
+		if (rc == 0)
+			rc = nla_put_string(msg, RDMA_NLDEV_ATTR_NDEV_NAME,
+					    netdev.name);
+	}
+	return rc < 0 ? -ENOMEM : 0;
+}
+
+static int
+answer_port(const struct nlmsghdr *request, const struct rdma_device *device,
+	    uint32_t port, int cmd, int flags, struct netlink_sink *sink)
+{
+	struct nl_msg *msg;
+	int rc;
+
+	rc = start_message(request, cmd, flags, &msg);
+	if (rc < 0)
+		return rc;
+	rc = put_port(msg, device, port);
+	if (rc == 0)
+		sink->answer(sink, msg);
+	nlmsg_free(msg);
+	return rc;
+}
+
+/* Get the device of DEV_INDEX. */
+static int
+get_index(struct nlattr **attrs, struct rdma_device *device)
+{
+	uint32_t i, index;
+
+	if (attrs[RDMA_NLDEV_ATTR_DEV_INDEX] == NULL)
+		return -EINVAL;
+	index = nla_get_u32(attrs[RDMA_NLDEV_ATTR_DEV_INDEX]);
+	for (i = 0; rdma_device_nth(i, device); i++)
+		if (device->index == index)
+			return 0;
+	return -EINVAL;
+}
+
+/* nldev_port_get_dumpit(): without a device there are no ports. */
+static int
+dump_ports(const struct nlmsghdr *request, struct nlattr **attrs,
+	   struct netlink_sink *sink)
+{
+	struct rdma_device device;
+	int rc = 0;
+
+	if (get_index(attrs, &device) == 0)
+		for (uint32_t port = 1; rc == 0 && port <= device.nb_ports;
+		     port++)
+			rc = answer_port(request, &device, port,
+					 RDMA_NLDEV_CMD_PORT_GET, NLM_F_MULTI,
+					 sink);
+	if (rc == 0)
+		netlink_answer_done(request, sink);
+	return rc;
+}
+
+/* nldev_port_get_doit(): its answer has the type of a device's. */
+static int
+get_port(const struct nlmsghdr *request, struct nlattr **attrs,
+	 struct netlink_sink *sink)
+{
+	struct rdma_device device;
+	uint32_t port;
+	int rc;
+
+	if (attrs[RDMA_NLDEV_ATTR_PORT_INDEX] == NULL)
+		return -EINVAL;
+	rc = get_index(attrs, &device);
+	if (rc < 0)
+		return rc;
+	port = nla_get_u32(attrs[RDMA_NLDEV_ATTR_PORT_INDEX]);
+	if (port == 0 || port > device.nb_ports)
+		return -EINVAL;
+	return answer_port(request, &device, port, RDMA_NLDEV_CMD_GET, 0, sink);
+}
+
+static int
+answer_chardev(const struct nlmsghdr *request, struct nlattr **attrs,
+	       struct netlink_sink *sink)
+{
+	struct rdma_device device;
+	char name[RDMA_NAME_BYTES];
+	struct nl_msg *msg;
+	uint32_t minor;
+	int rc;
+
+	if (attrs[RDMA_NLDEV_ATTR_CHARDEV_TYPE] == NULL)
+		return -EINVAL;
+	rc = get_index(attrs, &device);
+	if (rc < 0)
+		return rc;
+	if (nla_strcmp(attrs[RDMA_NLDEV_ATTR_CHARDEV_TYPE], "uverbs") != 0)
+		return -EOPNOTSUPP;
+	rc = start_message(request, RDMA_NLDEV_CMD_GET_CHARDEV, 0, &msg);
+	if (rc < 0)
+		return rc;
+
+	snprintf(name, sizeof(name), "uverbs%u", device.number);
+	minor = KERNEL_UVERBS_MINOR_BASE + device.number;
+	rc = nla_put_string(msg, RDMA_NLDEV_ATTR_CHARDEV_NAME, name);
+	if (rc == 0)
+		rc = nla_put_u64(msg, RDMA_NLDEV_ATTR_CHARDEV_ABI,
+				 MANA_ABI_UVERBS_VERSION);
+	/* The kernel's "huge" encoding of a device number. */
+	if (rc == 0)
+		rc = nla_put_u64(msg, RDMA_NLDEV_ATTR_CHARDEV,
+				 (minor & 0xff) | KERNEL_UVERBS_MAJOR << 8 |
+				 (uint64_t)(minor & ~0xffu) << 12);
+	/* Without the driver id libibverbs does not find its provider. */
+	if (rc == 0)
+		rc = nla_put_u32(msg, RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID,
+				 MANA_ABI_DRIVER_ID);
+	if (rc == 0)
+		sink->answer(sink, msg);
+	nlmsg_free(msg);
+	return rc < 0 ? -ENOMEM : 0;
+}
+
+static int
+answer_system(const struct nlmsghdr *request, struct netlink_sink *sink)
+{
+	struct nl_msg *msg;
+	int rc;
+
+	rc = start_message(request, RDMA_NLDEV_CMD_SYS_GET, 0, &msg);
+	if (rc < 0)
+		return rc;
+	rc = nla_put_u8(msg, RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 1); /* shared */
+	if (rc == 0)
+		rc = nla_put_u8(msg, RDMA_NLDEV_SYS_ATTR_COPY_ON_FORK, 1);
+	if (rc == 0)
+		rc = nla_put_u8(msg, ATTR_PRIVILEGED_QKEY, 0);
+	if (rc == 0)
+		rc = nla_put_u8(msg, ATTR_MONITOR, 1);
+	if (rc == 0)
+		sink->answer(sink, msg);
+	nlmsg_free(msg);
+	return rc < 0 ? -ENOMEM : 0;
+}
+
+static int
+run_request(const struct nlmsghdr *request, struct netlink_sink *sink)
+{
+	static const struct nla_policy policy[RDMA_NLDEV_ATTR_MAX] = {
+		[RDMA_NLDEV_ATTR_DEV_INDEX] = { .type = NLA_U32 },
+		[RDMA_NLDEV_ATTR_PORT_INDEX] = { .type = NLA_U32 },
+		[RDMA_NLDEV_ATTR_CHARDEV_TYPE] = { .type = NLA_NUL_STRING,
+						   .maxlen = 128 },
+	};
+	struct nlattr *attrs[RDMA_NLDEV_ATTR_MAX];
+	struct rdma_device device;
+	int rc;
+
+	segment_lock();
+	rc = fault_check(FAULT_netlink);
+	segment_unlock();
+	if (rc < 0)
+		return rc;
+	if (RDMA_NL_GET_CLIENT(request->nlmsg_type) != RDMA_NL_NLDEV)
+		return -EINVAL;
+	if (nlmsg_parse((struct nlmsghdr *)(uintptr_t)request, 0, attrs,
+			RDMA_NLDEV_ATTR_MAX - 1, policy) < 0)
+		return -EINVAL;
+
+	switch (RDMA_NL_GET_OP(request->nlmsg_type)) {
+	case RDMA_NLDEV_CMD_GET:
+		if (request->nlmsg_flags & NLM_F_DUMP)
+			return dump_devices(request, sink);
+		rc = get_index(attrs, &device);
+		return rc < 0 ? rc : answer_device(request, &device, 0, sink);
+	case RDMA_NLDEV_CMD_PORT_GET:
+		return request->nlmsg_flags & NLM_F_DUMP ?
+			       dump_ports(request, attrs, sink) :
+			       get_port(request, attrs, sink);
+	case RDMA_NLDEV_CMD_GET_CHARDEV:
+		return answer_chardev(request, attrs, sink);
+	case RDMA_NLDEV_CMD_SYS_GET:
+		return answer_system(request, sink);
+	default: /* resources and counters are not modelled */
+		return -EINVAL;
+	}
+}
+
+void
+rdma_netlink_request(const struct nlmsghdr *request, struct netlink_sink *sink)
+{
+	int rc;
+
+	if ((request->nlmsg_flags & NLM_F_REQUEST) == 0)
+		return;
+	rc = run_request(request, sink);
+	machine_tick();
+	/* A successful dump ends with NLMSG_DONE only. */
+	if (rc == 0 && (request->nlmsg_flags & NLM_F_DUMP) != 0)
+		return;
+	netlink_finish(request, rc, sink);
+}
