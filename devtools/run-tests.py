@@ -26,6 +26,7 @@ import sys
 import time
 from pathlib import Path
 
+import flaky
 import testlog
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,7 +40,7 @@ TIMEOUT_FACTOR = '4'
 
 
 class Result:
-    """One test: verdict is PASS, FAIL or SKIP; text its cause or reason."""
+    """One test: verdict is PASS, FAIL, FLAKY or SKIP; text its cause or reason."""
 
     def __init__(self, stage, test, name, verdict, text=''):
         self.stage, self.test, self.name = stage, test, name
@@ -55,6 +56,7 @@ class Run:
     def __init__(self, build, form, failed=None):
         self.build, self.form = build, form
         self.failed = failed        # {stage: [test]} to run again, or None
+        self.known, self.warnings = {}, []      # of flaky.txt
         self.logs = build / 'test-logs'
         self.results, self.stages, self.seconds = [], [], {}
 
@@ -128,24 +130,45 @@ def tests_of_form(run):
     return [test for test, form in test_forms(run.build).items() if form in included]
 
 
-def run_meson(run, name, tests):
-    """Runs these tests of meson. Each counts as its cases, or as one."""
+def meson_test(run, name, tests, *options):
+    """{test: testlog.Test} of those that ran. The log is NAME.json."""
     log = run.build / 'meson-logs/testlog.json'
     log.unlink(missing_ok=True)
     command = ['meson', 'test', '-C', str(run.build), '--no-rebuild', '--print-errorlogs',
-               '--timeout-multiplier', TIMEOUT_FACTOR, *tests]
-    status = follow(command, run.logs / f'{name}.log', None, env=run.env())
+               '--timeout-multiplier', TIMEOUT_FACTOR, *options, *tests]
+    follow(command, run.logs / f'{name}.log', None, env=run.env())
     if not log.exists():
-        run.results.append(Result(name, '', 'meson test has left no log', 'FAIL',
-                                  f'exit {status}'))
-        return
-    shutil.copy(log, run.logs / 'testlog.json')
-    for test in testlog.tests(log):
+        return {}
+    shutil.copy(log, run.logs / f'{name}.json')
+    return {test.name: test for test in testlog.tests(log)}
+
+
+def passes_alone(run, test):
+    """Whether a test that failed passes alone, twice."""
+    print(f'== {test} again, alone', flush=True)
+    for again in 1, 2:
+        ran = meson_test(run, f'{test}-again-{again}', [test], '--num-processes', '1').get(test)
+        if ran is None or ran.result != 'OK':
+            return False
+    return True
+
+
+def run_meson(run, name, tests):
+    """Runs these tests of meson. Each counts as its cases, or as one."""
+    ran = meson_test(run, name, tests)
+    for test in ran.values():
         run.seconds[test.name] = test.seconds
+        entry = run.known.get(test.name)
+        if entry and test.result not in ('OK', 'SKIP'):
+            why = flaky.why_red(test)
+            if why is None and passes_alone(run, test.name):
+                run.results.append(Result(name, test.name, test.name, 'FLAKY', entry.seen))
+                continue
+            print(f'{test.name}: known, but {why or "it failed again"}', flush=True)
         for case, verdict, text in testlog.cases(test):
             run.results.append(Result(name, test.name, case, verdict, text))
-    missing = set(tests) - set(run.seconds)
-    run.results += [Result(name, test, test, 'FAIL', 'did not run') for test in sorted(missing)]
+    run.results += [Result(name, test, test, 'FAIL', 'did not run')
+                    for test in tests if test not in ran]
 
 
 # ---- The stages -----------------------------------------------------------------------
@@ -170,7 +193,7 @@ STAGES = {
     'main-job': ('quick', script(TOOLS / 'main-job.sh', 10, 'BUILD')),
     'meson': ('quick', lambda run, name: meson_stage(run)),
     'features': ('full', script(sys.executable, TOOLS / 'check-features.py', 'BUILD',
-                                'BUILD/test-logs/testlog.json')),
+                                'BUILD/test-logs/meson.json')),
     'instructions': ('gate', script(TOOLS / 'bench.sh', '--ours', '--goals', '--check',
                                     '--check-ceilings', '--skip')),
     'matrix': ('full', script(TOOLS / 'matrix.sh', '--quick')),
@@ -232,18 +255,23 @@ def summary(run):
     slowest = sorted(run.seconds.items(), key=lambda item: -item[1])
     for name, seconds in slowest[:NB_SLOWEST]:
         print(f'{seconds:7.1f}  {name}')
+    for warning in run.warnings:
+        print('warning:', warning)
     counts = {}
-    for word, verdict in ('skipped', 'SKIP'), ('failed', 'FAIL'), ('passed', 'PASS'):
+    for word, verdict in (('skipped:', 'SKIP'), ('failed:', 'FAIL'), ('FLAKY', 'FLAKY'),
+                          ('', 'PASS')):
         found = [result for result in run.results if result.verdict == verdict]
-        counts[word] = len(found)
-        if word != 'passed':
+        counts[verdict] = len(found)
+        if word:
             for result in found:
-                print(f'{word}: {result.line()}')
-    if counts['failed']:
-        print(f'logs: {run.logs}; again: ./test --{run.form} --failed')
-    skipped = f", {counts['skipped']} skipped" if counts['skipped'] else ''
-    print(f"{counts['passed']} passed, {counts['failed']} failed{skipped}", flush=True)
-    return 1 if counts['failed'] or not counts['passed'] else 0
+                print(word, result.line())
+    if counts['FAIL']:
+        form = '' if run.form == 'quick' else f' --{run.form}'
+        print(f'logs: {run.logs}; again: ./test{form} --failed')
+    nb_passed = counts['PASS'] + counts['FLAKY']
+    skipped = f", {counts['SKIP']} skipped" if counts['SKIP'] else ''
+    print(f"{nb_passed} passed, {counts['FAIL']} failed{skipped}", flush=True)
+    return 1 if counts['FAIL'] or not nb_passed else 0
 
 
 def main():
@@ -262,6 +290,12 @@ def main():
         if name not in stages_of_form(form):
             sys.exit(f'run-tests.py: {form} has no stage {name}; "list" prints all')
     run = Run(build, form, failed)
+    try:
+        run.known, run.warnings = flaky.load(test_forms(build))
+    except flaky.WrongList as error:
+        sys.exit(f'run-tests.py: {error}')
+    if form == 'full':
+        run.results += [Result('flaky', warning, warning, 'FAIL') for warning in run.warnings]
     if not wanted:
         shutil.rmtree(run.logs, ignore_errors=True)
     run.logs.mkdir(parents=True, exist_ok=True)
