@@ -325,6 +325,29 @@ FX_TEST(test_stopped_and_unconfigured)
 	unlisten_all(fx);
 }
 
+/* The driver owns such ports while they recover: that is no owner that replaces them. */
+FX_TEST(test_failed_configuration)
+{
+	struct rte_eth_conf wrong = { .link_speeds = RTE_ETH_LINK_SPEED_FIXED,
+				      .intr_conf = { .rmv = 1 } };
+
+	fx_expect_error("");
+	listen_all(fx);
+	fx_start(fx, &plain);
+	fx_stop(fx);
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		assert_int_equal(rte_eth_dev_configure(fx->port[i], 1, 1, &wrong), -ENOTSUP);
+	fx_command("remove fn=0");
+	fx_wait_event(fx, RTE_ETH_EVENT_ERR_RECOVERING, 1);
+	/* Some steps without the PCI function. */
+	rte_delay_us_sleep(50000);
+	recover(fx, "return fn=0");
+	fx_start(fx, &plain);
+	exchange(fx);
+	check_recovered(fx);
+	unlisten_all(fx);
+}
+
 FX_TEST(test_time_is_over)
 {
 	static const enum rte_eth_event_type events[] = {

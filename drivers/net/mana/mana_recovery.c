@@ -113,7 +113,7 @@ wait_of(const struct rte_eth_dev *dev)
 	struct rte_eth_dev_owner owner;
 
 	if (rte_eth_dev_owner_get(dev->data->port_id, &owner) != 0 ||
-	    owner.id == RTE_ETH_DEV_NO_OWNER)
+	    owner.id == RTE_ETH_DEV_NO_OWNER || owner.id == priv->recovery.owner_id)
 		return WAIT_TIMEOUT;
 	if (strcmp(owner.name, FAILSAFE_OWNER) == 0 && !priv->options.no_membarrier)
 		return WAIT_FOREVER;
@@ -121,7 +121,7 @@ wait_of(const struct rte_eth_dev *dev)
 	return priv->has_removal_event ? WAIT_FUNCTION : WAIT_TIMEOUT;
 }
 
-/* The driver owns an unconfigured port without owner, until port_release(). */
+/* The driver owns an unconfigured port without owner, until port_release(). See wait_of(). */
 static void
 port_reserve(struct rte_eth_dev *dev)
 {
