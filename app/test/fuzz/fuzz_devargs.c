@@ -49,9 +49,12 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t nb_bytes)
 {
 	struct mana_devargs *devargs = malloc(sizeof(*devargs));
-	char *text = strndup((const char *)data, nb_bytes);
-	int ret = mana_devargs_parse(text, devargs);
+	char *text = malloc(nb_bytes + 1);
+	int ret;
 
+	memcpy(text, data, nb_bytes);
+	text[nb_bytes] = '\0';
+	ret = mana_devargs_parse(text, devargs);
 	FUZZ_CHECK(ret == 0 || ret == -EINVAL || ret == -E2BIG);
 	FUZZ_CHECK(devargs->nb_selects <= MANA_DEVARGS_MAX_SELECTS);
 	for (uint32_t i = 0; i < devargs->nb_selects; i++)

@@ -241,17 +241,6 @@ __wrap_ioctl(int fd, unsigned long request, ...)
 /* ---- Verbs: not the subject here ----------------------------------------- */
 
 int
-mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m, uintptr_t addr,
-	     uint64_t len_bytes)
-{
-	(void)cache;
-	(void)m;
-	(void)addr;
-	(void)len_bytes;
-	return -ENOENT;
-}
-
-int
 mana_verbs_error(void)
 {
 	return -EIO;
