@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Builds further configurations: clang, each header alone, driver headers in another folder,
-# and the driver for arm64 with Debian's arm64 packages, whose unit tests run on an emulated
+# Builds further configurations: driver and model with clang, and with their tests
+# (clang-tests), each header alone, driver headers in another folder, and the driver for arm64 with Debian's arm64 packages, whose unit tests run on an emulated
 # processor. Warnings are errors, also in the debug build of coverage.sh.
 #
-# usage: check-builds.sh [clang|headers|sdk|arm64]...    (default: all)
+# usage: check-builds.sh [clang|clang-tests|headers|sdk|arm64]...  (default: all but clang)
 
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -46,7 +46,15 @@ check_clang() {
 		echo "SKIP build: clang: not installed"
 		return
 	fi
-	CC=clang build clang "$root/build-clang" || :
+	CC=clang build clang "$root/build-clang" -Dtests=false || :
+}
+
+check_clang_tests() {
+	if ! command -v clang >/dev/null; then
+		echo "SKIP build: clang, tests: not installed"
+		return
+	fi
+	CC=clang build "clang, tests" "$root/build-clang-tests" || :
 }
 
 # Each header includes what it needs.
@@ -187,11 +195,12 @@ ar = 'ar'"
 	fi
 }
 
-for check in ${*:-clang headers sdk arm64}; do
+for check in ${*:-clang-tests headers sdk arm64}; do
 	case $check in
+	clang-tests) check_clang_tests ;;
 	clang|headers|sdk|arm64) "check_$check" ;;
 	*)
-		echo "usage: $0 [clang|headers|sdk|arm64]..." >&2
+		echo "usage: $0 [clang|clang-tests|headers|sdk|arm64]..." >&2
 		exit 1
 		;;
 	esac

@@ -4,10 +4,11 @@
 # Builds the driver in and for several releases of DPDK, and runs each release's own
 # testpmd with it on the model. Prints a PASS or FAIL line for each, then a table.
 #
-# usage: matrix.sh [--quick] [TREE...]
+# usage: matrix.sh [--driver | --quick] [TREE...]
 #   TREE     a folder with the source of DPDK, or REPOSITORY@TAG, a tag or commit of a git
 #            repository. The tree itself is not changed. (default: the Debian source
 #            package of the installed DPDK, and the trees in the variable DPDK_TREES)
+#   --driver only the driver as a shared library, with gcc
 #   --quick  with gcc only, not as plug-in of that release, not for arm64
 #
 # In-tree: drivers/net/mana is copied over that of a copy of the tree, which is built with
@@ -28,14 +29,23 @@ status=0
 # The distribution's python3, which has its modules (pyelftools).
 PATH=/usr/bin:$PATH
 compilers="gcc clang"
+libraries="static shared"
+apps="app/dpdk-testpmd drivers/librte_net_mana.a"
 columns="gcc,static gcc,shared clang,static clang,shared headers plug-in arm64"
-if [ "${1:-}" = --quick ]; then
+case ${1:-} in
+--driver)
+	compilers=gcc
+	libraries=shared
+	columns="gcc,shared"
+	apps=
+	shift ;;
+--quick)
 	compilers=gcc
 	columns="gcc,static gcc,shared"
-	shift
-fi
+	shift ;;
+esac
 case ${1:-} in
--*) dpdk_die "usage: matrix.sh [--quick] [TREE...]" ;;
+-*) dpdk_die "usage: matrix.sh [--driver | --quick] [TREE...]" ;;
 esac
 
 # What a tree is now, to unpack it again after a change.
@@ -91,7 +101,7 @@ setup() {
 
 # $1: build folder, $2: shared or static. Prints what the table says.
 in_tree() {
-	targets="app/dpdk-testpmd drivers/librte_net_mana.a"
+	targets=$apps
 	plugins=
 	for plugin in mempool_ring bus_pci bus_vdev net_mana; do
 		plugin=drivers/librte_$plugin.so.$(cat "$dpdk/ABI_VERSION")
@@ -111,7 +121,7 @@ in_tree() {
 	fi
 	has_pmdinfo "$has_mana" || { echo pmdinfo; return; }
 	# shellcheck disable=SC2086 # a list of words
-	forwards "$1/app/dpdk-testpmd" $plugins || { echo testpmd; return; }
+	[ -z "$apps" ] || forwards "$1/app/dpdk-testpmd" $plugins || { echo testpmd; return; }
 	echo ok
 }
 
@@ -195,7 +205,7 @@ tree_row() {
 		log=$folder/$cc.log
 		CC=$cc setup "$folder/$cc" -Dcheck_includes=true ||
 			{ cell "$cc" setup; continue; }
-		for library in static shared; do
+		for library in $libraries; do
 			log=$folder/$cc-$library.log
 			cell "$cc, $library" "$(in_tree "$folder/$cc" $library)"
 		done

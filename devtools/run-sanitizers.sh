@@ -9,18 +9,13 @@
 # runtime libraries are preloaded before the model's (the launcher keeps existing
 # entries of LD_PRELOAD first).
 #
-# usage: run-sanitizers.sh [--build] [build folder] [arguments of meson test]
-#   --build: builds only
-#   default: each program on one machine and a variant of each script, of the suites
-#   fast, fault, sequence and quick: other tests cover no further code of driver and model
+# usage: run-sanitizers.sh [build folder] [arguments of meson test]
+#   default: in a part (MANA_TEST_PART), the tests that test-forms.txt lists for sanitizers;
+#   else each program of the suites fast, fault, sequence and corpus on one machine: other
+#   tests cover no further code of driver and model
 
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
-only_build=
-if [ "${1:-}" = --build ]; then
-	only_build=yes
-	shift
-fi
 build=${1:-$root/build-sanitizers}
 [ $# -eq 0 ] || shift
 
@@ -39,12 +34,18 @@ done
 [ -e "$build/build.ninja" ] || CC=gcc meson setup "$build" "$root" \
 	-Db_sanitize=address,undefined -Db_lundef=false \
 	-Dbuildtype=debugoptimized -Doptimization=1
-ninja -C "$build"
-[ -z "$only_build" ] || exit 0
-# Without those that start hundreds of processes: each start takes long with sanitizers.
-# shellcheck disable=SC2046 # a list of names
-[ $# -ne 0 ] || set -- $("$root/devtools/first-machines.py" "$build" fast fault sequence |
-	grep -vxE 'model-(killed-verbs|limits)')
+if [ $# -ne 0 ]; then
+	:
+elif [ -n "${MANA_TEST_PART:-}" ]; then
+	# shellcheck disable=SC2046 # a list of names
+	set -- $("$root/devtools/sanitized-tests.py" "$build")
+else
+	# Without those that start hundreds of processes: each start takes long with sanitizers.
+	# shellcheck disable=SC2046 # a list of names
+	set -- $("$root/devtools/first-machines.py" "$build" fast fault sequence corpus |
+		grep -vxE 'model-(killed-verbs|limits)')
+fi
+[ $# -ne 0 ] || exit 1
 
 # Programs are slower with sanitizers: a fifth of what they repeat.
 export MANA_TEST_PART="${MANA_TEST_PART:-5}"
@@ -52,8 +53,8 @@ export MANA_TEST_PART="${MANA_TEST_PART:-5}"
 export MANA_SANITIZER_RUNTIME="$runtime"
 rm -f "$build"/meson-logs/testlog*
 status=0
-meson test -C "$build" --no-rebuild --print-errorlogs --timeout-multiplier 6 \
-	--num-processes $(($(nproc) + 1)) \
+# Builds what these tests need.
+meson test -C "$build" --print-errorlogs --timeout-multiplier 6 \
 	--wrapper "$root/devtools/with-sanitizers.sh" "$@" || status=$?
 
 # meson names the log after the wrapper.

@@ -114,7 +114,7 @@ def test_forms(build):
     forms = {test['name']: 'quick' for test in tests}
     for number, line in enumerate((TOOLS / 'test-forms.txt').read_text().splitlines(), 1):
         words = line.partition('#')[0].split()
-        if not words:
+        if not words or words[0] == 'sanitizers':
             continue
         if words[0] not in FORMS or len(words) != 2:
             sys.exit(f'test-forms.txt:{number}: expected FORM PATTERN # reason')
@@ -196,11 +196,13 @@ STAGES = {
                                 'BUILD/test-logs/meson.json')),
     'instructions': ('gate', script(TOOLS / 'bench.sh', '--ours', '--goals', '--check',
                                     '--check-ceilings', '--skip')),
+    'in-tree': ('gate', script(TOOLS / 'matrix.sh', '--driver')),
     'matrix': ('full', script(TOOLS / 'matrix.sh', '--quick')),
+    'clang': ('gate', script(TOOLS / 'check-builds.sh', 'clang')),
     'builds': ('full', script(TOOLS / 'check-builds.sh')),
     'analyze': ('full', script(TOOLS / 'analyze.py', '--build', 'BUILD')),
-    'sanitizers': ('full', script(TOOLS / 'run-sanitizers.sh')),
-    'thread-sanitizer': ('full', script(TOOLS / 'run-tsan.sh', 'BUILD')),
+    'sanitizers': ('gate', script(TOOLS / 'run-sanitizers.sh')),
+    'thread-sanitizer': ('gate', script(TOOLS / 'run-tsan.sh', 'BUILD')),
     'mutants': ('full', script(TOOLS / 'mutants.py')),
     'coverage': ('full', script(TOOLS / 'coverage.sh')),
     # Each input of the corpora once.
