@@ -11,7 +11,7 @@ if [ -e .git ] && command -v git >/dev/null; then
 	git -c safe.directory='*' ls-files --cached --others --exclude-standard
 else
 	find . -type f ! -path './build*' ! -path './.git/*' \
-		! -path './dpdk-headers/*' ! -path './dpdk-source/*' \
+		! -path './dpdk-headers/*' \
 		! -path './rival/*' ! -path './matrix/*' ! -path './deb*' ! -path './rpm/*' |
 		sed 's,^\./,,'
 fi |

@@ -32,7 +32,7 @@ release=${1:-trixie}
 root=${2:-$checkout/$release-root}
 # libraries and their headers, programs, C library, test framework
 packages=${3:-libibverbs-dev,ibverbs-providers,ibverbs-utils,libc6-dev,libcmocka-dev}
-cache=$checkout/.cache/$release
+cache=${XDG_CACHE_HOME:-${HOME:-$checkout}/.cache}/dpdk-mana/$release
 made=$root/.made-of # packages it contains; written last
 
 if [ -z "$refresh" ] && [ "$(cat "$made" 2>/dev/null)" = "$packages" ]; then

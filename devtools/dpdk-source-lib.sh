@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Shell functions, to be sourced: the Debian source package of the installed
-# DPDK. Downloads are kept in dpdk-source/ of the checkout (git-ignored), so a
-# second run needs no network. The functions change neither configuration nor
+# DPDK. Downloads are kept in ${XDG_CACHE_HOME:-~/.cache}/dpdk-mana, so a second run,
+# also in another checkout, needs no network. The functions change neither configuration nor
 # state of the system's apt: they derive a temporary deb-src list and give apt its
 # own state and cache folders.
 
 mana_root=$(cd "$(dirname "$0")/.." && pwd)
-dpdk_cache=${DPDK_SOURCE_DIR:-$mana_root/dpdk-source}
+dpdk_cache=${DPDK_SOURCE_DIR:-${XDG_CACHE_HOME:-${HOME:-$mana_root}/.cache}/dpdk-mana/source}
 
 dpdk_die() {
 	echo "$(basename "$0"): $*" >&2
@@ -102,7 +102,14 @@ dpdk_source_download() {
 		dpdk_die "apt-get is needed to fetch the source of DPDK $want"
 	command -v dpkg-source >/dev/null ||
 		dpdk_die "dpkg-source is missing: apt-get install dpkg-dev"
-	mkdir -p "$dpdk_cache"
+	mkdir -p "$dpdk_cache" || dpdk_die "set XDG_CACHE_HOME to a folder that you may write"
+	# One download at a time, of all checkouts; another one may have ended meanwhile.
+	exec 8>"$dpdk_cache/lock"
+	flock 8
+	if [ -e "$dsc.complete" ]; then
+		cat "$dsc.complete"
+		return
+	fi
 	private=$(mktemp -d)
 	dpdk_deb_src_list "$private/sources.list.d"
 	echo "$(basename "$0"): looking for the source of DPDK $want" >&2
