@@ -34,7 +34,7 @@ DOCUMENTS = {
                "doc/guides/nics/mana-control.rst", "doc/guides/nics/mana-assumptions.rst",
                "doc/guides/nics/mana-scale.rst", "doc/guides/nics/mana-assurance.rst",
                "doc/guides/nics/mana-distributions.rst",
-               "doc/guides/results.rst", "doc/guides/release-notes.rst",
+               "doc/guides/nics/mana-results.rst", "doc/guides/release-notes.rst",
                "doc/guides/glossary.rst", "doc/guides/first-contact.rst",
                "doc/guides/known-problems/linux-mtu-with-raw-queues.rst"],
     "model": ["doc/guides/model.rst", "doc/guides/model-traffic.rst",
