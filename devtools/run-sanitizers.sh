@@ -51,20 +51,6 @@ fi
 export MANA_TEST_PART="${MANA_TEST_PART:-5}"
 # Leak checks run in this project's programs, see with-sanitizers.sh.
 export MANA_SANITIZER_RUNTIME="$runtime"
-rm -f "$build"/meson-logs/testlog*
-status=0
 # Builds what these tests need.
-meson test -C "$build" --print-errorlogs --timeout-multiplier 6 \
-	--wrapper "$root/devtools/with-sanitizers.sh" "$@" || status=$?
-
-# meson names the log after the wrapper.
-/usr/bin/python3 - "$build"/meson-logs/testlog*.json <<'EOF'
-import json
-import sys
-for line in open(sys.argv[1], encoding='utf-8'):
-    test = json.loads(line)
-    result = {'OK': 'PASS', 'EXPECTEDFAIL': 'PASS', 'SKIP': 'SKIP'}.get(
-        test['result'], 'FAIL')
-    print(result, 'sanitizers: ' + test['name'].split(' / ')[-1])
-EOF
-exit $status
+exec meson test -C "$build" --print-errorlogs --timeout-multiplier 6 \
+	--wrapper "$root/devtools/with-sanitizers.sh" "$@"

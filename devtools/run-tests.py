@@ -24,6 +24,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import namedtuple
 from pathlib import Path
 
 import flaky
@@ -130,45 +131,74 @@ def tests_of_form(run):
     return [test for test, form in test_forms(run.build).items() if form in included]
 
 
-def meson_test(run, name, tests, *options):
-    """{test: testlog.Test} of those that ran. The log is NAME.json."""
-    log = run.build / 'meson-logs/testlog.json'
-    log.unlink(missing_ok=True)
-    command = ['meson', 'test', '-C', str(run.build), '--no-rebuild', '--print-errorlogs',
-               '--timeout-multiplier', TIMEOUT_FACTOR, *options, *tests]
-    follow(command, run.logs / f'{name}.log', None, env=run.env())
-    if not log.exists():
-        return {}
-    shutil.copy(log, run.logs / f'{name}.json')
-    return {test.name: test for test in testlog.tests(log)}
+# A build whose tests meson runs: the command, which takes options and names of tests, and
+# the folder of meson's log.
+Suite = namedtuple('Suite', 'command logs')
 
 
-def passes_alone(run, test):
+def plain_suite(run):
+    return Suite(['meson', 'test', '-C', run.build, '--no-rebuild', '--print-errorlogs',
+                  '--timeout-multiplier', TIMEOUT_FACTOR], run.build / 'meson-logs')
+
+
+def sanitized_suite(_run):
+    build = ROOT / 'build-sanitizers'
+    return Suite([TOOLS / 'run-sanitizers.sh', build], build / 'meson-logs')
+
+
+def meson_test(run, suite, name, tests, *options):
+    """({test: testlog.Test} of those that ran, exit status). The logs are NAME.*."""
+    for log in suite.logs.glob('testlog*.json'):
+        log.unlink()
+    status = follow([str(word) for word in (*suite.command, *options, *tests)],
+                    run.logs / f'{name}.log', None, env=run.env())
+    # A wrapper's name is part of the log's.
+    logs = list(suite.logs.glob('testlog*.json'))
+    if not logs:
+        return {}, status
+    shutil.copy(logs[0], run.logs / f'{name}.json')
+    return {test.name: test for test in testlog.tests(logs[0])}, status
+
+
+def passes_alone(run, suite, name, test):
     """Whether a test that failed passes alone, twice."""
-    print(f'== {test} again, alone', flush=True)
+    print(f'== {name}: {test} again, alone', flush=True)
     for again in 1, 2:
-        ran = meson_test(run, f'{test}-again-{again}', [test], '--num-processes', '1').get(test)
-        if ran is None or ran.result != 'OK':
+        ran, _ = meson_test(run, suite, f'{name}-{test}-again-{again}', [test],
+                            '--num-processes', '1')
+        if test not in ran or ran[test].result != 'OK':
             return False
     return True
 
 
-def run_meson(run, name, tests):
-    """Runs these tests of meson. Each counts as its cases, or as one."""
-    ran = meson_test(run, name, tests)
+def run_meson(run, name, tests, suite=None):
+    """
+    Runs these tests of meson; none: those that the command chooses. Each counts as its
+    cases, or as one. The last line of a test in NAME.json is its last run.
+    """
+    suite = suite or plain_suite(run)
+    ran, status = meson_test(run, suite, name, tests)
+    label = '' if name == 'meson' else f'{name}: '
     for test in ran.values():
-        run.seconds[test.name] = test.seconds
+        run.seconds[label + test.name] = test.seconds
         entry = run.known.get(test.name)
         if entry and test.result not in ('OK', 'SKIP'):
             why = flaky.why_red(test)
-            if why is None and passes_alone(run, test.name):
-                run.results.append(Result(name, test.name, test.name, 'FLAKY', entry.seen))
+            if why is None and passes_alone(run, suite, name, test.name):
+                run.results.append(Result(name, test.name, label + test.name, 'FLAKY',
+                                          entry.seen))
+                with open(run.logs / f'{name}.json', 'a', encoding='utf-8') as log:
+                    log.write((run.logs / f'{name}-{test.name}-again-2.json').read_text())
                 continue
-            print(f'{test.name}: known, but {why or "it failed again"}', flush=True)
+            print(f'{label}{test.name}: known, but {why or "it failed again"}', flush=True)
         for case, verdict, text in testlog.cases(test):
-            run.results.append(Result(name, test.name, case, verdict, text))
-    run.results += [Result(name, test, test, 'FAIL', 'did not run')
+            run.results.append(Result(name, test.name, label + case, verdict, text))
+    run.results += [Result(name, test, label + test, 'FAIL', 'did not run')
                     for test in tests if test not in ran]
+    if status != 0 and all(result.stage != name or result.verdict in ('PASS', 'SKIP')
+                           for result in run.results):
+        text = (run.logs / f'{name}.log').read_text(errors='replace')
+        run.results.append(Result(name, name, name, 'FAIL', testlog.cause(text)))
 
 
 # ---- The stages -----------------------------------------------------------------------
@@ -178,6 +208,13 @@ def meson_stage(run):
     if run.failed is not None:
         tests = [test for test in tests if test in run.failed['meson']]
     run_meson(run, 'meson', tests)
+
+
+def sanitizers_stage(run):
+    tests = [] if run.failed is None else run.failed['sanitizers']
+    # "sanitizers" itself failed if its build did.
+    run_meson(run, 'sanitizers', [test for test in tests if test != 'sanitizers'],
+              sanitized_suite(run))
 
 
 def script(*command):
@@ -191,7 +228,7 @@ STAGES = {
     'build-rival': ('full', script(TOOLS / 'build-rival.sh')),
     'build-examples': ('gate', script(TOOLS / 'build-examples.sh')),
     'main-job': ('quick', script(TOOLS / 'main-job.sh', 10, 'BUILD')),
-    'meson': ('quick', lambda run, name: meson_stage(run)),
+    'meson': ('quick', lambda run, _: meson_stage(run)),
     'features': ('full', script(sys.executable, TOOLS / 'check-features.py', 'BUILD',
                                 'BUILD/test-logs/meson.json')),
     'instructions': ('gate', script(TOOLS / 'bench.sh', '--ours', '--goals', '--check',
@@ -201,7 +238,7 @@ STAGES = {
     'clang': ('gate', script(TOOLS / 'check-builds.sh', 'clang')),
     'builds': ('full', script(TOOLS / 'check-builds.sh')),
     'analyze': ('full', script(TOOLS / 'analyze.py', '--build', 'BUILD')),
-    'sanitizers': ('gate', script(TOOLS / 'run-sanitizers.sh')),
+    'sanitizers': ('gate', lambda run, _: sanitizers_stage(run)),
     'thread-sanitizer': ('gate', script(TOOLS / 'run-tsan.sh', 'BUILD')),
     'mutants': ('full', script(TOOLS / 'mutants.py')),
     'coverage': ('full', script(TOOLS / 'coverage.sh')),
@@ -231,7 +268,7 @@ def save(run):
     """The failed tests, for --failed."""
     failed = {}
     for result in run.results:
-        if result.verdict == 'FAIL':
+        if result.verdict == 'FAIL' and result.stage in STAGES:
             tests = failed.setdefault(result.stage, [])
             if result.test not in tests:
                 tests.append(result.test)

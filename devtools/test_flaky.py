@@ -80,6 +80,12 @@ class Mechanism(unittest.TestCase):
                          {'passes': 1, 'once': 3, 'always': 2, 'twice': 2, 'unlisted': 1,
                           'crashes': 1, 'violates': 1, 'hangs': 1})
 
+    def test_last_run_in_log(self):
+        log = self.run_.logs / 'meson.json'
+        results = {test.name: test.result for test in testlog.tests(log)}
+        self.assertEqual(results['once'], 'OK')
+        self.assertEqual(results['always'], 'FAIL')
+
     def test_end_of_the_output(self):
         self.assertEqual(self.status, 1)
         self.assertEqual(self.lines[-1], '2 passed, 6 failed')
@@ -91,6 +97,28 @@ class Mechanism(unittest.TestCase):
         """--failed takes those that failed, and not the flaky one."""
         failed = run_tests.load_failed(self.top / 'build', 'gate')
         self.assertEqual(sorted(failed['meson']), sorted(set(PROGRAMS) - {'passes', 'once'}))
+
+
+class Suites(unittest.TestCase):
+    def results(self, command):
+        """Of a suite that chooses its tests itself: [(name, verdict, text)]."""
+        top = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, top)
+        run = run_tests.Run(top, 'gate')
+        run.logs.mkdir()
+        suite = run_tests.Suite(['sh', '-c', f'cd {top}; {command}'], top)
+        with contextlib.redirect_stdout(io.StringIO()):
+            run_tests.run_meson(run, 'sanitizers', [], suite)
+        return [(result.name, result.verdict, result.text) for result in run.results]
+
+    def test_names_have_the_stage(self):
+        log = '{"name": "a / b", "result": "OK"}'
+        self.assertEqual(self.results(f"echo '{log}' >testlog-wrapper.json"),
+                         [('sanitizers: b', 'PASS', '')])
+
+    def test_ends_before_its_tests(self):
+        self.assertEqual(self.results('echo "error: no compiler"; exit 1'),
+                         [('sanitizers', 'FAIL', 'error: no compiler')])
 
 
 class Red(unittest.TestCase):
