@@ -3,6 +3,7 @@
 """DPDK's virtual drivers on MANA ports: bonding, rings."""
 
 import contextlib
+import re
 import subprocess
 import tempfile
 
@@ -181,8 +182,25 @@ def failsafe(nb_losses=2):
             run.pmd.expect("error recovery successful event", since=mark)
             before = run.pmd.stats()[0].rx_packets
             run.pmd.wait_until(lambda stats: stats[0].rx_packets >= before + 1000)
+        # what is sent after the last loss comes back to the generator
+        back = []
+
+        def comes_back(report):
+            (port,) = report.ports.values()
+            back.append(port["wire"]["generator"]["received"])
+            return back[-1] >= back[0] + 1000
+        run.wait_for_wire(comes_back)
         run.pmd.command("stop")
+        run.pmd.command("port stop all")
+        check_all_in_pool(run.pmd.command("dump_mempool mb_pool_0"))
         run.finish(counters=False)      # the wire counts all lives
+
+
+def check_all_in_pool(dump):
+    """Each mbuf is in the pool or its caches."""
+    size, total, common = (int(re.search(rf"\b{name}=(\d+)", dump).group(1)) for name in (
+        "size", "total_cache_count", "common_pool_count"))
+    check_equal("mbufs in the pool", total + common, size)
 
 
 def failsafe_20():

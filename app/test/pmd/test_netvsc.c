@@ -21,6 +21,7 @@
 #define KEY_BYTES 40
 #define NB_DESC 64
 #define NB_QUEUES 2
+#define WRONG_US 50000
 
 /* A driver whose port owns one of the fixture. */
 struct owner {
@@ -136,6 +137,17 @@ wait_for_xstat(uint16_t port, const char *name, uint64_t nb)
 	while (fx_xstat(port, name) < nb) {
 		assert_true(rte_get_timer_cycles() < end);
 		rte_delay_us_sleep(100);
+	}
+}
+
+static void
+wait_removed(uint16_t port)
+{
+	uint64_t deadline = fx_deadline();
+
+	while (rte_eth_dev_is_removed(port) == 0) {
+		assert_true(rte_get_timer_cycles() < deadline);
+		rte_delay_us_sleep(1000);
 	}
 }
 
@@ -386,6 +398,62 @@ FX_TEST(test_service)
 	end(&owner);
 }
 
+/*
+ * The RDMA device goes, and the function later, or the function is replaced at once: the
+ * owner gets the removal when the function is seen to be gone, and not before.
+ */
+FX_TEST(test_function_goes_later)
+{
+	struct owner owner;
+
+	up(&owner, fx, 1, "netvsc");
+	fx_command("fatal fn=0");
+	wait_for_xstat(owner.port, "resets", 1);
+	/* time for a removal that is wrong */
+	rte_delay_us_sleep(WRONG_US);
+	wait_for(&owner.nb_lost, 0);
+	assert_int_equal(rte_eth_dev_is_removed(owner.port), 0);
+	fx_command("remove fn=0");
+	wait_for(&owner.nb_closed, 1);
+	fx_command("return fn=0");
+	wait_for_xstat(fx->port[0], "recoveries", 1);
+	replace(&owner, "");
+	check_traffic(&owner, NB_QUEUES);
+	/* another function of the same address */
+	fx_command("remove fn=0");
+	fx_command("return fn=0");
+	wait_for(&owner.nb_closed, 2);
+	wait_for_xstat(fx->port[0], "recoveries", 2);
+	replace(&owner, "");
+	check_traffic(&owner, NB_QUEUES);
+	assert_int_equal(owner.nb_lost, 2);
+	end(&owner);
+}
+
+/* An owner that does not listen for removals: as without owner. */
+FX_TEST(test_owner_without_removals)
+{
+	static const char devargs[] = "recovery_timeout=1";
+	struct owner owner;
+
+	probe_with(fx, devargs);
+	begin(&owner, fx, 1, "another");
+	assert_int_equal(fx_configure(fx, fx->port[1], &(struct fx_config){ 0 }), 0);
+	assert_int_equal(fx_dev_start(fx, 1), 0);
+	sender_start(fx);
+	fx_command("remove fn=0");
+	wait_for(&owner.nb_recovering, 1);
+	fx_command("return fn=0");
+	wait_recovered(fx, 1);
+	check_traffic(&owner, 1);
+	fx_command("remove fn=0");
+	wait_for(&owner.nb_ended, 2);
+	wait_removed(owner.port);
+	assert_int_equal(owner.nb_lost, 0);
+	end(&owner);
+	fx_command("return fn=0");
+}
+
 /* Both ports have an owner: the last one removes the device. */
 FX_TEST(test_service_of_two)
 {
@@ -456,17 +524,6 @@ FX_TEST(test_time_is_over)
 	check_traffic(&owners[1], NB_QUEUES);
 	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
 		end(&owners[i]);
-}
-
-static void
-wait_removed(uint16_t port)
-{
-	uint64_t deadline = fx_deadline();
-
-	while (rte_eth_dev_is_removed(port) == 0) {
-		assert_true(rte_get_timer_cycles() < deadline);
-		rte_delay_us_sleep(1000);
-	}
 }
 
 /*

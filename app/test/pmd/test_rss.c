@@ -265,14 +265,14 @@ FX_TEST(test_key_is_reported)
 	assert_true(conf.rss_hf & RTE_ETH_RSS_NONFRAG_IPV4_UDP);
 }
 
-/* 200 flows arrive according to the table and this key. */
+/* 400 flows arrive according to the table and this key. */
 static void
 check_flows(struct fixture *fx, uint16_t nb_rxq, const uint8_t *by_key)
 {
 	struct rte_eth_dev_info info;
 
 	assert_int_equal(rte_eth_dev_info_get(fx->port[1], &info), 0);
-	for (unsigned int seed = 0; seed < 200; seed++) {
+	for (unsigned int seed = 0; seed < 400; seed++) {
 		struct rte_mbuf *m = fx_frame(fx->pool, 100, seed);
 		uint32_t hash;
 		uint16_t queue;
@@ -524,6 +524,42 @@ nb_rings_polled(const struct fixture *fx, uint16_t nb_rxq, struct rte_mempool *p
 		for (uint16_t q = 0; q < nb_rxq; q++)
 			assert_int_equal(rte_eth_rx_burst(fx->port[1], q, &m, 1), 0);
 	return nb_rings(pool);
+}
+
+/* i % n, as programs compute it: flows arrive there, or the table is refused. */
+FX_TEST(test_tables_of_any_number)
+{
+	struct rte_mempool *pools[] = {
+		fx_pool(fx, 64 * 64, RTE_MBUF_DEFAULT_BUF_SIZE),
+		fx_pool(fx, 16 * 64, RTE_MBUF_DEFAULT_BUF_SIZE),
+	};
+	const struct fx_config one = { .nb_rxd = 64 };
+	uint16_t wanted[TABLE_SIZE];
+
+	/* One queue has no hash. */
+	for (uint16_t nb_rxq = 2; nb_rxq <= 16; nb_rxq++) {
+		for (uint16_t i = 0; i < TABLE_SIZE; i++)
+			wanted[i] = i % nb_rxq;
+		for (unsigned int p = 0; p < RTE_DIM(pools); p++) {
+			struct fx_config config = { .nb_rxq = nb_rxq, .nb_rxd = 64,
+						    .rss_hf = FX_RSS, .rss_key = key,
+						    .rx_pool = pools[p] };
+			/* 64 is not a multiple of others, which need a queue for each entry. */
+			bool has_queues = p == 0 || rte_is_power_of_2(nb_rxq);
+			int ret;
+
+			assert_int_equal(fx_configure(fx, fx->port[0], &one), 0);
+			assert_int_equal(fx_configure(fx, fx->port[1], &config), 0);
+			restart(fx);
+			fx_expect_error(has_queues ? NULL : "hw_rxq=64");
+			ret = table_set(fx->port[1], TABLE_SIZE, wanted, TABLE_SIZE);
+			assert_int_equal(ret, has_queues ? 0 : -ENOTSUP);
+			if (has_queues)
+				check_table(fx->port[1], wanted, TABLE_SIZE);
+			check_flows(fx, nb_rxq, key);
+			fx_stop(fx);
+		}
+	}
 }
 
 /*

@@ -135,10 +135,10 @@ port_reserve(struct rte_eth_dev *dev)
 }
 
 static void
-port_release(const struct rte_eth_dev *dev, struct mana_priv *priv)
+port_release(struct mana_priv *priv)
 {
 	if (priv->recovery.owner_id != RTE_ETH_DEV_NO_OWNER)
-		(void)rte_eth_dev_owner_unset(dev->data->port_id, priv->recovery.owner_id);
+		(void)rte_eth_dev_owner_delete(priv->recovery.owner_id);
 	priv->recovery.owner_id = RTE_ETH_DEV_NO_OWNER;
 }
 
@@ -204,13 +204,17 @@ mana_control_unlock(struct mana_priv *priv)
 	mana_mutex_unlock(&priv->control);
 }
 
-/* Whether an event of the device waits for the interrupt thread. */
+/*
+ * Whether the kernel has removed the RDMA device. Its folder goes first, its event comes when
+ * all objects are destroyed (Linux ib_uverbs_remove_one(), uverbs_destroy_ufile_hw()). A device
+ * that is back may have the folder again.
+ */
 static bool
-has_event(const struct mana_priv *priv)
+is_device_removed(const struct mana_priv *priv)
 {
 	struct pollfd fd = { .fd = priv->ctx->async_fd, .events = POLLIN };
 
-	return poll(&fd, 1, 0) > 0;
+	return access(priv->ctx->device->dev_path, F_OK) != 0 || poll(&fd, 1, 0) > 0;
 }
 
 int
@@ -221,7 +225,7 @@ mana_control_end(struct rte_eth_dev *dev, int result)
 
 	if (result == -EIO && mana_waits_for_device(dev, priv) &&
 	    (state == MANA_STATE_RECOVERING ||
-	     (state == MANA_STATE_READY && has_event(priv))))
+	     (state == MANA_STATE_READY && is_device_removed(priv))))
 		result = MANA_PORT_ERR(-EBUSY, dev->data->name,
 				       "the kernel has removed the RDMA device, and the port recovers: wait for RTE_ETH_EVENT_RECOVERY_SUCCESS or _FAILED");
 	mana_control_unlock(priv);
@@ -272,7 +276,7 @@ device_gone(struct rte_eth_dev *dev, bool has_failed)
 	bool has_callback = priv->has_removal_event && wait != WAIT_FOREVER;
 
 	mana_atomic_store(&priv->state, MANA_STATE_GONE);
-	port_release(dev, priv);
+	port_release(priv);
 	mana_peers_tell(priv, false);
 	/*
 	 * Each thread that sleeps learns it when it enables its interrupt again. An
@@ -430,7 +434,7 @@ port_rebuild(struct rte_eth_dev *dev, struct ibv_device *device,
 		ret = events_begin(dev);
 	}
 	if (ret == 0) {
-		port_release(dev, priv);
+		port_release(priv);
 		return 0;
 	}
 	mana_atomic_store(&priv->state, before);
@@ -471,8 +475,10 @@ port_return(struct rte_eth_dev *dev, bool is_step)
 	int ret = -ENODEV;
 
 	if (mana_discover(&priv->recovery.addr, dev->device->name, false,
-			  &function) != 0)
+			  &function) != 0) {
+		priv->recovery.found_ns = priv->recovery.found_mtu = 0;
 		return -ENODEV;
+	}
 	for (unsigned int i = 0; i < function.nb_ports; i++) {
 		const struct mana_port_info *info = &function.ports[i];
 
@@ -743,10 +749,11 @@ mana_recovery_end(struct rte_eth_dev *dev)
 	mana_mutex_lock(&priv->control);
 	mana_atomic_store(&priv->state, MANA_STATE_GONE);
 	mana_control_unlock(priv);
+	port_release(priv);
 	events_end(dev);
+	(void)rte_eal_alarm_cancel(on_step, dev);
+	MANA_ORDER_BEHIND(dev);
 	folder_open(&priv->recovery, NULL);
 	rte_intr_instance_free(dev->intr_handle);
 	dev->intr_handle = NULL;
-	(void)rte_eal_alarm_cancel(on_step, dev);
-	MANA_ORDER_BEHIND(dev);
 }
