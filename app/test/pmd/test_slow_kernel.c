@@ -14,6 +14,10 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include <rte_cycles.h>
+#include <rte_dev.h>
+#include <rte_malloc.h>
+
 #include "fixture.h"
 
 #define NB_MBUFS 63
@@ -21,6 +25,8 @@
 #define NB_XSTATS 1024
 #define FRAME 100
 #define LATE_S 10 /* then the gate opens, so that a driver that waits fails, not hangs */
+#define WRONG_MS 100 /* time for what the driver must not do */
+#define MAPPED_BYTES 4096
 
 /* Calls of one kind wait here while the gate is shut. */
 struct gate {
@@ -30,10 +36,13 @@ struct gate {
 	sem_t opened;
 };
 static struct gate reg_gate, dereg_gate;
+static atomic_uint nb_inside; /* calls that have come to a shut gate, and have not ended */
+static atomic_uint nb_pds_early; /* protection domains that ended meanwhile */
 
 void *ibv_reg_mr(void *pd, void *addr, size_t len, int access);
 void *ibv_reg_mr_iova2(void *pd, void *addr, size_t len, uint64_t iova, unsigned int access);
 int ibv_dereg_mr(void *mr);
+int ibv_dealloc_pd(void *pd);
 
 static void
 gate_shut(struct gate *gate)
@@ -58,6 +67,13 @@ gate_await(struct gate *gate, unsigned int nb)
 	return true;
 }
 
+/* Lets calls pass that come from now on. */
+static void
+gate_unlock(struct gate *gate)
+{
+	atomic_store(&gate->is_shut, false);
+}
+
 static void
 gate_open(struct gate *gate, unsigned int nb)
 {
@@ -66,20 +82,23 @@ gate_open(struct gate *gate, unsigned int nb)
 		sem_post(&gate->opened);
 }
 
-static void
+/* Returns how many to take off nb_inside. */
+static unsigned int
 gate_pass(struct gate *gate)
 {
 	struct timespec end;
 
 	if (!atomic_load(&gate->is_shut))
-		return;
+		return 0;
 	clock_gettime(CLOCK_REALTIME, &end);
 	end.tv_sec += LATE_S;
+	atomic_fetch_add(&nb_inside, 1);
 	sem_post(&gate->arrived);
 	if (sem_timedwait(&gate->opened, &end) != 0) {
 		atomic_store(&gate->is_late, true);
 		atomic_store(&gate->is_shut, false);
 	}
+	return 1;
 }
 
 static void *
@@ -93,31 +112,51 @@ next_of(const char *name, const char *version)
 void *
 ibv_reg_mr(void *pd, void *addr, size_t len, int access)
 {
+	const unsigned int is_inside = gate_pass(&reg_gate);
 	void *(*next)(void *pd, void *addr, size_t len, int access);
+	void *mr;
 
-	gate_pass(&reg_gate);
 	*(void **)&next = next_of("ibv_reg_mr", "IBVERBS_1.1");
-	return next(pd, addr, len, access);
+	mr = next(pd, addr, len, access);
+	atomic_fetch_sub(&nb_inside, is_inside);
+	return mr;
 }
 
 void *
 ibv_reg_mr_iova2(void *pd, void *addr, size_t len, uint64_t iova, unsigned int access)
 {
+	const unsigned int is_inside = gate_pass(&reg_gate);
 	void *(*next)(void *pd, void *addr, size_t len, uint64_t iova, unsigned int access);
+	void *mr;
 
-	gate_pass(&reg_gate);
 	*(void **)&next = next_of("ibv_reg_mr_iova2", "IBVERBS_1.8");
-	return next(pd, addr, len, iova, access);
+	mr = next(pd, addr, len, iova, access);
+	atomic_fetch_sub(&nb_inside, is_inside);
+	return mr;
 }
 
 int
 ibv_dereg_mr(void *mr)
 {
+	const unsigned int is_inside = gate_pass(&dereg_gate);
 	int (*next)(void *mr);
+	int ret;
 
-	gate_pass(&dereg_gate);
 	*(void **)&next = next_of("ibv_dereg_mr", "IBVERBS_1.1");
-	return next(mr);
+	ret = next(mr);
+	atomic_fetch_sub(&nb_inside, is_inside);
+	return ret;
+}
+
+int
+ibv_dealloc_pd(void *pd)
+{
+	int (*next)(void *pd);
+
+	if (atomic_load(&nb_inside) != 0)
+		atomic_fetch_add(&nb_pds_early, 1);
+	*(void **)&next = next_of("ibv_dealloc_pd", "IBVERBS_1.1");
+	return next(pd);
 }
 
 /* ---- Work beside ------------------------------------------------------------ */
@@ -299,6 +338,161 @@ FX_TEST(test_two_register)
 		assert_true(rte_eth_tx_done_cleanup(fx->port[0], q, 0) >= 0);
 	rte_mempool_free(pool);
 	assert_int_equal(nb_mrs(), before);
+}
+
+static void *
+close_port(void *arg)
+{
+	const uint16_t *port = arg;
+
+	if (rte_eth_dev_stop(*port) != 0)
+		return NULL;
+	return rte_eth_dev_close(*port) == 0 ? arg : NULL;
+}
+
+/* A pool that port 0 has sent from is freed; its deregistration waits at the gate. */
+static pthread_t
+free_begin(struct fixture *fx, struct pool_free *work)
+{
+	struct rte_mbuf *m = fx_frame(work->pool, FRAME, 0);
+	pthread_t thread;
+
+	fx_send(fx->port[0], 0, &m, 1);
+	fx_drain(fx);
+	assert_true(rte_eth_tx_done_cleanup(fx->port[0], 0, 0) >= 0);
+	gate_shut(&dereg_gate);
+	assert_int_equal(pthread_create(&thread, NULL, free_pool, work), 0);
+	assert_true(gate_await(&dereg_gate, 1));
+	gate_unlock(&dereg_gate);
+	return thread;
+}
+
+/* A RETA update on either port does not wait for the end of a pool. */
+FX_TEST(test_table_changes_meanwhile)
+{
+	const struct fx_config config = { .nb_rxq = 2, .rss_hf = FX_RSS };
+	struct pool_free work = { .pool = pool_create("freed") };
+	struct rte_eth_rss_reta_entry64 reta = { .mask = UINT64_MAX };
+	pthread_t freeing;
+
+	fx_start(fx, &config);
+	freeing = free_begin(fx, &work);
+	for (unsigned int i = 0; i < RTE_ETH_RETA_GROUP_SIZE; i++)
+		reta.reta[i] = i & 1;
+	for (unsigned int p = 0; p < FX_NB_PORTS; p++) {
+		assert_int_equal(rte_eth_dev_rss_reta_update(fx->port[p], &reta,
+							     RTE_ETH_RETA_GROUP_SIZE), 0);
+		for (unsigned int i = 0; i < RTE_ETH_RETA_GROUP_SIZE; i++)
+			reta.reta[i] = 1 - (i & 1);
+		assert_int_equal(rte_eth_dev_rss_reta_update(fx->port[p], &reta,
+							     RTE_ETH_RETA_GROUP_SIZE), 0);
+	}
+	assert_int_equal(atomic_load(&nb_inside), 1);
+	assert_false(atomic_load(&dereg_gate.is_late));
+	gate_open(&dereg_gate, 1);
+	assert_int_equal(pthread_join(freeing, NULL), 0);
+}
+
+/* A port closes while another thread frees a pool: the close waits for that thread. */
+FX_TEST(test_closed_meanwhile)
+{
+	const struct fx_config config = { 0 };
+	struct pool_free work = { .pool = pool_create("freed") };
+	pthread_t freeing, closing;
+	void *closed;
+
+	fx_start(fx, &config);
+	fx_pass_one(fx);
+	freeing = free_begin(fx, &work);
+	fx->ignore_counters = true;
+	fx->is_started[0] = false;
+	assert_int_equal(pthread_create(&closing, NULL, close_port, &fx->port[0]), 0);
+	rte_delay_ms(WRONG_MS);
+	gate_open(&dereg_gate, 1);
+	assert_int_equal(pthread_join(freeing, NULL), 0);
+	assert_int_equal(pthread_join(closing, &closed), 0);
+	assert_non_null(closed);
+	assert_int_equal(atomic_load(&nb_pds_early), 0);
+	assert_false(atomic_load(&dereg_gate.is_late));
+}
+
+/* A port is lost and recovers while another thread frees a pool. */
+FX_TEST(test_lost_meanwhile)
+{
+	static const enum rte_eth_event_type event = RTE_ETH_EVENT_RECOVERY_SUCCESS;
+	const struct fx_config config = { 0 };
+	struct pool_free work = { .pool = pool_create("freed") };
+	pthread_t freeing;
+
+	fx_listen(fx, &event, 1);
+	fx_start(fx, &config);
+	fx_pass_one(fx);
+	freeing = free_begin(fx, &work);
+	fx_command("remove fn=0");
+	rte_delay_ms(WRONG_MS);
+	gate_open(&dereg_gate, 1);
+	fx_command("return fn=0");
+	fx_wait_event(fx, event, 1);
+	assert_int_equal(pthread_join(freeing, NULL), 0);
+	assert_int_equal(atomic_load(&nb_pds_early), 0);
+	fx_pass_one(fx);
+	fx_unlisten(fx, &event, 1);
+}
+
+struct map {
+	const struct rte_device *device;
+	void *memory;
+	int ret;
+};
+
+static void *
+map_memory(void *arg)
+{
+	struct map *map = arg;
+
+	map->ret = rte_dev_dma_map((struct rte_device *)(uintptr_t)map->device, map->memory, 0,
+				   MAPPED_BYTES);
+	return NULL;
+}
+
+/* A port is lost and recovers while another thread maps memory. */
+FX_TEST(test_lost_while_mapped)
+{
+	static const enum rte_eth_event_type event = RTE_ETH_EVENT_RECOVERY_SUCCESS;
+	const struct fx_config config = { 0 };
+	struct rte_eth_dev_info info;
+	struct map map = { .ret = 1 };
+	pthread_t mapping;
+
+	fx_listen(fx, &event, 1);
+	fx_start(fx, &config);
+	fx_pass_one(fx);
+	assert_int_equal(rte_eth_dev_info_get(fx->port[0], &info), 0);
+	map.device = info.device;
+	map.memory = rte_malloc(NULL, MAPPED_BYTES, MAPPED_BYTES);
+	assert_non_null(map.memory);
+	gate_shut(&reg_gate);
+	assert_int_equal(pthread_create(&mapping, NULL, map_memory, &map), 0);
+	assert_true(gate_await(&reg_gate, 1));
+	gate_unlock(&reg_gate);
+	fx_command("remove fn=0");
+	rte_delay_ms(WRONG_MS);
+	fx_expect_error("cannot register");
+	gate_open(&reg_gate, 1);
+	assert_int_equal(pthread_join(mapping, NULL), 0);
+	fx_command("return fn=0");
+	fx_wait_event(fx, event, 1);
+	assert_int_equal(atomic_load(&nb_pds_early), 0);
+	/* The lost device has refused it, at one port at least; now both have it. */
+	(void)rte_dev_dma_unmap((struct rte_device *)(uintptr_t)map.device, map.memory, 0,
+				MAPPED_BYTES);
+	(void)map_memory(&map);
+	assert_int_equal(map.ret, 0);
+	assert_int_equal(rte_dev_dma_unmap((struct rte_device *)(uintptr_t)map.device,
+					   map.memory, 0, MAPPED_BYTES), 0);
+	rte_free(map.memory);
+	fx_pass_one(fx);
+	fx_unlisten(fx, &event, 1);
 }
 
 int

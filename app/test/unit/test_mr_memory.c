@@ -214,12 +214,20 @@ rte_mempool_event_callback_register(rte_mempool_event_callback *func, void *arg)
 	return -play.pool_event_error;
 }
 
-int
-rte_mempool_event_callback_unregister(rte_mempool_event_callback *func, void *arg)
+void
+mana_registry_lock(void)
 {
-	RTE_SET_USED(func);
-	RTE_SET_USED(arg);
-	return 0;
+}
+
+void
+mana_registry_unlock(void)
+{
+}
+
+struct mana_priv *
+mana_registry_next(uint32_t *port_id)
+{
+	return (*port_id)++ == 0 ? &priv : NULL;
 }
 
 int
@@ -471,7 +479,7 @@ MR_TEST(test_pool_of_a_clone)
 	assert_int_equal(lkey_of(&clone, at, 64), 1);
 	assert_ptr_equal(region(0)->pool, &pool.mp);
 	owner.m.pool = NULL;
-	play.pool_event(RTE_MEMPOOL_EVENT_DESTROY, &pool.mp, &priv);
+	play.pool_event(RTE_MEMPOOL_EVENT_DESTROY, &pool.mp, NULL);
 	assert_int_equal(lkey_of(&clone, at, 64), 2);
 	assert_null(region(0)->pool);
 }
@@ -493,9 +501,9 @@ MR_TEST(test_chunks_of_a_pool)
 	assert_int_equal(pool_lkey(&pool, AT + 4 * PAGE), 2);
 	assert_int_equal(mana_mr_add_pool(&priv, &pool.mp, true), 0);
 	assert_int_equal(play.nb_creates, 2);
-	play.pool_event(RTE_MEMPOOL_EVENT_READY, &pool.mp, &priv);
+	play.pool_event(RTE_MEMPOOL_EVENT_READY, &pool.mp, NULL);
 	assert_int_equal(nb_regions(), 2);
-	play.pool_event(RTE_MEMPOOL_EVENT_DESTROY, &pool.mp, &priv);
+	play.pool_event(RTE_MEMPOOL_EVENT_DESTROY, &pool.mp, NULL);
 	assert_int_equal(nb_regions(), 0);
 }
 
@@ -538,7 +546,7 @@ MR_TEST(test_same_address)
 		assert_int_equal(lkey_of(NULL, AT, PAGE + 1), region(0)->lkey);
 		assert_int_equal(mana_mr_add_pool(&priv, &other.mp, true), 0);
 		assert_int_equal(nb_regions(), 3);
-		play.pool_event(RTE_MEMPOOL_EVENT_DESTROY, &pool.mp, &priv);
+		play.pool_event(RTE_MEMPOOL_EVENT_DESTROY, &pool.mp, NULL);
 		assert_int_equal(nb_regions(), 2);
 		assert_int_equal(lkey_of(NULL, AT, 64), 3);
 		assert_int_equal(mana_mr_remove_range(&priv, AT, 2 * PAGE), 0);
@@ -561,7 +569,7 @@ MR_TEST(test_end_of_a_neighbour)
 		pool_chunk(&pools[i], AT + (2 + i) * PAGE, PAGE);
 		assert_int_equal(mana_mr_add_pool(&priv, &pools[i].mp, true), 0);
 	}
-	play.pool_event(RTE_MEMPOOL_EVENT_DESTROY, &pools[0].mp, &priv);
+	play.pool_event(RTE_MEMPOOL_EVENT_DESTROY, &pools[0].mp, NULL);
 	assert_int_equal(nb_regions(), 2);
 	play.nb_creates = 0;
 	assert_int_not_equal(pool_lkey(&pools[1], AT + PAGE), 0);
@@ -1019,6 +1027,10 @@ MR_TEST(test_events_are_refused)
 	mana_mr_table_destroy(&priv);
 	play.mem_event_error = ENOMEM;
 	assert_int_equal(mana_mr_table_create(&priv), -ENOMEM);
+	mana_mr_table_destroy(&priv);
+	play.mem_event_error = 0;
+	play.pool_event_error = EEXIST; /* another port has registered it */
+	assert_int_equal(mana_mr_table_create(&priv), 0);
 	mana_mr_table_destroy(&priv);
 	play.pool_event_error = ENOMEM;
 	assert_int_equal(mana_mr_table_create(&priv), -ENOMEM);

@@ -70,28 +70,42 @@ mana_mutex_init(struct mana_mutex *mutex)
 	pthread_mutexattr_destroy(&attr);
 }
 
-/*
- * Locks with signals blocked, but those of faults. What a dead holder has left is as
- * consistent as ever. Returns whether the caller holds it.
- */
-static bool
-mutex_take(struct mana_mutex *mutex, int (*lock)(pthread_mutex_t *mutex))
+void
+mana_signals_block(sigset_t *before)
 {
 	static const int faults[] = { SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP };
-	sigset_t set, before;
-	int ret;
+	sigset_t set;
 
 	sigfillset(&set);
 	for (size_t i = 0; i < RTE_DIM(faults); i++)
 		sigdelset(&set, faults[i]);
-	(void)pthread_sigmask(SIG_BLOCK, &set, &before);
+	(void)pthread_sigmask(SIG_BLOCK, &set, before);
+}
+
+void
+mana_signals_restore(const sigset_t *before)
+{
+	(void)pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+/*
+ * What a dead holder has left is as consistent as ever. Returns whether the caller holds
+ * it, with signals blocked.
+ */
+static bool
+mutex_take(struct mana_mutex *mutex, int (*lock)(pthread_mutex_t *mutex))
+{
+	sigset_t before;
+	int ret;
+
+	mana_signals_block(&before);
 	ret = lock(&mutex->lock);
 	if (ret == EOWNERDEAD)
 		ret = pthread_mutex_consistent(&mutex->lock);
 	if (ret == 0)
 		mutex->mask = before;
 	else
-		(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+		mana_signals_restore(&before);
 	return ret == 0;
 }
 
@@ -113,5 +127,5 @@ mana_mutex_unlock(struct mana_mutex *mutex)
 	const sigset_t before = mutex->mask;
 
 	pthread_mutex_unlock(&mutex->lock);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	mana_signals_restore(&before);
 }

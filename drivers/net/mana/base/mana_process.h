@@ -83,6 +83,10 @@ void *mana_db_page(uint16_t port_id);
 /* Nanoseconds of CLOCK_MONOTONIC, which all processes share. */
 uint64_t mana_now_ns(void);
 
+/* Signals but those of faults, which no handler gets until the thread restores them. */
+void mana_signals_block(sigset_t *before);
+void mana_signals_restore(const sigset_t *before);
+
 /*
  * A mutex that survives the death of its holder. The holder blocks signals, but those of
  * faults, so that no signal handler finds it locked by its own thread: a handler may stop

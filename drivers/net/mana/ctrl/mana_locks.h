@@ -14,7 +14,8 @@
  *   query_lock           each queue: its rings, for status functions
  *   priv->mrs.lock       each port: the list of regions, and changes of their table
  *
- * The kernel is called under control and ports_lock only. Bursts take none. The guide's page
+ * The kernel is called under control and ports_lock only, and, to deregister memory that
+ * EAL frees, under EAL's lock of memory. Bursts take none. The guide's page
  * mana-control has the threads, and the reasons.
  */
 

@@ -41,6 +41,9 @@
 #define ASK_MS 10
 #define REFUSAL_MS 1000
 
+/* Between two looks whether other threads have ended their calls of the kernel. */
+#define WAIT_US 100
+
 /* Writes the regions that processes of a kind have. */
 static void
 publish_for(struct mana_priv *priv, struct mana_mr_array *array, uint32_t kind)
@@ -161,20 +164,19 @@ is_shared(uintptr_t addr, size_t len)
 	       addr - (uintptr_t)msl->base_va <= msl->len - len;
 }
 
-/* The lock is not held, and readers do not have the key any more. */
+/* Ends a call that nb_calls counts. The lock is not held, and readers have no such key. */
 static void
 mr_deregister(struct mana_priv *priv, struct ibv_mr *mr, uint32_t lkey)
 {
 	int ret = MANA_VERBS_DESTROY(ibv_dereg_mr, mr);
 
-	if (mr == NULL)
-		return;
 	if (ret != 0 && !mana_is_gone(priv))
 		MANA_PORT_LOG(WARNING, priv->data->name,
 			      "cannot deregister key %#x: %s", lkey,
 			      strerror(-ret));
 	mana_mutex_lock(&priv->mrs.lock);
-	priv->counters.mr_deregistrations++;
+	priv->counters.mr_deregistrations += mr != NULL;
+	priv->mrs.nb_calls--;
 	mana_mutex_unlock(&priv->mrs.lock);
 }
 
@@ -197,19 +199,22 @@ region_finish(struct mana_priv *priv, struct mana_mr_region *region, bool is_new
 	size_t len = region->end - region->base;
 	uint64_t begin_ns = mana_now_ns();
 	struct ibv_mr *mr = NULL;
+	struct ibv_pd *pd;
 	uint32_t lkey = 0;
 	bool is_kept;
 	int ret;
 
-	if (priv->pd == NULL || (mana_is_gone(priv) &&
+	mana_mutex_lock(&priv->mrs.lock);
+	pd = priv->pd;
+	mana_mutex_unlock(&priv->mrs.lock);
+	if (pd == NULL || (mana_is_gone(priv) &&
 				 mana_state(priv) == MANA_STATE_RECOVERING))
 		ret = is_new ? 0 : -EIO;
 	else
-		ret = mana_verbs_mr_create(priv->pd, region->base, len, true, &mr, &lkey);
+		ret = mana_verbs_mr_create(pd, region->base, len, true, &mr, &lkey);
 	/* The application's constant data: the device may only read it. */
 	if (ret == -EFAULT && region->kind == MANA_MR_UNKNOWN)
-		ret = mana_verbs_mr_create(priv->pd, region->base, len, false, &mr,
-					   &lkey);
+		ret = mana_verbs_mr_create(pd, region->base, len, false, &mr, &lkey);
 	mana_mutex_lock(&priv->mrs.lock);
 	is_kept = ret == 0 ? !is_new || !has_region(priv, region) :
 		  !is_new && (region->kind == MANA_MR_USER || ret == -EIO || ret == -ENODEV);
@@ -228,6 +233,7 @@ region_finish(struct mana_priv *priv, struct mana_mr_region *region, bool is_new
 		publish(priv, priv->mr_table.array);
 	else
 		region_unlink(priv, region);
+	priv->mrs.nb_calls -= is_kept;
 	mana_mutex_unlock(&priv->mrs.lock);
 	if (!is_kept)
 		region_free(priv, region);
@@ -243,9 +249,12 @@ region_add(struct mana_priv *priv, const struct mana_mr_region *wanted)
 {
 	struct mana_mr_region *region = malloc(sizeof(*region)), *at;
 	bool is_there, has_room;
+	sigset_t before;
+	int ret;
 
 	if (region == NULL)
 		return -ENOMEM;
+	mana_signals_block(&before);
 	*region = *wanted;
 	region->is_shared = is_shared(region->base, region->end - region->base);
 	region->is_busy = true;
@@ -263,12 +272,16 @@ region_add(struct mana_priv *priv, const struct mana_mr_region *wanted)
 		else
 			TAILQ_INSERT_TAIL(&priv->mrs.regions, region, next);
 		priv->mrs.nb++;
+		priv->mrs.nb_calls++;
 	}
 	mana_mutex_unlock(&priv->mrs.lock);
+	ret = is_there ? 0 : -ENOSPC;
 	if (!is_there && has_room)
-		return region_finish(priv, region, true);
-	free(region);
-	return is_there ? 0 : -ENOSPC;
+		ret = region_finish(priv, region, true);
+	else
+		free(region);
+	mana_signals_restore(&before);
+	return ret;
 }
 
 /*
@@ -312,6 +325,7 @@ region_take(struct mana_priv *priv, struct filter filter)
 		if (!region->is_busy)
 			break;
 	}
+	priv->mrs.nb_calls += region != NULL;
 	mana_mutex_unlock(&priv->mrs.lock);
 	return region;
 }
@@ -322,9 +336,12 @@ regions_remove(struct mana_priv *priv, struct filter filter)
 {
 	struct mana_mr_region *region;
 	uint32_t removed = 0;
+	sigset_t before;
 
+	mana_signals_block(&before);
 	for (; (region = region_take(priv, filter)) != NULL; removed++)
 		region_free(priv, region);
+	mana_signals_restore(&before);
 	return removed;
 }
 
@@ -536,12 +553,11 @@ pool_chunks(struct rte_mempool *mp, struct mana_mr_region **list)
 	return nb;
 }
 
-int
-mana_mr_add_pool(struct mana_priv *priv, struct rte_mempool *mp, bool is_setup)
+/* Registers what pool_chunks() has returned, and frees it. */
+static int
+chunks_register(struct mana_priv *priv, struct mana_mr_region *list, int nb, bool is_setup)
 {
 	const struct mana_mr_region none = { .base = 0 }, *at = &none;
-	struct mana_mr_region *list;
-	int nb = pool_chunks(mp, &list);
 	int ret = RTE_MIN(nb, 0);
 
 	for (int i = 0; i < nb && ret == 0; i++) {
@@ -557,11 +573,43 @@ mana_mr_add_pool(struct mana_priv *priv, struct rte_mempool *mp, bool is_setup)
 	return ret;
 }
 
-static void
-pool_event(enum rte_mempool_event event, struct rte_mempool *mp, void *arg)
+int
+mana_mr_add_pool(struct mana_priv *priv, struct rte_mempool *mp, bool is_setup)
 {
-	if (event == RTE_MEMPOOL_EVENT_DESTROY)
-		(void)regions_remove(arg, (struct filter){ .kind = MANA_MR_POOL, .pool = mp });
+	struct mana_mr_region *list;
+	int nb = pool_chunks(mp, &list);
+
+	return chunks_register(priv, list, nb, is_setup);
+}
+
+/*
+ * Of all ports, and for as long as the program runs: DPDK calls it without a lock, so a
+ * port that closes could not wait for its end. It waits for the region that was taken.
+ */
+static void
+pool_event(enum rte_mempool_event event, struct rte_mempool *mp, void *arg __rte_unused)
+{
+	const struct filter filter = { .kind = MANA_MR_POOL, .pool = mp };
+	struct mana_mr_region *region;
+	uint32_t port_id = 0, next;
+	struct mana_priv *priv;
+	sigset_t before;
+
+	if (event != RTE_MEMPOOL_EVENT_DESTROY)
+		return;
+	mana_signals_block(&before);
+	do {
+		next = port_id;
+		mana_registry_lock();
+		priv = mana_registry_next(&next);
+		region = priv != NULL ? region_take(priv, filter) : NULL;
+		mana_registry_unlock();
+		if (region != NULL)
+			region_free(priv, region);
+		else
+			port_id = next;
+	} while (priv != NULL);
+	mana_signals_restore(&before);
 }
 
 /* ---- From a burst -------------------------------------------------------- */
@@ -650,6 +698,8 @@ mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m, uintptr_t ad
 	if (is_registered(priv, addr, len_bytes, false))
 		return 0;
 	ret = register_around(priv, m, addr, len_bytes);
+	if (ret == -ENOSPC)
+		return -EAGAIN; /* the tick makes room */
 	if (ret == 0)
 		return is_registered(priv, addr, len_bytes, false) ? 0 : -EFAULT;
 	refusal_log(priv, addr, len_bytes, ret);
@@ -660,7 +710,9 @@ mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m, uintptr_t ad
 
 struct pool_search {
 	const struct rte_mempool *mp; /* any value */
-	struct rte_mempool *found; /* a pool of mbufs in memory that all processes have */
+	/* Of that pool, if it is one of mbufs in memory that all processes have. */
+	struct mana_mr_region *list;
+	int nb;
 };
 
 static void
@@ -671,11 +723,11 @@ pool_compare(struct rte_mempool *mp, void *arg)
 
 	if (mp != search->mp || !is_packet_pool(mp) || has_pinned_buffers(mp))
 		return;
-	search->found = mp;
 	STAILQ_FOREACH(memhdr, &mp->mem_list, next) {
 		if (!is_shared((uintptr_t)memhdr->addr, memhdr->len))
-			search->found = NULL;
+			return;
 	}
+	search->nb = pool_chunks(mp, &search->list);
 }
 
 int
@@ -688,14 +740,10 @@ mana_mr_serve(struct mana_priv *priv, uintptr_t addr, size_t len,
 	if (ret != 0)
 		return ret;
 	rte_mempool_walk(pool_compare, &search);
-	/* The secondary process may free the memory: not while it is registered. */
-	rte_mcfg_mem_read_lock();
-	if (search.found != NULL)
-		(void)mana_mr_add_pool(priv, search.found, false);
+	(void)chunks_register(priv, search.list, search.nb, false);
 	if (!is_registered(priv, addr, len, true))
 		ret = is_shared(addr, len) ? register_around(priv, NULL, addr, len) :
 					     -EACCES;
-	rte_mcfg_mem_read_unlock();
 	if (ret != 0)
 		refusal_log(priv, addr, len, ret);
 	return ret;
@@ -715,7 +763,8 @@ mana_mr_table_create(struct mana_priv *priv)
 		return -ENOMEM;
 	publish(priv, priv->mr_table.array);
 	/* Permanent memory (--no-huge) has no events. */
-	if (rte_mempool_event_callback_register(pool_event, priv) != 0 ||
+	if ((rte_mempool_event_callback_register(pool_event, NULL) != 0 &&
+	     rte_errno != EEXIST) ||
 	    (rte_mem_event_callback_register("mana", mem_event, priv) != 0 &&
 	     rte_errno != ENOTSUP))
 		return -rte_errno;
@@ -737,16 +786,23 @@ region_next(const struct mana_priv *priv, bool has_key)
 int
 mana_mr_table_attach(struct mana_priv *priv)
 {
-	int ret = mana_verbs_pd_create(priv->ctx, priv->port, &priv->pd, &priv->parent);
 	struct mana_mr_region *region;
+	struct ibv_pd *pd;
+	int ret;
 
+	ret = mana_verbs_pd_create(priv->ctx, priv->port, &pd, &priv->parent);
+	mana_mutex_lock(&priv->mrs.lock);
+	priv->pd = pd;
+	mana_mutex_unlock(&priv->mrs.lock);
 	while (ret == 0) {
 		uintptr_t base, end;
 
 		mana_mutex_lock(&priv->mrs.lock);
 		region = region_next(priv, false);
-		if (region != NULL)
+		if (region != NULL) {
 			region->is_busy = true;
+			priv->mrs.nb_calls++;
+		}
 		mana_mutex_unlock(&priv->mrs.lock);
 		if (region == NULL)
 			break;
@@ -762,11 +818,17 @@ mana_mr_table_attach(struct mana_priv *priv)
 int
 mana_mr_table_detach(struct mana_priv *priv)
 {
-	struct mana_mr_region *region;
+	struct ibv_pd *pd = priv->pd;
+	bool is_waiting = true;
 	int error, ret;
 
+	/* What begins from now on only remembers its memory. */
+	mana_mutex_lock(&priv->mrs.lock);
+	priv->pd = NULL;
+	mana_mutex_unlock(&priv->mrs.lock);
 	mana_mr_remove_unknown(priv);
-	do {
+	while (is_waiting) {
+		struct mana_mr_region *region;
 		struct ibv_mr *mr = NULL;
 		uint32_t lkey = 0;
 
@@ -777,15 +839,19 @@ mana_mr_table_detach(struct mana_priv *priv)
 			lkey = region->lkey;
 			region->mr = NULL;
 			publish(priv, priv->mr_table.array);
+			priv->mrs.nb_calls++;
 		}
+		is_waiting = priv->mrs.nb_calls != 0;
 		mana_mutex_unlock(&priv->mrs.lock);
-		mr_deregister(priv, mr, lkey);
-	} while (region != NULL);
+		if (region != NULL)
+			mr_deregister(priv, mr, lkey);
+		else if (is_waiting)
+			usleep(WAIT_US);
+	}
 	/* The parent domain exists in libmana only, and refers to the other. */
 	error = MANA_VERBS_DESTROY(ibv_dealloc_pd, priv->parent);
-	ret = MANA_VERBS_DESTROY(ibv_dealloc_pd, priv->pd);
+	ret = MANA_VERBS_DESTROY(ibv_dealloc_pd, pd);
 	priv->parent = NULL;
-	priv->pd = NULL;
 	return error != 0 ? error : ret;
 }
 
@@ -795,7 +861,6 @@ mana_mr_table_destroy(struct mana_priv *priv)
 	struct mana_mr_array *array;
 
 	(void)rte_mem_event_callback_unregister("mana", priv);
-	(void)rte_mempool_event_callback_unregister(pool_event, priv);
 	(void)regions_remove(priv, (struct filter){ .kind = MANA_MR_ANY });
 	while ((array = priv->mr_table.array) != NULL) {
 		priv->mr_table.array = array->outgrown;

@@ -302,8 +302,11 @@ hwq_create(struct mana_priv *priv, struct mana_hwq *hwq, uint16_t owner,
 		/* Now, so that a lack of mbufs is found before traffic flows. */
 		if (!priv->is_running || rxq->may_fill)
 			ret = mana_hwq_fill(hwq);
-		/* The pool may lack mbufs for a queue that is stopped. */
-		if (ret == -ENOMEM && !is_running(priv, owner))
+		/*
+		 * The pool may lack mbufs for a queue that is stopped; or another thread was
+		 * stopped while it changed the table of regions, and a burst fills it.
+		 */
+		if ((ret == -ENOMEM && !is_running(priv, owner)) || ret == -EAGAIN)
 			ret = 0;
 	}
 	/* -EPROTO: perhaps it is only too large. */

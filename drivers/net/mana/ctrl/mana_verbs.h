@@ -56,7 +56,7 @@ void mana_verbs_provider_version(char *text, size_t size);
 int mana_verbs_error(void);
 /* 0 or a negative errno of a destroy. */
 #define MANA_VERBS_DESTROY(verb, object) \
-	((object) == NULL || verb(object) == 0 ? 0 : -abs(verb(object)))
+	((object) == NULL ? 0 : -abs(verb(object)))
 
 /* -EACCES, -EPERM: the program may not open the node. */
 int mana_verbs_open(struct ibv_device *device, struct ibv_context **ctx);

@@ -501,7 +501,7 @@ tx_report(const struct mana_priv *priv, struct mana_txq *txq)
 	    error >= GDMA_VENDOR_ERR_TX_DATA_FIRST && error <= GDMA_VENDOR_ERR_TX_DATA_LAST)
 		MANA_PORT_LOG(ERR, priv->data->name,
 			      "%s: the adapter has no access to %u bytes at 0x%" PRIx64
-			      " of a packet (mempool %s); keep memory mapped and registered (rte_dev_dma_map) until its packets are sent",
+			      " of a packet (mempool %s); keep memory mapped, registered (rte_dev_dma_map) and in its mempool until its packets are sent (rte_eth_tx_done_cleanup)",
 			      name, buf->len_bytes, buf->addr,
 			      buf->mempool[0] != '\0' ? buf->mempool : "none");
 	if (has_stalled)

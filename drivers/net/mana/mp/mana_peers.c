@@ -264,13 +264,15 @@ port_take(uint32_t port_id)
 static void
 ask_serve(struct mana_priv *priv, struct mana_mr_ask *ask)
 {
+	const uint32_t nr = mana_atomic_acquire(&ask->nr);
 	struct mana_mr_ask asked;
 
-	if (mana_atomic_acquire(&ask->nr) == ask->nr_answered)
+	if (nr == ask->nr_answered)
 		return;
+	/* A later request that this copy mixes in has a later number. */
 	asked = *ask;
 	ask->error = mana_mr_serve(priv, asked.addr, asked.len_bytes, asked.pool);
-	mana_atomic_release(&ask->nr_answered, asked.nr);
+	mana_atomic_release(&ask->nr_answered, nr);
 }
 
 static void
