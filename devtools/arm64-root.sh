@@ -9,7 +9,7 @@
 
 set -eu
 packages="libdpdk-dev libibverbs-dev libc6-dev libgcc-12-dev libcmocka-dev"
-root=${1:?usage: arm64-root.sh folder}
+root=$(realpath -m "${1:?usage: arm64-root.sh folder}")
 made=$root/.made-of # packages it contains; written last
 private=$root.apt
 new=$root.new

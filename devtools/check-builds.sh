@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Builds further configurations: driver and model with clang, and with their tests
-# (clang-tests), each header alone, driver headers in another folder, and the driver for arm64 with Debian's arm64 packages, whose unit tests run on an emulated
-# processor. Warnings are errors, also in the debug build of coverage.sh.
+# (clang-tests), with link-time optimization and for this processor, each header alone, the
+# driver with another C library, driver headers in another folder, and the driver for arm64
+# with Debian's arm64 packages, whose unit tests run on an emulated processor. Warnings are
+# errors, also in the debug build of coverage.sh.
 #
-# usage: check-builds.sh [clang|clang-tests|headers|sdk|arm64]...  (default: all but clang)
+# usage: check-builds.sh [clang|clang-tests|lto|native|headers|musl|sdk|arm64]...
+#   default: all but clang
 
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -55,6 +58,76 @@ check_clang_tests() {
 		return
 	fi
 	CC=clang build "clang, tests" "$root/build-clang-tests" || :
+}
+
+# As distributions do, by flags or by meson's option. The plug-in still has what
+# dpdk-pmdinfo.py reads.
+check_lto() {
+	for how in -Db_lto=true "-Dc_args=-flto=auto -Dc_link_args=-flto=auto"; do
+		rm -rf "$root/build-lto"
+		# shellcheck disable=SC2086 # one or two words
+		build "link-time optimization, $how" "$root/build-lto" -Dtests=false $how &&
+			check_pmdinfo "$root/build-lto"
+	done
+	rm -rf "$root/build-lto"
+	if command -v clang >/dev/null && command -v ld.lld >/dev/null; then
+		CC=clang CC_LD=lld build "link-time optimization, clang" "$root/build-lto" \
+			-Dtests=false -Db_lto=true && check_pmdinfo "$root/build-lto"
+	fi
+	rm -rf "$root/build-lto"
+}
+
+check_pmdinfo() {
+	if strings "$1/drivers/librte_net_mana.so" | grep -q '^PMD_INFO_STRING= .*net_mana'; then
+		passed "information of the driver, ${1##*/}"
+	else
+		failed "information of the driver, ${1##*/}"
+	fi
+}
+
+check_native() {
+	rm -rf "$root/build-native"
+	build "-O3 -march=native" "$root/build-native" -Dtests=false \
+		"-Dc_args=-O3 -march=native" || :
+	rm -rf "$root/build-native"
+}
+
+# The driver's files with musl's headers, and DPDK's, Linux' and rdma-core's of Debian.
+check_musl() {
+	if ! command -v musl-gcc >/dev/null; then
+		echo "SKIP build: musl: not installed"
+		return
+	fi
+	others=$(mktemp -d)
+	for folder in linux asm-generic rdma infiniband; do
+		ln -s "/usr/include/$folder" "$others"
+	done
+	ln -s "/usr/include/$(gcc -print-multiarch)/asm" "$others"
+	# Distributions with musl package BSD's headers, which DPDK's include.
+	mkdir "$others/sys" "$others/bsd"
+	ln -s "/usr/include/$(gcc -print-multiarch)/sys/queue.h" "$others/sys"
+	touch "$others/sys/cdefs.h" "$others/bsd/string.h"
+	log=$others/log
+	driver=$root/drivers/net/mana
+	broken=
+	for file in $(find "$driver" -name '*.c'); do
+		# shellcheck disable=SC2046 # lists of words
+		musl-gcc -fsyntax-only -std=gnu11 -Wall -Wextra -Werror -Wno-unused-parameter \
+			-Wno-address-of-packed-member -Wno-missing-field-initializers \
+			-D_GNU_SOURCE -DALLOW_INTERNAL_API -DALLOW_EXPERIMENTAL_API \
+			-DMANA_VERSION='"0"' -DRTE_LOG_DEFAULT_LOGTYPE=pmd.net.mana \
+			$(pkg-config --cflags libdpdk | sed 's/-I/-isystem /g') \
+			-isystem "$root/dpdk-headers" -idirafter "$others" \
+			$(find "$driver" -type d -printf '-I%p ') "$file" >>"$log" 2>&1 ||
+			broken="$broken ${file##*/}"
+	done
+	if [ -z "$broken" ]; then
+		passed "the driver with musl"
+	else
+		tail -n 30 "$log" >&2
+		failed "the driver with musl:$broken"
+	fi
+	rm -rf "$others"
 }
 
 # Each header includes what it needs.
@@ -195,12 +268,12 @@ ar = 'ar'"
 	fi
 }
 
-for check in ${*:-clang-tests headers sdk arm64}; do
+for check in ${*:-clang-tests lto native headers musl sdk arm64}; do
 	case $check in
 	clang-tests) check_clang_tests ;;
-	clang|headers|sdk|arm64) "check_$check" ;;
+	clang|lto|native|headers|musl|sdk|arm64) "check_$check" ;;
 	*)
-		echo "usage: $0 [clang|clang-tests|headers|sdk|arm64]..." >&2
+		echo "usage: $0 [clang|clang-tests|lto|native|headers|musl|sdk|arm64]..." >&2
 		exit 1
 		;;
 	esac

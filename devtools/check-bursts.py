@@ -53,8 +53,8 @@ TRACE_POINTS = 'rte_trace_point.h'
 
 LABEL = re.compile(r'^([0-9a-f]+) <(.+)>:$')
 INSN = re.compile(r'^ *([0-9a-f]+):\t(.*\S)')
-LINE = re.compile(r'^(/.+):(\d+)(?: \(discriminator \d+\))?$')
-INLINER = re.compile(r'^ *inlined by (/.+?):\d+ \((\S+)\)')
+LINE = re.compile(r'^([./].+):(\d+)(?: \(discriminator \d+\))?$')
+INLINER = re.compile(r'^ *inlined by ([./].+?):\d+ \((\S+)\)')
 FUNCTION = re.compile(r'^(\S+)\(\):$')
 TARGET = re.compile(r'([0-9a-f]+) <([^>]+)>')
 MEMORY = re.compile(r'\(|%fs:|%gs:')

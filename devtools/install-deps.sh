@@ -67,13 +67,13 @@ esac
 
 # tests: their library; ibv_devinfo; packets built and checked by scapy; kernel tools;
 # compilers; DPDK's examples; a root of a newer Debian; Open vSwitch; a compiler cache;
-# instruction counts; layouts of structs; arm64; virtual machines (mana-vm); static
-# analysis; pictures
+# instruction counts; layouts of structs; arm64; another C library; virtual machines
+# (mana-vm); static analysis; pictures
 test="libcmocka-dev ibverbs-utils python3-scapy python3-pytest tshark iproute2 ethtool"
 test="$test iputils-ping procps"
 test="$test udev util-linux clang libclang-rt-dev lld git gcovr make debootstrap"
 test="$test openvswitch-switch-dpdk ccache valgrind dwarves"
-test="$test gcc-aarch64-linux-gnu qemu-user"
+test="$test gcc-aarch64-linux-gnu qemu-user musl-tools"
 test="$test debian-archive-keyring kmod clang-tidy cppcheck sparse gnuplot-nox"
 
 case ${1:-build} in

@@ -18,6 +18,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
@@ -28,6 +29,8 @@ STRINGS = {
 }
 # struct rte_pci_id: class, vendor, device, subsystem vendor and device.
 PCI_ID = '<IHHHH'
+
+LTO = ': were they compiled for link-time optimization without -ffat-lto-objects?'
 
 
 class Object:
@@ -101,10 +104,13 @@ def members(path):
 
 def main():
     found = []
-    for data in members(Path(sys.argv[1])):
-        found += Object(data).drivers()
+    try:
+        for data in members(Path(sys.argv[1])):
+            found += Object(data).drivers()
+    except ELFError as error:
+        sys.exit(f'pmdinfogen: {sys.argv[1]}: {error}{LTO}')
     if not found:
-        sys.exit(f'pmdinfogen: no driver is registered in {sys.argv[1]}')
+        sys.exit(f'pmdinfogen: no driver is registered in {sys.argv[1]}{LTO}')
     with open(sys.argv[2], 'w', encoding='ascii') as out:
         for info in found:
             text = json.dumps('PMD_INFO_STRING= ' + json.dumps(info))
