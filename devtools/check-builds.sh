@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Builds further configurations: driver and model with clang, and with their tests
-# (clang-tests), with link-time optimization and for this processor, each header alone, the
-# driver with another C library, driver headers in another folder, and the driver for arm64
-# with Debian's arm64 packages, whose unit tests run on an emulated processor. Warnings are
-# errors, also in the debug build of coverage.sh.
+# (clang-tests), with link-time optimization, in two folders, and for this processor; each
+# header alone; the driver with another C library; driver headers in another folder; and the
+# driver for arm64 with Debian's arm64 packages, whose unit tests run on an emulated
+# processor. Warnings are errors, also in the debug build of coverage.sh.
 #
-# usage: check-builds.sh [clang|clang-tests|lto|native|headers|musl|sdk|arm64]...
-#   default: all but clang
+# usage: check-builds.sh [CHECK]...      (default: all but clang)
+#   CHECK  clang, clang-tests, lto, folders, native, headers, musl, sdk or arm64
 
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -83,6 +83,26 @@ check_pmdinfo() {
 	else
 		failed "information of the driver, ${1##*/}"
 	fi
+}
+
+# Builds of the driver in two folders are the same bytes.
+check_folders() {
+	apart=$(mktemp -d)
+	for folder in one another; do
+		mkdir "$apart/$folder"
+		(cd "$root" && git ls-files -z | tar -c --null -T - --ignore-failed-read) |
+			tar -x -C "$apart/$folder"
+		{ meson setup "$apart/$folder/build" "$apart/$folder" -Dmodel=disabled \
+			-Dtests=false -Ddpdk_driver_headers="$root/dpdk-headers" &&
+			ninja -C "$apart/$folder/build" -j "$jobs"; } >"$apart/log" 2>&1 ||
+			tail -n 30 "$apart/log" >&2
+	done
+	if cmp "$apart"/*/build/drivers/librte_net_mana.so; then
+		passed "the same bytes in two folders"
+	else
+		failed "other bytes in another folder"
+	fi
+	rm -rf "$apart"
 }
 
 check_native() {
@@ -268,12 +288,12 @@ ar = 'ar'"
 	fi
 }
 
-for check in ${*:-clang-tests lto native headers musl sdk arm64}; do
+for check in ${*:-clang-tests lto folders native headers musl sdk arm64}; do
 	case $check in
 	clang-tests) check_clang_tests ;;
-	clang|lto|native|headers|musl|sdk|arm64) "check_$check" ;;
+	clang|lto|folders|native|headers|musl|sdk|arm64) "check_$check" ;;
 	*)
-		echo "usage: $0 [clang|clang-tests|lto|native|headers|musl|sdk|arm64]..." >&2
+		sed -n '/^# usage:/,/^$/s/^# \{0,1\}//p' "$0" >&2
 		exit 1
 		;;
 	esac
