@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 #include <rte_cycles.h>
@@ -147,6 +148,29 @@ fx_command(const char *line)
 		fail_msg("%s: %s", line, message);
 }
 
+/* EAL may have loaded DPDK's own driver, of the same name, from its folder. */
+static void
+check_driver(void)
+{
+	const char *plugin = getenv("MANA_PLUGIN");
+	struct stat of_driver, of_plugin;
+	Dl_info file;
+	uint16_t port;
+
+	RTE_ETH_FOREACH_DEV(port) {
+		struct rte_eth_dev_info info;
+
+		assert_int_equal(rte_eth_dev_info_get(port, &info), 0);
+		if (strncmp(rte_dev_name(info.device), FX_PCI, strlen(FX_PCI)) != 0)
+			continue;
+		assert_int_not_equal(dladdr(rte_dev_driver(info.device), &file), 0);
+		assert_int_equal(stat(file.dli_fname, &of_driver), 0);
+		assert_int_equal(stat(plugin, &of_plugin), 0);
+		if (of_driver.st_dev != of_plugin.st_dev || of_driver.st_ino != of_plugin.st_ino)
+			fail_msg("%s has the port, not %s", file.dli_fname, plugin);
+	}
+}
+
 int
 fx_probe(struct fixture *fx, const char *devargs)
 {
@@ -157,6 +181,7 @@ fx_probe(struct fixture *fx, const char *devargs)
 	if (ret != 0)
 		return ret;
 	fx->is_probed = true;
+	check_driver();
 	for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
 		char name[RTE_ETH_NAME_MAX_LEN];
 
