@@ -5,7 +5,7 @@
 # part of the time.
 
 hugepages=/proc/sys/vm/nr_hugepages
-hugepages_before=
+hugepages_added=
 
 # hugepages_reserve MB: sets $memory to the EAL options for this much memory, in huge
 # pages if enough are free or can be reserved, otherwise in normal pages.
@@ -18,14 +18,16 @@ hugepages_reserve() {
 	before=$(cat "$hugepages")
 	if [ "$free" -lt "$wanted" ] &&
 	   { echo $((before + wanted - free)) >"$hugepages"; } 2>/dev/null; then
-		hugepages_before=$before
+		hugepages_added=$(($(cat "$hugepages") - before))
 		free=$(awk '/^HugePages_Free:/ { print $2 }' /proc/meminfo)
 	fi
 	# shellcheck disable=SC2034 # used by the sourcing script
 	[ "$free" -lt "$wanted" ] || memory="--in-memory -m $1"
 }
 
-# Called at the end of the script.
+# Called at the end of the script. Others may have changed the number meanwhile.
 hugepages_give_back() {
-	[ -z "$hugepages_before" ] || echo "$hugepages_before" >"$hugepages"
+	[ -z "$hugepages_added" ] ||
+		echo $(($(cat "$hugepages") - hugepages_added)) >"$hugepages"
+	hugepages_added=
 }

@@ -59,16 +59,17 @@ def _write_number(path, number):
 
 
 def _give_back(lock):
-    """The last user restores the original number of pages."""
+    """The last user gives back what was added; others may have changed the number."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return
     lock.seek(0)
-    before = lock.read()
-    if before:
+    added = lock.read()
+    if added:
         with contextlib.suppress(OSError):
-            _write_number(HUGEPAGES + "/nr_hugepages", int(before))
+            total = _read_number(HUGEPAGES + "/nr_hugepages")
+            _write_number(HUGEPAGES + "/nr_hugepages", total - int(added))
         lock.truncate(0)
 
 
@@ -88,12 +89,14 @@ def reserve_hugepages(wanted=HUGEPAGES_WANTED):
     free = _read_number(HUGEPAGES + "/free_hugepages")
     if free < wanted:
         total = _read_number(HUGEPAGES + "/nr_hugepages")
-        lock.seek(0)
-        if not lock.read():
-            lock.write(str(total))
-            lock.flush()
         with contextlib.suppress(OSError):
             _write_number(HUGEPAGES + "/nr_hugepages", total + wanted - free)
+        added = _read_number(HUGEPAGES + "/nr_hugepages") - total
+        lock.seek(0)
+        added += int(lock.read() or 0)
+        lock.truncate(0)
+        lock.write(str(added))
+        lock.flush()
         free = _read_number(HUGEPAGES + "/free_hugepages")
     fcntl.flock(lock, fcntl.LOCK_SH)
     atexit.register(_give_back, lock)
