@@ -283,7 +283,7 @@ def add_sources(made):
         os.symlink(headers, os.path.join(made.top, "dpdk-headers"))
     real = shutil.which("ninja")
     with open(os.path.join(made.bin, "ninja"), "w", encoding="ascii") as file:
-        file.write(f'#!/bin/sh\n[ "$1" = --version ] || set -- "$@" build.ninja\n'
+        file.write(f'#!/bin/sh\n[ "$1" = --version ] || set -- -C build build.ninja\n'
                    f'exec {real} "$@"\n')
     os.chmod(file.name, 0o755)
 
