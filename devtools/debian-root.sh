@@ -39,7 +39,7 @@ if [ -z "$refresh" ] && [ "$(cat "$made" 2>/dev/null)" = "$packages" ]; then
 	exit 0
 fi
 [ "$(id -u)" -eq 0 ] ||
-	die "debootstrap needs root: run '$0 $root' as root once"
+	die "debootstrap needs root: run '$0 $release $root' as root once"
 # The archive of the installed release, not of its updates.
 archive() {
 	# shellcheck disable=SC2016 # a format of apt-get

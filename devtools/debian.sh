@@ -5,12 +5,12 @@
 # DPDK, rdma-core and C library, and this machine's kernel. Needs root.
 #
 # usage: debian.sh [--tree TREE] RELEASE [demo|some|quick|COMMAND...]      (default: demo)
-#   RELEASE  trixie (Debian 13) or sid
+#   RELEASE  bookworm (Debian 12), trixie (13) or sid
 #   --tree   source of DPDK of the same series for the driver headers (a folder or
 #            REPOSITORY@TAG), where the archive serves no source package; kept in the root
 #            for later runs
 #   demo     ./demo as root, then as an ordinary user
-#   some     ./demo as root, then the unit tests and one test of each subject
+#   some     that of demo, then the unit tests and one test of each subject
 #   quick    that of demo, then ./test
 #   COMMAND  runs it in the copy of the checkout
 #
@@ -59,17 +59,19 @@ demo() {
 # "1/62 dpdk-mana:fast+unit / unit-mr   OK   0.10s", since meson 1.12
 # "1/62 fast+unit - dpdk-mana:unit-mr   OK   0.10s"
 some_tests() {
-	inside root "devtools/install-deps.sh test >/dev/null && meson configure build \
-		-Dtests=true && ninja -C build build.ninja &&
+	failed=
+	inside root "chown -R root . && devtools/install-deps.sh test >/dev/null && meson configure build \
+		-Dtests=true -Dwerror=true && ninja -C build build.ninja &&
 		meson test -C build --print-errorlogs --timeout-multiplier 4 \
 		\$(meson test -C build --no-rebuild --list --suite unit | sed 's,.*[ :],,') \
 		pmd-states pmd-rss pmd-rxq pmd-memory pmd-info pmd-recovery model-verbs-sync \
 		testpmd-io-batch testpmd-secondary-one testpmd-ports-two-drivers" >"$root/log" 2>&1 ||
-		tail -n 200 "$root/log"
+		{ tail -n 200 "$root/log"; failed=1; }
 	sed -nE "s,^ *[0-9]+/[0-9]+ .*[ :](\S+) +OK .*,PASS debian: $release\, \1,p
 		s,^ *[0-9]+/[0-9]+ .*[ :](\S+) +(FAIL|TIMEOUT) .*,FAIL debian: $release\, \1,p" \
 		"$root/log" | sort -u
 	grep -E '^(Ok|Fail|Timeout): ' "$root/log" || echo "FAIL debian: $release, tests"
+	[ -z "$failed" ] || exit 1
 }
 
 # The files of this checkout, as a fresh clone has them.
@@ -94,6 +96,7 @@ fi
 case ${1:-demo} in
 some)
 	demo root
+	demo user
 	some_tests ;;
 demo | quick)
 	demo root

@@ -122,8 +122,12 @@ dpdk_source_download() {
 	if [ -z "$got" ]; then
 		cat "$private/log" >&2
 		rm -rf "$private"
+		series=$(printf '%s' "$safe" | cut -d. -f1,2)
 		dpdk_die "no apt source offers the source of DPDK $want" \
-			"or of its series. Is the network there?"
+			"or of its series. Is the network there? If the archive has none:" \
+			"git clone https://dpdk.org/git/dpdk-stable, then" \
+			"devtools/fetch-dpdk-headers.sh --tree dpdk-stable@TAG with the newest" \
+			"tag v$series.N, or meson setup -Ddpdk_driver_headers=FOLDER"
 	fi
 	[ "$got" = "$want" ] ||
 		dpdk_warn "the source of DPDK $want is gone; using $got"

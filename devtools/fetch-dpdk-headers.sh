@@ -36,12 +36,10 @@ mkdir -p "$out.new"
 /usr/bin/python3 "$here/pick-driver-headers.py" "$tmp/dpdk" "$out.new" \
 	$(pkg-config --cflags-only-I libdpdk | sed 's/-I//g')
 cp "$tmp/dpdk/license/bsd-3-clause.txt" "$out.new/LICENSE" 2>/dev/null || :
-if [ "$tree" = debian ]; then
-	dpdk_installed_version
-else
-	cat "$tmp/dpdk/VERSION"
-fi >"$out.new/VERSION"
+cat "$tmp/dpdk/VERSION" >"$out.new/VERSION"
+# For which package, where apt chose the source or somebody chose the tree.
+(dpdk_installed_version) >"$out.new/FOR" 2>/dev/null || rm -f "$out.new/FOR"
 rm -rf "$out"
 mv "$out.new" "$out"
 echo "$(basename "$0"): $(find "$out" -name '*.h' | wc -l) headers of DPDK" \
-	"$(cat "$tmp/dpdk/VERSION") in $out"
+	"$(cat "$tmp/dpdk/VERSION") in $out for $(cat "$out/FOR" 2>/dev/null || echo DPDK)"

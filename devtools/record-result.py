@@ -59,6 +59,8 @@ RUNS = {
     'pool-free': ('Longest burst while a mempool is freed', 'devtools/wait-time.sh pool-free',
                   '^pool-free: '),
     'matrix': ('Releases of DPDK', 'devtools/matrix.sh', r'^(DPDK|\d\d\.\d\d|/)[-\w./@]* {2,}'),
+    'debian-12': ('Debian 12', 'devtools/debian.sh bookworm some',
+                  r'^== |^PASS .*demo|^(Ok|Fail|Timeout): '),
     'debian-13': ('Debian 13', 'devtools/debian.sh trixie some',
                   r'^== |^PASS .*demo|^(Ok|Fail|Timeout): '),
     'debian-sid': ('Debian sid', 'devtools/debian.sh sid some',
