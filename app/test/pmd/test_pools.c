@@ -11,6 +11,8 @@
 #include <sys/syscall.h>
 
 #include <rte_cycles.h>
+#include <rte_mbuf_pool_ops.h>
+#include <rte_memzone.h>
 #include <rte_mempool.h>
 
 #include "fixture.h"
@@ -20,6 +22,7 @@
 #define NB_UPDATES 1000
 #define NB_MBUFS 4095
 #define NB_FRAMES 50
+#define NB_STARTS 50
 
 static const struct fx_config four = { .nb_rxq = 4, .nb_rxd = 64, .rss_hf = FX_RSS };
 
@@ -154,7 +157,7 @@ FX_TEST(test_threads)
 	uint16_t mtu;
 
 	nb_wrong = 0;
-	fx_expect_error("has failed (unknown_cqe)");
+	fx_expect_error("has failed (");
 	begin(fx, pool);
 	pass_again(fx, pool);
 	for (unsigned int i = 1; i <= 10; i++) {
@@ -187,6 +190,16 @@ FX_TEST(test_threads)
 	}
 	nb_calls = 0;
 	while (fx_xstat(fx->port[1], "queue_repairs") == 0)
+		assert_true(rte_get_timer_cycles() < limit);
+	assert_int_equal(nb_calls, 0);
+	pass_again(fx, pool);
+	fx_command("cqe port=1 tx type=42");
+	while (fx_xstat(fx->port[0], "tx_failed") == 0) {
+		(void)pass(fx, pool, 1);
+		assert_true(rte_get_timer_cycles() < limit);
+	}
+	nb_calls = 0;
+	while (fx_xstat(fx->port[0], "queue_repairs") == 0)
 		assert_true(rte_get_timer_cycles() < limit);
 	assert_int_equal(nb_calls, 0);
 	pass_again(fx, pool);
@@ -345,6 +358,75 @@ FX_TEST(test_updates)
 FX_TEST(test_updates_sp_sc)
 {
 	check_updates(fx, "ring_sp_sc");
+}
+
+/* ---- A queue that does not start ----------------------------------------------- */
+
+static pid_t control;
+
+/* So that another thread may do the same meanwhile. */
+static void
+control_is_slow(bool is_get)
+{
+	if (!is_get && control == (pid_t)syscall(SYS_gettid))
+		rte_delay_us_block(20);
+}
+
+static void *
+poll_queues(void *arg)
+{
+	struct poller *poller = arg;
+
+	while (!__atomic_load_n(&poller->is_over, __ATOMIC_ACQUIRE))
+		for (uint16_t q = 0; q < four.nb_rxq; q++)
+			(void)fx_receive_all(poller->fx->port[1], q);
+	return NULL;
+}
+
+/* Its mbufs are returned once, though a thread polls it. */
+FX_TEST(test_failed_start_while_polled)
+{
+	struct rte_mempool *pool = rte_pktmbuf_pool_create_by_ops(
+		"too_small", 63, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY, fx_pool_ops);
+	struct poller poller = { .fx = fx };
+	pthread_t thread;
+
+	assert_non_null(pool);
+	control = syscall(SYS_gettid);
+	fx_pool_hook = control_is_slow;
+	fx_start(fx, &four);
+	assert_int_equal(rte_eth_dev_rx_queue_stop(fx->port[1], 1), 0);
+	assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], 1, 64, SOCKET_ID_ANY, NULL, pool), 0);
+	fx_expect_error("too few mbufs");
+	assert_int_equal(pthread_create(&thread, NULL, poll_queues, &poller), 0);
+	for (unsigned int i = 0; i < NB_STARTS; i++) {
+		assert_int_equal(rte_eth_dev_rx_queue_start(fx->port[1], 1), -ENOMEM);
+		assert_int_equal(rte_mempool_avail_count(pool), 63);
+	}
+	__atomic_store_n(&poller.is_over, true, __ATOMIC_RELEASE);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	fx_stop(fx);
+	assert_int_equal(fx_configure(fx, fx->port[1], &four), 0);
+	fx_pool_hook = NULL;
+	rte_mempool_free(pool);
+}
+
+/* The application's choice of operations is for its own pools. */
+FX_TEST(test_pool_of_copies)
+{
+	char name[RTE_MEMPOOL_NAMESIZE];
+	struct rte_mempool *pool;
+
+	assert_int_equal(rte_mbuf_set_user_mempool_ops("ring_sp_sc"), 0);
+	for (unsigned int side = 0; side < FX_NB_PORTS; side++) {
+		assert_int_equal(fx_configure(fx, fx->port[side], &four), 0);
+		snprintf(name, sizeof(name), "mana_copy_%u", fx->port[side]);
+		pool = rte_mempool_lookup(name);
+		assert_non_null(pool);
+		assert_string_equal(rte_mempool_get_ops(pool->ops_index)->name,
+				    RTE_MBUF_DEFAULT_MEMPOOL_OPS);
+	}
+	assert_int_equal(rte_memzone_free(rte_memzone_lookup("mbuf_user_pool_ops")), 0);
 }
 
 int

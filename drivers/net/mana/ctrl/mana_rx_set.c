@@ -681,6 +681,7 @@ set_rebuild(struct mana_priv *priv, const struct mana_rx_table *table,
 	const struct mana_rx_table before = priv->rss;
 	struct mana_port_counters *counters = &priv->counters;
 	const bool had_set = priv->rx_set != NULL;
+	struct mana_rxq *rxq;
 	uint64_t began_ns, ns;
 	int ret = 0;
 
@@ -718,8 +719,15 @@ set_rebuild(struct mana_priv *priv, const struct mana_rx_table *table,
 			RTE_ETH_QUEUE_STATE_STOPPED;
 		starting->is_released = true;
 		(void)set_start(priv);
-		starting->is_released = false;
 	}
+	/* Here, because bursts return spares of a queue that is stopped. */
+	MANA_FOREACH_RXQ(priv, rxq)
+		if (rxq->is_released) {
+			mana_rx_spares_return(rxq, UINT32_MAX);
+			blocks_free(rxq);
+		}
+	if (starting != NULL)
+		starting->is_released = false;
 	if (had_set && priv->rx_set == NULL)
 		MANA_PORT_LOG(ERR, priv->data->name,
 			      "RSS rebuild failed, Rx is down: %s",
@@ -899,8 +907,6 @@ mana_rx_set_queue_start(struct mana_priv *priv, uint16_t queue_id)
 	if (ret == 0)
 		return 0;
 	*state = RTE_ETH_QUEUE_STATE_STOPPED;
-	mana_rx_spares_return(rxq, UINT32_MAX);
-	blocks_free(rxq);
 	(void)intrs_set(priv, priv->rx_set, priv->rss.reta, true);
 	return ret;
 }
