@@ -345,6 +345,57 @@ FX_TEST(test_pinned_pool_replaced)
 	}
 }
 
+/* A pool of buffers elsewhere takes the place of a pool that another queue still names. */
+FX_TEST(test_pinned_pool_at_an_old_address)
+{
+	const struct fx_config config = { .nb_rxq = 2, .nb_rxd = 64, .rss_hf = FX_RSS };
+	struct rte_pktmbuf_extmem extmem = {
+		.buf_iova = RTE_BAD_IOVA,
+		.buf_len = 4 << 20,
+		.elt_size = RTE_MBUF_DEFAULT_BUF_SIZE,
+	};
+	struct rte_mempool *pool, *former;
+	struct rte_mbuf *m;
+	uint8_t bytes[100];
+
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		assert_int_equal(fx_configure(fx, fx->port[i], &config), 0);
+	pool = former = rte_pktmbuf_pool_create("recurring", 511, 0, 0,
+						RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	assert_non_null(pool);
+	assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], 0, 64, SOCKET_ID_ANY, NULL, pool), 0);
+	rte_mempool_free(pool);
+	extmem.buf_ptr = mmap(NULL, extmem.buf_len, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(extmem.buf_ptr != MAP_FAILED);
+	assert_int_equal(rte_extmem_register(extmem.buf_ptr, extmem.buf_len, NULL, 0, 4096), 0);
+	pool = rte_pktmbuf_pool_create_extbuf("recurring", 511, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
+					      SOCKET_ID_ANY, &extmem, 1);
+	assert_non_null(pool);
+	/* EAL's heap does so. */
+	assert_ptr_equal(pool, former);
+	for (uint16_t q = config.nb_rxq; q-- != 0;)
+		assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], q, 64, SOCKET_ID_ANY, NULL,
+							pool), 0);
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		assert_int_equal(fx_dev_start(fx, i), 0);
+	for (unsigned int seed = 0; seed < 32; seed++) {
+		m = fx_frame(fx->pool, sizeof(bytes), seed);
+		fx_send(fx->port[0], 0, &m, 1);
+		fx_settle(fx);
+		if (rte_eth_rx_burst(fx->port[1], 0, &m, 1) == 0)
+			assert_int_equal(rte_eth_rx_burst(fx->port[1], 1, &m, 1), 1);
+		fx_frame_bytes(bytes, sizeof(bytes), seed);
+		fx_check_bytes(m, bytes, sizeof(bytes));
+		rte_pktmbuf_free(m);
+	}
+	fx_stop(fx);
+	assert_int_equal(fx_configure(fx, fx->port[1], &config), 0);
+	rte_mempool_free(pool);
+	assert_int_equal(rte_extmem_unregister(extmem.buf_ptr, extmem.buf_len), 0);
+	munmap(extmem.buf_ptr, extmem.buf_len);
+}
+
 /* A mempool in one or two given chunks. */
 static struct rte_mempool *
 pool_in(const char *name, unsigned int nb_mbufs, char *piece, char *other, size_t len)

@@ -273,19 +273,19 @@ mana_rxq_resize(const struct mana_priv *priv, struct mana_rxq *rxq,
 	mana_registry_unlock();
 }
 
-/*
- * mana_rx_pool_delta(), once for a pool: a queue takes it from another one, unless the
- * address is that of a newer pool with other mbufs.
- */
+/* mana_rx_pool_delta(), once for a pool: a queue takes it from another one. */
 static uint64_t
 pool_delta(const struct mana_priv *priv, struct rte_mempool *mp)
 {
 	const uint64_t usual = sizeof(struct rte_mbuf) + rte_pktmbuf_priv_size(mp) +
 			       RTE_PKTMBUF_HEADROOM;
+	/* Not if the address may be that of a newer pool of another kind. */
+	const bool is_usual = mp->populated_size == mp->size &&
+		(rte_pktmbuf_priv_flags(mp) & RTE_PKTMBUF_POOL_F_PINNED_EXT_BUF) == 0;
 	const struct mana_rxq *rxq;
 
 	MANA_FOREACH_RXQ(priv, rxq)
-		if (rxq->layout.segs[0].mp == mp && rxq->data_delta == usual)
+		if (is_usual && rxq->layout.segs[0].mp == mp && rxq->data_delta == usual)
 			return usual;
 	return mana_rx_pool_delta(mp);
 }
@@ -373,11 +373,13 @@ bounce_pool_make(struct mana_priv *priv)
 		return 0;
 	snprintf(name, sizeof(name), "mana_copy_%u", priv->data->port_id);
 	room = RTE_MIN(room, (uint32_t)UINT16_MAX);
-	mp = rte_pktmbuf_pool_create(name, 255, 0, 0, room,
-				     priv->data->numa_node);
-	if (mp == NULL && rte_errno == ENOMEM)
-		mp = rte_pktmbuf_pool_create(name, 255, 0, 0, room,
-					     SOCKET_ID_ANY);
+	/* All Tx queues use it, whatever operations the application has chosen for its pools. */
+	mp = rte_pktmbuf_pool_create_by_ops(name, 255, 0, 0, room, priv->data->numa_node,
+					    RTE_MBUF_DEFAULT_MEMPOOL_OPS);
+	/* The error for a node without memory depends on the kind of memory. */
+	if (mp == NULL)
+		mp = rte_pktmbuf_pool_create_by_ops(name, 255, 0, 0, room, SOCKET_ID_ANY,
+						    RTE_MBUF_DEFAULT_MEMPOOL_OPS);
 	priv->bounce_mp = mp;
 	if (mp == NULL)
 		return MANA_PORT_ERR(-ENOMEM, priv->data->name,
