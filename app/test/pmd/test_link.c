@@ -314,6 +314,19 @@ LINK_TEST(test_link_is_down_after_removal)
 	assert_int_equal(fx_probe(fx, ""), 0);
 }
 
+/* What secondary processes read of a stopped port. */
+LINK_TEST(test_stopped_port)
+{
+	static const struct fx_config config;
+
+	fx_start(fx, &config);
+	assert_int_equal(rte_eth_devices[fx->port[0]].data->dev_link.link_status,
+			 RTE_ETH_LINK_UP);
+	fx_stop(fx);
+	assert_int_equal(rte_eth_devices[fx->port[0]].data->dev_link.link_status,
+			 RTE_ETH_LINK_DOWN);
+}
+
 int
 main(void)
 {

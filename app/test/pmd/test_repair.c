@@ -211,6 +211,32 @@ FX_TEST(test_kernel_refuses)
 	assert_true(fx_nb_logged(RTE_LOG_WARNING, "cannot rebuild Tx queue 0") > 0);
 }
 
+/* While the kernel refuses a new set of Rx queues the link is down. */
+FX_TEST(test_link_of_a_port_without_rx)
+{
+	uint64_t end = fx_deadline();
+	struct rte_eth_link link;
+
+	fx_expect_error("");
+	fx->ignore_counters = true;
+	fx_start(fx, &one);
+	assert_int_equal(fx_model.fault_arm_from("create_qp", 1, ENOMEM), 0);
+	fx_command("bogus port=2 rx what=type type=20");
+	do {
+		assert_true(rte_get_timer_cycles() < end);
+		fx_send_one(fx, 0);
+		(void)fx_receive_all(fx->port[1], 0);
+		assert_int_equal(rte_eth_link_get_nowait(fx->port[1], &link), 0);
+	} while (link.link_status == RTE_ETH_LINK_UP);
+	fx_model.fault_disarm();
+	while (link.link_status != RTE_ETH_LINK_UP) {
+		assert_true(rte_get_timer_cycles() < end);
+		assert_int_equal(rte_eth_link_get_nowait(fx->port[1], &link), 0);
+	}
+	fx_drain(fx);
+	fx_pass_one(fx);
+}
+
 /* The Tx queue does not move, for the nb_stalled-th time, and moves again. */
 static void
 stall(struct fixture *fx, unsigned int nb_stalled, unsigned int nb_logged)

@@ -87,7 +87,8 @@ link_set(struct rte_eth_dev *dev, bool is_running)
 		return -ENODEV;
 	if (mana_state(priv) == MANA_STATE_READY) {
 		link.link_speed = priv->link_mbps;
-		if (is_running && !priv->is_carrier_lost)
+		if (is_running && !priv->is_carrier_lost &&
+		    (priv->rx_set != NULL || dev->data->nb_rx_queues == 0))
 			link.link_status = RTE_ETH_LINK_UP;
 	}
 	mana_registry_unlock();
@@ -276,4 +277,6 @@ mana_watch_stop(struct rte_eth_dev *dev)
 {
 	(void)rte_eal_alarm_cancel(on_tick, dev);
 	MANA_ORDER_BEHIND(dev);
+	/* Secondary processes read it. */
+	(void)link_set(dev, false);
 }
