@@ -14,7 +14,7 @@
 
 #include "fixture.h"
 
-#define NB_CHILDREN 100
+#define NB_CHILDREN 2000
 #define CHILD_S 20
 
 static const struct fx_config config = { .nb_rxq = 2, .nb_txq = 2, .rss_hf = FX_RSS };
@@ -102,7 +102,7 @@ FX_TEST(test_child_of_running_ports)
 	reader.port = fx->port[0];
 	reader.is_over = 0;
 	assert_int_equal(pthread_create(&reader.thread, NULL, read_statistics, NULL), 0);
-	for (unsigned int i = 0; i < NB_CHILDREN; i++)
+	for (unsigned int i = 0; i < NB_CHILDREN / fx_part(); i++)
 		check_child(child_without_ports, fx);
 	__atomic_store_n(&reader.is_over, 1, __ATOMIC_RELAXED);
 	assert_int_equal(pthread_join(reader.thread, NULL), 0);

@@ -15,7 +15,7 @@
 
 #include "fixture.h"
 
-#define NB_ROUNDS 50
+#define NB_ROUNDS 400
 #define NB_QUEUES 2
 
 static const struct fx_config config = { .nb_rxq = NB_QUEUES, .nb_txq = NB_QUEUES,
@@ -57,7 +57,7 @@ FX_TEST(test_stop_while_polled)
 	pthread_t thread;
 
 	fx_start(fx, &config);
-	for (unsigned int i = 0; i < NB_ROUNDS; i++) {
+	for (unsigned int i = 0; i < NB_ROUNDS / fx_part(); i++) {
 		poller.is_over = poller.nb_rounds = 0;
 		poller.ops = rte_eth_fp_ops[fx->port[0]];
 		assert_int_equal(pthread_create(&thread, NULL, poll_queues, NULL), 0);
@@ -145,7 +145,7 @@ stop_in_handler(struct fixture *fx, void (*operate)(uint16_t port))
 	fx_start(fx, &config);
 	victim.fx = fx;
 	victim.thread = pthread_self();
-	for (unsigned int i = 0; i < NB_ROUNDS; i++) {
+	for (unsigned int i = 0; i < NB_ROUNDS / fx_part(); i++) {
 		victim.delay_us = 1 + i * 7 % 50;
 		victim.is_at_work = 0;
 		assert_int_equal(pthread_create(&thread, NULL, send_signal, NULL), 0);

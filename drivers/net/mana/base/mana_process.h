@@ -16,7 +16,7 @@
 #include "mana_compat.h"
 
 /*
- * The number of this process, never 0. A process marks with it what it uses in shared
+ * The number of this process; 0 in a forked child. A process marks with it what it uses in shared
  * memory. When the process dies, the primary process removes its marks.
  */
 extern MANA_ATOMIC(uint32_t) mana_process_id MANA_HIDDEN;

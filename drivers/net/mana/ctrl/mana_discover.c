@@ -82,6 +82,15 @@ try_device(struct mana_function *function, struct ibv_device *device)
 	return 0;
 }
 
+/*
+ * Before libibverbs is initialised. If a user asks for safe forks (RDMAV_FORK_SAFE), it has to
+ * ask for the size of pages, or fails to register a part of a huge page.
+ */
+RTE_INIT(huge_pages_set)
+{
+	(void)setenv("RDMAV_HUGEPAGES_SAFE", "1", 0);
+}
+
 int
 mana_discover(const struct rte_pci_addr *addr, const char *pci_name, bool is_logged,
 	      struct mana_function *function)

@@ -136,7 +136,7 @@ is_own_stack(uintptr_t stack_pointer)
  * MANA_PAUSE_FOR_STOP.
  */
 static bool
-wait_idle(const MANA_ATOMIC(uintptr_t) *is_busy, const MANA_ATOMIC(uint32_t) *user,
+wait_idle(MANA_ATOMIC(uintptr_t) *is_busy, const MANA_ATOMIC(uint32_t) *user,
 	  const MANA_ATOMIC(uint64_t) *lock, bool for_stop, uint64_t end)
 {
 	const uintptr_t burst = mana_atomic_load(is_busy);
@@ -144,8 +144,11 @@ wait_idle(const MANA_ATOMIC(uintptr_t) *is_busy, const MANA_ATOMIC(uint32_t) *us
 			    is_own_stack(burst);
 	unsigned int wait_us = WAIT_US;
 
-	while ((mana_atomic_load(is_busy) != 0 && !is_own) ||
-	       mana_atomic_load(user) != 0 || mana_atomic_load(lock) != 0) {
+	/* The handler may never return to it. */
+	if (is_own)
+		mana_atomic_store(is_busy, 0);
+	while (mana_atomic_load(is_busy) != 0 || mana_atomic_load(user) != 0 ||
+	       mana_atomic_load(lock) != 0) {
 		if (rte_get_timer_cycles() > end)
 			return false;
 		/* A thread that wakes often keeps the burst from a processor that both share. */
@@ -335,6 +338,7 @@ on_child(void)
 	}
 	shared = NULL;
 	nb_users = 0;
+	mana_atomic_store(&mana_process_id, 0);
 	mana_mutex_init(&process_lock);
 }
 

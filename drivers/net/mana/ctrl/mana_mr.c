@@ -411,7 +411,9 @@ mem_event(enum rte_mem_event type, const void *addr, size_t len, void *arg)
 {
 	const uintptr_t base = (uintptr_t)addr;
 
-	if (type == RTE_MEM_EVENT_FREE)
+	/* Not in a forked child, whose parent has the regions. */
+	if (type == RTE_MEM_EVENT_FREE &&
+	    mana_atomic_load(&mana_process_id) == MANA_PROCESS_PRIMARY)
 		(void)regions_remove(arg, (struct filter){ .base = base, .end = base + len });
 }
 

@@ -66,7 +66,7 @@ device_unmap(uint16_t port_id)
 static bool
 is_joined(void)
 {
-	return mana_atomic_load(&mana_process_id) != MANA_PROCESS_PRIMARY;
+	return mana_atomic_load(&mana_process_id) > MANA_PROCESS_PRIMARY;
 }
 
 /*
