@@ -43,7 +43,7 @@ static struct mana_mr_array *
 fx_mr_array(void)
 {
 	static alignas(RTE_CACHE_LINE_SIZE) uint8_t memory[sizeof(struct mana_mr_array) +
-		MANA_NB_PROCESS_KINDS * FX_NB_MR_ENTRIES * sizeof(struct mana_mr_entry)];
+		2 * MANA_NB_PROCESS_KINDS * FX_NB_MR_ENTRIES * sizeof(struct mana_mr_entry)];
 	struct mana_mr_array *array = (struct mana_mr_array *)memory;
 
 	array->capacity = FX_NB_MR_ENTRIES;
@@ -52,9 +52,9 @@ fx_mr_array(void)
 
 /* Adds the regions of a kind of process, sorted by address, equal ones as they came. */
 static void
-fx_mr_publish_for(struct mana_mr_array *array, uint32_t kind)
+fx_mr_publish_for(struct mana_mr_array *array, uint32_t seq, uint32_t kind)
 {
-	struct mana_mr_entry *entries = &array->entries[kind * array->capacity];
+	struct mana_mr_entry *entries = mana_mr_list(array, seq, kind);
 	uintptr_t max_end = 0;
 	uint32_t nb = 1, at;
 
@@ -76,18 +76,17 @@ fx_mr_publish_for(struct mana_mr_array *array, uint32_t kind)
 	}
 	for (; nb < MANA_MR_MIN_ENTRIES; nb++)
 		entries[nb].range.base = UINTPTR_MAX;
-	array->nb[kind] = nb;
+	array->nb[seq & 1][kind] = nb;
 }
 
-/* Writes the table again. */
-static void
+void
 fx_mr_publish(void)
 {
 	struct mana_mr_array *array = fx_mr_array();
 
 	for (uint32_t kind = 0; kind < MANA_NB_PROCESS_KINDS; kind++) {
-		fx_mr_publish_for(array, kind);
-		fx_mr_table.seq[kind] += 2;
+		fx_mr_publish_for(array, fx_mr_table.seq[kind] + 1, kind);
+		fx_mr_table.seq[kind]++;
 	}
 	fx_mr_table.array = array;
 }

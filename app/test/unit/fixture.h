@@ -49,6 +49,8 @@ extern bool fx_mr_deny; /* every call fails */
 extern bool fx_mr_later; /* every call returns -EAGAIN, as in a secondary process */
 
 void fx_mr_clear(void);
+/* Writes the table again, as its other version. */
+void fx_mr_publish(void);
 /* All regions have to be registered again. */
 void fx_mr_forget(void);
 void fx_mr_add(const void *base, size_t len_bytes, uint32_t lkey);

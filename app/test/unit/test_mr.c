@@ -191,23 +191,46 @@ MR_TEST(change_is_followed)
 	assert_eq(fx_mr_calls, 1);
 }
 
-/* While the table changes, a burst ends; it neither waits nor asks for memory. */
-MR_TEST(table_is_changing)
+/* A thread that has stopped in the middle of a change stops no burst. */
+MR_TEST(writer_has_stopped)
 {
-	uint32_t lkey = 7;
+	struct mana_mr_array *array = fx_mr_table.array;
+	const uint32_t seq = fx_mr_table.seq[MANA_KIND_PRIMARY] + 2;
+	struct mana_mr_entry *next = mana_mr_list(array, seq, MANA_KIND_PRIMARY);
 
 	fx_mr_register((void *)0x40000000, 0x1000, 1);
-	assert_eq(found(0x40000000, 64), 1);
-	fx_mr_table.seq[MANA_KIND_PRIMARY]++;
-	assert_eq(found(0x40000000, 64), 0);
-	assert_eq(mana_mr_lkey(&cache, NULL, 0x40000000, 64, &lkey), -EAGAIN);
-	assert_eq(lkey, 7);
+	memset(&next[1], 0xa5, (array->capacity - 1) * sizeof(*next));
+	array->nb[seq & 1][MANA_KIND_PRIMARY] = array->capacity;
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_eq(found(0x40000000, 64), 1);
+		assert_eq(lkey_of(0x40000000, 64), 1);
+		mana_mr_sync(&cache);
+	}
 	assert_eq(fx_mr_calls, 0);
 	assert_eq(cache.nb_failures, 0);
-	fx_mr_table.seq[MANA_KIND_PRIMARY]++;
+	fx_mr_publish();
 	assert_eq(found(0x40000000, 64), 1);
-	assert_eq(lkey_of(0x40000000, 64), 1);
 	assert_eq(fx_mr_calls, 0);
+}
+
+/* A view of a new array before it is the table: nothing is found. */
+MR_TEST(array_is_replaced)
+{
+	static struct {
+		struct mana_mr_array array;
+		struct mana_mr_entry entries[2 * MANA_NB_PROCESS_KINDS * 16];
+	} larger = { .array.capacity = 16 };
+	struct mana_mr_array *array = fx_mr_table.array;
+
+	fx_mr_register((void *)0x40000000, 0x1000, 1);
+	array = fx_mr_table.array;
+	fx_mr_table.array = &larger.array;
+	mana_mr_sync(&cache);
+	assert_eq(found(0x40000000, 64), 0);
+	assert_eq(found(0, 1), 0);
+	fx_mr_table.array = array;
+	fx_mr_publish();
+	assert_eq(found(0x40000000, 64), 1);
 }
 
 /* A table of one region, in a search's second step; later steps read another page. */
@@ -223,7 +246,7 @@ paged_set(uintptr_t base, uint32_t lkey)
 {
 	struct mana_mr_array *array = paged.array;
 
-	array->nb[MANA_KIND_PRIMARY] = PAGED_NB;
+	array->nb[0][MANA_KIND_PRIMARY] = PAGED_NB;
 	for (uint32_t i = 1; i < PAGED_NB; i++)
 		array->entries[i].range.base = i < PAGED_AT ? i : UINTPTR_MAX;
 	array->entries[PAGED_AT] = (struct mana_mr_entry){
@@ -279,7 +302,7 @@ MR_TEST(change_within_a_search)
 			mana_mr_sync(&cache);
 		assert_eq(sigaction(SIGSEGV, &before, NULL), 0);
 		assert_eq(range.lkey, 7);
-		assert_eq(mana_mr_is_stale(&cache.view), way != BY_SYNC);
+		assert_true(mana_mr_is_stale(&cache.view));
 		assert_eq(found(0x40000000, 64), 0);
 		assert_eq(found(0x50000000, 64), 2);
 	}
@@ -304,24 +327,30 @@ change_table(void *arg)
 	struct mana_mr_table *table = arg;
 	struct mana_mr_array *array = table->array;
 	MANA_ATOMIC(uint32_t) *seq = &table->seq[MANA_KIND_PRIMARY];
-	bool is_there = false;
 
 	while (!mana_atomic_load(&has_ended)) {
-		mana_atomic_store(seq, mana_atomic_load(seq) + 1);
-		rte_smp_wmb();
-		for (uint32_t i = 0; i < 8; i++) {
-			uint32_t at = is_there ? i + 1 : 9 - i;
-			struct mana_mr_entry *to = &array->entries[at];
-			const struct mana_mr_entry *from = is_there ? to + 1 : to - 1;
+		const uint32_t next = mana_atomic_load(seq) + 1;
+		const struct mana_mr_entry *from = mana_mr_list(array, next - 1, MANA_KIND_PRIMARY);
+		struct mana_mr_entry *to = mana_mr_list(array, next, MANA_KIND_PRIMARY);
+		uint32_t nb = array->nb[(next - 1) & 1][MANA_KIND_PRIMARY];
+		const bool is_there = nb == 10;
 
-			mana_mr_store(&to->range.base, from->range.base);
-			mana_mr_store(&to->range.end, from->range.end);
-			mana_mr_store(&to->range.lkey, from->range.lkey);
-			mana_mr_store(&to->max_end, from->max_end);
+		rte_smp_wmb();
+		from += is_there ? 2 : 1;
+		to += is_there ? 1 : 2;
+		if (!is_there) {
+			mana_mr_store(&to[-1].range.base, 0x1000);
+			mana_mr_store(&to[-1].range.end, 0x2000);
+			mana_mr_store(&to[-1].max_end, 0x2000);
 		}
-		is_there = !is_there;
-		mana_mr_store(&array->nb[MANA_KIND_PRIMARY], is_there ? 10 : 9);
-		mana_atomic_release(seq, mana_atomic_load(seq) + 1);
+		for (uint32_t i = 0; i < 8; i++) {
+			mana_mr_store(&to[i].range.base, from[i].range.base);
+			mana_mr_store(&to[i].range.end, from[i].range.end);
+			mana_mr_store(&to[i].range.lkey, from[i].range.lkey);
+			mana_mr_store(&to[i].max_end, from[i].max_end);
+		}
+		mana_mr_store(&array->nb[next & 1][MANA_KIND_PRIMARY], is_there ? 9 : 10);
+		mana_atomic_release(seq, next);
 		sched_yield();
 	}
 	return NULL;

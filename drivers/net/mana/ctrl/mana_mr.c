@@ -44,17 +44,18 @@
 /* Between two looks whether other threads have ended their calls of the kernel. */
 #define WAIT_US 100
 
-/* Writes the regions that processes of a kind have. */
+/* Writes the regions that processes of a kind have, as the version of this number. */
 static void
-publish_for(struct mana_priv *priv, struct mana_mr_array *array, uint32_t kind)
+publish_for(struct mana_priv *priv, struct mana_mr_array *array, uint32_t seq, uint32_t kind)
 {
-	struct mana_mr_entry *entry = &array->entries[(size_t)kind * array->capacity];
+	struct mana_mr_entry *entry = mana_mr_list(array, seq, kind);
 	const struct mana_mr_region *region;
 	uintptr_t max_end = 0;
 	uint32_t nb = 1;
 
 	TAILQ_FOREACH(region, &priv->mrs.regions, next) {
-		if (region->mr == NULL || (kind != MANA_KIND_PRIMARY && !region->is_shared))
+		if (region->mr == NULL || region->kind == MANA_MR_STALE ||
+		    (kind != MANA_KIND_PRIMARY && !region->is_shared))
 			continue;
 		max_end = RTE_MAX(max_end, region->end);
 		mana_mr_store(&entry[nb].range.base, region->base);
@@ -65,22 +66,25 @@ publish_for(struct mana_priv *priv, struct mana_mr_array *array, uint32_t kind)
 	}
 	for (; nb < MANA_MR_MIN_ENTRIES; nb++)
 		mana_mr_store(&entry[nb].range.base, UINTPTR_MAX);
-	mana_mr_store(&array->nb[kind], nb);
+	mana_mr_store(&array->nb[seq & 1][kind], nb);
 }
 
-/* Writes the table anew, into its array or another one with room for all regions. */
+/*
+ * Writes the version that no reader begins with, in the table's array or another one with
+ * room for all regions, and makes it the table.
+ */
 static void
 publish(struct mana_priv *priv, struct mana_mr_array *array)
 {
 	struct mana_mr_table *table = &priv->mr_table;
+	const uint32_t seq = mana_atomic_load(&table->seq[MANA_KIND_PRIMARY]) + 1;
 	uint32_t kind;
 
-	for (kind = 0; kind < MANA_NB_PROCESS_KINDS; kind++)
-		mana_atomic_store(&table->seq[kind], mana_atomic_load(&table->seq[kind]) + 1);
+	/* Who still reads that version finds that the table has changed since. */
 	rte_smp_wmb();
 	for (kind = 0; kind < MANA_NB_PROCESS_KINDS; kind++)
-		publish_for(priv, array, kind);
-	mana_mr_store(&table->array, array);
+		publish_for(priv, array, seq, kind);
+	__atomic_store_n(&table->array, array, __ATOMIC_RELEASE);
 	for (kind = 0; kind < MANA_NB_PROCESS_KINDS; kind++)
 		mana_atomic_release(&table->seq[kind],
 				    mana_atomic_load(&table->seq[kind]) + 1);
@@ -94,10 +98,18 @@ region_unlink(struct mana_priv *priv, struct mana_mr_region *region)
 	publish(priv, priv->mr_table.array);
 }
 
+/* Whether both are the same memory of the same pool. */
+static bool
+is_same(const struct mana_mr_region *a, const struct mana_mr_region *b)
+{
+	return a->kind == b->kind && a->pool == b->pool && a->base == b->base &&
+	       a->end == b->end;
+}
+
 /*
  * Whether there is a region of the same memory that lasts as long as this one: of the same
- * kind and pool. A range of the application lasts until it takes back this very range, and
- * a busy one may fail.
+ * kind and pool. A pool of the same address may be another one, elsewhere. A range of the
+ * application lasts until it takes back this very range, and a busy one may fail.
  */
 static bool
 has_region(const struct mana_priv *priv, const struct mana_mr_region *region)
@@ -107,10 +119,27 @@ has_region(const struct mana_priv *priv, const struct mana_mr_region *region)
 	if (region->kind == MANA_MR_USER)
 		return false;
 	TAILQ_FOREACH(at, &priv->mrs.regions, next)
-		if (!at->is_busy && at->kind == region->kind && at->pool == region->pool &&
-		    at->base <= region->base && region->end <= at->end)
+		if (!at->is_busy && (region->kind == MANA_MR_POOL ? is_same(at, region) :
+				     at->kind == region->kind && at->base <= region->base &&
+				     region->end <= at->end))
 			return true;
 	return false;
+}
+
+/*
+ * Memory of a pool is no other one's: that one is gone, and a secondary process freed it,
+ * whose events do not come here. Packets of the new pool may have been sent by its key.
+ */
+static void
+stale_mark(struct mana_priv *priv, const struct mana_mr_region *region)
+{
+	struct mana_mr_region *at;
+
+	TAILQ_FOREACH(at, &priv->mrs.regions, next)
+		if (region->kind == MANA_MR_POOL && at->kind == MANA_MR_POOL &&
+		    at->base < region->end && region->base < at->end &&
+		    !is_same(at, region))
+			at->kind = MANA_MR_STALE;
 }
 
 static struct mana_mr_array *
@@ -119,7 +148,7 @@ array_alloc(const struct mana_priv *priv, uint32_t capacity)
 	struct mana_mr_array *array;
 
 	array = mana_queue_alloc("mana_mr", sizeof(*array) + sizeof(array->entries[0]) *
-				 MANA_NB_PROCESS_KINDS * capacity,
+				 RTE_DIM(array->nb) * MANA_NB_PROCESS_KINDS * capacity,
 				 priv->data->numa_node);
 	if (array != NULL)
 		array->capacity = capacity;
@@ -262,6 +291,7 @@ region_add(struct mana_priv *priv, const struct mana_mr_region *wanted)
 	is_there = has_region(priv, wanted);
 	has_room = priv->mrs.nb + 1 < priv->mr_table.array->capacity;
 	if (!is_there && has_room) {
+		stale_mark(priv, region);
 		TAILQ_FOREACH(at, &priv->mrs.regions, next)
 			if (at->base > region->base ||
 			    (at->base == region->base && at->kind == MANA_MR_POOL &&
@@ -303,6 +333,8 @@ is_match(const struct mana_mr_region *region, struct filter filter)
 		return false;
 	if (filter.end == 0)
 		return true;
+	if (region->kind == MANA_MR_STALE)
+		return false;
 	if (filter.kind == MANA_MR_USER)
 		return region->base == filter.base && region->end == filter.end;
 	return region->base < filter.end && filter.base < region->end;
@@ -446,6 +478,7 @@ void
 mana_mr_remove_unknown(struct mana_priv *priv)
 {
 	(void)regions_remove(priv, (struct filter){ .kind = MANA_MR_UNKNOWN });
+	(void)regions_remove(priv, (struct filter){ .kind = MANA_MR_STALE });
 }
 
 /* ---- Mempools --------------------------------------------------------------- */
@@ -634,7 +667,8 @@ is_registered(struct mana_priv *priv, uintptr_t addr, size_t len, bool needs_sha
 
 	mana_mutex_lock(&priv->mrs.lock);
 	TAILQ_FOREACH(region, &priv->mrs.regions, next)
-		if (!region->is_busy && (region->is_shared || !needs_shared) &&
+		if (!region->is_busy && region->kind != MANA_MR_STALE &&
+		    (region->is_shared || !needs_shared) &&
 		    region->base <= addr && addr < region->end &&
 		    len <= region->end - addr)
 			break;

@@ -82,6 +82,7 @@ enum mana_mr_kind {
 	MANA_MR_EAL, /* by EAL's memory event */
 	MANA_MR_USER, /* the application calls rte_dev_dma_unmap() */
 	MANA_MR_UNKNOWN, /* not at all: DPDK does not manage it */
+	MANA_MR_STALE, /* at stop: of a pool that is gone; packets may still have its key */
 };
 
 /* A region, as the primary process knows it. */

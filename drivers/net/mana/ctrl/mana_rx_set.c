@@ -303,8 +303,8 @@ hwq_create(struct mana_priv *priv, struct mana_hwq *hwq, uint16_t owner,
 		if (!priv->is_running || rxq->may_fill)
 			ret = mana_hwq_fill(hwq);
 		/*
-		 * The pool may lack mbufs for a queue that is stopped; or another thread was
-		 * stopped while it changed the table of regions, and a burst fills it.
+		 * The pool may lack mbufs for a queue that is stopped. Or the table of regions
+		 * changes all the time, and a burst fills it.
 		 */
 		if ((ret == -ENOMEM && !is_running(priv, owner)) || ret == -EAGAIN)
 			ret = 0;

@@ -246,6 +246,7 @@ region_facts(const struct facts *facts, const struct mana_mr_region *region)
 		[MANA_MR_EAL] = "eal",
 		[MANA_MR_USER] = "dma_map",
 		[MANA_MR_UNKNOWN] = "unknown",
+		[MANA_MR_STALE] = "stale",
 	};
 
 	hex_add(facts, "address", region->base);

@@ -3,8 +3,9 @@
 /*
  * From an address to a memory key. The regions of a port stand in one table, sorted by
  * address, in memory that processes share. Only the primary process changes it
- * (mana_mr.c of the control path). The bursts of all processes read it without a lock:
- * a sequence counter tells a reader that the table has changed meanwhile.
+ * (mana_mr.c of the control path). The bursts of all processes read it without a lock. A
+ * change is written beside what they read, and becomes the table when a counter moves on;
+ * the counter tells a reader that the table has changed meanwhile.
  */
 
 #ifndef MANA_MR_H
@@ -41,24 +42,35 @@ struct mana_mr_entry {
 #define MANA_MR_MIN_ENTRIES 8
 
 /*
- * The regions twice, sorted by address: what the primary process has, and what all
- * processes have. The first entry of each half is empty and never changes: every search
- * ends at an entry. Entries behind the regions, up to the least number, have the highest
- * base.
+ * Two versions of the regions, sorted by address, for each kind of process: what the primary
+ * process has, and what all processes have. The first entry of each list is empty and never
+ * changes: every search ends at an entry. Entries behind the regions, up to the least number,
+ * have the highest base.
  */
 struct mana_mr_array {
-	uint32_t capacity; /* of each half */
-	uint32_t nb[MANA_NB_PROCESS_KINDS]; /* at least MANA_MR_MIN_ENTRIES */
+	uint32_t capacity; /* of each list */
+	uint32_t nb[2][MANA_NB_PROCESS_KINDS]; /* at least MANA_MR_MIN_ENTRIES, or 0 */
 	struct mana_mr_array *outgrown; /* an array that readers may still have */
 	alignas(RTE_CACHE_LINE_SIZE) struct mana_mr_entry entries[];
 };
 
 struct mana_mr_table {
-	/* Odd: the table is changing. Never equal: a queue that changes processes sees it. */
+	/*
+	 * Counts changes; its lowest bit is the version that bursts read. Never equal but for
+	 * that: a queue that changes processes sees it.
+	 */
 	alignas(RTE_CACHE_LINE_SIZE) MANA_ATOMIC(uint32_t) seq[MANA_NB_PROCESS_KINDS];
 	struct mana_mr_array *array;
 	alignas(RTE_CACHE_LINE_SIZE) void *port; /* for mana_mr_miss() */
 };
+
+/* The list of a version and kind of process. */
+static inline struct mana_mr_entry *
+mana_mr_list(struct mana_mr_array *array, uint32_t seq, uint32_t kind)
+{
+	return &array->entries[(size_t)((seq & 1) * MANA_NB_PROCESS_KINDS + kind) *
+			       array->capacity];
+}
 
 #define mana_mr_load(ptr) __atomic_load_n(ptr, __ATOMIC_RELAXED)
 #define mana_mr_store(ptr, val) __atomic_store_n(ptr, val, __ATOMIC_RELAXED)
@@ -77,7 +89,7 @@ struct mana_mr_ask {
 	int32_t error; /* of that one; 0: the table has the memory */
 };
 
-/* The table when seq was read; an odd seq: it was changing, nothing is known. */
+/* The table when seq was read. */
 struct mana_mr_view {
 	const struct mana_mr_table *table;
 	const struct mana_mr_entry *entries; /* of this process's kind */
@@ -95,7 +107,7 @@ struct mana_mr_cache {
 	struct mana_mr_ask ask;
 };
 
-/* An odd seq that the table does not have soon: the next check finds the view stale. */
+/* A seq that the table does not have soon: the next check finds the view stale. */
 #define MANA_MR_SEQ_NONE UINT32_MAX
 
 /* Control path: nothing is known. */

@@ -9,18 +9,12 @@
 #include <string.h>
 
 #include <rte_common.h>
-#include <rte_pause.h>
 
 #include "mana_mr.h"
 #include "mana_queue.h"
 
-/* A change of the table takes less than a microsecond, unless its thread is preempted. */
+/* The table changes in each of so many look-ups, then the burst ends. */
 #define MAX_TRIES 8
-
-/* What a search finds while the table changes. */
-static const struct mana_mr_entry none[MANA_MR_MIN_ENTRIES] = {
-	[1 ... MANA_MR_MIN_ENTRIES - 1] = { .range.base = UINTPTR_MAX },
-};
 
 /* A search halves a power of two of entries, so it begins with the last ones or not. */
 static void
@@ -33,25 +27,18 @@ view_set(struct mana_mr_view *view, const struct mana_mr_entry *entries, uint32_
 	view->half = power / 2;
 }
 
+/* A view that changes meanwhile is stale: what is found in it is not used. */
 static void
 view_sync(struct mana_mr_view *view)
 {
-	const size_t kind = mana_process_kind;
-	const struct mana_mr_array *array;
+	const uint32_t kind = mana_process_kind;
+	struct mana_mr_array *array;
 
-	for (uint32_t i = 0; i < MAX_TRIES; i++) {
-		view->seq = mana_atomic_load(&view->table->seq[kind]);
-		rte_smp_rmb();
-		array = mana_mr_load(&view->table->array);
-		view_set(view, &array->entries[kind * array->capacity],
-			 mana_mr_load(&array->nb[kind]));
-		rte_smp_rmb();
-		if ((view->seq & 1) == 0 && !mana_mr_is_stale(view))
-			return;
-		rte_pause();
-	}
-	view->seq |= 1;
-	view_set(view, none, MANA_MR_MIN_ENTRIES);
+	view->seq = mana_atomic_acquire(&view->table->seq[kind]);
+	array = __atomic_load_n(&view->table->array, __ATOMIC_ACQUIRE);
+	view_set(view, mana_mr_list(array, view->seq, kind),
+		 RTE_MAX(mana_mr_load(&array->nb[view->seq & 1][kind]),
+			 (uint32_t)MANA_MR_MIN_ENTRIES));
 }
 
 void
@@ -100,8 +87,6 @@ mana_mr_lookup(struct mana_mr_cache *cache, const struct rte_mbuf *m, uintptr_t 
 	for (uint32_t i = 0; i < MAX_TRIES; i++) {
 		if (mana_mr_is_stale(&view))
 			view_sync(&view);
-		if ((view.seq & 1) != 0)
-			continue;
 		is_found = scan(&view, addr, len_bytes, &found);
 		rte_smp_rmb();
 		if (mana_mr_is_stale(&view))
