@@ -18,13 +18,14 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 plain=$(cd "${1:-$root/build}" && pwd)
 build=${2:-$root/build-tsan}
-programs="app/test/pmd/test-pmd-concurrent-readers app/test/pmd/test-pmd-races"
+programs="app/test/pmd/test-pmd-concurrent-readers app/test/pmd/test-pmd-races
+	app/test/pmd/test-pmd-pools"
 plugin=$(basename "$(realpath "$plain/drivers/librte_net_mana.so")")
 
 [ -e "$build/build.ninja" ] || CC=gcc meson setup "$build" "$root" \
 	-Db_sanitize=thread -Db_lundef=false -Dbuildtype=debugoptimized -Dwerror=true \
 	-Dc_args=-DRTE_FORCE_INTRINSICS
-# shellcheck disable=SC2086 # two words
+# shellcheck disable=SC2086 # a list of words
 ninja -C "$build" "drivers/$plugin" $programs \
 	app/test-pmd-scripts/hotplug
 

@@ -203,6 +203,10 @@ void fx_pass_one(struct fixture *fx);
 
 /* The name of mempool ops: a stack with a lock. */
 extern const char fx_pool_ops[];
+/* Likewise: a stack with a lock, and a cache for each thread, without. */
+extern const char fx_pool_cache_ops[];
+/* Puts the caches of the calling thread into the stacks. */
+void fx_pool_caches_flush(void);
 /* If not NULL: called before each operation of these ops; is_get: for objects. */
 extern void (*fx_pool_hook)(bool is_get);
 

@@ -12,6 +12,7 @@
 #include "fixture.h"
 
 const char fx_pool_ops[] = "locked_stack";
+const char fx_pool_cache_ops[] = "cache_of_thread";
 void (*fx_pool_hook)(bool is_get);
 
 struct stack {
@@ -92,3 +93,79 @@ static const struct rte_mempool_ops stack_ops = {
 };
 
 RTE_MEMPOOL_REGISTER_OPS(stack_ops)
+
+/* ---- A cache for each thread ------------------------------------------------------ */
+
+/*
+ * As VPP's: what a thread puts stays in its cache, without a lock. A thread that only puts
+ * or gets for a moment keeps objects, which are lost to others.
+ */
+#define NB_CACHED 64
+
+static __thread struct cache {
+	struct rte_mempool *mp;
+	unsigned int nb;
+	void *objects[NB_CACHED];
+} caches[4];
+
+static struct cache *
+cache_of(struct rte_mempool *mp)
+{
+	struct cache *cache = caches;
+
+	while (cache->mp != mp && cache->mp != NULL) {
+		cache++;
+		assert_true(cache < caches + RTE_DIM(caches));
+	}
+	cache->mp = mp;
+	return cache;
+}
+
+static int
+cache_put(struct rte_mempool *mp, void *const *objects, unsigned int nb)
+{
+	struct cache *cache = cache_of(mp);
+
+	for (unsigned int i = 0; i < nb; i++) {
+		if (cache->nb == NB_CACHED) {
+			(void)stack_put(mp, cache->objects, NB_CACHED);
+			cache->nb = 0;
+		}
+		cache->objects[cache->nb++] = objects[i];
+	}
+	return 0;
+}
+
+static int
+cache_get(struct rte_mempool *mp, void **objects, unsigned int nb)
+{
+	struct cache *cache = cache_of(mp);
+
+	if (nb > NB_CACHED)
+		return stack_get(mp, objects, nb);
+	for (; cache->nb < nb; cache->nb++)
+		if (stack_get(mp, &cache->objects[cache->nb], 1) != 0)
+			return -ENOBUFS;
+	cache->nb -= nb;
+	memcpy(objects, &cache->objects[cache->nb], nb * sizeof(*objects));
+	return 0;
+}
+
+void
+fx_pool_caches_flush(void)
+{
+	for (unsigned int i = 0; i < RTE_DIM(caches); i++)
+		if (caches[i].nb != 0)
+			(void)stack_put(caches[i].mp, caches[i].objects, caches[i].nb);
+	memset(caches, 0, sizeof(caches));
+}
+
+static const struct rte_mempool_ops cache_ops = {
+	.name = "cache_of_thread",
+	.alloc = stack_alloc,
+	.free = stack_free,
+	.enqueue = cache_put,
+	.dequeue = cache_get,
+	.get_count = stack_count,
+};
+RTE_MEMPOOL_REGISTER_OPS(cache_ops);

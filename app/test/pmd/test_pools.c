@@ -65,6 +65,7 @@ check_pool(struct rte_mempool *pool)
 {
 	static struct rte_mbuf *all[NB_MBUFS];
 
+	fx_pool_caches_flush();
 	assert_int_equal(rte_mempool_avail_count(pool), NB_MBUFS);
 	assert_int_equal(rte_mempool_get_bulk(pool, (void **)all, NB_MBUFS), 0);
 	for (unsigned int i = 0; i < NB_MBUFS; i++) {
@@ -74,6 +75,7 @@ check_pool(struct rte_mempool *pool)
 	for (unsigned int i = 0; i < NB_MBUFS; i++)
 		rte_mbuf_refcnt_set(all[i], 1);
 	rte_mempool_put_bulk(pool, (void **)all, NB_MBUFS);
+	fx_pool_caches_flush();
 }
 
 /* Stops the ports, which refer to the pool no longer, and frees it. */
@@ -288,9 +290,10 @@ FX_TEST(test_stop_while_away)
 }
 
 /* No mbuf is lost, none is freed twice. */
-FX_TEST(test_recoveries)
+static void
+check_recoveries(struct fixture *fx, const char *ops)
 {
-	struct rte_mempool *pool = pool_of_one_thread("ring_sp_sc");
+	struct rte_mempool *pool = pool_of_one_thread(ops);
 
 	begin(fx, pool);
 	for (unsigned int i = 1; i <= NB_RECOVERIES; i++) {
@@ -301,6 +304,16 @@ FX_TEST(test_recoveries)
 				(void)pass(fx, pool, NB_FRAMES);
 	}
 	end(fx, pool);
+}
+
+FX_TEST(test_recoveries)
+{
+	check_recoveries(fx, "ring_sp_sc");
+}
+
+FX_TEST(test_recoveries_with_caches)
+{
+	check_recoveries(fx, fx_pool_cache_ops);
 }
 
 /* ---- Two threads --------------------------------------------------------------- */
@@ -358,6 +371,108 @@ FX_TEST(test_updates)
 FX_TEST(test_updates_sp_sc)
 {
 	check_updates(fx, "ring_sp_sc");
+}
+
+/* ---- Two threads, each with a queue and a pool ------------------------------------ */
+
+struct side {
+	const struct fixture *fx;
+	struct rte_mempool *pool; /* that only this thread uses */
+	uint16_t queue;
+	uint64_t nb_got, nb_foreign;
+	bool is_over;
+	pthread_t thread;
+};
+
+static void *
+use_own_pool(void *arg)
+{
+	struct side *side = arg;
+	struct rte_mbuf *pkts[FX_BURST];
+	uint32_t seed = 0;
+
+	while (!__atomic_load_n(&side->is_over, __ATOMIC_ACQUIRE)) {
+		struct rte_mbuf *m = fx_frame(side->pool, 100, seed++);
+		uint16_t nb;
+
+		if (m != NULL && rte_eth_tx_burst(side->fx->port[0], side->queue, &m, 1) == 0)
+			rte_pktmbuf_free(m);
+		nb = rte_eth_rx_burst(side->fx->port[1], side->queue, pkts, FX_BURST);
+		for (uint16_t i = 0; i < nb; i++)
+			side->nb_foreign += pkts[i]->pool != side->pool;
+		rte_pktmbuf_free_bulk(pkts, nb);
+		__atomic_add_fetch(&side->nb_got, nb, __ATOMIC_RELEASE);
+	}
+	fx_pool_caches_flush();
+	return NULL;
+}
+
+/* Hardware queues change hands, and never the buffers of a pool. */
+static void
+check_two_pools(struct fixture *fx, const char *ops)
+{
+	static const uint16_t tables[][4] = {
+		{ 0, 1, 0, 1 }, { 1, 0, 1, 0 }, { 0, 1, 1, 1 }, { 0, 0, 0, 1 },
+	};
+	const struct fx_config two = { .nb_rxq = 2, .nb_txq = 2, .nb_rxd = 64, .nb_txd = 64,
+				       .rss_hf = FX_RSS };
+	struct side sides[2];
+
+	fx_pool_hook = NULL;
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		assert_int_equal(fx_configure(fx, fx->port[i], &two), 0);
+	for (uint16_t q = 0; q < RTE_DIM(sides); q++) {
+		sides[q] = (struct side){ .fx = fx, .queue = q };
+		sides[q].pool = rte_pktmbuf_pool_create_by_ops(
+			q == 0 ? "first" : "second", NB_MBUFS, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
+			SOCKET_ID_ANY, ops);
+		assert_non_null(sides[q].pool);
+		assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], q, 64, SOCKET_ID_ANY, NULL,
+							sides[q].pool), 0);
+	}
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		assert_int_equal(fx_dev_start(fx, i), 0);
+	fx_pool_caches_flush();
+	for (unsigned int q = 0; q < RTE_DIM(sides); q++)
+		assert_int_equal(pthread_create(&sides[q].thread, NULL, use_own_pool, &sides[q]), 0);
+	for (unsigned int i = 0; i < NB_UPDATES / fx_part(); i++) {
+		struct rte_eth_rss_reta_entry64 reta = { .mask = UINT64_MAX };
+
+		for (unsigned int k = 0; k < RTE_ETH_RETA_GROUP_SIZE; k++)
+			reta.reta[k] = tables[i % RTE_DIM(tables)][k % 4];
+		assert_int_equal(rte_eth_dev_rss_reta_update(fx->port[1], &reta,
+							     RTE_ETH_RETA_GROUP_SIZE), 0);
+	}
+	for (unsigned int q = 0; q < RTE_DIM(sides); q++) {
+		const uint64_t before = __atomic_load_n(&sides[q].nb_got, __ATOMIC_ACQUIRE);
+		const uint64_t limit = fx_deadline();
+
+		while (__atomic_load_n(&sides[q].nb_got, __ATOMIC_ACQUIRE) == before)
+			assert_true(rte_get_timer_cycles() < limit);
+	}
+	for (unsigned int q = 0; q < RTE_DIM(sides); q++) {
+		__atomic_store_n(&sides[q].is_over, true, __ATOMIC_RELEASE);
+		assert_int_equal(pthread_join(sides[q].thread, NULL), 0);
+		assert_int_equal(sides[q].nb_foreign, 0);
+	}
+	fx_stop(fx);
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		assert_int_equal(fx_configure(fx, fx->port[i], &two), 0);
+	for (unsigned int q = 0; q < RTE_DIM(sides); q++) {
+		check_pool(sides[q].pool);
+		rte_mempool_free(sides[q].pool);
+	}
+	fx->ignore_counters = true;
+}
+
+FX_TEST(test_two_pools_sp_sc)
+{
+	check_two_pools(fx, "ring_sp_sc");
+}
+
+FX_TEST(test_two_pools_with_caches)
+{
+	check_two_pools(fx, fx_pool_cache_ops);
 }
 
 /* ---- A queue that does not start ----------------------------------------------- */

@@ -103,7 +103,7 @@ pool_supply(const struct mana_priv *priv, const struct rte_mempool *mp)
 
 	MANA_FOREACH_HWQ(priv->rx_set, hwq)
 		if (hwq->block != NULL)
-			nb += mana_hwq_nb_posted(hwq) *
+			nb += mana_hwq_posted_snapshot(hwq) *
 			      nb_of_pool(&hwq->scatter, mp);
 	return nb;
 }
