@@ -24,6 +24,7 @@
 
 #include "fixture.h"
 
+#define NB_MOVED 200
 #define BUF_BYTES 2048
 
 static const struct fx_config defaults;
@@ -117,6 +118,58 @@ FX_TEST(test_foreign)
 	fx_stop(fx);
 	assert_true(nb_mrs() < before);
 	free(foreign);
+}
+
+/*
+ * Mbufs of a pool whose buf_addr points elsewhere, at memory that the application has mapped
+ * for the device or not: each packet arrives.
+ */
+FX_TEST(test_moved_buffers)
+{
+	const size_t bytes_of_all = NB_MOVED * BUF_BYTES;
+	uint8_t bytes[500];
+
+	fx_start(fx, &defaults);
+	for (unsigned int is_mapped = 0; is_mapped < 2; is_mapped++) {
+		uint8_t *memory = mmap(NULL, bytes_of_all, PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		struct rte_eth_dev_info info;
+
+		assert_true(memory != MAP_FAILED);
+		assert_int_equal(rte_eth_dev_info_get(fx->port[0], &info), 0);
+		if (is_mapped) {
+			assert_int_equal(rte_extmem_register(memory, bytes_of_all, NULL, 0, 4096), 0);
+			assert_int_equal(rte_dev_dma_map(info.device, memory, 0, bytes_of_all), 0);
+		}
+		for (unsigned int i = 0; i < NB_MOVED; i++) {
+			struct rte_mbuf *sent = rte_pktmbuf_alloc(fx->pool), *m = sent;
+			void *own = sent->buf_addr;
+
+			sent->buf_addr = memory + i * BUF_BYTES;
+			sent->data_off = 0;
+			sent->data_len = sent->pkt_len = sizeof(bytes);
+			fx_frame_bytes(sent->buf_addr, sizeof(bytes), i);
+			rte_mbuf_refcnt_update(sent, 1);
+			fx_send(fx->port[0], 0, &m, 1);
+			fx_settle(fx);
+			assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
+			fx_frame_bytes(bytes, sizeof(bytes), i);
+			fx_check_bytes(m, bytes, sizeof(bytes));
+			rte_pktmbuf_free(m);
+			assert_true(rte_eth_tx_done_cleanup(fx->port[0], 0, 0) >= 0);
+			assert_int_equal(rte_mbuf_refcnt_read(sent), 1);
+			sent->buf_addr = own;
+			rte_pktmbuf_free(sent);
+		}
+		if (is_mapped) {
+			assert_int_equal(rte_dev_dma_unmap(info.device, memory, 0, bytes_of_all), 0);
+			assert_int_equal(rte_extmem_unregister(memory, bytes_of_all), 0);
+		} else {
+			fx_stop(fx);
+			fx_start(fx, &defaults);
+		}
+		munmap(memory, bytes_of_all);
+	}
 }
 
 /* An mbuf of the application that is in no mempool; it keeps a reference. */
@@ -394,6 +447,59 @@ FX_TEST(test_pinned_pool_at_an_old_address)
 	rte_mempool_free(pool);
 	assert_int_equal(rte_extmem_unregister(extmem.buf_ptr, extmem.buf_len), 0);
 	munmap(extmem.buf_ptr, extmem.buf_len);
+}
+
+/* A pool whose buffers are in many regions, as sender and receiver. */
+FX_TEST(test_pinned_pool_in_many_regions)
+{
+	enum { NB_REGIONS = 72, PER_REGION = 8 };
+	static struct rte_pktmbuf_extmem extmems[NB_REGIONS];
+	const size_t len = PER_REGION * RTE_ALIGN_CEIL(RTE_MBUF_DEFAULT_BUF_SIZE, 4096);
+	struct fx_config config = { 0 };
+	struct rte_mempool *pool;
+	unsigned int before;
+
+	for (unsigned int i = 0; i < NB_REGIONS; i++) {
+		/* pages of nobody between two */
+		uint8_t *memory = mmap(NULL, len + 4096, PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		assert_true(memory != MAP_FAILED);
+		assert_int_equal(mprotect(memory + len, 4096, PROT_NONE), 0);
+		assert_int_equal(rte_extmem_register(memory, len, NULL, 0, 4096), 0);
+		extmems[i] = (struct rte_pktmbuf_extmem){
+			.buf_ptr = memory,
+			.buf_iova = RTE_BAD_IOVA,
+			.buf_len = len,
+			.elt_size = len / PER_REGION,
+		};
+	}
+	pool = rte_pktmbuf_pool_create_extbuf("many_regions", NB_REGIONS * PER_REGION - 1, 0, 0,
+					      RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY, extmems,
+					      NB_REGIONS);
+	assert_non_null(pool);
+	before = nb_mrs();
+	config.rx_pool = pool;
+	fx_start(fx, &config);
+	assert_true(nb_mrs() >= before + FX_NB_PORTS * NB_REGIONS);
+	before = nb_mrs();
+	for (unsigned int seed = 0; seed < 2 * NB_REGIONS * PER_REGION; seed++) {
+		struct rte_mbuf *m = fx_frame(pool, 100, seed);
+
+		assert_non_null(m);
+		fx_send(fx->port[0], 0, &m, 1);
+		fx_expect_frames(fx, seed, 1);
+	}
+	assert_int_equal(nb_mrs(), before);
+	fx_stop(fx);
+	config.rx_pool = NULL;
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		assert_int_equal(fx_configure(fx, fx->port[i], &config), 0);
+	rte_mempool_free(pool);
+	for (unsigned int i = 0; i < NB_REGIONS; i++) {
+		assert_int_equal(rte_extmem_unregister(extmems[i].buf_ptr, len), 0);
+		munmap(extmems[i].buf_ptr, len + 4096);
+	}
 }
 
 /* A mempool in one or two given chunks. */
