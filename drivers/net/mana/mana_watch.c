@@ -190,10 +190,14 @@ queues_repair(struct mana_priv *priv)
 	bool has_failed = false;
 	struct mana_txq *txq;
 	char name[16];
+	int ret;
 
 	MANA_FOREACH_TXQ(priv, txq) {
+		ret = mana_txq_repair(priv, txq);
+		if (ret == 0)
+			continue;
 		snprintf(name, sizeof(name), "Tx queue %u", txq->queue_id);
-		has_failed |= repair_log(priv, name, mana_txq_repair(priv, txq));
+		has_failed |= repair_log(priv, name, ret);
 	}
 	return has_failed | repair_log(priv, "the Rx queues", mana_rx_set_repair(priv));
 }

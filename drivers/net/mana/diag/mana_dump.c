@@ -495,7 +495,7 @@ tx_report(const struct mana_priv *priv, struct mana_txq *txq)
 	first_log(priv, name, &txq->bad_cqes, &txq->reported);
 	has_stalled = tx_stalls(txq, mana_is_gone(priv));
 	has_failed = failure_log(priv, name, mana_txq_failure(txq), header, &txq->reported,
-				 mana_stats_txq(txq).tx.failed);
+				 txq->stats.failed);
 	if (has_failed &&
 	    (header >> MANA_CQE_TYPE_S & MANA_CQE_TYPE_M) == MANA_CQE_TX_GDMA_ERR &&
 	    error >= GDMA_VENDOR_ERR_TX_DATA_FIRST && error <= GDMA_VENDOR_ERR_TX_DATA_LAST)
@@ -511,17 +511,37 @@ tx_report(const struct mana_priv *priv, struct mana_txq *txq)
 	return has_failed;
 }
 
+/* Whether there may be something to report of a Tx queue; else it begins anew to wait. */
+static bool
+tx_has_news(struct mana_txq *txq)
+{
+	if (mana_txq_posted_snapshot(txq) != 0 || txq->stats.failed != txq->reported.failed ||
+	    mana_atomic_load(&txq->bad_cqes.has_first) != txq->reported.has_first)
+		return true;
+	txq->progress.since_ns = 0;
+	txq->progress.is_reported = false;
+	return false;
+}
+
+/* Each queue that is idle and well costs the tick a few loads. */
 bool
 mana_queues_report(struct mana_priv *priv)
 {
-	bool has_failed = false;
+	bool has_failed = false, has_rx_news = false;
+	const struct mana_hwq *hwq;
 	struct mana_rxq *rxq;
 	struct mana_txq *txq;
 
 	mana_tx_form_report(priv);
+	MANA_FOREACH_HWQ(priv->rx_set, hwq)
+		has_rx_news |= hwq->scatter.has_missed ||
+			       mana_hwq_failure(hwq) != MANA_FAILURE_NONE;
 	MANA_FOREACH_RXQ(priv, rxq)
-		has_failed |= rx_report(priv, rxq);
+		if (has_rx_news || rxq->folded.rx.failed > rxq->reported.failed ||
+		    mana_atomic_load(&rxq->bad_cqes.has_first) != rxq->reported.has_first)
+			has_failed |= rx_report(priv, rxq);
 	MANA_FOREACH_TXQ(priv, txq)
-		has_failed |= tx_report(priv, txq);
+		if (tx_has_news(txq))
+			has_failed |= tx_report(priv, txq);
 	return has_failed;
 }
