@@ -47,6 +47,8 @@ ALLOWED = {
                        [(0, 1), (1, 1), (1, 2)]),
     # the form of Microsoft's instructions: EAL probes this PCI function and no other
     "as-vdev": ([f"{pci(0)},mac={mac(1)}"], [(0, 1)], "--vdev"),
+    # EAL's form of layers
+    "layers": ([f"bus=pci,addr={pci(0)}/class=eth,mac={mac(1)}"], [(0, 1)]),
     # the maximum number of mac= arguments
     "eight": ([",".join([pci(1)] + [f"mac={mac(2 + n)}" for n in range(8)])],
               [(1, n) for n in range(8)]),

@@ -45,6 +45,7 @@ FX_TEST_BARE(test_both)
 	check_name(fx->port[1], FX_PCI "_p2");
 	check_pool_name(fx, 1);
 	assert_int_equal(fx_nb_logged(RTE_LOG_NOTICE, "all 2 ports are used"), 1);
+	assert_int_equal(fx_nb_logged(RTE_LOG_NOTICE, "(netdevs mana0p0 mana0p1)"), 1);
 	fx_remove(fx);
 	assert_int_equal(fx_probe(fx, "mac=" MAC(1) ",mac=" MAC(2)), 0);
 	check_name(fx->port[1], FX_PCI "_p2");
@@ -92,6 +93,32 @@ FX_TEST_BARE(test_one_by_one)
 	/* detached and attached */
 	assert_int_equal(fx_probe(fx, "mac=" MAC(2)), 0);
 	check_name(fx->port[1], FX_PCI);
+}
+
+/* grout looks for a port that fits, probes the device, and looks again. */
+FX_TEST_BARE(test_search_by_address)
+{
+	for (uint8_t n = 1; n <= FX_NB_PORTS; n++) {
+		struct rte_dev_iterator iterator;
+		uint16_t port, nb = 0, found = RTE_MAX_ETHPORTS;
+		struct rte_ether_addr mac;
+		char args[64];
+
+		snprintf(args, sizeof(args), "%s,mac=00:0d:3a:00:00:%02x", FX_PCI, n);
+		RTE_ETH_FOREACH_MATCHING_DEV(port, args, &iterator)
+			nb++;
+		assert_int_equal(nb, 0);
+		assert_int_equal(rte_dev_probe(args), 0);
+		fx->is_probed = true;
+		RTE_ETH_FOREACH_MATCHING_DEV(port, args, &iterator) {
+			found = port;
+			nb++;
+		}
+		assert_int_equal(nb, 1);
+		assert_int_equal(rte_eth_macaddr_get(found, &mac), 0);
+		assert_int_equal(mac.addr_bytes[RTE_ETHER_ADDR_LEN - 1], n);
+		check_name(found, n == 1 ? FX_PCI : FX_PCI "_p2");
+	}
 }
 
 /* A recovery changes no name. */

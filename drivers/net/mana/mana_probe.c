@@ -267,6 +267,8 @@ function_probe(struct rte_pci_device *pci_dev, const struct mana_devargs *devarg
 	struct rte_eth_dev *devs[RTE_MAX_ETHPORTS];
 	struct mana_function function;
 	int nb = mana_discover(&pci_dev->addr, pci_dev->device.name, true, &function);
+	char names[256] = "";
+	size_t len = 0;
 
 	if (nb != 0)
 		return nb;
@@ -275,10 +277,13 @@ function_probe(struct rte_pci_device *pci_dev, const struct mana_devargs *devarg
 	/* The ports are announced together, so no function is half-probed. */
 	for (int i = 0; i < nb; i++)
 		rte_eth_dev_probing_finish(devs[i]);
+	for (int i = 0; i < nb && len < sizeof(names); i++)
+		len += snprintf(&names[len], sizeof(names) - len, " %s",
+				function.ports[i].netdev.name);
 	if (nb > 1 && devargs->nb_selects == 0)
 		MANA_INIT_LOG(NOTICE,
-			      "%s: all %d ports are used, also those that the kernel may need; give the MAC addresses of those to use: -a %s,mac=...",
-			      function.pci_name, nb, function.pci_name);
+			      "%s: all %d ports are used, also those that the kernel may need (netdevs%s); give the MAC addresses of those to use: -a %s,mac=...",
+			      function.pci_name, nb, names, function.pci_name);
 	mana_discover_release(&function);
 	return nb < 0 ? nb : 0;
 }

@@ -114,7 +114,9 @@ mana_rss_hash_conf_get(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf)
 	if (priv == NULL)
 		return -ENODEV;
 	conf->rss_hf = priv->has_rss ? MANA_RSS_TYPES : 0;
-	if (conf->rss_key != NULL && conf->rss_key_len >= MANA_RSS_KEY_BYTES)
+	/* 0: as 22.11's header says, 40 bytes */
+	if (conf->rss_key != NULL &&
+	    (conf->rss_key_len == 0 || conf->rss_key_len >= MANA_RSS_KEY_BYTES))
 		memcpy(conf->rss_key, priv->rss.key, MANA_RSS_KEY_BYTES);
 	conf->rss_key_len = MANA_RSS_KEY_BYTES;
 	mana_registry_unlock();
