@@ -19,7 +19,7 @@
 #define NB_QUEUES 2
 
 static const struct fx_config config = { .nb_rxq = NB_QUEUES, .nb_txq = NB_QUEUES,
-					 .rss_hf = FX_RSS };
+					 .rss_hf = FX_RSS, .intr = { .rxq = 1 } };
 
 /* ---- By another thread ---------------------------------------------------------- */
 
@@ -134,6 +134,57 @@ receive(uint16_t port)
 	(void)rte_eth_rx_burst(port, 0, pkts, FX_BURST);
 }
 
+static void
+clean_up(uint16_t port)
+{
+	(void)rte_eth_tx_done_cleanup(port, 0, 0);
+}
+
+static void
+wait_for_packets(uint16_t port)
+{
+	(void)rte_eth_dev_rx_intr_enable(port, 0);
+	(void)rte_eth_dev_rx_intr_disable(port, 0);
+}
+
+static void
+read_xstats(uint16_t port)
+{
+	static struct rte_eth_xstat xstats[1024];
+
+	(void)rte_eth_xstats_get(port, xstats, RTE_DIM(xstats));
+}
+
+static void
+read_link(uint16_t port)
+{
+	struct rte_eth_link link;
+
+	(void)rte_eth_link_get_nowait(port, &link);
+}
+
+static void
+read_descriptors(uint16_t port)
+{
+	(void)rte_eth_rx_descriptor_status(port, 0, 3);
+	(void)rte_eth_tx_descriptor_status(port, 0, 3);
+}
+
+static void
+read_settings(uint16_t port)
+{
+	struct rte_eth_rss_reta_entry64 reta = { .mask = UINT64_MAX };
+	uint8_t key[40];
+	struct rte_eth_rss_conf rss = { .rss_key = key, .rss_key_len = sizeof(key) };
+	struct rte_eth_dev_info info;
+	struct rte_eth_rxq_info rxq;
+
+	(void)rte_eth_dev_rss_reta_query(port, &reta, RTE_ETH_RETA_GROUP_SIZE);
+	(void)rte_eth_dev_rss_hash_conf_get(port, &rss);
+	(void)rte_eth_dev_info_get(port, &info);
+	(void)rte_eth_rx_queue_info_get(port, 0, &rxq);
+}
+
 /* The operation is interrupted at random; each stop succeeds, and the port starts again. */
 static void
 stop_in_handler(struct fixture *fx, void (*operate)(uint16_t port))
@@ -180,6 +231,18 @@ FX_TEST(test_stop_in_mtu)
 FX_TEST(test_stop_in_burst)
 {
 	stop_in_handler(fx, receive);
+}
+
+/* Operations that allocate nothing: a handler cannot stop a port inside of malloc(). */
+FX_TEST(test_stop_in_others)
+{
+	static void (*const operations[])(uint16_t port) = {
+		clean_up, wait_for_packets, read_xstats, read_link, read_descriptors,
+		read_settings,
+	};
+
+	for (unsigned int i = 0; i < RTE_DIM(operations); i++)
+		stop_in_handler(fx, operations[i]);
 }
 
 int

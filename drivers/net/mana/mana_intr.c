@@ -177,10 +177,13 @@ static int
 rx_intr_arm(struct mana_rxq *rxq, bool recovers, bool *wakes)
 {
 	struct mana_hwq *first, *at;
+	sigset_t before;
 	int worst = 0;
 
 	if (!mana_rxq_lock(rxq))
 		return 0;
+	/* A handler that stops the port would wait for the event that is not acknowledged. */
+	mana_signals_block(&before);
 	first = at = rxq->first;
 	while (at != NULL) {
 		int ret = 0;
@@ -197,6 +200,7 @@ rx_intr_arm(struct mana_rxq *rxq, bool recovers, bool *wakes)
 		at = at->next != first ? at->next : NULL;
 	}
 	mana_query_unlock(&rxq->query_lock);
+	mana_signals_restore(&before);
 	return worst;
 }
 

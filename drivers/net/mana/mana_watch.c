@@ -279,7 +279,12 @@ mana_watch_start(struct rte_eth_dev *dev)
 void
 mana_watch_stop(struct rte_eth_dev *dev)
 {
+	sigset_t before;
+
+	/* A handler that stops the port would wait for EAL's lock of the alarms. */
+	mana_signals_block(&before);
 	(void)rte_eal_alarm_cancel(on_tick, dev);
+	mana_signals_restore(&before);
 	MANA_ORDER_BEHIND(dev);
 	/* Secondary processes read it. */
 	(void)link_set(dev, false);

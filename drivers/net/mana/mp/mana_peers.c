@@ -36,7 +36,7 @@
 #include "mana_queues.h"
 
 /* Protects peers, and the order of news. */
-static pthread_mutex_t peers_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mana_mutex peers_lock;
 static int peers[MANA_MAX_SECONDARIES]; /* the sockets; 0: none */
 static uint32_t nb_peers; /* also read without the lock */
 MANA_ATOMIC(int) mana_primary_socket = -1;
@@ -120,10 +120,12 @@ on_child(void)
 	mana_primary_socket = -1;
 	FOREACH_PEER(peer)
 		close(*peer);
+	mana_mutex_init(&peers_lock);
 }
 
 RTE_INIT(peers_init)
 {
+	mana_mutex_init(&peers_lock);
 	(void)pthread_atfork(NULL, NULL, on_child);
 }
 
@@ -219,11 +221,11 @@ peer_end(int *peer)
 void
 mana_peers_reap(void)
 {
-	pthread_mutex_lock(&peers_lock);
+	mana_mutex_lock(&peers_lock);
 	FOREACH_PEER(peer)
 		if (mana_socket_has_ended(*peer))
 			peer_end(peer);
-	pthread_mutex_unlock(&peers_lock);
+	mana_mutex_unlock(&peers_lock);
 }
 
 /* ---- Requests ----------------------------------------------------------------------- */
@@ -249,11 +251,11 @@ port_take(uint32_t port_id)
 {
 	struct mana_priv *priv;
 
-	pthread_mutex_lock(&peers_lock);
+	mana_mutex_lock(&peers_lock);
 	priv = port_find(port_id);
 	if (priv != NULL && !mana_mutex_trylock(&priv->control))
 		priv = NULL;
-	pthread_mutex_unlock(&peers_lock);
+	mana_mutex_unlock(&peers_lock);
 	return priv;
 }
 
@@ -300,10 +302,10 @@ on_event(void *arg __rte_unused)
 {
 	bool is_asked = false;
 
-	pthread_mutex_lock(&peers_lock);
+	mana_mutex_lock(&peers_lock);
 	FOREACH_PEER(peer)
 		is_asked |= mana_socket_drain(*peer);
-	pthread_mutex_unlock(&peers_lock);
+	mana_mutex_unlock(&peers_lock);
 	mana_peers_reap();
 	if (is_asked)
 		requests_serve();
@@ -314,7 +316,7 @@ on_event(void *arg __rte_unused)
 void
 mana_peers_tell(struct mana_priv *priv, bool has_device)
 {
-	pthread_mutex_lock(&peers_lock);
+	mana_mutex_lock(&peers_lock);
 	/* Locked, so news of a loss is not older than news of the state before it. */
 	has_device = has_device && priv->ctx != NULL && !mana_is_gone(priv);
 	mana_registry_lock();
@@ -323,7 +325,7 @@ mana_peers_tell(struct mana_priv *priv, bool has_device)
 	mana_registry_unlock();
 	FOREACH_PEER(peer)
 		mana_socket_wake(*peer);
-	pthread_mutex_unlock(&peers_lock);
+	mana_mutex_unlock(&peers_lock);
 }
 
 /* ---- Joins -------------------------------------------------------------------------- */
@@ -401,9 +403,9 @@ on_join(const struct rte_mp_msg *msg, const void *from)
 	int device = -1, ret;
 
 	static_assert(sizeof(joined) <= RTE_MP_MAX_PARAM_LEN, "fits a message");
-	pthread_mutex_lock(&peers_lock);
+	mana_mutex_lock(&peers_lock);
 	joined.ret = join_serve(msg, &joined, &device);
-	pthread_mutex_unlock(&peers_lock);
+	mana_mutex_unlock(&peers_lock);
 	memcpy(reply.param, &joined, sizeof(joined));
 	reply.num_fds = device >= 0;
 	reply.fds[0] = device;
