@@ -19,8 +19,11 @@ cd "${1:-$devtools/..}"
 
 driver=drivers/net/mana
 max_files=25
-# A commit that raises it says which user has what of it.
+# A commit that raises one says which user has what of it.
 max_lines=18917
+max_driver_files=51
+max_model_lines=49764
+max_test_lines=103872
 max_always_inline=16
 errors=$(mktemp)
 trap 'rm -f "$errors"' EXIT
@@ -235,6 +238,13 @@ check_size() {
 		done
 	nb=$(find $driver -name '*.[ch]' -exec cat {} + | wc -l)
 	[ "$nb" -le $max_lines ] || echo "$driver: $nb lines, at most $max_lines"
+	nb=$(find $driver -name '*.[ch]' | wc -l)
+	[ "$nb" -le $max_driver_files ] || echo "$driver: $nb files, at most $max_driver_files"
+	nb=$(find model -path model/test -prune -o -name '*.[ch]' -exec cat {} + | wc -l)
+	[ "$nb" -le $max_model_lines ] || echo "model: $nb lines, at most $max_model_lines"
+	nb=$(find app/test app/test-pmd-scripts devtools model/test \( -name '*.[ch]' -o \
+		-name '*.py' -o -name '*.sh' \) -exec cat {} + | wc -l)
+	[ "$nb" -le $max_test_lines ] || echo "tests and scripts: $nb lines, at most $max_test_lines"
 	nb=$(grep -rho --include='*.[ch]' __rte_always_inline $driver | wc -l)
 	[ "$nb" -le $max_always_inline ] || echo "$driver: $nb" \
 		"__rte_always_inline, at most $max_always_inline: for templates and inner loops"
