@@ -18,8 +18,7 @@
  *   RECOVERING  step: queues are not      the next step in 1 ms           RECOVERING
  *               paused, or an operation
  *               is at work
- *   RECOVERING  step: queues are paused   destroy the objects, free the   RECOVERING
- *                                         packets
+ *   RECOVERING  step: queues are paused   destroy the objects             RECOVERING
  *   RECOVERING  step: the device is       the next step in 10 ms          RECOVERING
  *               not back
  *   RECOVERING  step: it is back, but     destroy what was rebuilt; the   RECOVERING
