@@ -41,6 +41,7 @@
  *   pass FROM TO [own]
  *                     send numbered frames from one started port to another, from the
  *                     queue's pool, or one that the process creates
+ *   free              free that pool
  *   both              as pass 0 1 and pass 1 0 at once, each in a thread and from a new
  *                     pool
  *   private FROM TO   send frames in memory that no other process maps, then pass
@@ -89,6 +90,7 @@
 #define RSS_KEY_BYTES 40
 /* More than two Tx queues hold. */
 #define NB_OWN_MBUFS 1023
+#define FREE_S 10
 /* IPv4 protocol for experiments: the adapter hashes only the addresses. */
 #define PROTOCOL  253
 #define NB_XSTATS 512
@@ -805,12 +807,30 @@ private_send(uint16_t from, uint16_t to)
 	return ret;
 }
 
+static struct rte_mempool *own;
+
+/* Frees the mempool of `pass ... own` when all its mbufs are back. */
+static int
+own_free(void)
+{
+	uint64_t end = rte_get_timer_cycles() + FREE_S * rte_get_timer_hz();
+	uint16_t port;
+
+	while (own != NULL && rte_mempool_avail_count(own) != NB_OWN_MBUFS) {
+		if (rte_get_timer_cycles() > end)
+			return -EBUSY;
+		RTE_ETH_FOREACH_DEV(port)
+			(void)rte_eth_tx_done_cleanup(port, queue, 0);
+	}
+	rte_mempool_free(own);
+	own = NULL;
+	return 0;
+}
+
 /* From memory that this process allocates. */
 static int
 pass_own(uint16_t from, uint16_t to)
 {
-	static struct rte_mempool *own;
-
 	if (own == NULL)
 		own = rte_pktmbuf_pool_create("own", NB_OWN_MBUFS, 0, 0,
 					      RTE_MBUF_DEFAULT_BUF_SIZE,
@@ -1020,6 +1040,8 @@ obey(const char *line)
 		return detach(word);
 	if (sscanf(line, "unmapped %127s", word) == 1)
 		return unmapped(word);
+	if (strcmp(line, "free") == 0)
+		return own_free();
 	if (sscanf(line, "pass %u %u %3s", &one, &two, word) == 3)
 		return pass_own(one, two);
 	if (sscanf(line, "pass %u %u", &one, &two) == 2)
