@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests the tests: a test must fail with each mutant of the source.
 
-usage: mutants.py [--all | --known] [--list] [NAME...]
+usage: mutants.py [--all | --known] [--list | --check] [NAME...]
 
 A mutant is the source with one change. Those of the table devtools/mutants.txt name the
 tests that must notice them. Others are made here: in base/mana_hw.h and
@@ -11,13 +11,14 @@ comparison is another one; a unit test must notice them, or the compiler. The ta
 lists those of them that no test can notice. A mutant that survives is an error: a test
 is missing.
 
-  default  mutants of files that have changed since the newest tag; without tags a fixed
+  default  mutants of files that have changed since the newest release tag; without one a fixed
            sample: for about 60 tests one mutant that the test alone must notice, and
            some of the headers. Each row of the table must change its file.
   --all    all of them
   --known  mutants with a defect that data paths are known to have, which the tests
            known-WAY or known-WAY.CASE notice. Counts the ways last
   --list   prints them, and runs none
+  --check  checks only that each row of the table changes its file
   NAME     of a mutant, which may be a pattern of the shell
 
 The tests named are built once, in build-mutants/ (git-ignored), and must pass. Each
@@ -151,11 +152,11 @@ def known_way(mutant):
 
 
 def changed_files():
-    """Files that have changed since the newest tag, or None without tags."""
+    """Files that have changed since the newest release tag, or None without one."""
     def git(*words):
         return subprocess.run(['git', '-C', ROOT, *words], capture_output=True, text=True)
 
-    tag = git('describe', '--tags', '--abbrev=0')
+    tag = git('describe', '--tags', '--abbrev=0', '--match', 'v*')
     return set(git('diff', '--name-only', tag.stdout.strip()).stdout.split()) \
         if tag.returncode == 0 else None
 
@@ -393,6 +394,7 @@ def main():
     parser.add_argument('--all', action='store_true')
     parser.add_argument('--known', action='store_true')
     parser.add_argument('--list', action='store_true')
+    parser.add_argument('--check', action='store_true')
     parser.add_argument('--in-view', help=argparse.SUPPRESS)
     parser.add_argument('names', nargs='*', metavar='NAME')
     args = parser.parse_args()
@@ -407,6 +409,8 @@ def main():
     errors = list(check_table(rows, equivalent))
     for error in errors:
         print(f'FAIL mutants: {error}')
+    if args.check:
+        sys.exit(1 if errors else 0)
     LOGS.mkdir(parents=True, exist_ok=True)
     (BUILD / 'view').mkdir(exist_ok=True)
     if subprocess.run(view_command('true'), stderr=subprocess.DEVNULL).returncode != 0:
