@@ -111,7 +111,8 @@ def run(command, can_fail):
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--output', type=Path)
     parser.add_argument('--date', default=str(datetime.date.today()))
     parser.add_argument('--commit', default=None)

@@ -64,7 +64,6 @@ NOT_RUN = {
         "takes an hour; the test soak sends fewer packets",
     "MANA_MULTI_PROCESS_ROUNDS=100 MANA_BUILD=$PWD/build \\":
         "takes an hour; the tests multi_process have fewer rounds",
-    "meson test -C build --suite fast": "runs other tests",
     "meson setup build -Dwerror=true": "builds, and this test runs in a build",
     "devtools/build-deb.sh --release 13 --tree ~/dpdk-stable@v24.11.6":
         "takes minutes; devtools/build-deb.sh --check builds and installs the packages",
