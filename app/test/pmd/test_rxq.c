@@ -930,6 +930,9 @@ FX_TEST(test_pool_is_read_once)
 			assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], q, NB_RXD,
 								SOCKET_ID_ANY, NULL,
 								pools[q / 3]), 0);
+		/* The other port, too. */
+		assert_int_equal(rte_eth_rx_queue_setup(fx->port[0], 0, NB_RXD, SOCKET_ID_ANY,
+							NULL, pools[1]), 0);
 		assert_uint_in_range(nb_walks, i == 0, RTE_DIM(pools));
 		assert_int_equal(fx_dev_start(fx, 0), 0);
 		assert_int_equal(fx_dev_start(fx, 1), 0);

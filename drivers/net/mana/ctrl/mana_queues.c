@@ -273,21 +273,27 @@ mana_rxq_resize(const struct mana_priv *priv, struct mana_rxq *rxq,
 	mana_registry_unlock();
 }
 
-/* mana_rx_pool_delta(), once for a pool: a queue takes it from another one. */
+/* mana_rx_pool_delta(), once for a pool: a queue takes it from another one, of any port. */
 static uint64_t
-pool_delta(const struct mana_priv *priv, struct rte_mempool *mp)
+pool_delta(struct rte_mempool *mp)
 {
 	const uint64_t usual = sizeof(struct rte_mbuf) + rte_pktmbuf_priv_size(mp) +
 			       RTE_PKTMBUF_HEADROOM;
 	/* Not if the address may be that of a newer pool of another kind. */
 	const bool is_usual = mp->populated_size == mp->size &&
 		(rte_pktmbuf_priv_flags(mp) & RTE_PKTMBUF_POOL_F_PINNED_EXT_BUF) == 0;
+	const struct mana_priv *port;
 	const struct mana_rxq *rxq;
+	bool is_known = false;
+	uint32_t port_id = 0;
 
-	MANA_FOREACH_RXQ(priv, rxq)
-		if (is_usual && rxq->layout.segs[0].mp == mp && rxq->data_delta == usual)
-			return usual;
-	return mana_rx_pool_delta(mp);
+	mana_registry_lock();
+	while (!is_known && (port = mana_registry_next(&port_id)) != NULL)
+		MANA_FOREACH_RXQ(port, rxq)
+			is_known |= is_usual && rxq->layout.segs[0].mp == mp &&
+				    rxq->data_delta == usual;
+	mana_registry_unlock();
+	return is_known ? usual : mana_rx_pool_delta(mp);
 }
 
 int
@@ -315,7 +321,7 @@ mana_rxq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 		return ret;
 	}
 	rxq->queue_id = queue_id;
-	rxq->data_delta = pool_delta(priv, segs[0].mp);
+	rxq->data_delta = pool_delta(segs[0].mp);
 	rxq->asked_desc = nb_desc;
 	rxq->asked_thresh = conf->rx_free_thresh;
 	mana_rxq_resize(priv, rxq, nb_desc);
