@@ -2,7 +2,7 @@
 
 /*
  * Waiting until bursts are paused, while queues are polled continuously. A poll
- * of a paused list stores is_busy for a moment and does nothing else. The wait
+ * of a paused queue stores is_busy for a moment and does nothing else. The wait
  * checks each queue until it is idle once: 64 queues are seldom all idle at one
  * instant.
  */

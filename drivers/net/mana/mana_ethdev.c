@@ -645,8 +645,8 @@ dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 }
 
 /*
- * Under control. On return no burst runs, but one that a signal handler has interrupted
- * that calls this.
+ * Under control. On return no burst runs, except one that a signal handler has interrupted,
+ * if the handler calls this.
  */
 static int
 traffic_pause(struct rte_eth_dev *dev)

@@ -12,15 +12,15 @@
  *   (compiler barrier)              membarrier()
  *   is the queue paused? return     wait until is_busy is 0
  *   (compiler barrier)              membarrier()
- *   ... rings ...                   ... rings, lists ...
+ *   ... rings ...                   ... rings, hwqs of an rxq ...
  *   (compiler barrier)              membarrier()
  *   is_busy = 0                     resume the queue
  *
  * membarrier(2) makes every running thread of the process execute a full barrier,
  * and of the secondary processes while there are any, so the control path has the
- * fences of both sides. An Rx burst finds a paused list by
- * the stand-in (struct mana_rxq), a queue with a slow-path flag; a Tx burst by
- * runs. So a burst pays two plain stores and one load.
+ * fences of both sides. An Rx burst finds that its queue is paused by the stand-in
+ * (struct mana_rxq), an hwq with a slow-path flag; a Tx burst by the flag runs. So a
+ * burst pays two plain stores and one load.
  *
  * Where membarrier(2) is refused (seccomp), no queue of a running port can be paused:
  * mana_probe.c reports what that means.

@@ -85,7 +85,7 @@ void mana_resume(struct mana_priv *priv, unsigned int what);
  */
 void mana_bursts_set(struct rte_eth_dev *dev, eth_rx_burst_t rx, eth_tx_burst_t tx,
 		     eth_tx_prep_t prepare);
-/* Likewise, to empty ones. */
+/* Sets empty burst functions in the same way. */
 void mana_bursts_stop(struct rte_eth_dev *dev);
 /* Wakes the threads that sleep on an Rx interrupt, without a packet. */
 void mana_rx_wake(const struct mana_priv *priv);

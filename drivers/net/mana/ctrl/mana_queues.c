@@ -109,7 +109,7 @@ queue_retire(struct mana_priv *priv, void *queue)
 		return;
 	}
 	retired = realloc(priv->retired, (priv->nb_retired + 1) * sizeof(*retired));
-	/* Better lost than used by two. */
+	/* It is leaked: a thread of another process may still read it. */
 	if (retired == NULL)
 		return;
 	retired[priv->nb_retired++] = queue;

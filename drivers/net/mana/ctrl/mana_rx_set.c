@@ -316,8 +316,8 @@ hwq_create(struct mana_priv *priv, struct mana_hwq *hwq, uint16_t owner,
 }
 
 /*
- * Its owner gets the mbufs; is_gone: also those that were posted. Those others are leaked
- * on purpose.
+ * The owner of an hwq gets its mbufs. Those that are posted are leaked, because the adapter
+ * may still write them, unless is_gone: the kernel has destroyed the queue.
  */
 static void
 hwq_reclaim(const struct mana_priv *priv, struct mana_hwq *hwq, bool is_gone)

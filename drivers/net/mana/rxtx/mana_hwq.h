@@ -112,7 +112,7 @@ struct mana_hwq {
 	/* The queue of ethdev that polls it while that runs. */
 	alignas(RTE_CACHE_LINE_SIZE) uint16_t queue_id;
 	uint16_t nb_desc;
-	struct mana_hwq *next; /* in the circle of its hwq; NULL: in none */
+	struct mana_hwq *next; /* in the circle of its rxq; NULL: in none */
 	struct ibv_cq *ibv_cq;
 	struct ibv_wq *wq;
 	struct ibv_comp_channel *channel; /* of ibv_cq; NULL without interrupts */
