@@ -89,6 +89,15 @@ if near:
     print(min(sorted(near), key=distance))' "$1"
 }
 
+# $1: what failed. $want is the installed version.
+dpdk_no_source() {
+	series=$(printf '%s' "$want" | sed 's/^[0-9]*://' | cut -d. -f1,2)
+	dpdk_die "$1. Is the network there? If the archive has no source package:" \
+		"git clone https://dpdk.org/git/dpdk-stable, then" \
+		"devtools/fetch-dpdk-headers.sh --tree dpdk-stable@TAG with the newest tag" \
+		"v$series.N, or meson setup -Ddpdk_driver_headers=FOLDER"
+}
+
 # Downloads a .dsc and its tar files to the cache. Prints the path of the .dsc.
 dpdk_source_download() {
 	want=$(dpdk_installed_version)
@@ -122,12 +131,7 @@ dpdk_source_download() {
 	if [ -z "$got" ]; then
 		cat "$private/log" >&2
 		rm -rf "$private"
-		series=$(printf '%s' "$safe" | cut -d. -f1,2)
-		dpdk_die "no apt source offers the source of DPDK $want" \
-			"or of its series. Is the network there? If the archive has none:" \
-			"git clone https://dpdk.org/git/dpdk-stable, then" \
-			"devtools/fetch-dpdk-headers.sh --tree dpdk-stable@TAG with the newest" \
-			"tag v$series.N, or meson setup -Ddpdk_driver_headers=FOLDER"
+		dpdk_no_source "no apt source offers the source of DPDK $want or of its series"
 	fi
 	[ "$got" = "$want" ] ||
 		dpdk_warn "the source of DPDK $want is gone; using $got"
@@ -135,7 +139,7 @@ dpdk_source_download() {
 		--download-only "dpdk=$got") >"$private/log" 2>&1; then
 		cat "$private/log" >&2
 		rm -rf "$private"
-		dpdk_die "cannot download the source of DPDK $got"
+		dpdk_no_source "cannot download the source of DPDK $got"
 	fi
 	rm -rf "$private"
 	got_dsc=$dpdk_cache/dpdk_$(printf '%s' "$got" | sed 's/^[0-9]*://').dsc
