@@ -25,10 +25,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sys/mman.h>
+
 #include <rte_byteorder.h>
 #include <rte_cycles.h>
 #include <rte_ether.h>
 #include <rte_ip.h>
+#include <rte_mbuf_pool_ops.h>
 #include <rte_udp.h>
 
 #include "fixture.h"
@@ -52,6 +55,8 @@
 #define NB_LARGE 49151u
 #define NB_SMALL 32767u
 #define NB_TIGHT 1023u
+#define NB_REGIONS 8 /* of each */
+#define PAGE_BYTES 4096u
 #define SMALL_ROOM (RTE_PKTMBUF_HEADROOM + 1024u)
 
 enum kind { LARGE, SMALL, TIGHT, NB_KINDS };
@@ -684,6 +689,37 @@ run_round(void)
 	nb_rounds++;
 }
 
+/* A mempool in NB_REGIONS regions, with pages of nobody between them. */
+static struct rte_mempool *
+pool_in_regions(const char *name, unsigned int nb_mbufs, uint16_t room)
+{
+	struct rte_pktmbuf_pool_private private = { .mbuf_data_room_size = room };
+	struct rte_mempool *pool = rte_mempool_create_empty(
+		name, nb_mbufs, sizeof(struct rte_mbuf) + room, 0, sizeof(private),
+		SOCKET_ID_ANY, 0);
+	size_t per_page, len;
+
+	assert_non_null(pool);
+	assert_int_equal(rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(), NULL), 0);
+	rte_pktmbuf_pool_init(pool, &private);
+	/* DPDK places no object across the end of a page. */
+	per_page = PAGE_BYTES / (pool->header_size + pool->elt_size + pool->trailer_size);
+	len = (nb_mbufs / NB_REGIONS / per_page + 1) * PAGE_BYTES;
+	for (unsigned int i = 0; i < NB_REGIONS; i++) {
+		char *piece = mmap(NULL, len + PAGE_BYTES, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		assert_true(piece != MAP_FAILED);
+		assert_int_equal(mprotect(piece + len, PAGE_BYTES, PROT_NONE), 0);
+		assert_true(rte_mempool_populate_iova(pool, piece, (uintptr_t)piece, len, NULL,
+						      NULL) > 0);
+	}
+	assert_int_equal(rte_mempool_avail_count(pool), nb_mbufs);
+	assert_int_equal(pool->nb_mem_chunks, NB_REGIONS);
+	rte_mempool_obj_iter(pool, rte_pktmbuf_init, NULL);
+	return pool;
+}
+
 static void
 prepare(struct fixture *fx)
 {
@@ -695,15 +731,11 @@ prepare(struct fixture *fx)
 	random_state = mix(options.seed);
 	for (size_t i = 0; i < sizeof(pattern); i++)
 		pattern[i] = random_below(256);
-	tx_pool = rte_pktmbuf_pool_create("tx", 16383, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
-					  SOCKET_ID_ANY);
-	assert_non_null(tx_pool);
-	for (unsigned int kind = 0; kind < NB_KINDS; kind++) {
-		rx_pools[kind] = rte_pktmbuf_pool_create(
-			names[kind], sizes[kind], 0, 0,
-			kind == SMALL ? SMALL_ROOM : RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
-		assert_non_null(rx_pools[kind]);
-	}
+	tx_pool = pool_in_regions("tx", 16383, RTE_MBUF_DEFAULT_BUF_SIZE);
+	for (unsigned int kind = 0; kind < NB_KINDS; kind++)
+		rx_pools[kind] = pool_in_regions(
+			names[kind], sizes[kind],
+			kind == SMALL ? SMALL_ROOM : RTE_MBUF_DEFAULT_BUF_SIZE);
 }
 
 FX_TEST_BARE(test_soak)

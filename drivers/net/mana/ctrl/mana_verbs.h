@@ -54,9 +54,12 @@ void mana_verbs_provider_version(char *text, size_t size);
 #define MANA_VERBS_CREATE(object, verb) \
 	(errno = 0, ((object) = (verb)) != NULL ? 0 : mana_verbs_error())
 int mana_verbs_error(void);
-/* 0 or a negative errno of a destroy. */
+/*
+ * 0 or a negative errno of a destroy, which is tried twice: an object that remains for want
+ * of memory takes the id of its CQ with it until the context is closed.
+ */
 #define MANA_VERBS_DESTROY(verb, object) \
-	((object) == NULL ? 0 : -abs(verb(object)))
+	((object) == NULL || verb(object) == 0 ? 0 : -abs(verb(object)))
 
 /* -EACCES, -EPERM: the program may not open the node. */
 int mana_verbs_open(struct ibv_device *device, struct ibv_context **ctx);
