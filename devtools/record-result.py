@@ -132,6 +132,8 @@ def main():
     if not result:
         sys.exit(f'record-result.py: no line of the output has a result ({pattern})')
     sections = read_page()
+    # No folders of this machine.
+    words = [re.sub(r'^/.*/', '', word) for word in words]
     sections[title] = (f'{args.date}, commit ``{commit}``: ``{" ".join(words)}``.{duration}\n\n'
                        '.. code-block:: none\n\n' +
                        '\n'.join(f'   {line}' for line in result))
