@@ -947,6 +947,26 @@ FX_TEST(test_pool_is_read_once)
 	assert_int_equal(fx_configure(fx, fx->port[1], &(struct fx_config){ 0 }), 0);
 }
 
+/* A kernel that lacks memory for a moment: nothing is left behind, nothing is in use. */
+FX_TEST(test_destroy_fails_once)
+{
+	static const char *const calls[] = { "destroy_cq", "destroy_wq", "destroy_qp",
+					     "dereg_mr" };
+
+	fx_start(fx, &four);
+	for (unsigned int i = 0; i < RTE_DIM(calls); i++) {
+		assert_int_equal(fx_model.fault_arm(calls[i], 1, ENOMEM), 0);
+		if (i == RTE_DIM(calls) - 1)
+			fx_remove(fx);
+		else
+			assert_int_equal(fx_dev_stop(fx, 1), 0);
+		assert_int_equal(fx_model.fault_hits(), 1);
+		fx_model.fault_disarm();
+		if (i != RTE_DIM(calls) - 1)
+			assert_int_equal(fx_dev_start(fx, 1), 0);
+	}
+}
+
 int
 main(void)
 {

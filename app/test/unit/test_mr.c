@@ -216,15 +216,14 @@ MR_TEST(writer_has_stopped)
 /* A view of a new array before it is the table: nothing is found. */
 MR_TEST(array_is_replaced)
 {
-	static struct {
-		struct mana_mr_array array;
-		struct mana_mr_entry entries[2 * MANA_NB_PROCESS_KINDS * 16];
-	} larger = { .array.capacity = 16 };
-	struct mana_mr_array *array = fx_mr_table.array;
+	static alignas(RTE_CACHE_LINE_SIZE) uint8_t memory[sizeof(struct mana_mr_array) +
+		2 * MANA_NB_PROCESS_KINDS * 16 * sizeof(struct mana_mr_entry)];
+	struct mana_mr_array *larger = (struct mana_mr_array *)memory, *array;
 
+	larger->capacity = 16;
 	fx_mr_register((void *)0x40000000, 0x1000, 1);
 	array = fx_mr_table.array;
-	fx_mr_table.array = &larger.array;
+	fx_mr_table.array = larger;
 	mana_mr_sync(&cache);
 	assert_eq(found(0x40000000, 64), 0);
 	assert_eq(found(0, 1), 0);
