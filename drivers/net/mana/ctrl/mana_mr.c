@@ -100,7 +100,7 @@ region_unlink(struct mana_priv *priv, struct mana_mr_region *region)
 
 /* Whether both are the same memory of the same pool. */
 static bool
-is_same(const struct mana_mr_region *a, const struct mana_mr_region *b)
+is_same_memory(const struct mana_mr_region *a, const struct mana_mr_region *b)
 {
 	return a->kind == b->kind && a->pool == b->pool && a->base == b->base &&
 	       a->end == b->end;
@@ -119,7 +119,7 @@ has_region(const struct mana_priv *priv, const struct mana_mr_region *region)
 	if (region->kind == MANA_MR_USER)
 		return false;
 	TAILQ_FOREACH(at, &priv->mrs.regions, next)
-		if (!at->is_busy && (region->kind == MANA_MR_POOL ? is_same(at, region) :
+		if (!at->is_busy && (region->kind == MANA_MR_POOL ? is_same_memory(at, region) :
 				     at->kind == region->kind && at->base <= region->base &&
 				     region->end <= at->end))
 			return true;
@@ -138,7 +138,7 @@ stale_mark(struct mana_priv *priv, const struct mana_mr_region *region)
 	TAILQ_FOREACH(at, &priv->mrs.regions, next)
 		if (region->kind == MANA_MR_POOL && at->kind == MANA_MR_POOL &&
 		    at->base < region->end && region->base < at->end &&
-		    !is_same(at, region))
+		    !is_same_memory(at, region))
 			at->kind = MANA_MR_STALE;
 }
 
@@ -148,7 +148,7 @@ array_alloc(const struct mana_priv *priv, uint32_t capacity)
 	struct mana_mr_array *array;
 
 	array = mana_queue_alloc("mana_mr", sizeof(*array) + sizeof(array->entries[0]) *
-				 RTE_DIM(array->nb) * MANA_NB_PROCESS_KINDS * capacity,
+				 MANA_MR_NB_VERSIONS * MANA_NB_PROCESS_KINDS * capacity,
 				 priv->data->numa_node);
 	if (array != NULL)
 		array->capacity = capacity;

@@ -38,6 +38,9 @@ struct mana_mr_entry {
 	uintptr_t max_end; /* largest end up to here: regions may overlap */
 };
 
+/* Of the lists; the lowest bit of the counter is the one that bursts read. */
+#define MANA_MR_NB_VERSIONS 2
+
 /* A search looks at so many entries at least. */
 #define MANA_MR_MIN_ENTRIES 8
 
@@ -49,7 +52,7 @@ struct mana_mr_entry {
  */
 struct mana_mr_array {
 	uint32_t capacity; /* of each list */
-	uint32_t nb[2][MANA_NB_PROCESS_KINDS]; /* at least MANA_MR_MIN_ENTRIES, or 0 */
+	uint32_t nb[MANA_MR_NB_VERSIONS][MANA_NB_PROCESS_KINDS]; /* at least MANA_MR_MIN_ENTRIES, or 0 */
 	struct mana_mr_array *outgrown; /* an array that readers may still have */
 	alignas(RTE_CACHE_LINE_SIZE) struct mana_mr_entry entries[];
 };
