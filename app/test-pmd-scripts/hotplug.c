@@ -27,6 +27,9 @@
  *   close PORT        stop and close a port
  *   map               map memory where `private` does
  *   mbufs             mbufs in use of each queue's pool
+ *   kernel slow       registrations of memory wait (../test/verbs_gate.h)
+ *   kernel waits      wait until one does
+ *   kernel fast       they do not wait any more
  * In a secondary one:
  *   seen              ports that appeared, disappeared, and were removed; rounds of
  *                     reading
@@ -35,7 +38,8 @@
  *   removed PORT      whether the port's device is removed
  *   block MS          keep EAL's interrupt thread from anything else
  * With the process's queue; ports 0 and 1 must be paused for `pass` and `private`:
- *   seed              send frames of 32 flows from ports 0 and 1
+ *   seed [own]        send frames of 32 flows from ports 0 and 1, from the queue's pool, or
+ *                     one that the process creates
  *   forwarded         frames received, sent, and dropped by ports 0 and 1
  *   pause, resume     no burst of ports 0 and 1 runs between the two
  *   pass FROM TO [own]
@@ -79,6 +83,8 @@
 #include <rte_pause.h>
 #include <rte_pdump.h>
 #include <rte_thash.h>
+
+#include "../test/verbs_gate.h"
 
 #define NB_DESC	      256
 #define NB_MBUFS      8191
@@ -349,14 +355,14 @@ pause_set(bool is_wanted)
 }
 
 static int
-seed(void)
+seed(struct rte_mempool *pool)
 {
 	int ret;
 
 	pause_set(true);
-	ret = frames_send(0, pools[queue], 0, true, 0);
+	ret = frames_send(0, pool, 0, true, 0);
 	if (ret == 0)
-		ret = frames_send(1, pools[queue], 0, true, 0);
+		ret = frames_send(1, pool, 0, true, 0);
 	pause_set(false);
 	return ret;
 }
@@ -827,15 +833,31 @@ own_free(void)
 	return 0;
 }
 
-/* From memory that this process allocates. */
+/* Memory that this process allocates. */
 static int
-pass_own(uint16_t from, uint16_t to)
+own_create(void)
 {
 	if (own == NULL)
 		own = rte_pktmbuf_pool_create("own", NB_OWN_MBUFS, 0, 0,
 					      RTE_MBUF_DEFAULT_BUF_SIZE,
 					      SOCKET_ID_ANY);
-	return own != NULL ? pass(from, to, own) : -rte_errno;
+	return own != NULL ? 0 : -rte_errno;
+}
+
+static int
+pass_own(uint16_t from, uint16_t to)
+{
+	int ret = own_create();
+
+	return ret == 0 ? pass(from, to, own) : ret;
+}
+
+static int
+seed_own(void)
+{
+	int ret = own_create();
+
+	return ret == 0 ? seed(own) : ret;
 }
 
 static int
@@ -990,6 +1012,20 @@ version_change(void)
 }
 
 static int
+kernel_slow(void)
+{
+	gate_shut(&reg_gate);
+	return 0;
+}
+
+static int
+kernel_fast(void)
+{
+	gate_open(&reg_gate, 1);
+	return atomic_load(&reg_gate.is_late) ? -ETIMEDOUT : 0;
+}
+
+static int
 obey_word(const char *line)
 {
 	if (strcmp(line, "stats") == 0)
@@ -999,7 +1035,15 @@ obey_word(const char *line)
 	if (strcmp(line, "forwarded") == 0)
 		return forwarded_print();
 	if (strcmp(line, "seed") == 0)
-		return seed();
+		return seed(pools[queue]);
+	if (strcmp(line, "seed own") == 0)
+		return seed_own();
+	if (strcmp(line, "kernel slow") == 0)
+		return kernel_slow();
+	if (strcmp(line, "kernel waits") == 0)
+		return gate_await(&reg_gate, 1) ? 0 : -ETIMEDOUT;
+	if (strcmp(line, "kernel fast") == 0)
+		return kernel_fast();
 	if (strcmp(line, "pause") == 0)
 		return pause_set(true);
 	if (strcmp(line, "resume") == 0)

@@ -54,13 +54,18 @@ class Program(Process):
         self.expect(r"^ready$", 120)
         return self
 
-    def command(self, line, timeout=120):
-        """Runs a command. Returns its output."""
+    def run(self, line, timeout=120):
+        """Runs a command. Returns its output and its last line."""
         at = self.mark()
         self.send(line)
         end = self.expect(r"(?s:\A|.*?^)(done|failed: .*)$", timeout, at)
-        check(end.group(1) == "done", f"{line}: {end.group(0)}")
-        return end.group(0)
+        return end.group(0), end.group(1)
+
+    def command(self, line, timeout=120):
+        """Runs a command, which succeeds. Returns its output."""
+        output, result = self.run(line, timeout)
+        check(result == "done", f"{line}: {output}")
+        return output
 
     def numbers(self, line, pattern):
         """The numbers in the output of a command."""

@@ -306,7 +306,7 @@ def check_sinks(report):
         check_equal(f"sink of port {port}", set(seen.values()), {0})
 
 
-def finish(run, expected_errors=(), lost_mbufs=(0, 0)):
+def end_forwarding(run, expected_errors=(), lost_mbufs=(0, 0)):
     """
     All processes forward; then none has lost mbufs, except those of killed processes: at
     most lost_mbufs of each queue. No mbuf was freed twice.
@@ -321,7 +321,11 @@ def finish(run, expected_errors=(), lost_mbufs=(0, 0)):
     for queue, (lost, twice) in enumerate(counts):
         check(int(lost) <= lost_mbufs[queue] and twice == "0", f"mbufs: {counts}")
     run.quit()
-    report = run.end(expected_errors)
+    return run.end(expected_errors)
+
+
+def finish(run, expected_errors=(), lost_mbufs=(0, 0)):
+    report = end_forwarding(run, expected_errors, lost_mbufs)
     check_sinks(report)
     return report
 
@@ -637,6 +641,30 @@ def memory():
                         64 * passes)
 
 
+def slow_kernel():
+    """
+    The kernel takes long to register memory of a process. All processes forward meanwhile,
+    that one from memory that is known; then it sends from the new memory.
+    """
+    with family() as run:
+        run.start_primary(3)
+        other, bystander = (run.add(queue).ready() for queue in (1, 2))
+        bystander.command("seed")
+        check_all_forward(run)
+        dropped = other.forwarded()[2]
+        run.primary.command("kernel slow")
+        check_equal("frames from new memory", other.run("seed own")[1],
+                    "failed: Resource temporarily unavailable")
+        run.primary.command("kernel waits")
+        check_all_forward(run)
+        check_equal("ports", other.stats().keys(), run.primary.stats().keys())
+        run.primary.command("kernel fast")
+        other.command("seed own")
+        check_all_forward(run)
+        check_equal("dropped by the process", other.forwarded()[2], dropped)
+        end_forwarding(run, lost_mbufs=(0, 0, 0))
+
+
 # ---- Faults ----
 
 CALLS = r"driver calls: (\d+), failed: (\d+)"
@@ -756,6 +784,7 @@ VARIANTS = {
     "detach-under-traffic": detach_under_traffic,
     "close-and-attach": close_and_attach,
     "memory": memory,
+    "slow-kernel": slow_kernel,
     "bystanders": bystanders,
     "faults-secondary": lambda: faults("secondary process", secondary_attempt),
     "faults-primary": lambda: faults("primary process", primary_attempt, step=7),

@@ -5,159 +5,25 @@
  * caller waits: bursts, statistics, link status and telemetry do not.
  *
  * This program has its own functions of libibverbs that register and deregister, which wait
- * at a gate. verbs.h calls either of two to register, by the optimisation of the driver.
+ * at a gate (verbs_gate.c).
  */
 
-#include <dlfcn.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdatomic.h>
-#include <time.h>
 
 #include <rte_cycles.h>
 #include <rte_dev.h>
 #include <rte_malloc.h>
 
+#include "../verbs_gate.h"
 #include "fixture.h"
 
 #define NB_MBUFS 63
 #define NB_BURSTS 100
 #define NB_XSTATS 1024
 #define FRAME 100
-#define LATE_S 10 /* then the gate opens, so that a driver that waits fails, not hangs */
 #define WRONG_MS 100 /* time for what the driver must not do */
 #define MAPPED_BYTES 4096
-
-/* Calls of one kind wait here while the gate is shut. */
-struct gate {
-	atomic_bool is_shut;
-	atomic_bool is_late; /* the test did not open it in time */
-	sem_t arrived; /* calls that wait */
-	sem_t opened;
-};
-static struct gate reg_gate, dereg_gate;
-static atomic_uint nb_inside; /* calls that have come to a shut gate, and have not ended */
-static atomic_uint nb_pds_early; /* protection domains that ended meanwhile */
-
-void *ibv_reg_mr(void *pd, void *addr, size_t len, int access);
-void *ibv_reg_mr_iova2(void *pd, void *addr, size_t len, uint64_t iova, unsigned int access);
-int ibv_dereg_mr(void *mr);
-int ibv_dealloc_pd(void *pd);
-
-static void
-gate_shut(struct gate *gate)
-{
-	assert_int_equal(sem_init(&gate->arrived, 0, 0), 0);
-	assert_int_equal(sem_init(&gate->opened, 0, 0), 0);
-	atomic_store(&gate->is_late, false);
-	atomic_store(&gate->is_shut, true);
-}
-
-/* Waits until nb calls wait at the gate. False: they have not come. */
-static bool
-gate_await(struct gate *gate, unsigned int nb)
-{
-	struct timespec end;
-
-	clock_gettime(CLOCK_REALTIME, &end);
-	end.tv_sec += LATE_S;
-	for (unsigned int i = 0; i < nb; i++)
-		if (sem_timedwait(&gate->arrived, &end) != 0)
-			return false;
-	return true;
-}
-
-/* Lets calls pass that come from now on. */
-static void
-gate_unlock(struct gate *gate)
-{
-	atomic_store(&gate->is_shut, false);
-}
-
-static void
-gate_open(struct gate *gate, unsigned int nb)
-{
-	atomic_store(&gate->is_shut, false);
-	for (unsigned int i = 0; i < nb; i++)
-		sem_post(&gate->opened);
-}
-
-/* Returns how many to take off nb_inside. */
-static unsigned int
-gate_pass(struct gate *gate)
-{
-	struct timespec end;
-
-	if (!atomic_load(&gate->is_shut))
-		return 0;
-	clock_gettime(CLOCK_REALTIME, &end);
-	end.tv_sec += LATE_S;
-	atomic_fetch_add(&nb_inside, 1);
-	sem_post(&gate->arrived);
-	if (sem_timedwait(&gate->opened, &end) != 0) {
-		atomic_store(&gate->is_late, true);
-		atomic_store(&gate->is_shut, false);
-	}
-	return 1;
-}
-
-static void *
-next_of(const char *name, const char *version)
-{
-	void *library = dlopen("libibverbs.so.1", RTLD_NOW | RTLD_NOLOAD);
-
-	return dlvsym(library, name, version);
-}
-
-void *
-ibv_reg_mr(void *pd, void *addr, size_t len, int access)
-{
-	const unsigned int is_inside = gate_pass(&reg_gate);
-	void *(*next)(void *pd, void *addr, size_t len, int access);
-	void *mr;
-
-	*(void **)&next = next_of("ibv_reg_mr", "IBVERBS_1.1");
-	mr = next(pd, addr, len, access);
-	atomic_fetch_sub(&nb_inside, is_inside);
-	return mr;
-}
-
-void *
-ibv_reg_mr_iova2(void *pd, void *addr, size_t len, uint64_t iova, unsigned int access)
-{
-	const unsigned int is_inside = gate_pass(&reg_gate);
-	void *(*next)(void *pd, void *addr, size_t len, uint64_t iova, unsigned int access);
-	void *mr;
-
-	*(void **)&next = next_of("ibv_reg_mr_iova2", "IBVERBS_1.8");
-	mr = next(pd, addr, len, iova, access);
-	atomic_fetch_sub(&nb_inside, is_inside);
-	return mr;
-}
-
-int
-ibv_dereg_mr(void *mr)
-{
-	const unsigned int is_inside = gate_pass(&dereg_gate);
-	int (*next)(void *mr);
-	int ret;
-
-	*(void **)&next = next_of("ibv_dereg_mr", "IBVERBS_1.1");
-	ret = next(mr);
-	atomic_fetch_sub(&nb_inside, is_inside);
-	return ret;
-}
-
-int
-ibv_dealloc_pd(void *pd)
-{
-	int (*next)(void *pd);
-
-	if (atomic_load(&nb_inside) != 0)
-		atomic_fetch_add(&nb_pds_early, 1);
-	*(void **)&next = next_of("ibv_dealloc_pd", "IBVERBS_1.1");
-	return next(pd);
-}
 
 /* ---- Work beside ------------------------------------------------------------ */
 
