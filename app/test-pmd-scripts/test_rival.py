@@ -10,7 +10,8 @@ import os
 
 import machine
 from harness import check, check_equal, check_nothing_lost, check_pairs, fixture, main
-from model import TOP
+from model import PLUGIN, TOP
+from processes import family
 from testpmd import TWO_PORTS
 
 MILLION = 1_000_000
@@ -50,5 +51,22 @@ def forward():
             check_received(report, run.macs[number], stats)
 
 
+def secondary():
+    """A secondary process with DPDK's own driver gets no port; the others forward."""
+    with family() as run:
+        run.start_primary(2)
+        run.plugin = rival()
+        other = run.add().ready()
+        check_equal("ports", other.stats(), {})
+        check("Cannot attach mana shared data" in other.text, other.text)
+        run.plugin = PLUGIN
+        ours = run.add(1).ready()
+        ours.command("seed")
+        ours.check_forwards()
+        run.primary.check_forwards()
+        run.quit()
+        run.end(expected_errors=("mana shared data", "PMD global data", "EAL: "))
+
+
 if __name__ == "__main__":
-    main({"forward": forward})
+    main({"forward": forward, "secondary": secondary})
