@@ -192,20 +192,23 @@ dpdk:
 EOF
 }
 
-# It decodes the packets of a generator, with valid checksums, and misses none.
+# It captures each of 20,000 packets of a generator, with valid checksums.
 inspects() {
 	rm -rf suricata && mkdir suricata && suricata_configuration >suricata.yaml
-	mana-model --quiet --ports 1 --wire 1=gen:rate=10k,flows=8,size=60-1514 --fatal-violations -- \
-		suricata -c suricata.yaml --dpdk -S /dev/null >suricata.log 2>&1 &
+	mana-model --quiet --ports 1 --wire 1=gen:count=20000,rate=10k,flows=8,size=60-1514 \
+		--fatal-violations -- suricata -c suricata.yaml --dpdk -S /dev/null >suricata.log 2>&1 &
 	suricata=$!
-	until grep -q 'decoder.pkts .* [0-9]\{4,\}$' suricata/stats.log; do
+	tries=0
+	until grep -q 'decoder.pkts .* 20000$' suricata/stats.log; do
 		kill -0 "$suricata" || { cat suricata.log; return 1; }
+		tries=$((tries + 1))
+		[ "$tries" -lt 600 ] || { tail -n 40 suricata/stats.log; kill "$suricata"; return 1; }
 		sleep 0.2
 	done
 	mapped >maps
 	comm=$(grep -l '^Suricata-Main$' /proc/[0-9]*/comm) && pid=${comm#/proc/} &&
 		kill -INT "${pid%/comm}" && wait "$suricata" && cat suricata.log maps &&
-		grep -q 'packets: [0-9]\{4,\}, drops: 0 .*invalid chksum: 0' suricata.log &&
+		grep -q 'packets: 20000, drops: 0 .*invalid chksum: 0' suricata.log &&
 		[ "$(cat maps)" = "$ours/librte_net_mana.so.$abi" ]
 }
 
