@@ -526,6 +526,88 @@ FX_TEST(test_failed_start_while_polled)
 	rte_mempool_free(pool);
 }
 
+/* ---- A burst that begins late, at a stop ----------------------------------------- */
+
+static struct late {
+	uint16_t (*burst)(void *txq, struct rte_mbuf **pkts, uint16_t nb);
+	void *txq;
+	pthread_t thread;
+	pid_t control, tid; /* of the stop, and of the burst */
+	bool is_begun, is_inside, is_over, is_stop_over; /* atomic but for the first */
+} late;
+
+static void *
+burst_late(void *arg __rte_unused)
+{
+	__atomic_store_n(&late.tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	(void)late.burst(late.txq, NULL, 0);
+	__atomic_store_n(&late.is_over, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* The burst begins while the stop frees mbufs; if it frees some too, it does so at the end. */
+static void
+burst_while_stopped(bool is_get)
+{
+	const pid_t tid = syscall(SYS_gettid);
+
+	if (is_get)
+		return;
+	if (tid == __atomic_load_n(&late.tid, __ATOMIC_ACQUIRE)) {
+		__atomic_store_n(&late.is_inside, true, __ATOMIC_RELEASE);
+		while (!__atomic_load_n(&late.is_stop_over, __ATOMIC_ACQUIRE))
+			rte_delay_us_sleep(100);
+	} else if (tid == late.control && !late.is_begun) {
+		late.is_begun = true;
+		assert_int_equal(pthread_create(&late.thread, NULL, burst_late, NULL), 0);
+		while (!__atomic_load_n(&late.is_inside, __ATOMIC_ACQUIRE) &&
+		       !__atomic_load_n(&late.is_over, __ATOMIC_ACQUIRE))
+			rte_delay_us_sleep(100);
+	}
+}
+
+/* A thread that has read the burst function before a stop calls it in the middle of the stop. */
+FX_TEST(test_late_burst_at_stop)
+{
+	const struct fx_config config = { .nb_txq = 3 };
+	struct rte_mempool *pool = rte_pktmbuf_pool_create_by_ops(
+		"late", NB_MBUFS, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY, fx_pool_ops);
+
+	assert_non_null(pool);
+	fx_expect_error("");
+	fx_start(fx, &config);
+	fx_pass_one(fx);
+	fx_command("stall port=1 tx");
+	for (uint16_t i = 0; i < 3 * NB_FRAMES; i++) {
+		struct rte_mbuf *m = fx_frame(pool, 100, i);
+
+		fx_send(fx->port[0], i % 3, &m, 1);
+	}
+	fx_command("inject off");
+	fx_command("remove fn=0");
+	/* Until bursts free the mbufs of the paused queues, here all of queue 0. */
+	while (rte_mempool_avail_count(pool) != NB_MBUFS - 2 * NB_FRAMES) {
+		(void)rte_eth_tx_burst(fx->port[0], 0, NULL, 0);
+		rte_delay_us_sleep(100);
+	}
+	late = (struct late){
+		.burst = rte_eth_fp_ops[fx->port[0]].tx_pkt_burst,
+		.txq = rte_eth_fp_ops[fx->port[0]].txq.data[2],
+		.control = syscall(SYS_gettid),
+	};
+	fx_pool_hook = burst_while_stopped;
+	fx_stop(fx);
+	__atomic_store_n(&late.is_stop_over, true, __ATOMIC_RELEASE);
+	assert_true(late.is_begun);
+	assert_int_equal(pthread_join(late.thread, NULL), 0);
+	assert_false(late.is_inside);
+	fx_pool_hook = NULL;
+	check_pool(pool);
+	rte_mempool_free(pool);
+	fx->ignore_counters = true;
+	fx_command("return fn=0");
+}
+
 /* The application's choice of operations is for its own pools. */
 FX_TEST(test_pool_of_copies)
 {

@@ -91,8 +91,10 @@ is_meant(const struct mana_txq *txq, unsigned int what)
 
 /* In a function of its own for the thread sanitizer: bursts read the flag at any time. */
 static void
-tx_pause_set(const struct mana_priv *priv, struct mana_txq *txq, bool is_paused)
+tx_pause_set(const struct mana_priv *priv, struct mana_txq *txq, unsigned int what,
+	     bool is_paused)
 {
+	txq->is_stopping = is_paused && (what & MANA_PAUSE_FOR_STOP) != 0;
 	txq->device = priv->device;
 	MANA_ORDER_BEFORE(txq);
 	/* A queue that does not run stays paused: it has no rings. */
@@ -113,7 +115,7 @@ mana_pause_set(const struct mana_priv *priv, unsigned int what, bool is_paused)
 		}
 	MANA_FOREACH_TXQ(priv, txq)
 		if (is_meant(txq, what))
-			tx_pause_set(priv, txq, is_paused);
+			tx_pause_set(priv, txq, what, is_paused);
 }
 
 /* Whether a stack pointer is that of the calling thread, whatever stack that uses now. */

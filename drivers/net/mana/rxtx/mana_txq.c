@@ -277,7 +277,7 @@ mana_tx_old_free(struct mana_txq *txq, uint32_t max)
 	uint32_t nb;
 
 	/* The control path has destroyed the SQ, and marked the mbufs, before. */
-	if (mana_atomic_acquire(&txq->has_old) == 0)
+	if (txq->is_stopping || mana_atomic_acquire(&txq->has_old) == 0)
 		return 0;
 	nb = RTE_MIN(txq->mbuf_pi - txq->mbuf_ci, max);
 	mana_tx_free_to(txq, NULL, txq->mbuf_ci + nb);
@@ -692,7 +692,6 @@ void
 mana_txq_release_mbufs(struct mana_txq *txq)
 {
 	wqes_forget(txq);
-	/* A burst that begins late, at a stop, finds a paused queue without old mbufs. */
 	mana_atomic_store(&txq->has_old, 0);
 	mbufs_recheck(txq);
 	mana_tx_free_to(txq, NULL, txq->mbuf_pi);

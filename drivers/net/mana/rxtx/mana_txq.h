@@ -149,6 +149,7 @@ struct mana_txq {
 	bool is_form_changed; /* to the long one */
 	/* The queue is not paused, nor freed. The control path writes it: mana_locks.c. */
 	volatile bool runs;
+	volatile bool is_stopping; /* the stop frees the old mbufs, not a burst; as runs */
 	uint32_t last_right; /* position, while learning */
 	uint32_t reaped_pi; /* pi when a burst last looked at completions */
 	MANA_ATOMIC(uintptr_t) is_busy; /* these as in struct mana_rxq */
