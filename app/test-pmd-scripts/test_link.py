@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Link status and events as testpmd prints them."""
 
-from harness import check, fixture, main
+import os
+import re
+
+from harness import check, check_equal, fixture, main
 from model import Model, wait_until
 
 MACHINE = ("--ports", "2", "--wire", "pair")
@@ -77,8 +80,35 @@ def set_link():
         run.finish(expected_errors=["the host controls it", "^Fail"])
 
 
+def netdev_mtu():
+    """
+    One warning when another program sets the MTU of a netdev whose port has queues, none when
+    the port is stopped.
+    """
+    with fixture(*MACHINE, strict=False) as run:
+        def warnings():
+            text = os.pread(run.messages.fileno(), 1 << 20, 0).decode()
+            return re.findall(r"_p1: the MTU of netdev mana0p0 was changed from (\d+) to (\d+)",
+                              text)
+        run.start(log="*:warning")
+        wait_for_info(run.pmd, 0, "Link status: up")
+        changes = [("1500", "1400"), ("1400", "1500")]
+        for number, (_, after) in enumerate(changes, 1):
+            run.model.ctl("mtu", "port=1", f"mtu={after}")
+            wait_until(lambda: warnings() == changes[:number], warnings)
+        run.pmd.command("port stop 0")
+        run.model.ctl("mtu", "port=1", "mtu=1300")
+        wait_for_info(run.pmd, 0, "Link status: down")
+        run.pmd.command("port start 0")
+        wait_for_info(run.pmd, 0, "Link status: up")
+        report = run.finish()
+        check_equal("warnings", warnings(), changes)
+        check_equal("violations", [(one["name"], one["count"]) for one in report.violations],
+                    [("netdev_change_under_raw_qps", 2)])
+
+
 VARIANTS = {"events": events, "no-events": no_events, "old-kernel": old_kernel,
-            "set-link": set_link}
+            "set-link": set_link, "netdev-mtu": netdev_mtu}
 
 if __name__ == "__main__":
     main(VARIANTS)
