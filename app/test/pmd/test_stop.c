@@ -185,6 +185,13 @@ read_settings(uint16_t port)
 	(void)rte_eth_rx_queue_info_get(port, 0, &rxq);
 }
 
+static void
+restart(uint16_t port)
+{
+	(void)rte_eth_dev_stop(port);
+	(void)rte_eth_dev_start(port);
+}
+
 /* The operation is interrupted at random; each stop succeeds, and the port starts again. */
 static void
 stop_in_handler(struct fixture *fx, void (*operate)(uint16_t port))
@@ -226,6 +233,11 @@ FX_TEST(test_stop_in_queue_count)
 FX_TEST(test_stop_in_mtu)
 {
 	stop_in_handler(fx, set_mtu);
+}
+
+FX_TEST(test_stop_in_start)
+{
+	stop_in_handler(fx, restart);
 }
 
 FX_TEST(test_stop_in_burst)

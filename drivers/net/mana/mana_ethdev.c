@@ -720,13 +720,6 @@ port_start(struct rte_eth_dev *dev)
 }
 
 static int
-dev_start(struct rte_eth_dev *dev)
-{
-	return MANA_OPERATION(dev, port_start(dev), "start with %u Rx and %u Tx queues",
-			      dev->data->nb_rx_queues, dev->data->nb_tx_queues);
-}
-
-static int
 dev_stop(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
@@ -746,6 +739,21 @@ dev_stop(struct rte_eth_dev *dev)
 	}
 	mana_control_unlock(priv);
 	return MANA_PORT_RESULT(ret, dev->data->name, "stop");
+}
+
+static int
+dev_start(struct rte_eth_dev *dev)
+{
+	const struct mana_priv *priv = dev->data->dev_private;
+
+	/*
+	 * A signal handler that interrupts ethdev's start at its end finds a port that is not
+	 * started yet, so its stop does nothing.
+	 */
+	if (rte_eal_process_type() == RTE_PROC_PRIMARY && priv->is_running)
+		(void)dev_stop(dev);
+	return MANA_OPERATION(dev, port_start(dev), "start with %u Rx and %u Tx queues",
+			      dev->data->nb_rx_queues, dev->data->nb_tx_queues);
 }
 
 static int
