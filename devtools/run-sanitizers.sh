@@ -33,7 +33,7 @@ done
 
 [ -e "$build/build.ninja" ] || CC=gcc meson setup "$build" "$root" \
 	-Db_sanitize=address,undefined -Db_lundef=false \
-	-Dbuildtype=debugoptimized -Doptimization=1
+	-Dbuildtype=debugoptimized -Doptimization=1 -Dc_args=-DMANA_LOCK_ORDER
 if [ $# -ne 0 ]; then
 	:
 elif [ -n "${MANA_TEST_PART:-}" ]; then

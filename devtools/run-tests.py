@@ -239,6 +239,7 @@ STAGES = {
     'builds': ('full', script(TOOLS / 'check-builds.sh')),
     'analyze': ('full', script(TOOLS / 'analyze.py', '--build', 'BUILD')),
     'sanitizers': ('gate', lambda run, _: sanitizers_stage(run)),
+    'lock-order': ('full', script(TOOLS / 'check-lock-order.sh')),
     'thread-sanitizer': ('gate', script(TOOLS / 'run-tsan.sh', 'BUILD')),
     'mutants': ('full', script(TOOLS / 'mutants.py')),
     'coverage': ('full', script(TOOLS / 'coverage.sh')),

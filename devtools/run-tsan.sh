@@ -24,7 +24,7 @@ plugin=$(basename "$(realpath "$plain/drivers/librte_net_mana.so")")
 
 [ -e "$build/build.ninja" ] || CC=gcc meson setup "$build" "$root" \
 	-Db_sanitize=thread -Db_lundef=false -Dbuildtype=debugoptimized -Dwerror=true \
-	-Dc_args=-DRTE_FORCE_INTRINSICS
+	-Dc_args="-DRTE_FORCE_INTRINSICS -DMANA_LOCK_ORDER"
 # shellcheck disable=SC2086 # a list of words
 ninja -C "$build" "drivers/$plugin" $programs \
 	app/test-pmd-scripts/hotplug

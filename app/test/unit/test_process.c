@@ -87,8 +87,10 @@ TEST(pages_of_ports)
 static MANA_ATOMIC(uint64_t) lock;
 
 static void *
-unlock_later(void *arg)
+hold_for_a_while(void *arg)
 {
+	mana_query_lock(&lock);
+	__atomic_store_n((bool *)arg, true, __ATOMIC_RELEASE);
 	usleep(20000);
 	mana_query_unlock(&lock);
 	return arg;
@@ -97,12 +99,16 @@ unlock_later(void *arg)
 /* Another process holds the lock for a while. */
 TEST(lock_of_another_process)
 {
+	bool is_held = false;
 	pthread_t thread;
 
 	mana_query_lock(&lock);
 	assert_eq(mana_atomic_load(&lock) >> 32, MANA_PROCESS_PRIMARY);
 	assert_eq((uint32_t)mana_atomic_load(&lock), (uint32_t)rte_gettid());
-	assert_eq(pthread_create(&thread, NULL, unlock_later, NULL), 0);
+	mana_query_unlock(&lock);
+	assert_eq(pthread_create(&thread, NULL, hold_for_a_while, &is_held), 0);
+	while (!__atomic_load_n(&is_held, __ATOMIC_ACQUIRE))
+		usleep(100);
 	mana_process_id = 7;
 	mana_query_lock(&lock);
 	assert_eq(mana_atomic_load(&lock) >> 32, 7);
@@ -134,7 +140,7 @@ TEST(mutex_of_a_dead_thread)
 		skip();
 	sigemptyset(&set);
 	sigaddset(&set, SIGHUP);
-	mana_mutex_init(&mutex);
+	mana_mutex_init(&mutex, MANA_LOCK_INNER);
 	for (uint32_t is_try = 0; is_try < 2; is_try++) {
 		assert_eq(pthread_create(&thread, NULL, die_with_lock, NULL), 0);
 		assert_eq(pthread_join(thread, NULL), 0);

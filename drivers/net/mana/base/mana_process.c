@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -56,13 +58,40 @@ mana_now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* ---- The order of locks ------------------------------------------------------- */
+
+#ifdef MANA_LOCK_ORDER
+static __thread uint32_t held; /* a bit for each rank of which this thread has a lock */
+
+void
+mana_lock_order_enter(enum mana_lock_rank rank, bool waits)
+{
+	if (waits && held >> rank != 0) {
+		(void)fprintf(stderr, "MANA: order of locks: %d with those of mask 0x%x\n", rank,
+			      held);
+		abort();
+	}
+	if (!waits)
+		held |= RTE_BIT32(rank);
+}
+
+void
+mana_lock_order_leave(enum mana_lock_rank rank)
+{
+	held &= ~RTE_BIT32(rank);
+}
+#endif
+
 /* ---- Mutexes ----------------------------------------------------------------- */
 
 void
-mana_mutex_init(struct mana_mutex *mutex)
+mana_mutex_init(struct mana_mutex *mutex, enum mana_lock_rank rank)
 {
 	pthread_mutexattr_t attr;
 
+	mutex->rank = rank;
+	/* A forked child has no lock. */
+	mana_lock_order_leave(rank);
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
 	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
@@ -102,16 +131,19 @@ mutex_take(struct mana_mutex *mutex, int (*lock)(pthread_mutex_t *mutex))
 	ret = lock(&mutex->lock);
 	if (ret == EOWNERDEAD)
 		ret = pthread_mutex_consistent(&mutex->lock);
-	if (ret == 0)
+	if (ret == 0) {
 		mutex->mask = before;
-	else
+		mana_lock_order_enter(mutex->rank, false);
+	} else {
 		mana_signals_restore(&before);
+	}
 	return ret == 0;
 }
 
 void
 mana_mutex_lock(struct mana_mutex *mutex)
 {
+	mana_lock_order_enter(mutex->rank, true);
 	(void)mutex_take(mutex, pthread_mutex_lock);
 }
 
@@ -126,6 +158,7 @@ mana_mutex_unlock(struct mana_mutex *mutex)
 {
 	const sigset_t before = mutex->mask;
 
+	mana_lock_order_leave(mutex->rank);
 	pthread_mutex_unlock(&mutex->lock);
 	mana_signals_restore(&before);
 }

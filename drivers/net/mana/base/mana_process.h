@@ -88,6 +88,34 @@ void mana_signals_block(sigset_t *before);
 void mana_signals_restore(const sigset_t *before);
 
 /*
+ * The order in which a thread takes locks, each with lower ones held only; see
+ * doc/guides/nics/mana-control.rst. A build with MANA_LOCK_ORDER ends a program that breaks it.
+ */
+enum mana_lock_rank {
+	MANA_LOCK_PORT,
+	MANA_LOCK_PEERS,
+	MANA_LOCK_PROCESS, /* the first one of the registry */
+	MANA_LOCK_REGISTRY,
+	MANA_LOCK_INNER, /* of a queue, of the regions */
+};
+
+#ifdef MANA_LOCK_ORDER
+/* waits: the thread is about to wait for the lock; else it has it. */
+void mana_lock_order_enter(enum mana_lock_rank rank, bool waits);
+void mana_lock_order_leave(enum mana_lock_rank rank);
+#else
+static inline void
+mana_lock_order_enter(enum mana_lock_rank rank __rte_unused, bool waits __rte_unused)
+{
+}
+
+static inline void
+mana_lock_order_leave(enum mana_lock_rank rank __rte_unused)
+{
+}
+#endif
+
+/*
  * A mutex that survives the death of its holder. The holder blocks signals, but those of
  * faults, so that no signal handler finds it locked by its own thread: a handler may stop
  * a port.
@@ -95,10 +123,11 @@ void mana_signals_restore(const sigset_t *before);
 struct mana_mutex {
 	pthread_mutex_t lock;
 	sigset_t mask; /* of the holder, before */
+	enum mana_lock_rank rank;
 };
 
 /* Needs no memory of the system, so it does not fail (glibc pthread_mutex_init.c). */
-void mana_mutex_init(struct mana_mutex *mutex);
+void mana_mutex_init(struct mana_mutex *mutex, enum mana_lock_rank rank);
 void mana_mutex_lock(struct mana_mutex *mutex);
 /* Whether the caller holds it now. */
 bool mana_mutex_trylock(struct mana_mutex *mutex);

@@ -341,13 +341,13 @@ on_child(void)
 	shared = NULL;
 	nb_users = 0;
 	mana_atomic_store(&mana_process_id, 0);
-	mana_mutex_init(&process_lock);
+	mana_mutex_init(&process_lock, MANA_LOCK_PROCESS);
 }
 
 /* When the program starts, so neither lacks memory. */
 RTE_INIT(process_init)
 {
-	mana_mutex_init(&process_lock);
+	mana_mutex_init(&process_lock, MANA_LOCK_PROCESS);
 	(void)pthread_atfork(NULL, NULL, on_child);
 }
 
@@ -383,7 +383,7 @@ mana_registry_open(void)
 			return -ENOMEM;
 		zone = memset(mz->addr, 0, sizeof(*zone));
 		(void)rte_strscpy(zone->file, mana_driver_file(), sizeof(zone->file));
-		mana_mutex_init(&zone->lock);
+		mana_mutex_init(&zone->lock, MANA_LOCK_REGISTRY);
 		/* Last, because a secondary process may read it at any time. */
 		__atomic_store_n(&zone->layout, LAYOUT, __ATOMIC_RELEASE);
 	}

@@ -790,7 +790,7 @@ mana_mr_serve(struct mana_priv *priv, uintptr_t addr, size_t len,
 int
 mana_mr_table_create(struct mana_priv *priv)
 {
-	mana_mutex_init(&priv->mrs.lock);
+	mana_mutex_init(&priv->mrs.lock, MANA_LOCK_INNER);
 	TAILQ_INIT(&priv->mrs.regions);
 	priv->mr_table.port = priv;
 	mana_atomic_store(&priv->mr_table.seq[MANA_KIND_SECONDARY], 1u << 31);

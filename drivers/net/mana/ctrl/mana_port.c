@@ -283,7 +283,7 @@ mana_port_open(struct mana_priv *priv, struct ibv_device *device, uint32_t port,
 {
 	int ret;
 
-	mana_mutex_init(&priv->control);
+	mana_mutex_init(&priv->control, MANA_LOCK_PORT);
 	priv->port = port;
 	/* The kernel accepts 30 whatever it reports (mana_ib_create_qp_raw). */
 	priv->tx_max_sge = priv->options.max_send_sge != 0 ?

@@ -120,12 +120,12 @@ on_child(void)
 	mana_primary_socket = -1;
 	FOREACH_PEER(peer)
 		close(*peer);
-	mana_mutex_init(&peers_lock);
+	mana_mutex_init(&peers_lock, MANA_LOCK_PEERS);
 }
 
 RTE_INIT(peers_init)
 {
-	mana_mutex_init(&peers_lock);
+	mana_mutex_init(&peers_lock, MANA_LOCK_PEERS);
 	(void)pthread_atfork(NULL, NULL, on_child);
 }
 

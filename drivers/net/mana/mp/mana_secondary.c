@@ -48,6 +48,21 @@ static MANA_ATOMIC(mana_burst_t) path_burst; /* of all ports */
 /* Protects these, and the order of joins and of news. */
 static pthread_mutex_t ports_lock = PTHREAD_MUTEX_INITIALIZER;
 
+static void
+ports_lock_take(void)
+{
+	mana_lock_order_enter(MANA_LOCK_PORT, true);
+	pthread_mutex_lock(&ports_lock);
+	mana_lock_order_enter(MANA_LOCK_PORT, false);
+}
+
+static void
+ports_lock_release(void)
+{
+	mana_lock_order_leave(MANA_LOCK_PORT);
+	pthread_mutex_unlock(&ports_lock);
+}
+
 /* ---- Operations ------------------------------------------------------------------ */
 
 static MANA_ATOMIC(uint32_t) *
@@ -83,11 +98,11 @@ mana_secondary_close(struct rte_eth_dev *dev)
 	 */
 	if (dev->data->name[0] == '\0')
 		dev->data->port_id = dev - rte_eth_devices;
-	pthread_mutex_lock(&ports_lock);
+	ports_lock_take();
 	mana_bursts_stop(dev);
 	device_unmap(dev->data->port_id);
 	mana_atomic_store(&ports[dev->data->port_id].is_attached, false);
-	pthread_mutex_unlock(&ports_lock);
+	ports_lock_release();
 	mana_registry_close();
 	return 0;
 }
@@ -335,12 +350,12 @@ port_update(uint16_t port_id)
 	struct port *port = &ports[port_id];
 	struct mana_news before, now;
 
-	pthread_mutex_lock(&ports_lock);
+	ports_lock_take();
 	before = port->news;
 	if (port->is_attached)
 		port_follow(port_id);
 	now = port->news;
-	pthread_mutex_unlock(&ports_lock);
+	ports_lock_release();
 	if (before.link_nr != now.link_nr)
 		event_notify(port_id, RTE_ETH_EVENT_INTR_LSC);
 	if (before.state == now.state)
@@ -388,7 +403,7 @@ mana_secondary_join(struct rte_eth_dev *dev)
 	 */
 	rte_eth_fp_ops[port_id].rxq.data = (void **)(uintptr_t)queues->rxqs;
 	rte_eth_fp_ops[port_id].txq.data = (void **)(uintptr_t)queues->txqs;
-	pthread_mutex_lock(&ports_lock);
+	ports_lock_take();
 	mana_atomic_store(&path_burst, mana_rx_path_select()->burst);
 	before = port->news;
 	port_follow(port_id);
@@ -399,5 +414,5 @@ mana_secondary_join(struct rte_eth_dev *dev)
 	if (mana_secondary_has(dev))
 		port->news.link_nr = before.link_nr;
 	mana_atomic_store(&port->is_attached, true);
-	pthread_mutex_unlock(&ports_lock);
+	ports_lock_release();
 }

@@ -135,12 +135,17 @@ mana_query_id(void)
 static inline bool
 mana_query_trylock(MANA_ATOMIC(uint64_t) *lock)
 {
-	return mana_atomic_take(lock, mana_query_id());
+	const bool is_taken = mana_atomic_take(lock, mana_query_id());
+
+	if (is_taken)
+		mana_lock_order_enter(MANA_LOCK_INNER, false);
+	return is_taken;
 }
 
 static inline void
 mana_query_lock(MANA_ATOMIC(uint64_t) *lock)
 {
+	mana_lock_order_enter(MANA_LOCK_INNER, true);
 	while (!mana_query_trylock(lock))
 		rte_pause();
 }
@@ -148,6 +153,7 @@ mana_query_lock(MANA_ATOMIC(uint64_t) *lock)
 static inline void
 mana_query_unlock(MANA_ATOMIC(uint64_t) *lock)
 {
+	mana_lock_order_leave(MANA_LOCK_INNER);
 	mana_atomic_release(lock, 0);
 }
 
