@@ -20,8 +20,8 @@ cd "${1:-$devtools/..}"
 driver=drivers/net/mana
 max_files=25
 # A commit that raises one says which user has what of it.
-max_lines=19021
-max_driver_files=51
+max_lines=19035
+max_driver_files=52
 max_model_lines=49764
 max_test_lines=104340
 max_always_inline=16

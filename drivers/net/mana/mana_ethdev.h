@@ -21,7 +21,7 @@ void mana_dev_init(struct rte_eth_dev *dev, struct rte_device *device);
 /* Sets the burst functions of a port that runs, and of ethdev's table. */
 void mana_bursts_start(struct rte_eth_dev *dev);
 
-/* ---- mana_recovery.c: operations, and the loss of the device ---------------- */
+/* ---- mana_control.c: operations that need the device ------------------------- */
 
 /*
  * An operation that needs the device is between begin and end. begin returns 0, or after
@@ -43,6 +43,9 @@ void mana_control_unlock(struct mana_priv *priv);
 /* What mana_control_begin() returns. */
 int mana_state_check(const struct mana_priv *priv);
 int mana_is_removed(struct rte_eth_dev *dev);
+
+/* ---- mana_recovery.c: the loss and the return of the device ------------------- */
+
 /* Whether the driver would wait for a lost device. */
 bool mana_waits_for_device(const struct rte_eth_dev *dev, const struct mana_priv *priv);
 /* Warns if net_failsafe owns the port and the kernel refuses membarrier(2). */
