@@ -91,7 +91,7 @@ mac_addr_add(struct rte_eth_dev *dev, struct rte_ether_addr *mac,
 
 /* ---- MTU ----------------------------------------------------------------- */
 
-/* The device accepts what fits the posted buffers: it has no MTU register. */
+/* What fits the posted buffers arrives: the adapter has no MTU. ASSUMED: no-mtu */
 static int
 mtu_check(const struct mana_priv *priv, uint16_t mtu)
 {

@@ -37,7 +37,7 @@
 #define MANA_MIN_CQE 64
 #define MANA_MIN_DESC 64
 #define MANA_DEFAULT_DESC 256
-/* The smallest Rx buffer that the card accepts is unknown: a safe size. */
+/* A size that each card should accept. ASSUMED: min-rx-buffer */
 #define MANA_MIN_RX_BUF_BYTES 1024
 /* Ethernet header of the largest frame; tags are added and removed by the NIC. */
 #define MANA_FRAME_OVERHEAD RTE_ETHER_HDR_LEN

@@ -11,7 +11,8 @@
  * stop and start each ethdev queue has the mbufs of its rings as spares; the new rings get
  * them, and the bursts return the others.
  *
- * The adapter may write late to a buffer of the old rings: the oldest are posted last.
+ * The adapter may write late to a buffer of the old rings: the oldest are posted last
+ * (ASSUMED: late-write).
  * A start that fails leaves the port without a set, and the tick starts it again.
  *
  * Entry i of the RSS table is hardware queue i. Which ethdev queue polls it is up to

@@ -148,7 +148,7 @@ mana_rx_finish(struct mana_rxq *rxq, struct rte_mbuf **pkts, uint32_t nb,
 
 /*
  * Take a spare of this buffer's pool, whose bytes have a memory key; or NULL. The
- * newest one first: the adapter may still write to the oldest ones.
+ * newest one first: the adapter may still write to the oldest ones. ASSUMED: late-write
  */
 struct rte_mbuf *mana_rx_spares_take(struct mana_rxq *rxq,
 				     struct mana_mr_cache *mr,
