@@ -23,8 +23,10 @@ import tempfile
 
 import machine
 import vm
-from harness import check, check_equal, main
-from model import BUILD, TOP, program_environment
+from harness import check, check_equal, check_report, main
+from model import BUILD, TOP, Model, mac, plugin_arguments, program_environment
+from netvsc import STATES, UUID
+from testpmd import memory_arguments
 
 DOCUMENTS = {
     "readme": ["README.md", "CONTRIBUTING.md"],
@@ -84,7 +86,7 @@ NOT_RUN = {
         "changes an installed program",
     "dpdk-hugepages.py --setup 1G": "changes the machine's memory",
     "ip link set dev eth1 down": "an interface of the reader's machine",
-    "ip link show master eth1": "a machine of Azure",
+    "ip link show master eth1": "a machine of Azure: the variant azure runs it",
     "mana-first-contact --reflect                          # on the second machine":
         "two machines with the adapter",
     "mana-first-contact --rx-port $VF --netvsc $DEV_UUID --ip4 10.0.0.4,10.0.0.5":
@@ -93,12 +95,12 @@ NOT_RUN = {
         "runs until it is interrupted: first-contact-watch tests it",
     "mana-first-contact --ip4 10.0.0.4,10.0.0.5 --dst 12:34:56:78:9a:bc":
         "a machine of Azure",
-    "SYN=eth1": "a machine of Azure",
-    "NET_UUID=f8615163-df3e-46c5-913f-f2d2f965ed0e": "a machine of Azure",
+    "SYN=eth1": "a machine of Azure: the variant azure runs it",
+    "NET_UUID=f8615163-df3e-46c5-913f-f2d2f965ed0e": "a machine of Azure: the variant azure runs it",
     "dpdk-testpmd -l 0-2 -d .../librte_net_mana.so -a $PCI,mac=$MAC -- -i":
-        "a machine of Azure",
+        "a machine of Azure: the variant azure runs it",
     "echo $DEV_UUID > /sys/bus/vmbus/drivers/uio_hv_generic/unbind":
-        "a machine of Azure",
+        "a machine of Azure: the variant azure runs it",
     "ovs-vsctl set Open_vSwitch . other_config:dpdk-init=true \\":
         "needs a running switch: testpmd-openvswitch-ping has these options",
     "build/model/mana-model --name m -- dpdk-testpmd --proc-type=primary ...":
@@ -300,6 +302,59 @@ def run(names, needs_hugepages=True):
         shutil.rmtree(folder, ignore_errors=True)
 
 
+# Programs of the chapter Azure that the modelled machine has in another form: its kernel has all
+# modules, and testpmd gets its lcores, memory and plug-in, and commands on standard input.
+AZURE_PROGRAMS = {
+    "modprobe": "exit 0",
+    "dpdk-testpmd": """test "$1 $2 $3 $4 $5" = "-l 0-2 -d .../librte_net_mana.so -a"
+        shift 4
+        LD_PRELOAD="$LD_PRELOAD $STATES"
+        PATH=$PLAIN_PATH
+        printf '%s\\n' 'show port summary all' 'start tx_first' stop quit |
+            exec dpdk-testpmd $SETTINGS "$@" --total-num-mbufs=8192
+        """,
+}
+
+
+def azure():
+    """
+    The chapter Azure of the driver's guide, on a machine whose synthetic device hv_netvsc owns:
+    net_netvsc forwards by the VF, and then the kernel has the interface again.
+    """
+    with open(os.path.join(TOP, "doc/guides/nics/mana.rst"), encoding="utf-8") as file:
+        chapter = re.search(r"^Azure\n-+\n(.*?)^Packages\n-+\n", file.read(), re.M | re.S)
+    blocks = [block for block in rst_blocks("Azure", chapter.group(1))
+              if block.kind == "commands"]
+    check_equal("first words", [block.first.split()[0] for block in blocks],
+                ["ip", "SYN=eth1", "NET_UUID=f8615163-df3e-46c5-913f-f2d2f965ed0e",
+                 "dpdk-testpmd", "echo"])
+    script = "\n".join(["set -eu", *(line for block in blocks for line in block.lines),
+                        "ip link show $SYN"]).replace("eth1", "hv0p0")
+    model = Model("--ports", "1", "--netvsc=hv")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in AZURE_PROGRAMS.items():
+            path = os.path.join(folder, name)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(f"#!/bin/sh -eu\n{text}\n")
+            os.chmod(path, 0o755)
+        settings = [machine.lcores(2), *plugin_arguments(), *memory_arguments("no-huge", 256)]
+        done = subprocess.run(
+            model.command("sh", "-c", script), check=False, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300,
+            env=program_environment() | {
+                "PATH": f"{folder}:{os.environ['PATH']}", "PLAIN_PATH": os.environ["PATH"],
+                "STATES": STATES, "SETTINGS": " ".join(settings)})
+    print(done.stdout)
+    check_equal("exit status", done.returncode, 0)
+    check_equal("ports", re.findall(r"^\d +[0-9A-F:]{17} +(\S+) +(\S+) ", done.stdout, re.M),
+                [(UUID, "net_netvsc")])
+    report = model.report()
+    check_report(report)
+    port = report.ports[mac(0)]
+    check_equal("switches to the VF", port["synthetic"]["to_vf"], 1)
+    check(port["tx"]["packets"] >= 32, "no packet went by the VF")
+
+
 def tables():
     """Each table entry has a block, and each command block is marked as one."""
     documents = sorted(sum(DOCUMENTS.values(), []))
@@ -358,7 +413,7 @@ def messages():
             check(part.strip(" :;") in texts, f"the driver has no message: {message}")
 
 
-VARIANTS = {"tables": tables, "inline": inline, "messages": messages}
+VARIANTS = {"tables": tables, "inline": inline, "messages": messages, "azure": azure}
 VARIANTS.update({name: functools.partial(run, names, needs_hugepages=name != "model")
                  for name, names in DOCUMENTS.items()})
 VARIANTS["vm"] = functools.partial(run_in_guests, DOCUMENTS["vm"])

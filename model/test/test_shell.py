@@ -277,26 +277,6 @@ class Vmbus(Case):
         self.assertEqual(self.good(f'{sys.executable} -c "{script}"').split(),
                          ["True", "hv0p0", "000d3a000001"])
 
-    def test_commands_of_the_driver_guide(self):
-        """Chapter Azure of doc/guides/nics/mana.rst, with SYN=hv0p0, without modprobe."""
-        self.good("""set -e; SYN=hv0p0
-            VF=$(ip -br link show master $SYN | awk '{ print $1 }')
-            MAC=$(cat /sys/class/net/$VF/address)
-            PCI=$(basename $(readlink -f /sys/class/net/$VF/device))
-            test $VF.$MAC.$PCI = mana0p0.00:0d:3a:00:00:01.7870:00:00.0
-            ip link set dev $SYN down
-            ip link set dev $VF down
-            NET_UUID=f8615163-df3e-46c5-913f-f2d2f965ed0e
-            DEV_UUID=$(basename $(readlink -f /sys/class/net/$SYN/device))
-            echo $NET_UUID > /sys/bus/vmbus/drivers/uio_hv_generic/new_id
-            echo $DEV_UUID > /sys/bus/vmbus/drivers/hv_netvsc/unbind
-            echo $DEV_UUID > /sys/bus/vmbus/drivers/uio_hv_generic/bind
-            ! ip link show $SYN
-            test -e /sys/class/uio/uio0 -a -w /dev/uio0
-            echo $DEV_UUID > /sys/bus/vmbus/drivers/uio_hv_generic/unbind
-            echo $DEV_UUID > /sys/bus/vmbus/drivers/hv_netvsc/bind
-            ip link show $SYN""")
-
     def test_physical_addresses_are_virtual_ones(self):
         self.assertEqual(self.good("""python3 -c '
 import ctypes, os, struct
