@@ -195,7 +195,7 @@ EOF
 # It captures each of 20,000 packets of a generator, with valid checksums.
 inspects() {
 	rm -rf suricata && mkdir suricata && suricata_configuration >suricata.yaml
-	mana-model --quiet --ports 1 --wire 1=gen:count=20000,rate=10k,flows=8,size=60-1514 \
+	mana-model --quiet --ports 1 --wire 1=gen:count=20000,flows=8,size=60-1514 \
 		--fatal-violations -- suricata -c suricata.yaml --dpdk -S /dev/null >suricata.log 2>&1 &
 	suricata=$!
 	tries=0
