@@ -53,7 +53,7 @@ RUNS = {
                       r'^\d+ packets'),
     'services': ('Services under traffic', 'app/test-pmd-scripts/repeat_services.py',
                  r'^(program|testpmd|l3fwd|symmetric_mp|openvswitch|net_failsafe|vdev_netvsc) {2,}'),
-    'recovery': ('Time of a recovery', 'devtools/wait-time.sh recovery', '^recovery: '),
+    'recovery': ('Time of a recovery', 'devtools/wait-time.sh recovery', '^(recovery|outage): '),
     'recovery-linux': ('Time of a recovery on Linux, in a virtual machine',
                        'devtools/kernel-matrix.py removal-recovery', '^recovery: '),
     'pool-free': ('Longest burst while a mempool is freed', 'devtools/wait-time.sh pool-free',

@@ -3,7 +3,8 @@
 #
 # Measures on the model, under traffic, how long an application waits:
 #   recovery   how long the driver takes to rebuild a port with 16 Rx and 16 Tx queues
-#              after a reset of the adapter: a line per port, with the goal
+#              after a reset of the adapter: a line per port, with the goal; and how long
+#              its Rx queues are replaced for each other reason
 #   pool-free  the longest burst while a mempool is freed, with a kernel that takes 100 ms
 #              to deregister memory, and with a fast one
 #
@@ -41,5 +42,5 @@ for name; do
 		tail -n 30 "$log"
 		exit 1
 	}
-	grep "^$name: " "$log"
+	grep -E "^($name|outage): " "$log"
 done
