@@ -32,6 +32,7 @@ DOCUMENTS = {
     "readme": ["README.md", "CONTRIBUTING.md"],
     "driver": ["doc/guides/nics/mana.rst", "doc/guides/nics/mana-reference.rst",
                "doc/guides/nics/mana-doctor.rst", "doc/guides/nics/mana-recipes.rst",
+               "doc/guides/nics/mana-performance.rst",
                "doc/guides/nics/mana-datapath.rst",
                "doc/guides/nics/mana-control.rst", "doc/guides/nics/mana-assumptions.rst",
                "doc/guides/nics/mana-scale.rst", "doc/guides/nics/mana-assurance.rst",
