@@ -195,17 +195,15 @@ EOF
 # It captures each of 20,000 packets of a generator, with valid checksums.
 inspects() {
 	rm -rf suricata && mkdir suricata && suricata_configuration >suricata.yaml
-	mana-model --quiet --ports 1 --wire 1=gen:count=20000,flows=8,size=60-1514 \
-		--fatal-violations -- suricata -c suricata.yaml --dpdk -S /dev/null >suricata.log 2>&1 &
+	mana-model --quiet --name suricata --ports 1 --fatal-violations \
+		--wire 1=gen:count=20000,flows=8,size=60-1514 -- \
+		suricata -c suricata.yaml --dpdk -S /dev/null >suricata.log 2>&1 &
 	suricata=$!
-	tries=0
-	# Each second stats.log tells how many more there are.
-	until awk '/^decoder.pkts / { n += $NF } END { exit n < 20000 }' suricata/stats.log; do
+	until mana-model ctl suricata report 2>/dev/null | grep -q '"sent": 20000'; do
 		kill -0 "$suricata" || { cat suricata.log; return 1; }
-		tries=$((tries + 1))
-		[ "$tries" -lt 600 ] || { tail -n 40 suricata/stats.log; kill "$suricata"; return 1; }
 		sleep 0.2
 	done
+	sleep 1 # it reads the last ones
 	mapped >maps
 	comm=$(grep -l '^Suricata-Main$' /proc/[0-9]*/comm) && pid=${comm#/proc/} &&
 		kill -INT "${pid%/comm}" && wait "$suricata" && cat suricata.log maps &&
