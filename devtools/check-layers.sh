@@ -20,10 +20,10 @@ cd "${1:-$devtools/..}"
 driver=drivers/net/mana
 max_files=25
 # A commit that raises one says which user has what of it.
-max_lines=19036
-max_driver_files=52
+max_lines=19052
+max_driver_files=53
 max_model_lines=49764
-max_test_lines=104451
+max_test_lines=104449
 max_always_inline=16
 errors=$(mktemp)
 trap 'rm -f "$errors"' EXIT

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every run of the pause protocol of mana_locks.c, on processors that reorder.
+"""Every run of the pause protocol of mana_pause.c, on processors that reorder.
 
 A thread polls a queue while the control path pauses it, replaces its rings, and
 resumes it. The script tries all interleavings on two kinds of processor: "tso" (x86:

@@ -12,7 +12,7 @@
  * and an eventfd that the driver writes
  *   - when it has armed the CQs and a ring holds a CQE already, since the device
  *     may give no event for that CQE;
- *   - at the end of a pause (mana_locks.c). The CQs may be new ones, and an
+ *   - at the end of a pause (mana_pause.c). The CQs may be new ones, and an
  *     interrupt that was enabled during the pause has armed none. The application
  *     polls no packet, and arms with its next enable.
  * CQs are not disarmed: the epoll set does not watch a disabled interrupt. The next

@@ -27,7 +27,7 @@
 
 #include "mana_port.h"
 
-/* ---- mana_locks.c: the pause of bursts ---------------------------------------- */
+/* ---- mana_pause.c: the pause of bursts ---------------------------------------- */
 
 /* Queues to pause. */
 #define MANA_PAUSE_RX 1u
@@ -97,7 +97,7 @@ bool mana_peers_exist(void);
 /*
  * Forgets the processes that have ended, and removes their marks. The interrupt thread does
  * so when it learns it, but may itself wait for the end of bursts. Not with the lock of
- * mana_locks.c held.
+ * mana_registry.c held.
  */
 void mana_peers_reap(void);
 /*
@@ -106,7 +106,7 @@ void mana_peers_reap(void);
  */
 void mana_peers_ask(void);
 
-/* ---- mana_locks.c: the registry ------------------------------------------------- */
+/* ---- mana_registry.c: the registry ---------------------------------------------- */
 
 /*
  * The list of ports, and the lock for all that another thread or process may read

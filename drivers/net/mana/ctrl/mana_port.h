@@ -146,7 +146,7 @@ struct mana_rx_table {
 
 /*
  * What a secondary process has to know of a port beside its queues, in memory that processes
- * share. The primary process changes it under the lock of mana_locks.c.
+ * share. The primary process changes it under the lock of mana_registry.c.
  */
 struct mana_news {
 	uint32_t device; /* mana_device_id(); 0: no doorbell page can be mapped */
@@ -232,7 +232,7 @@ struct mana_priv {
 
 	struct mana_port_counters counters;
 
-	/* ---- Under the lock of mana_locks.c ---- */
+	/* ---- Under the lock of mana_registry.c ---- */
 	/* Whether the kernel reports the carrier of a netdev that is down. */
 	bool has_carrier;
 	bool is_carrier_lost; /* when the link was queried last: mana_watch.c */

@@ -4,7 +4,7 @@
  * Communication of the processes that share ports.
  *
  * What the primary process tells stands in memory that all share: the news of each port.
- * Its queues say when bursts may use them (mana_locks.c).
+ * Its queues say when bursts may use them (mana_pause.c).
  *
  * A secondary process sends one kind of message, by EAL's multi-process channel: the join
  * of a port. The reply brings the descriptor of the device, whose doorbell page the process

@@ -26,14 +26,14 @@
  */
 int mana_peers_open(struct mana_priv *priv);
 /*
- * Secondary processes have the port no more, nor has the list of mana_locks.c. Safe for a
+ * Secondary processes have the port no more, nor has the list of mana_registry.c. Safe for a
  * port that was not opened. The caller does not hold priv->control.
  */
 void mana_peers_close(struct mana_priv *priv);
 
 /*
  * Publish the state of a port, and wake the secondary processes, without waiting. Not with
- * the lock of mana_locks.c held.
+ * the lock of mana_registry.c held.
  *
  * @param has_device
  *   Secondary processes may map the doorbell page of priv->ctx, if that is open and not

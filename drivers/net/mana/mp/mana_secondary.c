@@ -3,11 +3,11 @@
 /*
  * A port in a secondary process. Its bursts use the queues of the primary process, which
  * are in memory that processes share, and a doorbell page of its own. They find a queue
- * paused while the primary process changes it (mana_locks.c), and leave it alone while the
+ * paused while the primary process changes it (mana_pause.c), and leave it alone while the
  * page of its device is not mapped here. mana_peers.c has the communication of both.
  *
  * Verbs objects, file descriptors and function pointers belong to the primary process: no
- * operation here uses them. All else is read under the lock of mana_locks.c.
+ * operation here uses them. All else is read under the lock of mana_registry.c.
  */
 
 #include <errno.h>

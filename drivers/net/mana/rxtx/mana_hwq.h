@@ -342,7 +342,7 @@ void mana_rxq_add(struct mana_rxq *rxq, struct mana_hwq *hwq);
 /* The rxq is left without hardware queues, and these are in none. */
 void mana_rxq_clear(struct mana_rxq *rxq);
 
-/* Pause or resume: see mana_locks.c. */
+/* Pause or resume: see mana_pause.c. */
 void mana_rxq_pause(struct mana_rxq *rxq, bool is_paused);
 
 /* Give the rxq the mbufs of a block. */

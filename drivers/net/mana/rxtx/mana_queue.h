@@ -177,7 +177,7 @@ typedef uint16_t (*mana_burst_t)(void *queue, struct rte_mbuf **pkts,
 
 /*
  * Each access to a queue from the datapath is between these two: see
- * mana_locks.c. Two plain stores; the compiler must not move them. The value tells on
+ * mana_pause.c. Two plain stores; the compiler must not move them. The value tells on
  * whose stack the burst runs.
  */
 static inline void

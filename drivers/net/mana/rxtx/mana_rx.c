@@ -485,7 +485,7 @@ mana_rx_vec_loop(struct mana_hwq *hwq, struct rte_mbuf **pkts,
 /*
  * The hardware queue to poll; the control path changes it to pause the rxq. It is
  * the first load between enter and leave: the compiler may move no load before it.
- * For the processor, the control path takes care of that (mana_locks.c).
+ * For the processor, the control path takes care of that (mana_pause.c).
  */
 static inline struct mana_hwq *
 mana_rxq_only(const struct mana_rxq *rxq)

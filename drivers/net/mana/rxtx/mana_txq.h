@@ -147,7 +147,7 @@ struct mana_txq {
 	uint8_t nb_right; /* while learning */
 	uint8_t form_tries; /* MANA_TX_FORM_TRIES less those; 0: all is said */
 	bool is_form_changed; /* to the long one */
-	/* The queue is not paused, nor freed. The control path writes it: mana_locks.c. */
+	/* The queue is not paused, nor freed. The control path writes it: mana_pause.c. */
 	volatile bool runs;
 	volatile bool is_stopping; /* the stop frees the old mbufs, not a burst; as runs */
 	uint32_t last_right; /* position, while learning */
