@@ -64,6 +64,8 @@ class Application(Console):
         """Waits until reached(report of the running machine) is true; the report."""
         return self.model.wait_until(reached, self, timeout)
 
+    wait_for_wire = wait_until      # as of a Fixture
+
     def pid(self):
         """The process id of the program, in its machine."""
         return self.model.pid(self, self.name)

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """net_netvsc on the synthetic devices of a modelled machine: what carries the packets."""
 
+import contextlib
 import os
+import tempfile
 
+from application import application, eal_arguments, example
 from harness import check_equal
 from model import BUILD, mac, pci
 from testpmd import Testpmd, arguments
@@ -28,6 +31,24 @@ def start(run, eal, app=(), memory="no-huge", preload=STATES):
     run.programs.append(run.pmd)
     run.pmd.start_up()
     return run.pmd
+
+
+@contextlib.contextmanager
+def l3fwd(generator, *options):
+    """DPDK's example l3fwd sends back what comes. Its port is 1, that of the VF is 0."""
+    with tempfile.TemporaryDirectory() as folder:
+        routes = {"4": "R198.18.0.0/15 1", "6": "R2001:2::/48 1"}
+        for version, route in routes.items():
+            with open(f"{folder}/v{version}", "w", encoding="ascii") as file:
+                file.write(route + "\n")
+        argv = [example("l3fwd"), *eal_arguments(*ONE_PORT, megabytes=512), "--",
+                "-p", "2", "-P", "--config=(1,0,1)",
+                *(f"--rule_ipv{version}={folder}/v{version}" for version in routes)]
+        with application(argv, "--ports", "1", "--wire", f"1=gen:{generator}",
+                         "--netvsc=uio", "--mode=thread", *options) as run:
+            yield run
+            run.interrupt()
+            run.finish(expected_errors=[*GONE, *TWICE])
 
 
 def synthetic(report, port=0):

@@ -22,7 +22,7 @@ import traceback
 import machine
 import netvsc
 import processes
-from application import application, eal_arguments, example
+from application import example
 from harness import check, check_equal, check_report, fixture
 from model import ending, mac, pci
 from openvswitch import BRIDGE, DESCRIPTORS, VSWITCHD, Switch
@@ -127,20 +127,9 @@ def testpmd(options, nb_ports=1):
 
 @contextlib.contextmanager
 def l3fwd(options, _nb_ports=1):
-    """DPDK's example l3fwd with net_netvsc: its port is 1, that of the VF is 0."""
-    with tempfile.TemporaryDirectory() as folder:
-        routes = {"4": "R198.18.0.0/15 1", "6": "R2001:2::/48 1"}
-        for version, route in routes.items():
-            with open(f"{folder}/v{version}", "w", encoding="ascii") as file:
-                file.write(route + "\n")
-        argv = [example("l3fwd"), *eal_arguments(*netvsc.ONE_PORT, megabytes=512), "--",
-                "-p", "2", "-P", "--config=(1,0,1)",
-                *(f"--rule_ipv{version}={folder}/v{version}" for version in routes)]
-        with application(argv, "--ports", "1", "--wire", f"1=gen:{GENERATOR}",
-                         "--netvsc=uio", "--mode=thread", *options) as run:
-            yield Bench(run.model, run)
-            run.interrupt()
-            run.finish(expected_errors=[*netvsc.GONE, *netvsc.TWICE])
+    """DPDK's example l3fwd with net_netvsc."""
+    with netvsc.l3fwd(GENERATOR, *options) as run:
+        yield Bench(run.model, run)
 
 
 @contextlib.contextmanager

@@ -8,8 +8,8 @@ import re
 from harness import check, check_equal, fixture, main
 from model import mac, pci
 from netvsc import (GONE, INFORMATION, ONE_PORT, SILENT, STATES, TWICE, UUID,
-                    check_accounted, check_carries, carried, path_is, service, start, synthetic,
-                    wait_for_loss)
+                    check_accounted, check_carries, carried, l3fwd, path_is, sent, service,
+                    start, synthetic, wait_for_loss)
 
 
 def check_application(run):
@@ -307,10 +307,24 @@ def vf_lost_and_back():
         check_accounted(report)
 
 
+def without_queue_states():
+    """l3fwd looks at no queue states: it goes with the VF and returns to it without help."""
+    with l3fwd("count=0,rate=100k,flows=16") as run:
+        check_carries(run, "vf")
+        service(run, "kind=remove", *LONG)
+        check_carries(run, "synthetic")
+        wait_for_loss(run)
+        next_step(run)
+        check_carries(run, "vf")
+        report = run.model.live_report()
+        check(sent(report) > 0, report.ports)
+        check_equal("switches to the VF", synthetic(report)["to_vf"], 2)
+
+
 if __name__ == "__main__":
     main({"without-vf": without_vf, "physical-addresses": physical_addresses,
           "queue-states": queue_states, "queues": queues, "vf-lost-and-back": vf_lost_and_back,
           "service-removed": service_removed, "service-twice": service_twice,
           "service-unreported": service_unreported,
           "service-in-place": service_in_place, "service-ignored": service_ignored,
-          "service-stopped": service_stopped, "service-two-ports": service_two_ports})
+          "l3fwd": without_queue_states, "service-stopped": service_stopped, "service-two-ports": service_two_ports})
