@@ -97,11 +97,7 @@ quietly() {
 plugin() {
 	to=$root/build-bench/$1/$2
 	tree=$root
-	link=
-	if [ "$2" = rival ]; then
-		tree=$root/rival/tree
-		link=-Dc_link_args=-Wl,--wrap=rte_eth_dev_probing_finish
-	fi
+	[ "$2" != rival ] || tree=$root/rival/tree
 	if [ ! -e "$to/build.ninja" ]; then
 		case $1 in
 		O3) set -- -Dbuildtype=release ;;
@@ -111,7 +107,7 @@ plugin() {
 		*) dpdk_die "no build $1: O3 or debian" ;;
 		esac
 		DPDK_SOURCE_DIR=$dpdk_cache quietly meson setup "$to" "$tree" \
-			-Dtests=false -Dmodel=disabled $link "$@"
+			-Dtests=false -Dmodel=disabled "$@"
 	fi
 	quietly ninja -C "$to"
 }

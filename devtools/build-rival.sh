@@ -6,9 +6,6 @@
 # shows that the model imitates MANA, and not only what this driver expects. It is
 # built and run, never read: nothing of it is part of this project, and the folder is
 # git-ignored.
-#
-# rival-queue-state.c works around the one defect that keeps testpmd from
-# forwarding, without a change of the driver's source.
 
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,8 +16,7 @@ rival=${1:-$mana_root/rival}
 plugin=$rival/build/drivers/librte_net_mana.so
 stamp=$(dpdk_installed_version)
 
-if [ -e "$plugin" ] && [ "$(cat "$rival/VERSION" 2>/dev/null)" = "$stamp" ] &&
-		[ "$plugin" -nt "$here/rival-queue-state.c" ]; then
+if [ -e "$plugin" ] && [ "$(cat "$rival/VERSION" 2>/dev/null)" = "$stamp" ]; then
 	echo "$plugin"
 	exit
 fi
@@ -48,13 +44,9 @@ cp -r "$mana_root/drivers/meson.build" "$mana_root/drivers/pch" \
 cp -r "$mana_root/devtools" "$tree/devtools"
 [ ! -d "$mana_root/dpdk-headers" ] ||
 	cp -r "$mana_root/dpdk-headers" "$tree/dpdk-headers"
-cp "$here/rival-queue-state.c" "$tree/drivers/net/mana/rival_queue_state.c"
-printf '\nsources += files(%s)\n' "'rival_queue_state.c'" \
-	>>"$tree/drivers/net/mana/meson.build"
 
 log=$rival/build.log
 if ! { DPDK_SOURCE_DIR=$dpdk_cache meson setup -Dtests=false -Dmodel=disabled \
-		-Dc_link_args=-Wl,--wrap=rte_eth_dev_probing_finish \
 		"$rival/build" "$tree" &&
 		ninja -C "$rival/build"; } >"$log" 2>&1; then
 	tail -n 30 "$log" >&2

@@ -2,8 +2,8 @@
 
 /*
  * For LD_PRELOAD into testpmd of DPDK 22.11, which does not forward on queues that look
- * stopped. net_netvsc sets no state of its queues before DPDK 23.11: the answers of
- * these functions say that they are started.
+ * stopped. net_netvsc before 23.11, and DPDK's own net_mana of 22.11, set no states: the
+ * answers of these functions say that they are started.
  */
 
 #include <dlfcn.h>

@@ -23,13 +23,15 @@ TWICE = (r"MANA: .* the selected ports are probed already",
          r"EAL: Failed to attach device on primary process")
 
 
-def start(run, eal, app=(), memory="no-huge", preload=STATES):
-    """testpmd that forwards although net_netvsc of 22.11 sets no queue states."""
+def start(run, eal, app=(), memory="no-huge", preload=STATES, **more):
+    """testpmd that forwards although net_netvsc of 22.11 sets no queue states; see arguments()."""
     shell = f'LD_PRELOAD="$LD_PRELOAD {preload}" exec "$@"'
     run.pmd = Testpmd(run.model.command("sh", "-c", shell, "sh", *arguments(
-        eal=eal, app=["--total-num-mbufs=8192", *app], memory=memory)), stderr=run.messages)
+        eal=eal, app=["--total-num-mbufs=8192", *app], memory=memory, **more)),
+                      stderr=run.messages)
     run.programs.append(run.pmd)
     run.pmd.start_up()
+    run.macs = run.pmd.macs()
     return run.pmd
 
 
