@@ -532,7 +532,7 @@ FX_TEST(test_kernel_errors)
 	fx_start(fx, &four);
 	for (unsigned int i = 0; i < RTE_DIM(errors); i++) {
 		for (unsigned int is_start = 0; is_start < 2; is_start++) {
-			/* the first QP and CQ are a spare Tx queue's */
+			/* the first QP and CQ are the internal Tx queue's */
 			check_refused(fx, "create_qp", 2, errors[i], is_start);
 			check_refused(fx, "create_ind", 1, errors[i], is_start);
 			for (unsigned int nth = 1; nth <= NB_RXQ; nth++) {
@@ -603,7 +603,7 @@ FX_TEST(test_cq_id_in_use_under_traffic)
 	fx->ignore_counters = true;
 	fx_start(fx, &four);
 	fx_expect_error("");
-	/* the RSS QP, after a spare Tx queue's */
+	/* the RSS QP, after the internal Tx queue's */
 	refuse_ids(1, 1);
 	assert_int_equal(rte_eth_dev_rss_hash_update(port, &rss), -EINVAL);
 	assert_true(fx_nb_logged(RTE_LOG_ERR, "may still have the id of its CQ") > 0);
@@ -682,7 +682,7 @@ FX_TEST(test_privilege_dropped)
 	assert_int_equal(fx_model.privileges(true, true), 0);
 }
 
-/* Without a spare Tx queue the adapter may fail for another reason. */
+/* Without an internal Tx queue the adapter may fail for another reason. */
 FX_TEST(test_no_spare_queue)
 {
 	uint8_t key[40] = { 1, 2, 3 };

@@ -186,9 +186,9 @@ struct mana_port_counters {
 	uint64_t rebuild_ns; /* of that, from the return of the device on */
 	uint64_t rebuild_max_ns; /* in the longest since the last reset */
 	uint64_t repairs; /* times that failed queues were rebuilt */
-	uint64_t rss_gaps; /* times the RSS object was replaced under traffic */
-	uint64_t rss_gap_ns; /* time without reception, in all of them */
-	uint64_t rss_gap_max_ns; /* in the longest since the last reset */
+	uint64_t rx_outages; /* times the RSS object was replaced under traffic */
+	uint64_t rx_outage_ns; /* time without reception, in all of them */
+	uint64_t rx_outage_max_ns; /* in the longest since the last reset */
 };
 
 /* dev_private. Verbs objects and mrs mean something in the primary only. */
@@ -227,7 +227,7 @@ struct mana_priv {
 	struct mana_rx_set *rx_set; /* NULL: none. Changed under the registry's lock */
 	struct mana_hwq stand_in; /* of all rxqs */
 	/* Holds the vPort while no Tx queue of the application runs. */
-	struct mana_txq spare_txq;
+	struct mana_txq vport_txq;
 	struct rte_mempool *bounce_mp; /* for copies of frames to send */
 
 	struct mana_port_counters counters;

@@ -685,7 +685,7 @@ mana_tx_form_report(struct mana_priv *priv)
 
 /* A Tx queue that sends nothing. After a failure it has no objects. */
 static int
-spare_create(struct mana_priv *priv, struct mana_txq *txq)
+vport_txq_create(struct mana_priv *priv, struct mana_txq *txq)
 {
 	*txq = (struct mana_txq){
 		.asked_desc = MANA_MIN_DESC,
@@ -697,7 +697,7 @@ spare_create(struct mana_priv *priv, struct mana_txq *txq)
 
 /*
  * The first Tx queue configures the vPort, which Rx needs. Without a Tx queue, a
- * running port would lose the vPort to its netdev. Therefore a spare Tx queue,
+ * running port would lose the vPort to its netdev. Therefore an internal Tx queue,
  * which sends nothing, exists while the application has none but one that will stop.
  */
 static int
@@ -709,14 +709,14 @@ vport_keep(struct mana_priv *priv, const struct mana_txq *stopping)
 	MANA_FOREACH_TXQ(priv, txq)
 		if (txq->qp != NULL && txq != stopping)
 			return 0;
-	if (priv->spare_txq.qp == NULL)
-		ret = spare_create(priv, &priv->spare_txq);
+	if (priv->vport_txq.qp == NULL)
+		ret = vport_txq_create(priv, &priv->vport_txq);
 	if (ret != 0)
 		mana_diag_object(priv, "internal Tx queue", MANA_DIAG_NO_ID, ret);
 	return ret;
 }
 
-/* ---- A spare Tx queue asks the kernel -------------------------------------- */
+/* ---- An internal Tx queue asks the kernel ----------------------------------- */
 
 /*
  * The kernel checks CAP_NET_RAW first when a program creates a raw QP (Linux
@@ -727,11 +727,11 @@ vport_keep(struct mana_priv *priv, const struct mana_txq *stopping)
 int
 mana_txq_permission_check(struct mana_priv *priv)
 {
-	struct mana_txq spare;
-	int ret = spare_create(priv, &spare);
+	struct mana_txq trial;
+	int ret = vport_txq_create(priv, &trial);
 
 	if (ret == 0)
-		(void)sq_destroy(priv, &spare);
+		(void)sq_destroy(priv, &trial);
 	if (ret != -EPERM)
 		return 0;
 	mana_diag_object(priv, "change of the Rx queues", MANA_DIAG_NO_ID, ret);
@@ -747,7 +747,7 @@ mana_txq_start(struct mana_priv *priv, uint16_t queue_id)
 
 	if (ret != 0)
 		return ret;
-	(void)sq_destroy(priv, &priv->spare_txq);
+	(void)sq_destroy(priv, &priv->vport_txq);
 	mana_resume(priv, MANA_PAUSE_TXQ(queue_id));
 	priv->data->tx_queue_state[queue_id] = RTE_ETH_QUEUE_STATE_STARTED;
 	return 0;
@@ -820,7 +820,7 @@ txqs_stop(struct mana_priv *priv)
 			txq_wait(txq, end);
 		txq_objects_stop(priv, txq, priv->is_running);
 	}
-	(void)sq_destroy(priv, &priv->spare_txq);
+	(void)sq_destroy(priv, &priv->vport_txq);
 }
 
 /* ---- Start and stop of all queues -------------------------------------------- */

@@ -707,12 +707,12 @@ set_rebuild(struct mana_priv *priv, const struct mana_rx_table *table,
 		table_put(priv, &before);
 	} else if (had_set) {
 		ns = mana_now_ns() - began_ns;
-		counters->rss_gaps++;
-		counters->rss_gap_ns += ns;
-		counters->rss_gap_max_ns = RTE_MAX(counters->rss_gap_max_ns, ns);
+		counters->rx_outages++;
+		counters->rx_outage_ns += ns;
+		counters->rx_outage_max_ns = RTE_MAX(counters->rx_outage_max_ns, ns);
 		MANA_PORT_LOG(INFO, priv->data->name,
 			      "RSS rebuild: %" PRIu64 " ns without reception, at most %" PRIu64 " ns so far",
-			      ns, counters->rss_gap_max_ns);
+			      ns, counters->rx_outage_max_ns);
 	}
 	/* Its mempool may be too small, say: the others go on without it. */
 	if (starting != NULL && ret != 0 && priv->rx_set == NULL) {

@@ -196,7 +196,7 @@ mana_stats_reset(struct rte_eth_dev *dev)
 
 	if (priv == NULL)
 		return -ENODEV;
-	priv->counters.rss_gap_max_ns = 0;
+	priv->counters.rx_outage_max_ns = 0;
 	priv->counters.rebuild_max_ns = 0;
 	now = mana_stats_port(priv);
 	counters_add(&priv->counters_base, &now, sizeof(now), 1);
@@ -308,9 +308,9 @@ static const struct xstat port_xstats[] = {
 	{ "recovery_rebuild_ns", PORT(rebuild_ns), AT_PORT },
 	{ "recovery_rebuild_max_ns", PORT(rebuild_max_ns), AT_PORT },
 	{ "queue_repairs", PORT(repairs), AT_PORT },
-	{ "rx_outages", PORT(rss_gaps), AT_PORT },
-	{ "rx_outage_ns", PORT(rss_gap_ns), AT_PORT },
-	{ "rx_outage_max_ns", PORT(rss_gap_max_ns), AT_PORT },
+	{ "rx_outages", PORT(rx_outages), AT_PORT },
+	{ "rx_outage_ns", PORT(rx_outage_ns), AT_PORT },
+	{ "rx_outage_max_ns", PORT(rx_outage_max_ns), AT_PORT },
 };
 
 /* What an operation requests: names, or values; without both, the number of them. */
