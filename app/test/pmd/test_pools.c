@@ -606,6 +606,7 @@ FX_TEST(test_late_burst_at_stop)
 	rte_mempool_free(pool);
 	fx->ignore_counters = true;
 	fx_command("return fn=0");
+	await(fx, "recoveries", 1);
 }
 
 /* The application's choice of operations is for its own pools. */
