@@ -391,6 +391,12 @@ test_vf(void **state)
 	assert_null(received(0, &packet, &n));
 
 	synthetic_vf(0, false);
+	/* The host falls back before it withdraws the VF. */
+	assert_true(guest_next(&guest, 0, &packet));
+	assert_int_equal(packet.type, VMBUS_IN_BAND);
+	assert_int_equal(packet.flags, 0);
+	assert_int_equal(packet.words[0], NVSP_DATA_PATH);
+	assert_int_equal(packet.words[1], 0);
 	expect_vf(false);
 	card_port_receive(0, 0, frame, nb_bytes);
 	assert_non_null(received(0, &packet, &n));

@@ -276,6 +276,31 @@ nvsp_handle(struct synthetic_device *device, uint32_t channel,
 	}
 }
 
+/* A message of the host. Returns whether the ring had room. */
+static bool
+put_message(struct synthetic_device *device, const uint32_t *words, uint16_t flags)
+{
+	const struct vmbus_message message = {
+		.type = VMBUS_IN_BAND,
+		.flags = flags,
+		.transaction = NVSP_HOST_TRANSACTION,
+		.payload = words,
+		.payload_bytes = device->session.version >= NVSP_VERSION_61 ?
+					 NVSP_BYTES_61 : NVSP_BYTES,
+	};
+
+	return synthetic_put(device, 0, &message, 0) >= 0;
+}
+
+void
+nvsp_report_fallback(struct synthetic_device *device)
+{
+	const uint32_t words[NVSP_BYTES_61 / 4] = { NVSP_DATA_PATH, 0 };
+
+	if (device->session.is_vf_told)
+		(void)put_message(device, words, 0);
+}
+
 void
 nvsp_report_vf(struct synthetic_device *device)
 {
@@ -283,19 +308,11 @@ nvsp_report_vf(struct synthetic_device *device)
 	const uint32_t words[NVSP_BYTES_61 / 4] = {
 		NVSP_VF_ASSOCIATION, !device->is_vf_gone, device->serial
 	};
-	const struct vmbus_message message = {
-		.type = VMBUS_IN_BAND,
-		.flags = VMBUS_COMPLETE_WANTED,
-		.transaction = NVSP_HOST_TRANSACTION,
-		.payload = words,
-		.payload_bytes = session->version >= NVSP_VERSION_61 ?
-					 NVSP_BYTES_61 : NVSP_BYTES,
-	};
 
 	if (!session->is_initialized || !session->is_sriov ||
 	    session->is_vf_told == !device->is_vf_gone)
 		return;
-	if (synthetic_put(device, 0, &message, 0) < 0)
+	if (!put_message(device, words, VMBUS_COMPLETE_WANTED))
 		return;
 	session->is_vf_told = !device->is_vf_gone;
 	session->was_vf_told |= session->is_vf_told;

@@ -208,6 +208,7 @@ synthetic_vf(uint32_t fn, bool is_there)
 			device->is_vf_path = false;
 			device->counters.to_synthetic++;
 			synthetic_route(device);
+			nvsp_report_fallback(device);
 		}
 		nvsp_report_vf(device);
 	}

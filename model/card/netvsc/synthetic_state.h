@@ -97,6 +97,11 @@ int synthetic_complete(struct synthetic_device *device, uint32_t channel,
 /* nvsp.c: a packet that is in band. 0, or -EAGAIN: it stays in the ring. */
 int nvsp_handle(struct synthetic_device *device, uint32_t channel,
 		const struct vmbus_packet *packet);
+/*
+ * Tell the guest that the host has moved the data path to the synthetic device (OpenVMM
+ * netvsp lib.rs, message 129 with 0), before a VF goes that it has been told of.
+ */
+void nvsp_report_fallback(struct synthetic_device *device);
 /* Tell the guest whether there is a VF, if it has to know. */
 void nvsp_report_vf(struct synthetic_device *device);
 
