@@ -6,10 +6,10 @@ usage: record-result.py NAME [ARGUMENT...]
        record-result.py --output FILE [--date DATE] [--commit COMMIT] NAME [ARGUMENT...]
 
 Runs the command of that NAME with these arguments, and if it succeeds replaces the
-section of that name by the lines of its output that tell the result; of "full" also if
-tests failed, which its lines name. With --output, the
-command has run before and FILE is its output; date and commit are by default those of
-now. Without NAME: prints the names and their commands.
+section of that name by the lines of its output that tell the result; of the full run also
+if tests failed, which its lines name. With --output, the command has run before and FILE is
+its output; date and commit are by default those of now. Without NAME: prints the names and
+their commands.
 """
 
 import argparse
@@ -31,10 +31,16 @@ Each section is the last recorded result of a command that takes too long for ea
 All ran on x86-64 without an adapter. ``devtools/record-result.py`` runs such a command and
 replaces its section.
 '''
+FULL = r'^minutes|^ *\d+\.\d +\d+  \S|^(warning|skipped|failed|FLAKY)\b|^\d+ passed, '
 # Name: title, command, what the lines of a result contain.
 RUNS = {
-    'full': ('Full run', './test --full',
-             r'^minutes|^ *\d+\.\d +\d+  \S|^(warning|skipped|failed|FLAKY)\b|^\d+ passed, '),
+    # All stages of the full run, in two halves.
+    'full-tests': ('Full run: tests',
+                   './test --full build-rival build-examples main-job meson features '
+                   'instructions in-tree', FULL),
+    'full-others': ('Full run: builds, analysis, sanitizers, mutants, coverage, fuzzing, Debian',
+                    './test --full matrix clang builds analyze sanitizers lock-order '
+                    'thread-sanitizer mutants coverage fuzz-* debian-*', FULL),
     'analysis': ('Static analysis', 'devtools/analyze.py', r'^PASS analyze|^with '),
     'coverage': ('Coverage', 'devtools/coverage.sh', r'^(lines|branches): |^PASS coverage'),
     'mutants': ('Mutants', 'devtools/mutants.py --all', r'^\d+ of \d+ mutants|^mana_\w+\.h'),
@@ -127,7 +133,7 @@ def main():
     words = [*command.split(), *args.arguments]
     commit = args.commit or git_commit()
     output, duration = (args.output.read_text(), '') if args.output else \
-        run(words, can_fail=args.name == 'full')
+        run(words, can_fail=args.name.startswith('full-'))
     result = [line for line in output.splitlines() if re.search(pattern, line)]
     if not result:
         sys.exit(f'record-result.py: no line of the output has a result ({pattern})')

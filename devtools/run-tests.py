@@ -7,7 +7,7 @@ usage: run-tests.py BUILD quick|gate|full [--failed | STAGE...]
   quick   what a user runs: ./test
   gate    what continuous integration runs: ./test --gate
   full    everything: ./test --full
-  STAGE   only these stages; "list" prints their names
+  STAGE   only these stages, * stands for any letters; "list" prints their names
   --failed  what the last run of this form in this build folder did not pass
 
 Which tests of meson belong to which form is listed in test-forms.txt. Logs are kept in
@@ -326,9 +326,12 @@ def main():
     if wanted == ['--failed']:
         failed = load_failed(build, form)
         wanted = list(failed)
+    stages = stages_of_form(form)
     for name in wanted:
-        if name not in stages_of_form(form):
+        if not fnmatch.filter(stages, name):
             sys.exit(f'run-tests.py: {form} has no stage {name}; "list" prints all')
+    if wanted:
+        stages = [name for name in stages if any(fnmatch.fnmatch(name, word) for word in wanted)]
     run = Run(build, form, failed)
     try:
         run.known, run.warnings = flaky.load(test_forms(build))
@@ -340,9 +343,8 @@ def main():
         shutil.rmtree(run.logs, ignore_errors=True)
     run.logs.mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    for name in stages_of_form(form):
-        if not wanted or name in wanted:
-            run_stage(run, name)
+    for name in stages:
+        run_stage(run, name)
     save(run)
     return summary(run)
 

@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""How run-tests.py treats tests that fail once, always, or by a signal.
+"""How run-tests.py treats tests that fail once, always, or by a signal; the full run's halves.
 
 usage: test_flaky.py [unittest arguments]
 """
 
 import contextlib
 import datetime
+import fnmatch
 import importlib.util
 import io
 import shutil
@@ -23,9 +24,17 @@ sys.path.insert(0, str(HERE))
 import flaky  # noqa: E402
 import testlog  # noqa: E402
 
-spec = importlib.util.spec_from_file_location('run_tests', HERE / 'run-tests.py')
-run_tests = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(run_tests)
+
+
+def load(name):
+    """A script as a module."""
+    spec = importlib.util.spec_from_file_location(name, HERE / f'{name}.py')
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+run_tests, record_result = load('run-tests'), load('record-result')
 
 # Name, and how its first and all later runs end.
 PROGRAMS = {'passes': ('exit 0', 'exit 0'),
@@ -174,6 +183,18 @@ class List(unittest.TestCase):
         """flaky.txt itself can be read."""
         known = {line.split('|')[0].strip() for line in flaky.LIST.read_text().splitlines()}
         flaky.load(known)
+
+
+class Halves(unittest.TestCase):
+    def test_each_stage_is_in_one_half(self):
+        found = []
+        for name, (_, command, _) in record_result.RUNS.items():
+            if name.startswith('full-'):
+                for word in command.split()[2:]:
+                    stages = fnmatch.filter(run_tests.STAGES, word)
+                    self.assertTrue(stages, word)
+                    found += stages
+        self.assertEqual(sorted(found), sorted(run_tests.STAGES))
 
 
 if __name__ == '__main__':
