@@ -18,7 +18,6 @@
 
 #define REGION_ADDR_S	      40
 #define REGION_GUEST_BYTES    (UINT64_C(1) << REGION_ADDR_S)
-#define REGION_MIN_PAGE_BYTES 4096u
 #define REGION_MAX_LOG_PAGE   31 /* 2 GiB, the largest that Linux names */
 #define REGION_NB	      32768u
 /* Of all regions of a function: bounds the memory of their lists. */

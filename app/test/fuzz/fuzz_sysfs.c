@@ -32,7 +32,6 @@
 #define MAX_FILE   160u
 #define MAX_NAMES  4u
 #define NB_DEVICES 2u
-#define MAX_MSG	   512u
 
 int mana_logtype_init;
 int mana_logtype_driver;

@@ -15,7 +15,6 @@
 #include "fixture.h"
 
 #define FRAME 100
-#define NB_ETHDEV 8 /* ethdev's own, before the driver's */
 
 static const struct fx_config defaults;
 

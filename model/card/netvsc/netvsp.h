@@ -29,7 +29,6 @@ enum vmbus_packet_type {
 	VMBUS_COMPLETION = 0xb,
 };
 #define VMBUS_RANGES_OFF  8u /* in the extension: count in front, then ranges */
-#define VMBUS_TRANSFER_BYTES 8u /* {bytes, offset} */
 #define VMBUS_GPA_BYTES	  16u /* {bytes, offset, page} */
 
 /* The monitor page: a bit per channel rings it. */

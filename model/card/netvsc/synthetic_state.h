@@ -20,7 +20,6 @@ struct synthetic_channel {
 	bool is_open;
 	uint64_t rings; /* address in the process */
 	uint32_t in_index, out_index; /* of the host */
-	uint64_t next_transaction;
 };
 
 struct synthetic_rss {

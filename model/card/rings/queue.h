@@ -19,8 +19,6 @@
 #include "mem.h"
 #include "violation_log.h"
 
-#define QUEUE_NONE UINT32_MAX
-
 struct ring {
 	uint32_t process; /* address space */
 	uint32_t size_bytes;

@@ -172,12 +172,6 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct nl_answer *answers; /* oldest first */
 static uint32_t last_placeholder = 0x4d4e0000;
 
-bool
-nl_answers_any(void)
-{
-	return __atomic_load_n(&answers, __ATOMIC_ACQUIRE) != NULL;
-}
-
 struct nl_answer *
 nl_answers_add(int fd, const void *data, size_t nb_bytes)
 {

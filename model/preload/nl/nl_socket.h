@@ -44,8 +44,6 @@ struct nl_answer {
 	char data[];
 };
 
-/* Whether there are any answers; cheap. */
-bool nl_answers_any(void);
 /* NULL: no memory. Fill in the data before sending the NLMSG_NOOP. */
 struct nl_answer *nl_answers_add(int fd, const void *data, size_t nb_bytes);
 /* Find an answer; if take, unlink it, and the caller frees it. */

@@ -19,7 +19,6 @@ KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 # An index of this age is read again.
 INDEX_S = 24 * 3600
 
-CODENAMES = {"12": "bookworm", "13": "trixie"}
 # Suites of a release, and whether they are on the mirror of security updates.
 SUITES = {
     "12": [("bookworm", False), ("bookworm-updates", False),
