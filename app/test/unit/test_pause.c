@@ -29,34 +29,37 @@ long __real_syscall(long number, ...);
 int mana_logtype_driver;
 
 static struct mana_rxq queues[NB_QUEUES];
-static MANA_ATOMIC(uint32_t) nb_checks[NB_QUEUES]; /* while all are paused */
+static void *list[NB_QUEUES];
+static struct rte_eth_dev_data data = { .rx_queues = list, .nb_rx_queues = NB_QUEUES };
+static struct mana_priv priv = { .data = &data };
 
-/*
- * The driver's list of queues. The last queue is in a burst at its first check;
- * the others are idle at their first check, and in a poll at each later check.
- */
-void *
-mana_queue_next(void *const *all, uint32_t nb, uint32_t *at)
+static void
+queues_init(void)
 {
-	uint32_t i = *at;
+	static struct mana_hwq stand_in;
 
-	RTE_SET_USED(all);
-	if (i == nb)
-		return NULL;
-	(*at)++;
-	if (queues[LAST].is_paused != 0) {
-		uint32_t checks = mana_atomic_load(&nb_checks[i]);
-
-		if (checks == 0 ? i == LAST : i != LAST)
-			mana_atomic_store(&queues[i].is_busy, 1);
-		mana_atomic_store(&nb_checks[i], checks + 1);
+	for (uint32_t i = 0; i < NB_QUEUES; i++) {
+		list[i] = &queues[i];
+		mana_rxq_init(&queues[i], &stand_in);
 	}
-	return &queues[i];
 }
 
+/*
+ * While the queues are polled: the last one is in a burst when it is paused; while it is
+ * awaited, the others, which were found idle, are in polls.
+ */
+static bool is_polled;
+static MANA_ATOMIC(uint32_t) is_awaited;
+
+/* Called at each barrier and in each wait. */
 bool
 mana_peers_exist(void)
 {
+	if (!is_polled || mana_atomic_load(&queues[LAST].is_busy) == 0)
+		return false;
+	for (uint32_t i = 0; i < LAST; i++)
+		mana_atomic_store(&queues[i].is_busy, 1);
+	mana_atomic_store(&is_awaited, 1);
 	return false;
 }
 
@@ -94,14 +97,16 @@ __wrap_syscall(long number, ...)
 		errno = EPERM;
 		return -1;
 	}
+	if (is_polled && queues[LAST].is_paused != 0 && mana_atomic_load(&is_awaited) == 0)
+		mana_atomic_store(&queues[LAST].is_busy, 1);
 	return __real_syscall(number, what, flags, 0);
 }
 
-/* Ends the last queue's burst some time after its first check. */
+/* Ends the last queue's burst when it is awaited. */
 static void *
 end_burst(void *arg)
 {
-	while (mana_atomic_load(&nb_checks[LAST]) == 0)
+	while (mana_atomic_load(&is_awaited) == 0)
 		usleep(1000);
 	mana_atomic_store(&queues[LAST].is_busy, 0);
 	return arg;
@@ -109,20 +114,18 @@ end_burst(void *arg)
 
 TEST(test_each_waited_for_once)
 {
-	struct rte_eth_dev_data data = { .name = "test", .nb_rx_queues = NB_QUEUES };
-	struct mana_priv priv = { .data = &data };
-	static struct mana_hwq stand_in;
 	pthread_t thread;
 	int ret;
 
-	for (uint32_t i = 0; i < NB_QUEUES; i++)
-		mana_rxq_init(&queues[i], &stand_in);
+	queues_init();
+	is_polled = true;
 	assert_int_equal(pthread_create(&thread, NULL, end_burst, NULL), 0);
 	ret = mana_pause(&priv, MANA_PAUSE_RX, 2000);
 	assert_int_equal(pthread_join(thread, NULL), 0);
+	is_polled = false;
 	assert_int_equal(ret, 0);
 	for (uint32_t i = 0; i < NB_QUEUES; i++) {
-		assert_int_equal(mana_atomic_load(&nb_checks[i]), 1);
+		assert_int_equal(mana_atomic_load(&queues[i].is_busy), i != LAST);
 		assert_int_equal(queues[i].is_paused, 1);
 	}
 	mana_resume(&priv, MANA_PAUSE_RX);
@@ -133,9 +136,7 @@ TEST(test_each_waited_for_once)
 /* Nothing can be paused, and nothing is. */
 TEST(test_refused)
 {
-	struct rte_eth_dev_data data = { .name = "test", .nb_rx_queues = NB_QUEUES };
-	struct mana_priv priv = { .data = &data };
-
+	queues_init();
 	is_refused = true;
 	assert_int_equal(mana_threads_barrier(), -ENOTSUP);
 	assert_int_equal(mana_pause(&priv, MANA_PAUSE_RX, 2000), -ENOTSUP);
@@ -146,25 +147,18 @@ TEST(test_refused)
 	assert_int_equal(mana_threads_barrier(), 0);
 }
 
-/* All queues are idle at their next check, but for a burst of queue 0. */
+/* All queues are idle, but for a burst of queue 0. */
 static void
 one_burst(void)
 {
-	for (uint32_t i = 0; i < NB_QUEUES; i++) {
+	for (uint32_t i = 0; i < NB_QUEUES; i++)
 		mana_atomic_store(&queues[i].is_busy, i == 0);
-		mana_atomic_store(&nb_checks[i], i == LAST);
-	}
 }
 
 /* A burst that does not end. */
 TEST(test_burst_awaited)
 {
-	struct rte_eth_dev_data data = { .name = "test", .nb_rx_queues = NB_QUEUES };
-	struct mana_priv priv = { .data = &data };
-	static struct mana_hwq stand_in;
-
-	for (uint32_t i = 0; i < NB_QUEUES; i++)
-		mana_rxq_init(&queues[i], &stand_in);
+	queues_init();
 	one_burst();
 	assert_int_equal(mana_pause(&priv, MANA_PAUSE_RX, 1), -EBUSY);
 	for (uint32_t i = 0; i < NB_QUEUES; i++)

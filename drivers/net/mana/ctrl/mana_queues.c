@@ -45,18 +45,6 @@
 #define FIRST_WAIT_US 20000
 #define NB_WAITS 6
 
-void *
-mana_queue_next(void *const *queues, uint32_t nb, uint32_t *at)
-{
-	while (*at < nb) {
-		void *queue = queues[(*at)++];
-
-		if (queue != NULL)
-			return queue;
-	}
-	return NULL;
-}
-
 uint32_t
 mana_queue_nb_cqe(const struct mana_priv *priv, uint16_t nb_desc,
 		  uint32_t nb_spare)
