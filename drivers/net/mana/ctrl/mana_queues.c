@@ -353,8 +353,9 @@ mana_rxq_release(struct mana_priv *priv, uint16_t queue_id)
 static int
 bounce_pool_make(struct mana_priv *priv)
 {
+	/* The error for a node without memory depends on the kind of memory. */
+	const int sockets[] = { priv->data->numa_node, SOCKET_ID_ANY };
 	char name[RTE_MEMPOOL_NAMESIZE];
-	struct rte_mempool *mp;
 	uint32_t frame = MANA_FRAME_OVERHEAD + RTE_VLAN_HLEN + priv->limits.max_mtu;
 	/*
 	 * A copy of 64 KiB for segmentation has to fit a WQE, the header of
@@ -363,19 +364,13 @@ bounce_pool_make(struct mana_priv *priv)
 	uint32_t min_copy = UINT16_MAX / (priv->tx_max_sge - 1u) + 1;
 	uint32_t room = RTE_PKTMBUF_HEADROOM + RTE_MAX(frame, min_copy);
 
-	if (priv->bounce_mp != NULL)
-		return 0;
 	snprintf(name, sizeof(name), "mana_copy_%u", priv->data->port_id);
 	room = RTE_MIN(room, (uint32_t)UINT16_MAX);
 	/* All Tx queues use it, whatever operations the application has chosen for its pools. */
-	mp = rte_pktmbuf_pool_create_by_ops(name, 255, 0, 0, room, priv->data->numa_node,
-					    RTE_MBUF_DEFAULT_MEMPOOL_OPS);
-	/* The error for a node without memory depends on the kind of memory. */
-	if (mp == NULL)
-		mp = rte_pktmbuf_pool_create_by_ops(name, 255, 0, 0, room, SOCKET_ID_ANY,
-						    RTE_MBUF_DEFAULT_MEMPOOL_OPS);
-	priv->bounce_mp = mp;
-	if (mp == NULL)
+	for (unsigned int i = 0; i < RTE_DIM(sockets) && priv->bounce_mp == NULL; i++)
+		priv->bounce_mp = rte_pktmbuf_pool_create_by_ops(name, 255, 0, 0, room, sockets[i],
+								 RTE_MBUF_DEFAULT_MEMPOOL_OPS);
+	if (priv->bounce_mp == NULL)
 		return MANA_PORT_ERR(-ENOMEM, priv->data->name,
 				     "no memory for the pool of copies: %s",
 				     rte_strerror(rte_errno));
@@ -491,21 +486,6 @@ sq_destroy(struct mana_priv *priv, struct mana_txq *txq)
 }
 
 /*
- * The ring has room for max_sge segments in each packet. Packets walk through the whole
- * ring, so without multi-segment Tx a small ring stays in the cache. A packet with more
- * segments is copied.
- */
-static void
-sq_size_reset(const struct mana_priv *priv, struct mana_txq *txq)
-{
-	const uint64_t several = RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_TCP_TSO;
-
-	txq_resize(txq, txq->asked_desc);
-	txq->max_sge = (txq->offloads & several) != 0 ? priv->tx_max_sge :
-				RTE_MIN(priv->tx_max_sge, SGES_OF_ONE_SEG);
-}
-
-/*
  * Whether another try may succeed after this error. Adapts sizes, or waits, unless the
  * port runs.
  */
@@ -549,14 +529,25 @@ sq_retry(struct mana_priv *priv, struct mana_txq *txq, int error,
 	}
 }
 
-/* The first QP of a parent domain takes the vPort. After a failure there are no objects. */
+/*
+ * The first QP of a parent domain takes the vPort. After a failure there are no objects.
+ *
+ * The ring has room for max_sge segments in each packet. Packets walk through the whole
+ * ring, so without multi-segment Tx a small ring stays in the cache. A packet with more
+ * segments is copied.
+ */
 static int
 sq_create(struct mana_priv *priv, struct mana_txq *txq)
 {
+	const uint64_t several = RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_TCP_TSO;
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RAW_PACKET };
 	unsigned int tries = 0;
 	int ret;
 
+	/* What an earlier start had to accept is forgotten. */
+	txq_resize(txq, txq->asked_desc);
+	txq->max_sge = (txq->offloads & several) != 0 ? priv->tx_max_sge :
+				RTE_MIN(priv->tx_max_sge, SGES_OF_ONE_SEG);
 	priv->rings.socket_id = txq->socket_id;
 	do {
 		ret = MANA_VERBS_CREATE(txq->ibv_cq,
@@ -586,14 +577,13 @@ txq_objects_start(struct mana_priv *priv, struct mana_txq *txq)
 	struct mana_queue_rings rings;
 	int ret;
 
-	/* Forget what an earlier start had to accept, and its stalls. */
+	/* Its stalls are forgotten. */
 	mana_registry_lock();
 	txq->progress = (struct mana_tx_progress){ .since_ns = 0 };
 	mana_registry_unlock();
 	/* If one queue of the port needs the long form, all start with it. */
 	mana_tx_form_report(priv);
 	conf.form = priv->is_tx_form_changed ? MANA_TX_FORM_LONG : priv->options.tx_oob;
-	sq_size_reset(priv, txq);
 	ret = sq_create(priv, txq);
 	if (ret == 0)
 		ret = mana_verbs_rings_get(txq->qp, NULL, txq->ibv_cq,
@@ -603,8 +593,10 @@ txq_objects_start(struct mana_priv *priv, struct mana_txq *txq)
 		rings.db_page = mana_db_page(priv->data->port_id);
 		ret = mana_txq_init(txq, &rings, &conf);
 	}
-	if (ret == 0)
+	if (ret == 0) {
+		(void)sq_destroy(priv, &priv->vport_txq);
 		return 0;
+	}
 	if (ret == -ERANGE)
 		MANA_PORT_LOG(ERR, priv->data->name,
 			      "the vPort's offset does not fit the short field of a descriptor; leave tx_oob=short and tx_vport=short out");
@@ -679,7 +671,6 @@ vport_txq_create(struct mana_priv *priv, struct mana_txq *txq)
 		.asked_desc = MANA_MIN_DESC,
 		.socket_id = priv->data->numa_node,
 	};
-	sq_size_reset(priv, txq);
 	return sq_create(priv, txq);
 }
 
@@ -735,7 +726,6 @@ mana_txq_start(struct mana_priv *priv, uint16_t queue_id)
 
 	if (ret != 0)
 		return ret;
-	(void)sq_destroy(priv, &priv->vport_txq);
 	mana_resume(priv, MANA_PAUSE_TXQ(queue_id));
 	priv->data->tx_queue_state[queue_id] = RTE_ETH_QUEUE_STATE_STARTED;
 	return 0;
@@ -778,37 +768,9 @@ mana_txq_repair(struct mana_priv *priv, struct mana_txq *txq)
 	if (ret != 0)
 		return ret;
 	txq_objects_stop(priv, txq, true);
-	ret = mana_txq_start(priv, txq->queue_id);
-	if (ret == 0)
-		return 1;
+	ret = txq_objects_start(priv, txq);
 	mana_resume(priv, what);
-	return ret;
-}
-
-static int
-txqs_start(struct mana_priv *priv)
-{
-	const struct rte_eth_dev_data *data = priv->data;
-	int ret = 0;
-
-	for (uint16_t i = 0; ret == 0 && i < data->nb_tx_queues; i++)
-		if (data->tx_queue_state[i] == RTE_ETH_QUEUE_STATE_STARTED)
-			ret = txq_objects_start(priv, priv->txqs[i]);
-	return ret == 0 ? vport_keep(priv, NULL) : ret;
-}
-
-static void
-txqs_stop(struct mana_priv *priv)
-{
-	uint64_t end = WAIT_END;
-	struct mana_txq *txq;
-
-	MANA_FOREACH_TXQ(priv, txq) {
-		if (txq->qp != NULL && !priv->is_running && !mana_is_gone(priv))
-			txq_wait(txq, end);
-		txq_objects_stop(priv, txq, priv->is_running);
-	}
-	(void)sq_destroy(priv, &priv->vport_txq);
+	return ret == 0 ? 1 : ret;
 }
 
 /* ---- Start and stop of all queues -------------------------------------------- */
@@ -846,11 +808,17 @@ int
 mana_queues_start(struct mana_priv *priv)
 {
 	int ret = queues_check(priv);
+	struct mana_txq *txq;
 
 	if (ret != 0)
 		return ret;
 	/* The first QP takes the vPort, which the RSS QP needs to exist. */
-	ret = txqs_start(priv);
+	MANA_FOREACH_TXQ(priv, txq)
+		if (ret == 0 && priv->data->tx_queue_state[txq->queue_id] ==
+				RTE_ETH_QUEUE_STATE_STARTED)
+			ret = txq_objects_start(priv, txq);
+	if (ret == 0)
+		ret = vport_keep(priv, NULL);
 	if (ret == 0)
 		ret = mana_rx_set_start(priv);
 	if (ret != 0)
@@ -861,8 +829,17 @@ mana_queues_start(struct mana_priv *priv)
 void
 mana_queues_stop(struct mana_priv *priv)
 {
+	struct mana_txq *txq;
+	uint64_t end;
+
 	mana_rx_set_stop(priv);
-	txqs_stop(priv);
+	end = WAIT_END;
+	MANA_FOREACH_TXQ(priv, txq) {
+		if (txq->qp != NULL && !priv->is_running && !mana_is_gone(priv))
+			txq_wait(txq, end);
+		txq_objects_stop(priv, txq, priv->is_running);
+	}
+	(void)sq_destroy(priv, &priv->vport_txq);
 }
 
 void
