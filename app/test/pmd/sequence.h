@@ -45,7 +45,6 @@ struct seq_port {
 	bool is_configured;
 	bool is_started;
 	bool has_rss;
-	bool is_scattered; /* while started: its bursts may scatter */
 	uint16_t nb_rxq, nb_txq;
 	uint32_t nb_rings[SEQ_MAX_QUEUES]; /* hardware Rx queues, by Rx queue */
 	uint16_t mtu;

@@ -49,18 +49,11 @@ is_scattered(const struct seq_queue *rxq, uint16_t mtu)
 	return rxq->split_bytes != 0 || !seq_fits(rxq->pool, mtu);
 }
 
-/* Longer frames need Rx scatter, enabled when the port starts. */
+/* Longer frames need Rx scatter. */
 static bool
-has_room(const struct seq_port *port, const struct seq_queue *rxq, uint16_t mtu)
+has_room(const struct seq_queue *rxq, uint16_t mtu)
 {
-	return !is_scattered(rxq, mtu) ||
-	       (rxq->can_scatter && (!port->is_started || port->is_scattered));
-}
-
-static bool
-queue_has_room(const struct seq_port *port, uint16_t queue, uint16_t mtu)
-{
-	return has_room(port, &port->rxq[queue], mtu);
+	return !is_scattered(rxq, mtu) || rxq->can_scatter;
 }
 
 /*
@@ -137,7 +130,7 @@ seq_may_setup_rx(const struct seq_port *port, uint16_t queue,
 		return SEQ_REFUSED;
 	if (port->is_started && port->rxq[queue].is_on)
 		return SEQ_REFUSED;
-	return has_room(port, wanted, port->mtu) ? SEQ_OK : SEQ_REFUSED;
+	return has_room(wanted, port->mtu) ? SEQ_OK : SEQ_REFUSED;
 }
 
 enum seq_verdict
@@ -197,7 +190,7 @@ seq_may_start(const struct seq_port *port)
 		if (!port->rxq[q].is_set)
 			return SEQ_REFUSED;
 	for (uint16_t q = 0; q < port->nb_rxq; q++)
-		if (!queue_has_room(port, q, port->mtu))
+		if (!has_room(&port->rxq[q], port->mtu))
 			return SEQ_REFUSED;
 	if (may_fill(port, false))
 		return SEQ_OK;
@@ -217,10 +210,6 @@ seq_started(struct seq_port *port)
 	if (!port->is_started) {
 		set_queues(port->rxq, port->nb_rxq, true);
 		set_queues(port->txq, port->nb_txq, true);
-		port->is_scattered = false;
-		for (uint16_t q = 0; q < port->nb_rxq; q++)
-			if (is_scattered(&port->rxq[q], port->mtu))
-				port->is_scattered = true;
 	}
 	port->is_started = true;
 }
@@ -242,17 +231,23 @@ seq_may_close(const struct seq_port *port)
 enum seq_verdict
 seq_may_set_mtu(const struct seq_port *port, uint16_t mtu)
 {
+	bool needs_several = false;
+
 	if (!port->is_open || !port->is_configured || mtu < port->min_mtu ||
 	    mtu > port->max_mtu)
 		return SEQ_REFUSED;
 	/* a stopped port checks its pools at the start */
 	if (!port->is_started)
 		return SEQ_OK;
-	for (uint16_t q = 0; q < port->nb_rxq; q++)
-		if (port->rxq[q].is_set && !queue_has_room(port, q, mtu))
+	for (uint16_t q = 0; q < port->nb_rxq; q++) {
+		if (!port->rxq[q].is_set)
+			continue;
+		if (!has_room(&port->rxq[q], mtu))
 			return SEQ_REFUSED;
+		needs_several |= is_scattered(&port->rxq[q], mtu);
+	}
 	/* rings posted for a smaller MTU do not grow */
-	return port->is_scattered && mtu > port->mtu ? SEQ_EITHER : SEQ_OK;
+	return needs_several && mtu > port->mtu ? SEQ_EITHER : SEQ_OK;
 }
 
 enum seq_verdict
@@ -279,7 +274,7 @@ seq_may_toggle(const struct seq_port *port, bool is_rx, uint16_t queue, bool is_
 		return is_on ? SEQ_REFUSED : SEQ_OK;
 	if (!is_rx || !is_on || queues[queue].is_on)
 		return SEQ_OK;
-	if (!queue_has_room(port, queue, port->mtu))
+	if (!has_room(&queues[queue], port->mtu))
 		return SEQ_REFUSED;
 	return may_fill_alone(port, queue, queues[queue].pool) &&
 			       may_fill_alone(port, queue, queues[queue].split_pool) ?

@@ -240,10 +240,6 @@ mana_rx_layout_check(const struct mana_priv *priv, const struct mana_rx_layout *
 		bytes += segs[i].bytes;
 	}
 	scatter->nb_segs = i;
-	if (priv->data->dev_started && !priv->data->scattered_rx)
-		return MANA_PORT_ERR(-EBUSY, priv->data->name,
-				     "MTU %u needs scattered Rx (mempool %s): stop the port, set the MTU, start the port",
-				     mtu, layout->segs[0].mp->name);
 	return 0;
 }
 
@@ -778,7 +774,7 @@ mana_txq_repair(struct mana_priv *priv, struct mana_txq *txq)
 /*
  * Whether all queues are set up, and frames of the MTU fit their buffers: both may have
  * changed. A port that recovers may have a stopped queue that is not set up. Sets
- * scattered_rx of the port, for the choice of the burst function.
+ * scattered_rx of the port, which telemetry of ethdev shows.
  */
 static int
 queues_check(struct mana_priv *priv)

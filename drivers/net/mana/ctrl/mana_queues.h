@@ -96,8 +96,7 @@ void mana_rxq_resize(const struct mana_priv *priv, struct mana_rxq *rxq,
 uint16_t mana_rx_max_segs(const struct mana_priv *priv);
 /*
  * Sets nb_segs and segs of scatter: the buffers of a WQE for frames of this MTU. -EINVAL if
- * no WQE can hold the frames; -EBUSY if it needs several buffers, and the burst function of
- * the running port takes one.
+ * no WQE can hold the frames.
  */
 int mana_rx_layout_check(const struct mana_priv *priv, const struct mana_rx_layout *layout,
 			 uint16_t mtu, struct mana_rx_scatter *scatter);
