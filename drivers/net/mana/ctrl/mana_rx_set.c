@@ -330,15 +330,18 @@ hwq_reclaim(const struct mana_priv *priv, struct mana_hwq *hwq, bool is_gone)
 	hwq->block = NULL;
 }
 
-/* Frees blocks of an ethdev queue that are empty. Its bursts are paused. */
+/*
+ * Frees the empty blocks of an ethdev queue, all of them if is_last: then the spares go back to
+ * their pools first. Its bursts, which return spares as well, are paused or have ended.
+ */
 static void
-blocks_free(struct mana_rxq *rxq)
+spares_free(struct mana_rxq *rxq, bool is_last)
 {
-	struct mana_rx_spares **at = &rxq->spares;
+	struct mana_rx_spares **at = &rxq->spares, *block;
 
-	while (*at != NULL) {
-		struct mana_rx_spares *block = *at;
-
+	if (is_last)
+		mana_rx_spares_return(rxq, UINT32_MAX);
+	while ((block = *at) != NULL) {
 		if (block->nb != 0) {
 			at = &block->next;
 			continue;
@@ -594,7 +597,6 @@ static int
 set_start(struct mana_priv *priv)
 {
 	uint16_t max = size_limit(priv, UINT16_MAX);
-	struct mana_rxq *rxq;
 	int ret;
 
 	if (priv->data->nb_rx_queues == 0)
@@ -611,8 +613,6 @@ set_start(struct mana_priv *priv)
 		(void)size_limit(priv, UINT16_MAX);
 	if (ret == -EPROTO)
 		mana_diag_object(priv, "RSS over the Rx queues", MANA_DIAG_NO_ID, ret);
-	MANA_FOREACH_RXQ(priv, rxq)
-		blocks_free(rxq);
 	return ret;
 }
 
@@ -636,11 +636,8 @@ mana_rx_set_stop(struct mana_priv *priv)
 	MANA_FOREACH_RXQ(priv, rxq)
 		mana_query_wait(&rxq->query_lock);
 	(void)set_stop(priv, true);
-	MANA_FOREACH_RXQ(priv, rxq) {
-		if (!priv->is_running)
-			mana_rx_spares_return(rxq, UINT32_MAX);
-		blocks_free(rxq);
-	}
+	MANA_FOREACH_RXQ(priv, rxq)
+		spares_free(rxq, !priv->is_running);
 }
 
 /* ---- A pause of all Rx queues ----------------------------------------------------- */
@@ -721,12 +718,8 @@ set_rebuild(struct mana_priv *priv, const struct mana_rx_table *table,
 		starting->is_released = true;
 		(void)set_start(priv);
 	}
-	/* Here, because bursts return spares of a queue that is stopped. */
 	MANA_FOREACH_RXQ(priv, rxq)
-		if (rxq->is_released) {
-			mana_rx_spares_return(rxq, UINT32_MAX);
-			blocks_free(rxq);
-		}
+		spares_free(rxq, rxq->is_released);
 	if (starting != NULL)
 		starting->is_released = false;
 	if (had_set && priv->rx_set == NULL)
@@ -951,8 +944,7 @@ mana_rx_set_queue_release(struct mana_priv *priv, uint16_t queue_id)
 		hwq_reclaim(priv, hwq, mana_is_gone(priv));
 	}
 	mana_registry_unlock();
-	mana_rx_spares_return(rxq, UINT32_MAX);
-	blocks_free(rxq);
+	spares_free(rxq, true);
 }
 
 /* ---- Queries ------------------------------------------------------------------------ */
