@@ -1,63 +1,56 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Loss and return of the device. The kernel removes the RDMA device when the host
- * services or resets the adapter, at a hot removal, or when its driver is unbound or
- * unloaded; these look alike. The device is back when an RDMA device of the same PCI
- * function has a port of the same number and MAC address.
+ * Loss and return of the device. The kernel removes the RDMA device when the host services or
+ * resets the adapter, at a hot removal, or when its driver is unbound or unloaded; these look
+ * alike. The device is back when an RDMA device of the same PCI function has a port of the same
+ * number and MAC address.
  *
- *   state       event                     action                          next state
- *   ----------  ------------------------  ------------------------------  ----------
- *   READY       DEVICE_FATAL              empty burst functions;          RECOVERING
- *                                         ERR_RECOVERING
- *   READY       the same, with            empty burst functions;          GONE
- *               recovery_timeout=0        INTR_RMV
- *   RECOVERING  step: the PCI function    INTR_RMV                        GONE
- *               is gone, and an owner
- *               replaces the port
- *   RECOVERING  step: queues are not      the next step in 1 ms           RECOVERING
- *               paused, or an operation
- *               is at work
- *   RECOVERING  step: queues are paused   destroy the objects             RECOVERING
- *   RECOVERING  step: the device is       the next step in 10 ms          RECOVERING
- *               not back
- *   RECOVERING  step: it is back, but     destroy what was rebuilt; the   RECOVERING
- *               cannot be used            next step in 10 ms, then twice
- *                                         as long, up to 1 s
- *   RECOVERING  step: the port is         RECOVERY_SUCCESS                READY
- *               rebuilt
- *   RECOVERING  step: the time is over    RECOVERY_FAILED and INTR_RMV;   GONE
- *                                         an owner that replaces the
- *                                         port gets INTR_RMV alone
- *   any         rte_eth_dev_stop()        the port stays stopped when     as it was
- *                                         it is rebuilt
- *   READY,      rte_eth_dev_reset()       destroy the objects; rebuild    READY, or
- *   GONE                                  the stopped port                GONE
- *   any         rte_eth_dev_close()       no more steps                   -
+ *   state       event: action                                                     next state
+ *   ----------  ----------------------------------------------------------------  ----------
+ *   READY       DEVICE_FATAL: empty burst functions, ERR_RECOVERING               RECOVERING
+ *               the same with recovery_timeout=0: empty burst functions,
+ *               INTR_RMV                                                          GONE
+ *   RECOVERING  a step finds that
+ *               - the PCI function is gone, and an owner replaces the port:
+ *                 INTR_RMV                                                        GONE
+ *               - queues are not paused, or an operation is at work: the next
+ *                 step in 1 ms
+ *               - queues are paused: destroy the objects
+ *               - the device is not back: the next step in 10 ms
+ *               - it is back, but cannot be used: destroy what was rebuilt; the
+ *                 next step in 10 ms, then twice as long, up to 1 s
+ *               - the port is rebuilt: RECOVERY_SUCCESS                           READY
+ *               - the time is over: RECOVERY_FAILED and INTR_RMV; an owner that
+ *                 replaces the port gets INTR_RMV alone                           GONE
+ *   READY,      rte_eth_dev_reset(): destroy the objects; rebuild the stopped     READY, or
+ *   GONE        port                                                              GONE
+ *   any         rte_eth_dev_stop(): the port stays stopped when it is rebuilt
+ *   any         rte_eth_dev_close(): no more steps
  *
- * Events and steps run in EAL's interrupt thread, one after the other, so no event
- * arrives during a step: an alarm starts each step. A reset first ends the events of the
- * device. Operations of the application (mana_control.c) and steps exclude each other by a
- * mutex, which a step only tries to lock. It is not held when the driver notifies the
- * application, which may call any operation then.
+ * Events and steps run in EAL's interrupt thread, one after the other, so no event arrives
+ * during a step: an alarm starts each step. A reset first ends the events of the device.
+ * Operations of the application (mana_control.c) and steps exclude each other by a mutex, which
+ * a step only tries to lock. It is not held when the driver notifies the application, which may
+ * call any operation then.
  *
  * Steps access no mempool: queues keep the mbufs that they had posted (mana_rx_set.c,
- * mana_txq_keep_mbufs()). When the old objects are destroyed the burst functions are the
- * usual ones, of paused queues, so that a Tx burst frees mbufs.
+ * mana_txq_keep_mbufs()). When the old objects are destroyed the burst functions are the usual
+ * ones, of paused queues, so that a Tx burst frees mbufs.
  *
  * An owner of the port (rte_eth_dev_owner_set()) that has asked for INTR_RMV, such as
- * net_netvsc, replaces the port when the PCI function is gone: it closes the port at
- * INTR_RMV, and probes the function that returns. While the function stays, no new one
- * returns, so the port recovers. The RDMA device goes before the folder of its function
- * in sysfs, so only steps look at the folder. net_netvsc removes the port for each of
- * RECOVERY_FAILED and INTR_RMV, so such an owner gets one of them.
+ * net_netvsc, replaces the port when the PCI function is gone: it closes the port at INTR_RMV,
+ * and probes the function that returns. While the function stays, no new one returns, so the
+ * port recovers. The RDMA device goes before the folder of its function in sysfs, so only steps
+ * look at the folder. net_netvsc removes the port for each of RECOVERY_FAILED and INTR_RMV, so
+ * such an owner gets one of them.
  *
- * net_failsafe owns a port, too, but must not close it under traffic: at INTR_RMV it
- * replaces its own burst functions, and applications go on with those in ethdev's table,
- * which call the closed port. Its port recovers however long the device is away. Only
- * where membarrier(2) is refused it gets INTR_RMV, as any owner, after a warning.
- * The driver owns an unconfigured port without owner while the port recovers: net_netvsc
- * of DPDK 22.11 tries to configure a port once only, and then finds one that it can configure.
+ * net_failsafe owns a port, too, but must not close it under traffic: at INTR_RMV it replaces
+ * its own burst functions, and applications go on with those in ethdev's table, which call the
+ * closed port. Its port recovers however long the device is away. Only where membarrier(2) is
+ * refused it gets INTR_RMV, as any owner, after a warning.
+ * The driver owns an unconfigured port without owner while the port recovers: net_netvsc of
+ * DPDK 22.11 tries to configure a port once only, and then finds one that it can configure.
  */
 
 #include <errno.h>
@@ -150,8 +143,7 @@ mana_failsafe_warn(const struct rte_eth_dev *dev)
 {
 	const struct mana_priv *priv = dev->data->dev_private;
 
-	if (priv->options.no_membarrier &&
-	    strcmp(dev->data->owner.name, FAILSAFE_OWNER) == 0)
+	if (priv->options.no_membarrier && strcmp(dev->data->owner.name, FAILSAFE_OWNER) == 0)
 		MANA_PORT_LOG(WARNING, dev->data->name,
 			      "the kernel refuses membarrier(2): net_failsafe, which owns the port, restarts no failed queue, and after a loss of the device it closes the port under traffic, which may crash; allow membarrier(2)");
 }
@@ -162,13 +154,11 @@ mana_failsafe_warn(const struct rte_eth_dev *dev)
 static bool
 is_open(const struct rte_eth_dev *dev, const struct mana_priv *priv)
 {
-	return rte_eth_dev_is_valid_port(dev - rte_eth_devices) &&
-	       dev->data->dev_private == priv;
+	return rte_eth_dev_is_valid_port(dev - rte_eth_devices) && dev->data->dev_private == priv;
 }
 
 static void
-event_send(struct rte_eth_dev *dev, const struct mana_priv *priv,
-	   enum rte_eth_event_type event)
+event_send(struct rte_eth_dev *dev, const struct mana_priv *priv, enum rte_eth_event_type event)
 {
 	if (is_open(dev, priv))
 		(void)rte_eth_dev_callback_process(dev, event, NULL);
@@ -289,8 +279,7 @@ events_end(struct rte_eth_dev *dev)
 		rte_delay_us_sleep(CLOSE_RETRY_US);
 	/* The callback is the caller, and does not run again. */
 	if (ret == -EAGAIN)
-		(void)rte_intr_callback_unregister_pending(handle, on_device_event,
-							   dev, NULL);
+		(void)rte_intr_callback_unregister_pending(handle, on_device_event, dev, NULL);
 	MANA_ORDER_BEHIND(dev);
 }
 
@@ -315,8 +304,7 @@ static int
 port_leave(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
-	int ret = priv->is_running ?
-			  mana_pause(priv, MANA_PAUSE_ALL, PATIENCE_MS) : 0;
+	int ret = priv->is_running ? mana_pause(priv, MANA_PAUSE_ALL, PATIENCE_MS) : 0;
 
 	if (ret != 0)
 		return ret;
@@ -329,8 +317,7 @@ port_leave(struct rte_eth_dev *dev)
 
 /* As before the loss; bursts are paused. After a failure the port is detached. */
 static int
-port_rebuild(struct rte_eth_dev *dev, struct ibv_device *device,
-	     const struct mana_netdev *netdev)
+port_rebuild(struct rte_eth_dev *dev, struct ibv_device *device, const struct mana_netdev *netdev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 	enum mana_state before = mana_state(priv);
@@ -384,8 +371,7 @@ port_return(struct rte_eth_dev *dev, bool is_step)
 	struct mana_function function;
 	int ret = -ENODEV;
 
-	if (mana_discover(&priv->recovery.addr, dev->device->name, false,
-			  &function) != 0) {
+	if (mana_discover(&priv->recovery.addr, dev->device->name, false, &function) != 0) {
 		priv->recovery.found_ns = priv->recovery.found_mtu = 0;
 		return -ENODEV;
 	}
@@ -529,8 +515,7 @@ device_lost(struct rte_eth_dev *dev)
 	priv->recovery.lost_ns = mana_now_ns();
 	priv->recovery.log_ns = priv->recovery.lost_ns + WAIT_LOG_NS;
 	priv->recovery.retry_us = ABSENT_US;
-	priv->recovery.found_ns = 0;
-	priv->recovery.found_mtu = 0;
+	priv->recovery.found_ns = priv->recovery.found_mtu = 0;
 	mana_registry_lock();
 	priv->netdev_mtu = 0; /* the next netdev may have another one */
 	mana_registry_unlock();
@@ -600,8 +585,8 @@ on_device_event(void *arg)
 		MANA_PORT_LOG(ERR, dev->data->name,
 			      "cannot read events of the RDMA device: %s; the driver treats it as removed",
 			      strerror(-ret));
-		(void)rte_intr_callback_unregister_pending(
-			dev->intr_handle, on_device_event, dev, NULL);
+		(void)rte_intr_callback_unregister_pending(dev->intr_handle, on_device_event,
+							   dev, NULL);
 		is_fatal = true;
 	}
 	if (is_fatal)
@@ -625,8 +610,7 @@ mana_dev_reset(struct rte_eth_dev *dev)
 		return mana_state_check(priv);
 	/* ethdev resets also a port whose stop has failed. */
 	if (priv->is_running)
-		return MANA_PORT_ERR(-EBUSY, dev->data->name,
-				     "reset: the port is not stopped");
+		return MANA_PORT_ERR(-EBUSY, dev->data->name, "reset: the port is not stopped");
 	/* Unlocked: waits for an event, which may begin a recovery. */
 	events_end(dev);
 	if (mana_state(priv) == MANA_STATE_RECOVERING)
