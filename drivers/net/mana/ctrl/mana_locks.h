@@ -42,41 +42,31 @@
  */
 #define MANA_PAUSE_FOR_STOP 4u
 
-/* An operation of the application waits at most so long for bursts. */
+/* So long an operation of the application waits for bursts, and the rebuild of a failed queue. */
 #define MANA_PATIENCE_MS 2000
-/* The rebuild of a failed queue, so long. */
 #define MANA_REPAIR_PATIENCE_MS 10
 
-/*
- * Makes each thread of the processes that share ports execute a full barrier: 0, or
- * -ENOTSUP if the kernel refuses it.
- */
+/* Each thread of the processes that share ports executes a full barrier: 0, or -ENOTSUP. */
 int mana_threads_barrier(void);
 /* Lets other processes pause the queues of this one: 0, or -ENOTSUP. */
 int mana_pause_share(void);
-/*
- * Waits until the status function has ended that has locked a queue (mana_txq_lock() and
- * so on), or its process.
- */
+/* Waits until the status function or the process has ended that has locked a queue. */
 void mana_query_wait(MANA_ATOMIC(uint64_t) *lock);
-/* Unlocks what the calling thread has locked, likewise. */
+/* Unlocks the queues that the calling thread has locked, likewise. */
 void mana_queries_drop(const struct mana_priv *priv);
-/* Pauses or resumes all queues of the port without waiting, where no burst runs. */
+/* Pauses or resumes queues of the port without waiting, where no burst runs. */
 void mana_pause_set(const struct mana_priv *priv, unsigned int what, bool is_paused);
-/**
- * From the return on, until mana_resume(), bursts and status functions of the queues
- * return 0 and access nothing. Control path. Gives no message.
- *
- * @return
- *   0; -ENOTSUP when the kernel has no membarrier() for us; -EBUSY when a burst does
- *   not end in this time (its thread is stopped by a debugger, say). Nothing has
- *   changed then.
+/*
+ * From the return on, until mana_resume(), bursts and status functions of the queues return 0
+ * and access nothing. Gives no message. -ENOTSUP: the kernel refuses membarrier(2); -EBUSY: a
+ * burst does not end in this time (a debugger has stopped its thread, say). Nothing has changed
+ * then.
  */
 int mana_pause(struct mana_priv *priv, unsigned int what, uint32_t patience_ms);
 /*
- * Lets bursts in again, and wakes the applications that sleep or are about to, to
- * enable their interrupts again: CQs may be new ones, and nothing was armed during
- * the pause. Also at the end of a mana_pause() that gave up.
+ * Lets bursts in again, and wakes the applications that sleep or are about to, to enable their
+ * interrupts again: CQs may be new ones, and nothing was armed during the pause. Also at the end
+ * of a mana_pause() that gave up.
  */
 void mana_resume(struct mana_priv *priv, unsigned int what);
 /*
@@ -95,31 +85,22 @@ void mana_rx_wake(const struct mana_priv *priv);
 /* Whether there are secondary processes with ports. Any thread. */
 bool mana_peers_exist(void);
 /*
- * Forgets the processes that have ended, and removes their marks. The interrupt thread does
- * so when it learns it, but may itself wait for the end of bursts. Not with the lock of
- * mana_registry.c held.
+ * Forgets the processes that have ended, and removes their marks: for who waits for bursts, as
+ * the interrupt thread may. Not with the registry locked.
  */
 void mana_peers_reap(void);
-/*
- * In a secondary process: wakes the primary process to look at what queues ask for (struct
- * mana_mr_ask). From a burst: does not wait.
- */
+/* From a burst of a secondary process: the primary one looks at each struct mana_mr_ask. */
 void mana_peers_ask(void);
 
 /* ---- mana_registry.c: the registry ---------------------------------------------- */
 
 /*
- * The list of ports, and the lock for all that another thread or process may read
- * while the application changes it: statistics, information, telemetry. ethdev's own
- * tables have no lock and change while another thread walks them.
+ * The list of ports, and the lock for all that another thread or process may read while the
+ * application changes it, in memory that processes share. ethdev's own tables have no lock. A
+ * port or queue that a caller finds exists until the caller unlocks. No burst and no system call
+ * runs under the lock.
  *
- * List and lock are in memory that processes share. A port or queue that a caller
- * finds exists until the caller unlocks. No burst and no system call runs under the
- * lock.
- */
-
-/*
- * Finds the list, or makes it in the primary process. Open and close are counted per process.
+ * open finds the list, or makes it in the primary process. Open and close are counted per process.
  * -ENOENT: the primary process has no list; -EINVAL: it has another version of the driver.
  */
 int mana_registry_open(void);
@@ -138,10 +119,7 @@ int mana_registry_add(struct mana_priv *priv);
 void mana_registry_remove(struct mana_priv *priv);
 void mana_registry_lock(void);
 void mana_registry_unlock(void);
-/*
- * Locks and returns the port of dev; the caller unlocks. Returns NULL, unlocked, when
- * the port was closed.
- */
+/* Locks and returns the port of dev; NULL, unlocked: it was closed. */
 struct mana_priv *mana_registry_hold(const struct rte_eth_dev *dev);
 /* With the lock held: the port of this number, or NULL. */
 struct mana_priv *mana_registry_find(uint64_t port_id);

@@ -13,28 +13,27 @@
 /* ---- mana_queues.c: all queues ------------------------------------------------- */
 
 /*
- * Creates kernel objects of all queues and starts traffic; the queues stay paused. After
- * a failure no objects remain. In the recovery of a running port the driver's own thread
- * calls, which accesses no mempool: the Rx rings get the mbufs that mana_queues_stop() has
- * kept, and no others.
+ * Creates kernel objects of all queues and starts traffic; the queues stay paused. After a
+ * failure no objects remain. In a recovery, which accesses no mempool, the Rx rings get the
+ * mbufs that mana_queues_stop() has kept, and no others.
  */
 int mana_queues_start(struct mana_priv *priv);
 /*
- * Destroys the kernel objects, frees the mbufs, and pauses the queues; may be called
- * again. The queues of a port that runs keep the mbufs.
+ * Destroys the kernel objects, and pauses the queues, which keep the mbufs if the port runs;
+ * else these are freed. May be called again.
  */
 void mana_queues_stop(struct mana_priv *priv);
 /* Frees all queues of a stopped port. */
 void mana_queues_release(struct mana_priv *priv);
 
 /*
- * The start of a port repeats what the kernel may accept when another program has ended its
- * queues. So after -EINVAL for a QP: the device may have reused the id of a CQ that the
- * kernel keeps in its table until that program destroys the CQ, after its QP (Linux
- * mana_ib_install_cq_cb, mana_ib_remove_cq_cb). A program that stops 64 queues takes a
- * while. Waits, each time twice as long, 1.3 s in all. tries: number of attempts, from
- * 1. Returns false without waiting when there were too many, or the port runs: the control
- * lock is held, and reception may be down, so the tick tries again.
+ * Waits before the start of a port repeats what the kernel may accept when another program has
+ * ended its queues; each time twice as long, 1.3 s in all: a program that stops 64 queues takes a
+ * while. So after -EINVAL for a QP: the device may have reused the id of a CQ that the kernel
+ * keeps in its table until that program destroys the CQ, after its QP (Linux
+ * mana_ib_install_cq_cb, mana_ib_remove_cq_cb). tries: number of attempts, from 1. False without
+ * a wait: there were too many, or the port runs, so reception may be down, and the tick tries
+ * again.
  */
 bool mana_queue_wait(const struct mana_priv *priv, unsigned int tries);
 /* Each ethdev queue of the port that is set up. */
@@ -45,16 +44,14 @@ bool mana_queue_wait(const struct mana_priv *priv, unsigned int tries);
 	for (uint32_t at_ = 0; at_ < (priv)->data->nb_tx_queues; at_++) \
 		if (((txq) = (priv)->data->tx_queues[at_]) != NULL)
 /* CQEs for nb_desc WQEs and nb_spare more, if there may be so many. */
-uint32_t mana_queue_nb_cqe(const struct mana_priv *priv, uint16_t nb_desc,
-			   uint32_t nb_spare);
+uint32_t mana_queue_nb_cqe(const struct mana_priv *priv, uint16_t nb_desc, uint32_t nb_spare);
 /* Zeroed, a cache line aligned, of the socket or of any other. */
 void *mana_queue_alloc(const char *what, size_t size, int socket_id);
 /*
  * Takes the result of a destroy; logs an error. Returns whether the device no longer
  * accesses the queue's memory: a removed device does not.
  */
-bool mana_queue_is_gone(const struct mana_priv *priv, const char *what,
-			int error);
+bool mana_queue_is_gone(const struct mana_priv *priv, const char *what, int error);
 /* "none"; "unknown" for a number that is none of enum mana_queue_failure. */
 const char *mana_queue_failure_name(uint8_t failure);
 
@@ -68,17 +65,14 @@ void mana_txq_release(struct mana_priv *priv, uint16_t queue_id);
 int mana_txq_start(struct mana_priv *priv, uint16_t queue_id);
 int mana_txq_stop(struct mana_priv *priv, uint16_t queue_id);
 /*
- * Replaces the objects of a failed queue of a running port; other queues are not
- * affected. What was posted is counted, and freed by the next burst. After a failure
- * the queue sends nothing, as before. 1: done; 0: no need to; or an error.
+ * Replaces the objects of a failed queue of a running port, and of no other. What was posted is
+ * counted, and freed by the next burst. 1: done; 0: no need to; or an error: the queue sends
+ * nothing, as before.
  */
 int mana_txq_repair(struct mana_priv *priv, struct mana_txq *txq);
 /* Logs once that a Tx queue has changed to the long form of the OOB. */
 void mana_tx_form_report(struct mana_priv *priv);
-/*
- * Whether the program may still make raw queues: -EPERM after a message. For a port
- * that has Tx queues.
- */
+/* Whether the program may still make raw queues: -EPERM after a message. */
 int mana_txq_permission_check(struct mana_priv *priv);
 
 /* ---- mana_queues.c: Rx queues ------------------------------------------------------ */
@@ -89,8 +83,7 @@ int mana_rxq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 /* Frees a stopped queue, if there is one. */
 void mana_rxq_release(struct mana_priv *priv, uint16_t queue_id);
 /* Gives a stopped queue another number of descriptors than was asked for. */
-void mana_rxq_resize(const struct mana_priv *priv, struct mana_rxq *rxq,
-		     uint16_t nb_desc);
+void mana_rxq_resize(const struct mana_priv *priv, struct mana_rxq *rxq, uint16_t nb_desc);
 
 /* Buffers of a WQE at most. */
 uint16_t mana_rx_max_segs(const struct mana_priv *priv);
@@ -125,13 +118,9 @@ void mana_rx_set_queue_release(struct mana_priv *priv, uint16_t queue_id);
  * The failure of its hardware queues (enum mana_queue_failure), and whether the adapter
  * has not scattered a packet. priv->control is held.
  */
-uint8_t mana_rx_set_failure(const struct mana_priv *priv, uint16_t queue_id,
-			    bool *has_missed);
+uint8_t mana_rx_set_failure(const struct mana_priv *priv, uint16_t queue_id, bool *has_missed);
 
-/*
- * Builds the set, and installs it; the queues stay paused. After a failure there is none,
- * and a message was given.
- */
+/* Builds the set; the queues stay paused. After a failure there is none. */
 int mana_rx_set_start(struct mana_priv *priv);
 /* Ends reception, and pauses the queues; may be called again. */
 void mana_rx_set_stop(struct mana_priv *priv);
@@ -141,12 +130,9 @@ void mana_rx_set_stop(struct mana_priv *priv);
  * key is as before, and so is Rx, or it is down after a message.
  */
 int mana_rx_set_key(struct mana_priv *priv, const uint8_t *key);
-/*
- * The number of hardware queues, and which ethdev queue polls each, likewise. -ENOTSUP:
- * the mempools have too few mbufs.
- */
+/* The table, and its number of hardware queues, likewise. -ENOTSUP: too few mbufs in a mempool. */
 int mana_rx_set_assign(struct mana_priv *priv, const uint8_t *reta, uint32_t nb);
-/* Start or stop an Rx queue of a running port; results as above. */
+/* Start or stop an Rx queue of a running port, likewise. */
 int mana_rx_set_queue_start(struct mana_priv *priv, uint16_t queue_id);
 int mana_rx_set_queue_stop(struct mana_priv *priv, uint16_t queue_id);
 /*
