@@ -16,17 +16,15 @@
  *   (compiler barrier)              membarrier()
  *   is_busy = 0                     resume the queue
  *
- * membarrier(2) makes every running thread of the process execute a full barrier,
- * and of the secondary processes while there are any, so the control path has the
- * fences of both sides. An Rx burst finds that its queue is paused by the stand-in
- * (struct mana_rxq), an hwq with a slow-path flag; a Tx burst by the flag runs. So a
- * burst pays two plain stores and one load.
- *
+ * membarrier(2) makes every running thread of the process execute a full barrier, and of the
+ * secondary processes while there are any, so the control path has the fences of both sides. An
+ * Rx burst finds that its queue is paused by the stand-in (struct mana_rxq), an hwq with a
+ * slow-path flag; a Tx burst by the flag runs. So a burst pays two plain stores and one load.
  * Where membarrier(2) is refused (seccomp), no queue of a running port can be paused:
  * mana_probe.c reports what that means.
  *
- * The guide's page mana-datapath explains each barrier and the cost. The unit test
- * pause_protocol tries all interleavings.
+ * The guide's page mana-datapath explains each barrier. The unit test pause_protocol tries all
+ * interleavings.
  */
 
 #include <errno.h>
@@ -80,15 +78,14 @@ mana_pause_share(void)
 static bool
 is_meant(const struct mana_txq *txq, unsigned int what)
 {
-	return (what & MANA_PAUSE_TX) != 0 &&
-	       (what >> MANA_PAUSE_TXQ_S == 0 ||
-		what >> MANA_PAUSE_TXQ_S == txq->queue_id + 1u);
+	const unsigned int only = what >> MANA_PAUSE_TXQ_S;
+
+	return (what & MANA_PAUSE_TX) != 0 && (only == 0 || only == txq->queue_id + 1u);
 }
 
 /* In a function of its own for the thread sanitizer: bursts read the flag at any time. */
 static void
-tx_pause_set(const struct mana_priv *priv, struct mana_txq *txq, unsigned int what,
-	     bool is_paused)
+tx_pause_set(const struct mana_priv *priv, struct mana_txq *txq, unsigned int what, bool is_paused)
 {
 	txq->is_stopping = is_paused && (what & MANA_PAUSE_FOR_STOP) != 0;
 	txq->device = priv->device;
@@ -129,10 +126,7 @@ is_own_stack(uintptr_t stack_pointer)
 	return stack_pointer - (uintptr_t)base < bytes;
 }
 
-/*
- * Whether a burst and a status function have left before the time end; for_stop: see
- * MANA_PAUSE_FOR_STOP.
- */
+/* Whether a burst and a status function have left before the time end. */
 static bool
 wait_idle(MANA_ATOMIC(uintptr_t) *is_busy, const MANA_ATOMIC(uint32_t) *user,
 	  const MANA_ATOMIC(uint64_t) *lock, bool for_stop, uint64_t end)
@@ -199,13 +193,11 @@ wait_all_idle(const struct mana_priv *priv, unsigned int what, uint64_t end)
 
 	MANA_FOREACH_RXQ(priv, rxq)
 		if ((what & MANA_PAUSE_RX) != 0 &&
-		    !wait_idle(&rxq->is_busy, &rxq->user, &rxq->query_lock,
-			       for_stop, end))
+		    !wait_idle(&rxq->is_busy, &rxq->user, &rxq->query_lock, for_stop, end))
 			return -EBUSY;
 	MANA_FOREACH_TXQ(priv, txq)
 		if (is_meant(txq, what) &&
-		    !wait_idle(&txq->is_busy, &txq->user, &txq->query_lock,
-			       for_stop, end))
+		    !wait_idle(&txq->is_busy, &txq->user, &txq->query_lock, for_stop, end))
 			return -EBUSY;
 	return 0;
 }
@@ -213,8 +205,7 @@ wait_all_idle(const struct mana_priv *priv, unsigned int what, uint64_t end)
 int
 mana_pause(struct mana_priv *priv, unsigned int what, uint32_t patience_ms)
 {
-	uint64_t end = rte_get_timer_cycles() +
-		       patience_ms * rte_get_timer_hz() / 1000;
+	uint64_t end = rte_get_timer_cycles() + patience_ms * rte_get_timer_hz() / 1000;
 	int ret;
 
 	/* Tried before anything is paused: the end of a pause needs it, too. */
@@ -283,6 +274,5 @@ no_prepare(void *txq __rte_unused, struct rte_mbuf **pkts __rte_unused, uint16_t
 void
 mana_bursts_stop(struct rte_eth_dev *dev)
 {
-	mana_bursts_set(dev, rte_eth_pkt_burst_dummy, rte_eth_pkt_burst_dummy,
-			no_prepare);
+	mana_bursts_set(dev, rte_eth_pkt_burst_dummy, rte_eth_pkt_burst_dummy, no_prepare);
 }

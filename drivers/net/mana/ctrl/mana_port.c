@@ -160,16 +160,14 @@ netdev_up_again(struct mana_priv *priv)
 /* ---- Life ---------------------------------------------------------------- */
 
 static int
-open_objects(struct mana_priv *priv, struct ibv_device *device,
-	     struct mana_verbs_caps *caps)
+open_objects(struct mana_priv *priv, struct ibv_device *device, struct mana_verbs_caps *caps)
 {
 	static uint16_t nb_opens;
 	struct ibv_context *ctx;
 	int ret = mana_verbs_open(device, &ctx);
 
 	if (ret != 0) {
-		mana_diag_open(priv->data->name, device->name,
-			       device->dev_name, ret);
+		mana_diag_open(priv->data->name, device->name, device->dev_name, ret);
 		return ret;
 	}
 	mana_registry_lock();
@@ -241,8 +239,7 @@ mana_port_attach(struct mana_priv *priv, struct ibv_device *device,
 	}
 	if (ret == 0) {
 		max = RTE_MIN(max, limits.max_cqe);
-		limits.max_tx_desc =
-			RTE_MIN(max, rte_align32prevpow2(MAX_RING_BYTES / wqe_bytes));
+		limits.max_tx_desc = RTE_MIN(max, rte_align32prevpow2(MAX_RING_BYTES / wqe_bytes));
 		ret = find_max(priv, true, max, &limits.max_rx_desc);
 	}
 	if (ret != 0)

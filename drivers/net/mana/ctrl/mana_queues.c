@@ -46,8 +46,7 @@
 #define NB_WAITS 6
 
 uint32_t
-mana_queue_nb_cqe(const struct mana_priv *priv, uint16_t nb_desc,
-		  uint32_t nb_spare)
+mana_queue_nb_cqe(const struct mana_priv *priv, uint16_t nb_desc, uint32_t nb_spare)
 {
 	uint32_t nb = RTE_MAX(nb_desc + nb_spare, (uint32_t)MANA_MIN_CQE);
 
@@ -66,11 +65,9 @@ mana_queue_wait(const struct mana_priv *priv, unsigned int tries)
 void *
 mana_queue_alloc(const char *what, size_t size, int socket_id)
 {
-	void *memory = rte_zmalloc_socket(what, size, RTE_CACHE_LINE_SIZE,
-					  socket_id);
+	void *memory = rte_zmalloc_socket(what, size, RTE_CACHE_LINE_SIZE, socket_id);
 
-	return memory != NULL ? memory :
-				rte_zmalloc(what, size, RTE_CACHE_LINE_SIZE);
+	return memory != NULL ? memory : rte_zmalloc(what, size, RTE_CACHE_LINE_SIZE);
 }
 
 static void
@@ -123,8 +120,7 @@ mana_queue_is_gone(const struct mana_priv *priv, const char *what, int error)
 {
 	if (error == 0 || mana_is_gone(priv))
 		return true;
-	MANA_PORT_LOG(WARNING, priv->data->name,
-		      "the kernel does not destroy a %s: %s", what,
+	MANA_PORT_LOG(WARNING, priv->data->name, "the kernel does not destroy a %s: %s", what,
 		      strerror(-error));
 	/* A device that was reset or removed: it does nothing any more. */
 	return error == -EIO || error == -ENODEV;
@@ -173,8 +169,7 @@ layout_take(const struct mana_priv *priv, const struct rte_eth_rxconf *conf,
 					     split.mp->name);
 		seg->mp = split.mp;
 		seg->offset = offset;
-		seg->bytes = split.length != 0 ? split.length :
-			     room > offset ? room - offset : 0;
+		seg->bytes = split.length != 0 ? split.length : room > offset ? room - offset : 0;
 	}
 	return 0;
 }
@@ -246,8 +241,7 @@ mana_rx_layout_check(const struct mana_priv *priv, const struct mana_rx_layout *
 /* ---- Rx queues: setup and release -------------------------------------------- */
 
 void
-mana_rxq_resize(const struct mana_priv *priv, struct mana_rxq *rxq,
-		uint16_t nb_desc)
+mana_rxq_resize(const struct mana_priv *priv, struct mana_rxq *rxq, uint16_t nb_desc)
 {
 	/* Other threads ask for size and threshold. */
 	mana_registry_lock();
@@ -285,8 +279,7 @@ mana_rxq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 	       unsigned int socket_id, const struct rte_eth_rxconf *conf,
 	       struct rte_mempool *mp)
 {
-	uint64_t offloads = conf->offloads |
-			    priv->data->dev_conf.rxmode.offloads;
+	uint64_t offloads = conf->offloads | priv->data->dev_conf.rxmode.offloads;
 	struct mana_rxq *rxq = mana_queue_alloc("mana_rxq", sizeof(*rxq), socket_id);
 	const struct mana_rx_seg *segs;
 	int ret;
@@ -296,8 +289,7 @@ mana_rxq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 	segs = rxq->layout.segs;
 	ret = layout_take(priv, conf, offloads, mp, &rxq->layout);
 	if (ret == 0)
-		ret = mana_rx_layout_check(priv, &rxq->layout, priv->data->mtu,
-					   &rxq->scatter);
+		ret = mana_rx_layout_check(priv, &rxq->layout, priv->data->mtu, &rxq->scatter);
 	for (uint16_t i = 0; ret == 0 && i < rxq->layout.nb_segs; i++)
 		ret = mana_mr_add_pool(priv, segs[i].mp, true);
 	if (ret != 0) {
@@ -421,8 +413,7 @@ mana_txq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 	txq->queue_id = queue_id;
 	mana_txq_close(txq);
 	mana_mr_cache_init(&txq->mr, &priv->mr_table);
-	txq->asked_desc = nb_desc;
-	txq_resize(txq, nb_desc);
+	txq->asked_desc = txq->nb_desc = nb_desc;
 	txq->free_thresh = conf->tx_free_thresh;
 	txq->is_deferred = conf->tx_deferred_start;
 	txq->offloads = conf->offloads | priv->data->dev_conf.txmode.offloads;
@@ -474,8 +465,7 @@ sq_destroy(struct mana_priv *priv, struct mana_txq *txq)
 	bool is_gone = mana_queue_is_gone(priv, "Tx queue", ret);
 
 	/* At once after the QP: until then the kernel keeps the CQ's id. */
-	(void)mana_queue_is_gone(priv, "CQ",
-				 MANA_VERBS_DESTROY(ibv_destroy_cq, txq->ibv_cq));
+	(void)mana_queue_is_gone(priv, "CQ", MANA_VERBS_DESTROY(ibv_destroy_cq, txq->ibv_cq));
 	txq->qp = NULL;
 	txq->ibv_cq = NULL;
 	return is_gone;
@@ -486,8 +476,7 @@ sq_destroy(struct mana_priv *priv, struct mana_txq *txq)
  * port runs.
  */
 static bool
-sq_retry(struct mana_priv *priv, struct mana_txq *txq, int error,
-	 unsigned int tries)
+sq_retry(struct mana_priv *priv, struct mana_txq *txq, int error, unsigned int tries)
 {
 	struct mana_netdev_state state;
 
@@ -639,22 +628,16 @@ txq_objects_stop(struct mana_priv *priv, struct mana_txq *txq, bool keeps)
 void
 mana_tx_form_report(struct mana_priv *priv)
 {
-	bool is_new;
-	uint16_t i;
+	const struct mana_txq *txq;
 
-	/* priv->txqs, because another thread may release a queue in ethdev's array. */
-	mana_registry_lock();
-	for (i = 0; i < MANA_MAX_QUEUES; i++)
-		if (priv->txqs[i] != NULL && priv->txqs[i]->is_form_changed)
-			break;
-	is_new = i < MANA_MAX_QUEUES && !priv->is_tx_form_changed;
-	if (is_new)
+	MANA_FOREACH_TXQ(priv, txq) {
+		if (!txq->is_form_changed || priv->is_tx_form_changed)
+			continue;
 		priv->is_tx_form_changed = true;
-	mana_registry_unlock();
-	if (is_new)
 		MANA_PORT_LOG(WARNING, priv->data->name,
 			      "the device refused the first %u packets of Tx queue %u (TX_INVALID_OOB): using the long form of descriptors; tx_oob=long uses it from the start",
-			      MANA_TX_FORM_TRIES, i);
+			      MANA_TX_FORM_TRIES, txq->queue_id);
+	}
 }
 
 /* ---- The vPort without a Tx queue ------------------------------------- */
@@ -792,8 +775,7 @@ queues_check(struct mana_priv *priv)
 					     "queue %u is configured, but was not set up", i);
 	MANA_FOREACH_RXQ(priv, rxq) {
 		if (ret == 0)
-			ret = mana_rx_layout_check(priv, &rxq->layout, data->mtu,
-						   &rxq->scatter);
+			ret = mana_rx_layout_check(priv, &rxq->layout, data->mtu, &rxq->scatter);
 		scattered_rx |= rxq->scatter.nb_segs != 0;
 	}
 	data->scattered_rx = scattered_rx;
