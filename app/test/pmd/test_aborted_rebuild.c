@@ -182,7 +182,7 @@ nb_woken_after_abort(struct fixture *fx, bool enabled)
 		assert_int_equal(rte_eth_dev_rx_intr_disable(port, 0), 0);
 	assert_int_equal(pthread_join(changer, &changed), 0);
 	assert_int_equal((int)(intptr_t)changed, -EBUSY);
-	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "has not ended"), 1);
+	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "a burst does not end"), 1);
 	fx_send_one(fx, seeds[0]);
 	/* The device works within the sender's doorbell. */
 	nb = rte_epoll_wait(RTE_EPOLL_PER_THREAD, &event, 1,

@@ -58,9 +58,9 @@ void mana_queries_drop(const struct mana_priv *priv);
 void mana_pause_set(const struct mana_priv *priv, unsigned int what, bool is_paused);
 /*
  * From the return on, until mana_resume(), bursts and status functions of the queues return 0
- * and access nothing. Gives no message. -ENOTSUP: the kernel refuses membarrier(2); -EBUSY: a
- * burst does not end in this time (a debugger has stopped its thread, say). Nothing has changed
- * then.
+ * and access nothing. -ENOTSUP: the kernel refuses membarrier(2); -EBUSY: a burst does not end
+ * in this time (a debugger has stopped its thread, say). Nothing has changed then; there is a
+ * message only for an operation of the application, and not for the stop of the port.
  */
 int mana_pause(struct mana_priv *priv, unsigned int what, uint32_t patience_ms);
 /*

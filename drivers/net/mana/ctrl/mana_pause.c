@@ -42,6 +42,7 @@
 #include <rte_eal.h>
 
 #include "mana_locks.h"
+#include "mana_log.h"
 #include "mana_queues.h"
 
 #define WAIT_US 20
@@ -206,20 +207,23 @@ int
 mana_pause(struct mana_priv *priv, unsigned int what, uint32_t patience_ms)
 {
 	uint64_t end = rte_get_timer_cycles() + patience_ms * rte_get_timer_hz() / 1000;
-	int ret;
-
 	/* Tried before anything is paused: the end of a pause needs it, too. */
-	ret = mana_threads_barrier();
-	if (ret != 0)
-		return ret;
-	mana_pause_set(priv, what, true);
-	ret = mana_threads_barrier();
-	if (ret == 0)
-		ret = wait_all_idle(priv, what, end);
-	if (ret == 0)
+	int ret = mana_threads_barrier();
+
+	if (ret == 0) {
+		mana_pause_set(priv, what, true);
 		ret = mana_threads_barrier();
-	if (ret != 0)
-		mana_resume(priv, what);
+		if (ret == 0)
+			ret = wait_all_idle(priv, what, end);
+		if (ret == 0)
+			ret = mana_threads_barrier();
+		if (ret != 0)
+			mana_resume(priv, what);
+	}
+	if (ret != 0 && patience_ms == MANA_PATIENCE_MS && (what & MANA_PAUSE_FOR_STOP) == 0)
+		MANA_PORT_LOG(ERR, priv->data->name, "%s", ret == -EBUSY ?
+			      "a burst does not end: continue or end its thread, or the secondary process that it runs in, and try again" :
+			      "the kernel refuses membarrier(2) (seccomp): stop the port to change its Rx queues");
 	return ret;
 }
 

@@ -723,9 +723,7 @@ mana_txq_stop(struct mana_priv *priv, uint16_t queue_id)
 	if (mana_peers_exist())
 		ret = mana_pause(priv, MANA_PAUSE_TXQ(queue_id), MANA_PATIENCE_MS);
 	if (ret != 0)
-		return MANA_PORT_ERR(ret, priv->data->name,
-				     "Tx queue %u: the burst of a secondary process does not end: continue or end that process, and try again",
-				     queue_id);
+		return ret;
 	txq_wait(txq, WAIT_END);
 	txq_objects_stop(priv, txq, false);
 	priv->data->tx_queue_state[queue_id] = RTE_ETH_QUEUE_STATE_STOPPED;

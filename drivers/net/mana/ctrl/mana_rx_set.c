@@ -640,23 +640,6 @@ mana_rx_set_stop(struct mana_priv *priv)
 		spares_free(rxq, !priv->is_running);
 }
 
-/* ---- A pause of all Rx queues ----------------------------------------------------- */
-
-static int
-rx_pause(struct mana_priv *priv, uint32_t patience_ms)
-{
-	int ret = mana_pause(priv, MANA_PAUSE_RX, patience_ms);
-
-	if (ret == -EBUSY && patience_ms == MANA_PATIENCE_MS)
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "an Rx burst has not ended for %d s: try again",
-			      MANA_PATIENCE_MS / 1000);
-	else if (ret != -EBUSY && ret != 0)
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "the kernel refuses membarrier(2) (seccomp): stop the port to change its Rx queues");
-	return ret;
-}
-
 /* ---- A rebuild under traffic ----------------------------------------------------- */
 
 static void
@@ -691,7 +674,7 @@ set_rebuild(struct mana_priv *priv, const struct mana_rx_table *table,
 	if (had_set)
 		ret = mana_txq_permission_check(priv);
 	if (ret == 0)
-		ret = rx_pause(priv, patience_ms);
+		ret = mana_pause(priv, MANA_PAUSE_RX, patience_ms);
 	if (ret != 0)
 		return ret;
 	began_ns = mana_now_ns();
@@ -837,7 +820,7 @@ rxqs_change(struct mana_priv *priv, const uint8_t *reta)
 	int ret = intrs_set(priv, priv->rx_set, reta, false);
 
 	if (ret == 0)
-		ret = rx_pause(priv, MANA_PATIENCE_MS);
+		ret = mana_pause(priv, MANA_PAUSE_RX, MANA_PATIENCE_MS);
 	if (ret == 0) {
 		hwqs_move(priv, reta);
 		mana_resume(priv, MANA_PAUSE_RX);
