@@ -48,15 +48,10 @@
  */
 #define MANA_RSS_TYPES (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP)
 
-/*
- * The interrupt of an ethdev Rx queue, while the port runs: an epoll set in an
- * epoll set. The inner one watches wake_fd and the channels of all hardware queues
- * that the ethdev queue polls. The application has the descriptor of the outer one,
- * which watches the inner one while the interrupt is enabled.
- */
+/* The interrupt of an ethdev Rx queue, while the port runs: an epoll set in an epoll set. */
 struct mana_rx_intr {
-	int fd; /* the outer one */
-	int sources_fd; /* the inner one */
+	int fd; /* the application's: watches sources_fd while the interrupt is enabled */
+	int sources_fd; /* watches wake_fd and the channels of the hardware queues it polls */
 	int wake_fd; /* an eventfd, which the driver writes */
 };
 
@@ -144,20 +139,14 @@ struct mana_rx_table {
 	bool is_sharing; /* the hardware queues of an ethdev queue share its descriptors */
 };
 
-/*
- * What a secondary process has to know of a port beside its queues, in memory that processes
- * share. The primary process changes it under the lock of mana_registry.c.
- */
+/* What a secondary process has to know of a port beside its queues. Under the registry's lock. */
 struct mana_news {
 	uint32_t device; /* mana_device_id(); 0: no doorbell page can be mapped */
 	uint32_t state; /* enum mana_state */
 	uint32_t link_nr; /* changes of the link of which the application wants events */
 };
 
-/*
- * By number, what ethdev gives bursts of secondary processes; NULL without a queue. The
- * primary process changes them while bursts run.
- */
+/* By number, what ethdev gives bursts of secondary processes. They change while bursts run. */
 struct mana_burst_queues {
 	MANA_ATOMIC(struct mana_rxq *) rxqs[MANA_MAX_QUEUES];
 	MANA_ATOMIC(struct mana_txq *) txqs[MANA_MAX_QUEUES];
@@ -258,10 +247,7 @@ struct mana_priv {
 	/* ---- mana_recovery.c ---- */
 	MANA_ATOMIC(uint64_t) state; /* enum mana_state; 64 bits for mana_atomic_take() */
 	MANA_ATOMIC(uint32_t) is_lost; /* see mana_is_gone() */
-	/*
-	 * Held by each operation that uses or changes objects of the kernel, and by a
-	 * step of the recovery. The interrupt thread only tries to lock it.
-	 */
+	/* See mana_locks.h. The interrupt thread only tries to lock it. */
 	struct mana_mutex control;
 	bool is_running; /* the application has started the port; under control */
 	void **retired; /* queues that secondary processes may still see */
@@ -271,10 +257,7 @@ struct mana_priv {
 	struct mana_recovery recovery;
 };
 
-/*
- * Whether the driver rebuilds the port when the device returns, and failed queues, in
- * the interrupt thread.
- */
+/* Whether the interrupt thread rebuilds failed queues, and the port when its device returns. */
 static inline bool
 mana_recovers(const struct mana_priv *priv)
 {
@@ -287,10 +270,7 @@ mana_state(const struct mana_priv *priv)
 	return mana_atomic_load(&priv->state);
 }
 
-/*
- * Whether the kernel has removed the device of ctx: no verb and no queue works. While a
- * port is rebuilt, it has a new device already.
- */
+/* Whether the kernel has removed the device of ctx; a port that is rebuilt has a new one. */
 static inline bool
 mana_is_gone(const struct mana_priv *priv)
 {
@@ -327,23 +307,19 @@ int mana_port_netdev_start(struct mana_priv *priv);
 int mana_mr_table_create(struct mana_priv *priv);
 /* Destroys the table of a detached port. May be called again. */
 void mana_mr_table_destroy(struct mana_priv *priv);
-/*
- * Allocates room in the table for the regions that bursts register. Where DPDK memory may
- * be allocated.
- */
+/* Allocates room in the table, DPDK memory, for the regions that bursts register. */
 int mana_mr_reserve(struct mana_priv *priv);
 /*
- * Creates the protection domains of an open device, and registers the regions that the
- * table remembers. A failure for memory that the application has mapped is an error,
- * after a message; other memory is registered later. After a failure the caller
- * detaches.
+ * Creates the protection domains of an open device, and registers the regions that the table
+ * remembers. A failure for memory that the application has mapped is an error; other memory is
+ * registered later. After a failure the caller detaches.
  */
 int mana_mr_table_attach(struct mana_priv *priv);
 /*
- * Deregisters all regions, waits until nothing is registered or deregistered any more,
- * destroys the protection domains, and returns the error of the kernel if there is one. The table remembers the regions that DPDK or the
- * application manages. From the loss of the device until the next attach, what is added is
- * remembered only.
+ * Deregisters all regions, waits until nothing is registered or deregistered any more, destroys
+ * the protection domains, and returns the error of the kernel if there is one. The table
+ * remembers the regions that DPDK or the application manages. From the loss of the device until
+ * the next attach, what is added is remembered only.
  */
 int mana_mr_table_detach(struct mana_priv *priv);
 /*
@@ -356,9 +332,9 @@ int mana_mr_add_range(struct mana_priv *priv, uintptr_t addr, size_t len);
 /* -ENOENT: this very range was not added. */
 int mana_mr_remove_range(struct mana_priv *priv, uintptr_t addr, size_t len);
 /*
- * Registers [addr, addr + len) for a secondary process, if it is memory that all processes
- * have. pool: of the buffer, or NULL; any value. Interrupt thread. -EACCES:
- * other memory. Errors give one message a second at most.
+ * Registers [addr, addr + len) for a secondary process; -EACCES: it is not memory that all
+ * processes have. pool: of the buffer, or NULL; any value. Interrupt thread. Errors give one
+ * message a second at most.
  */
 int mana_mr_serve(struct mana_priv *priv, uintptr_t addr, size_t len,
 		  const struct rte_mempool *pool);
@@ -367,19 +343,16 @@ void mana_mr_remove_unknown(struct mana_priv *priv);
 
 /* ---- mana_stats.c: statistics of queues and of the port ------------------------- */
 
-int mana_stats_get(struct rte_eth_dev *dev, struct rte_eth_stats *stats
-		   MANA_QSTATS_PARAM);
+int mana_stats_get(struct rte_eth_dev *dev, struct rte_eth_stats *stats MANA_QSTATS_PARAM);
 int mana_stats_reset(struct rte_eth_dev *dev);
-int mana_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xstats,
-		    unsigned int n);
+int mana_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xstats, unsigned int n);
 int mana_xstats_get_names(struct rte_eth_dev *dev,
 			  struct rte_eth_xstat_name *names, unsigned int size);
 /*
  * Counters of a queue since its setup. The caller of these holds the registry's lock or
  * priv->control.
  */
-struct mana_counters mana_stats_rxq(const struct mana_priv *priv,
-				    const struct mana_rxq *rxq);
+struct mana_counters mana_stats_rxq(const struct mana_priv *priv, const struct mana_rxq *rxq);
 struct mana_counters mana_stats_txq(const volatile struct mana_txq *txq);
 /* Counters of the port since the last reset. */
 struct mana_port_counters mana_stats_port(const struct mana_priv *priv);
