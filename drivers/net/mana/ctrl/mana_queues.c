@@ -128,12 +128,6 @@ mana_queue_is_gone(const struct mana_priv *priv, const char *what, int error)
 
 /* ---- Rx queues: layouts ------------------------------------------------------ */
 
-static uint32_t
-data_room(const struct rte_mempool *mp)
-{
-	return rte_pktmbuf_data_room_size((struct rte_mempool *)(uintptr_t)mp);
-}
-
 uint16_t
 mana_rx_max_segs(const struct mana_priv *priv)
 {
@@ -160,7 +154,7 @@ layout_take(const struct mana_priv *priv, const struct rte_eth_rxconf *conf,
 			split = conf->rx_seg[i].split;
 			layout->rx_seg[i] = conf->rx_seg[i];
 		}
-		room = data_room(split.mp);
+		room = rte_pktmbuf_data_room_size(split.mp);
 		offset = split.offset + (i == 0 ? RTE_PKTMBUF_HEADROOM : 0);
 		if (layout->is_split && offset + RTE_MAX(split.length, 1) > room)
 			return MANA_PORT_ERR(-EINVAL, priv->data->name,
@@ -179,7 +173,7 @@ static int
 refuse_many(const struct mana_priv *priv, const struct mana_rx_layout *layout,
 	    uint16_t mtu, uint32_t frame_bytes)
 {
-	const struct rte_mempool *mp = layout->segs[layout->nb_segs - 1].mp;
+	struct rte_mempool *mp = layout->segs[layout->nb_segs - 1].mp;
 	uint16_t max = mana_rx_max_segs(priv), nb_given = 0;
 	uint32_t given = 0, nb_more;
 
@@ -199,7 +193,7 @@ refuse_many(const struct mana_priv *priv, const struct mana_rx_layout *layout,
 	nb_more = max - nb_given;
 	return MANA_PORT_ERR(-EINVAL, priv->data->name,
 			     "MTU %u needs more than the %u buffers that the adapter takes for a packet, with %u bytes in those of mempool %s: make the pool with data_room_size %u or more",
-			     mtu, max, data_room(mp), mp->name,
+			     mtu, max, rte_pktmbuf_data_room_size(mp), mp->name,
 			     (frame_bytes - given + nb_more - 1) / nb_more);
 }
 
@@ -230,7 +224,7 @@ mana_rx_layout_check(const struct mana_priv *priv, const struct mana_rx_layout *
 		else
 			segs[i] = (struct mana_rx_seg){
 				.mp = segs[i - 1].mp,
-				.bytes = data_room(segs[i - 1].mp),
+				.bytes = rte_pktmbuf_data_room_size(segs[i - 1].mp),
 			};
 		bytes += segs[i].bytes;
 	}

@@ -35,8 +35,7 @@
 static bool
 is_running(const struct mana_priv *priv, uint16_t queue_id)
 {
-	return priv->data->rx_queue_state[queue_id] ==
-	       RTE_ETH_QUEUE_STATE_STARTED;
+	return priv->data->rx_queue_state[queue_id] == RTE_ETH_QUEUE_STATE_STARTED;
 }
 
 /* mbufs of the pool in a WQE. */
@@ -104,8 +103,7 @@ pool_supply(const struct mana_priv *priv, const struct rte_mempool *mp)
 
 	MANA_FOREACH_HWQ(priv->rx_set, hwq)
 		if (hwq->block != NULL)
-			nb += mana_hwq_posted_snapshot(hwq) *
-			      nb_of_pool(&hwq->scatter, mp);
+			nb += mana_hwq_posted_snapshot(hwq) * nb_of_pool(&hwq->scatter, mp);
 	return nb;
 }
 
@@ -171,14 +169,12 @@ size_choose(struct mana_priv *priv, struct mana_rx_table *table)
 
 /* op: EPOLL_CTL_ADD, its channel wakes this ethdev queue, too; or EPOLL_CTL_DEL. */
 static int
-hwq_intr(const struct mana_priv *priv, const struct mana_hwq *hwq,
-	 uint16_t queue_id, int op)
+hwq_intr(const struct mana_priv *priv, const struct mana_hwq *hwq, uint16_t queue_id, int op)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 
 	if (hwq->channel == NULL || priv->rx_intrs == NULL ||
-	    epoll_ctl(priv->rx_intrs[queue_id].sources_fd, op,
-		      hwq->channel->fd, &event) == 0 ||
+	    epoll_ctl(priv->rx_intrs[queue_id].sources_fd, op, hwq->channel->fd, &event) == 0 ||
 	    errno == EEXIST)
 		return 0;
 	return -errno;
@@ -209,16 +205,14 @@ objects_create(struct mana_priv *priv, struct mana_hwq *hwq, int socket_id)
 
 /* The rings, and an array for the mbufs of their WQEs. */
 static int
-rings_init(const struct mana_priv *priv, struct mana_hwq *hwq,
-	   const struct mana_rxq *rxq)
+rings_init(const struct mana_priv *priv, struct mana_hwq *hwq, const struct mana_rxq *rxq)
 {
 	const size_t head = RTE_CACHE_LINE_ROUNDUP(sizeof(struct mana_rx_spares));
 	const size_t nb_wqes = rte_align32pow2(hwq->nb_desc);
 	struct mana_queue_rings rings;
 	struct mana_rx_spares *block;
 	int ret = mana_verbs_rings_get(NULL, hwq->wq, hwq->ibv_cq,
-				       mana_queue_nb_cqe(priv, hwq->nb_desc, 1),
-				       &rings);
+				       mana_queue_nb_cqe(priv, hwq->nb_desc, 1), &rings);
 
 	if (ret != 0)
 		return ret;
@@ -260,15 +254,13 @@ hwq_diag(const struct mana_priv *priv, const struct mana_hwq *hwq, int error)
 	}
 	/* The pool with the fewest mbufs left. */
 	for (uint16_t i = 1; i < scatter->nb_segs; i++)
-		if (rte_mempool_avail_count(scatter->segs[i].mp) <
-		    rte_mempool_avail_count(mp))
+		if (rte_mempool_avail_count(scatter->segs[i].mp) < rte_mempool_avail_count(mp))
 			mp = scatter->segs[i].mp;
 	per_wqe = nb_of_pool(scatter, mp);
 	MANA_PORT_LOG(ERR, priv->data->name,
 		      "Rx queue %u: mempool %s has too few mbufs: needs %u, %u available",
 		      hwq->queue_id, mp->name, hwq->nb_desc * per_wqe,
-		      mana_hwq_nb_posted(hwq) * per_wqe +
-			      rte_mempool_avail_count(mp));
+		      mana_hwq_nb_posted(hwq) * per_wqe + rte_mempool_avail_count(mp));
 }
 
 /*
@@ -277,8 +269,7 @@ hwq_diag(const struct mana_priv *priv, const struct mana_hwq *hwq, int error)
  * buffers yet, with this one. After a failure set_free() takes what was made.
  */
 static int
-hwq_create(struct mana_priv *priv, struct mana_hwq *hwq, uint16_t owner,
-	   uint32_t nb_sharing)
+hwq_create(struct mana_priv *priv, struct mana_hwq *hwq, uint16_t owner, uint32_t nb_sharing)
 {
 	struct mana_rxq *rxq = priv->rxqs[owner];
 	uint32_t nb;
@@ -422,11 +413,10 @@ static int
 set_build(struct mana_priv *priv, struct mana_rx_set **out)
 {
 	const uint32_t nb = priv->rss.nb;
-	struct mana_rx_set *set;
+	const size_t size = sizeof(struct mana_rx_set) + nb * sizeof(struct mana_hwq);
+	struct mana_rx_set *set = mana_queue_alloc("mana_rx_set", size, priv->data->numa_node);
 	int ret = 0;
 
-	set = mana_queue_alloc("mana_rx_set", sizeof(*set) +
-			       nb * sizeof(set->hwqs[0]), priv->data->numa_node);
 	if (set == NULL)
 		return MANA_PORT_ERR(-ENOMEM, priv->data->name,
 				     "no memory for %u hardware Rx queues", nb);
@@ -485,8 +475,7 @@ rss_create(struct mana_priv *priv, struct mana_rx_set *set)
 		wqs[i] = set->hwqs[i].wq;
 	ret = MANA_VERBS_CREATE(set->ind, ibv_create_rwq_ind_table(priv->ctx, &ind_attr));
 	attr.rwq_ind_tbl = set->ind;
-	return ret != 0 ? ret :
-			  MANA_VERBS_CREATE(set->rss_qp, ibv_create_qp_ex(priv->ctx, &attr));
+	return ret != 0 ? ret : MANA_VERBS_CREATE(set->rss_qp, ibv_create_qp_ex(priv->ctx, &attr));
 }
 
 /*
@@ -696,8 +685,7 @@ set_rebuild(struct mana_priv *priv, const struct mana_rx_table *table,
 	}
 	/* Its mempool may be too small, say: the others go on without it. */
 	if (starting != NULL && ret != 0 && priv->rx_set == NULL) {
-		priv->data->rx_queue_state[starting->queue_id] =
-			RTE_ETH_QUEUE_STATE_STOPPED;
+		priv->data->rx_queue_state[starting->queue_id] = RTE_ETH_QUEUE_STATE_STOPPED;
 		starting->is_released = true;
 		(void)set_start(priv);
 	}
@@ -837,8 +825,7 @@ mana_rx_set_assign(struct mana_priv *priv, const uint8_t *reta, uint32_t nb)
 
 	if (memcmp(table.reta, reta, sizeof(table.reta)) == 0 && table.nb == nb)
 		return 0;
-	if (priv->rx_set != NULL && nb == priv->rx_set->nb &&
-	    can_poll(priv, reta, UINT32_MAX)) {
+	if (priv->rx_set != NULL && nb == priv->rx_set->nb && can_poll(priv, reta, UINT32_MAX)) {
 		ret = rxqs_change(priv, reta);
 		(void)intrs_set(priv, priv->rx_set, priv->rss.reta, true);
 		return ret;
