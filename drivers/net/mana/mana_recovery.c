@@ -77,7 +77,7 @@
 #define MAX_RETRY_US 1000000
 /* The port waits so long for udev after the return of the device. */
 #define MAX_SETTLE_NS UINT64_C(5000000000)
-/* Events of a device that one call handles. */
+/* Events of a device that one call handles at most. */
 #define MAX_EVENTS 64
 /* Between two tries to end the events while the interrupt thread runs a callback. */
 #define CLOSE_RETRY_US 100
@@ -552,34 +552,28 @@ device_lost(struct rte_eth_dev *dev)
 		event_send(dev, priv, RTE_ETH_EVENT_ERR_RECOVERING);
 }
 
-/* Takes an event. -EAGAIN: there is none. *is_fatal is set by the last one of a device. */
-static int
-event_take(struct rte_eth_dev *dev, bool *is_fatal)
-{
-	struct mana_priv *priv = dev->data->dev_private;
-	struct ibv_async_event event;
-
-	errno = 0;
-	if (ibv_get_async_event(priv->ctx, &event) != 0)
-		return mana_verbs_error();
-	MANA_PORT_LOG(INFO, dev->data->name, "RDMA device event: %s",
-		      ibv_event_type_str(event.event_type));
-	*is_fatal |= event.event_type == IBV_EVENT_DEVICE_FATAL;
-	/* A destroy waits until all events of its object are acknowledged. */
-	ibv_ack_async_event(&event);
-	return 0;
-}
-
 static void
 on_device_event(void *arg)
 {
 	struct rte_eth_dev *dev = arg;
+	const struct mana_priv *priv = dev->data->dev_private;
+	struct ibv_async_event event;
 	bool is_fatal = false;
 	int ret = 0;
 
 	/* The thread has other work, too: the descriptor wakes it again. */
-	for (unsigned int n = 0; ret == 0 && n < MAX_EVENTS; n++)
-		ret = event_take(dev, &is_fatal);
+	for (unsigned int n = 0; n < MAX_EVENTS; n++) {
+		errno = 0;
+		if (ibv_get_async_event(priv->ctx, &event) != 0) {
+			ret = mana_verbs_error();
+			break;
+		}
+		MANA_PORT_LOG(INFO, dev->data->name, "RDMA device event: %s",
+			      ibv_event_type_str(event.event_type));
+		is_fatal |= event.event_type == IBV_EVENT_DEVICE_FATAL;
+		/* A destroy waits until all events of its object are acknowledged. */
+		ibv_ack_async_event(&event);
+	}
 	if (ret != 0 && ret != -EAGAIN && ret != -EINTR) {
 		/* Else the descriptor would wake the thread again and again. */
 		MANA_PORT_LOG(ERR, dev->data->name,

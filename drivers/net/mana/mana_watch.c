@@ -110,8 +110,7 @@ mana_link_check(struct rte_eth_dev *dev, bool is_running)
 		priv->news.link_nr++;
 		mana_registry_unlock();
 		mana_peers_tell(priv, true);
-		(void)rte_eth_dev_callback_process(
-			dev, RTE_ETH_EVENT_INTR_LSC, NULL);
+		(void)rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_LSC, NULL);
 	}
 }
 
@@ -218,8 +217,7 @@ repair(struct mana_priv *priv)
 		/* The kernel may take long: the thread has other work, too. */
 		uint64_t end_ns = mana_now_ns();
 
-		recovery->repair_ns = end_ns + RTE_MAX(recovery->repair_wait_ns,
-						       end_ns - now_ns);
+		recovery->repair_ns = end_ns + RTE_MAX(recovery->repair_wait_ns, end_ns - now_ns);
 		recovery->repair_wait_ns = RTE_MIN(2 * recovery->repair_wait_ns,
 						   MAX_REPAIR_WAIT_NS);
 	}
@@ -252,8 +250,7 @@ on_tick(void *arg)
 		MANA_PORT_LOG(ERR, dev->data->name,
 			      "cannot set an alarm: the driver reports neither failed queues nor a lost link until the port is restarted");
 	if (has_failed) {
-		(void)rte_eth_dev_callback_process(
-			dev, RTE_ETH_EVENT_QUEUE_STATE, NULL);
+		(void)rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_QUEUE_STATE, NULL);
 	} else if (++priv->nb_ticks >= NB_TICKS_LINK) {
 		priv->nb_ticks = 0;
 		/* Running, though a start may not have set dev_started yet. */
@@ -271,8 +268,7 @@ mana_watch_start(struct rte_eth_dev *dev)
 	(void)link_set(dev, true);
 	ret = rte_eal_alarm_set(TICK_US, on_tick, dev);
 	if (ret != 0)
-		MANA_PORT_LOG(ERR, dev->data->name, "cannot set an alarm: %s",
-			      strerror(-ret));
+		MANA_PORT_LOG(ERR, dev->data->name, "cannot set an alarm: %s", strerror(-ret));
 	return ret;
 }
 
