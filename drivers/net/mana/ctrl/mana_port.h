@@ -66,7 +66,7 @@ struct mana_options {
 	uint32_t hw_rxq; /* hardware Rx queues at least, with RSS; 0: as few as will do */
 	uint32_t max_desc; /* of a queue; 0: as many as the device accepts */
 	uint32_t max_send_sge; /* of a packet; 0: likewise */
-	enum mana_tx_form tx_oob;
+	enum mana_tx_form tx_oob; /* LONG, too, when a queue has changed to it */
 	enum mana_tx_vport tx_vport;
 };
 
@@ -206,7 +206,6 @@ struct mana_priv {
 	bool has_rss; /* else all traffic goes to queue 0 */
 	struct mana_rx_table rss;
 	bool wants_ptypes;
-	bool is_tx_form_changed; /* by a queue, and logged */
 	/* Messages that are given once. */
 	bool is_promisc_noted;
 	bool is_rss_types_noted;

@@ -4,13 +4,12 @@
  * The queues of ethdev: setup and release, start and stop of all, the buffers of Rx queues,
  * and the kernel objects of Tx queues. Those of Rx queues are in mana_rx_set.c.
  *
- * A WQE of an RQ usually has one buffer, of the queue's pool, behind the usual
- * headroom. It has several if a frame of the MTU does not fit one and the
- * application allows this (RTE_ETH_RX_OFFLOAD_SCATTER), or if the application
- * splits frames by length (RTE_ETH_RX_OFFLOAD_BUFFER_SPLIT). Buffers beyond the
- * first one, or beyond the last one of a split, are whole buffers of the last pool,
- * as ethdev defines for struct rte_eth_rxseg_split. A layout is valid from a start
- * of the queue to its stop.
+ * A WQE of an RQ usually has one buffer, of the queue's pool, behind the usual headroom. It has
+ * several if a frame of the MTU does not fit one and the application allows this
+ * (RTE_ETH_RX_OFFLOAD_SCATTER), or if the application splits frames by length
+ * (RTE_ETH_RX_OFFLOAD_BUFFER_SPLIT). Buffers beyond the first one, or beyond the last one of a
+ * split, are whole buffers of the last pool, as ethdev defines for struct rte_eth_rxseg_split. A
+ * layout is valid from a start of the queue to its stop.
  */
 
 #include <errno.h>
@@ -562,7 +561,7 @@ txq_objects_start(struct mana_priv *priv, struct mana_txq *txq)
 	mana_registry_unlock();
 	/* If one queue of the port needs the long form, all start with it. */
 	mana_tx_form_report(priv);
-	conf.form = priv->is_tx_form_changed ? MANA_TX_FORM_LONG : priv->options.tx_oob;
+	conf.form = priv->options.tx_oob;
 	ret = sq_create(priv, txq);
 	if (ret == 0)
 		ret = mana_verbs_rings_get(txq->qp, NULL, txq->ibv_cq,
@@ -586,10 +585,7 @@ txq_objects_start(struct mana_priv *priv, struct mana_txq *txq)
 	return ret;
 }
 
-/*
- * Wait until the device has sent the posted packets. If it is stuck, the caller
- * frees the others, sent or not.
- */
+/* Waits until the device has sent the posted packets; the caller frees what it has not. */
 static void
 txq_wait(struct mana_txq *txq, uint64_t end)
 {
@@ -625,18 +621,18 @@ mana_tx_form_report(struct mana_priv *priv)
 	const struct mana_txq *txq;
 
 	MANA_FOREACH_TXQ(priv, txq) {
-		if (!txq->is_form_changed || priv->is_tx_form_changed)
+		if (!txq->is_form_changed || priv->options.tx_oob == MANA_TX_FORM_LONG)
 			continue;
-		priv->is_tx_form_changed = true;
+		priv->options.tx_oob = MANA_TX_FORM_LONG;
 		MANA_PORT_LOG(WARNING, priv->data->name,
 			      "the device refused the first %u packets of Tx queue %u (TX_INVALID_OOB): using the long form of descriptors; tx_oob=long uses it from the start",
 			      MANA_TX_FORM_TRIES, txq->queue_id);
 	}
 }
 
-/* ---- The vPort without a Tx queue ------------------------------------- */
+/* ---- Internal Tx queues, which send nothing --------------------------------- */
 
-/* A Tx queue that sends nothing. After a failure it has no objects. */
+/* After a failure it has no objects. */
 static int
 vport_txq_create(struct mana_priv *priv, struct mana_txq *txq)
 {
@@ -648,9 +644,9 @@ vport_txq_create(struct mana_priv *priv, struct mana_txq *txq)
 }
 
 /*
- * The first Tx queue configures the vPort, which Rx needs. Without a Tx queue, a
- * running port would lose the vPort to its netdev. Therefore an internal Tx queue,
- * which sends nothing, exists while the application has none but one that will stop.
+ * The first Tx queue configures the vPort, which Rx needs. Without a Tx queue, a running port
+ * would lose the vPort to its netdev. Therefore an internal one exists while the application has
+ * none but one that will stop.
  */
 static int
 vport_keep(struct mana_priv *priv, const struct mana_txq *stopping)
@@ -668,13 +664,11 @@ vport_keep(struct mana_priv *priv, const struct mana_txq *stopping)
 	return ret;
 }
 
-/* ---- An internal Tx queue asks the kernel ----------------------------------- */
-
 /*
  * The kernel checks CAP_NET_RAW first when a program creates a raw QP (Linux
- * core/uverbs_std_types_qp.c), and in a user namespace for which the program's
- * own capability bits are no evidence. So create one. Any other error means that
- * the program has the permission; the adapter may have no Tx queue left.
+ * core/uverbs_std_types_qp.c), and in a user namespace for which the program's own capability
+ * bits are no evidence. So this creates one. Any other error means that the program has the
+ * permission; the adapter may have no Tx queue left.
  */
 int
 mana_txq_permission_check(struct mana_priv *priv)
