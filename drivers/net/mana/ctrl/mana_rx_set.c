@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The Rx set of a running port: its hardware Rx queues, 2^n of them, the verbs table
- * over them and the RSS object.
+ * The Rx set of a running port: its hardware Rx queues, 2^n of them, the verbs table over them
+ * and the RSS object.
  *
- * The kernel can change nothing of an RSS object, allows one of them, and a CQ or WQ
- * that was part of one is used up (Linux mana_ib_create_qp_rss). So there is one way for
- * a change of the key or the queues, for failed queues and for the loss of the device: the
- * set is stopped, and another one is started. The packets that wait are counted. Between
- * stop and start each ethdev queue has the mbufs of its rings as spares; the new rings get
- * them, and the bursts return the others.
+ * The kernel can change nothing of an RSS object, allows one of them, and a CQ or WQ that was
+ * part of one is used up (Linux mana_ib_create_qp_rss). So there is one way for a change of the
+ * key or the queues, for failed queues and for the loss of the device: the set is stopped, and
+ * another one is started. A start that fails leaves the port without a set, and the tick starts
+ * it again. Packets that wait are counted. Between stop and start each ethdev queue has the mbufs
+ * of its rings as spares; the new rings get them, and the bursts return the others. The adapter
+ * may write late to a buffer of the old rings: the oldest are posted last (ASSUMED: late-write).
  *
- * The adapter may write late to a buffer of the old rings: the oldest are posted last
- * (ASSUMED: late-write).
- * A start that fails leaves the port without a set, and the tick starts it again.
- *
- * Entry i of the RSS table is hardware queue i. Which ethdev queue polls it is up to
- * the driver (struct mana_rxq), so a table is changed without the kernel, unless
- * mempools or the size of rings differ.
+ * Entry i of the RSS table is hardware queue i. Which ethdev queue polls it is up to the driver
+ * (struct mana_rxq), so a table is changed without the kernel, unless mempools or the size of
+ * rings differ.
  */
 
 #include <errno.h>
@@ -62,10 +59,7 @@ nb_of_owner(const struct mana_rx_table *table, uint16_t owner, uint32_t from)
 	return nb;
 }
 
-/*
- * Descriptors of each hardware queue that the ethdev queue polls by the table: all of the
- * ethdev queue, or its share, at least 64.
- */
+/* Descriptors of each of these: all of the ethdev queue, or a share, at least 64. */
 static uint16_t
 nb_desc_by(const struct mana_priv *priv, const struct mana_rx_table *table,
 	   const struct mana_rxq *rxq)
@@ -123,10 +117,7 @@ lacking_pool(const struct mana_priv *priv, const struct mana_rx_table *table)
 	return NULL;
 }
 
-/*
- * Gives each hardware queue of the port's table max descriptors at most. Returns the
- * largest number that one has now.
- */
+/* Gives each hardware queue max descriptors at most. Returns the largest number that one has. */
 static uint16_t
 size_limit(struct mana_priv *priv, uint16_t max)
 {
@@ -141,10 +132,7 @@ size_limit(struct mana_priv *priv, uint16_t max)
 	return largest;
 }
 
-/*
- * Chooses whether each hardware queue has all descriptors of its ethdev queue, or the
- * hardware queues of one share them, with one notice: where a mempool has too few mbufs.
- */
+/* Chooses, with one notice, to share descriptors if a mempool has too few mbufs for the table. */
 static void
 size_choose(struct mana_priv *priv, struct mana_rx_table *table)
 {
@@ -264,9 +252,9 @@ hwq_diag(const struct mana_priv *priv, const struct mana_hwq *hwq, int error)
 }
 
 /*
- * CQ, WQ and rings for the owner, with the buffers that the owner may fill in; without, if
- * it is not set up, or will be freed. nb_sharing: hardware queues of that owner that have no
- * buffers yet, with this one. After a failure set_free() takes what was made.
+ * CQ, WQ and rings for the owner, with buffers unless it is not set up or will be freed.
+ * nb_sharing: hardware queues of that owner that have no buffers yet, with this one. After a
+ * failure set_free() takes what was made.
  */
 static int
 hwq_create(struct mana_priv *priv, struct mana_hwq *hwq, uint16_t owner, uint32_t nb_sharing)
@@ -381,8 +369,8 @@ set_close(struct mana_priv *priv, struct mana_rx_set *set)
 }
 
 /*
- * After set_close(). Gives all back to the kernel, and reclaims the mbufs. If the kernel
- * keeps the RSS object or a WQ, the device may still write to the buffers, which are lost.
+ * After set_close(). If the kernel keeps the RSS object or a WQ, the device may still write to
+ * the buffers, which are lost.
  */
 static void
 set_free(struct mana_priv *priv, struct mana_rx_set *set)
@@ -439,10 +427,7 @@ set_build(struct mana_priv *priv, struct mana_rx_set **out)
 	return ret;
 }
 
-/*
- * The table over all queues, and the RSS object: the Tx queue that took the vPort must
- * exist. After a failure set_close() and set_free() take what was made.
- */
+/* The Tx queue that took the vPort must exist. After a failure set_free() takes the table. */
 static int
 rss_create(struct mana_priv *priv, struct mana_rx_set *set)
 {
@@ -479,8 +464,8 @@ rss_create(struct mana_priv *priv, struct mana_rx_set *set)
 }
 
 /*
- * Reception begins: with the RSS object the queues get ids, accept completions and
- * ring for their buffers. Gives no message, the caller may try again.
+ * Reception begins: with the RSS object the queues get ids, accept completions and ring for their
+ * buffers. Gives no message, the caller may try again.
  */
 static int
 set_open(struct mana_priv *priv, struct mana_rx_set *set)
@@ -519,9 +504,9 @@ rxqs_fill(struct mana_priv *priv)
 }
 
 /*
- * Ends reception, counts the packets that no burst will see, and frees the set, if there is
- * one. The ethdev queues keep what it has counted. If the kernel keeps the RSS object,
- * returns why, and nothing has changed, unless it is the stop of the port.
+ * Ends reception, counts the packets that no burst will see, and frees the set, if there is one.
+ * If the kernel keeps the RSS object, returns why, and nothing has changed, unless it is the stop
+ * of the port.
  */
 static int
 set_stop(struct mana_priv *priv, bool is_stop)
@@ -731,10 +716,7 @@ mana_rx_set_repair(struct mana_priv *priv)
 
 /* ---- Hardware queues move between rxqs ------------------------------------- */
 
-/*
- * Whether another ethdev queue can poll it as it is: same mempools, layout of buffers
- * and offloads.
- */
+/* Whether another ethdev queue can poll it as it is. */
 static bool
 can_move(const struct mana_hwq *hwq, const struct mana_rxq *to)
 {
