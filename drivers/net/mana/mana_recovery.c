@@ -164,10 +164,7 @@ event_send(struct rte_eth_dev *dev, const struct mana_priv *priv, enum rte_eth_e
 		(void)rte_eth_dev_callback_process(dev, event, NULL);
 }
 
-/*
- * The driver does not wait for the device. has_failed: any more. The application may close
- * the port in an event.
- */
+/* Waits for the device no more, or if not has_failed, not at all. An event may close the port. */
 static void
 device_gone(struct rte_eth_dev *dev, bool has_failed)
 {
@@ -178,10 +175,7 @@ device_gone(struct rte_eth_dev *dev, bool has_failed)
 	mana_atomic_store(&priv->state, MANA_STATE_GONE);
 	port_release(priv);
 	mana_peers_tell(priv, false);
-	/*
-	 * Each thread that sleeps learns it when it enables its interrupt again. An
-	 * operation that runs now wakes them at its end.
-	 */
+	/* Wakes threads that sleep on an interrupt, or an operation that runs does at its end. */
 	if (mana_mutex_trylock(&priv->control))
 		mana_control_unlock(priv);
 	if (has_failed && wait != WAIT_FUNCTION)
@@ -215,8 +209,8 @@ recovery_succeed(struct mana_priv *priv, uint64_t before_ns, uint64_t before_mr_
 /* ---- The folder of the PCI function in sysfs -------------------------------- */
 
 /*
- * Opens the folder in place of the one that is open: the way to learn that the function
- * was removed, also where a container hides uevents. pci_name: NULL for none.
+ * Opens the folder, to learn later that the function was removed, also where a container hides
+ * uevents; closes the one that is open. pci_name: NULL for none.
  */
 static void
 folder_open(struct mana_recovery *recovery, const char *pci_name)
@@ -288,10 +282,7 @@ mana_events_open(struct rte_eth_dev *dev)
 {
 	/* Each port has its own, which holds the Rx interrupts as well. */
 	dev->intr_handle = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
-	/*
-	 * EAL neither reads nor enables the descriptor of this type, and reports that
-	 * each queue has its own interrupt: rte_intr_cap_multiple().
-	 */
+	/* EAL leaves a descriptor of this type alone, and rte_intr_cap_multiple() says yes. */
 	(void)rte_intr_type_set(dev->intr_handle, RTE_INTR_HANDLE_VDEV);
 	(void)mana_link_update(dev, 1);
 	return events_begin(dev);
@@ -341,10 +332,9 @@ port_rebuild(struct rte_eth_dev *dev, struct ibv_device *device, const struct ma
 }
 
 /*
- * Whether the returned netdev keeps its MTU: udev has handled all events, and the MTU is
- * as a step has seen it before. A udev rule may set the MTU of each new netdev, and Linux
- * 7.2 and 7.3 crash when that happens under raw queues. Without an end of that the port is
- * rebuilt in the end.
+ * Whether the returned netdev keeps its MTU: udev has handled all events, and the MTU is as a
+ * step has seen it before, or the time is over. A udev rule may set the MTU of each new netdev,
+ * and Linux 7.2 and 7.3 crash when that happens under raw queues.
  */
 static bool
 is_settled(struct mana_priv *priv, const struct mana_netdev *netdev)
@@ -522,9 +512,8 @@ device_lost(struct rte_eth_dev *dev)
 	priv->counters.resets++;
 	rte_mb(); /* a concurrent start sees the state, or its bursts are replaced here */
 	/*
-	 * A burst that runs at this moment does no harm: the rings are the driver's
-	 * memory, which the device does not write any more, and the doorbell page is
-	 * now plain memory (Linux uverbs_main.c rdma_umap_fault).
+	 * A burst that runs at this moment does no harm: the device does not write the rings any
+	 * more, and the doorbell page is now plain memory (Linux uverbs_main.c rdma_umap_fault).
 	 */
 	mana_bursts_stop(dev);
 	mana_peers_tell(priv, false);

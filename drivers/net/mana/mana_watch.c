@@ -31,10 +31,9 @@ is_started(const struct rte_eth_dev *dev)
 }
 
 /*
- * Queries the kernel: waits for its lock of netdevs (rtnl). The link is up while the port
- * runs, unless the kernel reports that the carrier is lost. The state of the verbs port is
- * no help: it is down whenever the netdev is. A telemetry thread may call this while the
- * application closes the port, so the query uses a copy.
+ * Queries the kernel: waits for its lock of netdevs (rtnl). The link is up while the port runs,
+ * unless the kernel reports that the carrier is lost; the verbs port is down whenever the netdev
+ * is. A telemetry thread may call this while the port is closed, so the query uses a copy.
  */
 static void
 link_query(const struct rte_eth_dev *dev)
@@ -146,10 +145,7 @@ mana_link_up(struct rte_eth_dev *dev)
 		link_refuse(dev, "up", ENOTSUP);
 }
 
-/*
- * -EPERM, not -ENOTSUP: Open vSwitch ignores -ENOTSUP, and would show the port as down while
- * traffic continues.
- */
+/* Open vSwitch ignores -ENOTSUP, and would show the port as down while traffic continues. */
 int
 mana_link_down(struct rte_eth_dev *dev)
 {
@@ -158,10 +154,7 @@ mana_link_down(struct rte_eth_dev *dev)
 
 /* ---- Failed queues ------------------------------------------------------------- */
 
-/*
- * A device that makes queues fail again and again gets more time each time: 50 ms, 100 ms
- * and so on, up to 5 s. After 10 s without a failure it begins anew.
- */
+/* A device on which queues fail gets more time each time; after 10 s without, it begins anew. */
 #define MIN_REPAIR_WAIT_NS UINT64_C(50000000)
 #define MAX_REPAIR_WAIT_NS UINT64_C(5000000000)
 #define QUIET_NS UINT64_C(10000000000)
@@ -225,10 +218,7 @@ repair(struct mana_priv *priv)
 
 /* ---- The tick ---------------------------------------------------------------- */
 
-/*
- * Queries the link as well: Linux announces no lost carrier of a netdev that is down
- * (net/core/link_watch.c linkwatch_do_dev()).
- */
+/* Linux announces no lost carrier of a netdev that is down (link_watch.c linkwatch_do_dev()). */
 static void
 on_tick(void *arg)
 {

@@ -18,12 +18,9 @@
 /* A ring is at most 1 MiB (Linux mana_eth_query_adapter_caps). */
 #define MAX_RING_BYTES (UINT32_C(1) << 20)
 /* More CQEs the kernel has never taken (mana_ib_create_cq: max_qp_wr). */
-#define MAX_CQE 2048
+#define MAX_CQE UINT32_C(2048)
 
-/*
- * The largest CQ or Rx queue that kernel and rdma-core accept, by trial: nb or half of
- * it and so on.
- */
+/* The largest CQ or Rx queue that kernel and rdma-core accept, by trial: nb, half of it, ... */
 static int
 find_max(struct mana_priv *priv, bool is_rxq, uint32_t nb, uint32_t *max)
 {
@@ -57,10 +54,9 @@ find_max(struct mana_priv *priv, bool is_rxq, uint32_t nb, uint32_t *max)
 }
 
 /*
- * Azure's arrangement: hv_netvsc switches the host to its own path when the
- * netdev of the port is set down (Linux netvsc_drv.c netvsc_vf_changed()), and DPDK
- * needs it down. Under net_netvsc the netdev has no such master, because hv_netvsc
- * has lost its device to net_netvsc.
+ * Azure's arrangement: hv_netvsc switches the host to its own path when the netdev of the port is
+ * set down (Linux netvsc_drv.c netvsc_vf_changed()), and DPDK needs it down. Under net_netvsc,
+ * which has hv_netvsc's device, the netdev has no such master.
  */
 static void
 netvsc_warn(const struct mana_priv *priv, const struct mana_netdev_state *state)
@@ -222,7 +218,7 @@ mana_port_attach(struct mana_priv *priv, struct ibv_device *device,
 	uint32_t max = priv->options.max_desc != 0 ? priv->options.max_desc : UINT32_MAX;
 	struct mana_limits limits = { .max_queues = 0 };
 	uint32_t max_hw_rxq; /* a power of two, as the option is */
-	uint32_t nb = MAX_CQE;
+	uint32_t nb;
 	int ret;
 
 	/* The interface of a device that returns may have another number and name. */
@@ -233,9 +229,9 @@ mana_port_attach(struct mana_priv *priv, struct ibv_device *device,
 	if (ret == 0)
 		ret = mana_port_netdev_start(priv);
 	if (ret == 0) {
-		nb = RTE_MIN(nb, limits.caps.max_qp_wr);
-		nb = RTE_MIN(nb, limits.caps.max_cqe);
-		ret = find_max(priv, false, rte_align32prevpow2(nb), &limits.max_cqe);
+		nb = RTE_MIN(limits.caps.max_qp_wr, limits.caps.max_cqe);
+		nb = rte_align32prevpow2(RTE_MIN(nb, MAX_CQE));
+		ret = find_max(priv, false, nb, &limits.max_cqe);
 	}
 	if (ret == 0) {
 		max = RTE_MIN(max, limits.max_cqe);
@@ -283,9 +279,9 @@ mana_port_open(struct mana_priv *priv, struct ibv_device *device, uint32_t port,
 	mana_mutex_init(&priv->control, MANA_LOCK_PORT);
 	priv->port = port;
 	/* The kernel accepts 30 whatever it reports (mana_ib_create_qp_raw). */
-	priv->tx_max_sge = priv->options.max_send_sge != 0 ?
-				   priv->options.max_send_sge :
-				   GDMA_SQ_WQE_MAX_SGE;
+	priv->tx_max_sge = priv->options.max_send_sge;
+	if (priv->tx_max_sge == 0)
+		priv->tx_max_sge = GDMA_SQ_WQE_MAX_SGE;
 	priv->wants_ptypes = true;
 	ret = mana_mr_table_create(priv);
 	if (ret == 0)
