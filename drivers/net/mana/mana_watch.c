@@ -175,45 +175,35 @@ repair_log(struct mana_priv *priv, const char *what, int ret)
 	return ret != 0;
 }
 
-/* Rebuilds the queues that have failed. Returns whether there were any. */
-static bool
-queues_repair(struct mana_priv *priv)
-{
-	bool has_failed = false;
-	struct mana_txq *txq;
-	char name[16];
-	int ret;
-
-	MANA_FOREACH_TXQ(priv, txq) {
-		ret = mana_txq_repair(priv, txq);
-		if (ret == 0)
-			continue;
-		snprintf(name, sizeof(name), "Tx queue %u", txq->queue_id);
-		has_failed |= repair_log(priv, name, ret);
-	}
-	return has_failed | repair_log(priv, "the Rx queues", mana_rx_set_repair(priv));
-}
-
 /* Rebuilds failed queues if it is time, unless recovery_timeout=0. */
 static void
 repair(struct mana_priv *priv)
 {
 	struct mana_recovery *recovery = &priv->recovery;
-	uint64_t now_ns = mana_now_ns();
+	uint64_t now_ns = mana_now_ns(), end_ns;
+	bool has_failed = false;
+	struct mana_txq *txq;
+	char name[16] = "";
+	int ret;
 
-	if (!mana_recovers(priv) || now_ns < recovery->repair_ns ||
+	if (!mana_recovers(priv) || now_ns < recovery->repair_ns || !priv->is_running ||
 	    mana_state(priv) != MANA_STATE_READY)
 		return;
 	if (now_ns > recovery->repair_ns + QUIET_NS || recovery->repair_wait_ns == 0)
 		recovery->repair_wait_ns = MIN_REPAIR_WAIT_NS;
-	if (priv->is_running && queues_repair(priv)) {
-		/* The kernel may take long: the thread has other work, too. */
-		uint64_t end_ns = mana_now_ns();
-
-		recovery->repair_ns = end_ns + RTE_MAX(recovery->repair_wait_ns, end_ns - now_ns);
-		recovery->repair_wait_ns = RTE_MIN(2 * recovery->repair_wait_ns,
-						   MAX_REPAIR_WAIT_NS);
+	MANA_FOREACH_TXQ(priv, txq) {
+		ret = mana_txq_repair(priv, txq);
+		if (ret != 0)
+			snprintf(name, sizeof(name), "Tx queue %u", txq->queue_id);
+		has_failed |= repair_log(priv, name, ret);
 	}
+	has_failed |= repair_log(priv, "the Rx queues", mana_rx_set_repair(priv));
+	if (!has_failed)
+		return;
+	/* The kernel may take long: the thread has other work, too. */
+	end_ns = mana_now_ns();
+	recovery->repair_ns = end_ns + RTE_MAX(recovery->repair_wait_ns, end_ns - now_ns);
+	recovery->repair_wait_ns = RTE_MIN(2 * recovery->repair_wait_ns, MAX_REPAIR_WAIT_NS);
 }
 
 /* ---- The tick ---------------------------------------------------------------- */
