@@ -254,8 +254,7 @@ events_begin(struct rte_eth_dev *dev)
 		ret = rte_intr_callback_register(handle, on_device_event, dev);
 	if (ret != 0)
 		MANA_PORT_LOG(ERR, dev->data->name,
-			      "cannot watch events of the RDMA device: %s",
-			      strerror(-ret));
+			      "cannot watch events of the RDMA device: %s", strerror(-ret));
 	return ret;
 }
 
@@ -267,8 +266,7 @@ events_end(struct rte_eth_dev *dev)
 
 	if (handle == NULL)
 		return;
-	while ((ret = rte_intr_callback_unregister(handle, on_device_event, dev)) ==
-		       -EAGAIN &&
+	while ((ret = rte_intr_callback_unregister(handle, on_device_event, dev)) == -EAGAIN &&
 	       !rte_thread_is_intr())
 		rte_delay_us_sleep(CLOSE_RETRY_US);
 	/* The callback is the caller, and does not run again. */
@@ -379,28 +377,18 @@ port_return(struct rte_eth_dev *dev, bool is_step)
 
 static void on_step(void *arg);
 
-/* The time until the next step after this result of one. */
-static uint32_t
-wait_us(struct mana_recovery *recovery, int result)
-{
-	uint32_t us = recovery->retry_us;
-
-	if (result == -EBUSY)
-		return BUSY_US;
-	if (result == -ENODEV)
-		return ABSENT_US;
-	recovery->retry_us = RTE_MIN(2 * us, (uint32_t)MAX_RETRY_US);
-	return us;
-}
-
-/* The next step, unless the time is over: then the port is closed to the application. */
+/*
+ * The next step after this result of one, or 0 for the first; unless the time is over: then the
+ * port is closed to the application.
+ */
 static void
-step_later(struct rte_eth_dev *dev, uint32_t us)
+step_later(struct rte_eth_dev *dev, int result)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 	uint64_t timeout_ns = priv->options.recovery_timeout * (uint64_t)NS_PER_S;
 	struct mana_recovery *recovery = &priv->recovery;
 	uint64_t now_ns = mana_now_ns();
+	uint32_t us = result == 0 ? SOON_US : result == -EBUSY ? BUSY_US : ABSENT_US;
 	int ret;
 
 	if (wait_of(dev) != WAIT_FOREVER) {
@@ -421,6 +409,11 @@ step_later(struct rte_eth_dev *dev, uint32_t us)
 			      is_function_there(recovery) ?
 				      "there, but has no such device: `modprobe -a mana mana_ib ib_uverbs`" :
 				      "gone or was replaced, and its device is not back");
+	}
+	/* The device is there, but cannot be used. */
+	if (result != 0 && result != -EBUSY && result != -ENODEV) {
+		us = recovery->retry_us;
+		recovery->retry_us = RTE_MIN(2 * us, (uint32_t)MAX_RETRY_US);
 	}
 	ret = rte_eal_alarm_set(us, on_step, dev);
 	if (ret == 0)
@@ -447,7 +440,7 @@ step(struct rte_eth_dev *dev)
 		return;
 	}
 	if (!mana_mutex_trylock(&priv->control)) {
-		step_later(dev, BUSY_US);
+		step_later(dev, -EBUSY);
 		return;
 	}
 	if (mana_state(priv) != MANA_STATE_RECOVERING) {
@@ -471,7 +464,7 @@ step(struct rte_eth_dev *dev)
 	}
 	mana_control_unlock(priv);
 	if (ret != 0) {
-		step_later(dev, wait_us(&priv->recovery, ret));
+		step_later(dev, ret);
 		return;
 	}
 	mana_link_check(dev, dev->data->dev_started);
@@ -534,7 +527,7 @@ device_lost(struct rte_eth_dev *dev)
 			      priv->options.recovery_timeout);
 	port_reserve(dev);
 	/* Before the events: a close in their callbacks ends the recovery. */
-	step_later(dev, SOON_US);
+	step_later(dev, 0);
 	if (is_open(dev, priv))
 		mana_link_check(dev, dev->data->dev_started);
 	if (is_open(dev, priv) && mana_state(priv) == MANA_STATE_RECOVERING)
