@@ -90,9 +90,8 @@ find_netdev_limits(struct mana_priv *priv, struct mana_limits *limits)
 	if (ret != 0)
 		return;
 	if (state.max_mtu >= RTE_ETHER_MIN_MTU)
-		limits->max_mtu = RTE_MIN(state.max_mtu,
-					UINT16_MAX - RTE_ETHER_HDR_LEN -
-						(uint32_t)RTE_VLAN_HLEN);
+		limits->max_mtu = RTE_MIN(state.max_mtu, UINT16_MAX - RTE_ETHER_HDR_LEN -
+							 (uint32_t)RTE_VLAN_HLEN);
 	netvsc_warn(priv, &state);
 	if (state.is_up)
 		MANA_PORT_LOG(NOTICE, priv->data->name,
@@ -126,8 +125,7 @@ mana_port_netdev_start(struct mana_priv *priv)
 		return ret;
 	}
 	MANA_PORT_LOG(NOTICE, name,
-		      "netdev_down=1: netdev %s is down until the port is closed",
-		      state.name);
+		      "netdev_down=1: netdev %s is down until the port is closed", state.name);
 	return 0;
 }
 
@@ -181,8 +179,7 @@ open_objects(struct mana_priv *priv, struct ibv_device *device, struct mana_verb
 	if (ret == 0)
 		ret = mana_mr_table_attach(priv);
 	if (ret != 0)
-		MANA_PORT_LOG(ERR, priv->data->name,
-			      "cannot prepare RDMA device %s: %s",
+		MANA_PORT_LOG(ERR, priv->data->name, "cannot prepare RDMA device %s: %s",
 			      device->name, strerror(-ret));
 	return ret;
 }
@@ -313,7 +310,6 @@ mana_port_close(struct mana_priv *priv)
 	mana_mr_table_destroy(priv);
 	netdev_up_again(priv);
 	if (error != 0 && !mana_is_gone(priv))
-		MANA_PORT_LOG(WARNING, priv->data->name,
-			      "the kernel did not close the device: %s",
+		MANA_PORT_LOG(WARNING, priv->data->name, "the kernel did not close the device: %s",
 			      strerror(-error));
 }

@@ -158,8 +158,7 @@ layout_take(const struct mana_priv *priv, const struct rte_eth_rxconf *conf,
 		if (layout->is_split && offset + RTE_MAX(split.length, 1) > room)
 			return MANA_PORT_ERR(-EINVAL, priv->data->name,
 					     "segment %u of the buffer split: offset %u and length %u do not fit the %u bytes of mempool %s",
-					     i, offset, split.length, room,
-					     split.mp->name);
+					     i, offset, split.length, room, split.mp->name);
 		seg->mp = split.mp;
 		seg->offset = offset;
 		seg->bytes = split.length != 0 ? split.length : room > offset ? room - offset : 0;
@@ -213,8 +212,7 @@ mana_rx_layout_check(const struct mana_priv *priv, const struct mana_rx_layout *
 		return MANA_PORT_ERR(-EINVAL, priv->data->name,
 				     "MTU %u needs buffers of %u bytes, those of mempool %s have %u: make the pool with data_room_size %u or more, or enable RTE_ETH_RX_OFFLOAD_SCATTER",
 				     mtu, frame_bytes, layout->segs[0].mp->name,
-				     layout->segs[0].bytes,
-				     frame_bytes + RTE_PKTMBUF_HEADROOM);
+				     layout->segs[0].bytes, frame_bytes + RTE_PKTMBUF_HEADROOM);
 	for (i = 0; i < layout->nb_segs || bytes < frame_bytes; i++) {
 		if (i == mana_rx_max_segs(priv))
 			return refuse_many(priv, layout, mtu, frame_bytes);
@@ -353,8 +351,7 @@ bounce_pool_make(struct mana_priv *priv)
 								 RTE_MBUF_DEFAULT_MEMPOOL_OPS);
 	if (priv->bounce_mp == NULL)
 		return MANA_PORT_ERR(-ENOMEM, priv->data->name,
-				     "no memory for the pool of copies: %s",
-				     rte_strerror(rte_errno));
+				     "no memory for the pool of copies: %s", rte_strerror(rte_errno));
 	return 0;
 }
 
@@ -565,8 +562,7 @@ txq_objects_start(struct mana_priv *priv, struct mana_txq *txq)
 	ret = sq_create(priv, txq);
 	if (ret == 0)
 		ret = mana_verbs_rings_get(txq->qp, NULL, txq->ibv_cq,
-					   mana_queue_nb_cqe(priv, txq->nb_desc, 0),
-					   &rings);
+					   mana_queue_nb_cqe(priv, txq->nb_desc, 0), &rings);
 	if (ret == 0) {
 		rings.db_page = mana_db_page(priv->data->port_id);
 		ret = mana_txq_init(txq, &rings, &conf);

@@ -59,7 +59,7 @@ const char *mana_queue_failure_name(uint8_t failure);
 
 int mana_txq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 		   unsigned int socket_id, const struct rte_eth_txconf *conf);
-/* Frees a stopped queue, if there is one. */
+/* Frees a stopped queue, if there is one: net_netvsc calls for others, too. */
 void mana_txq_release(struct mana_priv *priv, uint16_t queue_id);
 /* One Tx queue of a running port. */
 int mana_txq_start(struct mana_priv *priv, uint16_t queue_id);
@@ -80,7 +80,7 @@ int mana_txq_permission_check(struct mana_priv *priv);
 int mana_rxq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 		   unsigned int socket_id, const struct rte_eth_rxconf *conf,
 		   struct rte_mempool *mp);
-/* Frees a stopped queue, if there is one. */
+/* Frees a stopped queue, likewise. */
 void mana_rxq_release(struct mana_priv *priv, uint16_t queue_id);
 /* Gives a stopped queue another number of descriptors than was asked for. */
 void mana_rxq_resize(const struct mana_priv *priv, struct mana_rxq *rxq, uint16_t nb_desc);

@@ -380,9 +380,8 @@ set_free(struct mana_priv *priv, struct mana_rx_set *set)
 	(void)mana_queue_is_gone(priv, "RSS table",
 				 MANA_VERBS_DESTROY(ibv_destroy_rwq_ind_table, set->ind));
 	MANA_FOREACH_HWQ(set, hwq) {
-		bool is_gone = mana_queue_is_gone(priv, "Rx queue",
-						  MANA_VERBS_DESTROY(ibv_destroy_wq,
-								     hwq->wq));
+		int ret = MANA_VERBS_DESTROY(ibv_destroy_wq, hwq->wq);
+		bool is_gone = mana_queue_is_gone(priv, "Rx queue", ret);
 
 		(void)mana_queue_is_gone(priv, "CQ",
 					 MANA_VERBS_DESTROY(ibv_destroy_cq, hwq->ibv_cq));
@@ -725,8 +724,7 @@ can_move(const struct mana_hwq *hwq, const struct mana_rxq *to)
 
 	if (hwq->block == NULL || mana_hwq_failure(hwq) != MANA_FAILURE_NONE ||
 	    ((hwq->offloads ^ to->offloads) & fixed) != 0 ||
-	    hwq->nb_desc != to->nb_desc ||
-	    hwq->refill_thresh != to->free_thresh ||
+	    hwq->nb_desc != to->nb_desc || hwq->refill_thresh != to->free_thresh ||
 	    hwq->scatter.nb_segs != to->scatter.nb_segs)
 		return false;
 	for (uint32_t i = 0; i < mana_rx_nb_bufs(&to->scatter); i++)
@@ -851,9 +849,8 @@ mana_rx_set_queue_start(struct mana_priv *priv, uint16_t queue_id)
 		ret = set_rebuild(priv, &table, MANA_PATIENCE_MS, rxq);
 	}
 	rxq->may_fill = false;
-	if (ret == 0)
-		return 0;
-	*state = RTE_ETH_QUEUE_STATE_STOPPED;
+	if (ret != 0)
+		*state = RTE_ETH_QUEUE_STATE_STOPPED;
 	(void)intrs_set(priv, priv->rx_set, priv->rss.reta, true);
 	return ret;
 }
@@ -888,8 +885,7 @@ mana_rx_set_queue_release(struct mana_priv *priv, uint16_t queue_id)
 		ret = set_rebuild(priv, &priv->rss, MANA_PATIENCE_MS, NULL);
 	if (ret != 0 && priv->rx_set != NULL && !mana_is_gone(priv))
 		MANA_PORT_LOG(ERR, priv->data->name,
-			      "Rx queue %u: the adapter keeps its mbufs; they are lost",
-			      queue_id);
+			      "Rx queue %u: the adapter keeps its mbufs; they are lost", queue_id);
 	mana_registry_lock();
 	MANA_FOREACH_HWQ_OF(priv->rx_set, queue_id, hwq) {
 		mana_stats_fold_hwq(rxq, hwq);
