@@ -198,12 +198,9 @@ recovery_succeed(struct mana_priv *priv, uint64_t before_ns, uint64_t before_mr_
 	counters->rebuild_ns += rebuild_ns;
 	counters->rebuild_max_ns = RTE_MAX(counters->rebuild_max_ns, rebuild_ns);
 	MANA_PORT_LOG(NOTICE, priv->data->name,
-		      "the RDMA device is back as %s: the port was rebuilt in %" PRIu64
-		      " us (%" PRIu64 " us for the registration of memory), %" PRIu64
-		      " ms after the loss",
+		      "the RDMA device is back as %s: the port was rebuilt in %" PRIu64 " us (%" PRIu64 " us for the registration of memory), %" PRIu64 " ms after the loss",
 		      priv->ctx->device->name, rebuild_ns / 1000,
-		      (counters->mr_registration_ns - before_mr_ns) / 1000,
-		      outage_ns / 1000000);
+		      (counters->mr_registration_ns - before_mr_ns) / 1000, outage_ns / 1000000);
 }
 
 /* ---- The folder of the PCI function in sysfs -------------------------------- */
@@ -402,8 +399,7 @@ step_later(struct rte_eth_dev *dev, int result)
 	} else if (now_ns >= recovery->log_ns) {
 		recovery->log_ns = now_ns + WAIT_LOG_NS;
 		MANA_PORT_LOG(WARNING, dev->data->name,
-			      "the port still waits for its RDMA device, %" PRIu64
-			      " s after the loss: PCI function %s is %s",
+			      "the port still waits for its RDMA device, %" PRIu64 " s after the loss: PCI function %s is %s",
 			      (now_ns - recovery->lost_ns) / (uint64_t)NS_PER_S,
 			      dev->device->name,
 			      is_function_there(recovery) ?

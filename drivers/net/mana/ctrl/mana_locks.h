@@ -89,7 +89,7 @@ bool mana_peers_exist(void);
  * the interrupt thread may. Not with the registry locked.
  */
 void mana_peers_reap(void);
-/* From a burst of a secondary process: the primary one looks at each struct mana_mr_ask. */
+/* From a burst of a secondary process, without a wait: the primary looks at each mana_mr_ask. */
 void mana_peers_ask(void);
 
 /* ---- mana_registry.c: the registry ---------------------------------------------- */

@@ -181,9 +181,8 @@ mana_queries_drop(const struct mana_priv *priv)
 }
 
 /*
- * Called after the barrier that follows the pause. A queue that was found idle is
- * not checked again: a burst that begins now accesses nothing, but sets is_busy
- * for a moment, and of many polled queues some always are in this moment.
+ * Called after the barrier that follows the pause. A queue that was found idle is not checked
+ * again: a burst that begins now accesses nothing, but sets is_busy for a moment.
  */
 static int
 wait_all_idle(const struct mana_priv *priv, unsigned int what, uint64_t end)

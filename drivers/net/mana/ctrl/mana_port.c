@@ -30,8 +30,7 @@ find_max(struct mana_priv *priv, bool is_rxq, uint32_t nb, uint32_t *max)
 	int ret = -EINVAL, error;
 
 	for (; nb >= MANA_MIN_CQE && ret == -EINVAL; nb /= 2) {
-		ret = MANA_VERBS_CREATE(cq, ibv_create_cq(priv->ctx,
-							  is_rxq ? MANA_MIN_CQE : nb,
+		ret = MANA_VERBS_CREATE(cq, ibv_create_cq(priv->ctx, is_rxq ? MANA_MIN_CQE : nb,
 							  NULL, NULL, 0));
 		if (ret == -EINVAL && is_rxq)
 			ret = -EIO; /* not for the size of the WQ */

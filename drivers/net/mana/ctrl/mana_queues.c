@@ -257,12 +257,11 @@ pool_delta(struct rte_mempool *mp)
 	uint32_t port_id = 0;
 
 	mana_registry_lock();
-	while (!is_known && (port = mana_registry_next(&port_id)) != NULL)
+	while ((port = mana_registry_next(&port_id)) != NULL)
 		MANA_FOREACH_RXQ(port, rxq)
-			is_known |= is_usual && rxq->layout.segs[0].mp == mp &&
-				    rxq->data_delta == usual;
+			is_known |= rxq->layout.segs[0].mp == mp && rxq->data_delta == usual;
 	mana_registry_unlock();
-	return is_known ? usual : mana_rx_pool_delta(mp);
+	return is_usual && is_known ? usual : mana_rx_pool_delta(mp);
 }
 
 int
@@ -461,10 +460,7 @@ sq_destroy(struct mana_priv *priv, struct mana_txq *txq)
 	return is_gone;
 }
 
-/*
- * Whether another try may succeed after this error. Adapts sizes, or waits, unless the
- * port runs.
- */
+/* Whether another try may succeed after this error. Adapts sizes, or waits. */
 static bool
 sq_retry(struct mana_priv *priv, struct mana_txq *txq, int error, unsigned int tries)
 {
@@ -632,10 +628,7 @@ mana_tx_form_report(struct mana_priv *priv)
 static int
 vport_txq_create(struct mana_priv *priv, struct mana_txq *txq)
 {
-	*txq = (struct mana_txq){
-		.asked_desc = MANA_MIN_DESC,
-		.socket_id = priv->data->numa_node,
-	};
+	*txq = (struct mana_txq){ .asked_desc = MANA_MIN_DESC, .socket_id = priv->data->numa_node };
 	return sq_create(priv, txq);
 }
 

@@ -83,8 +83,7 @@ pool_need(const struct mana_priv *priv, const struct mana_rx_table *table,
 	MANA_FOREACH_RXQ(priv, rxq)
 		if (is_running(priv, rxq->queue_id))
 			nb += nb_of_owner(table, rxq->queue_id, 0) *
-			      nb_desc_by(priv, table, rxq) *
-			      nb_of_pool(&rxq->scatter, mp);
+			      nb_desc_by(priv, table, rxq) * nb_of_pool(&rxq->scatter, mp);
 	return nb;
 }
 
@@ -209,8 +208,7 @@ rings_init(const struct mana_priv *priv, struct mana_hwq *hwq, const struct mana
 				 rxq->socket_id);
 	if (block == NULL)
 		return -ENOMEM;
-	block->mbufs = RTE_PTR_ADD(block, head);
-	hwq->mbufs = block->mbufs;
+	hwq->mbufs = RTE_PTR_ADD(block, head);
 	hwq->mbuf_mask = nb_wqes - 1;
 	hwq->refill_thresh = rxq->free_thresh;
 	hwq->data_delta = rxq->data_delta;
