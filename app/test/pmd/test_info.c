@@ -256,7 +256,7 @@ FX_TEST(test_operations_are_logged)
 		"p1: stop of Tx queue 1: Success\n",
 		"p1: start of Tx queue 1: Success\n",
 		"p1: MTU 1400: Success\n",
-		"p1: VLAN stripping on: Success\n",
+		"p1: VLAN stripping of Rx queue 0 on: Success\n",
 		"p1: VLAN stripping of Rx queue 1 off: Success\n",
 		"p1: RETA update of 64 entries: Success\n",
 		"p1: RSS update: Success\n",

@@ -135,57 +135,55 @@ mtu_set(struct rte_eth_dev *dev, uint16_t mtu)
 /* ---- VLAN stripping ---------------------------------------------------------- */
 
 /*
- * The device always strips (Linux mana_en.c: NETIF_F_HW_VLAN_CTAG_RX cannot be
- * switched). With stripping off the burst puts the tag back. So the setting can
- * change at any time: the burst reads one byte for each tagged packet.
+ * The device always strips (Linux mana_en.c: NETIF_F_HW_VLAN_CTAG_RX cannot be switched). With
+ * stripping off the burst puts the tag back. It reads the setting for each tagged packet.
  */
 static int
-strip_set(struct rte_eth_dev *dev, uint32_t queue_id, bool is_on)
+strip_set(struct rte_eth_dev *dev, uint16_t queue_id, bool is_on)
 {
+	struct mana_rxq *rxq = dev->data->rx_queues[queue_id];
 	struct mana_priv *priv = dev->data->dev_private;
-	const bool is_all = queue_id == UINT32_MAX;
-	struct mana_rxq *rxq;
 	struct mana_hwq *hwq;
 	int ret = 0;
 
 	/* In any state: a rebuild takes it from the offloads. */
 	mana_mutex_lock(&priv->control);
-	if (!is_all && dev->data->rx_queues[queue_id] == NULL)
+	if (rxq == NULL) {
 		ret = MANA_PORT_ERR(-EINVAL, dev->data->name,
 				    "cannot set VLAN stripping of Rx queue %u: the queue is not set up",
 				    queue_id);
-	else if (!is_on && RTE_PKTMBUF_HEADROOM < RTE_VLAN_HLEN)
+	} else if (!is_on && RTE_PKTMBUF_HEADROOM < RTE_VLAN_HLEN) {
 		ret = MANA_PORT_ERR(-ENOTSUP, dev->data->name,
 				    "VLAN stripping cannot be off: DPDK was built with a headroom of %d bytes, a tag needs %d",
 				    RTE_PKTMBUF_HEADROOM, RTE_VLAN_HLEN);
-	MANA_FOREACH_RXQ(priv, rxq) {
-		if (ret != 0 || (!is_all && rxq->queue_id != queue_id))
-			continue;
+	} else {
 		rxq->offloads &= ~RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
 		if (is_on)
 			rxq->offloads |= RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
 		/* A plain byte: a concurrent burst reads either value. */
-		MANA_FOREACH_HWQ_OF(priv->rx_set, rxq->queue_id, hwq)
+		MANA_FOREACH_HWQ_OF(priv->rx_set, queue_id, hwq)
 			*(volatile bool *)&hwq->vlan_strip = is_on;
 	}
 	mana_control_unlock(priv);
-	return is_all ? MANA_PORT_RESULT(ret, dev->data->name, "VLAN stripping %s",
-					 is_on ? "on" : "off") :
-			MANA_PORT_RESULT(ret, dev->data->name,
-					 "VLAN stripping of Rx queue %u %s", queue_id,
-					 is_on ? "on" : "off");
+	return MANA_PORT_RESULT(ret, dev->data->name, "VLAN stripping of Rx queue %u %s",
+				queue_id, is_on ? "on" : "off");
 }
 
 static int
 vlan_offload_set(struct rte_eth_dev *dev, int mask)
 {
-	uint64_t offloads = dev->data->dev_conf.rxmode.offloads;
+	const uint64_t offloads = dev->data->dev_conf.rxmode.offloads;
+	const bool is_on = (offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP) != 0;
+	const struct mana_priv *priv = dev->data->dev_private;
+	const struct mana_rxq *rxq;
+	int ret = 0;
 
 	/* ethdev has refused filter, extend and QinQ: the port has no such offload. */
 	if ((mask & RTE_ETH_VLAN_STRIP_MASK) == 0)
 		return 0;
-	return strip_set(dev, UINT32_MAX,
-			 (offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP) != 0);
+	MANA_FOREACH_RXQ(priv, rxq)
+		ret = strip_set(dev, rxq->queue_id, is_on);
+	return ret;
 }
 
 static void
