@@ -33,14 +33,11 @@
 	 RTE_ETH_TX_OFFLOAD_VLAN_INSERT | RTE_ETH_TX_OFFLOAD_MULTI_SEGS |   \
 	 RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE)
 
-#define DEFAULT_BURST 32
-
 /* ---- Promiscuous mode and MAC address ---------------------------------- */
 
 /*
- * The adapter has no Rx filter: the port receives all that the host's switch
- * delivers. Only enabling reports that, because ethdev disables the modes at each
- * start.
+ * The adapter has no Rx filter: the port receives all that the host's switch delivers. Only
+ * enabling reports that, because ethdev disables the modes at each start.
  */
 static int
 promisc_enable(struct rte_eth_dev *dev)
@@ -63,8 +60,7 @@ promisc_keep(struct rte_eth_dev *dev __rte_unused)
 
 /* Packets of these groups arrive, as all packets do. */
 static int
-mc_addr_list_set(struct rte_eth_dev *dev,
-		 struct rte_ether_addr *groups __rte_unused,
+mc_addr_list_set(struct rte_eth_dev *dev, struct rte_ether_addr *groups __rte_unused,
 		 uint32_t nb_groups __rte_unused)
 {
 	return promisc_enable(dev);
@@ -95,7 +91,6 @@ mac_addr_add(struct rte_eth_dev *dev, struct rte_ether_addr *mac,
 static int
 mtu_check(const struct mana_priv *priv, uint16_t mtu)
 {
-	const uint32_t frame_bytes = (uint32_t)mtu + MANA_FRAME_OVERHEAD;
 	const char *name = priv->data->name;
 	struct mana_rx_scatter scatter;
 	const struct mana_rxq *rxq;
@@ -105,10 +100,7 @@ mtu_check(const struct mana_priv *priv, uint16_t mtu)
 		return MANA_PORT_ERR(-EINVAL, name,
 				     "MTU %u: the kernel allows at most %u for netdev %s",
 				     mtu, priv->limits.max_mtu, priv->netdev.name);
-	/*
-	 * The application may have freed the mempools of a stopped port, to set up
-	 * its queues anew. The start checks those.
-	 */
+	/* The start checks a stopped port: its mempools may be freed by now. */
 	if (!priv->is_running)
 		return 0;
 	MANA_FOREACH_RXQ(priv, rxq) {
@@ -117,11 +109,11 @@ mtu_check(const struct mana_priv *priv, uint16_t mtu)
 		if (ret != 0)
 			return ret;
 		MANA_FOREACH_HWQ_OF(priv->rx_set, rxq->queue_id, hwq)
-			if (hwq->next != NULL && hwq->scatter.bytes < frame_bytes)
+			if (hwq->next != NULL &&
+			    hwq->scatter.bytes < (uint32_t)mtu + MANA_FRAME_OVERHEAD)
 				return MANA_PORT_ERR(-EBUSY, name,
 						     "MTU %u: Rx queue %u has posted buffers of %u bytes a packet; stop the port, set the MTU, start the port",
-						     mtu, rxq->queue_id,
-						     hwq->scatter.bytes);
+						     mtu, rxq->queue_id, hwq->scatter.bytes);
 	}
 	return 0;
 }
@@ -195,42 +187,35 @@ vlan_strip_queue_set(struct rte_eth_dev *dev, uint16_t queue_id, int is_on)
 /* ---- Flow rules ---------------------------------------------------------------- */
 
 /*
- * Linux mana has no flow steering for Ethernet vPorts. Without these operations
- * ethdev reports "function not implemented"; with them the application gets the
- * reason.
+ * Linux mana has no flow steering for Ethernet vPorts. Without these operations ethdev reports
+ * "function not implemented"; with them the application gets the reason.
  */
 static int
 flow_flush(struct rte_eth_dev *dev __rte_unused, struct rte_flow_error *error)
 {
-	return rte_flow_error_set(
-		error, ENOTSUP, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
-		"the adapter has no flow steering, use RSS");
+	return rte_flow_error_set(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+				  "the adapter has no flow steering, use RSS");
 }
 
 static int
-flow_validate(struct rte_eth_dev *dev,
-	      const struct rte_flow_attr *attr __rte_unused,
+flow_validate(struct rte_eth_dev *dev, const struct rte_flow_attr *attr __rte_unused,
 	      const struct rte_flow_item *pattern __rte_unused,
-	      const struct rte_flow_action *actions __rte_unused,
-	      struct rte_flow_error *error)
+	      const struct rte_flow_action *actions __rte_unused, struct rte_flow_error *error)
 {
 	return flow_flush(dev, error);
 }
 
 static struct rte_flow *
-flow_create(struct rte_eth_dev *dev,
-	    const struct rte_flow_attr *attr __rte_unused,
-	    const struct rte_flow_item *pattern __rte_unused,
-	    const struct rte_flow_action *actions __rte_unused,
+flow_create(struct rte_eth_dev *dev, const struct rte_flow_attr *attr,
+	    const struct rte_flow_item *pattern, const struct rte_flow_action *actions,
 	    struct rte_flow_error *error)
 {
-	(void)flow_flush(dev, error);
+	(void)flow_validate(dev, attr, pattern, actions, error);
 	return NULL;
 }
 
 static int
-flow_isolate(struct rte_eth_dev *dev, int is_on __rte_unused,
-	     struct rte_flow_error *error)
+flow_isolate(struct rte_eth_dev *dev, int is_on __rte_unused, struct rte_flow_error *error)
 {
 	return flow_flush(dev, error);
 }
@@ -289,19 +274,17 @@ static int
 rx_burst_mode_get(struct rte_eth_dev *dev, uint16_t queue_id __rte_unused,
 		  struct rte_eth_burst_mode *mode)
 {
-	return burst_mode_set(mode, mana_rx_burst_name(
-				      mana_secondary_burst(dev->rx_pkt_burst)));
+	return burst_mode_set(mode, mana_rx_burst_name(mana_secondary_burst(dev->rx_pkt_burst)));
 }
 
 static int
 tx_burst_mode_get(struct rte_eth_dev *dev, uint16_t queue_id __rte_unused,
 		  struct rte_eth_burst_mode *mode)
 {
-	return burst_mode_set(mode, mana_tx_burst_name(
-				      mana_secondary_burst(dev->tx_pkt_burst)));
+	return burst_mode_set(mode, mana_tx_burst_name(mana_secondary_burst(dev->tx_pkt_burst)));
 }
 
-/* ---- States --------------------------------------------------------------- */
+/* ---- Setup, start and stop of queues ------------------------------------------ */
 
 /* A queue that is not set up makes the start fail, whatever its state. */
 static void
@@ -319,8 +302,6 @@ queue_states_set(struct rte_eth_dev *dev, bool is_running)
 		data->tx_queue_state[txq->queue_id] = is_running && !txq->is_deferred ?
 			RTE_ETH_QUEUE_STATE_STARTED : RTE_ETH_QUEUE_STATE_STOPPED;
 }
-
-/* ---- Operations ------------------------------------------------------------ */
 
 static int
 rx_queue_setup(struct rte_eth_dev *dev, uint16_t queue_id, uint16_t nb_desc,
@@ -494,10 +475,10 @@ tx_descriptor_status(void *queue, uint16_t offset)
 /* ---- Monitor mode (rte_power) --------------------------------------------- */
 
 /*
- * A core may wait for a write to the last word of the next CQE. The address is valid
- * for one wait, right after a poll that returned no packet: each packet advances it,
- * and each lap of the ring has other owner bits. In an empty list the core waits for
- * the first hardware queue; a paused one that is not empty lets it not wait.
+ * A core may wait for a write to the last word of the next CQE. The address is valid for one
+ * wait, right after a poll that returned no packet: each packet advances it, and each lap of the
+ * ring has other owner bits. If the rxq has no hardware queue, the core waits for the first one;
+ * if the rxq is paused and has some, the core does not wait.
  */
 
 /* The bits of the word to compare, and their value at which to wait. */
@@ -540,10 +521,7 @@ get_monitor_addr(void *queue, struct rte_power_monitor_cond *pmc)
 		pmc->opaque[OPAQUE_MASK] = rte_cpu_to_le_32(MANA_CQ_OWNER_M);
 		pmc->opaque[OPAQUE_VALUE] =
 			rte_cpu_to_le_32(mana_cq_owner(cq, cq->ci - mana_cq_size(cq)));
-		/*
-		 * The device writes nothing for packets that wait elsewhere, and
-		 * nothing without a buffer, which the next poll may post: no wait.
-		 */
+		/* No CQE comes for packets that wait elsewhere, nor without a posted buffer. */
 		if (hwq->slow_flags != 0 || mana_hwq_nb_posted(hwq) == 0)
 			pmc->opaque[OPAQUE_VALUE] = UINT64_MAX;
 	}
@@ -623,7 +601,7 @@ dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	info->tx_desc_lim.nb_max = priv->limits.max_tx_desc;
 	info->tx_desc_lim.nb_seg_max = priv->tx_max_sge;
 	info->tx_desc_lim.nb_mtu_seg_max = priv->tx_max_sge;
-	info->default_rxportconf.burst_size = DEFAULT_BURST;
+	info->default_rxportconf.burst_size = 32;
 	info->default_rxportconf.nb_queues = 1;
 	info->default_txportconf = info->default_rxportconf;
 	info->default_rxportconf.ring_size =
@@ -636,16 +614,12 @@ dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 			 RTE_ETH_DEV_CAPA_RUNTIME_TX_QUEUE_SETUP;
 	/* The kernel reports no other speeds than that at this moment. */
 	if (priv->link_mbps != RTE_ETH_SPEED_NUM_UNKNOWN)
-		info->speed_capa = rte_eth_speed_bitflag(priv->link_mbps,
-							 RTE_ETH_LINK_FULL_DUPLEX);
+		info->speed_capa = rte_eth_speed_bitflag(priv->link_mbps, RTE_ETH_LINK_FULL_DUPLEX);
 	mana_registry_unlock();
 	return 0;
 }
 
-/*
- * Under control. On return no burst runs, except one that a signal handler has interrupted,
- * if the handler calls this.
- */
+/* Under control. On return no burst runs but one that the calling signal handler interrupted. */
 static int
 traffic_pause(struct rte_eth_dev *dev)
 {
@@ -744,10 +718,7 @@ dev_start(struct rte_eth_dev *dev)
 {
 	const struct mana_priv *priv = dev->data->dev_private;
 
-	/*
-	 * A signal handler that interrupts ethdev's start at its end finds a port that is not
-	 * started yet, so its stop does nothing.
-	 */
+	/* The stop of a signal handler at the end of ethdev's start does nothing: not started. */
 	if (rte_eal_process_type() == RTE_PROC_PRIMARY && priv->is_running)
 		(void)dev_stop(dev);
 	return MANA_OPERATION(dev, port_start(dev), "start with %u Rx and %u Tx queues",
@@ -812,9 +783,8 @@ ptypes_set(struct rte_eth_dev *dev, uint32_t ptype_mask)
 }
 
 /*
- * Operations that all processes have: in a secondary one, those that change the port are
- * refused by mana_control_begin(). Programs that capture packets enable and disable the
- * promiscuous mode there.
+ * In all processes. In a secondary one mana_control_begin() refuses those that change the port;
+ * programs that capture packets enable and disable the promiscuous mode there.
  */
 #define COMMON_OPS \
 	.dev_start = dev_start, \
@@ -889,8 +859,7 @@ void
 mana_dev_init(struct rte_eth_dev *dev, struct rte_device *device)
 {
 	dev->device = device;
-	dev->dev_ops = rte_eal_process_type() == RTE_PROC_PRIMARY ?
-			       &primary_ops : &secondary_ops;
+	dev->dev_ops = rte_eal_process_type() == RTE_PROC_PRIMARY ? &primary_ops : &secondary_ops;
 	mana_bursts_stop(dev);
 	dev->rx_queue_count = mana_rxq_count;
 	dev->rx_descriptor_status = rx_descriptor_status;
