@@ -104,9 +104,8 @@ priv_alloc(const char *name, int numa_node)
 }
 
 /*
- * The name of a port never changes. It is the PCI address if one port is selected and the
- * name is free, else ADDRESS_pN. It must be short: Suricata names a mempool after it, in 25
- * characters.
+ * The name of a port never changes: the PCI address if one port is selected and the name is
+ * free, else ADDRESS_pN. It is short, since Suricata names a mempool after it, in 25 characters.
  */
 static int
 port_create(struct rte_pci_device *pci_dev, struct ibv_device *device,
@@ -183,12 +182,11 @@ are_usable(const struct mana_devargs *devargs, const struct mana_function *funct
 
 	for (unsigned int i = 0; i < devargs->nb_selects; i++) {
 		const struct mana_select *select = &devargs->selects[i];
-		const struct mana_port_info *info = function->ports;
-		const struct mana_port_info *end = info + function->nb_ports;
+		unsigned int at = 0;
 
-		while (info < end && !select_holds(select, info))
-			info++;
-		if (info < end)
+		while (at < function->nb_ports && !select_holds(select, &function->ports[at]))
+			at++;
+		if (at < function->nb_ports)
 			continue;
 		MANA_INIT_LOG(ERR, "%s: no usable port matches %s; ports:",
 			      function->pci_name, select->text);
@@ -205,8 +203,7 @@ is_probed(const struct rte_pci_device *pci_dev, uint32_t port)
 	const struct mana_priv *priv;
 	uint16_t port_id;
 
-	RTE_ETH_FOREACH_DEV_OF(port_id, &pci_dev->device)
-	{
+	RTE_ETH_FOREACH_DEV_OF(port_id, &pci_dev->device) {
 		priv = rte_eth_devices[port_id].data->dev_private;
 		if (priv->port == port)
 			return true;
@@ -239,8 +236,7 @@ ports_create(struct rte_pci_device *pci_dev, const struct mana_function *functio
 		if (devargs->nb_selects == 0 && info->netdev_error != 0) {
 			MANA_INIT_LOG(WARNING, "%s: port %u is left out:",
 				      function->pci_name, info->port);
-			mana_diag_no_netdev(function->pci_name, info->port,
-					    info->netdev_error);
+			mana_diag_no_netdev(function->pci_name, info->port, info->netdev_error);
 		}
 		if (!is_selected(devargs, info) || is_probed(pci_dev, info->port))
 			continue;
@@ -268,18 +264,19 @@ function_probe(struct rte_pci_device *pci_dev, const struct mana_devargs *devarg
 	struct mana_function function;
 	int nb = mana_discover(&pci_dev->addr, pci_dev->device.name, true, &function);
 	char names[256] = "";
-	size_t len = 0;
 
 	if (nb != 0)
 		return nb;
 	nb = are_usable(devargs, &function) ?
 		     ports_create(pci_dev, &function, devargs, devs) : -ENODEV;
 	/* The ports are announced together, so no function is half-probed. */
-	for (int i = 0; i < nb; i++)
+	for (int i = 0; i < nb; i++) {
+		const struct mana_priv *priv = devs[i]->data->dev_private;
+		const size_t len = strlen(names);
+
+		snprintf(&names[len], sizeof(names) - len, " %s", priv->netdev.name);
 		rte_eth_dev_probing_finish(devs[i]);
-	for (int i = 0; i < nb && len < sizeof(names); i++)
-		len += snprintf(&names[len], sizeof(names) - len, " %s",
-				function.ports[i].netdev.name);
+	}
 	if (nb > 1 && devargs->nb_selects == 0)
 		MANA_INIT_LOG(NOTICE,
 			      "%s: all %d ports are used, also those that the kernel may need (netdevs%s); give the MAC addresses of those to use: -a %s,mac=...",
@@ -292,8 +289,7 @@ function_probe(struct rte_pci_device *pci_dev, const struct mana_devargs *devarg
 
 /* The name of the next port of the function that the primary process has. */
 static bool
-next_shared(const struct rte_pci_device *pci_dev, uint32_t *at,
-	    char name[RTE_ETH_NAME_MAX_LEN])
+next_shared(const struct rte_pci_device *pci_dev, uint32_t *at, char name[RTE_ETH_NAME_MAX_LEN])
 {
 	const struct mana_priv *priv;
 	bool is_found = false;
@@ -328,11 +324,9 @@ secondary_attach(struct rte_device *device, const char *name)
 }
 
 /*
- * Attaches all ports of the function that the primary process has now, under their names
- * there: the ports of one function have one device, which this process has or has not, so
- * no argument selects among them. It never fails: EAL makes the primary process remove a
- * function, and the ports of it that
- * run, when one secondary process fails to attach it.
+ * Attaches all ports of the function that the primary process has now, under their names there.
+ * No argument selects among them: they have one device, which this process has or has not. Never
+ * fails, or EAL would make the primary process remove the function, and its ports that run.
  */
 static int
 secondary_probe(struct rte_pci_device *pci_dev)
@@ -354,8 +348,7 @@ secondary_probe(struct rte_pci_device *pci_dev)
 
 		nb += error == 0;
 		if (error != 0)
-			MANA_INIT_LOG(ERR, "%s: cannot attach it: %s", name,
-				      strerror(-error));
+			MANA_INIT_LOG(ERR, "%s: cannot attach it: %s", name, strerror(-error));
 	}
 	if (ret == 0)
 		mana_registry_close();
@@ -370,8 +363,7 @@ secondary_probe(struct rte_pci_device *pci_dev)
 /* ---- What the PCI bus calls ------------------------------------------------- */
 
 static int
-mana_pci_probe(struct rte_pci_driver *pci_drv __rte_unused,
-	       struct rte_pci_device *pci_dev)
+mana_pci_probe(struct rte_pci_driver *pci_drv __rte_unused, struct rte_pci_device *pci_dev)
 {
 	const struct rte_devargs *args = pci_dev->device.devargs;
 	struct mana_devargs devargs;
@@ -402,8 +394,7 @@ mana_pci_remove(struct rte_pci_device *pci_dev)
 	uint16_t port_id;
 	int ret = 0;
 
-	RTE_ETH_FOREACH_DEV_OF(port_id, &pci_dev->device)
-	{
+	RTE_ETH_FOREACH_DEV_OF(port_id, &pci_dev->device) {
 		int err;
 
 		if (rte_eal_process_type() == RTE_PROC_PRIMARY &&
@@ -430,8 +421,7 @@ dma_change(struct rte_pci_device *pci_dev, void *addr, size_t len,
 		ret = MANA_PORT_ERR(-ENOTSUP, pci_dev->device.name,
 				    "only the primary process can map memory for the device");
 	else
-		RTE_ETH_FOREACH_DEV_OF(port_id, &pci_dev->device)
-		{
+		RTE_ETH_FOREACH_DEV_OF(port_id, &pci_dev->device) {
 			int err = change(rte_eth_devices[port_id].data->dev_private,
 					 (uintptr_t)addr, len);
 
@@ -445,15 +435,13 @@ dma_change(struct rte_pci_device *pci_dev, void *addr, size_t len,
 }
 
 static int
-mana_dma_unmap(struct rte_pci_device *pci_dev, void *addr,
-	       uint64_t iova __rte_unused, size_t len)
+mana_dma_unmap(struct rte_pci_device *pci_dev, void *addr, uint64_t iova __rte_unused, size_t len)
 {
 	return dma_change(pci_dev, addr, len, mana_mr_remove_range);
 }
 
 static int
-mana_dma_map(struct rte_pci_device *pci_dev, void *addr,
-	     uint64_t iova __rte_unused, size_t len)
+mana_dma_map(struct rte_pci_device *pci_dev, void *addr, uint64_t iova __rte_unused, size_t len)
 {
 	int ret = dma_change(pci_dev, addr, len, mana_mr_add_range);
 	int error = rte_errno;
@@ -468,8 +456,7 @@ mana_dma_map(struct rte_pci_device *pci_dev, void *addr,
 static struct rte_pci_driver mana_pci_driver = {
 	.id_table = mana_pci_ids,
 	/* No mapping: the kernel driver keeps the function. */
-	.drv_flags = RTE_PCI_DRV_PROBE_AGAIN | RTE_PCI_DRV_INTR_LSC |
-		     RTE_PCI_DRV_INTR_RMV,
+	.drv_flags = RTE_PCI_DRV_PROBE_AGAIN | RTE_PCI_DRV_INTR_LSC | RTE_PCI_DRV_INTR_RMV,
 	.probe = mana_pci_probe,
 	.remove = mana_pci_remove,
 	.dma_map = mana_dma_map,
