@@ -41,8 +41,7 @@ conf_check(struct mana_priv *priv, const struct rte_eth_rss_conf *conf)
 		return MANA_PORT_ERR(-EINVAL, name,
 				     "an RSS key has %d bytes, not %u; give a key of that length and set rss_key_len, or leave rss_key NULL",
 				     MANA_RSS_KEY_BYTES, conf->rss_key_len);
-	if (conf->rss_hf != 0 && conf->rss_hf != MANA_RSS_TYPES &&
-	    !priv->is_rss_types_noted) {
+	if (conf->rss_hf != 0 && conf->rss_hf != MANA_RSS_TYPES && !priv->is_rss_types_noted) {
 		MANA_PORT_LOG(NOTICE, name,
 			      "the device always hashes all IP packets, TCP and UDP with their ports: RSS hash types are %#" PRIx64,
 			      (uint64_t)MANA_RSS_TYPES);
@@ -95,8 +94,7 @@ mana_rss_configure(struct mana_priv *priv)
 				     "Rx mq_mode %#x not supported, use NONE or RSS",
 				     conf->rxmode.mq_mode);
 	/* Without hash types no packet has a hash. */
-	if ((conf->rxmode.mq_mode & RTE_ETH_MQ_RX_RSS_FLAG) == 0 ||
-	    rss_conf->rss_hf == 0)
+	if ((conf->rxmode.mq_mode & RTE_ETH_MQ_RX_RSS_FLAG) == 0 || rss_conf->rss_hf == 0)
 		return 0;
 	ret = conf_check(priv, rss_conf);
 	settings_put(priv, true, ret == 0 && rss_conf->rss_key != NULL ?
@@ -124,9 +122,8 @@ mana_rss_hash_conf_get(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf)
 }
 
 /*
- * The hash types are fixed, so it is the key that can change. With one
- * hardware queue the adapter hashes nothing (Linux mana_ib_cfg_vport_steering,
- * rss_enable): the RSS object need not be replaced.
+ * The hash types are fixed, so it is the key that can change. With one hardware queue the adapter
+ * hashes nothing (Linux mana_ib_cfg_vport_steering, rss_enable): the RSS object can stay.
  */
 static int
 hash_update(struct mana_priv *priv, const struct rte_eth_rss_conf *conf)
@@ -158,18 +155,11 @@ mana_rss_hash_update(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf)
 /* ---- RSS table -------------------------------------------------------------------- */
 
 /*
- * ethdev's table is the adapter's: the kernel fills its 64 entries with the n
- * hardware queues of the port in turn (Linux mana_ib_cfg_vport_steering,
- * MANA_INDIRECT_TABLE_DEF_SIZE). The table of the host's NDIS, which net_netvsc
- * passes on, has twice as many.
+ * ethdev's table is the adapter's: the kernel fills its 64 entries with the n hardware queues of
+ * the port in turn (Linux mana_ib_cfg_vport_steering, MANA_INDIRECT_TABLE_DEF_SIZE). The table of
+ * the host's NDIS, which net_netvsc passes on, has twice as many.
  */
 #define RETA_NDIS_SIZE (2 * MANA_RETA_SIZE)
-
-static bool
-is_reta_size(uint16_t size)
-{
-	return size == MANA_RETA_SIZE || size == RETA_NDIS_SIZE;
-}
 
 /* The queue of an entry in ethdev's array of groups; NULL: not in the mask. */
 static uint16_t *
@@ -182,23 +172,22 @@ reta_entry(struct rte_eth_rss_reta_entry64 *conf, uint16_t i)
 }
 
 int
-mana_reta_query(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf,
-		uint16_t size)
+mana_reta_query(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf, uint16_t size)
 {
 	const struct mana_priv *priv = mana_registry_hold(dev);
-	uint32_t nb;
+	bool has_table;
 
 	if (priv == NULL)
 		return -ENODEV;
-	nb = is_reta_size(size) ? priv->rss.nb : 0;
-	for (uint16_t i = 0; nb != 0 && i < size; i++) {
+	has_table = priv->rss.nb != 0 && (size == MANA_RETA_SIZE || size == RETA_NDIS_SIZE);
+	for (uint16_t i = 0; has_table && i < size; i++) {
 		uint16_t *queue_id = reta_entry(conf, i);
 
 		if (queue_id != NULL)
 			*queue_id = priv->rss.reta[i % MANA_RETA_SIZE];
 	}
 	mana_registry_unlock();
-	return nb != 0 ? 0 : -EINVAL;
+	return has_table ? 0 : -EINVAL;
 }
 
 /* The smallest number of hardware queues that has these entries, a power of two. */
@@ -214,9 +203,8 @@ reta_period(const struct mana_priv *priv, const uint8_t *reta)
 }
 
 /*
- * The table that the update asks for: its entries in the mask, and the present ones. Entry
- * i of the adapter is also entry i + 64 of a larger table. net_netvsc calls this without
- * ethdev's checks.
+ * The table that the update asks for: its entries in the mask, and the present ones. Entry i of
+ * the adapter is also entry i + 64 of a larger table. net_netvsc calls without ethdev's checks.
  */
 static int
 reta_take(const struct mana_priv *priv, struct rte_eth_rss_reta_entry64 *conf,
@@ -224,7 +212,7 @@ reta_take(const struct mana_priv *priv, struct rte_eth_rss_reta_entry64 *conf,
 {
 	const char *name = priv->data->name;
 
-	if (!is_reta_size(size))
+	if (size != MANA_RETA_SIZE && size != RETA_NDIS_SIZE)
 		return MANA_PORT_ERR(-EINVAL, name,
 				     "RSS table of %u entries: the adapter's has %u entries; give these, or %u that repeat them",
 				     size, MANA_RETA_SIZE, RETA_NDIS_SIZE);
@@ -273,8 +261,7 @@ reta_set(struct mana_priv *priv, struct rte_eth_rss_reta_entry64 *conf, uint16_t
 }
 
 int
-mana_reta_update(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf,
-		 uint16_t size)
+mana_reta_update(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf, uint16_t size)
 {
 	return MANA_OPERATION(dev, reta_set(dev->data->dev_private, conf, size),
 			      "RETA update of %u entries", size);
