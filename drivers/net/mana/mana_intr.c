@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Rx interrupts. The application sleeps on a descriptor of each Rx queue, which
- * ethdev hands out by the interrupt handle. It is that of an epoll set, from
- * which a read fails and which stays readable. Programs that wait on descriptors
- * by themselves read from one that is ready: from a completion channel they would
- * take an event without acknowledging it, and ibv_destroy_cq() waits for that.
+ * Rx interrupts. The application sleeps on a descriptor of each Rx queue, which ethdev hands out
+ * by the interrupt handle. It is that of an epoll set, from which a read fails and which stays
+ * readable. Programs that wait on descriptors by themselves read from one that is ready: from a
+ * completion channel they would take an event without acknowledging it, and ibv_destroy_cq()
+ * waits for that.
  *
- * Two sources wake the application: a completion channel, when the device reports
- * an event of an armed CQ (mana_rx_set.c creates a channel for each hardware queue),
- * and an eventfd that the driver writes
- *   - when it has armed the CQs and a ring holds a CQE already, since the device
- *     may give no event for that CQE;
- *   - at the end of a pause (mana_pause.c). The CQs may be new ones, and an
- *     interrupt that was enabled during the pause has armed none. The application
- *     polls no packet, and arms with its next enable.
- * CQs are not disarmed: the epoll set does not watch a disabled interrupt. The next
- * enable drains the events of that time.
+ * Two sources wake the application: a completion channel, when the device reports an event of an
+ * armed CQ (mana_rx_set.c creates a channel for each hardware queue), and an eventfd that the
+ * driver writes
+ *   - when it has armed the CQs and a ring holds a CQE already: the device may give no event;
+ *   - at the end of a pause (mana_pause.c). The CQs may be new ones, and an interrupt that was
+ *     enabled during the pause has armed none. The application arms with its next enable.
+ * CQs are not disarmed: the epoll set does not watch a disabled interrupt. The next enable
+ * drains the events of that time.
  */
 
 #include <errno.h>
@@ -38,8 +36,7 @@ rx_intr_watch(const struct mana_rx_intr *intr, bool is_watched)
 {
 	struct epoll_event event = { .events = is_watched ? EPOLLIN : 0 };
 
-	return epoll_ctl(intr->fd, EPOLL_CTL_MOD, intr->sources_fd, &event) == 0 ?
-		       0 : -errno;
+	return epoll_ctl(intr->fd, EPOLL_CTL_MOD, intr->sources_fd, &event) == 0 ? 0 : -errno;
 }
 
 /* Each descriptor exists or is -1 after this. */
@@ -54,8 +51,7 @@ rx_intr_open(struct mana_rx_intr *intr)
 	intr->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (intr->fd < 0 || intr->sources_fd < 0 || intr->wake_fd < 0 ||
 	    epoll_ctl(intr->fd, EPOLL_CTL_ADD, intr->sources_fd, &none) != 0 ||
-	    epoll_ctl(intr->sources_fd, EPOLL_CTL_ADD, intr->wake_fd,
-		      &readable) != 0)
+	    epoll_ctl(intr->sources_fd, EPOLL_CTL_ADD, intr->wake_fd, &readable) != 0)
 		return -errno;
 	return 0;
 }
@@ -72,19 +68,17 @@ handle_fill(struct rte_eth_dev *dev, uint16_t nb_rxq)
 	for (uint16_t i = 0; ret == 0 && i < nb_rxq; i++) {
 		ret = rte_intr_efds_index_set(handle, i, priv->rx_intrs[i].fd);
 		if (ret == 0)
-			ret = rte_intr_vec_list_index_set(
-				handle, i, RTE_INTR_VEC_RXTX_OFFSET + i);
+			ret = rte_intr_vec_list_index_set(handle, i, RTE_INTR_VEC_RXTX_OFFSET + i);
 	}
 	return ret;
 }
 
 /*
- * mana_ib before Linux 6.8 reports one completion vector and creates the CQs of raw
- * queues without an event queue (qp.c, GDMA_CQ_NO_EQ): an armed CQ never gives an
- * event. Source: linux-rdma, 15 Dec 2023, "[Patch v4 3/3] RDMA/mana_ib: Add CQ
- * interrupt support for RAW QP". From then on the number of vectors is that of the
- * adapter's queues that Linux uses (device.c, max_num_queues), at most one for each
- * CPU, so one CPU alone looks the same.
+ * mana_ib before Linux 6.8 reports one completion vector and creates the CQs of raw queues
+ * without an event queue (qp.c, GDMA_CQ_NO_EQ): an armed CQ never gives an event. Source:
+ * linux-rdma, 15 Dec 2023, "[Patch v4 3/3] RDMA/mana_ib: Add CQ interrupt support for RAW QP".
+ * From then on the number of vectors is that of the adapter's queues that Linux uses (device.c,
+ * max_num_queues), at most one for each CPU, so one CPU alone looks the same.
  */
 int
 mana_intr_check(const struct rte_eth_dev *dev)
@@ -107,14 +101,12 @@ mana_intr_start(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 	uint16_t nb_rxq = dev->data->nb_rx_queues;
-	int ret = 0;
+	int ret;
 
 	if (dev->data->dev_conf.intr_conf.rxq == 0 || nb_rxq == 0)
 		return 0;
-	priv->rx_intrs = rte_zmalloc("mana_intr",
-				     nb_rxq * sizeof(*priv->rx_intrs), 0);
-	if (priv->rx_intrs == NULL)
-		ret = -ENOMEM;
+	priv->rx_intrs = rte_zmalloc("mana_intr", nb_rxq * sizeof(*priv->rx_intrs), 0);
+	ret = priv->rx_intrs == NULL ? -ENOMEM : 0;
 	for (uint16_t i = 0; priv->rx_intrs != NULL && i < nb_rxq; i++) {
 		int error = rx_intr_open(&priv->rx_intrs[i]);
 
@@ -128,9 +120,8 @@ mana_intr_start(struct rte_eth_dev *dev)
 	mana_intr_stop(dev);
 	return MANA_PORT_ERR(ret, dev->data->name,
 			     "no Rx interrupts (intr_conf.rxq): %s%s", strerror(-ret),
-			     ret == -EMFILE ?
-				     ": each Rx queue takes several descriptors, see `ulimit -n`" :
-				     "");
+			     ret != -EMFILE ? "" :
+			     ": each Rx queue takes several descriptors, see `ulimit -n`");
 }
 
 void
@@ -162,16 +153,14 @@ rx_intr_of(struct rte_eth_dev *dev, uint16_t queue_id)
 	if (priv->rx_intrs != NULL)
 		return &priv->rx_intrs[queue_id];
 	MANA_PORT_LOG(ERR, dev->data->name, "Rx interrupts: %s",
-		      dev->data->dev_conf.intr_conf.rxq != 0 ?
-			      "the port is not started" :
-			      "configure the port with intr_conf.rxq");
+		      dev->data->dev_conf.intr_conf.rxq != 0 ? "the port is not started" :
+		      "configure the port with intr_conf.rxq");
 	return NULL;
 }
 
 /*
- * Arms all CQs of the rxq. If the rxq is paused, the end of the pause wakes the
- * application, and if the device is lost, the end of its recovery. The caller has
- * cleared wake_fd.
+ * Arms all CQs of the rxq. The caller has cleared wake_fd. If the rxq is paused, the end of the
+ * pause wakes the application, and if the device is lost, the end of its recovery.
  */
 static int
 rx_intr_arm(struct mana_rxq *rxq, bool recovers, bool *wakes)
@@ -186,11 +175,9 @@ rx_intr_arm(struct mana_rxq *rxq, bool recovers, bool *wakes)
 	mana_signals_block(&before);
 	first = at = rxq->first;
 	while (at != NULL) {
-		int ret = 0;
-
 		/* Drained before the arming: a later event must wake. */
-		if (at->channel != NULL)
-			ret = mana_verbs_channel_drain(at->channel);
+		int ret = at->channel != NULL ? mana_verbs_channel_drain(at->channel) : 0;
+
 		if (ret >= 0)
 			ret = mana_hwq_arm(at, wakes);
 		else if (recovers)
@@ -222,8 +209,7 @@ mana_rx_queue_intr_enable(struct rte_eth_dev *dev, uint16_t queue_id)
 	ret = rx_intr_watch(intr, true);
 	if (ret != 0)
 		return ret;
-	ret = rx_intr_arm(dev->data->rx_queues[queue_id],
-			  priv->options.recovery_timeout != 0, &wakes);
+	ret = rx_intr_arm(dev->data->rx_queues[queue_id], mana_recovers(priv), &wakes);
 	if (wakes)
 		(void)eventfd_write(intr->wake_fd, 1);
 	return ret;
