@@ -36,8 +36,7 @@ sysfs_read(const char *dir, const char *ifname, const char *file, char line[LINE
 	FILE *f;
 	char *got;
 
-	if (snprintf(path, sizeof(path), "%s/%s/%s", dir, ifname, file) >=
-	    (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s/%s/%s", dir, ifname, file) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
 	f = fopen(path, "re");
 	if (f == NULL)
@@ -52,8 +51,7 @@ sysfs_read(const char *dir, const char *ifname, const char *file, char line[LINE
 
 /* Fills *netdev if the interface is that of dev_port. */
 static int
-netdev_read(const char *dir, const char *ifname, uint32_t dev_port,
-	    struct mana_netdev *netdev)
+netdev_read(const char *dir, const char *ifname, uint32_t dev_port, struct mana_netdev *netdev)
 {
 	char line[LINE_BYTES], wanted[LINE_BYTES];
 	int ret;
@@ -70,8 +68,7 @@ netdev_read(const char *dir, const char *ifname, uint32_t dev_port,
 		ret = sysfs_read(dir, ifname, "address", line);
 	}
 	if (ret == 0 &&
-	    (netdev->ifindex == 0 ||
-	     rte_ether_unformat_addr(line, &netdev->mac) != 0 ||
+	    (netdev->ifindex == 0 || rte_ether_unformat_addr(line, &netdev->mac) != 0 ||
 	     rte_strscpy(netdev->name, ifname, sizeof(netdev->name)) < 0))
 		ret = -EINVAL;
 	return ret;
@@ -86,20 +83,15 @@ mana_netdev_find(const char *ibdev_path, uint32_t port, struct mana_netdev *netd
 	DIR *d;
 
 	memset(netdev, 0, sizeof(*netdev));
-	if (snprintf(dir, sizeof(dir), "%s/device/net", ibdev_path) >=
-	    (int)sizeof(dir))
+	if (snprintf(dir, sizeof(dir), "%s/device/net", ibdev_path) >= (int)sizeof(dir))
 		return -ENAMETOOLONG;
 	d = opendir(dir);
 	if (d == NULL)
 		return -errno;
-	while (ret != 0 && (entry = readdir(d)) != NULL) {
-		if (entry->d_name[0] == '.')
-			continue;
-		ret = netdev_read(dir, entry->d_name, port - 1, netdev);
-	}
+	while (ret != 0 && (entry = readdir(d)) != NULL)
+		if (entry->d_name[0] != '.')
+			ret = netdev_read(dir, entry->d_name, port - 1, netdev);
 	closedir(d);
-	if (ret != 0)
-		memset(netdev, 0, sizeof(*netdev));
 	return ret;
 }
 
@@ -125,29 +117,25 @@ link_parse(struct nl_msg *msg, void *arg)
 {
 	struct nlmsghdr *header = nlmsg_hdr(msg);
 	struct nlattr *attr[IFLA_MAX + 1];
-	const struct nlattr *address;
 	struct link_query *query = arg;
 	const struct ifinfomsg *info;
 
 	if (header->nlmsg_type != RTM_NEWLINK ||
 	    nlmsg_parse(header, sizeof(*info), attr, IFLA_MAX, NULL) < 0)
 		return NL_SKIP;
-	address = attr[IFLA_ADDRESS];
 	/*
 	 * Each network namespace numbers its netdevs, and /sys may show another namespace:
 	 * here the same number may be another netdev's.
 	 */
-	query->result = address != NULL &&
-		(nla_len(address) != RTE_ETHER_ADDR_LEN ||
-		 memcmp(nla_data(address), &query->netdev->mac, RTE_ETHER_ADDR_LEN) != 0) ?
-		-ENODEV : 0;
+	query->result = attr[IFLA_ADDRESS] == NULL ||
+		nla_memcmp(attr[IFLA_ADDRESS], &query->netdev->mac, RTE_ETHER_ADDR_LEN) == 0 ?
+		0 : -ENODEV;
 	if (query->result != 0)
 		return NL_OK;
 	info = nlmsg_data(header);
 	query->state->is_up = (info->ifi_flags & IFF_UP) != 0;
 	if (attr[IFLA_IFNAME] != NULL)
-		nla_strlcpy(query->state->name, attr[IFLA_IFNAME],
-			    sizeof(query->state->name));
+		nla_strlcpy(query->state->name, attr[IFLA_IFNAME], sizeof(query->state->name));
 	if (attr[IFLA_CARRIER] != NULL && nla_len(attr[IFLA_CARRIER]) >= 1)
 		query->state->carrier = nla_get_u8(attr[IFLA_CARRIER]) != 0;
 	if (attr[IFLA_MTU] != NULL && nla_len(attr[IFLA_MTU]) >= 4)
@@ -174,8 +162,7 @@ link_request(struct ifinfomsg *info, struct link_query *query)
 		nl_socket_modify_err_cb(sock, NL_CB_CUSTOM, error_take, &error);
 		if (query != NULL) {
 			nl_socket_disable_auto_ack(sock);
-			nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM,
-					    link_parse, query);
+			nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, link_parse, query);
 		}
 		ret = nl_send_simple(sock, query != NULL ? RTM_GETLINK : RTM_NEWLINK, 0,
 				     info, sizeof(*info));
@@ -190,8 +177,7 @@ link_request(struct ifinfomsg *info, struct link_query *query)
 }
 
 int
-mana_netdev_state_get(const struct mana_netdev *netdev,
-		      struct mana_netdev_state *state)
+mana_netdev_state_get(const struct mana_netdev *netdev, struct mana_netdev_state *state)
 {
 	struct ifinfomsg info = { .ifi_index = netdev->ifindex };
 	struct link_query query = { .netdev = netdev, .state = state, .result = -EIO };
@@ -255,8 +241,7 @@ mana_netdev_is_netvsc(unsigned int master, char name[IF_NAMESIZE])
 	rte_strscpy(name, ifr.ifr_name, IF_NAMESIZE);
 	ifr.ifr_data = (void *)&info;
 	/* Linux netvsc_drv.c netvsc_get_drvinfo(): the module's name. */
-	return interface_ioctl(SIOCETHTOOL, &ifr) == 0 &&
-	       strcmp(info.driver, "hv_netvsc") == 0;
+	return interface_ioctl(SIOCETHTOOL, &ifr) == 0 && strcmp(info.driver, "hv_netvsc") == 0;
 }
 
 int
@@ -274,8 +259,7 @@ mana_netdev_max_queues_get(const struct mana_netdev *netdev, uint32_t *max_queue
 }
 
 int
-mana_netdev_driver_get(const struct mana_netdev *netdev,
-		       char text[MANA_NETDEV_DRIVER_BYTES])
+mana_netdev_driver_get(const struct mana_netdev *netdev, char text[MANA_NETDEV_DRIVER_BYTES])
 {
 	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
 	int ret = ethtool(netdev, &info);
@@ -283,8 +267,7 @@ mana_netdev_driver_get(const struct mana_netdev *netdev,
 	if (ret != 0)
 		return ret;
 	/* A driver without a version of its own reports the kernel's. */
-	snprintf(text, MANA_NETDEV_DRIVER_BYTES, "%.31s %.31s", info.driver,
-		 info.version);
+	snprintf(text, MANA_NETDEV_DRIVER_BYTES, "%.31s %.31s", info.driver, info.version);
 	return 0;
 }
 
@@ -309,8 +292,7 @@ mana_netdev_speed_get(const struct mana_netdev *netdev, uint32_t *mbps)
 			return ret;
 		nwords = -settings.base.link_mode_masks_nwords;
 	}
-	if (settings.base.speed == 0 ||
-	    settings.base.speed == (uint32_t)SPEED_UNKNOWN)
+	if (settings.base.speed == 0 || settings.base.speed == (uint32_t)SPEED_UNKNOWN)
 		return -ENOTSUP;
 	*mbps = settings.base.speed;
 	return 0;
