@@ -28,8 +28,7 @@ pci_link(const char *pci_name, const char *file, char target[PATH_MAX])
 {
 	char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/%s/%s", rte_pci_get_sysfs_path(),
-		 pci_name, file);
+	snprintf(path, sizeof(path), "%s/%s/%s", rte_pci_get_sysfs_path(), pci_name, file);
 	return realpath(path, target) != NULL ? strrchr(target, '/') + 1 : NULL;
 }
 
@@ -86,8 +85,7 @@ mana_diag_no_netdev(const char *pci_name, uint32_t port, int error)
 }
 
 void
-mana_diag_open(const char *pci_name, const char *device, const char *node,
-	       int error)
+mana_diag_open(const char *pci_name, const char *device, const char *node, int error)
 {
 	const char *remedy = "";
 
@@ -168,8 +166,7 @@ object_reason(int error)
 }
 
 void
-mana_diag_object(const struct mana_priv *priv, const char *what, uint32_t id,
-		 int error)
+mana_diag_object(const struct mana_priv *priv, const char *what, uint32_t id, int error)
 {
 	char object[64];
 
@@ -181,8 +178,7 @@ mana_diag_object(const struct mana_priv *priv, const char *what, uint32_t id,
 	if (error == -EBUSY || error == -ENODEV)
 		diag_busy(priv, object);
 	else
-		MANA_PORT_LOG(ERR, priv->data->name, "%s: %s", object,
-			      object_reason(error));
+		MANA_PORT_LOG(ERR, priv->data->name, "%s: %s", object, object_reason(error));
 }
 
 void

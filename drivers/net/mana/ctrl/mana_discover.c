@@ -34,21 +34,9 @@ is_device_of(const struct ibv_device *device, const struct rte_pci_addr *addr)
 }
 
 /*
- * A function may have a second RDMA device, the RNIC, with the same PCI
- * address and no raw packets. Older kernels fill neither field of their only
- * one (Linux mana_ib_query_device).
- */
-static bool
-is_ethernet(const struct mana_verbs_caps *caps)
-{
-	return caps->vendor_part_id == 0 ||
-	       (caps->vendor_part_id == GDMA_DEVICE_MANA &&
-		caps->raw_packet_caps != 0);
-}
-
-/*
- * Takes the device and its ports if it is the function's Ethernet device. 0: it is; 1: it
- * is the RNIC; -errno: the device cannot be used.
+ * Takes the device and its ports if it is the function's Ethernet device. 0: it is; 1: it is the
+ * RNIC, a second device with the same PCI address and no raw packets; -errno: the device cannot
+ * be used. Older kernels fill neither field of their only device (Linux mana_ib_query_device).
  */
 static int
 try_device(struct mana_function *function, struct ibv_device *device)
@@ -63,7 +51,8 @@ try_device(struct mana_function *function, struct ibv_device *device)
 	mana_verbs_close(ctx);
 	if (ret != 0)
 		return ret;
-	if (!is_ethernet(&caps))
+	if (caps.vendor_part_id != 0 &&
+	    (caps.vendor_part_id != GDMA_DEVICE_MANA || caps.raw_packet_caps == 0))
 		return 1;
 	if (caps.nb_ports == 0)
 		return -ENODEV;
@@ -97,8 +86,7 @@ mana_discover(const struct rte_pci_addr *addr, const char *pci_name, bool is_log
 {
 	const struct ibv_device *refused = NULL; /* the RNIC */
 	const struct ibv_device *failed = NULL; /* cannot be used */
-	int nb_devices = 0, error;
-	int ret = 1;
+	int nb_devices = 0, error, ret = 1;
 
 	memset(function, 0, sizeof(*function));
 	function->pci_name = pci_name;
@@ -151,8 +139,7 @@ mana_discover_log_ports(const struct mana_function *function)
 		char mac[RTE_ETHER_ADDR_FMT_SIZE];
 
 		if (info->netdev_error != 0) {
-			mana_diag_no_netdev(function->pci_name, info->port,
-					    info->netdev_error);
+			mana_diag_no_netdev(function->pci_name, info->port, info->netdev_error);
 			continue;
 		}
 		(void)mana_netdev_state_get(&info->netdev, &state);
