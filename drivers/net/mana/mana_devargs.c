@@ -80,8 +80,7 @@ twice(const char *key, const char *text)
 }
 
 static int
-select_add(struct mana_devargs *devargs, const struct selector *selector,
-	   const char *text)
+select_add(struct mana_devargs *devargs, const struct selector *selector, const char *text)
 {
 	const char *key = selector->key;
 	struct mana_select select = { 0 };
@@ -94,8 +93,7 @@ select_add(struct mana_devargs *devargs, const struct selector *selector,
 				     "%s=%s: ports are already selected by %s=; use one of mac=, netdev= and port=",
 				     key, text, devargs->key);
 	for (unsigned int i = 0; i < devargs->nb_selects; i++)
-		if (memcmp(&devargs->selects[i], &select,
-			   offsetof(struct mana_select, text)) == 0)
+		if (memcmp(&devargs->selects[i], &select, offsetof(struct mana_select, text)) == 0)
 			return twice(key, text);
 	if (devargs->nb_selects == MANA_DEVARGS_MAX_SELECTS)
 		return MANA_INIT_ERR(-E2BIG,
@@ -156,8 +154,7 @@ option_parse(const struct option *option, const char *text, uint32_t *value)
 		return number_parse(text, option->min, option->max, value) &&
 		       (!option->is_power || rte_is_power_of_2(*value));
 	for (*value = 0; *value < RTE_DIM(option->words); (*value)++)
-		if (option->words[*value] != NULL &&
-		    strcmp(option->words[*value], text) == 0)
+		if (option->words[*value] != NULL && strcmp(option->words[*value], text) == 0)
 			return true;
 	return false;
 }
@@ -174,8 +171,7 @@ option_take(struct mana_options *to, const struct option *option, const char *te
 		return 0;
 	}
 	if (!option_parse(option, text, &value))
-		return MANA_INIT_ERR(-EINVAL, "%s=%s: %s", option->key, text,
-				     option->advice);
+		return MANA_INIT_ERR(-EINVAL, "%s=%s: %s", option->key, text, option->advice);
 	memcpy((uint8_t *)to + option->offset, &value, sizeof(value));
 	return 0;
 }
@@ -183,14 +179,11 @@ option_take(struct mana_options *to, const struct option *option, const char *te
 /* ---- Pairs ------------------------------------------------------------------- */
 
 static int
-pair_take(const struct rte_kvargs *pairs, unsigned int at,
-	  struct mana_devargs *devargs)
+pair_take(const struct rte_kvargs *pairs, unsigned int at, struct mana_devargs *devargs)
 {
-	const char *key = pairs->pairs[at].key;
-	const char *text = pairs->pairs[at].value;
+	const char *key = pairs->pairs[at].key, *value = pairs->pairs[at].value;
+	const char *text = value != NULL ? value : ""; /* NULL: a key alone */
 
-	if (text == NULL) /* a key alone */
-		text = "";
 	for (unsigned int i = 0; i < RTE_DIM(selectors); i++)
 		if (strcmp(key, selectors[i].key) == 0)
 			return select_add(devargs, &selectors[i], text);
@@ -201,8 +194,7 @@ pair_take(const struct rte_kvargs *pairs, unsigned int at,
 		if (strcmp(key, options[i].key) == 0)
 			return option_take(&devargs->options, &options[i], text);
 	/* EAL's own keys come with "class=eth,driver=net_mana". */
-	if (strcmp(key, RTE_DEVARGS_KEY_CLASS) == 0 ||
-	    strcmp(key, RTE_DEVARGS_KEY_DRIVER) == 0)
+	if (strcmp(key, RTE_DEVARGS_KEY_CLASS) == 0 || strcmp(key, RTE_DEVARGS_KEY_DRIVER) == 0)
 		return 0;
 	return MANA_INIT_ERR(-EINVAL, "unknown device argument '%s'; known: %s", key,
 			     MANA_DEVARGS_HELP);
