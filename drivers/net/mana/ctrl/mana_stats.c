@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Statistics: sums of the queues' counters. Counters only grow; a reset stores their
- * values in priv->base. The driver has no others: no program can read the device's own
- * counters while the netdev is down.
+ * Statistics: sums of the queues' counters. Counters only grow; a reset stores their values in
+ * priv->base. The driver has no others: no program can read the device's own counters while the
+ * netdev is down.
  *
- * The release of a queue subtracts its counters from the base of its number, modulo
- * 2^64: the number keeps what it has counted since the reset, and a new setup of the
- * number loses nothing. Each sum of a port is the sum over its queues.
+ * The release of a queue subtracts its counters from the base of its number, modulo 2^64: the
+ * number keeps what it has counted since the reset. Each sum of a port is that over its queues.
  */
 
 #include <errno.h>
@@ -109,11 +108,11 @@ mana_stats_fold_hwq(struct mana_rxq *rxq, struct mana_hwq *hwq)
 static struct mana_counters
 queue_now(const struct mana_priv *priv, bool is_rx, uint16_t queue_id)
 {
-	if (is_rx && priv->rxqs[queue_id] != NULL)
-		return mana_stats_rxq(priv, priv->rxqs[queue_id]);
-	if (!is_rx && priv->txqs[queue_id] != NULL)
-		return mana_stats_txq(priv->txqs[queue_id]);
-	return (struct mana_counters){ 0 };
+	const struct mana_rxq *rxq = is_rx ? priv->rxqs[queue_id] : NULL;
+	const struct mana_txq *txq = is_rx ? NULL : priv->txqs[queue_id];
+
+	return rxq != NULL ? mana_stats_rxq(priv, rxq) :
+	       txq != NULL ? mana_stats_txq(txq) : (struct mana_counters){ 0 };
 }
 
 void
@@ -153,8 +152,7 @@ mana_stats_port(const struct mana_priv *priv)
 }
 
 int
-mana_stats_get(struct rte_eth_dev *dev,
-	       struct rte_eth_stats *stats MANA_QSTATS_PARAM)
+mana_stats_get(struct rte_eth_dev *dev, struct rte_eth_stats *stats MANA_QSTATS_PARAM)
 {
 	const struct mana_priv *priv = mana_registry_hold(dev);
 	struct mana_counters rx, tx;
@@ -170,8 +168,7 @@ mana_stats_get(struct rte_eth_dev *dev,
 	stats->opackets = tx.packets;
 	stats->obytes = tx.bytes;
 	stats->oerrors = tx.errors;
-	for (uint16_t i = 0;
-	     MANA_QSTATS(stats) != NULL && i < RTE_ETHDEV_QUEUE_STAT_CNTRS; i++) {
+	for (uint16_t i = 0; MANA_QSTATS(stats) != NULL && i < RTE_ETHDEV_QUEUE_STAT_CNTRS; i++) {
 		if (i < priv->data->nb_rx_queues) {
 			rx = stats_sum(priv, true, i);
 			MANA_QSTATS(stats)->q_ipackets[i] = rx.packets;
@@ -215,8 +212,7 @@ mana_stats_reset(struct rte_eth_dev *dev)
  * explains them: names may be added, none may change.
  *
  * The port's come first, then those of each queue. ethdev puts its own before them
- * (rx_good_packets and so on) and leaves the queues to the driver, because it
- * knows the first 16 only.
+ * (rx_good_packets and so on), and knows only 16 queues, so it leaves these to the driver.
  */
 
 /* Where a counter is shown. */
@@ -228,15 +224,13 @@ enum {
 
 struct xstat {
 	const char *name; /* behind rx_, tx_, rx_q0_ or tx_q0_ */
-	uint16_t offset; /* in struct mana_counters or struct mana_port_counters */
+	uint16_t at; /* index in struct mana_counters or struct mana_port_counters */
 	uint16_t where;
 };
 
-#define COUNT(member) offsetof(struct mana_counters, member)
-#define PORT(member) offsetof(struct mana_port_counters, member)
-#define TX_CQE(type) \
-	(COUNT(tx.cqe_error) + sizeof(uint64_t) * \
-	 (MANA_CQE_TX_##type - MANA_CQE_TX_ERR_FIRST))
+#define COUNT(member) (offsetof(struct mana_counters, member) / sizeof(uint64_t))
+#define PORT(member) (offsetof(struct mana_port_counters, member) / sizeof(uint64_t))
+#define TX_CQE(type) (COUNT(tx.cqe_error) + MANA_CQE_TX_##type - MANA_CQE_TX_ERR_FIRST)
 
 /* Packets, bytes and errors of the port are ethdev's. */
 static const struct xstat rx_xstats[] = {
@@ -325,26 +319,24 @@ static void
 xstats_write(struct output *out, const char *prefix, const struct xstat *xstats,
 	     unsigned int nb, unsigned int where, const void *counters)
 {
+	const uint64_t *values = counters;
+
 	for (unsigned int i = 0; i < nb; i++) {
 		if ((xstats[i].where & where) == 0)
 			continue;
 		if (out->names != NULL && out->nb < out->size)
-			snprintf(out->names[out->nb].name,
-				 sizeof(out->names->name), "%s%s", prefix,
-				 xstats[i].name);
+			snprintf(out->names[out->nb].name, sizeof(out->names->name), "%s%s",
+				 prefix, xstats[i].name);
 		if (out->xstats != NULL && out->nb < out->size) {
 			out->xstats[out->nb].id = out->nb;
-			memcpy(&out->xstats[out->nb].value,
-			       (const uint8_t *)counters + xstats[i].offset,
-			       sizeof(uint64_t));
+			out->xstats[out->nb].value = values[xstats[i].at];
 		}
 		out->nb++;
 	}
 }
 
 static void
-queue_write(struct output *out, const struct mana_priv *priv, bool is_rx,
-	    uint16_t queue_id)
+queue_write(struct output *out, const struct mana_priv *priv, bool is_rx, uint16_t queue_id)
 {
 	unsigned int where = queue_id == ALL_QUEUES ? AT_PORT : AT_QUEUE;
 	const char *direction = is_rx ? "rx" : "tx";
@@ -364,8 +356,7 @@ queue_write(struct output *out, const struct mana_priv *priv, bool is_rx,
 
 /* With values the registry's lock is held, else priv may be NULL. */
 static void
-all_write(struct output *out, const struct rte_eth_dev *dev,
-	  const struct mana_priv *priv)
+all_write(struct output *out, const struct rte_eth_dev *dev, const struct mana_priv *priv)
 {
 	struct mana_port_counters port = { 0 };
 
@@ -385,8 +376,7 @@ all_write(struct output *out, const struct rte_eth_dev *dev,
  * may be larger than the table: the caller then uses none of it.
  */
 int
-mana_xstats_get_names(struct rte_eth_dev *dev, struct rte_eth_xstat_name *names,
-		      unsigned int size)
+mana_xstats_get_names(struct rte_eth_dev *dev, struct rte_eth_xstat_name *names, unsigned int size)
 {
 	struct output out = { .names = names, .size = size };
 
@@ -395,8 +385,7 @@ mana_xstats_get_names(struct rte_eth_dev *dev, struct rte_eth_xstat_name *names,
 }
 
 int
-mana_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xstats,
-		unsigned int n)
+mana_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xstats, unsigned int n)
 {
 	struct output out = { .xstats = xstats, .size = n };
 	const struct mana_priv *priv = mana_registry_hold(dev);
