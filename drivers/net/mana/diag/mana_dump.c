@@ -21,8 +21,7 @@ struct field {
 };
 
 static void
-fields_write(uint64_t word, const struct field *fields, unsigned int nb,
-	     FILE *file)
+fields_write(uint64_t word, const struct field *fields, unsigned int nb, FILE *file)
 {
 	for (unsigned int i = 0; i < nb; i++)
 		fprintf(file, " %s %" PRIu64, fields[i].name,
@@ -73,42 +72,26 @@ static const struct field long_oob_fields[] = {
 static uint64_t
 wqe_word(const struct mana_wq *wq, uint32_t idx, uint32_t word)
 {
-	return rte_le_to_cpu_64(mana_wq_bu(wq, idx + word / GDMA_BU_WORDS)
-				[word % GDMA_BU_WORDS]);
+	return rte_le_to_cpu_64(mana_wq_bu(wq, idx + word / GDMA_BU_WORDS)[word % GDMA_BU_WORDS]);
 }
 
-/* Where the SGL starts. */
+/*
+ * The WQE that starts at idx: header, OOB of an SQ, SGEs. Returns where the next one starts.
+ * file: NULL to write nothing.
+ */
 static uint32_t
-wqe_sgl_bytes(uint64_t header)
-{
-	uint32_t div4 = header >> GDMA_WQE_OOB_DIV4_S & GDMA_WQE_OOB_DIV4_M;
-
-	return div4 == GDMA_OOB_LONG_DIV4 ? GDMA_WQE_SGL_LONG_BYTES :
-					    GDMA_WQE_SGL_SHORT_BYTES;
-}
-
-static uint32_t
-wqe_nb_sge(uint64_t header)
-{
-	return header >> GDMA_WQE_NUM_SGE_S & GDMA_WQE_NUM_SGE_M;
-}
-
-/* Basic units of the WQE that starts at idx, by its header. */
-static uint32_t
-wqe_bu(const struct mana_wq *wq, uint32_t idx)
-{
-	uint64_t header = wqe_word(wq, idx, 0);
-
-	return mana_wqe_bu(wqe_sgl_bytes(header), wqe_nb_sge(header));
-}
-
-/* The WQE that starts at idx: header, OOB of an SQ, SGEs. */
-static void
 wqe_write(const struct mana_wq *wq, uint32_t idx, bool is_sq, FILE *file)
 {
-	uint64_t header = wqe_word(wq, idx, 0);
-	uint32_t sgl = wqe_sgl_bytes(header) / sizeof(uint64_t);
+	const uint64_t header = wqe_word(wq, idx, 0);
+	const uint32_t div4 = header >> GDMA_WQE_OOB_DIV4_S & GDMA_WQE_OOB_DIV4_M;
+	const uint32_t nb_sge = header >> GDMA_WQE_NUM_SGE_S & GDMA_WQE_NUM_SGE_M;
+	const uint32_t sgl_bytes = div4 == GDMA_OOB_LONG_DIV4 ? GDMA_WQE_SGL_LONG_BYTES :
+				   GDMA_WQE_SGL_SHORT_BYTES;
+	const uint32_t sgl = sgl_bytes / sizeof(uint64_t);
+	const uint32_t next = idx + mana_wqe_bu(sgl_bytes, nb_sge);
 
+	if (file == NULL)
+		return next;
 	fprintf(file, "  WQE at BU %u:", idx & wq->mask_bu);
 	FIELDS_WRITE(header, wqe_fields, file);
 	fputc('\n', file);
@@ -119,14 +102,14 @@ wqe_write(const struct mana_wq *wq, uint32_t idx, bool is_sq, FILE *file)
 			FIELDS_WRITE(wqe_word(wq, idx, 2), long_oob_fields, file);
 		fputc('\n', file);
 	}
-	for (uint32_t i = 0; i < RTE_MIN(wqe_nb_sge(header), GDMA_SQ_WQE_MAX_SGE); i++) {
+	for (uint32_t i = 0; i < RTE_MIN(nb_sge, GDMA_SQ_WQE_MAX_SGE); i++) {
 		uint64_t word = wqe_word(wq, idx, sgl + 2 * i + 1);
 
-		fprintf(file,
-			"    SGE %u: address 0x%" PRIx64 " mem_key 0x%x size %u\n",
-			i, wqe_word(wq, idx, sgl + 2 * i), (uint32_t)word,
+		fprintf(file, "    SGE %u: address 0x%" PRIx64 " mem_key 0x%x size %u\n", i,
+			wqe_word(wq, idx, sgl + 2 * i), (uint32_t)word,
 			(uint32_t)(word >> GDMA_SGE_SIZE_S));
 	}
+	return next;
 }
 
 /* ---- CQEs ------------------------------------------------------------------- */
@@ -215,8 +198,7 @@ cqe_words_write(const struct gdma_cqe *cqe, FILE *file)
 	}
 	offsets = mana_cqe_load(&cqe->tx.offsets);
 	fprintf(file, "    tx_data_offset %u tx_sgl_offset %u tx_wqe_offset %u\n",
-		mana_cqe_load(&cqe->tx.data_offset),
-		offsets & MANA_TX_CQE_SGL_OFFSET_M,
+		mana_cqe_load(&cqe->tx.data_offset), offsets & MANA_TX_CQE_SGL_OFFSET_M,
 		offsets >> MANA_TX_CQE_WQE_OFFSET_S);
 }
 
@@ -228,14 +210,12 @@ cqe_write(const struct mana_cq *cq, uint32_t idx, FILE *file)
 	uint32_t owner = trailer >> GDMA_CQE_OWNER_S & GDMA_CQE_OWNER_M;
 	uint32_t lap = mana_cq_owner(cq, idx) >> GDMA_CQE_OWNER_S;
 
-	fprintf(file, "  CQE %u: owner_bits %u of lap %u", idx & cq->mask, owner,
-		lap);
+	fprintf(file, "  CQE %u: owner_bits %u of lap %u, ", idx & cq->mask, owner, lap);
 	if (owner == ((lap - 1) & GDMA_CQE_OWNER_M)) {
-		fprintf(file, ", not written\n");
+		fprintf(file, "not written\n");
 		return;
 	}
 	rte_io_rmb();
-	fprintf(file, ", ");
 	cqe_words_write(mana_cq_cqe(cq, idx), file);
 }
 
@@ -273,17 +253,15 @@ rx_write(struct mana_hwq *hwq, uint16_t offset, uint16_t num, FILE *file)
 	posted = mana_hwq_posted_snapshot(hwq);
 	idx = hwq->rq.ci * hwq->scatter.wqe_bu;
 	for (uint32_t i = 0; i < (uint32_t)offset + num; i++) {
-		if (i >= offset) {
-			fprintf(file, "rx queue %u descriptor %u: %s\n",
-				hwq->queue_id, i, i < waiting ? "done" :
-				i < posted ? "posted" : "free");
-			if (i < posted)
-				wqe_write(&hwq->rq, idx, false, file);
-			if (i < mana_cq_size(&hwq->cq))
-				cqe_write(&hwq->cq, hwq->cq.ci + i, file);
-		}
+		FILE *const to = i >= offset ? file : NULL;
+
+		if (to != NULL)
+			fprintf(to, "rx queue %u descriptor %u: %s\n", hwq->queue_id, i,
+				i < waiting ? "done" : i < posted ? "posted" : "free");
 		if (i < posted)
-			idx += wqe_bu(&hwq->rq, idx);
+			idx = wqe_write(&hwq->rq, idx, false, to);
+		if (to != NULL && i < mana_cq_size(&hwq->cq))
+			cqe_write(&hwq->cq, hwq->cq.ci + i, to);
 	}
 }
 
@@ -295,19 +273,16 @@ mana_rx_descriptor_dump(const struct rte_eth_dev *dev, uint16_t queue_id,
 	struct mana_hwq *first, *at;
 	struct mana_text text;
 
-	if (rxq == NULL || !dev->data->dev_started ||
-	    (uint32_t)offset + num > rxq->nb_desc)
+	if (rxq == NULL || !dev->data->dev_started || (uint32_t)offset + num > rxq->nb_desc)
 		return -EINVAL;
 	if (!mana_text_begin(&text))
 		return -ENOMEM;
 	if (!mana_rxq_lock(rxq))
 		return mana_text_end(&text, file, -EBUSY);
 	/* The descriptors of each hardware queue of the rxq. */
-	first = at = rxq->first;
-	while (at != NULL) {
+	first = rxq->first;
+	for (at = first; at != NULL; at = at->next != first ? at->next : NULL)
 		rx_write(at, offset, num, text.file);
-		at = at->next != first ? at->next : NULL;
-	}
 	mana_query_unlock(&rxq->query_lock);
 	return mana_text_end(&text, file, 0);
 }
@@ -324,27 +299,22 @@ tx_write(const struct mana_txq *txq, uint16_t offset, uint16_t num, FILE *file)
 	uint32_t group = txq->group_ci;
 
 	for (uint32_t i = 0; i < (uint32_t)offset + num; i++) {
-		bool is_out = i >= nb_free && i - nb_free < posted;
+		const bool is_out = i >= nb_free && i - nb_free < posted;
+		FILE *const to = i >= offset ? file : NULL;
 
-		if (i >= offset)
-			fprintf(file, "tx queue %u descriptor %u: %s\n",
-				txq->queue_id, i,
-				!is_out ? "free" :
-				i - nb_free < done ? "done" : "posted");
+		if (to != NULL)
+			fprintf(to, "tx queue %u descriptor %u: %s\n", txq->queue_id, i,
+				!is_out ? "free" : i - nb_free < done ? "done" : "posted");
 		if (!is_out)
 			continue;
-		if (i >= offset) {
-			wqe_write(&txq->sq, idx, true, file);
-			/* The CQE of the group, unless a WQE in it fails, or its own. */
+		idx = wqe_write(&txq->sq, idx, true, to);
+		/* The CQE of the group, unless a WQE in it fails, or its own. */
+		if (to != NULL)
 			cqe_write(&txq->cq, txq->cq.ci +
-					(txq->offset_check != MANA_TX_OFFSET_UNUSED ?
-						 group - txq->group_ci :
-						 i - nb_free), file);
-		}
-		if (txq->groups[group & txq->mask].wqe_end ==
-		    txq->ci + i - nb_free + 1)
+				  (txq->offset_check != MANA_TX_OFFSET_UNUSED ?
+				   group - txq->group_ci : i - nb_free), to);
+		if (txq->groups[group & txq->mask].wqe_end == txq->ci + i - nb_free + 1)
 			group++;
-		idx += wqe_bu(&txq->sq, idx);
 	}
 }
 

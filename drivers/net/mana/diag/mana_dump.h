@@ -26,19 +26,13 @@ struct mana_text {
 bool mana_text_begin(struct mana_text *text);
 /* Copies the text to the file if error is 0. Returns that, or another negative errno. */
 int mana_text_end(struct mana_text *text, FILE *to, int error);
-/*
- * -EINVAL also when the queue has no rings (stopped), or fewer descriptors;
- * -EBUSY while they are being replaced.
- */
+/* -EINVAL also without rings (stopped), or with fewer descriptors; -EBUSY: being replaced. */
 int mana_rx_descriptor_dump(const struct rte_eth_dev *dev, uint16_t queue_id,
 			    uint16_t offset, uint16_t num, FILE *file);
 int mana_tx_descriptor_dump(const struct rte_eth_dev *dev, uint16_t queue_id,
 			    uint16_t offset, uint16_t num, FILE *file);
 
-/*
- * Logs unexpected completions and failed queues. Returns whether one has failed. priv->control
- * is held.
- */
+/* Logs unexpected completions and failed queues: whether one has failed. Under priv->control. */
 bool mana_queues_report(struct mana_priv *priv);
 
 /* ---- mana_facts.c --------------------------------------------------------- */
