@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Facts about ports and queues, names and values: for the commands of dpdk-telemetry.py, and
- * for the dump of a port.
+ * Facts about ports and queues, names and values: for dpdk-telemetry.py, and the dump of a port.
  *
- * Programs read the names by telemetry, and doc/guides/nics/mana-reference.rst lists them: names may
- * be added, none may change. The form of the dump may.
+ * Programs read the names by telemetry, and doc/guides/nics/mana-reference.rst lists them: names
+ * may be added, none may change. The form of the dump may.
  *
- * A thread of the telemetry library calls the commands while the application runs. Long
- * lists and the kernel's state are read from copies, without the registry's lock. A reply
- * has 16 KiB (DPDK's MAX_OUTPUT_LEN), and the library silently leaves out what does not
- * fit: long lists come in parts of PART_N entries.
+ * A thread of the telemetry library calls the commands while the application runs. Long lists and
+ * the kernel's state are read from copies, without the registry's lock. A reply has 16 KiB
+ * (DPDK's MAX_OUTPUT_LEN), and the library silently leaves out what does not fit: long lists come
+ * in parts of PART_N entries.
  */
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -306,18 +304,6 @@ mana_dev_priv_dump(struct rte_eth_dev *dev, FILE *file)
 
 #define PART_N 64
 
-static __rte_format_printf(2, 3) int
-reply_error(struct rte_tel_data *d, const char *format, ...)
-{
-	char text[RTE_TEL_MAX_STRING_LEN];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	return rte_tel_data_add_dict_string(d, "error", text);
-}
-
 /* An empty dict, or array of numbers, inside of d; NULL: no memory or no room. */
 static struct rte_tel_data *
 part_add(struct rte_tel_data *d, const char *name, bool is_dict)
@@ -418,17 +404,13 @@ queue_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_da
 	if (!query->has_number) {
 		queue_list_add(d, priv, true);
 		queue_list_add(d, priv, false);
-	} else if (number < MANA_MAX_QUEUES && query->is_rx &&
-		   priv->rxqs[number] != NULL) {
+	} else if (number < MANA_MAX_QUEUES && query->is_rx && priv->rxqs[number] != NULL) {
 		rxq_facts(&facts, priv, priv->rxqs[number]);
-	} else if (number < MANA_MAX_QUEUES && !query->is_rx &&
-		   priv->txqs[number] != NULL) {
+	} else if (number < MANA_MAX_QUEUES && !query->is_rx && priv->txqs[number] != NULL) {
 		txq_facts(&facts, priv, priv->txqs[number]);
 	} else {
-		reply_error(d, "port %" PRIu64 " has no %s queue %" PRIu64
-			    "; /mana/queue,%" PRIu64 " lists them",
-			    query->port_id, query->is_rx ? "Rx" : "Tx", number,
-			    query->port_id);
+		rte_tel_data_add_dict_string(d, "error",
+			"the port has no such queue; /mana/queue,PORT lists its queues");
 	}
 	mana_registry_unlock();
 }
@@ -495,11 +477,11 @@ static const struct command {
 	{ "/mana/list", NULL, TAKES_NOTHING,
 	  "Numbers of the MANA ports. Takes no parameters" },
 	{ "/mana/port", port_reply, TAKES_NOTHING,
-	  "A port, its limits and its netdev. Parameters: int port_id" },
+	  "A port, its limits and its netdev. Parameters: int port_id (see /mana/list)" },
 	{ "/mana/queue", queue_reply, TAKES_QUEUE,
-	  "Queues of a port, or one. Parameters: int port_id[,rx|tx,int queue]" },
+	  "Queues of a port, or one. Parameters: int port_id (see /mana/list)[,rx|tx,int queue]" },
 	{ "/mana/mr", mr_reply, TAKES_NUMBER,
-	  "Memory regions of a port, 64 at a time. Parameters: int port_id[,int first]" },
+	  "Memory regions of a port, 64 at a time. Parameters: int port_id (see /mana/list)[,int first]" },
 };
 
 /* The commands about a port. */
@@ -513,11 +495,12 @@ tel_port(const char *cmd, const char *params, struct rte_tel_data *d)
 	rte_tel_data_start_dict(d);
 	/* Much of a port means something only in the process that drives it. */
 	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
-		return reply_error(d, "this is a secondary process: ask the primary one");
+		return rte_tel_data_add_dict_string(d, "error",
+			"this is a secondary process: ask the primary one");
 	while (strcmp(command->name, cmd) != 0)
 		command++;
 	if (params == NULL || !query_parse(params, command->takes, &query))
-		return reply_error(d, "%s; /mana/list has the ports", command->help);
+		return rte_tel_data_add_dict_string(d, "error", command->help);
 	mana_registry_lock();
 	priv = mana_registry_find(query.port_id);
 	if (priv != NULL) {
@@ -525,8 +508,8 @@ tel_port(const char *cmd, const char *params, struct rte_tel_data *d)
 		return 0;
 	}
 	mana_registry_unlock();
-	return reply_error(d, "%" PRIu64 " is no port of this driver; /mana/list has them",
-			   query.port_id);
+	return rte_tel_data_add_dict_string(d, "error",
+		"this is no port of the driver; /mana/list has its ports");
 }
 
 RTE_INIT(mana_telemetry_register)
