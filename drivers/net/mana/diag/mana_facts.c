@@ -39,13 +39,16 @@ number_add(const struct facts *facts, const char *name, int64_t number)
 		fprintf(facts->file, "    %s %" PRId64 "\n", name, number);
 	else if (number >= 0)
 		mana_tel_dict_u64(facts->dict, name, number);
-	else
+	else /* of DPDK 22.11: an int */
 		rte_tel_data_add_dict_int(facts->dict, name, number);
 }
 
+/* text: NULL for none. */
 static void
 text_add(const struct facts *facts, const char *name, const char *text)
 {
+	if (text == NULL)
+		text = "none";
 	if (facts->file != NULL)
 		fprintf(facts->file, "    %s %s\n", name, text);
 	else
@@ -61,25 +64,27 @@ hex_add(const struct facts *facts, const char *name, uint64_t number)
 	text_add(facts, name, text);
 }
 
-/* ---- Facts about the port, locked: the registry ------------------------- */
+/* ---- Facts: the port ----------------------------------------------------- */
 
+/* The registry is locked; unlocks it, to ask the kernel about the netdev. */
 static void
 port_facts(const struct facts *facts, const struct mana_priv *priv)
 {
 	const struct mana_port_counters counters = mana_stats_port(priv);
+	const struct mana_netdev netdev = priv->netdev;
 	const struct rte_eth_dev_data *data = priv->data;
 	const struct rte_eth_dev *dev = &rte_eth_devices[data->port_id];
-	const char *rx_path = mana_rx_burst_name(dev->rx_pkt_burst);
-	const char *tx_path = mana_tx_burst_name(dev->tx_pkt_burst);
 	char mac[RTE_ETHER_ADDR_FMT_SIZE];
 	char pci[PCI_PRI_STR_SIZE];
+	struct mana_netdev_state state;
+	int ret;
 
 	rte_pci_device_name(&priv->recovery.addr, pci, sizeof(pci));
 	rte_ether_format_addr(mac, sizeof(mac), &priv->netdev.mac);
 	number_add(facts, "port_id", data->port_id);
 	text_add(facts, "name", data->name);
 	text_add(facts, "pci", pci);
-	text_add(facts, "rdma_device", priv->ctx != NULL ? priv->ctx->device->name : "none");
+	text_add(facts, "rdma_device", priv->ctx != NULL ? priv->ctx->device->name : NULL);
 	number_add(facts, "verbs_port", priv->port);
 	text_add(facts, "mac", mac);
 	text_add(facts, "state", mana_state(priv) == MANA_STATE_GONE ? "removed" :
@@ -96,29 +101,20 @@ port_facts(const struct facts *facts, const struct mana_priv *priv)
 	number_add(facts, "max_tx_segs", priv->tx_max_sge);
 	number_add(facts, "rss", priv->has_rss);
 	/* A stopped port has no burst function of the driver. */
-	text_add(facts, "rx_path", rx_path != NULL ? rx_path : "none");
-	text_add(facts, "tx_path", tx_path != NULL ? tx_path : "none");
+	text_add(facts, "rx_path", mana_rx_burst_name(dev->rx_pkt_burst));
+	text_add(facts, "tx_path", mana_tx_burst_name(dev->tx_pkt_burst));
 	number_add(facts, "netdev_taken", priv->is_netdev_taken);
 	number_add(facts, "mr_registrations", counters.mr_registrations);
 	number_add(facts, "mr_deregistrations", counters.mr_deregistrations);
 	number_add(facts, "resets", counters.resets);
 	number_add(facts, "recoveries", counters.recoveries);
-}
-
-static void
-netdev_facts(const struct facts *facts, const struct mana_netdev *netdev)
-{
-	struct mana_netdev_state state;
-	const char *word = "unknown";
-	int ret = mana_netdev_state_get(netdev, &state);
-
-	if (ret == 0)
-		word = state.is_up ? "up" : "down";
-	else if (ret == -ENODEV) /* gone, or in another network namespace */
-		word = "absent";
+	mana_registry_unlock();
+	ret = mana_netdev_state_get(&netdev, &state);
 	text_add(facts, "netdev", state.name);
-	number_add(facts, "netdev_ifindex", netdev->ifindex);
-	text_add(facts, "netdev_state", word);
+	number_add(facts, "netdev_ifindex", netdev.ifindex);
+	/* absent: gone, or in another network namespace */
+	text_add(facts, "netdev_state", ret == -ENODEV ? "absent" : ret != 0 ? "unknown" :
+		 state.is_up ? "up" : "down");
 }
 
 /* ---- Facts: queues ------------------------------------------------------ */
@@ -129,37 +125,32 @@ queue_add(const struct facts *facts, const struct mana_priv *priv, bool is_rx,
 	  uint16_t queue_id, uint8_t failure, uint32_t fatal_header)
 {
 	const struct rte_eth_dev_data *data = priv->data;
-	uint8_t state = is_rx ? data->rx_queue_state[queue_id] :
-				data->tx_queue_state[queue_id];
+	uint8_t state = is_rx ? data->rx_queue_state[queue_id] : data->tx_queue_state[queue_id];
 
 	number_add(facts, "port_id", data->port_id);
 	text_add(facts, "direction", is_rx ? "rx" : "tx");
 	number_add(facts, "queue", queue_id);
-	text_add(facts, "state", state == RTE_ETH_QUEUE_STATE_STOPPED ?
-		 "stopped" : "started");
+	text_add(facts, "state", state == RTE_ETH_QUEUE_STATE_STOPPED ? "stopped" : "started");
 	text_add(facts, "failure", mana_queue_failure_name(failure));
 	if (failure == MANA_FAILURE_NONE || failure == MANA_FAILURE_KILLED)
 		return;
-	number_add(facts, "fatal_cqe_type",
-		   fatal_header >> MANA_CQE_TYPE_S & MANA_CQE_TYPE_M);
+	number_add(facts, "fatal_cqe_type", fatal_header >> MANA_CQE_TYPE_S & MANA_CQE_TYPE_M);
 	number_add(facts, "fatal_vendor_error",
 		   fatal_header >> MANA_CQE_VENDOR_ERR_S & MANA_CQE_VENDOR_ERR_M);
 }
 
 static void
-counters_add(const struct facts *facts, const struct mana_counters *counters,
-	     uint64_t errors)
+counters_add(const struct facts *facts, const struct mana_counters *counters)
 {
 	number_add(facts, "packets", counters->packets);
 	number_add(facts, "bytes", counters->bytes);
-	number_add(facts, "errors", errors);
+	number_add(facts, "errors", counters->errors);
 	number_add(facts, "mr_misses", counters->mr_misses);
 	number_add(facts, "mr_failures", counters->mr_failures);
 }
 
 static void
-rings_add(const struct facts *facts, const struct mana_wq *wq,
-	  const struct mana_cq *cq)
+rings_add(const struct facts *facts, const struct mana_wq *wq, const struct mana_cq *cq)
 {
 	number_add(facts, "wq_id", wq->id);
 	number_add(facts, "wq_bu", wq->mask_bu + 1);
@@ -173,8 +164,7 @@ rings_add(const struct facts *facts, const struct mana_wq *wq,
 
 /* Some facts are sums over the hardware queues that it polls. */
 static void
-rxq_facts(const struct facts *facts, const struct mana_priv *priv,
-	       const struct mana_rxq *rxq)
+rxq_facts(const struct facts *facts, const struct mana_priv *priv, const struct mana_rxq *rxq)
 {
 	const struct mana_counters counters = mana_stats_rxq(priv, rxq);
 	const struct mana_hwq *hwq;
@@ -188,8 +178,7 @@ rxq_facts(const struct facts *facts, const struct mana_priv *priv,
 		bytes = hwq->scatter.bytes;
 		failure = RTE_MAX(failure, mana_hwq_failure(hwq));
 	}
-	queue_add(facts, priv, true, rxq->queue_id, failure,
-		  rxq->bad_cqes.fatal_header);
+	queue_add(facts, priv, true, rxq->queue_id, failure, rxq->bad_cqes.fatal_header);
 	number_add(facts, "hw_rxq", nb);
 	number_add(facts, "nb_desc", rxq->nb_desc);
 	number_add(facts, "nb_cqe", mana_queue_nb_cqe(priv, rxq->nb_desc, 1));
@@ -200,12 +189,11 @@ rxq_facts(const struct facts *facts, const struct mana_priv *priv,
 	text_add(facts, "mempool", rxq->mempool);
 	number_add(facts, "socket", rxq->socket_id);
 	hex_add(facts, "offloads", rxq->offloads);
-	counters_add(facts, &counters, mana_hwq_stats_errors(&counters.rx));
+	counters_add(facts, &counters);
 }
 
 static void
-txq_facts(const struct facts *facts, const struct mana_priv *priv,
-	       const struct mana_txq *txq)
+txq_facts(const struct facts *facts, const struct mana_priv *priv, const struct mana_txq *txq)
 {
 	const struct mana_counters counters = mana_stats_txq(txq);
 
@@ -220,7 +208,7 @@ txq_facts(const struct facts *facts, const struct mana_priv *priv,
 	number_add(facts, "free_thresh", txq->free_thresh);
 	number_add(facts, "socket", txq->socket_id);
 	hex_add(facts, "offloads", txq->offloads);
-	counters_add(facts, &counters, mana_txq_stats_errors(&counters.tx));
+	counters_add(facts, &counters);
 	rings_add(facts, &txq->sq, &txq->cq);
 }
 
@@ -281,7 +269,6 @@ int
 mana_dev_priv_dump(struct rte_eth_dev *dev, FILE *file)
 {
 	struct facts facts = { 0 };
-	struct mana_netdev netdev;
 	struct mana_priv *priv;
 	struct mana_text text;
 
@@ -294,9 +281,6 @@ mana_dev_priv_dump(struct rte_eth_dev *dev, FILE *file)
 	queues_write(priv, &facts);
 	fprintf(text.file, "  port:\n");
 	port_facts(&facts, priv);
-	netdev = priv->netdev;
-	mana_registry_unlock();
-	netdev_facts(&facts, &netdev);
 	return mana_text_end(&text, file, 0);
 }
 
@@ -335,8 +319,7 @@ struct query {
 };
 
 /* Replies in the dict d. The registry's lock is held, and the function releases it. */
-typedef void (*reply_t)(struct mana_priv *priv, const struct query *query,
-			struct rte_tel_data *d);
+typedef void (*reply_t)(struct mana_priv *priv, const struct query *query, struct rte_tel_data *d);
 
 /* Parses a decimal number without sign, and moves *text behind it. */
 static bool
@@ -375,12 +358,9 @@ static void
 port_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_data *d)
 {
 	const struct facts facts = { .dict = d };
-	const struct mana_netdev netdev = priv->netdev;
 
 	RTE_SET_USED(query);
 	port_facts(&facts, priv);
-	mana_registry_unlock();
-	netdev_facts(&facts, &netdev);
 }
 
 /* ---- /mana/queue ---------------------------------------------------------------- */
@@ -454,8 +434,7 @@ mr_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_data 
 /* ---- Commands ------------------------------------------------------------ */
 
 static int
-tel_list(const char *cmd __rte_unused, const char *params __rte_unused,
-	 struct rte_tel_data *d)
+tel_list(const char *cmd __rte_unused, const char *params __rte_unused, struct rte_tel_data *d)
 {
 	const struct mana_priv *priv;
 	uint32_t port_id = 0;
@@ -520,7 +499,6 @@ RTE_INIT(mana_telemetry_register)
 		if (rte_telemetry_register_cmd(command->name,
 					       command->reply != NULL ? tel_port : tel_list,
 					       command->help) != 0)
-			MANA_INIT_LOG(WARNING,
-				      "cannot register the telemetry command %s",
+			MANA_INIT_LOG(WARNING, "cannot register the telemetry command %s",
 				      command->name);
 }
