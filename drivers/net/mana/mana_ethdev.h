@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The ethdev operations: the table, for the probe, and those in other files.
- * ethdev_driver.h documents their arguments and results. The device arguments. Functions
+ * The ethdev operations, which ethdev_driver.h documents, and the device arguments. Functions
  * return 0, or a negative errno after a message.
  */
 
@@ -24,11 +23,10 @@ void mana_bursts_start(struct rte_eth_dev *dev);
 /* ---- mana_control.c: operations that need the device ------------------------- */
 
 /*
- * An operation that needs the device is between begin and end. begin returns 0, or after
- * a message -EBUSY (the port recovers), -EIO (the device is gone for good), or -ENOTSUP
- * (this is a secondary process, where the port's data may be gone).
- * end returns the operation's result; but for -EIO, when the event of the device's loss
- * is on its way, and the port recovers: -EBUSY after a message.
+ * An operation that needs the device is between begin and end. begin returns 0, or after a message
+ * -EBUSY (the port recovers), -EIO (the device is gone for good), or -ENOTSUP (this is a secondary
+ * process, where the port's data may be gone). end returns the operation's result; but for -EIO,
+ * when the event of the device's loss is on its way, and the port recovers: -EBUSY after a message.
  */
 int mana_control_begin(struct rte_eth_dev *dev);
 int mana_control_end(struct rte_eth_dev *dev, int result);
@@ -59,15 +57,14 @@ int mana_dev_reset(struct rte_eth_dev *dev);
 /* ---- mana_watch.c -------------------------------------------------------- */
 
 /*
- * While the port runs: reports and rebuilds failed queues, and keeps the link status up
- * to date. After a failure the caller stops it. The stop may be called again, and in an
- * event's callback.
+ * While the port runs: reports and rebuilds failed queues, and keeps the link status up to date.
+ * After a failure the caller stops it. The stop may be called again, and in an event's callback.
  */
 int mana_watch_start(struct rte_eth_dev *dev);
 void mana_watch_stop(struct rte_eth_dev *dev);
 /*
- * Updates the link status, and notifies an application that asked for it, which may
- * close the port. is_running: whether the port has traffic.
+ * Updates the link status, and notifies an application that asked for it, which may close the
+ * port. is_running: whether the port has traffic.
  */
 void mana_link_check(struct rte_eth_dev *dev, bool is_running);
 int mana_link_update(struct rte_eth_dev *dev, int wait_to_complete);
@@ -79,9 +76,8 @@ int mana_link_down(struct rte_eth_dev *dev);
 /* Whether the configuration can have the Rx interrupts that it asks for. */
 int mana_intr_check(const struct rte_eth_dev *dev);
 /*
- * The descriptors of Rx interrupts, if the configuration asks for them: before all
- * queues start, and after they have stopped. After a failed start nothing is left;
- * stop may be called again.
+ * The descriptors of Rx interrupts, if the configuration asks for them: before all queues start,
+ * and after they have stopped. After a failed start nothing is left; stop may be called again.
  */
 int mana_intr_start(struct rte_eth_dev *dev);
 void mana_intr_stop(struct rte_eth_dev *dev);
@@ -92,14 +88,10 @@ int mana_rx_queue_intr_disable(struct rte_eth_dev *dev, uint16_t queue_id);
 
 /* Checks and takes the Rx mode of the configuration. */
 int mana_rss_configure(struct mana_priv *priv);
-int mana_rss_hash_conf_get(struct rte_eth_dev *dev,
-			   struct rte_eth_rss_conf *conf);
-int mana_rss_hash_update(struct rte_eth_dev *dev,
-			 struct rte_eth_rss_conf *conf);
-int mana_reta_update(struct rte_eth_dev *dev,
-		     struct rte_eth_rss_reta_entry64 *conf, uint16_t size);
-int mana_reta_query(struct rte_eth_dev *dev,
-		    struct rte_eth_rss_reta_entry64 *conf, uint16_t size);
+int mana_rss_hash_conf_get(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf);
+int mana_rss_hash_update(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf);
+int mana_reta_update(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf, uint16_t size);
+int mana_reta_query(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf, uint16_t size);
 
 /* ---- mana_devargs.c: "-a 7870:00:00.0,mac=00:0d:3a:00:00:01" -------------- */
 
@@ -130,10 +122,8 @@ struct mana_devargs {
 };
 
 /*
- * Parses the arguments behind the device's name; args may be NULL or empty.
- * Returns 0, or after a message that names the argument and the remedy: -EINVAL
- * (malformed, unknown key, bad value, given twice, ports selected by two keys),
- * -E2BIG (too many ports selected).
+ * Parses the arguments behind the device's name; args may be NULL or empty. -EINVAL: malformed,
+ * unknown key, bad value, given twice, ports selected by two keys; -E2BIG: too many ports selected.
  */
 int mana_devargs_parse(const char *args, struct mana_devargs *devargs);
 /* Adds more arguments, likewise. */
