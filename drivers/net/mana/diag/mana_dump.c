@@ -341,8 +341,8 @@ mana_tx_descriptor_dump(const struct rte_eth_dev *dev, uint16_t queue_id,
 
 /* Logs the first unexpected completion of a queue, once. */
 static void
-first_log(const struct mana_priv *priv, const char *name, const struct mana_bad_cqes *bad,
-	  struct mana_reported *reported)
+first_log(const struct mana_priv *priv, const char *kind, uint16_t queue_id,
+	  const struct mana_bad_cqes *bad, struct mana_reported *reported)
 {
 	const uint32_t *words = (const uint32_t *)&bad->first;
 	struct mana_text text;
@@ -357,7 +357,8 @@ first_log(const struct mana_priv *priv, const char *name, const struct mana_bad_
 	cqe_words_write(&bad->first, text.file);
 	if (fclose(text.file) == 0)
 		MANA_PORT_LOG(NOTICE, priv->data->name,
-			      "%s: the first unexpected completion:%s", name, text.bytes);
+			      "%s %u: the first unexpected completion:%s", kind, queue_id,
+			      text.bytes);
 	free(text.bytes);
 }
 
@@ -366,7 +367,7 @@ first_log(const struct mana_priv *priv, const char *name, const struct mana_bad_
  * whether it was logged.
  */
 static bool
-failure_log(const struct mana_priv *priv, const char *name, uint8_t failure,
+failure_log(const struct mana_priv *priv, const char *kind, uint16_t queue_id, uint8_t failure,
 	    uint32_t header, struct mana_reported *reported, uint64_t nb_failed)
 {
 	const char *remedy = mana_recovers(priv) ? "the driver rebuilds it" : "restart the port";
@@ -377,15 +378,14 @@ failure_log(const struct mana_priv *priv, const char *name, uint8_t failure,
 	reported->failed = nb_failed;
 	if (failure == MANA_FAILURE_KILLED)
 		MANA_PORT_LOG(WARNING, priv->data->name,
-			      "%s has failed (killed): a secondary process has ended in the middle of a burst; %s",
-			      name, remedy);
+			      "%s %u has failed (killed): a secondary process has ended in the middle of a burst; %s",
+			      kind, queue_id, remedy);
 	else
 		MANA_PORT_LOG(ERR, priv->data->name,
-			      "%s has failed (%s): completion type %u (%s), vendor error 0x%x; %s",
-			      name, mana_queue_failure_name(failure), type,
+			      "%s %u has failed (%s): completion type %u (%s), vendor error 0x%x; %s",
+			      kind, queue_id, mana_queue_failure_name(failure), type,
 			      cqe_type_name(type),
-			      header >> MANA_CQE_VENDOR_ERR_S & MANA_CQE_VENDOR_ERR_M,
-			      remedy);
+			      header >> MANA_CQE_VENDOR_ERR_S & MANA_CQE_VENDOR_ERR_M, remedy);
 	return true;
 }
 
@@ -395,17 +395,15 @@ rx_report(const struct mana_priv *priv, struct mana_rxq *rxq)
 	struct mana_reported *reported = &rxq->reported;
 	bool has_missed;
 	uint8_t failure = mana_rx_set_failure(priv, rxq->queue_id, &has_missed);
-	char name[16];
 
-	snprintf(name, sizeof(name), "Rx queue %u", rxq->queue_id);
-	first_log(priv, name, &rxq->bad_cqes, reported);
+	first_log(priv, "Rx queue", rxq->queue_id, &rxq->bad_cqes, reported);
 	if (has_missed && !reported->has_missed)
 		MANA_PORT_LOG(ERR, priv->data->name,
-			      "%s: the adapter does not scatter packets over several buffers: use mbufs that hold a whole frame, or a smaller MTU",
-			      name);
+			      "Rx queue %u: the adapter does not scatter packets over several buffers: use mbufs that hold a whole frame, or a smaller MTU",
+			      rxq->queue_id);
 	reported->has_missed |= has_missed;
-	return failure_log(priv, name, failure, rxq->bad_cqes.fatal_header, reported,
-			   mana_stats_rxq(priv, rxq).rx.failed);
+	return failure_log(priv, "Rx queue", rxq->queue_id, failure, rxq->bad_cqes.fatal_header,
+			   reported, mana_stats_rxq(priv, rxq).rx.failed);
 }
 
 /* A Tx queue with posted packets is reported after so long without a completion. */
@@ -459,38 +457,24 @@ tx_report(const struct mana_priv *priv, struct mana_txq *txq)
 	const uint32_t error = header >> MANA_CQE_VENDOR_ERR_S & MANA_CQE_VENDOR_ERR_M;
 	const struct mana_tx_bad_buf *buf = &txq->bad_buf;
 	bool has_stalled, has_failed;
-	char name[16];
 
-	snprintf(name, sizeof(name), "Tx queue %u", txq->queue_id);
-	first_log(priv, name, &txq->bad_cqes, &txq->reported);
+	first_log(priv, "Tx queue", txq->queue_id, &txq->bad_cqes, &txq->reported);
 	has_stalled = tx_stalls(txq, mana_is_gone(priv));
-	has_failed = failure_log(priv, name, mana_txq_failure(txq), header, &txq->reported,
-				 txq->stats.failed);
+	has_failed = failure_log(priv, "Tx queue", txq->queue_id, mana_txq_failure(txq), header,
+				 &txq->reported, txq->stats.failed);
 	if (has_failed &&
 	    (header >> MANA_CQE_TYPE_S & MANA_CQE_TYPE_M) == MANA_CQE_TX_GDMA_ERR &&
 	    error >= GDMA_VENDOR_ERR_TX_DATA_FIRST && error <= GDMA_VENDOR_ERR_TX_DATA_LAST)
 		MANA_PORT_LOG(ERR, priv->data->name,
-			      "%s: the adapter has no access to %u bytes at 0x%" PRIx64
+			      "Tx queue %u: the adapter has no access to %u bytes at 0x%" PRIx64
 			      " of a packet (mempool %s); keep memory mapped, registered (rte_dev_dma_map) and in its mempool until its packets are sent (rte_eth_tx_done_cleanup)",
-			      name, buf->len_bytes, buf->addr,
+			      txq->queue_id, buf->len_bytes, buf->addr,
 			      buf->mempool[0] != '\0' ? buf->mempool : "none");
 	if (has_stalled)
 		MANA_PORT_LOG(WARNING, priv->data->name,
-			      "%s: the adapter has completed none of its packets for %d s: it may have stopped answering",
-			      name, STALL_S);
+			      "Tx queue %u: the adapter has completed none of its packets for %d s: it may have stopped answering",
+			      txq->queue_id, STALL_S);
 	return has_failed;
-}
-
-/* Whether there may be something to report of a Tx queue; else it begins anew to wait. */
-static bool
-tx_has_news(struct mana_txq *txq)
-{
-	if (mana_txq_posted_snapshot(txq) != 0 || txq->stats.failed != txq->reported.failed ||
-	    mana_atomic_load(&txq->bad_cqes.has_first) != txq->reported.has_first)
-		return true;
-	txq->progress.since_ns = 0;
-	txq->progress.is_reported = false;
-	return false;
 }
 
 /* Each queue that is idle and well costs the tick a few loads. */
@@ -511,7 +495,6 @@ mana_queues_report(struct mana_priv *priv)
 		    mana_atomic_load(&rxq->bad_cqes.has_first) != rxq->reported.has_first)
 			has_failed |= rx_report(priv, rxq);
 	MANA_FOREACH_TXQ(priv, txq)
-		if (tx_has_news(txq))
-			has_failed |= tx_report(priv, txq);
+		has_failed |= tx_report(priv, txq);
 	return has_failed;
 }
