@@ -495,25 +495,24 @@ get_monitor_addr(void *queue, struct rte_power_monitor_cond *pmc)
 {
 	struct mana_rxq *rxq = queue;
 	const struct mana_hwq *hwq;
-	bool is_locked;
 	int ret = 0;
 
 	if (rxq == NULL)
 		return -EINVAL;
-	is_locked = mana_rxq_lock(rxq);
 	pmc->fn = monitor_check;
-	hwq = is_locked ? rxq->first : NULL;
-	if (hwq == NULL) {
-		pmc->addr = &rxq->first;
-		pmc->size = sizeof(uint64_t);
-		pmc->opaque[OPAQUE_MASK] = UINT64_MAX;
-		pmc->opaque[OPAQUE_VALUE] = 0;
-	} else if (hwq->next != hwq) {
+	pmc->addr = &rxq->first;
+	pmc->size = sizeof(uint64_t);
+	pmc->opaque[OPAQUE_MASK] = UINT64_MAX;
+	pmc->opaque[OPAQUE_VALUE] = 0;
+	if (!mana_rxq_lock(rxq))
+		return 0;
+	hwq = rxq->first;
+	if (hwq != NULL && hwq->next != hwq) {
 		/* A core monitors one address, not several CQs. */
 		ret = -ENOTSUP;
-	} else if (mana_cq_is_closed(&hwq->cq)) {
+	} else if (hwq != NULL && mana_cq_is_closed(&hwq->cq)) {
 		ret = -EINVAL;
-	} else {
+	} else if (hwq != NULL) {
 		const struct mana_cq *cq = &hwq->cq;
 
 		pmc->addr = (void *)(uintptr_t)&mana_cq_cqe(cq, cq->ci)->trailer;
@@ -525,8 +524,7 @@ get_monitor_addr(void *queue, struct rte_power_monitor_cond *pmc)
 		if (hwq->slow_flags != 0 || mana_hwq_nb_posted(hwq) == 0)
 			pmc->opaque[OPAQUE_VALUE] = UINT64_MAX;
 	}
-	if (is_locked)
-		mana_query_unlock(&rxq->query_lock);
+	mana_query_unlock(&rxq->query_lock);
 	return ret;
 }
 
