@@ -88,8 +88,7 @@ mana_discover(const struct rte_pci_addr *addr, const char *pci_name, bool is_log
 	const struct ibv_device *failed = NULL; /* cannot be used */
 	int nb_devices = 0, error, ret = 1;
 
-	memset(function, 0, sizeof(*function));
-	function->pci_name = pci_name;
+	*function = (struct mana_function){ .pci_name = pci_name };
 	error = MANA_VERBS_CREATE(function->list, ibv_get_device_list(&nb_devices));
 	if (error != 0) {
 		if (is_logged)
@@ -124,10 +123,8 @@ mana_discover(const struct rte_pci_addr *addr, const char *pci_name, bool is_log
 void
 mana_discover_release(struct mana_function *function)
 {
-	if (function->list != NULL)
-		ibv_free_device_list(function->list);
+	ibv_free_device_list(function->list);
 	free(function->ports);
-	memset(function, 0, sizeof(*function));
 }
 
 void
