@@ -117,7 +117,7 @@ port_facts(const struct facts *facts, const struct mana_priv *priv)
 		 state.is_up ? "up" : "down");
 }
 
-/* ---- Facts: queues ------------------------------------------------------ */
+/* ---- Facts: queues and memory regions --------------------------------------- */
 
 /* The first facts of a queue. */
 static void
@@ -221,8 +221,6 @@ hwq_facts(const struct facts *facts, const struct mana_hwq *hwq)
 	number_add(facts, "nb_posted", mana_hwq_posted_snapshot(hwq));
 	rings_add(facts, &hwq->rq, &hwq->cq);
 }
-
-/* ---- Facts: memory regions --------------------------------------------- */
 
 static void
 region_facts(const struct facts *facts, const struct mana_mr_region *region)
@@ -352,7 +350,7 @@ query_parse(const char *text, enum takes takes, struct query *query)
 	       number_parse(&text, &query->number) && *text == '\0';
 }
 
-/* ---- /mana/port ------------------------------------------------- */
+/* ---- Commands about a port ---------------------------------------------------- */
 
 static void
 port_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_data *d)
@@ -362,8 +360,6 @@ port_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_dat
 	RTE_SET_USED(query);
 	port_facts(&facts, priv);
 }
-
-/* ---- /mana/queue ---------------------------------------------------------------- */
 
 static void
 queue_list_add(struct rte_tel_data *d, const struct mana_priv *priv, bool is_rx)
@@ -394,8 +390,6 @@ queue_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_da
 	}
 	mana_registry_unlock();
 }
-
-/* ---- /mana/mr --------------------------------------------------------------------- */
 
 /* The regions from the number given on. */
 static void
