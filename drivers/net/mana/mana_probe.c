@@ -303,8 +303,8 @@ next_shared(const struct rte_pci_device *pci_dev, uint32_t *at, char name[RTE_ET
 	return is_found;
 }
 
-/* Attaches the primary's port of this name, unless it is attached. */
-static int
+/* Attaches the primary's port of this name, unless it is attached; false after a message. */
+static bool
 secondary_attach(struct rte_device *device, const char *name)
 {
 	struct rte_eth_dev *dev = rte_eth_dev_allocated(name);
@@ -313,14 +313,15 @@ secondary_attach(struct rte_device *device, const char *name)
 	if (dev == NULL || dev->device != device || !mana_secondary_has(dev)) {
 		dev = rte_eth_dev_attach_secondary(name);
 		if (dev == NULL)
-			return -ENODEV;
+			return MANA_INIT_ERR(false, "%s: cannot attach it: %s", name,
+					     strerror(ENODEV));
 		/* Until the close; the caller has the list open. */
 		(void)mana_registry_open();
 		mana_dev_init(dev, device);
 		rte_eth_dev_probing_finish(dev);
 	}
 	mana_secondary_join(dev);
-	return 0;
+	return true;
 }
 
 /*
@@ -343,13 +344,8 @@ secondary_probe(struct rte_pci_device *pci_dev)
 			      mana_driver_file());
 		return 0;
 	}
-	while (ret == 0 && next_shared(pci_dev, &at, name)) {
-		int error = secondary_attach(&pci_dev->device, name);
-
-		nb += error == 0;
-		if (error != 0)
-			MANA_INIT_LOG(ERR, "%s: cannot attach it: %s", name, strerror(-error));
-	}
+	while (ret == 0 && next_shared(pci_dev, &at, name))
+		nb += secondary_attach(&pci_dev->device, name);
 	if (ret == 0)
 		mana_registry_close();
 	/* Without devargs EAL probes every function. */
