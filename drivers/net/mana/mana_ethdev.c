@@ -87,19 +87,14 @@ mac_addr_add(struct rte_eth_dev *dev, struct rte_ether_addr *mac,
 
 /* ---- MTU ----------------------------------------------------------------- */
 
-/* What fits the posted buffers arrives: the adapter has no MTU. ASSUMED: no-mtu */
+/* ethdev knows max_mtu. What fits the posted buffers arrives, whatever the MTU. ASSUMED: no-mtu */
 static int
 mtu_check(const struct mana_priv *priv, uint16_t mtu)
 {
-	const char *name = priv->data->name;
 	struct mana_rx_scatter scatter;
 	const struct mana_rxq *rxq;
 	const struct mana_hwq *hwq;
 
-	if (mtu > priv->limits.max_mtu)
-		return MANA_PORT_ERR(-EINVAL, name,
-				     "MTU %u: the kernel allows at most %u for netdev %s",
-				     mtu, priv->limits.max_mtu, priv->netdev.name);
 	/* The start checks a stopped port: its mempools may be freed by now. */
 	if (!priv->is_running)
 		return 0;
@@ -111,7 +106,7 @@ mtu_check(const struct mana_priv *priv, uint16_t mtu)
 		MANA_FOREACH_HWQ_OF(priv->rx_set, rxq->queue_id, hwq)
 			if (hwq->next != NULL &&
 			    hwq->scatter.bytes < (uint32_t)mtu + MANA_FRAME_OVERHEAD)
-				return MANA_PORT_ERR(-EBUSY, name,
+				return MANA_PORT_ERR(-EBUSY, priv->data->name,
 						     "MTU %u: Rx queue %u has posted buffers of %u bytes a packet; stop the port, set the MTU, start the port",
 						     mtu, rxq->queue_id, hwq->scatter.bytes);
 	}
