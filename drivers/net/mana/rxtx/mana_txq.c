@@ -5,31 +5,29 @@
  *
  * The WQE-offset check finds out whether completions name their WQE.
  *
- * Completions arrive in posting order: the n-th CQE belongs to the n-th WQE
- * that requested one (Linux mana_en.c mana_poll_tx_cq, OpenVMM net_mana), and
- * all WQEs before it are done. A WQE without request has a CQE all the same
- * when it fails (DPDK commit 823dbf2860), and a device that ignores the request
- * to suppress (as Microsoft's emulator does: OpenVMM
- * vm/devices/net/gdma/src/bnic.rs) completes each WQE. Then only the WQE offset
- * in the CQE, tx_wqe_offset, tells which WQE has completed. No other driver uses
- * this field, and a device may leave it 0.
+ * Completions arrive in posting order: the n-th CQE belongs to the n-th WQE that requested
+ * one (Linux mana_en.c mana_poll_tx_cq, OpenVMM net_mana), and all WQEs before it are done.
+ * A WQE without request has a CQE all the same when it fails (DPDK commit 823dbf2860), and a
+ * device that ignores the request to suppress (as Microsoft's emulator does: OpenVMM
+ * vm/devices/net/gdma/src/bnic.rs) completes each WQE. Then only the WQE offset in the CQE,
+ * tx_wqe_offset, tells which WQE has completed. No other driver uses this field, and a
+ * device may leave it 0.
  *
- * Therefore a queue begins with a request in every WQE, and the n-th CQE, good
- * or bad, is that of the n-th WQE. After MANA_TX_OFFSET_NB_RIGHT correct offsets,
- * at as many places, the queue requests one CQE per group. From then on a CQE
- * releases WQEs up to the one that it names, and no further:
+ * Therefore a queue begins with a request in every WQE, and the n-th CQE, good or bad, is
+ * that of the n-th WQE. After MANA_TX_OFFSET_NB_RIGHT correct offsets, at as many places, the
+ * queue requests one CQE per group. From then on a CQE releases WQEs up to the one that it
+ * names, and no further:
  *
- *   the WQE with the request, in the oldest     that group
- *   group
- *   a bad CQE: any WQE of the oldest group      up to it
- *   any other outstanding WQE                   up to it; check fails
- *   0, when that is not the oldest WQE, or no   the oldest WQE, the only one
- *   outstanding WQE                             certainly done; check fails
- *   one of the BUs that were released last      nothing; check fails
+ *   the WQE with the request, in the oldest group      that group
+ *   a bad CQE: any WQE of the oldest group             up to it
+ *   any other outstanding WQE                          up to it; check fails
+ *   0, when that is not the oldest WQE, or no          the oldest WQE, the only one
+ *   outstanding WQE                                    certainly done; check fails
+ *   one of the BUs that were released last             nothing; check fails
  *
- * After the check has failed, every WQE requests a CQE until the queue is
- * restarted. The driver still uses the offsets: a later CQE that names a later
- * WQE releases what was not released in time.
+ * After the check has failed, every WQE requests a CQE until the queue is restarted. The
+ * driver still uses the offsets: a later CQE that names a later WQE releases what was not
+ * released in time.
  */
 
 #include <errno.h>
@@ -59,12 +57,10 @@ offset_check_set(struct mana_txq *txq, enum mana_tx_offset_check state)
 	 * At least one WQE in a quarter of the ring requests a CQE. While offsets
 	 * count and every WQE requests one, each WQE is a group.
 	 */
-	txq->group_wqes = is_right || is_unused ?
-				  RTE_MAX(txq->limit / 4, 1u) : 1;
+	txq->group_wqes = is_right || is_unused ? RTE_MAX(txq->limit / 4, 1u) : 1;
 	txq->group_bu = (txq->sq.mask_bu + 1) / 4;
 	/* If wrong, the number of CQEs before the newest group's is unknown. */
-	txq->batch_max = txq->is_long || is_wrong ?
-				 0 : RTE_MIN(txq->group_wqes, txq->group_bu);
+	txq->batch_max = txq->is_long || is_wrong ? 0 : RTE_MIN(txq->group_wqes, txq->group_bu);
 	txq->batch_space = 0;
 	/* ASSUMED: suppressed */
 	txq->no_cqe = (uint64_t)is_right << MANA_TX_OOB_NO_CQE_S;
@@ -140,32 +136,23 @@ place_next_group(const struct mana_txq *txq, struct place *place)
 	const struct mana_tx_group *group = mana_tx_group_at(txq, place->group);
 
 	*place = (struct place){
-		.wqe = group->wqe_end,
-		.mbuf = group->mbuf_end,
-		.bu = group->bu_end,
-		.group = place->group + 1,
+		group->wqe_end, group->mbuf_end, group->bu_end, place->group + 1
 	};
 }
 
-/*
- * Move a place behind the WQE at a position, if that WQE is outstanding. The
- * loop is bounded: a thread beside the bursts may be here.
- */
+/* Move a place behind the WQE at a position, if it is outstanding. Bounded, for any thread. */
 static bool
-place_find(const struct mana_txq *txq, uint32_t position,
-	   struct place *place)
+place_find(const struct mana_txq *txq, uint32_t position, struct place *place)
 {
 	uint32_t offset = (position - place->bu) & txq->sq.mask_bu;
 	struct place at = *place;
 	const struct mana_tx_group *group = mana_tx_group_at(txq, at.group);
 
 	/* A device that knows no position writes 0. */
-	if (offset >= txq->sq.pi - place->bu ||
-	    (offset != 0 && is_at(txq, position, 0)))
+	if (offset >= txq->sq.pi - place->bu || (offset != 0 && is_at(txq, position, 0)))
 		return false;
 	/* In a full ring the newest WQE is where the last released one was. */
-	if (group->bu_end - place->bu <= offset &&
-	    offset + GDMA_SQ_WQE_MAX_BU > txq->sq.mask_bu)
+	if (group->bu_end - place->bu <= offset && offset + GDMA_SQ_WQE_MAX_BU > txq->sq.mask_bu)
 		return false;
 	for (uint32_t i = 0; i <= txq->mask && at.bu - place->bu <= offset; i++) {
 		if (at.group == txq->group_pi)
@@ -189,13 +176,11 @@ is_offset_used(const struct mana_txq *txq)
 }
 
 /*
- * Move a place behind the last WQE that a CQE completes; if that WQE was released
- * before, do not move it. The queue has a group. Returns whether the CQE names a WQE
- * whose CQE may come now.
+ * Move a place behind the last WQE that a CQE completes, unless that WQE was released before.
+ * The queue has a group. Returns whether the CQE names a WQE whose CQE may come now.
  */
 static bool
-cqe_follow(const struct mana_txq *txq, struct mana_tx_cqe cqe,
-		   struct place *place)
+cqe_follow(const struct mana_txq *txq, struct mana_tx_cqe cqe, struct place *place)
 {
 	const struct mana_tx_group *group = mana_tx_group_at(txq, place->group);
 	const struct place start = *place;
@@ -210,8 +195,7 @@ cqe_follow(const struct mana_txq *txq, struct mana_tx_cqe cqe,
 		return true;
 	}
 	if (place_find(txq, cqe.position, place))
-		return !is_good &&
-		       place->wqe - start.wqe <= group->wqe_end - start.wqe;
+		return !is_good && place->wqe - start.wqe <= group->wqe_end - start.wqe;
 	if (((start.bu - 1 - cqe.position) & txq->sq.mask_bu) >=
 		    GDMA_SQ_WQE_MAX_BU || is_at(txq, cqe.position, 0))
 		place_next(txq, place);
@@ -294,8 +278,7 @@ release_to(struct mana_txq *txq, uint32_t end)
 	struct rte_mempool *mp = NULL;
 
 	while (place.wqe != end) {
-		const struct mana_tx_group *group =
-			mana_tx_group_at(txq, place.group);
+		const struct mana_tx_group *group = mana_tx_group_at(txq, place.group);
 
 		/* Groups of one pool are freed together. */
 		if (group->mp != mp) {
@@ -341,9 +324,8 @@ note(struct mana_txq *txq, bool is_fatal)
 }
 
 /*
- * The device accepts the short form if it sends a packet in it. It does not if
- * it refuses MANA_TX_FORM_TRIES packets and has sent none. The WQE is still in
- * the ring. The device may name any position.
+ * The device accepts the short form if it sends a packet in it, and does not if it refuses
+ * MANA_TX_FORM_TRIES packets and has sent none. The WQE is still in the ring.
  */
 static void
 form_learn(struct mana_txq *txq, struct mana_tx_cqe cqe)
@@ -355,8 +337,7 @@ form_learn(struct mana_txq *txq, struct mana_tx_cqe cqe)
 		return;
 	if (cqe.type == MANA_CQE_TX_OKAY) {
 		txq->form_tries = 0;
-	} else if (cqe.type == MANA_CQE_TX_INVALID_OOB &&
-		   --txq->form_tries == 0) {
+	} else if (cqe.type == MANA_CQE_TX_INVALID_OOB && --txq->form_tries == 0) {
 		txq->is_long = true;
 		txq->is_form_changed = true;
 	}
@@ -369,10 +350,8 @@ static __rte_cold __rte_noinline void
 note_buffer(struct mana_txq *txq, uint32_t bu, const struct rte_mbuf *m)
 {
 	const uint64_t *wqe = mana_wq_bu(&txq->sq, bu);
-	bool is_long = (rte_le_to_cpu_64(wqe[1]) &
-			UINT64_C(1) << MANA_TX_OOB_PKT_FMT_S) != 0;
-	uint32_t nb_sge = rte_le_to_cpu_64(wqe[0]) >> GDMA_WQE_NUM_SGE_S &
-			  GDMA_WQE_NUM_SGE_M;
+	bool is_long = (rte_le_to_cpu_64(wqe[1]) & UINT64_C(1) << MANA_TX_OOB_PKT_FMT_S) != 0;
+	uint32_t nb_sge = rte_le_to_cpu_64(wqe[0]) >> GDMA_WQE_NUM_SGE_S & GDMA_WQE_NUM_SGE_M;
 	uint32_t at = is_long ? GDMA_BU_WORDS : GDMA_BU_WORDS / 2;
 	struct mana_tx_bad_buf *bad = &txq->bad_buf;
 	struct mana_mr_range range;
@@ -426,10 +405,8 @@ handle_cqe(struct mana_txq *txq, struct mana_tx_cqe cqe, uint32_t max)
 		note(txq, false);
 		return true;
 	}
-	if (txq->offset_check == MANA_TX_OFFSET_LEARNING &&
-	    cqe.type == MANA_CQE_TX_OKAY)
-		offset_check_learn(txq, cqe.position,
-			mana_tx_group_at(txq, txq->group_ci)->bu_at);
+	if (txq->offset_check == MANA_TX_OFFSET_LEARNING && cqe.type == MANA_CQE_TX_OKAY)
+		offset_check_learn(txq, cqe.position, mana_tx_group_at(txq, txq->group_ci)->bu_at);
 	if (txq->form_tries != 0)
 		form_learn(txq, cqe);
 	if (!is_expected && txq->offset_check == MANA_TX_OFFSET_RIGHT) {
@@ -491,15 +468,20 @@ reap_one(struct mana_txq *txq, uint32_t max)
 /* ---- Many completions --------------------------------------------------------- */
 
 /*
- * Count good CQEs from idx on, at most max, before the ring ends: all have the
- * same trailer.
+ * MANA_TX_REAP_EACH: every WQE has a CQE, in order. As mana_tx_reap_groups(), by counting
+ * good ones before the ring ends, which all have the same trailer: nothing else in them
+ * matters.
  */
-static uint32_t
-count_good(const struct mana_cq *cq, uint32_t idx, uint32_t max)
+static bool
+reap_each(struct mana_txq *txq, uint32_t max)
 {
-	const struct gdma_cqe *entry = mana_cq_cqe(cq, idx);
-	uint32_t n, want = mana_cq_trailer_wanted(cq, idx);
+	const struct mana_cq cq = txq->cq;
+	const struct gdma_cqe *entry = mana_cq_cqe(&cq, cq.ci);
+	const uint32_t want = mana_cq_trailer_wanted(&cq, cq.ci);
+	uint32_t n;
 
+	max = RTE_MIN(max, mana_txq_nb_posted(txq));
+	max = RTE_MIN(max, mana_cq_size(&cq) - (cq.ci & cq.mask));
 	for (n = 0; n < max; n++, entry++) {
 		if (!mana_cq_trailer_is(mana_cqe_load(&entry->trailer), want))
 			break;
@@ -507,29 +489,9 @@ count_good(const struct mana_cq *cq, uint32_t idx, uint32_t max)
 		if (mana_tx_cqe_type(entry) != MANA_CQE_TX_OKAY)
 			break;
 	}
-	return n;
-}
-
-/*
- * MANA_TX_REAP_EACH: every WQE has a CQE, in order. As mana_tx_reap_groups(), by
- * counting good ones: nothing else in them matters.
- */
-static bool
-reap_each(struct mana_txq *txq, uint32_t max)
-{
-	const struct mana_cq cq = txq->cq;
-	uint32_t left = RTE_MIN(mana_txq_nb_posted(txq), max);
-	uint32_t idx = cq.ci, space, n;
-
-	do {
-		space = RTE_MIN(left, mana_cq_size(&cq) - (idx & cq.mask));
-		n = count_good(&cq, idx, space);
-		idx += n;
-		left -= n;
-	} while (n == space && left != 0);
-	release_to(txq, txq->ci + (idx - cq.ci));
-	mana_tx_cq_advance(txq, idx - cq.ci);
-	return mana_cq_is_empty(&cq, idx, mana_cq_trailer(&cq, idx));
+	release_to(txq, txq->ci + n);
+	mana_tx_cq_advance(txq, n);
+	return mana_cq_is_empty(&cq, cq.ci + n, mana_cq_trailer(&cq, cq.ci + n));
 }
 
 __rte_noinline uint32_t
@@ -604,16 +566,13 @@ oob_set(struct mana_txq *txq, const struct mana_queue_rings *rings,
 
 	txq->is_long = conf->form == MANA_TX_FORM_LONG || is_far;
 	txq->is_form_changed = false;
-	txq->form_tries = conf->form == MANA_TX_FORM_AUTO && !is_far ?
-				  MANA_TX_FORM_TRIES : 0;
-	txq->oob = MANA_SHIFT_VAL64(rings->cq_id & MANA_TX_OOB_VCQ_M,
-				    MANA_TX_OOB_VCQ_S) |
+	txq->form_tries = conf->form == MANA_TX_FORM_AUTO && !is_far ? MANA_TX_FORM_TRIES : 0;
+	txq->oob = MANA_SHIFT_VAL64(rings->cq_id & MANA_TX_OOB_VCQ_M, MANA_TX_OOB_VCQ_S) |
 		   MANA_SHIFT_VAL64(rings->id >> MANA_TX_VSQ_FRAME_OF_SQ_S &
 				    MANA_TX_OOB_VSQ_FRAME_M,
 				    MANA_TX_OOB_VSQ_FRAME_S);
 	if (!is_far)
-		txq->oob |= MANA_SHIFT_VAL64(rings->vp_offset,
-					     MANA_TX_OOB_SHORT_VP_S);
+		txq->oob |= MANA_SHIFT_VAL64(rings->vp_offset, MANA_TX_OOB_SHORT_VP_S);
 	txq->long_drop = conf->vport != MANA_TX_VPORT_LONG ? 0 :
 		MANA_SHIFT_VAL64(MANA_TX_OOB_SHORT_VP_M, MANA_TX_OOB_SHORT_VP_S);
 	txq->loob = conf->vport == MANA_TX_VPORT_SHORT ? 0 :
@@ -630,8 +589,7 @@ mana_txq_init(struct mana_txq *txq, const struct mana_queue_rings *rings,
 		ret = mana_wq_init(&txq->sq, rings->ring, rings->ring_bytes,
 				   rings->db_page, GDMA_DB_SQ_OFFSET);
 	if (ret == 0)
-		ret = mana_cq_init(&txq->cq, rings->cq_ring, rings->nb_cqe, true,
-				   rings->db_page);
+		ret = mana_cq_init(&txq->cq, rings->cq_ring, rings->nb_cqe, true, rings->db_page);
 	if (ret != 0)
 		return ret;
 
@@ -718,16 +676,11 @@ mana_txq_stats_cqe_errors(const struct mana_txq_stats *stats)
 uint64_t
 mana_txq_stats_errors(const struct mana_txq_stats *stats)
 {
-	return mana_txq_stats_cqe_errors(stats) + stats->unfinished +
-	       stats->drop_offload + stats->drop_malformed +
-	       stats->drop_nomem + stats->drop_mr;
+	return mana_txq_stats_cqe_errors(stats) + stats->unfinished + stats->drop_offload +
+	       stats->drop_malformed + stats->drop_nomem + stats->drop_mr;
 }
 
-/*
- * ---- State ------------------------------------------------------------------
- *
- * For any thread, beside the bursts: nothing is freed here.
- */
+/* ---- State, for any thread beside the bursts: nothing is freed here -------------- */
 
 bool
 mana_txq_lock(struct mana_txq *txq)
@@ -771,14 +724,11 @@ mana_txq_nb_done(const struct mana_txq *txq, uint32_t max)
 	/* Closed: the ring may be gone. */
 	if (cq->ring == NULL || mana_cq_is_closed(cq))
 		return 0;
-	for (i = 0; i < mana_cq_size(cq) && place.group != end &&
-	     place.wqe - start < max; i++) {
+	for (i = 0; i < mana_cq_size(cq) && place.group != end && place.wqe - start < max; i++) {
 		idx = cq->ci + i;
 		if (!mana_cq_is_ours(cq, idx, mana_cq_trailer(cq, idx)))
 			break;
-		(void)cqe_follow(txq,
-					 mana_tx_cqe_read(mana_cq_cqe(cq, idx)),
-					 &place);
+		(void)cqe_follow(txq, mana_tx_cqe_read(mana_cq_cqe(cq, idx)), &place);
 	}
 	return RTE_MIN(place.wqe - start, posted);
 }
