@@ -102,23 +102,15 @@ tso_check(const struct rte_mbuf *m, uint32_t mtu, struct mana_tx_request *req)
 	return 0;
 }
 
-/**
- * Translate a packet's requests, without writing to the packet. The device
- * supports no SCTP checksums, none of a tunnel's headers, no IPv6
- * extension headers (Linux computes these in software; the device would return
- * INVALID_OOB), and no checksum without the IP version.
- *
- * @param bytes
- *   Length of the frame.
- * @param mtu
- *   Of the adapter.
- * @return
- *   0; -ENOTSUP when the device cannot do that; -EINVAL when lengths or flags
- *   contradict each other.
+/*
+ * Translate the requests of a packet of this many bytes, without writing to it. The device
+ * supports no SCTP checksums, none of a tunnel's headers, no IPv6 extension headers (Linux
+ * computes these in software; the device would return INVALID_OOB), and no checksum without
+ * the IP version. Returns 0; -ENOTSUP when the device cannot do that; -EINVAL when lengths
+ * or flags contradict each other.
  */
 static int
-request_check(const struct rte_mbuf *m, uint32_t bytes, uint32_t mtu,
-	      struct mana_tx_request *req)
+request_check(const struct rte_mbuf *m, uint32_t bytes, uint32_t mtu, struct mana_tx_request *req)
 {
 	uint64_t flags = m->ol_flags;
 	int ret;
@@ -161,8 +153,7 @@ request_learn(const struct mana_txq *txq, const struct rte_mbuf *m,
 {
 	struct mana_tx_request req;
 
-	if (request_check(m, bytes, txq->mtu, &req) != 0 ||
-	    (req.is_tso && req.mss_bytes == 0))
+	if (request_check(m, bytes, txq->mtu, &req) != 0 || (req.is_tso && req.mss_bytes == 0))
 		return NULL;
 	*known = (struct mana_tx_known){
 		.offload = m->tx_offload,
@@ -174,8 +165,7 @@ request_learn(const struct mana_txq *txq, const struct rte_mbuf *m,
 }
 
 __rte_noinline const struct mana_tx_request *
-mana_tx_request_find(struct mana_txq *txq, const struct rte_mbuf *m,
-		     uint32_t bytes)
+mana_tx_request_find(struct mana_txq *txq, const struct rte_mbuf *m, uint32_t bytes)
 {
 	const uint32_t flags = mana_tx_flags(m);
 	/* Traffic alternates between these: an entry for each combination. */
@@ -183,8 +173,7 @@ mana_tx_request_find(struct mana_txq *txq, const struct rte_mbuf *m,
 	const uint32_t is_tso = (flags & MANA_TX_OL_HALF(RTE_MBUF_F_TX_TCP_SEG)) != 0;
 	/* The second bit of RTE_MBUF_F_TX_L4_MASK: UDP, or SCTP, which is refused. */
 	const uint32_t is_udp = (flags & MANA_TX_OL_HALF(RTE_MBUF_F_TX_SCTP_CKSUM)) != 0;
-	struct mana_tx_known *known =
-		&txq->known[is_ipv6 | is_tso << 1 | is_udp << 2];
+	struct mana_tx_known *known = &txq->known[is_ipv6 | is_tso << 1 | is_udp << 2];
 
 	txq->last_known = known;
 	return likely(mana_tx_known_is(known, m)) ?
@@ -211,32 +200,25 @@ headers_fix(uint8_t *frame, const struct mana_tx_request *req)
 
 /* ---- tx_pkt_prepare ------------------------------------------------------- */
 
-static int
-prepare_one(const struct mana_txq *txq, struct rte_mbuf *m)
-{
-	struct mana_tx_request req;
-	int ret = request_check(m, m->pkt_len, txq->mtu, &req);
-
-	if (ret != 0)
-		return ret;
-	if (req.hdr_bytes != 0 && m->data_len >= req.hdr_bytes &&
-	    mana_tx_hdr_is_private(m))
-		headers_fix(rte_pktmbuf_mtod(m, uint8_t *), &req);
-	return 0;
-}
-
 uint16_t
 mana_tx_pkt_prepare(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 {
+	const struct mana_txq *txq = queue;
+	struct mana_tx_request req;
 	uint16_t i;
 	int ret;
 
 	for (i = 0; i < nb_pkts; i++) {
-		ret = prepare_one(queue, pkts[i]);
+		struct rte_mbuf *m = pkts[i];
+
+		ret = request_check(m, m->pkt_len, txq->mtu, &req);
 		if (ret != 0) {
 			rte_errno = -ret;
 			break;
 		}
+		if (req.hdr_bytes != 0 && m->data_len >= req.hdr_bytes &&
+		    mana_tx_hdr_is_private(m))
+			headers_fix(rte_pktmbuf_mtod(m, uint8_t *), &req);
 	}
 	return i;
 }
@@ -244,9 +226,8 @@ mana_tx_pkt_prepare(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 /*
  * ---- The slow lane -----------------------------------------------------------
  *
- * One packet of any kind at a time. Chains, VLAN tags, long OOB,
- * segmentation, several pools, headers that must not be written, the end of the
- * ring, and packets that cannot be sent at all.
+ * One packet of any kind at a time: what the fast lane leaves, the end of the ring, and
+ * packets that cannot be sent at all.
  *
  * The order is: check the packet, decide, check the space, find the keys; only
  * then write, and advance the indices last. So a packet that fails leaves nothing
@@ -270,8 +251,7 @@ frame_bytes(const struct rte_mbuf *m)
 /* How to send a packet. */
 struct plan {
 	struct mana_tx_request req;
-	uint32_t hdr_bytes; /* first bytes, in an SGE of their own; or 0 */
-	bool is_bounced; /* these are sent from the bounce slot */
+	bool is_bounced; /* the header is sent from the bounce slot */
 	bool is_long;
 	uint32_t nb_sge;
 	struct {
@@ -285,23 +265,7 @@ struct plan {
 static uint8_t *
 bounce_slot(const struct mana_txq *txq)
 {
-	return txq->bounce +
-	       (size_t)(txq->pi & txq->mask) * MANA_TX_BOUNCE_BYTES;
-}
-
-/*
- * Decide from where the header is sent: in place, if it may be written, or from the bounce
- * slot of this descriptor. There it has an SGE of its own, and always for segmentation:
- * SGE 0 is then exactly the headers (Linux mana_en.c mana_start_xmit).
- */
-static void
-plan_header(struct rte_mbuf *m, struct plan *plan)
-{
-	uint32_t bytes = plan->req.hdr_bytes;
-
-	plan->is_bounced = bytes != 0 &&
-			   (m->data_len < bytes || !mana_tx_hdr_is_private(m));
-	plan->hdr_bytes = plan->is_bounced || plan->req.mss_bytes != 0 ? bytes : 0;
+	return txq->bounce + (size_t)(txq->pi & txq->mask) * MANA_TX_BOUNCE_BYTES;
 }
 
 static void
@@ -314,23 +278,24 @@ plan_sge(struct plan *plan, const struct rte_mbuf *m, uintptr_t addr, uint32_t b
 }
 
 /*
- * Decide how to send a packet as it is. -E2BIG: it has more segments than a WQE
- * may have, so it needs a copy.
+ * Decide how to send a packet as it is. The header is sent in place, if it may be written, or
+ * from the bounce slot of this descriptor. There it has an SGE of its own, and always for
+ * segmentation: SGE 0 is then exactly the headers (Linux mana_en.c mana_start_xmit). -E2BIG:
+ * the packet has more segments than a WQE may have, so it needs a copy.
  */
 static int
 plan_make(const struct mana_txq *txq, struct rte_mbuf *m, struct plan *plan)
 {
-	uint32_t bytes = frame_bytes(m), left = m->nb_segs, skip;
-	int ret;
+	uint32_t left = m->nb_segs, bytes, skip;
+	int ret = request_check(m, frame_bytes(m), txq->mtu, &plan->req);
 
-	ret = request_check(m, bytes, txq->mtu, &plan->req);
 	if (ret != 0)
 		return ret;
-	plan->is_long = txq->is_long ||
-			(m->ol_flags & RTE_MBUF_F_TX_VLAN) != 0;
+	plan->is_long = txq->is_long || (m->ol_flags & RTE_MBUF_F_TX_VLAN) != 0;
 	plan->nb_sge = 0;
-	plan_header(m, plan);
-	skip = plan->hdr_bytes;
+	bytes = plan->req.hdr_bytes;
+	plan->is_bounced = bytes != 0 && (m->data_len < bytes || !mana_tx_hdr_is_private(m));
+	skip = plan->is_bounced || plan->req.mss_bytes != 0 ? bytes : 0;
 	if (plan->is_bounced)
 		plan_sge(plan, NULL, (uintptr_t)bounce_slot(txq), skip);
 	else if (skip != 0)
@@ -343,8 +308,7 @@ plan_make(const struct mana_txq *txq, struct rte_mbuf *m, struct plan *plan)
 		}
 		if (plan->nb_sge == txq->max_sge)
 			return -E2BIG;
-		plan_sge(plan, m, rte_pktmbuf_mtod(m, uintptr_t) + skip,
-			 m->data_len - skip);
+		plan_sge(plan, m, rte_pktmbuf_mtod(m, uintptr_t) + skip, m->data_len - skip);
 		skip = 0;
 	}
 	return 0;
@@ -384,13 +348,9 @@ write_header(struct mana_txq *txq, struct rte_mbuf *m, const struct plan *plan)
 	txq->stats.bounced++;
 }
 
-/*
- * Write the WQE. Header and OOB are in the first BU. The SGL may wrap at the end of
- * the ring, but only between BUs of two SGEs each.
- */
+/* Write the WQE. The SGL may wrap at the end of the ring, but only between BUs. */
 static void
-write_wqe(const struct mana_txq *txq, const struct rte_mbuf *m,
-	  const struct plan *plan)
+write_wqe(const struct mana_txq *txq, const struct rte_mbuf *m, const struct plan *plan)
 {
 	uint64_t oob = plan->is_long ? mana_tx_long_oob(txq) :
 				       txq->oob | txq->no_cqe;
@@ -436,9 +396,8 @@ is_of_pool(const struct rte_mbuf *m)
 }
 
 /*
- * Post a packet whose WQE is written. As in the fast lane, a chain is split if all
- * of it can return to its pool unread, and there is space for its mbufs; else it is
- * freed by its head.
+ * Post a packet whose WQE is written. As in the fast lane, a chain is split if all of it can
+ * return to its pool unread, and has space; else it is freed by its head.
  */
 static void
 post(struct mana_txq *txq, struct rte_mbuf *m, uint32_t nb_bu)
@@ -512,8 +471,7 @@ put_copy(struct mana_txq *txq, struct rte_mbuf *m)
 	copy = rte_pktmbuf_copy(m, txq->bounce_mp, 0, UINT32_MAX);
 	if (copy == NULL)
 		/* An mbuf will return if a posted copy has yet to complete. */
-		return txq->copy_end - 1 - txq->ci < mana_txq_nb_posted(txq) ?
-			       -EAGAIN : -ENOMEM;
+		return txq->copy_end - 1 - txq->ci < mana_txq_nb_posted(txq) ? -EAGAIN : -ENOMEM;
 	ret = put_as_is(txq, copy);
 	if (ret <= 0) {
 		rte_pktmbuf_free(copy);
