@@ -24,11 +24,7 @@
 static uint64_t
 mana_rx_rearm(uint16_t port_id, uint16_t data_off)
 {
-	struct rte_mbuf m = {
-		.data_off = data_off,
-		.nb_segs = 1,
-		.port = port_id,
-	};
+	struct rte_mbuf m = { .data_off = data_off, .nb_segs = 1, .port = port_id };
 
 	rte_mbuf_refcnt_set(&m, 1);
 	return *MANA_MBUF_REARM(&m);
@@ -43,12 +39,10 @@ mana_rx_pool_flags(struct rte_mempool *mp)
 }
 
 static void
-mana_rx_compare_delta(struct rte_mempool *mp, void *pool_delta, void *obj,
-		      unsigned int idx)
+mana_rx_compare_delta(struct rte_mempool *mp, void *pool_delta, void *obj, unsigned int idx)
 {
 	const struct rte_mbuf *m = obj;
-	uint64_t delta = (uintptr_t)m->buf_addr + RTE_PKTMBUF_HEADROOM -
-			 (uintptr_t)m;
+	uint64_t delta = (uintptr_t)m->buf_addr + RTE_PKTMBUF_HEADROOM - (uintptr_t)m;
 	uint64_t *all = pool_delta;
 
 	RTE_SET_USED(mp);
@@ -59,8 +53,8 @@ mana_rx_compare_delta(struct rte_mempool *mp, void *pool_delta, void *obj,
 }
 
 /*
- * The distances differ only if buffers are external or some mbufs are attached
- * to others just now. A complete pool gets no further mbufs.
+ * The distances differ only if buffers are external, or mbufs are attached to others just now.
+ * A complete pool gets no further mbufs.
  */
 uint64_t
 mana_rx_pool_delta(struct rte_mempool *mp)
@@ -90,8 +84,7 @@ mana_rx_refill_thresh(uint32_t asked, uint16_t nb_desc, uint32_t nb_cqe)
 
 /* Returns as mana_hwq_init(). */
 static int
-mana_rx_bufs_init(struct mana_hwq *hwq, const struct mana_queue_rings *rings,
-		  uint16_t port_id)
+mana_rx_bufs_init(struct mana_hwq *hwq, const struct mana_queue_rings *rings, uint16_t port_id)
 {
 	struct mana_rx_scatter *scatter = &hwq->scatter;
 	const uint32_t nb_bufs = mana_rx_nb_bufs(scatter);
@@ -143,10 +136,7 @@ mana_hwq_init_single(struct mana_hwq *hwq)
 		hwq->vec_reported[i] = hwq->reported_flags;
 		hwq->vec_bound[i] = hwq->buf_bytes - 1;
 	}
-	/*
-	 * Header and OOB are the same in every WQE, and are written once. The
-	 * device ignores the OOB of an RQ.
-	 */
+	/* Header and OOB are the same in every WQE. The device ignores the OOB of an RQ. */
 	for (uint32_t i = 0; i <= hwq->rq.mask_bu; i++) {
 		uint64_t *wqe = mana_wq_bu(&hwq->rq, i);
 
@@ -156,8 +146,7 @@ mana_hwq_init_single(struct mana_hwq *hwq)
 }
 
 int
-mana_hwq_init(struct mana_hwq *hwq, const struct mana_queue_rings *rings,
-	      uint16_t port_id)
+mana_hwq_init(struct mana_hwq *hwq, const struct mana_queue_rings *rings, uint16_t port_id)
 {
 	int ret = mana_rx_bufs_init(hwq, rings, port_id);
 
@@ -165,8 +154,7 @@ mana_hwq_init(struct mana_hwq *hwq, const struct mana_queue_rings *rings,
 		ret = mana_wq_init(&hwq->rq, rings->ring, rings->ring_bytes,
 				   rings->db_page, GDMA_DB_RQ_OFFSET);
 	if (ret == 0)
-		ret = mana_cq_init(&hwq->cq, rings->cq_ring, rings->nb_cqe, false,
-				   rings->db_page);
+		ret = mana_cq_init(&hwq->cq, rings->cq_ring, rings->nb_cqe, false, rings->db_page);
 	if (ret != 0)
 		return ret;
 
@@ -208,10 +196,7 @@ void
 mana_hwq_collect(struct mana_hwq *hwq, bool is_gone, struct mana_rx_spares *spares)
 {
 	mana_hwq_close(hwq);
-	*spares = (struct mana_rx_spares){
-		.mbufs = hwq->mbufs,
-		.mask = UINT32_MAX,
-	};
+	*spares = (struct mana_rx_spares){ .mbufs = hwq->mbufs, .mask = UINT32_MAX };
 	if (hwq->scatter.nb_segs != 0) {
 		spares->nb = mana_rx_scatter_collect(hwq, is_gone);
 	} else if (is_gone) {
@@ -226,8 +211,7 @@ mana_hwq_collect(struct mana_hwq *hwq, bool is_gone, struct mana_rx_spares *spar
 
 /* The next burst starts behind the last queue that this one has polled. */
 __rte_noinline __rte_cold uint16_t
-mana_rxq_poll(struct mana_rxq *rxq, struct rte_mbuf **pkts,
-	      uint16_t nb_pkts, mana_rx_poll_t poll)
+mana_rxq_poll(struct mana_rxq *rxq, struct rte_mbuf **pkts, uint16_t nb_pkts, mana_rx_poll_t poll)
 {
 	const bool is_paused = mana_rxq_is_paused(rxq);
 	struct mana_hwq *first = is_paused ? NULL : rxq->first, *at = first;
@@ -313,16 +297,38 @@ mana_rx_spares_add(struct mana_rxq *rxq, struct mana_rx_spares *spares)
 	rxq->nb_spares += spares->nb;
 }
 
-struct rte_mbuf *
-mana_rx_spares_remove(struct mana_rxq *rxq, struct mana_rx_spares *spares,
-		      uint32_t i)
+static struct rte_mbuf **
+spare_at(const struct mana_rx_spares *spares, uint32_t i)
 {
-	struct rte_mbuf *m = *mana_rx_spare_at(spares, i);
+	return &spares->mbufs[(spares->first + i) & spares->mask];
+}
+
+/* Take spare i of a block; the last one takes its place. */
+static struct rte_mbuf *
+spare_remove(struct mana_rxq *rxq, struct mana_rx_spares *spares, uint32_t i)
+{
+	struct rte_mbuf *m = *spare_at(spares, i);
 
 	rxq->nb_spares--;
 	spares->nb--;
-	*mana_rx_spare_at(spares, i) = *mana_rx_spare_at(spares, spares->nb);
+	*spare_at(spares, i) = *spare_at(spares, spares->nb);
 	return m;
+}
+
+struct rte_mbuf *
+mana_rx_spares_take(struct mana_rxq *rxq, struct mana_mr_cache *mr,
+		    const struct mana_rx_seg *seg, uint32_t *lkey)
+{
+	for (struct mana_rx_spares *at = rxq->spares; at != NULL; at = at->next)
+		for (uint32_t i = at->nb; i-- != 0;) {
+			struct rte_mbuf *m = *spare_at(at, i);
+
+			if (m->pool == seg->mp &&
+			    mana_mr_lkey(mr, m, (uintptr_t)m->buf_addr + seg->offset,
+					 seg->bytes, lkey) == 0)
+				return spare_remove(rxq, at, i);
+		}
+	return NULL;
 }
 
 void
@@ -330,7 +336,7 @@ mana_rx_spares_return(struct mana_rxq *rxq, uint32_t max)
 {
 	for (struct mana_rx_spares *at = rxq->spares; at != NULL; at = at->next)
 		for (; at->nb != 0 && max != 0; max--) {
-			struct rte_mbuf *m = mana_rx_spares_remove(rxq, at, at->nb - 1);
+			struct rte_mbuf *m = spare_remove(rxq, at, at->nb - 1);
 
 			/* The mbuf is removed before the free, as in mana_tx_free_to(). */
 			rte_compiler_barrier();
@@ -341,11 +347,9 @@ mana_rx_spares_return(struct mana_rxq *rxq, uint32_t max)
 /* ---- Interrupts, armed by the datapath ---------------------------------- */
 
 /*
- * The doorbell has the index of the next CQE. If nothing was polled since the
- * last doorbell, the index is the same, and a device that takes no index twice
- * ignores the doorbell. The CQ is then still armed, or the ring has the CQE that
- * has used the arming. Therefore this looks at the ring again behind the
- * doorbell, and the device's answer does not matter.
+ * The doorbell has the index of the next CQE. A device that takes no index twice ignores the
+ * doorbell if nothing was polled since the last one. The CQ is then still armed, or the ring
+ * has the CQE that has used the arming: this looks at the ring again behind the doorbell.
  */
 int
 mana_hwq_arm(struct mana_hwq *hwq, bool *wakes)
@@ -360,9 +364,7 @@ mana_hwq_arm(struct mana_hwq *hwq, bool *wakes)
 	mana_cq_ring(&hwq->cq, true);
 	hwq->stats.cq_doorbells++;
 	rte_mb();
-	if (hwq->part.next != hwq->part.nb ||
-	    !mana_cq_is_empty(&hwq->cq, hwq->cq.ci,
-			      mana_cq_trailer(&hwq->cq, hwq->cq.ci)))
+	if (hwq->part.next != hwq->part.nb || !mana_rx_is_empty(&hwq->cq))
 		*wakes = true;
 	return mana_hwq_nb_posted(hwq) != 0 ? 0 : -ENOMEM;
 }
@@ -401,13 +403,9 @@ mana_hwq_nb_waiting(const struct mana_hwq *hwq, uint32_t max)
 	return RTE_MIN(nb, mana_hwq_posted_snapshot(hwq));
 }
 
-/*
- * Descriptors of all hardware queues of an rxq: done ones up to max, and posted
- * ones, which include these.
- */
+/* Descriptors of all hwqs of an rxq: done ones up to max, and posted ones, which include them. */
 static void
-rxq_snapshot(struct mana_rxq *rxq, uint32_t max, uint32_t *done,
-	     uint32_t *posted)
+rxq_snapshot(struct mana_rxq *rxq, uint32_t max, uint32_t *done, uint32_t *posted)
 {
 	struct mana_hwq *first, *at;
 

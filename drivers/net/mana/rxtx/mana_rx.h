@@ -57,11 +57,9 @@ static inline void
 mana_rx_describe(const struct mana_hwq *hwq, struct rte_mbuf *m, uint32_t flags,
 		 uint32_t len, uint32_t hash)
 {
-	const struct mana_rx_hash *type =
-		&mana_rx_fields.hash[MANA_RX_HASH_TYPE(flags)];
+	const struct mana_rx_hash *type = &mana_rx_fields.hash[MANA_RX_HASH_TYPE(flags)];
 
-	m->ol_flags = hwq->ol_flags | type->ol_flags |
-		      mana_rx_csum_flags(hwq, flags);
+	m->ol_flags = hwq->ol_flags | type->ol_flags | mana_rx_csum_flags(hwq, flags);
 	m->packet_type = type->ptype;
 	m->pkt_len = len;
 	m->hash.rss = hash;
@@ -95,23 +93,15 @@ uint32_t mana_rx_cqe_nb_wqes(const struct gdma_cqe *cqe);
  */
 uint32_t mana_rx_slow(struct mana_hwq *hwq, struct rte_mbuf **pkts,
 		      uint32_t nb_pkts, uint32_t *budget);
-/*
- * Drop the oldest packet, of the CQE that was taken last: record it, count it, and free its
- * buffer. If nothing is posted, count a spurious completion instead.
- */
-void mana_rx_drop(struct mana_hwq *hwq, uint64_t *counter);
 
 /* ---- Spares of an rxq --------------------------------------------------- */
 
-static inline struct rte_mbuf **
-mana_rx_spare_at(const struct mana_rx_spares *spares, uint32_t i)
-{
-	return &spares->mbufs[(spares->first + i) & spares->mask];
-}
-
-/* Take spare i of a block; the last one takes its place. */
-struct rte_mbuf *mana_rx_spares_remove(struct mana_rxq *rxq,
-				       struct mana_rx_spares *spares, uint32_t i);
+/*
+ * Take a spare of this buffer's pool, whose bytes have a memory key; or NULL. The
+ * newest one first: the adapter may still write to the oldest ones. ASSUMED: late-write
+ */
+struct rte_mbuf *mana_rx_spares_take(struct mana_rxq *rxq, struct mana_mr_cache *mr,
+				     const struct mana_rx_seg *seg, uint32_t *lkey);
 
 /* ---- mana_rx_refill.c --------------------------------------------------- */
 
@@ -136,8 +126,7 @@ uint16_t mana_rx_chores(struct mana_rxq *rxq, struct rte_mbuf **pkts,
 
 /* The end of every poll. */
 static inline uint16_t
-mana_rx_finish(struct mana_rxq *rxq, struct rte_mbuf **pkts, uint32_t nb,
-	       struct mana_hwq *hwq)
+mana_rx_finish(struct mana_rxq *rxq, struct rte_mbuf **pkts, uint32_t nb, struct mana_hwq *hwq)
 {
 	hwq->packets += nb;
 	if (unlikely(mana_rx_is_refill_due(hwq) || hwq->parse))
@@ -146,13 +135,6 @@ mana_rx_finish(struct mana_rxq *rxq, struct rte_mbuf **pkts, uint32_t nb,
 	return nb;
 }
 
-/*
- * Take a spare of this buffer's pool, whose bytes have a memory key; or NULL. The
- * newest one first: the adapter may still write to the oldest ones. ASSUMED: late-write
- */
-struct rte_mbuf *mana_rx_spares_take(struct mana_rxq *rxq,
-				     struct mana_mr_cache *mr,
-				     const struct mana_rx_seg *seg, uint32_t *lkey);
 /* Pass all WQEs up to pi to the device. */
 void mana_rx_ring(struct mana_hwq *hwq);
 
@@ -188,7 +170,6 @@ struct rte_mbuf *mana_rx_scatter_chain(struct mana_hwq *hwq, uint32_t len);
  */
 uint32_t mana_rx_scatter_collect(struct mana_hwq *hwq, bool is_gone);
 /* mana_hwq_repost(); of rxq NULL only buffers that are in their slots already */
-void mana_rx_scatter_repost(struct mana_hwq *hwq, struct mana_rxq *rxq,
-			    uint32_t max);
+void mana_rx_scatter_repost(struct mana_hwq *hwq, struct mana_rxq *rxq, uint32_t max);
 
 #endif /* MANA_RX_H */

@@ -4,10 +4,8 @@
  * Buffers for the device: the first fill, and refills at the end of each poll.
  *
  * If all buffers of a pool are in one memory region, at one distance from their mbufs,
- * a WQE is written without access to mbuf or table.
- * The driver finds this out again when the table of regions has changed.
- *
- * A queue that scrubs treats no pool so: the fast way needs no check.
+ * a WQE is written without access to mbuf or table. The driver finds this out again when
+ * the table of regions has changed. A queue that scrubs treats no pool so.
  */
 
 #include <errno.h>
@@ -42,16 +40,14 @@ mana_rx_regions_sync(struct mana_hwq *hwq)
 	hwq->in_one_region = !hwq->scrub && hwq->data_delta != MANA_RX_DELTA_VARIES &&
 			     mana_mr_find(&hwq->mr, hwq->pool_base, hwq->pool_bytes, &range);
 	if (hwq->in_one_region)
-		hwq->sge_word = rte_cpu_to_le_64(GDMA_SGE_WORD(range.lkey,
-							       hwq->buf_bytes));
+		hwq->sge_word = rte_cpu_to_le_64(GDMA_SGE_WORD(range.lkey, hwq->buf_bytes));
 }
 
 /* Where the data of an mbuf begins. The mbuf is accessed only if distances differ. */
 static inline uintptr_t
 mana_rx_data_of(const struct mana_hwq *hwq, const struct rte_mbuf *m)
 {
-	return hwq->data_delta != MANA_RX_DELTA_VARIES ?
-		       (uintptr_t)m + hwq->data_delta :
+	return hwq->data_delta != MANA_RX_DELTA_VARIES ? (uintptr_t)m + hwq->data_delta :
 		       (uintptr_t)m->buf_addr + RTE_PKTMBUF_HEADROOM;
 }
 
@@ -103,8 +99,7 @@ mana_rx_fill_any(struct mana_hwq *hwq, uint32_t want)
 	uint32_t lkey;
 	int ret;
 
-	while (got > 0 &&
-	       rte_mempool_get_bulk(hwq->mp, (void **)mbufs, got) != 0)
+	while (got > 0 && rte_mempool_get_bulk(hwq->mp, (void **)mbufs, got) != 0)
 		got >>= 1;
 	if (unlikely(got == 0)) {
 		hwq->stats.nombuf++;
@@ -196,22 +191,6 @@ mana_rx_fill_region(struct mana_hwq *hwq, uint32_t nb)
 
 /* ---- Filling ------------------------------------------------------------ */
 
-struct rte_mbuf *
-mana_rx_spares_take(struct mana_rxq *rxq, struct mana_mr_cache *mr,
-		    const struct mana_rx_seg *seg, uint32_t *lkey)
-{
-	for (struct mana_rx_spares *at = rxq->spares; at != NULL; at = at->next)
-		for (uint32_t i = at->nb; i-- != 0;) {
-			struct rte_mbuf *m = *mana_rx_spare_at(at, i);
-
-			if (m->pool == seg->mp &&
-			    mana_mr_lkey(mr, m, (uintptr_t)m->buf_addr + seg->offset,
-					 seg->bytes, lkey) == 0)
-				return mana_rx_spares_remove(rxq, at, i);
-		}
-	return NULL;
-}
-
 void
 mana_hwq_repost(struct mana_hwq *hwq, struct mana_rxq *rxq, uint32_t max)
 {
@@ -270,8 +249,7 @@ mana_hwq_recycle(struct mana_hwq *hwq)
 	hwq->part.next = hwq->part.nb;
 	/* A burst looks at a CQE without packet. */
 	for (uint32_t i = 0; i < mana_cq_size(&hwq->cq); i++, hwq->cq.ci++) {
-		nb_wqes = mana_cq_copy(&hwq->cq, hwq->cq.ci, &cqe) ?
-				  mana_rx_cqe_nb_wqes(&cqe) : 0;
+		nb_wqes = mana_cq_copy(&hwq->cq, hwq->cq.ci, &cqe) ? mana_rx_cqe_nb_wqes(&cqe) : 0;
 		if (nb_wqes == 0)
 			break;
 		nb += nb_wqes;
@@ -285,8 +263,7 @@ mana_hwq_recycle(struct mana_hwq *hwq)
 		if (hwq->scatter.nb_segs != 0)
 			continue;
 		hwq->mbufs[hwq->rq.pi & hwq->mbuf_mask] = m;
-		mana_rx_write(hwq, mana_rx_data_of(hwq, m),
-			      (uint32_t)rte_le_to_cpu_64(wqe[3]));
+		mana_rx_write(hwq, mana_rx_data_of(hwq, m), (uint32_t)rte_le_to_cpu_64(wqe[3]));
 	}
 	if (hwq->scatter.nb_segs != 0)
 		mana_rx_scatter_repost(hwq, NULL, hwq->limit);
@@ -318,14 +295,10 @@ mana_rx_may_be_empty(const struct mana_hwq *hwq)
 	const uint32_t posted = mana_hwq_nb_posted(hwq);
 	const uint32_t idx = hwq->cq.ci - 1 + (posted >> hwq->ppi_shift);
 
-	return posted == 0 ||
-	       mana_cq_is_ours(&hwq->cq, idx, mana_cq_trailer(&hwq->cq, idx));
+	return posted == 0 || mana_cq_is_ours(&hwq->cq, idx, mana_cq_trailer(&hwq->cq, idx));
 }
 
-/*
- * Count it if the device has no buffer: it drops packets then, without a CQE.
- * empty_ci makes sure that no CQE is examined twice.
- */
+/* Count it if the device has no buffer: it drops packets then, without a CQE. */
 static __rte_noinline __rte_cold void
 mana_rx_count_empty(struct mana_hwq *hwq)
 {
@@ -400,8 +373,7 @@ mana_rx_headers_type(const struct rte_mbuf *m)
 }
 
 __rte_noinline uint16_t
-mana_rx_chores(struct mana_rxq *rxq, struct rte_mbuf **pkts, uint16_t nb,
-	       struct mana_hwq *hwq)
+mana_rx_chores(struct mana_rxq *rxq, struct rte_mbuf **pkts, uint16_t nb, struct mana_hwq *hwq)
 {
 	bool needs_headers;
 

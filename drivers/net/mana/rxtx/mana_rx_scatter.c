@@ -49,8 +49,7 @@ mana_rx_sge(const struct mana_wq *rq, uint32_t bu, uint32_t i)
 static inline struct rte_mbuf **
 mana_rx_slot(const struct mana_hwq *hwq, uint32_t wqe)
 {
-	return &hwq->mbufs[(size_t)(wqe & hwq->mbuf_mask) *
-			   hwq->scatter.nb_segs];
+	return &hwq->mbufs[(size_t)(wqe & hwq->mbuf_mask) * hwq->scatter.nb_segs];
 }
 
 /* ---- Does the device scatter? ------------------------------------------- */
@@ -110,8 +109,7 @@ mana_rx_scatter_post(struct mana_hwq *hwq)
 		uint64_t *sge = mana_rx_sge(&hwq->rq, at, i);
 		uintptr_t addr;
 
-		if (slot[i] == NULL &&
-		    rte_mempool_get(seg->mp, (void **)&slot[i]) != 0) {
+		if (slot[i] == NULL && rte_mempool_get(seg->mp, (void **)&slot[i]) != 0) {
 			slot[i] = NULL;
 			hwq->stats.nombuf++;
 			return -ENOMEM;
@@ -134,13 +132,11 @@ mana_rx_scatter_post(struct mana_hwq *hwq)
 		if (hwq->scrub)
 			memset((void *)addr, 0, seg->bytes);
 		if (unlikely(i == 1 && scatter->nb_unproven != 0))
-			memcpy((void *)addr, scatter->canary,
-			       sizeof(scatter->canary));
+			memcpy((void *)addr, scatter->canary, sizeof(scatter->canary));
 		sge[0] = rte_cpu_to_le_64(addr);
 		sge[1] = rte_cpu_to_le_64(GDMA_SGE_WORD(lkey, seg->bytes));
 	}
-	wqe[0] = rte_cpu_to_le_64(
-		GDMA_WQE_HEADER(scatter->nb_segs, GDMA_OOB_SHORT_DIV4));
+	wqe[0] = rte_cpu_to_le_64(GDMA_WQE_HEADER(scatter->nb_segs, GDMA_OOB_SHORT_DIV4));
 	wqe[1] = 0;
 	hwq->rq.pi++;
 	return 0;
@@ -155,8 +151,7 @@ mana_rx_scatter_take(struct mana_hwq *hwq, struct mana_rxq *rxq)
 
 	for (uint32_t i = 0; i < hwq->scatter.nb_segs; i++) {
 		if (slot[i] == NULL && rxq != NULL)
-			slot[i] = mana_rx_spares_take(rxq, &hwq->mr,
-						      &hwq->scatter.segs[i], &lkey);
+			slot[i] = mana_rx_spares_take(rxq, &hwq->mr, &hwq->scatter.segs[i], &lkey);
 		if (slot[i] == NULL)
 			return false;
 	}
@@ -205,8 +200,7 @@ mana_rx_scatter_collect(struct mana_hwq *hwq, bool is_gone)
 
 	/* Every slot, those of posted WQEs and those where buffers wait. */
 	for (uint32_t slot = 0; slot <= hwq->mbuf_mask; slot++) {
-		bool is_posted = ((slot - hwq->rq.ci) & hwq->mbuf_mask) <
-				 mana_hwq_nb_posted(hwq);
+		bool is_posted = ((slot - hwq->rq.ci) & hwq->mbuf_mask) < mana_hwq_nb_posted(hwq);
 
 		for (uint32_t i = slot * nb_segs; i < (slot + 1) * nb_segs; i++) {
 			struct rte_mbuf *m = hwq->mbufs[i];

@@ -50,12 +50,10 @@
 /* ASSUMED: l4-flags */
 #define CSUM(bits) \
 	(uint16_t)(VERDICT(bits, MANA_RX_CSUM_IP_OK, MANA_RX_CSUM_IP_BAD, \
-			   RTE_MBUF_F_RX_IP_CKSUM_GOOD, \
-			   RTE_MBUF_F_RX_IP_CKSUM_BAD) | \
+			   RTE_MBUF_F_RX_IP_CKSUM_GOOD, RTE_MBUF_F_RX_IP_CKSUM_BAD) | \
 		   VERDICT(bits, MANA_RX_CSUM_TCP_OK | MANA_RX_CSUM_UDP_OK, \
 			   MANA_RX_CSUM_TCP_BAD | MANA_RX_CSUM_UDP_BAD, \
-			   RTE_MBUF_F_RX_L4_CKSUM_GOOD, \
-			   RTE_MBUF_F_RX_L4_CKSUM_BAD))
+			   RTE_MBUF_F_RX_L4_CKSUM_GOOD, RTE_MBUF_F_RX_L4_CKSUM_BAD))
 
 static_assert(MANA_RX_CSUM_FLAGS >> 16 == 0, "checksum flags fit the table");
 
@@ -122,10 +120,8 @@ mana_rx_cqe_pkt(const struct gdma_cqe *cqe, uint32_t i)
 		};
 	/* Two in each entry; its words are hash, both lengths, hash. */
 	return (struct mana_rx_pkt){
-		rte_le_to_cpu_32(cqe->rx.ppi[i / 2].reserved) >> i % 2 * 16 &
-			UINT16_MAX,
-		rte_le_to_cpu_32(i % 2 == 0 ? cqe->rx.ppi[i / 2].len :
-					      cqe->rx.ppi[i / 2].hash),
+		rte_le_to_cpu_32(cqe->rx.ppi[i / 2].reserved) >> i % 2 * 16 & UINT16_MAX,
+		rte_le_to_cpu_32(i % 2 == 0 ? cqe->rx.ppi[i / 2].len : cqe->rx.ppi[i / 2].hash),
 	};
 }
 
@@ -150,22 +146,24 @@ mana_rx_cqe_nb_pkts(const struct gdma_cqe *cqe)
 uint32_t
 mana_rx_cqe_nb_wqes(const struct gdma_cqe *cqe)
 {
-	return mana_rx_cqe_type(cqe) == MANA_CQE_RX_TRUNCATED ?
-		       1 : mana_rx_cqe_nb_pkts(cqe);
+	return mana_rx_cqe_type(cqe) == MANA_CQE_RX_TRUNCATED ? 1 : mana_rx_cqe_nb_pkts(cqe);
 }
 
 /* ---- CQEs and packets that are not delivered ---------------------------- */
 
 /* The queue fails because of this CQE. */
 static void
-mana_rx_fatal(struct mana_hwq *hwq, const struct gdma_cqe *cqe,
-	      enum mana_queue_failure failure)
+mana_rx_fatal(struct mana_hwq *hwq, const struct gdma_cqe *cqe, enum mana_queue_failure failure)
 {
 	mana_bad_cqe_note(hwq->bad_cqes, cqe, true);
 	mana_hwq_fail(hwq, failure);
 }
 
-__rte_noinline void
+/*
+ * Drop the oldest packet, of the CQE that was taken last: record it, count it, and free its
+ * buffer. If nothing is posted, count a spurious completion instead.
+ */
+static __rte_noinline void
 mana_rx_drop(struct mana_hwq *hwq, uint64_t *counter)
 {
 	struct rte_mbuf *m;
@@ -248,10 +246,7 @@ mana_rx_skip(struct mana_hwq *hwq, uint32_t trailer)
 
 /* ---- Packets ------------------------------------------------------------ */
 
-/*
- * Put a tag back into the frame. The first segment grows by the tag, and what
- * moves may lie in several segments.
- */
+/* Put a tag back into the frame. What moves may lie in several segments. */
 static __rte_noinline void
 mana_rx_tag_insert(struct rte_mbuf *m, uint16_t tci)
 {
@@ -313,38 +308,32 @@ mana_rx_deliver(struct mana_hwq *hwq, const struct mana_rx_pkt *pkt)
 	return m;
 }
 
-/* Whether a packet of this length can be delivered; else drop it. */
-static bool
-mana_rx_is_good(struct mana_hwq *hwq, uint32_t len)
+/* The counter of why a packet of this length is not delivered; NULL: it can be. */
+static uint64_t *
+mana_rx_fault(struct mana_hwq *hwq, uint32_t len)
 {
-	if (likely(len <= hwq->buf_bytes))
-		return true;
-	if (len > hwq->scatter.bytes) {
-		mana_rx_drop(hwq, &hwq->stats.oversize);
-		return false;
-	}
-	if (mana_hwq_nb_posted(hwq) == 0 || mana_rx_scatter_is_whole(hwq, len))
-		return true;
-	mana_rx_drop(hwq, &hwq->stats.unscattered);
-	return false;
+	if (likely(len <= hwq->buf_bytes && mana_hwq_nb_posted(hwq) != 0))
+		return NULL;
+	/* If nothing is posted, mana_rx_drop() counts a spurious completion. */
+	if (len > hwq->scatter.bytes || mana_hwq_nb_posted(hwq) == 0)
+		return &hwq->stats.oversize;
+	return mana_rx_scatter_is_whole(hwq, len) ? NULL : &hwq->stats.unscattered;
 }
 
 /* The packets of the CQE that was taken last. Returns those delivered. */
 static uint32_t
-mana_rx_part_deliver(struct mana_hwq *hwq, struct rte_mbuf **pkts,
-		     uint32_t nb_pkts)
+mana_rx_part_deliver(struct mana_hwq *hwq, struct rte_mbuf **pkts, uint32_t nb_pkts)
 {
 	struct mana_rx_part *part = &hwq->part;
+	uint64_t *fault;
 	uint32_t nb = 0;
 
 	while (nb < nb_pkts && part->next != part->nb) {
-		const struct mana_rx_pkt pkt =
-			mana_rx_cqe_pkt(&part->cqe, part->next++);
+		const struct mana_rx_pkt pkt = mana_rx_cqe_pkt(&part->cqe, part->next++);
 
-		if (unlikely(!mana_rx_is_good(hwq, pkt.len)))
-			continue;
-		if (unlikely(mana_hwq_nb_posted(hwq) == 0))
-			mana_rx_drop(hwq, &hwq->stats.cqe_spurious);
+		fault = mana_rx_fault(hwq, pkt.len);
+		if (unlikely(fault != NULL))
+			mana_rx_drop(hwq, fault);
 		else
 			pkts[nb++] = mana_rx_deliver(hwq, &pkt);
 	}
@@ -375,8 +364,7 @@ mana_rx_take(struct mana_hwq *hwq)
 }
 
 __rte_noinline uint32_t
-mana_rx_slow(struct mana_hwq *hwq, struct rte_mbuf **pkts, uint32_t nb_pkts,
-	     uint32_t *budget)
+mana_rx_slow(struct mana_hwq *hwq, struct rte_mbuf **pkts, uint32_t nb_pkts, uint32_t *budget)
 {
 	const struct mana_rx_part *part = &hwq->part;
 	uint32_t nb = 0, nb_cqes = 0, nb_new;
