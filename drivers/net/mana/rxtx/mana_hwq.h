@@ -122,8 +122,7 @@ struct mana_hwq {
 };
 static_assert(offsetof(struct mana_hwq, ol_flags) ==
 	      offsetof(struct mana_hwq, rearm) + 8, "mana_hwq: as in an mbuf");
-static_assert(offsetof(struct mana_hwq, rearm) % 16 == 0,
-	      "mana_hwq: rearm is loaded as a vector");
+static_assert(offsetof(struct mana_hwq, rearm) % 16 == 0, "mana_hwq: rearm is loaded as a vector");
 static_assert(offsetof(struct mana_hwq, rq) == 1 * RTE_CACHE_LINE_SIZE ||
 	      RTE_CACHE_LINE_SIZE != 64, "mana_hwq: rq starts a line");
 static_assert(offsetof(struct mana_hwq, mp) == 2 * RTE_CACHE_LINE_SIZE ||
@@ -300,8 +299,7 @@ uint32_t mana_rx_refill_thresh(uint32_t asked, uint16_t nb_desc, uint32_t nb_cqe
  * buffers are too small to receive anything, or the headroom is when tags have to be put
  * back. After a failure it has no buffers.
  */
-int mana_hwq_init(struct mana_hwq *hwq, const struct mana_queue_rings *rings,
-		  uint16_t port_id);
+int mana_hwq_init(struct mana_hwq *hwq, const struct mana_queue_rings *rings, uint16_t port_id);
 
 /*
  * Allocate mbufs and write Rx WQEs up to the limit. No doorbell. After a failure another

@@ -16,29 +16,22 @@
 /* The table changes in each of so many look-ups, then the burst ends. */
 #define MAX_TRIES 8
 
-/* A search halves a power of two of entries, so it begins with the last ones or not. */
-static void
-view_set(struct mana_mr_view *view, const struct mana_mr_entry *entries, uint32_t nb)
-{
-	uint32_t power = rte_align32prevpow2(nb);
-
-	view->entries = entries;
-	view->second = entries + nb - power;
-	view->half = power / 2;
-}
-
 /* A view that changes meanwhile is stale: what is found in it is not used. */
 static void
 view_sync(struct mana_mr_view *view)
 {
 	const uint32_t kind = mana_process_kind;
 	struct mana_mr_array *array;
+	uint32_t nb, power;
 
 	view->seq = mana_atomic_acquire(&view->table->seq[kind]);
 	array = __atomic_load_n(&view->table->array, __ATOMIC_ACQUIRE);
-	view_set(view, mana_mr_list(array, view->seq, kind),
-		 RTE_MAX(mana_mr_load(&array->nb[view->seq & 1][kind]),
-			 (uint32_t)MANA_MR_MIN_ENTRIES));
+	nb = RTE_MAX(mana_mr_load(&array->nb[view->seq & 1][kind]), (uint32_t)MANA_MR_MIN_ENTRIES);
+	/* A search halves a power of two of entries, so it begins with the last ones or not. */
+	power = rte_align32prevpow2(nb);
+	view->entries = mana_mr_list(array, view->seq, kind);
+	view->second = view->entries + nb - power;
+	view->half = power / 2;
 }
 
 void

@@ -42,8 +42,7 @@ struct mana_bad_cqes {
 
 /* Record an unexpected CQE, in the ring or a copy. is_fatal: the queue fails of it. */
 __rte_cold __rte_noinline
-void mana_bad_cqe_note(struct mana_bad_cqes *bad, const struct gdma_cqe *cqe,
-		       bool is_fatal);
+void mana_bad_cqe_note(struct mana_bad_cqes *bad, const struct gdma_cqe *cqe, bool is_fatal);
 
 /* ---- Counters ------------------------------------------------------------------ */
 
@@ -128,8 +127,7 @@ struct mana_reported {
 static inline uint64_t
 mana_query_id(void)
 {
-	return (uint64_t)mana_atomic_load(&mana_process_id) << 32 |
-	       (uint32_t)rte_gettid();
+	return (uint64_t)mana_atomic_load(&mana_process_id) << 32 | (uint32_t)rte_gettid();
 }
 
 static inline bool
@@ -172,8 +170,7 @@ mana_query_admit(MANA_ATOMIC(uint64_t) *lock, bool is_paused)
 /* ---- Bursts ------------------------------------------------------------- */
 
 /* Function type of ethdev's rx_pkt_burst and tx_pkt_burst. */
-typedef uint16_t (*mana_burst_t)(void *queue, struct rte_mbuf **pkts,
-				 uint16_t nb_pkts);
+typedef uint16_t (*mana_burst_t)(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts);
 
 /*
  * Each access to a queue from the datapath is between these two: see
