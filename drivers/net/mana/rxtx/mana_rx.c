@@ -30,8 +30,7 @@
  * A loop: deliver up to nb_pkts packets of the most common kinds, up to the first other
  * CQE or the end of a ring. Moves the queue's indices, counts bytes, returns the packets.
  */
-typedef uint32_t (*mana_rx_loop_t)(struct mana_hwq *hwq,
-				   struct rte_mbuf **pkts, uint32_t nb_pkts);
+typedef uint32_t (*mana_rx_loop_t)(struct mana_hwq *hwq, struct rte_mbuf **pkts, uint32_t nb_pkts);
 
 /* Packets that a loop may deliver, up to the end of the ring of mbufs. */
 static inline uint32_t
@@ -42,15 +41,12 @@ mana_rx_batch_pkts(const struct mana_hwq *hwq, uint32_t nb_pkts)
 }
 
 /*
- * Poll one hardware queue: see mana_rx_poll_t.
- *
- * The budget bounds the CQEs without a packet, as nb_pkts bounds the packets. The
- * slow lane sets it to 0 to end the burst.
+ * Poll one hardware queue: see mana_rx_poll_t. The budget bounds the CQEs without a packet, as
+ * nb_pkts bounds the packets. The slow lane sets it to 0 to end the burst.
  */
 static __rte_always_inline uint16_t
-mana_rx_poll_tmpl(struct mana_rxq *rxq, struct rte_mbuf **pkts,
-		  uint32_t nb_pkts, struct mana_hwq *hwq,
-		  mana_rx_loop_t loop)
+mana_rx_poll_tmpl(struct mana_rxq *rxq, struct rte_mbuf **pkts, uint32_t nb_pkts,
+		  struct mana_hwq *hwq, mana_rx_loop_t loop)
 {
 	uint32_t budget = nb_pkts, nb = 0;
 
@@ -109,8 +105,7 @@ mana_rx_okay(const struct mana_hwq *hwq, const struct gdma_cqe *cqe,
 
 /* One packet a CQE, one CQE at a time: see mana_rx_loop_t. */
 static __rte_always_inline uint32_t
-mana_rx_scalar_loop(struct mana_hwq *hwq, struct rte_mbuf **pkts,
-		    uint32_t nb_pkts)
+mana_rx_scalar_loop(struct mana_hwq *hwq, struct rte_mbuf **pkts, uint32_t nb_pkts)
 {
 	const uint32_t want = mana_cq_trailer_wanted(&hwq->cq, hwq->cq.ci);
 	const struct gdma_cqe *cqe = mana_cq_cqe(&hwq->cq, hwq->cq.ci);
@@ -138,8 +133,7 @@ mana_rx_scalar_loop(struct mana_hwq *hwq, struct rte_mbuf **pkts,
 POLL(poll_many_scalar, mana_rx_scalar_loop)
 
 static __rte_noinline uint16_t
-poll_scalar(struct mana_rxq *rxq, struct rte_mbuf **pkts,
-	    uint16_t nb_pkts, struct mana_hwq *hwq)
+poll_scalar(struct mana_rxq *rxq, struct rte_mbuf **pkts, uint16_t nb_pkts, struct mana_hwq *hwq)
 {
 	const struct mana_cq *cq = &hwq->cq;
 	struct rte_mbuf *m = hwq->mbufs[hwq->rq.ci & hwq->mbuf_mask];
@@ -152,8 +146,7 @@ poll_scalar(struct mana_rxq *rxq, struct rte_mbuf **pkts,
 	if (nb_pkts != 1 || mana_hwq_nb_posted(hwq) == 0 ||
 	    (hwq->slow_flags & MANA_RX_SLOW_LANE) != 0)
 		return poll_many_scalar(rxq, pkts, nb_pkts, hwq);
-	len = mana_rx_okay(hwq, mana_cq_cqe(cq, cq->ci),
-			   mana_cq_trailer_wanted(cq, cq->ci), m);
+	len = mana_rx_okay(hwq, mana_cq_cqe(cq, cq->ci), mana_cq_trailer_wanted(cq, cq->ci), m);
 	if (unlikely(len == 0))
 		return poll_many_scalar(rxq, pkts, nb_pkts, hwq);
 	*pkts = m;
@@ -169,8 +162,7 @@ poll_scalar(struct mana_rxq *rxq, struct rte_mbuf **pkts,
  * The Rx loop in vectors of 16 bytes, for every instruction set that has
  * them: four CQEs with a packet each at a time, or one CQE with four.
  *
- * One packet each. The words behind the header of a CQE are loaded as one
- * vector v:
+ * One packet each. The words behind the header of a CQE are loaded as vector v:
  *
  *     lane     0            1           2           3
  *     v        flags        len | res   res         hash
@@ -226,19 +218,16 @@ mana_rx_vec_deliver(struct rte_mbuf **pkts, struct rte_mbuf *const *mbufs,
 }
 
 /*
- * mbuf flags by four flags words, and by their hash types in place. These mbuf
- * flags are bits 1 to 8: the tables have them in a byte, shifted right by one, and
- * a comparison that holds is -1.
+ * mbuf flags by four flags words, and by their hash types in place. These are bits 1 to 8: the
+ * tables have them in a byte, shifted right by one, and a comparison that holds is -1.
  */
 static inline mana_vec_t
 mana_rx_vec_flags(mana_vec_t flags, mana_vec_t hash)
 {
 	mana_vec_t csum;
 
-	csum = mana_vec_or(mana_vec_lookup(MANA_RX_VEC(ip),
-					   mana_vec_shr32(flags, 25)),
-			   mana_vec_lookup(MANA_RX_VEC(l4),
-					   mana_vec_shr32(flags, 27)));
+	csum = mana_vec_or(mana_vec_lookup(MANA_RX_VEC(ip), mana_vec_shr32(flags, 25)),
+			   mana_vec_lookup(MANA_RX_VEC(l4), mana_vec_shr32(flags, 27)));
 	csum = mana_vec_sub32(csum, mana_vec_gt32(hash, mana_vec_zero()));
 	return mana_vec_shl32(csum, 1);
 }
@@ -255,9 +244,8 @@ mana_rx_vec_bound(const struct mana_hwq *hwq, mana_vec_t len)
 }
 
 /*
- * Four CQEs of one packet each: v has their words, len gets the lengths. wrong is
- * not zero if one of the CQEs is of another kind. False in this case, or if a packet
- * is unusual: nothing was done.
+ * Four CQEs of one packet each: v has their words, len gets the lengths. False if wrong is not
+ * zero, for a CQE of another kind, or if a packet is unusual: nothing was done.
  */
 static inline bool
 mana_rx_vec_okay(const struct mana_hwq *hwq, mana_vec_t queue_rearm,
@@ -309,8 +297,7 @@ mana_rx_vec_coalesced(const struct mana_hwq *hwq, mana_vec_t queue_rearm,
 	const mana_vec_t mid = MANA_RX_VEC(mid);
 	const mana_vec_t v = mana_vec_load(&cqe->rx.flags);
 	const uint32_t flags = mana_vec_get32(v, 0);
-	const struct mana_rx_hash *hash =
-		&mana_rx_fields.hash[MANA_RX_HASH_TYPE(flags)];
+	const struct mana_rx_hash *hash = &mana_rx_fields.hash[MANA_RX_HASH_TYPE(flags)];
 	const mana_vec_t b = mana_vec_load(&cqe->rx.ppi[1]);
 	const mana_vec_t c = mana_vec_load(&cqe->rx.ppi[2].reserved);
 	const mana_vec_t d = mana_vec_set32(c, cqe->rx.ppi[3].hash, 0);
@@ -321,8 +308,7 @@ mana_rx_vec_coalesced(const struct mana_hwq *hwq, mana_vec_t queue_rearm,
 	p[1] = mana_vec_shuffle(b, mid);
 	p[2] = mana_vec_shuffle(mana_vec_join(b, c, 12), mid);
 	p[3] = mana_vec_shuffle(d, MANA_RX_VEC(last));
-	*len = mana_vec_zip_hi64(mana_vec_zip_lo32(p[0], p[1]),
-				 mana_vec_zip_lo32(p[2], p[3]));
+	*len = mana_vec_zip_hi64(mana_vec_zip_lo32(p[0], p[1]), mana_vec_zip_lo32(p[2], p[3]));
 	if (unlikely((flags & RTE_BIT32(MANA_RX_CQE_VLAN_S)) != 0 ||
 		     !mana_vec_is_zero(mana_rx_vec_bound(hwq, *len))))
 		return false;
@@ -352,8 +338,7 @@ mana_rx_vec_not_okay(mana_vec_t want, const struct gdma_cqe *cqe)
 	/* Masked first: the trailer of a closed queue has a bit beyond the mask. */
 	trailers = mana_vec_and(trailers, MANA_RX_VEC(trailers));
 	types = mana_vec_and(types, MANA_RX_VEC(type));
-	return mana_vec_or(mana_vec_xor(trailers, want),
-			   mana_vec_xor(types, MANA_RX_VEC(types)));
+	return mana_vec_or(mana_vec_xor(trailers, want), mana_vec_xor(types, MANA_RX_VEC(types)));
 }
 
 /* Whether this CQE is new and has up to four packets. */
@@ -363,8 +348,7 @@ mana_rx_is_coalesced(uint32_t want, const struct gdma_cqe *cqe)
 	if (!mana_cq_trailer_is(mana_cqe_load(&cqe->trailer), want))
 		return false;
 	rte_io_rmb();
-	return (mana_cqe_load(&cqe->rx.header) & MANA_CQE_TYPE_M) ==
-	       MANA_CQE_RX_COALESCED_4;
+	return (mana_cqe_load(&cqe->rx.header) & MANA_CQE_TYPE_M) == MANA_CQE_RX_COALESCED_4;
 }
 
 /* Where the loop is, and the sum of lengths. */
@@ -379,8 +363,7 @@ struct mana_rx_vec_at {
 static inline bool
 mana_rx_vec_has_space(const struct mana_rx_vec_at *at)
 {
-	return (uintptr_t)at->cqe <= at->cqe_last &&
-	       (uintptr_t)at->mbufs <= at->mbufs_last;
+	return (uintptr_t)at->cqe <= at->cqe_last && (uintptr_t)at->mbufs <= at->mbufs_last;
 }
 
 static inline void
@@ -394,8 +377,7 @@ mana_rx_vec_advance(struct mana_rx_vec_at *at, uint32_t nb_cqes, mana_vec_t len)
 
 /* Rounds of four CQEs with one packet each. False: there is no space for another one. */
 static __rte_always_inline bool
-mana_rx_vec_okay_rounds(const struct mana_hwq *hwq, mana_vec_t wants,
-			struct mana_rx_vec_at *at)
+mana_rx_vec_okay_rounds(const struct mana_hwq *hwq, mana_vec_t wants, struct mana_rx_vec_at *at)
 {
 	const mana_vec_t rearm = mana_vec_load_16(&hwq->rearm);
 	mana_vec_t v[MANA_RX_VEC_N], wrong, len;
@@ -408,8 +390,7 @@ mana_rx_vec_okay_rounds(const struct mana_hwq *hwq, mana_vec_t wants,
 		MANA_UNROLLED(i, MANA_RX_VEC_N)
 			v[i] = mana_vec_load(&at->cqe[i].rx.flags);
 		rte_compiler_barrier();
-		if (unlikely(!mana_rx_vec_okay(hwq, rearm, v, wrong, at->pkts,
-					       at->mbufs, &len)))
+		if (unlikely(!mana_rx_vec_okay(hwq, rearm, v, wrong, at->pkts, at->mbufs, &len)))
 			return true;
 		mana_rx_vec_advance(at, MANA_RX_VEC_N, len);
 	} while (mana_rx_vec_has_space(at));
@@ -418,8 +399,7 @@ mana_rx_vec_okay_rounds(const struct mana_hwq *hwq, mana_vec_t wants,
 
 /* Deliver the packets of one CQE of four packets. */
 static __rte_always_inline bool
-mana_rx_vec_coalesced_rounds(const struct mana_hwq *hwq, uint32_t want,
-			     struct mana_rx_vec_at *at)
+mana_rx_vec_coalesced_rounds(const struct mana_hwq *hwq, uint32_t want, struct mana_rx_vec_at *at)
 {
 	const mana_vec_t rearm = mana_vec_load_16(&hwq->rearm);
 	mana_vec_t len;
@@ -436,24 +416,19 @@ mana_rx_vec_coalesced_rounds(const struct mana_hwq *hwq, uint32_t want,
 }
 
 /*
- * See mana_rx_loop_t. The owner bits are the same up to the end of the ring.
- *
- * The next CQE selects the rounds, which load and check it again. Rounds that
- * deliver nothing end the loop.
+ * See mana_rx_loop_t. The owner bits are the same up to the end of the ring. The next CQE
+ * selects the rounds, which load and check it again. Rounds that deliver nothing end the loop.
  */
 static __rte_always_inline uint32_t
-mana_rx_vec_loop(struct mana_hwq *hwq, struct rte_mbuf **pkts,
-		 uint32_t nb_pkts)
+mana_rx_vec_loop(struct mana_hwq *hwq, struct rte_mbuf **pkts, uint32_t nb_pkts)
 {
 	const uint32_t want = mana_cq_trailer_wanted(&hwq->cq, hwq->cq.ci);
 	const mana_vec_t wants = mana_vec_dup32(want);
 	const struct gdma_cqe *const first = mana_cq_cqe(&hwq->cq, hwq->cq.ci);
-	struct rte_mbuf *const *const mbufs =
-		&hwq->mbufs[hwq->rq.ci & hwq->mbuf_mask];
+	struct rte_mbuf *const *const mbufs = &hwq->mbufs[hwq->rq.ci & hwq->mbuf_mask];
 	struct rte_mbuf *const *before;
 	struct mana_rx_vec_at at = {
-		.cqe = first, .mbufs = mbufs, .pkts = pkts,
-		.bytes = mana_vec_zero(),
+		.cqe = first, .mbufs = mbufs, .pkts = pkts, .bytes = mana_vec_zero(),
 	};
 	uint32_t nb, nb_cqes;
 	bool has_space;
@@ -502,8 +477,8 @@ mana_rxq_only(const struct mana_rxq *rxq)
  * otherwise are not inlined, and end the burst, so that the calls are jumps.
  */
 static __rte_always_inline uint16_t
-mana_rx_burst_tmpl(struct mana_rxq *rxq, struct rte_mbuf **pkts,
-		   uint32_t nb_pkts, mana_rx_poll_t poll)
+mana_rx_burst_tmpl(struct mana_rxq *rxq, struct rte_mbuf **pkts, uint32_t nb_pkts,
+		   mana_rx_poll_t poll)
 {
 	struct mana_hwq *hwq;
 
@@ -566,8 +541,7 @@ bool
 mana_rx_path_is_allowed(const struct mana_rx_path *path)
 {
 #ifdef RTE_ARCH_X86_64
-	if (path->simd_bits == RTE_VECT_SIMD_256 &&
-	    rte_cpu_get_flag_enabled(RTE_CPUFLAG_AVX2) != 1)
+	if (path->simd_bits == RTE_VECT_SIMD_256 && rte_cpu_get_flag_enabled(RTE_CPUFLAG_AVX2) != 1)
 		return false;
 #endif
 	return path->simd_bits <= rte_vect_get_max_simd_bitwidth();
