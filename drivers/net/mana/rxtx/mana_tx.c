@@ -19,8 +19,6 @@
  * A queue that has failed (disabled by the device, or overrun) takes nothing: the
  * burst returns 0, like ethdev's function for stopped ports, and the packets stay
  * with the caller. Posted packets are freed when the queue is stopped.
- *
- * When a burst looks at completions: see mana_tx.h.
  */
 
 #include <rte_cpuflags.h>
@@ -36,11 +34,9 @@ static inline uint32_t
 ring_space(const struct mana_txq *txq)
 {
 	uint32_t mask_bu = txq->sq.mask_bu;
-	uint32_t space = RTE_MIN(mana_wq_free_bu(&txq->sq),
-				 mask_bu + 1 - (txq->sq.pi & mask_bu));
+	uint32_t space = RTE_MIN(mana_wq_free_bu(&txq->sq), mask_bu + 1 - (txq->sq.pi & mask_bu));
 
-	return RTE_MIN(space, txq->mbuf_mask + 1 -
-				      (txq->mbuf_pi & txq->mbuf_mask));
+	return RTE_MIN(space, txq->mbuf_mask + 1 - (txq->mbuf_pi & txq->mbuf_mask));
 }
 
 /* Packets of one BU for which there is space. */
@@ -55,9 +51,8 @@ wqe_space(const struct mana_txq *txq)
 }
 
 /*
- * Look at completions, then set how many packets may go before the next look. Returns
- * whether the burst fits now, as one batch and one group. Not inlined, so that other
- * bursts have fewer registers to save.
+ * Look at completions, then set how many packets may go before the next look. Returns whether
+ * the burst fits now, as one batch and one group. Not inlined: bursts save fewer registers.
  */
 static __rte_noinline bool
 refresh(struct mana_txq *txq, size_t nb)
@@ -71,10 +66,7 @@ refresh(struct mana_txq *txq, size_t nb)
 	return nb <= txq->batch_space;
 }
 
-/*
- * Constants of the instances of the loops below. With none of them, a loop takes
- * packets without requests, in the short OOB.
- */
+/* Instances of the loops below. With no flag, one takes packets without requests, short OOB. */
 #define F_CSUM 1u /* takes checksum requests */
 #define F_TSO 2u /* takes segmentation requests */
 #define F_LONG 4u /* writes the long OOB, and takes VLAN tags */
@@ -99,13 +91,11 @@ name(struct mana_txq *txq, struct rte_mbuf **pkts, size_t nb) \
 static inline uint32_t
 flags_refused(const uint32_t f)
 {
-	uint64_t taken = MANA_TX_OL_CSUM |
-			 (f & F_TSO ? RTE_MBUF_F_TX_TCP_SEG : 0) |
+	uint64_t taken = MANA_TX_OL_CSUM | (f & F_TSO ? RTE_MBUF_F_TX_TCP_SEG : 0) |
 			 (f & F_LONG ? RTE_MBUF_F_TX_VLAN : 0);
 
-	return MANA_TX_OL_HALF(f & F_CSUM ?
-		(MANA_TX_OL_SPECIAL & ~taken) | MANA_TX_OL_TUNNEL :
-		MANA_TX_OL_SPECIAL);
+	return MANA_TX_OL_HALF(f & F_CSUM ? (MANA_TX_OL_SPECIAL & ~taken) | MANA_TX_OL_TUNNEL :
+					    MANA_TX_OL_SPECIAL);
 }
 
 /* Flags that all packets of an instance need. */
@@ -146,8 +136,7 @@ region_follow(struct mana_txq *txq, const struct rte_mbuf *m)
 	uintptr_t addr = rte_pktmbuf_mtod(m, uintptr_t);
 	struct mana_mr_range region;
 
-	if (mana_mr_range_holds(&txq->region, addr, 1) ||
-	    !mana_mr_find(&txq->mr, addr, 1, &region))
+	if (mana_mr_range_holds(&txq->region, addr, 1) || !mana_mr_find(&txq->mr, addr, 1, &region))
 		return false;
 	mana_tx_region_set(txq, region);
 	return true;
@@ -174,10 +163,8 @@ write_rounds(struct mana_txq *txq, struct rte_mbuf **pkts, size_t nb,
 	const struct mana_tx_headers hdrs = known->req.hdrs;
 	const uint64_t offload = known->offload;
 	struct mana_tx_origin origin = round_origin(txq, known, f);
-	const mana_vec_t want = mana_vec_of64(
-		(uint64_t)MANA_TX_ONE_REF_ONE_SEG << 16,
-		f & F_CSUM ? (uint64_t)known->flags << 32 &
-			       ~RTE_MBUF_F_TX_TCP_SEG : 0);
+	const mana_vec_t want = mana_vec_of64((uint64_t)MANA_TX_ONE_REF_ONE_SEG << 16,
+		f & F_CSUM ? (uint64_t)known->flags << 32 & ~RTE_MBUF_F_TX_TCP_SEG : 0);
 	const mana_vec_t mask = mana_vec_of64(UINT64_C(0xffffffff0000),
 		MANA_TX_OL_SPECIAL | (f & F_CSUM ? MANA_TX_OL_INFO : 0));
 	struct rte_mbuf **const first = pkts, **const end = pkts + (nb & ~(ROUND - 1));
@@ -283,8 +270,7 @@ write_batch(struct mana_txq *txq, struct rte_mbuf **pkts, size_t n, size_t nb,
 	const uint32_t at = txq->mbuf_pi & txq->mbuf_mask;
 	struct rte_mbuf **mbufs = &txq->mbufs[at];
 	struct rte_mempool **pools = &txq->pools[at];
-	const uint64_t oob = f & F_LONG ?
-		mana_tx_long_oob(txq) : txq->oob | txq->no_cqe;
+	const uint64_t oob = f & F_LONG ? mana_tx_long_oob(txq) : txq->oob | txq->no_cqe;
 	const mana_vec_t head = mana_vec_of64(
 		GDMA_WQE_HEADER(1, f & F_LONG ? GDMA_OOB_LONG_DIV4 : GDMA_OOB_SHORT_DIV4), oob);
 	const uint32_t needed = flags_needed(txq, f);
@@ -297,8 +283,7 @@ write_batch(struct mana_txq *txq, struct rte_mbuf **pkts, size_t n, size_t nb,
 		if ((f & F_ROUNDS) && nb - n >= ROUND &&
 		    (!(f & F_CSUM) ||
 		     mana_tx_request_of(txq, pkts[n], pkts[n]->data_len) != NULL)) {
-			nb_round = write_rounds(txq, pkts + n, nb - n, mp, wqe,
-						mbufs + n, head, f);
+			nb_round = write_rounds(txq, pkts + n, nb - n, mp, wqe, mbufs + n, head, f);
 			n += nb_round;
 			if (n == nb)
 				break;
@@ -412,9 +397,7 @@ put_batch(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb, bool any_po
 }
 
 /*
- * ---- Packets of more than one BU ---------------------------------------------
- *
- * Chains, VLAN tags, the long OOB, segmentation.
+ * ---- Packets of more than one BU: chains, VLAN tags, long OOB, segmentation -----
  *
  * The loop checks a packet while it writes the WQE. The packet's mbufs and the
  * queue's indices change after all checks have passed.
@@ -434,9 +417,8 @@ chain_space(const struct mana_txq *txq, uint32_t left)
 }
 
 /*
- * Bytes of the headers if they share the first segment with payload and need an
- * SGE of their own; else 0. Also 0 for a packet with nb_segs 0, which is refused
- * for that.
+ * Bytes of the headers if they share the first segment with payload and need an SGE of their
+ * own; else 0. Also 0 for a packet with nb_segs 0, which is refused for that.
  */
 static inline uint32_t
 chain_split(const struct rte_mbuf *m, uint32_t flags, const uint32_t f)
@@ -455,9 +437,8 @@ chain_head(struct mana_txq *txq, struct rte_mbuf *m, uint32_t flags,
 	   uint32_t bytes, uint32_t nb_sge, uint64_t oob, uint64_t *wqe,
 	   const uint32_t f)
 {
-	uint64_t header = GDMA_WQE_HEADER(nb_sge, f & F_LONG ?
-					  GDMA_OOB_LONG_DIV4 :
-					  GDMA_OOB_SHORT_DIV4);
+	uint64_t header = GDMA_WQE_HEADER(nb_sge, f & F_LONG ? GDMA_OOB_LONG_DIV4 :
+							       GDMA_OOB_SHORT_DIV4);
 	const struct mana_tx_request *req;
 
 	if ((f & F_CSUM) && (flags & (FLAGS_CSUM | FLAG_TSO)) != 0) {
@@ -492,10 +473,8 @@ chain_segments(const struct mana_tx_origin *origin, uint32_t lkey,
 	       struct rte_mbuf **entry, struct rte_mbuf **end, uint32_t split_bytes)
 {
 	const mana_vec_t want = mana_vec_of64(UINT64_C(1) << 16, 0);
-	const mana_vec_t mask = mana_vec_of64(UINT64_C(0xffff0000),
-					      MANA_TX_OL_NOT_DIRECT);
-	mana_vec_t split = mana_vec_of64(split_bytes,
-					 (0 - (uint64_t)split_bytes) << 32);
+	const mana_vec_t mask = mana_vec_of64(UINT64_C(0xffff0000), MANA_TX_OL_NOT_DIRECT);
+	mana_vec_t split = mana_vec_of64(split_bytes, (0 - (uint64_t)split_bytes) << 32);
 	mana_vec_t wrong = mana_vec_zero(), most = mana_vec_zero();
 	uint32_t bytes = 0;
 
@@ -533,8 +512,7 @@ write_chains(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb,
 	     struct rte_mempool *mp, const uint32_t f)
 {
 	/* Copies: stores to a WQE cannot change them. */
-	const uint64_t oob = f & F_LONG ? mana_tx_long_oob(txq) :
-					  txq->oob | txq->no_cqe;
+	const uint64_t oob = f & F_LONG ? mana_tx_long_oob(txq) : txq->oob | txq->no_cqe;
 	const uint32_t refused = flags_refused(f), needed = flags_needed(txq, f);
 	const uint32_t max_sge = txq->max_sge, mask = txq->mask;
 	const struct mana_tx_origin origin = mana_tx_origin(&txq->region, 1);
@@ -572,8 +550,7 @@ write_chains(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb,
 		mana_vec_store_16(&next[-2], mana_vec_zero());
 		len = chain_segments(&origin, lkey, mp, m, wqe + (f & F_LONG ? 4 : 2),
 				     entry, end, f & F_TSO ? split_bytes : 0);
-		if (unlikely(len == 0 || !chain_head(txq, m, flags, len, nb_sge,
-						     oob, wqe, f)))
+		if (unlikely(len == 0 || !chain_head(txq, m, flags, len, nb_sge, oob, wqe, f)))
 			break;
 		info[pi & mask] = MANA_TX_INFO(nb_bu, nb_segs);
 		wqe = next;
@@ -589,14 +566,12 @@ write_chains(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb,
 		return 0;
 	txq->bytes += bytes;
 	mana_tx_post(txq, pi - pi_before, (size_t)(wqe - start) / GDMA_BU_WORDS,
-		     info[(pi - 1) & mask] & MANA_TX_INFO_BU_M,
-		     entry - first, mp);
+		     info[(pi - 1) & mask] & MANA_TX_INFO_BU_M, entry - first, mp);
 	return pi - pi_before;
 }
 static_assert(GDMA_WQE_SGL_SHORT_BYTES + 2 * GDMA_SGE_BYTES ==
 	      GDMA_BU_BYTES + GDMA_SGE_BYTES, "short OOB: one SGE in the first BU");
-static_assert(GDMA_WQE_SGL_LONG_BYTES == GDMA_BU_BYTES,
-	      "long OOB: no SGE in the first BU");
+static_assert(GDMA_WQE_SGL_LONG_BYTES == GDMA_BU_BYTES, "long OOB: no SGE in the first BU");
 
 INSTANCE(uint32_t, chains_no_request, write_chains, 0)
 INSTANCE(uint32_t, chains_csum, write_chains, F_CSUM)
@@ -705,10 +680,7 @@ mixed_burst(struct mana_txq *txq, struct rte_mbuf **pkts, uint16_t nb_pkts,
 	return i;
 }
 
-/*
- * A burst that begins with a batch, of which n packets are written. The others may be in
- * other regions and of other pools.
- */
+/* A burst that begins with a batch of n written packets. The others are of any pool and region. */
 static __rte_noinline uint16_t
 batch_burst(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb, uint32_t n)
 {
@@ -745,8 +717,7 @@ burst(struct mana_txq *txq, struct rte_mbuf **pkts, const size_t nb,
 
 	if (unlikely(mana_mr_is_stale(&txq->mr.view)))
 		regions_sync(txq);
-	if (unlikely(nb > txq->batch_space || mana_tx_newest_is_done(txq)) &&
-	    !refresh(txq, nb))
+	if (unlikely(nb > txq->batch_space || mana_tx_newest_is_done(txq)) && !refresh(txq, nb))
 		return mixed_burst(txq, pkts, nb, 0, NULL);
 	/* A burst of chains is no batch. An invalid mbuf may have no pool. */
 	n = mp == NULL || ((f & F_ROUNDS) && pkts[0]->nb_segs != 1) ? 0 :

@@ -18,28 +18,24 @@
 /* ---- Mbufs ---------------------------------------------------------------- */
 
 /*
- * Whether the driver may write to the first segment. ethdev forbids it if there is
- * another reference. An external buffer may be read-only memory, unless it is the
- * pool's own; a clone of such an mbuf counts only in the buffer
- * (rte_pktmbuf_attach()).
+ * Whether the driver may write to the first segment. ethdev forbids it if there is another
+ * reference. An external buffer may be read-only memory, unless it is the pool's own; a clone
+ * of such an mbuf counts only in the buffer (rte_pktmbuf_attach()).
  */
 static inline bool
 mana_tx_hdr_is_private(const struct rte_mbuf *m)
 {
 	return rte_mbuf_refcnt_read(m) == 1 &&
 	       (likely(RTE_MBUF_DIRECT(m)) ||
-		(RTE_MBUF_HAS_PINNED_EXTBUF(m) &&
-		 rte_mbuf_ext_refcnt_read(m->shinfo) == 1));
+		(RTE_MBUF_HAS_PINNED_EXTBUF(m) && rte_mbuf_ext_refcnt_read(m->shinfo) == 1));
 }
 
 /* Two fields of an mbuf, or half a word of a WQE. */
 typedef uint32_t mana_u32 __attribute__((may_alias, aligned(2)));
 
 /*
- * A direct mbuf of one segment and one reference returns to its pool without being
- * read: no other owner can get a reference before its completion.
- *
- * refcnt and nb_segs are the halves of one word.
+ * A direct mbuf of one segment and one reference returns to its pool without being read: no
+ * other owner can get a reference before its completion. refcnt and nb_segs share a word.
  */
 #define MANA_TX_ONE_REF_ONE_SEG UINT32_C(0x00010001)
 static_assert(offsetof(struct rte_mbuf, nb_segs) ==
@@ -74,16 +70,13 @@ static_assert(offsetof(struct rte_mbuf, refcnt) ==
 #define MANA_TX_OL_CSUM (RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK)
 /* A tunnel packet: all other lengths and flags describe the inner headers. */
 #define MANA_TX_OL_TUNNEL \
-	(RTE_MBUF_F_TX_OUTER_IPV4 | RTE_MBUF_F_TX_OUTER_IPV6 | \
-	 RTE_MBUF_F_TX_TUNNEL_MASK)
+	(RTE_MBUF_F_TX_OUTER_IPV4 | RTE_MBUF_F_TX_OUTER_IPV6 | RTE_MBUF_F_TX_TUNNEL_MASK)
 /* Flags that describe a packet and request nothing by themselves. */
-#define MANA_TX_OL_INFO \
-	(RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IPV6 | MANA_TX_OL_TUNNEL)
+#define MANA_TX_OL_INFO (RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IPV6 | MANA_TX_OL_TUNNEL)
 /* All requests, and those that are refused. */
 #define MANA_TX_OL_REQUEST (RTE_MBUF_F_TX_OFFLOAD_MASK & ~MANA_TX_OL_INFO)
 #define MANA_TX_OL_REFUSED \
-	(MANA_TX_OL_REQUEST & ~(MANA_TX_OL_CSUM | RTE_MBUF_F_TX_TCP_SEG | \
-				RTE_MBUF_F_TX_VLAN))
+	(MANA_TX_OL_REQUEST & ~(MANA_TX_OL_CSUM | RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_VLAN))
 
 /* The data is not in the mbuf's own buffer. */
 #define MANA_TX_OL_NOT_DIRECT (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL)
@@ -92,8 +85,7 @@ static_assert(offsetof(struct rte_mbuf, refcnt) ==
 
 /* All Tx flags are in the upper half of ol_flags. */
 #define MANA_TX_OL_HALF(flags) ((uint32_t)((flags) >> 32))
-static_assert(((MANA_TX_OL_SPECIAL | MANA_TX_OL_INFO) & UINT32_MAX) == 0,
-	      "upper half");
+static_assert(((MANA_TX_OL_SPECIAL | MANA_TX_OL_INFO) & UINT32_MAX) == 0, "upper half");
 
 static inline uint32_t
 mana_tx_flags(const struct rte_mbuf *m)
@@ -133,8 +125,7 @@ mana_tx_region_set(struct mana_txq *txq, struct mana_mr_range region)
 
 /* loaded: by mana_tx_load(). */
 static inline mana_vec_t
-mana_tx_place(const struct rte_mbuf *m, mana_vec_t loaded,
-	      const struct mana_tx_origin *origin)
+mana_tx_place(const struct rte_mbuf *m, mana_vec_t loaded, const struct mana_tx_origin *origin)
 {
 	mana_vec_t sge = mana_vec_add64(mana_vec_of64((uintptr_t)m->buf_addr, 0),
 		mana_vec_and(loaded, mana_vec_of64(UINT16_MAX, 0)));
@@ -160,13 +151,9 @@ mana_tx_places_wrong(mana_vec_t most, const struct mana_tx_origin *origin)
  */
 #define MANA_TX_INFO_BU_M 0x1fu
 #define MANA_TX_INFO_MBUFS_S 5
-#define MANA_TX_INFO(nb_bu, nb_mbufs) \
-	((uint16_t)((nb_bu) | (nb_mbufs) << MANA_TX_INFO_MBUFS_S))
+#define MANA_TX_INFO(nb_bu, nb_mbufs) ((uint16_t)((nb_bu) | (nb_mbufs) << MANA_TX_INFO_MBUFS_S))
 
-/*
- * Store a word of a WQE. volatile, because the compiler would combine two words in
- * a vector, which costs more.
- */
+/* Store a word of a WQE. volatile: a compiler combines two in a vector, which costs more. */
 static inline void
 mana_wqe_set(uint64_t *word, uint64_t value)
 {
@@ -188,8 +175,7 @@ mana_sge_set(uint64_t *sge, uint64_t addr, uint32_t key, uint32_t size_bytes)
 static inline uint64_t
 mana_tx_long_oob(const struct mana_txq *txq)
 {
-	return (txq->oob & ~txq->long_drop) | txq->no_cqe |
-	       UINT64_C(1) << MANA_TX_OOB_PKT_FMT_S;
+	return (txq->oob & ~txq->long_drop) | txq->no_cqe | UINT64_C(1) << MANA_TX_OOB_PKT_FMT_S;
 }
 
 /* The second word of the long OOB. */
@@ -216,8 +202,7 @@ mana_tx_group_add(struct mana_txq *txq, struct rte_mempool *mp, uint32_t last_bu
 	struct mana_tx_group *group = mana_tx_group_at(txq, txq->group_pi++);
 
 	/* The device does not have the WQE yet. */
-	mana_wq_bu(&txq->sq, last_bu)[1] &=
-		~rte_cpu_to_le_64(UINT64_C(1) << MANA_TX_OOB_NO_CQE_S);
+	mana_wq_bu(&txq->sq, last_bu)[1] &= ~rte_cpu_to_le_64(UINT64_C(1) << MANA_TX_OOB_NO_CQE_S);
 	group->mp = mp;
 	group->wqe_end = txq->pi;
 	group->mbuf_end = txq->mbuf_pi;
@@ -273,8 +258,7 @@ mana_tx_post(struct mana_txq *txq, uint32_t nb_wqes, uint32_t nb_bu,
 	if ((uint32_t)txq->pi == txq->open_pi)
 		txq->open_mp = mp;
 	else if (txq->open_mp != mp && txq->open_mp != NULL) {
-		mana_tx_pools_set(txq, txq->open_mbuf, txq->mbuf_pi - txq->open_mbuf,
-				  txq->open_mp);
+		mana_tx_pools_set(txq, txq->open_mbuf, txq->mbuf_pi - txq->open_mbuf, txq->open_mp);
 		txq->open_mp = NULL;
 	}
 	if (txq->open_mp == NULL && mp != NULL)
@@ -301,8 +285,7 @@ mana_tx_addr_sum(const uint8_t *l3, bool is_ipv4)
 	uint64_t sum = 0;
 
 	if (is_ipv4) {
-		memcpy(v4, l3 + offsetof(struct rte_ipv4_hdr, src_addr),
-		       sizeof(v4));
+		memcpy(v4, l3 + offsetof(struct rte_ipv4_hdr, src_addr), sizeof(v4));
 		return (uint64_t)v4[0] + v4[1];
 	}
 	memcpy(v6, l3 + offsetof(struct rte_ipv6_hdr, src_addr), sizeof(v6));
@@ -337,11 +320,10 @@ mana_tx_field_set(uint8_t *field, uint16_t value)
 }
 
 /*
- * Set the fields to the values that the device expects: 0 in the IPv4 checksum, the
- * sum of the pseudo header, folded and not complemented, in the L4 checksum (as
- * in Linux's CHECKSUM_PARTIAL). For LSO the length of IP is 0, and the pseudo
- * header has none. The values depend on the IP header only, so a second call
- * changes nothing. ASSUMED: lso-headers
+ * Set the fields to the values that the device expects: 0 in the IPv4 checksum, the sum of the
+ * pseudo header, folded and not complemented, in the L4 checksum (as in Linux's
+ * CHECKSUM_PARTIAL). For LSO the length of IP is 0, and the pseudo header has none. The values
+ * depend on the IP header only: a second call changes nothing. ASSUMED: lso-headers
  */
 static __rte_always_inline void
 mana_tx_headers_write(uint8_t *frame, const struct mana_tx_headers *hdrs)
@@ -383,8 +365,7 @@ mana_tx_tso_header(const struct rte_mbuf *m)
 
 /* The flags that, with tx_offload, identify a request of the fast lane. */
 #define MANA_TX_OL_KEY \
-	(MANA_TX_OL_CSUM | RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IPV6 | \
-	 RTE_MBUF_F_TX_TCP_SEG)
+	(MANA_TX_OL_CSUM | RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IPV6 | RTE_MBUF_F_TX_TCP_SEG)
 
 /* The fields of tx_offload that segmentation depends on. */
 #define MANA_TX_TSO_FIELDS_M \
@@ -395,8 +376,7 @@ mana_tx_tso_header(const struct rte_mbuf *m)
 static inline bool
 mana_tx_known_is(const struct mana_tx_known *known, const struct rte_mbuf *m)
 {
-	return (mana_tx_flags(m) & MANA_TX_OL_HALF(MANA_TX_OL_KEY)) ==
-		       known->flags &&
+	return (mana_tx_flags(m) & MANA_TX_OL_HALF(MANA_TX_OL_KEY)) == known->flags &&
 	       ((m->tx_offload ^ known->offload) & known->fields) == 0;
 }
 
@@ -405,13 +385,11 @@ mana_tx_known_is(const struct mana_tx_known *known, const struct rte_mbuf *m)
  * NULL: the slow lane has to decide.
  */
 const struct mana_tx_request *
-mana_tx_request_find(struct mana_txq *txq, const struct rte_mbuf *m,
-		     uint32_t bytes);
+mana_tx_request_find(struct mana_txq *txq, const struct rte_mbuf *m, uint32_t bytes);
 
 /* mana_tx_request_find(), inline if the packet has the request of the one before. */
 static inline const struct mana_tx_request *
-mana_tx_request_of(struct mana_txq *txq, const struct rte_mbuf *m,
-		   uint32_t bytes)
+mana_tx_request_of(struct mana_txq *txq, const struct rte_mbuf *m, uint32_t bytes)
 {
 	const struct mana_tx_known *known = txq->last_known;
 
@@ -434,14 +412,12 @@ int mana_tx_slow(struct mana_txq *txq, struct rte_mbuf *m);
  * The part that bursts inline. The rest is in mana_txq.c.
  *
  * A burst does not always look at completions: it is cheaper to take many at once, and
- * a pool takes many mbufs for little more than one. It frees completed packets:
- * - all of them, if it is a burst of no packets or would not fit otherwise, and
- *   in mana_txq_done_cleanup();
- * - all of them, if the newest packet before the burst has completed: an idle
- *   queue holds no packet beyond the next poll;
- * - all of them, after a CQE with an unexpected offset;
- * - else at the latest 32 packets after the last time, or one burst if it is
- *   larger.
+ * a pool takes many mbufs for little more than one. It frees all completed packets:
+ * - if it is a burst of no packets or would not fit otherwise; mana_txq_done_cleanup(), too;
+ * - if the newest packet before the burst has completed: an idle queue holds no packet
+ *   beyond the next poll;
+ * - after a CQE with an unexpected offset;
+ * - at the latest 32 packets after the last time, or one burst if it is larger.
  * The driver notices errors and overruns at the same moments.
  */
 
@@ -469,14 +445,12 @@ mana_tx_cqe_read(const struct gdma_cqe *cqe)
 {
 	return (struct mana_tx_cqe){
 		.type = mana_tx_cqe_type(cqe),
-		.position = mana_cqe_load(&cqe->tx.offsets) >>
-			    MANA_TX_CQE_WQE_OFFSET_S,
+		.position = mana_cqe_load(&cqe->tx.offsets) >> MANA_TX_CQE_WQE_OFFSET_S,
 	};
 }
 
 /* Free the mbufs up to an index of their ring; mp as in struct mana_tx_group. */
-void mana_tx_free_to(struct mana_txq *txq, struct rte_mempool *mp,
-		     uint32_t end);
+void mana_tx_free_to(struct mana_txq *txq, struct rte_mempool *mp, uint32_t end);
 
 /* Free mbufs of one pool that do not wrap, inline. */
 static inline void
@@ -531,10 +505,8 @@ mana_tx_reap_groups(struct mana_txq *txq, const uint32_t max)
 		cqe = mana_tx_cqe_read(entry);
 		group = mana_tx_group_at(txq, first + nb);
 		if (unlikely(nb == left || cqe.type != MANA_CQE_TX_OKAY ||
-			     ((cqe.position ^ group->bu_at) &
-			      txq->sq.mask_bu) != 0 ||
-			     (max != UINT32_MAX &&
-			      group->wqe_end - txq->ci > max))) {
+			     ((cqe.position ^ group->bu_at) & txq->sq.mask_bu) != 0 ||
+			     (max != UINT32_MAX && group->wqe_end - txq->ci > max))) {
 			is_good = false;
 			break;
 		}
@@ -554,11 +526,9 @@ mana_tx_reap_groups(struct mana_txq *txq, const uint32_t max)
 }
 
 /*
- * Whether the CQE of the newest group has been written; then all before it have
- * been, too. This only decides that it is time to reap. If WQEs without request
- * have CQEs, it looks at an older CQE, and may be true too early.
- *
- * There is a group: otherwise each burst reaps.
+ * Whether the CQE of the newest group, which there is, has been written; then all before it
+ * have been, too. This only decides that it is time to reap. If WQEs without request have
+ * CQEs, it looks at an older CQE, and may be true too early.
  */
 static inline bool
 mana_tx_newest_is_done(const struct mana_txq *txq)
@@ -570,10 +540,7 @@ mana_tx_newest_is_done(const struct mana_txq *txq)
 	return !mana_cq_is_empty(&txq->cq, idx, mana_cq_trailer(&txq->cq, idx));
 }
 
-/*
- * Free mbufs of an SQ that was destroyed, if the ring has them: at most max. Returns
- * their number.
- */
+/* Free at most max mbufs of an SQ that was destroyed. Returns how many. */
 uint32_t mana_tx_old_free(struct mana_txq *txq, uint32_t max);
 
 /*
@@ -586,8 +553,7 @@ uint32_t mana_tx_reap(struct mana_txq *txq, uint32_t max);
 static inline void
 mana_tx_reap_inline(struct mana_txq *txq)
 {
-	if (unlikely(txq->reap != MANA_TX_REAP_GROUPS ||
-		     !mana_tx_reap_groups(txq, UINT32_MAX)))
+	if (unlikely(txq->reap != MANA_TX_REAP_GROUPS || !mana_tx_reap_groups(txq, UINT32_MAX)))
 		mana_tx_reap(txq, UINT32_MAX);
 }
 

@@ -248,8 +248,7 @@ const char *mana_tx_burst_name(mana_burst_t function);
  * one is not: ENOTSUP, a request that the device cannot meet; EINVAL, lengths or flags
  * that contradict each other.
  */
-uint16_t mana_tx_pkt_prepare(void *queue, struct rte_mbuf **pkts,
-			     uint16_t nb_pkts);
+uint16_t mana_tx_pkt_prepare(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts);
 
 /* ---- Choices -------------------------------------------------------------- */
 
