@@ -483,20 +483,10 @@ mana_mr_remove_unknown(struct mana_priv *priv)
 
 /* ---- Mempools --------------------------------------------------------------- */
 
-static int
-chunk_compare(const void *a, const void *b)
-{
-	const struct mana_mr_region *left = a;
-	const struct mana_mr_region *right = b;
-
-	return left->base < right->base ? -1 : left->base > right->base;
-}
-
 static bool
 has_pinned_buffers(struct rte_mempool *mp)
 {
-	return (rte_pktmbuf_priv_flags(mp) &
-		RTE_PKTMBUF_POOL_F_PINNED_EXT_BUF) != 0;
+	return (rte_pktmbuf_priv_flags(mp) & RTE_PKTMBUF_POOL_F_PINNED_EXT_BUF) != 0;
 }
 
 /*
@@ -530,7 +520,7 @@ chunk_add(struct chunks *chunks, const struct rte_mempool *mp, const void *addr,
 {
 	struct mana_mr_region *chunk = &chunks->list[chunks->nb];
 
-	/* Buffers usually follow each other. */
+	/* DPDK lists the memory of a pool in ascending order. */
 	if (chunks->nb != 0 && chunk[-1].end == (uintptr_t)addr) {
 		chunk[-1].end += len;
 	} else if (chunks->nb < chunks->max) {
@@ -553,39 +543,26 @@ pinned_add(struct rte_mempool *mp, void *chunks, void *obj, unsigned int idx __r
 }
 
 /*
- * The pool's memory, sorted and joined: a pool of many small pages has a chunk for each
- * piece that is contiguous for a physical address. Returns the number of chunks or
+ * The pool's memory. Chunks that touch are joined: a pool of many small pages has one for
+ * each piece that is contiguous for a physical address. Returns the number of chunks or
  * -ENOMEM; the caller frees *list.
  */
 static int
 pool_chunks(struct rte_mempool *mp, struct mana_mr_region **list)
 {
 	bool is_pinned = has_pinned_buffers(mp);
-	struct chunks chunks = {
-		.max = (is_pinned ? mp->size : mp->nb_mem_chunks) + 1,
-	};
+	struct chunks chunks = { .max = (is_pinned ? mp->size : mp->nb_mem_chunks) + 1 };
 	const struct rte_mempool_memhdr *memhdr;
-	int nb = 0;
 
 	*list = chunks.list = calloc(chunks.max, sizeof(*chunks.list));
 	if (chunks.list == NULL)
 		return -ENOMEM;
-	if (is_pinned) {
+	if (is_pinned)
 		rte_mempool_obj_iter(mp, pinned_add, &chunks);
-	} else {
-		STAILQ_FOREACH(memhdr, &mp->mem_list, next) {
+	else
+		STAILQ_FOREACH(memhdr, &mp->mem_list, next)
 			chunk_add(&chunks, mp, memhdr->addr, memhdr->len);
-		}
-	}
-	qsort(chunks.list, chunks.nb, sizeof(*chunks.list), chunk_compare);
-	for (uint32_t i = 0; i < chunks.nb; i++) {
-		if (nb != 0 && chunks.list[i].base <= chunks.list[nb - 1].end)
-			chunks.list[nb - 1].end = RTE_MAX(chunks.list[nb - 1].end,
-							  chunks.list[i].end);
-		else
-			chunks.list[nb++] = chunks.list[i];
-	}
-	return nb;
+	return chunks.nb;
 }
 
 /* Registers what pool_chunks() has returned, and frees it. */
