@@ -500,7 +500,7 @@ MR_TEST(test_chunks_of_a_pool)
 	assert_int_equal(region(0)->end, AT + 2 * PAGE);
 	assert_int_equal(region(1)->base, AT + 4 * PAGE);
 	assert_int_equal(pool_lkey(&pool, AT + 4 * PAGE), 2);
-	assert_int_equal(mana_mr_add_pool(&priv, &pool.mp, true), 0);
+	assert_int_equal(mana_mr_add_pool(&priv, &pool.mp), 0);
 	assert_int_equal(play.nb_creates, 2);
 	play.pool_event(RTE_MEMPOOL_EVENT_READY, &pool.mp, NULL);
 	assert_int_equal(nb_regions(), 2);
@@ -514,12 +514,12 @@ MR_TEST(test_pool_grows)
 	struct pool pool;
 
 	pool_init(&pool);
-	assert_int_equal(mana_mr_add_pool(&priv, &pool.mp, true), 0);
+	assert_int_equal(mana_mr_add_pool(&priv, &pool.mp), 0);
 	assert_int_equal(play.nb_creates, 0);
 	for (uint32_t i = 0; i < 3; i++)
 		pool_chunk(&pool, AT + 2 * i * PAGE, PAGE);
 	pool.mp.nb_mem_chunks = 1;
-	assert_int_equal(mana_mr_add_pool(&priv, &pool.mp, true), 0);
+	assert_int_equal(mana_mr_add_pool(&priv, &pool.mp), 0);
 	assert_int_equal(nb_regions(), 2);
 	pool.mp.nb_mem_chunks = 3;
 	assert_int_equal(pool_lkey(&pool, AT + 4 * PAGE), 3);
@@ -537,15 +537,15 @@ MR_TEST(test_same_address)
 		pool_chunk(&pool, AT, PAGE);
 		pool_chunk(&other, AT, PAGE);
 		if (is_pool_first)
-			assert_int_equal(mana_mr_add_pool(&priv, &pool.mp, true), 0);
+			assert_int_equal(mana_mr_add_pool(&priv, &pool.mp), 0);
 		assert_int_equal(mana_mr_add_range(&priv, AT, 2 * PAGE), 0);
-		assert_int_equal(mana_mr_add_pool(&priv, &pool.mp, true), 0);
+		assert_int_equal(mana_mr_add_pool(&priv, &pool.mp), 0);
 		assert_int_equal(play.nb_creates, 2);
 		assert_int_equal(region(0)->kind, MANA_MR_USER);
 		assert_ptr_equal(region(1)->pool, &pool.mp);
 		assert_int_equal(lkey_of(NULL, AT, 64), region(1)->lkey);
 		assert_int_equal(lkey_of(NULL, AT, PAGE + 1), region(0)->lkey);
-		assert_int_equal(mana_mr_add_pool(&priv, &other.mp, true), 0);
+		assert_int_equal(mana_mr_add_pool(&priv, &other.mp), 0);
 		assert_int_equal(nb_regions(), 3);
 		/* Its memory is another one's, so it was gone. */
 		play.pool_event(RTE_MEMPOOL_EVENT_DESTROY, &pool.mp, NULL);
@@ -572,11 +572,11 @@ MR_TEST(test_pool_in_the_place_of_another)
 	for (uint32_t i = 0; i < 2; i++, next = &other) {
 		pool_init(&pool);
 		pool_chunk(&pool, AT, 4 * PAGE);
-		assert_int_equal(mana_mr_add_pool(&priv, &pool.mp, true), 0);
+		assert_int_equal(mana_mr_add_pool(&priv, &pool.mp), 0);
 		assert_int_equal(lkey_of(NULL, AT, 64), 1);
 		pool_init(next);
 		pool_chunk(next, AT + PAGE, PAGE);
-		assert_int_equal(mana_mr_add_pool(&priv, &next->mp, true), 0);
+		assert_int_equal(mana_mr_add_pool(&priv, &next->mp), 0);
 		assert_int_equal(pool_lkey(next, AT + PAGE), 2);
 		/* EAL unmaps the rest. */
 		play.mem_event(RTE_MEM_EVENT_FREE, (void *)(AT + 2 * PAGE), 2 * PAGE, &priv);
@@ -601,7 +601,7 @@ MR_TEST(test_end_of_a_neighbour)
 		pool_init(&pools[i]);
 		pool_chunk(&pools[i], AT + i * PAGE, PAGE);
 		pool_chunk(&pools[i], AT + (2 + i) * PAGE, PAGE);
-		assert_int_equal(mana_mr_add_pool(&priv, &pools[i].mp, true), 0);
+		assert_int_equal(mana_mr_add_pool(&priv, &pools[i].mp), 0);
 	}
 	play.pool_event(RTE_MEMPOOL_EVENT_DESTROY, &pools[0].mp, NULL);
 	assert_int_equal(nb_regions(), 2);
@@ -664,7 +664,7 @@ MR_TEST(test_table_grows)
 	play.no_memory = true;
 	assert_int_equal(mana_mr_reserve(&priv), -ENOMEM);
 	assert_int_equal(mana_mr_add_range(&priv, AT + 2 * nb * PAGE, PAGE), -ENOMEM);
-	assert_int_equal(mana_mr_add_pool(&priv, &pool.mp, true), -ENOMEM);
+	assert_int_equal(mana_mr_add_pool(&priv, &pool.mp), -ENOMEM);
 	assert_int_equal(nb_regions(), nb);
 	play.no_memory = false;
 	assert_int_equal(mana_mr_reserve(&priv), 0);
@@ -708,7 +708,7 @@ static struct pool common;
 static void
 add_common(void)
 {
-	assert_int_equal(mana_mr_add_pool(&priv, &common.mp, true), 0);
+	assert_int_equal(mana_mr_add_pool(&priv, &common.mp), 0);
 }
 
 /* Two threads register the same pool: it has one key. */
@@ -793,7 +793,7 @@ MR_TEST(test_chunk_fails)
 	pool_chunk(&pool, AT + 2 * PAGE, PAGE);
 	pool_chunk(&pool, AT + 4 * PAGE, PAGE);
 	play.create_errors[1] = -ENOMEM;
-	assert_int_equal(mana_mr_add_pool(&priv, &pool.mp, true), -ENOMEM);
+	assert_int_equal(mana_mr_add_pool(&priv, &pool.mp), -ENOMEM);
 	assert_int_equal(play.nb_creates, 2);
 	assert_int_equal(play.addr, AT + 2 * PAGE);
 	assert_int_equal(play.nb_reports, 1);
@@ -811,7 +811,7 @@ MR_TEST(test_lost_device)
 	for (uint32_t i = 0; i < RTE_DIM(pools); i++) {
 		pool_init(&pools[i]);
 		pool_chunk(&pools[i], AT + 4 * i * PAGE, PAGE);
-		assert_int_equal(mana_mr_add_pool(&priv, &pools[i].mp, true), 0);
+		assert_int_equal(mana_mr_add_pool(&priv, &pools[i].mp), 0);
 	}
 	assert_int_equal(mana_mr_add_range(&priv, AT + 8 * PAGE, PAGE), 0);
 	/* Without a key from the loss until the device is back. */
@@ -1014,7 +1014,7 @@ MR_TEST(test_lost_while_attached)
 
 	pool_init(&pool);
 	pool_chunk(&pool, AT, PAGE);
-	assert_int_equal(mana_mr_add_pool(&priv, &pool.mp, true), 0);
+	assert_int_equal(mana_mr_add_pool(&priv, &pool.mp), 0);
 	for (uint32_t i = 0; i < RTE_DIM(errors); i++) {
 		assert_int_equal(mana_mr_table_detach(&priv), 0);
 		play.nb_creates = 0;

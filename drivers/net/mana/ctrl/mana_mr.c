@@ -449,21 +449,29 @@ mem_event(enum rte_mem_event type, const void *addr, size_t len, void *arg)
 		(void)regions_remove(arg, (struct filter){ .base = base, .end = base + len });
 }
 
+/* Registers a region where DPDK memory may be allocated; gives a message if it fails. */
+static int
+region_setup(struct mana_priv *priv, const struct mana_mr_region *region)
+{
+	int ret = mana_mr_reserve(priv);
+
+	if (ret == 0)
+		ret = region_add(priv, region);
+	if (ret != 0)
+		mana_diag_mr(priv, region->base, region->end - region->base, ret);
+	return ret;
+}
+
 int
 mana_mr_add_range(struct mana_priv *priv, uintptr_t addr, size_t len)
 {
-	struct mana_mr_region region = {
+	const struct mana_mr_region region = {
 		.base = addr,
 		.end = addr + len,
 		.kind = MANA_MR_USER,
 	};
-	int ret = mana_mr_reserve(priv);
 
-	if (ret == 0)
-		ret = region_add(priv, &region);
-	if (ret != 0)
-		mana_diag_mr(priv, addr, len, ret);
-	return ret;
+	return region_setup(priv, &region);
 }
 
 int
@@ -565,33 +573,28 @@ pool_chunks(struct rte_mempool *mp, struct mana_mr_region **list)
 	return chunks.nb;
 }
 
-/* Registers what pool_chunks() has returned, and frees it. */
-static int
-chunks_register(struct mana_priv *priv, struct mana_mr_region *list, int nb, bool is_setup)
+int
+mana_mr_add_pool(struct mana_priv *priv, struct rte_mempool *mp)
 {
-	const struct mana_mr_region none = { .base = 0 }, *at = &none;
+	struct mana_mr_region *list;
+	int nb = pool_chunks(mp, &list);
 	int ret = RTE_MIN(nb, 0);
 
-	for (int i = 0; i < nb && ret == 0; i++) {
-		at = &list[i];
-		if (is_setup)
-			ret = mana_mr_reserve(priv);
-		if (ret == 0)
-			ret = region_add(priv, at);
-	}
-	if (ret != 0 && is_setup)
-		mana_diag_mr(priv, at->base, at->end - at->base, ret);
+	for (int i = 0; i < nb && ret == 0; i++)
+		ret = region_setup(priv, &list[i]);
+	if (nb < 0)
+		mana_diag_mr(priv, 0, 0, nb);
 	free(list);
 	return ret;
 }
 
-int
-mana_mr_add_pool(struct mana_priv *priv, struct rte_mempool *mp, bool is_setup)
+/* Registers what pool_chunks() has returned, until one fails, and frees it. */
+static void
+chunks_add(struct mana_priv *priv, struct mana_mr_region *list, int nb)
 {
-	struct mana_mr_region *list;
-	int nb = pool_chunks(mp, &list);
-
-	return chunks_register(priv, list, nb, is_setup);
+	for (int i = 0; i < nb && region_add(priv, &list[i]) == 0; i++)
+		;
+	free(list);
 }
 
 /*
@@ -701,13 +704,16 @@ mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m, uintptr_t ad
 {
 	struct mana_priv *priv = cache->view.table->port;
 	struct rte_mempool *mp = pool_of(m);
-	int ret;
+	struct mana_mr_region *list;
+	int ret, nb;
 
 	if (mana_atomic_load(&mana_process_id) != MANA_PROCESS_PRIMARY)
 		return ask(&cache->ask, mp, addr, len_bytes);
 	/* Memory of a packet in use is not given back, so EAL's lock is not needed. */
-	if (mp != NULL && is_packet_pool(mp))
-		(void)mana_mr_add_pool(priv, mp, false);
+	if (mp != NULL && is_packet_pool(mp)) {
+		nb = pool_chunks(mp, &list);
+		chunks_add(priv, list, nb);
+	}
 	if (is_registered(priv, addr, len_bytes, false))
 		return 0;
 	ret = register_around(priv, m, addr, len_bytes);
@@ -753,7 +759,7 @@ mana_mr_serve(struct mana_priv *priv, uintptr_t addr, size_t len,
 	if (ret != 0)
 		return ret;
 	rte_mempool_walk(pool_compare, &search);
-	(void)chunks_register(priv, search.list, search.nb, false);
+	chunks_add(priv, search.list, search.nb);
 	if (!is_registered(priv, addr, len, true))
 		ret = is_shared(addr, len) ? register_around(priv, NULL, addr, len) :
 					     -EACCES;

@@ -321,11 +321,8 @@ int mana_mr_table_attach(struct mana_priv *priv);
  * the next attach, what is added is remembered only.
  */
 int mana_mr_table_detach(struct mana_priv *priv);
-/*
- * Registers all memory that the pool's packets live in. is_setup: DPDK memory may be
- * allocated for the table, and a failure gives a message.
- */
-int mana_mr_add_pool(struct mana_priv *priv, struct rte_mempool *mp, bool is_setup);
+/* Registers all memory that the pool's packets live in. */
+int mana_mr_add_pool(struct mana_priv *priv, struct rte_mempool *mp);
 /* A range that the application maps (rte_dev_dma_map). */
 int mana_mr_add_range(struct mana_priv *priv, uintptr_t addr, size_t len);
 /* -ENOENT: this very range was not added. */

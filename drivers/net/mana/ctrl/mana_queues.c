@@ -281,7 +281,7 @@ mana_rxq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 	if (ret == 0)
 		ret = mana_rx_layout_check(priv, &rxq->layout, priv->data->mtu, &rxq->scatter);
 	for (uint16_t i = 0; ret == 0 && i < rxq->layout.nb_segs; i++)
-		ret = mana_mr_add_pool(priv, segs[i].mp, true);
+		ret = mana_mr_add_pool(priv, segs[i].mp);
 	if (ret != 0) {
 		rte_free(rxq);
 		return ret;
