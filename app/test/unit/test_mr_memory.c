@@ -242,14 +242,6 @@ rte_mem_event_callback_register(const char *name, rte_mem_event_callback_t func,
 	return play.mem_event_error != 0 ? -1 : 0;
 }
 
-int
-rte_mem_event_callback_unregister(const char *name, void *arg)
-{
-	RTE_SET_USED(name);
-	RTE_SET_USED(arg);
-	return 0;
-}
-
 static int
 setup(void **state)
 {
@@ -343,7 +335,7 @@ MR_TEST(test_freed_huge_pages_are_deregistered)
 		play.msl[0] = &msl;
 		assert_int_not_equal(lkey_of(NULL, AT + sizes[i], 64), 0);
 		assert_int_equal(play.len, sizes[i]);
-		play.mem_event(RTE_MEM_EVENT_FREE, (void *)(AT + sizes[i]), sizes[i], &priv);
+		play.mem_event(RTE_MEM_EVENT_FREE, (void *)(AT + sizes[i]), sizes[i], NULL);
 		assert_int_equal(nb_regions(), 0);
 	}
 	play.msl[0] = NULL;
@@ -382,11 +374,11 @@ MR_TEST(test_user_range_matches_exactly)
 MR_TEST(test_freed_memory_is_deregistered)
 {
 	assert_int_equal(mana_mr_add_range(&priv, AT + PAGE, PAGE), 0);
-	play.mem_event(RTE_MEM_EVENT_ALLOC, (void *)(AT + PAGE), PAGE, &priv);
-	play.mem_event(RTE_MEM_EVENT_FREE, (void *)AT, PAGE, &priv);
-	play.mem_event(RTE_MEM_EVENT_FREE, (void *)(AT + 2 * PAGE), PAGE, &priv);
+	play.mem_event(RTE_MEM_EVENT_ALLOC, (void *)(AT + PAGE), PAGE, NULL);
+	play.mem_event(RTE_MEM_EVENT_FREE, (void *)AT, PAGE, NULL);
+	play.mem_event(RTE_MEM_EVENT_FREE, (void *)(AT + 2 * PAGE), PAGE, NULL);
 	assert_int_equal(nb_regions(), 1);
-	play.mem_event(RTE_MEM_EVENT_FREE, (void *)(AT + 2 * PAGE - 1), 1, &priv);
+	play.mem_event(RTE_MEM_EVENT_FREE, (void *)(AT + 2 * PAGE - 1), 1, NULL);
 	assert_int_equal(nb_regions(), 0);
 }
 
@@ -579,7 +571,7 @@ MR_TEST(test_pool_in_the_place_of_another)
 		assert_int_equal(mana_mr_add_pool(&priv, &next->mp), 0);
 		assert_int_equal(pool_lkey(next, AT + PAGE), 2);
 		/* EAL unmaps the rest. */
-		play.mem_event(RTE_MEM_EVENT_FREE, (void *)(AT + 2 * PAGE), 2 * PAGE, &priv);
+		play.mem_event(RTE_MEM_EVENT_FREE, (void *)(AT + 2 * PAGE), 2 * PAGE, NULL);
 		assert_int_equal(priv.counters.mr_deregistrations, 0);
 		assert_int_equal(pool_lkey(next, AT + PAGE), 2);
 		mana_mr_remove_unknown(&priv);
@@ -744,7 +736,7 @@ MR_TEST(test_two_bursts_miss)
 static void
 free_two_chunks(void)
 {
-	play.mem_event(RTE_MEM_EVENT_FREE, (void *)AT, 3 * PAGE, &priv);
+	play.mem_event(RTE_MEM_EVENT_FREE, (void *)AT, 3 * PAGE, NULL);
 }
 
 /* Memory is freed while the first piece of it gets its key again. */

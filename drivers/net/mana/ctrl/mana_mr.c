@@ -437,16 +437,49 @@ register_around(struct mana_priv *priv, const struct rte_mbuf *m, uintptr_t addr
 
 /* ---- Ranges and events -------------------------------------------------- */
 
+/*
+ * Deregisters memory of all ports. DPDK calls the functions below for as long as the program
+ * runs, that of mempools without a lock, so a port that closes could not wait for their end.
+ * It waits for the region that was taken. A forked child finds no ports.
+ */
+static void
+memory_end(struct filter filter)
+{
+	struct mana_mr_region *region;
+	uint32_t port_id = 0, next;
+	struct mana_priv *priv;
+	sigset_t before;
+
+	mana_signals_block(&before);
+	do {
+		next = port_id;
+		mana_registry_lock();
+		priv = mana_registry_next(&next);
+		region = priv != NULL ? region_take(priv, filter) : NULL;
+		mana_registry_unlock();
+		if (region != NULL)
+			region_free(priv, region);
+		else
+			port_id = next;
+	} while (priv != NULL);
+	mana_signals_restore(&before);
+}
+
 /* EAL holds its memory lock for writing. */
 static void
-mem_event(enum rte_mem_event type, const void *addr, size_t len, void *arg)
+mem_event(enum rte_mem_event type, const void *addr, size_t len, void *arg __rte_unused)
 {
 	const uintptr_t base = (uintptr_t)addr;
 
-	/* Not in a forked child, whose parent has the regions. */
-	if (type == RTE_MEM_EVENT_FREE &&
-	    mana_atomic_load(&mana_process_id) == MANA_PROCESS_PRIMARY)
-		(void)regions_remove(arg, (struct filter){ .base = base, .end = base + len });
+	if (type == RTE_MEM_EVENT_FREE)
+		memory_end((struct filter){ .base = base, .end = base + len });
+}
+
+static void
+pool_event(enum rte_mempool_event event, struct rte_mempool *mp, void *arg __rte_unused)
+{
+	if (event == RTE_MEMPOOL_EVENT_DESTROY)
+		memory_end((struct filter){ .kind = MANA_MR_POOL, .pool = mp });
 }
 
 /* Registers a region where DPDK memory may be allocated; gives a message if it fails. */
@@ -595,36 +628,6 @@ chunks_add(struct mana_priv *priv, struct mana_mr_region *list, int nb)
 	for (int i = 0; i < nb && region_add(priv, &list[i]) == 0; i++)
 		;
 	free(list);
-}
-
-/*
- * Of all ports, and for as long as the program runs: DPDK calls it without a lock, so a
- * port that closes could not wait for its end. It waits for the region that was taken.
- */
-static void
-pool_event(enum rte_mempool_event event, struct rte_mempool *mp, void *arg __rte_unused)
-{
-	const struct filter filter = { .kind = MANA_MR_POOL, .pool = mp };
-	struct mana_mr_region *region;
-	uint32_t port_id = 0, next;
-	struct mana_priv *priv;
-	sigset_t before;
-
-	if (event != RTE_MEMPOOL_EVENT_DESTROY)
-		return;
-	mana_signals_block(&before);
-	do {
-		next = port_id;
-		mana_registry_lock();
-		priv = mana_registry_next(&next);
-		region = priv != NULL ? region_take(priv, filter) : NULL;
-		mana_registry_unlock();
-		if (region != NULL)
-			region_free(priv, region);
-		else
-			port_id = next;
-	} while (priv != NULL);
-	mana_signals_restore(&before);
 }
 
 /* ---- From a burst -------------------------------------------------------- */
@@ -781,11 +784,11 @@ mana_mr_table_create(struct mana_priv *priv)
 	if (priv->mr_table.array == NULL)
 		return -ENOMEM;
 	publish(priv, priv->mr_table.array);
-	/* Permanent memory (--no-huge) has no events. */
+	/* Once, for all ports. Permanent memory (--no-huge) has no events. */
 	if ((rte_mempool_event_callback_register(pool_event, NULL) != 0 &&
 	     rte_errno != EEXIST) ||
-	    (rte_mem_event_callback_register("mana", mem_event, priv) != 0 &&
-	     rte_errno != ENOTSUP))
+	    (rte_mem_event_callback_register("mana", mem_event, NULL) != 0 &&
+	     rte_errno != EEXIST && rte_errno != ENOTSUP))
 		return -rte_errno;
 	return 0;
 }
@@ -879,7 +882,6 @@ mana_mr_table_destroy(struct mana_priv *priv)
 {
 	struct mana_mr_array *array;
 
-	(void)rte_mem_event_callback_unregister("mana", priv);
 	(void)regions_remove(priv, (struct filter){ .kind = MANA_MR_ANY });
 	while ((array = priv->mr_table.array) != NULL) {
 		priv->mr_table.array = array->outgrown;
