@@ -243,23 +243,6 @@ port_find(uint32_t port_id)
 }
 
 /*
- * Locks priv->control, with which queues and port stay. Returns NULL if an operation is at
- * work: the burst asks again. In the order of locks peers_lock comes later: this only tries.
- */
-static struct mana_priv *
-port_take(uint32_t port_id)
-{
-	struct mana_priv *priv;
-
-	mana_mutex_lock(&peers_lock);
-	priv = port_find(port_id);
-	if (priv != NULL && !mana_mutex_trylock(&priv->control))
-		priv = NULL;
-	mana_mutex_unlock(&peers_lock);
-	return priv;
-}
-
-/*
  * Serves what a queue asks for, if it does. The secondary process may change that at any
  * time, so it is copied once. priv->control is held.
  */
@@ -282,10 +265,18 @@ requests_serve(void)
 {
 	struct mana_priv *priv;
 	struct mana_hwq *hwq;
+	bool is_locked;
 
 	for (uint32_t port_id = 0; port_id < RTE_MAX_ETHPORTS; port_id++) {
-		priv = port_take(port_id);
-		if (priv == NULL)
+		/*
+		 * With priv->control queues and port stay. In the order of locks it comes
+		 * before peers_lock. If an operation is at work the burst asks again.
+		 */
+		mana_mutex_lock(&peers_lock);
+		priv = port_find(port_id);
+		is_locked = priv != NULL && mana_mutex_trylock(&priv->control);
+		mana_mutex_unlock(&peers_lock);
+		if (!is_locked)
 			continue;
 		MANA_FOREACH_HWQ(priv->rx_set, hwq)
 			ask_serve(priv, &hwq->mr.ask);
