@@ -71,7 +71,7 @@ void mana_socket_unwatch(int fd);
 void mana_socket_wake(int fd);
 /* Forget what has woken this process: whether anything has. */
 bool mana_socket_drain(int fd);
-/* Whether the process that has the other end has ended. */
+/* Whether the process that has the other end has ended; -1: no. */
 bool mana_socket_has_ended(int fd);
 
 /* ---- Secondary process ---------------------------------------------------- */

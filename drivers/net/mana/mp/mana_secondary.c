@@ -11,7 +11,6 @@
  */
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -43,25 +42,11 @@ static struct port ports[RTE_MAX_ETHPORTS];
  * a queue that was freed, and matches none.
  */
 static MANA_ATOMIC(uint32_t) mapped[1 + RTE_MAX_ETHPORTS] = { [0] = UINT32_MAX };
-static MANA_ATOMIC(bool) is_lost; /* the primary process has ended */
 static MANA_ATOMIC(mana_burst_t) path_burst; /* of all ports */
 /* Protects these, and the order of joins and of news. */
-static pthread_mutex_t ports_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static void
-ports_lock_take(void)
-{
-	mana_lock_order_enter(MANA_LOCK_PORT, true);
-	pthread_mutex_lock(&ports_lock);
-	mana_lock_order_enter(MANA_LOCK_PORT, false);
-}
-
-static void
-ports_lock_release(void)
-{
-	mana_lock_order_leave(MANA_LOCK_PORT);
-	pthread_mutex_unlock(&ports_lock);
-}
+static struct mana_mutex ports_lock = {
+	.lock = PTHREAD_MUTEX_INITIALIZER, .rank = MANA_LOCK_PORT,
+};
 
 /* ---- Operations ------------------------------------------------------------------ */
 
@@ -98,11 +83,11 @@ mana_secondary_close(struct rte_eth_dev *dev)
 	 */
 	if (dev->data->name[0] == '\0')
 		dev->data->port_id = dev - rte_eth_devices;
-	ports_lock_take();
+	mana_mutex_lock(&ports_lock);
 	mana_bursts_stop(dev);
 	device_unmap(dev->data->port_id);
 	mana_atomic_store(&ports[dev->data->port_id].is_attached, false);
-	ports_lock_release();
+	mana_mutex_unlock(&ports_lock);
 	mana_registry_close();
 	return 0;
 }
@@ -110,7 +95,7 @@ mana_secondary_close(struct rte_eth_dev *dev)
 bool
 mana_secondary_is_lost(void)
 {
-	return mana_atomic_load(&is_lost);
+	return mana_socket_has_ended(mana_atomic_load(&mana_primary_socket));
 }
 
 bool
@@ -350,12 +335,12 @@ port_update(uint16_t port_id)
 	struct port *port = &ports[port_id];
 	struct mana_news before, now;
 
-	ports_lock_take();
+	mana_mutex_lock(&ports_lock);
 	before = port->news;
 	if (port->is_attached)
 		port_follow(port_id);
 	now = port->news;
-	ports_lock_release();
+	mana_mutex_unlock(&ports_lock);
 	if (before.link_nr != now.link_nr)
 		event_notify(port_id, RTE_ETH_EVENT_INTR_LSC);
 	if (before.state == now.state)
@@ -377,8 +362,7 @@ on_event(void *arg __rte_unused)
 	const int fd = mana_atomic_load(&mana_primary_socket);
 
 	(void)mana_socket_drain(fd);
-	if (mana_socket_has_ended(fd)) {
-		mana_atomic_store(&is_lost, true);
+	if (mana_secondary_is_lost()) {
 		mana_socket_unwatch(fd);
 		MANA_INIT_LOG(ERR,
 			      "the primary process has ended: its ports are gone, close them and end this process");
@@ -403,7 +387,7 @@ mana_secondary_join(struct rte_eth_dev *dev)
 	 */
 	rte_eth_fp_ops[port_id].rxq.data = (void **)(uintptr_t)queues->rxqs;
 	rte_eth_fp_ops[port_id].txq.data = (void **)(uintptr_t)queues->txqs;
-	ports_lock_take();
+	mana_mutex_lock(&ports_lock);
 	mana_atomic_store(&path_burst, mana_rx_path_select()->burst);
 	before = port->news;
 	port_follow(port_id);
@@ -414,5 +398,5 @@ mana_secondary_join(struct rte_eth_dev *dev)
 	if (mana_secondary_has(dev))
 		port->news.link_nr = before.link_nr;
 	mana_atomic_store(&port->is_attached, true);
-	ports_lock_release();
+	mana_mutex_unlock(&ports_lock);
 }
