@@ -94,6 +94,7 @@ void mana_signals_restore(const sigset_t *before);
 enum mana_lock_rank {
 	MANA_LOCK_PORT,
 	MANA_LOCK_PEERS,
+	MANA_LOCK_CHANGES, /* of the list of regions */
 	MANA_LOCK_PROCESS, /* the first one of the registry */
 	MANA_LOCK_REGISTRY,
 	MANA_LOCK_INNER, /* of a queue, of the regions */

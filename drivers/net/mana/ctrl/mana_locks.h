@@ -10,13 +10,14 @@
  *                        or, in a secondary process, ports_lock
  *   peers_lock           the primary process: the list of secondary processes
  *   EAL's locks of memory and mempools
+ *   changes_lock         each port: changes of the regions (mana_mr.c)
  *   the registry's       all processes: ports, queues, counters, for status functions
  *   query_lock           each queue: its rings, for status functions
  *   priv->mrs.lock       each port: the list of regions, and changes of their table
  *
- * The kernel is called under control and ports_lock only, and, to deregister memory that
- * EAL frees, under EAL's lock of memory. Bursts take none. The guide's page
- * mana-control has the threads, and the reasons.
+ * The kernel is called under control, ports_lock and changes_lock only, and, to deregister
+ * memory that EAL frees, under EAL's lock of memory. Bursts take none, and only try
+ * changes_lock. The guide's page mana-control has the threads, and the reasons.
  */
 
 #ifndef MANA_LOCKS_H

@@ -29,9 +29,10 @@
  * ---- The table ------------------------------------------------------------------
  *
  * The regions stand in a list of the primary process; those with a key are published in
- * the table, which bursts read. Both change with the lock of the regions held, under
- * which nothing waits: memory events come with EAL's locks held. The kernel is called
- * without the lock, so that a burst, a status function or telemetry never waits for it.
+ * the table, which bursts read. The list changes with changes_lock held, the kernel's part
+ * of a change included: a burst only tries that lock, and status functions and telemetry do
+ * not take it. What they read changes with the lock of the regions held, under which
+ * nothing waits.
  */
 
 /* More entries are allocated where the driver may wait, before so few are left. */
@@ -43,6 +44,24 @@
 
 /* Between two looks whether other threads have ended their calls of the kernel. */
 #define WAIT_US 100
+
+/*
+ * By port_id. Not in the port, whose close the end of a mempool may find under way: DPDK
+ * announces that without a lock, so its callback cannot be unregistered safely.
+ */
+static struct mana_mutex changes_lock[RTE_MAX_ETHPORTS];
+
+RTE_INIT(changes_lock_init)
+{
+	for (uint32_t i = 0; i < RTE_DIM(changes_lock); i++)
+		mana_mutex_init(&changes_lock[i], MANA_LOCK_CHANGES);
+}
+
+static struct mana_mutex *
+lock_of(const struct mana_priv *priv)
+{
+	return &changes_lock[priv->data->port_id];
+}
 
 /* Writes the regions that processes of a kind have, as the version of this number. */
 static void
@@ -437,32 +456,24 @@ register_around(struct mana_priv *priv, const struct rte_mbuf *m, uintptr_t addr
 
 /* ---- Ranges and events -------------------------------------------------- */
 
-/*
- * Deregisters memory of all ports. DPDK calls the functions below for as long as the program
- * runs, that of mempools without a lock, so a port that closes could not wait for their end.
- * It waits for the region that was taken. A forked child finds no ports.
- */
+/* Deregisters memory of all ports. A forked child has no ports. */
 static void
 memory_end(struct filter filter)
 {
-	struct mana_mr_region *region;
-	uint32_t port_id = 0, next;
 	struct mana_priv *priv;
-	sigset_t before;
 
-	mana_signals_block(&before);
-	do {
-		next = port_id;
+	if (mana_atomic_load(&mana_process_id) != MANA_PROCESS_PRIMARY)
+		return;
+	for (uint32_t i = 0; i < RTE_DIM(changes_lock); i++) {
+		/* A port that is found now does not close before the lock is released. */
+		mana_mutex_lock(&changes_lock[i]);
 		mana_registry_lock();
-		priv = mana_registry_next(&next);
-		region = priv != NULL ? region_take(priv, filter) : NULL;
+		priv = mana_registry_find(i);
 		mana_registry_unlock();
-		if (region != NULL)
-			region_free(priv, region);
-		else
-			port_id = next;
-	} while (priv != NULL);
-	mana_signals_restore(&before);
+		if (priv != NULL)
+			(void)regions_remove(priv, filter);
+		mana_mutex_unlock(&changes_lock[i]);
+	}
 }
 
 /* EAL holds its memory lock for writing. */
@@ -488,8 +499,11 @@ region_setup(struct mana_priv *priv, const struct mana_mr_region *region)
 {
 	int ret = mana_mr_reserve(priv);
 
-	if (ret == 0)
+	if (ret == 0) {
+		mana_mutex_lock(lock_of(priv));
 		ret = region_add(priv, region);
+		mana_mutex_unlock(lock_of(priv));
+	}
 	if (ret != 0)
 		mana_diag_mr(priv, region->base, region->end - region->base, ret);
 	return ret;
@@ -511,15 +525,21 @@ int
 mana_mr_remove_range(struct mana_priv *priv, uintptr_t addr, size_t len)
 {
 	const struct filter filter = { MANA_MR_USER, NULL, addr, addr + len };
+	uint32_t nb;
 
-	return regions_remove(priv, filter) != 0 ? 0 : -ENOENT;
+	mana_mutex_lock(lock_of(priv));
+	nb = regions_remove(priv, filter);
+	mana_mutex_unlock(lock_of(priv));
+	return nb != 0 ? 0 : -ENOENT;
 }
 
 void
 mana_mr_remove_unknown(struct mana_priv *priv)
 {
+	mana_mutex_lock(lock_of(priv));
 	(void)regions_remove(priv, (struct filter){ .kind = MANA_MR_UNKNOWN });
 	(void)regions_remove(priv, (struct filter){ .kind = MANA_MR_STALE });
+	mana_mutex_unlock(lock_of(priv));
 }
 
 /* ---- Mempools --------------------------------------------------------------- */
@@ -708,22 +728,27 @@ mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m, uintptr_t ad
 	struct mana_priv *priv = cache->view.table->port;
 	struct rte_mempool *mp = pool_of(m);
 	struct mana_mr_region *list;
-	int ret, nb;
+	bool is_known;
+	int ret = 0, nb;
 
 	if (mana_atomic_load(&mana_process_id) != MANA_PROCESS_PRIMARY)
 		return ask(&cache->ask, mp, addr, len_bytes);
+	/* Another thread waits for the kernel, perhaps for this very memory. */
+	if (!mana_mutex_trylock(lock_of(priv)))
+		return -EAGAIN;
 	/* Memory of a packet in use is not given back, so EAL's lock is not needed. */
 	if (mp != NULL && is_packet_pool(mp)) {
 		nb = pool_chunks(mp, &list);
 		chunks_add(priv, list, nb);
 	}
-	if (is_registered(priv, addr, len_bytes, false))
-		return 0;
-	ret = register_around(priv, m, addr, len_bytes);
+	if (!is_registered(priv, addr, len_bytes, false))
+		ret = register_around(priv, m, addr, len_bytes);
+	is_known = is_registered(priv, addr, len_bytes, false);
+	mana_mutex_unlock(lock_of(priv));
 	if (ret == -ENOSPC)
 		return -EAGAIN; /* the tick makes room */
 	if (ret == 0)
-		return is_registered(priv, addr, len_bytes, false) ? 0 : -EFAULT;
+		return is_known ? 0 : -EFAULT;
 	refusal_log(priv, addr, len_bytes, ret);
 	return ret;
 }
@@ -762,10 +787,11 @@ mana_mr_serve(struct mana_priv *priv, uintptr_t addr, size_t len,
 	if (ret != 0)
 		return ret;
 	rte_mempool_walk(pool_compare, &search);
+	mana_mutex_lock(lock_of(priv));
 	chunks_add(priv, search.list, search.nb);
 	if (!is_registered(priv, addr, len, true))
-		ret = is_shared(addr, len) ? register_around(priv, NULL, addr, len) :
-					     -EACCES;
+		ret = is_shared(addr, len) ? register_around(priv, NULL, addr, len) : -EACCES;
+	mana_mutex_unlock(lock_of(priv));
 	if (ret != 0)
 		refusal_log(priv, addr, len, ret);
 	return ret;
@@ -813,6 +839,7 @@ mana_mr_table_attach(struct mana_priv *priv)
 	int ret;
 
 	ret = mana_verbs_pd_create(priv->ctx, priv->port, &pd, &priv->parent);
+	mana_mutex_lock(lock_of(priv));
 	mana_mutex_lock(&priv->mrs.lock);
 	priv->pd = pd;
 	mana_mutex_unlock(&priv->mrs.lock);
@@ -834,6 +861,7 @@ mana_mr_table_attach(struct mana_priv *priv)
 		if (ret != 0)
 			mana_diag_mr(priv, base, end - base, ret);
 	}
+	mana_mutex_unlock(lock_of(priv));
 	return ret;
 }
 
@@ -844,11 +872,12 @@ mana_mr_table_detach(struct mana_priv *priv)
 	bool is_waiting = true;
 	int error, ret;
 
+	mana_mr_remove_unknown(priv);
+	mana_mutex_lock(lock_of(priv));
 	/* What begins from now on only remembers its memory. */
 	mana_mutex_lock(&priv->mrs.lock);
 	priv->pd = NULL;
 	mana_mutex_unlock(&priv->mrs.lock);
-	mana_mr_remove_unknown(priv);
 	while (is_waiting) {
 		struct mana_mr_region *region;
 		struct ibv_mr *mr = NULL;
@@ -870,6 +899,7 @@ mana_mr_table_detach(struct mana_priv *priv)
 		else if (is_waiting)
 			usleep(WAIT_US);
 	}
+	mana_mutex_unlock(lock_of(priv));
 	/* The parent domain exists in libmana only, and refers to the other. */
 	error = MANA_VERBS_DESTROY(ibv_dealloc_pd, priv->parent);
 	ret = MANA_VERBS_DESTROY(ibv_dealloc_pd, pd);
@@ -882,7 +912,9 @@ mana_mr_table_destroy(struct mana_priv *priv)
 {
 	struct mana_mr_array *array;
 
+	mana_mutex_lock(lock_of(priv));
 	(void)regions_remove(priv, (struct filter){ .kind = MANA_MR_ANY });
+	mana_mutex_unlock(lock_of(priv));
 	while ((array = priv->mr_table.array) != NULL) {
 		priv->mr_table.array = array->outgrown;
 		rte_free(array);
