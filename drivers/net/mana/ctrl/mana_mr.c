@@ -20,6 +20,7 @@
 #include <rte_memory.h>
 #include <rte_mempool.h>
 #include <rte_string_fns.h>
+#include <rte_tailq.h>
 
 #include "mana_locks.h"
 #include "mana_log.h"
@@ -41,9 +42,6 @@
 /* A secondary process asks again for memory, and for memory that was refused. */
 #define ASK_MS 10
 #define REFUSAL_MS 1000
-
-/* Between two looks whether other threads have ended their calls of the kernel. */
-#define WAIT_US 100
 
 /*
  * By port_id. Not in the port, whose close the end of a mempool may find under way: DPDK
@@ -109,26 +107,10 @@ publish(struct mana_priv *priv, struct mana_mr_array *array)
 				    mana_atomic_load(&table->seq[kind]) + 1);
 }
 
-static void
-region_unlink(struct mana_priv *priv, struct mana_mr_region *region)
-{
-	TAILQ_REMOVE(&priv->mrs.regions, region, next);
-	priv->mrs.nb--;
-	publish(priv, priv->mr_table.array);
-}
-
-/* Whether both are the same memory of the same pool. */
-static bool
-is_same_memory(const struct mana_mr_region *a, const struct mana_mr_region *b)
-{
-	return a->kind == b->kind && a->pool == b->pool && a->base == b->base &&
-	       a->end == b->end;
-}
-
 /*
  * Whether there is a region of the same memory that lasts as long as this one: of the same
  * kind and pool. A pool of the same address may be another one, elsewhere. A range of the
- * application lasts until it takes back this very range, and a busy one may fail.
+ * application lasts until it takes back this very range.
  */
 static bool
 has_region(const struct mana_priv *priv, const struct mana_mr_region *region)
@@ -138,9 +120,10 @@ has_region(const struct mana_priv *priv, const struct mana_mr_region *region)
 	if (region->kind == MANA_MR_USER)
 		return false;
 	TAILQ_FOREACH(at, &priv->mrs.regions, next)
-		if (!at->is_busy && (region->kind == MANA_MR_POOL ? is_same_memory(at, region) :
-				     at->kind == region->kind && at->base <= region->base &&
-				     region->end <= at->end))
+		if (at->kind == region->kind && at->pool == region->pool &&
+		    (region->kind == MANA_MR_POOL ?
+			     at->base == region->base && at->end == region->end :
+			     at->base <= region->base && region->end <= at->end))
 			return true;
 	return false;
 }
@@ -156,8 +139,7 @@ stale_mark(struct mana_priv *priv, const struct mana_mr_region *region)
 
 	TAILQ_FOREACH(at, &priv->mrs.regions, next)
 		if (region->kind == MANA_MR_POOL && at->kind == MANA_MR_POOL &&
-		    at->base < region->end && region->base < at->end &&
-		    !is_same_memory(at, region))
+		    at->base < region->end && region->base < at->end)
 			at->kind = MANA_MR_STALE;
 }
 
@@ -212,125 +194,108 @@ is_shared(uintptr_t addr, size_t len)
 	       addr - (uintptr_t)msl->base_va <= msl->len - len;
 }
 
-/* Ends a call that nb_calls counts. The lock is not held, and readers have no such key. */
+/* A pool's region is found before another one that begins at the same address. */
 static void
-mr_deregister(struct mana_priv *priv, struct ibv_mr *mr, uint32_t lkey)
+region_insert(struct mana_priv *priv, struct mana_mr_region *region)
 {
-	int ret = MANA_VERBS_DESTROY(ibv_dereg_mr, mr);
+	struct mana_mr_region *at;
 
-	if (ret != 0 && !mana_is_gone(priv))
-		MANA_PORT_LOG(WARNING, priv->data->name,
-			      "cannot deregister key %#x: %s", lkey,
-			      strerror(-ret));
-	mana_mutex_lock(&priv->mrs.lock);
-	priv->counters.mr_deregistrations += mr != NULL;
-	priv->mrs.nb_calls--;
-	mana_mutex_unlock(&priv->mrs.lock);
-}
-
-static void
-region_free(struct mana_priv *priv, struct mana_mr_region *region)
-{
-	mr_deregister(priv, region->mr, region->lkey);
-	free(region);
+	TAILQ_FOREACH(at, &priv->mrs.regions, next)
+		if (at->base > region->base ||
+		    (at->base == region->base && at->kind == MANA_MR_POOL &&
+		     region->kind != MANA_MR_POOL))
+			break;
+	if (at != NULL)
+		TAILQ_INSERT_BEFORE(at, region, next);
+	else
+		TAILQ_INSERT_TAIL(&priv->mrs.regions, region, next);
+	priv->mrs.nb++;
 }
 
 /*
- * Gives a busy region its key, which readers see from then on. The lock is not held. A new
- * region is dropped if that fails, or if another thread has registered its memory meanwhile.
- * An old one, which has lost its key, is dropped without an error: its first packet adds it
- * again. It stays if the application has mapped the memory, or the device is lost again.
+ * Gives a region, a new one or one that has lost its key, its key, which readers see from
+ * then on. A new one is only remembered while the port has no device.
  */
 static int
-region_finish(struct mana_priv *priv, struct mana_mr_region *region, bool is_new)
+region_register(struct mana_priv *priv, struct mana_mr_region *region, bool is_new)
 {
 	size_t len = region->end - region->base;
 	uint64_t begin_ns = mana_now_ns();
 	struct ibv_mr *mr = NULL;
-	struct ibv_pd *pd;
 	uint32_t lkey = 0;
-	bool is_kept;
 	int ret;
 
-	mana_mutex_lock(&priv->mrs.lock);
-	pd = priv->pd;
-	mana_mutex_unlock(&priv->mrs.lock);
-	if (pd == NULL || (mana_is_gone(priv) &&
-				 mana_state(priv) == MANA_STATE_RECOVERING))
+	if (priv->pd == NULL ||
+	    (mana_is_gone(priv) && mana_state(priv) == MANA_STATE_RECOVERING))
 		ret = is_new ? 0 : -EIO;
 	else
-		ret = mana_verbs_mr_create(pd, region->base, len, true, &mr, &lkey);
+		ret = mana_verbs_mr_create(priv->pd, region->base, len, true, &mr, &lkey);
 	/* The application's constant data: the device may only read it. */
 	if (ret == -EFAULT && region->kind == MANA_MR_UNKNOWN)
-		ret = mana_verbs_mr_create(pd, region->base, len, false, &mr, &lkey);
+		ret = mana_verbs_mr_create(priv->pd, region->base, len, false, &mr, &lkey);
+	if (ret != 0)
+		return ret;
 	mana_mutex_lock(&priv->mrs.lock);
-	is_kept = ret == 0 ? !is_new || !has_region(priv, region) :
-		  !is_new && (region->kind == MANA_MR_USER || ret == -EIO || ret == -ENODEV);
-	if (!is_new && !is_kept)
-		ret = 0;
 	if (mr != NULL) {
 		priv->counters.mr_registrations++;
 		priv->counters.mr_registration_ns += mana_now_ns() - begin_ns;
 	}
 	region->mr = mr;
 	region->lkey = lkey;
-	region->is_busy = false;
-	if (region->is_unlinked)
-		is_kept = false;
-	else if (is_kept)
-		publish(priv, priv->mr_table.array);
-	else
-		region_unlink(priv, region);
-	priv->mrs.nb_calls -= is_kept;
+	if (is_new) {
+		stale_mark(priv, region);
+		region_insert(priv, region);
+	}
+	publish(priv, priv->mr_table.array);
 	mana_mutex_unlock(&priv->mrs.lock);
-	if (!is_kept)
-		region_free(priv, region);
-	return ret;
+	return 0;
 }
 
-/*
- * Registers a region, whose base, end, kind and pool are given, unless there is one. A
- * pool's region is found before another one that begins at the same address.
- */
+/* Registers a region, whose base, end, kind and pool are given, unless there is one. */
 static int
 region_add(struct mana_priv *priv, const struct mana_mr_region *wanted)
 {
-	struct mana_mr_region *region = malloc(sizeof(*region)), *at;
-	bool is_there, has_room;
-	sigset_t before;
+	const struct mana_mr_array *array = __atomic_load_n(&priv->mr_table.array, __ATOMIC_ACQUIRE);
+	struct mana_mr_region *region;
 	int ret;
 
+	if (has_region(priv, wanted))
+		return 0;
+	if (priv->mrs.nb + 1 >= array->capacity)
+		return -ENOSPC;
+	region = malloc(sizeof(*region));
 	if (region == NULL)
 		return -ENOMEM;
-	mana_signals_block(&before);
 	*region = *wanted;
 	region->is_shared = is_shared(region->base, region->end - region->base);
-	region->is_busy = true;
-	mana_mutex_lock(&priv->mrs.lock);
-	is_there = has_region(priv, wanted);
-	has_room = priv->mrs.nb + 1 < priv->mr_table.array->capacity;
-	if (!is_there && has_room) {
-		stale_mark(priv, region);
-		TAILQ_FOREACH(at, &priv->mrs.regions, next)
-			if (at->base > region->base ||
-			    (at->base == region->base && at->kind == MANA_MR_POOL &&
-			     region->kind != MANA_MR_POOL))
-				break;
-		if (at != NULL)
-			TAILQ_INSERT_BEFORE(at, region, next);
-		else
-			TAILQ_INSERT_TAIL(&priv->mrs.regions, region, next);
-		priv->mrs.nb++;
-		priv->mrs.nb_calls++;
-	}
-	mana_mutex_unlock(&priv->mrs.lock);
-	ret = is_there ? 0 : -ENOSPC;
-	if (!is_there && has_room)
-		ret = region_finish(priv, region, true);
-	else
+	ret = region_register(priv, region, true);
+	if (ret != 0)
 		free(region);
-	mana_signals_restore(&before);
 	return ret;
+}
+
+/* Deregisters a region, when readers do not have its key any more. */
+static void
+region_end(struct mana_priv *priv, struct mana_mr_region *region, bool is_remembered)
+{
+	struct ibv_mr *mr = region->mr;
+	int ret;
+
+	mana_mutex_lock(&priv->mrs.lock);
+	region->mr = NULL;
+	if (!is_remembered) {
+		TAILQ_REMOVE(&priv->mrs.regions, region, next);
+		priv->mrs.nb--;
+	}
+	priv->counters.mr_deregistrations += mr != NULL;
+	publish(priv, priv->mr_table.array);
+	mana_mutex_unlock(&priv->mrs.lock);
+	ret = MANA_VERBS_DESTROY(ibv_dereg_mr, mr);
+	if (ret != 0 && !mana_is_gone(priv))
+		MANA_PORT_LOG(WARNING, priv->data->name, "cannot deregister key %#x: %s",
+			      region->lkey, strerror(-ret));
+	if (!is_remembered)
+		free(region);
 }
 
 /*
@@ -359,40 +324,18 @@ is_match(const struct mana_mr_region *region, struct filter filter)
 	return region->base < filter.end && filter.base < region->end;
 }
 
-/* Takes the next region that matches out of the list, or returns NULL. */
-static struct mana_mr_region *
-region_take(struct mana_priv *priv, struct filter filter)
-{
-	struct mana_mr_region *region, *next;
-
-	mana_mutex_lock(&priv->mrs.lock);
-	for (region = TAILQ_FIRST(&priv->mrs.regions); region != NULL; region = next) {
-		next = TAILQ_NEXT(region, next);
-		if (!is_match(region, filter))
-			continue;
-		region_unlink(priv, region);
-		/* region_finish() frees it when the kernel has answered. */
-		region->is_unlinked = true;
-		if (!region->is_busy)
-			break;
-	}
-	priv->mrs.nb_calls += region != NULL;
-	mana_mutex_unlock(&priv->mrs.lock);
-	return region;
-}
-
 /* Deregisters the regions that match and returns how many. */
 static uint32_t
 regions_remove(struct mana_priv *priv, struct filter filter)
 {
-	struct mana_mr_region *region;
+	struct mana_mr_region *region, *after;
 	uint32_t removed = 0;
-	sigset_t before;
 
-	mana_signals_block(&before);
-	for (; (region = region_take(priv, filter)) != NULL; removed++)
-		region_free(priv, region);
-	mana_signals_restore(&before);
+	RTE_TAILQ_FOREACH_SAFE(region, &priv->mrs.regions, next, after)
+		if (is_match(region, filter)) {
+			region_end(priv, region, false);
+			removed++;
+		}
 	return removed;
 }
 
@@ -636,12 +579,12 @@ mana_mr_add_pool(struct mana_priv *priv, struct rte_mempool *mp)
 	for (int i = 0; i < nb && ret == 0; i++)
 		ret = region_setup(priv, &list[i]);
 	if (nb < 0)
-		mana_diag_mr(priv, 0, 0, nb);
+		mana_diag_mr(priv, 0, 0, ret);
 	free(list);
 	return ret;
 }
 
-/* Registers what pool_chunks() has returned, until one fails, and frees it. */
+/* Registers what pool_chunks() has returned, as far as possible, and frees it. */
 static void
 chunks_add(struct mana_priv *priv, struct mana_mr_region *list, int nb)
 {
@@ -668,15 +611,11 @@ is_registered(struct mana_priv *priv, uintptr_t addr, size_t len, bool needs_sha
 {
 	const struct mana_mr_region *region;
 
-	mana_mutex_lock(&priv->mrs.lock);
 	TAILQ_FOREACH(region, &priv->mrs.regions, next)
-		if (!region->is_busy && region->kind != MANA_MR_STALE &&
-		    (region->is_shared || !needs_shared) &&
-		    region->base <= addr && addr < region->end &&
-		    len <= region->end - addr)
-			break;
-	mana_mutex_unlock(&priv->mrs.lock);
-	return region != NULL;
+		if (region->kind != MANA_MR_STALE && (region->is_shared || !needs_shared) &&
+		    region->base <= addr && addr < region->end && len <= region->end - addr)
+			return true;
+	return false;
 }
 
 /*
@@ -819,47 +758,29 @@ mana_mr_table_create(struct mana_priv *priv)
 	return 0;
 }
 
-/* The next region that has a key, or has none and is not busy; or NULL. The lock is held. */
-static struct mana_mr_region *
-region_next(const struct mana_priv *priv, bool has_key)
-{
-	struct mana_mr_region *region;
-
-	TAILQ_FOREACH(region, &priv->mrs.regions, next)
-		if ((region->mr != NULL) == has_key && !region->is_busy)
-			break;
-	return region;
-}
-
 int
 mana_mr_table_attach(struct mana_priv *priv)
 {
-	struct mana_mr_region *region;
+	struct mana_mr_region *region, *after;
 	struct ibv_pd *pd;
-	int ret;
+	int ret, error;
 
 	ret = mana_verbs_pd_create(priv->ctx, priv->port, &pd, &priv->parent);
 	mana_mutex_lock(lock_of(priv));
-	mana_mutex_lock(&priv->mrs.lock);
 	priv->pd = pd;
-	mana_mutex_unlock(&priv->mrs.lock);
-	while (ret == 0) {
-		uintptr_t base, end;
-
-		mana_mutex_lock(&priv->mrs.lock);
-		region = region_next(priv, false);
-		if (region != NULL) {
-			region->is_busy = true;
-			priv->mrs.nb_calls++;
-		}
-		mana_mutex_unlock(&priv->mrs.lock);
-		if (region == NULL)
-			break;
-		base = region->base;
-		end = region->end;
-		ret = region_finish(priv, region, false);
+	RTE_TAILQ_FOREACH_SAFE(region, &priv->mrs.regions, next, after) {
 		if (ret != 0)
-			mana_diag_mr(priv, base, end - base, ret);
+			break;
+		error = region_register(priv, region, false);
+		if (error == 0)
+			continue;
+		/* The first packet adds other memory again, unless the device is lost again. */
+		if (region->kind == MANA_MR_USER || error == -EIO || error == -ENODEV) {
+			ret = error;
+			mana_diag_mr(priv, region->base, region->end - region->base, ret);
+		} else {
+			region_end(priv, region, false);
+		}
 	}
 	mana_mutex_unlock(lock_of(priv));
 	return ret;
@@ -869,36 +790,15 @@ int
 mana_mr_table_detach(struct mana_priv *priv)
 {
 	struct ibv_pd *pd = priv->pd;
-	bool is_waiting = true;
+	struct mana_mr_region *region;
 	int error, ret;
 
 	mana_mr_remove_unknown(priv);
 	mana_mutex_lock(lock_of(priv));
 	/* What begins from now on only remembers its memory. */
-	mana_mutex_lock(&priv->mrs.lock);
 	priv->pd = NULL;
-	mana_mutex_unlock(&priv->mrs.lock);
-	while (is_waiting) {
-		struct mana_mr_region *region;
-		struct ibv_mr *mr = NULL;
-		uint32_t lkey = 0;
-
-		mana_mutex_lock(&priv->mrs.lock);
-		region = region_next(priv, true);
-		if (region != NULL) {
-			mr = region->mr;
-			lkey = region->lkey;
-			region->mr = NULL;
-			publish(priv, priv->mr_table.array);
-			priv->mrs.nb_calls++;
-		}
-		is_waiting = priv->mrs.nb_calls != 0;
-		mana_mutex_unlock(&priv->mrs.lock);
-		if (region != NULL)
-			mr_deregister(priv, mr, lkey);
-		else if (is_waiting)
-			usleep(WAIT_US);
-	}
+	TAILQ_FOREACH(region, &priv->mrs.regions, next)
+		region_end(priv, region, true);
 	mana_mutex_unlock(lock_of(priv));
 	/* The parent domain exists in libmana only, and refers to the other. */
 	error = MANA_VERBS_DESTROY(ibv_dealloc_pd, priv->parent);

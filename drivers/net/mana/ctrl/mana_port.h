@@ -88,8 +88,6 @@ struct mana_mr_region {
 	uint32_t lkey;
 	bool is_shared; /* by all processes */
 	enum mana_mr_kind kind;
-	bool is_busy; /* region_finish() registers it */
-	bool is_unlinked; /* from the list, meanwhile */
 	/* Compared only: a secondary process may have freed it. */
 	const struct rte_mempool *pool;
 	char mempool[RTE_MEMPOOL_NAMESIZE];
@@ -104,7 +102,6 @@ struct mana_mrs {
 	struct mana_mutex lock; /* of the regions, mr_table, and counters of regions */
 	TAILQ_HEAD(mana_mr_regions, mana_mr_region) regions; /* sorted by address */
 	uint32_t nb; /* of these; less than the capacity of the array */
-	uint32_t nb_calls; /* under way that register or deregister */
 	/* Not 0: it was logged that memory is registered which DPDK does not know. */
 	MANA_ATOMIC(uint64_t) is_unknown_noted;
 	uint64_t next_log; /* timer cycles: one message a second from bursts */
@@ -315,10 +312,10 @@ int mana_mr_reserve(struct mana_priv *priv);
  */
 int mana_mr_table_attach(struct mana_priv *priv);
 /*
- * Deregisters all regions, waits until nothing is registered or deregistered any more, destroys
- * the protection domains, and returns the error of the kernel if there is one. The table
- * remembers the regions that DPDK or the application manages. From the loss of the device until
- * the next attach, what is added is remembered only.
+ * Deregisters all regions, destroys the protection domains, and returns the error of the
+ * kernel if there is one. The table remembers the regions that DPDK or the application
+ * manages. From the loss of the device until the next attach, what is added is remembered
+ * only.
  */
 int mana_mr_table_detach(struct mana_priv *priv);
 /* Registers all memory that the pool's packets live in. */
