@@ -190,8 +190,7 @@ is_shared(uintptr_t addr, size_t len)
 {
 	const struct rte_memseg_list *msl = rte_mem_virt2memseg_list((void *)addr);
 
-	return msl != NULL && len <= msl->len &&
-	       addr - (uintptr_t)msl->base_va <= msl->len - len;
+	return msl != NULL && len <= msl->len && addr - (uintptr_t)msl->base_va <= msl->len - len;
 }
 
 /* A pool's region is found before another one that begins at the same address. */
@@ -225,8 +224,7 @@ region_register(struct mana_priv *priv, struct mana_mr_region *region, bool is_n
 	uint32_t lkey = 0;
 	int ret;
 
-	if (priv->pd == NULL ||
-	    (mana_is_gone(priv) && mana_state(priv) == MANA_STATE_RECOVERING))
+	if (priv->pd == NULL || (mana_is_gone(priv) && mana_state(priv) == MANA_STATE_RECOVERING))
 		ret = is_new ? 0 : -EIO;
 	else
 		ret = mana_verbs_mr_create(priv->pd, region->base, len, true, &mr, &lkey);
@@ -341,22 +339,34 @@ regions_remove(struct mana_priv *priv, struct filter filter)
 
 /* ---- Which memory to register ------------------------------------------ */
 
+/* Whether a region has the memory, for all processes if it has to be shared. */
+static bool
+is_registered(const struct mana_priv *priv, uintptr_t addr, size_t len, bool needs_shared)
+{
+	const struct mana_mr_region *region;
+
+	TAILQ_FOREACH(region, &priv->mrs.regions, next)
+		if (region->kind != MANA_MR_STALE && (region->is_shared || !needs_shared) &&
+		    region->base <= addr && addr < region->end && len <= region->end - addr)
+			return true;
+	return false;
+}
+
 static void
-region_round(struct mana_mr_region *region, uintptr_t addr, size_t len,
-	     size_t page_bytes)
+region_round(struct mana_mr_region *region, uintptr_t addr, size_t len, size_t page_bytes)
 {
 	region->base = RTE_ALIGN_FLOOR(addr, (uintptr_t)page_bytes);
 	region->end = RTE_ALIGN_CEIL(addr + len, (uintptr_t)page_bytes);
 }
 
 /*
- * Registers the memory around a buffer that is in no region and no mempool. Where pages
- * can be given back one by one only the buffer's own are registered: a page with a buffer
- * in use is not given back.
+ * Registers the memory around a buffer, unless a region has it. Where pages can be given
+ * back one by one only the buffer's own are registered: a page with a buffer in use is not
+ * given back. is_for_all: for all processes.
  */
 static int
-register_around(struct mana_priv *priv, const struct rte_mbuf *m, uintptr_t addr,
-		size_t len)
+register_around(struct mana_priv *priv, const struct rte_mbuf *m, uintptr_t addr, size_t len,
+		bool is_for_all)
 {
 	const struct rte_memseg_list *msl = rte_mem_virt2memseg_list((void *)addr);
 	size_t system_bytes = sysconf(_SC_PAGESIZE);
@@ -368,6 +378,10 @@ register_around(struct mana_priv *priv, const struct rte_mbuf *m, uintptr_t addr
 	};
 	int ret;
 
+	if (is_registered(priv, addr, len, is_for_all))
+		return 0;
+	if (is_for_all && !is_shared(addr, len))
+		return -EACCES;
 	/*
 	 * Without huge pages EAL's memory is one mapping made at start, never unmapped. The
 	 * size of pages is no evidence: arm64 has huge pages of 64 KiB.
@@ -375,6 +389,8 @@ register_around(struct mana_priv *priv, const struct rte_mbuf *m, uintptr_t addr
 	if (msl != NULL && (msl->external || !rte_eal_has_hugepages())) {
 		region.base = (uintptr_t)msl->base_va;
 		region.end = region.base + msl->len;
+		if (len > region.end - addr)
+			return -EFAULT;
 	} else if (m != NULL && addr >= buf && addr - buf < m->buf_len &&
 		   len <= m->buf_len - (addr - buf)) {
 		region_round(&region, buf, m->buf_len, page_bytes);
@@ -387,13 +403,12 @@ register_around(struct mana_priv *priv, const struct rte_mbuf *m, uintptr_t addr
 		region_round(&region, addr, len, system_bytes);
 		ret = region_add(priv, &region);
 	}
-	if (ret == 0 && msl == NULL && mana_atomic_take(&priv->mrs.is_unknown_noted, 1)) {
+	if (ret == 0 && msl == NULL && mana_atomic_take(&priv->mrs.is_unknown_noted, 1))
 		/* Else the device could send other pages than the application's. */
 		MANA_PORT_LOG(NOTICE, priv->data->name,
 			      "registered %zu bytes at 0x%" PRIxPTR
 			      ", memory that DPDK does not manage; keep it mapped until the port is stopped, or use rte_extmem_register() and rte_dev_dma_map()",
 			      len, addr);
-	}
 	return ret;
 }
 
@@ -455,13 +470,9 @@ region_setup(struct mana_priv *priv, const struct mana_mr_region *region)
 int
 mana_mr_add_range(struct mana_priv *priv, uintptr_t addr, size_t len)
 {
-	const struct mana_mr_region region = {
-		.base = addr,
-		.end = addr + len,
-		.kind = MANA_MR_USER,
-	};
-
-	return region_setup(priv, &region);
+	return region_setup(priv, &(struct mana_mr_region){
+		.base = addr, .end = addr + len, .kind = MANA_MR_USER,
+	});
 }
 
 int
@@ -512,7 +523,7 @@ is_packet_pool(struct rte_mempool *mp)
 					private->mbuf_data_room_size);
 }
 
-/* Where the packets of a pool are. */
+/* Where the packets of a pool are; without a list there was no memory for it. */
 struct chunks {
 	uint32_t nb;
 	uint32_t max;
@@ -548,49 +559,47 @@ pinned_add(struct rte_mempool *mp, void *chunks, void *obj, unsigned int idx __r
 
 /*
  * The pool's memory. Chunks that touch are joined: a pool of many small pages has one for
- * each piece that is contiguous for a physical address. Returns the number of chunks or
- * -ENOMEM; the caller frees *list.
+ * each piece that is contiguous for a physical address. The caller frees the list.
  */
-static int
-pool_chunks(struct rte_mempool *mp, struct mana_mr_region **list)
+static struct chunks
+pool_chunks(struct rte_mempool *mp)
 {
 	bool is_pinned = has_pinned_buffers(mp);
 	struct chunks chunks = { .max = (is_pinned ? mp->size : mp->nb_mem_chunks) + 1 };
 	const struct rte_mempool_memhdr *memhdr;
 
-	*list = chunks.list = calloc(chunks.max, sizeof(*chunks.list));
+	chunks.list = calloc(chunks.max, sizeof(*chunks.list));
 	if (chunks.list == NULL)
-		return -ENOMEM;
+		return chunks;
 	if (is_pinned)
 		rte_mempool_obj_iter(mp, pinned_add, &chunks);
 	else
 		STAILQ_FOREACH(memhdr, &mp->mem_list, next)
 			chunk_add(&chunks, mp, memhdr->addr, memhdr->len);
-	return chunks.nb;
+	return chunks;
 }
 
 int
 mana_mr_add_pool(struct mana_priv *priv, struct rte_mempool *mp)
 {
-	struct mana_mr_region *list;
-	int nb = pool_chunks(mp, &list);
-	int ret = RTE_MIN(nb, 0);
+	const struct chunks chunks = pool_chunks(mp);
+	int ret = chunks.list != NULL ? 0 : -ENOMEM;
 
-	for (int i = 0; i < nb && ret == 0; i++)
-		ret = region_setup(priv, &list[i]);
-	if (nb < 0)
+	if (ret != 0)
 		mana_diag_mr(priv, 0, 0, ret);
-	free(list);
+	for (uint32_t i = 0; i < chunks.nb && ret == 0; i++)
+		ret = region_setup(priv, &chunks.list[i]);
+	free(chunks.list);
 	return ret;
 }
 
-/* Registers what pool_chunks() has returned, as far as possible, and frees it. */
+/* Registers what pool_chunks() has returned, until one fails, and frees the list. */
 static void
-chunks_add(struct mana_priv *priv, struct mana_mr_region *list, int nb)
+chunks_add(struct mana_priv *priv, struct chunks chunks)
 {
-	for (int i = 0; i < nb && region_add(priv, &list[i]) == 0; i++)
+	for (uint32_t i = 0; i < chunks.nb && region_add(priv, &chunks.list[i]) == 0; i++)
 		;
-	free(list);
+	free(chunks.list);
 }
 
 /* ---- From a burst -------------------------------------------------------- */
@@ -603,19 +612,6 @@ pool_of(const struct rte_mbuf *m)
 		return NULL;
 	return RTE_MBUF_CLONED(m) ?
 		rte_mbuf_from_indirect((struct rte_mbuf *)(uintptr_t)m)->pool : m->pool;
-}
-
-/* Whether a region has the memory, for all processes if it has to be shared. */
-static bool
-is_registered(struct mana_priv *priv, uintptr_t addr, size_t len, bool needs_shared)
-{
-	const struct mana_mr_region *region;
-
-	TAILQ_FOREACH(region, &priv->mrs.regions, next)
-		if (region->kind != MANA_MR_STALE && (region->is_shared || !needs_shared) &&
-		    region->base <= addr && addr < region->end && len <= region->end - addr)
-			return true;
-	return false;
 }
 
 /*
@@ -649,15 +645,11 @@ static void
 refusal_log(struct mana_priv *priv, uintptr_t addr, size_t len, int error)
 {
 	uint64_t now = rte_get_timer_cycles();
-	bool is_due;
 
-	mana_mutex_lock(&priv->mrs.lock);
-	is_due = now >= priv->mrs.next_log;
-	if (is_due)
-		priv->mrs.next_log = now + rte_get_timer_hz();
-	mana_mutex_unlock(&priv->mrs.lock);
-	if (is_due)
-		mana_diag_mr(priv, addr, len, error);
+	if (now < priv->mrs.next_log)
+		return;
+	priv->mrs.next_log = now + rte_get_timer_hz();
+	mana_diag_mr(priv, addr, len, error);
 }
 
 int
@@ -666,9 +658,7 @@ mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m, uintptr_t ad
 {
 	struct mana_priv *priv = cache->view.table->port;
 	struct rte_mempool *mp = pool_of(m);
-	struct mana_mr_region *list;
-	bool is_known;
-	int ret = 0, nb;
+	int ret;
 
 	if (mana_atomic_load(&mana_process_id) != MANA_PROCESS_PRIMARY)
 		return ask(&cache->ask, mp, addr, len_bytes);
@@ -676,19 +666,14 @@ mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m, uintptr_t ad
 	if (!mana_mutex_trylock(lock_of(priv)))
 		return -EAGAIN;
 	/* Memory of a packet in use is not given back, so EAL's lock is not needed. */
-	if (mp != NULL && is_packet_pool(mp)) {
-		nb = pool_chunks(mp, &list);
-		chunks_add(priv, list, nb);
-	}
-	if (!is_registered(priv, addr, len_bytes, false))
-		ret = register_around(priv, m, addr, len_bytes);
-	is_known = is_registered(priv, addr, len_bytes, false);
-	mana_mutex_unlock(lock_of(priv));
+	if (mp != NULL && is_packet_pool(mp))
+		chunks_add(priv, pool_chunks(mp));
+	ret = register_around(priv, m, addr, len_bytes, false);
 	if (ret == -ENOSPC)
-		return -EAGAIN; /* the tick makes room */
-	if (ret == 0)
-		return is_known ? 0 : -EFAULT;
-	refusal_log(priv, addr, len_bytes, ret);
+		ret = -EAGAIN; /* the tick makes room */
+	else if (ret != 0)
+		refusal_log(priv, addr, len_bytes, ret);
+	mana_mutex_unlock(lock_of(priv));
 	return ret;
 }
 
@@ -696,9 +681,7 @@ mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m, uintptr_t ad
 
 struct pool_search {
 	const struct rte_mempool *mp; /* any value */
-	/* Of that pool, if it is one of mbufs in memory that all processes have. */
-	struct mana_mr_region *list;
-	int nb;
+	struct chunks chunks; /* of that pool, if packets live in it, in memory of all processes */
 };
 
 static void
@@ -709,11 +692,10 @@ pool_compare(struct rte_mempool *mp, void *arg)
 
 	if (mp != search->mp || !is_packet_pool(mp) || has_pinned_buffers(mp))
 		return;
-	STAILQ_FOREACH(memhdr, &mp->mem_list, next) {
+	STAILQ_FOREACH(memhdr, &mp->mem_list, next)
 		if (!is_shared((uintptr_t)memhdr->addr, memhdr->len))
 			return;
-	}
-	search->nb = pool_chunks(mp, &search->list);
+	search->chunks = pool_chunks(mp);
 }
 
 int
@@ -727,12 +709,11 @@ mana_mr_serve(struct mana_priv *priv, uintptr_t addr, size_t len,
 		return ret;
 	rte_mempool_walk(pool_compare, &search);
 	mana_mutex_lock(lock_of(priv));
-	chunks_add(priv, search.list, search.nb);
-	if (!is_registered(priv, addr, len, true))
-		ret = is_shared(addr, len) ? register_around(priv, NULL, addr, len) : -EACCES;
-	mana_mutex_unlock(lock_of(priv));
+	chunks_add(priv, search.chunks);
+	ret = register_around(priv, NULL, addr, len, true);
 	if (ret != 0)
 		refusal_log(priv, addr, len, ret);
+	mana_mutex_unlock(lock_of(priv));
 	return ret;
 }
 

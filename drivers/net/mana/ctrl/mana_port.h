@@ -104,7 +104,7 @@ struct mana_mrs {
 	uint32_t nb; /* of these; less than the capacity of the array */
 	/* Not 0: it was logged that memory is registered which DPDK does not know. */
 	MANA_ATOMIC(uint64_t) is_unknown_noted;
-	uint64_t next_log; /* timer cycles: one message a second from bursts */
+	uint64_t next_log; /* timer cycles: one message a second from bursts; changes_lock */
 };
 
 /* The device of a port. The interrupt thread changes the state, and dev_reset(). */
