@@ -103,8 +103,7 @@ publish(struct mana_priv *priv, struct mana_mr_array *array)
 		publish_for(priv, array, seq, kind);
 	__atomic_store_n(&table->array, array, __ATOMIC_RELEASE);
 	for (kind = 0; kind < MANA_NB_PROCESS_KINDS; kind++)
-		mana_atomic_release(&table->seq[kind],
-				    mana_atomic_load(&table->seq[kind]) + 1);
+		mana_atomic_release(&table->seq[kind], mana_atomic_load(&table->seq[kind]) + 1);
 }
 
 /*
@@ -126,21 +125,6 @@ has_region(const struct mana_priv *priv, const struct mana_mr_region *region)
 			     at->base <= region->base && region->end <= at->end))
 			return true;
 	return false;
-}
-
-/*
- * Memory of a pool is no other one's: that one is gone, and a secondary process freed it,
- * whose events do not come here. Packets of the new pool may have been sent by its key.
- */
-static void
-stale_mark(struct mana_priv *priv, const struct mana_mr_region *region)
-{
-	struct mana_mr_region *at;
-
-	TAILQ_FOREACH(at, &priv->mrs.regions, next)
-		if (region->kind == MANA_MR_POOL && at->kind == MANA_MR_POOL &&
-		    at->base < region->end && region->base < at->end)
-			at->kind = MANA_MR_STALE;
 }
 
 static struct mana_mr_array *
@@ -193,19 +177,27 @@ is_shared(uintptr_t addr, size_t len)
 	return msl != NULL && len <= msl->len && addr - (uintptr_t)msl->base_va <= msl->len - len;
 }
 
-/* A pool's region is found before another one that begins at the same address. */
+/*
+ * A pool's region is found before another one that begins at the same address. Memory of a
+ * pool is no other one's: that one is gone, and a secondary process freed it, whose events do
+ * not come here. Packets of the new pool may have been sent by its key.
+ */
 static void
 region_insert(struct mana_priv *priv, struct mana_mr_region *region)
 {
-	struct mana_mr_region *at;
+	const bool is_pool = region->kind == MANA_MR_POOL;
+	struct mana_mr_region *at, *behind = NULL;
 
-	TAILQ_FOREACH(at, &priv->mrs.regions, next)
-		if (at->base > region->base ||
-		    (at->base == region->base && at->kind == MANA_MR_POOL &&
-		     region->kind != MANA_MR_POOL))
-			break;
-	if (at != NULL)
-		TAILQ_INSERT_BEFORE(at, region, next);
+	TAILQ_FOREACH(at, &priv->mrs.regions, next) {
+		if (behind == NULL && (at->base > region->base || (at->base == region->base &&
+					at->kind == MANA_MR_POOL && !is_pool)))
+			behind = at;
+		if (is_pool && at->kind == MANA_MR_POOL && at->base < region->end &&
+		    region->base < at->end)
+			at->kind = MANA_MR_STALE;
+	}
+	if (behind != NULL)
+		TAILQ_INSERT_BEFORE(behind, region, next);
 	else
 		TAILQ_INSERT_TAIL(&priv->mrs.regions, region, next);
 	priv->mrs.nb++;
@@ -240,10 +232,8 @@ region_register(struct mana_priv *priv, struct mana_mr_region *region, bool is_n
 	}
 	region->mr = mr;
 	region->lkey = lkey;
-	if (is_new) {
-		stale_mark(priv, region);
+	if (is_new)
 		region_insert(priv, region);
-	}
 	publish(priv, priv->mr_table.array);
 	mana_mutex_unlock(&priv->mrs.lock);
 	return 0;
@@ -253,13 +243,13 @@ region_register(struct mana_priv *priv, struct mana_mr_region *region, bool is_n
 static int
 region_add(struct mana_priv *priv, const struct mana_mr_region *wanted)
 {
-	const struct mana_mr_array *array = __atomic_load_n(&priv->mr_table.array, __ATOMIC_ACQUIRE);
+	const struct mana_mr_array *now = __atomic_load_n(&priv->mr_table.array, __ATOMIC_ACQUIRE);
 	struct mana_mr_region *region;
 	int ret;
 
 	if (has_region(priv, wanted))
 		return 0;
-	if (priv->mrs.nb + 1 >= array->capacity)
+	if (priv->mrs.nb + 1 >= now->capacity)
 		return -ENOSPC;
 	region = malloc(sizeof(*region));
 	if (region == NULL)
@@ -311,15 +301,12 @@ is_match(const struct mana_mr_region *region, struct filter filter)
 {
 	if (filter.kind != MANA_MR_ANY && region->kind != filter.kind)
 		return false;
-	if (filter.pool != NULL && region->pool != filter.pool)
-		return false;
 	if (filter.end == 0)
-		return true;
-	if (region->kind == MANA_MR_STALE)
-		return false;
+		return filter.pool == NULL || region->pool == filter.pool;
 	if (filter.kind == MANA_MR_USER)
 		return region->base == filter.base && region->end == filter.end;
-	return region->base < filter.end && filter.base < region->end;
+	return region->kind != MANA_MR_STALE && region->base < filter.end &&
+	       filter.base < region->end;
 }
 
 /* Deregisters the regions that match and returns how many. */
@@ -513,8 +500,7 @@ is_packet_pool(struct rte_mempool *mp)
 {
 	const struct rte_pktmbuf_pool_private *private;
 
-	if ((mp->flags & RTE_MEMPOOL_F_NON_IO) != 0 ||
-	    mp->private_data_size < sizeof(*private))
+	if ((mp->flags & RTE_MEMPOOL_F_NON_IO) != 0 || mp->private_data_size < sizeof(*private))
 		return false;
 	private = rte_mempool_get_priv(mp);
 	return private->mbuf_data_room_size != 0 &&
@@ -619,8 +605,7 @@ pool_of(const struct rte_mbuf *m)
  * table, or that the memory cannot be registered.
  */
 static int
-ask(struct mana_mr_ask *ask, const struct rte_mempool *mp, uintptr_t addr,
-    uint64_t len_bytes)
+ask(struct mana_mr_ask *ask, const struct rte_mempool *mp, uintptr_t addr, uint64_t len_bytes)
 {
 	uint64_t now = rte_get_timer_cycles(), age = now - ask->time;
 	bool is_same = ask->addr == addr && ask->len_bytes == len_bytes;
@@ -699,8 +684,7 @@ pool_compare(struct rte_mempool *mp, void *arg)
 }
 
 int
-mana_mr_serve(struct mana_priv *priv, uintptr_t addr, size_t len,
-	      const struct rte_mempool *pool)
+mana_mr_serve(struct mana_priv *priv, uintptr_t addr, size_t len, const struct rte_mempool *pool)
 {
 	struct pool_search search = { .mp = pool };
 	int ret = mana_mr_reserve(priv);
@@ -793,9 +777,8 @@ mana_mr_table_destroy(struct mana_priv *priv)
 {
 	struct mana_mr_array *array;
 
-	mana_mutex_lock(lock_of(priv));
+	/* No other thread finds the port any more. */
 	(void)regions_remove(priv, (struct filter){ .kind = MANA_MR_ANY });
-	mana_mutex_unlock(lock_of(priv));
 	while ((array = priv->mr_table.array) != NULL) {
 		priv->mr_table.array = array->outgrown;
 		rte_free(array);
