@@ -10,11 +10,9 @@
  * of a port. The reply brings the descriptor of the device, whose doorbell page the process
  * maps, so it joins again after each recovery. The first join carries one end of a socket
  * pair. A byte in it wakes the interrupt thread of the other side: there is news, or a
- * queue asks for a memory key (what it asks for stands in the queue). The kernel closes it
- * when a process ends, so each side learns the death of the other.
- *
- * The primary process waits for no answer, so a process that is stopped, or has not loaded
- * the driver, cannot hold it up.
+ * queue asks for a memory key, which stands in the queue. The kernel closes it when a
+ * process ends, so each side learns the death of the other. The primary process waits for no
+ * answer: a process that is stopped, or has not loaded the driver, cannot hold it up.
  */
 
 #include <errno.h>
@@ -53,8 +51,7 @@ static int watched = -1;
 static int
 watched_open(rte_intr_callback_fn callback)
 {
-	struct rte_intr_handle *handle =
-		rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
+	struct rte_intr_handle *handle = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
 	int fd = epoll_create1(EPOLL_CLOEXEC);
 	int ret = fd < 0 ? -errno : rte_intr_fd_set(handle, fd);
 
@@ -153,8 +150,8 @@ peer_id(const int *peer)
 }
 
 /*
- * Removes the mark that an ended process has left on a queue's lock. Returns whether the
- * process was in a burst of the queue: the state of the rings is unknown then.
+ * Unlocks a queue that an ended process has locked. Returns whether the process was in a
+ * burst of the queue: the state of the rings is unknown then.
  */
 static bool
 marks_remove(const MANA_ATOMIC(uint32_t) *user, MANA_ATOMIC(uint64_t) *lock, uint32_t id)
@@ -326,7 +323,7 @@ static int
 peer_add(int fd, uint32_t *id)
 {
 	int *peer = peers;
-	int ret = 0;
+	int ret;
 
 	while (peer < peers + RTE_DIM(peers) && *peer != 0)
 		peer++;
@@ -366,10 +363,7 @@ join_serve(const struct rte_mp_msg *msg, struct mana_joined *joined, int *device
 		ret = mana_pause_share();
 		if (ret == 0)
 			ret = peer_add(msg->fds[0], &joined->process_id);
-		/*
-		 * A pause that has not seen the new peer has paused its queues before this,
-		 * and the new peer sees that.
-		 */
+		/* The new peer sees what a pause that has not seen it has paused before this. */
 		if (ret == 0)
 			ret = mana_threads_barrier();
 	}

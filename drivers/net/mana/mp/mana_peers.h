@@ -20,10 +20,7 @@
 
 /* ---- Primary process ------------------------------------------------------ */
 
-/*
- * From now on secondary processes can have the port. 0, or a negative errno. Where EAL
- * has no secondary processes it does nothing.
- */
+/* From now on secondary processes, if EAL has any, can have the port: 0, or a negative errno. */
 int mana_peers_open(struct mana_priv *priv);
 /*
  * Secondary processes have the port no more, nor has the list of mana_registry.c. Safe for a
@@ -33,12 +30,9 @@ void mana_peers_close(struct mana_priv *priv);
 
 /*
  * Publish the state of a port, and wake the secondary processes, without waiting. Not with
- * the lock of mana_registry.c held.
- *
- * @param has_device
- *   Secondary processes may map the doorbell page of priv->ctx, if that is open and not
- *   lost. Before it is closed the caller says that they may not. A page that is still mapped
- *   then does no harm: no queue of the next device rings it.
+ * the lock of mana_registry.c held. has_device: they may map the doorbell page of priv->ctx,
+ * if that is open and not lost. Before it is closed the caller says that they may not; a page
+ * that is still mapped then does no harm, because no queue of the next device rings it.
  */
 void mana_peers_tell(struct mana_priv *priv, bool has_device);
 
