@@ -60,11 +60,9 @@ struct mana_queue_rings {
 	volatile void *db_page;
 };
 
-/* Trailer bits that decide whether a CQE is valid and of this work queue. */
-#define MANA_CQ_TRAILER_M \
-	((uint32_t)GDMA_CQE_OWNER_M << GDMA_CQE_OWNER_S | \
-	 UINT32_C(1) << GDMA_CQE_IS_SQ_S | GDMA_CQE_WQ_M)
 #define MANA_CQ_OWNER_M ((uint32_t)GDMA_CQE_OWNER_M << GDMA_CQE_OWNER_S)
+/* Trailer bits that decide whether a CQE is valid and of this work queue. */
+#define MANA_CQ_TRAILER_M (MANA_CQ_OWNER_M | UINT32_C(1) << GDMA_CQE_IS_SQ_S | GDMA_CQE_WQ_M)
 /* A bit outside of the mask above: with it, no CQE matches. */
 #define MANA_CQ_CLOSED (UINT32_C(1) << 25)
 
@@ -84,17 +82,16 @@ mana_ring_size_is_valid(const void *ring, uint64_t size_bytes)
  * of two or smaller than 4096 bytes; the work queue is unchanged then.
  */
 static inline int
-mana_wq_init(struct mana_wq *wq, void *ring, uint32_t size_bytes,
-	     volatile void *db_page, uint32_t db_offset)
+mana_wq_init(struct mana_wq *wq, void *ring, uint32_t size_bytes, volatile void *db_page,
+	     uint32_t db_offset)
 {
 	if (!mana_ring_size_is_valid(ring, size_bytes) || db_page == NULL)
 		return -EINVAL;
-	wq->ring = ring;
-	wq->db = mana_db_offset(db_page) + db_offset;
-	wq->mask_bu = size_bytes / GDMA_BU_BYTES - 1;
-	wq->id = 0;
-	wq->pi = 0;
-	wq->ci = 0;
+	*wq = (struct mana_wq){
+		.ring = ring,
+		.db = mana_db_offset(db_page) + db_offset,
+		.mask_bu = size_bytes / GDMA_BU_BYTES - 1,
+	};
 	return 0;
 }
 
@@ -153,8 +150,7 @@ static inline void
 mana_wq_ring_at(const struct mana_wq *wq, uint32_t bu)
 {
 	/* One shift: what passes the field's 32 bits is shifted out. */
-	mana_db_ring(wq->db,
-		     MANA_SHIFT_VAL64(bu, GDMA_BU_SHIFT + GDMA_DB_TAIL_S) | wq->id);
+	mana_db_ring(wq->db, MANA_SHIFT_VAL64(bu, GDMA_BU_SHIFT + GDMA_DB_TAIL_S) | wq->id);
 }
 
 /*
@@ -162,20 +158,19 @@ mana_wq_ring_at(const struct mana_wq *wq, uint32_t bu)
  * zeros are the owner bits of the lap before the first. Returns as mana_wq_init().
  */
 static inline int
-mana_cq_init(struct mana_cq *cq, void *ring, uint32_t nb_cqe, bool is_sq,
-	     volatile void *db_page)
+mana_cq_init(struct mana_cq *cq, void *ring, uint32_t nb_cqe, bool is_sq, volatile void *db_page)
 {
-	if (!mana_ring_size_is_valid(ring, (uint64_t)nb_cqe * GDMA_CQE_BYTES) ||
-	    db_page == NULL)
+	if (!mana_ring_size_is_valid(ring, (uint64_t)nb_cqe * GDMA_CQE_BYTES) || db_page == NULL)
 		return -EINVAL;
-	cq->ring = ring;
-	cq->db = mana_db_offset(db_page) + GDMA_DB_CQ_OFFSET;
-	cq->mask = nb_cqe - 1;
-	cq->lap_shift = GDMA_CQE_OWNER_S - rte_bsf32(nb_cqe);
-	cq->trailer = (uint32_t)is_sq << GDMA_CQE_IS_SQ_S | MANA_CQ_CLOSED;
-	cq->ci = nb_cqe;
-	cq->rung = nb_cqe;
-	cq->id = 0;
+	*cq = (struct mana_cq){
+		.ring = ring,
+		.db = mana_db_offset(db_page) + GDMA_DB_CQ_OFFSET,
+		.mask = nb_cqe - 1,
+		.lap_shift = GDMA_CQE_OWNER_S - rte_bsf32(nb_cqe),
+		.trailer = (uint32_t)is_sq << GDMA_CQE_IS_SQ_S | MANA_CQ_CLOSED,
+		.ci = nb_cqe,
+		.rung = nb_cqe,
+	};
 	return 0;
 }
 
@@ -221,9 +216,8 @@ mana_cq_owner(const struct mana_cq *cq, uint32_t idx)
 }
 
 /*
- * Load a word that the device writes, once; words are little endian. A ring is
- * ordinary memory: a register accessor (rte_read32()) would prevent addressing
- * with an offset on arm64.
+ * Load a word that the device writes, once. A ring is ordinary memory: a register accessor
+ * (rte_read32()) would prevent addressing with an offset on arm64.
  */
 static inline uint32_t
 mana_cqe_load(const uint32_t *word)
@@ -231,10 +225,7 @@ mana_cqe_load(const uint32_t *word)
 	return rte_le_to_cpu_32(*(const volatile uint32_t *)word);
 }
 
-/*
- * The word that says whether a CQE is valid and names its work queue. Load it
- * once: a second load could return another value.
- */
+/* The word that says whether a CQE is valid and names its work queue. */
 static inline uint32_t
 mana_cq_trailer(const struct mana_cq *cq, uint32_t idx)
 {
@@ -267,10 +258,7 @@ mana_cq_is_ours(const struct mana_cq *cq, uint32_t idx, uint32_t trailer)
 	return true;
 }
 
-/*
- * Copy a CQE that mana_cq_is_ours(). The device may change the CQE at any time;
- * the copy is what decisions are made on.
- */
+/* Copy a CQE, which the device may change at any time: decisions are made on the copy. */
 static inline void
 mana_cqe_copy(struct gdma_cqe *copy, const struct gdma_cqe *cqe)
 {
@@ -294,10 +282,7 @@ mana_cq_copy(const struct mana_cq *cq, uint32_t idx, struct gdma_cqe *copy)
 	return true;
 }
 
-/*
- * If mana_cq_is_ours() returned false: is the CQE still that of the previous
- * lap? Not valid for a closed queue.
- */
+/* If mana_cq_is_ours() returned false: is it the previous lap's? The queue is not closed. */
 static inline bool
 mana_cq_is_empty(const struct mana_cq *cq, uint32_t idx, uint32_t trailer)
 {
@@ -317,11 +302,9 @@ mana_cq_state(const struct mana_cq *cq, uint32_t idx, uint32_t trailer)
 {
 	uint32_t owner = trailer & MANA_CQ_OWNER_M;
 
-	if (likely(owner == mana_cq_owner(cq, idx - mana_cq_size(cq))) ||
-	    mana_cq_is_closed(cq))
+	if (likely(owner == mana_cq_owner(cq, idx - mana_cq_size(cq))) || mana_cq_is_closed(cq))
 		return MANA_CQE_EMPTY;
-	return owner == mana_cq_owner(cq, idx) ? MANA_CQE_FOREIGN :
-						 MANA_CQE_OVERRUN;
+	return owner == mana_cq_owner(cq, idx) ? MANA_CQE_FOREIGN : MANA_CQE_OVERRUN;
 }
 
 /*
@@ -332,11 +315,10 @@ mana_cq_state(const struct mana_cq *cq, uint32_t idx, uint32_t trailer)
  * delayed past it (Arm ARM, B2.3: data and control dependencies).
  *
  * Without arm, the driver reports one CQE less, as rdma-core does
- * (providers/mana/doorbells.h). A device that accepts no index twice then
- * accepts a following arm even if no CQE was read in between. No existing driver
- * rings a CQ backwards, and the device's reaction is not known. So without arm,
- * at least one CQE must have been read since the last doorbell. An arm may
- * repeat the index, and requests one event at the next CQE, or at once if there is one.
+ * (providers/mana/doorbells.h): a device that accepts no index twice accepts a following arm
+ * even if no CQE was read in between. No existing driver rings a CQ backwards, so without
+ * arm at least one CQE must have been read since the last doorbell. An arm may repeat the
+ * index, and requests one event at the next CQE, or at once if there is one.
  */
 static inline void
 mana_cq_ring(struct mana_cq *cq, bool arm)

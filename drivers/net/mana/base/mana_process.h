@@ -63,11 +63,10 @@ mana_device_slot(uint32_t device)
 
 /*
  * Map the doorbell page of a port into the window of this process, in place of the page
- * that is mapped there. Control path, one thread at a time for a port. fd is the command
- * descriptor of the RDMA device: the kernel maps the page of the context that the file
- * stands for (Linux mana_ib_mmap). Another process may have opened it. The mapping remains
- * when fd is closed, and keeps the context until then. Returns 0, or a negative errno:
- * nothing is mapped then.
+ * that is mapped there. Control path, one thread at a time for a port. fd: the command
+ * descriptor of the RDMA device, which another process may have opened. The mapping remains
+ * when fd is closed, and keeps its context until then (Linux mana_ib_mmap). Returns 0, or a
+ * negative errno: nothing is mapped then.
  */
 int mana_db_map(uint16_t port_id, int fd);
 
@@ -127,7 +126,7 @@ struct mana_mutex {
 	enum mana_lock_rank rank;
 };
 
-/* Needs no memory of the system, so it does not fail (glibc pthread_mutex_init.c). */
+/* Does not fail: needs no memory of the system (glibc pthread_mutex_init.c). */
 void mana_mutex_init(struct mana_mutex *mutex, enum mana_lock_rank rank);
 void mana_mutex_lock(struct mana_mutex *mutex);
 /* Whether the caller holds it now. */
