@@ -28,30 +28,25 @@
 /* Counters shared by threads: <rte_stdatomic.h> was added in 23.11. */
 #if RTE_VERSION >= RTE_VERSION_NUM(23, 11, 0, 0)
 #include <rte_stdatomic.h>
+#else
+#define RTE_ATOMIC(type) type
+#define rte_memory_order_relaxed __ATOMIC_RELAXED
+#define rte_memory_order_acquire __ATOMIC_ACQUIRE
+#define rte_memory_order_release __ATOMIC_RELEASE
+#define rte_atomic_load_explicit __atomic_load_n
+#define rte_atomic_store_explicit __atomic_store_n
+#define rte_atomic_compare_exchange_strong_explicit(ptr, from, to, succ, fail) \
+	__atomic_compare_exchange_n(ptr, from, to, false, succ, fail)
+#endif
 #define MANA_ATOMIC(type) RTE_ATOMIC(type)
-#define mana_atomic_load(ptr) \
-	rte_atomic_load_explicit(ptr, rte_memory_order_relaxed)
-#define mana_atomic_store(ptr, val) \
-	rte_atomic_store_explicit(ptr, val, rte_memory_order_relaxed)
-#define mana_atomic_release(ptr, val) \
-	rte_atomic_store_explicit(ptr, val, rte_memory_order_release)
-#define mana_atomic_acquire(ptr) \
-	rte_atomic_load_explicit(ptr, rte_memory_order_acquire)
+#define mana_atomic_load(ptr) rte_atomic_load_explicit(ptr, rte_memory_order_relaxed)
+#define mana_atomic_store(ptr, val) rte_atomic_store_explicit(ptr, val, rte_memory_order_relaxed)
+#define mana_atomic_release(ptr, val) rte_atomic_store_explicit(ptr, val, rte_memory_order_release)
+#define mana_atomic_acquire(ptr) rte_atomic_load_explicit(ptr, rte_memory_order_acquire)
 /* Sets 64 bits that are 0; false: they are not. */
 #define mana_atomic_take(ptr, val) \
 	rte_atomic_compare_exchange_strong_explicit( \
-		ptr, &(uint64_t){ 0 }, val, rte_memory_order_acquire, \
-		rte_memory_order_relaxed)
-#else
-#define MANA_ATOMIC(type) type
-#define mana_atomic_load(ptr) __atomic_load_n(ptr, __ATOMIC_RELAXED)
-#define mana_atomic_store(ptr, val) __atomic_store_n(ptr, val, __ATOMIC_RELAXED)
-#define mana_atomic_release(ptr, val) __atomic_store_n(ptr, val, __ATOMIC_RELEASE)
-#define mana_atomic_acquire(ptr) __atomic_load_n(ptr, __ATOMIC_ACQUIRE)
-#define mana_atomic_take(ptr, val) \
-	__atomic_compare_exchange_n(ptr, &(uint64_t){ 0 }, val, false, \
-				    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)
-#endif
+		ptr, &(uint64_t){ 0 }, val, rte_memory_order_acquire, rte_memory_order_relaxed)
 
 /*
  * The thread sanitizer knows neither membarrier(2) nor how EAL waits for the end of a
