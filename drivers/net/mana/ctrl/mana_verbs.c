@@ -93,8 +93,7 @@ mana_verbs_nonblocking_set(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
 
-	return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 ?
-		       0 : mana_verbs_error();
+	return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 ? 0 : mana_verbs_error();
 }
 
 int
@@ -149,10 +148,7 @@ struct mana_verbs_ring {
 	void *memory;
 };
 
-/*
- * Rings must start at a page boundary and be zero (owner bits of CQEs): the
- * kernel insists on offset 0 in its page (mana_ib_create_zero_offset_dma_region).
- */
+/* At a page boundary (Linux mana_ib_create_zero_offset_dma_region), and zero for owner bits. */
 static void *
 ring_alloc(size_t size, void *data)
 {
@@ -162,8 +158,7 @@ ring_alloc(size_t size, void *data)
 
 	if (ring == NULL)
 		return NULL;
-	ring->memory = rte_zmalloc_socket("mana_ring", size, align,
-					  rings->socket_id);
+	ring->memory = rte_zmalloc_socket("mana_ring", size, align, rings->socket_id);
 	if (ring->memory == NULL)
 		ring->memory = rte_zmalloc("mana_ring", size, align);
 	if (ring->memory == NULL) {
@@ -204,14 +199,11 @@ int
 mana_verbs_rings_from(struct ibv_context *ctx, struct mana_verbs_rings *rings)
 {
 	struct manadv_ctx_allocators allocators = {
-		.alloc = ring_alloc,
-		.free = ring_free,
-		.data = rings,
+		.alloc = ring_alloc, .free = ring_free, .data = rings,
 	};
 
 	/* The structure is copied into the context. */
-	return -abs(manadv_set_context_attr(
-		ctx, MANADV_CTX_ATTR_BUF_ALLOCATORS, &allocators));
+	return -abs(manadv_set_context_attr(ctx, MANADV_CTX_ATTR_BUF_ALLOCATORS, &allocators));
 }
 
 void

@@ -70,20 +70,16 @@ int mana_verbs_query(struct ibv_context *ctx, struct mana_verbs_caps *caps);
 int mana_verbs_nonblocking_set(int fd);
 
 /* The driver allocates all rings from now on. rings must outlive ctx. */
-int mana_verbs_rings_from(struct ibv_context *ctx,
-			  struct mana_verbs_rings *rings);
-/*
- * After the close: frees the rings of objects that the kernel did not destroy, because
- * an older kernel refuses it when the device is removed.
- */
+int mana_verbs_rings_from(struct ibv_context *ctx, struct mana_verbs_rings *rings);
+/* After the close: frees rings of objects that an older kernel keeps of a removed device. */
 void mana_verbs_rings_release(struct mana_verbs_rings *rings);
 
 /*
  * The protection domain of a port and the parent domain that names it. After a failure
  * the caller destroys what is not NULL.
  */
-int mana_verbs_pd_create(struct ibv_context *ctx, uint32_t port,
-			 struct ibv_pd **pd, struct ibv_pd **parent);
+int mana_verbs_pd_create(struct ibv_context *ctx, uint32_t port, struct ibv_pd **pd,
+			 struct ibv_pd **parent);
 
 /* The device may read, and write if asked, [addr, addr + len). */
 int mana_verbs_mr_create(struct ibv_pd *pd, uintptr_t addr, size_t len,
@@ -95,8 +91,8 @@ int mana_verbs_mr_create(struct ibv_pd *pd, uintptr_t addr, size_t len,
  */
 int mana_verbs_channel_drain(struct ibv_comp_channel *channel);
 
-int mana_verbs_wq_create(struct ibv_pd *parent, struct ibv_cq *cq,
-			 uint32_t nb_wqe, uint32_t nb_sge, struct ibv_wq **wq);
+int mana_verbs_wq_create(struct ibv_pd *parent, struct ibv_cq *cq, uint32_t nb_wqe,
+			 uint32_t nb_sge, struct ibv_wq **wq);
 
 /*
  * The rings of a Tx queue (wq is NULL) or of an Rx queue (qp is NULL) and its CQ, all but

@@ -117,8 +117,8 @@ struct mana_mr_cache {
 void mana_mr_cache_init(struct mana_mr_cache *cache, const struct mana_mr_table *table);
 
 /*
- * Whether the table has changed since mana_mr_sync(), or was that of another process. One
- * check per burst is enough: memory is not freed while a burst holds buffers of it.
+ * Whether the table has changed since mana_mr_sync(), or was another process's. One check
+ * per burst is enough: memory is not freed while a burst holds buffers of it.
  */
 static inline bool
 mana_mr_is_stale(const struct mana_mr_view *view)
@@ -131,8 +131,7 @@ void mana_mr_sync(struct mana_mr_cache *cache);
 
 /* Whether a range holds all of [addr, addr + len_bytes), memory of at least one byte. */
 static inline bool
-mana_mr_range_holds(const struct mana_mr_range *range, uintptr_t addr,
-		    uint64_t len_bytes)
+mana_mr_range_holds(const struct mana_mr_range *range, uintptr_t addr, uint64_t len_bytes)
 {
 	return addr >= range->base && addr + len_bytes <= range->end;
 }
@@ -167,8 +166,7 @@ static_assert(MANA_MR_MIN_ENTRIES == 2 * 4, "the last steps of a search");
  * a read barrier. False: as for mana_mr_find().
  */
 static inline bool
-mana_mr_peek(const struct mana_mr_view *view, uintptr_t addr, uint64_t len_bytes,
-	     uint32_t *lkey)
+mana_mr_peek(const struct mana_mr_view *view, uintptr_t addr, uint64_t len_bytes, uint32_t *lkey)
 {
 	const struct mana_mr_entry *entry = mana_mr_search(view, addr);
 
@@ -204,19 +202,18 @@ mana_mr_find(const struct mana_mr_cache *cache, uintptr_t addr, uint64_t len_byt
 }
 
 /*
- * Find, or register, the region that holds all of [addr, addr + len_bytes): the slow way,
- * where mana_mr_find() has found none. Only here a burst may enter the kernel. m: the mbuf
- * of the address; NULL for memory of the driver. range is valid until the table changes,
- * and unchanged on failure. Returns 0; -EAGAIN: not known yet, the burst ends here and the
- * next one tries it again; or another negative errno: the memory cannot be registered.
+ * Find, or register, the region that holds all of [addr, addr + len_bytes), where
+ * mana_mr_find() has found none. Only here a burst may enter the kernel. m: the mbuf of the
+ * address; NULL for memory of the driver. range is valid until the table changes, and
+ * unchanged on failure. Returns 0; -EAGAIN: not known yet, the burst ends here and the next
+ * one tries it again; or another negative errno: the memory cannot be registered.
  */
 int mana_mr_lookup(struct mana_mr_cache *cache, const struct rte_mbuf *m, uintptr_t addr,
 		   uint64_t len_bytes, struct mana_mr_range *range);
 
 /*
- * The control path's part of mana_mr_lookup(): register memory that the table does not
- * have, or, in a secondary process, ask the primary process for it. Returns 0, the table
- * has it now, or as mana_mr_lookup().
+ * The control path's part of it: register memory that the table does not have, or, in a
+ * secondary process, ask the primary process for it. Returns as mana_mr_lookup().
  */
 int mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m, uintptr_t addr,
 		 uint64_t len_bytes);
