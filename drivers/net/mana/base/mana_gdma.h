@@ -70,9 +70,8 @@ static inline bool
 mana_ring_size_is_valid(const void *ring, uint64_t size_bytes)
 {
 	return ring != NULL && ((uintptr_t)ring & (GDMA_RING_MIN_BYTES - 1)) == 0 &&
-	       size_bytes >= GDMA_RING_MIN_BYTES &&
-	       (size_bytes & (size_bytes - 1)) == 0 &&
-	       size_bytes <= UINT32_C(1) << 28;
+	       size_bytes >= GDMA_RING_MIN_BYTES && size_bytes <= UINT32_C(1) << 28 &&
+	       (size_bytes & (size_bytes - 1)) == 0;
 }
 
 /*
@@ -117,8 +116,7 @@ mana_wq_free_bu(const struct mana_wq *wq)
 static inline uint32_t
 mana_wqe_bu(uint32_t sgl_bytes, uint32_t nb_sge)
 {
-	return (sgl_bytes + nb_sge * GDMA_SGE_BYTES + GDMA_BU_BYTES - 1) >>
-	       GDMA_BU_SHIFT;
+	return (sgl_bytes + nb_sge * GDMA_SGE_BYTES + GDMA_BU_BYTES - 1) >> GDMA_BU_SHIFT;
 }
 
 /*

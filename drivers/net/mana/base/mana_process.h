@@ -104,15 +104,8 @@ enum mana_lock_rank {
 void mana_lock_order_enter(enum mana_lock_rank rank, bool waits);
 void mana_lock_order_leave(enum mana_lock_rank rank);
 #else
-static inline void
-mana_lock_order_enter(enum mana_lock_rank rank __rte_unused, bool waits __rte_unused)
-{
-}
-
-static inline void
-mana_lock_order_leave(enum mana_lock_rank rank __rte_unused)
-{
-}
+#define mana_lock_order_enter(rank, waits) RTE_SET_USED(rank)
+#define mana_lock_order_leave(rank) RTE_SET_USED(rank)
 #endif
 
 /*
