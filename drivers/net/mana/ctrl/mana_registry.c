@@ -32,10 +32,9 @@ struct mana_shared {
 };
 
 /* Another version of the driver has, most likely, another number. */
-#define LAYOUT                                                              \
-	((uint64_t)sizeof(struct mana_priv) << 32 |                         \
-	 (sizeof(struct mana_rxq) + sizeof(struct mana_hwq)) << 16 | \
-	 sizeof(struct mana_txq))
+#define LAYOUT \
+	((uint64_t)sizeof(struct mana_priv) << 32 | sizeof(struct mana_txq) | \
+	 (sizeof(struct mana_rxq) + sizeof(struct mana_hwq)) << 16)
 
 /*
  * Protects the pointer to the shared part: a telemetry thread may still run after EAL

@@ -77,9 +77,8 @@ int
 mana_secondary_close(struct rte_eth_dev *dev)
 {
 	/*
-	 * When the primary process has closed the port, ethdev has zeroed its
-	 * data, and rte_eth_dev_release_port() would reset the burst functions
-	 * of port 0.
+	 * When the primary process has closed the port, ethdev has zeroed its data, and
+	 * rte_eth_dev_release_port() would reset the burst functions of port 0.
 	 */
 	if (dev->data->name[0] == '\0')
 		dev->data->port_id = dev - rte_eth_devices;
@@ -107,13 +106,12 @@ mana_secondary_has(const struct rte_eth_dev *dev)
 /* ---- Bursts --------------------------------------------------------------------- */
 
 /*
- * The queue knows its user before and after the burst accesses it, so the primary process
- * finds the queue in whose burst this process was killed. The driver's own bursts have no
- * time for that. A queue with the mark of another process is left alone: that one has
- * ended in a burst, and the primary process will rebuild the queue.
- *
- * A burst leaves a paused queue before it sets the mark, too: else the primary process, which
- * waits for a moment without a mark, could miss the moments between bursts that only poll.
+ * The queue knows its user while a burst accesses it, so the primary process finds the queue
+ * in whose burst this process was killed. The driver's own bursts have no time for that. A
+ * queue with the mark of another process is left alone: that one has ended in a burst, and
+ * the primary process will rebuild the queue. A burst leaves a paused queue before it sets
+ * the mark, too: else the primary process, which waits for a moment without a mark, could
+ * miss the moments between bursts that only poll.
  */
 static bool
 burst_enter(MANA_ATOMIC(uint32_t) *user)
@@ -261,18 +259,18 @@ static int
 port_join(uint16_t port_id)
 {
 	struct mana_joined joined = { .ret = 0 };
-	int fd = -1, ret, error = 0;
+	int fd = -1, ret, error;
 
 	ret = is_joined() ? join_request(port_id, -1, &joined, &fd) :
 			    first_join(port_id, &joined, &fd);
 	if (ret == 0 && fd >= 0) {
 		error = mana_db_map(port_id, fd);
 		mana_atomic_release(mapped_of(port_id), error == 0 ? joined.device : 0);
+		if (error != 0)
+			MANA_PORT_LOG(ERR, rte_eth_devices[port_id].data->name,
+				      "cannot map the doorbell page: %s; this process passes no packets of the port",
+				      strerror(-error));
 	}
-	if (error != 0)
-		MANA_PORT_LOG(ERR, rte_eth_devices[port_id].data->name,
-			      "cannot map the doorbell page: %s; this process passes no packets of the port",
-			      strerror(-error));
 	if (fd >= 0)
 		close(fd);
 	return ret;
@@ -381,10 +379,7 @@ mana_secondary_join(struct rte_eth_dev *dev)
 	struct port *port = &ports[port_id];
 	struct mana_news before;
 
-	/*
-	 * ethdev's arrays of queues appear when the primary process configures the port, and
-	 * are freed when it closes the port.
-	 */
+	/* ethdev's arrays appear when the primary process configures the port, until it closes it. */
 	rte_eth_fp_ops[port_id].rxq.data = (void **)(uintptr_t)queues->rxqs;
 	rte_eth_fp_ops[port_id].txq.data = (void **)(uintptr_t)queues->txqs;
 	mana_mutex_lock(&ports_lock);
