@@ -391,14 +391,10 @@ mana_pci_remove(struct rte_pci_device *pci_dev)
 	int ret = 0;
 
 	RTE_ETH_FOREACH_DEV_OF(port_id, &pci_dev->device) {
-		int err;
-
 		if (rte_eal_process_type() == RTE_PROC_PRIMARY &&
 		    rte_eth_devices[port_id].data->dev_started)
 			(void)rte_eth_dev_stop(port_id);
-		err = rte_eth_dev_close(port_id);
-		if (err != 0)
-			ret = err;
+		ret = RTE_MIN(ret, rte_eth_dev_close(port_id));
 	}
 	return ret;
 }
@@ -417,13 +413,9 @@ dma_change(struct rte_pci_device *pci_dev, void *addr, size_t len,
 		ret = MANA_PORT_ERR(-ENOTSUP, pci_dev->device.name,
 				    "only the primary process can map memory for the device");
 	else
-		RTE_ETH_FOREACH_DEV_OF(port_id, &pci_dev->device) {
-			int err = change(rte_eth_devices[port_id].data->dev_private,
-					 (uintptr_t)addr, len);
-
-			if (err != 0)
-				ret = err;
-		}
+		RTE_ETH_FOREACH_DEV_OF(port_id, &pci_dev->device)
+			ret = RTE_MIN(ret, change(rte_eth_devices[port_id].data->dev_private,
+						  (uintptr_t)addr, len));
 	if (ret == 0)
 		return 0;
 	rte_errno = -ret;

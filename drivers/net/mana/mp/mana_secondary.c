@@ -191,7 +191,8 @@ mana_secondary_tx_done_cleanup(void *queue, uint32_t max)
 	/* The mark of this process has a meaning from its join on. */
 	if (!is_joined() || !burst_enter(&txq->user))
 		return 0;
-	nb = mana_txq_is_paused(txq) || !is_mapped(txq->device) ? 0 : mana_txq_done_cleanup(txq, max);
+	nb = mana_txq_is_paused(txq) || !is_mapped(txq->device) ? 0 :
+	     mana_txq_done_cleanup(txq, max);
 	burst_leave(&txq->user);
 	return nb;
 }
@@ -379,7 +380,7 @@ mana_secondary_join(struct rte_eth_dev *dev)
 	struct port *port = &ports[port_id];
 	struct mana_news before;
 
-	/* ethdev's arrays appear when the primary process configures the port, until it closes it. */
+	/* ethdev's arrays exist from the primary's configuration to its close of the port. */
 	rte_eth_fp_ops[port_id].rxq.data = (void **)(uintptr_t)queues->rxqs;
 	rte_eth_fp_ops[port_id].txq.data = (void **)(uintptr_t)queues->txqs;
 	mana_mutex_lock(&ports_lock);

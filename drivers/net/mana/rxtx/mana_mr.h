@@ -38,11 +38,8 @@ struct mana_mr_entry {
 	uintptr_t max_end; /* largest end up to here: regions may overlap */
 };
 
-/* Of the lists; the lowest bit of the counter is the one that bursts read. */
 #define MANA_MR_NB_VERSIONS 2
-
-/* A search looks at so many entries at least. */
-#define MANA_MR_MIN_ENTRIES 8
+#define MANA_MR_MIN_ENTRIES 8 /* a search looks at so many at least */
 
 /*
  * Two versions of the regions, sorted by address, for each kind of process: what the primary
@@ -52,16 +49,13 @@ struct mana_mr_entry {
  */
 struct mana_mr_array {
 	uint32_t capacity; /* of each list */
-	uint32_t nb[MANA_MR_NB_VERSIONS][MANA_NB_PROCESS_KINDS]; /* at least MANA_MR_MIN_ENTRIES, or 0 */
+	uint32_t nb[MANA_MR_NB_VERSIONS][MANA_NB_PROCESS_KINDS]; /* 0, or the minimum or more */
 	struct mana_mr_array *outgrown; /* an array that readers may still have */
 	alignas(RTE_CACHE_LINE_SIZE) struct mana_mr_entry entries[];
 };
 
 struct mana_mr_table {
-	/*
-	 * Counts changes; its lowest bit is the version that bursts read. Never equal but for
-	 * that: a queue that changes processes sees it.
-	 */
+	/* Count changes; bit 0: the version to read. They differ: a queue may change processes. */
 	alignas(RTE_CACHE_LINE_SIZE) MANA_ATOMIC(uint32_t) seq[MANA_NB_PROCESS_KINDS];
 	struct mana_mr_array *array;
 	alignas(RTE_CACHE_LINE_SIZE) void *port; /* for mana_mr_miss() */
@@ -78,10 +72,7 @@ mana_mr_list(struct mana_mr_array *array, uint32_t seq, uint32_t kind)
 #define mana_mr_load(ptr) __atomic_load_n(ptr, __ATOMIC_RELAXED)
 #define mana_mr_store(ptr, val) __atomic_store_n(ptr, val, __ATOMIC_RELAXED)
 
-/*
- * What the bursts of a secondary process ask the primary process to register. The asking
- * queue owns the members but the last two.
- */
+/* What a queue of a secondary process asks the primary process, which owns the last two. */
 struct mana_mr_ask {
 	uintptr_t addr;
 	uint64_t len_bytes;
