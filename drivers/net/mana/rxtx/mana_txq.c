@@ -50,7 +50,6 @@ offset_check_set(struct mana_txq *txq, enum mana_tx_offset_check state)
 {
 	bool is_right = state == MANA_TX_OFFSET_RIGHT;
 	bool is_unused = state == MANA_TX_OFFSET_UNUSED;
-	bool is_wrong = state == MANA_TX_OFFSET_WRONG;
 
 	txq->offset_check = state;
 	/*
@@ -59,8 +58,7 @@ offset_check_set(struct mana_txq *txq, enum mana_tx_offset_check state)
 	 */
 	txq->group_wqes = is_right || is_unused ? RTE_MAX(txq->limit / 4, 1u) : 1;
 	txq->group_bu = (txq->sq.mask_bu + 1) / 4;
-	/* If wrong, the number of CQEs before the newest group's is unknown. */
-	txq->batch_max = txq->is_long || is_wrong ? 0 : RTE_MIN(txq->group_wqes, txq->group_bu);
+	txq->batch_max = txq->is_long ? 0 : RTE_MIN(txq->group_wqes, txq->group_bu);
 	txq->batch_space = 0;
 	/* ASSUMED: suppressed */
 	txq->no_cqe = (uint64_t)is_right << MANA_TX_OOB_NO_CQE_S;
