@@ -229,6 +229,9 @@ FX_TEST(test_mapped_by_application)
 	assert_int_equal(rte_eth_dev_info_get(fx->port[0], &info), 0);
 	assert_int_equal(rte_dev_dma_map(info.device, foreign, 0, 4 * 4096), 0);
 	assert_int_equal(nb_mrs(), before + 2);
+	/* The second time changes nothing. */
+	assert_int_equal(rte_dev_dma_map(info.device, foreign, 0, 4 * 4096), 0);
+	assert_int_equal(nb_mrs(), before + 2);
 	send_from(fx, foreign + 4096, 5, true);
 	assert_int_equal(nb_mrs(), before + 2);
 	assert_int_equal(rte_dev_dma_unmap(info.device, foreign, 0, 4 * 4096), 0);

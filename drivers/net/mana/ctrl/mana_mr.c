@@ -109,20 +109,18 @@ publish(struct mana_priv *priv, struct mana_mr_array *array)
 /*
  * Whether there is a region of the same memory that lasts as long as this one: of the same
  * kind and pool. A pool of the same address may be another one, elsewhere. A range of the
- * application lasts until it takes back this very range.
+ * application lasts until it takes back this very range, once.
  */
 static bool
 has_region(const struct mana_priv *priv, const struct mana_mr_region *region)
 {
+	const bool may_be_part = region->kind == MANA_MR_EAL || region->kind == MANA_MR_UNKNOWN;
 	const struct mana_mr_region *at;
 
-	if (region->kind == MANA_MR_USER)
-		return false;
 	TAILQ_FOREACH(at, &priv->mrs.regions, next)
 		if (at->kind == region->kind && at->pool == region->pool &&
-		    (region->kind == MANA_MR_POOL ?
-			     at->base == region->base && at->end == region->end :
-			     at->base <= region->base && region->end <= at->end))
+		    (may_be_part ? at->base <= region->base && region->end <= at->end :
+				   at->base == region->base && at->end == region->end))
 			return true;
 	return false;
 }
