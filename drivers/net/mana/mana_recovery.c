@@ -164,7 +164,7 @@ event_send(struct rte_eth_dev *dev, const struct mana_priv *priv, enum rte_eth_e
 		(void)rte_eth_dev_callback_process(dev, event, NULL);
 }
 
-/* Waits for the device no more, or if not has_failed, not at all. An event may close the port. */
+/* Gives the device up: at the loss, or after it (has_failed). An event may close the port. */
 static void
 device_gone(struct rte_eth_dev *dev, bool has_failed)
 {

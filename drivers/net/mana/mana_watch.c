@@ -145,7 +145,7 @@ mana_link_up(struct rte_eth_dev *dev)
 		link_refuse(dev, "up", ENOTSUP);
 }
 
-/* Open vSwitch ignores -ENOTSUP, and would show the port as down while traffic continues. */
+/* -EPERM: Open vSwitch ignores -ENOTSUP, and would show a port as down that has traffic. */
 int
 mana_link_down(struct rte_eth_dev *dev)
 {
