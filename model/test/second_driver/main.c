@@ -372,13 +372,27 @@ static const struct bad_packet {
 	{ .name = "key", .key = 1u << 20 },
 };
 
-/* Send it, and wait for what becomes of it. */
+/* Whether the packet is complete; without completion: whether the other port has it. */
+static bool
+has_ended(struct wq *sq)
+{
+	uint8_t cqe[CQE_BYTES];
+
+	if (!is_mistake("no-completion"))
+		return cq_pop(&sq->cq, cqe);
+	for (uint32_t q = 0; q < NB_QUEUES; q++)
+		if (cq_pop(&ports[1].rq[q].cq, cqe))
+			return true;
+	return false;
+}
+
+/* Send it, and wait for what becomes of it: the end of this program ends the adapter's work. */
 static void
 send_bad(const struct bad_packet *bad)
 {
 	struct port *port = &ports[0];
 	struct wq *sq = &port->sq[0];
-	uint8_t oob[8], cqe[CQE_BYTES], *frame = next_buffer(port, 0);
+	uint8_t oob[8], *frame = next_buffer(port, 0);
 
 	write_frame(frame, port, &ports[1], 0);
 	frame[bad->frame_at] ^= bad->frame_at != 0;
@@ -388,7 +402,7 @@ send_bad(const struct bad_packet *bad)
 	wq_post(sq, oob, sizeof(oob), mem_address(frame) ^ bad->address,
 		nic_key ^ bad->key, size_of(0));
 	wq_ring(sq, 0);
-	while (!is_mistake("no-completion") && !cq_pop(&sq->cq, cqe))
+	while (!has_ended(sq))
 		nic_wait();
 }
 
