@@ -88,7 +88,7 @@ struct mana_mr_view {
 	const struct mana_mr_table *table;
 	const struct mana_mr_entry *entries; /* of this process's kind */
 	const struct mana_mr_entry *second; /* where mana_mr_search() looks first */
-	size_t half; /* of the entries that are left then */
+	size_t half_bytes; /* of the entries that are left then */
 	uint32_t seq;
 };
 
@@ -144,8 +144,11 @@ mana_mr_search(const struct mana_mr_view *view, uintptr_t addr)
 	const struct mana_mr_entry *at = view->second;
 
 	at = mana_mr_load(&at->range.base) <= addr ? at : view->entries;
-	for (size_t half = view->half; half > MANA_MR_MIN_ENTRIES / 2; half /= 2)
-		at = mana_mr_step(at, half, addr);
+	for (size_t half = view->half_bytes; half > 4 * sizeof(*at); half /= 2) {
+		const struct mana_mr_entry *next = (const void *)((const char *)at + half);
+
+		at = mana_mr_load(&next->range.base) <= addr ? next : at;
+	}
 	at = mana_mr_step(at, 4, addr);
 	at = mana_mr_step(at, 2, addr);
 	return mana_mr_step(at, 1, addr);

@@ -31,7 +31,7 @@ view_sync(struct mana_mr_view *view)
 	power = rte_align32prevpow2(nb);
 	view->entries = mana_mr_list(array, view->seq, kind);
 	view->second = view->entries + nb - power;
-	view->half = power / 2;
+	view->half_bytes = power / 2 * sizeof(view->entries[0]);
 }
 
 void

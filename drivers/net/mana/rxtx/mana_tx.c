@@ -276,7 +276,7 @@ write_batch(struct mana_txq *txq, struct rte_mbuf **pkts, size_t n, size_t nb,
 	const uint32_t needed = flags_needed(txq, f);
 	uint64_t *wqe = wqes + n * wqe_words;
 	size_t end = nb, nb_round;
-	uint32_t len, nb_failed = 0;
+	uint32_t len, nb_failed = f & F_FOLLOW ? txq->nb_failed : 0;
 	uint64_t bytes = 0;
 
 	do {
@@ -307,6 +307,8 @@ write_batch(struct mana_txq *txq, struct rte_mbuf **pkts, size_t n, size_t nb,
 		} while (++n < end);
 		end = nb;
 	} while ((len != 0 || ((f & F_FOLLOW) && region_follow(txq, pkts[n]))) && n < nb);
+	if (f & F_FOLLOW)
+		txq->nb_failed = nb_failed == MAX_FAILED ? MAX_FAILED - 1 : 0;
 	txq->bytes += bytes;
 	if (f & F_REGIONS) {
 		rte_smp_rmb();
@@ -625,13 +627,6 @@ put_special(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t nb)
 	return 1;
 }
 
-/* Whether a packet is of another pool than the one before it, or of none. */
-static bool
-is_of_another_pool(struct rte_mbuf **pkts, uint32_t i)
-{
-	return pkts[i]->pool == NULL || (i != 0 && pkts[i]->pool != pkts[i - 1]->pool);
-}
-
 /*
  * A burst that is not one batch. nb_batch packets of it are written, all of pool mp, or (NULL)
  * each of that in txq->pools.
@@ -654,7 +649,8 @@ mixed_burst(struct mana_txq *txq, struct rte_mbuf **pkts, uint16_t nb_pkts,
 
 		if (mana_txq_nb_posted(txq) < txq->limit) {
 			/* A packet of another pool ends a batch, but not one of any pool. */
-			any_pool = any_pool || is_of_another_pool(pkts, i);
+			any_pool = any_pool || pkts[i]->pool == NULL ||
+				   (i != 0 && pkts[i]->pool != pkts[i - 1]->pool);
 			n = pkts[i]->nb_segs == 1 ?
 				    put_batch(txq, pkts + i, nb_pkts - i, any_pool) : 0;
 			i += n;

@@ -202,34 +202,44 @@ cqe_follow(const struct mana_txq *txq, struct mana_tx_cqe cqe, struct place *pla
 
 /* ---- Release -------------------------------------------------------------- */
 
+/* Free the first mbufs, up to one of another pool; NULL: of any. Returns their number. */
+static __rte_noinline size_t
+free_run(struct rte_mbuf **mbufs, struct rte_mempool *const *pools, size_t nb)
+{
+	struct rte_mempool *mp = pools[0];
+	size_t n = 1;
+
+	while (n < nb && pools[n] == mp)
+		n++;
+	if (mp == NULL)
+		rte_pktmbuf_free_bulk(mbufs, n);
+	else
+		rte_mempool_put_bulk(mp, (void **)mbufs, n);
+	return n;
+}
+
 /* Free mbufs of several pools. No mbuf whose pool is given is accessed. */
 static void
-free_mixed(struct rte_mbuf **mbufs, struct rte_mempool *const *pools, uint32_t nb)
+free_mixed(struct rte_mbuf **mbufs, struct rte_mempool *const *pools, size_t nb)
 {
 	const unsigned int lcore = rte_lcore_id();
-	uint32_t n;
+	/* A thread that is no lcore has no cache. */
+	const uint32_t no_cache __rte_unused = lcore == LCORE_ID_ANY ? UINT32_MAX : 0;
 
-	for (uint32_t i = 0; i < nb; i += n) {
-		struct rte_mempool *mp = pools[i];
-		struct rte_mempool_cache *cache;
-
-		n = 1;
-		if (mp == NULL) {
-			while (i + n < nb && pools[i + n] == NULL)
-				n++;
-			rte_pktmbuf_free_bulk(&mbufs[i], n);
-			continue;
-		}
-		cache = rte_mempool_default_cache(mp, lcore);
+	for (size_t i = 0; i < nb;) {
 #ifndef MANA_MEMPOOL_COUNTS
-		if (likely(cache != NULL && cache->len < cache->size)) {
-			cache->objs[cache->len++] = mbufs[i];
-			continue;
+		struct rte_mempool *mp = pools[i];
+
+		if (likely(mp != NULL && mp->cache_size > no_cache)) {
+			struct rte_mempool_cache *cache = &mp->local_cache[lcore];
+
+			if (likely(cache->len < cache->size)) {
+				cache->objs[cache->len++] = mbufs[i++];
+				continue;
+			}
 		}
 #endif
-		while (i + n < nb && pools[i + n] == mp)
-			n++;
-		rte_mempool_generic_put(mp, (void **)&mbufs[i], n, cache);
+		i += free_run(mbufs + i, pools + i, nb - i);
 	}
 }
 
@@ -596,9 +606,7 @@ mana_txq_init(struct mana_txq *txq, const struct mana_queue_rings *rings,
 	txq->ci = txq->pi;
 	txq->group_pi = 0;
 	txq->group_ci = 0;
-	txq->open_pi = txq->pi;
-	txq->open_bu = 0;
-	txq->open_mbuf = txq->mbuf_pi;
+	mana_tx_group_open(txq);
 	/* Each outstanding WQE may give a CQE. */
 	txq->limit = RTE_MIN((uint32_t)txq->nb_desc, rings->nb_cqe);
 	oob_set(txq, rings, conf);
@@ -624,13 +632,6 @@ wqes_forget(struct mana_txq *txq)
 	txq->group_ci = txq->group_pi;
 }
 
-/* Each mbuf is checked when it is freed: a process may have died in a burst. */
-static void
-mbufs_recheck(struct mana_txq *txq)
-{
-	mana_tx_pools_set(txq, txq->mbuf_ci, txq->mbuf_pi - txq->mbuf_ci, NULL);
-}
-
 /* A burst may just free old mbufs: then nothing was posted since. */
 void
 mana_txq_keep_mbufs(struct mana_txq *txq)
@@ -640,7 +641,8 @@ mana_txq_keep_mbufs(struct mana_txq *txq)
 	wqes_forget(txq);
 	if (!has_posted)
 		return;
-	mbufs_recheck(txq);
+	/* Each mbuf is checked when it is freed: a process may have died in a burst. */
+	mana_tx_pools_set(txq, txq->mbuf_ci, txq->mbuf_pi - txq->mbuf_ci, NULL);
 	mana_atomic_release(&txq->has_old, 1);
 }
 
@@ -649,7 +651,7 @@ mana_txq_release_mbufs(struct mana_txq *txq)
 {
 	wqes_forget(txq);
 	mana_atomic_store(&txq->has_old, 0);
-	mbufs_recheck(txq);
+	mana_tx_pools_set(txq, txq->mbuf_ci, txq->mbuf_pi - txq->mbuf_ci, NULL);
 	mana_tx_free_to(txq, NULL, txq->mbuf_pi);
 }
 

@@ -151,6 +151,7 @@ struct mana_txq {
 	volatile bool runs;
 	volatile bool is_stopping; /* the stop frees the old mbufs, not a burst; as runs */
 	uint32_t last_right; /* position, while learning */
+	uint32_t nb_failed; /* rounds of the last batch that followed regions; see write_batch() */
 	uint32_t reaped_pi; /* pi when a burst last looked at completions */
 	MANA_ATOMIC(uintptr_t) is_busy; /* these as in struct mana_rxq */
 	MANA_ATOMIC(uint32_t) user;
