@@ -3,7 +3,8 @@
 /*
  * Soak: frames of random sizes in random bursts between the eight ports of a function,
  * which are connected in pairs. Each round reconfigures all ports: numbers of queues up to
- * 64, sizes of queues, MTU, offloads, mempools. Some rounds also have a pool that runs
+ * 64, sizes of queues, MTU, offloads, mempools. In each round, one of the pools of sent packets
+ * is freed, and another one created, between two bursts. Some rounds also have a pool that runs
  * out, packets that the adapter refuses, a queue that it disables, a start that fails, a
  * loss of the device, or a new probe.
  *
@@ -92,12 +93,13 @@ static struct {
 
 static struct port ports[NB_PORTS];
 static struct rte_mempool *tx_pool;
+static struct rte_mempool *brief_pool; /* of other packets that are sent: see pool_replace() */
 static struct rte_mempool *rx_pools[NB_KINDS];
 static uint8_t pattern[PATTERN_BYTES + MAX_MTU + RTE_ETHER_HDR_LEN];
 static uint64_t random_state, digest;
 static uint64_t nb_rounds, nb_sent, nb_received, nb_lost;
 static struct {
-	uint64_t restarts, resets, repairs, refused, exhausted, failed_starts, probes;
+	uint64_t restarts, resets, repairs, refused, exhausted, failed_starts, probes, pools;
 } events;
 /* Mbufs that the application keeps, so that a pool runs out. */
 static struct rte_mbuf *kept[NB_TIGHT];
@@ -197,7 +199,7 @@ frame_make(const struct port *from, const struct mark *mark)
 			      one_in(2);
 	const bool is_chain = (from->tx_offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0 &&
 			      one_in(4);
-	struct rte_mbuf *m = rte_pktmbuf_alloc(tx_pool);
+	struct rte_mbuf *m = rte_pktmbuf_alloc(one_in(8) ? brief_pool : tx_pool);
 	const uint32_t head = HEADERS + sizeof(*mark);
 
 	if (m == NULL)
@@ -431,6 +433,59 @@ settle(void)
 			for (unsigned int f = 0; f < NB_FLOWS; f++)
 				ports[i].flows[q][f].next_rx = ports[i].flows[q][f].next_tx;
 	}
+}
+
+/* ---- Mempools ------------------------------------------------------------------------- */
+
+static void
+piece_free(struct rte_mempool_memhdr *piece, void *len)
+{
+	assert_int_equal(munmap(piece->addr, (uintptr_t)len), 0);
+}
+
+/* A mempool in NB_REGIONS regions, with pages of nobody between them. */
+static struct rte_mempool *
+pool_in_regions(const char *name, unsigned int nb_mbufs, uint16_t room)
+{
+	struct rte_pktmbuf_pool_private private = { .mbuf_data_room_size = room };
+	struct rte_mempool *pool = rte_mempool_create_empty(
+		name, nb_mbufs, sizeof(struct rte_mbuf) + room, 0, sizeof(private),
+		SOCKET_ID_ANY, 0);
+	size_t per_page, len;
+
+	assert_non_null(pool);
+	assert_int_equal(rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(), NULL), 0);
+	rte_pktmbuf_pool_init(pool, &private);
+	/* DPDK places no object across the end of a page. */
+	per_page = PAGE_BYTES / (pool->header_size + pool->elt_size + pool->trailer_size);
+	len = (nb_mbufs / NB_REGIONS / per_page + 1) * PAGE_BYTES;
+	for (unsigned int i = 0; i < NB_REGIONS; i++) {
+		char *piece = mmap(NULL, len + PAGE_BYTES, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		assert_true(piece != MAP_FAILED);
+		assert_int_equal(mprotect(piece + len, PAGE_BYTES, PROT_NONE), 0);
+		assert_true(rte_mempool_populate_iova(pool, piece, (uintptr_t)piece, len,
+						      piece_free,
+						      (void *)(len + PAGE_BYTES)) > 0);
+	}
+	assert_int_equal(rte_mempool_avail_count(pool), nb_mbufs);
+	assert_int_equal(pool->nb_mem_chunks, NB_REGIONS);
+	rte_mempool_obj_iter(pool, rte_pktmbuf_init, NULL);
+	return pool;
+}
+
+/* The adapter has sent all packets, so a look at completions frees the mbufs. */
+static void
+pool_replace(void)
+{
+	for (unsigned int i = 0; i < NB_PORTS; i++)
+		for (uint16_t q = 0; q < ports[i].nb_txq; q++)
+			assert_int_equal(rte_eth_tx_burst(ports[i].id, q, NULL, 0), 0);
+	assert_int_equal(rte_mempool_avail_count(brief_pool), brief_pool->size);
+	rte_mempool_free(brief_pool);
+	brief_pool = pool_in_regions("brief", NB_TIGHT, RTE_MBUF_DEFAULT_BUF_SIZE);
+	events.pools++;
 }
 
 /* ---- Ports ---------------------------------------------------------------------------- */
@@ -676,6 +731,7 @@ run_round(void)
 	start_all();
 	traffic(ROUND_PACKETS / 2, keeps);
 	events.exhausted += nb_kept > 0;
+	pool_replace();
 	if (one_in(4))
 		refuse_packets();
 	if (one_in(10))
@@ -687,37 +743,6 @@ run_round(void)
 	settle();
 	stop_all();
 	nb_rounds++;
-}
-
-/* A mempool in NB_REGIONS regions, with pages of nobody between them. */
-static struct rte_mempool *
-pool_in_regions(const char *name, unsigned int nb_mbufs, uint16_t room)
-{
-	struct rte_pktmbuf_pool_private private = { .mbuf_data_room_size = room };
-	struct rte_mempool *pool = rte_mempool_create_empty(
-		name, nb_mbufs, sizeof(struct rte_mbuf) + room, 0, sizeof(private),
-		SOCKET_ID_ANY, 0);
-	size_t per_page, len;
-
-	assert_non_null(pool);
-	assert_int_equal(rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(), NULL), 0);
-	rte_pktmbuf_pool_init(pool, &private);
-	/* DPDK places no object across the end of a page. */
-	per_page = PAGE_BYTES / (pool->header_size + pool->elt_size + pool->trailer_size);
-	len = (nb_mbufs / NB_REGIONS / per_page + 1) * PAGE_BYTES;
-	for (unsigned int i = 0; i < NB_REGIONS; i++) {
-		char *piece = mmap(NULL, len + PAGE_BYTES, PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-		assert_true(piece != MAP_FAILED);
-		assert_int_equal(mprotect(piece + len, PAGE_BYTES, PROT_NONE), 0);
-		assert_true(rte_mempool_populate_iova(pool, piece, (uintptr_t)piece, len, NULL,
-						      NULL) > 0);
-	}
-	assert_int_equal(rte_mempool_avail_count(pool), nb_mbufs);
-	assert_int_equal(pool->nb_mem_chunks, NB_REGIONS);
-	rte_mempool_obj_iter(pool, rte_pktmbuf_init, NULL);
-	return pool;
 }
 
 static void
@@ -747,12 +772,14 @@ FX_TEST_BARE(test_soak)
 	fx_holdings_get(&before);
 	while (nb_sent < options.nb_packets) {
 		probe(fx);
+		brief_pool = pool_in_regions("brief", NB_TIGHT, RTE_MBUF_DEFAULT_BUF_SIZE);
 		for (unsigned int i = 0; i < PROBE_ROUNDS && nb_sent < options.nb_packets; i++) {
 			run_round();
 			fx_log_reset();
 			fx_expect_error("");
 		}
 		fx_remove(fx);
+		rte_mempool_free(brief_pool);
 		fx_check_holdings(&before, "after a removal");
 		memory_get(&now);
 		if (nb_rounds == PROBE_ROUNDS)
@@ -767,9 +794,9 @@ FX_TEST_BARE(test_soak)
 	       PRIu64 " lost and counted\n", options.seed, nb_sent, nb_received, nb_lost);
 	printf("soak: %" PRIu64 " restarts, %" PRIu64 " failed starts, %" PRIu64
 	       " losses of the device, %" PRIu64 " repairs, %" PRIu64 " exhausted pools, %"
-	       PRIu64 " refusals, %" PRIu64 " probes\n", events.restarts,
-	       events.failed_starts, events.resets, events.repairs, events.exhausted,
-	       events.refused, events.probes);
+	       PRIu64 " pools freed, %" PRIu64 " refusals, %" PRIu64 " probes\n",
+	       events.restarts, events.failed_starts, events.resets, events.repairs,
+	       events.exhausted, events.pools, events.refused, events.probes);
 	printf("soak: heap %zu bytes after %d rounds, %zu at the end; mapped %zu MiB, %zu\n",
 	       first.heap_bytes, PROBE_ROUNDS, now.heap_bytes, first.mapped_bytes >> 20,
 	       now.mapped_bytes >> 20);
