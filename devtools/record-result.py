@@ -34,13 +34,15 @@ replaces its section.
 FULL = r'^minutes|^ *\d+\.\d +\d+  \S|^(warning|skipped|failed|FLAKY)\b|^\d+ passed, '
 # Name: title, command, what the lines of a result contain.
 RUNS = {
-    # All stages of the full run, in two halves.
+    # All stages of the full run, in three parts of an hour or two.
     'full-tests': ('Full run: tests',
                    './test --full build-rival build-examples main-job meson features '
                    'instructions in-tree', FULL),
-    'full-others': ('Full run: builds, analysis, sanitizers, mutants, coverage, fuzzing, Debian',
-                    './test --full matrix clang builds analyze sanitizers lock-order '
-                    'thread-sanitizer mutants coverage fuzz-* debian-*', FULL),
+    'full-builds': ('Full run: builds, static analysis, Debian',
+                    './test --full matrix clang builds analyze debian-*', FULL),
+    'full-checks': ('Full run: sanitizers, mutants, coverage, fuzzing',
+                    './test --full sanitizers lock-order thread-sanitizer mutants coverage '
+                    'fuzz-*', FULL),
     'analysis': ('Static analysis', 'devtools/analyze.py', r'^PASS analyze|^with '),
     'coverage': ('Coverage', 'devtools/coverage.sh', r'^(lines|branches): |^PASS coverage'),
     'mutants': ('Mutants', 'devtools/mutants.py --all', r'^\d+ of \d+ mutants|^mana_\w+\.h'),

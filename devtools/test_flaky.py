@@ -185,8 +185,8 @@ class List(unittest.TestCase):
         flaky.load(known)
 
 
-class Halves(unittest.TestCase):
-    def test_each_stage_is_in_one_half(self):
+class Parts(unittest.TestCase):
+    def test_each_stage_is_in_one_part(self):
         found = []
         for name, (_, command, _) in record_result.RUNS.items():
             if name.startswith('full-'):
