@@ -107,6 +107,23 @@ receive(struct fixture *fx, unsigned int nb)
 	rte_pktmbuf_free_bulk(pkts, nb);
 }
 
+/* A pool that port 0 has sent from is freed; its deregistration waits at the gate. */
+static pthread_t
+free_begin(struct fixture *fx, struct pool_free *work)
+{
+	struct rte_mbuf *m = fx_frame(work->pool, FRAME, 0);
+	pthread_t thread;
+
+	fx_send(fx->port[0], 0, &m, 1);
+	fx_drain(fx);
+	assert_true(rte_eth_tx_done_cleanup(fx->port[0], 0, 0) >= 0);
+	gate_shut(&dereg_gate);
+	assert_int_equal(pthread_create(&thread, NULL, free_pool, work), 0);
+	assert_true(gate_await(&dereg_gate, 1));
+	gate_unlock(&dereg_gate);
+	return thread;
+}
+
 /* ---- Tests ------------------------------------------------------------------ */
 
 /* The end of a pool waits for the kernel, and nothing else does. */
@@ -170,6 +187,38 @@ FX_TEST(test_pool_is_registered)
 	rte_mempool_free(pool);
 }
 
+/* The end of a pool that no port has registered does not wait for the kernel. */
+FX_TEST(test_other_pool_is_freed)
+{
+	const struct fx_config config = { 0 };
+	struct rte_mempool *pool = pool_create("late"), *others[2];
+	struct pool_free work = { .pool = pool_create("freed") };
+	struct send send = { .m = fx_frame(pool, FRAME, 0) };
+	pthread_t thread;
+
+	for (unsigned int i = 0; i < RTE_DIM(others); i++)
+		others[i] = pool_create(i == 0 ? "other0" : "other1");
+	fx_start(fx, &config);
+	fx_pass_one(fx);
+	thread = free_begin(fx, &work);
+	rte_mempool_free(others[0]);
+	assert_false(atomic_load(&dereg_gate.is_late));
+	gate_open(&dereg_gate, 1);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	send.port = fx->port[0];
+	gate_shut(&reg_gate);
+	assert_int_equal(pthread_create(&thread, NULL, send_one, &send), 0);
+	assert_true(gate_await(&reg_gate, 1));
+	rte_mempool_free(others[1]);
+	assert_false(atomic_load(&reg_gate.is_late));
+	gate_open(&reg_gate, 1);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(send.nb, 1);
+	fx_drain(fx);
+	assert_true(rte_eth_tx_done_cleanup(fx->port[0], 0, 0) >= 0);
+	rte_mempool_free(pool);
+}
+
 /* Of two bursts that miss the same memory one registers it. The other ends, and does not wait. */
 FX_TEST(test_two_register)
 {
@@ -209,23 +258,6 @@ close_port(void *arg)
 	if (rte_eth_dev_stop(*port) != 0)
 		return NULL;
 	return rte_eth_dev_close(*port) == 0 ? arg : NULL;
-}
-
-/* A pool that port 0 has sent from is freed; its deregistration waits at the gate. */
-static pthread_t
-free_begin(struct fixture *fx, struct pool_free *work)
-{
-	struct rte_mbuf *m = fx_frame(work->pool, FRAME, 0);
-	pthread_t thread;
-
-	fx_send(fx->port[0], 0, &m, 1);
-	fx_drain(fx);
-	assert_true(rte_eth_tx_done_cleanup(fx->port[0], 0, 0) >= 0);
-	gate_shut(&dereg_gate);
-	assert_int_equal(pthread_create(&thread, NULL, free_pool, work), 0);
-	assert_true(gate_await(&dereg_gate, 1));
-	gate_unlock(&dereg_gate);
-	return thread;
 }
 
 /* A RETA update on either port does not wait for the end of a pool. */

@@ -217,19 +217,14 @@ rte_mempool_event_callback_register(rte_mempool_event_callback *func, void *arg)
 }
 
 void
-mana_registry_lock(void)
-{
-}
-
-void
 mana_registry_unlock(void)
 {
 }
 
 struct mana_priv *
-mana_registry_find(uint64_t port_id)
+mana_registry_hold(const struct rte_eth_dev *dev)
 {
-	return port_id == 0 ? &priv : NULL;
+	return dev == &rte_eth_devices[0] ? &priv : NULL;
 }
 
 int

@@ -186,6 +186,7 @@ region_insert(struct mana_priv *priv, struct mana_mr_region *region)
 	const bool is_pool = region->kind == MANA_MR_POOL;
 	struct mana_mr_region *at, *behind = NULL;
 
+	mana_mutex_lock(&priv->mrs.lock);
 	TAILQ_FOREACH(at, &priv->mrs.regions, next) {
 		if (behind == NULL && (at->base > region->base || (at->base == region->base &&
 					at->kind == MANA_MR_POOL && !is_pool)))
@@ -199,6 +200,17 @@ region_insert(struct mana_priv *priv, struct mana_mr_region *region)
 	else
 		TAILQ_INSERT_TAIL(&priv->mrs.regions, region, next);
 	priv->mrs.nb++;
+	mana_mutex_unlock(&priv->mrs.lock);
+}
+
+static void
+region_remove(struct mana_priv *priv, struct mana_mr_region *region)
+{
+	mana_mutex_lock(&priv->mrs.lock);
+	TAILQ_REMOVE(&priv->mrs.regions, region, next);
+	priv->mrs.nb--;
+	mana_mutex_unlock(&priv->mrs.lock);
+	free(region);
 }
 
 /*
@@ -230,8 +242,6 @@ region_register(struct mana_priv *priv, struct mana_mr_region *region, bool is_n
 	}
 	region->mr = mr;
 	region->lkey = lkey;
-	if (is_new)
-		region_insert(priv, region);
 	publish(priv, priv->mr_table.array);
 	mana_mutex_unlock(&priv->mrs.lock);
 	return 0;
@@ -254,9 +264,11 @@ region_add(struct mana_priv *priv, const struct mana_mr_region *wanted)
 		return -ENOMEM;
 	*region = *wanted;
 	region->is_shared = is_shared(region->base, region->end - region->base);
+	/* Who frees the memory now finds the region, and waits for the kernel. */
+	region_insert(priv, region);
 	ret = region_register(priv, region, true);
 	if (ret != 0)
-		free(region);
+		region_remove(priv, region);
 	return ret;
 }
 
@@ -269,10 +281,6 @@ region_end(struct mana_priv *priv, struct mana_mr_region *region, bool is_rememb
 
 	mana_mutex_lock(&priv->mrs.lock);
 	region->mr = NULL;
-	if (!is_remembered) {
-		TAILQ_REMOVE(&priv->mrs.regions, region, next);
-		priv->mrs.nb--;
-	}
 	priv->counters.mr_deregistrations += mr != NULL;
 	publish(priv, priv->mr_table.array);
 	mana_mutex_unlock(&priv->mrs.lock);
@@ -281,7 +289,7 @@ region_end(struct mana_priv *priv, struct mana_mr_region *region, bool is_rememb
 		MANA_PORT_LOG(WARNING, priv->data->name, "cannot deregister key %#x: %s",
 			      region->lkey, strerror(-ret));
 	if (!is_remembered)
-		free(region);
+		region_remove(priv, region);
 }
 
 /*
@@ -399,7 +407,28 @@ register_around(struct mana_priv *priv, const struct rte_mbuf *m, uintptr_t addr
 
 /* ---- Ranges and events -------------------------------------------------- */
 
-/* Deregisters memory of all ports. A forked child has no ports. */
+/* The port of this number, if it has a region that matches. */
+static struct mana_priv *
+port_with(uint32_t port_id, struct filter filter)
+{
+	struct mana_priv *priv = mana_registry_hold(&rte_eth_devices[port_id]);
+	const struct mana_mr_region *region;
+	bool has_match = false;
+
+	if (priv == NULL)
+		return NULL;
+	mana_mutex_lock(&priv->mrs.lock);
+	TAILQ_FOREACH(region, &priv->mrs.regions, next)
+		has_match |= is_match(region, filter);
+	mana_mutex_unlock(&priv->mrs.lock);
+	mana_registry_unlock();
+	return has_match ? priv : NULL;
+}
+
+/*
+ * Deregisters memory of all ports. The caller waits for the kernel only where the memory is
+ * registered: it may hold EAL's locks. A forked child has no ports.
+ */
 static void
 memory_end(struct filter filter)
 {
@@ -408,11 +437,11 @@ memory_end(struct filter filter)
 	if (mana_atomic_load(&mana_process_id) != MANA_PROCESS_PRIMARY)
 		return;
 	for (uint32_t i = 0; i < RTE_DIM(changes_lock); i++) {
+		if (port_with(i, filter) == NULL)
+			continue;
 		/* A port that is found now does not close before the lock is released. */
 		mana_mutex_lock(&changes_lock[i]);
-		mana_registry_lock();
-		priv = mana_registry_find(i);
-		mana_registry_unlock();
+		priv = port_with(i, filter);
 		if (priv != NULL)
 			(void)regions_remove(priv, filter);
 		mana_mutex_unlock(&changes_lock[i]);
@@ -689,7 +718,8 @@ mana_mr_serve(struct mana_priv *priv, uintptr_t addr, size_t len, const struct r
 
 	if (ret != 0)
 		return ret;
-	rte_mempool_walk(pool_compare, &search);
+	if (pool != NULL)
+		rte_mempool_walk(pool_compare, &search);
 	mana_mutex_lock(lock_of(priv));
 	chunks_add(priv, search.chunks);
 	ret = register_around(priv, NULL, addr, len, true);
