@@ -100,10 +100,10 @@ static enum wait
 wait_of(const struct rte_eth_dev *dev)
 {
 	const struct mana_priv *priv = dev->data->dev_private;
-	struct rte_eth_dev_owner owner;
+	/* Without ethdev's lock: who holds that may wait for the registry. */
+	const struct rte_eth_dev_owner owner = dev->data->owner;
 
-	if (rte_eth_dev_owner_get(dev->data->port_id, &owner) != 0 ||
-	    owner.id == RTE_ETH_DEV_NO_OWNER || owner.id == priv->recovery.owner_id)
+	if (owner.id == RTE_ETH_DEV_NO_OWNER || owner.id == priv->recovery.owner_id)
 		return WAIT_TIMEOUT;
 	if (strcmp(owner.name, FAILSAFE_OWNER) == 0 && !priv->options.no_membarrier)
 		return WAIT_FOREVER;
