@@ -568,6 +568,69 @@ FX_TEST(test_queue_stopped)
 	fx_pool_free(fx, large);
 }
 
+/* The adapter uses up all buffers of a stopped queue. The queue receives when it runs again. */
+FX_TEST(test_used_up_while_stopped)
+{
+	struct rte_mempool *pool = fx_pool(fx, 1023, MIN_ROOM);
+	struct rte_eth_rxseg_split seg = { .mp = pool };
+	struct fx_config config = receiver(pool, 3000);
+	static uint8_t bytes[MAX_FRAME];
+	uint16_t port = fx->port[1];
+
+	config.nb_rxd = 64;
+	start_pair(fx, &config);
+	for (uint32_t nb_before = 0; nb_before < 3; nb_before++) {
+		for (uint32_t i = 0; i < nb_before; i++)
+			pass(fx, 3000, &seg, 1);
+		assert_int_equal(rte_eth_dev_rx_queue_stop(port, 0), 0);
+		for (uint32_t i = 0; i < 100; i++)
+			send_frame(fx, bytes, 60, i);
+		fx_settle(fx);
+		assert_int_equal(rte_eth_dev_rx_queue_start(port, 0), 0);
+		assert_int_equal(fx_receive_all(port, 0), 0);
+		pass(fx, 3000, &seg, 1);
+	}
+	fx->ignore_counters = true;
+	fx_drain(fx);
+	fx_stop(fx);
+	fx_pool_free(fx, pool);
+}
+
+/* A queue that had no entry of the table, and nothing posted, holds frames of the new MTU. */
+FX_TEST(test_mtu_before_an_entry)
+{
+	struct rte_mempool *large = fx_pool(fx, 1023, MAX_FRAME + 1024);
+	struct rte_mempool *small = fx_pool(fx, 2047, MIN_ROOM);
+	struct rte_eth_rxconf rxconf = { .offloads = RTE_ETH_RX_OFFLOAD_SCATTER };
+	struct fx_config config = { .nb_rxq = 2, .nb_rxd = 64, .rss_hf = FX_RSS,
+				    .rx_pool = large };
+	struct rte_eth_rss_reta_entry64 reta = { .mask = UINT64_MAX };
+	static uint8_t bytes[MAX_FRAME];
+	uint16_t port = fx->port[1];
+	struct rte_mbuf *m;
+
+	assert_int_equal(fx_configure(fx, fx->port[0], &sender), 0);
+	assert_int_equal(fx_dev_start(fx, 0), 0);
+	assert_int_equal(fx_configure(fx, port, &config), 0);
+	assert_int_equal(rte_eth_rx_queue_setup(port, 1, 64, SOCKET_ID_ANY, &rxconf,
+						small), 0);
+	assert_int_equal(fx_dev_start(fx, 1), 0);
+	assert_int_equal(rte_eth_dev_rss_reta_update(port, &reta, RTE_ETH_RETA_GROUP_SIZE), 0);
+	set_mtu(fx, 9000, 0);
+	for (unsigned int i = 0; i < RTE_ETH_RETA_GROUP_SIZE; i++)
+		reta.reta[i] = 1;
+	assert_int_equal(rte_eth_dev_rss_reta_update(port, &reta, RTE_ETH_RETA_GROUP_SIZE), 0);
+	send_frame(fx, bytes, 9014, 1);
+	assert_int_equal(fx_receive(port, 1, &m, 1), 1);
+	fx_check_bytes(m, bytes, 9014);
+	assert_ptr_equal(m->pool, small);
+	rte_pktmbuf_free(m);
+	fx_drain(fx);
+	fx_stop(fx);
+	fx_pool_free(fx, small);
+	fx_pool_free(fx, large);
+}
+
 FX_TEST(test_capabilities)
 {
 	struct rte_eth_dev_info info;

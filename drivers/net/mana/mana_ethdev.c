@@ -89,11 +89,11 @@ mac_addr_add(struct rte_eth_dev *dev, struct rte_ether_addr *mac,
 
 /* ethdev knows max_mtu. What fits the posted buffers arrives, whatever the MTU. ASSUMED: no-mtu */
 static int
-mtu_check(const struct mana_priv *priv, uint16_t mtu)
+mtu_check(struct mana_priv *priv, uint16_t mtu)
 {
 	struct mana_rx_scatter scatter;
-	const struct mana_rxq *rxq;
 	const struct mana_hwq *hwq;
+	struct mana_rxq *rxq;
 
 	/* The start checks a stopped port: its mempools may be freed by now. */
 	if (!priv->is_running)
@@ -109,6 +109,11 @@ mtu_check(const struct mana_priv *priv, uint16_t mtu)
 				return MANA_PORT_ERR(-EBUSY, priv->data->name,
 						     "MTU %u: Rx queue %u has posted buffers of %u bytes a packet; stop the port, set the MTU, start the port",
 						     mtu, rxq->queue_id, hwq->scatter.bytes);
+	}
+	/* For the hardware queues that are created from now on. */
+	MANA_FOREACH_RXQ(priv, rxq) {
+		(void)mana_rx_layout_check(priv, &rxq->layout, mtu, &rxq->scatter);
+		priv->data->scattered_rx |= rxq->scatter.nb_segs != 0;
 	}
 	return 0;
 }
@@ -308,17 +313,6 @@ rx_queue_setup(struct rte_eth_dev *dev, uint16_t queue_id, uint16_t nb_desc,
 			      "setup of Rx queue %u with %u descriptors", queue_id, nb_desc);
 }
 
-static void
-rx_queue_release(struct rte_eth_dev *dev, uint16_t queue_id)
-{
-	struct mana_priv *priv = dev->data->dev_private;
-
-	mana_mutex_lock(&priv->control);
-	mana_rxq_release(priv, queue_id);
-	mana_control_unlock(priv);
-	MANA_PORT_LOG(INFO, dev->data->name, "release of Rx queue %u", queue_id);
-}
-
 static int
 tx_queue_setup(struct rte_eth_dev *dev, uint16_t queue_id, uint16_t nb_desc,
 	       unsigned int socket_id, const struct rte_eth_txconf *conf)
@@ -328,45 +322,34 @@ tx_queue_setup(struct rte_eth_dev *dev, uint16_t queue_id, uint16_t nb_desc,
 			      "setup of Tx queue %u with %u descriptors", queue_id, nb_desc);
 }
 
-static void
-tx_queue_release(struct rte_eth_dev *dev, uint16_t queue_id)
-{
-	struct mana_priv *priv = dev->data->dev_private;
-
-	mana_mutex_lock(&priv->control);
-	mana_txq_release(priv, queue_id);
-	mana_control_unlock(priv);
-	MANA_PORT_LOG(INFO, dev->data->name, "release of Tx queue %u", queue_id);
+#define QUEUE_RELEASE(function, call, direction) \
+static void \
+function(struct rte_eth_dev *dev, uint16_t queue_id) \
+{ \
+	struct mana_priv *priv = dev->data->dev_private; \
+\
+	mana_mutex_lock(&priv->control); \
+	call(priv, queue_id); \
+	mana_control_unlock(priv); \
+	MANA_PORT_LOG(INFO, dev->data->name, "release of " direction " queue %u", queue_id); \
 }
+
+QUEUE_RELEASE(rx_queue_release, mana_rxq_release, "Rx")
+QUEUE_RELEASE(tx_queue_release, mana_txq_release, "Tx")
 
 /* ethdev has checked that the port runs, and the queue is set up and stopped or started. */
-static int
-rx_queue_start(struct rte_eth_dev *dev, uint16_t queue_id)
-{
-	return MANA_OPERATION(dev, mana_rx_set_queue_start(dev->data->dev_private, queue_id),
-			      "start of Rx queue %u", queue_id);
+#define QUEUE_OPERATION(function, call, what) \
+static int \
+function(struct rte_eth_dev *dev, uint16_t queue_id) \
+{ \
+	return MANA_OPERATION(dev, call(dev->data->dev_private, queue_id), \
+			      what " queue %u", queue_id); \
 }
 
-static int
-rx_queue_stop(struct rte_eth_dev *dev, uint16_t queue_id)
-{
-	return MANA_OPERATION(dev, mana_rx_set_queue_stop(dev->data->dev_private, queue_id),
-			      "stop of Rx queue %u", queue_id);
-}
-
-static int
-tx_queue_start(struct rte_eth_dev *dev, uint16_t queue_id)
-{
-	return MANA_OPERATION(dev, mana_txq_start(dev->data->dev_private, queue_id),
-			      "start of Tx queue %u", queue_id);
-}
-
-static int
-tx_queue_stop(struct rte_eth_dev *dev, uint16_t queue_id)
-{
-	return MANA_OPERATION(dev, mana_txq_stop(dev->data->dev_private, queue_id),
-			      "stop of Tx queue %u", queue_id);
-}
+QUEUE_OPERATION(rx_queue_start, mana_rx_set_queue_start, "start of Rx")
+QUEUE_OPERATION(rx_queue_stop, mana_rx_set_queue_stop, "stop of Rx")
+QUEUE_OPERATION(tx_queue_start, mana_txq_start, "start of Tx")
+QUEUE_OPERATION(tx_queue_stop, mana_txq_stop, "stop of Tx")
 
 /* ---- The settings in effect --------------------------------------------- */
 
@@ -678,7 +661,8 @@ port_start(struct rte_eth_dev *dev)
 		mana_failsafe_warn(dev);
 	} else {
 		mana_watch_stop(dev);
-		mana_bursts_stop(dev);
+		/* Bursts of other processes may run. */
+		(void)traffic_pause(dev);
 		traffic_stop(dev);
 	}
 	return ret;
@@ -710,12 +694,14 @@ static int
 dev_start(struct rte_eth_dev *dev)
 {
 	const struct mana_priv *priv = dev->data->dev_private;
+	int ret = 0;
 
 	/* The stop of a signal handler at the end of ethdev's start does nothing: not started. */
 	if (rte_eal_process_type() == RTE_PROC_PRIMARY && priv->is_running)
-		(void)dev_stop(dev);
-	return MANA_OPERATION(dev, port_start(dev), "start with %u Rx and %u Tx queues",
-			      dev->data->nb_rx_queues, dev->data->nb_tx_queues);
+		ret = dev_stop(dev);
+	return ret != 0 ? ret :
+		MANA_OPERATION(dev, port_start(dev), "start with %u Rx and %u Tx queues",
+			       dev->data->nb_rx_queues, dev->data->nb_tx_queues);
 }
 
 static int

@@ -20,16 +20,6 @@
 
 #define MANA_RX_RETURN_MAX 64 /* spares that a burst returns */
 
-/* data_off, refcnt, nb_segs and port of a packet, as the mbuf holds them. */
-static uint64_t
-mana_rx_rearm(uint16_t port_id, uint16_t data_off)
-{
-	struct rte_mbuf m = { .data_off = data_off, .nb_segs = 1, .port = port_id };
-
-	rte_mbuf_refcnt_set(&m, 1);
-	return *MANA_MBUF_REARM(&m);
-}
-
 /* Flags that all mbufs of a pool always have. */
 static uint64_t
 mana_rx_pool_flags(struct rte_mempool *mp)
@@ -88,6 +78,7 @@ mana_rx_bufs_init(struct mana_hwq *hwq, const struct mana_queue_rings *rings, ui
 {
 	struct mana_rx_scatter *scatter = &hwq->scatter;
 	const uint32_t nb_bufs = mana_rx_nb_bufs(scatter);
+	struct rte_mbuf m;
 
 	scatter->wqe_bu = mana_wqe_bu(GDMA_WQE_SGL_SHORT_BYTES, nb_bufs);
 	scatter->bytes = 0;
@@ -102,7 +93,10 @@ mana_rx_bufs_init(struct mana_hwq *hwq, const struct mana_queue_rings *rings, ui
 		    (uint32_t)seg->offset + seg->bytes >
 			    rte_pktmbuf_data_room_size(seg->mp))
 			return -EINVAL;
-		seg->rearm = mana_rx_rearm(port_id, seg->offset);
+		/* data_off, refcnt, nb_segs and port of a packet, as the mbuf holds them. */
+		m = (struct rte_mbuf){ .data_off = seg->offset, .nb_segs = 1, .port = port_id };
+		rte_mbuf_refcnt_set(&m, 1);
+		seg->rearm = *MANA_MBUF_REARM(&m);
 		seg->ol_flags = mana_rx_pool_flags(seg->mp);
 		scatter->bytes += seg->bytes;
 	}
@@ -273,7 +267,8 @@ mana_rxq_pause(struct mana_rxq *rxq, bool is_paused)
 
 	if (is_paused || only == NULL || only->next != only)
 		only = rxq->stand_in;
-	else if (rxq->nb_spares != 0)
+	/* A burst may run where a pause has failed. Then the flag is there, and not written. */
+	else if (rxq->nb_spares != 0 && (only->slow_flags & MANA_RX_SEE_RXQ) == 0)
 		only->slow_flags |= MANA_RX_SEE_RXQ;
 	MANA_ORDER_BEFORE(rxq);
 	rxq->is_paused = is_paused;

@@ -269,6 +269,9 @@ mana_hwq_recycle(struct mana_hwq *hwq)
 		mana_rx_scatter_repost(hwq, NULL, hwq->limit);
 	if (nb != 0)
 		mana_rx_ring(hwq);
+	/* Perhaps nothing is posted, so no packet makes a burst refill. */
+	if (mana_rx_is_refill_due(hwq))
+		hwq->slow_flags |= MANA_RX_REFILL_RETRY;
 	return nb;
 }
 
