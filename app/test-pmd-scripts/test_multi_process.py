@@ -14,6 +14,7 @@ import random
 import re
 import signal
 import time
+from pathlib import Path
 
 import machine
 from application import check_all_came, example, generator
@@ -610,6 +611,15 @@ def bystanders():
         finish(run)
 
 
+def blocked_signals(process):
+    """{name: mask} of the threads of a process."""
+    masks = {}
+    for task in Path(f"/proc/{find_child(process.process.pid, process.name)}/task").iterdir():
+        masks[(task / "comm").read_text()] = re.search(r"SigBlk:\s*(\w+)",
+                                                       (task / "status").read_text())[1]
+    return masks
+
+
 def memory():
     """
     A process sends from the mempool that the primary process has created, and from its
@@ -621,12 +631,14 @@ def memory():
         for process in run.everything():
             process.command("pause")
         run.primary.command("map")
+        blocked = blocked_signals(run.primary)
         lines = [f"pass {source} {1 - source}{own}" for own in ("", " own")
                  for source in PORTS]
         for line in (*lines, "both"):
             other.command(line)
         check_equal("private frames: errors, freed",
                     other.numbers("private 0 1", r"^private: (\d+) (\d+)$"), (32, 1))
+        check_equal("signals that the primary process blocks", blocked_signals(run.primary), blocked)
         run.primary.command("pass 0 1")
         # another pool takes the place of one that the other process frees, and tells nobody
         for process in (other, run.primary, other):

@@ -257,9 +257,13 @@ pool_delta(struct rte_mempool *mp)
 	uint32_t port_id = 0;
 
 	mana_registry_lock();
+	/* ethdev may free the array of another port meanwhile. */
 	while ((port = mana_registry_next(&port_id)) != NULL)
-		MANA_FOREACH_RXQ(port, rxq)
-			is_known |= rxq->layout.segs[0].mp == mp && rxq->data_delta == usual;
+		for (uint32_t i = 0; i < MANA_MAX_QUEUES; i++) {
+			rxq = port->rxqs[i];
+			is_known |= rxq != NULL && rxq->layout.segs[0].mp == mp &&
+				    rxq->data_delta == usual;
+		}
 	mana_registry_unlock();
 	return is_usual && is_known ? usual : mana_rx_pool_delta(mp);
 }

@@ -262,8 +262,11 @@ requests_serve(void)
 {
 	struct mana_priv *priv;
 	struct mana_hwq *hwq;
+	sigset_t before;
 	bool is_locked;
 
+	/* The mutexes below are not unlocked in the reverse order, and each restores the mask. */
+	mana_signals_block(&before);
 	for (uint32_t port_id = 0; port_id < RTE_MAX_ETHPORTS; port_id++) {
 		/*
 		 * With priv->control queues and port stay. In the order of locks it comes
@@ -282,6 +285,7 @@ requests_serve(void)
 				ask_serve(priv, &priv->txqs[i]->mr.ask);
 		mana_mutex_unlock(&priv->control);
 	}
+	mana_signals_restore(&before);
 }
 
 /* Interrupt thread: processes have asked, or ended. */

@@ -294,16 +294,6 @@ mana_tx_addr_sum(const uint8_t *l3, bool is_ipv4)
 	return sum;
 }
 
-/*
- * A sum in one's complement, of less than 2^36, to 16 bits: the upper 16 bits of
- * the product are the sum of its four quarters, carries included.
- */
-static inline uint16_t
-mana_tx_fold(uint64_t sum)
-{
-	return sum * UINT64_C(0x0001000100010001) >> 48;
-}
-
 static inline uint8_t *
 mana_tx_length_field(const uint8_t *l3, bool is_ipv4)
 {
@@ -343,7 +333,8 @@ mana_tx_headers_write(uint8_t *frame, const struct mana_tx_headers *hdrs)
 	else
 		sum += len;
 	sum += mana_tx_addr_sum(l3, hdrs->is_ipv4);
-	mana_tx_field_set(frame + hdrs->sum_off, mana_tx_fold(sum));
+	/* Folds the sum: these 16 bits are the sum of its four quarters, carries included. */
+	mana_tx_field_set(frame + hdrs->sum_off, sum * UINT64_C(0x0001000100010001) >> 48);
 }
 
 /* ---- Requests --------------------------------------------------------------- */
