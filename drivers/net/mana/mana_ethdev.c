@@ -111,10 +111,8 @@ mtu_check(struct mana_priv *priv, uint16_t mtu)
 						     mtu, rxq->queue_id, hwq->scatter.bytes);
 	}
 	/* For the hardware queues that are created from now on. */
-	MANA_FOREACH_RXQ(priv, rxq) {
+	MANA_FOREACH_RXQ(priv, rxq)
 		(void)mana_rx_layout_check(priv, &rxq->layout, mtu, &rxq->scatter);
-		priv->data->scattered_rx |= rxq->scatter.nb_segs != 0;
-	}
 	return 0;
 }
 

@@ -757,7 +757,9 @@ queues_check(struct mana_priv *priv)
 			ret = mana_rx_layout_check(priv, &rxq->layout, data->mtu, &rxq->scatter);
 		scattered_rx |= rxq->scatter.nb_segs != 0;
 	}
-	data->scattered_rx = scattered_rx;
+	/* A bit of a byte that other threads read, and write. */
+	if (data->scattered_rx != scattered_rx)
+		data->scattered_rx = scattered_rx;
 	return ret;
 }
 

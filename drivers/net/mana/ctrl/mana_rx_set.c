@@ -834,7 +834,8 @@ mana_rx_set_queue_start(struct mana_priv *priv, uint16_t queue_id)
 
 	if (ret != 0)
 		return ret;
-	priv->data->scattered_rx |= rxq->scatter.nb_segs != 0;
+	if (rxq->scatter.nb_segs != 0)
+		priv->data->scattered_rx = 1; /* a bit of a byte that other threads read */
 	*state = RTE_ETH_QUEUE_STATE_STARTED;
 	/* The device may have refused larger ones. */
 	(void)size_limit(priv, priv->rx_desc_taken);
