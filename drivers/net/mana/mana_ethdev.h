@@ -63,10 +63,10 @@ int mana_dev_reset(struct rte_eth_dev *dev);
 int mana_watch_start(struct rte_eth_dev *dev);
 void mana_watch_stop(struct rte_eth_dev *dev);
 /*
- * Updates the link status, and notifies an application that asked for it, which may close the
+ * Updates the link status, and notifies an application that wants_event, which may close the
  * port. is_running: whether the port has traffic.
  */
-void mana_link_check(struct rte_eth_dev *dev, bool is_running);
+void mana_link_check(struct rte_eth_dev *dev, bool is_running, bool wants_event);
 int mana_link_update(struct rte_eth_dev *dev, int wait_to_complete);
 int mana_link_up(struct rte_eth_dev *dev);
 int mana_link_down(struct rte_eth_dev *dev);

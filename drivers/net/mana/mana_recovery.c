@@ -425,6 +425,7 @@ step(struct rte_eth_dev *dev)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 	uint64_t before_ns, before_mr_ns;
+	bool wants_event;
 	int ret = 0;
 
 	if (mana_state(priv) == MANA_STATE_RECOVERING && wait_of(dev) == WAIT_FUNCTION &&
@@ -458,12 +459,14 @@ step(struct rte_eth_dev *dev)
 		mana_peers_tell(priv, true);
 		recovery_succeed(priv, before_ns, before_mr_ns);
 	}
+	/* Read here: a port that runs is not configured before its stop has control. */
+	wants_event = priv->is_running && dev->data->dev_conf.intr_conf.lsc != 0;
 	mana_control_unlock(priv);
 	if (ret != 0) {
 		step_later(dev, ret);
 		return;
 	}
-	mana_link_check(dev, dev->data->dev_started);
+	mana_link_check(dev, dev->data->dev_started, wants_event);
 	event_send(dev, priv, RTE_ETH_EVENT_RECOVERY_SUCCESS);
 }
 
@@ -509,7 +512,8 @@ device_lost(struct rte_eth_dev *dev)
 	if (!recovers) {
 		MANA_PORT_LOG(ERR, dev->data->name,
 			      REMOVED ": stop the port; when the device is back, reset it, or close it and probe it again");
-		mana_link_check(dev, dev->data->dev_started);
+		mana_link_check(dev, dev->data->dev_started,
+				dev->data->dev_conf.intr_conf.lsc != 0);
 		if (is_open(dev, priv))
 			device_gone(dev, false);
 		return;
@@ -525,7 +529,8 @@ device_lost(struct rte_eth_dev *dev)
 	/* Before the events: a close in their callbacks ends the recovery. */
 	step_later(dev, 0);
 	if (is_open(dev, priv))
-		mana_link_check(dev, dev->data->dev_started);
+		mana_link_check(dev, dev->data->dev_started,
+				dev->data->dev_conf.intr_conf.lsc != 0);
 	if (is_open(dev, priv) && mana_state(priv) == MANA_STATE_RECOVERING)
 		event_send(dev, priv, RTE_ETH_EVENT_ERR_RECOVERING);
 }

@@ -95,16 +95,18 @@ link_set(struct rte_eth_dev *dev, bool is_running)
 }
 
 void
-mana_link_check(struct rte_eth_dev *dev, bool is_running)
+mana_link_check(struct rte_eth_dev *dev, bool is_running, bool wants_event)
 {
 	struct mana_priv *priv = dev->data->dev_private;
+	struct rte_eth_link link;
 
 	link_query(dev);
 	if (link_set(dev, is_running) != 0)
 		return;
+	rte_eth_linkstatus_get(dev, &link);
 	MANA_PORT_LOG(INFO, dev->data->name, "link is %s",
-		      dev->data->dev_link.link_status == RTE_ETH_LINK_UP ? "up" : "down");
-	if (dev->data->dev_conf.intr_conf.lsc != 0 && is_running) {
+		      link.link_status == RTE_ETH_LINK_UP ? "up" : "down");
+	if (wants_event && is_running) {
 		mana_registry_lock();
 		priv->news.link_nr++;
 		mana_registry_unlock();
@@ -234,7 +236,7 @@ on_tick(void *arg)
 	} else if (++priv->nb_ticks >= NB_TICKS_LINK) {
 		priv->nb_ticks = 0;
 		/* Running, though a start may not have set dev_started yet. */
-		mana_link_check(dev, true);
+		mana_link_check(dev, true, dev->data->dev_conf.intr_conf.lsc != 0);
 	}
 	MANA_ORDER_BEFORE(dev);
 }
