@@ -25,7 +25,7 @@ cd "${1:-$devtools/..}"
 driver=drivers/net/mana
 max_files=25
 # A commit that raises one says which user has what of it.
-max_lines=18018
+max_lines=18025
 max_driver_files=53
 max_model_lines=49774
 max_test_lines=104550

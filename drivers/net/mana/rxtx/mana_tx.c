@@ -320,6 +320,19 @@ write_batch(struct mana_txq *txq, struct rte_mbuf **pkts, size_t n, size_t nb,
 	return n;
 }
 
+/*
+ * Instances for packets without requests also stand in the encoding of AVX2: its instructions
+ * have a target of their own, which saves a copy in each of many. The vectors have 128 bits in
+ * both.
+ */
+#ifdef RTE_ARCH_X86_64
+#define AVX2 __attribute__((target("avx2")))
+#define HAS_AVX2 (rte_cpu_get_flag_enabled(RTE_CPUFLAG_AVX2) == 1)
+#else
+#define AVX2
+#define HAS_AVX2 false
+#endif
+
 /* An instance of write_batch(); mp is the pool of the first packet of the burst. */
 #define BATCH(name, flags) \
 static __rte_noinline uint32_t \
@@ -330,6 +343,7 @@ name(struct mana_txq *txq, struct rte_mbuf **pkts, size_t n, size_t nb) \
 
 /* Instances for bursts that are not one batch in one region. */
 BATCH(batch_no_request, F_ROUNDS | F_FOLLOW)
+AVX2 BATCH(batch_no_request_avx2, F_ROUNDS | F_FOLLOW)
 BATCH(batch_csum, F_CSUM | F_ROUNDS | F_FOLLOW)
 BATCH(batch_regions, F_CSUM | F_REGIONS)
 BATCH(batch_pools, F_CSUM | F_REGIONS | F_POOLS)
@@ -341,7 +355,8 @@ batch_of_pool(struct mana_txq *txq, struct rte_mbuf **pkts, uint32_t n, uint32_t
 {
 	(void)region_follow(txq, pkts[n]);
 	n = (mana_tx_flags(pkts[n]) & FLAGS_CSUM) != 0 ? batch_csum(txq, pkts, n, nb) :
-							 batch_no_request(txq, pkts, n, nb);
+	    mana_tx_uses_avx2 ? batch_no_request_avx2(txq, pkts, n, nb) :
+				batch_no_request(txq, pkts, n, nb);
 	return n == nb ? n : batch_regions(txq, pkts, n, nb);
 }
 
@@ -731,19 +746,7 @@ INSTANCE(uint16_t, burst_few, burst, 0)
 INSTANCE(uint16_t, burst_few_csum, burst, F_CSUM)
 INSTANCE(uint16_t, burst_no_request, burst, F_ROUNDS)
 INSTANCE(uint16_t, burst_csum, burst, F_CSUM | F_ROUNDS)
-
-/*
- * The instance of most bursts also stands in the encoding of AVX2: its instructions have a
- * target of their own, which saves a copy in each of many. The vectors have 128 bits in both.
- */
-#ifdef RTE_ARCH_X86_64
-__attribute__((target("avx2")))
-INSTANCE(uint16_t, burst_no_request_avx2, burst, F_ROUNDS)
-#define HAS_AVX2 (rte_cpu_get_flag_enabled(RTE_CPUFLAG_AVX2) == 1)
-#else
-#define burst_no_request_avx2 burst_no_request
-#define HAS_AVX2 false
-#endif
+AVX2 INSTANCE(uint16_t, burst_no_request_avx2, burst, F_ROUNDS)
 
 bool mana_tx_uses_avx2;
 

@@ -225,21 +225,25 @@ free_mixed(struct rte_mbuf **mbufs, struct rte_mempool *const *pools, size_t nb)
 	const unsigned int lcore = rte_lcore_id();
 	/* A thread that is no lcore has no cache. */
 	const uint32_t no_cache __rte_unused = lcore == LCORE_ID_ANY ? UINT32_MAX : 0;
+	struct rte_mbuf **const end = mbufs + nb;
 
-	for (size_t i = 0; i < nb;) {
+	while (mbufs != end) {
 #ifndef MANA_MEMPOOL_COUNTS
-		struct rte_mempool *mp = pools[i];
+		struct rte_mempool *mp = *pools;
 
 		if (likely(mp != NULL && mp->cache_size > no_cache)) {
 			struct rte_mempool_cache *cache = &mp->local_cache[lcore];
 
 			if (likely(cache->len < cache->size)) {
-				cache->objs[cache->len++] = mbufs[i++];
+				cache->objs[cache->len++] = *mbufs++;
+				pools++;
 				continue;
 			}
 		}
 #endif
-		i += free_run(mbufs + i, pools + i, nb - i);
+		nb = free_run(mbufs, pools, end - mbufs);
+		mbufs += nb;
+		pools += nb;
 	}
 }
 
