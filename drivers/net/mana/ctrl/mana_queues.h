@@ -114,11 +114,6 @@ struct mana_rx_set {
 
 /* The ethdev queue will be freed: its buffers go back to their pools. */
 void mana_rx_set_queue_release(struct mana_priv *priv, uint16_t queue_id);
-/*
- * The failure of its hardware queues (enum mana_queue_failure), and whether the adapter
- * has not scattered a packet. priv->control is held.
- */
-uint8_t mana_rx_set_failure(const struct mana_priv *priv, uint16_t queue_id, bool *has_missed);
 
 /* Builds the set; the queues stay paused. After a failure there is none. */
 int mana_rx_set_start(struct mana_priv *priv);

@@ -893,19 +893,3 @@ mana_rx_set_queue_release(struct mana_priv *priv, uint16_t queue_id)
 	mana_registry_unlock();
 	spares_free(rxq, true);
 }
-
-/* ---- Queries ------------------------------------------------------------------------ */
-
-uint8_t
-mana_rx_set_failure(const struct mana_priv *priv, uint16_t queue_id, bool *has_missed)
-{
-	uint8_t failure = MANA_FAILURE_NONE;
-	const struct mana_hwq *hwq;
-
-	*has_missed = false;
-	MANA_FOREACH_HWQ_OF(priv->rx_set, queue_id, hwq) {
-		*has_missed |= hwq->scatter.has_missed;
-		failure = RTE_MAX(failure, mana_hwq_failure(hwq));
-	}
-	return failure;
-}

@@ -393,9 +393,14 @@ static bool
 rx_report(const struct mana_priv *priv, struct mana_rxq *rxq)
 {
 	struct mana_reported *reported = &rxq->reported;
-	bool has_missed;
-	uint8_t failure = mana_rx_set_failure(priv, rxq->queue_id, &has_missed);
+	uint8_t failure = MANA_FAILURE_NONE;
+	const struct mana_hwq *hwq;
+	bool has_missed = false;
 
+	MANA_FOREACH_HWQ_OF(priv->rx_set, rxq->queue_id, hwq) {
+		has_missed |= hwq->scatter.has_missed;
+		failure = RTE_MAX(failure, mana_hwq_failure(hwq));
+	}
 	first_log(priv, "Rx queue", rxq->queue_id, &rxq->bad_cqes, reported);
 	if (has_missed && !reported->has_missed)
 		MANA_PORT_LOG(ERR, priv->data->name,

@@ -32,6 +32,14 @@ struct facts {
 	struct rte_tel_data *dict;
 };
 
+/* What a command asks for. */
+struct query {
+	uint64_t port_id;
+	bool is_rx;
+	bool has_number; /* of a queue or region */
+	uint64_t number;
+};
+
 static void
 number_add(const struct facts *facts, const char *name, int64_t number)
 {
@@ -68,7 +76,8 @@ hex_add(const struct facts *facts, const char *name, uint64_t number)
 
 /* The registry is locked; unlocks it, to ask the kernel about the netdev. */
 static void
-port_facts(const struct facts *facts, const struct mana_priv *priv)
+port_facts(const struct facts *facts, struct mana_priv *priv,
+	   const struct query *query __rte_unused)
 {
 	const struct mana_port_counters counters = mana_stats_port(priv);
 	const struct mana_netdev netdev = priv->netdev;
@@ -278,7 +287,7 @@ mana_dev_priv_dump(struct rte_eth_dev *dev, FILE *file)
 	facts.file = text.file;
 	queues_write(priv, &facts);
 	fprintf(text.file, "  port:\n");
-	port_facts(&facts, priv);
+	port_facts(&facts, priv, NULL);
 	return mana_text_end(&text, file, 0);
 }
 
@@ -308,16 +317,6 @@ part_add(struct rte_tel_data *d, const char *name, bool is_dict)
 
 /* The parameters of a command behind PORT, which are optional. */
 enum takes { TAKES_NOTHING, TAKES_QUEUE, TAKES_NUMBER };
-
-struct query {
-	uint64_t port_id;
-	bool is_rx;
-	bool has_number; /* of a queue or region */
-	uint64_t number;
-};
-
-/* Replies in the dict d. The registry's lock is held, and the function releases it. */
-typedef void (*reply_t)(struct mana_priv *priv, const struct query *query, struct rte_tel_data *d);
 
 /* Parses a decimal number without sign, and moves *text behind it. */
 static bool
@@ -353,15 +352,6 @@ query_parse(const char *text, enum takes takes, struct query *query)
 /* ---- Commands about a port ---------------------------------------------------- */
 
 static void
-port_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_data *d)
-{
-	const struct facts facts = { .dict = d };
-
-	RTE_SET_USED(query);
-	port_facts(&facts, priv);
-}
-
-static void
 queue_list_add(struct rte_tel_data *d, const struct mana_priv *priv, bool is_rx)
 {
 	struct rte_tel_data *list = part_add(d, is_rx ? "rx" : "tx", false);
@@ -372,20 +362,19 @@ queue_list_add(struct rte_tel_data *d, const struct mana_priv *priv, bool is_rx)
 }
 
 static void
-queue_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_data *d)
+queue_reply(const struct facts *facts, struct mana_priv *priv, const struct query *query)
 {
-	const struct facts facts = { .dict = d };
 	const uint64_t number = query->number;
 
 	if (!query->has_number) {
-		queue_list_add(d, priv, true);
-		queue_list_add(d, priv, false);
+		queue_list_add(facts->dict, priv, true);
+		queue_list_add(facts->dict, priv, false);
 	} else if (number < MANA_MAX_QUEUES && query->is_rx && priv->rxqs[number] != NULL) {
-		rxq_facts(&facts, priv, priv->rxqs[number]);
+		rxq_facts(facts, priv, priv->rxqs[number]);
 	} else if (number < MANA_MAX_QUEUES && !query->is_rx && priv->txqs[number] != NULL) {
-		txq_facts(&facts, priv, priv->txqs[number]);
+		txq_facts(facts, priv, priv->txqs[number]);
 	} else {
-		rte_tel_data_add_dict_string(d, "error",
+		rte_tel_data_add_dict_string(facts->dict, "error",
 			"the port has no such queue; /mana/queue,PORT lists its queues");
 	}
 	mana_registry_unlock();
@@ -393,7 +382,7 @@ queue_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_da
 
 /* The regions from the number given on. */
 static void
-mr_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_data *d)
+mr_reply(const struct facts *facts, struct mana_priv *priv, const struct query *query)
 {
 	const struct mana_mr_region *region;
 	struct mana_mr_region part[PART_N];
@@ -409,19 +398,19 @@ mr_reply(struct mana_priv *priv, const struct query *query, struct rte_tel_data 
 	}
 	mana_mutex_unlock(&priv->mrs.lock);
 	mana_registry_unlock();
-	rte_tel_data_add_dict_int(d, "port_id", query->port_id);
-	mana_tel_dict_u64(d, "nb_regions", nb_all);
-	mana_tel_dict_u64(d, "bytes", bytes);
-	list = part_add(d, "regions", true);
+	number_add(facts, "port_id", query->port_id);
+	number_add(facts, "nb_regions", nb_all);
+	number_add(facts, "bytes", bytes);
+	list = part_add(facts->dict, "regions", true);
 	for (uint32_t i = 0; list != NULL && i < nb; i++) {
-		struct facts facts = { 0 };
+		struct facts entry = { 0 };
 		char name[24];
 
 		/* An entry by its number: DPDK 22.11 has no dicts in arrays. */
 		snprintf(name, sizeof(name), "%" PRIu64, query->number + i);
-		facts.dict = part_add(list, name, true);
-		if (facts.dict != NULL)
-			region_facts(&facts, &part[i]);
+		entry.dict = part_add(list, name, true);
+		if (entry.dict != NULL)
+			region_facts(&entry, &part[i]);
 	}
 }
 
@@ -443,13 +432,15 @@ tel_list(const char *cmd __rte_unused, const char *params __rte_unused, struct r
 
 static const struct command {
 	const char *name;
-	reply_t reply; /* NULL: tel_list() */
+	/* With the registry's lock, which it releases. NULL: tel_list() */
+	void (*reply)(const struct facts *facts, struct mana_priv *priv,
+		      const struct query *query);
 	enum takes takes;
 	const char *help;
 } commands[] = {
 	{ "/mana/list", NULL, TAKES_NOTHING,
 	  "Numbers of the MANA ports. Takes no parameters" },
-	{ "/mana/port", port_reply, TAKES_NOTHING,
+	{ "/mana/port", port_facts, TAKES_NOTHING,
 	  "A port, its limits and its netdev. Parameters: int port_id (see /mana/list)" },
 	{ "/mana/queue", queue_reply, TAKES_QUEUE,
 	  "Queues of a port, or one. Parameters: int port_id (see /mana/list)[,rx|tx,int queue]" },
@@ -462,6 +453,7 @@ static int
 tel_port(const char *cmd, const char *params, struct rte_tel_data *d)
 {
 	const struct command *command = commands;
+	const struct facts facts = { .dict = d };
 	struct query query = { .port_id = 0 };
 	struct mana_priv *priv;
 
@@ -477,7 +469,7 @@ tel_port(const char *cmd, const char *params, struct rte_tel_data *d)
 	mana_registry_lock();
 	priv = mana_registry_find(query.port_id);
 	if (priv != NULL) {
-		command->reply(priv, &query, d);
+		command->reply(&facts, priv, &query);
 		return 0;
 	}
 	mana_registry_unlock();
