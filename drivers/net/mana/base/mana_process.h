@@ -91,12 +91,12 @@ void mana_signals_restore(const sigset_t *before);
  * doc/guides/nics/mana-control.rst. A build with MANA_LOCK_ORDER ends a program that breaks it.
  */
 enum mana_lock_rank {
-	MANA_LOCK_PORT,
-	MANA_LOCK_PEERS,
-	MANA_LOCK_CHANGES, /* of the list of regions */
+	MANA_LOCK_PORT, /* priv->control; in a secondary process ports_lock */
+	MANA_LOCK_PEERS, /* peers_lock; then come EAL's locks of memory and mempools */
+	MANA_LOCK_CHANGES, /* changes_lock of mana_mr.c */
 	MANA_LOCK_PROCESS, /* the first one of the registry */
 	MANA_LOCK_REGISTRY,
-	MANA_LOCK_INNER, /* of a queue, of the regions */
+	MANA_LOCK_INNER, /* query_lock of a queue, lock of priv->mrs */
 };
 
 #ifdef MANA_LOCK_ORDER

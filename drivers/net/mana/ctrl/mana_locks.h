@@ -3,21 +3,10 @@
 /*
  * What keeps threads and processes apart: the pause of bursts, and the registry.
  *
- * All locks, from the outermost to the innermost; a thread that holds one takes only those
- * behind it:
- *
- *   priv->control        each port: its objects of the kernel, the order of operations;
- *                        or, in a secondary process, ports_lock
- *   peers_lock           the primary process: the list of secondary processes
- *   EAL's locks of memory and mempools
- *   changes_lock         each port: changes of the regions (mana_mr.c)
- *   the registry's       all processes: ports, queues, counters, for status functions
- *   query_lock           each queue: its rings, for status functions
- *   priv->mrs.lock       each port: the list of regions, and changes of their table
- *
- * The kernel is called under control, ports_lock and changes_lock only, and, to deregister
- * memory that EAL frees, under EAL's lock of memory. Bursts take none, and only try
- * changes_lock. The guide's page mana-control has the threads, and the reasons.
+ * enum mana_lock_rank has all locks in their order. The kernel is called under control, ports_lock
+ * and changes_lock only, and, to deregister memory that EAL frees, under EAL's lock of memory.
+ * Bursts take none, and only try changes_lock. The guide's page mana-control has the threads, what
+ * each lock protects, and the reasons.
  */
 
 #ifndef MANA_LOCKS_H

@@ -29,7 +29,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <linux/membarrier.h>
@@ -39,7 +38,6 @@
 #include <ethdev_driver.h>
 #include <rte_common.h>
 #include <rte_cycles.h>
-#include <rte_eal.h>
 
 #include "mana_locks.h"
 #include "mana_log.h"

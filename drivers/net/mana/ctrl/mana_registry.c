@@ -17,7 +17,6 @@
 #include <rte_string_fns.h>
 
 #include "mana_locks.h"
-#include "mana_queues.h"
 
 #define ZONE_NAME "mana_ports"
 

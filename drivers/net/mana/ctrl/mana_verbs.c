@@ -44,10 +44,9 @@ mana_verbs_open(struct ibv_device *device, struct ibv_context **ctx)
 	if (ret == 0)
 		return 0;
 	/*
-	 * When its node cannot be opened libibverbs looks in /dev/char, which
-	 * containers do not have, and ends with ENOENT (rdma-core
-	 * util/open_cdev.c). So ask the node itself; open() and not access(),
-	 * which succeeds in spite of a container's device rules.
+	 * When its node cannot be opened libibverbs looks in /dev/char, which containers do not
+	 * have, and ends with ENOENT (rdma-core util/open_cdev.c). So this opens the node itself:
+	 * access() succeeds in spite of a container's device rules.
 	 */
 	snprintf(path, sizeof(path), "/dev/infiniband/%s", device->dev_name);
 	fd = open(path, O_RDWR | O_CLOEXEC);
