@@ -81,6 +81,12 @@ class Case(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.base, name)
 
+    def write(self, name, text):
+        """Returns the path of a file with this text."""
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.path(name)
+
     def machine_folder(self, name):
         """The run folder of a machine with this name."""
         return os.path.join(self.folders, f"mana-model-{os.getuid()}-{name}")
@@ -104,6 +110,11 @@ class Case(unittest.TestCase):
     def report(self, path=None):
         with open(path or self.report_path, encoding="utf-8") as file:
             return json.load(file)
+
+    def live(self, name):
+        """The report of a running machine; None if none of that name answers."""
+        done = self.run_model("ctl", name, "report")
+        return json.loads(done.stdout) if done.returncode == 0 else None
 
 
 def main():

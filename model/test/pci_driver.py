@@ -5,13 +5,12 @@ interrupts and the hardware channel."""
 import contextlib
 import mmap
 import os
-import socket
 import struct
 
 from model_test import PATIENCE_S, wait_until
 from test_pci import BAR0, CONFIG, Client
 
-DMA_MAP, SET_IRQS = 2, 8
+SET_IRQS = 8
 MEMORY_BYTES = 1 << 16
 # Guest physical addresses.
 EQ, CQ, RQ, SQ, REQUEST, ANSWER = range(0x1000, 0x7000, 0x1000)
@@ -41,11 +40,9 @@ class Driver(Client):
         os.ftruncate(self.fd, MEMORY_BYTES)
         self.memory = mmap.mmap(self.fd, MEMORY_BYTES)
         self.eventfd = os.eventfd(0, os.EFD_NONBLOCK)
-        self.send_with_fd(DMA_MAP, struct.pack("=IIQQQ", 32, 3, 0, 0, MEMORY_BYTES),
-                          self.fd)
+        self.map(0, MEMORY_BYTES, self.fd)
         # One eventfd for vector 0 of MSI-X: VFIO_IRQ_SET_DATA_EVENTFD, _TRIGGER.
-        self.send_with_fd(SET_IRQS, struct.pack("=IIIII", 20, 1 << 2 | 1 << 5, 2, 0, 1),
-                          self.eventfd)
+        self.call(SET_IRQS, struct.pack("=IIIII", 20, 1 << 2 | 1 << 5, 2, 0, 1), self.eventfd)
         self.write(CONFIG, 4, 6, 2)  # memory, bus master
         self.write(CONFIG, 0x82, 0x8000, 2)  # MSI-X
         self.nb_eqes = self.nb_cqes = self.nb_requests = self.nb_buffers = 0
@@ -57,14 +54,6 @@ class Driver(Client):
         for fd in (self.fd, self.eventfd):
             with contextlib.suppress(OSError):
                 os.close(fd)
-
-    def send_with_fd(self, command, payload, fd):
-        header = struct.pack("=HHIII", 2, command, 16 + len(payload), 0, 0)
-        socket.send_fds(self.socket, [header + payload], [fd])
-        _, _, size, flags, error = struct.unpack("=HHIII", self._receive(16))
-        if flags != 1:
-            raise OSError(error, os.strerror(error))
-        self._receive(size - 16)
 
     def shm(self, kind, body=b""):
         """Sends a message of the shared-memory channel; returns its status."""

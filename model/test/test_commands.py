@@ -97,9 +97,7 @@ class ThreeWays(Case):
         return ["4", numbers(want[1]), numbers(want[2])]
 
     def by_scenario(self, lines, counts):
-        path = os.path.join(self.base, "scenario")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("# what is to happen\n\n" + "\n".join(lines) + "\n")
+        path = self.write("scenario", "# what is to happen\n\n" + "\n".join(lines) + "\n")
         return self.run_model(*self.options, "--report", self.report_path,
                               "--scenario", path, "--", TARGET, *counts)
 
@@ -117,11 +115,7 @@ class ThreeWays(Case):
         for line in lines:
             done = self.run_model("ctl", "three", *line.split())
             if done.returncode != 0:
-                model.stdin.close()
-                model.wait(timeout=PATIENCE_S)
-                model.stdout.close()
-                model.stderr.close()
-                return done
+                return done     # tearDown() ends the machine
         out, err = model.communicate("go\n", timeout=PATIENCE_S)
         return subprocess.CompletedProcess([], model.returncode, first + out, err)
 
@@ -226,12 +220,9 @@ class ThreeWays(Case):
         self.refuse_all([f"{verb} nonsense=1" for verb in sorted(verbs)])
 
 
-class Scenario(ThreeWays):
+class Scenario(Case):
     """Errors of scenario files."""
-    # Not again those of the base class.
-    test_effects = None
-    test_wrong_commands_are_refused = None
-    test_unknown_arguments_are_refused = None
+    options = ThreeWays.options
 
     def run_text(self, text, *counts, **more):
         path = os.path.join(self.base, "scenario")
@@ -316,15 +307,13 @@ class Scenario(ThreeWays):
     def test_clock_of_a_waiting_program(self):
         """The clock of a program that only waits, and in real time."""
         for mode in ("sync", "thread"):
-            path = os.path.join(self.base, "scenario")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write("every 3ms mtu port=1 mtu=1400\n")
+            path = self.write("scenario", "every 3ms mtu port=1 mtu=1400\n")
             model = self.start_model("--quiet", "--mode", mode, "--name", "wait",
                                      "--report", self.report_path, "--scenario",
                                      path, "--", "sleep", "1000")
-            wait_until(lambda: int((re.findall(
-                r'"runs": (\d+)', self.run_model("ctl", "wait", "report").stdout)
-                or [0])[0]) >= 3, "3 runs of the line")
+            wait_until(lambda: self.live("wait"), "the machine")
+            wait_until(lambda: self.live("wait")["scenario"][0]["runs"] >= 3,
+                       "3 runs of the line")
             model.send_signal(signal.SIGTERM)
             model.communicate(timeout=PATIENCE_S)
             self.assertGreaterEqual(self.report()["scenario"][0]["time_ns"], 9000000)

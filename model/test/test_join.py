@@ -5,7 +5,6 @@
 usage: test_join.py [unittest arguments]      (see model_test.py)
 """
 
-import json
 import os
 import signal
 
@@ -25,7 +24,7 @@ class Join(Case):
         """A machine with this program; returns when ctl reaches it."""
         process = self.start_model("--quiet", "--name", "m", "--report", self.report_path,
                                    "--", *words)
-        wait_until(self.live, "the machine")
+        wait_until(lambda: self.live("m"), "the machine")
         return process
 
     def until_socket(self, process):
@@ -42,10 +41,6 @@ class Join(Case):
     def guest(self, nb_frames):
         return self.start_model("--join", "m", "--", TWO, "guest", self.socket,
                                 str(nb_frames))
-
-    def live(self):
-        done = self.run_model("ctl", "m", "report")
-        return json.loads(done.stdout) if done.returncode == 0 else None
 
     def ends(self, process, status):
         errors = process.communicate(timeout=PATIENCE_S)[1]
@@ -74,7 +69,7 @@ class Join(Case):
         for round_ in range(5):
             owner = self.owner(100)
             guest = self.guest(0)
-            wait_until(lambda: self.sent(self.live()) > 50 * (round_ + 1), "frames")
+            wait_until(lambda: self.sent(self.live("m")) > 50 * (round_ + 1), "frames")
             os.kill(find_child(guest.pid, "two_programs"), signal.SIGKILL)
             self.ends(guest, 128 + signal.SIGKILL)
             self.ends(owner, 0)
@@ -86,7 +81,7 @@ class Join(Case):
         """A mapping keeps the context; the end of the last mapping is reported."""
         owner = self.owner(0)
         guest = self.guest(0)
-        wait_until(lambda: self.sent(self.live()) > 10, "frames")
+        wait_until(lambda: self.sent(self.live("m")) > 10, "frames")
         os.kill(find_child(owner.pid, "two_programs"), signal.SIGKILL)
         # The machine ends with its program, and the guest with the machine.
         self.ends(owner, 128 + signal.SIGKILL)
@@ -102,14 +97,14 @@ class Join(Case):
         owner = self.start_model("--join", "m", "--", TWO, "owner", self.socket, "0")
         self.until_socket(owner)
         guest = self.guest(0)
-        wait_until(lambda: self.sent(self.live()) > 10, "frames")
+        wait_until(lambda: self.sent(self.live("m")) > 10, "frames")
         os.kill(find_child(owner.pid, "two_programs"), signal.SIGKILL)
         self.ends(owner, 128 + signal.SIGKILL)
-        self.assertEqual(self.live()["objects"]["qp"], 1)
+        self.assertEqual(self.live("m")["objects"]["qp"], 1)
         os.kill(find_child(guest.pid, "two_programs"), signal.SIGKILL)
         guest.wait(timeout=PATIENCE_S)
-        wait_until(lambda: self.live()["leaks"]["qp"] == 1, "the context's end")
-        self.assertFalse(any(self.live()["objects"].values()))
+        wait_until(lambda: self.live("m")["leaks"]["qp"] == 1, "the context's end")
+        self.assertFalse(any(self.live("m")["objects"].values()))
         machine.terminate()
         machine.wait(timeout=PATIENCE_S)
 

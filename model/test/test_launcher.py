@@ -20,8 +20,8 @@ import tempfile
 import time
 import unittest
 
-from model_test import (FOLDER, MODEL, PATIENCE_S, Case, children, comm, find_child,
-                        lives, main, program, wait_until)
+from model_test import (FOLDER, MODEL, PATIENCE_S, Case, find_child, lives, main, program,
+                        wait_until)
 
 MANY = program("many_doorbells")
 BAD_DOORBELL = program("bad_doorbell")
@@ -434,8 +434,7 @@ class Reports(Case):
         self.run_model("--quiet", "--report", "/dev/stderr", "true")
         done = self.run_model("--quiet", "--report", "/dev/stdout", "true")
         self.assertIn("ports", json.loads(done.stdout))
-        with open(self.report_path, "w", encoding="utf-8") as file:
-            file.write("old")
+        self.write("report.json", "old")
         os.chmod(self.report_path, 0o640)
         self.run_model("--report", self.report_path, "true")
         self.assertIn("ports", self.report())
@@ -466,6 +465,7 @@ class Reports(Case):
     def test_killed_program(self):
         model = self.start_model("--quiet", "--name", "killed", "--report",
                                  self.report_path, MANY, "1000000000", "1", "2")
+        self.await_machine("killed")
         wait_until(lambda: self.live("killed")["doorbells"]["sq"] >= 1000, "doorbells")
         os.kill(find_child(model.pid, "many_doorbells"), signal.SIGKILL)
         model.communicate(timeout=PATIENCE_S)
@@ -476,15 +476,13 @@ class Reports(Case):
             self.assertGreater(report["leaks"][kind], 0, kind)
         self.assertFalse(any(report["objects"].values()), report["objects"])
 
-    def live(self, name):
-        def answers():
-            done = self.run_model("ctl", name, "report")
-            return done.stdout if done.returncode == 0 else None
-        return json.loads(wait_until(answers, f"no report of {name}"))
+    def await_machine(self, name):
+        wait_until(lambda: self.live(name), f"no report of {name}")
 
     def test_ctl(self):
         model = self.start_model("--quiet", "--name", "live", "cat",
                                  stdin=subprocess.PIPE)
+        self.await_machine("live")
         for _ in range(70):         # more than there are process slots
             self.assertEqual(self.live("live")["name"], "live")
         model.communicate("", timeout=PATIENCE_S)
@@ -495,15 +493,13 @@ class Reports(Case):
             self.assertTrue(done.stderr.startswith("mana-model: "))
 
     def test_kernel_version_is_reported(self):
-        path = os.path.join(self.base, "report.json")
         for options, kernel, rnic in (((), "7.3", False),
                                       (("--kernel", "7.2"), "7.2", False),
                                       (("--kernel", "6.12", "--rnic"), "6.12", True),
                                       (("--kernel=6.2",), "6.2", False)):
-            done = self.run_model("--quiet", *options, "--report", path, "true")
+            done = self.run_model("--quiet", *options, "--report", self.report_path, "true")
             self.assertEqual((done.returncode, done.stderr), (0, ""))
-            with open(path) as f:
-                report = json.load(f)
+            report = self.report()
             self.assertEqual((report["kernel"], report["rnic"]), (kernel, rnic))
         done = self.run_model("--kernel", "6.3", "true")
         self.assertEqual(done.returncode, 125)
@@ -514,7 +510,7 @@ class Reports(Case):
     def test_ctl_commands(self):
         model = self.start_model("--quiet", "--name", "running", "cat",
                                  stdin=subprocess.PIPE)
-        self.live("running")
+        self.await_machine("running")
         flags = os.path.join(self.machine_folder("running"), "sys/class/net/mana0p1/flags")
         for words, expected in ((["netdev", "port=2", "up"], "0x1003"),
                                 (["netdev", "down", "port=2"], "0x1002")):
@@ -698,16 +694,6 @@ class Signals(Case):
 
 
 class Leftovers(Case):
-    def test_processes(self):
-        script = ("sleep 1000 >&2 & echo $!; setsid sleep 1001 >&2 & echo $!;"
-                  "(trap '' TERM; sleep 1002 >&2 & echo $!; wait) & sleep 0.3")
-        done = self.run_model("--quiet", "sh", "-c", script)
-        pids = [int(word) for word in done.stdout.split()]
-        self.assertEqual(len(pids), 3)
-        for pid in pids:
-            self.assertFalse(lives(pid), pid)
-        self.assertEqual(done.returncode, 0)
-
     def test_same_name(self):
         model = self.start_model("--quiet", "--name", "same", "cat",
                                  stdin=subprocess.PIPE)
@@ -719,15 +705,11 @@ class Leftovers(Case):
         model.communicate("", timeout=PATIENCE_S)
         self.assertEqual(model.returncode, 0)
 
-    def start_sleeper(self, name):
-        """A machine with a script, a process in another session, and a daemon."""
-        model = self.start_model("--quiet", "--name", name, "sh", "-c",
+    def test_killed_launcher(self):
+        model = self.start_model("--quiet", "--name", "dead", "sh", "-c",
                                  "setsid sleep 1003 >&2 & echo $!; sleep 1004 >&2 &"
                                  "echo $!; echo $$; wait")
-        return model, [int(model.stdout.readline()) for _ in range(3)]
-
-    def test_killed_launcher(self):
-        model, pids = self.start_sleeper("dead")
+        pids = [int(model.stdout.readline()) for _ in range(3)]
         folder = self.machine_folder("dead")
         self.assertTrue(os.path.exists(folder))
         model.kill()
@@ -739,26 +721,6 @@ class Leftovers(Case):
         self.assertFalse(os.path.exists(folder))
         model.communicate(timeout=PATIENCE_S)
         self.assertEqual(self.run_model("ctl", "dead", "report").returncode, 125)
-
-    def test_killed_with_its_guardian(self):
-        model, pids = self.start_sleeper("both")
-        folder = self.machine_folder("both")
-        guardians = [pid for pid in children(model.pid)
-                     if comm(pid) == "mana-guardian"]
-        for pid in guardians:
-            os.kill(pid, signal.SIGKILL)
-        model.kill()
-        model.wait()
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        model.communicate(timeout=PATIENCE_S)
-        for pid in guardians + pids:
-            wait_until(lambda pid=pid: not lives(pid), f"{pid} lives on")
-        self.assertTrue(os.path.exists(folder))
-        # The user's next machine cleans up.
-        self.assertEqual(self.run_model("true").returncode, 0)
-        self.assertFalse(os.path.exists(folder))
 
     def test_relative_path(self):
         self.env["MANA_MODEL_RUNDIR"] = "machines"
@@ -815,12 +777,10 @@ class Wires(Case):
 
 class OrdinaryUser(Case):
     def test_machine_runs(self):
-        path = os.path.join(self.base, "nobody.json")
-        done = self.run_model("--quiet", "--report", path, "--", MANY, "100", "2", "2",
-                              prefix=as_ordinary_user())
+        done = self.run_model("--quiet", "--report", self.report_path, "--", MANY, "100", "2",
+                              "2", prefix=as_ordinary_user())
         self.assertEqual(done.returncode, 0, done.stderr)
-        with open(path, encoding="utf-8") as file:
-            self.assertEqual(json.load(file)["doorbells"]["sq"], 400)
+        self.assertEqual(self.report()["doorbells"]["sq"], 400)
 
     def test_tap_is_refused(self):
         done = self.run_model("--wire=tap", "true", prefix=as_ordinary_user())

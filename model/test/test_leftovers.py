@@ -80,6 +80,8 @@ class Leftovers(Case):
                 else:
                     model.send_signal(how)
                 self.assertEqual(model.wait(), status)
+                if how != signal.SIGKILL:   # the launcher ends when all have ended
+                    self.assertEqual([pid for pid in self.pids if lives(pid)], [])
                 self.all_end()
 
     def test_killed_launcher(self):

@@ -37,15 +37,12 @@ class Case(ModelCase):
 
 class Scenarios(Case):
     def run_scenario(self, *lines, options=()):
-        with open(self.path("scenario"), "w", encoding="ascii") as file:
-            file.write("\n".join(lines) + "\n")
+        self.write("scenario", "\n".join(lines) + "\n")
         done = self.run_model(*options, "--scenario", "scenario", "--", WORK)
         self.assertIn("down 0", done.stdout, done.stderr)
 
-    def test_line_that_triggers_itself(self):
+    def test_lines_that_trigger_themselves_and_each_other(self):
         self.run_scenario("every call=any:1 netdev port=1 up")
-
-    def test_lines_that_trigger_each_other(self):
         self.run_scenario("every call=any:1 netdev port=1 up",
                           "every call=any:1 netdev port=2 down")
 
@@ -122,20 +119,14 @@ class BadFiles(Case):
         for direction in "in", "out":
             yield "--wire", f"1=pcap:{direction}={path}"
 
-    def test_fifo_without_other_end(self):
+    def test_no_usable_file(self):
         os.mkfifo(self.path("fifo"))
-        for option, value in self.options("fifo"):
-            self.refused(option, value, says=["is a FIFO", "give a file"])
-
-    def test_folder(self):
         os.mkdir(self.path("folder"))
-        for option, value in self.options("folder"):
-            self.refused(option, value, says=["Is a directory", "; give "])
-
-    def test_missing_file(self):
-        for option, value in self.options("/nonexistent/file"):
-            self.refused(option, value,
-                         says=["No such file or directory", "; give "])
+        for path, *says in (("fifo", "is a FIFO", "give a file"),
+                            ("folder", "Is a directory", "; give "),
+                            ("/nonexistent/file", "No such file or directory", "; give ")):
+            for option, value in self.options(path):
+                self.refused(option, value, says=says)
 
     def test_full_device(self):
         for option, value in ("--trace", "/dev/full"), \

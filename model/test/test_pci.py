@@ -3,7 +3,6 @@
 vfio-user to the real device."""
 
 import contextlib
-import json
 import os
 import signal
 import socket
@@ -11,7 +10,7 @@ import struct
 
 from model_test import Case, main, wait_until
 
-VERSION, MAP, READ, WRITE = 1, 2, 9, 10
+VERSION, DMA_MAP, READ, WRITE = 1, 2, 9, 10
 BAR0, CONFIG = 0, 7
 PAGE = 4096
 
@@ -27,11 +26,11 @@ class Client:
     def close(self):
         self.socket.close()
 
-    def call(self, command, payload):
+    def call(self, command, payload, *fds):
         """Returns the payload of the reply; None: the connection was closed."""
         header = struct.pack("=HHIII", 1, command, 16 + len(payload), 0, 0)
         with contextlib.suppress(BrokenPipeError):
-            self.socket.sendall(header + payload)
+            socket.send_fds(self.socket, [header + payload], fds)
         head = self._receive(16)
         if head is None:
             return None
@@ -41,11 +40,7 @@ class Client:
         return self._receive(size - 16)
 
     def map(self, address, size, memory):
-        header = struct.pack("=HHIII", 1, MAP, 16 + 32, 0, 0)
-        socket.send_fds(self.socket, [header + struct.pack("=IIQQQ", 32, 3, 0, address, size)],
-                        [memory])
-        if self._receive(16)[8] != 1:
-            raise OSError("DMA_MAP is refused")
+        self.call(DMA_MAP, struct.pack("=IIQQQ", 32, 3, 0, address, size), memory)
 
     def _receive(self, size):
         data = b""
@@ -207,13 +202,6 @@ class WithoutProgram(Pci):
         done = self.run_model("--join", "pci", "true")
         self.assertEqual(done.returncode, 125)
         self.assertIn("belong to virtual machines", done.stderr)
-        self.assertEqual(self.end(process), 0)
-
-    def test_report_of_running_machine(self):
-        process = self.serve("--name", "pci")
-        done = self.run_model("ctl", "pci", "report")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(json.loads(done.stdout)["violations"], [])
         self.assertEqual(self.end(process), 0)
 
     def test_report_at_the_end(self):

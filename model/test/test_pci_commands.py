@@ -2,7 +2,6 @@
 """Commands, scenarios, report and trace of a machine with --pci, whose driver is a
 client without a virtual machine."""
 
-import json
 import os
 import struct
 
@@ -52,7 +51,7 @@ class Commands(Pci):
 
     def function(self, fn=0):
         """The function in the report of the running machine."""
-        return json.loads(self.ctl("report"))["functions"][fn]
+        return self.live("m")["functions"][fn]
 
     def finish(self, violations=()):
         self.assertEqual(self.end(self.process), 0)
@@ -395,10 +394,7 @@ class Injected(Commands):
 
 class Scenarios(Commands):
     def scenario(self, text):
-        path = os.path.join(self.base, "scenario")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        return "--scenario", path
+        return "--scenario", self.write("scenario", text)
 
     def test_requests_trigger(self):
         driver = self.open(*self.scenario("at request=list_devices:2 link port=1 down\n"
@@ -443,8 +439,7 @@ class OtherKind(Commands):
 
     def test_commands_of_pci_machine(self):
         self.process = self.start_model("--name", "m", "--quiet", "--", "sleep", "1000")
-        wait_until(lambda: self.run_model("ctl", "m", "report").returncode == 0,
-                   "no machine")
+        wait_until(lambda: self.live("m"), "no machine")
         for name in ("answer", "rdma", "stop-answering", "timeout"):
             self.assertIn("only a machine of --pci has it", self.refused(name))
         self.assertIn("only a machine of --pci has answers",
