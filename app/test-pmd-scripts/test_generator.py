@@ -7,31 +7,27 @@ from harness import check, check_equal, fixture, main
 from testpmd import TWO_PORTS, settled
 
 
-def wire(report, port):
-    return report.port(port)["wire"]
-
-
 def all_sent(packets):
     return lambda stats: stats[1].tx_packets >= packets
 
 
-def forward(mode, traffic, packets, *options, app=(), until=all_sent, flows=FLOWS,
-            **testpmd):
-    """Forwards from port 1 to port 2 and its sink. Returns the report."""
-    with fixture("--wire", f"1=gen:count={packets},flows={flows},{traffic}",
+def forward(mode, traffic, packets, *options, app=(), eal=(), until=all_sent,
+            started=lambda pmd: None):
+    """
+    Forwards from port 1 to port 2 and its sink. started is called with testpmd. Returns the
+    report.
+    """
+    with fixture("--wire", f"1=gen:count={packets},flows={FLOWS},{traffic}",
                  "--wire", "2=sink", *options) as run:
         # testpmd would drop frames that arrived before it forwards
-        run.start(eal=TWO_PORTS, app=["--no-flush-rx", *app], **testpmd)
-        run.pmd.command(f"set fwd {mode}")
-        run.pmd.command("start")
-        run.pmd.wait_until(until(packets))
-        run.pmd.command("stop")
+        started(run.start(eal=[*TWO_PORTS, *eal], app=["--no-flush-rx", *app]))
+        run.pmd.forward(until(packets), mode, "start")
         return run.finish()
 
 
 def check_each_flow(report, packets):
     check_all_came(report, 1, packets)
-    generator = wire(report, 0)["generator"]
+    generator = report.port(0)["wire"]["generator"]
     check_equal("generated", (generator["sent"], generator["lost"]), (packets, 0))
     streams = report.data["streams"]
     check_equal("streams", len(streams), FLOWS)
@@ -58,7 +54,7 @@ def malformed():
     """Malformed frames pass, too, and do not affect others."""
     packets = 40_000
     report = forward("io", "malformed=20%,vlan=10%,size=imix,ip=mix,l4=mix", packets)
-    generator, sink = wire(report, 0)["generator"], wire(report, 1)["sink"]
+    generator, sink = report.port(0)["wire"]["generator"], report.sink(1)
     check(0.19 * packets < generator["malformed"] < 0.21 * packets, f"{generator}")
     check_equal("sink", sink,
                 {"received": packets - generator["malformed"], "duplicated": 0,
@@ -74,7 +70,7 @@ def thread():
     sent = report.port(1)["tx"]["packets"]
     check_all_came(report, 1, sent)
     check_equal("received", report.port(0)["rx"]["packets"], packets)
-    check_equal("lost", wire(report, 0)["generator"]["lost"], packets - sent)
+    check_equal("lost", report.port(0)["wire"]["generator"]["lost"], packets - sent)
 
 
 VARIANTS = {

@@ -10,25 +10,11 @@ from harness import check, check_equal, check_nothing_lost, check_pairs, fixture
 from model import mac, pci
 from programs import (check_result, end_testpmd, run_inside, run_programs,
                       start_testpmd)
-from testpmd import TWO_PORTS, arguments, settled
+from testpmd import TWO_PORTS, arguments, received, settled
 
 PAIR = ("--ports", "2", "--wire", "pair")
 MILLION = 1_000_000
 FRAME = 64
-
-
-def received(stats):
-    return sum(port.rx_packets for port in stats.values())
-
-
-def forward(run, packets, first="start tx_first"):
-    """Forwards until this number of packets was received, then empties the rings."""
-    run.pmd.command("set fwd io")
-    run.pmd.command(first)
-    run.pmd.wait_until(lambda stats: received(stats) >= packets,
-                       timeout=60 + packets / 20_000)
-    run.pmd.command("stop")
-    run.drain()
 
 
 def io(*options, packets=MILLION, app=(), eal=(), prepare=None, started=None,
@@ -43,7 +29,9 @@ def io(*options, packets=MILLION, app=(), eal=(), prepare=None, started=None,
         pmd = run.start(eal=TWO_PORTS + list(eal), app=app, **testpmd)
         if started:
             started(pmd)
-        forward(run, packets)
+        pmd.forward(lambda stats: sum(port.rx_packets for port in stats.values()) >= packets,
+                    timeout=60 + packets / 20_000)
+        run.drain()
         report = run.finish()
         check_nothing_lost(report)
         check_pairs(report)
@@ -109,10 +97,7 @@ def txonly_multi_flow():
     """The generator itself: a million packets of many flows, all counted."""
     with fixture(*PAIR) as run:
         run.start(eal=TWO_PORTS, app=FOUR_QUEUES)
-        run.pmd.command("set fwd txonly")
-        run.pmd.command("start")
-        run.pmd.wait_until(lambda stats: stats[0].tx_packets >= MILLION)
-        run.pmd.command("stop")
+        run.pmd.forward(lambda stats: stats[0].tx_packets >= MILLION, "txonly", "start")
         run.drain()
         report = run.finish()
         check_pairs(report)
@@ -154,7 +139,7 @@ def jumbo_inside(_model, programs):
         check(re.search(rf"MTU: {JUMBO - 14}", info), f"MTU not set: {info}")
     receiver.command("start")
     sender.command("start")
-    receiver.wait_until(lambda stats: received(stats) >= NB_JUMBO, timeout=500)
+    receiver.wait_until(received(NB_JUMBO), timeout=500)
     sender.command("stop")
     receiver.wait_until(settled())
     receiver.command("stop")

@@ -7,6 +7,7 @@ import re
 
 from harness import check, check_equal, fixture, main
 from model import Model, wait_until
+from testpmd import received
 
 MACHINE = ("--ports", "2", "--wire", "pair")
 CHANGE = "link state change event"
@@ -32,9 +33,7 @@ def events():
             for port in (0, 1):
                 run.pmd.expect(f"Port {port}: {CHANGE}", since=mark)
                 wait_for_info(run.pmd, port, f"Link status: {state}")
-        run.pmd.command("start tx_first")
-        run.pmd.wait_until(lambda stats: stats[0].rx_packets >= 1000)
-        run.pmd.command("stop")
+        run.pmd.forward(received(1000))
         run.drain()
         run.finish()
 

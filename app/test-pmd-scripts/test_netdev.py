@@ -9,6 +9,7 @@ import signal
 from harness import check, check_equal, check_pairs, fixture, main
 from model import mac, netdev, pci
 from programs import end_testpmd, run_inside, run_programs, start_testpmd
+from testpmd import received
 
 PORTS = ("--ports", "2", "--wire", "pair")
 
@@ -123,9 +124,7 @@ def container():
 
 
 def forward(pmd):
-    pmd.command("start tx_first")
-    pmd.wait_until(lambda stats: stats[0].rx_packets >= 10_000)
-    pmd.command("stop")
+    pmd.forward(received(10_000))
     pmd.drain()
 
 

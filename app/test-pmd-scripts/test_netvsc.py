@@ -10,6 +10,7 @@ from model import mac, pci
 from netvsc import (GONE, INFORMATION, ONE_PORT, SILENT, STATES, TWICE, UUID,
                     check_accounted, check_carries, carried, l3fwd, path_is, sent, service,
                     start, synthetic, wait_for_loss)
+from testpmd import received
 
 
 def check_application(run):
@@ -37,8 +38,7 @@ def forwarding(*options, ports=1):
     with fixture("--ports", str(ports), *wire, "--netvsc=uio", "--mode=thread",
                  *options) as run:
         pmd = start(run, eal=["-a", f"{pci(0)},{macs}", "--log-level=lib.eal:info"])
-        pmd.command("set fwd flowgen")
-        pmd.command("start")
+        pmd.begin("flowgen")
         check_carries(run, "vf", ports)
         yield run
         pmd.command("stop")
@@ -154,8 +154,7 @@ def service_in_place():
         check_carries(run, "synthetic")
         check_application(run)
 
-        run.pmd.command("set fwd flowgen")
-        run.pmd.command("start")
+        run.pmd.begin("flowgen")
         service(run, "kind=remove", *LONG)
         wait_for_loss(run)
         next_step(run)
@@ -216,10 +215,7 @@ def without_vf():
     with fixture("--ports", "2", "--wire", "pair", "--netvsc=uio") as run:
         pmd = start(run, eal=["-b", pci(0)])
         check_equal("addresses", sorted(pmd.macs().values()), [mac(0), mac(1)])
-        pmd.command("start tx_first")
-        pmd.wait_until(lambda stats: stats[0].rx_packets >= 10000 and
-                       stats[1].rx_packets >= 10000)
-        pmd.command("stop")
+        pmd.forward(received(10000, (0, 1)))
         report = run.finish(counters=False)
         left, right = synthetic(report, 0), synthetic(report, 1)
         check(left["rx_packets"] >= 10000, left)
@@ -233,9 +229,7 @@ def physical_addresses():
     """With huge pages and IOVA as PA. The model answers for the pages' frames."""
     with fixture("--ports", "2", "--wire", "pair", "--netvsc=uio") as run:
         pmd = start(run, eal=["-b", pci(0), "--iova-mode=pa"], memory="in-memory")
-        pmd.command("start tx_first")
-        pmd.wait_until(lambda stats: stats[0].rx_packets >= 10000)
-        pmd.command("stop")
+        pmd.forward(received(10000))
         run.finish(counters=False)
 
 
@@ -250,7 +244,7 @@ def queue_states():
                        for direction in ("rx", "tx")]
             check(started[0] == started[1] and (started[0] or not preload), started)
             if started[0]:
-                pmd.wait_until(lambda stats: stats[0].rx_packets >= 1000)
+                pmd.wait_until(received(1000))
             pmd.command("stop")
             report = run.finish(counters=False)
             check_equal("forwarded", synthetic(report)["tx_packets"] >= 1000, started[0])
@@ -260,10 +254,7 @@ def queues():
     """Subchannels and RSS."""
     with fixture("--ports", "1", "--wire", "loop", "--netvsc", "uio") as run:
         pmd = start(run, eal=["-b", pci(0)], app=["--rxq=2", "--txq=2", "--nb-cores=1"])
-        pmd.command("set fwd flowgen")
-        pmd.command("start")
-        pmd.wait_until(lambda stats: stats[0].rx_packets >= 10000)
-        pmd.command("stop")
+        pmd.forward(received(10000), "flowgen", "start")
         # net_netvsc has names twice
         used = re.findall(r"rx_q\d_packets: [1-9]", pmd.command("show port xstats 0"))
         check_equal("queues that received", len(used), 2)
@@ -281,8 +272,7 @@ def vf_lost_and_back():
         run.model.expect_removal()
         pmd = start(run, eal=[*ONE_PORT, "--log-level=lib.eal:info"])
         check_equal("names", {name for _, name in pmd.ports().values()}, {UUID})
-        pmd.command("set fwd flowgen")
-        pmd.command("start")
+        pmd.begin("flowgen")
         run.wait_for_wire(path_is("vf"))
         pmd.wait_until(lambda stats: all(s.rx_packets >= 1000 for s in stats.values()))
         before = synthetic(run.model.live_report())

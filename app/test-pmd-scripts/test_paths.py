@@ -4,13 +4,11 @@
 
 import re
 
-from application import check_all_came
-from harness import check_equal, fixture, main
-from model import mac, pci
+from harness import check_equal, main
+from test_generator import forward_unchanged
 from test_io import io
 from vm import processor
 
-PORTS = f"mac={mac(0)},mac={mac(1)}"
 PACKETS = 20_000
 # Width limit of EAL: key of the best path.
 WIDTHS = {"x86_64": {64: "scalar", 128: "sse", 256: "avx2"},
@@ -29,28 +27,14 @@ def keys_by_width():
     return keys
 
 
-def forward(eal, wire="", machine=(), app=()):
-    """Forwards from a generator to a sink. Returns the names of the functions."""
-    with fixture("--wire", f"1=gen:count={PACKETS},flows=8,rate=full,{wire}",
-                 "--wire", "2=sink", *machine) as run:
-        run.start(eal=["-a", f"{pci(0)},{PORTS}", *eal],
-                  app=["--no-flush-rx", *app])
-        names = run.pmd.burst_modes()
-        run.pmd.command("set fwd io")
-        run.pmd.command("start")
-        run.pmd.wait_until(lambda stats: stats[1].tx_packets >= PACKETS)
-        run.pmd.command("stop")
-        report = run.finish()
-        check_all_came(report, 1, PACKETS)
-        return names
-
-
 def each_width(*machine, app=()):
     keys = keys_by_width()
     seen = {}
     for width, key in keys.items():
-        seen[width] = forward(["--force-max-simd-bitwidth=" + str(width)],
-                              "size=random:60-1514,ip=mix,l4=mix", machine, app)
+        forward_unchanged(
+            "io", "rate=full,size=random:60-1514,ip=mix,l4=mix", PACKETS, *machine, app=app,
+            eal=[f"--force-max-simd-bitwidth={width}"],
+            started=lambda pmd, width=width: seen.update({width: pmd.burst_modes()}))
         print(f"{width}: {seen[width]}")
         check_equal(f"receive function with {width} bits", seen[width][0], NAMES[key])
     check_equal("different receive functions", len({rx for rx, _ in seen.values()}),

@@ -6,7 +6,7 @@ import re
 
 from harness import check, check_equal, fixture, main
 from model import pci
-from testpmd import TWO_PORTS
+from testpmd import TWO_PORTS, received
 
 PACKETS = 20_000
 FLOWS = 32
@@ -49,8 +49,7 @@ class Traffic:
         self.pmd = run.pmd
 
     def start_sending(self):
-        self.pmd.command("set fwd io")
-        self.pmd.command("start")
+        self.pmd.begin("io")
         # each flow at least once
         self.pmd.wait_until(lambda stats: stats[1].tx_packets >= FLOWS, pause=0)
 
@@ -173,8 +172,7 @@ def spread(nb_queues):
         # a guest with 16 emulated processors takes minutes to boot
         pmd = run.start(60 + 15 * nb_queues, eal=TWO_PORTS, app=[
             "--no-flush-rx", f"--rxq={nb_queues}", f"--txq={nb_queues}"])
-        pmd.command("set fwd io")
-        pmd.command("start")
+        pmd.begin("io")
         pmd.wait_until(lambda stats: stats[1].tx_packets > PACKETS // 2)
         entries = table(pmd, 64)
         check_equal("table", entries, entries[:nb_entries] * (64 // nb_entries))
@@ -201,10 +199,7 @@ def deferred():
             check_equal("deferred", state(pmd, direction, 1), "stopped")
             pmd.command(f"port 0 {direction}q 1 start")
             check_equal("deferred", state(pmd, direction, 1), "started")
-        pmd.command("start tx_first")
-        pmd.wait_until(lambda stats: all(stats[port].rx_packets > 1000
-                                         for port in (0, 1)), pause=0)
-        pmd.command("stop")
+        pmd.forward(received(1000, (0, 1)), pause=0)
         run.drain()
         run.finish()
 
@@ -222,10 +217,7 @@ def set_up():
                 check(re.search(rf"Number of {what}: {size}\b", reply),
                       f"not {size}: {reply}")
                 check_equal("state", state(pmd, direction, 1), "started")
-        pmd.command("start tx_first")
-        pmd.wait_until(lambda stats: all(stats[port].rx_packets > 1000
-                                         for port in (0, 1)), pause=0)
-        pmd.command("stop")
+        pmd.forward(received(1000, (0, 1)), pause=0)
         run.drain()
         run.finish()
 

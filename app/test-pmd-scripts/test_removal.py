@@ -11,19 +11,13 @@ import re
 import vm
 from harness import check, check_equal, fixture, main
 from model import mac, pci, wait_until
+from testpmd import received
 
 MACHINE = ("--ports", "2", "--wire", "pair")
 NO_RECOVERY = ("-a", f"{pci(0)},recovery_timeout=0")
 # an error of EAL in DPDK 22.11, information from testpmd in 24.11
 ADDED = "The device: .* has been added!"
 GONE = r"MANA: .* the RDMA device "      # from the driver
-
-
-def forward(pmd, packets):
-    pmd.command("start tx_first")
-    pmd.wait_until(lambda stats: sum(
-        port.rx_packets for port in stats.values()) >= packets)
-    pmd.command("stop")
 
 
 def bring_back(model):
@@ -37,7 +31,7 @@ def return_and_attach(run, restore=bring_back):
     check("is attached" in text, f"port attach: {text}")
     check_equal("addresses", sorted(run.pmd.macs().values()), [mac(0), mac(1)])
     run.pmd.command("port start all")
-    forward(run.pmd, 1000)
+    run.pmd.forward(received(1000, (0, 1)))
     run.drain()
 
 
@@ -52,7 +46,7 @@ def remove_forwarding(app=(), eal=(), expected_errors=(), remove=take_away,
         run.model.expect_removal()
         run.start(app=app, eal=[*NO_RECOVERY, *eal])
         run.pmd.command("start tx_first")
-        run.pmd.wait_until(lambda stats: stats[0].rx_packets >= 1000)
+        run.pmd.wait_until(received(1000))
         mark = run.pmd.mark()
         remove(run.model)
         run.pmd.expect("Now total ports is 0", since=mark)
@@ -90,7 +84,7 @@ def no_events():
         run.model.expect_removal()
         run.start(app=["--no-rmv-interrupt"], eal=NO_RECOVERY)
         run.pmd.command("start tx_first")
-        run.pmd.wait_until(lambda stats: stats[0].rx_packets >= 1000)
+        run.pmd.wait_until(received(1000))
         mark = run.pmd.mark()
         run.model.ctl("fatal", "fn=0")
         for port in (1, 2):
@@ -121,10 +115,8 @@ def recover(lose, restore, timeout=60):
     with fixture(*MACHINE) as run:
         run.model.expect_removal()
         run.start()
-        run.pmd.command("set fwd flowgen")      # sends without having received
-        run.pmd.command("start")
-        run.pmd.wait_until(lambda stats: all(port.rx_packets >= 1000
-                                             for port in stats.values()))
+        run.pmd.begin("flowgen")    # sends without having received
+        run.pmd.wait_until(received(1000, (0, 1)))
         registered = [milliseconds(run.pmd, port, "mr_registration_ns") for port in (0, 1)]
         mark = run.pmd.mark()
         lose(run.model)
@@ -245,7 +237,7 @@ def silent():
     with fixture(*MACHINE) as run:
         run.start()
         run.pmd.command("start tx_first")
-        run.pmd.wait_until(lambda stats: stats[0].rx_packets >= 1000)
+        run.pmd.wait_until(received(1000))
         stop_answering(run.model)
         run.pmd.command("stop", timeout=SILENT_S)
         mark = run.pmd.mark()

@@ -68,11 +68,8 @@ def growth_of(run):
 def traffic_passes(pmd, packets=1000):
     """Both ports receive."""
     before = pmd.stats()
-    pmd.command("start tx_first")
-    pmd.wait_until(lambda stats: all(
-        stats[port].rx_packets >= before[port].rx_packets + packets
-        for port in (0, 1)), pause=0)
-    pmd.command("stop")
+    pmd.forward(lambda stats: all(stats[port].rx_packets >= before[port].rx_packets + packets
+                                  for port in (0, 1)), pause=0)
 
 
 def restart_forwarding():

@@ -38,10 +38,7 @@ def forward():
     with fixture("--ports", "2", "--wire", "pair", strict=False) as run:
         # it sets no queue states in 22.11
         netvsc.start(run, eal=TWO_PORTS, plugin=rival(), log="*:critical")
-        run.pmd.command("start tx_first")
-        run.pmd.wait_until(lambda stats: sum(
-            port.rx_packets for port in stats.values()) >= MILLION)
-        run.pmd.command("stop")
+        run.pmd.forward(lambda stats: sum(port.rx_packets for port in stats.values()) >= MILLION)
         run.drain()
         report = run.finish()
         total = sum(port["rx"]["packets"] for port in report.ports.values())

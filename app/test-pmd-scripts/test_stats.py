@@ -7,7 +7,7 @@ import re
 
 from harness import check, check_equal, fixture, main
 from model import TOP, wait_until
-from testpmd import TWO_PORTS
+from testpmd import TWO_PORTS, received
 
 PAIR = ("--ports", "2", "--wire", "pair")
 # A failed queue stays as it is.
@@ -80,10 +80,7 @@ def queues():
     with fixture(*PAIR) as run:
         run.start(eal=TWO_PORTS, app=[f"--rxq={NB_QUEUES}", f"--txq={NB_QUEUES}",
                                       "--rxd=64", "--txd=64", "--txonly-multi-flow"])
-        run.pmd.command("set fwd txonly")
-        run.pmd.command("start")
-        run.pmd.wait_until(lambda stats: stats[0].tx_packets >= 200_000)
-        run.pmd.command("stop")
+        run.pmd.forward(lambda stats: stats[0].tx_packets >= 200_000, "txonly", "start")
         run.drain()
         report = run.model.live_report()
         check_wire(run, report)
@@ -115,8 +112,7 @@ def errors():
     """Each kind of completion that loses a packet, under traffic."""
     with fixture(*PAIR) as run:
         run.start(eal=NO_REPAIR)
-        run.pmd.command("set fwd io")
-        run.pmd.command("start tx_first 2")
+        run.pmd.begin("io", "start tx_first 2")
         for number, reason in enumerate(REASONS):
             run.model.ctl("cqe", "port=1", "tx", f"type={33 + number}")
             await_xstat(run, 0, f"tx_cqe_{reason}", 1)
@@ -137,11 +133,8 @@ def errors():
         # a restarted queue works and keeps its counts
         run.pmd.command("port stop 0")
         run.pmd.command("port start 0")
-        run.pmd.command("set fwd io")
-        run.pmd.command("start tx_first")
         sent = counted["tx_good_packets"]
-        run.pmd.wait_until(lambda stats: stats[0].tx_packets > sent + 1000)
-        run.pmd.command("stop")
+        run.pmd.forward(lambda stats: stats[0].tx_packets > sent + 1000, "io")
         run.drain()
         check_equal("still", run.pmd.xstats(0)["tx_cqe_errors"], len(REASONS) + 1)
         check_wire(run, run.model.live_report())
@@ -154,10 +147,7 @@ def reset():
     with fixture(*PAIR) as run:
         run.start(eal=TWO_PORTS, app=["--rxq=2", "--txq=2"])
         for command in ("clear port xstats 0", "clear port stats 0"):
-            run.pmd.command("set fwd io")
-            run.pmd.command("start tx_first")
-            run.pmd.wait_until(lambda stats: stats[1].rx_packets >= 1000)
-            run.pmd.command("stop")
+            run.pmd.forward(received(1000, (1,)), "io")
             run.drain()
             run.pmd.command(command)
             check_equal(command, {name: value for name, value in run.pmd.xstats(0).items()
@@ -178,10 +168,7 @@ def status():
         run.start(eal=TWO_PORTS)
         check_output(run, "show port 1 rxq 0 desc used count", r"count = 0\b")
         check_output(run, "show port 1 rxq 0 desc 3 status", r"= AVAILABLE\b")
-        run.pmd.command("set fwd txonly")
-        run.pmd.command("start")
-        run.pmd.wait_until(lambda stats: stats[0].tx_packets >= 1000)
-        run.pmd.command("stop")
+        run.pmd.forward(lambda stats: stats[0].tx_packets >= 1000, "txonly", "start")
         # one CQE is spare; rdma-core before 49 allows 256
         limit = int(re.search(r"Max possible number of RXDs per queue: (\d+)",
                               run.pmd.command("show port info 1")).group(1))
@@ -196,8 +183,7 @@ def status():
         check_equal("found empty", run.pmd.xstats(1)["rx_ring_empty"], 1)
 
         run.model.ctl("stall", "port=1", "tx")
-        run.pmd.command("set fwd txonly")
-        run.pmd.command("start")
+        run.pmd.begin("txonly")
         run.wait_for_wire(lambda report: run.pmd.xstats(0)["tx_good_packets"]
                           == report.port(0)["tx"]["packets"] + 256)
         run.pmd.command("stop")

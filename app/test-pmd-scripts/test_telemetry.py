@@ -8,6 +8,7 @@ import threading
 from harness import check, check_equal, fixture, main
 from model import mac, pci, wait_until
 from telemetry import Telemetry
+from testpmd import received
 
 PREFIX = f"manatel{os.getpid()}"
 PORTS = ("--ports", "2", "--wire", "pair")
@@ -75,9 +76,7 @@ def check_paths(run, telemetry):
 def check_queues(run, telemetry):
     """Numbers of queues, and their counters, equal testpmd's."""
     check_equal("queues", telemetry.one("/mana/queue,1"), {"rx": [0, 1], "tx": [0, 1]})
-    run.pmd.command("start tx_first")
-    run.pmd.wait_until(lambda stats: stats[0].rx_packets > 1000)
-    run.pmd.command("stop")
+    run.pmd.forward(received(1000))
     stats = run.drain()
     packets = {"rx": 0, "tx": 0}
     for direction, nb_desc in (("rx", 128), ("tx", 64)):

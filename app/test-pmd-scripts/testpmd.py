@@ -61,6 +61,11 @@ class PortStats:
         return vars(self) == vars(other)
 
 
+def received(packets, ports=(0,)):
+    """For wait_until(): true when each of these ports has received so many packets."""
+    return lambda stats: all(stats[port].rx_packets >= packets for port in ports)
+
+
 def settled():
     """For wait_until(): true when the counters stop changing."""
     before = []
@@ -154,6 +159,18 @@ class Testpmd(Console):
         wait_until(is_reached, lambda: f"still {stats}", timeout, pause)
         return stats
 
+    def begin(self, mode=None, start="start"):
+        """Begins to forward, in another mode if one is given."""
+        if mode:
+            self.command(f"set fwd {mode}")
+        self.command(start)
+
+    def forward(self, reached, mode=None, start="start tx_first", **more):
+        """Forwards until reached(stats) is true."""
+        self.begin(mode, start)
+        self.wait_until(reached, **more)
+        self.command("stop")
+
     def wait_for_command(self, line, pattern, timeout=60, pause=0.1):
         """Repeats a command until its output matches pattern. Returns the output."""
         def output():
@@ -163,10 +180,7 @@ class Testpmd(Console):
 
     def drain(self):
         """Receives the packets in the rings without sending."""
-        self.command("set fwd rxonly")
-        self.command("start")
-        self.wait_until(settled(), pause=0.3)
-        self.command("stop")
+        self.forward(settled(), "rxonly", "start", pause=0.3)
         return self.stats()
 
     def quit(self, timeout=60):
