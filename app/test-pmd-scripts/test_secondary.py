@@ -93,18 +93,6 @@ def selection():
         finish(run)
 
 
-def whole_function(nb_others=2):
-    """The forwarding function is detached, and attached with all its ports."""
-    with family() as run:
-        others = [run.add().ready() for _ in range(nb_others)]
-        run.primary.command(f"attach {pci(1)}")
-        run.primary.command(f"detach {pci(1)}")
-        run.primary.command(f"attach {pci(1)}")
-        for other in others:
-            check_equal("names", sorted(other.stats()), sorted(run.primary.stats()))
-        finish(run)
-
-
 def service():
     """
     The adapter is removed and returns: the primary process detaches and attaches it.
@@ -282,7 +270,6 @@ def pdump():
 VARIANTS = {
     "one": lambda: hotplug(1),
     "two": lambda: hotplug(2),
-    "function": whole_function,
     "selection": selection,
     "service": service,
     "operations": operations,
