@@ -26,6 +26,13 @@ def generator(port, traffic, packets, flows=FLOWS):
     return ("--wire", f"{port + 1}=gen:count={packets},flows={flows},{traffic}")
 
 
+def check_intact(report, ports):
+    """No frame came to the far ends of these ports twice, late or changed."""
+    for port in ports:
+        seen = dict(report.sink(port), received=0)
+        check_equal(f"sink of port {port}", set(seen.values()), {0})
+
+
 def check_all_came(report, port, packets):
     """Each frame arrived once, in order and intact, at the far end of this port."""
     check_equal(f"sink of port {port}", report.sink(port),

@@ -95,7 +95,7 @@ class Switch(Application):
 
     MACHINE = ("--functions", "2", "--ports", "1,1", "--wire", "tap")
     ALLOWED = f"-a {pci(0)} -a {pci(1)}"
-    NB_HOSTS = 2
+    NB_PORTS = NB_HOSTS = 2
     process = None      # set by start
     database = None
 
@@ -155,10 +155,11 @@ class Switch(Application):
         return self.run("ovs-appctl", "-t", self.file("vswitchd.ctl"), *words)
 
     def add_bridge(self):
-        """Adds one port by its MAC address, the other by the PCI function."""
+        """Adds one port by its MAC address, the others by the PCI function."""
         self.vsctl("add-br", BRIDGE, "--", "set", "bridge", BRIDGE,
                    "datapath_type=netdev")
-        for name, devargs in (("p0", f"class=eth,mac={mac(0)}"), ("p1", pci(1))):
+        for name, devargs in (("p0", f"class=eth,mac={mac(0)}"),
+                              ("p1", pci(1)))[:self.NB_PORTS]:
             self.vsctl("add-port", BRIDGE, name, "--", "set", "Interface", name,
                        "type=dpdk", f'options:dpdk-devargs="{devargs}"',
                        f"options:n_rxq_desc={DESCRIPTORS}",

@@ -25,7 +25,7 @@ import processes
 from application import example
 from harness import check, check_equal, check_report, fixture
 from model import ending, mac, pci
-from openvswitch import BRIDGE, DESCRIPTORS, VSWITCHD, Switch
+from openvswitch import BRIDGE, VSWITCHD, Switch
 from processes import family
 
 RATE = 1000
@@ -157,7 +157,7 @@ class ReflectingSwitch(Switch):
 
     MACHINE = ("--ports", "1", "--wire", f"1=gen:{GENERATOR}", "--netvsc=uio", "--mode=thread")
     ALLOWED = " ".join(netvsc.ONE_PORT)
-    NB_HOSTS = 0
+    NB_PORTS, NB_HOSTS = 1, 0
 
 
 @contextlib.contextmanager
@@ -166,10 +166,7 @@ def openvswitch(options, _nb_ports=1):
     machine.need_program(VSWITCHD, "openvswitch-switch-dpdk")
     with tempfile.TemporaryDirectory() as folder, \
             ending([ReflectingSwitch(folder, *options)]) as (switch,):
-        switch.vsctl("add-br", BRIDGE, "--", "set", "bridge", BRIDGE, "datapath_type=netdev",
-                     "--", "add-port", BRIDGE, "p0", "--", "set", "Interface", "p0",
-                     "type=dpdk", f'options:dpdk-devargs="class=eth,mac={mac(0)}"',
-                     f"options:n_rxq_desc={DESCRIPTORS}", f"options:n_txq_desc={DESCRIPTORS}")
+        switch.add_bridge()
         switch.run("ovs-ofctl", "add-flow", switch.file(BRIDGE + ".mgmt"),
                    "in_port=p0,actions=in_port")
         yield Bench(switch.model, switch)

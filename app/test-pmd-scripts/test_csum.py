@@ -56,19 +56,24 @@ def bad_counts(text):
     return tuple(int(part.group(at)) for at in (1, 2))
 
 
-def offload_to_hardware(run):
-    run.pmd.command("port stop all")
+def offload_to_hardware(pmd, segment_bytes=0):
+    """Checksums, and TCP segments if their size is given."""
+    pmd.command("port stop all")
     for port in (0, 1):
         for layer in ("ip", "tcp", "udp"):
-            reply = run.pmd.command(f"csum set {layer} hw {port}")
+            reply = pmd.command(f"csum set {layer} hw {port}")
             check("hw" in reply and "error" not in reply.lower(), reply)
-    run.pmd.command("port start all")
+        if segment_bytes:
+            pmd.command(f"tso set {segment_bytes} {port}")
+            reply = pmd.command(f"tso show {port}")
+            check(str(segment_bytes) in reply, reply)
+    pmd.command("port start all")
 
 
 def forward():
     """csum engine: every frame leaves with correct checksums."""
     with tapped(forward="csum", app=["--enable-rx-cksum"]) as (run, frames):
-        offload_to_hardware(run)
+        offload_to_hardware(run.pmd)
         run.pmd.command("start")
         # testpmd also requests a TCP checksum for a fragment, which is not tested
         cases = [case for case in frames.cases() if "fragment" not in case.name]
@@ -86,11 +91,8 @@ def forward():
 def check_frame(frames, case, before, after):
     """The checksums are correct, and no other byte after the addresses has changed."""
     # testpmd does not compute a UDP checksum that was 0
-    wanted = before
-    if case.l4 != frames.UNKNOWN:
-        wanted = frames.recomputed(before)
-    elif case.ip == frames.BAD:
-        wanted = frames.recomputed(before)
+    is_changed = case.l4 != frames.UNKNOWN or case.ip == frames.BAD
+    wanted = frames.recomputed(before) if is_changed else before
     check_equal(case.name, after[12:].hex(), wanted[12:].hex())
     check_equal(f"source of {case.name}", after[6:12].hex(":"), mac(1))
 
@@ -101,13 +103,7 @@ SEGMENT_BYTES = 200
 def segmentation():
     """csum engine with TSO: each TCP packet leaves as correct segments."""
     with tapped(forward="csum", app=["--enable-rx-cksum"]) as (run, frames):
-        offload_to_hardware(run)
-        run.pmd.command("port stop all")
-        for port in (0, 1):
-            run.pmd.command(f"tso set {SEGMENT_BYTES} {port}")
-            reply = run.pmd.command(f"tso show {port}")
-            check(str(SEGMENT_BYTES) in reply, reply)
-        run.pmd.command("port start all")
+        offload_to_hardware(run.pmd, SEGMENT_BYTES)
         run.pmd.command("start")
         sent = [case.frame(number, mac(0))
                 for number, case in enumerate(frames.tcp_cases())]

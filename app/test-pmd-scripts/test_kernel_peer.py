@@ -11,6 +11,7 @@ import re
 
 from harness import check, check_equal, check_pairs, fixture, main
 from model import mac, netdev, pci
+from test_csum import offload_to_hardware
 
 MACHINE = ("--ports", "4", "--wire", "pair")
 TWO_PORTS = ["-a", f"{pci(0)},mac={mac(1)},mac={mac(2)}"]
@@ -19,7 +20,6 @@ SIDES = {"left": (netdev(0, 0), "192.0.2.1"), "right": (netdev(0, 3), "192.0.2.2
 MEGABYTES = 16
 TCP_PORT = "5000"
 SEGMENT_BYTES = 900
-OFFLOADS = ("ip", "tcp", "udp")
 # received by testpmd's namespaces: errors of each protocol's checksum
 COUNTERS = ("Ip: InHdrErrors", "Tcp: InCsumErrors", "Udp: InCsumErrors",
             "Icmp: InCsumErrors")
@@ -77,14 +77,7 @@ def forward(segment_bytes=0):
     with fixture(*MACHINE) as run:
         pmd = run.start(eal=TWO_PORTS, app=["--forward-mode=csum", "--enable-rx-cksum",
                                             *peers])
-        pmd.command("port stop all")
-        for port in (0, 1):
-            for layer in OFFLOADS:
-                reply = pmd.command(f"csum set {layer} hw {port}")
-                check("hw" in reply and "error" not in reply.lower(), reply)
-            if segment_bytes:
-                pmd.command(f"tso set {segment_bytes} {port}")
-        pmd.command("port start all")
+        offload_to_hardware(pmd, segment_bytes)
         pmd.command("start")
         set_up(run.model)
         done = inside(run.model, "left", "ping", "-n", "-q", "-c", "100", "-i", "0.01",

@@ -7,18 +7,15 @@ criteria. LISA also demands rates, which say nothing on a model. And the steps o
 page "MANA and DPDK on Linux" (learn.microsoft.com/azure/virtual-network/setup-dpdk-mana).
 """
 
-import os
 import re
 import signal
 
 import machine
 from application import Application
 from harness import check, check_equal, check_errors, check_report, main
-from model import BUILD, ending, mac, pci, plugin_arguments
+from model import ending, mac, pci, plugin_arguments
+from netvsc import STATES, UUID
 from testpmd import memory_arguments
-
-STATES = os.path.join(BUILD, "usertools", "libnetvsc_states.so")
-UUID = "000d3a00-0001-000d-3a00-0001000d3a00"
 
 # dpdktestpmd.py _testpmd_output_regex
 RATES = {"txonly": r"Tx-pps:\s+([0-9]+)", "rxonly": r"Rx-pps:\s+([0-9]+)"}
@@ -68,6 +65,16 @@ exec dpdk-testpmd $SET --vdev="$BUS_INFO,mac=$MANA_MAC" -- --forward-mode=txonly
     --auto-start --txd=128 --rxd=128 --stats 2 --no-mlockall --total-num-mbufs=16384 """
 
 
+def end(pmd):
+    """Returns the report."""
+    pmd.model.signal(pmd, "dpdk-testpmd", signal.SIGINT)
+    check_equal("exit status", pmd.wait(), 0)
+    report = pmd.model.report()
+    check_errors(pmd, [*EXPECTED, *pmd.model.expected_lines])
+    check_report(report)
+    return report
+
+
 def page(nb_queues):
     """"MANA single queue test" and "MANA multiple queue test": each queue of the VF sends."""
     settings = [machine.lcores(nb_queues + 1), *plugin_arguments(),
@@ -80,14 +87,11 @@ def page(nb_queues):
         await_rate(pmd, "txonly", 0)
         report = pmd.wait_until(lambda report: report.ports[mac(0)]["tx"]["packets"] >= 10000)
         check_equal("path", report.ports[mac(0)]["synthetic"]["path"], "vf")
-        pmd.model.signal(pmd, "dpdk-testpmd", signal.SIGINT)
-        check_equal("exit status", pmd.wait(), 0)
+        end(pmd)
         queues = re.findall(r"TX Port= *\d+/Queue= *(\d+) ", pmd.text)
         if nb_queues > 1:
             check_equal("queues that sent", sorted({int(queue) for queue in queues}),
                         list(range(nb_queues)))
-        check_errors(pmd, [*EXPECTED, *pmd.model.expected_lines])
-        check_report(pmd.model.report())
 
 
 def rates(text, mode):
@@ -118,12 +122,8 @@ def rescind(mode, *options):
         at = pmd.expect(RETURN.pattern, since=at).end()
         pmd.wait_until(lambda report: report.ports[mac(0)]["synthetic"]["to_vf"] == 2)
         await_rate(pmd, mode, at)
-        pmd.model.signal(pmd, "dpdk-testpmd", signal.SIGINT)
-        check_equal("exit status", pmd.wait(), 0)
+        report = end(pmd)
         check_output(pmd.text, mode)
-        report = pmd.model.report()
-        check_errors(pmd, [*EXPECTED, *pmd.model.expected_lines])
-        check_report(report)
         check_carried(report.ports[mac(0)], mode)
 
 

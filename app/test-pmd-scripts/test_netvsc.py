@@ -54,16 +54,21 @@ def next_step(run):
     service(run, "next")
 
 
+def serve_by_synthetic(run, ports=1):
+    """The function goes and returns; the synthetic device carries the packets meanwhile."""
+    service(run, "kind=remove", *LONG)
+    check_carries(run, "synthetic", ports)
+    wait_for_loss(run)
+    next_step(run)
+
+
 def service_removed():
     """
     The function goes and returns. The synthetic device carries the packets, and then the
     new port, in whatever order the host tells it.
     """
     with forwarding() as run:
-        service(run, "kind=remove", *LONG)
-        check_carries(run, "synthetic")
-        wait_for_loss(run)
-        next_step(run)
+        serve_by_synthetic(run)
         check_carries(run, "vf")
 
         service(run, "kind=move", "withdraw=before", "report=before", *STEPS)
@@ -92,10 +97,7 @@ def service_twice():
     """The function is lost again before net_netvsc has taken the returned port."""
     with forwarding() as run:
         for _ in range(2):
-            service(run, "kind=remove", *LONG)
-            check_carries(run, "synthetic")
-            wait_for_loss(run)
-            next_step(run)
+            serve_by_synthetic(run)
         check_carries(run, "vf")
         switches = synthetic(run.model.live_report())["to_vf"]
         check(2 <= switches <= 3, switches)
@@ -203,10 +205,7 @@ def service_stopped():
 def service_two_ports():
     """Both ports of a function, each with a net_netvsc port."""
     with forwarding(ports=2) as run:
-        service(run, "kind=remove", *LONG)
-        check_carries(run, "synthetic", ports=2)
-        wait_for_loss(run)
-        next_step(run)
+        serve_by_synthetic(run, ports=2)
         check_carries(run, "vf", ports=2)
 
 
@@ -301,10 +300,7 @@ def without_queue_states():
     """l3fwd looks at no queue states: it goes with the VF and returns to it without help."""
     with l3fwd("count=0,rate=100k,flows=16") as run:
         check_carries(run, "vf")
-        service(run, "kind=remove", *LONG)
-        check_carries(run, "synthetic")
-        wait_for_loss(run)
-        next_step(run)
+        serve_by_synthetic(run)
         check_carries(run, "vf")
         report = run.model.live_report()
         check(sent(report) > 0, report.ports)

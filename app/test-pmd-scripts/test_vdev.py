@@ -7,6 +7,7 @@ import re
 import subprocess
 import tempfile
 
+from application import check_intact
 from harness import (check, check_counters, check_equal, check_nothing_lost, fixture,
                      main)
 from model import mac, pci
@@ -32,23 +33,18 @@ def bond_arguments(mode):
 
 def check_sinks(report, ports, packets):
     """Each frame arrived once, in order and intact, at one of these ports."""
-    for port in ports:
-        seen = dict(report.sink(port), received=0)
-        check_equal(f"sink of port {port}", set(seen.values()), {0})
+    check_intact(report, ports)
     check_equal("received", sum(report.sink(port)["received"] for port in ports),
                 packets)
 
 
-def generate(run, port, packets, stream):
-    run.model.ctl("gen", f"port={port + 1}", f"count={packets}", f"stream={stream}", *TRAFFIC)
-
-
 def forward(run, source, sinks, stream):
     """Another PACKETS frames from the generator at source arrive at the sinks."""
-    before = sum(run.model.live_report().sink(port)["received"] for port in sinks)
-    generate(run, source, PACKETS, stream)
-    run.wait_for_wire(lambda report: sum(
-        report.sink(port)["received"] for port in sinks) >= before + PACKETS)
+    def received(report):
+        return sum(report.sink(port)["received"] for port in sinks)
+    before = received(run.model.live_report())
+    run.model.ctl("gen", f"port={source + 1}", f"count={PACKETS}", f"stream={stream}", *TRAFFIC)
+    run.wait_for_wire(lambda report: received(report) >= before + PACKETS)
 
 
 def finish(run, expected_errors=()):
@@ -138,7 +134,6 @@ def rings():
         run.start(eal=["-a", pci(0), *vdevs], app=["--no-flush-rx", "--rxd=256",
                                                    "--txd=256",
                                                    "--port-topology=chained"])
-        run.pmd.command("set fwd io")
         # each port sends to the next; a ring returns what is sent into it
         run.pmd.command("set portlist 0,2,3,1")
         run.pmd.command("start")
@@ -203,16 +198,12 @@ def check_all_in_pool(dump):
     check_equal("mbufs in the pool", total + common, size)
 
 
-def failsafe_20():
-    failsafe(nb_losses=20)
-
-
 VARIANTS = {
     "bonding-active-backup": active_backup,
     "bonding-transmit-balance": transmit_balance,
     "bonding-one-address": one_address,
     "failsafe": failsafe,
-    "failsafe-20": failsafe_20,
+    "failsafe-20": lambda: failsafe(nb_losses=20),
     "rings": rings,
 }
 
