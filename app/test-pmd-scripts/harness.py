@@ -174,6 +174,11 @@ def on_this_machine(names):
     return left
 
 
+def named(*functions):
+    """Variants with the names of their functions."""
+    return {function.__name__.replace("_", "-"): function for function in functions}
+
+
 def main(variants, in_guest=None):
     """
     Runs the variants named on the command line, or all. Those of in_guest need a real

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from xml.etree import ElementTree
 
-from harness import check, check_equal, fixture, main
+from harness import check, check_equal, fixture, main, named
 from model import BUILD, MODEL, PLUGIN, mac, pci, program_environment
 
 PERF = os.path.join(BUILD, "app", "test", "perf", "mana-perf")
@@ -94,7 +94,5 @@ def pictures():
             check("receive and send" not in words, f"{name}: {words}")
 
 
-VARIANTS = {"path-names": path_names, "pictures": pictures}
-
 if __name__ == "__main__":
-    main(VARIANTS)
+    main(named(path_names, pictures))

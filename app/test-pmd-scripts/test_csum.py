@@ -4,7 +4,7 @@
 
 import re
 
-from harness import check, check_equal, check_nothing_lost, main
+from harness import check, check_equal, check_nothing_lost, main, named
 from model import mac
 from taps import tapped
 
@@ -119,12 +119,8 @@ def segmentation():
         check_nothing_lost(run.finish(counters=False))
 
 
-VARIANTS = {
-    "receive": lambda: receive(True),
-    "receive-without-offload": lambda: receive(False),
-    "forward": forward,
-    "segmentation": segmentation,
-}
+VARIANTS = {"receive": lambda: receive(True), "receive-without-offload": lambda: receive(False),
+            **named(forward, segmentation)}
 
 if __name__ == "__main__":
     main(VARIANTS)

@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 import machine
-from harness import check, check_equal, main
+from harness import check, check_equal, main, named
 from model import BUILD, TOP, program_environment
 
 # Exist in the root of an unbuilt checkout, and are no results of earlier commands.
@@ -342,14 +342,8 @@ def demos_at_once(prefix=()):
 
 
 VARIANTS = {
-    "argument": argument,
-    "folder": folder,
-    "umask": umask,
-    "builds-at-once": builds_at_once,
-    "package-names": package_names,
-    "too-old": too_old,
-    "configuration": configuration,
-    "other-distribution": other_distribution,
+    **named(argument, folder, umask, builds_at_once, package_names, too_old, configuration,
+            other_distribution),
     "at-once": demos_at_once,
     "at-once-ordinary-user": lambda: demos_at_once(machine.as_ordinary_user()),
 }

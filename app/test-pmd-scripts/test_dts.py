@@ -10,7 +10,7 @@ those of the kernel. The README names the test of each other case.
 import contextlib
 import re
 
-from harness import check, check_equal, main
+from harness import check, check_equal, main, named
 from model import mac
 from taps import tapped
 
@@ -199,12 +199,5 @@ def promiscuous():
         finish(made)
 
 
-VARIANTS = {
-    "restart-persistence": restart_persistence,
-    "fast-free": fast_free,
-    "packet-types": packet_types,
-    "promiscuous": promiscuous,
-}
-
 if __name__ == "__main__":
-    main(VARIANTS)
+    main(named(restart_persistence, fast_free, packet_types, promiscuous))

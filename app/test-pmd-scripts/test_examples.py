@@ -9,7 +9,7 @@ import tempfile
 
 from application import (FLOWS, Application, application, check_all_came, eal_arguments,
                          example, generator)
-from harness import check, check_equal, check_nothing_lost, main
+from harness import check, check_equal, check_nothing_lost, main, named
 from frames import IP, UDP, Ether, IPv6, payload
 from model import mac, pci
 from testpmd import TWO_PORTS
@@ -315,19 +315,6 @@ def l2fwd_headers():
     check_frames(got, [next_hop + frame[12:] for frame in frames])
 
 
-VARIANTS = {
-    "skeleton": skeleton,
-    "rxtx-callbacks": rxtx_callbacks,
-    "l2fwd": l2fwd,
-    "l2fwd-headers": l2fwd_headers,
-    "l3fwd": l3fwd,
-    "l3fwd-headers": l3fwd_headers,
-    "l3fwd-power": l3fwd_power,
-    "ip-reassembly": ip_reassembly,
-    "ip-fragmentation": ip_fragmentation,
-    "link-status-interrupt": link_status_interrupt,
-    "packet-ordering": packet_ordering,
-}
-
 if __name__ == "__main__":
-    main(VARIANTS)
+    main(named(skeleton, rxtx_callbacks, l2fwd, l2fwd_headers, l3fwd, l3fwd_headers, l3fwd_power,
+               ip_reassembly, ip_fragmentation, link_status_interrupt, packet_ordering))

@@ -5,7 +5,7 @@
 import os
 import re
 
-from harness import check, check_equal, fixture, main
+from harness import check, check_equal, fixture, main, named
 from model import Model, wait_until
 from testpmd import received
 
@@ -106,8 +106,5 @@ def netdev_mtu():
                     [("netdev_change_under_raw_qps", 2)])
 
 
-VARIANTS = {"events": events, "no-events": no_events, "old-kernel": old_kernel,
-            "set-link": set_link, "netdev-mtu": netdev_mtu}
-
 if __name__ == "__main__":
-    main(VARIANTS)
+    main(named(events, no_events, old_kernel, set_link, netdev_mtu))

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import machine
 from application import check_all_came, check_intact, example, generator
-from harness import check, check_equal, check_nothing_lost, main
+from harness import check, check_equal, check_nothing_lost, main, named
 from model import BUILD, PLUGIN, Model, find_child, mac, pci, wait_until
 from processes import PROGRAM, Program, eal, family, prefix
 from testpmd import error_lines
@@ -760,34 +760,17 @@ def faults(what, attempt, step=1):
 
 
 VARIANTS = {
+    **named(symmetric_hotplug, hotplug, simple, client_server, killed, primary_killed,
+            primary_quits, restart, reconfigure, fewer_queues, stopped_meanwhile, queues,
+            recovery_followed_late, loss_points, attach_again, reset, detach_under_traffic,
+            close_and_attach, memory, slow_kernel, bystanders),
     "symmetric": lambda: symmetric(1),
     "symmetric-three": lambda: symmetric(2),
-    "symmetric-hotplug": symmetric_hotplug,
-    "hotplug": hotplug,
-    "simple": simple,
-    "client-server": client_server,
     "server-ends-first": lambda: client_server(server_first=True),
-    "killed": killed,
     "killed-thread": lambda: killed("--mode=thread"),
-    "primary-killed": primary_killed,
-    "primary-quits": primary_quits,
-    "restart": restart,
     "restart-thread": lambda: restart("--mode=thread"),
-    "reconfigure": reconfigure,
-    "fewer-queues": fewer_queues,
-    "stopped-meanwhile": stopped_meanwhile,
-    "queues": queues,
     "recovery": lambda: recovery(("remove", "fn=0"), ("return", "fn=0")),
-    "recovery-followed-late": recovery_followed_late,
-    "loss-points": loss_points,
     "recovery-reset": lambda: recovery(("reset", "fn=0", "outage=1s")),
-    "attach-again": attach_again,
-    "reset": reset,
-    "detach-under-traffic": detach_under_traffic,
-    "close-and-attach": close_and_attach,
-    "memory": memory,
-    "slow-kernel": slow_kernel,
-    "bystanders": bystanders,
     "faults-secondary": lambda: faults("secondary process", secondary_attempt),
     "faults-primary": lambda: faults("primary process", primary_attempt, step=7),
 }

@@ -6,7 +6,7 @@ import os
 import re
 import signal
 
-from harness import check, check_equal, check_pairs, fixture, main
+from harness import check, check_equal, check_pairs, fixture, main, named
 from model import mac, netdev, pci
 from programs import end_testpmd, run_inside, run_programs, start_testpmd
 from testpmd import received
@@ -151,12 +151,8 @@ def container_inside(model, programs):
     return end_testpmd(pmd)
 
 
-IN_GUEST = {"container": container}
-VARIANTS = {"slave": slave, "busy": busy, "netdev-down": netdev_down,
-            "mtu-of-second-program": mtu_of_second_program}
-
 if __name__ == "__main__":
     run_inside({"busy": busy_inside, "netdev-down": netdev_down_inside,
                 "container": container_inside,
                 "mtu-of-second-program": mtu_of_second_program_inside})
-    main(VARIANTS, IN_GUEST)
+    main(named(slave, busy, netdev_down, mtu_of_second_program), named(container))

@@ -5,7 +5,7 @@
 import contextlib
 import re
 
-from harness import check, check_equal, fixture, main
+from harness import check, check_equal, fixture, main, named
 from model import mac, pci
 from netvsc import (GONE, INFORMATION, ONE_PORT, SILENT, STATES, TWICE, UUID,
                     check_accounted, check_carries, carried, l3fwd, path_is, sent, service,
@@ -308,9 +308,7 @@ def without_queue_states():
 
 
 if __name__ == "__main__":
-    main({"without-vf": without_vf, "physical-addresses": physical_addresses,
-          "queue-states": queue_states, "queues": queues, "vf-lost-and-back": vf_lost_and_back,
-          "service-removed": service_removed, "service-twice": service_twice,
-          "service-unreported": service_unreported,
-          "service-in-place": service_in_place, "service-ignored": service_ignored,
-          "l3fwd": without_queue_states, "service-stopped": service_stopped, "service-two-ports": service_two_ports})
+    main({**named(without_vf, physical_addresses, queue_states, queues, vf_lost_and_back,
+                  service_removed, service_twice, service_unreported, service_in_place,
+                  service_ignored, service_stopped, service_two_ports),
+          "l3fwd": without_queue_states})

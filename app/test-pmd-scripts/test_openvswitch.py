@@ -5,7 +5,7 @@
 import hashlib
 import socket
 
-from harness import check, check_equal, main
+from harness import check, check_equal, main, named
 from model import wait_until
 from openvswitch import BRIDGE, switch
 from taps import ip
@@ -130,8 +130,5 @@ def vhost_user():
         run.end()
 
 
-VARIANTS = {"ping": ping, "admin-state": admin_state, "reconfigure": reconfigure,
-            "segmentation": segmentation, "vhost-user": vhost_user}
-
 if __name__ == "__main__":
-    main(VARIANTS)
+    main(named(ping, admin_state, reconfigure, segmentation, vhost_user))

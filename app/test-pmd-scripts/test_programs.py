@@ -6,7 +6,7 @@ import os
 import re
 import signal
 
-from harness import check, check_equal, check_errors, check_pairs, fixture, main
+from harness import check, check_equal, check_errors, check_pairs, fixture, main, named
 from model import Model, mac, pci, wait_until
 from programs import (check_result, end_testpmd, run_inside, run_programs,
                       start_testpmd)
@@ -151,8 +151,6 @@ def secondary():
         check_pairs(report)
 
 
-VARIANTS = {"side-by-side": side_by_side, "killed": killed, "secondary": secondary}
-
 if __name__ == "__main__":
     run_inside({"side-by-side": side_by_side_inside, "killed": killed_inside})
-    main(VARIANTS)
+    main(named(side_by_side, killed, secondary))

@@ -4,7 +4,7 @@
 
 import re
 
-from harness import check, check_equal, fixture, main
+from harness import check, check_equal, fixture, main, named
 from model import pci
 from testpmd import TWO_PORTS, received
 
@@ -222,8 +222,7 @@ def set_up():
         run.finish()
 
 
-VARIANTS = {"start-stop": start_stop, "reta-and-key": reta_and_key,
-            "one-of-two": one_of_two, "deferred": deferred, "set-up": set_up,
+VARIANTS = {**named(start_stop, reta_and_key, one_of_two, deferred, set_up),
             "two": lambda: spread(2), "three": lambda: spread(3),
             "five": lambda: spread(5), "sixteen": lambda: spread(16)}
 

@@ -5,7 +5,7 @@
 
 import re
 
-from harness import check, check_equal, check_nothing_lost, main
+from harness import check, check_equal, check_nothing_lost, main, named
 from model import mac
 from taps import tapped
 
@@ -94,11 +94,5 @@ def mtu():
         check_nothing_lost(run.finish(["stop the port", "Set MTU failed"]))
 
 
-VARIANTS = {
-    "scatter": scatter,
-    "split": split,
-    "mtu": mtu,
-}
-
 if __name__ == "__main__":
-    main(VARIANTS)
+    main(named(scatter, split, mtu))

@@ -10,7 +10,7 @@ import os
 import re
 
 import machine
-from harness import check, check_equal, check_pairs, fixture, main
+from harness import check, check_equal, check_pairs, fixture, main, named
 from model import mac, pci
 from programs import (check_result, end_testpmd, run_inside, run_programs,
                       start_testpmd)
@@ -72,7 +72,7 @@ def traffic_passes(pmd, packets=1000):
                                   for port in (0, 1)), pause=0)
 
 
-def restart_forwarding():
+def forwarding():
     """Both ports forward, stop with packets in the rings, and start again."""
     with fixture("--ports", "2", "--wire", "pair") as run:
         pmd = run.start(eal=["-a", pci(0), NO_CALLERS], app=FEW_MBUFS)
@@ -99,7 +99,7 @@ def received_by_wire(run, report):
               f"{stats.rx_packets} received of {port['rx']}")
 
 
-def restart_under_traffic():
+def under_traffic():
     """A port stops and starts while its peer sends continuously."""
     with fixture("--ports", "2", "--wire", "pair") as run:
         pmd = run.start(eal=["-a", pci(0), NO_CALLERS], app=FEW_MBUFS)
@@ -159,12 +159,6 @@ def attach_detach_inside(model, programs):
     return end_testpmd(neighbour)
 
 
-VARIANTS = {
-    "forwarding": restart_forwarding,
-    "under-traffic": restart_under_traffic,
-    "attach-detach": attach_detach,
-}
-
 if __name__ == "__main__":
     run_inside({"attach-detach": attach_detach_inside})
-    main(VARIANTS)
+    main(named(forwarding, under_traffic, attach_detach))

@@ -13,7 +13,7 @@ from scapy.utils import RawPcapReader
 
 import machine
 import processes
-from harness import check, check_equal, main
+from harness import check, check_equal, main, named
 from model import BUILD, PLUGIN, mac, pci, wait_until
 from processes import eal, prefix
 
@@ -267,18 +267,9 @@ def pdump():
         finish(run, expected_errors=("^EAL: ", "^ETHDEV: "))
 
 
-VARIANTS = {
-    "one": lambda: hotplug(1),
-    "two": lambda: hotplug(2),
-    "selection": selection,
-    "service": service,
-    "operations": operations,
-    "killed": killed,
-    "proc-info": proc_info,
-    "other-version": other_version,
-    "dumpcap": dumpcap,
-    "pdump": pdump,
-}
+VARIANTS = {"one": lambda: hotplug(1), "two": lambda: hotplug(2),
+            **named(selection, service, operations, killed, proc_info, other_version, dumpcap,
+                    pdump)}
 
 if __name__ == "__main__":
     main(VARIANTS)

@@ -5,7 +5,7 @@
 import os
 import re
 
-from harness import check, check_equal, fixture, main
+from harness import check, check_equal, fixture, main, named
 from model import TOP, wait_until
 from testpmd import TWO_PORTS, received
 
@@ -215,14 +215,5 @@ def info():
         run.finish()
 
 
-VARIANTS = {
-    "names": names,
-    "queues": queues,
-    "errors": errors,
-    "reset": reset,
-    "status": status,
-    "info": info,
-}
-
 if __name__ == "__main__":
-    main(VARIANTS)
+    main(named(names, queues, errors, reset, status, info))

@@ -5,7 +5,7 @@
 import os
 import threading
 
-from harness import check, check_equal, fixture, main
+from harness import check, check_equal, fixture, main, named
 from model import mac, pci, wait_until
 from telemetry import Telemetry
 from testpmd import received
@@ -219,13 +219,5 @@ def concurrent():
         run.finish(counters=False)
 
 
-VARIANTS = {
-    "contents": contents,
-    "in-memory": in_memory,
-    "bad-parameters": bad_parameters,
-    "removed": removed,
-    "concurrent": concurrent,
-}
-
 if __name__ == "__main__":
-    main(VARIANTS)
+    main(named(contents, in_memory, bad_parameters, removed, concurrent))

@@ -8,8 +8,8 @@ import subprocess
 import tempfile
 
 from application import check_intact
-from harness import (check, check_counters, check_equal, check_nothing_lost, fixture,
-                     main)
+from harness import (check, check_counters, check_equal, check_nothing_lost, fixture, main,
+                     named)
 from model import mac, pci
 
 PACKETS = 20_000
@@ -79,7 +79,7 @@ def quiet_bench(nb_ports, *options):
             yield run
 
 
-def active_backup():
+def bonding_active_backup():
     """One port is active; if its link fails, the other becomes active."""
     with quiet_bench(3, *APART) as run:
         start_bond(run, 1)
@@ -101,7 +101,7 @@ def active_backup():
     check_sinks(report, [1], PACKETS)
 
 
-def transmit_balance():
+def bonding_transmit_balance():
     """Both ports send, each with its own address; one receives."""
     with quiet_bench(3, *APART) as run:
         start_bond(run, 5, "mac")
@@ -116,7 +116,7 @@ def transmit_balance():
                     report.port(number)["tx"]["foreign_sa"], 0)
 
 
-def one_address():
+def bonding_one_address():
     """A mode that needs one address on all ports is rejected with the reason."""
     with quiet_bench(3, *APART) as run:
         run.start(eal=bond_arguments(0), app=["--rxd=256", "--txd=256",
@@ -198,14 +198,9 @@ def check_all_in_pool(dump):
     check_equal("mbufs in the pool", total + common, size)
 
 
-VARIANTS = {
-    "bonding-active-backup": active_backup,
-    "bonding-transmit-balance": transmit_balance,
-    "bonding-one-address": one_address,
-    "failsafe": failsafe,
-    "failsafe-20": lambda: failsafe(nb_losses=20),
-    "rings": rings,
-}
+VARIANTS = {**named(bonding_active_backup, bonding_transmit_balance, bonding_one_address, failsafe,
+                    rings),
+            "failsafe-20": lambda: failsafe(nb_losses=20)}
 
 if __name__ == "__main__":
     main(VARIANTS)
