@@ -136,10 +136,10 @@ static atomic_uint_least64_t nb_dropped;
 /* ethdev has no lock: this one protects the ports during reads. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_here[RTE_MAX_ETHPORTS];
-static unsigned int nb_appeared;
-static unsigned int nb_disappeared;
-static unsigned int nb_removed;
-static unsigned int nb_rounds;
+static atomic_uint nb_appeared;
+static atomic_uint nb_disappeared;
+static atomic_uint nb_removed;
+static atomic_uint nb_rounds;
 
 /* ---- Frames ------------------------------------------------------------------ */
 
@@ -596,16 +596,22 @@ primary_start(uint16_t number)
 
 /* ---- A secondary process ------------------------------------------------------ */
 
+static void
+here_set(uint16_t port, bool is)
+{
+	pthread_mutex_lock(&lock);
+	is_here[port] = is;
+	pthread_mutex_unlock(&lock);
+}
+
 /* Runs after the event in its thread; EAL then knows the device's driver. */
 static void
 port_use(void *arg)
 {
 	uintptr_t port = (uintptr_t)arg;
 
-	pthread_mutex_lock(&lock);
-	is_here[port] = true;
+	here_set(port, true);
 	nb_appeared++;
-	pthread_mutex_unlock(&lock);
 	if (port < RTE_DIM(is_away))
 		atomic_store(&is_away[port], false);
 }
@@ -619,10 +625,8 @@ port_event(uint16_t port, enum rte_eth_event_type event, void *arg, void *ret)
 	if (event == RTE_ETH_EVENT_NEW)
 		return rte_eal_alarm_set(1, port_use, (void *)(uintptr_t)port);
 	(void)rte_eal_alarm_cancel(port_use, (void *)(uintptr_t)port);
-	pthread_mutex_lock(&lock);
-	is_here[port] = false;
+	here_set(port, false);
 	nb_disappeared++;
-	pthread_mutex_unlock(&lock);
 	/* ethdev's tables must not be used between the two events. */
 	if (port < RTE_DIM(is_away)) {
 		atomic_store(&is_away[port], true);
@@ -638,25 +642,18 @@ port_removed(uint16_t port, enum rte_eth_event_type event, void *arg, void *ret)
 	(void)event;
 	(void)arg;
 	(void)ret;
-	pthread_mutex_lock(&lock);
 	nb_removed++;
-	pthread_mutex_unlock(&lock);
 	return 0;
-}
-
-static void
-broken(const char *what, uint16_t port, int ret)
-{
-	printf("failed: %s of port %u: %d\n", what, port, ret);
-	exit(EXIT_FAILURE);
 }
 
 /* -ENODEV: the primary process has closed the port. */
 static void
 need(int ret, const char *what, uint16_t port)
 {
-	if (ret < 0 && ret != -ENODEV)
-		broken(what, port, ret);
+	if (ret >= 0 || ret == -ENODEV)
+		return;
+	printf("failed: %s of port %u: %d\n", what, port, ret);
+	exit(EXIT_FAILURE);
 }
 
 /* What a program that monitors ports calls. */
@@ -692,9 +689,7 @@ read_on(void *arg)
 				port_read(port);
 			pthread_mutex_unlock(&lock);
 		}
-		pthread_mutex_lock(&lock);
 		nb_rounds++;
-		pthread_mutex_unlock(&lock);
 	}
 	return arg;
 }
@@ -834,30 +829,14 @@ own_free(void)
 }
 
 /* Memory that this process allocates. */
-static int
-own_create(void)
+static struct rte_mempool *
+own_pool(void)
 {
 	if (own == NULL)
 		own = rte_pktmbuf_pool_create("own", NB_OWN_MBUFS, 0, 0,
 					      RTE_MBUF_DEFAULT_BUF_SIZE,
 					      SOCKET_ID_ANY);
-	return own != NULL ? 0 : -rte_errno;
-}
-
-static int
-pass_own(uint16_t from, uint16_t to)
-{
-	int ret = own_create();
-
-	return ret == 0 ? pass(from, to, own) : ret;
-}
-
-static int
-seed_own(void)
-{
-	int ret = own_create();
-
-	return ret == 0 ? seed(own) : ret;
+	return own;
 }
 
 static int
@@ -955,10 +934,8 @@ stats_print(void)
 static int
 seen_print(void)
 {
-	pthread_mutex_lock(&lock);
 	printf("seen %u %u %u %u\n", nb_appeared, nb_disappeared, nb_removed,
 	       nb_rounds);
-	pthread_mutex_unlock(&lock);
 	return 0;
 }
 
@@ -1037,7 +1014,7 @@ obey_word(const char *line)
 	if (strcmp(line, "seed") == 0)
 		return seed(pools[queue]);
 	if (strcmp(line, "seed own") == 0)
-		return seed_own();
+		return own_pool() != NULL ? seed(own) : -rte_errno;
 	if (strcmp(line, "kernel slow") == 0)
 		return kernel_slow();
 	if (strcmp(line, "kernel waits") == 0)
@@ -1087,7 +1064,7 @@ obey(const char *line)
 	if (strcmp(line, "free") == 0)
 		return own_free();
 	if (sscanf(line, "pass %u %u %3s", &one, &two, word) == 3)
-		return pass_own(one, two);
+		return own_pool() != NULL ? pass(one, two, own) : -rte_errno;
 	if (sscanf(line, "pass %u %u", &one, &two) == 2)
 		return pass(one, two, pools[queue]);
 	if (sscanf(line, "private %u %u", &one, &two) == 2)
