@@ -106,24 +106,20 @@ def read_results(folder):
 
 
 def shown(value, form='{:.1f}'):
-    """A number, or a dash."""
     return '-' if value is None else form.format(value)
 
 
 def inverse(value):
-    """The inverse of a ratio, or None."""
     return 1 / value if value else None
 
 
 def cycles(row):
-    """Columns of cycles."""
     return ([shown(row.get(f'cycles_{who}')) for who in WHO] +
             [shown(row.get('cycles_ratio_rival'), '{:.2f}'),
              shown(inverse(row.get('cycles_ratio_floor')), '{:.2f}')])
 
 
 def instructions(row):
-    """Columns of counted instructions."""
     def ratio(over, under):
         return row[over] / row[under] if row[over] and row[under] else None
 
@@ -139,7 +135,6 @@ def instructions(row):
 
 
 def print_table(rows):
-    """Prints one table per build."""
     head = ['row', 'path']
     columns = []
     if any('cycles_ours' in row for row in rows):
@@ -234,7 +229,6 @@ def missed_others(rows, goals):
 
 
 def main():
-    """Prints the tables, writes files, checks limits."""
     parser = argparse.ArgumentParser()
     parser.add_argument('--json')
     parser.add_argument('--check', choices=['goals', 'ceilings'],

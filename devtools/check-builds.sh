@@ -44,19 +44,18 @@ build() {
 	fi
 }
 
+# $1: a compiler, $2: what is skipped without it.
+has() {
+	command -v "$1" >/dev/null || { echo "SKIP build: $2: not installed"; return 1; }
+}
+
 check_clang() {
-	if ! command -v clang >/dev/null; then
-		echo "SKIP build: clang: not installed"
-		return
-	fi
+	has clang clang || return 0
 	CC=clang build clang "$root/build-clang" -Dtests=false || :
 }
 
 check_clang_tests() {
-	if ! command -v clang >/dev/null; then
-		echo "SKIP build: clang, tests: not installed"
-		return
-	fi
+	has clang "clang, tests" || return 0
 	CC=clang build "clang, tests" "$root/build-clang-tests" || :
 }
 
@@ -114,10 +113,7 @@ check_native() {
 
 # The driver's files with musl's headers, and DPDK's, Linux' and rdma-core's of Debian.
 check_musl() {
-	if ! command -v musl-gcc >/dev/null; then
-		echo "SKIP build: musl: not installed"
-		return
-	fi
+	has musl-gcc musl || return 0
 	others=$(mktemp -d)
 	for folder in linux asm-generic rdma infiniband; do
 		ln -s "/usr/include/$folder" "$others"
