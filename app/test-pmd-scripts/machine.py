@@ -105,12 +105,12 @@ def reserve_hugepages(wanted=HUGEPAGES_WANTED):
         skip(f"only {free} of {wanted} 2 MB pages can be reserved on this machine")
 
 
-def in_private_namespaces(marker="MANA_TEST_IN_NAMESPACE"):
+def in_private_namespaces():
     """
     Restarts this script in its own network and mount namespaces, which end with it,
     together with TAP interfaces, addresses and mounts.
     """
-    if os.environ.get(marker):
+    if os.environ.get("MANA_TEST_IN_NAMESPACE"):
         # interfaces send nothing on their own (IPv6 discovery)
         with open("/proc/sys/net/ipv6/conf/default/disable_ipv6", "w",
                   encoding="ascii") as file:
@@ -124,7 +124,7 @@ def in_private_namespaces(marker="MANA_TEST_IN_NAMESPACE"):
     if subprocess.run(["unshare", "--net", "--mount", "true"],
                       stderr=subprocess.DEVNULL, check=False).returncode != 0:
         skip("this machine does not let root make a network namespace")
-    environment = dict(os.environ, **{marker: "1"})
+    environment = dict(os.environ, MANA_TEST_IN_NAMESPACE="1")
     # /sys shows the network namespace of its mount
     os.execvpe("unshare", ["unshare", "--net", "--mount", "sh", "-c",
                            "mount -t sysfs sysfs /sys && ip link set lo up && "

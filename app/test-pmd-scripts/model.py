@@ -77,9 +77,9 @@ class ImitatedModel(mana_model.Machine):
         os.kill(self.pid(console, name), number)
 
 
-def imitated_netdev(function, port, _ports_before=0):
-    """The netdev of a port, numbered from 0; ports_before: of the functions before."""
-    return f"mana{function}p{port}"
+def imitated_netdev(port):
+    """The netdev of a port of the first function, numbered from 0."""
+    return f"mana0p{port}"
 
 
 if vm.SPEC:

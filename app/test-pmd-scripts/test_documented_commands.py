@@ -12,7 +12,6 @@ Also checks names of scripts and tests, and the driver's messages, in the text.
 """
 
 import functools
-import glob
 import os
 import re
 import shutil
@@ -20,6 +19,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 import machine
 import vm
@@ -195,12 +195,14 @@ def rst_blocks(name, text):
         yield Block(name, kind, [one[margin:] for one in body])
 
 
+def text_of(name):
+    return Path(TOP, name).read_text(encoding="utf-8")
+
+
 @functools.lru_cache(maxsize=None)
 def blocks_of(name):
-    with open(os.path.join(TOP, name), encoding="utf-8") as file:
-        text = file.read()
     reader = markdown_blocks if name.endswith(".md") else rst_blocks
-    return list(reader(name, text))
+    return list(reader(name, text_of(name)))
 
 
 def commands_of(name):
@@ -219,8 +221,7 @@ def script_of(number, block):
     text = STAND_INS.get(block.first, "\n".join(block.lines))
     if block.first in ON_THE_MODEL:
         path = os.path.join(os.getcwd(), f"block{number}.sh")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("trap : INT\n" + text + "\n")
+        Path(path).write_text(f"trap : INT\n{text}\n", encoding="utf-8")
         return (f"build/model/mana-model --fatal-violations {ON_THE_MODEL[block.first]} -- "
                 f"timeout --preserve-status --signal=INT 5 sh -eu {path}")
     machines = set(re.findall(r"mana-model ctl (\w+) ", text))
@@ -252,8 +253,7 @@ def run_blocks(blocks):
     script = ["set -eu"]
     for number, block in enumerate(blocks):
         script += [f"printf '\\n@@@ {number}\\n'", script_of(number, block)]
-    with open("blocks.sh", "w", encoding="utf-8") as file:
-        file.write("\n".join(script) + "\n")
+    Path("blocks.sh").write_text("\n".join(script) + "\n", encoding="utf-8")
     done = subprocess.run(["sh", "blocks.sh"], env=program_environment(), check=False,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, timeout=600, text=True,
@@ -322,8 +322,8 @@ def azure():
     The chapter Azure of the driver's guide, on a machine whose synthetic device hv_netvsc owns:
     net_netvsc forwards by the VF, and then the kernel has the interface again.
     """
-    with open(os.path.join(TOP, "doc/guides/nics/mana.rst"), encoding="utf-8") as file:
-        chapter = re.search(r"^Azure\n-+\n(.*?)^Packages\n-+\n", file.read(), re.M | re.S)
+    chapter = re.search(r"^Azure\n-+\n(.*?)^Packages\n-+\n",
+                        text_of("doc/guides/nics/mana.rst"), re.M | re.S)
     blocks = [block for block in rst_blocks("Azure", chapter.group(1))
               if block.kind == "commands"]
     check_equal("first words", [block.first.split()[0] for block in blocks],
@@ -334,10 +334,9 @@ def azure():
     model = Model("--ports", "1", "--netvsc=hv")
     with tempfile.TemporaryDirectory() as folder:
         for name, text in AZURE_PROGRAMS.items():
-            path = os.path.join(folder, name)
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(f"#!/bin/sh -eu\n{text}\n")
-            os.chmod(path, 0o755)
+            path = Path(folder, name)
+            path.write_text(f"#!/bin/sh -eu\n{text}\n", encoding="utf-8")
+            path.chmod(0o755)
         settings = [machine.lcores(2), *plugin_arguments(), *memory_arguments("no-huge", 256)]
         done = subprocess.run(
             model.command("sh", "-c", script), check=False, stdin=subprocess.DEVNULL,
@@ -376,12 +375,9 @@ def tables():
 
 def inline():
     """Commands in sentences name existing scripts and tests."""
-    with open(os.path.join(BUILD, "meson-info", "intro-tests.json"),
-              encoding="utf-8") as file:
-        listed = file.read()
+    listed = Path(BUILD, "meson-info", "intro-tests.json").read_text(encoding="utf-8")
     for name in sum(DOCUMENTS.values(), []):
-        with open(os.path.join(TOP, name), encoding="utf-8") as file:
-            text = " ".join(file.read().split())
+        text = " ".join(text_of(name).split())
         for path in re.findall(r"`((?:devtools|app|model|doc|drivers/net/mana)/[\w./-]+)", text):
             check(os.path.exists(os.path.join(TOP, path)), f"{name}: there is no {path}")
         for words in re.findall(r"`meson test -C build ([^`]+)`", text):
@@ -392,19 +388,16 @@ def inline():
 
 def driver_texts():
     """The string literals of the driver, one per line."""
-    folder = os.path.join(TOP, "drivers", "net", "mana")
     texts = []
-    for path in glob.glob(os.path.join(folder, "**", "*.[ch]"), recursive=True):
-        with open(path, encoding="utf-8") as file:
-            code = re.sub(r'"\s*"', "", file.read())
+    for path in Path(TOP, "drivers", "net", "mana").rglob("*.[ch]"):
+        code = re.sub(r'"\s*"', "", path.read_text(encoding="utf-8"))
         texts += re.findall(r'"((?:[^"\\\n]|\\.)*)"', code)
     return "\n".join(texts)
 
 
 def messages():
     """The driver has the messages of its guide: "..." stands for any text."""
-    with open(os.path.join(TOP, MESSAGES), encoding="utf-8") as file:
-        section = file.read().split("\nMessages and remedies\n", 1)[1]
+    section = text_of(MESSAGES).split("\nMessages and remedies\n", 1)[1]
     terms = "\n".join(re.findall(r"^(\*.*\*.*)\n {3}\S", section, re.M))
     texts = driver_texts()
     quoted = re.findall(r"\*([^*]+)\*", terms)

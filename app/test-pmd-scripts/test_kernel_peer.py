@@ -16,7 +16,7 @@ from test_csum import offload_to_hardware
 MACHINE = ("--ports", "4", "--wire", "pair")
 TWO_PORTS = ["-a", f"{pci(0)},mac={mac(1)},mac={mac(2)}"]
 # namespace: (netdev, address)
-SIDES = {"left": (netdev(0, 0), "192.0.2.1"), "right": (netdev(0, 3), "192.0.2.2")}
+SIDES = {"left": (netdev(0), "192.0.2.1"), "right": (netdev(3), "192.0.2.2")}
 MEGABYTES = 16
 TCP_PORT = "5000"
 SEGMENT_BYTES = 900

@@ -19,7 +19,7 @@ def busy():
     run_programs("busy", *PORTS)
 
 
-NAME = netdev(0, 0)
+NAME = netdev(0)
 
 
 def set_up(model, state, check_it=True):
@@ -145,7 +145,7 @@ def container_inside(model, programs):
     forward(pmd)
     check_equal("exit status of testpmd", pmd.quit(), 0)
     for port in (0, 1):
-        model.run("ip", "link", "set", netdev(0, port), "netns", "container")
+        model.run("ip", "link", "set", netdev(port), "netns", "container")
     pmd = start_testpmd(programs, eal=["-a", pci(0)], inside=NAMESPACE)
     forward(pmd)
     return end_testpmd(pmd)

@@ -77,10 +77,9 @@ def pci(function):
     return f"0000:{function + 1:02x}:00.0"
 
 
-def netdev(function, port, ports_before=0):
-    """The kernel's name: it numbers the ports of all functions."""
-    del function
-    return f"eth{ports_before + port}"
+def netdev(port):
+    """The kernel's name of a port of the first function."""
+    return f"eth{port}"
 
 
 # ---- Where variants run ----
