@@ -97,6 +97,14 @@ class Case(unittest.TestCase):
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               timeout=timeout * timeout_factor(), check=False, **more)
 
+    def refusal(self, *args, nb_lines=1, **more):
+        """What the launcher says, in so many lines, when it refuses these arguments."""
+        done = self.run_model(*args, **more)
+        self.assertEqual((done.returncode, done.stdout), (125, ""), (args, done.stderr))
+        self.assertTrue(done.stderr.startswith("mana-model: "), done.stderr)
+        self.assertEqual(done.stderr.count("\n"), nb_lines, done.stderr)
+        return done.stderr
+
     def start(self, *argv, **more):
         """Starts a process that ends with the test."""
         process = subprocess.Popen(argv, env=self.env, text=True,

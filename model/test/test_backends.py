@@ -42,10 +42,7 @@ class Case(ModelCase):
         return [port["wire"] for port in self.report(self.path(report))["ports"]]
 
     def refused(self, *args):
-        done = self.run_model(*args, "--", "echo", "ran", status=125)
-        self.assertEqual(done.stdout, "")
-        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-        return done.stderr
+        return self.refusal(*args, "--", "echo", "ran", status=125)
 
 
 def run(*argv):

@@ -36,6 +36,7 @@ def main():
         "doorbells that the machine counted": (report["doorbells"]["sq"], total),
         "CQ doorbells": (report["doorbells"]["cq"], rung["cq"]),
         "packets by queue": (sent, wanted),
+        "queues left": (any(queue["alive"] for queue in report["ports"][0]["queues"]), False),
         "packets of the port": (report["ports"][0]["tx"]["packets"], total),
         "packets at the other end": (report["ports"][1]["rx"]["no_steering"], total),
         "violations": (report["violations"], []),

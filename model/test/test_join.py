@@ -149,8 +149,7 @@ class Join(Case):
                 (["--join", "a/b", "--", "true"], "give 1 to"),
                 (["--join", "m", "--ports", "2", "--", "true"], "no other option"),
                 (["--join", "m"], "no program to run")):
-            errors = self.ends(self.start_model(*words), 125)
-            self.assertIn(message, errors)
+            self.assertIn(message, self.refusal(*words))
 
 
 if __name__ == "__main__":

@@ -92,10 +92,9 @@ class Pci(Case):
         return client
 
     def assert_refused(self, *args):
-        done = self.run_model(*args)
-        self.assertEqual(done.returncode, 125, done.stderr)
+        said = self.refusal(*args)
         self.assertFalse(os.path.exists(self.dir))
-        return done.stderr
+        return said
 
 
 class Options(Pci):
@@ -177,9 +176,7 @@ class WithoutProgram(Pci):
 
     def test_second_machine(self):
         first = self.serve()
-        done = self.run_model("--pci", self.dir, "--", "true")
-        self.assertEqual(done.returncode, 125)
-        self.assertIn("another machine", done.stderr)
+        self.assertIn("another machine", self.refusal("--pci", self.dir, "--", "true"))
         self.assertEqual(self.client().open()[:4], bytes(4))
         self.assertEqual(self.end(first), 0)
 
@@ -199,9 +196,7 @@ class WithoutProgram(Pci):
 
     def test_join(self):
         process = self.serve("--name", "pci")
-        done = self.run_model("--join", "pci", "true")
-        self.assertEqual(done.returncode, 125)
-        self.assertIn("belong to virtual machines", done.stderr)
+        self.assertIn("belong to virtual machines", self.refusal("--join", "pci", "true"))
         self.assertEqual(self.end(process), 0)
 
     def test_report_at_the_end(self):

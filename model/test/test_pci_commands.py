@@ -45,9 +45,7 @@ class Commands(Pci):
         return done.stdout
 
     def refused(self, line):
-        done = self.run_model("ctl", "m", *line.split())
-        self.assertEqual(done.returncode, 125, line)
-        return done.stderr
+        return self.refusal("ctl", "m", *line.split())
 
     def function(self, fn=0):
         """The function in the report of the running machine."""
@@ -420,10 +418,8 @@ class Scenarios(Commands):
                            ("netns port=1 away", "no command 'netns'")):
             said = self.assert_refused("--pci", self.dir, *self.scenario(line))
             self.assertIn(text, said)
-        done = self.run_model(*self.scenario("at request=create_pd:1 vf fn=0 enable"),
-                              "--", "true")
-        self.assertEqual(done.returncode, 125)
-        self.assertIn("only a machine of --pci has requests", done.stderr)
+        said = self.refusal(*self.scenario("at request=create_pd:1 vf fn=0 enable"), "--", "true")
+        self.assertIn("only a machine of --pci has requests", said)
 
 
 class OtherKind(Commands):

@@ -49,7 +49,7 @@ class Case(unittest.TestCase):
         self.assertEqual(os.listdir(self.runs), [], "run folders left behind")
 
     def vm(self, *words, options=(), **more):
-        """Runs a command in a guest without adapter."""
+        """Runs a command in a guest, without adapter unless the options have one."""
         return subprocess.run(
             [MANA_VM, *KERNEL, "--functions", "0", *options, "--", *words],
             cwd=self.shared, env=self.env, check=False,
@@ -244,11 +244,7 @@ class Guest(Case):
         self.assertIn(b"Run /init as init process", text)
 
     def run_kernel(self, image, script):
-        done = subprocess.run(
-            [MANA_VM, "--kernel", image, "--functions", "0", "--", "sh", "-ec", script],
-            cwd=self.shared, env=self.env, check=False, timeout=3 * PATIENCE_S,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True)
+        done = self.vm("sh", "-ec", script, options=["--kernel", image], text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
@@ -330,13 +326,10 @@ exit $status
 
     def test_driver_forwards(self):
         report = os.path.join(self.base, "report")
-        done = subprocess.run(
-            [MANA_VM, "--kernel", "newest", "--ports", "2", "--model",
-             f"--wire pair --fatal-violations --report {report}", "--", "sh", "-c",
-             self.FORWARD],
-            cwd=self.shared, env=self.env, check=False, timeout=5 * PATIENCE_S,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True)
+        done = self.vm("sh", "-c", self.FORWARD, options=[
+            "--kernel", "newest", "--functions", "1", "--ports", "2", "--model",
+            f"--wire pair --fatal-violations --report {report}"], timeout=5 * PATIENCE_S,
+                       text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         for port in range(2):
             self.assertIn(mac(port), done.stdout)

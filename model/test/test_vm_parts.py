@@ -389,35 +389,32 @@ class Kernels(Folder):
         with self.assertRaisesRegex(Failure, "modules_install"):
             kernel.modules_folder(self.base)
 
-    def test_kvm_is_not_tried_without_processor_support(self):
-        found = qemu.Tools("/", arch.find("amd64"))
-        guest = qemu.Guest(arch.find("amd64"), "k", "i", 1, 256, "l")
+    @contextlib.contextmanager
+    def accelerator(self, flags, works=True):
+        """The accelerator on a host with KVM, and the mock of its test."""
+        guest = qemu.Guest(AMD64, "k", "i", 1, 256, "l")
         with mock.patch("os.access", return_value=True), \
-                mock.patch.object(qemu, "cpu_flags", return_value={"sse2"}), \
-                mock.patch.object(qemu, "probe") as probe:
-            self.assertEqual(qemu.accelerator(found, guest), "tcg")
+                mock.patch.object(qemu, "cpu_flags", return_value=flags), \
+                mock.patch.object(qemu, "probe", return_value=works) as probe, \
+                contextlib.redirect_stderr(io.StringIO()):
+            yield lambda: qemu.accelerator(qemu.Tools("/", AMD64), guest), probe
+
+    def test_kvm_is_not_tried_without_processor_support(self):
+        with self.accelerator({"sse2"}) as (accelerator, probe):
+            self.assertEqual(accelerator(), "tcg")
             probe.assert_not_called()
 
     def test_kvm_is_tested_once(self):
-        found = qemu.Tools("/", arch.find("amd64"))
-        guest = qemu.Guest(arch.find("amd64"), "k", "i", 1, 256, "l")
         for works in (False, True):
-            with mock.patch("os.access", return_value=True), \
-                    mock.patch.object(qemu, "cpu_flags",
-                                      return_value={"vmx", str(works)}), \
-                    mock.patch.object(qemu, "probe", return_value=works) as probe:
+            with self.accelerator({"vmx", str(works)}, works) as (accelerator, probe):
                 for _ in range(2):
-                    self.assertEqual(qemu.accelerator(found, guest),
-                                     "kvm" if works else "tcg")
+                    self.assertEqual(accelerator(), "kvm" if works else "tcg")
                 probe.assert_called_once()
         # A day later, the failure may be gone.
         for name in os.listdir(cache.folder()):
             os.utime(os.path.join(cache.folder(), name), (0, 0))
-        with mock.patch("os.access", return_value=True), \
-                mock.patch.object(qemu, "cpu_flags", return_value={"vmx", "False"}), \
-                mock.patch.object(qemu, "probe", return_value=True), \
-                contextlib.redirect_stderr(io.StringIO()):
-            self.assertEqual(qemu.accelerator(found, guest), "kvm")
+        with self.accelerator({"vmx", "False"}) as (accelerator, _):
+            self.assertEqual(accelerator(), "kvm")
 
 
 class Cache(Folder):
