@@ -36,15 +36,12 @@ uint32_t nic_hash_frame(const struct toeplitz *toeplitz, const uint8_t *frame,
 			uint32_t nb_bytes, const struct nic_parsed *parsed,
 			uint32_t *type);
 
-/* Trace a fetched WQE. */
-static inline void
-nic_trace_wqe(const struct card_function *f, const struct wq *wq,
-	      const uint8_t *raw, uint32_t nb_bytes)
-{
-	if (trace_is_on(TRACE_wqe))
-		trace_wqe(wq, trace_port(wq->fn, wq->port), &f->mem, raw,
-			  nb_bytes);
-}
+/*
+ * nic_wqe.c: read and check the WQE at the consumer position; raw has room for the
+ * largest one of the queue. NB_VIOLATIONS, or what makes it invalid, which is recorded.
+ */
+enum violation nic_wqe_fetch(const struct card_function *f, const struct wq *wq,
+			     struct hw_wqe *wqe, uint8_t *raw);
 
 /*
  * nic_tx.c: process posted WQEs, until an error stops the queue, or until *budget

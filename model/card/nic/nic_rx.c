@@ -3,62 +3,11 @@
 #include "inject_card.h"
 #include "nic.h"
 
-/* An Rx WQE and the data for its buffer. */
+/* An Rx WQE. */
 struct nic_rx_wqe {
 	struct hw_wqe header;
-	uint32_t wqe_bytes;
 	uint8_t raw[HW_RQ_WQE_MAX_BYTES];
 };
-
-/* Fetch and check a WQE; false if it is invalid, which disables the queue. */
-static bool
-nic_rx_fetch(const struct card_function *f, struct wq *rq,
-	     struct nic_rx_wqe *wqe)
-{
-	enum violation violation;
-
-	if (ring_read(&rq->ring, rq->ci, wqe->raw, HW_BU_BYTES) < 0) {
-		wq_violation(rq, VIOLATION_wqe_memory_fault, NULL, 0);
-		return false;
-	}
-	wqe->header = hw_wqe_read(wqe->raw);
-	wqe->wqe_bytes = hw_wqe_bytes(&wqe->header);
-	if (wqe->header.oob_div4 != HW_OOB_DIV4_SHORT)
-		violation = VIOLATION_wqe_oob_size;
-	else if (wqe->header.nb_sge == 0)
-		violation = VIOLATION_wqe_no_sge;
-	else if (wqe->wqe_bytes > HW_RQ_WQE_MAX_BYTES)
-		violation = VIOLATION_wqe_too_large;
-	else if (wqe->wqe_bytes > wq_posted_bytes(rq))
-		violation = VIOLATION_wqe_beyond_tail;
-	else
-		violation = NB_VIOLATIONS;
-	if (violation != NB_VIOLATIONS) {
-		nic_trace_wqe(f, rq, wqe->raw, HW_BU_BYTES);
-		wqe_detail(rq, violation, &wqe->header, HW_RQ_WQE_MAX_BYTES);
-		wq_violation(rq, violation, wqe->raw, HW_BU_BYTES);
-		return false;
-	}
-	/* The OOB and bytes behind the SGL are not checked. */
-	if (wqe->wqe_bytes > HW_BU_BYTES &&
-	    ring_read(&rq->ring, rq->ci + HW_BU_BYTES, wqe->raw + HW_BU_BYTES,
-		      wqe->wqe_bytes - HW_BU_BYTES) < 0) {
-		wq_violation(rq, VIOLATION_wqe_memory_fault, wqe->raw,
-			     HW_BU_BYTES);
-		return false;
-	}
-	nic_trace_wqe(f, rq, wqe->raw, wqe->wqe_bytes);
-	if (wqe->header.has_reserved_bits) {
-		wqe_detail(rq, VIOLATION_wqe_reserved_bits, &wqe->header, 0);
-		wq_violation(rq, VIOLATION_wqe_reserved_bits, wqe->raw,
-			     HW_BU_BYTES);
-	}
-	if (wqe->header.oob_in_sgl || wqe->header.has_lso_fields) {
-		wqe_detail(rq, VIOLATION_wqe_lso_fields, &wqe->header, 0);
-		wq_violation(rq, VIOLATION_wqe_lso_fields, wqe->raw, HW_BU_BYTES);
-	}
-	return true;
-}
 
 static void
 nic_rx_sge_violation(const struct card_function *f, const struct wq *rq,
@@ -71,7 +20,6 @@ nic_rx_sge_violation(const struct card_function *f, const struct wq *rq,
 		[MEM_OUT_OF_RANGE] = VIOLATION_sge_out_of_range,
 		[MEM_NO_WRITE_ACCESS] = VIOLATION_sge_no_write_access,
 	};
-
 	const struct hw_sge sge = hw_sge_read(raw);
 
 	sge_detail(&f->mem, rq->pdn, &sge, fault);
@@ -241,7 +189,7 @@ nic_rx_done(struct card_function *f, struct card_port *port, struct wq *rq,
 	    const struct nic_rx_wqe *wqe, const struct nic_rx_frame *rx,
 	    bool is_truncated, const struct inject_rx *inject)
 {
-	const uint32_t wqe_bytes = inject->keeps_wqe ? 0 : wqe->wqe_bytes;
+	const uint32_t wqe_bytes = inject->keeps_wqe ? 0 : hw_wqe_bytes(&wqe->header);
 	struct card_queue_counters *record = card_counters(f, rq);
 	struct rx_open single = {
 		.nb_packets = 1,
@@ -295,7 +243,8 @@ nic_rx_deliver(struct card_function *f, struct card_port *port, struct wq *rq,
 		return;
 	}
 	room = -1;
-	if (nic_rx_fetch(f, rq, &wqe)) {
+	/* An invalid WQE disables the queue. */
+	if (nic_wqe_fetch(f, rq, &wqe.header, wqe.raw) == NB_VIOLATIONS) {
 		if (inject_is_armed())
 			inject = inject_rx(f, rq, nic_coalesce_flush_queue);
 		room = inject.is_truncated ?

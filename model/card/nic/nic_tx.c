@@ -3,71 +3,25 @@
 #include "inject_card.h"
 #include "nic.h"
 
-/* Linux gdma.h MAX_TX_WQE_SGL_ENTRIES. */
-#define TX_LINUX_MAX_SGES 30
-
 void
 nic_tx_violation(const struct nic_tx *tx, enum violation violation)
 {
 	wq_violation(tx->sq, violation, tx->raw, tx->wqe_bytes);
 }
 
-/* Check the WQE header; afterwards the size is valid. */
-static enum violation
-nic_tx_check_header(const struct nic_tx *tx)
-{
-	if (tx->wqe.oob_div4 != HW_OOB_DIV4_SHORT &&
-	    tx->wqe.oob_div4 != HW_OOB_DIV4_LONG)
-		return VIOLATION_wqe_oob_size;
-	if (tx->wqe.nb_sge == 0)
-		return VIOLATION_wqe_no_sge;
-	if (tx->wqe_bytes > HW_SQ_WQE_MAX_BYTES ||
-	    (tx->wqe.nb_sge > TX_LINUX_MAX_SGES &&
-	     nic_quirk(QUIRK_SHORT_OOB_SGES_30)))
-		return VIOLATION_wqe_too_large;
-	if (tx->wqe_bytes > wq_posted_bytes(tx->sq))
-		return VIOLATION_wqe_beyond_tail;
-	return NB_VIOLATIONS;
-}
-
 /* Read the WQE at the consumer position. HW_CQE_TX_OKAY or GDMA_ERR. */
 static int
 nic_tx_fetch(struct nic_tx *tx)
 {
-	struct wq *sq = tx->sq;
-	enum violation violation;
+	const enum violation violation = nic_wqe_fetch(tx->f, tx->sq, &tx->wqe, tx->raw);
 
-	tx->vendor_err = HW_VENDOR_TX_WQE_FAULT;
-	if (ring_read(&sq->ring, sq->ci, tx->raw, HW_BU_BYTES) < 0) {
-		wq_violation(sq, VIOLATION_wqe_memory_fault, NULL, 0);
-		return HW_CQE_TX_GDMA_ERR;
-	}
-	tx->wqe = hw_wqe_read(tx->raw);
-	tx->wqe_bytes = hw_wqe_bytes(&tx->wqe);
-	violation = nic_tx_check_header(tx);
 	if (violation != NB_VIOLATIONS) {
-		tx->vendor_err = HW_VENDOR_TX_CORRUPT_WQE;
-		nic_trace_wqe(tx->f, sq, tx->raw, HW_BU_BYTES);
-		wqe_detail(sq, violation, &tx->wqe, HW_SQ_WQE_MAX_BYTES);
-		wq_violation(sq, violation, tx->raw, HW_BU_BYTES);
+		tx->vendor_err = violation == VIOLATION_wqe_memory_fault ?
+					 HW_VENDOR_TX_WQE_FAULT :
+					 HW_VENDOR_TX_CORRUPT_WQE;
 		return HW_CQE_TX_GDMA_ERR;
 	}
-	if (tx->wqe_bytes > HW_BU_BYTES &&
-	    ring_read(&sq->ring, sq->ci + HW_BU_BYTES, tx->raw + HW_BU_BYTES,
-		      tx->wqe_bytes - HW_BU_BYTES) < 0) {
-		wq_violation(sq, VIOLATION_wqe_memory_fault, tx->raw,
-			     HW_BU_BYTES);
-		return HW_CQE_TX_GDMA_ERR;
-	}
-	nic_trace_wqe(tx->f, sq, tx->raw, tx->wqe_bytes);
-	if (tx->wqe.has_reserved_bits) {
-		wqe_detail(sq, VIOLATION_wqe_reserved_bits, &tx->wqe, 0);
-		nic_tx_violation(tx, VIOLATION_wqe_reserved_bits);
-	}
-	if (!tx->wqe.oob_in_sgl && tx->wqe.has_lso_fields) {
-		wqe_detail(sq, VIOLATION_wqe_lso_fields, &tx->wqe, 0);
-		nic_tx_violation(tx, VIOLATION_wqe_lso_fields);
-	}
+	tx->wqe_bytes = hw_wqe_bytes(&tx->wqe);
 	hw_tx_oob_take(tx->raw + HW_WQE_HEADER_BYTES,
 		       tx->wqe.oob_div4 == HW_OOB_DIV4_LONG, &tx->oob);
 	tx->sgl = tx->raw + hw_wqe_sgl_offset(&tx->wqe);
@@ -108,6 +62,14 @@ nic_tx_vp_offset_ok(const struct nic_tx *tx)
 	return false;
 }
 
+static void
+nic_tx_detail_pkt_fmt(const struct nic_tx *tx)
+{
+	violation_detail("got pkt_fmt %u with inline_oob_size_div4 %u, want 0 with 2 or "
+			 "1 with 6",
+			 tx->oob.pkt_fmt, tx->wqe.oob_div4);
+}
+
 /* The id in the OOB may be that of another queue. */
 static void
 nic_tx_detail_vcq_num(const struct nic_tx *tx)
@@ -127,94 +89,61 @@ nic_tx_detail_vcq_num(const struct nic_tx *tx)
 			 tx->f->cqs[tx->sq->cq].id);
 }
 
-/* Say what is wrong with the OOB. */
-static void
-nic_tx_detail_oob(const struct nic_tx *tx, enum violation violation)
-{
-	const struct hw_tx_oob *oob = &tx->oob;
-	const uint8_t *words = tx->raw + HW_WQE_HEADER_BYTES;
-
-	switch (violation) {
-	case VIOLATION_oob_pkt_fmt:
-		violation_detail("got pkt_fmt %u with inline_oob_size_div4 %u, want 0 with 2 or "
-				 "1 with 6",
-				 oob->pkt_fmt, tx->wqe.oob_div4);
-		break;
-	case VIOLATION_oob_vcq_num:
-		nic_tx_detail_vcq_num(tx);
-		break;
-	case VIOLATION_oob_vsq_frame:
-		violation_detail("got %u, want %u, of SQ id %u", oob->vsq_frame,
-				 tx->sq->id >> HW_VSQ_FRAME_SHIFT &
-					 HW_OOB_VSQ_FRAME_M,
-				 tx->sq->id);
-		break;
-	case VIOLATION_oob_encap:
-		violation_detail("got 1, want 0");
-		break;
-	case VIOLATION_oob_l3_mismatch:
-		violation_detail("got is_outer_ipv4 %u, is_outer_ipv6 %u, want one of them with "
-				 "a checksum request",
-				 oob->is_ipv4, oob->is_ipv6);
-		break;
-	case VIOLATION_oob_l4_mismatch:
-		violation_detail(
-			"got comp_tcp_csum 1, comp_udp_csum 1, want one of them");
-		break;
-	case VIOLATION_oob_reserved_bits:
-		violation_detail("got words 2 to 5 0x%08x 0x%08x 0x%08x 0x%08x, want 0 but in "
-				 "fields that are used",
-				 hw_le32(words + 8), hw_le32(words + 12),
-				 hw_le32(words + 16), hw_le32(words + 20));
-		break;
-	default:
-		break;
-	}
-}
-
-static void
-nic_tx_oob_violation(const struct nic_tx *tx, enum violation violation)
-{
-	nic_tx_detail_oob(tx, violation);
-	nic_tx_violation(tx, violation);
-}
-
-/* Check the OOB apart from the frame; NB_VIOLATIONS if correct. */
+/* Check the OOB apart from the frame, and give the detail; NB_VIOLATIONS if correct. */
 static enum violation
 nic_tx_oob_fault(const struct nic_tx *tx)
 {
 	const struct hw_tx_oob *oob = &tx->oob;
+	const uint32_t vsq_frame =
+		tx->sq->id >> HW_VSQ_FRAME_SHIFT & HW_OOB_VSQ_FRAME_M;
 
 	if (oob->pkt_fmt > HW_PKT_FMT_LONG ||
 	    (oob->pkt_fmt == HW_PKT_FMT_LONG &&
-	     tx->wqe.oob_div4 != HW_OOB_DIV4_LONG))
+	     tx->wqe.oob_div4 != HW_OOB_DIV4_LONG)) {
+		nic_tx_detail_pkt_fmt(tx);
 		return VIOLATION_oob_pkt_fmt;
-	if (oob->vcq_num != tx->f->cqs[tx->sq->cq].id)
+	}
+	if (oob->vcq_num != tx->f->cqs[tx->sq->cq].id) {
+		nic_tx_detail_vcq_num(tx);
 		return VIOLATION_oob_vcq_num;
-	if (oob->vsq_frame !=
-	    (tx->sq->id >> HW_VSQ_FRAME_SHIFT & HW_OOB_VSQ_FRAME_M))
+	}
+	if (oob->vsq_frame != vsq_frame) {
+		violation_detail("got %u, want %u, of SQ id %u", oob->vsq_frame,
+				 vsq_frame, tx->sq->id);
 		return VIOLATION_oob_vsq_frame;
-	if (oob->is_encap)
+	}
+	if (oob->is_encap) {
+		violation_detail("got 1, want 0");
 		return VIOLATION_oob_encap;
+	}
 	if ((oob->is_ipv4 && oob->is_ipv6) ||
-	    (oob->wants_csum && !oob->is_ip))
+	    (oob->wants_csum && !oob->is_ip)) {
+		violation_detail("got is_outer_ipv4 %u, is_outer_ipv6 %u, want one of them with "
+				 "a checksum request",
+				 oob->is_ipv4, oob->is_ipv6);
 		return VIOLATION_oob_l3_mismatch;
-	if (oob->tcp_csum && oob->udp_csum)
+	}
+	if (oob->tcp_csum && oob->udp_csum) {
+		violation_detail(
+			"got comp_tcp_csum 1, comp_udp_csum 1, want one of them");
 		return VIOLATION_oob_l4_mismatch;
+	}
 	return NB_VIOLATIONS;
 }
 
 static int
 nic_tx_check_oob(struct nic_tx *tx)
 {
-	enum violation violation = nic_tx_oob_fault(tx);
+	const uint8_t *words = tx->raw + HW_WQE_HEADER_BYTES;
+	enum violation violation;
 
 	if (tx->f->is_disabled)
 		return HW_CQE_TX_VF_DISABLED;
 	if (!tx->port->tx_enabled || tx->port->tx_pdn != tx->sq->pdn)
 		return HW_CQE_TX_VPORT_DISABLED;
+	violation = nic_tx_oob_fault(tx);
 	if (violation != NB_VIOLATIONS) {
-		nic_tx_oob_violation(tx, violation);
+		nic_tx_violation(tx, violation);
 		return HW_CQE_TX_INVALID_OOB;
 	}
 	if (tx->oob.pkt_fmt == HW_PKT_FMT_SHORT &&
@@ -223,12 +152,18 @@ nic_tx_check_oob(struct nic_tx *tx)
 	if (tx->oob.pkt_fmt == HW_PKT_FMT_SHORT &&
 	    tx->wqe.oob_div4 == HW_OOB_DIV4_LONG) {
 		/* 16 bytes more than needed; they are ignored. */
-		nic_tx_oob_violation(tx, VIOLATION_oob_pkt_fmt);
+		nic_tx_detail_pkt_fmt(tx);
+		nic_tx_violation(tx, VIOLATION_oob_pkt_fmt);
 		tx->oob.inject_vlan = false;
 		tx->oob.has_stray_bits = false;
 	}
-	if (tx->oob.has_stray_bits)
-		nic_tx_oob_violation(tx, VIOLATION_oob_reserved_bits);
+	if (tx->oob.has_stray_bits) {
+		violation_detail("got words 2 to 5 0x%08x 0x%08x 0x%08x 0x%08x, want 0 but in "
+				 "fields that are used",
+				 hw_le32(words + 8), hw_le32(words + 12),
+				 hw_le32(words + 16), hw_le32(words + 20));
+		nic_tx_violation(tx, VIOLATION_oob_reserved_bits);
+	}
 	if (!nic_tx_vp_offset_ok(tx))
 		return HW_CQE_TX_VPORT_IDX_OUT_OF_RANGE;
 	return HW_CQE_TX_OKAY;

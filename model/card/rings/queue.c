@@ -110,46 +110,6 @@ sge_detail(const struct mem_table *table, uint32_t pdn,
 }
 
 void
-wqe_detail(const struct wq *wq, enum violation violation,
-	   const struct hw_wqe *wqe, uint32_t max_bytes)
-{
-	switch (violation) {
-	case VIOLATION_wqe_oob_size:
-		violation_detail("got inline_oob_size_div4 %u, want %s",
-				 wqe->oob_div4,
-				 wq->is_sq ? "2 (short OOB) or 6 (long OOB)" :
-					     "2");
-		break;
-	case VIOLATION_wqe_no_sge:
-		violation_detail("got num_sge 0, want 1 or more");
-		break;
-	case VIOLATION_wqe_too_large:
-		violation_detail("got %u bytes by num_sge %u, want at most %u",
-				 hw_wqe_bytes(wqe), wqe->nb_sge, max_bytes);
-		break;
-	case VIOLATION_wqe_beyond_tail:
-		violation_detail("got %u bytes by num_sge %u, want at most %u, up to the tail "
-				 "of the doorbell",
-				 hw_wqe_bytes(wqe), wqe->nb_sge,
-				 wq_posted_bytes(wq));
-		break;
-	case VIOLATION_wqe_reserved_bits:
-		violation_detail("got other bits, want 0 in 0x%08x of word 0 and in 0x%08x of "
-				 "word 1",
-				 HW_WQE_RESERVED0_M, HW_WQE_RESERVED1_M);
-		break;
-	case VIOLATION_wqe_lso_fields:
-		violation_detail("got last_vbytes %u, client_data_unit %u, client_oob_in_sgl %u, "
-				 "want 0 unless a packet is segmented",
-				 wqe->last_vbytes, wqe->client_data_unit,
-				 wqe->oob_in_sgl);
-		break;
-	default:
-		break;
-	}
-}
-
-void
 cq_reset(struct cq *cq)
 {
 	cq->nb_cqes = cq->ring.size_bytes / HW_CQE_BYTES;

@@ -103,13 +103,10 @@ ring_read(const struct ring *ring, uint32_t pos, void *buf, uint32_t nb_bytes)
 	return mem_read(ring->process, ring->addr + at, buf, nb_bytes);
 }
 
-/* Record a violation of a queue, with its current index. */
 /* Say what is wrong with an SGE that mem_region_check() refused, or with its memory. */
 void sge_detail(const struct mem_table *table, uint32_t pdn,
 		const struct hw_sge *sge, enum mem_fault fault);
-/* Say what is wrong with a WQE's header; max_bytes: of a WQE of this queue. */
-void wqe_detail(const struct wq *wq, enum violation violation,
-		const struct hw_wqe *wqe, uint32_t max_bytes);
+/* Record a violation of a queue, with its current index. */
 void wq_violation(const struct wq *wq, enum violation violation,
 		  const void *bytes, size_t nb_bytes);
 void cq_violation(const struct cq *cq, enum violation violation,
