@@ -27,6 +27,16 @@ enum nic_l3 {
 #define NIC_PROTO_TCP 6
 #define NIC_PROTO_UDP 17
 
+/* Headers without options, and offsets of their fields. */
+#define NIC_IPV4_BYTES	    20u
+#define NIC_IPV6_BYTES	    40u
+#define NIC_TCP_BYTES	    20u
+#define NIC_UDP_BYTES	    8u
+#define NIC_IPV4_LENGTH_OFF 2
+#define NIC_IPV4_CSUM_OFF   10
+#define NIC_IPV6_LENGTH_OFF 4
+#define NIC_TCP_DATA_OFF    12
+
 /* Result of the device's parser. Offsets are from the start of the frame. */
 struct nic_parsed {
 	uint32_t nb_tags; /* VLAN tags in the frame */
@@ -58,14 +68,19 @@ uint64_t nic_csum_pseudo(const uint8_t *frame, const struct nic_parsed *parsed,
 bool nic_csum_ipv4_ok(const uint8_t *frame, const struct nic_parsed *parsed);
 bool nic_csum_l4_ok(const uint8_t *frame, const struct nic_parsed *parsed);
 
+/* Offset of the checksum of TCP, or else of UDP, in the frame. */
+uint32_t nic_csum_l4_off(const struct nic_parsed *parsed);
+
 /*
  * Write the checksum of an IPv4 header, whose field is 0, and of TCP or UDP, whose
- * field is the sum of the pseudo-header. A sum of 0 is written as such if
+ * field is the sum of the pseudo-header. A UDP sum of 0 is written as such if
  * keeps_zero, else as 0xffff: RFC 768: 0 means no checksum.
  */
 void nic_csum_write_ipv4(uint8_t *frame, const struct nic_parsed *parsed);
 void nic_csum_write_l4(uint8_t *frame, const struct nic_parsed *parsed,
-		       uint32_t field_off, bool keeps_zero);
+		       bool keeps_zero);
+/* The same, whatever the field of TCP or UDP is. */
+void nic_csum_fill_l4(uint8_t *frame, const struct nic_parsed *parsed);
 
 /*
  * nic_segment.c: write the headers of the nth segment of a TCP packet. The segment

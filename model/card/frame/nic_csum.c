@@ -7,7 +7,8 @@
 #include "frame.h"
 #include "hw.h"
 
-#define IPV4_CSUM_OFF 10
+#define TCP_CSUM_OFF 16
+#define UDP_CSUM_OFF 6
 
 /* Add with end-around carry. */
 static inline uint64_t
@@ -98,17 +99,33 @@ nic_csum_write_ipv4(uint8_t *frame, const struct nic_parsed *parsed)
 	uint16_t sum = ~nic_csum_fold(
 		nic_csum_add(0, ip, parsed->l4_off - parsed->l3_off));
 
-	memcpy(ip + IPV4_CSUM_OFF, &sum, sizeof(sum));
+	memcpy(ip + NIC_IPV4_CSUM_OFF, &sum, sizeof(sum));
+}
+
+uint32_t
+nic_csum_l4_off(const struct nic_parsed *parsed)
+{
+	return parsed->l4_off +
+	       (parsed->proto == NIC_PROTO_TCP ? TCP_CSUM_OFF : UDP_CSUM_OFF);
 }
 
 void
-nic_csum_write_l4(uint8_t *frame, const struct nic_parsed *parsed,
-		  uint32_t field_off, bool keeps_zero)
+nic_csum_write_l4(uint8_t *frame, const struct nic_parsed *parsed, bool keeps_zero)
 {
 	uint16_t sum = ~nic_csum_fold(
 		nic_csum_add(0, frame + parsed->l4_off, parsed->l4_bytes));
 
-	if (sum == 0 && !keeps_zero)
+	if (sum == 0 && parsed->proto == NIC_PROTO_UDP && !keeps_zero)
 		sum = 0xffff;
-	memcpy(frame + field_off, &sum, sizeof(sum));
+	memcpy(frame + nic_csum_l4_off(parsed), &sum, sizeof(sum));
+}
+
+void
+nic_csum_fill_l4(uint8_t *frame, const struct nic_parsed *parsed)
+{
+	const uint16_t seed =
+		nic_csum_fold(nic_csum_pseudo(frame, parsed, parsed->l4_bytes));
+
+	memcpy(frame + nic_csum_l4_off(parsed), &seed, sizeof(seed));
+	nic_csum_write_l4(frame, parsed, false);
 }

@@ -3,11 +3,7 @@
 #include "frame.h"
 #include "hw.h"
 
-#define IPV4_HEADER_BYTES 20u
-#define IPV4_FRAGMENT_M	  0x3fff /* more fragments, offset */
-#define IPV6_HEADER_BYTES 40u
-#define TCP_HEADER_BYTES  20u
-#define UDP_HEADER_BYTES  8u
+#define IPV4_FRAGMENT_M 0x3fff /* more fragments, offset */
 
 bool
 nic_is_ipv6_ext(uint8_t proto)
@@ -32,8 +28,8 @@ nic_parse_ipv4(const uint8_t *ip, uint32_t nb_bytes, struct nic_parsed *parsed)
 	uint32_t header_bytes = (ip[0] & 0xf) * 4u;
 	uint32_t total_bytes;
 
-	if (nb_bytes < IPV4_HEADER_BYTES || ip[0] >> 4 != 4 ||
-	    header_bytes < IPV4_HEADER_BYTES || header_bytes > nb_bytes)
+	if (nb_bytes < NIC_IPV4_BYTES || ip[0] >> 4 != 4 ||
+	    header_bytes < NIC_IPV4_BYTES || header_bytes > nb_bytes)
 		return;
 	total_bytes = hw_be16(ip + 2);
 	parsed->l3 = NIC_L3_IPV4;
@@ -49,15 +45,15 @@ nic_parse_ipv4(const uint8_t *ip, uint32_t nb_bytes, struct nic_parsed *parsed)
 static void
 nic_parse_ipv6(const uint8_t *ip, uint32_t nb_bytes, struct nic_parsed *parsed)
 {
-	if (nb_bytes < IPV6_HEADER_BYTES || ip[0] >> 4 != 6)
+	if (nb_bytes < NIC_IPV6_BYTES || ip[0] >> 4 != 6)
 		return;
 	parsed->l3 = NIC_L3_IPV6;
 	parsed->proto = ip[6];
 	parsed->has_ext = nic_is_ipv6_ext(ip[6]);
 	parsed->is_fragment = ip[6] == 44;
-	parsed->l4_off = parsed->l3_off + IPV6_HEADER_BYTES;
+	parsed->l4_off = parsed->l3_off + NIC_IPV6_BYTES;
 	parsed->l4_bytes = hw_be16(ip + 4);
-	parsed->l4_fits = IPV6_HEADER_BYTES + parsed->l4_bytes <= nb_bytes;
+	parsed->l4_fits = NIC_IPV6_BYTES + parsed->l4_bytes <= nb_bytes;
 }
 
 void
@@ -84,8 +80,8 @@ nic_parse(const uint8_t *frame, uint32_t nb_bytes, uint32_t max_tags,
 	else if (parsed->ethertype == NIC_ETHERTYPE_IPV6)
 		nic_parse_ipv6(frame + off, nb_bytes - off, parsed);
 
-	min_bytes = parsed->proto == NIC_PROTO_TCP ? TCP_HEADER_BYTES :
-		    parsed->proto == NIC_PROTO_UDP ? UDP_HEADER_BYTES :
+	min_bytes = parsed->proto == NIC_PROTO_TCP ? NIC_TCP_BYTES :
+		    parsed->proto == NIC_PROTO_UDP ? NIC_UDP_BYTES :
 						     0;
 	if (parsed->l4_bytes < min_bytes)
 		parsed->l4_fits = false;

@@ -8,17 +8,12 @@
 #include "frame.h"
 #include "hw.h"
 
-#define IPV4_LENGTH_OFF	  2
-#define IPV4_ID_OFF	  4
-#define IPV4_CSUM_OFF	  10
-#define IPV6_LENGTH_OFF	  4
-#define IPV6_HEADER_BYTES 40u
-#define TCP_SEQ_OFF	  4
-#define TCP_FLAGS_OFF	  13
-#define TCP_CSUM_OFF	  16
-#define TCP_FIN		  0x01
-#define TCP_PSH		  0x08
-#define TCP_CWR		  0x80
+#define IPV4_ID_OFF   4
+#define TCP_SEQ_OFF   4
+#define TCP_FLAGS_OFF 13
+#define TCP_FIN	      0x01
+#define TCP_PSH	      0x08
+#define TCP_CWR	      0x80
 
 /* One segment's IP header: length, id, checksum. */
 static void
@@ -27,18 +22,16 @@ nic_segment_write_ip(uint8_t *frame, const struct nic_parsed *parsed,
 {
 	uint8_t *ip = frame + parsed->l3_off;
 	uint32_t ip_bytes = nb_bytes - parsed->l3_off;
-	uint16_t sum;
 
 	if (parsed->l3 == NIC_L3_IPV6) {
-		hw_put_be16(ip + IPV6_LENGTH_OFF,
-			    (uint16_t)(ip_bytes - IPV6_HEADER_BYTES));
+		hw_put_be16(ip + NIC_IPV6_LENGTH_OFF,
+			    (uint16_t)(ip_bytes - NIC_IPV6_BYTES));
 		return;
 	}
-	hw_put_be16(ip + IPV4_LENGTH_OFF, (uint16_t)ip_bytes);
+	hw_put_be16(ip + NIC_IPV4_LENGTH_OFF, (uint16_t)ip_bytes);
 	hw_put_be16(ip + IPV4_ID_OFF,
 		    (uint16_t)(hw_be16(ip + IPV4_ID_OFF) + nth));
-	sum = ~nic_csum_fold(nic_csum_add(0, ip, parsed->l4_off - parsed->l3_off));
-	memcpy(ip + IPV4_CSUM_OFF, &sum, sizeof(sum));
+	nic_csum_write_ipv4(frame, parsed);
 }
 
 /* A segment's TCP header; its part of the payload, at offset, is in place. */
@@ -66,7 +59,7 @@ nic_segment_write_tcp(uint8_t *frame, const struct nic_parsed *parsed,
 	sum = nic_csum_add(0, length, sizeof(length));
 	sum = nic_csum_add(sum, tcp, l4_bytes);
 	folded = ~nic_csum_fold(sum);
-	memcpy(tcp + TCP_CSUM_OFF, &folded, sizeof(folded));
+	memcpy(frame + nic_csum_l4_off(parsed), &folded, sizeof(folded));
 }
 
 void

@@ -5,12 +5,7 @@
 #include "nic.h"
 #include "synthetic_state.h"
 
-#define TCP_CSUM_OFF 16u
-#define UDP_CSUM_OFF 6u
-#define IPV4_CSUM_OFF 10u
-#define IPV4_LENGTH_OFF 2u
-#define TCP_DATA_OFF 12u
-#define TX_MAX_TAGS  2u
+#define TX_MAX_TAGS 2u
 
 /* A packet with what its per-packet infos ask for. */
 struct rndis_packet {
@@ -91,7 +86,7 @@ do_checksums(struct rndis_packet *packet)
 	if (parsed->l3 != wanted)
 		return false;
 	if ((csum & RNDIS_TX_CSUM_IP) != 0 && parsed->l3 == NIC_L3_IPV4) {
-		memset(packet->frame + parsed->l3_off + IPV4_CSUM_OFF, 0, 2);
+		memset(packet->frame + parsed->l3_off + NIC_IPV4_CSUM_OFF, 0, 2);
 		nic_csum_write_ipv4(packet->frame, parsed);
 	}
 	if ((csum & (RNDIS_TX_CSUM_TCP | RNDIS_TX_CSUM_UDP)) == 0)
@@ -100,9 +95,7 @@ do_checksums(struct rndis_packet *packet)
 	    parsed->proto != (is_tcp ? NIC_PROTO_TCP : NIC_PROTO_UDP) ||
 	    (csum >> 16 & 0x3ff) != parsed->l4_off)
 		return false;
-	nic_csum_write_l4(packet->frame, parsed,
-			  parsed->l4_off + (is_tcp ? TCP_CSUM_OFF : UDP_CSUM_OFF),
-			  is_tcp);
+	nic_csum_write_l4(packet->frame, parsed, false);
 	return true;
 }
 
@@ -120,13 +113,13 @@ do_segments(const struct rndis_packet *packet)
 	    parsed->proto != NIC_PROTO_TCP || parsed->l4_off != tcp ||
 	    ((packet->lso & RNDIS_LSO_IPV6) != 0) !=
 		    (parsed->l3 == NIC_L3_IPV6) ||
-	    tcp + TCP_DATA_OFF >= packet->nb_bytes)
+	    tcp + NIC_TCP_DATA_OFF >= packet->nb_bytes)
 		return false;
-	headers = tcp + (packet->frame[tcp + TCP_DATA_OFF] >> 4) * 4u;
+	headers = tcp + (packet->frame[tcp + NIC_TCP_DATA_OFF] >> 4) * 4u;
 	if (headers >= packet->nb_bytes)
 		return false;
 	if (parsed->l3 == NIC_L3_IPV4)
-		memset(packet->frame + parsed->l3_off + IPV4_CSUM_OFF, 0, 2);
+		memset(packet->frame + parsed->l3_off + NIC_IPV4_CSUM_OFF, 0, 2);
 	for (nth = 0; done < packet->nb_bytes - headers; nth++, done += n) {
 		n = packet->nb_bytes - headers - done;
 		if (n > mss)
@@ -144,14 +137,11 @@ do_segments(const struct rndis_packet *packet)
 static void
 parse(struct rndis_packet *packet)
 {
-	uint8_t *ip;
+	const struct nic_parsed *parsed = &packet->parsed;
 
 	nic_parse(packet->frame, packet->nb_bytes, TX_MAX_TAGS, &packet->parsed);
-	if (packet->lso == 0 || packet->parsed.l3 == NIC_L3_NONE)
-		return;
-	ip = packet->frame + packet->parsed.l3_off;
-	if (packet->parsed.l3 == NIC_L3_IPV4)
-		hw_put_be16(ip + IPV4_LENGTH_OFF, 0);
+	if (packet->lso != 0 && parsed->l3 == NIC_L3_IPV4)
+		hw_put_be16(packet->frame + parsed->l3_off + NIC_IPV4_LENGTH_OFF, 0);
 }
 
 static bool

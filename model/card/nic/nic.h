@@ -84,9 +84,9 @@ void nic_tx_violation(const struct nic_tx *tx, enum violation violation);
 /* Whether a frame fits into MTU, Ethernet header and VLAN tags. */
 bool nic_tx_fits_mtu(uint64_t frame_bytes, uint32_t nb_tags);
 
-/* nic_tx_frame.c: say that the OOB does not describe the frame. */
-void nic_tx_detail_frame(const struct nic_tx *tx, enum violation violation,
-			 const struct nic_parsed *parsed);
+/* nic_tx_frame.c: record that the OOB does not describe the frame; HW_CQE_TX_INVALID_OOB. */
+int nic_tx_mismatch(const struct nic_tx *tx, enum violation violation,
+		    const struct nic_parsed *parsed);
 /* A WQE of one frame; returns its CQE type. */
 int nic_tx_packet(struct nic_tx *tx);
 /* The correct trans_off of a frame. */

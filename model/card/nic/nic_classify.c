@@ -4,20 +4,10 @@
 
 #include "nic.h"
 
-#define IPV4_HEADER_BYTES 20u
-#define TCP_CSUM_OFF	  16
-#define UDP_CSUM_OFF	  6
-#define RX_MAX_TAGS	  2
+#define RX_MAX_TAGS 2
 
 #define RX_F_L4 \
 	(HW_RX_F_TCP_OK | HW_RX_F_TCP_FAIL | HW_RX_F_UDP_OK | HW_RX_F_UDP_FAIL)
-
-static uint32_t
-nic_classify_csum_off(const struct nic_parsed *parsed)
-{
-	return parsed->l4_off +
-	       (parsed->proto == NIC_PROTO_TCP ? TCP_CSUM_OFF : UDP_CSUM_OFF);
-}
 
 /* Checksum bits of TCP or UDP; 0 if the checksum cannot be verified. */
 static uint32_t
@@ -33,7 +23,7 @@ nic_classify_l4(const uint8_t *frame, const struct nic_parsed *parsed)
 		return nic_quirk(QUIRK_RX_FRAGMENT_FLAGS_FAIL) ? fail : 0;
 	if (!parsed->l4_fits)
 		return 0;
-	if (!is_tcp && hw_be16(frame + nic_classify_csum_off(parsed)) == 0)
+	if (!is_tcp && hw_be16(frame + nic_csum_l4_off(parsed)) == 0)
 		return nic_quirk(QUIRK_RX_UDP_ZERO_OK) ? ok : 0;
 	return nic_csum_l4_ok(frame, parsed) ? ok : fail;
 }
@@ -51,7 +41,7 @@ nic_classify_csums(const uint8_t *frame, const struct nic_parsed *parsed)
 	if (parsed->l3 == NIC_L3_NONE)
 		return 0;
 	if (parsed->l3 == NIC_L3_IPV4 &&
-	    parsed->l4_off > parsed->l3_off + IPV4_HEADER_BYTES &&
+	    parsed->l4_off > parsed->l3_off + NIC_IPV4_BYTES &&
 	    nic_quirk(QUIRK_RX_IPV4_OPTIONS_NONE))
 		return 0;
 	if (parsed->l3 == NIC_L3_IPV6 && nic_quirk(QUIRK_IPV6_IP_FLAG_CLEAR))
@@ -74,24 +64,17 @@ nic_classify_alter(const uint8_t *frame, uint32_t nb_bytes,
 		   const struct nic_parsed *parsed, uint32_t flags)
 {
 	static uint8_t altered[CARD_FRAME_BYTES];
-	const uint32_t off = nic_classify_csum_off(parsed);
-	const uint8_t *l4 = altered + parsed->l4_off;
-	uint16_t sum = 0;
-	uint64_t pseudo;
+	const uint32_t off = nic_csum_l4_off(parsed);
 
 	if ((flags & RX_F_L4) == 0 || parsed->is_fragment ||
 	    nb_bytes > sizeof(altered) ||
 	    (parsed->proto == NIC_PROTO_UDP && hw_be16(frame + off) == 0))
 		return frame;
 	memcpy(altered, frame, nb_bytes);
-	memset(altered + off, 0, sizeof(sum));
-	if (nic_quirk(QUIRK_RX_L4_CSUM) == RX_L4_CSUM_COMPUTED) {
-		pseudo = nic_csum_pseudo(altered, parsed, parsed->l4_bytes);
-		sum = ~nic_csum_fold(nic_csum_add(pseudo, l4, parsed->l4_bytes));
-		if (parsed->proto == NIC_PROTO_UDP && sum == 0)
-			sum = 0xffff; /* RFC 768: 0 means no checksum */
-		memcpy(altered + off, &sum, sizeof(sum));
-	}
+	if (nic_quirk(QUIRK_RX_L4_CSUM) == RX_L4_CSUM_COMPUTED)
+		nic_csum_fill_l4(altered, parsed);
+	else
+		memset(altered + off, 0, sizeof(uint16_t));
 	return altered;
 }
 

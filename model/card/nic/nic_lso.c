@@ -9,13 +9,6 @@
 
 #include "nic.h"
 
-#define IPV4_LENGTH_OFF	  2
-#define IPV4_CSUM_OFF	  10
-#define IPV6_LENGTH_OFF	  4
-#define TCP_DATA_OFF	  12
-#define TCP_CSUM_OFF	  16
-#define TCP_HEADER_BYTES  20u
-
 /*
  * ASSUMED: more than any driver asks for, as Linux counts them in 16 bits
  * (netdevice.h GSO_MAX_SEGS). It bounds the work of one WQE.
@@ -27,7 +20,6 @@ struct nic_lso_header {
 	uint8_t bytes[HW_LSO_EMULATOR_HEADER_BYTES];
 	uint32_t nb_bytes;
 	struct nic_parsed parsed;
-	uint16_t seed; /* pseudo-header sum without a length */
 };
 
 /*
@@ -45,76 +37,54 @@ nic_lso_header_size_ok(const struct nic_tx *tx)
 	return nb_bytes == tx->wqe.last_vbytes;
 }
 
-/* client_data_unit is not 0. */
-static uint64_t
-nic_lso_nb_segments(const struct nic_tx *tx)
+static void
+nic_lso_detail_header_size(const struct nic_tx *tx)
 {
-	const uint32_t mss = tx->wqe.client_data_unit;
-
-	return (tx->total_bytes - hw_sge_read(tx->sgl).size_bytes + mss - 1) /
-	       mss;
+	violation_detail("got %u bytes in SGE 0 and last_vbytes %u, want the same, at "
+			 "most 255",
+			 hw_sge_read(tx->sgl).size_bytes, tx->wqe.last_vbytes);
 }
 
-/* Errors for which the device disables the queue. */
+/* Errors for which the device disables the queue, with their detail. */
 static enum violation
 nic_lso_wqe_fault(const struct nic_tx *tx)
 {
-	const struct hw_sge first = hw_sge_read(tx->sgl);
+	const uint32_t max_bytes =
+		nic_quirk(QUIRK_LSO_MAX_64K) ? UINT16_MAX : HW_LSO_MAX_BYTES;
+	const uint64_t payload = tx->total_bytes - hw_sge_read(tx->sgl).size_bytes;
+	const uint32_t mss = tx->wqe.client_data_unit;
 
-	if (tx->wqe.nb_sge < 2 || tx->total_bytes == first.size_bytes)
+	if (tx->wqe.nb_sge < 2 || payload == 0) {
+		violation_detail("got num_sge %u with %u bytes behind SGE 0, want a payload in "
+				 "SGE 1 and on",
+				 tx->wqe.nb_sge, (uint32_t)payload);
 		return VIOLATION_lso_no_payload_sge;
-	if (!nic_lso_header_size_ok(tx))
+	}
+	if (!nic_lso_header_size_ok(tx)) {
+		nic_lso_detail_header_size(tx);
 		return VIOLATION_lso_header_size;
-	if (tx->wqe.client_data_unit == 0)
+	}
+	if (mss == 0) {
+		violation_detail("got 0, want the payload bytes of a segment");
 		return VIOLATION_lso_mss;
-	if (tx->total_bytes > (nic_quirk(QUIRK_LSO_MAX_64K) ? UINT16_MAX :
-							      HW_LSO_MAX_BYTES))
+	}
+	if (tx->total_bytes > max_bytes) {
+		violation_detail("got %" PRIu64 " bytes, want at most %u",
+				 tx->total_bytes, max_bytes);
 		return VIOLATION_lso_too_long;
-	if (nic_lso_nb_segments(tx) > LSO_MAX_SEGMENTS)
+	}
+	if ((payload + mss - 1) / mss > LSO_MAX_SEGMENTS) {
+		violation_detail("got %" PRIu64
+				 " segments of %u bytes, want at most %u",
+				 (payload + mss - 1) / mss, mss, LSO_MAX_SEGMENTS);
 		return VIOLATION_lso_segments;
+	}
 	return NB_VIOLATIONS;
 }
 
-static void
-nic_lso_detail_wqe(const struct nic_tx *tx, enum violation violation)
-{
-	const uint32_t header_bytes = hw_sge_read(tx->sgl).size_bytes;
-	const uint32_t mss = tx->wqe.client_data_unit;
-
-	switch (violation) {
-	case VIOLATION_lso_no_payload_sge:
-		violation_detail("got num_sge %u with %u bytes behind SGE 0, want a payload in "
-				 "SGE 1 and on",
-				 tx->wqe.nb_sge,
-				 (uint32_t)tx->total_bytes - header_bytes);
-		break;
-	case VIOLATION_lso_header_size:
-		violation_detail("got %u bytes in SGE 0 and last_vbytes %u, want the same, at "
-				 "most 255",
-				 header_bytes, tx->wqe.last_vbytes);
-		break;
-	case VIOLATION_lso_mss:
-		violation_detail("got 0, want the payload bytes of a segment");
-		break;
-	case VIOLATION_lso_too_long:
-		violation_detail("got %" PRIu64 " bytes, want at most %u",
-				 tx->total_bytes,
-				 nic_quirk(QUIRK_LSO_MAX_64K) ? UINT16_MAX :
-								HW_LSO_MAX_BYTES);
-		break;
-	case VIOLATION_lso_segments:
-		violation_detail("got %" PRIu64
-				 " segments of %u bytes, want at most %u",
-				 nic_lso_nb_segments(tx), mss, LSO_MAX_SEGMENTS);
-		break;
-	default:
-		break;
-	}
-}
-
-/* What is wrong with the headers in SGE 0. */
-static void
-nic_lso_detail_header(const struct nic_lso_header *header)
+/* Record what is wrong with the headers in SGE 0. */
+static int
+nic_lso_bad_header(const struct nic_tx *tx, const struct nic_lso_header *header)
 {
 	const struct nic_parsed *parsed = &header->parsed;
 
@@ -127,10 +97,12 @@ nic_lso_detail_header(const struct nic_lso_header *header)
 			"got %u bytes from the L4 header on, want those that the TCP "
 			"header's data offset names: %u",
 			parsed->l4_bytes,
-			parsed->l4_bytes <= TCP_DATA_OFF ?
+			parsed->l4_bytes <= NIC_TCP_DATA_OFF ?
 				20 :
-				(header->bytes[parsed->l4_off + TCP_DATA_OFF] >>
+				(header->bytes[parsed->l4_off + NIC_TCP_DATA_OFF] >>
 				 4) * 4u);
+	nic_tx_violation(tx, VIOLATION_lso_header);
+	return HW_CQE_TX_INVALID_OOB;
 }
 
 static bool
@@ -161,56 +133,33 @@ nic_lso_parse(struct nic_lso_header *header)
 		parsed->l4_bytes = header->nb_bytes - parsed->l4_off;
 }
 
-static bool
-nic_lso_length_is_zero(const struct nic_lso_header *header)
-{
-	const uint8_t *ip = header->bytes + header->parsed.l3_off;
-
-	return hw_be16(ip + (header->parsed.l3 == NIC_L3_IPV4 ?
-				     IPV4_LENGTH_OFF :
-				     IPV6_LENGTH_OFF)) == 0;
-}
-
 /* Check that SGE 0 is exactly the OOB's headers, prepared by the driver. */
 static int
 nic_lso_check_header(const struct nic_tx *tx, const struct nic_lso_header *header)
 {
 	const struct nic_parsed *parsed = &header->parsed;
+	const bool is_v4 = parsed->l3 == NIC_L3_IPV4;
+	const uint8_t *ip = header->bytes + parsed->l3_off;
 	const uint8_t *tcp = header->bytes + parsed->l4_off;
 
 	if (parsed->ethertype !=
-	    (tx->oob.is_ipv4 ? NIC_ETHERTYPE_IPV4 : NIC_ETHERTYPE_IPV6)) {
-		nic_tx_detail_frame(tx, VIOLATION_oob_l3_mismatch, parsed);
-		nic_tx_violation(tx, VIOLATION_oob_l3_mismatch);
-		return HW_CQE_TX_INVALID_OOB;
-	}
-	if (parsed->l3 == NIC_L3_NONE) {
-		nic_lso_detail_header(header);
-		nic_tx_violation(tx, VIOLATION_lso_header);
-		return HW_CQE_TX_INVALID_OOB;
-	}
-	if (parsed->proto != NIC_PROTO_TCP || parsed->is_fragment) {
-		nic_tx_detail_frame(tx, VIOLATION_oob_l4_mismatch, parsed);
-		nic_tx_violation(tx, VIOLATION_oob_l4_mismatch);
-		return HW_CQE_TX_INVALID_OOB;
-	}
-	if (tx->oob.trans_off != nic_tx_trans_off(tx, parsed)) {
-		nic_tx_detail_frame(tx, VIOLATION_oob_trans_off, parsed);
-		nic_tx_violation(tx, VIOLATION_oob_trans_off);
-		return HW_CQE_TX_INVALID_OOB;
-	}
-	if (parsed->l4_bytes < TCP_HEADER_BYTES ||
-	    (tcp[TCP_DATA_OFF] >> 4) * 4u != parsed->l4_bytes) {
-		nic_lso_detail_header(header);
-		nic_tx_violation(tx, VIOLATION_lso_header);
-		return HW_CQE_TX_INVALID_OOB;
-	}
+	    (tx->oob.is_ipv4 ? NIC_ETHERTYPE_IPV4 : NIC_ETHERTYPE_IPV6))
+		return nic_tx_mismatch(tx, VIOLATION_oob_l3_mismatch, parsed);
+	if (parsed->l3 == NIC_L3_NONE)
+		return nic_lso_bad_header(tx, header);
+	if (parsed->proto != NIC_PROTO_TCP || parsed->is_fragment)
+		return nic_tx_mismatch(tx, VIOLATION_oob_l4_mismatch, parsed);
+	if (tx->oob.trans_off != nic_tx_trans_off(tx, parsed))
+		return nic_tx_mismatch(tx, VIOLATION_oob_trans_off, parsed);
+	if (parsed->l4_bytes < NIC_TCP_BYTES ||
+	    (tcp[NIC_TCP_DATA_OFF] >> 4) * 4u != parsed->l4_bytes)
+		return nic_lso_bad_header(tx, header);
 	if (parsed->nb_tags > 0 && nic_quirk(QUIRK_LSO_INLINE_TAG_REFUSED))
 		return HW_CQE_TX_INVALID_OOB;
-	if (!nic_lso_length_is_zero(header)) {
+	if (hw_be16(ip + (is_v4 ? NIC_IPV4_LENGTH_OFF : NIC_IPV6_LENGTH_OFF)) != 0) {
 		violation_detail("got another value, want 0 in the length field of the %s "
 				 "header",
-				 parsed->l3 == NIC_L3_IPV4 ? "IPv4" : "IPv6");
+				 is_v4 ? "IPv4" : "IPv6");
 		nic_tx_violation(tx, VIOLATION_lso_length_not_zero);
 		if (nic_quirk(QUIRK_LSO_LENGTH_ZERO))
 			return HW_CQE_TX_INVALID_OOB;
@@ -225,13 +174,15 @@ nic_lso_check_seeds(const struct nic_tx *tx, const struct nic_lso_header *header
 	const struct nic_parsed *parsed = &header->parsed;
 	const uint8_t *ip = header->bytes + parsed->l3_off;
 	uint16_t want = nic_csum_fold(nic_csum_pseudo(header->bytes, parsed, 0));
+	uint16_t seed;
 
-	if ((parsed->l3 == NIC_L3_IPV4 && hw_be16(ip + IPV4_CSUM_OFF) != 0) ||
-	    !nic_csum_same(header->seed, want)) {
+	memcpy(&seed, header->bytes + nic_csum_l4_off(parsed), sizeof(seed));
+	if ((parsed->l3 == NIC_L3_IPV4 && hw_be16(ip + NIC_IPV4_CSUM_OFF) != 0) ||
+	    !nic_csum_same(seed, want)) {
 		violation_detail(
 			"got 0x%04x in the TCP header, want 0x%04x, the sum of the "
 			"pseudo-header without a length, and 0 in an IPv4 header",
-			be16toh(header->seed), be16toh(want));
+			be16toh(seed), be16toh(want));
 		nic_tx_violation(tx, VIOLATION_oob_csum_seed);
 	}
 }
@@ -269,14 +220,13 @@ nic_lso(struct nic_tx *tx)
 	int type;
 
 	if (violation != NB_VIOLATIONS) {
-		nic_lso_detail_wqe(tx, violation);
 		nic_tx_violation(tx, violation);
 		tx->vendor_err = HW_VENDOR_TX_CORRUPT_WQE;
 		return HW_CQE_TX_GDMA_ERR;
 	}
 	header.nb_bytes = hw_sge_read(tx->sgl).size_bytes;
 	if (header.nb_bytes == HW_LSO_EMULATOR_HEADER_BYTES) {
-		nic_lso_detail_wqe(tx, VIOLATION_lso_header_size);
+		nic_lso_detail_header_size(tx);
 		nic_tx_violation(tx, VIOLATION_lso_header_size);
 	}
 	if (!nic_lso_oob_ok(tx)) {
@@ -291,17 +241,12 @@ nic_lso(struct nic_tx *tx)
 	type = nic_tx_gather(tx, header.bytes, header.nb_bytes);
 	if (type != HW_CQE_TX_OKAY)
 		return type;
-	if (header.nb_bytes < NIC_ETH_BYTES) {
-		nic_lso_detail_header(&header);
-		nic_tx_violation(tx, VIOLATION_lso_header);
-		return HW_CQE_TX_INVALID_OOB;
-	}
+	if (header.nb_bytes < NIC_ETH_BYTES)
+		return nic_lso_bad_header(tx, &header);
 	nic_lso_parse(&header);
 	type = nic_lso_check_header(tx, &header);
 	if (type != HW_CQE_TX_OKAY)
 		return type;
-	memcpy(&header.seed, header.bytes + header.parsed.l4_off + TCP_CSUM_OFF,
-	       sizeof(header.seed));
 	nic_lso_check_seeds(tx, &header);
 	payload = (uint32_t)tx->total_bytes - header.nb_bytes;
 	if (payload <= tx->wqe.client_data_unit) {

@@ -4,9 +4,6 @@
 
 #include "nic.h"
 
-#define IPV4_CSUM_OFF 10
-#define TCP_CSUM_OFF  16
-#define UDP_CSUM_OFF  6
 /* A frame above the MTU is refused before it is read. */
 #define TX_MAX_TAGS 2
 /* IEEE 802.3, without the FCS. */
@@ -29,9 +26,9 @@ nic_tx_trans_off(const struct nic_tx *tx, const struct nic_parsed *parsed)
 	return parsed->l4_off + (with_tag ? NIC_VLAN_BYTES : 0);
 }
 
-void
-nic_tx_detail_frame(const struct nic_tx *tx, enum violation violation,
-		    const struct nic_parsed *parsed)
+int
+nic_tx_mismatch(const struct nic_tx *tx, enum violation violation,
+		const struct nic_parsed *parsed)
 {
 	const struct hw_tx_oob *oob = &tx->oob;
 
@@ -55,6 +52,8 @@ nic_tx_detail_frame(const struct nic_tx *tx, enum violation violation,
 	default:
 		break;
 	}
+	nic_tx_violation(tx, violation);
+	return HW_CQE_TX_INVALID_OOB;
 }
 
 /* Check that the OOB describes the frame correctly. */
@@ -68,11 +67,8 @@ nic_tx_check_frame(const struct nic_tx *tx, const struct nic_parsed *parsed)
 			       nic_quirk(QUIRK_UDP_TRANS_OFF_NEEDED);
 
 	if ((oob->is_ipv4 && parsed->ethertype != NIC_ETHERTYPE_IPV4) ||
-	    (oob->is_ipv6 && parsed->ethertype != NIC_ETHERTYPE_IPV6)) {
-		nic_tx_detail_frame(tx, VIOLATION_oob_l3_mismatch, parsed);
-		nic_tx_violation(tx, VIOLATION_oob_l3_mismatch);
-		return HW_CQE_TX_INVALID_OOB;
-	}
+	    (oob->is_ipv6 && parsed->ethertype != NIC_ETHERTYPE_IPV6))
+		return nic_tx_mismatch(tx, VIOLATION_oob_l3_mismatch, parsed);
 	if (!oob->wants_csum)
 		return HW_CQE_TX_OKAY;
 	if (parsed->l3 == NIC_L3_NONE)
@@ -80,18 +76,15 @@ nic_tx_check_frame(const struct nic_tx *tx, const struct nic_parsed *parsed)
 	if (!wants_l4)
 		return oob->trans_off != 0 && nic_quirk(QUIRK_IP_TRANS_OFF_ZERO) ?
 			       HW_CQE_TX_INVALID_OOB : HW_CQE_TX_OKAY;
-	if (parsed->proto != proto || parsed->is_fragment) {
-		nic_tx_detail_frame(tx, VIOLATION_oob_l4_mismatch, parsed);
-		nic_tx_violation(tx, VIOLATION_oob_l4_mismatch);
-		return HW_CQE_TX_INVALID_OOB;
-	}
+	if (parsed->proto != proto || parsed->is_fragment)
+		return nic_tx_mismatch(tx, VIOLATION_oob_l4_mismatch, parsed);
 	/* Linux leaves it 0 for UDP, DPDK's driver uninitialised. */
 	if (oob->trans_off != nic_tx_trans_off(tx, parsed) &&
 	    (needs_off || oob->trans_off != 0)) {
-		nic_tx_detail_frame(tx, VIOLATION_oob_trans_off, parsed);
-		nic_tx_violation(tx, VIOLATION_oob_trans_off);
+		const int type = nic_tx_mismatch(tx, VIOLATION_oob_trans_off, parsed);
+
 		if (needs_off)
-			return HW_CQE_TX_INVALID_OOB;
+			return type;
 	}
 	return parsed->l4_fits ? HW_CQE_TX_OKAY : HW_CQE_TX_HDR_PROCESSING_ERROR;
 }
@@ -105,9 +98,7 @@ nic_tx_checksums(const struct nic_tx *tx, uint8_t *frame,
 		 const struct nic_parsed *parsed)
 {
 	const struct hw_tx_oob *oob = &tx->oob;
-	const uint32_t field_off =
-		parsed->l4_off + (oob->tcp_csum ? TCP_CSUM_OFF : UDP_CSUM_OFF);
-	const uint8_t *ip_field = frame + parsed->l3_off + IPV4_CSUM_OFF;
+	const uint8_t *ip_field = frame + parsed->l3_off + NIC_IPV4_CSUM_OFF;
 	uint16_t seed, want;
 
 	if (oob->ip_csum && parsed->l3 == NIC_L3_IPV4) {
@@ -120,7 +111,7 @@ nic_tx_checksums(const struct nic_tx *tx, uint8_t *frame,
 	}
 	if (!oob->tcp_csum && !oob->udp_csum)
 		return;
-	memcpy(&seed, frame + field_off, sizeof(seed));
+	memcpy(&seed, frame + nic_csum_l4_off(parsed), sizeof(seed));
 	want = nic_csum_fold(nic_csum_pseudo(frame, parsed, parsed->l4_bytes));
 	if (!nic_csum_same(seed, want)) {
 		violation_detail("got 0x%04x in the L4 header, want 0x%04x, the sum of the "
@@ -128,8 +119,7 @@ nic_tx_checksums(const struct nic_tx *tx, uint8_t *frame,
 				 be16toh(seed), be16toh(want));
 		nic_tx_violation(tx, VIOLATION_oob_csum_seed);
 	}
-	nic_csum_write_l4(frame, parsed, field_off,
-			  !oob->udp_csum || nic_quirk(QUIRK_UDP_ZERO_CSUM_SENT));
+	nic_csum_write_l4(frame, parsed, nic_quirk(QUIRK_UDP_ZERO_CSUM_SENT));
 }
 
 /* Policies of the virtual network: --enforce. */
@@ -186,7 +176,6 @@ nic_tx_frame(struct nic_tx *tx, uint8_t *frame, uint32_t nb_bytes)
 	return HW_CQE_TX_OKAY;
 }
 
-/* A WQE of one frame. */
 int
 nic_tx_packet(struct nic_tx *tx)
 {

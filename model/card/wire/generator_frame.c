@@ -6,15 +6,11 @@
 #include "signature.h"
 #include "wire.h"
 
-#define IPV4_BYTES 20u
-#define IPV6_BYTES 40u
-#define UDP_BYTES  8u
-#define TCP_BYTES  20u
-#define TTL	   64u
-#define TCP_ACK	   0x10u
+#define TTL	64u
+#define TCP_ACK 0x10u
 
 /* A flow, and the frame under construction. */
-struct machine_setup {
+struct making {
 	uint32_t stream;
 	bool is_v6, is_tcp;
 	uint32_t l3_off, l4_off, payload_off;
@@ -23,7 +19,7 @@ struct machine_setup {
 
 /* Alternate protocols: four flows are IPv4 and IPv6 with TCP and UDP. */
 static void
-make_flow(const struct generator_settings *s, uint32_t flow, struct machine_setup *m)
+make_flow(const struct generator_settings *s, uint32_t flow, struct making *m)
 {
 	m->stream = s->first_stream + flow;
 	m->is_v6 = s->ip == GENERATOR_IP_MIX ? flow % 2 != 0 :
@@ -52,7 +48,7 @@ frame_bytes(struct generator *gen)
 }
 
 static uint32_t
-make_ethernet(const struct wire *wire, struct machine_setup *m, uint8_t *frame,
+make_ethernet(const struct wire *wire, struct making *m, uint8_t *frame,
 	      bool has_tag)
 {
 	uint32_t off = 12;
@@ -74,7 +70,7 @@ make_ethernet(const struct wire *wire, struct machine_setup *m, uint8_t *frame,
 
 /* Addresses for benchmarks: RFC 2544, RFC 5180. */
 static void
-make_ip(const struct machine_setup *m, uint8_t *ip)
+make_ip(const struct making *m, uint8_t *ip)
 {
 	const uint8_t proto = m->is_tcp ? NIC_PROTO_TCP : NIC_PROTO_UDP;
 	const uint32_t nb_bytes = m->nb_bytes - m->l3_off;
@@ -84,7 +80,7 @@ make_ip(const struct machine_setup *m, uint8_t *ip)
 		static const uint8_t prefix[] = { 0x20, 0x01, 0x00, 0x02 };
 
 		ip[0] = 0x60;
-		hw_put_be16(ip + 4, (uint16_t)(nb_bytes - IPV6_BYTES));
+		hw_put_be16(ip + 4, (uint16_t)(nb_bytes - NIC_IPV6_BYTES));
 		ip[6] = proto;
 		ip[7] = TTL;
 		memcpy(ip + 8, prefix, sizeof(prefix));
@@ -106,38 +102,17 @@ make_ip(const struct machine_setup *m, uint8_t *ip)
 }
 
 static void
-make_l4(const struct machine_setup *m, uint8_t *l4)
+make_l4(const struct making *m, uint8_t *l4)
 {
 	memset(l4, 0, m->payload_off - m->l4_off);
 	hw_put_be16(l4, (uint16_t)(1024 + m->stream));
 	hw_put_be16(l4 + 2, 9); /* discard */
 	if (m->is_tcp) {
-		l4[12] = TCP_BYTES / 4 << 4;
+		l4[12] = NIC_TCP_BYTES / 4 << 4;
 		l4[13] = TCP_ACK;
 	} else {
 		hw_put_be16(l4 + 4, (uint16_t)(m->nb_bytes - m->l4_off));
 	}
-}
-
-static void
-make_checksums(const struct machine_setup *m, uint8_t *frame)
-{
-	uint8_t *field = frame + m->l4_off + (m->is_tcp ? 16 : 6);
-	struct nic_parsed parsed;
-	uint16_t sum;
-
-	nic_parse(frame, m->nb_bytes, 1, &parsed);
-	if (!m->is_v6) {
-		sum = (uint16_t)~nic_csum_fold(nic_csum_add(
-			0, frame + m->l3_off, IPV4_BYTES));
-		memcpy(frame + m->l3_off + 10, &sum, sizeof(sum));
-	}
-	sum = (uint16_t)~nic_csum_fold(nic_csum_add(
-		nic_csum_pseudo(frame, &parsed, parsed.l4_bytes),
-		frame + m->l4_off, parsed.l4_bytes));
-	if (sum == 0 && !m->is_tcp)
-		sum = 0xffff; /* RFC 768 */
-	memcpy(field, &sum, sizeof(sum));
 }
 
 /* Choose one of the configured kinds. */
@@ -162,7 +137,7 @@ make_noise(struct generator *gen, uint8_t *bytes, uint32_t nb_bytes)
 }
 
 static void
-spoil(struct generator *gen, struct machine_setup *m, uint8_t *frame)
+spoil(struct generator *gen, struct making *m, uint8_t *frame)
 {
 	uint8_t *l4_sum = frame + m->l4_off + (m->is_tcp ? 16 : 6);
 
@@ -206,14 +181,15 @@ generator_frame(struct wire *wire, uint8_t *frame, uint32_t *stream,
 	struct generator *gen = &wire->generator;
 	const struct generator_settings *s = &gen->settings;
 	const bool has_tag = prng_chance(&gen->prng, s->vlan);
-	struct machine_setup m;
+	struct making m;
+	struct nic_parsed parsed;
 
 	*is_malformed = prng_chance(&gen->prng, s->malformed);
 	make_flow(s, (uint32_t)(gen->nb % s->nb_flows), &m);
 	m.nb_bytes = frame_bytes(gen) + (has_tag ? NIC_VLAN_BYTES : 0);
 	m.l3_off = make_ethernet(wire, &m, frame, has_tag);
-	m.l4_off = m.l3_off + (m.is_v6 ? IPV6_BYTES : IPV4_BYTES);
-	m.payload_off = m.l4_off + (m.is_tcp ? TCP_BYTES : UDP_BYTES);
+	m.l4_off = m.l3_off + (m.is_v6 ? NIC_IPV6_BYTES : NIC_IPV4_BYTES);
+	m.payload_off = m.l4_off + (m.is_tcp ? NIC_TCP_BYTES : NIC_UDP_BYTES);
 	/* If the size is too small for the headers, use the minimum. */
 	if (m.nb_bytes < m.payload_off + SIGNATURE_BYTES)
 		m.nb_bytes = m.payload_off + SIGNATURE_BYTES;
@@ -230,7 +206,10 @@ generator_frame(struct wire *wire, uint8_t *frame, uint32_t *stream,
 							    .sent },
 				frame + m.payload_off,
 				m.nb_bytes - m.payload_off);
-	make_checksums(&m, frame);
+	nic_parse(frame, m.nb_bytes, 1, &parsed);
+	if (!m.is_v6)
+		nic_csum_write_ipv4(frame, &parsed);
+	nic_csum_fill_l4(frame, &parsed);
 	if (*is_malformed)
 		spoil(gen, &m, frame);
 	*stream = m.stream;
