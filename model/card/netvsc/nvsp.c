@@ -28,15 +28,23 @@ refuse(const struct synthetic_device *device, enum violation violation,
 			    packet->nb_bytes - packet->header_bytes);
 }
 
-static void
-refuse_buffer(const struct synthetic_device *device,
-	      const struct vmbus_packet *packet, uint32_t gpadl, uint32_t id)
+/* Whether the message names the buffer of a map, which must be mapped. */
+static bool
+is_buffer(const struct synthetic_device *device, const struct vmbus_packet *packet,
+	  enum vmbus_map map, uint32_t id, uint64_t addr)
 {
+	const uint32_t gpadl = synthetic_gpadl(
+		(uint32_t)(device - segment_synthetic()->devices), map);
+
+	if (word_at(packet, 4) == gpadl && (word_at(packet, 8) & 0xffff) == id &&
+	    addr != 0)
+		return true;
 	violation_detail("got GPADL 0x%x and id 0x%x, want 0x%x, in the name of the "
 			 "map, which must be mapped, and 0x%x",
 			 word_at(packet, 4), word_at(packet, 8) & 0xffff, gpadl,
 			 id);
 	refuse(device, VIOLATION_nvs_buffer, packet);
+	return false;
 }
 
 static bool
@@ -77,14 +85,12 @@ take_config(struct synthetic_device *device, const struct vmbus_packet *packet)
 }
 
 static int
-answer_receive_buffer(struct synthetic_device *device, uint32_t number,
+answer_receive_buffer(struct synthetic_device *device,
 		      const struct vmbus_packet *packet)
 {
 	struct synthetic_session *session = &device->session;
-	const bool is_ok =
-		word_at(packet, 4) == synthetic_gpadl(number, VMBUS_MAP_RECEIVE) &&
-		(word_at(packet, 8) & 0xffff) == NVSP_RECEIVE_ID &&
-		session->receive != 0;
+	const bool is_ok = is_buffer(device, packet, VMBUS_MAP_RECEIVE,
+				     NVSP_RECEIVE_ID, session->receive);
 	const uint32_t mtu = session->mtu != 0 ? session->mtu : DEFAULT_MTU_BYTES;
 	const uint32_t bytes =
 		(SECTION_HEADER_BYTES + mtu + SECTION_MORE_BYTES + 7) / 8 * 8;
@@ -94,10 +100,6 @@ answer_receive_buffer(struct synthetic_device *device, uint32_t number,
 				    nb, nb * bytes };
 	int rc;
 
-	if (!is_ok)
-		refuse_buffer(device, packet,
-			      synthetic_gpadl(number, VMBUS_MAP_RECEIVE),
-			      NVSP_RECEIVE_ID);
 	rc = synthetic_complete(device, 0, packet->transaction, answer, 7);
 	if (rc == 0 && is_ok) {
 		session->section_bytes = bytes;
@@ -108,23 +110,17 @@ answer_receive_buffer(struct synthetic_device *device, uint32_t number,
 }
 
 static int
-answer_send_buffer(struct synthetic_device *device, uint32_t number,
+answer_send_buffer(struct synthetic_device *device,
 		   const struct vmbus_packet *packet)
 {
 	struct synthetic_session *session = &device->session;
-	const bool is_ok =
-		word_at(packet, 4) == synthetic_gpadl(number, VMBUS_MAP_SEND) &&
-		(word_at(packet, 8) & 0xffff) == NVSP_SEND_ID &&
-		session->send != 0;
+	const bool is_ok = is_buffer(device, packet, VMBUS_MAP_SEND, NVSP_SEND_ID,
+				     session->send);
 	const uint32_t answer[] = { NVSP_SEND_BUFFER_COMPLETE,
 				    is_ok ? NVSP_OK : NVSP_FAILED,
 				    SYNTHETIC_SEND_SECTION_BYTES };
 	int rc;
 
-	if (!is_ok)
-		refuse_buffer(device, packet,
-			      synthetic_gpadl(number, VMBUS_MAP_SEND),
-			      NVSP_SEND_ID);
 	rc = synthetic_complete(device, 0, packet->transaction, answer, 3);
 	if (rc == 0 && is_ok)
 		session->has_send = true;
@@ -179,53 +175,34 @@ switch_path(struct synthetic_device *device, const struct vmbus_packet *packet)
 	return synthetic_complete(device, 0, packet->transaction, answer, 2);
 }
 
-/* Whether the session is ready for a message (OpenVMM PacketOrderError). */
-static bool
-is_in_order(const struct synthetic_session *session, uint32_t type)
-{
-	switch (type) {
-	case NVSP_INIT:
-		return session->version == 0;
-	case NVSP_NDIS_CONFIG:
-		return session->version >= NVSP_VERSION_2 &&
-		       !session->has_config && !session->has_ndis;
-	case NVSP_NDIS_VERSION:
-		return session->version != 0 && !session->has_ndis;
-	case NVSP_RECEIVE_BUFFER:
-		return session->has_ndis && !session->has_receive;
-	case NVSP_SEND_BUFFER:
-		return session->has_ndis && !session->has_send;
-	case NVSP_DATA_PATH:
-		return session->version >= NVSP_VERSION_4 &&
-		       session->has_receive;
-	case NVSP_SUBCHANNEL:
-		return session->version >= NVSP_VERSION_5 &&
-		       session->is_initialized;
-	default:
-		return session->version != 0;
-	}
-}
-
-/* What is_in_order() wants of a message on channel 0. */
+/* What the session wants of a message now (OpenVMM PacketOrderError); NULL: nothing. */
 static const char *
-order_wanted(uint32_t type)
+order_wanted(const struct synthetic_session *session, uint32_t type)
 {
 	switch (type) {
 	case NVSP_INIT:
-		return "it once in a session";
+		return session->version == 0 ? NULL : "it once in a session";
 	case NVSP_NDIS_CONFIG:
-		return "it once, after message 1 and before 100";
+		return session->version >= NVSP_VERSION_2 && !session->has_config &&
+				       !session->has_ndis ?
+			       NULL : "it once, after message 1 and before 100";
 	case NVSP_NDIS_VERSION:
-		return "it once, after message 1";
+		return session->version != 0 && !session->has_ndis ?
+			       NULL : "it once, after message 1";
 	case NVSP_RECEIVE_BUFFER:
+		return session->has_ndis && !session->has_receive ?
+			       NULL : "it once, after message 100";
 	case NVSP_SEND_BUFFER:
-		return "it once, after message 100";
+		return session->has_ndis && !session->has_send ?
+			       NULL : "it once, after message 100";
 	case NVSP_DATA_PATH:
-		return "it after message 101, with version 4 or later";
+		return session->version >= NVSP_VERSION_4 && session->has_receive ?
+			       NULL : "it after message 101, with version 4 or later";
 	case NVSP_SUBCHANNEL:
-		return "it after RNDIS INITIALIZE, with version 5 or later";
+		return session->version >= NVSP_VERSION_5 && session->is_initialized ?
+			       NULL : "it after RNDIS INITIALIZE, with version 5 or later";
 	default:
-		return "it after message 1";
+		return session->version != 0 ? NULL : "it after message 1";
 	}
 }
 
@@ -234,14 +211,12 @@ nvsp_handle(struct synthetic_device *device, uint32_t channel,
 	    const struct vmbus_packet *packet)
 {
 	struct synthetic_session *session = &device->session;
-	const uint32_t number =
-		(uint32_t)(device - segment_synthetic()->devices);
 	const uint32_t type = word_at(packet, 0);
+	const char *wanted = channel != 0 ? "channel 0" : order_wanted(session, type);
 
-	if (channel != 0 || !is_in_order(session, type)) {
+	if (wanted != NULL) {
 		violation_detail("got NVSP message %u on channel %u, want %s", type,
-				 channel,
-				 channel != 0 ? "channel 0" : order_wanted(type));
+				 channel, wanted);
 		refuse(device, VIOLATION_nvs_order, packet);
 		return 0;
 	}
@@ -255,9 +230,9 @@ nvsp_handle(struct synthetic_device *device, uint32_t channel,
 		session->has_ndis = true;
 		return 0;
 	case NVSP_RECEIVE_BUFFER:
-		return answer_receive_buffer(device, number, packet);
+		return answer_receive_buffer(device, packet);
 	case NVSP_SEND_BUFFER:
-		return answer_send_buffer(device, number, packet);
+		return answer_send_buffer(device, packet);
 	case NVSP_REVOKE_RECEIVE_BUFFER:
 	case NVSP_REVOKE_SEND_BUFFER:
 		/* OpenVMM ends the processing of the channel. */
@@ -280,13 +255,11 @@ nvsp_handle(struct synthetic_device *device, uint32_t channel,
 static bool
 put_message(struct synthetic_device *device, const uint32_t *words, uint16_t flags)
 {
-	const struct vmbus_message message = {
+	struct vmbus_message message = {
 		.type = VMBUS_IN_BAND,
 		.flags = flags,
 		.transaction = NVSP_HOST_TRANSACTION,
 		.payload = words,
-		.payload_bytes = device->session.version >= NVSP_VERSION_61 ?
-					 NVSP_BYTES_61 : NVSP_BYTES,
 	};
 
 	return synthetic_put(device, 0, &message, 0) >= 0;

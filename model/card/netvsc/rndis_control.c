@@ -25,12 +25,6 @@ struct request {
 };
 
 static void
-answer(struct synthetic_device *device, const uint8_t *message, uint32_t nb_bytes)
-{
-	rndis_lend(device, 0, message, nb_bytes, true);
-}
-
-static void
 answer_status(struct synthetic_device *device, uint32_t type, uint32_t id,
 	      uint32_t status)
 {
@@ -40,7 +34,7 @@ answer_status(struct synthetic_device *device, uint32_t type, uint32_t id,
 	hw_put_le32(message + 4, sizeof(message));
 	hw_put_le32(message + 8, id);
 	hw_put_le32(message + 12, status);
-	answer(device, message, sizeof(message));
+	rndis_lend(device, 0, message, sizeof(message), true);
 }
 
 static void
@@ -57,7 +51,7 @@ answer_initialize(struct synthetic_device *device, uint32_t id)
 		synthetic_violation(device, VIOLATION_rndis_state, &id, 4);
 	}
 	device->session.is_initialized = true;
-	answer(device, (const uint8_t *)words, sizeof(words));
+	rndis_lend(device, 0, words, sizeof(words), true);
 	nvsp_report_vf(device);
 }
 
@@ -161,7 +155,7 @@ answer_query(struct synthetic_device *device, const struct request *request)
 						  RNDIS_NOT_SUPPORTED);
 	hw_put_le32(message + 16, nb_bytes);
 	hw_put_le32(message + 20, nb_bytes != 0 ? 24 - RNDIS_ID_OFF : 0);
-	answer(device, message, 24 + nb_bytes);
+	rndis_lend(device, 0, message, 24 + nb_bytes, true);
 }
 
 /* The part [offset, offset + nb_bytes) of the parameters, or NULL. */

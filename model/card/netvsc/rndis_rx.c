@@ -45,15 +45,13 @@ rndis_lend(struct synthetic_device *device, uint32_t channel,
 		NVSP_RNDIS, is_control ? NVSP_CONTROL : 0, NVSP_NO_SECTION, 0
 	};
 	const uint32_t extension[] = { NVSP_RECEIVE_ID, 1, nb_bytes, offset };
-	const struct vmbus_message message = {
+	struct vmbus_message message = {
 		.type = VMBUS_TRANSFER_PAGES,
 		.flags = VMBUS_COMPLETE_WANTED,
 		.transaction = section,
 		.extension = extension,
 		.extension_bytes = sizeof(extension),
 		.payload = words,
-		.payload_bytes = session->version >= NVSP_VERSION_61 ?
-					 NVSP_BYTES_61 : NVSP_BYTES,
 	};
 	int rc;
 

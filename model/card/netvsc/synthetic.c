@@ -240,13 +240,16 @@ synthetic_move(uint32_t fn)
 
 int
 synthetic_put(struct synthetic_device *device, uint32_t channel,
-	      const struct vmbus_message *message, uint32_t reserve_bytes)
+	      struct vmbus_message *message, uint32_t reserve_bytes)
 {
-	const struct vmbus_ring ring = ring_of(&device->session, channel, false);
-	int rc = vmbus_ring_put(&ring,
-				&device->session.channels[channel].out_index,
-				message, reserve_bytes);
+	struct synthetic_session *session = &device->session;
+	const struct vmbus_ring ring = ring_of(session, channel, false);
+	int rc;
 
+	message->payload_bytes = session->version >= NVSP_VERSION_61 ?
+					 NVSP_BYTES_61 : NVSP_BYTES;
+	rc = vmbus_ring_put(&ring, &session->channels[channel].out_index, message,
+			    reserve_bytes);
 	if (rc == -EPROTO)
 		synthetic_violation(device, VIOLATION_vmbus_ring, NULL, 0);
 	return rc;
@@ -257,12 +260,10 @@ synthetic_complete(struct synthetic_device *device, uint32_t channel,
 		   uint64_t transaction, const uint32_t *words, uint32_t nb_words)
 {
 	uint32_t payload[NVSP_BYTES_61 / 4] = { 0 };
-	const struct vmbus_message message = {
+	struct vmbus_message message = {
 		.type = VMBUS_COMPLETION,
 		.transaction = transaction,
 		.payload = payload,
-		.payload_bytes = device->session.version >= NVSP_VERSION_61 ?
-					 NVSP_BYTES_61 : NVSP_BYTES,
 	};
 
 	memcpy(payload, words, nb_words * sizeof(*words));

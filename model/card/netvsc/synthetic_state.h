@@ -85,9 +85,12 @@ void synthetic_violation(const struct synthetic_device *device,
 			 enum violation violation, const void *bytes,
 			 uint32_t nb_bytes);
 
-/* A packet to the guest. 0, or a negative errno of vmbus_ring_put(). */
+/*
+ * A packet to the guest, whose payload is an NVSP message: its size is that of the
+ * session's version. 0, or a negative errno of vmbus_ring_put().
+ */
 int synthetic_put(struct synthetic_device *device, uint32_t channel,
-		  const struct vmbus_message *message, uint32_t reserve_bytes);
+		  struct vmbus_message *message, uint32_t reserve_bytes);
 /* Complete a packet with an NVSP message of nb_words. */
 int synthetic_complete(struct synthetic_device *device, uint32_t channel,
 		       uint64_t transaction, const uint32_t *words,

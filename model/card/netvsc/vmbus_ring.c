@@ -8,36 +8,22 @@
 
 /* Copy between the ring, from an index on, and a buffer. */
 static int
-ring_read(const struct vmbus_ring *ring, uint32_t index, void *to,
-	  uint32_t nb_bytes)
+ring_copy(const struct vmbus_ring *ring, uint32_t index, uint8_t *buf,
+	  uint32_t nb_bytes, bool is_write)
 {
 	const uint64_t data = ring->addr + VMBUS_PAGE_BYTES;
-	uint32_t first = ring->data_bytes - index;
-	int rc;
+	int rc = 0;
 
-	if (first > nb_bytes)
-		first = nb_bytes;
-	rc = mem_read(ring->process, data + index, to, first);
-	if (rc == 0 && first < nb_bytes)
-		rc = mem_read(ring->process, data, (uint8_t *)to + first,
-			      nb_bytes - first);
-	return rc;
-}
+	while (rc == 0 && nb_bytes > 0) {
+		const uint32_t room = ring->data_bytes - index;
+		const uint32_t n = nb_bytes < room ? nb_bytes : room;
 
-static int
-ring_write(const struct vmbus_ring *ring, uint32_t index, const void *from,
-	   uint32_t nb_bytes)
-{
-	const uint64_t data = ring->addr + VMBUS_PAGE_BYTES;
-	uint32_t first = ring->data_bytes - index;
-	int rc;
-
-	if (first > nb_bytes)
-		first = nb_bytes;
-	rc = mem_write(ring->process, data + index, from, first);
-	if (rc == 0 && first < nb_bytes)
-		rc = mem_write(ring->process, data,
-			       (const uint8_t *)from + first, nb_bytes - first);
+		rc = is_write ? mem_write(ring->process, data + index, buf, n) :
+				mem_read(ring->process, data + index, buf, n);
+		buf += n;
+		nb_bytes -= n;
+		index = 0; /* the rest is at the start */
+	}
 	return rc;
 }
 
@@ -109,7 +95,7 @@ vmbus_ring_take(const struct vmbus_ring *ring, uint32_t index,
 				 VMBUS_DESC_BYTES + VMBUS_TRAILER_BYTES);
 		return VMBUS_CORRUPT;
 	}
-	if (ring_read(ring, index, packet->bytes, VMBUS_DESC_BYTES) < 0)
+	if (ring_copy(ring, index, packet->bytes, VMBUS_DESC_BYTES, false) < 0)
 		return VMBUS_FAULT;
 	parse(packet);
 	if (packet->header_bytes < VMBUS_DESC_BYTES ||
@@ -123,9 +109,9 @@ vmbus_ring_take(const struct vmbus_ring *ring, uint32_t index,
 				 nb_bytes - VMBUS_TRAILER_BYTES);
 		return VMBUS_CORRUPT;
 	}
-	if (ring_read(ring, index, packet->bytes, packet->nb_bytes) < 0 ||
-	    ring_read(ring, advanced(ring, index, packet->nb_bytes), trailer,
-		      sizeof(trailer)) < 0)
+	if (ring_copy(ring, index, packet->bytes, packet->nb_bytes, false) < 0 ||
+	    ring_copy(ring, advanced(ring, index, packet->nb_bytes), trailer,
+		      sizeof(trailer), false) < 0)
 		return VMBUS_FAULT;
 	packet->start = index;
 	packet->trailer_start = hw_le32(trailer + 4);
@@ -182,7 +168,7 @@ vmbus_ring_put(const struct vmbus_ring *ring, uint32_t *index,
 		rc = control_write(ring, VMBUS_RING_PENDING_OFF, nb_bytes);
 		return rc < 0 ? rc : -EAGAIN;
 	}
-	rc = ring_write(ring, *index, bytes, nb_bytes);
+	rc = ring_copy(ring, *index, bytes, nb_bytes, true);
 	if (rc < 0)
 		return rc;
 	*index = advanced(ring, *index, nb_bytes);
