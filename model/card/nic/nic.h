@@ -96,17 +96,16 @@ uint32_t nic_tx_trans_off(const struct nic_tx *tx,
 /* nic_lso.c: a WQE with client_oob_in_sgl; returns its CQE type. */
 int nic_lso(struct nic_tx *tx);
 
-/* A received frame. After removal of its VLAN tag it is in two pieces. */
+/* A received frame, without its VLAN tag. */
 struct nic_rx_frame {
-	const uint8_t *piece[2];
-	uint32_t piece_bytes[2];
-	uint32_t nb_bytes; /* of both */
-	uint32_t wire_bytes;
+	const uint8_t *bytes; /* valid until the next frame */
+	uint32_t nb_bytes;
+	uint32_t wire_bytes; /* with the tag */
 	uint32_t flags;
 	uint32_t hash;
 };
 
-/* nic_classify.c: parse, strip, hash; returns the id of the RQ. */
+/* nic_classify.c: parse, strip, hash; returns the id of the RQ. Up to CARD_FRAME_BYTES. */
 uint32_t nic_classify(const struct card_port *port, const uint8_t *frame,
 		      uint32_t nb_bytes, struct nic_rx_frame *rx);
 

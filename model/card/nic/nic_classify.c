@@ -67,7 +67,6 @@ nic_classify_alter(const uint8_t *frame, uint32_t nb_bytes,
 	const uint32_t off = nic_csum_l4_off(parsed);
 
 	if ((flags & RX_F_L4) == 0 || parsed->is_fragment ||
-	    nb_bytes > sizeof(altered) ||
 	    (parsed->proto == NIC_PROTO_UDP && hw_be16(frame + off) == 0))
 		return frame;
 	memcpy(altered, frame, nb_bytes);
@@ -83,18 +82,19 @@ static void
 nic_classify_strip(const uint8_t *frame, uint32_t nb_bytes, bool is_tagged,
 		   struct nic_rx_frame *rx)
 {
+	static uint8_t stripped[CARD_FRAME_BYTES];
+
 	rx->wire_bytes = nb_bytes;
-	rx->piece[0] = frame;
-	rx->piece_bytes[0] = nb_bytes;
-	rx->piece_bytes[1] = 0;
-	if (is_tagged) {
-		rx->flags |= HW_RX_F_VLAN | (hw_be16(frame + NIC_ETH_BYTES) &
-					     HW_RX_F_VLAN_ID_M);
-		rx->piece_bytes[0] = 12;
-		rx->piece[1] = frame + 12 + NIC_VLAN_BYTES;
-		rx->piece_bytes[1] = nb_bytes - 12 - NIC_VLAN_BYTES;
-	}
-	rx->nb_bytes = rx->piece_bytes[0] + rx->piece_bytes[1];
+	rx->bytes = frame;
+	rx->nb_bytes = nb_bytes;
+	if (!is_tagged)
+		return;
+	rx->flags |= HW_RX_F_VLAN |
+		     (hw_be16(frame + NIC_ETH_BYTES) & HW_RX_F_VLAN_ID_M);
+	rx->bytes = stripped;
+	rx->nb_bytes -= NIC_VLAN_BYTES;
+	memcpy(stripped, frame, 12);
+	memcpy(stripped + 12, frame + 12 + NIC_VLAN_BYTES, rx->nb_bytes - 12);
 }
 
 uint32_t
@@ -135,7 +135,7 @@ nic_rx_has_room(uint32_t fn, uint32_t port_idx, const uint8_t *frame,
 	const struct wq *rq;
 
 	if (port == NULL || !port->rx_enabled || port->is_link_down ||
-	    f->is_disabled || nb_bytes < NIC_ETH_BYTES)
+	    f->is_disabled || nb_bytes < NIC_ETH_BYTES || nb_bytes > CARD_FRAME_BYTES)
 		return false;
 	rq = card_rq(f, nic_classify(port, frame, nb_bytes, &rx));
 	/* Assume that each frame in flight is for this queue, and large. */

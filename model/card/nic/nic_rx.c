@@ -26,19 +26,6 @@ nic_rx_sge_violation(const struct card_function *f, const struct wq *rq,
 	wq_violation(rq, names[fault], raw, HW_SGE_BYTES);
 }
 
-/* The next part of the frame, at most *nb_bytes of one piece; advances done. */
-static const uint8_t *
-nic_rx_part(const struct nic_rx_frame *rx, uint32_t *done, uint32_t *nb_bytes)
-{
-	uint32_t i = *done < rx->piece_bytes[0] ? 0 : 1;
-	uint32_t off = *done - (i == 0 ? 0 : rx->piece_bytes[0]);
-
-	if (*nb_bytes > rx->piece_bytes[i] - off)
-		*nb_bytes = rx->piece_bytes[i] - off;
-	*done += *nb_bytes;
-	return rx->piece[i] + off;
-}
-
 /*
  * Scatter the frame over the SGEs in order, like OpenVMM emu/bnic.rs
  * write_data. All SGEs are checked. Returns their room, or -1 on a violation.
@@ -48,13 +35,13 @@ nic_rx_scatter(const struct card_function *f, const struct wq *rq,
 	       const struct nic_rx_wqe *wqe, const struct nic_rx_frame *rx)
 {
 	const uint8_t *raw = wqe->raw + hw_wqe_sgl_offset(&wqe->header);
-	uint32_t nb_sge = wqe->header.nb_sge, done = 0, i;
+	uint32_t nb_sge = wqe->header.nb_sge, done = 0, i, n;
 	int64_t room = 0;
 
 	if (nic_quirk(QUIRK_RX_SCATTER) == RX_SCATTER_OFF)
 		nb_sge = 1;
 	for (i = 0; i < nb_sge; i++, raw += HW_SGE_BYTES) {
-		struct hw_sge sge = hw_sge_read(raw);
+		const struct hw_sge sge = hw_sge_read(raw);
 		struct mem_place place;
 		enum mem_fault fault;
 
@@ -75,17 +62,15 @@ nic_rx_scatter(const struct card_function *f, const struct wq *rq,
 		room += sge.size_bytes;
 		if (i > 0 && nic_quirk(QUIRK_RX_SCATTER) == RX_SCATTER_SILENT)
 			continue;
-		while (sge.size_bytes > 0 && done < rx->nb_bytes) {
-			uint32_t n = sge.size_bytes;
-			const uint8_t *part = nic_rx_part(rx, &done, &n);
-
-			if (mem_write(place.process, place.addr, part, n) < 0) {
-				nic_rx_sge_violation(f, rq, MEM_OK, raw);
-				return -1;
-			}
-			place.addr += n;
-			sge.size_bytes -= n;
+		n = rx->nb_bytes - done;
+		if (n > sge.size_bytes)
+			n = sge.size_bytes;
+		if (n > 0 &&
+		    mem_write(place.process, place.addr, rx->bytes + done, n) < 0) {
+			nic_rx_sge_violation(f, rq, MEM_OK, raw);
+			return -1;
 		}
+		done += n;
 	}
 	return room;
 }
@@ -97,14 +82,9 @@ nic_rx_part_of(const struct card_function *f, const struct wq *rq,
 	       uint32_t nb_bytes)
 {
 	struct nic_rx_frame part = *rx;
-	uint32_t left = nb_bytes, i;
 
-	for (i = 0; i < 2; i++) {
-		if (part.piece_bytes[i] > left)
-			part.piece_bytes[i] = left;
-		left -= part.piece_bytes[i];
-	}
-	part.nb_bytes = part.piece_bytes[0] + part.piece_bytes[1];
+	if (part.nb_bytes > nb_bytes)
+		part.nb_bytes = nb_bytes;
 	return nic_rx_scatter(f, rq, wqe, &part);
 }
 
@@ -208,8 +188,7 @@ nic_rx_done(struct card_function *f, struct card_port *port, struct wq *rq,
 	} else {
 		port->counters.rx_packets++;
 		port->counters.rx_bytes += rx->wire_bytes;
-		nic_count_cast(port->counters.rx_casts, rx->piece[0],
-			       rx->wire_bytes);
+		nic_count_cast(port->counters.rx_casts, rx->bytes, rx->wire_bytes);
 		record->packets++;
 		record->bytes += rx->wire_bytes;
 		if (port->coalesce && !inject->is_hit)
