@@ -43,10 +43,7 @@ clock_now(void)
 void
 clock_event(void)
 {
-	struct machine_clock *clock = segment_clock();
-
-	clock->nb_events++;
-	clock->virtual_ns += CLOCK_EVENT_NS;
+	clock_pass(CLOCK_EVENT_NS);
 }
 
 void

@@ -112,18 +112,4 @@ void trace_add_raw(struct trace_line *line, const uint8_t *bytes,
 /* 64-bit FNV-1a hash of a frame's bytes. */
 uint64_t trace_hash(const void *bytes, size_t nb_bytes);
 
-/*
- * The trace file and this process's descriptor for it. The program does not
- * know the descriptor: it may close it, for instance with closefrom(), or use
- * its number for another file. The file is then opened again.
- *
- * 0 or a negative errno, also in errno. is_new: empty the file.
- */
-int trace_file_open(bool is_new);
-void trace_file_close(void);
-/* Write all bytes. 0 or a negative errno. */
-int trace_file_write(const char *bytes, size_t nb_bytes);
-/* Log (once per machine) the incomplete trace; stop it in this process. */
-void trace_file_failed(int error);
-
 #endif /* MODEL_TRACE_H */

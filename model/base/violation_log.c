@@ -121,35 +121,16 @@ violation_row_get(struct violation_log *log, enum violation violation,
 	return row;
 }
 
-/* A log line; text beyond its size is cut off. */
-struct log_line {
-	int len;
-	char text[LOG_LINE_BYTES];
-};
-
-static void __attribute__((format(printf, 2, 3)))
-log_append(struct log_line *line, const char *format, ...)
-{
-	int room = (int)sizeof(line->text) - line->len;
-	va_list args;
-	int n;
-
-	va_start(args, format);
-	n = vsnprintf(line->text + line->len, (size_t)room, format, args);
-	va_end(args);
-	line->len += n < room ? n : room - 1;
-}
-
 /* Like raw= of the trace: words of eight digits; the last one may be shorter. */
 static void
-log_append_words(struct log_line *line, const uint8_t *bytes, size_t nb_bytes)
+log_append_words(struct trace_line *line, const uint8_t *bytes, size_t nb_bytes)
 {
 	for (size_t i = 0; i < nb_bytes; i += 4) {
 		size_t n = nb_bytes - i < 4 ? nb_bytes - i : 4;
 
-		log_append(line, i == 0 ? ": raw=" : ",");
+		trace_add(line, i == 0 ? ": raw=" : ",");
 		while (n > 0)
-			log_append(line, "%02x", bytes[i + --n]);
+			trace_add(line, "%02x", bytes[i + --n]);
 	}
 }
 
@@ -157,14 +138,15 @@ static void
 violation_print(enum violation violation, const struct violation_place *place,
 		uint64_t count, const uint8_t *bytes, size_t nb_bytes)
 {
-	struct log_line line = { 0 };
+	struct trace_line line;
 
-	log_append(&line, "mana-model: violation %s: fn %u%s",
+	line.len = 0;
+	trace_add(&line, "mana-model: violation %s: fn %u%s",
 		   violation_name(violation), place->fn,
 		   violation_queue_names[place->kind]);
 	if (place->kind != VIOLATION_QUEUE_NONE)
-		log_append(&line, " %u index %u", place->queue, place->index);
-	log_append(&line, " count %" PRIu64 ": %s%s%s (%s)", count,
+		trace_add(&line, " %u index %u", place->queue, place->index);
+	trace_add(&line, " count %" PRIu64 ": %s%s%s (%s)", count,
 		   violation_meaning(violation),
 		   next_detail[0] != '\0' ? ": " : "", next_detail,
 		   violation_source(violation));
