@@ -150,15 +150,7 @@ card_mkey_destroy(uint32_t fn, uint32_t key)
 		mem_region_destroy(&f->mem, key);
 }
 
-/* --quirk ring-max=8k */
-#define CARD_SMALL_RING_BYTES 8192
-
-static bool
-card_takes_ring(const struct card_memory *ring)
-{
-	return segment_config()->quirks[QUIRK_RING_MAX] == 0 ||
-	       ring->size <= CARD_SMALL_RING_BYTES;
-}
+#define CARD_SMALL_RING_BYTES 8192 /* --quirk ring-max=8k */
 
 static bool
 card_queue_is_valid(const struct card_function *f, uint32_t pdn,
@@ -166,7 +158,7 @@ card_queue_is_valid(const struct card_function *f, uint32_t pdn,
 {
 	return f != NULL && card_pd_exists(f, pdn) && page < CARD_MAX_PAGES &&
 	       f->pages[page] && ring_is_valid(ring->addr, ring->size) &&
-	       card_takes_ring(ring) &&
+	       (nic_quirk(QUIRK_RING_MAX) == 0 || ring->size <= CARD_SMALL_RING_BYTES) &&
 	       ring->process < MODEL_MAX_PROCESSES;
 }
 

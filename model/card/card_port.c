@@ -265,29 +265,12 @@ card_port_queue(uint32_t fn, uint32_t port_idx, uint32_t index,
 	return true;
 }
 
-static void
-fill_location(const struct card_function *f, const struct wq *wq,
-	      struct card_location *location)
-{
-	const struct cq *cq = &f->cqs[wq->cq];
-
-	*location = (struct card_location){
-		.addr = wq->ring.addr,
-		.size_bytes = wq->ring.size_bytes,
-		.id = wq->id,
-		.cq_addr = cq->ring.addr,
-		.nb_cqes = cq->nb_cqes,
-		.cq_id = cq->id,
-		.page = wq->page,
-		.vp_offset = f->ports[wq->port].tx_vp_offset,
-	};
-}
-
 int
 card_queue_location(uint32_t fn, uint32_t port, bool is_sq, uint32_t n,
 		    struct card_location *location)
 {
 	struct card_function *f = card_function(fn);
+	const struct cq *cq;
 	uint32_t i;
 
 	if (card_port(fn, port) == NULL)
@@ -297,7 +280,17 @@ card_queue_location(uint32_t fn, uint32_t port, bool is_sq, uint32_t n,
 
 		if (!wq->is_alive || wq->port != port || n-- > 0)
 			continue;
-		fill_location(f, wq, location);
+		cq = &f->cqs[wq->cq];
+		*location = (struct card_location){
+			.addr = wq->ring.addr,
+			.size_bytes = wq->ring.size_bytes,
+			.id = wq->id,
+			.cq_addr = cq->ring.addr,
+			.nb_cqes = cq->nb_cqes,
+			.cq_id = cq->id,
+			.page = wq->page,
+			.vp_offset = f->ports[wq->port].tx_vp_offset,
+		};
 		return 0;
 	}
 	return -ENOENT;

@@ -14,6 +14,16 @@ enum engine_register {
 	ENGINE_CQ
 };
 
+static const struct {
+	const char *name, *one;
+	enum violation_queue kind;
+	enum doorbell_count count; /* of doorbells that do not arm */
+} engine_queues[] = {
+	[ENGINE_SQ] = { "sq", "an SQ", VIOLATION_QUEUE_SQ, DOORBELL_COUNT_SQ },
+	[ENGINE_RQ] = { "rq", "an RQ", VIOLATION_QUEUE_RQ, DOORBELL_COUNT_RQ },
+	[ENGINE_CQ] = { "cq", "a CQ", VIOLATION_QUEUE_CQ, DOORBELL_COUNT_CQ },
+};
+
 /*
  * Frames of one card_run() of a PCI machine: one thread serves all functions and
  * the launcher, and a guest may post WQEs without end.
@@ -146,14 +156,9 @@ card_recover(void)
 static void
 engine_violation(const struct engine_store *store, enum violation violation)
 {
-	static const enum violation_queue kinds[] = {
-		[ENGINE_SQ] = VIOLATION_QUEUE_SQ,
-		[ENGINE_RQ] = VIOLATION_QUEUE_RQ,
-		[ENGINE_CQ] = VIOLATION_QUEUE_CQ,
-	};
 	struct violation_place place = {
 		.fn = store->fn,
-		.kind = kinds[store->reg],
+		.kind = engine_queues[store->reg].kind,
 		.queue = store->db.id,
 	};
 
@@ -232,11 +237,6 @@ engine_check_reserved(const struct engine_store *store)
 static void
 detail_unknown_queue(const struct engine_store *store)
 {
-	static const char *const kinds[] = {
-		[ENGINE_SQ] = "an SQ",
-		[ENGINE_RQ] = "an RQ",
-		[ENGINE_CQ] = "a CQ",
-	};
 	struct card_function *f = card_function(store->fn);
 	const uint32_t id = store->db.id;
 	const char *other = card_sq(f, id) != NULL ? "; an SQ has this id" :
@@ -244,8 +244,8 @@ detail_unknown_queue(const struct engine_store *store)
 			    card_cq(f, id) != NULL ? "; a CQ has this id" :
 						     "";
 
-	violation_detail("got id %u, want that of %s%s", id, kinds[store->reg],
-			 other);
+	violation_detail("got id %u, want that of %s%s", id,
+			 engine_queues[store->reg].one, other);
 }
 
 static bool
@@ -334,14 +334,6 @@ card_clear_faults(void)
 	start_all();
 }
 
-/* A generator may wait for Rx WQEs. */
-static void
-engine_ring_rq(const struct engine_store *store, const struct wq *rq)
-{
-	if (wire_rx_ready(store->fn, rq->port))
-		platform->wake(rq->ring.process);
-}
-
 static void
 engine_ring_wq(const struct engine_store *store, struct card_function *f)
 {
@@ -358,11 +350,10 @@ engine_ring_wq(const struct engine_store *store, struct card_function *f)
 	if (!wq_doorbell(wq, tail))
 		return;
 	wq_check_outstanding(wq, &f->cqs[wq->cq], old_pi);
-	if (store->reg == ENGINE_RQ) {
-		engine_ring_rq(store, wq);
-		return;
-	}
-	engine_start(f, wq);
+	if (store->reg == ENGINE_SQ)
+		engine_start(f, wq);
+	else if (wire_rx_ready(store->fn, wq->port)) /* a generator waits for WQEs */
+		platform->wake(wq->ring.process);
 }
 
 static void
@@ -403,17 +394,11 @@ engine_nb_wqes(const struct engine_store *store, struct card_function *f)
 static void
 engine_trace(const struct engine_store *store, struct card_function *f)
 {
-	static const char *const names[] = {
-		[ENGINE_SQ] = "sq",
-		[ENGINE_RQ] = "rq",
-		[ENGINE_CQ] = "cq",
-	};
-
 	trace_put(TRACE_doorbell,
 		  "fn=%u page=%u reg=%s short=%d id=%u tail=%u wqe_cnt=%u "
 		  "arm=%d wqes=%u",
-		  store->fn, store->page, names[store->reg], store->is_short,
-		  store->db.id, store->db.tail, store->db.wqe_cnt,
+		  store->fn, store->page, engine_queues[store->reg].name,
+		  store->is_short, store->db.id, store->db.tail, store->db.wqe_cnt,
 		  store->db.arm, engine_nb_wqes(store, f));
 }
 
@@ -426,17 +411,12 @@ card_doorbell(uint32_t fn, uint32_t page, uint32_t offset, uint64_t value,
 				      .page = page,
 				      .value = value,
 				      .size_bytes = size_bytes };
-	static const enum doorbell_count counters[] = {
-		[ENGINE_SQ] = DOORBELL_COUNT_SQ,
-		[ENGINE_RQ] = DOORBELL_COUNT_RQ,
-		[ENGINE_CQ] = DOORBELL_COUNT_CQ,
-	};
 
 	clock_event();
 	if (f == NULL || !engine_decode(offset, &store))
 		return;
 	doorbell_count(segment_violation_log(), store.db.arm ? DOORBELL_COUNT_CQ_ARM :
-							 counters[store.reg]);
+							 engine_queues[store.reg].count);
 	if (trace_is_on(TRACE_doorbell))
 		engine_trace(&store, f);
 	engine_check_reserved(&store);

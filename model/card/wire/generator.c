@@ -100,7 +100,7 @@ send_next(struct wire *wire, bool needs_room, uint32_t *nb_bytes)
 	return true;
 }
 
-static bool
+static void
 send_full(struct wire *wire)
 {
 	uint32_t nb_bytes, n = 0;
@@ -108,7 +108,6 @@ send_full(struct wire *wire)
 	while (n < FULL_BURST && !is_done(&wire->generator) &&
 	       send_next(wire, true, &nb_bytes))
 		n++;
-	return n != 0;
 }
 
 static uint64_t
