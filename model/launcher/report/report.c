@@ -224,8 +224,8 @@ functions(void)
 	return list;
 }
 
-static void
-add_unless_zero(json_t *object, const char *name, uint64_t n)
+void
+report_add_unless_zero(json_t *object, const char *name, uint64_t n)
 {
 	if (n != 0)
 		json_object_set_new(object, name, json_integer(NUMBER(n)));
@@ -238,8 +238,8 @@ failed_calls(void)
 	json_t *object = json_object();
 
 	for (int call = 0; call < NB_FAULT_CALLS; call++)
-		add_unless_zero(object, fault_call_name((enum fault_call)call),
-				plan->nb_failed[call]);
+		report_add_unless_zero(object, fault_call_name((enum fault_call)call),
+				       plan->nb_failed[call]);
 	return object;
 }
 
@@ -249,9 +249,9 @@ injected(uint32_t fn, uint32_t port, bool is_tx)
 	json_t *object = json_object();
 
 	for (int kind = 0; kind < NB_INJECT_KINDS; kind++)
-		add_unless_zero(object, inject_kind_name((enum inject_kind)kind),
-				inject_count(fn, port, is_tx,
-					     (enum inject_kind)kind));
+		report_add_unless_zero(object, inject_kind_name((enum inject_kind)kind),
+				       inject_count(fn, port, is_tx,
+						    (enum inject_kind)kind));
 	return object;
 }
 
@@ -268,7 +268,7 @@ tx_errors(const struct card_port_counters *c)
 	json_t *errors = json_object();
 
 	for (size_t i = 0; i < CARD_NB_TX_ERRORS; i++)
-		add_unless_zero(errors, names[i], c->tx_errors[i]);
+		report_add_unless_zero(errors, names[i], c->tx_errors[i]);
 	return errors;
 }
 

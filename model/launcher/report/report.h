@@ -23,6 +23,8 @@ json_t *report_pci_objects(bool is_left);
 /* The PCI address of a function, as sysfs.c has it. */
 json_t *report_pci_name(uint32_t fn);
 
+void report_add_unless_zero(json_t *object, const char *name, uint64_t n);
+
 /* Check that report_write() should work. 0, or -1 after logging an error. */
 int report_check(const char *path);
 

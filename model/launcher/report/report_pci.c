@@ -48,11 +48,9 @@ requests(const uint64_t n[NB_FAULT_REQUESTS])
 	json_t *object = json_object();
 
 	for (uint32_t i = 0; i < NB_FAULT_REQUESTS; i++)
-		if (n[i] != 0)
-			json_object_set_new(object,
-				fault_call_name((enum fault_call)
-						(FAULT_FIRST_REQUEST + i)),
-				json_integer(NUMBER(n[i])));
+		report_add_unless_zero(
+			object,
+			fault_call_name((enum fault_call)(FAULT_FIRST_REQUEST + i)), n[i]);
 	return object;
 }
 
@@ -62,14 +60,9 @@ injected(uint32_t fn, enum inject_of of)
 {
 	json_t *object = json_object();
 
-	for (int i = 0; i < NB_INJECT_KINDS; i++) {
-		const enum inject_kind kind = (enum inject_kind)i;
-		const uint64_t n = inject_count_of(fn, of, kind);
-
-		if (n != 0)
-			json_object_set_new(object, inject_kind_name(kind),
-					    json_integer(NUMBER(n)));
-	}
+	for (int kind = 0; kind < NB_INJECT_KINDS; kind++)
+		report_add_unless_zero(object, inject_kind_name((enum inject_kind)kind),
+				       inject_count_of(fn, of, (enum inject_kind)kind));
 	return object;
 }
 

@@ -19,6 +19,18 @@ report_number(const json_t *object, const char *name)
 	return (uint64_t)json_integer_value(json_object_get(object, name));
 }
 
+static uint64_t
+sum(const json_t *object)
+{
+	uint64_t n = 0;
+	const char *name;
+	json_t *value;
+
+	json_object_foreach((json_t *)(uintptr_t)object, name, value)
+		n += (uint64_t)json_integer_value(value);
+	return n;
+}
+
 static bool
 print_counts(const json_t *object, const char *title, bool has_any, FILE *stream)
 {
@@ -40,16 +52,19 @@ print_counts(const json_t *object, const char *title, bool has_any, FILE *stream
 static void
 summarise_wire(const json_t *wire, FILE *stream)
 {
+	static const struct {
+		const char *part, *title;
+	} parts[] = {
+		{ "out", "out " },
+		{ "in", "in " },
+		{ "generator", "generated " },
+		{ "sink", "sink " },
+	};
 	bool has_any = false;
 
-	has_any = print_counts(json_object_get(wire, "out"), "out ", has_any,
-			       stream);
-	has_any = print_counts(json_object_get(wire, "in"), "in ", has_any,
-			       stream);
-	has_any = print_counts(json_object_get(wire, "generator"), "generated ",
-			       has_any, stream);
-	has_any = print_counts(json_object_get(wire, "sink"), "sink ", has_any,
-			       stream);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		has_any = print_counts(json_object_get(wire, parts[i].part),
+				       parts[i].title, has_any, stream);
 	has_any = print_counts(wire, "", has_any, stream);
 	if (has_any)
 		fputc('\n', stream);
@@ -88,12 +103,8 @@ summarise_ports(const json_t *report, FILE *stream)
 	json_array_foreach(json_object_get(report, "ports"), i, port) {
 		const json_t *rx = json_object_get(port, "rx");
 		const json_t *tx = json_object_get(port, "tx");
-		uint64_t dropped = 0, errors = 0;
-		const char *name;
-		json_t *n;
+		uint64_t dropped = 0;
 
-		json_object_foreach(json_object_get(tx, "errors"), name, n)
-			errors += (uint64_t)json_integer_value(n);
 		for (size_t d = 0; report_rx_drops[d] != NULL; d++)
 			dropped += report_number(rx, report_rx_drops[d]);
 		fprintf(stream,
@@ -103,11 +114,9 @@ summarise_ports(const json_t *report, FILE *stream)
 			json_string_value(json_object_get(port, "pci")),
 			report_number(port, "port"),
 			json_string_value(json_object_get(port, "mac")),
-			report_number(tx, "packets"), errors, report_number(rx, "packets"),
-			dropped);
-		if (json_object_get(port, "synthetic") != NULL)
-			summarise_synthetic(json_object_get(port, "synthetic"),
-					    stream);
+			report_number(tx, "packets"), sum(json_object_get(tx, "errors")),
+			report_number(rx, "packets"), dropped);
+		summarise_synthetic(json_object_get(port, "synthetic"), stream);
 		summarise_wire(json_object_get(port, "wire"), stream);
 	}
 }
@@ -127,18 +136,6 @@ summarise_kinds(const json_t *object, const char *none, FILE *stream)
 		has_any = true;
 	}
 	fprintf(stream, "%s%s\n", has_any ? "" : " ", has_any ? "" : none);
-}
-
-static uint64_t
-sum(const json_t *object)
-{
-	uint64_t n = 0;
-	const char *name;
-	json_t *value;
-
-	json_object_foreach((json_t *)(uintptr_t)object, name, value)
-		n += (uint64_t)json_integer_value(value);
-	return n;
 }
 
 /* A line for each function of a PCI machine. */

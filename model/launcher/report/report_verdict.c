@@ -85,20 +85,42 @@ find_violations(const json_t *report, struct found *found)
 static void
 find_left(const json_t *report, struct found *found)
 {
-	const json_t *function;
-	size_t i;
-
 	add_all(found, "", json_object_get(report, "leaks"));
-	json_array_foreach(json_object_get(report, "functions"), i, function)
-		add_count(found, "", "cut_off",
-			  report_number(function, "cut_off"));
 }
 
-/* The counts of a part of each port, with the port's number in the title. */
+/* Counts of each port: those of names, or all, of a part of it, or of a part of that. */
+struct port_counts {
+	const char *part, *inner; /* no part: the end */
+	const char *const *names;
+};
+
+static const char *const losses[] = { "lost", "overflow", NULL };
+static const char *const outlet_losses[] = { "outlet_lost", NULL };
+static const char *const changes[] = { "duplicated", "reordered", "corrupted", NULL };
+
+static const struct port_counts port_errors[] = {
+	{ "tx", "errors", NULL },
+	{ 0 },
+};
+static const struct port_counts port_drops[] = {
+	{ "rx", NULL, report_rx_drops },
+	{ 0 },
+};
+static const struct port_counts port_losses[] = {
+	{ "wire", "out", losses },
+	{ "wire", "in", losses },
+	{ "wire", NULL, outlet_losses },
+	{ "wire", "generator", losses },
+	{ 0 },
+};
+static const struct port_counts port_changes[] = {
+	{ "wire", "sink", changes },
+	{ 0 },
+};
+
 static void
-find_in_ports(const json_t *report, struct found *found, const char *part,
-	      void (*find)(const json_t *part, const char *title,
-			   struct found *found))
+find_in_ports(const json_t *report, struct found *found,
+	      const struct port_counts *all)
 {
 	const json_t *port;
 	char title[32];
@@ -106,72 +128,27 @@ find_in_ports(const json_t *report, struct found *found, const char *part,
 
 	json_array_foreach(json_object_get(report, "ports"), i, port) {
 		snprintf(title, sizeof(title), "port %zu ", i + 1);
-		find(json_object_get(port, part), title, found);
+		for (const struct port_counts *c = all; c->part != NULL; c++) {
+			const json_t *object = json_object_get(port, c->part);
+
+			if (c->inner != NULL)
+				object = json_object_get(object, c->inner);
+			if (c->names != NULL)
+				add_named(found, title, object, c->names);
+			else
+				add_all(found, title, object);
+		}
 	}
 }
 
 static void
-find_tx(const json_t *tx, const char *title, struct found *found)
-{
-	add_all(found, title, json_object_get(tx, "errors"));
-}
-
-static void
-find_errors(const json_t *report, struct found *found)
+find_in_functions(const json_t *report, struct found *found, const char *name)
 {
 	const json_t *function;
 	size_t i;
 
-	find_in_ports(report, found, "tx", find_tx);
 	json_array_foreach(json_object_get(report, "functions"), i, function)
-		add_count(found, "", "dma_faults",
-			  report_number(function, "dma_faults"));
-}
-
-static void
-find_rx(const json_t *rx, const char *title, struct found *found)
-{
-	add_named(found, title, rx, report_rx_drops);
-}
-
-static void
-find_dropped(const json_t *report, struct found *found)
-{
-	find_in_ports(report, found, "rx", find_rx);
-}
-
-static void
-find_wire(const json_t *wire, const char *title, struct found *found)
-{
-	static const char *const way[] = { "lost", "overflow", NULL };
-	static const char *const whole[] = { "outlet_lost", NULL };
-	static const char *const generated[] = { "lost", NULL };
-
-	add_named(found, title, json_object_get(wire, "out"), way);
-	add_named(found, title, json_object_get(wire, "in"), way);
-	add_named(found, title, wire, whole);
-	add_named(found, title, json_object_get(wire, "generator"), generated);
-}
-
-static void
-find_lost(const json_t *report, struct found *found)
-{
-	find_in_ports(report, found, "wire", find_wire);
-}
-
-static void
-find_sink(const json_t *wire, const char *title, struct found *found)
-{
-	static const char *const names[] = { "duplicated", "reordered",
-					     "corrupted", NULL };
-
-	add_named(found, title, json_object_get(wire, "sink"), names);
-}
-
-static void
-find_changed(const json_t *report, struct found *found)
-{
-	find_in_ports(report, found, "wire", find_sink);
+		add_count(found, "", name, report_number(function, name));
 }
 
 /* Lines that failed, were interrupted or have never run. */
@@ -197,14 +174,16 @@ report_verdict(const char *text, uint32_t checks, FILE *stream)
 	static const struct {
 		const char *title;
 		void (*find)(const json_t *report, struct found *found);
+		const struct port_counts *of_ports;
+		const char *of_functions; /* a count */
 	} all[] = {
-		{ "violations", find_violations },
-		{ "left", find_left },
-		{ "errors", find_errors },
-		{ "dropped", find_dropped },
-		{ "lost", find_lost },
-		{ "changed", find_changed },
-		{ "scenario", find_scenario },
+		{ "violations", find_violations, NULL, NULL },
+		{ "left", find_left, NULL, "cut_off" },
+		{ "errors", NULL, port_errors, "dma_faults" },
+		{ "dropped", NULL, port_drops, NULL },
+		{ "lost", NULL, port_losses, NULL },
+		{ "changed", NULL, port_changes, NULL },
+		{ "scenario", find_scenario, NULL, NULL },
 	};
 	json_t *report = json_loads(text, 0, NULL);
 	bool is_good = true;
@@ -214,7 +193,12 @@ report_verdict(const char *text, uint32_t checks, FILE *stream)
 
 		if ((checks >> i & 1) == 0)
 			continue;
-		all[i].find(report, &found);
+		if (all[i].find != NULL)
+			all[i].find(report, &found);
+		if (all[i].of_ports != NULL)
+			find_in_ports(report, &found, all[i].of_ports);
+		if (all[i].of_functions != NULL)
+			find_in_functions(report, &found, all[i].of_functions);
 		if (found.count == 0)
 			continue;
 		fprintf(stream, "mana-model: check %s: %" PRIu64 " (%s)\n",
