@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * Netlink messages in a buffer of the caller. Notifications use these because
- * libnl allocates memory, which is not async-signal-safe.
- */
+/* Netlink messages in a buffer of the caller, without libnl, which allocates memory. */
 
 #ifndef MODEL_NL_WRITE_H
 #define MODEL_NL_WRITE_H
@@ -79,6 +76,12 @@ nl_write_u8(struct nl_write *w, uint16_t type, uint8_t value)
 
 static inline void
 nl_write_u32(struct nl_write *w, uint16_t type, uint32_t value)
+{
+	nl_write_attr(w, type, &value, sizeof(value));
+}
+
+static inline void
+nl_write_u64(struct nl_write *w, uint16_t type, uint64_t value)
 {
 	nl_write_attr(w, type, &value, sizeof(value));
 }

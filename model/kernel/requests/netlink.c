@@ -43,7 +43,7 @@ netlink_answer_error(const struct nlmsghdr *request, int error,
 	if (has_text)
 		nl_write_text(&w, NLMSGERR_ATTR_MSG, sink->text);
 	nl_write_end(&w, hdr);
-	sink->answer_raw(sink, w.buf, w.nb_bytes);
+	sink->answer(sink, w.buf, w.nb_bytes);
 	free(w.buf);
 }
 
@@ -57,7 +57,7 @@ netlink_answer_done(const struct nlmsghdr *request, struct netlink_sink *sink)
 	nl_write_end(&w, nl_write_begin(&w, NLMSG_DONE, NLM_F_MULTI,
 					request->nlmsg_seq, &error,
 					sizeof(error)));
-	sink->answer_raw(sink, buf, w.nb_bytes);
+	sink->answer(sink, buf, w.nb_bytes);
 }
 
 void

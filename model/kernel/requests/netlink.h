@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Netlink requests to the modelled kernel. Call these without the lock, outside
- * of signal handlers: they build messages with libnl, which allocates memory.
+ * Netlink requests to the modelled kernel. Call these without the lock, outside of
+ * signal handlers: they allocate memory.
  */
 
 #ifndef MODEL_NETLINK_H
@@ -13,14 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct nl_msg;
-
-/* Destination of answers, in order. The caller keeps owning the message. */
 struct netlink_sink {
-	void (*answer)(struct netlink_sink *sink, struct nl_msg *msg);
-	/* The same with a datagram of several messages. */
-	void (*answer_raw)(struct netlink_sink *sink, void *messages,
-			   size_t nb_bytes);
+	/* Receives the answers in order: a datagram of one or more messages. */
+	void (*answer)(struct netlink_sink *sink, void *messages, size_t nb_bytes);
 	/*
 	 * Send a dump request to the real kernel and forward its answer without
 	 * the final NLMSG_DONE. False: it failed, and the error was answered.

@@ -18,6 +18,7 @@
 #include "mana_abi.h"
 #include "netdev_list.h"
 #include "netlink.h"
+#include "nl_write.h"
 #include "segment.h"
 
 #define NODE_TYPE_CA 1 /* RDMA_NODE_IB_CA */
@@ -31,15 +32,21 @@
 #define ATTR_PRIVILEGED_QKEY 96
 #define ATTR_MONITOR 103
 
-static int
-start_message(const struct nlmsghdr *request, int cmd, int flags,
-	      struct nl_msg **msg)
+/* More than any answer has. */
+#define ANSWER_BYTES 512
+
+static void
+begin_answer(struct nl_write *w, const struct nlmsghdr *request, int cmd, int flags)
 {
-	*msg = nlmsg_alloc_simple(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, cmd), flags);
-	if (*msg == NULL)
-		return -ENOMEM;
-	nlmsg_hdr(*msg)->nlmsg_seq = request->nlmsg_seq;
-	return 0;
+	nl_write_begin(w, RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, cmd), (uint16_t)flags,
+		       request->nlmsg_seq, "", 0);
+}
+
+static void
+end_answer(struct nl_write *w, struct netlink_sink *sink)
+{
+	nl_write_end(w, (struct nlmsghdr *)(void *)w->buf);
+	sink->answer(sink, w->buf, w->nb_bytes);
 }
 
 static const struct kernel_port_answer *
@@ -50,126 +57,72 @@ port_answer(const struct rdma_device *device)
 }
 
 /* core/nldev.c fill_dev_info() */
-static int
-put_device(struct nl_msg *msg, const struct rdma_device *device)
-{
-	const struct kernel_version *version = kernel_version();
-	uint64_t guid;
-	int rc;
-
-	memcpy(&guid, device->node_guid, sizeof(guid));
-	rc = nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, device->index);
-	if (rc == 0)
-		rc = nla_put_string(msg, RDMA_NLDEV_ATTR_DEV_NAME,
-				    device->name);
-	if (rc == 0)
-		rc = nla_put_u32(msg, RDMA_NLDEV_ATTR_PORT_INDEX,
-				 device->nb_ports);
-	if (rc == 0)
-		rc = nla_put_u64(msg, RDMA_NLDEV_ATTR_NODE_GUID, be64toh(guid));
-	if (rc == 0)
-		rc = nla_put_u64(msg, RDMA_NLDEV_ATTR_SYS_IMAGE_GUID, 0);
-	if (rc == 0)
-		rc = nla_put_u8(msg, RDMA_NLDEV_ATTR_DEV_NODE_TYPE,
-				NODE_TYPE_CA);
-	if (rc == 0)
-		rc = nla_put_u64(msg, RDMA_NLDEV_ATTR_CAP_FLAGS,
-				 device->is_rnic ?
-					 version->rnic.device_cap_flags :
-					 version->raw.device_cap_flags);
-	if (rc == 0)
-		rc = nla_put_u8(msg, RDMA_NLDEV_ATTR_DEV_DIM, 0);
-	if (rc == 0)
-		rc = nla_put_u8(msg, ATTR_NAME_ASSIGN_TYPE, 0);
-	/* Of the first port, if it has GIDs. */
-	if (rc == 0 && port_answer(device)->nb_gids_first > 0)
-		rc = nla_put_string(msg, RDMA_NLDEV_ATTR_DEV_PROTOCOL, "roce");
-	return rc < 0 ? -ENOMEM : 0;
-}
-
-static int
+static void
 answer_device(const struct nlmsghdr *request, const struct rdma_device *device,
 	      int flags, struct netlink_sink *sink)
 {
-	struct nl_msg *msg;
-	int rc;
+	const struct kernel_version *version = kernel_version();
+	char buf[ANSWER_BYTES] __attribute__((aligned(8)));
+	struct nl_write w = { .buf = buf, .room = sizeof(buf) };
+	uint64_t guid;
 
-	rc = start_message(request, RDMA_NLDEV_CMD_GET, flags, &msg);
-	if (rc < 0)
-		return rc;
-	rc = put_device(msg, device);
-	if (rc == 0)
-		sink->answer(sink, msg);
-	nlmsg_free(msg);
-	return rc;
+	memcpy(&guid, device->node_guid, sizeof(guid));
+	begin_answer(&w, request, RDMA_NLDEV_CMD_GET, flags);
+	nl_write_u32(&w, RDMA_NLDEV_ATTR_DEV_INDEX, device->index);
+	nl_write_text(&w, RDMA_NLDEV_ATTR_DEV_NAME, device->name);
+	nl_write_u32(&w, RDMA_NLDEV_ATTR_PORT_INDEX, device->nb_ports);
+	nl_write_u64(&w, RDMA_NLDEV_ATTR_NODE_GUID, be64toh(guid));
+	nl_write_u64(&w, RDMA_NLDEV_ATTR_SYS_IMAGE_GUID, 0);
+	nl_write_u8(&w, RDMA_NLDEV_ATTR_DEV_NODE_TYPE, NODE_TYPE_CA);
+	nl_write_u64(&w, RDMA_NLDEV_ATTR_CAP_FLAGS,
+		     device->is_rnic ? version->rnic.device_cap_flags :
+				       version->raw.device_cap_flags);
+	nl_write_u8(&w, RDMA_NLDEV_ATTR_DEV_DIM, 0);
+	nl_write_u8(&w, ATTR_NAME_ASSIGN_TYPE, 0);
+	/* Of the first port, if it has GIDs. */
+	if (port_answer(device)->nb_gids_first > 0)
+		nl_write_text(&w, RDMA_NLDEV_ATTR_DEV_PROTOCOL, "roce");
+	end_answer(&w, sink);
 }
 
-static int
+static void
 dump_devices(const struct nlmsghdr *request, struct netlink_sink *sink)
 {
 	struct rdma_device device;
-	uint32_t i;
-	int rc;
 
-	for (i = 0; rdma_device_nth(i, &device); i++) {
-		rc = answer_device(request, &device, NLM_F_MULTI, sink);
-		if (rc < 0)
-			return rc;
-	}
+	for (uint32_t i = 0; rdma_device_nth(i, &device); i++)
+		answer_device(request, &device, NLM_F_MULTI, sink);
 	netlink_answer_done(request, sink);
-	return 0;
 }
 
 /* fill_port_info(); port from 1 */
-static int
-put_port(struct nl_msg *msg, const struct rdma_device *device, uint32_t port)
+static void
+answer_port(const struct nlmsghdr *request, const struct rdma_device *device,
+	    uint32_t port, int cmd, int flags, struct netlink_sink *sink)
 {
+	char buf[ANSWER_BYTES] __attribute__((aligned(8)));
+	struct nl_write w = { .buf = buf, .room = sizeof(buf) };
 	struct kernel_netdev netdev;
 	bool is_active;
-	int rc;
 
 	segment_lock();
 	netdev_get(device->fn, port - 1, &netdev);
 	segment_unlock();
 	is_active = netdev.is_up && netdev.carrier;
-	rc = nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, device->index);
-	if (rc == 0)
-		rc = nla_put_string(msg, RDMA_NLDEV_ATTR_DEV_NAME,
-				    device->name);
-	if (rc == 0)
-		rc = nla_put_u32(msg, RDMA_NLDEV_ATTR_PORT_INDEX, port);
-	if (rc == 0)
-		rc = nla_put_u8(msg, RDMA_NLDEV_ATTR_PORT_STATE,
-				is_active ? PORT_ACTIVE : PORT_DOWN);
-	if (rc == 0)
-		rc = nla_put_u8(msg, RDMA_NLDEV_ATTR_PORT_PHYS_STATE,
-				is_active ? PORT_LINK_UP : PORT_DISABLED);
+	begin_answer(&w, request, cmd, flags);
+	nl_write_u32(&w, RDMA_NLDEV_ATTR_DEV_INDEX, device->index);
+	nl_write_text(&w, RDMA_NLDEV_ATTR_DEV_NAME, device->name);
+	nl_write_u32(&w, RDMA_NLDEV_ATTR_PORT_INDEX, port);
+	nl_write_u8(&w, RDMA_NLDEV_ATTR_PORT_STATE,
+		    is_active ? PORT_ACTIVE : PORT_DOWN);
+	nl_write_u8(&w, RDMA_NLDEV_ATTR_PORT_PHYS_STATE,
+		    is_active ? PORT_LINK_UP : PORT_DISABLED);
 	/* mana_ib gives the core the netdev of the port with GIDs only. */
-	if (rc == 0 && port == 1 && port_answer(device)->nb_gids_first > 0) {
-		rc = nla_put_u32(msg, RDMA_NLDEV_ATTR_NDEV_INDEX,
-				 netdev.ifindex);
-		if (rc == 0)
-			rc = nla_put_string(msg, RDMA_NLDEV_ATTR_NDEV_NAME,
-					    netdev.name);
+	if (port == 1 && port_answer(device)->nb_gids_first > 0) {
+		nl_write_u32(&w, RDMA_NLDEV_ATTR_NDEV_INDEX, netdev.ifindex);
+		nl_write_text(&w, RDMA_NLDEV_ATTR_NDEV_NAME, netdev.name);
 	}
-	return rc < 0 ? -ENOMEM : 0;
-}
-
-static int
-answer_port(const struct nlmsghdr *request, const struct rdma_device *device,
-	    uint32_t port, int cmd, int flags, struct netlink_sink *sink)
-{
-	struct nl_msg *msg;
-	int rc;
-
-	rc = start_message(request, cmd, flags, &msg);
-	if (rc < 0)
-		return rc;
-	rc = put_port(msg, device, port);
-	if (rc == 0)
-		sink->answer(sink, msg);
-	nlmsg_free(msg);
-	return rc;
+	end_answer(&w, sink);
 }
 
 /* Get the device of DEV_INDEX. */
@@ -188,22 +141,17 @@ get_index(struct nlattr **attrs, struct rdma_device *device)
 }
 
 /* nldev_port_get_dumpit(): without a device there are no ports. */
-static int
+static void
 dump_ports(const struct nlmsghdr *request, struct nlattr **attrs,
 	   struct netlink_sink *sink)
 {
 	struct rdma_device device;
-	int rc = 0;
 
 	if (get_index(attrs, &device) == 0)
-		for (uint32_t port = 1; rc == 0 && port <= device.nb_ports;
-		     port++)
-			rc = answer_port(request, &device, port,
-					 RDMA_NLDEV_CMD_PORT_GET, NLM_F_MULTI,
-					 sink);
-	if (rc == 0)
-		netlink_answer_done(request, sink);
-	return rc;
+		for (uint32_t port = 1; port <= device.nb_ports; port++)
+			answer_port(request, &device, port,
+				    RDMA_NLDEV_CMD_PORT_GET, NLM_F_MULTI, sink);
+	netlink_answer_done(request, sink);
 }
 
 /* nldev_port_get_doit(): its answer has the type of a device's. */
@@ -223,16 +171,18 @@ get_port(const struct nlmsghdr *request, struct nlattr **attrs,
 	port = nla_get_u32(attrs[RDMA_NLDEV_ATTR_PORT_INDEX]);
 	if (port == 0 || port > device.nb_ports)
 		return -EINVAL;
-	return answer_port(request, &device, port, RDMA_NLDEV_CMD_GET, 0, sink);
+	answer_port(request, &device, port, RDMA_NLDEV_CMD_GET, 0, sink);
+	return 0;
 }
 
 static int
 answer_chardev(const struct nlmsghdr *request, struct nlattr **attrs,
 	       struct netlink_sink *sink)
 {
+	char buf[ANSWER_BYTES] __attribute__((aligned(8)));
+	struct nl_write w = { .buf = buf, .room = sizeof(buf) };
 	struct rdma_device device;
 	char name[RDMA_NAME_BYTES];
-	struct nl_msg *msg;
 	uint32_t minor;
 	int rc;
 
@@ -243,51 +193,34 @@ answer_chardev(const struct nlmsghdr *request, struct nlattr **attrs,
 		return rc;
 	if (nla_strcmp(attrs[RDMA_NLDEV_ATTR_CHARDEV_TYPE], "uverbs") != 0)
 		return -EOPNOTSUPP;
-	rc = start_message(request, RDMA_NLDEV_CMD_GET_CHARDEV, 0, &msg);
-	if (rc < 0)
-		return rc;
 
 	snprintf(name, sizeof(name), "uverbs%u", device.number);
 	minor = KERNEL_UVERBS_MINOR_BASE + device.number;
-	rc = nla_put_string(msg, RDMA_NLDEV_ATTR_CHARDEV_NAME, name);
-	if (rc == 0)
-		rc = nla_put_u64(msg, RDMA_NLDEV_ATTR_CHARDEV_ABI,
-				 MANA_ABI_UVERBS_VERSION);
+	begin_answer(&w, request, RDMA_NLDEV_CMD_GET_CHARDEV, 0);
+	nl_write_text(&w, RDMA_NLDEV_ATTR_CHARDEV_NAME, name);
+	nl_write_u64(&w, RDMA_NLDEV_ATTR_CHARDEV_ABI, MANA_ABI_UVERBS_VERSION);
 	/* The kernel's "huge" encoding of a device number. */
-	if (rc == 0)
-		rc = nla_put_u64(msg, RDMA_NLDEV_ATTR_CHARDEV,
-				 (minor & 0xff) | KERNEL_UVERBS_MAJOR << 8 |
-				 (uint64_t)(minor & ~0xffu) << 12);
+	nl_write_u64(&w, RDMA_NLDEV_ATTR_CHARDEV,
+		     (minor & 0xff) | KERNEL_UVERBS_MAJOR << 8 |
+		     (uint64_t)(minor & ~0xffu) << 12);
 	/* Without the driver id libibverbs does not find its provider. */
-	if (rc == 0)
-		rc = nla_put_u32(msg, RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID,
-				 MANA_ABI_DRIVER_ID);
-	if (rc == 0)
-		sink->answer(sink, msg);
-	nlmsg_free(msg);
-	return rc < 0 ? -ENOMEM : 0;
+	nl_write_u32(&w, RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID, MANA_ABI_DRIVER_ID);
+	end_answer(&w, sink);
+	return 0;
 }
 
-static int
+static void
 answer_system(const struct nlmsghdr *request, struct netlink_sink *sink)
 {
-	struct nl_msg *msg;
-	int rc;
+	char buf[ANSWER_BYTES] __attribute__((aligned(8)));
+	struct nl_write w = { .buf = buf, .room = sizeof(buf) };
 
-	rc = start_message(request, RDMA_NLDEV_CMD_SYS_GET, 0, &msg);
-	if (rc < 0)
-		return rc;
-	rc = nla_put_u8(msg, RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 1); /* shared */
-	if (rc == 0)
-		rc = nla_put_u8(msg, RDMA_NLDEV_SYS_ATTR_COPY_ON_FORK, 1);
-	if (rc == 0)
-		rc = nla_put_u8(msg, ATTR_PRIVILEGED_QKEY, 0);
-	if (rc == 0)
-		rc = nla_put_u8(msg, ATTR_MONITOR, 1);
-	if (rc == 0)
-		sink->answer(sink, msg);
-	nlmsg_free(msg);
-	return rc < 0 ? -ENOMEM : 0;
+	begin_answer(&w, request, RDMA_NLDEV_CMD_SYS_GET, 0);
+	nl_write_u8(&w, RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 1); /* shared */
+	nl_write_u8(&w, RDMA_NLDEV_SYS_ATTR_COPY_ON_FORK, 1);
+	nl_write_u8(&w, ATTR_PRIVILEGED_QKEY, 0);
+	nl_write_u8(&w, ATTR_MONITOR, 1);
+	end_answer(&w, sink);
 }
 
 static int
@@ -299,6 +232,7 @@ run_request(const struct nlmsghdr *request, struct netlink_sink *sink)
 		[RDMA_NLDEV_ATTR_CHARDEV_TYPE] = { .type = NLA_NUL_STRING,
 						   .maxlen = 128 },
 	};
+	const bool is_dump = (request->nlmsg_flags & NLM_F_DUMP) != 0;
 	struct nlattr *attrs[RDMA_NLDEV_ATTR_MAX];
 	struct rdma_device device;
 	int rc;
@@ -316,18 +250,24 @@ run_request(const struct nlmsghdr *request, struct netlink_sink *sink)
 
 	switch (RDMA_NL_GET_OP(request->nlmsg_type)) {
 	case RDMA_NLDEV_CMD_GET:
-		if (request->nlmsg_flags & NLM_F_DUMP)
-			return dump_devices(request, sink);
+		if (is_dump) {
+			dump_devices(request, sink);
+			return 0;
+		}
 		rc = get_index(attrs, &device);
-		return rc < 0 ? rc : answer_device(request, &device, 0, sink);
+		if (rc == 0)
+			answer_device(request, &device, 0, sink);
+		return rc;
 	case RDMA_NLDEV_CMD_PORT_GET:
-		return request->nlmsg_flags & NLM_F_DUMP ?
-			       dump_ports(request, attrs, sink) :
-			       get_port(request, attrs, sink);
+		if (!is_dump)
+			return get_port(request, attrs, sink);
+		dump_ports(request, attrs, sink);
+		return 0;
 	case RDMA_NLDEV_CMD_GET_CHARDEV:
 		return answer_chardev(request, attrs, sink);
 	case RDMA_NLDEV_CMD_SYS_GET:
-		return answer_system(request, sink);
+		answer_system(request, sink);
+		return 0;
 	default: /* resources and counters are not modelled */
 		return -EINVAL;
 	}

@@ -54,7 +54,7 @@ answer_link(const struct nlmsghdr *request, struct nlattr **attrs,
 	struct nl_write w = { .buf = buf, .room = sizeof(buf) };
 
 	link_message_write(&w, &how, netdev);
-	sink->answer_raw(sink, buf, w.nb_bytes);
+	sink->answer(sink, buf, w.nb_bytes);
 	return 0;
 }
 
@@ -78,13 +78,13 @@ dump_links(const struct nlmsghdr *request, struct nlattr **attrs,
 		if (master != 0 && netdev_master(&netdev) != master)
 			continue;
 		if (w.room - w.nb_bytes < LINK_MESSAGE_MAX_BYTES) {
-			sink->answer_raw(sink, buf, w.nb_bytes);
+			sink->answer(sink, buf, w.nb_bytes);
 			w.nb_bytes = 0;
 		}
 		link_message_write(&w, &how, &netdev);
 	}
 	if (w.nb_bytes > 0)
-		sink->answer_raw(sink, buf, w.nb_bytes);
+		sink->answer(sink, buf, w.nb_bytes);
 }
 
 /* Dump the real netdevs, then the modelled ones as if created later. */

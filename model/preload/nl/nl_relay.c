@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "host.h"
+#include "netlink.h"
 #include "nl_socket.h"
 
 /* Options of a netlink socket that change the contents of a dump. */
@@ -70,9 +71,7 @@ receive(int fd, char **buf)
 }
 
 bool
-nl_relay_dump(int fd, const struct nlmsghdr *request,
-	      void (*each)(void *arg, void *messages, size_t nb_bytes),
-	      void *arg, int *error)
+nl_relay_dump(int fd, const struct nlmsghdr *request, struct netlink_sink *sink)
 {
 	static const struct sockaddr_nl to_kernel = { .nl_family = AF_NETLINK };
 	enum state state = MORE;
@@ -90,12 +89,13 @@ nl_relay_dump(int fd, const struct nlmsghdr *request,
 		if (len > 0) {
 			state = state_after(buf, &len);
 			if (len > 0)
-				each(arg, buf, (size_t)len);
+				sink->answer(sink, buf, (size_t)len);
 		}
 		free(buf);
 	}
 	if (own >= 0)
 		host_close(own);
-	*error = len < 0 ? (int)len : 0;
+	if (len < 0)
+		netlink_answer_error(request, (int)len, sink);
 	return state == ENDED;
 }

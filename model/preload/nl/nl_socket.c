@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <linux/netlink.h>
-#include <netlink/msg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -149,7 +148,7 @@ nl_socket_after_fork(void)
 
 /* Queue a datagram of the modelled kernel. */
 static void
-answer_raw(struct netlink_sink *sink, void *messages, size_t nb_bytes)
+answer(struct netlink_sink *sink, void *messages, size_t nb_bytes)
 {
 	struct socket_sink *to = (struct socket_sink *)sink;
 	struct nlmsghdr noop = {
@@ -171,29 +170,10 @@ answer_raw(struct netlink_sink *sink, void *messages, size_t nb_bytes)
 		free(nl_answers_find(to->fd, noop.nlmsg_seq, true));
 }
 
-static void
-answer(struct netlink_sink *sink, struct nl_msg *msg)
-{
-	answer_raw(sink, nlmsg_hdr(msg), nlmsg_hdr(msg)->nlmsg_len);
-}
-
-static void
-pass_on(void *arg, void *messages, size_t nb_bytes)
-{
-	answer_raw(arg, messages, nb_bytes);
-}
-
 static bool
 relay_dump(struct netlink_sink *sink, const struct nlmsghdr *request)
 {
-	struct socket_sink *to = (struct socket_sink *)sink;
-	bool is_whole;
-	int error;
-
-	is_whole = nl_relay_dump(to->fd, request, pass_on, sink, &error);
-	if (error < 0)
-		netlink_answer_error(request, error, sink);
-	return is_whole;
+	return nl_relay_dump(((struct socket_sink *)sink)->fd, request, sink);
 }
 
 /* Whether an option of the program's netlink socket is set. */
@@ -246,7 +226,6 @@ send_all(int fd, void *buf, size_t nb_bytes, int flags)
 	struct socket_sink to = {
 		.sink = {
 			.answer = answer,
-			.answer_raw = answer_raw,
 			.relay_dump = relay_dump,
 			.wants_text = has_option(fd, NETLINK_EXT_ACK),
 			.caps_acks = has_option(fd, NETLINK_CAP_ACK),

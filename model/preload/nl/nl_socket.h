@@ -57,12 +57,10 @@ void nl_answers_after_fork(void);
  * Forward dump requests to the real kernel, whose answers precede those of the
  * model. They use a separate socket with the options of the program's.
  *
- * Pass the messages of the answer to each(), a datagram at a time, without the
- * NLMSG_DONE. False on an error, which each() has received, or which is in
- * *error.
+ * Pass the messages of the answer to the sink, a datagram at a time, without the
+ * NLMSG_DONE. False on an error, which the sink has received.
  */
-bool nl_relay_dump(int fd, const struct nlmsghdr *request,
-		   void (*each)(void *arg, void *messages, size_t nb_bytes),
-		   void *arg, int *error);
+struct netlink_sink;
+bool nl_relay_dump(int fd, const struct nlmsghdr *request, struct netlink_sink *sink);
 
 #endif /* MODEL_NL_SOCKET_H */
