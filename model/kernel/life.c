@@ -53,6 +53,65 @@ rdma_devices(uint32_t fn, struct rdma_device device[NB_RDMA])
 	return nb;
 }
 
+#define PATH_BYTES (SYSFS_PCI_DIR_BYTES + 48)
+
+/* ---- announcements: uevents, and RTM_NEWLINK or RTM_DELLINK ---- */
+
+/* The event has DRIVER while a driver is bound (Linux drivers/base/core.c). */
+static void
+announce_pci(uint32_t fn, const char *action)
+{
+	uevent_pci(fn, action, strcmp(action, "bind") == 0 ? "DRIVER=mana\n" : "");
+}
+
+/*
+ * Linux core/dev.c unregister_netdevice_many_notify(): RTM_DELLINK, then the
+ * uevent; register_netdevice(): the uevent, then RTM_NEWLINK.
+ */
+static void
+announce_netdevs(uint32_t fn, bool is_new)
+{
+	struct kernel_netdev netdev;
+	uint32_t p;
+
+	for (p = 0; p < segment_config()->nb_ports[fn]; p++) {
+		netdev_get(fn, p, &netdev);
+		if (netdev.ns != KERNEL_NETDEV_OWN_NS)
+			continue;
+		if (is_new)
+			uevent_net(&netdev, "add");
+		netdev_announce(&netdev, is_new ? RTM_NEWLINK : RTM_DELLINK,
+				UINT32_MAX);
+		if (!is_new)
+			uevent_net(&netdev, "remove");
+	}
+}
+
+/* core/uverbs_main.c uverbs_devnode(), drivers/base/core.c dev_uevent(). */
+static void
+announce_uverbs(const struct rdma_device *device, const char *action)
+{
+	const uint32_t n = device->number;
+	char dir[SYSFS_PCI_DIR_BYTES], path[PATH_BYTES];
+
+	sysfs_pci_dir(device->fn, dir);
+	snprintf(path, sizeof(path), "/%s/infiniband_verbs/uverbs%u", dir, n);
+	kernel_uevent(action, path, "infiniband_verbs",
+		      "MAJOR=%d\nMINOR=%u\nDEVNAME=infiniband/uverbs%u\nDEVMODE=0666\n",
+		      KERNEL_UVERBS_MAJOR, KERNEL_UVERBS_MINOR_BASE + n, n);
+}
+
+/* Linux core/device.c ib_device_uevent(). */
+static void
+announce_rdma(const struct rdma_device *device, const char *action)
+{
+	char dir[SYSFS_PCI_DIR_BYTES], path[PATH_BYTES];
+
+	sysfs_pci_dir(device->fn, dir);
+	snprintf(path, sizeof(path), "/%s/infiniband/%s", dir, device->name);
+	kernel_uevent(action, path, "infiniband", "NAME=%s\n", device->name);
+}
+
 /*
  * mana_ib_remove(): the order of core/uverbs_main.c ib_uverbs_remove_one() and
  * core/device.c __ib_unregister_device(). Programs are notified after the
@@ -69,13 +128,13 @@ remove_rdma(uint32_t fn)
 	function_remove_rdma(fn);
 	sysfs_remove(fn, SYSFS_UVERBS);
 	for (i = 0; i < nb; i++)
-		life_announce_uverbs(&device[i], "remove");
+		announce_uverbs(&device[i], "remove");
 	for (i = 0; i < KERNEL_MAX_CONTEXTS; i++)
 		if (kernel->context[i].used && kernel->context[i].fn == fn)
 			context_disassociate(i);
 	sysfs_remove(fn, SYSFS_RDMA);
 	for (i = 0; i < nb; i++)
-		life_announce_rdma(&device[i], "remove");
+		announce_rdma(&device[i], "remove");
 }
 
 /* mana_remove(): removal of a netdev sets it down. */
@@ -88,7 +147,7 @@ remove_netdevs(uint32_t fn)
 	function_init_ports(fn);
 	sysfs_remove(fn, SYSFS_NET);
 	if (was_there)
-		life_announce_netdevs(fn, "remove");
+		announce_netdevs(fn, false);
 }
 
 static void
@@ -103,10 +162,10 @@ remove_parts(uint32_t fn, uint32_t parts)
 		remove_netdevs(fn);
 	if (parts & SYSFS_PCI) {
 		if (function_at(fn)->has_pci)
-			life_announce_pci(fn, "unbind");
+			announce_pci(fn, "unbind");
 		sysfs_remove(fn, SYSFS_PCI);
 		if (function_at(fn)->has_pci)
-			life_announce_pci(fn, "remove");
+			announce_pci(fn, "remove");
 		function_at(fn)->has_pci = false;
 	}
 }
@@ -122,24 +181,24 @@ add_parts(uint32_t fn, uint32_t parts)
 	if (parts & SYSFS_PCI) {
 		sysfs_put(fn, SYSFS_PCI);
 		function->has_pci = true;
-		life_announce_pci(fn, "add");
+		announce_pci(fn, "add");
 	}
 	if (parts & SYSFS_NET) {
 		function_add_netdevs(fn);
 		sysfs_put(fn, SYSFS_NET);
-		life_announce_netdevs(fn, "add");
+		announce_netdevs(fn, true);
 	}
 	if (parts & SYSFS_RDMA) {
 		function_add_rdma(fn);
 		sysfs_put(fn, SYSFS_RDMA);
 		nb = rdma_devices(fn, device);
 		for (i = 0; i < nb; i++) {
-			life_announce_uverbs(&device[i], "add");
-			life_announce_rdma(&device[i], "add");
+			announce_uverbs(&device[i], "add");
+			announce_rdma(&device[i], "add");
 		}
 	}
 	if (parts & SYSFS_PCI) {
-		life_announce_pci(fn, "bind");
+		announce_pci(fn, "bind");
 		if (!function->plan.tells_vf)
 			synthetic_vf(fn, true);
 	}
@@ -189,8 +248,9 @@ plan_end(uint32_t fn)
 	memset(plan, 0, sizeof(*plan));
 }
 
-void
-life_repair(void)
+/* Finish a change that a killed process has started. */
+static void
+repair(void)
 {
 	uint32_t fn;
 
@@ -345,7 +405,7 @@ do_step(uint32_t fn, enum kernel_step step)
 	}
 }
 
-/* A step whose process is killed is finished by life_repair(). */
+/* A step whose process is killed is finished by repair(). */
 static void
 do_due_steps(uint32_t fn, uint64_t now_ns)
 {
@@ -401,76 +461,11 @@ life_timers(uint64_t now_ns)
 		do_due_steps(fn, now_ns);
 }
 
-#define PATH_BYTES (SYSFS_PCI_DIR_BYTES + 48)
-#define LINE_BYTES 48
-
-/* The event has DRIVER while a driver is bound (Linux drivers/base/core.c). */
-void
-life_announce_pci(uint32_t fn, const char *action)
-{
-	uevent_pci(fn, action, strcmp(action, "bind") == 0 ? "DRIVER=mana" :
-							     NULL);
-}
-
-/*
- * Linux core/dev.c unregister_netdevice_many_notify(): RTM_DELLINK, then the
- * uevent; register_netdevice(): the uevent, then RTM_NEWLINK.
- */
-void
-life_announce_netdevs(uint32_t fn, const char *action)
-{
-	const bool is_new = strcmp(action, "add") == 0;
-	struct kernel_netdev netdev;
-	uint32_t p;
-
-	for (p = 0; p < segment_config()->nb_ports[fn]; p++) {
-		netdev_get(fn, p, &netdev);
-		if (netdev.ns != KERNEL_NETDEV_OWN_NS)
-			continue;
-		if (is_new)
-			uevent_net(&netdev, action);
-		netdev_announce(&netdev, is_new ? RTM_NEWLINK : RTM_DELLINK,
-				UINT32_MAX);
-		if (!is_new)
-			uevent_net(&netdev, action);
-	}
-}
-
-/* core/uverbs_main.c uverbs_devnode(), drivers/base/core.c dev_uevent(). */
-void
-life_announce_uverbs(const struct rdma_device *device, const char *action)
-{
-	const uint32_t n = device->number;
-	char dir[SYSFS_PCI_DIR_BYTES], path[PATH_BYTES];
-	char minor[LINE_BYTES], name[LINE_BYTES];
-	const char *extra[] = { "MAJOR=231", minor, name, "DEVMODE=0666", NULL };
-
-	static_assert(KERNEL_UVERBS_MAJOR == 231, "MAJOR");
-	sysfs_pci_dir(device->fn, dir);
-	snprintf(path, sizeof(path), "/%s/infiniband_verbs/uverbs%u", dir, n);
-	snprintf(minor, sizeof(minor), "MINOR=%u", KERNEL_UVERBS_MINOR_BASE + n);
-	snprintf(name, sizeof(name), "DEVNAME=infiniband/uverbs%u", n);
-	kernel_uevent(action, path, "infiniband_verbs", extra);
-}
-
-/* Linux core/device.c ib_device_uevent(). */
-void
-life_announce_rdma(const struct rdma_device *device, const char *action)
-{
-	char dir[SYSFS_PCI_DIR_BYTES], path[PATH_BYTES], name[LINE_BYTES];
-	const char *extra[] = { name, NULL };
-
-	sysfs_pci_dir(device->fn, dir);
-	snprintf(path, sizeof(path), "/%s/infiniband/%s", dir, device->name);
-	snprintf(name, sizeof(name), "NAME=%s", device->name);
-	kernel_uevent(action, path, "infiniband", extra);
-}
-
 void
 kernel_reclaim_dead(void)
 {
 	segment_lock();
-	life_repair();
+	repair();
 	vmbus_reclaim_dead();
 	verbs_reclaim_dead();
 	segment_unlock();

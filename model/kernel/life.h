@@ -11,8 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "function.h"
-
 /* 10 s: MANA_SERVICE_PERIOD of Linux gdma_main.c. */
 #define LIFE_OUTAGE_NS 10000000000u
 
@@ -59,16 +57,5 @@ int life_service_next(uint32_t fn);
 
 /* Do what is due. */
 void life_timers(uint64_t now_ns);
-/* Finish a change that a killed process has started. */
-void life_repair(void);
-
-/*
- * Announce added (action "add") and removed ("remove") devices: uevents, and
- * RTM_NEWLINK or RTM_DELLINK. With the machine's lock held.
- */
-void life_announce_pci(uint32_t fn, const char *action); /* and "(un)bind" */
-void life_announce_netdevs(uint32_t fn, const char *action);
-void life_announce_uverbs(const struct rdma_device *device, const char *action);
-void life_announce_rdma(const struct rdma_device *device, const char *action);
 
 #endif /* MODEL_LIFE_H */

@@ -234,7 +234,7 @@ run_uevent(struct command_args *args)
 				    "bind or unbind");
 	ret = command_end(args);
 	if (ret == 0)
-		uevent_pci(fn, action, "SYNTH_UUID=0");
+		uevent_pci(fn, action, "SYNTH_UUID=0\n");
 	return ret;
 }
 

@@ -14,17 +14,17 @@
  * returns, they can receive it. Call it with or without the machine's lock;
  * async-signal-safe.
  *
- * 	kernel_uevent("remove", "/devices/pci7870:00/7870:00:00.0", "pci", extra)
+ *	kernel_uevent("remove", "/devices/pci7870:00/7870:00:00.0", "pci", "PCI_CLASS=%X\n", class)
  *
- * extra: further KEY=value lines in order, ended by NULL; or NULL. The function
- * adds ACTION, DEVPATH and SUBSYSTEM in front, and SEQNUM.
+ * format: further KEY=value lines in order, each with a newline. The function adds ACTION,
+ * DEVPATH and SUBSYSTEM in front, and SEQNUM.
  */
-void kernel_uevent(const char *action, const char *devpath,
-		   const char *subsystem, const char *const extra[]);
+void kernel_uevent(const char *action, const char *devpath, const char *subsystem,
+		   const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /*
- * The same for each kind of device, with its lines. first: NULL, or a line of
- * the driver core before the bus's: "DRIVER=mana" while a driver is bound.
+ * The same for each kind of device, with its lines. first: "", or a line of the driver
+ * core before the bus's, as "DRIVER=mana\n" while a driver is bound.
  */
 void uevent_pci(uint32_t fn, const char *action, const char *first);
 void uevent_net(const struct kernel_netdev *netdev, const char *action);
