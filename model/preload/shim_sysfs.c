@@ -83,52 +83,49 @@ fclose(FILE *file)
 	return ret;
 }
 
-MODEL_EXPORT DIR *
-opendir(const char *path)
-{
-	char to[SYSFS_PATH_BYTES];
-
-	return MODEL_REAL(opendir)(sysfs_folder(path, to));
-}
-
-#define DEFINE_SCANDIR(name, entry)                                     \
-	MODEL_EXPORT int name(const char *path, struct entry ***list,   \
-			      int (*filter)(const struct entry *),      \
-			      int (*compare)(const struct entry **,     \
-					     const struct entry **))    \
+/* A function whose only difference is the path. translate: sysfs_path or sysfs_folder. */
+#define DEFINE_WITH_PATH(type, name, parameters, translate, next)       \
+	MODEL_EXPORT type name parameters                               \
 	{                                                               \
 		char to[SYSFS_PATH_BYTES];                              \
 									\
-		return MODEL_REAL(name)(sysfs_folder(path, to), list,   \
-					filter, compare);               \
+		path = translate(path, to);                             \
+		return MODEL_REAL(name) next;                           \
 	}
 
+#define DEFINE_SCANDIR(name, entry)                                     \
+	DEFINE_WITH_PATH(int, name,                                     \
+			 (const char *path, struct entry ***list,       \
+			  int (*filter)(const struct entry *),          \
+			  int (*compare)(const struct entry **,         \
+					 const struct entry **)),       \
+			 sysfs_folder, (path, list, filter, compare))
+
+DEFINE_WITH_PATH(DIR *, opendir, (const char *path), sysfs_folder, (path))
 DEFINE_SCANDIR(scandir, dirent)
 DEFINE_SCANDIR(scandir64, dirent64)
+DEFINE_WITH_PATH(int, chdir, (const char *path), sysfs_folder, (path))
+DEFINE_WITH_PATH(ssize_t, readlink, (const char *path, char *buf, size_t len),
+		 sysfs_path, (path, buf, len))
+DEFINE_WITH_PATH(ssize_t, readlinkat,
+		 (int dir, const char *path, char *buf, size_t len),
+		 sysfs_path, (dir, path, buf, len))
+DEFINE_WITH_PATH(int, eaccess, (const char *path, int mode), sysfs_path, (path, mode))
+DEFINE_WITH_PATH(int, euidaccess, (const char *path, int mode), sysfs_path, (path, mode))
 
-MODEL_EXPORT int
-chdir(const char *path)
-{
-	char to[SYSFS_PATH_BYTES];
+/* ls -l calls these. */
+#define DEFINE_GETXATTR(name)                                           \
+	DEFINE_WITH_PATH(ssize_t, name,                                 \
+			 (const char *path, const char *attr, void *value, size_t size), \
+			 sysfs_path, (path, attr, value, size))
+#define DEFINE_LISTXATTR(name)                                          \
+	DEFINE_WITH_PATH(ssize_t, name, (const char *path, char *list, size_t size), \
+			 sysfs_path, (path, list, size))
 
-	return MODEL_REAL(chdir)(sysfs_folder(path, to));
-}
-
-MODEL_EXPORT ssize_t
-readlink(const char *path, char *buf, size_t len)
-{
-	char to[SYSFS_PATH_BYTES];
-
-	return MODEL_REAL(readlink)(sysfs_path(path, to), buf, len);
-}
-
-MODEL_EXPORT ssize_t
-readlinkat(int dir, const char *path, char *buf, size_t len)
-{
-	char to[SYSFS_PATH_BYTES];
-
-	return MODEL_REAL(readlinkat)(dir, sysfs_path(path, to), buf, len);
-}
+DEFINE_GETXATTR(getxattr)
+DEFINE_GETXATTR(lgetxattr)
+DEFINE_LISTXATTR(listxattr)
+DEFINE_LISTXATTR(llistxattr)
 
 /* For a path in /sys the result is a path in /sys again. */
 MODEL_EXPORT char *
@@ -158,40 +155,3 @@ __realpath_chk(const char *path, char *resolved, size_t size)
 		return MODEL_REAL(__realpath_chk)(path, resolved, size);
 	return realpath(path, resolved);
 }
-
-#define DEFINE_ACCESS(name)                                             \
-	MODEL_EXPORT int name(const char *path, int mode)               \
-	{                                                               \
-		char to[SYSFS_PATH_BYTES];                              \
-									\
-		return MODEL_REAL(name)(sysfs_path(path, to), mode);    \
-	}
-
-DEFINE_ACCESS(eaccess)
-DEFINE_ACCESS(euidaccess)
-
-/* ls -l calls these. */
-#define DEFINE_GETXATTR(name)                                           \
-	MODEL_EXPORT ssize_t name(const char *path, const char *attr,   \
-				  void *value, size_t size)             \
-	{                                                               \
-		char to[SYSFS_PATH_BYTES];                              \
-									\
-		return MODEL_REAL(name)(sysfs_path(path, to), attr,     \
-					value, size);                   \
-	}
-
-#define DEFINE_LISTXATTR(name)                                          \
-	MODEL_EXPORT ssize_t name(const char *path, char *list,         \
-				  size_t size)                          \
-	{                                                               \
-		char to[SYSFS_PATH_BYTES];                              \
-									\
-		return MODEL_REAL(name)(sysfs_path(path, to), list,     \
-					size);                          \
-	}
-
-DEFINE_GETXATTR(getxattr)
-DEFINE_GETXATTR(lgetxattr)
-DEFINE_LISTXATTR(listxattr)
-DEFINE_LISTXATTR(llistxattr)

@@ -197,13 +197,25 @@ sigaltstack(const stack_t *restrict ss, stack_t *restrict old)
 	return -1;
 }
 
-MODEL_EXPORT int
-sigsuspend(const sigset_t *set)
-{
-	sigset_t room;
+/* A function whose only difference is the mask. */
+#define DEFINE_WITH_MASK(name, parameters, next)                        \
+	MODEL_EXPORT int name parameters                                \
+	{                                                               \
+		sigset_t room;                                          \
+									\
+		set = to_real(set, &room);                              \
+		return MODEL_REAL(name) next;                           \
+	}
 
-	return MODEL_REAL(sigsuspend)(to_real(set, &room));
-}
+DEFINE_WITH_MASK(sigsuspend, (const sigset_t *set), (set))
+DEFINE_WITH_MASK(pselect,
+		 (int nb_fds, fd_set *restrict rd, fd_set *restrict wr, fd_set *restrict ex,
+		  const struct timespec *restrict timeout, const sigset_t *restrict set),
+		 (nb_fds, rd, wr, ex, timeout, set))
+DEFINE_WITH_MASK(pthread_attr_setsigmask_np, (pthread_attr_t *attr, const sigset_t *set),
+		 (attr, set))
+DEFINE_WITH_MASK(posix_spawnattr_setsigmask,
+		 (posix_spawnattr_t *restrict attr, const sigset_t *restrict set), (attr, set))
 
 MODEL_EXPORT int
 ppoll(struct pollfd *fds, nfds_t nb_fds, const struct timespec *timeout,
@@ -236,17 +248,6 @@ __ppoll_chk(struct pollfd *fds, nfds_t nb_fds, const struct timespec *timeout,
 }
 
 MODEL_EXPORT int
-pselect(int nb_fds, fd_set *restrict rd, fd_set *restrict wr,
-	fd_set *restrict ex, const struct timespec *restrict timeout,
-	const sigset_t *restrict set)
-{
-	sigset_t room;
-
-	return MODEL_REAL(pselect)(nb_fds, rd, wr, ex, timeout,
-				   to_real(set, &room));
-}
-
-MODEL_EXPORT int
 epoll_pwait(int epfd, struct epoll_event *events, int nb_events, int timeout,
 	    const sigset_t *set)
 {
@@ -268,25 +269,6 @@ epoll_pwait2(int epfd, struct epoll_event *events, int nb_events,
 				 MODEL_REAL(epoll_pwait2)(epfd, events,
 							  nb_events, timeout,
 							  to_real(set, &room)));
-}
-
-MODEL_EXPORT int
-pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *set)
-{
-	sigset_t room;
-
-	return MODEL_REAL(pthread_attr_setsigmask_np)(attr,
-						      to_real(set, &room));
-}
-
-MODEL_EXPORT int
-posix_spawnattr_setsigmask(posix_spawnattr_t *restrict attr,
-			   const sigset_t *restrict set)
-{
-	sigset_t room;
-
-	return MODEL_REAL(posix_spawnattr_setsigmask)(attr,
-						      to_real(set, &room));
 }
 
 int __libc_current_sigrtmax(void);
