@@ -194,3 +194,15 @@ kernel_version(void)
 {
 	return &ages[segment_config()->kernel];
 }
+
+const struct kernel_limits *
+kernel_version_limits(bool is_rnic)
+{
+	return is_rnic ? &kernel_version()->rnic : &kernel_version()->raw;
+}
+
+const struct kernel_port_answer *
+kernel_version_port(bool is_rnic)
+{
+	return is_rnic ? &kernel_version()->rnic_port : &kernel_version()->raw_port;
+}

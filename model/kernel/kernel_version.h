@@ -111,5 +111,8 @@ struct kernel_version {
 /* The version of this machine; of any version. */
 const struct kernel_version *kernel_version(void);
 const struct kernel_version *kernel_version_of(enum model_kernel kernel);
+/* Answers of this version for the device for raw QPs, or for the RNIC's. */
+const struct kernel_limits *kernel_version_limits(bool is_rnic);
+const struct kernel_port_answer *kernel_version_port(bool is_rnic);
 
 #endif /* MODEL_KERNEL_VERSION_H */

@@ -225,7 +225,7 @@ rdma_device_get(uint32_t fn, bool is_rnic, struct rdma_device *device)
 	device->is_rnic = is_rnic;
 	/* An RNIC has one port by default (ib/device.c). */
 	device->nb_ports = is_rnic ? 1 : segment_config()->nb_ports[fn];
-	if ((is_rnic ? &version->rnic : &version->raw)->guid_from_mac) {
+	if (kernel_version_limits(is_rnic)->guid_from_mac) {
 		card_port_mac(fn, 0, mac);
 		eui64(mac, device->node_guid);
 	}

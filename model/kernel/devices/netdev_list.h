@@ -38,14 +38,10 @@ struct kernel_port *netdev_begin(uint32_t ifindex, struct kernel_netdev *netdev)
 uint32_t netdev_master(const struct kernel_netdev *netdev);
 /* Its name would be this. */
 void netdev_name_master(const struct kernel_netdev *netdev, char name[IFNAMSIZ]);
-/* The n-th hv_netvsc master, or that of a name (NULL: of an index). 0 or -ENODEV. */
-int netdev_master_nth(uint32_t n, struct kernel_netdev *master);
-int netdev_master_find(uint32_t ifindex, const char *name,
-		       struct kernel_netdev *master);
+/* The netdev of a port or an hv_netvsc master of a name (NULL: of an index). 0 or -ENODEV. */
+int netdev_find(uint32_t ifindex, const char *name, struct kernel_netdev *netdev);
 /* The n-th of the ports' netdevs, which their masters follow. 0 or -ENODEV. */
 int netdev_nth(uint32_t n, struct kernel_netdev *netdev);
-/* The name of an hv_netvsc master. 0 or -ENODEV. */
-int netdev_master_name(uint32_t ifindex, char name[IFNAMSIZ]);
 /* SIOCETHTOOL, SIOCGIFINDEX, SIOCGIFHWADDR of a master: 0, -errno or NETDEV_NOT_OURS. */
 int netdev_master_ioctl(unsigned long request, struct ifreq *ifr);
 

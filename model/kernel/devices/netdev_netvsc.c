@@ -63,8 +63,8 @@ master_of(const struct kernel_netdev *slave, struct kernel_netdev *master)
 	memcpy(master->mac, slave->mac, sizeof(master->mac));
 }
 
-int
-netdev_master_nth(uint32_t n, struct kernel_netdev *master)
+static int
+master_nth(uint32_t n, struct kernel_netdev *master)
 {
 	struct kernel_netdev slave;
 
@@ -87,16 +87,15 @@ netdev_nth(uint32_t n, struct kernel_netdev *netdev)
 		return 0;
 	while (kernel_netdev_nth(nb, &port) == 0)
 		nb++;
-	return netdev_master_nth(n - nb, netdev);
+	return master_nth(n - nb, netdev);
 }
 
-int
-netdev_master_find(uint32_t ifindex, const char *name,
-		   struct kernel_netdev *master)
+static int
+master_find(uint32_t ifindex, const char *name, struct kernel_netdev *master)
 {
 	uint32_t n = 0;
 
-	while (netdev_master_nth(n++, master) == 0)
+	while (master_nth(n++, master) == 0)
 		if (name != NULL ? strcmp(master->name, name) == 0 :
 				   master->ifindex == ifindex)
 			return 0;
@@ -104,14 +103,12 @@ netdev_master_find(uint32_t ifindex, const char *name,
 }
 
 int
-netdev_master_name(uint32_t ifindex, char name[IFNAMSIZ])
+netdev_find(uint32_t ifindex, const char *name, struct kernel_netdev *netdev)
 {
-	struct kernel_netdev master;
+	int rc = name != NULL ? kernel_netdev_by_name(name, netdev) :
+				kernel_netdev_by_index(ifindex, netdev);
 
-	if (netdev_master_find(ifindex, NULL, &master) < 0)
-		return -ENODEV;
-	memcpy(name, master.name, IFNAMSIZ);
-	return 0;
+	return rc == 0 ? 0 : master_find(ifindex, name, netdev);
 }
 
 static int
@@ -135,7 +132,7 @@ netdev_master_ioctl(unsigned long request, struct ifreq *ifr)
 {
 	struct kernel_netdev master;
 
-	if (netdev_master_find(0, ifr->ifr_name, &master) < 0)
+	if (master_find(0, ifr->ifr_name, &master) < 0)
 		return NETDEV_NOT_OURS;
 	if (request == SIOCETHTOOL)
 		return get_driver((uintptr_t)ifr->ifr_data);

@@ -123,8 +123,8 @@ nb_in(const struct ethtool_stats_group *group,
 						     netdev->nb_channels);
 }
 
-uint32_t
-ethtool_stats_count(const struct kernel_netdev *netdev)
+static uint32_t
+stats_count(const struct kernel_netdev *netdev)
 {
 	const struct ethtool_stats_group *group = kernel_version()->statistics;
 	uint32_t nb = 0;
@@ -148,9 +148,9 @@ group_of(const struct kernel_netdev *netdev, uint32_t *n)
 	return NULL;
 }
 
-void
-ethtool_stats_name(const struct kernel_netdev *netdev, uint32_t n,
-		   char name[ETHTOOL_NAME_BYTES])
+/* Leaves name unchanged if n is too large. */
+static void
+stats_name(const struct kernel_netdev *netdev, uint32_t n, char name[ETHTOOL_NAME_BYTES])
 {
 	const struct ethtool_stats_group *group = group_of(netdev, &n);
 
@@ -258,7 +258,7 @@ ethtool_set_count(const struct kernel_netdev *netdev, uint32_t set)
 {
 	switch (set) {
 	case ETH_SS_STATS:
-		return (int)ethtool_stats_count(netdev);
+		return (int)stats_count(netdev);
 	case ETH_SS_FEATURES:
 		return ETHTOOL_NB_FEATURES;
 	case ETH_SS_PRIV_FLAGS:
@@ -274,7 +274,7 @@ ethtool_set_name(const struct kernel_netdev *netdev, uint32_t set, uint32_t n,
 {
 	memset(name, 0, ETHTOOL_NAME_BYTES);
 	if (set == ETH_SS_STATS)
-		ethtool_stats_name(netdev, n, name);
+		stats_name(netdev, n, name);
 	else if (set == ETH_SS_FEATURES && n < ETHTOOL_NB_FEATURES)
 		strcpy(name, features[n]);
 	else if (set == ETH_SS_PRIV_FLAGS && n == 0)

@@ -59,10 +59,6 @@ extern const struct ethtool_stats_group ethtool_stats_6_12[];
 extern const struct ethtool_stats_group ethtool_stats_7_2[];
 extern const struct ethtool_stats_group ethtool_stats_7_3[];
 
-uint32_t ethtool_stats_count(const struct kernel_netdev *netdev);
-/* Leaves name unchanged if n is too large. */
-void ethtool_stats_name(const struct kernel_netdev *netdev, uint32_t n,
-			char name[ETHTOOL_NAME_BYTES]);
 uint64_t ethtool_stats_value(const struct kernel_netdev *netdev, uint32_t n);
 
 #endif /* MODEL_ETHTOOL_STATS_H */

@@ -106,10 +106,9 @@ netdev_ioctl(unsigned long request, void *arg)
 		return NETDEV_NOT_OURS;
 
 	if (request == SIOCGIFNAME) {
-		if (kernel_netdev_by_index(ifr.ifr_ifindex, &netdev) == 0)
-			memcpy(ifr.ifr_name, netdev.name, IFNAMSIZ);
-		else if (netdev_master_name(ifr.ifr_ifindex, ifr.ifr_name) < 0)
+		if (netdev_find(ifr.ifr_ifindex, NULL, &netdev) < 0)
 			return NETDEV_NOT_OURS;
+		memcpy(ifr.ifr_name, netdev.name, IFNAMSIZ);
 		return mem_write(model_self, user, &ifr, sizeof(ifr));
 	}
 	ifr.ifr_name[IFNAMSIZ - 1] = '\0';

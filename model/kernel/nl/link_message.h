@@ -19,7 +19,7 @@ struct link_message {
 	uint32_t event; /* IFLA_EVENT_* */
 };
 
-/* Append the message; sets w->is_full if there is no room. */
+/* Append the message, of up to LINK_MESSAGE_MAX_BYTES. */
 void link_message_write(struct nl_write *w, const struct link_message *how,
 			const struct kernel_netdev *netdev);
 /* Notify the sockets in RTNLGRP_LINK. Of how, type, change and event apply. */

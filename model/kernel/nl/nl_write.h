@@ -6,7 +6,6 @@
 #define MODEL_NL_WRITE_H
 
 #include <linux/netlink.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -14,7 +13,6 @@
 struct nl_write {
 	char *buf; /* aligned as struct nlmsghdr is */
 	size_t room, nb_bytes;
-	bool is_full; /* no room: the last message is incomplete */
 };
 
 /* Append len bytes, zeroed and padded; NULL if there is no room. */
@@ -23,10 +21,8 @@ nl_write_space(struct nl_write *w, size_t len)
 {
 	char *at = w->buf + w->nb_bytes;
 
-	if (NLMSG_ALIGN(len) > w->room - w->nb_bytes) {
-		w->is_full = true;
+	if (NLMSG_ALIGN(len) > w->room - w->nb_bytes)
 		return NULL;
-	}
 	memset(at, 0, NLMSG_ALIGN(len));
 	w->nb_bytes += NLMSG_ALIGN(len);
 	return at;

@@ -49,19 +49,11 @@ end_answer(struct nl_write *w, struct netlink_sink *sink)
 	sink->answer(sink, w->buf, w->nb_bytes);
 }
 
-static const struct kernel_port_answer *
-port_answer(const struct rdma_device *device)
-{
-	return device->is_rnic ? &kernel_version()->rnic_port :
-				 &kernel_version()->raw_port;
-}
-
 /* core/nldev.c fill_dev_info() */
 static void
 answer_device(const struct nlmsghdr *request, const struct rdma_device *device,
 	      int flags, struct netlink_sink *sink)
 {
-	const struct kernel_version *version = kernel_version();
 	char buf[ANSWER_BYTES] __attribute__((aligned(8)));
 	struct nl_write w = { .buf = buf, .room = sizeof(buf) };
 	uint64_t guid;
@@ -75,12 +67,11 @@ answer_device(const struct nlmsghdr *request, const struct rdma_device *device,
 	nl_write_u64(&w, RDMA_NLDEV_ATTR_SYS_IMAGE_GUID, 0);
 	nl_write_u8(&w, RDMA_NLDEV_ATTR_DEV_NODE_TYPE, NODE_TYPE_CA);
 	nl_write_u64(&w, RDMA_NLDEV_ATTR_CAP_FLAGS,
-		     device->is_rnic ? version->rnic.device_cap_flags :
-				       version->raw.device_cap_flags);
+		     kernel_version_limits(device->is_rnic)->device_cap_flags);
 	nl_write_u8(&w, RDMA_NLDEV_ATTR_DEV_DIM, 0);
 	nl_write_u8(&w, ATTR_NAME_ASSIGN_TYPE, 0);
 	/* Of the first port, if it has GIDs. */
-	if (port_answer(device)->nb_gids_first > 0)
+	if (kernel_version_port(device->is_rnic)->nb_gids_first > 0)
 		nl_write_text(&w, RDMA_NLDEV_ATTR_DEV_PROTOCOL, "roce");
 	end_answer(&w, sink);
 }
@@ -118,7 +109,7 @@ answer_port(const struct nlmsghdr *request, const struct rdma_device *device,
 	nl_write_u8(&w, RDMA_NLDEV_ATTR_PORT_PHYS_STATE,
 		    is_active ? PORT_LINK_UP : PORT_DISABLED);
 	/* mana_ib gives the core the netdev of the port with GIDs only. */
-	if (port == 1 && port_answer(device)->nb_gids_first > 0) {
+	if (port == 1 && kernel_version_port(device->is_rnic)->nb_gids_first > 0) {
 		nl_write_u32(&w, RDMA_NLDEV_ATTR_NDEV_INDEX, netdev.ifindex);
 		nl_write_text(&w, RDMA_NLDEV_ATTR_NDEV_NAME, netdev.name);
 	}

@@ -211,8 +211,7 @@ by_name(struct nlattr *attr, struct kernel_netdev *netdev)
 	if (attr == NULL || nla_len(attr) > (int)sizeof(name))
 		return -ENODEV;
 	nla_strlcpy(name, attr, sizeof(name));
-	return kernel_netdev_by_name(name, netdev) == 0 ?
-		       0 : netdev_master_find(0, name, netdev);
+	return netdev_find(0, name, netdev);
 }
 
 /*
@@ -225,8 +224,7 @@ find_netdev(const struct ifinfomsg *info, struct nlattr **attrs,
 	    struct kernel_netdev *netdev)
 {
 	if (info->ifi_index > 0)
-		return kernel_netdev_by_index(info->ifi_index, netdev) == 0 ||
-		       netdev_master_find(info->ifi_index, NULL, netdev) == 0;
+		return netdev_find(info->ifi_index, NULL, netdev) == 0;
 	return by_name(attrs[IFLA_IFNAME], netdev) == 0 ||
 		by_name(attrs[IFLA_ALT_IFNAME], netdev) == 0;
 }

@@ -293,10 +293,7 @@ static void
 put_rdma_port(struct tree *tree, const struct rdma_device *device,
 	      const char *rdma_dir, uint32_t port, const char *netdev)
 {
-	const struct kernel_version *version = kernel_version();
-	const struct kernel_port_answer *answer = device->is_rnic ?
-							  &version->rnic_port :
-							  &version->raw_port;
+	const struct kernel_port_answer *answer = kernel_version_port(device->is_rnic);
 	char dir[256];
 
 	snprintf(dir, sizeof(dir), "%s/ports/%u", rdma_dir, port);

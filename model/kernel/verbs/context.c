@@ -16,9 +16,10 @@
 #include "verbs.h"
 #include "verbs_trace.h"
 
-#define PATH_BYTES CONTEXT_PATH_BYTES
+#define PATH_BYTES (MODEL_MAX_PATH + 64)
 
-void
+/* Path of a context's file in the run folder. */
+static void
 context_path(uint64_t serial, char path[PATH_BYTES])
 {
 	snprintf(path, PATH_BYTES, "%s/fd/ctx-%" PRIu64, segment_run_dir(),
@@ -411,7 +412,7 @@ context_destroy_objects(uint32_t context)
 static void
 make_dummy_page(struct kernel_context *ctx)
 {
-	char path[CONTEXT_PATH_BYTES];
+	char path[PATH_BYTES];
 	int fd;
 
 	context_path(ctx->serial, path);

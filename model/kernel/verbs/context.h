@@ -7,10 +7,6 @@
 
 #include "kernel_state.h"
 
-/* Path of a context's file in the run folder. */
-#define CONTEXT_PATH_BYTES (MODEL_MAX_PATH + 64)
-void context_path(uint64_t serial, char path[CONTEXT_PATH_BYTES]);
-
 /* The context while its file is open, or NULL. */
 struct kernel_context *context_at(uint32_t context);
 

@@ -56,7 +56,6 @@ static int
 check_qp(uint32_t context, const struct verbs_qp *qp)
 {
 	const struct kernel_context *ctx = context_live(context);
-	const struct kernel_version *version = kernel_version();
 	const struct kernel_limits *limits;
 	int rc;
 
@@ -65,7 +64,7 @@ check_qp(uint32_t context, const struct verbs_qp *qp)
 		return rc;
 	if (ctx == NULL)
 		return -EIO;
-	limits = ctx->is_rnic ? &version->rnic : &version->raw;
+	limits = kernel_version_limits(ctx->is_rnic);
 	rc = object_check(context, OBJECT_PD, qp->pd);
 	if (rc == 0)
 		rc = object_check(context, OBJECT_CQ, qp->send_cq);

@@ -193,9 +193,7 @@ if_nametoindex(const char *name)
 	struct kernel_netdev netdev;
 
 	if ((strncmp(name, "mana", 4) == 0 || strncmp(name, "hv", 2) == 0) &&
-	    attach_machine() &&
-	    (kernel_netdev_by_name(name, &netdev) == 0 ||
-	     netdev_master_find(0, name, &netdev) == 0))
+	    attach_machine() && netdev_find(0, name, &netdev) == 0)
 		return netdev.ifindex;
 	return MODEL_REAL(if_nametoindex)(name);
 }
@@ -243,8 +241,7 @@ if_indextoname(unsigned int ifindex, char name[IF_NAMESIZE])
 	struct kernel_netdev netdev;
 
 	if (ifindex >= KERNEL_IFINDEX_BASE && attach_machine() &&
-	    (kernel_netdev_by_index(ifindex, &netdev) == 0 ||
-	     netdev_master_find(ifindex, NULL, &netdev) == 0))
+	    netdev_find(ifindex, NULL, &netdev) == 0)
 		return strcpy(name, netdev.name);
 	return MODEL_REAL(if_indextoname)(ifindex, name);
 }
