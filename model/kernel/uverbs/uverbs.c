@@ -158,6 +158,7 @@ run_method(const struct uverbs_method *method, struct uverbs_call *call)
 	uint32_t fn, page;
 	int rc = 0;
 
+	call->method = method;
 	if (method->needs_ucontext)
 		rc = kernel_context_doorbell(call->context, &fn, &page);
 	/* Last, because the device may be removed at any moment. */
@@ -227,9 +228,6 @@ kernel_uverbs_ioctl(uint32_t context, void *arg)
 	return rc;
 }
 
-/* Inputs of up to this size are in the attribute itself. */
-#define INLINE_BYTES sizeof(uint64_t)
-
 struct ib_uverbs_attr *
 uverbs_attr(struct uverbs_call *call, uint16_t id)
 {
@@ -255,7 +253,7 @@ uverbs_in(struct uverbs_call *call, uint16_t id, void *buf, size_t size,
 	if (attr->len < min)
 		return -EINVAL;
 	len = attr->len < size ? attr->len : size;
-	if (attr->len <= INLINE_BYTES) {
+	if (attr->len <= UVERBS_INLINE_BYTES) {
 		memcpy(buf, &attr->data, len);
 		return 0;
 	}
@@ -291,7 +289,7 @@ uverbs_driver_in(struct uverbs_call *call, void *buf, size_t size, size_t min)
 	/* ib_copy_from_udata() of the known bytes. */
 	if (attr->len < size)
 		return -EINVAL;
-	if (attr->len > INLINE_BYTES)
+	if (attr->len > UVERBS_INLINE_BYTES)
 		return mem_read(model_self, attr->data, buf, size);
 	memcpy(buf, &attr->data, size);
 	return 0;
@@ -303,7 +301,7 @@ uverbs_number(struct uverbs_call *call, uint16_t id)
 	const struct ib_uverbs_attr *attr = uverbs_attr(call, id);
 	uint64_t value = 0;
 
-	if (attr != NULL && attr->len <= INLINE_BYTES)
+	if (attr != NULL && attr->len <= UVERBS_INLINE_BYTES)
 		memcpy(&value, &attr->data, attr->len);
 	return value;
 }

@@ -18,11 +18,15 @@
 
 #include "verbs_trace.h"
 
+/* Data of up to this size is in the attribute itself. */
+#define UVERBS_INLINE_BYTES sizeof(uint64_t)
+
 /* Those that fit into a page: core/uverbs_ioctl.c refuses longer calls. */
 #define UVERBS_MAX_ATTRS 254
 
 struct uverbs_call {
 	uint32_t context;
+	const struct uverbs_method *method; /* that runs */
 	uint64_t user; /* address of the header in the program */
 	bool is_by_write; /* from write(): check the sizes of the command */
 	uint32_t nb_attrs;
@@ -47,6 +51,17 @@ struct uverbs_attr_spec {
 	uint16_t min_bytes;
 	uint16_t max_bytes; /* of UVERBS_IN; 0: no limit */
 };
+
+/* Rows of a method. The list ends at an optional UVERBS_IN with id 0 and no size: none here. */
+#define SPEC_IN(id, min, max) { id, UVERBS_IN, true, min, max }
+#define SPEC_IN_OPT(id, min, max) { id, UVERBS_IN, false, min, max }
+#define SPEC_OUT(id, min) { id, UVERBS_OUT, true, min, 0 }
+#define SPEC_OUT_OPT(id, min) { id, UVERBS_OUT, false, min, 0 }
+#define SPEC_HANDLE(id) { id, UVERBS_HANDLE, true, 0, 0 }
+#define SPEC_HANDLE_OPT(id) { id, UVERBS_HANDLE, false, 0, 0 }
+#define SPEC_NEW(id) { id, UVERBS_NEW_HANDLE, true, 0, 0 }
+#define SPEC_FD_OPT(id) { id, UVERBS_FD, false, 0, 0 }
+#define SPEC_UHW SPEC_IN_OPT(UVERBS_ATTR_UHW_IN, 0, 0), SPEC_OUT_OPT(UVERBS_ATTR_UHW_OUT, 0)
 
 #define UVERBS_MAX_SPECS 16
 
@@ -111,6 +126,9 @@ int uverbs_get_context(struct uverbs_call *call);
 int uverbs_query_port(struct uverbs_call *call);
 int uverbs_query_device(struct uverbs_call *call);
 int uverbs_query_device_ex(struct uverbs_call *call);
+/* The RDMA device of the call's context; -EIO if it was removed. */
+struct rdma_device;
+int uverbs_device_of(const struct uverbs_call *call, struct rdma_device *device);
 
 /* uverbs_info.c */
 int uverbs_info_handles(struct uverbs_call *call);
@@ -119,7 +137,6 @@ int uverbs_query_gid_entry(struct uverbs_call *call);
 
 /* uverbs_qp.c */
 int uverbs_create_qp(struct uverbs_call *call);
-int uverbs_destroy_qp(struct uverbs_call *call);
 /* Commands modify_qp, extended or not, and modify_wq. */
 int uverbs_modify_qp(struct uverbs_call *call);
 int uverbs_modify_wq(struct uverbs_call *call);

@@ -57,8 +57,7 @@ uverbs_info_handles(struct uverbs_call *call)
 static uint32_t
 nb_gids(const struct rdma_device *device)
 {
-	return device->is_rnic ? kernel_version()->rnic_port.nb_gids_first :
-				 kernel_version()->raw_port.nb_gids_first;
+	return kernel_version_port(device->is_rnic)->nb_gids_first;
 }
 
 /*
@@ -83,14 +82,6 @@ gid_of(const struct rdma_device *device, uint32_t index,
 	return true;
 }
 
-static int
-device_of(struct uverbs_call *call, struct rdma_device *device)
-{
-	int number = kernel_context_number(call->context);
-
-	return number >= 0 && rdma_device_find(number, device) ? 0 : -EIO;
-}
-
 /* ib_uverbs_handler(QUERY_GID_TABLE) */
 int
 uverbs_query_gid_table(struct uverbs_call *call)
@@ -108,7 +99,7 @@ uverbs_query_gid_table(struct uverbs_call *call)
 	if (uverbs_number(call, UVERBS_ATTR_QUERY_GID_TABLE_FLAGS) != 0 ||
 	    size == 0)
 		return -EINVAL;
-	rc = device_of(call, &device);
+	rc = uverbs_device_of(call, &device);
 	if (rc == 0 && gid_of(&device, 0, &entry) && entries->len >= size) {
 		nb = 1;
 		rc = uverbs_out(call, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES,
@@ -136,7 +127,7 @@ uverbs_query_gid_entry(struct uverbs_call *call)
 		     (uint32_t)index);
 	if (uverbs_number(call, UVERBS_ATTR_QUERY_GID_ENTRY_FLAGS) != 0)
 		return -EINVAL;
-	rc = device_of(call, &device);
+	rc = uverbs_device_of(call, &device);
 	if (rc < 0)
 		return rc;
 	if (port != 1 || index >= nb_gids(&device))

@@ -34,6 +34,7 @@ static_assert(offsetof(struct ib_uverbs_create_qp_resp, max_inline_data) -
 struct translation {
 	struct uverbs_call *call;
 	uint64_t answer;
+	uint32_t answer_bytes;
 	bool has_answer; /* false: an extended command without answer */
 	uint32_t nb_attrs;
 	struct ib_uverbs_attr attr[MAX_ATTRS];
@@ -99,6 +100,7 @@ begin(struct translation *t, struct uverbs_call *call, void *cmd,
 	t->call = call;
 	t->has_answer = out != NULL;
 	t->answer = t->has_answer ? out->data : 0;
+	t->answer_bytes = (uint32_t)answer_bytes;
 	t->nb_attrs = 0;
 	rc = uverbs_in_or_zero(call, UVERBS_ATTR_CORE_IN, cmd, cmd_bytes);
 	return rc < 0 ? rc : uverbs_out(call, UVERBS_ATTR_CORE_OUT, &zeros,
@@ -133,13 +135,18 @@ put_word(const struct translation *t, size_t at, uint32_t word)
 					      sizeof(word));
 }
 
-/* The same if it creates an object: its handle is the first attribute. */
+/*
+ * The same if it creates an object: its handle is the first attribute. length: offset of
+ * response_length in the answer; 0: it has none.
+ */
 static int
-run_new(struct translation *t, uint16_t object, uint16_t method, size_t at)
+run_new(struct translation *t, uint16_t object, uint16_t method, size_t handle, size_t length)
 {
 	int rc = run(t, object, method);
 
-	return rc < 0 ? rc : put_word(t, at, (uint32_t)t->attr[0].data);
+	if (rc == 0)
+		rc = put_word(t, handle, (uint32_t)t->attr[0].data);
+	return rc < 0 || length == 0 ? rc : put_word(t, length, t->answer_bytes);
 }
 
 /* ib_uverbs_get_context(): with the asynchronous event file. */
@@ -176,6 +183,20 @@ uverbs_legacy_query_port(struct uverbs_call *call)
 	return run(&t, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT);
 }
 
+static void
+add_cq(struct translation *t, uint32_t nb_cqe, uint64_t user_handle, uint32_t comp_vector,
+       int32_t channel, size_t cqe_in_answer)
+{
+	add_handle(t, UVERBS_ATTR_CREATE_CQ_HANDLE, 0);
+	add_number(t, UVERBS_ATTR_CREATE_CQ_CQE, nb_cqe);
+	add_number(t, UVERBS_ATTR_CREATE_CQ_USER_HANDLE, user_handle);
+	add_number(t, UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, comp_vector);
+	if (channel >= 0)
+		add_handle(t, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL, (uint32_t)channel);
+	add_answer(t, UVERBS_ATTR_CREATE_CQ_RESP_CQE, cqe_in_answer, sizeof(uint32_t));
+	add_driver_data(t);
+}
+
 int
 uverbs_legacy_create_cq(struct uverbs_call *call)
 {
@@ -186,19 +207,10 @@ uverbs_legacy_create_cq(struct uverbs_call *call)
 
 	if (rc < 0)
 		return rc;
-	add_handle(&t, UVERBS_ATTR_CREATE_CQ_HANDLE, 0);
-	add_number(&t, UVERBS_ATTR_CREATE_CQ_CQE, cmd.cqe);
-	add_number(&t, UVERBS_ATTR_CREATE_CQ_USER_HANDLE, cmd.user_handle);
-	add_number(&t, UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, cmd.comp_vector);
-	if (cmd.comp_channel >= 0)
-		add_handle(&t, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL,
-			   (uint32_t)cmd.comp_channel);
-	add_answer(&t, UVERBS_ATTR_CREATE_CQ_RESP_CQE,
-		   offsetof(struct ib_uverbs_create_cq_resp, cqe),
-		   sizeof(uint32_t));
-	add_driver_data(&t);
+	add_cq(&t, cmd.cqe, cmd.user_handle, cmd.comp_vector, cmd.comp_channel,
+	       offsetof(struct ib_uverbs_create_cq_resp, cqe));
 	return run_new(&t, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE,
-		       offsetof(struct ib_uverbs_create_cq_resp, cq_handle));
+		       offsetof(struct ib_uverbs_create_cq_resp, cq_handle), 0);
 }
 
 /* ib_uverbs_ex_create_cq() */
@@ -214,25 +226,12 @@ uverbs_legacy_create_cq_ex(struct uverbs_call *call)
 		return rc;
 	if (cmd.comp_mask != 0 || cmd.reserved != 0)
 		return -EINVAL;
-	add_handle(&t, UVERBS_ATTR_CREATE_CQ_HANDLE, 0);
-	add_number(&t, UVERBS_ATTR_CREATE_CQ_CQE, cmd.cqe);
-	add_number(&t, UVERBS_ATTR_CREATE_CQ_USER_HANDLE, cmd.user_handle);
-	add_number(&t, UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, cmd.comp_vector);
+	add_cq(&t, cmd.cqe, cmd.user_handle, cmd.comp_vector, cmd.comp_channel,
+	       offsetof(struct ib_uverbs_ex_create_cq_resp, base.cqe));
 	add_number(&t, UVERBS_ATTR_CREATE_CQ_FLAGS, cmd.flags);
-	if (cmd.comp_channel >= 0)
-		add_handle(&t, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL,
-			   (uint32_t)cmd.comp_channel);
-	add_answer(&t, UVERBS_ATTR_CREATE_CQ_RESP_CQE,
-		   offsetof(struct ib_uverbs_ex_create_cq_resp, base.cqe),
-		   sizeof(uint32_t));
-	add_driver_data(&t);
-	rc = run_new(&t, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE,
-		     offsetof(struct ib_uverbs_ex_create_cq_resp,
-			      base.cq_handle));
-	return rc < 0 ? rc :
-			put_word(&t, offsetof(struct ib_uverbs_ex_create_cq_resp,
-					      response_length),
-				 sizeof(struct ib_uverbs_ex_create_cq_resp));
+	return run_new(&t, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE,
+		       offsetof(struct ib_uverbs_ex_create_cq_resp, base.cq_handle),
+		       offsetof(struct ib_uverbs_ex_create_cq_resp, response_length));
 }
 
 /* The common start of both forms of the answer. */
@@ -282,7 +281,7 @@ uverbs_legacy_create_qp(struct uverbs_call *call)
 	add_qp_limits(&t, offsetof(struct ib_uverbs_create_qp, max_send_wr));
 	add_qp_answer(&t);
 	return run_new(&t, UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE,
-		       offsetof(struct ib_uverbs_create_qp_resp, qp_handle));
+		       offsetof(struct ib_uverbs_create_qp_resp, qp_handle), 0);
 }
 
 int
@@ -313,11 +312,9 @@ uverbs_legacy_create_qp_ex(struct uverbs_call *call)
 	add_number(&t, UVERBS_ATTR_CREATE_QP_FLAGS, cmd.create_flags);
 	add_qp_limits(&t, offsetof(struct ib_uverbs_ex_create_qp, max_send_wr));
 	add_qp_answer(&t);
-	rc = run_new(&t, UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE,
-		     offsetof(struct ib_uverbs_create_qp_resp, qp_handle));
-	return rc < 0 ? rc :
-			put_word(&t, offsetof(struct ib_uverbs_ex_create_qp_resp, response_length),
-				 sizeof(struct ib_uverbs_ex_create_qp_resp));
+	return run_new(&t, UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE,
+		       offsetof(struct ib_uverbs_create_qp_resp, qp_handle),
+		       offsetof(struct ib_uverbs_ex_create_qp_resp, response_length));
 }
 
 int
@@ -349,11 +346,9 @@ uverbs_legacy_create_wq(struct uverbs_call *call)
 		   offsetof(struct ib_uverbs_ex_create_wq_resp, wqn),
 		   sizeof(uint32_t));
 	add_driver_data(&t);
-	rc = run_new(&t, UVERBS_OBJECT_WQ, UVERBS_METHOD_WQ_CREATE,
-		     offsetof(struct ib_uverbs_ex_create_wq_resp, wq_handle));
-	return rc < 0 ? rc :
-			put_word(&t, offsetof(struct ib_uverbs_ex_create_wq_resp, response_length),
-				 sizeof(struct ib_uverbs_ex_create_wq_resp));
+	return run_new(&t, UVERBS_OBJECT_WQ, UVERBS_METHOD_WQ_CREATE,
+		       offsetof(struct ib_uverbs_ex_create_wq_resp, wq_handle),
+		       offsetof(struct ib_uverbs_ex_create_wq_resp, response_length));
 }
 
 #define EX(cmd) (IB_USER_VERBS_CMD_FLAG_EXTENDED | (cmd))

@@ -152,46 +152,33 @@ wq_create(struct uverbs_call *call)
 	return rc;
 }
 
+/* Objects whose destruction has no results. */
+static const struct {
+	enum object_kind kind;
+	const char *call, *name;
+	int (*destroy)(uint32_t context, uint32_t handle);
+} plain_objects[] = {
+	[UVERBS_OBJECT_PD] = { OBJECT_PD, "dealloc_pd", "pd", verbs_dealloc_pd },
+	[UVERBS_OBJECT_MR] = { OBJECT_MR, "dereg_mr", "mr", verbs_dereg_mr },
+	[UVERBS_OBJECT_WQ] = { OBJECT_WQ, "destroy_wq", "wq", verbs_destroy_wq },
+	[UVERBS_OBJECT_QP] = { OBJECT_QP, "destroy_qp", "qp", verbs_destroy_qp },
+	[UVERBS_OBJECT_RWQ_IND_TBL] = { OBJECT_IND, "destroy_ind", "ind", verbs_destroy_ind },
+};
+
+/* The method's first attribute is the handle; the second, if there is one, the answer. */
 static int
-wq_destroy(struct uverbs_call *call)
+destroy(struct uverbs_call *call)
 {
-	uint32_t wq = uverbs_handle(call, UVERBS_ATTR_DESTROY_WQ_HANDLE);
+	const struct uverbs_method *method = call->method;
+	const uint32_t handle = uverbs_handle(call, method->spec[0].id);
 	int rc;
 
-	uverbs_begin(call, "destroy_wq", " wq=%u", uverbs_object(call, WQ, wq));
-	rc = verbs_destroy_wq(call->context, wq);
-	if (rc < 0)
-		return rc;
-	return uverbs_out_u32(call, UVERBS_ATTR_DESTROY_WQ_RESP, 0);
-}
-
-static int
-pd_destroy(struct uverbs_call *call)
-{
-	uint32_t pd = uverbs_handle(call, UVERBS_ATTR_DESTROY_PD_HANDLE);
-
-	uverbs_begin(call, "dealloc_pd", " pd=%u", uverbs_object(call, PD, pd));
-	return verbs_dealloc_pd(call->context, pd);
-}
-
-static int
-mr_destroy(struct uverbs_call *call)
-{
-	uint32_t mr = uverbs_handle(call, UVERBS_ATTR_DESTROY_MR_HANDLE);
-
-	uverbs_begin(call, "dereg_mr", " mr=%u", uverbs_object(call, MR, mr));
-	return verbs_dereg_mr(call->context, mr);
-}
-
-static int
-ind_destroy(struct uverbs_call *call)
-{
-	uint32_t ind =
-		uverbs_handle(call, UVERBS_ATTR_DESTROY_RWQ_IND_TBL_HANDLE);
-
-	uverbs_begin(call, "destroy_ind", " ind=%u",
-		     uverbs_object(call, IND, ind));
-	return verbs_destroy_ind(call->context, ind);
+	uverbs_begin(call, plain_objects[method->object].call, " %s=%u",
+		     plain_objects[method->object].name,
+		     verbs_number(call->context, plain_objects[method->object].kind, handle));
+	rc = plain_objects[method->object].destroy(call->context, handle);
+	return rc < 0 || method->spec[1].type != UVERBS_OUT ? rc :
+		       uverbs_out_u32(call, method->spec[1].id, 0);
 }
 
 static int
@@ -207,76 +194,65 @@ async_alloc(struct uverbs_call *call)
 	return 0;
 }
 
-#define IN(id, bytes) { id, UVERBS_IN, true, bytes, bytes }
-#define IN_OPT(id, min, max) { id, UVERBS_IN, false, min, max }
-#define OUT(id, bytes) { id, UVERBS_OUT, true, bytes, 0 }
-#define OUT_OPT(id, min) { id, UVERBS_OUT, false, min, 0 }
-#define HANDLE(id) { id, UVERBS_HANDLE, true, 0, 0 }
-#define HANDLE_OPT(id) { id, UVERBS_HANDLE, false, 0, 0 }
-#define NEW(id) { id, UVERBS_NEW_HANDLE, true, 0, 0 }
-#define FD_OPT(id) { id, UVERBS_FD, false, 0, 0 }
-#define UHW IN_OPT(UVERBS_ATTR_UHW_IN, 0, 0), OUT_OPT(UVERBS_ATTR_UHW_OUT, 0)
-/* The list ends at an optional UVERBS_IN with id 0 and no size: none here. */
 const struct uverbs_method uverbs_object_methods[] = {
 	{ UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE, true, cq_create, {
-		NEW(UVERBS_ATTR_CREATE_CQ_HANDLE),
-		IN(UVERBS_ATTR_CREATE_CQ_CQE, 4),
-		IN(UVERBS_ATTR_CREATE_CQ_USER_HANDLE, 8),
-		FD_OPT(UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL),
-		IN(UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, 4),
-		IN_OPT(UVERBS_ATTR_CREATE_CQ_FLAGS, 4, 8),
-		OUT(UVERBS_ATTR_CREATE_CQ_RESP_CQE, 4),
-		FD_OPT(UVERBS_ATTR_CREATE_CQ_EVENT_FD),
-		UHW } },
+		SPEC_NEW(UVERBS_ATTR_CREATE_CQ_HANDLE),
+		SPEC_IN(UVERBS_ATTR_CREATE_CQ_CQE, 4, 4),
+		SPEC_IN(UVERBS_ATTR_CREATE_CQ_USER_HANDLE, 8, 8),
+		SPEC_FD_OPT(UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL),
+		SPEC_IN(UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, 4, 4),
+		SPEC_IN_OPT(UVERBS_ATTR_CREATE_CQ_FLAGS, 4, 8),
+		SPEC_OUT(UVERBS_ATTR_CREATE_CQ_RESP_CQE, 4),
+		SPEC_FD_OPT(UVERBS_ATTR_CREATE_CQ_EVENT_FD),
+		SPEC_UHW } },
 	{ UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, true, cq_destroy, {
-		HANDLE(UVERBS_ATTR_DESTROY_CQ_HANDLE),
-		OUT(UVERBS_ATTR_DESTROY_CQ_RESP, 8) }, true },
+		SPEC_HANDLE(UVERBS_ATTR_DESTROY_CQ_HANDLE),
+		SPEC_OUT(UVERBS_ATTR_DESTROY_CQ_RESP, 8) }, true },
 	{ UVERBS_OBJECT_WQ, UVERBS_METHOD_WQ_CREATE, true, wq_create, {
-		NEW(UVERBS_ATTR_CREATE_WQ_HANDLE),
-		HANDLE(UVERBS_ATTR_CREATE_WQ_PD_HANDLE),
-		HANDLE(UVERBS_ATTR_CREATE_WQ_CQ_HANDLE),
-		IN(UVERBS_ATTR_CREATE_WQ_USER_HANDLE, 8),
-		IN(UVERBS_ATTR_CREATE_WQ_TYPE, 8),
-		FD_OPT(UVERBS_ATTR_CREATE_WQ_EVENT_FD),
-		IN(UVERBS_ATTR_CREATE_WQ_MAX_WR, 4),
-		IN(UVERBS_ATTR_CREATE_WQ_MAX_SGE, 4),
-		{ UVERBS_ATTR_CREATE_WQ_FLAGS, UVERBS_IN, true, 4, 8 },
-		OUT(UVERBS_ATTR_CREATE_WQ_RESP_MAX_WR, 4),
-		OUT(UVERBS_ATTR_CREATE_WQ_RESP_MAX_SGE, 4),
-		OUT_OPT(UVERBS_ATTR_CREATE_WQ_RESP_WQ_NUM, 4),
-		UHW } },
-	{ UVERBS_OBJECT_WQ, UVERBS_METHOD_WQ_DESTROY, true, wq_destroy, {
-		HANDLE(UVERBS_ATTR_DESTROY_WQ_HANDLE),
-		OUT(UVERBS_ATTR_DESTROY_WQ_RESP, 4) }, true },
+		SPEC_NEW(UVERBS_ATTR_CREATE_WQ_HANDLE),
+		SPEC_HANDLE(UVERBS_ATTR_CREATE_WQ_PD_HANDLE),
+		SPEC_HANDLE(UVERBS_ATTR_CREATE_WQ_CQ_HANDLE),
+		SPEC_IN(UVERBS_ATTR_CREATE_WQ_USER_HANDLE, 8, 8),
+		SPEC_IN(UVERBS_ATTR_CREATE_WQ_TYPE, 8, 8),
+		SPEC_FD_OPT(UVERBS_ATTR_CREATE_WQ_EVENT_FD),
+		SPEC_IN(UVERBS_ATTR_CREATE_WQ_MAX_WR, 4, 4),
+		SPEC_IN(UVERBS_ATTR_CREATE_WQ_MAX_SGE, 4, 4),
+		SPEC_IN(UVERBS_ATTR_CREATE_WQ_FLAGS, 4, 8),
+		SPEC_OUT(UVERBS_ATTR_CREATE_WQ_RESP_MAX_WR, 4),
+		SPEC_OUT(UVERBS_ATTR_CREATE_WQ_RESP_MAX_SGE, 4),
+		SPEC_OUT_OPT(UVERBS_ATTR_CREATE_WQ_RESP_WQ_NUM, 4),
+		SPEC_UHW } },
+	{ UVERBS_OBJECT_WQ, UVERBS_METHOD_WQ_DESTROY, true, destroy, {
+		SPEC_HANDLE(UVERBS_ATTR_DESTROY_WQ_HANDLE),
+		SPEC_OUT(UVERBS_ATTR_DESTROY_WQ_RESP, 4) }, true },
 	{ UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, true,
 	  uverbs_create_qp, {
-		NEW(UVERBS_ATTR_CREATE_QP_HANDLE),
-		HANDLE_OPT(UVERBS_ATTR_CREATE_QP_PD_HANDLE),
-		HANDLE_OPT(UVERBS_ATTR_CREATE_QP_SRQ_HANDLE),
-		HANDLE_OPT(UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE),
-		HANDLE_OPT(UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE),
-		HANDLE_OPT(UVERBS_ATTR_CREATE_QP_IND_TABLE_HANDLE),
-		IN(UVERBS_ATTR_CREATE_QP_USER_HANDLE, 8),
-		IN(UVERBS_ATTR_CREATE_QP_CAP, sizeof(struct ib_uverbs_qp_cap)),
-		{ UVERBS_ATTR_CREATE_QP_TYPE, UVERBS_IN, true, 4, 8 },
-		IN_OPT(UVERBS_ATTR_CREATE_QP_FLAGS, 4, 8),
-		IN_OPT(UVERBS_ATTR_CREATE_QP_SOURCE_QPN, 4, 4),
-		FD_OPT(UVERBS_ATTR_CREATE_QP_EVENT_FD),
-		OUT(UVERBS_ATTR_CREATE_QP_RESP_CAP,
+		SPEC_NEW(UVERBS_ATTR_CREATE_QP_HANDLE),
+		SPEC_HANDLE_OPT(UVERBS_ATTR_CREATE_QP_PD_HANDLE),
+		SPEC_HANDLE_OPT(UVERBS_ATTR_CREATE_QP_SRQ_HANDLE),
+		SPEC_HANDLE_OPT(UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE),
+		SPEC_HANDLE_OPT(UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE),
+		SPEC_HANDLE_OPT(UVERBS_ATTR_CREATE_QP_IND_TABLE_HANDLE),
+		SPEC_IN(UVERBS_ATTR_CREATE_QP_USER_HANDLE, 8, 8),
+		SPEC_IN(UVERBS_ATTR_CREATE_QP_CAP, sizeof(struct ib_uverbs_qp_cap),
+			sizeof(struct ib_uverbs_qp_cap)),
+		SPEC_IN(UVERBS_ATTR_CREATE_QP_TYPE, 4, 8),
+		SPEC_IN_OPT(UVERBS_ATTR_CREATE_QP_FLAGS, 4, 8),
+		SPEC_IN_OPT(UVERBS_ATTR_CREATE_QP_SOURCE_QPN, 4, 4),
+		SPEC_FD_OPT(UVERBS_ATTR_CREATE_QP_EVENT_FD),
+		SPEC_OUT(UVERBS_ATTR_CREATE_QP_RESP_CAP,
 		    sizeof(struct ib_uverbs_qp_cap)),
-		OUT(UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, 4),
-		UHW } },
-	{ UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, true,
-	  uverbs_destroy_qp, {
-		HANDLE(UVERBS_ATTR_DESTROY_QP_HANDLE),
-		OUT(UVERBS_ATTR_DESTROY_QP_RESP, 4) }, true },
-	{ UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, true, pd_destroy, {
-		HANDLE(UVERBS_ATTR_DESTROY_PD_HANDLE) }, true },
-	{ UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, true, mr_destroy, {
-		HANDLE(UVERBS_ATTR_DESTROY_MR_HANDLE) }, true },
-	{ UVERBS_OBJECT_RWQ_IND_TBL, UVERBS_METHOD_RWQ_IND_TBL_DESTROY, true,
-	  ind_destroy, {
-		HANDLE(UVERBS_ATTR_DESTROY_RWQ_IND_TBL_HANDLE) }, true },
+		SPEC_OUT(UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, 4),
+		SPEC_UHW } },
+	{ UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, true, destroy, {
+		SPEC_HANDLE(UVERBS_ATTR_DESTROY_QP_HANDLE),
+		SPEC_OUT(UVERBS_ATTR_DESTROY_QP_RESP, 4) }, true },
+	{ UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, true, destroy, {
+		SPEC_HANDLE(UVERBS_ATTR_DESTROY_PD_HANDLE) }, true },
+	{ UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, true, destroy, {
+		SPEC_HANDLE(UVERBS_ATTR_DESTROY_MR_HANDLE) }, true },
+	{ UVERBS_OBJECT_RWQ_IND_TBL, UVERBS_METHOD_RWQ_IND_TBL_DESTROY, true, destroy, {
+		SPEC_HANDLE(UVERBS_ATTR_DESTROY_RWQ_IND_TBL_HANDLE) }, true },
 	{ UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC, true,
 	  async_alloc, {
 		{ UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, UVERBS_NEW_FD,
@@ -342,18 +318,17 @@ reg_mr(struct uverbs_call *call)
 
 const struct uverbs_method uverbs_newer_methods[] = {
 	{ UVERBS_OBJECT_MR, METHOD_REG_MR, true, reg_mr, {
-		{ REG_MR_HANDLE, UVERBS_NEW_HANDLE, true, 0, 0 },
-		{ REG_MR_PD_HANDLE, UVERBS_HANDLE, true, 0, 0 },
-		{ REG_MR_DMA_HANDLE, UVERBS_HANDLE, false, 0, 0 },
-		{ REG_MR_IOVA, UVERBS_IN, true, 8, 8 },
-		{ REG_MR_ADDR, UVERBS_IN, false, 8, 8 },
-		{ REG_MR_LENGTH, UVERBS_IN, true, 8, 8 },
-		{ REG_MR_ACCESS_FLAGS, UVERBS_IN, true, 4, 8 },
-		{ REG_MR_FD, UVERBS_FD, false, 0, 0 },
-		{ REG_MR_FD_OFFSET, UVERBS_IN, false, 8, 8 },
-		{ REG_MR_RESP_LKEY, UVERBS_OUT, true, 4, 0 },
-		{ REG_MR_RESP_RKEY, UVERBS_OUT, true, 4, 0 },
-		{ UVERBS_ATTR_UHW_IN, UVERBS_IN, false, 0, 0 },
-		{ UVERBS_ATTR_UHW_OUT, UVERBS_OUT, false, 0, 0 } } },
+		SPEC_NEW(REG_MR_HANDLE),
+		SPEC_HANDLE(REG_MR_PD_HANDLE),
+		SPEC_HANDLE_OPT(REG_MR_DMA_HANDLE),
+		SPEC_IN(REG_MR_IOVA, 8, 8),
+		SPEC_IN_OPT(REG_MR_ADDR, 8, 8),
+		SPEC_IN(REG_MR_LENGTH, 8, 8),
+		SPEC_IN(REG_MR_ACCESS_FLAGS, 4, 8),
+		SPEC_FD_OPT(REG_MR_FD),
+		SPEC_IN_OPT(REG_MR_FD_OFFSET, 8, 8),
+		SPEC_OUT(REG_MR_RESP_LKEY, 4),
+		SPEC_OUT(REG_MR_RESP_RKEY, 4),
+		SPEC_UHW } },
 	{ .run = NULL },
 };

@@ -152,19 +152,6 @@ uverbs_create_qp(struct uverbs_call *call)
 	return qp_answer(call, result.handle, &resp, sizeof(resp));
 }
 
-int
-uverbs_destroy_qp(struct uverbs_call *call)
-{
-	uint32_t qp = uverbs_handle(call, UVERBS_ATTR_DESTROY_QP_HANDLE);
-	int rc;
-
-	uverbs_begin(call, "destroy_qp", " qp=%u", uverbs_object(call, QP, qp));
-	rc = verbs_destroy_qp(call->context, qp);
-	if (rc < 0)
-		return rc;
-	return uverbs_out_u32(call, UVERBS_ATTR_DESTROY_QP_RESP, 0);
-}
-
 /* Checks of core/uverbs_cmd.c modify_qp(); mana_ib modifies no raw QP. */
 int
 uverbs_modify_qp(struct uverbs_call *call)

@@ -39,19 +39,12 @@ uverbs_get_context(struct uverbs_call *call)
 			   &core_support, sizeof(core_support));
 }
 
-/* The RDMA device of a context; -EIO if it was removed. */
-static int
-device_of(uint32_t context, struct rdma_device *device)
+int
+uverbs_device_of(const struct uverbs_call *call, struct rdma_device *device)
 {
-	int number = kernel_context_number(context);
+	int number = kernel_context_number(call->context);
 
 	return number >= 0 && rdma_device_find(number, device) ? 0 : -EIO;
-}
-
-static const struct kernel_limits *
-limits_of(const struct rdma_device *device)
-{
-	return device->is_rnic ? &kernel_version()->rnic : &kernel_version()->raw;
 }
 
 static int
@@ -116,7 +109,7 @@ uverbs_query_port(struct uverbs_call *call)
 	uverbs_begin(call, "query_port", " port=%u", (uint32_t)port);
 	rc = count_query(FAULT_query_port);
 	if (rc == 0)
-		rc = device_of(call->context, &device);
+		rc = uverbs_device_of(call, &device);
 	if (rc < 0)
 		return rc;
 	if (port == 0 || port > device.nb_ports)
@@ -126,8 +119,8 @@ uverbs_query_port(struct uverbs_call *call)
 		    (state->carrier || !version->carrier_is_link);
 
 	memset(&resp, 0, sizeof(resp));
-	fill_port(device.is_rnic ? &version->rnic_port : &version->raw_port,
-		  state, port == 1, is_active, &resp.legacy_resp);
+	fill_port(kernel_version_port(device.is_rnic), state, port == 1, is_active,
+		  &resp.legacy_resp);
 	return uverbs_out(call, UVERBS_ATTR_QUERY_PORT_RESP, &resp,
 			  sizeof(resp));
 }
@@ -135,9 +128,10 @@ uverbs_query_port(struct uverbs_call *call)
 /* mana_ib_query_device(); the rest is 0. */
 static void
 fill_device(const struct rdma_device *device,
-	    const struct kernel_limits *limits,
 	    struct ib_uverbs_query_device_resp *resp)
 {
+	const struct kernel_limits *limits = kernel_version_limits(device->is_rnic);
+
 	memset(resp, 0, sizeof(*resp));
 	memcpy(&resp->node_guid, device->node_guid, sizeof(resp->node_guid));
 	resp->max_mr_size = UINT64_MAX; /* MANA_IB_MAX_MR_SIZE */
@@ -169,10 +163,10 @@ uverbs_query_device(struct uverbs_call *call)
 	uverbs_begin(call, "query_device", "%s", "");
 	rc = count_query(FAULT_query_device);
 	if (rc == 0)
-		rc = device_of(call->context, &device);
+		rc = uverbs_device_of(call, &device);
 	if (rc < 0)
 		return rc;
-	fill_device(&device, limits_of(&device), &resp);
+	fill_device(&device, &resp);
 	return uverbs_out(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 }
 
@@ -189,7 +183,7 @@ uverbs_query_device_ex(struct uverbs_call *call)
 	uverbs_begin(call, "query_device", "%s", "");
 	rc = count_query(FAULT_query_device);
 	if (rc == 0)
-		rc = device_of(call->context, &device);
+		rc = uverbs_device_of(call, &device);
 	if (rc < 0)
 		return rc;
 	rc = uverbs_in_or_zero(call, UVERBS_ATTR_CORE_IN, &cmd, sizeof(cmd));
@@ -199,13 +193,13 @@ uverbs_query_device_ex(struct uverbs_call *call)
 		return -EINVAL;
 
 	memset(&resp, 0, sizeof(resp));
-	fill_device(&device, limits_of(&device), &resp.base);
+	fill_device(&device, &resp.base);
 	out = uverbs_attr(call, UVERBS_ATTR_CORE_OUT);
 	if (out == NULL)
 		return 0;
 	resp.response_length = out->len < sizeof(resp) ? out->len :
 							 sizeof(resp);
 	resp.device_cap_flags_ex = resp.base.device_cap_flags;
-	resp.raw_packet_caps = limits_of(&device)->raw_packet_caps;
+	resp.raw_packet_caps = kernel_version_limits(device.is_rnic)->raw_packet_caps;
 	return uverbs_out(call, UVERBS_ATTR_CORE_OUT, &resp, sizeof(resp));
 }

@@ -19,9 +19,6 @@
 #include "segment.h"
 #include "uverbs.h"
 
-/* Data of up to this size is in the attribute itself. */
-#define INLINE_BYTES sizeof(uint64_t)
-
 /*
  * A header counts words, but an attribute has 16 bits for its size in bytes. No
  * command or driver data is that long; bytes beyond must only be 0.
@@ -52,7 +49,7 @@ add_in(struct uverbs_call *call, uint16_t id, uint64_t from, size_t nb_bytes)
 	struct ib_uverbs_attr *attr = &call->attr[call->nb_attrs];
 
 	add(call, id, from, nb_bytes);
-	return nb_bytes == 0 || nb_bytes > INLINE_BYTES ? 0 :
+	return nb_bytes == 0 || nb_bytes > UVERBS_INLINE_BYTES ? 0 :
 		       mem_read(model_self, from, &attr->data, nb_bytes);
 }
 
