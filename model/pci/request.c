@@ -32,6 +32,22 @@ request_refuse(const struct request *r, enum violation violation,
 	return STATUS_REFUSED;
 }
 
+uint32_t
+request_refuse_handle(const struct request *r, const char *name, uint64_t handle,
+		      const char *wanted)
+{
+	return request_refuse(r, VIOLATION_request_handle,
+			      "got %s 0x%" PRIx64 ", want %s", name, handle,
+			      wanted);
+}
+
+uint32_t
+request_unsupported(struct request *r)
+{
+	(void)r;
+	return STATUS_UNSUPPORTED;
+}
+
 static const struct request_kind *
 find_in(const struct request_kind *kinds, uint32_t nb, uint32_t code)
 {
@@ -43,8 +59,8 @@ find_in(const struct request_kind *kinds, uint32_t nb, uint32_t code)
 	return NULL;
 }
 
-static const struct request_kind *
-find(uint32_t code)
+const struct request_kind *
+request_kind(uint32_t code)
 {
 	const struct request_kind *kind = find_in(gdma_requests,
 						  nb_gdma_requests, code);
@@ -152,7 +168,7 @@ request_answer(uint32_t fn, uint8_t *message, uint32_t nb_bytes, uint8_t *answer
 	memset(answer, 0, HWC_MAX_MESSAGE_BYTES);
 	memcpy(&r.hdr, message, sizeof(r.hdr));
 	r.answer_version = r.hdr.resp.msg_version;
-	kind = find(r.hdr.req.msg_type);
+	kind = request_kind(r.hdr.req.msg_type);
 	if (!header_is_valid(&r)) {
 		status = request_refuse(
 			&r, VIOLATION_request_header,
@@ -184,21 +200,38 @@ request_answer(uint32_t fn, uint8_t *message, uint32_t nb_bytes, uint8_t *answer
 	return answer_bytes;
 }
 
+struct region *
+request_region(const struct request *r, uint64_t handle)
+{
+	struct region *region = region_find(&r->a->regions, handle);
+
+	if (region == NULL)
+		request_refuse_handle(r, "region", handle,
+				      "a DMA region that exists");
+	return region;
+}
+
+struct region *
+request_free_region(const struct request *r, uint64_t handle)
+{
+	struct region *region = request_region(r, handle);
+
+	if (region == NULL || (!region->is_used && region_is_complete(region)))
+		return region;
+	request_refuse(
+		r, VIOLATION_request_state,
+		"got a DMA region that is in use or lacks pages, want a free and complete one");
+	return NULL;
+}
+
 uint32_t
 request_ring(const struct request *r, uint64_t handle, uint32_t nb_bytes,
 	     struct card_memory *ring)
 {
-	const struct region *region = region_find(&r->a->regions, handle);
+	const struct region *region = request_free_region(r, handle);
 
 	if (region == NULL)
-		return request_refuse(r, VIOLATION_request_handle,
-				      "got region 0x%" PRIx64
-				      ", want a DMA region that exists",
-				      handle);
-	if (region->is_used || !region_is_complete(region))
-		return request_refuse(
-			r, VIOLATION_request_state,
-			"got a DMA region that is in use or lacks pages, want a free and complete one");
+		return STATUS_REFUSED;
 	/* Linux ib/main.c mana_ib_create_zero_offset_dma_region(). */
 	if (region->offset != 0 || nb_bytes > region->nb_bytes ||
 	    nb_bytes > REQUEST_MAX_RING_BYTES ||
@@ -220,6 +253,17 @@ void
 request_region_use(const struct request *r, uint64_t handle)
 {
 	region_find(&r->a->regions, handle)->is_used = true;
+}
+
+struct eq *
+request_eq(const struct request *r, uint32_t id)
+{
+	struct eq *eq = adapter_eq(r->a, id);
+
+	if (eq == NULL)
+		request_refuse(r, VIOLATION_request_handle,
+			       "got EQ %u, want one that exists", id);
+	return eq;
 }
 
 uint32_t

@@ -43,6 +43,10 @@ struct request_kind {
 extern const struct request_kind gdma_requests[], mana_requests[],
 	rnic_requests[];
 extern const uint32_t nb_gdma_requests, nb_mana_requests, nb_rnic_requests;
+/* NULL if there is no such request. */
+const struct request_kind *request_kind(uint32_t code);
+/* The handler of those that the adapter knows, and does not have. */
+request_handler request_unsupported;
 
 /*
  * Answer a request of nb_bytes (at least its header). Returns the size of the
@@ -56,6 +60,9 @@ uint32_t request_answer(uint32_t fn, uint8_t *message, uint32_t nb_bytes,
 uint32_t request_refuse(const struct request *r, enum violation violation,
 			const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* The same for the handle of something, which should be what is wanted. */
+uint32_t request_refuse_handle(const struct request *r, const char *name,
+			       uint64_t handle, const char *wanted);
 
 /*
  * Handles in requests: their kind and an id, so that a handle of another kind is
@@ -91,6 +98,10 @@ handle_id(enum handle_kind kind, uint64_t handle)
  */
 #define REQUEST_MAX_RING_BYTES (16u << 20)
 
+/* The region of a handle; NULL, and a violation, if there is none. */
+struct region *request_region(const struct request *r, uint64_t handle);
+/* The same; one that is used or lacks pages is a violation, too. */
+struct region *request_free_region(const struct request *r, uint64_t handle);
 /*
  * A ring of nb_bytes for a new queue, in a complete and unused region. A
  * violation if it is not; STATUS_OK otherwise.
@@ -99,6 +110,9 @@ uint32_t request_ring(const struct request *r, uint64_t region,
 		      uint32_t nb_bytes, struct card_memory *ring);
 /* A queue or memory key has the region now. */
 void request_region_use(const struct request *r, uint64_t region);
+
+/* NULL, and a violation, if there is no such EQ. */
+struct eq *request_eq(const struct request *r, uint32_t id);
 
 /* The PD of a handle of GDMA_CREATE_PD; UINT32_MAX if there is none. */
 uint32_t request_pd_of(const struct request *r, uint64_t handle);

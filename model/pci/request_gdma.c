@@ -14,13 +14,6 @@
 #define PROTOCOL_VERSION   1u
 #define DEFAULT_TIMEOUT_MS 30000u
 
-static uint32_t
-unsupported(struct request *r)
-{
-	(void)r;
-	return STATUS_UNSUPPORTED;
-}
-
 /* Append the guest's text, up to its NUL, as printable ASCII. */
 static void
 append_text(char text[PCI_DRIVER_BYTES], const uint8_t *bytes, size_t nb_bytes)
@@ -110,17 +103,21 @@ list_devices(struct request *r)
 	return STATUS_OK;
 }
 
-/* The device of a request to register or use it; NULL if there is none. */
+/* The device of a request to register or use it; NULL, and a violation. */
 static struct adapter_device *
 device_of(const struct request *r)
 {
 	const uint32_t type = r->hdr.dev_id.type;
 
-	if (r->hdr.dev_id.instance != ADAPTER_DEVICE_INSTANCE ||
-	    !(type == DEVICE_MANA ||
-	      (type == DEVICE_RNIC && segment_config()->rnic)))
-		return NULL;
-	return &r->a->devices[type];
+	if (r->hdr.dev_id.instance == ADAPTER_DEVICE_INSTANCE &&
+	    (type == DEVICE_MANA ||
+	     (type == DEVICE_RNIC && segment_config()->rnic)))
+		return &r->a->devices[type];
+	request_refuse(
+		r, VIOLATION_request_device,
+		"got device type %u, instance %u, want 2 or, with --rnic, 3, instance 1",
+		type, r->hdr.dev_id.instance);
+	return NULL;
 }
 
 static void
@@ -141,10 +138,7 @@ register_device(struct request *r)
 	struct adapter_device *device = device_of(r);
 
 	if (device == NULL)
-		return request_refuse(
-			r, VIOLATION_request_device,
-			"got device type %u, instance %u, want 2 or, with --rnic, 3, instance 1",
-			r->hdr.dev_id.type, r->hdr.dev_id.instance);
+		return STATUS_REFUSED;
 	if (device->is_registered)
 		return request_refuse(
 			r, VIOLATION_request_state,
@@ -185,10 +179,7 @@ deregister_device(struct request *r)
 	struct adapter_device *device = device_of(r);
 
 	if (device == NULL)
-		return request_refuse(
-			r, VIOLATION_request_device,
-			"got device type %u, instance %u, want 2 or, with --rnic, 3, instance 1",
-			r->hdr.dev_id.type, r->hdr.dev_id.instance);
+		return STATUS_REFUSED;
 	if (!device->is_registered || adapter_pd_is_used(r->fn, device->pdn) ||
 	    adapter_page_is_used(r->fn, device->page) ||
 	    (r->hdr.dev_id.type == DEVICE_RNIC && r->a->has_rnic_adapter))
@@ -201,20 +192,13 @@ deregister_device(struct request *r)
 }
 
 static uint32_t
-refuse_eq(const struct request *r, uint32_t id)
-{
-	return request_refuse(r, VIOLATION_request_handle,
-			      "got EQ %u, want one that exists", id);
-}
-
-static uint32_t
 generate_test_eqe(struct request *r)
 {
 	const struct test_eqe_request *req = (const void *)r->bytes;
-	struct eq *eq = adapter_eq(r->a, req->queue_index);
+	struct eq *eq = request_eq(r, req->queue_index);
 
 	if (eq == NULL)
-		return refuse_eq(r, req->queue_index);
+		return STATUS_REFUSED;
 	eq_post(eq, EQE_TEST, 0);
 	return STATUS_OK;
 }
@@ -224,10 +208,10 @@ static uint32_t
 generate_reset_eqe(struct request *r)
 {
 	const struct reset_eqe_request *req = (const void *)r->bytes;
-	struct eq *eq = adapter_eq(r->a, req->queue_index);
+	struct eq *eq = request_eq(r, req->queue_index);
 
 	if (eq == NULL)
-		return refuse_eq(r, req->queue_index);
+		return STATUS_REFUSED;
 	eq_post(eq, EQE_HWC_RESET_REQUEST, req->data);
 	return STATUS_OK;
 }
@@ -237,10 +221,10 @@ static uint32_t
 change_msix(struct request *r)
 {
 	const struct change_msix_request *req = (const void *)r->bytes;
-	struct eq *eq = adapter_eq(r->a, req->queue_index);
+	struct eq *eq = request_eq(r, req->queue_index);
 
 	if (eq == NULL)
-		return refuse_eq(r, req->queue_index);
+		return STATUS_REFUSED;
 	if (req->msix >= MSIX_NB_VECTORS)
 		return request_refuse(r, VIOLATION_request_field,
 				      "got vector %u, want less than %u",
@@ -255,10 +239,7 @@ check_eq(const struct request *r, const struct create_queue_request *req)
 	const struct adapter_device *device = device_of(r);
 
 	if (device == NULL)
-		return request_refuse(
-			r, VIOLATION_request_device,
-			"got device type %u, instance %u, want 2 or, with --rnic, 3, instance 1",
-			r->hdr.dev_id.type, r->hdr.dev_id.instance);
+		return STATUS_REFUSED;
 	if (!device->is_registered)
 		return request_refuse(
 			r, VIOLATION_request_state,
@@ -474,14 +455,10 @@ static uint32_t
 region_add(struct request *r)
 {
 	const struct add_pages_request *req = (const void *)r->bytes;
-	struct region *region = region_find(&r->a->regions,
-					    req->dma_region_handle);
+	struct region *region = request_region(r, req->dma_region_handle);
 
 	if (region == NULL)
-		return request_refuse(r, VIOLATION_request_handle,
-				      "got region 0x%" PRIx64
-				      ", want a DMA region that exists",
-				      (uint64_t)req->dma_region_handle);
+		return STATUS_REFUSED;
 	return add_pages(r, region, sizeof(*req), req->page_addr_list_len);
 }
 
@@ -489,13 +466,10 @@ static uint32_t
 destroy_region(struct request *r)
 {
 	const struct handle_request *req = (const void *)r->bytes;
-	const struct region *region = region_find(&r->a->regions, req->handle);
+	const struct region *region = request_region(r, req->handle);
 
 	if (region == NULL)
-		return request_refuse(r, VIOLATION_request_handle,
-				      "got region 0x%" PRIx64
-				      ", want a DMA region that exists",
-				      (uint64_t)req->handle);
+		return STATUS_REFUSED;
 	/* It belongs to a queue or key, which destroys it. */
 	if (region->is_used)
 		return request_refuse(
@@ -545,10 +519,8 @@ destroy_pd(struct request *r)
 	const uint32_t pdn = request_pd_of(r, req->handle);
 
 	if (pdn == UINT32_MAX)
-		return request_refuse(r, VIOLATION_request_handle,
-				      "got PD 0x%" PRIx64
-				      ", want a handle of GDMA_CREATE_PD",
-				      (uint64_t)req->handle);
+		return request_refuse_handle(r, "PD", req->handle,
+					     "a handle of GDMA_CREATE_PD");
 	if (pd_has_keys(r, pdn) || adapter_pd_is_used(r->fn, pdn))
 		return request_refuse(
 			r, VIOLATION_request_state,
@@ -565,19 +537,12 @@ static uint32_t
 create_region_key(struct request *r, uint32_t pdn, uint64_t handle,
 		  uint64_t iova, uint32_t access_flags, uint32_t *key)
 {
-	const struct region *region = region_find(&r->a->regions, handle);
+	const struct region *region = request_free_region(r, handle);
 	struct card_memory memory = { .process = PCI_SPACE(r->fn) };
 	uint32_t access = CARD_ACCESS_READ;
 
 	if (region == NULL)
-		return request_refuse(r, VIOLATION_request_handle,
-				      "got region 0x%" PRIx64
-				      ", want a DMA region that exists",
-				      handle);
-	if (region->is_used || !region_is_complete(region))
-		return request_refuse(
-			r, VIOLATION_request_state,
-			"got a DMA region that is in use or lacks pages, want a free and complete one");
+		return STATUS_REFUSED;
 	if (iova + region->nb_bytes < iova)
 		return request_refuse(r, VIOLATION_request_field,
 				      "got address 0x%" PRIx64 " for %" PRIu64
@@ -621,10 +586,8 @@ create_mr(struct request *r)
 	uint32_t status, key = 0;
 
 	if (pdn == UINT32_MAX)
-		return request_refuse(r, VIOLATION_request_handle,
-				      "got PD 0x%" PRIx64
-				      ", want a handle of GDMA_CREATE_PD",
-				      (uint64_t)req->pd_handle);
+		return request_refuse_handle(r, "PD", req->pd_handle,
+					     "a handle of GDMA_CREATE_PD");
 	switch (req->mr_type) {
 	case MR_GPA:
 		status = create_gpa_key(r, pdn, &key);
@@ -660,10 +623,8 @@ destroy_mr(struct request *r)
 
 	/* Keys of devices have no MR handle. */
 	if (region == NULL || !r->a->has_pd_handle[region->pdn])
-		return request_refuse(r, VIOLATION_request_handle,
-				      "got MR 0x%" PRIx64
-				      ", want a handle of GDMA_CREATE_MR",
-				      (uint64_t)req->handle);
+		return request_refuse_handle(r, "MR", req->handle,
+					     "a handle of GDMA_CREATE_MR");
 	card_mkey_destroy(r->fn, key);
 	region_destroy(&r->a->regions, r->a->key_regions[key % MEM_NB_REGIONS]);
 	return STATUS_OK;
@@ -714,9 +675,9 @@ const struct request_kind gdma_requests[] = {
 	  ANSWER(hwc_timeout_answer), query_timeout },
 	/* Device memory belongs to the RNIC, which has none here. */
 	{ GDMA_ALLOC_DM, UINT16_MAX, 1, DEVICE_NONE, UP_TO(request_header),
-	  NO_ANSWER, unsupported },
+	  NO_ANSWER, request_unsupported },
 	{ GDMA_DESTROY_DM, UINT16_MAX, 1, DEVICE_NONE, UP_TO(request_header),
-	  NO_ANSWER, unsupported },
+	  NO_ANSWER, request_unsupported },
 };
 const uint32_t nb_gdma_requests = sizeof(gdma_requests) /
 				  sizeof(gdma_requests[0]);

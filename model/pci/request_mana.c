@@ -14,13 +14,6 @@
 #define LINK_SPEED_MBPS	 200000u /* OpenVMM defs/bnic.rs: if unknown */
 
 static uint32_t
-unsupported(struct request *r)
-{
-	(void)r;
-	return STATUS_UNSUPPORTED;
-}
-
-static uint32_t
 speed_mbps(const struct request *r, uint32_t port)
 {
 	const uint32_t mbps = r->a->speed_mbps[port];
@@ -74,10 +67,8 @@ vport_of(const struct request *r, uint64_t handle)
 static uint32_t
 refuse_vport(const struct request *r, uint64_t handle)
 {
-	return request_refuse(r, VIOLATION_request_handle,
-			      "got vPort 0x%" PRIx64
-			      ", want a handle of MANA_QUERY_VPORT_CONFIG",
-			      handle);
+	return request_refuse_handle(r, "vPort", handle,
+				     "a handle of MANA_QUERY_VPORT_CONFIG");
 }
 
 static bool
@@ -230,10 +221,8 @@ destroy_wq(struct request *r)
 	uint64_t region;
 
 	if (wq == NULL)
-		return request_refuse(r, VIOLATION_request_handle,
-				      "got object 0x%" PRIx64
-				      ", want a handle of MANA_CREATE_WQ_OBJ",
-				      (uint64_t)req->wq_obj_handle);
+		return request_refuse_handle(r, "object", req->wq_obj_handle,
+					     "a handle of MANA_CREATE_WQ_OBJ");
 	if (req->wq_type != (wq->is_sq ? QUEUE_SQ : QUEUE_RQ))
 		return request_refuse(
 			r, VIOLATION_request_field,
@@ -257,10 +246,8 @@ fence_rq(struct request *r)
 	const uint32_t id = handle_id(HANDLE_RQ, req->handle);
 
 	if (card_rq(r->f, id) == NULL)
-		return request_refuse(r, VIOLATION_request_handle,
-				      "got object 0x%" PRIx64
-				      ", want that of an RQ",
-				      (uint64_t)req->handle);
+		return request_refuse_handle(r, "object", req->handle,
+					     "that of an RQ");
 	return card_rq_fence(r->fn, id) < 0 ? STATUS_REFUSED : STATUS_OK;
 }
 
@@ -335,10 +322,9 @@ steer(struct request *r, const struct vport_rx_request *req, uint32_t p,
 	if (!steering.keep_default_rq) {
 		steering.default_rq = rq_of_vport(r, req->default_rxobj, p);
 		if (steering.default_rq == CARD_NO_QUEUE)
-			return request_refuse(r, VIOLATION_request_handle,
-					      "got default object 0x%" PRIx64
-					      ", want an RQ of this vPort",
-					      (uint64_t)req->default_rxobj);
+			return request_refuse_handle(r, "default object",
+						     req->default_rxobj,
+						     "an RQ of this vPort");
 	}
 	memcpy(steering.key, req->hashkey, sizeof(steering.key));
 	/* What is kept may refer to RQs that are gone. */
@@ -535,10 +521,8 @@ deregister_hw_port(struct request *r)
 	const uint32_t port = handle_id(HANDLE_VPORT, req->handle);
 
 	if (port >= r->f->nb_ports || !r->a->is_hw_port_registered[port])
-		return request_refuse(r, VIOLATION_request_handle,
-				      "got port 0x%" PRIx64
-				      ", want one that is registered",
-				      (uint64_t)req->handle);
+		return request_refuse_handle(r, "port", req->handle,
+					     "one that is registered");
 	r->a->is_hw_port_registered[port] = false;
 	return STATUS_OK;
 }
@@ -572,10 +556,8 @@ deregister_filter(struct request *r)
 	const uint32_t id = handle_id(HANDLE_FILTER, req->handle);
 
 	if (id >= 64 || (r->a->filters >> id & 1) == 0)
-		return request_refuse(r, VIOLATION_request_handle,
-				      "got filter 0x%" PRIx64
-				      ", want one that is registered",
-				      (uint64_t)req->handle);
+		return request_refuse_handle(r, "filter", req->handle,
+					     "one that is registered");
 	r->a->filters &= ~(UINT64_C(1) << id);
 	return STATUS_OK;
 }
@@ -600,9 +582,9 @@ const struct request_kind mana_requests[] = {
 	{ MANA_QUERY_LINK_CONFIG, 1, 2, DEVICE_MANA, SIZE(handle_request),
 	  ANSWER(link_config_answer), query_link_config },
 	{ MANA_SET_BW_CLAMP, UINT16_MAX, 1, DEVICE_MANA, UP_TO(request_header),
-	  NO_ANSWER, unsupported },
+	  NO_ANSWER, request_unsupported },
 	{ MANA_QUERY_PHY_STAT, UINT16_MAX, 1, DEVICE_MANA,
-	  UP_TO(request_header), NO_ANSWER, unsupported },
+	  UP_TO(request_header), NO_ANSWER, request_unsupported },
 	{ MANA_VTL2_ASSIGN_SERIAL_NUMBER, 1, 1, DEVICE_MANA,
 	  SIZE(serial_number_request), NO_ANSWER, assign_serial_number },
 	{ MANA_VTL2_MOVE_FILTER, 2, 1, DEVICE_MANA, SIZE(move_filter_request),

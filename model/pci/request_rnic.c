@@ -13,20 +13,6 @@
 
 #define RNIC_ADAPTER_ID 1u
 
-static uint32_t
-unsupported(struct request *r)
-{
-	(void)r;
-	return STATUS_UNSUPPORTED;
-}
-
-static uint32_t
-accept(struct request *r)
-{
-	(void)r;
-	return STATUS_OK;
-}
-
 /* As the imitated kernel's adapter: Linux ib/main.c divides the sizes. */
 static uint32_t
 get_caps(struct request *r)
@@ -57,10 +43,8 @@ create_adapter(struct request *r)
 	const struct rnic_adapter_request *req = (const void *)r->bytes;
 	struct handle_answer *answer = (void *)r->answer;
 
-	if (adapter_eq(r->a, req->notify_eq_id) == NULL)
-		return request_refuse(r, VIOLATION_request_handle,
-				      "got EQ %u, want one that exists",
-				      req->notify_eq_id);
+	if (request_eq(r, req->notify_eq_id) == NULL)
+		return STATUS_REFUSED;
 	if (r->a->has_rnic_adapter)
 		return request_refuse(r, VIOLATION_request_state,
 				      "got a second adapter, want one");
@@ -77,17 +61,26 @@ adapter_exists(const struct request *r, uint64_t handle)
 	       handle == handle_make(HANDLE_RNIC_ADAPTER, RNIC_ADAPTER_ID);
 }
 
+/* Requests that only name an adapter. */
+static uint32_t
+with_adapter(struct request *r)
+{
+	const struct handle_request *req = (const void *)r->bytes;
+
+	return adapter_exists(r, req->handle) ?
+		       STATUS_OK :
+		       request_refuse_handle(r, "adapter", req->handle,
+					     "that of MANA_IB_CREATE_ADAPTER");
+}
+
 static uint32_t
 destroy_adapter(struct request *r)
 {
-	const struct handle_request *req = (const void *)r->bytes;
+	const uint32_t status = with_adapter(r);
 	uint32_t i;
 
-	if (!adapter_exists(r, req->handle))
-		return request_refuse(r, VIOLATION_request_handle,
-				      "got adapter 0x%" PRIx64
-				      ", want that of MANA_IB_CREATE_ADAPTER",
-				      (uint64_t)req->handle);
+	if (status != STATUS_OK)
+		return status;
 	for (i = 0; i < RNIC_NB_QPS; i++)
 		if (r->a->rnic_qps[i].is_alive)
 			return request_refuse(
@@ -97,18 +90,19 @@ destroy_adapter(struct request *r)
 	return STATUS_OK;
 }
 
-/* Requests that only name an adapter. */
-static uint32_t
-with_adapter(struct request *r)
+/* Whether a request names its adapter, and an object that exists. */
+static bool
+names_object(const struct request *r, const char *name, bool exists)
 {
-	const struct handle_request *req = (const void *)r->bytes;
+	const struct rnic_object_request *req = (const void *)r->bytes;
 
-	return adapter_exists(r, req->handle) ?
-		       accept(r) :
-		       request_refuse(r, VIOLATION_request_handle,
-				      "got adapter 0x%" PRIx64
-				      ", want that of MANA_IB_CREATE_ADAPTER",
-				      (uint64_t)req->handle);
+	if (exists && adapter_exists(r, req->adapter))
+		return true;
+	request_refuse(r, VIOLATION_request_handle,
+		       "got adapter 0x%" PRIx64 ", %s 0x%" PRIx64
+		       ", want ones that exist",
+		       (uint64_t)req->adapter, name, (uint64_t)req->handle);
+	return false;
 }
 
 static uint32_t
@@ -160,12 +154,8 @@ destroy_cq(struct request *r)
 	const uint32_t id = cq_of(r, req->handle);
 	uint32_t i;
 
-	if (!adapter_exists(r, req->adapter) || id == UINT32_MAX)
-		return request_refuse(r, VIOLATION_request_handle,
-				      "got adapter 0x%" PRIx64 ", CQ 0x%" PRIx64
-				      ", want ones that exist",
-				      (uint64_t)req->adapter,
-				      (uint64_t)req->handle);
+	if (!names_object(r, "CQ", id != UINT32_MAX))
+		return STATUS_REFUSED;
 	for (i = 0; i < RNIC_NB_QPS; i++) {
 		const struct rnic_qp *qp = &r->a->rnic_qps[i];
 
@@ -239,12 +229,15 @@ create_qp(struct request *r)
 	return STATUS_OK;
 }
 
+/* The QP of a request; NULL, and a violation, if there is none. */
 static struct rnic_qp *
-qp_of(const struct request *r, uint64_t handle)
+qp_of(const struct request *r)
 {
-	const uint32_t n = handle_id(HANDLE_RNIC_QP, handle);
+	const struct rnic_object_request *req = (const void *)r->bytes;
+	const uint32_t n = handle_id(HANDLE_RNIC_QP, req->handle);
 
-	return n < RNIC_NB_QPS && r->a->rnic_qps[n].is_alive ?
+	return names_object(r, "QP",
+			    n < RNIC_NB_QPS && r->a->rnic_qps[n].is_alive) ?
 		       &r->a->rnic_qps[n] :
 		       NULL;
 }
@@ -252,16 +245,11 @@ qp_of(const struct request *r, uint64_t handle)
 static uint32_t
 destroy_qp(struct request *r)
 {
-	const struct rnic_object_request *req = (const void *)r->bytes;
-	struct rnic_qp *qp = qp_of(r, req->handle);
+	struct rnic_qp *qp = qp_of(r);
 	uint32_t i;
 
-	if (!adapter_exists(r, req->adapter) || qp == NULL)
-		return request_refuse(r, VIOLATION_request_handle,
-				      "got adapter 0x%" PRIx64 ", QP 0x%" PRIx64
-				      ", want ones that exist",
-				      (uint64_t)req->adapter,
-				      (uint64_t)req->handle);
+	if (qp == NULL)
+		return STATUS_REFUSED;
 	for (i = 0; i < RNIC_UD_QUEUES; i++)
 		region_destroy(&r->a->regions, qp->region[i]);
 	qp->is_alive = false;
@@ -271,15 +259,7 @@ destroy_qp(struct request *r)
 static uint32_t
 set_qp_state(struct request *r)
 {
-	const struct rnic_object_request *req = (const void *)r->bytes;
-
-	if (!adapter_exists(r, req->adapter) || qp_of(r, req->handle) == NULL)
-		return request_refuse(r, VIOLATION_request_handle,
-				      "got adapter 0x%" PRIx64 ", QP 0x%" PRIx64
-				      ", want ones that exist",
-				      (uint64_t)req->adapter,
-				      (uint64_t)req->handle);
-	return STATUS_OK;
+	return qp_of(r) != NULL ? STATUS_OK : STATUS_REFUSED;
 }
 
 const struct request_kind rnic_requests[] = {
@@ -302,14 +282,14 @@ const struct request_kind rnic_requests[] = {
 	{ RNIC_DESTROY_UD_QP, 1, 1, DEVICE_RNIC, SIZE(rnic_object_request),
 	  NO_ANSWER, destroy_qp },
 	{ RNIC_CREATE_RC_QP, UINT16_MAX, 1, DEVICE_RNIC, UP_TO(request_header),
-	  NO_ANSWER, unsupported },
+	  NO_ANSWER, request_unsupported },
 	{ RNIC_SET_QP_STATE, UINT16_MAX, 1, DEVICE_RNIC,
 	  UP_TO(rnic_object_request), NO_ANSWER, set_qp_state },
 	/* No RDMA packets: the counters are 0. */
 	{ RNIC_QUERY_VF_COUNTERS, 1, 1, DEVICE_RNIC, SIZE(handle_request),
 	  ANSWER(rnic_vf_counters_answer), with_adapter },
 	{ RNIC_QUERY_DEVICE_COUNTERS, UINT16_MAX, 1, DEVICE_RNIC,
-	  UP_TO(request_header), NO_ANSWER, unsupported },
+	  UP_TO(request_header), NO_ANSWER, request_unsupported },
 };
 const uint32_t nb_rnic_requests = sizeof(rnic_requests) /
 				  sizeof(rnic_requests[0]);

@@ -38,26 +38,11 @@ check_alive(void)
 	assert_no_violation();
 }
 
-static const struct request_kind *
-kind_of(uint32_t code)
-{
-	const struct request_kind *const kinds[] = { gdma_requests,
-						     mana_requests };
-	const uint32_t nb[] = { nb_gdma_requests, nb_mana_requests };
-
-	for (uint32_t i = 0; i < 2; i++)
-		for (uint32_t k = 0; k < nb[i]; k++)
-			if (kinds[i][k].code == (enum request_code)code)
-				return &kinds[i][k];
-	fail_msg("no request 0x%x", code);
-	return NULL;
-}
-
 /* The newest version up to 3, and the device, of the request's kind. */
 static uint32_t
 call(void *request, uint32_t nb_bytes, uint32_t code)
 {
-	const struct request_kind *kind = kind_of(code);
+	const struct request_kind *kind = request_kind(code);
 	/* An EQ is a queue of the device that dev_id names. */
 	const enum device_type device = code == GDMA_CREATE_QUEUE ? DEVICE_MANA :
 								    kind->device;
