@@ -100,45 +100,27 @@ adapter_violation(uint32_t fn, enum violation violation, uint32_t index,
 }
 
 bool
-adapter_pd_is_used(uint32_t fn, uint32_t pdn)
+adapter_is_used(uint32_t fn, uint32_t pdn, uint32_t page)
 {
 	const struct card_function *f = card_function(fn);
 	const struct adapter *a = &adapters[fn];
 	uint32_t i;
 
 	for (i = 0; i < CARD_NB_WQS; i++)
-		if (f->wqs[i].is_alive && f->wqs[i].pdn == pdn)
+		if (f->wqs[i].is_alive &&
+		    (f->wqs[i].pdn == pdn || f->wqs[i].page == page))
 			return true;
 	for (i = 0; i < CARD_NB_CQS; i++)
-		if (f->cqs[i].is_alive && f->cqs[i].pdn == pdn)
+		if (f->cqs[i].is_alive &&
+		    (f->cqs[i].pdn == pdn || f->cqs[i].page == page))
 			return true;
 	for (i = 0; i < ADAPTER_NB_EQS; i++)
-		if (a->eqs[i].is_alive && a->eqs[i].pdn == pdn)
+		if (a->eqs[i].is_alive &&
+		    (a->eqs[i].pdn == pdn || a->eqs[i].page == page))
 			return true;
 	for (i = 0; i < RNIC_NB_QPS; i++)
-		if (a->rnic_qps[i].is_alive && a->rnic_qps[i].pdn == pdn)
-			return true;
-	return false;
-}
-
-bool
-adapter_page_is_used(uint32_t fn, uint32_t page)
-{
-	const struct card_function *f = card_function(fn);
-	const struct adapter *a = &adapters[fn];
-	uint32_t i;
-
-	for (i = 0; i < CARD_NB_WQS; i++)
-		if (f->wqs[i].is_alive && f->wqs[i].page == page)
-			return true;
-	for (i = 0; i < CARD_NB_CQS; i++)
-		if (f->cqs[i].is_alive && f->cqs[i].page == page)
-			return true;
-	for (i = 0; i < ADAPTER_NB_EQS; i++)
-		if (a->eqs[i].is_alive && a->eqs[i].page == page)
-			return true;
-	for (i = 0; i < RNIC_NB_QPS; i++)
-		if (a->rnic_qps[i].is_alive && a->rnic_qps[i].page == page)
+		if (a->rnic_qps[i].is_alive && (a->rnic_qps[i].pdn == pdn ||
+						a->rnic_qps[i].page == page))
 			return true;
 	return false;
 }
@@ -160,22 +142,8 @@ adapter_reset(uint32_t fn)
 	card_claim_begin();
 	card_claim_end(fn);
 	region_destroy_all(&a->regions);
-	memset(&a->hwc, 0, sizeof(a->hwc));
-	memset(a->shm, 0, sizeof(a->shm));
-	a->shm_nb_polls = 0;
-	memset(a->eqs, 0, sizeof(a->eqs));
-	memset(a->devices, 0, sizeof(a->devices));
-	memset(a->cqs, 0, sizeof(a->cqs));
-	memset(a->wq_regions, 0, sizeof(a->wq_regions));
-	memset(a->key_regions, 0, sizeof(a->key_regions));
-	memset(a->pd_allows_gpa, 0, sizeof(a->pd_allows_gpa));
-	memset(a->has_pd_handle, 0, sizeof(a->has_pd_handle));
-	memset(a->has_page, 0, sizeof(a->has_page));
-	memset(a->is_hw_port_registered, 0, sizeof(a->is_hw_port_registered));
-	memset(a->is_filter_moved, 0, sizeof(a->is_filter_moved));
-	a->filters = 0;
-	a->has_rnic_adapter = false;
-	memset(a->rnic_qps, 0, sizeof(a->rnic_qps));
+	memset((uint8_t *)a + offsetof(struct adapter, hwc), 0,
+	       sizeof(*a) - offsetof(struct adapter, hwc));
 	a->hwc.is_silent = is_silent;
 	a->is_resetting = false;
 	adapter_count(fn);

@@ -56,17 +56,19 @@ struct rnic_qp {
 };
 
 struct adapter {
-	struct hwc hwc;
-	uint32_t shm[SHM_NB_DWORDS];
-	uint32_t shm_nb_polls; /* reads of its header until the answer */
+	/* A reset keeps these members, up to hwc. */
+	struct region_table regions;
 	bool is_resetting; /* guest memory may be gone */
-	/* Of the links; 0: the default. A reset keeps it. */
+	/* Of the links; 0: the default. */
 	uint32_t speed_mbps[MODEL_MAX_PORTS_PER_FUNCTION];
 	/*
 	 * Reset behind the driver's back: its doorbells are no violation until it has
 	 * a channel again.
 	 */
 	bool was_reset;
+	struct hwc hwc; /* a reset keeps is_silent */
+	uint32_t shm[SHM_NB_DWORDS];
+	uint32_t shm_nb_polls; /* reads of its header until the answer */
 	struct eq eqs[ADAPTER_NB_EQS];
 	struct adapter_device devices[NB_DEVICE_TYPES];
 	struct adapter_cq cqs[CARD_NB_CQS];
@@ -82,7 +84,6 @@ struct adapter {
 	bool has_rnic_adapter;
 	uint32_t rnic_notify_eq; /* id */
 	struct rnic_qp rnic_qps[RNIC_NB_QPS];
-	struct region_table regions;
 };
 
 /* NULL if there is no such function. */
@@ -103,8 +104,8 @@ void adapter_violation(uint32_t fn, enum violation violation, uint32_t index,
 		       const void *bytes, size_t nb_bytes);
 
 /* Whether a queue of the card or the RNIC, or an EQ, uses this PD, or this page. */
-bool adapter_pd_is_used(uint32_t fn, uint32_t pdn);
-bool adapter_page_is_used(uint32_t fn, uint32_t page);
+#define ADAPTER_NEITHER UINT32_MAX
+bool adapter_is_used(uint32_t fn, uint32_t pdn, uint32_t page);
 
 /* Count objects for the report (pci_status.h), after a change. */
 void adapter_count(uint32_t fn);

@@ -158,7 +158,6 @@ register_device(struct request *r)
 }
 
 /* The vPorts of a PD, or of a doorbell page, that is about to end. */
-#define NEITHER UINT32_MAX
 static void
 unconfigure_vports(struct request *r, uint32_t pdn, uint32_t page)
 {
@@ -180,8 +179,8 @@ deregister_device(struct request *r)
 
 	if (device == NULL)
 		return STATUS_REFUSED;
-	if (!device->is_registered || adapter_pd_is_used(r->fn, device->pdn) ||
-	    adapter_page_is_used(r->fn, device->page) ||
+	if (!device->is_registered ||
+	    adapter_is_used(r->fn, device->pdn, device->page) ||
 	    (r->hdr.dev_id.type == DEVICE_RNIC && r->a->has_rnic_adapter))
 		return request_refuse(
 			r, VIOLATION_request_state,
@@ -367,12 +366,12 @@ destroy_range(struct request *r)
 			r, VIOLATION_request_handle,
 			"got doorbell page %u, want one that was allocated",
 			page);
-	if (adapter_page_is_used(r->fn, page))
+	if (adapter_is_used(r->fn, ADAPTER_NEITHER, page))
 		return request_refuse(
 			r, VIOLATION_request_state,
 			"got doorbell page %u, which has queues, want them destroyed first",
 			page);
-	unconfigure_vports(r, NEITHER, page);
+	unconfigure_vports(r, ADAPTER_NEITHER, page);
 	card_doorbell_page_destroy(r->fn, page);
 	r->a->has_page[page] = false;
 	return STATUS_OK;
@@ -521,12 +520,12 @@ destroy_pd(struct request *r)
 	if (pdn == UINT32_MAX)
 		return request_refuse_handle(r, "PD", req->handle,
 					     "a handle of GDMA_CREATE_PD");
-	if (pd_has_keys(r, pdn) || adapter_pd_is_used(r->fn, pdn))
+	if (pd_has_keys(r, pdn) || adapter_is_used(r->fn, pdn, ADAPTER_NEITHER))
 		return request_refuse(
 			r, VIOLATION_request_state,
 			"got PD %u with memory keys or queues, want them destroyed first",
 			pdn);
-	unconfigure_vports(r, pdn, NEITHER);
+	unconfigure_vports(r, pdn, ADAPTER_NEITHER);
 	card_pd_destroy(r->fn, pdn);
 	r->a->has_pd_handle[pdn] = false;
 	return STATUS_OK;
