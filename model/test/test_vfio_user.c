@@ -77,7 +77,6 @@ VC_TEST(test_version_refused)
 	assert_int_equal(propose(fd, 0, "{}", 3, NULL), EINVAL);
 	assert_int_equal(vc_call(fd, VC_RESET, NULL, 0, NULL), 0);
 	assert_int_equal(vc_device.nb_resets, 1);
-	close(fd);
 }
 
 /* ---- Headers ---- */
@@ -137,7 +136,6 @@ VC_TEST(test_header_refused)
 	}
 	assert_int_equal(vc_device.nb_resets, 0);
 	assert_int_equal(vc_call(fd, VC_RESET, NULL, 0, NULL), 0);
-	close(fd);
 }
 
 VC_TEST(test_commands_unknown)
@@ -150,7 +148,6 @@ VC_TEST(test_commands_unknown)
 		assert_int_equal(vc_call(fd, unknown[i], payload,
 					 sizeof(payload), NULL),
 				 ENOTSUP);
-	close(fd);
 }
 
 /* Payloads that are shorter or longer than the command's. */
@@ -184,7 +181,6 @@ VC_TEST(test_payload_sizes)
 	}
 	assert_int_equal(vc_device.nb_resets, 0);
 	assert_int_equal(vc_call(fd, VC_RESET, NULL, 0, NULL), 0);
-	close(fd);
 }
 
 /* ---- Information ---- */
@@ -204,7 +200,6 @@ VC_TEST(test_device_info)
 	assert_int_equal(info[3], VFIO_PCI_MSIX_IRQ_INDEX + 1);
 	info[0] = 15;
 	assert_int_equal(vc_call(fd, VC_GET_INFO, info, 16, NULL), EINVAL);
-	close(fd);
 }
 
 VC_TEST(test_region_info)
@@ -238,7 +233,6 @@ VC_TEST(test_region_info)
 	info.index = 0;
 	info.argsz = sizeof(info) - 1;
 	assert_int_equal(VC_TRY(fd, VC_GET_REGION_INFO, info), EINVAL);
-	close(fd);
 }
 
 VC_TEST(test_irq_info)
@@ -263,7 +257,6 @@ VC_TEST(test_irq_info)
 		assert_int_equal(VC_TRY(fd, VC_GET_IRQ_INFO, info), ENOTSUP);
 	info.argsz = 15;
 	assert_int_equal(VC_TRY(fd, VC_GET_IRQ_INFO, info), EINVAL);
-	close(fd);
 }
 
 /* ---- Regions ---- */
@@ -296,7 +289,6 @@ VC_TEST(test_bar0)
 	}
 	assert_int_equal(vc_device.nb_reads, 4);
 	assert_int_equal(vc_device.nb_writes, 4);
-	close(fd);
 }
 
 VC_TEST(test_bounds)
@@ -341,7 +333,6 @@ VC_TEST(test_bounds)
 	assert_int_equal(vc_device.nb_reads + vc_device.nb_writes, 0);
 	assert_int_equal(vc_read(fd, VC_CONFIG, 0, data, sizeof(data)), 0);
 	assert_memory_equal(data, "\x14\x14\xba\x00", 4);
-	close(fd);
 }
 
 /* The count of a write differs from its data. */
@@ -362,7 +353,6 @@ VC_TEST(test_write_count)
 	assert_int_equal(vc_call(fd, VC_REGION_WRITE, &write, 16 + 8, NULL),
 			 EINVAL);
 	assert_int_equal(vc_device.nb_writes, 0);
-	close(fd);
 }
 
 struct multi {
@@ -412,7 +402,6 @@ VC_TEST(test_write_multi)
 	assert_int_equal(vc_device.nb_writes, 201);
 	multi.nb = 0;
 	assert_int_equal(write_multi(fd, &multi, 0), 0);
-	close(fd);
 }
 
 /* Posted writes, as QEMU sends them: no reply, and before later requests. */
@@ -443,7 +432,6 @@ VC_TEST(test_no_reply)
 	assert_int_equal(reply.header.id, 4);
 	vc_receive(fd, &reply);
 	assert_int_equal(reply.size, 0);
-	close(fd);
 }
 
 /* ---- Configuration space ---- */
@@ -471,7 +459,6 @@ VC_TEST(test_config_header)
 	assert_int_equal(vc_config_read(fd, at + 1, 1), 0);
 	/* No extended capability. */
 	assert_int_equal(vc_config_read(fd, 0x100, 4), 0);
-	close(fd);
 }
 
 VC_TEST(test_config_writes)
@@ -501,7 +488,6 @@ VC_TEST(test_config_writes)
 	assert_int_equal(vc_call(fd, VC_RESET, NULL, 0, NULL), 0);
 	assert_int_equal(vc_read(fd, VC_CONFIG, 0, after, 4096), 0);
 	assert_memory_equal(before, after, 4096);
-	close(fd);
 }
 
 VC_TEST(test_bus_master)
@@ -544,5 +530,4 @@ VC_TEST(test_function_level_reset)
 	assert_int_equal(vc_config_read(fd, PCI_COMMAND, 2), PCI_COMMAND_MASTER);
 	assert_int_equal(vc_config_read(fd, PCI_BASE_ADDRESS_0, 4), 0xfea00004);
 	assert_true(dma_is_enabled(0));
-	close(fd);
 }

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -15,9 +16,11 @@
 
 #define HEADER_BYTES	 sizeof(struct vfio_user_header)
 #define LEAVE_TIMEOUT_MS 10000
+#define MAX_FDS		 256
 
 struct vc_device vc_device;
 char vc_folder[128];
+static bool was_open[MAX_FDS]; /* before the test */
 
 uint64_t
 pci_bar0_read(uint32_t fn, uint64_t offset, uint32_t nb_bytes)
@@ -59,6 +62,8 @@ vc_setup(void **state)
 	static struct fixture fx;
 	char message[256] = "";
 
+	for (int fd = 0; fd < MAX_FDS; fd++)
+		was_open[fd] = fcntl(fd, F_GETFD) >= 0;
 	fx_defaults(&fx);
 	fx.config.mode = MODEL_MODE_THREAD;
 	fx.config.is_pci = true;
@@ -79,6 +84,9 @@ vc_teardown(void **state)
 	/* pci_close() removes the folder with all in it. */
 	assert_int_equal(access(vc_folder, F_OK), -1);
 	fx_stop(*state);
+	for (int fd = 0; fd < MAX_FDS; fd++)
+		if (!was_open[fd])
+			close(fd);
 	return 0;
 }
 

@@ -42,7 +42,10 @@ struct vc_device {
 };
 extern struct vc_device vc_device;
 
-/* A machine of one function in thread mode, served on vc_folder. */
+/*
+ * A machine of one function in thread mode, served on vc_folder. The teardown closes
+ * what the test has left open.
+ */
 extern char vc_folder[128];
 int vc_setup(void **state);
 int vc_teardown(void **state);

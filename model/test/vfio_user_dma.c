@@ -70,9 +70,6 @@ VC_TEST(test_copies)
 	assert_int_equal(dma_write(0, 0x100ffe, buf, 8), -EFAULT);
 	assert_int_equal(dma_read(0, UINT64_MAX, buf, 2), -EFAULT);
 	assert_int_equal(dma_read(0, 0x107000, buf, 0), 0);
-	close(fd);
-	close(low);
-	close(high);
 }
 
 /* Rights of the mapping, and of the function. */
@@ -91,8 +88,6 @@ VC_TEST(test_rights)
 	expect_bytes(8, 1, 9);
 	vc_config_write(fd, PCI_COMMAND, 0, 2);
 	assert_int_equal(dma_read(0, 0, &byte, 1), -EFAULT);
-	close(fd);
-	close(memory);
 }
 
 VC_TEST(test_map_refused)
@@ -128,11 +123,6 @@ VC_TEST(test_map_refused)
 	/* All of these have left nothing behind. */
 	assert_int_equal(vc_map(fd, 0, 4 * PAGE, RW, memory, 0), 0);
 	assert_int_equal(vc_map(fd, 8 * PAGE, PAGE, R, read_only, 0), 0);
-	close(fd);
-	close(memory);
-	close(read_only);
-	close(pipe_fds[0]);
-	close(pipe_fds[1]);
 }
 
 VC_TEST(test_map_fields)
@@ -150,9 +140,6 @@ VC_TEST(test_map_fields)
 			 EINVAL);
 	assert_int_equal(vc_call_fds(fd, VC_DMA_MAP, &map, sizeof(map), fds, 1),
 			 0);
-	close(fd);
-	close(fds[0]);
-	close(fds[1]);
 }
 
 VC_TEST(test_overlaps)
@@ -180,8 +167,6 @@ VC_TEST(test_overlaps)
 	assert_int_equal(vc_map(fd, LAST_PAGE, PAGE, RW, memory, 0), EEXIST);
 	expect_bytes(LAST_PAGE, PAGE, 7);
 	assert_int_equal(vc_unmap(fd, LAST_PAGE, PAGE, 0), 0);
-	close(fd);
-	close(memory);
 }
 
 VC_TEST(test_unmap)
@@ -209,8 +194,6 @@ VC_TEST(test_unmap)
 	assert_int_equal(vc_unmap(fd, 0, PAGE, VFIO_DMA_UNMAP_FLAG_ALL), EINVAL);
 	assert_int_equal(vc_unmap(fd, 0, 0, VFIO_DMA_UNMAP_FLAG_ALL), 0);
 	assert_int_equal(dma_read(0, 4 * PAGE, &byte, 1), -EFAULT);
-	close(fd);
-	close(memory);
 }
 
 VC_TEST(test_unmap_fields)
@@ -222,7 +205,6 @@ VC_TEST(test_unmap_fields)
 	const int fd = vc_open();
 
 	assert_int_equal(VC_TRY(fd, VC_DMA_UNMAP, unmap), EINVAL);
-	close(fd);
 }
 
 VC_TEST(test_many_maps)
@@ -246,8 +228,6 @@ VC_TEST(test_many_maps)
 	}
 	assert_int_equal(vc_unmap(fd, 200 * PAGE, PAGE, 0), 0);
 	assert_int_equal(vc_map(fd, PAGE, PAGE, RW, memory, 0), 0);
-	close(fd);
-	close(memory);
 }
 
 /* The client truncates the file of a mapping. */
@@ -270,8 +250,6 @@ VC_TEST(test_vanished_memory)
 	/* It comes back, as zeros. */
 	assert_int_equal(ftruncate(memory, 4 * PAGE), 0);
 	expect_bytes(2 * PAGE, PAGE, 0);
-	close(fd);
-	close(memory);
 }
 
 /* Memory that the client does not share: known, but not accessible. */
@@ -285,7 +263,6 @@ VC_TEST(test_unshared_memory)
 	assert_int_equal(dma_read(0, 0, &byte, 1), -EFAULT);
 	assert_int_equal(dma_write(0, 0, &byte, 1), -EFAULT);
 	assert_int_equal(vc_unmap(fd, 0, PAGE, 0), 0);
-	close(fd);
 }
 
 /* A mapping outlives its descriptors, but not its client. */
@@ -304,8 +281,6 @@ VC_TEST(test_memory_of_gone_client)
 	assert_int_equal(dma_read(0, 0, &byte, 1), -EFAULT);
 	assert_int_equal(vc_map(fd, 0, PAGE, RW, memory, 0), 0);
 	expect_bytes(0, PAGE, 1);
-	close(fd);
-	close(memory);
 }
 
 /* Lines of /proc/self/maps that contain a text. */
@@ -344,7 +319,6 @@ VC_TEST(test_huge_pages)
 	assert_int_equal(nb_mappings("test-huge"), 2);
 	vc_leave(fd);
 	assert_int_equal(nb_mappings("test-huge"), 0);
-	close(memory);
 }
 
 /* A file that is not in memory. */
@@ -355,6 +329,4 @@ VC_TEST(test_disk_file)
 
 	assert_true(file >= 0);
 	assert_int_equal(vc_map(fd, 0, PAGE, R, file, 0), EMEDIUMTYPE);
-	close(file);
-	close(fd);
 }

@@ -59,13 +59,6 @@ make_events(int *fds, uint32_t nb)
 	}
 }
 
-static void
-close_all(const int *fds, uint32_t nb)
-{
-	for (uint32_t i = 0; i < nb; i++)
-		close(fds[i]);
-}
-
 VC_TEST(test_raise)
 {
 	const int fd = open_enabled();
@@ -91,8 +84,6 @@ VC_TEST(test_raise)
 	msix_raise(0, 5);
 	assert_int_equal(events(fds[0]), 0);
 	assert_int_equal(events(fds[2]), 1);
-	close(fd);
-	close_all(fds, 3);
 }
 
 /* An interrupt that cannot be sent waits, once. */
@@ -121,8 +112,6 @@ VC_TEST(test_pending)
 	assert_int_equal(pending(fd), 0);
 	msix_raise(0, 3);
 	assert_int_equal(pending(fd), 0);
-	close(fd);
-	close(event);
 }
 
 VC_TEST(test_masks)
@@ -159,8 +148,6 @@ VC_TEST(test_masks)
 	assert_int_equal(events(fds[1]), 0);
 	msix_raise(0, 1);
 	assert_int_equal(events(fds[1]), 1);
-	close(fd);
-	close_all(fds, 4);
 }
 
 /* The client's own triggers, for a range or the true ones of it. */
@@ -193,8 +180,6 @@ VC_TEST(test_triggers)
 	set.count = 64;
 	memcpy(request, &set, sizeof(set));
 	assert_int_equal(vc_call(fd, VC_SET_IRQS, request, 84, NULL), 0);
-	close(fd);
-	close_all(fds, 4);
 }
 
 VC_TEST(test_ranges)
@@ -227,8 +212,6 @@ VC_TEST(test_ranges)
 	assert_int_equal(vc_irqs(fd, EVENTFD | TRIGGER, 0, 0, NULL, 0), EINVAL);
 	assert_int_equal(vc_irqs(fd, NONE | MASK, 0, 0, NULL, 0), EINVAL);
 	assert_int_equal(vc_irqs(fd, NONE | TRIGGER, 0, 64, NULL, 0), 0);
-	close(fd);
-	close(event);
 }
 
 VC_TEST(test_flags)
@@ -261,8 +244,6 @@ VC_TEST(test_flags)
 	set.index = VFIO_PCI_MSIX_IRQ_INDEX;
 	set.argsz--;
 	assert_int_equal(VC_TRY(fd, VC_SET_IRQS, set), EINVAL);
-	close(fd);
-	close(event);
 }
 
 /* Too few, too many, and of the wrong kind. All of them are closed. */
@@ -303,9 +284,6 @@ VC_TEST(test_descriptors)
 	assert_int_equal(vc_irqs(fd, EVENTFD | TRIGGER, 0, 1, fds, 1), 0);
 	vc_leave(fd);
 	assert_int_equal(vc_nb_fds(), nb_fds - 2);
-	close_all(fds, 20);
-	close_all(pipe_fds, 2);
-	close(file);
 }
 
 /* A write to a full eventfd would wait for its reader. */
@@ -321,8 +299,6 @@ VC_TEST(test_full_eventfd)
 	assert_int_equal(events(event), UINT64_MAX - 1);
 	msix_raise(0, 0);
 	assert_int_equal(events(event), 1);
-	close(fd);
-	close(event);
 }
 
 VC_TEST(test_table)
@@ -347,5 +323,4 @@ VC_TEST(test_table)
 	assert_int_equal(value, 0);
 	assert_int_equal(vc_read(fd, VC_BAR4, PBA + 8, &value, 4), 0);
 	assert_int_equal(value, 0);
-	close(fd);
 }

@@ -59,8 +59,6 @@ VC_TEST(test_fragments)
 	assert_int_equal(reply.header.flags, VFIO_USER_FLAG_REPLY);
 	assert_int_equal(dma_read(0, 0x10000, &byte, 1), 0);
 	assert_int_equal(byte, 6);
-	close(fd);
-	close(memory);
 }
 
 /* Two messages at once: each has its own descriptor. */
@@ -105,7 +103,6 @@ VC_TEST(test_descriptors_in_order)
 		assert_int_equal(byte, i + 1);
 		close(memory[i]);
 	}
-	close(fd);
 }
 
 /* A client that dies in the middle of a message, at each byte. */
@@ -141,7 +138,6 @@ VC_TEST(test_dying_client)
 		assert_int_equal(vc_nb_fds(), nb_fds);
 	}
 	assert_int_equal(vc_device.nb_writes, 0);
-	close(event);
 }
 
 /* A client that closes its side while the server has unread requests. */
@@ -223,7 +219,6 @@ VC_TEST(test_second_client)
 	assert_int_equal(vc_device.nb_resets, 2);
 	second = vc_open();
 	assert_int_equal(vc_config_read(second, 4, 2), 0);
-	close(second);
 }
 
 /*
@@ -257,7 +252,6 @@ VC_TEST(test_quick_successor)
 	fd = vc_open();
 	assert_int_equal(vc_device.nb_writes, NB);
 	assert_int_equal(vc_config_read(fd, 4, 2), 0);
-	close(fd);
 }
 
 /* No descriptor is free for a client: it waits, and the machine does not spin. */
@@ -278,7 +272,6 @@ VC_TEST(test_no_descriptor)
 	vc_pump();
 	pci_pollfds(fds);
 	assert_true(fds[1].fd >= 0); /* accepted */
-	close(fd);
 }
 
 /* A command may be due after each message. */
@@ -300,7 +293,6 @@ VC_TEST(test_one_message)
 		assert_int_equal(vc_device.nb_writes, i + 1);
 	}
 	assert_false(pci_receive(NULL, true));
-	close(fd);
 }
 
 /* Sends a request whose reply has 4 KiB. Returns true if replies wait then. */
@@ -356,7 +348,6 @@ VC_TEST(test_slow_reader)
 		vc_receive(fd, &reply);
 		assert_int_equal(reply.size, 0);
 	}
-	close(fd);
 }
 
 /* A client that never reads its replies is ended. */
