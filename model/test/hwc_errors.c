@@ -51,12 +51,8 @@ call(void *request, uint32_t nb_bytes, uint32_t code)
 				 device,
 				 kind->max_version < 3 ? kind->max_version : 3);
 }
-#define REFUSED(req, code, violation)                             \
-	do {                                                      \
-		assert_int_equal(call(&(req), sizeof(req), code), \
-				 STATUS_REFUSED);                 \
-		assert_violation(violation, 1);                   \
-	} while (0)
+#define REFUSED(req, code, violation) \
+	REFUSAL(call(&(req), sizeof(req), code), violation)
 
 /* A good request is refused if this member has this value. */
 struct wrong {
@@ -408,9 +404,8 @@ PORT_TEST(test_steering_errors)
 	REFUSE_EACH(MANA_CONFIG_VPORT_RX, good, rows);
 	check_alive();
 	port_stop(&port);
-	assert_int_equal(port_steer(&port, TRI_TRUE, TRI_FALSE, STEER_NOTHING),
-			 STATUS_REFUSED);
-	assert_violation(request_state, 1); /* the RQ that is kept is gone */
+	REFUSAL(port_steer(&port, TRI_TRUE, TRI_FALSE, STEER_NOTHING),
+		request_state); /* the RQ that is kept is gone */
 }
 
 PORT_TEST(test_eq_errors)
@@ -557,6 +552,7 @@ CHANNEL_TEST(test_bar0)
 }
 
 /* A WQE of the channel's SQ, then its doorbell. */
+#define GOOD_HEADER (1 | 6 << 8) /* one SGE, a long OOB */
 static void
 post(uint32_t header, uint32_t cq_id, uint64_t gpa, uint32_t key,
      uint32_t nb_bytes, uint32_t wqe_bytes)
@@ -573,13 +569,11 @@ post(uint32_t header, uint32_t cq_id, uint64_t gpa, uint32_t key,
 	hw_put_le32(wqe + 44, nb_bytes);
 	guest.sq.pos += wqe_bytes;
 	guest_ring(guest.db_page, HW_DB_SQ, guest.sq.id, guest.sq.pos, false);
-	assert_null(guest_cqe(&guest.cq));
 }
 
 /* The channel stops after a bad WQE, and works when established again. */
 CHANNEL_TEST(test_channel_wqes)
 {
-	const uint32_t good = 1 | 6 << 8;
 	const struct {
 		uint32_t header;
 		bool is_cq_wrong, is_key_wrong;
@@ -589,14 +583,14 @@ CHANNEL_TEST(test_channel_wqes)
 	} rows[] = {
 		{ 1 | 2 << 8, 0, 0, 0, 40, 64, VIOLATION_wqe_oob_size },
 		{ 2 | 6 << 8, 0, 0, 0, 40, 64, VIOLATION_hwc_wqe },
-		{ good, 1, 0, 0, 40, 64, VIOLATION_hwc_wqe },
-		{ good, 0, 0, 0, 39, 64, VIOLATION_hwc_wqe },
-		{ good, 0, 0, 0, 4097, 64, VIOLATION_hwc_wqe },
-		{ good, 0, 0, 0, 40, 32, VIOLATION_wqe_beyond_tail },
-		{ good, 0, 1, 0, 40, 64, VIOLATION_sge_key_unknown },
-		{ good, 0, 0, UINT64_C(1) << 41, 40, 64,
+		{ GOOD_HEADER, 1, 0, 0, 40, 64, VIOLATION_hwc_wqe },
+		{ GOOD_HEADER, 0, 0, 0, 39, 64, VIOLATION_hwc_wqe },
+		{ GOOD_HEADER, 0, 0, 0, 4097, 64, VIOLATION_hwc_wqe },
+		{ GOOD_HEADER, 0, 0, 0, 40, 32, VIOLATION_wqe_beyond_tail },
+		{ GOOD_HEADER, 0, 1, 0, 40, 64, VIOLATION_sge_key_unknown },
+		{ GOOD_HEADER, 0, 0, UINT64_C(1) << 41, 40, 64,
 		  VIOLATION_sge_out_of_range },
-		{ good, 0, 0, GUEST_BYTES - 8, 40, 64,
+		{ GOOD_HEADER, 0, 0, GUEST_BYTES - 8, 40, 64,
 		  VIOLATION_sge_memory_fault },
 	};
 
@@ -606,6 +600,7 @@ CHANNEL_TEST(test_channel_wqes)
 		     rows[i].gpa != 0 ? rows[i].gpa : guest.request_gpa,
 		     guest.key + rows[i].is_key_wrong, rows[i].nb_bytes,
 		     rows[i].wqe_bytes);
+		assert_null(guest_cqe(&guest.cq));
 		guest_assert_violation(rows[i].violation, 1, __FILE__, __LINE__);
 		guest_destroy();
 		guest_free_all();
@@ -616,17 +611,10 @@ CHANNEL_TEST(test_channel_wqes)
 
 CHANNEL_TEST(test_no_rx_wqe)
 {
-	uint8_t *wqe = guest_at(guest.sq.gpa);
-
 	memcpy(guest_at(guest.request_gpa), &guest_plain_request,
 	       sizeof(guest_plain_request));
-	hw_put_le32(wqe + 4, 1 | 6 << 8);
-	hw_put_le32(wqe + 8 + HWC_TX_OOB_SCQ_OFF, guest.cq.id);
-	hw_put_le32(wqe + 8 + HWC_TX_OOB_SQ_OFF, guest.sq.id);
-	hw_put_le32(wqe + 32, (uint32_t)guest.request_gpa);
-	hw_put_le32(wqe + 40, guest.key);
-	hw_put_le32(wqe + 44, sizeof(guest_plain_request));
-	guest_ring(guest.db_page, HW_DB_SQ, guest.sq.id, 64, false);
+	post(GOOD_HEADER, guest.cq.id, guest.request_gpa, guest.key,
+	     sizeof(guest_plain_request), 64);
 	assert_violation(hwc_no_rx_wqe, 1);
 	assert_non_null(guest_cqe(&guest.cq)); /* of the SQ */
 	assert_null(guest_cqe(&guest.cq));

@@ -64,8 +64,8 @@ msix_raise(uint32_t fn, uint32_t vector)
 	guest.nb_interrupts[vector]++;
 }
 
-void
-guest_config_reset(void)
+static void __attribute__((constructor))
+reset_config(void)
 {
 	guest_config = (struct model_config){
 		.name = "test",
@@ -84,8 +84,6 @@ guest_config_reset(void)
 int
 guest_start(void **state)
 {
-	if (guest_config.nb_functions == 0)
-		guest_config_reset();
 	memset(&guest, 0, sizeof(guest));
 	guest.memory = mmap(NULL, GUEST_BYTES, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -122,6 +120,7 @@ guest_stop(void **state)
 	snprintf(path, sizeof(path), "%s/segment", dir);
 	unlink(path);
 	rmdir(dir);
+	reset_config();
 	return 0;
 }
 
@@ -305,6 +304,16 @@ guest_cqe(struct guest_ring *cq)
 		return NULL;
 	assert_int_equal(owner, cq->pos / n & HW_CQE_OWNER_M);
 	cq->pos++;
+	return cqe;
+}
+
+const uint8_t *
+guest_cqe_of_type(struct guest_ring *cq, enum hw_cqe_type type)
+{
+	const uint8_t *cqe = guest_cqe(cq);
+
+	assert_non_null(cqe);
+	assert_int_equal(cqe[0] & HW_CQE_TYPE_M, type);
 	return cqe;
 }
 

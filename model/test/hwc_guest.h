@@ -53,9 +53,8 @@ int guest_start_channel(void **state);
 int guest_stop(void **state);
 #define GUEST_TEST(name) TEST_WITH(name, guest_start, guest_stop)
 #define CHANNEL_TEST(name) TEST_WITH(name, guest_start_channel, guest_stop)
-/* Replace the configuration of the machine that guest_start() creates. */
+/* Of the machine that guest_start() creates; guest_stop() resets it. */
 extern struct model_config guest_config;
-void guest_config_reset(void);
 
 /* Zeroed pages; its address. Forget all of them. */
 uint64_t guest_alloc(uint32_t nb_bytes);
@@ -77,8 +76,9 @@ uint32_t guest_destroy(void);
 /* The next event of an EQ, by its owner bits; false: none. */
 bool guest_event(struct guest_ring *eq, uint32_t *type, uint32_t *detail);
 void guest_ring_eq(struct guest_ring *eq, uint32_t page, bool arm);
-/* The next CQE, or NULL. */
+/* The next CQE, or NULL. The same; assert that it has this type. */
 const uint8_t *guest_cqe(struct guest_ring *cq);
+const uint8_t *guest_cqe_of_type(struct guest_ring *cq, enum hw_cqe_type type);
 
 /*
  * Send the bytes of a request; its answer is in guest.answer, of
@@ -112,6 +112,12 @@ uint32_t guest_call_device(void *request, uint32_t nb_bytes, uint32_t code,
 	CALL_AS(request, code, answer, DEVICE_RNIC, version)
 /* Assert that one of these calls succeeds. */
 #define OK(call)	assert_int_equal(call, STATUS_OK)
+/* Assert that one is refused, with this violation. */
+#define REFUSAL(call, violation)                        \
+	do {                                            \
+		assert_int_equal(call, STATUS_REFUSED); \
+		assert_violation(violation, 1);         \
+	} while (0)
 #define ANSWER_OF(type) ((const struct type *)(const void *)guest.answer)
 
 /* A region of pages of 4 KiB, contiguous from gpa. */

@@ -59,7 +59,6 @@ TEST(test_registers_pf)
 {
 	uint64_t base;
 
-	guest_config_reset();
 	guest_config.pci_device = MODEL_PCI_PF;
 	guest_start(state);
 	/* In the order of Linux mana_gd_init_pf_regs(). */
@@ -75,7 +74,6 @@ TEST(test_registers_pf)
 	assert_int_equal(guest_read(0x8, 8), GUEST_DB_OFFSET);
 	assert_no_violation();
 	guest_stop(state);
-	guest_config_reset();
 }
 
 GUEST_TEST(test_establish)
@@ -273,16 +271,14 @@ CHANNEL_TEST(test_openvmm_eq)
 	OK(CALL(destroy, GDMA_DESTROY_DMA_REGION, answer_header));
 	assert_no_violation();
 	msix.msix = 64;
-	assert_int_equal(CALL(msix, GDMA_CHANGE_MSIX_FOR_EQ, answer_header), 1);
-	assert_violation(request_field, 1);
+	REFUSAL(CALL(msix, GDMA_CHANGE_MSIX_FOR_EQ, answer_header),
+		request_field);
 	msix.queue_index++;
-	assert_int_equal(CALL(msix, GDMA_CHANGE_MSIX_FOR_EQ, answer_header), 1);
-	assert_violation(request_handle, 1);
+	REFUSAL(CALL(msix, GDMA_CHANGE_MSIX_FOR_EQ, answer_header),
+		request_handle);
 	reset.queue_index++;
-	assert_int_equal(CALL(reset, GDMA_GENERATE_RESET_REQUEST_EQE,
-			      answer_header),
-			 1);
-	assert_violation(request_handle, 1);
+	REFUSAL(CALL(reset, GDMA_GENERATE_RESET_REQUEST_EQE, answer_header),
+		request_handle);
 }
 
 /* The filter of port 1 moves; the driver asks by index and by handle. */
@@ -324,7 +320,6 @@ CHANNEL_TEST(test_openvmm_vport)
 /* OpenVMM writes the number of WQEs into RQ doorbells. */
 TEST(test_rq_doorbell_count)
 {
-	guest_config_reset();
 	guest_config.quirks[QUIRK_RQ_WQE_CNT_IGNORED] = 1;
 	guest_start_channel(state);
 	guest_ring(guest.db_page, HW_DB_RQ, guest.rq.id | 1u << 24,
@@ -334,7 +329,6 @@ TEST(test_rq_doorbell_count)
 		   guest.sq.pos, false);
 	assert_violation(doorbell_reserved_bits, 1);
 	guest_stop(state);
-	guest_config_reset();
 }
 
 /* The adapter owns the shared memory when its header is read, three times. */
@@ -342,7 +336,6 @@ TEST(test_shm_polled)
 {
 	uint32_t i;
 
-	guest_config_reset();
 	guest_config.quirks[QUIRK_SHM_ANSWER_POLLED] = 1;
 	guest_config.quirks[QUIRK_HWC_DEPTH_16] = 1; /* see read_start_up() */
 	guest_start_channel(state);
@@ -352,7 +345,6 @@ TEST(test_shm_polled)
 	assert_int_equal(guest_read(0x101c, 4), 0x82);
 	assert_no_violation();
 	guest_stop(state);
-	guest_config_reset();
 }
 
 /* Two requests wait; both are answered. */
@@ -394,12 +386,8 @@ CHANNEL_TEST(test_frames)
 	assert_int_equal(detail, port[1].rcq.id);
 	assert_true(guest_event(&eq, &type, &detail));
 	assert_int_equal(detail, port[0].scq.id);
-	cqe = guest_cqe(&port[0].scq);
-	assert_non_null(cqe);
-	assert_int_equal(cqe[0] & HW_CQE_TYPE_M, HW_CQE_TX_OKAY);
-	cqe = guest_cqe(&port[1].rcq);
-	assert_non_null(cqe);
-	assert_int_equal(cqe[0] & HW_CQE_TYPE_M, HW_CQE_RX_OKAY);
+	guest_cqe_of_type(&port[0].scq, HW_CQE_TX_OKAY);
+	cqe = guest_cqe_of_type(&port[1].rcq, HW_CQE_RX_OKAY);
 	assert_int_equal(cqe[HW_RX_CQE_PPI_OFF], 100);
 	assert_memory_equal(guest_at(port[0].buf), guest_at(port[1].buf), 100);
 	assert_no_violation();
@@ -421,7 +409,6 @@ CHANNEL_TEST(test_fence_and_counters)
 	struct handle_request fence = { 0 };
 	struct gf_stat_request stat = { 0 };
 	const struct gf_stat_answer *stats;
-	const uint8_t *cqe;
 
 	eq = device_port_start(&port[0], &dev);
 	port_start(&port[1], 1, &dev, eq.id);
@@ -430,10 +417,8 @@ CHANNEL_TEST(test_fence_and_counters)
 	port_send(&port[0], dev.key, 60);
 	fence.handle = port[1].rq_handle;
 	OK(CALL_MANA(fence, MANA_FENCE_RQ, answer_header));
-	cqe = guest_cqe(&port[1].rcq);
-	assert_int_equal(cqe[0] & HW_CQE_TYPE_M, HW_CQE_RX_OKAY);
-	cqe = guest_cqe(&port[1].rcq);
-	assert_int_equal(cqe[0] & HW_CQE_TYPE_M, HW_CQE_RX_OBJECT_FENCE);
+	guest_cqe_of_type(&port[1].rcq, HW_CQE_RX_OKAY);
+	guest_cqe_of_type(&port[1].rcq, HW_CQE_RX_OBJECT_FENCE);
 	OK(CALL_MANA(stat, MANA_QUERY_GF_STAT, gf_stat_answer));
 	stats = ANSWER_OF(gf_stat_answer);
 	assert_int_equal(stats->stats[GF_RX_NO_WQE], 1);
@@ -509,9 +494,8 @@ CHANNEL_TEST(test_steering_while_off)
 	assert_true(p->rx_enabled && p->rss_enable);
 	assert_no_violation();
 	port.rq_handle++;
-	assert_int_equal(port_steer(&port, TRI_FALSE, TRI_FALSE, STEER_DEFAULT),
-			 STATUS_REFUSED);
-	assert_violation(request_handle, 1);
+	REFUSAL(port_steer(&port, TRI_FALSE, TRI_FALSE, STEER_DEFAULT),
+		request_handle);
 	assert_true(p->rx_enabled && p->rss_enable);
 }
 
@@ -535,7 +519,6 @@ TEST(test_steering_v1)
 	struct hwc_port port;
 	uint32_t i;
 
-	guest_config_reset();
 	guest_config.coalesce = true;
 	guest_start_channel(state);
 	device_port_start(&port, &dev);
@@ -550,7 +533,6 @@ TEST(test_steering_v1)
 	assert_int_equal(card_port(0, 0)->table[63], port.rq.id);
 	assert_no_violation();
 	guest_stop(state);
-	guest_config_reset();
 }
 
 /* A user's memory: pages of 8 KiB in reverse order, from an offset. */
@@ -680,11 +662,9 @@ CHANNEL_TEST(test_many_pages)
 	assert_no_violation();
 	/* One page too many. */
 	add->page_addr_list_len = 1;
-	assert_int_equal(guest_call(message, sizeof(*add) + 8,
-				    GDMA_DMA_REGION_ADD_PAGES,
-				    sizeof(struct answer_header)),
-			 STATUS_REFUSED);
-	assert_violation(request_field, 1);
+	REFUSAL(guest_call(message, sizeof(*add) + 8, GDMA_DMA_REGION_ADD_PAGES,
+			   sizeof(struct answer_header)),
+		request_field);
 	OK(CALL(destroy, GDMA_DESTROY_DMA_REGION, answer_header));
 	assert_only_channel();
 }
@@ -834,21 +814,17 @@ CHANNEL_TEST(test_rnic)
 	qp.pd_handle = ANSWER_OF(create_pd_answer)->pd_handle + 1;
 	qp.dma_region[0] = guest_region(guest_alloc(4096), 4096);
 	qp.dma_region[1] = guest_region(guest_alloc(4096), 4096);
-	assert_int_equal(CALL_RNIC(qp, RNIC_CREATE_UD_QP, rnic_ud_qp_answer, 1),
-			 STATUS_REFUSED);
-	assert_violation(request_handle, 1);
+	REFUSAL(CALL_RNIC(qp, RNIC_CREATE_UD_QP, rnic_ud_qp_answer, 1),
+		request_handle);
 	end_pd.handle = --qp.pd_handle;
 	OK(CALL_RNIC(qp, RNIC_CREATE_UD_QP, rnic_ud_qp_answer, 1));
 	/* Its doorbells do nothing. */
 	guest_ring(dev.page, HW_DB_RQ,
 		   ANSWER_OF(rnic_ud_qp_answer)->queue_ids[1], 32, false);
 	assert_no_violation();
-	assert_int_equal(CALL_RNIC(object, RNIC_DESTROY_CQ, answer_header, 1),
-			 STATUS_REFUSED);
-	assert_violation(request_state, 1);
-	assert_int_equal(CALL(end_pd, GDMA_DESTROY_PD, answer_header),
-			 STATUS_REFUSED);
-	assert_violation(request_state, 1);
+	REFUSAL(CALL_RNIC(object, RNIC_DESTROY_CQ, answer_header, 1),
+		request_state);
+	REFUSAL(CALL(end_pd, GDMA_DESTROY_PD, answer_header), request_state);
 	object.handle = UINT64_C(0x5250) << 32;
 	OK(CALL_RNIC(object, RNIC_SET_QP_STATE, answer_header, 3));
 	OK(CALL_RNIC(object, RNIC_DESTROY_UD_QP, answer_header, 1));
@@ -856,14 +832,11 @@ CHANNEL_TEST(test_rnic)
 	OK(CALL_RNIC(object, RNIC_DESTROY_CQ, answer_header, 1));
 	OK(CALL(end_pd, GDMA_DESTROY_PD, answer_header));
 	/* Its adapter needs the EQ, and the device. */
-	assert_int_equal(CALL(end_eq, GDMA_DISABLE_QUEUE, answer_header),
-			 STATUS_REFUSED);
-	assert_violation(request_state, 1);
+	REFUSAL(CALL(end_eq, GDMA_DISABLE_QUEUE, answer_header), request_state);
 	adapter_eq(adapter(0), eq.id)->pdn++; /* no EQ keeps the device */
 	adapter_eq(adapter(0), eq.id)->page++;
-	assert_int_equal(CALL_RNIC(plain, GDMA_DEREGISTER_DEVICE, answer_header, 1),
-			 STATUS_REFUSED);
-	assert_violation(request_state, 1);
+	REFUSAL(CALL_RNIC(plain, GDMA_DEREGISTER_DEVICE, answer_header, 1),
+		request_state);
 	adapter_eq(adapter(0), eq.id)->pdn--;
 	adapter_eq(adapter(0), eq.id)->page--;
 	OK(CALL_RNIC(handle, RNIC_DESTROY_ADAPTER, answer_header, 1));
@@ -880,7 +853,6 @@ TEST(test_pf)
 	struct handle_request handle = { 0 }, end = { 0 };
 	uint64_t first, second;
 
-	guest_config_reset();
 	guest_config.pci_device = MODEL_PCI_PF;
 	guest_start_channel(state);
 	OK(CALL_MANA(port, MANA_REGISTER_HW_PORT, handle_answer));
@@ -896,13 +868,11 @@ TEST(test_pf)
 	assert_true(ANSWER_OF(handle_answer)->handle != second);
 	end.handle = second;
 	OK(CALL_MANA(end, MANA_DEREGISTER_FILTER, answer_header));
-	assert_int_equal(CALL_MANA(end, MANA_DEREGISTER_FILTER, answer_header),
-			 STATUS_REFUSED);
-	assert_violation(request_handle, 1);
+	REFUSAL(CALL_MANA(end, MANA_DEREGISTER_FILTER, answer_header),
+		request_handle);
 	OK(CALL_MANA(handle, MANA_DEREGISTER_HW_PORT, answer_header));
 	handle.handle = first;
 	OK(CALL_MANA(handle, MANA_DEREGISTER_FILTER, answer_header));
 	assert_no_violation();
 	guest_stop(state);
-	guest_config_reset();
 }
