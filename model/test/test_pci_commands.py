@@ -16,6 +16,17 @@ ANSWER_BYTES = 296  # to LIST_DEVICES
 
 
 class Commands(Pci):
+    """A machine that a test starts ends with it, without a violation."""
+
+    process = None
+
+    def tearDown(self):
+        try:
+            if self.process is not None:
+                self.finish()
+        finally:
+            super().tearDown()
+
     def machine(self, *options):
         self.process = self.serve("--name", "m", "--quiet", "--report",
                                   self.report_path, *options)
@@ -52,7 +63,8 @@ class Commands(Pci):
         return self.live("m")["functions"][fn]
 
     def finish(self, violations=()):
-        self.assertEqual(self.end(self.process), 0)
+        process, self.process = self.process, None
+        self.assertEqual(self.end(process), 0)
         report = self.report()
         self.assertEqual([row["name"] for row in report["violations"]],
                          list(violations))
@@ -72,7 +84,6 @@ class Events(Commands):
         self.assertFalse(driver.has_event())
         # Nothing armed the EQ again: its interrupt was used at the start.
         self.assertEqual(self.function()["interrupts"], before)
-        self.finish()
 
     def test_link_without_channel(self):
         self.machine()
@@ -80,7 +91,6 @@ class Events(Commands):
         driver = self.driver()
         driver.open_channel()
         self.assertFalse(driver.has_event())
-        self.finish()
 
     def test_other_events(self):
         driver = self.open()
@@ -92,7 +102,6 @@ class Events(Commands):
             self.ctl(line)
             self.assertEqual(driver.event(), event, line)
         self.assertFalse(driver.has_event())
-        self.finish()
 
     def test_other_function(self):
         driver = self.open("--functions", "2", "--ports", "2,1")
@@ -103,13 +112,11 @@ class Events(Commands):
         self.ctl("link port=3 down")
         self.assertEqual(other.event(), (RECONFIGURATION, 3 << 24))
         self.assertFalse(driver.has_event())
-        self.finish()
 
     def test_channel_is_needed(self):
         self.machine()
         for line in ("reset fn=0", "fatal fn=0", "rdma fn=0 resume", "timeout ms=1"):
             self.assertIn("start the guest and its driver", self.refused(line))
-        self.finish()
 
     def test_speed(self):
         driver = self.open()
@@ -124,7 +131,6 @@ class Events(Commands):
             self.assertEqual((status, struct.unpack_from("<I", link)[0]), (0, mbps))
         self.assertEqual(driver.request(DEREGISTER, device=MANA)[0], 0)
         self.assertEqual(driver.close_channel(), 0)
-        self.finish()
 
 
 class Silence(Commands):
@@ -137,7 +143,6 @@ class Silence(Commands):
         self.ctl("answer fn=0")
         self.assertEqual(driver.answer()[0], 0)
         self.assertEqual(self.function()["requests"], {"list_devices": 1})
-        self.finish()
 
     def test_queues_are_stalled(self):
         self.open()
@@ -149,7 +154,6 @@ class Silence(Commands):
         self.ctl("resume port=1")
         self.ctl("resume port=2 tx")
         self.ctl("answer fn=0")
-        self.finish()
 
     def test_too_many_rules(self):
         driver = self.open()
@@ -158,7 +162,6 @@ class Silence(Commands):
         self.assertIn("inject off", self.refused("stop-answering fn=0"))
         self.assertEqual(driver.request(LIST_DEVICES)[0], 0)
         self.assertIn("is stalled", self.refused("resume port=1"))
-        self.finish()
 
     def test_outage(self):
         """The adapter answers again by itself."""
@@ -168,7 +171,6 @@ class Silence(Commands):
         driver.send(LIST_DEVICES)
         self.assertEqual(driver.answer()[0], 0)
         self.assertIn("is stalled", self.refused("resume port=1"))
-        self.finish()
 
     def test_objects_may_remain(self):
         """A driver cannot destroy its objects on a silent adapter."""
@@ -206,7 +208,6 @@ class Failures(Commands):
         self.assertEqual(self.function()["objects"]["device"], 1)
         self.assertEqual(driver.request(DEREGISTER, device=MANA)[0], 0)
         self.assertEqual(driver.close_channel(), 0)
-        self.finish()
 
     def test_wrong_lines(self):
         self.machine()
@@ -264,13 +265,11 @@ class Injected(Commands):
         self.assertEqual(function["injected"],
                          {"answer": {"long": 2, "short": 2, "type": 1,
                                      "wrong-id": 1, "field": 1}, "event": {}})
-        self.finish()
 
     def test_other_requests_are_answered(self):
         driver = self.open()
         self.ctl("bogus answer request=register_device what=short every=1")
         self.assertEqual(self.send(driver), ["sent", ANSWER_BYTES])
-        self.finish()
 
     def test_field_of_an_answer(self):
         driver = self.open()
@@ -279,7 +278,6 @@ class Injected(Commands):
         status, body = driver.request(QUERY_DEV, bytes(48), device=MANA)
         self.assertEqual((status, struct.unpack_from("<H", body, 32)[0]), (0, 300))
         driver.request(DEREGISTER, device=MANA)
-        self.finish()
 
     def test_extra_answers_wait_for_buffers(self):
         driver = self.open()
@@ -300,7 +298,6 @@ class Injected(Commands):
         driver.post_buffer()
         self.assertEqual(self.completions(driver, 1), [ANSWER_BYTES])
         self.assertEqual(driver.answer_header(), (LIST_DEVICES, 3, 0))
-        self.finish()
 
     def test_lost_and_late_answers(self):
         driver = self.open()
@@ -314,7 +311,6 @@ class Injected(Commands):
         self.assertEqual(self.completions(driver, 1), [ANSWER_BYTES])
         self.assertEqual(driver.answer_header()[1], 1)
         self.assertEqual(self.function()["injected"]["answer"], {"lose": 1, "delay": 1})
-        self.finish()
 
     def test_objects_may_remain(self):
         """Of a driver whose request seems to have failed."""
@@ -322,7 +318,6 @@ class Injected(Commands):
         self.ctl("bogus answer what=short")
         driver.request(REGISTER, device=MANA)
         self.assertEqual(driver.close_channel(), 0)
-        self.finish()
 
     def test_events(self):
         driver = self.open()
@@ -342,7 +337,6 @@ class Injected(Commands):
         self.ctl("timeout ms=5")
         self.assertFalse(driver.has_event())  # it skipped the completion
         self.assertEqual(driver.last_completion, 0)
-        self.finish()
 
     def test_wrong_owner(self):
         driver = self.open()
@@ -357,7 +351,6 @@ class Injected(Commands):
         self.ctl("timeout ms=6")
         self.assertFalse(driver.has_event())
         self.assertEqual(self.function()["injected"]["event"], {"wrong-owner": 2})
-        self.finish()
 
     def test_off(self):
         driver = self.open()
@@ -367,7 +360,6 @@ class Injected(Commands):
         self.assertEqual(self.send(driver), ["sent", ANSWER_BYTES])
         self.ctl("timeout ms=5")
         self.assertEqual(driver.event(), OWN)
-        self.finish()
 
     def test_wrong_lines(self):
         self.machine()
@@ -387,7 +379,6 @@ class Injected(Commands):
                            ("delay event for=1ms", "tx, rx or answer"),
                            ("delay answer", "for=20us")):
             self.assertIn(text, self.refused(line), line)
-        self.finish()
 
 
 class Scenarios(Commands):
@@ -409,7 +400,6 @@ class Scenarios(Commands):
         driver = self.open()
         self.ctl("in 10ms fatal fn=0")
         self.assertEqual(driver.event(), (FATAL, 0))
-        self.finish()
 
     def test_errors(self):
         for line, text in (("at call=create_qp:1 link port=1 up", "no kernel calls"),
@@ -431,17 +421,16 @@ class OtherKind(Commands):
             self.assertIn("a machine of --pci has no command", said)
             self.assertIn("the guest has its own kernel", said)
         self.assertIn("there is no command 'nothing'", self.refused("nothing"))
-        self.finish()
 
     def test_commands_of_pci_machine(self):
-        self.process = self.start_model("--name", "m", "--quiet", "--", "sleep", "1000")
+        process = self.start_model("--name", "m", "--quiet", "--", "sleep", "1000")
         wait_until(lambda: self.live("m"), "no machine")
         for name in ("answer", "rdma", "stop-answering", "timeout"):
             self.assertIn("only a machine of --pci has it", self.refused(name))
         self.assertIn("only a machine of --pci has answers",
                       self.refused("bogus answer what=short"))
-        self.process.terminate()
-        self.process.wait(60)
+        process.terminate()
+        process.wait(60)
 
     def test_wrong_arguments(self):
         self.machine()
@@ -451,7 +440,6 @@ class OtherKind(Commands):
                            ("reset fn=1", "from 0 to 0"), ("answer fn=0 now", "now"),
                            ("reset outage=3", "20us")):
             self.assertIn(text, self.refused(line))
-        self.finish()
 
 
 class Reports(Commands):
@@ -504,7 +492,6 @@ class Reports(Commands):
         function = self.function()
         self.assertEqual((function["cut_off"], function["resets"]), (2, 1))
         self.assertEqual(function["connections"], 2)
-        self.finish()
 
     def test_close_after_reset(self):
         """
@@ -517,7 +504,6 @@ class Reports(Commands):
         driver.open_channel()
         self.assertEqual(driver.close_channel(), 0)
         self.assertEqual(driver.close_channel(), 0)
-        self.finish()
 
     def test_summary(self):
         process = self.serve("--name", "m")
