@@ -190,39 +190,28 @@ guest_shm(const uint32_t dwords[SHM_NB_DWORDS])
 static void
 read_start_up(void)
 {
-	uint32_t type, detail, n;
+	uint32_t type, detail, n, value[HWC_INIT_PF_DEST_CQ_ID + 1];
 
 	assert_true(guest_event(&guest.eq, &type, &detail));
 	assert_int_equal(type, EQE_HWC_INIT_EQ_ID_DB);
 	guest.eq.id = detail & 0xffff;
 	guest.db_page = detail >> 16;
 	for (n = HWC_INIT_CQ_ID; n <= HWC_INIT_PF_DEST_CQ_ID; n++) {
-		uint32_t value;
-
 		assert_true(guest_event(&guest.eq, &type, &detail));
 		assert_int_equal(type, EQE_HWC_INIT_DATA);
 		assert_int_equal(detail >> 24, n);
-		value = detail & 0xffffff;
-		if (n == HWC_INIT_CQ_ID)
-			guest.cq.id = value;
-		else if (n == HWC_INIT_RQ_ID)
-			guest.rq.id = value;
-		else if (n == HWC_INIT_SQ_ID)
-			guest.sq.id = value;
-		else if (n == HWC_INIT_QUEUE_DEPTH)
-			assert_int_equal(value,
-					 guest_config.quirks[QUIRK_HWC_DEPTH_16] ?
-						 16 :
-						 1);
-		else if (n == HWC_INIT_MAX_REQUEST || n == HWC_INIT_MAX_RESPONSE)
-			assert_int_equal(value, 4096);
-		else if (n == HWC_INIT_MAX_NUM_CQS)
-			guest.max_cqs = value;
-		else if (n == HWC_INIT_PD_ID)
-			guest.pdn = value;
-		else if (n == HWC_INIT_GPA_MKEY)
-			guest.key = value;
+		value[n] = detail & 0xffffff;
 	}
+	guest.cq.id = value[HWC_INIT_CQ_ID];
+	guest.rq.id = value[HWC_INIT_RQ_ID];
+	guest.sq.id = value[HWC_INIT_SQ_ID];
+	guest.max_cqs = value[HWC_INIT_MAX_NUM_CQS];
+	guest.pdn = value[HWC_INIT_PD_ID];
+	guest.key = value[HWC_INIT_GPA_MKEY];
+	assert_int_equal(value[HWC_INIT_QUEUE_DEPTH],
+			 guest_config.quirks[QUIRK_HWC_DEPTH_16] ? 16 : 1);
+	assert_int_equal(value[HWC_INIT_MAX_REQUEST], 4096);
+	assert_int_equal(value[HWC_INIT_MAX_RESPONSE], 4096);
 	assert_true(guest_event(&guest.eq, &type, &detail));
 	assert_int_equal(type, EQE_HWC_INIT_DONE);
 	assert_false(guest_event(&guest.eq, &type, &detail));

@@ -153,9 +153,9 @@ create_wq(const struct hwc_port *port, enum queue_type type,
 	return ANSWER_OF(create_wq_answer)->wq_obj;
 }
 
-static void
-start(struct hwc_port *port, uint32_t index, uint32_t pdn, uint32_t page,
-      uint32_t eq_id)
+void
+port_start(struct hwc_port *port, uint32_t index, uint32_t pdn, uint32_t page,
+	   uint32_t eq_id)
 {
 	struct vport_tx_request tx = { .pdid = pdn, .doorbell_pageid = page };
 
@@ -172,13 +172,6 @@ start(struct hwc_port *port, uint32_t index, uint32_t pdn, uint32_t page,
 	OK(port_steer(port, TRI_TRUE, TRI_FALSE, STEER_ALL));
 }
 
-void
-port_start(struct hwc_port *port, uint32_t index, const struct hwc_device *dev,
-	   uint32_t eq_id)
-{
-	start(port, index, dev->pdn, dev->page, eq_id);
-}
-
 struct guest_ring
 device_port_start(struct hwc_port *port, struct hwc_device *dev)
 {
@@ -186,15 +179,8 @@ device_port_start(struct hwc_port *port, struct hwc_device *dev)
 
 	device_register(dev, DEVICE_MANA);
 	eq = eq_create(dev, 3);
-	port_start(port, 0, dev, eq.id);
+	port_start(port, 0, dev->pdn, dev->page, eq.id);
 	return eq;
-}
-
-void
-user_port_start(struct hwc_port *port, uint32_t index,
-		const struct hwc_user *user, uint32_t eq_id)
-{
-	start(port, index, user->pdn, user->page, eq_id);
 }
 
 static void

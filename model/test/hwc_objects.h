@@ -39,13 +39,12 @@ struct hwc_port {
 	uint64_t sq_handle, rq_handle;
 	uint64_t buf; /* gpa of 4096 bytes: sent from, received to */
 };
-void port_start(struct hwc_port *port, uint32_t index,
-		const struct hwc_device *dev, uint32_t eq_id);
+/* The PD and the doorbell page are those of a device or of a user. */
+void port_start(struct hwc_port *port, uint32_t index, uint32_t pdn,
+		uint32_t page, uint32_t eq_id);
 /* Port 0 of the device, with what it needs: registration, and the EQ returned. */
 struct guest_ring device_port_start(struct hwc_port *port,
 				    struct hwc_device *dev);
-void user_port_start(struct hwc_port *port, uint32_t index,
-		     const struct hwc_user *user, uint32_t eq_id);
 void port_stop(const struct hwc_port *port);
 #define STEER_NOTHING 0u
 #define STEER_DEFAULT (1u << 0)

@@ -376,7 +376,7 @@ CHANNEL_TEST(test_frames)
 	uint32_t type, detail;
 
 	eq = device_port_start(&port[0], &dev);
-	port_start(&port[1], 1, &dev, eq.id);
+	port_start(&port[1], 1, dev.pdn, dev.page, eq.id);
 	port_post_rx(&port[1], dev.key, 2048);
 	port_send(&port[0], dev.key, 100);
 	/* One interrupt; two events: Rx of port 1, Tx of port 0. */
@@ -411,7 +411,7 @@ CHANNEL_TEST(test_fence_and_counters)
 	const struct gf_stat_answer *stats;
 
 	eq = device_port_start(&port[0], &dev);
-	port_start(&port[1], 1, &dev, eq.id);
+	port_start(&port[1], 1, dev.pdn, dev.page, eq.id);
 	port_send(&port[0], dev.key, 100); /* no Rx WQE */
 	port_post_rx(&port[1], dev.key, 2048);
 	port_send(&port[0], dev.key, 60);
@@ -558,8 +558,8 @@ CHANNEL_TEST(test_user_memory)
 	device_register(&dev, DEVICE_MANA);
 	eq = eq_create(&dev, 3);
 	user_open(&user);
-	user_port_start(&port[0], 0, &user, eq.id);
-	port_start(&port[1], 1, &dev, eq.id);
+	port_start(&port[0], 0, user.pdn, user.page, eq.id);
+	port_start(&port[1], 1, dev.pdn, dev.page, eq.id);
 	gpa = guest_alloc(nb_pages * page);
 	for (i = 0; i < nb_pages; i++)
 		region.pages[i] = gpa + (nb_pages - 1 - i) * page;
@@ -610,7 +610,7 @@ CHANNEL_TEST(test_vport_of_ended_page)
 	device_register(&dev, DEVICE_MANA);
 	eq = eq_create(&dev, 3);
 	user_open(&user);
-	user_port_start(&port, 0, &user, eq.id);
+	port_start(&port, 0, user.pdn, user.page, eq.id);
 	port_stop(&port);
 	assert_true(card_port(0, 0)->tx_enabled);
 	page.allocated_resources = user.page;
@@ -736,7 +736,7 @@ CHANNEL_TEST(test_reset)
 	uint32_t before, type, detail;
 
 	eq = device_port_start(&port[0], &dev);
-	port_start(&port[1], 1, &dev, eq.id);
+	port_start(&port[1], 1, dev.pdn, dev.page, eq.id);
 	port_steer(&port[1], TRI_TRUE, TRI_TRUE, STEER_ALL);
 	port_post_rx(&port[1], dev.key, 2048);
 	before = guest.nb_interrupts[3];
