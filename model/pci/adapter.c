@@ -119,8 +119,8 @@ adapter_is_used(uint32_t fn, uint32_t pdn, uint32_t page)
 		    (a->eqs[i].pdn == pdn || a->eqs[i].page == page))
 			return true;
 	for (i = 0; i < RNIC_NB_QPS; i++)
-		if (a->rnic_qps[i].is_alive && (a->rnic_qps[i].pdn == pdn ||
-						a->rnic_qps[i].page == page))
+		if (a->rnic_qps[i].is_alive &&
+		    (a->rnic_qps[i].pdn == pdn || a->rnic_qps[i].page == page))
 			return true;
 	return false;
 }

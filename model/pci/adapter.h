@@ -59,7 +59,7 @@ struct adapter {
 	/* A reset keeps these members, up to hwc. */
 	struct region_table regions;
 	bool is_resetting; /* guest memory may be gone */
-	/* Of the links; 0: the default. */
+	/* Of the links, until the machine ends; 0: the default. */
 	uint32_t speed_mbps[MODEL_MAX_PORTS_PER_FUNCTION];
 	/*
 	 * Reset behind the driver's back: its doorbells are no violation until it has
@@ -96,7 +96,10 @@ struct eq *adapter_new_eq(struct adapter *a);
 void adapter_cq_event(uint32_t fn, uint32_t cq_id);
 /* The guest has read events: write those that are owed. */
 void adapter_eq_read(uint32_t fn, struct eq *eq);
-/* Write an event to the EQ of the channel, if it is open. */
+/*
+ * Write an event to the EQ of the channel; without a channel it is lost. Linux 7.3
+ * acts on those of pci_commands.c, 6.12 on none.
+ */
 void adapter_hwc_event(uint32_t fn, enum eqe_type type, uint32_t detail);
 
 /* A violation without a queue; index is what its description says. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "adapter.h"
 #include "card.h"
 #include "clock.h"
 #include "inject.h"
@@ -13,7 +14,7 @@
 #include "segment.h"
 
 #define MAX_MBPS       INT32_MAX
-#define MAX_TIMEOUT_MS 0xffffffu /* 24 bits of the event */
+#define MAX_TIMEOUT_MS HWC_DATA_VALUE_M
 
 /* fn=N is the last argument. The lock is held afterwards if the result is 0. */
 static int
@@ -43,6 +44,19 @@ take_channel(struct command_args *args, uint32_t *fn)
 }
 
 static int
+send_event(struct command_args *args, enum eqe_type type, uint32_t detail)
+{
+	uint32_t fn;
+	const int ret = take_channel(args, &fn);
+
+	if (ret < 0)
+		return ret;
+	adapter_hwc_event(fn, type, detail);
+	segment_unlock();
+	return 0;
+}
+
+static int
 run_link(struct command_args *args)
 {
 	bool up, is_new = false;
@@ -57,8 +71,12 @@ run_link(struct command_args *args)
 	/* The event is for all ports: mana_en.c mana_link_state_handle(). */
 	for (p = 0; p < segment_config()->nb_ports[fn]; p++)
 		is_new |= card_link_set(fn, p, up);
+	/* ASSUMED: the value is the port. */
 	if (is_new)
-		pci_link_changed(fn, port, up);
+		adapter_hwc_event(fn, EQE_HWC_RECONFIG_DATA,
+				  port | (up ? HWC_RECONFIG_LINK_CONNECT :
+					       HWC_RECONFIG_LINK_DISCONNECT)
+						 << HWC_DATA_TYPE_S);
 	segment_unlock();
 	return 0;
 }
@@ -79,7 +97,7 @@ run_speed(struct command_args *args)
 	if (ret < 0)
 		return ret;
 	segment_lock();
-	pci_speed_set(fn, port, (uint32_t)mbps);
+	adapter(fn)->speed_mbps[port] = (uint32_t)mbps;
 	segment_unlock();
 	return 0;
 }
@@ -174,7 +192,7 @@ run_reset(struct command_args *args)
 	if (ret >= 0)
 		ret = run_later("vf", fn, " enable", outage_ns);
 	if (ret >= 0) {
-		pci_reset_event(fn);
+		adapter_hwc_event(fn, EQE_HWC_RESET_REQUEST, 0);
 		pci_stop_answering(fn, true);
 		card_function_disable(fn, true);
 	}
@@ -187,50 +205,35 @@ run_reset(struct command_args *args)
 static int
 run_fatal(struct command_args *args)
 {
-	uint32_t fn;
-	const int ret = take_channel(args, &fn);
-
-	if (ret < 0)
-		return ret;
-	pci_fatal_event(fn);
-	segment_unlock();
-	return 0;
+	return send_event(args, EQE_HWC_FPGA_RECONFIG, 0);
 }
 
+/* Linux hw_channel.h union hwc_init_soc_service_type. */
 static int
 run_rdma(struct command_args *args)
 {
 	const bool suspend = command_word(args, "suspend");
 	const bool resume = command_word(args, "resume");
-	uint32_t fn;
-	int ret;
 
 	if (suspend == resume)
 		return command_fail(args, -EINVAL, "give suspend or resume");
-	ret = take_channel(args, &fn);
-	if (ret < 0)
-		return ret;
-	pci_rdma_event(fn, suspend);
-	segment_unlock();
-	return 0;
+	return send_event(args, EQE_HWC_SOC_SERVICE,
+			  (suspend ? SERVICE_RDMA_SUSPEND : SERVICE_RDMA_RESUME)
+				  << SERVICE_TYPE_S);
 }
 
 static int
 run_timeout(struct command_args *args)
 {
 	uint64_t ms = 0;
-	uint32_t fn;
-	int ret = command_number(args, "ms", 1, MAX_TIMEOUT_MS, &ms);
+	const int ret = command_number(args, "ms", 1, MAX_TIMEOUT_MS, &ms);
 
 	if (ret == 0)
 		return command_fail(args, -EINVAL, "give ms=N");
-	if (ret > 0)
-		ret = take_channel(args, &fn);
-	if (ret < 0)
-		return ret;
-	pci_timeout_event(fn, (uint32_t)ms);
-	segment_unlock();
-	return 0;
+	return ret < 0 ? ret :
+			 send_event(args, EQE_HWC_RECONFIG_DATA,
+				    (uint32_t)ms | HWC_RECONFIG_TIMEOUT_MS
+							   << HWC_DATA_TYPE_S);
 }
 
 static const struct command commands[] = {

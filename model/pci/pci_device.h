@@ -50,24 +50,6 @@ bool pci_device_run(uint32_t fn);
 void pci_device_reset(uint32_t fn);
 
 /*
- * Events to the guest's driver, on the EQ of its hardware channel; without a
- * channel they are lost. Linux 7.3 acts on them, 6.12 on none.
- *
- * The link of a port went up or down (card_link_set()); another timeout of
- * requests; the adapter asks to be reset; it is about to be reconfigured, after
- * which the driver must find it anew.
- */
-void pci_link_changed(uint32_t fn, uint32_t port, bool up);
-void pci_timeout_event(uint32_t fn, uint32_t timeout_ms);
-void pci_reset_event(uint32_t fn);
-void pci_fatal_event(uint32_t fn);
-/* The RNIC function is suspended, or resumed. */
-void pci_rdma_event(uint32_t fn, bool is_suspended);
-
-/* The link speed that the port reports, until the machine ends. */
-void pci_speed_set(uint32_t fn, uint32_t port, uint32_t mbps);
-
-/*
  * The adapter does not answer requests, or does again: waiting ones are answered
  * then.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The card's platform (platform.h) in a PCI machine; events of the adapter. */
+/* The card's platform (platform.h) in a PCI machine. */
 
 #include <errno.h>
 
@@ -83,53 +83,6 @@ pci_device_reset(uint32_t fn)
 		return;
 	a->was_reset = a->was_reset || a->hwc.is_open;
 	adapter_reset(fn);
-}
-
-void
-pci_link_changed(uint32_t fn, uint32_t port, bool up)
-{
-	const uint32_t type = up ? HWC_RECONFIG_LINK_CONNECT :
-				   HWC_RECONFIG_LINK_DISCONNECT;
-
-	/* ASSUMED: the value is the port; Linux 7.3 applies it to all ports. */
-	adapter_hwc_event(fn, EQE_HWC_RECONFIG_DATA,
-			  (port & HWC_DATA_VALUE_M) | type << HWC_DATA_TYPE_S);
-}
-
-void
-pci_timeout_event(uint32_t fn, uint32_t timeout_ms)
-{
-	adapter_hwc_event(fn, EQE_HWC_RECONFIG_DATA,
-			  (timeout_ms & HWC_DATA_VALUE_M) |
-				  HWC_RECONFIG_TIMEOUT_MS << HWC_DATA_TYPE_S);
-}
-
-void
-pci_reset_event(uint32_t fn)
-{
-	adapter_hwc_event(fn, EQE_HWC_RESET_REQUEST, 0);
-}
-
-void
-pci_fatal_event(uint32_t fn)
-{
-	adapter_hwc_event(fn, EQE_HWC_FPGA_RECONFIG, 0);
-}
-
-/* Linux hw_channel.h union hwc_init_soc_service_type. */
-void
-pci_rdma_event(uint32_t fn, bool is_suspended)
-{
-	adapter_hwc_event(fn, EQE_HWC_SOC_SERVICE,
-			  (is_suspended ? SERVICE_RDMA_SUSPEND :
-					  SERVICE_RDMA_RESUME) <<
-				  SERVICE_TYPE_S);
-}
-
-void
-pci_speed_set(uint32_t fn, uint32_t port, uint32_t mbps)
-{
-	adapter(fn)->speed_mbps[port] = mbps;
 }
 
 void

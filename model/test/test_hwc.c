@@ -669,37 +669,6 @@ CHANNEL_TEST(test_many_pages)
 	assert_only_channel();
 }
 
-CHANNEL_TEST(test_events)
-{
-	uint32_t type, detail;
-
-	segment_lock();
-	pci_link_changed(0, 1, false);
-	pci_link_changed(0, 1, true);
-	pci_timeout_event(0, 500);
-	pci_reset_event(0);
-	pci_fatal_event(0);
-	segment_unlock();
-	assert_true(guest_event(&guest.eq, &type, &detail));
-	assert_int_equal(type, 133);
-	assert_int_equal(detail, 3u << 24 | 1);
-	assert_true(guest_event(&guest.eq, &type, &detail));
-	assert_int_equal(detail, 2u << 24 | 1);
-	assert_true(guest_event(&guest.eq, &type, &detail));
-	assert_int_equal(detail, 1u << 24 | 500);
-	assert_true(guest_event(&guest.eq, &type, &detail));
-	assert_int_equal(type, 135);
-	assert_true(guest_event(&guest.eq, &type, &detail));
-	assert_int_equal(type, 132);
-	assert_false(guest_event(&guest.eq, &type, &detail));
-	/* Without a channel they are lost. */
-	guest_destroy();
-	segment_lock();
-	pci_reset_event(0);
-	segment_unlock();
-	assert_no_violation();
-}
-
 CHANNEL_TEST(test_silent)
 {
 	struct hwc_device dev;
