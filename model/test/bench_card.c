@@ -24,9 +24,8 @@ now(void)
 }
 
 static double
-run(struct fixture *fx, uint32_t nb_bytes)
+run(uint32_t nb_bytes)
 {
-	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
 	struct fx_wqe tx = fx_tx_wqe(a, 0, nb_bytes);
 	double spent = 0, before;
 	uint32_t i, round;
@@ -35,15 +34,15 @@ run(struct fixture *fx, uint32_t nb_bytes)
 		for (i = 0; i < BURST; i++)
 			fx_post(&a->sq, &tx);
 		before = now();
-		fx_ring_sq(fx, a);
+		fx_ring_sq(a);
 		spent += now() - before;
 		for (i = 0; i < BURST; i++) {
 			fx_cqe(&a->scq);
 			fx_cqe(&b->rcq);
 		}
-		fx_ring_cq(fx, a, &a->scq, false);
-		fx_ring_cq(fx, b, &b->rcq, false);
-		fx_fill_rq(fx, b, BURST);
+		fx_ring_cq(a, &a->scq, false);
+		fx_ring_cq(b, &b->rcq, false);
+		fx_fill_rq(b, BURST);
 	}
 	return spent * 1e9 / ROUNDS / BURST;
 }
@@ -58,13 +57,13 @@ main(void)
 	for (rss = 0; rss < 2; rss++) {
 		fx_defaults(&fx);
 		fx_start(&fx);
-		fx_frame(fx.port[0].buf, NIC_PROTO_UDP, 22);
-		fx_steer(&fx, 1, rss != 0, &fx.port[1].rq.id, 1);
-		fx_fill_rq(&fx, &fx.port[1], 64);
+		fx_frame(a->buf, NIC_PROTO_UDP, 22);
+		fx_steer(1, rss != 0, &b->rq.id, 1);
+		fx_fill_rq(b, 64);
 		for (i = 0; i < 3; i++)
 			printf("%s %5u bytes: %6.0f ns a packet\n",
 			       rss ? "RSS   " : "no RSS", sizes[i],
-			       run(&fx, sizes[i]));
+			       run(sizes[i]));
 		fx_stop(&fx);
 	}
 	return 0;

@@ -14,6 +14,8 @@
 
 uint32_t fx_nb_events, fx_event_cq, fx_nb_kicks;
 uint32_t *fx_shared_events;
+struct fx_port *a, *b;
+static struct fixture *current;
 
 static void
 fx_complete(uint32_t fn, uint32_t cq_id)
@@ -123,21 +125,19 @@ fx_queue(struct fx_port *p, uint32_t port, struct fx_ring *wq,
 }
 
 static void
-fx_port_queues(struct fixture *fx, uint32_t port)
+fx_port_queues(struct fx_port *p, uint32_t port)
 {
-	struct fx_port *p = &fx->port[port];
-
 	fx_queue(p, port, &p->sq, &p->scq, true);
 	fx_queue(p, port, &p->rq, &p->rcq, false);
 }
 
 void
-fx_renew(struct fixture *fx)
+fx_renew(void)
 {
 	uint32_t port;
 
 	for (port = 0; port < FX_PORTS; port++) {
-		struct fx_port *p = &fx->port[port];
+		struct fx_port *p = port == 0 ? a : b;
 
 		card_sq_destroy(0, p->sq.id);
 		card_rq_destroy(0, p->rq.id);
@@ -145,8 +145,8 @@ fx_renew(struct fixture *fx)
 		card_cq_destroy(0, p->rcq.id);
 		memset(p->scq.mem, 0, p->scq.bytes);
 		memset(p->rcq.mem, 0, p->rcq.bytes);
-		fx_port_queues(fx, port);
-		fx_steer(fx, port, false, &p->rq.id, 1);
+		fx_port_queues(p, port);
+		fx_steer(port, false, &p->rq.id, 1);
 	}
 }
 
@@ -175,8 +175,8 @@ fx_port_start(struct fixture *fx, uint32_t port)
 	assert_int_equal(card_vport_enable_tx(0, port, p->pdn, p->page,
 					      &p->vp_offset),
 			 0);
-	fx_port_queues(fx, port);
-	fx_steer(fx, port, false, &p->rq.id, 1);
+	fx_port_queues(p, port);
+	fx_steer(port, false, &p->rq.id, 1);
 }
 
 void
@@ -202,6 +202,9 @@ fx_start(struct fixture *fx)
 	clock_init(config_is_virtual_time(&fx->config));
 	assert_int_equal(card_init(), 0);
 	fx_nb_events = fx_nb_kicks = 0;
+	current = fx;
+	a = &fx->port[0];
+	b = &fx->port[1];
 	for (port = 0; port < FX_PORTS; port++)
 		fx_port_start(fx, port);
 }
@@ -242,20 +245,19 @@ fx_setup(void **state)
 int
 fx_teardown(void **state)
 {
-	fx_stop(*state);
+	(void)state;
+	fx_stop(current);
 	return 0;
 }
 
 void
-fx_steer(struct fixture *fx, uint32_t port, bool rss, const uint32_t *rqs,
-	 uint32_t nb_rqs)
+fx_steer(uint32_t port, bool rss, const uint32_t *rqs, uint32_t nb_rqs)
 {
 	struct card_steering steering = { .rss_enable = rss,
 					    .coalescing_enable = true,
 					    .default_rq = rqs[nb_rqs - 1] };
 	uint32_t i;
 
-	(void)fx;
 	for (i = 0; i < CARD_RSS_TABLE_SIZE; i++)
 		steering.table[i] = rqs[i % nb_rqs];
 	for (i = 0; i < CARD_RSS_KEY_BYTES; i++)
@@ -350,6 +352,25 @@ fx_post(struct fx_ring *ring, const struct fx_wqe *wqe)
 	ring->pos += (off + 31) & ~31u;
 }
 
+struct card_port_counters
+fx_counters(uint32_t port)
+{
+	struct card_port_counters counters;
+
+	card_port_counters(0, port, &counters);
+	return counters;
+}
+
+void
+fx_advance(uint64_t ns)
+{
+	segment_lock();
+	segment_clock()->virtual_ns += ns;
+	if (clock_is_due())
+		card_timers(clock_take());
+	segment_unlock();
+}
+
 void
 fx_run_until(uint64_t ns)
 {
@@ -368,25 +389,22 @@ fx_doorbell(struct fx_port *p, uint32_t offset, uint64_t value,
 }
 
 void
-fx_ring_sq(struct fixture *fx, struct fx_port *p)
+fx_ring_sq(struct fx_port *p)
 {
-	(void)fx;
 	fx_doorbell(p, 0, (uint64_t)p->sq.pos << 32 | p->sq.id, 8);
 }
 
 void
-fx_ring_rq(struct fixture *fx, struct fx_port *p)
+fx_ring_rq(struct fx_port *p)
 {
-	(void)fx;
 	fx_doorbell(p, 0x400, (uint64_t)p->rq.pos << 32 | p->rq.id, 8);
 }
 
 void
-fx_ring_cq(struct fixture *fx, struct fx_port *p, struct fx_ring *cq, bool arm)
+fx_ring_cq(struct fx_port *p, struct fx_ring *cq, bool arm)
 {
 	const uint32_t laps = 8 * (cq->bytes / HW_CQE_BYTES);
 
-	(void)fx;
 	fx_doorbell(p, 0x800,
 		    (uint64_t)arm << 63 | (uint64_t)(cq->pos % laps) << 32 |
 			     cq->id,
@@ -401,7 +419,7 @@ fx_rx_buf(struct fx_port *p, uint32_t slot)
 }
 
 void
-fx_fill_rq(struct fixture *fx, struct fx_port *p, uint32_t n)
+fx_fill_rq(struct fx_port *p, uint32_t n)
 {
 	while (n-- > 0) {
 		struct fx_wqe wqe = { .header = { 0, 0x200 } };
@@ -411,7 +429,7 @@ fx_fill_rq(struct fixture *fx, struct fx_port *p, uint32_t n)
 			      FX_RX_BUF_BYTES);
 		fx_post(&p->rq, &wqe);
 	}
-	fx_ring_rq(fx, p);
+	fx_ring_rq(p);
 }
 
 const uint8_t *
@@ -430,12 +448,12 @@ fx_cqe(struct fx_ring *cq)
 }
 
 int
-fx_send(struct fixture *fx, struct fx_port *p, const struct fx_wqe *wqe)
+fx_send(struct fx_port *p, const struct fx_wqe *wqe)
 {
 	const uint8_t *cqe;
 
 	fx_post(&p->sq, wqe);
-	fx_ring_sq(fx, p);
+	fx_ring_sq(p);
 	cqe = fx_cqe(&p->scq);
 	if (cqe == NULL)
 		return -1;

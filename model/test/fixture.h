@@ -42,7 +42,6 @@ struct fixture {
 	char dir[64];
 	uint32_t sq_bytes, rq_bytes, cq_bytes;
 	bool is_shared; /* share rings and buffers with child processes */
-	uint32_t nb_rqs; /* RQs of port 1; the struct describes only the first */
 	struct fx_port port[FX_PORTS];
 };
 
@@ -52,12 +51,15 @@ extern uint32_t fx_nb_kicks;
 /* If set, counts events of child processes, too. */
 extern uint32_t *fx_shared_events;
 
+/* The two ports of the machine that runs. */
+extern struct fx_port *a, *b;
+
 /* Set *fx to defaults, without starting the machine. */
 void fx_defaults(struct fixture *fx);
 void fx_start(struct fixture *fx);
 void fx_stop(struct fixture *fx);
 /* Replace all queues by new ones, in any state of the old ones. */
-void fx_renew(struct fixture *fx);
+void fx_renew(void);
 
 /* Create a work queue and its CQ in rings whose memory and sizes are set. */
 void fx_queue(struct fx_port *p, uint32_t port, struct fx_ring *wq,
@@ -70,14 +72,16 @@ void fx_queue(struct fx_port *p, uint32_t port, struct fx_ring *wq,
  */
 void fx_catch_faults(void);
 
-/* cmocka set-up and tear-down of a fixture with defaults in *state. */
+/*
+ * cmocka's set-up of a fixture with defaults in *state, and tear-down of any one that
+ * runs.
+ */
 int fx_setup(void **state);
 int fx_teardown(void **state);
 #define FX_TEST(name) TEST_WITH(name, fx_setup, fx_teardown)
 
 /* Steering of a port: RSS over these RQs; the last one is the default. */
-void fx_steer(struct fixture *fx, uint32_t port, bool rss, const uint32_t *rqs,
-	      uint32_t nb_rqs);
+void fx_steer(uint32_t port, bool rss, const uint32_t *rqs, uint32_t nb_rqs);
 
 /* Tx: a WQE under construction, as words of the hardware layout. */
 struct fx_wqe {
@@ -123,24 +127,27 @@ void fx_edit(struct fx_wqe *wqe, uint8_t *frame, const struct fx_edit *edits);
 
 /* Write it to the ring (num_sge and OOB code are in header[1]). */
 void fx_post(struct fx_ring *ring, const struct fx_wqe *wqe);
-void fx_ring_sq(struct fixture *fx, struct fx_port *p);
-void fx_ring_rq(struct fixture *fx, struct fx_port *p);
-void fx_ring_cq(struct fixture *fx, struct fx_port *p, struct fx_ring *cq,
-		bool arm);
+void fx_ring_sq(struct fx_port *p);
+void fx_ring_rq(struct fx_port *p);
+void fx_ring_cq(struct fx_port *p, struct fx_ring *cq, bool arm);
 void fx_doorbell(struct fx_port *p, uint32_t offset, uint64_t value,
 		 uint32_t nb_bytes);
 
+struct card_port_counters fx_counters(uint32_t port);
+
+/* Advance the virtual clock, and run the timers that are due, as the launcher does. */
+void fx_advance(uint64_t ns);
 /* Set the virtual clock, and run all timers that are due then. */
 void fx_run_until(uint64_t ns);
 
 /* Post n Rx buffers of FX_RX_BUF_BYTES and ring. */
-void fx_fill_rq(struct fixture *fx, struct fx_port *p, uint32_t n);
+void fx_fill_rq(struct fx_port *p, uint32_t n);
 uint8_t *fx_rx_buf(struct fx_port *p, uint32_t slot);
 
 /*
  * Post one WQE, ring the doorbell, and return the type of the CQE (-1: none).
  */
-int fx_send(struct fixture *fx, struct fx_port *p, const struct fx_wqe *wqe);
+int fx_send(struct fx_port *p, const struct fx_wqe *wqe);
 
 /* Consume the next CQE by its owner bits; NULL: none. */
 const uint8_t *fx_cqe(struct fx_ring *cq);

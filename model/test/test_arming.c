@@ -8,20 +8,6 @@
 #include "nic.h"
 #include "fixture.h"
 
-static struct fixture *fx;
-static struct fx_port *a, *b;
-
-static int
-start(void **state)
-{
-	const int ret = fx_setup(state);
-
-	fx = *state;
-	a = &fx->port[0];
-	b = &fx->port[1];
-	return ret;
-}
-
 /* Let a's SQ write n CQEs; returns the number of events. */
 static uint32_t
 send(uint32_t n)
@@ -30,7 +16,7 @@ send(uint32_t n)
 	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
 	while (n-- > 0)
-		assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
+		assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 	return fx_nb_events - before;
 }
 
@@ -43,12 +29,12 @@ ring_cq_at(int32_t ahead, bool arm)
 	const uint32_t before = fx_nb_events, pos = a->scq.pos;
 
 	a->scq.pos += (uint32_t)ahead;
-	fx_ring_cq(fx, a, &a->scq, arm);
+	fx_ring_cq(a, &a->scq, arm);
 	a->scq.pos = pos;
 	return fx_nb_events - before;
 }
 
-TEST_WITH(test_created_armed, start, fx_teardown)
+FX_TEST(test_created_armed)
 {
 	assert_int_equal(send(1), 1);
 	assert_int_equal(send(3), 0); /* one shot */
@@ -56,7 +42,7 @@ TEST_WITH(test_created_armed, start, fx_teardown)
 }
 
 /* Behind by 1 to N: the event comes at once, and the CQ is disarmed. */
-TEST_WITH(test_arm_behind, start, fx_teardown)
+FX_TEST(test_arm_behind)
 {
 	uint32_t behind;
 
@@ -70,7 +56,7 @@ TEST_WITH(test_arm_behind, start, fx_teardown)
 }
 
 /* Behind by more than N: an overflow; the arm state stays as it was. */
-TEST_WITH(test_arm_overflow, start, fx_teardown)
+FX_TEST(test_arm_overflow)
 {
 	send(300);
 	assert_int_equal(ring_cq_at(-257, true), 0);
@@ -83,7 +69,7 @@ TEST_WITH(test_arm_overflow, start, fx_teardown)
 }
 
 /* rdma-core's index of an unarmed doorbell is one behind, of a full CQ, too. */
-TEST_WITH(test_unarmed_full, start, fx_teardown)
+FX_TEST(test_unarmed_full)
 {
 	assert_int_equal(send(1), 1);
 	assert_int_equal(ring_cq_at(-1, false), 0);
@@ -97,7 +83,7 @@ TEST_WITH(test_unarmed_full, start, fx_teardown)
 }
 
 /* rdma-core arms again without polling by head + 1, head + 2, ... */
-TEST_WITH(test_arm_ahead, start, fx_teardown)
+FX_TEST(test_arm_ahead)
 {
 	int32_t ahead;
 
@@ -111,7 +97,7 @@ TEST_WITH(test_arm_ahead, start, fx_teardown)
 	assert_int_equal(send(1), 0);
 }
 
-TEST_WITH(test_unarmed_disarms, start, fx_teardown)
+FX_TEST(test_unarmed_disarms)
 {
 	assert_int_equal(ring_cq_at(0, false), 0);
 	assert_int_equal(send(1), 0);
@@ -122,7 +108,7 @@ TEST_WITH(test_unarmed_disarms, start, fx_teardown)
  * A step back is a violation, and disarms. Repeating an index is none, also at
  * the start of a lap: the index counts modulo 8 N.
  */
-TEST_WITH(test_backwards, start, fx_teardown)
+FX_TEST(test_backwards)
 {
 	uint32_t lap;
 
@@ -141,7 +127,7 @@ TEST_WITH(test_backwards, start, fx_teardown)
 }
 
 /* The index is taken modulo 8 N, in each of the laps. */
-TEST_WITH(test_arm_in_each_lap, start, fx_teardown)
+FX_TEST(test_arm_in_each_lap)
 {
 	uint32_t lap;
 
@@ -156,7 +142,7 @@ TEST_WITH(test_arm_in_each_lap, start, fx_teardown)
 }
 
 /* Any doorbell within 8 laps is enough. */
-TEST_WITH(test_eight_laps, start, fx_teardown)
+FX_TEST(test_eight_laps)
 {
 	send(8 * 256);
 	assert_int_equal(ring_cq_at(0, false), 0);
@@ -172,7 +158,7 @@ TEST_WITH(test_eight_laps, start, fx_teardown)
 }
 
 /* Refused tails do not change the queue; the next valid one is accepted. */
-TEST_WITH(test_refused_tails, start, fx_teardown)
+FX_TEST(test_refused_tails)
 {
 	static const struct {
 		uint32_t tail;
@@ -204,7 +190,7 @@ TEST_WITH(test_refused_tails, start, fx_teardown)
 }
 
 /* Positions run free and wrap at 32 bits. */
-TEST_WITH(test_tail_wraps, start, fx_teardown)
+FX_TEST(test_tail_wraps)
 {
 	struct wq *sq = card_sq(card_function(0), a->sq.id);
 
@@ -215,7 +201,7 @@ TEST_WITH(test_tail_wraps, start, fx_teardown)
 }
 
 /* Queues ignore other pages, and ids of other kinds. */
-TEST_WITH(test_isolation, start, fx_teardown)
+FX_TEST(test_isolation)
 {
 	const uint32_t ids[] = { b->sq.id, b->rq.id, b->scq.id };
 	static const uint32_t offsets[] = { 0x000, 0x400, 0x800 };
@@ -258,7 +244,7 @@ TEST_WITH(test_isolation, start, fx_teardown)
 }
 
 /* 32-bit doorbells are increments: of many BUs, and over 64 KiB in parts. */
-TEST_WITH(test_short_increments, start, fx_teardown)
+FX_TEST(test_short_increments)
 {
 	struct fx_wqe tx = fx_tx_wqe(a, 0, 60);
 	uint32_t i;

@@ -12,40 +12,28 @@
 #include "fixture.h"
 #include "wire.h"
 
-static struct card_port_counters
-counters(uint32_t port)
-{
-	struct card_port_counters c;
-
-	card_port_counters(0, port, &c);
-	return c;
-}
-
 FX_TEST(test_identity)
 {
 	static const uint8_t mac[6] = { 0x00, 0x0d, 0x3a, 0, 0, 2 };
-	struct fixture *fx = *state;
 	uint8_t got[6];
 
 	card_port_mac(0, 1, got);
 	assert_memory_equal(got, mac, 6);
-	assert_int_equal(fx->port[0].sq.id, 1008);
-	assert_int_equal(fx->port[1].sq.id, 1009);
-	assert_int_equal(fx->port[0].rq.id, 560);
-	assert_int_equal(fx->port[0].vp_offset, 5);
-	assert_int_equal(fx->port[1].vp_offset, 8);
+	assert_int_equal(a->sq.id, 1008);
+	assert_int_equal(b->sq.id, 1009);
+	assert_int_equal(a->rq.id, 560);
+	assert_int_equal(a->vp_offset, 5);
+	assert_int_equal(b->vp_offset, 8);
 	assert_no_violation();
 }
 
 /* Ten laps of the rings, WQEs of changing size straddling the end. */
 FX_TEST(test_wrap)
 {
-	struct fixture *fx = *state;
-	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
 	uint32_t i, n, sent_pos = 0;
 	const uint8_t *cqe;
 
-	fx_fill_rq(fx, b, 200);
+	fx_fill_rq(b, 200);
 	for (i = 0; i < 3000; i++) {
 		struct fx_wqe wqe = fx_tx_wqe(a, i % 61, 64);
 
@@ -55,7 +43,7 @@ FX_TEST(test_wrap)
 		if (i % 3 == 0 && n < 30)
 			fx_tx_long(a, &wqe);
 		fx_post(&a->sq, &wqe);
-		fx_ring_sq(fx, a);
+		fx_ring_sq(a);
 		cqe = fx_cqe(&a->scq);
 		assert_non_null(cqe);
 		assert_int_equal(cqe[0], 0x60);
@@ -66,10 +54,10 @@ FX_TEST(test_wrap)
 		assert_non_null(cqe);
 		assert_int_equal(hw_le32(cqe + 56), i * 32);
 		assert_int_equal(fx_rx_buf(b, i)[0], (uint8_t)i);
-		fx_fill_rq(fx, b, 1);
+		fx_fill_rq(b, 1);
 		if (i % 100 == 0) {
-			fx_ring_cq(fx, a, &a->scq, false);
-			fx_ring_cq(fx, b, &b->rcq, false);
+			fx_ring_cq(a, &a->scq, false);
+			fx_ring_cq(b, &b->rcq, false);
 		}
 	}
 	assert_no_violation();
@@ -78,33 +66,29 @@ FX_TEST(test_wrap)
 /* The last BU of the ring holds header and OOB, the SGL is at its start. */
 FX_TEST(test_long_oob_at_end)
 {
-	struct fixture *fx = *state;
-	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
 	struct fx_wqe wqe;
 
-	fx_fill_rq(fx, b, 255);
+	fx_fill_rq(b, 255);
 	while (a->sq.pos != a->sq.bytes - 32) {
 		wqe = fx_tx_wqe(a, 0, 60);
-		assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
+		assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 	}
 	wqe = fx_tx_wqe(a, 100, 60);
 	fx_tx_long(a, &wqe);
-	assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 	assert_int_equal(a->sq.pos, a->sq.bytes + 32);
 	assert_no_violation();
 }
 
 FX_TEST(test_no_wqe)
 {
-	struct fixture *fx = *state;
-	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
 	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 	struct card_queue_counters queue;
 
-	fx_fill_rq(fx, b, 1);
-	assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
-	assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
-	assert_int_equal(counters(1).rx_no_wqe, 1);
+	fx_fill_rq(b, 1);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_counters(1).rx_no_wqe, 1);
 	assert_non_null(fx_cqe(&b->rcq));
 	assert_null(fx_cqe(&b->rcq));
 	assert_true(card_port_queue(0, 1, 1, &queue));
@@ -115,8 +99,8 @@ FX_TEST(test_no_wqe)
 	assert_int_equal(queue.no_wqe, 1);
 	assert_false(card_port_queue(0, 1, 2, &queue));
 	card_vport_disable_rx(0, 1);
-	assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
-	assert_int_equal(counters(1).rx_no_steering, 1);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_counters(1).rx_no_steering, 1);
 	card_rq_destroy(0, b->rq.id);
 	assert_true(card_port_queue(0, 1, 1, &queue));
 	assert_false(queue.alive);
@@ -138,17 +122,15 @@ FX_TEST(test_rx_flags)
 		{ 12, { 0x88, 0xb5 }, 0 },
 		{ 14, { 0x65, 0 }, 0 },
 	};
-	struct fixture *fx = *state;
-	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
 	uint32_t i;
 
-	fx_fill_rq(fx, b, 8);
+	fx_fill_rq(b, 8);
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		uint32_t n = fx_frame(a->buf, NIC_PROTO_UDP, 22);
 		struct fx_wqe wqe = fx_tx_wqe(a, 0, n);
 
 		memcpy(a->buf + cases[i].off, cases[i].set, 2);
-		assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
+		assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 		assert_int_equal(hw_le32(fx_cqe(&b->rcq) + 4), cases[i].flags);
 	}
 	assert_no_violation();
@@ -157,8 +139,6 @@ FX_TEST(test_rx_flags)
 /* 32-bit doorbells contain increments. */
 FX_TEST(test_short_doorbells)
 {
-	struct fixture *fx = *state;
-	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
 	struct fx_wqe rx = { .header = { 0, 0x200 } };
 	struct fx_wqe tx = fx_tx_wqe(a, 0, 60);
 	uint32_t i;
@@ -181,8 +161,6 @@ FX_TEST(test_short_doorbells)
 
 FX_TEST(test_rss)
 {
-	struct fixture *fx = *state;
-	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
 	struct fx_ring rq[4], rcq[4];
 	uint32_t ids[4], got[4] = { 0 }, i, q;
 
@@ -195,17 +173,17 @@ FX_TEST(test_rss)
 		fx_queue(b, 1, &rq[q], &rcq[q], false);
 		ids[q] = rq[q].id;
 		b->rq = rq[q];
-		fx_fill_rq(fx, b, 200);
+		fx_fill_rq(b, 200);
 		rq[q].pos = b->rq.pos;
 	}
-	fx_steer(fx, 1, true, ids, 4);
+	fx_steer(1, true, ids, 4);
 	for (i = 0; i < 200; i++) {
 		uint32_t n = fx_frame(a->buf, NIC_PROTO_UDP, 20);
 		struct fx_wqe wqe = fx_tx_wqe(a, 0, n);
 
 		hw_put_be16(a->buf + 34, (uint16_t)(i * 257));
 		hw_put_be16(a->buf + 40, 0);
-		assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
+		assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 		for (q = 0; q < 4; q++) {
 			const uint8_t *cqe = fx_cqe(&rcq[q]);
 
@@ -226,7 +204,7 @@ FX_TEST(test_rss)
 	{
 		struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
-		assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
+		assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 	}
 	assert_non_null(fx_cqe(&rcq[3]));
 	for (q = 0; q < 4; q++) {
@@ -237,21 +215,20 @@ FX_TEST(test_rss)
 	assert_no_violation();
 }
 
-TEST(test_thread_mode)
+TEST_WITH(test_thread_mode, NULL, fx_teardown)
 {
 	static struct fixture fx;
-	struct fx_port *a = &fx.port[0], *b = &fx.port[1];
 	struct fx_wqe wa, wb;
 
 	fx_defaults(&fx);
 	fx.config.mode = MODEL_MODE_THREAD;
 	fx_start(&fx);
-	fx_fill_rq(&fx, b, 4);
+	fx_fill_rq(b, 4);
 	wa = fx_tx_wqe(a, 0, 60);
 	wb = fx_tx_wqe(b, 0, 60);
-	assert_int_equal(fx_send(&fx, a, &wa), -1);
-	assert_int_equal(fx_send(&fx, b, &wb), -1);
-	assert_int_equal(fx_send(&fx, a, &wa), -1);
+	assert_int_equal(fx_send(a, &wa), -1);
+	assert_int_equal(fx_send(b, &wb), -1);
+	assert_int_equal(fx_send(a, &wa), -1);
 	assert_int_equal(fx_nb_kicks, 3);
 	segment_lock();
 	assert_true(card_run(model_self));
@@ -262,26 +239,24 @@ TEST(test_thread_mode)
 	assert_non_null(fx_cqe(&b->scq));
 	assert_non_null(fx_cqe(&b->rcq));
 	/* Destroyed queues leave the pending list. */
-	fx_send(&fx, a, &wa);
-	fx_send(&fx, b, &wb);
+	fx_send(a, &wa);
+	fx_send(b, &wb);
 	card_sq_destroy(0, b->sq.id);
 	segment_lock();
 	assert_true(card_run(model_self));
 	segment_unlock();
-	fx_send(&fx, a, &wa);
+	fx_send(a, &wa);
 	card_sq_destroy(0, a->sq.id);
 	segment_lock();
 	assert_false(card_run(model_self));
 	segment_unlock();
 	assert_no_violation();
-	fx_stop(&fx);
 }
 
 /* On a PCI machine a call ends after some frames; SQs take turns. */
-TEST(test_bounded_run)
+TEST_WITH(test_bounded_run, NULL, fx_teardown)
 {
 	static struct fixture fx;
-	struct fx_port *a = &fx.port[0], *b = &fx.port[1];
 	struct fx_wqe lso, wqe;
 	uint32_t i, nb_calls;
 
@@ -294,27 +269,26 @@ TEST(test_bounded_run)
 	lso.header[1] = (lso.header[1] & 0xffff) | 1u << 16;
 	for (i = 0; i < 3; i++)
 		fx_post(&a->sq, &lso);
-	fx_ring_sq(&fx, a);
+	fx_ring_sq(a);
 	wqe = fx_tx_wqe(b, 0, 60);
 	for (i = 0; i < 100; i++)
 		fx_post(&b->sq, &wqe);
-	fx_ring_sq(&fx, b);
+	fx_ring_sq(b);
 	segment_lock();
 	assert_true(card_run(model_self));
-	assert_int_equal(counters(0).tx_packets, 1500);
-	assert_int_equal(counters(1).tx_packets, 0);
+	assert_int_equal(fx_counters(0).tx_packets, 1500);
+	assert_int_equal(fx_counters(1).tx_packets, 0);
 	assert_true(card_run(model_self));
-	assert_int_equal(counters(1).tx_packets, 100);
-	assert_true(counters(0).tx_packets < 4500);
+	assert_int_equal(fx_counters(1).tx_packets, 100);
+	assert_true(fx_counters(0).tx_packets < 4500);
 	for (nb_calls = 0; card_run(model_self); nb_calls++)
 		assert_true(nb_calls < 4);
 	segment_unlock();
-	assert_int_equal(counters(0).tx_packets, 4500);
+	assert_int_equal(fx_counters(0).tx_packets, 4500);
 	for (i = 0; i < 3; i++)
 		assert_non_null(fx_cqe(&a->scq));
 	assert_null(fx_cqe(&a->scq));
 	assert_no_violation();
-	fx_stop(&fx);
 }
 
 /*
@@ -345,22 +319,20 @@ forget_last_packet(struct card_function *f, struct wq *rq, bool was_written)
 /* Queues of other programs stay correct when the lock's holder is killed. */
 FX_TEST(test_lock_holder_is_killed)
 {
-	struct fixture *fx = *state;
-	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
 	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 	struct card_function *f = card_function(0);
 	struct wq *rq = card_rq(f, b->rq.id);
 	uint32_t i;
 
-	fx_fill_rq(fx, b, 8);
+	fx_fill_rq(b, 8);
 	for (i = 0; i < 6; i++) {
 		memset(a->buf, (int)(i + 1), 60);
-		assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
+		assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 		forget_last_packet(f, rq, i % 2 == 0);
 		assert_non_null(fx_cqe(&b->rcq));
 		assert_null(fx_cqe(&b->rcq));
 		assert_memory_equal(fx_rx_buf(b, i), a->buf, 60);
-		fx_ring_cq(fx, b, &b->rcq, false);
+		fx_ring_cq(b, &b->rcq, false);
 	}
 	assert_int_equal(rq->ci, 6 * HW_BU_BYTES);
 	assert_no_violation();
@@ -372,24 +344,20 @@ FX_TEST(test_lock_holder_is_killed)
  */
 FX_TEST(test_page_destroy_destroys_queues)
 {
-	struct fixture *fx = *state;
-	struct fx_port *b = &fx->port[1];
-
-	fx_fill_rq(fx, b, 4);
+	fx_fill_rq(b, 4);
 	card_doorbell_page_destroy(0, b->page);
 	assert_null(card_rq(card_function(0), b->rq.id));
 	assert_null(card_sq(card_function(0), b->sq.id));
 	assert_null(card_cq(card_function(0), b->rcq.id));
 	assert_null(card_cq(card_function(0), b->scq.id));
-	assert_non_null(card_sq(card_function(0), fx->port[0].sq.id));
+	assert_non_null(card_sq(card_function(0), a->sq.id));
 	assert_false(card_port(0, 1)->rx_enabled);
 	assert_true(card_port(0, 0)->rx_enabled);
 }
 
-TEST(test_backends)
+TEST_WITH(test_backends, NULL, fx_teardown)
 {
 	static struct fixture fx;
-	struct fx_port *a = &fx.port[0], *b = &fx.port[1];
 	uint32_t port, i;
 	uint8_t buf[2048];
 	uint64_t at_ns;
@@ -400,11 +368,11 @@ TEST(test_backends)
 	for (i = 0; i < 10000; i++) {
 		struct fx_wqe wqe = fx_tx_wqe(a, i % 100, 60 + i % 1400);
 
-		assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
+		assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 		wqe = fx_tx_wqe(b, 0, 61);
-		assert_int_equal(fx_send(&fx, b, &wqe), HW_CQE_TX_OKAY);
-		fx_ring_cq(&fx, a, &a->scq, false);
-		fx_ring_cq(&fx, b, &b->scq, false);
+		assert_int_equal(fx_send(b, &wqe), HW_CQE_TX_OKAY);
+		fx_ring_cq(a, &a->scq, false);
+		fx_ring_cq(b, &b->scq, false);
 		assert_int_equal(wire_backend_next(&port, buf, sizeof(buf), &at_ns),
 				 60 + i % 1400);
 		assert_int_equal(port, 0);
@@ -416,18 +384,15 @@ TEST(test_backends)
 				 0);
 	}
 	assert_int_equal(fx_nb_kicks, 10000);
-	fx_fill_rq(&fx, b, 1);
+	fx_fill_rq(b, 1);
 	card_port_receive(0, 1, a->buf, 100);
 	assert_non_null(fx_cqe(&b->rcq));
 	assert_no_violation();
-	fx_stop(&fx);
 }
 
 /* Commands that the card refuses. */
 FX_TEST(test_refusals)
 {
-	struct fixture *fx = *state;
-	struct fx_port *a = &fx->port[0];
 	struct card_memory m = { model_self, (uintptr_t)a->sq.mem, 8192 };
 	uint32_t id;
 

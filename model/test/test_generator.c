@@ -32,14 +32,12 @@ defaults(void)
 static void
 start(enum model_mode mode)
 {
-	memset(&fixture, 0, sizeof(fixture));
 	fx_defaults(&fixture);
 	fixture.config.mode = mode;
 	fixture.config.seed = 42;
 	fixture.config.wires[0].kind = MODEL_WIRE_GEN;
 	fixture.config.wires[1].kind = MODEL_WIRE_GEN;
 	fx_start(&fixture);
-	fx_catch_faults();
 	slot = 0;
 }
 
@@ -47,13 +45,13 @@ start(enum model_mode mode)
 static uint32_t
 take(const uint8_t **frame)
 {
-	struct fx_port *p = &fixture.port[0];
+	struct fx_port *p = a;
 	const uint8_t *cqe = fx_cqe(&p->rcq);
 
 	if (cqe == NULL)
 		return 0;
 	*frame = fx_rx_buf(p, slot++);
-	fx_ring_cq(&fixture, p, &p->rcq, false);
+	fx_ring_cq(p, &p->rcq, false);
 	return hw_le32(cqe + 8) & 0xffff;
 }
 
@@ -98,7 +96,7 @@ TEST(test_full_rate)
 		assert_true(generator_start(wire(0), &settings));
 		assert_int_equal(take(&frame), 0);
 		for (nb = 0; nb < 40; nb += n) {
-			fx_fill_rq(&fixture, &fixture.port[0], 10);
+			fx_fill_rq(a, 10);
 			card_run(model_self);
 			for (n = 0; take(&frame) == 64; n++) {
 				assert_int_equal(hw_be16(frame + 10),
@@ -134,7 +132,7 @@ TEST(test_function_disabled)
 		start(mode);
 		card_function_disable(0, true);
 		assert_true(generator_start(wire(0), &settings));
-		fx_fill_rq(&fixture, &fixture.port[0], 10);
+		fx_fill_rq(a, 10);
 		card_run(model_self);
 		assert_int_equal(take(&frame), 0);
 		fx_nb_kicks = 0;
@@ -149,13 +147,13 @@ TEST(test_function_disabled)
 	}
 }
 
-TEST(test_rates)
+TEST_WITH(test_rates, NULL, fx_teardown)
 {
 	struct generator_settings settings = defaults();
 	uint64_t now;
 
 	start(MODEL_MODE_SYNC);
-	fx_fill_rq(&fixture, &fixture.port[0], 100);
+	fx_fill_rq(a, 100);
 	fx_run_until(1000000);
 	settings.rate_kind = GENERATOR_FRAMES;
 	settings.rate = 1000000;
@@ -180,17 +178,16 @@ TEST(test_rates)
 	/* Without WQEs frames are dropped, as on a real wire. */
 	fx_run_until(clock_now() + 200000);
 	assert_int_equal(wire(0)->generator.sent, 12 + 221);
-	fx_stop(&fixture);
 }
 
 /* A process is killed between the take of the clock and its timers. */
-TEST(test_rate_after_kill)
+TEST_WITH(test_rate_after_kill, NULL, fx_teardown)
 {
 	struct generator_settings settings = defaults();
 	uint64_t now;
 
 	start(MODEL_MODE_SYNC);
-	fx_fill_rq(&fixture, &fixture.port[0], 100);
+	fx_fill_rq(a, 100);
 	settings.rate_kind = GENERATOR_FRAMES;
 	settings.rate = 1000000;
 	assert_true(generator_start(wire(0), &settings));
@@ -202,11 +199,10 @@ TEST(test_rate_after_kill)
 	card_recover();
 	fx_run_until(now + 20000);
 	assert_int_equal(wire(0)->generator.sent, 21);
-	fx_stop(&fixture);
 }
 
 /* All kinds of frames that the sink distinguishes. */
-TEST(test_sink)
+TEST_WITH(test_sink, NULL, fx_teardown)
 {
 	struct generator_settings settings = defaults();
 	uint8_t copy[20][128];
@@ -216,7 +212,7 @@ TEST(test_sink)
 	settings.count = 20;
 	settings.min_bytes = settings.max_bytes = 100;
 	generator_start(wire(0), &settings);
-	fx_fill_rq(&fixture, &fixture.port[0], 20);
+	fx_fill_rq(a, 20);
 	for (uint32_t i = 0; i < 20; i++) {
 		assert_int_equal(take(&frame), 100);
 		memcpy(copy[i], frame, 100);
@@ -261,7 +257,6 @@ TEST(test_sink)
 	assert_int_equal(stream(0)->corrupted, 2);
 	assert_int_equal(stream(0)->duplicated, 1);
 	assert_int_equal(stream(0)->reordered, 2);
-	fx_stop(&fixture);
 }
 
 /* Each bit of the payload is checked. */
@@ -288,7 +283,7 @@ TEST(test_each_bit)
 /*
  * Sequence numbers wrap at 32 bits, the count does not; the window is finite.
  */
-TEST(test_long_stream)
+TEST_WITH(test_long_stream, NULL, fx_teardown)
 {
 	const uint64_t first = UINT64_C(0x1fffff000);
 	struct stream *s;
@@ -318,11 +313,10 @@ TEST(test_long_stream)
 	assert_int_equal(s->reordered, 1);
 	assert_int_equal(s->duplicated, 1);
 	assert_int_equal(stream_lost(s), 3 * SINK_WINDOW / 10 - 1);
-	fx_stop(&fixture);
 }
 
 /* All frames are valid: headers, lengths, checksums. */
-TEST(test_frames)
+TEST_WITH(test_frames, NULL, fx_teardown)
 {
 	struct generator_settings settings = defaults();
 	uint32_t nb_v6 = 0, nb_tcp = 0, nb_tags = 0, n;
@@ -360,11 +354,10 @@ TEST(test_frames)
 	assert_int_equal(nb_v6, 1500);
 	assert_int_equal(nb_tcp, 1500);
 	assert_uint_in_range(nb_tags, 1400, 1600);
-	fx_stop(&fixture);
 }
 
 /* Each kind of malformed frame is malformed, and the device handles it. */
-TEST(test_malformed)
+TEST_WITH(test_malformed, NULL, fx_teardown)
 {
 	struct generator_settings settings = defaults();
 	uint64_t nb_bad = 0, nb_runts = 0;
@@ -402,11 +395,10 @@ TEST(test_malformed)
 	settings.malformed_kinds = GENERATOR_ALL_KINDS;
 	settings.count = 60;
 	generator_start(wire(0), &settings);
-	fx_fill_rq(&fixture, &fixture.port[0], 60);
+	fx_fill_rq(a, 60);
 	assert_int_equal(wire(0)->generator.sent, 60);
 	assert_int_equal(stream(0)->sent, 60 - wire(0)->generator.malformed);
 	assert_no_violation();
-	fx_stop(&fixture);
 }
 
 /* Same seed, same frames. */
@@ -417,7 +409,6 @@ TEST(test_seed)
 
 	memset(seen, 0, sizeof(seen));
 	for (uint32_t round = 0; round < 3; round++) {
-		memset(&fixture, 0, sizeof(fixture));
 		fx_defaults(&fixture);
 		fixture.config.seed = round / 2;
 		fixture.config.wires[0].kind = MODEL_WIRE_GEN;
@@ -440,7 +431,7 @@ TEST(test_seed)
 }
 
 /* Full rate over a slow wire: no frame is generated without a WQE for it. */
-TEST(test_slow_wire)
+TEST_WITH(test_slow_wire, NULL, fx_teardown)
 {
 	const struct wire_settings slow = { .bits_per_s = 1000000000,
 					    .delay_ns = 50000 };
@@ -449,21 +440,18 @@ TEST(test_slow_wire)
 	start(MODEL_MODE_SYNC);
 	wire_set(wire(0), &slow);
 	generator_start(wire(0), &settings);
-	fx_fill_rq(&fixture, &fixture.port[0], 50);
+	fx_fill_rq(a, 50);
 	for (uint32_t i = 0; i < 50; i++) {
-		struct card_port_counters c;
 		const uint8_t *frame = NULL;
 
 		fx_run_until(clock_now() + 60000);
 		while (take(&frame) != 0) {
 			give(frame, 64);
-			fx_fill_rq(&fixture, &fixture.port[0], 1);
+			fx_fill_rq(a, 1);
 		}
-		card_port_counters(0, 0, &c);
-		assert_int_equal(c.rx_no_wqe, 0);
+		assert_int_equal(fx_counters(0).rx_no_wqe, 0);
 	}
 	assert_true(wire(1)->sink.received > 100);
 	assert_sink(wire(1)->sink.received, 0, 0, 0, 0);
 	assert_no_violation();
-	fx_stop(&fixture);
 }

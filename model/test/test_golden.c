@@ -269,7 +269,6 @@ TEST(test_wqe_sizes)
 
 /* A fixture whose queues have the ids of the examples: SQ 0x30, RQ 0x31. */
 static struct fixture fx;
-static struct fx_port *const a = &fx.port[0], *const b = &fx.port[1];
 
 /* The verification key of Microsoft's RSS specification. */
 static const uint8_t rss_key[CARD_RSS_KEY_BYTES] = {
@@ -289,20 +288,13 @@ start(void **state)
 	fx_defaults(&fx);
 	fx.config.coalesce = true;
 	fx_start(&fx);
-	fx_fill_rq(&fx, b, 8);
+	fx_fill_rq(b, 8);
 	steering.default_rq = b->rq.id;
 	for (i = 0; i < CARD_RSS_TABLE_SIZE; i++)
 		steering.table[i] = b->rq.id;
 	memcpy(steering.key, rss_key, sizeof(rss_key));
 	assert_int_equal(card_vport_enable_rx(0, 1, &steering), 0);
 	card_rq(card_function(0), b->rq.id)->id = 0x31;
-	return 0;
-}
-
-static int
-stop_card(void **state)
-{
-	fx_stop(&fx);
 	return 0;
 }
 
@@ -348,7 +340,7 @@ send_as_0x30(void)
 	sq->id = a->sq.id;
 }
 
-TEST_WITH(test_tx_cqes, start, stop_card)
+TEST_WITH(test_tx_cqes, start, fx_teardown)
 {
 	static const uint8_t first[64] = { 0x60, [60] = 0x30, [63] = 0x21 };
 	/* 2 BUs on: bits 5 to 31 of the third word. */
@@ -377,7 +369,7 @@ TEST_WITH(test_tx_cqes, start, stop_card)
 }
 
 /* 14 + 20 + 20 + 6 bytes of TCP/IPv4, all good. */
-TEST_WITH(test_rx_cqe, start, stop_card)
+TEST_WITH(test_rx_cqe, start, fx_teardown)
 {
 	static const uint8_t want[64] = {
 		0x41, 0x00, 0x00, 0x00, 0x00,	     0x00,	  0x02, 0x0a,
@@ -387,13 +379,13 @@ TEST_WITH(test_rx_cqe, start, stop_card)
 	struct fx_wqe wqe = fx_tx_wqe(a, 0,
 				      put_frame(a->buf, NIC_PROTO_TCP, 6));
 
-	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 	assert_memory_equal(fx_cqe(&b->rcq), want, 64);
 	assert_no_violation();
 }
 
 /* Two packets of UDP/IPv4 in VLAN 100, of 60 and of 300 bytes. */
-TEST_WITH(test_rx_coalesced_cqe, start, stop_card)
+TEST_WITH(test_rx_coalesced_cqe, start, fx_teardown)
 {
 	static const uint8_t want[64] = {
 		0x42, 0x00, 0x00, 0x00, 0x64,	     0x10,	  0x04,
@@ -413,7 +405,7 @@ TEST_WITH(test_rx_coalesced_cqe, start, stop_card)
 	uint32_t n;
 
 	/* A packet ahead, so that rx_wqe_offset is not 0. */
-	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 	assert_int_equal(fx_cqe(&b->rcq)[0], 0x41);
 	for (n = 0; n < 2; n++) {
 		wqe = fx_tx_wqe(a, n * 512,
@@ -422,12 +414,12 @@ TEST_WITH(test_rx_coalesced_cqe, start, stop_card)
 		fx_insert_tag(a, &wqe, 0x6064);
 		fx_post(&a->sq, &wqe);
 	}
-	fx_ring_sq(&fx, a);
+	fx_ring_sq(a);
 	assert_memory_equal(fx_cqe(&b->rcq), want, 64);
 	/* 3000 bytes in 2048. */
 	wqe = fx_tx_wqe(a, 0, put_frame(a->buf, NIC_PROTO_UDP, 2958));
 	fx_post(&a->sq, &wqe);
-	fx_ring_sq(&fx, a);
+	fx_ring_sq(a);
 	assert_memory_equal(fx_cqe(&b->rcq), truncated, 64);
 	assert_int_equal(card_rq_fence(0, b->rq.id), 0);
 	assert_memory_equal(fx_cqe(&b->rcq), fence, 64);
@@ -436,7 +428,7 @@ TEST_WITH(test_rx_coalesced_cqe, start, stop_card)
 }
 
 /* The owner bits of byte 63, lap after lap. */
-TEST_WITH(test_owner_bits, start, stop_card)
+TEST_WITH(test_owner_bits, start, fx_teardown)
 {
 	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 	uint32_t i;
@@ -445,11 +437,11 @@ TEST_WITH(test_owner_bits, start, stop_card)
 		const uint8_t *cqe = a->scq.mem + i % 256 * 64;
 
 		assert_int_equal(cqe[63] >> 5, (i / 256 - 1) & 7);
-		assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
+		assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 		assert_int_equal(cqe[63] >> 5, (i / 256) & 7);
 		assert_int_equal(cqe[63] & 0x1f, 1);
 		if (i % 256 == 0)
-			fx_ring_cq(&fx, a, &a->scq, false);
+			fx_ring_cq(a, &a->scq, false);
 	}
 	assert_no_violation();
 }

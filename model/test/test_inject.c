@@ -42,15 +42,6 @@ add(const struct inject_rule *rule)
 	segment_unlock();
 }
 
-static struct card_port_counters
-counters(uint32_t port)
-{
-	struct card_port_counters c;
-
-	card_port_counters(0, port, &c);
-	return c;
-}
-
 static uint64_t
 injected(enum inject_kind kind, bool is_tx)
 {
@@ -59,22 +50,21 @@ injected(enum inject_kind kind, bool is_tx)
 
 /* Post n frames and ring once. */
 static void
-post(struct fixture *fx, uint32_t n)
+post(uint32_t n)
 {
-	struct fx_port *a = &fx->port[0];
 	const struct fx_wqe wqe = fx_tx_wqe(a, 0, FRAME_BYTES);
 
 	fx_frame(a->buf, NIC_PROTO_UDP, FRAME_BYTES - 42);
 	while (n-- > 0)
 		fx_post(&a->sq, &wqe);
-	fx_ring_sq(fx, a);
+	fx_ring_sq(a);
 }
 
 static void
-no_more(struct fixture *fx)
+no_more(void)
 {
-	assert_null(fx_cqe(&fx->port[0].scq));
-	assert_null(fx_cqe(&fx->port[1].rcq));
+	assert_null(fx_cqe(&a->scq));
+	assert_null(fx_cqe(&b->rcq));
 }
 
 static uint32_t
@@ -99,22 +89,21 @@ assert_types(struct fx_ring *cq, const uint32_t *types, uint32_t n)
 /* Each type; the packet is not sent, and the next one is. */
 FX_TEST(test_tx_error)
 {
-	struct fixture *fx = *state;
 	struct inject_rule rule = once(INJECT_CQE, true);
 
-	fx_fill_rq(fx, &fx->port[1], 16);
+	fx_fill_rq(b, 16);
 	rule.first = 2;
 	for (rule.value = HW_CQE_TX_SA_DROP; rule.value < HW_CQE_TX_GDMA_ERR;
 	     rule.value++) {
 		add(&rule);
-		post(fx, 3);
-		assert_cqes(&fx->port[0].scq, HW_CQE_TX_OKAY, rule.value,
+		post(3);
+		assert_cqes(&a->scq, HW_CQE_TX_OKAY, rule.value,
 			    HW_CQE_TX_OKAY);
-		assert_cqes(&fx->port[1].rcq, HW_CQE_RX_OKAY, HW_CQE_RX_OKAY);
-		assert_int_equal(counters(0).tx_errors[rule.value - 33], 1);
-		fx_fill_rq(fx, &fx->port[1], 2);
+		assert_cqes(&b->rcq, HW_CQE_RX_OKAY, HW_CQE_RX_OKAY);
+		assert_int_equal(fx_counters(0).tx_errors[rule.value - 33], 1);
+		fx_fill_rq(b, 2);
 	}
-	assert_int_equal(counters(0).tx_packets, 18);
+	assert_int_equal(fx_counters(0).tx_packets, 18);
 	assert_int_equal(injected(INJECT_CQE, true), 9);
 	assert_false(segment_card()->is_armed);
 	assert_no_violation();
@@ -123,8 +112,6 @@ FX_TEST(test_tx_error)
 /* A WQE with a suppressed completion has one if it fails. */
 FX_TEST(test_suppressed)
 {
-	struct fixture *fx = *state;
-	struct fx_port *a = &fx->port[0];
 	struct inject_rule rule = once(INJECT_CQE, true);
 	struct fx_wqe wqe = fx_tx_wqe(a, 0, FRAME_BYTES);
 
@@ -135,26 +122,24 @@ FX_TEST(test_suppressed)
 	fx_post(&a->sq, &wqe);
 	wqe.oob[0] &= ~(1u << HW_OOB_SUPPRESS_S);
 	fx_post(&a->sq, &wqe);
-	fx_ring_sq(fx, a);
+	fx_ring_sq(a);
 	assert_cqes(&a->scq, HW_CQE_TX_VF_DISABLED, HW_CQE_TX_OKAY);
 }
 
 FX_TEST(test_truncate)
 {
-	struct fixture *fx = *state;
-	struct fx_port *b = &fx->port[1];
 	struct inject_rule rule = once(INJECT_TRUNCATE, false);
 	struct inject_rule full = once(INJECT_CQE, false);
 	const uint8_t *cqe;
 
 	memset(fx_rx_buf(b, 0), 0xaa, 4 * FX_RX_BUF_BYTES);
-	fx_fill_rq(fx, b, 3);
+	fx_fill_rq(b, 3);
 	rule.value = 20;
 	full.value = HW_CQE_RX_TRUNCATED;
 	full.first = 2;
 	add(&rule);
 	add(&full);
-	post(fx, 3);
+	post(3);
 	cqe = fx_cqe(&b->rcq);
 	assert_int_equal(type_of(cqe), HW_CQE_RX_TRUNCATED);
 	assert_int_equal(hw_le32(cqe + 8), FRAME_BYTES);
@@ -163,8 +148,8 @@ FX_TEST(test_truncate)
 	assert_cqes(&b->rcq, HW_CQE_RX_TRUNCATED, HW_CQE_RX_OKAY);
 	assert_int_equal(fx_rx_buf(b, 1)[FRAME_BYTES], 0xaa);
 	assert_int_not_equal(fx_rx_buf(b, 1)[FRAME_BYTES - 2], 0xaa);
-	assert_int_equal(counters(1).rx_truncated, 2);
-	assert_int_equal(counters(1).rx_packets, 1);
+	assert_int_equal(fx_counters(1).rx_truncated, 2);
+	assert_int_equal(fx_counters(1).rx_packets, 1);
 	assert_int_equal(injected(INJECT_TRUNCATE, false), 1);
 	assert_int_equal(injected(INJECT_CQE, false), 1);
 	assert_no_violation();
@@ -173,11 +158,10 @@ FX_TEST(test_truncate)
 /* Of every second packet from the third on, three completions are lost. */
 FX_TEST(test_lose)
 {
-	struct fixture *fx = *state;
 	struct inject_rule rule = always(INJECT_LOSE, false);
 	uint32_t i;
 
-	fx_fill_rq(fx, &fx->port[1], 12);
+	fx_fill_rq(b, 12);
 	rule.first = 3;
 	rule.every = 2;
 	rule.count = 3;
@@ -185,23 +169,21 @@ FX_TEST(test_lose)
 	rule = once(INJECT_LOSE, true);
 	rule.first = 5;
 	add(&rule);
-	post(fx, 12);
+	post(12);
 	for (i = 0; i < 11; i++)
-		assert_int_equal(type_of(fx_cqe(&fx->port[0].scq)),
-				 HW_CQE_TX_OKAY);
+		assert_int_equal(type_of(fx_cqe(&a->scq)), HW_CQE_TX_OKAY);
 	for (i = 0; i < 9; i++)
-		assert_int_equal(type_of(fx_cqe(&fx->port[1].rcq)),
-				 HW_CQE_RX_OKAY);
-	no_more(fx);
+		assert_int_equal(type_of(fx_cqe(&b->rcq)), HW_CQE_RX_OKAY);
+	no_more();
 	/* The packets were sent and received. */
-	assert_int_equal(counters(0).tx_packets, 12);
-	assert_int_equal(counters(1).rx_packets, 12);
+	assert_int_equal(fx_counters(0).tx_packets, 12);
+	assert_int_equal(fx_counters(1).rx_packets, 12);
 	assert_int_equal(injected(INJECT_LOSE, false), 3);
 	assert_int_equal(injected(INJECT_LOSE, true), 1);
 	assert_false(segment_card()->is_armed);
 	/* The WQEs are consumed. */
-	post(fx, 1);
-	assert_int_equal(counters(1).rx_no_wqe, 1);
+	post(1);
+	assert_int_equal(fx_counters(1).rx_no_wqe, 1);
 	assert_no_violation();
 }
 
@@ -213,62 +195,48 @@ FX_TEST(test_posting_after_bogus_rx_cqe)
 		INJECT_REPLAYED,
 		INJECT_TYPE,
 	};
-	struct fixture *fx = *state;
-	struct fx_port *b = &fx->port[1];
 	const uint32_t nb_wqes = b->rq.bytes / HW_BU_BYTES;
 	uint32_t i;
 
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		struct inject_rule rule = once(kinds[i], false);
 
-		fx_renew(fx);
-		fx_fill_rq(fx, b, nb_wqes);
+		fx_renew();
+		fx_fill_rq(b, nb_wqes);
 		rule.value = HW_CQE_RX_COALESCED_4;
 		add(&rule);
-		post(fx, 1);
+		post(1);
 		/* "Four packets". */
-		fx_fill_rq(fx, b, 4);
+		fx_fill_rq(b, 4);
 		assert_no_violation();
 	}
-}
-
-static void
-advance(uint64_t ns)
-{
-	segment_lock();
-	segment_clock()->virtual_ns += ns;
-	if (clock_is_due())
-		card_timers(clock_take());
-	segment_unlock();
 }
 
 /* Later packets wait, too, and all completions come in order. */
 FX_TEST(test_delay)
 {
-	struct fixture *fx = *state;
-	struct fx_port *a = &fx->port[0];
 	struct inject_rule rule = once(INJECT_DELAY, true);
 	const uint8_t *cqe;
 	uint32_t i;
 
-	fx_fill_rq(fx, &fx->port[1], 8);
+	fx_fill_rq(b, 8);
 	rule.first = 2;
 	rule.for_ns = 50000;
 	add(&rule);
-	post(fx, 4);
+	post(4);
 	assert_cqes(&a->scq, HW_CQE_TX_OKAY);
-	advance(40000);
+	fx_advance(40000);
 	assert_null(fx_cqe(&a->scq));
-	post(fx, 1);
+	post(1);
 	assert_null(fx_cqe(&a->scq));
-	advance(10000);
+	fx_advance(10000);
 	for (i = 1; i < 5; i++) {
 		cqe = fx_cqe(&a->scq);
 		assert_int_equal(type_of(cqe), HW_CQE_TX_OKAY);
 		assert_int_equal(hw_le32(cqe + 8) >> 5, i);
 	}
 	assert_null(fx_cqe(&a->scq));
-	assert_int_equal(counters(1).rx_packets, 5);
+	assert_int_equal(fx_counters(1).rx_packets, 5);
 	assert_false(segment_card()->is_armed);
 	assert_no_violation();
 }
@@ -276,54 +244,50 @@ FX_TEST(test_delay)
 /* The Tx CQE comes after the Rx CQE of the same packet's neighbour. */
 FX_TEST(test_reorder)
 {
-	struct fixture *fx = *state;
-	struct fx_port *a = &fx->port[0];
 	struct inject_rule rule = once(INJECT_REORDER, true);
 
-	fx_fill_rq(fx, &fx->port[1], 1);
+	fx_fill_rq(b, 1);
 	rule.for_ns = 1000000;
 	add(&rule);
-	post(fx, 1); /* its own Rx CQE came before */
-	assert_cqes(&fx->port[1].rcq, HW_CQE_RX_OKAY);
+	post(1); /* its own Rx CQE came before */
+	assert_cqes(&b->rcq, HW_CQE_RX_OKAY);
 	assert_null(fx_cqe(&a->scq));
-	post(fx, 1); /* dropped: no WQE */
+	post(1); /* dropped: no WQE */
 	assert_null(fx_cqe(&a->scq));
-	fx_fill_rq(fx, &fx->port[1], 1);
-	post(fx, 1);
-	assert_cqes(&fx->port[1].rcq, HW_CQE_RX_OKAY);
+	fx_fill_rq(b, 1);
+	post(1);
+	assert_cqes(&b->rcq, HW_CQE_RX_OKAY);
 	assert_cqes(&a->scq, HW_CQE_TX_OKAY, HW_CQE_TX_OKAY, HW_CQE_TX_OKAY);
 	/* No other queue completes: it is written after the timeout. */
 	add(&rule);
-	post(fx, 1);
+	post(1);
 	assert_null(fx_cqe(&a->scq));
-	advance(1000000);
+	fx_advance(1000000);
 	assert_cqes(&a->scq, HW_CQE_TX_OKAY);
 	assert_no_violation();
 }
 
 FX_TEST(test_stall_tx)
 {
-	struct fixture *fx = *state;
-	struct fx_port *a = &fx->port[0];
 	struct inject_rule rule = always(INJECT_STALL, true);
 
-	fx_fill_rq(fx, &fx->port[1], 4);
+	fx_fill_rq(b, 4);
 	rule.queue = 1; /* no such queue */
 	add(&rule);
-	post(fx, 1);
+	post(1);
 	assert_cqes(&a->scq, HW_CQE_TX_OKAY);
 	rule.queue = 0;
 	add(&rule);
-	post(fx, 2);
+	post(2);
 	assert_null(fx_cqe(&a->scq));
-	assert_int_equal(counters(0).tx_packets, 1);
+	assert_int_equal(fx_counters(0).tx_packets, 1);
 	segment_lock();
 	assert_int_equal(card_resume(0, 0, 0, true), 0);
 	assert_int_equal(card_resume(0, 0, 0, true), -ENOENT);
 	assert_int_equal(card_resume(0, 0, INJECT_ANY_QUEUE, true), 0);
 	segment_unlock();
 	assert_cqes(&a->scq, HW_CQE_TX_OKAY, HW_CQE_TX_OKAY);
-	assert_int_equal(counters(1).rx_packets, 3);
+	assert_int_equal(fx_counters(1).rx_packets, 3);
 	assert_false(segment_card()->is_armed);
 	assert_no_violation();
 }
@@ -331,19 +295,18 @@ FX_TEST(test_stall_tx)
 /* Packets fill buffers until there are none left. */
 FX_TEST(test_stall_rx)
 {
-	struct fixture *fx = *state;
 	struct inject_rule rule = always(INJECT_STALL, false);
 
-	fx_fill_rq(fx, &fx->port[1], 2);
+	fx_fill_rq(b, 2);
 	add(&rule);
-	post(fx, 3);
-	assert_null(fx_cqe(&fx->port[1].rcq));
-	assert_int_equal(counters(1).rx_packets, 2);
-	assert_int_equal(counters(1).rx_no_wqe, 1);
+	post(3);
+	assert_null(fx_cqe(&b->rcq));
+	assert_int_equal(fx_counters(1).rx_packets, 2);
+	assert_int_equal(fx_counters(1).rx_no_wqe, 1);
 	segment_lock();
 	card_clear_faults();
 	segment_unlock();
-	assert_cqes(&fx->port[1].rcq, HW_CQE_RX_OKAY, HW_CQE_RX_OKAY);
+	assert_cqes(&b->rcq, HW_CQE_RX_OKAY, HW_CQE_RX_OKAY);
 	assert_false(segment_card()->is_armed);
 	assert_no_violation();
 }
@@ -360,19 +323,17 @@ FX_TEST(test_bogus_rx)
 		{ INJECT_WRONG_IS_SQ, 0, true }, { INJECT_DUPLICATE, 0, true },
 		{ INJECT_VENDOR, 0x123456, false },
 	};
-	struct fixture *fx = *state;
-	struct fx_port *b = &fx->port[1];
 	const uint8_t *first, *second;
 	uint32_t i, trailer;
 
-	fx_fill_rq(fx, b, 16);
+	fx_fill_rq(b, 16);
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct inject_rule rule = once(cases[i].kind, false);
 
 		rule.value = cases[i].value;
 		rule.is_extra = cases[i].is_extra;
 		add(&rule);
-		post(fx, 1);
+		post(1);
 		first = fx_cqe(&b->rcq);
 		second = cases[i].is_extra ? fx_cqe(&b->rcq) : first;
 		assert_non_null(second);
@@ -396,7 +357,7 @@ FX_TEST(test_bogus_rx)
 		assert_int_equal(injected(cases[i].kind, false), 1);
 	}
 	/* Each packet consumes one WQE. */
-	assert_int_equal(counters(1).rx_packets, i);
+	assert_int_equal(fx_counters(1).rx_packets, i);
 	assert_int_equal(hw_le32(second + 56), (i - 1) * 32);
 	assert_no_violation();
 }
@@ -404,24 +365,22 @@ FX_TEST(test_bogus_rx)
 /* It is in the next slot; the next completion overwrites it. */
 FX_TEST(test_wrong_owner)
 {
-	struct fixture *fx = *state;
-	struct fx_port *a = &fx->port[0];
 	struct inject_rule rule = once(INJECT_WRONG_OWNER, true);
 	const uint8_t *next;
 
 	rule.is_extra = true;
 	add(&rule);
-	post(fx, 1);
+	post(1);
 	assert_int_equal(type_of(fx_cqe(&a->scq)), HW_CQE_TX_OKAY);
-	next = a->scq.mem + (a->scq.pos & (fx->cq_bytes / 64 - 1)) * 64;
+	next = a->scq.mem + (a->scq.pos & (a->scq.bytes / 64 - 1)) * 64;
 	assert_int_equal(next[63] >> 5, 1 ^ 4);
-	post(fx, 1);
+	post(1);
 	assert_cqes(&a->scq, HW_CQE_TX_OKAY);
 	/* Instead of the packet's own: the reader cannot pass it. */
 	rule.is_extra = false;
 	add(&rule);
-	post(fx, 2);
-	next = a->scq.mem + (a->scq.pos & (fx->cq_bytes / 64 - 1)) * 64;
+	post(2);
+	next = a->scq.mem + (a->scq.pos & (a->scq.bytes / 64 - 1)) * 64;
 	assert_int_equal(next[63] >> 5, 1 ^ 4);
 	assert_int_equal(next[64 + 63] >> 5, 1);
 	assert_no_violation();
@@ -430,15 +389,13 @@ FX_TEST(test_wrong_owner)
 /* After all posted WQEs have completed. */
 FX_TEST(test_spurious)
 {
-	struct fixture *fx = *state;
-	struct fx_port *a = &fx->port[0];
 	struct inject_rule rule = once(INJECT_SPURIOUS, true);
 	const uint8_t *cqe;
 	uint32_t i;
 
 	rule.is_extra = true;
 	add(&rule);
-	post(fx, 3);
+	post(3);
 	for (i = 0; i < 4; i++) {
 		cqe = fx_cqe(&a->scq);
 		assert_int_equal(type_of(cqe), HW_CQE_TX_OKAY);
@@ -451,15 +408,13 @@ FX_TEST(test_spurious)
 /* Old completions of the ring, selected by the seed. */
 FX_TEST(test_replayed)
 {
-	struct fixture *fx = *state;
-	struct fx_port *a = &fx->port[0];
 	struct inject_rule rule = once(INJECT_REPLAYED, true);
 	const uint8_t *cqe;
 
 	rule.is_extra = true;
 	rule.first = 9;
 	add(&rule);
-	post(fx, 10);
+	post(10);
 	for (uint32_t i = 0; i < 11; i++) {
 		uint32_t nth = i < 9 ? i : i - 1;
 
@@ -485,45 +440,43 @@ random_cqe(uint64_t seed, uint8_t cqe[HW_CQE_BYTES])
 	fx_start(&fx);
 	rule.is_extra = true;
 	add(&rule);
-	post(&fx, 1);
-	assert_non_null(fx_cqe(&fx.port[0].scq));
-	memcpy(cqe, fx_cqe(&fx.port[0].scq), HW_CQE_BYTES);
+	post(1);
+	assert_non_null(fx_cqe(&a->scq));
+	memcpy(cqe, fx_cqe(&a->scq), HW_CQE_BYTES);
 	assert_no_violation();
 	fx_stop(&fx);
 }
 
 TEST(test_random)
 {
-	uint8_t a[HW_CQE_BYTES], b[HW_CQE_BYTES], c[HW_CQE_BYTES];
+	uint8_t first[HW_CQE_BYTES], same[HW_CQE_BYTES], other[HW_CQE_BYTES];
 
-	random_cqe(1, a);
-	random_cqe(1, b);
-	random_cqe(2, c);
-	assert_memory_equal(a, b, HW_CQE_BYTES);
-	assert_memory_not_equal(a, c, HW_CQE_TRAILER_OFF);
+	random_cqe(1, first);
+	random_cqe(1, same);
+	random_cqe(2, other);
+	assert_memory_equal(first, same, HW_CQE_BYTES);
+	assert_memory_not_equal(first, other, HW_CQE_TRAILER_OFF);
 }
 
 /* The driver rings the doorbell correctly: it causes no overflow. */
 FX_TEST(test_overflow)
 {
-	struct fixture *fx = *state;
-	struct fx_port *a = &fx->port[0];
 	struct inject_rule rule = once(INJECT_OVERFLOW, true);
-	const uint32_t n = fx->cq_bytes / HW_CQE_BYTES;
+	const uint32_t n = a->scq.bytes / HW_CQE_BYTES;
 	const uint8_t *slot = a->scq.mem;
 
 	add(&rule);
-	post(fx, 1);
+	post(1);
 	/* At the reader's index is a CQE of the next lap. */
 	assert_int_equal(slot[63] >> 5, 2);
 	assert_int_equal(slot[64 * (n - 1) + 63] >> 5, 1);
-	fx_ring_cq(fx, a, &a->scq, true);
+	fx_ring_cq(a, &a->scq, true);
 	assert_no_violation();
 	/* After it, an overflow is the driver's fault again. */
 	a->scq.pos = 2 * n + 1;
-	fx_ring_cq(fx, a, &a->scq, false);
+	fx_ring_cq(a, &a->scq, false);
 	a->scq.pos = n;
-	fx_ring_cq(fx, a, &a->scq, true);
+	fx_ring_cq(a, &a->scq, true);
 	assert_violation(cq_overflow, 1);
 }
 
@@ -532,17 +485,16 @@ static void
 coalesced(struct inject_rule *rule, uint32_t nb_cqes, uint32_t nb_packets)
 {
 	struct fixture fx;
-	struct fx_port *b = &fx.port[1];
 	const uint8_t *cqe;
 	uint32_t i;
 
 	fx_defaults(&fx);
 	fx.config.coalesce = true;
 	fx_start(&fx);
-	fx_fill_rq(&fx, b, 9);
+	fx_fill_rq(b, 9);
 	rule->first = 6;
 	add(rule);
-	post(&fx, 9);
+	post(9);
 	while ((cqe = fx_cqe(&b->rcq)) != NULL) {
 		nb_cqes--;
 		for (i = 0; i < 4 && hw_le32(cqe + 8 + 12 * i) != 0; i++)
@@ -550,7 +502,7 @@ coalesced(struct inject_rule *rule, uint32_t nb_cqes, uint32_t nb_packets)
 	}
 	assert_int_equal(nb_cqes, 0);
 	assert_int_equal(nb_packets, 0);
-	assert_int_equal(counters(1).rx_packets, 9);
+	assert_int_equal(fx_counters(1).rx_packets, 9);
 	assert_no_violation();
 	fx_stop(&fx);
 }
@@ -568,8 +520,6 @@ TEST(test_coalesced)
 /* Queues and ids are reused: completions of the old queue do not appear. */
 FX_TEST(test_destroyed)
 {
-	struct fixture *fx = *state;
-	struct fx_port *a = &fx->port[0];
 	struct inject_rule rule = once(INJECT_DELAY, true);
 	struct card_memory memory = { .process = model_self,
 					.addr = (uintptr_t)a->sq.mem,
@@ -578,7 +528,7 @@ FX_TEST(test_destroyed)
 
 	rule.for_ns = 1000;
 	add(&rule);
-	post(fx, 3);
+	post(3);
 	segment_lock();
 	card_sq_destroy(0, a->sq.id);
 	assert_int_equal(card_sq_create(0, 0, a->pdn, a->page, &memory,
@@ -587,10 +537,10 @@ FX_TEST(test_destroyed)
 	segment_unlock();
 	assert_int_equal(id, a->sq.id);
 	a->sq.pos = 0;
-	advance(1000);
+	fx_advance(1000);
 	assert_null(fx_cqe(&a->scq));
 	assert_int_equal(segment_card()->inject.nb_queues, 0);
-	post(fx, 1);
+	post(1);
 	assert_cqes(&a->scq, HW_CQE_TX_OKAY);
 	assert_no_violation();
 }
@@ -598,8 +548,6 @@ FX_TEST(test_destroyed)
 /* Too many rules, and too many held CQEs. */
 FX_TEST(test_full)
 {
-	struct fixture *fx = *state;
-	struct fx_port *a = &fx->port[0];
 	struct inject_rule rule = always(INJECT_STALL, false);
 	struct inject *inject = &segment_card()->inject;
 	uint32_t i;
@@ -614,7 +562,7 @@ FX_TEST(test_full)
 	rule.for_ns = 1000000000;
 	add(&rule);
 	inject->nb_fresh = INJECT_MAX_HELD - 2;
-	post(fx, 4);
+	post(4);
 	for (i = 0; i < 3; i++) {
 		const uint8_t *cqe = fx_cqe(&a->scq);
 
@@ -632,16 +580,15 @@ FX_TEST(test_full)
 /* About half of a thousand, selected by the seed. */
 FX_TEST(test_chance)
 {
-	struct fixture *fx = *state;
 	struct inject_rule rule = always(INJECT_LOSE, true);
 	uint32_t i, nb_came = 0;
 
 	rule.chance = 50;
 	add(&rule);
 	for (i = 0; i < 1000; i++) {
-		post(fx, 1);
-		nb_came += fx_cqe(&fx->port[0].scq) != NULL;
-		fx_ring_cq(fx, &fx->port[0], &fx->port[0].scq, false);
+		post(1);
+		nb_came += fx_cqe(&a->scq) != NULL;
+		fx_ring_cq(a, &a->scq, false);
 	}
 	assert_int_equal(injected(INJECT_LOSE, true), 1000 - nb_came);
 	assert_uint_in_range(nb_came, 400, 600);
@@ -651,16 +598,13 @@ FX_TEST(test_chance)
 /* The card stops between two WQEs of one doorbell. */
 FX_TEST(test_watch)
 {
-	struct fixture *fx = *state;
-	struct fx_port *a = &fx->port[0];
-
 	segment_lock();
 	watch_port(0, 0, 4);
 	watch_all(7);
 	segment_unlock();
-	post(fx, 9);
+	post(9);
 	assert_cqes(&a->scq, 32, 32, 32, 32);
-	post(fx, 1);
+	post(1);
 	assert_null(fx_cqe(&a->scq));
 	segment_lock();
 	assert_int_equal(watch_count(0, 0), 4);
@@ -670,16 +614,14 @@ FX_TEST(test_watch)
 	assert_false(card_go());
 	segment_unlock();
 	assert_cqes(&a->scq, 32, 32, 32, 32, 32, 32);
-	assert_int_equal(counters(0).tx_packets, 10);
+	assert_int_equal(fx_counters(0).tx_packets, 10);
 	assert_no_violation();
 }
 
 /* A correct driver has no violation for injected completions. */
 FX_TEST(test_duplicates_cause_no_violation)
 {
-	struct fixture *fx = *state;
-	struct fx_port *a = &fx->port[0];
-	const uint32_t n = fx->cq_bytes / HW_CQE_BYTES;
+	const uint32_t n = a->scq.bytes / HW_CQE_BYTES;
 	struct inject_rule rule = always(INJECT_DUPLICATE, true);
 	uint32_t i, k;
 
@@ -687,7 +629,7 @@ FX_TEST(test_duplicates_cause_no_violation)
 	add(&rule);
 	/* Almost 8 laps, without the duplicates. */
 	for (i = 0; i < 8 * n - 1; i++) {
-		post(fx, 1);
+		post(1);
 		for (k = 0; k < 2; k++)
 			assert_non_null(fx_cqe(&a->scq));
 	}

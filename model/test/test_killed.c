@@ -120,7 +120,6 @@ release_all_held(void)
 static void
 check_queue(struct wq *rq, uint64_t nb_steps)
 {
-	struct fx_port *b = &fixture.port[1];
 	const struct cq *cq = &card_function(0)->cqs[rq->cq];
 	const uint8_t *cqe;
 	uint32_t n = 0, i;
@@ -149,7 +148,6 @@ check_queue(struct wq *rq, uint64_t nb_steps)
 static void
 start(enum model_mode mode)
 {
-	memset(&fixture, 0, sizeof(fixture));
 	fx_defaults(&fixture);
 	fixture.config.mode = mode;
 	fixture.config.coalesce = trial.coalesce;
@@ -176,13 +174,12 @@ finish(void)
 static void
 run_trial(uint64_t nb_steps)
 {
-	struct fx_port *b = &fixture.port[1];
 	struct wq *rq;
 	uint32_t i;
 
-	fx_renew(&fixture);
+	fx_renew();
 	b->rx_slot = 0;
-	fx_fill_rq(&fixture, b, 8);
+	fx_fill_rq(b, 8);
 	if (trial.is_held)
 		hold_all();
 	for (i = 1; i <= trial.nb_before; i++)
@@ -190,7 +187,7 @@ run_trial(uint64_t nb_steps)
 	shared->nb_events = 0;
 	rq = card_rq(card_function(0), b->rq.id);
 	if (!trial.coalesce)
-		fx_ring_cq(&fixture, b, &b->rcq, true);
+		fx_ring_cq(b, &b->rcq, true);
 	run_until_killed(nb_steps);
 	check_queue(rq, nb_steps);
 }
@@ -245,7 +242,7 @@ TEST(test_killed_releasing_held_cqes)
 static void
 ring_second(void *arg)
 {
-	const struct fx_port *p = &fixture.port[1];
+	const struct fx_port *p = b;
 
 	(void)arg;
 	card_doorbell(0, p->page, 0, (uint64_t)p->sq.pos << 32 | p->sq.id, 8);
@@ -264,8 +261,8 @@ static void
 check_rung(uint64_t nb_steps)
 {
 	struct card_function *f = card_function(0);
-	const struct wq *first = card_sq(f, fixture.port[0].sq.id);
-	const struct wq *second = card_sq(f, fixture.port[1].sq.id);
+	const struct wq *first = card_sq(f, a->sq.id);
+	const struct wq *second = card_sq(f, b->sq.id);
 
 	segment_lock(); /* its holder has died */
 	card_run(model_self);
@@ -281,10 +278,10 @@ check_rung(uint64_t nb_steps)
 static void
 ring_second_until_killed(uint64_t nb_steps)
 {
-	fx_renew(&fixture);
-	post_one(&fixture.port[0]);
-	post_one(&fixture.port[1]);
-	fx_ring_sq(&fixture, &fixture.port[0]);
+	fx_renew();
+	post_one(a);
+	post_one(b);
+	fx_ring_sq(a);
 	run_until_killed(nb_steps);
 	check_rung(nb_steps);
 }

@@ -78,11 +78,11 @@ FX_TEST(test_copy_faults)
 }
 
 static void
-send_one(struct fixture *fx)
+send_one(void)
 {
-	struct fx_wqe wqe = fx_tx_wqe(&fx->port[0], 0, 60);
+	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
-	assert_int_equal(fx_send(fx, &fx->port[0], &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 }
 
 /*
@@ -90,9 +90,8 @@ send_one(struct fixture *fx)
  * the queues of port 1 to it, and check that received data appears only there.
  */
 static void
-packet_to_process(struct fixture *fx, uint32_t slot)
+packet_to_process(uint32_t slot)
 {
-	struct fx_port *b = &fx->port[1];
 	struct card_function *f = card_function(0);
 	struct wq *rq = card_rq(f, b->rq.id);
 	uint8_t got[64];
@@ -100,8 +99,8 @@ packet_to_process(struct fixture *fx, uint32_t slot)
 	f->mem.regions[b->key % MEM_NB_REGIONS].process = slot;
 	rq->ring.process = slot;
 	card_cq(f, b->rcq.id)->ring.process = slot;
-	fx->port[0].buf[0] = 0x5a;
-	send_one(fx);
+	a->buf[0] = 0x5a;
+	send_one();
 	assert_null(fx_cqe(&b->rcq));
 	assert_int_equal(mem_read(slot, (uintptr_t)b->rcq.mem, got, 64), 0);
 	assert_int_equal(hw_le32(got + 60), 1u << 29 | b->rq.id);
@@ -112,7 +111,6 @@ packet_to_process(struct fixture *fx, uint32_t slot)
 /* The same calls access a child's memory, and fail after its end. */
 FX_TEST(test_other_process)
 {
-	struct fixture *fx = *state;
 	static uint8_t shared[64];
 	uint8_t buf[64] = "parent";
 	uint32_t slot;
@@ -120,7 +118,7 @@ FX_TEST(test_other_process)
 	char c;
 	pid_t pid;
 
-	fx_fill_rq(fx, &fx->port[1], 2);
+	fx_fill_rq(b, 2);
 	assert_int_equal(pipe(go), 0);
 	assert_int_equal(pipe(done), 0);
 	pid = fork();
@@ -146,15 +144,15 @@ FX_TEST(test_other_process)
 	assert_int_equal(mem_write_last_word(slot, (uintptr_t)shared, buf, 8), 0);
 	assert_int_equal(mem_read(slot, 16, buf, 6), -EFAULT);
 	/* A packet to buffer, ring and CQ of the child. */
-	packet_to_process(fx, slot);
-	assert_memory_equal(fx_rx_buf(&fx->port[1], 0), "\0\0\0\0", 4);
+	packet_to_process(slot);
+	assert_memory_equal(fx_rx_buf(b, 0), "\0\0\0\0", 4);
 	assert_int_equal(write(go[1], &c, 1), 1);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	assert_false(segment_process_alive(slot));
 	assert_int_equal(mem_read(slot, (uintptr_t)shared, buf, 6), -EFAULT);
 	/* Its queues still exist, and there is no violation. */
-	send_one(fx);
+	send_one();
 	assert_no_violation();
 	segment_process_release(slot);
 	assert_int_equal(mem_read(slot, (uintptr_t)shared, buf, 6), -EFAULT);
@@ -296,7 +294,7 @@ FX_TEST(test_lock_blocks_signals)
 	assert_int_equal(got_signal, 1);
 }
 
-TEST(test_fatal)
+TEST_WITH(test_fatal, NULL, fx_teardown)
 {
 	static struct fixture fx;
 	int status;
@@ -309,16 +307,15 @@ TEST(test_fatal)
 	if (pid == 0) {
 		signal(SIGABRT, SIG_DFL);
 		segment_register_self();
-		fx_doorbell(&fx.port[0], 0xff8, 0, 8);
+		fx_doorbell(a, 0xff8, 0, 8);
 		_exit(0);
 	}
 	waitpid(pid, &status, 0);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 	assert_true(segment_violation_log()->is_fatal);
 	/* The launcher survives. */
-	fx_doorbell(&fx.port[0], 0xff8, 0, 8);
+	fx_doorbell(a, 0xff8, 0, 8);
 	assert_violation(doorbell_bad_offset, 2);
-	fx_stop(&fx);
 }
 
 FX_TEST(test_attach)

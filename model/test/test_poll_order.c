@@ -15,8 +15,6 @@
 #define FRAME_BYTES 60u
 #define NO_PAGE 199u /* of no queue */
 
-static struct fixture *fx;
-static struct fx_port *a, *b;
 static uint64_t *registers[3]; /* of b, of a, of none */
 
 static void
@@ -104,11 +102,6 @@ run_of_sender(void)
 
 FX_TEST(buffer_posted_during_poll_receives_packet)
 {
-	struct card_port_counters counters;
-
-	fx = *state;
-	a = &fx->port[0];
-	b = &fx->port[1];
 	map_registers();
 	post_buffer();
 	post_packet();
@@ -117,30 +110,22 @@ FX_TEST(buffer_posted_during_poll_receives_packet)
 	while (run() != 0)
 		;
 	fx_catch_faults();
-	card_port_counters(0, 0, &counters);
-	assert_int_equal(counters.tx_packets, 2);
-	card_port_counters(0, 1, &counters);
-	assert_int_equal(counters.rx_packets, 2);
-	assert_int_equal(counters.rx_no_wqe, 0);
+	assert_int_equal(fx_counters(0).tx_packets, 2);
+	assert_int_equal(fx_counters(1).rx_packets, 2);
+	assert_int_equal(fx_counters(1).rx_no_wqe, 0);
 	for (int i = 0; i < 3; i++)
 		munmap(registers[i], PAGE_BYTES);
 }
 
 FX_TEST(buffer_of_other_process_receives_packet)
 {
-	struct card_port_counters counters;
-
-	fx = *state;
-	a = &fx->port[0];
-	b = &fx->port[1];
 	map_registers();
 	post_buffer();
 	assert_int_equal(run_of_sender(), 0);
 	post_packet();
 	assert_int_equal(run_of_sender(), 1);
-	card_port_counters(0, 1, &counters);
-	assert_int_equal(counters.rx_packets, 1);
-	assert_int_equal(counters.rx_no_wqe, 0);
+	assert_int_equal(fx_counters(1).rx_packets, 1);
+	assert_int_equal(fx_counters(1).rx_no_wqe, 0);
 	for (int i = 0; i < 3; i++)
 		munmap(registers[i], PAGE_BYTES);
 }

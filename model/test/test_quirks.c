@@ -7,7 +7,6 @@
 #include "fixture.h"
 
 static struct fixture fx;
-static struct fx_port *const a = &fx.port[0], *const b = &fx.port[1];
 
 static void
 start(enum quirk quirk, uint32_t value)
@@ -18,7 +17,7 @@ start(enum quirk quirk, uint32_t value)
 		fx.cq_bytes = 8192;
 	fx.config.coalesce = quirk == QUIRK_RX_COALESCED_8;
 	fx_start(&fx);
-	fx_fill_rq(&fx, b, 8);
+	fx_fill_rq(b, 8);
 }
 
 /* The next Rx CQE of port b, which must exist. */
@@ -43,7 +42,7 @@ pass(uint32_t n)
 {
 	struct fx_wqe wqe = fx_tx_wqe(a, 0, n);
 
-	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 	return received();
 }
 
@@ -57,9 +56,9 @@ QUIRK(TX_WQE_OFFSET_ZERO)
 {
 	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
-	fx_send(&fx, a, &wqe);
+	fx_send(a, &wqe);
 	fx_post(&a->sq, &wqe);
-	fx_ring_sq(&fx, a);
+	fx_ring_sq(a);
 	assert_int_equal(hw_le32(fx_cqe(&a->scq) + 8), value == 0 ? 1u << 5 : 0);
 }
 
@@ -72,7 +71,7 @@ QUIRK(TX_SUPPRESS_IGNORED)
 	fx_post(&a->sq, &wqe);
 	wqe.oob[0] &= ~(1u << 7);
 	fx_post(&a->sq, &wqe);
-	fx_ring_sq(&fx, a);
+	fx_ring_sq(a);
 	assert_int_equal(hw_le32(fx_cqe(&a->scq) + 8), value == 0 ? 1u << 5 : 0);
 	assert_int_equal(fx_cqe(&a->scq) != NULL, value != 0);
 	assert_no_violation();
@@ -98,7 +97,7 @@ QUIRK(LONG_VP_OFFSET)
 			wqe.oob[1] |= a->vp_offset << 24;
 		if (i == 0)
 			wqe.oob[3] = 0;
-		assert_int_equal(fx_send(&fx, a, &wqe), want[value][i]);
+		assert_int_equal(fx_send(a, &wqe), want[value][i]);
 	}
 }
 
@@ -112,9 +111,9 @@ QUIRK(RX_SCATTER)
 	fx_tx_add_sge(b, &rx, 4096, 64);
 	fx_tx_add_sge(b, &rx, 8192, 64);
 	fx_post(&b->rq, &rx);
-	fx_ring_rq(&fx, b);
+	fx_ring_rq(b);
 	memset(a->buf, 0x5a, 100);
-	assert_int_equal(fx_send(&fx, a, &tx), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(a, &tx), HW_CQE_TX_OKAY);
 	assert_int_equal(received()[0] & 0x3f,
 			 value == RX_SCATTER_OFF ? HW_CQE_RX_TRUNCATED :
 						   HW_CQE_RX_OKAY);
@@ -133,19 +132,19 @@ QUIRK(CQ_INDEX_MUST_ADVANCE)
 {
 	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
-	fx_send(&fx, a, &wqe);
-	fx_ring_cq(&fx, a, &a->scq, false);
+	fx_send(a, &wqe);
+	fx_ring_cq(a, &a->scq, false);
 	fx_nb_events = 0;
 	/* Armed at the index of the unarmed doorbell before it. */
-	fx_ring_cq(&fx, a, &a->scq, true);
-	fx_send(&fx, a, &wqe);
+	fx_ring_cq(a, &a->scq, true);
+	fx_send(a, &wqe);
 	assert_int_equal(fx_nb_events, value == 0);
-	fx_ring_cq(&fx, a, &a->scq, true);
+	fx_ring_cq(a, &a->scq, true);
 	/* A step back does not advance either: it must not disarm. */
 	a->scq.pos--;
-	fx_ring_cq(&fx, a, &a->scq, false);
+	fx_ring_cq(a, &a->scq, false);
 	a->scq.pos++;
-	fx_send(&fx, a, &wqe);
+	fx_send(a, &wqe);
 	assert_int_equal(fx_nb_events, 1);
 }
 
@@ -164,18 +163,18 @@ QUIRK(TRANS_OFF_WITH_TAG)
 	struct fx_wqe wqe = fx_csum_wqe(a, NIC_PROTO_TCP, false);
 
 	fx_insert_tag(a, &wqe, 5);
-	assert_int_equal(fx_send(&fx, a, &wqe),
+	assert_int_equal(fx_send(a, &wqe),
 			 value == 0 ? HW_CQE_TX_OKAY : HW_CQE_TX_INVALID_OOB);
 	wqe.oob[1] += 4;
-	assert_int_equal(fx_send(&fx, a, &wqe),
+	assert_int_equal(fx_send(a, &wqe),
 			 value == 0 ? HW_CQE_TX_INVALID_OOB : HW_CQE_TX_OKAY);
 	wqe = fx_lso_wqe(a, false, 3000);
 	fx_insert_tag(a, &wqe, 5);
 	wqe.oob[1] += value == 0 ? 0 : 4;
-	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 	/* Without an inserted tag there is nothing to count. */
 	wqe = fx_csum_wqe(a, NIC_PROTO_TCP, false);
-	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 }
 
 QUIRK(IP_TRANS_OFF_ZERO)
@@ -183,10 +182,10 @@ QUIRK(IP_TRANS_OFF_ZERO)
 	struct fx_wqe wqe = fx_csum_wqe(a, NIC_PROTO_TCP, false);
 
 	wqe.oob[0] &= ~(1u << 5); /* the TCP checksum */
-	assert_int_equal(fx_send(&fx, a, &wqe),
+	assert_int_equal(fx_send(a, &wqe),
 			 value == 0 ? HW_CQE_TX_OKAY : HW_CQE_TX_INVALID_OOB);
 	wqe.oob[1] &= ~0x3ffu;
-	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 	assert_no_violation();
 }
 
@@ -211,9 +210,9 @@ QUIRK(LSO_HEADER_MAX_255)
 	/*
 	 * 255 and 256 bytes that are not only headers: refused for that reason.
 	 */
-	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_INVALID_OOB);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_INVALID_OOB);
 	wqe = big_header_lso(256);
-	assert_int_equal(fx_send(&fx, a, &wqe),
+	assert_int_equal(fx_send(a, &wqe),
 			 value == 0 ? HW_CQE_TX_INVALID_OOB : HW_CQE_TX_GDMA_ERR);
 	assert_int_equal(violation_count(VIOLATION_lso_header_size), 1);
 }
@@ -222,9 +221,9 @@ QUIRK(LSO_MAX_64K)
 {
 	struct fx_wqe wqe = fx_lso_wqe(a, false, 65535 - 54);
 
-	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 	wqe = fx_lso_wqe(a, false, 65535 - 53);
-	assert_int_equal(fx_send(&fx, a, &wqe),
+	assert_int_equal(fx_send(a, &wqe),
 			 value == 0 ? HW_CQE_TX_OKAY : HW_CQE_TX_GDMA_ERR);
 }
 
@@ -239,7 +238,7 @@ QUIRK(UDP_ZERO_CSUM_SENT)
 	wqe = fx_csum_wqe(a, NIC_PROTO_UDP, false);
 	hw_put_be16(a->buf + 42, (uint16_t)sum);
 	assert_int_equal(wqe.sge[0].size_bytes, n);
-	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 	assert_int_equal(hw_be16(fx_rx_buf(b, 0) + 40), value == 0 ? 0xffff : 0);
 }
 
@@ -247,10 +246,10 @@ QUIRK(UDP_TRANS_OFF_NEEDED)
 {
 	struct fx_wqe wqe = fx_csum_wqe(a, NIC_PROTO_UDP, false);
 
-	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 	wqe = fx_csum_wqe(a, NIC_PROTO_UDP, false);
 	wqe.oob[1] &= ~0x3ffu;
-	assert_int_equal(fx_send(&fx, a, &wqe),
+	assert_int_equal(fx_send(a, &wqe),
 			 value == 0 ? HW_CQE_TX_OKAY : HW_CQE_TX_INVALID_OOB);
 	assert_int_equal(violation_count(VIOLATION_oob_trans_off), value);
 }
@@ -274,7 +273,7 @@ QUIRK(RX_COALESCED_8)
 
 		fx_post(&a->sq, &wqe);
 	}
-	fx_ring_sq(&fx, a);
+	fx_ring_sq(a);
 	cqe = received();
 	if (value == 0) {
 		assert_int_equal(cqe[0], 0x42);
@@ -366,9 +365,9 @@ QUIRK(SHORT_OOB_SGES_30)
 
 	while (wqe.nb_sge < 30)
 		fx_tx_add_sge(a, &wqe, 60, 1);
-	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 	fx_tx_add_sge(a, &wqe, 60, 1);
-	assert_int_equal(fx_send(&fx, a, &wqe),
+	assert_int_equal(fx_send(a, &wqe),
 			 value == 0 ? HW_CQE_TX_OKAY : HW_CQE_TX_GDMA_ERR);
 }
 
@@ -376,10 +375,10 @@ QUIRK(SHORT_VP_FORM_REFUSED)
 {
 	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
-	assert_int_equal(fx_send(&fx, a, &wqe),
+	assert_int_equal(fx_send(a, &wqe),
 			 value == 0 ? HW_CQE_TX_OKAY : HW_CQE_TX_INVALID_OOB);
 	fx_tx_long(a, &wqe);
-	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 	assert_no_violation();
 }
 
@@ -388,11 +387,11 @@ QUIRK(LSO_INLINE_TAG_REFUSED)
 	struct fx_wqe wqe = fx_lso_wqe(a, true, 3000);
 
 	fx_add_tag(a, &wqe, 7);
-	assert_int_equal(fx_send(&fx, a, &wqe),
+	assert_int_equal(fx_send(a, &wqe),
 			 value == 0 ? HW_CQE_TX_OKAY : HW_CQE_TX_INVALID_OOB);
 	wqe = fx_lso_wqe(a, true, 3000);
 	fx_insert_tag(a, &wqe, 7);
-	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 	assert_no_violation();
 }
 
@@ -404,13 +403,13 @@ QUIRK(RUNTS)
 
 	memset(a->buf, 0x77, 100);
 	memset(fx_rx_buf(b, 0), 0x33, 100);
-	assert_int_equal(fx_send(&fx, a, &wqe),
+	assert_int_equal(fx_send(a, &wqe),
 			 value == RUNTS_REFUSED ? HW_CQE_TX_HDR_PROCESSING_ERROR :
 						  HW_CQE_TX_OKAY);
 	if (value == RUNTS_REFUSED) {
 		assert_null(fx_cqe(&b->rcq));
 		wqe = fx_tx_wqe(a, 0, 60);
-		assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
+		assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 		return;
 	}
 	cqe = received();
@@ -426,9 +425,9 @@ QUIRK(LSO_IPV6_IP_CSUM_REFUSED)
 {
 	struct fx_wqe wqe = fx_lso_wqe(a, true, 3000);
 
-	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 	wqe.oob[0] |= 1u << 4;
-	assert_int_equal(fx_send(&fx, a, &wqe),
+	assert_int_equal(fx_send(a, &wqe),
 			 value == 0 ? HW_CQE_TX_OKAY : HW_CQE_TX_INVALID_OOB);
 }
 
@@ -437,7 +436,7 @@ QUIRK(LSO_LENGTH_ZERO)
 	struct fx_wqe wqe = fx_lso_wqe(a, false, 3000);
 
 	a->buf[16] = 1;
-	assert_int_equal(fx_send(&fx, a, &wqe),
+	assert_int_equal(fx_send(a, &wqe),
 			 value == 0 ? HW_CQE_TX_OKAY : HW_CQE_TX_INVALID_OOB);
 	assert_violation(lso_length_not_zero, 1);
 }
@@ -446,7 +445,7 @@ QUIRK(LSO_LENGTH_ZERO)
 static uint32_t
 hash_type(uint32_t n)
 {
-	fx_steer(&fx, 1, true, &b->rq.id, 1);
+	fx_steer(1, true, &b->rq.id, 1);
 	return hw_le32(pass(n) + 4) >> 16 & 0x1ff;
 }
 
@@ -601,7 +600,7 @@ QUIRK(RX_SECOND_TAG_PARSED)
 
 	fx_add_tag(a, &wqe, 5);
 	fx_add_tag(a, &wqe, 6);
-	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 	/* The outer tag is stripped, the inner one stays. */
 	assert_int_equal(rx_flags(),
 			 HW_RX_F_VLAN | 6 |

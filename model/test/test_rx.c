@@ -9,31 +9,16 @@
 
 #define RX_OFF 65536u /* in b's buf */
 
-static struct fixture *fx;
-static struct fx_port *a, *b;
-
 static int
 start(void **state)
 {
 	const int ret = fx_setup(state);
 	uint32_t i;
 
-	fx = *state;
-	a = &fx->port[0];
-	b = &fx->port[1];
 	for (i = 0; i < 8192; i++)
 		a->buf[i] = (uint8_t)(i * 13 + i / 256);
 	memset(b->buf, 0xee, FX_BUF_BYTES);
 	return ret;
-}
-
-static struct card_port_counters
-counters(void)
-{
-	struct card_port_counters c;
-
-	card_port_counters(0, 1, &c);
-	return c;
 }
 
 /* A WQE with SGEs of these sizes, a page apart; 0 ends the list. */
@@ -51,7 +36,7 @@ static void
 post(const struct fx_wqe *wqe)
 {
 	fx_post(&b->rq, wqe);
-	fx_ring_rq(fx, b);
+	fx_ring_rq(b);
 }
 
 /* Send nb_bytes from a to b; returns the Rx CQE or NULL. */
@@ -60,7 +45,7 @@ pass(uint32_t nb_bytes)
 {
 	struct fx_wqe wqe = fx_tx_wqe(a, 0, nb_bytes);
 
-	assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 	return fx_cqe(&b->rcq);
 }
 
@@ -128,8 +113,8 @@ TEST_WITH(test_truncated, start, fx_teardown)
 	assert_int_equal(hw_le32(cqe + 8), 129);
 	assert_int_equal(hw_le32(cqe + 56), 0);
 	assert_scattered(&wqe, 128);
-	assert_int_equal(counters().rx_truncated, 1);
-	assert_int_equal(counters().rx_packets, 0);
+	assert_int_equal(fx_counters(1).rx_truncated, 1);
+	assert_int_equal(fx_counters(1).rx_packets, 0);
 	cqe = pass(128);
 	assert_int_equal(cqe[0], 0x41);
 	assert_int_equal(hw_le32(cqe + 56), 96); /* 16 + 4 x 16, rounded */
@@ -180,10 +165,7 @@ TEST(test_bad_sge)
 			static struct fixture fixture;
 
 			fx_defaults(&fixture);
-			fx = &fixture;
-			a = &fx->port[0];
-			b = &fx->port[1];
-			fx_start(fx);
+			fx_start(&fixture);
 			wqe = rx_wqe(sizes);
 			if (kind == 0)
 				wqe.sge[1].key += 1u << 14;
@@ -195,12 +177,12 @@ TEST(test_bad_sge)
 			else
 				mprotect(b->buf + RX_OFF + 4096, 4096, PROT_READ);
 			post(&wqe);
-			fx_fill_rq(fx, b, 1);
+			fx_fill_rq(b, 1);
 			assert_null(pass(size));
 			assert_null(pass(60));
 			fx_assert_violation(names[kind], 1, "bad sge", kind);
-			assert_int_equal(counters().rx_errors, 2);
-			fx_stop(fx);
+			assert_int_equal(fx_counters(1).rx_errors, 2);
+			fx_stop(&fixture);
 		}
 	}
 }
@@ -212,14 +194,14 @@ TEST_WITH(test_overload, start, fx_teardown)
 
 	for (i = 0; i < 500; i++) {
 		if (i % 10 == 0)
-			fx_fill_rq(fx, b, 1);
+			fx_fill_rq(b, 1);
 		got += pass(60) != NULL;
-		fx_ring_cq(fx, a, &a->scq, false);
-		fx_ring_cq(fx, b, &b->rcq, false);
+		fx_ring_cq(a, &a->scq, false);
+		fx_ring_cq(b, &b->rcq, false);
 	}
 	assert_int_equal(got, 50);
-	assert_int_equal(counters().rx_packets, 50);
-	assert_int_equal(counters().rx_no_wqe, 450);
+	assert_int_equal(fx_counters(1).rx_packets, 50);
+	assert_int_equal(fx_counters(1).rx_no_wqe, 450);
 	assert_no_violation();
 }
 
@@ -241,8 +223,8 @@ TEST_WITH(test_wrap, start, fx_teardown)
 		assert_int_equal(cqe[0], 0x41);
 		assert_memory_equal((void *)(uintptr_t)wqe.sge[n - 1].addr,
 				    a->buf + 100 * (n - 1), 100 - i % 30);
-		fx_ring_cq(fx, a, &a->scq, false);
-		fx_ring_cq(fx, b, &b->rcq, false);
+		fx_ring_cq(a, &a->scq, false);
+		fx_ring_cq(b, &b->rcq, false);
 	}
 	assert_no_violation();
 }
@@ -266,8 +248,8 @@ TEST_WITH(test_hash_types, start, fx_teardown)
 	};
 	uint32_t i, n;
 
-	fx_steer(fx, 1, true, &b->rq.id, 1);
-	fx_fill_rq(fx, b, 32);
+	fx_steer(1, true, &b->rq.id, 1);
+	fx_fill_rq(b, 32);
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		const bool is_udp = kinds[i].proto == NIC_PROTO_UDP;
 		const uint8_t l4 = is_udp ? NIC_PROTO_UDP : NIC_PROTO_TCP;
@@ -299,15 +281,15 @@ TEST_WITH(test_tags, start, fx_teardown)
 	struct fx_wqe wqe = fx_csum_wqe(a, NIC_PROTO_TCP, false);
 	const uint8_t *cqe;
 
-	fx_fill_rq(fx, b, 2);
+	fx_fill_rq(b, 2);
 	fx_add_tag(a, &wqe, 0xe000);
-	assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 	cqe = fx_cqe(&b->rcq);
 	assert_int_equal(hw_le32(cqe + 4), HW_RX_F_VLAN | good);
 	assert_int_equal(hw_le32(cqe + 8), 84);
 	assert_int_equal(hw_be16(fx_rx_buf(b, 0) + 12), NIC_ETHERTYPE_IPV4);
 	hw_put_be16(a->buf + 12, NIC_ETHERTYPE_QINQ);
-	assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 	cqe = fx_cqe(&b->rcq);
 	assert_int_equal(hw_le32(cqe + 4), 0);
 	assert_int_equal(hw_le32(cqe + 8), 88);

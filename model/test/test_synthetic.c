@@ -12,7 +12,6 @@
 #include "wire.h"
 
 static struct fixture *fx;
-static struct fx_port *b;
 static struct guest guest;
 
 static int
@@ -21,7 +20,6 @@ start(void **state)
 	const int ret = fx_setup(state);
 
 	fx = *state;
-	b = &fx->port[1];
 	synthetic_init();
 	synthetic_bind(0, false);
 	guest_open(&guest, 0);
@@ -187,7 +185,7 @@ test_send(void **state)
 
 	(void)state;
 	start_session();
-	fx_fill_rq(fx, b, 8);
+	fx_fill_rq(b, 8);
 	guest_frame(&guest, frame, nb_bytes, GUEST_NO_INFO, 0);
 	guest_expect_status(&guest, 0, NVSP_OK);
 	assert_memory_equal(fx_rx_buf(b, 0), frame, nb_bytes);
@@ -218,7 +216,7 @@ test_offloads(void **state)
 
 	(void)state;
 	start_session();
-	fx_fill_rq(fx, b, 16);
+	fx_fill_rq(b, 16);
 	nic_parse(frame, nb_bytes, 0, &parsed);
 	memcpy(sent, frame, nb_bytes);
 	sum = nic_csum_fold(nic_csum_pseudo(frame, &parsed, parsed.l4_bytes));
@@ -385,7 +383,7 @@ test_vf(void **state)
 	start_session();
 	guest_nvs(&guest, to_vf, 2);
 	assert_true(guest_next(&guest, 0, &packet)); /* its completion */
-	fx_fill_rq(fx, &fx->port[0], 4);
+	fx_fill_rq(a, 4);
 	card_port_receive(0, 0, frame, nb_bytes);
 	assert_int_equal(card_port(0, 0)->counters.rx_packets, 1);
 	assert_null(received(0, &packet, &n));
@@ -521,7 +519,7 @@ test_generator_changes_path(void **state)
 {
 	(void)state;
 	start_session();
-	fx_fill_rq(fx, &fx->port[0], 4);
+	fx_fill_rq(a, 4);
 	assert_true(generator_start(wire_of(0, 0), &full_rate));
 	assert_int_equal(card_port(0, 0)->counters.rx_packets, 0);
 	guest_nvs(&guest, (uint32_t[]){ NVSP_DATA_PATH, 1 }, 2);

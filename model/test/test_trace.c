@@ -123,11 +123,11 @@ TEST_WITH(one_packet, NULL, remove_trace)
 
 	start(0);
 	forget();
-	fx_frame(fx.port[0].buf + 64, NIC_PROTO_UDP, 18);
-	fx_fill_rq(&fx, &fx.port[1], 3);
-	wqe = fx_tx_wqe(&fx.port[0], 64, 60);
-	assert_int_equal(fx_send(&fx, &fx.port[0], &wqe), HW_CQE_TX_OKAY);
-	fx_ring_cq(&fx, &fx.port[0], &fx.port[0].scq, true);
+	fx_frame(a->buf + 64, NIC_PROTO_UDP, 18);
+	fx_fill_rq(b, 3);
+	wqe = fx_tx_wqe(a, 64, 60);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
+	fx_ring_cq(a, &a->scq, true);
 	assert_string_equal(read_new_lines(),
 		"1000 doorbell fn=0 page=2 reg=rq short=0 id=561 tail=96 "
 		"wqe_cnt=0 arm=0 wqes=3\n"
@@ -164,13 +164,13 @@ TEST_WITH(long_oob, NULL, remove_trace)
 
 	start(1u << TRACE_wqe);
 	forget();
-	fx_frame(fx.port[0].buf, NIC_PROTO_UDP, 18);
-	wqe = fx_tx_wqe(&fx.port[0], 0, 60);
-	fx_tx_long(&fx.port[0], &wqe);
+	fx_frame(a->buf, NIC_PROTO_UDP, 18);
+	wqe = fx_tx_wqe(a, 0, 60);
+	fx_tx_long(a, &wqe);
 	wqe.oob[0] |= 0x44; /* IPv4, UDP checksum */
 	wqe.oob[1] |= 34;
 	wqe.oob[2] = 0x06430008;
-	fx_send(&fx, &fx.port[0], &wqe);
+	fx_send(a, &wqe);
 	assert_string_equal(read_new_lines(),
 		"1000 wqe fn=0 port=1 queue=sq id=1008 pos=0 bytes=64 "
 		WQE_HEADER("6") "pkt_fmt=1 is_outer_ipv4=1 "
@@ -192,8 +192,8 @@ TEST_WITH(all_bits, NULL, remove_trace)
 
 	start(1u << TRACE_wqe);
 	forget();
-	wqe = fx_tx_wqe(&fx.port[0], 0, 60);
-	fx_tx_long(&fx.port[0], &wqe);
+	wqe = fx_tx_wqe(a, 0, 60);
+	fx_tx_long(a, &wqe);
 	wqe.header[0] = 0xfedcba98;
 	wqe.header[1] = 0xabcdfe01;
 	wqe.oob[0] = 0x12345679;
@@ -203,7 +203,7 @@ TEST_WITH(all_bits, NULL, remove_trace)
 	wqe.oob[4] = 0xffffffff;
 	wqe.oob[5] = 1;
 	wqe.sge[0].key = 0x777;
-	fx_send(&fx, &fx.port[0], &wqe);
+	fx_send(a, &wqe);
 	assert_string_equal(read_new_lines(),
 		"1000 wqe fn=0 port=1 queue=sq id=1008 pos=0 bytes=64 "
 		"reserved=0xdcba98 last_vbytes=254 num_sge=1 "
@@ -274,9 +274,9 @@ TEST_WITH(unknown_key, NULL, remove_trace)
 
 	start(1u << TRACE_cqe | 1u << TRACE_event);
 	forget();
-	wqe = fx_tx_wqe(&fx.port[0], 0, 60);
+	wqe = fx_tx_wqe(a, 0, 60);
 	wqe.sge[0].key = 0x777;
-	fx_send(&fx, &fx.port[0], &wqe);
+	fx_send(a, &wqe);
 	assert_string_equal(read_new_lines(),
 		"1000 event kind=violation name=sge_key_unknown fn=0 "
 		"queue=sq id=1008 index=0 count=1\n"
@@ -295,15 +295,15 @@ TEST_WITH(coalesced, NULL, remove_trace)
 	fx.config.coalesce = true;
 	fx_start(&fx);
 	forget();
-	fx_frame(fx.port[0].buf, NIC_PROTO_UDP, 18);
-	fx_fill_rq(&fx, &fx.port[1], 4);
+	fx_frame(a->buf, NIC_PROTO_UDP, 18);
+	fx_fill_rq(b, 4);
 	for (i = 0; i < 2; i++) {
-		wqe = fx_tx_wqe(&fx.port[0], 0, 60);
-		fx_tx_long(&fx.port[0], &wqe);
+		wqe = fx_tx_wqe(a, 0, 60);
+		fx_tx_long(a, &wqe);
 		wqe.oob[2] = 0x06430008;
-		fx_post(&fx.port[0].sq, &wqe);
+		fx_post(&a->sq, &wqe);
 	}
-	fx_ring_sq(&fx, &fx.port[0]);
+	fx_ring_sq(a);
 	assert_non_null(strstr(read_new_lines(),
 		"2000 cqe fn=0 cq=307 index=256 type=RX_COALESCED_4"
 		RX_CQE("rx_vlan_id=100 rx_vlantag_present=1")
@@ -314,14 +314,12 @@ TEST_WITH(coalesced, NULL, remove_trace)
 
 TEST_WITH(doorbells, NULL, remove_trace)
 {
-	struct fx_port *p = &fx.port[0];
-
 	start(1u << TRACE_doorbell | 1u << TRACE_event);
 	forget();
-	fx_doorbell(p, 0x810, 0x80000000u | 0x130 << 16 | 5, 4);
-	fx_doorbell(p, 0x400, UINT64_C(0x0000002003000230), 8);
-	fx_doorbell(p, 0x000, UINT64_C(0x0000000000000999), 8);
-	fx_doorbell(p, 0x020, 1, 8);
+	fx_doorbell(a, 0x810, 0x80000000u | 0x130 << 16 | 5, 4);
+	fx_doorbell(a, 0x400, UINT64_C(0x0000002003000230), 8);
+	fx_doorbell(a, 0x000, UINT64_C(0x0000000000000999), 8);
+	fx_doorbell(a, 0x020, 1, 8);
 	assert_string_equal(read_new_lines(),
 		"1000 doorbell fn=0 page=1 reg=cq short=1 id=304 tail=5 "
 		"wqe_cnt=0 arm=1 wqes=0\n"
@@ -346,8 +344,8 @@ TEST_WITH(classes, NULL, remove_trace)
 
 	for (class = TRACE_doorbell; class <= TRACE_event; class++) {
 		start(1u << class);
-		wqe = fx_tx_wqe(&fx.port[0], 0, 60);
-		fx_send(&fx, &fx.port[0], &wqe);
+		wqe = fx_tx_wqe(a, 0, 60);
+		fx_send(a, &wqe);
 		memset(text, 0, sizeof(text));
 		line = strchr(read_new_lines(), '\n') + 1;
 		assert_int_not_equal(*line, '\0');
@@ -363,14 +361,7 @@ TEST_WITH(classes, NULL, remove_trace)
 	}
 }
 
-static int
-stop_card(void **state)
-{
-	fx_stop(&fx);
-	return 0;
-}
-
-TEST_WITH(no_file_without_trace, NULL, stop_card)
+TEST_WITH(no_file_without_trace, NULL, fx_teardown)
 {
 	struct fx_wqe wqe;
 
@@ -378,8 +369,8 @@ TEST_WITH(no_file_without_trace, NULL, stop_card)
 	fx_start(&fx);
 	for (enum trace_class class = 0; class < NB_TRACE_CLASSES; class++)
 		assert_false(trace_is_on(class));
-	wqe = fx_tx_wqe(&fx.port[0], 0, 60);
-	assert_int_equal(fx_send(&fx, &fx.port[0], &wqe), HW_CQE_TX_OKAY);
+	wqe = fx_tx_wqe(a, 0, 60);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 }
 
 /* The longest WQE fits into a line; truncation is marked. */
@@ -391,11 +382,10 @@ TEST_WITH(long_lines, NULL, remove_trace)
 
 	start(1u << TRACE_wqe);
 	forget();
-	wqe = fx_tx_wqe(&fx.port[0], 0, 100);
+	wqe = fx_tx_wqe(a, 0, 100);
 	for (i = 1; i < 31; i++)
-		fx_tx_add_sge(&fx.port[0], &wqe, FX_BUF_BYTES - 65536 + i,
-			      2000 + i);
-	fx_send(&fx, &fx.port[0], &wqe);
+		fx_tx_add_sge(a, &wqe, FX_BUF_BYTES - 65536 + i, 2000 + i);
+	fx_send(a, &wqe);
 	line = read_new_lines();
 	assert_non_null(strstr(line, " sge30=0x4000+0xf001e:2030 raw="));
 	assert_null(strstr(line, "..."));
@@ -492,7 +482,7 @@ TEST_WITH(quoting, NULL, remove_trace)
 }
 
 /* The pipe has no reader any more: logged once, and the program continues. */
-TEST_WITH(closed_pipe_is_logged_once, NULL, stop_card)
+TEST_WITH(closed_pipe_is_logged_once, NULL, fx_teardown)
 {
 	int fds[2], err[2], saved = dup(STDERR_FILENO);
 	char said[512] = "";

@@ -8,35 +8,24 @@
 #include "nic.h"
 #include "fixture.h"
 
-static struct card_port_counters
-counters(uint32_t port)
-{
-	struct card_port_counters c;
-
-	card_port_counters(0, port, &c);
-	return c;
-}
-
 /* A VLAN tag is inserted on Tx and stripped on Rx; pcp and dei are lost. */
 FX_TEST(test_vlan)
 {
-	struct fixture *fx = *state;
-	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
 	uint32_t n = fx_frame(a->buf, NIC_PROTO_TCP, 40);
 	struct fx_wqe wqe = fx_tx_wqe(a, 0, n);
 	const uint8_t *cqe;
 
-	fx_fill_rq(fx, b, 4);
+	fx_fill_rq(b, 4);
 	fx_tx_long(a, &wqe);
 	wqe.oob[2] = 3u << 16 | 1u << 19 | 100u << 20 | 8;
-	assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 	cqe = fx_cqe(&b->rcq);
 	assert_int_equal(hw_le32(cqe + 4),
 			 100 | HW_RX_F_VLAN | HW_RX_F_IP_OK | HW_RX_F_TCP_OK);
 	assert_int_equal(hw_le32(cqe + 8), n);
 	assert_memory_equal(fx_rx_buf(b, 0), a->buf, n);
-	assert_int_equal(counters(0).tx_bytes, n + 4);
-	assert_int_equal(counters(1).rx_bytes, n + 4);
+	assert_int_equal(fx_counters(0).tx_bytes, n + 4);
+	assert_int_equal(fx_counters(1).rx_bytes, n + 4);
 	/* The frame in memory is unchanged. */
 	assert_int_equal(hw_be16(a->buf + 12), 0x0800);
 	assert_no_violation();
@@ -59,12 +48,10 @@ put_seed(uint8_t *frame, uint32_t l3, bool v6, uint8_t proto, uint32_t l4_bytes)
 
 FX_TEST(test_checksums)
 {
-	struct fixture *fx = *state;
-	struct fx_port *a = &fx->port[0], *b = &fx->port[1];
 	uint8_t want[256];
 	uint32_t i;
 
-	fx_fill_rq(fx, b, 8);
+	fx_fill_rq(b, 8);
 	for (i = 0; i < 8; i++) {
 		const bool v6 = i & 1, tcp = i & 2;
 		const uint8_t proto = tcp ? NIC_PROTO_TCP : NIC_PROTO_UDP;
@@ -80,7 +67,7 @@ FX_TEST(test_checksums)
 		wqe.oob[0] |= v6 ? 1u << 3 : 1u << 2 | 1u << 4;
 		wqe.oob[0] |= tcp ? 1u << 5 : 1u << 6;
 		wqe.oob[1] |= l4;
-		assert_int_equal(fx_send(fx, a, &wqe), HW_CQE_TX_OKAY);
+		assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 		assert_memory_equal(fx_rx_buf(b, i), want, n);
 		cqe = fx_cqe(&b->rcq);
 		assert_int_equal(hw_le32(cqe + 4),
@@ -91,10 +78,9 @@ FX_TEST(test_checksums)
 }
 
 /* Policies beyond those that have an error completion: see test_tx_errors.c. */
-TEST(test_policies)
+TEST_WITH(test_policies, NULL, fx_teardown)
 {
 	static struct fixture fx;
-	struct fx_port *a = &fx.port[0];
 	struct fx_wqe wqe;
 
 	fx_defaults(&fx);
@@ -103,19 +89,17 @@ TEST(test_policies)
 	fx_start(&fx);
 	fx_frame(a->buf, NIC_PROTO_UDP, 1472);
 	wqe = fx_tx_wqe(a, 0, 1514);
-	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 	wqe = fx_tx_wqe(a, 0, 100000);
-	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_MTU_DROP);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_MTU_DROP);
 	/* A tag in the frame. */
 	wqe = fx_tx_wqe(a, 0, 60);
 	a->buf[12] = 0x81;
-	assert_int_equal(fx_send(&fx, a, &wqe),
-			 HW_CQE_TX_VLAN_TAGGING_VIOLATION);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_VLAN_TAGGING_VIOLATION);
 	/* To no port: sent, and dropped by the receiver. */
 	fx_frame(a->buf, NIC_PROTO_UDP, 20);
 	a->buf[5] = 9;
-	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
-	assert_int_equal(counters(1).rx_filtered, 1);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_counters(1).rx_filtered, 1);
 	assert_no_violation();
-	fx_stop(&fx);
 }

@@ -11,7 +11,6 @@
 #include "fixture.h"
 
 static struct fixture fx;
-static struct fx_port *const a = &fx.port[0];
 
 static struct fx_wqe
 good(void)
@@ -95,10 +94,7 @@ start(const struct error_case *c)
 static uint64_t
 nb_errors(int type)
 {
-	struct card_port_counters counters;
-
-	card_port_counters(0, 0, &counters);
-	return counters.tx_errors[type - HW_CQE_TX_SA_DROP];
+	return fx_counters(0).tx_errors[type - HW_CQE_TX_SA_DROP];
 }
 
 static void
@@ -120,7 +116,7 @@ assert_error_cqe(const struct error_case *c, uint32_t position)
 	struct fx_wqe wqe = good();
 
 	fx_post(&a->sq, &wqe);
-	fx_ring_sq(&fx, a);
+	fx_ring_sq(a);
 	if (c->type == HW_CQE_TX_GDMA_ERR)
 		assert_null(fx_cqe(&a->scq)); /* disabled */
 	else
@@ -137,11 +133,11 @@ test_cause(void **state)
 	start(c);
 	wqe = good();
 	fx_post(&a->sq, &wqe);
-	fx_ring_sq(&fx, a);
+	fx_ring_sq(a);
 	assert_cqe(c, HW_CQE_TX_OKAY, 0);
 	wqe = bad(c);
 	fx_post(&a->sq, &wqe);
-	fx_ring_sq(&fx, a);
+	fx_ring_sq(a);
 	assert_cqe(c, c->type, 1);
 	assert_int_equal(nb_errors(c->type), 1);
 	assert_error_cqe(c, a->sq.pos / HW_BU_BYTES);
@@ -151,7 +147,7 @@ test_cause(void **state)
 		return;
 	start(&(struct error_case){ 0 });
 	wqe = bad(c);
-	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 	assert_no_violation();
 	fx_stop(&fx);
 }
@@ -180,7 +176,7 @@ test_suppressed(void **state)
 	position = a->sq.pos / HW_BU_BYTES;
 	fine.oob[0] &= ~(1u << 7);
 	fx_post(&a->sq, &fine);
-	fx_ring_sq(&fx, a);
+	fx_ring_sq(a);
 	assert_cqe(c, c->type, 2);
 	if (c->type != HW_CQE_TX_GDMA_ERR)
 		assert_cqe(c, HW_CQE_TX_OKAY, position);
@@ -205,7 +201,7 @@ TEST(test_all_suppressed)
 		wqe.oob[0] |= 1u << 7;
 		for (n = 0; n < 3; n++)
 			fx_post(&a->sq, &wqe);
-		fx_ring_sq(&fx, a);
+		fx_ring_sq(a);
 		for (n = 0; n < 3; n++)
 			assert_cqe(c, c->type, n);
 		assert_null(fx_cqe(&a->scq));
@@ -215,15 +211,15 @@ TEST(test_all_suppressed)
 }
 
 /* A queue that the device has disabled must be created again. */
-TEST(test_gdma_err_is_final)
+TEST_WITH(test_gdma_err_is_final, NULL, fx_teardown)
 {
 	struct fx_wqe wqe;
 
 	start(&cases[NB_CASES - 1]);
 	wqe = bad(&cases[NB_CASES - 1]);
-	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_GDMA_ERR);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_GDMA_ERR);
 	wqe = good();
-	assert_int_equal(fx_send(&fx, a, &wqe), -1);
+	assert_int_equal(fx_send(a, &wqe), -1);
 	/* Restoring the key or the vPort is not enough. */
 	card_vport_disable_tx(0, 0);
 	assert_int_equal(card_vport_enable_tx(0, 0, a->pdn, a->page,
@@ -231,42 +227,38 @@ TEST(test_gdma_err_is_final)
 			 0);
 	card_function_disable(0, true);
 	card_function_disable(0, false);
-	assert_int_equal(fx_send(&fx, a, &wqe), -1);
+	assert_int_equal(fx_send(a, &wqe), -1);
 	assert_int_equal(nb_errors(HW_CQE_TX_GDMA_ERR), 1);
 
-	fx_renew(&fx);
+	fx_renew();
 	wqe = good();
-	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
-	fx_stop(&fx);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 }
 
 /* A disabled function does not receive. */
-TEST(test_disabled_function_receives_nothing)
+TEST_WITH(test_disabled_function_receives_nothing, NULL, fx_teardown)
 {
-	struct card_port_counters counters;
 	struct fx_wqe wqe;
 
 	start(&(struct error_case){ 0 });
-	fx_fill_rq(&fx, a, 2);
+	fx_fill_rq(a, 2);
 	wqe = good();
 	card_port_receive(0, 0, a->buf, 72);
 	assert_non_null(fx_cqe(&a->rcq));
 	card_function_disable(0, true);
 	card_port_receive(0, 0, a->buf, 72);
 	assert_null(fx_cqe(&a->rcq));
-	card_port_counters(0, 0, &counters);
-	assert_int_equal(counters.rx_no_steering, 1);
+	assert_int_equal(fx_counters(0).rx_no_steering, 1);
 	card_function_disable(0, false);
 	card_port_receive(0, 0, a->buf, 72);
 	assert_non_null(fx_cqe(&a->rcq));
 	assert_int_equal(wqe.nb_sge, 1);
 	card_function_disable(9, true); /* no such function */
 	assert_no_violation();
-	fx_stop(&fx);
 }
 
 /* The vPort belongs to another protection domain: only SQs of that one send. */
-TEST(test_vport_of_other_pd_is_refused)
+TEST_WITH(test_vport_of_other_pd_is_refused, NULL, fx_teardown)
 {
 	struct fx_wqe wqe;
 	uint32_t pdn, vp_offset;
@@ -276,13 +268,12 @@ TEST(test_vport_of_other_pd_is_refused)
 	assert_int_equal(card_vport_enable_tx(0, 0, pdn, a->page, &vp_offset),
 			 0);
 	wqe = good();
-	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_VPORT_DISABLED);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_VPORT_DISABLED);
 	assert_no_violation();
-	fx_stop(&fx);
 }
 
 /* An offset over 255 needs the long form. */
-TEST(test_vport_offset_above_255)
+TEST_WITH(test_vport_offset_above_255, NULL, fx_teardown)
 {
 	struct fx_wqe wqe;
 
@@ -292,17 +283,14 @@ TEST(test_vport_offset_above_255)
 	assert_int_equal(a->vp_offset, 300);
 	wqe = good();
 	wqe.oob[1] = (wqe.oob[1] & 0xffffff) | (300u & 0xff) << 24;
-	assert_int_equal(fx_send(&fx, a, &wqe),
-			 HW_CQE_TX_VPORT_IDX_OUT_OF_RANGE);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_VPORT_IDX_OUT_OF_RANGE);
 	assert_int_equal(violation_count(VIOLATION_oob_vp_offset), 1);
 	fx_tx_long(a, &wqe);
 	wqe.oob[1] &= 0xffffff;
-	assert_int_equal(fx_send(&fx, a, &wqe), HW_CQE_TX_OKAY);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_OKAY);
 	wqe.oob[3] += 1u << 16;
-	assert_int_equal(fx_send(&fx, a, &wqe),
-			 HW_CQE_TX_VPORT_IDX_OUT_OF_RANGE);
+	assert_int_equal(fx_send(a, &wqe), HW_CQE_TX_VPORT_IDX_OUT_OF_RANGE);
 	assert_violation(oob_vp_offset, 2);
-	fx_stop(&fx);
 }
 
 /* Each of the ten types has a case. */

@@ -7,25 +7,16 @@
 
 #include "violation_cases.h"
 
-struct fixture *fx;
-struct fx_port *a, *b;
-
-void
-case_use(struct fixture *fixture)
-{
-	fx = fixture;
-	a = &fx->port[0];
-	b = &fx->port[1];
-}
+static struct fixture fx;
 
 void
 send_expect(const struct fx_wqe *wqe, int type)
 {
-	assert_int_equal(fx_send(fx, a, wqe), type);
+	assert_int_equal(fx_send(a, wqe), type);
 	if (type != TX_DEAD)
 		return;
 	/* The queue is stopped. */
-	assert_int_equal(fx_send(fx, a, wqe), -1);
+	assert_int_equal(fx_send(a, wqe), -1);
 }
 
 /* Tested in test_launcher.py (preload library) and test_netdev.c (kernel). */
@@ -103,11 +94,9 @@ test_case(void **state)
 {
 	const struct violation_case *c = *state;
 	const struct violation_row *row;
-	static struct fixture fixture;
 
-	case_use(&fixture);
-	fx_defaults(fx);
-	fx_start(fx);
+	fx_defaults(&fx);
+	fx_start(&fx);
 	if (c->provoke != NULL)
 		c->provoke();
 	else
@@ -118,7 +107,7 @@ test_case(void **state)
 	assert_int_equal(segment_violation_log()->nb_violations, 1);
 	assert_memory_equal(row->detail, "got ", 4);
 	assert_non_null(strstr(row->detail, ", want "));
-	fx_stop(fx);
+	fx_stop(&fx);
 }
 
 /* The same violations for Rx. */
@@ -133,28 +122,24 @@ TEST(test_rx_wqes)
 		{ 0x601, 1, VIOLATION_wqe_oob_size },
 		{ 0xffffffff, 1, VIOLATION_wqe_oob_size },
 	};
-	static struct fixture fixture;
 	uint32_t i, j;
 
 	for (i = 0; i < sizeof(wqes) / sizeof(wqes[0]); i++) {
 		struct fx_wqe rx = { .header = { 0, wqes[i].header1 } }, tx;
-		struct card_port_counters counters;
 
-		case_use(&fixture);
-		fx_defaults(fx);
-		fx_start(fx);
+		fx_defaults(&fx);
+		fx_start(&fx);
 		for (j = 0; j < wqes[i].nb_sge; j++)
 			fx_tx_add_sge(b, &rx, 0, 64);
 		rx.header[1] = wqes[i].header1;
 		fx_post(&b->rq, &rx);
-		fx_ring_rq(fx, b);
+		fx_ring_rq(b);
 		tx = fx_tx_wqe(a, 0, 60);
 		send_expect(&tx, TX_OK);
 		fx_assert_violation(wqes[i].violation, 1, "rx wqe", i);
 		assert_null(fx_cqe(&b->rcq));
-		card_port_counters(0, 1, &counters);
-		assert_int_equal(counters.rx_errors, 1);
-		fx_stop(fx);
+		assert_int_equal(fx_counters(1).rx_errors, 1);
+		fx_stop(&fx);
 	}
 }
 
@@ -163,8 +148,7 @@ FX_TEST(test_udp_trans_off)
 {
 	struct fx_wqe wqe;
 
-	case_use(*state);
-	fx_fill_rq(fx, b, 1);
+	fx_fill_rq(b, 1);
 	wqe = csum_wqe(NIC_PROTO_UDP);
 	wqe.oob[1] += 77;
 	send_expect(&wqe, TX_OK);
@@ -178,7 +162,6 @@ FX_TEST(test_tolerated)
 {
 	struct fx_wqe wqe, rx = { .header = { 0, 0x200 } };
 
-	case_use(*state);
 	/* trans_off without a request. */
 	wqe = fx_tx_wqe(a, 0, 60);
 	wqe.oob[1] |= 0x155;
@@ -187,7 +170,7 @@ FX_TEST(test_tolerated)
 	rx.oob[0] = rx.oob[1] = 0xdeadbeef;
 	fx_tx_add_sge(b, &rx, 4096, 2048);
 	fx_post(&b->rq, &rx);
-	fx_ring_rq(fx, b);
+	fx_ring_rq(b);
 	send_expect(&wqe, TX_OK);
 	assert_non_null(fx_cqe(&b->rcq));
 	/* UDP without trans_off, as Linux. */
@@ -208,31 +191,28 @@ FX_TEST(test_tolerated)
 		fx_tx_add_sge(a, &wqe, 60, 1);
 	send_expect(&wqe, TX_OK);
 	/* The same tail twice. */
-	fx_ring_sq(fx, a);
+	fx_ring_sq(a);
 	/* A CQ doorbell without arm at head - 1, as rdma-core. */
 	a->scq.pos--;
-	fx_ring_cq(fx, a, &a->scq, false);
+	fx_ring_cq(a, &a->scq, false);
 	assert_no_violation();
 }
 
-TEST(test_strict_cq)
+TEST_WITH(test_strict_cq, NULL, fx_teardown)
 {
-	static struct fixture fixture;
 	struct fx_wqe wqe;
 	uint32_t i;
 
-	case_use(&fixture);
-	fx_defaults(fx);
-	fx->config.cq_doorbell_strict = true;
-	fx_start(fx);
+	fx_defaults(&fx);
+	fx.config.cq_doorbell_strict = true;
+	fx_start(&fx);
 	wqe = fx_tx_wqe(a, 0, 60);
 	for (i = 0; i < 8 * 256; i++)
-		assert_int_equal(fx_send(fx, a, &wqe), TX_OK);
+		assert_int_equal(fx_send(a, &wqe), TX_OK);
 	assert_no_violation();
-	assert_int_equal(fx_send(fx, a, &wqe), -1);
-	assert_int_equal(fx_send(fx, a, &wqe), -1);
+	assert_int_equal(fx_send(a, &wqe), -1);
+	assert_int_equal(fx_send(a, &wqe), -1);
 	assert_violation(cq_no_doorbell_8_laps, 1);
-	fx_stop(fx);
 }
 
 /* Twice eight laps: recorded twice, and the CQ continues. */
@@ -241,10 +221,9 @@ FX_TEST(test_lenient_cq)
 	struct fx_wqe wqe;
 	uint32_t i;
 
-	case_use(*state);
 	wqe = fx_tx_wqe(a, 0, 60);
 	for (i = 0; i < 16 * 256 + 1; i++)
-		assert_int_equal(fx_send(fx, a, &wqe), TX_OK);
+		assert_int_equal(fx_send(a, &wqe), TX_OK);
 	assert_violation(cq_no_doorbell_8_laps, 2);
 }
 

@@ -23,14 +23,12 @@ wire(uint32_t port)
 static void
 start(enum model_wire first, enum model_wire second)
 {
-	memset(&fixture, 0, sizeof(fixture));
 	fx_defaults(&fixture);
 	fixture.config.wires[0].kind = (uint8_t)first;
 	fixture.config.wires[0].peer = 1;
 	fixture.config.wires[1].kind = (uint8_t)second;
 	fx_start(&fixture);
 	memset(slot, 0, sizeof(slot));
-	fx_catch_faults();
 }
 
 /* A frame whose first bytes of payload are a number. */
@@ -42,8 +40,8 @@ send_number(uint32_t port, uint32_t n)
 
 	memset(p->buf, 0, FRAME_BYTES);
 	hw_put_le32(p->buf + NIC_ETH_BYTES, n);
-	assert_int_equal(fx_send(&fixture, p, &wqe), HW_CQE_TX_OKAY);
-	fx_ring_cq(&fixture, p, &p->scq, false);
+	assert_int_equal(fx_send(p, &wqe), HW_CQE_TX_OKAY);
+	fx_ring_cq(p, &p->scq, false);
 }
 
 /* Receive on a port: returns the number in the frame; -1: none. */
@@ -59,11 +57,11 @@ received_number(uint32_t port)
 	return hw_le32(fx_rx_buf(p, slot[port]++) + NIC_ETH_BYTES);
 }
 
-TEST(test_kinds)
+TEST_WITH(test_kinds, NULL, fx_teardown)
 {
 	start(MODEL_WIRE_NONE, MODEL_WIRE_LOOP);
-	fx_fill_rq(&fixture, &fixture.port[0], 4);
-	fx_fill_rq(&fixture, &fixture.port[1], 4);
+	fx_fill_rq(a, 4);
+	fx_fill_rq(b, 4);
 	send_number(0, 7);
 	assert_int_equal(received_number(0), -1);
 	assert_int_equal(received_number(1), -1);
@@ -74,20 +72,19 @@ TEST(test_kinds)
 	fx_stop(&fixture);
 	/* The neighbour has another wire: looped. */
 	start(MODEL_WIRE_DEFAULT, MODEL_WIRE_NONE);
-	fx_fill_rq(&fixture, &fixture.port[0], 4);
+	fx_fill_rq(a, 4);
 	send_number(0, 9);
 	assert_int_equal(received_number(0), 9);
 	assert_no_violation();
-	fx_stop(&fixture);
 }
 
-TEST(test_delay)
+TEST_WITH(test_delay, NULL, fx_teardown)
 {
 	const struct wire_settings late = { .delay_ns = 20000 };
 	uint64_t now;
 
 	start(MODEL_WIRE_DEFAULT, MODEL_WIRE_DEFAULT);
-	fx_fill_rq(&fixture, &fixture.port[1], 8);
+	fx_fill_rq(b, 8);
 	wire_set(wire(0), &late);
 	now = clock_now();
 	send_number(0, 1);
@@ -99,7 +96,7 @@ TEST(test_delay)
 	 * In the other direction the frame passes this port's wire on its way
 	 * in.
 	 */
-	fx_fill_rq(&fixture, &fixture.port[0], 8);
+	fx_fill_rq(a, 8);
 	send_number(1, 2);
 	assert_int_equal(received_number(0), -1);
 	fx_run_until(clock_now() + 21000);
@@ -112,21 +109,20 @@ TEST(test_delay)
 	fx_run_until(clock_now() + 21000);
 	assert_int_equal(received_number(1), 3);
 	assert_int_equal(received_number(1), 4);
-	fx_stop(&fixture);
 }
 
 /* 100 + 24 bytes take 992 ns at 1 Gbit/s. */
-TEST(test_bandwidth)
+TEST_WITH(test_bandwidth, NULL, fx_teardown)
 {
 	const struct wire_settings slow = { .bits_per_s = 1000000000 };
 	uint64_t first;
 
 	start(MODEL_WIRE_DEFAULT, MODEL_WIRE_DEFAULT);
-	fx_fill_rq(&fixture, &fixture.port[1], 64);
+	fx_fill_rq(b, 64);
 	wire_set(wire(0), &slow);
 	segment_clock()->virtual_ns = first = 1000000;
 	for (uint32_t i = 0; i < 10; i++) {
-		wire_send(0, 0, fixture.port[0].buf, FRAME_BYTES);
+		wire_send(0, 0, a->buf, FRAME_BYTES);
 		assert_int_equal(wire(0)->way[WIRE_OUT].queue.nb_frames, i + 1);
 	}
 	for (uint32_t i = 0; i < 10; i++) {
@@ -135,16 +131,15 @@ TEST(test_bandwidth)
 		fx_run_until(first + (i + 1) * 992);
 		assert_int_not_equal(received_number(1), -1);
 	}
-	fx_stop(&fixture);
 }
 
-TEST(test_tail_drop)
+TEST_WITH(test_tail_drop, NULL, fx_teardown)
 {
 	const struct wire_settings slow = { .delay_ns = 1000000,
 					    .queue_frames = 5 };
 
 	start(MODEL_WIRE_DEFAULT, MODEL_WIRE_DEFAULT);
-	fx_fill_rq(&fixture, &fixture.port[1], 64);
+	fx_fill_rq(b, 64);
 	wire_set(wire(0), &slow);
 	for (uint32_t i = 0; i < 9; i++)
 		send_number(0, i);
@@ -153,11 +148,10 @@ TEST(test_tail_drop)
 	for (uint32_t i = 0; i < 5; i++)
 		assert_int_equal(received_number(1), i);
 	assert_int_equal(received_number(1), -1);
-	fx_stop(&fixture);
 }
 
 /* A full pool: all lost frames are counted, and the memory is freed. */
-TEST(test_full_pool)
+TEST_WITH(test_full_pool, NULL, fx_teardown)
 {
 	static uint8_t frame[9000];
 	const struct wire_settings late = { .delay_ns = 1000000 };
@@ -178,7 +172,6 @@ TEST(test_full_pool)
 		assert_int_equal(nb[round] + out->counters.overflow, 12000);
 	}
 	assert_int_equal(nb[0], nb[1]);
-	fx_stop(&fixture);
 }
 
 TEST(test_loss_by_seed)
@@ -187,13 +180,12 @@ TEST(test_loss_by_seed)
 	int64_t seen[3][61];
 
 	for (uint64_t round = 0; round < 3; round++) {
-		memset(&fixture, 0, sizeof(fixture));
 		fx_defaults(&fixture);
 		fixture.config.seed = round / 2; /* 0, 0, 1 */
 		fx_start(&fixture);
 		memset(slot, 0, sizeof(slot));
 		wire_set(wire(0), &lossy);
-		fx_fill_rq(&fixture, &fixture.port[1], 60);
+		fx_fill_rq(b, 60);
 		for (uint32_t i = 0; i < 60; i++)
 			send_number(0, i);
 		for (uint32_t i = 0; i < 61; i++)
@@ -207,7 +199,7 @@ TEST(test_loss_by_seed)
 }
 
 /* Probabilities, over many frames. */
-TEST(test_shares)
+TEST_WITH(test_shares, NULL, fx_teardown)
 {
 	const struct wire_settings settings = { .loss = CHANCE(20),
 						.duplicate = CHANCE(10),
@@ -226,17 +218,16 @@ TEST(test_shares)
 	assert_uint_in_range(c->duplicated, 7200, 8800);
 	assert_uint_in_range(c->corrupted, 3500, 4500);
 	assert_int_equal(wire(0)->vanished, n - c->lost + c->duplicated);
-	fx_stop(&fixture);
 }
 
-TEST(test_duplicate_reorder_corrupt)
+TEST_WITH(test_duplicate_reorder_corrupt, NULL, fx_teardown)
 {
 	struct wire_settings settings = { .duplicate = PRNG_ALWAYS };
 	const uint8_t *bytes;
 	uint32_t bits = 0;
 
 	start(MODEL_WIRE_DEFAULT, MODEL_WIRE_DEFAULT);
-	fx_fill_rq(&fixture, &fixture.port[1], 64);
+	fx_fill_rq(b, 64);
 	wire_set(wire(0), &settings);
 	send_number(0, 1);
 	assert_int_equal(received_number(1), 1);
@@ -259,17 +250,16 @@ TEST(test_duplicate_reorder_corrupt)
 	settings = (struct wire_settings){ .corrupt = PRNG_ALWAYS };
 	wire_set(wire(0), &settings);
 	send_number(0, 0);
-	assert_non_null(fx_cqe(&fixture.port[1].rcq));
-	bytes = fx_rx_buf(&fixture.port[1], 7);
+	assert_non_null(fx_cqe(&b->rcq));
+	bytes = fx_rx_buf(b, 7);
 	for (uint32_t i = 0; i < FRAME_BYTES; i++)
 		bits += (uint32_t)__builtin_popcount(bytes[i] ^
-						     fixture.port[0].buf[i]);
+						     a->buf[i]);
 	assert_int_equal(bits, 1);
-	fx_stop(&fixture);
 }
 
 /* Frames for a slow backend are lost, without effect on other wires. */
-TEST(test_full_backend)
+TEST_WITH(test_full_backend, NULL, fx_teardown)
 {
 	static uint8_t frame[9000], buf[9000];
 	uint32_t number, nb_first = 0, nb_second = 0, n;
@@ -295,19 +285,18 @@ TEST(test_full_backend)
 	}
 	assert_int_equal(nb_first + wire(0)->backend_lost, 1000);
 	assert_int_equal(nb_second, 100);
-	fx_stop(&fixture);
 }
 
 /* A holder of the lock died while changing queues. */
-TEST(test_recover)
+TEST_WITH(test_recover, NULL, fx_teardown)
 {
 	const struct wire_settings late = { .delay_ns = 1000 };
 
 	start(MODEL_WIRE_DEFAULT, MODEL_WIRE_TAP);
 	wire_set(wire(0), &late);
 	for (uint32_t i = 0; i < 10; i++) {
-		wire_send(0, 0, fixture.port[0].buf, FRAME_BYTES);
-		wire_send(0, 1, fixture.port[1].buf, FRAME_BYTES);
+		wire_send(0, 0, a->buf, FRAME_BYTES);
+		wire_send(0, 1, b->buf, FRAME_BYTES);
 	}
 	wire_recover();
 	assert_int_equal(segment_wires()->swept, 0);
@@ -315,9 +304,8 @@ TEST(test_recover)
 	segment_wires()->pool.first_free = 12345; /* anything */
 	card_recover();
 	assert_int_equal(segment_wires()->swept, 20);
-	fx_fill_rq(&fixture, &fixture.port[0], 4);
+	fx_fill_rq(a, 4);
 	send_number(0, 5); /* looped: its neighbour has a TAP */
 	fx_run_until(clock_now() + 1000000);
 	assert_int_equal(received_number(0), 5);
-	fx_stop(&fixture);
 }

@@ -99,8 +99,8 @@ run_line(struct fixture *fx, char *line)
 		wqe.header[0] = header << 24;
 		wqe.header[1] |= 1u << 11 | mss << 16;
 	}
-	type = fx_send(fx, p, &wqe);
-	fx_ring_cq(fx, p, &p->scq, false);
+	type = fx_send(p, &wqe);
+	fx_ring_cq(p, &p->scq, false);
 	print_frames();
 	printf("cqe %d %u\n", type,
 	       (unsigned int)segment_violation_log()->nb_violations);

@@ -27,7 +27,7 @@ v_doorbell_foreign_queue(void)
 static void
 v_doorbell_backwards(void)
 {
-	fx_fill_rq(fx, a, 4);
+	fx_fill_rq(a, 4);
 	fx_doorbell(a, 0x400, 96ull << 32 | a->rq.id, 8);
 }
 
@@ -36,11 +36,11 @@ v_cq_doorbell_backwards(void)
 {
 	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
-	assert_int_equal(fx_send(fx, a, &wqe), TX_OK);
+	assert_int_equal(fx_send(a, &wqe), TX_OK);
 	/* One behind without arm, as rdma-core; then with arm; then again. */
 	fx_doorbell(a, 0x800, 256ull << 32 | a->scq.id, 8);
-	fx_ring_cq(fx, a, &a->scq, true);
-	fx_ring_cq(fx, a, &a->scq, true);
+	fx_ring_cq(a, &a->scq, true);
+	fx_ring_cq(a, &a->scq, true);
 	fx_doorbell(a, 0x800, 256ull << 32 | a->scq.id, 8);
 }
 
@@ -52,9 +52,9 @@ v_cq_overflow(void)
 
 	for (i = 0; i < 257; i++) {
 		fx_post(&a->sq, &wqe);
-		fx_ring_sq(fx, a);
+		fx_ring_sq(a);
 	}
-	fx_ring_cq(fx, a, &a->scq, true);
+	fx_ring_cq(a, &a->scq, true);
 }
 
 static void
@@ -64,7 +64,7 @@ v_cq_no_doorbell_8_laps(void)
 	uint32_t i;
 
 	for (i = 0; i < 8 * 256 + 1; i++)
-		assert_int_equal(fx_send(fx, a, &wqe), TX_OK);
+		assert_int_equal(fx_send(a, &wqe), TX_OK);
 }
 
 static void
@@ -84,8 +84,8 @@ v_cq_memory_fault(void)
 	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
 
 	mprotect(a->scq.mem, a->scq.bytes, PROT_READ);
-	assert_int_equal(fx_send(fx, a, &wqe), -1);
-	assert_int_equal(fx_send(fx, a, &wqe), -1);
+	assert_int_equal(fx_send(a, &wqe), -1);
+	assert_int_equal(fx_send(a, &wqe), -1);
 }
 
 static void
@@ -121,7 +121,7 @@ v_wqe_memory_fault(void)
 
 	fx_post(&a->sq, &wqe);
 	mprotect(a->sq.mem, a->sq.bytes, PROT_NONE);
-	fx_ring_sq(fx, a);
+	fx_ring_sq(a);
 	assert_int_equal(fx_cqe(&a->scq)[0] & 0x3f, TX_DEAD);
 }
 
@@ -144,7 +144,7 @@ v_wqe_beyond_tail(void)
 	fx_tx_add_sge(a, &wqe, 100, 10);
 	fx_post(&a->sq, &wqe);
 	a->sq.pos -= 32;
-	fx_ring_sq(fx, a);
+	fx_ring_sq(a);
 	assert_int_equal(fx_cqe(&a->scq)[0] & 0x3f, TX_DEAD);
 }
 
@@ -196,7 +196,7 @@ v_sge_no_write_access(void)
 			 0);
 	fx_tx_add_sge(b, &rx, 0, 2048);
 	fx_post(&b->rq, &rx);
-	fx_ring_rq(fx, b);
+	fx_ring_rq(b);
 	send_expect(&tx, TX_OK);
 	assert_null(fx_cqe(&b->rcq));
 }
@@ -215,7 +215,7 @@ v_oob_csum_seed(void)
 {
 	struct fx_wqe wqe = csum_wqe(NIC_PROTO_TCP);
 
-	fx_fill_rq(fx, b, 1);
+	fx_fill_rq(b, 1);
 	a->buf[50] ^= 1;
 	send_expect(&wqe, TX_OK);
 	/* A wrong seed gives a wrong checksum. */
@@ -250,11 +250,11 @@ v_wqe_memory_half_fault(void)
 
 	/* The second half of a WQE is on an unmapped page. */
 	while (a->sq.pos < 4096 - 32)
-		assert_int_equal(fx_send(fx, a, &wqe), TX_OK);
+		assert_int_equal(fx_send(a, &wqe), TX_OK);
 	fx_tx_add_sge(a, &wqe, 60, 1);
 	fx_post(&a->sq, &wqe);
 	mprotect(a->sq.mem + 4096, 4096, PROT_NONE);
-	fx_ring_sq(fx, a);
+	fx_ring_sq(a);
 	assert_int_equal(fx_cqe(&a->scq)[0] & 0x3f, TX_DEAD);
 }
 
@@ -269,7 +269,7 @@ v_long_form_of_short(void)
 	 */
 	fx_insert_tag(a, &wqe, 5);
 	wqe.oob[0] &= ~1u;
-	fx_fill_rq(fx, b, 1);
+	fx_fill_rq(b, 1);
 	send_expect(&wqe, TX_OK);
 	assert_int_equal(hw_le32(fx_cqe(&b->rcq) + 4) & HW_RX_F_VLAN, 0);
 }
@@ -281,7 +281,7 @@ v_ipv4_csum_seed(void)
 
 	a->buf[24] = 1; /* the IPv4 checksum */
 	wqe.oob[0] &= ~OOB_UDP_CSUM;
-	fx_fill_rq(fx, b, 1);
+	fx_fill_rq(b, 1);
 	send_expect(&wqe, TX_OK);
 	assert_int_equal(hw_le32(fx_cqe(&b->rcq) + 4) & HW_RX_F_IP_FAIL,
 			 HW_RX_F_IP_FAIL);
@@ -302,7 +302,7 @@ receive_expect(bool is_received)
 {
 	struct fx_wqe tx = fx_tx_wqe(a, 0, 60);
 
-	fx_ring_rq(fx, b);
+	fx_ring_rq(b);
 	send_expect(&tx, TX_OK);
 	assert_int_equal(fx_cqe(&b->rcq) != NULL, is_received);
 }

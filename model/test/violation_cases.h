@@ -39,11 +39,6 @@ struct violation_case {
 extern const struct violation_case violation_cases[];
 extern const uint32_t nb_violation_cases;
 
-/* The machine of the current case, and its two ports. */
-extern struct fixture *fx;
-extern struct fx_port *a, *b;
-void case_use(struct fixture *fixture);
-
 /*
  * Send from a and expect this CQE type; after TX_DEAD the queue writes no CQE
  * any more.

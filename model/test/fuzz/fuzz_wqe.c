@@ -204,13 +204,13 @@ act(struct fuzz_input *in)
 		fill_buffer(p, in);
 		return;
 	case RING_SQ:
-		fx_ring_sq(&fx, p);
+		fx_ring_sq(p);
 		break;
 	case RING_RQ:
-		fx_ring_rq(&fx, p);
+		fx_ring_rq(p);
 		break;
 	case RING_CQ:
-		fx_ring_cq(&fx, p, cq, (action & 0x40) != 0);
+		fx_ring_cq(p, cq, (action & 0x40) != 0);
 		break;
 	case READ_CQES:
 		read_cqes(cq);
@@ -247,7 +247,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t nb_bytes)
 	struct fuzz_input in = { .bytes = data, .nb_left = nb_bytes };
 	const uint8_t how = fuzz_u8(&in);
 
-	fx_renew(&fx);
+	fx_renew();
 	segment_violation_log()->nb_rows = 0;
 	for (uint32_t i = 0; i < FX_PORTS; i++)
 		card_port(0, i)->coalesce = (how & 1) != 0;
