@@ -17,7 +17,6 @@ struct guest_channel {
 };
 
 struct guest {
-	uint32_t number;
 	struct guest_channel channels[SYNTHETIC_MAX_CHANNELS];
 	uint8_t *receive, *send;
 	uint8_t *page; /* of a message */
@@ -33,41 +32,45 @@ struct guest_packet {
 	uint32_t words[12]; /* payload */
 };
 
-void guest_open(struct guest *guest, uint32_t number);
-void guest_open_channel(struct guest *guest, uint32_t channel);
-void guest_close(struct guest *guest);
+/* The guest of device 0, which it opens and closes. */
+extern struct guest guest;
+void guest_open(void);
+void guest_open_channel(uint32_t channel);
+void guest_close(void);
+/* cmocka's set-up and tear-down: with a machine. */
+int guest_setup(void **state);
+int guest_teardown(void **state);
 
 /* Write a packet and ring the monitor page. */
-void guest_put(struct guest *guest, uint32_t channel, uint16_t type,
-	       uint64_t transaction, const void *extension,
-	       uint32_t extension_bytes, const void *payload,
-	       uint32_t payload_bytes);
-void guest_ring(struct guest *guest, uint32_t channel);
+void guest_put(uint32_t channel, uint16_t type, uint64_t transaction,
+	       const void *extension, uint32_t extension_bytes,
+	       const void *payload, uint32_t payload_bytes);
+void guest_ring(uint32_t channel);
 /* An NVSP message in band. */
-void guest_nvs(struct guest *guest, const uint32_t *words, uint32_t nb_words);
+void guest_nvs(const uint32_t *words, uint32_t nb_words);
 /* The next packet from the host; false: none. */
-bool guest_next(struct guest *guest, uint32_t channel, struct guest_packet *to);
+bool guest_next(uint32_t channel, struct guest_packet *to);
 /* Give a section back. */
-void guest_ack(struct guest *guest, uint32_t channel, uint64_t section);
+void guest_ack(uint32_t channel, uint64_t section);
 
 /* Start the session up to RNDIS INITIALIZE and a packet filter. */
-void guest_negotiate(struct guest *guest, uint32_t version);
-void guest_start(struct guest *guest);
+void guest_negotiate(uint32_t version);
+void guest_start(void);
 
-/* A control message in guest->page; the answer in the receive buffer. */
-const uint8_t *guest_control(struct guest *guest, uint32_t nb_bytes);
+/* A control message in guest.page; the answer in the receive buffer. */
+const uint8_t *guest_control(uint32_t nb_bytes);
 /* SET or QUERY; returns the answer. */
-const uint8_t *guest_request(struct guest *guest, uint32_t type, uint32_t oid,
-			     const void *data, uint32_t nb_bytes);
+const uint8_t *guest_request(uint32_t type, uint32_t oid, const void *data,
+			     uint32_t nb_bytes);
 
-/* Send a frame with a per-packet info (NB_NO_INFO: none) by GPA ranges. */
+/* Send a frame with a per-packet info (GUEST_NO_INFO: none) by GPA ranges. */
 #define GUEST_NO_INFO UINT32_MAX
-void guest_frame(struct guest *guest, const uint8_t *frame, uint32_t nb_bytes,
-		 uint32_t info, uint32_t value);
+void guest_frame(const uint8_t *frame, uint32_t nb_bytes, uint32_t info,
+		 uint32_t value);
 /* Build its RNDIS packet; returns the bytes. */
 uint32_t guest_packet(uint8_t *to, const uint8_t *frame, uint32_t nb_bytes,
 		      uint32_t info, uint32_t value);
 /* Assert a completion 108 with this status. */
-void guest_expect_status(struct guest *guest, uint32_t channel, uint32_t status);
+void guest_expect_status(uint32_t status);
 
 #endif /* MODEL_SYNTHETIC_GUEST_H */

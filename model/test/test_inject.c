@@ -97,8 +97,7 @@ FX_TEST(test_tx_error)
 	     rule.value++) {
 		add(&rule);
 		post(3);
-		assert_cqes(&a->scq, HW_CQE_TX_OKAY, rule.value,
-			    HW_CQE_TX_OKAY);
+		assert_cqes(&a->scq, HW_CQE_TX_OKAY, rule.value, HW_CQE_TX_OKAY);
 		assert_cqes(&b->rcq, HW_CQE_RX_OKAY, HW_CQE_RX_OKAY);
 		assert_int_equal(fx_counters(0).tx_errors[rule.value - 33], 1);
 		fx_fill_rq(b, 2);

@@ -585,7 +585,6 @@ TEST_WITH(service_goes_on_by_command, setup, teardown)
 	char message[256];
 	int i, rc = -1;
 
-	(void)state;
 	/* Virtual time may advance at once on an idle machine. */
 	for (i = 0; i < 100 && rc != 0; i++) {
 		fx_do("service fn=0 kind=remove withdraw=after report=before "
@@ -617,7 +616,6 @@ TEST_WITH(revoked_function_returns_by_command_only, setup, teardown)
 {
 	struct function now;
 
-	(void)state;
 	fx_do("service fn=0 kind=revoke outage=1ms");
 	for (int i = 0; i < 20; i++) {
 		usleep(1000);

@@ -425,7 +425,6 @@ TEST_WITH(many_programs_use_port_in_turn, setup, teardown)
 {
 	int i;
 
-	(void)state;
 	/* More processes than the machine has room for at a time. */
 	for (i = 0; i < 100; i++)
 		assert_int_equal(system("ibv_devices > /dev/null"), 0);

@@ -43,7 +43,6 @@ sleeps(pid_t thread)
 /* The launcher takes the lock again at once while a generator is behind its rate. */
 FX_TEST(waiting_thread_gets_the_lock_next)
 {
-	(void)state;
 	for (uint32_t i = 0; i < NB_ROUNDS; i++) {
 		pthread_t thread;
 		pid_t tid;

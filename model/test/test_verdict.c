@@ -64,7 +64,6 @@ check(const char *report, uint32_t checks, const char *expected)
 
 TEST(test_each_check)
 {
-	(void)state;
 	for (uint32_t i = 0; i < NB_CHECKS; i++)
 		check(full, 1u << i, lines[i]);
 }
@@ -73,7 +72,6 @@ TEST(test_all_checks)
 {
 	char expected[2048] = "";
 
-	(void)state;
 	for (uint32_t i = 0; i < NB_CHECKS; i++)
 		strcat(expected, lines[i]);
 	check(full, ALL, expected);
@@ -88,7 +86,6 @@ TEST(test_good_report)
 		"  \"tx\": {\"errors\": {}}, \"wire\": {\"vanished\": 7}}],"
 		" \"scenario\": [{\"line\": 1, \"result\": \"ok\"}]}";
 
-	(void)state;
 	check(good, ALL, "");
 }
 
@@ -100,7 +97,6 @@ TEST(test_long_line)
 	char *text = NULL;
 	FILE *stream = open_memstream(&text, &nb_bytes);
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		snprintf(report + strlen(report), 64,
 			 "%s{\"name\": \"violation_%d\", \"count\": 1}",

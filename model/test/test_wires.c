@@ -253,8 +253,7 @@ TEST_WITH(test_duplicate_reorder_corrupt, NULL, fx_teardown)
 	assert_non_null(fx_cqe(&b->rcq));
 	bytes = fx_rx_buf(b, 7);
 	for (uint32_t i = 0; i < FRAME_BYTES; i++)
-		bits += (uint32_t)__builtin_popcount(bytes[i] ^
-						     a->buf[i]);
+		bits += (uint32_t)__builtin_popcount(bytes[i] ^ a->buf[i]);
 	assert_int_equal(bits, 1);
 }
 
