@@ -120,7 +120,7 @@ traffic(uint32_t n, uint32_t nb_tx, uint32_t nb_rx)
 int
 main(int argc, char **argv)
 {
-	char message[256], line[256];
+	char line[256];
 	bool waits = false, is_refused = false;
 	int at = 1;
 
@@ -133,10 +133,8 @@ main(int argc, char **argv)
 	if (waits && fgets(line, sizeof(line), stdin) == NULL)
 		return 1;
 	for (; at + 1 < argc && strcmp(argv[at], "--run") == 0; at += 2) {
-		message[0] = '\0';
-		if (MODEL_CALL(mana_model_command)(argv[at + 1], message,
-						   sizeof(message)) < 0) {
-			printf("refused: %s\n", message);
+		if (fx_command(argv[at + 1]) < 0) {
+			printf("refused: %s\n", fx_message);
 			is_refused = true;
 		}
 	}

@@ -72,13 +72,11 @@ one_packet(struct fixture *fx, uint32_t n)
 static bool
 prepare(const char *what)
 {
-	char message[256];
-
 	if (strcmp(what, "waste") == 0)
 		return malloc(12345678) != NULL;
-	if (MODEL_CALL(mana_model_command)(what, message, sizeof(message)) == 0)
+	if (fx_command(what) == 0)
 		return true;
-	fprintf(stderr, "%s: %s\n", what, message);
+	fprintf(stderr, "%s: %s\n", what, fx_message);
 	return false;
 }
 

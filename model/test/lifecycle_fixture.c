@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <sys/syscall.h>
 
-#include "../base/hw.h"
 #include "lifecycle_fixture.h"
 #include "nl_request.h"
 
@@ -16,19 +15,6 @@ refused(const char *line)
 {
 	assert_true(fx_command(line) < 0);
 	assert_string_not_equal(fx_message, "");
-}
-
-void
-check_sends(struct fixture *fx)
-{
-	const uint8_t *cqe;
-
-	memset(fx->buf, 0xff, 6);
-	fx_send(fx, &fx->tx[0], 0, 60);
-	cqe = fx_cqe(&fx->tx[0]);
-	assert_non_null(cqe);
-	assert_int_equal(cqe[0] & HW_CQE_TYPE_M, HW_CQE_TX_OKAY);
-	fx_ring_cq(fx, &fx->tx[0], false);
 }
 
 /* The first entry of a folder below the machine's sys/; false: none. */

@@ -15,9 +15,6 @@
 /* Run a command that must fail with a message. */
 void refused(const char *line);
 
-/* Send a frame and check its completion. */
-void check_sends(struct fixture *fx);
-
 /*
  * A function as seen in sysfs and by libibverbs, which must agree. Names of its
  * first port and RDMA device; "" if there is none.

@@ -80,25 +80,16 @@ TEST(speed_is_reported_by_card)
 {
 	uint32_t words[128] = { ETHTOOL_GLINKSETTINGS };
 	struct ethtool_link_settings *link = (void *)words;
-	char message[256] = "";
 
-	assert_int_equal(MODEL_CALL(mana_model_command)("speed port=4 mbps=40000",
-							message,
-							sizeof(message)), 0);
+	fx_do("speed port=4 mbps=40000");
 	assert_int_equal(fx_ethtool(NAME, link), 0);
 	link->link_mode_masks_nwords *= -1;
 	assert_int_equal(fx_ethtool(NAME, link), 0);
 	assert_int_equal(link->speed, 40000);
-	assert_int_equal(MODEL_CALL(mana_model_command)("speed port=4 unknown",
-							message,
-							sizeof(message)), 0);
+	fx_do("speed port=4 unknown");
 	assert_int_equal(fx_ethtool(NAME, link), 0);
 	assert_int_equal(link->speed, UINT32_MAX);
-	assert_int_equal(MODEL_CALL(mana_model_command)("speed port=4", message,
-							sizeof(message)),
-			 -EINVAL);
-	assert_non_null(strstr(message, "mbps=N"));
-	assert_int_equal(MODEL_CALL(mana_model_command)("speed port=4 mbps=200000",
-							message,
-							sizeof(message)), 0);
+	assert_int_equal(fx_command("speed port=4"), -EINVAL);
+	assert_non_null(strstr(fx_message, "mbps=N"));
+	fx_do("speed port=4 mbps=200000");
 }

@@ -29,11 +29,10 @@ setup(void **state)
 static int
 teardown(void **state)
 {
-	char message[256];
 	int rc = fx_teardown(state);
 
-	MODEL_CALL(mana_model_command)("return fn=0", message, sizeof(message));
-	MODEL_CALL(mana_model_command)("return fn=1", message, sizeof(message));
+	fx_command("return fn=0");
+	fx_command("return fn=1");
 	return rc;
 }
 
@@ -95,7 +94,7 @@ TEST_WITH(fatal_reaches_every_context_of_function, setup, teardown)
 
 	pollfd = (struct pollfd){ .fd = other.ctx->async_fd, .events = POLLIN };
 	assert_int_equal(poll(&pollfd, 1, 0), 0);
-	check_sends(&other);
+	fx_check_sends(&other);
 	assert_int_equal(fx_close(&second), 0);
 	assert_int_equal(fx_close(&other), 0);
 }
@@ -172,7 +171,7 @@ TEST_WITH(fatal_discards_unread_cq_events, setup, teardown)
 	assert_int_equal(up(&from, 0, 1, 1, 0), 0);
 	fx_fill(fx, &fx->rx[0], 8);
 	fx_ring_cq(fx, &fx->rx[0], true);
-	check_sends(&from);
+	fx_check_sends(&from);
 	pollfd = (struct pollfd){ .fd = fx->rx[0].channel->fd,
 				  .events = POLLIN };
 	assert_int_equal(poll(&pollfd, 1, -1), 1);
@@ -270,7 +269,7 @@ TEST_WITH(channel_read_returns_one_record, setup, teardown)
 	assert_int_equal(errno, EAGAIN);
 	for (i = 0; i < 2; i++) {
 		fx_ring_cq(fx, &fx->rx[0], true);
-		check_sends(&from);
+		fx_check_sends(&from);
 		assert_non_null(fx_cqe(&fx->rx[0]));
 	}
 	assert_int_equal(read(fd, records, 7), -1);
@@ -323,9 +322,9 @@ TEST_WITH(returned_port_is_free_for_new_context, setup, teardown)
 	fx_do("return fn=0");
 	/* The old objects do not disturb new ones. */
 	assert_int_equal(up(&next, 0, 1, 2, 2), 0);
-	check_sends(&next);
+	fx_check_sends(&next);
 	assert_int_equal(fx_close(fx), 0);
-	check_sends(&next);
+	fx_check_sends(&next);
 	assert_int_equal(fx_close(&next), 0);
 }
 
@@ -359,7 +358,7 @@ TEST_WITH(doorbells_after_fatal_have_no_effect, setup, teardown)
 	assert_int_equal(next.tx[0].id, fx->tx[0].id);
 	fx_send(fx, &fx->tx[0], 0, 60);
 	assert_int_equal(MODEL_CALL(mana_model_violations)(NULL), before);
-	check_sends(&next);
+	fx_check_sends(&next);
 	assert_int_equal(fx_close(&next), 0);
 }
 
@@ -375,7 +374,7 @@ TEST_WITH(memory_is_not_written_after_fatal, setup, teardown)
 	memcpy(before, fx->buf, sizeof(before));
 	fx_do("fatal fn=1");
 	for (i = 0; i < 4; i++)
-		check_sends(&from);
+		fx_check_sends(&from);
 	assert_memory_equal(fx->buf, before, sizeof(before));
 	for (i = 0; i < FX_NB_CQE * HW_CQE_BYTES; i++)
 		assert_int_equal(fx->rx[0].cq_ring[i], 0);
@@ -440,7 +439,7 @@ TEST_WITH(removed_function_has_no_devices, setup, teardown)
 	assert_int_equal(after.dev_port, before.dev_port);
 	assert_string_equal(after.netdev, before.netdev);
 	assert_int_equal(up(fx, 0, 1, 1, 1), 0);
-	check_sends(fx);
+	fx_check_sends(fx);
 }
 
 /* An open file keeps its number. */
@@ -493,7 +492,7 @@ assert_reset_keeps_function(struct fixture *fx, const char *line)
 	assert_int_equal(after.ifindex, before.ifindex);
 	assert_int_equal(fx_close(fx), 0);
 	assert_int_equal(up(fx, 0, 1, 1, 1), 0);
-	check_sends(fx);
+	fx_check_sends(fx);
 }
 
 TEST_WITH(reset_ends_after_its_outage, setup, teardown)
@@ -505,15 +504,13 @@ TEST_WITH(reset_ends_after_its_outage, setup, teardown)
 TEST_WITH(netdevs_are_detached_during_reset, setup, teardown)
 {
 	struct function now;
-	char message[256];
 	int i, mtu, up_again;
 
 	/* Virtual time may advance at once on an idle machine. */
 	for (i = 0; i < 100; i++) {
 		fx_do("netdev port=1 up");
 		fx_do("reset fn=0 outage=1000s");
-		mtu = MODEL_CALL(mana_model_command)("mtu port=1 mtu=1000",
-						     message, sizeof(message));
+		mtu = fx_command("mtu port=1 mtu=1000");
 		fx_do("mtu port=1 mtu=1500");
 		fx_do("netdev port=1 up");
 		fx_do("netdev port=1 down");
@@ -527,7 +524,7 @@ TEST_WITH(netdevs_are_detached_during_reset, setup, teardown)
 	assert_int_equal(mtu, -ENODEV);
 	assert_int_equal(up_again, -ENODEV);
 	assert_true(now.has_pci && now.has_net);
-	MODEL_CALL(mana_model_command)("return fn=0", message, sizeof(message));
+	fx_command("return fn=0");
 	fx_do("mtu port=1 mtu=1000");
 	fx_do("mtu port=1 mtu=1500");
 }
@@ -582,7 +579,6 @@ TEST_WITH(service_takes_the_function_and_returns_it, setup, teardown)
 TEST_WITH(service_goes_on_by_command, setup, teardown)
 {
 	struct function now;
-	char message[256];
 	int i, rc = -1;
 
 	/* Virtual time may advance at once on an idle machine. */
@@ -590,13 +586,10 @@ TEST_WITH(service_goes_on_by_command, setup, teardown)
 		fx_do("service fn=0 kind=remove withdraw=after report=before "
 		      "gap=1000s outage=4000s");
 		read_function(0, &now);
-		rc = MODEL_CALL(mana_model_command)("service fn=0 next", message,
-						    sizeof(message));
-		rc |= MODEL_CALL(mana_model_command)("service fn=0 next", message,
-						     sizeof(message));
+		rc = fx_command("service fn=0 next");
+		rc |= fx_command("service fn=0 next");
 		if (rc == 0)
-			rc = MODEL_CALL(mana_model_command)(
-				"service fn=0 next", message, sizeof(message));
+			rc = fx_command("service fn=0 next");
 	}
 	assert_int_equal(rc, 0);
 	assert_false(now.has_pci);
@@ -654,19 +647,19 @@ TEST_WITH(link_change_affects_all_ports_of_function, setup, teardown)
 	assert_int_equal(netdev_carrier("mana0p0"), 1);
 	fx_do("netdev port=3 up"); /* else its carrier is not reported */
 	assert_int_equal(sysfs_number("class/net/mana1p1/carrier"), 0);
-	assert_int_equal(MODEL_CALL(mana_model_port)(1, 0, &before), 0);
-	check_sends(&from); /* the sender does not notice */
-	check_sends(fx);
+	before = fx_counters(1, 0);
+	fx_check_sends(&from); /* the sender does not notice */
+	fx_check_sends(fx);
 	fx_do("link port=2 up");
 	assert_int_equal(netdev_carrier("mana1p1"), 1);
 	assert_int_equal(sysfs_number("class/net/mana1p1/carrier"), 1);
 	fx_do("netdev port=3 down");
-	assert_int_equal(MODEL_CALL(mana_model_port)(1, 0, &after), 0);
+	after = fx_counters(1, 0);
 	assert_int_equal(after.rx_packets, before.rx_packets);
 	assert_int_equal(after.tx_packets, before.tx_packets + 1);
 	assert_int_equal(fx->rx[0].cq_ring[HW_CQE_TRAILER_OFF], 0);
 
-	check_sends(&from);
+	fx_check_sends(&from);
 	assert_non_null(fx_cqe(&fx->rx[0]));
 	refused("link port=2");
 	refused("link port=4 up");

@@ -14,23 +14,15 @@
 
 #include "lifecycle_fixture.h"
 
-/* Run a command that may be refused if another one was faster. */
-static void
-try_command(const char *line)
-{
-	char message[256];
-
-	MODEL_CALL(mana_model_command)(line, message, sizeof(message));
-}
-
 static int
 teardown(void **state)
 {
 	struct function function;
 	int rc = fx_teardown(state);
 
-	try_command("return fn=0");
-	try_command("return fn=1");
+	/* Each may have returned already. */
+	fx_command("return fn=0");
+	fx_command("return fn=1");
 	read_function(0, &function);
 	assert_true(function.has_rdma);
 	return rc;
@@ -104,7 +96,7 @@ TEST_WITH(remove_during_verbs_leaks_nothing, fx_setup, teardown)
 	assert_int_equal(MODEL_CALL(mana_model_violations)(NULL), before);
 	assert_no_objects();
 	bring_up(fx, 0, 2, 2);
-	check_sends(fx);
+	fx_check_sends(fx);
 }
 
 /* A slow ioctl, while the device is removed. */
@@ -251,12 +243,13 @@ TEST_WITH(killed_process_leaves_no_objects, fx_setup, teardown)
 		if (pid == 0) {
 			struct fixture own = { 0 };
 
+			/* Another one may have been faster. */
 			for (;;) {
-				try_command("remove fn=0");
-				try_command("return fn=0");
+				fx_command("remove fn=0");
+				fx_command("return fn=0");
 				if (fx_up(&own, 0, 1, 1, 1) == 0)
 					fx_fill(&own, &own.rx[0], 8);
-				try_command("fatal fn=0");
+				fx_command("fatal fn=0");
 				fx_close(&own);
 			}
 		}
@@ -265,13 +258,13 @@ TEST_WITH(killed_process_leaves_no_objects, fx_setup, teardown)
 		fx_wait_for(pid, SIGKILL);
 		fx_objects(); /* reclaims objects of dead processes */
 		read_function(0, &function); /* sysfs and libibverbs agree */
-		try_command("return fn=0");
+		fx_command("return fn=0");
 		read_function(0, &function);
 		assert_true(function.has_pci && function.has_rdma &&
 			    function.has_net);
 	}
 	bring_up(fx, 0, 2, 2);
-	check_sends(fx);
+	fx_check_sends(fx);
 	assert_int_equal(fx_close(fx), 0);
 	assert_no_objects();
 }

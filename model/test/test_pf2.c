@@ -63,14 +63,12 @@ TEST(uevents_report_device_id)
 	struct sockaddr_nl addr = { .nl_family = AF_NETLINK, .nl_groups = 1 };
 	int sock = socket(PF_NETLINK, SOCK_RAW | SOCK_NONBLOCK,
 			  NETLINK_KOBJECT_UEVENT);
-	char text[2048], message[64] = "";
+	char text[2048];
 	ssize_t len;
 
 	assert_true(sock >= 0);
 	assert_int_equal(bind(sock, (struct sockaddr *)&addr, sizeof(addr)), 0);
-	assert_int_equal(MODEL_CALL(mana_model_command)("uevent fn=0 change",
-							message,
-							sizeof(message)), 0);
+	fx_do("uevent fn=0 change");
 	len = recv(sock, text, sizeof(text), 0);
 	assert_true(len > 0);
 	assert_true(has_line(text, len, "PCI_ID=1414:00C1"));

@@ -64,17 +64,6 @@ make_frame(struct fixture *fx, uint32_t off, uint32_t number)
 }
 
 static void
-take_cqe(struct fx_queue *q, enum hw_cqe_type type)
-{
-	const uint8_t *cqe = fx_cqe(q);
-
-	assert_non_null(cqe);
-	assert_int_equal(cqe[0] & HW_CQE_TYPE_M, type);
-	assert_int_equal(hw_le32(cqe + HW_CQE_TRAILER_OFF) & HW_CQE_WQ_NUM_M,
-			 q->id);
-}
-
-static void
 one_packet(struct fixture *from, struct fixture *to, uint32_t number)
 {
 	const uint32_t slot = to->rx[0].cq_head - FX_NB_CQE;
@@ -84,8 +73,8 @@ one_packet(struct fixture *from, struct fixture *to, uint32_t number)
 	fx_fill(to, &to->rx[0], 1);
 	fx_send(from, &from->tx[0], 0, FRAME_BYTES);
 	work();
-	take_cqe(&from->tx[0], HW_CQE_TX_OKAY);
-	take_cqe(&to->rx[0], HW_CQE_RX_OKAY);
+	fx_take(&from->tx[0], HW_CQE_TX_OKAY);
+	fx_take(&to->rx[0], HW_CQE_RX_OKAY);
 	assert_memory_equal(to->buf + RX_AREA +
 				    slot % nb_slots * FX_RX_BUF_BYTES,
 			    frame, FRAME_BYTES);
@@ -94,7 +83,6 @@ one_packet(struct fixture *from, struct fixture *to, uint32_t number)
 TEST_WITH(device_runs_at_each_step, setup, teardown)
 {
 	struct fixture *fx = *state;
-	struct mana_model_port counters;
 
 	both_up(fx);
 	make_frame(fx, 0, 1);
@@ -102,8 +90,7 @@ TEST_WITH(device_runs_at_each_step, setup, teardown)
 	fx_send(fx, &fx->tx[0], 0, FRAME_BYTES);
 	fx_send(fx, &fx->tx[0], 0, FRAME_BYTES);
 	assert_false(fx_has_cqe(&fx->tx[0]));
-	assert_int_equal(MODEL_CALL(mana_model_port)(0, 0, &counters), 0);
-	assert_int_equal(counters.tx_packets, 0);
+	assert_int_equal(fx_counters(0, 0).tx_packets, 0);
 
 	/*
 	 * One RQ and one SQ register; the SQ's last value covers all packets.
@@ -111,13 +98,11 @@ TEST_WITH(device_runs_at_each_step, setup, teardown)
 	assert_int_equal(MODEL_CALL(mana_model_step)(), 2);
 	assert_true(fx_has_cqe(&fx->tx[0]));
 	assert_true(fx_has_cqe(&other.rx[0]));
-	assert_int_equal(MODEL_CALL(mana_model_port)(0, 1, &counters), 0);
-	assert_int_equal(counters.rx_packets, 2);
+	assert_int_equal(fx_counters(0, 1).rx_packets, 2);
 	assert_int_equal(MODEL_CALL(mana_model_step)(), 0);
 	fx_send(fx, &fx->tx[0], 0, FRAME_BYTES);
 	assert_int_equal(MODEL_CALL(mana_model_step)(), 1);
-	assert_int_equal(MODEL_CALL(mana_model_port)(0, 1, &counters), 0);
-	assert_int_equal(counters.rx_packets, 3);
+	assert_int_equal(fx_counters(0, 1).rx_packets, 3);
 }
 
 /* Addresses for a program that acts as the device itself. */
@@ -186,13 +171,9 @@ TEST_WITH(first_doorbell_of_reused_queue_id_is_seen, setup, teardown)
 	for (i = 0; i < 20; i++) {
 		assert_int_equal(fx->tx[0].id, id);
 		one_packet(fx, &other, i);
-		assert_int_equal(ibv_destroy_qp(fx->tx[0].qp), 0);
-		assert_int_equal(ibv_destroy_cq(fx->tx[0].cq), 0);
-		memset(&fx->tx[0], 0, sizeof(fx->tx[0]));
-		fx->nb_tx = 0;
+		assert_int_equal(fx_stop_tx(fx), 0);
 		assert_int_equal(fx_add_tx(fx), 0);
 		fx_stop_rx(&other);
-		memset(&other.rx[0], 0, sizeof(other.rx[0]));
 		assert_int_equal(fx_add_rx(&other), 0);
 		assert_int_equal(fx_start_rx(&other), 0);
 	}
@@ -212,10 +193,7 @@ TEST_WITH(destroy_after_doorbell_causes_no_violation, setup, teardown)
 	for (i = 0; i < 50; i++) {
 		assert_int_equal(fx_add_tx(fx), 0);
 		fx_send(fx, &fx->tx[0], 0, FRAME_BYTES);
-		assert_int_equal(ibv_destroy_qp(fx->tx[0].qp), 0);
-		assert_int_equal(ibv_destroy_cq(fx->tx[0].cq), 0);
-		memset(&fx->tx[0], 0, sizeof(fx->tx[0]));
-		fx->nb_tx = 0;
+		assert_int_equal(fx_stop_tx(fx), 0);
 		work();
 	}
 	assert_int_equal(MODEL_CALL(mana_model_violations)(NULL), 0);
@@ -230,10 +208,7 @@ TEST_WITH(second_queue_of_a_kind_is_refused, setup, teardown)
 	assert_int_equal(fx_add_rx(fx), 0);
 	assert_int_equal(fx_add_rx(fx), 0);
 	assert_int_equal(fx_start_rx(fx), EOPNOTSUPP);
-	ibv_destroy_rwq_ind_table(fx->ind);
-	fx->ind = NULL;
 	fx_stop_rx(fx);
-	memset(fx->rx, 0, sizeof(fx->rx));
 	assert_int_equal(fx_add_rx(fx), 0);
 	assert_int_equal(fx_start_rx(fx), 0);
 	/* Another context has a page of its own. */
@@ -357,7 +332,7 @@ TEST_WITH(page_shared_with_child_is_read_once, setup, teardown)
 	assert_int_equal(status, 0);
 	/* The parent's ring has no WQE there, only 0xff. */
 	work();
-	take_cqe(&fx->tx[0], HW_CQE_TX_GDMA_ERR);
+	fx_take(&fx->tx[0], HW_CQE_TX_GDMA_ERR);
 	assert_int_equal(MODEL_CALL(mana_model_violations)("wqe_oob_size"), 1);
 }
 
@@ -391,7 +366,7 @@ answer(int requests)
 TEST_WITH(processes_read_their_own_pages, setup, teardown)
 {
 	struct fixture *fx = *state;
-	struct mana_model_port before, there;
+	uint64_t before;
 	int requests[2], status;
 	pid_t pid;
 
@@ -404,20 +379,19 @@ TEST_WITH(processes_read_their_own_pages, setup, teardown)
 		close(requests[1]);
 		_exit(answer(requests[0]));
 	}
-	assert_int_equal(MODEL_CALL(mana_model_port)(0, 1, &before), 0);
+	before = fx_counters(0, 1).rx_packets;
 	make_frame(fx, 0, 76);
 	/* Repeat until the child has posted its buffer. */
 	do {
 		assert_int_equal(write(requests[1], "p", 1), 1);
 		fx_send(fx, &fx->tx[0], 0, FRAME_BYTES);
 		work();
-		take_cqe(&fx->tx[0], HW_CQE_TX_OKAY);
-		assert_int_equal(MODEL_CALL(mana_model_port)(0, 1, &there), 0);
-	} while (there.rx_packets == before.rx_packets);
+		fx_take(&fx->tx[0], HW_CQE_TX_OKAY);
+	} while (fx_counters(0, 1).rx_packets == before);
 	assert_int_equal(write(requests[1], "s", 1), 1);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	take_cqe(&fx->rx[0], HW_CQE_RX_OKAY);
+	fx_take(&fx->rx[0], HW_CQE_RX_OKAY);
 	assert_memory_equal(fx->buf + RX_AREA + 14, "\x4d\0\0\0", 4);
 	close(requests[0]);
 	close(requests[1]);
@@ -430,7 +404,7 @@ TEST_WITH(processes_read_their_own_pages, setup, teardown)
 TEST_WITH(buffer_of_other_process_receives_packet, setup, teardown)
 {
 	struct fixture *fx = *state;
-	struct mana_model_port before, after;
+	const uint64_t before = fx_counters(0, 1).rx_packets;
 	struct rlimit limit, none;
 	int ready[2], status;
 	const pid_t parent = getpid();
@@ -438,7 +412,6 @@ TEST_WITH(buffer_of_other_process_receives_packet, setup, teardown)
 	char c;
 
 	assert_int_equal(pipe(ready), 0);
-	assert_int_equal(MODEL_CALL(mana_model_port)(0, 1, &before), 0);
 	/* First: this process maps all pages that there are. */
 	assert_int_equal(fx_up(fx, 0, 1, 1, 1), 0);
 	pid = fork();
@@ -474,9 +447,8 @@ TEST_WITH(buffer_of_other_process_receives_packet, setup, teardown)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	assert_false(fx_has_cqe(&fx->tx[0]));
 	work();
-	take_cqe(&fx->tx[0], HW_CQE_TX_OKAY);
-	assert_int_equal(MODEL_CALL(mana_model_port)(0, 1, &after), 0);
-	assert_int_equal(after.rx_packets - before.rx_packets, 1);
+	fx_take(&fx->tx[0], HW_CQE_TX_OKAY);
+	assert_int_equal(fx_counters(0, 1).rx_packets - before, 1);
 	assert_int_equal(kill(waker, SIGKILL), 0);
 	assert_int_equal(waitpid(waker, &status, 0), waker);
 	assert_int_equal(kill(pid, SIGKILL), 0);

@@ -18,8 +18,6 @@
 
 extern char **environ;
 
-static void check_alive(struct fixture *fx);
-
 static int
 setup(void **state)
 {
@@ -117,10 +115,7 @@ TEST_WITH(killed_owner_frees_port_for_waiting_process, setup, teardown)
 				"mana0p0", false), 0);
 		}
 		assert_int_equal(fx_add_tx(fx), 0);
-		assert_int_equal(ibv_destroy_qp(fx->tx[0].qp), 0);
-		assert_int_equal(ibv_destroy_cq(fx->tx[0].cq), 0);
-		memset(&fx->tx[0], 0, sizeof(fx->tx[0]));
-		fx->nb_tx = 0;
+		assert_int_equal(fx_stop_tx(fx), 0);
 	}
 	close(ready[0]);
 	close(ready[1]);
@@ -222,23 +217,11 @@ TEST_WITH(half_stopped_program_does_not_block_cq_id, setup, teardown)
 	if (pid == 0) {
 		CHILD_CHECK(fx_up(&other, 0, 2, 1, 1) == 0);
 		CHILD_CHECK(other.tx[0].cq_id != fx->tx[0].cq_id);
-		check_alive(&other);
+		fx_check_sends(&other);
 		CHILD_CHECK(fx_close(&other) == 0);
 		_exit(0);
 	}
 	fx_wait_for(pid, 0);
-}
-
-static void
-check_alive(struct fixture *fx)
-{
-	const uint8_t *cqe;
-
-	fx_send(fx, &fx->tx[0], 0, 60);
-	cqe = fx_cqe(&fx->tx[0]);
-	assert_non_null(cqe);
-	assert_int_equal(cqe[0] & HW_CQE_TYPE_M, HW_CQE_TX_OKAY);
-	fx_ring_cq(fx, &fx->tx[0], false);
 }
 
 TEST_WITH(exit_of_child_keeps_objects_of_parent, setup, teardown)
@@ -259,20 +242,20 @@ TEST_WITH(exit_of_child_keeps_objects_of_parent, setup, teardown)
 		_exit(0);
 	}
 	fx_wait_for(pid, 0);
-	check_alive(fx);
+	fx_check_sends(fx);
 	/* A child that exits, and one that executes a program. */
 	pid = fork();
 	if (pid == 0)
 		_exit(0);
 	fx_wait_for(pid, 0);
-	check_alive(fx);
+	fx_check_sends(fx);
 	assert_int_equal(posix_spawnp(&pid, "true", NULL, NULL, argv, environ),
 			 0);
 	fx_wait_for(pid, 0);
-	check_alive(fx);
+	fx_check_sends(fx);
 	/* A child that uses the devices itself. */
 	assert_int_equal(system("ibv_devinfo > /dev/null"), 0);
-	check_alive(fx);
+	fx_check_sends(fx);
 	assert_int_equal(fx_objects().qp, 2);
 	assert_int_equal(fx_objects().fd, 2);
 }
@@ -300,7 +283,7 @@ TEST_WITH(child_uses_other_port, setup, teardown)
 	 */
 	assert_non_null(fx_cqe(&fx->rx[0]));
 	fx_wait_for(pid, 0);
-	check_alive(fx);
+	fx_check_sends(fx);
 }
 
 TEST_WITH(mapping_keeps_context_open, setup, teardown)
@@ -315,7 +298,7 @@ TEST_WITH(mapping_keeps_context_open, setup, teardown)
 	fd = dup(fx->ctx->cmd_fd);
 	/* Both mappings are the same doorbell page. */
 	fx->doorbell = page;
-	check_alive(fx);
+	fx_check_sends(fx);
 
 	assert_int_equal(fx_close(fx), 0);
 	assert_int_equal(fx_objects().fd, 1);

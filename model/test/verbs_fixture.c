@@ -155,6 +155,7 @@ get_rings(struct fixture *fx, struct fx_queue *q)
 	q->cq_id = cq.cq_id;
 	q->nb_cqe = fx->nb_cqe;
 	q->cq_head = fx->nb_cqe;
+	q->pi_bu = 0;
 	fx->doorbell = is_tx ? qp.db_page : wq.db_page;
 }
 
@@ -294,17 +295,24 @@ fx_stop_rx(struct fixture *fx)
 }
 
 int
-fx_close(struct fixture *fx)
+fx_stop_tx(struct fixture *fx)
 {
-	uint32_t i;
-	int rc;
+	int rc = 0;
 
-	rc = fx_stop_rx(fx);
-	for (i = 0; i < fx->nb_tx; i++) {
+	for (uint32_t i = 0; i < fx->nb_tx; i++) {
 		TAKE_DOWN(fx->tx[i].qp, ibv_destroy_qp);
 		TAKE_DOWN(fx->tx[i].cq, ibv_destroy_cq);
 	}
 	fx->nb_tx = 0;
+	return rc;
+}
+
+int
+fx_close(struct fixture *fx)
+{
+	const int rx_rc = fx_stop_rx(fx), tx_rc = fx_stop_tx(fx);
+	int rc = rx_rc != 0 ? rx_rc : tx_rc;
+
 	TAKE_DOWN(fx->mr, ibv_dereg_mr);
 	TAKE_DOWN(fx->parent, ibv_dealloc_pd);
 	TAKE_DOWN(fx->pd, ibv_dealloc_pd);
@@ -418,6 +426,27 @@ fx_cqe(struct fx_queue *q)
 	return NULL;
 }
 
+const uint8_t *
+fx_take(struct fx_queue *q, uint32_t type)
+{
+	const uint8_t *cqe = fx_cqe(q);
+
+	assert_non_null(cqe);
+	assert_int_equal(cqe[0] & HW_CQE_TYPE_M, type);
+	assert_int_equal(hw_le32(cqe + HW_CQE_TRAILER_OFF) & HW_CQE_WQ_NUM_M,
+			 q->id);
+	return cqe;
+}
+
+void
+fx_check_sends(struct fixture *fx)
+{
+	memset(fx->buf, 0xff, 6);
+	fx_send(fx, &fx->tx[0], 0, 60);
+	fx_take(&fx->tx[0], HW_CQE_TX_OKAY);
+	fx_ring_cq(fx, &fx->tx[0], false);
+}
+
 char fx_message[256];
 
 int
@@ -489,6 +518,15 @@ fx_receive_fd(int sock)
 		return -1;
 	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
 	return fd;
+}
+
+struct mana_model_port
+fx_counters(unsigned int fn, unsigned int port)
+{
+	struct mana_model_port counters;
+
+	assert_int_equal(MODEL_CALL(mana_model_port)(fn, port, &counters), 0);
+	return counters;
 }
 
 struct mana_model_objects

@@ -77,6 +77,7 @@ int fx_up(struct fixture *fx, uint32_t device, uint32_t port, uint32_t nb_tx,
  * Destroy in the correct order. Continues after an error; 0 or the first error.
  */
 int fx_stop_rx(struct fixture *fx);
+int fx_stop_tx(struct fixture *fx);
 int fx_close(struct fixture *fx);
 
 /* cmocka set-up and tear-down of an empty fixture in *state. */
@@ -99,6 +100,10 @@ void fx_ring_cq(struct fixture *fx, struct fx_queue *q, bool arm);
 bool fx_has_cqe(const struct fx_queue *q);
 /* Consume the next CQE by its owner bits; waits up to a second; NULL: none. */
 const uint8_t *fx_cqe(struct fx_queue *q);
+/* The same: it must exist, be of this type, and name the queue. */
+const uint8_t *fx_take(struct fx_queue *q, uint32_t type);
+/* Send a frame to everybody and take its completion. */
+void fx_check_sends(struct fixture *fx);
 /* Post several frames with one doorbell. */
 void fx_post_send(struct fixture *fx, struct fx_queue *q, uint32_t off,
 		  uint32_t nb_bytes);
@@ -135,6 +140,8 @@ void fx_wait_for(pid_t pid, int status);
 void fx_send_fd(int sock, int fd);
 int fx_receive_fd(int sock);
 
+/* A port's counters; port from 0. */
+struct mana_model_port fx_counters(unsigned int fn, unsigned int port);
 struct mana_model_objects fx_objects(void);
 #define assert_no_objects()                                                  \
 	do {                                                                 \
