@@ -126,17 +126,6 @@ v_wqe_memory_fault(void)
 }
 
 static void
-v_wqe_too_large(void)
-{
-	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
-	uint32_t i;
-
-	for (i = 0; i < 31; i++)
-		fx_tx_add_sge(a, &wqe, 100, 10);
-	send_expect(&wqe, TX_DEAD);
-}
-
-static void
 v_wqe_beyond_tail(void)
 {
 	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
@@ -146,16 +135,6 @@ v_wqe_beyond_tail(void)
 	a->sq.pos -= 32;
 	fx_ring_sq(a);
 	assert_int_equal(fx_cqe(&a->scq)[0] & 0x3f, TX_DEAD);
-}
-
-static void
-v_sge_zero_size(void)
-{
-	struct fx_wqe wqe = fx_tx_wqe(a, 0, 60);
-
-	fx_tx_add_sge(a, &wqe, 100, 0);
-	wqe.sge[1].key = 0;
-	send_expect(&wqe, TX_OK);
 }
 
 static void
@@ -287,46 +266,6 @@ v_ipv4_csum_seed(void)
 			 HW_RX_F_IP_FAIL);
 }
 
-/* Rx WQEs, and the frame of 60 bytes for them. */
-static struct fx_wqe
-rx_wqe(void)
-{
-	struct fx_wqe wqe = { .header = { 0, 0x200 } };
-
-	fx_tx_add_sge(b, &wqe, 4096, 2048);
-	return wqe;
-}
-
-static void
-receive_expect(bool is_received)
-{
-	struct fx_wqe tx = fx_tx_wqe(a, 0, 60);
-
-	fx_ring_rq(b);
-	send_expect(&tx, TX_OK);
-	assert_int_equal(fx_cqe(&b->rcq) != NULL, is_received);
-}
-
-static void
-v_rx_reserved_bits(void)
-{
-	struct fx_wqe wqe = rx_wqe();
-
-	wqe.header[0] = 1;
-	fx_post(&b->rq, &wqe);
-	receive_expect(true);
-}
-
-static void
-v_rx_lso_fields(void)
-{
-	struct fx_wqe wqe = rx_wqe();
-
-	wqe.header[0] = 54u << 24;
-	fx_post(&b->rq, &wqe);
-	receive_expect(true);
-}
-
 static void
 v_rx_beyond_tail(void)
 {
@@ -376,14 +315,17 @@ v_rx_memory_half_fault(void)
 			.reg = reg_, .queue = offsetof(struct fx_port, queue_), \
 			.bits = bits_, .nb_bytes = nb_bytes_                    \
 	}
-/* A WQE of port a, and the type of its CQE. */
-#define WQE(name, base_, cqe_, ...)                            \
-	{                                                      \
-		VIOLATION_##name, VIOLATION_QUEUE_SQ, NULL,    \
-			.base = base_, .cqe = cqe_, .edits = { \
-				__VA_ARGS__                    \
-			}                                      \
+/* A WQE of a queue, and the type of its CQE. */
+#define WQE_OF(name, kind, base_, cqe_, ...)                    \
+	{                                                       \
+		VIOLATION_##name, VIOLATION_QUEUE_##kind, NULL, \
+			.base = base_, .cqe = cqe_, .edits = {  \
+				__VA_ARGS__                     \
+			}                                       \
 	}
+#define WQE(name, base, cqe, ...) WQE_OF(name, SQ, base, cqe, __VA_ARGS__)
+#define RX_WQE(name, is_received, ...) \
+	WQE_OF(name, RQ, RX, is_received, __VA_ARGS__)
 #define E(op, member, value) FX_EDIT(op, member, value)
 #define TAIL(units)	     ((uint64_t)(units) << 32)
 
@@ -412,15 +354,21 @@ const struct violation_case violation_cases[] = {
 	BY(wqe_memory_fault, RQ, v_rx_memory_half_fault),
 	WQE(wqe_no_sge, FRAME, TX_DEAD, E(SET, nb_sge, 0),
 	    E(SET, header[1], 0x200)),
-	BY(wqe_too_large, SQ, v_wqe_too_large),
+	RX_WQE(wqe_no_sge, false, E(SET, nb_sge, 0), E(SET, header[1], 0x200)),
+	WQE(wqe_too_large, FRAME, TX_DEAD, E(SET, nb_sge, 32),
+	    E(SET, header[1], 0x220)),
+	RX_WQE(wqe_too_large, false, E(SET, nb_sge, 16), E(SET, header[1], 0x210)),
 	BY(wqe_beyond_tail, SQ, v_wqe_beyond_tail),
 	BY(wqe_beyond_tail, RQ, v_rx_beyond_tail),
 	WQE(wqe_oob_size, FRAME, TX_DEAD, E(SET, header[1], 0x401)),
+	RX_WQE(wqe_oob_size, false, E(SET, header[1], 0x601)),
+	RX_WQE(wqe_oob_size, false, E(SET, header[1], 0xffffffff)),
 	WQE(wqe_reserved_bits, FRAME, TX_OK, E(OR, header[1], 1u << 13)),
-	BY(wqe_reserved_bits, RQ, v_rx_reserved_bits),
+	RX_WQE(wqe_reserved_bits, true, E(SET, header[0], 1)),
 	WQE(wqe_lso_fields, FRAME, TX_OK, E(OR, header[1], 1000u << 16)),
-	BY(wqe_lso_fields, RQ, v_rx_lso_fields),
-	BY(sge_zero_size, SQ, v_sge_zero_size),
+	RX_WQE(wqe_lso_fields, true, E(SET, header[0], 54u << 24)),
+	WQE(sge_zero_size, FRAME, TX_OK, E(SET, nb_sge, 2),
+	    E(SET, header[1], 0x202)),
 	BY(sge_key_unknown, SQ, v_sge_key_unknown),
 	BY(sge_key_foreign_pd, SQ, v_sge_key_foreign_pd),
 	WQE(sge_out_of_range, FRAME, TX_DEAD,

@@ -19,14 +19,15 @@ struct violation_case {
 	enum violation violation;
 	enum violation_queue kind; /* kind of the queue in the record */
 	void (*provoke)(void); /* NULL: by what follows */
-	/* A WQE, and the type of its CQE. */
+	/* A WQE, and the type of its CQE; RX: whether a frame has one. */
 	enum {
 		NO_WQE,
 		FRAME,
 		LONG,
 		UDP,
 		TCP,
-		LSO
+		LSO,
+		RX
 	} base;
 	int cqe;
 	struct fx_edit edits[5];
@@ -44,6 +45,10 @@ extern const uint32_t nb_violation_cases;
  * any more.
  */
 void send_expect(const struct fx_wqe *wqe, int type);
+
+/* An Rx WQE of b; a frame of 60 bytes for it, which b receives or not. */
+struct fx_wqe rx_wqe(void);
+void receive_expect(bool is_received);
 
 /*
  * A correct frame with a checksum request, and a correct LSO of 3 x 1000 bytes.
