@@ -16,11 +16,12 @@ struct field {
 	uint32_t first_bit, nb_bits;
 	uint64_t (*read)(const uint8_t *bytes);
 };
-#define READ(field, expression)                 \
-	static uint64_t field(const uint8_t *p) \
-	{                                       \
-		return (expression).field;      \
+#define READ_AS(name, expression)              \
+	static uint64_t name(const uint8_t *p) \
+	{                                      \
+		return expression;             \
 	}
+#define READ(field, expression) READ_AS(field, (expression).field)
 
 READ(last_vbytes, hw_wqe_read(p))
 READ(nb_sge, hw_wqe_read(p))
@@ -61,24 +62,9 @@ READ(short_vp, hw_tx_oob_read(p, true))
 READ(is_encap, hw_tx_oob_read(p, true))
 READ(inject_vlan, hw_tx_oob_read(p, true))
 READ(long_vp, hw_tx_oob_read(p, true))
-
-static uint64_t
-vlan_id(const uint8_t *p)
-{
-	return hw_tx_oob_read(p, true).tci & 0xfff;
-}
-
-static uint64_t
-dei(const uint8_t *p)
-{
-	return hw_tx_oob_read(p, true).tci >> 12 & 1;
-}
-
-static uint64_t
-pcp(const uint8_t *p)
-{
-	return hw_tx_oob_read(p, true).tci >> 13;
-}
+READ_AS(vlan_id, hw_tx_oob_read(p, true).tci & 0xfff)
+READ_AS(dei, hw_tx_oob_read(p, true).tci >> 12 & 1)
+READ_AS(pcp, hw_tx_oob_read(p, true).tci >> 13)
 
 static const struct field oob_fields[] = {
 	{ "pkt_fmt", 0, 2, pkt_fmt },
@@ -100,63 +86,29 @@ static const struct field oob_fields[] = {
 	{ "long_vp_offset", 112, 12, long_vp },
 };
 
-static uint64_t
-wq_id(const uint8_t *p)
-{
-	return hw_doorbell_read(hw_le64(p), false).id;
-}
-
-static uint64_t
-wqe_cnt(const uint8_t *p)
-{
-	return hw_doorbell_read(hw_le64(p), false).wqe_cnt;
-}
-
-static uint64_t
-wq_tail(const uint8_t *p)
-{
-	return hw_doorbell_read(hw_le64(p), false).tail;
-}
-
-static uint64_t
-cq_tail(const uint8_t *p)
-{
-	return hw_doorbell_read(hw_le64(p), true).tail;
-}
-
-static uint64_t
-cq_arm(const uint8_t *p)
-{
-	return hw_doorbell_read(hw_le64(p), true).arm;
-}
+READ_AS(wq_id, hw_doorbell_read(hw_le64(p), false).id)
+READ_AS(wqe_cnt, hw_doorbell_read(hw_le64(p), false).wqe_cnt)
+READ_AS(wq_tail, hw_doorbell_read(hw_le64(p), false).tail)
+READ_AS(wq_arm, hw_doorbell_read(hw_le64(p), false).arm)
+READ_AS(cq_id, hw_doorbell_read(hw_le64(p), true).id)
+READ_AS(cq_tail, hw_doorbell_read(hw_le64(p), true).tail)
+READ_AS(cq_arm, hw_doorbell_read(hw_le64(p), true).arm)
 
 static const struct field wq_doorbell_fields[] = {
 	{ "id", 0, 24, wq_id },
 	{ "wqe_cnt", 24, 8, wqe_cnt },
 	{ "tail", 32, 32, wq_tail },
+	{ "arm", 0, 0, wq_arm }, /* it has none */
 };
 static const struct field cq_doorbell_fields[] = {
+	{ "id", 0, 24, cq_id },
 	{ "tail", 32, 31, cq_tail },
 	{ "arm", 63, 1, cq_arm },
 };
 
-static uint64_t
-short_tail(const uint8_t *p)
-{
-	return hw_doorbell_read_short(hw_le32(p), false).tail;
-}
-
-static uint64_t
-short_id(const uint8_t *p)
-{
-	return hw_doorbell_read_short(hw_le32(p), false).id;
-}
-
-static uint64_t
-short_arm(const uint8_t *p)
-{
-	return hw_doorbell_read_short(hw_le32(p), true).arm;
-}
+READ_AS(short_tail, hw_doorbell_read_short(hw_le32(p), false).tail)
+READ_AS(short_id, hw_doorbell_read_short(hw_le32(p), false).id)
+READ_AS(short_arm, hw_doorbell_read_short(hw_le32(p), true).arm)
 
 static const struct field short_doorbell_fields[] = {
 	{ "tail increment", 0, 16, short_tail },
@@ -218,7 +170,9 @@ TEST(test_lso_wqe)
 	struct hw_sge sge = hw_sge_read(bytes + hw_wqe_sgl_offset(&wqe) + 32);
 
 	assert_int_equal(wqe.last_vbytes, 66);
+	assert_int_equal(wqe.nb_sge, 3);
 	assert_int_equal(wqe.client_data_unit, 1448);
+	assert_false(wqe.has_reserved_bits);
 	assert_true(wqe.oob_in_sgl);
 	assert_int_equal(hw_wqe_sgl_offset(&wqe), 16);
 	assert_int_equal(hw_wqe_bytes(&wqe), sizeof(bytes));
@@ -228,19 +182,6 @@ TEST(test_lso_wqe)
 	assert_true(sge.addr == 0x7f0000003000);
 	assert_int_equal(sge.key, 9);
 	assert_int_equal(sge.size_bytes, 7000);
-}
-
-TEST(test_rx_wqe)
-{
-	static const uint8_t bytes[] = { 0x00, 0x00, 0x00, 0x00,
-					 0x01, 0x02, 0x00, 0x00 };
-	struct hw_wqe wqe = hw_wqe_read(bytes);
-
-	assert_int_equal(wqe.nb_sge, 1);
-	assert_int_equal(wqe.oob_div4, 2);
-	assert_int_equal(hw_wqe_sgl_offset(&wqe), 16);
-	assert_int_equal(hw_wqe_bytes(&wqe), 32);
-	assert_false(wqe.has_reserved_bits);
 }
 
 /* round_up(8 + OOB + 16 x SGEs, 32) for each possible number of SGEs. */
