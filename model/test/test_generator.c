@@ -11,12 +11,6 @@
 static struct fixture fixture;
 static uint32_t slot; /* next Rx buffer of port 0 */
 
-static struct wire *
-wire(uint32_t port)
-{
-	return wire_of(0, port);
-}
-
 static struct generator_settings
 defaults(void)
 {
@@ -66,7 +60,7 @@ static void
 assert_sink(uint64_t received, uint64_t duplicated, uint64_t reordered,
 	    uint64_t corrupted, uint64_t foreign)
 {
-	const struct sink_counters *c = &wire(1)->sink;
+	const struct sink_counters *c = &wire_of(0, 1)->sink;
 
 	assert_int_equal(c->received, received);
 	assert_int_equal(c->duplicated, duplicated);
@@ -93,7 +87,7 @@ TEST(test_full_rate)
 		start(mode);
 		settings.count = 25;
 		settings.nb_flows = 3;
-		assert_true(generator_start(wire(0), &settings));
+		assert_true(generator_start(wire_of(0, 0), &settings));
 		assert_int_equal(take(&frame), 0);
 		for (nb = 0; nb < 40; nb += n) {
 			fx_fill_rq(a, 10);
@@ -107,7 +101,7 @@ TEST(test_full_rate)
 				break;
 		}
 		assert_int_equal(nb + n, 25);
-		assert_int_equal(wire(0)->generator.sent, 25);
+		assert_int_equal(wire_of(0, 0)->generator.sent, 25);
 		assert_sink(25, 0, 0, 0, 0);
 		assert_int_equal(stream(0)->received, 9);
 		assert_int_equal(stream(2)->received, 8);
@@ -131,7 +125,7 @@ TEST(test_function_disabled)
 	     mode++) {
 		start(mode);
 		card_function_disable(0, true);
-		assert_true(generator_start(wire(0), &settings));
+		assert_true(generator_start(wire_of(0, 0), &settings));
 		fx_fill_rq(a, 10);
 		card_run(model_self);
 		assert_int_equal(take(&frame), 0);
@@ -157,27 +151,27 @@ TEST_WITH(test_rates, NULL, fx_teardown)
 	fx_run_until(1000000);
 	settings.rate_kind = GENERATOR_FRAMES;
 	settings.rate = 1000000;
-	assert_true(generator_start(wire(0), &settings));
+	assert_true(generator_start(wire_of(0, 0), &settings));
 	now = clock_now();
 	fx_run_until(now + 10000);
-	assert_int_equal(wire(0)->generator.sent, 11); /* the first one at once */
+	assert_int_equal(wire_of(0, 0)->generator.sent, 11); /* 1 at once */
 	fx_run_until(now + 10999);
-	assert_int_equal(wire(0)->generator.sent, 11);
+	assert_int_equal(wire_of(0, 0)->generator.sent, 11);
 	fx_run_until(now + 11000);
-	assert_int_equal(wire(0)->generator.sent, 12);
-	generator_stop(wire(0));
+	assert_int_equal(wire_of(0, 0)->generator.sent, 12);
+	generator_stop(wire_of(0, 0));
 	fx_run_until(now + 50000);
-	assert_int_equal(wire(0)->generator.sent, 12);
+	assert_int_equal(wire_of(0, 0)->generator.sent, 12);
 	/* 64 bytes at 512 Mbit/s: one each microsecond. */
 	settings.rate_kind = GENERATOR_BITS;
 	settings.rate = 512000000;
 	settings.first_stream = 1;
-	assert_true(generator_start(wire(0), &settings));
+	assert_true(generator_start(wire_of(0, 0), &settings));
 	fx_run_until(clock_now() + 20000);
-	assert_int_equal(wire(0)->generator.sent, 12 + 21);
+	assert_int_equal(wire_of(0, 0)->generator.sent, 12 + 21);
 	/* Without WQEs frames are dropped, as on a real wire. */
 	fx_run_until(clock_now() + 200000);
-	assert_int_equal(wire(0)->generator.sent, 12 + 221);
+	assert_int_equal(wire_of(0, 0)->generator.sent, 12 + 221);
 }
 
 /* A process is killed between the take of the clock and its timers. */
@@ -190,15 +184,15 @@ TEST_WITH(test_rate_after_kill, NULL, fx_teardown)
 	fx_fill_rq(a, 100);
 	settings.rate_kind = GENERATOR_FRAMES;
 	settings.rate = 1000000;
-	assert_true(generator_start(wire(0), &settings));
+	assert_true(generator_start(wire_of(0, 0), &settings));
 	now = clock_now();
 	fx_run_until(now + 10000);
-	assert_int_equal(wire(0)->generator.sent, 11);
+	assert_int_equal(wire_of(0, 0)->generator.sent, 11);
 	segment_clock()->virtual_ns = now + 20000;
 	(void)clock_take();
 	card_recover();
 	fx_run_until(now + 20000);
-	assert_int_equal(wire(0)->generator.sent, 21);
+	assert_int_equal(wire_of(0, 0)->generator.sent, 21);
 }
 
 /* All kinds of frames that the sink distinguishes. */
@@ -211,7 +205,7 @@ TEST_WITH(test_sink, NULL, fx_teardown)
 	start(MODEL_MODE_SYNC);
 	settings.count = 20;
 	settings.min_bytes = settings.max_bytes = 100;
-	generator_start(wire(0), &settings);
+	generator_start(wire_of(0, 0), &settings);
 	fx_fill_rq(a, 20);
 	for (uint32_t i = 0; i < 20; i++) {
 		assert_int_equal(take(&frame), 100);
@@ -330,14 +324,14 @@ TEST_WITH(test_frames, NULL, fx_teardown)
 	settings.ip = GENERATOR_IP_MIX;
 	settings.l4 = GENERATOR_L4_MIX;
 	settings.vlan = PRNG_ALWAYS / 2;
-	generator_start(wire(0), &settings);
+	generator_start(wire_of(0, 0), &settings);
 	for (uint32_t i = 0; i < 3000; i++) {
 		uint8_t *buf = segment_wires()->made;
 		uint32_t number;
 		bool is_malformed;
 
-		n = generator_frame(wire(0), buf, &number, &is_malformed);
-		wire(0)->generator.nb++;
+		n = generator_frame(wire_of(0, 0), buf, &number, &is_malformed);
+		wire_of(0, 0)->generator.nb++;
 		frame = buf;
 		assert_false(is_malformed);
 		nic_parse(frame, n, 1, &parsed);
@@ -369,12 +363,12 @@ TEST_WITH(test_malformed, NULL, fx_teardown)
 	settings.malformed = PRNG_ALWAYS;
 	for (uint32_t kind = 0; kind < GENERATOR_NB_KINDS; kind++) {
 		settings.malformed_kinds = 1u << kind;
-		generator_start(wire(0), &settings);
+		generator_start(wire_of(0, 0), &settings);
 		for (uint32_t i = 0; i < 500; i++) {
 			uint8_t *frame = segment_wires()->made;
 			struct signature s;
 
-			n = generator_frame(wire(0), frame, &number,
+			n = generator_frame(wire_of(0, 0), frame, &number,
 					    &is_malformed);
 			assert_true(is_malformed);
 			assert_true(n >= NIC_ETH_BYTES && n <= 64);
@@ -394,10 +388,10 @@ TEST_WITH(test_malformed, NULL, fx_teardown)
 	settings.malformed = PRNG_ALWAYS / 2;
 	settings.malformed_kinds = GENERATOR_ALL_KINDS;
 	settings.count = 60;
-	generator_start(wire(0), &settings);
+	generator_start(wire_of(0, 0), &settings);
 	fx_fill_rq(a, 60);
-	assert_int_equal(wire(0)->generator.sent, 60);
-	assert_int_equal(stream(0)->sent, 60 - wire(0)->generator.malformed);
+	assert_int_equal(wire_of(0, 0)->generator.sent, 60);
+	assert_int_equal(stream(0)->sent, 60 - wire_of(0, 0)->generator.malformed);
 	assert_no_violation();
 }
 
@@ -416,12 +410,12 @@ TEST(test_seed)
 		settings.size_kind = GENERATOR_RANDOM;
 		settings.max_bytes = 1514;
 		settings.malformed = settings.vlan = PRNG_ALWAYS / 4;
-		generator_start(wire(0), &settings);
+		generator_start(wire_of(0, 0), &settings);
 		for (uint32_t i = 0; i < 200; i++) {
 			uint32_t number;
 			bool is_malformed;
 
-			generator_frame(wire(0), seen[round][i], &number,
+			generator_frame(wire_of(0, 0), seen[round][i], &number,
 					&is_malformed);
 		}
 		fx_stop(&fixture);
@@ -438,8 +432,8 @@ TEST_WITH(test_slow_wire, NULL, fx_teardown)
 	struct generator_settings settings = defaults();
 
 	start(MODEL_MODE_SYNC);
-	wire_set(wire(0), &slow);
-	generator_start(wire(0), &settings);
+	wire_set(wire_of(0, 0), &slow);
+	generator_start(wire_of(0, 0), &settings);
 	fx_fill_rq(a, 50);
 	for (uint32_t i = 0; i < 50; i++) {
 		const uint8_t *frame = NULL;
@@ -451,7 +445,7 @@ TEST_WITH(test_slow_wire, NULL, fx_teardown)
 		}
 		assert_int_equal(fx_counters(0).rx_no_wqe, 0);
 	}
-	assert_true(wire(1)->sink.received > 100);
-	assert_sink(wire(1)->sink.received, 0, 0, 0, 0);
+	assert_true(wire_of(0, 1)->sink.received > 100);
+	assert_sink(wire_of(0, 1)->sink.received, 0, 0, 0, 0);
 	assert_no_violation();
 }

@@ -13,12 +13,6 @@
 static struct fixture fixture;
 static uint32_t slot[FX_PORTS]; /* of the next Rx buffer */
 
-static struct wire *
-wire(uint32_t port)
-{
-	return wire_of(0, port);
-}
-
 /* Start two ports with wires of these kinds. */
 static void
 start(enum model_wire first, enum model_wire second)
@@ -65,7 +59,7 @@ TEST_WITH(test_kinds, NULL, fx_teardown)
 	send_number(0, 7);
 	assert_int_equal(received_number(0), -1);
 	assert_int_equal(received_number(1), -1);
-	assert_int_equal(wire(0)->vanished, 1);
+	assert_int_equal(wire_of(0, 0)->vanished, 1);
 	send_number(1, 8);
 	assert_int_equal(received_number(0), -1);
 	assert_int_equal(received_number(1), 8);
@@ -85,7 +79,7 @@ TEST_WITH(test_delay, NULL, fx_teardown)
 
 	start(MODEL_WIRE_DEFAULT, MODEL_WIRE_DEFAULT);
 	fx_fill_rq(b, 8);
-	wire_set(wire(0), &late);
+	wire_set(wire_of(0, 0), &late);
 	now = clock_now();
 	send_number(0, 1);
 	fx_run_until(now + 20000); /* the doorbell itself takes a microsecond */
@@ -103,7 +97,7 @@ TEST_WITH(test_delay, NULL, fx_teardown)
 	assert_int_equal(received_number(0), 2);
 	/* A shorter delay overtakes nothing. */
 	send_number(0, 3);
-	wire_set(wire(0), &(struct wire_settings){ 0 });
+	wire_set(wire_of(0, 0), &(struct wire_settings){ 0 });
 	send_number(0, 4);
 	assert_int_equal(received_number(1), -1);
 	fx_run_until(clock_now() + 21000);
@@ -119,11 +113,11 @@ TEST_WITH(test_bandwidth, NULL, fx_teardown)
 
 	start(MODEL_WIRE_DEFAULT, MODEL_WIRE_DEFAULT);
 	fx_fill_rq(b, 64);
-	wire_set(wire(0), &slow);
+	wire_set(wire_of(0, 0), &slow);
 	segment_clock()->virtual_ns = first = 1000000;
 	for (uint32_t i = 0; i < 10; i++) {
 		wire_send(0, 0, a->buf, FRAME_BYTES);
-		assert_int_equal(wire(0)->way[WIRE_OUT].queue.nb_frames, i + 1);
+		assert_int_equal(wire_of(0, 0)->way[WIRE_OUT].queue.nb_frames, i + 1);
 	}
 	for (uint32_t i = 0; i < 10; i++) {
 		fx_run_until(first + (i + 1) * 992 - 1);
@@ -140,10 +134,10 @@ TEST_WITH(test_tail_drop, NULL, fx_teardown)
 
 	start(MODEL_WIRE_DEFAULT, MODEL_WIRE_DEFAULT);
 	fx_fill_rq(b, 64);
-	wire_set(wire(0), &slow);
+	wire_set(wire_of(0, 0), &slow);
 	for (uint32_t i = 0; i < 9; i++)
 		send_number(0, i);
-	assert_int_equal(wire(0)->way[WIRE_OUT].counters.overflow, 4);
+	assert_int_equal(wire_of(0, 0)->way[WIRE_OUT].counters.overflow, 4);
 	fx_run_until(clock_now() + 1000000);
 	for (uint32_t i = 0; i < 5; i++)
 		assert_int_equal(received_number(1), i);
@@ -159,16 +153,16 @@ TEST_WITH(test_full_pool, NULL, fx_teardown)
 	uint64_t nb[2];
 
 	start(MODEL_WIRE_NONE, MODEL_WIRE_DEFAULT);
-	wire_set(wire(0), &late);
-	out = &wire(0)->way[WIRE_OUT];
+	wire_set(wire_of(0, 0), &late);
+	out = &wire_of(0, 0)->way[WIRE_OUT];
 	for (int round = 0; round < 2; round++) {
-		wire(0)->vanished = 0;
+		wire_of(0, 0)->vanished = 0;
 		out->counters = (struct wire_counters){ 0 };
 		for (uint32_t i = 0; i < 12000; i++)
 			wire_send(0, 0, frame, 1 + i % sizeof(frame));
 		assert_true(out->counters.overflow != 0);
 		fx_run_until(clock_now() + 1000000);
-		nb[round] = wire(0)->vanished;
+		nb[round] = wire_of(0, 0)->vanished;
 		assert_int_equal(nb[round] + out->counters.overflow, 12000);
 	}
 	assert_int_equal(nb[0], nb[1]);
@@ -184,7 +178,7 @@ TEST(test_loss_by_seed)
 		fixture.config.seed = round / 2; /* 0, 0, 1 */
 		fx_start(&fixture);
 		memset(slot, 0, sizeof(slot));
-		wire_set(wire(0), &lossy);
+		wire_set(wire_of(0, 0), &lossy);
 		fx_fill_rq(b, 60);
 		for (uint32_t i = 0; i < 60; i++)
 			send_number(0, i);
@@ -209,15 +203,15 @@ TEST_WITH(test_shares, NULL, fx_teardown)
 	const uint64_t n = 100000;
 
 	start(MODEL_WIRE_NONE, MODEL_WIRE_DEFAULT);
-	wire_set(wire(0), &settings);
+	wire_set(wire_of(0, 0), &settings);
 	for (uint32_t i = 0; i < n; i++)
 		wire_send(0, 0, frame, sizeof(frame));
-	c = &wire(0)->way[WIRE_OUT].counters;
+	c = &wire_of(0, 0)->way[WIRE_OUT].counters;
 	assert_int_equal(c->frames, n);
 	assert_uint_in_range(c->lost, 19000, 21000);
 	assert_uint_in_range(c->duplicated, 7200, 8800);
 	assert_uint_in_range(c->corrupted, 3500, 4500);
-	assert_int_equal(wire(0)->vanished, n - c->lost + c->duplicated);
+	assert_int_equal(wire_of(0, 0)->vanished, n - c->lost + c->duplicated);
 }
 
 TEST_WITH(test_duplicate_reorder_corrupt, NULL, fx_teardown)
@@ -228,14 +222,14 @@ TEST_WITH(test_duplicate_reorder_corrupt, NULL, fx_teardown)
 
 	start(MODEL_WIRE_DEFAULT, MODEL_WIRE_DEFAULT);
 	fx_fill_rq(b, 64);
-	wire_set(wire(0), &settings);
+	wire_set(wire_of(0, 0), &settings);
 	send_number(0, 1);
 	assert_int_equal(received_number(1), 1);
 	assert_int_equal(received_number(1), 1);
 	assert_int_equal(received_number(1), -1);
 	/* Each second frame is overtaken by the next one. */
 	settings = (struct wire_settings){ .reorder = PRNG_ALWAYS };
-	wire_set(wire(0), &settings);
+	wire_set(wire_of(0, 0), &settings);
 	for (uint32_t i = 2; i < 7; i++)
 		send_number(0, i);
 	assert_int_equal(received_number(1), 3);
@@ -246,9 +240,9 @@ TEST_WITH(test_duplicate_reorder_corrupt, NULL, fx_teardown)
 	/* None follows. */
 	fx_run_until(clock_now() + 2000000);
 	assert_int_equal(received_number(1), 6);
-	assert_int_equal(wire(0)->way[WIRE_OUT].counters.reordered, 3);
+	assert_int_equal(wire_of(0, 0)->way[WIRE_OUT].counters.reordered, 3);
 	settings = (struct wire_settings){ .corrupt = PRNG_ALWAYS };
-	wire_set(wire(0), &settings);
+	wire_set(wire_of(0, 0), &settings);
 	send_number(0, 0);
 	assert_non_null(fx_cqe(&b->rcq));
 	bytes = fx_rx_buf(b, 7);
@@ -271,8 +265,8 @@ TEST_WITH(test_full_backend, NULL, fx_teardown)
 		if (i % 10 == 0)
 			wire_send(0, 1, frame, 100);
 	}
-	assert_true(wire(0)->backend_lost > 0);
-	assert_int_equal(wire(1)->backend_lost, 0);
+	assert_true(wire_of(0, 0)->backend_lost > 0);
+	assert_int_equal(wire_of(0, 1)->backend_lost, 0);
 	while ((n = wire_backend_next(&number, buf, sizeof(buf), &at_ns)) != 0) {
 		if (number == 0) {
 			assert_int_equal(n, sizeof(frame));
@@ -282,7 +276,7 @@ TEST_WITH(test_full_backend, NULL, fx_teardown)
 			assert_int_equal(hw_le32(buf), 10 * nb_second++);
 		}
 	}
-	assert_int_equal(nb_first + wire(0)->backend_lost, 1000);
+	assert_int_equal(nb_first + wire_of(0, 0)->backend_lost, 1000);
 	assert_int_equal(nb_second, 100);
 }
 
@@ -292,7 +286,7 @@ TEST_WITH(test_recover, NULL, fx_teardown)
 	const struct wire_settings late = { .delay_ns = 1000 };
 
 	start(MODEL_WIRE_DEFAULT, MODEL_WIRE_TAP);
-	wire_set(wire(0), &late);
+	wire_set(wire_of(0, 0), &late);
 	for (uint32_t i = 0; i < 10; i++) {
 		wire_send(0, 0, a->buf, FRAME_BYTES);
 		wire_send(0, 1, b->buf, FRAME_BYTES);
