@@ -39,7 +39,7 @@ enum spoil {
  */
 struct error_case {
 	const char *what;
-	int (*run)(struct fixture *fx, const struct error_case *row);
+	int (*run)(struct fixture *fx);
 	int expected[NB_AGES];
 	enum spoil spoil;
 	const char *call; /* FAULT: this call of the kernel fails */
@@ -60,8 +60,10 @@ struct error_case {
 		error_;                                      \
 	})
 
+static const struct error_case *row; /* that runs */
+
 static void
-spoil(const struct error_case *row)
+spoil(void)
 {
 	struct rlimit limit = usual_limit;
 
@@ -109,21 +111,20 @@ open_again(const struct fixture *fx)
 }
 
 static int
-open_device(struct fixture *fx, const struct error_case *row)
+open_device(struct fixture *fx)
 {
-	spoil(row);
+	spoil();
 	return ERRNO_OF(open_again(fx), ibv_close_device);
 }
 
 /* Make objects until the adapter has none left. */
 static int
-open_devices(struct fixture *fx, const struct error_case *row)
+open_devices(struct fixture *fx)
 {
 	static struct ibv_context *all[MANY];
 	uint32_t nb = 0;
 	int error;
 
-	(void)row;
 	while (nb < MANY && (all[nb] = open_again(fx)) != NULL)
 		nb++;
 	error = errno;
@@ -136,13 +137,12 @@ open_devices(struct fixture *fx, const struct error_case *row)
 }
 
 static int
-alloc_pds(struct fixture *fx, const struct error_case *row)
+alloc_pds(struct fixture *fx)
 {
 	static struct ibv_pd *pds[MANY];
 	uint32_t nb = 0;
 	int error;
 
-	(void)row;
 	errno = 0;
 	while (nb < MANY && (pds[nb] = ibv_alloc_pd(fx->ctx)) != NULL)
 		nb++;
@@ -154,7 +154,7 @@ alloc_pds(struct fixture *fx, const struct error_case *row)
 }
 
 static int
-reg_mrs(struct fixture *fx, const struct error_case *row)
+reg_mrs(struct fixture *fx)
 {
 	const uint32_t at_most = 1 << 20;
 	struct ibv_mr **mrs = calloc(at_most, sizeof(*mrs));
@@ -162,7 +162,6 @@ reg_mrs(struct fixture *fx, const struct error_case *row)
 	uint32_t nb = 0;
 	int error;
 
-	(void)row;
 	errno = 0;
 	while (nb < at_most &&
 	       (mrs[nb] = ibv_reg_mr(fx->pd, fx->buf, 64,
@@ -180,19 +179,19 @@ reg_mrs(struct fixture *fx, const struct error_case *row)
 }
 
 static int
-alloc_pd(struct fixture *fx, const struct error_case *row)
+alloc_pd(struct fixture *fx)
 {
-	spoil(row);
+	spoil();
 	return ERRNO_OF(ibv_alloc_pd(fx->ctx), ibv_dealloc_pd);
 }
 
 static int
-reg_mr(struct fixture *fx, const struct error_case *row)
+reg_mr(struct fixture *fx)
 {
 	const int access = IBV_ACCESS_LOCAL_WRITE;
 	int error;
 
-	spoil(row);
+	spoil();
 	error = ERRNO_OF(ibv_reg_mr(fx->pd, fx->buf, 4 * PAGE, access),
 			 ibv_dereg_mr);
 	if (row->spoil == MEMLOCK) { /* CAP_IPC_LOCK allows more than the limit */
@@ -206,23 +205,23 @@ reg_mr(struct fixture *fx, const struct error_case *row)
 }
 
 static int
-create_channel(struct fixture *fx, const struct error_case *row)
+create_channel(struct fixture *fx)
 {
-	spoil(row);
+	spoil();
 	return ERRNO_OF(ibv_create_comp_channel(fx->ctx),
 			ibv_destroy_comp_channel);
 }
 
 static int
-create_cq(struct fixture *fx, const struct error_case *row)
+create_cq(struct fixture *fx)
 {
-	spoil(row);
+	spoil();
 	return ERRNO_OF(ibv_create_cq(fx->ctx, 64, NULL, NULL, 0),
 			ibv_destroy_cq);
 }
 
 static int
-create_wq(struct fixture *fx, const struct error_case *row)
+create_wq(struct fixture *fx)
 {
 	struct ibv_wq_init_attr attr = {
 		.wq_type = IBV_WQT_RQ,
@@ -234,7 +233,7 @@ create_wq(struct fixture *fx, const struct error_case *row)
 	int error;
 
 	assert_non_null(attr.cq);
-	spoil(row);
+	spoil();
 	error = ERRNO_OF(ibv_create_wq(fx->ctx, &attr), ibv_destroy_wq);
 	unspoil();
 	assert_int_equal(ibv_destroy_cq(attr.cq), 0);
@@ -242,14 +241,14 @@ create_wq(struct fixture *fx, const struct error_case *row)
 }
 
 static int
-create_qp(struct fixture *fx, const struct error_case *row)
+create_qp(struct fixture *fx)
 {
 	struct ibv_cq *cq = ibv_create_cq(fx->ctx, 64, NULL, NULL, 0);
 	struct ibv_qp_init_attr attr = fx_qp_attr(cq);
 	int error;
 
 	assert_non_null(cq);
-	spoil(row);
+	spoil();
 	error = ERRNO_OF(ibv_create_qp(fx->parent, &attr), ibv_destroy_qp);
 	unspoil();
 	assert_int_equal(ibv_destroy_cq(cq), 0);
@@ -258,11 +257,10 @@ create_qp(struct fixture *fx, const struct error_case *row)
 
 /* A new CQ gets the number of a queue pair's CQ, which is not yet destroyed. */
 static int
-cq_number_in_table(struct fixture *fx, const struct error_case *row)
+cq_number_in_table(struct fixture *fx)
 {
 	int error;
 
-	(void)row;
 	assert_int_equal(fx_add_tx(fx), 0);
 	assert_int_equal(ibv_destroy_qp(fx->tx[0].qp), 0);
 	fx->tx[0].qp = NULL;
@@ -299,19 +297,18 @@ create_rss(struct fixture *fx)
 }
 
 static int
-rss(struct fixture *fx, const struct error_case *row)
+rss(struct fixture *fx)
 {
 	assert_int_equal(fx_add_tx(fx), 0);
 	assert_int_equal(fx_add_rx(fx), 0);
 	assert_int_equal(create_table(fx, 1), 0);
-	spoil(row);
+	spoil();
 	return create_rss(fx);
 }
 
 static int
-rss_of_128(struct fixture *fx, const struct error_case *row)
+rss_of_128(struct fixture *fx)
 {
-	(void)row;
 	assert_int_equal(fx_add_tx(fx), 0);
 	assert_int_equal(fx_add_rx(fx), 0);
 	assert_int_equal(create_table(fx, 128), 0);
@@ -319,20 +316,19 @@ rss_of_128(struct fixture *fx, const struct error_case *row)
 }
 
 static int
-table(struct fixture *fx, const struct error_case *row)
+table(struct fixture *fx)
 {
 	assert_int_equal(fx_add_rx(fx), 0);
-	spoil(row);
+	spoil();
 	return create_table(fx, 1);
 }
 
 static int
-second_rss_of_port(struct fixture *fx, const struct error_case *row)
+second_rss_of_port(struct fixture *fx)
 {
 	struct fixture second;
 	int error;
 
-	(void)row;
 	assert_int_equal(fx_add_tx(fx), 0);
 	assert_int_equal(fx_add_rx(fx), 0);
 	assert_int_equal(fx_start_rx(fx), 0);
@@ -348,7 +344,7 @@ second_rss_of_port(struct fixture *fx, const struct error_case *row)
 }
 
 static int
-cq_of_two_wqs(struct fixture *fx, const struct error_case *row)
+cq_of_two_wqs(struct fixture *fx)
 {
 	struct ibv_wq_init_attr attr = {
 		.wq_type = IBV_WQT_RQ,
@@ -358,7 +354,6 @@ cq_of_two_wqs(struct fixture *fx, const struct error_case *row)
 	};
 	int error;
 
-	(void)row;
 	assert_int_equal(fx_add_tx(fx), 0);
 	assert_int_equal(fx_add_rx(fx), 0);
 	attr.cq = fx->rx[0].cq;
@@ -402,22 +397,20 @@ cq_of_data(struct fixture *fx, uint64_t flags, uint64_t unknown)
 
 /* Linux 7.2 and later look at the word behind the known members. */
 static int
-cq_of_unknown_data(struct fixture *fx, const struct error_case *row)
+cq_of_unknown_data(struct fixture *fx)
 {
-	(void)row;
 	return cq_of_data(fx, 0, 1);
 }
 
 /* The device, not this flag, decides whether the CQ is the RNIC's. */
 static int
-cq_of_rnic_flag(struct fixture *fx, const struct error_case *row)
+cq_of_rnic_flag(struct fixture *fx)
 {
-	(void)row;
 	return cq_of_data(fx, 1, 0);
 }
 
 static int
-rss_of_unknown_data(struct fixture *fx, const struct error_case *row)
+rss_of_unknown_data(struct fixture *fx)
 {
 	struct {
 		uint64_t fields;
@@ -434,7 +427,6 @@ rss_of_unknown_data(struct fixture *fx, const struct error_case *row)
 	uint8_t answer[520];
 	int error;
 
-	(void)row;
 	assert_int_equal(fx_add_tx(fx), 0);
 	assert_int_equal(fx_add_rx(fx), 0);
 	assert_int_equal(create_table(fx, 1), 0);
@@ -458,11 +450,11 @@ rss_of_unknown_data(struct fixture *fx, const struct error_case *row)
 }
 
 static int
-query_device(struct fixture *fx, const struct error_case *row)
+query_device(struct fixture *fx)
 {
 	struct ibv_device_attr_ex attr;
 
-	spoil(row);
+	spoil();
 	return ibv_query_device_ex(fx->ctx, NULL, &attr);
 }
 
@@ -470,20 +462,20 @@ query_device(struct fixture *fx, const struct error_case *row)
  * A destroy command that fails leaves the object, and a second one succeeds.
  * Here for each object of a port with a Tx and an Rx queue.
  */
-#define DESTROY(name, destroy, member, before)                            \
-	static int name(struct fixture *fx, const struct error_case *row) \
-	{                                                                 \
-		int error;                                                \
-                                                                          \
-		assert_int_equal(fx_add_tx(fx), 0);                       \
-		assert_int_equal(fx_add_rx(fx), 0);                       \
-		assert_int_equal(fx_start_rx(fx), 0);                     \
-		before;                                                   \
-		spoil(row);                                               \
-		error = destroy(fx->member);                              \
-		assert_int_equal(destroy(fx->member), 0);                 \
-		fx->member = NULL;                                        \
-		return error;                                             \
+#define DESTROY(name, destroy, member, before)            \
+	static int name(struct fixture *fx)               \
+	{                                                 \
+		int error;                                \
+                                                          \
+		assert_int_equal(fx_add_tx(fx), 0);       \
+		assert_int_equal(fx_add_rx(fx), 0);       \
+		assert_int_equal(fx_start_rx(fx), 0);     \
+		before;                                   \
+		spoil();                                  \
+		error = destroy(fx->member);              \
+		assert_int_equal(destroy(fx->member), 0); \
+		fx->member = NULL;                        \
+		return error;                             \
 	}
 #define WITHOUT(destroy, member)                          \
 	do {                                              \
@@ -502,12 +494,12 @@ DESTROY(destroy_cq, ibv_destroy_cq, tx[0].cq, WITHOUT(ibv_destroy_qp, tx[0].qp))
 DESTROY(dereg_mr, ibv_dereg_mr, mr, )
 
 static int
-dealloc_pd(struct fixture *fx, const struct error_case *row)
+dealloc_pd(struct fixture *fx)
 {
 	struct ibv_pd *pd = ibv_alloc_pd(fx->ctx);
 	int error;
 
-	spoil(row);
+	spoil();
 	error = ibv_dealloc_pd(pd);
 	assert_int_equal(ibv_dealloc_pd(pd), 0);
 	return error;
@@ -564,12 +556,12 @@ static const struct error_case rows[] = {
 static void
 run_case(void **state)
 {
-	const struct error_case *row = *state;
 	struct fixture fx = { 0 };
 	int error;
 
+	row = *state;
 	assert_int_equal(fx_open(&fx, 0, 1), 0);
-	error = row->run(&fx, row);
+	error = row->run(&fx);
 	unspoil();
 	assert_int_equal(fx_close(&fx), 0);
 	assert_int_equal(fx_nb_rings, 0);
