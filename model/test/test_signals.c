@@ -53,23 +53,10 @@ fault(void)
 static void
 set_action(int signo, void (*handler)(int, siginfo_t *, void *), int flags)
 {
-	struct sigaction act;
+	const struct sigaction act = { .sa_sigaction = handler,
+				       .sa_flags = SA_SIGINFO | flags };
 
-	memset(&act, 0, sizeof(act));
-	act.sa_sigaction = handler;
-	act.sa_flags = SA_SIGINFO | flags;
 	assert_int_equal(sigaction(signo, &act, NULL), 0);
-}
-
-static int
-setup(void **state)
-{
-	sigset_t none;
-
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	on_doorbell = NULL;
-	return 0;
 }
 
 static struct {
@@ -80,6 +67,19 @@ static struct {
 	sigjmp_buf env;
 	int nb;
 } seen;
+
+static int
+setup(void **state)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	on_doorbell = NULL;
+	noted.nb_doorbells = noted.nb_violations = 0;
+	seen.nb = 0;
+	return 0;
+}
 
 static void
 see(int signo, siginfo_t *info, void *uc)
@@ -118,7 +118,6 @@ see_and_ring(int signo, siginfo_t *info, void *context)
 
 TEST_WITH(test_handler_skips, setup, NULL)
 {
-	seen.nb = 0;
 	set_action(SIGSEGV, see_and_skip, 0);
 	for (int i = 1; i <= 3; i++) {
 		fault();
@@ -152,11 +151,9 @@ TEST_WITH(test_handler_jumps_out, setup, NULL)
  */
 TEST_WITH(test_mask_in_handler, setup, NULL)
 {
-	struct sigaction act;
+	struct sigaction act = { .sa_sigaction = see_and_skip,
+				 .sa_flags = SA_SIGINFO };
 
-	memset(&act, 0, sizeof(act));
-	act.sa_sigaction = see_and_skip;
-	act.sa_flags = SA_SIGINFO;
 	sigaddset(&act.sa_mask, SIGUSR1);
 	sigaction(SIGSEGV, &act, NULL);
 	fault();
@@ -175,24 +172,23 @@ TEST_WITH(test_mask_in_handler, setup, NULL)
 
 TEST_WITH(test_ring_in_handler, setup, NULL)
 {
-	uint64_t nb_before = noted.nb_doorbells;
-
 	set_action(SIGSEGV, see_and_ring, 0);
 	fault();
-	assert_int_equal(noted.nb_doorbells, nb_before + 1);
+	assert_int_equal(noted.nb_doorbells, 1);
 }
+
+static char memory[65536];
+static const stack_t alternate = { .ss_sp = memory, .ss_size = sizeof(memory) };
 
 TEST_WITH(test_alternate_stack, setup, NULL)
 {
-	static char memory[65536];
-	const stack_t ss = {.ss_sp = memory, .ss_size = sizeof(memory)};
 	const stack_t off = {.ss_flags = SS_DISABLE};
 	stack_t before, now;
 
 	/* Keep the stack of a sanitizer, to restore it. */
 	assert_int_equal(sigaltstack(NULL, &before), 0);
 	assert_int_equal(before.ss_flags & ~SS_DISABLE, 0);
-	assert_int_equal(sigaltstack(&ss, NULL), 0);
+	assert_int_equal(sigaltstack(&alternate, NULL), 0);
 	assert_int_equal(sigaltstack(NULL, &now), 0);
 	assert_ptr_equal(now.ss_sp, memory);
 	assert_int_equal(now.ss_flags, 0);
@@ -229,9 +225,7 @@ look_at_stack(int signo, siginfo_t *info, void *uc)
 
 TEST_WITH(test_alternate_stack_in_use, setup, NULL)
 {
-	static char memory[65536];
-	stack_t ss = {.ss_sp = memory, .ss_size = sizeof(memory)};
-	stack_t before;
+	stack_t ss = alternate, before;
 
 	assert_int_equal(sigaltstack(&ss, &before), 0);
 	set_action(SIGSEGV, look_at_stack, SA_ONSTACK);
@@ -258,11 +252,9 @@ overflow(int depth)
 static void *
 overflow_thread(void *arg)
 {
-	static char memory[65536];
-	const stack_t ss = {.ss_sp = memory, .ss_size = sizeof(memory)};
 	stack_t before;
 
-	sigaltstack(&ss, &before);
+	sigaltstack(&alternate, &before);
 	/* volatile: siglongjmp() returns into the loop. */
 	for (volatile int i = 0; i < 3; i++) {
 		if (sigsetjmp(seen.env, 1) == 0)
@@ -414,16 +406,13 @@ sent(void)
 static void
 ring_only(void)
 {
-	uint64_t nb_before = noted.nb_doorbells;
-
 	ring();
-	if (noted.nb_doorbells != nb_before + 1)
+	if (noted.nb_doorbells != 1)
 		abort();
 }
 
 TEST_WITH(test_fatal_signals, setup, NULL)
 {
-	seen.nb = 0;
 	assert_int_equal(death_of(fault), SIGSEGV);
 	assert_int_equal(death_of(fault_when_blocked), SIGSEGV);
 	assert_int_equal(death_of(fault_when_ignored), SIGSEGV);
@@ -439,14 +428,12 @@ TEST_WITH(test_fatal_signals, setup, NULL)
 
 TEST_WITH(test_load_is_a_violation, setup, NULL)
 {
-	uint64_t nb_before = noted.nb_violations;
-
 	set_action(SIGSEGV, see_and_leave, 0);
 	if (sigsetjmp(seen.env, 1) == 0) {
 		load_from_page();
 		fail();
 	}
-	assert_int_equal(noted.nb_violations, nb_before + 1);
+	assert_int_equal(noted.nb_violations, 1);
 	assert_int_equal(noted.violation, VIOLATION_doorbell_read);
 	assert_ptr_equal(seen.addr, (void *)(uintptr_t)page);
 }
@@ -454,15 +441,13 @@ TEST_WITH(test_load_is_a_violation, setup, NULL)
 /* A null pointer access is the program's own fault. */
 TEST_WITH(test_null_is_no_page, setup, NULL)
 {
-	uint64_t nb_before = noted.nb_violations;
-
 	set_action(SIGSEGV, see_and_leave, 0);
 	if (sigsetjmp(seen.env, 1) == 0) {
 		/* In assembly, because a sanitizer would stop it. */
 		__asm__ volatile("mov (%0), %%rax" : : "r"(0L) : "rax", "memory");
 		fail();
 	}
-	assert_int_equal(noted.nb_violations, nb_before);
+	assert_int_equal(noted.nb_violations, 0);
 	assert_null(seen.addr);
 }
 
@@ -470,7 +455,6 @@ TEST_WITH(test_sent_when_blocked, setup, NULL)
 {
 	sigset_t set;
 
-	seen.nb = 0;
 	set_action(SIGSEGV, see, 0);
 	sighold(SIGSEGV);
 	raise(SIGSEGV);
@@ -495,19 +479,17 @@ ring_on_signal(int signo)
 
 TEST_WITH(test_ring_in_other_handler, setup, NULL)
 {
-	struct sigaction act, old;
-	uint64_t nb_before = noted.nb_doorbells;
+	struct sigaction act = { .sa_handler = ring_on_signal,
+				 .sa_flags = SA_ONSTACK };
+	struct sigaction old;
 
-	memset(&act, 0, sizeof(act));
-	act.sa_handler = ring_on_signal;
-	act.sa_flags = SA_ONSTACK;
 	sigfillset(&act.sa_mask);
 	assert_int_equal(sigaction(SIGUSR1, &act, NULL), 0);
 	assert_int_equal(sigaction(SIGUSR1, NULL, &old), 0);
 	assert_int_equal(sigismember(&old.sa_mask, SIGSEGV), 1);
 	assert_int_equal(sigismember(&old.sa_mask, SIGUSR2), 1);
 	raise(SIGUSR1);
-	assert_int_equal(noted.nb_doorbells, nb_before + 1);
+	assert_int_equal(noted.nb_doorbells, 1);
 	signal(SIGUSR1, SIG_DFL);
 }
 
@@ -524,12 +506,10 @@ raise_in_device(void)
  */
 TEST_WITH(test_signal_during_trap, setup, NULL)
 {
-	uint64_t nb_before = noted.nb_doorbells;
-
 	signal(SIGUSR1, ring_on_signal);
 	on_doorbell = raise_in_device;
 	ring();
-	assert_int_equal(noted.nb_doorbells, nb_before + 2);
+	assert_int_equal(noted.nb_doorbells, 2);
 	signal(SIGUSR1, SIG_DFL);
 }
 
@@ -549,7 +529,6 @@ TEST_WITH(test_guarded_copy, setup, NULL)
 	char buf[64];
 
 	set_action(SIGSEGV, see_and_leave, 0);
-	copied = 0;
 	on_doorbell = copy_in_device;
 	check_rings();
 	on_doorbell = NULL;
@@ -559,24 +538,14 @@ TEST_WITH(test_guarded_copy, setup, NULL)
 			 -EFAULT);
 }
 
-static void
-on_alarm(int signo)
-{
-	(void)signo;
-	ring();
-}
-
 /* A wait with all signals but SIGALRM blocked, and a handler that rings. */
 TEST_WITH(test_store_during_waits, setup, NULL)
 {
 	const struct timespec forever = {.tv_sec = 20};
 	const struct itimerval soon = {.it_value = {.tv_usec = 20000}};
-	uint64_t nb_before = noted.nb_doorbells;
-	struct sigaction act;
+	struct sigaction act = { .sa_handler = ring_on_signal };
 	sigset_t set;
 
-	memset(&act, 0, sizeof(act));
-	act.sa_handler = on_alarm;
 	sigfillset(&act.sa_mask);
 	sigaction(SIGALRM, &act, NULL);
 	sigfillset(&set);
@@ -588,7 +557,7 @@ TEST_WITH(test_store_during_waits, setup, NULL)
 	assert_int_equal(ppoll(NULL, 0, &forever, &set), -1);
 	setitimer(ITIMER_REAL, &soon, NULL);
 	assert_int_equal(pselect(0, NULL, NULL, NULL, &forever, &set), -1);
-	assert_int_equal(noted.nb_doorbells, nb_before + 3);
+	assert_int_equal(noted.nb_doorbells, 3);
 	check_rings();
 }
 
@@ -605,7 +574,6 @@ look_at_thread(void *arg)
 /* The smallest stack, which is smaller than a trap needs. */
 TEST_WITH(test_thread_small_stack, setup, NULL)
 {
-	uint64_t nb_before = noted.nb_doorbells;
 	pthread_attr_t attr;
 	pthread_t thread;
 	sigset_t set;
@@ -617,7 +585,7 @@ TEST_WITH(test_thread_small_stack, setup, NULL)
 	pthread_join(thread, NULL);
 	sigrelse(SIGSEGV);
 	assert_int_equal(sigismember(&set, SIGSEGV), 1);
-	assert_int_equal(noted.nb_doorbells, nb_before + 1);
+	assert_int_equal(noted.nb_doorbells, 1);
 	pthread_attr_destroy(&attr);
 }
 
@@ -639,7 +607,6 @@ end_with_destructor(void *arg)
 
 TEST_WITH(test_thread_end, setup, NULL)
 {
-	uint64_t nb_before = noted.nb_doorbells;
 	pthread_t thread;
 
 	pthread_key_create(&key, ring_at_end);
@@ -647,7 +614,7 @@ TEST_WITH(test_thread_end, setup, NULL)
 		pthread_create(&thread, NULL, end_with_destructor, &key);
 		pthread_join(thread, NULL);
 	}
-	assert_int_equal(noted.nb_doorbells, nb_before + 200);
+	assert_int_equal(noted.nb_doorbells, 200);
 	pthread_key_delete(key);
 }
 
@@ -664,14 +631,13 @@ ring_often(void *arg)
 
 TEST_WITH(test_threads, setup, NULL)
 {
-	uint64_t nb_before = noted.nb_doorbells;
 	pthread_t threads[NB_THREADS];
 
 	for (int i = 0; i < NB_THREADS; i++)
 		pthread_create(&threads[i], NULL, ring_often, NULL);
 	for (int i = 0; i < NB_THREADS; i++)
 		pthread_join(threads[i], NULL);
-	assert_int_equal(noted.nb_doorbells, nb_before + NB_THREADS * NB_RINGS);
+	assert_int_equal(noted.nb_doorbells, NB_THREADS * NB_RINGS);
 }
 
 /*
@@ -697,7 +663,6 @@ TEST_WITH(test_raw_sigaction, setup, NULL)
 	check_rings();
 	sigaction(SIGSEGV, NULL, &old);
 	assert_ptr_equal(old.sa_sigaction, see_and_skip);
-	seen.nb = 0;
 	fault();
 	assert_int_equal(seen.nb, 1);
 }
