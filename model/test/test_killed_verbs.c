@@ -309,8 +309,8 @@ static struct program survivor;
 static struct kernel_leaks own; /* the survivor's objects */
 static struct program reference; /* ids that a new program gets */
 
-static void
-start(void)
+static int
+start(void **state)
 {
 	const struct model_config config = { .name = "killed",
 					     .nb_functions = 1,
@@ -334,6 +334,7 @@ start(void)
 	kernel_objects(&own);
 	program_init(&reference, 2);
 	program_run(&reference, 0, NB_STEPS);
+	return 0;
 }
 
 static int
@@ -345,13 +346,14 @@ remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 	return remove(path);
 }
 
-static void
-finish(void)
+static int
+finish(void **state)
 {
 	program_run(&survivor, NB_CREATING, NB_STEPS);
 	trace_close();
 	segment_detach();
 	nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	return 0;
 }
 
 /* ---- the killed program ---- */
@@ -535,6 +537,7 @@ victims_end(struct victims *victims)
 	kill_run_free(victims->fx);
 }
 
+/* In a complete run first, then at instructions of it; the victims end. */
 static void
 kill_everywhere(struct victims *victims)
 {
@@ -547,7 +550,7 @@ kill_everywhere(struct victims *victims)
 	check_after(victim, victims->name, KILL_RUN_NEVER);
 	print_message("%s: %llu instructions\n", victims->name,
 		      (unsigned long long)nb_all);
-	for (n = 0; n < nb_all && nb_all <= nb_most; 
+	for (n = 0; n < nb_all && nb_all <= nb_most;
 	     n += kill_run_stride(nb_all, NB_KILLS)) {
 		/* The same differences as in the first run. */
 		const struct kernel_leaks first = victim->before;
@@ -561,21 +564,19 @@ kill_everywhere(struct victims *victims)
 			after[i] += now[i] - was[i];
 		check_after(victim, victims->name, n);
 	}
+	victims_end(victims);
 }
 
-TEST(test_killed_in_each_verb)
+TEST_WITH(test_killed_in_each_verb, start, finish)
 {
 	struct victims victims;
 	uint32_t step;
 
-	start();
 	for (step = 0; step < NB_STEPS; step++) {
 		victims_begin(&victims, steps[step].name);
 		victims.victim->step = step;
 		kill_everywhere(&victims);
-		victims_end(&victims);
 	}
-	finish();
 }
 
 /* The context is of this process and stays. */
@@ -615,12 +616,11 @@ share_end(struct victim *victim)
 	program_run(p, victim->step + 1, NB_STEPS);
 }
 
-TEST(test_killed_in_verb_on_shared_context)
+TEST_WITH(test_killed_in_verb_on_shared_context, start, finish)
 {
 	struct victims victims;
 	uint32_t step;
 
-	start();
 	for (step = 1; step < NB_STEPS - 1; step++) {
 		victims_begin(&victims, steps[step].name);
 		victims.victim->step = step;
@@ -628,22 +628,17 @@ TEST(test_killed_in_verb_on_shared_context)
 		victims.before = share_begin;
 		victims.after = share_end;
 		kill_everywhere(&victims);
-		victims_end(&victims);
 	}
-	finish();
 }
 
-TEST(test_killed_closing_context)
+TEST_WITH(test_killed_closing_context, start, finish)
 {
 	struct victims victims;
 
-	start();
 	victims_begin(&victims, "end of the context");
 	victims.victim->step = NB_CREATING;
 	victims.fx->work = victim_close;
 	kill_everywhere(&victims);
-	victims_end(&victims);
-	finish();
 }
 
 /* Another process creates everything and is killed; this one destroys it. */
@@ -663,18 +658,15 @@ kill_owner_of_all(struct victim *victim)
 	kill_run_free(fx);
 }
 
-TEST(test_killed_reclaiming_dead_process)
+TEST_WITH(test_killed_reclaiming_dead_process, start, finish)
 {
 	struct victims victims;
 
-	start();
 	victims_begin(&victims, "reaper");
 	victims.before = kill_owner_of_all;
 	victims.victim->is_forked = true;
 	victims.fx->work = victim_reap;
 	kill_everywhere(&victims);
-	victims_end(&victims);
-	finish();
 }
 
 /* Another process is killed during a verb. */
@@ -708,12 +700,11 @@ victim_repair(void *arg)
 	segment_unlock();
 }
 
-TEST(test_killed_repairing_half_verb)
+TEST_WITH(test_killed_repairing_half_verb, start, finish)
 {
 	struct victims victims;
 	uint32_t step;
 
-	start();
 	for (step = NB_CREATING - 1; step <= NB_CREATING; step++) {
 		victims_begin(&victims, "repairer");
 		half_step = step;
@@ -722,9 +713,7 @@ TEST(test_killed_repairing_half_verb)
 		victims.fx->prepare = NULL;
 		victims.fx->work = victim_repair;
 		kill_everywhere(&victims);
-		victims_end(&victims);
 	}
-	finish();
 }
 
 int
