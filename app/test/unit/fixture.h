@@ -137,7 +137,10 @@ struct fx_rx_opts {
 	bool parse;
 	bool scrub;
 	bool no_open;
-	/* Scattered Rx: buffer sizes, and offsets from the buffer's start. */
+	/*
+	 * Scattered Rx: buffer sizes, by default small and each another one, and offsets from
+	 * the buffer's start.
+	 */
 	uint32_t nb_segs;
 	uint16_t seg_bytes[FX_MAX_SEGS];
 	uint16_t seg_offset[FX_MAX_SEGS]; /* [0] is added to the headroom */
@@ -207,17 +210,21 @@ TEST_ADD(name, name, NULL, NULL)
  * Tests with a queue that is created with these members of struct fx_rx_opts before them, and
  * deleted after: on one Rx path, and on each. The body, which uses fx, follows.
  */
-#define FX_RX_TEST(name, ...) \
-static void name##_test(struct fx_rx *fx); \
+#define FX_RX_TEST(name, ...) FX_RX_TEST_EACH(name, nr, 0, 1, __VA_ARGS__)
+/* With one queue after the other: for each value of the variable from first to end - 1. */
+#define FX_RX_TEST_EACH(name, variable, first, end, ...) \
+static void name##_test(struct fx_rx *fx, uint32_t variable); \
 static void \
 name(void **state) \
 { \
-	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){ __VA_ARGS__ }); \
-	name##_test(fx); \
-	fx_rx_delete(fx); \
+	for (uint32_t variable = first; variable < (end); variable++) { \
+		struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){ __VA_ARGS__ }); \
+		name##_test(fx, variable); \
+		fx_rx_delete(fx); \
+	} \
 } \
 TEST_ADD(name, name, NULL, NULL) \
-static void name##_test(struct fx_rx *fx)
+static void name##_test(struct fx_rx *fx, uint32_t variable)
 
 #define FX_RX_TEST_ON_EACH_PATH(name, ...) \
 static void name##_with(struct fx_rx *fx); \

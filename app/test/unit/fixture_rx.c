@@ -51,7 +51,9 @@ fx_rx_segs(struct fx_rx *fx, const struct fx_rx_opts *opts)
 		struct mana_rx_seg *seg = &fx->segs[i];
 
 		seg->mp = fx->seg_mp[opts->seg_pools ? i : 0];
-		seg->bytes = opts->nb_segs != 0 ? opts->seg_bytes[i] : FX_ROOM_BYTES;
+		seg->bytes = opts->nb_segs == 0 ? FX_ROOM_BYTES :
+			     opts->seg_bytes[0] == 0 ? 64 + i * 37 % 150 :
+						       opts->seg_bytes[i];
 		seg->offset = opts->seg_offset[i];
 		if (i == 0)
 			seg->offset += RTE_PKTMBUF_HEADROOM;

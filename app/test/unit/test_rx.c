@@ -263,32 +263,26 @@ check_reinserted(struct rte_mbuf *m, uint32_t len, uint32_t seq, uint16_t id)
 }
 
 /* Without VLAN strip the driver reinserts the tag. */
-TEST(rx_vlan_reinserted)
+FX_RX_TEST_EACH(rx_vlan_reinserted, pinned, 0, 2, .vlan_keep = true, .pinned = pinned)
 {
 	struct rte_mbuf *m;
 
-	for (uint32_t pinned = 0; pinned < 2; pinned++) {
-		struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){
-			.vlan_keep = true, .pinned = pinned });
+	for (uint32_t i = 0; i < 200; i++) {
+		uint32_t len = i % 2 ? FX_ROOM_BYTES : 14;
 
-		for (uint32_t i = 0; i < 200; i++) {
-			uint32_t len = i % 2 ? FX_ROOM_BYTES : 14;
-
-			fx_rx_okay(fx, len, 1u << 12 | i);
-			assert_eq(path("Scalar")->burst(fx->rxq, &m, 1), 1);
-			check_reinserted(m, len, i, i);
-			fx_rx_check(fx, m, len + 4, RTE_MBUF_F_RX_VLAN, 0);
-		}
-		assert_eq(fx->hwq->bytes, 100 * (FX_ROOM_BYTES + 14 + 8));
-		/* The packet type includes the reinserted tag. */
-		fx_rx_okay(fx, 60, 1u << 12 | 5 | 2u << 16);
+		fx_rx_okay(fx, len, 1u << 12 | i);
 		assert_eq(path("Scalar")->burst(fx->rxq, &m, 1), 1);
-		fx_rx_check(fx, m, 64,
-			    RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_RSS_HASH,
-			    RTE_PTYPE_L2_ETHER_VLAN |
-			    RTE_PTYPE_L3_IPV4_EXT_UNKNOWN | RTE_PTYPE_L4_TCP);
-		fx_rx_delete(fx);
+		check_reinserted(m, len, i, i);
+		fx_rx_check(fx, m, len + 4, RTE_MBUF_F_RX_VLAN, 0);
 	}
+	assert_eq(fx->hwq->bytes, 100 * (FX_ROOM_BYTES + 14 + 8));
+	/* The packet type includes the reinserted tag. */
+	fx_rx_okay(fx, 60, 1u << 12 | 5 | 2u << 16);
+	assert_eq(path("Scalar")->burst(fx->rxq, &m, 1), 1);
+	fx_rx_check(fx, m, 64,
+		    RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_RSS_HASH,
+		    RTE_PTYPE_L2_ETHER_VLAN |
+		    RTE_PTYPE_L3_IPV4_EXT_UNKNOWN | RTE_PTYPE_L4_TCP);
 }
 
 /*
@@ -622,9 +616,8 @@ FX_RX_TEST(rx_spares_of_another_pool)
  * An mbuf whose key comes later is not posted, and remains for the next try. A queue that
  * opens without buffers rings no doorbell.
  */
-TEST(rx_spares_without_key)
+FX_RX_TEST(rx_spares_without_key)
 {
-	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){ 0 });
 	struct rte_mbuf **before = fx->mbufs;
 	struct mana_rx_spares spares;
 
@@ -646,7 +639,6 @@ TEST(rx_spares_without_key)
 	assert_eq(mana_hwq_nb_posted(fx->hwq), 64);
 	assert_eq(fx->rxq->nb_spares, 0);
 	assert_eq(fx_pool_missing(fx->mp, fx->nb_mbufs), 64);
-	fx_rx_delete(fx);
 	free(before);
 }
 

@@ -138,31 +138,26 @@ FX_RX_TEST(reserved_bits_are_ignored)
 	fx_rx_check(fx, m, 77, 0, 0);
 }
 
-TEST(bad_length_inside_of_a_coalesced_cqe)
+FX_RX_TEST_EACH(bad_length_inside_of_a_coalesced_cqe, burst, 1, 5)
 {
 	const uint32_t len[4] = { 60, 5000, 61, 62 };
 	struct rte_mbuf *pkts[8];
+	uint32_t nb = 0;
 
-	for (uint32_t burst = 1; burst <= 4; burst++) {
-		struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){0});
-		uint32_t nb = 0;
+	fx_rx_coalesced(fx, len, 4, 0);
+	while (nb < 3) {
+		uint32_t got = poll_rx(fx, &pkts[nb], burst);
 
-		fx_rx_coalesced(fx, len, 4, 0);
-		while (nb < 3) {
-			uint32_t got = poll_rx(fx, &pkts[nb], burst);
-
-			assert_true(got > 0);
-			nb += got;
-		}
-		assert_eq(poll_rx(fx, pkts + 3, burst), 0);
-		fx_rx_check(fx, pkts[0], 60, 0, 0);
-		fx_rx_skip(fx);
-		fx_rx_check(fx, pkts[1], 61, 0, 0);
-		fx_rx_check(fx, pkts[2], 62, 0, 0);
-		assert_eq(fx->hwq->stats.oversize, 1);
-		expect_packet(fx);
-		fx_rx_delete(fx);
+		assert_true(got > 0);
+		nb += got;
 	}
+	assert_eq(poll_rx(fx, pkts + 3, burst), 0);
+	fx_rx_check(fx, pkts[0], 60, 0, 0);
+	fx_rx_skip(fx);
+	fx_rx_check(fx, pkts[1], 61, 0, 0);
+	fx_rx_check(fx, pkts[2], 62, 0, 0);
+	assert_eq(fx->hwq->stats.oversize, 1);
+	expect_packet(fx);
 }
 
 /* A length of 0 ends the packets of a coalesced CQE. */
@@ -244,50 +239,39 @@ TEST(unknown_type)
 }
 
 /* Nor is it for packets without length. */
-TEST(zero_length)
+FX_RX_TEST_EACH(zero_length, i, 0, 3)
 {
 	const uint32_t types[] = {
 		HW_CQE_RX_OKAY, HW_CQE_RX_COALESCED_4, HW_CQE_RX_COALESCED_8
 	};
 
-	for (uint32_t i = 0; i < RTE_DIM(types); i++) {
-		struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){0});
-
-		expect_packet(fx);
-		fx_rx_cqe(fx, types[i], 0);
-		expect_failure(fx);
-		assert_eq(fx->hwq->stats.zero_len, 1);
-		fx_rx_delete(fx);
-	}
+	expect_packet(fx);
+	fx_rx_cqe(fx, types[i], 0);
+	expect_failure(fx);
+	assert_eq(fx->hwq->stats.zero_len, 1);
 }
 
 /* More completions than posted buffers. */
-TEST(spurious_cqe)
+FX_RX_TEST_EACH(spurious_cqe, t, 0, 3, .nb_pool = 3)
 {
 	const uint32_t types[] = {
 		HW_CQE_RX_OKAY, HW_CQE_RX_COALESCED_4, HW_CQE_RX_TRUNCATED,
 	};
 	struct rte_mbuf *pkts[8];
 
-	for (uint32_t t = 0; t < RTE_DIM(types); t++) {
-		struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){
-			.nb_pool = 3 });
-
-		for (uint32_t i = 0; i < 3; i++)
-			fx_rx_okay(fx, 60, 0);
-		assert_eq(poll_rx(fx, pkts, 8), 3);
-		fx_rx_cqe(fx, types[t], 60);
-		assert_eq(poll_rx(fx, pkts + 3, 5), 0);
-		assert_eq(fx->hwq->stats.cqe_spurious, 1);
-		fx_rx_cqe(fx, HW_CQE_RX_OKAY, 60000);
-		assert_eq(poll_rx(fx, pkts + 3, 5), 0);
-		assert_eq(fx->hwq->stats.cqe_spurious, 2);
-		for (uint32_t i = 0; i < 3; i++)
-			fx_rx_check(fx, pkts[i], 60, 0, 0);
-		assert_eq(poll_rx(fx, pkts, 8), 0); /* refills */
-		expect_packet(fx);
-		fx_rx_delete(fx);
-	}
+	for (uint32_t i = 0; i < 3; i++)
+		fx_rx_okay(fx, 60, 0);
+	assert_eq(poll_rx(fx, pkts, 8), 3);
+	fx_rx_cqe(fx, types[t], 60);
+	assert_eq(poll_rx(fx, pkts + 3, 5), 0);
+	assert_eq(fx->hwq->stats.cqe_spurious, 1);
+	fx_rx_cqe(fx, HW_CQE_RX_OKAY, 60000);
+	assert_eq(poll_rx(fx, pkts + 3, 5), 0);
+	assert_eq(fx->hwq->stats.cqe_spurious, 2);
+	for (uint32_t i = 0; i < 3; i++)
+		fx_rx_check(fx, pkts[i], 60, 0, 0);
+	assert_eq(poll_rx(fx, pkts, 8), 0); /* refills */
+	expect_packet(fx);
 }
 
 /* Duplicate CQEs: more packets than posted buffers. */
@@ -377,75 +361,64 @@ FX_RX_TEST_ON_EACH_PATH(cq_doorbell_bad_cqes, .nb_cqe = 64, .nb_desc = 48)
 }
 
 /* CQ overrun: the queue reports it and keeps its buffers. */
-TEST(overrun_ends_the_queue)
+FX_RX_TEST_EACH(overrun_ends_the_queue, owner, 2, 8)
 {
 	const uint32_t data[15] = { HDR(HW_CQE_RX_OKAY), 0, 60 };
 	struct rte_mbuf *pkts[8];
 	bool wakes = false;
 
-	for (uint32_t owner = 2; owner < 8; owner++) {
-		struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){0});
-
-		fx_rx_okay(fx, 60, 0);
-		fx_cqe_write_owner(&fx->cq, data, FX_RQ_ID, owner);
-		assert_eq(poll_rx(fx, pkts, 8), 1);
-		fx_rx_check(fx, pkts[0], 60, 0, 0);
-		fx_rx_okay(fx, 60, 0);
-		assert_eq(poll_rx(fx, pkts, 8), 0);
-		assert_eq(mana_hwq_failure(fx->hwq), MANA_FAILURE_OVERRUN);
-		/* No CQE follows, so arming fails. */
-		assert_eq(mana_hwq_arm(fx->hwq, &wakes), -EIO);
-		assert_eq(fx->hwq->stats.cqe_overrun, 1);
-		assert_eq(mana_hwq_nb_posted(fx->hwq), 63);
-		assert_eq(poll_rx(fx, pkts, 8), 0);
-		assert_eq(fx->hwq->stats.cqe_overrun, 1);
-		fx_rx_delete(fx);
-	}
+	fx_rx_okay(fx, 60, 0);
+	fx_cqe_write_owner(&fx->cq, data, FX_RQ_ID, owner);
+	assert_eq(poll_rx(fx, pkts, 8), 1);
+	fx_rx_check(fx, pkts[0], 60, 0, 0);
+	fx_rx_okay(fx, 60, 0);
+	assert_eq(poll_rx(fx, pkts, 8), 0);
+	assert_eq(mana_hwq_failure(fx->hwq), MANA_FAILURE_OVERRUN);
+	/* No CQE follows, so arming fails. */
+	assert_eq(mana_hwq_arm(fx->hwq, &wakes), -EIO);
+	assert_eq(fx->hwq->stats.cqe_overrun, 1);
+	assert_eq(mana_hwq_nb_posted(fx->hwq), 63);
+	assert_eq(poll_rx(fx, pkts, 8), 0);
+	assert_eq(fx->hwq->stats.cqe_overrun, 1);
 }
 
 /*
  * CQEs of any bytes, mostly near valid ones. Every delivered mbuf is a valid
  * mbuf of the pool; the fixture checks the mbuf count.
  */
-TEST(any_bytes)
+FX_RX_TEST_EACH(any_bytes, round, 0, 300, .nb_pool = 100 + round % 30 * 10)
 {
-	uint64_t seed = 0x5eed;
+	static uint64_t seed = 0x5eed;
 	struct rte_mbuf *pkts[64];
 
-	for (uint32_t round = 0; round < 300; round++) {
-		struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){
-			.nb_pool = 100 + round % 30 * 10 });
+	for (uint32_t i = 0; i < 300; i++) {
+		uint64_t r = fx_random(&seed);
+		uint32_t data[15], trailer = FX_RQ_ID;
+		uint32_t nb;
 
-		for (uint32_t i = 0; i < 300; i++) {
-			uint64_t r = fx_random(&seed);
-			uint32_t data[15], trailer = FX_RQ_ID;
-			uint32_t nb;
-
-			for (nb = 0; nb < 15; nb++)
-				data[nb] = fx_random(&seed);
-			if (r % 8 != 0)
-				data[0] = HDR(1 + (r >> 8) % 2);
-			for (nb = 0; nb < 4; nb++)
-				data[2 + 3 * nb] >>= r >> 16 & 31;
-			/* Valid steps, so that some queues continue. */
-			if (r >> 32 & 15)
-				data[14] = i * 32;
-			if (r % 32 == 1)
-				trailer = fx_random(&seed);
-			fx_cqe_write(&fx->cq, data,
-				     trailer & ((1u << HW_CQE_OWNER_S) - 1));
-			nb = poll_rx(fx, pkts, r >> 24 & 63);
-			while (nb-- > 0) {
-				assert_ptr_equal(pkts[nb]->pool, fx->mp);
-				assert_uint_in_range(pkts[nb]->data_len, 1,
-						FX_ROOM_BYTES);
-				rte_mbuf_sanity_check(pkts[nb], 1);
-				rte_pktmbuf_free(pkts[nb]);
-			}
-			assert_true(mana_hwq_nb_posted(fx->hwq) <= 64);
-			(void)mana_hwq_nb_waiting(fx->hwq, UINT32_MAX);
+		for (nb = 0; nb < 15; nb++)
+			data[nb] = fx_random(&seed);
+		if (r % 8 != 0)
+			data[0] = HDR(1 + (r >> 8) % 2);
+		for (nb = 0; nb < 4; nb++)
+			data[2 + 3 * nb] >>= r >> 16 & 31;
+		/* Valid steps, so that some queues continue. */
+		if (r >> 32 & 15)
+			data[14] = i * 32;
+		if (r % 32 == 1)
+			trailer = fx_random(&seed);
+		fx_cqe_write(&fx->cq, data,
+			     trailer & ((1u << HW_CQE_OWNER_S) - 1));
+		nb = poll_rx(fx, pkts, r >> 24 & 63);
+		while (nb-- > 0) {
+			assert_ptr_equal(pkts[nb]->pool, fx->mp);
+			assert_uint_in_range(pkts[nb]->data_len, 1,
+					FX_ROOM_BYTES);
+			rte_mbuf_sanity_check(pkts[nb], 1);
+			rte_pktmbuf_free(pkts[nb]);
 		}
-		fx_rx_delete(fx);
+		assert_true(mana_hwq_nb_posted(fx->hwq) <= 64);
+		(void)mana_hwq_nb_waiting(fx->hwq, UINT32_MAX);
 	}
 }
 

@@ -246,9 +246,17 @@ for_each_path(void (*test)(const struct mana_rx_path *path, uint64_t seed))
 			test(&mana_rx_paths[i], seed);
 }
 
+/* Tests on each Rx path, with a seed. The body, which uses path and seed, follows. */
+#define PATH_TEST(name) \
+static void name##_on(const struct mana_rx_path *path, uint64_t seed); \
+TEST(name) \
+{ \
+	for_each_path(name##_on); \
+} \
+static void name##_on(const struct mana_rx_path *path, uint64_t seed)
+
 /* Every type and border length, in each of four places. */
-static void
-types_and_lengths(const struct mana_rx_path *path, uint64_t seed)
+PATH_TEST(every_type_and_length)
 {
 	static const uint32_t lens[] = {
 		0, 1, 2, 63, FX_ROOM_BYTES - 1, FX_ROOM_BYTES,
@@ -278,14 +286,8 @@ types_and_lengths(const struct mana_rx_path *path, uint64_t seed)
 	}
 }
 
-TEST(every_type_and_length)
-{
-	for_each_path(types_and_lengths);
-}
-
 /* All checksum bits, hash types, reserved bits and VLAN tags. */
-static void
-flags_of_all_kinds(const struct mana_rx_path *path, uint64_t seed)
+PATH_TEST(every_flag)
 {
 	for (uint32_t kind = 0; kind < 4; kind++) {
 		struct fx_rx_opts opts = {
@@ -314,14 +316,8 @@ flags_of_all_kinds(const struct mana_rx_path *path, uint64_t seed)
 	}
 }
 
-TEST(every_flag)
-{
-	for_each_path(flags_of_all_kinds);
-}
-
 /* Good packets: every burst size, every number of CQEs, from any start. */
-static void
-sizes_and_places(const struct mana_rx_path *path, uint64_t seed)
+PATH_TEST(every_size_and_place)
 {
 	static const uint32_t starts[] = { 0, 0xffffff00, 0xffffffc1 };
 
@@ -363,11 +359,6 @@ sizes_and_places(const struct mana_rx_path *path, uint64_t seed)
 			}
 			pair_delete(&pair);
 		}
-}
-
-TEST(every_size_and_place)
-{
-	for_each_path(sizes_and_places);
 }
 
 /* Two to four segments with the total room of one. */
@@ -442,33 +433,20 @@ random_cqes_one(const struct mana_rx_path *path, uint64_t *seed, bool is_split)
 	pair_delete(&pair);
 }
 
-static void
-random_cqes_often(const struct mana_rx_path *path, uint64_t seed)
+PATH_TEST(random_cqes)
 {
 	for (uint32_t round = 0; round < 150; round++)
 		random_cqes_one(path, &seed, false);
 }
 
-static void
-random_cqes_split_often(const struct mana_rx_path *path, uint64_t seed)
+PATH_TEST(random_cqes_split)
 {
 	for (uint32_t round = 0; round < 150; round++)
 		random_cqes_one(path, &seed, true);
 }
 
-TEST(random_cqes)
-{
-	for_each_path(random_cqes_often);
-}
-
-TEST(random_cqes_split)
-{
-	for_each_path(random_cqes_split_often);
-}
-
 /* What queue_end a queue: CQEs of another lap and unknown types. */
-static void
-queue_ends(const struct mana_rx_path *path, uint64_t seed)
+PATH_TEST(queue_end)
 {
 	for (uint32_t kind = 0; kind < 16; kind++)
 		for (uint32_t place = 0; place < 12; place++) {
@@ -488,11 +466,6 @@ queue_ends(const struct mana_rx_path *path, uint64_t seed)
 			drain_both(&pair, 32);
 			pair_delete(&pair);
 		}
-}
-
-TEST(queue_end)
-{
-	for_each_path(queue_ends);
 }
 
 int

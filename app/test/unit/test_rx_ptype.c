@@ -142,14 +142,12 @@ TEST(types_not_requested)
 }
 
 /* The application's first segment begins at an odd address. */
-TEST(odd_offset)
-{
-	struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){
+FX_RX_TEST(odd_offset,
 		.parse = true,
 		.nb_segs = 1,
 		.seg_bytes = { FRAME_BYTES },
-		.seg_offset = { 1 },
-	});
+		.seg_offset = { 1 })
+{
 	struct rte_mbuf *pkts[RTE_DIM(frames)];
 
 	receive_all(fx, mana_rx_path_select()->burst, 0, pkts);
@@ -158,7 +156,6 @@ TEST(odd_offset)
 		assert_eq(pkts[i]->packet_type, frames[i].want);
 	}
 	rte_pktmbuf_free_bulk(pkts, RTE_DIM(frames));
-	fx_rx_delete(fx);
 }
 
 int

@@ -180,20 +180,15 @@ FX_RX_TEST(refills_by_threshold, .nb_desc = 128, .nb_cqe = 256)
 	assert_eq(rung, 1024 / thresh);
 }
 
-TEST(threshold_fits_the_ring)
+static const struct { uint32_t asked, nb_desc, want; } thresholds[] = {
+	{ 0, 64, 16 }, { 0, 16, 4 }, { 1, 64, 1 }, { 5, 64, 5 },
+	{ 1000, 64, 32 }, { 0, 1, 1 },
+};
+
+FX_RX_TEST_EACH(threshold_fits_the_ring, i, 0, RTE_DIM(thresholds),
+		.free_thresh = thresholds[i].asked, .nb_desc = thresholds[i].nb_desc)
 {
-	static const struct { uint32_t asked, nb_desc, want; } t[] = {
-		{ 0, 64, 16 }, { 0, 16, 4 }, { 1, 64, 1 }, { 5, 64, 5 },
-		{ 1000, 64, 32 }, { 0, 1, 1 },
-	};
-
-	for (uint32_t i = 0; i < RTE_DIM(t); i++) {
-		struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){
-			.free_thresh = t[i].asked, .nb_desc = t[i].nb_desc });
-
-		assert_eq(fx->hwq->refill_thresh, t[i].want);
-		fx_rx_delete(fx);
-	}
+	assert_eq(fx->hwq->refill_thresh, thresholds[i].want);
 }
 
 /* Registration fails for a while: nothing is posted or lost. */
@@ -394,30 +389,26 @@ receive_of_any_pool(void *arg)
 	return NULL;
 }
 
+static const uint32_t caches[] = { 0, 1, 31, 64, 500 };
+static const char *const ops[] = { NULL, "ring_sp_sc", "stack" };
+
 /* With and without a cache, other mempool ops, and a non-EAL thread. */
-TEST(pools_of_every_kind)
+FX_RX_TEST_EACH(pools_of_every_kind, i, 0, RTE_DIM(caches) * RTE_DIM(ops) * 2,
+		.nb_pool = i % 4 == 3 ? 2047 : 800,
+		.nb_cache = caches[i / 2 % RTE_DIM(caches)],
+		.ops = ops[i / 2 / RTE_DIM(caches)],
+		.start = i % 3 == 1 ? 0xffffff00 : 0)
 {
-	static const uint32_t caches[] = { 0, 1, 31, 64, 500 };
-	static const char *const ops[] = { NULL, "ring_sp_sc", "stack" };
+	pthread_t thread;
 
-	for (uint32_t i = 0; i < RTE_DIM(caches) * RTE_DIM(ops) * 2; i++) {
-		struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){
-			.nb_pool = i % 4 == 3 ? 2047 : 800,
-			.nb_cache = caches[i / 2 % RTE_DIM(caches)],
-			.ops = ops[i / 2 / RTE_DIM(caches)],
-			.start = i % 3 == 1 ? 0xffffff00 : 0 });
-		pthread_t thread;
-
-		if (i % 2 == 0) {
-			receive_of_any_pool(fx);
-		} else {
-			assert_eq(pthread_create(&thread, NULL,
-						 receive_of_any_pool, fx), 0);
-			assert_eq(pthread_join(thread, NULL), 0);
-		}
-		assert_eq(fx->hwq->in_one_region, true);
-		fx_rx_delete(fx);
+	if (i % 2 == 0) {
+		receive_of_any_pool(fx);
+	} else {
+		assert_eq(pthread_create(&thread, NULL,
+					 receive_of_any_pool, fx), 0);
+		assert_eq(pthread_join(thread, NULL), 0);
 	}
+	assert_eq(fx->hwq->in_one_region, true);
 }
 
 /*
@@ -593,21 +584,15 @@ TEST(counts_an_empty_ring)
 }
 
 /* Bursts of all sizes: most refills happen inside a CQE. */
-TEST(counts_an_empty_ring_within_a_cqe)
+FX_RX_TEST_EACH(counts_an_empty_ring_within_a_cqe, size, 1, 65, .nb_desc = 64, .nb_pool = 1024)
 {
-	for (uint32_t size = 1; size <= 64; size++) {
-		struct fx_rx *fx = fx_rx_new(&(struct fx_rx_opts){
-			.nb_desc = 64, .nb_pool = 1024 });
-
-		for (uint32_t turn = 1; turn <= 20; turn++) {
-			let_wait_by(fx, 16, 4, size);
-			if (fx->hwq->stats.ring_empty != turn)
-				fail_msg("bursts of %u: %lu, expected %u", size,
-					 fx->hwq->stats.ring_empty, turn);
-			while (fx_rx_available(fx) != 64)
-				let_wait_by(fx, 1, 1, size);
-		}
-		fx_rx_delete(fx);
+	for (uint32_t turn = 1; turn <= 20; turn++) {
+		let_wait_by(fx, 16, 4, size);
+		if (fx->hwq->stats.ring_empty != turn)
+			fail_msg("bursts of %u: %lu, expected %u", size,
+				 fx->hwq->stats.ring_empty, turn);
+		while (fx_rx_available(fx) != 64)
+			let_wait_by(fx, 1, 1, size);
 	}
 }
 

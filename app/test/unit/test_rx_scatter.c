@@ -9,21 +9,13 @@
 
 #include "fixture.h"
 
+/* The packet type that a hash of TCP over IPv4 tells. */
+#define TCP_OF_HASH (RTE_PTYPE_L2_ETHER | RTE_PTYPE_L3_IPV4_EXT_UNKNOWN | RTE_PTYPE_L4_TCP)
+
 static uint16_t
 burst(struct mana_rxq *rxq, struct rte_mbuf **pkts, uint16_t nb)
 {
 	return mana_rx_path_select()->burst(rxq, pkts, nb);
-}
-
-/* nb small buffers, each of another size. */
-static struct fx_rx_opts
-several(uint32_t nb)
-{
-	struct fx_rx_opts opts = { .nb_segs = nb };
-
-	for (uint32_t i = 0; i < nb; i++)
-		opts.seg_bytes[i] = 64 + i * 37 % 150;
-	return opts;
 }
 
 /*
@@ -69,117 +61,75 @@ pass_borders(struct fx_rx *fx)
 	}
 }
 
-TEST(every_number_of_buffers_at_every_border)
+FX_RX_TEST_EACH(every_number_of_buffers_at_every_border, nb, 1, FX_MAX_SEGS + 1,
+		.nb_segs = nb, .nb_pool = 64 * nb)
 {
-	for (uint32_t nb = 1; nb <= FX_MAX_SEGS; nb++) {
-		struct fx_rx_opts opts = several(nb);
-		struct fx_rx *fx;
-
-		opts.nb_pool = 64 * nb;
-		fx = fx_rx_new(&opts);
-		assert_eq(fx_rx_available(fx), 64);
-		for (uint32_t lap = 0; lap < 10; lap++)
-			pass_borders(fx);
-		assert_eq(mana_hwq_stats_errors(&fx->hwq->stats), 0);
-		fx_rx_delete(fx);
-	}
+	assert_eq(fx_rx_available(fx), 64);
+	for (uint32_t lap = 0; lap < 10; lap++)
+		pass_borders(fx);
+	assert_eq(mana_hwq_stats_errors(&fx->hwq->stats), 0);
 }
 
 /* Offsets, a pool per segment, half of them with external buffers. */
-TEST(pools_and_offsets)
+FX_RX_TEST_EACH(pools_and_offsets, nb, 2, 7, .nb_segs = nb, .seg_pools = true, .nb_pool = 70,
+		.seg_offset = { 0, 97, 194, 291, 88, 185 })
 {
-	for (uint32_t nb = 2; nb <= 6; nb++) {
-		struct fx_rx_opts opts = several(nb);
-		struct fx_rx *fx;
-
-		opts.seg_pools = true;
-		opts.nb_pool = 70;
-		for (uint32_t i = 0; i < nb; i++)
-			opts.seg_offset[i] = i * 97 % 300;
-		fx = fx_rx_new(&opts);
-		for (uint32_t lap = 0; lap < 20; lap++)
-			pass_borders(fx);
-		fx_rx_delete(fx);
-	}
+	for (uint32_t lap = 0; lap < 20; lap++)
+		pass_borders(fx);
 }
 
 /* BU indices and WQE indices wrap at different points. */
-TEST(across_the_index_wraps)
+static const uint32_t wraps[] = { 0x7fffff80, 0xffffff00, 0xfffffffd, 0xffffffff };
+
+FX_RX_TEST_EACH(across_the_index_wraps, i, 0, 5 * RTE_DIM(wraps), .start = wraps[i / 5],
+		.nb_segs = 2 + i % 5 * 3, .nb_pool = 64 * (2 + i % 5 * 3))
 {
-	const uint32_t starts[] = { 0x7fffff80, 0xffffff00, 0xfffffffd, 0xffffffff };
-
-	for (size_t i = 0; i < RTE_DIM(starts); i++)
-		for (uint32_t nb = 2; nb <= FX_MAX_SEGS; nb += 3) {
-			struct fx_rx_opts opts = several(nb);
-			struct fx_rx *fx;
-
-			opts.start = starts[i];
-			opts.nb_pool = 64 * nb;
-			fx = fx_rx_new(&opts);
-			for (uint32_t lap = 0; lap < 10; lap++)
-				pass_borders(fx);
-			fx_rx_delete(fx);
-		}
+	for (uint32_t lap = 0; lap < 10; lap++)
+		pass_borders(fx);
 }
 
 /* A partially filled ring, bursts and coalesced CQEs of any size. */
-TEST(bursts_and_coalesced)
+FX_RX_TEST_EACH(bursts_and_coalesced, i, 0, 14, .nb_segs = 2 + (1 + 3 * i) % 5,
+		.nb_desc = 50, .free_thresh = 1 + (1 + 3 * i) % 20)
 {
+	uint32_t sent = 0, got = 0, bytes = 0;
+	const uint32_t size = 1 + 3 * i;
 	struct rte_mbuf *pkts[64];
 	uint32_t len[2048];
 
-	for (uint32_t size = 1; size <= 40; size += 3) {
-		struct fx_rx_opts opts = several(2 + size % 5);
-		uint32_t sent = 0, got = 0, bytes = 0;
-		struct fx_rx *fx;
+	while (got < 500) {
+		while (fx_rx_available(fx) >= 4 && sent < 1000) {
+			uint32_t nb = sent % 5;
 
-		opts.nb_desc = 50;
-		opts.free_thresh = 1 + size % 20;
-		fx = fx_rx_new(&opts);
-		while (got < 500) {
-			while (fx_rx_available(fx) >= 4 && sent < 1000) {
-				uint32_t nb = sent % 5;
-
-				for (uint32_t i = 0; i < RTE_MAX(nb, 1u); i++)
-					len[sent + i] = 1 + (sent + i) * 41 %
-							fx->room_bytes;
-				if (nb == 0)
-					fx_rx_okay(fx, len[sent], 2u << 16);
-				else
-					fx_rx_coalesced(fx, &len[sent], nb, 2u << 16);
-				sent += RTE_MAX(nb, 1u);
-			}
-			assert_eq(mana_hwq_nb_waiting(fx->hwq, UINT32_MAX), sent - got);
-			uint32_t nb = burst(fx->rxq, pkts, size);
-
-			assert_eq(nb, RTE_MIN(size, sent - got));
-			for (uint32_t i = 0; i < nb; i++) {
-				bytes += len[got];
-				fx_rx_check(fx, pkts[i], len[got++],
-					    RTE_MBUF_F_RX_RSS_HASH,
-					    RTE_PTYPE_L2_ETHER |
-					    RTE_PTYPE_L3_IPV4_EXT_UNKNOWN |
-					    RTE_PTYPE_L4_TCP);
-			}
-			check_held(fx);
+			for (uint32_t k = 0; k < RTE_MAX(nb, 1u); k++)
+				len[sent + k] = 1 + (sent + k) * 41 % fx->room_bytes;
+			if (nb == 0)
+				fx_rx_okay(fx, len[sent], 2u << 16);
+			else
+				fx_rx_coalesced(fx, &len[sent], nb, 2u << 16);
+			sent += RTE_MAX(nb, 1u);
 		}
-		assert_eq(fx->hwq->packets, got);
-		assert_eq(fx->hwq->bytes, bytes);
-		assert_eq(mana_hwq_stats_errors(&fx->hwq->stats), 0);
-		fx_rx_delete(fx);
+		assert_eq(mana_hwq_nb_waiting(fx->hwq, UINT32_MAX), sent - got);
+		uint32_t nb = burst(fx->rxq, pkts, size);
+
+		assert_eq(nb, RTE_MIN(size, sent - got));
+		for (uint32_t k = 0; k < nb; k++) {
+			bytes += len[got];
+			fx_rx_check(fx, pkts[k], len[got++],
+				    RTE_MBUF_F_RX_RSS_HASH, TCP_OF_HASH);
+		}
+		check_held(fx);
 	}
+	assert_eq(fx->hwq->packets, got);
+	assert_eq(fx->hwq->bytes, bytes);
+	assert_eq(mana_hwq_stats_errors(&fx->hwq->stats), 0);
 }
 
 /* Unused segments of a short frame are reposted: one mbuf per frame. */
-TEST(unused_buffers_are_kept)
+FX_RX_TEST(unused_buffers_are_kept, .nb_segs = 8, .nb_pool = 64 * 8 + 200, .free_thresh = 1)
 {
-	struct fx_rx_opts opts = several(8);
 	struct rte_mbuf *m, *held[200];
-	struct fx_rx *fx;
 
-	opts.nb_pool = 64 * 8 + 200;
-	opts.free_thresh = 1;
-	fx = fx_rx_new(&opts);
 	for (uint32_t i = 0; i < RTE_DIM(held); i++) {
 		fx_rx_okay(fx, 60, 0);
 		assert_eq(burst(fx->rxq, &m, 1), 1);
@@ -190,60 +140,46 @@ TEST(unused_buffers_are_kept)
 	assert_eq(rte_mempool_avail_count(fx->mp), 0);
 	for (uint32_t i = 0; i < RTE_DIM(held); i++)
 		fx_rx_check(fx, held[i], 60, 0, 0);
-	fx_rx_delete(fx);
 }
 
 /* A pool runs empty within a WQE; polls alone complete the refill. */
-TEST(empty_pool)
+FX_RX_TEST_EACH(empty_pool, dry, 0, 3, .nb_segs = 3, .seg_pools = true, .free_thresh = 1)
 {
-	for (uint32_t dry = 0; dry < 3; dry++) {
-		struct fx_rx_opts opts = several(3);
-		struct rte_mbuf *m, *taken[512];
-		uint32_t nb_taken = 0, posted;
-		struct fx_rx *fx;
+	struct rte_mbuf *m, *taken[512];
+	uint32_t nb_taken = 0, posted;
 
-		opts.seg_pools = true;
-		opts.free_thresh = 1;
-		fx = fx_rx_new(&opts);
-		while ((m = rte_pktmbuf_alloc(fx->seg_mp[dry])) != NULL)
-			taken[nb_taken++] = m;
-		for (uint32_t i = 0; i < 64; i++) {
-			struct rte_mbuf *pkt;
+	while ((m = rte_pktmbuf_alloc(fx->seg_mp[dry])) != NULL)
+		taken[nb_taken++] = m;
+	for (uint32_t i = 0; i < 64; i++) {
+		struct rte_mbuf *pkt;
 
-			fx_rx_okay(fx, fx->room_bytes - 1, 0);
-			assert_eq(burst(fx->rxq, &pkt, 1), 1);
-			taken[nb_taken++] = pkt; /* needs all three pools */
-		}
-		assert_eq(mana_hwq_nb_posted(fx->hwq), 0);
-		assert_true(fx->hwq->stats.nombuf > 0);
-		assert_true(fx->hwq->stats.ring_empty > 0);
-		/* each returned mbuf is posted at once */
-		for (posted = 0; posted < 64; posted++) {
-			rte_pktmbuf_free(taken[posted]);
-			assert_eq(burst(fx->rxq, &m, 1), 0);
-			assert_eq(mana_hwq_nb_posted(fx->hwq), posted + 1);
-		}
-		assert_eq(fx_rx_available(fx), 64);
-		while (posted < nb_taken)
-			rte_pktmbuf_free(taken[posted++]);
-		for (uint32_t i = 0; i < 64; i++)
-			fx_rx_skip(fx);
-		pass_borders(fx);
-		fx_rx_delete(fx);
+		fx_rx_okay(fx, fx->room_bytes - 1, 0);
+		assert_eq(burst(fx->rxq, &pkt, 1), 1);
+		taken[nb_taken++] = pkt; /* needs all three pools */
 	}
+	assert_eq(mana_hwq_nb_posted(fx->hwq), 0);
+	assert_true(fx->hwq->stats.nombuf > 0);
+	assert_true(fx->hwq->stats.ring_empty > 0);
+	/* each returned mbuf is posted at once */
+	for (posted = 0; posted < 64; posted++) {
+		rte_pktmbuf_free(taken[posted]);
+		assert_eq(burst(fx->rxq, &m, 1), 0);
+		assert_eq(mana_hwq_nb_posted(fx->hwq), posted + 1);
+	}
+	assert_eq(fx_rx_available(fx), 64);
+	while (posted < nb_taken)
+		rte_pktmbuf_free(taken[posted++]);
+	for (uint32_t i = 0; i < 64; i++)
+		fx_rx_skip(fx);
+	pass_borders(fx);
 }
 
 /* An arming thread stops polling, so arming refills the ring. */
-TEST(arming_fills_an_empty_ring)
+FX_RX_TEST(arming_fills_an_empty_ring, .nb_segs = 3, .nb_desc = 2, .nb_pool = 2 * 3)
 {
-	struct fx_rx_opts opts = several(3);
 	struct rte_mbuf *pkts[2];
-	struct fx_rx *fx;
 	bool wakes = false;
 
-	opts.nb_desc = 2;
-	opts.nb_pool = 2 * 3;
-	fx = fx_rx_new(&opts);
 	fx_rx_okay(fx, fx->room_bytes, 0);
 	fx_rx_okay(fx, fx->room_bytes, 0);
 	assert_eq(burst(fx->rxq, pkts, 2), 2);
@@ -260,16 +196,10 @@ TEST(arming_fills_an_empty_ring)
 	assert_eq(burst(fx->rxq, pkts, 2), 1);
 	fx_rx_check(fx, pkts[0], fx->room_bytes, 0, 0);
 	pass_borders(fx);
-	fx_rx_delete(fx);
 }
 
-TEST(unregistered_memory)
+FX_RX_TEST(unregistered_memory, .nb_segs = 4, .no_open = true)
 {
-	struct fx_rx_opts opts = several(4);
-	struct fx_rx *fx;
-
-	opts.no_open = true;
-	fx = fx_rx_new(&opts);
 	fx_mr_deny = true;
 	assert_int_equal(mana_hwq_fill(fx->hwq), -EFAULT);
 	assert_eq(mana_hwq_nb_posted(fx->hwq), 0);
@@ -279,44 +209,32 @@ TEST(unregistered_memory)
 	assert_int_equal(mana_hwq_fill(fx->hwq), 0);
 	mana_hwq_open(fx->hwq, FX_RQ_ID, FX_RX_CQ_ID);
 	pass_borders(fx);
-	fx_rx_delete(fx);
 }
 
 /* A key that comes later is no failure. The mbufs that were taken stay in their slot. */
-TEST(key_that_comes_later)
+FX_RX_TEST_EACH(key_that_comes_later, nb_segs, 1, 5, .nb_segs = nb_segs, .no_open = true)
 {
-	for (uint32_t nb_segs = 1; nb_segs <= 4; nb_segs++) {
-		struct fx_rx_opts opts = several(nb_segs);
-		struct fx_rx *fx;
-
-		opts.no_open = true;
-		fx = fx_rx_new(&opts);
-		fx_mr_later = true;
-		assert_int_equal(mana_hwq_fill(fx->hwq), -EAGAIN);
-		assert_eq(mana_hwq_nb_posted(fx->hwq), 0);
-		/* A slot of one mbuf is full, and is not posted either. */
-		mana_hwq_repost(fx->hwq, fx->rxq, UINT32_MAX);
-		assert_eq(mana_hwq_nb_posted(fx->hwq), 0);
-		assert_eq(fx_pool_missing(fx->mp, fx->nb_mbufs), 1);
-		assert_eq(fx->hwq->stats.mr_failed, 0);
-		fx_mr_later = false;
-		assert_int_equal(mana_hwq_fill(fx->hwq), 0);
-		assert_eq(fx_pool_missing(fx->mp, fx->nb_mbufs), 64 * nb_segs);
-		mana_hwq_open(fx->hwq, FX_RQ_ID, FX_RX_CQ_ID);
-		pass_borders(fx);
-		fx_rx_delete(fx);
-	}
+	fx_mr_later = true;
+	assert_int_equal(mana_hwq_fill(fx->hwq), -EAGAIN);
+	assert_eq(mana_hwq_nb_posted(fx->hwq), 0);
+	/* A slot of one mbuf is full, and is not posted either. */
+	mana_hwq_repost(fx->hwq, fx->rxq, UINT32_MAX);
+	assert_eq(mana_hwq_nb_posted(fx->hwq), 0);
+	assert_eq(fx_pool_missing(fx->mp, fx->nb_mbufs), 1);
+	assert_eq(fx->hwq->stats.mr_failed, 0);
+	fx_mr_later = false;
+	assert_int_equal(mana_hwq_fill(fx->hwq), 0);
+	assert_eq(fx_pool_missing(fx->mp, fx->nb_mbufs), 64 * nb_segs);
+	mana_hwq_open(fx->hwq, FX_RQ_ID, FX_RX_CQ_ID);
+	pass_borders(fx);
 }
 
 /* Invalid lengths between good ones: each uses a WQE. */
-TEST(hostile_lengths)
+FX_RX_TEST(hostile_lengths, .nb_segs = 5)
 {
 	const uint32_t bad[] = { 1, 2, 0x7fff, 0xffff }; /* 1, 2: beyond the room */
-	struct fx_rx_opts opts = several(5);
 	struct rte_mbuf *pkts[8];
-	struct fx_rx *fx;
 
-	fx = fx_rx_new(&opts);
 	for (uint32_t round = 0; round < 200; round++) {
 		uint32_t len = bad[round % RTE_DIM(bad)];
 
@@ -337,18 +255,13 @@ TEST(hostile_lengths)
 	}
 	assert_eq(fx->hwq->stats.oversize, 200);
 	assert_eq(fx->hwq->stats.truncated, 200);
-	fx_rx_delete(fx);
 }
 
-/* The same in coalesced CQEs, and more packets than posted. */
-TEST(hostile_coalesced)
+/* The same in coalesced CQEs. */
+FX_RX_TEST(hostile_coalesced, .nb_segs = 3)
 {
-	struct fx_rx_opts opts = several(3);
 	struct rte_mbuf *pkts[8];
-	struct fx_rx *fx;
-	uint32_t nb;
 
-	fx = fx_rx_new(&opts);
 	for (uint32_t at = 0; at < 4; at++) {
 		uint32_t len[4] = { 60, 61, 62, 63 };
 
@@ -363,92 +276,77 @@ TEST(hostile_coalesced)
 		}
 	}
 	assert_eq(fx->hwq->stats.oversize, 4);
-	fx_rx_delete(fx);
+}
 
-	opts.nb_pool = 3 * 2;
-	opts.nb_desc = 2;
-	fx = fx_rx_new(&opts);
+/* More packets than posted. */
+FX_RX_TEST(spurious_cqes, .nb_segs = 3, .nb_pool = 3 * 2, .nb_desc = 2)
+{
+	struct rte_mbuf *pkts[8];
+
 	fx_rx_okay(fx, fx->room_bytes, 0);
 	fx_rx_okay(fx, fx->room_bytes, 0);
 	for (uint32_t i = 0; i < 4; i++)
 		fx_rx_cqe(fx, HW_CQE_RX_OKAY, 60);
 	fx_rx_cqe(fx, HW_CQE_RX_TRUNCATED, 60);
-	nb = burst(fx->rxq, pkts, 8);
-	assert_eq(nb, 2);
+	assert_eq(burst(fx->rxq, pkts, 8), 2);
 	assert_eq(fx->hwq->stats.cqe_spurious, 5);
-	rte_pktmbuf_free_bulk(pkts, nb);
-	fx_rx_delete(fx);
+	rte_pktmbuf_free_bulk(pkts, 2);
 }
 
 /* Without VLAN strip: the tag is reinserted behind the MAC addresses. */
-TEST(vlan_reinserted)
+FX_RX_TEST_EACH(vlan_reinserted, first, 1, 21, .nb_segs = 4, .vlan_keep = true,
+		.seg_bytes = { first, 1 + first % 7, 2, 100 })
 {
-	for (uint32_t first = 1; first <= 20; first++) {
-		struct fx_rx_opts opts = { .nb_segs = 4, .vlan_keep = true,
-			.seg_bytes = { first, 1 + first % 7, 2, 100 } };
-		struct fx_rx *fx = fx_rx_new(&opts);
-		uint8_t got[256], want[256];
+	uint8_t got[256], want[256];
 
-		for (uint32_t len = 14; len <= fx->room_bytes; len++) {
-			uint32_t seq = fx->rx_seq, at = 0;
-			struct rte_mbuf *m;
+	for (uint32_t len = 14; len <= fx->room_bytes; len++) {
+		uint32_t seq = fx->rx_seq, at = 0;
+		struct rte_mbuf *m;
 
-			for (uint32_t i = 0; i < len; i++)
-				want[i < 12 ? i : i + 4] = i < 4 ?
-					seq >> (8 * i) : (seq + i) * 7;
-			memcpy(want + 12, (const uint8_t[]){ 0x81, 0, 0xa, 0xbc }, 4);
-			fx_rx_okay(fx, len, 1u << 12 | 0xabc);
-			assert_eq(burst(fx->rxq, &m, 1), 1);
-			assert_eq(m->pkt_len, len + 4);
-			assert_eq(m->data_off, RTE_PKTMBUF_HEADROOM - 4);
-			for (struct rte_mbuf *seg = m; seg != NULL; seg = seg->next) {
-				memcpy(got + at, rte_pktmbuf_mtod(seg, void *),
-				       seg->data_len);
-				at += seg->data_len;
-			}
-			assert_eq(at, len + 4);
-			assert_memory_equal(got, want, at);
-			fx_rx_check(fx, m, len + 4, RTE_MBUF_F_RX_VLAN, 0);
+		for (uint32_t i = 0; i < len; i++)
+			want[i < 12 ? i : i + 4] = i < 4 ?
+				seq >> (8 * i) : (seq + i) * 7;
+		memcpy(want + 12, (const uint8_t[]){ 0x81, 0, 0xa, 0xbc }, 4);
+		fx_rx_okay(fx, len, 1u << 12 | 0xabc);
+		assert_eq(burst(fx->rxq, &m, 1), 1);
+		assert_eq(m->pkt_len, len + 4);
+		assert_eq(m->data_off, RTE_PKTMBUF_HEADROOM - 4);
+		for (struct rte_mbuf *seg = m; seg != NULL; seg = seg->next) {
+			memcpy(got + at, rte_pktmbuf_mtod(seg, void *),
+			       seg->data_len);
+			at += seg->data_len;
 		}
-		/* shorter than its addresses: only bounds matter */
-		for (uint32_t len = 1; len < 14; len++) {
-			struct rte_mbuf *m;
+		assert_eq(at, len + 4);
+		assert_memory_equal(got, want, at);
+		fx_rx_check(fx, m, len + 4, RTE_MBUF_F_RX_VLAN, 0);
+	}
+	/* shorter than its addresses: only bounds matter */
+	for (uint32_t len = 1; len < 14; len++) {
+		struct rte_mbuf *m;
 
-			fx_rx_okay(fx, len, 1u << 12 | 1);
-			assert_eq(burst(fx->rxq, &m, 1), 1);
-			fx_rx_check(fx, m, len + 4, RTE_MBUF_F_RX_VLAN, 0);
-		}
-		fx_rx_delete(fx);
+		fx_rx_okay(fx, len, 1u << 12 | 1);
+		assert_eq(burst(fx->rxq, &m, 1), 1);
+		fx_rx_check(fx, m, len + 4, RTE_MBUF_F_RX_VLAN, 0);
 	}
 }
 
-TEST(vlan_stripped)
+FX_RX_TEST(vlan_stripped, .nb_segs = 3)
 {
-	struct fx_rx_opts opts = several(3);
-	struct fx_rx *fx;
 	struct rte_mbuf *m;
 
-	fx = fx_rx_new(&opts);
 	fx_rx_okay(fx, fx->room_bytes, 1u << 12 | 7);
 	assert_eq(burst(fx->rxq, &m, 1), 1);
 	assert_eq(m->vlan_tci, 7);
 	fx_rx_check(fx, m, fx->room_bytes,
 		    RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED, 0);
-	fx_rx_delete(fx);
 }
 
-TEST(invalid_sizes_are_rejected)
+FX_RX_TEST(invalid_sizes_are_rejected, .nb_segs = 3, .no_open = true)
 {
-	struct fx_rx_opts opts = several(3);
 	struct mana_queue_rings rings;
-	struct mana_rx_seg *segs;
-	struct mana_hwq *hwq;
-	struct fx_rx *fx;
+	struct mana_hwq *hwq = fx->hwq;
+	struct mana_rx_seg *segs = hwq->scatter.segs;
 
-	opts.no_open = true;
-	fx = fx_rx_new(&opts);
-	hwq = fx->hwq;
-	segs = hwq->scatter.segs;
 #define EXPECT(code, change) do { \
 	rings = fx->rings;  \
 	*hwq = fx->fresh;  \
@@ -467,19 +365,14 @@ TEST(invalid_sizes_are_rejected)
 	EXPECT(0, hwq->vlan_strip = false; segs[0].offset = 4);
 	EXPECT(0, segs[1].bytes = 2048 + RTE_PKTMBUF_HEADROOM);
 #undef EXPECT
-	fx_rx_delete(fx);
 }
 
 /* The WQ cannot be destroyed: posted mbufs leak, the others are freed. */
-TEST(wq_that_cannot_be_destroyed)
+FX_RX_TEST(wq_that_cannot_be_destroyed, .nb_segs = 4, .free_thresh = 30)
 {
-	struct fx_rx_opts opts = several(4);
 	struct rte_mbuf *pkts[10];
-	struct fx_rx *fx;
 	uint32_t posted;
 
-	opts.free_thresh = 30;
-	fx = fx_rx_new(&opts);
 	for (uint32_t i = 0; i < 10; i++)
 		fx_rx_okay(fx, 60, 0);
 	assert_eq(burst(fx->rxq, pkts, 10), 10);
@@ -502,52 +395,36 @@ TEST(wq_that_cannot_be_destroyed)
 		}
 		fx->ci += fx->wqe_bu;
 	}
-	fx_rx_delete(fx);
 }
 
 /* Queues of one or more segments deliver the configured offloads only. */
-TEST(queues_deliver_configured_offloads)
+FX_RX_TEST_EACH(queues_deliver_configured_offloads, i, 0, 4,
+		.nb_segs = i < 2 ? 0 : 2, .no_csum = i % 2 == 0)
 {
 	const uint32_t cqe = 1u << 25 | 1u << 27 | 2u << 16;
+	uint64_t want = RTE_MBUF_F_RX_RSS_HASH;
 	struct rte_mbuf *m;
 
-	for (uint32_t nb = 0; nb <= 2; nb += 2)
-		for (uint32_t csum = 0; csum < 2; csum++) {
-			struct fx_rx_opts opts = several(nb);
-			uint64_t want = RTE_MBUF_F_RX_RSS_HASH;
-			struct fx_rx *fx;
-
-			opts.no_csum = csum == 0;
-			fx = fx_rx_new(&opts);
-			fx_rx_okay(fx, fx->room_bytes, cqe);
-			assert_eq(burst(fx->rxq, &m, 1), 1);
-			if (csum)
-				want |= RTE_MBUF_F_RX_IP_CKSUM_GOOD |
-					RTE_MBUF_F_RX_L4_CKSUM_GOOD;
-			fx_rx_check(fx, m, fx->room_bytes, want,
-				    RTE_PTYPE_L2_ETHER |
-				    RTE_PTYPE_L3_IPV4_EXT_UNKNOWN |
-				    RTE_PTYPE_L4_TCP);
-			fx_rx_delete(fx);
-		}
+	fx_rx_okay(fx, fx->room_bytes, cqe);
+	assert_eq(burst(fx->rxq, &m, 1), 1);
+	if (i % 2 != 0)
+		want |= RTE_MBUF_F_RX_IP_CKSUM_GOOD |
+			RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+	fx_rx_check(fx, m, fx->room_bytes, want, TCP_OF_HASH);
 }
 
 /* Headers in many segments are parsed. */
-TEST(types_of_frames_in_pieces)
+FX_RX_TEST(types_of_frames_in_pieces, .parse = true,
+		.nb_segs = 9, .seg_bytes = { 1, 2, 3, 4, 5, 6, 7, 8, 100 })
 {
 	/* Ethernet, a tag, IPv4, UDP */
 	const uint8_t frame[38] = { [12] = 0x81, [15] = 5, [16] = 8, [18] = 0x45,
 				    [27] = 17 };
-	struct fx_rx_opts opts = { .nb_segs = 9, .parse = true };
-	struct fx_rx *fx;
 	struct rte_mbuf *m;
 
-	for (uint32_t i = 0; i < opts.nb_segs; i++)
-		opts.seg_bytes[i] = i < 8 ? 1 + i : 100;
-	fx = fx_rx_new(&opts);
 	fx_rx_okay(fx, 60, 0);
 	for (uint32_t i = 0, at = 0; at < sizeof(frame); i++) {
-		uint32_t part = RTE_MIN(sizeof(frame) - at, opts.seg_bytes[i]);
+		uint32_t part = RTE_MIN(sizeof(frame) - at, fx->segs[i].bytes);
 
 		memcpy(rte_pktmbuf_mtod_offset(fx->mbufs[i], uint8_t *, 0) -
 			       fx->mbufs[i]->data_off + fx->segs[i].offset,
@@ -563,18 +440,15 @@ TEST(types_of_frames_in_pieces)
 	fx_rx_okay(fx, 1, 0);
 	assert_eq(burst(fx->rxq, &m, 1), 1);
 	fx_rx_check(fx, m, 1, 0, 0);
-	fx_rx_delete(fx);
 }
 
 /*
  * The control path may be replacing the rings: a burst of a paused rxq must
  * not access its hardware queue. Here such an access faults.
  */
-TEST(paused_queue_is_not_accessed)
+FX_RX_TEST(paused_queue_is_not_accessed, .nb_segs = 3)
 {
 	const size_t page_bytes = sysconf(_SC_PAGESIZE);
-	struct fx_rx_opts opts = several(3);
-	struct fx_rx *fx = fx_rx_new(&opts);
 	struct mana_rxq rxq;
 	struct rte_mbuf *m = NULL;
 	struct mana_hwq *hwq;
@@ -600,7 +474,6 @@ TEST(paused_queue_is_not_accessed)
 	fx_rx_check(fx, m, 100, 0, 0);
 	memcpy(fx->hwq, hwq, sizeof(*hwq));
 	munmap(hwq, page_bytes);
-	fx_rx_delete(fx);
 }
 
 /* The device fills the first buffer only, and reports success. */
@@ -623,13 +496,8 @@ pass_unscattered(struct fx_rx *fx, uint32_t len_bytes)
  * The first packets show whether the device scatters; the check restarts with
  * each lap until then. After eight scattered packets it ends.
  */
-TEST(scattering_is_proven)
+FX_RX_TEST(scattering_is_proven, .nb_segs = 3, .nb_pool = 3 * 64)
 {
-	struct fx_rx_opts opts = several(3);
-	struct fx_rx *fx;
-
-	opts.nb_pool = 3 * 64;
-	fx = fx_rx_new(&opts);
 	for (uint32_t i = 0; i < 150; i++) {
 		uint32_t len = fx->segs[0].bytes + 16 + i % 100;
 
@@ -647,7 +515,6 @@ TEST(scattering_is_proven)
 	assert_eq(mana_hwq_stats_errors(&fx->hwq->stats), 150 + 1 + 8);
 	assert_eq(pass_unscattered(fx, fx->room_bytes), 1);
 	assert_eq(mana_hwq_stats_errors(&fx->hwq->stats), 150 + 1 + 8);
-	fx_rx_delete(fx);
 }
 
 int
