@@ -282,17 +282,23 @@ void fx_tx_delete(struct fx_tx *fx);
 /* Tests with a queue with these members of struct fx_tx_opts, or another one. */
 #define FX_TX_TEST(name, ...) \
 FX_TX_TEST_OF(name, fx_tx_new(&(struct fx_tx_opts){ __VA_ARGS__ }))
-#define FX_TX_TEST_OF(name, queue) \
-static void name##_test(struct fx_tx *fx); \
+#define FX_TX_TEST_OF(name, queue) FX_TX_TEST_EACH_OF(name, nr, 0, 1, queue)
+/* With one queue after the other: for each value of the variable from first to end - 1. */
+#define FX_TX_TEST_EACH(name, variable, first, end, ...) \
+FX_TX_TEST_EACH_OF(name, variable, first, end, fx_tx_new(&(struct fx_tx_opts){ __VA_ARGS__ }))
+#define FX_TX_TEST_EACH_OF(name, variable, first, end, queue) \
+static void name##_test(struct fx_tx *fx, uint32_t variable); \
 static void \
 name(void **state) \
 { \
-	struct fx_tx *fx = queue; \
-	name##_test(fx); \
-	fx_tx_delete(fx); \
+	for (uint32_t variable = first; variable < (end); variable++) { \
+		struct fx_tx *fx = queue; \
+		name##_test(fx, variable); \
+		fx_tx_delete(fx); \
+	} \
 } \
 TEST_ADD(name, name, NULL, NULL) \
-static void name##_test(struct fx_tx *fx)
+static void name##_test(struct fx_tx *fx, uint32_t variable)
 /* Initialise a closed or fresh queue with fx->conf, and a device that has forgotten it. */
 void fx_tx_restart(struct fx_tx *fx);
 /* Sets all indices of an empty queue, as after a long run. */
@@ -318,6 +324,8 @@ uint32_t fx_tx_complete_all(struct fx_tx *fx);
  * Without an outstanding WQE the device writes a spurious CQE.
  */
 void fx_tx_cqe(struct fx_tx *fx, uint32_t type);
+/* Completes the nb oldest WQEs. */
+void fx_tx_complete(struct fx_tx *fx, uint32_t nb);
 /* Writes an additional CQE with this WQE offset. */
 void fx_tx_cqe_at(struct fx_tx *fx, uint32_t type, uint32_t position);
 /* Completes the oldest WQE without CQE. Returns whether it asked for one. */

@@ -248,6 +248,13 @@ fx_tx_cqe(struct fx_tx *fx, uint32_t type)
 }
 
 void
+fx_tx_complete(struct fx_tx *fx, uint32_t nb)
+{
+	while (nb-- > 0)
+		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+}
+
+void
 fx_tx_pass_offset_check(struct fx_tx *fx)
 {
 	struct rte_mbuf *m;

@@ -75,8 +75,7 @@ FX_TX_TEST(disabled_queue_accepts_no_packet)
 	uint64_t db;
 
 	assert_eq(fx_tx_post(fx, 20, 1), 20);
-	for (uint32_t i = 0; i < 4; i++)
-		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+	fx_tx_complete(fx, 4);
 	fx_tx_cqe(fx, HW_CQE_TX_GDMA_ERR);
 	db = hw_le64(fx->db_page + HW_DB_SQ);
 	for (uint32_t i = 0; i < 10; i++)
@@ -152,22 +151,16 @@ FX_TX_TEST(unreadable_packet_of_no_pool)
 	rte_pktmbuf_free(m);
 }
 
-TEST(unknown_type_is_an_error_and_frees)
+FX_TX_TEST_EACH(unknown_type_is_an_error_and_frees, type, 0, 64)
 {
-	for (uint32_t type = 0; type < 64; type++) {
-		struct fx_tx *fx;
-
-		if (type >= HW_CQE_TX_OKAY && type <= HW_CQE_TX_GDMA_ERR)
-			continue;
-		fx = fx_tx_new(&(struct fx_tx_opts){0});
-		assert_eq(fx_tx_post(fx, 2, 1), 2);
-		fx_tx_cqe(fx, type);
-		assert_eq(mana_txq_done_cleanup(fx->txq, 0), 1);
-		assert_eq(fx->txq->stats.cqe_unknown, 1);
-		assert_eq(mana_txq_stats_errors(&fx->txq->stats), 1);
-		assert_eq(fx_tx_post(fx, 2, 1), 2);
-		fx_tx_delete(fx);
-	}
+	if (type >= HW_CQE_TX_OKAY && type <= HW_CQE_TX_GDMA_ERR)
+		return;
+	assert_eq(fx_tx_post(fx, 2, 1), 2);
+	fx_tx_cqe(fx, type);
+	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 1);
+	assert_eq(fx->txq->stats.cqe_unknown, 1);
+	assert_eq(mana_txq_stats_errors(&fx->txq->stats), 1);
+	assert_eq(fx_tx_post(fx, 2, 1), 2);
 }
 
 FX_TX_TEST(foreign_cqe_frees_nothing)
@@ -212,32 +205,26 @@ FX_TX_TEST(spurious_cqe_frees_nothing)
 	assert_eq(fx->txq->stats.cqe_spurious, 2);
 	assert_eq(error_sum(fx), 0);
 	assert_eq(mana_txq_nb_posted(fx->txq), 3);
-	for (uint32_t i = 0; i < 5; i++)
-		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+	fx_tx_complete(fx, 5);
 	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 3);
 	assert_eq(fx->txq->stats.cqe_spurious, 4);
 	assert_eq(mana_txq_nb_posted(fx->txq), 0);
 }
 
-TEST(overrun_ends_the_queue)
+FX_TX_TEST_EACH(overrun_ends_the_queue, owner, 2, 8)
 {
 	const uint32_t data[15] = { HW_CQE_TX_OKAY };
 
-	for (uint32_t owner = 2; owner < 8; owner++) {
-		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
-
-		assert_eq(fx_tx_post(fx, 5, 1), 5);
-		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
-		fx_cqe_write_owner(&fx->cq, data,
-				   FX_SQ_ID | 1u << HW_CQE_IS_SQ_S, owner);
-		assert_eq(fx_tx_post(fx, 5, 1), 0);
-		assert_eq(mana_txq_failure(fx->txq), MANA_FAILURE_OVERRUN);
-		assert_eq(fx->txq->stats.cqe_overrun, 1);
-		assert_eq(fx_tx_missing(fx), 4);
-		assert_eq(fx_tx_post(fx, 5, 1), 0);
-		assert_eq(fx->txq->stats.cqe_overrun, 1);
-		fx_tx_delete(fx);
-	}
+	assert_eq(fx_tx_post(fx, 5, 1), 5);
+	fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+	fx_cqe_write_owner(&fx->cq, data,
+			   FX_SQ_ID | 1u << HW_CQE_IS_SQ_S, owner);
+	assert_eq(fx_tx_post(fx, 5, 1), 0);
+	assert_eq(mana_txq_failure(fx->txq), MANA_FAILURE_OVERRUN);
+	assert_eq(fx->txq->stats.cqe_overrun, 1);
+	assert_eq(fx_tx_missing(fx), 4);
+	assert_eq(fx_tx_post(fx, 5, 1), 0);
+	assert_eq(fx->txq->stats.cqe_overrun, 1);
 }
 
 /* The driver ignores the WQE offset of the CQE. */
@@ -308,40 +295,34 @@ FX_TX_TEST(direct_mbufs_are_not_read_again)
 }
 
 /* CQEs of any bytes, while packets of all kinds are sent. */
-TEST(any_bytes)
+FX_TX_TEST_EACH(any_bytes, round, 0, 200, .sq_bytes = 4096)
 {
-	uint64_t seed = 0x7a57e;
+	static uint64_t seed = 0x7a57e;
 	struct rte_mbuf *pkts[16];
 
-	for (uint32_t round = 0; round < 200; round++) {
-		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
-			.sq_bytes = 4096 });
+	for (uint32_t i = 0; i < 200; i++) {
+		uint32_t data[15], trailer, n, sent;
+		uint64_t r = fx_random(&seed);
 
-		for (uint32_t i = 0; i < 200; i++) {
-			uint32_t data[15], trailer, n, sent;
-			uint64_t r = fx_random(&seed);
-
-			for (n = 0; n < 16; n++)
-				pkts[n] = fx_chain(fx->mp, 1 + (r >> n) % 35,
-						   20, n);
-			sent = fx->burst(fx->txq, pkts, r % 16);
-			for (n = sent; n < 16; n++)
-				rte_pktmbuf_free(pkts[n]);
-			for (n = 0; n < (r >> 20 & 7); n++) {
-				for (uint32_t w = 0; w < 15; w++)
-					data[w] = fx_random(&seed);
-				if (r & 1u << 30)
-					data[0] = HW_CQE_TX_OKAY + (r >> 40) % 10;
-				trailer = FX_SQ_ID | 1u << HW_CQE_IS_SQ_S;
-				if (r >> 48 == 0)
-					trailer = fx_random(&seed);
-				fx_cqe_write(&fx->cq, data, trailer &
-					((1u << HW_CQE_OWNER_S) - 1));
-			}
-			assert_true(mana_txq_nb_posted(fx->txq) <= 64);
-			assert_true(fx->txq->sq.pi - fx->txq->sq.ci <= 128);
+		for (n = 0; n < 16; n++)
+			pkts[n] = fx_chain(fx->mp, 1 + (r >> n) % 35,
+					   20, n);
+		sent = fx->burst(fx->txq, pkts, r % 16);
+		for (n = sent; n < 16; n++)
+			rte_pktmbuf_free(pkts[n]);
+		for (n = 0; n < (r >> 20 & 7); n++) {
+			for (uint32_t w = 0; w < 15; w++)
+				data[w] = fx_random(&seed);
+			if (r & 1u << 30)
+				data[0] = HW_CQE_TX_OKAY + (r >> 40) % 10;
+			trailer = FX_SQ_ID | 1u << HW_CQE_IS_SQ_S;
+			if (r >> 48 == 0)
+				trailer = fx_random(&seed);
+			fx_cqe_write(&fx->cq, data, trailer &
+				((1u << HW_CQE_OWNER_S) - 1));
 		}
-		fx_tx_delete(fx);
+		assert_true(mana_txq_nb_posted(fx->txq) <= 64);
+		assert_true(fx->txq->sq.pi - fx->txq->sq.ci <= 128);
 	}
 }
 
