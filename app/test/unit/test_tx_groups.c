@@ -45,8 +45,7 @@ expect_denied(struct fx_tx *fx)
 	for (uint32_t i = 0; i < 5; i++) {
 		assert_eq(fx_tx_post(fx, 10, 1), 10);
 		assert_eq(nb_asking(fx, 10), 10);
-		for (uint32_t k = 0; k < 10; k++)
-			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+		fx_tx_complete(fx, 10);
 		mana_txq_done_cleanup(fx->txq, 0);
 	}
 	assert_true(fx->txq->offset_check == MANA_TX_OFFSET_UNUSED ||
@@ -54,77 +53,56 @@ expect_denied(struct fx_tx *fx)
 }
 
 /* Trust after eight right offsets in a row; offset 0 is no evidence. */
-TEST(groups_after_eight_right_offsets)
+FX_TX_TEST_EACH(groups_after_eight_right_offsets, start, 0, 300, .start = start, .sq_bytes = 4096)
 {
-	for (uint32_t start = 0; start < 300; start++) {
-		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
-			.start = start, .sq_bytes = 4096 });
-		uint32_t nb_right = 0;
+	uint32_t nb_right = 0;
 
-		for (uint32_t i = 0; i < 40 && nb_right < 8; i++) {
-			assert_eq(fx_tx_post(fx, 1, 1), 1);
-			assert_eq(nb_asking(fx, 1), 1);
-			/* The count restarts in each lap. */
-			nb_right = fx->done_bu % 128 == 0 ? 0 : nb_right + 1;
-			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
-			mana_txq_done_cleanup(fx->txq, 0);
-			assert_eq(fx->txq->offset_check == MANA_TX_OFFSET_RIGHT,
-				  nb_right == 8);
-		}
-		assert_eq(fx_tx_post(fx, 10, 1), 10);
-		assert_eq(nb_asking(fx, 10), 1);
-		fx_tx_delete(fx);
+	for (uint32_t i = 0; i < 40 && nb_right < 8; i++) {
+		assert_eq(fx_tx_post(fx, 1, 1), 1);
+		assert_eq(nb_asking(fx, 1), 1);
+		/* The count restarts in each lap. */
+		nb_right = fx->done_bu % 128 == 0 ? 0 : nb_right + 1;
+		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+		mana_txq_done_cleanup(fx->txq, 0);
+		assert_eq(fx->txq->offset_check == MANA_TX_OFFSET_RIGHT,
+			  nb_right == 8);
 	}
+	assert_eq(fx_tx_post(fx, 10, 1), 10);
+	assert_eq(nb_asking(fx, 10), 1);
 }
 
 /* A device that always writes 0 is right once a lap. */
-TEST(no_groups_for_zero_offsets)
+FX_TX_TEST_EACH(no_groups_for_zero_offsets, i, 0, 16, .start = 16 * i, .zero_position = true)
 {
-	for (uint32_t start = 0; start < 256; start += 16) {
-		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
-			.start = start, .zero_position = true });
-
-		expect_denied(fx);
-		assert_eq(fx->txq->stats.cqe_position, 0);
-		fx_tx_delete(fx);
-	}
+	expect_denied(fx);
+	assert_eq(fx->txq->stats.cqe_position, 0);
 }
 
 /* tx_suppress=0: offsets are ignored. */
-TEST(no_groups_with_tx_suppress_0)
+FX_TX_TEST_EACH(no_groups_with_tx_suppress_0, kind, 0, 2,
+		.no_suppress = true, .zero_position = kind == 1)
 {
-	for (uint32_t kind = 0; kind < 2; kind++) {
-		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
-			.no_suppress = true, .zero_position = kind == 1 });
-
-		for (uint32_t i = 0; i < 4; i++)
-			expect_denied(fx);
-		assert_eq(fx->txq->stats.cqe_position, 0);
-		fx_tx_delete(fx);
-	}
+	for (uint32_t i = 0; i < 4; i++)
+		expect_denied(fx);
+	assert_eq(fx->txq->stats.cqe_position, 0);
 }
 
 /* A wrong offset after up to seven right ones prevents groups; errors do not. */
-TEST(no_groups_after_a_wrong_offset)
+FX_TX_TEST_EACH(no_groups_after_a_wrong_offset, wrong, 1, 9)
 {
-	for (uint32_t wrong = 1; wrong < 9; wrong++) {
-		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
-
-		for (uint32_t i = 0; i < wrong; i++) {
-			assert_eq(fx_tx_post(fx, 1, 1), 1);
-			assert_eq(nb_asking(fx, 1), 1);
-			if (i + 1 < wrong) {
-				fx_tx_cqe(fx, HW_CQE_TX_OKAY);
-			} else {
-				assert_true(fx_tx_silent(fx));
-				fx_tx_cqe_at(fx, HW_CQE_TX_OKAY, 0x7fff);
-			}
+	for (uint32_t i = 0; i < wrong; i++) {
+		assert_eq(fx_tx_post(fx, 1, 1), 1);
+		assert_eq(nb_asking(fx, 1), 1);
+		if (i + 1 < wrong) {
+			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+		} else {
+			assert_true(fx_tx_silent(fx));
+			fx_tx_cqe_at(fx, HW_CQE_TX_OKAY, 0x7fff);
 		}
-		mana_txq_done_cleanup(fx->txq, 0);
-		assert_eq(mana_txq_nb_posted(fx->txq), 0);
-		expect_denied(fx);
-		fx_tx_delete(fx);
 	}
+	mana_txq_done_cleanup(fx->txq, 0);
+	assert_eq(mana_txq_nb_posted(fx->txq), 0);
+	expect_denied(fx);
 }
 
 /* Offsets may count laps in 27 bits, or be modulo the ring. */
@@ -162,99 +140,85 @@ FX_TX_TEST_OF(one_completion_per_group, fx_with_groups(0))
 }
 
 /* Bursts of four segments fill a ring of 64 without a stall. */
-TEST(full_ring_of_groups_never_stalls)
+FX_TX_TEST_EACH(full_ring_of_groups_never_stalls, kind, 0, 4,
+		.sq_bytes = kind & 1 ? 4096 : 0,
+		.zero_position = (kind & 2) != 0,
+		.start = 0xffffff00)
 {
 	static struct fx_tx_wqe wqe;
+	uint32_t sent = 0;
 
-	for (uint32_t kind = 0; kind < 4; kind++) {
-		uint32_t sent = 0;
-		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
-			.sq_bytes = kind & 1 ? 4096 : 0,
-			.zero_position = (kind & 2) != 0,
-			.start = 0xffffff00 });
+	for (uint32_t turn = 0; turn < 300; turn++) {
+		uint32_t nb_out = mana_txq_nb_posted(fx->txq);
 
-		for (uint32_t turn = 0; turn < 300; turn++) {
-			uint32_t nb_out = mana_txq_nb_posted(fx->txq);
-
-			/* Complete all, none or some, oldest first. */
-			for (uint32_t i = nb_out * (turn % 5) / 4; i > 0; i--)
-				if (fx->done_bu != fx->txq->sq.pi)
-					fx_tx_cqe(fx, HW_CQE_TX_OKAY);
-			sent += fx_tx_post(fx, 32, 4);
-			assert_true(mana_txq_nb_posted(fx->txq) <= 64);
-			while (fx_tx_fetch(fx, &wqe))
-				;
-		}
-		assert_true(sent > 300 * 10);
-		while (fx->done_bu != fx->txq->sq.pi)
-			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
-		mana_txq_done_cleanup(fx->txq, 0);
-		assert_eq(mana_txq_nb_posted(fx->txq), 0);
-		assert_eq(fx_tx_missing(fx), 0);
-		fx_tx_delete(fx);
+		/* Complete all, none or some, oldest first. */
+		for (uint32_t i = nb_out * (turn % 5) / 4; i > 0; i--)
+			if (fx->done_bu != fx->txq->sq.pi)
+				fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+		sent += fx_tx_post(fx, 32, 4);
+		assert_true(mana_txq_nb_posted(fx->txq) <= 64);
+		while (fx_tx_fetch(fx, &wqe))
+			;
 	}
+	assert_true(sent > 300 * 10);
+	while (fx->done_bu != fx->txq->sq.pi)
+		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+	mana_txq_done_cleanup(fx->txq, 0);
+	assert_eq(mana_txq_nb_posted(fx->txq), 0);
+	assert_eq(fx_tx_missing(fx), 0);
 }
 
 /* An error at each place of a group frees it and those before, no more. */
-TEST(error_frees_packets_up_to_its_own)
+FX_TX_TEST_EACH_OF(error_frees_packets_up_to_its_own, nr, 0,
+		(HW_CQE_TX_GDMA_ERR - HW_CQE_TX_SA_DROP + 1) * 2 * GROUP,
+		fx_with_groups(nr % (2 * GROUP) * 7))
 {
-	for (uint32_t type = HW_CQE_TX_SA_DROP; type <= HW_CQE_TX_GDMA_ERR; type++)
-		for (uint32_t at = 0; at < 2 * GROUP; at++) {
-			struct fx_tx *fx = fx_with_groups(at * 7);
-			bool dead = type == HW_CQE_TX_GDMA_ERR;
-			uint32_t i;
+	const uint32_t type = HW_CQE_TX_SA_DROP + nr / (2 * GROUP), at = nr % (2 * GROUP);
+	bool dead = type == HW_CQE_TX_GDMA_ERR;
 
-			/* One batch; a group that includes chains. */
-			assert_eq(fx_tx_post(fx, GROUP, 1), GROUP);
-			assert_eq(fx_tx_post(fx, GROUP, 1 + at % 3), GROUP);
-			for (i = 0; i < at; i++)
-				fx_tx_cqe(fx, HW_CQE_TX_OKAY);
-			fx_tx_cqe(fx, type);
-			assert_eq(mana_txq_nb_done(fx->txq, UINT32_MAX), at + 1);
-			assert_eq(mana_txq_done_cleanup(fx->txq, 0), at + 1);
-			assert_eq(mana_txq_nb_posted(fx->txq),
-				  2 * GROUP - at - 1);
-			assert_eq(fx_tx_missing(fx), at < GROUP ?
-				  GROUP - 1 - at + GROUP * (1 + at % 3) :
-				  (2 * GROUP - 1 - at) * (1 + at % 3));
-			assert_eq(fx->txq->stats.cqe_error[type - 33], 1);
-			assert_eq(fx->txq->stats.cqe_position, 0);
-			assert_eq(fx->txq->offset_check, MANA_TX_OFFSET_RIGHT);
-			for (i++; i < 2 * GROUP && !dead; i++)
-				fx_tx_cqe(fx, HW_CQE_TX_OKAY);
-			assert_eq(mana_txq_failure(fx->txq), dead ? MANA_FAILURE_DISABLED :
-							 MANA_FAILURE_NONE);
-			assert_eq(fx_tx_post(fx, 4, 1), dead ? 0 : 4);
-			assert_eq(mana_txq_nb_posted(fx->txq), dead ?
-				  2 * GROUP - 1 - at : 4);
-			fx_tx_delete(fx);
-		}
+	/* One batch; a group that includes chains. */
+	assert_eq(fx_tx_post(fx, GROUP, 1), GROUP);
+	assert_eq(fx_tx_post(fx, GROUP, 1 + at % 3), GROUP);
+	fx_tx_complete(fx, at);
+	fx_tx_cqe(fx, type);
+	assert_eq(mana_txq_nb_done(fx->txq, UINT32_MAX), at + 1);
+	assert_eq(mana_txq_done_cleanup(fx->txq, 0), at + 1);
+	assert_eq(mana_txq_nb_posted(fx->txq),
+		  2 * GROUP - at - 1);
+	assert_eq(fx_tx_missing(fx), at < GROUP ?
+		  GROUP - 1 - at + GROUP * (1 + at % 3) :
+		  (2 * GROUP - 1 - at) * (1 + at % 3));
+	assert_eq(fx->txq->stats.cqe_error[type - 33], 1);
+	assert_eq(fx->txq->stats.cqe_position, 0);
+	assert_eq(fx->txq->offset_check, MANA_TX_OFFSET_RIGHT);
+	if (!dead)
+		fx_tx_complete(fx, 2 * GROUP - 1 - at);
+	assert_eq(mana_txq_failure(fx->txq), dead ? MANA_FAILURE_DISABLED :
+					 MANA_FAILURE_NONE);
+	assert_eq(fx_tx_post(fx, 4, 1), dead ? 0 : 4);
+	assert_eq(mana_txq_nb_posted(fx->txq), dead ?
+		  2 * GROUP - 1 - at : 4);
 }
 
 /* GDMA_ERR disables the queue, also with an invalid offset. */
-TEST(gdma_err_disables_at_any_offset)
+FX_TX_TEST_EACH_OF(gdma_err_disables_at_any_offset, nr, 0, 2 * GROUP, fx_with_groups(0))
 {
-	for (uint32_t nb_groups = 1; nb_groups < 3; nb_groups++)
-		for (uint32_t back = 1; back <= GROUP; back++) {
-			struct fx_tx *fx = fx_with_groups(0);
+	const uint32_t nb_groups = 1 + nr / GROUP, back = 1 + nr % GROUP;
 
-			for (uint32_t i = 0; i < nb_groups; i++)
-				assert_eq(fx_tx_post(fx, GROUP, 1), GROUP);
-			for (uint32_t i = 0; i < GROUP; i++)
-				fx_tx_cqe(fx, HW_CQE_TX_OKAY);
-			mana_txq_done_cleanup(fx->txq, 0);
-			assert_eq(mana_txq_nb_posted(fx->txq),
-				  (nb_groups - 1) * GROUP);
-			fx_tx_cqe_at(fx, HW_CQE_TX_GDMA_ERR,
-				     fx->done_bu - back);
-			mana_txq_done_cleanup(fx->txq, 0);
-			assert_eq(mana_txq_failure(fx->txq), MANA_FAILURE_DISABLED);
-			assert_eq(fx->txq->stats.cqe_spurious, 1);
-			assert_eq(mana_txq_nb_posted(fx->txq),
-				  (nb_groups - 1) * GROUP);
-			assert_eq(fx_tx_post(fx, 1, 1), 0);
-			fx_tx_delete(fx);
-		}
+	for (uint32_t i = 0; i < nb_groups; i++)
+		assert_eq(fx_tx_post(fx, GROUP, 1), GROUP);
+	fx_tx_complete(fx, GROUP);
+	mana_txq_done_cleanup(fx->txq, 0);
+	assert_eq(mana_txq_nb_posted(fx->txq),
+		  (nb_groups - 1) * GROUP);
+	fx_tx_cqe_at(fx, HW_CQE_TX_GDMA_ERR,
+		     fx->done_bu - back);
+	mana_txq_done_cleanup(fx->txq, 0);
+	assert_eq(mana_txq_failure(fx->txq), MANA_FAILURE_DISABLED);
+	assert_eq(fx->txq->stats.cqe_spurious, 1);
+	assert_eq(mana_txq_nb_posted(fx->txq),
+		  (nb_groups - 1) * GROUP);
+	assert_eq(fx_tx_post(fx, 1, 1), 0);
 }
 
 /* A good CQE for the oldest WQE, which has requested none. */
@@ -271,33 +235,29 @@ complete_unrequested(struct fx_tx *fx)
  * Unrequested CQEs: each frees the WQE it names and those before it. From then
  * on every WQE requests a CQE.
  */
-TEST(unrequested_cqe_ends_groups)
+FX_TX_TEST_EACH_OF(unrequested_cqe_ends_groups, nr, 0, 3 * 3, fx_with_groups(0xfffffff0))
 {
-	for (uint32_t nb_segs = 1; nb_segs < 4; nb_segs++)
-		for (uint32_t poll = 0; poll < 3; poll++) {
-			struct fx_tx *fx = fx_with_groups(0xfffffff0);
+	const uint32_t nb_segs = 1 + nr / 3, poll = nr % 3;
 
-			for (uint32_t i = 0; i < 3; i++)
-				assert_eq(fx_tx_post(fx, GROUP, nb_segs), GROUP);
-			assert_eq(nb_asking(fx, 3 * GROUP), 3);
-			for (uint32_t left = 3 * GROUP; left > 0; left--) {
-				complete_unrequested(fx);
-				assert_eq(mana_txq_nb_done(fx->txq, UINT32_MAX), 1);
-				if (poll == 0)
-					fx->burst(fx->txq, NULL, 0);
-				else
-					mana_txq_done_cleanup(fx->txq,
-							      poll - 1);
-				assert_eq(mana_txq_nb_posted(fx->txq),
-					  left - 1);
-				assert_eq(fx_tx_missing(fx), (left - 1) * nb_segs);
-				assert_eq(fx->txq->no_cqe, 0);
-			}
-			assert_eq(fx->txq->stats.cqe_position, 1);
-			assert_eq(fx->txq->stats.cqe_spurious, 0);
-			expect_denied(fx);
-			fx_tx_delete(fx);
-		}
+	for (uint32_t i = 0; i < 3; i++)
+		assert_eq(fx_tx_post(fx, GROUP, nb_segs), GROUP);
+	assert_eq(nb_asking(fx, 3 * GROUP), 3);
+	for (uint32_t left = 3 * GROUP; left > 0; left--) {
+		complete_unrequested(fx);
+		assert_eq(mana_txq_nb_done(fx->txq, UINT32_MAX), 1);
+		if (poll == 0)
+			fx->burst(fx->txq, NULL, 0);
+		else
+			mana_txq_done_cleanup(fx->txq,
+					      poll - 1);
+		assert_eq(mana_txq_nb_posted(fx->txq),
+			  left - 1);
+		assert_eq(fx_tx_missing(fx), (left - 1) * nb_segs);
+		assert_eq(fx->txq->no_cqe, 0);
+	}
+	assert_eq(fx->txq->stats.cqe_position, 1);
+	assert_eq(fx->txq->stats.cqe_spurious, 0);
+	expect_denied(fx);
 }
 
 /* WQEs freed by a good CQE with this offset within a group. */
@@ -318,49 +278,39 @@ nb_named(const struct fx_tx *fx, uint32_t position)
 }
 
 /* Any offset: the driver frees no WQE behind it. */
-TEST(any_offset_frees_no_later_wqe)
+FX_TX_TEST_EACH_OF(any_offset_frees_no_later_wqe, position, 0, 1024, fx_with_groups(1000))
 {
-	for (uint32_t position = 0; position < 1024; position++) {
-		struct fx_tx *fx = fx_with_groups(1000);
-		uint32_t nb, asked;
+	uint32_t nb, asked;
 
-		for (uint32_t i = 0; i < 3; i++)
-			assert_eq(fx_tx_post(fx, 10, 2), 10);
-		asked = (fx->txq->sq.ci + 18) & 1023;
-		nb = nb_named(fx, position);
-		fx_tx_cqe_at(fx, HW_CQE_TX_OKAY, position);
-		assert_eq(mana_txq_nb_done(fx->txq, UINT32_MAX), nb);
-		assert_eq(mana_txq_done_cleanup(fx->txq, 0), nb);
-		assert_eq(fx_tx_missing(fx), 60 - 2 * nb);
-		assert_eq(fx->txq->stats.cqe_position,
-			  position != asked);
-		fx_tx_delete(fx);
-	}
+	for (uint32_t i = 0; i < 3; i++)
+		assert_eq(fx_tx_post(fx, 10, 2), 10);
+	asked = (fx->txq->sq.ci + 18) & 1023;
+	nb = nb_named(fx, position);
+	fx_tx_cqe_at(fx, HW_CQE_TX_OKAY, position);
+	assert_eq(mana_txq_nb_done(fx->txq, UINT32_MAX), nb);
+	assert_eq(mana_txq_done_cleanup(fx->txq, 0), nb);
+	assert_eq(fx_tx_missing(fx), 60 - 2 * nb);
+	assert_eq(fx->txq->stats.cqe_position,
+		  position != asked);
 }
 
 /* One CQE for several groups frees them all, and no more. */
-TEST(one_completion_for_groups)
+FX_TX_TEST_EACH_OF(one_completion_for_groups, nb_groups, 2, 4, fx_with_groups(0))
 {
-	for (uint32_t nb_groups = 2; nb_groups < 4; nb_groups++) {
-		struct fx_tx *fx = fx_with_groups(0);
-
-		for (uint32_t i = 0; i < 4; i++)
-			assert_eq(fx_tx_post(fx, GROUP, 1 + i % 2), GROUP);
-		for (uint32_t i = 1; i < nb_groups * GROUP; i++)
-			(void)fx_tx_silent(fx);
-		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
-		assert_eq(mana_txq_done_cleanup(fx->txq, 0),
-			  nb_groups * GROUP);
-		assert_eq(mana_txq_nb_posted(fx->txq),
-			  (4 - nb_groups) * GROUP);
-		for (uint32_t i = nb_groups * GROUP; i < 4 * GROUP; i++)
-			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
-		assert_eq(mana_txq_done_cleanup(fx->txq, 0),
-			  (4 - nb_groups) * GROUP);
-		assert_eq(fx_tx_missing(fx), 0);
-		expect_denied(fx);
-		fx_tx_delete(fx);
-	}
+	for (uint32_t i = 0; i < 4; i++)
+		assert_eq(fx_tx_post(fx, GROUP, 1 + i % 2), GROUP);
+	for (uint32_t i = 1; i < nb_groups * GROUP; i++)
+		(void)fx_tx_silent(fx);
+	fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+	assert_eq(mana_txq_done_cleanup(fx->txq, 0),
+		  nb_groups * GROUP);
+	assert_eq(mana_txq_nb_posted(fx->txq),
+		  (4 - nb_groups) * GROUP);
+	fx_tx_complete(fx, (4 - nb_groups) * GROUP);
+	assert_eq(mana_txq_done_cleanup(fx->txq, 0),
+		  (4 - nb_groups) * GROUP);
+	assert_eq(fx_tx_missing(fx), 0);
+	expect_denied(fx);
 }
 
 /* Every packet fails. */
@@ -382,55 +332,48 @@ FX_TX_TEST_OF(every_packet_fails, fx_with_groups(0))
  * freed, the others as soon as they are known to be complete. Offsets of good
  * CQEs stay right or become wrong.
  */
-TEST(error_with_a_wrong_offset)
+FX_TX_TEST_EACH_OF(error_with_a_wrong_offset, nr, 0, GROUP * 2, fx_with_groups(0))
 {
-	for (uint32_t at = 0; at < GROUP; at++)
-		for (uint32_t kind = 0; kind < 2; kind++) {
-			struct fx_tx *fx = fx_with_groups(0);
-			uint32_t i, left;
+	const uint32_t at = nr / 2, kind = nr % 2;
+	uint32_t left;
 
-			for (i = 0; i < 3; i++)
-				assert_eq(fx_tx_post(fx, GROUP, 1), GROUP);
-			fx->zero_position = true;
-			for (i = 0; i < at; i++)
-				fx_tx_cqe(fx, HW_CQE_TX_OKAY);
-			fx_tx_cqe(fx, HW_CQE_TX_MTU_DROP);
-			assert_eq(mana_txq_done_cleanup(fx->txq, 0), 1);
-			assert_eq(fx_tx_missing(fx), 3 * GROUP - 1);
-			assert_eq(fx->txq->stats.cqe_position, 1);
-			assert_eq(mana_txq_stats_errors(&fx->txq->stats), 1);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_eq(fx_tx_post(fx, GROUP, 1), GROUP);
+	fx->zero_position = true;
+	fx_tx_complete(fx, at);
+	fx_tx_cqe(fx, HW_CQE_TX_MTU_DROP);
+	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 1);
+	assert_eq(fx_tx_missing(fx), 3 * GROUP - 1);
+	assert_eq(fx->txq->stats.cqe_position, 1);
+	assert_eq(mana_txq_stats_errors(&fx->txq->stats), 1);
 
-			fx->zero_position = kind == 1;
-			for (i++; i < 3 * GROUP; i++)
-				fx_tx_cqe(fx, HW_CQE_TX_OKAY);
-			mana_txq_done_cleanup(fx->txq, 0);
-			/*
-			 * Without offsets each CQE frees one packet: there were
-			 * two, or three if the error was not the CQE of its
-			 * group.
-			 */
-			left = kind == 0 ? 0 :
-			       3 * GROUP - (at == GROUP - 1 ? 3 : 4);
-			assert_eq(mana_txq_nb_posted(fx->txq), left);
-			assert_eq(fx_tx_missing(fx), left);
+	fx->zero_position = kind == 1;
+	fx_tx_complete(fx, 3 * GROUP - 1 - at);
+	mana_txq_done_cleanup(fx->txq, 0);
+	/*
+	 * Without offsets each CQE frees one packet: there were
+	 * two, or three if the error was not the CQE of its
+	 * group.
+	 */
+	left = kind == 0 ? 0 :
+	       3 * GROUP - (at == GROUP - 1 ? 3 : 4);
+	assert_eq(mana_txq_nb_posted(fx->txq), left);
+	assert_eq(fx_tx_missing(fx), left);
 
-			/* One packet per CQE; the lag stays the same. */
-			for (i = 0; i < 10; i++) {
-				assert_eq(fx_tx_post(fx, 15, 1), 15);
-				for (uint32_t k = 0; k < 15; k++)
-					fx_tx_cqe(fx, HW_CQE_TX_OKAY);
-				mana_txq_done_cleanup(fx->txq, 0);
-				assert_true(mana_txq_nb_posted(fx->txq) <=
-					    left);
-			}
-			assert_eq(fx->txq->offset_check, MANA_TX_OFFSET_WRONG);
-			fx->zero_position = false;
-			assert_eq(fx_tx_post(fx, 1, 1), 1);
-			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
-			mana_txq_done_cleanup(fx->txq, 0);
-			assert_eq(fx_tx_missing(fx), 0);
-			fx_tx_delete(fx);
-		}
+	/* One packet per CQE; the lag stays the same. */
+	for (uint32_t i = 0; i < 10; i++) {
+		assert_eq(fx_tx_post(fx, 15, 1), 15);
+		fx_tx_complete(fx, 15);
+		mana_txq_done_cleanup(fx->txq, 0);
+		assert_true(mana_txq_nb_posted(fx->txq) <=
+			    left);
+	}
+	assert_eq(fx->txq->offset_check, MANA_TX_OFFSET_WRONG);
+	fx->zero_position = false;
+	assert_eq(fx_tx_post(fx, 1, 1), 1);
+	fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+	mana_txq_done_cleanup(fx->txq, 0);
+	assert_eq(fx_tx_missing(fx), 0);
 }
 
 /*
@@ -443,13 +386,11 @@ FX_TX_TEST_OF(first_wrong_offset_ends_groups, fx_with_groups(0))
 	assert_eq(fx_tx_post(fx, GROUP, 1), GROUP);
 	assert_eq(nb_asking(fx, 2 * GROUP), 2);
 	fx->zero_position = true;
-	for (uint32_t i = 0; i < GROUP; i++)
-		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+	fx_tx_complete(fx, GROUP);
 	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 1);
 	assert_eq(fx->txq->stats.cqe_position, 1);
 	fx->zero_position = false;
-	for (uint32_t i = 0; i < GROUP; i++)
-		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+	fx_tx_complete(fx, GROUP);
 	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 2 * GROUP - 1);
 	expect_denied(fx);
 	assert_eq(fx->txq->stats.cqe_position, 1);
@@ -470,15 +411,13 @@ FX_TX_TEST_OF(duplicate_frees_nothing, fx_with_groups(0))
 	assert_eq(fx_tx_post(fx, GROUP, 1), GROUP);
 	last = fx->txq->sq.pi - 1;
 	assert_eq(fx_tx_post(fx, GROUP, 1), GROUP);
-	for (uint32_t i = 0; i < GROUP; i++)
-		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+	fx_tx_complete(fx, GROUP);
 	fx_tx_cqe_at(fx, HW_CQE_TX_OKAY, last);
 	assert_eq(mana_txq_done_cleanup(fx->txq, 0), GROUP);
 	assert_eq(fx_tx_missing(fx), GROUP);
 	assert_eq(fx->txq->stats.cqe_spurious, 1);
 	assert_eq(fx->txq->stats.cqe_position, 1);
-	for (uint32_t i = 0; i < GROUP; i++)
-		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+	fx_tx_complete(fx, GROUP);
 	assert_eq(mana_txq_done_cleanup(fx->txq, 0), GROUP);
 	expect_denied(fx);
 	assert_eq(mana_txq_nb_posted(fx->txq), 0);
@@ -494,8 +433,7 @@ FX_TX_TEST(duplicate_without_free_bu, .nb_desc = 128, .nb_cqe = 256, .sq_bytes =
 	for (uint32_t i = 0; i < 128 / group; i++)
 		assert_eq(fx_tx_post(fx, group, 1), group);
 	last = fx->txq->sq.ci + group - 1;
-	for (uint32_t i = 0; i < group; i++)
-		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+	fx_tx_complete(fx, group);
 	assert_eq(mana_txq_done_cleanup(fx->txq, 0), group);
 	assert_eq(fx_tx_post(fx, group, 1), group);
 	assert_eq(mana_wq_free_bu(&fx->txq->sq), 0);
@@ -503,8 +441,7 @@ FX_TX_TEST(duplicate_without_free_bu, .nb_desc = 128, .nb_cqe = 256, .sq_bytes =
 	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 0);
 	assert_eq(fx_tx_missing(fx), 128);
 	assert_eq(fx->txq->stats.cqe_spurious, 1);
-	for (uint32_t i = 0; i < 128; i++)
-		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+	fx_tx_complete(fx, 128);
 	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 128);
 }
 
@@ -512,27 +449,22 @@ FX_TX_TEST(duplicate_without_free_bu, .nb_desc = 128, .nb_cqe = 256, .sq_bytes =
  * The same when every WQE of a full ring is a group, so that the record of the
  * last group is overwritten.
  */
-TEST(duplicate_at_a_full_ring)
+FX_TX_TEST_EACH_OF(duplicate_at_a_full_ring, nb_segs, 1, 8, fx_with_groups(0xfffffff0))
 {
-	for (uint32_t nb_segs = 1; nb_segs < 8; nb_segs++) {
-		struct fx_tx *fx = fx_with_groups(0xfffffff0);
-		uint32_t last = fx->txq->sq.pi;
+	uint32_t last = fx->txq->sq.pi;
 
-		for (uint32_t i = 0; i < 64; i++)
-			assert_eq(fx_tx_post(fx, 1, nb_segs), 1);
-		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+	for (uint32_t i = 0; i < 64; i++)
 		assert_eq(fx_tx_post(fx, 1, nb_segs), 1);
-		assert_eq(mana_txq_nb_posted(fx->txq), 64);
-		fx_tx_cqe_at(fx, HW_CQE_TX_OKAY, last);
-		assert_eq(mana_txq_done_cleanup(fx->txq, 0), 0);
-		assert_eq(fx_tx_missing(fx), 64 * nb_segs);
-		assert_eq(fx->txq->stats.cqe_spurious, 1);
-		for (uint32_t i = 0; i < 64; i++)
-			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
-		assert_eq(mana_txq_done_cleanup(fx->txq, 0), 64);
-		assert_eq(fx_tx_missing(fx), 0);
-		fx_tx_delete(fx);
-	}
+	fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+	assert_eq(fx_tx_post(fx, 1, nb_segs), 1);
+	assert_eq(mana_txq_nb_posted(fx->txq), 64);
+	fx_tx_cqe_at(fx, HW_CQE_TX_OKAY, last);
+	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 0);
+	assert_eq(fx_tx_missing(fx), 64 * nb_segs);
+	assert_eq(fx->txq->stats.cqe_spurious, 1);
+	fx_tx_complete(fx, 64);
+	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 64);
+	assert_eq(fx_tx_missing(fx), 0);
 }
 
 /* The next CQE makes up for a lost one. */
@@ -542,11 +474,9 @@ FX_TX_TEST_OF(next_cqe_replaces_lost_one, fx_with_groups(0))
 		assert_eq(fx_tx_post(fx, GROUP, 1), GROUP);
 	for (uint32_t i = 0; i < GROUP; i++)
 		(void)fx_tx_silent(fx);
-	for (uint32_t i = 0; i < GROUP; i++)
-		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+	fx_tx_complete(fx, GROUP);
 	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 2 * GROUP);
-	for (uint32_t i = 0; i < GROUP; i++)
-		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+	fx_tx_complete(fx, GROUP);
 	assert_eq(mana_txq_done_cleanup(fx->txq, 0), GROUP);
 	expect_denied(fx);
 }
@@ -563,43 +493,38 @@ FX_TX_TEST_OF(foreign_and_spurious_cqes_free_nothing, fx_with_groups(0))
 	fx_cqe_write(&fx->cq, data, (FX_SQ_ID + 1) | 1u << HW_CQE_IS_SQ_S);
 	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 0);
 	assert_eq(fx->txq->stats.cqe_foreign, 1);
-	for (uint32_t i = 0; i < GROUP; i++)
-		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+	fx_tx_complete(fx, GROUP);
 	assert_eq(mana_txq_done_cleanup(fx->txq, 0), GROUP);
 	assert_eq(fx->txq->offset_check, MANA_TX_OFFSET_RIGHT);
 }
 
 /* tx_done_cleanup frees a part of a group, good or failed. */
-TEST(cleanup_of_a_part)
+FX_TX_TEST_EACH_OF(cleanup_of_a_part, nr, 0, (GROUP - 1) * 2, fx_with_groups((1 + nr / 2) * 31))
 {
-	for (uint32_t max = 1; max < GROUP; max++)
-		for (uint32_t bad = 0; bad < 2; bad++) {
-			struct fx_tx *fx = fx_with_groups(max * 31);
-			uint32_t done = 0, n, turn;
+	const uint32_t max = 1 + nr / 2, bad = nr % 2;
+	uint32_t done = 0, n, turn;
 
-			assert_eq(fx_tx_post(fx, GROUP, 2), GROUP);
-			assert_eq(fx_tx_post(fx, GROUP, 1), GROUP);
-			for (uint32_t i = 0; i < 2 * GROUP; i++)
-				fx_tx_cqe(fx, bad && i % 5 == 3 ?
-					  HW_CQE_TX_SA_DROP : HW_CQE_TX_OKAY);
-			for (turn = 0; done < 2 * GROUP; turn++) {
-				assert_true(turn < 3 * GROUP);
-				assert_eq(mana_txq_nb_done(fx->txq, UINT32_MAX),
-					  2 * GROUP - done);
-				assert_eq(mana_txq_count(fx->txq), 0);
-				n = mana_txq_done_cleanup(fx->txq, max);
-				assert_true(n >= 1 && n <= max);
-				assert_true(bad || n == RTE_MIN(max,
-							2 * GROUP - done));
-				done += n;
-				assert_eq(fx_tx_missing(fx), done < GROUP ?
-					  3 * GROUP - 2 * done :
-					  2 * GROUP - done);
-			}
-			assert_eq(mana_txq_stats_errors(&fx->txq->stats), bad ? 6 : 0);
-			assert_eq(fx->txq->offset_check, MANA_TX_OFFSET_RIGHT);
-			fx_tx_delete(fx);
-		}
+	assert_eq(fx_tx_post(fx, GROUP, 2), GROUP);
+	assert_eq(fx_tx_post(fx, GROUP, 1), GROUP);
+	for (uint32_t i = 0; i < 2 * GROUP; i++)
+		fx_tx_cqe(fx, bad && i % 5 == 3 ?
+			  HW_CQE_TX_SA_DROP : HW_CQE_TX_OKAY);
+	for (turn = 0; done < 2 * GROUP; turn++) {
+		assert_true(turn < 3 * GROUP);
+		assert_eq(mana_txq_nb_done(fx->txq, UINT32_MAX),
+			  2 * GROUP - done);
+		assert_eq(mana_txq_count(fx->txq), 0);
+		n = mana_txq_done_cleanup(fx->txq, max);
+		assert_true(n >= 1 && n <= max);
+		assert_true(bad || n == RTE_MIN(max,
+					2 * GROUP - done));
+		done += n;
+		assert_eq(fx_tx_missing(fx), done < GROUP ?
+			  3 * GROUP - 2 * done :
+			  2 * GROUP - done);
+	}
+	assert_eq(mana_txq_stats_errors(&fx->txq->stats), bad ? 6 : 0);
+	assert_eq(fx->txq->offset_check, MANA_TX_OFFSET_RIGHT);
 }
 
 /* Descriptor states: first the free, then the outstanding ones. */
@@ -614,8 +539,7 @@ FX_TX_TEST_OF(descriptor_states_in_a_group, fx_with_groups(0))
 				  i < 64 - 2 * GROUP + done ?
 				  RTE_ETH_TX_DESC_DONE : RTE_ETH_TX_DESC_FULL);
 		assert_eq(mana_txq_desc_state(fx->txq, 64), RTE_ETH_TX_DESC_UNAVAIL);
-		for (uint32_t i = 0; i < GROUP; i++)
-			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+		fx_tx_complete(fx, GROUP);
 	}
 }
 
@@ -630,59 +554,50 @@ FX_TX_TEST_OF(query_of_stale_cqes, fx_with_groups(0))
 }
 
 /* All kinds of packets in one group, with an error at each place. */
-TEST(mixed_group)
+FX_TX_TEST_EACH_OF(mixed_group, bad, 0, 14, fx_with_groups(0xfffffff0))
 {
-	for (uint32_t bad = 0; bad < 14; bad++) {
-		struct fx_tx *fx = fx_with_groups(0xfffffff0);
-		struct rte_mempool *other = fx_pool("other", 63, 2048);
-		struct rte_mbuf *pkts[14], *orig = fx_mbuf(fx->mp, 60, 0);
+	struct rte_mempool *other = fx_pool("other", 63, 2048);
+	struct rte_mbuf *pkts[14], *orig = fx_mbuf(fx->mp, 60, 0);
 
-		fx_mr_add_pool(other, 0x6001);
-		for (uint32_t i = 0; i < 14; i++) {
-			pkts[i] = i % 7 == 5 ? rte_pktmbuf_clone(orig, fx->mp) :
-				  i % 7 == 3 ? fx_mbuf(other, 60, i) :
-				  fx_chain(fx->mp, 1 + i % 3, 60, i);
-			if (i % 7 == 2) {
-				pkts[i]->ol_flags |= RTE_MBUF_F_TX_VLAN;
-				pkts[i]->vlan_tci = i;
-			}
+	fx_mr_add_pool(other, 0x6001);
+	for (uint32_t i = 0; i < 14; i++) {
+		pkts[i] = i % 7 == 5 ? rte_pktmbuf_clone(orig, fx->mp) :
+			  i % 7 == 3 ? fx_mbuf(other, 60, i) :
+			  fx_chain(fx->mp, 1 + i % 3, 60, i);
+		if (i % 7 == 2) {
+			pkts[i]->ol_flags |= RTE_MBUF_F_TX_VLAN;
+			pkts[i]->vlan_tci = i;
 		}
-		assert_eq(fx->burst(fx->txq, pkts, 14), 14);
-		assert_eq(nb_asking(fx, 14), 1);
-		for (uint32_t i = 0; i < 14; i++) {
-			fx_tx_cqe(fx, i == bad ? HW_CQE_TX_INVALID_OOB :
-						   HW_CQE_TX_OKAY);
-			if (i == bad)
-				assert_eq(mana_txq_done_cleanup(fx->txq, 0),
-					  bad + 1);
-		}
-		assert_eq(mana_txq_done_cleanup(fx->txq, 0), 13 - bad);
-		assert_eq(rte_mbuf_refcnt_read(orig), 1);
-		rte_pktmbuf_free(orig);
-		assert_eq(fx_tx_missing(fx), 0);
-		assert_eq(fx_pool_missing(other, 63), 0);
-		fx_tx_delete(fx);
-		fx_pool_free(other);
 	}
+	assert_eq(fx->burst(fx->txq, pkts, 14), 14);
+	assert_eq(nb_asking(fx, 14), 1);
+	for (uint32_t i = 0; i < 14; i++) {
+		fx_tx_cqe(fx, i == bad ? HW_CQE_TX_INVALID_OOB :
+					   HW_CQE_TX_OKAY);
+		if (i == bad)
+			assert_eq(mana_txq_done_cleanup(fx->txq, 0),
+				  bad + 1);
+	}
+	assert_eq(mana_txq_done_cleanup(fx->txq, 0), 13 - bad);
+	assert_eq(rte_mbuf_refcnt_read(orig), 1);
+	rte_pktmbuf_free(orig);
+	assert_eq(fx_tx_missing(fx), 0);
+	assert_eq(fx_pool_missing(other, 63), 0);
+	fx_pool_free(other);
 }
 
 /* Each burst size at each place of a small ring, across 2^32. */
-TEST(every_burst_size_at_every_position)
+FX_TX_TEST_EACH(every_burst_size_at_every_position, size, 1, 65,
+		.sq_bytes = 4096, .start = 0xffffff00,
+		.mbufs_per_wqe = 1 + size % 4 / 2)
 {
-	for (uint32_t size = 1; size <= 64; size++) {
-		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
-			.sq_bytes = 4096, .start = 0xffffff00,
-			.mbufs_per_wqe = 1 + size % 4 / 2 });
-
-		for (uint32_t turn = 0; turn < 140; turn++) {
-			assert_eq(fx_tx_post(fx, size, 1 + turn % 7 / 6), size);
-			assert_eq(fx_tx_complete_all(fx), size);
-			assert_eq(mana_txq_done_cleanup(fx->txq, 0), size);
-			assert_eq(fx_tx_missing(fx), 0);
-		}
-		assert_eq(fx->txq->offset_check, MANA_TX_OFFSET_RIGHT);
-		fx_tx_delete(fx);
+	for (uint32_t turn = 0; turn < 140; turn++) {
+		assert_eq(fx_tx_post(fx, size, 1 + turn % 7 / 6), size);
+		assert_eq(fx_tx_complete_all(fx), size);
+		assert_eq(mana_txq_done_cleanup(fx->txq, 0), size);
+		assert_eq(fx_tx_missing(fx), 0);
 	}
+	assert_eq(fx->txq->offset_check, MANA_TX_OFFSET_RIGHT);
 }
 
 int
