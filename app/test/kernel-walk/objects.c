@@ -147,3 +147,13 @@ object_say_qp(int error, const char *what, const struct uverbs_qp *qp)
 		 walk_id(qp->number), walk_id(qp->uhw_out[0]),
 		 walk_id(qp->uhw_out[1]), walk_id(qp->uhw_out[2]));
 }
+
+void
+object_try_qp(int fd, struct uverbs_qp *qp, const char *what)
+{
+	int error = uverbs_create_qp(fd, qp);
+
+	object_say_qp(error, what, qp);
+	if (error == 0)
+		object_destroy(fd, UVERBS_OBJECT_QP, qp->handle);
+}

@@ -27,6 +27,8 @@ void object_destroy(int fd, uint16_t object, uint32_t handle);
 /* Requests that succeed. */
 struct uverbs_qp object_raw_qp(uint32_t pd, uint32_t cq, uint32_t port);
 struct uverbs_qp object_rss_qp(uint32_t pd, uint32_t table, uint32_t port);
+/* Create it, with a line for the answer, and destroy it. */
+void object_try_qp(int fd, struct uverbs_qp *qp, const char *what);
 void object_say_qp(int error, const char *what, const struct uverbs_qp *qp);
 
 #endif /* KERNEL_WALK_OBJECTS_H */

@@ -100,6 +100,17 @@ uverbs_command(int fd, enum uverbs_how how, struct uverbs_command *c)
 				 command_by_write(fd, c);
 }
 
+struct uverbs_command
+uverbs_make(uint32_t number, void *in, uint16_t in_bytes, void *out,
+	    uint16_t out_bytes)
+{
+	return (struct uverbs_command){ .number = number,
+					.in = in,
+					.in_bytes = in_bytes,
+					.out = out,
+					.out_bytes = out_bytes };
+}
+
 int
 uverbs_open(void)
 {
@@ -146,13 +157,8 @@ int
 uverbs_alloc_pd(int fd, enum uverbs_how how, uint32_t *pd)
 {
 	uint64_t in = 0;
-	struct uverbs_command c = {
-		.number = IB_USER_VERBS_CMD_ALLOC_PD,
-		.in = &in,
-		.in_bytes = sizeof(in),
-		.out = pd,
-		.out_bytes = sizeof(*pd),
-	};
+	struct uverbs_command c = uverbs_make(IB_USER_VERBS_CMD_ALLOC_PD, &in,
+					      sizeof(in), pd, sizeof(*pd));
 
 	return uverbs_command(fd, how, &c);
 }
@@ -168,13 +174,8 @@ uverbs_reg_mr(int fd, enum uverbs_how how, struct uverbs_mr *mr)
 		.access_flags = mr->access,
 	};
 	struct ib_uverbs_reg_mr_resp out = { 0 };
-	struct uverbs_command c = {
-		.number = IB_USER_VERBS_CMD_REG_MR,
-		.in = &in,
-		.in_bytes = sizeof(in),
-		.out = &out,
-		.out_bytes = sizeof(out),
-	};
+	struct uverbs_command c = uverbs_make(IB_USER_VERBS_CMD_REG_MR, &in,
+					      sizeof(in), &out, sizeof(out));
 	int error = uverbs_command(fd, how, &c);
 
 	mr->handle = out.mr_handle;
@@ -183,17 +184,23 @@ uverbs_reg_mr(int fd, enum uverbs_how how, struct uverbs_mr *mr)
 	return error;
 }
 
+struct uverbs_mr
+uverbs_good_mr(uint32_t pd)
+{
+	return (struct uverbs_mr){ .start = WALK_RAM,
+				   .length = 4096,
+				   .hca_va = WALK_RAM,
+				   .pd = pd,
+				   .access = 1 };
+}
+
 int
 uverbs_create_channel(int fd, enum uverbs_how how, int32_t *channel)
 {
 	uint64_t in = 0;
-	struct uverbs_command c = {
-		.number = IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL,
-		.in = &in,
-		.in_bytes = sizeof(in),
-		.out = channel,
-		.out_bytes = sizeof(*channel),
-	};
+	struct uverbs_command c =
+		uverbs_make(IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, &in,
+			    sizeof(in), channel, sizeof(*channel));
 
 	return uverbs_command(fd, how, &c);
 }
@@ -273,13 +280,11 @@ uverbs_create_table(int fd, enum uverbs_how how, struct uverbs_table *table)
 		uint32_t comp_mask, log_size, wq[64];
 	} in = { .comp_mask = table->comp_mask, .log_size = table->log_size };
 	struct ib_uverbs_ex_create_rwq_ind_table_resp out = { 0 };
-	struct uverbs_command c = {
-		.number = EXTENDED | IB_USER_VERBS_EX_CMD_CREATE_RWQ_IND_TBL,
-		.in = &in,
-		.in_bytes = (uint16_t)((8 + 4 * table->nb_wqs + 7) / 8 * 8),
-		.out = &out,
-		.out_bytes = sizeof(out),
-	};
+	struct uverbs_command c =
+		uverbs_make(EXTENDED | IB_USER_VERBS_EX_CMD_CREATE_RWQ_IND_TBL,
+			    &in,
+			    (uint16_t)((8 + 4 * table->nb_wqs + 7) / 8 * 8),
+			    &out, sizeof(out));
 	int error;
 
 	memcpy(in.wq, table->wq, 4 * table->nb_wqs);
@@ -371,4 +376,10 @@ uverbs_destroy(int fd, uint16_t object, uint32_t handle)
 		add(&call, 1, how[object].answer_bytes,
 		    (uintptr_t)uverbs_destroy_answer);
 	return run(fd, &call);
+}
+
+void
+uverbs_try_destroy(int fd, uint16_t object, uint32_t handle, const char *what)
+{
+	walk_result(uverbs_destroy(fd, object, handle), what);
 }

@@ -35,6 +35,9 @@ struct uverbs_command {
 	uint16_t uhw_out_bytes;
 };
 int uverbs_command(int fd, enum uverbs_how how, struct uverbs_command *command);
+/* One without driver data. */
+struct uverbs_command uverbs_make(uint32_t number, void *in, uint16_t in_bytes,
+				  void *out, uint16_t out_bytes);
 
 /* The node of walk_device. */
 int uverbs_open(void);
@@ -58,6 +61,8 @@ struct uverbs_mr {
 	uint32_t handle, lkey, rkey;
 };
 int uverbs_reg_mr(int fd, enum uverbs_how how, struct uverbs_mr *mr);
+/* A page that can be registered. */
+struct uverbs_mr uverbs_good_mr(uint32_t pd);
 
 /* ---- queues ---- */
 
@@ -141,6 +146,9 @@ int uverbs_create_qp(int fd, struct uverbs_qp *qp);
 
 /* Object: UVERBS_OBJECT_*. Answers of destroy methods are stored if any. */
 int uverbs_destroy(int fd, uint16_t object, uint32_t handle);
+/* The same, with a line for the result. */
+void uverbs_try_destroy(int fd, uint16_t object, uint32_t handle,
+			const char *what);
 extern uint32_t uverbs_destroy_answer[2];
 
 #endif /* KERNEL_WALK_UVERBS_H */

@@ -129,13 +129,9 @@ get_context(void)
 {
 	struct ib_uverbs_get_context in = { 0 };
 	struct ib_uverbs_get_context_resp out = { 0 };
-	struct uverbs_command c = {
-		.number = IB_USER_VERBS_CMD_GET_CONTEXT,
-		.in = &in,
-		.in_bytes = sizeof(in),
-		.out = &out,
-		.out_bytes = sizeof(out),
-	};
+	struct uverbs_command c = uverbs_make(IB_USER_VERBS_CMD_GET_CONTEXT,
+					      &in, sizeof(in), &out,
+					      sizeof(out));
 	uint32_t vectors = 0;
 	uint64_t support = 0;
 	struct call call;

@@ -129,13 +129,7 @@ other_process(int fd)
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	void *doorbells = mmap(NULL, page, PROT_WRITE, MAP_SHARED, fd, 0);
 	uint32_t pd = object_pd(fd), other = 0;
-	struct uverbs_mr mr = {
-		.start = WALK_RAM,
-		.length = 4096,
-		.hca_va = WALK_RAM,
-		.pd = pd,
-		.access = 1,
-	};
+	struct uverbs_mr mr = uverbs_good_mr(pd);
 
 	walk_name("child process");
 	fflush(stdout);
@@ -146,12 +140,11 @@ other_process(int fd)
 			    "alloc_pd by write");
 		walk_result(uverbs_reg_mr(fd, BY_IOCTL, &mr), "reg_mr");
 		try_map(fd, "mmap", page, PROT_WRITE, MAP_SHARED, 0);
-		walk_result(uverbs_destroy(fd, UVERBS_OBJECT_PD, pd),
-			    "destroy the parent's PD, with a region");
-		walk_result(uverbs_destroy(fd, UVERBS_OBJECT_MR, mr.handle),
-			    "dereg_mr");
-		walk_result(uverbs_destroy(fd, UVERBS_OBJECT_PD, pd),
-			    "destroy the parent's PD");
+		uverbs_try_destroy(fd, UVERBS_OBJECT_PD, pd,
+				   "destroy the parent's PD, with a region");
+		uverbs_try_destroy(fd, UVERBS_OBJECT_MR, mr.handle, "dereg_mr");
+		uverbs_try_destroy(fd, UVERBS_OBJECT_PD, pd,
+				   "destroy the parent's PD");
 		walk_result(munmap(doorbells, page) < 0 ? errno : 0,
 			    "unmap the parent's doorbells");
 		/* The model needs no root, and is not asked by another user. */
@@ -166,8 +159,8 @@ other_process(int fd)
 	}
 	wait(NULL);
 	walk_name("parent process");
-	walk_result(uverbs_destroy(fd, UVERBS_OBJECT_PD, pd),
-		    "destroy the PD that its child destroyed");
+	uverbs_try_destroy(fd, UVERBS_OBJECT_PD, pd,
+			   "destroy the PD that its child destroyed");
 	munmap(doorbells, page);
 }
 
@@ -187,15 +180,14 @@ two_contexts(int fd)
 	for (int i = 0; i < 16; i++)
 		object_pd(other);
 	cq = object_cq(other, 64, 0);
-	walk_result(uverbs_destroy(fd, UVERBS_OBJECT_CQ, cq), "destroy its CQ");
+	uverbs_try_destroy(fd, UVERBS_OBJECT_CQ, cq, "destroy its CQ");
 	qp = object_raw_qp(pd, cq, 1);
 	qp.pd = object_pd(fd);
 	walk_result(uverbs_create_qp(fd, &qp), "queue pair with its CQ");
 	with_other.channel = other;
 	walk_result(uverbs_create_cq(fd, &with_other), "its file as channel");
 	rq = object_rq(other, pd, 1);
-	walk_result(uverbs_destroy(fd, UVERBS_OBJECT_WQ, rq.wq),
-		    "destroy its WQ");
+	uverbs_try_destroy(fd, UVERBS_OBJECT_WQ, rq.wq, "destroy its WQ");
 	object_destroy(fd, UVERBS_OBJECT_PD, qp.pd);
 	close(other);
 }

@@ -68,13 +68,7 @@ static void
 register_region(int fd, enum uverbs_how how, uint32_t pd,
 		const struct walk_variant *variant)
 {
-	struct uverbs_mr mr = {
-		.start = WALK_RAM,
-		.length = 4 * KI,
-		.hca_va = WALK_RAM,
-		.pd = pd,
-		.access = 1,
-	};
+	struct uverbs_mr mr = uverbs_good_mr(pd);
 	int error;
 
 	walk_apply(variant, &mr);
@@ -108,8 +102,8 @@ register_file(int fd, uint32_t pd)
 	walk_result(error, "memfd");
 	munmap(where, 64 * KI);
 	if (error == 0)
-		walk_result(uverbs_destroy(fd, UVERBS_OBJECT_MR, mr.handle),
-			    "memfd, unmapped before destruction");
+		uverbs_try_destroy(fd, UVERBS_OBJECT_MR, mr.handle,
+				   "memfd, unmapped before destruction");
 	close(file);
 }
 
@@ -145,8 +139,7 @@ register_limited(int fd, uint32_t pd)
 	walk_result(uverbs_reg_mr(fd, BY_IOCTL, &mr), "above RLIMIT_MEMLOCK");
 	mr.length = 4 * KI;
 	walk_result(uverbs_reg_mr(fd, BY_IOCTL, &mr), "below RLIMIT_MEMLOCK");
-	walk_result(uverbs_destroy(fd, UVERBS_OBJECT_MR, mr.handle),
-		    "destroy it");
+	uverbs_try_destroy(fd, UVERBS_OBJECT_MR, mr.handle, "destroy it");
 	fflush(stdout);
 	_exit(0);
 }
@@ -154,11 +147,8 @@ register_limited(int fd, uint32_t pd)
 static int
 command_with_handle(int fd, enum uverbs_how how, uint32_t number, uint32_t handle)
 {
-	struct uverbs_command c = {
-		.number = number,
-		.in = &handle,
-		.in_bytes = sizeof(handle),
-	};
+	struct uverbs_command c = uverbs_make(number, &handle, sizeof(handle),
+					      NULL, 0);
 
 	return uverbs_command(fd, how, &c);
 }
@@ -166,13 +156,7 @@ command_with_handle(int fd, enum uverbs_how how, uint32_t number, uint32_t handl
 static void
 old_commands(int fd, uint32_t pd, enum uverbs_how how)
 {
-	struct uverbs_mr mr = {
-		.start = WALK_RAM,
-		.length = 4 * KI,
-		.hca_va = WALK_RAM,
-		.pd = pd,
-		.access = 1,
-	};
+	struct uverbs_mr mr = uverbs_good_mr(pd);
 	uint32_t other = 0;
 
 	walk_name(how == BY_IOCTL ? "destroy command by ioctl" :
@@ -207,13 +191,10 @@ unwritable(int fd, uint32_t pd)
 		.pd_handle = pd,
 		.access_flags = 1,
 	};
-	struct uverbs_command c = {
-		.number = IB_USER_VERBS_CMD_REG_MR,
-		.in = &in,
-		.in_bytes = sizeof(in),
-		.out = (void *)(uintptr_t)WALK_UNMAPPED,
-		.out_bytes = sizeof(struct ib_uverbs_reg_mr_resp),
-	};
+	struct uverbs_command c =
+		uverbs_make(IB_USER_VERBS_CMD_REG_MR, &in, sizeof(in),
+			    (void *)(uintptr_t)WALK_UNMAPPED,
+			    sizeof(struct ib_uverbs_reg_mr_resp));
 
 	walk_result(uverbs_command(fd, BY_IOCTL, &c), "answer is unmapped");
 	c.out = (void *)(uintptr_t)WALK_READ_ONLY;
@@ -239,26 +220,20 @@ walk_memory(void)
 		uverbs_alloc_pd(fd, how, &pd);
 		for (variant = regions; variant->what != NULL; variant++)
 			register_region(fd, how, pd, variant);
-		walk_result(uverbs_destroy(fd, UVERBS_OBJECT_PD, pd),
-			    "destroy the PD");
+		uverbs_try_destroy(fd, UVERBS_OBJECT_PD, pd, "destroy the PD");
 	}
 	walk_name("reg_mr");
 	uverbs_alloc_pd(fd, BY_IOCTL, &pd);
 	register_file(fd, pd);
 	register_limited(fd, pd);
 	unwritable(fd, pd);
-	mr = (struct uverbs_mr){ .start = WALK_RAM,
-				 .length = 4096,
-				 .hca_va = WALK_RAM,
-				 .pd = pd,
-				 .access = 1 };
+	mr = uverbs_good_mr(pd);
 	walk_result(uverbs_reg_mr(fd, BY_IOCTL, &mr), "one of two of the same");
 	walk_result(uverbs_reg_mr(fd, BY_IOCTL, &mr), "two of two of the same");
-	walk_result(uverbs_destroy(fd, UVERBS_OBJECT_PD, pd),
-		    "destroy the PD with regions");
-	walk_result(uverbs_destroy(fd, UVERBS_OBJECT_MR, mr.handle), "destroy");
-	walk_result(uverbs_destroy(fd, UVERBS_OBJECT_MR, mr.handle),
-		    "destroy again");
+	uverbs_try_destroy(fd, UVERBS_OBJECT_PD, pd,
+			   "destroy the PD with regions");
+	uverbs_try_destroy(fd, UVERBS_OBJECT_MR, mr.handle, "destroy");
+	uverbs_try_destroy(fd, UVERBS_OBJECT_MR, mr.handle, "destroy again");
 	old_commands(fd, pd, BY_IOCTL);
 	old_commands(fd, pd, BY_WRITE);
 	close(fd);

@@ -104,26 +104,22 @@ interface(uint32_t port)
 		 ifr.ifr_hwaddr.sa_family,
 		 memcmp(ifr.ifr_hwaddr.sa_data, "\0\0\0\0\0\0", 6) == 0 ? "0" :
 									  "MAC");
-	error = netdev_ioctl(port, SIOCSIFHWADDR, &ifr);
-	walk_result(error, "SIOCSIFHWADDR, the same");
+	walk_result(netdev_ioctl(port, SIOCSIFHWADDR, &ifr),
+		    "SIOCSIFHWADDR, the same");
 	memset(&ifr, 0, sizeof(ifr));
-	error = netdev_ioctl(port, SIOCGIFADDR, &ifr);
-	walk_result(error, "SIOCGIFADDR");
+	walk_result(netdev_ioctl(port, SIOCGIFADDR, &ifr), "SIOCGIFADDR");
 	error = netdev_ioctl(port, SIOCGIFMAP, &ifr);
 	walk_say(error, "SIOCGIFMAP", "irq %u", ifr.ifr_map.irq);
-	error = netdev_ioctl(port, SIOCGMIIPHY, &ifr);
-	walk_result(error, "SIOCGMIIPHY");
-	error = netdev_ioctl(port, SIOCDEVPRIVATE, &ifr);
-	walk_result(error, "SIOCDEVPRIVATE");
-	error = netdev_ioctl(port, SIOCGHWTSTAMP, &ifr);
-	walk_result(error, "SIOCGHWTSTAMP");
-	error = netdev_ioctl(port, SIOCETHTOOL, &ifr);
-	walk_result(error, "SIOCETHTOOL, data at 0");
-	error = ioctl_by_name("nosuchdev0", SIOCGIFINDEX, &ifr);
-	walk_result(error, "unknown name, SIOCGIFINDEX");
+	walk_result(netdev_ioctl(port, SIOCGMIIPHY, &ifr), "SIOCGMIIPHY");
+	walk_result(netdev_ioctl(port, SIOCDEVPRIVATE, &ifr), "SIOCDEVPRIVATE");
+	walk_result(netdev_ioctl(port, SIOCGHWTSTAMP, &ifr), "SIOCGHWTSTAMP");
+	walk_result(netdev_ioctl(port, SIOCETHTOOL, &ifr),
+		    "SIOCETHTOOL, data at 0");
+	walk_result(ioctl_by_name("nosuchdev0", SIOCGIFINDEX, &ifr),
+		    "unknown name, SIOCGIFINDEX");
 	ifr.ifr_data = (void *)&link;
-	error = ioctl_by_name("nosuchdev0", SIOCETHTOOL, &ifr);
-	walk_result(error, "unknown name, SIOCETHTOOL");
+	walk_result(ioctl_by_name("nosuchdev0", SIOCETHTOOL, &ifr),
+		    "unknown name, SIOCETHTOOL");
 }
 
 static void
@@ -147,18 +143,16 @@ change_mtu(uint32_t port)
 static void
 change_queue_length(uint32_t port)
 {
+	static const int lengths[] = { 500, -1, 1000 };
 	struct ifreq ifr;
+	char what[32];
 
 	memset(&ifr, 0, sizeof(ifr));
-	ifr.ifr_qlen = 500;
-	walk_result(netdev_ioctl(port, SIOCSIFTXQLEN, &ifr),
-		    "Tx queue length 500");
-	ifr.ifr_qlen = -1;
-	walk_result(netdev_ioctl(port, SIOCSIFTXQLEN, &ifr),
-		    "Tx queue length -1");
-	ifr.ifr_qlen = 1000;
-	walk_result(netdev_ioctl(port, SIOCSIFTXQLEN, &ifr),
-		    "Tx queue length 1000");
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		ifr.ifr_qlen = lengths[i];
+		snprintf(what, sizeof(what), "Tx queue length %d", lengths[i]);
+		walk_result(netdev_ioctl(port, SIOCSIFTXQLEN, &ifr), what);
+	}
 }
 
 /* ---- ethtool ---- */

@@ -99,7 +99,6 @@ create_variants(int fd)
 	const struct walk_variant *variant;
 	struct uverbs_qp qp;
 	uint32_t pd;
-	int error;
 
 	walk_name("create_qp raw");
 	for (variant = qps; variant->what != NULL; variant++) {
@@ -108,10 +107,7 @@ create_variants(int fd)
 		const uint32_t cq = qp.send_cq;
 
 		walk_apply(variant, &qp);
-		error = uverbs_create_qp(fd, &qp);
-		object_say_qp(error, variant->what, &qp);
-		if (error == 0)
-			object_destroy(fd, UVERBS_OBJECT_QP, qp.handle);
+		object_try_qp(fd, &qp, variant->what);
 		object_destroy(fd, UVERBS_OBJECT_CQ, cq);
 		object_destroy(fd, UVERBS_OBJECT_PD, pd);
 	}
@@ -208,11 +204,11 @@ used_cq(int fd)
 	qp.send_cq = cq;
 	qp.recv_cq = object_cq(fd, CQ_ENTRIES, 1);
 	walk_result(uverbs_create_qp(fd, &qp), "another CQ to receive");
-	walk_result(uverbs_destroy(fd, UVERBS_OBJECT_CQ, qp.recv_cq),
-		    "destroy the receive CQ");
+	uverbs_try_destroy(fd, UVERBS_OBJECT_CQ, qp.recv_cq,
+			   "destroy the receive CQ");
 	object_destroy(fd, UVERBS_OBJECT_QP, qp.handle);
-	walk_result(uverbs_destroy(fd, UVERBS_OBJECT_CQ, qp.recv_cq),
-		    "destroy the receive CQ after the queue pair");
+	uverbs_try_destroy(fd, UVERBS_OBJECT_CQ, qp.recv_cq,
+			   "destroy the receive CQ after the queue pair");
 	object_destroy(fd, UVERBS_OBJECT_CQ, cq);
 	object_destroy(fd, UVERBS_OBJECT_PD, pd);
 }
@@ -226,14 +222,11 @@ modify(int fd)
 	struct ib_uverbs_modify_qp in = { .attr_mask = 1 };
 	struct ib_uverbs_query_qp query = { .attr_mask = 1 };
 	struct ib_uverbs_query_qp_resp state;
-	struct uverbs_command m = { .number = IB_USER_VERBS_CMD_MODIFY_QP,
-				    .in = &in,
-				    .in_bytes = sizeof(in) };
-	struct uverbs_command q = { .number = IB_USER_VERBS_CMD_QUERY_QP,
-				    .in = &query,
-				    .in_bytes = sizeof(query),
-				    .out = &state,
-				    .out_bytes = sizeof(state) };
+	struct uverbs_command m = uverbs_make(IB_USER_VERBS_CMD_MODIFY_QP, &in,
+					      sizeof(in), NULL, 0);
+	struct uverbs_command q = uverbs_make(IB_USER_VERBS_CMD_QUERY_QP,
+					      &query, sizeof(query), &state,
+					      sizeof(state));
 	static const uint32_t masks[] = { 0, 1, 1 | 1 << 5, 1u << 31 };
 	char what[64];
 
@@ -283,11 +276,9 @@ by_command(int fd)
 				    .uhw_in_bytes = sizeof(uhw),
 				    .uhw_out = uhw_out,
 				    .uhw_out_bytes = sizeof(uhw_out) };
-	struct uverbs_command d = { .number = IB_USER_VERBS_CMD_DESTROY_QP,
-				    .in = &gone,
-				    .in_bytes = sizeof(gone),
-				    .out = &events,
-				    .out_bytes = sizeof(events) };
+	struct uverbs_command d = uverbs_make(IB_USER_VERBS_CMD_DESTROY_QP,
+					      &gone, sizeof(gone), &events,
+					      sizeof(events));
 	int error;
 
 	walk_name("create_qp raw by command");

@@ -63,12 +63,9 @@ query_device(int fd)
 {
 	struct ib_uverbs_query_device in = { 0 };
 	struct ib_uverbs_query_device_resp out[2];
-	struct uverbs_command c = {
-		.number = IB_USER_VERBS_CMD_QUERY_DEVICE,
-		.in = &in,
-		.in_bytes = sizeof(in),
-		.out_bytes = sizeof(out[0]),
-	};
+	struct uverbs_command c = uverbs_make(IB_USER_VERBS_CMD_QUERY_DEVICE,
+					      &in, sizeof(in), NULL,
+					      sizeof(out[0]));
 
 	memset(out, 0, sizeof(out));
 	for (enum uverbs_how how = BY_IOCTL; how <= BY_WRITE; how++) {
@@ -89,13 +86,9 @@ query_device_ex(int fd)
 {
 	struct ib_uverbs_ex_query_device in = { 0 };
 	struct ib_uverbs_ex_query_device_resp out;
-	struct uverbs_command c = {
-		.number = EXTENDED | IB_USER_VERBS_EX_CMD_QUERY_DEVICE,
-		.in = &in,
-		.in_bytes = sizeof(in),
-		.out = &out,
-		.out_bytes = sizeof(out),
-	};
+	struct uverbs_command c =
+		uverbs_make(EXTENDED | IB_USER_VERBS_EX_CMD_QUERY_DEVICE, &in,
+			    sizeof(in), &out, sizeof(out));
 	static const uint16_t sizes[] = { 0, 8, 176, 184, 208, 240, 296, 304 };
 	char what[64];
 	int error;
@@ -163,13 +156,9 @@ query_port(int fd)
 	static const uint8_t ports[] = { 1, 2, 0, 3, 255 };
 	struct ib_uverbs_query_port in = { 0 };
 	struct ib_uverbs_query_port_resp_ex ex;
-	struct uverbs_command c = {
-		.number = IB_USER_VERBS_CMD_QUERY_PORT,
-		.in = &in,
-		.in_bytes = sizeof(in),
-		.out = &ex.legacy_resp,
-		.out_bytes = sizeof(ex.legacy_resp),
-	};
+	struct uverbs_command c = uverbs_make(IB_USER_VERBS_CMD_QUERY_PORT, &in,
+					      sizeof(in), &ex.legacy_resp,
+					      sizeof(ex.legacy_resp));
 	struct call call;
 	char what[64];
 	int error;
@@ -301,7 +290,7 @@ info_handles(int fd)
 		walk_say(error, what, "%u handles%s", total,
 			 total == 1 && handles[0] == pd ? ", the PD's" : "");
 	}
-	walk_result(uverbs_destroy(fd, UVERBS_OBJECT_PD, pd), "destroy it");
+	uverbs_try_destroy(fd, UVERBS_OBJECT_PD, pd, "destroy it");
 }
 
 void

@@ -221,8 +221,7 @@ other_cq_commands(int fd)
 	error = uverbs_destroy(fd, UVERBS_OBJECT_CQ, cq.handle);
 	walk_say(error, "destroy it", "comp events %u, async events %u",
 		 uverbs_destroy_answer[0], uverbs_destroy_answer[1]);
-	walk_result(uverbs_destroy(fd, UVERBS_OBJECT_CQ, cq.handle),
-		    "destroy it again");
+	uverbs_try_destroy(fd, UVERBS_OBJECT_CQ, cq.handle, "destroy it again");
 }
 
 static const struct walk_variant wqs[] = {
@@ -326,18 +325,13 @@ create_wq_commands(int fd, uint32_t pd, uint32_t cq)
 		.uhw_in = uhw,
 		.uhw_in_bytes = sizeof(uhw),
 	};
-	struct uverbs_command m = {
-		.number = EXTENDED | IB_USER_VERBS_EX_CMD_MODIFY_WQ,
-		.in = &modify,
-		.in_bytes = sizeof(modify),
-	};
-	struct uverbs_command d = {
-		.number = EXTENDED | IB_USER_VERBS_EX_CMD_DESTROY_WQ,
-		.in = &destroy,
-		.in_bytes = sizeof(destroy),
-		.out = &destroyed,
-		.out_bytes = sizeof(destroyed),
-	};
+	struct uverbs_command m =
+		uverbs_make(EXTENDED | IB_USER_VERBS_EX_CMD_MODIFY_WQ, &modify,
+			    sizeof(modify), NULL, 0);
+	struct uverbs_command d =
+		uverbs_make(EXTENDED | IB_USER_VERBS_EX_CMD_DESTROY_WQ,
+			    &destroy, sizeof(destroy), &destroyed,
+			    sizeof(destroyed));
 	int error;
 
 	walk_name("create_wq by command");
@@ -427,24 +421,20 @@ create_table(int fd, uint32_t pd, uint32_t cq)
 				       table.handle);
 		table = good;
 		walk_result(uverbs_create_table(fd, how, &table), "a table");
-		walk_result(uverbs_destroy(fd, UVERBS_OBJECT_WQ, table.wq[0]),
-			    "destroy its WQ");
-		walk_result(uverbs_destroy(fd, UVERBS_OBJECT_RWQ_IND_TBL,
-					   table.handle),
-			    "destroy");
-		walk_result(uverbs_destroy(fd, UVERBS_OBJECT_RWQ_IND_TBL,
-					   table.handle),
-			    "destroy again");
+		uverbs_try_destroy(fd, UVERBS_OBJECT_WQ, table.wq[0],
+				   "destroy its WQ");
+		uverbs_try_destroy(fd, UVERBS_OBJECT_RWQ_IND_TBL, table.handle,
+				   "destroy");
+		uverbs_try_destroy(fd, UVERBS_OBJECT_RWQ_IND_TBL, table.handle,
+				   "destroy again");
 	}
-	walk_result(uverbs_destroy(fd, UVERBS_OBJECT_CQ, cq),
-		    "destroy the CQ of WQs");
-	walk_result(uverbs_destroy(fd, UVERBS_OBJECT_PD, pd),
-		    "destroy the PD of WQs");
+	uverbs_try_destroy(fd, UVERBS_OBJECT_CQ, cq, "destroy the CQ of WQs");
+	uverbs_try_destroy(fd, UVERBS_OBJECT_PD, pd, "destroy the PD of WQs");
 	for (size_t i = 0; i < 64; i++)
 		if (uverbs_destroy(fd, UVERBS_OBJECT_WQ, wqs_made[i]) != 0)
 			walk_note("WQ of a table", "not destroyed");
-	walk_result(uverbs_destroy(fd, UVERBS_OBJECT_WQ, wqs_made[0]),
-		    "destroy a WQ again");
+	uverbs_try_destroy(fd, UVERBS_OBJECT_WQ, wqs_made[0],
+			   "destroy a WQ again");
 }
 
 void
@@ -464,8 +454,7 @@ walk_queues(void)
 	create_wq(fd, pd, cq.handle);
 	create_wq_commands(fd, pd, cq.handle);
 	create_table(fd, pd, cq.handle);
-	walk_result(uverbs_destroy(fd, UVERBS_OBJECT_CQ, cq.handle),
-		    "destroy the CQ");
-	walk_result(uverbs_destroy(fd, UVERBS_OBJECT_PD, pd), "destroy the PD");
+	uverbs_try_destroy(fd, UVERBS_OBJECT_CQ, cq.handle, "destroy the CQ");
+	uverbs_try_destroy(fd, UVERBS_OBJECT_PD, pd, "destroy the PD");
 	close(fd);
 }

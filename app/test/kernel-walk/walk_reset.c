@@ -70,11 +70,7 @@ use_dead(int fd, int channel, uint32_t pd, uint32_t cq, const struct uverbs_qp *
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct pollfd pfd = { .fd = channel, .events = POLLIN };
-	struct uverbs_mr mr = { .start = WALK_RAM,
-				.length = 4096,
-				.hca_va = WALK_RAM,
-				.pd = pd,
-				.access = 1 };
+	struct uverbs_mr mr = uverbs_good_mr(pd);
 	struct uverbs_cq other = UVERBS_CQ;
 	uint32_t unused = 0;
 	char buf[8];
@@ -93,14 +89,12 @@ use_dead(int fd, int channel, uint32_t pd, uint32_t cq, const struct uverbs_qp *
 	fcntl(channel, F_SETFL, O_NONBLOCK);
 	len = read(channel, buf, sizeof(buf));
 	walk_say(len < 0 ? errno : 0, "read of the channel", "%zd", len);
-	walk_result(uverbs_destroy(fd, UVERBS_OBJECT_PD, pd),
-		    "destroy the PD, in use");
-	walk_result(uverbs_destroy(fd, UVERBS_OBJECT_QP, qp->handle),
-		    "destroy the queue pair");
-	walk_result(uverbs_destroy(fd, UVERBS_OBJECT_CQ, cq), "destroy the CQ");
-	walk_result(uverbs_destroy(fd, UVERBS_OBJECT_PD, pd), "destroy the PD");
-	walk_result(uverbs_destroy(fd, UVERBS_OBJECT_PD, pd),
-		    "destroy the PD again");
+	uverbs_try_destroy(fd, UVERBS_OBJECT_PD, pd, "destroy the PD, in use");
+	uverbs_try_destroy(fd, UVERBS_OBJECT_QP, qp->handle,
+			   "destroy the queue pair");
+	uverbs_try_destroy(fd, UVERBS_OBJECT_CQ, cq, "destroy the CQ");
+	uverbs_try_destroy(fd, UVERBS_OBJECT_PD, pd, "destroy the PD");
+	uverbs_try_destroy(fd, UVERBS_OBJECT_PD, pd, "destroy the PD again");
 }
 
 /* The value of KEY= in a uevent, which is a list of lines that end with 0. */

@@ -92,17 +92,13 @@ create_variants(int fd)
 	const struct walk_variant *variant;
 	struct uverbs_qp qp;
 	struct port port;
-	int error;
 
 	walk_name("create_qp RSS");
 	for (variant = qps; variant->what != NULL; variant++) {
 		make(fd, &port, LOG_SIZE, true);
 		qp = object_rss_qp(port.pd, port.table, 1);
 		walk_apply(variant, &qp);
-		error = uverbs_create_qp(fd, &qp);
-		object_say_qp(error, variant->what, &qp);
-		if (error == 0)
-			object_destroy(fd, UVERBS_OBJECT_QP, qp.handle);
+		object_try_qp(fd, &qp, variant->what);
 		unmake(fd, &port);
 	}
 }
@@ -113,17 +109,13 @@ sizes(int fd)
 	struct uverbs_qp qp;
 	struct port port;
 	char what[64];
-	int error;
 
 	walk_name("create_qp RSS");
 	for (uint32_t log_size = 0; log_size <= 4; log_size++) {
 		make(fd, &port, log_size, true);
 		qp = object_rss_qp(port.pd, port.table, 1);
 		snprintf(what, sizeof(what), "%u queues", 1u << log_size);
-		error = uverbs_create_qp(fd, &qp);
-		object_say_qp(error, what, &qp);
-		if (error == 0)
-			object_destroy(fd, UVERBS_OBJECT_QP, qp.handle);
+		object_try_qp(fd, &qp, what);
 		unmake(fd, &port);
 	}
 }
@@ -134,25 +126,18 @@ order(int fd)
 	struct uverbs_qp qp, second;
 	struct port port;
 	uint32_t table, pd;
-	int error;
 
 	walk_name("create_qp RSS, no Tx queue");
 	make(fd, &port, LOG_SIZE, false);
 	qp = object_rss_qp(port.pd, port.table, 1);
-	error = uverbs_create_qp(fd, &qp);
-	object_say_qp(error, "port 1", &qp);
-	if (error == 0)
-		object_destroy(fd, UVERBS_OBJECT_QP, qp.handle);
+	object_try_qp(fd, &qp, "port 1");
 	unmake(fd, &port);
 
 	walk_name("create_qp RSS, PD of another Tx queue");
 	make(fd, &port, LOG_SIZE, true);
 	pd = object_pd(fd);
 	qp = object_rss_qp(pd, port.table, 1);
-	error = uverbs_create_qp(fd, &qp);
-	object_say_qp(error, "port 1", &qp);
-	if (error == 0)
-		object_destroy(fd, UVERBS_OBJECT_QP, qp.handle);
+	object_try_qp(fd, &qp, "port 1");
 	object_destroy(fd, UVERBS_OBJECT_PD, pd);
 	unmake(fd, &port);
 
@@ -161,15 +146,9 @@ order(int fd)
 	qp = object_rss_qp(port.pd, port.table, 1);
 	object_say_qp(uverbs_create_qp(fd, &qp), "first", &qp);
 	second = qp;
-	error = uverbs_create_qp(fd, &second);
-	object_say_qp(error, "second, same table", &second);
-	if (error == 0)
-		object_destroy(fd, UVERBS_OBJECT_QP, second.handle);
+	object_try_qp(fd, &second, "second, same table");
 	object_destroy(fd, UVERBS_OBJECT_QP, qp.handle);
-	error = uverbs_create_qp(fd, &qp);
-	object_say_qp(error, "again, after destruction", &qp);
-	if (error == 0)
-		object_destroy(fd, UVERBS_OBJECT_QP, qp.handle);
+	object_try_qp(fd, &qp, "again, after destruction");
 	unmake(fd, &port);
 
 	walk_name("create_qp RSS, table with a WQ twice");
@@ -177,10 +156,7 @@ order(int fd)
 	struct object_rq twice[2] = { port.rq[0], port.rq[0] };
 	table = object_table(fd, twice, 1);
 	qp = object_rss_qp(port.pd, table, 1);
-	error = uverbs_create_qp(fd, &qp);
-	object_say_qp(error, "port 1", &qp);
-	if (error == 0)
-		object_destroy(fd, UVERBS_OBJECT_QP, qp.handle);
+	object_try_qp(fd, &qp, "port 1");
 	object_destroy(fd, UVERBS_OBJECT_RWQ_IND_TBL, table);
 	unmake(fd, &port);
 }
@@ -197,7 +173,7 @@ destruction(int fd)
 	qp = object_rss_qp(port.pd, port.table, 1);
 	walk_result(uverbs_create_qp(fd, &qp), "RSS queue pair");
 #define DESTROY(kind, handle, what) \
-	walk_result(uverbs_destroy(fd, UVERBS_OBJECT_##kind, handle), what)
+	uverbs_try_destroy(fd, UVERBS_OBJECT_##kind, handle, what)
 
 	DESTROY(PD, port.pd, "PD");
 	DESTROY(CQ, port.rq[0].cq, "CQ of a WQ");

@@ -144,9 +144,9 @@ print_link(struct nlmsghdr *hdr)
 }
 
 static void
-get_link(int sock, uint32_t port, const char *what)
+get_link(int sock, uint32_t index, const char *what)
 {
-	struct ifinfomsg info = { .ifi_index = (int)walk_device.ifindex[port] };
+	struct ifinfomsg info = { .ifi_index = (int)index };
 	struct netlink_request request;
 
 	prefix = what;
@@ -163,22 +163,16 @@ requests(int sock)
 
 	walk_name("RTM_GETLINK");
 	all_attrs = true;
-	get_link(sock, 0, "port 1");
+	get_link(sock, walk_device.ifindex[0], "port 1");
 	all_attrs = false;
-	get_link(sock, 1, "port 2");
+	get_link(sock, walk_device.ifindex[1], "port 2");
 	prefix = "by name";
 	netlink_start(&request, RTM_GETLINK, 0, &info, sizeof(info));
 	netlink_add(&request, IFLA_IFNAME, walk_device.netdev[0],
 		    (uint16_t)(strlen(walk_device.netdev[0]) + 1));
 	walk_result(netlink_ask(sock, &request, print_link), prefix);
-	prefix = "unknown index";
-	info.ifi_index = 99999;
-	netlink_start(&request, RTM_GETLINK, 0, &info, sizeof(info));
-	walk_result(netlink_ask(sock, &request, print_link), prefix);
-	prefix = "index 0 and no name";
-	info.ifi_index = 0;
-	netlink_start(&request, RTM_GETLINK, 0, &info, sizeof(info));
-	walk_result(netlink_ask(sock, &request, print_link), prefix);
+	get_link(sock, 99999, "unknown index");
+	get_link(sock, 0, "index 0 and no name");
 	prefix = "dump";
 	netlink_start(&request, RTM_GETLINK, NLM_F_DUMP, &info, sizeof(info));
 	netlink_add(&request, IFLA_EXT_MASK, &skip_stats, sizeof(skip_stats));
@@ -237,7 +231,7 @@ changes(int sock, int events)
 	change(sock, events, "carrier 0", 0, 0, IFLA_CARRIER, &carrier, 1);
 	change(sock, events, "MTU of 1 byte", 0, 0, IFLA_MTU, mac, 1);
 	change(sock, events, "up", IFF_UP, IFF_UP, 0, NULL, 0);
-	get_link(sock, 0, "link");
+	get_link(sock, walk_device.ifindex[0], "link");
 	change(sock, events, "up again", IFF_UP, IFF_UP, 0, NULL, 0);
 	change(sock, events, "MTU 1500, up", 0, 0, IFLA_MTU, &old_mtu, 4);
 	change(sock, events, "promiscuous", IFF_PROMISC, IFF_PROMISC, 0, NULL, 0);
@@ -245,7 +239,7 @@ changes(int sock, int events)
 	change(sock, events, "allmulti", IFF_ALLMULTI, IFF_ALLMULTI, 0, NULL, 0);
 	change(sock, events, "not allmulti", 0, IFF_ALLMULTI, 0, NULL, 0);
 	change(sock, events, "down", 0, IFF_UP, 0, NULL, 0);
-	get_link(sock, 0, "link");
+	get_link(sock, walk_device.ifindex[0], "link");
 	walk_name("SIOCSIFFLAGS");
 	walk_result(netdev_set_up(0, true), "up");
 	walk_events(events, "up");

@@ -93,28 +93,15 @@ static void
 rdma(void)
 {
 	static const char *const files[] = {
-		"node_type", "node_desc", "fw_ver",
-		"hca_type",  "hw_rev",	  "board_id",
+		"node_type", "node_desc", "fw_ver", "hca_type", "hw_rev",
+		"board_id",
 	};
 	static const char *const port_files[] = {
-		"state",
-		"phys_state",
-		"rate",
-		"link_layer",
-		"lid",
-		"lid_mask_count",
-		"sm_lid",
-		"sm_sl",
-		"cap_mask",
-		"gids/0",
-		"gids/15",
-		"gids/16",
-		"pkeys/0",
-		"pkeys/1",
-		"gid_attrs/ndevs/0",
-		"gid_attrs/types/0",
-		"counters/port_xmit_data",
-		"hw_counters/lifespan",
+		"state", "phys_state", "rate", "link_layer", "lid",
+		"lid_mask_count", "sm_lid", "sm_sl", "cap_mask", "gids/0",
+		"gids/15", "gids/16", "pkeys/0", "pkeys/1",
+		"gid_attrs/ndevs/0", "gid_attrs/types/0",
+		"counters/port_xmit_data", "hw_counters/lifespan",
 	};
 	char folder[256];
 
@@ -156,10 +143,9 @@ static void
 pci(void)
 {
 	static const char *const files[] = {
-		"vendor",	    "device",	    "subsystem_vendor",
-		"subsystem_device", "class",	    "revision",
-		"max_vfs",	    "sriov_numvfs", "sriov_totalvfs",
-		"numa_node",	    "enable",	    "driver_override",
+		"vendor", "device", "subsystem_vendor", "subsystem_device",
+		"class", "revision", "max_vfs", "sriov_numvfs",
+		"sriov_totalvfs", "numa_node", "enable", "driver_override",
 		"modalias",
 	};
 	char folder[256];
@@ -184,34 +170,13 @@ static void
 netdev(const char *name)
 {
 	static const char *const files[] = {
-		"addr_assign_type",
-		"addr_len",
-		"broadcast",
-		"carrier",
-		"carrier_changes",
-		"carrier_down_count",
-		"carrier_up_count",
-		"dev_id",
-		"dev_port",
-		"dormant",
-		"duplex",
-		"flags",
-		"gro_flush_timeout",
-		"group",
-		"ifalias",
-		"link_mode",
-		"mtu",
-		"name_assign_type",
-		"netdev_group",
-		"operstate",
-		"phys_port_id",
-		"phys_port_name",
-		"phys_switch_id",
-		"proto_down",
-		"speed",
-		"testing",
-		"threaded",
-		"tx_queue_len",
+		"addr_assign_type", "addr_len", "broadcast", "carrier",
+		"carrier_changes", "carrier_down_count", "carrier_up_count",
+		"dev_id", "dev_port", "dormant", "duplex", "flags",
+		"gro_flush_timeout", "group", "ifalias", "link_mode", "mtu",
+		"name_assign_type", "netdev_group", "operstate",
+		"phys_port_id", "phys_port_name", "phys_switch_id",
+		"proto_down", "speed", "testing", "threaded", "tx_queue_len",
 		"type",
 	};
 	char folder[256];
