@@ -143,8 +143,7 @@ static void
 running(struct fixture *fx)
 {
 	configured(fx);
-	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-		assert_int_equal(fx_dev_start(fx, i), 0);
+	fx_restart(fx);
 }
 
 /* One Rx queue is larger than the others: they cannot exchange hardware queues. */
@@ -152,8 +151,7 @@ static void
 running_uneven(struct fixture *fx)
 {
 	configured(fx);
-	assert_int_equal(rte_eth_rx_queue_setup(fx->port[0], 3, 128, SOCKET_ID_ANY, NULL,
-						fx->pool), 0);
+	fx_rx_setup(fx->port[0], 3, 128, NULL, fx->pool);
 	assert_int_equal(fx_dev_start(fx, 0), 0);
 }
 
@@ -280,8 +278,7 @@ static void
 one_larger_stopped(struct fixture *fx)
 {
 	one_queue_each_stopped(fx);
-	assert_int_equal(rte_eth_rx_queue_setup(fx->port[0], 1, 128, SOCKET_ID_ANY, NULL,
-						fx->pool), 0);
+	fx_rx_setup(fx->port[0], 1, 128, NULL, fx->pool);
 }
 
 /* ---- Packets in several buffers ------------------------------------------------------ */
@@ -315,9 +312,8 @@ split_configured(struct fixture *fx)
 	segs[0].split.mp = extra;
 	segs[1].split.mp = fx->pool;
 	assert_int_equal(rte_eth_dev_configure(fx->port[0], 1, 1, &conf), 0);
-	assert_int_equal(rte_eth_tx_queue_setup(fx->port[0], 0, 64, SOCKET_ID_ANY, NULL), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(fx->port[0], 0, 64, SOCKET_ID_ANY, &rxconf,
-						NULL), 0);
+	fx_tx_setup(fx->port[0], 0, 64, NULL);
+	fx_rx_setup(fx->port[0], 0, 64, &rxconf, NULL);
 }
 
 static void
@@ -397,10 +393,7 @@ memory_registered(struct fixture *fx)
 static struct rte_device *
 device_of(const struct fixture *fx)
 {
-	struct rte_eth_dev_info info;
-
-	assert_int_equal(rte_eth_dev_info_get(fx->port[0], &info), 0);
-	return info.device;
+	return fx_info(fx->port[0]).device;
 }
 
 static int
@@ -454,12 +447,11 @@ running_single(struct fixture *fx)
 static int
 send_one(struct fixture *fx, struct rte_mbuf *m)
 {
-	struct rte_eth_stats before, now;
+	struct rte_eth_stats before;
 
 	assert_int_equal(rte_eth_stats_get(fx->port[0], &before), 0);
 	fx_send(fx->port[0], 0, &m, 1);
-	assert_int_equal(rte_eth_stats_get(fx->port[0], &now), 0);
-	return now.oerrors == before.oerrors ? 0 : -EFAULT;
+	return fx_stats(fx->port[0]).oerrors == before.oerrors ? 0 : -EFAULT;
 }
 
 /* Frees packets until the condition holds. */
@@ -562,10 +554,7 @@ running_grown(struct fixture *fx)
 	rte_pktmbuf_pool_init(extra, &private);
 	extra_grow(chunks);
 	config.rx_pool = extra;
-	assert_int_equal(fx_configure(fx, fx->port[0], &single), 0);
-	assert_int_equal(fx_configure(fx, fx->port[1], &config), 0);
-	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-		assert_int_equal(fx_dev_start(fx, i), 0);
+	fx_start_each(fx, &single, &config);
 	extra_grow(chunks + 2 * CHUNK_BYTES);
 }
 

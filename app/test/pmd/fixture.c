@@ -158,9 +158,8 @@ check_driver(void)
 	uint16_t port;
 
 	RTE_ETH_FOREACH_DEV(port) {
-		struct rte_eth_dev_info info;
+		struct rte_eth_dev_info info = fx_info(port);
 
-		assert_int_equal(rte_eth_dev_info_get(port, &info), 0);
 		if (strncmp(rte_dev_name(info.device), FX_PCI, strlen(FX_PCI)) != 0)
 			continue;
 		assert_int_not_equal(dladdr(rte_dev_driver(info.device), &file), 0);
@@ -203,6 +202,13 @@ fx_remove(struct fixture *fx)
 {
 	assert_int_equal(rte_eal_hotplug_remove("pci", FX_PCI), 0);
 	fx->is_probed = false;
+}
+
+void
+fx_reprobe(struct fixture *fx, const char *devargs)
+{
+	fx_remove(fx);
+	assert_int_equal(fx_probe(fx, devargs), 0);
 }
 
 static int
@@ -264,7 +270,7 @@ check_counters(const struct fixture *fx)
 
 		if (fx->port[i] == RTE_MAX_ETHPORTS)
 			continue;
-		assert_int_equal(rte_eth_stats_get(fx->port[i], &stats), 0);
+		stats = fx_stats(fx->port[i]);
 		/* Rejected packets are posted, but not on the wire. */
 		check_kind("Tx, driver against wire", "packets",
 			   wire.tx_packets + wire.tx_errors, stats.opackets);

@@ -112,6 +112,8 @@ extern bool fx_has_telemetry;
 bool fx_telemetry_ask_all(uint16_t port);
 int fx_probe(struct fixture *fx, const char *devargs);
 void fx_remove(struct fixture *fx);
+/* Removes the device and probes it with other arguments. */
+void fx_reprobe(struct fixture *fx, const char *devargs);
 
 /* Creates a pool that the fixture checks and frees. */
 struct rte_mempool *fx_pool(struct fixture *fx, unsigned int nb_mbufs,
@@ -143,7 +145,20 @@ int fx_configure(struct fixture *fx, uint16_t port,
 		 const struct fx_config *config);
 /* Configures and starts both ports; fails the test on error. */
 void fx_start(struct fixture *fx, const struct fx_config *config);
+void fx_start_each(struct fixture *fx, const struct fx_config *first,
+		   const struct fx_config *second);
+/* Starts both ports as they are configured. */
+void fx_restart(struct fixture *fx);
 void fx_stop(struct fixture *fx);
+/* Setup of a queue, which must succeed; conf: NULL for the default. */
+void fx_rx_setup(uint16_t port, uint16_t queue, uint16_t nb_desc,
+		 const struct rte_eth_rxconf *conf, struct rte_mempool *pool);
+void fx_tx_setup(uint16_t port, uint16_t queue, uint16_t nb_desc,
+		 const struct rte_eth_txconf *conf);
+/* An RSS key of 40 bytes, with all hash types. */
+int fx_key_set(uint16_t port, uint8_t *key);
+/* An RSS table of 64 entries that repeats the first period queues. */
+int fx_table_set(uint16_t port, const uint16_t *queues, uint16_t period);
 /* rte_eth_dev_start() and _stop() of one port; the fixture tracks the state. */
 int fx_dev_start(struct fixture *fx, unsigned int index);
 int fx_dev_stop(struct fixture *fx, unsigned int index);
@@ -175,12 +190,34 @@ unsigned int fx_receive(uint16_t port, uint16_t queue, struct rte_mbuf **pkts,
 			unsigned int nb);
 /* Receives and frees all packets waiting in a queue. Returns their number. */
 unsigned int fx_receive_all(uint16_t port, uint16_t queue);
+/* Receives one packet, which must come. */
+struct rte_mbuf *fx_receive_one(uint16_t port, uint16_t queue);
+/* Receives one packet with these bytes, and frees it. */
+void fx_expect_bytes(uint16_t port, uint16_t queue, const uint8_t *bytes,
+		     uint32_t len_bytes);
+/* Receives and frees nb packets, which must come. */
+void fx_expect_some(uint16_t port, uint16_t queue, unsigned int nb);
 /* Sends fx_frame() of 100 bytes from port 0. */
 void fx_send_one(const struct fixture *fx, uint32_t seed);
+/* Sends nb frames of these bytes, seeds from 0, in one burst of a queue of port 0. */
+void fx_send_burst(const struct fixture *fx, uint16_t queue, uint32_t len_bytes,
+		   unsigned int nb);
+/* Sends a frame of this pool from port 0; port 1 receives it, byte by byte. */
+void fx_pass_frame(const struct fixture *fx, struct rte_mempool *pool, uint16_t tx_queue,
+		   uint32_t len_bytes, uint32_t seed);
 /* Expects nb such frames on port 1, byte by byte. */
 void fx_expect_frames(const struct fixture *fx, uint32_t seed, unsigned int nb);
 /* The value of an extended statistic, which must exist. */
 uint64_t fx_xstat(uint16_t port, const char *name);
+/* Waits until it is nb or more. */
+void fx_await_xstat(uint16_t port, const char *name, uint64_t nb);
+/* What ethdev reports, which must succeed; the link without a wait. */
+struct rte_eth_stats fx_stats(uint16_t port);
+struct rte_eth_dev_info fx_info(uint16_t port);
+struct rte_eth_rxq_info fx_rxq_info(uint16_t port, uint16_t queue);
+struct rte_eth_txq_info fx_txq_info(uint16_t port, uint16_t queue);
+struct rte_eth_link fx_link(uint16_t port);
+uint16_t fx_mtu(uint16_t port);
 /* Changes a netdev in a way that is no link change. */
 void fx_set_txqlen(const char *netdev, int nb_packets);
 /* MANA_TEST_PART: what is done n times is done n / part times; 1 if it is not set. */

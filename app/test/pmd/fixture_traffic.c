@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <inttypes.h>
 #include <net/if.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -22,6 +23,8 @@
  * sanitizer. No passing test waits so long.
  */
 #define PATIENCE_S 20
+/* Of what is sent or received at once. */
+#define MAX_BURST 300
 
 int
 fx_configure(struct fixture *fx, uint16_t port, const struct fx_config *config)
@@ -60,12 +63,59 @@ fx_configure(struct fixture *fx, uint16_t port, const struct fx_config *config)
 }
 
 void
-fx_start(struct fixture *fx, const struct fx_config *config)
+fx_start_each(struct fixture *fx, const struct fx_config *first,
+	      const struct fx_config *second)
 {
 	for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
-		assert_int_equal(fx_configure(fx, fx->port[i], config), 0);
+		assert_int_equal(fx_configure(fx, fx->port[i], i == 0 ? first : second), 0);
 		assert_int_equal(fx_dev_start(fx, i), 0);
 	}
+}
+
+void
+fx_start(struct fixture *fx, const struct fx_config *config)
+{
+	fx_start_each(fx, config, config);
+}
+
+void
+fx_restart(struct fixture *fx)
+{
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		assert_int_equal(fx_dev_start(fx, i), 0);
+}
+
+void
+fx_rx_setup(uint16_t port, uint16_t queue, uint16_t nb_desc,
+	    const struct rte_eth_rxconf *conf, struct rte_mempool *pool)
+{
+	assert_int_equal(rte_eth_rx_queue_setup(port, queue, nb_desc, SOCKET_ID_ANY, conf,
+						pool), 0);
+}
+
+void
+fx_tx_setup(uint16_t port, uint16_t queue, uint16_t nb_desc,
+	    const struct rte_eth_txconf *conf)
+{
+	assert_int_equal(rte_eth_tx_queue_setup(port, queue, nb_desc, SOCKET_ID_ANY, conf), 0);
+}
+
+int
+fx_key_set(uint16_t port, uint8_t *key)
+{
+	struct rte_eth_rss_conf conf = { .rss_hf = FX_RSS, .rss_key = key, .rss_key_len = 40 };
+
+	return rte_eth_dev_rss_hash_update(port, &conf);
+}
+
+int
+fx_table_set(uint16_t port, const uint16_t *queues, uint16_t period)
+{
+	struct rte_eth_rss_reta_entry64 reta = { .mask = UINT64_MAX };
+
+	for (unsigned int i = 0; i < RTE_ETH_RETA_GROUP_SIZE; i++)
+		reta.reta[i] = queues[i % period];
+	return rte_eth_dev_rss_reta_update(port, &reta, RTE_ETH_RETA_GROUP_SIZE);
 }
 
 int
@@ -219,6 +269,34 @@ fx_receive(uint16_t port, uint16_t queue, struct rte_mbuf **pkts, unsigned int n
 	return nb_got;
 }
 
+struct rte_mbuf *
+fx_receive_one(uint16_t port, uint16_t queue)
+{
+	struct rte_mbuf *m;
+
+	assert_int_equal(fx_receive(port, queue, &m, 1), 1);
+	return m;
+}
+
+void
+fx_expect_bytes(uint16_t port, uint16_t queue, const uint8_t *bytes, uint32_t len_bytes)
+{
+	struct rte_mbuf *m = fx_receive_one(port, queue);
+
+	fx_check_bytes(m, bytes, len_bytes);
+	rte_pktmbuf_free(m);
+}
+
+void
+fx_expect_some(uint16_t port, uint16_t queue, unsigned int nb)
+{
+	struct rte_mbuf *pkts[MAX_BURST];
+
+	assert_true(nb <= RTE_DIM(pkts));
+	assert_int_equal(fx_receive(port, queue, pkts, nb), nb);
+	rte_pktmbuf_free_bulk(pkts, nb);
+}
+
 unsigned int
 fx_receive_all(uint16_t port, uint16_t queue)
 {
@@ -270,12 +348,10 @@ fx_drain(struct fixture *fx)
 		unsigned int nb = 0;
 
 		for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
-			struct rte_eth_dev_info info;
+			const uint16_t nb_rxq = fx->is_started[i] ?
+						fx_info(fx->port[i]).nb_rx_queues : 0;
 
-			if (!fx->is_started[i])
-				continue;
-			assert_int_equal(rte_eth_dev_info_get(fx->port[i], &info), 0);
-			for (uint16_t q = 0; q < info.nb_rx_queues; q++)
+			for (uint16_t q = 0; q < nb_rxq; q++)
 				nb += fx_receive_all(fx->port[i], q);
 		}
 		nb_empty = nb == 0 && is_last ? nb_empty + 1 : 0;
@@ -292,9 +368,7 @@ pass(struct fixture *fx, unsigned int from, unsigned int to)
 
 	fx_frame_bytes(bytes, len_bytes, from);
 	fx_send(fx->port[from], 0, &m, 1);
-	assert_int_equal(fx_receive(fx->port[to], 0, &m, 1), 1);
-	fx_check_bytes(m, bytes, len_bytes);
-	rte_pktmbuf_free(m);
+	fx_expect_bytes(fx->port[to], 0, bytes, len_bytes);
 }
 
 void
@@ -315,16 +389,36 @@ fx_send_one(const struct fixture *fx, uint32_t seed)
 }
 
 void
+fx_send_burst(const struct fixture *fx, uint16_t queue, uint32_t len_bytes, unsigned int nb)
+{
+	struct rte_mbuf *pkts[MAX_BURST];
+
+	assert_true(nb <= RTE_DIM(pkts));
+	for (unsigned int i = 0; i < nb; i++)
+		pkts[i] = fx_frame(fx->pool, len_bytes, i);
+	fx_send(fx->port[0], queue, pkts, nb);
+}
+
+void
+fx_pass_frame(const struct fixture *fx, struct rte_mempool *pool, uint16_t tx_queue,
+	      uint32_t len_bytes, uint32_t seed)
+{
+	struct rte_mbuf *m = fx_frame(pool, len_bytes, seed);
+	uint8_t bytes[RTE_ETHER_MAX_LEN];
+
+	fx_frame_bytes(bytes, len_bytes, seed);
+	fx_send(fx->port[0], tx_queue, &m, 1);
+	fx_expect_bytes(fx->port[1], 0, bytes, len_bytes);
+}
+
+void
 fx_expect_frames(const struct fixture *fx, uint32_t seed, unsigned int nb)
 {
 	uint8_t bytes[FRAME];
-	struct rte_mbuf *m;
 
 	for (unsigned int i = 0; i < nb; i++) {
-		assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
 		fx_frame_bytes(bytes, FRAME, seed + i);
-		fx_check_bytes(m, bytes, FRAME);
-		rte_pktmbuf_free(m);
+		fx_expect_bytes(fx->port[1], 0, bytes, FRAME);
 	}
 }
 
@@ -337,6 +431,72 @@ fx_xstat(uint16_t port, const char *name)
 		fail_msg("port %u has no xstat %s", port, name);
 	assert_int_equal(rte_eth_xstats_get_by_id(port, &id, &value, 1), 1);
 	return value;
+}
+
+void
+fx_await_xstat(uint16_t port, const char *name, uint64_t nb)
+{
+	const uint64_t end = fx_deadline();
+
+	while (fx_xstat(port, name) < nb) {
+		if (rte_get_timer_cycles() > end)
+			fail_msg("port %u: %s is below %" PRIu64, port, name, nb);
+		rte_delay_us_sleep(100);
+	}
+}
+
+struct rte_eth_stats
+fx_stats(uint16_t port)
+{
+	struct rte_eth_stats stats;
+
+	assert_int_equal(rte_eth_stats_get(port, &stats), 0);
+	return stats;
+}
+
+struct rte_eth_dev_info
+fx_info(uint16_t port)
+{
+	struct rte_eth_dev_info info;
+
+	assert_int_equal(rte_eth_dev_info_get(port, &info), 0);
+	return info;
+}
+
+struct rte_eth_rxq_info
+fx_rxq_info(uint16_t port, uint16_t queue)
+{
+	struct rte_eth_rxq_info info;
+
+	assert_int_equal(rte_eth_rx_queue_info_get(port, queue, &info), 0);
+	return info;
+}
+
+struct rte_eth_txq_info
+fx_txq_info(uint16_t port, uint16_t queue)
+{
+	struct rte_eth_txq_info info;
+
+	assert_int_equal(rte_eth_tx_queue_info_get(port, queue, &info), 0);
+	return info;
+}
+
+struct rte_eth_link
+fx_link(uint16_t port)
+{
+	struct rte_eth_link link;
+
+	assert_int_equal(rte_eth_link_get_nowait(port, &link), 0);
+	return link;
+}
+
+uint16_t
+fx_mtu(uint16_t port)
+{
+	uint16_t mtu;
+
+	assert_int_equal(rte_eth_dev_get_mtu(port, &mtu), 0);
+	return mtu;
 }
 
 void

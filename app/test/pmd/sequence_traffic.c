@@ -123,11 +123,9 @@ uint64_t
 seq_dropped(uint16_t id)
 {
 	static const char *const names[] = { "rx_drop_stopped", "rx_drop_reconfig" };
-	struct rte_eth_stats stats;
 	uint64_t xstat, value, sum;
 
-	assert_int_equal(rte_eth_stats_get(id, &stats), 0);
-	sum = stats.ierrors;
+	sum = fx_stats(id).ierrors;
 	for (unsigned int i = 0; i < RTE_DIM(names); i++) {
 		assert_int_equal(rte_eth_xstats_get_id_by_name(id, names[i], &xstat), 0);
 		assert_int_equal(rte_eth_xstats_get_by_id(id, &xstat, &value, 1), 1);

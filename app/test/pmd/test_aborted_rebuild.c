@@ -71,11 +71,9 @@ setup_queues(struct fixture *fx, uint16_t port, struct rte_mempool *gated)
 	};
 
 	assert_int_equal(rte_eth_dev_configure(port, 2, 1, &conf), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(port, 0, NB_RXD, SOCKET_ID_ANY, NULL,
-						fx->pool), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(port, 1, NB_RXD, SOCKET_ID_ANY, NULL,
-						gated), 0);
-	assert_int_equal(rte_eth_tx_queue_setup(port, 0, NB_RXD, SOCKET_ID_ANY, NULL), 0);
+	fx_rx_setup(port, 0, NB_RXD, NULL, fx->pool);
+	fx_rx_setup(port, 1, NB_RXD, NULL, gated);
+	fx_tx_setup(port, 0, NB_RXD, NULL);
 }
 
 /* Polls queue 1 until the blocked burst has ended. */
@@ -108,8 +106,7 @@ start_ports(struct fixture *fx, uint32_t seeds[2])
 	assert_int_equal(fx_configure(fx, fx->port[0],
 				      &(struct fx_config){ 0 }), 0);
 	setup_queues(fx, fx->port[1], gated);
-	assert_int_equal(fx_dev_start(fx, 0), 0);
-	assert_int_equal(fx_dev_start(fx, 1), 0);
+	fx_restart(fx);
 	for (uint16_t q = 0; q < 2; q++)
 		seeds[q] = seed_of(fx, q);
 	return gated;
@@ -168,7 +165,6 @@ nb_woken_after_abort(struct fixture *fx, bool enabled)
 	uint32_t seeds[2];
 	pthread_t poller, changer;
 	struct rte_mempool *gated = start_ports(fx, seeds);
-	struct rte_mbuf *m;
 	void *changed;
 	int nb;
 
@@ -190,15 +186,13 @@ nb_woken_after_abort(struct fixture *fx, bool enabled)
 	__atomic_store_n(&gate, 0, __ATOMIC_RELEASE);
 	assert_int_equal(pthread_join(poller, NULL), 0);
 	assert_int_equal(rte_eth_dev_rx_intr_disable(port, 0), 0);
-	assert_int_equal(fx_receive(port, 0, &m, 1), 1);
-	rte_pktmbuf_free(m);
+	rte_pktmbuf_free(fx_receive_one(port, 0));
 	/* The interrupt works again; the CQ is still the same. */
 	assert_int_equal(rte_eth_dev_rx_intr_enable(port, 0), 0);
 	fx_send_one(fx, seeds[0]);
 	assert_int_equal(rte_epoll_wait(RTE_EPOLL_PER_THREAD, &event, 1, LIMIT_MS), 1);
 	assert_int_equal(rte_eth_dev_rx_intr_disable(port, 0), 0);
-	assert_int_equal(fx_receive(port, 0, &m, 1), 1);
-	rte_pktmbuf_free(m);
+	rte_pktmbuf_free(fx_receive_one(port, 0));
 	/* Now the update succeeds. */
 	assert_int_equal((intptr_t)change_table(fx), 0);
 	fx_drain(fx);

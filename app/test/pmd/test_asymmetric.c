@@ -15,11 +15,9 @@ bring_up(struct fixture *fx, unsigned int index, uint16_t nb_rxq, uint16_t nb_tx
 
 	assert_int_equal(rte_eth_dev_configure(port, nb_rxq, nb_txq, &conf), 0);
 	for (uint16_t q = 0; q < nb_txq; q++)
-		assert_int_equal(rte_eth_tx_queue_setup(port, q, nb_desc, SOCKET_ID_ANY,
-							NULL), 0);
+		fx_tx_setup(port, q, nb_desc, NULL);
 	for (uint16_t q = 0; q < nb_rxq; q++)
-		assert_int_equal(rte_eth_rx_queue_setup(port, q, nb_desc, SOCKET_ID_ANY,
-							NULL, fx->pool), 0);
+		fx_rx_setup(port, q, nb_desc, NULL, fx->pool);
 	assert_int_equal(fx_dev_start(fx, index), 0);
 }
 
@@ -32,9 +30,7 @@ one_way(struct fixture *fx)
 
 		fx_frame_bytes(bytes, 60 + i, i);
 		fx_send(fx->port[0], 0, &m, 1);
-		assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
-		fx_check_bytes(m, bytes, 60 + i);
-		rte_pktmbuf_free(m);
+		fx_expect_bytes(fx->port[1], 0, bytes, 60 + i);
 	}
 }
 
@@ -53,12 +49,9 @@ FX_TEST(test_uneven_numbers_of_descriptors)
 	static const uint16_t numbers[] = { 64, 65, 100, 127, 128, 129, 200, 255, 256 };
 
 	for (unsigned int i = 0; i < RTE_DIM(numbers); i++) {
-		struct rte_eth_rxq_info info;
-
 		bring_up(fx, 0, 1, 1, numbers[i]);
 		bring_up(fx, 1, 1, 1, numbers[i]);
-		assert_int_equal(rte_eth_rx_queue_info_get(fx->port[1], 0, &info), 0);
-		assert_int_equal(info.nb_desc, numbers[i]);
+		assert_int_equal(fx_rxq_info(fx->port[1], 0).nb_desc, numbers[i]);
 		one_way(fx);
 		fx_stop(fx);
 	}

@@ -53,8 +53,7 @@ FX_TEST(test_rx_unknown)
 				 before + 1);
 		/* A restart recovers the queue. */
 		fx_stop(fx);
-		assert_int_equal(fx_dev_start(fx, 0), 0);
-		assert_int_equal(fx_dev_start(fx, 1), 0);
+		fx_restart(fx);
 		fx_pass_one(fx);
 		fx_stop(fx);
 	}
@@ -122,8 +121,7 @@ FX_TEST(test_failed_queue)
 		fx_stop(fx);
 		/* Logged once; a restart recovers the queue. */
 		assert_int_equal(fx_nb_logged(RTE_LOG_ERR, failures[i].line), 1);
-		assert_int_equal(fx_dev_start(fx, 0), 0);
-		assert_int_equal(fx_dev_start(fx, 1), 0);
+		fx_restart(fx);
 		fx_pass_one(fx);
 	}
 }

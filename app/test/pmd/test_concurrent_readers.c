@@ -178,12 +178,10 @@ change_setup(struct fixture *fx, unsigned int i)
 
 	traffic(fx, 3);
 	assert_int_equal(rte_eth_dev_tx_queue_stop(fx->port[0], queue), 0);
-	assert_int_equal(rte_eth_tx_queue_setup(fx->port[0], queue, 128,
-						SOCKET_ID_ANY, NULL), 0);
+	fx_tx_setup(fx->port[0], queue, 128, NULL);
 	assert_int_equal(rte_eth_dev_tx_queue_start(fx->port[0], queue), 0);
 	assert_int_equal(rte_eth_dev_rx_queue_stop(fx->port[0], queue), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(fx->port[0], queue, 128,
-						SOCKET_ID_ANY, NULL, fx->pool), 0);
+	fx_rx_setup(fx->port[0], queue, 128, NULL, fx->pool);
 	assert_int_equal(rte_eth_dev_rx_queue_start(fx->port[0], queue), 0);
 }
 

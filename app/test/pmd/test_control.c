@@ -52,8 +52,7 @@ FX_TEST(test_restart_without_configure)
 	fx_stop(fx);
 	fx_holdings_get(&stopped);
 	for (int i = 0; i < 10; i++) {
-		assert_int_equal(fx_dev_start(fx, 0), 0);
-		assert_int_equal(fx_dev_start(fx, 1), 0);
+		fx_restart(fx);
 		fx_pass_one(fx);
 		fx_stop(fx);
 		fx_check_holdings(&stopped, "after a restart");
@@ -95,11 +94,8 @@ FX_TEST(test_queues_set_up_again)
 	assert_int_equal(fx_configure(fx, fx->port[0], &defaults), 0);
 	fx_holdings_get(&once);
 	for (int i = 0; i < 5; i++) {
-		assert_int_equal(rte_eth_tx_queue_setup(fx->port[0], 0, 256,
-							SOCKET_ID_ANY, NULL), 0);
-		assert_int_equal(rte_eth_rx_queue_setup(fx->port[0], 0, 256,
-							SOCKET_ID_ANY, NULL,
-							fx->pool), 0);
+		fx_tx_setup(fx->port[0], 0, 256, NULL);
+		fx_rx_setup(fx->port[0], 0, 256, NULL, fx->pool);
 		fx_check_holdings(&once, "after another setup");
 	}
 	fx_start(fx, &defaults);
@@ -118,8 +114,7 @@ FX_TEST(test_start_without_queues)
 	fx_check_holdings(&before, "after the refused start");
 
 	/* a Tx queue alone is not enough */
-	assert_int_equal(rte_eth_tx_queue_setup(fx->port[0], 0, 256, SOCKET_ID_ANY,
-						NULL), 0);
+	fx_tx_setup(fx->port[0], 0, 256, NULL);
 	assert_true(rte_eth_dev_start(fx->port[0]) < 0);
 	fx_start(fx, &defaults);
 	fx_pass_one(fx);

@@ -112,8 +112,7 @@ DUMP_TEST(test_rx_descriptors)
 	expect_no_text("descriptor 2");
 
 	/* consumed descriptors are free until the refill */
-	assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
-	rte_pktmbuf_free(m);
+	rte_pktmbuf_free(fx_receive_one(fx->port[1], 0));
 	assert_int_equal(dump(rte_eth_rx_descriptor_dump, fx->port[1], 0, 0, NB_DESC),
 			 0);
 	expect_text("rx queue 0 descriptor 0: posted\n  WQE at BU 1:");
@@ -192,16 +191,13 @@ DUMP_TEST(test_tx_error)
 /* Without suppression each descriptor is shown with the completion of its packet. */
 FX_TEST_OF(test_tx_completions, fx_setup_bare, drop_text)
 {
-	struct rte_mbuf *m[2];
 	const char *newest;
 
 	assert_int_equal(fx_probe(fx, "tx_suppress=0"), 0);
 	fx_start(fx, &small);
 	fx_command("cqe port=1 tx type=33");
 	fx->refused_bytes[0] = FRAME;
-	for (unsigned int i = 0; i < RTE_DIM(m); i++)
-		m[i] = fx_frame(fx->pool, FRAME, i);
-	fx_send(fx->port[0], 0, m, RTE_DIM(m));
+	fx_send_burst(fx, 0, FRAME, 2);
 	dump_done(fx, 2);
 	newest = strstr(text, "tx queue 0 descriptor 63: done\n");
 	assert_non_null(newest);
@@ -319,8 +315,7 @@ FX_TEST_OF(test_mr_failures_kept, fx_setup_bare, drop_text)
 	for (i = 0; i < 48; i++) {
 		m = fx_frame(fx->pool, FRAME, i);
 		fx_send(fx->port[0], 0, &m, 1);
-		assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
-		rte_pktmbuf_free(m);
+		rte_pktmbuf_free(fx_receive_one(fx->port[1], 0));
 	}
 	fx_model.fault_disarm();
 	nb = nb_mr_failures(fx);

@@ -69,8 +69,7 @@ FX_TEST(test_link)
 	assert_int_equal(link.link_status, RTE_ETH_LINK_UP);
 	assert_int_equal(link.link_duplex, RTE_ETH_LINK_FULL_DUPLEX);
 	fx_stop(fx);
-	assert_int_equal(rte_eth_link_get_nowait(fx->port[0], &link), 0);
-	assert_int_equal(link.link_status, RTE_ETH_LINK_DOWN);
+	assert_int_equal(fx_link(fx->port[0]).link_status, RTE_ETH_LINK_DOWN);
 }
 
 /* Output of ethtool -i, and the file name of the loaded provider. */
@@ -122,17 +121,13 @@ FX_TEST(test_promiscuous_notice)
 
 FX_TEST(test_mtu)
 {
-	uint16_t mtu;
-
 	assert_int_equal(fx_configure(fx, fx->port[0], &defaults), 0);
 	assert_int_equal(rte_eth_dev_set_mtu(fx->port[0], 1400), 0);
-	assert_int_equal(rte_eth_dev_get_mtu(fx->port[0], &mtu), 0);
-	assert_int_equal(mtu, 1400);
+	assert_int_equal(fx_mtu(fx->port[0]), 1400);
 	fx_expect_error("");
 	assert_int_equal(rte_eth_dev_set_mtu(fx->port[0], 1501), -EINVAL);
 	assert_int_equal(rte_eth_dev_set_mtu(fx->port[0], 67), -EINVAL);
-	assert_int_equal(rte_eth_dev_get_mtu(fx->port[0], &mtu), 0);
-	assert_int_equal(mtu, 1400);
+	assert_int_equal(fx_mtu(fx->port[0]), 1400);
 }
 
 /* The largest frame arrives complete. */
@@ -152,14 +147,12 @@ FX_TEST(test_queue_info)
 {
 	struct fx_config config = { .nb_rxd = 128, .nb_txd = 64 };
 	struct rte_eth_rxq_info rxq;
-	struct rte_eth_txq_info txq;
 
 	fx_start(fx, &config);
 	assert_int_equal(rte_eth_rx_queue_info_get(fx->port[0], 0, &rxq), 0);
 	assert_int_equal(rxq.nb_desc, 128);
 	assert_ptr_equal(rxq.mp, fx->pool);
-	assert_int_equal(rte_eth_tx_queue_info_get(fx->port[0], 0, &txq), 0);
-	assert_int_equal(txq.nb_desc, 64);
+	assert_int_equal(fx_txq_info(fx->port[0], 0).nb_desc, 64);
 	fx_expect_error("queue_id=1");
 	assert_int_equal(rte_eth_rx_queue_info_get(fx->port[0], 1, &rxq), -EINVAL);
 }
@@ -197,9 +190,7 @@ FX_TEST(test_stats)
 		bytes += 60 + i * 100;
 	}
 	fx_send(fx->port[0], 0, pkts, RTE_DIM(pkts));
-	assert_int_equal(fx_receive(fx->port[1], 0, pkts, RTE_DIM(pkts)),
-			 RTE_DIM(pkts));
-	rte_pktmbuf_free_bulk(pkts, RTE_DIM(pkts));
+	fx_expect_some(fx->port[1], 0, RTE_DIM(pkts));
 
 	assert_int_equal(rte_eth_stats_get(fx->port[0], &stats), 0);
 	assert_int_equal(stats.opackets, RTE_DIM(pkts));
@@ -215,8 +206,7 @@ FX_TEST(test_stats)
 
 	/* a stop keeps them, a reset clears them */
 	fx_stop(fx);
-	assert_int_equal(rte_eth_stats_get(fx->port[1], &stats), 0);
-	assert_int_equal(stats.ipackets, RTE_DIM(pkts));
+	assert_int_equal(fx_stats(fx->port[1]).ipackets, RTE_DIM(pkts));
 	assert_int_equal(rte_eth_stats_reset(fx->port[1]), 0);
 	assert_int_equal(rte_eth_stats_get(fx->port[1], &stats), 0);
 	assert_int_equal(stats.ipackets + stats.ibytes, 0);
@@ -226,7 +216,6 @@ FX_TEST(test_stats)
 FX_TEST(test_stats_of_each_queue)
 {
 	struct fx_config config = { .nb_txq = 4 };
-	struct rte_eth_stats stats;
 
 	fx_start(fx, &config);
 	for (uint16_t q = 0; q < 4; q++) {
@@ -236,8 +225,7 @@ FX_TEST(test_stats_of_each_queue)
 			fx_send(fx->port[0], q, &m, 1);
 		}
 	}
-	assert_int_equal(rte_eth_stats_get(fx->port[0], &stats), 0);
-	assert_int_equal(stats.opackets, 10);
+	assert_int_equal(fx_stats(fx->port[0]).opackets, 10);
 	for (uint16_t q = 0; q < 4; q++)
 		check_queue_counts(fx->port[0], false, q, q + 1, (q + 1) * 100);
 }
@@ -291,8 +279,7 @@ FX_TEST(test_operations_are_logged)
 	assert_int_equal(rte_eth_dev_reset(port), 0);
 	assert_int_equal(fx_configure(fx, port, &defaults), 0);
 	fx->ignore_counters = true;
-	fx_remove(fx);
-	assert_int_equal(fx_probe(fx, ""), 0);
+	fx_reprobe(fx, "");
 	for (unsigned int i = 0; i < RTE_DIM(lines); i++)
 		if (fx_nb_logged(RTE_LOG_INFO, lines[i]) == 0)
 			fail_msg("not logged: %s", lines[i]);

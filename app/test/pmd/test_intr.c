@@ -70,11 +70,8 @@ disable(uint16_t port, uint16_t queue)
 static void
 consume_first_event(struct fixture *fx, uint16_t port, uint16_t queue, int epfd)
 {
-	struct rte_mbuf *m;
-
 	fx_send_one(fx, 0);
-	assert_int_equal(fx_receive(port, queue, &m, 1), 1);
-	rte_pktmbuf_free(m);
+	rte_pktmbuf_free(fx_receive_one(port, queue));
 	enable(port, queue);
 	disable(port, queue);
 	while (sleep_on(epfd, 0) != NULL)
@@ -373,8 +370,7 @@ FX_TEST(test_stop_with_events)
 	fx_stop(fx);
 	fx_holdings_get(&before);
 	for (unsigned int i = 0; i < 20; i++) {
-		for (unsigned int p = 0; p < FX_NB_PORTS; p++)
-			assert_int_equal(fx_dev_start(fx, p), 0);
+		fx_restart(fx);
 		listen_to(port, 0, RTE_EPOLL_PER_THREAD);
 		enable(port, 0);
 		fx_send_one(fx, i);
@@ -414,8 +410,7 @@ FX_TEST_BARE(test_refused_by_argument)
 	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "rx_intr=0"), 1);
 	fx_start(fx, &defaults);
 	fx_stop(fx);
-	fx_remove(fx);
-	assert_int_equal(fx_probe(fx, "rx_intr=1"), 0);
+	fx_reprobe(fx, "rx_intr=1");
 	fx_start(fx, &woken);
 	fx_pass_one(fx);
 }
@@ -503,8 +498,7 @@ FX_TEST(test_no_buffer_left)
 	enable(port, 0);
 	fx_send_one(fx, 1);
 	disable(port, 0);
-	assert_int_equal(fx_receive(port, 0, &m, 1), 1);
-	rte_pktmbuf_free(m);
+	rte_pktmbuf_free(fx_receive_one(port, 0));
 	fx->ignore_counters = true; /* the wire dropped some */
 }
 
@@ -535,8 +529,7 @@ FX_TEST(test_removal_wakes)
 	void *data;
 
 	fx_expect_error("");
-	fx_remove(fx);
-	assert_int_equal(fx_probe(fx, "recovery_timeout=0"), 0);
+	fx_reprobe(fx, "recovery_timeout=0");
 	fx_start(fx, &woken);
 	assert_int_equal(pthread_create(&thread, NULL, sleep_in_thread, &sleeper), 0);
 	while (!__atomic_load_n(&sleeper.is_ready, __ATOMIC_ACQUIRE))

@@ -92,8 +92,7 @@ check_status(uint16_t port, uint16_t status)
 
 	assert_int_equal(link.link_status, status);
 	/* what that has found */
-	assert_int_equal(rte_eth_link_get_nowait(port, &link), 0);
-	assert_int_equal(link.link_status, status);
+	assert_int_equal(fx_link(port).link_status, status);
 }
 
 LINK_TEST(test_event_of_each_change)
@@ -136,10 +135,7 @@ LINK_TEST(test_query_without_events)
 static uint32_t
 speed_capa(uint16_t port)
 {
-	struct rte_eth_dev_info info;
-
-	assert_int_equal(rte_eth_dev_info_get(port, &info), 0);
-	return info.speed_capa;
+	return fx_info(port).speed_capa;
 }
 
 /* Queries that need not be of this moment make no call of the kernel. */
@@ -238,8 +234,7 @@ LINK_TEST(test_stop_and_start)
 		bool is_up = i % 2 != 0;
 
 		fx_command(is_up ? "link port=1 up" : "link port=1 down");
-		for (unsigned int p = 0; p < FX_NB_PORTS; p++)
-			assert_int_equal(fx_dev_start(fx, p), 0);
+		fx_restart(fx);
 		check_status(fx->port[0], is_up || !has_carrier ?
 						     RTE_ETH_LINK_UP :
 						     RTE_ETH_LINK_DOWN);

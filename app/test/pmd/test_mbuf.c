@@ -25,9 +25,7 @@ send_chain(struct fixture *fx, uint32_t len_bytes, uint32_t seg_bytes)
 	fx_frame_bytes(bytes, len_bytes, seg_bytes);
 	m = fx_chain(fx->pool, bytes, len_bytes, seg_bytes);
 	fx_send(fx->port[0], 0, &m, 1);
-	assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
-	fx_check_bytes(m, bytes, len_bytes);
-	rte_pktmbuf_free(m);
+	fx_expect_bytes(fx->port[1], 0, bytes, len_bytes);
 }
 
 FX_TEST(test_chains)
@@ -70,9 +68,7 @@ FX_TEST(test_empty_segment)
 	m->next = empty;
 	m->nb_segs++;
 	fx_send(fx->port[0], 0, &m, 1);
-	assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
-	fx_check_bytes(m, bytes, sizeof(bytes));
-	rte_pktmbuf_free(m);
+	fx_expect_bytes(fx->port[1], 0, bytes, sizeof(bytes));
 }
 
 FX_TEST(test_clones)
@@ -134,9 +130,7 @@ FX_TEST(test_external_buffers)
 		fx_frame_bytes(bytes, sizeof(bytes), i);
 		memcpy(rte_pktmbuf_append(m, sizeof(bytes)), bytes, sizeof(bytes));
 		fx_send(fx->port[0], 0, &m, 1);
-		assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
-		fx_check_bytes(m, bytes, sizeof(bytes));
-		rte_pktmbuf_free(m);
+		fx_expect_bytes(fx->port[1], 0, bytes, sizeof(bytes));
 	}
 	fx_drain(fx);
 	fx_stop(fx);
@@ -164,10 +158,8 @@ FX_TEST(test_pinned_external_pool)
 	for (unsigned int i = 0; i < 1000; i++) {
 		m = fx_frame(pool, sizeof(bytes), i);
 		fx_send(fx->port[0], 0, &m, 1);
-		assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
 		fx_frame_bytes(bytes, sizeof(bytes), i);
-		fx_check_bytes(m, bytes, sizeof(bytes));
-		rte_pktmbuf_free(m);
+		fx_expect_bytes(fx->port[1], 0, bytes, sizeof(bytes));
 	}
 	fx_drain(fx);
 	fx_stop(fx);
@@ -188,8 +180,7 @@ FX_TEST(test_several_pools)
 		struct rte_mbuf *m = fx_frame(pools[i % RTE_DIM(pools)], 64, i);
 
 		fx_send(fx->port[0], 0, &m, 1);
-		assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
-		rte_pktmbuf_free(m);
+		rte_pktmbuf_free(fx_receive_one(fx->port[1], 0));
 	}
 }
 
@@ -208,8 +199,7 @@ FX_TEST(test_pool_freed)
 		pool = fx_pool(fx, 63, RTE_MBUF_DEFAULT_BUF_SIZE);
 		m = fx_frame(pool, 64, round);
 		fx_send(fx->port[0], 0, &m, 1);
-		assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
-		rte_pktmbuf_free(m);
+		rte_pktmbuf_free(fx_receive_one(fx->port[1], 0));
 		/* its mbuf returns with the completion, at the next burst */
 		fx_pass_one(fx);
 		rte_eth_tx_done_cleanup(fx->port[0], 0, 0);
@@ -239,7 +229,6 @@ FX_TEST(test_fast_free)
 {
 	struct fx_config config = { .tx_offloads = RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE };
 	struct rte_eth_dev_info info;
-	struct rte_mbuf *pkts[FX_BURST];
 	unsigned int in_use;
 
 	assert_int_equal(rte_eth_dev_info_get(fx->port[0], &info), 0);
@@ -248,12 +237,8 @@ FX_TEST(test_fast_free)
 	fx_start(fx, &config);
 	in_use = rte_mempool_in_use_count(fx->pool);
 	for (unsigned int turn = 0; turn < 50; turn++) {
-		for (unsigned int i = 0; i < FX_BURST; i++)
-			pkts[i] = fx_frame(fx->pool, 100, i);
-		fx_send(fx->port[0], 0, pkts, FX_BURST);
-		assert_int_equal(fx_receive(fx->port[1], 0, pkts, FX_BURST),
-				 FX_BURST);
-		rte_pktmbuf_free_bulk(pkts, FX_BURST);
+		fx_send_burst(fx, 0, 100, FX_BURST);
+		fx_expect_some(fx->port[1], 0, FX_BURST);
 	}
 	fx_settle(fx);
 	rte_eth_tx_done_cleanup(fx->port[0], 0, 0);

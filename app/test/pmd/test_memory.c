@@ -64,9 +64,7 @@ send_from(struct fixture *fx, void *buf, uint32_t seed, bool write_it)
 	m->data_off = 0;
 	m->data_len = m->pkt_len = sizeof(bytes);
 	fx_send(fx->port[0], 0, &m, 1);
-	assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
-	fx_check_bytes(m, bytes, sizeof(bytes));
-	rte_pktmbuf_free(m);
+	fx_expect_bytes(fx->port[1], 0, bytes, sizeof(bytes));
 	rte_eth_tx_done_cleanup(fx->port[0], 0, 0);
 	assert_int_equal(nb_released, 1);
 }
@@ -152,10 +150,8 @@ FX_TEST(test_moved_buffers)
 			rte_mbuf_refcnt_update(sent, 1);
 			fx_send(fx->port[0], 0, &m, 1);
 			fx_settle(fx);
-			assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
 			fx_frame_bytes(bytes, sizeof(bytes), i);
-			fx_check_bytes(m, bytes, sizeof(bytes));
-			rte_pktmbuf_free(m);
+			fx_expect_bytes(fx->port[1], 0, bytes, sizeof(bytes));
 			assert_true(rte_eth_tx_done_cleanup(fx->port[0], 0, 0) >= 0);
 			assert_int_equal(rte_mbuf_refcnt_read(sent), 1);
 			sent->buf_addr = own;
@@ -190,9 +186,7 @@ FX_TEST(test_mbuf_without_mempool)
 	memcpy(own->buf_addr, bytes, sizeof(bytes));
 	fx_start(fx, &defaults);
 	fx_send(fx->port[0], 0, &m, 1);
-	assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
-	fx_check_bytes(m, bytes, sizeof(bytes));
-	rte_pktmbuf_free(m);
+	fx_expect_bytes(fx->port[1], 0, bytes, sizeof(bytes));
 	rte_eth_tx_done_cleanup(fx->port[0], 0, 0);
 	assert_int_equal(rte_mbuf_refcnt_read(own), 1);
 	fx_stop(fx);
@@ -365,10 +359,8 @@ FX_TEST(test_pinned_pool_replaced)
 	unsigned int before;
 
 	assert_int_equal(rte_eth_dev_configure(fx->port[0], 1, 1, &conf), 0);
-	assert_int_equal(rte_eth_tx_queue_setup(fx->port[0], 0, 64, SOCKET_ID_ANY,
-						NULL), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(fx->port[0], 0, 64, SOCKET_ID_ANY, NULL,
-						fx->pool), 0);
+	fx_tx_setup(fx->port[0], 0, 64, NULL);
+	fx_rx_setup(fx->port[0], 0, 64, NULL, fx->pool);
 	before = nb_mrs();
 	for (unsigned int i = 0; i < 3; i++) {
 		struct rte_pktmbuf_extmem extmem = {
@@ -388,12 +380,9 @@ FX_TEST(test_pinned_pool_replaced)
 						      RTE_MBUF_DEFAULT_BUF_SIZE,
 						      SOCKET_ID_ANY, &extmem, 1);
 		assert_non_null(pool);
-		assert_int_equal(rte_eth_rx_queue_setup(fx->port[0], 0, 64,
-							SOCKET_ID_ANY, NULL, pool), 0);
+		fx_rx_setup(fx->port[0], 0, 64, NULL, pool);
 		assert_true(nb_mrs() > before);
-		assert_int_equal(rte_eth_rx_queue_setup(fx->port[0], 0, 64,
-							SOCKET_ID_ANY, NULL,
-							fx->pool), 0);
+		fx_rx_setup(fx->port[0], 0, 64, NULL, fx->pool);
 		rte_mempool_free(pool);
 		assert_int_equal(nb_mrs(), before);
 		assert_int_equal(rte_extmem_unregister(extmem.buf_ptr, len), 0);
@@ -419,7 +408,7 @@ FX_TEST(test_pinned_pool_at_an_old_address)
 	pool = former = rte_pktmbuf_pool_create("recurring", 511, 0, 0,
 						RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
 	assert_non_null(pool);
-	assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], 0, 64, SOCKET_ID_ANY, NULL, pool), 0);
+	fx_rx_setup(fx->port[1], 0, 64, NULL, pool);
 	rte_mempool_free(pool);
 	extmem.buf_ptr = mmap(NULL, extmem.buf_len, PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -431,10 +420,8 @@ FX_TEST(test_pinned_pool_at_an_old_address)
 	/* EAL's heap does so. */
 	assert_ptr_equal(pool, former);
 	for (uint16_t q = config.nb_rxq; q-- != 0;)
-		assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], q, 64, SOCKET_ID_ANY, NULL,
-							pool), 0);
-	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-		assert_int_equal(fx_dev_start(fx, i), 0);
+		fx_rx_setup(fx->port[1], q, 64, NULL, pool);
+	fx_restart(fx);
 	for (unsigned int seed = 0; seed < 32; seed++) {
 		m = fx_frame(fx->pool, sizeof(bytes), seed);
 		fx_send(fx->port[0], 0, &m, 1);

@@ -46,8 +46,7 @@ FX_TEST_BARE(test_both)
 	check_pool_name(fx, 1);
 	assert_int_equal(fx_nb_logged(RTE_LOG_NOTICE, "all 2 ports are used"), 1);
 	assert_int_equal(fx_nb_logged(RTE_LOG_NOTICE, "(netdevs mana0p0 mana0p1)"), 1);
-	fx_remove(fx);
-	assert_int_equal(fx_probe(fx, "mac=" MAC(1) ",mac=" MAC(2)), 0);
+	fx_reprobe(fx, "mac=" MAC(1) ",mac=" MAC(2));
 	check_name(fx->port[1], FX_PCI "_p2");
 	assert_int_equal(fx_nb_logged(RTE_LOG_NOTICE, "all 2 ports are used"), 1);
 }

@@ -89,11 +89,8 @@ check_traffic(const struct owner *owner, uint16_t nb_queues)
 	unsigned int nb = 0, nb_received;
 	uint16_t ended = 0;
 
-	for (uint32_t seed = 0; seed < 50; seed++) {
-		struct rte_mbuf *m = fx_frame(fx->pool, 100, seed);
-
-		fx_send(fx->port[0], 0, &m, 1);
-	}
+	for (uint32_t seed = 0; seed < 50; seed++)
+		fx_send_one(fx, seed);
 	fx_settle(fx);
 	for (uint16_t q = 0; q < nb_queues; q++) {
 		struct rte_mbuf *pkts[FX_BURST];
@@ -350,8 +347,7 @@ static void
 probe_with(struct fixture *fx, const char *devargs)
 {
 	fx_expect_error("");
-	fx_remove(fx);
-	assert_int_equal(fx_probe(fx, devargs), 0);
+	fx_reprobe(fx, devargs);
 }
 
 /* The function is back, and the owner takes its new port, which counts from 0. */
@@ -374,13 +370,12 @@ replace(struct owner *owner, const char *devargs)
  */
 FX_TEST(test_service)
 {
-	struct rte_eth_dev_info info;
 	struct owner owner;
 	uint16_t port;
 
 	up(&owner, fx, 1, "netvsc");
-	assert_int_equal(rte_eth_dev_info_get(owner.port, &info), 0);
-	assert_int_equal(info.err_handle_mode, RTE_ETH_ERROR_HANDLE_MODE_PROACTIVE);
+	assert_int_equal(fx_info(owner.port).err_handle_mode,
+			 RTE_ETH_ERROR_HANDLE_MODE_PROACTIVE);
 	check_traffic(&owner, NB_QUEUES);
 	for (unsigned int i = 1; i <= 3; i++) {
 		fx_command("remove fn=0");

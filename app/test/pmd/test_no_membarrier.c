@@ -19,12 +19,9 @@ static const struct fx_config two = { .nb_rxq = 2, .rss_hf = FX_RSS,
 
 FX_TEST(test_said_once_at_probe)
 {
-	struct rte_eth_dev_info info;
-
 	/* two ports of one function */
 	assert_int_equal(fx_nb_logged(RTE_LOG_WARNING, "membarrier"), 1);
-	assert_int_equal(rte_eth_dev_info_get(fx->port[0], &info), 0);
-	assert_int_equal(info.err_handle_mode, RTE_ETH_ERROR_HANDLE_MODE_NONE);
+	assert_int_equal(fx_info(fx->port[0]).err_handle_mode, RTE_ETH_ERROR_HANDLE_MODE_NONE);
 }
 
 /* Each change is refused under traffic, changes nothing, and works on a stopped port. */

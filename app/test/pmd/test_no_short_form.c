@@ -27,8 +27,7 @@ pass_after(struct fixture *fx, unsigned int nb_lost)
 				rte_eth_tx_done_cleanup(fx->port[0], 0, 0);
 			continue;
 		}
-		assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
-		rte_pktmbuf_free(m);
+		rte_pktmbuf_free(fx_receive_one(fx->port[1], 0));
 	}
 	assert_int_equal(fx_xstat(fx->port[0], "tx_cqe_invalid_oob") - before, nb_lost);
 }
@@ -36,15 +35,12 @@ pass_after(struct fixture *fx, unsigned int nb_lost)
 /* The driver switches to the long form, logs it once, and keeps it. */
 FX_TEST_BARE(test_changes)
 {
-	struct rte_eth_stats stats;
-
 	fx->ignore_counters = true;
 	fx_expect_error(WARNING_TEXT);
 	assert_int_equal(fx_probe(fx, ""), 0);
 	fx_start(fx, &two_queues);
 	pass_after(fx, NB_TRIES);
-	assert_int_equal(rte_eth_stats_get(fx->port[0], &stats), 0);
-	assert_int_equal(stats.oerrors, NB_TRIES);
+	assert_int_equal(fx_stats(fx->port[0]).oerrors, NB_TRIES);
 	/* Restart of the queue and of the port. */
 	assert_int_equal(rte_eth_dev_tx_queue_stop(fx->port[0], 0), 0);
 	assert_int_equal(fx_nb_logged(RTE_LOG_WARNING, WARNING_TEXT), 1);

@@ -156,7 +156,6 @@ FX_TEST(test_threads)
 	struct rte_eth_rss_conf rss = { .rss_hf = FX_RSS, .rss_key = key,
 					.rss_key_len = sizeof(key) };
 	uint64_t limit;
-	uint16_t mtu;
 
 	nb_wrong = 0;
 	fx_expect_error("has failed (");
@@ -176,8 +175,7 @@ FX_TEST(test_threads)
 		key[0]++;
 		assert_int_equal(rte_eth_dev_rss_hash_update(fx->port[1], &rss), 0);
 		assert_int_equal(table_set(fx->port[1], i), 0);
-		assert_int_equal(rte_eth_dev_get_mtu(fx->port[1], &mtu), 0);
-		assert_int_equal(rte_eth_dev_set_mtu(fx->port[1], mtu - i), 0);
+		assert_int_equal(rte_eth_dev_set_mtu(fx->port[1], fx_mtu(fx->port[1]) - i), 0);
 		assert_int_equal(rte_eth_dev_rx_queue_stop(fx->port[1], 1), 0);
 		assert_int_equal(nb_calls, 0);
 		assert_int_equal(rte_eth_dev_rx_queue_start(fx->port[1], 1), 0);
@@ -427,11 +425,9 @@ check_two_pools(struct fixture *fx, const char *ops)
 			q == 0 ? "first" : "second", NB_MBUFS, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
 			SOCKET_ID_ANY, ops);
 		assert_non_null(sides[q].pool);
-		assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], q, 64, SOCKET_ID_ANY, NULL,
-							sides[q].pool), 0);
+		fx_rx_setup(fx->port[1], q, 64, NULL, sides[q].pool);
 	}
-	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
-		assert_int_equal(fx_dev_start(fx, i), 0);
+	fx_restart(fx);
 	fx_pool_caches_flush();
 	for (unsigned int q = 0; q < RTE_DIM(sides); q++)
 		assert_int_equal(pthread_create(&sides[q].thread, NULL, use_own_pool, &sides[q]), 0);
@@ -511,7 +507,7 @@ FX_TEST(test_failed_start_while_polled)
 	fx_pool_hook = control_is_slow;
 	fx_start(fx, &four);
 	assert_int_equal(rte_eth_dev_rx_queue_stop(fx->port[1], 1), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], 1, 64, SOCKET_ID_ANY, NULL, pool), 0);
+	fx_rx_setup(fx->port[1], 1, 64, NULL, pool);
 	fx_expect_error("too few mbufs");
 	assert_int_equal(pthread_create(&thread, NULL, poll_queues, &poller), 0);
 	for (unsigned int i = 0; i < NB_STARTS; i++) {

@@ -25,13 +25,12 @@ exchange(struct fixture *fx)
 {
 	for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
 		struct rte_mbuf *m = fx_frame(fx->pool, 100, i);
-		struct rte_eth_stats before, now;
+		struct rte_eth_stats before;
 
 		assert_int_equal(rte_eth_stats_get(fx->port[i ^ 1], &before), 0);
 		fx_send(fx->port[i], 0, &m, 1);
 		fx_drain(fx);
-		assert_int_equal(rte_eth_stats_get(fx->port[i ^ 1], &now), 0);
-		assert_int_equal(now.ipackets, before.ipackets + 1);
+		assert_int_equal(fx_stats(fx->port[i ^ 1]).ipackets, before.ipackets + 1);
 	}
 }
 
@@ -93,7 +92,6 @@ check_recovered(const struct fixture *fx)
 FX_TEST(test_traffic_continues)
 {
 	struct rte_eth_stats before, stats;
-	struct rte_eth_link link;
 
 	listen_all(fx);
 	fx_start(fx, &plain);
@@ -105,8 +103,7 @@ FX_TEST(test_traffic_continues)
 	assert_int_equal(rte_eth_stats_get(fx->port[0], &stats), 0);
 	assert_int_equal(stats.opackets, before.opackets + 1);
 	assert_int_equal(stats.ipackets, before.ipackets + 1);
-	assert_int_equal(rte_eth_link_get_nowait(fx->port[0], &link), 0);
-	assert_int_equal(link.link_status, RTE_ETH_LINK_UP);
+	assert_int_equal(fx_link(fx->port[0]).link_status, RTE_ETH_LINK_UP);
 	unlisten_all(fx);
 }
 
@@ -131,9 +128,8 @@ FX_TEST(test_settings_are_kept)
 	uint8_t key[40], key_now[40];
 	struct rte_eth_rss_conf rss = { .rss_key = key, .rss_key_len = sizeof(key),
 					.rss_hf = FX_RSS };
-	struct rte_eth_rxq_info rxq;
 	struct rte_eth_txq_info txq;
-	uint16_t port = fx->port[1], mtu;
+	uint16_t port = fx->port[1];
 
 	listen_all(fx);
 	fx_start(fx, &config);
@@ -153,12 +149,9 @@ FX_TEST(test_settings_are_kept)
 	assert_memory_equal(key, key_now, sizeof(key));
 	assert_int_equal(rte_eth_dev_rss_reta_query(port, &reta_now, 64), 0);
 	assert_memory_equal(reta.reta, reta_now.reta, sizeof(reta.reta));
-	assert_int_equal(rte_eth_dev_get_mtu(port, &mtu), 0);
-	assert_int_equal(mtu, 1400);
-	assert_int_equal(rte_eth_rx_queue_info_get(port, 1, &rxq), 0);
-	assert_int_equal(rxq.queue_state, RTE_ETH_QUEUE_STATE_STOPPED);
-	assert_int_equal(rte_eth_rx_queue_info_get(port, 0, &rxq), 0);
-	assert_int_equal(rxq.queue_state, RTE_ETH_QUEUE_STATE_STARTED);
+	assert_int_equal(fx_mtu(port), 1400);
+	assert_int_equal(fx_rxq_info(port, 1).queue_state, RTE_ETH_QUEUE_STATE_STOPPED);
+	assert_int_equal(fx_rxq_info(port, 0).queue_state, RTE_ETH_QUEUE_STATE_STARTED);
 	assert_int_equal(rte_eth_dev_rx_queue_start(port, 1), 0);
 	assert_int_equal(rte_eth_dev_tx_queue_start(port, 2), 0);
 	assert_int_equal(rte_eth_dev_tx_queue_stop(port, 0), 0);
@@ -171,23 +164,20 @@ FX_TEST(test_settings_are_kept)
 /* Posted packets are counted, and freed in the queue's next use. */
 FX_TEST(test_frames_outstanding)
 {
-	struct rte_mbuf *pkts[100];
 	unsigned int nb_held;
 
 	listen_all(fx);
 	fx_start(fx, &plain);
 	nb_held = rte_mempool_in_use_count(fx->pool);
 	fx_command("stall port=1 tx");
-	for (unsigned int i = 0; i < RTE_DIM(pkts); i++)
-		pkts[i] = fx_frame(fx->pool, 100, i);
-	fx_send(fx->port[0], 0, pkts, RTE_DIM(pkts));
+	fx_send_burst(fx, 0, 100, 100);
 	fx_command("inject off");
 	recover(fx, RESET);
-	assert_int_equal(fx_xstat(fx->port[0], "tx_unfinished"), RTE_DIM(pkts));
+	assert_int_equal(fx_xstat(fx->port[0], "tx_unfinished"), 100);
 	/* Only the application's thread frees them. */
-	assert_int_equal(rte_mempool_in_use_count(fx->pool), nb_held + RTE_DIM(pkts));
+	assert_int_equal(rte_mempool_in_use_count(fx->pool), nb_held + 100);
 	assert_int_equal(rte_eth_tx_done_cleanup(fx->port[0], 0, 40), 40);
-	assert_int_equal(rte_mempool_in_use_count(fx->pool), nb_held + RTE_DIM(pkts) - 40);
+	assert_int_equal(rte_mempool_in_use_count(fx->pool), nb_held + 100 - 40);
 	assert_int_equal(rte_eth_tx_burst(fx->port[0], 0, NULL, 0), 0);
 	assert_int_equal(rte_mempool_in_use_count(fx->pool), nb_held);
 	exchange(fx);
@@ -200,7 +190,6 @@ check_refused(const struct fixture *fx, int error)
 {
 	struct rte_eth_conf conf = { 0 };
 	struct rte_eth_stats stats;
-	struct rte_eth_link link;
 	uint16_t port = fx->port[0];
 
 	assert_int_equal(rte_eth_dev_start(port), error);
@@ -211,8 +200,7 @@ check_refused(const struct fixture *fx, int error)
 	assert_int_equal(rte_eth_dev_configure(port, 1, 1, &conf), error);
 	/* counters remain readable */
 	assert_int_equal(rte_eth_stats_get(port, &stats), 0);
-	assert_int_equal(rte_eth_link_get_nowait(port, &link), 0);
-	assert_int_equal(link.link_status, RTE_ETH_LINK_DOWN);
+	assert_int_equal(fx_link(port).link_status, RTE_ETH_LINK_DOWN);
 }
 
 /* While the device is away: each operation answers, and a stopped port stays stopped. */
@@ -356,8 +344,7 @@ FX_TEST(test_time_is_over)
 	};
 
 	fx_expect_error("");
-	fx_remove(fx);
-	assert_int_equal(fx_probe(fx, "recovery_timeout=1"), 0);
+	fx_reprobe(fx, "recovery_timeout=1");
 	listen_all(fx);
 	fx_start(fx, &plain);
 	fx_command("remove fn=0");
@@ -419,8 +406,7 @@ FX_TEST(test_close_in_callback)
 	fx_expect_error("");
 	fx_holdings_get(&before);
 	for (unsigned int t = 0; t < RTE_DIM(types); t++) {
-		fx_remove(fx);
-		assert_int_equal(fx_probe(fx, "recovery_timeout=1"), 0);
+		fx_reprobe(fx, "recovery_timeout=1");
 		listen_all(fx);
 		fx_start(fx, &plain);
 		fx_close_in(fx, types[t]);
@@ -490,9 +476,8 @@ FX_TEST(test_queue_released_meanwhile)
 			 -EBUSY);
 	assert_int_equal(rte_eth_tx_queue_setup(port, 1, 256, SOCKET_ID_ANY, NULL), -EBUSY);
 	recover(fx, "return fn=0");
-	assert_int_equal(rte_eth_rx_queue_setup(port, 1, 256, SOCKET_ID_ANY, NULL, fx->pool),
-			 0);
-	assert_int_equal(rte_eth_tx_queue_setup(port, 1, 256, SOCKET_ID_ANY, NULL), 0);
+	fx_rx_setup(port, 1, 256, NULL, fx->pool);
+	fx_tx_setup(port, 1, 256, NULL);
 	assert_int_equal(rte_eth_dev_rx_queue_start(port, 1), 0);
 	assert_int_equal(rte_eth_dev_tx_queue_start(port, 1), 0);
 	exchange(fx);

@@ -57,15 +57,13 @@ static void
 check_refused(struct fixture *fx, unsigned int index)
 {
 	uint16_t port = fx->port[index];
-	struct rte_eth_link link;
 	struct rte_eth_stats stats;
 
 	assert_int_equal(rte_eth_dev_start(port), -EIO);
 	assert_int_equal(fx_configure(fx, port, &defaults), -EIO);
 	/* counters remain readable */
 	assert_int_equal(rte_eth_stats_get(port, &stats), 0);
-	assert_int_equal(rte_eth_link_get_nowait(port, &link), 0);
-	assert_int_equal(link.link_status, RTE_ETH_LINK_DOWN);
+	assert_int_equal(fx_link(port).link_status, RTE_ETH_LINK_DOWN);
 }
 
 static void
@@ -83,8 +81,6 @@ return_and_restart(struct fixture *fx)
 static void
 remove_and_return(struct fixture *fx, const char *command)
 {
-	struct rte_eth_stats stats;
-
 	fx_expect_error("");
 	fx_listen(fx, &removal, 1);
 	fx_start(fx, &rmv_config);
@@ -92,8 +88,7 @@ remove_and_return(struct fixture *fx, const char *command)
 	fx_command(command);
 	fx_wait_event(fx, removal, 1);
 	check_bursts_idle(fx);
-	assert_int_equal(rte_eth_stats_get(fx->port[0], &stats), 0);
-	assert_int_equal(stats.opackets, 1);
+	assert_int_equal(fx_stats(fx->port[0]).opackets, 1);
 	assert_int_equal(fx_xstat(fx->port[0], "resets"), 1);
 	fx_stop(fx);
 	for (unsigned int i = 0; i < FX_NB_PORTS; i++) {
@@ -282,14 +277,10 @@ FX_TEST(test_close_in_link_callback)
 /* The driver frees unsent packets at the stop. */
 FX_TEST(test_removal_with_frames_outstanding)
 {
-	struct rte_mbuf *pkts[100];
-
 	fx_expect_error("");
 	fx_start(fx, &defaults);
 	fx_command("stall port=1 tx");
-	for (unsigned int i = 0; i < RTE_DIM(pkts); i++)
-		pkts[i] = fx_frame(fx->pool, 100, i);
-	fx_send(fx->port[0], 0, pkts, RTE_DIM(pkts));
+	fx_send_burst(fx, 0, 100, 100);
 	fx_command("remove fn=0");
 	wait_gone(fx);
 	check_bursts_idle(fx);

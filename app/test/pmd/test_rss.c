@@ -234,11 +234,8 @@ FX_TEST(test_moved_queue_leaves_its_counts)
 	uint64_t sum = 0;
 
 	fx_start(fx, &config);
-	for (unsigned int seed = 0; seed < 100; seed++) {
-		struct rte_mbuf *m = fx_frame(fx->pool, 100, seed);
-
-		fx_send(fx->port[0], 0, &m, 1);
-	}
+	for (unsigned int seed = 0; seed < 100; seed++)
+		fx_send_one(fx, seed);
 	fx_drain(fx);
 	assert_int_equal(rte_eth_stats_get(fx->port[1], &running), 0);
 	assert_int_equal(running.ipackets, 100);
@@ -306,14 +303,12 @@ FX_TEST(test_key_update)
 	check_flows(fx, 4, other);
 	/* a restart keeps it, configure does not */
 	fx_stop(fx);
-	assert_int_equal(fx_dev_start(fx, 0), 0);
-	assert_int_equal(fx_dev_start(fx, 1), 0);
+	fx_restart(fx);
 	check_flows(fx, 4, other);
 	fx_stop(fx);
 	conf.rss_key = key;
 	assert_int_equal(rte_eth_dev_rss_hash_update(fx->port[1], &conf), 0);
-	assert_int_equal(fx_dev_start(fx, 0), 0);
-	assert_int_equal(fx_dev_start(fx, 1), 0);
+	fx_restart(fx);
 	check_flows(fx, 4, key);
 	/* without a key nothing changes */
 	conf.rss_key = NULL;
@@ -364,10 +359,7 @@ check_table(uint16_t port, const uint16_t *queues, uint16_t period)
 static uint16_t
 reta_size_of(uint16_t port)
 {
-	struct rte_eth_dev_info info;
-
-	assert_int_equal(rte_eth_dev_info_get(port, &info), 0);
-	return info.reta_size;
+	return fx_info(port).reta_size;
 }
 
 /* Also before configure: bonding and others read it then. */
@@ -396,8 +388,7 @@ FX_TEST(test_table_size)
 static void
 restart(struct fixture *fx)
 {
-	assert_int_equal(fx_dev_start(fx, 0), 0);
-	assert_int_equal(fx_dev_start(fx, 1), 0);
+	fx_restart(fx);
 }
 
 /* Any order of the queues, repeated over the table. */
@@ -466,10 +457,7 @@ FX_TEST(test_table_update_in_part)
 static uint16_t
 nb_desc_of(uint16_t port, uint16_t queue)
 {
-	struct rte_eth_rxq_info info;
-
-	assert_int_equal(rte_eth_rx_queue_info_get(port, queue, &info), 0);
-	return info.nb_desc;
+	return fx_rxq_info(port, queue).nb_desc;
 }
 
 /* A table that the mempool cannot have is refused and changes nothing. */
@@ -708,11 +696,8 @@ FX_TEST(test_move_keeps_packets)
 
 	fx_start(fx, &config);
 	for (unsigned int round = 0; round < 20; round++) {
-		for (unsigned int i = 0; i < 20; i++) {
-			struct rte_mbuf *m = fx_frame(fx->pool, 100, round * 20 + i);
-
-			fx_send(fx->port[0], 0, &m, 1);
-		}
+		for (unsigned int i = 0; i < 20; i++)
+			fx_send_one(fx, round * 20 + i);
 		fx_settle(fx);
 		assert_int_equal(table_set(fx->port[1], TABLE_SIZE, all_of[round % 2], 1), 0);
 		assert_int_equal(rte_eth_rx_queue_count(fx->port[1], !(round % 2)), 0);
@@ -744,11 +729,8 @@ check_pools(struct fixture *fx, struct rte_mempool *pools[2], uint64_t nb_rebuil
 	assert_int_equal(fx_xstat(fx->port[1], "rx_outages") - before, nb_rebuilds);
 	/* more than a lap of the rings */
 	for (unsigned int round = 0; round < 10; round++) {
-		for (unsigned int seed = 0; seed < 40; seed++) {
-			struct rte_mbuf *m = fx_frame(fx->pool, 100, seed);
-
-			fx_send(fx->port[0], 0, &m, 1);
-		}
+		for (unsigned int seed = 0; seed < 40; seed++)
+			fx_send_one(fx, seed);
 		fx_settle(fx);
 		for (uint16_t q = 0; q < 2; q++) {
 			struct rte_mbuf *m;
@@ -773,10 +755,8 @@ check_unequal(struct fixture *fx, struct rte_mempool *pools[2], uint64_t offload
 	assert_int_equal(fx_configure(fx, fx->port[0], &(struct fx_config){ 0 }), 0);
 	assert_int_equal(fx_configure(fx, fx->port[1], &config), 0);
 	for (uint16_t q = 0; q < 2; q++)
-		assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], q, 64, SOCKET_ID_ANY,
-							q == 1 ? &conf : NULL, pools[q]), 0);
-	assert_int_equal(fx_dev_start(fx, 0), 0);
-	assert_int_equal(fx_dev_start(fx, 1), 0);
+		fx_rx_setup(fx->port[1], q, 64, q == 1 ? &conf : NULL, pools[q]);
+	fx_restart(fx);
 	check_pools(fx, pools, nb_rebuilds);
 	fx_drain(fx);
 	fx_stop(fx);
@@ -861,17 +841,14 @@ FX_TEST(test_queue_setup_returns_all_mbufs)
 	assert_int_equal(fx_configure(fx, fx->port[0], &(struct fx_config){ 0 }), 0);
 	assert_int_equal(fx_configure(fx, fx->port[1], &config), 0);
 	for (uint16_t q = 0; q < 2; q++)
-		assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], q, 64, SOCKET_ID_ANY,
-							NULL, pools[q]), 0);
-	assert_int_equal(fx_dev_start(fx, 0), 0);
-	assert_int_equal(fx_dev_start(fx, 1), 0);
+		fx_rx_setup(fx->port[1], q, 64, NULL, pools[q]);
+	fx_restart(fx);
 	assert_int_equal(table_set(fx->port[1], TABLE_SIZE, apart, 2), 0);
 	assert_int_equal(rte_mempool_avail_count(pools[0]), 1023 - 64);
 	assert_int_equal(table_set(fx->port[1], TABLE_SIZE, one, 1), 0);
 	assert_int_equal(rte_eth_dev_rx_queue_stop(fx->port[1], 0), 0);
 	assert_int_equal(rte_mempool_avail_count(pools[0]), 1023 - 64);
-	assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], 0, 64, SOCKET_ID_ANY,
-						NULL, pools[1]), 0);
+	fx_rx_setup(fx->port[1], 0, 64, NULL, pools[1]);
 	assert_int_equal(rte_mempool_avail_count(pools[0]), 1023);
 	check_flows(fx, 2, key);
 	fx_stop(fx);
@@ -917,11 +894,8 @@ FX_TEST(test_table_updates_lose_no_packet)
 
 	fx_start(fx, &config);
 	for (unsigned int i = 0; i < 20; i++) {
-		for (unsigned int seed = 0; seed < 30; seed++) {
-			struct rte_mbuf *m = fx_frame(fx->pool, 100, seed);
-
-			fx_send(fx->port[0], 0, &m, 1);
-		}
+		for (unsigned int seed = 0; seed < 30; seed++)
+			fx_send_one(fx, seed);
 		fx_settle(fx);
 		assert_int_equal(table_set(fx->port[1], TABLE_SIZE, orders[i % 2], 4), 0);
 		for (uint16_t q = 0; q < 4; q++) {

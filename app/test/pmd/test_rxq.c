@@ -41,11 +41,8 @@ struct arrivals {
 static void
 send_many(struct fixture *fx, unsigned int nb)
 {
-	for (unsigned int seed = 0; seed < nb; seed++) {
-		struct rte_mbuf *m = fx_frame(fx->pool, 100, seed);
-
-		fx_send(fx->port[0], 0, &m, 1);
-	}
+	for (unsigned int seed = 0; seed < nb; seed++)
+		fx_send_one(fx, seed);
 	fx_settle(fx);
 }
 
@@ -110,10 +107,7 @@ check_wire(struct fixture *fx)
 static void
 check_state(struct fixture *fx, uint16_t queue, uint8_t state)
 {
-	struct rte_eth_rxq_info info;
-
-	assert_int_equal(rte_eth_rx_queue_info_get(fx->port[1], queue, &info), 0);
-	assert_int_equal(info.queue_state, state);
+	assert_int_equal(fx_rxq_info(fx->port[1], queue).queue_state, state);
 }
 
 static void
@@ -293,11 +287,8 @@ FX_TEST(test_changes_keep_order)
 	fx_start(fx, &four);
 	rxq_stop(fx, 3);
 	for (unsigned int part = 0; part < 3; part++) {
-		for (unsigned int seed = part * 50; seed < part * 50 + 50; seed++) {
-			struct rte_mbuf *m = fx_frame(fx->pool, 100, seed);
-
-			fx_send(fx->port[0], 0, &m, 1);
-		}
+		for (unsigned int seed = part * 50; seed < part * 50 + 50; seed++)
+			fx_send_one(fx, seed);
 		fx_settle(fx);
 		if (part == 0)
 			start(fx, 3);
@@ -343,8 +334,7 @@ FX_TEST(test_deferred_start)
 	fx->ignore_counters = true;
 	assert_int_equal(fx_configure(fx, fx->port[0], &four), 0);
 	assert_int_equal(fx_configure(fx, fx->port[1], &four), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], 1, NB_RXD, SOCKET_ID_ANY,
-						&deferred, fx->pool), 0);
+	fx_rx_setup(fx->port[1], 1, NB_RXD, &deferred, fx->pool);
 	assert_int_equal(fx_dev_start(fx, 0), 0);
 	for (unsigned int i = 0; i < 2; i++) {
 		assert_int_equal(fx_dev_start(fx, 1), 0);
@@ -363,9 +353,7 @@ FX_TEST(test_deferred_start)
 		assert_int_equal(fx_dev_stop(fx, 1), 0);
 	}
 	for (uint16_t q = 0; q < NB_RXQ; q++)
-		assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], q, NB_RXD,
-							SOCKET_ID_ANY, &deferred,
-							fx->pool), 0);
+		fx_rx_setup(fx->port[1], q, NB_RXD, &deferred, fx->pool);
 	assert_int_equal(fx_dev_start(fx, 1), 0);
 	for (uint16_t q = 0; q < NB_RXQ; q++)
 		start(fx, q);
@@ -398,9 +386,7 @@ FX_TEST(test_set_up_at_run_time)
 		send_many(fx, 100);
 		now = receive_all(fx, NB_RXQ);
 		assert_int_equal(sum(&now), 100 - all.nb[q]);
-		assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], q, 200,
-							SOCKET_ID_ANY, NULL,
-							fx->pool), 0);
+		fx_rx_setup(fx->port[1], q, 200, NULL, fx->pool);
 		start(fx, q);
 		assert_int_equal(rte_eth_rx_queue_info_get(fx->port[1], q, &info), 0);
 		assert_int_equal(info.nb_desc, 200);
@@ -432,8 +418,7 @@ FX_TEST(test_wrong_states)
 	assert_int_equal(rte_eth_dev_rx_queue_stop(fx->port[1], 0), 0);
 	/* a port restart starts a stopped queue */
 	fx_stop(fx);
-	assert_int_equal(fx_dev_start(fx, 0), 0);
-	assert_int_equal(fx_dev_start(fx, 1), 0);
+	fx_restart(fx);
 	check_state(fx, 0, RTE_ETH_QUEUE_STATE_STARTED);
 	send_many(fx, 100);
 	all = receive_all(fx, NB_RXQ);
@@ -452,8 +437,7 @@ FX_TEST(test_start_without_mbufs)
 	send_many(fx, 100);
 	all = receive_all(fx, NB_RXQ);
 	rxq_stop(fx, 1);
-	assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], 1, NB_RXD, SOCKET_ID_ANY,
-						NULL, pool), 0);
+	fx_rx_setup(fx->port[1], 1, NB_RXD, NULL, pool);
 	fx_holdings_get(&stopped);
 	fx_expect_error("too few mbufs");
 	assert_int_equal(rte_eth_dev_rx_queue_start(fx->port[1], 1), -ENOMEM);
@@ -487,9 +471,7 @@ check_refused(struct fixture *fx, const char *call, unsigned int nth, int error,
 	if (is_start) {
 		rxq_stop(fx, 2);
 		/* the start rebuilds its hardware queues */
-		assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], 2, NB_RXD,
-							SOCKET_ID_ANY, NULL,
-							fx->pool), 0);
+		fx_rx_setup(fx->port[1], 2, NB_RXD, NULL, fx->pool);
 	} else {
 		send_many(fx, 50);
 	}
@@ -771,11 +753,8 @@ FX_TEST(test_changes_during_polls)
 	fx_start(fx, &four);
 	assert_int_equal(pthread_create(&poller.thread, NULL, poll_all, &poller), 0);
 	for (unsigned int i = 0; i < 200; i++) {
-		for (unsigned int n = 0; n < 20; n++) {
-			struct rte_mbuf *m = fx_frame(fx->pool, 100, i * 20 + n);
-
-			fx_send(fx->port[0], 0, &m, 1);
-		}
+		for (unsigned int n = 0; n < 20; n++)
+			fx_send_one(fx, i * 20 + n);
 		change_any(fx, i);
 	}
 	fx_settle(fx);
@@ -927,15 +906,11 @@ FX_TEST(test_pool_is_read_once)
 		pools[0] = pool_of(priv_bytes[i]);
 		nb_walks = 0;
 		for (uint16_t q = 0; q < NB_RXQ; q++)
-			assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], q, NB_RXD,
-								SOCKET_ID_ANY, NULL,
-								pools[q / 3]), 0);
+			fx_rx_setup(fx->port[1], q, NB_RXD, NULL, pools[q / 3]);
 		/* The other port, too. */
-		assert_int_equal(rte_eth_rx_queue_setup(fx->port[0], 0, NB_RXD, SOCKET_ID_ANY,
-							NULL, pools[1]), 0);
+		fx_rx_setup(fx->port[0], 0, NB_RXD, NULL, pools[1]);
 		assert_uint_in_range(nb_walks, i == 0, RTE_DIM(pools));
-		assert_int_equal(fx_dev_start(fx, 0), 0);
-		assert_int_equal(fx_dev_start(fx, 1), 0);
+		fx_restart(fx);
 		/* several laps of the rings */
 		for (unsigned int lap = 0; lap < 10; lap++) {
 			send_many(fx, 100);

@@ -38,10 +38,7 @@ receiver(struct rte_mempool *pool, uint32_t mtu)
 static void
 start_pair(struct fixture *fx, const struct fx_config *rx)
 {
-	assert_int_equal(fx_configure(fx, fx->port[0], &sender), 0);
-	assert_int_equal(fx_dev_start(fx, 0), 0);
-	assert_int_equal(fx_configure(fx, fx->port[1], rx), 0);
-	assert_int_equal(fx_dev_start(fx, 1), 0);
+	fx_start_each(fx, &sender, rx);
 }
 
 static void
@@ -223,7 +220,7 @@ split_setup(struct fixture *fx, uint32_t mtu, const struct rte_eth_rxseg_split *
 	for (uint16_t i = 0; i < nb_segs; i++)
 		rx_seg[i].split = segs[i];
 	assert_int_equal(rte_eth_dev_configure(port, 1, 1, &conf), 0);
-	assert_int_equal(rte_eth_tx_queue_setup(port, 0, 256, SOCKET_ID_ANY, NULL), 0);
+	fx_tx_setup(port, 0, 256, NULL);
 	return rte_eth_rx_queue_setup(port, 0, 256, SOCKET_ID_ANY, &rxconf, NULL);
 }
 
@@ -356,7 +353,6 @@ FX_TEST(test_scatter_refused)
 {
 	struct rte_mempool *small = fx_pool(fx, 63, MIN_ROOM);
 	struct fx_config config = receiver(small, 9000);
-	uint16_t mtu;
 
 	/* without the offload the error names size and alternative */
 	config.rx_offloads = 0;
@@ -376,8 +372,7 @@ FX_TEST(test_scatter_refused)
 	fx_expect_error(NULL);
 	assert_int_equal(fx_configure(fx, fx->port[1], &config), 0);
 	assert_int_equal(fx_dev_start(fx, 1), 0);
-	assert_int_equal(rte_eth_dev_get_mtu(fx->port[1], &mtu), 0);
-	assert_int_equal(mtu, 9000);
+	assert_int_equal(fx_mtu(fx->port[1]), 9000);
 	assert_int_equal(fx_dev_stop(fx, 1), 0);
 	fx_pool_free(fx, small);
 }
@@ -398,12 +393,11 @@ FX_TEST(test_pool_too_small_to_start)
 static void
 set_mtu(struct fixture *fx, uint16_t mtu, int wanted)
 {
-	uint16_t before, after;
+	uint16_t before;
 
 	assert_int_equal(rte_eth_dev_get_mtu(fx->port[1], &before), 0);
 	assert_int_equal(rte_eth_dev_set_mtu(fx->port[1], mtu), wanted);
-	assert_int_equal(rte_eth_dev_get_mtu(fx->port[1], &after), 0);
-	assert_int_equal(after, wanted == 0 ? mtu : before);
+	assert_int_equal(fx_mtu(fx->port[1]), wanted == 0 ? mtu : before);
 }
 
 /* MTU changes on a running port, and segment layouts after a restart. */
@@ -464,8 +458,7 @@ FX_TEST(test_one_scattered_queue_of_three)
 	assert_int_equal(fx_configure(fx, port, &config), 0);
 	assert_int_equal(fx_dev_start(fx, 1), 0);
 	assert_int_equal(rte_eth_dev_rx_queue_stop(port, 1), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(port, 1, 128, SOCKET_ID_ANY, &rxconf,
-						small), 0);
+	fx_rx_setup(port, 1, 128, &rxconf, small);
 	assert_int_equal(rte_eth_dev_rx_queue_start(port, 1), 0);
 	assert_int_equal(fx_configure(fx, fx->port[0], &sender), 0);
 	assert_int_equal(fx_dev_start(fx, 0), 0);
@@ -555,8 +548,7 @@ FX_TEST(test_queue_stopped)
 	uint16_t port = fx->port[1];
 
 	assert_int_equal(fx_configure(fx, port, &config), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(port, 1, 64, SOCKET_ID_ANY, &rxconf,
-						small), 0);
+	fx_rx_setup(port, 1, 64, &rxconf, small);
 	assert_int_equal(fx_dev_start(fx, 1), 0);
 	assert_int_equal(rte_eth_dev_rx_queue_stop(port, 1), 0);
 	assert_int_equal(rte_mempool_avail_count(small), 1023);
@@ -612,8 +604,7 @@ FX_TEST(test_mtu_before_an_entry)
 	assert_int_equal(fx_configure(fx, fx->port[0], &sender), 0);
 	assert_int_equal(fx_dev_start(fx, 0), 0);
 	assert_int_equal(fx_configure(fx, port, &config), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(port, 1, 64, SOCKET_ID_ANY, &rxconf,
-						small), 0);
+	fx_rx_setup(port, 1, 64, &rxconf, small);
 	assert_int_equal(fx_dev_start(fx, 1), 0);
 	assert_int_equal(rte_eth_dev_rss_reta_update(port, &reta, RTE_ETH_RETA_GROUP_SIZE), 0);
 	set_mtu(fx, 9000, 0);

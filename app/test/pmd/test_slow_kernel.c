@@ -84,14 +84,9 @@ check_reports(struct fixture *fx)
 	static struct rte_eth_xstat xstats[NB_XSTATS];
 
 	for (unsigned int p = 0; p < FX_NB_PORTS; p++) {
-		struct rte_eth_stats stats;
-		struct rte_eth_link link;
-
-		assert_int_equal(rte_eth_stats_get(fx->port[p], &stats), 0);
-		assert_true(stats.opackets > 0);
+		assert_true(fx_stats(fx->port[p]).opackets > 0);
 		assert_true(rte_eth_xstats_get(fx->port[p], xstats, NB_XSTATS) > 0);
-		assert_int_equal(rte_eth_link_get_nowait(fx->port[p], &link), 0);
-		assert_int_equal(link.link_status, RTE_ETH_LINK_UP);
+		assert_int_equal(fx_link(fx->port[p]).link_status, RTE_ETH_LINK_UP);
 		/* also /mana/mr */
 		assert_true(fx_telemetry_ask_all(fx->port[p]));
 	}
@@ -101,10 +96,7 @@ check_reports(struct fixture *fx)
 static void
 receive(struct fixture *fx, unsigned int nb)
 {
-	struct rte_mbuf *pkts[FX_BURST];
-
-	assert_int_equal(fx_receive(fx->port[1], 0, pkts, nb), nb);
-	rte_pktmbuf_free_bulk(pkts, nb);
+	fx_expect_some(fx->port[1], 0, nb);
 }
 
 /* A pool that port 0 has sent from is freed; its deregistration waits at the gate. */
@@ -353,15 +345,13 @@ FX_TEST(test_lost_while_mapped)
 {
 	static const enum rte_eth_event_type event = RTE_ETH_EVENT_RECOVERY_SUCCESS;
 	const struct fx_config config = { 0 };
-	struct rte_eth_dev_info info;
 	struct map map = { .ret = 1 };
 	pthread_t mapping;
 
 	fx_listen(fx, &event, 1);
 	fx_start(fx, &config);
 	fx_pass_one(fx);
-	assert_int_equal(rte_eth_dev_info_get(fx->port[0], &info), 0);
-	map.device = info.device;
+	map.device = fx_info(fx->port[0]).device;
 	map.memory = rte_malloc(NULL, MAPPED_BYTES, MAPPED_BYTES);
 	assert_non_null(map.memory);
 	gate_shut(&reg_gate);

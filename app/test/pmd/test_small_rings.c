@@ -20,8 +20,7 @@ pass_packets(struct fixture *fx)
 		struct rte_mbuf *m = fx_frame(fx->pool, 100, i);
 
 		fx_send(fx->port[i % 2], i / 2 % 2, &m, 1);
-		assert_int_equal(fx_receive(fx->port[1 - i % 2], 0, &m, 1), 1);
-		rte_pktmbuf_free(m);
+		rte_pktmbuf_free(fx_receive_one(fx->port[1 - i % 2], 0));
 	}
 }
 
@@ -77,18 +76,15 @@ FX_TEST_BARE(test_set_up_while_running)
 	static const struct fx_config config = {
 		.nb_txq = 2, .nb_rxd = 256, .nb_txd = 256,
 	};
-	struct rte_eth_rxq_info rx;
 	uint16_t port;
 
 	assert_int_equal(fx_probe(fx, ""), 0);
 	fx_start(fx, &config);
 	port = fx->port[0];
 	assert_int_equal(rte_eth_dev_rx_queue_stop(port, 0), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(port, 0, 256, SOCKET_ID_ANY, NULL,
-						fx->pool), 0);
+	fx_rx_setup(port, 0, 256, NULL, fx->pool);
 	assert_int_equal(rte_eth_dev_rx_queue_start(port, 0), 0);
-	assert_int_equal(rte_eth_rx_queue_info_get(port, 0, &rx), 0);
-	assert_int_equal(rx.nb_desc, FITTING_RXD);
+	assert_int_equal(fx_rxq_info(port, 0).nb_desc, FITTING_RXD);
 	pass_packets(fx);
 }
 
@@ -103,7 +99,6 @@ FX_TEST_BARE(test_too_large_while_running)
 		.rss_hf = FX_RSS,
 	};
 	unsigned int nb_of[2] = { 0 };
-	struct rte_eth_rxq_info rx;
 	struct rte_mbuf *m;
 	uint16_t port;
 
@@ -111,11 +106,9 @@ FX_TEST_BARE(test_too_large_while_running)
 	fx_start(fx, &config);
 	port = fx->port[1];
 	assert_int_equal(rte_eth_dev_rx_queue_stop(port, 1), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(port, 1, 256, SOCKET_ID_ANY, NULL,
-						fx->pool), 0);
+	fx_rx_setup(port, 1, 256, NULL, fx->pool);
 	assert_int_equal(rte_eth_dev_rx_queue_start(port, 1), 0);
-	assert_int_equal(rte_eth_rx_queue_info_get(port, 1, &rx), 0);
-	assert_int_equal(rx.nb_desc, FITTING_RXD);
+	assert_int_equal(fx_rxq_info(port, 1).nb_desc, FITTING_RXD);
 	for (unsigned int i = 0; i < 64; i++) {
 		m = fx_frame(fx->pool, 100, i);
 		fx_send(fx->port[0], 0, &m, 1);
@@ -148,7 +141,6 @@ FX_TEST_BARE(test_refused_at_all)
 		.nb_txq = 2, .nb_rxd = 64, .nb_txd = 256,
 		.tx_offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS,
 	};
-	struct rte_eth_txq_info tx;
 	struct fx_holdings before;
 
 	fx_expect_error("the adapter refused it");
@@ -158,8 +150,7 @@ FX_TEST_BARE(test_refused_at_all)
 	/* WQEs of 30 segments have 512 bytes. */
 	assert_true(fx_dev_start(fx, 0) < 0);
 	fx_check_holdings(&before, "after the start that failed");
-	assert_int_equal(rte_eth_tx_queue_info_get(fx->port[0], 0, &tx), 0);
-	assert_int_equal(tx.nb_desc, 256);
+	assert_int_equal(fx_txq_info(fx->port[0], 0).nb_desc, 256);
 	fx_remove(fx);
 	/* The remedy of the message. */
 	fx_expect_error(NULL);

@@ -18,21 +18,14 @@ static const struct fx_config small = { .nb_rxd = NB_DESC, .nb_txd = NB_DESC };
 static void
 send_frames(const struct fixture *fx, unsigned int nb)
 {
-	struct rte_mbuf *pkts[NB_DESC];
-
-	assert_uint_in_range(nb, 1, RTE_DIM(pkts));
-	for (unsigned int i = 0; i < nb; i++)
-		pkts[i] = fx_frame(fx->pool, FRAME, i);
-	fx_send(fx->port[0], 0, pkts, nb);
+	assert_uint_in_range(nb, 1, NB_DESC);
+	fx_send_burst(fx, 0, FRAME, nb);
 }
 
 static void
 receive_frames(const struct fixture *fx, uint16_t queue, unsigned int nb)
 {
-	struct rte_mbuf *pkts[NB_DESC];
-
-	assert_int_equal(fx_receive(fx->port[1], queue, pkts, nb), nb);
-	rte_pktmbuf_free_bulk(pkts, nb);
+	fx_expect_some(fx->port[1], queue, nb);
 }
 
 /* Packets waiting in all queues of port 1; returns at nb or after a timeout. */
@@ -334,14 +327,11 @@ FX_TEST(test_queue_info)
 	uint16_t port = fx->port[0];
 
 	assert_int_equal(rte_eth_dev_configure(port, 3, 2, &conf), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(port, 0, NB_DESC, SOCKET_ID_ANY, &rxconf,
-						fx->pool), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(port, 1, 256, SOCKET_ID_ANY, NULL,
-						fx->pool), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(port, 2, NB_DESC, SOCKET_ID_ANY, &greedy,
-						fx->pool), 0);
-	assert_int_equal(rte_eth_tx_queue_setup(port, 0, NB_DESC, SOCKET_ID_ANY, &txconf), 0);
-	assert_int_equal(rte_eth_tx_queue_setup(port, 1, 256, SOCKET_ID_ANY, NULL), 0);
+	fx_rx_setup(port, 0, NB_DESC, &rxconf, fx->pool);
+	fx_rx_setup(port, 1, 256, NULL, fx->pool);
+	fx_rx_setup(port, 2, NB_DESC, &greedy, fx->pool);
+	fx_tx_setup(port, 0, NB_DESC, &txconf);
+	fx_tx_setup(port, 1, 256, NULL);
 
 	assert_int_equal(rte_eth_rx_queue_info_get(port, 0, &rxq), 0);
 	assert_ptr_equal(rxq.mp, fx->pool);
@@ -357,24 +347,19 @@ FX_TEST(test_queue_info)
 	assert_int_equal(rxq.conf.rx_free_thresh, 64);
 	assert_int_equal(rxq.conf.offloads, RTE_ETH_RX_OFFLOAD_IPV4_CKSUM);
 	/* The effective threshold, half the ring. */
-	assert_int_equal(rte_eth_rx_queue_info_get(port, 2, &rxq), 0);
-	assert_int_equal(rxq.conf.rx_free_thresh, NB_DESC / 2);
+	assert_int_equal(fx_rxq_info(port, 2).conf.rx_free_thresh, NB_DESC / 2);
 
 	assert_int_equal(rte_eth_tx_queue_info_get(port, 0, &txq), 0);
 	assert_int_equal(txq.nb_desc, NB_DESC);
 	assert_int_equal(txq.conf.tx_free_thresh, 9);
 	assert_int_equal(txq.conf.tx_deferred_start, 1);
 	assert_int_equal(txq.conf.offloads, RTE_ETH_TX_OFFLOAD_MULTI_SEGS);
-	assert_int_equal(rte_eth_tx_queue_info_get(port, 1, &txq), 0);
-	assert_int_equal(txq.conf.tx_deferred_start, 0);
+	assert_int_equal(fx_txq_info(port, 1).conf.tx_deferred_start, 0);
 
 	assert_int_equal(fx_dev_start(fx, 0), 0);
-	assert_int_equal(rte_eth_rx_queue_info_get(port, 0, &rxq), 0);
-	assert_int_equal(rxq.queue_state, RTE_ETH_QUEUE_STATE_STARTED);
-	assert_int_equal(rte_eth_tx_queue_info_get(port, 0, &txq), 0);
-	assert_int_equal(txq.queue_state, RTE_ETH_QUEUE_STATE_STOPPED);
-	assert_int_equal(rte_eth_tx_queue_info_get(port, 1, &txq), 0);
-	assert_int_equal(txq.queue_state, RTE_ETH_QUEUE_STATE_STARTED);
+	assert_int_equal(fx_rxq_info(port, 0).queue_state, RTE_ETH_QUEUE_STATE_STARTED);
+	assert_int_equal(fx_txq_info(port, 0).queue_state, RTE_ETH_QUEUE_STATE_STOPPED);
+	assert_int_equal(fx_txq_info(port, 1).queue_state, RTE_ETH_QUEUE_STATE_STARTED);
 }
 
 /* The Tx burst mode depends on the offloads; a stopped port has none. */

@@ -303,7 +303,6 @@ refuse(struct fixture *fx, struct rte_mbuf *bad, unsigned int nb_before)
 		fx_frame(fx->pool, 100, 1), bad, fx_frame(fx->pool, 101, 2),
 	};
 	struct rte_mbuf *got[3];
-	struct rte_eth_stats stats;
 
 	assert_int_equal(rte_eth_tx_prepare(fx->port[0], 0, pkts, 3), 1);
 	assert_true(rte_errno == ENOTSUP || rte_errno == EINVAL);
@@ -313,8 +312,7 @@ refuse(struct fixture *fx, struct rte_mbuf *bad, unsigned int nb_before)
 	assert_int_equal(got[0]->pkt_len, 100);
 	assert_int_equal(got[1]->pkt_len, 101);
 	rte_pktmbuf_free_bulk(got, 2);
-	assert_int_equal(rte_eth_stats_get(fx->port[0], &stats), 0);
-	assert_int_equal(stats.oerrors, nb_before + 1);
+	assert_int_equal(fx_stats(fx->port[0]).oerrors, nb_before + 1);
 }
 
 FX_TEST(test_refused)

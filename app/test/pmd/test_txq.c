@@ -14,18 +14,13 @@ send_one(struct fixture *fx, uint16_t queue)
 
 	fx_frame_bytes(bytes, sizeof(bytes), queue);
 	fx_send(fx->port[0], queue, &m, 1);
-	assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
-	fx_check_bytes(m, bytes, sizeof(bytes));
-	rte_pktmbuf_free(m);
+	fx_expect_bytes(fx->port[1], 0, bytes, sizeof(bytes));
 }
 
 static void
 check_state(uint16_t port, uint16_t queue, uint8_t state)
 {
-	struct rte_eth_txq_info info;
-
-	assert_int_equal(rte_eth_tx_queue_info_get(port, queue, &info), 0);
-	assert_int_equal(info.queue_state, state);
+	assert_int_equal(fx_txq_info(port, queue).queue_state, state);
 }
 
 static void
@@ -62,8 +57,7 @@ FX_TEST(test_stop_and_start)
 		struct rte_mbuf *m = fx_frame(fx->pool, 100, i);
 
 		fx_send(fx->port[1], 0, &m, 1);
-		assert_int_equal(fx_receive(fx->port[0], 0, &m, 1), 1);
-		rte_pktmbuf_free(m);
+		rte_pktmbuf_free(fx_receive_one(fx->port[0], 0));
 	}
 	for (uint16_t q = 0; q < 3; q++) {
 		assert_int_equal(rte_eth_dev_tx_queue_start(fx->port[0], q), 0);
@@ -80,9 +74,7 @@ FX_TEST(test_stop_with_packets_posted)
 
 	fx_start(fx, &three);
 	nb_posted = rte_mempool_in_use_count(fx->pool);
-	for (unsigned int i = 0; i < FX_BURST; i++)
-		pkts[i] = fx_frame(fx->pool, 200, i);
-	fx_send(fx->port[0], 2, pkts, FX_BURST);
+	fx_send_burst(fx, 2, 200, FX_BURST);
 	assert_int_equal(rte_eth_dev_tx_queue_stop(fx->port[0], 2), 0);
 	assert_int_equal(fx_receive(fx->port[1], 0, pkts, FX_BURST), FX_BURST);
 	assert_int_equal(fx_wire(fx, 0).tx_packets, FX_BURST);
@@ -96,8 +88,7 @@ setup_deferred(struct fixture *fx, uint16_t queue)
 {
 	struct rte_eth_txconf conf = { .tx_deferred_start = 1 };
 
-	assert_int_equal(rte_eth_tx_queue_setup(fx->port[0], queue, 64, SOCKET_ID_ANY,
-						&conf), 0);
+	fx_tx_setup(fx->port[0], queue, 64, &conf);
 }
 
 FX_TEST(test_deferred_start)
@@ -139,15 +130,11 @@ FX_TEST(test_set_up_at_run_time)
 			 -EBUSY);
 	assert_int_equal(rte_eth_dev_tx_queue_stop(fx->port[0], 1), 0);
 	for (uint16_t nb_desc = 64; nb_desc <= 256; nb_desc += 64) {
-		struct rte_eth_txq_info info;
-
-		assert_int_equal(rte_eth_tx_queue_setup(fx->port[0], 1, nb_desc,
-							SOCKET_ID_ANY, &with_offloads), 0);
+		fx_tx_setup(fx->port[0], 1, nb_desc, &with_offloads);
 		accepts_no_packet(fx, 1);
 		send_one(fx, 0);
 		assert_int_equal(rte_eth_dev_tx_queue_start(fx->port[0], 1), 0);
-		assert_int_equal(rte_eth_tx_queue_info_get(fx->port[0], 1, &info), 0);
-		assert_int_equal(info.nb_desc, nb_desc);
+		assert_int_equal(fx_txq_info(fx->port[0], 1).nb_desc, nb_desc);
 		send_one(fx, 1);
 		assert_int_equal(rte_eth_dev_tx_queue_stop(fx->port[0], 1), 0);
 	}
@@ -167,8 +154,7 @@ FX_TEST(test_wrong_states)
 	assert_int_equal(rte_eth_dev_tx_queue_stop(fx->port[0], 0), 0);
 	/* a port restart starts a stopped queue */
 	fx_stop(fx);
-	assert_int_equal(fx_dev_start(fx, 0), 0);
-	assert_int_equal(fx_dev_start(fx, 1), 0);
+	fx_restart(fx);
 	send_one(fx, 0);
 }
 
@@ -224,8 +210,7 @@ FX_TEST(test_netdev_is_kept_down)
 	assert_int_equal(fx_dev_start(fx, 1), 0);
 	assert_int_equal(rte_eth_dev_configure(port, 0, 1, &conf), 0);
 	for (unsigned int i = 0; i < 2; i++) {
-		assert_int_equal(rte_eth_tx_queue_setup(port, 0, 64, SOCKET_ID_ANY,
-							i == 0 ? &deferred : NULL), 0);
+		fx_tx_setup(port, 0, 64, i == 0 ? &deferred : NULL);
 		assert_int_equal(fx_dev_start(fx, 0), 0);
 		if (i != 0)
 			assert_int_equal(rte_eth_dev_tx_queue_stop(port, 0), 0);

@@ -67,10 +67,7 @@ pass_tagged(struct fixture *fx, uint16_t queue, uint16_t id, bool is_stripped)
 static bool
 reports_strip(uint16_t port, uint16_t queue)
 {
-	struct rte_eth_rxq_info info;
-
-	assert_int_equal(rte_eth_rx_queue_info_get(port, queue, &info), 0);
-	return (info.conf.offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP) != 0;
+	return (fx_rxq_info(port, queue).conf.offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP) != 0;
 }
 
 FX_TEST(test_port_on_and_off_while_running)
@@ -103,8 +100,7 @@ FX_TEST(test_setting_survives_restart)
 	pass_tagged(fx, 0, 5, true);
 	assert_int_equal(rte_eth_dev_set_vlan_offload(rx, 0), 0);
 	fx_stop(fx);
-	assert_int_equal(fx_dev_start(fx, 0), 0);
-	assert_int_equal(fx_dev_start(fx, 1), 0);
+	fx_restart(fx);
 	pass_tagged(fx, 0, 6, false);
 	/* also a setting made while stopped */
 	assert_int_equal(fx_dev_stop(fx, 1), 0);
@@ -165,10 +161,8 @@ FX_TEST(test_queue_offload_at_setup)
 
 	fx_start(fx, &keep);
 	fx_stop(fx);
-	assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], 0, 256, SOCKET_ID_ANY,
-						&conf, fx->pool), 0);
-	assert_int_equal(fx_dev_start(fx, 0), 0);
-	assert_int_equal(fx_dev_start(fx, 1), 0);
+	fx_rx_setup(fx->port[1], 0, 256, &conf, fx->pool);
+	fx_restart(fx);
 	fx->nb_tags[0]++;
 	pass_tagged(fx, 0, 9, true);
 }
@@ -203,8 +197,7 @@ FX_TEST(test_refused)
 	/* the port setting applies to later queue setups */
 	assert_int_equal(rte_eth_dev_set_vlan_offload(fx->port[1],
 						      RTE_ETH_VLAN_STRIP_OFFLOAD), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], 0, 256, SOCKET_ID_ANY, NULL,
-						fx->pool), 0);
+	fx_rx_setup(fx->port[1], 0, 256, NULL, fx->pool);
 	assert_true(reports_strip(fx->port[1], 0));
 }
 

@@ -186,8 +186,7 @@ FX_TEST(test_tx_errors)
 			 wire.tx_packets + RTE_DIM(reasons));
 	/* a restart keeps the counts */
 	fx_stop(fx);
-	assert_int_equal(fx_dev_start(fx, 0), 0);
-	assert_int_equal(fx_dev_start(fx, 1), 0);
+	fx_restart(fx);
 	fx_pass_one(fx);
 	assert_int_equal(fx_xstat(fx->port[0], "tx_cqe_errors"), RTE_DIM(reasons));
 	assert_int_equal(fx_xstat(fx->port[0], "tx_q0_packets"),
@@ -392,9 +391,7 @@ FX_TEST(test_copies)
 	fx_frame_bytes(bytes, sizeof(bytes), 1);
 	m = fx_chain(fx->pool, bytes, sizeof(bytes), 10);
 	fx_send(fx->port[0], 0, &m, 1);
-	assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
-	fx_check_bytes(m, bytes, sizeof(bytes));
-	rte_pktmbuf_free(m);
+	fx_expect_bytes(fx->port[1], 0, bytes, sizeof(bytes));
 	assert_int_equal(fx_xstat(fx->port[0], "tx_linearized"), 1);
 
 	m = fx_frame(fx->pool, FRAME, 2);
@@ -405,8 +402,7 @@ FX_TEST(test_copies)
 	assert_non_null(clone);
 	fx_send(fx->port[0], 0, &clone, 1);
 	rte_pktmbuf_free(m);
-	assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
-	rte_pktmbuf_free(m);
+	rte_pktmbuf_free(fx_receive_one(fx->port[1], 0));
 	assert_int_equal(fx_xstat(fx->port[0], "tx_bounced_headers"), 1);
 	assert_int_equal(fx_xstat(fx->port[0], "tx_q0_linearized"), 1);
 	assert_int_equal(fx_xstat(fx->port[0], "tx_q0_bounced_headers"), 1);
@@ -427,9 +423,7 @@ FX_TEST(test_chains_without_offload)
 	     per_seg = per_seg == 200 ? 100 : per_seg == 100 ? 400 : 0) {
 		m = fx_chain(fx->pool, bytes, sizeof(bytes), per_seg);
 		fx_send(fx->port[0], 0, &m, 1);
-		assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
-		fx_check_bytes(m, bytes, sizeof(bytes));
-		rte_pktmbuf_free(m);
+		fx_expect_bytes(fx->port[1], 0, bytes, sizeof(bytes));
 	}
 	assert_int_equal(fx_xstat(fx->port[0], "tx_linearized"), 1);
 	assert_int_equal(fx_xstat(fx->port[0], "tx_drops"), 0);
