@@ -84,6 +84,14 @@ sum(const struct arrivals *arrivals)
 	return nb;
 }
 
+/* What 100 frames become. */
+static struct arrivals
+pass(struct fixture *fx, uint16_t nb_rxq)
+{
+	send_many(fx, 100);
+	return receive_all(fx, nb_rxq);
+}
+
 /* Dropped packets of stopped queues and replaced rings. */
 static uint64_t
 nb_dropped(struct fixture *fx)
@@ -102,6 +110,16 @@ check_wire(struct fixture *fx)
 	assert_int_equal(stats.ipackets + nb_dropped(fx),
 			 fx_wire(fx, 1).rx_packets);
 	assert_int_equal(stats.ierrors, 0);
+}
+
+/* 100 frames arrive on their queues. */
+static void
+check_reception(struct fixture *fx, const struct arrivals *expected)
+{
+	struct arrivals now = pass(fx, NB_RXQ);
+
+	assert_memory_equal(&now, expected, sizeof(now));
+	check_wire(fx);
 }
 
 static void
@@ -146,16 +164,14 @@ check_each(struct fixture *fx, uint16_t nb_rxq)
 	config.nb_rxq = nb_rxq;
 	fx_start(fx, &config);
 	fx_holdings_get(&running);
-	send_many(fx, 100);
-	all = receive_all(fx, nb_rxq);
+	all = pass(fx, nb_rxq);
 	assert_int_equal(sum(&all), 100);
 	for (uint16_t q = 0; q < nb_rxq; q++) {
 		uint64_t before = fx_xstat(fx->port[1], "rx_drop_stopped");
 		struct arrivals now;
 
 		rxq_stop(fx, q);
-		send_many(fx, 100);
-		now = receive_all(fx, nb_rxq);
+		now = pass(fx, nb_rxq);
 		assert_int_equal(now.nb[q], 0);
 		for (uint16_t other = 0; other < nb_rxq; other++)
 			if (other != q)
@@ -166,8 +182,7 @@ check_each(struct fixture *fx, uint16_t nb_rxq)
 		assert_int_equal(fx_xstat(fx->port[1], "rx_drop_stopped") - before,
 				 all.nb[q]);
 		check_holdings(&running, "after stop and start");
-		send_many(fx, 100);
-		now = receive_all(fx, nb_rxq);
+		now = pass(fx, nb_rxq);
 		assert_memory_equal(&now, &all, sizeof(all));
 		check_wire(fx);
 	}
@@ -200,8 +215,7 @@ FX_TEST(test_all_stopped)
 	for (uint16_t q = 0; q < NB_RXQ; q++)
 		start(fx, q);
 	assert_int_equal(fx_xstat(fx->port[1], "rx_drop_stopped"), wire.rx_packets);
-	send_many(fx, 100);
-	all = receive_all(fx, NB_RXQ);
+	all = pass(fx, NB_RXQ);
 	assert_int_equal(sum(&all), 100);
 	check_wire(fx);
 }
@@ -243,8 +257,7 @@ FX_TEST(test_stop_with_packets_waiting)
 	fx->ignore_counters = true;
 	config.rx_pool = pool;
 	fx_start(fx, &config);
-	send_many(fx, 100);
-	all = receive_all(fx, NB_RXQ);
+	all = pass(fx, NB_RXQ);
 	send_many(fx, 100);
 	rxq_stop(fx, 2);
 	now = receive_all(fx, NB_RXQ);
@@ -269,12 +282,30 @@ FX_TEST(test_stop_with_packets_waiting)
 	assert_int_equal(rte_mempool_in_use_count(pool), 0);
 }
 
+/* fx_frame() numbers the UDP ports by the seed. */
 static uint16_t
 seed_of(const struct rte_mbuf *m)
 {
 	const rte_be16_t *port = rte_pktmbuf_mtod_offset(m, const rte_be16_t *, 34);
 
 	return rte_be_to_cpu_16(*port) - 1024;
+}
+
+/* Receives a packet, if there is one, behind the last of this queue. */
+static bool
+take_next(struct fixture *fx, uint16_t queue, int *last)
+{
+	uint8_t bytes[100];
+	struct rte_mbuf *m;
+
+	if (rte_eth_rx_burst(fx->port[1], queue, &m, 1) == 0)
+		return false;
+	fx_frame_bytes(bytes, sizeof(bytes), seed_of(m));
+	fx_check_bytes(m, bytes, sizeof(bytes));
+	assert_true(seed_of(m) > *last);
+	*last = seed_of(m);
+	rte_pktmbuf_free(m);
+	return true;
 }
 
 /* Packets of a queue stay in order and intact. */
@@ -294,34 +325,14 @@ FX_TEST(test_changes_keep_order)
 			start(fx, 3);
 		if (part == 1)
 			rxq_stop(fx, 3);
-		for (uint16_t q = 0; q < 3; q++) {
-			struct rte_mbuf *m;
-
-			/* leave some for the next rebuild */
-			for (unsigned int i = 0; i < 7; i++) {
-				uint8_t bytes[100];
-
-				if (rte_eth_rx_burst(fx->port[1], q, &m, 1) == 0)
-					break;
-				fx_frame_bytes(bytes, sizeof(bytes), seed_of(m));
-				fx_check_bytes(m, bytes, sizeof(bytes));
-				assert_true(seed_of(m) > last[q]);
-				last[q] = seed_of(m);
-				rte_pktmbuf_free(m);
-				nb_got++;
-			}
-		}
+		/* leave some for the next rebuild */
+		for (uint16_t q = 0; q < 3; q++)
+			for (unsigned int i = 0; i < 7; i++)
+				nb_got += take_next(fx, q, &last[q]);
 	}
-	for (uint16_t q = 0; q < 3; q++) {
-		struct rte_mbuf *m;
-
-		while (rte_eth_rx_burst(fx->port[1], q, &m, 1) != 0) {
-			assert_true(seed_of(m) > last[q]);
-			last[q] = seed_of(m);
-			rte_pktmbuf_free(m);
+	for (uint16_t q = 0; q < 3; q++)
+		while (take_next(fx, q, &last[q]))
 			nb_got++;
-		}
-	}
 	start(fx, 3);
 	assert_int_equal(nb_got + nb_dropped(fx), 150);
 }
@@ -340,12 +351,10 @@ FX_TEST(test_deferred_start)
 		assert_int_equal(fx_dev_start(fx, 1), 0);
 		check_state(fx, 1, RTE_ETH_QUEUE_STATE_STOPPED);
 		check_state(fx, 0, RTE_ETH_QUEUE_STATE_STARTED);
-		send_many(fx, 100);
-		now = receive_all(fx, NB_RXQ);
+		now = pass(fx, NB_RXQ);
 		assert_int_equal(now.nb[1], 0);
 		start(fx, 1);
-		send_many(fx, 100);
-		all = receive_all(fx, NB_RXQ);
+		all = pass(fx, NB_RXQ);
 		assert_int_equal(sum(&all), 100);
 		assert_int_equal(sum(&now), 100 - all.nb[1]);
 		check_wire(fx);
@@ -357,9 +366,7 @@ FX_TEST(test_deferred_start)
 	assert_int_equal(fx_dev_start(fx, 1), 0);
 	for (uint16_t q = 0; q < NB_RXQ; q++)
 		start(fx, q);
-	send_many(fx, 100);
-	now = receive_all(fx, NB_RXQ);
-	assert_memory_equal(&now, &all, sizeof(all));
+	check_reception(fx, &all);
 }
 
 /* Another pool and size; the old pool can be freed. */
@@ -375,31 +382,24 @@ FX_TEST(test_set_up_at_run_time)
 	config.rx_pool = pool;
 	assert_int_equal(fx_configure(fx, fx->port[1], &config), 0);
 	assert_int_equal(fx_dev_start(fx, 1), 0);
-	send_many(fx, 100);
-	all = receive_all(fx, NB_RXQ);
+	all = pass(fx, NB_RXQ);
 	assert_int_equal(rte_eth_rx_queue_setup(fx->port[1], 0, NB_RXD, SOCKET_ID_ANY,
 						NULL, pool), -EBUSY);
 	for (uint16_t q = 0; q < NB_RXQ; q++) {
 		struct rte_eth_rxq_info info;
 
 		rxq_stop(fx, q);
-		send_many(fx, 100);
-		now = receive_all(fx, NB_RXQ);
+		now = pass(fx, NB_RXQ);
 		assert_int_equal(sum(&now), 100 - all.nb[q]);
 		fx_rx_setup(fx->port[1], q, 200, NULL, fx->pool);
 		start(fx, q);
 		assert_int_equal(rte_eth_rx_queue_info_get(fx->port[1], q, &info), 0);
 		assert_int_equal(info.nb_desc, 200);
 		assert_ptr_equal(info.mp, fx->pool);
-		send_many(fx, 100);
-		now = receive_all(fx, NB_RXQ);
-		assert_memory_equal(&now, &all, sizeof(all));
-		check_wire(fx);
+		check_reception(fx, &all);
 	}
 	fx_pool_free(fx, pool);
-	send_many(fx, 100);
-	now = receive_all(fx, NB_RXQ);
-	assert_memory_equal(&now, &all, sizeof(all));
+	check_reception(fx, &all);
 }
 
 FX_TEST(test_wrong_states)
@@ -420,8 +420,7 @@ FX_TEST(test_wrong_states)
 	fx_stop(fx);
 	fx_restart(fx);
 	check_state(fx, 0, RTE_ETH_QUEUE_STATE_STARTED);
-	send_many(fx, 100);
-	all = receive_all(fx, NB_RXQ);
+	all = pass(fx, NB_RXQ);
 	assert_int_equal(sum(&all), 100);
 }
 
@@ -434,8 +433,7 @@ FX_TEST(test_start_without_mbufs)
 
 	fx->ignore_counters = true;
 	fx_start(fx, &four);
-	send_many(fx, 100);
-	all = receive_all(fx, NB_RXQ);
+	all = pass(fx, NB_RXQ);
 	rxq_stop(fx, 1);
 	fx_rx_setup(fx->port[1], 1, NB_RXD, NULL, pool);
 	fx_holdings_get(&stopped);
@@ -443,8 +441,7 @@ FX_TEST(test_start_without_mbufs)
 	assert_int_equal(rte_eth_dev_rx_queue_start(fx->port[1], 1), -ENOMEM);
 	check_holdings(&stopped, "after the refused start");
 	check_state(fx, 1, RTE_ETH_QUEUE_STATE_STOPPED);
-	send_many(fx, 100);
-	now = receive_all(fx, NB_RXQ);
+	now = pass(fx, NB_RXQ);
 	assert_int_equal(sum(&now), 100 - all.nb[1]);
 	check_wire(fx);
 }
@@ -465,8 +462,7 @@ check_refused(struct fixture *fx, const char *call, unsigned int nth, int error,
 	uint64_t dropped;
 	int ret;
 
-	send_many(fx, 100);
-	all = receive_all(fx, NB_RXQ);
+	all = pass(fx, NB_RXQ);
 	assert_int_equal(sum(&all), 100);
 	if (is_start) {
 		rxq_stop(fx, 2);
@@ -499,10 +495,7 @@ check_refused(struct fixture *fx, const char *call, unsigned int nth, int error,
 			check_holdings(&before, call);
 		start(fx, 2);
 	}
-	send_many(fx, 100);
-	now = receive_all(fx, NB_RXQ);
-	assert_memory_equal(&now, &all, sizeof(all));
-	check_wire(fx);
+	check_reception(fx, &all);
 }
 
 FX_TEST(test_kernel_errors)
@@ -577,24 +570,19 @@ FX_TEST(test_cq_id_in_use)
 FX_TEST(test_cq_id_in_use_under_traffic)
 {
 	uint8_t key[40] = { 1, 2, 3 };
-	struct rte_eth_rss_conf rss = { .rss_hf = FX_RSS, .rss_key = key,
-					.rss_key_len = sizeof(key) };
 	uint16_t port = fx->port[1];
-	uint64_t end;
 
 	fx->ignore_counters = true;
 	fx_start(fx, &four);
 	fx_expect_error("");
 	/* the RSS QP, after the internal Tx queue's */
 	refuse_ids(1, 1);
-	assert_int_equal(rte_eth_dev_rss_hash_update(port, &rss), -EINVAL);
+	assert_int_equal(fx_key_set(port, key), -EINVAL);
 	assert_true(fx_nb_logged(RTE_LOG_ERR, "may still have the id of its CQ") > 0);
-	end = fx_deadline();
-	while (fx_xstat(port, "queue_repairs") == 0)
-		assert_true(rte_get_timer_cycles() < end);
+	fx_await_xstat(port, "queue_repairs", 1);
 	send_many(fx, 100);
 	fx_drain(fx);
-	assert_int_equal(rte_eth_dev_rss_hash_update(port, &rss), 0);
+	assert_int_equal(fx_key_set(port, key), 0);
 	/* the Tx queue that keeps the vPort, and the one that is started */
 	refuse_ids(0, 1);
 	assert_int_equal(rte_eth_dev_tx_queue_stop(port, 0), -EINVAL);
@@ -604,17 +592,6 @@ FX_TEST(test_cq_id_in_use_under_traffic)
 	assert_int_equal(rte_eth_dev_tx_queue_start(port, 0), 0);
 	send_many(fx, 100);
 	fx_drain(fx);
-}
-
-static void
-check_reception(struct fixture *fx, const struct arrivals *expected)
-{
-	struct arrivals now;
-
-	send_many(fx, 100);
-	now = receive_all(fx, NB_RXQ);
-	assert_memory_equal(&now, expected, sizeof(now));
-	check_wire(fx);
 }
 
 /*
@@ -638,8 +615,7 @@ FX_TEST(test_privilege_dropped)
 	rss.rss_key = kept;
 	rss.rss_key_len = sizeof(kept);
 	assert_int_equal(rte_eth_dev_rss_hash_conf_get(port, &rss), 0);
-	send_many(fx, 100);
-	all = receive_all(fx, NB_RXQ);
+	all = pass(fx, NB_RXQ);
 	assert_int_equal(sum(&all), 100);
 
 	assert_int_equal(fx_model.privileges(false, true), 0);
@@ -653,8 +629,7 @@ FX_TEST(test_privilege_dropped)
 	assert_memory_equal(key, kept, sizeof(kept));
 	check_reception(fx, &all);
 	assert_int_equal(rte_eth_dev_rss_reta_update(port, &reta, 64), 0);
-	send_many(fx, 100);
-	now = receive_all(fx, NB_RXQ);
+	now = pass(fx, NB_RXQ);
 	for (uint16_t q = 0; q < NB_RXQ; q++)
 		assert_int_equal(now.nb[q], all.nb[NB_RXQ - 1 - q]);
 	assert_int_equal(rte_eth_dev_rss_reta_update(port, &before, 64), 0);
@@ -668,12 +643,10 @@ FX_TEST(test_privilege_dropped)
 FX_TEST(test_no_spare_queue)
 {
 	uint8_t key[40] = { 1, 2, 3 };
-	struct rte_eth_rss_conf rss = { .rss_hf = FX_RSS, .rss_key = key,
-					.rss_key_len = sizeof(key) };
 
 	fx_start(fx, &four);
 	assert_int_equal(fx_model.fault_arm("create_qp", 1, EPROTO), 0);
-	assert_int_equal(rte_eth_dev_rss_hash_update(fx->port[1], &rss), 0);
+	assert_int_equal(fx_key_set(fx->port[1], key), 0);
 	assert_int_equal(fx_model.fault_hits(), 1);
 	fx_model.fault_disarm();
 }
@@ -719,8 +692,6 @@ static void
 change_any(struct fixture *fx, unsigned int i)
 {
 	static uint8_t key[40];
-	struct rte_eth_rss_conf conf = { .rss_key = key, .rss_key_len = sizeof(key),
-					 .rss_hf = FX_RSS };
 	struct rte_eth_rss_reta_entry64 reta = { .mask = UINT64_MAX };
 	uint16_t queue = i / 4 % NB_RXQ;
 
@@ -733,7 +704,7 @@ change_any(struct fixture *fx, unsigned int i)
 		break;
 	case 2:
 		key[i % sizeof(key)] += 0x35;
-		assert_int_equal(rte_eth_dev_rss_hash_update(fx->port[1], &conf), 0);
+		assert_int_equal(fx_key_set(fx->port[1], key), 0);
 		break;
 	default:
 		for (uint16_t e = 0; e < RTE_ETH_RETA_GROUP_SIZE; e++)
@@ -818,8 +789,6 @@ check_posted_again(struct fixture *fx, const struct fx_config *config, bool is_l
 	uint16_t room = RTE_PKTMBUF_HEADROOM +
 			(config->rx_offloads != 0 ? 1024 : 2048);
 	uint8_t key[40] = { 3, 2, 1 };
-	struct rte_eth_rss_conf rss = { .rss_hf = FX_RSS, .rss_key = key,
-					.rss_key_len = sizeof(key) };
 	struct fx_config its = *config;
 	unsigned int nb_taken = 0;
 
@@ -832,7 +801,7 @@ check_posted_again(struct fixture *fx, const struct fx_config *config, bool is_l
 	while (is_lacking &&
 	       rte_mempool_get(its.rx_pool, (void **)&taken[nb_taken]) == 0)
 		nb_taken++;
-	assert_int_equal(rte_eth_dev_rss_hash_update(fx->port[1], &rss), 0);
+	assert_int_equal(fx_key_set(fx->port[1], key), 0);
 	for (unsigned int i = 0; i < nb_taken; i++)
 		rte_mempool_put(its.rx_pool, taken[i]);
 	find_posted(its.rx_pool, &after);
@@ -876,19 +845,10 @@ check_frames(struct fixture *fx, unsigned int nb)
 	uint64_t end = fx_deadline();
 
 	for (uint16_t q = 0; nb > 0; q = (q + 1) % NB_RXQ) {
-		uint8_t bytes[100];
-		struct rte_mbuf *m;
-		uint16_t port;
+		int any = -1;
 
 		assert_true(rte_get_timer_cycles() < end);
-		if (rte_eth_rx_burst(fx->port[1], q, &m, 1) == 0)
-			continue;
-		/* fx_frame() numbers the UDP ports by the seed. */
-		port = rte_be_to_cpu_16(*rte_pktmbuf_mtod_offset(m, const rte_be16_t *, 34));
-		fx_frame_bytes(bytes, sizeof(bytes), (uint16_t)(port - 1024));
-		fx_check_bytes(m, bytes, sizeof(bytes));
-		rte_pktmbuf_free(m);
-		nb--;
+		nb -= take_next(fx, q, &any);
 	}
 }
 

@@ -12,6 +12,8 @@
 #define FITTING_RXD 64
 #define FITTING_TXD 128
 
+static const struct fx_config large = { .nb_txq = 2, .nb_rxd = 256, .nb_txd = 256 };
+
 /* Passes packets on all queues of both ports. */
 static void
 pass_packets(struct fixture *fx)
@@ -45,15 +47,10 @@ check_sizes(uint16_t port, uint16_t asked_rxd, uint16_t asked_txd)
  * The driver halves sizes until the device accepts; each start tries the
  * configured sizes again.
  */
-FX_TEST_BARE(test_sizes_are_halved)
+FX_TEST(test_sizes_are_halved)
 {
-	static const struct fx_config config = {
-		.nb_txq = 2, .nb_rxd = 256, .nb_txd = 256,
-	};
-
-	assert_int_equal(fx_probe(fx, ""), 0);
 	for (unsigned int turn = 1; turn <= 3; turn++) {
-		fx_start(fx, &config);
+		fx_start(fx, &large);
 		/* Two ports: 128 and 64. Four Tx queues: 128. And one again. */
 		assert_int_equal(fx_nb_logged(RTE_LOG_NOTICE,
 					      "refused the Rx queues"), turn * 4);
@@ -71,16 +68,11 @@ FX_TEST_BARE(test_sizes_are_halved)
 }
 
 /* Setup of an Rx queue on a running port. */
-FX_TEST_BARE(test_set_up_while_running)
+FX_TEST(test_set_up_while_running)
 {
-	static const struct fx_config config = {
-		.nb_txq = 2, .nb_rxd = 256, .nb_txd = 256,
-	};
-	uint16_t port;
+	const uint16_t port = fx->port[0];
 
-	assert_int_equal(fx_probe(fx, ""), 0);
-	fx_start(fx, &config);
-	port = fx->port[0];
+	fx_start(fx, &large);
 	assert_int_equal(rte_eth_dev_rx_queue_stop(port, 0), 0);
 	fx_rx_setup(port, 0, 256, NULL, fx->pool);
 	assert_int_equal(rte_eth_dev_rx_queue_start(port, 0), 0);
@@ -92,27 +84,22 @@ FX_TEST_BARE(test_set_up_while_running)
  * The device rejects the new size of a stopped queue: the queue starts with a size that
  * fits, as at the start of the port, and the others keep receiving.
  */
-FX_TEST_BARE(test_too_large_while_running)
+FX_TEST(test_too_large_while_running)
 {
 	static const struct fx_config config = {
 		.nb_rxq = 2, .nb_txq = 2, .nb_rxd = 64, .nb_txd = 64,
 		.rss_hf = FX_RSS,
 	};
 	unsigned int nb_of[2] = { 0 };
-	struct rte_mbuf *m;
-	uint16_t port;
+	const uint16_t port = fx->port[1];
 
-	assert_int_equal(fx_probe(fx, ""), 0);
 	fx_start(fx, &config);
-	port = fx->port[1];
 	assert_int_equal(rte_eth_dev_rx_queue_stop(port, 1), 0);
 	fx_rx_setup(port, 1, 256, NULL, fx->pool);
 	assert_int_equal(rte_eth_dev_rx_queue_start(port, 1), 0);
 	assert_int_equal(fx_rxq_info(port, 1).nb_desc, FITTING_RXD);
-	for (unsigned int i = 0; i < 64; i++) {
-		m = fx_frame(fx->pool, 100, i);
-		fx_send(fx->port[0], 0, &m, 1);
-	}
+	for (unsigned int i = 0; i < 64; i++)
+		fx_send_one(fx, i);
 	fx_settle(fx);
 	for (uint16_t q = 0; q < 2; q++)
 		nb_of[q] = fx_receive_all(port, q);
@@ -121,13 +108,12 @@ FX_TEST_BARE(test_too_large_while_running)
 }
 
 /* Accepted sizes are kept, also one that is no power of two. */
-FX_TEST_BARE(test_sizes_that_fit)
+FX_TEST(test_sizes_that_fit)
 {
 	static const struct fx_config config = {
 		.nb_txq = 2, .nb_rxd = 64, .nb_txd = 100,
 	};
 
-	assert_int_equal(fx_probe(fx, ""), 0);
 	fx_start(fx, &config);
 	assert_int_equal(fx_nb_logged(RTE_LOG_NOTICE, "refused"), 0);
 	check_sizes(fx->port[0], 64, 100);
@@ -135,7 +121,7 @@ FX_TEST_BARE(test_sizes_that_fit)
 }
 
 /* The device rejects every size: error, and the configured sizes remain. */
-FX_TEST_BARE(test_refused_at_all)
+FX_TEST(test_refused_at_all)
 {
 	static const struct fx_config config = {
 		.nb_txq = 2, .nb_rxd = 64, .nb_txd = 256,
@@ -144,7 +130,6 @@ FX_TEST_BARE(test_refused_at_all)
 	struct fx_holdings before;
 
 	fx_expect_error("the adapter refused it");
-	assert_int_equal(fx_probe(fx, ""), 0);
 	assert_int_equal(fx_configure(fx, fx->port[0], &config), 0);
 	fx_holdings_get(&before);
 	/* WQEs of 30 segments have 512 bytes. */
