@@ -157,8 +157,6 @@ void fx_tx_setup(uint16_t port, uint16_t queue, uint16_t nb_desc,
 		 const struct rte_eth_txconf *conf);
 /* An RSS key of 40 bytes, with all hash types. */
 int fx_key_set(uint16_t port, uint8_t *key);
-/* An RSS table of 64 entries that repeats the first period queues. */
-int fx_table_set(uint16_t port, const uint16_t *queues, uint16_t period);
 /* rte_eth_dev_start() and _stop() of one port; the fixture tracks the state. */
 int fx_dev_start(struct fixture *fx, unsigned int index);
 int fx_dev_stop(struct fixture *fx, unsigned int index);
@@ -202,9 +200,6 @@ void fx_send_one(const struct fixture *fx, uint32_t seed);
 /* Sends nb frames of these bytes, seeds from 0, in one burst of a queue of port 0. */
 void fx_send_burst(const struct fixture *fx, uint16_t queue, uint32_t len_bytes,
 		   unsigned int nb);
-/* Sends a frame of this pool from port 0; port 1 receives it, byte by byte. */
-void fx_pass_frame(const struct fixture *fx, struct rte_mempool *pool, uint16_t tx_queue,
-		   uint32_t len_bytes, uint32_t seed);
 /* Expects nb such frames on port 1, byte by byte. */
 void fx_expect_frames(const struct fixture *fx, uint32_t seed, unsigned int nb);
 /* The value of an extended statistic, which must exist. */

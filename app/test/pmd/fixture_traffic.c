@@ -109,16 +109,6 @@ fx_key_set(uint16_t port, uint8_t *key)
 }
 
 int
-fx_table_set(uint16_t port, const uint16_t *queues, uint16_t period)
-{
-	struct rte_eth_rss_reta_entry64 reta = { .mask = UINT64_MAX };
-
-	for (unsigned int i = 0; i < RTE_ETH_RETA_GROUP_SIZE; i++)
-		reta.reta[i] = queues[i % period];
-	return rte_eth_dev_rss_reta_update(port, &reta, RTE_ETH_RETA_GROUP_SIZE);
-}
-
-int
 fx_dev_start(struct fixture *fx, unsigned int index)
 {
 	int ret = rte_eth_dev_start(fx->port[index]);
@@ -397,18 +387,6 @@ fx_send_burst(const struct fixture *fx, uint16_t queue, uint32_t len_bytes, unsi
 	for (unsigned int i = 0; i < nb; i++)
 		pkts[i] = fx_frame(fx->pool, len_bytes, i);
 	fx_send(fx->port[0], queue, pkts, nb);
-}
-
-void
-fx_pass_frame(const struct fixture *fx, struct rte_mempool *pool, uint16_t tx_queue,
-	      uint32_t len_bytes, uint32_t seed)
-{
-	struct rte_mbuf *m = fx_frame(pool, len_bytes, seed);
-	uint8_t bytes[RTE_ETHER_MAX_LEN];
-
-	fx_frame_bytes(bytes, len_bytes, seed);
-	fx_send(fx->port[0], tx_queue, &m, 1);
-	fx_expect_bytes(fx->port[1], 0, bytes, len_bytes);
 }
 
 void
