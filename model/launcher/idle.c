@@ -76,22 +76,33 @@ has_rung(void)
 	return n != 0;
 }
 
+static struct tree
+scan(void)
+{
+	struct tree tree = { 0 };
+
+	tree_walk(scan_thread, &tree);
+	return tree;
+}
+
 bool
 idle_programs_wait(uint32_t poll_ms)
 {
 	const uint64_t poll_ns = poll_ms * UINT64_C(1000000);
 	static uint64_t seen_events, seen_cpu_ns;
 	const uint64_t nb_events = segment_clock()->nb_events;
-	struct tree tree = { 0 };
+	const struct tree tree = scan();
+	struct tree again;
 
-	tree_walk(scan_thread, &tree);
 	/* The sum falls when a process ends. */
 	if (nb_events != seen_events || tree.cpu_ns < seen_cpu_ns) {
 		seen_events = nb_events;
 		seen_cpu_ns = tree.cpu_ns;
 	}
-	if (!tree.has_running)
-		return true;
-	return poll_ns != 0 && tree.cpu_ns - seen_cpu_ns >=
-				       (has_rung() ? poll_ns : START_FACTOR * poll_ns);
+	if (tree.has_running)
+		return poll_ns != 0 && tree.cpu_ns - seen_cpu_ns >=
+					       (has_rung() ? poll_ns : START_FACTOR * poll_ns);
+	/* A process that was read as waiting may have been woken by one that was read later. */
+	again = scan();
+	return !again.has_running && again.cpu_ns == tree.cpu_ns;
 }

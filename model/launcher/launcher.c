@@ -116,13 +116,14 @@ tick(struct launcher *l)
 	check_fatal(l);
 }
 
-/* The time until the next timer. */
+/* The time until the next timer. Virtual time stands while the launcher has news to take. */
 static struct timespec
 idle_time(const struct launcher *l)
 {
 	const uint64_t tick_ns = TICK_MS * UINT64_C(1000000);
 	const bool programs_wait = clock_is_early() &&
-				   idle_programs_wait(l->options.poll_ms);
+				   idle_programs_wait(l->options.poll_ms) &&
+				   poll(l->fds, NB_OWN_FDS, 0) == 0;
 	uint64_t ns;
 
 	segment_lock();
