@@ -53,8 +53,6 @@ MESSAGES = "doc/guides/nics/mana-reference.rst"
 NOT_RUN = {
     "export MANA_WIRE_FRAMES=10000000 MANA_WIRE_BYTES=10000000":
         "takes hours; model-vm-wire runs it with fewer frames",
-    "MANA_SELFTESTS=all python3 model/test/test_vm_selftests.py -v":
-        "takes long, and fetches the source of the kernel",
     "devtools/kernel-matrix.py --arch arm64 --userlands 12 io-no-huge io-queues \\":
         "takes ten minutes; vm-newest-12-arm64-paths-io-vector is one of its runs",
     "./test": "runs this test",
