@@ -4,12 +4,15 @@
 
 usage: record-result.py NAME [ARGUMENT...]
        record-result.py --output FILE [--date DATE] [--commit COMMIT] NAME [ARGUMENT...]
+       record-result.py full [STAGE...]
 
 Runs the command of that NAME with these arguments, and if it succeeds replaces the
-section of that name by the lines of its output that tell the result; of the full run also
-if tests failed, which its lines name. With --output, the command has run before and FILE is
-its output; date and commit are by default those of now. Without NAME: prints the names and
-their commands.
+section of that name by the lines of its output that tell the result. With --output, the
+command has run before and FILE is its output; date and commit are by default those of now.
+Without NAME: prints the names and their commands.
+
+"full" runs these stages of ./test --full one by one, by default all of them. After each it
+replaces the row of that stage, which names the tests that failed.
 """
 
 import argparse
@@ -31,22 +34,13 @@ Each section is the last recorded result of a command that takes too long for ea
 All ran on x86-64 without an adapter. ``devtools/record-result.py`` runs such a command and
 replaces its section.
 '''
-FULL = r'^minutes|^ *\d+\.\d +\d+  \S|^(warning|skipped|failed|FLAKY)\b|^\d+ passed, '
 # Name: title, command, what the lines of a result contain.
 RUNS = {
-    # All stages of the full run, in three parts of an hour or two.
-    'full-tests': ('Full run: tests',
-                   './test --full build-rival build-examples main-job meson features '
-                   'instructions in-tree', FULL),
-    'full-builds': ('Full run: builds, static analysis, Debian',
-                    './test --full matrix clang builds analyze debian-*', FULL),
-    'full-checks': ('Full run: sanitizers, mutants, coverage, fuzzing',
-                    './test --full sanitizers lock-order thread-sanitizer mutants coverage '
-                    'fuzz-*', FULL),
-    'analysis': ('Static analysis', 'devtools/analyze.py', r'^PASS analyze|^with '),
+    # The end of the output of one stage, in place of the lines of a section.
+    'full': ('Full run', './test --full',
+             r'^(warning|skipped|failed|FLAKY)\b|^\d+ passed, '),
     'coverage': ('Coverage', 'devtools/coverage.sh', r'^(lines|branches): |^PASS coverage'),
     'mutants': ('Mutants', 'devtools/mutants.py --all', r'^\d+ of \d+ mutants|^mana_\w+\.h'),
-    'tsan': ('Thread sanitizer', 'devtools/run-tsan.sh', r'^PASS thread-sanitizer|^with '),
     'processes': ('Several processes', 'app/test-pmd-scripts/test_multi_process.py',
                   r'^(Ran|OK|all variants)\b'),
     'faults': ('Fault sweep', 'devtools/fault-sweep.sh', r'^PASS fault-sweep|^of these'),
@@ -104,7 +98,7 @@ def git_commit():
                           capture_output=True, text=True).stdout.strip()
 
 
-def run(command, can_fail):
+def run(command, can_fail=False):
     """The output, also shown, and the duration in minutes."""
     start = datetime.datetime.now()
     lines = []
@@ -115,7 +109,46 @@ def run(command, can_fail):
     if program.returncode != 0 and not can_fail:
         sys.exit(f'record-result.py: {" ".join(command)} failed: nothing is recorded')
     minutes = round((datetime.datetime.now() - start).total_seconds() / 60)
-    return ''.join(lines), f' {minutes} minutes.'
+    return ''.join(lines), minutes
+
+
+def result_lines(name, output):
+    """The lines of this output that tell the result."""
+    pattern = RUNS[name][2]
+    lines = [line for line in output.splitlines() if re.search(pattern, line)]
+    if not lines:
+        sys.exit(f'record-result.py: no line of the output has a result ({pattern})')
+    return lines
+
+
+def record_stage(stage, order, values):
+    """Replaces the row of a stage: its date, commit, minutes, and the lines of its result."""
+    title = RUNS['full'][0]
+    sections = read_page()
+    rows = {row.split()[3]: row
+            for row in re.findall(r'^   \S.*(?:\n {4}.*)*', sections.get(title, ''), re.M)}
+    *named, counts = values[3]
+    for name, date, commit, minutes, result in (
+            ('stage', 'date', 'commit', 'minutes', 'result'), (stage, *values[:3], counts)):
+        rows[name] = f'   {date:12}{commit:14}{minutes:>7}  {name:18}{result}'
+    rows[stage] += ''.join(f'\n{"":56}{line}' for line in named)
+    sections[title] = ('The last run of each stage of ``./test --full``.\n\n'
+                       '.. code-block:: none\n\n' +
+                       '\n'.join(rows[name] for name in ('stage', *order) if name in rows))
+    write_page(sections)
+
+
+def record_full(stages):
+    order = subprocess.run([ROOT / 'devtools/run-tests.py', 'build', 'full', 'list'],
+                           capture_output=True, text=True, check=True).stdout.split()
+    unknown = set(stages) - set(order)
+    if unknown:
+        sys.exit(f'record-result.py: ./test --full has no stage {", ".join(unknown)}')
+    commit = git_commit()
+    for stage in stages or order:
+        date = str(datetime.date.today())
+        output, minutes = run([*RUNS['full'][1].split(), stage], can_fail=True)
+        record_stage(stage, order, (date, commit, minutes, result_lines('full', output)))
 
 
 def main():
@@ -131,14 +164,18 @@ def main():
         for name, (_, command, _) in RUNS.items():
             print(f'{name:16}{command}')
         return
-    title, command, pattern = RUNS[args.name]
+    if args.name == 'full':
+        record_full(args.arguments)
+        return
+    title, command, _ = RUNS[args.name]
     words = [*command.split(), *args.arguments]
     commit = args.commit or git_commit()
-    output, duration = (args.output.read_text(), '') if args.output else \
-        run(words, can_fail=args.name.startswith('full-'))
-    result = [line for line in output.splitlines() if re.search(pattern, line)]
-    if not result:
-        sys.exit(f'record-result.py: no line of the output has a result ({pattern})')
+    if args.output:
+        output, duration = args.output.read_text(), ''
+    else:
+        output, minutes = run(words)
+        duration = f' {minutes} minutes.'
+    result = result_lines(args.name, output)
     sections = read_page()
     # No folders of this machine.
     words = [re.sub(r'^/.*/', '', word) for word in words]

@@ -1,13 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""How run-tests.py treats tests that fail once, always, or by a signal; the full run's halves.
+"""How run-tests.py treats tests that fail once, always, or by a signal; rows of the page of results.
 
 usage: test_flaky.py [unittest arguments]
 """
 
 import contextlib
 import datetime
-import fnmatch
 import importlib.util
 import io
 import shutil
@@ -16,6 +15,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -23,7 +23,6 @@ sys.path.insert(0, str(HERE))
 # pylint: disable=wrong-import-position
 import flaky  # noqa: E402
 import testlog  # noqa: E402
-
 
 
 def load(name):
@@ -185,16 +184,36 @@ class List(unittest.TestCase):
         flaky.load(known)
 
 
-class Parts(unittest.TestCase):
-    def test_each_stage_is_in_one_part(self):
-        found = []
-        for name, (_, command, _) in record_result.RUNS.items():
-            if name.startswith('full-'):
-                for word in command.split()[2:]:
-                    stages = fnmatch.filter(run_tests.STAGES, word)
-                    self.assertTrue(stages, word)
-                    found += stages
-        self.assertEqual(sorted(found), sorted(run_tests.STAGES))
+class FullRun(unittest.TestCase):
+    """The rows of the page of results: one for each stage of the full run."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        patched = mock.patch.object(record_result, 'PAGE', Path(folder.name) / 'page.rst')
+        self.page = patched.start()
+        self.addCleanup(patched.stop)
+        self.page.write_text(record_result.HEAD + '\n\nCoverage\n--------\n\nNext section\n')
+
+    def rows(self):
+        return [line[3:].split() for line in self.page.read_text().splitlines()
+                if line.startswith('   ')]
+
+    def test_one_row_for_each_stage_in_order(self):
+        order = list(run_tests.STAGES)
+        failed = ['failed: cppcheck: a finding', '3 passed, 1 failed']
+        for stage, day, result in (('analyze', '1', failed), ('meson', '1', ['5 passed, 0 failed']),
+                                   ('meson', '2', ['skipped: x', '4 passed, 0 failed, 1 skipped'])):
+            record_result.record_stage(stage, order, (f'2000-01-0{day}', 'abc', 3, result))
+        self.assertEqual(self.rows(), [
+            'date commit minutes stage result'.split(),
+            '2000-01-02 abc 3 meson 4 passed, 0 failed, 1 skipped'.split(), ['skipped:', 'x'],
+            '2000-01-01 abc 3 analyze 3 passed, 1 failed'.split(),
+            'failed: cppcheck: a finding'.split()])
+        record_result.record_stage('analyze', order,
+                                   ('2000-01-03', 'abc', 3, ['4 passed, 0 failed']))
+        self.assertEqual(self.rows()[3:], ['2000-01-03 abc 3 analyze 4 passed, 0 failed'.split()])
+        self.assertIn('Next section', self.page.read_text())
 
 
 if __name__ == '__main__':
