@@ -42,16 +42,18 @@ struct states_row {
 };
 
 /*
- * The tables are lists R(name, call, errnos...) and D(name, says, call, errnos...), which a
- * file expands to functions and then to rows. D also drops the old configuration or queue.
+ * The tables are lists R(name, call, errnos...), S(name, says, call, errnos...) and D, which
+ * a file expands to functions and then to rows. D is S that also drops the old configuration
+ * or queue.
  */
 #define STATES_FUNCTION(name, call, ...) \
 static int op_##name(struct fixture *fx, uint16_t port) \
 { \
 	return call; \
 }
-#define STATES_FUNCTION_D(name, says, call, ...) STATES_FUNCTION(name, call)
+#define STATES_FUNCTION_S(name, says, call, ...) STATES_FUNCTION(name, call)
 #define STATES_ROW(name, call, ...) { #name, op_##name, { __VA_ARGS__ }, NULL, false },
+#define STATES_ROW_S(name, says, call, ...) { #name, op_##name, { __VA_ARGS__ }, says, false },
 #define STATES_ROW_D(name, says, call, ...) { #name, op_##name, { __VA_ARGS__ }, says, true },
 
 /* errnos: the same in each state that has a port */

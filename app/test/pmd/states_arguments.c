@@ -121,8 +121,8 @@ rss_set(uint16_t port, uint64_t types, uint8_t *key)
 #define ARGUMENTS(R, D) \
 	/* ethdev checks the pointer first */ \
 	R(null_conf, rte_eth_dev_configure(port, 1, 1, NULL), ALL(EINVAL)) \
-	D(too_many_rx_queues, NULL, configure_queues(port, RTE_MAX_QUEUES_PER_PORT, 1), \
-	  CONFIGURED(EINVAL)) \
+	/* the adapter has 64 */ \
+	D(too_many_rx_queues, NULL, configure_queues(port, 65, 1), CONFIGURED(EINVAL)) \
 	D(too_many_tx_queues, NULL, configure_queues(port, 1, RTE_MAX_QUEUES_PER_PORT), \
 	  CONFIGURED(EINVAL)) \
 	D(unknown_rx_offload, NULL, \
@@ -137,6 +137,10 @@ rss_set(uint16_t port, uint64_t types, uint8_t *key)
 	D(dcb, "Rx mq_mode", CONFIGURE(.rxmode.mq_mode = RTE_ETH_MQ_RX_DCB), \
 	  CONFIGURED(ENOTSUP)) \
 	D(vmdq, "Tx mq_mode", CONFIGURE(.txmode.mq_mode = RTE_ETH_MQ_TX_VMDQ_ONLY), \
+	  CONFIGURED(ENOTSUP)) \
+	D(rx_vmdq, "Rx mq_mode", CONFIGURE(.rxmode.mq_mode = RTE_ETH_MQ_RX_VMDQ_ONLY), \
+	  CONFIGURED(ENOTSUP)) \
+	D(tx_dcb, "Tx mq_mode", CONFIGURE(.txmode.mq_mode = RTE_ETH_MQ_TX_DCB), \
 	  CONFIGURED(ENOTSUP)) \
 	D(foreign_rss_type, NULL, CONFIGURE(.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS, \
 		.rx_adv_conf.rss_conf.rss_hf = RTE_ETH_RSS_L2_PAYLOAD), CONFIGURED(EINVAL)) \
@@ -191,6 +195,6 @@ rss_set(uint16_t port, uint64_t types, uint8_t *key)
 	  ALL(EINVAL)) \
 	R(vlan_filter_of_no_vlan, refused(rte_eth_dev_vlan_filter(port, 4096, 1)), ALL(EINVAL))
 
-ARGUMENTS(STATES_FUNCTION, STATES_FUNCTION_D)
+ARGUMENTS(STATES_FUNCTION, STATES_FUNCTION_S)
 const struct states_row states_arguments[] = { ARGUMENTS(STATES_ROW, STATES_ROW_D) };
 const unsigned int states_nb_arguments = RTE_DIM(states_arguments);

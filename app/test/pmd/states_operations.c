@@ -115,6 +115,9 @@ dump(int (*write)(uint16_t port, uint16_t queue, uint16_t offset, uint16_t num,
 #define OPERATIONS(R) \
 	R(configure, rte_eth_dev_configure(port, 1, 1, OUT(struct rte_eth_conf)), \
 	  0, 0, 0, EBUSY, 0, ENODEV) \
+	/* a mode that most drivers ignore */ \
+	R(configure_loopback, rte_eth_dev_configure(port, 1, 1, &(struct rte_eth_conf){ \
+			.lpbk_mode = 1 }), 0, 0, 0, EBUSY, 0, ENODEV) \
 	R(start, rte_eth_dev_start(port), EINVAL, EINVAL, 0, 0, 0, ENODEV) \
 	R(stop, rte_eth_dev_stop(port), ALWAYS) \
 	R(reset, rte_eth_dev_reset(port), ALWAYS) \
@@ -190,27 +193,47 @@ static struct rte_ether_addr other_mac = { .addr_bytes = { 2, 0, 0, 0, 0, 9 } };
 static struct rte_eth_udp_tunnel tunnel = { .udp_port = 4789,
 					    .prot_type = RTE_ETH_TUNNEL_TYPE_VXLAN };
 static struct rte_eth_fc_conf flow_ctrl = { .mode = RTE_ETH_FC_FULL };
+static struct rte_dev_eeprom_info eeprom = { .length = 1 };
 
-#define UNSUPPORTED(R) \
-	R(other_mac, rte_eth_dev_default_mac_addr_set(port, &other_mac), NEVER) \
+#define UNSUPPORTED(R, S) \
+	S(other_mac, "the MAC address belongs to the vPort", \
+	  rte_eth_dev_default_mac_addr_set(port, &other_mac), NEVER) \
+	/* ethdev has room for one address, the port's own, and for no hash table */ \
 	R(mac_addr_add, rte_eth_dev_mac_addr_add(port, &other_mac, 0), ALL(ENOSPC)) \
+	R(mac_addr_remove, rte_eth_dev_mac_addr_remove(port, &other_mac), NEVER) \
+	R(uc_hash_table, rte_eth_dev_uc_hash_table_set(port, &other_mac, 1), ALL(ENOSPC)) \
 	R(uc_all_hash_table, rte_eth_dev_uc_all_hash_table_set(port, 1), NEVER) \
 	R(vlan_ether_type, rte_eth_dev_set_vlan_ether_type(port, RTE_ETH_VLAN_TYPE_OUTER, \
 							   0x88a8), NEVER) \
+	R(vlan_filter, rte_eth_dev_vlan_filter(port, 1, 1), ALL(ENOSYS)) \
 	R(vlan_pvid, rte_eth_dev_set_vlan_pvid(port, 7, 1), NEVER) \
 	R(flow_flush, rte_flow_flush(port, OUT(struct rte_flow_error)), NEVER) \
 	R(udp_tunnel_add, rte_eth_dev_udp_tunnel_port_add(port, &tunnel), NEVER) \
+	R(udp_tunnel_delete, rte_eth_dev_udp_tunnel_port_delete(port, &tunnel), NEVER) \
 	R(flow_ctrl_get, rte_eth_dev_flow_ctrl_get(port, OUT(struct rte_eth_fc_conf)), NEVER) \
 	R(flow_ctrl_set, rte_eth_dev_flow_ctrl_set(port, &flow_ctrl), NEVER) \
+	R(priority_flow_ctrl, rte_eth_dev_priority_flow_ctrl_set(port, \
+			OUT(struct rte_eth_pfc_conf)), NEVER) \
+	R(rate_limit, rte_eth_set_queue_rate_limit(port, 0, 1), NEVER) \
 	R(timesync_enable, rte_eth_timesync_enable(port), NEVER) \
+	R(timesync_disable, rte_eth_timesync_disable(port), NEVER) \
+	R(timesync_rx, rte_eth_timesync_read_rx_timestamp(port, OUT(struct timespec), 0), NEVER) \
+	R(timesync_tx, rte_eth_timesync_read_tx_timestamp(port, OUT(struct timespec)), NEVER) \
+	R(timesync_adjust, rte_eth_timesync_adjust_time(port, 0), NEVER) \
+	R(timesync_read, rte_eth_timesync_read_time(port, OUT(struct timespec)), NEVER) \
+	R(timesync_write, rte_eth_timesync_write_time(port, OUT(struct timespec)), NEVER) \
 	R(read_clock, rte_eth_read_clock(port, OUT(uint64_t)), NEVER) \
 	R(eeprom_length, rte_eth_dev_get_eeprom_length(port), NEVER) \
+	R(eeprom, rte_eth_dev_get_eeprom(port, &eeprom), NEVER) \
 	R(module_info, rte_eth_dev_get_module_info(port, OUT(struct rte_eth_dev_module_info)), \
 	  NEVER) \
 	R(registers, rte_eth_dev_get_reg_info(port, OUT(struct rte_dev_reg_info)), NEVER) \
 	R(led_on, rte_eth_led_on(port), NEVER) \
+	R(led_off, rte_eth_led_off(port), NEVER) \
+	/* Open vSwitch takes -ENOTSUP as done */ \
 	R(link_down, rte_eth_dev_set_link_down(port), ALL(EPERM)) \
 	R(dcb_info, rte_eth_dev_get_dcb_info(port, OUT(struct rte_eth_dcb_info)), NEVER) \
+	R(fec_get, rte_eth_fec_get(port, OUT(uint32_t)), NEVER) \
 	R(fec, rte_eth_fec_set(port, RTE_ETH_FEC_MODE_TO_CAPA(RTE_ETH_FEC_RS)), NEVER) \
 	R(hairpin, rte_eth_dev_hairpin_capability_get(port, OUT(struct rte_eth_hairpin_cap)), \
 	  NEVER) \
@@ -220,6 +243,6 @@ static struct rte_eth_fc_conf flow_ctrl = { .mode = RTE_ETH_FC_FULL };
 			OUT(struct rte_eth_ip_reassembly_params)), \
 	  EINVAL, ENOTSUP, ENOTSUP, ENOTSUP, ENOTSUP, ENODEV)
 
-UNSUPPORTED(STATES_FUNCTION)
-const struct states_row states_unsupported[] = { UNSUPPORTED(STATES_ROW) };
+UNSUPPORTED(STATES_FUNCTION, STATES_FUNCTION_S)
+const struct states_row states_unsupported[] = { UNSUPPORTED(STATES_ROW, STATES_ROW_S) };
 const unsigned int states_nb_unsupported = RTE_DIM(states_unsupported);

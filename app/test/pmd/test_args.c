@@ -85,6 +85,8 @@ FX_TEST_BARE(test_no_such_port)
 		const char *said;
 	} bad[] = {
 		{ "mac=00:0d:3a:00:00:99", "no usable port matches mac=00:0d:3a:00:00:99; ports:" },
+		{ "mac=00:0d:3a:00:00:01,mac=02:00:00:00:00:00",
+		  "no usable port matches mac=02:00:00:00:00:00; ports:" },
 		{ "netdev=mana0p0,netdev=lo", "no usable port matches netdev=lo; ports:" },
 		{ "netdev=mana0p", "no usable port matches netdev=mana0p; ports:" },
 		{ "port=1,port=255", "no usable port matches port=255; ports:" },

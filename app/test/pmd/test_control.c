@@ -59,15 +59,6 @@ FX_TEST(test_restart_without_configure)
 	}
 }
 
-FX_TEST(test_stop_twice_and_start_twice)
-{
-	fx_start(fx, &defaults);
-	assert_int_equal(rte_eth_dev_start(fx->port[0]), 0);
-	fx_pass_one(fx);
-	fx_stop(fx);
-	assert_int_equal(rte_eth_dev_stop(fx->port[0]), 0);
-}
-
 FX_TEST(test_changed_numbers_of_queues)
 {
 	static const uint16_t numbers[][2] = { { 1, 1 }, { 4, 2 }, { 1, 8 }, { 16, 3 },
@@ -102,36 +93,14 @@ FX_TEST(test_queues_set_up_again)
 	fx_pass_one(fx);
 }
 
-FX_TEST(test_start_without_queues)
+FX_TEST(test_start_with_a_tx_queue_alone)
 {
 	struct rte_eth_conf conf = { 0 };
-	struct fx_holdings before;
 
 	assert_int_equal(rte_eth_dev_configure(fx->port[0], 1, 1, &conf), 0);
-	fx_holdings_get(&before);
+	fx_tx_setup(fx->port[0], 0, 256, NULL);
 	fx_expect_error("queue");
 	assert_true(rte_eth_dev_start(fx->port[0]) < 0);
-	fx_check_holdings(&before, "after the refused start");
-
-	/* a Tx queue alone is not enough */
-	fx_tx_setup(fx->port[0], 0, 256, NULL);
-	assert_true(rte_eth_dev_start(fx->port[0]) < 0);
-	fx_start(fx, &defaults);
-	fx_pass_one(fx);
-}
-
-FX_TEST(test_wrong_numbers_of_queues)
-{
-	static const uint16_t wrong[][2] = { { 65, 1 }, { 128, 1 }, { 1, 1025 } };
-	struct rte_eth_conf conf = {
-		.rxmode = { .mq_mode = RTE_ETH_MQ_RX_RSS },
-		.rx_adv_conf = { .rss_conf = { .rss_hf = RTE_ETH_RSS_IPV4 } },
-	};
-
-	fx_expect_error("");
-	for (unsigned int i = 0; i < RTE_DIM(wrong); i++)
-		assert_true(rte_eth_dev_configure(fx->port[0], wrong[i][0],
-						  wrong[i][1], &conf) < 0);
 	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 }
@@ -141,7 +110,6 @@ FX_TEST(test_descriptors)
 	/* any number works: the driver rounds it up */
 	static const uint16_t good[] = { 64, 65, 100, 128, 129, 191, 255, 256 };
 	struct rte_eth_dev_info info;
-	struct rte_eth_conf conf = { 0 };
 	uint16_t nb_rxd = 4096, nb_txd = 4096, nb_max = max_descriptors();
 
 	assert_int_equal(rte_eth_dev_info_get(fx->port[0], &info), 0);
@@ -163,69 +131,6 @@ FX_TEST(test_descriptors)
 							  &nb_txd), 0);
 	assert_int_equal(nb_rxd, nb_max);
 	assert_int_equal(nb_txd, nb_max);
-
-	assert_int_equal(rte_eth_dev_configure(fx->port[0], 1, 1, &conf), 0);
-	fx_expect_error("");
-	assert_true(rte_eth_rx_queue_setup(fx->port[0], 0, 2 * nb_max, SOCKET_ID_ANY, NULL,
-					   fx->pool) < 0);
-	assert_true(rte_eth_tx_queue_setup(fx->port[0], 0, 2 * nb_max, SOCKET_ID_ANY,
-					   NULL) < 0);
-}
-
-FX_TEST(test_wrong_offloads)
-{
-	static const uint64_t rx[] = { RTE_ETH_RX_OFFLOAD_TCP_LRO,
-				       RTE_ETH_RX_OFFLOAD_QINQ_STRIP,
-				       RTE_ETH_RX_OFFLOAD_TIMESTAMP };
-	static const uint64_t tx[] = { RTE_ETH_TX_OFFLOAD_SCTP_CKSUM,
-				       RTE_ETH_TX_OFFLOAD_QINQ_INSERT,
-				       RTE_ETH_TX_OFFLOAD_MACSEC_INSERT };
-
-	fx_expect_error("");
-	for (unsigned int i = 0; i < RTE_DIM(rx); i++) {
-		struct fx_config config = { .rx_offloads = rx[i] };
-
-		assert_true(fx_configure(fx, fx->port[0], &config) < 0);
-	}
-	for (unsigned int i = 0; i < RTE_DIM(tx); i++) {
-		struct fx_config config = { .tx_offloads = tx[i] };
-
-		assert_true(fx_configure(fx, fx->port[0], &config) < 0);
-	}
-}
-
-/* The driver rejects unsupported modes. */
-FX_TEST(test_wrong_modes)
-{
-	static const struct rte_eth_conf wrong[] = {
-		{ .rxmode = { .mq_mode = RTE_ETH_MQ_RX_DCB } },
-		{ .rxmode = { .mq_mode = RTE_ETH_MQ_RX_VMDQ_ONLY } },
-		{ .txmode = { .mq_mode = RTE_ETH_MQ_TX_DCB } },
-		{ .txmode = { .mq_mode = RTE_ETH_MQ_TX_VMDQ_ONLY } },
-		{ .link_speeds = RTE_ETH_LINK_SPEED_FIXED | RTE_ETH_LINK_SPEED_10G },
-	};
-	const struct rte_eth_conf loopback = { .lpbk_mode = 1 };
-
-	fx_expect_error("");
-	for (unsigned int i = 0; i < RTE_DIM(wrong); i++)
-		assert_int_equal(rte_eth_dev_configure(fx->port[0], 1, 1, &wrong[i]),
-				 -ENOTSUP);
-	/* a mode that most drivers ignore */
-	assert_int_equal(rte_eth_dev_configure(fx->port[0], 1, 1, &loopback), 0);
-	fx_start(fx, &defaults);
-	fx_pass_one(fx);
-}
-
-FX_TEST(test_pool_too_small_for_mtu)
-{
-	struct fx_config config = { .mtu = 1500 };
-
-	config.rx_pool = fx_pool(fx, 511, 1024 + RTE_PKTMBUF_HEADROOM);
-	fx_expect_error("");
-	/* queue setup or start rejects it: no truncated frames */
-	if (fx_configure(fx, fx->port[0], &config) == 0)
-		assert_true(fx_dev_start(fx, 0) < 0);
-	assert_int_equal(rte_mempool_avail_count(config.rx_pool), 511);
 }
 
 /*
@@ -247,23 +152,6 @@ FX_TEST(test_mtu_before_new_queues)
 	config.rx_pool = NULL;
 	config.mtu = 1500;
 	fx_start(fx, &config);
-	fx_pass_one(fx);
-}
-
-FX_TEST(test_too_few_mbufs_at_start)
-{
-	struct fx_config config = { .nb_rxd = 256 };
-	struct fx_holdings before;
-
-	config.rx_pool = fx_pool(fx, 127, RTE_MBUF_DEFAULT_BUF_SIZE);
-	assert_int_equal(fx_configure(fx, fx->port[0], &config), 0);
-	fx_holdings_get(&before);
-	fx_expect_error("mbuf");
-	assert_int_equal(fx_dev_start(fx, 0), -ENOMEM);
-	fx_check_holdings(&before, "after the refused start");
-	assert_int_equal(rte_mempool_avail_count(config.rx_pool), 127);
-
-	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 }
 
@@ -293,27 +181,6 @@ FX_TEST(test_close_one_port)
 	fx_send(fx->port[1], 0, &m, 1);
 	fx_settle(fx);
 	assert_int_equal(fx_wire(fx, 1).tx_packets, 2);
-}
-
-FX_TEST_BARE(test_devargs)
-{
-	struct fx_holdings before;
-
-	fx_holdings_get(&before);
-	fx->ignore_counters = true;
-	assert_int_equal(fx_probe(fx, "mac=00:0d:3a:00:00:02"), 0);
-	assert_int_equal(fx->port[0], RTE_MAX_ETHPORTS);
-	assert_true(rte_eth_dev_is_valid_port(fx->port[1]));
-	fx_remove(fx);
-	fx_check_holdings(&before, "after removal");
-
-	fx_expect_error("");
-	assert_true(fx_probe(fx, "mac=00:0d:3a:00:00:99") != 0);
-	assert_true(fx_probe(fx, "mac=00:0d:3a:00:00:01,mac=02:00:00:00:00:00") != 0);
-	assert_true(fx_probe(fx, "mac=1") != 0);
-	assert_true(fx_probe(fx, "nonsense=1") != 0);
-	assert_int_equal(rte_eth_dev_count_avail(), 0);
-	fx_check_holdings(&before, "after refused probes");
 }
 
 FX_TEST(test_port_busy_when_netdev_up)

@@ -47,15 +47,9 @@ FX_TEST(test_dev_info)
 
 FX_TEST(test_mac_address)
 {
-	struct rte_ether_addr mac, other = { .addr_bytes = { 2, 0, 0, 0, 0, 9 } };
+	struct rte_ether_addr mac;
 	const uint8_t wanted[] = { 0x00, 0x0d, 0x3a, 0x00, 0x00, 0x02 };
 
-	assert_int_equal(rte_eth_macaddr_get(fx->port[1], &mac), 0);
-	assert_memory_equal(mac.addr_bytes, wanted, sizeof(wanted));
-	fx_expect_error("");
-	assert_int_equal(rte_eth_dev_default_mac_addr_set(fx->port[1], &other),
-			 -ENOTSUP);
-	assert_int_equal(rte_eth_dev_mac_addr_add(fx->port[1], &other, 0), -ENOSPC);
 	assert_int_equal(rte_eth_macaddr_get(fx->port[1], &mac), 0);
 	assert_memory_equal(mac.addr_bytes, wanted, sizeof(wanted));
 }
@@ -108,17 +102,6 @@ FX_TEST(test_firmware_version)
 	assert_memory_equal(got, "mana ", 5);
 }
 
-FX_TEST(test_promiscuous_notice)
-{
-	fx_start(fx, &defaults);
-	assert_int_equal(rte_eth_promiscuous_enable(fx->port[0]), 0);
-	assert_int_equal(rte_eth_promiscuous_disable(fx->port[0]), 0);
-	assert_int_equal(rte_eth_allmulticast_enable(fx->port[0]), 0);
-	assert_int_equal(rte_eth_allmulticast_disable(fx->port[0]), 0);
-	/* logged once, not four times */
-	assert_int_equal(fx_nb_logged(RTE_LOG_NOTICE, "p1: the port has no"), 1);
-}
-
 FX_TEST(test_mtu)
 {
 	assert_int_equal(fx_configure(fx, fx->port[0], &defaults), 0);
@@ -141,20 +124,6 @@ FX_TEST(test_frame_of_full_mtu)
 	assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
 	assert_int_equal(m->pkt_len, 1514);
 	rte_pktmbuf_free(m);
-}
-
-FX_TEST(test_queue_info)
-{
-	struct fx_config config = { .nb_rxd = 128, .nb_txd = 64 };
-	struct rte_eth_rxq_info rxq;
-
-	fx_start(fx, &config);
-	assert_int_equal(rte_eth_rx_queue_info_get(fx->port[0], 0, &rxq), 0);
-	assert_int_equal(rxq.nb_desc, 128);
-	assert_ptr_equal(rxq.mp, fx->pool);
-	assert_int_equal(fx_txq_info(fx->port[0], 0).nb_desc, 64);
-	fx_expect_error("queue_id=1");
-	assert_int_equal(rte_eth_rx_queue_info_get(fx->port[0], 1, &rxq), -EINVAL);
 }
 
 /* The counters of a queue; before 25.11 struct rte_eth_stats has them, too. */

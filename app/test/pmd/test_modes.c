@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Modes that are always in effect, the netdev's MTU, and unsupported features,
- * whose rejection changes nothing.
+ * Modes that are always in effect, the netdev's MTU, flow rules and unsupported offloads.
+ * pmd-states has the other unsupported operations.
  */
 
 #include <errno.h>
@@ -124,75 +124,6 @@ FX_TEST(test_addresses_that_arrive)
 	assert_int_equal(rte_eth_dev_set_mc_addr_list(port, NULL, 0), 0);
 	assert_int_equal(rte_eth_promiscuous_enable(port), 0);
 	assert_int_equal(fx_nb_logged(RTE_LOG_NOTICE, "the port has no Rx filter"), 1);
-	fx_pass_one(fx);
-}
-
-FX_TEST(test_no_addresses)
-{
-	struct rte_ether_addr other = { .addr_bytes = { 2, 0, 0, 0, 0, 9 } }, mac;
-	uint16_t port = fx->port[0];
-
-	fx_start(fx, &defaults);
-	fx_expect_error("");
-	/* ethdev has room for one address, the port's own */
-	assert_int_equal(rte_eth_dev_mac_addr_add(port, &other, 0), -ENOSPC);
-	assert_int_equal(rte_eth_dev_mac_addr_remove(port, &other), -ENOTSUP);
-	/* ethdev rejects it: the table size is 0 */
-	assert_true(rte_eth_dev_uc_hash_table_set(port, &other, 1) < 0);
-	assert_int_equal(rte_eth_dev_uc_all_hash_table_set(port, 1), -ENOTSUP);
-	assert_int_equal(rte_eth_dev_default_mac_addr_set(port, &other), -ENOTSUP);
-	assert_true(fx_nb_logged(RTE_LOG_ERR, "the MAC address belongs to the vPort") > 0);
-	/* its own address is accepted: ethdev sets it at each start */
-	fx_expect_error(NULL);
-	assert_int_equal(rte_eth_macaddr_get(port, &mac), 0);
-	assert_int_equal(rte_eth_dev_default_mac_addr_set(port, &mac), 0);
-	fx_pass_one(fx);
-}
-
-#define CANNOT(call) assert_int_equal(call, -ENOTSUP)
-
-FX_TEST(test_unsupported_operations)
-{
-	struct rte_eth_udp_tunnel tunnel = { .udp_port = 4789,
-					     .prot_type = RTE_ETH_TUNNEL_TYPE_VXLAN };
-	struct rte_eth_fc_conf fc = { .mode = RTE_ETH_FC_FULL };
-	struct rte_eth_pfc_conf pfc = { .fc = { .mode = RTE_ETH_FC_NONE } };
-	struct rte_dev_eeprom_info eeprom = { .length = 1 };
-	struct rte_dev_reg_info regs = { 0 };
-	struct rte_eth_dcb_info dcb;
-	uint16_t port = fx->port[0];
-	struct timespec time = { 0 };
-	uint32_t caps = 0;
-	uint64_t clock;
-
-	fx_start(fx, &defaults);
-	fx_expect_error("");
-	CANNOT(rte_eth_timesync_enable(port));
-	CANNOT(rte_eth_timesync_disable(port));
-	CANNOT(rte_eth_timesync_read_rx_timestamp(port, &time, 0));
-	CANNOT(rte_eth_timesync_read_tx_timestamp(port, &time));
-	CANNOT(rte_eth_timesync_adjust_time(port, 0));
-	CANNOT(rte_eth_timesync_read_time(port, &time));
-	CANNOT(rte_eth_timesync_write_time(port, &time));
-	CANNOT(rte_eth_read_clock(port, &clock));
-	CANNOT(rte_eth_dev_udp_tunnel_port_add(port, &tunnel));
-	CANNOT(rte_eth_dev_udp_tunnel_port_delete(port, &tunnel));
-	CANNOT(rte_eth_dev_flow_ctrl_get(port, &fc));
-	CANNOT(rte_eth_dev_flow_ctrl_set(port, &fc));
-	CANNOT(rte_eth_dev_priority_flow_ctrl_set(port, &pfc));
-	CANNOT(rte_eth_set_queue_rate_limit(port, 0, 1));
-	CANNOT(rte_eth_led_on(port));
-	CANNOT(rte_eth_led_off(port));
-	CANNOT(rte_eth_dev_get_eeprom_length(port));
-	CANNOT(rte_eth_dev_get_eeprom(port, &eeprom));
-	CANNOT(rte_eth_dev_get_reg_info(port, &regs));
-	CANNOT(rte_eth_dev_get_dcb_info(port, &dcb));
-	/* Open vSwitch takes -ENOTSUP as done */
-	assert_int_equal(rte_eth_dev_set_link_down(port), -EPERM);
-	CANNOT(rte_eth_fec_get(port, &caps));
-	CANNOT(rte_eth_fec_set(port, 1));
-	CANNOT(rte_eth_dev_vlan_filter(port, 1, 1) == -ENOSYS ? -ENOTSUP : 0);
-	fx_expect_error(NULL);
 	fx_pass_one(fx);
 }
 

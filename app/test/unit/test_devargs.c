@@ -182,7 +182,7 @@ TEST(test_refused)
 		    "max_desc=4294967360", "max_desc=-64" } },
 		{ "give a number from 3 to 30",
 		  { "max_send_sge", "max_send_sge=2", "max_send_sge=31", "max_send_sge=5x" } },
-		{ "give a power of two from 1 to 64", { "hw_rxq=3", "hw_rxq=128" } },
+		{ "give a power of two from 1 to 64", { "hw_rxq=0", "hw_rxq=3", "hw_rxq=128" } },
 		{ "give seconds from 0 (no recovery) to 3600", { "recovery_timeout=3601" } },
 		{ "unknown device argument 'macs'; known: mac=", { "macs=00:0d:3a:00:00:01" } },
 		{ "unknown device argument 'MAC'", { "MAC=00:0d:3a:00:00:01" } },
