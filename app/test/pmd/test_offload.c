@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Checksums and VLAN tags on Rx and Tx; packets that cannot be sent. */
+/* Checksums and VLAN tags on Rx and Tx; a frame above the MTU. */
 
-#include <errno.h>
 #include <string.h>
 
 #include <rte_byteorder.h>
-#include <rte_errno.h>
 #include <rte_ether.h>
 #include <rte_ip.h>
 #include <rte_tcp.h>
@@ -189,36 +187,6 @@ FX_TEST(test_udp_checksum_zero)
 	rte_pktmbuf_free(m);
 }
 
-/*
- * Shared headers are not written: the change for one clone must not appear in
- * the other.
- */
-FX_TEST(test_shared_headers_are_copied)
-{
-	struct shape shape = { .is_tcp = true, .payload_bytes = 200 };
-	struct rte_mbuf *m, *clone, *got;
-	uint8_t bytes[1600];
-	uint32_t len;
-
-	fx_start(fx, &offloads);
-	for (unsigned int seed = 1; seed < 20; seed++) {
-		shape.is_v6 = seed & 1;
-		shape.is_tcp = seed & 2;
-		shape.seg_bytes = seed & 4 ? 30 : 0;
-		m = make_mbuf(fx, &shape, seed);
-		len = make_frame(bytes, &shape, seed);
-		clone = rte_pktmbuf_clone(m, fx->pool);
-		assert_non_null(clone);
-		ask_checksums(clone, &shape);
-		send_prepared(fx, clone);
-		assert_int_equal(fx_receive(fx->port[1], 0, &got, 1), 1);
-		check_frame(got, &shape, seed);
-		rte_pktmbuf_free(got);
-		fx_check_bytes(m, bytes, len);
-		rte_pktmbuf_free(m);
-	}
-}
-
 static struct rte_mbuf *
 tagged_mbuf(struct fixture *fx, uint16_t tci, uint32_t seed)
 {
@@ -275,84 +243,6 @@ FX_TEST(test_vlan_reinserted)
 	fx_check_bytes(m, bytes, sizeof(bytes));
 	assert_int_equal(m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED, 0);
 	rte_pktmbuf_free(m);
-}
-
-/* A tag in the frame is sent unchanged. */
-FX_TEST(test_vlan_inline)
-{
-	uint8_t bytes[204], untagged[200];
-	struct rte_mbuf *m;
-
-	fx->ignore_counters = true;
-	fx_frame_bytes(untagged, sizeof(untagged), 6);
-	memcpy(bytes, untagged, 12);
-	memcpy(bytes + 12, (const uint8_t[]){ 0x81, 0, 0, 99 }, 4);
-	memcpy(bytes + 16, untagged + 12, sizeof(untagged) - 12);
-	fx_start(fx, &offloads);
-	m = fx_chain(fx->pool, bytes, sizeof(bytes), sizeof(bytes));
-	fx_send(fx->port[0], 0, &m, 1);
-	assert_int_equal(fx_receive(fx->port[1], 0, &m, 1), 1);
-	fx_check_bytes(m, untagged, sizeof(untagged));
-	assert_int_equal(m->vlan_tci, 99);
-	rte_pktmbuf_free(m);
-}
-
-FX_TEST(test_prepare_refuses)
-{
-	static const uint64_t wrong[] = {
-		RTE_MBUF_F_TX_SCTP_CKSUM | RTE_MBUF_F_TX_IPV4,
-		RTE_MBUF_F_TX_MACSEC,
-		RTE_MBUF_F_TX_QINQ,
-		RTE_MBUF_F_TX_SEC_OFFLOAD,
-	};
-
-	fx_start(fx, &offloads);
-	for (unsigned int i = 0; i < RTE_DIM(wrong); i++) {
-		struct rte_mbuf *pkts[2] = { fx_frame(fx->pool, 100, i),
-					     fx_frame(fx->pool, 100, i) };
-
-		pkts[1]->ol_flags |= wrong[i];
-		assert_int_equal(rte_eth_tx_prepare(fx->port[0], 0, pkts, 2), 1);
-		assert_true(rte_errno == ENOTSUP || rte_errno == EINVAL);
-		rte_pktmbuf_free_bulk(pkts, 2);
-	}
-}
-
-/*
- * A burst accepts, frees and counts a packet that can never be sent, and sends
- * the others, at any position.
- */
-FX_TEST(test_unsendable_in_a_burst)
-{
-	unsigned int nb_bad = 0;
-
-	fx_start(fx, &defaults);
-	for (unsigned int bad = 0; bad <= 8; bad++) {
-		struct rte_mbuf *pkts[8], *got[8];
-		unsigned int nb_good = bad < 8 ? 7 : 8;
-
-		for (unsigned int i = 0; i < RTE_DIM(pkts); i++)
-			pkts[i] = fx_frame(fx->pool, 100 + i, i);
-		if (bad < 8) {
-			rte_pktmbuf_trim(pkts[bad], pkts[bad]->pkt_len);
-			nb_bad++;
-		}
-		fx_send(fx->port[0], 0, pkts, RTE_DIM(pkts));
-		assert_int_equal(fx_receive(fx->port[1], 0, got, nb_good), nb_good);
-		for (unsigned int i = 0, at = 0; i < RTE_DIM(pkts); i++)
-			if (i != bad)
-				assert_int_equal(got[at++]->pkt_len, 100 + i);
-		rte_pktmbuf_free_bulk(got, nb_good);
-		assert_int_equal(fx_stats(fx->port[0]).oerrors, nb_bad);
-	}
-	/* a burst of bad packets only */
-	for (unsigned int i = 0; i < 4; i++) {
-		struct rte_mbuf *m = rte_pktmbuf_alloc(fx->pool);
-
-		fx_send(fx->port[0], 0, &m, 1);
-	}
-	assert_int_equal(fx_stats(fx->port[0]).oerrors, nb_bad + 4);
-	assert_int_equal(fx_wire(fx, 0).tx_errors, 0);
 }
 
 /* The device rejects a frame above the MTU: counted once. */

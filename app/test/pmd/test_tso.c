@@ -2,11 +2,9 @@
 
 /* TSO: checks every segment that arrives, byte by byte. */
 
-#include <errno.h>
 #include <string.h>
 
 #include <rte_byteorder.h>
-#include <rte_errno.h>
 #include <rte_ether.h>
 #include <rte_ip.h>
 #include <rte_tcp.h>
@@ -267,102 +265,6 @@ FX_TEST(test_largest)
 	assert_int_equal(stats.opackets, RTE_DIM(mbuf_bytes) * 6);
 	assert_int_equal(stats.obytes, RTE_DIM(mbuf_bytes) * 6 * UINT16_MAX);
 	assert_int_equal(stats.oerrors, 0);
-}
-
-/* Clones share the header: the change for one must not appear in others. */
-FX_TEST(test_shared_headers)
-{
-	struct shape s = { .l4_len = 20, .segsz = 700, .mbuf_bytes = 1800 };
-
-	fx->ignore_counters = true;
-	fx_start(fx, &tso_config);
-	for (unsigned int i = 0; i < 24; i++) {
-		struct rte_mbuf *m, *clone;
-
-		s.is_v6 = i & 1;
-		s.payload = i & 2 ? 5000 : 600;
-		s.tag = i / 4 % 3;
-		m = make_mbuf(fx, &s);
-		clone = rte_pktmbuf_clone(m, fx->pool);
-		assert_non_null(clone);
-		/* the clone first, prepared twice */
-		for (unsigned int n = 0; n < 2; n++)
-			assert_int_equal(rte_eth_tx_prepare(fx->port[0], 0, &clone, 1), 1);
-		fx_send(fx->port[0], 0, &clone, 1);
-		check_all(fx, &s);
-		fx_send(fx->port[0], 0, &m, 1);
-		check_all(fx, &s);
-	}
-}
-
-/* A rejected packet among others; the queue continues. */
-static void
-refuse(struct fixture *fx, struct rte_mbuf *bad, unsigned int nb_before)
-{
-	struct rte_mbuf *pkts[3] = {
-		fx_frame(fx->pool, 100, 1), bad, fx_frame(fx->pool, 101, 2),
-	};
-	struct rte_mbuf *got[3];
-
-	assert_int_equal(rte_eth_tx_prepare(fx->port[0], 0, pkts, 3), 1);
-	assert_true(rte_errno == ENOTSUP || rte_errno == EINVAL);
-	/* a program that ignores prepare's result */
-	fx_send(fx->port[0], 0, pkts, 3);
-	assert_int_equal(fx_receive(fx->port[1], 0, got, 2), 2);
-	assert_int_equal(got[0]->pkt_len, 100);
-	assert_int_equal(got[1]->pkt_len, 101);
-	rte_pktmbuf_free_bulk(got, 2);
-	assert_int_equal(fx_stats(fx->port[0]).oerrors, nb_before + 1);
-}
-
-FX_TEST(test_refused)
-{
-	static const struct shape s = {
-		.l4_len = 20, .segsz = 700, .payload = 3000, .mbuf_bytes = 2000 };
-	static const struct shape huge = {
-		.l4_len = 20, .segsz = 1400, .payload = UINT16_MAX - 54, .mbuf_bytes = 2048 };
-	unsigned int nb = 0;
-	struct rte_mbuf *m;
-
-	fx_start(fx, &tso_config);
-	m = make_mbuf(fx, &s);
-	m->tso_segsz = 0;
-	refuse(fx, m, nb++);
-	m = make_mbuf(fx, &s);
-	m->tso_segsz = 16384;
-	refuse(fx, m, nb++);
-	m = make_mbuf(fx, &s); /* exceeds the adapter's MTU by a byte */
-	m->tso_segsz = 1500 - 20 - 20 + 1;
-	refuse(fx, m, nb++);
-	m = make_mbuf(fx, &s);
-	m->l4_len = 19;
-	refuse(fx, m, nb++);
-	m = make_mbuf(fx, &s);
-	m->l4_len = 255;
-	refuse(fx, m, nb++);
-	m = make_mbuf(fx, &s);
-	m->ol_flags |= RTE_MBUF_F_TX_IPV6;
-	refuse(fx, m, nb++);
-	m = make_mbuf(fx, &s);
-	m->ol_flags &= ~RTE_MBUF_F_TX_IPV4;
-	refuse(fx, m, nb++);
-	m = make_mbuf(fx, &s);
-	m->ol_flags |= RTE_MBUF_F_TX_TUNNEL_VXLAN;
-	refuse(fx, m, nb++);
-	m = make_mbuf(fx, &s);
-	m->ol_flags |= RTE_MBUF_F_TX_UDP_SEG;
-	refuse(fx, m, nb++);
-	m = make_mbuf(fx, &s); /* shorter than its header */
-	rte_pktmbuf_free(m->next);
-	m->next = NULL;
-	m->nb_segs = 1;
-	m->data_len = m->pkt_len = 53;
-	refuse(fx, m, nb++);
-	m = make_mbuf(fx, &huge); /* a byte too long */
-	assert_int_equal(rte_pktmbuf_chain(m, fx_frame(fx->pool, 64, 0)), 0);
-	refuse(fx, m, nb++);
-	fx_pass_one(fx);
-	assert_int_equal(fx_wire(fx, 0).tx_errors, 0);
 }
 
 int

@@ -5,11 +5,13 @@
  * wire.
  */
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <rte_cycles.h>
+#include <rte_errno.h>
 #include <rte_ether.h>
 
 #include "fixture.h"
@@ -246,6 +248,9 @@ FX_TEST(test_tx_drops)
 	fx_start(fx, &defaults);
 	m = fx_frame(fx->pool, FRAME, 1);
 	m->ol_flags |= RTE_MBUF_F_TX_UDP_SEG;
+	/* as a program does that ignores prepare's result */
+	assert_int_equal(rte_eth_tx_prepare(fx->port[0], 0, &m, 1), 0);
+	assert_int_equal(rte_errno, ENOTSUP);
 	fx_send(fx->port[0], 0, &m, 1);
 	m = fx_frame(fx->pool, FRAME, 1);
 	m->data_len = m->pkt_len = 13;

@@ -429,9 +429,9 @@ struct refusal {
 #define IP RTE_MBUF_F_TX_IP_CKSUM
 
 static const struct refusal refusals[] = {
-	{ TCP, 14, 20, 100, EINVAL }, /* no IP version */
-	{ UDP, 14, 20, 100, EINVAL },
-	{ IP, 14, 20, 100, EINVAL },
+	{ TCP, 14, 40, 100, EINVAL }, /* no IP version */
+	{ UDP, 14, 40, 100, EINVAL },
+	{ IP, 14, 40, 100, EINVAL },
 	{ IP | V6, 14, 40, 100, EINVAL },
 	{ TCP | V4 | V6, 14, 40, 100, EINVAL },
 	{ TCP | V4, 13, 20, 100, EINVAL },
@@ -449,6 +449,7 @@ static const struct refusal refusals[] = {
 	{ RTE_MBUF_F_TX_SCTP_CKSUM | V4, 14, 20, 100, ENOTSUP },
 	{ TCP | V4 | RTE_MBUF_F_TX_TUNNEL_GRE, 14, 20, 100, ENOTSUP },
 	{ 0, 0, 0, 13, EINVAL },
+	{ 0, 0, 0, 0, EINVAL },
 };
 
 /* prepare rejects with an errno; a burst drops the same packet. */
@@ -479,15 +480,19 @@ FX_TX_TEST(refused_by_prepare_dropped_by_burst)
 	}
 }
 
-/* A frame without its header among others of the same request. */
+/* A frame without its header among others of the same request, or empty among plain ones. */
 FX_TX_TEST(one_short_packet_in_a_burst)
 {
 	struct rte_mbuf *pkts[8];
 
-	for (uint32_t at = 0; at < RTE_DIM(pkts); at++) {
+	for (uint32_t at = 0; at < 2 * RTE_DIM(pkts); at++) {
+		const bool is_plain = at >= RTE_DIM(pkts);
+
 		for (uint32_t i = 0; i < RTE_DIM(pkts); i++) {
-			pkts[i] = fx_mbuf(fx->mp, i == at ? 53 : 100, 1);
-			pkts[i]->ol_flags |= TCP | V4;
+			const bool is_short = i == at % RTE_DIM(pkts);
+
+			pkts[i] = fx_mbuf(fx->mp, !is_short ? 100 : is_plain ? 0 : 53, 1);
+			pkts[i]->ol_flags |= is_plain ? 0 : TCP | V4;
 			pkts[i]->l2_len = 14;
 			pkts[i]->l3_len = 20;
 		}

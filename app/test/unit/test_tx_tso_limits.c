@@ -49,7 +49,7 @@ struct border {
 	struct fx_tso shape;
 	uint32_t len;
 	int error; /* 0: sent */
-	uint64_t more_flags;
+	uint64_t more_flags, no_flags;
 };
 
 #define TUNNEL RTE_MBUF_F_TX_TUNNEL_VXLAN
@@ -107,6 +107,8 @@ static const struct border borders[] = {
 	  .more_flags = RTE_MBUF_F_TX_IPV6 },
 	{ .shape = { true, 14, 40, 20, 100 }, .len = 1000, .error = EINVAL,
 	  .more_flags = RTE_MBUF_F_TX_IP_CKSUM },
+	{ .shape = { true, 14, 40, 20, 100 }, .len = 1000, .error = EINVAL,
+	  .no_flags = RTE_MBUF_F_TX_IPV6 },
 	{ .shape = { false, 14, 20, 20, 100 }, .len = 1000,
 	  .more_flags = RTE_MBUF_F_TX_TCP_CKSUM },
 };
@@ -133,6 +135,7 @@ border_mbuf(const struct border *b, struct rte_mempool *mp)
 	if (b->more_flags & (RTE_MBUF_F_TX_UDP_CKSUM | RTE_MBUF_F_TX_SCTP_CKSUM))
 		head->ol_flags &= ~RTE_MBUF_F_TX_L4_MASK;
 	head->ol_flags |= b->more_flags;
+	head->ol_flags &= ~b->no_flags;
 	return head;
 }
 
