@@ -18,8 +18,7 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 plain=$(cd "${1:-$root/build}" && pwd)
 build=${2:-$root/build-tsan}
-programs="app/test/pmd/test-pmd-concurrent-readers app/test/pmd/test-pmd-races
-	app/test/pmd/test-pmd-pools"
+programs="app/test/pmd/test-pmd-races app/test/pmd/test-pmd-pools"
 plugin=$(basename "$(realpath "$plain/drivers/librte_net_mana.so")")
 
 [ -e "$build/build.ninja" ] || CC=gcc meson setup "$build" "$root" \
