@@ -29,7 +29,6 @@ enum model_wire {
 	MODEL_WIRE_NONE, /* frames are dropped */
 	MODEL_WIRE_TAP, /* to a Linux TAP interface */
 	MODEL_WIRE_PCAP, /* frames are read from a file and written to a file */
-	MODEL_WIRE_LINK, /* to a port of another machine */
 	MODEL_WIRE_GEN, /* to a traffic generator and checker */
 };
 

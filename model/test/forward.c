@@ -4,9 +4,8 @@
  * A program that forwards frames from one port to another (which may be the
  * same), through the real libibverbs and libmana.
  *
- * usage: forward FROM TO NUMBER Port numbers start at 1. Prints "ready" when it
- * can receive. Ends after NUMBER frames, or with status 1 if it receives none
- * for a while.
+ * usage: forward FROM TO NUMBER Port numbers start at 1. Ends after NUMBER
+ * frames, or with status 1 if it receives none for a while.
  */
 
 #include <stdio.h>
@@ -77,8 +76,6 @@ main(int argc, char **argv)
 		return 2;
 	if (fx_up(&from, 0, (uint32_t)atoi(argv[1]), 1, 1) == 0) {
 		fx_fill(&from, &from.rx[0], NB_WQES);
-		puts("ready");
-		fflush(stdout);
 		status = forward(&from, to, strtoul(argv[3], NULL, 10));
 	}
 	fx_close(&from);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Wires that end outside of the machine: captures, files, links.
+"""Wires that end outside of the machine: captures, files.
 
 usage: test_backends.py [unittest arguments]      (see model_test.py)
 """
@@ -254,77 +254,6 @@ class Files(Case):
         self.assertIn("cannot read", self.refused(f"--wire=1=pcap:in={self.given}"))
         wrpcap(self.given, [IP(src="192.0.2.1", dst="192.0.2.2")], linktype=101)
         self.assertIn("no Ethernet", self.refused(f"--wire=1=pcap:in={self.given}"))
-
-
-class Link(Case):
-    COUNT = 40      # fewer than Rx WQEs: the machines do not wait for each other
-
-    def setUp(self):
-        super().setUp()
-        self.socket = self.path("socket")
-
-    def receiver(self, report="receiver"):
-        process = self.start_model(f"--wire=1=link:{self.socket}", *SINK, "--", FORWARD,
-                                   "1", "2", str(self.COUNT), report=report)
-        self.assertEqual(process.stdout.readline(), "ready\n", process)
-        return process
-
-    def send(self):
-        self.run_model(f"--wire=1=gen:count={self.COUNT}", f"--wire=2=link:{self.socket}",
-                       "--", FORWARD, "1", "2", str(self.COUNT))
-        return self.wires()[1]["outlet_lost"]
-
-    def check_received(self, report="receiver"):
-        self.assertEqual(self.wires(report)[1]["sink"],
-                         {"received": self.COUNT, "duplicated": 0, "reordered": 0,
-                          "corrupted": 0, "foreign": 0})
-
-    def test_two_machines(self):
-        receiver = self.receiver()
-        self.assertEqual(self.send(), 0)
-        self.assertEqual(receiver.wait(30), 0, receiver.stderr.read())
-        self.check_received()
-        self.assertFalse(os.path.lexists(self.socket))
-
-    def test_no_other_machine(self):
-        self.assertEqual(self.send(), self.COUNT)
-        self.assertEqual(os.listdir(self.base), ["machines", "report"]
-                         if os.listdir(self.base)[0] == "machines" else ["report", "machines"])
-
-    def test_other_machine_restarts(self):
-        """The first listener is killed; the next finds a stale socket or none."""
-        receiver = self.receiver()
-        receiver.kill()
-        receiver.wait()
-        self.assertEqual(self.send(), self.COUNT)
-        with open(self.path("old"), "w", encoding="ascii"):
-            pass
-        receiver = self.receiver("second")
-        self.assertEqual(self.send(), 0)
-        self.assertEqual(receiver.wait(30), 0, receiver.stderr.read())
-        self.check_received("second")
-        while os.listdir(self.folders):     # the guardian removes them
-            pass
-        self.assertFalse(os.path.lexists(self.socket))
-
-    def test_stale_socket(self):
-        run(sys.executable, "-c", "import socket, sys; s = socket.socket(socket.AF_UNIX, "
-            "socket.SOCK_SEQPACKET); s.bind(sys.argv[1]); s.listen()", self.socket)
-        self.assertTrue(os.path.lexists(self.socket))
-        receiver = self.receiver()
-        self.assertEqual(self.send(), 0)
-        self.assertEqual(receiver.wait(30), 0, receiver.stderr.read())
-        self.check_received()
-        self.assertFalse(os.path.lexists(self.socket))
-
-    def test_refused(self):
-        with open(self.socket, "w", encoding="ascii") as file:
-            file.write("precious")
-        self.assertIn("socket", self.refused(f"--wire=1=link:{self.socket}"))
-        with open(self.socket, encoding="ascii") as file:
-            self.assertEqual(file.read(), "precious")
-        self.assertIn("/no/such", self.refused("--wire=1=link:/no/such/folder/socket"))
-        self.assertIn("shorter", self.refused("--wire=1=link:/tmp/" + "x" * 100))
 
 
 if __name__ == "__main__":

@@ -139,6 +139,7 @@ class Options(Case):
         self.refused(["--wire", "3=loop"], "no port 3", "--ports")
         self.refused(["--wire", "0=loop"], "N=KIND")
         self.refused(["--wire", "1=ring"], "pair, loop, tap")
+        self.refused(["--wire", "1=link:/tmp/socket"], "pair, loop, tap")
         self.refused(["--wire", "1=loop:x"], "loop takes no")
         self.refused(["--wire", "1=pair"], "needs more")
         self.refused(["--wire", "1=pair:1"], "use loop")

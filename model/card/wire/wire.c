@@ -203,7 +203,6 @@ wire_far_end(struct wire *wire, const uint8_t *frame, uint32_t nb_bytes)
 		break;
 	case MODEL_WIRE_TAP:
 	case MODEL_WIRE_PCAP:
-	case MODEL_WIRE_LINK:
 		wire_backend_put(wire, frame, nb_bytes);
 		break;
 	}

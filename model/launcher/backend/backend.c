@@ -23,8 +23,6 @@ ops_of(enum model_wire kind)
 		return &backend_tap;
 	case MODEL_WIRE_PCAP:
 		return &backend_pcap;
-	case MODEL_WIRE_LINK:
-		return &backend_link;
 	default:
 		return NULL;
 	}
@@ -78,15 +76,9 @@ backends_close(void)
 uint32_t
 backends_pollfds(struct pollfd *fds)
 {
-	for (uint32_t k = 0; fds != NULL && k < nb_backends; k++) {
-		for (uint32_t i = 0; i < BACKEND_NB_FDS; i++)
-			fds[k * BACKEND_NB_FDS + i] =
-				(struct pollfd){ .fd = -1, .events = POLLIN };
-		if (backends[k].ops->pollfds != NULL)
-			backends[k].ops->pollfds(&backends[k],
-						fds + k * BACKEND_NB_FDS);
-	}
-	return nb_backends * BACKEND_NB_FDS;
+	for (uint32_t k = 0; fds != NULL && k < nb_backends; k++)
+		fds[k] = (struct pollfd){ .fd = backends[k].fd, .events = POLLIN };
+	return nb_backends;
 }
 
 static void
@@ -107,14 +99,9 @@ receive_burst(struct backend *backend)
 void
 backends_receive(const struct pollfd *fds)
 {
-	for (uint32_t k = 0; k < nb_backends; k++) {
-		short events = 0;
-
-		for (uint32_t i = 0; i < BACKEND_NB_FDS; i++)
-			events |= fds[k * BACKEND_NB_FDS + i].revents;
-		if (events != 0 && backends[k].ops->receive != NULL)
+	for (uint32_t k = 0; k < nb_backends; k++)
+		if (fds[k].revents != 0)
 			receive_burst(&backends[k]);
-	}
 }
 
 static struct backend *

@@ -11,17 +11,16 @@
 
 #include "options.h"
 
-#define BACKEND_NB_FDS 2
-
 struct backend;
 
 /* Operations of a kind of backend; NULL: none. */
 struct backend_ops {
 	/* 0, or -1 after logging an error. close() accepts partly opened. */
 	int (*open)(struct backend *backend, const char *args);
-	/* File descriptors and events to poll; -1: none. */
-	void (*pollfds)(const struct backend *backend, struct pollfd *fds);
-	/* Receive a frame from outside; returns its length; 0: none now. */
+	/*
+	 * Receive a frame from outside, when its descriptor is readable; returns the
+	 * frame's length; 0: none now.
+	 */
 	uint32_t (*receive)(struct backend *backend, void *buf,
 			    uint32_t buf_bytes);
 	/* Send a frame. False: it is lost. at_ns is the machine's time. */
@@ -32,13 +31,13 @@ struct backend_ops {
 	void (*close)(struct backend *backend);
 };
 
-extern const struct backend_ops backend_tap, backend_link, backend_pcap;
+extern const struct backend_ops backend_tap, backend_pcap;
 
 struct backend {
 	const struct backend_ops *ops;
 	uint32_t number; /* the port's number in the machine, from 0 */
 	uint32_t fn, port;
-	int fd;
+	int fd; /* to poll; -1: none */
 	void *state; /* private to the kind */
 };
 

@@ -86,12 +86,6 @@ tap_close(struct backend *backend)
 		close(backend->fd);
 }
 
-static void
-tap_pollfds(const struct backend *backend, struct pollfd *fds)
-{
-	fds[0].fd = backend->fd;
-}
-
 static uint32_t
 tap_receive(struct backend *backend, void *buf, uint32_t buf_bytes)
 {
@@ -116,7 +110,6 @@ tap_transmit(struct backend *backend, const void *frame, uint32_t nb_bytes,
 
 const struct backend_ops backend_tap = {
 	.open = tap_open,
-	.pollfds = tap_pollfds,
 	.receive = tap_receive,
 	.transmit = tap_transmit,
 	.close = tap_close,

@@ -67,7 +67,7 @@ static const struct argp_option table[] = {
 	      "(needs CAP_NET_ADMIN)"),
 	VALUE("wire=none", "frames that ports send are dropped"),
 	VALUE("wire=N=KIND[:..]", "port N, from 1, has a wire of its own: loop, "
-	      "tap, none, sink, gen, link, pair or pcap"),
+	      "tap, none, sink, gen, pair or pcap"),
 	VALUE("wire=N=pair:M", "ports N and M are connected"),
 	VALUE("wire=N=gen[:k=v,..]", "port N receives from a generator, with the "
 	      "arguments of the command gen, separated by commas: "
@@ -77,8 +77,6 @@ static const struct argp_option table[] = {
 	VALUE("wire=N=pcap:in=FILE,out=FILE", "port N receives the frames of a "
 	      "file, and frames that it sends are written to another; "
 	      "rate=full|1M|10Gbps and loop=K (0: without end) apply to in"),
-	VALUE("wire=N=link:PATH", "port N is connected to the port of another "
-	      "machine that has the same PATH, a Unix socket"),
 	{ "sink", OPT_SINK, NULL, 0,
 	  "frames that any port sends are checked as by --wire N=sink", 0 },
 	{ "link", OPT_LINK, "N:k=v[,k=v..]", 0,

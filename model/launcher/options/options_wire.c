@@ -25,7 +25,6 @@ static const struct wire_kind {
 	{"gen", MODEL_WIRE_GEN, false, ARGS_MAY},
 	{"sink", MODEL_WIRE_GEN, true, ARGS_NONE},
 	{"pcap", MODEL_WIRE_PCAP, false, ARGS_MUST},
-	{"link", MODEL_WIRE_LINK, false, ARGS_MUST},
 	{NULL},
 };
 

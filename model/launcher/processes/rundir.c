@@ -25,8 +25,6 @@
  * contents only once it is locked.
  */
 #define OWNER_FILE "owner"
-/* Sockets outside the folder, to remove with it: lines of inode and path. */
-#define LEFT_FILE "elsewhere"
 /* Maximum time between creating and locking the folder. */
 #define BIRTH_SECONDS 10
 /*
@@ -86,42 +84,8 @@ remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 }
 
 void
-rundir_leave(const char *path, const char *file, ino_t ino)
-{
-	char name[MODEL_MAX_PATH + 16];
-	FILE *list;
-
-	snprintf(name, sizeof(name), "%s/" LEFT_FILE, path);
-	list = fopen(name, "ae");
-	if (list == NULL)
-		return;
-	fprintf(list, "%llu %s\n", (unsigned long long)ino, file);
-	fclose(list);
-}
-
-static void
-remove_left(const char *path)
-{
-	char name[MODEL_MAX_PATH + 16], file[MODEL_MAX_PATH];
-	unsigned long long ino;
-	struct stat st;
-	FILE *list;
-
-	snprintf(name, sizeof(name), "%s/" LEFT_FILE, path);
-	list = fopen(name, "re");
-	if (list == NULL)
-		return;
-	while (fscanf(list, "%llu %1023[^\n]", &ino, file) == 2)
-		if (lstat(file, &st) == 0 && S_ISSOCK(st.st_mode) &&
-		    st.st_ino == ino)
-			unlink(file);
-	fclose(list);
-}
-
-void
 rundir_remove(const char *path)
 {
-	remove_left(path);
 	nftw(path, remove_one, MAX_FOLDERS, FTW_DEPTH | FTW_PHYS);
 }
 

@@ -6,7 +6,6 @@
 #define MODEL_RUNDIR_H
 
 #include <stddef.h>
-#include <sys/types.h>
 
 /* The path for a machine of this user and name. 0 or -errno. */
 int rundir_path(const char *name, char *path, size_t path_bytes);
@@ -27,11 +26,5 @@ const char *rundir_runtime(const char *run_dir, char *path, size_t path_bytes);
 
 /* Remove the folder with its contents. */
 void rundir_remove(const char *path);
-
-/*
- * Remove a socket outside of the folder, with this inode, together with the
- * folder, even if the launcher is killed.
- */
-void rundir_leave(const char *path, const char *file, ino_t ino);
 
 #endif /* MODEL_RUNDIR_H */

@@ -24,8 +24,7 @@
 static const char *const wire_kinds[] = {
 	[MODEL_WIRE_PAIR] = "pair", [MODEL_WIRE_LOOP] = "loop",
 	[MODEL_WIRE_NONE] = "none", [MODEL_WIRE_TAP] = "tap",
-	[MODEL_WIRE_PCAP] = "pcap", [MODEL_WIRE_LINK] = "link",
-	[MODEL_WIRE_GEN] = "gen",
+	[MODEL_WIRE_PCAP] = "pcap", [MODEL_WIRE_GEN] = "gen",
 };
 
 static json_t *
