@@ -86,9 +86,6 @@
 	X(query_link_config, 0x2000a)		\
 	X(set_bw_clamp, 0x2000b)		\
 	X(query_phy_stat, 0x2000c)		\
-	X(vtl2_assign_serial_number, 0x27801)	\
-	X(vtl2_move_filter, 0x27802)		\
-	X(vtl2_query_filter_state, 0x27803)	\
 	X(register_filter, 0x28000)		\
 	X(deregister_filter, 0x28001)		\
 	X(register_hw_port, 0x28003)		\

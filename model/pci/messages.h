@@ -118,10 +118,6 @@ enum request_code {
 	MANA_QUERY_LINK_CONFIG = 0x2000a,
 	MANA_SET_BW_CLAMP = 0x2000b,
 	MANA_QUERY_PHY_STAT = 0x2000c,
-	/* OpenVMM: of VTL2, the privileged part of a guest that serves the rest. */
-	MANA_VTL2_ASSIGN_SERIAL_NUMBER = 0x27801,
-	MANA_VTL2_MOVE_FILTER = 0x27802,
-	MANA_VTL2_QUERY_FILTER_STATE = 0x27803,
 	MANA_REGISTER_FILTER = 0x28000,
 	MANA_DEREGISTER_FILTER = 0x28001,
 	MANA_REGISTER_HW_PORT = 0x28003,
@@ -352,8 +348,6 @@ struct dev_config_answer {
 static_assert(sizeof(struct dev_config_answer) == 80, "device config");
 /* MANA_PF_FLAG_1_CQE_8_COALESCING_SUPPORTED */
 #define DEV_CONFIG_CQE_8 (UINT64_C(1) << 5)
-/* OpenVMM bnic.rs BasicNicDriverFlags: MANA_VTL2_QUERY_FILTER_STATE exists. */
-#define DEV_CONFIG_FILTER_STATE (UINT64_C(1) << 2)
 struct vport_config_request {
 	struct request_header hdr;
 	uint32_t vport_index;
@@ -483,21 +477,6 @@ struct link_config_answer {
 struct handle_answer { /* answers with one handle */
 	struct answer_header hdr;
 	uint64_t handle;
-};
-struct serial_number_request { /* OpenVMM ManaSetVportSerialNo */
-	struct request_header hdr;
-	uint64_t vport;
-	uint32_t serial_no, reserved;
-};
-struct move_filter_request { /* OpenVMM ManaMoveFilterVTL2PrivilegedReq */
-	struct request_header hdr;
-	uint64_t vport;
-	uint8_t direction_to_vtl0, reserved[3];
-	uint32_t reserved2;
-};
-struct filter_state_answer { /* OpenVMM ManaQueryFilterStateResponse */
-	struct answer_header hdr;
-	uint8_t direction_to_vtl0, reserved[7];
 };
 struct register_hw_port_request {
 	struct request_header hdr;

@@ -32,10 +32,8 @@ query_dev_config(struct request *r)
 	answer->max_num_vports = (uint16_t)r->f->nb_ports;
 	answer->max_num_eqs = ADAPTER_NB_EQS - 1;
 	answer->adapter_mtu = (uint16_t)(config->max_mtu + ETH_HEADER_BYTES);
-	if (r->answer_version >= 4) {
-		answer->pf_cap_flags[0] |= DEV_CONFIG_FILTER_STATE;
+	if (r->answer_version >= 4)
 		answer->adapter_link_speed_mbps = speed_mbps(r, 0);
-	}
 	return STATUS_OK;
 }
 
@@ -443,52 +441,6 @@ query_link_config(struct request *r)
 	return STATUS_OK;
 }
 
-/* The number by which VTL0 recognises the vPort: the model has no VTLs. */
-static uint32_t
-assign_serial_number(struct request *r)
-{
-	const struct serial_number_request *req = (const void *)r->bytes;
-
-	return vport_of(r, req->vport) != NULL ? STATUS_OK :
-						 refuse_vport(r, req->vport);
-}
-
-/* The filter is a state only: the frames of the vPort keep coming. */
-static uint32_t
-move_filter(struct request *r)
-{
-	const struct move_filter_request *req = (const void *)r->bytes;
-
-	if (vport_of(r, req->vport) == NULL)
-		return refuse_vport(r, req->vport);
-	if (req->direction_to_vtl0 > 1)
-		return request_refuse(r, VIOLATION_request_field,
-				      "got direction_to_vtl0 %u, want 0 or 1",
-				      req->direction_to_vtl0);
-	r->a->is_filter_moved[handle_id(HANDLE_VPORT, req->vport)] =
-		req->direction_to_vtl0 != 0;
-	return STATUS_OK;
-}
-
-/*
- * OpenVMM's driver names the vPort by its index here, by its handle elsewhere:
- * mana_driver mana.rs new_vport().
- */
-static uint32_t
-query_filter_state(struct request *r)
-{
-	const struct handle_request *req = (const void *)r->bytes;
-	struct filter_state_answer *answer = (void *)r->answer;
-	uint64_t port = req->handle;
-
-	if (port >= r->f->nb_ports)
-		port = handle_id(HANDLE_VPORT, req->handle);
-	if (port >= r->f->nb_ports)
-		return refuse_vport(r, req->handle);
-	answer->direction_to_vtl0 = r->a->is_filter_moved[port];
-	return STATUS_OK;
-}
-
 static bool
 is_pf(void)
 {
@@ -585,12 +537,6 @@ const struct request_kind mana_requests[] = {
 	  NO_ANSWER, request_unsupported },
 	{ MANA_QUERY_PHY_STAT, UINT16_MAX, 1, DEVICE_MANA,
 	  UP_TO(request_header), NO_ANSWER, request_unsupported },
-	{ MANA_VTL2_ASSIGN_SERIAL_NUMBER, 1, 1, DEVICE_MANA,
-	  SIZE(serial_number_request), NO_ANSWER, assign_serial_number },
-	{ MANA_VTL2_MOVE_FILTER, 2, 1, DEVICE_MANA, SIZE(move_filter_request),
-	  NO_ANSWER, move_filter },
-	{ MANA_VTL2_QUERY_FILTER_STATE, 1, 1, DEVICE_MANA, SIZE(handle_request),
-	  ANSWER(filter_state_answer), query_filter_state },
 	{ MANA_REGISTER_HW_PORT, 1, 1, DEVICE_MANA, SIZE(register_hw_port_request),
 	  ANSWER(handle_answer), register_hw_port },
 	{ MANA_DEREGISTER_HW_PORT, 1, 1, DEVICE_MANA, SIZE(handle_request),

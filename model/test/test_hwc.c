@@ -157,7 +157,6 @@ CHANNEL_TEST(test_config_requests)
 	CALL_MANA(config, MANA_QUERY_DEV_CONFIG, dev_config_answer);
 	assert_int_equal(answer->hdr.response.msg_version, 4);
 	assert_int_equal(answer->adapter_link_speed_mbps, 200000);
-	assert_int_equal(answer->pf_cap_flags[0], DEV_CONFIG_FILTER_STATE);
 	/* A guest that knows less gets less. */
 	config.hdr.resp.msg_version = 1;
 	OK(guest_call_device(&config, sizeof(config), MANA_QUERY_DEV_CONFIG, 72,
@@ -279,42 +278,6 @@ CHANNEL_TEST(test_openvmm_eq)
 	reset.queue_index++;
 	REFUSAL(CALL(reset, GDMA_GENERATE_RESET_REQUEST_EQE, answer_header),
 		request_handle);
-}
-
-/* The filter of port 1 moves; the driver asks by index and by handle. */
-CHANNEL_TEST(test_openvmm_vport)
-{
-	struct vport_config_request config = { .vport_index = 1 };
-	struct serial_number_request serial = { .serial_no = 7 };
-	struct move_filter_request move = { .direction_to_vtl0 = 1 };
-	struct handle_request query = { 0 };
-	uint64_t vport;
-	uint32_t i;
-
-	OK(CALL_MANA(config, MANA_QUERY_VPORT_CONFIG, vport_config_answer));
-	vport = ANSWER_OF(vport_config_answer)->vport;
-	serial.vport = vport;
-	OK(CALL_MANA(serial, MANA_VTL2_ASSIGN_SERIAL_NUMBER, answer_header));
-	move.vport = vport;
-	OK(CALL_AS(move, MANA_VTL2_MOVE_FILTER, answer_header, DEVICE_MANA, 2));
-	for (i = 0; i < 3; i++) {
-		query.handle = i < 2 ? i : vport;
-		OK(CALL_MANA(query, MANA_VTL2_QUERY_FILTER_STATE,
-			     filter_state_answer));
-		assert_int_equal(ANSWER_OF(filter_state_answer)->direction_to_vtl0,
-				 i > 0);
-	}
-	assert_no_violation();
-	move.direction_to_vtl0 = 2;
-	CALL_AS(move, MANA_VTL2_MOVE_FILTER, answer_header, DEVICE_MANA, 2);
-	assert_violation(request_field, 1);
-	move.vport = serial.vport = query.handle = 2;
-	CALL_AS(move, MANA_VTL2_MOVE_FILTER, answer_header, DEVICE_MANA, 2);
-	assert_violation(request_handle, 1);
-	CALL_MANA(serial, MANA_VTL2_ASSIGN_SERIAL_NUMBER, answer_header);
-	assert_violation(request_handle, 1);
-	CALL_MANA(query, MANA_VTL2_QUERY_FILTER_STATE, filter_state_answer);
-	assert_violation(request_handle, 1);
 }
 
 /* OpenVMM writes the number of WQEs into RQ doorbells. */
