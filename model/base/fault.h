@@ -86,10 +86,6 @@
 	X(query_link_config, 0x2000a)		\
 	X(set_bw_clamp, 0x2000b)		\
 	X(query_phy_stat, 0x2000c)		\
-	X(register_filter, 0x28000)		\
-	X(deregister_filter, 0x28001)		\
-	X(register_hw_port, 0x28003)		\
-	X(deregister_hw_port, 0x28004)		\
 	X(get_adapter_cap, 0x30001)		\
 	X(create_adapter, 0x30002)		\
 	X(destroy_adapter, 0x30003)		\

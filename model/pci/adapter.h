@@ -77,8 +77,6 @@ struct adapter {
 	bool pd_allows_gpa[CARD_MAX_PDS];
 	bool has_pd_handle[CARD_MAX_PDS]; /* by GDMA_CREATE_PD */
 	bool has_page[CARD_MAX_PAGES]; /* by GDMA_ALLOCATE_RESOURCE_RANGE */
-	bool is_hw_port_registered[MODEL_MAX_PORTS_PER_FUNCTION];
-	uint64_t filters; /* bit n: the filter with id n exists */
 	bool has_rnic_adapter;
 	uint32_t rnic_notify_eq; /* id */
 	struct rnic_qp rnic_qps[RNIC_NB_QPS];

@@ -44,10 +44,10 @@ put_bar(struct config_space *c, uint32_t bar, uint32_t size_bytes)
 }
 
 static void
-put_header(struct config_space *c, uint16_t device_id)
+put_header(struct config_space *c)
 {
 	hw_put_le16(c->bytes + PCI_VENDOR_ID, MODEL_PCI_VENDOR);
-	hw_put_le16(c->bytes + PCI_DEVICE_ID, device_id);
+	hw_put_le16(c->bytes + PCI_DEVICE_ID, MODEL_PCI_VF);
 	hw_put_le16(c->writable + PCI_COMMAND,
 		    PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER | PCI_COMMAND_PARITY |
 			    PCI_COMMAND_SERR | PCI_COMMAND_INTX_DISABLE);
@@ -58,7 +58,7 @@ put_header(struct config_space *c, uint16_t device_id)
 	put_bar(c, 4, MSIX_BAR_BYTES);
 	/* ASSUMED: the ids of the subsystem are those of the device. */
 	hw_put_le16(c->bytes + PCI_SUBSYSTEM_VENDOR_ID, MODEL_PCI_VENDOR);
-	hw_put_le16(c->bytes + PCI_SUBSYSTEM_ID, device_id);
+	hw_put_le16(c->bytes + PCI_SUBSYSTEM_ID, MODEL_PCI_VF);
 	c->bytes[PCI_CAPABILITY_LIST] = EXPRESS;
 	/* The interrupt pin is 0: none. */
 	c->writable[PCI_INTERRUPT_LINE] = 0xff;
@@ -103,12 +103,12 @@ apply(uint32_t fn)
 }
 
 void
-config_space_reset(uint32_t fn, uint16_t device_id)
+config_space_reset(uint32_t fn)
 {
 	struct config_space *c = &functions[fn];
 
 	memset(c, 0, sizeof(*c));
-	put_header(c, device_id);
+	put_header(c);
 	put_express(c->bytes + EXPRESS, c->writable + EXPRESS);
 	put_msix(c->bytes + MSIX, c->writable + MSIX);
 	apply(fn);

@@ -15,8 +15,8 @@
 #define CONFIG_SPACE_BYTES 4096u
 #define CONFIG_BAR0_BYTES  (1u << 20)
 
-/* Power-on state. device_id: MODEL_PCI_VF or another. */
-void config_space_reset(uint32_t fn, uint16_t device_id);
+/* Power-on state. */
+void config_space_reset(uint32_t fn);
 
 /*
  * Accesses, inside of the space. A write to the command register or to the MSI-X

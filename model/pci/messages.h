@@ -118,10 +118,6 @@ enum request_code {
 	MANA_QUERY_LINK_CONFIG = 0x2000a,
 	MANA_SET_BW_CLAMP = 0x2000b,
 	MANA_QUERY_PHY_STAT = 0x2000c,
-	MANA_REGISTER_FILTER = 0x28000,
-	MANA_DEREGISTER_FILTER = 0x28001,
-	MANA_REGISTER_HW_PORT = 0x28003,
-	MANA_DEREGISTER_HW_PORT = 0x28004,
 
 	RNIC_GET_ADAPTER_CAP = 0x30001,
 	RNIC_CREATE_ADAPTER = 0x30002,
@@ -478,19 +474,6 @@ struct handle_answer { /* answers with one handle */
 	struct answer_header hdr;
 	uint64_t handle;
 };
-struct register_hw_port_request {
-	struct request_header hdr;
-	uint16_t attached_gfid;
-	uint8_t is_pf_default_vport, reserved1;
-	uint8_t allow_all_ether_types, reserved2[3];
-};
-struct register_filter_request {
-	struct request_header hdr;
-	uint64_t vport;
-	uint8_t mac_addr[6], reserved[6];
-	uint32_t reserved6[3];
-};
-static_assert(sizeof(struct register_filter_request) == 72, "filter");
 
 struct rnic_caps_answer {
 	struct answer_header hdr;

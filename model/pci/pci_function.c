@@ -97,7 +97,7 @@ void
 pci_function_reset(uint32_t fn)
 {
 	pci_device_reset(fn);
-	config_space_reset(fn, segment_config()->pci_device);
+	config_space_reset(fn);
 	msix_clear_pending(fn);
 }
 

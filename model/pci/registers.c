@@ -14,7 +14,6 @@
 #include "trace.h"
 
 /* The layout of BAR0 is the model's choice: registers tell it to the guest. */
-#define SRIOV_BASE	0x800u
 #define SHM_OFFSET	0x1000u
 #define DOORBELL_OFFSET 0x10000u
 #define DOORBELL_EQ	0xff8u /* Linux gdma_main.c DOORBELL_OFFSET_EQ */
@@ -22,41 +21,32 @@
 #define ALL_ONES UINT64_MAX
 
 /*
- * Linux gdma.h GDMA_REG_*, GDMA_PF_REG_*. The mailbox of a PF is behind a base.
- * A VF's offsets 0x00 to 0x24 are OpenVMM gdma_defs RegMap, which its driver reads
- * by dwords (mana_driver gdma_driver.rs init()); the version is its emulator's.
+ * Linux gdma.h GDMA_REG_*, of a VF. Offsets 0x00 to 0x24 are OpenVMM gdma_defs
+ * RegMap, which its driver reads by dwords (mana_driver gdma_driver.rs init()); the
+ * version is its emulator's.
  */
 #define REGISTERS_VERSION 0x01000001u /* 1.0.1: major, minor, micro */
 static const struct {
-	bool is_of_pf;
 	uint32_t offset, nb_bytes;
 	uint64_t value;
 } registers[] = {
-	{ false, 0x00, 4, REGISTERS_VERSION },
-	{ false, 0x04, 4, 0 },
-	{ false, 0x08, 8, DOORBELL_OFFSET },
-	{ false, 0x10, 4, HW_DB_PAGE_BYTES },
-	{ false, 0x14, 4, 0 },
-	{ false, 0x18, 8, SHM_OFFSET },
-	{ false, 0x20, 4, SHM_NB_DWORDS * sizeof(uint32_t) },
-	{ false, 0x24, 4, 0 },
-	{ true, 0xc8, 8, DOORBELL_OFFSET },
-	{ true, 0xd0, 4, HW_DB_PAGE_BYTES },
-	{ true, 0x108, 8, SRIOV_BASE },
-	{ true, SRIOV_BASE + 0x70, 8, SHM_OFFSET - SRIOV_BASE },
+	{ 0x00, 4, REGISTERS_VERSION },
+	{ 0x04, 4, 0 },
+	{ 0x08, 8, DOORBELL_OFFSET },
+	{ 0x10, 4, HW_DB_PAGE_BYTES },
+	{ 0x14, 4, 0 },
+	{ 0x18, 8, SHM_OFFSET },
+	{ 0x20, 4, SHM_NB_DWORDS * sizeof(uint32_t) },
+	{ 0x24, 4, 0 },
 };
 
 static void
 bad_access(uint32_t fn, uint64_t offset, uint32_t nb_bytes)
 {
 	violation_detail("got %u bytes at offset 0x%" PRIx64
-			 ", want those of a register: %s, "
+			 ", want those of a register: 0x0 to 0x27, "
 			 "or 4 bytes of the shared memory at 0x%x",
-			 nb_bytes, offset,
-			 segment_config()->pci_device == MODEL_PCI_PF ?
-				 "0xc8, 0xd0, 0x108" :
-				 "0x0 to 0x27",
-			 SHM_OFFSET);
+			 nb_bytes, offset, SHM_OFFSET);
 	adapter_violation(fn, VIOLATION_bar0_access, (uint32_t)offset,
 			  &nb_bytes, sizeof(nb_bytes));
 }
@@ -65,15 +55,12 @@ bad_access(uint32_t fn, uint64_t offset, uint32_t nb_bytes)
 static bool
 read_register(uint64_t offset, uint32_t nb_bytes, uint64_t *value)
 {
-	/* A PF of the second kind has those of a VF: mana_gd_init_registers(). */
-	const bool is_pf = segment_config()->pci_device == MODEL_PCI_PF;
 	uint32_t i;
 
 	for (i = 0; i < sizeof(registers) / sizeof(registers[0]); i++) {
 		const uint64_t at = offset - registers[i].offset;
 
-		if (registers[i].is_of_pf != is_pf || nb_bytes < 4 ||
-		    at % 4 != 0 || at >= registers[i].nb_bytes ||
+		if (nb_bytes < 4 || at % 4 != 0 || at >= registers[i].nb_bytes ||
 		    nb_bytes > registers[i].nb_bytes - at)
 			continue;
 		*value = registers[i].value >> 8 * at;

@@ -99,7 +99,6 @@ config_vport_tx(struct request *r)
 	const struct vport_tx_request *req = (const void *)r->bytes;
 	const uint32_t port = handle_id(HANDLE_VPORT, req->vport);
 	struct vport_tx_answer *answer = (void *)r->answer;
-	const uint8_t *quirks = segment_config()->quirks;
 	uint32_t tx_vp_offset;
 
 	if (vport_of(r, req->vport) == NULL ||
@@ -115,15 +114,12 @@ config_vport_tx(struct request *r)
 			r, VIOLATION_request_state,
 			"got port %u with queues, want them destroyed first",
 			port + 1);
-	if (segment_config()->pci_device == MODEL_PCI_PF2 &&
-	    quirks[QUIRK_PF2_VERBS_REFUSED] != 0 &&
-	    req->pdid != r->a->devices[DEVICE_MANA].pdn)
-		return STATUS_REFUSED;
 	if (card_vport_enable_tx(r->fn, port, req->pdid, req->doorbell_pageid,
 				 &tx_vp_offset) < 0)
 		return STATUS_REFUSED;
 	answer->tx_vport_offset = (uint16_t)tx_vp_offset;
-	answer->short_form_allowed = !quirks[QUIRK_SHORT_VP_FORM_REFUSED];
+	answer->short_form_allowed =
+		!segment_config()->quirks[QUIRK_SHORT_VP_FORM_REFUSED];
 	return STATUS_OK;
 }
 
@@ -441,79 +437,6 @@ query_link_config(struct request *r)
 	return STATUS_OK;
 }
 
-static bool
-is_pf(void)
-{
-	return segment_config()->pci_device != MODEL_PCI_VF;
-}
-
-/* The request names no vPort. ASSUMED: a driver registers them in order. */
-static uint32_t
-register_hw_port(struct request *r)
-{
-	struct handle_answer *answer = (void *)r->answer;
-	uint32_t port;
-
-	for (port = 0; port < r->f->nb_ports; port++)
-		if (!r->a->is_hw_port_registered[port])
-			break;
-	if (!is_pf() || port == r->f->nb_ports)
-		return request_refuse(
-			r, VIOLATION_request_state,
-			"got a request of a PF, or one port too many, want --device-id b9 or c1 and each port once");
-	r->a->is_hw_port_registered[port] = true;
-	answer->handle = handle_make(HANDLE_VPORT, port);
-	return STATUS_OK;
-}
-
-static uint32_t
-deregister_hw_port(struct request *r)
-{
-	const struct handle_request *req = (const void *)r->bytes;
-	const uint32_t port = handle_id(HANDLE_VPORT, req->handle);
-
-	if (port >= r->f->nb_ports || !r->a->is_hw_port_registered[port])
-		return request_refuse_handle(r, "port", req->handle,
-					     "one that is registered");
-	r->a->is_hw_port_registered[port] = false;
-	return STATUS_OK;
-}
-
-/* Filters are objects only: the network delivers by address (--enforce). */
-static uint32_t
-register_filter(struct request *r)
-{
-	const struct register_filter_request *req = (const void *)r->bytes;
-	struct handle_answer *answer = (void *)r->answer;
-	uint32_t id;
-
-	if (!is_pf())
-		return request_refuse(
-			r, VIOLATION_request_state,
-			"got a request of a PF, want --device-id b9 or c1");
-	if (vport_of(r, req->vport) == NULL)
-		return refuse_vport(r, req->vport);
-	if (r->a->filters == UINT64_MAX)
-		return STATUS_REFUSED;
-	id = (uint32_t)__builtin_ctzll(~r->a->filters);
-	r->a->filters |= UINT64_C(1) << id;
-	answer->handle = handle_make(HANDLE_FILTER, id);
-	return STATUS_OK;
-}
-
-static uint32_t
-deregister_filter(struct request *r)
-{
-	const struct handle_request *req = (const void *)r->bytes;
-	const uint32_t id = handle_id(HANDLE_FILTER, req->handle);
-
-	if (id >= 64 || (r->a->filters >> id & 1) == 0)
-		return request_refuse_handle(r, "filter", req->handle,
-					     "one that is registered");
-	r->a->filters &= ~(UINT64_C(1) << id);
-	return STATUS_OK;
-}
-
 const struct request_kind mana_requests[] = {
 	{ MANA_QUERY_DEV_CONFIG, 1, 4, DEVICE_MANA, SIZE(dev_config_request),
 	  ANSWER(dev_config_answer), query_dev_config },
@@ -537,14 +460,6 @@ const struct request_kind mana_requests[] = {
 	  NO_ANSWER, request_unsupported },
 	{ MANA_QUERY_PHY_STAT, UINT16_MAX, 1, DEVICE_MANA,
 	  UP_TO(request_header), NO_ANSWER, request_unsupported },
-	{ MANA_REGISTER_HW_PORT, 1, 1, DEVICE_MANA, SIZE(register_hw_port_request),
-	  ANSWER(handle_answer), register_hw_port },
-	{ MANA_DEREGISTER_HW_PORT, 1, 1, DEVICE_MANA, SIZE(handle_request),
-	  NO_ANSWER, deregister_hw_port },
-	{ MANA_REGISTER_FILTER, 1, 1, DEVICE_MANA, SIZE(register_filter_request),
-	  ANSWER(handle_answer), register_filter },
-	{ MANA_DEREGISTER_FILTER, 1, 1, DEVICE_MANA, SIZE(handle_request),
-	  NO_ANSWER, deregister_filter },
 };
 const uint32_t nb_mana_requests = sizeof(mana_requests) /
 				  sizeof(mana_requests[0]);

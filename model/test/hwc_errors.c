@@ -169,8 +169,7 @@ PORT_TEST(test_handles)
 	static const uint32_t one_handle[] = {
 		GDMA_DESTROY_DMA_REGION, GDMA_DESTROY_PD,
 		GDMA_DESTROY_MR,	 MANA_FENCE_RQ,
-		MANA_QUERY_LINK_CONFIG,	 MANA_DEREGISTER_HW_PORT,
-		MANA_DEREGISTER_FILTER,
+		MANA_QUERY_LINK_CONFIG,
 	};
 	struct handle_request handle = { .handle = BAD_HANDLE };
 	struct test_eqe_request test = { .queue_index = eq.id + 1 };

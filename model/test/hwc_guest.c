@@ -75,7 +75,6 @@ reset_config(void)
 		.max_mtu = 1500,
 		.vp_offset_base = 5,
 		.mode = MODEL_MODE_THREAD,
-		.pci_device = MODEL_PCI_VF,
 		.rnic = true,
 		.is_pci = true,
 	};

@@ -55,27 +55,6 @@ GUEST_TEST(test_registers)
 	assert_violation(bar0_access, 1);
 }
 
-TEST(test_registers_pf)
-{
-	uint64_t base;
-
-	guest_config.pci_device = MODEL_PCI_PF;
-	guest_start(state);
-	/* In the order of Linux mana_gd_init_pf_regs(). */
-	assert_int_equal(guest_read(0xd0, 4), 4096);
-	assert_int_equal(guest_read(0xc8, 8), GUEST_DB_OFFSET);
-	base = guest_read(0x108, 8);
-	assert_int_equal(base + guest_read(base + 0x70, 8), 0x1000);
-	assert_no_violation();
-	guest_stop(state);
-	/* The second kind has those of a VF. */
-	guest_config.pci_device = MODEL_PCI_PF2;
-	guest_start(state);
-	assert_int_equal(guest_read(0x8, 8), GUEST_DB_OFFSET);
-	assert_no_violation();
-	guest_stop(state);
-}
-
 GUEST_TEST(test_establish)
 {
 	uint32_t header;
@@ -776,35 +755,4 @@ CHANNEL_TEST(test_rnic)
 	device_deregister(&dev);
 	assert_only_channel();
 	assert_no_violation();
-}
-
-TEST(test_pf)
-{
-	struct register_hw_port_request port = { 0 };
-	struct register_filter_request filter = { 0 };
-	struct handle_request handle = { 0 }, end = { 0 };
-	uint64_t first, second;
-
-	guest_config.pci_device = MODEL_PCI_PF;
-	guest_start_channel(state);
-	OK(CALL_MANA(port, MANA_REGISTER_HW_PORT, handle_answer));
-	handle.handle = filter.vport = ANSWER_OF(handle_answer)->handle;
-	OK(CALL_MANA(filter, MANA_REGISTER_FILTER, handle_answer));
-	first = ANSWER_OF(handle_answer)->handle;
-	OK(CALL_MANA(filter, MANA_REGISTER_FILTER, handle_answer));
-	second = ANSWER_OF(handle_answer)->handle;
-	/* The first one again, and no other twice. */
-	end.handle = first;
-	OK(CALL_MANA(end, MANA_DEREGISTER_FILTER, answer_header));
-	OK(CALL_MANA(filter, MANA_REGISTER_FILTER, handle_answer));
-	assert_true(ANSWER_OF(handle_answer)->handle != second);
-	end.handle = second;
-	OK(CALL_MANA(end, MANA_DEREGISTER_FILTER, answer_header));
-	REFUSAL(CALL_MANA(end, MANA_DEREGISTER_FILTER, answer_header),
-		request_handle);
-	OK(CALL_MANA(handle, MANA_DEREGISTER_HW_PORT, answer_header));
-	handle.handle = first;
-	OK(CALL_MANA(handle, MANA_DEREGISTER_FILTER, answer_header));
-	assert_no_violation();
-	guest_stop(state);
 }

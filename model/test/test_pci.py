@@ -106,6 +106,9 @@ class Options(Pci):
         for mode in ("sync", "step"):
             said = self.assert_refused("--mode", mode, "--pci", self.dir)
             self.assertIn("mode thread", said)
+        for device in ("b9", "c1"):
+            said = self.assert_refused("--device-id", device, "--pci", self.dir)
+            self.assertIn("virtual functions only", said)
         self.assertIn("no other option",
                       self.assert_refused("--pci", self.dir, "--join", "m", "true"))
 
@@ -211,11 +214,11 @@ class WithoutProgram(Pci):
 
 class Clients(Pci):
     def test_device_id(self):
-        process = self.serve("--device-id", "b9", functions=2)
+        process = self.serve("--device-id", "ba", functions=2)
         for function in range(2):
             client = self.client(function)
             client.open()
-            self.assertEqual(client.read(CONFIG, 0, 4), 0x00b91414)
+            self.assertEqual(client.read(CONFIG, 0, 4), 0x00ba1414)
         self.assertEqual(self.end(process), 0)
 
     def test_one_client_at_a_time(self):

@@ -67,7 +67,6 @@ vc_setup(void **state)
 	fx_defaults(&fx);
 	fx.config.mode = MODEL_MODE_THREAD;
 	fx.config.is_pci = true;
-	fx.config.pci_device = MODEL_PCI_VF;
 	fx_start(&fx);
 	snprintf(vc_folder, sizeof(vc_folder), "%s/pci", fx.dir);
 	if (pci_open(vc_folder, 1, message, sizeof(message)) != 0)

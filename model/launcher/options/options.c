@@ -391,6 +391,9 @@ finish_pci(struct options *options)
 	    options->config.mode != MODEL_MODE_THREAD)
 		options_fail("--mode: a machine with --pci works in mode thread: "
 			     "omit --mode");
+	if (options->config.pci_device != MODEL_PCI_VF)
+		options_fail("--device-id: a machine with --pci has virtual "
+			     "functions only: give ba");
 	options->config.mode = MODEL_MODE_THREAD;
 	options->config.is_pci = true;
 }

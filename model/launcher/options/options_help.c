@@ -34,9 +34,9 @@ static const struct argp_option table[] = {
 	VALUE("kernel=6.2", "imitate Linux 6.2, the first one that has mana_ib"),
 	OPTION("device-id", OPT_DEVICE_ID),
 	VALUE("device-id=ba", "virtual functions, 1414:00ba (default)"),
-	VALUE("device-id=b9", "physical functions, 1414:00b9"),
+	VALUE("device-id=b9", "physical functions, 1414:00b9; not with --pci"),
 	VALUE("device-id=c1", "physical functions of the second kind, 1414:00c1; "
-	      "needs --kernel 7.2 or 7.3"),
+	      "needs --kernel 7.2 or 7.3; not with --pci"),
 	{ "numa-node", OPT_NUMA_NODE, "N", 0,
 	  "NUMA node of the functions in sysfs (0), or none", 0 },
 	OPTION("privileges", OPT_PRIVILEGES),
