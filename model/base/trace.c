@@ -373,3 +373,13 @@ trace_hash(const void *bytes, size_t nb_bytes)
 		hash = (hash ^ *p++) * UINT64_C(0x100000001b3);
 	return hash;
 }
+
+uint32_t
+trace_port(uint32_t fn, uint32_t port)
+{
+	uint32_t n = port + 1, i;
+
+	for (i = 0; i < fn; i++)
+		n += segment_config()->nb_ports[i];
+	return n;
+}

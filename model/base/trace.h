@@ -29,7 +29,6 @@
 	X(doorbell)      \
 	X(wqe)           \
 	X(cqe)           \
-	X(wire)          \
 	X(event)         \
 	X(request)
 
@@ -109,7 +108,10 @@ void trace_add_fields(struct trace_line *line, const struct trace_field *fields,
 void trace_add_raw(struct trace_line *line, const uint8_t *bytes,
 		   uint32_t nb_bytes);
 
-/* 64-bit FNV-1a hash of a frame's bytes. */
+/* 64-bit FNV-1a hash. */
 uint64_t trace_hash(const void *bytes, size_t nb_bytes);
+
+/* The port's number in commands: over the whole machine, from 1. */
+uint32_t trace_port(uint32_t fn, uint32_t port);
 
 #endif /* MODEL_TRACE_H */

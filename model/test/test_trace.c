@@ -25,11 +25,6 @@
 	"reserved=0x0 last_vbytes=0 num_sge=1 inline_oob_size_div4=" div4 \
 	" client_oob_in_sgl=0 consume_credit=0 fence=0 reserved1=0x0 "    \
 	"client_data_unit=0 check_sn=0 sgl_direct=0 "
-#define WIRE                                                        \
-	" bytes=60 hash=c7272463ef3bdac7 dmac=00:0d:3a:00:00:02 "   \
-	"smac=00:0d:3a:00:00:01 ethertype=0x0800 l3=ipv4 "          \
-	"src=10.0.0.1 dst=10.0.0.2 proto=17 fragment=0 l4=udp "     \
-	"sport=1234 dport=80\n"
 #define RX_CQE(vlan)                                                    \
 	" client_type=1 vendor_err=0x0 " vlan                           \
 	" rx_outer_iphdr_csum_succeed=0 rx_outer_iphdr_csum_fail=0 "    \
@@ -140,8 +135,6 @@ TEST_WITH(one_packet, NULL, remove_trace)
 		"trans_off=0 vsq_frame=0 short_vp_offset=5 "
 		"sge0=0x4000+0x40:60 raw=00000000,00000201,00013000,"
 		"05000000,00000040,00000000,00004000,0000003c\n"
-		"2000 wire port=1 dir=tx" WIRE
-		"2000 wire port=2 dir=rx" WIRE
 		"2000 wqe fn=0 port=2 queue=rq id=561 pos=0 bytes=32 "
 		WQE_HEADER("2") "sge0=0x4001+0x80000:2048 "
 		"raw=00000000,00000201,00000000,00000000,00080000,00000000,"

@@ -11,7 +11,7 @@ import re
 from model_test import MODEL, Case as ModelCase, main, program
 
 WORK = program("fixed_work")
-CLASSES = ("verbs", "doorbell", "wqe", "cqe", "wire", "event")
+CLASSES = ("verbs", "doorbell", "wqe", "cqe", "event")
 LINE = re.compile(r"[0-9]+ (" + "|".join(CLASSES) +
                   r")( [a-z_0-9.]+=(\"[^\"]*\"|[^ ]*))+")
 
@@ -43,7 +43,7 @@ class Options(Case):
 
     def test_wrong_class(self):
         self.assertIn("--trace-classes: 'cqe,x' is refused: give one of verbs, "
-                      "doorbell, wqe, cqe, wire, event",
+                      "doorbell, wqe, cqe, event",
                       self.refusal("--trace", self.trace_path, "--trace-classes", "cqe,x",
                                    "--", "true"))
 

@@ -8,7 +8,6 @@
 #include "mem.h"
 #include "random.h"
 #include "trace.h"
-#include "trace_frame.h"
 
 static const char *const kind_names[NB_INJECT_KINDS] = {
 #define INJECT_NAME(name, text) [INJECT_##name] = text,

@@ -8,7 +8,7 @@
 #include "card_state.h"
 #include "completion.h"
 #include "frame.h"
-#include "trace_frame.h"
+#include "trace.h"
 #include "trace_layout.h"
 
 /* Count a frame by its destination address. */

@@ -267,8 +267,6 @@ nic_rx(uint32_t fn, uint32_t port_idx, const uint8_t *frame, uint32_t nb_bytes)
 		port->counters.rx_link_down++;
 		return;
 	}
-	if (trace_is_on(TRACE_wire))
-		trace_frame(fn, port_idx, false, frame, nb_bytes);
 	if ((segment_config()->enforce & MODEL_ENFORCE_DMAC) != 0 &&
 	    !nic_rx_is_for_us(port, frame)) {
 		port->counters.rx_filtered++;

@@ -8,7 +8,6 @@
 #include "platform.h"
 #include "synthetic.h"
 #include "trace.h"
-#include "trace_frame.h"
 #include "wire.h"
 
 static_assert(sizeof(struct wires) <= SEGMENT_WIRES_BYTES, "struct wires");
@@ -249,8 +248,6 @@ wire_send(uint32_t fn, uint32_t port_idx, const uint8_t *frame, uint32_t nb_byte
 	struct card_port *port = &card->functions[fn].ports[port_idx];
 	struct wires *wires;
 
-	if (trace_is_on(TRACE_wire))
-		trace_frame(fn, port_idx, true, frame, nb_bytes);
 	if (port->is_link_down) {
 		port->counters.tx_link_down++;
 		return;

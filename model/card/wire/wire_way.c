@@ -6,7 +6,6 @@
 
 #include "clock.h"
 #include "trace.h"
-#include "trace_frame.h"
 #include "wire.h"
 
 /* Preamble, FCS and inter-frame gap (IEEE 802.3). */

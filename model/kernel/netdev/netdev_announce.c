@@ -10,7 +10,6 @@
 #include "netdev.h"
 #include "segment.h"
 #include "trace.h"
-#include "trace_frame.h"
 
 #define PATH_BYTES (MODEL_MAX_PATH + 128)
 

@@ -21,7 +21,7 @@
 #include "trace.h"
 #include "violation_log.h"
 
-static_assert(NB_TRACE_CLASSES == 7, "--trace-classes");
+static_assert(NB_TRACE_CLASSES == 6, "--trace-classes");
 static_assert(OPT_WIRE - OPT_CAPTURE < 64, "bits of struct options.given");
 
 /* The option being parsed, and its value. */
@@ -581,7 +581,7 @@ take_option(int key, const char *value, struct options *options)
 		break;
 	case OPT_TRACE_CLASSES:
 		config->trace_classes = choices_of(
-			value, "verbs|doorbell|wqe|cqe|wire|event|request");
+			value, "verbs|doorbell|wqe|cqe|event|request");
 		break;
 	case OPT_WIRE:
 		options_parse_wire(options, value);

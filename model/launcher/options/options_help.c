@@ -144,9 +144,9 @@ static const struct argp_option table[] = {
 	  "tshark), or to a file for each port in FOLDER", 0 },
 	{ "trace", OPT_TRACE, "FILE", 0,
 	  "write a line to FILE, or to standard error for -, for each verbs call, "
-	  "doorbell, WQE, CQE, packet and event", 0 },
+	  "doorbell, WQE, CQE and event", 0 },
 	{ "trace-classes", OPT_TRACE_CLASSES, "LIST", 0,
-	  "only lines of these classes: verbs,doorbell,wqe,cqe,wire,event,"
+	  "only lines of these classes: verbs,doorbell,wqe,cqe,event,"
 	  "request", 0 },
 	{ "name", OPT_NAME, "NAME", 0,
 	  "name of the machine (the launcher's process id)", 0 },
