@@ -107,13 +107,6 @@ MANA_MODEL_API int mana_model_region(uint32_t fn, uint32_t key, uint64_t *addr, 
 /* The number of trapped stores so far: 0 with --mode step. */
 MANA_MODEL_API uint64_t mana_model_traps(void);
 
-/*
- * The number of faults that commands have injected into the packets that a port sends
- * (is_tx) or receives: of one kind, with the name in the report, or all. 0 for an
- * unknown kind.
- */
-MANA_MODEL_API uint64_t mana_model_injected(uint32_t fn, uint32_t port, bool is_tx, const char *kind_or_null);
-
 /* Set whether programs have CAP_NET_RAW and CAP_IPC_LOCK (default: both). */
 MANA_MODEL_API int mana_model_privileges(bool net_raw, bool ipc_lock);
 

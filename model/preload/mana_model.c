@@ -7,7 +7,6 @@
 #include "card.h"
 #include "command.h"
 #include "fault.h"
-#include "inject.h"
 #include "kernel.h"
 #include "machine.h"
 #include "mana_model.h"
@@ -276,24 +275,6 @@ uint64_t
 mana_model_traps(void)
 {
 	return attach_machine() ? segment_violation_log()->nb_traps : 0;
-}
-
-uint64_t
-mana_model_injected(uint32_t fn, uint32_t port, bool is_tx, const char *name)
-{
-	uint64_t count = 0;
-	int kind;
-
-	if (!attach_machine())
-		return 0;
-	segment_lock();
-	for (kind = 0; kind < NB_INJECT_KINDS; kind++)
-		if (name == NULL ||
-		    strcmp(name, inject_kind_name((enum inject_kind)kind)) == 0)
-			count += inject_count(fn, port, is_tx,
-					      (enum inject_kind)kind);
-	segment_unlock();
-	return count;
 }
 
 int
