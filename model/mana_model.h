@@ -61,20 +61,8 @@ MANA_MODEL_API int mana_model_netdev_set(const char *name, bool up);
 MANA_MODEL_API int mana_model_command(const char *line, char *message, size_t message_bytes);
 
 /*
- * --mode step: let the adapter process, in this thread, the program's stores to the
- * doorbell pages of its contexts. Call it from one thread at a time, and not from a
- * signal handler. Returns the number of doorbell registers with a new value. If
- * there are none, returns 1 if something else was due (a frame in flight, a
- * scenario; the clock has moved there), else 0. -EMFILE, -ENFILE or -ENOMEM if a
- * doorbell page cannot be mapped: nothing was done then. -EINVAL in another mode,
- * -ENODEV if this is no modelled machine.
- */
-MANA_MODEL_API int mana_model_step(void);
-
-/*
  * The location of a queue, for a program that acts as the adapter itself in
- * --mode step (and never calls mana_model_step()). Addresses are those of the process
- * that created the queue.
+ * --mode step. Addresses are those of the process that created the queue.
  */
 struct mana_model_queue {
 	void *ring; /* of WQEs */
@@ -92,15 +80,10 @@ struct mana_model_queue {
 };
 /*
  * The n-th Rx or Tx queue of a port (from 0, by rising id), of any process. -ENODEV: no
- * such port; -ENOENT: no such queue.
+ * such port; -ENOENT: no such queue; -EMFILE, -ENFILE or -ENOMEM: its doorbell page cannot
+ * be mapped.
  */
 MANA_MODEL_API int mana_model_queue(uint32_t fn, uint32_t port, bool is_tx, uint32_t n, struct mana_model_queue *queue);
-/*
- * Set whether this process acts as the adapter itself (default: no). It may then
- * have several queues of a kind on a doorbell page, because it reads the page after
- * each doorbell. mana_model_step() then returns -EBUSY. -EINVAL in another mode.
- */
-MANA_MODEL_API int mana_model_by_hand(bool by_hand);
 /* The memory region of a key, or -ENOENT. */
 MANA_MODEL_API int mana_model_region(uint32_t fn, uint32_t key, uint64_t *addr, uint64_t *size_bytes);
 

@@ -87,15 +87,6 @@ clock_take(void)
 	return clock_now();
 }
 
-void
-clock_skip(void)
-{
-	struct machine_clock *clock = segment_clock();
-
-	if (clock->due_ns != CLOCK_NEVER && clock->due_ns > clock->virtual_ns)
-		clock->virtual_ns = clock->due_ns;
-}
-
 /* Virtual time: nb_events, and its real time, when clock_watch() saw it. */
 static uint64_t seen_events, seen_ns;
 
@@ -137,8 +128,6 @@ clock_watch(bool programs_wait)
 	struct machine_clock *clock = segment_clock();
 	uint64_t now;
 
-	if (segment_config()->mode == MODEL_MODE_STEP)
-		return CLOCK_NEVER; /* the program advances the clock */
 	if (clock->is_virtual)
 		return watch_virtual(clock, programs_wait);
 	now = clock_now();

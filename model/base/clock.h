@@ -3,13 +3,12 @@
 /*
  * The machine's clock: nanoseconds since the machine was created.
  *
- * In sync mode time is virtual, so that runs are repeatable: each store to a
+ * In the modes sync and step time is virtual, so that runs are repeatable: each store to a
  * doorbell page and each kernel call takes CLOCK_EVENT_NS, and nothing else takes
  * time. A program that only waits would never see time pass. So the launcher
  * advances the clock to the next timer when the machine has been idle for
- * CLOCK_IDLE_MS of real time and all programs sleep or poll. In step mode time is
- * virtual, too; a step that finds no other work advances the clock. In thread
- * mode the clock is the real monotonic clock.
+ * CLOCK_IDLE_MS of real time and all programs sleep or poll. In thread mode the
+ * clock is the real monotonic clock.
  *
  * Call these with the machine's lock held unless stated otherwise. They are
  * async-signal-safe.
@@ -47,9 +46,6 @@ void clock_due(uint64_t at_ns);
 bool clock_is_due(void);
 /* Clear the expired timer, whose work the caller does now. Returns the time. */
 uint64_t clock_take(void);
-
-/* Step mode: advance the clock to the next timer. */
-void clock_skip(void);
 
 /*
  * For the launcher: advance the clock if the machine is idle. Returns the real

@@ -49,8 +49,8 @@ enum model_mode {
 	MODEL_MODE_SYNC, /* the device works during the doorbell store */
 	MODEL_MODE_THREAD, /* a device thread per program works */
 	/*
-	 * For measuring: doorbell pages are plain memory, and the device works when
-	 * the program says so.
+	 * For measuring: doorbell pages are plain memory, and the program acts as the
+	 * device.
 	 */
 	MODEL_MODE_STEP,
 };
@@ -116,7 +116,7 @@ struct model_config {
 	uint64_t seed;
 };
 
-/* The device reads doorbell registers instead of trapping each store. */
+/* Stores to doorbell pages are not trapped. */
 static inline bool
 config_has_plain_doorbells(const struct model_config *config)
 {

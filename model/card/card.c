@@ -192,7 +192,6 @@ card_cq_create(uint32_t fn, uint32_t pdn, uint32_t page,
 		.fn = fn,
 		.pdn = pdn,
 		.page = page,
-		.is_unobserved = config_has_plain_doorbells(segment_config()),
 		.ring = card_ring(ring),
 	};
 	cq_reset(cq);

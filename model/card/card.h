@@ -148,20 +148,6 @@ void card_doorbell(uint32_t fn, uint32_t page, uint32_t offset,
  */
 bool card_run(uint32_t process);
 
-/* A doorbell page of plain memory (step mode), as the device maps it. */
-struct card_page {
-	uint32_t fn, page;
-	bool is_own; /* this process opened its context */
-	const void *registers;
-};
-/*
- * Read the registers and process the queues; returns the number of new register
- * values. Of pages of other processes the card reads the RQ registers only, before
- * it sends packets, and does not count them.
- */
-uint32_t card_pages_run(const struct card_page *pages, uint32_t nb);
-/* A 32-bit register was written: its increments are lost in plain memory. */
-bool card_page_is_short_rung(const struct card_page *page);
 /*
  * Addresses, sizes and ids of the n-th queue of a port, and of a memory region by
  * its key. 0 or -ENOENT.

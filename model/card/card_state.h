@@ -33,13 +33,6 @@
 /* Room before a frame, to insert a VLAN tag. */
 #define CARD_HEADROOM_BYTES 64u
 
-/* Registers that plain_doorbells.c reads in a page of plain memory. */
-enum card_plain {
-	CARD_PLAIN_SQ,
-	CARD_PLAIN_RQ,
-	CARD_NB_PLAIN
-};
-
 #define TOEPLITZ_INPUT_BYTES 36 /* two IPv6 addresses and two ports */
 
 /* Contribution of each value of each half byte of the input to the hash. */
@@ -82,8 +75,6 @@ struct card_function {
 	uint64_t injected[NB_INJECT_OF][NB_INJECT_KINDS]; /* not of PACKETS */
 	bool pds[CARD_MAX_PDS];
 	bool pages[CARD_MAX_PAGES];
-	/* The values last read from registers of plain memory. */
-	uint64_t plain_seen[CARD_MAX_PAGES][CARD_NB_PLAIN];
 	struct mem_table mem;
 	struct cq cqs[CARD_NB_CQS];
 	struct wq wqs[CARD_NB_WQS];

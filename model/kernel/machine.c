@@ -28,8 +28,7 @@ run_timers(void)
 void
 machine_tick(void)
 {
-	const bool is_due = clock_is_due() &&
-			    segment_config()->mode != MODEL_MODE_STEP;
+	const bool is_due = clock_is_due();
 
 	if (!is_due && !script_is_due())
 		return;
@@ -70,21 +69,4 @@ machine_slow(void)
 		sleep_ns(ns);
 	}
 	errno = saved_errno;
-}
-
-bool
-machine_step(bool is_idle)
-{
-	bool is_due;
-
-	segment_lock();
-	if (is_idle)
-		clock_skip();
-	is_due = clock_is_due();
-	if (is_due)
-		run_timers();
-	segment_unlock();
-	if (is_due)
-		script_run();
-	return is_due;
 }

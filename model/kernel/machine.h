@@ -5,20 +5,12 @@
 #ifndef MODEL_MACHINE_H
 #define MODEL_MACHINE_H
 
-#include <stdbool.h>
-
 /*
  * Do what is due: the card's timers and the scenario. Called after each
  * doorbell and kernel call, in the device thread's loop, and by the launcher,
  * without the machine's lock. Async-signal-safe. Cheap if nothing is due.
  */
 void machine_tick(void);
-
-/*
- * Step mode, where machine_tick() does nothing: do what is due; if the machine
- * is idle, advance the clock to the next timer first. False if nothing is due.
- */
-bool machine_step(bool is_idle);
 
 /*
  * A slow host: spend the configured time of this thread's kernel call. Called

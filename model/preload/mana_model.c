@@ -8,13 +8,10 @@
 #include "command.h"
 #include "fault.h"
 #include "kernel.h"
-#include "machine.h"
 #include "mana_model.h"
 #include "plain_pages.h"
 #include "preload.h"
-#include "process_lock.h"
 #include "segment.h"
-#include "verbs.h"
 #include "violation_log.h"
 
 /* Hits are counted from the last mana_model_fault_arm(). */
@@ -190,7 +187,6 @@ mana_model_queue(uint32_t fn, uint32_t port, bool is_tx, uint32_t n,
 		 struct mana_model_queue *queue)
 {
 	struct card_location location;
-	uint64_t mask;
 	int rc;
 
 	if (!attach_machine())
@@ -209,14 +205,9 @@ mana_model_queue(uint32_t fn, uint32_t port, bool is_tx, uint32_t n,
 		.cq_id = location.cq_id,
 		.vp_offset = location.vp_offset,
 	};
-	if (segment_config()->mode != MODEL_MODE_STEP)
+	if (!config_has_plain_doorbells(segment_config()))
 		return 0;
-	mask = signals_block_all();
-	process_lock(PROCESS_LOCK_STEP);
-	queue->doorbells = plain_pages_registers(fn, location.page);
-	process_unlock(PROCESS_LOCK_STEP);
-	signals_restore_all(mask);
-	return 0;
+	return plain_pages_registers(fn, location.page, &queue->doorbells);
 }
 
 int
@@ -231,44 +222,6 @@ mana_model_region(uint32_t fn, uint32_t key, uint64_t *addr,
 	rc = card_region_location(fn, key, addr, size_bytes);
 	segment_unlock();
 	return rc;
-}
-
-static bool is_by_hand;
-
-int
-mana_model_by_hand(bool by_hand)
-{
-	if (!attach_machine())
-		return -ENODEV;
-	if (segment_config()->mode != MODEL_MODE_STEP)
-		return -EINVAL;
-	segment_lock();
-	is_by_hand = by_hand;
-	plain_queues_by_hand(by_hand);
-	segment_unlock();
-	return 0;
-}
-
-int
-mana_model_step(void)
-{
-	uint64_t mask;
-	int nb_taken;
-
-	if (!attach_machine())
-		return -ENODEV;
-	if (segment_config()->mode != MODEL_MODE_STEP)
-		return -EINVAL;
-	if (is_by_hand)
-		return -EBUSY;
-	mask = signals_block_all();
-	process_lock(PROCESS_LOCK_STEP);
-	nb_taken = plain_pages_run();
-	if (nb_taken >= 0 && machine_step(nb_taken == 0) && nb_taken == 0)
-		nb_taken = 1;
-	process_unlock(PROCESS_LOCK_STEP);
-	signals_restore_all(mask);
-	return nb_taken;
 }
 
 uint64_t

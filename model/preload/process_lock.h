@@ -55,7 +55,6 @@ signals_restore_all(uint64_t old)
  */
 enum process_lock_name {
 	/* A child resets these locks and the data that they protect. */
-	PROCESS_LOCK_STEP,   /* step mode: one thread at a time acts as the device */
 	PROCESS_LOCK_THREAD, /* start of the device thread */
 	/*
 	 * fork() waits for these. A thread must not allocate memory while it holds

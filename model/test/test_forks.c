@@ -2,7 +2,7 @@
 
 /*
  * fork() while another thread of the program is inside the model: the child
- * must be able to use the machine. Run under mana-model, in any mode.
+ * must be able to use the machine. Run under mana-model.
  */
 
 #include <pthread.h>

@@ -29,18 +29,13 @@ hand_fail(const char *format, ...)
 void
 hand_begin(void)
 {
-	__typeof__(&mana_model_by_hand) model_by_hand;
-	void *by_hand = dlsym(RTLD_DEFAULT, "mana_model_by_hand");
 	void *queue = dlsym(RTLD_DEFAULT, "mana_model_queue");
 	void *region = dlsym(RTLD_DEFAULT, "mana_model_region");
 
-	if (queue == NULL || region == NULL || by_hand == NULL)
+	if (queue == NULL || region == NULL)
 		hand_fail("not on a modelled machine: run under mana-model --mode step");
 	memcpy(&model_queue, &queue, sizeof(queue));
 	memcpy(&model_region, &region, sizeof(region));
-	memcpy(&model_by_hand, &by_hand, sizeof(by_hand));
-	if (model_by_hand(true) != 0)
-		hand_fail("the doorbell page is not plain memory: mana-model --mode step");
 }
 
 static uint32_t
@@ -467,6 +462,8 @@ hand_start(struct hand *hand, const char *who, uint32_t fn, bool is_tx, uint32_t
 	if (ret != 0)
 		hand_fail("%s: the model has no such %s queue of function %u: %s", who,
 			  is_tx ? "send" : "receive", fn, strerror(-ret));
+	if (hand->at.doorbells == NULL)
+		hand_fail("the doorbell page is not plain memory: mana-model --mode step");
 	begin(hand);
 }
 

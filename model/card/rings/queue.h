@@ -30,7 +30,6 @@ struct cq {
 	bool is_armed;
 	bool is_stopped; /* overflowed, or its memory is unmapped */
 	bool is_used; /* a work queue uses it */
-	bool is_unobserved; /* its doorbell cannot be observed nor checked */
 	uint32_t id, fn, pdn, page;
 	struct ring ring;
 	uint32_t nb_cqes; /* N, a power of two */

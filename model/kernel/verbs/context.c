@@ -242,10 +242,7 @@ context_page_clear(const struct kernel_context *ctx, bool is_sq)
 	rc = host_result(syscall(SYS_pwrite64, fd, &zero, sizeof(zero),
 				 offset));
 	host_close(fd);
-	if (rc < 0)
-		return rc;
-	card_page_cleared(ctx->fn, ctx->page, is_sq);
-	return 0;
+	return rc < 0 ? rc : 0;
 }
 
 int
@@ -261,8 +258,6 @@ context_enable(uint32_t context)
 	rc = card_doorbell_page_create(ctx->fn, &ctx->page);
 	if (rc < 0)
 		return rc;
-	card_page_cleared(ctx->fn, ctx->page, true);
-	card_page_cleared(ctx->fn, ctx->page, false);
 	__atomic_store_n(&ctx->has_ucontext, 1, __ATOMIC_RELEASE);
 	return 0;
 }

@@ -128,21 +128,11 @@ void verbs_repair(void);
 void verbs_reclaim_dead(void);
 
 /*
- * Doorbell pages of plain memory (--mode step): refuse queues that they
- * cannot serve, and log why. Other modes refuse none. With the machine's lock
- * held; 0 or -errno. by_hand: this process acts as the device, and may have
- * several queues of a kind.
+ * Doorbell pages of plain memory (--mode step). In other modes these do nothing. With the
+ * machine's lock held; 0 or -errno.
  */
-void plain_queues_by_hand(bool by_hand);
-
 int plain_queues_refuse_channel(void);
-
-/*
- * Before creating nb queues on a page, which serves one. Clears the register.
- */
-int plain_queues_prepare(const struct kernel_context *ctx, bool is_sq,
-			  uint32_t nb);
-/* After destruction. Clears the register, so that no new queue inherits it. */
-void plain_queues_end(const struct kernel_context *ctx, bool is_sq);
+/* Before queues are created: the register may hold an id of theirs, from an earlier queue. */
+int plain_queues_prepare(const struct kernel_context *ctx, bool is_sq);
 
 #endif /* MODEL_VERBS_H */

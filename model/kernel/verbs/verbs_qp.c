@@ -24,7 +24,7 @@ create_queues(uint32_t handle)
 
 	if (ctx == NULL)
 		return -EIO;
-	rc = plain_queues_prepare(ctx, true, 1);
+	rc = plain_queues_prepare(ctx, true);
 	if (rc == 0)
 		rc = verbs_cq_bind(qp->cq, handle, pdn);
 	if (rc < 0)
@@ -144,7 +144,6 @@ raw_teardown(uint32_t handle)
 	if (qp->sq_id != CARD_NO_QUEUE) {
 		card_sq_destroy(ctx->fn, qp->sq_id);
 		qp->sq_id = CARD_NO_QUEUE;
-		plain_queues_end(ctx, true);
 	}
 	verbs_cq_unbind(qp->cq, handle);
 	if (qp->has_vport)

@@ -42,7 +42,6 @@ static void
 destroy_rqs(uint32_t handle, const struct object_ind *ind,
 	    const struct kernel_context *ctx)
 {
-	bool has_queues = false;
 	uint32_t i;
 
 	for (i = 0; i < 1u << ind->log_size; i++) {
@@ -50,14 +49,11 @@ destroy_rqs(uint32_t handle, const struct object_ind *ind,
 
 		if (wq->qp != handle)
 			continue;
-		has_queues = has_queues || wq->id != CARD_NO_QUEUE;
 		card_rq_destroy(ctx->fn, wq->id);
 		wq->id = CARD_NO_QUEUE;
 		verbs_cq_unbind(wq->cq, handle);
 		wq->qp = KERNEL_NONE;
 	}
-	if (has_queues)
-		plain_queues_end(ctx, false);
 }
 
 /* mana_ib_cfg_vport_steering() */
@@ -91,7 +87,7 @@ create_queues(const struct verbs_rss *rss, const struct kernel_context *ctx,
 	struct object_qp *qp = &object_at(result->handle)->qp;
 	const struct object_ind *ind = &object_at(qp->ind)->ind;
 	uint32_t i, nb = 1u << ind->log_size;
-	int rc = plain_queues_prepare(ctx, false, nb);
+	int rc = plain_queues_prepare(ctx, false);
 
 	for (i = 0; i < nb && rc == 0; i++) {
 		struct object_wq *wq = &object_at(ind->wq[i])->wq;

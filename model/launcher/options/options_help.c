@@ -91,7 +91,7 @@ static const struct argp_option table[] = {
 	VALUE("mode=sync", "the adapter works inside the doorbell store (default)"),
 	VALUE("mode=thread", "the adapter works in a thread of each program"),
 	VALUE("mode=step", "for measurements: the doorbell page is plain memory, "
-	      "and the adapter works when the program calls mana_model_step()"),
+	      "and the program itself plays the adapter"),
 	{ "coalesce", OPT_COALESCE, NULL, 0,
 	  "put up to four received packets in one completion", 0 },
 	{ "coalesce-ns", OPT_COALESCE_NS, "N", 0,
