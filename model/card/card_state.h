@@ -72,7 +72,6 @@ struct card_port {
 struct card_function {
 	uint32_t nb_ports;
 	bool is_disabled; /* by the host */
-	uint64_t injected[NB_INJECT_OF][NB_INJECT_KINDS]; /* not of PACKETS */
 	bool pds[CARD_MAX_PDS];
 	bool pages[CARD_MAX_PAGES];
 	struct mem_table mem;

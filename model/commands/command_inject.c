@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * Commands that inject faults into packets and completions, and into answers and
- * events of a PCI function: inject.h.
- */
+/* Commands that inject faults into packets and completions: inject.h. */
 
 #include <errno.h>
 #include <string.h>
 
 #include "card.h"
 #include "command.h"
-#include "fault.h"
 #include "inject.h"
-#include "random.h"
 #include "segment.h"
 
 /* A held CQE is written after this time even if no other queue completes. */
@@ -26,24 +21,6 @@ read_direction(struct command_args *args, bool *is_tx)
 
 	*is_tx = command_word(args, "tx");
 	return *is_tx != rx ? 0 : command_fail(args, -EINVAL, "give tx or rx");
-}
-
-/* tx, rx, answer or event: 0 or -EINVAL. */
-static int
-read_of(struct command_args *args, struct inject_rule *rule)
-{
-	const bool is_answer = command_word(args, "answer");
-	const bool is_event = command_word(args, "event");
-
-	if (!is_answer && !is_event)
-		return read_direction(args, &rule->is_tx);
-	if (!segment_config()->is_pci)
-		return command_fail(args, -EINVAL, "only a machine of --pci has "
-				    "answers and events: give tx or rx");
-	if (is_answer && is_event)
-		return command_fail(args, -EINVAL, "give answer or event");
-	rule->of = is_answer ? INJECT_ANSWERS : INJECT_EVENTS;
-	return 0;
 }
 
 /* queue=K, by default all. */
@@ -65,22 +42,7 @@ read_queue(struct command_args *args, uint32_t *queue)
 			    "1023, or all", text);
 }
 
-/* request=NAME, by default any. */
-static int
-read_request(struct command_args *args, uint32_t *request)
-{
-	const char *name = command_text(args, "request");
-	enum fault_call call = FAULT_any;
-
-	if (name != NULL && fault_call_read(name, &call) < 0)
-		return command_fail(args, -EINVAL, "request=%s: give one of the "
-				    "requests that mana-model --help lists",
-				    name);
-	*request = call == FAULT_any ? INJECT_ANY_QUEUE : (uint32_t)call;
-	return 0;
-}
-
-/* Which packets: packet= count= every= chance=; nth= of answers and events. */
+/* Which packets: packet= count= every= chance=. */
 static int
 read_when(struct command_args *args, struct inject_rule *rule)
 {
@@ -89,8 +51,7 @@ read_when(struct command_args *args, struct inject_rule *rule)
 	int ret;
 
 	rule->first = rule->every = rule->count = 1;
-	ret = command_number(args, rule->of == INJECT_PACKETS ? "packet" : "nth",
-			     1, UINT64_MAX, &rule->first);
+	ret = command_number(args, "packet", 1, UINT64_MAX, &rule->first);
 	if (ret < 0)
 		return ret;
 	ret = command_number(args, "every", 1, UINT64_MAX, &rule->every);
@@ -107,18 +68,14 @@ read_when(struct command_args *args, struct inject_rule *rule)
 	return ret < 0 ? ret : 0;
 }
 
-/* Parse where and when; rule->kind, of and is_tx are set already. */
+/* Parse where and when; rule->kind and is_tx are set already. */
 static int
 read_rule(struct command_args *args, struct inject_rule *rule)
 {
-	int ret = rule->of == INJECT_PACKETS ?
-			  command_port(args, &rule->fn, &rule->port) :
-			  command_function(args, &rule->fn);
+	int ret = command_port(args, &rule->fn, &rule->port);
 
 	if (ret == 0)
-		ret = rule->of == INJECT_ANSWERS ?
-			      read_request(args, &rule->queue) :
-			      read_queue(args, &rule->queue);
+		ret = read_queue(args, &rule->queue);
 	return ret < 0 ? ret : read_when(args, rule);
 }
 
@@ -196,55 +153,21 @@ kind_of(const char *name)
 	(KIND(ZERO) | KIND(WRONG_QUEUE) | KIND(WRONG_OWNER) |        \
 	 KIND(WRONG_IS_SQ) | KIND(DUPLICATE) | KIND(SPURIOUS) |      \
 	 KIND(REPLAYED) | KIND(RANDOM))
-static const struct {
-	uint32_t kinds; /* that exist */
-	uint32_t max_type;
-	uint32_t field_bytes; /* its fields lie below */
-} bogus[NB_INJECT_OF] = {
-	[INJECT_PACKETS] = { EXTRA_KINDS | KIND(LONG) | KIND(TYPE) |
-				     KIND(VENDOR),
-			     HW_CQE_TYPE_M, 0 },
-	[INJECT_ANSWERS] = { KIND(LONG) | KIND(SHORT) | KIND(TYPE) |
-				     KIND(WRONG_ID) | KIND(DUPLICATE) |
-				     KIND(SPURIOUS) | KIND(RANDOM) | KIND(FIELD),
-			     UINT32_MAX, 4096 },
-	[INJECT_EVENTS] = { KIND(TYPE) | KIND(WRONG_QUEUE) | KIND(WRONG_OWNER) |
-				    KIND(DUPLICATE) | KIND(RANDOM) | KIND(FIELD),
-			    UINT8_MAX, 12 },
-};
+#define BOGUS_KINDS (EXTRA_KINDS | KIND(LONG) | KIND(TYPE) | KIND(VENDOR))
 
 static int
-fail_what(struct command_args *args, const char *what, uint32_t kinds)
+fail_what(struct command_args *args, const char *what)
 {
 	char names[160] = "";
 
 	for (int kind = 0; kind < NB_INJECT_KINDS; kind++) {
-		if ((kinds >> kind & 1) == 0)
+		if ((BOGUS_KINDS >> kind & 1) == 0)
 			continue;
 		strcat(names, " ");
 		strcat(names, inject_kind_name((enum inject_kind)kind));
 	}
 	return command_fail(args, -EINVAL, "what=%s: give one of%s",
 			    what != NULL ? what : "", names);
-}
-
-/* Where a field is, and its value. */
-static int
-read_field(struct command_args *args, struct inject_rule *rule)
-{
-	const uint32_t end = bogus[rule->of].field_bytes;
-	uint64_t nb_bytes = 4;
-	int ret = need_number(args, "at", 0, end - 1, &rule->at);
-
-	if (ret == 0)
-		ret = command_number(args, "bytes", 1, 4, &nb_bytes);
-	if (ret < 0)
-		return ret;
-	if (rule->at + nb_bytes > end)
-		return command_fail(args, -EINVAL, "the field ends behind byte %u",
-				    end);
-	rule->nb_bytes = (uint32_t)nb_bytes;
-	return need_number(args, "value", 0, UINT32_MAX, &rule->value);
 }
 
 /* what=... of bogus, and its value. */
@@ -256,25 +179,18 @@ read_bogus(struct command_args *args, struct inject_rule *rule)
 	uint64_t value = 0;
 	int ret = 0;
 
-	if (kind == NB_INJECT_KINDS || (bogus[rule->of].kinds >> kind & 1) == 0)
-		return fail_what(args, what, bogus[rule->of].kinds);
+	if (kind == NB_INJECT_KINDS || (BOGUS_KINDS >> kind & 1) == 0)
+		return fail_what(args, what);
 	rule->kind = kind;
 	if (rule->is_tx && (kind == INJECT_LONG || kind == INJECT_ZERO))
 		return command_fail(args, -EINVAL, "what=%s: a Tx completion has no "
 				    "length; give rx", what);
 	if (kind == INJECT_TYPE)
-		return need_number(args, "type", 0, bogus[rule->of].max_type,
-				   &rule->value);
-	if (kind == INJECT_FIELD)
-		return read_field(args, rule);
-	if (rule->of == INJECT_ANSWERS &&
-	    (kind == INJECT_DUPLICATE || kind == INJECT_SPURIOUS))
-		return command_time(args, "for", &rule->for_ns) < 0 ? -EINVAL : 0;
-	value = kind == INJECT_LONG ? UINT16_MAX : kind == INJECT_SHORT ? 8 : 0;
-	if (kind == INJECT_LONG || kind == INJECT_SHORT)
-		ret = command_number(args, "bytes", kind == INJECT_LONG, UINT16_MAX,
-				     &value);
-	if (kind == INJECT_VENDOR) {
+		return need_number(args, "type", 0, HW_CQE_TYPE_M, &rule->value);
+	if (kind == INJECT_LONG) {
+		value = UINT16_MAX;
+		ret = command_number(args, "bytes", 1, UINT16_MAX, &value);
+	} else if (kind == INJECT_VENDOR) {
 		value = 0x20a; /* Tx: invalid state */
 		ret = command_number(args, "error", 1, 0xffffff, &value);
 	}
@@ -286,7 +202,7 @@ static int
 run_bogus(struct command_args *args)
 {
 	struct inject_rule rule = { 0 };
-	int ret = read_of(args, &rule);
+	int ret = read_direction(args, &rule.is_tx);
 	bool instead, extra;
 
 	if (ret == 0)
@@ -328,14 +244,10 @@ run_simple(struct command_args *args)
 {
 	const enum inject_kind kind = kind_of(args->command->name);
 	struct inject_rule rule = { .kind = kind };
-	const bool may_be_answer = kind == INJECT_LOSE || kind == INJECT_DELAY;
-	int ret = may_be_answer ? read_of(args, &rule) :
-				  read_direction(args, &rule.is_tx);
+	int ret = read_direction(args, &rule.is_tx);
 
 	if (ret == 0)
 		ret = read_rule(args, &rule);
-	if (ret == 0 && kind == INJECT_DELAY && rule.of == INJECT_EVENTS)
-		return command_fail(args, -EINVAL, "give tx, rx or answer");
 	if (ret == 0 && kind == INJECT_REORDER) {
 		rule.for_ns = REORDER_DEFAULT_NS;
 		ret = command_time(args, "for", &rule.for_ns);
@@ -433,17 +345,15 @@ const struct command commands_inject[] = {
 	{ "bogus", WHERE "tx|rx what=W [extra|instead]" WHEN,
 	  "write an invalid completion in addition to (extra) or instead of that of "
 	  "packet K: long [bytes=N], zero, type type=T, wrong-queue, wrong-owner, "
-	  "wrong-is-sq, duplicate, spurious, replayed, vendor [error=E], random. With "
-	  "--pci also [fn=N] answer|event instead of port and direction, and nth=K: "
-	  "model-control.rst", run_bogus },
+	  "wrong-is-sq, duplicate, spurious, replayed, vendor [error=E], random",
+	  run_bogus },
 	{ "truncate", WHERE "bytes=N" WHEN,
 	  "receive only N bytes of packet K", run_truncate },
-	{ "lose", WHERE "tx|rx" WHEN, "never write the completion of packet K; with "
-	  "--pci also [fn=N] answer|event [nth=K]: an answer, an event",
+	{ "lose", WHERE "tx|rx" WHEN, "never write the completion of packet K",
 	  run_simple },
 	{ "delay", WHERE "tx|rx for=TIME" WHEN,
-	  "write the completion of packet K later, and those of its queue after "
-	  "it; with --pci also [fn=N] answer [nth=K]: an answer", run_simple },
+	  "write the completion of packet K later, and those of its queue after it",
+	  run_simple },
 	{ "reorder", WHERE "tx|rx [for=TIME]" WHEN,
 	  "write the completion of packet K after one of another queue of the "
 	  "function, or after TIME (1ms)", run_simple },

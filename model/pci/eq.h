@@ -26,7 +26,7 @@ struct eq {
 
 /* A new EQ: empty and armed. The caller has set the fields above nb_eqes. */
 void eq_start(struct eq *eq);
-/* Write an event; detail is details[0]. Rules can hit it: inject.h. */
+/* Write an event; detail is details[0]. */
 void eq_post(struct eq *eq, enum eqe_type type, uint32_t detail);
 /* The doorbell: index modulo 8 N. False, and a violation, if it is wrong. */
 bool eq_doorbell(struct eq *eq, uint32_t index, bool arm);

@@ -2,7 +2,6 @@
 
 #include "adapter.h"
 #include "card.h"
-#include "inject_card.h"
 #include "pci_device.h"
 #include "request.h"
 
@@ -107,7 +106,6 @@ hwc_open(uint32_t fn, const struct hwc_setup *setup)
 	start_queues(fn, hwc, setup);
 	hwc->is_open = true;
 	hwc->was_silent = hwc->is_silent;
-	hwc->nb_held = 0;
 	adapter_count(fn);
 	a->was_reset = false;
 	announce(fn, hwc);
@@ -232,9 +230,8 @@ fetch_request(struct hwc *hwc, uint8_t message[HWC_MAX_MESSAGE_BYTES])
 
 /* Write an answer to the next buffer of the RQ. False, and a violation. */
 static bool
-deliver(struct hwc *hwc, const struct hwc_answer *answer)
+deliver(struct hwc *hwc, const uint8_t *answer, uint32_t nb_bytes)
 {
-	const uint32_t nb_bytes = answer->nb_bytes;
 	struct wq *rq = &hwc->rq;
 	uint8_t raw[SQ_WQE_BYTES];
 	struct mem_place place;
@@ -257,7 +254,7 @@ deliver(struct hwc *hwc, const struct hwc_answer *answer)
 	}
 	if (!place_of(rq, &sge, MEM_ACCESS_WRITE, &place))
 		return false;
-	if (mem_write(place.process, place.addr, answer->bytes, nb_bytes) < 0) {
+	if (mem_write(place.process, place.addr, answer, nb_bytes) < 0) {
 		sge_detail(&card_function(rq->fn)->mem, rq->pdn, &sge, MEM_OK);
 		wq_violation(rq, VIOLATION_sge_memory_fault, raw, RQ_WQE_BYTES);
 		return false;
@@ -279,40 +276,24 @@ complete(struct hwc *hwc, struct wq *wq, uint32_t message_bytes)
 	return cq_post(&hwc->cq, cqe, trailer, true);
 }
 
-/* Write an answer and its CQE; true if an event is due. */
-static bool
-write_answer(struct hwc *hwc, const struct hwc_answer *answer)
-{
-	/* The guest gives a buffer for each request. Rules can use more. */
-	if (hwc->was_silent && wq_posted_bytes(&hwc->rq) == 0) {
-		hwc_hold(hwc, answer);
-		return false;
-	}
-	return deliver(hwc, answer) &&
-	       complete(hwc, &hwc->rq, answer->told_bytes);
-}
-
 static void
 answer_one(uint32_t fn, struct hwc *hwc)
 {
 	static _Alignas(8) uint8_t message[HWC_MAX_MESSAGE_BYTES];
-	static struct hwc_answer answer;
+	static _Alignas(8) uint8_t answer[HWC_MAX_MESSAGE_BYTES];
 	const uint32_t nb_bytes = fetch_request(hwc, message);
+	uint32_t answer_bytes;
 	bool event;
 
 	if (nb_bytes == 0) {
 		hwc->sq.is_disabled = true; /* as a Tx queue: nic_tx.c */
 		return;
 	}
-	answer.nb_bytes = request_answer(fn, message, nb_bytes, answer.bytes);
-	answer.told_bytes = answer.nb_bytes;
-	answer.due_ns = 0;
-	if (inject_is_armed())
-		hwc_inject(fn, &answer);
+	answer_bytes = request_answer(fn, message, nb_bytes, answer);
 	/* Both CQEs precede their event, so that one event is enough. */
 	event = complete(hwc, &hwc->sq, 0);
-	if (answer.nb_bytes != 0)
-		event = write_answer(hwc, &answer) || event;
+	if (deliver(hwc, answer, answer_bytes))
+		event = complete(hwc, &hwc->rq, answer_bytes) || event;
 	if (event)
 		eq_post(hwc->eq, EQE_COMPLETION, HWC_CQ_ID);
 }
@@ -320,17 +301,16 @@ answer_one(uint32_t fn, struct hwc *hwc)
 bool
 hwc_run(uint32_t fn)
 {
-	static struct hwc_answer answer;
 	struct hwc *hwc = &adapter(fn)->hwc;
 
-	if (!hwc->is_open || hwc->is_silent)
+	if (!hwc->is_open || hwc->is_silent || hwc->sq.is_disabled ||
+	    wq_posted_bytes(&hwc->sq) == 0)
 		return false;
-	if (hwc_take_held(hwc, &answer)) {
-		if (write_answer(hwc, &answer))
-			eq_post(hwc->eq, EQE_COMPLETION, HWC_CQ_ID);
-		return true;
-	}
-	if (hwc->sq.is_disabled || wq_posted_bytes(&hwc->sq) == 0)
+	/*
+	 * A guest posts a buffer again when it has its answer. One that gave up a request
+	 * has sent more of them than it has buffers: they wait.
+	 */
+	if (hwc->was_silent && wq_posted_bytes(&hwc->rq) == 0)
 		return false;
 	answer_one(fn, hwc);
 	return true;

@@ -618,3 +618,28 @@ CHANNEL_TEST(test_no_rx_wqe)
 	assert_non_null(guest_cqe(&guest.cq)); /* of the SQ */
 	assert_null(guest_cqe(&guest.cq));
 }
+
+/* Of a guest that gave up a request: its next one waits for a buffer. */
+CHANNEL_TEST(test_no_rx_wqe_after_silence)
+{
+	uint8_t *wqe = guest_at(guest.rq.gpa + guest.rq.pos % 4096);
+
+	guest_silence(true);
+	guest_silence(false);
+	memcpy(guest_at(guest.request_gpa), &guest_plain_request,
+	       sizeof(guest_plain_request));
+	post(GOOD_HEADER, guest.cq.id, guest.request_gpa, guest.key,
+	     sizeof(guest_plain_request), 64);
+	assert_null(guest_cqe(&guest.cq));
+	memset(wqe, 0, 32);
+	hw_put_le32(wqe + 4, 1 | 2 << 8);
+	hw_put_le32(wqe + 16, (uint32_t)guest.answer_gpa);
+	hw_put_le32(wqe + 20, (uint32_t)(guest.answer_gpa >> 32));
+	hw_put_le32(wqe + 24, guest.key);
+	hw_put_le32(wqe + 28, 4096);
+	guest.rq.pos += 32;
+	guest_ring(guest.db_page, HW_DB_RQ, guest.rq.id, guest.rq.pos, false);
+	assert_non_null(guest_cqe(&guest.cq));
+	assert_non_null(guest_cqe(&guest.cq));
+	assert_no_violation();
+}

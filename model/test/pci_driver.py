@@ -23,7 +23,7 @@ HWC, MANA = (1, 0), (2, 1)
 REQUEST_HEADER = struct.Struct("<IIHHIIIHHIHHI")
 ANSWER_HEADER_BYTES = 32
 VERIFY_VERSION, LIST_DEVICES, REGISTER, DEREGISTER = 1, 3, 4, 5
-QUERY_DEV, QUERY_VPORT, QUERY_LINK = 0x20001, 0x20008, 0x2000a
+QUERY_VPORT, QUERY_LINK = 0x20008, 0x2000a
 
 
 class Driver(Client):
@@ -46,7 +46,6 @@ class Driver(Client):
         self.write(CONFIG, 4, 6, 2)  # memory, bus master
         self.write(CONFIG, 0x82, 0x8000, 2)  # MSI-X
         self.nb_eqes = self.nb_cqes = self.nb_requests = self.nb_buffers = 0
-        self.last_completion = None  # CQ of the last completion event
         self.init = {}
 
     def close(self):
@@ -88,12 +87,7 @@ class Driver(Client):
                 return False
             if info & 0xff != EQE_COMPLETION:
                 return True
-            self.last_completion = self._word(EQ + self.nb_eqes % 256 * EQE_BYTES)
             self.nb_eqes += 1
-
-    def owner(self):
-        """Owner bits of the next event, which may be wrong."""
-        return self._word(EQ + self.nb_eqes % 256 * EQE_BYTES + 12) >> 29
 
     def event(self):
         """Type and first detail of the next event."""
@@ -127,20 +121,6 @@ class Driver(Client):
         self._wqe(at, 8, self._sge(ANSWER, PAGE_BYTES))
         self.nb_buffers += 1
         self._ring(0x400, self.init["rq"], self.nb_buffers * RQ_WQE_BYTES)
-
-    def completion(self):
-        """The size of the next answer, "sent" for a request, None if there is none."""
-        at = CQ + self.nb_cqes % 64 * CQE_BYTES
-        trailer = self._word(at + 60)
-        if trailer >> 29 != (self.nb_cqes // 64 + 1) & 7:
-            return None
-        self.nb_cqes += 1
-        return "sent" if trailer & 0xffffff == self.init["sq"] else self._word(at + 24)
-
-    def answer_header(self):
-        """Request, id and status in the last answer."""
-        return (self._word(ANSWER + 4), self._word(ANSWER + 8) >> 16,
-                self._word(ANSWER + 24))
 
     def is_answered(self):
         """Whether both completions of the last request are there."""

@@ -6,13 +6,11 @@ import os
 import struct
 
 from model_test import main, wait_until
-from pci_driver import (DEREGISTER, HWC, LIST_DEVICES, MANA, QUERY_DEV, QUERY_LINK,
-                        QUERY_VPORT, REGISTER, Driver)
+from pci_driver import (DEREGISTER, HWC, LIST_DEVICES, MANA, QUERY_LINK, QUERY_VPORT,
+                        REGISTER, Driver)
 from test_pci import Pci
 
 RECONFIGURATION, SOC_SERVICE, FATAL, RESET = 133, 134, 132, 135
-OWN = RECONFIGURATION, 1 << 24 | 5  # of "timeout ms=5"
-ANSWER_BYTES = 296  # to LIST_DEVICES
 
 
 class Commands(Pci):
@@ -224,163 +222,6 @@ class Failures(Commands):
         self.assertIn("no such request", said)
 
 
-class Injected(Commands):
-    """Wrong answers and events."""
-
-    def completions(self, driver, nb):
-        """The next nb completions; no more may be there."""
-        found = []
-
-        def has_all():
-            while (completion := driver.completion()) is not None:
-                found.append(completion)
-            return len(found) >= nb
-        wait_until(has_all, "completions")
-        self.assertEqual(len(found), nb)
-        return found
-
-    def send(self, driver, nb=2):
-        driver.send(LIST_DEVICES)
-        return self.completions(driver, nb)
-
-    def test_changed_answers(self):
-        """Each is the second answer of its request, once."""
-        driver = self.open()
-        for what, size, header in (("long", 65535, (3, 0, 0)), ("long bytes=300", 300,
-                                                                (3, 0, 0)),
-                                   ("short", 8, (3, 0, 0)), ("short bytes=0", 0, (3, 0, 0)),
-                                   ("type type=0x77", ANSWER_BYTES, (0x77, 0, 0)),
-                                   ("wrong-id", ANSWER_BYTES, (3, 1, 0)),
-                                   ("field at=24 value=9", ANSWER_BYTES, (3, 0, 9))):
-            self.ctl(f"bogus fn=0 answer request=list_devices what={what} nth=2")
-            first = driver.nb_requests
-            for wrong in (False, True, False):
-                self.assertEqual(self.send(driver),
-                                 ["sent", size if wrong else ANSWER_BYTES], what)
-                kind, number, status = driver.answer_header()
-                self.assertEqual((kind, number - driver.nb_requests + 1, status),
-                                 header if wrong else (3, 0, 0), what)
-            self.assertEqual(driver.nb_requests, first + 3)
-        function = self.function()
-        self.assertEqual(function["injected"],
-                         {"answer": {"long": 2, "short": 2, "type": 1,
-                                     "wrong-id": 1, "field": 1}, "event": {}})
-
-    def test_other_requests_are_answered(self):
-        driver = self.open()
-        self.ctl("bogus answer request=register_device what=short every=1")
-        self.assertEqual(self.send(driver), ["sent", ANSWER_BYTES])
-
-    def test_field_of_an_answer(self):
-        driver = self.open()
-        self.ctl("bogus answer request=query_dev_config what=field at=64 bytes=2 value=300")
-        driver.request(REGISTER, device=MANA)
-        status, body = driver.request(QUERY_DEV, bytes(48), device=MANA)
-        self.assertEqual((status, struct.unpack_from("<H", body, 32)[0]), (0, 300))
-        driver.request(DEREGISTER, device=MANA)
-
-    def test_extra_answers_wait_for_buffers(self):
-        driver = self.open()
-        self.ctl("bogus answer what=duplicate")
-        self.assertEqual(self.send(driver), ["sent", ANSWER_BYTES])
-        driver.post_buffer()
-        self.assertEqual(self.completions(driver, 1), [ANSWER_BYTES])
-        self.assertEqual(driver.answer_header(), (LIST_DEVICES, 0, 0))
-        self.ctl("bogus answer what=spurious")
-        self.assertEqual(self.send(driver), ["sent", ANSWER_BYTES])
-        driver.post_buffer()
-        self.assertEqual(self.completions(driver, 1), [ANSWER_BYTES])
-        self.assertEqual(driver.answer_header(), (0, 0, 0))
-        # The second answer takes the buffer of the next request, whose own one waits.
-        self.ctl("bogus answer what=random")
-        self.assertEqual(self.send(driver), ["sent", ANSWER_BYTES])
-        self.assertEqual(self.send(driver), [ANSWER_BYTES, "sent"])
-        driver.post_buffer()
-        self.assertEqual(self.completions(driver, 1), [ANSWER_BYTES])
-        self.assertEqual(driver.answer_header(), (LIST_DEVICES, 3, 0))
-
-    def test_lost_and_late_answers(self):
-        driver = self.open()
-        self.ctl("lose answer")
-        self.assertEqual(self.send(driver, nb=1), ["sent"])
-        self.ctl("delay answer for=300ms")
-        self.assertEqual(self.send(driver, nb=1), ["sent"])
-        # The next one overtakes it.
-        self.assertEqual(self.send(driver), ["sent", ANSWER_BYTES])
-        self.assertEqual(driver.answer_header()[1], 2)
-        self.assertEqual(self.completions(driver, 1), [ANSWER_BYTES])
-        self.assertEqual(driver.answer_header()[1], 1)
-        self.assertEqual(self.function()["injected"]["answer"], {"lose": 1, "delay": 1})
-
-    def test_objects_may_remain(self):
-        """Of a driver whose request seems to have failed."""
-        driver = self.open()
-        self.ctl("bogus answer what=short")
-        driver.request(REGISTER, device=MANA)
-        self.assertEqual(driver.close_channel(), 0)
-
-    def test_events(self):
-        driver = self.open()
-        for what, events in (("type type=77", [(77, 1 << 24 | 5)]),
-                             ("type type=77 extra", [OWN, (77, 1 << 24 | 5)]),
-                             ("duplicate", [OWN, OWN]),
-                             ("field at=0 bytes=1 value=9", [(OWN[0], 1 << 24 | 9)]),
-                             ("field at=3 bytes=1 value=0", [(OWN[0], 5)])):
-            self.ctl(f"bogus event queue=0 what={what}")
-            self.ctl("timeout ms=5")
-            self.assertEqual([driver.event() for _ in events], events, what)
-            self.assertFalse(driver.has_event(), what)
-        self.ctl("lose event")
-        self.ctl("timeout ms=5")
-        self.assertFalse(driver.has_event())
-        self.ctl("bogus event what=wrong-queue instead")
-        self.ctl("timeout ms=5")
-        self.assertFalse(driver.has_event())  # it skipped the completion
-        self.assertEqual(driver.last_completion, 0)
-
-    def test_wrong_owner(self):
-        driver = self.open()
-        self.ctl("bogus event what=wrong-owner")
-        self.ctl("timeout ms=5")
-        self.assertEqual(driver.event(), OWN)
-        self.assertEqual(driver.owner() - 1, 3)  # in the next entry
-        self.ctl("timeout ms=6")
-        self.assertEqual(driver.event(), (OWN[0], 1 << 24 | 6))
-        self.ctl("bogus event what=wrong-owner instead")
-        self.ctl("timeout ms=5")
-        self.ctl("timeout ms=6")
-        self.assertFalse(driver.has_event())
-        self.assertEqual(self.function()["injected"]["event"], {"wrong-owner": 2})
-
-    def test_off(self):
-        driver = self.open()
-        self.ctl("bogus answer what=short every=1")
-        self.ctl("lose event every=1")
-        self.ctl("inject off")
-        self.assertEqual(self.send(driver), ["sent", ANSWER_BYTES])
-        self.ctl("timeout ms=5")
-        self.assertEqual(driver.event(), OWN)
-
-    def test_wrong_lines(self):
-        self.machine()
-        for line, text in (("bogus answer what=vendor", "give one of long type"),
-                           ("bogus event what=long", "give one of type wrong-queue"),
-                           ("bogus port=1 tx what=short", "give one of long zero"),
-                           ("bogus answer event what=type", "answer or event"),
-                           ("bogus answer what=type", "type=N"),
-                           ("bogus event what=type type=256", "0 to 255"),
-                           ("bogus event what=field at=12 value=1", "0 to 11"),
-                           ("bogus event what=field at=10 value=1", "behind byte 12"),
-                           ("bogus answer what=field at=3", "value=N"),
-                           ("bogus answer what=duplicate instead", "always extra"),
-                           ("bogus answer what=short request=create_qp", "request="),
-                           ("bogus answer what=short packet=1", "packet"),
-                           ("bogus event what=random fn=1", "fn=1"),
-                           ("delay event for=1ms", "tx, rx or answer"),
-                           ("delay answer", "for=20us")):
-            self.assertIn(text, self.refused(line), line)
-
-
 class Scenarios(Commands):
     def scenario(self, text):
         return "--scenario", self.write("scenario", text)
@@ -427,8 +268,6 @@ class OtherKind(Commands):
         wait_until(lambda: self.live("m"), "no machine")
         for name in ("answer", "rdma", "stop-answering", "timeout"):
             self.assertIn("only a machine of --pci has it", self.refused(name))
-        self.assertIn("only a machine of --pci has answers",
-                      self.refused("bogus answer what=short"))
         process.terminate()
         process.wait(60)
 

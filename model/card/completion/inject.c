@@ -66,8 +66,8 @@ static bool
 matches(const struct inject_rule *rule, const struct card_function *f,
 	const struct wq *wq)
 {
-	return rule->of == INJECT_PACKETS && rule->fn == wq->fn &&
-	       rule->port == wq->port && rule->is_tx == wq->is_sq &&
+	return rule->fn == wq->fn && rule->port == wq->port &&
+	       rule->is_tx == wq->is_sq &&
 	       (rule->queue == INJECT_ANY_QUEUE ||
 		rule->queue == queue_number(f, wq));
 }
@@ -77,13 +77,6 @@ count(const struct inject_rule *rule)
 {
 	struct card_port *port = card_port(rule->fn, rule->port);
 
-	if (rule->of != INJECT_PACKETS) {
-		card_function(rule->fn)->injected[rule->of][rule->kind]++;
-		trace_event("kind=inject fn=%u of=%s what=%s", rule->fn,
-			    rule->of == INJECT_ANSWERS ? "answer" : "event",
-			    kind_names[rule->kind]);
-		return;
-	}
 	port->injected[rule->is_tx][rule->kind]++;
 	trace_event("kind=inject port=%u dir=%s what=%s",
 		    trace_port(rule->fn, rule->port),
@@ -135,24 +128,6 @@ find_hits(struct card_function *f, const struct wq *wq, uint32_t kinds,
 		    matches(rule, f, wq))
 			take_if_hit(i, hits);
 	}
-}
-
-void
-inject_find(enum inject_of of, uint32_t fn, uint32_t queue,
-	    struct inject_hits *hits)
-{
-	const struct inject *inject = state();
-	uint32_t i;
-
-	hits->nb = 0;
-	for (i = 0; i < INJECT_MAX_RULES; i++) {
-		const struct inject_rule *rule = &inject->rules[i];
-
-		if (inject->is_rule[i] && rule->of == of && rule->fn == fn &&
-		    (rule->queue == INJECT_ANY_QUEUE || rule->queue == queue))
-			take_if_hit(i, hits);
-	}
-	arm();
 }
 
 bool
@@ -380,12 +355,6 @@ inject_count(uint32_t fn, uint32_t port_idx, bool is_tx, enum inject_kind kind)
 	const struct card_port *port = card_port(fn, port_idx);
 
 	return port != NULL ? port->injected[is_tx][kind] : 0;
-}
-
-uint64_t
-inject_count_of(uint32_t fn, enum inject_of of, enum inject_kind kind)
-{
-	return card_function(fn)->injected[of][kind];
 }
 
 /* Copy an old CQE from the ring; leave cqe unchanged if there is none. */

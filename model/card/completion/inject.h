@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Injected faults of packets and completions, and of what a PCI function tells its
- * driver besides: rules that hit the k-th packet of a queue, answer of a hardware
- * channel, or event; stalled queues, held completions.
+ * Injected faults of packets and completions: rules that hit the k-th packet of a queue;
+ * stalled queues, held completions.
  *
- * Faults are counted by port, direction and kind, or by function; the card's own
- * counters remain exact. Call these with the machine's lock held; they are
- * async-signal-safe.
+ * Faults are counted by port, direction and kind; the card's own counters remain exact.
+ * Call these with the machine's lock held; they are async-signal-safe.
  */
 
 #ifndef MODEL_INJECT_H
@@ -38,11 +36,7 @@
 	X(SPURIOUS, "spurious")                 \
 	X(REPLAYED, "replayed")                 \
 	X(VENDOR, "vendor")                     \
-	X(RANDOM, "random")                     \
-	/* Of answers and events only. */       \
-	X(WRONG_ID, "wrong-id")                 \
-	X(SHORT, "short")                       \
-	X(FIELD, "field")
+	X(RANDOM, "random")
 
 enum inject_kind {
 #define INJECT_ENUM(name, text) INJECT_##name,
@@ -58,29 +52,15 @@ bool inject_kind_is_bogus(enum inject_kind kind);
 #define INJECT_ANY_QUEUE UINT32_MAX
 #define INJECT_MAX_RULES 64
 
-/* What a rule counts, and hits. Answers and events are a PCI function's. */
-enum inject_of {
-	INJECT_PACKETS,
-	INJECT_ANSWERS,
-	INJECT_EVENTS,
-	NB_INJECT_OF
-};
-
 struct inject_rule {
 	enum inject_kind kind;
-	enum inject_of of;
-	bool is_tx; /* PACKETS */
+	bool is_tx;
 	/* Bogus: in addition to the packet's own completion. */
 	bool is_extra;
 	uint32_t fn, port;
-	/*
-	 * Number among the port's existing queues of this direction, from 0. EVENTS:
-	 * number of the EQ by id, from 0. ANSWERS: enum fault_call of the request.
-	 */
-	uint32_t queue;
-	uint32_t value; /* type, length, vendor error, or of the field */
-	uint32_t at, nb_bytes; /* FIELD: where */
-	uint64_t for_ns; /* DELAY; REORDER: at most; extra answers */
+	uint32_t queue; /* number among the port's existing ones of this direction, from 0 */
+	uint32_t value; /* type, length, or vendor error */
+	uint64_t for_ns; /* DELAY; REORDER: at most */
 	/* Hit packet number first from now on, then each every-th one ... */
 	uint64_t first, every;
 	uint64_t count; /* ... at most count times; 0: no limit */
@@ -145,7 +125,5 @@ void inject_drop(void);
 /* The number of faults of this kind at a port. */
 uint64_t inject_count(uint32_t fn, uint32_t port, bool is_tx,
 		      enum inject_kind kind);
-/* The same for answers or events of a function. */
-uint64_t inject_count_of(uint32_t fn, enum inject_of of, enum inject_kind kind);
 
 #endif /* MODEL_INJECT_H */

@@ -32,13 +32,6 @@ struct inject_rx {
 struct inject_rx inject_rx(struct card_function *f, struct wq *rq,
 			   void (*flush)(struct card_function *f, struct wq *rq));
 
-/*
- * Find the rules that hit the function's next answer or event; queue as in struct
- * inject_rule.
- */
-void inject_find(enum inject_of of, uint32_t fn, uint32_t queue,
-		 struct inject_hits *hits);
-
 /* Replaces nic_post() for a CQE of an existing CQ. */
 void inject_complete(struct card_function *f, struct wq *wq,
 		     const uint8_t cqe[HW_CQE_BYTES], uint32_t wqe_bytes);

@@ -3,7 +3,6 @@
 /* The report of a PCI machine. */
 
 #include "fault.h"
-#include "inject.h"
 #include "pci_status.h"
 #include "report.h"
 #include "segment.h"
@@ -54,25 +53,13 @@ requests(const uint64_t n[NB_FAULT_REQUESTS])
 	return object;
 }
 
-/* Faults of answers, or of events, by kind. */
-static json_t *
-injected(uint32_t fn, enum inject_of of)
-{
-	json_t *object = json_object();
-
-	for (int kind = 0; kind < NB_INJECT_KINDS; kind++)
-		report_add_unless_zero(object, inject_kind_name((enum inject_kind)kind),
-				       inject_count_of(fn, of, (enum inject_kind)kind));
-	return object;
-}
-
 static json_t *
 one_function(uint32_t fn)
 {
 	const struct pci_status *s = pci_status(fn);
 
-	return json_pack("{s:o, s:b, s:I, s:o, s:b, s:o, s:o, s:{s:o, s:o}, s:I, "
-			 "s:I, s:I, s:I, s:o, s:o}",
+	return json_pack("{s:o, s:b, s:I, s:o, s:b, s:o, s:o, s:I, s:I, s:I, s:I, "
+			 "s:o, s:o}",
 			 "pci", report_pci_name(fn),
 			 "connected", s->is_connected,
 			 "connections", NUMBER(s->nb_connections),
@@ -81,9 +68,6 @@ one_function(uint32_t fn)
 			 "channel", s->is_channel_open,
 			 "requests", requests(s->nb_requests),
 			 "refused", requests(s->nb_refused),
-			 "injected",
-			 "answer", injected(fn, INJECT_ANSWERS),
-			 "event", injected(fn, INJECT_EVENTS),
 			 "interrupts", NUMBER(s->nb_interrupts),
 			 "resets", NUMBER(s->nb_resets),
 			 "cut_off", NUMBER(s->nb_cut_off),
