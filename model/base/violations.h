@@ -131,7 +131,7 @@
 	  "DPDK commit 823dbf2860: a full SQ would stall")                     \
 	/* The kernel. */                                                      \
 	X(netdev_change_under_raw_qps,                                         \
-	  "MTU or rings of an interface changed while its port has raw QPs",   \
+	  "the MTU of an interface changed while its port has raw QPs",        \
 	  "Linux 7.3 mana_en.c mana_change_mtu, mana_destroy_eq: it crashes later") \
 	/* The driver of a PCI function. */                                    \
 	X(bar0_access, "an access to BAR0 where no register of its size is",   \

@@ -149,7 +149,6 @@ struct kernel_netdev {
 	bool is_carrier_new; /* linkwatch has not announced it */
 	uint32_t more_flags; /* IFF_MULTICAST and others that can be set */
 	uint32_t tx_queue_len;
-	uint32_t nb_channels, rx_ring, tx_ring; /* of the netdev itself */
 	uint8_t mac[6];
 	uint32_t fn, port; /* port from 0 */
 	bool is_master; /* the hv_netvsc netdev of the port */

@@ -181,8 +181,6 @@ struct kernel_port {
 	uint32_t nb_carrier_up, nb_carrier_down;
 	uint32_t more_flags; /* IFF_* that do not follow from other fields */
 	uint32_t tx_queue_len;
-	uint32_t nb_channels; /* ethtool -L */
-	uint32_t rx_ring, tx_ring; /* ethtool -G */
 	enum kernel_netdev_ns ns;
 };
 #define KERNEL_NETDEV_OWNER (UINT32_MAX - 1)

@@ -104,11 +104,6 @@
 	.refuses_second_rss = true,					\
 	.carrier_is_link = true,					\
 	.has_link_settings = true,					\
-	.has_rings = true,						\
-	.rx_ring = 1024,						\
-	.has_coalescing = true,						\
-	.has_private_flags = true,					\
-	.channels_are_busy = true,					\
 	.nb_channels = 16, /* MANA_DEF_NUM_QUEUES */			\
 	.tso_max_bytes = 8 * 65535 /* GSO_MAX_SIZE */
 
@@ -138,7 +133,6 @@ static const struct kernel_version ages[] = {
 		/* qp.c: attached_eq = GDMA_CQ_NO_EQ */
 		.has_cq_table = false,
 		.vport_error = -ENODEV,
-		.statistics = ethtool_stats_6_2,
 		.nb_channels = 64,
 		.tso_max_bytes = 65536, /* TSO_LEGACY_MAX_SIZE */
 	},
@@ -165,21 +159,16 @@ static const struct kernel_version ages[] = {
 		.nb_comp_vectors = KERNEL_NB_COMP_VECTORS,
 		.has_cq_table = true,
 		.vport_error = -ENODEV,
-		.has_rings = true,
-		.rx_ring = 512,
-		.statistics = ethtool_stats_6_12,
 		.nb_channels = 64,
 		.tso_max_bytes = 65536, /* TSO_LEGACY_MAX_SIZE */
 	},
 	[MODEL_KERNEL_7_2] = {
 		.version = "7.2",
 		LINUX_7,
-		.statistics = ethtool_stats_7_2,
 	},
 	[MODEL_KERNEL_7_3] = {
 		.version = "7.3",
 		LINUX_7,
-		.statistics = ethtool_stats_7_3,
 	},
 };
 

@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 #include "config.h"
-#include "ethtool_stats.h"
 
 /* Answer of mana_ib to query_device; fields not listed here are 0. */
 struct kernel_limits {
@@ -98,12 +97,6 @@ struct kernel_version {
 	bool carrier_is_link;	/* else it follows the administrative state */
 	/* Operations in mana_ethtool_ops; without them: EOPNOTSUPP. */
 	bool has_link_settings; /* get_link_ksettings, and with it get_link */
-	bool has_rings;		/* get_ringparam, set_ringparam */
-	uint32_t rx_ring;	/* of a new netdev: DEF_RX_BUFFERS_PER_QUEUE */
-	bool has_coalescing;	/* get_coalesce */
-	bool has_private_flags;
-	const struct ethtool_stats_group *statistics;
-	bool channels_are_busy; /* ETHTOOL_SCHANNELS with raw QPs: EBUSY */
 	uint32_t nb_channels;	/* of a new netdev */
 	uint32_t tso_max_bytes; /* netif_set_tso_max_size() */
 };

@@ -258,7 +258,7 @@ sysfs_open(const char **path, int flags, char buf[SYSFS_PATH_BYTES])
 	*path = to;
 	if (to == NULL || to == nowhere)
 		return SYSFS_GO_ON;
-	/* Only attributes of VMBus can be written; use ip(8) and ethtool(8). */
+	/* Only attributes of VMBus can be written; use ip(8). */
 	if (is_moved && (flags & O_ACCMODE) != O_RDONLY)
 		return vmbus_files_is_writable(to) ? SYSFS_GO_ON : -EACCES;
 	/* An epoll file opens, polls, has a status, and reads as EINVAL. */

@@ -178,28 +178,13 @@ class Ethtool(Case):
         self.assertIn("bus-info: 7870:00:00.0\n", text)
         self.assertIn("00:0d:3a:00:00:01", self.good("ethtool -P mana0p0"))
 
-    def test_channels_rings_and_features(self):
+    def test_channels(self):
         self.assertRegex(self.good("ethtool -l mana0p0"),
                          r"(?s)maximums.*Combined:\t+64.*Combined:\t+16")
-        self.good("ethtool -L mana0p0 combined 3")
-        self.assertRegex(self.good("ethtool -l mana0p0"),
-                         r"(?s)settings.*Combined:\t+3\n")
-        self.assertIn("Invalid", self.bad("ethtool -L mana0p0 combined 65"))
-        self.good("ethtool -G mana0p0 rx 200")
-        self.assertRegex(self.good("ethtool -g mana0p0"),
-                         r"(?s)settings.*RX:\t+256\n.*TX:\t+256\n")
-        features = self.good("ethtool -k mana0p0")
-        for line in ("rx-checksumming: on", "tcp-segmentation-offload: on",
-                     "rx-vlan-offload: on [fixed]", "receive-hashing: on",
-                     "large-receive-offload: off [fixed]"):
-            self.assertIn(line, features)
-        # Of 3 channels.
-        statistics = self.good("ethtool -S mana0p0")
-        self.assertIn("hc_tx_err_mtu_violation: 0", statistics)
-        self.assertIn("rx_2_packets: 0", statistics)
-        self.assertNotIn("rx_3_packets", statistics)
-        self.assertIn("full-page-rx: off",
-                      self.good("ethtool --show-priv-flags mana0p0"))
+
+    def test_other_requests_are_not_answered(self):
+        self.assertIn("not supported", self.bad("ethtool -L mana0p0 combined 3"))
+        self.assertIn("not supported", self.bad("ethtool -g mana0p0"))
 
     def test_real_netdevs_are_queried(self):
         self.assertIn("Link detected: yes", self.good("ethtool lo"))
@@ -301,20 +286,6 @@ class OldKernel(Case):
         text = self.shell.run("ethtool mana0p0")[1]
         self.assertNotIn("Speed:", text)
         self.assertNotIn("Link detected:", text)
-        self.assertRegex(self.good("ethtool -g mana0p0"),
-                         r"(?s)settings.*RX:\t+512\n")
-        self.assertIn("hc_tx_bytes: 0", self.good("ethtool -S mana0p0"))
-        for what in ("-c", "--show-priv-flags"):
-            self.bad(f"ethtool {what} mana0p0")
-
-
-class OldestKernel(Case):
-    options = ("--kernel=6.2",)
-
-    def test_no_rings(self):
-        self.assertIn("not supported", self.bad("ethtool -g mana0p0"))
-        self.assertIn("not supported", self.bad("ethtool -G mana0p0 rx 512"))
-        self.assertNotIn("hc_", self.good("ethtool -S mana0p0"))
 
 
 class Sysfs(Case):

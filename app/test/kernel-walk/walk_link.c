@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/ethtool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,20 +17,39 @@
 #include "uverbs.h"
 #include "walk.h"
 
-static void
-show_file(const char *file)
+/* 0 or a positive errno. */
+static int
+read_file(const char *file, char text[64])
 {
-	char path[256], text[64];
+	char path[256];
 	ssize_t len;
 	int fd;
 
 	snprintf(path, sizeof(path), "/sys/class/net/%s/%s",
 		 walk_device.netdev[0], file);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	len = read(fd, text, sizeof(text) - 1);
-	text[len < 0 ? 0 : strcspn(text, "\n")] = '\0';
-	walk_say(len < 0 ? errno : 0, file, "%s", text);
+	len = read(fd, text, 63);
+	text[len < 0 ? 0 : len] = '\0';
+	text[strcspn(text, "\n")] = '\0';
 	close(fd);
+	return len < 0 ? errno : 0;
+}
+
+static void
+show_file(const char *file)
+{
+	char text[64];
+	int error = read_file(file, text);
+
+	walk_say(error, file, "%s", text);
+}
+
+static int
+nb_carrier_changes(void)
+{
+	char text[64];
+
+	return read_file("carrier_changes", text) == 0 ? atoi(text) : -1;
 }
 
 static void
@@ -41,6 +61,8 @@ show_speed(void)
 	walk_say(error, "GSET", "speed %d", (int)ethtool_cmd_speed(&settings));
 	show_file("speed");
 }
+
+static int nb_carrier_changes_before;
 
 static void
 show_state(void)
@@ -62,7 +84,8 @@ show_state(void)
 	walk_say(error, "GLINK", "%u", link.data);
 	show_file("carrier");
 	show_file("operstate");
-	show_file("carrier_changes");
+	walk_note("carrier_changes since the first step", "%d",
+		  nb_carrier_changes() - nb_carrier_changes_before);
 }
 
 static void
@@ -87,6 +110,7 @@ walk_link(void)
 {
 	int events = netlink_open(NETLINK_ROUTE, RTMGRP_LINK);
 
+	nb_carrier_changes_before = nb_carrier_changes();
 	walk_name("link, netdevs down");
 	changes(events);
 	walk_name("link, port 1 up");

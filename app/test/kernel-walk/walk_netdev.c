@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Interface and ethtool ioctls of the netdevs. */
+/* Interface ioctls of the netdevs, and the ethtool ones that drivers use. */
 
 #include <errno.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -166,12 +165,10 @@ driver(uint32_t port)
 	error = netdev_ethtool(port, &info);
 	walk_say(error, "GDRVINFO",
 		 "driver %s, fw_version \"%s\", bus %s, erom \"%s\", "
-		 "n_priv_flags %u, testinfo_len %u, eedump_len %u, "
-		 "regdump_len %u",
+		 "testinfo_len %u, eedump_len %u, regdump_len %u",
 		 info.driver, info.fw_version, walk_symbols(info.bus_info),
-		 info.erom_version, info.n_priv_flags, info.testinfo_len,
-		 info.eedump_len, info.regdump_len);
-	walk_note("GDRVINFO n_stats", "%u", info.n_stats);
+		 info.erom_version, info.testinfo_len, info.eedump_len,
+		 info.regdump_len);
 }
 
 static void
@@ -214,207 +211,42 @@ link_settings(uint32_t port)
 }
 
 static void
-rings(uint32_t port)
+channels(uint32_t port)
 {
-	struct ethtool_ringparam ring = { .cmd = ETHTOOL_GRINGPARAM };
 	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
-	struct ethtool_coalesce coalesce = { .cmd = ETHTOOL_GCOALESCE };
-	struct ethtool_pauseparam pause = { .cmd = ETHTOOL_GPAUSEPARAM };
-	int error;
+	int error = netdev_ethtool(port, &channels);
 
-	error = netdev_ethtool(port, &ring);
-	walk_say(error, "GRINGPARAM",
-		 "rx %u of %u, tx %u of %u, mini %u of %u, jumbo %u of %u",
-		 ring.rx_pending, ring.rx_max_pending, ring.tx_pending,
-		 ring.tx_max_pending, ring.rx_mini_pending,
-		 ring.rx_mini_max_pending, ring.rx_jumbo_pending,
-		 ring.rx_jumbo_max_pending);
-	if (error == 0) {
-		ring.cmd = ETHTOOL_SRINGPARAM;
-		ring.rx_pending = 100;
-		walk_result(netdev_ethtool(port, &ring), "SRINGPARAM rx 100");
-		ring.rx_pending = 10000;
-		walk_result(netdev_ethtool(port, &ring), "SRINGPARAM rx 10000");
-		ring.rx_pending = 300;
-		walk_result(netdev_ethtool(port, &ring), "SRINGPARAM rx 300");
-		ring.cmd = ETHTOOL_GRINGPARAM;
-		netdev_ethtool(port, &ring);
-		walk_note("GRINGPARAM then", "rx %u, tx %u", ring.rx_pending,
-			  ring.tx_pending);
-	}
-	error = netdev_ethtool(port, &channels);
 	walk_say(error, "GCHANNELS",
 		 "max rx %u, max tx %u, max other %u, rx %u, tx %u, other %u",
 		 channels.max_rx, channels.max_tx, channels.max_other,
 		 channels.rx_count, channels.tx_count, channels.other_count);
 	walk_note("GCHANNELS combined", "%u of %u", channels.combined_count,
 		  channels.max_combined);
-	channels.cmd = ETHTOOL_SCHANNELS;
-	channels.combined_count = channels.max_combined + 1;
-	walk_result(netdev_ethtool(port, &channels),
-		    "SCHANNELS above the maximum");
-	channels.combined_count = 0;
-	walk_result(netdev_ethtool(port, &channels), "SCHANNELS 0");
-	error = netdev_ethtool(port, &coalesce);
-	walk_say(error, "GCOALESCE",
-		 "rx %u us %u frames, tx %u us %u frames, adaptive %u %u",
-		 coalesce.rx_coalesce_usecs, coalesce.rx_max_coalesced_frames,
-		 coalesce.tx_coalesce_usecs, coalesce.tx_max_coalesced_frames,
-		 coalesce.use_adaptive_rx_coalesce,
-		 coalesce.use_adaptive_tx_coalesce);
-	walk_result(netdev_ethtool(port, &pause), "GPAUSEPARAM");
 }
 
-/* A counter of a queue is printed for queue 0 only. */
-static bool
-is_of_other_queue(const char *counter)
-{
-	char *end;
-
-	if (strncmp(counter, "rx_", 3) != 0 && strncmp(counter, "tx_", 3) != 0)
-		return false;
-	return strtoul(counter + 3, &end, 10) > 0 && *end == '_' &&
-	       end > counter + 3;
-}
-
-static void
-print_names(uint32_t port, uint32_t set, const char *what, uint32_t count)
-{
-	struct ethtool_gstrings *names;
-	int error;
-
-	names = calloc(1, sizeof(*names) + (size_t)count * ETH_GSTRING_LEN);
-	if (names == NULL)
-		return;
-	names->cmd = ETHTOOL_GSTRINGS;
-	names->string_set = set;
-	names->len = count;
-	error = netdev_ethtool(port, names);
-	walk_say(error, what, "%s",
-		 names->len == count ? "as counted" : "not as counted");
-	for (uint32_t i = 0; i < names->len && i < count; i++) {
-		const char *name = (char *)names->data + i * ETH_GSTRING_LEN;
-
-		if (!is_of_other_queue(name))
-			walk_note(what, "%.32s", name);
-	}
-	free(names);
-}
-
-static void
-string_sets(uint32_t port)
-{
-	union {
-		struct ethtool_sset_info head; /* ends with a count */
-		uint32_t room[sizeof(struct ethtool_sset_info) / 4 + 1];
-	} info;
-	char what[64];
-	int error;
-
-	for (uint32_t set = 0; set < 24; set++) {
-		memset(&info, 0, sizeof(info));
-		info.head.cmd = ETHTOOL_GSSET_INFO;
-		info.head.sset_mask = UINT64_C(1) << set;
-		snprintf(what, sizeof(what), "GSSET_INFO of set %u", set);
-		error = netdev_ethtool(port, &info);
-		walk_say(error, what, "%s",
-			 info.head.sset_mask == 0 ? "no such set" : "exists");
-		if (set != ETH_SS_STATS && set != ETH_SS_PRIV_FLAGS)
-			continue;
-		snprintf(what, sizeof(what), "GSTRINGS of set %u", set);
-		if (info.head.sset_mask != 0)
-			print_names(port, set, what, info.head.data[0]);
-	}
-}
-
-/* Commands that mana does not have, or that only read a flag. */
+/* Commands that mana does not have. */
 static void
 other_commands(uint32_t port)
 {
-	static const struct {
-		const char *name;
-		uint32_t cmd;
-	} commands[] = {
-		{ "GWOL", ETHTOOL_GWOL },
-		{ "GREGS", ETHTOOL_GREGS },
-		{ "GMSGLVL", ETHTOOL_GMSGLVL },
-		{ "NWAY_RST", ETHTOOL_NWAY_RST },
-		{ "GEEPROM", ETHTOOL_GEEPROM },
-		{ "GRXCSUM", ETHTOOL_GRXCSUM },
-		{ "GTXCSUM", ETHTOOL_GTXCSUM },
-		{ "GSG", ETHTOOL_GSG },
-		{ "GTSO", ETHTOOL_GTSO },
-		{ "GUFO", ETHTOOL_GUFO },
-		{ "GGSO", ETHTOOL_GGSO },
-		{ "GGRO", ETHTOOL_GGRO },
-		{ "GFLAGS", ETHTOOL_GFLAGS },
-		{ "GPFLAGS", ETHTOOL_GPFLAGS },
-		{ "PHYS_ID", ETHTOOL_PHYS_ID },
-		{ "RESET", ETHTOOL_RESET },
-		{ "GEEE", ETHTOOL_GEEE },
-		{ "GMODULEINFO", ETHTOOL_GMODULEINFO },
-		{ "GTUNABLE", ETHTOOL_GTUNABLE },
-		{ "GFECPARAM", ETHTOOL_GFECPARAM },
-		{ "GET_DUMP_FLAG", ETHTOOL_GET_DUMP_FLAG },
-		{ "0xdead", 0xdead },
-	};
+	struct ethtool_wolinfo wake = { .cmd = ETHTOOL_GWOL };
+	struct ethtool_value unknown = { .cmd = 0xdead };
 
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		union {
-			struct ethtool_value value;
-			char room[512];
-		} data;
-		int error;
-
-		memset(&data, 0, sizeof(data));
-		data.value.cmd = commands[i].cmd;
-		error = netdev_ethtool(port, &data);
-		walk_say(error, commands[i].name, "0x%x", data.value.data);
-	}
+	walk_result(netdev_ethtool(port, &wake), "GWOL");
+	walk_result(netdev_ethtool(port, &unknown), "0xdead");
 }
 
 static void
-more(uint32_t port)
+permanent_address(uint32_t port)
 {
 	union {
 		struct ethtool_perm_addr head; /* ends with the address */
 		uint8_t room[sizeof(struct ethtool_perm_addr) + 32];
 	} address = { .head = { .cmd = ETHTOOL_GPERMADDR, .size = 32 } };
-	union {
-		struct ethtool_gfeatures head; /* ends with blocks */
-		uint8_t room[sizeof(struct ethtool_gfeatures) +
-			     4 * sizeof(struct ethtool_get_features_block)];
-	} features = { .head = { .cmd = ETHTOOL_GFEATURES, .size = 4 } };
-	struct ethtool_rxnfc rxnfc = { .cmd = ETHTOOL_GRXRINGS };
-	struct ethtool_rxfh rxfh = { .cmd = ETHTOOL_GRSSH };
-	struct ethtool_rxfh_indir indir = { .cmd = ETHTOOL_GRXFHINDIR };
-	struct ethtool_ts_info ts = { .cmd = ETHTOOL_GET_TS_INFO };
-	int error;
+	int error = netdev_ethtool(port, &address);
 
-	error = netdev_ethtool(port, &address);
 	walk_say(error, "GPERMADDR", "size %u", address.head.size);
 	address.head.size = 4;
 	walk_result(netdev_ethtool(port, &address), "GPERMADDR of 4 bytes");
-	error = netdev_ethtool(port, &features);
-	walk_say(error, "GFEATURES", "%u words", features.head.size);
-	for (uint32_t i = 0; i < features.head.size && i < 4; i++)
-		walk_note("GFEATURES",
-			  "available 0x%x, requested 0x%x, "
-			  "active 0x%x, never changed 0x%x",
-			  features.head.features[i].available,
-			  features.head.features[i].requested,
-			  features.head.features[i].active,
-			  features.head.features[i].never_changed);
-	error = netdev_ethtool(port, &rxnfc);
-	walk_say(error, "GRXRINGS", "%s", rxnfc.data != 0 ? "rings" : "0");
-	error = netdev_ethtool(port, &rxfh);
-	walk_say(error, "GRSSH", "table %u, key %u, function %u",
-		 rxfh.indir_size, rxfh.key_size, rxfh.hfunc);
-	error = netdev_ethtool(port, &indir);
-	walk_say(error, "GRXFHINDIR", "%u", indir.size);
-	error = netdev_ethtool(port, &ts);
-	walk_say(error, "GET_TS_INFO", "so 0x%x, phc %d, tx 0x%x, rx 0x%x",
-		 ts.so_timestamping, ts.phc_index, ts.tx_types, ts.rx_filters);
 }
 
 static void
@@ -442,10 +274,9 @@ walk_netdev(void)
 		walk_name(names[up][1]);
 		driver(0);
 		link_settings(0);
-		rings(0);
-		string_sets(0);
+		channels(0);
 		other_commands(0);
-		more(0);
+		permanent_address(0);
 	}
 	walk_name("port 1 up");
 	walk_result(netdev_set_up(0, false), "set it down");

@@ -37,9 +37,6 @@ function_init_ports(uint32_t fn)
 		port->speed_mbps = NETDEV_SPEED_MBPS;
 		port->more_flags = IFF_MULTICAST; /* ether_setup() */
 		port->tx_queue_len = NETDEV_TX_QUEUE_LEN;
-		port->nb_channels = kernel_version()->nb_channels;
-		port->rx_ring = kernel_version()->rx_ring;
-		port->tx_ring = NETDEV_DEF_TX_RING;
 		port->mtu = config->max_mtu < DEFAULT_MTU ? config->max_mtu :
 							    DEFAULT_MTU;
 	}

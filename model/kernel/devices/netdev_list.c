@@ -40,9 +40,6 @@ netdev_get(uint32_t fn, uint32_t p, struct kernel_netdev *netdev)
 	netdev->nb_carrier_down = port->nb_carrier_down;
 	netdev->more_flags = port->more_flags;
 	netdev->tx_queue_len = port->tx_queue_len;
-	netdev->nb_channels = port->nb_channels;
-	netdev->rx_ring = port->rx_ring;
-	netdev->tx_ring = port->tx_ring;
 	card_port_mac(fn, p, netdev->mac);
 	netdev->max_mtu = segment_config()->max_mtu;
 	netdev->ns = port->ns;

@@ -16,9 +16,8 @@
 
 #define NETDEV_MIN_MTU 68 /* ETH_MIN_MTU */
 #define NETDEV_TX_QUEUE_LEN 1000 /* DEFAULT_TX_QUEUE_LEN */
-/* Queues of a port: MANA_MAX_NUM_QUEUES; initially version.nb_channels. */
+/* Queues of a port: MANA_MAX_NUM_QUEUES; in use are version.nb_channels. */
 #define NETDEV_MAX_CHANNELS 64
-#define NETDEV_DEF_TX_RING 256	/* DEF_TX_BUFFERS_PER_QUEUE */
 /* QoS-limited speed in Mb/s; OpenVMM's value for an unknown speed. */
 #define NETDEV_SPEED_MBPS 200000
 

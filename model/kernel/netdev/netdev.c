@@ -25,8 +25,8 @@ count_carrier(struct kernel_port *port, bool on)
 }
 
 /* mana_detach(), mana_attach() */
-void
-netdev_restart(struct kernel_port *port)
+static void
+restart(struct kernel_port *port)
 {
 	if (!port->is_up)
 		return;
@@ -126,7 +126,7 @@ kernel_netdev_set_mtu(uint32_t ifindex, uint32_t mtu)
 	} else if (mtu != netdev.mtu) {
 		vport_netdev_changes(netdev.fn, netdev.port);
 		port->mtu = mtu;
-		netdev_restart(port); /* mana_change_mtu() */
+		restart(port); /* mana_change_mtu() */
 	}
 	end(&netdev, rc == 0 && mtu != netdev.mtu, 0);
 	return rc;

@@ -30,19 +30,12 @@ void netdev_announce(const struct kernel_netdev *netdev, uint16_t type,
  */
 void netdev_announce_link(const struct kernel_netdev *netdev);
 
-struct kernel_port;
-/* The driver restarts a netdev that is up, to change it. With the lock held. */
-void netdev_restart(struct kernel_port *port);
-
 /*
  * A SIOC* ioctl; arg is the program's pointer, accessed by guarded copies.
  * NETDEV_NOT_OURS: on no modelled netdev; the real kernel must answer.
  */
 int netdev_ioctl(unsigned long request, void *arg);
-/* SIOCETHTOOL: data is the address in the program's ifr_data. */
+/* SIOCETHTOOL: data is the address in the program's ifr_data. What drivers use. */
 int netdev_ethtool(const struct kernel_netdev *netdev, uint64_t data);
-/* The part that drivers do not use. */
-int netdev_ethtool_more(const struct kernel_netdev *netdev, uint32_t cmd,
-			uint64_t data);
 
 #endif /* MODEL_NETDEV_H */

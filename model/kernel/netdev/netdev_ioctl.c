@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ethtool_stats.h"
 #include "fault.h"
 #include "function.h"
 #include "kernel_version.h"
@@ -175,8 +174,6 @@ get_driver(const struct kernel_netdev *netdev, uint64_t data)
 	/* No operation of mana's own: net/ethtool/ioctl.c. */
 	snprintf(info.version, sizeof(info.version), "%s",
 		 kernel_version()->version);
-	info.n_stats = (uint32_t)ethtool_set_count(netdev, ETH_SS_STATS);
-	info.n_priv_flags = kernel_version()->has_private_flags;
 	netdev_pci_address(netdev->fn, info.bus_info);
 	return mem_write(model_self, data, &info, sizeof(info));
 }
@@ -187,7 +184,7 @@ get_channels(const struct kernel_netdev *netdev, uint64_t data)
 	struct ethtool_channels channels = {
 		.cmd = ETHTOOL_GCHANNELS,
 		.max_combined = NETDEV_MAX_CHANNELS,
-		.combined_count = netdev->nb_channels,
+		.combined_count = kernel_version()->nb_channels,
 	};
 
 	return mem_write(model_self, data, &channels, sizeof(channels));
@@ -228,20 +225,11 @@ get_address(const struct kernel_netdev *netdev, uint64_t data)
 static bool
 has_command(uint32_t cmd)
 {
-	const struct kernel_version *version = kernel_version();
-
 	switch (cmd) {
 	case ETHTOOL_GLINKSETTINGS:
 	case ETHTOOL_GSET:
 	case ETHTOOL_GLINK:
-		return version->has_link_settings;
-	case ETHTOOL_GRINGPARAM:
-	case ETHTOOL_SRINGPARAM:
-		return version->has_rings;
-	case ETHTOOL_GCOALESCE:
-		return version->has_coalescing;
-	case ETHTOOL_GPFLAGS:
-		return version->has_private_flags;
+		return kernel_version()->has_link_settings;
 	default:
 		return true;
 	}
@@ -279,7 +267,7 @@ netdev_ethtool(const struct kernel_netdev *netdev, uint64_t data)
 		return get_link(netdev, data);
 	case ETHTOOL_GPERMADDR:
 		return get_address(netdev, data);
-	default:
-		return netdev_ethtool_more(netdev, cmd, data);
+	default: /* also some that Linux has, but no driver uses */
+		return -EOPNOTSUPP;
 	}
 }

@@ -12,7 +12,7 @@
 
 /* Whether neither the netdev nor a PD of a living program uses it. */
 bool vport_is_free(uint32_t fn, uint32_t port);
-/* MTU or rings of the netdev change: a violation while raw QPs exist. */
+/* The MTU of the netdev changes: a violation while raw QPs exist. */
 void vport_netdev_changes(uint32_t fn, uint32_t port);
 
 /*
