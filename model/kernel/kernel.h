@@ -100,11 +100,6 @@ void kernel_process_replaced(void);
  * descriptor of the context, which no other thread can close meanwhile.
  */
 int kernel_uverbs_ioctl(uint32_t context, void *arg);
-/*
- * The same for write(): returns nb_bytes, or -EACCES in a process that did not
- * open the context, or another error.
- */
-ssize_t kernel_uverbs_write(uint32_t context, const void *buf, size_t nb_bytes);
 
 /*
  * Destroy each context whose file no process holds any more, count objects that

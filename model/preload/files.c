@@ -89,19 +89,6 @@ files_ioctl(int context, int fd, void *arg)
 	return rc;
 }
 
-ssize_t
-files_write(int context, int fd, const void *buf, size_t nb_bytes)
-{
-	int own = hold(fd);
-	ssize_t rc;
-
-	if (own < 0)
-		return own;
-	rc = kernel_uverbs_write(context, buf, nb_bytes);
-	host_close(own);
-	return rc;
-}
-
 /* mana_ib_mmap() */
 static int
 check_mmap(int context, size_t length, int flags, off_t offset)

@@ -24,9 +24,8 @@ int files_context(int fd);
  */
 bool files_is_anothers_context(int fd);
 
-/* ioctl(fd, RDMA_VERBS_IOCTL, arg) and write() on a context. */
+/* ioctl(fd, RDMA_VERBS_IOCTL, arg) on a context. */
 int files_ioctl(int context, int fd, void *arg);
-ssize_t files_write(int context, int fd, const void *buf, size_t nb_bytes);
 
 /* mmap() of a context: its doorbell page. */
 int files_mmap(int context, int fd, void **addr, size_t length, int flags,

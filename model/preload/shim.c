@@ -231,15 +231,13 @@ MODEL_EXPORT ssize_t
 write(int fd, const void *buf, size_t nb_bytes)
 {
 	const enum fd_kind kind = fds_kind(fd);
-	int context = kind == FD_CONTEXT ? files_context(fd) : -1;
 	ssize_t rc;
 
-	if (context >= 0)
-		rc = files_write(context, fd, buf, nb_bytes);
-	else if (kind == FD_VMBUS)
+	if (kind == FD_VMBUS)
 		rc = vmbus_files_write(fd, buf, nb_bytes);
-	else if (kind == FD_NONE && files_is_anothers_context(fd))
-		rc = -EACCES; /* do not store bytes to its doorbell page */
+	else if ((kind == FD_CONTEXT && files_context(fd) >= 0) ||
+		 (kind == FD_NONE && files_is_anothers_context(fd)))
+		rc = -EOPNOTSUPP; /* verbs by write(); store no bytes to the doorbell page */
 	else
 		return MODEL_REAL(write)(fd, buf, nb_bytes);
 	if (rc >= 0)

@@ -126,12 +126,6 @@ class Trixie(Case):
             self.run_there(["--functions", "2", "--kernel", age, "--rnic"],
                            self.build("errors"), age)
 
-    def test_legacy_commands(self):
-        for age, rnic in (("7.2", ()), ("6.12", ("--rnic",)), ("6.2", ())):
-            for how in ("write", "invoke"):
-                self.run_there(["--functions", "2", "--wire", "pair", "--kernel", age, *rnic],
-                               self.build("legacy"), how)
-
     def test_netdevs(self):
         # It causes the violation of an MTU change under raw QPs.
         self.run_there(["--functions", "2", "--max-mtu", "9000"], self.build("netdev"),

@@ -131,11 +131,12 @@ TEST_WITH(malformed_attributes_are_refused, open_context, close_context)
 		assert_int_equal(run(fd, &call), rows[i].error);
 		assert_int_equal(fx_objects().cq, 0);
 	}
-	/* create_cq and destroy_cq, whose input cannot be read */
-	call = command(18, NOWHERE, 32, out, 8);
+	/* reg_mr, whose input cannot be read */
+	call = command(9, NOWHERE, 40, out, 12);
 	assert_int_equal(run(fd, &call), EFAULT);
-	call = command(20, NOWHERE, 16, out, 8);
-	assert_int_equal(run(fd, &call), EFAULT);
+	/* create_cq, which is a method */
+	call = command(18, out, 32, out, 8);
+	assert_int_equal(run(fd, &call), EOPNOTSUPP);
 	/* A list with more room than the model fills. */
 	call = new_call(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INFO_HANDLES);
 	add(&call, UVERBS_ATTR_INFO_OBJECT_ID, 8, UVERBS_OBJECT_PD);

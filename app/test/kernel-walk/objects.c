@@ -17,7 +17,7 @@ object_pd(int fd)
 {
 	uint32_t pd = NO_HANDLE;
 
-	check(uverbs_alloc_pd(fd, BY_IOCTL, &pd), "alloc_pd");
+	check(uverbs_alloc_pd(fd, &pd), "alloc_pd");
 	return pd;
 }
 
@@ -68,7 +68,7 @@ object_table(int fd, const struct object_rq *rqs, uint32_t log_size)
 
 	for (uint32_t i = 0; i < table.nb_wqs; i++)
 		table.wq[i] = rqs[i].wq;
-	check(uverbs_create_table(fd, BY_IOCTL, &table), "create_rwq_ind_tbl");
+	check(uverbs_create_table(fd, &table), "create_rwq_ind_tbl");
 	return table.handle;
 }
 

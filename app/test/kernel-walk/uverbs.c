@@ -9,10 +9,7 @@
 
 #include "uverbs.h"
 
-const char *const uverbs_how_names[2] = { "ioctl", "write" };
 uint32_t uverbs_destroy_answer[2];
-
-#define MAX_COMMAND_BYTES 2048
 
 void
 uverbs_add(struct call *call, uint32_t omit, uint16_t id, uint16_t len,
@@ -31,73 +28,13 @@ uverbs_value(const struct call *call, uint16_t id)
 	return 0;
 }
 
-static int
-command_by_ioctl(int fd, struct uverbs_command *c)
+int
+uverbs_command(int fd, struct uverbs_command *c)
 {
 	struct call call = command(c->number, c->in, c->in_bytes, c->out,
 				   c->out_bytes);
 
-	if (c->uhw_in != NULL)
-		add(&call, UVERBS_ATTR_UHW_IN, c->uhw_in_bytes,
-		    call_input(c->uhw_in, c->uhw_in_bytes));
-	if (c->uhw_out != NULL)
-		add(&call, UVERBS_ATTR_UHW_OUT, c->uhw_out_bytes,
-		    (uintptr_t)c->uhw_out);
 	return run(fd, &call);
-}
-
-static int
-command_by_write(int fd, struct uverbs_command *c)
-{
-	struct ib_uverbs_cmd_hdr hdr = { .command = c->number };
-	struct ib_uverbs_ex_cmd_hdr ex = { 0 };
-	static char in[MAX_COMMAND_BYTES], out[MAX_COMMAND_BYTES];
-	const uint64_t response = (uintptr_t)out;
-	size_t at = sizeof(hdr);
-	uint32_t unit = 4;
-	ssize_t len;
-
-	memset(out, 0, sizeof(out));
-	memset(in, 0, sizeof(in));
-	if (c->number & EXTENDED) {
-		unit = 8;
-		ex.response = c->out_bytes + c->uhw_out_bytes > 0 ? response : 0;
-		ex.provider_in_words = c->uhw_in_bytes / 8;
-		ex.provider_out_words = c->uhw_out_bytes / 8;
-		memcpy(in + at, &ex, sizeof(ex));
-		at += sizeof(ex);
-	}
-	if (c->in_bytes > 0)
-		memcpy(in + at, c->in, c->in_bytes);
-	if (!(c->number & EXTENDED) && c->in_bytes >= sizeof(response))
-		memcpy(in + at, &response, sizeof(response));
-	at += c->in_bytes;
-	if (c->uhw_in_bytes > 0)
-		memcpy(in + at, c->uhw_in, c->uhw_in_bytes);
-	at += c->uhw_in_bytes;
-	hdr.in_words = (uint16_t)((unit == 4 ? at : c->in_bytes) / unit);
-	hdr.out_words =
-		(uint16_t)((c->out_bytes + (unit == 4 ? c->uhw_out_bytes : 0)) /
-			   unit);
-	memcpy(in, &hdr, sizeof(hdr));
-
-	len = write(fd, in, at);
-	if (len < 0)
-		return errno;
-	if (len != (ssize_t)at)
-		return EIO; /* a short write is never expected */
-	if (c->out_bytes > 0)
-		memcpy(c->out, out, c->out_bytes);
-	if (c->uhw_out_bytes > 0)
-		memcpy(c->uhw_out, out + c->out_bytes, c->uhw_out_bytes);
-	return 0;
-}
-
-int
-uverbs_command(int fd, enum uverbs_how how, struct uverbs_command *c)
-{
-	return how == BY_IOCTL ? command_by_ioctl(fd, c) :
-				 command_by_write(fd, c);
 }
 
 struct uverbs_command
@@ -154,17 +91,17 @@ uverbs_open_context(void)
 }
 
 int
-uverbs_alloc_pd(int fd, enum uverbs_how how, uint32_t *pd)
+uverbs_alloc_pd(int fd, uint32_t *pd)
 {
 	uint64_t in = 0;
 	struct uverbs_command c = uverbs_make(IB_USER_VERBS_CMD_ALLOC_PD, &in,
 					      sizeof(in), pd, sizeof(*pd));
 
-	return uverbs_command(fd, how, &c);
+	return uverbs_command(fd, &c);
 }
 
 int
-uverbs_reg_mr(int fd, enum uverbs_how how, struct uverbs_mr *mr)
+uverbs_reg_mr(int fd, struct uverbs_mr *mr)
 {
 	struct ib_uverbs_reg_mr in = {
 		.start = mr->start,
@@ -176,7 +113,7 @@ uverbs_reg_mr(int fd, enum uverbs_how how, struct uverbs_mr *mr)
 	struct ib_uverbs_reg_mr_resp out = { 0 };
 	struct uverbs_command c = uverbs_make(IB_USER_VERBS_CMD_REG_MR, &in,
 					      sizeof(in), &out, sizeof(out));
-	int error = uverbs_command(fd, how, &c);
+	int error = uverbs_command(fd, &c);
 
 	mr->handle = out.mr_handle;
 	mr->lkey = out.lkey;
@@ -195,14 +132,14 @@ uverbs_good_mr(uint32_t pd)
 }
 
 int
-uverbs_create_channel(int fd, enum uverbs_how how, int32_t *channel)
+uverbs_create_channel(int fd, int32_t *channel)
 {
 	uint64_t in = 0;
 	struct uverbs_command c =
 		uverbs_make(IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, &in,
 			    sizeof(in), channel, sizeof(*channel));
 
-	return uverbs_command(fd, how, &c);
+	return uverbs_command(fd, &c);
 }
 
 int
@@ -274,7 +211,7 @@ uverbs_create_wq(int fd, struct uverbs_wq *wq)
 }
 
 int
-uverbs_create_table(int fd, enum uverbs_how how, struct uverbs_table *table)
+uverbs_create_table(int fd, struct uverbs_table *table)
 {
 	struct {
 		uint32_t comp_mask, log_size, wq[64];
@@ -289,7 +226,7 @@ uverbs_create_table(int fd, enum uverbs_how how, struct uverbs_table *table)
 
 	memcpy(in.wq, table->wq, 4 * table->nb_wqs);
 	in.wq[table->nb_wqs % 64] |= table->padding;
-	error = uverbs_command(fd, how, &c);
+	error = uverbs_command(fd, &c);
 	table->handle = out.ind_tbl_handle;
 	table->number = out.ind_tbl_num;
 	table->response_length = out.response_length;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * Requests of the uverbs interface, by ioctl and by write. All functions return
- * 0 or a positive errno.
- */
+/* Requests of the uverbs interface. All functions return 0 or a positive errno. */
 
 #ifndef KERNEL_WALK_UVERBS_H
 #define KERNEL_WALK_UVERBS_H
@@ -13,29 +10,17 @@
 
 #define NO_HANDLE 0x7777 /* used by no object */
 
-/* A command of the write interface: as such, or through ioctl. */
-enum uverbs_how {
-	BY_IOCTL,
-	BY_WRITE
-};
-extern const char *const uverbs_how_names[2];
-
+/* A command of the old write interface, through ioctl (INVOKE_WRITE). */
 #define EXTENDED 0x80000000u /* in the number of a command */
 struct uverbs_command {
 	uint32_t number; /* IB_USER_VERBS_CMD_*, with EXTENDED _EX_CMD_* */
-	/* The first 8 bytes of a command that is not extended: response. */
+	/* The first 8 bytes of a command that is not extended are not used. */
 	void *in;
 	uint16_t in_bytes;
 	void *out;
 	uint16_t out_bytes;
-	/* Driver data. */
-	const void *uhw_in;
-	uint16_t uhw_in_bytes;
-	void *uhw_out;
-	uint16_t uhw_out_bytes;
 };
-int uverbs_command(int fd, enum uverbs_how how, struct uverbs_command *command);
-/* One without driver data. */
+int uverbs_command(int fd, struct uverbs_command *command);
 struct uverbs_command uverbs_make(uint32_t number, void *in, uint16_t in_bytes,
 				  void *out, uint16_t out_bytes);
 
@@ -53,21 +38,21 @@ uint32_t uverbs_value(const struct call *call, uint16_t id);
 
 /* ---- PD, memory region ---- */
 
-int uverbs_alloc_pd(int fd, enum uverbs_how how, uint32_t *pd);
+int uverbs_alloc_pd(int fd, uint32_t *pd);
 struct uverbs_mr {
 	uint64_t start, length, hca_va;
 	uint32_t pd, access;
 	/* answer */
 	uint32_t handle, lkey, rkey;
 };
-int uverbs_reg_mr(int fd, enum uverbs_how how, struct uverbs_mr *mr);
+int uverbs_reg_mr(int fd, struct uverbs_mr *mr);
 /* A page that can be registered. */
 struct uverbs_mr uverbs_good_mr(uint32_t pd);
 
 /* ---- queues ---- */
 
 /* *channel: the new descriptor. */
-int uverbs_create_channel(int fd, enum uverbs_how how, int32_t *channel);
+int uverbs_create_channel(int fd, int32_t *channel);
 
 struct uverbs_cq {
 	uint32_t cqe, vector;
@@ -111,7 +96,7 @@ struct uverbs_table {
 	/* answer */
 	uint32_t handle, number, response_length, comp_mask_answer;
 };
-int uverbs_create_table(int fd, enum uverbs_how how, struct uverbs_table *table);
+int uverbs_create_table(int fd, struct uverbs_table *table);
 
 /* struct mana_ib_create_qp, mana_ib_create_qp_rss of Linux mana-abi.h. */
 struct mana_raw {

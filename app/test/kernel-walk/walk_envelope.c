@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The envelopes of ioctl and write, and which methods and commands exist. */
+/* The envelope of ioctl, and which methods and commands exist. */
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <rdma/ib_user_verbs.h>
 
 #include "uverbs.h"
 
@@ -63,8 +61,8 @@ attributes(int fd)
 	uint32_t pd = 0, other = 0;
 
 	walk_name("ioctl attributes");
-	walk_result(uverbs_alloc_pd(fd, BY_IOCTL, &pd), "a PD");
-	uverbs_alloc_pd(fd, BY_IOCTL, &other);
+	walk_result(uverbs_alloc_pd(fd, &pd), "a PD");
+	uverbs_alloc_pd(fd, &other);
 	call = new_call(UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY);
 	walk_result(run(fd, &call), "PD destroy: no handle");
 	call = pd_destroy(pd);
@@ -109,8 +107,7 @@ without_context(void)
 	void *page;
 
 	walk_name("no context");
-	walk_result(uverbs_alloc_pd(fd, BY_IOCTL, &pd), "alloc_pd by ioctl");
-	walk_result(uverbs_alloc_pd(fd, BY_WRITE, &pd), "alloc_pd by write");
+	walk_result(uverbs_alloc_pd(fd, &pd), "alloc_pd by ioctl");
 	page = mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, fd, 0);
 	walk_result(page == MAP_FAILED ? errno : 0, "mmap");
 	call = new_call(UVERBS_OBJECT_ASYNC_EVENT, 0);
@@ -127,27 +124,12 @@ without_context(void)
 static void
 get_context(void)
 {
-	struct ib_uverbs_get_context in = { 0 };
-	struct ib_uverbs_get_context_resp out = { 0 };
-	struct uverbs_command c = uverbs_make(IB_USER_VERBS_CMD_GET_CONTEXT,
-					      &in, sizeof(in), &out,
-					      sizeof(out));
 	uint32_t vectors = 0;
 	uint64_t support = 0;
 	struct call call;
 	int fd, error;
 
 	walk_name("get_context");
-	for (enum uverbs_how how = BY_IOCTL; how <= BY_WRITE; how++) {
-		fd = uverbs_open();
-		error = uverbs_command(fd, how, &c);
-		walk_say(error,
-			 how == BY_IOCTL ? "command by ioctl" : "command by write",
-			 "async_fd %s", out.async_fd > 2 ? "fd" : "none");
-		walk_note("comp vectors of that", "%u", out.num_comp_vectors);
-		close((int)out.async_fd);
-		close(fd);
-	}
 	fd = uverbs_open();
 	error = uverbs_get_context(fd, &vectors, &support);
 	walk_say(error, "method", "core_support 0x%llx",
@@ -199,7 +181,6 @@ static void
 commands(int fd)
 {
 	static const uint32_t classes[] = { 0, EXTENDED, 0x40000000 };
-	struct ib_uverbs_cmd_hdr hdr = { .in_words = 2 };
 	char what[64];
 	struct call call;
 
@@ -207,73 +188,11 @@ commands(int fd)
 	for (size_t i = 0; i < 3; i++) {
 		for (uint32_t n = 0; n < NB_COMMANDS; n++) {
 			call = command(classes[i] | n, NULL, 0, NULL, 0);
-			hdr.command = classes[i] | n;
-			snprintf(what, sizeof(what),
-				 "0x%x without input, ioctl and write",
+			snprintf(what, sizeof(what), "0x%x without input",
 				 classes[i] | n);
-			walk_note(what, "%s %s", walk_errno(run(fd, &call)),
-				  walk_errno(write(fd, &hdr, sizeof(hdr)) < 0 ?
-						     errno :
-						     0));
+			walk_result(run(fd, &call), what);
 		}
 	}
-}
-
-static int
-write_words(int fd, const void *data, size_t nb_bytes)
-{
-	return write(fd, data, nb_bytes) < 0 ? errno : 0;
-}
-
-static void
-write_header(int fd)
-{
-	struct {
-		struct ib_uverbs_cmd_hdr hdr;
-		uint64_t response, more[4];
-	} in;
-	uint64_t out = 0;
-	const struct ib_uverbs_cmd_hdr good = {
-		.command = IB_USER_VERBS_CMD_ALLOC_PD,
-		.in_words = 4,
-		.out_words = 1,
-	};
-
-	walk_name("write header");
-	memset(&in, 0, sizeof(in));
-	in.hdr = good;
-	in.response = (uintptr_t)&out;
-	walk_result(write_words(fd, &in, 4), "4 bytes");
-	walk_result(write_words(fd, &in, 0), "0 bytes");
-	walk_result(write_words(fd, &in, 24), "more bytes than in_words");
-	walk_result(write_words(fd, &in, 8), "fewer bytes than in_words");
-	in.hdr.in_words = 2;
-	walk_result(write_words(fd, &in, 8), "no input");
-	in.hdr = good;
-	in.hdr.out_words = 0;
-	walk_result(write_words(fd, &in, 16), "no output");
-	in.hdr = good;
-	in.response = 0;
-	walk_result(write_words(fd, &in, 16), "response is 0");
-	in.response = WALK_UNMAPPED;
-	walk_result(write_words(fd, &in, 16), "response is unmapped");
-	in.hdr.command = 0x3f;
-	walk_result(write_words(fd, &in, 16), "unknown command");
-	in.hdr.command = 0x01000000 | good.command;
-	walk_result(write_words(fd, &in, 16), "unknown flag");
-	in.hdr.command = EXTENDED | IB_USER_VERBS_EX_CMD_QUERY_DEVICE;
-	in.hdr.in_words = 1;
-	in.hdr.out_words = 38;
-	in.response = (uintptr_t)&out;
-	walk_result(write_words(fd, &in, 16), "extended, short header");
-	in.more[0] = (uint64_t)1 << 32;
-	walk_result(write_words(fd, &in, 32), "extended, reserved = 1");
-	in.more[0] = 0;
-	in.response = 0;
-	walk_result(write_words(fd, &in, 32), "extended, response is 0");
-	in.response = (uintptr_t)&out;
-	in.hdr.out_words = 0;
-	walk_result(write_words(fd, &in, 32), "extended, no output");
 }
 
 void
@@ -286,7 +205,6 @@ walk_envelope(void)
 	fd = uverbs_open_context();
 	header(fd);
 	attributes(fd);
-	write_header(fd);
 	methods(fd);
 	commands(fd);
 	close(fd);

@@ -14,8 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <rdma/ib_user_verbs.h>
-
 #include "netdev.h"
 #include "objects.h"
 
@@ -117,7 +115,7 @@ event_files(int fd)
 	describe(async, "async event file");
 	close(async);
 	walk_name("completion channel");
-	walk_result(uverbs_create_channel(fd, BY_IOCTL, &channel), "create");
+	walk_result(uverbs_create_channel(fd, &channel), "create");
 	describe(channel, "completion channel");
 	close(channel);
 }
@@ -134,11 +132,9 @@ other_process(int fd)
 	walk_name("child process");
 	fflush(stdout);
 	if (fork() == 0) {
-		walk_result(uverbs_alloc_pd(fd, BY_IOCTL, &other),
+		walk_result(uverbs_alloc_pd(fd, &other),
 			    "alloc_pd by ioctl");
-		walk_result(uverbs_alloc_pd(fd, BY_WRITE, &other),
-			    "alloc_pd by write");
-		walk_result(uverbs_reg_mr(fd, BY_IOCTL, &mr), "reg_mr");
+		walk_result(uverbs_reg_mr(fd, &mr), "reg_mr");
 		try_map(fd, "mmap", page, PROT_WRITE, MAP_SHARED, 0);
 		uverbs_try_destroy(fd, UVERBS_OBJECT_PD, pd,
 				   "destroy the parent's PD, with a region");
@@ -150,10 +146,8 @@ other_process(int fd)
 		/* The model needs no root, and is not asked by another user. */
 		if (setuid(65534) < 0)
 			errno = 0;
-		walk_result(uverbs_alloc_pd(fd, BY_IOCTL, &other),
+		walk_result(uverbs_alloc_pd(fd, &other),
 			    "alloc_pd by ioctl, as another user");
-		walk_result(uverbs_alloc_pd(fd, BY_WRITE, &other),
-			    "alloc_pd by write, as another user");
 		fflush(stdout);
 		_exit(0);
 	}

@@ -65,14 +65,13 @@ static const struct walk_variant regions[] = {
 };
 
 static void
-register_region(int fd, enum uverbs_how how, uint32_t pd,
-		const struct walk_variant *variant)
+register_region(int fd, uint32_t pd, const struct walk_variant *variant)
 {
 	struct uverbs_mr mr = uverbs_good_mr(pd);
 	int error;
 
 	walk_apply(variant, &mr);
-	error = uverbs_reg_mr(fd, how, &mr);
+	error = uverbs_reg_mr(fd, &mr);
 	walk_say(error, variant->what, "lkey %s, rkey %s", walk_id(mr.lkey),
 		 mr.rkey == mr.lkey ? "the same" : walk_id(mr.rkey));
 	if (error != 0)
@@ -95,10 +94,10 @@ register_file(int fd, uint32_t pd)
 		return;
 	where = mmap(NULL, 64 * KI, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 	mr.start = mr.hca_va = (uintptr_t)where;
-	walk_result(uverbs_reg_mr(fd, BY_IOCTL, &mr),
+	walk_result(uverbs_reg_mr(fd, &mr),
 		    "memfd, mapped beyond its end");
 	mr.length = 32 * KI;
-	error = uverbs_reg_mr(fd, BY_IOCTL, &mr);
+	error = uverbs_reg_mr(fd, &mr);
 	walk_result(error, "memfd");
 	munmap(where, 64 * KI);
 	if (error == 0)
@@ -136,49 +135,12 @@ register_limited(int fd, uint32_t pd)
 	if (syscall(SYS_capset, &header, data) < 0 ||
 	    setrlimit(RLIMIT_MEMLOCK, &limit) < 0)
 		_exit(1);
-	walk_result(uverbs_reg_mr(fd, BY_IOCTL, &mr), "above RLIMIT_MEMLOCK");
+	walk_result(uverbs_reg_mr(fd, &mr), "above RLIMIT_MEMLOCK");
 	mr.length = 4 * KI;
-	walk_result(uverbs_reg_mr(fd, BY_IOCTL, &mr), "below RLIMIT_MEMLOCK");
+	walk_result(uverbs_reg_mr(fd, &mr), "below RLIMIT_MEMLOCK");
 	uverbs_try_destroy(fd, UVERBS_OBJECT_MR, mr.handle, "destroy it");
 	fflush(stdout);
 	_exit(0);
-}
-
-static int
-command_with_handle(int fd, enum uverbs_how how, uint32_t number, uint32_t handle)
-{
-	struct uverbs_command c = uverbs_make(number, &handle, sizeof(handle),
-					      NULL, 0);
-
-	return uverbs_command(fd, how, &c);
-}
-
-static void
-old_commands(int fd, uint32_t pd, enum uverbs_how how)
-{
-	struct uverbs_mr mr = uverbs_good_mr(pd);
-	uint32_t other = 0;
-
-	walk_name(how == BY_IOCTL ? "destroy command by ioctl" :
-				    "destroy command by write");
-	uverbs_reg_mr(fd, how, &mr);
-	walk_result(command_with_handle(fd, how, IB_USER_VERBS_CMD_DEREG_MR, pd),
-		    "dereg_mr of a PD");
-	walk_result(command_with_handle(fd, how, IB_USER_VERBS_CMD_DEALLOC_PD, pd),
-		    "dealloc_pd with a region");
-	walk_result(command_with_handle(fd, how, IB_USER_VERBS_CMD_DEREG_MR,
-					mr.handle),
-		    "dereg_mr");
-	walk_result(command_with_handle(fd, how, IB_USER_VERBS_CMD_DEREG_MR,
-					mr.handle),
-		    "dereg_mr again");
-	uverbs_alloc_pd(fd, how, &other);
-	walk_result(command_with_handle(fd, how, IB_USER_VERBS_CMD_DEALLOC_PD,
-					other),
-		    "dealloc_pd");
-	walk_result(command_with_handle(fd, how, IB_USER_VERBS_CMD_DEALLOC_PD,
-					other),
-		    "dealloc_pd again");
 }
 
 static void
@@ -196,14 +158,14 @@ unwritable(int fd, uint32_t pd)
 			    (void *)(uintptr_t)WALK_UNMAPPED,
 			    sizeof(struct ib_uverbs_reg_mr_resp));
 
-	walk_result(uverbs_command(fd, BY_IOCTL, &c), "answer is unmapped");
+	walk_result(uverbs_command(fd, &c), "answer is unmapped");
 	c.out = (void *)(uintptr_t)WALK_READ_ONLY;
-	walk_result(uverbs_command(fd, BY_IOCTL, &c), "answer is read-only");
+	walk_result(uverbs_command(fd, &c), "answer is read-only");
 	c.out = &in;
 	c.out_bytes = 8;
-	walk_result(uverbs_command(fd, BY_IOCTL, &c), "answer of 8 bytes");
+	walk_result(uverbs_command(fd, &c), "answer of 8 bytes");
 	c.in_bytes = 32;
-	walk_result(uverbs_command(fd, BY_IOCTL, &c), "request of 32 bytes");
+	walk_result(uverbs_command(fd, &c), "request of 32 bytes");
 }
 
 void
@@ -214,27 +176,22 @@ walk_memory(void)
 	struct uverbs_mr mr;
 	uint32_t pd = 0;
 
-	for (enum uverbs_how how = BY_IOCTL; how <= BY_WRITE; how++) {
-		walk_name(how == BY_IOCTL ? "reg_mr by ioctl" :
-					    "reg_mr by write");
-		uverbs_alloc_pd(fd, how, &pd);
-		for (variant = regions; variant->what != NULL; variant++)
-			register_region(fd, how, pd, variant);
-		uverbs_try_destroy(fd, UVERBS_OBJECT_PD, pd, "destroy the PD");
-	}
+	walk_name("reg_mr by ioctl");
+	uverbs_alloc_pd(fd, &pd);
+	for (variant = regions; variant->what != NULL; variant++)
+		register_region(fd, pd, variant);
+	uverbs_try_destroy(fd, UVERBS_OBJECT_PD, pd, "destroy the PD");
 	walk_name("reg_mr");
-	uverbs_alloc_pd(fd, BY_IOCTL, &pd);
+	uverbs_alloc_pd(fd, &pd);
 	register_file(fd, pd);
 	register_limited(fd, pd);
 	unwritable(fd, pd);
 	mr = uverbs_good_mr(pd);
-	walk_result(uverbs_reg_mr(fd, BY_IOCTL, &mr), "one of two of the same");
-	walk_result(uverbs_reg_mr(fd, BY_IOCTL, &mr), "two of two of the same");
+	walk_result(uverbs_reg_mr(fd, &mr), "one of two of the same");
+	walk_result(uverbs_reg_mr(fd, &mr), "two of two of the same");
 	uverbs_try_destroy(fd, UVERBS_OBJECT_PD, pd,
 			   "destroy the PD with regions");
 	uverbs_try_destroy(fd, UVERBS_OBJECT_MR, mr.handle, "destroy");
 	uverbs_try_destroy(fd, UVERBS_OBJECT_MR, mr.handle, "destroy again");
-	old_commands(fd, pd, BY_IOCTL);
-	old_commands(fd, pd, BY_WRITE);
 	close(fd);
 }

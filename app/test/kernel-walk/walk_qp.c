@@ -236,70 +236,24 @@ modify(int fd)
 	for (uint8_t to = 0; to <= 7; to++) {
 		in.qp_state = to;
 		snprintf(what, sizeof(what), "to state %u", to);
-		walk_result(uverbs_command(fd, BY_IOCTL, &m), what);
+		walk_result(uverbs_command(fd, &m), what);
 	}
 	in.qp_state = 1;
 	in.port_num = 1;
 	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
 		in.attr_mask = masks[i];
 		snprintf(what, sizeof(what), "mask 0x%x", masks[i]);
-		walk_result(uverbs_command(fd, BY_IOCTL, &m), what);
+		walk_result(uverbs_command(fd, &m), what);
 	}
 	in.attr_mask = 1;
 	in.qp_handle = NO_HANDLE;
-	walk_result(uverbs_command(fd, BY_IOCTL, &m), "unknown handle");
+	walk_result(uverbs_command(fd, &m), "unknown handle");
 	in.qp_handle = pd;
-	walk_result(uverbs_command(fd, BY_IOCTL, &m), "handle of a PD");
-	walk_result(uverbs_command(fd, BY_IOCTL, &q), "query_qp");
+	walk_result(uverbs_command(fd, &m), "handle of a PD");
+	walk_result(uverbs_command(fd, &q), "query_qp");
 	object_destroy(fd, UVERBS_OBJECT_QP, qp.handle);
 	object_destroy(fd, UVERBS_OBJECT_CQ, qp.send_cq);
 	object_destroy(fd, UVERBS_OBJECT_PD, pd);
-}
-
-static void
-by_command(int fd)
-{
-	struct ib_uverbs_create_qp in = { .max_send_wr = 64,
-					  .max_send_sge = 1,
-					  .qp_type = 8 };
-	struct ib_uverbs_create_qp_resp out = { 0 };
-	struct ib_uverbs_destroy_qp gone = { 0 };
-	struct ib_uverbs_destroy_qp_resp events = { 0 };
-	struct mana_raw uhw = { OBJECTS_SQ, 32768, 1 };
-	uint32_t uhw_out[4] = { 0 };
-	struct uverbs_command c = { .number = IB_USER_VERBS_CMD_CREATE_QP,
-				    .in = &in,
-				    .in_bytes = sizeof(in),
-				    .out = &out,
-				    .out_bytes = sizeof(out),
-				    .uhw_in = &uhw,
-				    .uhw_in_bytes = sizeof(uhw),
-				    .uhw_out = uhw_out,
-				    .uhw_out_bytes = sizeof(uhw_out) };
-	struct uverbs_command d = uverbs_make(IB_USER_VERBS_CMD_DESTROY_QP,
-					      &gone, sizeof(gone), &events,
-					      sizeof(events));
-	int error;
-
-	walk_name("create_qp raw by command");
-	for (enum uverbs_how how = BY_IOCTL; how <= BY_WRITE; how++) {
-		in.pd_handle = object_pd(fd);
-		in.send_cq_handle = in.recv_cq_handle =
-			object_cq(fd, CQ_ENTRIES, 0);
-		error = uverbs_command(fd, how, &c);
-		walk_say(error, uverbs_how_names[how],
-			 "cap %u %u %u %u %u, sqid %s, cqid %s",
-			 out.max_send_wr, out.max_recv_wr, out.max_send_sge,
-			 out.max_recv_sge, out.max_inline_data,
-			 walk_id(uhw_out[0]), walk_id(uhw_out[1]));
-		gone.qp_handle = out.qp_handle;
-		error = uverbs_command(fd, how, &d);
-		walk_say(error, "destroy_qp", "events %u",
-			 events.events_reported);
-		walk_result(uverbs_command(fd, how, &d), "destroy_qp again");
-		object_destroy(fd, UVERBS_OBJECT_CQ, in.send_cq_handle);
-		object_destroy(fd, UVERBS_OBJECT_PD, in.pd_handle);
-	}
 }
 
 static void
@@ -343,7 +297,6 @@ walk_qp(void)
 	pairs(fd);
 	used_cq(fd);
 	modify(fd);
-	by_command(fd);
 	without_capability(fd);
 	close(fd);
 }

@@ -62,23 +62,17 @@ static void
 query_device(int fd)
 {
 	struct ib_uverbs_query_device in = { 0 };
-	struct ib_uverbs_query_device_resp out[2];
+	struct ib_uverbs_query_device_resp out;
 	struct uverbs_command c = uverbs_make(IB_USER_VERBS_CMD_QUERY_DEVICE,
-					      &in, sizeof(in), NULL,
-					      sizeof(out[0]));
+					      &in, sizeof(in), &out,
+					      sizeof(out));
 
-	memset(out, 0, sizeof(out));
-	for (enum uverbs_how how = BY_IOCTL; how <= BY_WRITE; how++) {
-		walk_name("query_device");
-		c.out = &out[how];
-		walk_result(uverbs_command(fd, how, &c), uverbs_how_names[how]);
-	}
-	print_device(&out[BY_IOCTL]);
-	walk_note("by write", "%s",
-		  memcmp(&out[0], &out[1], sizeof(out[0])) == 0 ? "the same" :
-								  "differs");
+	memset(&out, 0, sizeof(out));
+	walk_name("query_device");
+	walk_result(uverbs_command(fd, &c), "ioctl");
+	print_device(&out);
 	c.out_bytes -= 8;
-	walk_result(uverbs_command(fd, BY_IOCTL, &c), "short answer");
+	walk_result(uverbs_command(fd, &c), "short answer");
 }
 
 static void
@@ -93,14 +87,11 @@ query_device_ex(int fd)
 	char what[64];
 	int error;
 
-	for (enum uverbs_how how = BY_IOCTL; how <= BY_WRITE; how++) {
-		walk_name("query_device_ex");
-		memset(&out, 0, sizeof(out));
-		error = uverbs_command(fd, how, &c);
-		walk_say(error, uverbs_how_names[how],
-			 "comp_mask 0x%x, response_length %u", out.comp_mask,
-			 out.response_length);
-	}
+	walk_name("query_device_ex");
+	memset(&out, 0, sizeof(out));
+	error = uverbs_command(fd, &c);
+	walk_say(error, "ioctl", "comp_mask 0x%x, response_length %u",
+		 out.comp_mask, out.response_length);
 #define FIELD(member) \
 	walk_note(#member, "0x%llx", (unsigned long long)out.member)
 	FIELD(odp_caps.general_caps);
@@ -121,15 +112,15 @@ query_device_ex(int fd)
 		memset(&out, 0, sizeof(out));
 		c.out_bytes = sizes[i];
 		snprintf(what, sizeof(what), "answer of %u bytes", sizes[i]);
-		error = uverbs_command(fd, BY_IOCTL, &c);
+		error = uverbs_command(fd, &c);
 		walk_say(error, what, "response_length %u", out.response_length);
 	}
 	c.out_bytes = sizeof(out);
 	in.comp_mask = 1;
-	walk_result(uverbs_command(fd, BY_IOCTL, &c), "comp_mask = 1");
+	walk_result(uverbs_command(fd, &c), "comp_mask = 1");
 	in.comp_mask = 0;
 	in.reserved = 1;
-	walk_result(uverbs_command(fd, BY_IOCTL, &c), "reserved = 1");
+	walk_result(uverbs_command(fd, &c), "reserved = 1");
 }
 
 static void
@@ -154,25 +145,13 @@ static void
 query_port(int fd)
 {
 	static const uint8_t ports[] = { 1, 2, 0, 3, 255 };
-	struct ib_uverbs_query_port in = { 0 };
 	struct ib_uverbs_query_port_resp_ex ex;
-	struct uverbs_command c = uverbs_make(IB_USER_VERBS_CMD_QUERY_PORT, &in,
-					      sizeof(in), &ex.legacy_resp,
-					      sizeof(ex.legacy_resp));
 	struct call call;
 	char what[64];
 	int error;
 
 	walk_name("query_port");
 	for (size_t i = 0; i < sizeof(ports); i++) {
-		in.port_num = ports[i];
-		for (enum uverbs_how how = BY_IOCTL; how <= BY_WRITE; how++) {
-			memset(&ex, 0, sizeof(ex));
-			snprintf(what, sizeof(what), "port %u, command by %s",
-				 ports[i], uverbs_how_names[how]);
-			print_port(uverbs_command(fd, how, &c), what,
-				   &ex.legacy_resp);
-		}
 		memset(&ex, 0, sizeof(ex));
 		call = new_call(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT);
 		add(&call, UVERBS_ATTR_QUERY_PORT_PORT_NUM, 8, ports[i]);
@@ -276,7 +255,7 @@ info_handles(int fd)
 	int error;
 
 	walk_name("info_handles");
-	walk_result(uverbs_alloc_pd(fd, BY_IOCTL, &pd), "a PD");
+	walk_result(uverbs_alloc_pd(fd, &pd), "a PD");
 	for (uint16_t object = 0; object < 18; object++) {
 		memset(handles, 0xff, sizeof(handles));
 		total = 0xdead;

@@ -96,82 +96,20 @@ channels(int fd)
 	int error;
 
 	walk_name("create_comp_channel");
-	for (enum uverbs_how how = BY_IOCTL; how <= BY_WRITE; how++) {
-		error = uverbs_create_channel(fd, how, &channel);
-		walk_say(error, uverbs_how_names[how], "%s",
-			 channel > 2 ? "fd" : "none");
-		if (error != 0)
-			continue;
-		cq.channel = channel;
-		error = uverbs_create_cq(fd, &cq);
-		walk_say(error, "CQ with it", "cqe %u", cq.cqe_answer);
-		close(channel);
-		error = uverbs_destroy(fd, UVERBS_OBJECT_CQ, cq.handle);
-		walk_say(error, "destroy the CQ after the channel",
-			 "comp events %u, async events %u",
-			 uverbs_destroy_answer[0], uverbs_destroy_answer[1]);
-		error = uverbs_create_cq(fd, &cq);
-		walk_result(error, "CQ with the closed one");
-	}
+	error = uverbs_create_channel(fd, &channel);
+	walk_say(error, "ioctl", "%s", channel > 2 ? "fd" : "none");
+	cq.channel = channel;
+	error = uverbs_create_cq(fd, &cq);
+	walk_say(error, "CQ with it", "cqe %u", cq.cqe_answer);
+	close(channel);
+	error = uverbs_destroy(fd, UVERBS_OBJECT_CQ, cq.handle);
+	walk_say(error, "destroy the CQ after the channel",
+		 "comp events %u, async events %u", uverbs_destroy_answer[0],
+		 uverbs_destroy_answer[1]);
+	walk_result(uverbs_create_cq(fd, &cq), "CQ with the closed one");
 	cq.channel = fd;
 	walk_result(uverbs_create_cq(fd, &cq),
 		    "CQ with the uverbs file as channel");
-}
-
-static void
-create_cq_commands(int fd)
-{
-	struct ib_uverbs_create_cq in = { .user_handle = 1,
-					  .cqe = 64,
-					  .comp_channel = -1 };
-	struct ib_uverbs_create_cq_resp out = { 0 };
-	struct ib_uverbs_ex_create_cq ex = { .user_handle = 1,
-					     .cqe = 64,
-					     .comp_channel = -1 };
-	struct ib_uverbs_ex_create_cq_resp ex_out = { 0 };
-	const uint64_t uhw[2] = { WALK_RAM, 0 };
-	uint32_t uhw_out[2];
-	struct uverbs_command c = {
-		.number = IB_USER_VERBS_CMD_CREATE_CQ,
-		.in = &in,
-		.in_bytes = sizeof(in),
-		.out = &out,
-		.out_bytes = sizeof(out),
-		.uhw_in = uhw,
-		.uhw_in_bytes = sizeof(uhw),
-		.uhw_out = uhw_out,
-		.uhw_out_bytes = sizeof(uhw_out),
-	};
-	struct uverbs_command e = c;
-	char what[64];
-	int error;
-
-	e.number = EXTENDED | IB_USER_VERBS_EX_CMD_CREATE_CQ;
-	e.in = &ex;
-	e.in_bytes = sizeof(ex);
-	e.out = &ex_out;
-	e.out_bytes = sizeof(ex_out);
-	walk_name("create_cq by command");
-	for (enum uverbs_how how = BY_IOCTL; how <= BY_WRITE; how++) {
-		error = uverbs_command(fd, how, &c);
-		walk_say(error, uverbs_how_names[how], "cqe %u", out.cqe);
-		if (error == 0)
-			uverbs_destroy(fd, UVERBS_OBJECT_CQ, out.cq_handle);
-		error = uverbs_command(fd, how, &e);
-		snprintf(what, sizeof(what), "extended by %s",
-			 uverbs_how_names[how]);
-		walk_say(error, what, "cqe %u, comp_mask %u, response_length %u",
-			 ex_out.base.cqe, ex_out.comp_mask,
-			 ex_out.response_length);
-		if (error == 0)
-			uverbs_destroy(fd, UVERBS_OBJECT_CQ,
-				       ex_out.base.cq_handle);
-		ex.comp_mask = 1;
-		snprintf(what, sizeof(what), "extended, comp_mask 1, by %s",
-			 uverbs_how_names[how]);
-		walk_result(uverbs_command(fd, how, &e), what);
-		ex.comp_mask = 0;
-	}
 }
 
 /* Verbs that mana_ib leaves to user space, or does not have. */
@@ -216,7 +154,7 @@ other_cq_commands(int fd)
 	poll.cq_handle = notify.cq_handle = resize.cq_handle =
 		modify.cq_handle = cq.handle;
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		walk_result(uverbs_command(fd, BY_IOCTL, &calls[i].command),
+		walk_result(uverbs_command(fd, &calls[i].command),
 			    calls[i].what);
 	error = uverbs_destroy(fd, UVERBS_OBJECT_CQ, cq.handle);
 	walk_say(error, "destroy it", "comp events %u, async events %u",
@@ -305,52 +243,23 @@ create_wq(int fd, uint32_t pd, uint32_t cq)
 }
 
 static void
-create_wq_commands(int fd, uint32_t pd, uint32_t cq)
+modify_wq(int fd, uint32_t pd, uint32_t cq)
 {
-	struct ib_uverbs_ex_create_wq in = { .pd_handle = pd,
-					     .cq_handle = cq,
-					     .max_wr = 256,
-					     .max_sge = 1 };
-	struct ib_uverbs_ex_create_wq_resp out = { 0 };
+	struct uverbs_wq wq = good_wq(pd, cq);
 	struct ib_uverbs_ex_modify_wq modify = { .attr_mask = 1, .wq_state = 1 };
-	struct ib_uverbs_ex_destroy_wq destroy = { 0 };
-	struct ib_uverbs_ex_destroy_wq_resp destroyed = { 0 };
-	const uint64_t uhw[2] = { WALK_RAM + (1 << 20), 8192 };
-	struct uverbs_command c = {
-		.number = EXTENDED | IB_USER_VERBS_EX_CMD_CREATE_WQ,
-		.in = &in,
-		.in_bytes = sizeof(in),
-		.out = &out,
-		.out_bytes = sizeof(out),
-		.uhw_in = uhw,
-		.uhw_in_bytes = sizeof(uhw),
-	};
 	struct uverbs_command m =
 		uverbs_make(EXTENDED | IB_USER_VERBS_EX_CMD_MODIFY_WQ, &modify,
 			    sizeof(modify), NULL, 0);
-	struct uverbs_command d =
-		uverbs_make(EXTENDED | IB_USER_VERBS_EX_CMD_DESTROY_WQ,
-			    &destroy, sizeof(destroy), &destroyed,
-			    sizeof(destroyed));
-	int error;
 
-	walk_name("create_wq by command");
-	for (enum uverbs_how how = BY_IOCTL; how <= BY_WRITE; how++) {
-		error = uverbs_command(fd, how, &c);
-		walk_say(error, uverbs_how_names[how],
-			 "max_wr %u, max_sge %u, response_length %u, wqn %s",
-			 out.max_wr, out.max_sge, out.response_length,
-			 walk_id(out.wqn));
-		modify.wq_handle = destroy.wq_handle = out.wq_handle;
-		walk_result(uverbs_command(fd, how, &m), "modify_wq to RDY");
-		modify.attr_mask = 0x80;
-		walk_result(uverbs_command(fd, how, &m), "modify_wq, mask 0x80");
-		modify.attr_mask = 1;
-		error = uverbs_command(fd, how, &d);
-		walk_say(error, "destroy_wq", "events %u, response_length %u",
-			 destroyed.events_reported, destroyed.response_length);
-		walk_result(uverbs_command(fd, how, &d), "destroy_wq again");
-	}
+	walk_name("modify_wq");
+	if (uverbs_create_wq(fd, &wq) != 0)
+		walk_note("WQ", "not created");
+	modify.wq_handle = wq.handle;
+	walk_result(uverbs_command(fd, &m), "to RDY");
+	modify.attr_mask = 0x80;
+	walk_result(uverbs_command(fd, &m), "mask 0x80");
+	if (uverbs_destroy(fd, UVERBS_OBJECT_WQ, wq.handle) != 0)
+		walk_note("WQ", "not destroyed");
 }
 
 static const struct walk_variant tables[] = {
@@ -390,44 +299,41 @@ create_table(int fd, uint32_t pd, uint32_t cq)
 		wqs_made[i] = wq.handle;
 	}
 	memcpy(good.wq, wqs_made, sizeof(good.wq));
-	for (enum uverbs_how how = BY_IOCTL; how <= BY_WRITE; how++) {
-		walk_name(how == BY_IOCTL ? "create_rwq_ind_tbl by ioctl" :
-					    "create_rwq_ind_tbl by write");
-		for (variant = tables; variant->what != NULL; variant++) {
-			table = good;
-			walk_apply(variant, &table);
-			error = uverbs_create_table(fd, how, &table);
-			walk_say(error, variant->what,
-				 "comp_mask %u, "
-				 "response_length %u, number %s",
-				 table.comp_mask_answer, table.response_length,
-				 walk_id(table.number));
-			if (error == 0)
-				uverbs_destroy(fd, UVERBS_OBJECT_RWQ_IND_TBL,
-					       table.handle);
-		}
+	walk_name("create_rwq_ind_tbl by ioctl");
+	for (variant = tables; variant->what != NULL; variant++) {
 		table = good;
-		table.wq[0] = pd;
-		walk_result(uverbs_create_table(fd, how, &table),
-			    "PD in place of WQ");
-		table = good;
-		table.wq[1] = table.wq[0];
-		table.log_size = 1;
-		table.nb_wqs = 2;
-		error = uverbs_create_table(fd, how, &table);
-		walk_result(error, "the same WQ twice");
+		walk_apply(variant, &table);
+		error = uverbs_create_table(fd, &table);
+		walk_say(error, variant->what,
+			 "comp_mask %u, "
+			 "response_length %u, number %s",
+			 table.comp_mask_answer, table.response_length,
+			 walk_id(table.number));
 		if (error == 0)
 			uverbs_destroy(fd, UVERBS_OBJECT_RWQ_IND_TBL,
 				       table.handle);
-		table = good;
-		walk_result(uverbs_create_table(fd, how, &table), "a table");
-		uverbs_try_destroy(fd, UVERBS_OBJECT_WQ, table.wq[0],
-				   "destroy its WQ");
-		uverbs_try_destroy(fd, UVERBS_OBJECT_RWQ_IND_TBL, table.handle,
-				   "destroy");
-		uverbs_try_destroy(fd, UVERBS_OBJECT_RWQ_IND_TBL, table.handle,
-				   "destroy again");
 	}
+	table = good;
+	table.wq[0] = pd;
+	walk_result(uverbs_create_table(fd, &table),
+		    "PD in place of WQ");
+	table = good;
+	table.wq[1] = table.wq[0];
+	table.log_size = 1;
+	table.nb_wqs = 2;
+	error = uverbs_create_table(fd, &table);
+	walk_result(error, "the same WQ twice");
+	if (error == 0)
+		uverbs_destroy(fd, UVERBS_OBJECT_RWQ_IND_TBL,
+			       table.handle);
+	table = good;
+	walk_result(uverbs_create_table(fd, &table), "a table");
+	uverbs_try_destroy(fd, UVERBS_OBJECT_WQ, table.wq[0],
+			   "destroy its WQ");
+	uverbs_try_destroy(fd, UVERBS_OBJECT_RWQ_IND_TBL, table.handle,
+			   "destroy");
+	uverbs_try_destroy(fd, UVERBS_OBJECT_RWQ_IND_TBL, table.handle,
+			   "destroy again");
 	uverbs_try_destroy(fd, UVERBS_OBJECT_CQ, cq, "destroy the CQ of WQs");
 	uverbs_try_destroy(fd, UVERBS_OBJECT_PD, pd, "destroy the PD of WQs");
 	for (size_t i = 0; i < 64; i++)
@@ -446,13 +352,12 @@ walk_queues(void)
 
 	channels(fd);
 	create_cq(fd);
-	create_cq_commands(fd);
 	other_cq_commands(fd);
 	walk_name("create_wq");
-	walk_result(uverbs_alloc_pd(fd, BY_IOCTL, &pd), "a PD");
+	walk_result(uverbs_alloc_pd(fd, &pd), "a PD");
 	walk_result(uverbs_create_cq(fd, &cq), "a CQ");
 	create_wq(fd, pd, cq.handle);
-	create_wq_commands(fd, pd, cq.handle);
+	modify_wq(fd, pd, cq.handle);
 	create_table(fd, pd, cq.handle);
 	uverbs_try_destroy(fd, UVERBS_OBJECT_CQ, cq.handle, "destroy the CQ");
 	uverbs_try_destroy(fd, UVERBS_OBJECT_PD, pd, "destroy the PD");

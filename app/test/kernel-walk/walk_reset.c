@@ -36,7 +36,7 @@ channel_file(int fd)
 {
 	int32_t channel = -1;
 
-	walk_result(uverbs_create_channel(fd, BY_IOCTL, &channel),
+	walk_result(uverbs_create_channel(fd, &channel),
 		    "completion channel");
 	return channel;
 }
@@ -77,9 +77,8 @@ use_dead(int fd, int channel, uint32_t pd, uint32_t cq, const struct uverbs_qp *
 	ssize_t len;
 	void *map;
 
-	walk_result(uverbs_alloc_pd(fd, BY_IOCTL, &unused), "alloc_pd by ioctl");
-	walk_result(uverbs_alloc_pd(fd, BY_WRITE, &unused), "alloc_pd by write");
-	walk_result(uverbs_reg_mr(fd, BY_IOCTL, &mr), "reg_mr");
+	walk_result(uverbs_alloc_pd(fd, &unused), "alloc_pd by ioctl");
+	walk_result(uverbs_reg_mr(fd, &mr), "reg_mr");
 	walk_result(uverbs_create_cq(fd, &other), "create_cq");
 	map = mmap(NULL, page, PROT_WRITE, MAP_SHARED, fd, 0);
 	walk_result(map == MAP_FAILED ? errno : 0, "mmap");

@@ -172,12 +172,6 @@ run_method(const struct uverbs_method *method, struct uverbs_call *call)
 	return rc;
 }
 
-int
-uverbs_run(struct uverbs_call *call, uint16_t object, uint16_t method)
-{
-	return run_method(find_method(object, method), call);
-}
-
 static int
 run_ioctl(uint32_t context, uint64_t user)
 {
@@ -188,7 +182,6 @@ run_ioctl(uint32_t context, uint64_t user)
 
 	call.context = context;
 	call.user = user;
-	call.is_by_write = false;
 	call.shown.is_shown = false;
 	rc = read_header(call.user, &hdr);
 	if (rc < 0)

@@ -28,7 +28,6 @@ struct uverbs_call {
 	uint32_t context;
 	const struct uverbs_method *method; /* that runs */
 	uint64_t user; /* address of the header in the program */
-	bool is_by_write; /* from write(): check the sizes of the command */
 	uint32_t nb_attrs;
 	struct ib_uverbs_attr attr[UVERBS_MAX_ATTRS];
 	bool changed[UVERBS_MAX_ATTRS]; /* to be copied back */
@@ -93,9 +92,6 @@ extern const struct uverbs_method uverbs_newer_methods[];
 #define uverbs_object(call, kind, handle) \
 	verbs_number((call)->context, OBJECT_##kind, handle)
 
-/* Run a method on the attributes of a call, which the caller has checked. */
-int uverbs_run(struct uverbs_call *call, uint16_t object, uint16_t method);
-
 /* An attribute of the call, or NULL if the program did not pass it. */
 struct ib_uverbs_attr *uverbs_attr(struct uverbs_call *call, uint16_t id);
 /*
@@ -140,23 +136,5 @@ int uverbs_create_qp(struct uverbs_call *call);
 /* Commands modify_qp, extended or not, and modify_wq. */
 int uverbs_modify_qp(struct uverbs_call *call);
 int uverbs_modify_wq(struct uverbs_call *call);
-
-/* uverbs_legacy.c */
-int uverbs_legacy_get_context(struct uverbs_call *call);
-int uverbs_legacy_query_port(struct uverbs_call *call);
-int uverbs_legacy_create_cq(struct uverbs_call *call);
-int uverbs_legacy_create_cq_ex(struct uverbs_call *call);
-int uverbs_legacy_create_qp(struct uverbs_call *call);
-int uverbs_legacy_create_qp_ex(struct uverbs_call *call);
-int uverbs_legacy_create_wq(struct uverbs_call *call);
-/* For all kinds of objects, by the number of the command. */
-int uverbs_legacy_destroy(struct uverbs_call *call);
-
-/* uverbs_device.c: sizes of a command and its answer, less driver data. */
-struct uverbs_command_bytes {
-	uint16_t in, out;
-};
-/* -EOPNOTSUPP: no such command; -EINVAL: unknown flags. */
-int uverbs_command_bytes(uint32_t command, struct uverbs_command_bytes *bytes);
 
 #endif /* MODEL_UVERBS_H */

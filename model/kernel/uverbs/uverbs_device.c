@@ -2,7 +2,8 @@
 
 /*
  * Methods of the device object, and the commands of the old write() interface
- * that libibverbs still sends through INVOKE_WRITE.
+ * that libibverbs still sends through INVOKE_WRITE. It would send others only to
+ * a kernel that lacks a method (libibverbs/cmd_fallback.c): all of these have it.
  */
 
 #include <errno.h>
@@ -152,84 +153,27 @@ cmd_create_ind(struct uverbs_call *call)
 
 #define EX(cmd) (IB_USER_VERBS_CMD_FLAG_EXTENDED | (cmd))
 
-/* Commands without a method, or that libibverbs sends instead of one. */
+/* Commands without a method that all libraries know, and sizes less driver data. */
 static const struct {
 	uint32_t command;
-	struct uverbs_command_bytes core;
-	bool needs_ucontext; /* checked here; else the method checks it */
+	uint16_t in, out;
 	int (*run)(struct uverbs_call *call);
 } commands[] = {
-	{ IB_USER_VERBS_CMD_GET_CONTEXT, { 8, 8 }, false,
-	  uverbs_legacy_get_context },
-	{ IB_USER_VERBS_CMD_QUERY_DEVICE,
-	  { 8, sizeof(struct ib_uverbs_query_device_resp) }, true,
-	  uverbs_query_device },
-	{ EX(IB_USER_VERBS_CMD_QUERY_DEVICE),
-	  { 8, sizeof(struct ib_uverbs_query_device_resp) + 8 }, true,
-	  uverbs_query_device_ex },
-	{ IB_USER_VERBS_CMD_QUERY_PORT,
-	  { 16, sizeof(struct ib_uverbs_query_port_resp) }, false,
-	  uverbs_legacy_query_port },
-	{ IB_USER_VERBS_CMD_ALLOC_PD, { 8, 4 }, true, cmd_alloc_pd },
-	{ IB_USER_VERBS_CMD_DEALLOC_PD, { 4, 0 }, false,
-	  uverbs_legacy_destroy },
-	{ IB_USER_VERBS_CMD_REG_MR, { 40, 12 }, true, cmd_reg_mr },
-	{ IB_USER_VERBS_CMD_DEREG_MR, { 4, 0 }, false,
-	  uverbs_legacy_destroy },
-	{ IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, { 8, 4 }, true,
-	  cmd_create_comp_channel },
-	{ IB_USER_VERBS_CMD_CREATE_CQ, { 32, 8 }, false,
-	  uverbs_legacy_create_cq },
-	{ IB_USER_VERBS_CMD_DESTROY_CQ, { 16, 8 }, false,
-	  uverbs_legacy_destroy },
-	{ IB_USER_VERBS_CMD_CREATE_QP, { 56, 32 }, false,
-	  uverbs_legacy_create_qp },
-	/* Sizes of extended commands: up to the last required field. */
-	{ EX(IB_USER_VERBS_EX_CMD_CREATE_CQ), { 32, 16 }, false,
-	  uverbs_legacy_create_cq_ex },
-	{ EX(IB_USER_VERBS_EX_CMD_CREATE_QP), { 52, 40 }, false,
-	  uverbs_legacy_create_qp_ex },
-	{ IB_USER_VERBS_CMD_DESTROY_QP, { 16, 4 }, false,
-	  uverbs_legacy_destroy },
-	{ IB_USER_VERBS_CMD_MODIFY_QP,
-	  { sizeof(struct ib_uverbs_modify_qp), 0 }, true, uverbs_modify_qp },
-	{ EX(IB_USER_VERBS_EX_CMD_MODIFY_QP),
-	  { sizeof(struct ib_uverbs_modify_qp), 8 }, true,
+	{ IB_USER_VERBS_CMD_QUERY_DEVICE, 8,
+	  sizeof(struct ib_uverbs_query_device_resp), uverbs_query_device },
+	{ IB_USER_VERBS_CMD_ALLOC_PD, 8, 4, cmd_alloc_pd },
+	{ IB_USER_VERBS_CMD_REG_MR, 40, 12, cmd_reg_mr },
+	{ IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, 8, 4, cmd_create_comp_channel },
+	{ IB_USER_VERBS_CMD_MODIFY_QP, sizeof(struct ib_uverbs_modify_qp), 0,
 	  uverbs_modify_qp },
-	{ EX(IB_USER_VERBS_EX_CMD_MODIFY_WQ), { 16, 0 }, true,
-	  uverbs_modify_wq },
-	{ EX(IB_USER_VERBS_EX_CMD_CREATE_WQ), { 32, 24 }, false,
-	  uverbs_legacy_create_wq },
-	{ EX(IB_USER_VERBS_EX_CMD_DESTROY_WQ), { 8, 16 }, false,
-	  uverbs_legacy_destroy },
-	{ EX(IB_USER_VERBS_EX_CMD_CREATE_RWQ_IND_TBL), { 8, 16 }, true,
-	  cmd_create_ind },
-	{ EX(IB_USER_VERBS_EX_CMD_DESTROY_RWQ_IND_TBL), { 8, 0 }, false,
-	  uverbs_legacy_destroy },
+	/* What an extended command lacks is 0: its sizes are not checked. */
+	{ EX(IB_USER_VERBS_EX_CMD_QUERY_DEVICE), 0, 0, uverbs_query_device_ex },
+	{ EX(IB_USER_VERBS_EX_CMD_MODIFY_QP), 0, 0, uverbs_modify_qp },
+	{ EX(IB_USER_VERBS_EX_CMD_MODIFY_WQ), 0, 0, uverbs_modify_wq },
+	{ EX(IB_USER_VERBS_EX_CMD_CREATE_RWQ_IND_TBL), 0, 0, cmd_create_ind },
 };
 
 #define NB_COMMANDS (sizeof(commands) / sizeof(commands[0]))
-
-/* core/uverbs_main.c: a command has 8 bits, and one flag. */
-static bool
-has_unknown_flags(uint64_t command)
-{
-	return (command & ~(uint64_t)(IB_USER_VERBS_CMD_COMMAND_MASK |
-				      IB_USER_VERBS_CMD_FLAG_EXTENDED)) != 0;
-}
-
-int
-uverbs_command_bytes(uint32_t command, struct uverbs_command_bytes *bytes)
-{
-	if (has_unknown_flags(command))
-		return -EINVAL;
-	for (uint32_t i = 0; i < NB_COMMANDS; i++)
-		if (commands[i].command == command) {
-			*bytes = commands[i].core;
-			return 0;
-		}
-	return -EOPNOTSUPP;
-}
 
 static uint32_t
 attr_bytes(struct uverbs_call *call, uint16_t id)
@@ -243,29 +187,20 @@ static int
 invoke_write(struct uverbs_call *call)
 {
 	uint64_t command = uverbs_number(call, UVERBS_ATTR_WRITE_CMD);
-	const bool is_extended =
-		(command & IB_USER_VERBS_CMD_FLAG_EXTENDED) != 0;
 	uint32_t i, fn, page;
 	int rc;
 
-	if (has_unknown_flags(command))
+	/* core/uverbs_main.c: a command has 8 bits, and one flag. */
+	if ((command & ~(uint64_t)(IB_USER_VERBS_CMD_COMMAND_MASK |
+				   IB_USER_VERBS_CMD_FLAG_EXTENDED)) != 0)
 		return -EINVAL;
 	for (i = 0; i < NB_COMMANDS; i++) {
 		if (commands[i].command != command)
 			continue;
-		/*
-		 * What an extended command lacks is 0; by write(), its size
-		 * is checked before.
-		 */
-		if (!call->is_by_write && !is_extended &&
-		    (attr_bytes(call, UVERBS_ATTR_CORE_IN) <
-			     commands[i].core.in ||
-		     attr_bytes(call, UVERBS_ATTR_CORE_OUT) <
-			     commands[i].core.out))
+		if (attr_bytes(call, UVERBS_ATTR_CORE_IN) < commands[i].in ||
+		    attr_bytes(call, UVERBS_ATTR_CORE_OUT) < commands[i].out)
 			return -ENOSPC;
-		rc = commands[i].needs_ucontext ?
-			     kernel_context_doorbell(call->context, &fn, &page) :
-			     0;
+		rc = kernel_context_doorbell(call->context, &fn, &page);
 		return rc < 0 ? rc : commands[i].run(call);
 	}
 	return -EOPNOTSUPP;

@@ -262,15 +262,6 @@ context_enable(uint32_t context)
 	return 0;
 }
 
-void
-context_disable(uint32_t context)
-{
-	struct kernel_context *ctx = context_at(context);
-
-	card_doorbell_page_destroy(ctx->fn, ctx->page);
-	__atomic_store_n(&ctx->has_ucontext, 0, __ATOMIC_RELEASE);
-}
-
 static void
 context_destroy(uint32_t context)
 {

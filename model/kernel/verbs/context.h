@@ -28,8 +28,6 @@ void context_destroy_objects(uint32_t context);
 
 /* Allocate the doorbell page (mana_ib_alloc_ucontext): GET_CONTEXT. */
 int context_enable(uint32_t context);
-/* Undo context_enable() for a context without objects. */
-void context_disable(uint32_t context);
 
 /*
  * Doorbell pages of plain memory: the page is the start of the context's file.

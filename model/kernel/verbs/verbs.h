@@ -18,8 +18,6 @@
 #include "kernel_state.h"
 
 int verbs_get_context(uint32_t context);
-/* The same, and create the asynchronous event file; returns its descriptor. */
-int verbs_get_context_async(uint32_t context);
 /* Create an event file; returns its descriptor in this process. */
 int verbs_alloc_async(uint32_t context);
 int verbs_create_comp_channel(uint32_t context);

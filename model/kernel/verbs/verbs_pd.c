@@ -31,47 +31,18 @@ verbs_get_context(uint32_t context)
 	return rc;
 }
 
-/* With the lock held. */
 static int
-make_event_file(uint32_t context, enum object_kind kind, enum fault_call call)
+create_event_file(uint32_t context, enum object_kind kind, enum fault_call call)
 {
 	uint32_t handle;
 	int rc;
 
+	segment_lock();
 	rc = fault_check(call);
 	if (rc == 0 && kind == OBJECT_CHANNEL)
 		rc = plain_queues_refuse_channel();
 	if (rc == 0)
 		rc = event_file_create(context, kind, &handle);
-	return rc;
-}
-
-static int
-create_event_file(uint32_t context, enum object_kind kind, enum fault_call call)
-{
-	int rc;
-
-	segment_lock();
-	rc = make_event_file(context, kind, call);
-	segment_unlock();
-	return rc;
-}
-
-/* ib_uverbs_get_context(): both or neither, so that a program can try again. */
-int
-verbs_get_context_async(uint32_t context)
-{
-	int rc;
-
-	segment_lock();
-	rc = fault_check(FAULT_get_context);
-	if (rc == 0)
-		rc = context_enable(context);
-	if (rc == 0) {
-		rc = make_event_file(context, OBJECT_ASYNC, FAULT_alloc_async);
-		if (rc < 0)
-			context_disable(context);
-	}
 	segment_unlock();
 	return rc;
 }
