@@ -246,32 +246,6 @@ query_gids(int fd)
 	}
 }
 
-static void
-info_handles(int fd)
-{
-	uint32_t handles[16], total, pd = 0;
-	struct call call;
-	char what[64];
-	int error;
-
-	walk_name("info_handles");
-	walk_result(uverbs_alloc_pd(fd, &pd), "a PD");
-	for (uint16_t object = 0; object < 18; object++) {
-		memset(handles, 0xff, sizeof(handles));
-		total = 0xdead;
-		call = new_call(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INFO_HANDLES);
-		add(&call, UVERBS_ATTR_INFO_OBJECT_ID, 8, object);
-		add(&call, UVERBS_ATTR_INFO_TOTAL_HANDLES, 4, (uintptr_t)&total);
-		add(&call, UVERBS_ATTR_INFO_HANDLES_LIST, sizeof(handles),
-		    (uintptr_t)handles);
-		snprintf(what, sizeof(what), "object %u", object);
-		error = run(fd, &call);
-		walk_say(error, what, "%u handles%s", total,
-			 total == 1 && handles[0] == pd ? ", the PD's" : "");
-	}
-	uverbs_try_destroy(fd, UVERBS_OBJECT_PD, pd, "destroy it");
-}
-
 void
 walk_query(void)
 {
@@ -281,6 +255,5 @@ walk_query(void)
 	query_device_ex(fd);
 	query_port(fd);
 	query_gids(fd);
-	info_handles(fd);
 	close(fd);
 }

@@ -258,7 +258,7 @@ rate_of(const struct kernel_port_answer *answer, uint32_t port)
 	       width == 0 ? "" : "2.5 Gb/sec (1X SDR)\n";
 }
 
-/* The GID table; only entry 0 is used, see uverbs_info.c. */
+/* The GID table; only entry 0 is used, see uverbs_gid.c. */
 static void
 put_gids(struct tree *tree, const struct rdma_device *device,
 	 const char *rdma_dir, uint32_t port, uint32_t nb_gids,

@@ -126,8 +126,7 @@ int uverbs_query_device_ex(struct uverbs_call *call);
 struct rdma_device;
 int uverbs_device_of(const struct uverbs_call *call, struct rdma_device *device);
 
-/* uverbs_info.c */
-int uverbs_info_handles(struct uverbs_call *call);
+/* uverbs_gid.c */
 int uverbs_query_gid_table(struct uverbs_call *call);
 int uverbs_query_gid_entry(struct uverbs_call *call);
 

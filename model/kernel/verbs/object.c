@@ -207,23 +207,6 @@ verbs_check_handle(uint32_t context, enum object_kind kind, uint32_t handle)
 	return rc;
 }
 
-uint32_t
-verbs_nb_handles(uint32_t context, enum object_kind kind, uint32_t *handles,
-		 uint32_t max)
-{
-	uint32_t nb = 0, handle = 0;
-
-	segment_lock();
-	while ((handle = object_next(context, kind, handle)) != KERNEL_NONE) {
-		if (nb < max)
-			handles[nb] = handle;
-		nb++;
-		handle++;
-	}
-	segment_unlock();
-	return nb;
-}
-
 void
 object_refer(uint32_t *name, uint32_t handle)
 {

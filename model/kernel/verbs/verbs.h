@@ -25,9 +25,6 @@ int verbs_create_comp_channel(uint32_t context);
 /* Errors of object_check(). */
 int verbs_check_handle(uint32_t context, enum object_kind kind,
 		       uint32_t handle);
-/* Count the objects of a kind; store the first handles. */
-uint32_t verbs_nb_handles(uint32_t context, enum object_kind kind,
-			  uint32_t *handles, uint32_t max);
 
 int verbs_alloc_pd(uint32_t context, uint32_t *handle);
 int verbs_dealloc_pd(uint32_t context, uint32_t handle);

@@ -1,57 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Lists of a context's objects and of its device's GIDs. */
+/* The GIDs of a context's device. */
 
 #include <errno.h>
 #include <string.h>
 
 #include <rdma/ib_user_ioctl_verbs.h>
 
-#include "context.h"
 #include "function.h"
 #include "kernel_version.h"
-#include "mem.h"
 #include "uverbs.h"
-#include "verbs.h"
 
 #define GID_TYPE_ROCE_V2 2 /* IB_UVERBS_GID_TYPE_ROCE_V2 */
-
-/* core/uverbs_std_types_device.c; -ENOENT: this device has no such objects. */
-int
-uverbs_info_handles(struct uverbs_call *call)
-{
-	static const int kinds[] = {
-		[UVERBS_OBJECT_PD] = OBJECT_PD,
-		[UVERBS_OBJECT_CQ] = OBJECT_CQ,
-		[UVERBS_OBJECT_QP] = OBJECT_QP,
-		[UVERBS_OBJECT_MR] = OBJECT_MR,
-		[UVERBS_OBJECT_WQ] = OBJECT_WQ,
-		[UVERBS_OBJECT_RWQ_IND_TBL] = OBJECT_IND,
-	};
-	const uint64_t id = uverbs_number(call, UVERBS_ATTR_INFO_OBJECT_ID);
-	const struct ib_uverbs_attr *list =
-		uverbs_attr(call, UVERBS_ATTR_INFO_HANDLES_LIST);
-	uint32_t handles[64], room, nb = 0;
-	int rc;
-
-	uverbs_begin(call, "info_handles", " object=%u", (uint32_t)id);
-	room = list->len / sizeof(handles[0]);
-	if (room > sizeof(handles) / sizeof(handles[0]))
-		room = sizeof(handles) / sizeof(handles[0]);
-	if (id < sizeof(kinds) / sizeof(kinds[0]) && kinds[id] != OBJECT_FREE)
-		nb = verbs_nb_handles(call->context, kinds[id], handles, room);
-	else if (id != UVERBS_OBJECT_DEVICE &&
-		 id != UVERBS_OBJECT_COMP_CHANNEL && /* these have no handles */
-		 id != UVERBS_OBJECT_ASYNC_EVENT &&
-		 (id != UVERBS_OBJECT_MW || !kernel_version()->has_reg_mr_method))
-		return -ENOENT;
-	if (nb > room)
-		nb = room;
-	rc = nb == 0 ? 0 : uverbs_out(call, UVERBS_ATTR_INFO_HANDLES_LIST,
-				      handles, nb * sizeof(handles[0]));
-	return rc < 0 ? rc : uverbs_out_u32(call, UVERBS_ATTR_INFO_TOTAL_HANDLES,
-					    nb);
-}
 
 /* Size of the GID table of port 1; other ports have none. */
 static uint32_t
