@@ -76,7 +76,7 @@ TEST_WITH(doorbell_page_replaces_and_is_replaced, open_context, close_context)
 
 TEST_WITH(unwritable_answer_undoes_command, open_context, close_context)
 {
-	int fd = *(int *)*state;
+	int fd = *(int *)*state, next;
 	uint64_t in = 0;
 	struct call call = command(3, &in, 8, (void *)16, 4);
 
@@ -84,6 +84,13 @@ TEST_WITH(unwritable_answer_undoes_command, open_context, close_context)
 	assert_int_equal(fx_objects().pd, 0);
 	call = command(9, (void *)16, 40, &in, 12);
 	assert_int_equal(run(fd, &call), EFAULT);
+	/* a completion channel: no descriptor is left */
+	next = dup(fd);
+	close(next);
+	call = command(17, &in, 8, (void *)16, 4);
+	assert_int_equal(run(fd, &call), EFAULT);
+	assert_int_equal(dup(fd), next);
+	close(next);
 }
 
 #define NOWHERE ((void *)16)
