@@ -197,6 +197,9 @@ PORT_TEST(test_handles)
 	REFUSED(tx, MANA_CONFIG_VPORT_TX, request_handle);
 	REFUSED(wq, MANA_DESTROY_WQ_OBJ, request_handle);
 	REFUSED(page, GDMA_DESTROY_RESOURCE_RANGE, request_handle);
+	port_stop(&port);
+	wq.wq_obj_handle = port.sq_handle; /* twice */
+	REFUSED(wq, MANA_DESTROY_WQ_OBJ, request_handle);
 	check_alive();
 }
 

@@ -404,6 +404,7 @@ const struct violation_case violation_cases[] = {
 	WQE(oob_trans_off, LSO, TX_OOB, E(ADD, oob[1], 2)),
 	BY(oob_csum_seed, SQ, v_oob_csum_seed),
 	BY(oob_csum_seed, SQ, v_ipv4_csum_seed),
+	WQE(oob_csum_seed, UDP, TX_OK, FX_FRAME(40, 0)),
 	WQE(tx_runt, FRAME, HW_CQE_TX_HDR_PROCESSING_ERROR,
 	    E(SET, sge[0].size_bytes, 13)),
 	WQE(lso_no_payload_sge, LSO, TX_DEAD, E(SET, nb_sge, 1),

@@ -10,7 +10,6 @@
 #define REQUEST_DEV_CONFIG   0x20001u
 #define REQUEST_TEST_EVENT   10u
 #define REQUEST_RESET_EVENT  11u
-#define REQUEST_LIST_DEVICES 3u
 
 /* Events. */
 #define EVENT_TEST	    64u
@@ -56,8 +55,6 @@ read_registers(void)
 		    get32(bytes + 0x20) & 0xffff);
 	hwc_doorbells = get64(bytes + 0x08);
 	shm = get64(bytes + 0x18);
-	if (is_mistake("read-hole"))
-		bar_read(0x40);
 }
 
 /* Returns the status of the answer. */
@@ -158,7 +155,7 @@ post_answer_buffer(void)
 	static const uint8_t oob[8];
 
 	wq_post(&rq, oob, sizeof(oob), mem_address(answer), key, MESSAGE_BYTES);
-	wq_ring(&rq, 1);
+	wq_ring(&rq);
 }
 
 static void
@@ -175,8 +172,6 @@ write_header(uint32_t code, enum device device, uint32_t nb_bytes,
 	put16(request + 32, (uint16_t)device);
 	put16(request + 34, device == DEVICE_MANA ? 1 : 0); /* instance */
 	put32(request + 36, ++activity);
-	if (is_mistake("message-size") && code == REQUEST_LIST_DEVICES)
-		put32(request + 12, nb_bytes + 8);
 }
 
 /* Two completions: of the request, of the answer. */
@@ -214,7 +209,7 @@ hwc_try(uint32_t code, enum device device, const void *body,
 	put32(oob + 16, cq.id);
 	put32(oob + 20, sq.id);
 	wq_post(&sq, oob, sizeof(oob), mem_address(request), key, nb_bytes);
-	wq_ring(&sq, 0);
+	wq_ring(&sq);
 	await_answer();
 	if (get32(answer + 4) != code || get32(answer + 20) != activity)
 		die("the answer is not of request 0x%x", code);
@@ -272,8 +267,6 @@ hwc_open(void)
 	if (shm_establish() != 0)
 		die("the channel cannot be established");
 	await_init();
-	if (is_mistake("channel-twice"))
-		shm_establish();
 	post_answer_buffer();
 	await_asked(REQUEST_TEST_EVENT, &nb_tests);
 	/* As after an answer that came late. */

@@ -2,10 +2,9 @@
 
 /*
  * Sends packets from each of two ports to the other and checks every one of them:
- * checksums, contents, order, RSS. Then again after a reset. With a mistake, does one
- * thing wrong, which the model must name.
+ * checksums, contents, order, RSS. Then again after a reset.
  *
- * usage: second_driver SOCKET PACKETS [MISTAKE]
+ * usage: second_driver SOCKET PACKETS
  *
  * Layouts of OOB and completions: gdma_defs/src/bnic.rs; net_mana/src/lib.rs.
  */
@@ -25,16 +24,12 @@
 /* OOB: word 0. */
 #define OOB_IPV4     (1u << 2)
 #define OOB_IP_CSUM  (1u << 4)
-#define OOB_TCP_CSUM (1u << 5)
 #define OOB_UDP_CSUM (1u << 6)
-#define OOB_SILENT   (1u << 7) /* no completion if it succeeds */
 /* Completions. */
 #define TYPE_RX_OK   1u
 #define TYPE_TX_OK   32u
 #define RX_GOOD	     (1u << 25 | 1u << 29) /* IP and UDP checksums */
 #define RX_HASH_UDP4 4u
-
-const char *mistake = "";
 
 /* What a port has sent, and received from the other. */
 struct traffic {
@@ -54,12 +49,6 @@ die(const char *format, ...)
 	vfprintf(stderr, format, args);
 	fputc('\n', stderr);
 	exit(1);
-}
-
-bool
-is_mistake(const char *name)
-{
-	return strcmp(mistake, name) == 0;
 }
 
 /* ---- Packets ---- */
@@ -189,20 +178,17 @@ next_buffer(const struct port *port, uint32_t q)
 
 /*
  * How many packets may follow: the receiver has a buffer for each, whichever queue it
- * comes to, and no CQ overflows, even one that is too small.
+ * comes to, and no CQ overflows.
  */
 static uint32_t
 burst(uint32_t p, uint32_t nb_packets)
 {
 	const struct traffic *t = &traffic[p];
-	const uint32_t max = is_mistake("small-cq") ? 32 : NB_SLOTS;
 	const uint32_t nb_left = nb_packets - t->nb_sent;
-	const uint32_t nb = nb_left < max && nb_left < BURST ? nb_left :
-			    max < BURST			     ? max :
-							       BURST;
+	const uint32_t nb = nb_left < BURST ? nb_left : BURST;
 
-	return t->nb_sent - traffic[!p].nb_received + nb <= max &&
-			       t->nb_sent - t->nb_completed + nb <= max ?
+	return t->nb_sent - traffic[!p].nb_received + nb <= NB_SLOTS &&
+			       t->nb_sent - t->nb_completed + nb <= NB_SLOTS ?
 		       nb :
 		       0;
 }
@@ -228,7 +214,7 @@ send_some(uint32_t p, uint32_t nb_packets)
 			nic_key, size_of(t->nb_sent));
 	}
 	for (i = 0; i < NB_QUEUES; i++)
-		wq_ring(&port->sq[i], 0);
+		wq_ring(&port->sq[i]);
 	return true;
 }
 
@@ -236,7 +222,7 @@ send_some(uint32_t p, uint32_t nb_packets)
 static void
 ring_if_due(struct cq *cq)
 {
-	if (cq->next - cq->rung >= cq->nb_entries && !is_mistake("no-cq-doorbell"))
+	if (cq->next - cq->rung >= cq->nb_entries)
 		cq_ring(cq, false);
 }
 
@@ -311,16 +297,6 @@ receive_some(uint32_t p)
 	return any;
 }
 
-/* Unless doorbells of CQs are forgotten, which a wait rings. */
-static void
-wait_or_spin(bool is_waiting)
-{
-	if (is_waiting && !is_mistake("no-cq-doorbell"))
-		nic_wait();
-	else
-		sched_yield();
-}
-
 static void
 pass_packets(uint32_t nb_packets)
 {
@@ -342,8 +318,12 @@ pass_packets(uint32_t nb_packets)
 			has_sent |= send_some(p, nb_packets);
 		}
 		nb_idle = any || has_sent ? 0 : nb_idle + 1;
-		if (nb_idle != 0 || traffic[0].nb_sent <= NB_WAITING)
-			wait_or_spin(nb_idle > SPINS || has_sent);
+		if (nb_idle == 0 && traffic[0].nb_sent > NB_WAITING)
+			continue;
+		if (nb_idle > SPINS || has_sent)
+			nic_wait();
+		else
+			sched_yield();
 	}
 	for (uint32_t p = 0; p < NB_PORTS; p++)
 		for (uint32_t q = 0; q < NB_QUEUES; q++)
@@ -351,109 +331,22 @@ pass_packets(uint32_t nb_packets)
 				die("queue %u of port %u received nothing", q, p);
 }
 
-/* ---- Mistakes ---- */
-
-/* A packet whose OOB, frame or SGE is wrong. */
-static const struct bad_packet {
-	const char *name;
-	uint32_t oob[2]; /* these bits change */
-	uint32_t frame_at; /* this byte changes */
-	uint64_t address;
-	uint32_t key;
-} bad_packets[] = {
-	{ .name = "cq-id", .oob = { 1u << 8 } },
-	{ .name = "sq-frame", .oob = { 0, 1u << 10 } },
-	{ .name = "vp-offset", .oob = { 0, 1u << 24 } },
-	{ .name = "l4-offset", .oob = { 0, 1u } },
-	{ .name = "l4-protocol", .oob = { OOB_TCP_CSUM | OOB_UDP_CSUM } },
-	{ .name = "no-completion", .oob = { OOB_SILENT } },
-	{ .name = "checksum-seed", .frame_at = 41 },
-	{ .name = "address", .address = UINT64_C(1) << 60 },
-	{ .name = "key", .key = 1u << 20 },
-};
-
-/* Whether the packet is complete; without completion: whether the other port has it. */
-static bool
-has_ended(struct wq *sq)
-{
-	uint8_t cqe[CQE_BYTES];
-
-	if (!is_mistake("no-completion"))
-		return cq_pop(&sq->cq, cqe);
-	for (uint32_t q = 0; q < NB_QUEUES; q++)
-		if (cq_pop(&ports[1].rq[q].cq, cqe))
-			return true;
-	return false;
-}
-
-/* Send it, and wait for what becomes of it: the end of this program ends the adapter's work. */
-static void
-send_bad(const struct bad_packet *bad)
-{
-	struct port *port = &ports[0];
-	struct wq *sq = &port->sq[0];
-	uint8_t oob[8], *frame = next_buffer(port, 0);
-
-	write_frame(frame, port, &ports[1], 0);
-	frame[bad->frame_at] ^= bad->frame_at != 0;
-	write_oob(oob, port, sq);
-	put32(oob, get32(oob) ^ bad->oob[0]);
-	put32(oob + 4, get32(oob + 4) ^ bad->oob[1]);
-	wq_post(sq, oob, sizeof(oob), mem_address(frame) ^ bad->address,
-		nic_key ^ bad->key, size_of(0));
-	wq_ring(sq, 0);
-	while (!has_ended(sq))
-		nic_wait();
-}
-
-static void
-ring_wrongly(uint32_t reg, uint32_t tail, uint32_t nb_bytes)
-{
-	const struct wq *sq = &ports[0].sq[0];
-
-	bar_write(hwc_doorbells + sq->page * PAGE_BYTES + reg,
-		  (uint64_t)tail << 32 | sq->id, nb_bytes);
-}
-
-static void
-make_mistake(void)
-{
-	const uint32_t tail = ports[0].sq[0].tail;
-
-	for (uint32_t i = 0; i < sizeof(bad_packets) / sizeof(bad_packets[0]); i++)
-		if (is_mistake(bad_packets[i].name))
-			send_bad(&bad_packets[i]);
-	if (is_mistake("tail-in-ring"))
-		ring_wrongly(DB_SQ, tail % RING_BYTES, 8);
-	if (is_mistake("tail-in-units"))
-		ring_wrongly(DB_SQ, tail + 1, 8);
-	if (is_mistake("half-doorbell"))
-		ring_wrongly(DB_SQ, tail, 4);
-	if (is_mistake("no-register"))
-		ring_wrongly(0x200, tail, 8);
-}
-
 int
 main(int argc, char *argv[])
 {
 	uint32_t nb_packets;
 
-	if (argc < 3 || argc > 4)
-		die("usage: second_driver SOCKET PACKETS [MISTAKE]");
+	if (argc != 3)
+		die("usage: second_driver SOCKET PACKETS");
 	nb_packets = (uint32_t)strtoul(argv[2], NULL, 10);
-	if (argc == 4)
-		mistake = argv[3];
 	vfio_open(argv[1]);
 	nic_start();
 	pass_packets(nb_packets);
-	if (mistake[0] == '\0') {
-		/* The adapter asks for a reset, which ends all that is there. */
-		hwc_await_reset_event();
-		vfio_reset();
-		nic_start();
-		pass_packets(nb_packets);
-	}
-	make_mistake();
+	/* The adapter asks for a reset, which ends all that is there. */
+	hwc_await_reset_event();
+	vfio_reset();
+	nic_start();
+	pass_packets(nb_packets);
 	nic_stop();
 	printf("%u packets each way\n", nb_packets);
 	return 0;

@@ -43,13 +43,6 @@ struct cq nic_eq;
 
 static uint32_t pd, page;
 
-static uint32_t
-call(enum request code, const void *body, uint32_t body_bytes, void *answer,
-     uint32_t answer_bytes)
-{
-	return hwc_try(code, DEVICE_MANA, body, body_bytes, answer, answer_bytes);
-}
-
 static void
 must(enum request code, const void *body, uint32_t body_bytes, void *answer,
      uint32_t answer_bytes)
@@ -129,20 +122,17 @@ create_eq(void)
 static void
 create_wq(const struct port *port, struct wq *wq, uint32_t type)
 {
-	const uint32_t cq_bytes = is_mistake("small-cq") ? PAGE_BYTES : CQ_BYTES;
 	uint8_t body[48] = { 0 }, answer[16];
 
 	*wq = (struct wq){ mem_alloc(RING_BYTES), RING_BYTES,
 			   .reg = type == TYPE_SQ ? DB_SQ : DB_RQ };
-	wq->cq = cq_make(mem_alloc(cq_bytes), cq_bytes, DB_CQ);
-	if (is_mistake("dirty-cq"))
-		wq->cq.ring[100] = 1;
+	wq->cq = cq_make(mem_alloc(CQ_BYTES), CQ_BYTES, DB_CQ);
 	put64(body, port->vport);
 	put32(body + 8, type);
 	put64(body + 16, region(wq->ring, RING_BYTES));
-	put64(body + 24, region(wq->cq.ring, cq_bytes));
+	put64(body + 24, region(wq->cq.ring, CQ_BYTES));
 	put32(body + 32, RING_BYTES);
-	put32(body + 36, cq_bytes);
+	put32(body + 36, CQ_BYTES);
 	put32(body + 44, nic_eq.id);
 	must(CREATE_WQ, body, sizeof(body), answer, sizeof(answer));
 	wq->id = get32(answer);
@@ -159,8 +149,6 @@ destroy_wq(const struct wq *wq, uint32_t type)
 	put32(body, type);
 	put64(body + 8, wq->handle);
 	must(DESTROY_WQ, body, sizeof(body), NULL, 0);
-	if (is_mistake("destroy-twice") && wq == &ports[0].sq[0])
-		call(DESTROY_WQ, body, sizeof(body), NULL, 0);
 }
 
 /* Version 1 of the request: no coalesced completions. */
@@ -184,11 +172,6 @@ steer(const struct port *port, bool is_on)
 	memcpy(body + 32, rss_key, RSS_KEY_BYTES);
 	for (uint32_t i = 0; i < RSS_ENTRIES; i++)
 		put64(body + 72 + 8 * i, port->rq[i % NB_QUEUES].handle);
-	if (is_mistake("rss-table")) {
-		put64(body + 72, port->sq[0].handle);
-		call(VPORT_RX, body, sizeof(body), NULL, 0);
-		put64(body + 72, port->rq[0].handle);
-	}
 	must(VPORT_RX, body, sizeof(body), NULL, 0);
 }
 
@@ -205,7 +188,7 @@ nic_post_rx(struct port *port, uint32_t q, uint32_t nb)
 			mem_address(port->rx_buffers[q] + slot * SLOT_BYTES),
 			nic_key, SLOT_BYTES);
 	}
-	wq_ring(rq, nb);
+	wq_ring(rq);
 }
 
 static void
@@ -220,8 +203,6 @@ start_port(struct port *port, uint32_t index)
 	put64(body, port->vport);
 	put32(body + 8, pd);
 	put32(body + 12, page);
-	if (is_mistake("short-request") && index == 0)
-		call(VPORT_TX, body, 12, tx, sizeof(tx));
 	must(VPORT_TX, body, sizeof(body), tx, sizeof(tx));
 	port->vp_offset = (uint16_t)get32(tx);
 	for (uint32_t q = 0; q < NB_QUEUES; q++) {
@@ -247,15 +228,14 @@ nic_start(void)
 }
 
 static void
-disable_eq(bool must_succeed)
+disable_eq(void)
 {
 	uint8_t body[12];
 
 	put32(body, TYPE_EQ);
 	put32(body + 4, nic_eq.id);
 	put32(body + 8, 1);
-	if (call(DISABLE_QUEUE, body, sizeof(body), NULL, 0) != 0 && must_succeed)
-		die("the EQ cannot be destroyed");
+	must(DISABLE_QUEUE, body, sizeof(body), NULL, 0);
 }
 
 void
@@ -263,16 +243,10 @@ nic_stop(void)
 {
 	uint8_t wanted[8], stats[27 * 8];
 
-	if (is_mistake("leak")) {
-		hwc_close();
-		return;
-	}
 	put64(wanted, (1u << 26) - 1);
 	must(QUERY_STATS, wanted, sizeof(wanted), stats, sizeof(stats));
 	if (get64(stats + 8) != 0)
 		die("the adapter has dropped packets");
-	if (is_mistake("eq-first"))
-		disable_eq(false);
 	for (uint32_t p = 0; p < NB_PORTS; p++) {
 		steer(&ports[p], false);
 		for (uint32_t q = 0; q < NB_QUEUES; q++) {
@@ -280,7 +254,7 @@ nic_stop(void)
 			destroy_wq(&ports[p].rq[q], TYPE_RQ);
 		}
 	}
-	disable_eq(true);
+	disable_eq();
 	must(DEREGISTER, NULL, 0, NULL, 0);
 	hwc_close();
 }

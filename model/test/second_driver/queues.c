@@ -88,12 +88,9 @@ wq_post(struct wq *wq, const void *oob, uint32_t oob_bytes, uint64_t address,
 	return wqe_bytes;
 }
 
-/* OpenVMM writes the number of WQEs of an RQ, Linux does not. */
+/* OpenVMM writes the number of WQEs of an RQ, too; Linux does not. */
 void
-wq_ring(const struct wq *wq, uint32_t nb_wqes)
+wq_ring(const struct wq *wq)
 {
-	const bool counts = wq->reg == DB_RQ && is_mistake("rq-count");
-
-	doorbell(wq->page, wq->reg,
-		 wq->id | (counts ? (nb_wqes & 0xff) << 24 : 0), wq->tail);
+	doorbell(wq->page, wq->reg, wq->id, wq->tail);
 }

@@ -19,9 +19,6 @@
 
 /* Print a message and exit with status 1. */
 void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
-/* The deliberate mistake of this run: its name, or "". */
-extern const char *mistake;
-bool is_mistake(const char *name);
 
 /* ---- vfio.c: the function, its memory and interrupts ---- */
 
@@ -90,8 +87,8 @@ void cq_ring(struct cq *cq, bool arm);
 uint32_t wq_post(struct wq *wq, const void *oob, uint32_t oob_bytes,
 		 uint64_t address, uint32_t key, uint32_t nb_bytes);
 bool wq_has_room(const struct wq *wq, uint32_t nb_bytes);
-/* Tell the device about nb WQEs. */
-void wq_ring(const struct wq *wq, uint32_t nb_wqes);
+/* Tell the device about new WQEs. */
+void wq_ring(const struct wq *wq);
 
 /* ---- hwc.c: the hardware channel ---- */
 
