@@ -374,3 +374,19 @@ fx_chain(struct rte_mempool *mp, uint32_t nb, uint32_t len_bytes, uint8_t seed)
 			fx_mbuf(mp, len_bytes, seed + i * len_bytes)));
 	return head;
 }
+
+struct rte_mbuf *
+fx_pieces(struct rte_mempool *mp, const uint8_t *bytes, uint32_t len, uint32_t first,
+	  uint32_t piece)
+{
+	struct rte_mbuf *head = fx_mbuf(mp, first, 0), *m;
+
+	memcpy(rte_pktmbuf_mtod(head, void *), bytes, first);
+	for (uint32_t at = first; at < len; at += piece) {
+		piece = RTE_MIN(piece, len - at);
+		m = fx_mbuf(mp, piece, 0);
+		memcpy(rte_pktmbuf_mtod(m, void *), bytes + at, piece);
+		assert_eq(rte_pktmbuf_chain(head, m), 0);
+	}
+	return head;
+}

@@ -338,6 +338,9 @@ uint16_t fx_tx_post(struct fx_tx *fx, uint32_t nb, uint32_t nb_segs);
 uint32_t fx_tx_missing(const struct fx_tx *fx);
 struct rte_mbuf *fx_mbuf(struct rte_mempool *mp, uint32_t len_bytes,
 			 uint8_t seed);
+/* A chain of these bytes: first of them, then piece in each further segment. */
+struct rte_mbuf *fx_pieces(struct rte_mempool *mp, const uint8_t *bytes, uint32_t len,
+			   uint32_t first, uint32_t piece);
 /* The free callback of an external buffer that the test owns. */
 void fx_ext_free(void *addr, void *opaque);
 /* A chain of nb segments with len_bytes each. */

@@ -184,19 +184,13 @@ static struct rte_mbuf *
 chain_of(struct fx_tx *fx, const struct shape *s, uint32_t nb_more,
 	 uint32_t len)
 {
-	uint32_t hdr_bytes = shape_min(s), piece = (len - hdr_bytes) / nb_more;
-	struct rte_mbuf *m = fx_mbuf(fx->mp, hdr_bytes, 0), *seg;
+	uint32_t hdr_bytes = shape_min(s);
 	uint8_t frame[512];
+	struct rte_mbuf *m;
 
 	frame_fill(s, frame, len);
-	memcpy(rte_pktmbuf_mtod(m, void *), frame, hdr_bytes);
-	for (uint32_t at = hdr_bytes; nb_more > 0; nb_more--, at += piece) {
-		if (nb_more == 1)
-			piece = len - at;
-		seg = fx_mbuf(fx->mp, piece, 0);
-		memcpy(rte_pktmbuf_mtod(seg, void *), frame + at, piece);
-		assert_eq(rte_pktmbuf_chain(m, seg), 0);
-	}
+	m = fx_pieces(fx->mp, frame, len, hdr_bytes,
+		      (len - hdr_bytes + nb_more - 1) / nb_more);
 	mbuf_request(s, m);
 	return m;
 }
@@ -398,14 +392,7 @@ FX_TX_TEST(header_makes_one_segment_too_many)
 	uint8_t frame[1024];
 
 	frame_fill(&shapes[0], frame, len);
-	orig = fx_mbuf(fx->mp, 100, 0);
-	memcpy(rte_pktmbuf_mtod(orig, void *), frame, 100);
-	for (uint32_t i = 0; i < 29; i++) {
-		struct rte_mbuf *seg = fx_mbuf(fx->mp, 20, 0);
-
-		memcpy(rte_pktmbuf_mtod(seg, void *), frame + 100 + 20 * i, 20);
-		assert_eq(rte_pktmbuf_chain(orig, seg), 0);
-	}
+	orig = fx_pieces(fx->mp, frame, len, 100, 20);
 	m = rte_pktmbuf_clone(orig, fx->mp);
 	mbuf_request(&shapes[0], m);
 	assert_eq(fx->burst(fx->txq, &m, 1), 1);

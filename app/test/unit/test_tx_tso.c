@@ -14,9 +14,8 @@ TEST(golden_wqe)
 	const struct fx_tso shape = { false, 14, 20, 32, 1448 };
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mempool *big = fx_pool("big", 4, 8192);
-	struct rte_mbuf *m = fx_mbuf(big, 1066, 0);
-	struct rte_mbuf *tail = fx_mbuf(big, 7000, 0);
 	static uint8_t frame[8066];
+	struct rte_mbuf *m, *tail;
 	struct hw_sge sge;
 
 	fx_mr_add_pool(big, 0x6001);
@@ -25,9 +24,8 @@ TEST(golden_wqe)
 	fx->rings.vp_offset = 0;
 	assert_eq(mana_txq_init(fx->txq, &fx->rings, &fx->conf), 0);
 	fx_tso_frame(&shape, frame, sizeof(frame));
-	memcpy(rte_pktmbuf_mtod(m, void *), frame, 1066);
-	memcpy(rte_pktmbuf_mtod(tail, void *), frame + 1066, 7000);
-	assert_eq(rte_pktmbuf_chain(m, tail), 0);
+	m = fx_pieces(big, frame, sizeof(frame), 1066, 7000);
+	tail = m->next;
 	fx_tso_request(&shape, m);
 	assert_eq(fx->burst(fx->txq, &m, 1), 1);
 	for (uint32_t i = 0; i < RTE_DIM(want); i++)
@@ -333,15 +331,7 @@ TEST(around_the_ring_end)
 			uint8_t frame[2048];
 
 			fx_tso_frame(&v4, frame, len);
-			m = fx_mbuf(fx->mp, 254, 0);
-			memcpy(rte_pktmbuf_mtod(m, void *), frame, 254);
-			for (uint32_t i = 1; i < nb_segs; i++) {
-				struct rte_mbuf *seg = fx_mbuf(fx->mp, 40, 0);
-
-				memcpy(rte_pktmbuf_mtod(seg, void *),
-				       frame + 254 + 40 * (i - 1), 40);
-				assert_eq(rte_pktmbuf_chain(m, seg), 0);
-			}
+			m = fx_pieces(fx->mp, frame, len, 254, 40);
 			fx_tso_request(&v4, m);
 			m->ol_flags |= back % 2 ? RTE_MBUF_F_TX_VLAN : 0;
 			assert_eq(fx->burst(fx->txq, &m, 1), 1);

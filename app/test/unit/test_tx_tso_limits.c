@@ -24,15 +24,7 @@ FX_TX_TEST(segments)
 			struct rte_mbuf *m;
 
 			fx_tso_frame(&v4, frame, len);
-			m = fx_mbuf(fx->mp, first, 0);
-			memcpy(rte_pktmbuf_mtod(m, void *), frame, first);
-			for (uint32_t i = 1; i < nb; i++) {
-				struct rte_mbuf *seg = fx_mbuf(fx->mp, 33, 0);
-
-				memcpy(rte_pktmbuf_mtod(seg, void *),
-				       frame + first + 33 * (i - 1), 33);
-				assert_eq(rte_pktmbuf_chain(m, seg), 0);
-			}
+			m = fx_pieces(fx->mp, frame, len, first, 33);
 			fx_tso_request(&v4, m);
 			assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
 			assert_eq(fx->burst(fx->txq, &m, 1), 1);
@@ -117,20 +109,12 @@ static struct rte_mbuf *
 border_mbuf(const struct border *b, struct rte_mempool *mp)
 {
 	static uint8_t frame[65536 + 256];
-	struct rte_mbuf *head, *m;
-	uint32_t at, part;
+	struct rte_mbuf *head;
 
 	fx_tso_frame(&b->shape, frame, RTE_MAX(b->len, 256u));
 	if (b->len >= fx_tso_header(&b->shape) && b->len <= UINT16_MAX)
 		fx_tso_frame(&b->shape, frame, b->len);
-	head = fx_mbuf(mp, RTE_MIN(b->len, 8000u), 0);
-	memcpy(rte_pktmbuf_mtod(head, void *), frame, head->data_len);
-	for (at = head->data_len; at < b->len; at += part) {
-		part = RTE_MIN(b->len - at, 8000u);
-		m = fx_mbuf(mp, part, 0);
-		memcpy(rte_pktmbuf_mtod(m, void *), frame + at, part);
-		assert_eq(rte_pktmbuf_chain(head, m), 0);
-	}
+	head = fx_pieces(mp, frame, b->len, RTE_MIN(b->len, 8000u), 8000);
 	fx_tso_request(&b->shape, head);
 	if (b->more_flags & (RTE_MBUF_F_TX_UDP_CKSUM | RTE_MBUF_F_TX_SCTP_CKSUM))
 		head->ol_flags &= ~RTE_MBUF_F_TX_L4_MASK;
@@ -350,15 +334,10 @@ static struct rte_mbuf *
 large_chain(struct fx_tx *fx)
 {
 	static uint8_t frame[40 * 1400];
-	struct rte_mbuf *head = fx_mbuf(fx->mp, 1400, 0), *m;
+	struct rte_mbuf *head;
 
 	fx_tso_frame(&v4, frame, sizeof(frame));
-	memcpy(rte_pktmbuf_mtod(head, void *), frame, 1400);
-	for (uint32_t i = 1; i < 40; i++) {
-		m = fx_mbuf(fx->mp, 1400, 0);
-		memcpy(rte_pktmbuf_mtod(m, void *), frame + 1400 * i, 1400);
-		assert_eq(rte_pktmbuf_chain(head, m), 0);
-	}
+	head = fx_pieces(fx->mp, frame, sizeof(frame), 1400, 1400);
 	fx_tso_request(&v4, head);
 	return head;
 }
