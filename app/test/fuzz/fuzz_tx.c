@@ -9,7 +9,7 @@
  * The first byte of each selects the action (low half) and a variant.
  */
 
-#include "../unit/fixture_tso.h"
+#include "../unit/fixture_pkt.h"
 #include "fuzz.h"
 #include "owner.h"
 
@@ -280,7 +280,9 @@ send_odd(struct fuzz_input *in)
 	if (m == NULL)
 		return;
 	if ((how & 1) != 0) {
-		fx_tso_request(&(struct fx_tso){ .ipv6 = (how & 2) != 0,
+		fx_pkt_request(&(struct fx_pkt){ .ipv6 = (how & 2) != 0,
+						 .l4 = 6,
+						 .ip_csum = (how & 2) == 0,
 						 .l2_len = 14,
 						 .l3_len = (how & 2) != 0 ? 40 : 20,
 						 .l4_len = 20,

@@ -8,156 +8,19 @@
 #include <sys/mman.h>
 
 #include <rte_errno.h>
-#include <rte_ip.h>
 
-#include "fixture.h"
+#include "fixture_pkt.h"
 
-static struct fx_tx_wqe wqe;
-
-struct shape {
-	bool ipv6;
-	uint8_t l4; /* 6, 17 or 0 */
-	bool ip_csum;
-	uint16_t l2_len;
-	uint16_t l3_len;
-};
-
-static uint16_t
-l4_bytes(const struct shape *s)
-{
-	return s->l4 == 6 ? 20 : s->l4 == 17 ? 8 : 0;
-}
-
-static uint16_t
-csum_at(const struct shape *s)
-{
-	return s->l2_len + s->l3_len + (s->l4 == 6 ? 16 : 6);
-}
-
-/* A frame of this kind with garbage in its checksum fields. */
-static void
-frame_fill(const struct shape *s, uint8_t *frame, uint32_t len)
-{
-	uint8_t *ip = frame + s->l2_len;
-	uint32_t i;
-
-	for (i = 0; i < len; i++)
-		frame[i] = i * 13 + len;
-	if (s->ipv6) {
-		ip[0] = 0x60;
-		hw_put_be16(ip + 4, len - s->l2_len - 40);
-		ip[6] = s->l4;
-	} else {
-		ip[0] = 0x40 | s->l3_len / 4;
-		hw_put_be16(ip + 2, len - s->l2_len);
-		hw_put_be16(ip + 6, 0);
-		ip[9] = s->l4;
-		hw_put_be16(ip + 10, 0xbad1);
-	}
-	if (s->l4 != 0)
-		hw_put_be16(frame + csum_at(s), 0xbad2);
-}
-
-/* The folded pseudo-header sum of RFC 793 and RFC 8200. */
-static uint16_t
-pseudo_sum(const struct shape *s, const uint8_t *frame, uint32_t len)
-{
-	const uint8_t *addr = frame + s->l2_len + (s->ipv6 ? 8 : 12);
-	uint32_t sum = s->l4 + len - s->l2_len - s->l3_len;
-
-	for (uint32_t i = 0; i < (s->ipv6 ? 32 : 8); i += 2)
-		sum += hw_be16(addr + i);
-	while (sum >> 16 != 0)
-		sum = (sum & 0xffff) + (sum >> 16);
-	assert_eq(rte_cpu_to_be_16(sum), s->ipv6 ?
-		  rte_ipv6_phdr_cksum((const void *)(frame + s->l2_len), 0) :
-		  rte_ipv4_phdr_cksum((const void *)(frame + s->l2_len), 0));
-	return sum;
-}
-
-static void
-mbuf_request(const struct shape *s, struct rte_mbuf *m)
-{
-	m->ol_flags |= s->ipv6 ? RTE_MBUF_F_TX_IPV6 : RTE_MBUF_F_TX_IPV4;
-	if (s->ip_csum)
-		m->ol_flags |= RTE_MBUF_F_TX_IP_CKSUM;
-	if (s->l4 == 6)
-		m->ol_flags |= RTE_MBUF_F_TX_TCP_CKSUM;
-	if (s->l4 == 17)
-		m->ol_flags |= RTE_MBUF_F_TX_UDP_CKSUM;
-	m->l2_len = s->l2_len;
-	m->l3_len = s->l3_len;
-	m->l4_len = l4_bytes(s);
-}
-
-static struct rte_mbuf *
-mbuf_of(struct fx_tx *fx, const struct shape *s, uint32_t len)
-{
-	struct rte_mbuf *m = fx_mbuf(fx->mp, len, 0);
-
-	frame_fill(s, rte_pktmbuf_mtod(m, uint8_t *), len);
-	mbuf_request(s, m);
-	return m;
-}
-
-/* The frame that the device must find: frame_fill(), fields set. */
-static void
-frame_expected(const struct shape *s, uint8_t *frame, uint32_t len)
-{
-	frame_fill(s, frame, len);
-	if (s->ip_csum)
-		hw_put_be16(frame + s->l2_len + 10, 0);
-	if (s->l4 != 0)
-		hw_put_be16(frame + csum_at(s), pseudo_sum(s, frame, len));
-}
-
-static void
-check_oob(const struct shape *s)
-{
-	bool any = s->ip_csum || s->l4 != 0;
-
-	assert_int_equal(wqe.oob.ip_csum, s->ip_csum);
-	assert_int_equal(wqe.oob.tcp_csum, s->l4 == 6);
-	assert_int_equal(wqe.oob.udp_csum, s->l4 == 17);
-	if (!any)
-		return;
-	assert_int_equal(wqe.oob.is_ipv4, !s->ipv6);
-	assert_int_equal(wqe.oob.is_ipv6, s->ipv6);
-	/* As Linux: 0 without L4 checksum. */
-	assert_eq(wqe.oob.trans_off, s->l4 != 0 ? s->l2_len + s->l3_len : 0);
-}
-
-static void
-expect(struct fx_tx *fx, const struct shape *s, uint32_t len)
-{
-	static uint8_t want[65536];
-
-	assert_true(fx_tx_fetch(fx, &wqe));
-	check_oob(s);
-	assert_eq(wqe.bytes, len);
-	frame_expected(s, want, len);
-	for (uint32_t i = 0; i < len; i++)
-		if (wqe.frame[i] != want[i])
-			fail_msg("byte %u of %u: %02x, expected %02x", i, len,
-				 wqe.frame[i], want[i]);
-}
-
-static const struct shape shapes[] = {
-	{ false, 6, true, 14, 20 }, { false, 6, false, 14, 20 },
-	{ false, 17, true, 14, 20 }, { false, 17, false, 14, 20 },
+static const struct fx_pkt shapes[] = {
+	{ false, 6, true, 14, 20, 20 }, { false, 6, false, 14, 20, 20 },
+	{ false, 17, true, 14, 20, 8 }, { false, 17, false, 14, 20, 8 },
 	{ false, 0, true, 14, 20 }, { false, 0, false, 14, 20 },
-	{ true, 6, false, 14, 40 }, { true, 17, false, 14, 40 },
+	{ true, 6, false, 14, 40, 20 }, { true, 17, false, 14, 40, 8 },
 	{ true, 0, false, 14, 40 },
-	{ false, 6, true, 18, 20 }, { false, 17, true, 18, 60 },
-	{ false, 6, true, 14, 24 }, { true, 6, false, 22, 40 },
-	{ false, 6, true, 127, 60 }, { true, 17, false, 127, 40 },
+	{ false, 6, true, 18, 20, 20 }, { false, 17, true, 18, 60, 8 },
+	{ false, 6, true, 14, 24, 20 }, { true, 6, false, 22, 40, 20 },
+	{ false, 6, true, 127, 60, 20 }, { true, 17, false, 127, 40, 8 },
 };
-
-static uint32_t
-shape_min(const struct shape *s)
-{
-	return s->l2_len + s->l3_len + l4_bytes(s);
-}
 
 /* Every kind of frame, with and without prepare. */
 FX_TX_TEST(every_shape)
@@ -165,15 +28,14 @@ FX_TX_TEST(every_shape)
 	struct rte_mbuf *m;
 
 	for (uint32_t i = 0; i < RTE_DIM(shapes) * 8; i++) {
-		const struct shape *s = &shapes[i / 8];
-		uint32_t len = shape_min(s) + i % 90;
+		const struct fx_pkt *s = &shapes[i / 8];
+		uint32_t len = fx_pkt_header(s) + i % 90;
 
-		m = mbuf_of(fx, s, len);
+		m = fx_pkt_mbuf(fx, s, len);
 		if (i / 4 % 2)
 			assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
 		assert_eq(fx->burst(fx->txq, &m, 1), 1);
-		expect(fx, s, len);
-		assert_eq(wqe.nb_sge, 1);
+		fx_pkt_expect(fx, s, len, 1);
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 	}
 	assert_eq(fx->txq->stats.bounced, 0);
@@ -181,18 +43,23 @@ FX_TX_TEST(every_shape)
 
 /* The header in the first segment, the payload in nb_more. */
 static struct rte_mbuf *
-chain_of(struct fx_tx *fx, const struct shape *s, uint32_t nb_more,
+chain_of(struct fx_tx *fx, const struct fx_pkt *s, uint32_t nb_more,
 	 uint32_t len)
 {
-	uint32_t hdr_bytes = shape_min(s);
-	uint8_t frame[512];
-	struct rte_mbuf *m;
+	uint32_t hdr_bytes = fx_pkt_header(s);
 
-	frame_fill(s, frame, len);
-	m = fx_pieces(fx->mp, frame, len, hdr_bytes,
-		      (len - hdr_bytes + nb_more - 1) / nb_more);
-	mbuf_request(s, m);
-	return m;
+	return fx_pkt_pieces(fx->mp, s, len, hdr_bytes,
+			     (len - hdr_bytes + nb_more - 1) / nb_more);
+}
+
+/* Packet i of a burst of kind k, or of all kinds; each packet has other bytes. */
+static struct fx_pkt
+shape_of(uint32_t k, uint32_t i)
+{
+	struct fx_pkt s = shapes[k < RTE_DIM(shapes) ? k : i];
+
+	s.seed = i;
+	return s;
 }
 
 /* Chains of every kind, on a queue that requests few CQEs. */
@@ -203,22 +70,19 @@ FX_TX_TEST(chains_of_every_shape)
 
 	fx_tx_pass_offset_check(fx);
 	for (uint32_t nb_more = 1; nb_more < 6; nb_more++) {
-		/* All of one kind, then one of each. */
 		for (uint32_t k = 0; k <= RTE_DIM(shapes); k++) {
 			for (i = 0; i < RTE_DIM(pkts); i++) {
-				const struct shape *s =
-					&shapes[k < RTE_DIM(shapes) ? k : i];
+				struct fx_pkt s = shape_of(k, i);
 
-				len = shape_min(s) + 40 + i;
-				pkts[i] = chain_of(fx, s, nb_more, len);
+				len = fx_pkt_header(&s) + 40 + i;
+				pkts[i] = chain_of(fx, &s, nb_more, len);
 			}
 			assert_eq(fx->burst(fx->txq, pkts, i), i);
 			for (i = 0; i < RTE_DIM(pkts); i++) {
-				const struct shape *s =
-					&shapes[k < RTE_DIM(shapes) ? k : i];
+				struct fx_pkt s = shape_of(k, i);
 
-				expect(fx, s, shape_min(s) + 40 + i);
-				assert_eq(wqe.nb_sge, 1 + nb_more);
+				len = fx_pkt_header(&s) + 40 + i;
+				fx_pkt_expect(fx, &s, len, 1 + nb_more);
 				fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 			}
 		}
@@ -228,14 +92,14 @@ FX_TX_TEST(chains_of_every_shape)
 
 FX_TX_TEST(checksum_and_vlan, .vp_offset = 400)
 {
-	struct rte_mbuf *m = mbuf_of(fx, &shapes[0], 100);
+	struct rte_mbuf *m = fx_pkt_mbuf(fx, &shapes[0], 100);
 
 	m->ol_flags |= RTE_MBUF_F_TX_VLAN;
 	m->vlan_tci = 0x6064;
 	assert_eq(fx->burst(fx->txq, &m, 1), 1);
-	expect(fx, &shapes[0], 100);
-	assert_true(wqe.oob.inject_vlan);
-	assert_eq(wqe.oob.tci, 0x6064);
+	fx_pkt_expect(fx, &shapes[0], 100, 1);
+	assert_true(fx_wqe.oob.inject_vlan);
+	assert_eq(fx_wqe.oob.tci, 0x6064);
 }
 
 /* The header cut at every byte, into up to three segments. */
@@ -247,10 +111,10 @@ FX_TX_TEST(header_in_pieces)
 	uint64_t bounced;
 
 	for (uint32_t w = 0; w < RTE_DIM(which); w++) {
-		const struct shape *s = &shapes[which[w]];
-		uint32_t hdr = shape_min(s), len = hdr + 30;
+		const struct fx_pkt *s = &shapes[which[w]];
+		uint32_t hdr = fx_pkt_header(s), len = hdr + 30;
 
-		frame_fill(s, frame, len);
+		fx_pkt_frame(s, frame, len);
 		for (uint32_t cut = 0; cut <= len; cut++) {
 			uint32_t second = RTE_MIN(7u, len - cut);
 
@@ -264,14 +128,15 @@ FX_TX_TEST(header_in_pieces)
 			       frame + cut + second, len - cut - second);
 			assert_eq(rte_pktmbuf_chain(m, mid), 0);
 			assert_eq(rte_pktmbuf_chain(m, tail), 0);
-			mbuf_request(s, m);
+			fx_pkt_request(s, m);
 			assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
 			bounced = fx->txq->stats.bounced;
 			assert_eq(fx->burst(fx->txq, &m, 1), 1);
-			expect(fx, s, len);
+			fx_pkt_expect(fx, s, len, 1 + (second > 0 && cut + second > hdr) +
+					     (len > cut + second));
 			assert_eq(fx->txq->stats.bounced - bounced, cut < hdr);
 			if (cut < hdr)
-				assert_eq(wqe.sge[0].size_bytes, hdr);
+				assert_eq(fx_wqe.sge[0].size_bytes, hdr);
 			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 		}
 	}
@@ -280,11 +145,11 @@ FX_TX_TEST(header_in_pieces)
 
 /* Shared bytes are never written. */
 static void
-expect_untouched(const struct shape *s, const uint8_t *data, uint32_t len)
+expect_untouched(const struct fx_pkt *s, const uint8_t *data, uint32_t len)
 {
 	uint8_t want[512];
 
-	frame_fill(s, want, len);
+	fx_pkt_frame(s, want, len);
 	assert_memory_equal(data, want, len);
 }
 
@@ -293,11 +158,11 @@ FX_TX_TEST(shared_header_is_copied)
 	struct rte_mbuf *orig, *m;
 
 	for (uint32_t i = 0; i < RTE_DIM(shapes) * 4; i++) {
-		const struct shape *s = &shapes[i / 4];
+		const struct fx_pkt *s = &shapes[i / 4];
 		bool writes = s->l4 != 0 || s->ip_csum;
 		uint64_t bounced = fx->txq->stats.bounced;
 
-		orig = mbuf_of(fx, s, 300);
+		orig = fx_pkt_mbuf(fx, s, 300);
 		if (i % 2) {
 			m = rte_pktmbuf_clone(orig, fx->mp);
 		} else {
@@ -306,7 +171,7 @@ FX_TX_TEST(shared_header_is_copied)
 		}
 		assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
 		assert_eq(fx->burst(fx->txq, &m, 1), 1);
-		expect(fx, s, 300);
+		fx_pkt_expect(fx, s, 300, 1 + writes);
 		expect_untouched(s, rte_pktmbuf_mtod(orig, uint8_t *), 300);
 		assert_eq(fx->txq->stats.bounced - bounced, writes);
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
@@ -318,14 +183,14 @@ FX_TX_TEST(shared_header_is_copied)
 /* Two clones in a burst get two header slots. */
 FX_TX_TEST(clones_get_separate_header_slots)
 {
-	struct rte_mbuf *orig = mbuf_of(fx, &shapes[0], 200), *pkts[64];
+	struct rte_mbuf *orig = fx_pkt_mbuf(fx, &shapes[0], 200), *pkts[64];
 
 	for (uint32_t turn = 0; turn < 5; turn++) {
 		for (uint32_t i = 0; i < 64; i++)
 			pkts[i] = rte_pktmbuf_clone(orig, fx->mp);
 		assert_eq(fx->burst(fx->txq, pkts, 64), 64);
 		for (uint32_t i = 0; i < 64; i++) {
-			expect(fx, &shapes[0], 200);
+			fx_pkt_expect(fx, &shapes[0], 200, 2);
 			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 		}
 	}
@@ -342,7 +207,7 @@ TEST(read_only_header_is_copied)
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct rte_mbuf *m;
 
-	frame_fill(&shapes[0], page, 200);
+	fx_pkt_frame(&shapes[0], page, 200);
 	assert_eq(mprotect(page, 4096, PROT_READ), 0);
 	fx_mr_add(page, 4096, 0x5001);
 	for (uint32_t path = 0; path < 4; path++) {
@@ -350,11 +215,10 @@ TEST(read_only_header_is_copied)
 		m = rte_pktmbuf_alloc(fx->mp);
 		rte_pktmbuf_attach_extbuf(m, page, RTE_BAD_IOVA, 4096, &shinfo);
 		assert_non_null(rte_pktmbuf_append(m, 200));
-		mbuf_request(&shapes[0], m);
+		fx_pkt_request(&shapes[0], m);
 		assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
 		assert_eq(fx->burst(fx->txq, &m, 1), 1);
-		expect(fx, &shapes[0], 200);
-		assert_eq(wqe.nb_sge, 2);
+		fx_pkt_expect(fx, &shapes[0], 200, 2);
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 		mana_txq_done_cleanup(fx->txq, 0);
 	}
@@ -370,12 +234,9 @@ TEST(pinned_header_is_written_in_place)
 	struct rte_mbuf *m;
 
 	for (uint32_t path = 0; path < 4; path++) {
-		m = fx_mbuf(pinned, 200, 0);
-		frame_fill(&shapes[0], rte_pktmbuf_mtod(m, uint8_t *), 200);
-		mbuf_request(&shapes[0], m);
+		m = fx_pkt_pieces(pinned, &shapes[0], 200, 200, 0);
 		assert_eq(fx->burst(fx->txq, &m, 1), 1);
-		expect(fx, &shapes[0], 200);
-		assert_eq(wqe.nb_sge, 1);
+		fx_pkt_expect(fx, &shapes[0], 200, 1);
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 	}
 	mana_txq_done_cleanup(fx->txq, 0);
@@ -388,16 +249,11 @@ TEST(pinned_header_is_written_in_place)
 FX_TX_TEST(header_makes_one_segment_too_many)
 {
 	const uint32_t len = 29 * 20 + 100;
-	struct rte_mbuf *m, *orig;
-	uint8_t frame[1024];
+	struct rte_mbuf *orig = fx_pkt_pieces(fx->mp, &shapes[0], len, 100, 20);
+	struct rte_mbuf *m = rte_pktmbuf_clone(orig, fx->mp);
 
-	frame_fill(&shapes[0], frame, len);
-	orig = fx_pieces(fx->mp, frame, len, 100, 20);
-	m = rte_pktmbuf_clone(orig, fx->mp);
-	mbuf_request(&shapes[0], m);
 	assert_eq(fx->burst(fx->txq, &m, 1), 1);
-	expect(fx, &shapes[0], len);
-	assert_eq(wqe.nb_sge, 1);
+	fx_pkt_expect(fx, &shapes[0], len, 1);
 	mana_txq_release_mbufs(fx->txq);
 	rte_pktmbuf_free(orig);
 }
@@ -457,8 +313,8 @@ FX_TX_TEST(refused_by_prepare_dropped_by_burst)
 		assert_eq(mana_tx_pkt_prepare(fx->txq, pkts, 2), 1);
 		assert_int_equal(rte_errno, r->error);
 		assert_eq(fx->burst(fx->txq, pkts, 2), 2);
-		assert_true(fx_tx_fetch(fx, &wqe));
-		assert_false(fx_tx_fetch(fx, &wqe));
+		assert_true(fx_tx_fetch(fx, &fx_wqe));
+		assert_false(fx_tx_fetch(fx, &fx_wqe));
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 		notsup += r->error == ENOTSUP;
 		inval += r->error == EINVAL;
@@ -486,11 +342,11 @@ FX_TX_TEST(one_short_packet_in_a_burst)
 		assert_eq(fx->burst(fx->txq, pkts, RTE_DIM(pkts)), RTE_DIM(pkts));
 		assert_eq(fx->txq->stats.drop_malformed, at + 1);
 		for (uint32_t i = 1; i < RTE_DIM(pkts); i++) {
-			assert_true(fx_tx_fetch(fx, &wqe));
-			assert_eq(wqe.bytes, 100);
+			assert_true(fx_tx_fetch(fx, &fx_wqe));
+			assert_eq(fx_wqe.bytes, 100);
 			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 		}
-		assert_false(fx_tx_fetch(fx, &wqe));
+		assert_false(fx_tx_fetch(fx, &fx_wqe));
 	}
 }
 
@@ -501,25 +357,22 @@ enum difference {
 
 /* Prepares the packet. Returns the mbuf that the test keeps and frees, or NULL. */
 static struct rte_mbuf *
-make_different(struct fx_tx *fx, enum difference kind, struct shape *s,
+make_different(struct fx_tx *fx, enum difference kind, struct fx_pkt *s,
 	       struct rte_mbuf **pkt, uint32_t len)
 {
 	struct rte_mbuf *kept = NULL;
 
 	s->l3_len += kind == OTHER_HEADER ? 4 : 0;
-	*pkt = mbuf_of(fx, s, len);
+	*pkt = fx_pkt_mbuf(fx, s, len);
 	if (kind == SHARED) {
 		kept = *pkt;
 		rte_mbuf_refcnt_set(kept, 2);
 	} else if (kind == CLONE) {
 		kept = *pkt;
 		*pkt = rte_pktmbuf_clone(kept, fx->mp);
-		mbuf_request(s, *pkt);
 	} else if (kind == OTHER_POOL) {
 		rte_pktmbuf_free(*pkt);
-		*pkt = fx_mbuf(fx->bounce_mp, len, 0);
-		frame_fill(s, rte_pktmbuf_mtod(*pkt, uint8_t *), len);
-		mbuf_request(s, *pkt);
+		*pkt = fx_pkt_pieces(fx->bounce_mp, s, len, len, 0);
 	} else if (kind == TAGGED) {
 		(*pkt)->ol_flags |= RTE_MBUF_F_TX_VLAN;
 		(*pkt)->vlan_tci = 5;
@@ -536,43 +389,44 @@ make_different(struct fx_tx *fx, enum difference kind, struct shape *s,
  */
 FX_TX_TEST(one_different_packet_in_a_burst)
 {
-	const struct shape kinds[] = {
+	const struct fx_pkt kinds[] = {
 		{ .l2_len = 14, .l3_len = 20 },
-		{ .l4 = 6, .ip_csum = true, .l2_len = 14, .l3_len = 20 },
+		{ .l4 = 6, .ip_csum = true, .l2_len = 14, .l3_len = 20, .l4_len = 20 },
 	};
 	static uint8_t untouched[100];
 	struct rte_mbuf *pkts[8];
 	const uint32_t nb = RTE_DIM(kinds) * NB_DIFFERENCES * RTE_DIM(pkts);
 
 	for (uint32_t i = 0; i < nb; i++) {
-		const struct shape *base = &kinds[i % RTE_DIM(kinds)];
+		const struct fx_pkt *base = &kinds[i % RTE_DIM(kinds)];
 		enum difference kind = i / RTE_DIM(kinds) % NB_DIFFERENCES;
 		uint32_t at = i / RTE_DIM(kinds) / NB_DIFFERENCES;
 		bool is_refused = kind == TUNNEL && base->l4 != 0;
 		uint64_t refused = fx->txq->stats.drop_offload;
-		struct shape other = *base;
+		struct fx_pkt other = *base;
 		struct rte_mbuf *kept = NULL;
 
 		for (uint32_t k = 0; k < RTE_DIM(pkts); k++)
 			if (k == at)
 				kept = make_different(fx, kind, &other, &pkts[k], 100);
 			else
-				pkts[k] = mbuf_of(fx, base, 100);
+				pkts[k] = fx_pkt_mbuf(fx, base, 100);
 		assert_eq(fx->burst(fx->txq, pkts, RTE_DIM(pkts)), RTE_DIM(pkts));
 		assert_eq(fx->txq->stats.drop_offload, refused + is_refused);
 		for (uint32_t k = 0; k < RTE_DIM(pkts); k++)
 			if (k != at || !is_refused) {
-				expect(fx, k == at ? &other : base, 100);
-				assert_int_equal(wqe.oob.inject_vlan,
+				fx_pkt_expect(fx, k == at ? &other : base, 100,
+					      k == at && kept != NULL && base->l4 != 0 ? 2 : 1);
+				assert_int_equal(fx_wqe.oob.inject_vlan,
 						 k == at && kind == TAGGED);
 				fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 			}
-		assert_false(fx_tx_fetch(fx, &wqe));
+		assert_false(fx_tx_fetch(fx, &fx_wqe));
 		if (kept == NULL)
 			continue;
 		mana_txq_done_cleanup(fx->txq, 0);
 		assert_eq(rte_mbuf_refcnt_read(kept), 1);
-		frame_fill(&other, untouched, sizeof(untouched));
+		fx_pkt_frame(&other, untouched, sizeof(untouched));
 		assert_memory_equal(rte_pktmbuf_mtod(kept, void *), untouched,
 				    sizeof(untouched));
 		rte_pktmbuf_free(kept);
@@ -583,22 +437,24 @@ FX_TX_TEST(one_different_packet_in_a_burst)
 FX_TX_TEST(checksum_carries)
 {
 	static const uint8_t fill[] = { 0x00, 0xff, 0xfe, 0x01, 0x80 };
+	uint8_t want[1000];
 	struct rte_mbuf *m;
 	uint8_t *frame;
 
 	for (uint32_t i = 0; i < RTE_DIM(shapes) * RTE_DIM(fill); i++) {
-		const struct shape *s = &shapes[i / RTE_DIM(fill)];
+		const struct fx_pkt *s = &shapes[i / RTE_DIM(fill)];
 
 		if (s->l4 == 0)
 			continue;
-		m = mbuf_of(fx, s, 1000);
+		m = fx_pkt_mbuf(fx, s, 1000);
 		frame = rte_pktmbuf_mtod(m, uint8_t *);
 		memset(frame + s->l2_len + (s->ipv6 ? 8 : 12),
 		       fill[i % RTE_DIM(fill)], s->ipv6 ? 32 : 8);
+		memcpy(want, frame, sizeof(want));
+		fx_pkt_set_fields(s, want, sizeof(want));
 		assert_eq(fx->burst(fx->txq, &m, 1), 1);
-		assert_true(fx_tx_fetch(fx, &wqe));
-		assert_eq(hw_be16(wqe.frame + csum_at(s)),
-			  pseudo_sum(s, wqe.frame, 1000));
+		assert_true(fx_tx_fetch(fx, &fx_wqe));
+		assert_memory_equal(fx_wqe.frame, want, sizeof(want));
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 	}
 }
@@ -610,11 +466,11 @@ FX_TX_TEST(wrong_ip_length)
 	struct rte_mbuf *m;
 
 	for (uint32_t i = 0; i < RTE_DIM(lies); i++) {
-		m = mbuf_of(fx, &shapes[0], 100);
+		m = fx_pkt_mbuf(fx, &shapes[0], 100);
 		hw_put_be16(rte_pktmbuf_mtod(m, uint8_t *) + 16, lies[i]);
 		assert_eq(fx->burst(fx->txq, &m, 1), 1);
-		assert_true(fx_tx_fetch(fx, &wqe));
-		assert_eq(wqe.bytes, 100);
+		assert_true(fx_tx_fetch(fx, &fx_wqe));
+		assert_eq(fx_wqe.bytes, 100);
 	}
 }
 

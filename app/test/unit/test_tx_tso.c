@@ -5,16 +5,15 @@
  * and all borders.
  */
 
-#include "fixture_tso.h"
+#include "fixture_pkt.h"
 
 /* A WQE byte by byte: header 66, MSS 1448, payload 1000 and 7000 bytes. */
 TEST(golden_wqe)
 {
 	const uint32_t want[] = { 0x42000000, 0x05a80a03, 0x00004134, 0x00000022 };
-	const struct fx_tso shape = { false, 14, 20, 32, 1448 };
+	const struct fx_pkt shape = FX_TSO4(14, 20, 32, 1448);
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mempool *big = fx_pool("big", 4, 8192);
-	static uint8_t frame[8066];
 	struct rte_mbuf *m, *tail;
 	struct hw_sge sge;
 
@@ -23,10 +22,8 @@ TEST(golden_wqe)
 	fx->rings.cq_id = 0x41;
 	fx->rings.vp_offset = 0;
 	assert_eq(mana_txq_init(fx->txq, &fx->rings, &fx->conf), 0);
-	fx_tso_frame(&shape, frame, sizeof(frame));
-	m = fx_pieces(big, frame, sizeof(frame), 1066, 7000);
+	m = fx_pkt_pieces(big, &shape, 8066, 1066, 7000);
 	tail = m->next;
-	fx_tso_request(&shape, m);
 	assert_eq(fx->burst(fx->txq, &m, 1), 1);
 	for (uint32_t i = 0; i < RTE_DIM(want); i++)
 		assert_eq(hw_le32(fx->sq_ring + 4 * i), want[i]);
@@ -60,21 +57,21 @@ every_header_on(bool has_groups)
 	if (has_groups)
 		fx_tx_pass_offset_check(fx);
 	for (uint32_t i = 0; i < 4 * 4 * 4 * 8; i++) {
-		struct fx_tso s = { i / 8 % 4 == 3, l2[i / 32 % 4],
-				     l3[i / 8 % 4 % 3], l4[i / 128], 100 + i };
+		struct fx_pkt s4 = FX_TSO4(l2[i / 32 % 4], l3[i / 8 % 4 % 3], l4[i / 128],
+					   100 + i);
+		struct fx_pkt s6 = FX_TSO6(s4.l2_len, 40, s4.l4_len, s4.segsz);
+		struct fx_pkt s = i / 8 % 4 == 3 ? s6 : s4;
 		uint32_t len;
 
-		if (s.ipv6)
-			s.l3_len = 40;
-		len = fx_tso_header(&s) + s.segsz + 1 + i % 5;
-		m = fx_tso_mbuf(fx, &s, len);
+		len = fx_pkt_header(&s) + s.segsz + 1 + i % 5;
+		m = fx_pkt_mbuf(fx, &s, len);
 		/* a second prepare changes nothing */
 		for (uint32_t n = 0; n < i / 4 % 2 * 2; n++)
 			assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
 		assert_eq(fx->burst(fx->txq, &m, 1), 1);
 		assert_eq(mana_txq_nb_posted(fx->txq), 1);
-		fx_tso_expect(fx, &s, len, 2);
-		assert_eq(fx_tso_wqe.sge[0].addr, rte_pktmbuf_mtod(m, uintptr_t));
+		fx_pkt_expect(fx, &s, len, 2);
+		assert_eq(fx_wqe.sge[0].addr, rte_pktmbuf_mtod(m, uintptr_t));
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 		assert_eq(mana_txq_done_cleanup(fx->txq, 0), 1);
 	}
@@ -88,12 +85,12 @@ TEST(every_header)
 	every_header_on(true);
 }
 
-static const struct fx_tso v4 = { false, 14, 20, 20, 100 };
-static const struct fx_tso v6 = { true, 14, 40, 32, 100 };
+static const struct fx_pkt v4 = FX_TSO4(14, 20, 20, 100);
+static const struct fx_pkt v6 = FX_TSO6(14, 40, 32, 100);
 
 /* Cut after cut bytes, and after second more; 0: no cut. */
 static struct rte_mbuf *
-cut_mbuf(struct fx_tx *fx, const struct fx_tso *s, uint32_t len,
+cut_mbuf(struct fx_tx *fx, const struct fx_pkt *s, uint32_t len,
 	 uint32_t cut, uint32_t second)
 {
 	const uint32_t parts[] = { cut, second, len - cut - second };
@@ -101,7 +98,7 @@ cut_mbuf(struct fx_tx *fx, const struct fx_tso *s, uint32_t len,
 	uint8_t frame[1024];
 	uint32_t at = 0;
 
-	fx_tso_frame(s, frame, len);
+	fx_pkt_frame(s, frame, len);
 	for (uint32_t i = 0; i < RTE_DIM(parts); i++) {
 		m = fx_mbuf(fx->mp, parts[i], 0);
 		memcpy(rte_pktmbuf_mtod(m, void *), frame + at, parts[i]);
@@ -111,7 +108,7 @@ cut_mbuf(struct fx_tx *fx, const struct fx_tso *s, uint32_t len,
 		else
 			assert_eq(rte_pktmbuf_chain(head, m), 0);
 	}
-	fx_tso_request(s, head);
+	fx_pkt_request(s, head);
 	return head;
 }
 
@@ -123,15 +120,15 @@ static void
 header_in_pieces_on(bool has_groups)
 {
 	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
-	const struct fx_tso *shapes[] = { &v4, &v6 };
+	const struct fx_pkt *shapes[] = { &v4, &v6 };
 	uint64_t bounced;
 	struct rte_mbuf *m;
 
 	if (has_groups)
 		fx_tx_pass_offset_check(fx);
 	for (uint32_t w = 0; w < 2; w++) {
-		const struct fx_tso *s = shapes[w];
-		uint32_t hdr = fx_tso_header(s), len = hdr + 300;
+		const struct fx_pkt *s = shapes[w];
+		uint32_t hdr = fx_pkt_header(s), len = hdr + 300;
 
 		for (uint32_t cut = 0; cut <= hdr + 4; cut++) {
 			uint32_t nb_sge = 2 + (cut + 7 > hdr);
@@ -143,7 +140,7 @@ header_in_pieces_on(bool has_groups)
 			if (cut % 2)
 				assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
 			assert_eq(fx->burst(fx->txq, &m, 1), 1);
-			fx_tso_expect(fx, s, len, nb_sge);
+			fx_pkt_expect(fx, s, len, nb_sge);
 			assert_eq(fx->txq->stats.bounced - bounced, cut < hdr);
 			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 		}
@@ -159,11 +156,11 @@ TEST(header_in_pieces)
 }
 
 static void
-expect_untouched(const struct fx_tso *s, const struct rte_mbuf *m)
+expect_untouched(const struct fx_pkt *s, const struct rte_mbuf *m)
 {
 	uint8_t want[1024];
 
-	fx_tso_frame(s, want, m->data_len);
+	fx_pkt_frame(s, want, m->data_len);
 	assert_memory_equal(rte_pktmbuf_mtod(m, void *), want, m->data_len);
 }
 
@@ -173,11 +170,11 @@ FX_TX_TEST(shared_header_is_copied)
 	struct rte_mbuf *orig, *m;
 
 	for (uint32_t i = 0; i < 16; i++) {
-		const struct fx_tso *s = i & 1 ? &v4 : &v6;
+		const struct fx_pkt *s = i & 1 ? &v4 : &v6;
 		uint32_t payload = i & 8 ? 100 : 300;
-		uint32_t len = fx_tso_header(s) + payload;
+		uint32_t len = fx_pkt_header(s) + payload;
 
-		orig = fx_tso_mbuf(fx, s, len);
+		orig = fx_pkt_mbuf(fx, s, len);
 		if (i & 2) {
 			m = rte_pktmbuf_clone(orig, fx->mp);
 		} else {
@@ -187,7 +184,7 @@ FX_TX_TEST(shared_header_is_copied)
 		if (i & 4)
 			assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
 		assert_eq(fx->burst(fx->txq, &m, 1), 1);
-		fx_tso_expect(fx, s, len, 2);
+		fx_pkt_expect(fx, s, len, 2);
 		expect_untouched(s, orig);
 		assert_eq(fx->txq->stats.bounced, i + 1);
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
@@ -207,25 +204,25 @@ TEST(external_headers)
 	const uint32_t len = 54 + 300;
 
 	fx_mr_add(memory, sizeof(memory), 0x5001);
-	fx_tso_frame(&v4, memory, len);
+	fx_pkt_frame(&v4, memory, len);
 	rte_mbuf_ext_refcnt_set(&shinfo, 1);
 	m = rte_pktmbuf_alloc(fx->mp);
 	rte_pktmbuf_attach_extbuf(m, memory, RTE_BAD_IOVA, sizeof(memory),
 				  &shinfo);
 	assert_non_null(rte_pktmbuf_append(m, len));
-	fx_tso_request(&v4, m);
+	fx_pkt_request(&v4, m);
 	assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
 	assert_eq(fx->burst(fx->txq, &m, 1), 1);
-	fx_tso_expect(fx, &v4, len, 2);
+	fx_pkt_expect(fx, &v4, len, 2);
 	expect_untouched(&v4, m);
 	assert_eq(fx->txq->stats.bounced, 1);
 	fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 
 	m = fx_mbuf(pinned, len, 0);
-	fx_tso_frame(&v4, rte_pktmbuf_mtod(m, uint8_t *), len);
-	fx_tso_request(&v4, m);
+	fx_pkt_frame(&v4, rte_pktmbuf_mtod(m, uint8_t *), len);
+	fx_pkt_request(&v4, m);
 	assert_eq(fx->burst(fx->txq, &m, 1), 1);
-	fx_tso_expect(fx, &v4, len, 2);
+	fx_pkt_expect(fx, &v4, len, 2);
 	assert_eq(fx->txq->stats.bounced, 1);
 	fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 	mana_txq_done_cleanup(fx->txq, 0);
@@ -233,13 +230,13 @@ TEST(external_headers)
 
 	/* Until it is cloned, which does not count in the mbuf. */
 	m = fx_mbuf(pinned, len, 0);
-	fx_tso_frame(&v4, rte_pktmbuf_mtod(m, uint8_t *), len);
-	fx_tso_request(&v4, m);
+	fx_pkt_frame(&v4, rte_pktmbuf_mtod(m, uint8_t *), len);
+	fx_pkt_request(&v4, m);
 	clone = rte_pktmbuf_clone(m, fx->mp);
 	assert_non_null(clone);
 	assert_eq(rte_mbuf_refcnt_read(m), 1);
 	assert_eq(fx->burst(fx->txq, &m, 1), 1);
-	fx_tso_expect(fx, &v4, len, 2);
+	fx_pkt_expect(fx, &v4, len, 2);
 	assert_eq(fx->txq->stats.bounced, 2);
 	expect_untouched(&v4, clone);
 	fx_tx_cqe(fx, HW_CQE_TX_OKAY);
@@ -258,12 +255,12 @@ TEST(external_headers)
  */
 FX_TX_TEST(packet_is_sent_again)
 {
-	const struct fx_tso *shapes[] = { &v4, &v6 };
+	const struct fx_pkt *shapes[] = { &v4, &v6 };
 
 	for (uint32_t w = 0; w < 2; w++) {
-		struct fx_tso s = *shapes[w];
-		uint32_t len = fx_tso_header(&s) + 300;
-		struct rte_mbuf *m = fx_tso_mbuf(fx, &s, len);
+		struct fx_pkt s = *shapes[w];
+		uint32_t len = fx_pkt_header(&s) + 300;
+		struct rte_mbuf *m = fx_pkt_mbuf(fx, &s, len);
 
 		fx->txq->stats.bounced = 0;
 		assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
@@ -280,7 +277,7 @@ FX_TX_TEST(packet_is_sent_again)
 			if (turn % 2)
 				assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
 			assert_eq(fx->burst(fx->txq, &m, 1), 1);
-			fx_tso_expect(fx, &s, len, turn == 5 ? 1 : 2);
+			fx_pkt_expect(fx, &s, len, turn == 5 ? 1 : 2);
 			assert_eq(fx->txq->stats.bounced, RTE_MIN(turn + 1, 5u));
 			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 			mana_txq_done_cleanup(fx->txq, 0);
@@ -291,7 +288,7 @@ FX_TX_TEST(packet_is_sent_again)
 /* A tag in the frame, and one that the device inserts; both OOB forms. */
 TEST(vlan_tags)
 {
-	struct fx_tso s = { false, 14, 20, 20, 100 };
+	struct fx_pkt s = v4;
 
 	for (uint32_t i = 0; i < 16; i++) {
 		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
@@ -301,17 +298,18 @@ TEST(vlan_tags)
 
 		s.l2_len = i & 2 ? 18 : 14;
 		s.ipv6 = i & 8;
+		s.ip_csum = !s.ipv6;
 		s.l3_len = s.ipv6 ? 40 : 20;
-		len = fx_tso_header(&s) + 333;
-		m = fx_tso_mbuf(fx, &s, len);
+		len = fx_pkt_header(&s) + 333;
+		m = fx_pkt_mbuf(fx, &s, len);
 		if (i & 4) {
 			m->ol_flags |= RTE_MBUF_F_TX_VLAN;
 			m->vlan_tci = 0x6064;
 		}
 		assert_eq(fx->burst(fx->txq, &m, 1), 1);
-		fx_tso_expect(fx, &s, len, 2);
-		assert_eq(fx_tso_wqe.oob.inject_vlan, (i & 4) != 0);
-		assert_eq(fx_tso_wqe.oob.tci, i & 4 ? 0x6064 : 0);
+		fx_pkt_expect(fx, &s, len, 2);
+		assert_eq(fx_wqe.oob.inject_vlan, (i & 4) != 0);
+		assert_eq(fx_wqe.oob.tci, i & 4 ? 0x6064 : 0);
 		fx_tx_delete(fx);
 	}
 }
@@ -328,14 +326,11 @@ TEST(around_the_ring_end)
 				.sq_bytes = ring_bu * 32,
 				.start = 3 * ring_bu - back });
 			uint32_t len = 54 + 200 + (nb_segs - 1) * 40;
-			uint8_t frame[2048];
 
-			fx_tso_frame(&v4, frame, len);
-			m = fx_pieces(fx->mp, frame, len, 254, 40);
-			fx_tso_request(&v4, m);
+			m = fx_pkt_pieces(fx->mp, &v4, len, 254, 40);
 			m->ol_flags |= back % 2 ? RTE_MBUF_F_TX_VLAN : 0;
 			assert_eq(fx->burst(fx->txq, &m, 1), 1);
-			fx_tso_expect(fx, &v4, len, nb_segs + 1);
+			fx_pkt_expect(fx, &v4, len, nb_segs + 1);
 			fx_tx_delete(fx);
 		}
 	}
@@ -347,25 +342,25 @@ TEST(around_the_ring_end)
  */
 FX_TX_TEST(slots_without_cqe_requests)
 {
-	struct rte_mbuf *orig = fx_tso_mbuf(fx, &v4, 400), *pkts[48];
+	struct rte_mbuf *orig = fx_pkt_mbuf(fx, &v4, 400), *pkts[48];
 	bool silent = false;
 
 	fx_tx_pass_offset_check(fx);
 	for (uint32_t turn = 0; turn < 5; turn++) {
 		for (uint32_t i = 0; i < RTE_DIM(pkts); i++)
 			pkts[i] = i % 3 == 0 ? rte_pktmbuf_clone(orig, fx->mp) :
-				  i % 3 == 1 ? fx_tso_mbuf(fx, &v6, 500) :
-					       fx_tso_mbuf(fx, &v4, 100);
+				  i % 3 == 1 ? fx_pkt_mbuf(fx, &v6, 500) :
+					       fx_pkt_mbuf(fx, &v4, 100);
 		assert_eq(fx->burst(fx->txq, pkts, RTE_DIM(pkts)),
 			  RTE_DIM(pkts));
 		for (uint32_t i = 0; i < RTE_DIM(pkts); i++) {
 			if (i % 3 == 0)
-				fx_tso_expect(fx, &v4, 400, 2);
+				fx_pkt_expect(fx, &v4, 400, 2);
 			else if (i % 3 == 1)
-				fx_tso_expect(fx, &v6, 500, 2);
+				fx_pkt_expect(fx, &v6, 500, 2);
 			else
-				fx_tso_expect(fx, &v4, 100, 1);
-			silent |= fx_tso_wqe.oob.suppress;
+				fx_pkt_expect(fx, &v4, 100, 1);
+			silent |= fx_wqe.oob.suppress;
 		}
 		for (uint32_t i = 0; i < RTE_DIM(pkts); i++)
 			fx_tx_cqe(fx, HW_CQE_TX_OKAY);

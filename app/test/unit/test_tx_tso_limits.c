@@ -5,10 +5,10 @@
 #include <rte_errno.h>
 #include <rte_ip.h>
 
-#include "fixture_tso.h"
+#include "fixture_pkt.h"
 
-static const struct fx_tso v4 = { false, 14, 20, 20, 100 };
-static const struct fx_tso v6 = { true, 14, 40, 32, 100 };
+static const struct fx_pkt v4 = FX_TSO4(14, 20, 20, 100);
+static const struct fx_pkt v6 = FX_TSO6(14, 40, 32, 100);
 
 /* From how many segments on the packet is copied. */
 FX_TX_TEST(segments)
@@ -20,15 +20,11 @@ FX_TX_TEST(segments)
 			uint32_t len = first + (nb - 1) * 33;
 			uint64_t copies = fx->txq->stats.linearized;
 			bool copied = nb + more > 30;
-			uint8_t frame[2048];
-			struct rte_mbuf *m;
+			struct rte_mbuf *m = fx_pkt_pieces(fx->mp, &v4, len, first, 33);
 
-			fx_tso_frame(&v4, frame, len);
-			m = fx_pieces(fx->mp, frame, len, first, 33);
-			fx_tso_request(&v4, m);
 			assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
 			assert_eq(fx->burst(fx->txq, &m, 1), 1);
-			fx_tso_expect(fx, &v4, len, copied ? 2 : nb + more);
+			fx_pkt_expect(fx, &v4, len, copied ? 2 : nb + more);
 			assert_eq(fx->txq->stats.linearized - copies, copied);
 			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 			assert_eq(mana_txq_done_cleanup(fx->txq, 0), 1);
@@ -38,71 +34,63 @@ FX_TX_TEST(segments)
 }
 
 struct border {
-	struct fx_tso shape;
+	struct fx_pkt shape;
 	uint32_t len;
 	int error; /* 0: sent */
 	uint64_t more_flags, no_flags;
 };
 
+#define V4 FX_TSO4
+#define V6 FX_TSO6
 #define TUNNEL RTE_MBUF_F_TX_TUNNEL_VXLAN
 static const struct border borders[] = {
 	/* header length 54 to 255 */
-	{ .shape = { false, 14, 20, 20, 1 }, .len = 54 + 2 },
-	{ .shape = { false, 14, 20, 221, 100 }, .len = 1000 },
-	{ .shape = { false, 14, 20, 222, 100 }, .len = 1000, .error = ENOTSUP },
-	{ .shape = { false, 127, 60, 68, 100 }, .len = 1000 },
-	{ .shape = { false, 127, 60, 69, 100 }, .len = 1000, .error = ENOTSUP },
-	{ .shape = { true, 127, 40, 88, 100 }, .len = 1000 },
-	{ .shape = { true, 127, 40, 89, 100 }, .len = 1000, .error = ENOTSUP },
-	{ .shape = { false, 14, 20, 19, 100 }, .len = 1000, .error = EINVAL },
-	{ .shape = { false, 14, 20, 0, 100 }, .len = 1000, .error = EINVAL },
-	{ .shape = { false, 13, 20, 20, 100 }, .len = 1000, .error = EINVAL },
-	{ .shape = { false, 0, 0, 20, 100 }, .len = 1000, .error = EINVAL },
-	{ .shape = { false, 14, 16, 20, 100 }, .len = 1000, .error = EINVAL },
-	{ .shape = { false, 14, 64, 20, 100 }, .len = 1000, .error = EINVAL },
-	{ .shape = { true, 14, 20, 20, 100 }, .len = 1000, .error = EINVAL },
+	{ V4(14, 20, 20, 1), 54 + 2 },
+	{ V4(14, 20, 221, 100), 1000 },
+	{ V4(14, 20, 222, 100), 1000, ENOTSUP },
+	{ V4(127, 60, 68, 100), 1000 },
+	{ V4(127, 60, 69, 100), 1000, ENOTSUP },
+	{ V6(127, 40, 88, 100), 1000 },
+	{ V6(127, 40, 89, 100), 1000, ENOTSUP },
+	{ V4(14, 20, 19, 100), 1000, EINVAL },
+	{ V4(14, 20, 0, 100), 1000, EINVAL },
+	{ V4(13, 20, 20, 100), 1000, EINVAL },
+	{ V4(0, 0, 20, 100), 1000, EINVAL },
+	{ V4(14, 16, 20, 100), 1000, EINVAL },
+	{ V4(14, 64, 20, 100), 1000, EINVAL },
+	{ V6(14, 20, 20, 100), 1000, EINVAL },
 	/* an extension header */
-	{ .shape = { true, 14, 48, 20, 100 }, .len = 1000, .error = ENOTSUP },
+	{ V6(14, 48, 20, 100), 1000, ENOTSUP },
 	/* size of sent sizents */
-	{ .shape = { false, 14, 20, 20, 1 }, .len = 65535 },
-	{ .shape = { false, 14, 20, 20, 16383 }, .len = 65535 },
-	{ .shape = { false, 14, 20, 20, 16383 }, .len = 54 + 16384 },
-	{ .shape = { false, 14, 20, 20, 16383 }, .len = 54 + 16383 },
-	{ .shape = { false, 14, 20, 20, 16384 }, .len = 65535, .error = ENOTSUP },
-	{ .shape = { false, 14, 20, 20, 16384 }, .len = 100, .error = ENOTSUP },
-	{ .shape = { false, 14, 20, 20, 65535 }, .len = 65535, .error = ENOTSUP },
-	{ .shape = { false, 14, 20, 20, 0 }, .len = 1000, .error = EINVAL },
-	{ .shape = { false, 14, 20, 20, 0 }, .len = 54, .error = EINVAL },
+	{ V4(14, 20, 20, 1), 65535 },
+	{ V4(14, 20, 20, 16383), 65535 },
+	{ V4(14, 20, 20, 16383), 54 + 16384 },
+	{ V4(14, 20, 20, 16383), 54 + 16383 },
+	{ V4(14, 20, 20, 16384), 65535, ENOTSUP },
+	{ V4(14, 20, 20, 16384), 100, ENOTSUP },
+	{ V4(14, 20, 20, 65535), 65535, ENOTSUP },
+	{ V4(14, 20, 20, 0), 1000, EINVAL },
+	{ V4(14, 20, 20, 0), 54, EINVAL },
 	/* packet length */
-	{ .shape = { true, 14, 40, 20, 1000 }, .len = 65535 },
-	{ .shape = { true, 14, 40, 20, 1000 }, .len = 65536, .error = ENOTSUP },
-	{ .shape = { false, 14, 20, 20, 100 }, .len = 65536, .error = ENOTSUP },
-	{ .shape = { false, 14, 20, 20, 100 }, .len = 53, .error = EINVAL },
-	{ .shape = { false, 14, 20, 20, 100 }, .len = 14, .error = EINVAL },
-	{ .shape = { true, 14, 40, 32, 100 }, .len = 85, .error = EINVAL },
+	{ V6(14, 40, 20, 1000), 65535 },
+	{ V6(14, 40, 20, 1000), 65536, ENOTSUP },
+	{ V4(14, 20, 20, 100), 65536, ENOTSUP },
+	{ V4(14, 20, 20, 100), 53, EINVAL },
+	{ V4(14, 20, 20, 100), 14, EINVAL },
+	{ V6(14, 40, 32, 100), 85, EINVAL },
 	/* flags */
-	{ .shape = { false, 14, 20, 20, 100 }, .len = 1000, .error = ENOTSUP,
-	  .more_flags = TUNNEL },
-	{ .shape = { false, 14, 20, 20, 100 }, .len = 100, .error = ENOTSUP,
-	  .more_flags = TUNNEL },
-	{ .shape = { false, 14, 20, 20, 100 }, .len = 1000, .error = ENOTSUP,
-	  .more_flags = RTE_MBUF_F_TX_OUTER_IPV4 },
-	{ .shape = { false, 14, 20, 20, 100 }, .len = 1000, .error = ENOTSUP,
-	  .more_flags = RTE_MBUF_F_TX_OUTER_IPV4 | RTE_MBUF_F_TX_OUTER_IP_CKSUM },
-	{ .shape = { false, 14, 20, 20, 100 }, .len = 1000, .error = ENOTSUP,
-	  .more_flags = RTE_MBUF_F_TX_UDP_SEG },
-	{ .shape = { false, 14, 20, 20, 100 }, .len = 1000, .error = EINVAL,
-	  .more_flags = RTE_MBUF_F_TX_UDP_CKSUM },
-	{ .shape = { false, 14, 20, 20, 100 }, .len = 1000, .error = EINVAL,
-	  .more_flags = RTE_MBUF_F_TX_SCTP_CKSUM },
-	{ .shape = { false, 14, 20, 20, 100 }, .len = 1000, .error = EINVAL,
-	  .more_flags = RTE_MBUF_F_TX_IPV6 },
-	{ .shape = { true, 14, 40, 20, 100 }, .len = 1000, .error = EINVAL,
-	  .more_flags = RTE_MBUF_F_TX_IP_CKSUM },
-	{ .shape = { true, 14, 40, 20, 100 }, .len = 1000, .error = EINVAL,
-	  .no_flags = RTE_MBUF_F_TX_IPV6 },
-	{ .shape = { false, 14, 20, 20, 100 }, .len = 1000,
-	  .more_flags = RTE_MBUF_F_TX_TCP_CKSUM },
+	{ V4(14, 20, 20, 100), 1000, ENOTSUP, TUNNEL },
+	{ V4(14, 20, 20, 100), 100, ENOTSUP, TUNNEL },
+	{ V4(14, 20, 20, 100), 1000, ENOTSUP, RTE_MBUF_F_TX_OUTER_IPV4 },
+	{ V4(14, 20, 20, 100), 1000, ENOTSUP,
+	  RTE_MBUF_F_TX_OUTER_IPV4 | RTE_MBUF_F_TX_OUTER_IP_CKSUM },
+	{ V4(14, 20, 20, 100), 1000, ENOTSUP, RTE_MBUF_F_TX_UDP_SEG },
+	{ V4(14, 20, 20, 100), 1000, EINVAL, RTE_MBUF_F_TX_UDP_CKSUM },
+	{ V4(14, 20, 20, 100), 1000, EINVAL, RTE_MBUF_F_TX_SCTP_CKSUM },
+	{ V4(14, 20, 20, 100), 1000, EINVAL, RTE_MBUF_F_TX_IPV6 },
+	{ V6(14, 40, 20, 100), 1000, EINVAL, RTE_MBUF_F_TX_IP_CKSUM },
+	{ V6(14, 40, 20, 100), 1000, EINVAL, 0, RTE_MBUF_F_TX_IPV6 },
+	{ V4(14, 20, 20, 100), 1000, 0, RTE_MBUF_F_TX_TCP_CKSUM },
 };
 
 static struct rte_mbuf *
@@ -111,14 +99,13 @@ border_mbuf(const struct border *b, struct rte_mempool *mp)
 	static uint8_t frame[65536 + 256];
 	struct rte_mbuf *head;
 
-	fx_tso_frame(&b->shape, frame, RTE_MAX(b->len, 256u));
-	if (b->len >= fx_tso_header(&b->shape) && b->len <= UINT16_MAX)
-		fx_tso_frame(&b->shape, frame, b->len);
+	fx_pkt_frame(&b->shape, frame, RTE_MAX(b->len, 256u));
+	if (b->len >= fx_pkt_header(&b->shape) && b->len <= UINT16_MAX)
+		fx_pkt_frame(&b->shape, frame, b->len);
 	head = fx_pieces(mp, frame, b->len, RTE_MIN(b->len, 8000u), 8000);
-	fx_tso_request(&b->shape, head);
-	if (b->more_flags & (RTE_MBUF_F_TX_UDP_CKSUM | RTE_MBUF_F_TX_SCTP_CKSUM))
-		head->ol_flags &= ~RTE_MBUF_F_TX_L4_MASK;
-	head->ol_flags |= b->more_flags;
+	fx_pkt_request(&b->shape, head);
+	head->ol_flags &= ~RTE_MBUF_F_TX_L4_MASK;
+	head->ol_flags |= RTE_MBUF_F_TX_TCP_SEG | b->more_flags;
 	head->ol_flags &= ~b->no_flags;
 	return head;
 }
@@ -144,7 +131,7 @@ every_border_on(bool has_groups)
 		uint32_t nb_sge = m->nb_segs;
 
 		if (b->error == 0)
-			nb_sge += b->len - fx_tso_header(&b->shape) >
+			nb_sge += b->len - fx_pkt_header(&b->shape) >
 				  b->shape.segsz;
 		rte_errno = 0;
 		if (i & 1)
@@ -154,10 +141,10 @@ every_border_on(bool has_groups)
 			assert_int_equal(rte_errno, b->error);
 		assert_eq(fx->burst(fx->txq, &m, 1), 1);
 		if (b->error == 0) {
-			fx_tso_expect(fx, &b->shape, b->len, nb_sge);
+			fx_pkt_expect(fx, &b->shape, b->len, nb_sge);
 			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 		}
-		assert_false(fx_tx_fetch(fx, &fx_tso_wqe));
+		assert_false(fx_tx_fetch(fx, &fx_wqe));
 		notsup += b->error == ENOTSUP;
 		inval += b->error == EINVAL;
 		assert_eq(fx->txq->stats.drop_offload, notsup);
@@ -171,10 +158,10 @@ every_border_on(bool has_groups)
 
 /* Sends one packet; nb_sge 0: it is dropped. */
 static void
-try_one(struct fx_tx *fx, const struct fx_tso *s, uint32_t len, bool prepare,
+try_one(struct fx_tx *fx, const struct fx_pkt *s, uint32_t len, bool prepare,
 	uint32_t nb_sge)
 {
-	struct rte_mbuf *m = fx_tso_mbuf(fx, s, len);
+	struct rte_mbuf *m = fx_pkt_mbuf(fx, s, len);
 	uint64_t nb_dropped = fx->txq->stats.drop_offload;
 
 	rte_errno = 0;
@@ -184,10 +171,10 @@ try_one(struct fx_tx *fx, const struct fx_tso *s, uint32_t len, bool prepare,
 	}
 	assert_eq(fx->burst(fx->txq, &m, 1), 1);
 	if (nb_sge != 0) {
-		fx_tso_expect(fx, s, len, nb_sge);
+		fx_pkt_expect(fx, s, len, nb_sge);
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 	}
-	assert_false(fx_tx_fetch(fx, &fx_tso_wqe));
+	assert_false(fx_tx_fetch(fx, &fx_wqe));
 	assert_eq(fx->txq->stats.drop_offload, nb_dropped + (nb_sge == 0));
 	mana_txq_done_cleanup(fx->txq, 0);
 }
@@ -200,14 +187,16 @@ TEST(segments_and_the_mtu)
 	for (uint32_t i = 0; i < 64; i++) {
 		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){
 			.mtu = mtu });
-		struct fx_tso s = {
+		struct fx_pkt s = {
 			.ipv6 = (i & 1) != 0,
+			.l4 = 6,
+			.ip_csum = (i & 1) == 0,
 			.l2_len = i & 2 ? 18 : 14,
 			.l3_len = i & 1 ? 40 : 20,
 			.l4_len = i & 4 ? 32 : 20,
 		};
 		bool is_over = (i & 8) != 0, prepare = (i & 16) != 0;
-		uint32_t hdr = fx_tso_header(&s);
+		uint32_t hdr = fx_pkt_header(&s);
 
 		if (i & 32)
 			fx_tx_pass_offset_check(fx);
@@ -227,7 +216,7 @@ TEST(restart_checks_requests_again)
 	const uint32_t mtu = 1000, nb_bytes = 1500;
 
 	for (uint32_t i = 0; i < 2; i++) {
-		struct fx_tso s = i == 0 ? v4 : v6;
+		struct fx_pkt s = i == 0 ? v4 : v6;
 		struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){ .mtu = mtu });
 
 		s.segsz = mtu - s.l3_len - s.l4_len;
@@ -260,18 +249,18 @@ one_segment_is_sent_without_tso_on(bool has_groups)
 	if (has_groups)
 		fx_tx_pass_offset_check(fx);
 	for (uint32_t i = 0; i < RTE_DIM(payloads) * 8; i++) {
-		const struct fx_tso *s = i & 1 ? &v4 : &v6;
-		uint32_t hdr = fx_tso_header(s);
+		const struct fx_pkt *s = i & 1 ? &v4 : &v6;
+		uint32_t hdr = fx_pkt_header(s);
 		uint32_t len = hdr + payloads[i / 8];
-		struct rte_mbuf *m = fx_tso_mbuf(fx, s, len);
+		struct rte_mbuf *m = fx_pkt_mbuf(fx, s, len);
 
 		/* the application may have set 0 for TSO */
 		if (i & 2)
-			fx_tso_set_length(s, rte_pktmbuf_mtod(m, uint8_t *), 0);
+			fx_pkt_set_length(s, rte_pktmbuf_mtod(m, uint8_t *), 0);
 		if (i & 4)
 			assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
 		assert_eq(fx->burst(fx->txq, &m, 1), 1);
-		fx_tso_expect(fx, s, len, payloads[i / 8] > 100 ? 2 : 1);
+		fx_pkt_expect(fx, s, len, payloads[i / 8] > 100 ? 2 : 1);
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 	}
 	fx_tx_delete(fx);
@@ -286,46 +275,46 @@ TEST(one_segment_is_sent_without_tso)
 /* Padding of a short frame is no payload: the length is kept. */
 FX_TX_TEST(padding_is_not_counted_as_payload)
 {
-	struct rte_mbuf *m = fx_tso_mbuf(fx, &v4, 60);
+	struct rte_mbuf *m = fx_pkt_mbuf(fx, &v4, 60);
 	uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
 
-	fx_tso_set_length(&v4, frame, 40);
+	fx_pkt_set_length(&v4, frame, 40);
 	assert_eq(fx->burst(fx->txq, &m, 1), 1);
-	assert_true(fx_tx_fetch(fx, &fx_tso_wqe));
-	assert_eq(fx_tso_wqe.bytes, 60);
-	assert_false(fx_tso_wqe.header.oob_in_sgl);
-	assert_eq(hw_be16(fx_tso_wqe.frame + 16), 40);
-	assert_int_equal(rte_cpu_to_be_16(hw_be16(fx_tso_wqe.frame + 50)),
-			 rte_ipv4_phdr_cksum((void *)(fx_tso_wqe.frame + 14), 0));
+	assert_true(fx_tx_fetch(fx, &fx_wqe));
+	assert_eq(fx_wqe.bytes, 60);
+	assert_false(fx_wqe.header.oob_in_sgl);
+	assert_eq(hw_be16(fx_wqe.frame + 16), 40);
+	assert_int_equal(rte_cpu_to_be_16(hw_be16(fx_wqe.frame + 50)),
+			 rte_ipv4_phdr_cksum((void *)(fx_wqe.frame + 14), 0));
 }
 
 /* A full ring: the caller keeps the packet unchanged. */
 FX_TX_TEST(no_room_leaves_packet_unchanged, .nb_desc = 128, .nb_cqe = 256, .sq_bytes = 4096)
 {
-	struct rte_mbuf *pkts[128], *m = fx_tso_mbuf(fx, &v4, 400);
+	struct rte_mbuf *pkts[128], *m = fx_pkt_mbuf(fx, &v4, 400);
 	uint8_t frame[400];
 
 	for (uint32_t i = 0; i < 127; i++)
 		pkts[i] = fx_mbuf(fx->mp, 60, i);
 	assert_eq(fx->burst(fx->txq, pkts, 127), 127);
 	assert_eq(fx->burst(fx->txq, &m, 1), 0);
-	fx_tso_frame(&v4, frame, sizeof(frame));
+	fx_pkt_frame(&v4, frame, sizeof(frame));
 	assert_memory_equal(rte_pktmbuf_mtod(m, void *), frame, sizeof(frame));
 	assert_eq(fx_tx_complete_all(fx), 127);
 	assert_eq(fx->burst(fx->txq, &m, 1), 1);
-	fx_tso_expect(fx, &v4, 400, 2);
+	fx_pkt_expect(fx, &v4, 400, 2);
 }
 
 /* Not in a memory region: freed and counted. */
 FX_TX_TEST(no_region)
 {
-	struct rte_mbuf *m = fx_tso_mbuf(fx, &v4, 400);
+	struct rte_mbuf *m = fx_pkt_mbuf(fx, &v4, 400);
 
 	fx_mr_clear();
 	fx_mr_deny = true;
 	assert_eq(fx->burst(fx->txq, &m, 1), 1);
 	fx_mr_deny = false;
-	assert_false(fx_tx_fetch(fx, &fx_tso_wqe));
+	assert_false(fx_tx_fetch(fx, &fx_wqe));
 	assert_eq(fx->txq->stats.drop_mr, 1);
 }
 
@@ -333,13 +322,7 @@ FX_TX_TEST(no_region)
 static struct rte_mbuf *
 large_chain(struct fx_tx *fx)
 {
-	static uint8_t frame[40 * 1400];
-	struct rte_mbuf *head;
-
-	fx_tso_frame(&v4, frame, sizeof(frame));
-	head = fx_pieces(fx->mp, frame, sizeof(frame), 1400, 1400);
-	fx_tso_request(&v4, head);
-	return head;
+	return fx_pkt_pieces(fx->mp, &v4, 40 * 1400, 1400, 1400);
 }
 
 /*
@@ -360,7 +343,7 @@ FX_TX_TEST(copies_wait_for_free_slots)
 		assert_eq(fx->burst(fx->txq, pkts + at + nb,
 				    RTE_DIM(pkts) - at - nb), 0);
 		for (uint32_t i = 0; i < nb; i++) {
-			fx_tso_expect(fx, &v4, 40 * 1400, 29);
+			fx_pkt_expect(fx, &v4, 40 * 1400, 29);
 			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 		}
 		at += nb;
@@ -397,7 +380,7 @@ TEST(wrong_nb_segs_reads_no_other_segment)
 			m = fx_mbuf(fx->mp, 60, 0);
 			assert_eq(fx->burst(fx->txq, &m, 1), 1);
 		}
-		m = fx_tso_mbuf(fx, &v4, 554);
+		m = fx_pkt_mbuf(fx, &v4, 554);
 		assert_eq(rte_pktmbuf_chain(m, fx_mbuf(fx->mp, 100, 0)), 0);
 		m->nb_segs = counts[i];
 		memcpy(before, fx->sq_ring, sizeof(before));
