@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Checksum requests: the OOB, the frame that the device finds, and which
- * headers may be written.
+ * Checksum requests: the OOB and the frame that the device finds. Which headers may be
+ * written, also with TSO.
  */
 
 #include <sys/mman.h>
@@ -20,6 +20,7 @@ static const struct fx_pkt shapes[] = {
 	{ false, 6, true, 18, 20, 20 }, { false, 17, true, 18, 60, 8 },
 	{ false, 6, true, 14, 24, 20 }, { true, 6, false, 22, 40, 20 },
 	{ false, 6, true, 127, 60, 20 }, { true, 17, false, 127, 40, 8 },
+	FX_TSO4(14, 20, 20, 100), FX_TSO6(14, 40, 32, 100),
 };
 
 /* Every kind of frame, with and without prepare. */
@@ -90,50 +91,40 @@ FX_TX_TEST(chains_of_every_shape)
 	assert_eq(fx->txq->stats.bounced, 0);
 }
 
-FX_TX_TEST(checksum_and_vlan, .vp_offset = 400)
+/*
+ * The header cut at every byte, into up to three segments: copied to a slot unless it is in
+ * the first one. With and without prepare, and as a batch of chains, if possible.
+ */
+FX_TX_TEST_EACH(header_in_pieces, how, 0, 4)
 {
-	struct rte_mbuf *m = fx_pkt_mbuf(fx, &shapes[0], 100);
-
-	m->ol_flags |= RTE_MBUF_F_TX_VLAN;
-	m->vlan_tci = 0x6064;
-	assert_eq(fx->burst(fx->txq, &m, 1), 1);
-	fx_pkt_expect(fx, &shapes[0], 100, 1);
-	assert_true(fx_wqe.oob.inject_vlan);
-	assert_eq(fx_wqe.oob.tci, 0x6064);
-}
-
-/* The header cut at every byte, into up to three segments. */
-FX_TX_TEST(header_in_pieces)
-{
-	static const uint8_t which[] = { 0, 2, 6, 7, 10 };
-	struct rte_mbuf *m, *tail, *mid;
+	static const uint8_t which[] = { 0, 2, 6, 7, 10, 15, 16 };
 	uint8_t frame[512];
-	uint64_t bounced;
+	struct rte_mbuf *m;
 
+	if (how & 1)
+		fx_tx_pass_offset_check(fx);
 	for (uint32_t w = 0; w < RTE_DIM(which); w++) {
 		const struct fx_pkt *s = &shapes[which[w]];
-		uint32_t hdr = fx_pkt_header(s), len = hdr + 30;
+		uint32_t hdr = fx_pkt_header(s);
+		uint32_t len = hdr + (s->segsz != 0 ? 300 : 30);
 
 		fx_pkt_frame(s, frame, len);
-		for (uint32_t cut = 0; cut <= len; cut++) {
-			uint32_t second = RTE_MIN(7u, len - cut);
+		for (uint32_t cut = 0; cut <= hdr + 30; cut++) {
+			uint32_t two = RTE_MIN(cut + 7, len);
+			uint32_t nb_sge = 1 + (s->segsz != 0 && cut > hdr) +
+					  (two > hdr && two > cut) + (len > two);
+			uint64_t bounced = fx->txq->stats.bounced;
 
-			m = fx_mbuf(fx->mp, cut, 0);
-			memcpy(rte_pktmbuf_mtod(m, void *), frame, cut);
-			mid = fx_mbuf(fx->mp, second, 0);
-			memcpy(rte_pktmbuf_mtod(mid, void *), frame + cut,
-			       second);
-			tail = fx_mbuf(fx->mp, len - cut - second, 0);
-			memcpy(rte_pktmbuf_mtod(tail, void *),
-			       frame + cut + second, len - cut - second);
-			assert_eq(rte_pktmbuf_chain(m, mid), 0);
-			assert_eq(rte_pktmbuf_chain(m, tail), 0);
+			m = fx_pieces(fx->mp, frame, cut, cut, 0);
+			assert_eq(rte_pktmbuf_chain(m, fx_pieces(fx->mp, frame + cut,
+						two - cut, two - cut, 0)), 0);
+			assert_eq(rte_pktmbuf_chain(m, fx_pieces(fx->mp, frame + two,
+						len - two, len - two, 0)), 0);
 			fx_pkt_request(s, m);
-			assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
-			bounced = fx->txq->stats.bounced;
+			if (how & 2)
+				assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
 			assert_eq(fx->burst(fx->txq, &m, 1), 1);
-			fx_pkt_expect(fx, s, len, 1 + (second > 0 && cut + second > hdr) +
-					     (len > cut + second));
+			fx_pkt_expect(fx, s, len, nb_sge);
 			assert_eq(fx->txq->stats.bounced - bounced, cut < hdr);
 			if (cut < hdr)
 				assert_eq(fx_wqe.sge[0].size_bytes, hdr);
@@ -143,37 +134,42 @@ FX_TX_TEST(header_in_pieces)
 	assert_eq(fx_pool_missing(fx->bounce_mp, fx->nb_bounce), 0);
 }
 
-/* Shared bytes are never written. */
-static void
-expect_untouched(const struct fx_pkt *s, const uint8_t *data, uint32_t len)
+static bool
+writes_header(const struct fx_pkt *s)
 {
-	uint8_t want[512];
-
-	fx_pkt_frame(s, want, len);
-	assert_memory_equal(data, want, len);
+	return s->l4 != 0 || s->ip_csum;
 }
 
+static void
+expect_untouched(const struct fx_pkt *s, const struct rte_mbuf *m)
+{
+	uint8_t want[1024];
+
+	fx_pkt_frame(s, want, m->data_len);
+	assert_memory_equal(rte_pktmbuf_mtod(m, void *), want, m->data_len);
+}
+
+/* Shared bytes are never written, not even by prepare. */
 FX_TX_TEST(shared_header_is_copied)
 {
 	struct rte_mbuf *orig, *m;
 
-	for (uint32_t i = 0; i < RTE_DIM(shapes) * 4; i++) {
-		const struct fx_pkt *s = &shapes[i / 4];
-		bool writes = s->l4 != 0 || s->ip_csum;
+	for (uint32_t i = 0; i < RTE_DIM(shapes) * 8; i++) {
+		const struct fx_pkt *s = &shapes[i / 8];
+		uint32_t len = fx_pkt_header(s) + (i & 4 ? 100 : 300);
 		uint64_t bounced = fx->txq->stats.bounced;
 
-		orig = fx_pkt_mbuf(fx, s, 300);
-		if (i % 2) {
+		m = orig = fx_pkt_mbuf(fx, s, len);
+		if (i & 1)
 			m = rte_pktmbuf_clone(orig, fx->mp);
-		} else {
+		else
 			rte_mbuf_refcnt_update(orig, 1);
-			m = orig;
-		}
-		assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
+		if (i & 2)
+			assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
 		assert_eq(fx->burst(fx->txq, &m, 1), 1);
-		fx_pkt_expect(fx, s, 300, 1 + writes);
-		expect_untouched(s, rte_pktmbuf_mtod(orig, uint8_t *), 300);
-		assert_eq(fx->txq->stats.bounced - bounced, writes);
+		fx_pkt_expect(fx, s, len, 1 + writes_header(s));
+		expect_untouched(s, orig);
+		assert_eq(fx->txq->stats.bounced - bounced, writes_header(s));
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 		mana_txq_done_cleanup(fx->txq, 0);
 		rte_pktmbuf_free(orig);
@@ -199,49 +195,68 @@ FX_TX_TEST(clones_get_separate_header_slots)
 }
 
 /* External buffers may be mapped read-only. */
-TEST(read_only_header_is_copied)
+FX_TX_TEST(read_only_header_is_copied)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf_ext_shared_info shinfo = { .free_cb = fx_ext_free };
 	uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct rte_mbuf *m;
 
-	fx_pkt_frame(&shapes[0], page, 200);
-	assert_eq(mprotect(page, 4096, PROT_READ), 0);
 	fx_mr_add(page, 4096, 0x5001);
-	for (uint32_t path = 0; path < 4; path++) {
+	for (uint32_t i = 0; i < RTE_DIM(shapes) * 2; i++) {
+		const struct fx_pkt *s = &shapes[i / 2];
+		uint32_t len = fx_pkt_header(s) + 300;
+		uint64_t bounced = fx->txq->stats.bounced;
+
+		assert_eq(mprotect(page, 4096, PROT_READ | PROT_WRITE), 0);
+		fx_pkt_frame(s, page, len);
+		assert_eq(mprotect(page, 4096, PROT_READ), 0);
 		rte_mbuf_ext_refcnt_set(&shinfo, 1);
 		m = rte_pktmbuf_alloc(fx->mp);
 		rte_pktmbuf_attach_extbuf(m, page, RTE_BAD_IOVA, 4096, &shinfo);
-		assert_non_null(rte_pktmbuf_append(m, 200));
-		fx_pkt_request(&shapes[0], m);
-		assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
+		assert_non_null(rte_pktmbuf_append(m, len));
+		fx_pkt_request(s, m);
+		if (i % 2)
+			assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1), 1);
 		assert_eq(fx->burst(fx->txq, &m, 1), 1);
-		fx_pkt_expect(fx, &shapes[0], 200, 2);
+		fx_pkt_expect(fx, s, len, 1 + writes_header(s));
+		assert_eq(fx->txq->stats.bounced - bounced, writes_header(s));
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 		mana_txq_done_cleanup(fx->txq, 0);
 	}
-	fx_tx_delete(fx);
 	munmap(page, 4096);
 }
 
-/* Pinned external buffers belong to their mbuf: written in place. */
-TEST(pinned_header_is_written_in_place)
+/*
+ * Pinned external buffers belong to their mbuf: written in place. Unless it is cloned, which
+ * does not count in the mbuf.
+ */
+FX_TX_TEST(pinned_header_is_written_in_place)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mempool *pinned = fx_pool_pinned("pinned", 16);
-	struct rte_mbuf *m;
 
-	for (uint32_t path = 0; path < 4; path++) {
-		m = fx_pkt_pieces(pinned, &shapes[0], 200, 200, 0);
+	for (uint32_t i = 0; i < RTE_DIM(shapes) * 2; i++) {
+		const struct fx_pkt *s = &shapes[i / 2];
+		uint32_t len = fx_pkt_header(s) + 300;
+		struct rte_mbuf *m = fx_pkt_pieces(pinned, s, len, len, 0);
+		struct rte_mbuf *clone = i % 2 ? rte_pktmbuf_clone(m, fx->mp) : NULL;
+		bool is_copied = clone != NULL && writes_header(s);
+		uint64_t bounced = fx->txq->stats.bounced;
+
+		assert_int_equal(clone != NULL, i % 2);
+		assert_eq(rte_mbuf_refcnt_read(m), 1);
 		assert_eq(fx->burst(fx->txq, &m, 1), 1);
-		fx_pkt_expect(fx, &shapes[0], 200, 1);
+		fx_pkt_expect(fx, s, len, is_copied || s->segsz != 0 ? 2 : 1);
+		assert_eq(fx->txq->stats.bounced - bounced, is_copied);
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+		mana_txq_done_cleanup(fx->txq, 0);
+		assert_eq(fx_pool_missing(pinned, 16), i % 2);
+		if (clone != NULL) {
+			expect_untouched(s, clone);
+			rte_pktmbuf_free(clone);
+		}
+		assert_eq(fx_pool_missing(pinned, 16), 0);
 	}
-	mana_txq_done_cleanup(fx->txq, 0);
-	assert_eq(fx_pool_missing(pinned, 16), 0);
-	fx_tx_delete(fx);
 	fx_pool_free(pinned);
 }
 
