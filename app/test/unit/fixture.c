@@ -219,14 +219,6 @@ fx_group_setup(void **state)
 	return 0;
 }
 
-int
-fx_run(const struct CMUnitTest *tests, size_t nb, int argc, char **argv)
-{
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
-	return _cmocka_run_group_tests("unit", tests, nb, fx_group_setup, NULL);
-}
-
 static void
 fx_pool_paint(struct rte_mempool *mp, void *arg, void *obj, unsigned int idx)
 {

@@ -68,9 +68,6 @@ uint32_t fx_mr_expect(uint64_t addr, uint32_t len_bytes);
 /* Starts EAL without huge pages or devices, once per program. */
 void fx_eal_init(void);
 int fx_group_setup(void **state); /* as a cmocka group setup */
-/* The end of main(): runs the tests, or those that match the program's first argument. */
-#define FX_RUN() fx_run(test_all, test_nb, argc, argv)
-int fx_run(const struct CMUnitTest *tests, size_t nb, int argc, char **argv);
 struct rte_mempool *fx_pool(const char *name, uint32_t nb, uint32_t room_bytes);
 /* With a cache per lcore; ops NULL: default mempool ops. */
 struct rte_mempool *fx_pool_cached(const char *name, uint32_t nb,

@@ -690,9 +690,3 @@ TEST(rx_list_of_three)
 		fx_rx_delete(fxs[i]);
 	}
 }
-
-int
-main(int argc, char **argv)
-{
-	return FX_RUN();
-}

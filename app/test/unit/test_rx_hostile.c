@@ -421,9 +421,3 @@ FX_RX_TEST_EACH(any_bytes, round, 0, 300, .nb_pool = 100 + round % 30 * 10)
 		(void)mana_hwq_nb_waiting(fx->hwq, UINT32_MAX);
 	}
 }
-
-int
-main(int argc, char **argv)
-{
-	return FX_RUN();
-}

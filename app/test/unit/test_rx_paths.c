@@ -467,9 +467,3 @@ PATH_TEST(queue_end)
 			pair_delete(&pair);
 		}
 }
-
-int
-main(void)
-{
-	return test_run("unit", fx_group_setup, NULL);
-}

@@ -157,9 +157,3 @@ FX_RX_TEST(odd_offset,
 	}
 	rte_pktmbuf_free_bulk(pkts, RTE_DIM(frames));
 }
-
-int
-main(void)
-{
-	return test_run("unit", fx_group_setup, NULL);
-}

@@ -642,9 +642,3 @@ FX_RX_TEST(lap_does_not_end_a_burst, .nb_desc = 63, .nb_cqe = 64)
 	assert_eq(fx->hwq->stats.cq_doorbells, 1);
 	assert_eq(fx->hwq->stats.ring_empty, 1);
 }
-
-int
-main(int argc, char **argv)
-{
-	return FX_RUN();
-}

@@ -516,9 +516,3 @@ FX_RX_TEST(scattering_is_proven, .nb_segs = 3, .nb_pool = 3 * 64)
 	assert_eq(pass_unscattered(fx, fx->room_bytes), 1);
 	assert_eq(mana_hwq_stats_errors(&fx->hwq->stats), 150 + 1 + 8);
 }
-
-int
-main(void)
-{
-	return test_run("unit", fx_group_setup, NULL);
-}

@@ -322,9 +322,3 @@ FX_TX_TEST_EACH(any_bytes, round, 0, 200, .sq_bytes = 4096)
 		assert_true(fx->txq->sq.pi - fx->txq->sq.ci <= 128);
 	}
 }
-
-int
-main(int argc, char **argv)
-{
-	return FX_RUN();
-}

@@ -599,9 +599,3 @@ FX_TX_TEST_EACH(every_burst_size_at_every_position, size, 1, 65,
 	}
 	assert_eq(fx->txq->offset_check, MANA_TX_OFFSET_RIGHT);
 }
-
-int
-main(int argc, char **argv)
-{
-	return FX_RUN();
-}

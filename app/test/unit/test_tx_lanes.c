@@ -369,9 +369,3 @@ TEST(slow_lane_sends_same_wqes)
 		assert_eq(side.nb_outcomes, nb);
 	}
 }
-
-int
-main(void)
-{
-	return test_run("unit", fx_group_setup, NULL);
-}

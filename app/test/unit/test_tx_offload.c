@@ -488,9 +488,3 @@ FX_TX_TEST(wrong_ip_length)
 		assert_eq(fx_wqe.bytes, 100);
 	}
 }
-
-int
-main(int argc, char **argv)
-{
-	return FX_RUN();
-}

@@ -205,9 +205,3 @@ TEST(other_errors)
 		fx_tx_delete(fx);
 	}
 }
-
-int
-main(int argc, char **argv)
-{
-	return FX_RUN();
-}

@@ -285,9 +285,3 @@ TEST(random_completion_order)
 		fx_pool_free(c.other);
 	}
 }
-
-int
-main(void)
-{
-	return test_run("unit", fx_group_setup, NULL);
-}

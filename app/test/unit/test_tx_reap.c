@@ -539,9 +539,3 @@ TEST(old_mbufs_wait_for_their_process)
 	assert_eq(fx_tx_missing(fx), 3);
 	fx_tx_delete(fx);
 }
-
-int
-main(void)
-{
-	return test_run("unit", fx_group_setup, NULL);
-}

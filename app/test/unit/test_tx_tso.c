@@ -208,9 +208,3 @@ FX_TX_TEST(slots_without_cqe_requests)
 	assert_eq(fx->txq->stats.bounced, 5 * RTE_DIM(pkts) / 3);
 	rte_pktmbuf_free(orig);
 }
-
-int
-main(void)
-{
-	return test_run("unit", fx_group_setup, NULL);
-}

@@ -395,9 +395,3 @@ TEST(wrong_nb_segs_reads_no_other_segment)
 		fx_tx_delete(fx);
 	}
 }
-
-int
-main(void)
-{
-	return test_run("unit", fx_group_setup, NULL);
-}

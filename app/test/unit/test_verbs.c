@@ -118,9 +118,3 @@ TEST(ring_size_is_checked)
 	check_gets(NB_CQE, -EINVAL);
 	mana_verbs_rings_release(&rings);
 }
-
-int
-main(void)
-{
-	return test_run("unit", fx_group_setup, NULL);
-}
