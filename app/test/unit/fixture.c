@@ -146,7 +146,6 @@ static void
 fx_mr_add_chunk(struct rte_mempool *mp, void *lkey,
 		struct rte_mempool_memhdr *chunk, unsigned int idx)
 {
-	(void)mp;
 	fx_mr_add(chunk->addr, chunk->len, *(uint32_t *)lkey + idx);
 }
 
@@ -180,7 +179,6 @@ mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m,
 {
 	struct fx_region *region = fx_mr_find(addr, len_bytes);
 
-	(void)m;
 	assert_ptr_equal(cache->view.table->port, &fx_mr_calls);
 	fx_mr_calls++;
 	if (fx_mr_later)
@@ -224,9 +222,6 @@ fx_pool_paint(struct rte_mempool *mp, void *arg, void *obj, unsigned int idx)
 {
 	struct rte_mbuf *m = obj;
 
-	(void)mp;
-	(void)arg;
-	(void)idx;
 	memset(m->buf_addr, 0xa5, m->buf_len);
 }
 

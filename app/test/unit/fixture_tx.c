@@ -285,8 +285,6 @@ fx_tx_complete_all(struct fx_tx *fx)
 void
 fx_ext_free(void *addr, void *opaque)
 {
-	(void)addr;
-	(void)opaque;
 }
 
 uint16_t

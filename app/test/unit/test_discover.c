@@ -32,10 +32,6 @@ int
 mana_mr_miss(struct mana_mr_cache *cache, const struct rte_mbuf *m, uintptr_t addr,
 	     uint64_t len_bytes)
 {
-	(void)cache;
-	(void)m;
-	(void)addr;
-	(void)len_bytes;
 	return -ENOENT;
 }
 

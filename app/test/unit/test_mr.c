@@ -259,7 +259,6 @@ paged_set(uintptr_t base, uint32_t lkey)
 static void
 replace_region(int number)
 {
-	(void)number;
 	if (mprotect(pages, 2 * page_bytes, PROT_READ | PROT_WRITE) != 0)
 		abort();
 	paged_set(0x50000000, 2);

@@ -271,7 +271,6 @@ static void
 pool_span(struct rte_mempool *mp, void *span, struct rte_mempool_memhdr *chunk,
 	  unsigned int idx)
 {
-	(void)mp;
 	assert_eq(idx, 0);
 	((uintptr_t *)span)[0] = (uintptr_t)chunk->addr;
 	((uintptr_t *)span)[1] = (uintptr_t)chunk->addr + chunk->len;

@@ -587,8 +587,6 @@ span(struct rte_mempool *mp, void *arg, struct rte_mempool_memhdr *chunk, unsign
 {
 	uintptr_t *at = arg;
 
-	(void)mp;
-	(void)idx;
 	at[0] = RTE_MIN(at[0], (uintptr_t)chunk->addr);
 	at[1] = RTE_MAX(at[1], (uintptr_t)chunk->addr + chunk->len);
 }
@@ -676,7 +674,6 @@ ext_free(void *addr, void *opaque)
 {
 	struct ext *ext = opaque;
 
-	(void)addr;
 	ext->mbuf_ci = ext->txq->mbuf_ci;
 	ext->nb++;
 }

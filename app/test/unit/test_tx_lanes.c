@@ -293,9 +293,6 @@ static void
 hide_chunk(struct rte_mempool *mp, void *arg, struct rte_mempool_memhdr *chunk,
 	   unsigned int idx)
 {
-	(void)mp;
-	(void)arg;
-	(void)idx;
 	fx_mr_register(RTE_PTR_ADD(chunk->addr, 1), 1, 0xdead);
 }
 
