@@ -190,7 +190,6 @@ fc_channel_open(struct fc *fc, struct fc_channel *channel, const char *uuid)
 void
 fc_channel_close(struct fc_channel *channel)
 {
-	(void)channel;
 	host.nb_closed++;
 }
 
@@ -218,7 +217,6 @@ open_with(enum fault fault)
 static void
 test_session(void **state)
 {
-	(void)state;
 	assert_int_equal(open_with(NO_FAULT), 0);
 	assert_int_equal(host.path, 1);
 	assert_int_equal(host.filter, 0xd);
@@ -250,7 +248,6 @@ test_wrong_answers(void **state)
 		{ PATH_FAILS, -EIO },
 	};
 
-	(void)state;
 	for (uint32_t i = 0; i < RTE_DIM(rows); i++) {
 		assert_int_equal(open_with(rows[i].fault), rows[i].error);
 		assert_string_not_equal(host.fc.reason, "");
@@ -263,7 +260,6 @@ test_wrong_answers(void **state)
 static void
 test_flood_while_running(void **state)
 {
-	(void)state;
 	assert_int_equal(open_with(NO_FAULT), 0);
 	host.fault = FLOOD;
 	fc_netvsc_poll(&host.fc);

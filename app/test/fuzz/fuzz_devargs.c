@@ -40,8 +40,6 @@ check_select(const struct mana_select *s)
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	(void)argc;
-	(void)argv;
 	return rte_openlog_stream(fopen("/dev/null", "w"));
 }
 

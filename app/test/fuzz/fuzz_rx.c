@@ -838,8 +838,6 @@ end(void)
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	(void)argc;
-	(void)argv;
 	fx_eal_init();
 	fx_mr_clear();
 	for (uint32_t i = 0; i < RTE_DIM(layouts); i++)

@@ -136,7 +136,6 @@ static uint32_t sequence;
 static int
 message_send(struct nl_sock *sock, struct nl_msg *msg)
 {
-	(void)sock;
 	sequence = nlmsg_hdr(msg)->nlmsg_seq;
 	return nlmsg_hdr(msg)->nlmsg_len;
 }
@@ -150,8 +149,6 @@ message_receive(struct nl_sock *sock, struct sockaddr_nl *from, unsigned char **
 	struct nlmsghdr header;
 	uint32_t nb = fuzz_u8(input) | (how & 1u) << 8;
 
-	(void)sock;
-	(void)creds;
 	if (input->nb_left == 0)
 		return -NLE_AGAIN;
 	if (nb == 0)
@@ -178,7 +175,6 @@ __wrap_nl_connect(struct nl_sock *sock, int protocol)
 {
 	struct nl_cb *cb = nl_socket_get_cb(sock);
 
-	(void)protocol;
 	nl_cb_overwrite_send(cb, message_send);
 	nl_cb_overwrite_recv(cb, message_receive);
 	nl_cb_put(cb);
@@ -191,9 +187,6 @@ int __wrap_socket(int domain, int type, int protocol);
 int
 __wrap_socket(int domain, int type, int protocol)
 {
-	(void)domain;
-	(void)type;
-	(void)protocol;
 	return INT_MAX; /* close() refuses it */
 }
 
@@ -222,7 +215,6 @@ __wrap_ioctl(int fd, unsigned long request, ...)
 	struct ifreq *ifr;
 	va_list args;
 
-	(void)fd;
 	va_start(args, request);
 	ifr = va_arg(args, struct ifreq *);
 	va_end(args);
@@ -259,7 +251,6 @@ ibv_get_device_list(int *nb_devices)
 void
 ibv_free_device_list(struct ibv_device **list)
 {
-	(void)list;
 }
 
 int
@@ -272,14 +263,12 @@ mana_verbs_open(struct ibv_device *device, struct ibv_context **ctx)
 int
 mana_verbs_close(struct ibv_context *ctx)
 {
-	(void)ctx;
 	return 0;
 }
 
 int
 mana_verbs_query(struct ibv_context *ctx, struct mana_verbs_caps *caps)
 {
-	(void)ctx;
 	*caps = (struct mana_verbs_caps){ .nb_ports = fuzz_u8(input) % 5 };
 	return 0;
 }
@@ -287,32 +276,21 @@ mana_verbs_query(struct ibv_context *ctx, struct mana_verbs_caps *caps)
 void
 mana_diag_no_rdma(const char *pci_name, int error)
 {
-	(void)pci_name;
-	(void)error;
 }
 
 void
 mana_diag_no_device(const char *pci_name, const char *refused)
 {
-	(void)pci_name;
-	(void)refused;
 }
 
 void
 mana_diag_no_netdev(const char *pci_name, uint32_t port, int error)
 {
-	(void)pci_name;
-	(void)port;
-	(void)error;
 }
 
 void
 mana_diag_open(const char *pci_name, const char *device, const char *node, int error)
 {
-	(void)pci_name;
-	(void)device;
-	(void)node;
-	(void)error;
 }
 
 /* ---- Inputs -------------------------------------------------------------- */
@@ -368,8 +346,6 @@ discover(void)
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	(void)argc;
-	(void)argv;
 	return rte_openlog_stream(fopen("/dev/null", "w"));
 }
 

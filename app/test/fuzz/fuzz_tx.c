@@ -447,8 +447,6 @@ begin(struct fuzz_input *in)
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	(void)argc;
-	(void)argv;
 	fx_eal_init();
 	fx = fx_tx_new(&(struct fx_tx_opts){ .nb_desc = NB_DESC,
 					     .nb_cqe = NB_CQE,

@@ -179,9 +179,6 @@ query_device_ex(struct ibv_context *ctx, const struct ibv_query_device_ex_input 
 {
 	const int error = error_of_call();
 
-	(void)ctx;
-	(void)in;
-	(void)size;
 	if (error != 0)
 		return error;
 	attr->orig_attr.vendor_part_id = any(2);
@@ -199,7 +196,6 @@ alloc_parent_domain(struct ibv_context *ctx, struct ibv_parent_domain_init_attr 
 {
 	struct object *o = object_new(ctx, 0);
 
-	(void)attr;
 	if (o == NULL)
 		return NULL;
 	o->pd.context = ctx;
@@ -274,7 +270,6 @@ ibv_get_device_list(int *nb_devices)
 void
 ibv_free_device_list(struct ibv_device **list)
 {
-	(void)list;
 }
 
 /* A file with a page that can be mapped like a doorbell page. */
@@ -368,9 +363,6 @@ ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
 	struct object *o = object_new(pd->context, 0);
 
 	(void)object_find(OBJECT_OF(pd, pd));
-	(void)addr;
-	(void)length;
-	(void)access;
 	if (o == NULL)
 		return NULL;
 	o->mr.lkey = any(0x1234);
@@ -381,7 +373,6 @@ struct ibv_mr *
 ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 		 unsigned int access)
 {
-	(void)iova;
 	return ibv_reg_mr(pd, addr, length, access);
 }
 
@@ -420,8 +411,6 @@ ibv_create_cq(struct ibv_context *ctx, int nb_cqe, void *cq_context,
 {
 	struct object *o;
 
-	(void)cq_context;
-	(void)channel;
 	FUZZ_CHECK(vector >= 0 && vector < RTE_MAX(ctx->num_comp_vectors, 1));
 	o = object_new(ctx, nb_cqe * GDMA_CQE_BYTES);
 	if (o == NULL)
@@ -459,7 +448,6 @@ ibv_destroy_qp(struct ibv_qp *qp)
 int
 ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context)
 {
-	(void)cq_context;
 	for (struct object *o = objects; o != NULL && (fuzz_u8(input) & 1) != 0; o = o->next)
 		if (o->cq.channel == channel) {
 			*cq = &o->cq;
@@ -473,7 +461,6 @@ void
 ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nb)
 {
 	(void)object_find(OBJECT_OF(cq, cq));
-	(void)nb;
 }
 
 int
@@ -481,7 +468,6 @@ ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *event)
 {
 	const uint8_t how = fuzz_u8(input);
 
-	(void)ctx;
 	errno = EAGAIN;
 	if ((how & 1) == 0 || fails())
 		return -1;
@@ -493,7 +479,6 @@ ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *event)
 void
 ibv_ack_async_event(struct ibv_async_event *event)
 {
-	(void)event;
 }
 
 /* ---- libmana ------------------------------------------------------------- */
@@ -506,7 +491,6 @@ manadv_set_context_attr(struct ibv_context *ctx, enum manadv_set_ctx_attr_type t
 
 	const int error = error_of_call();
 
-	(void)type;
 	if (error == 0)
 		c->rings = *(struct manadv_ctx_allocators *)attr;
 	return error;
@@ -545,7 +529,6 @@ int __wrap_mana_netdev_find(const char *path, uint32_t port, struct mana_netdev 
 int
 __wrap_mana_netdev_find(const char *path, uint32_t port, struct mana_netdev *netdev)
 {
-	(void)path;
 	if (port > MAX_PORTS || fails())
 		return -ENODEV;
 	*netdev = (struct mana_netdev){
@@ -577,7 +560,6 @@ int __wrap_mana_netdev_max_queues_get(const struct mana_netdev *netdev, uint32_t
 int
 __wrap_mana_netdev_max_queues_get(const struct mana_netdev *netdev, uint32_t *max)
 {
-	(void)netdev;
 	if (fails())
 		return -ENOTSUP;
 	*max = RTE_MAX(any(64), 1u);
@@ -588,7 +570,6 @@ int __wrap_mana_netdev_speed_get(const struct mana_netdev *netdev, uint32_t *mbp
 int
 __wrap_mana_netdev_speed_get(const struct mana_netdev *netdev, uint32_t *mbps)
 {
-	(void)netdev;
 	if (fails())
 		return -ENOTSUP;
 	*mbps = RTE_MAX(any(100000), 1u);
@@ -599,8 +580,6 @@ int __wrap_mana_netdev_up_set(const struct mana_netdev *netdev, bool is_up);
 int
 __wrap_mana_netdev_up_set(const struct mana_netdev *netdev, bool is_up)
 {
-	(void)netdev;
-	(void)is_up;
 	return fails() ? -EPERM : 0;
 }
 
@@ -608,7 +587,6 @@ bool __wrap_mana_netdev_is_netvsc(unsigned int master, char name[IF_NAMESIZE]);
 bool
 __wrap_mana_netdev_is_netvsc(unsigned int master, char name[IF_NAMESIZE])
 {
-	(void)master;
 	snprintf(name, IF_NAMESIZE, "eth0");
 	return (fuzz_u8(input) & 1) != 0;
 }
@@ -626,7 +604,6 @@ rte_intr_callback_register(const struct rte_intr_handle *handle,
 {
 	uint32_t i = 0;
 
-	(void)handle;
 	while (intrs[i].callback != NULL)
 		FUZZ_CHECK(++i < RTE_DIM(intrs));
 	intrs[i].callback = callback;
@@ -638,7 +615,6 @@ int
 rte_intr_callback_unregister(const struct rte_intr_handle *handle,
 			     rte_intr_callback_fn callback, void *arg)
 {
-	(void)handle;
 	for (uint32_t i = 0; i < RTE_DIM(intrs); i++)
 		if (intrs[i].callback == callback && intrs[i].arg == arg) {
 			intrs[i].callback = NULL;
@@ -652,7 +628,6 @@ rte_intr_callback_unregister_pending(const struct rte_intr_handle *handle,
 				     rte_intr_callback_fn callback, void *arg,
 				     rte_intr_unregister_callback_fn unregistered)
 {
-	(void)unregistered;
 	return rte_intr_callback_unregister(handle, callback, arg);
 }
 
@@ -665,7 +640,6 @@ static uint32_t nb_alarms;
 int
 rte_eal_alarm_set(uint64_t us, rte_eal_alarm_callback callback, void *arg)
 {
-	(void)us;
 	FUZZ_CHECK(nb_alarms < RTE_DIM(alarms));
 	alarms[nb_alarms].callback = callback;
 	alarms[nb_alarms++].arg = arg;
@@ -718,7 +692,6 @@ rte_get_tsc_hz(void)
 void
 rte_delay_us_sleep(unsigned int us)
 {
-	(void)us;
 }
 
 /*
@@ -824,7 +797,6 @@ rte_pci_register(struct rte_pci_driver *registered)
 void
 rte_pci_unregister(struct rte_pci_driver *registered)
 {
-	(void)registered;
 }
 
 /* ---- The application ----------------------------------------------------- */
@@ -1150,8 +1122,6 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 		lcores_anywhere(),
 	};
 
-	(void)argc;
-	(void)argv;
 	make_link();
 	atexit(remove_link);
 	FUZZ_CHECK(rte_eal_init(RTE_DIM(args), args) >= 0);

@@ -90,7 +90,6 @@ on_fault(int signo, siginfo_t *info, void *context)
 	ucontext_t *uc = context;
 	const uintptr_t addr = (uintptr_t)info->si_addr;
 
-	(void)signo;
 	if (!is_ours(addr) || nb_open == MAX_OPEN) {
 		kernel(SYS_rt_sigaction, SIGSEGV, (uintptr_t)&old_segv, 0, 8);
 		return;
@@ -114,8 +113,6 @@ on_step(int signo, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
 
-	(void)signo;
-	(void)info;
 	while (nb_open > 0) {
 		nb_open--;
 		protect(open_pages[nb_open], open_pages[nb_open] + PAGE_BYTES, PROT_NONE);

@@ -106,7 +106,6 @@ fail_queue(uint16_t port, uint64_t nth)
 {
 	const uint64_t nb = fx_xstat(port, "queue_repairs"), end = fx_deadline();
 
-	(void)nth;
 	fx_command("bogus port=1 rx what=type type=20");
 	while (fx_xstat(port, "queue_repairs") == nb) {
 		assert_true(rte_get_timer_cycles() < end);

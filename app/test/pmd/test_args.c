@@ -384,9 +384,6 @@ mbuf_paint(struct rte_mempool *pool, void *arg, void *obj, unsigned int idx)
 {
 	struct rte_mbuf *m = obj;
 
-	(void)pool;
-	(void)arg;
-	(void)idx;
 	memset(m->buf_addr, 0xa5, m->buf_len);
 }
 
@@ -397,8 +394,6 @@ mbuf_count_zero(struct rte_mempool *pool, void *nb, void *obj, unsigned int idx)
 	const uint8_t *room = RTE_PTR_ADD(m->buf_addr, RTE_PKTMBUF_HEADROOM);
 	const size_t bytes = m->buf_len - RTE_PKTMBUF_HEADROOM;
 
-	(void)pool;
-	(void)idx;
 	*(unsigned int *)nb += room[0] == 0 && memcmp(room, room + 1, bytes - 1) == 0;
 }
 

@@ -69,8 +69,6 @@ static unsigned int nb_events;
 static int
 on_queue_state(uint16_t port, enum rte_eth_event_type type, void *arg, void *ret)
 {
-	(void)type;
-	(void)ret;
 	if (port == *(uint16_t *)arg)
 		__atomic_add_fetch(&nb_events, 1, __ATOMIC_SEQ_CST);
 	return 0;

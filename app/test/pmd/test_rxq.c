@@ -733,7 +733,6 @@ list_mbuf(struct rte_mempool *pool, void *arg, void *m, unsigned int index)
 {
 	struct posted *posted = arg;
 
-	(void)pool;
 	assert_true(index < RTE_DIM(posted->all));
 	posted->all[index] = m;
 	posted->is_held[index] = true;

@@ -91,7 +91,6 @@ static struct {
 static void
 on_signal(int number)
 {
-	(void)number;
 	victim.stop_error = fx_dev_stop(victim.fx, 0);
 	siglongjmp(victim.back, 1);
 }

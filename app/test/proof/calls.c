@@ -53,7 +53,6 @@ on_syscall(int signo, siginfo_t *info, void *context)
 	ucontext_t *uc = context;
 	const int saved = errno;
 
-	(void)signo;
 	if (is_armed) {
 		count.nb_syscalls++;
 		count.syscall = info->si_syscall;

@@ -27,7 +27,6 @@ step(const struct steps_insn *insn, void *arg)
 {
 	struct interleaving *interleaving = arg;
 
-	(void)insn;
 	if (interleaving->nb++ == interleaving->at)
 		interleaving->meanwhile(interleaving->fx);
 }

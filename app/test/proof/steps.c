@@ -250,8 +250,6 @@ on_trap(int signo, siginfo_t *info, void *context)
 	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
 	const int saved = errno;
 
-	(void)signo;
-	(void)info;
 	if (nb_regions != 0 || ending)
 		regs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
 	if (nb_regions != 0)
