@@ -3,8 +3,8 @@
 #
 # Measures the speed of the model: testpmd forwards 64-byte packets between two ports
 # of the model in bursts of 32, in the mode sync. Prints the rate of both ports
-# together, and the cost of a packet in the card alone. The rate depends on the machine
-# and its load. The exit status is 0 if the goal is reached.
+# together, which depends on the machine and its load. The exit status is 0 if the goal
+# is reached.
 #
 # usage: model-speed.sh [-n] [seconds] [build folder]
 #   -n  print the rate, ignore the goal
@@ -72,8 +72,4 @@ verdict=reached
 [ "$rate" -ge "$goal" ] || verdict=missed
 echo "64-byte packets, testpmd io forwarding, bursts of 32, $memory:"
 printf '%9d packets per second, both ports (goal %d: %s)\n' "$rate" "$goal" "$verdict"
-if [ -x "$build/model/test/bench_card" ]; then
-	echo "The card alone, in this thread:"
-	"$build/model/test/bench_card" | sed 's/^/  /'
-fi
 [ -z "$judge" ] || [ "$verdict" = reached ]
