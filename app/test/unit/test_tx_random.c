@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Random Tx requests over random headers, and random completions. */
+/* Random Tx bursts, and random completions. */
 
 #include "fixture.h"
 
@@ -14,100 +14,6 @@ chance(void)
 	seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
 	return seed >> 33;
 }
-
-/* Random flags, lengths and bytes, in up to 40 segments. */
-static struct rte_mbuf *
-random_mbuf(struct fx_tx *fx)
-{
-	static const uint64_t flags[] = {
-		RTE_MBUF_F_TX_IPV4, RTE_MBUF_F_TX_IPV6, RTE_MBUF_F_TX_IP_CKSUM,
-		RTE_MBUF_F_TX_TCP_CKSUM, RTE_MBUF_F_TX_UDP_CKSUM,
-		RTE_MBUF_F_TX_VLAN, RTE_MBUF_F_TX_OUTER_IPV4,
-		RTE_MBUF_F_TX_OUTER_IP_CKSUM, RTE_MBUF_F_TX_OUTER_UDP_CKSUM,
-		RTE_MBUF_F_TX_TUNNEL_VXLAN,
-	};
-	struct rte_mbuf *m = fx_mbuf(fx->mp, chance() % 300, chance());
-	uint32_t nb = chance() % 4 == 0 ? chance() % 40 : chance() % 3;
-
-	for (uint32_t i = 0; i < nb; i++)
-		assert_eq(rte_pktmbuf_chain(m, fx_mbuf(fx->mp, chance() % 90,
-						       chance())), 0);
-	m->ol_flags |= chance() % 4 != 0 ? RTE_MBUF_F_TX_TCP_SEG : 0;
-	m->ol_flags |= flags[chance() % 2];
-	if (chance() % 4 == 0)
-		m->ol_flags |= flags[chance() % RTE_DIM(flags)];
-	if (chance() % 8 == 0)
-		m->ol_flags |= flags[chance() % RTE_DIM(flags)];
-	m->l2_len = chance() % 8 != 0 ? 14 : chance();
-	m->l3_len = chance() % 8 == 0 ? chance() :
-		    m->ol_flags & RTE_MBUF_F_TX_IPV6 ? 40 : 20;
-	m->l4_len = chance() % 8 != 0 ? 20 + chance() % 4 * 4 : chance();
-	m->tso_segsz = chance() % 8 != 0 ? 1 + chance() % 200 : chance();
-	m->outer_l2_len = chance() % 2 ? 14 : chance();
-	m->outer_l3_len = chance() % 2 ? 20 : chance();
-	return m;
-}
-
-/* Violations that make the device disable the queue. */
-static void
-check_lso_rules(void)
-{
-	const struct hw_wqe *header = &wqe.header;
-	const struct hw_tx_oob *oob = &wqe.oob;
-
-	if (!header->oob_in_sgl) {
-		assert_false(header->has_lso_fields);
-		return;
-	}
-	assert_true(wqe.nb_sge >= 2);
-	assert_eq(wqe.sge[0].size_bytes, header->last_vbytes);
-	assert_true(header->client_data_unit >= 1);
-	assert_true(wqe.bytes - header->last_vbytes >
-		    header->client_data_unit);
-	assert_true(wqe.bytes <= UINT16_MAX);
-	assert_true(oob->tcp_csum && oob->is_ipv4 != oob->is_ipv6);
-	assert_true(oob->ip_csum == oob->is_ipv4);
-	assert_true(oob->trans_off + 20u <= header->last_vbytes);
-}
-
-/*
- * A burst posts what prepare accepts, and drops what it rejects, whether
- * prepare was called or not. No WQE violates the device's rules.
- */
-FX_TX_TEST(random_requests)
-{
-	uint32_t nb_lso = 0, nb_refused = 0;
-
-	for (uint32_t i = 0; i < 20000; i++) {
-		struct rte_mbuf *m = random_mbuf(fx), *shared = NULL;
-		bool good;
-
-		/* prepare gets a clone, the burst the original */
-		if (chance() % 2) {
-			shared = rte_pktmbuf_clone(m, fx->mp);
-			good = mana_tx_pkt_prepare(fx->txq, &shared, 1) == 1;
-			rte_pktmbuf_free(shared);
-		} else {
-			good = mana_tx_pkt_prepare(fx->txq, &m, 1) == 1;
-		}
-		assert_eq(fx->burst(fx->txq, &m, 1), 1);
-		assert_int_equal(fx_tx_fetch(fx, &wqe), good);
-		if (good) {
-			check_lso_rules();
-			nb_lso += wqe.header.oob_in_sgl;
-			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
-		}
-		nb_refused += !good;
-		mana_txq_done_cleanup(fx->txq, 0);
-	}
-	/* both are common enough */
-	assert_true(nb_lso > 2000 && nb_refused > 2000);
-	assert_eq(fx->txq->stats.drop_offload + fx->txq->stats.drop_malformed,
-		  nb_refused);
-	assert_eq(fx->txq->stats.drop_nomem, 0);
-}
-
-/* ---- Completions --------------------------------------------------------- */
 
 /* Outstanding WQEs, oldest first: mbufs of each pool. */
 struct posted {

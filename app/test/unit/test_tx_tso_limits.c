@@ -61,7 +61,7 @@ static const struct border borders[] = {
 	{ V6(14, 20, 20, 100), 1000, EINVAL },
 	/* an extension header */
 	{ V6(14, 48, 20, 100), 1000, ENOTSUP },
-	/* size of sent sizents */
+	/* size of segments */
 	{ V4(14, 20, 20, 1), 65535 },
 	{ V4(14, 20, 20, 16383), 65535 },
 	{ V4(14, 20, 20, 16383), 54 + 16384 },
@@ -91,6 +91,8 @@ static const struct border borders[] = {
 	{ V6(14, 40, 20, 100), 1000, EINVAL, RTE_MBUF_F_TX_IP_CKSUM },
 	{ V6(14, 40, 20, 100), 1000, EINVAL, 0, RTE_MBUF_F_TX_IPV6 },
 	{ V4(14, 20, 20, 100), 1000, 0, RTE_MBUF_F_TX_TCP_CKSUM },
+	/* each segment has the checksum, which was not requested */
+	{ V4(14, 20, 20, 100), 1000, 0, 0, RTE_MBUF_F_TX_IP_CKSUM },
 };
 
 static struct rte_mbuf *
