@@ -39,8 +39,8 @@ enum {
 struct port ports[NB_PORTS];
 const uint8_t rss_key[RSS_KEY_BYTES] = "A second driver's key: bits of no order";
 uint32_t nic_key;
-struct cq nic_eq;
 
+static struct cq nic_eq; /* data events */
 static uint32_t pd, page;
 
 static void

@@ -59,14 +59,8 @@ write_at(const struct wq *wq, uint32_t offset, const void *bytes,
 	memcpy(wq->ring + (wq->tail + offset) % wq->nb_bytes, bytes, nb_bytes);
 }
 
-bool
-wq_has_room(const struct wq *wq, uint32_t nb_bytes)
-{
-	return wq->tail - wq->head + nb_bytes <= wq->nb_bytes;
-}
-
 /* No part of a WQE crosses the end of the ring: only the list of SGEs could. */
-uint32_t
+void
 wq_post(struct wq *wq, const void *oob, uint32_t oob_bytes, uint64_t address,
 	uint32_t key, uint32_t nb_bytes)
 {
@@ -74,7 +68,7 @@ wq_post(struct wq *wq, const void *oob, uint32_t oob_bytes, uint64_t address,
 				   ~(UNIT_BYTES - 1);
 	uint8_t header[8], sge[16];
 
-	if (!wq_has_room(wq, wqe_bytes))
+	if (wq->tail - wq->head + wqe_bytes > wq->nb_bytes)
 		die("work queue %u is full", wq->id);
 	put32(header, 0);
 	put32(header + 4, 1 | oob_bytes / 4 << 8); /* one SGE */
@@ -85,7 +79,6 @@ wq_post(struct wq *wq, const void *oob, uint32_t oob_bytes, uint64_t address,
 	write_at(wq, 8, oob, oob_bytes);
 	write_at(wq, 8 + oob_bytes, sge, sizeof(sge));
 	wq->tail += wqe_bytes;
-	return wqe_bytes;
 }
 
 /* OpenVMM writes the number of WQEs of an RQ, too; Linux does not. */

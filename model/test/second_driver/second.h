@@ -83,10 +83,9 @@ struct cq cq_make(uint8_t *ring, uint32_t nb_bytes, uint32_t reg);
 /* Copy the next entry; false: none. */
 bool cq_pop(struct cq *cq, uint8_t *entry);
 void cq_ring(struct cq *cq, bool arm);
-/* The number of bytes of a WQE with an OOB and one SGE. */
-uint32_t wq_post(struct wq *wq, const void *oob, uint32_t oob_bytes,
-		 uint64_t address, uint32_t key, uint32_t nb_bytes);
-bool wq_has_room(const struct wq *wq, uint32_t nb_bytes);
+/* Write a WQE with an OOB and one SGE. */
+void wq_post(struct wq *wq, const void *oob, uint32_t oob_bytes, uint64_t address,
+	     uint32_t key, uint32_t nb_bytes);
 /* Tell the device about new WQEs. */
 void wq_ring(const struct wq *wq);
 
@@ -132,9 +131,8 @@ struct port {
 };
 extern struct port ports[NB_PORTS];
 extern const uint8_t rss_key[RSS_KEY_BYTES];
-/* The memory key of all memory, and the queue of data events. */
+/* The memory key of all memory. */
 extern uint32_t nic_key;
-extern struct cq nic_eq;
 
 /* Channel, device, queues, steering; the reverse. */
 void nic_start(void);
