@@ -24,6 +24,7 @@ from model_test import (FOLDER, MODEL, PATIENCE_S, Case, find_child, lives, main
                         wait_until)
 
 MANY = program("many_doorbells")
+SIGNAL_THREAD = program("signal_thread")
 BAD_DOORBELL = program("bad_doorbell")
 NOBODY = 65534
 
@@ -595,6 +596,17 @@ class Signals(Case):
             model.send_signal(number)
             out, err = model.communicate(timeout=PATIENCE_S)
             self.assertEqual((out, err, model.returncode), ("1\n", "", 0))
+
+    def test_main_thread_takes_it(self):
+        """Also if another thread unblocks signals all the time. It takes it if main blocks it."""
+        for blocks, taker in ((), "m"), (("blocks",), "o"):
+            model = self.start_model("--quiet", "--", SIGNAL_THREAD, *blocks)
+            self.assertEqual(model.stdout.read(1), "r")
+            for number in (signal.SIGUSR1, signal.SIGUSR2) * 100:
+                model.send_signal(number)
+                self.assertEqual(model.stdout.read(1), taker)
+            model.terminate()
+            model.communicate(timeout=PATIENCE_S)
 
     def test_timeout_sends_twice(self):
         done = subprocess.run(["timeout", "1", MODEL, "--quiet", "--",

@@ -2,13 +2,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -83,6 +87,68 @@ kill_child(pid_t pid, pid_t tid, void *arg)
 	else
 		killing->nb_waited++;
 	return false;
+}
+
+/* Whether the main thread of a process lives and does not block this signal. */
+static bool
+main_takes(pid_t pid, int signo)
+{
+	char path[64], line[128], state = 'Z';
+	uint64_t blocked = UINT64_MAX;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return false;
+	while (fgets(line, sizeof(line), file) != NULL) {
+		(void)sscanf(line, "State: %c", &state);
+		(void)sscanf(line, "SigBlk: %" SCNx64, &blocked);
+	}
+	fclose(file);
+	return state != 'Z' && (blocked & UINT64_C(1) << (signo - 1)) == 0;
+}
+
+/*
+ * Linux gives a signal of a process to its main thread, if that does not block
+ * it, and wakes it. But another thread that returns from a handler meanwhile, as
+ * each doorbell does, takes it first: a system call of the main thread that the
+ * signal shall end goes on. So this sends it to the main thread itself.
+ */
+static void
+signal_process(pid_t pid, int signo)
+{
+	if (!main_takes(pid, signo) || syscall(SYS_tgkill, pid, pid, signo) != 0)
+		kill(pid, signo);
+}
+
+struct sending {
+	pid_t group;
+	int signo;
+	bool is_sent;
+};
+
+static bool
+signal_member(pid_t pid, pid_t tid, void *arg)
+{
+	struct sending *sending = arg;
+
+	if (tid == pid && getpgid(pid) == sending->group) {
+		signal_process(pid, sending->signo);
+		sending->is_sent = true;
+	}
+	return true;
+}
+
+/* Signals the program's group, like a terminal, or a program that has left it. */
+static void
+signal_program(pid_t program, int signo)
+{
+	struct sending sending = { .group = program, .signo = signo };
+
+	tree_walk(signal_member, &sending);
+	if (!sending.is_sent)
+		signal_process(program, signo);
 }
 
 static void
@@ -199,9 +265,8 @@ serve(struct guardian *g, int request)
 	case GUARDIAN_DISMISS:
 		_exit(0);
 	default:
-		/* Signal the group, like a terminal, or a program that has left it. */
-		if (g->program != 0 && kill(-g->program, request) != 0)
-			kill(g->program, request);
+		if (g->program != 0)
+			signal_program(g->program, request);
 	}
 }
 
