@@ -7,8 +7,6 @@
 
 #include <sys/mman.h>
 
-#include <rte_errno.h>
-
 #include "fixture_pkt.h"
 
 static const struct fx_pkt shapes[] = {
@@ -273,71 +271,6 @@ FX_TX_TEST(header_makes_one_segment_too_many)
 	rte_pktmbuf_free(orig);
 }
 
-struct refusal {
-	uint64_t ol_flags;
-	uint16_t l2_len, l3_len;
-	uint32_t pkt_len;
-	int error;
-};
-
-#define V4 RTE_MBUF_F_TX_IPV4
-#define V6 RTE_MBUF_F_TX_IPV6
-#define TCP RTE_MBUF_F_TX_TCP_CKSUM
-#define UDP RTE_MBUF_F_TX_UDP_CKSUM
-#define IP RTE_MBUF_F_TX_IP_CKSUM
-
-static const struct refusal refusals[] = {
-	{ TCP, 14, 40, 100, EINVAL }, /* no IP version */
-	{ UDP, 14, 40, 100, EINVAL },
-	{ IP, 14, 40, 100, EINVAL },
-	{ IP | V6, 14, 40, 100, EINVAL },
-	{ TCP | V4 | V6, 14, 40, 100, EINVAL },
-	{ TCP | V4, 13, 20, 100, EINVAL },
-	{ TCP | V4, 0, 0, 100, EINVAL },
-	{ TCP | V4, 14, 16, 100, EINVAL },
-	{ TCP | V4, 14, 64, 150, EINVAL }, /* beyond the length field of IPv4 */
-	{ IP | V4, 14, 508, 1000, EINVAL },
-	{ TCP | V6, 14, 20, 100, EINVAL },
-	{ TCP | V6, 14, 48, 150, ENOTSUP }, /* extension header */
-	{ UDP | V6, 14, 80, 150, ENOTSUP },
-	{ TCP | V4, 14, 20, 53, EINVAL }, /* below its header length */
-	{ UDP | V4, 14, 20, 41, EINVAL },
-	{ IP | V4, 14, 20, 33, EINVAL },
-	{ TCP | V6, 14, 40, 73, EINVAL },
-	{ RTE_MBUF_F_TX_SCTP_CKSUM | V4, 14, 20, 100, ENOTSUP },
-	{ TCP | V4 | RTE_MBUF_F_TX_TUNNEL_GRE, 14, 20, 100, ENOTSUP },
-	{ 0, 0, 0, 13, EINVAL },
-	{ 0, 0, 0, 0, EINVAL },
-};
-
-/* prepare rejects with an errno; a burst drops the same packet. */
-FX_TX_TEST(refused_by_prepare_dropped_by_burst)
-{
-	uint32_t notsup = 0, inval = 0;
-	struct rte_mbuf *pkts[2];
-
-	for (uint32_t i = 0; i < RTE_DIM(refusals) * 4; i++) {
-		const struct refusal *r = &refusals[i / 4];
-
-		pkts[0] = fx_mbuf(fx->mp, 60, 1);
-		pkts[1] = fx_mbuf(fx->mp, r->pkt_len, 1);
-		pkts[1]->ol_flags |= r->ol_flags;
-		pkts[1]->l2_len = r->l2_len;
-		pkts[1]->l3_len = r->l3_len;
-		rte_errno = 0;
-		assert_eq(mana_tx_pkt_prepare(fx->txq, pkts, 2), 1);
-		assert_int_equal(rte_errno, r->error);
-		assert_eq(fx->burst(fx->txq, pkts, 2), 2);
-		assert_true(fx_tx_fetch(fx, &fx_wqe));
-		assert_false(fx_tx_fetch(fx, &fx_wqe));
-		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
-		notsup += r->error == ENOTSUP;
-		inval += r->error == EINVAL;
-		assert_eq(fx->txq->stats.drop_offload, notsup);
-		assert_eq(fx->txq->stats.drop_malformed, inval);
-	}
-}
-
 /* A frame without its header among others of the same request, or empty among plain ones. */
 FX_TX_TEST(one_short_packet_in_a_burst)
 {
@@ -350,9 +283,8 @@ FX_TX_TEST(one_short_packet_in_a_burst)
 			const bool is_short = i == at % RTE_DIM(pkts);
 
 			pkts[i] = fx_mbuf(fx->mp, !is_short ? 100 : is_plain ? 0 : 53, 1);
-			pkts[i]->ol_flags |= is_plain ? 0 : TCP | V4;
-			pkts[i]->l2_len = 14;
-			pkts[i]->l3_len = 20;
+			if (!is_plain)
+				fx_pkt_request(&shapes[1], pkts[i]);
 		}
 		assert_eq(fx->burst(fx->txq, pkts, RTE_DIM(pkts)), RTE_DIM(pkts));
 		assert_eq(fx->txq->stats.drop_malformed, at + 1);

@@ -43,12 +43,10 @@ TEST(golden_wqe)
  * Every header size, on every path, with and without prepare. has_groups: as a
  * batch of chains.
  */
-static void
-every_header_on(bool has_groups)
+FX_TX_TEST_EACH(every_header, has_groups, 0, 2)
 {
 	static const uint16_t l2[] = { 14, 18, 22, 127 }, l3[] = { 20, 24, 60 };
 	static const uint16_t l4[] = { 20, 24, 32, 60 };
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mbuf *m;
 
 	if (has_groups)
@@ -73,13 +71,6 @@ every_header_on(bool has_groups)
 		assert_eq(mana_txq_done_cleanup(fx->txq, 0), 1);
 	}
 	assert_eq(fx->txq->stats.bounced, 0);
-	fx_tx_delete(fx);
-}
-
-TEST(every_header)
-{
-	every_header_on(false);
-	every_header_on(true);
 }
 
 static const struct fx_pkt v4 = FX_TSO4(14, 20, 20, 100);

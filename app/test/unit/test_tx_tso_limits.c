@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Limits of TSO, and packets that are not segmented. */
+/* Limits of TSO and of checksum requests, and packets that are not segmented. */
 
 #include <rte_errno.h>
 #include <rte_ip.h>
@@ -37,11 +37,18 @@ struct border {
 	struct fx_pkt shape;
 	uint32_t len;
 	int error; /* 0: sent */
-	uint64_t more_flags, no_flags;
+	uint64_t more_flags; /* without l4: all flags */
+	uint64_t no_flags;
 };
 
 #define V4 FX_TSO4
 #define V6 FX_TSO6
+#define RAW(l2, l3) { .l2_len = l2, .l3_len = l3 }
+#define IPV4 RTE_MBUF_F_TX_IPV4
+#define IPV6 RTE_MBUF_F_TX_IPV6
+#define IP RTE_MBUF_F_TX_IP_CKSUM
+#define TCP RTE_MBUF_F_TX_TCP_CKSUM
+#define UDP RTE_MBUF_F_TX_UDP_CKSUM
 #define TUNNEL RTE_MBUF_F_TX_TUNNEL_VXLAN
 static const struct border borders[] = {
 	/* header length 54 to 255 */
@@ -93,6 +100,28 @@ static const struct border borders[] = {
 	{ V4(14, 20, 20, 100), 1000, 0, RTE_MBUF_F_TX_TCP_CKSUM },
 	/* each segment has the checksum, which was not requested */
 	{ V4(14, 20, 20, 100), 1000, 0, 0, RTE_MBUF_F_TX_IP_CKSUM },
+	/* without TSO */
+	{ RAW(14, 40), 100, EINVAL, TCP }, /* no IP version */
+	{ RAW(14, 40), 100, EINVAL, UDP },
+	{ RAW(14, 40), 100, EINVAL, IP },
+	{ RAW(14, 40), 100, EINVAL, IP | IPV6 },
+	{ RAW(14, 40), 100, EINVAL, TCP | IPV4 | IPV6 },
+	{ RAW(13, 20), 100, EINVAL, TCP | IPV4 },
+	{ RAW(0, 0), 100, EINVAL, TCP | IPV4 },
+	{ RAW(14, 16), 100, EINVAL, TCP | IPV4 },
+	{ RAW(14, 64), 150, EINVAL, TCP | IPV4 }, /* beyond the length field of IPv4 */
+	{ RAW(14, 508), 1000, EINVAL, IP | IPV4 },
+	{ RAW(14, 20), 100, EINVAL, TCP | IPV6 },
+	{ RAW(14, 48), 150, ENOTSUP, TCP | IPV6 }, /* extension header */
+	{ RAW(14, 80), 150, ENOTSUP, UDP | IPV6 },
+	{ RAW(14, 20), 53, EINVAL, TCP | IPV4 }, /* below its header length */
+	{ RAW(14, 20), 41, EINVAL, UDP | IPV4 },
+	{ RAW(14, 20), 33, EINVAL, IP | IPV4 },
+	{ RAW(14, 40), 73, EINVAL, TCP | IPV6 },
+	{ RAW(14, 20), 100, ENOTSUP, RTE_MBUF_F_TX_SCTP_CKSUM | IPV4 },
+	{ RAW(14, 20), 100, ENOTSUP, TCP | IPV4 | RTE_MBUF_F_TX_TUNNEL_GRE },
+	{ RAW(0, 0), 13, EINVAL, 0 },
+	{ RAW(0, 0), 0, EINVAL, 0 },
 };
 
 static struct rte_mbuf *
@@ -108,19 +137,19 @@ border_mbuf(const struct border *b, struct rte_mempool *mp)
 	fx_pkt_request(&b->shape, head);
 	head->ol_flags &= ~RTE_MBUF_F_TX_L4_MASK;
 	head->ol_flags |= RTE_MBUF_F_TX_TCP_SEG | b->more_flags;
+	if (b->shape.l4 == 0)
+		head->ol_flags = b->more_flags;
 	head->ol_flags &= ~b->no_flags;
 	return head;
 }
 
 /*
- * prepare rejects and a burst drops; the others are sent. A rejected packet is
- * never posted, even without prepare. has_groups: as a batch of chains, if
- * possible.
+ * prepare rejects and a burst drops; the others are sent, alone and after another packet. A
+ * rejected packet is never posted, even without prepare. has_groups: as a batch of chains,
+ * if possible.
  */
-static void
-every_border_on(bool has_groups)
+FX_TX_TEST_EACH(every_border, has_groups, 0, 2)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	struct rte_mempool *big = fx_pool("big", 32, 8192);
 	uint32_t notsup = 0, inval = 0;
 
@@ -129,19 +158,25 @@ every_border_on(bool has_groups)
 	fx_mr_add_pool(big, 0x6001);
 	for (uint32_t i = 0; i < RTE_DIM(borders) * 4; i++) {
 		const struct border *b = &borders[i / 4];
-		struct rte_mbuf *m = border_mbuf(b, big);
-		uint32_t nb_sge = m->nb_segs;
+		struct rte_mbuf *m = border_mbuf(b, big), *pkts[] = { m, m };
+		uint32_t nb = i & 2 ? 2 : 1, nb_sge = m->nb_segs;
 
+		if (nb == 2)
+			pkts[0] = fx_mbuf(fx->mp, 60, 1);
 		if (b->error == 0)
 			nb_sge += b->len - fx_pkt_header(&b->shape) >
 				  b->shape.segsz;
 		rte_errno = 0;
-		if (i & 1)
-			assert_eq(mana_tx_pkt_prepare(fx->txq, &m, 1),
-				  b->error == 0);
-		if (i & 1)
+		if (i & 1) {
+			assert_eq(mana_tx_pkt_prepare(fx->txq, pkts, nb), nb - (b->error != 0));
 			assert_int_equal(rte_errno, b->error);
-		assert_eq(fx->burst(fx->txq, &m, 1), 1);
+		}
+		assert_eq(fx->burst(fx->txq, pkts, nb), nb);
+		if (nb == 2) {
+			assert_true(fx_tx_fetch(fx, &fx_wqe));
+			assert_eq(fx_wqe.bytes, 60);
+			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
+		}
 		if (b->error == 0) {
 			fx_pkt_expect(fx, &b->shape, b->len, nb_sge);
 			fx_tx_cqe(fx, HW_CQE_TX_OKAY);
@@ -154,7 +189,6 @@ every_border_on(bool has_groups)
 		mana_txq_done_cleanup(fx->txq, 0);
 	}
 	assert_eq(fx_pool_missing(big, 32), 0);
-	fx_tx_delete(fx);
 	fx_pool_free(big);
 }
 
@@ -232,20 +266,12 @@ TEST(restart_checks_requests_again)
 	}
 }
 
-TEST(every_border)
-{
-	every_border_on(false);
-	every_border_on(true);
-}
-
 /*
  * A payload of one segment is sent unsegmented, with real lengths. has_groups:
  * as a batch of chains.
  */
-static void
-one_segment_is_sent_without_tso_on(bool has_groups)
+FX_TX_TEST_EACH(one_segment_is_sent_without_tso, has_groups, 0, 2)
 {
-	struct fx_tx *fx = fx_tx_new(&(struct fx_tx_opts){0});
 	static const uint32_t payloads[] = { 0, 1, 99, 100, 101 };
 
 	if (has_groups)
@@ -265,13 +291,6 @@ one_segment_is_sent_without_tso_on(bool has_groups)
 		fx_pkt_expect(fx, s, len, payloads[i / 8] > 100 ? 2 : 1);
 		fx_tx_cqe(fx, HW_CQE_TX_OKAY);
 	}
-	fx_tx_delete(fx);
-}
-
-TEST(one_segment_is_sent_without_tso)
-{
-	one_segment_is_sent_without_tso_on(false);
-	one_segment_is_sent_without_tso_on(true);
 }
 
 /* Padding of a short frame is no payload: the length is kept. */
