@@ -92,8 +92,12 @@ def write_page(sections):
 
 
 def git_commit():
-    return subprocess.run(['git', '-C', ROOT, 'describe', '--always', '--dirty', '--abbrev=12'],
+    """With "-dirty" if more than the page differs from it."""
+    git = ['git', '-C', ROOT]
+    name = subprocess.run([*git, 'rev-parse', '--short=12', 'HEAD'],
                           capture_output=True, text=True).stdout.strip()
+    changes = [*git, 'diff', '--quiet', 'HEAD', '--', '.', f':!{PAGE.relative_to(ROOT)}']
+    return name + ('-dirty' if subprocess.run(changes).returncode else '')
 
 
 def run(command, can_fail=False):
