@@ -619,7 +619,8 @@ mana_txq_init(struct mana_txq *txq, const struct mana_queue_rings *rings,
 	txq->last_right = 0;
 	offset_check_set(txq, conf->no_suppress ? MANA_TX_OFFSET_UNUSED :
 						  MANA_TX_OFFSET_LEARNING);
-	mana_tx_region_set(txq, (struct mana_mr_range){ .base = 0 });
+	/* The first burst sets the region. */
+	txq->mr.view.seq = MANA_MR_SEQ_NONE;
 	/* Their limits follow the MTU. */
 	memset(txq->known, 0, sizeof(txq->known));
 	txq->last_known = txq->known;
