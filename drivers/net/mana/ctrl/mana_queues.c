@@ -231,17 +231,6 @@ mana_rx_layout_check(const struct mana_priv *priv, const struct mana_rx_layout *
 
 /* ---- Rx queues: setup and release -------------------------------------------- */
 
-void
-mana_rxq_resize(const struct mana_priv *priv, struct mana_rxq *rxq, uint16_t nb_desc)
-{
-	/* Other threads ask for size and threshold. */
-	mana_registry_lock();
-	rxq->nb_desc = nb_desc;
-	rxq->free_thresh = mana_rx_refill_thresh(rxq->asked_thresh, nb_desc,
-						 mana_queue_nb_cqe(priv, nb_desc, 1));
-	mana_registry_unlock();
-}
-
 /* mana_rx_pool_delta(), once for a pool: a queue takes it from another one, of any port. */
 static uint64_t
 pool_delta(struct rte_mempool *mp)

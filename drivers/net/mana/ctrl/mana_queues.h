@@ -82,8 +82,6 @@ int mana_rxq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
 		   struct rte_mempool *mp);
 /* Frees a stopped queue, likewise. */
 void mana_rxq_release(struct mana_priv *priv, uint16_t queue_id);
-/* Gives a stopped queue another number of descriptors than was asked for. */
-void mana_rxq_resize(const struct mana_priv *priv, struct mana_rxq *rxq, uint16_t nb_desc);
 
 /* Buffers of a WQE at most. */
 uint16_t mana_rx_max_segs(const struct mana_priv *priv);
@@ -112,6 +110,8 @@ struct mana_rx_set {
 	MANA_FOREACH_HWQ(set, hwq) \
 		if ((hwq)->queue_id == (id))
 
+/* Descriptors of each of its hardware queues. Under the registry's lock, or it is a new queue. */
+void mana_rxq_resize(const struct mana_priv *priv, struct mana_rxq *rxq, uint16_t nb_desc);
 /* The ethdev queue will be freed: its buffers go back to their pools. */
 void mana_rx_set_queue_release(struct mana_priv *priv, uint16_t queue_id);
 

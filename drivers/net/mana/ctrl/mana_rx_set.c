@@ -116,6 +116,14 @@ lacking_pool(const struct mana_priv *priv, const struct mana_rx_table *table)
 	return NULL;
 }
 
+void
+mana_rxq_resize(const struct mana_priv *priv, struct mana_rxq *rxq, uint16_t nb_desc)
+{
+	rxq->nb_desc = nb_desc;
+	rxq->free_thresh = mana_rx_refill_thresh(rxq->asked_thresh, nb_desc,
+						 mana_queue_nb_cqe(priv, nb_desc, 1));
+}
+
 /* Gives each hardware queue max descriptors at most. Returns the largest number that one has. */
 static uint16_t
 size_limit(struct mana_priv *priv, uint16_t max)
@@ -124,10 +132,12 @@ size_limit(struct mana_priv *priv, uint16_t max)
 	uint16_t largest = 0;
 
 	priv->rx_desc_taken = max;
+	mana_registry_lock();
 	MANA_FOREACH_RXQ(priv, rxq) {
 		mana_rxq_resize(priv, rxq, nb_desc_by(priv, &priv->rss, rxq));
 		largest = RTE_MAX(largest, rxq->nb_desc);
 	}
+	mana_registry_unlock();
 	return largest;
 }
 
