@@ -73,11 +73,13 @@ TEST(endless_events_are_taken_in_part)
 static void
 check_gets(uint32_t nb_cqe, int ret)
 {
+	const struct mana_verbs_rings from = { .db_page = &nb_cqe };
 	struct mana_queue_rings rings;
 	struct ibv_qp qp;
 
-	assert_int_equal(mana_verbs_rings_get(NULL, NULL, NULL, nb_cqe, &rings), ret);
-	assert_int_equal(mana_verbs_rings_get(&qp, NULL, NULL, nb_cqe, &rings), ret);
+	assert_int_equal(mana_verbs_rings_get(&from, NULL, NULL, NULL, nb_cqe, &rings), ret);
+	assert_ptr_equal(rings.db_page, &nb_cqe);
+	assert_int_equal(mana_verbs_rings_get(&from, &qp, NULL, NULL, nb_cqe, &rings), ret);
 }
 
 /* A ring that is larger than its memory is refused. */

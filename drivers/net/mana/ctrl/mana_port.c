@@ -169,6 +169,7 @@ open_objects(struct mana_priv *priv, struct ibv_device *device, struct mana_verb
 	mana_atomic_store(&priv->is_lost, 0);
 	priv->device = mana_device_id(priv->data->port_id,
 				      __atomic_add_fetch(&nb_opens, 1, __ATOMIC_RELAXED));
+	priv->rings.db_page = mana_db_page(priv->data->port_id);
 	priv->rings.socket_id = priv->data->numa_node;
 	ret = mana_db_map(priv->data->port_id, ctx->cmd_fd);
 	if (ret == 0)

@@ -550,12 +550,10 @@ txq_objects_start(struct mana_priv *priv, struct mana_txq *txq)
 	conf.form = priv->options.tx_oob;
 	ret = sq_create(priv, txq);
 	if (ret == 0)
-		ret = mana_verbs_rings_get(txq->qp, NULL, txq->ibv_cq,
+		ret = mana_verbs_rings_get(&priv->rings, txq->qp, NULL, txq->ibv_cq,
 					   mana_queue_nb_cqe(priv, txq->nb_desc, 0), &rings);
-	if (ret == 0) {
-		rings.db_page = mana_db_page(priv->data->port_id);
+	if (ret == 0)
 		ret = mana_txq_init(txq, &rings, &conf);
-	}
 	if (ret == 0) {
 		(void)sq_destroy(priv, &priv->vport_txq);
 		return 0;

@@ -208,7 +208,7 @@ rings_init(const struct mana_priv *priv, struct mana_hwq *hwq, const struct mana
 	const size_t nb_wqes = rte_align32pow2(hwq->nb_desc);
 	struct mana_queue_rings rings;
 	struct mana_rx_spares *block;
-	int ret = mana_verbs_rings_get(NULL, hwq->wq, hwq->ibv_cq,
+	int ret = mana_verbs_rings_get(&priv->rings, NULL, hwq->wq, hwq->ibv_cq,
 				       mana_queue_nb_cqe(priv, hwq->nb_desc, 1), &rings);
 
 	if (ret != 0)
@@ -227,7 +227,6 @@ rings_init(const struct mana_priv *priv, struct mana_hwq *hwq, const struct mana
 	/* The device hashes nothing when it receives into one queue. */
 	hwq->parse = priv->wants_ptypes && priv->rss.nb == 1;
 	hwq->scrub = priv->options.rx_scrub;
-	rings.db_page = mana_db_page(priv->data->port_id);
 	ret = mana_hwq_init(hwq, &rings, priv->data->port_id);
 	if (ret == 0)
 		hwq->block = block;
@@ -484,7 +483,7 @@ set_open(struct mana_priv *priv, struct mana_rx_set *set)
 	MANA_FOREACH_HWQ(set, hwq) {
 		if (hwq->block == NULL || ret != 0)
 			continue;
-		ret = mana_verbs_rings_get(NULL, hwq->wq, hwq->ibv_cq,
+		ret = mana_verbs_rings_get(&priv->rings, NULL, hwq->wq, hwq->ibv_cq,
 					   mana_cq_size(&hwq->cq), &rings);
 		if (ret == 0)
 			mana_hwq_open(hwq, rings.id, rings.cq_id);

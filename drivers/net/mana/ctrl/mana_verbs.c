@@ -249,8 +249,8 @@ mana_verbs_wq_create(struct ibv_pd *parent, struct ibv_cq *cq, uint32_t nb_wqe,
 }
 
 int
-mana_verbs_rings_get(struct ibv_qp *qp, struct ibv_wq *wq, struct ibv_cq *cq,
-		     uint32_t nb_cqe, struct mana_queue_rings *rings)
+mana_verbs_rings_get(const struct mana_verbs_rings *from, struct ibv_qp *qp, struct ibv_wq *wq,
+		     struct ibv_cq *cq, uint32_t nb_cqe, struct mana_queue_rings *rings)
 {
 	struct manadv_qp dv_qp = { 0 };
 	struct manadv_rwq dv_rwq = { 0 };
@@ -271,6 +271,7 @@ mana_verbs_rings_get(struct ibv_qp *qp, struct ibv_wq *wq, struct ibv_cq *cq,
 		.cq_ring = dv_cq.buf,
 		.nb_cqe = nb_cqe,
 		.cq_id = dv_cq.cq_id,
+		.db_page = from->db_page,
 	};
 	if (ret != 0)
 		return -abs(ret);

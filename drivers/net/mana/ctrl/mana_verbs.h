@@ -38,8 +38,9 @@ struct mana_verbs_caps {
 	uint32_t nb_comp_vectors; /* at least 1 */
 };
 
-/* The rings of a context. */
+/* The rings of a context, all with one doorbell page. */
 struct mana_verbs_rings {
+	void *db_page; /* mana_db_page() */
 	int socket_id; /* of the rings that are created next; or SOCKET_ID_ANY */
 	LIST_HEAD(mana_verbs_ring_list, mana_verbs_ring) list;
 };
@@ -95,11 +96,10 @@ int mana_verbs_wq_create(struct ibv_pd *parent, struct ibv_cq *cq, uint32_t nb_w
 			 uint32_t nb_sge, struct ibv_wq **wq);
 
 /*
- * The rings of a Tx queue (wq is NULL) or of an Rx queue (qp is NULL) and its CQ, all but
- * the doorbell page. -EINVAL if a ring is not in memory of the driver, that of the CQ for
- * nb_cqe CQEs.
+ * The rings of a Tx queue (wq is NULL) or of an Rx queue (qp is NULL) and its CQ. -EINVAL if a
+ * ring is not in memory of the driver, that of the CQ for nb_cqe CQEs.
  */
-int mana_verbs_rings_get(struct ibv_qp *qp, struct ibv_wq *wq, struct ibv_cq *cq,
-			 uint32_t nb_cqe, struct mana_queue_rings *rings);
+int mana_verbs_rings_get(const struct mana_verbs_rings *from, struct ibv_qp *qp, struct ibv_wq *wq,
+			 struct ibv_cq *cq, uint32_t nb_cqe, struct mana_queue_rings *rings);
 
 #endif /* MANA_VERBS_H */
