@@ -25,6 +25,8 @@
  *   queue PORT N      stop and start the Rx and the Tx queue N
  *   reta PORT         move each entry of the RETA to the next queue
  *   close PORT        stop and close a port
+ *   reset PORT        reset a stopped port, and start it
+ *   version           secondary processes that start now find another driver's ports
  *   map               map memory where `private` does
  *   mbufs             mbufs in use of each queue's pool
  *   kernel slow       registrations of memory wait (../test/verbs_gate.h)
@@ -976,7 +978,6 @@ faults_print(const char *plugin)
 	return 0;
 }
 
-/* Secondary processes that start now find the ports of another version of the driver. */
 static int
 version_change(void)
 {

@@ -3,7 +3,7 @@
 """Debian's dpdk-test: DPDK's tests that use a port, or that a port could disturb.
 
 The tests of ports need more descriptors than rdma-core of Debian 12 provides: they run
-with the libraries of Debian 13 (devtools/trixie-root.sh).
+with the libraries of Debian 13 (devtools/debian-root.sh).
 """
 
 import os

@@ -5,7 +5,7 @@
 
 The C tests are built with the headers of a trixie root and run there with its
 dynamic linker, C library, libibverbs and libmana, which speak newer forms of
-the kernel interface and have no limit of 256 entries. devtools/trixie-root.sh
+the kernel interface and have no limit of 256 entries. devtools/debian-root.sh
 creates the root; without one, and without the right to create one, all tests are
 skipped.
 

@@ -191,7 +191,7 @@ FX_TEST(test_no_rss_all_on_queue_0)
  */
 FX_TEST(test_bursts_of_two_hardware_queues)
 {
-	struct fx_config config = { .nb_rxq = 3, .nb_rxd = 64, .rss_hf = FX_RSS };
+	struct fx_config config = { .nb_rxq = 3, .nb_rxd = 64, .rss_hf = FX_RSS, .rss_key = key };
 	unsigned int nb_sent = 0, nb_of_entry[4] = { 0 };
 
 	fx_start(fx, &config);

@@ -32,9 +32,9 @@ check_sizes(uint16_t port, uint16_t asked_rxd, uint16_t asked_txd)
 	struct rte_eth_rxq_info rx;
 	struct rte_eth_txq_info tx;
 
+	assert_int_equal(rte_eth_rx_queue_info_get(port, 0, &rx), 0);
+	assert_int_equal(rx.nb_desc, RTE_MIN(asked_rxd, FITTING_RXD));
 	for (uint16_t q = 0; q < 2; q++) {
-		assert_int_equal(rte_eth_rx_queue_info_get(port, 0, &rx), 0);
-		assert_int_equal(rx.nb_desc, RTE_MIN(asked_rxd, FITTING_RXD));
 		assert_int_equal(rte_eth_tx_queue_info_get(port, q, &tx), 0);
 		assert_int_equal(tx.nb_desc, RTE_MIN(asked_txd, FITTING_TXD));
 	}

@@ -190,20 +190,17 @@ take_message(struct synthetic_device *device, uint8_t *message,
 	return send_packet(&packet);
 }
 
-bool
+void
 rndis_tx(struct synthetic_device *device, uint32_t nb_bytes, synthetic_send send)
 {
 	uint8_t *message = segment_synthetic()->message;
-	bool is_ok = true;
 
 	while (nb_bytes >= RNDIS_PACKET_BYTES) {
 		const uint32_t length = hw_le32(message + 4);
 
 		if (hw_le32(message) != RNDIS_PACKET ||
-		    length < RNDIS_PACKET_BYTES || length > nb_bytes) {
-			is_ok = false;
+		    length < RNDIS_PACKET_BYTES || length > nb_bytes)
 			break;
-		}
 		if (!take_message(device, message, length, send)) {
 			violation_detail("got %u bytes of data at %u and %u of infos "
 					 "at %u, want both, and what the infos name, "
@@ -218,11 +215,10 @@ rndis_tx(struct synthetic_device *device, uint32_t nb_bytes, synthetic_send send
 		message += length;
 		nb_bytes -= length;
 	}
-	if (is_ok && nb_bytes == 0)
-		return true;
+	if (nb_bytes == 0)
+		return;
 	violation_detail("got %u bytes that are no packet, want RNDIS packets of %u "
 			 "bytes or more", nb_bytes, RNDIS_PACKET_BYTES);
 	synthetic_violation(device, VIOLATION_rndis_message, message, nb_bytes);
 	device->counters.tx_errors++;
-	return false;
 }

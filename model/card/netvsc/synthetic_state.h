@@ -110,8 +110,8 @@ void nvsp_report_vf(struct synthetic_device *device);
 /* rndis_control.c: a control message of nb_bytes in synthetic->message. */
 void rndis_control(struct synthetic_device *device, uint32_t nb_bytes);
 
-/* rndis_tx.c: data messages in synthetic->message; false: one was invalid. */
-bool rndis_tx(struct synthetic_device *device, uint32_t nb_bytes,
+/* rndis_tx.c: data messages in synthetic->message. */
+void rndis_tx(struct synthetic_device *device, uint32_t nb_bytes,
 	      synthetic_send send);
 
 /* rndis_rx.c: the guest gives a section back. False: it does not have it. */
