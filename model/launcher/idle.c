@@ -17,6 +17,7 @@
 
 struct tree {
 	uint64_t cpu_ns; /* of all processes */
+	uint32_t nb_threads; /* that live, with the guardian's */
 	bool has_running;
 };
 
@@ -33,9 +34,9 @@ cpu_time(pid_t pid)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* R: running or runnable; D: waits for a disk (proc(5)). */
-static bool
-thread_is_running(pid_t pid, pid_t tid)
+/* A letter, see proc(5). X: it has ended. */
+static char
+thread_state(pid_t pid, pid_t tid)
 {
 	char path[64], text[512], *end;
 	FILE *file;
@@ -45,21 +46,24 @@ thread_is_running(pid_t pid, pid_t tid)
 		 (int)tid);
 	file = fopen(path, "re");
 	if (file == NULL)
-		return false;
+		return 'X';
 	n = fread(text, 1, sizeof(text) - 1, file);
 	fclose(file);
 	text[n] = '\0';
 	end = strrchr(text, ')');
-	return end != NULL && end[1] == ' ' && strchr("RD", end[2]) != NULL;
+	return end != NULL && end[1] == ' ' ? end[2] : 'X';
 }
 
 static bool
 scan_thread(pid_t pid, pid_t tid, void *arg)
 {
+	const char state = thread_state(pid, tid);
 	struct tree *tree = arg;
 
-	if (thread_is_running(pid, tid))
-		tree->has_running = true;
+	/* R: running or runnable; D: waits for a disk. */
+	tree->has_running |= state == 'R' || state == 'D';
+	/* Z: its parent does not know yet that it has ended. */
+	tree->nb_threads += state != 'X' && state != 'Z';
 	if (tid == pid)
 		tree->cpu_ns += cpu_time(pid);
 	return true;
@@ -104,5 +108,9 @@ idle_programs_wait(uint32_t poll_ms)
 					       (has_rung() ? poll_ns : START_FACTOR * poll_ns);
 	/* A process that was read as waiting may have been woken by one that was read later. */
 	again = scan();
-	return !again.has_running && again.cpu_ns == tree.cpu_ns;
+	/*
+	 * Without a program the launcher is about to hear of its end: Linux shows the
+	 * guardian as waiting, too, while it runs in waitpid(2).
+	 */
+	return !again.has_running && again.cpu_ns == tree.cpu_ns && again.nb_threads > 1;
 }

@@ -10,7 +10,8 @@ import re
 import signal
 import subprocess
 
-from model_test import PATIENCE_S, Case, main, program, wait_until
+from model_test import (PATIENCE_S, Case, find_child, lives, main, program,
+                        wait_until)
 
 TARGET = program("command_target")
 OK4 = "32 32 32 32"
@@ -308,6 +309,23 @@ class Scenario(Case):
             model.send_signal(signal.SIGTERM)
             model.communicate(timeout=PATIENCE_S)
             self.assertGreaterEqual(self.report()["scenario"][0]["time_ns"], 9000000)
+
+    def test_clock_behind_the_end_of_the_program(self):
+        """It stands until the launcher knows of the end, which the guardian tells it."""
+        path = self.write("scenario", "every 3ms mtu port=1 mtu=1400\n")
+        model = self.start_model("--quiet", "--name", "end", "--poll-ms=0", "--scenario",
+                                 path, "--", "cat", stdin=subprocess.PIPE)
+        wait_until(lambda: self.live("end"), "the machine")
+        guardian = find_child(model.pid, "mana-guardian")
+        target = find_child(guardian, "cat")
+        os.kill(guardian, signal.SIGSTOP)
+        model.stdin.close()
+        wait_until(lambda: not lives(target), "the end of the program")
+        self.live("end")
+        runs = [self.live("end")["scenario"][0]["runs"] for _ in range(5)]
+        os.kill(guardian, signal.SIGCONT)
+        model.wait(timeout=PATIENCE_S)
+        self.assertEqual(len(set(runs)), 1, runs)
 
 
 if __name__ == "__main__":
