@@ -863,6 +863,9 @@ MR_TEST(test_serve_pool)
 MR_TEST(test_serve_buffer)
 {
 	struct rte_memseg_list msl = { .base_va = (void *)AT, .len = 2 * PAGE, .page_sz = PAGE };
+	struct rte_memseg_list attached = {
+		.base_va = (void *)(AT + 8 * PAGE), .len = PAGE, .page_sz = PAGE, .external = 1,
+	};
 
 	assert_int_equal(serve(AT, NULL), -EACCES);
 	play.msl[0] = &msl;
@@ -884,6 +887,12 @@ MR_TEST(test_serve_buffer)
 	assert_int_equal(lkey_of(NULL, AT + 8 * PAGE, 64), 4);
 	assert_int_equal(serve(AT + 8 * PAGE, NULL), -EACCES);
 	assert_int_equal(secondary_lkey(AT + 8 * PAGE, 64), 0);
+	/* What the primary process alone had there is attached: it is everyone's. */
+	play.msl[1] = &attached;
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(serve(AT + 8 * PAGE, NULL), 0);
+		assert_int_equal(secondary_lkey(AT + 8 * PAGE, 64), 5);
+	}
 	/* Without memory for the table. */
 	play.no_memory = true;
 	for (uint32_t i = 0; nb_regions() + 64 < priv.mr_table.array->capacity; i++)
