@@ -426,15 +426,13 @@ port_with(uint32_t port_id, struct filter filter)
 
 /*
  * Deregisters memory of all ports. The caller waits for the kernel only where the memory is
- * registered: it may hold EAL's locks. A forked child has no ports.
+ * registered: it may hold EAL's locks. A forked child finds no port.
  */
 static void
 memory_end(struct filter filter)
 {
 	struct mana_priv *priv;
 
-	if (mana_atomic_load(&mana_process_id) != MANA_PROCESS_PRIMARY)
-		return;
 	for (uint32_t i = 0; i < RTE_DIM(changes_lock); i++) {
 		if (port_with(i, filter) == NULL)
 			continue;
