@@ -213,14 +213,22 @@ MR_TEST(writer_has_stopped)
 	assert_eq(fx_mr_calls, 0);
 }
 
-/* A view of a new array before it is the table: nothing is found. */
-MR_TEST(array_is_replaced)
+static struct mana_mr_array *
+empty_array(void)
 {
 	static alignas(RTE_CACHE_LINE_SIZE) uint8_t memory[sizeof(struct mana_mr_array) +
 		2 * MANA_NB_PROCESS_KINDS * 16 * sizeof(struct mana_mr_entry)];
-	struct mana_mr_array *larger = (struct mana_mr_array *)memory, *array;
+	struct mana_mr_array *array = (struct mana_mr_array *)memory;
 
-	larger->capacity = 16;
+	array->capacity = 16;
+	return array;
+}
+
+/* A view of a new array before it is the table: nothing is found. */
+MR_TEST(array_is_replaced)
+{
+	struct mana_mr_array *larger = empty_array(), *array;
+
 	fx_mr_register((void *)0x40000000, 0x1000, 1);
 	array = fx_mr_table.array;
 	fx_mr_table.array = larger;
@@ -230,6 +238,22 @@ MR_TEST(array_is_replaced)
 	fx_mr_table.array = array;
 	fx_mr_publish();
 	assert_eq(found(0x40000000, 64), 1);
+}
+
+/* Each time the memory is registered, it is gone before the look-up: the burst ends. */
+MR_TEST(region_never_stays)
+{
+	/* The test's mana_mr_miss() registers in another table. */
+	struct mana_mr_table without = { .array = empty_array(), .port = fx_mr_table.port };
+	struct mana_mr_range range = { .lkey = 7 };
+
+	fx_mr_add((void *)0x40000000, 0x1000, 1);
+	mana_mr_cache_init(&cache, &without);
+	assert_eq(mana_mr_lookup(&cache, NULL, 0x40000000, 64, &range), -EAGAIN);
+	assert_uint_in_range(fx_mr_calls, 2, 100);
+	assert_eq(cache.nb_misses, fx_mr_calls);
+	assert_eq(cache.nb_failures, 0);
+	assert_eq(range.lkey, 7);
 }
 
 /* A table of one region, in a search's second step; later steps read another page. */

@@ -48,6 +48,7 @@ static struct {
 	struct rte_mempool *pools[2]; /* that exist */
 	uint32_t nb_asks; /* of a secondary process */
 	bool no_memory;
+	bool is_unlisted; /* the port, which closes */
 	void (*meanwhile)(void); /* another thread, during the next call that may wait */
 	rte_mem_event_callback_t mem_event;
 	rte_mempool_event_callback *pool_event;
@@ -219,12 +220,13 @@ rte_mempool_event_callback_register(rte_mempool_event_callback *func, void *arg)
 void
 mana_registry_unlock(void)
 {
+	another_thread();
 }
 
 struct mana_priv *
 mana_registry_hold(const struct rte_eth_dev *dev)
 {
-	return dev == &rte_eth_devices[0] ? &priv : NULL;
+	return dev == &rte_eth_devices[0] && !play.is_unlisted ? &priv : NULL;
 }
 
 int
@@ -569,8 +571,10 @@ MR_TEST(test_pool_in_the_place_of_another)
 		play.mem_event(RTE_MEM_EVENT_FREE, (void *)(AT + 2 * PAGE), 2 * PAGE, NULL);
 		assert_int_equal(priv.counters.mr_deregistrations, 0);
 		assert_int_equal(pool_lkey(next, AT + PAGE), 2);
+		/* What is mapped there now is not what the first one's key maps. */
+		assert_int_equal(lkey_of(NULL, AT + 3 * PAGE, 64), 3);
 		mana_mr_remove_unknown(&priv);
-		assert_int_equal(priv.counters.mr_deregistrations, 1);
+		assert_int_equal(priv.counters.mr_deregistrations, 2);
 		assert_int_equal(nb_regions(), 1);
 		assert_int_equal(pool_lkey(next, AT + PAGE), 2);
 		teardown(state);
@@ -706,6 +710,25 @@ MR_TEST(test_miss_while_another_registers)
 	assert_int_equal(play.nb_reports, 0);
 	assert_int_equal(nb_regions(), 1);
 	assert_int_equal(lkey_of(NULL, AT, 64), 1);
+}
+
+/* Memory is freed while its port closes, which deregisters all: nothing is left to do. */
+static void
+unlist(void)
+{
+	play.is_unlisted = true;
+}
+
+MR_TEST(test_freed_while_the_port_closes)
+{
+	assert_int_equal(mana_mr_add_range(&priv, AT, PAGE), 0);
+	play.meanwhile = unlist;
+	play.mem_event(RTE_MEM_EVENT_FREE, (void *)AT, PAGE, NULL);
+	assert_true(play.is_unlisted);
+	assert_int_equal(priv.counters.mr_deregistrations, 0);
+	assert_int_equal(nb_regions(), 1);
+	/* The lock is free for the close. */
+	assert_int_equal(mana_mr_remove_range(&priv, AT, PAGE), 0);
 }
 
 /* Memory is freed while the port has no device. */

@@ -469,6 +469,15 @@ FX_RX_TEST(paused_queue_is_not_accessed, .nb_segs = 3)
 	assert_eq(mana_rxq_count(&rxq), 0);
 	assert_eq(mprotect(hwq, page_bytes, PROT_READ | PROT_WRITE), 0);
 	mana_rxq_pause(&rxq, false);
+	/* Where a pause fails a burst may go on, whose members are not written again. */
+	rxq.nb_spares = 1;
+	mana_rxq_pause(&rxq, false);
+	assert_eq(hwq->slow_flags, MANA_RX_SEE_RXQ);
+	mana_rxq_pause(&rxq, true);
+	assert_eq(mprotect(hwq, page_bytes, PROT_READ), 0);
+	mana_rxq_pause(&rxq, false);
+	assert_eq(mprotect(hwq, page_bytes, PROT_READ | PROT_WRITE), 0);
+	rxq.nb_spares = 0;
 	assert_eq(burst(&rxq, &m, 1), 1);
 	assert_eq(rxq.is_busy, 0);
 	fx_rx_check(fx, m, 100, 0, 0);
