@@ -2,6 +2,7 @@
 
 /* A build with MANA_LOCK_ORDER ends a program that takes locks in a wrong order. */
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -65,6 +66,25 @@ TEST(tries_any)
 	is_tried = 1;
 	assert_int_equal(end_of(&registry, &port), 0);
 	is_tried = 0;
+}
+
+static void *
+take_port(void *arg)
+{
+	mana_mutex_lock(&port);
+	mana_mutex_unlock(&port);
+	return arg;
+}
+
+/* The locks of another thread do not count. */
+TEST(each_thread_has_its_own)
+{
+	pthread_t thread;
+
+	mana_mutex_lock(&registry);
+	assert_int_equal(pthread_create(&thread, NULL, take_port, NULL), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	mana_mutex_unlock(&registry);
 }
 
 int
