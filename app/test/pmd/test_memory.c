@@ -318,7 +318,7 @@ FX_TEST(test_no_right_to_lock)
 FX_TEST(test_refused_in_a_burst)
 {
 	char *foreign = aligned_alloc(4096, 4 * 4096);
-	struct rte_eth_stats stats;
+	struct rte_eth_stats before, stats;
 	struct rte_mbuf *m;
 	unsigned int nb_released = 0;
 
@@ -327,7 +327,7 @@ FX_TEST(test_refused_in_a_burst)
 	fx_expect_error("cannot register");
 	fx_start(fx, &defaults);
 	fx_pass_one(fx);
-	assert_int_equal(rte_eth_stats_reset(fx->port[0]), 0);
+	assert_int_equal(rte_eth_stats_get(fx->port[0], &before), 0);
 	m = rte_pktmbuf_alloc(fx->pool);
 	shinfo.free_cb = buf_released;
 	shinfo.fcb_opaque = &nb_released;
@@ -341,8 +341,8 @@ FX_TEST(test_refused_in_a_burst)
 	fx_model.fault_disarm();
 	if (nb_released == 1) {
 		assert_int_equal(rte_eth_stats_get(fx->port[0], &stats), 0);
-		assert_int_equal(stats.oerrors, 1);
-		assert_int_equal(stats.opackets, 0);
+		assert_int_equal(stats.oerrors, before.oerrors + 1);
+		assert_int_equal(stats.opackets, before.opackets);
 	} else { /* the second attempt succeeded */
 		fx_drain(fx);
 	}
