@@ -723,7 +723,7 @@ dev_close(struct rte_eth_dev *dev)
 }
 
 static const uint32_t *
-supported_ptypes_get(struct rte_eth_dev *dev MANA_PTYPES_PARAM)
+supported_ptypes_get(MANA_PTYPES_PARAMS)
 {
 	static const uint32_t ptypes[] = {
 		/* By the hash type of completions, or the headers: */

@@ -81,11 +81,11 @@ typedef uint64_t __rte_may_alias mana_alias64_t;
 
 /* 24.03: dev_supported_ptypes_get returns the number, ethdev has tx_queue_count. */
 #if RTE_VERSION >= RTE_VERSION_NUM(24, 3, 0, 0)
-#define MANA_PTYPES_PARAM , size_t *nb_ptypes
+#define MANA_PTYPES_PARAMS struct rte_eth_dev *dev, size_t *nb_ptypes
 #define MANA_PTYPES_NB_SET(nb) (*nb_ptypes = (nb))
 #define MANA_TX_QUEUE_COUNT_SET(dev, fn) ((dev)->tx_queue_count = (fn))
 #else
-#define MANA_PTYPES_PARAM
+#define MANA_PTYPES_PARAMS struct rte_eth_dev *dev
 #define MANA_PTYPES_NB_SET(nb) ((void)(nb))
 #define MANA_TX_QUEUE_COUNT_SET(dev, fn) ((void)(dev), (void)(fn))
 #endif
@@ -95,13 +95,13 @@ typedef uint64_t __rte_may_alias mana_alias64_t;
  * rx_queue_count is signed, and ethdev's inline functions do not compare with NULL.
  */
 #if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
-#define MANA_QSTATS_PARAM , struct eth_queue_stats *qstats
+#define MANA_STATS_PARAMS struct rte_eth_stats *stats, struct eth_queue_stats *qstats
 #define MANA_QSTATS(stats) qstats
 typedef int mana_queue_count_t;
 #define MANA_NO_QUEUE_COUNT rte_eth_queue_count_dummy
 #define MANA_NO_DESCRIPTOR_STATUS rte_eth_descriptor_status_dummy
 #else
-#define MANA_QSTATS_PARAM
+#define MANA_STATS_PARAMS struct rte_eth_stats *stats
 #define MANA_QSTATS(stats) stats
 typedef uint32_t mana_queue_count_t;
 #define MANA_NO_QUEUE_COUNT NULL

@@ -336,7 +336,7 @@ void mana_mr_remove_unknown(struct mana_priv *priv);
 
 /* ---- mana_stats.c: statistics of queues and of the port ------------------------- */
 
-int mana_stats_get(struct rte_eth_dev *dev, struct rte_eth_stats *stats MANA_QSTATS_PARAM);
+int mana_stats_get(struct rte_eth_dev *dev, MANA_STATS_PARAMS);
 int mana_stats_reset(struct rte_eth_dev *dev);
 int mana_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xstats, unsigned int n);
 int mana_xstats_get_names(struct rte_eth_dev *dev,

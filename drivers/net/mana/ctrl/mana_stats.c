@@ -152,7 +152,7 @@ mana_stats_port(const struct mana_priv *priv)
 }
 
 int
-mana_stats_get(struct rte_eth_dev *dev, struct rte_eth_stats *stats MANA_QSTATS_PARAM)
+mana_stats_get(struct rte_eth_dev *dev, MANA_STATS_PARAMS)
 {
 	const struct mana_priv *priv = mana_registry_hold(dev);
 	struct mana_counters rx, tx;
