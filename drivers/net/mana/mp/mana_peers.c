@@ -36,12 +36,9 @@
 /* Protects peers, and the order of news. */
 static struct mana_mutex peers_lock;
 static int peers[MANA_MAX_SECONDARIES]; /* the sockets; 0: none */
+#define PEERS_END (peers + RTE_DIM(peers))
 static uint32_t nb_peers; /* also read without the lock */
 MANA_ATOMIC(int) mana_primary_socket = -1;
-
-#define FOREACH_PEER(peer)                                                   \
-	for (int *peer = peers; (peer) < peers + RTE_DIM(peers); (peer)++) \
-		if (*(peer) != 0)
 
 /* ---- Sockets ---------------------------------------------------------------------- */
 
@@ -115,8 +112,9 @@ on_child(void)
 	if (mana_primary_socket >= 0)
 		close(mana_primary_socket);
 	mana_primary_socket = -1;
-	FOREACH_PEER(peer)
-		close(*peer);
+	for (int *peer = peers; peer < PEERS_END; peer++)
+		if (*peer != 0)
+			close(*peer);
 	mana_mutex_init(&peers_lock, MANA_LOCK_PEERS);
 }
 
@@ -219,8 +217,8 @@ void
 mana_peers_reap(void)
 {
 	mana_mutex_lock(&peers_lock);
-	FOREACH_PEER(peer)
-		if (mana_socket_has_ended(*peer))
+	for (int *peer = peers; peer < PEERS_END; peer++)
+		if (*peer != 0 && mana_socket_has_ended(*peer))
 			peer_end(peer);
 	mana_mutex_unlock(&peers_lock);
 }
@@ -295,8 +293,8 @@ on_event(void *arg __rte_unused)
 	bool is_asked = false;
 
 	mana_mutex_lock(&peers_lock);
-	FOREACH_PEER(peer)
-		is_asked |= mana_socket_drain(*peer);
+	for (int *peer = peers; peer < PEERS_END; peer++)
+		is_asked |= *peer != 0 && mana_socket_drain(*peer);
 	mana_mutex_unlock(&peers_lock);
 	mana_peers_reap();
 	if (is_asked)
@@ -315,8 +313,9 @@ mana_peers_tell(struct mana_priv *priv, bool has_device)
 	priv->news.device = has_device ? priv->device : 0;
 	priv->news.state = mana_state(priv);
 	mana_registry_unlock();
-	FOREACH_PEER(peer)
-		mana_socket_wake(*peer);
+	for (int *peer = peers; peer < PEERS_END; peer++)
+		if (*peer != 0)
+			mana_socket_wake(*peer);
 	mana_mutex_unlock(&peers_lock);
 }
 
@@ -329,9 +328,9 @@ peer_add(int fd, uint32_t *id)
 	int *peer = peers;
 	int ret;
 
-	while (peer < peers + RTE_DIM(peers) && *peer != 0)
+	while (peer < PEERS_END && *peer != 0)
 		peer++;
-	if (peer == peers + RTE_DIM(peers))
+	if (peer == PEERS_END)
 		return -ENOSPC;
 	/* A program that is executed does not keep it open. */
 	fd = fcntl(fd, F_DUPFD_CLOEXEC, 1);
