@@ -26,17 +26,13 @@
  * would compute some again in each round.
  */
 
-#define TABLE4(entry, i) entry(i), entry((i) + 1), entry((i) + 2), entry((i) + 3)
-#define TABLE16(entry, i) \
-	TABLE4(entry, i), TABLE4(entry, (i) + 4), \
-	TABLE4(entry, (i) + 8), TABLE4(entry, (i) + 12)
+#define TABLE8(entry, i) \
+	entry(i), entry((i) + 1), entry((i) + 2), entry((i) + 3), \
+	entry((i) + 4), entry((i) + 5), entry((i) + 6), entry((i) + 7)
 #define TABLE64(entry, i) \
-	TABLE16(entry, i), TABLE16(entry, (i) + 16), \
-	TABLE16(entry, (i) + 32), TABLE16(entry, (i) + 48)
-#define TABLE512(entry) \
-	TABLE64(entry, 0), TABLE64(entry, 64), TABLE64(entry, 128), \
-	TABLE64(entry, 192), TABLE64(entry, 256), TABLE64(entry, 320), \
-	TABLE64(entry, 384), TABLE64(entry, 448)
+	TABLE8(entry, i), TABLE8(entry, (i) + 8), TABLE8(entry, (i) + 16), \
+	TABLE8(entry, (i) + 24), TABLE8(entry, (i) + 32), TABLE8(entry, (i) + 40), \
+	TABLE8(entry, (i) + 48), TABLE8(entry, (i) + 56)
 
 /*
  * Both good and bad means unknown. The L4 result does not depend on the IP result:
@@ -49,11 +45,11 @@
 
 /* ASSUMED: l4-flags */
 #define CSUM(bits) \
-	(uint16_t)(VERDICT(bits, MANA_RX_CSUM_IP_OK, MANA_RX_CSUM_IP_BAD, \
-			   RTE_MBUF_F_RX_IP_CKSUM_GOOD, RTE_MBUF_F_RX_IP_CKSUM_BAD) | \
-		   VERDICT(bits, MANA_RX_CSUM_TCP_OK | MANA_RX_CSUM_UDP_OK, \
-			   MANA_RX_CSUM_TCP_BAD | MANA_RX_CSUM_UDP_BAD, \
-			   RTE_MBUF_F_RX_L4_CKSUM_GOOD, RTE_MBUF_F_RX_L4_CKSUM_BAD))
+	(VERDICT(bits, MANA_RX_CSUM_IP_OK, MANA_RX_CSUM_IP_BAD, \
+		 RTE_MBUF_F_RX_IP_CKSUM_GOOD, RTE_MBUF_F_RX_IP_CKSUM_BAD) | \
+	 VERDICT(bits, MANA_RX_CSUM_TCP_OK | MANA_RX_CSUM_UDP_OK, \
+		 MANA_RX_CSUM_TCP_BAD | MANA_RX_CSUM_UDP_BAD, \
+		 RTE_MBUF_F_RX_L4_CKSUM_GOOD, RTE_MBUF_F_RX_L4_CKSUM_BAD))
 
 static_assert(MANA_RX_CSUM_FLAGS >> 16 == 0, "checksum flags fit the table");
 
@@ -76,7 +72,10 @@ static_assert(MANA_RX_CSUM_FLAGS >> 16 == 0, "checksum flags fit the table");
 #define HASH(type) { PTYPE(type), (type) == 0 ? 0 : RTE_MBUF_F_RX_RSS_HASH }
 
 const struct mana_rx_fields mana_rx_fields = {
-	.hash = { TABLE512(HASH) },
+	.hash = {
+		TABLE64(HASH, 0), TABLE64(HASH, 64), TABLE64(HASH, 128), TABLE64(HASH, 192),
+		TABLE64(HASH, 256), TABLE64(HASH, 320), TABLE64(HASH, 384), TABLE64(HASH, 448),
+	},
 	.csum_flags = { TABLE64(CSUM, 0) },
 };
 
@@ -89,8 +88,8 @@ static_assert(MANA_RX_CQE_CSUM_S == 25, "checksum bits as in the tables");
 #define Z MANA_VEC_0
 
 const struct mana_rx_vec_const mana_rx_vec_const = {
-	.ip = { TABLE16(VEC_IP, 0) },
-	.l4 = { TABLE16(VEC_L4, 0) },
+	.ip = { TABLE8(VEC_IP, 0), TABLE8(VEC_IP, 8) },
+	.l4 = { TABLE8(VEC_L4, 0), TABLE8(VEC_L4, 8) },
 	.first = { Z, Z, Z, Z, 4, 5, Z, Z, 4, 5, Z, Z, 12, 13, 14, 15 },
 	.mid = { Z, Z, Z, Z, 0, 1, Z, Z, 0, 1, Z, Z, 8, 9, 10, 11 },
 	.last = { Z, Z, Z, Z, 8, 9, Z, Z, 8, 9, Z, Z, 0, 1, 2, 3 },
