@@ -80,8 +80,8 @@ refresh(struct mana_txq *txq, size_t nb)
 #define FLAG_TSO MANA_TX_OL_HALF(RTE_MBUF_F_TX_TCP_SEG)
 
 /* A function that is an instance of a template, with constant flags. */
-#define INSTANCE(type, name, template, flags) \
-static __rte_noinline type \
+#define INSTANCE(result_t, name, template, flags) \
+static __rte_noinline result_t \
 name(struct mana_txq *txq, struct rte_mbuf **pkts, size_t nb) \
 { \
 	return template(txq, pkts, nb, pkts[0]->pool, flags); \
