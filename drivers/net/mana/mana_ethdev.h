@@ -31,7 +31,7 @@ void mana_bursts_start(struct rte_eth_dev *dev);
 int mana_control_begin(struct rte_eth_dev *dev);
 int mana_control_end(struct rte_eth_dev *dev, int result);
 /* A call between them. The value is its result, or why it is refused, which is logged. */
-#define MANA_OPERATION(dev, call, fmt, ...) __extension__ ({ \
+#define MANA_OPERATION(dev, call, fmt, ...) ({ \
 	int result_ = mana_control_begin(dev); \
 	if (result_ == 0) \
 		result_ = mana_control_end(dev, call); \
