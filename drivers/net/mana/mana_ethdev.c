@@ -303,8 +303,7 @@ queue_states_set(struct rte_eth_dev *dev, bool is_running)
 
 static int
 rx_queue_setup(struct rte_eth_dev *dev, uint16_t queue_id, uint16_t nb_desc,
-	       unsigned int socket_id, const struct rte_eth_rxconf *conf,
-	       struct rte_mempool *mp)
+	       unsigned int socket_id, const struct rte_eth_rxconf *conf, struct rte_mempool *mp)
 {
 	return MANA_OPERATION(dev, mana_rxq_setup(dev->data->dev_private, queue_id, nb_desc,
 						  socket_id, conf, mp),
@@ -373,8 +372,7 @@ rxq_info_get(struct rte_eth_dev *dev, uint16_t queue_id, struct rte_eth_rxq_info
 		info->conf.rx_deferred_start = rxq->is_deferred;
 		info->conf.offloads = rxq->offloads;
 		if (rxq->layout.is_split) {
-			info->conf.rx_seg = (union rte_eth_rxseg *)(uintptr_t)
-						    rxq->layout.rx_seg;
+			info->conf.rx_seg = (union rte_eth_rxseg *)(uintptr_t)rxq->layout.rx_seg;
 			info->conf.rx_nseg = rxq->layout.nb_segs;
 		}
 	}

@@ -33,8 +33,7 @@ conf_check(struct mana_priv *priv, const struct rte_eth_rss_conf *conf)
 		return MANA_PORT_ERR(-EINVAL, name,
 				     "RSS hash types %#" PRIx64
 				     " are not supported; use some of %#" PRIx64,
-				     conf->rss_hf & ~MANA_RSS_TYPES,
-				     (uint64_t)MANA_RSS_TYPES);
+				     conf->rss_hf & ~MANA_RSS_TYPES, (uint64_t)MANA_RSS_TYPES);
 	/* rte_ethdev.h of 22.11: drivers assume 40 bytes without a length. */
 	if (conf->rss_key != NULL && conf->rss_key_len != 0 &&
 	    conf->rss_key_len != MANA_RSS_KEY_BYTES)

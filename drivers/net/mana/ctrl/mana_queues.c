@@ -259,8 +259,7 @@ pool_delta(struct rte_mempool *mp)
 
 int
 mana_rxq_setup(struct mana_priv *priv, uint16_t queue_id, uint16_t nb_desc,
-	       unsigned int socket_id, const struct rte_eth_rxconf *conf,
-	       struct rte_mempool *mp)
+	       unsigned int socket_id, const struct rte_eth_rxconf *conf, struct rte_mempool *mp)
 {
 	uint64_t offloads = conf->offloads | priv->data->dev_conf.rxmode.offloads;
 	struct mana_rxq *rxq = mana_queue_alloc("mana_rxq", sizeof(*rxq), socket_id);

@@ -350,8 +350,7 @@ queue_write(struct output *out, const struct mana_priv *priv, bool is_rx, uint16
 	if (out->xstats != NULL)
 		count = stats_sum(priv, is_rx, queue_id);
 	xstats_write(out, prefix, is_rx ? rx_xstats : tx_xstats,
-		     is_rx ? RTE_DIM(rx_xstats) : RTE_DIM(tx_xstats), where,
-		     &count);
+		     is_rx ? RTE_DIM(rx_xstats) : RTE_DIM(tx_xstats), where, &count);
 }
 
 /* With values the registry's lock is held, else priv may be NULL. */

@@ -447,8 +447,7 @@ tx_stalls(struct mana_txq *txq, bool is_gone)
 	/* A device that is only slow stalls again and again. */
 	is_logged = !progress->is_reported &&
 		    (progress->stalled_ns == 0 ||
-		     progress->since_ns - progress->stalled_ns >=
-			     QUIET_S * (uint64_t)NS_PER_S);
+		     progress->since_ns - progress->stalled_ns >= QUIET_S * (uint64_t)NS_PER_S);
 	txq->stats.stalled += !progress->is_reported;
 	progress->is_reported = true;
 	progress->stalled_ns = now_ns;
