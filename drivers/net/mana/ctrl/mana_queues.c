@@ -634,7 +634,7 @@ vport_keep(struct mana_priv *priv, const struct mana_txq *stopping)
 	int ret = 0;
 
 	MANA_FOREACH_TXQ(priv, txq)
-		if (txq->qp != NULL && txq != stopping)
+		if (txq != stopping && txq->qp != NULL)
 			return 0;
 	if (priv->vport_txq.qp == NULL)
 		ret = vport_txq_create(priv, &priv->vport_txq);

@@ -36,13 +36,21 @@ void mana_queues_release(struct mana_priv *priv);
  * again.
  */
 bool mana_queue_wait(const struct mana_priv *priv, unsigned int tries);
+/* The first of nb queues that is set up, from at on, which becomes the one behind it; or NULL. */
+static inline void *
+mana_queue_next(void **queues, uint32_t nb, uint32_t *at)
+{
+	while (*at < nb && queues[*at] == NULL)
+		++*at;
+	return *at < nb ? queues[(*at)++] : NULL;
+}
 /* Each ethdev queue of the port that is set up. */
 #define MANA_FOREACH_RXQ(priv, rxq) \
-	for (uint32_t at_ = 0; at_ < (priv)->data->nb_rx_queues; at_++) \
-		if (((rxq) = (priv)->data->rx_queues[at_]) != NULL)
+	for (uint32_t at_ = 0; ((rxq) = mana_queue_next((priv)->data->rx_queues, \
+	     (priv)->data->nb_rx_queues, &at_)) != NULL;)
 #define MANA_FOREACH_TXQ(priv, txq) \
-	for (uint32_t at_ = 0; at_ < (priv)->data->nb_tx_queues; at_++) \
-		if (((txq) = (priv)->data->tx_queues[at_]) != NULL)
+	for (uint32_t at_ = 0; ((txq) = mana_queue_next((priv)->data->tx_queues, \
+	     (priv)->data->nb_tx_queues, &at_)) != NULL;)
 /* CQEs for nb_desc WQEs and nb_spare more, if there may be so many. */
 uint32_t mana_queue_nb_cqe(const struct mana_priv *priv, uint16_t nb_desc, uint32_t nb_spare);
 /* Zeroed, a cache line aligned, of the socket or of any other. */
