@@ -231,9 +231,3 @@ FX_TEST(test_stop_beside_blocked_burst)
 	fx->ignore_counters = true;
 	rte_mempool_free(gated);
 }
-
-int
-main(void)
-{
-	return FX_RUN("held");
-}

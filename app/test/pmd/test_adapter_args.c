@@ -137,9 +137,3 @@ FX_TEST_BARE(test_max_send_sge)
 		assert_int_equal(queue.ring_bytes, 256 * 64);
 	}
 }
-
-int
-main(void)
-{
-	return FX_RUN("card");
-}

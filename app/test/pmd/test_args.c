@@ -413,9 +413,3 @@ FX_TEST_BARE(test_scrub)
 		fx_remove(fx);
 	}
 }
-
-int
-main(void)
-{
-	return FX_RUN("args");
-}

@@ -56,9 +56,3 @@ FX_TEST(test_uneven_numbers_of_descriptors)
 		fx_stop(fx);
 	}
 }
-
-int
-main(void)
-{
-	return FX_RUN("sides");
-}

@@ -216,9 +216,3 @@ FX_TEST(test_no_privileges)
 	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 }
-
-int
-main(void)
-{
-	return FX_RUN("control");
-}

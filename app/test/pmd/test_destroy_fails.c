@@ -38,9 +38,3 @@ FX_TEST(test_failed_destroy_keeps_buffers)
 	assert_int_equal(rte_mempool_avail_count(config.rx_pool), NB_MBUFS - NB_DESC);
 	rte_mempool_free(config.rx_pool);
 }
-
-int
-main(void)
-{
-	return FX_RUN("kept");
-}

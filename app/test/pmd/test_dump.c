@@ -325,9 +325,3 @@ FX_TEST_OF(test_mr_failures_kept, fx_setup_bare, drop_text)
 	rte_mempool_free(config.rx_pool);
 	free(foreign);
 }
-
-int
-main(void)
-{
-	return FX_RUN("dump");
-}

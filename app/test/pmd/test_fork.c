@@ -133,9 +133,3 @@ FX_TEST(test_fork_before_the_probe)
 	fx_stop(fx);
 	fx->ignore_counters = true; /* the wire has seen the child's packets, too */
 }
-
-int
-main(void)
-{
-	return FX_RUN("fork");
-}

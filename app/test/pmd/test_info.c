@@ -254,9 +254,3 @@ FX_TEST(test_operations_are_logged)
 			fail_msg("not logged: %s", lines[i]);
 	assert_int_equal(rte_log_set_level_pattern("pmd.net.mana.driver", RTE_LOG_NOTICE), 0);
 }
-
-int
-main(void)
-{
-	return FX_RUN("info");
-}

@@ -699,9 +699,3 @@ FX_TEST(test_enabled_while_paused)
 	assert_int_equal(pthread_join(thread, &refused), 0);
 	assert_null(refused);
 }
-
-int
-main(void)
-{
-	return FX_RUN("intr");
-}

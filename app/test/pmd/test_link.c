@@ -321,9 +321,3 @@ LINK_TEST(test_stopped_port)
 	assert_int_equal(rte_eth_devices[fx->port[0]].data->dev_link.link_status,
 			 RTE_ETH_LINK_DOWN);
 }
-
-int
-main(void)
-{
-	return FX_RUN("link");
-}

@@ -191,9 +191,3 @@ FX_TEST_BARE(test_removal_anywhere)
 {
 	walk_all(fx, "remove fn=0");
 }
-
-int
-main(void)
-{
-	return FX_RUN("loss_points");
-}

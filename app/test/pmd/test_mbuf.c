@@ -246,9 +246,3 @@ FX_TEST(test_fast_free)
 	assert_uint_in_range(rte_mempool_in_use_count(fx->pool), in_use - FX_BURST,
 			in_use);
 }
-
-int
-main(void)
-{
-	return FX_RUN("mbuf");
-}

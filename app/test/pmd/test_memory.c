@@ -644,9 +644,3 @@ FX_TEST(test_memory_of_another_node)
 	assert_int_equal(rte_eth_dev_rx_queue_stop(fx->port[1], 1), 0);
 	assert_int_equal(rte_eth_dev_rx_queue_start(fx->port[1], 1), 0);
 }
-
-int
-main(void)
-{
-	return FX_RUN("memory");
-}

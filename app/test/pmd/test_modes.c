@@ -159,9 +159,3 @@ FX_TEST(test_no_offloads)
 	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 }
-
-int
-main(void)
-{
-	return FX_RUN("modes");
-}

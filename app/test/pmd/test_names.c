@@ -191,9 +191,3 @@ FX_TEST_BARE(test_layers)
 	fx_expect_error(NULL);
 	assert_int_equal(rte_eth_dev_get_port_by_name(FX_PCI, &port), -ENODEV);
 }
-
-int
-main(void)
-{
-	return FX_RUN("names");
-}

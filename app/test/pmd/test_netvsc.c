@@ -647,9 +647,3 @@ FX_TEST(test_time_without_owner)
 	assert_int_equal(rte_eth_find_next_owned_by(port, RTE_ETH_DEV_NO_OWNER), port);
 	wait_removed(fx->port[0]);
 }
-
-int
-main(void)
-{
-	return FX_RUN("netvsc");
-}

@@ -25,9 +25,3 @@ FX_TEST(test_refused)
 	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 }
-
-int
-main(void)
-{
-	return FX_RUN("no-intr");
-}

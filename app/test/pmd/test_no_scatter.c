@@ -66,9 +66,3 @@ FX_TEST(test_drops_and_says_why)
 	fx_drain(fx);
 	assert_int_equal(nb_dropped(fx), 2 * NB_PACKETS);
 }
-
-int
-main(void)
-{
-	return FX_RUN("no_scatter");
-}

@@ -70,9 +70,3 @@ FX_TEST_BARE(test_short_only)
 	pass_after(fx, NB_PACKETS);
 	assert_int_equal(fx_nb_logged(RTE_LOG_WARNING, WARNING_TEXT), 0);
 }
-
-int
-main(void)
-{
-	return FX_RUN("no_short_form");
-}

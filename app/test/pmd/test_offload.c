@@ -260,9 +260,3 @@ FX_TEST(test_frame_above_mtu)
 	fx_pass_one(fx); /* reaps completions */
 	assert_int_equal(fx_stats(fx->port[0]).oerrors, 1);
 }
-
-int
-main(void)
-{
-	return FX_RUN("offload");
-}

@@ -622,9 +622,3 @@ FX_TEST(test_pool_of_copies)
 	}
 	assert_int_equal(rte_memzone_free(rte_memzone_lookup("mbuf_user_pool_ops")), 0);
 }
-
-int
-main(void)
-{
-	return FX_RUN("pools");
-}

@@ -581,9 +581,3 @@ FX_TEST(test_while_forwarding)
 	assert_int_equal(rte_mempool_avail_count(fx->pool), FX_NB_MBUFS);
 	fx->ignore_counters = true;
 }
-
-int
-main(void)
-{
-	return FX_RUN("recovery");
-}

@@ -308,9 +308,3 @@ FX_TEST(test_wait_is_logged)
 	}
 	assert_int_equal(rte_eth_dev_owner_delete(owner.id), 0);
 }
-
-int
-main(void)
-{
-	return FX_RUN("repair");
-}

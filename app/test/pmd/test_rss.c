@@ -943,9 +943,3 @@ FX_TEST(test_key_without_length)
 	assert_int_equal(rte_eth_dev_rss_hash_update(fx->port[1], &conf), 0);
 	check_flows(fx, 4, other);
 }
-
-int
-main(void)
-{
-	return FX_RUN("rss");
-}

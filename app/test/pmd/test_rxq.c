@@ -881,9 +881,3 @@ FX_TEST(test_destroy_fails_once)
 			assert_int_equal(fx_dev_start(fx, 1), 0);
 	}
 }
-
-int
-main(void)
-{
-	return FX_RUN("rxq");
-}

@@ -261,9 +261,3 @@ FX_TEST(test_stop_with_full_rings)
 	fx_start(fx, &defaults);
 	fx_pass_one(fx);
 }
-
-int
-main(void)
-{
-	return FX_RUN("rxtx");
-}

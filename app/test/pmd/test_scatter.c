@@ -706,9 +706,3 @@ FX_TEST(test_key_update_without_mbufs)
 	fx_stop(fx);
 	fx_pool_free(fx, pool);
 }
-
-int
-main(void)
-{
-	return FX_RUN("scatter");
-}

@@ -31,9 +31,3 @@ FX_TEST(test_einval_keeps_segment_limit)
 	fx_expect_bytes(fx->port[1], 0, bytes, sizeof(bytes));
 	assert_int_equal(fx_xstat(fx->port[0], "tx_linearized"), 0);
 }
-
-int
-main(void)
-{
-	return FX_RUN("segments_kept");
-}

@@ -141,9 +141,3 @@ FX_TEST(test_refused_at_all)
 	fx_expect_error(NULL);
 	assert_int_equal(fx_probe(fx, "max_send_sge=3,max_desc=64"), 0);
 }
-
-int
-main(void)
-{
-	return FX_RUN("small_rings");
-}

@@ -282,9 +282,3 @@ STATE_TEST(test_before_start, PORT_READY)
 STATE_TEST(test_while_running, PORT_RUNNING)
 STATE_TEST(test_after_stop, PORT_STOPPED)
 STATE_TEST(test_after_close, PORT_CLOSED)
-
-int
-main(void)
-{
-	return FX_RUN("states");
-}

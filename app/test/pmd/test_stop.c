@@ -255,9 +255,3 @@ FX_TEST(test_stop_in_others)
 	for (unsigned int i = 0; i < RTE_DIM(operations); i++)
 		stop_in_handler(fx, operations[i]);
 }
-
-int
-main(void)
-{
-	return FX_RUN("stop");
-}

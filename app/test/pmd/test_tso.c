@@ -266,9 +266,3 @@ FX_TEST(test_largest)
 	assert_int_equal(stats.obytes, RTE_DIM(mbuf_bytes) * 6 * UINT16_MAX);
 	assert_int_equal(stats.oerrors, 0);
 }
-
-int
-main(void)
-{
-	return FX_RUN("tso");
-}

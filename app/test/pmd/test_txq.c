@@ -210,9 +210,3 @@ FX_TEST(test_netdev_is_kept_down)
 	assert_int_equal(fx_model.netdev_set("mana0p0", true), 0);
 	assert_int_equal(fx_model.netdev_set("mana0p0", false), 0);
 }
-
-int
-main(void)
-{
-	return FX_RUN("txq");
-}

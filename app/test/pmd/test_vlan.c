@@ -242,9 +242,3 @@ FX_TEST(test_switched_during_bursts)
 	atomic_store(&is_toggling, false);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 }
-
-int
-main(void)
-{
-	return FX_RUN("vlan");
-}

@@ -24,9 +24,3 @@ FX_TEST(test_start_without_vport_fails)
 	fx_check_holdings(&before, "after failed starts");
 	assert_int_equal(fx_model.violations(NULL), 0);
 }
-
-int
-main(void)
-{
-	return FX_RUN("refused");
-}
