@@ -42,9 +42,3 @@ TEST(implausible_results_are_rejected)
 		assert_true(clock.ticks_per_cycle == 7);
 	}
 }
-
-int
-main(void)
-{
-	return test_run("unit", NULL, NULL);
-}

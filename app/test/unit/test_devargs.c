@@ -249,9 +249,3 @@ TEST(test_number)
 					    "port=6,port=7,port=8,port=9", &args),
 			 -E2BIG);
 }
-
-int
-main(void)
-{
-	return test_run("unit", NULL, NULL);
-}

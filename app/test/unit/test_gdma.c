@@ -295,9 +295,3 @@ TEST(cq_rings_once_a_lap)
 	}
 	free(ring);
 }
-
-int
-main(void)
-{
-	return test_run("unit", NULL, NULL);
-}

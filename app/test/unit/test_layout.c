@@ -388,9 +388,3 @@ TEST(model_agrees_on_masks_and_limits)
 	assert_eq(MANA_PCI_DEVICE_ID_PF, MODEL_PCI_PF);
 	assert_eq(MANA_PCI_DEVICE_ID_PF2, MODEL_PCI_PF2);
 }
-
-int
-main(void)
-{
-	return test_run("unit", NULL, NULL);
-}

@@ -403,9 +403,3 @@ MR_TEST(concurrent_changes)
 	assert_true(nb_found > 0);
 	assert_eq(fx_mr_calls, 0);
 }
-
-int
-main(void)
-{
-	return test_run("unit", NULL, NULL);
-}

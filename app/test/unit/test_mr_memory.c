@@ -1046,9 +1046,3 @@ MR_TEST(test_events_are_refused)
 	play.pool_event_error = ENOMEM;
 	assert_int_equal(mana_mr_table_create(&priv), -ENOMEM);
 }
-
-int
-main(void)
-{
-	return test_run("unit", NULL, NULL);
-}

@@ -161,9 +161,3 @@ TEST(mutex_of_a_dead_thread)
 	assert_eq(pthread_sigmask(SIG_SETMASK, &set, NULL), 0);
 	assert_eq(pthread_mutex_destroy(&mutex.lock), 0);
 }
-
-int
-main(void)
-{
-	return test_run("process", NULL, NULL);
-}
