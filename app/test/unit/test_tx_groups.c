@@ -395,11 +395,7 @@ FX_TX_TEST_OF(first_wrong_offset_ends_groups, fx_with_groups(0))
 	expect_denied(fx);
 	assert_eq(fx->txq->stats.cqe_position, 1);
 	mana_txq_release_mbufs(fx->txq);
-	memset(fx->cq.ring, 0, fx->cq.nb_cqe * HW_CQE_BYTES);
-	memset(fx->db_page, 0, HW_DB_PAGE_BYTES);
-	fx->cq.pi = fx->cq.nb_cqe;
-	fx->ci = fx->done_bu = 0;
-	assert_eq(mana_txq_init(fx->txq, &fx->rings, &fx->conf), 0);
+	fx_tx_restart(fx);
 	fx_tx_pass_offset_check(fx);
 }
 

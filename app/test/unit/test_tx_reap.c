@@ -292,11 +292,7 @@ TEST(closed_queue_accepts_no_packet)
 		assert_eq(fx_tx_post(fx, 20, 1), 0);
 		mana_txq_release_mbufs(fx->txq);
 		assert_eq(fx_tx_missing(fx), 0);
-		memset(fx->cq.ring, 0, fx->cq.nb_cqe * HW_CQE_BYTES);
-		memset(fx->db_page, 0, HW_DB_PAGE_BYTES);
-		fx->cq.pi = fx->cq.nb_cqe;
-		fx->ci = fx->done_bu = 0;
-		assert_eq(mana_txq_init(fx->txq, &fx->rings, &fx->conf), 0);
+		fx_tx_restart(fx);
 		assert_eq(fx->txq->batch_space, 0);
 		fx_tx_pass_offset_check(fx);
 	}
