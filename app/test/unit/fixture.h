@@ -80,6 +80,13 @@ uint32_t fx_pool_missing(const struct rte_mempool *mp, uint32_t nb);
 
 void *fx_ring_alloc(size_t bytes, int fill);
 
+/* Of a member of options. */
+static inline uint32_t
+fx_or_default(uint32_t value, uint32_t def)
+{
+	return value != 0 ? value : def;
+}
+
 /* ---- A completion queue as the device sees it ---- */
 
 struct fx_cq {

@@ -2,12 +2,6 @@
 
 #include "fixture.h"
 
-static uint32_t
-or_default(uint32_t value, uint32_t def)
-{
-	return value != 0 ? value : def;
-}
-
 /* Sets all indices to start, as after a long run. */
 static void
 fx_rx_start_at(struct fx_rx *fx, uint32_t start)
@@ -29,7 +23,7 @@ fx_rx_pools(struct fx_rx *fx, const struct fx_rx_opts *opts)
 	static unsigned int serial;
 	char name[32];
 
-	fx->nb_mbufs = or_default(opts->nb_pool, 512);
+	fx->nb_mbufs = fx_or_default(opts->nb_pool, 512);
 	fx->nb_pools = opts->seg_pools ? opts->nb_segs : 1;
 	for (uint32_t i = 0; i < fx->nb_pools; i++) {
 		snprintf(name, sizeof(name), "rx%u", serial++);
@@ -46,7 +40,7 @@ fx_rx_pools(struct fx_rx *fx, const struct fx_rx_opts *opts)
 static void
 fx_rx_segs(struct fx_rx *fx, const struct fx_rx_opts *opts)
 {
-	fx->nb_segs = or_default(opts->nb_segs, 1);
+	fx->nb_segs = fx_or_default(opts->nb_segs, 1);
 	for (uint32_t i = 0; i < fx->nb_segs; i++) {
 		struct mana_rx_seg *seg = &fx->segs[i];
 
@@ -73,7 +67,7 @@ struct fx_rx *
 fx_rx_new_beside(const struct fx_rx_opts *opts)
 {
 	struct fx_rx *fx = fx_ring_alloc(sizeof(*fx), 0);
-	uint32_t nb_desc = or_default(opts->nb_desc, 64);
+	uint32_t nb_desc = fx_or_default(opts->nb_desc, 64);
 	uint32_t rq_bytes;
 
 	fx_rx_pools(fx, opts);
@@ -83,7 +77,7 @@ fx_rx_new_beside(const struct fx_rx_opts *opts)
 	fx->rxq = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*fx->rxq));
 	fx_rxq_init(fx->rxq);
 	fx->rq_ring = fx_ring_alloc(rq_bytes, 0);
-	fx->cq.nb_cqe = or_default(opts->nb_cqe, 128);
+	fx->cq.nb_cqe = fx_or_default(opts->nb_cqe, 128);
 	fx->cq.ring = fx_ring_alloc(fx->cq.nb_cqe * HW_CQE_BYTES, 0);
 	fx->db_page = fx_ring_alloc(HW_DB_PAGE_BYTES, 0);
 	fx->mbufs = malloc(rte_align32pow2(nb_desc) * fx->nb_segs *

@@ -2,12 +2,6 @@
 
 #include "fixture.h"
 
-static uint32_t
-or_default(uint32_t value, uint32_t def)
-{
-	return value != 0 ? value : def;
-}
-
 void
 fx_tx_start_at(struct fx_tx *fx, uint32_t start)
 {
@@ -30,11 +24,11 @@ fx_tx_pools(struct fx_tx *fx, const struct fx_tx_opts *opts)
 	char name[32];
 
 	fx_mr_clear();
-	fx->nb_mbufs = or_default(opts->nb_pool, 2048);
+	fx->nb_mbufs = fx_or_default(opts->nb_pool, 2048);
 	snprintf(name, sizeof(name), "tx%u", serial);
 	fx->mp = fx_pool_cached(name, fx->nb_mbufs, 0, opts->ops);
 	fx_mr_add_pool(fx->mp, 0x2001);
-	fx->nb_bounce = or_default(opts->nb_bounce, 64);
+	fx->nb_bounce = fx_or_default(opts->nb_bounce, 64);
 	snprintf(name, sizeof(name), "bounce%u", serial++);
 	fx->bounce_mp = fx_pool_cached(name, fx->nb_bounce, 0, opts->ops);
 	fx_mr_add_pool(fx->bounce_mp, 0x3001);
@@ -44,16 +38,16 @@ struct fx_tx *
 fx_tx_new(const struct fx_tx_opts *opts)
 {
 	struct fx_tx *fx = fx_ring_alloc(sizeof(*fx), 0);
-	uint32_t nb_desc = or_default(opts->nb_desc, 64);
+	uint32_t nb_desc = fx_or_default(opts->nb_desc, 64);
 	uint32_t nb_wqes = rte_align32pow2(nb_desc);
-	uint32_t nb_mbufs = nb_wqes * or_default(opts->mbufs_per_wqe, 4);
-	uint32_t sq_bytes = or_default(opts->sq_bytes,
-				       rte_align32pow2(nb_desc * 512));
+	uint32_t nb_mbufs = nb_wqes * fx_or_default(opts->mbufs_per_wqe, 4);
+	uint32_t sq_bytes = fx_or_default(opts->sq_bytes,
+					  rte_align32pow2(nb_desc * 512));
 
 	fx_tx_pools(fx, opts);
 	fx->txq = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*fx->txq));
 	fx->sq_ring = fx_ring_alloc(sq_bytes, 0xff);
-	fx->cq.nb_cqe = or_default(opts->nb_cqe, 128);
+	fx->cq.nb_cqe = fx_or_default(opts->nb_cqe, 128);
 	fx->cq.ring = fx_ring_alloc(fx->cq.nb_cqe * HW_CQE_BYTES, 0);
 	fx->cq.pi = fx->cq.nb_cqe;
 	fx->db_page = fx_ring_alloc(HW_DB_PAGE_BYTES, 0);
@@ -65,7 +59,7 @@ fx_tx_new(const struct fx_tx_opts *opts)
 		.db_page = fx->db_page,
 		.id = FX_SQ_ID,
 		.cq_id = FX_TX_CQ_ID,
-		.vp_offset = or_default(opts->vp_offset, 3),
+		.vp_offset = fx_or_default(opts->vp_offset, 3),
 	};
 	fx->conf = (struct mana_txq_conf){
 		.no_suppress = opts->no_suppress,
@@ -74,7 +68,7 @@ fx_tx_new(const struct fx_tx_opts *opts)
 	};
 	fx->fresh = (struct mana_txq){
 		.nb_desc = nb_desc,
-		.max_sge = or_default(opts->max_sge, 30),
+		.max_sge = fx_or_default(opts->max_sge, 30),
 		.mbufs = calloc(nb_mbufs, sizeof(struct rte_mbuf *)),
 		.pools = calloc(nb_mbufs, sizeof(struct rte_mempool *)),
 		.mbuf_mask = nb_mbufs - 1,
@@ -83,7 +77,7 @@ fx_tx_new(const struct fx_tx_opts *opts)
 		.mask = nb_wqes - 1,
 		.bounce = fx_ring_alloc(nb_wqes * MANA_TX_BOUNCE_BYTES, 0xee),
 		.bounce_mp = fx->bounce_mp,
-		.mtu = or_default(opts->mtu, UINT16_MAX),
+		.mtu = fx_or_default(opts->mtu, UINT16_MAX),
 		.runs = true,
 	};
 	fx_mr_add(fx->fresh.bounce, nb_wqes * MANA_TX_BOUNCE_BYTES, 0x4001);
