@@ -19,6 +19,10 @@
 
 static const struct fx_config defaults;
 static const struct fx_config woken = { .intr = { .rxq = 1 } };
+static const struct fx_config two_woken = { .nb_rxq = 2, .nb_txq = 1, .intr = { .rxq = 1 } };
+static const struct fx_config three_woken = {
+	.nb_rxq = 3, .nb_txq = 1, .nb_rxd = 64, .rss_hf = FX_RSS, .intr = { .rxq = 1 },
+};
 
 static void *
 data_of(uint16_t port, uint16_t queue)
@@ -272,16 +276,12 @@ FX_TEST(test_arming_with_packets_left)
 /* Three queues on four hardware queues in one epoll set. */
 FX_TEST(test_queues_in_one_set)
 {
-	static const struct fx_config config = {
-		.nb_rxq = 3, .nb_txq = 1, .nb_rxd = 64, .rss_hf = FX_RSS,
-		.intr = { .rxq = 1 },
-	};
 	uint16_t port = fx->port[1];
 	unsigned int by_queue[3] = { 0 };
 	int epfd = epoll_create1(EPOLL_CLOEXEC);
 
 	assert_true(epfd >= 0);
-	fx_start(fx, &config);
+	fx_start(fx, &three_woken);
 	for (uint16_t q = 0; q < 3; q++) {
 		listen_to(port, q, epfd);
 		enable(port, q);
@@ -434,13 +434,8 @@ FX_TEST(test_no_descriptor_left)
  */
 FX_TEST(test_channel_of_each_device_queue)
 {
-	static const struct fx_config config = {
-		.nb_rxq = 3, .nb_txq = 1, .nb_rxd = 64, .rss_hf = FX_RSS,
-		.intr = { .rxq = 1 },
-	};
-
 	fx_expect_error("");
-	assert_int_equal(fx_configure(fx, fx->port[0], &config), 0);
+	assert_int_equal(fx_configure(fx, fx->port[0], &three_woken), 0);
 	assert_int_equal(fx_model.fault_arm("alloc_channel", 4, EMFILE), 0);
 	assert_int_equal(fx_dev_start(fx, 0), -EMFILE);
 	assert_int_equal(fx_nb_logged(RTE_LOG_ERR, "ulimit -n"), 1);
@@ -453,11 +448,9 @@ FX_TEST(test_channel_of_each_device_queue)
 /* A thread can sleep on a queue without traffic. */
 FX_TEST(test_queue_without_traffic)
 {
-	static const struct fx_config config = { .nb_rxq = 2, .nb_txq = 1,
-						    .intr = { .rxq = 1 } };
 	uint16_t port = fx->port[1];
 
-	fx_start(fx, &config);
+	fx_start(fx, &two_woken);
 	for (uint16_t q = 0; q < 2; q++) {
 		listen_to(port, q, RTE_EPOLL_PER_THREAD);
 		enable(port, q);
@@ -606,10 +599,6 @@ FX_TEST(test_rebuild_while_asleep)
  */
 FX_TEST(test_rebuild_arms_enabled_queues)
 {
-	static const struct fx_config config = {
-		.nb_rxq = 3, .nb_txq = 1, .nb_rxd = 64, .rss_hf = FX_RSS,
-		.intr = { .rxq = 1 },
-	};
 	uint16_t port = fx->port[1];
 	uint8_t key[40] = { 0 };
 	struct rte_eth_rss_conf conf = { .rss_key = key, .rss_key_len = sizeof(key),
@@ -620,7 +609,7 @@ FX_TEST(test_rebuild_arms_enabled_queues)
 	/* Not all zeros, which gives all frames the same hash. */
 	for (unsigned int i = 0; i < sizeof(key); i++)
 		key[i] = 37 * i + 1;
-	fx_start(fx, &config);
+	fx_start(fx, &three_woken);
 	for (uint16_t q = 0; q < 3; q++)
 		listen_to(port, q, RTE_EPOLL_PER_THREAD);
 	for (unsigned int i = 0; i < 9; i++) {
@@ -673,14 +662,12 @@ toggle_in_thread(void *arg)
  */
 FX_TEST(test_enabled_while_paused)
 {
-	static const struct fx_config config = { .nb_rxq = 2, .nb_txq = 1,
-						    .intr = { .rxq = 1 } };
 	uint16_t port = fx->port[1];
 	struct toggler toggler = { .port = port };
 	pthread_t thread;
 	void *refused;
 
-	start_listening(fx, &config);
+	start_listening(fx, &two_woken);
 	assert_int_equal(pthread_create(&thread, NULL, toggle_in_thread, &toggler), 0);
 	for (unsigned int i = 0; i < 10 * NB_FRAMES; i++) {
 		unsigned int nb = 0;
