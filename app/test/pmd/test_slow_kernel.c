@@ -116,6 +116,15 @@ free_begin(struct fixture *fx, struct pool_free *work)
 	return thread;
 }
 
+/* In time: the thread that waits at the gate goes on and ends. */
+static void
+end_at(struct gate *gate, pthread_t thread)
+{
+	assert_false(atomic_load(&gate->is_late));
+	gate_open(gate, 1);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
 /* ---- Tests ------------------------------------------------------------------ */
 
 /* The end of a pool waits for the kernel, and nothing else does. */
@@ -144,9 +153,7 @@ FX_TEST(test_pool_is_freed)
 	receive(fx, 1);
 	check_reports(fx);
 	assert_false(atomic_load(&work.is_over));
-	assert_false(atomic_load(&dereg_gate.is_late));
-	gate_open(&dereg_gate, 1);
-	assert_int_equal(pthread_join(thread, NULL), 0);
+	end_at(&dereg_gate, thread);
 	assert_true(atomic_load(&work.is_over));
 	assert_true(nb_mrs() < nb_registered);
 	fx_pass_one(fx);
@@ -170,9 +177,7 @@ FX_TEST(test_pool_is_registered)
 	for (unsigned int i = 0; i < NB_BURSTS; i++)
 		fx_pass_one(fx);
 	check_reports(fx);
-	assert_false(atomic_load(&reg_gate.is_late));
-	gate_open(&reg_gate, 1);
-	assert_int_equal(pthread_join(thread, NULL), 0);
+	end_at(&reg_gate, thread);
 	assert_int_equal(send.nb, 1);
 	receive(fx, 1);
 	assert_true(rte_eth_tx_done_cleanup(fx->port[0], 1, 0) >= 0);
@@ -194,17 +199,13 @@ FX_TEST(test_other_pool_is_freed)
 	fx_pass_one(fx);
 	thread = free_begin(fx, &work);
 	rte_mempool_free(others[0]);
-	assert_false(atomic_load(&dereg_gate.is_late));
-	gate_open(&dereg_gate, 1);
-	assert_int_equal(pthread_join(thread, NULL), 0);
+	end_at(&dereg_gate, thread);
 	send.port = fx->port[0];
 	gate_shut(&reg_gate);
 	assert_int_equal(pthread_create(&thread, NULL, send_one, &send), 0);
 	assert_true(gate_await(&reg_gate, 1));
 	rte_mempool_free(others[1]);
-	assert_false(atomic_load(&reg_gate.is_late));
-	gate_open(&reg_gate, 1);
-	assert_int_equal(pthread_join(thread, NULL), 0);
+	end_at(&reg_gate, thread);
 	assert_int_equal(send.nb, 1);
 	fx_drain(fx);
 	assert_true(rte_eth_tx_done_cleanup(fx->port[0], 0, 0) >= 0);
@@ -229,9 +230,7 @@ FX_TEST(test_two_register)
 	assert_int_equal(pthread_create(&thread, NULL, send_one, &send), 0);
 	assert_true(gate_await(&reg_gate, 1));
 	assert_int_equal(rte_eth_tx_burst(fx->port[0], 1, &m, 1), 0);
-	assert_false(atomic_load(&reg_gate.is_late));
-	gate_open(&reg_gate, 1);
-	assert_int_equal(pthread_join(thread, NULL), 0);
+	end_at(&reg_gate, thread);
 	assert_int_equal(send.nb, 1);
 	fx_send(fx->port[0], 1, &m, 1);
 	assert_int_equal(nb_mrs(), before + 1);
@@ -273,9 +272,7 @@ FX_TEST(test_table_changes_meanwhile)
 							     RTE_ETH_RETA_GROUP_SIZE), 0);
 	}
 	assert_int_equal(atomic_load(&nb_inside), 1);
-	assert_false(atomic_load(&dereg_gate.is_late));
-	gate_open(&dereg_gate, 1);
-	assert_int_equal(pthread_join(freeing, NULL), 0);
+	end_at(&dereg_gate, freeing);
 }
 
 /* A port closes while another thread frees a pool: the close waits for that thread. */
