@@ -103,6 +103,15 @@ fx_holdings_get(struct fx_holdings *holdings)
 	holdings->nb_fds = count_fds();
 }
 
+unsigned int
+fx_nb_mrs(void)
+{
+	struct mana_model_objects objects;
+
+	assert_int_equal(fx_model.objects(&objects), 0);
+	return objects.mr;
+}
+
 static void
 check_kind(const char *when, const char *kind, uint64_t before, uint64_t now)
 {

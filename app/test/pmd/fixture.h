@@ -122,6 +122,8 @@ struct rte_mempool *fx_pool(struct fixture *fx, unsigned int nb_mbufs,
 void fx_pool_free(struct fixture *fx, struct rte_mempool *pool);
 
 void fx_holdings_get(struct fx_holdings *holdings);
+/* Memory regions that are registered now. */
+unsigned int fx_nb_mrs(void);
 /* Fails the test and names each difference. */
 void fx_check_holdings(const struct fx_holdings *before, const char *when);
 

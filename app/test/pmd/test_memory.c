@@ -36,15 +36,6 @@ buf_released(void *addr __rte_unused, void *arg)
 	*(unsigned int *)arg += 1;
 }
 
-static unsigned int
-nb_mrs(void)
-{
-	struct mana_model_objects objects;
-
-	assert_int_equal(fx_model.objects(&objects), 0);
-	return objects.mr;
-}
-
 /* Sends a frame in this memory and compares what arrives. */
 static void
 send_from(struct fixture *fx, void *buf, uint32_t seed, bool write_it)
@@ -76,7 +67,7 @@ FX_TEST(test_heap)
 
 	fx_start(fx, &defaults);
 	fx_pass_one(fx);
-	before = nb_mrs();
+	before = fx_nb_mrs();
 	for (unsigned int round = 0; round < 5; round++) {
 		/* larger than the heap: EAL allocates new pages */
 		char *heap = rte_malloc(NULL, 20 << 20, 0);
@@ -87,7 +78,7 @@ FX_TEST(test_heap)
 				  round * 8 + i, true);
 		rte_free(heap);
 		if (rte_eal_has_hugepages())
-			assert_int_equal(nb_mrs(), before);
+			assert_int_equal(fx_nb_mrs(), before);
 	}
 }
 
@@ -100,21 +91,21 @@ FX_TEST(test_foreign)
 	assert_non_null(foreign);
 	fx_start(fx, &defaults);
 	fx_pass_one(fx);
-	before = nb_mrs();
+	before = fx_nb_mrs();
 	assert_int_equal(fx_nb_logged(RTE_LOG_NOTICE, "does not manage"), 0);
 	for (unsigned int i = 0; i < 60; i++)
 		send_from(fx, foreign + i * 4096 + 4096 - i, i, true);
-	assert_true(nb_mrs() > before);
+	assert_true(fx_nb_mrs() > before);
 	/* it may be unmapped: logged once */
 	assert_int_equal(fx_nb_logged(RTE_LOG_NOTICE, "does not manage"), 1);
 	/* nothing new is registered */
-	before = nb_mrs();
+	before = fx_nb_mrs();
 	for (unsigned int i = 0; i < 60; i++)
 		send_from(fx, foreign + i * 4096 + 4096 - i, i, true);
-	assert_int_equal(nb_mrs(), before);
+	assert_int_equal(fx_nb_mrs(), before);
 	/* its end is not reported, so the stop deregisters it */
 	fx_stop(fx);
-	assert_true(nb_mrs() < before);
+	assert_true(fx_nb_mrs() < before);
 	free(foreign);
 }
 
@@ -219,21 +210,21 @@ FX_TEST(test_mapped_by_application)
 	assert_int_equal(rte_extmem_register(foreign, 4 * 4096, NULL, 0, 4096), 0);
 	fx_start(fx, &defaults);
 	fx_pass_one(fx);
-	before = nb_mrs();
+	before = fx_nb_mrs();
 	assert_int_equal(rte_eth_dev_info_get(fx->port[0], &info), 0);
 	assert_int_equal(rte_dev_dma_map(info.device, foreign, 0, 4 * 4096), 0);
-	assert_int_equal(nb_mrs(), before + 2);
+	assert_int_equal(fx_nb_mrs(), before + 2);
 	/* The second time changes nothing. */
 	assert_int_equal(rte_dev_dma_map(info.device, foreign, 0, 4 * 4096), 0);
-	assert_int_equal(nb_mrs(), before + 2);
+	assert_int_equal(fx_nb_mrs(), before + 2);
 	send_from(fx, foreign + 4096, 5, true);
-	assert_int_equal(nb_mrs(), before + 2);
+	assert_int_equal(fx_nb_mrs(), before + 2);
 	assert_int_equal(rte_dev_dma_unmap(info.device, foreign, 0, 4 * 4096), 0);
-	assert_int_equal(nb_mrs(), before);
+	assert_int_equal(fx_nb_mrs(), before);
 	assert_true(rte_dev_dma_unmap(info.device, foreign, 0, 4 * 4096) != 0);
 	/* unmapped memory is registered on demand */
 	send_from(fx, foreign + 4096, 6, true);
-	assert_int_equal(nb_mrs(), before + 1);
+	assert_int_equal(fx_nb_mrs(), before + 1);
 	assert_int_equal(fx_nb_logged(RTE_LOG_NOTICE, "does not manage"), 0);
 	fx_stop(fx);
 	assert_int_equal(rte_extmem_unregister(foreign, 4 * 4096), 0);
@@ -361,7 +352,7 @@ FX_TEST(test_pinned_pool_replaced)
 	assert_int_equal(rte_eth_dev_configure(fx->port[0], 1, 1, &conf), 0);
 	fx_tx_setup(fx->port[0], 0, 64, NULL);
 	fx_rx_setup(fx->port[0], 0, 64, NULL, fx->pool);
-	before = nb_mrs();
+	before = fx_nb_mrs();
 	for (unsigned int i = 0; i < 3; i++) {
 		struct rte_pktmbuf_extmem extmem = {
 			.buf_iova = RTE_BAD_IOVA,
@@ -381,10 +372,10 @@ FX_TEST(test_pinned_pool_replaced)
 						      SOCKET_ID_ANY, &extmem, 1);
 		assert_non_null(pool);
 		fx_rx_setup(fx->port[0], 0, 64, NULL, pool);
-		assert_true(nb_mrs() > before);
+		assert_true(fx_nb_mrs() > before);
 		fx_rx_setup(fx->port[0], 0, 64, NULL, fx->pool);
 		rte_mempool_free(pool);
-		assert_int_equal(nb_mrs(), before);
+		assert_int_equal(fx_nb_mrs(), before);
 		assert_int_equal(rte_extmem_unregister(extmem.buf_ptr, len), 0);
 		munmap(extmem.buf_ptr, len);
 	}
@@ -468,11 +459,11 @@ FX_TEST(test_pinned_pool_in_many_regions)
 					      RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY, extmems,
 					      NB_REGIONS);
 	assert_non_null(pool);
-	before = nb_mrs();
+	before = fx_nb_mrs();
 	config.rx_pool = pool;
 	fx_start(fx, &config);
-	assert_true(nb_mrs() >= before + FX_NB_PORTS * NB_REGIONS);
-	before = nb_mrs();
+	assert_true(fx_nb_mrs() >= before + FX_NB_PORTS * NB_REGIONS);
+	before = fx_nb_mrs();
 	for (unsigned int seed = 0; seed < 2 * NB_REGIONS * PER_REGION; seed++) {
 		struct rte_mbuf *m = fx_frame(pool, 100, seed);
 
@@ -480,7 +471,7 @@ FX_TEST(test_pinned_pool_in_many_regions)
 		fx_send(fx->port[0], 0, &m, 1);
 		fx_expect_frames(fx, seed, 1);
 	}
-	assert_int_equal(nb_mrs(), before);
+	assert_int_equal(fx_nb_mrs(), before);
 	fx_stop(fx);
 	config.rx_pool = NULL;
 	for (unsigned int i = 0; i < FX_NB_PORTS; i++)

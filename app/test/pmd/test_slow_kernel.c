@@ -27,15 +27,6 @@
 
 /* ---- Work beside ------------------------------------------------------------ */
 
-static unsigned int
-nb_mrs(void)
-{
-	struct mana_model_objects objects;
-
-	assert_int_equal(fx_model.objects(&objects), 0);
-	return objects.mr;
-}
-
 static struct rte_mempool *
 pool_create(const char *name)
 {
@@ -141,7 +132,7 @@ FX_TEST(test_pool_is_freed)
 	m = fx_frame(work.pool, FRAME, 0);
 	fx_send(fx->port[0], 0, &m, 1);
 	receive(fx, 1);
-	nb_registered = nb_mrs();
+	nb_registered = fx_nb_mrs();
 	assert_true(rte_eth_tx_done_cleanup(fx->port[0], 0, 0) >= 0);
 	gate_shut(&dereg_gate);
 	assert_int_equal(pthread_create(&thread, NULL, free_pool, &work), 0);
@@ -155,7 +146,7 @@ FX_TEST(test_pool_is_freed)
 	assert_false(atomic_load(&work.is_over));
 	end_at(&dereg_gate, thread);
 	assert_true(atomic_load(&work.is_over));
-	assert_true(nb_mrs() < nb_registered);
+	assert_true(fx_nb_mrs() < nb_registered);
 	fx_pass_one(fx);
 }
 
@@ -224,7 +215,7 @@ FX_TEST(test_two_register)
 
 	fx_start(fx, &config);
 	fx_pass_one(fx);
-	before = nb_mrs();
+	before = fx_nb_mrs();
 	send.port = fx->port[0];
 	gate_shut(&reg_gate);
 	assert_int_equal(pthread_create(&thread, NULL, send_one, &send), 0);
@@ -233,12 +224,12 @@ FX_TEST(test_two_register)
 	end_at(&reg_gate, thread);
 	assert_int_equal(send.nb, 1);
 	fx_send(fx->port[0], 1, &m, 1);
-	assert_int_equal(nb_mrs(), before + 1);
+	assert_int_equal(fx_nb_mrs(), before + 1);
 	receive(fx, 2);
 	for (uint16_t q = 0; q < 2; q++)
 		assert_true(rte_eth_tx_done_cleanup(fx->port[0], q, 0) >= 0);
 	rte_mempool_free(pool);
-	assert_int_equal(nb_mrs(), before);
+	assert_int_equal(fx_nb_mrs(), before);
 }
 
 static void *
