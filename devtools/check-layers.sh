@@ -25,7 +25,7 @@ cd "${1:-$devtools/..}"
 driver=drivers/net/mana
 max_files=25
 # A commit that raises one says which user has what of it.
-max_lines=17982
+max_lines=17983
 max_driver_files=53
 max_model_lines=46119
 max_test_lines=98784

@@ -107,19 +107,19 @@ publish(struct mana_priv *priv, struct mana_mr_array *array)
 }
 
 /*
- * Whether there is a region of this very memory that lasts as long as this one, of the same
- * kind and pool, and that as many processes have. A pool of the same address may be another
- * one, elsewhere. A range of the application lasts until it takes back this very range, once.
+ * Whether a region of this very memory, of the same kind and pool, lasts as long as this one,
+ * for all processes if it has to be shared. A pool of the same address may be another one. A
+ * range of the application lasts until it takes back this very range, once.
  */
 static bool
-has_region(const struct mana_priv *priv, const struct mana_mr_region *region)
+has_region(const struct mana_priv *priv, const struct mana_mr_region *region, bool needs_shared)
 {
 	const struct mana_mr_region *at;
 
 	TAILQ_FOREACH(at, &priv->mrs.regions, next)
 		if (at->kind == region->kind && at->pool == region->pool &&
 		    at->base == region->base && at->end == region->end &&
-		    (at->is_shared || !region->is_shared))
+		    (at->is_shared || !needs_shared))
 			return true;
 	return false;
 }
@@ -248,14 +248,14 @@ region_register(struct mana_priv *priv, struct mana_mr_region *region, bool is_n
 
 /* Registers a region, whose base, end, kind and pool are given, unless there is one. */
 static int
-region_add(struct mana_priv *priv, struct mana_mr_region *wanted)
+region_add(struct mana_priv *priv, const struct mana_mr_region *wanted)
 {
 	const struct mana_mr_array *now = __atomic_load_n(&priv->mr_table.array, __ATOMIC_ACQUIRE);
+	const bool is_for_all = is_shared(wanted->base, wanted->end - wanted->base);
 	struct mana_mr_region *region;
 	int ret;
 
-	wanted->is_shared = is_shared(wanted->base, wanted->end - wanted->base);
-	if (has_region(priv, wanted))
+	if (has_region(priv, wanted, is_for_all))
 		return 0;
 	if (priv->mrs.nb + 1 >= now->capacity)
 		return -ENOSPC;
@@ -263,6 +263,7 @@ region_add(struct mana_priv *priv, struct mana_mr_region *wanted)
 	if (region == NULL)
 		return -ENOMEM;
 	*region = *wanted;
+	region->is_shared = is_for_all;
 	/* Who frees the memory now finds the region, and waits for the kernel. */
 	region_insert(priv, region);
 	ret = region_register(priv, region, true);
@@ -464,7 +465,7 @@ pool_event(enum rte_mempool_event event, struct rte_mempool *mp, void *arg __rte
 
 /* Registers a region where DPDK memory may be allocated; gives a message if it fails. */
 static int
-region_setup(struct mana_priv *priv, struct mana_mr_region *region)
+region_setup(struct mana_priv *priv, const struct mana_mr_region *region)
 {
 	int ret = mana_mr_reserve(priv);
 
