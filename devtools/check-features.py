@@ -169,6 +169,8 @@ def main():
     build = Path(sys.argv[1])
     log = Path(sys.argv[2]) if len(sys.argv) > 2 else None
     try:
+        if log is not None and not log.exists():
+            raise OSError('no results: run stage meson before this one, in the same tree')
         rows = assignments(INI, ';')
         proofs = assignments(MAP, '#')
         wrong = list(check_rows(rows, proofs))
