@@ -107,7 +107,7 @@ free_begin(struct fixture *fx, struct pool_free *work)
 	return thread;
 }
 
-/* In time: the thread that waits at the gate goes on and ends. */
+/* The thread at the gate is not late: it goes on, and the test waits for its end. */
 static void
 end_at(struct gate *gate, pthread_t thread)
 {
