@@ -316,7 +316,7 @@ check_netdev(const struct mana_netdev *netdev)
 	FUZZ_CHECK(memchr(state.name, 0, sizeof(state.name)) != NULL);
 	if (mana_netdev_is_netvsc(state.master, master))
 		FUZZ_CHECK(memchr(master, 0, sizeof(master)) != NULL);
-	check_result(mana_netdev_up_set(netdev, true));
+	check_result(mana_netdev_up_set(netdev, true, &state));
 	if (check_result(mana_netdev_max_queues_get(netdev, &n)))
 		FUZZ_CHECK(n != 0);
 	if (check_result(mana_netdev_speed_get(netdev, &n)))

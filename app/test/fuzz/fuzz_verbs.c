@@ -576,11 +576,15 @@ __wrap_mana_netdev_speed_get(const struct mana_netdev *netdev, uint32_t *mbps)
 	return 0;
 }
 
-int __wrap_mana_netdev_up_set(const struct mana_netdev *netdev, bool is_up);
+int __wrap_mana_netdev_up_set(const struct mana_netdev *netdev, bool is_up,
+			      struct mana_netdev_state *before);
 int
-__wrap_mana_netdev_up_set(const struct mana_netdev *netdev, bool is_up)
+__wrap_mana_netdev_up_set(const struct mana_netdev *netdev, bool is_up,
+			  struct mana_netdev_state *before)
 {
-	return fails() ? -EPERM : 0;
+	int ret = __wrap_mana_netdev_state_get(netdev, before);
+
+	return ret == 0 && before->is_up != is_up && fails() ? -EPERM : ret;
 }
 
 bool __wrap_mana_netdev_is_netvsc(unsigned int master, char name[IF_NAMESIZE]);

@@ -48,8 +48,12 @@ struct mana_netdev_state {
 int mana_netdev_find(const char *ibdev_path, uint32_t port, struct mana_netdev *netdev);
 /* -ENODEV: the netdev is not in this network namespace; state has only its name. */
 int mana_netdev_state_get(const struct mana_netdev *netdev, struct mana_netdev_state *state);
-/* As `ip link set`. -EPERM: the program lacks CAP_NET_ADMIN; -EBUSY: a program has the port. */
-int mana_netdev_up_set(const struct mana_netdev *netdev, bool is_up);
+/*
+ * As `ip link set`, unless it was so before. -ENODEV as above; -EPERM: the program lacks
+ * CAP_NET_ADMIN; -EBUSY: a program has the port; -EIO: no answer.
+ */
+int mana_netdev_up_set(const struct mana_netdev *netdev, bool is_up,
+		       struct mana_netdev_state *before);
 /* Queues of each direction that the vPort may have (ethtool -l). */
 int mana_netdev_max_queues_get(const struct mana_netdev *netdev, uint32_t *max_queues);
 /* "mana 6.12.117": the kernel's driver and its version (ethtool -i). */

@@ -190,15 +190,16 @@ mana_netdev_state_get(const struct mana_netdev *netdev, struct mana_netdev_state
 }
 
 int
-mana_netdev_up_set(const struct mana_netdev *netdev, bool is_up)
+mana_netdev_up_set(const struct mana_netdev *netdev, bool is_up, struct mana_netdev_state *before)
 {
 	struct ifinfomsg info = {
 		.ifi_index = netdev->ifindex,
 		.ifi_flags = is_up ? IFF_UP : 0,
 		.ifi_change = IFF_UP,
 	};
+	int ret = mana_netdev_state_get(netdev, before);
 
-	return link_request(&info, NULL);
+	return ret == 0 && before->is_up != is_up ? link_request(&info, NULL) : ret;
 }
 
 /* An ioctl on a netdev; any socket serves. */

@@ -103,29 +103,22 @@ find_netdev_limits(struct mana_priv *priv, struct mana_limits *limits)
 int
 mana_port_netdev_start(struct mana_priv *priv)
 {
-	const char *name = priv->data->name;
 	struct mana_netdev_state state;
 	int ret;
 
 	if (!priv->options.netdev_down)
 		return 0;
-	ret = mana_netdev_state_get(&priv->netdev, &state);
-	if (ret == 0 && !state.is_up)
-		return 0;
-	if (ret == 0) {
-		ret = mana_netdev_up_set(&priv->netdev, false);
-		/* The answer may be lost: if in doubt the close sets the netdev up. */
-		priv->is_netdev_taken =
-			ret == 0 ||
-			mana_netdev_state_get(&priv->netdev, &state) != 0 || !state.is_up;
-	}
-	if (ret != 0) {
-		mana_diag_netdev_down(name, state.name, ret);
-		return ret;
-	}
-	MANA_PORT_LOG(NOTICE, name,
-		      "netdev_down=1: netdev %s is down until the port is closed", state.name);
-	return 0;
+	ret = mana_netdev_up_set(&priv->netdev, false, &state);
+	/* The answer may be lost: if in doubt the close sets the netdev up. */
+	if (state.is_up)
+		priv->is_netdev_taken = ret == 0 || ret == -EIO;
+	if (ret != 0)
+		mana_diag_netdev_down(priv->data->name, state.name, ret);
+	else if (state.is_up)
+		MANA_PORT_LOG(NOTICE, priv->data->name,
+			      "netdev_down=1: netdev %s is down until the port is closed",
+			      state.name);
+	return ret;
 }
 
 /* The vPort must be free by now. */
@@ -138,9 +131,7 @@ netdev_up_again(struct mana_priv *priv)
 	if (!priv->is_netdev_taken)
 		return;
 	priv->is_netdev_taken = false;
-	ret = mana_netdev_state_get(&priv->netdev, &state);
-	if (ret == 0)
-		ret = mana_netdev_up_set(&priv->netdev, true);
+	ret = mana_netdev_up_set(&priv->netdev, true, &state);
 	(void)MANA_PORT_RESULT(ret, priv->data->name, "netdev_down=1: netdev %s up again",
 			       state.name);
 	/* After a removal there is no netdev to set up. */
