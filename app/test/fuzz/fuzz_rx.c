@@ -515,7 +515,7 @@ lists(bool is_joint, bool is_paused)
 	lists_are_joint = is_joint;
 	lists_are_paused = is_paused;
 	for (uint32_t q = 0; q < NB_QUEUES; q++)
-		mana_rxq_clear(fx[q]->rxq);
+		fx[q]->rxq->first = NULL;
 	for (uint32_t q = 0; q < NB_QUEUES; q++)
 		mana_rxq_add(fx[is_joint ? 0 : q]->rxq, fx[q]->hwq);
 	for (uint32_t q = 0; q < NB_QUEUES; q++)
@@ -560,7 +560,7 @@ static void
 queue_restart(struct fx_rx *f)
 {
 	for (uint32_t q = 0; q < NB_QUEUES; q++)
-		mana_rxq_clear(fx[q]->rxq);
+		fx[q]->rxq->first = NULL;
 	fx_rx_end(f);
 	queue_begin(f);
 	lists(lists_are_joint, lists_are_paused);
@@ -827,7 +827,7 @@ end(void)
 {
 	release(nb_held);
 	for (uint32_t q = 0; q < NB_QUEUES; q++) {
-		mana_rxq_clear(fx[q]->rxq);
+		fx[q]->rxq->first = NULL;
 		fx_rx_end(fx[q]);
 	}
 	for (uint32_t q = 0; q < NB_QUEUES; q++)
@@ -848,7 +848,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 			opts.nb_cqe = NB_CQE;
 			opts.no_open = true;
 			fixtures[i][q] = fx_rx_new_beside(&opts);
-			mana_rxq_clear(fixtures[i][q]->rxq);
+			fixtures[i][q]->rxq->first = NULL;
 			for (uint32_t k = 0; k < fixtures[i][q]->nb_pools; k++)
 				owner_watch(fixtures[i][q]->seg_mp[k]);
 		}

@@ -501,8 +501,9 @@ rxqs_fill(struct mana_priv *priv)
 	struct mana_hwq *hwq;
 
 	MANA_FOREACH_RXQ(priv, rxq)
-		mana_rxq_clear(rxq);
+		rxq->first = NULL;
 	MANA_FOREACH_HWQ(priv->rx_set, hwq) {
+		hwq->next = NULL;
 		rxq = priv->rxqs[hwq->queue_id];
 		if (rxq != NULL && is_running(priv, hwq->queue_id))
 			mana_rxq_add(rxq, hwq);

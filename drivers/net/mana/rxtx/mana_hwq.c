@@ -249,18 +249,6 @@ mana_rxq_add(struct mana_rxq *rxq, struct mana_hwq *hwq)
 }
 
 void
-mana_rxq_clear(struct mana_rxq *rxq)
-{
-	struct mana_hwq *at = rxq->first, *next;
-
-	for (; at != NULL && at->next != NULL; at = next) {
-		next = at->next;
-		at->next = NULL;
-	}
-	rxq->first = NULL;
-}
-
-void
 mana_rxq_pause(struct mana_rxq *rxq, bool is_paused)
 {
 	struct mana_hwq *only = rxq->first;

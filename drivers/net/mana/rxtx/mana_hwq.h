@@ -337,9 +337,6 @@ void mana_hwq_repost(struct mana_hwq *hwq, struct mana_rxq *rxq, uint32_t max);
 void mana_rxq_init(struct mana_rxq *rxq, struct mana_hwq *stand_in);
 /* Adds a hardware queue, which is in no rxq. */
 void mana_rxq_add(struct mana_rxq *rxq, struct mana_hwq *hwq);
-/* The rxq is left without hardware queues, and these are in none. */
-void mana_rxq_clear(struct mana_rxq *rxq);
-
 /* Pause or resume: see mana_pause.c. */
 void mana_rxq_pause(struct mana_rxq *rxq, bool is_paused);
 
