@@ -71,7 +71,7 @@ driver_report(void)
 	is_reported = true;
 	MANA_INIT_LOG(NOTICE,
 		      "driver net_mana of dpdk-mana " MANA_VERSION " for DPDK %d.%02d.%d (not DPDK's own driver of this name): %s",
-		      MANA_DPDK_VERSION, mana_driver_file());
+		      MANA_DPDK_YEAR, MANA_DPDK_MONTH, MANA_DPDK_MINOR, mana_driver_file());
 	(void)dl_iterate_phdr(is_other_driver, &(bool){ true });
 }
 

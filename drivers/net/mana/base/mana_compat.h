@@ -108,7 +108,9 @@ typedef uint32_t mana_queue_count_t;
 #define MANA_NO_DESCRIPTOR_STATUS NULL
 #endif
 
-/* The DPDK that this is compiled for: the arguments of "%d.%02d.%d". */
-#define MANA_DPDK_VERSION RTE_VER_YEAR, RTE_VER_MONTH, RTE_VER_MINOR
+/* The DPDK that this is compiled for. */
+#define MANA_DPDK_YEAR RTE_VER_YEAR
+#define MANA_DPDK_MONTH RTE_VER_MONTH
+#define MANA_DPDK_MINOR RTE_VER_MINOR
 
 #endif /* MANA_COMPAT_H */

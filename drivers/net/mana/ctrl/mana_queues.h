@@ -113,10 +113,20 @@ struct mana_rx_set {
 #define MANA_FOREACH_HWQ(set, hwq) \
 	for (uint32_t i_ = 0; (set) != NULL && i_ < (set)->nb && \
 	     ((hwq) = &(set)->hwqs[i_]) != NULL; i_++)
-/* Each one that the ethdev queue polls while that runs. */
+/* Each one that the ethdev queue polls while that runs. before: the last one, NULL at first. */
+static inline struct mana_hwq *
+mana_rx_set_next(struct mana_rx_set *set, uint16_t queue_id, const struct mana_hwq *before)
+{
+	struct mana_hwq *hwq;
+
+	MANA_FOREACH_HWQ(set, hwq)
+		if (hwq->queue_id == queue_id && (before == NULL || hwq > before))
+			return hwq;
+	return NULL;
+}
 #define MANA_FOREACH_HWQ_OF(set, id, hwq) \
-	MANA_FOREACH_HWQ(set, hwq) \
-		if ((hwq)->queue_id == (id))
+	for ((hwq) = mana_rx_set_next(set, id, NULL); (hwq) != NULL; \
+	     (hwq) = mana_rx_set_next(set, id, hwq))
 
 /* Descriptors of each of its hardware queues. Under the registry's lock, or it is a new queue. */
 void mana_rxq_resize(const struct mana_priv *priv, struct mana_rxq *rxq, uint16_t nb_desc);

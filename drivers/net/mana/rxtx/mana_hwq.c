@@ -29,13 +29,12 @@ mana_rx_pool_flags(struct rte_mempool *mp)
 }
 
 static void
-mana_rx_compare_delta(struct rte_mempool *mp, void *pool_delta, void *obj, unsigned int idx)
+compare_delta(struct rte_mempool *mp __rte_unused, void *pool_delta, void *obj, unsigned int idx)
 {
 	const struct rte_mbuf *m = obj;
 	uint64_t delta = (uintptr_t)m->buf_addr + RTE_PKTMBUF_HEADROOM - (uintptr_t)m;
 	uint64_t *all = pool_delta;
 
-	RTE_SET_USED(mp);
 	if (idx == 0)
 		*all = delta;
 	else if (*all != delta)
@@ -52,7 +51,7 @@ mana_rx_pool_delta(struct rte_mempool *mp)
 	uint64_t delta = MANA_RX_DELTA_VARIES;
 
 	if (mp->populated_size == mp->size && mana_rx_pool_flags(mp) == 0)
-		rte_mempool_obj_iter(mp, mana_rx_compare_delta, &delta);
+		rte_mempool_obj_iter(mp, compare_delta, &delta);
 	return delta;
 }
 

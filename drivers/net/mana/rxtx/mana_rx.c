@@ -208,7 +208,8 @@ mana_rx_vec_deliver(struct rte_mbuf **pkts, struct rte_mbuf *const *mbufs,
 		    const mana_vec_t rearm[MANA_RX_VEC_N],
 		    const mana_vec_t fields[MANA_RX_VEC_N])
 {
-	MANA_UNROLLED(i, MANA_RX_VEC_N) {
+#pragma GCC unroll 8
+	for (uint32_t i = 0; i < MANA_RX_VEC_N; i++) {
 		struct rte_mbuf *m = mbufs[i];
 
 		mana_vec_store(&m->data_off, rearm[i]);
@@ -265,13 +266,15 @@ mana_rx_vec_okay(const struct mana_hwq *hwq, mana_vec_t queue_rearm,
 	if (unlikely(!mana_vec_is_zero(wrong)))
 		return false;
 
-	MANA_UNROLLED(i, MANA_RX_VEC_N)
+#pragma GCC unroll 8
+	for (uint32_t i = 0; i < MANA_RX_VEC_N; i++)
 		p[i] = mana_vec_shuffle(v[i], MANA_RX_VEC(first));
 	hash = mana_vec_and(flags, MANA_RX_VEC(hash_type));
 	ol_flags = mana_vec_and(mana_rx_vec_flags(flags, hash),
 				mana_vec_load_16(hwq->vec_reported));
 	if (hwq->ptypes) {
-		MANA_UNROLLED(i, MANA_RX_VEC_N) {
+#pragma GCC unroll 8
+		for (uint32_t i = 0; i < MANA_RX_VEC_N; i++) {
 			uint32_t type = mana_vec_get16(hash, 2 * i + 1);
 
 			p[i] = mana_vec_set32(p[i], mana_rx_fields.hash[type].ptype, 0);
@@ -314,7 +317,8 @@ mana_rx_vec_coalesced(const struct mana_hwq *hwq, mana_vec_t queue_rearm,
 		return false;
 	queue_rearm = mana_vec_set32(queue_rearm, hash->ol_flags |
 						  mana_rx_csum_flags(hwq, flags), 2);
-	MANA_UNROLLED(i, MANA_RX_VEC_N) {
+#pragma GCC unroll 8
+	for (uint32_t i = 0; i < MANA_RX_VEC_N; i++) {
 		rearm[i] = queue_rearm;
 		if (hwq->ptypes)
 			p[i] = mana_vec_or(p[i], mana_vec_from32(hash->ptype));
@@ -330,10 +334,12 @@ mana_rx_vec_not_okay(mana_vec_t want, const struct gdma_cqe *cqe)
 	/* Each word is used once, so a compiler has no reason to load it twice. */
 	mana_vec_t trailers = mana_vec_zero(), types = mana_vec_zero();
 
-	MANA_UNROLLED(i, MANA_RX_VEC_N)
+#pragma GCC unroll 8
+	for (uint32_t i = 0; i < MANA_RX_VEC_N; i++)
 		trailers = mana_vec_set32(trailers, cqe[i].trailer, i);
 	rte_io_rmb();
-	MANA_UNROLLED(i, MANA_RX_VEC_N)
+#pragma GCC unroll 8
+	for (uint32_t i = 0; i < MANA_RX_VEC_N; i++)
 		types = mana_vec_set32(types, cqe[i].rx.header, i);
 	/* Masked first: the trailer of a closed queue has a bit beyond the mask. */
 	trailers = mana_vec_and(trailers, MANA_RX_VEC(trailers));
@@ -385,9 +391,11 @@ mana_rx_vec_okay_rounds(const struct mana_hwq *hwq, mana_vec_t wants, struct man
 	do {
 		wrong = mana_rx_vec_not_okay(wants, at->cqe);
 		/* CQEs for a later round or the next burst; they may lie behind the ring. */
-		MANA_UNROLLED(i, MANA_RX_VEC_N)
+#pragma GCC unroll 8
+		for (uint32_t i = 0; i < MANA_RX_VEC_N; i++)
 			rte_prefetch0(&at->cqe[MANA_RX_VEC_AHEAD + i]);
-		MANA_UNROLLED(i, MANA_RX_VEC_N)
+#pragma GCC unroll 8
+		for (uint32_t i = 0; i < MANA_RX_VEC_N; i++)
 			v[i] = mana_vec_load(&at->cqe[i].rx.flags);
 		rte_compiler_barrier();
 		if (unlikely(!mana_rx_vec_okay(hwq, rearm, v, wrong, at->pkts, at->mbufs, &len)))

@@ -24,7 +24,7 @@ struct mana_rx_fields {
 	struct mana_rx_hash hash[MANA_RX_CQE_HASH_TYPE_M + 1];
 	uint16_t csum_flags[MANA_RX_CQE_CSUM_M + 1];
 };
-extern const struct mana_rx_fields mana_rx_fields MANA_HIDDEN;
+extern struct mana_rx_fields mana_rx_fields MANA_HIDDEN;
 /* Constants of the loop in vectors, whose comment has the shuffles. */
 struct mana_rx_vec_const {
 	/* mbuf flags, shifted right by one, by flags bits 25 on, and 27 on */

@@ -144,7 +144,8 @@ mana_rx_write_region(const struct mana_hwq *hwq, struct rte_mbuf **mbufs,
 	uint64_t *wqe = mana_wq_bu(&hwq->rq, hwq->rq.pi);
 
 	for (; nb >= MANA_RX_REFILL_STEP; nb -= MANA_RX_REFILL_STEP) {
-		MANA_UNROLLED(i, MANA_RX_REFILL_STEP / 2)
+#pragma GCC unroll 8
+		for (uint32_t i = 0; i < MANA_RX_REFILL_STEP / 2; i++)
 			mana_rx_write_two(&wqe[2 * i * GDMA_BU_WORDS], &mbufs[(size_t)2 * i],
 					  &from[(size_t)2 * i], delta, sge);
 		wqe += MANA_RX_REFILL_STEP * GDMA_BU_WORDS;

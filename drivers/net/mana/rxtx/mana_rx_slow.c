@@ -22,17 +22,9 @@
 /*
  * ---- Completion bits to mbuf fields ------------------------------------------
  *
- * Tables that the compiler computes. It must not know the values in the loops, where it
- * would compute some again in each round.
+ * Tables: the compiler must not know the values in the loops, where it would compute some
+ * again in each round.
  */
-
-#define TABLE8(entry, i) \
-	entry(i), entry((i) + 1), entry((i) + 2), entry((i) + 3), \
-	entry((i) + 4), entry((i) + 5), entry((i) + 6), entry((i) + 7)
-#define TABLE64(entry, i) \
-	TABLE8(entry, i), TABLE8(entry, (i) + 8), TABLE8(entry, (i) + 16), \
-	TABLE8(entry, (i) + 24), TABLE8(entry, (i) + 32), TABLE8(entry, (i) + 40), \
-	TABLE8(entry, (i) + 48), TABLE8(entry, (i) + 56)
 
 /*
  * Both good and bad means unknown. The L4 result does not depend on the IP result:
@@ -69,27 +61,34 @@ static_assert(MANA_RX_CSUM_FLAGS >> 16 == 0, "checksum flags fit the table");
 		 RTE_PTYPE_L3_IPV6_EXT_UNKNOWN) | \
 	 VERDICT(type, HASH_TCP, HASH_UDP, RTE_PTYPE_L4_TCP, RTE_PTYPE_L4_UDP))
 
-#define HASH(type) { PTYPE(type), (type) == 0 ? 0 : RTE_MBUF_F_RX_RSS_HASH }
+struct mana_rx_fields mana_rx_fields;
 
-const struct mana_rx_fields mana_rx_fields = {
-	.hash = {
-		TABLE64(HASH, 0), TABLE64(HASH, 64), TABLE64(HASH, 128), TABLE64(HASH, 192),
-		TABLE64(HASH, 256), TABLE64(HASH, 320), TABLE64(HASH, 384), TABLE64(HASH, 448),
-	},
-	.csum_flags = { TABLE64(CSUM, 0) },
-};
+RTE_INIT(mana_rx_fields_init)
+{
+	for (uint32_t i = 0; i < RTE_DIM(mana_rx_fields.hash); i++)
+		mana_rx_fields.hash[i] = (struct mana_rx_hash){
+			PTYPE(i), i == 0 ? 0 : RTE_MBUF_F_RX_RSS_HASH };
+	for (uint32_t i = 0; i < RTE_DIM(mana_rx_fields.csum_flags); i++)
+		mana_rx_fields.csum_flags[i] = CSUM(i);
+}
 
 /* mbuf flags, shifted right by one, by flags bits 25 on (IP), and 27 on (L4) */
-#define VEC_IP(i) (CSUM((i) & 3) >> 1)
-#define VEC_L4(i) (CSUM((i) << 2) >> 1)
+#define IP(i) (CSUM(i) >> 1)
+#define L4(i) (CSUM((i) << 2) >> 1)
 static_assert(MANA_RX_CQE_CSUM_S == 25, "checksum bits as in the tables");
 
 #define SAME(x) { x, x, x, x }
 #define Z MANA_VEC_0
 
 const struct mana_rx_vec_const mana_rx_vec_const = {
-	.ip = { TABLE8(VEC_IP, 0), TABLE8(VEC_IP, 8) },
-	.l4 = { TABLE8(VEC_L4, 0), TABLE8(VEC_L4, 8) },
+	.ip = {
+		IP(0), IP(1), IP(2), IP(3), IP(0), IP(1), IP(2), IP(3),
+		IP(0), IP(1), IP(2), IP(3), IP(0), IP(1), IP(2), IP(3),
+	},
+	.l4 = {
+		L4(0), L4(1), L4(2), L4(3), L4(4), L4(5), L4(6), L4(7),
+		L4(8), L4(9), L4(10), L4(11), L4(12), L4(13), L4(14), L4(15),
+	},
 	.first = { Z, Z, Z, Z, 4, 5, Z, Z, 4, 5, Z, Z, 12, 13, 14, 15 },
 	.mid = { Z, Z, Z, Z, 0, 1, Z, Z, 0, 1, Z, Z, 8, 9, 10, 11 },
 	.last = { Z, Z, Z, Z, 8, 9, Z, Z, 8, 9, Z, Z, 0, 1, 2, 3 },

@@ -179,7 +179,8 @@ write_rounds(struct mana_txq *txq, struct rte_mbuf **pkts, size_t nb,
 
 		if ((f & F_FOLLOW) && unlikely(region_follow(txq, m[0])))
 			origin = round_origin(txq, known, f);
-		MANA_UNROLLED(i, ROUND)
+#pragma GCC unroll 8
+		for (uint32_t i = 0; i < ROUND; i++)
 			sge[i] = round_add(&round, m[i], &origin, want, i == 0);
 		if (unlikely(!mana_vec_is_zero(mana_vec_or(
 				mana_vec_and(round.wrong, mask),
@@ -187,7 +188,8 @@ write_rounds(struct mana_txq *txq, struct rte_mbuf **pkts, size_t nb,
 			     m[0]->pool != mp || m[1]->pool != mp || m[2]->pool != mp ||
 			     m[3]->pool != mp))
 			break;
-		MANA_UNROLLED(i, ROUND)
+#pragma GCC unroll 8
+		for (uint32_t i = 0; i < ROUND; i++)
 			sge[i] = mana_vec_add64(sge[i], origin.to_sge);
 		if (f & F_CSUM) {
 			if (unlikely((((m[0]->tx_offload ^ offload) |
@@ -196,10 +198,12 @@ write_rounds(struct mana_txq *txq, struct rte_mbuf **pkts, size_t nb,
 				       (m[3]->tx_offload ^ offload)) &
 				      MANA_TX_LENS_M) != 0))
 				break;
-			MANA_UNROLLED(i, ROUND)
+#pragma GCC unroll 8
+			for (uint32_t i = 0; i < ROUND; i++)
 				mana_tx_headers_write(mana_vec_ptr(sge[i]), &hdrs);
 		}
-		MANA_UNROLLED(i, ROUND) {
+#pragma GCC unroll 8
+		for (uint32_t i = 0; i < ROUND; i++) {
 			mana_vec_store_16(wqe + i * GDMA_BU_WORDS, head);
 			mana_vec_store_16(wqe + i * GDMA_BU_WORDS + 2, sge[i]);
 			sum = mana_vec_add32(sum, sge[i]);

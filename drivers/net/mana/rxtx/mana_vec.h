@@ -15,11 +15,6 @@
 #include <rte_common.h>
 #include <rte_vect.h>
 
-/* A loop of nb rounds, constant and at most 8, that compilers write out. */
-#define MANA_UNROLLED(i, nb) \
-	_Pragma("GCC unroll 8") \
-	for (uint32_t i = 0; i < (nb); i++)
-
 /* An index of mana_vec_shuffle() that gives a zero byte. */
 #define MANA_VEC_0 0x80
 
