@@ -30,8 +30,8 @@ system=${PRETTY_NAME:-${ID:-this system}}
 meson=meson
 # DPDK itself, its testpmd, and its source for the headers of drivers
 dpdk="dpdk dpdk-dev libdpdk-dev dpkg-dev"
-# verbs for the driver, and their user-space driver
-verbs="libibverbs-dev ibverbs-providers"
+# verbs for the driver, their user-space driver, ibv_devinfo
+verbs="libibverbs-dev ibverbs-providers ibverbs-utils"
 packager=
 case " $ID $ID_LIKE " in
 *" debian "*)
@@ -65,11 +65,11 @@ case " $ID $ID_LIKE " in
 	build= ;;
 esac
 
-# tests: their library; ibv_devinfo; packets built and checked by scapy; kernel tools;
+# tests: their library; packets built and checked by scapy; kernel tools;
 # compilers; DPDK's examples; a root of a newer Debian; Open vSwitch; a compiler cache;
 # instruction counts; layouts of structs; arm64; another C library; virtual machines
 # (mana-vm); static analysis; pictures
-test="libcmocka-dev ibverbs-utils python3-scapy python3-pytest tshark iproute2 ethtool"
+test="libcmocka-dev python3-scapy python3-pytest tshark iproute2 ethtool"
 test="$test iputils-ping procps"
 test="$test udev util-linux clang libclang-rt-dev lld git gcovr make debootstrap"
 test="$test openvswitch-switch-dpdk ccache valgrind dwarves"
