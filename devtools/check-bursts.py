@@ -25,8 +25,8 @@ TABLE = re.compile(r'^mana_rx_\w*paths$')
 BURST = re.compile(r'^mana_(rx|tx)_burst_(?!(mode_set|get|name)$)\w+$')
 MORE_ROOTS = ['mana_tx_burst', 'mana_tx_pkt_prepare']
 
-# Here the control path begins: an unknown region or pool.
-BORDERS = {'mana_mr_miss', 'mana_mr_pool_key'}
+# Here the control path begins: an unknown region.
+BORDERS = {'mana_mr_miss'}
 
 # Permitted functions of other libraries. The test proof-calls shows that they make no
 # system call and no allocation in bursts.

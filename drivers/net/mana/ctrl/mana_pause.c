@@ -8,7 +8,7 @@
  * than all its other instructions, so the cost is here:
  *
  *   burst                           control path
- *   is_busy = 1                     pause the queue
+ *   is_busy = stack pointer         pause the queue
  *   (compiler barrier)              membarrier()
  *   is the queue paused? return     wait until is_busy is 0
  *   (compiler barrier)              membarrier()
