@@ -419,31 +419,11 @@ rx_descriptor_status(void *queue, uint16_t offset)
 }
 
 static int
-tx_queue_count(void *queue)
-{
-	struct mana_txq *txq = queue;
-	int nb = 0;
-
-	if (txq != NULL && mana_txq_lock(txq)) {
-		nb = mana_txq_count(txq);
-		mana_query_unlock(&txq->query_lock);
-	}
-	return nb;
-}
-
-static int
 tx_descriptor_status(void *queue, uint16_t offset)
 {
 	struct mana_txq *txq = queue;
-	int state = RTE_ETH_TX_DESC_UNAVAIL;
 
-	if (txq == NULL || offset >= txq->nb_desc)
-		return -EINVAL;
-	if (mana_txq_lock(txq)) {
-		state = mana_txq_desc_state(txq, offset);
-		mana_query_unlock(&txq->query_lock);
-	}
-	return state;
+	return txq != NULL && offset < txq->nb_desc ? mana_txq_desc_state(txq, offset) : -EINVAL;
 }
 
 /* ---- Monitor mode (rte_power) --------------------------------------------- */
@@ -839,5 +819,5 @@ mana_dev_init(struct rte_eth_dev *dev, struct rte_device *device)
 	dev->rx_queue_count = mana_rxq_count;
 	dev->rx_descriptor_status = rx_descriptor_status;
 	dev->tx_descriptor_status = tx_descriptor_status;
-	MANA_TX_QUEUE_COUNT_SET(dev, tx_queue_count);
+	MANA_TX_QUEUE_COUNT_SET(dev, mana_txq_count);
 }

@@ -738,29 +738,34 @@ mana_txq_nb_done(const struct mana_txq *txq, uint32_t max)
 	return RTE_MIN(place.wqe - start, posted);
 }
 
-uint32_t
-mana_txq_count(const struct mana_txq *txq)
+int
+mana_txq_count(void *queue)
 {
-	uint32_t posted = mana_txq_posted_snapshot(txq);
-	uint32_t done = mana_txq_nb_done(txq, UINT32_MAX);
+	struct mana_txq *txq = queue;
+	uint32_t posted, done;
 
+	if (txq == NULL || !mana_txq_lock(txq))
+		return 0;
+	posted = mana_txq_posted_snapshot(txq);
+	done = mana_txq_nb_done(txq, UINT32_MAX);
+	mana_query_unlock(&txq->query_lock);
 	return posted > done ? posted - done : 0;
 }
 
 int
-mana_txq_desc_state(const struct mana_txq *txq, uint32_t offset)
+mana_txq_desc_state(struct mana_txq *txq, uint32_t offset)
 {
-	uint32_t posted = mana_txq_posted_snapshot(txq);
-	uint32_t limit = *(const volatile uint32_t *)&txq->limit;
-	uint32_t nb_free;
+	uint32_t posted, limit, done;
 
-	/* The free ones first, then those outstanding, the oldest first. */
+	if (!mana_txq_lock(txq))
+		return RTE_ETH_TX_DESC_UNAVAIL;
+	posted = mana_txq_posted_snapshot(txq);
+	limit = *(const volatile uint32_t *)&txq->limit;
+	done = mana_txq_nb_done(txq, offset + 1);
+	mana_query_unlock(&txq->query_lock);
 	if (offset >= limit)
 		return RTE_ETH_TX_DESC_UNAVAIL;
-	nb_free = limit - RTE_MIN(posted, limit);
-	if (offset < nb_free)
-		return RTE_ETH_TX_DESC_DONE;
-	offset -= nb_free;
-	return offset < mana_txq_nb_done(txq, offset + 1) ? RTE_ETH_TX_DESC_DONE :
-							   RTE_ETH_TX_DESC_FULL;
+	/* The free ones first, then those outstanding, the oldest first. */
+	return offset < limit - RTE_MIN(posted, limit) + done ? RTE_ETH_TX_DESC_DONE :
+								RTE_ETH_TX_DESC_FULL;
 }

@@ -364,11 +364,11 @@ bool mana_txq_trylock(struct mana_txq *txq);
  */
 uint32_t mana_txq_nb_done(const struct mana_txq *txq, uint32_t max);
 
-/* Packets that the device has not yet done with, likewise. */
-uint32_t mana_txq_count(const struct mana_txq *txq);
+/* Packets that the device has not yet done with. Any thread, a snapshot. */
+int mana_txq_count(void *txq);
 
 /* RTE_ETH_TX_DESC_... of the descriptor offset places from the next one, likewise. */
-int mana_txq_desc_state(const struct mana_txq *txq, uint32_t offset);
+int mana_txq_desc_state(struct mana_txq *txq, uint32_t offset);
 
 /* mana_txq_nb_posted() from any thread, unlocked: a snapshot, at most the ring. */
 uint32_t mana_txq_posted_snapshot(const struct mana_txq *txq);
