@@ -22,7 +22,7 @@ check_options(const struct mana_options *o)
 	FUZZ_CHECK(is_power_within(o->max_desc, MANA_MIN_DESC, 2048));
 	FUZZ_CHECK(o->max_send_sge == 0 ||
 		   (o->max_send_sge >= 3 && o->max_send_sge <= GDMA_SQ_WQE_MAX_SGE));
-	FUZZ_CHECK(o->tx_oob <= MANA_TX_FORM_LONG && o->tx_vport <= MANA_TX_VPORT_LONG);
+	FUZZ_CHECK(o->tx.form <= MANA_TX_FORM_LONG && o->tx.vport <= MANA_TX_VPORT_LONG);
 }
 
 static void

@@ -430,7 +430,7 @@ begin(struct fuzz_input *in)
 
 	fx->fresh.nb_desc = 1 + fuzz_u8(in) % NB_DESC;
 	fx->fresh.mbuf_mask = (NB_DESC << (how & 3) % 3) - 1;
-	conf->no_suppress = (how & 0x04) != 0;
+	conf->suppress = (how & 0x04) == 0;
 	fx->rings.vp_offset = (how & 0x08) != 0 ? 300 : 3;
 	conf->form = fx->rings.vp_offset == 3 && (how & 0x10) != 0 ? MANA_TX_FORM_SHORT :
 								 MANA_TX_FORM_AUTO;

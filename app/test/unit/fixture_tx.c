@@ -62,7 +62,7 @@ fx_tx_new(const struct fx_tx_opts *opts)
 		.vp_offset = fx_or_default(opts->vp_offset, 3),
 	};
 	fx->conf = (struct mana_txq_conf){
-		.no_suppress = opts->no_suppress,
+		.suppress = !opts->no_suppress,
 		.form = opts->form,
 		.vport = opts->vport,
 	};

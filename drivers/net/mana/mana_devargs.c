@@ -121,13 +121,13 @@ static const struct option {
 	{ #name, MEMBER(name), .words = { "0", "1" }, .advice = "give 0 or 1" }
 #define REMOVED(name, instead) { name, .is_removed = true, .advice = (instead) }
 	FLAG(netdev_down),
-	FLAG(tx_suppress),
+	{ "tx_suppress", MEMBER(tx.suppress), .words = { "0", "1" }, .advice = "give 0 or 1" },
 	FLAG(rx_intr),
 	FLAG(rx_scrub),
-	{ "tx_oob", MEMBER(tx_oob),
+	{ "tx_oob", MEMBER(tx.form),
 	  .words = { [MANA_TX_FORM_SHORT] = "short", [MANA_TX_FORM_LONG] = "long" },
 	  .advice = "give short or long; remove the argument to let the driver find out" },
-	{ "tx_vport", MEMBER(tx_vport),
+	{ "tx_vport", MEMBER(tx.vport),
 	  .words = { [MANA_TX_VPORT_BOTH] = "both", [MANA_TX_VPORT_SHORT] = "short",
 		     [MANA_TX_VPORT_LONG] = "long" },
 	  .advice = "give both, short or long" },
@@ -204,7 +204,7 @@ int
 mana_devargs_parse(const char *args, struct mana_devargs *devargs)
 {
 	memset(devargs, 0, sizeof(*devargs));
-	devargs->options.tx_suppress = true;
+	devargs->options.tx.suppress = true;
 	devargs->options.rx_intr = true;
 	devargs->options.recovery_timeout = MANA_RECOVERY_TIMEOUT_S;
 	return mana_devargs_add(args, devargs);

@@ -58,7 +58,6 @@ struct mana_rx_intr {
 /* Device arguments of a port: 32 bits each, for mana_devargs.c. */
 struct mana_options {
 	uint32_t netdev_down; /* 1: set the netdev down until the close */
-	uint32_t tx_suppress; /* 1: request a completion for some WQEs only; the default */
 	uint32_t rx_intr; /* 1: allow Rx interrupts; the default */
 	uint32_t rx_scrub; /* 1: zero buffers before the device gets them; ASSUMED: rx-length */
 	bool no_membarrier; /* no argument: the kernel refuses membarrier(2) */
@@ -66,8 +65,7 @@ struct mana_options {
 	uint32_t hw_rxq; /* hardware Rx queues at least, with RSS; 0: as few as will do */
 	uint32_t max_desc; /* of a queue; 0: as many as the device accepts */
 	uint32_t max_send_sge; /* of a packet; 0: likewise */
-	enum mana_tx_form tx_oob; /* LONG, too, when a queue has changed to it */
-	enum mana_tx_vport tx_vport;
+	struct mana_txq_conf tx; /* form: LONG, too, when a queue has changed to it */
 };
 
 /* How the driver learns that memory is unmapped. */

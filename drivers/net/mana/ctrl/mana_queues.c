@@ -533,10 +533,6 @@ sq_create(struct mana_priv *priv, struct mana_txq *txq)
 static int
 txq_objects_start(struct mana_priv *priv, struct mana_txq *txq)
 {
-	struct mana_txq_conf conf = {
-		.no_suppress = !priv->options.tx_suppress,
-		.vport = priv->options.tx_vport,
-	};
 	struct mana_queue_rings rings;
 	int ret;
 
@@ -546,13 +542,12 @@ txq_objects_start(struct mana_priv *priv, struct mana_txq *txq)
 	mana_registry_unlock();
 	/* If one queue of the port needs the long form, all start with it. */
 	mana_tx_form_report(priv);
-	conf.form = priv->options.tx_oob;
 	ret = sq_create(priv, txq);
 	if (ret == 0)
 		ret = mana_verbs_rings_get(&priv->rings, txq->qp, NULL, txq->ibv_cq,
 					   mana_queue_nb_cqe(priv, txq->nb_desc, 0), &rings);
 	if (ret == 0)
-		ret = mana_txq_init(txq, &rings, &conf);
+		ret = mana_txq_init(txq, &rings, &priv->options.tx);
 	if (ret == 0) {
 		(void)sq_destroy(priv, &priv->vport_txq);
 		return 0;
@@ -603,9 +598,9 @@ mana_tx_form_report(struct mana_priv *priv)
 	const struct mana_txq *txq;
 
 	MANA_FOREACH_TXQ(priv, txq) {
-		if (!txq->is_form_changed || priv->options.tx_oob == MANA_TX_FORM_LONG)
+		if (!txq->is_form_changed || priv->options.tx.form == MANA_TX_FORM_LONG)
 			continue;
-		priv->options.tx_oob = MANA_TX_FORM_LONG;
+		priv->options.tx.form = MANA_TX_FORM_LONG;
 		MANA_PORT_LOG(WARNING, priv->data->name,
 			      "the device refused the first %u packets of Tx queue %u (TX_INVALID_OOB): using the long form of descriptors; tx_oob=long uses it from the start",
 			      MANA_TX_FORM_TRIES, txq->queue_id);

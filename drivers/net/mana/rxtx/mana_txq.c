@@ -617,8 +617,8 @@ mana_txq_init(struct mana_txq *txq, const struct mana_queue_rings *rings,
 	/* Nothing is known of the offsets in CQEs. */
 	txq->nb_right = 0;
 	txq->last_right = 0;
-	offset_check_set(txq, conf->no_suppress ? MANA_TX_OFFSET_UNUSED :
-						  MANA_TX_OFFSET_LEARNING);
+	offset_check_set(txq, conf->suppress ? MANA_TX_OFFSET_LEARNING :
+					       MANA_TX_OFFSET_UNUSED);
 	/* The first burst sets the region. */
 	txq->mr.view.seq = MANA_MR_SEQ_NONE;
 	/* Their limits follow the MTU. */

@@ -282,9 +282,9 @@ enum mana_tx_vport {
  */
 #define MANA_TX_FORM_TRIES 8
 
-/* What the device arguments choose. */
+/* What the device arguments tx_suppress, tx_oob and tx_vport choose. */
 struct mana_txq_conf {
-	bool no_suppress; /* request a CQE in every WQE always */
+	uint32_t suppress; /* 1: request a CQE in some WQEs only; the default */
 	enum mana_tx_form form;
 	enum mana_tx_vport vport;
 };
