@@ -150,8 +150,7 @@ fx_hwq_release(struct mana_hwq *hwq, bool is_gone)
 	struct mana_rxq rxq = { .spares = NULL };
 	struct mana_rx_spares spares;
 
-	mana_hwq_collect(hwq, is_gone, &spares);
-	mana_rx_spares_add(&rxq, &spares);
+	mana_hwq_collect(hwq, is_gone, &rxq, &spares);
 	mana_rx_spares_return(&rxq, UINT32_MAX);
 	if (hwq->scatter.nb_segs != 0)
 		memset(hwq->mbufs, 0, ((size_t)hwq->mbuf_mask + 1) *

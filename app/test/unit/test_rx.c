@@ -548,14 +548,13 @@ mbufs_are_posted_again(struct fx_rx_opts opts, uint32_t nb_old, uint32_t nb_new)
 	for (uint32_t i = 0; i < 7; i++)
 		fx_rx_check(fx, pkts[i], 60, 0, 0);
 	assert_eq(mana_hwq_nb_posted(fx->hwq), nb_kept);
-	mana_hwq_collect(fx->hwq, true, &spares);
+	mana_hwq_collect(fx->hwq, true, fx->rxq, &spares);
 	assert_eq(mana_hwq_nb_posted(fx->hwq), 0);
 	assert_true(spares.nb >= nb_kept * fx->nb_segs);
 	before = fx->mbufs;
 	fx->mbufs = calloc((fx->fresh.mbuf_mask + 1) * fx->nb_segs, sizeof(*fx->mbufs));
 	fx->fresh.mbufs = fx->mbufs;
 	begin_again(fx, nb_new);
-	mana_rx_spares_add(fx->rxq, &spares);
 	nb_free = rte_mempool_avail_count(fx->mp);
 	mana_hwq_repost(fx->hwq, fx->rxq, UINT32_MAX);
 	assert_eq(rte_mempool_avail_count(fx->mp), nb_free);
@@ -597,9 +596,8 @@ FX_RX_TEST(rx_spares_of_another_pool)
 	struct mana_rx_spares spares;
 	struct rte_mbuf *m;
 
-	mana_hwq_collect(fx->hwq, true, &spares);
+	mana_hwq_collect(fx->hwq, true, other->rxq, &spares);
 	other->rxq->first = NULL;
-	mana_rx_spares_add(other->rxq, &spares);
 	mana_hwq_repost(other->hwq, other->rxq, UINT32_MAX);
 	assert_eq(mana_hwq_nb_posted(other->hwq), 0);
 	mana_rxq_pause(other->rxq, true);
@@ -621,11 +619,10 @@ FX_RX_TEST(rx_spares_without_key)
 	struct rte_mbuf **before = fx->mbufs;
 	struct mana_rx_spares spares;
 
-	mana_hwq_collect(fx->hwq, true, &spares);
+	mana_hwq_collect(fx->hwq, true, fx->rxq, &spares);
 	fx->mbufs = calloc(fx->fresh.mbuf_mask + 1, sizeof(*fx->mbufs));
 	fx->fresh.mbufs = fx->mbufs;
 	begin_again(fx, 64);
-	mana_rx_spares_add(fx->rxq, &spares);
 	fx_mr_forget();
 	fx_mr_later = true;
 	mana_hwq_repost(fx->hwq, fx->rxq, UINT32_MAX);

@@ -311,8 +311,7 @@ hwq_reclaim(const struct mana_priv *priv, struct mana_hwq *hwq, bool is_gone)
 {
 	if (hwq->block == NULL)
 		return;
-	mana_hwq_collect(hwq, is_gone, hwq->block);
-	mana_rx_spares_add(priv->rxqs[hwq->queue_id], hwq->block);
+	mana_hwq_collect(hwq, is_gone, priv->rxqs[hwq->queue_id], hwq->block);
 	hwq->block = NULL;
 }
 

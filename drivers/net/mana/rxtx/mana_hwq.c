@@ -186,7 +186,8 @@ mana_hwq_close(struct mana_hwq *hwq)
 }
 
 void
-mana_hwq_collect(struct mana_hwq *hwq, bool is_gone, struct mana_rx_spares *spares)
+mana_hwq_collect(struct mana_hwq *hwq, bool is_gone, struct mana_rxq *rxq,
+		 struct mana_rx_spares *spares)
 {
 	mana_hwq_close(hwq);
 	*spares = (struct mana_rx_spares){ .mbufs = hwq->mbufs, .mask = UINT32_MAX };
@@ -198,6 +199,9 @@ mana_hwq_collect(struct mana_hwq *hwq, bool is_gone, struct mana_rx_spares *spar
 		spares->nb = mana_hwq_nb_posted(hwq);
 	}
 	hwq->rq.ci = hwq->rq.pi;
+	spares->next = rxq->spares;
+	rxq->spares = spares;
+	rxq->nb_spares += spares->nb;
 }
 
 /* ---- Bursts of an rxq without exactly one queue ------------------------- */
@@ -270,14 +274,6 @@ mana_rxq_lock(struct mana_rxq *rxq)
 }
 
 /* ---- Spares ------------------------------------------------------------- */
-
-void
-mana_rx_spares_add(struct mana_rxq *rxq, struct mana_rx_spares *spares)
-{
-	spares->next = rxq->spares;
-	rxq->spares = spares;
-	rxq->nb_spares += spares->nb;
-}
 
 static struct rte_mbuf **
 spare_at(const struct mana_rx_spares *spares, uint32_t i)

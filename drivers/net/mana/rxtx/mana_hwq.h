@@ -320,11 +320,12 @@ void mana_hwq_fail(struct mana_hwq *hwq, enum mana_queue_failure failure);
 void mana_hwq_close(struct mana_hwq *hwq);
 
 /*
- * Move all mbufs to spares, which takes the queue's array; the queue needs another one.
+ * Move all mbufs to spares of the rxq, which take the queue's array; the queue needs another.
  * is_gone: the device no longer accesses them (WQ destroyed). Otherwise posted ones are
  * leaked on purpose, because the device may still write to them. No burst may run.
  */
-void mana_hwq_collect(struct mana_hwq *hwq, bool is_gone, struct mana_rx_spares *spares);
+void mana_hwq_collect(struct mana_hwq *hwq, bool is_gone, struct mana_rxq *rxq,
+		      struct mana_rx_spares *spares);
 /*
  * Write up to max Rx WQEs, and up to the limit, for spares of the rxq that are of the
  * queue's pools, the oldest last. No doorbell, no access to a pool.
@@ -340,8 +341,6 @@ void mana_rxq_add(struct mana_rxq *rxq, struct mana_hwq *hwq);
 /* Pause or resume: see mana_pause.c. */
 void mana_rxq_pause(struct mana_rxq *rxq, bool is_paused);
 
-/* Give the rxq the mbufs of a block. */
-void mana_rx_spares_add(struct mana_rxq *rxq, struct mana_rx_spares *spares);
 /* Return up to max spares to their pools. Also in bursts. */
 void mana_rx_spares_return(struct mana_rxq *rxq, uint32_t max);
 
