@@ -217,30 +217,27 @@ region_remove(struct mana_priv *priv, struct mana_mr_region *region)
  * then on. A new one is only remembered while the port has no device.
  */
 static int
-region_register(struct mana_priv *priv, struct mana_mr_region *region, bool is_new)
+region_register(struct mana_priv *priv, struct mana_mr_region *region)
 {
 	size_t len = region->end - region->base;
 	uint64_t begin_ns = mana_now_ns();
 	struct ibv_mr *mr = NULL;
-	uint32_t lkey = 0;
-	int ret;
+	int ret = 0;
 
-	if (priv->pd == NULL || (mana_is_gone(priv) && mana_state(priv) == MANA_STATE_RECOVERING))
-		ret = is_new ? 0 : -EIO;
-	else
-		ret = mana_verbs_mr_create(priv->pd, region->base, len, true, &mr, &lkey);
+	if (priv->pd != NULL && !(mana_is_gone(priv) && mana_state(priv) == MANA_STATE_RECOVERING))
+		ret = mana_verbs_mr_create(priv->pd, region->base, len, true, &mr);
 	/* The application's constant data: the device may only read it. */
 	if (ret == -EFAULT && region->kind == MANA_MR_UNKNOWN)
-		ret = mana_verbs_mr_create(priv->pd, region->base, len, false, &mr, &lkey);
+		ret = mana_verbs_mr_create(priv->pd, region->base, len, false, &mr);
 	if (ret != 0)
 		return ret;
 	mana_mutex_lock(&priv->mrs.lock);
 	if (mr != NULL) {
 		priv->counters.mr_registrations++;
 		priv->counters.mr_registration_ns += mana_now_ns() - begin_ns;
+		region->lkey = mr->lkey;
 	}
 	region->mr = mr;
-	region->lkey = lkey;
 	publish(priv, priv->mr_table.array);
 	mana_mutex_unlock(&priv->mrs.lock);
 	return 0;
@@ -266,7 +263,7 @@ region_add(struct mana_priv *priv, const struct mana_mr_region *wanted)
 	region->is_shared = is_for_all;
 	/* Who frees the memory now finds the region, and waits for the kernel. */
 	region_insert(priv, region);
-	ret = region_register(priv, region, true);
+	ret = region_register(priv, region);
 	if (ret != 0)
 		region_remove(priv, region);
 	return ret;
@@ -762,7 +759,7 @@ mana_mr_table_attach(struct mana_priv *priv)
 	RTE_TAILQ_FOREACH_SAFE(region, &priv->mrs.regions, next, after) {
 		if (ret != 0)
 			break;
-		error = region_register(priv, region, false);
+		error = region_register(priv, region);
 		if (error == 0)
 			continue;
 		/* The first packet adds other memory again, unless the device is lost again. */

@@ -112,14 +112,11 @@ mana_verbs_pd_create(struct ibv_context *ctx, uint32_t port, struct ibv_pd **pd,
 
 int
 mana_verbs_mr_create(struct ibv_pd *pd, uintptr_t addr, size_t len,
-		     bool is_writable, struct ibv_mr **mr, uint32_t *lkey)
+		     bool is_writable, struct ibv_mr **mr)
 {
 	int flags = is_writable ? IBV_ACCESS_LOCAL_WRITE : 0;
-	int ret = MANA_VERBS_CREATE(*mr, ibv_reg_mr(pd, (void *)addr, len, flags));
 
-	if (ret == 0)
-		*lkey = (*mr)->lkey;
-	return ret;
+	return MANA_VERBS_CREATE(*mr, ibv_reg_mr(pd, (void *)addr, len, flags));
 }
 
 int

@@ -84,7 +84,7 @@ int mana_verbs_pd_create(struct ibv_context *ctx, uint32_t port, struct ibv_pd *
 
 /* The device may read, and write if asked, [addr, addr + len). */
 int mana_verbs_mr_create(struct ibv_pd *pd, uintptr_t addr, size_t len,
-			 bool is_writable, struct ibv_mr **mr, uint32_t *lkey);
+			 bool is_writable, struct ibv_mr **mr);
 
 /*
  * Takes all events, without waiting, or many if they do not end; returns their number.
