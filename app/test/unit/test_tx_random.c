@@ -168,8 +168,8 @@ TEST(random_completion_order)
 				break;
 			case 1:
 				assert_true(max == 0 ||
-					    mana_txq_done_cleanup(fx->txq,
-								  max) <= max);
+					    (uint32_t)mana_txq_done_cleanup(fx->txq,
+									    max) <= max);
 				break;
 			default:
 				mana_txq_done_cleanup(fx->txq, 0);

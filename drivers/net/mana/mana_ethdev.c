@@ -397,13 +397,6 @@ txq_info_get(struct rte_eth_dev *dev, uint16_t queue_id, struct rte_eth_txq_info
 	mana_registry_unlock();
 }
 
-static int
-tx_done_cleanup(void *txq, uint32_t free_cnt)
-{
-	/* ethdev does not check that the queue was set up. */
-	return txq != NULL ? (int)mana_txq_done_cleanup(txq, free_cnt) : -EINVAL;
-}
-
 /*
  * ---- Status: ethdev keeps these functions in the port, not in the table ----
  *
@@ -792,7 +785,7 @@ static const struct eth_dev_ops primary_ops = {
 	.rx_queue_release = rx_queue_release,
 	.tx_queue_setup = tx_queue_setup,
 	.tx_queue_release = tx_queue_release,
-	.tx_done_cleanup = tx_done_cleanup,
+	.tx_done_cleanup = mana_txq_done_cleanup,
 	.get_monitor_addr = get_monitor_addr,
 	.eth_rx_descriptor_dump = mana_rx_descriptor_dump,
 	.eth_tx_descriptor_dump = mana_tx_descriptor_dump,

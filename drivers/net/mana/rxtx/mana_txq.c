@@ -534,11 +534,14 @@ mana_txq_settle(struct mana_txq *txq, uint32_t max)
 	return mana_tx_reap(txq, max != 0 ? max : UINT32_MAX);
 }
 
-uint32_t
-mana_txq_done_cleanup(struct mana_txq *txq, uint32_t max)
+int
+mana_txq_done_cleanup(void *queue, uint32_t max)
 {
+	struct mana_txq *txq = queue;
 	uint32_t nb = 0;
 
+	if (txq == NULL)
+		return -EINVAL;
 	mana_burst_enter(&txq->is_busy);
 	if (likely(!mana_txq_is_paused(txq)))
 		nb = mana_txq_settle(txq, max);

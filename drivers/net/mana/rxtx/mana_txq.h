@@ -342,9 +342,9 @@ void mana_txq_forget_mbufs(struct mana_txq *txq);
 
 /*
  * Free what has completed, up to max packets (0: no limit): the tx_done_cleanup operation.
- * Datapath of this queue. Returns the number of packets.
+ * Datapath of this queue. Returns the number of packets; -EINVAL for NULL, not set up.
  */
-uint32_t mana_txq_done_cleanup(struct mana_txq *txq, uint32_t max);
+int mana_txq_done_cleanup(void *txq, uint32_t max);
 /* mana_txq_done_cleanup() for the control path, of a queue that is paused or not polled. */
 uint32_t mana_txq_settle(struct mana_txq *txq, uint32_t max);
 
