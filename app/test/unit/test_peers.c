@@ -249,7 +249,7 @@ reply_close(void)
 static void
 process_begin_open(struct process *process)
 {
-	const struct mana_join first = { .port_id = PORT };
+	const uint32_t first = PORT;
 	int ends[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
@@ -384,8 +384,8 @@ assert_refused(const void *data, size_t len, int nb_fds, int error)
 
 PEERS_TEST(test_bad_joins)
 {
-	const struct mana_join first = { .port_id = PORT };
-	const struct mana_join no_port = { .port_id = PORT + NB_PORTS };
+	const uint32_t first = PORT;
+	const uint32_t no_port = PORT + NB_PORTS;
 	uint8_t large[sizeof(first) + 1] = { PORT };
 
 	assert_refused(&first, 0, 1, -EINVAL);
@@ -404,7 +404,7 @@ PEERS_TEST(test_bad_joins)
 
 PEERS_TEST(test_good_joins)
 {
-	const struct mana_join second = { .port_id = PORT + 1 };
+	const uint32_t second = PORT + 1;
 	struct mana_joined joined;
 	struct process a, b;
 

@@ -352,13 +352,13 @@ static int
 join_serve(const struct rte_mp_msg *msg, struct mana_joined *joined, int *device)
 {
 	const struct mana_priv *priv;
-	struct mana_join join;
+	uint32_t port_id;
 	int ret = 0;
 
-	if (msg->len_param != sizeof(join) || msg->num_fds > 1)
+	if (msg->len_param != sizeof(port_id) || msg->num_fds > 1)
 		return -EINVAL;
-	memcpy(&join, msg->param, sizeof(join));
-	priv = port_find(join.port_id);
+	memcpy(&port_id, msg->param, sizeof(port_id));
+	priv = port_find(port_id);
 	if (priv == NULL)
 		return -ENODEV;
 	if (msg->num_fds == 1) {

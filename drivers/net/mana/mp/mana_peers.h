@@ -40,13 +40,10 @@ void mana_peers_tell(struct mana_priv *priv, bool has_device);
 
 /*
  * The message of EAL's multi-process channel by which a secondary process asks for the
- * device of a port. The first one of a process has a descriptor: one end of a pair of
- * stream sockets, whose other end the process keeps.
+ * device of a port: its number, 32 bits. The first one of a process has a descriptor: one
+ * end of a pair of stream sockets, whose other end the process keeps.
  */
 #define MANA_JOIN_ACTION "net_mana"
-struct mana_join {
-	uint32_t port_id;
-};
 
 /* The reply. With the descriptor of the device, if there is one. */
 struct mana_joined {

@@ -208,16 +208,15 @@ static void on_event(void *arg);
 static int
 join_request(uint32_t port_id, int socket, struct mana_joined *joined, int *fd)
 {
-	const struct mana_join join = { .port_id = port_id };
 	const struct timespec limit = { .tv_sec = JOIN_S };
 	struct rte_mp_msg msg = {
-		.name = MANA_JOIN_ACTION, .len_param = sizeof(join),
+		.name = MANA_JOIN_ACTION, .len_param = sizeof(port_id),
 		.num_fds = socket >= 0, .fds = { socket },
 	};
 	struct rte_mp_reply reply;
 	int ret;
 
-	memcpy(msg.param, &join, sizeof(join));
+	memcpy(msg.param, &port_id, sizeof(port_id));
 	if (rte_mp_request_sync(&msg, &reply, &limit) != 0)
 		return rte_errno != 0 ? -rte_errno : -EIO;
 	if (reply.nb_received == 0)
