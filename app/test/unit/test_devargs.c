@@ -76,7 +76,7 @@ TEST(test_options)
 	assert_int_equal(mana_devargs_parse("netdev_down=0", &args), 0);
 	assert_false(args.options.netdev_down);
 	assert_int_equal(args.options.max_desc, 0);
-	assert_int_equal(args.options.max_send_sge, 0);
+	assert_int_equal(args.options.max_send_sge, 30);
 	assert_int_equal(mana_devargs_parse("max_desc=64,max_send_sge=3", &args), 0);
 	assert_int_equal(args.options.max_desc, 64);
 	assert_int_equal(args.options.max_send_sge, 3);

@@ -207,6 +207,7 @@ mana_devargs_parse(const char *args, struct mana_devargs *devargs)
 	devargs->options.tx.suppress = true;
 	devargs->options.rx_intr = true;
 	devargs->options.recovery_timeout = MANA_RECOVERY_TIMEOUT_S;
+	devargs->options.max_send_sge = GDMA_SQ_WQE_MAX_SGE;
 	return mana_devargs_add(args, devargs);
 }
 

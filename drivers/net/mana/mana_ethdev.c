@@ -544,8 +544,8 @@ dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	info->rx_desc_lim.nb_mtu_seg_max = info->rx_seg_capa.max_nseg;
 	info->tx_desc_lim.nb_min = MANA_MIN_DESC;
 	info->tx_desc_lim.nb_max = priv->limits.max_tx_desc;
-	info->tx_desc_lim.nb_seg_max = priv->tx_max_sge;
-	info->tx_desc_lim.nb_mtu_seg_max = priv->tx_max_sge;
+	info->tx_desc_lim.nb_seg_max = priv->options.max_send_sge;
+	info->tx_desc_lim.nb_mtu_seg_max = priv->options.max_send_sge;
 	info->default_rxportconf.burst_size = 32;
 	info->default_rxportconf.nb_queues = 1;
 	info->default_txportconf = info->default_rxportconf;

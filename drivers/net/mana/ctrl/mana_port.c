@@ -202,7 +202,7 @@ int
 mana_port_attach(struct mana_priv *priv, struct ibv_device *device,
 		 const struct mana_netdev *netdev)
 {
-	uint32_t wqe_bytes = mana_wqe_bu(GDMA_BU_BYTES, priv->tx_max_sge) * GDMA_BU_BYTES;
+	uint32_t wqe_bytes = mana_wqe_bu(GDMA_BU_BYTES, priv->options.max_send_sge) * GDMA_BU_BYTES;
 	uint32_t max = priv->options.max_desc != 0 ? priv->options.max_desc : UINT32_MAX;
 	struct mana_limits limits = { .max_queues = 0 };
 	uint32_t max_hw_rxq; /* a power of two, as the option is */
@@ -266,10 +266,6 @@ mana_port_open(struct mana_priv *priv, struct ibv_device *device, uint32_t port,
 
 	mana_mutex_init(&priv->control, MANA_LOCK_PORT);
 	priv->port = port;
-	/* The kernel accepts 30 whatever it reports (mana_ib_create_qp_raw). */
-	priv->tx_max_sge = priv->options.max_send_sge;
-	if (priv->tx_max_sge == 0)
-		priv->tx_max_sge = GDMA_SQ_WQE_MAX_SGE;
 	priv->wants_ptypes = true;
 	ret = mana_mr_table_create(priv);
 	if (ret == 0)

@@ -64,7 +64,7 @@ struct mana_options {
 	uint32_t recovery_timeout; /* in seconds; 0: no recovery */
 	uint32_t hw_rxq; /* hardware Rx queues at least, with RSS; 0: as few as will do */
 	uint32_t max_desc; /* of a queue; 0: as many as the device accepts */
-	uint32_t max_send_sge; /* of a packet; 0: likewise */
+	uint32_t max_send_sge; /* of a packet; Linux mana_ib_create_qp_raw() takes 30 */
 	struct mana_txq_conf tx; /* form: LONG, too, when a queue has changed to it */
 };
 
@@ -195,7 +195,6 @@ struct mana_priv {
 	struct mana_limits limits;
 	/* The device refused larger Rx queues at the last start. UINT16_MAX: none. */
 	uint16_t rx_desc_taken;
-	uint16_t tx_max_sge;
 
 	/* Configuration. */
 	bool has_rss; /* else all traffic goes to queue 0 */

@@ -37,7 +37,7 @@
 #define MBUFS_PER_WQE_CHAINS 4
 
 /* SGEs of a packet without multi-segment Tx: its segment and a copied header. */
-#define SGES_OF_ONE_SEG 2
+#define SGES_OF_ONE_SEG 2u
 
 /* ---- For Tx and Rx queues ---------------------------------------------------- */
 
@@ -331,7 +331,7 @@ bounce_pool_make(struct mana_priv *priv)
 	 * A copy of 64 KiB for segmentation has to fit a WQE, the header of
 	 * which takes one more SGE than its segments.
 	 */
-	uint32_t min_copy = UINT16_MAX / (priv->tx_max_sge - 1u) + 1;
+	uint32_t min_copy = UINT16_MAX / (priv->options.max_send_sge - 1u) + 1;
 	uint32_t room = RTE_PKTMBUF_HEADROOM + RTE_MAX(frame, min_copy);
 
 	snprintf(name, sizeof(name), "mana_copy_%u", priv->data->port_id);
@@ -509,8 +509,8 @@ sq_create(struct mana_priv *priv, struct mana_txq *txq)
 
 	/* What an earlier start had to accept is forgotten. */
 	txq_resize(txq, txq->asked_desc);
-	txq->max_sge = (txq->offloads & several) != 0 ? priv->tx_max_sge :
-				RTE_MIN(priv->tx_max_sge, SGES_OF_ONE_SEG);
+	txq->max_sge = (txq->offloads & several) != 0 ? priv->options.max_send_sge :
+				RTE_MIN(priv->options.max_send_sge, SGES_OF_ONE_SEG);
 	priv->rings.socket_id = txq->socket_id;
 	do {
 		ret = MANA_VERBS_CREATE(txq->ibv_cq,

@@ -107,7 +107,7 @@ port_facts(const struct facts *facts, struct mana_priv *priv,
 	number_add(facts, "max_queues", priv->limits.max_queues);
 	number_add(facts, "max_rx_desc", priv->limits.max_rx_desc);
 	number_add(facts, "max_tx_desc", priv->limits.max_tx_desc);
-	number_add(facts, "max_tx_segs", priv->tx_max_sge);
+	number_add(facts, "max_tx_segs", priv->options.max_send_sge);
 	number_add(facts, "rss", priv->has_rss);
 	/* A stopped port has no burst function of the driver. */
 	text_add(facts, "rx_path", mana_rx_burst_name(dev->rx_pkt_burst));
