@@ -3,6 +3,7 @@
 /* The device is lost, returns, and the driver rebuilds the ports. */
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -363,6 +364,74 @@ FX_TEST(test_time_is_over)
 	}
 	fx_start(fx, &plain);
 	exchange(fx);
+	unlisten_all(fx);
+}
+
+static struct {
+	struct fixture *fx;
+	unsigned int index;
+	int ret;
+} resetter;
+
+static void *
+stop_and_reset(void *arg)
+{
+	int ret = fx_dev_stop(resetter.fx, resetter.index);
+
+	if (ret == 0)
+		ret = rte_eth_dev_reset(resetter.fx->port[resetter.index]);
+	resetter.ret |= ret;
+	return arg;
+}
+
+/* The application resets each port in a thread, and waits for it. */
+static int
+reset_in_callback(uint16_t port_id, enum rte_eth_event_type event __rte_unused, void *arg,
+		  void *ret __rte_unused)
+{
+	struct fixture *fx = arg;
+	pthread_t thread;
+
+	resetter.fx = fx;
+	resetter.index = port_id == fx->port[1];
+	resetter.ret |= fx_model.netdev_set(resetter.index == 0 ? "mana0p0" : "mana0p1", false);
+	resetter.ret |= pthread_create(&thread, NULL, stop_and_reset, NULL);
+	resetter.ret |= pthread_join(thread, NULL);
+	return 0;
+}
+
+/* A port that works again when the recovery's failure has been told is not reported as gone. */
+FX_TEST(test_reset_after_the_failure)
+{
+	static const enum rte_eth_event_type events[] = {
+		RTE_ETH_EVENT_ERR_RECOVERING, RTE_ETH_EVENT_RECOVERY_FAILED,
+		RTE_ETH_EVENT_ERR_RECOVERING, RTE_ETH_EVENT_RECOVERY_SUCCESS,
+	};
+
+	fx_expect_error("");
+	fx_reprobe(fx, "recovery_timeout=1");
+	listen_all(fx);
+	resetter.ret = 0;
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		assert_int_equal(rte_eth_dev_callback_register(fx->port[i],
+					RTE_ETH_EVENT_RECOVERY_FAILED, reset_in_callback, fx), 0);
+	fx_start(fx, &plain);
+	fx_command("fatal fn=0");
+	fx_wait_event(fx, RTE_ETH_EVENT_ERR_RECOVERING, 1);
+	assert_int_equal(fx_model.netdev_set("mana0p0", true), 0);
+	assert_int_equal(fx_model.netdev_set("mana0p1", true), 0);
+	fx_command("return fn=0");
+	fx_wait_event(fx, RTE_ETH_EVENT_RECOVERY_FAILED, 1);
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		while (rte_eth_dev_callback_unregister(fx->port[i], RTE_ETH_EVENT_RECOVERY_FAILED,
+						       reset_in_callback, fx) == -EAGAIN)
+			rte_delay_us_sleep(1000);
+	assert_int_equal(resetter.ret, 0);
+	fx_start(fx, &plain);
+	exchange(fx);
+	/* The events of another loss come behind those of this one. */
+	recover(fx, RESET);
+	check_events(fx, events, RTE_DIM(events));
 	unlisten_all(fx);
 }
 

@@ -180,7 +180,8 @@ device_gone(struct rte_eth_dev *dev, bool has_failed)
 		mana_control_unlock(priv);
 	if (has_failed && wait != WAIT_FUNCTION)
 		event_send(dev, priv, RTE_ETH_EVENT_RECOVERY_FAILED);
-	if (has_callback)
+	/* The application may have reset the port meanwhile. */
+	if (has_callback && is_open(dev, priv) && mana_state(priv) == MANA_STATE_GONE)
 		event_send(dev, priv, RTE_ETH_EVENT_INTR_RMV);
 }
 
