@@ -110,6 +110,28 @@ FX_TEST(test_child_of_running_ports)
 	fx_stop(fx);
 }
 
+/* ethdev remembers that the application has been told of the removal. */
+FX_TEST(test_child_of_removed_ports)
+{
+	const uint64_t end = fx_deadline();
+
+	fx_expect_error("");
+	fx_reprobe(fx, "recovery_timeout=0");
+	fx_start(fx, &config);
+	fx_command("remove fn=0");
+	for (unsigned int i = 0; i < FX_NB_PORTS; i++)
+		while (rte_eth_dev_is_removed(fx->port[i]) == 0) {
+			assert_true(rte_get_timer_cycles() < end);
+			rte_delay_us_sleep(1000);
+		}
+	check_child(child_without_ports, fx);
+	fx_stop(fx);
+	fx_remove(fx);
+	fx_command("return fn=0");
+	assert_int_equal(fx_probe(fx, ""), 0);
+	fx->ignore_counters = true;
+}
+
 /* A program that becomes a daemon before it probes the device. */
 static int
 child_with_ports(struct fixture *fx)

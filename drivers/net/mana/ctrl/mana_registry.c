@@ -54,7 +54,7 @@ static void
 on_child(void)
 {
 	for (uint16_t i = 0; shared != NULL && i < RTE_DIM(shared->ports); i++) {
-		if (shared->ports[i] == NULL || rte_eth_devices[i].state != RTE_ETH_DEV_ATTACHED)
+		if (shared->ports[i] == NULL || rte_eth_devices[i].state == RTE_ETH_DEV_UNUSED)
 			continue;
 		rte_eth_devices[i].state = RTE_ETH_DEV_UNUSED;
 		mana_bursts_stop(&rte_eth_devices[i]);
