@@ -3,11 +3,13 @@
 /* An Rx interrupt wakes the thread of its queue once. */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include <ethdev_driver.h>
 #include <rte_cycles.h>
 #include <rte_interrupts.h>
 
@@ -685,4 +687,36 @@ FX_TEST(test_enabled_while_paused)
 	__atomic_store_n(&toggler.is_ending, true, __ATOMIC_RELEASE);
 	assert_int_equal(pthread_join(thread, &refused), 0);
 	assert_null(refused);
+}
+
+/*
+ * A signal handler that stops the port at the end of ethdev's start, and does not return, finds it
+ * stopped, and the driver's port runs. With more queues it starts, and it closes.
+ */
+FX_TEST(test_start_that_ethdev_forgets)
+{
+	const struct fx_config four_woken = {
+		.nb_rxq = 4, .nb_txq = 1, .rss_hf = FX_RSS, .intr = { .rxq = 1 },
+	};
+	struct rte_eth_dev *dev = &rte_eth_devices[fx->port[0]];
+	struct rte_mbuf *m;
+
+	fx_start(fx, &two_woken);
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(fx_dev_stop(fx, 0), 0);
+		assert_int_equal(dev->dev_ops->dev_start(dev), 0);
+		if (i == 0) {
+			assert_int_equal(fx_configure(fx, fx->port[0], &four_woken), 0);
+			assert_int_equal(fx_dev_start(fx, 0), 0);
+			/* The descriptor of zeros behind the array of the two queues. */
+			assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0);
+			m = fx_frame(fx->pool, 100, 1);
+			fx_send(fx->port[1], 0, &m, 1);
+			fx_drain(fx);
+			assert_int_equal(fx_stats(fx->port[0]).ipackets, 1);
+		}
+	}
+	fx_remove(fx);
+	assert_int_equal(fx_probe(fx, ""), 0);
+	fx->ignore_counters = true;
 }

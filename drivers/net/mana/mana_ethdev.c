@@ -504,13 +504,6 @@ configure(struct rte_eth_dev *dev)
 	return ret;
 }
 
-static int
-dev_configure(struct rte_eth_dev *dev)
-{
-	return MANA_OPERATION(dev, configure(dev), "configuration with %u Rx and %u Tx queues",
-			      dev->data->nb_rx_queues, dev->data->nb_tx_queues);
-}
-
 /* ethdev has set what this leaves alone: zeros, and an alignment of 1. */
 static int
 dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
@@ -659,15 +652,31 @@ dev_stop(struct rte_eth_dev *dev)
 	return MANA_PORT_RESULT(ret, dev->data->name, "stop");
 }
 
+/* The stop of a signal handler at the end of ethdev's start does nothing: not started. */
+static int
+stop_at_last(struct rte_eth_dev *dev)
+{
+	const struct mana_priv *priv = dev->data->dev_private;
+	const bool runs = rte_eal_process_type() == RTE_PROC_PRIMARY && priv->is_running;
+
+	return runs ? dev_stop(dev) : 0;
+}
+
+static int
+dev_configure(struct rte_eth_dev *dev)
+{
+	int ret = stop_at_last(dev);
+
+	return ret != 0 ? ret :
+		MANA_OPERATION(dev, configure(dev), "configuration with %u Rx and %u Tx queues",
+			       dev->data->nb_rx_queues, dev->data->nb_tx_queues);
+}
+
 static int
 dev_start(struct rte_eth_dev *dev)
 {
-	const struct mana_priv *priv = dev->data->dev_private;
-	int ret = 0;
+	int ret = stop_at_last(dev);
 
-	/* The stop of a signal handler at the end of ethdev's start does nothing: not started. */
-	if (rte_eal_process_type() == RTE_PROC_PRIMARY && priv->is_running)
-		ret = dev_stop(dev);
 	return ret != 0 ? ret :
 		MANA_OPERATION(dev, port_start(dev), "start with %u Rx and %u Tx queues",
 			       dev->data->nb_rx_queues, dev->data->nb_tx_queues);
@@ -686,6 +695,8 @@ dev_close(struct rte_eth_dev *dev)
 	(void)traffic_pause(dev);
 	traffic_stop(dev);
 	mana_control_unlock(priv);
+	rte_intr_instance_free(dev->intr_handle);
+	dev->intr_handle = NULL;
 	mana_peers_close(priv);
 	mana_port_close(priv);
 	/* Part of priv: ethdev must not free it. */

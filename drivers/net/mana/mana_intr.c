@@ -106,8 +106,9 @@ mana_intr_start(struct rte_eth_dev *dev)
 	if (dev->data->dev_conf.intr_conf.rxq == 0 || nb_rxq == 0)
 		return 0;
 	priv->rx_intrs = rte_zmalloc("mana_intr", nb_rxq * sizeof(*priv->rx_intrs), 0);
+	priv->nb_rx_intrs = priv->rx_intrs != NULL ? nb_rxq : 0;
 	ret = priv->rx_intrs == NULL ? -ENOMEM : 0;
-	for (uint16_t i = 0; priv->rx_intrs != NULL && i < nb_rxq; i++) {
+	for (uint16_t i = 0; i < priv->nb_rx_intrs; i++) {
 		int error = rx_intr_open(&priv->rx_intrs[i]);
 
 		if (error != 0)
@@ -135,13 +136,14 @@ mana_intr_stop(struct rte_eth_dev *dev)
 	rte_intr_free_epoll_fd(dev->intr_handle);
 	(void)rte_intr_nb_efd_set(dev->intr_handle, 0);
 	rte_intr_vec_list_free(dev->intr_handle);
-	for (uint16_t i = 0; i < dev->data->nb_rx_queues; i++) {
+	for (uint16_t i = 0; i < priv->nb_rx_intrs; i++) {
 		(void)close(priv->rx_intrs[i].fd);
 		(void)close(priv->rx_intrs[i].sources_fd);
 		(void)close(priv->rx_intrs[i].wake_fd);
 	}
 	rte_free(priv->rx_intrs);
 	priv->rx_intrs = NULL;
+	priv->nb_rx_intrs = 0;
 }
 
 /* NULL after a message when there are none. */
@@ -150,7 +152,7 @@ rx_intr_of(struct rte_eth_dev *dev, uint16_t queue_id)
 {
 	struct mana_priv *priv = dev->data->dev_private;
 
-	if (priv->rx_intrs != NULL)
+	if (queue_id < priv->nb_rx_intrs)
 		return &priv->rx_intrs[queue_id];
 	MANA_PORT_LOG(ERR, dev->data->name, "Rx interrupts: %s",
 		      dev->data->dev_conf.intr_conf.rxq != 0 ? "the port is not started" :

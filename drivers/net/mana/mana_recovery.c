@@ -626,6 +626,4 @@ mana_recovery_end(struct rte_eth_dev *dev)
 	(void)rte_eal_alarm_cancel(on_step, dev);
 	MANA_ORDER_BEHIND(dev);
 	folder_open(&priv->recovery, NULL);
-	rte_intr_instance_free(dev->intr_handle);
-	dev->intr_handle = NULL;
 }

@@ -239,7 +239,7 @@ mana_resume(struct mana_priv *priv, unsigned int what)
 void
 mana_rx_wake(const struct mana_priv *priv)
 {
-	for (uint16_t i = 0; priv->rx_intrs != NULL && i < priv->data->nb_rx_queues; i++)
+	for (uint16_t i = 0; i < priv->nb_rx_intrs; i++)
 		(void)eventfd_write(priv->rx_intrs[i].wake_fd, 1);
 }
 

@@ -233,6 +233,7 @@ struct mana_priv {
 
 	/* ---- mana_intr.c ---- */
 	struct mana_rx_intr *rx_intrs; /* by queue; NULL: no interrupts */
+	uint16_t nb_rx_intrs; /* queues at the start: ethdev may have changed their number */
 
 	/* ---- mana_watch.c ---- */
 	uint32_t nb_ticks; /* since the last look at the link */
