@@ -25,10 +25,10 @@ cd "${1:-$devtools/..}"
 driver=drivers/net/mana
 max_files=25
 # A commit that raises one says which user has what of it.
-max_lines=17950
+max_lines=17962
 max_driver_files=53
 max_model_lines=46119
-max_test_lines=98901
+max_test_lines=98905
 max_always_inline=16
 max_code_percent=82
 errors=$(mktemp)

@@ -640,11 +640,15 @@ port_event(uint16_t port, enum rte_eth_event_type event, void *arg, void *ret)
 static int
 port_removed(uint16_t port, enum rte_eth_event_type event, void *arg, void *ret)
 {
-	(void)port;
+	static bool is_gone[RTE_MAX_ETHPORTS];
+
 	(void)event;
 	(void)arg;
 	(void)ret;
-	nb_removed++;
+	/* Each port once. */
+	if (port < RTE_MAX_ETHPORTS && !is_gone[port])
+		nb_removed++;
+	is_gone[port % RTE_MAX_ETHPORTS] = true;
 	return 0;
 }
 

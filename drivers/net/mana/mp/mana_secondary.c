@@ -34,6 +34,7 @@
 struct port {
 	struct mana_news news; /* as far as it was followed */
 	MANA_ATOMIC(bool) is_attached; /* changed under ports_lock */
+	struct rte_eth_dev_data data; /* ethdev's, after the primary process has closed the port */
 };
 
 static struct port ports[RTE_MAX_ETHPORTS];
@@ -70,19 +71,30 @@ is_joined(void)
 }
 
 /*
+ * The port in the registry, which is locked then, or NULL: the primary process has closed it.
+ * ethdev zeroes the shared data of such a port, or frees all, so this process has its own then.
+ */
+static const struct mana_priv *
+port_hold(struct rte_eth_dev *dev)
+{
+	const struct mana_priv *priv = mana_registry_hold(dev);
+	struct port *port = &ports[dev - rte_eth_devices];
+
+	port->data.port_id = dev - rte_eth_devices;
+	dev->data = priv != NULL ? priv->data : &port->data;
+	return priv;
+}
+
+/*
  * Releases what this process has: ethdev then detaches the port here. Before the primary
  * process closes the port it waits for bursts that run now: mana_pause().
  */
 int
 mana_secondary_close(struct rte_eth_dev *dev)
 {
-	/*
-	 * When the primary process has closed the port, ethdev has zeroed its data, and
-	 * rte_eth_dev_release_port() would reset the burst functions of port 0.
-	 */
-	if (dev->data->name[0] == '\0')
-		dev->data->port_id = dev - rte_eth_devices;
 	mana_mutex_lock(&ports_lock);
+	if (port_hold(dev) != NULL)
+		mana_registry_unlock();
 	mana_bursts_stop(dev);
 	device_unmap(dev->data->port_id);
 	mana_atomic_store(&ports[dev->data->port_id].is_attached, false);
@@ -284,7 +296,7 @@ port_follow(uint16_t port_id)
 	struct port *port = &ports[port_id];
 	/* What holds for a port that the primary process has closed. */
 	struct mana_news news = port->news;
-	const struct mana_priv *priv = mana_registry_hold(dev);
+	const struct mana_priv *priv = port_hold(dev);
 	int ret = 0;
 
 	news.device = 0;
